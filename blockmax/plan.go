@@ -1,0 +1,116 @@
+package blockmax
+
+// A Mode says which documents match the terms of a flat plan.
+type Mode uint8
+
+const (
+	Or    Mode = iota // at least one term
+	And               // every term
+	AndOr             // And; and when that finds fewer than K documents, Or
+)
+
+// TileDocs is the number of documents in a tile: the unit of windows, of rank
+// maxima and of early termination.
+const TileDocs = 4096
+
+// A Plan is one query, ready to run: lists, integer weights, mode and k. L is
+// the type of a posting list, which this package never looks into (executors
+// use *postings.List).
+//
+// A document's score is the sum over its terms of Contribution(Weights[t],
+// impact), plus Contribution(RankWeight, rank) when RankWeight is not zero. The
+// caller has scaled the weights (Scale), so that no sum reaches 1<<31.
+type Plan[L any] struct {
+	Segments []Segment[L] // in ascending order of Base
+	Weights  []uint32     // W_t per term; a zero weight still matches
+	Mode     Mode         // ignored when Tree is set
+	Tree     *Node        // a boolean tree over the terms, or nil for a flat plan
+	K        int          // 1 to 10,000
+
+	RankWeight uint32 // weight of the static rank; 0 for none
+	After      *Hit   // only documents that rank behind this one are wanted; nil for all
+	CountAll   bool   // TopK.Total must be exact
+}
+
+// A Segment is what a plan needs of one segment.
+type Segment[L any] struct {
+	Base   uint32    // global number of local document 0
+	Docs   uint32    // local documents are numbered 0 to Docs-1
+	Terms  []Term[L] // one per weight; a term the segment lacks has Bounds == nil
+	Accept []uint64  // bit d is set when document d may be returned; nil for all documents
+
+	Rank     []uint16 // static rank of each document as a 16-bit fraction; nil for all zero
+	RankTile []uint16 // highest rank in each tile of TileDocs documents; nil with Rank
+
+	// Tail[i] bounds the score of every document in tile i or any later one of
+	// this segment. Nil when the order of documents promises nothing.
+	Tail []uint32
+}
+
+// A Term is one posting list of one segment and what is needed to score it.
+type Term[L any] struct {
+	List   L
+	Norms  []uint8 // length code of each document's field; nil when the field keeps none (code 1 for all)
+	Table  *Table  // impacts for the query's similarity
+	Bounds *Bounds // highest impacts; nil when the segment lacks the term
+}
+
+// Bounds are the highest impacts (16-bit fractions) of a list under one Table.
+type Bounds struct {
+	List   uint16   // of the whole list
+	Extent []uint16 // of each extent of 32 blocks
+	Block  []uint16 // of each block
+}
+
+// A Node is one clause of a boolean tree. Exactly one of Leaf, All and the
+// boolean lists makes up a node.
+//
+// A document matches a boolean node when it matches every Must and Filter node,
+// at least MinShould of the Should nodes and none of the Not nodes; a node with
+// neither Must nor Filter needs at least one Should. Its score is the sum over
+// the Must and Should nodes it matches; Filter and Not never score.
+type Node struct {
+	Leaf      bool // a term: matches the documents of Term
+	Term      int  // index into Plan.Weights
+	All       bool // matches every document
+	Must      []Node
+	Should    []Node
+	Filter    []Node
+	Not       []Node
+	MinShould int
+
+	Constant bool   // the node scores Score for every document it matches, whatever is below it
+	Score    uint32 // at the plan's scale
+}
+
+// A Hit is one document of an answer.
+type Hit struct {
+	Doc   uint32 // global number
+	Score uint32 // integer score; the public score is Score divided by the plan's scale
+}
+
+// TopK is the answer to a plan: at most K hits by descending score, ties by
+// ascending document.
+type TopK struct {
+	Hits  []Hit
+	Total int  // documents that match: exact if Exact, else at least this many
+	Exact bool // Total is exact
+	Work  Work
+}
+
+// Work counts what an executor did. Zero-cost skipping is what pruning is for,
+// so tests assert on these numbers.
+type Work struct {
+	BlocksDecoded int64 // posting blocks whose documents were decoded
+	BlocksSkipped int64 // posting blocks of the query's lists that were never decoded
+	DocsScored    int64 // documents for which a score was computed, wholly or in part
+	BytesMoved    int64 // bytes copied to a device (0 on the CPU)
+}
+
+// Add sums counters.
+func (w *Work) Add(o Work) {
+	w.BlocksDecoded += o.BlocksDecoded
+	w.BlocksSkipped += o.BlocksSkipped
+	w.DocsScored += o.DocsScored
+	w.BytesMoved += o.BytesMoved
+}
