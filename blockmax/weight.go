@@ -1,0 +1,57 @@
+package blockmax
+
+import (
+	"fmt"
+	"math"
+)
+
+// Contribution is what a posting of a given impact adds to a score under weight
+// w. It is monotone in both, and never above w.
+func Contribution(w uint32, impact uint16) uint32 {
+	return uint32(uint64(w) * uint64(impact) >> 16)
+}
+
+// Scale turns the real weights of a query into integers whose sum is below
+// 1<<31. Pass everything a document can score at once: the weight of every term
+// (twice if the query counts it twice), of the static rank, and constant scores.
+// A public score is an integer score divided by scale.
+//
+// The scale is a power of two, so that dividing by it is exact and the same term
+// scores the same in queries of like size. It costs at most one of 31 bits, while
+// impacts have 16.
+//
+// Weights must be finite and not negative, and so must their sum. When all are
+// zero the scale is 1.
+func Scale(weights []float64) (ints []uint32, scale float64) {
+	sum := 0.0
+	for _, w := range weights {
+		if !(w >= 0) {
+			panic(fmt.Sprintf("BUG: blockmax: weight %v, want one that is not negative", w))
+		}
+		sum += w
+	}
+	if math.IsInf(sum, 1) {
+		panic(fmt.Sprintf("BUG: blockmax: weights %v add up to infinity", weights))
+	}
+	ints = make([]uint32, len(weights))
+	if sum == 0 {
+		return ints, 1
+	}
+	// Rounding adds at most half to each weight.
+	room := float64(1<<31-1) - float64(len(weights))
+	_, exp := math.Frexp(room / sum) // room/sum >= 2^(exp-1)
+	scale = math.Ldexp(1, min(exp-1, 1000))
+	for i, w := range weights {
+		ints[i] = uint32(math.RoundToEven(float64(w * scale)))
+	}
+	return ints, scale
+}
+
+// SuffixMax turns the bounds of tiles into bounds of "this tile and all later
+// ones", in place: the form of Segment.Tail.
+func SuffixMax(tiles []uint32) []uint32 {
+	for i := len(tiles) - 2; i >= 0; i-- {
+		tiles[i] = max(tiles[i], tiles[i+1])
+	}
+	return tiles
+}
