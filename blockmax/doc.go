@@ -33,7 +33,7 @@
 //	tf 3: impact 46811   contributes 766951424 to the first term, 383475712 to the second
 //
 // It scores 488062976 + 383475712 = 871538688 with tf 1 and 3; over the scale that
-// is 1.62335, the public score.
+// is 1.62337, the public score.
 //
 // # Ties, need and bounds
 //

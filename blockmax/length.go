@@ -9,7 +9,7 @@ import "math/bits"
 // length up to 40 is exact, and a longer one is rounded down by at most 1 in 8:
 //
 //	length   0 … 40   41   42   43   44 …  100   1,000   1<<20   1<<31 - 1
-//	code     0 … 40   40   41   41   42 …   54      82     163         255
+//	code     0 … 40   40   41   41   42 …   57      87     167         255
 const freeLengthCodes = 24
 
 // LengthCode returns the code of a length in tokens. It is monotone; lengths of

@@ -6,7 +6,7 @@ type Mode uint8
 const (
 	Or    Mode = iota // at least one term
 	And               // every term
-	AndOr             // And; and when that finds fewer than K documents, Or
+	AndOr             // And; and when fewer than K accepted documents match, Or
 )
 
 // TileDocs is the number of documents in a tile: the unit of windows, of rank
@@ -28,7 +28,7 @@ type Plan[L any] struct {
 	K        int          // 1 to 10,000
 
 	RankWeight uint32 // weight of the static rank; 0 for none
-	After      *Hit   // only documents that rank behind this one are wanted; nil for all
+	After      *Hit   // only documents that rank behind this one are wanted; nil for all. Total ignores it
 	CountAll   bool   // TopK.Total must be exact
 }
 
@@ -67,8 +67,10 @@ type Bounds struct {
 //
 // A document matches a boolean node when it matches every Must and Filter node,
 // at least MinShould of the Should nodes and none of the Not nodes; a node with
-// neither Must nor Filter needs at least one Should. Its score is the sum over
-// the Must and Should nodes it matches; Filter and Not never score.
+// neither Must nor Filter needs at least one Should, so one of only Not nodes (or
+// of nothing) matches no document. Its score is the sum over the Must and Should
+// nodes that match; Filter and Not never score. A term named by two leaves counts
+// twice.
 type Node struct {
 	Leaf      bool // a term: matches the documents of Term
 	Term      int  // index into Plan.Weights
@@ -93,7 +95,7 @@ type Hit struct {
 // ascending document.
 type TopK struct {
 	Hits  []Hit
-	Total int  // documents that match: exact if Exact, else at least this many
+	Total int  // accepted documents that match: exact if Exact, else there are at least this many
 	Exact bool // Total is exact
 	Work  Work
 }
@@ -102,7 +104,7 @@ type TopK struct {
 // so tests assert on these numbers.
 type Work struct {
 	BlocksDecoded int64 // posting blocks whose documents were decoded
-	BlocksSkipped int64 // posting blocks of the query's lists that were never decoded
+	BlocksSkipped int64 // posting blocks of the query's lists that ranking never decoded
 	DocsScored    int64 // documents for which a score was computed, wholly or in part
 	BytesMoved    int64 // bytes copied to a device (0 on the CPU)
 }

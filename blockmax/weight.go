@@ -39,8 +39,8 @@ func Scale(weights []float64) (ints []uint32, scale float64) {
 	}
 	// Rounding adds at most half to each weight.
 	room := float64(1<<31-1) - float64(len(weights))
-	_, exp := math.Frexp(room / sum) // room/sum >= 2^(exp-1)
-	scale = math.Ldexp(1, min(exp-1, 1000))
+	_, exp := math.Frexp(min(room/sum, 0x1p1000)) // not infinite for the tiniest sums
+	scale = math.Ldexp(1, exp-1)                  // <= room/sum
 	for i, w := range weights {
 		ints[i] = uint32(math.RoundToEven(float64(w * scale)))
 	}

@@ -1,0 +1,114 @@
+package blockmax
+
+import "fmt"
+
+// MaxK is the largest k of a plan. Deeper results are reached with After.
+const MaxK = 10_000
+
+// Check reports the first thing that makes a plan impossible to run: k out of
+// range, segments that overlap or lack terms, columns of a wrong length, a tree
+// that names terms that are not there, or weights whose sum could overflow a
+// score. Executors call it before they start.
+func (p *Plan[L]) Check() error {
+	if p.K < 1 || p.K > MaxK {
+		return fmt.Errorf("blockmax: k is %d, want 1 to %d", p.K, MaxK)
+	}
+	if p.Tree == nil && p.Mode > AndOr {
+		return fmt.Errorf("blockmax: unknown mode %d", p.Mode)
+	}
+	best, err := p.best()
+	if err != nil {
+		return fmt.Errorf("blockmax: %w", err)
+	}
+	if best >= 1<<31 {
+		return fmt.Errorf("blockmax: a document could score %d, want less than 1<<31", best)
+	}
+	end := uint64(0)
+	for i := range p.Segments {
+		s := &p.Segments[i]
+		if uint64(s.Base) < end {
+			return fmt.Errorf("blockmax: segment %d begins at document %d, the one before ends at %d", i, s.Base, end)
+		}
+		if end = uint64(s.Base) + uint64(s.Docs); end > 1<<32 {
+			return fmt.Errorf("blockmax: segment %d ends at document %d, want at most 1<<32", i, end)
+		}
+		if err := s.check(len(p.Weights)); err != nil {
+			return fmt.Errorf("blockmax: segment %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// best is the sum of everything a document can score at once.
+func (p *Plan[L]) best() (uint64, error) {
+	sum := uint64(p.RankWeight)
+	if p.Tree != nil {
+		score, err := p.Tree.best(p.Weights)
+		return sum + score, err
+	}
+	for _, w := range p.Weights {
+		sum += uint64(w)
+	}
+	return sum, nil
+}
+
+// best checks the node and sums what it can score: a weight counts once for every
+// leaf that names it.
+func (n *Node) best(weights []uint32) (sum uint64, err error) {
+	if n.Leaf {
+		if n.Term < 0 || n.Term >= len(weights) {
+			return 0, fmt.Errorf("the tree names term %d of %d", n.Term, len(weights))
+		}
+		sum = uint64(weights[n.Term])
+	}
+	for _, clause := range [...]struct {
+		nodes  []Node
+		scores bool
+	}{{n.Must, true}, {n.Should, true}, {n.Filter, false}, {n.Not, false}} {
+		for i := range clause.nodes {
+			if n.Leaf || n.All {
+				return 0, fmt.Errorf("a node of the tree has clauses and is a leaf or all documents too")
+			}
+			score, err := clause.nodes[i].best(weights)
+			if err != nil {
+				return 0, err
+			}
+			if clause.scores {
+				sum += score
+			}
+		}
+	}
+	if n.Constant {
+		sum = uint64(n.Score)
+	}
+	return sum, nil
+}
+
+func (s *Segment[L]) check(terms int) error {
+	tiles := (int(s.Docs) + TileDocs - 1) / TileDocs
+	switch {
+	case s.Docs > 1<<31:
+		return fmt.Errorf("%d documents, want at most 1<<31", s.Docs)
+	case len(s.Terms) != terms:
+		return fmt.Errorf("%d terms for %d weights", len(s.Terms), terms)
+	case s.Accept != nil && len(s.Accept) < (int(s.Docs)+63)/64:
+		return fmt.Errorf("accept has %d words for %d documents", len(s.Accept), s.Docs)
+	case s.Rank != nil && (len(s.Rank) < int(s.Docs) || len(s.RankTile) < tiles):
+		return fmt.Errorf("%d ranks and %d rank tiles for %d documents", len(s.Rank), len(s.RankTile), s.Docs)
+	case s.Tail != nil && len(s.Tail) < tiles:
+		return fmt.Errorf("%d tail bounds for %d tiles", len(s.Tail), tiles)
+	}
+	for t := range s.Terms {
+		term := &s.Terms[t]
+		if term.Bounds == nil {
+			continue
+		}
+		if term.Table == nil {
+			return fmt.Errorf("term %d has bounds but no table", t)
+		}
+		if term.Norms != nil && len(term.Norms) < int(s.Docs) {
+			return fmt.Errorf("term %d has %d norms for %d documents", t, len(term.Norms), s.Docs)
+		}
+	}
+	return nil
+}
