@@ -1,0 +1,120 @@
+package analysis
+
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+// MaxBatch is how many tokens a batch holds at most: enough to make the calls of
+// filters and of emit free, few enough for terms and tokens (some 60 KB) to stay in
+// the second-level cache.
+const MaxBatch = 1024
+
+// arenaBytes is how many bytes of terms a batch holds. 1,024 English words take 5 KB.
+const arenaBytes = 16 << 10
+
+// A Tokenizer finds the tokens of a text. It must be safe for use by many
+// goroutines at once; what it has to remember between two tokens of one text
+// belongs on its stack.
+type Tokenizer interface {
+	// Tokenize adds the tokens of text to b in the order of their start.
+	Tokenize(text []byte, b *Batch)
+}
+
+// A Filter changes the tokens of a batch in place and returns those that stay,
+// which share the batch's memory and are never more than came. It may shorten a
+// Term or give it new memory, but not write past its end; it must not leave one empty or cut a
+// rune in two. Filters must be safe for use by many goroutines at once.
+type Filter interface {
+	Filter(batch []Token) []Token
+}
+
+// A FilterFunc is a function that is a Filter.
+type FilterFunc func(batch []Token) []Token
+
+// Filter calls f.
+func (f FilterFunc) Filter(batch []Token) []Token { return f(batch) }
+
+// A Batch collects tokens from a Tokenizer and hands them on when it is full.
+// Only New makes batches.
+type Batch struct {
+	tokens  []Token // the first n are in use
+	n       int
+	arena   []byte // terms of those tokens; its capacity never changes
+	lower   bool
+	filters []Filter
+	emit    func(batch []Token)
+	breaker breaker // scratch of Words
+}
+
+func newBatch(lower bool, filters []Filter) *Batch {
+	return &Batch{
+		tokens:  make([]Token, MaxBatch),
+		arena:   make([]byte, 0, arenaBytes),
+		lower:   lower,
+		filters: filters,
+	}
+}
+
+// Add adds the token text[start:end]. An empty range adds nothing. A run of bytes
+// that are no UTF-8 becomes one U+FFFD.
+func (b *Batch) Add(text []byte, start, end, position int) {
+	src := text[start:end]
+	if len(src) == 0 {
+		return
+	}
+	if b.n == len(b.tokens) || len(src) > cap(b.arena)-len(b.arena) {
+		b.flush()
+	}
+	t := &b.tokens[b.n]
+	b.n++
+	t.Start, t.End, t.Position = start, end, position
+	t.Term = b.copy(src)
+}
+
+// copy returns src in memory that filters may write to, lower-cased if that is
+// this batch's job. The capacity ends with the term: an append cannot run into
+// the next one.
+func (b *Batch) copy(src []byte) []byte {
+	var dst []byte
+	if n := len(b.arena); len(src) <= cap(b.arena)-n {
+		b.arena = b.arena[:n+len(src)]
+		dst = b.arena[n : n+len(src) : n+len(src)]
+	} else { // larger than a whole arena: a keyword, most likely
+		dst = make([]byte, len(src))
+	}
+	table := &asciiSame
+	if b.lower {
+		table = &asciiLower
+	}
+	seen := byte(0)
+	for i, c := range src {
+		seen |= c
+		dst[i] = table[c]
+	}
+	if seen < utf8.RuneSelf {
+		return dst
+	}
+	if !utf8.Valid(dst) {
+		dst = bytes.ToValidUTF8(dst, []byte(string(utf8.RuneError)))
+	}
+	if b.lower {
+		dst = lowerTerm(dst)
+	}
+	return dst
+}
+
+// flush filters and emits what was added since the last flush.
+func (b *Batch) flush() {
+	batch := b.tokens[:b.n]
+	for _, f := range b.filters {
+		if len(batch) == 0 {
+			break
+		}
+		batch = f.Filter(batch)
+	}
+	if len(batch) > 0 {
+		b.emit(batch)
+	}
+	b.n, b.arena = 0, b.arena[:0]
+}

@@ -1,0 +1,30 @@
+package analysis
+
+// Length bounds the length of terms, in bytes.
+type Length struct {
+	// Min and Max are the least and the greatest length of a term that stays.
+	// 0 sets no bound.
+	Min, Max int
+
+	// Cut shortens a term that is too long to its first Max bytes (less when that
+	// would cut a rune in two) rather than dropping it. A term whose first rune has
+	// more than Max bytes is dropped all the same.
+	Cut bool
+}
+
+// Filter implements Filter.
+func (l Length) Filter(batch []Token) []Token {
+	kept := batch[:0]
+	for _, t := range batch {
+		if l.Max > 0 && len(t.Term) > l.Max {
+			if !l.Cut {
+				continue
+			}
+			t.Term = t.Term[:runeStart(t.Term, l.Max)]
+		}
+		if len(t.Term) > 0 && len(t.Term) >= l.Min {
+			kept = append(kept, t)
+		}
+	}
+	return kept
+}

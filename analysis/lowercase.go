@@ -1,0 +1,87 @@
+package analysis
+
+import (
+	"bytes"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Lowercase maps each rune to lower case by itself (Unicode's simple mapping, as
+// Lucene's LowerCaseFilter does), whatever its neighbours and whatever language: 'Σ'
+// always becomes 'σ', and 'İ' becomes 'i'.
+type Lowercase struct{}
+
+// Filter implements Filter.
+func (Lowercase) Filter(batch []Token) []Token {
+	for i := range batch {
+		batch[i].Term = lowerTerm(batch[i].Term)
+	}
+	return batch
+}
+
+// fuseLowercase reports whether the filters begin with a Lowercase that may as well be
+// done first, and returns those that are left. Possessive looks at two
+// characters that mean the same to it in either case, so it lets Lowercase pass.
+func fuseLowercase(filters []Filter) (lower bool, rest []Filter) {
+	for i, f := range filters {
+		switch f.(type) {
+		case Possessive:
+		case Lowercase:
+			rest = append(rest, filters[:i]...)
+			return true, append(rest, filters[i+1:]...)
+		default:
+			return false, filters
+		}
+	}
+	return false, filters
+}
+
+// asciiLower maps the letters A to Z to lower case and any other byte to itself,
+// asciiSame every byte to itself.
+var asciiLower, asciiSame = func() (lower, same [256]byte) {
+	for c := range 256 {
+		lower[c], same[c] = byte(c), byte(c)
+	}
+	for c := byte('A'); c <= 'Z'; c++ {
+		lower[c] += 'a' - 'A'
+	}
+	return lower, same
+}()
+
+// lowerTable holds the lower case of the runes that two bytes of UTF-8 can hold (Latin, Greek,
+// Cyrillic, Hebrew, Arabic), where unicode.ToLower would search its ranges.
+var lowerTable = func() (t [0x800]uint16) {
+	for r := range t {
+		t[r] = uint16(unicode.ToLower(rune(r)))
+	}
+	return t
+}()
+
+func lowerRune(r rune) rune {
+	if uint32(r) < uint32(len(lowerTable)) {
+		return rune(lowerTable[r])
+	}
+	return unicode.ToLower(r)
+}
+
+// lowerTerm lower-cases a term, in place unless it grows. Few runes do ('Ⱥ', two
+// bytes, becomes 'ⱥ', three).
+func lowerTerm(term []byte) []byte {
+	out := 0 // term[:out] is done
+	for in := 0; in < len(term); {
+		c := term[in]
+		if c < utf8.RuneSelf {
+			term[out] = asciiLower[c]
+			in, out = in+1, out+1
+			continue
+		}
+		r, size := utf8.DecodeRune(term[in:])
+		lower := lowerRune(r)
+		if out+utf8.RuneLen(lower) > in+size {
+			return append(term[:out:out], bytes.Map(lowerRune, term[in:])...)
+		}
+		in += size
+		out += utf8.EncodeRune(term[out:], lower)
+	}
+	return term[:out]
+}

@@ -1,0 +1,332 @@
+package analysis
+
+import (
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Porter stems English terms, which must be in lower case, by the algorithm of
+// M. F. Porter, "An algorithm for suffix stripping", Program 14(3), 1980, with the
+// two changes that its author made to his own programs since and that Lucene's
+// PorterStemFilter has: -bli becomes -ble (the paper: -abli becomes -able) and -logi
+// becomes -log. Terms of one or two characters stay as they are.
+//
+// The words of the paper and of this file: a consonant is a letter other than a, e, i, o
+// and u, and other than a y behind a consonant. [C](VC)^m[V] is the form of any
+// word, where C and V are runs of consonants and vowels, and m is its measure.
+type Porter struct{}
+
+// Filter implements Filter.
+func (Porter) Filter(batch []Token) []Token {
+	for i := range batch {
+		batch[i].Term = porterStem(batch[i].Term)
+	}
+	return batch
+}
+
+// porterStem stems in place: no step makes a term longer than it was before.
+//
+// A term with letters outside ASCII is stemmed by UTF-16 unit, since a rule may look
+// at the last two or three characters.
+func porterStem(term []byte) []byte {
+	for _, c := range term {
+		if c >= utf8.RuneSelf {
+			return porterWide(term)
+		}
+	}
+	return term[:len(porter(term))]
+}
+
+func porterWide(term []byte) []byte {
+	var mem [256]uint16
+	units := mem[:0]
+	for i := 0; i < len(term); {
+		r, size := utf8.DecodeRune(term[i:])
+		units = utf16.AppendRune(units, r)
+		i += size
+	}
+	units = porter(units)
+	term = term[:0]
+	for i := 0; i < len(units); i++ {
+		r := rune(units[i])
+		if utf16.IsSurrogate(r) { // rules look at letters of ASCII, so pairs stay whole
+			i++
+			r = utf16.DecodeRune(r, rune(units[i]))
+		}
+		term = utf8.AppendRune(term, r)
+	}
+	return term
+}
+
+// A unit is a letter of ASCII, or one of UTF-16.
+type unit interface{ byte | uint16 }
+
+// porter stems a word in place and returns what is left of it.
+func porter[U unit](w []U) []U {
+	if len(w) <= 2 {
+		return w
+	}
+	w = plural(w)
+	w = pastAndGerund(w)
+	w = finalY(w)
+	w = doubleSuffix(w)
+	w = singleSuffix(w)
+	w = dropSuffix(w)
+	return finalE(w)
+}
+
+// plural is step 1a: caresses -> caress, ponies -> poni, caress, cats -> cat.
+func plural[U unit](w []U) []U {
+	n := len(w)
+	switch {
+	case w[n-1] != 's':
+		return w
+	case hasSuffix(w, "sses"), hasSuffix(w, "ies"):
+		return w[:n-2]
+	case w[n-2] != 's':
+		return w[:n-1]
+	}
+	return w
+}
+
+// pastAndGerund is step 1b: agreed -> agree, plastered -> plaster, motoring ->
+// motor. What is left is tidied up: conflat(ed) -> conflate, hopp(ing) -> hop,
+// fil(ing) -> file.
+func pastAndGerund[U unit](w []U) []U {
+	var stem []U
+	switch {
+	case hasSuffix(w, "eed"):
+		if measure(w[:len(w)-3]) > 0 {
+			return w[:len(w)-1]
+		}
+		return w
+	case hasSuffix(w, "ed"):
+		stem = w[:len(w)-2]
+	case hasSuffix(w, "ing"):
+		stem = w[:len(w)-3]
+	default:
+		return w
+	}
+	if !hasVowel(stem) {
+		return w
+	}
+	switch {
+	case hasSuffix(stem, "at"), hasSuffix(stem, "bl"), hasSuffix(stem, "iz"):
+		return append(stem, 'e')
+	case endsDouble(stem):
+		switch stem[len(stem)-1] {
+		case 'l', 's', 'z':
+			return stem
+		}
+		return stem[:len(stem)-1]
+	case endsShort(stem) && measure(stem) == 1:
+		return append(stem, 'e')
+	}
+	return stem
+}
+
+// finalY is step 1c: happy -> happi, but sky.
+func finalY[U unit](w []U) []U {
+	n := len(w)
+	if w[n-1] == 'y' && hasVowel(w[:n-1]) {
+		w[n-1] = 'i'
+	}
+	return w
+}
+
+// A suffixRule replaces a suffix, unless the measure of what is in front is too low.
+type suffixRule struct{ from, to string }
+
+// doubleRules are the rules of step 2 by the letter in front of the last one,
+// the longest suffix first.
+var doubleRules = [26][]suffixRule{
+	'a' - 'a': {{"ational", "ate"}, {"tional", "tion"}},
+	'c' - 'a': {{"enci", "ence"}, {"anci", "ance"}},
+	'e' - 'a': {{"izer", "ize"}},
+	'g' - 'a': {{"logi", "log"}},
+	'l' - 'a': {{"bli", "ble"}, {"alli", "al"}, {"entli", "ent"}, {"eli", "e"}, {"ousli", "ous"}},
+	'o' - 'a': {{"ization", "ize"}, {"ation", "ate"}, {"ator", "ate"}},
+	's' - 'a': {{"alism", "al"}, {"iveness", "ive"}, {"fulness", "ful"}, {"ousness", "ous"}},
+	't' - 'a': {{"aliti", "al"}, {"iviti", "ive"}, {"biliti", "ble"}},
+}
+
+// singleRules are the rules of step 3 by the last letter.
+var singleRules = [26][]suffixRule{
+	'e' - 'a': {{"icate", "ic"}, {"ative", ""}, {"alize", "al"}},
+	'i' - 'a': {{"iciti", "ic"}},
+	'l' - 'a': {{"ical", "ic"}, {"ful", ""}},
+	's' - 'a': {{"ness", ""}},
+}
+
+// dropSuffixes are those of step 4 by the letter in front of the last one, the
+// longest first. -ion goes only behind s or t, and is handled apart.
+var dropSuffixes = [26][]string{
+	'a' - 'a': {"al"},
+	'c' - 'a': {"ance", "ence"},
+	'e' - 'a': {"er"},
+	'i' - 'a': {"ic"},
+	'l' - 'a': {"able", "ible"},
+	'n' - 'a': {"ant", "ement", "ment", "ent"},
+	'o' - 'a': {"ou"},
+	's' - 'a': {"ism"},
+	't' - 'a': {"ate", "iti"},
+	'u' - 'a': {"ous"},
+	'v' - 'a': {"ive"},
+	'z' - 'a': {"ize"},
+}
+
+// doubleSuffix is step 2: relational -> relate, operator -> operate.
+func doubleSuffix[U unit](w []U) []U {
+	if n := len(w); n >= 2 {
+		return replaceSuffix(w, &doubleRules, w[n-2])
+	}
+	return w
+}
+
+// singleSuffix is step 3: triplicate -> triplic, hopeful -> hope.
+func singleSuffix[U unit](w []U) []U {
+	return replaceSuffix(w, &singleRules, w[len(w)-1])
+}
+
+// replaceSuffix carries out the first of the rules filed under key whose suffix
+// w has, if the stem's measure is above 0.
+func replaceSuffix[U unit](w []U, rules *[26][]suffixRule, key U) []U {
+	if key < 'a' || key > 'z' {
+		return w
+	}
+	for _, r := range rules[key-'a'] {
+		if !hasSuffix(w, r.from) {
+			continue
+		}
+		stem := w[:len(w)-len(r.from)]
+		if measure(stem) == 0 {
+			return w
+		}
+		for i := range len(r.to) {
+			stem = append(stem, U(r.to[i]))
+		}
+		return stem
+	}
+	return w
+}
+
+// dropSuffix is step 4: revival -> reviv, adoption -> adopt.
+func dropSuffix[U unit](w []U) []U {
+	n := len(w)
+	if n < 2 || w[n-2] < 'a' || w[n-2] > 'z' {
+		return w
+	}
+	for _, s := range dropSuffixes[w[n-2]-'a'] {
+		if hasSuffix(w, s) {
+			return dropIfLong(w, len(s))
+		}
+	}
+	if hasSuffix(w, "ion") && n > 3 && (w[n-4] == 's' || w[n-4] == 't') {
+		return dropIfLong(w, 3)
+	}
+	return w
+}
+
+// dropIfLong takes n letters off the end if the rest has a measure above 1.
+func dropIfLong[U unit](w []U, n int) []U {
+	if stem := w[:len(w)-n]; measure(stem) > 1 {
+		return stem
+	}
+	return w
+}
+
+// finalE is step 5: probate -> probat, cease -> ceas, controll -> control.
+func finalE[U unit](w []U) []U {
+	m := measure(w) // with or without a final e: it counts only what a consonant follows
+	n := len(w)
+	if w[n-1] == 'e' && (m > 1 || m == 1 && !endsShort(w[:n-1])) {
+		w = w[:n-1]
+		n--
+	}
+	if n > 0 && w[n-1] == 'l' && m > 1 && endsDouble(w) {
+		w = w[:n-1]
+	}
+	return w
+}
+
+func hasSuffix[U unit](w []U, s string) bool {
+	at := len(w) - len(s)
+	if at < 0 {
+		return false
+	}
+	for i := len(s) - 1; i >= 0; i-- {
+		if w[at+i] != U(s[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// letterKind says of each lower-case letter whether it is a vowel, or a y.
+const (
+	isVowel = 1
+	isY     = 2
+)
+
+var letterKind = [128]uint8{'a': isVowel, 'e': isVowel, 'i': isVowel, 'o': isVowel, 'u': isVowel, 'y': isY}
+
+func kindOf[U unit](u U) uint8 {
+	if u >= 128 {
+		return 0
+	}
+	return letterKind[u]
+}
+
+// consonant reports whether letter i is one. A y is when it comes first or behind
+// a vowel, so in a run of them every other one is.
+func consonant[U unit](w []U, i int) bool {
+	flip := false
+	for ; kindOf(w[i]) == isY; i-- {
+		if i == 0 {
+			return !flip
+		}
+		flip = !flip
+	}
+	return (kindOf(w[i]) == 0) != flip
+}
+
+// measure counts the places where a consonant follows a vowel.
+func measure[U unit](w []U) int {
+	m := 0
+	vowel := false // whether the letter before is one
+	for i := range w {
+		v := kindOf(w[i]) == isVowel || kindOf(w[i]) == isY && i > 0 && !vowel
+		if vowel && !v {
+			m++
+		}
+		vowel = v
+	}
+	return m
+}
+
+func hasVowel[U unit](w []U) bool {
+	for i := range w {
+		if k := kindOf(w[i]); k == isVowel || k == isY && i > 0 {
+			// A y behind the first letter is a vowel, or stands behind one.
+			return true
+		}
+	}
+	return false
+}
+
+// endsDouble reports whether w ends in the same consonant twice.
+func endsDouble[U unit](w []U) bool {
+	n := len(w)
+	return n >= 2 && w[n-1] == w[n-2] && consonant(w, n-1)
+}
+
+// endsShort reports whether w ends in consonant, vowel, consonant, the last one not w, x
+// or y: such a stem had an e (cav(e), hop(e), but snow, box, tray).
+func endsShort[U unit](w []U) bool {
+	n := len(w)
+	if n < 3 || !consonant(w, n-1) || consonant(w, n-2) || !consonant(w, n-3) {
+		return false
+	}
+	last := w[n-1]
+	return last != 'w' && last != 'x' && last != 'y'
+}

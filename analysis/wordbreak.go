@@ -1,0 +1,146 @@
+package analysis
+
+import (
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/blevesearch/segment"
+)
+
+// windowBytes is how much text is given to the segmenter at once. It answers with all
+// tokens of what it is given, so a document of 100 MB in one script without
+// spaces would otherwise cost gigabytes.
+const windowBytes = 16 << 10
+
+// A breaker is the memory that the segmenter's answers need, kept between calls.
+type breaker struct {
+	words [][]byte
+	types []int
+}
+
+// span handles the text from i up to the next place that no rule of UAX #29 joins,
+// and returns that place: the next ASCII character of class boundary, or the next
+// byte that is no UTF-8. At least one byte is consumed.
+func (s *wordScan) span(i int) int {
+	end := spanEnd(s.text, i)
+	if end == i {
+		return i + 1 // no UTF-8: a separator
+	}
+	run := -1 // start of the current run of unsegmented letters, or -1
+	for size := windowBytes; i < end; {
+		window := s.text[i:end]
+		if len(window) > size {
+			window = window[:runeStart(window, size)]
+		}
+		n := s.window(i, len(window), i+len(window) == end, &run)
+		if n == 0 { // one word fills the window
+			size *= 2
+			continue
+		}
+		i, size = i+n, windowBytes
+	}
+	if run >= 0 {
+		s.add(run, end)
+	}
+	return end
+}
+
+// spanEnd returns where the span that begins at i ends.
+func spanEnd(text []byte, i int) int {
+	for i < len(text) {
+		if text[i] < utf8.RuneSelf {
+			if wordClass[text[i]]&boundary != 0 {
+				break
+			}
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRune(text[i:])
+		if r == utf8.RuneError && size == 1 {
+			break
+		}
+		i += size
+	}
+	return i
+}
+
+// runeStart returns the last place <= i where a rune begins, or i if there is none
+// within the length of a rune, so that text[i] is in no rune.
+func runeStart(text []byte, i int) int {
+	for at := i; at >= 0 && at > i-utf8.UTFMax; at-- {
+		if utf8.RuneStart(text[at]) {
+			return at
+		}
+	}
+	return i
+}
+
+// window segments text[i:i+n] and adds its words. It returns how many bytes it is
+// done with, which is n if the window is the last of its span.
+//
+// Otherwise the last two segments are uncertain and left to the next window: a
+// segment ends where it does because of the rune behind it, or, where
+// that rune may stand inside a word ("can't"), because of the one behind that; and either
+// segment may go on. Marks belong to the rune in front of them and do not count.
+func (s *wordScan) window(i, n int, last bool, run *int) int {
+	br := &s.b.breaker
+	text := s.text[i : i+n]
+	var done int
+	br.words, br.types, done, _ = segment.SegmentWordsDirect(text, br.words[:0], br.types[:0])
+	words := br.words
+	if last {
+		// The segmenter stops early on what is no UTF-8 only, and here is none.
+		if done != n {
+			panic("BUG: analysis: segmenter left valid UTF-8 unread")
+		}
+	} else {
+		words = words[:max(len(words)-2, 0)]
+	}
+	at := i
+	for k, w := range words {
+		s.segment(at, at+len(w), br.types[k], run)
+		at += len(w)
+	}
+	return at - i
+}
+
+// segment handles text[start:end], which the segmenter found to be one segment.
+//
+// The segmenter's tables are those of Unicode 8, and UAX #29 leaves the words of scripts without
+// spaces (Thai, Lao, Khmer, Myanmar) to dictionaries: in both cases letters
+// come back one by one and typed as no word. A run of them is made one word here,
+// as Lucene does for those scripts; to drop them would make such text unsearchable.
+func (s *wordScan) segment(start, end, typ int, run *int) {
+	if typ == segment.None {
+		r, _ := utf8.DecodeRune(s.text[start:end])
+		switch {
+		case unicode.IsLetter(r):
+			if *run < 0 {
+				*run = start
+			}
+			return
+		case *run >= 0 && unicode.In(r, unicode.M, unicode.Cf):
+			return
+		}
+	}
+	if *run >= 0 {
+		s.add(*run, start)
+		*run = -1
+	}
+	if typ != segment.None && !allConnectors(s.text[start:end]) {
+		s.add(start, end)
+	}
+}
+
+// allConnectors reports whether a word has no letter or digit: the segmenter
+// takes a run of underlines (ExtendNumLet, category Pc) for one.
+func allConnectors(word []byte) bool {
+	for len(word) > 0 {
+		r, size := utf8.DecodeRune(word)
+		if r != '_' && !unicode.In(r, unicode.Pc, unicode.M, unicode.Cf) {
+			return false
+		}
+		word = word[size:]
+	}
+	return true
+}

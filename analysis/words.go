@@ -1,0 +1,132 @@
+package analysis
+
+import "unicode/utf8"
+
+// DefaultMaxBytes is the longest token of Words and Whitespace unless they say
+// otherwise, as in Lucene (which counts UTF-16 units).
+const DefaultMaxBytes = 255
+
+// Words finds the words of a text by the default rules of Unicode Standard Annex
+// #29, "Unicode Text Segmentation", and keeps those that hold a letter or a digit.
+// See the package comment for what that means for common text.
+type Words struct {
+	// MaxBytes cuts longer words into pieces of at most this many bytes, at a rune
+	// boundary; each piece is a token with a position of its own. 0 means
+	// DefaultMaxBytes; less than utf8.UTFMax means utf8.UTFMax.
+	MaxBytes int
+}
+
+// Tokenize implements Tokenizer.
+func (w Words) Tokenize(text []byte, b *Batch) {
+	s := wordScan{text: text, b: b, maxBytes: maxTokenBytes(w.MaxBytes)}
+	for i := 0; i < len(text); {
+		switch c := text[i]; {
+		case c >= utf8.RuneSelf:
+			i = s.span(i)
+		case wordClass[c]&inWord != 0:
+			i = s.ascii(i)
+		default:
+			i++
+		}
+	}
+}
+
+func maxTokenBytes(n int) int {
+	if n == 0 {
+		n = DefaultMaxBytes
+	}
+	return max(n, utf8.UTFMax)
+}
+
+// A wordScan is one pass of Words over a text.
+type wordScan struct {
+	text     []byte
+	b        *Batch
+	maxBytes int
+	position int // of the next token
+}
+
+// add adds the word text[start:end], cut in pieces if it is too long. Cutting a
+// word after it was found keeps an endless word linear: starting afresh at each
+// cut, as Lucene does, would look for the end of the word once a piece.
+func (s *wordScan) add(start, end int) {
+	for end-start > s.maxBytes {
+		cut := runeStart(s.text, start+s.maxBytes)
+		s.b.Add(s.text, start, cut, s.position)
+		s.position++
+		start = cut
+	}
+	s.b.Add(s.text, start, end, s.position)
+	s.position++
+}
+
+// Classes of ASCII characters, as bits. The classes that may stand between two
+// letters (or two digits) are the letter's (digit's) bit shifted by midShift, so
+// that one expression answers whether a character joins its neighbours: see joins.
+const (
+	letter    = 1 << 0 // ALetter of UAX #29
+	digit     = 1 << 1 // Numeric
+	underline = 1 << 2 // ExtendNumLet
+	midLetter = letter << midShift
+	midNum    = digit << midShift
+	boundary  = 1 << 7 // what no rule joins to anything in front of it
+
+	midShift = 4
+	inWord   = letter | digit | underline
+)
+
+// wordClass holds the class of each byte; bytes of multi-byte runes have none.
+var wordClass = func() (t [256]uint8) {
+	for c := range utf8.RuneSelf {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z':
+			t[c] = letter
+		case '0' <= c && c <= '9':
+			t[c] = digit
+		default:
+			t[c] = boundary
+		}
+	}
+	t['_'] = underline
+	t[':'] = midLetter
+	t[','], t[';'] = midNum, midNum
+	t['.'], t['\''] = midLetter|midNum, midLetter|midNum
+	t['"'] = 0 // joins Hebrew letters, so it ends a span of ASCII only
+	return t
+}()
+
+// joins reports whether the ASCII character c joins the characters around it to
+// one word (rules WB6, WB7, WB11 and WB12).
+func joins(before, c, after byte) bool {
+	return wordClass[before]&(wordClass[c]>>midShift)&wordClass[after] != 0
+}
+
+// ascii handles the word that begins at text[i], which is in inWord, and returns
+// where to go on. A word with anything but ASCII in it, or right behind it, is
+// left to span: the next rune could be a letter, or a mark that belongs to
+// the last one.
+func (s *wordScan) ascii(i int) int {
+	text := s.text
+	seen := uint8(0)
+	for j := i; ; j++ {
+		for j < len(text) && wordClass[text[j]]&inWord != 0 {
+			seen |= wordClass[text[j]]
+			j++
+		}
+		if j < len(text) && text[j] >= utf8.RuneSelf {
+			return s.span(i)
+		}
+		if j+1 < len(text) {
+			if text[j+1] >= utf8.RuneSelf && wordClass[text[j]]&boundary == 0 {
+				return s.span(i)
+			}
+			if joins(text[j-1], text[j], text[j+1]) {
+				continue
+			}
+		}
+		if seen&(letter|digit) != 0 {
+			s.add(i, j)
+		}
+		return j
+	}
+}
