@@ -1,5 +1,13 @@
 package postings
 
+import (
+	"sort"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/riffle-search/riffle/internal/corrupt"
+)
+
 // An Impact is one Pareto-best pair of a block, an extent or a list: no other
 // posting there has both a frequency at least as high and a length code at most
 // as high. Bounds are made from pairs, not from stored scores, so they stay
@@ -9,9 +17,9 @@ type Impact struct {
 	Len uint8  // length code of the document's field (see blockmax.LengthCode)
 }
 
-// A Loader reads the stored parts of a long list. Both calls return bytes that
-// nobody changes afterwards, with the checksum already cut off or still on, as
-// the format says.
+// A Loader reads the stored parts of a long list, just as Encode made them and
+// with their checksums still on. Nobody may change the bytes afterwards. Calls
+// come from many goroutines at once.
 type Loader interface {
 	Directory(part int) ([]byte, error)
 	Chunk(chunk int) ([]byte, error)
@@ -26,3 +34,179 @@ type Impacts struct {
 
 // Of returns the pairs of block (or extent) i.
 func (m *Impacts) Of(i int) []Impact { return m.Pairs[m.Start[i]:m.Start[i+1]] }
+
+// A List is an immutable posting list: a directory, which says all about every
+// block but its postings, and the payload, whose chunks are loaded when a block of
+// theirs is first decoded and stay loaded from then on. It may be used by any number of
+// goroutines. The exported fields are for reading only.
+type List struct {
+	Count     int // postings
+	BlockSize int // postings in every block but the last: 128, or fewer in tests
+
+	Last []uint32   // last document of each block
+	Enc  []Encoding // of each block
+	Off  []uint32   // where each block's rows begin, in rows from the start of the list's payload
+
+	ExtLast      []uint32 // last document of each extent of ExtentBlocks blocks
+	BlockImpacts Impacts
+	ExtImpacts   Impacts
+	ListImpacts  []Impact
+
+	load    Loader
+	chunks  []atomic.Pointer[chunk]
+	chunkOf []uint32 // the chunk of each extent
+	rowOf   []uint32 // first row of each chunk, and of the one that would follow
+	tail    *chunk   // the last block, when it lies in no chunk
+	loaded  atomic.Int64
+	stored  Sizes // of a list that came from a short entry
+	entry   int   // bytes of the entry and of the directory parts, as stored
+}
+
+// A chunk is a loaded run of whole extents.
+type chunk struct {
+	rows []byte // with GuardBytes or more of capacity behind them
+}
+
+// Blocks returns the number of blocks.
+func (l *List) Blocks() int { return len(l.Last) }
+
+// BlockLen returns the number of postings in block b.
+func (l *List) BlockLen(b int) int { return min(l.BlockSize, l.Count-b*l.BlockSize) }
+
+// Seek returns the first block from block from on whose last document is doc or
+// later, the only one that can hold doc; Blocks() when there is none.
+func (l *List) Seek(from int, doc uint32) int {
+	if from >= len(l.Last) || l.Last[from] >= doc {
+		return min(from, len(l.Last))
+	}
+	e := from / ExtentBlocks
+	if l.ExtLast[e] < doc {
+		step := 1
+		for e+step < len(l.ExtLast) && l.ExtLast[e+step] < doc {
+			e += step
+			step *= 2
+		}
+		ahead := l.ExtLast[e+1 : min(e+step+1, len(l.ExtLast))]
+		e += 1 + sort.Search(len(ahead), func(i int) bool { return ahead[i] >= doc })
+		from = min(e*ExtentBlocks, len(l.Last))
+	}
+	blocks := l.Last[from:min((e+1)*ExtentBlocks, len(l.Last))]
+	lo, hi := 0, len(blocks)
+	for lo < hi {
+		if mid := (lo + hi) / 2; blocks[mid] < doc {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return from + lo
+}
+
+// Docs writes the documents of block b to dst, rising, and returns their number.
+// What is behind them in dst is undefined. An error is the Loader's, or matches
+// corrupt.Err.
+func (l *List) Docs(b int, dst *[BlockSize]uint32) (n int, err error) {
+	rows, err := l.Payload(b)
+	if err != nil {
+		return 0, err
+	}
+	n = l.BlockLen(b)
+	if err := decodeDocs(dst, rows, l.Enc[b], n, l.before(b), l.Last[b]); err != nil {
+		return 0, inBlock(err, b)
+	}
+	return n, nil
+}
+
+// Freqs writes the term frequencies of block b to dst, each at least 1, and returns
+// their number. What is behind them in dst is undefined.
+func (l *List) Freqs(b int, dst *[BlockSize]uint32) (n int, err error) {
+	n = l.BlockLen(b)
+	e := l.Enc[b]
+	var rows []byte
+	if e.FreqWidth() > 0 {
+		if rows, err = l.Payload(b); err != nil {
+			return 0, err
+		}
+		rows = rows[RowBytes*e.DocRows(n):]
+	}
+	if err := decodeFreqs(dst, rows, e, n); err != nil {
+		return 0, inBlock(err, b)
+	}
+	return n, nil
+}
+
+// Payload returns the rows of block b: those of its documents, then those of its
+// frequencies. GuardBytes more may be read behind them, within the capacity, but
+// mean nothing. The caller must not write.
+func (l *List) Payload(b int) ([]byte, error) {
+	size := RowBytes * l.Enc[b].Rows(l.BlockLen(b))
+	if l.tail != nil && b == len(l.Last)-1 {
+		return l.tail.rows[:size], nil
+	}
+	i := l.chunkOf[b/ExtentBlocks]
+	c := l.chunks[i].Load()
+	if c == nil {
+		var err error
+		if c, err = l.loadChunk(int(i)); err != nil {
+			return nil, err
+		}
+	}
+	at := RowBytes * int(l.Off[b]-l.rowOf[i])
+	return c.rows[at : at+size], nil
+}
+
+// before returns the last document of the block before b, noDoc for the first.
+func (l *List) before(b int) uint32 {
+	if b == 0 {
+		return noDoc
+	}
+	return l.Last[b-1]
+}
+
+// loadChunk loads chunk i. When several readers want it at once, each loads it and
+// all but one throw theirs away.
+func (l *List) loadChunk(i int) (*chunk, error) {
+	value, err := l.load.Chunk(i)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := unsealPart(value, "posting chunk"); err != nil {
+		return nil, err
+	}
+	size := RowBytes * int(l.rowOf[i+1]-l.rowOf[i])
+	if len(value) != size+GuardBytes {
+		return nil, corrupt.New(0, "posting chunk %d has %d bytes; the directory says %d", i, len(value), size+GuardBytes)
+	}
+	c := &chunk{rows: value[: size : size+GuardBytes]}
+	if !l.chunks[i].CompareAndSwap(nil, c) {
+		return l.chunks[i].Load(), nil
+	}
+	l.loaded.Add(int64(len(value)))
+	return c, nil
+}
+
+// Bytes returns the memory that the list holds: the directory and the chunks
+// loaded so far. A list that views a Builder shares its chunks and counts them all.
+func (l *List) Bytes() int {
+	n := int(unsafe.Sizeof(*l)) + 4*len(l.Last) + 2*len(l.Enc) + 4*len(l.Off) + 4*len(l.ExtLast)
+	n += l.BlockImpacts.bytes() + l.ExtImpacts.bytes() + len(l.ListImpacts)*int(unsafe.Sizeof(Impact{}))
+	n += 12*len(l.chunks) + 4*len(l.chunkOf)
+	if l.tail != nil {
+		n += cap(l.tail.rows)
+	}
+	return n + int(l.loaded.Load())
+}
+
+func (m *Impacts) bytes() int {
+	return 4*len(m.Start) + len(m.Pairs)*int(unsafe.Sizeof(Impact{}))
+}
+
+// push appends the best pairs of one more block or extent from p, which is empty
+// afterwards.
+func (m *Impacts) push(p *pareto) {
+	if len(m.Start) == 0 {
+		m.Start = append(m.Start, 0)
+	}
+	m.Pairs = p.flush(m.Pairs)
+	m.Start = append(m.Start, uint32(len(m.Pairs)))
+}

@@ -1,0 +1,155 @@
+package postings
+
+import (
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/riffle-search/riffle/internal/corrupt"
+)
+
+// A block is the postings of one block, unpacked. Only the first n of each array
+// count.
+type block struct {
+	n    int
+	docs [BlockSize]uint32
+	tfs  [BlockSize]uint32
+	lens [BlockSize]uint8
+}
+
+func (k *block) add(doc, tf uint32, length uint8) {
+	k.docs[k.n], k.tfs[k.n], k.lens[k.n] = doc, tf, length
+	k.n++
+}
+
+// last is the last document of a block that is not empty.
+func (k *block) last() uint32 { return k.docs[k.n-1] }
+
+// appendRows writes the payload of the block in the smallest encoding. prev is the
+// last document of the block before, noDoc when there is none.
+func (k *block) appendRows(dst []byte, prev uint32) ([]byte, Encoding) {
+	var gaps, freqs [BlockSize]uint32 // both minus one
+	var gapBits, freqBits uint32
+	p := prev
+	for i, d := range k.docs[:k.n] {
+		gaps[i], p = d-p-1, d
+		gapBits |= gaps[i]
+		freqs[i] = k.tfs[i] - 1
+		freqBits |= freqs[i]
+	}
+	width, freqWidth := bits.Len32(gapBits), bits.Len32(freqBits)
+	var e Encoding
+	switch rows := bitsetRows(k.last() - prev); {
+	case k.last()-k.docs[0] == uint32(k.n-1):
+		e = MakeEncoding(Run, 0, freqWidth)
+	case rows <= packedRows(k.n, width):
+		e = MakeEncoding(Bitset, rows, freqWidth)
+		dst = appendBitset(dst, k.docs[:k.n], prev+1, rows)
+	default:
+		e = MakeEncoding(Packed, width, freqWidth)
+		dst = appendPacked(dst, gaps[:k.n], width)
+	}
+	return appendPacked(dst, freqs[:k.n], freqWidth), e
+}
+
+// noDoc stands for the last document of the block before the first: minus one, so
+// that the first gap is counted like all others.
+const noDoc = ^uint32(0)
+
+// appendBitset writes rows of 128 bits; bit i stands for document first + i.
+func appendBitset(dst []byte, docs []uint32, first uint32, rows int) []byte {
+	var words [64]uint64 // a bitset never has more rows than packed gaps: 32
+	for _, d := range docs {
+		words[(d-first)/64] |= 1 << ((d - first) % 64)
+	}
+	for _, w := range words[:2*rows] {
+		dst = binary.LittleEndian.AppendUint64(dst, w)
+	}
+	return dst
+}
+
+// decodeDocs writes the n documents of a block to dst. Whatever the rows hold, it
+// returns either an error or documents that rise strictly from above prev to last.
+func decodeDocs(dst *[BlockSize]uint32, rows []byte, e Encoding, n int, prev, last uint32) error {
+	switch e.Kind() {
+	case Run:
+		first := last - uint32(n-1)
+		for i := range dst[:n] {
+			dst[i] = first + uint32(i)
+		}
+		return nil
+	case Bitset:
+		return decodeBitset(dst, rows[:RowBytes*e.DocWidth()], n, prev, last)
+	}
+	if e.DocWidth() == 0 {
+		for i := range dst[:n] {
+			dst[i] = prev + 1 + uint32(i)
+		}
+	} else {
+		unpackDocs(dst, rows[:RowBytes*e.DocRows(n)], n, e.DocWidth(), prev)
+	}
+	if dst[n-1] != last {
+		return corrupt.New(0, "the last document is %d; the directory says %d", dst[n-1], last)
+	}
+	// 128 gaps of at most 1<<24 cannot wrap around; wider ones could and still
+	// end at last.
+	if e.DocWidth() > 24 && !rising(dst[:n], prev) {
+		return corrupt.New(0, "documents do not rise")
+	}
+	return nil
+}
+
+// rising says whether the documents rise strictly from above prev.
+func rising(docs []uint32, prev uint32) bool {
+	p := int64(int32(prev))
+	for _, d := range docs {
+		if int64(d) <= p {
+			return false
+		}
+		p = int64(d)
+	}
+	return true
+}
+
+func decodeBitset(dst *[BlockSize]uint32, rows []byte, n int, prev, last uint32) error {
+	ones := 0
+	for i := 0; i < len(rows); i += 8 {
+		ones += bits.OnesCount64(binary.LittleEndian.Uint64(rows[i:]))
+	}
+	if ones != n {
+		return corrupt.New(0, "%d bits are set for %d postings", ones, n)
+	}
+	i := 0
+	base := prev + 1
+	for ; len(rows) >= 8; rows = rows[8:] {
+		for w := binary.LittleEndian.Uint64(rows); w != 0; w &= w - 1 {
+			dst[i&(BlockSize-1)] = base + uint32(bits.TrailingZeros64(w))
+			i++
+		}
+		base += 64
+	}
+	if dst[n-1] != last {
+		return corrupt.New(0, "the last document is %d; the directory says %d", dst[n-1], last)
+	}
+	return nil
+}
+
+// decodeFreqs writes the n frequencies of a block to dst. rows begin at the block's
+// frequencies.
+func decodeFreqs(dst *[BlockSize]uint32, rows []byte, e Encoding, n int) error {
+	width := e.FreqWidth()
+	if width == 0 {
+		for i := range dst[:n] {
+			dst[i] = 1
+		}
+		return nil
+	}
+	unpackFreqs(dst, rows[:RowBytes*e.FreqRows(n)], n, width)
+	if width == 32 {
+		for i, tf := range dst[:n] {
+			if tf == 0 {
+				return corrupt.New(RowBytes*e.DocRows(n), "frequency %d is 1<<32", i)
+			}
+		}
+	}
+	return nil
+}

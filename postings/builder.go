@@ -1,0 +1,204 @@
+package postings
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"unsafe"
+)
+
+// A Builder takes postings in rising order of documents and makes lists of them:
+// views while it goes on, and the stored form at the end. The zero value is ready
+// to use.
+//
+// An engine keeps one builder a term, and most terms occur once or twice. So a
+// builder is 48 bytes, and up to a full block it holds postings as numbers of
+// variable length, 3 or 4 bytes each. A block is encoded for good when it fills.
+//
+// A builder is for one goroutine at a time. Lists that View returned are
+// independent of it.
+type Builder struct {
+	BlockSize int // postings in a block, 1 to 128; 0 for 128. Smaller ones make many blocks from few postings in tests.
+
+	tail  []byte // postings of the last, unfinished block: see Add
+	full  *blocks
+	count uint32
+	last  uint32 // last document, if count > 0
+}
+
+// blocks are the full blocks of a builder. Everything in it only ever grows at the
+// end, so a view may keep what it has seen. The fields are as in List.
+type blocks struct {
+	last []uint32
+	enc  []Encoding
+	off  []uint32
+	imp  Impacts
+
+	extLast []uint32 // of full extents
+	extImp  Impacts  // of full extents
+	rows    uint32   // in all
+	chunks  [][]byte // the last one is still growing
+	chunkOf []uint32 // of each extent begun
+	rowOf   []uint32 // of each chunk begun
+	shared  bool     // a view keeps parts of it
+}
+
+// chunkTarget is the size at which a chunk takes no further extent. An extent has
+// at most 32 KiB, so chunks stay below 64 KiB: large enough that a read from
+// Pebble costs about as much a byte as a copy does, and small enough for a cache.
+const chunkTarget = 32 << 10
+
+func (b *Builder) blockSize() int {
+	switch {
+	case b.BlockSize == 0:
+		return BlockSize
+	case b.BlockSize < 0 || b.BlockSize > BlockSize:
+		panic(fmt.Sprintf("BUG: postings.Builder.BlockSize is %d", b.BlockSize))
+	}
+	return b.BlockSize
+}
+
+// Len returns the number of postings added.
+func (b *Builder) Len() int { return int(b.count) }
+
+// Add appends a posting. doc must be above all documents added before and below
+// MaxDoc, tf at least 1; length is the length code of the document's field.
+//
+// The posting is kept as in a short entry (gap minus one with a bit for tf = 1, then tf
+// minus two if it is not), with the length code behind it.
+func (b *Builder) Add(doc, tf uint32, length uint8) {
+	prev := noDoc
+	if b.count > 0 {
+		prev = b.last
+	}
+	if doc >= MaxDoc || tf == 0 || b.count > 0 && doc <= prev {
+		panic(fmt.Sprintf("BUG: posting (document %d, frequency %d) after document %d", doc, tf, int32(prev)))
+	}
+	b.tail = append(appendShort(b.tail, doc-prev-1, tf), length)
+	b.count++
+	b.last = doc
+	if int(b.count)%b.blockSize() == 0 {
+		b.fill()
+	}
+}
+
+// appendShort writes one posting in the short form.
+func appendShort(dst []byte, gap, tf uint32) []byte {
+	if tf == 1 {
+		return binary.AppendUvarint(dst, uint64(gap)<<1|1)
+	}
+	dst = binary.AppendUvarint(dst, uint64(gap)<<1)
+	return binary.AppendUvarint(dst, uint64(tf-2))
+}
+
+// fill encodes the postings of the tail as a full block.
+func (b *Builder) fill() {
+	var k block
+	b.readTail(&k)
+	b.tail = b.tail[:0]
+	if b.full == nil {
+		b.full = new(blocks)
+	}
+	b.full.add(&k)
+}
+
+// readTail unpacks the postings of the unfinished block.
+func (b *Builder) readTail(k *block) {
+	prev := b.full.lastDoc()
+	for t := b.tail; len(t) > 0; {
+		v, n := binary.Uvarint(t)
+		t = t[n:]
+		tf := uint64(1)
+		if v&1 == 0 {
+			tf, n = binary.Uvarint(t)
+			tf, t = tf+2, t[n:]
+		}
+		prev += uint32(v>>1) + 1
+		k.add(prev, uint32(tf), t[0])
+		t = t[1:]
+	}
+}
+
+// lastDoc is the last document in full blocks, noDoc when there are none.
+func (f *blocks) lastDoc() uint32 {
+	if f == nil || len(f.last) == 0 {
+		return noDoc
+	}
+	return f.last[len(f.last)-1]
+}
+
+// add encodes a block and appends it.
+func (f *blocks) add(k *block) {
+	if len(f.last)%ExtentBlocks == 0 {
+		f.beginExtent()
+	}
+	c := &f.chunks[len(f.chunks)-1]
+	before := len(*c)
+	rows, e := k.appendRows(*c, f.lastDoc())
+	*c = slices.Grow(rows, GuardBytes)
+
+	f.last = append(f.last, k.last())
+	f.enc = append(f.enc, e)
+	f.off = append(f.off, f.rows)
+	f.rows += uint32(len(rows)-before) / RowBytes
+	var p pareto
+	for i := range k.n {
+		p.add(k.tfs[i], k.lens[i])
+	}
+	f.imp.push(&p)
+	if len(f.last)%ExtentBlocks == 0 {
+		f.extLast = append(f.extLast, k.last())
+		f.imp.addTo(&p, len(f.last)-ExtentBlocks, len(f.last))
+		f.extImp.push(&p)
+	}
+}
+
+// beginExtent puts the next extent into the chunk at hand, or into a new one when
+// that is full.
+func (f *blocks) beginExtent() {
+	if n := len(f.chunks); n == 0 || len(f.chunks[n-1]) >= chunkTarget {
+		if n < cap(f.chunks) {
+			f.chunks = f.chunks[:n+1]
+			f.chunks[n] = f.chunks[n][:0] // what Reset left, if anything
+		} else {
+			f.chunks = append(f.chunks, nil)
+		}
+		f.rowOf = append(f.rowOf, f.rows)
+	}
+	f.chunkOf = append(f.chunkOf, uint32(len(f.chunks)-1))
+}
+
+// addTo adds the pairs of blocks (or extents) from to to-1 to p.
+func (m *Impacts) addTo(p *pareto, from, to int) {
+	p.addAll(m.Pairs[m.Start[from]:m.Start[to]])
+}
+
+// Reset makes the builder empty. It keeps its memory unless a view shares it.
+func (b *Builder) Reset() {
+	b.tail, b.count, b.last = b.tail[:0], 0, 0
+	if b.full == nil || b.full.shared {
+		b.full = nil
+		return
+	}
+	f := b.full
+	*f = blocks{
+		last: f.last[:0], enc: f.enc[:0], off: f.off[:0],
+		imp:     Impacts{Start: f.imp.Start[:0], Pairs: f.imp.Pairs[:0]},
+		extLast: f.extLast[:0],
+		extImp:  Impacts{Start: f.extImp.Start[:0], Pairs: f.extImp.Pairs[:0]},
+		chunks:  f.chunks[:0], chunkOf: f.chunkOf[:0], rowOf: f.rowOf[:0],
+	}
+}
+
+// Bytes returns about how much memory the builder holds.
+func (b *Builder) Bytes() int {
+	n := int(unsafe.Sizeof(*b)) + cap(b.tail)
+	if f := b.full; f != nil {
+		n += int(unsafe.Sizeof(*f)) + 4*(cap(f.last)+cap(f.off)+cap(f.extLast)+cap(f.chunkOf)+cap(f.rowOf)) + 2*cap(f.enc)
+		n += 4*(cap(f.imp.Start)+cap(f.extImp.Start)) + int(unsafe.Sizeof(Impact{}))*(cap(f.imp.Pairs)+cap(f.extImp.Pairs))
+		for _, c := range f.chunks[:cap(f.chunks)] {
+			n += cap(c) + int(unsafe.Sizeof(c))
+		}
+	}
+	return n
+}

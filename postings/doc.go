@@ -1,0 +1,2 @@
+// Package postings keeps one posting list as blocks of bytes.
+package postings

@@ -1,0 +1,151 @@
+package postings
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// A posting is what the tests' models are slices of.
+type posting struct {
+	doc, tf uint32
+	length  uint8
+}
+
+// stored serves the parts of an encoded list.
+type stored struct {
+	Encoded
+	chunksRead int
+}
+
+func (s *stored) Directory(part int) ([]byte, error) {
+	if part >= len(s.Encoded.Directory) {
+		return nil, errMissing
+	}
+	return s.Encoded.Directory[part], nil
+}
+
+func (s *stored) Chunk(chunk int) ([]byte, error) {
+	s.chunksRead++
+	if chunk >= len(s.Chunks) {
+		return nil, errMissing
+	}
+	return s.Chunks[chunk], nil
+}
+
+var errMissing = errors.New("no such part")
+
+// build adds all postings to a builder of the given block size.
+func build(size int, ps []posting) *Builder {
+	b := &Builder{BlockSize: size}
+	for _, p := range ps {
+		b.Add(p.doc, p.tf, p.length)
+	}
+	return b
+}
+
+// reopen encodes a builder and opens the result.
+func reopen(t testing.TB, b *Builder) *List {
+	t.Helper()
+	enc := b.Encode()
+	l, err := Open(enc.Entry, &stored{Encoded: enc})
+	if err != nil {
+		t.Fatalf("opening what was encoded: %v", err)
+	}
+	return l
+}
+
+// read returns all postings of a list, by blocks. Length codes are not in it.
+func read(l *List) ([]posting, error) {
+	var docs, tfs [BlockSize]uint32
+	var ps []posting
+	for b := range l.Blocks() {
+		n, err := l.Docs(b, &docs)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := l.Freqs(b, &tfs); err != nil {
+			return nil, err
+		}
+		for i := range n {
+			ps = append(ps, posting{doc: docs[i], tf: tfs[i]})
+		}
+	}
+	return ps, nil
+}
+
+// best is the slow twin of pareto: the pairs that no other pair of ps beats.
+func best(ps []posting) []Impact {
+	var out []Impact
+	for _, p := range ps {
+		beaten := slices.ContainsFunc(ps, func(q posting) bool {
+			return q.tf >= p.tf && q.length <= p.length && (q.tf > p.tf || q.length < p.length)
+		})
+		if m := (Impact{p.tf, p.length}); !beaten && !slices.Contains(out, m) {
+			out = append(out, m)
+		}
+	}
+	slices.SortFunc(out, func(a, b Impact) int { return int(a.TF) - int(b.TF) })
+	return out
+}
+
+// checkList holds a list to its model, directory and all. With cut set, impacts
+// need only bound.
+func checkList(t testing.TB, l *List, want []posting, cut bool) {
+	t.Helper()
+	got, err := read(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same := func(a, b posting) bool { return a.doc == b.doc && a.tf == b.tf }
+	if !slices.EqualFunc(got, want, same) || l.Count != len(want) {
+		t.Fatalf("read %d postings %v, want %d %v", l.Count, got, len(want), want)
+	}
+	size := l.BlockSize
+	if l.Blocks() != (len(want)+size-1)/size {
+		t.Fatalf("%d blocks of %d for %d postings", l.Blocks(), size, len(want))
+	}
+	check := func(what string, i int, pairs []Impact, ps []posting) {
+		t.Helper()
+		if exact := best(ps); !cut && !slices.Equal(pairs, exact) {
+			t.Fatalf("impacts of %s %d are %v, want %v", what, i, pairs, exact)
+		}
+		for _, p := range ps {
+			if !slices.ContainsFunc(pairs, func(m Impact) bool { return m.TF >= p.tf && m.Len <= p.length }) {
+				t.Fatalf("impacts of %s %d, %v, do not bound %v", what, i, pairs, p)
+			}
+		}
+	}
+	for b := range l.Blocks() {
+		ps := want[b*size : min((b+1)*size, len(want))]
+		if l.BlockLen(b) != len(ps) || l.Last[b] != ps[len(ps)-1].doc {
+			t.Fatalf("block %d has %d postings to %d, want %d to %d", b, l.BlockLen(b), l.Last[b], len(ps), ps[len(ps)-1].doc)
+		}
+		check("block", b, l.BlockImpacts.Of(b), ps)
+	}
+	for e := range l.ExtLast {
+		ps := want[e*size*ExtentBlocks : min((e+1)*size*ExtentBlocks, len(want))]
+		if l.ExtLast[e] != ps[len(ps)-1].doc {
+			t.Fatalf("extent %d ends at %d, want %d", e, l.ExtLast[e], ps[len(ps)-1].doc)
+		}
+		check("extent", e, l.ExtImpacts.Of(e), ps)
+	}
+	check("list", 0, l.ListImpacts, want)
+}
+
+// random returns n postings: stretches of sparse, dense and consecutive documents,
+// with frequencies small, absent or huge.
+func random(rng *rand.Rand, n int) []posting {
+	var ps []posting
+	next := uint32(rng.IntN(1000))
+	for len(ps) < n {
+		gap := []uint32{1, 1, 3, 20, 5000}[rng.IntN(5)]
+		tf := []uint32{1, 1, 4, 300}[rng.IntN(4)]
+		for range min(n-len(ps), 1+rng.IntN(300)) {
+			ps = append(ps, posting{next, 1 + rng.Uint32N(tf), uint8(rng.IntN(60))})
+			next += 1 + rng.Uint32N(gap)
+		}
+	}
+	return ps
+}

@@ -1,0 +1,215 @@
+package postings
+
+import (
+	"errors"
+	"slices"
+	"sync/atomic"
+
+	"github.com/riffle-search/riffle/internal/corrupt"
+)
+
+// Open reads a list from its entry. A short list is then complete; of a long one
+// Open loads and checks the directory, and load is kept for the chunks (it may be
+// nil when the list is known to be short). entry is not kept.
+//
+// The form has no version of its own: its owner (a segment) has one in its meta
+// data. An error is the Loader's, or matches corrupt.Err.
+func Open(entry []byte, load Loader) (*List, error) {
+	body, err := unsealEntry(entry)
+	if err != nil {
+		return nil, err
+	}
+	l, chunks, err := parseEntry(body)
+	if err != nil {
+		return nil, err
+	}
+	l.entry = len(entry)
+	if l.Blocks() > 0 {
+		return l, nil
+	}
+	l.load = load
+	var parts [][]byte
+	for b := 0; b < l.blocksByCount(); b += partBlocks {
+		value, err := load.Directory(len(parts))
+		if err != nil {
+			return nil, err
+		}
+		part, err := unsealPart(value, "posting directory")
+		if err != nil {
+			return nil, err
+		}
+		l.entry += len(value)
+		parts = append(parts, part)
+	}
+	if err := l.parseDirectory(parts, chunks); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// minBlockBytes is the least that a block takes in the directory: its last document,
+// its encoding and one best pair.
+const minBlockBytes = 1 + 2 + 2
+
+func (l *List) blocksByCount() int { return (l.Count + l.BlockSize - 1) / l.BlockSize }
+
+// parseEntry reads an entry without its checksum. Of a long list it gives Count,
+// BlockSize and ListImpacts, and returns the number of chunks.
+func parseEntry(body []byte) (l *List, chunks int, err error) {
+	r := reader{b: body}
+	v := r.uvarint()
+	count := v>>1 + 1
+	if r.err == nil && count > MaxDoc {
+		return nil, 0, corrupt.New(0, "posting list of %d postings", count)
+	}
+	if v&1 == 0 {
+		l, err = parseShort(&r, int(count))
+		return l, 0, err
+	}
+	l = &List{Count: int(count), BlockSize: int(r.byte()) + 1}
+	l.ListImpacts = r.impacts(nil)
+	at := r.at
+	n := r.uvarint()
+	if err := r.end(); err != nil {
+		return nil, 0, err
+	}
+	if l.BlockSize > BlockSize || l.Count <= l.BlockSize {
+		return nil, 0, corrupt.New(1, "long list of %d postings in blocks of %d", count, l.BlockSize)
+	}
+	if extents := (l.blocksByCount() + ExtentBlocks - 1) / ExtentBlocks; n == 0 || n > uint64(extents) {
+		return nil, 0, corrupt.New(at, "%d chunks for %d extents", n, extents)
+	}
+	return l, int(n), nil
+}
+
+// parseShort reads the postings of a short list and makes a block of them.
+func parseShort(r *reader, count int) (*List, error) {
+	if count > BlockSize {
+		return nil, corrupt.New(0, "short list of %d postings", count)
+	}
+	l := &List{Count: count, BlockSize: BlockSize}
+	var k block
+	prev, highest := int64(-1), uint32(0)
+	for range count {
+		at := r.at
+		v := r.uvarint()
+		l.stored.Docs += r.at - at
+		tf := uint64(1)
+		if v&1 == 0 {
+			tf = r.uvarint() + 2
+		}
+		doc := prev + 1 + int64(v>>1)
+		if r.err != nil {
+			return nil, r.err
+		}
+		if doc < 0 || doc >= MaxDoc || tf < 1 || tf > 1<<32-1 {
+			return nil, corrupt.New(at, "posting (document %d, frequency %d)", doc, tf)
+		}
+		k.add(uint32(doc), uint32(tf), 0)
+		prev, highest = doc, max(highest, uint32(tf))
+	}
+	l.stored.Freqs = r.at - 1 - l.stored.Docs
+	at := r.at
+	var p pareto
+	if count == 1 {
+		p.add(k.tfs[0], r.byte())
+	} else {
+		var pairs [8]Impact
+		best := r.impacts(pairs[:0])
+		if r.err == nil && best[len(best)-1].TF != highest {
+			return nil, corrupt.New(at, "best frequency is %d, not %d", best[len(best)-1].TF, highest)
+		}
+		p.addAll(best)
+	}
+	if err := r.end(); err != nil {
+		return nil, err
+	}
+	l.addTail(&k, &p)
+	l.finishExtents()
+	return l, nil
+}
+
+// parseDirectory reads all directory parts (without checksums) of a long list of so
+// many chunks. Before it makes room for blocks it sees that there are bytes for them.
+func (l *List) parseDirectory(parts [][]byte, chunks int) error {
+	blocks := l.blocksByCount()
+	size := 0
+	for _, p := range parts {
+		size += len(p)
+	}
+	if size < blocks*minBlockBytes {
+		return corrupt.New(0, "directory of %d bytes for %d blocks", size, blocks)
+	}
+	l.Last = make([]uint32, 0, blocks)
+	l.Enc = make([]Encoding, 0, blocks)
+	l.Off = make([]uint32, 0, blocks)
+	l.BlockImpacts.Start = append(make([]uint32, 0, blocks+1), 0)
+	l.BlockImpacts.Pairs = make([]Impact, 0, (size-3*blocks)/2) // a pair takes two bytes or more
+
+	rows := uint32(0)
+	for i, p := range parts {
+		r := reader{b: p}
+		for b := i * partBlocks; b < min((i+1)*partBlocks, blocks); b++ {
+			if err := l.parseBlock(&r, &rows); err != nil {
+				return inBlock(err, b)
+			}
+		}
+		if err := r.end(); err != nil {
+			return err
+		}
+	}
+	l.BlockImpacts.Pairs = slices.Clip(l.BlockImpacts.Pairs)
+	return l.finishOpen(chunks)
+}
+
+// parseBlock reads what the directory says of the next block. rows is where its
+// payload begins, and then where it ends.
+func (l *List) parseBlock(r *reader, rows *uint32) error {
+	b := len(l.Last)
+	n := l.BlockLen(b)
+	at := r.at
+	more := r.uvarint()
+	e := Encoding(r.byte()) | Encoding(r.byte())<<8
+	l.BlockImpacts.Pairs = r.impacts(l.BlockImpacts.Pairs)
+	if r.err != nil {
+		return r.err
+	}
+	prev := l.before(b)
+	last := int64(int32(prev)) + int64(n) + int64(min(more, MaxDoc))
+	if last >= MaxDoc {
+		return corrupt.New(at, "last document %d", last)
+	}
+	if fault := e.fault(n, uint32(last)-prev); fault != "" {
+		return corrupt.New(at, "%s", fault)
+	}
+	l.Last = append(l.Last, uint32(last))
+	l.Enc = append(l.Enc, e)
+	l.Off = append(l.Off, *rows)
+	l.BlockImpacts.Start = append(l.BlockImpacts.Start, uint32(len(l.BlockImpacts.Pairs)))
+	*rows += uint32(e.Rows(n))
+	return nil
+}
+
+// finishOpen derives the rest from the blocks and holds it to the entry.
+func (l *List) finishOpen(chunks int) error {
+	want := l.ListImpacts
+	l.finishExtents()
+	if !slices.Equal(l.ListImpacts, want) {
+		return corrupt.New(2, "best pairs of the list are %v; those of its blocks make %v", want, l.ListImpacts)
+	}
+	l.chunkOf, l.rowOf = l.layout()
+	if len(l.rowOf)-1 != chunks {
+		return corrupt.New(2, "%d chunks; the directory makes %d", chunks, len(l.rowOf)-1)
+	}
+	l.chunks = make([]atomic.Pointer[chunk], chunks)
+	return nil
+}
+
+// inBlock says in which block a fault lies.
+func inBlock(err error, b int) error {
+	var c *corrupt.Error
+	if errors.As(err, &c) {
+		c.Block = b
+	}
+	return err
+}

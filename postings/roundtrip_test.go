@@ -1,0 +1,80 @@
+package postings
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+func TestRoundTrip(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, size := range []int{0, 1, 2, 3, 5, 8, 127} {
+		for _, n := range []int{1, 2, 3, 7, 64, 127, 128, 129, 256, 500, 4096, 4097} {
+			t.Run(fmt.Sprintf("size=%d/n=%d", size, n), func(t *testing.T) {
+				ps := random(rng, n)
+				b := build(size, ps)
+				checkList(t, b.View(MaxDoc), ps, false)
+				checkList(t, reopen(t, b), ps, false)
+			})
+		}
+	}
+}
+
+// TestBlockShapes packs every number of postings in every width of gap and
+// frequency.
+func TestBlockShapes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for width := 0; width <= 32; width++ {
+		for n := 1; n <= BlockSize; n++ {
+			prev := noDoc
+			if n%2 == 0 {
+				prev = uint32(rng.IntN(1000))
+			}
+			want := shape(rng, n, width, prev)
+			rows, e := want.appendRows(nil, prev)
+			if len(rows) != RowBytes*e.Rows(n) {
+				t.Fatalf("width %d, n %d: %v takes %d bytes, not %d rows", width, n, e, len(rows), e.Rows(n))
+			}
+			if f := e.fault(n, want.last()-prev); f != "" {
+				t.Fatalf("width %d, n %d: %v: %s", width, n, e, f)
+			}
+			got := block{n: n}
+			if err := decodeDocs(&got.docs, rows, e, n, prev, want.last()); err != nil {
+				t.Fatalf("width %d, n %d: %v: %v", width, n, e, err)
+			}
+			if err := decodeFreqs(&got.tfs, rows[RowBytes*e.DocRows(n):], e, n); err != nil {
+				t.Fatalf("width %d, n %d: %v: %v", width, n, e, err)
+			}
+			for i := range n {
+				if got.docs[i] != want.docs[i] || got.tfs[i] != want.tfs[i] {
+					t.Fatalf("width %d, n %d, %v: posting %d is (%d, %d), want (%d, %d)", width, n, e, i, got.docs[i], got.tfs[i], want.docs[i], want.tfs[i])
+				}
+			}
+		}
+	}
+}
+
+// shape makes a block whose widest gap and frequency have exactly width bits (as
+// many as documents allow), behind prev.
+func shape(rng *rand.Rand, n, width int, prev uint32) *block {
+	var k block
+	room := uint64(MaxDoc-1) - uint64(prev+1) // what all gaps may sum to
+	wide := rng.IntN(n)
+	for i := range n {
+		gap := uint64(rng.Uint32() & 1)
+		tf := rng.Uint32()
+		if i == wide {
+			gap = uint64(1)<<min(width, 31) - 1
+			tf = uint32(uint64(1)<<width - 1)
+		}
+		tf &= uint32(uint64(1)<<width - 1)
+		if tf == 1<<32-1 {
+			tf--
+		}
+		gap = min(gap, room-uint64(n-1-i))
+		room -= gap + 1
+		prev += uint32(gap) + 1
+		k.add(prev, tf+1, uint8(rng.IntN(256)))
+	}
+	return &k
+}

@@ -1,0 +1,36 @@
+package postings
+
+// Sizes says how many bytes a list takes, part by part. Eight times a part over
+// List.Count is its bits per posting.
+type Sizes struct {
+	Docs      int // documents
+	Freqs     int // frequencies
+	Directory int // all else: entry, directory, guards and checksums
+}
+
+// Add sums sizes.
+func (s *Sizes) Add(o Sizes) {
+	s.Docs += o.Docs
+	s.Freqs += o.Freqs
+	s.Directory += o.Directory
+}
+
+// SizeBreakdown returns the stored size of a list from Open, without keys. For a
+// view, which is not stored, Directory is 0.
+func (l *List) SizeBreakdown() Sizes {
+	if l.entry > 0 && l.load == nil {
+		s := l.stored
+		s.Directory = l.entry - s.Docs - s.Freqs
+		return s
+	}
+	s := Sizes{Directory: l.entry}
+	for b, e := range l.Enc {
+		n := l.BlockLen(b)
+		s.Docs += RowBytes * e.DocRows(n)
+		s.Freqs += RowBytes * e.FreqRows(n)
+	}
+	if l.load != nil {
+		s.Directory += GuardBytes * len(l.chunks)
+	}
+	return s
+}

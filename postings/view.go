@@ -1,0 +1,127 @@
+package postings
+
+import (
+	"slices"
+	"sort"
+	"sync/atomic"
+)
+
+// View returns the postings of documents below limit as a list that stays as it is
+// while the builder goes on. It shares the payload of full blocks and copies the
+// directory (about 20 bytes a block), so it costs little more than the blocks it
+// is made of are worth. Nothing but the call itself must be kept apart from Add.
+//
+// When limit cuts a full block, the impacts of what is left of it are those of the
+// whole: still bounds, but perhaps not attained.
+func (b *Builder) View(limit uint32) *List {
+	l := &List{BlockSize: b.blockSize()}
+	var k block
+	full := 0
+	if f := b.full; f != nil {
+		full = sort.Search(len(f.last), func(i int) bool { return f.last[i] >= limit })
+		if full < len(f.last) {
+			f.readBlock(&k, full, l.BlockSize)
+		}
+		f.shared = true
+		f.share(l, full)
+	}
+	cut := k.n > 0
+	if !cut {
+		b.readTail(&k)
+	}
+	k.n = sort.Search(k.n, func(i int) bool { return k.docs[i] >= limit })
+
+	var p pareto
+	if cut && k.n > 0 {
+		p.addAll(b.full.imp.Of(full))
+	} else {
+		for i := range k.n {
+			p.add(k.tfs[i], k.lens[i])
+		}
+	}
+	if k.n > 0 {
+		l.addTail(&k, &p)
+	}
+	l.Count = full*l.BlockSize + k.n
+	l.finishExtents()
+	return l
+}
+
+// readBlock unpacks documents and frequencies of full block i of size postings;
+// length codes are known no more.
+func (f *blocks) readBlock(k *block, i, size int) {
+	c := f.chunkOf[i/ExtentBlocks]
+	e := f.enc[i]
+	at := RowBytes * int(f.off[i]-f.rowOf[c])
+	rows := f.chunks[c][at : at+RowBytes*e.Rows(size)]
+	prev := noDoc
+	if i > 0 {
+		prev = f.last[i-1]
+	}
+	k.n = size
+	if err := decodeDocs(&k.docs, rows, e, size, prev, f.last[i]); err != nil {
+		panic("BUG: block in memory: " + err.Error())
+	}
+	if err := decodeFreqs(&k.tfs, rows[RowBytes*e.DocRows(size):], e, size); err != nil {
+		panic("BUG: block in memory: " + err.Error())
+	}
+}
+
+// share gives l the first n blocks, with room for one more.
+func (f *blocks) share(l *List, n int) {
+	if n == 0 {
+		return
+	}
+	l.Last = append(make([]uint32, 0, n+1), f.last[:n]...)
+	l.Enc = append(make([]Encoding, 0, n+1), f.enc[:n]...)
+	l.Off = append(make([]uint32, 0, n+1), f.off[:n]...)
+	pairs := f.imp.Pairs[:f.imp.Start[n]]
+	l.BlockImpacts.Start = append(make([]uint32, 0, n+2), f.imp.Start[:n+1]...)
+	l.BlockImpacts.Pairs = append(make([]Impact, 0, len(pairs)+4), pairs...)
+
+	if exts := n / ExtentBlocks; exts > 0 {
+		l.ExtLast = append(make([]uint32, 0, exts+1), f.extLast[:exts]...)
+		l.ExtImpacts.Start = append(make([]uint32, 0, exts+2), f.extImp.Start[:exts+1]...)
+		l.ExtImpacts.Pairs = slices.Clone(f.extImp.Pairs[:f.extImp.Start[exts]])
+	}
+
+	l.chunkOf = f.chunkOf[: (n-1)/ExtentBlocks+1 : (n-1)/ExtentBlocks+1]
+	used := int(l.chunkOf[len(l.chunkOf)-1]) + 1
+	l.rowOf = f.rowOf[:used:used]
+	l.chunks = make([]atomic.Pointer[chunk], used)
+	held := int64(0)
+	for i := range used {
+		c := f.chunks[i]
+		l.chunks[i].Store(&chunk{rows: c})
+		held += int64(len(c))
+	}
+	l.loaded.Store(held)
+}
+
+// addTail appends a last block that lies in no chunk. p holds its impacts.
+func (l *List) addTail(k *block, p *pareto) {
+	off := uint32(0)
+	if n := len(l.Last); n > 0 {
+		off = l.Off[n-1] + uint32(l.Enc[n-1].Rows(l.BlockSize))
+	}
+	rows, e := k.appendRows(nil, l.before(len(l.Last)))
+	l.tail = &chunk{rows: slices.Grow(rows, GuardBytes)}
+	l.Last = append(l.Last, k.last())
+	l.Enc = append(l.Enc, e)
+	l.Off = append(l.Off, off)
+	l.BlockImpacts.push(p)
+}
+
+// finishExtents makes, from the blocks, those extents that the list lacks, and the
+// impacts of the list.
+func (l *List) finishExtents() {
+	var p pareto
+	for from := len(l.ExtLast) * ExtentBlocks; from < len(l.Last); from += ExtentBlocks {
+		to := min(from+ExtentBlocks, len(l.Last))
+		l.BlockImpacts.addTo(&p, from, to)
+		l.ExtImpacts.push(&p)
+		l.ExtLast = append(l.ExtLast, l.Last[to-1])
+	}
+	p.addAll(l.ExtImpacts.Pairs)
+	l.ListImpacts = p.flush(nil)
+}
