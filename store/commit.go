@@ -1,0 +1,262 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// An Edit is what one Commit changes. Its zero value changes nothing.
+type Edit struct {
+	// Ingest are finished segments that the manifest lists for the first time.
+	Ingest []*SegmentWriter
+
+	// Manifest replaces the manifest; nil keeps it. The log up to its LogSeq
+	// is deleted. Next is ignored.
+	Manifest *Manifest
+
+	// Deletions replace the deletions of live segments, whole. An empty value
+	// removes them.
+	Deletions map[uint64][]byte
+
+	// Meta sets named values that belong to the caller ("schema", "options").
+	Meta map[string][]byte
+
+	// Drop are segments that the manifest no longer lists and that nobody
+	// reads any more. Those that are still read are left out here and go to
+	// DropSegments when their last reader has gone.
+	Drop []uint64
+}
+
+// Commit carries out e. After a crash either all of it has happened or nothing.
+//
+// It ingests the segments first, under prefixes that nobody knows yet, then
+// makes manifest, deletions, meta values and the end of the log's life durable
+// in one atomic write, then removes the keys of what was dropped. An error means
+// that nothing has happened, unless it matches ErrFailed: then the next Open
+// tells. Dropped keys that cannot be removed are no error; they are tried again
+// at the next Commit and at Open.
+func (s *Store) Commit(ctx context.Context, e Edit) (err error) {
+	if err := s.writable(); err != nil {
+		return err
+	}
+	defer s.gate.leave()
+	s.commitMu.Lock()
+	defer s.commitMu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m := s.next(&e)
+	if err := s.ingest(ctx, e.Ingest); err != nil {
+		return err
+	}
+	b := s.db.NewBatch()
+	defer b.Close()
+	s.fill(b, &e, m)
+	if err := s.apply(b); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	m.Next = s.manifest.Next // a segment may have been begun since
+	s.manifest = *m
+	s.mu.Unlock()
+	s.logStart = max(s.logStart, m.LogSeq+1)
+	for _, n := range e.Drop {
+		s.doomed[n] = struct{}{}
+	}
+	s.removeDoomed()
+	return nil
+}
+
+// next returns the manifest after e. What e may not say is a bug of the caller.
+func (s *Store) next(e *Edit) *Manifest {
+	s.mu.Lock()
+	old := s.manifest.clone()
+	s.mu.Unlock()
+	m, was := &old, old.live()
+	if e.Manifest != nil {
+		c := e.Manifest.clone()
+		c.Next = old.Next
+		m = &c
+	}
+	fresh := make(map[uint64]bool)
+	for _, w := range e.Ingest {
+		fresh[w.number] = true
+		must(w.state == finished, "segment %d is ingested, but %v", w.number, w.state)
+		must(!was[w.number], "segment %d is ingested, but live already", w.number)
+	}
+	is := m.live()
+	must(len(is) == len(m.Segments), "a segment is listed twice: %v", m.Segments)
+	for n := range is {
+		must(was[n] || fresh[n], "segment %d is listed, but neither live nor ingested", n)
+	}
+	for n := range fresh {
+		must(is[n], "segment %d is ingested, but not listed", n)
+	}
+	for n := range e.Deletions {
+		must(is[n], "deletions of segment %d, which is not live", n)
+	}
+	for _, n := range e.Drop {
+		must(!is[n], "segment %d is dropped, but live", n)
+	}
+	must(m.LogSeq >= old.LogSeq, "the log's covered part shrinks from %d to %d", old.LogSeq, m.LogSeq)
+	must(m.LogSeq < s.NextSeq(), "the log is covered up to %d, but ends before %d", m.LogSeq, s.NextSeq())
+	return m
+}
+
+func must(ok bool, format string, args ...any) {
+	if !ok {
+		panic("BUG: " + fmt.Sprintf(format, args...))
+	}
+}
+
+// ingest moves the tables of finished segments into Pebble. Their keys are new
+// and lie after everything in the memtables, so that no flush is forced, and
+// they go to the lowest level, where nothing will ever rewrite them.
+func (s *Store) ingest(ctx context.Context, ws []*SegmentWriter) (err error) {
+	defer s.log.guard(&err)
+	var paths []string
+	for _, w := range ws {
+		paths = append(paths, w.paths()...)
+	}
+	if len(paths) == 0 {
+		return nil
+	}
+	if err := s.db.Ingest(ctx, paths); err != nil {
+		return wrap(err, "ingest")
+	}
+	for _, w := range ws {
+		w.state = ingested
+	}
+	return nil
+}
+
+// fill puts e into the batch.
+func (s *Store) fill(b *pebble.Batch, e *Edit, m *Manifest) {
+	if e.Manifest != nil {
+		setSealed(b, manifestKey, appendManifest(nil, m))
+	}
+	if m.LogSeq >= s.logStart {
+		deleteRange(b, logKey(s.logStart), logKey(m.LogSeq+1))
+	}
+	for _, n := range slices.Sorted(maps.Keys(e.Deletions)) {
+		if value := e.Deletions[n]; len(value) > 0 {
+			setSealed(b, deletionsKey(n), value)
+		} else {
+			remove(b, deletionsKey(n))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.Meta)) {
+		must(name != formatName, "meta value %q belongs to the store", name)
+		setSealed(b, metaKey(name), e.Meta[name])
+	}
+	for _, n := range e.Drop {
+		remove(b, deletionsKey(n))
+	}
+}
+
+// remove and deleteRange add to a batch in memory, which cannot fail but by
+// growing beyond 4 GiB.
+func remove(b *pebble.Batch, key []byte) {
+	if err := b.Delete(key, nil); err != nil {
+		panic("BUG: " + err.Error())
+	}
+}
+
+func deleteRange(b *pebble.Batch, lower, upper []byte) {
+	if err := b.DeleteRange(lower, upper, nil); err != nil {
+		panic("BUG: " + err.Error())
+	}
+}
+
+// DropSegments removes the keys and the deletions of segments that the manifest
+// does not list: those that were still read when the Commit that took them off
+// the list was made. Readers of theirs find nothing from then on, but for open
+// iterators.
+func (s *Store) DropSegments(ctx context.Context, numbers []uint64) error {
+	if err := s.writable(); err != nil {
+		return err
+	}
+	defer s.gate.leave()
+	s.commitMu.Lock()
+	defer s.commitMu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m := s.Manifest()
+	live := m.live()
+	b := s.db.NewBatch()
+	defer b.Close()
+	for _, n := range numbers {
+		must(!live[n], "segment %d is dropped, but live", n)
+		remove(b, deletionsKey(n))
+	}
+	if err := s.apply(b); err != nil {
+		return err
+	}
+	for _, n := range numbers {
+		s.doomed[n] = struct{}{}
+	}
+	return s.removeDoomed()
+}
+
+// removeDoomed cuts the segments that wait for it out of Pebble.
+//
+// An excise takes whole tables out of Pebble's list in one synced edit, and the
+// files are free as soon as no iterator holds them. A range deletion would leave
+// a tombstone to be flushed and compacted first, and its table, sharing a level
+// with the segments', would draw them into compactions: a merge would then be
+// paid for a second time. That an excise cannot be part of the atomic write does
+// not matter: a segment that no manifest lists is an orphan, and Open removes
+// orphans.
+func (s *Store) removeDoomed() error {
+	var errs error
+	for _, n := range slices.Sorted(maps.Keys(s.doomed)) {
+		if err := s.excise(n); err != nil {
+			errs = errors.Join(errs, wrap(err, fmt.Sprintf("drop segment %d", n)))
+			continue
+		}
+		delete(s.doomed, n)
+	}
+	if errs != nil {
+		s.opts.Log(errs.Error())
+	}
+	return errs
+}
+
+func (s *Store) excise(segment uint64) (err error) {
+	defer s.log.guard(&err)
+	// Not the caller's context: half of a clean-up is no use to anybody.
+	return s.db.Excise(context.Background(), pebble.KeyRange{Start: segmentPrefix(segment), End: segmentEnd(segment)})
+}
+
+// Manifest returns a copy of the manifest as last committed.
+func (s *Store) Manifest() Manifest {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.manifest.clone()
+}
+
+// Deletions returns the deletions of a segment, or nil when it has none.
+func (s *Store) Deletions(segment uint64) ([]byte, error) {
+	if err := s.gate.enter(); err != nil {
+		return nil, err
+	}
+	defer s.gate.leave()
+	return s.getSealed(deletionsKey(segment))
+}
+
+// Meta returns a named value that belongs to the caller, or nil when there is
+// none.
+func (s *Store) Meta(name string) ([]byte, error) {
+	must(name != formatName, "meta value %q belongs to the store", name)
+	if err := s.gate.enter(); err != nil {
+		return nil, err
+	}
+	defer s.gate.leave()
+	return s.getSealed(metaKey(name))
+}

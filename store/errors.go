@@ -1,0 +1,70 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/riffle-search/riffle/internal/corrupt"
+)
+
+// Errors that callers may want to tell apart. Damage matches corrupt.Err, and a
+// store that is not there matches fs.ErrNotExist.
+var (
+	// ErrLocked: this or another process has the directory open.
+	ErrLocked = errors.New("store: the directory is in use")
+
+	// ErrFormat: a newer version wrote the directory, or it belongs to
+	// another program.
+	ErrFormat = errors.New("store: format not supported")
+
+	// ErrReadOnly: a write to a store that was opened read-only.
+	ErrReadOnly = errors.New("store: opened read-only")
+
+	// ErrClosed: a call after Close.
+	ErrClosed = errors.New("store: closed")
+
+	// ErrFailed: an earlier write failed in a way that leaves memory and disk
+	// in disagreement. What was read is still good and can still be read, but
+	// nothing can be written any more; opening anew, in a new process, finds
+	// everything that was acknowledged.
+	ErrFailed = errors.New("store: failed")
+)
+
+// wrap turns an error of Pebble's into one of ours; what says in words what was
+// being done, or to which key.
+func wrap(err error, what string) error {
+	if err == nil {
+		return nil
+	}
+	var ours *corrupt.Error
+	switch {
+	case errors.As(err, &ours):
+		return corrupt.At(err, what)
+	case pebble.IsCorruptionError(err):
+		e := corrupt.Error{Key: what, Block: -1, Offset: -1, Cause: err}
+		if info := pebble.ExtractDataCorruptionInfo(err); info != nil {
+			e.Reason = info.Path
+		}
+		return &e
+	}
+	return fmt.Errorf("store: %s: %w", what, err)
+}
+
+// isOS reports whether an error comes from the operating system, which says
+// nothing about the bytes stored.
+func isOS(err error) bool {
+	var path *fs.PathError
+	var errno syscall.Errno
+	return errors.As(err, &path) || errors.As(err, &errno)
+}
+
+// A failure is what makes a store ErrFailed.
+type failure struct{ cause error }
+
+func (f *failure) Error() string        { return ErrFailed.Error() + ": " + f.cause.Error() }
+func (f *failure) Is(target error) bool { return target == ErrFailed }
+func (f *failure) Unwrap() error        { return f.cause }

@@ -1,0 +1,81 @@
+package store
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Key spaces: the first byte of every key in Pebble. Numbers of spaces that are
+// given up are not to be used again.
+const (
+	spaceDeletions byte = 'D' // segment number -> sealed deletions bitmap
+	spaceManifest  byte = 'F' // -> sealed manifest; one key
+	spaceLog       byte = 'L' // sequence number -> sealed log record
+	spaceMeta      byte = 'M' // name -> sealed text
+	spaceSegment   byte = 'S' // segment number, segment key -> the segment's own value
+)
+
+// firstPlainKind is the lowest first byte of a segment key that belongs to the
+// table without compression.
+const firstPlainKind = 0x80
+
+// prefixLen is the length of what comes before a segment's own key: the space
+// and the segment number.
+const prefixLen = 1 + 8
+
+// formatName names the meta value that holds FormatVersion. Callers may not.
+const formatName = "format"
+
+var manifestKey = []byte{spaceManifest}
+
+func metaKey(name string) []byte { return append([]byte{spaceMeta}, name...) }
+
+func logKey(seq uint64) []byte { return numbered(spaceLog, seq) }
+
+func deletionsKey(segment uint64) []byte { return numbered(spaceDeletions, segment) }
+
+// segmentPrefix begins every key of a segment.
+func segmentPrefix(segment uint64) []byte { return numbered(spaceSegment, segment) }
+
+// segmentEnd is the first key after those of a segment.
+func segmentEnd(segment uint64) []byte {
+	if segment+1 == 0 {
+		return []byte{spaceSegment + 1}
+	}
+	return segmentPrefix(segment + 1)
+}
+
+func numbered(space byte, n uint64) []byte {
+	return binary.BigEndian.AppendUint64(append(make([]byte, 0, prefixLen+24), space), n)
+}
+
+// keyNumber returns the number in a key of a numbered space.
+func keyNumber(key []byte) (n uint64, ok bool) {
+	if len(key) < prefixLen {
+		return 0, false
+	}
+	return binary.BigEndian.Uint64(key[1:]), true
+}
+
+// KeyString says in words what a key in Pebble leads to, for errors and for
+// people who look around in an index. It takes any bytes.
+func KeyString(key []byte) string {
+	if len(key) == 0 {
+		return "empty key"
+	}
+	n, isNumbered := keyNumber(key)
+	exact := isNumbered && len(key) == prefixLen
+	switch space := key[0]; {
+	case space == spaceManifest && len(key) == 1:
+		return "manifest"
+	case space == spaceMeta:
+		return fmt.Sprintf("meta %q", key[1:])
+	case space == spaceLog && exact:
+		return fmt.Sprintf("log record %d", n)
+	case space == spaceDeletions && exact:
+		return fmt.Sprintf("deletions of segment %d", n)
+	case space == spaceSegment && isNumbered:
+		return fmt.Sprintf("segment %d, key %x", n, key[prefixLen:])
+	}
+	return fmt.Sprintf("unknown key %x", key)
+}

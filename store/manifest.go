@@ -1,0 +1,143 @@
+package store
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/riffle-search/riffle/internal/corrupt"
+)
+
+// A Manifest says what the index consists of. It is replaced as a whole, in the
+// same atomic write as everything else that a Commit changes.
+type Manifest struct {
+	// Segments are the live segments. Their order is the caller's and is kept.
+	Segments []Segment
+
+	// LogSeq is the last log record whose effects lie in Segments and in their
+	// deletions. What follows it in the log is to be replayed; it and what
+	// precedes it is gone from the log. It never falls.
+	LogSeq uint64
+
+	// Info belongs to the caller.
+	Info []byte
+
+	// Next is the number that the next segment gets. Commit fills it in.
+	Next uint64
+}
+
+// A Segment is the manifest's line about one live segment.
+type Segment struct {
+	Number uint64
+	Info   []byte // belongs to the caller
+}
+
+// clone copies the manifest so that neither side sees the other's changes.
+func (m *Manifest) clone() Manifest {
+	c := *m
+	c.Info = slices.Clone(m.Info)
+	c.Segments = slices.Clone(m.Segments)
+	for i := range c.Segments {
+		c.Segments[i].Info = slices.Clone(c.Segments[i].Info)
+	}
+	return c
+}
+
+// live returns the set of live segment numbers.
+func (m *Manifest) live() map[uint64]bool {
+	set := make(map[uint64]bool, len(m.Segments))
+	for _, s := range m.Segments {
+		set[s.Number] = true
+	}
+	return set
+}
+
+// appendManifest appends the payload, all numbers as varints:
+//
+//	next segment number, log sequence, length of info, info, number of segments,
+//	then for each segment: number, length of info, info
+func appendManifest(dst []byte, m *Manifest) []byte {
+	dst = binary.AppendUvarint(dst, m.Next)
+	dst = binary.AppendUvarint(dst, m.LogSeq)
+	dst = appendBytes(dst, m.Info)
+	dst = binary.AppendUvarint(dst, uint64(len(m.Segments)))
+	for _, s := range m.Segments {
+		dst = binary.AppendUvarint(dst, s.Number)
+		dst = appendBytes(dst, s.Info)
+	}
+	return dst
+}
+
+func appendBytes(dst, b []byte) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
+}
+
+// decodeManifest reads what appendManifest wrote. Offsets in its errors count
+// from the start of the payload. Nothing in the result aliases data.
+func decodeManifest(data []byte) (Manifest, error) {
+	d := manifestDecoder{data: data}
+	var m Manifest
+	m.Next = d.uint("next segment number")
+	m.LogSeq = d.uint("log sequence")
+	m.Info = d.bytes("info")
+	n := d.uint("number of segments")
+	seen := make(map[uint64]bool)
+	for i := uint64(0); i < n && d.err == nil; i++ {
+		s := Segment{Number: d.uint("segment number")}
+		s.Info = d.bytes("segment info")
+		if seen[s.Number] {
+			d.fail("segment %d is listed twice", s.Number)
+		}
+		if s.Number >= m.Next {
+			d.fail("segment %d is listed, but the next number is %d", s.Number, m.Next)
+		}
+		seen[s.Number] = true
+		m.Segments = append(m.Segments, s)
+	}
+	if d.err == nil && d.pos < len(data) {
+		d.fail("%d bytes too many", len(data)-d.pos)
+	}
+	if d.err != nil {
+		return Manifest{}, d.err
+	}
+	return m, nil
+}
+
+// A manifestDecoder reads from front to back and remembers the first fault;
+// after one, everything reads as zero.
+type manifestDecoder struct {
+	data []byte
+	pos  int
+	err  error
+}
+
+func (d *manifestDecoder) fail(format string, args ...any) {
+	if d.err == nil {
+		d.err = corrupt.New(d.pos, format, args...)
+	}
+}
+
+func (d *manifestDecoder) uint(what string) uint64 {
+	if d.err != nil {
+		return 0
+	}
+	v, n := binary.Uvarint(d.data[d.pos:])
+	if n <= 0 {
+		d.fail("%s: no varint in the last %d bytes", what, len(d.data)-d.pos)
+		return 0
+	}
+	d.pos += n
+	return v
+}
+
+func (d *manifestDecoder) bytes(what string) []byte {
+	n := d.uint("length of " + what)
+	if d.err != nil {
+		return nil
+	}
+	if left := len(d.data) - d.pos; n > uint64(left) {
+		d.fail("%s: %d bytes, but %d are left", what, n, left)
+		return nil
+	}
+	d.pos += int(n)
+	return append([]byte(nil), d.data[d.pos-int(n):d.pos]...)
+}

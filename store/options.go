@@ -1,0 +1,124 @@
+package store
+
+import (
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/sstable"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// Options are the choices of one Open. The zero value is a good one, and so is
+// nil; nothing here is stored.
+type Options struct {
+	// ReadOnly opens a store that exists and never writes to it, but for the
+	// lock file. Where that cannot be written either (a backup on a medium
+	// that is read-only), the store opens without a lock.
+	ReadOnly bool
+
+	// CacheBytes bounds Pebble's cache of table blocks. Without cgo it lies on
+	// the Go heap, where it costs the garbage collector; riffle's own caches
+	// hold decoded lists and norms, so this one need only carry dictionaries.
+	// The default is 16 MiB.
+	CacheBytes int64
+
+	// MemTableBytes is the size of one of Pebble's memtables, which hold the
+	// log of documents until it is flushed or truncated; there may be two. The
+	// default is 16 MiB.
+	MemTableBytes int
+
+	// FS is the file system, for tests that crash it. The default is the
+	// operating system's.
+	FS vfs.FS
+
+	// Log receives what Pebble does in the background and cannot return to
+	// anybody: failed flushes and compactions, which it tries again, and
+	// damaged files. One line a call, from any goroutine. nil drops them.
+	Log func(line string)
+}
+
+const (
+	defaultCacheBytes    = 16 << 20
+	defaultMemTableBytes = 16 << 20
+)
+
+// withDefaults returns a copy with every field set.
+func (o *Options) withDefaults() Options {
+	var c Options
+	if o != nil {
+		c = *o
+	}
+	if c.CacheBytes <= 0 {
+		c.CacheBytes = defaultCacheBytes
+	}
+	if c.MemTableBytes <= 0 {
+		c.MemTableBytes = defaultMemTableBytes
+	}
+	if c.FS == nil {
+		c.FS = vfs.Default
+	}
+	if c.Log == nil {
+		c.Log = func(string) {}
+	}
+	return c
+}
+
+// Block sizes. A dictionary is read a key at a time and a data block is the unit
+// of decompression, which argues for small ones; it is also the unit of
+// compression and of the index, which argues for large ones. Chunks of postings
+// are 16 to 64 KiB each and get blocks of their own at any size. Large index
+// blocks keep a table's index at one level up to some ten thousand data blocks.
+const (
+	dataBlockBytes  = 32 << 10
+	indexBlockBytes = 256 << 10
+)
+
+// filterBitsPerKey gives a false positive rate of 1 %.
+const filterBitsPerKey = 10
+
+// pebbleFormat is the format of the Pebble files, pinned so that a newer Pebble
+// does not silently write what an older riffle cannot read. It brings what
+// riffle stands on: excises (FormatVirtualSSTables), a WAL that tells a torn
+// tail from damage (FormatWALSyncChunks), checksums in table footers
+// (FormatTableFormatV6).
+const pebbleFormat = pebble.FormatTableFormatV6
+
+// pebbleOptions are the options of the database, defaults filled in.
+//
+// EnsureDefaults copies what is set for level 0 to the levels below it. Without
+// that call Pebble ignores, silently, what only Levels[0] says about the others.
+func (o *Options) pebbleOptions(l *logger) *pebble.Options {
+	p := &pebble.Options{
+		FS:                 o.FS,
+		ReadOnly:           o.ReadOnly,
+		CacheSize:          o.CacheBytes,
+		MemTableSize:       uint64(o.MemTableBytes),
+		FormatMajorVersion: pebbleFormat,
+		Logger:             l,
+		EventListener:      l.events(),
+		ErrorIfNotExists:   o.ReadOnly,
+	}
+	p.Levels[0].BlockSize = dataBlockBytes
+	p.Levels[0].IndexBlockSize = indexBlockBytes
+	p.Levels[0].FilterPolicy = bloom.FilterPolicy(filterBitsPerKey)
+	p.Levels[0].Compression = func() *sstable.CompressionProfile { return sstable.FastestCompression }
+	// Compactions that reads ask for pay where several levels hold versions of
+	// a key. Segment keys have one version each.
+	p.Experimental.ReadSamplingMultiplier = -1
+	p.EnsureDefaults()
+	return p
+}
+
+// tableOptions are those of a segment's two tables, before ingestion.
+func tableOptions(p *pebble.Options, format sstable.TableFormat, compressed bool) sstable.WriterOptions {
+	const bottom = len(p.Levels) - 1 // where an ingested table of fresh keys comes to lie
+	w := p.MakeWriterOptions(bottom, format)
+	if compressed {
+		w.Compression = sstable.BalancedCompression
+		return w
+	}
+	// Postings, norms and ranks are dense already, and are asked for only by
+	// keys that exist: a filter would never say no.
+	w.Compression = sstable.NoCompression
+	w.FilterPolicy = pebble.NoFilterPolicy
+	return w
+}

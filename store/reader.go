@@ -1,0 +1,108 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// A SegmentReader reads the keys of one segment. It costs nothing to make and
+// holds nothing: whoever uses one sees to it that the segment is not dropped
+// meanwhile.
+type SegmentReader struct {
+	s      *Store
+	number uint64
+}
+
+// Segment returns a reader of a segment.
+func (s *Store) Segment(number uint64) *SegmentReader {
+	return &SegmentReader{s: s, number: number}
+}
+
+// String says which segment it is; errors begin with it.
+func (r *SegmentReader) String() string { return fmt.Sprintf("segment %d", r.number) }
+
+// Get returns a copy of a key's value that belongs to the caller, or (nil, nil)
+// when there is no such key.
+func (r *SegmentReader) Get(key []byte) ([]byte, error) {
+	if err := r.s.gate.enter(); err != nil {
+		return nil, err
+	}
+	defer r.s.gate.leave()
+	return r.s.get(append(segmentPrefix(r.number), key...))
+}
+
+// Scan iterates over the keys in [lower, upper) in ascending order; nil bounds
+// are the ends of the segment. The iterator sees the segment as it is now, even
+// if it is dropped, and must be closed.
+func (r *SegmentReader) Scan(lower, upper []byte) (*Iterator, error) {
+	if err := r.s.gate.enter(); err != nil {
+		return nil, err
+	}
+	defer r.s.gate.leave()
+	from, to := append(segmentPrefix(r.number), lower...), segmentEnd(r.number)
+	if upper != nil {
+		to = append(segmentPrefix(r.number), upper...)
+	}
+	it, err := r.s.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
+	if err != nil {
+		return nil, wrap(err, KeyString(from))
+	}
+	r.s.gate.holdIter(+1)
+	return &Iterator{it: it, s: r.s, from: from}, nil
+}
+
+// An Iterator walks the keys of a segment. It starts before the first one, so
+// Next comes first; after Next has returned false only Err and Close may be
+// called. It is used by one goroutine at a time.
+type Iterator struct {
+	it      *pebble.Iterator // nil once closed
+	s       *Store
+	from    []byte // lower bound, for errors
+	started bool
+	value   []byte
+	err     error
+}
+
+// Next moves to the next key.
+func (i *Iterator) Next() bool {
+	var ok bool
+	switch {
+	case i.err != nil || i.it == nil:
+		return false
+	case i.started:
+		ok = i.it.Next()
+	default:
+		i.started = true
+		ok = i.it.First()
+	}
+	if !ok {
+		i.err = wrap(i.it.Error(), "scan from "+KeyString(i.from))
+		return false
+	}
+	if i.value, i.err = i.it.ValueAndErr(); i.err != nil {
+		i.err = wrap(i.err, KeyString(i.it.Key()))
+		return false
+	}
+	return true
+}
+
+// Key returns the segment's own key, lent until the next call of Next or Close.
+func (i *Iterator) Key() []byte { return i.it.Key()[prefixLen:] }
+
+// Value returns the value, lent until the next call of Next or Close.
+func (i *Iterator) Value() []byte { return i.value }
+
+// Err returns the error that ended the walk, if one did.
+func (i *Iterator) Err() error { return i.err }
+
+// Close gives up what the iterator holds. Closing twice does nothing.
+func (i *Iterator) Close() error {
+	if i.it == nil {
+		return nil
+	}
+	it := i.it
+	i.it = nil
+	defer i.s.gate.holdIter(-1)
+	return wrap(it.Close(), "scan from "+KeyString(i.from))
+}
