@@ -1,0 +1,54 @@
+package jsonl
+
+// Limits of one line. They bound what a hostile line can cost; no real document
+// comes near them.
+const (
+	MaxLineBytes = 128 << 20 // bytes of a line
+	MaxNameBytes = 1024      // bytes of a field's name, with the dots
+	MaxDepth     = 32        // objects inside each other, the document counted
+	MaxFields    = 10_000    // names in a document
+	MaxElements  = 1 << 20   // elements of a document's arrays, all together
+)
+
+// A Document is one line. It can be used for line after line: its strings stay
+// valid for good, the slice Fields only until the next line is read into it.
+type Document struct {
+	ID     string
+	Fields []Field // in the order of the line
+}
+
+// A Field is a named value.
+type Field struct {
+	Name  string
+	Value any // string, int64, float64, bool or []string
+}
+
+// TextBytes returns the bytes of all strings but the id.
+func (d *Document) TextBytes() int {
+	n := 0
+	for _, f := range d.Fields {
+		switch v := f.Value.(type) {
+		case string:
+			n += len(v)
+		case []string:
+			for _, s := range v {
+				n += len(s)
+			}
+		}
+	}
+	return n
+}
+
+// Map returns the fields as a new map.
+func (d *Document) Map() map[string]any {
+	m := make(map[string]any, len(d.Fields))
+	for _, f := range d.Fields {
+		m[f.Name] = f.Value
+	}
+	return m
+}
+
+func (d *Document) reset() {
+	clear(d.Fields) // lets go of the strings of the line before
+	d.ID, d.Fields = "", d.Fields[:0]
+}

@@ -1,0 +1,298 @@
+package jsonl
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// A Parser turns lines into documents. The zero value is ready. It keeps scratch
+// space and the field names it has seen, so it must not be shared by goroutines.
+type Parser struct {
+	line []byte
+	pos  int // next byte of line
+
+	doc      *Document
+	path     []byte // name of the member being read; inside an object, of the object and a dot
+	elements int    // array elements so far
+	hasID    bool
+	seen     nameSet
+
+	text  []byte            // the last string that had to be rewritten
+	known map[string]string // names of earlier lines, so that each is allocated once
+}
+
+// Names kept in Parser.known: enough for any schema, and bounded for lines whose
+// names are data.
+const maxKnown = 1024
+
+// Parse reads the document of one line into d, overwriting it. After an error,
+// which is a *LineError without file and line, d holds nothing of use.
+func (p *Parser) Parse(line []byte, d *Document) error {
+	d.reset()
+	p.line, p.pos, p.doc = line, 0, d
+	p.path, p.elements, p.hasID = p.path[:0], 0, false
+	p.seen.reset()
+	err := p.document()
+	p.line, p.doc = nil, nil
+	return err
+}
+
+func (p *Parser) document() error {
+	if p.token() != '{' {
+		return p.unexpected("an object")
+	}
+	p.pos++
+	if err := p.object(1); err != nil {
+		return err
+	}
+	if p.token() != end {
+		return p.unexpected("the end of the line")
+	}
+	if !p.hasID {
+		return &LineError{Reason: `no "id"`}
+	}
+	return nil
+}
+
+// object reads members up to the closing brace. The opening one has been read.
+func (p *Parser) object(depth int) error {
+	if depth > MaxDepth {
+		return p.fault(p.pos-1, "objects nested deeper than %d", MaxDepth)
+	}
+	if p.token() == '}' {
+		p.pos++
+		return nil
+	}
+	for {
+		if err := p.member(depth); err != nil {
+			return err
+		}
+		switch p.token() {
+		case ',':
+			p.pos++
+		case '}':
+			p.pos++
+			return nil
+		default:
+			return p.unexpected("',' or '}'")
+		}
+	}
+}
+
+// member reads one name, colon and value.
+func (p *Parser) member(depth int) error {
+	if p.token() != '"' {
+		return p.unexpected("a name in double quotes")
+	}
+	at, outer := p.pos, len(p.path)
+	key, err := p.str()
+	if err != nil {
+		return err
+	}
+	name, err := p.name(at, key)
+	if err != nil {
+		return err
+	}
+	if p.token() != ':' {
+		return p.unexpected("':'")
+	}
+	p.pos++
+	if err := p.value(name, depth); err != nil {
+		return err
+	}
+	p.path = p.path[:outer]
+	return nil
+}
+
+// name appends a key to the path and returns the path as a name never seen before
+// in this document.
+func (p *Parser) name(at int, key []byte) (string, error) {
+	if len(key) == 0 {
+		return "", p.fault(at, "empty name")
+	}
+	if len(p.path)+len(key) > MaxNameBytes {
+		return "", p.fault(at, "name longer than %d bytes", MaxNameBytes)
+	}
+	p.path = append(p.path, key...)
+	name, ok := p.known[string(p.path)]
+	if !ok {
+		name = string(p.path)
+		if p.known == nil {
+			p.known = make(map[string]string)
+		}
+		if len(p.known) < maxKnown {
+			p.known[name] = name
+		}
+	}
+	if !p.seen.add(name) {
+		return "", p.fault(at, "%q is there twice", name)
+	}
+	if p.seen.len() > MaxFields {
+		return "", p.fault(at, "more than %d names", MaxFields)
+	}
+	return name, nil
+}
+
+// value reads the value of a member and makes it the id, a field, or nothing.
+func (p *Parser) value(name string, depth int) error {
+	c := p.token()
+	if name == "id" {
+		return p.id(c)
+	}
+	switch {
+	case c == '"':
+		s, err := p.str()
+		if err != nil {
+			return err
+		}
+		p.add(name, string(s))
+	case c == '{':
+		p.pos++
+		p.path = append(p.path, '.')
+		return p.object(depth + 1)
+	case c == '[':
+		p.pos++
+		return p.array(name)
+	case c == '-' || '0' <= c && c <= '9':
+		return p.number(name)
+	case c == 't':
+		p.add(name, true)
+		return p.literal("true")
+	case c == 'f':
+		p.add(name, false)
+		return p.literal("false")
+	case c == 'n':
+		return p.literal("null")
+	default:
+		return p.unexpected("a value")
+	}
+	return nil
+}
+
+// id reads the document's id: a string, or an integer as its digits.
+func (p *Parser) id(c int) error {
+	at := p.pos
+	var id []byte
+	var err error
+	switch {
+	case c == '"':
+		if id, err = p.str(); err != nil {
+			return err
+		}
+		if len(id) == 0 {
+			return p.fault(at, `"id" is empty`)
+		}
+	case c == '-' || '0' <= c && c <= '9':
+		var integer bool
+		if id, integer, err = p.digits(); err != nil {
+			return err
+		}
+		if !integer {
+			return p.fault(at, `"id" is %.40s, want a string or an integer`, id)
+		}
+	case c == end:
+		return p.unexpected("a value")
+	default:
+		return p.fault(at, `"id" must be a string or an integer`)
+	}
+	p.doc.ID, p.hasID = string(id), true
+	return nil
+}
+
+// array reads strings and nulls up to the closing bracket. The opening one has
+// been read.
+func (p *Parser) array(name string) error {
+	values := []string{}
+	if p.token() == ']' {
+		p.pos++
+		p.add(name, values)
+		return nil
+	}
+	for {
+		if p.elements++; p.elements > MaxElements {
+			return p.fault(p.pos, "more than %d array elements", MaxElements)
+		}
+		switch p.token() {
+		case '"':
+			s, err := p.str()
+			if err != nil {
+				return err
+			}
+			values = append(values, string(s))
+		case 'n':
+			if err := p.literal("null"); err != nil {
+				return err
+			}
+		case end:
+			return p.unexpected("a string")
+		default:
+			return p.fault(p.pos, "the array %q may hold strings only", name)
+		}
+		switch p.token() {
+		case ',':
+			p.pos++
+		case ']':
+			p.pos++
+			p.add(name, values)
+			return nil
+		default:
+			return p.unexpected("',' or ']'")
+		}
+	}
+}
+
+func (p *Parser) add(name string, value any) {
+	p.doc.Fields = append(p.doc.Fields, Field{Name: name, Value: value})
+}
+
+// literal reads true, false or null, of which the first byte has been seen.
+func (p *Parser) literal(word string) error {
+	for i := range len(word) {
+		if p.peek() != int(word[i]) {
+			return p.unexpected(word)
+		}
+		p.pos++
+	}
+	return nil
+}
+
+// end is what peek and token return behind the last byte of the line.
+const end = -1
+
+// peek returns the next byte without reading it.
+func (p *Parser) peek() int {
+	if p.pos == len(p.line) {
+		return end
+	}
+	return int(p.line[p.pos])
+}
+
+// token passes over white space and returns the next byte without reading it.
+func (p *Parser) token() int {
+	for p.pos < len(p.line) {
+		switch c := p.line[p.pos]; c {
+		case ' ', '\t', '\r', '\n':
+			p.pos++
+		default:
+			return int(c)
+		}
+	}
+	return end
+}
+
+// fault reports what is wrong at a byte of the line.
+func (p *Parser) fault(at int, format string, args ...any) error {
+	return &LineError{Column: at + 1, Reason: fmt.Sprintf(format, args...)}
+}
+
+// unexpected reports that the next byte is not what the grammar wants there.
+func (p *Parser) unexpected(want string) error {
+	switch c := p.peek(); {
+	case c == end:
+		return p.fault(p.pos, "the line ends where %s should be", want)
+	case c < ' ' || c > '~':
+		return p.fault(p.pos, "found byte 0x%02x, want %s", c, want)
+	default:
+		return p.fault(p.pos, "found %s, want %s", strconv.QuoteRune(rune(c)), want)
+	}
+}

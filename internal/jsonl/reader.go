@@ -1,0 +1,136 @@
+package jsonl
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// A Reader reads documents from one file or stream. Only RawBytes and Size may be
+// called while another goroutine is inside one of the other methods.
+type Reader struct {
+	name   string
+	file   io.Closer // nil when the caller owns the stream
+	size   int64
+	raw    counter
+	source source
+	lines  splitter
+	parser Parser
+	err    error // the final one; later calls return it again
+}
+
+// Open opens a file, or standard input when the path is "-".
+func Open(path string) (*Reader, error) {
+	if path == "-" {
+		return NewReader(path, os.Stdin), nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	r := NewReader(path, f)
+	r.file = f
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+		r.size = info.Size()
+	}
+	return r, nil
+}
+
+// NewReader reads from a stream, which stays the caller's to close. The name
+// stands for it in errors. Nothing is read before the first call of Next or Line.
+func NewReader(name string, stream io.Reader) *Reader {
+	r := &Reader{name: name, size: -1}
+	r.raw.r = stream
+	r.source.raw = bufio.NewReaderSize(&r.raw, 64<<10)
+	r.lines = splitter{r: &r.source, max: MaxLineBytes}
+	return r
+}
+
+// Next reads the next document into d. At the end it returns io.EOF. After a
+// *LineError it may be called again, for the line behind the bad one; every other
+// error is final.
+func (r *Reader) Next(d *Document) error {
+	line, err := r.Line()
+	if err != nil {
+		return err
+	}
+	return r.At(r.LineNumber(), r.parser.Parse(line, d))
+}
+
+// Line returns the next line that is not blank, valid until the next call, for
+// callers that have parsers in goroutines of their own. Errors are as for Next.
+func (r *Reader) Line() ([]byte, error) {
+	for r.err == nil {
+		line, err := r.lines.next()
+		if err == errTooLong {
+			return nil, r.At(r.LineNumber(), &LineError{Reason: fmt.Sprintf("longer than %d bytes", r.lines.max)})
+		}
+		if err != nil {
+			r.fail(err)
+			break
+		}
+		if r.lines.number == 1 {
+			line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
+		}
+		if !blank(line) {
+			return line, nil
+		}
+	}
+	return nil, r.err
+}
+
+// blank reports whether a line is nothing but JSON's white space.
+func blank(line []byte) bool {
+	for _, c := range line {
+		if c != ' ' && c != '\t' && c != '\r' {
+			return false
+		}
+	}
+	return true
+}
+
+// fail makes an error of the source the final one.
+func (r *Reader) fail(err error) {
+	if err == io.EOF {
+		r.err = err
+		return
+	}
+	r.err = fmt.Errorf("%s:%d: %w", r.name, r.lines.number+1, err)
+}
+
+// LineNumber returns the number of the line last returned, counted from 1, blank
+// ones too.
+func (r *Reader) LineNumber() int { return r.lines.number }
+
+// At adds the file's name and a line number to an error of [Parser.Parse]. Other
+// errors, nil too, are returned as they are.
+func (r *Reader) At(line int, err error) error {
+	var bad *LineError
+	if errors.As(err, &bad) && bad.File == "" {
+		return &LineError{File: r.name, Line: line, Column: bad.Column, Reason: bad.Reason}
+	}
+	return err
+}
+
+// RawBytes returns how many bytes of the file have been read, compressed as they
+// are; it may be called by a goroutine that shows progress.
+func (r *Reader) RawBytes() int64 { return r.raw.n.Load() }
+
+// Size returns the size of the file, or -1 when it is not known.
+func (r *Reader) Size() int64 { return r.size }
+
+// Close closes the file, if Open opened one. Lines and errors handed out before
+// stay valid, the last line does not.
+func (r *Reader) Close() error {
+	r.source.close()
+	if r.err == nil {
+		r.err = fmt.Errorf("%s: %w", r.name, os.ErrClosed)
+	}
+	if r.file == nil {
+		return nil
+	}
+	return r.file.Close()
+}
