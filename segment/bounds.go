@@ -1,0 +1,78 @@
+package segment
+
+import (
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/postings"
+)
+
+// Bounds computes the highest impacts of a list, its extents and its blocks under
+// a table. It takes some 5 ns a block and touches no payload. The result holds
+// for every table with the same Key, so callers keep it beside the list.
+func Bounds(l *postings.List, t *blockmax.Table) *blockmax.Bounds {
+	return &blockmax.Bounds{
+		List:   highest(l.ListImpacts, t),
+		Extent: highestOfEach(&l.ExtImpacts, t),
+		Block:  highestOfEach(&l.BlockImpacts, t),
+	}
+}
+
+func highestOfEach(m *postings.Impacts, t *blockmax.Table) []uint16 {
+	bounds := make([]uint16, max(0, len(m.Start)-1))
+	for i := range bounds {
+		bounds[i] = highest(m.Of(i), t)
+	}
+	return bounds
+}
+
+func highest(pairs []postings.Impact, t *blockmax.Table) uint16 {
+	top := uint16(0)
+	for _, p := range pairs {
+		top = max(top, t.Impact(p.TF, p.Len))
+	}
+	return top
+}
+
+// A TailField is what a query asks of one field.
+type TailField struct {
+	Tiles  []Tile          // of the field, from Reader.Tiles
+	Table  *blockmax.Table // impacts of the field under the query's similarity
+	Weight uint32          // sum of the integer weights of the query's terms in the field
+}
+
+// Tail bounds, for each tile of a segment, the score that any document there or
+// in a later tile can reach: the form of blockmax.Segment.Tail. ranks are the
+// segment's RankTiles.
+//
+// No posting of a document has an impact above that of its best pair m, so terms
+// of weights w1, w2, ... in one field add at most
+//
+//	w1*m>>16 + w2*m>>16 + ... <= (w1+w2+...)*m >> 16
+//
+// and the sum of that over the fields, with the rank's share, bounds the
+// document. It holds for any query whose terms and weights are counted in
+// fields, whatever its similarity; constant scores are the caller's to add.
+//
+// Tail returns nil, which promises nothing, when a field's tiles are not kept or
+// when there is nothing to add up.
+func Tail(ranks []uint16, rankWeight uint32, fields []TailField) []uint32 {
+	n := len(ranks)
+	for _, f := range fields {
+		if f.Tiles == nil || n > 0 && len(f.Tiles) != n {
+			return nil
+		}
+		n = len(f.Tiles)
+	}
+	if n == 0 {
+		return nil
+	}
+	tail := make([]uint32, n)
+	for i := range tail {
+		if ranks != nil {
+			tail[i] = blockmax.Contribution(rankWeight, ranks[i])
+		}
+		for _, f := range fields {
+			tail[i] += blockmax.Contribution(f.Weight, highest(f.Tiles[i].Best, f.Table))
+		}
+	}
+	return blockmax.SuffixMax(tail)
+}

@@ -1,0 +1,389 @@
+package segment
+
+import (
+	"encoding/binary"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/internal/corrupt"
+	"github.com/riffle-search/riffle/postings"
+)
+
+// A Disk is a sealed segment, read from a Source. It keeps what queries need
+// again and again: length codes, ranks, tiles, and those chunks of the id column
+// that were asked for. Posting lists are the caller's to keep.
+type Disk struct {
+	src  Source
+	name string // what the source is called, for errors; may be empty
+	meta *meta
+
+	norms     []held[[]uint8] // by field
+	tiles     []held[[]Tile]  // by field
+	rank      held[[]uint16]
+	rankTiles held[[]uint16]
+	ids       []held[*idChunk]
+	stored    atomic.Pointer[storedBlock] // the last one read: documents are often read in order
+	heldBytes atomic.Int64
+}
+
+var _ Reader = (*Disk)(nil)
+
+// A held value is read when it is first asked for. Two goroutines that ask at
+// once both read it and one of them keeps it, which needs no lock and happens
+// once in the life of a segment.
+type held[T any] struct{ p atomic.Pointer[T] }
+
+// get returns the value, reading it if need be. read also says how many bytes it
+// takes in memory.
+func (h *held[T]) get(total *atomic.Int64, read func() (T, int64, error)) (T, error) {
+	if p := h.p.Load(); p != nil {
+		return *p, nil
+	}
+	v, size, err := read()
+	if err == nil && h.p.CompareAndSwap(nil, &v) {
+		total.Add(size)
+	}
+	return v, err
+}
+
+// Open reads the meta value of a segment and nothing else. A source without one
+// is corrupt; one of a newer version is ErrFormat.
+func Open(src Source) (*Disk, error) {
+	d := &Disk{src: src}
+	if s, ok := src.(fmt.Stringer); ok {
+		d.name = s.String()
+	}
+	key := []byte{byte(KindMeta)}
+	value, err := d.need(key)
+	if err != nil {
+		return nil, err
+	}
+	if d.meta, err = openMeta(value); err != nil {
+		return nil, d.at(err, key)
+	}
+	d.norms = make([]held[[]uint8], len(d.meta.fields))
+	d.tiles = make([]held[[]Tile], len(d.meta.fields))
+	d.ids = make([]held[*idChunk], chunksOf(d.meta.docs, idChunkDocs))
+	return d, nil
+}
+
+// at names the key that a fault was found under.
+func (d *Disk) at(err error, key []byte) error {
+	if err == nil {
+		return nil
+	}
+	return corrupt.At(err, d.describe(key))
+}
+
+// describe says in words what a key leads to, with field names where the key has
+// numbers.
+func (d *Disk) describe(key []byte) string {
+	s := keyString(key, func(field uint16) string {
+		if d.meta == nil || int(field) >= len(d.meta.fields) {
+			return fmt.Sprint(field)
+		}
+		return fmt.Sprintf("%q", d.meta.fields[field].Name)
+	})
+	if d.name == "" {
+		return s
+	}
+	return d.name + ", " + s
+}
+
+// need reads a value that must be there.
+func (d *Disk) need(key []byte) ([]byte, error) {
+	value, err := d.src.Get(key)
+	if err == nil && value == nil {
+		err = corrupt.New(-1, "the value is missing")
+	}
+	return value, d.at(err, key)
+}
+
+// needSealed reads a sealed value that must be there and returns its payload.
+func (d *Disk) needSealed(key []byte) ([]byte, error) {
+	value, err := d.need(key)
+	if err != nil {
+		return nil, err
+	}
+	payload, err := unseal(value)
+	return payload, d.at(err, key)
+}
+
+// HeldBytes is the memory that the segment keeps, without posting lists.
+func (d *Disk) HeldBytes() int64 { return d.heldBytes.Load() }
+
+// Release forgets what the segment keeps; it is read again when it is needed.
+// What callers have been given stays valid.
+func (d *Disk) Release() {
+	for i := range d.ids {
+		d.ids[i].p.Store(nil)
+	}
+	for i := range d.norms {
+		d.norms[i].p.Store(nil)
+		d.tiles[i].p.Store(nil)
+	}
+	d.rank.p.Store(nil)
+	d.rankTiles.p.Store(nil)
+	d.stored.Store(nil)
+	d.heldBytes.Store(0)
+}
+
+// Docs implements Reader.
+func (d *Disk) Docs() uint32 { return d.meta.docs }
+
+// Order implements Reader.
+func (d *Disk) Order() Order { return d.meta.order }
+
+// Fields implements Reader.
+func (d *Disk) Fields() []FieldInfo { return d.meta.fields }
+
+// Field implements Reader.
+func (d *Disk) Field(name string) (FieldInfo, bool) {
+	if i, ok := findField(d.meta.fields, name); ok {
+		return d.meta.fields[i], true
+	}
+	return FieldInfo{}, false
+}
+
+// List implements Reader.
+func (d *Disk) List(field string, term []byte) (*postings.List, error) {
+	i, ok := findField(d.meta.fields, field)
+	if !ok {
+		return nil, nil
+	}
+	key := appendTermKey(nil, uint16(i), term)
+	value, err := d.src.Get(key)
+	if err != nil || value == nil {
+		return nil, d.at(err, key)
+	}
+	return d.openList(key, value)
+}
+
+// openList opens the list of a term entry. Both key and value may be kept.
+func (d *Disk) openList(key, value []byte) (*postings.List, error) {
+	entry, list, err := splitEntry(value)
+	if err != nil {
+		return nil, d.at(err, key)
+	}
+	l, err := postings.Open(entry, &partLoader{d: d, key: key, list: list})
+	if err != nil {
+		return nil, d.at(err, key)
+	}
+	if last := l.Last[len(l.Last)-1]; last >= d.meta.docs {
+		return nil, d.at(corrupt.New(-1, "document %d in a segment of %d", last, d.meta.docs), key)
+	}
+	return l, nil
+}
+
+// A partLoader reads the parts of one long list.
+type partLoader struct {
+	d    *Disk
+	key  []byte // of the term, for errors
+	list uint32
+}
+
+// Directory implements postings.Loader.
+func (p *partLoader) Directory(part int) ([]byte, error) { return p.load(uint32(part)) }
+
+// Chunk implements postings.Loader.
+func (p *partLoader) Chunk(chunk int) ([]byte, error) { return p.load(chunkPart | uint32(chunk)) }
+
+func (p *partLoader) load(part uint32) ([]byte, error) {
+	key := listKey(p.list, part)
+	value, err := p.d.src.Get(key)
+	if err == nil && value == nil {
+		err = corrupt.New(-1, "%s is missing", KeyString(key))
+	}
+	return value, p.d.at(err, p.key)
+}
+
+// Norms implements Reader.
+func (d *Disk) Norms(field string) ([]uint8, error) {
+	i, ok := findField(d.meta.fields, field)
+	if !ok || !d.meta.fields[i].Norms {
+		return nil, nil
+	}
+	return d.norms[i].get(&d.heldBytes, func() ([]uint8, int64, error) {
+		codes := make([]uint8, d.meta.docs)
+		for c := range chunksOf(d.meta.docs, normChunkDocs) {
+			key := normsKey(uint16(i), c)
+			payload, err := d.needSealed(key)
+			if err == nil {
+				first := int(c) * normChunkDocs
+				err = d.at(decodeNorms(payload, codes[first:first+chunkLen(d.meta.docs, c, normChunkDocs)]), key)
+			}
+			if err != nil {
+				return nil, 0, err
+			}
+		}
+		return codes, int64(len(codes)), nil
+	})
+}
+
+// Rank implements Reader.
+func (d *Disk) Rank() ([]uint16, error) {
+	if !d.meta.ranks {
+		return nil, nil
+	}
+	return d.rank.get(&d.heldBytes, func() ([]uint16, int64, error) {
+		ranks := make([]uint16, d.meta.docs)
+		for c := range chunksOf(d.meta.docs, rankChunkDocs) {
+			key := numberKey(KindRank, c)
+			payload, err := d.needSealed(key)
+			if err == nil {
+				first := int(c) * rankChunkDocs
+				err = d.at(decodeRanks(payload, ranks[first:first+chunkLen(d.meta.docs, c, rankChunkDocs)]), key)
+			}
+			if err != nil {
+				return nil, 0, err
+			}
+		}
+		return ranks, 2 * int64(len(ranks)), nil
+	})
+}
+
+// RankTiles implements Reader.
+func (d *Disk) RankTiles() ([]uint16, error) {
+	if !d.meta.ranks {
+		return nil, nil
+	}
+	return d.rankTiles.get(&d.heldBytes, func() ([]uint16, int64, error) {
+		ranks, err := d.Rank()
+		tiles := tileMaxima(ranks)
+		return tiles, 2 * int64(len(tiles)), err
+	})
+}
+
+// Tiles implements Reader.
+func (d *Disk) Tiles(field string) ([]Tile, error) {
+	i, ok := findField(d.meta.fields, field)
+	if !ok {
+		return make([]Tile, chunksOf(d.meta.docs, blockmax.TileDocs)), nil
+	}
+	return d.tiles[i].get(&d.heldBytes, func() ([]Tile, int64, error) {
+		key := tilesKey(uint16(i))
+		payload, err := d.needSealed(key)
+		if err != nil {
+			return nil, 0, err
+		}
+		tiles, err := decodeTiles(payload, d.meta.docs)
+		return tiles, 32*int64(len(tiles)) + 4*int64(len(payload)), d.at(err, key)
+	})
+}
+
+// ID implements Reader.
+func (d *Disk) ID(doc uint32) (string, error) {
+	id, err := d.appendID(nil, doc)
+	return string(id), err
+}
+
+// appendID appends the id of a document to dst.
+func (d *Disk) appendID(dst []byte, doc uint32) ([]byte, error) {
+	if doc >= d.meta.docs {
+		panic(fmt.Sprintf("BUG: segment: document %d of %d", doc, d.meta.docs))
+	}
+	n := doc / idChunkDocs
+	key := numberKey(KindID, n)
+	c, err := d.ids[n].get(&d.heldBytes, func() (*idChunk, int64, error) {
+		payload, err := d.needSealed(key)
+		if err != nil {
+			return nil, 0, err
+		}
+		c, err := decodeIDChunk(payload, chunkLen(d.meta.docs, n, idChunkDocs))
+		return c, c.size(), d.at(err, key)
+	})
+	if err != nil {
+		return dst, err
+	}
+	dst, err = c.appendID(dst, int(doc%idChunkDocs))
+	return dst, d.at(err, key)
+}
+
+// Lookup implements Reader.
+//
+// The value of a lookup has no checksum: it is believed when the id column says
+// the same.
+func (d *Disk) Lookup(id string) (uint32, bool, error) {
+	key := appendLookupKey(nil, id)
+	value, err := d.src.Get(key)
+	if err != nil || value == nil {
+		return 0, false, d.at(err, key)
+	}
+	doc, err := d.lookup(key, value)
+	return doc, err == nil, err
+}
+
+// lookup decodes the value of a lookup and holds it against the id column.
+func (d *Disk) lookup(key, value []byte) (uint32, error) {
+	doc, n := binary.Uvarint(value)
+	if n != len(value) || doc >= uint64(d.meta.docs) {
+		return 0, d.at(corrupt.New(0, "lookup leads to %x, want a document below %d", value, d.meta.docs), key)
+	}
+	id, err := d.appendID(nil, uint32(doc))
+	if err == nil && string(id) != string(key[1:]) {
+		err = d.at(corrupt.New(0, "lookup leads to document %d, whose id is %q", doc, id), key)
+	}
+	return uint32(doc), err
+}
+
+// Stored implements Reader.
+func (d *Disk) Stored(doc uint32) ([]byte, error) {
+	if doc >= d.meta.docs {
+		panic(fmt.Sprintf("BUG: segment: document %d of %d", doc, d.meta.docs))
+	}
+	if !d.meta.stored {
+		return nil, nil
+	}
+	if b := d.stored.Load(); b != nil {
+		if data, ok := b.doc(doc); ok {
+			return data, nil
+		}
+	}
+	b, err := d.readStored(doc)
+	if err != nil {
+		return nil, err
+	}
+	d.stored.Store(b)
+	data, _ := b.doc(doc)
+	return data, nil
+}
+
+// readStored reads the block that holds a document: the first at or behind it.
+func (d *Disk) readStored(doc uint32) (*storedBlock, error) {
+	lower := numberKey(KindStored, doc)
+	it, err := d.src.Scan(lower, after(lower[:1]))
+	if err != nil {
+		return nil, d.at(err, lower)
+	}
+	defer it.Close()
+	if !it.Next() {
+		if err = it.Err(); err == nil {
+			err = corrupt.New(-1, "the value is missing")
+		}
+		return nil, d.at(err, lower)
+	}
+	key := append([]byte(nil), it.Key()...)
+	b, err := d.openStored(key, append([]byte(nil), it.Value()...))
+	if err == nil && doc < b.first {
+		err = d.at(corrupt.New(-1, "begins behind document %d, which is missing", doc), key)
+	}
+	return b, err
+}
+
+// openStored unseals and decodes a block of stored documents.
+func (d *Disk) openStored(key, value []byte) (*storedBlock, error) {
+	if len(key) != 5 {
+		return nil, d.at(corrupt.New(-1, "key of %d bytes, want 5", len(key)), key)
+	}
+	payload, err := unseal(value)
+	if err != nil {
+		return nil, d.at(err, key)
+	}
+	last := binary.BigEndian.Uint32(key[1:])
+	if last >= d.meta.docs {
+		return nil, d.at(corrupt.New(-1, "document %d in a segment of %d", last, d.meta.docs), key)
+	}
+	b, err := decodeStored(payload, last)
+	return b, d.at(err, key)
+}

@@ -1,0 +1,53 @@
+// Package segment builds, reads, merges and checks segments: the immutable pieces
+// that an index is made of.
+//
+// Documents enter a Memory, which is searched through views while it grows. Merge
+// turns one or several segments into a sealed one, written as sorted keys and
+// values into a Sink; Open reads it back from a Source. Both sides are maps of
+// bytes: what keeps them is the store's business. Memory views and sealed segments
+// are Readers, so queries and merges do not care which they have.
+//
+// # Format
+//
+// A key is a kind (1 byte) and what follows. Numbers in keys are big-endian, so
+// that they sort; everywhere else they are varints or little-endian.
+//
+//	kind  rest of the key            value
+//	----  -------------------------  ---------------------------------------------
+//	01    field u16, term            posting entry; behind a long list's, its number
+//	02    id                         document (varint)
+//	03    chunk u32                  ids of 1,024 documents        (sealed)
+//	04    last document u32          stored bytes of some 16 KB    (sealed)
+//	7f                               meta: counts, fields, order   (sealed)
+//	80    list u32, part u32         directory part of a long list
+//	80    list u32, 1<<31 + chunk    payload chunk of a long list
+//	81    field u16, chunk u32       length codes of 65,536 documents (sealed)
+//	82    chunk u32                  ranks of 32,768 documents     (sealed)
+//	83    field u16                  best pairs of each tile       (sealed)
+//
+// Kinds below 80 are worth compressing, those from 80 up are dense. Each of the two
+// runs is written in ascending order. Fields are numbered within the segment, by
+// name, so a merge renumbers them and there is no registry to keep. Lists are
+// numbered in the order of their terms.
+//
+// A sealed value begins with the format version (1 byte) and ends with the CRC-32C
+// of all before. Posting entries, directory parts and chunks carry the checksums
+// that package postings gives them. A lookup (02) carries none: it is believed when
+// the id column says the same of its document.
+//
+// The layouts of values stand beside the code that reads them: idChunk,
+// storedBlock, appendTiles, meta, splitEntry, and in package postings.
+//
+// # Example
+//
+// Two documents, "a" with body "go go" (length 2) and stored bytes "x", and "b"
+// with body "go" (length 1) and none:
+//
+//	@EXAMPLE@
+//
+// # Order and early termination
+//
+// A merge may number documents by their best possible score (Order). The tiles of
+// each field then fall steeply, and Tail, which bounds "everything from this tile
+// on", lets executors stop. Tiles are kept whatever the order.
+package segment

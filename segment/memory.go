@@ -1,0 +1,225 @@
+package segment
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/postings"
+)
+
+// A Document is one document ready to be indexed: analysed, with its terms
+// counted.
+type Document struct {
+	ID     string
+	Fields []FieldTerms // each field once
+	Stored []byte       // what Reader.Stored returns; kept, not copied
+	Rank   uint16       // static rank as a 16-bit fraction
+}
+
+// FieldTerms are the terms of one field of a document.
+type FieldTerms struct {
+	Name   string
+	Norms  bool       // keep the length; without, every document of the field counts as length 1
+	Length uint32     // length in tokens, for Norms
+	Terms  []TermFreq // each term once, in any order
+}
+
+// A TermFreq is a term and how often it occurs in one field of one document.
+type TermFreq struct {
+	Term []byte // copied
+	TF   uint32 // at least 1
+}
+
+// Memory is the segment that documents enter: it grows by Add and is searched
+// through views. One goroutine adds while any number take views and read them.
+//
+// Nothing is ever taken out of a Memory. A document that has been replaced stays,
+// marked as deleted outside, until the memory is sealed (see Merge).
+type Memory struct {
+	bytes atomic.Int64
+
+	mu      sync.Mutex        // not a RWMutex: making a list notes in its builder what is shared
+	ids     []string          // by document; append-only, as are the columns below
+	stored  [][]byte          // by document; nil until the first document with stored bytes
+	ranks   []uint16          // by document; nil until the first rank above zero
+	latest  map[string]uint32 // id -> the last document added under it
+	earlier map[uint32]uint32 // document -> the one before it with the same id
+	fields  map[string]*memoryField
+	view    *MemoryView // the last view, as long as it shows every document
+}
+
+// A memoryField is one field. Its numbers are those after the last Add.
+type memoryField struct {
+	info  FieldInfo
+	norms []uint8 // by document, as far as the field was used
+	terms map[string]*memoryTerm
+}
+
+// A memoryTerm is one term of one field.
+type memoryTerm struct {
+	first uint32 // its first document: views of fewer documents lack the term
+	list  postings.Builder
+}
+
+// NewMemory returns an empty segment.
+func NewMemory() *Memory {
+	return &Memory{
+		latest:  make(map[string]uint32),
+		earlier: make(map[uint32]uint32),
+		fields:  make(map[string]*memoryField),
+	}
+}
+
+// Approximate costs of what a Memory holds besides bytes and postings: map slots
+// at their usual load, string and slice headers, allocation classes.
+const (
+	termOverhead  = 64
+	docOverhead   = 96
+	fieldOverhead = 512
+)
+
+// Bytes is about the memory that the segment takes. It may be called at any time.
+func (m *Memory) Bytes() int64 { return m.bytes.Load() }
+
+// Docs is the number of documents added so far.
+func (m *Memory) Docs() uint32 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return uint32(len(m.ids))
+}
+
+// Add appends a document and returns its number. Views taken from then on show
+// it. An id that is there already gets a second document: the caller deletes the
+// first.
+//
+// A term frequency of zero, a term or a field that comes twice and a segment of
+// 1<<31 documents are bugs of the caller and panic.
+func (m *Memory) Add(d Document) uint32 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	doc := uint32(len(m.ids))
+	if doc >= maxDocs {
+		panic(fmt.Sprintf("BUG: segment: more than %d documents in memory", maxDocs))
+	}
+	m.view = nil
+	grown := int64(docOverhead + len(d.ID) + len(d.Stored))
+	if before, ok := m.latest[d.ID]; ok {
+		m.earlier[doc] = before
+	}
+	m.latest[d.ID] = doc
+	m.ids = append(m.ids, d.ID)
+	m.addColumns(doc, d)
+	for i := range d.Fields {
+		grown += m.addField(doc, &d.Fields[i])
+	}
+	m.bytes.Add(grown)
+	return doc
+}
+
+// addColumns appends the stored bytes and the rank of a document. A column that
+// no document has needed yet stays nil.
+func (m *Memory) addColumns(doc uint32, d Document) {
+	if m.stored == nil && len(d.Stored) > 0 {
+		m.stored = make([][]byte, doc, doc+1)
+	}
+	if m.stored != nil {
+		m.stored = append(m.stored, d.Stored)
+	}
+	if m.ranks == nil && d.Rank > 0 {
+		m.ranks = make([]uint16, doc, doc+1)
+	}
+	if m.ranks != nil {
+		m.ranks = append(m.ranks, d.Rank)
+	}
+}
+
+// addField adds the postings of one field of a document and returns by how much
+// memory it has grown.
+func (m *Memory) addField(doc uint32, ft *FieldTerms) (grown int64) {
+	f := m.fields[ft.Name]
+	if f == nil {
+		f = &memoryField{info: FieldInfo{Name: strings.Clone(ft.Name)}, terms: make(map[string]*memoryTerm)}
+		m.fields[f.info.Name] = f
+		grown += fieldOverhead
+	}
+	code := f.addLength(doc, ft)
+	if len(ft.Terms) > 0 {
+		f.info.Docs++
+	}
+	for _, t := range ft.Terms {
+		if t.TF == 0 {
+			panic(fmt.Sprintf("BUG: segment: term %q of field %q has frequency 0", t.Term, ft.Name))
+		}
+		mt := f.terms[string(t.Term)]
+		if mt == nil {
+			mt = &memoryTerm{first: doc}
+			f.terms[string(t.Term)] = mt
+			f.info.Terms++
+			grown += int64(termOverhead + len(t.Term))
+		} else {
+			grown -= int64(mt.list.Bytes())
+		}
+		mt.list.Add(doc, t.TF, code)
+		grown += int64(mt.list.Bytes())
+		f.info.Postings++
+		f.info.Tokens += uint64(t.TF)
+	}
+	return grown
+}
+
+// addLength notes the length of a document's field and returns the length code
+// that its postings are scored with.
+//
+// A field may begin to keep lengths when it has documents already: those count
+// as code 1, which is what they were scored with before.
+func (f *memoryField) addLength(doc uint32, ft *FieldTerms) uint8 {
+	if ft.Norms && !f.info.Norms {
+		f.info.Norms = true
+		f.norms = slices.Repeat([]uint8{1}, int(doc))
+	}
+	code := uint8(1)
+	if ft.Norms {
+		code = blockmax.LengthCode(ft.Length)
+	}
+	if f.info.Norms {
+		f.padNorms(doc)
+		f.norms = append(f.norms, code)
+	}
+	return code
+}
+
+// padNorms fills the column up with zeros for documents without the field.
+func (f *memoryField) padNorms(docs uint32) {
+	if n := int(docs) - len(f.norms); n > 0 {
+		f.norms = append(f.norms, make([]uint8, n)...)
+	}
+}
+
+// View returns the segment as it stands: documents added later are not in the
+// view, whatever is read through it and whenever. It costs a few allocations,
+// and nothing when no document was added since the last one.
+func (m *Memory) View() *MemoryView {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.view != nil {
+		return m.view
+	}
+	v := &MemoryView{m: m, docs: uint32(len(m.ids)), ids: m.ids, stored: m.stored, ranks: m.ranks}
+	for _, f := range m.fields {
+		if f.info.Norms {
+			f.padNorms(v.docs)
+		}
+		v.fields = append(v.fields, f.info)
+		v.inside = append(v.inside, viewField{field: f, norms: f.norms})
+	}
+	slices.SortFunc(v.fields, compareFields)
+	slices.SortFunc(v.inside, func(a, b viewField) int { return strings.Compare(a.field.info.Name, b.field.info.Name) })
+	m.view = v
+	return v
+}
+
+func compareFields(a, b FieldInfo) int { return strings.Compare(a.Name, b.Name) }

@@ -1,0 +1,465 @@
+package segment
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/internal/corrupt"
+	"github.com/riffle-search/riffle/postings"
+)
+
+// NoDoc stands in a Result's maps for a document that was deleted.
+const NoDoc = math.MaxUint32
+
+// An Input is one segment that goes into a merge.
+type Input struct {
+	Reader  Reader
+	Deleted *roaring.Bitmap // documents to leave out; nil for none. Not changed, and not to be changed meanwhile.
+}
+
+// MergeOptions says how to merge. The zero value keeps documents in the order of
+// the inputs.
+type MergeOptions struct {
+	Order Order
+}
+
+// A Result describes the segment that a merge has written.
+type Result struct {
+	Docs   uint32
+	Fields []FieldInfo // as Reader.Fields will return them
+
+	// Maps[i][d] is the new number of document d of input i, or NoDoc when it
+	// was left out. With it, deletions that arrived during the merge are carried
+	// over.
+	Maps [][]uint32
+
+	Bytes int64 // all keys and values written
+}
+
+// Merge writes one segment with the documents of all inputs that are not
+// deleted. Sealing a Memory is a merge of one view. The inputs' live ids must be
+// distinct. Fields go by name: a field that has lengths in one input and none in
+// another keeps them, and documents from the other count as length code 1, as
+// before.
+//
+// Postings are decoded and encoded again, one term at a time: besides that
+// term's list a merge holds some 20 bytes a document and no more. It stops with
+// ctx.Err() soon after ctx is done. Whatever the error, what is in the sink is
+// then no segment.
+func Merge(ctx context.Context, sink Sink, inputs []Input, opts MergeOptions) (*Result, error) {
+	if err := opts.Order.validate(); err != nil {
+		return nil, fmt.Errorf("segment: order of a merge: %w", err)
+	}
+	m := &merger{ctx: ctx, sink: &countingSink{sink: sink}, inputs: inputs, order: opts.Order}
+	for _, step := range []func() error{
+		m.number, m.readRanks, m.writeTerms, m.writeLookups, m.writeIDs, m.writeStored, m.writeColumns, m.writeMeta,
+	} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	return &Result{Docs: m.docs, Fields: m.fields, Maps: m.maps, Bytes: m.sink.bytes}, nil
+}
+
+// A merger is one merge under way.
+type merger struct {
+	ctx    context.Context
+	sink   *countingSink
+	inputs []Input
+	order  Order
+
+	docs  uint32
+	maps  [][]uint32 // as in Result
+	from  []origin   // of each new document
+	ranks []uint16   // of each new document; nil when all are zero
+
+	fields []FieldInfo // written so far; a field's number is its place
+	tiles  [][]Tile    // of the same fields
+	lists  uint32      // long lists written so far
+	stored bool        // some document has stored bytes
+
+	buf []byte // a value in the making
+}
+
+// An origin says where a document comes from.
+type origin struct{ input, doc uint32 }
+
+// countingSink adds up what goes into a sink.
+type countingSink struct {
+	sink  Sink
+	bytes int64
+}
+
+func (s *countingSink) Set(key, value []byte) error {
+	s.bytes += int64(len(key) + len(value))
+	return s.sink.Set(key, value)
+}
+
+// seal writes a value under key with version and checksum. payload appends it.
+func (m *merger) seal(key []byte, payload func(dst []byte) []byte) error {
+	m.buf = endSealed(payload(startSealed(m.buf)))
+	return m.sink.Set(key, m.buf)
+}
+
+// number gives the live documents their new numbers.
+func (m *merger) number() error {
+	total := uint64(0)
+	for _, in := range m.inputs {
+		total += uint64(in.Reader.Docs())
+	}
+	m.from = make([]origin, 0, min(total, maxDocs))
+	for i, in := range m.inputs {
+		for doc := range in.Reader.Docs() {
+			if in.Deleted == nil || !in.Deleted.Contains(doc) {
+				m.from = append(m.from, origin{uint32(i), doc})
+			}
+		}
+	}
+	if len(m.from) > maxDocs {
+		return fmt.Errorf("segment: a merge of %d documents, more than a segment may have (%d)", len(m.from), maxDocs)
+	}
+	m.docs = uint32(len(m.from))
+	if m.order.Kind == ByGlobalScore {
+		if err := m.sortByGlobalScore(); err != nil {
+			return err
+		}
+	}
+	m.maps = make([][]uint32, len(m.inputs))
+	for i, in := range m.inputs {
+		m.maps[i] = slices.Repeat([]uint32{NoDoc}, int(in.Reader.Docs()))
+	}
+	for doc, o := range m.from {
+		m.maps[o.input][o.doc] = uint32(doc)
+	}
+	return nil
+}
+
+// readRanks collects the ranks of the new documents.
+func (m *merger) readRanks() error {
+	for i, in := range m.inputs {
+		ranks, err := in.Reader.Rank()
+		if err != nil {
+			return err
+		}
+		for old, r := range ranks {
+			doc := m.maps[i][old]
+			if r == 0 || doc == NoDoc {
+				continue
+			}
+			if m.ranks == nil {
+				m.ranks = make([]uint16, m.docs)
+			}
+			m.ranks[doc] = r
+		}
+	}
+	return nil
+}
+
+// fieldNames returns the names of the fields of all inputs, sorted.
+func (m *merger) fieldNames() []string {
+	var names []string
+	for _, in := range m.inputs {
+		for _, f := range in.Reader.Fields() {
+			names = append(names, f.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// norms makes the column of length codes of a field for the new documents; nil
+// when no input keeps lengths.
+func (m *merger) norms(field string) ([]uint8, error) {
+	var norms []uint8
+	columns := make([][]uint8, len(m.inputs))
+	for i, in := range m.inputs {
+		var err error
+		if columns[i], err = in.Reader.Norms(field); err != nil {
+			return nil, err
+		}
+		if columns[i] != nil && norms == nil {
+			norms = make([]uint8, m.docs)
+		}
+	}
+	if norms == nil {
+		return nil, nil
+	}
+	for i, in := range m.inputs {
+		if _, has := in.Reader.Field(field); !has {
+			continue
+		}
+		for old, doc := range m.maps[i] {
+			if doc != NoDoc {
+				norms[doc] = codeOf(columns[i], uint32(old))
+			}
+		}
+	}
+	return norms, nil
+}
+
+// writeTerms writes the terms and lists of all fields.
+func (m *merger) writeTerms() error {
+	for _, name := range m.fieldNames() {
+		if len(m.fields) == maxFields {
+			return fmt.Errorf("segment: field %q is one more than the %d that a segment may have", name, maxFields)
+		}
+		norms, err := m.norms(name)
+		if err != nil {
+			return err
+		}
+		f := &fieldMerger{
+			merger: m,
+			info:   FieldInfo{Name: name, Norms: norms != nil},
+			norms:  norms,
+			best:   make([]uint32, m.docs),
+		}
+		if err := f.writeTerms(); err != nil {
+			return err
+		}
+		if f.info.Terms == 0 {
+			continue // all its documents are gone, and so is the field
+		}
+		for _, tf := range f.best {
+			if tf > 0 {
+				f.info.Docs++
+			}
+		}
+		m.fields = append(m.fields, f.info)
+		m.tiles = append(m.tiles, makeTiles(f.best, norms, m.ranks))
+	}
+	return nil
+}
+
+// A fieldMerger merges the terms of one field.
+type fieldMerger struct {
+	*merger
+	info  FieldInfo
+	norms []uint8  // of the new documents; nil when the field keeps none
+	best  []uint32 // highest frequency of each new document
+
+	builder   postings.Builder
+	key       []byte
+	unordered []posting // of one term, when documents change their order
+	docs      [postings.BlockSize]uint32
+	freqs     [postings.BlockSize]uint32
+}
+
+type posting struct{ doc, tf uint32 }
+
+// writeTerms walks the terms of all inputs in step and writes one list each.
+func (f *fieldMerger) writeTerms() error {
+	w := walk[TermIterator]{key: TermIterator.Term}
+	defer w.close()
+	for i, in := range f.inputs {
+		it, err := in.Reader.Terms(f.info.Name, nil)
+		if err == nil {
+			err = w.add(i, it)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	var term []byte
+	for steps := 0; !w.done(); steps++ {
+		if steps%256 == 0 && f.ctx.Err() != nil {
+			return f.ctx.Err()
+		}
+		term = append(term[:0], w.first()...)
+		f.builder.Reset()
+		f.unordered = f.unordered[:0]
+		for !w.done() && string(w.first()) == string(term) {
+			input, it := w.top()
+			l, err := it.List()
+			if err == nil {
+				err = f.addList(input, l)
+			}
+			if err == nil {
+				err = w.next()
+			}
+			if err != nil {
+				return corrupt.At(err, fmt.Sprintf("field %q, term %q", f.info.Name, term))
+			}
+		}
+		if err := f.writeTerm(term); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addList adds the live postings of one input's list to the term at hand.
+func (f *fieldMerger) addList(input int, l *postings.List) error {
+	numbers := f.maps[input]
+	for b := range l.Blocks() {
+		n, err := l.Docs(b, &f.docs)
+		if err != nil {
+			return err
+		}
+		if _, err = l.Freqs(b, &f.freqs); err != nil {
+			return err
+		}
+		for i, old := range f.docs[:n] {
+			doc := numbers[old]
+			if doc == NoDoc {
+				continue
+			}
+			if f.order.Kind == Arrival {
+				f.addPosting(doc, f.freqs[i])
+			} else {
+				f.unordered = append(f.unordered, posting{doc, f.freqs[i]})
+			}
+		}
+		if f.ctx.Err() != nil {
+			return f.ctx.Err()
+		}
+	}
+	return nil
+}
+
+// addPosting adds a posting to the builder and to the field's numbers.
+func (f *fieldMerger) addPosting(doc, tf uint32) {
+	f.builder.Add(doc, tf, codeOf(f.norms, doc))
+	f.best[doc] = max(f.best[doc], tf)
+	f.info.Postings++
+	f.info.Tokens += uint64(tf)
+}
+
+// writeTerm writes the term at hand, unless all its documents are deleted.
+func (f *fieldMerger) writeTerm(term []byte) error {
+	slices.SortFunc(f.unordered, func(a, b posting) int { return int(a.doc) - int(b.doc) })
+	for _, p := range f.unordered {
+		f.addPosting(p.doc, p.tf)
+	}
+	if f.builder.Len() == 0 {
+		return nil
+	}
+	f.info.Terms++
+	enc := f.builder.Encode()
+	f.key = appendTermKey(f.key[:0], uint16(len(f.fields)), term)
+	if len(enc.Directory) == 0 {
+		return f.sink.Set(f.key, enc.Entry)
+	}
+	list := f.lists
+	f.lists++
+	if err := f.sink.Set(f.key, appendList(enc.Entry, list)); err != nil {
+		return err
+	}
+	for i, part := range enc.Directory {
+		if err := f.sink.Set(listKey(list, uint32(i)), part); err != nil {
+			return err
+		}
+	}
+	for i, chunk := range enc.Chunks {
+		if err := f.sink.Set(listKey(list, chunkPart|uint32(i)), chunk); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sortByGlobalScore orders m.from by descending best possible score.
+func (m *merger) sortByGlobalScore() error {
+	scores := make([][]float64, len(m.inputs))
+	for i, in := range m.inputs {
+		impacts, err := m.bestImpacts(in.Reader)
+		if err != nil {
+			return err
+		}
+		ranks, err := in.Reader.Rank()
+		if err != nil {
+			return err
+		}
+		scores[i] = make([]float64, in.Reader.Docs())
+		for doc := range scores[i] {
+			rank := uint16(0)
+			if ranks != nil {
+				rank = ranks[doc]
+			}
+			scores[i][doc] = float64(m.order.Alpha*float64(rank)) + float64((1-m.order.Alpha)*float64(impacts[doc]))
+		}
+	}
+	slices.SortStableFunc(m.from, func(a, b origin) int {
+		switch x, y := scores[a.input][a.doc], scores[b.input][b.doc]; {
+		case x > y:
+			return -1
+		case x < y:
+			return 1
+		}
+		return 0
+	})
+	return nil
+}
+
+// bestImpacts returns the highest impact of any posting of each document.
+func (m *merger) bestImpacts(r Reader) ([]uint16, error) {
+	impacts := make([]uint16, r.Docs())
+	for _, f := range r.Fields() {
+		table := blockmax.NewTable(m.order.BM25, m.averageLength(f.Name))
+		norms, err := r.Norms(f.Name)
+		if err != nil {
+			return nil, err
+		}
+		best, err := bestFrequencies(m.ctx, r, f.Name)
+		if err != nil {
+			return nil, err
+		}
+		for doc, tf := range best {
+			if tf > 0 {
+				impacts[doc] = max(impacts[doc], table.Impact(tf, codeOf(norms, uint32(doc))))
+			}
+		}
+	}
+	return impacts, nil
+}
+
+// averageLength is the average length of a field over all inputs. Deleted
+// documents count: an order need not be exact.
+func (m *merger) averageLength(field string) float64 {
+	tokens, docs := 0.0, 0.0
+	for _, in := range m.inputs {
+		if f, ok := in.Reader.Field(field); ok {
+			tokens += float64(f.Tokens)
+			docs += float64(f.Docs)
+		}
+	}
+	return tokens / max(1, docs)
+}
+
+// bestFrequencies reads all lists of a field and returns the highest frequency of
+// each document, 0 where it lacks the field.
+func bestFrequencies(ctx context.Context, r Reader, field string) ([]uint32, error) {
+	best := make([]uint32, r.Docs())
+	it, err := r.Terms(field, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer it.Close()
+	var docs, freqs [postings.BlockSize]uint32
+	for it.Next() {
+		l, err := it.List()
+		if err != nil {
+			return nil, err
+		}
+		for b := range l.Blocks() {
+			n, err := l.Docs(b, &docs)
+			if err == nil {
+				_, err = l.Freqs(b, &freqs)
+			}
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err != nil {
+				return nil, corrupt.At(err, fmt.Sprintf("field %q, term %q", field, it.Term()))
+			}
+			for i, doc := range docs[:n] {
+				best[doc] = max(best[doc], freqs[i])
+			}
+		}
+	}
+	return best, it.Err()
+}

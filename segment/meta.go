@@ -1,0 +1,183 @@
+package segment
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/internal/corrupt"
+)
+
+// ErrFormat matches the error of a segment that a newer version of riffle wrote.
+var ErrFormat = errors.New("segment: written by a newer version of riffle")
+
+// An OrderKind says by what the documents of a segment are numbered.
+type OrderKind uint8
+
+const (
+	Arrival       OrderKind = iota // as they came; merges keep the order of their inputs
+	ByGlobalScore                  // by descending best possible score, see Order
+)
+
+// An Order is how a merge numbers documents. The zero value is order of arrival.
+//
+// By global score (Wang 2017), document d comes before e when it could reach a
+// higher score than e under the best query for it: Alpha*rank + (1-Alpha)*impact,
+// the impact being the highest of all its postings. Ties keep the order of
+// arrival. Then Tail falls steeply, and executors stop early. The order never
+// changes an answer but for ties; a query with other parameters only stops later.
+type Order struct {
+	Kind  OrderKind
+	Alpha float64       // weight of the static rank, 0 to 1
+	BM25  blockmax.BM25 // similarity whose impacts count
+}
+
+// meta is the value of KindMeta. A field's number is its place in the list.
+//
+//	docs       varint
+//	flags      byte    1: ranks are kept, 2: documents are stored
+//	order      byte    OrderKind; ByGlobalScore is followed by alpha, k1 and b
+//	                   (8 bytes each, IEEE 754, little-endian) and the idf (1 byte)
+//	lists      varint  number of long lists
+//	fields     varint  number of fields
+//	field, by ascending name:
+//	  name     varint length, bytes
+//	  flags    byte    1: norms are kept
+//	  docs, terms, postings, tokens   varint each
+type meta struct {
+	docs   uint32
+	ranks  bool
+	stored bool
+	order  Order
+	lists  uint32
+	fields []FieldInfo
+}
+
+const (
+	metaRanks  = 1
+	metaStored = 2
+
+	fieldNorms = 1
+
+	maxDocs   = 1 << 31 // documents are numbered below it
+	maxFields = 1 << 16 // fields are numbered in 16 bits
+)
+
+func (m *meta) appendTo(dst []byte) []byte {
+	dst = binary.AppendUvarint(dst, uint64(m.docs))
+	dst = append(dst, flag(m.ranks, metaRanks)|flag(m.stored, metaStored))
+	dst = appendOrder(dst, m.order)
+	dst = binary.AppendUvarint(dst, uint64(m.lists))
+	dst = binary.AppendUvarint(dst, uint64(len(m.fields)))
+	for _, f := range m.fields {
+		dst = binary.AppendUvarint(dst, uint64(len(f.Name)))
+		dst = append(dst, f.Name...)
+		dst = append(dst, flag(f.Norms, fieldNorms))
+		dst = binary.AppendUvarint(dst, uint64(f.Docs))
+		dst = binary.AppendUvarint(dst, f.Terms)
+		dst = binary.AppendUvarint(dst, f.Postings)
+		dst = binary.AppendUvarint(dst, f.Tokens)
+	}
+	return dst
+}
+
+func flag(set bool, bit byte) byte {
+	if set {
+		return bit
+	}
+	return 0
+}
+
+func appendOrder(dst []byte, o Order) []byte {
+	dst = append(dst, byte(o.Kind))
+	if o.Kind == Arrival {
+		return dst
+	}
+	for _, x := range []float64{o.Alpha, o.BM25.K1, o.BM25.B} {
+		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(x))
+	}
+	return append(dst, byte(o.BM25.IDF))
+}
+
+// openMeta unseals and decodes the meta value. Unlike other values it may be of
+// a newer version, which is ErrFormat and no corruption.
+func openMeta(value []byte) (*meta, error) {
+	version, payload, err := checkSeal(value)
+	switch {
+	case err != nil:
+		return nil, err
+	case version > Version:
+		return nil, fmt.Errorf("%w: format %d, this one reads up to %d", ErrFormat, version, Version)
+	case version != Version:
+		return nil, corrupt.New(0, "version %d, want %d", version, Version)
+	}
+	return decodeMeta(payload)
+}
+
+func decodeMeta(payload []byte) (*meta, error) {
+	d := newDecoder(payload)
+	m := &meta{docs: uint32(d.uint("number of documents", maxDocs))}
+	flags := d.byte("flags")
+	if flags&^(metaRanks|metaStored) != 0 {
+		d.fail("flags %#x, want some of %#x", flags, metaRanks|metaStored)
+	}
+	m.ranks, m.stored = flags&metaRanks != 0, flags&metaStored != 0
+	m.order = d.order()
+	m.lists = uint32(d.uint("number of long lists", math.MaxUint32))
+	n := int(d.uint("number of fields", maxFields))
+	for i := 0; i < n && d.err == nil; i++ {
+		f := d.field(m.docs)
+		if i > 0 && f.Name <= m.fields[i-1].Name && d.err == nil {
+			d.fail("field %q follows %q", f.Name, m.fields[i-1].Name)
+		}
+		m.fields = append(m.fields, f)
+	}
+	return m, d.end()
+}
+
+func (d *decoder) order() Order {
+	o := Order{Kind: OrderKind(d.byte("order"))}
+	if o.Kind == Arrival {
+		return o
+	}
+	if o.Kind != ByGlobalScore {
+		d.fail("order %d, want %d or %d", o.Kind, Arrival, ByGlobalScore)
+	}
+	for _, x := range []*float64{&o.Alpha, &o.BM25.K1, &o.BM25.B} {
+		if b := d.bytes("parameter of the order", 8); b != nil {
+			*x = math.Float64frombits(binary.LittleEndian.Uint64(b))
+		}
+	}
+	o.BM25.IDF = blockmax.IDF(d.byte("idf"))
+	if err := o.validate(); err != nil && d.err == nil {
+		d.fail("%v", err)
+	}
+	return o
+}
+
+func (o Order) validate() error {
+	if o.Kind == Arrival {
+		return nil
+	}
+	if !(o.Alpha >= 0 && o.Alpha <= 1) {
+		return fmt.Errorf("alpha is %v, want 0 to 1", o.Alpha)
+	}
+	return o.BM25.Validate()
+}
+
+func (d *decoder) field(docs uint32) FieldInfo {
+	var f FieldInfo
+	f.Name = string(d.bytes("field name", int(d.uint("length of a field name", uint64(d.left())))))
+	flags := d.byte("flags of a field")
+	if flags&^fieldNorms != 0 {
+		d.fail("flags %#x of a field, want some of %#x", flags, fieldNorms)
+	}
+	f.Norms = flags&fieldNorms != 0
+	f.Docs = uint32(d.uint("documents of a field", uint64(docs)))
+	f.Terms = d.uint("terms of a field", math.MaxUint64)
+	f.Postings = d.uint("postings of a field", math.MaxUint64)
+	f.Tokens = d.uint("tokens of a field", math.MaxUint64)
+	return f
+}

@@ -1,0 +1,104 @@
+package segment
+
+import "github.com/riffle-search/riffle/postings"
+
+// A Reader is one segment, in memory (*MemoryView) or sealed (*Disk). Documents
+// are numbered 0 to Docs()-1. What a method returns belongs to the segment:
+// callers read it for as long as they like and change nothing.
+//
+// All methods are safe for concurrent use. Damaged bytes come back as a
+// *corrupt.Error that names the key; a document number that is out of range is
+// the caller's bug and panics.
+type Reader interface {
+	// Docs is the number of documents, deleted ones included: deletions are
+	// kept outside the segment.
+	Docs() uint32
+
+	// Order says by what the documents were numbered.
+	Order() Order
+
+	// Fields lists the indexed fields by ascending name.
+	Fields() []FieldInfo
+
+	// Field returns the numbers of one field, and whether the segment has it.
+	Field(name string) (FieldInfo, bool)
+
+	// List opens the posting list of a term, or returns nil when no document
+	// of the segment has it. Opening reads the directory of the list and no
+	// payload; a list stays valid for as long as the segment does.
+	List(field string, term []byte) (*postings.List, error)
+
+	// Norms returns the length code (blockmax.LengthCode) of each document's
+	// field, 0 where a document lacks the field. It is nil when the field keeps
+	// no lengths; then every document counts as code 1.
+	Norms(field string) ([]uint8, error)
+
+	// Rank returns the static rank of each document as a 16-bit fraction, or
+	// nil when all are zero.
+	Rank() ([]uint16, error)
+
+	// RankTiles returns the highest rank of each tile of blockmax.TileDocs
+	// documents, or nil when all are zero.
+	RankTiles() ([]uint16, error)
+
+	// Tiles returns what bounds the scores of a field, tile by tile. A segment
+	// in memory keeps no tiles and returns nil.
+	Tiles(field string) ([]Tile, error)
+
+	// ID returns the name that a document was added under.
+	ID(doc uint32) (string, error)
+
+	// Lookup finds the document of an id. Of several in a segment in memory it
+	// returns the last; a sealed segment has only one.
+	Lookup(id string) (doc uint32, ok bool, err error)
+
+	// Stored returns the stored bytes of a document, nil when it has none.
+	Stored(doc uint32) ([]byte, error)
+
+	// Terms iterates over the terms of a field from the first one >= from, in
+	// ascending byte order.
+	Terms(field string, from []byte) (TermIterator, error)
+
+	// IDs iterates over the ids from the first one >= from, in ascending byte
+	// order. An id that was added twice in memory comes twice.
+	IDs(from string) (IDIterator, error)
+}
+
+// FieldInfo is what a segment knows of one field. The numbers include documents
+// that have been deleted since the segment was written.
+type FieldInfo struct {
+	Name     string
+	Norms    bool   // lengths are kept, see Reader.Norms
+	Docs     uint32 // documents with at least one term in the field
+	Terms    uint64 // distinct terms
+	Postings uint64 // sum of the lengths of all lists
+	Tokens   uint64 // sum of all term frequencies; Tokens / Docs is the average length
+}
+
+// A Tile bounds every score that any document of the tile can reach in one
+// field, whatever the query: a document's best posting has its highest term
+// frequency, at its length.
+type Tile struct {
+	Rank uint16            // highest static rank in the tile
+	Best []postings.Impact // Pareto-best (highest frequency, length code) pairs; none when no document has the field
+}
+
+// A TermIterator walks the terms of one field. It starts before the first term;
+// Term is lent until the next call of Next.
+type TermIterator interface {
+	Next() bool
+	Term() []byte
+	List() (*postings.List, error) // opens the list of the term; it outlives the iterator
+	Err() error
+	Close() error
+}
+
+// An IDIterator walks ids in ascending order. It starts before the first one; ID
+// is lent until the next call of Next.
+type IDIterator interface {
+	Next() bool
+	ID() []byte
+	Doc() uint32
+	Err() error
+	Close() error
+}

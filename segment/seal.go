@@ -1,0 +1,120 @@
+package segment
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+
+	"github.com/riffle-search/riffle/internal/corrupt"
+)
+
+// Version is the format version that this package writes. It is the first byte
+// of every sealed value, and the meta value of a newer one is refused as a whole
+// (ErrFormat), so that no other value is ever read with the wrong eyes.
+//
+//	1  the first
+const Version = 1
+
+// sealBytes is what a seal adds to a value: the version before, the checksum
+// behind.
+const sealBytes = 1 + 4
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// startSealed begins a value in dst[:0]; the caller appends the payload and then
+// calls endSealed.
+func startSealed(dst []byte) []byte { return append(dst[:0], Version) }
+
+// endSealed appends the CRC-32C of everything before it.
+func endSealed(dst []byte) []byte {
+	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst, castagnoli))
+}
+
+// unseal checks a sealed value of this version and returns the payload, which is
+// a part of it. The error counts its offset from the start of the value.
+func unseal(value []byte) ([]byte, error) {
+	version, payload, err := checkSeal(value)
+	if err == nil && version != Version {
+		err = corrupt.New(0, "version %d, want %d", version, Version)
+	}
+	return payload, err
+}
+
+// checkSeal takes a seal of any version apart. Later versions keep the first
+// byte and the checksum where they are.
+func checkSeal(value []byte) (version byte, payload []byte, err error) {
+	if len(value) < sealBytes {
+		return 0, nil, corrupt.New(0, "%d bytes, want at least %d", len(value), sealBytes)
+	}
+	end := len(value) - 4
+	want := binary.LittleEndian.Uint32(value[end:])
+	if got := crc32.Checksum(value[:end], castagnoli); got != want {
+		return 0, nil, corrupt.New(end, "checksum %08x, want %08x", got, want)
+	}
+	return value[0], value[1:end], nil
+}
+
+// A decoder reads a payload from front to back and remembers the first fault;
+// after one, everything reads as zero. Its offsets are those of the sealed
+// value, whose first byte is the version.
+type decoder struct {
+	data []byte
+	pos  int
+	err  error
+}
+
+func newDecoder(payload []byte) *decoder { return &decoder{data: payload} }
+
+// fail records a fault at the byte that is read next.
+func (d *decoder) fail(format string, args ...any) {
+	if d.err == nil {
+		d.err = corrupt.New(1+d.pos, format, args...)
+	}
+}
+
+func (d *decoder) left() int { return len(d.data) - d.pos }
+
+// uint reads a varint that may not exceed limit.
+func (d *decoder) uint(what string, limit uint64) uint64 {
+	if d.err != nil {
+		return 0
+	}
+	v, n := binary.Uvarint(d.data[d.pos:])
+	switch {
+	case n <= 0:
+		d.fail("%s: no varint in the last %d bytes", what, d.left())
+		return 0
+	case v > limit:
+		d.fail("%s is %d, want at most %d", what, v, limit)
+		return 0
+	}
+	d.pos += n
+	return v
+}
+
+// bytes reads the next n bytes, as a part of the payload.
+func (d *decoder) bytes(what string, n int) []byte {
+	if d.err == nil && n > d.left() {
+		d.fail("%s: %d bytes, but %d are left", what, n, d.left())
+	}
+	if d.err != nil {
+		return nil
+	}
+	d.pos += n
+	return d.data[d.pos-n : d.pos : d.pos]
+}
+
+// byte reads one byte.
+func (d *decoder) byte(what string) byte {
+	if b := d.bytes(what, 1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+// end reports bytes that nothing has read, and returns the first fault.
+func (d *decoder) end() error {
+	if d.err == nil && d.left() > 0 {
+		d.fail("%d bytes too many", d.left())
+	}
+	return d.err
+}

@@ -1,0 +1,201 @@
+package segment
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/riffle-search/riffle/postings"
+)
+
+// A MemoryView is a Memory as it was at one moment: a Reader that later Adds do
+// not change. It costs nothing to keep, but keeps the whole Memory alive.
+//
+// A view reads columns without a lock, because they only ever grow behind its
+// end; it takes the Memory's lock to find a term and make its list.
+type MemoryView struct {
+	m      *Memory
+	docs   uint32
+	ids    []string
+	stored [][]byte
+	ranks  []uint16
+	fields []FieldInfo // by name
+	inside []viewField // of the same fields
+}
+
+// A viewField is a field of a view: what it shares with the Memory, and its
+// column of length codes as it was.
+type viewField struct {
+	field *memoryField
+	norms []uint8
+}
+
+var _ Reader = (*MemoryView)(nil)
+
+// Docs implements Reader.
+func (v *MemoryView) Docs() uint32 { return v.docs }
+
+// Order implements Reader: documents in memory lie as they arrived.
+func (v *MemoryView) Order() Order { return Order{} }
+
+// Fields implements Reader.
+func (v *MemoryView) Fields() []FieldInfo { return v.fields }
+
+// Field implements Reader.
+func (v *MemoryView) Field(name string) (FieldInfo, bool) {
+	if i, ok := findField(v.fields, name); ok {
+		return v.fields[i], true
+	}
+	return FieldInfo{}, false
+}
+
+// findField returns the place of a field in a list that is sorted by name.
+func findField(fields []FieldInfo, name string) (int, bool) {
+	return slices.BinarySearchFunc(fields, name, func(f FieldInfo, name string) int {
+		return strings.Compare(f.Name, name)
+	})
+}
+
+// List implements Reader.
+func (v *MemoryView) List(field string, term []byte) (*postings.List, error) {
+	i, ok := findField(v.fields, field)
+	if !ok {
+		return nil, nil
+	}
+	v.m.mu.Lock()
+	defer v.m.mu.Unlock()
+	t := v.inside[i].field.terms[string(term)]
+	if t == nil || t.first >= v.docs {
+		return nil, nil
+	}
+	return t.list.View(v.docs), nil
+}
+
+// Norms implements Reader.
+func (v *MemoryView) Norms(field string) ([]uint8, error) {
+	i, ok := findField(v.fields, field)
+	if !ok {
+		return nil, nil
+	}
+	return v.inside[i].norms, nil
+}
+
+// Rank implements Reader.
+func (v *MemoryView) Rank() ([]uint16, error) { return v.ranks, nil }
+
+// RankTiles implements Reader. It is computed at every call.
+func (v *MemoryView) RankTiles() ([]uint16, error) { return tileMaxima(v.ranks), nil }
+
+// Tiles implements Reader: a segment in memory keeps none.
+func (v *MemoryView) Tiles(string) ([]Tile, error) { return nil, nil }
+
+// ID implements Reader.
+func (v *MemoryView) ID(doc uint32) (string, error) { return v.ids[doc], nil }
+
+// Lookup implements Reader.
+func (v *MemoryView) Lookup(id string) (uint32, bool, error) {
+	v.m.mu.Lock()
+	defer v.m.mu.Unlock()
+	doc, ok := v.m.latest[id]
+	for ok && doc >= v.docs {
+		doc, ok = v.m.earlier[doc]
+	}
+	if !ok {
+		return 0, false, nil
+	}
+	return doc, true, nil
+}
+
+// Stored implements Reader.
+func (v *MemoryView) Stored(doc uint32) ([]byte, error) {
+	if v.stored == nil {
+		return nil, nil
+	}
+	return v.stored[doc], nil
+}
+
+// Terms implements Reader. It sorts the terms of the field first: about a second
+// for a million of them.
+func (v *MemoryView) Terms(field string, from []byte) (TermIterator, error) {
+	it := &memoryTerms{view: v, at: -1}
+	i, ok := findField(v.fields, field)
+	if !ok {
+		return it, nil
+	}
+	lower := string(from)
+	v.m.mu.Lock()
+	defer v.m.mu.Unlock()
+	for name, t := range v.inside[i].field.terms {
+		if t.first < v.docs && name >= lower {
+			it.terms = append(it.terms, namedTerm{name, t})
+		}
+	}
+	slices.SortFunc(it.terms, func(a, b namedTerm) int { return strings.Compare(a.name, b.name) })
+	return it, nil
+}
+
+type namedTerm struct {
+	name string
+	term *memoryTerm
+}
+
+// memoryTerms walks the terms that a view had when the walk began, which are all
+// it will ever have.
+type memoryTerms struct {
+	view  *MemoryView
+	terms []namedTerm
+	at    int
+	name  []byte
+}
+
+func (it *memoryTerms) Next() bool {
+	if it.at+1 >= len(it.terms) {
+		return false
+	}
+	it.at++
+	it.name = append(it.name[:0], it.terms[it.at].name...)
+	return true
+}
+
+func (it *memoryTerms) Term() []byte { return it.name }
+
+func (it *memoryTerms) List() (*postings.List, error) {
+	it.view.m.mu.Lock()
+	defer it.view.m.mu.Unlock()
+	return it.terms[it.at].term.list.View(it.view.docs), nil
+}
+
+func (it *memoryTerms) Err() error   { return nil }
+func (it *memoryTerms) Close() error { return nil }
+
+// IDs implements Reader. It sorts the ids first.
+func (v *MemoryView) IDs(from string) (IDIterator, error) {
+	it := &memoryIDs{ids: v.ids, at: -1}
+	for doc, id := range v.ids {
+		if id >= from {
+			it.docs = append(it.docs, uint32(doc))
+		}
+	}
+	slices.SortStableFunc(it.docs, func(a, b uint32) int { return strings.Compare(v.ids[a], v.ids[b]) })
+	return it, nil
+}
+
+type memoryIDs struct {
+	ids  []string
+	docs []uint32 // in the order of their ids
+	at   int
+	id   []byte
+}
+
+func (it *memoryIDs) Next() bool {
+	if it.at+1 >= len(it.docs) {
+		return false
+	}
+	it.at++
+	it.id = append(it.id[:0], it.ids[it.docs[it.at]]...)
+	return true
+}
+
+func (it *memoryIDs) ID() []byte   { return it.id }
+func (it *memoryIDs) Doc() uint32  { return it.docs[it.at] }
+func (it *memoryIDs) Err() error   { return nil }
+func (it *memoryIDs) Close() error { return nil }
