@@ -35,6 +35,22 @@ type FilterFunc func(batch []Token) []Token
 // Filter calls f.
 func (f FilterFunc) Filter(batch []Token) []Token { return f(batch) }
 
+// keep handles each token of a batch and moves those that ok returns true for
+// together. While none has been dropped nothing is moved.
+func keep(batch []Token, ok func(*Token) bool) []Token {
+	n := 0
+	for i := range batch {
+		if !ok(&batch[i]) {
+			continue
+		}
+		if n != i {
+			batch[n] = batch[i]
+		}
+		n++
+	}
+	return batch[:n]
+}
+
 // A Batch collects tokens from a Tokenizer and hands them on when it is full.
 // Only New makes batches.
 type Batch struct {

@@ -21,14 +21,10 @@ type Fold struct{}
 
 // Filter implements Filter.
 func (Fold) Filter(batch []Token) []Token {
-	kept := batch[:0]
-	for _, t := range batch {
+	return keep(batch, func(t *Token) bool {
 		t.Term = foldTerm(t.Term)
-		if len(t.Term) > 0 {
-			kept = append(kept, t)
-		}
-	}
-	return kept
+		return len(t.Term) > 0
+	})
 }
 
 // foldTerm folds a term, in place if it is ASCII, which is folded already.

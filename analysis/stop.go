@@ -45,11 +45,5 @@ func (s *stopSet) has(term []byte) bool {
 }
 
 func (s *stopSet) Filter(batch []Token) []Token {
-	kept := batch[:0]
-	for _, t := range batch {
-		if !s.has(t.Term) {
-			kept = append(kept, t)
-		}
-	}
-	return kept
+	return keep(batch, func(t *Token) bool { return !s.has(t.Term) })
 }
