@@ -3,6 +3,7 @@ package postings
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
@@ -24,8 +25,9 @@ func (k *block) add(doc, tf uint32, length uint8) {
 // last is the last document of a block that is not empty.
 func (k *block) last() uint32 { return k.docs[k.n-1] }
 
-// appendRows writes the payload of the block in the smallest encoding. prev is the
-// last document of the block before, noDoc when there is none.
+// appendRows writes the payload of the block in the smallest encoding, a bitset where
+// that ties with packed gaps, and leaves room for the guard. prev is the last document
+// of the block before, noDoc when there is none.
 func (k *block) appendRows(dst []byte, prev uint32) ([]byte, Encoding) {
 	var gaps, freqs [BlockSize]uint32 // both minus one
 	var gapBits, freqBits uint32
@@ -37,16 +39,20 @@ func (k *block) appendRows(dst []byte, prev uint32) ([]byte, Encoding) {
 		freqBits |= freqs[i]
 	}
 	width, freqWidth := bits.Len32(gapBits), bits.Len32(freqBits)
-	var e Encoding
-	switch rows := bitsetRows(k.last() - prev); {
-	case k.last()-k.docs[0] == uint32(k.n-1):
+	e := MakeEncoding(Packed, width, freqWidth)
+	if rows := bitsetRows(k.last() - prev); k.last()-k.docs[0] == uint32(k.n-1) {
 		e = MakeEncoding(Run, 0, freqWidth)
-	case rows <= packedRows(k.n, width):
+	} else if rows <= packedRows(k.n, width) {
 		e = MakeEncoding(Bitset, rows, freqWidth)
-		dst = appendBitset(dst, k.docs[:k.n], prev+1, rows)
-	default:
-		e = MakeEncoding(Packed, width, freqWidth)
+	}
+	if rows := e.Rows(k.n); rows > 0 {
+		dst = slices.Grow(dst, RowBytes*rows+GuardBytes)
+	}
+	switch e.Kind() {
+	case Packed:
 		dst = appendPacked(dst, gaps[:k.n], width)
+	case Bitset:
+		dst = appendBitset(dst, k.docs[:k.n], prev+1, e.DocWidth())
 	}
 	return appendPacked(dst, freqs[:k.n], freqWidth), e
 }

@@ -3,7 +3,6 @@ package postings
 import (
 	"encoding/binary"
 	"fmt"
-	"slices"
 	"unsafe"
 )
 
@@ -135,7 +134,7 @@ func (f *blocks) add(k *block) {
 	c := &f.chunks[len(f.chunks)-1]
 	before := len(*c)
 	rows, e := k.appendRows(*c, f.lastDoc())
-	*c = slices.Grow(rows, GuardBytes)
+	*c = rows
 
 	f.last = append(f.last, k.last())
 	f.enc = append(f.enc, e)

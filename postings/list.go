@@ -64,7 +64,7 @@ type List struct {
 
 // A chunk is a loaded run of whole extents.
 type chunk struct {
-	rows []byte // with GuardBytes or more of capacity behind them
+	rows []byte // with GuardBytes or more of capacity behind them, unless empty
 }
 
 // Blocks returns the number of blocks.
@@ -136,8 +136,8 @@ func (l *List) Freqs(b int, dst *[BlockSize]uint32) (n int, err error) {
 }
 
 // Payload returns the rows of block b: those of its documents, then those of its
-// frequencies. GuardBytes more may be read behind them, within the capacity, but
-// mean nothing. The caller must not write.
+// frequencies. Behind them, unless there are none, GuardBytes more may be read, within the
+// capacity; they mean nothing. The caller must not write.
 func (l *List) Payload(b int) ([]byte, error) {
 	size := RowBytes * l.Enc[b].Rows(l.BlockLen(b))
 	if l.tail != nil && b == len(l.Last)-1 {

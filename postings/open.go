@@ -84,48 +84,47 @@ func parseEntry(body []byte) (l *List, chunks int, err error) {
 
 // parseShort reads the postings of a short list and makes a block of them.
 func parseShort(r *reader, count int) (*List, error) {
+	countBytes := r.at
 	if count > BlockSize {
 		return nil, corrupt.New(0, "short list of %d postings", count)
 	}
-	l := &List{Count: count, BlockSize: BlockSize}
 	var k block
-	prev, highest := int64(-1), uint32(0)
+	var sizes Sizes
+	prev := int64(-1)
 	for range count {
 		at := r.at
 		v := r.uvarint()
-		l.stored.Docs += r.at - at
+		sizes.Docs += r.at - at
 		tf := uint64(1)
 		if v&1 == 0 {
 			tf = r.uvarint() + 2
 		}
-		doc := prev + 1 + int64(v>>1)
 		if r.err != nil {
 			return nil, r.err
 		}
+		doc := prev + 1 + int64(v>>1)
 		if doc < 0 || doc >= MaxDoc || tf < 1 || tf > 1<<32-1 {
 			return nil, corrupt.New(at, "posting (document %d, frequency %d)", doc, tf)
 		}
 		k.add(uint32(doc), uint32(tf), 0)
-		prev, highest = doc, max(highest, uint32(tf))
+		prev = doc
 	}
-	l.stored.Freqs = r.at - 1 - l.stored.Docs
-	at := r.at
-	var p pareto
+	sizes.Freqs = r.at - countBytes - sizes.Docs
+	var pairs [8]Impact
+	best := pairs[:0]
 	if count == 1 {
-		p.add(k.tfs[0], r.byte())
+		best = append(best, Impact{TF: k.tfs[0], Len: r.byte()})
 	} else {
-		var pairs [8]Impact
-		best := r.impacts(pairs[:0])
-		if r.err == nil && best[len(best)-1].TF != highest {
-			return nil, corrupt.New(at, "best frequency is %d, not %d", best[len(best)-1].TF, highest)
-		}
-		p.addAll(best)
+		best = r.impacts(best)
 	}
 	if err := r.end(); err != nil {
 		return nil, err
 	}
-	l.addTail(&k, &p)
-	l.finishExtents()
+	if highest := slices.Max(k.tfs[:k.n]); best[len(best)-1].TF != highest {
+		return nil, corrupt.New(r.at, "best frequency is %d, not %d", best[len(best)-1].TF, highest)
+	}
+	l := newSingle(&k, BlockSize, best)
+	l.stored = sizes
 	return l, nil
 }
 

@@ -10,19 +10,34 @@ const lanes2 = 1<<32 | 1
 // 4, and the values of a lane follow one another from its lowest bit up, width
 // bits each, through as many rows as they need.
 func appendPacked(dst []byte, values []uint32, width int) []byte {
-	var words [BlockSize]uint32 // at most 32 rows of 4 lanes
-	for i, v := range values {
-		bit := i / 4 * width
-		word, shift := bit/32*4+i%4, uint(bit%32)
-		words[word] |= v << shift
-		if int(shift)+width > 32 {
-			words[word+4] |= v >> (32 - shift)
+	if width == 0 {
+		return dst
+	}
+	var padded [BlockSize]uint32
+	n := copy(padded[:], values)
+	var a, b, c, d uint64 // bits of each lane that fill no word yet
+	held := uint(0)       // how many
+	for i := 0; i < n; i += 4 {
+		a |= uint64(padded[i]) << (held & 63)
+		b |= uint64(padded[i+1]) << (held & 63)
+		c |= uint64(padded[i+2]) << (held & 63)
+		d |= uint64(padded[i+3]) << (held & 63)
+		if held += uint(width); held >= 32 {
+			dst = appendRow(dst, a, b, c, d)
+			a, b, c, d = a>>32, b>>32, c>>32, d>>32
+			held -= 32
 		}
 	}
-	for _, w := range words[:4*packedRows(len(values), width)] {
-		dst = binary.LittleEndian.AppendUint32(dst, w)
+	if held > 0 {
+		dst = appendRow(dst, a, b, c, d)
 	}
 	return dst
+}
+
+// appendRow writes the low words of the four lanes.
+func appendRow(dst []byte, a, b, c, d uint64) []byte {
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(uint32(a))|b<<32)
+	return binary.LittleEndian.AppendUint64(dst, uint64(uint32(c))|d<<32)
 }
 
 // A lanes reads the rows of a packed run of values, four values (one per lane)

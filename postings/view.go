@@ -14,37 +14,42 @@ import (
 // When limit cuts a full block, the impacts of what is left of it are those of the
 // whole: still bounds, but perhaps not attained.
 func (b *Builder) View(limit uint32) *List {
-	l := &List{BlockSize: b.blockSize()}
-	var k block
-	full := 0
-	if f := b.full; f != nil {
+	f := b.full
+	size, full := b.blockSize(), 0
+	if f != nil {
 		full = sort.Search(len(f.last), func(i int) bool { return f.last[i] >= limit })
-		if full < len(f.last) {
-			f.readBlock(&k, full, l.BlockSize)
-		}
-		f.shared = true
-		f.share(l, full)
 	}
-	cut := k.n > 0
-	if !cut {
-		b.readTail(&k)
-	}
-	k.n = sort.Search(k.n, func(i int) bool { return k.docs[i] >= limit })
-
+	var k block
 	var p pareto
-	if cut && k.n > 0 {
-		p.addAll(b.full.imp.Of(full))
+	if f != nil && full < len(f.last) {
+		f.readBlock(&k, full, size)
+		k.cut(limit)
+		p.addAll(f.imp.Of(full))
 	} else {
+		b.readTail(&k)
+		k.cut(limit)
 		for i := range k.n {
 			p.add(k.tfs[i], k.lens[i])
 		}
 	}
+	if full == 0 && k.n > 0 {
+		var pairs [8]Impact
+		return newSingle(&k, size, p.flush(pairs[:0]))
+	}
+	l := &List{Count: full*size + k.n, BlockSize: size}
+	if full > 0 {
+		f.share(l, full)
+	}
 	if k.n > 0 {
 		l.addTail(&k, &p)
 	}
-	l.Count = full*l.BlockSize + k.n
 	l.finishExtents()
 	return l
+}
+
+// cut drops the postings of documents from limit on.
+func (k *block) cut(limit uint32) {
+	k.n = sort.Search(k.n, func(i int) bool { return k.docs[i] >= limit })
 }
 
 // readBlock unpacks documents and frequencies of full block i of size postings;
@@ -67,11 +72,9 @@ func (f *blocks) readBlock(k *block, i, size int) {
 	}
 }
 
-// share gives l the first n blocks, with room for one more.
+// share gives l the first n blocks, at least one, with room for one more.
 func (f *blocks) share(l *List, n int) {
-	if n == 0 {
-		return
-	}
+	f.shared = true
 	l.Last = append(make([]uint32, 0, n+1), f.last[:n]...)
 	l.Enc = append(make([]Encoding, 0, n+1), f.enc[:n]...)
 	l.Off = append(make([]uint32, 0, n+1), f.off[:n]...)
@@ -105,7 +108,7 @@ func (l *List) addTail(k *block, p *pareto) {
 		off = l.Off[n-1] + uint32(l.Enc[n-1].Rows(l.BlockSize))
 	}
 	rows, e := k.appendRows(nil, l.before(len(l.Last)))
-	l.tail = &chunk{rows: slices.Grow(rows, GuardBytes)}
+	l.tail = &chunk{rows: rows}
 	l.Last = append(l.Last, k.last())
 	l.Enc = append(l.Enc, e)
 	l.Off = append(l.Off, off)

@@ -1,0 +1,99 @@
+package postings
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/riffle-search/riffle/internal/corrupt"
+)
+
+// A fuzzSource seals what the fuzzer made, and stretches the rows to whatever size
+// the directory asks for: behind the checksums and the sizes is where the decoders are.
+type fuzzSource struct {
+	directory, rows []byte
+	list            *List
+}
+
+func (s *fuzzSource) Directory(part int) ([]byte, error) {
+	if part > 0 {
+		return nil, errMissing
+	}
+	return sealPart(slices.Clone(s.directory)), nil
+}
+
+func (s *fuzzSource) Chunk(i int) ([]byte, error) {
+	value := make([]byte, RowBytes*int(s.list.rowOf[i+1]-s.list.rowOf[i])+GuardBytes-4)
+	for at := 0; at < len(value) && len(s.rows) > 0; {
+		at += copy(value[at:], s.rows)
+	}
+	return sealPart(value), nil
+}
+
+// FuzzOpen starts past the checksums: with them on, the fuzzer would seldom reach
+// the code behind. Whatever it makes is reported as corrupt, or is a list that keeps all
+// promises and survives another round.
+func FuzzOpen(f *testing.F) {
+	rng := rand.New(rand.NewPCG(31, 32))
+	for _, size := range []int{1, 4, 128} {
+		for _, n := range []int{1, 2, 20, 300, 5000} {
+			enc := build(size, random(rng, n)).Encode()
+			var directory, rows []byte
+			if len(enc.Directory) > 0 {
+				directory = enc.Directory[0][:len(enc.Directory[0])-4]
+				rows = enc.Chunks[0][:len(enc.Chunks[0])-GuardBytes]
+			}
+			f.Add(enc.Entry[:len(enc.Entry)-1], directory, rows)
+		}
+	}
+	f.Fuzz(func(t *testing.T, entry, directory, rows []byte) {
+		src := &fuzzSource{directory: directory, rows: rows}
+		l, err := Open(sealEntry(slices.Clone(entry)), src)
+		if err != nil {
+			mustBeCorrupt(t, err)
+			return
+		}
+		src.list = l
+		ps, err := read(l)
+		if err != nil {
+			mustBeCorrupt(t, err)
+			return
+		}
+		checkPromises(t, l, ps)
+		again, err := read(reopen(t, build(l.BlockSize, ps)))
+		if err != nil || !slices.Equal(again, ps) {
+			t.Fatalf("another round: %v, %v, want %v", again, err, ps)
+		}
+	})
+}
+
+func mustBeCorrupt(t *testing.T, err error) {
+	t.Helper()
+	if !errors.Is(err, corrupt.Err) && !errors.Is(err, errMissing) {
+		t.Fatalf("not reported as corruption: %v", err)
+	}
+}
+
+// checkPromises holds a list to what executors rely on.
+func checkPromises(t *testing.T, l *List, ps []posting) {
+	t.Helper()
+	prev := int64(-1)
+	for i, p := range ps {
+		if int64(p.doc) <= prev || p.doc >= MaxDoc || p.tf == 0 {
+			t.Fatalf("posting %d is %v, behind document %d", i, p, prev)
+		}
+		if b := i / l.BlockSize; p.doc > l.Last[b] || b > 0 && p.doc <= l.Last[b-1] {
+			t.Fatalf("document %d lies outside block %d", p.doc, b)
+		}
+		prev = int64(p.doc)
+	}
+	if len(ps) != l.Count {
+		t.Fatalf("%d postings, Count is %d", len(ps), l.Count)
+	}
+	for b := range l.Blocks() {
+		if len(l.BlockImpacts.Of(b)) == 0 {
+			t.Fatalf("block %d has no impacts", b)
+		}
+	}
+}

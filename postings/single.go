@@ -1,0 +1,30 @@
+package postings
+
+import "slices"
+
+// A single is a list of one block with all its arrays, so that opening a term that
+// occurs once, as half of all terms do, takes three allocations.
+type single struct {
+	List
+	last  [1]uint32 // of the block and of the extent
+	off   [1]uint32
+	start [2]uint32
+	enc   [1]Encoding
+	chunk chunk
+}
+
+// newSingle makes a list of the postings of a block, at least one, whose best pairs
+// are best.
+func newSingle(k *block, blockSize int, best []Impact) *List {
+	s := new(single)
+	best = slices.Clone(best)
+	rows, e := k.appendRows(nil, noDoc)
+	s.chunk.rows = rows
+	s.last[0], s.enc[0], s.start[1] = k.last(), e, uint32(len(best))
+	pairs := Impacts{Start: s.start[:], Pairs: best}
+	s.List.Count, s.List.BlockSize = k.n, blockSize
+	s.Last, s.Enc, s.Off, s.ExtLast = s.last[:], s.enc[:], s.off[:], s.last[:]
+	s.BlockImpacts, s.ExtImpacts, s.ListImpacts = pairs, pairs, best
+	s.tail = &s.chunk
+	return &s.List
+}
