@@ -1,2 +1,112 @@
-// Package postings keeps one posting list as blocks of bytes.
+// Package postings keeps one posting list (the documents of a segment that hold a
+// term, and how often) as blocks of bytes that a CPU and a GPU decode alike. It does
+// no I/O and knows nothing of scores.
+//
+// A [Builder] takes postings in the order of documents and gives a [List] of what it
+// has so far (View) or the stored form (Encode), which [Open] turns into a List again.
+// A List is a directory in plain slices, for executors to search and to prune by, and a
+// payload that is read block by block. A [Cursor] walks a List posting by posting.
+//
+// # Blocks
+//
+// Documents are numbers below 1<<31, local to a segment, and rise strictly. A block is
+// 128 postings, only the last one of a list may be shorter; an extent is 32 blocks. The
+// payload is made of rows of 16 bytes: four 32-bit lanes, little endian. A block's
+// documents come first, in one of three encodings, the smallest:
+//
+//	packed   the gaps between documents, minus one, in as many bits as the widest takes.
+//	         The first counts from the last document of the block before (from -1 in the
+//	         first block).
+//	bitset   one bit for each document from that one, plus one, to the block's last; the
+//	         lowest bit of the first row is the first. Also taken where it ties with packed.
+//	run      consecutive documents that end at the block's last: no rows at all.
+//
+// Then come the frequencies, minus one, packed; with 0 bits, so no rows, when all are 1.
+//
+// Packed values lie vertically: value i is in lane i mod 4, and the values of a lane
+// follow one another from its lowest bit up, across rows. So n values of b bits take
+// ceil(ceil(n/4)*b/32) rows, a full block exactly b, and one 128-bit register (or a warp
+// for the block) unpacks four at a step. See Lemire and Boytsov, "Decoding billions of
+// integers per second through vectorization" (2015), whose SIMD-BP128 this is.
+//
+// For example, documents 3, 4, 9 and 200 with frequencies 1, 1, 3 and 1 have gaps minus
+// one of 3, 0, 4 and 190: 8 bits, of which each lane holds one value. A bitset over 201
+// documents would take two rows. The frequencies minus one, 0, 0, 2 and 0, take 2 bits.
+// The block is therefore packed/8 tf/2, two rows (the example goes on below):
+//
+//	03 00 00 00  00 00 00 00  04 00 00 00  be 00 00 00
+//	00 00 00 00  00 00 00 00  02 00 00 00  00 00 00 00
+//
+// # Impacts
+//
+// With every block, extent and list go its best pairs of frequency and length code (see
+// [Impact]), not best scores: so bounds are exact whatever the similarity's parameters.
+//
+// # Stored form
+//
+// Numbers are unsigned varints (as in encoding/binary) unless a size is given. Best pairs
+// are written in rising order (both rise): for each, (frequency - the one before - 1)<<1,
+// plus 1 if another follows, and one byte, length code - the one before - 1; "before" the
+// first are frequency 0 and code -1.
+//
+// A list of at most 128 postings (97 % of the terms of a real collection) is stored whole
+// in its entry:
+//
+//	(postings - 1)<<1
+//	for each posting: (gap - 1)<<1 | 1        when its frequency is 1
+//	                  (gap - 1)<<1, tf - 2    when it is not
+//	best pairs; for a single posting just the length code, one byte
+//	CRC-8 of all that, one byte
+//
+// This form is for storing only: Open makes a block of it. The postings (3, once, code
+// 10), (4, once, code 8) and (9, three times, code 12) make
+//
+//	04  07  01  08 01  01 08  02 03  b8
+//
+// three postings; gaps 3, 0 and 4; pairs (1, 8) and (3, 12); the checksum.
+//
+// The entry of a longer list is
+//
+//	(postings - 1)<<1 | 1
+//	postings in a block - 1, one byte: 127, or less in a test
+//	best pairs of the list
+//	number of chunks
+//	CRC-8, one byte
+//
+// and beside it lie the directory, in parts of 64 extents (the last has the rest), and the
+// payload, in chunks. A directory part has for each block
+//
+//	last document - that of the block before - postings of the block
+//	the Encoding, two bytes, low byte first
+//	best pairs
+//
+// and ends in the CRC-32C of all that, four bytes, low byte first. What follows from it is
+// not stored: row offsets from the encodings, extents from their blocks. A chunk has whole
+// extents. It takes extents until it has 32 KiB or more; so it is always below 64 KiB.
+// Behind its rows is a guard of 16 bytes: 12 zeros and the CRC-32C of all before. The guard
+// also lets wide loads read past the last row.
+//
+// The example, in blocks of 4: documents 3, 4, 9 and 200 as above, then 201 to 204 once
+// each (a run, without rows), then 210 five times:
+//
+//	entry      11  03  01 08 03 03 02 07  01  7a
+//	directory  c5 01  08 02  01 08 02 03      block 0, to 200: packed/8 tf/2, (1, 8) and (3, 12)
+//	           00     80 00  00 0a            block 1, to 204: run tf/0, (1, 10)
+//	           05     80 03  08 14            block 2, to 210: run tf/3, (5, 20)
+//	           bf 5a 8b a5
+//	chunk      03 00 00 00  00 00 00 00  04 00 00 00  be 00 00 00
+//	           00 00 00 00  00 00 00 00  02 00 00 00  00 00 00 00
+//	           04 00 00 00  00 00 00 00  00 00 00 00  00 00 00 00
+//	           00 00 00 00  00 00 00 00  00 00 00 00  68 58 e3 78
+//
+// testdata/format, which a test keeps true, has more. The form has no version of its own:
+// the segment that stores it has one.
+//
+// # Damage
+//
+// Every stored value has a checksum, and what gets past it is still checked: decoding
+// returns an error that matches corrupt.Err, or postings that rise, end where the
+// directory says and have frequencies of at least 1. It never panics, and never makes room for more
+// than a small multiple of the bytes it was given. Only calls that no caller may make
+// (adding postings out of order, say) panic, with "BUG: ...".
 package postings

@@ -1,0 +1,111 @@
+package postings
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+)
+
+// TestFormat spells the stored form out, byte by byte. A change here is a new
+// format version.
+//
+//	encode [size=N]   stores the postings given as "document" or "document x tf" with
+//	                  "len=code", or as a range "from..to", and prints every byte
+//	blocks [size=N]   opens what was stored and prints the directory
+//	seek doc=D        prints the block where D would lie
+func TestFormat(t *testing.T) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		var l *List
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			switch d.Cmd {
+			case "encode":
+				size := 0
+				d.MaybeScanArgs(t, "size", &size)
+				enc := build(size, parsePostings(t, d.Input)).Encode()
+				var err error
+				if l, err = Open(enc.Entry, &stored{Encoded: enc}); err != nil {
+					d.Fatalf(t, "%v", err)
+				}
+				return dump(enc)
+			case "blocks":
+				return describe(t, l)
+			case "seek":
+				doc := 0
+				d.ScanArgs(t, "doc", &doc)
+				return fmt.Sprintf("block %d\n", l.Seek(0, uint32(doc)))
+			}
+			d.Fatalf(t, "unknown command %q", d.Cmd)
+			return ""
+		})
+	})
+}
+
+// parsePostings reads lines such as "9 x 3 len=12" and "20..40".
+func parsePostings(t *testing.T, input string) []posting {
+	number := func(s string) uint32 {
+		v, err := strconv.ParseUint(s, 10, 32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return uint32(v)
+	}
+	var ps []posting
+	for line := range strings.Lines(input) {
+		p := posting{tf: 1, length: 10}
+		words := strings.Fields(line)
+		for i, w := range words {
+			if i > 0 && words[i-1] == "x" {
+				p.tf = number(w)
+			} else if code, ok := strings.CutPrefix(w, "len="); ok {
+				p.length = uint8(number(code))
+			}
+		}
+		from, to, ok := strings.Cut(words[0], "..")
+		if !ok {
+			to = from
+		}
+		for p.doc = number(from); p.doc <= number(to); p.doc++ {
+			ps = append(ps, p)
+		}
+	}
+	return ps
+}
+
+func dump(enc Encoded) string {
+	var s strings.Builder
+	fmt.Fprintf(&s, "entry: % x\n", enc.Entry)
+	for i, p := range enc.Directory {
+		fmt.Fprintf(&s, "directory part %d: % x\n", i, p)
+	}
+	for i, c := range enc.Chunks {
+		fmt.Fprintf(&s, "chunk %d:\n", i)
+		for at := 0; at < len(c); at += RowBytes {
+			r := c[at:]
+			fmt.Fprintf(&s, "  % x  % x  % x  % x\n", r[0:4], r[4:8], r[8:12], r[12:16])
+		}
+	}
+	return s.String()
+}
+
+func describe(t *testing.T, l *List) string {
+	var s strings.Builder
+	for b := range l.Blocks() {
+		var docs [BlockSize]uint32
+		n, err := l.Docs(b, &docs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&s, "block %d: %d postings, documents %d to %d, %v, at row %d, best %v\n",
+			b, n, docs[0], l.Last[b], l.Enc[b], l.Off[b], l.BlockImpacts.Of(b))
+	}
+	for e := range l.ExtLast {
+		fmt.Fprintf(&s, "extent %d: to %d, best %v\n", e, l.ExtLast[e], l.ExtImpacts.Of(e))
+	}
+	z := l.SizeBreakdown()
+	fmt.Fprintf(&s, "list: %d postings, best %v; bytes: documents %d, frequencies %d, directory %d\n",
+		l.Count, l.ListImpacts, z.Docs, z.Freqs, z.Directory)
+	return s.String()
+}
