@@ -1,0 +1,80 @@
+package riffle
+
+import (
+	"errors"
+	"fmt"
+)
+
+// A Batch is a list of changes that Apply carries out together, in order: all of
+// them or none. The zero Batch is empty and ready to use. A Batch must not be
+// changed while it is being applied; afterwards it may be Reset and filled again.
+type Batch struct {
+	ops  []operation
+	size int
+	errs []error
+}
+
+type operation struct {
+	id     string
+	del    bool
+	values []value
+}
+
+// Put adds a document, or replaces the one that has this id. doc is a map with
+// string keys or a struct (see SchemaOf for tags); it is read now and may be
+// changed afterwards. A document that cannot be indexed is reported by Apply.
+func (b *Batch) Put(id string, doc any) {
+	if err := checkID(id); err != nil {
+		b.errs = append(b.errs, err)
+		return
+	}
+	vals, err := flatten(doc)
+	if err != nil {
+		var de *DocumentError
+		if errors.As(err, &de) {
+			de.ID = id
+		} else {
+			err = &DocumentError{ID: id, Err: err}
+		}
+		b.errs = append(b.errs, err)
+		return
+	}
+	for i := range vals {
+		b.size += len(vals[i].name) + len(vals[i].str) + 16
+	}
+	b.ops = append(b.ops, operation{id: id, values: vals})
+	b.size += len(id)
+}
+
+// Delete removes the document that has this id, if there is one.
+func (b *Batch) Delete(id string) {
+	if err := checkID(id); err != nil {
+		b.errs = append(b.errs, err)
+		return
+	}
+	b.ops = append(b.ops, operation{id: id, del: true})
+	b.size += len(id)
+}
+
+// Len returns the number of changes.
+func (b *Batch) Len() int { return len(b.ops) + len(b.errs) }
+
+// Size returns about how many bytes the changes take in memory, for callers that
+// cut their input into batches.
+func (b *Batch) Size() int { return b.size }
+
+// Reset empties the batch and keeps its memory.
+func (b *Batch) Reset() {
+	clear(b.ops)
+	b.ops, b.errs, b.size = b.ops[:0], nil, 0
+}
+
+func checkID(id string) error {
+	if id == "" {
+		return &DocumentError{ID: id, Err: errors.New("an id must not be empty")}
+	}
+	if len(id) > MaxIDBytes {
+		return &DocumentError{ID: id[:32] + "…", Err: fmt.Errorf("an id of %d bytes, at most %d are allowed", len(id), MaxIDBytes)}
+	}
+	return nil
+}

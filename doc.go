@@ -1,0 +1,40 @@
+// Package riffle is an embeddable search engine: a program opens a directory,
+// adds documents while it runs, and searches them at once.
+//
+//	e, err := riffle.Open("index", nil)
+//	if err != nil { ... }
+//	defer e.Close()
+//	err = e.Put(ctx, "1", map[string]any{"title": "Moby Dick", "text": "Call me Ishmael."})
+//	res, err := e.Search(ctx, riffle.Match{Field: "text", Text: "ishmael"}, nil)
+//	for _, hit := range res.Hits {
+//		fmt.Println(hit.ID, hit.Score)
+//	}
+//
+// # Four nouns
+//
+// An [Engine] is an open index. A [Batch] is a set of changes that happen
+// together: [Engine.Apply] returns when they are durable and visible. A [Query]
+// says what is wanted; [Engine.Search] ranks by BM25 and returns a [Result]. A
+// [Snapshot] is the index as it was at one moment, for as long as it is held.
+//
+// # Exactness
+//
+// Scores are integers while a query runs: every algorithm (exhaustive, WAND,
+// block-max WAND, MaxScore, block-max MaxScore) returns the same documents in the
+// same order with the same score, to the bit. Pruning only ever skips what cannot
+// enter the top k. [Result.Work] counts what was decoded, skipped and scored.
+//
+// # Durability
+//
+// Apply writes the batch to Pebble's write-ahead log, synced unless
+// Options.Durability says otherwise, and only then returns. A crash at any point
+// loses nothing that Apply acknowledged and shows nothing half-made. Searches may
+// see a batch shortly before its Apply returns.
+//
+// # Concurrency
+//
+// All methods of Engine and Snapshot are safe for concurrent use. Searches never
+// wait for writers. Writers wait for each other only while a batch is put in
+// order, and for the disk when the in-memory segment is full and the one before
+// it is still being written.
+package riffle

@@ -1,0 +1,289 @@
+package riffle
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+)
+
+// maxDepth bounds the nesting of a document, so that a cyclic one ends in an error.
+const maxDepth = 32
+
+// flatten turns a document into field values. It takes maps with string keys,
+// structs, and pointers to them. Within it may lie strings, byte slices (as text),
+// booleans, numbers, json.Number, time.Time, slices and arrays of these (several
+// values of one field), and further maps and structs (fields named outer.inner).
+// Nil values are left out. Map entries are taken in the order of their names.
+//
+// A struct field is named by its tag, `riffle:"name"`, else by its Go name;
+// `riffle:"-"` leaves it out, as does being unexported. SchemaOf reads the rest of the tag.
+func flatten(doc any) ([]value, error) {
+	f := flattener{}
+	v := reflect.ValueOf(doc)
+	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
+	switch {
+	case !v.IsValid():
+		return nil, errors.New("the document is nil")
+	case v.Kind() == reflect.Map, v.Kind() == reflect.Struct && v.Type() != timeType:
+		f.add("", v, 0)
+	default:
+		return nil, fmt.Errorf("a document is a map or a struct, not %s", v.Type())
+	}
+	if f.err == nil && len(f.vals) > MaxFields {
+		return nil, fmt.Errorf("%d values, at most %d are allowed", len(f.vals), MaxFields)
+	}
+	return f.vals, f.err
+}
+
+var timeType = reflect.TypeFor[time.Time]()
+
+type flattener struct {
+	vals []value
+	err  error // a *DocumentError without an id
+}
+
+func (f *flattener) fail(name, format string, args ...any) {
+	if f.err == nil {
+		f.err = &DocumentError{Field: name, Err: fmt.Errorf(format, args...)}
+	}
+}
+
+func (f *flattener) put(v value) { f.vals = append(f.vals, v) }
+
+func (f *flattener) add(name string, v reflect.Value, depth int) {
+	if f.err != nil {
+		return
+	}
+	if depth > maxDepth {
+		f.fail(name, "nested deeper than %d", maxDepth)
+		return
+	}
+	if !v.IsValid() {
+		return
+	}
+	if s, ok := v.Interface().(json.Number); ok {
+		f.addNumber(name, s)
+		return
+	}
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			f.add(name, v.Elem(), depth+1)
+		}
+	case reflect.String:
+		f.put(stringValue(name, v.String()))
+	case reflect.Bool:
+		f.put(boolValue(name, v.Bool()))
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		f.put(intValue(name, v.Int()))
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		if v.Uint() > math.MaxInt64 {
+			f.fail(name, "number %d does not fit 64 signed bits", v.Uint())
+			return
+		}
+		f.put(intValue(name, int64(v.Uint())))
+	case reflect.Float32, reflect.Float64:
+		f.addFloat(name, v.Float())
+	case reflect.Slice, reflect.Array:
+		f.addSlice(name, v, depth)
+	case reflect.Map:
+		f.addMap(name, v, depth)
+	case reflect.Struct:
+		f.addStruct(name, v, depth)
+	default:
+		f.fail(name, "a %s cannot be indexed", v.Type())
+	}
+}
+
+func (f *flattener) addNumber(name string, s json.Number) {
+	if i, err := s.Int64(); err == nil {
+		f.put(intValue(name, i))
+	} else if x, err := s.Float64(); err == nil {
+		f.addFloat(name, x)
+	} else {
+		f.fail(name, "%q is not a number", string(s))
+	}
+}
+
+func (f *flattener) addFloat(name string, x float64) {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		f.fail(name, "%v is not a number that can be indexed", x)
+		return
+	}
+	f.put(floatValue(name, x))
+}
+
+func (f *flattener) addSlice(name string, v reflect.Value, depth int) {
+	if v.Type().Elem().Kind() == reflect.Uint8 && v.Kind() == reflect.Slice {
+		f.put(stringValue(name, string(v.Bytes())))
+		return
+	}
+	for i := range v.Len() {
+		f.add(name, v.Index(i), depth+1)
+	}
+}
+
+func (f *flattener) addMap(name string, v reflect.Value, depth int) {
+	if v.Type().Key().Kind() != reflect.String {
+		f.fail(name, "a %s has keys that are not strings", v.Type())
+		return
+	}
+	entries := make(map[string]reflect.Value, v.Len())
+	for it := v.MapRange(); it.Next(); {
+		entries[it.Key().String()] = it.Value()
+	}
+	for _, key := range slices.Sorted(maps.Keys(entries)) {
+		if key == "" {
+			f.fail(name, "a field needs a name")
+			return
+		}
+		f.add(join(name, key), entries[key], depth+1)
+	}
+}
+
+func (f *flattener) addStruct(name string, v reflect.Value, depth int) {
+	if t, ok := v.Interface().(time.Time); ok {
+		f.put(timeValue(name, t))
+		return
+	}
+	for i := range v.NumField() {
+		sf := v.Type().Field(i)
+		if !sf.IsExported() {
+			continue
+		}
+		tag, _, _ := strings.Cut(sf.Tag.Get("riffle"), ",")
+		switch {
+		case tag == "-":
+		case sf.Anonymous && tag == "":
+			f.add(name, v.Field(i), depth+1)
+		case tag == "":
+			f.add(join(name, sf.Name), v.Field(i), depth+1)
+		default:
+			f.add(join(name, tag), v.Field(i), depth+1)
+		}
+	}
+}
+
+func join(outer, inner string) string {
+	if outer == "" {
+		return inner
+	}
+	return outer + "." + inner
+}
+
+// unflatten gives values the shape in which callers see a document: a map from
+// field name to value, or to []any where a field has several.
+func unflatten(vals []value) map[string]any {
+	m := make(map[string]any, len(vals))
+	for _, v := range vals {
+		switch old := m[v.name].(type) {
+		case nil:
+			m[v.name] = v.any()
+		case []any:
+			m[v.name] = append(old, v.any())
+		default:
+			m[v.name] = []any{old, v.any()}
+		}
+	}
+	return m
+}
+
+// SchemaOf reads a schema off the tags of a struct, or a pointer to one:
+//
+//	type Page struct {
+//		Title string    `riffle:"title,analyzer=english"`
+//		URL   string    `riffle:"url,keyword,nostore"`
+//		Size  int       `riffle:"size,noindex"`
+//		Seen  time.Time `riffle:"seen"`
+//	}
+//
+// The first item is the field's name; then, in any order, keyword, noindex,
+// nostore and analyzer=NAME. The type follows from the Go type.
+func SchemaOf(doc any) (*Schema, error) {
+	t := reflect.TypeOf(doc)
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t == nil || t.Kind() != reflect.Struct || t == timeType {
+		return nil, fmt.Errorf("riffle: SchemaOf takes a struct, not %T", doc)
+	}
+	s := &Schema{Fields: map[string]Field{}}
+	if err := s.addStruct("", t, 0); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Schema) addStruct(prefix string, t reflect.Type, depth int) error {
+	if depth > maxDepth {
+		return fmt.Errorf("riffle: SchemaOf: field %q is nested deeper than %d", prefix, maxDepth)
+	}
+	for i := range t.NumField() {
+		sf := t.Field(i)
+		tag := strings.Split(sf.Tag.Get("riffle"), ",")
+		if !sf.IsExported() || tag[0] == "-" {
+			continue
+		}
+		name := join(prefix, sf.Name)
+		if tag[0] != "" {
+			name = join(prefix, tag[0])
+		} else if sf.Anonymous {
+			name = prefix
+		}
+		et := sf.Type
+		for et.Kind() == reflect.Pointer || et.Kind() == reflect.Slice && et.Elem().Kind() != reflect.Uint8 {
+			et = et.Elem()
+		}
+		if et.Kind() == reflect.Struct && et != timeType {
+			if err := s.addStruct(name, et, depth+1); err != nil {
+				return err
+			}
+			continue
+		}
+		f, err := fieldOf(et, tag[1:])
+		if err != nil {
+			return fmt.Errorf("riffle: SchemaOf: field %q: %w", name, err)
+		}
+		s.Fields[name] = f
+	}
+	return nil
+}
+
+func fieldOf(t reflect.Type, tag []string) (Field, error) {
+	var f Field
+	switch k := t.Kind(); {
+	case t == timeType:
+		f.Type = DateField
+	case k == reflect.Bool:
+		f.Type = BoolField
+	case k >= reflect.Int && k <= reflect.Float64:
+		f.Type = NumberField
+	case k == reflect.String, k == reflect.Slice:
+		f.Type = TextField
+	default:
+		return f, fmt.Errorf("a %s cannot be indexed", t)
+	}
+	for _, item := range tag {
+		switch name, ok := strings.CutPrefix(item, "analyzer="); {
+		case ok:
+			f.Analyzer = name
+		case item == "keyword" && f.Type == TextField:
+			f.Type = KeywordField
+		case item == "noindex":
+			f.NoIndex = true
+		case item == "nostore":
+			f.NoStore = true
+		default:
+			return f, fmt.Errorf("tag item %q is not understood for a %s", item, t)
+		}
+	}
+	return f, nil
+}

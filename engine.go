@@ -1,0 +1,289 @@
+package riffle
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"github.com/riffle-search/riffle/internal/corrupt"
+	"github.com/riffle-search/riffle/segment"
+	"github.com/riffle-search/riffle/store"
+)
+
+// An Engine is an open index. Its methods are safe for concurrent use.
+//
+// Locks are taken in this order: mergeMu, commitMu, mu. Searches take none of
+// them; they run on the current view.
+type Engine struct {
+	opts   Options // defaults filled in
+	schema *Schema
+	store  *store.Store
+	lists  *listCache
+	tables tableCache
+
+	current   atomic.Pointer[view] // nil once closed
+	inverters sync.Pool
+
+	mu        sync.Mutex
+	closed    bool
+	segments  []*liveSegment // sealed ones in order of arrival; then the one being sealed, if any; then memory
+	memory    *liveSegment   // takes new documents
+	seq       uint64         // last log record whose operations are in segments
+	sealedSeq uint64         // last log record that the manifest covers
+	logBytes  int64          // ids logged since the last seal began
+	seal      sealState
+
+	commitMu sync.Mutex // makes manifest changes one at a time
+	mergeMu  sync.Mutex // makes merges one at a time
+
+	background context.Context // ends with Close
+	stop       context.CancelFunc
+	work       sync.WaitGroup
+	mergeKick  chan struct{} // wakes the merger; one slot
+
+	dropMu sync.Mutex
+	drops  []uint64 // segments that no view holds any more
+}
+
+// Names of the values kept in the store's meta space.
+const (
+	metaSchema  = "schema"
+	metaOptions = "options"
+)
+
+// Open opens the index in a directory; unless Options.ReadOnly is set, a missing
+// or empty directory becomes a new index. Nil options are the defaults.
+//
+// Documents that were acknowledged but not yet sealed are read back from the log,
+// which takes about as long as analysing them did.
+//
+// Errors match ErrLocked (at once, when another process or this one has the
+// directory open), ErrFormat, ErrCorrupt, or fs.ErrNotExist for a read-only open of
+// nothing.
+func Open(dir string, opts *Options) (*Engine, error) {
+	if err := opts.Validate(); err != nil {
+		return nil, err
+	}
+	e := &Engine{opts: opts.withDefaults(), mergeKick: make(chan struct{}, 1)}
+	e.lists = newListCache(e.opts.CacheBytes)
+	e.background, e.stop = context.WithCancel(context.Background())
+	so := e.opts.private.store
+	so.ReadOnly = e.opts.ReadOnly
+	if l := e.opts.Listener; l != nil {
+		so.Log = l.Log
+	}
+	var err error
+	if e.store, err = store.Open(dir, &so); err != nil {
+		return nil, fmt.Errorf("riffle: open %s: %w", dir, err)
+	}
+	if err := e.load(); err != nil {
+		e.stop()
+		return nil, errors.Join(fmt.Errorf("riffle: open %s: %w", dir, err), e.store.Close())
+	}
+	if !e.opts.ReadOnly {
+		e.work.Go(e.mergeLoop)
+		e.kickMerge()
+	}
+	return e, nil
+}
+
+// load reads schema, segments and log.
+func (e *Engine) load() error {
+	if err := e.loadSchema(); err != nil {
+		return err
+	}
+	e.inverters.New = func() any { return e.newInverter() }
+	m := e.store.Manifest()
+	for _, s := range m.Segments {
+		live, err := e.openSegment(s.Number, s.Info)
+		if err != nil {
+			return err
+		}
+		e.segments = append(e.segments, live)
+	}
+	e.addMemory()
+	e.seq, e.sealedSeq = m.LogSeq, m.LogSeq
+	if err := e.replay(); err != nil {
+		return err
+	}
+	e.publish()
+	return nil
+}
+
+// loadSchema settles which schema counts: that of the index, widened by the
+// caller's, and keeps it.
+func (e *Engine) loadSchema() error {
+	text, err := e.store.Meta(metaSchema)
+	if err != nil {
+		return err
+	}
+	given := e.opts.Schema
+	e.schema = given
+	if e.schema == nil {
+		e.schema = new(Schema)
+	}
+	if text != nil {
+		kept, err := ParseSchema(text)
+		if err != nil {
+			return corrupt.At(corrupt.New(-1, "%v", err), "schema")
+		}
+		e.schema = kept
+		if given != nil {
+			if e.schema, err = kept.extend(given); err != nil {
+				return err
+			}
+		}
+	}
+	e.schema = e.schema.clone()
+	if err := e.schema.validate(e.opts.analyzer); err != nil {
+		return err
+	}
+	if e.opts.ReadOnly || string(text) == e.schema.String() {
+		return nil
+	}
+	opened := e.opts
+	opened.Schema = nil
+	return e.store.Commit(e.background, store.Edit{Meta: map[string][]byte{
+		metaSchema:  []byte(e.schema.String()),
+		metaOptions: []byte(opened.String()),
+	}})
+}
+
+func (e *Engine) newInverter() *inverter {
+	return &inverter{schema: e.schema, rank: e.opts.Rank.Field, lookup: e.opts.analyzer}
+}
+
+// openSegment opens a sealed segment and its deletions.
+func (e *Engine) openSegment(number uint64, info []byte) (*liveSegment, error) {
+	s := &liveSegment{number: number}
+	bytes, n := binary.Uvarint(info)
+	if n <= 0 {
+		return nil, corrupt.At(corrupt.New(-1, "segment %d has no size", number), "manifest")
+	}
+	s.bytes = int64(bytes)
+	var err error
+	if s.disk, err = segment.Open(source{e.store.Segment(number)}); err != nil {
+		return nil, s.at(err)
+	}
+	value, err := e.store.Deletions(number)
+	if err != nil || value == nil {
+		return s, err
+	}
+	bm := roaring.New()
+	if err := bm.UnmarshalBinary(value); err != nil {
+		return nil, corrupt.At(corrupt.New(-1, "%v", err), fmt.Sprintf("deletions of segment %d", number))
+	}
+	if !bm.IsEmpty() && bm.Maximum() >= s.disk.Docs() {
+		return nil, corrupt.At(corrupt.New(-1, "document %d of %d", bm.Maximum(), s.disk.Docs()), fmt.Sprintf("deletions of segment %d", number))
+	}
+	s.deleted = &deletions{bitmap: bm}
+	s.persisted = s.deleted
+	return s, nil
+}
+
+// addMemory begins a new in-memory segment. The caller holds e.mu, or is alone.
+func (e *Engine) addMemory() {
+	e.memory = &liveSegment{memory: segment.NewMemory()}
+	e.segments = append(e.segments, e.memory)
+}
+
+// replay brings the log's documents back into memory.
+func (e *Engine) replay() error {
+	return e.store.Replay(e.sealedSeq+1, func(seq uint64, record []byte) error {
+		ops, err := decodeRecord(record)
+		if err != nil {
+			return corrupt.At(err, fmt.Sprintf("log record %d", seq))
+		}
+		docs, err := e.invertAll(e.background, ops)
+		if err != nil {
+			return fmt.Errorf("log record %d: %w", seq, err)
+		}
+		gone, err := e.findReplaced(ops)
+		if err != nil {
+			return err
+		}
+		e.insert(ops, docs, gone)
+		e.seq = seq
+		return nil
+	})
+}
+
+// Close ends background work and closes the index. Calls that are still running
+// may fail with ErrClosed. Documents in memory are written out first when there
+// are many; otherwise they stay in the log, from where the next Open has them back.
+func (e *Engine) Close() error {
+	var err error
+	e.mu.Lock()
+	if e.closed {
+		e.mu.Unlock()
+		return ErrClosed
+	}
+	many := e.memory.memory.Bytes() >= e.opts.MemoryBytes/16
+	e.mu.Unlock()
+	if many && !e.opts.ReadOnly {
+		err = e.Flush(context.Background())
+	}
+	e.mu.Lock()
+	if e.closed {
+		e.mu.Unlock()
+		return ErrClosed
+	}
+	e.closed = true
+	e.mu.Unlock()
+
+	e.stop()
+	e.work.Wait()
+	if v := e.current.Swap(nil); v != nil {
+		v.release()
+	}
+	e.dropUnused()
+	return errors.Join(err, e.store.Close())
+}
+
+// source makes a store's segment reader a segment.Source.
+type source struct{ *store.SegmentReader }
+
+// Scan implements segment.Source.
+func (s source) Scan(lower, upper []byte) (segment.Iterator, error) {
+	return s.SegmentReader.Scan(lower, upper)
+}
+
+// at names the segment in a corruption error.
+func (s *liveSegment) at(err error) error {
+	if err == nil || s.memory != nil {
+		return err
+	}
+	return corrupt.At(err, fmt.Sprintf("segment %d", s.number))
+}
+
+// unused is called when the last view that held a segment is gone.
+func (e *Engine) unused(s *liveSegment) {
+	if s.disk == nil || !s.obsolete.Load() {
+		return
+	}
+	e.lists.dropSegment(s.number)
+	e.dropMu.Lock()
+	e.drops = append(e.drops, s.number)
+	e.dropMu.Unlock()
+	e.kickMerge()
+}
+
+// dropUnused gives the space of segments that nobody reads back to the store.
+// What fails here is tried again at the next Open.
+func (e *Engine) dropUnused() {
+	e.dropMu.Lock()
+	drops := e.drops
+	e.drops = nil
+	e.dropMu.Unlock()
+	if len(drops) == 0 {
+		return
+	}
+	if err := e.store.DropSegments(context.Background(), drops); err != nil {
+		e.opts.Listener.failed(err)
+	}
+}

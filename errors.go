@@ -1,0 +1,67 @@
+package riffle
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/riffle-search/riffle/internal/corrupt"
+	"github.com/riffle-search/riffle/store"
+)
+
+// Errors that callers test for with errors.Is.
+var (
+	// ErrLocked: another process, or another Engine of this one, holds the directory.
+	ErrLocked = store.ErrLocked
+
+	// ErrFormat: the index was written by a newer version of riffle.
+	ErrFormat = store.ErrFormat
+
+	// ErrCorrupt matches every error that reports stored bytes no version of
+	// riffle could have written. Its text names the key and the offset.
+	ErrCorrupt = corrupt.Err
+
+	// ErrClosed: the Engine or Snapshot has been closed.
+	ErrClosed = store.ErrClosed
+
+	// ErrReadOnly: a change was asked of an Engine opened with Options.ReadOnly.
+	ErrReadOnly = store.ErrReadOnly
+
+	// ErrNotFound: no document has the id that was asked for.
+	ErrNotFound = errors.New("riffle: no such document")
+
+	// ErrNoDevice: a GPU was demanded and none is there, or this build has no GPU support.
+	ErrNoDevice = errors.New("riffle: no GPU device")
+)
+
+// A DocumentError says which document of a batch was refused, and which of its
+// fields is at fault. Nothing of the batch has been applied.
+type DocumentError struct {
+	ID    string // id of the document
+	Field string // field at fault; empty when it is the document as a whole
+	Err   error
+}
+
+func (e *DocumentError) Error() string {
+	if e.Field == "" {
+		return fmt.Sprintf("riffle: document %q: %v", e.ID, e.Err)
+	}
+	return fmt.Sprintf("riffle: document %q: field %q: %v", e.ID, e.Field, e.Err)
+}
+
+// Unwrap returns the reason.
+func (e *DocumentError) Unwrap() error { return e.Err }
+
+// A QueryError says which part of a query or of its options cannot be carried out.
+type QueryError struct {
+	Part string // the clause or option, such as "Match" or "SearchOptions.K"
+	Err  error
+}
+
+func (e *QueryError) Error() string { return fmt.Sprintf("riffle: %s: %v", e.Part, e.Err) }
+
+// Unwrap returns the reason.
+func (e *QueryError) Unwrap() error { return e.Err }
+
+func queryErrorf(part, format string, args ...any) error {
+	return &QueryError{Part: part, Err: fmt.Errorf(format, args...)}
+}

@@ -1,0 +1,67 @@
+package riffle
+
+import (
+	"time"
+
+	"github.com/riffle-search/riffle/blockmax"
+)
+
+// Work counts what a search did; see blockmax.Work.
+type Work = blockmax.Work
+
+// A Listener is told what happens inside an Engine. Fields may be nil. The
+// functions are called from the goroutine that did the work, some with locks
+// held: they must be quick, safe for concurrent use, and must not call the Engine.
+type Listener struct {
+	Applied  func(ApplyEvent)  // a batch is durable and visible
+	Searched func(SearchEvent) // a search has been answered, or has failed
+	Sealed   func(SealEvent)   // the in-memory segment has been written out
+	Merged   func(MergeEvent)  // segments have become one
+
+	// Failed: work in the background has failed. It is tried again with the next
+	// batch or Flush, which return the error if it persists.
+	Failed func(error)
+
+	// Log receives what the store below reports of itself, a line a call.
+	Log func(line string)
+}
+
+// An ApplyEvent describes one batch.
+type ApplyEvent struct {
+	Puts, Deletes int
+	Duration      time.Duration // from the call of Apply until durable and visible
+}
+
+// A SearchEvent describes one search.
+type SearchEvent struct {
+	Query    Query
+	K        int
+	Hits     int
+	Work     Work
+	Executor string
+	Duration time.Duration
+	Err      error
+}
+
+// A SealEvent describes one sealed segment.
+type SealEvent struct {
+	Segment  uint64
+	Docs     int   // documents written, without those deleted meanwhile
+	Bytes    int64 // size in the store
+	Duration time.Duration
+}
+
+// A MergeEvent describes one merge.
+type MergeEvent struct {
+	Inputs   []uint64 // numbers of the merged segments
+	Segment  uint64   // number of the new one; 0 when nothing was left
+	Docs     int
+	Bytes    int64
+	Duration time.Duration
+}
+
+func (l *Listener) failed(err error) {
+	if l != nil && l.Failed != nil {
+		l.Failed(err)
+	}
+}

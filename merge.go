@@ -1,0 +1,185 @@
+package riffle
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+	"time"
+)
+
+// Merges are tiered, after Lucene's LogMergePolicy: segments are grouped by size
+// into tiers, each SegmentsPerTier times as large as the one below, and when
+// enough neighbours lie in one tier or below it they become one segment of the
+// next. Only neighbours are merged, so documents keep their order of arrival
+// unless Options.Merge.Order says otherwise.
+
+// smallSegmentBytes is the size below which all segments count as one tier.
+const smallSegmentBytes = 1 << 20
+
+// deletedShare: a segment is rewritten when more than one in so many of its
+// documents is deleted.
+const deletedShare = 4
+
+// kickMerge wakes the merger, if it sleeps.
+func (e *Engine) kickMerge() {
+	select {
+	case e.mergeKick <- struct{}{}:
+	default:
+	}
+}
+
+// mergeLoop merges until the Engine is closed.
+func (e *Engine) mergeLoop() {
+	for {
+		select {
+		case <-e.background.Done():
+			return
+		case <-e.mergeKick:
+		}
+		e.dropUnused()
+		if e.opts.Merge.Disabled {
+			continue
+		}
+		for {
+			merged, err := e.mergeOnce(e.background, e.pickMerge)
+			if err != nil && e.background.Err() == nil {
+				e.opts.Listener.failed(err)
+			}
+			if !merged || err != nil {
+				break
+			}
+			e.dropUnused()
+		}
+	}
+}
+
+// mergeOnce merges what pick chooses from the sealed segments; false means that
+// it chose nothing.
+func (e *Engine) mergeOnce(ctx context.Context, pick func([]mergeInput) []mergeInput) (bool, error) {
+	e.mergeMu.Lock()
+	defer e.mergeMu.Unlock()
+	start := time.Now()
+	inputs := pick(e.sealed())
+	if len(inputs) == 0 {
+		return false, nil
+	}
+	out, err := e.writeMerged(ctx, inputs)
+	if err != nil {
+		return false, fmt.Errorf("riffle: merge: %w", err)
+	}
+	defer out.abort()
+	live, err := e.commitMerged(out, inputs, 0)
+	if err != nil {
+		return false, fmt.Errorf("riffle: merge: %w", err)
+	}
+	if l := e.opts.Listener; l != nil && l.Merged != nil {
+		ev := MergeEvent{Docs: int(out.result.Docs), Duration: time.Since(start)}
+		for _, in := range inputs {
+			ev.Inputs = append(ev.Inputs, in.s.number)
+		}
+		if live != nil {
+			ev.Segment, ev.Bytes = live.number, live.bytes
+		}
+		l.Merged(ev)
+	}
+	return true, nil
+}
+
+// sealed returns the sealed segments with their deletions as they are now.
+func (e *Engine) sealed() []mergeInput {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var all []mergeInput
+	for _, s := range e.segments {
+		if s.disk != nil {
+			all = append(all, mergeInput{s, s.deleted})
+		}
+	}
+	return all
+}
+
+// tier is the size class of a segment of so many live bytes.
+func tier(bytes int64, perTier int) int {
+	t := 0
+	for n := bytes / smallSegmentBytes; n > 0; n /= int64(perTier) {
+		t++
+	}
+	return t
+}
+
+// liveBytes estimates the size of a segment without its deleted documents.
+func (in mergeInput) liveBytes() int64 {
+	docs := uint64(in.s.disk.Docs())
+	hi, lo := bits.Mul64(uint64(in.s.bytes), docs-in.deleted.count())
+	q, _ := bits.Div64(hi, lo, max(docs, 1))
+	return int64(q)
+}
+
+// pickMerge chooses a merge that is due: neighbours that fill a tier, lowest tier
+// first, else a segment with many deleted documents.
+func (e *Engine) pickMerge(all []mergeInput) []mergeInput {
+	per := e.opts.Merge.SegmentsPerTier
+	highest := 0
+	for _, in := range all {
+		highest = max(highest, tier(in.liveBytes(), per))
+	}
+	for t := 0; t <= highest; t++ {
+		for end := len(all); end > 0; end-- {
+			start := end
+			var bytes int64
+			for start > 0 && tier(all[start-1].liveBytes(), per) <= t {
+				if bytes += all[start-1].liveBytes(); bytes > e.opts.Merge.MaxSegmentBytes {
+					break
+				}
+				start--
+			}
+			if end-start >= per {
+				return all[start:end]
+			}
+		}
+	}
+	for i, in := range all {
+		if in.deleted.count()*deletedShare > uint64(in.s.disk.Docs()) {
+			return all[i : i+1]
+		}
+	}
+	return nil
+}
+
+// Compact writes everything into one segment without deleted documents, in the
+// order of Options.Merge.Order, and gives the space of the old ones back. It
+// takes about as long as writing the whole index. Searches and changes go on
+// meanwhile; what is applied while it runs may lie in segments of its own.
+func (e *Engine) Compact(ctx context.Context) error {
+	if err := e.Flush(ctx); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(e.background, cancel)()
+	_, err := e.mergeOnce(ctx, func(all []mergeInput) []mergeInput {
+		if len(all) == 1 && all[0].deleted.count() == 0 && all[0].s.disk.Order() == e.docOrder() {
+			return nil
+		}
+		return all
+	})
+	if err != nil {
+		return err
+	}
+	e.dropUnused()
+	return e.store.Compact(ctx)
+}
+
+// Checkpoint writes a complete, durable copy of the index as it is now into dir,
+// which must not exist. Where the file system can, it is made of hard links and
+// costs no space until the index changes. The copy can be opened like any other
+// index, also read-only. Changes and searches go on meanwhile.
+func (e *Engine) Checkpoint(dir string) error {
+	if e.opts.ReadOnly {
+		return ErrReadOnly
+	}
+	if err := e.store.Checkpoint(dir); err != nil {
+		return fmt.Errorf("riffle: checkpoint: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,240 @@
+package riffle
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/riffle-search/riffle/analysis"
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/store"
+)
+
+// A Durability says what Apply waits for.
+type Durability uint8
+
+const (
+	// SyncBatch: Apply returns when the batch is synced to disk. A power cut loses nothing acknowledged.
+	SyncBatch Durability = iota
+
+	// NoSync: Apply returns when the batch is handed to the log. A crash of the
+	// process or the machine may lose the latest batches, never a part of one.
+	NoSync
+)
+
+func (d Durability) String() string {
+	switch d {
+	case SyncBatch:
+		return "sync-batch"
+	case NoSync:
+		return "no-sync"
+	}
+	return fmt.Sprintf("Durability(%d)", uint8(d))
+}
+
+// A DocOrder says in which order a merge numbers documents.
+type DocOrder uint8
+
+const (
+	// ByArrival keeps the order in which documents came: ties go to the older one.
+	ByArrival DocOrder = iota
+
+	// ByGlobalScore puts documents that can score highest first (α·rank +
+	// (1-α)·best impact, as in Wang 2017), so that a query stops when no later
+	// document can enter its top k. Worth it when documents have a static rank.
+	ByGlobalScore
+)
+
+func (o DocOrder) String() string {
+	switch o {
+	case ByArrival:
+		return "arrival"
+	case ByGlobalScore:
+		return "global-score"
+	}
+	return fmt.Sprintf("DocOrder(%d)", uint8(o))
+}
+
+// BM25 holds the parameters of the similarity; see blockmax.BM25.
+type BM25 = blockmax.BM25
+
+// Default sizes and limits.
+const (
+	DefaultMemoryBytes     = 64 << 20
+	DefaultCacheBytes      = 128 << 20
+	DefaultSegmentsPerTier = 8
+	DefaultMaxSegmentBytes = 5 << 30
+
+	MaxK         = 10_000  // most hits of one search
+	MaxIDBytes   = 1024    // longest document id
+	MaxFields    = 1 << 15 // most fields of one document
+	MaxTermBytes = 8191    // longest keyword; a longer one is refused
+)
+
+// MergeOptions configures the background merges.
+type MergeOptions struct {
+	// SegmentsPerTier is how many neighbouring segments of about one size are
+	// merged into one. Fewer make searches faster and writing dearer. The default is 8.
+	SegmentsPerTier int
+
+	// MaxSegmentBytes: segments larger than this are merged only by Compact, or
+	// to drop deleted documents. The default is 5 GiB.
+	MaxSegmentBytes int64
+
+	// Order of documents in merged segments. The default is ByArrival.
+	Order DocOrder
+
+	// Disabled turns background merges off; Compact still merges.
+	Disabled bool
+}
+
+// Rank configures a static rank: a number in [0, 1] that each document may carry
+// (PageRank or the like), and how much it counts.
+type Rank struct {
+	// Field is the numeric field that holds a document's rank. Empty means no
+	// static rank. A document without the field has rank 0; one with a number
+	// outside [0, 1] is refused.
+	Field string
+
+	// Alpha in [0, 1]: a hit's score is Alpha·rank + (1-Alpha)·BM25, with BM25
+	// divided by the sum of the query's weights. At zero the rank is ignored and
+	// scores are plain BM25.
+	Alpha float64
+}
+
+// Options configures an Engine. A nil *Options is valid, and a field left at its
+// zero value takes the default its comment names.
+type Options struct {
+	// Schema describes the fields. Nil takes the schema kept in the index or, for
+	// a new index, one that indexes and stores everything.
+	Schema *Schema
+
+	// Durability of Apply. The default is SyncBatch.
+	Durability Durability
+
+	// MemoryBytes is the budget of the in-memory segment: when it is reached the
+	// segment is sealed and written out. Up to twice as much is in use while that
+	// goes on. The default is 64 MiB, the least 64 KiB.
+	MemoryBytes int64
+
+	// CacheBytes bounds the cache of opened posting lists. The default is 128 MiB.
+	CacheBytes int64
+
+	// Merge configures background merges.
+	Merge MergeOptions
+
+	// Similarity holds the BM25 parameters that searches use unless they bring
+	// their own. The default is k1 = 1.2, b = 0.75 with Lucene's idf.
+	Similarity *BM25
+
+	// Rank configures the static rank. The default is none.
+	Rank Rank
+
+	// Analyzers are known to this Engine by the names they are mapped to, besides
+	// the registered ones.
+	Analyzers map[string]analysis.Analyzer
+
+	// Listener is told what happens inside. The default is nobody.
+	Listener *Listener
+
+	// ReadOnly opens an existing index (a checkpoint, say) without ever writing to it.
+	ReadOnly bool
+
+	private privateOptions // knobs for tests
+}
+
+type privateOptions struct {
+	store store.Options // the file system, sizes
+}
+
+// withDefaults returns a copy in which zero values are replaced. It accepts nil.
+func (o *Options) withDefaults() Options {
+	var d Options
+	if o != nil {
+		d = *o
+	}
+	if d.MemoryBytes == 0 {
+		d.MemoryBytes = DefaultMemoryBytes
+	}
+	if d.CacheBytes == 0 {
+		d.CacheBytes = DefaultCacheBytes
+	}
+	if d.Merge.SegmentsPerTier == 0 {
+		d.Merge.SegmentsPerTier = DefaultSegmentsPerTier
+	}
+	if d.Merge.MaxSegmentBytes == 0 {
+		d.Merge.MaxSegmentBytes = DefaultMaxSegmentBytes
+	}
+	if d.Similarity == nil {
+		sim := blockmax.DefaultBM25
+		d.Similarity = &sim
+	}
+	return d
+}
+
+// Validate reports every field that cannot be carried out, all in one error.
+func (o *Options) Validate() error {
+	d := o.withDefaults()
+	var errs []error
+	want := func(ok bool, field, rule string, got any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf("Options.%s: %s, not %v", field, rule, got))
+		}
+	}
+	want(d.Durability <= NoSync, "Durability", "must be SyncBatch or NoSync", d.Durability)
+	want(d.MemoryBytes >= 64<<10, "MemoryBytes", "must be at least 64 KiB", d.MemoryBytes)
+	want(d.CacheBytes > 0, "CacheBytes", "must be positive", d.CacheBytes)
+	want(d.Merge.SegmentsPerTier >= 2, "Merge.SegmentsPerTier", "must be at least 2", d.Merge.SegmentsPerTier)
+	want(d.Merge.MaxSegmentBytes > 0, "Merge.MaxSegmentBytes", "must be positive", d.Merge.MaxSegmentBytes)
+	want(d.Merge.Order <= ByGlobalScore, "Merge.Order", "must be ByArrival or ByGlobalScore", d.Merge.Order)
+	want(d.Rank.Alpha >= 0 && d.Rank.Alpha <= 1 && !math.IsNaN(d.Rank.Alpha), "Rank.Alpha", "must lie in [0, 1]", d.Rank.Alpha)
+	want(d.Rank.Alpha == 0 || d.Rank.Field != "", "Rank.Field", "must name a field when Alpha is set", `""`)
+	if err := d.Similarity.Validate(); err != nil {
+		errs = append(errs, fmt.Errorf("Options.Similarity: %w", err))
+	}
+	for name, a := range d.Analyzers {
+		want(name != "" && a != nil, "Analyzers", "must map names to analyzers", fmt.Sprintf("%q: %v", name, a))
+	}
+	if d.Schema != nil {
+		if err := d.Schema.validate(d.analyzer); err != nil {
+			errs = append(errs, fmt.Errorf("Options.%w", err))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("riffle: %w", err)
+	}
+	return nil
+}
+
+// analyzer finds an analyzer by name: the Engine's own first, then the registered ones.
+func (o *Options) analyzer(name string) (analysis.Analyzer, error) {
+	if a, ok := o.Analyzers[name]; ok {
+		return a, nil
+	}
+	return analysis.Lookup(name)
+}
+
+// String prints the options, defaults filled in, one `name=value` a line.
+func (o *Options) String() string {
+	d := o.withDefaults()
+	var b strings.Builder
+	line := func(name string, value any) { fmt.Fprintf(&b, "%s=%v\n", name, value) }
+	line("durability", d.Durability)
+	line("memory_bytes", d.MemoryBytes)
+	line("cache_bytes", d.CacheBytes)
+	line("merge.segments_per_tier", d.Merge.SegmentsPerTier)
+	line("merge.max_segment_bytes", d.Merge.MaxSegmentBytes)
+	line("merge.order", d.Merge.Order)
+	line("merge.disabled", d.Merge.Disabled)
+	line("similarity.k1", d.Similarity.K1)
+	line("similarity.b", d.Similarity.B)
+	line("similarity.idf", d.Similarity.IDF)
+	line("rank.field", d.Rank.Field)
+	line("rank.alpha", d.Rank.Alpha)
+	line("read_only", d.ReadOnly)
+	if d.Schema != nil {
+		line("schema", d.Schema)
+	}
+	return b.String()
+}

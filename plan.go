@@ -1,0 +1,403 @@
+package riffle
+
+import (
+	"context"
+	"slices"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/cpuexec"
+	"github.com/riffle-search/riffle/postings"
+	"github.com/riffle-search/riffle/segment"
+)
+
+type plan = blockmax.Plan[*postings.List]
+
+// A compiled query is a plan and what is needed to turn its hits back into
+// documents and explanations.
+type compiled struct {
+	plan  plan
+	terms []planTerm // parallel to plan.Weights
+	scale float64    // public score = integer score / scale
+	sim   BM25
+	alpha float64 // of the static rank; 0 when it does not count
+}
+
+// A planTerm is one term of a plan, with its statistics over the whole view.
+type planTerm struct {
+	field, term string
+	boost       float64
+	docs        uint64 // N: documents that have the field
+	docFreq     uint64 // n: documents that have the term
+	idf         float64
+	weight      float64 // boost × idf, before scaling
+	table       *blockmax.Table
+}
+
+// A shape is what a query comes down to: words in a flat mode, filtered, or else
+// a tree.
+type shape struct {
+	words  []clause // clauseTerm each; empty when tree is set
+	mode   Mode
+	filter []clause
+	not    []clause
+	tree   *clause
+}
+
+// shapeOf finds the flat core of a clause. Flat plans have the fastest algorithms;
+// everything else runs as a tree.
+func shapeOf(c clause) (shape, error) {
+	s := shape{}
+	core := &c
+	for core.kind == clauseBool && len(core.must) == 1 && len(core.should) == 0 && core.must[0].kind != clauseConstant {
+		s.filter = append(s.filter, core.filter...)
+		s.not = append(s.not, core.not...)
+		core = &core.must[0]
+	}
+	switch {
+	case core.kind == clauseTerm:
+		s.words = []clause{*core}
+	case core.kind != clauseBool || core.min > 1:
+	case len(core.should) > 0 && len(core.must) == 0 && allTerms(core.should) && (core.min == 1 || len(core.filter) == 0):
+		s.words, s.mode = core.should, Or
+		if core.andOr {
+			s.mode = AndOr
+		}
+	case len(core.must) > 0 && len(core.should) == 0 && allTerms(core.must):
+		s.words, s.mode = core.must, And
+	}
+	if s.words == nil {
+		if hasAndOr(&c) {
+			return s, queryErrorf("Match.Mode", "AndOr works on one field, alone or with Must, Filter and MustNot around it")
+		}
+		return shape{tree: &c}, nil
+	}
+	if core.kind == clauseBool {
+		s.filter = append(s.filter, core.filter...)
+		s.not = append(s.not, core.not...)
+	}
+	s.words = mergeRepeats(s.words)
+	return s, nil
+}
+
+func allTerms(cs []clause) bool {
+	return !slices.ContainsFunc(cs, func(c clause) bool { return c.kind != clauseTerm })
+}
+
+func hasAndOr(c *clause) bool {
+	if c.andOr {
+		return true
+	}
+	for _, list := range [][]clause{c.must, c.should, c.not, c.filter} {
+		for i := range list {
+			if hasAndOr(&list[i]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// mergeRepeats adds up the boosts of words that occur several times.
+func mergeRepeats(words []clause) []clause {
+	out := words[:0:0]
+next:
+	for _, w := range words {
+		for i := range out {
+			if out[i].field == w.field && out[i].term == w.term {
+				out[i].boost += w.boost
+				continue next
+			}
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+// compile turns a clause into a plan over a view. The plan lacks K and After.
+func (v *view) compile(ctx context.Context, c clause, o *searchSettings) (*compiled, error) {
+	s, err := shapeOf(c)
+	if err != nil {
+		return nil, err
+	}
+	b := &planner{view: v, sim: o.sim, alpha: o.alpha}
+	if s.tree != nil {
+		b.collect(s.tree, true)
+	} else {
+		for i := range s.words {
+			b.collect(&s.words[i], true)
+		}
+	}
+	q, err := b.finish()
+	if err != nil {
+		return nil, err
+	}
+	if s.tree != nil {
+		n := b.node(s.tree)
+		q.plan.Tree = &n
+		return q, nil
+	}
+	q.plan.Mode = s.mode
+	if len(s.filter)+len(s.not) > 0 {
+		err = v.restrict(ctx, &q.plan, s, o)
+	}
+	return q, err
+}
+
+// restrict narrows the accepted documents of a flat plan to those that its
+// filters let through.
+func (v *view) restrict(ctx context.Context, p *plan, s shape, o *searchSettings) error {
+	c := clause{kind: clauseBool, filter: s.filter, not: s.not}
+	if len(c.filter) == 0 {
+		c.filter = []clause{{kind: clauseAll}}
+	}
+	b := &planner{view: v, sim: o.sim}
+	b.collect(&c, false)
+	q, err := b.finish()
+	if err != nil {
+		return err
+	}
+	n := b.node(&c)
+	q.plan.K = 1
+	for i := range p.Segments {
+		bits, err := cpuexec.Matches(ctx, &q.plan, i, &n)
+		if err != nil {
+			return v.segs[i].home.at(err)
+		}
+		for j, w := range p.Segments[i].Accept {
+			bits[j] &= w // documents that are not deleted
+		}
+		p.Segments[i].Accept = bits
+	}
+	return nil
+}
+
+// A planner turns the terms of a clause into the lists and weights of a plan: it
+// collects them, looks them up in every segment, weighs and scales them, and then
+// makes the nodes of a tree.
+type planner struct {
+	view  *view
+	sim   BM25
+	alpha float64
+
+	terms     []planTerm
+	scored    []bool    // parallel to terms: whether the term scores
+	constants []float64 // scores of constant clauses
+	ints      []uint32  // after finish: integer weights of terms, then of constants
+}
+
+// collect numbers the terms and constants below a clause. Under a filter, MustNot
+// or a constant nothing scores.
+func (b *planner) collect(c *clause, scores bool) {
+	switch c.kind {
+	case clauseTerm:
+		c.index = len(b.terms)
+		b.terms = append(b.terms, planTerm{field: c.field, term: c.term, boost: c.boost})
+		b.scored = append(b.scored, scores)
+	case clauseConstant:
+		c.index = -1
+		if scores {
+			c.index = len(b.constants)
+			b.constants = append(b.constants, c.score)
+		}
+		b.collect(&c.must[0], false)
+	case clauseBool:
+		b.collectAll(c.must, scores)
+		b.collectAll(c.should, scores)
+		b.collectAll(c.filter, false)
+		b.collectAll(c.not, false)
+	}
+}
+
+func (b *planner) collectAll(cs []clause, scores bool) {
+	for i := range cs {
+		b.collect(&cs[i], scores)
+	}
+}
+
+// node makes the tree node of a clause, with constant scores at the plan's scale.
+func (b *planner) node(c *clause) blockmax.Node {
+	switch c.kind {
+	case clauseTerm:
+		return blockmax.Node{Leaf: true, Term: c.index}
+	case clauseAll:
+		return blockmax.Node{All: true}
+	case clauseConstant:
+		n := blockmax.Node{Must: b.nodes(c.must), Constant: true}
+		if c.index >= 0 {
+			n.Score = b.ints[len(b.terms)+c.index]
+		}
+		return n
+	}
+	return blockmax.Node{
+		Must: b.nodes(c.must), Should: b.nodes(c.should),
+		Filter: b.nodes(c.filter), Not: b.nodes(c.not),
+		MinShould: c.min,
+	}
+}
+
+func (b *planner) nodes(cs []clause) []blockmax.Node {
+	var ns []blockmax.Node
+	for i := range cs {
+		ns = append(ns, b.node(&cs[i]))
+	}
+	return ns
+}
+
+// finish looks the terms up, weighs them and makes the plan around them.
+func (b *planner) finish() (*compiled, error) {
+	lists, err := b.lookup()
+	if err != nil {
+		return nil, err
+	}
+	for t := range b.terms {
+		b.weigh(&b.terms[t])
+	}
+	q := &compiled{terms: b.terms, sim: b.sim, alpha: b.alpha}
+	b.scale(q)
+	for i := range b.view.segs {
+		s, err := b.segment(&b.view.segs[i], lists[i], q)
+		if err != nil {
+			return nil, err
+		}
+		q.plan.Segments = append(q.plan.Segments, s)
+	}
+	return q, nil
+}
+
+// lookup opens the lists of all terms in all segments and adds up how many
+// documents have each term.
+func (b *planner) lookup() ([][]*cachedList, error) {
+	v := b.view
+	lists := make([][]*cachedList, len(v.segs))
+	for i := range v.segs {
+		lists[i] = make([]*cachedList, len(b.terms))
+		for t := range b.terms {
+			l, err := v.list(&v.segs[i], b.terms[t].field, b.terms[t].term)
+			if err != nil {
+				return nil, err
+			}
+			lists[i][t] = l
+			if l.list != nil {
+				b.terms[t].docFreq += uint64(l.list.Count)
+			}
+		}
+	}
+	return lists, nil
+}
+
+// weigh fills in the statistics that a term's weight is made of.
+func (b *planner) weigh(t *planTerm) {
+	totals := b.view.field(t.field)
+	t.docs = totals.docs
+	t.idf = b.sim.IDF.Weight(t.docs, t.docFreq)
+	t.weight = t.boost * t.idf
+	sim := b.sim
+	if !totals.norms {
+		sim.B = 0 // no lengths are kept: all count as equal
+	}
+	t.table = b.view.e.tables.get(sim, totals.average())
+}
+
+// scale makes integers of the weights. With a static rank the weights are first
+// normalised to add up to 1-alpha, and the rank weighs alpha (Wang 2017).
+func (b *planner) scale(q *compiled) {
+	weights := make([]float64, 0, len(b.terms)+len(b.constants)+1)
+	sum := 0.0
+	for t := range b.terms {
+		w := 0.0
+		if b.scored[t] {
+			w = b.terms[t].weight
+		}
+		weights = append(weights, w)
+		sum += w
+	}
+	for _, c := range b.constants {
+		weights = append(weights, c)
+		sum += c
+	}
+	if b.alpha > 0 {
+		if sum > 0 {
+			for i := range weights {
+				weights[i] = weights[i] / sum * (1 - b.alpha)
+			}
+		}
+		weights = append(weights, b.alpha)
+	}
+	b.ints, q.scale = blockmax.Scale(weights)
+	q.plan.Weights = b.ints[:len(b.terms):len(b.terms)]
+	if b.alpha > 0 {
+		q.plan.RankWeight = b.ints[len(b.ints)-1]
+	}
+}
+
+// segment makes one segment's part of the plan.
+func (b *planner) segment(sv *segmentView, lists []*cachedList, q *compiled) (blockmax.Segment[*postings.List], error) {
+	s := blockmax.Segment[*postings.List]{
+		Base:   sv.base,
+		Docs:   sv.reader.Docs(),
+		Terms:  make([]blockmax.Term[*postings.List], len(lists)),
+		Accept: sv.accept(),
+	}
+	for t, l := range lists {
+		term := &s.Terms[t]
+		term.Table = b.terms[t].table
+		if l.list == nil {
+			continue
+		}
+		norms, err := sv.reader.Norms(b.terms[t].field)
+		if err != nil {
+			return s, sv.home.at(err)
+		}
+		term.List, term.Norms, term.Bounds = l.list, norms, l.boundsFor(term.Table)
+	}
+	var err error
+	if q.plan.RankWeight > 0 {
+		if s.Rank, err = sv.reader.Rank(); err == nil {
+			s.RankTile, err = sv.reader.RankTiles()
+		}
+		if err != nil {
+			return s, sv.home.at(err)
+		}
+	}
+	if sv.sealedByScore() {
+		s.Tail, err = b.tail(sv, q)
+	}
+	return s, err
+}
+
+// tail bounds what documents from each tile on can score, for a segment whose
+// documents are in order of global score.
+func (b *planner) tail(sv *segmentView, q *compiled) ([]uint32, error) {
+	var fields []segment.TailField
+	index := map[string]int{}
+	for t, w := range q.plan.Weights {
+		name := b.terms[t].field
+		i, ok := index[name]
+		if !ok {
+			tiles, err := sv.reader.Tiles(name)
+			if err != nil {
+				return nil, sv.home.at(err)
+			}
+			if _, known := sv.reader.Field(name); !known {
+				continue
+			}
+			i = len(fields)
+			index[name] = i
+			fields = append(fields, segment.TailField{Tiles: tiles, Table: b.terms[t].table})
+		}
+		fields[i].Weight += w
+	}
+	ranks, err := sv.reader.RankTiles()
+	if err != nil {
+		return nil, sv.home.at(err)
+	}
+	tail := segment.Tail(ranks, q.plan.RankWeight, fields)
+	constants := uint32(0)
+	for _, c := range b.ints[len(b.terms) : len(b.terms)+len(b.constants)] {
+		constants += c
+	}
+	for i := range tail {
+		tail[i] += constants
+	}
+	return tail, nil
+}

@@ -1,0 +1,291 @@
+package riffle
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"github.com/riffle-search/riffle/segment"
+	"github.com/riffle-search/riffle/store"
+)
+
+// A sealState is the segment that is being written out, if there is one. Its
+// fields are guarded by Engine.mu.
+type sealState struct {
+	segment *liveSegment  // was memory; stays until it has been written
+	seq     uint64        // last log record it holds
+	done    chan struct{} // closed when the run at hand ends; nil when none is running
+	err     error         // of the last run; nil after a successful one
+}
+
+// logBytesPerMemory bounds the log: deletions grow it and not the memory segment,
+// so a seal also comes due when the ids in the log exceed the memory budget.
+const logBytesPerMemory = 1
+
+// Flush writes the in-memory segment out and waits until it is sealed. Nothing
+// needs it for durability; it makes the next Open quick and memory free.
+func (e *Engine) Flush(ctx context.Context) error {
+	if e.opts.ReadOnly {
+		return ErrReadOnly
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	target := e.seq
+	for e.sealedSeq < target {
+		if e.closed {
+			return ErrClosed
+		}
+		e.startSeal()
+		if err := e.awaitSeal(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// startSeal begins to write the in-memory segment out, unless one is being
+// written already; one whose writing failed is tried again. The caller holds e.mu.
+func (e *Engine) startSeal() {
+	if e.seal.done != nil || e.closed {
+		return
+	}
+	if e.seal.segment == nil {
+		e.seal.segment, e.seal.seq = e.memory, e.seq
+		e.logBytes = 0
+		e.addMemory()
+	}
+	done := make(chan struct{})
+	e.seal.done = done
+	s, seq, deleted := e.seal.segment, e.seal.seq, e.seal.segment.deleted
+	e.work.Go(func() {
+		err := e.runSeal(s, seq, deleted)
+		e.mu.Lock()
+		e.seal.done, e.seal.err = nil, err
+		e.mu.Unlock()
+		close(done)
+		switch {
+		case err == nil:
+			e.kickMerge()
+		case e.background.Err() == nil:
+			e.opts.Listener.failed(err)
+		}
+	})
+}
+
+// awaitSeal waits for the seal that is running, if one is, and returns its error.
+// The caller holds e.mu, which is released meanwhile.
+func (e *Engine) awaitSeal(ctx context.Context) error {
+	done := e.seal.done
+	if done == nil {
+		return e.seal.err
+	}
+	e.mu.Unlock()
+	var err error
+	select {
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-done:
+	}
+	e.mu.Lock()
+	if err == nil {
+		err = e.seal.err
+	}
+	return err
+}
+
+// runSeal writes a frozen in-memory segment, less the documents deleted so far,
+// and puts the sealed one in its place.
+func (e *Engine) runSeal(s *liveSegment, seq uint64, deleted *deletions) error {
+	start := time.Now()
+	inputs := []mergeInput{{s, deleted}}
+	out, err := e.writeMerged(e.background, inputs)
+	if err != nil {
+		return fmt.Errorf("riffle: seal: %w", err)
+	}
+	defer out.abort()
+	live, err := e.commitMerged(out, inputs, seq)
+	if err != nil {
+		return fmt.Errorf("riffle: seal: %w", err)
+	}
+	if l := e.opts.Listener; l != nil && l.Sealed != nil && live != nil {
+		l.Sealed(SealEvent{Segment: live.number, Docs: int(out.result.Docs), Bytes: live.bytes, Duration: time.Since(start)})
+	}
+	return nil
+}
+
+// A mergeInput is a segment and the documents that were deleted when its merge began.
+type mergeInput struct {
+	s       *liveSegment
+	deleted *deletions
+}
+
+// merged is what writeMerged hands to commitMerged.
+type merged struct {
+	writer *store.SegmentWriter // nil when no document was left
+	result *segment.Result
+}
+
+func (m *merged) abort() {
+	if m.writer != nil {
+		_ = m.writer.Abort() // a file that stays behind goes at the next Open
+	}
+}
+
+// writeMerged writes the live documents of some neighbouring segments as one.
+func (e *Engine) writeMerged(ctx context.Context, inputs []mergeInput) (*merged, error) {
+	w, err := e.store.NewSegment()
+	if err != nil {
+		return nil, err
+	}
+	out := &merged{writer: w}
+	var in []segment.Input
+	for _, i := range inputs {
+		r := segment.Reader(i.s.disk)
+		if i.s.disk == nil {
+			r = i.s.memory.View()
+		}
+		in = append(in, segment.Input{Reader: r, Deleted: i.deleted.set()})
+	}
+	out.result, err = segment.Merge(ctx, w, in, segment.MergeOptions{Order: e.docOrder()})
+	if err == nil && out.result.Docs > 0 {
+		err = w.Finish()
+	}
+	if err != nil {
+		out.abort()
+		return nil, err
+	}
+	if out.result.Docs == 0 {
+		out.abort()
+		out.writer = nil
+	}
+	return out, nil
+}
+
+func (e *Engine) docOrder() segment.Order {
+	if e.opts.Merge.Order == ByGlobalScore {
+		return segment.Order{Kind: segment.ByGlobalScore, Alpha: e.opts.Rank.Alpha, BM25: *e.opts.Similarity}
+	}
+	return segment.Order{}
+}
+
+// commitMerged puts a merged segment in the place of its inputs, on disk and then
+// in view. seq is the last log record that the manifest covers from then on; 0
+// leaves that as it is. It returns nil when no document was left.
+func (e *Engine) commitMerged(out *merged, inputs []mergeInput, seq uint64) (*liveSegment, error) {
+	e.commitMu.Lock()
+	defer e.commitMu.Unlock()
+	edit, persisted := e.editFor(out, inputs, seq)
+	if err := e.store.Commit(context.Background(), edit); err != nil {
+		return nil, err
+	}
+	var live *liveSegment
+	if out.writer != nil {
+		live = &liveSegment{number: out.writer.Number(), bytes: int64(out.writer.Bytes())}
+		var err error
+		if live.disk, err = segment.Open(source{e.store.Segment(live.number)}); err != nil {
+			return nil, live.at(err)
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for s, d := range persisted {
+		s.persisted = d
+	}
+	e.replace(inputs, live, out)
+	if seq > 0 {
+		e.sealedSeq = seq
+		e.seal.segment = nil
+	}
+	e.publish()
+	return live, nil
+}
+
+// editFor makes the atomic change of the store: the new list of segments, the new
+// segment, and every deletion that the store does not have yet. Deletions that
+// come after it are in the log behind the record that the manifest covers, so a
+// crash finds them there.
+func (e *Engine) editFor(out *merged, inputs []mergeInput, seq uint64) (store.Edit, map[*liveSegment]*deletions) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	m := e.store.Manifest()
+	m.Segments = nil
+	if seq > 0 {
+		m.LogSeq = seq
+	}
+	edit := store.Edit{Manifest: &m, Deletions: map[uint64][]byte{}}
+	persisted := map[*liveSegment]*deletions{}
+	for i := 0; i < len(e.segments); i++ {
+		s := e.segments[i]
+		if s == inputs[0].s {
+			if out.writer != nil {
+				number := out.writer.Number()
+				m.Segments = append(m.Segments, store.Segment{Number: number, Info: binary.AppendUvarint(nil, out.writer.Bytes())})
+				edit.Ingest = []*store.SegmentWriter{out.writer}
+				if late := lateDeletions(inputs, out.result.Maps); len(late) > 0 {
+					edit.Deletions[number] = marshalDeletions((*deletions)(nil).with(late))
+				}
+			}
+			i += len(inputs) - 1
+			continue
+		}
+		if s.disk == nil {
+			continue
+		}
+		m.Segments = append(m.Segments, store.Segment{Number: s.number, Info: binary.AppendUvarint(nil, uint64(s.bytes))})
+		if s.deleted != s.persisted {
+			edit.Deletions[s.number] = marshalDeletions(s.deleted)
+			persisted[s] = s.deleted
+		}
+	}
+	return edit, persisted
+}
+
+// replace swaps the inputs for the merged segment. The caller holds e.mu.
+func (e *Engine) replace(inputs []mergeInput, live *liveSegment, out *merged) {
+	at := slices.Index(e.segments, inputs[0].s)
+	if at < 0 {
+		panic("BUG: the segments of a merge are gone")
+	}
+	for _, in := range inputs {
+		in.s.obsolete.Store(true)
+	}
+	var fresh []*liveSegment
+	if live != nil {
+		live.deleted = live.deleted.with(lateDeletions(inputs, out.result.Maps))
+		fresh = []*liveSegment{live}
+	}
+	e.segments = slices.Replace(slices.Clone(e.segments), at, at+len(inputs), fresh...)
+}
+
+// lateDeletions returns, as numbers of the merged segment, the documents that
+// have been deleted since the merge began. The caller holds e.mu.
+func lateDeletions(inputs []mergeInput, maps [][]uint32) []uint32 {
+	var late []uint32
+	for i, in := range inputs {
+		if in.s.deleted == in.deleted {
+			continue
+		}
+		since := in.s.deleted.bitmap
+		if in.deleted != nil {
+			since = roaring.AndNot(since, in.deleted.bitmap)
+		}
+		for it := since.Iterator(); it.HasNext(); {
+			if doc := maps[i][it.Next()]; doc != segment.NoDoc {
+				late = append(late, doc)
+			}
+		}
+	}
+	return late
+}
+
+func marshalDeletions(d *deletions) []byte {
+	b, err := d.bitmap.MarshalBinary()
+	if err != nil {
+		panic("BUG: a bitmap does not marshal: " + err.Error())
+	}
+	return b
+}

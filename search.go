@@ -1,0 +1,309 @@
+package riffle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/cpuexec"
+)
+
+// An Algorithm is a way to rank the documents of an OR. They all give the same
+// answer; they differ in how much of the index they need not read.
+type Algorithm = cpuexec.Algorithm
+
+const (
+	Auto       = cpuexec.Auto       // the fastest by measurement
+	Exhaustive = cpuexec.Exhaustive // scores every document that matches
+	WAND       = cpuexec.WAND       // Broder 2003
+	BMW        = cpuexec.BMW        // block-max WAND, Ding and Suel 2011
+	MaxScore   = cpuexec.MaxScore   // Turtle and Flood 1995
+	BMM        = cpuexec.BMM        // block-max MaxScore, over windows of documents
+)
+
+// ParseAlgorithm reads "auto", "exhaustive", "wand", "bmw", "maxscore" or "bmm".
+func ParseAlgorithm(name string) (Algorithm, error) { return cpuexec.ParseAlgorithm(name) }
+
+// A Processor is where a search runs.
+type Processor uint8
+
+const (
+	AnyProcessor Processor = iota // the engine chooses
+	CPU
+	GPU // ErrNoDevice when there is none
+)
+
+// ParseProcessor reads "auto", "cpu" or "gpu".
+func ParseProcessor(name string) (Processor, error) {
+	switch name {
+	case "auto":
+		return AnyProcessor, nil
+	case "cpu":
+		return CPU, nil
+	case "gpu":
+		return GPU, nil
+	}
+	return 0, fmt.Errorf(`unknown processor %q (want "auto", "cpu" or "gpu")`, name)
+}
+
+// DefaultK is how many hits a search returns unless it says otherwise.
+const DefaultK = 10
+
+// SearchOptions configures one search. A nil *SearchOptions is valid, and a field
+// left at its zero value takes the default its comment names.
+type SearchOptions struct {
+	// K is the most hits to return, 1 to MaxK. The default is DefaultK.
+	K int
+
+	// After continues behind a hit of an earlier search for the same query: the
+	// last one of the page before. Pages fit together without gaps or repeats on
+	// one Snapshot; on an Engine, changes in between may shift documents.
+	After *Hit
+
+	// ExactTotal makes Result.Total exact, at the price of counting every match.
+	ExactTotal bool
+
+	// Load names the stored fields to load into Hit.Fields; "*" stands for all.
+	// The default is none.
+	Load []string
+
+	// Similarity overrides the engine's BM25 parameters for this search.
+	Similarity *BM25
+
+	// Alpha overrides the weight of the static rank, in [0, 1]. The default is
+	// Options.Rank.Alpha.
+	Alpha *float64
+
+	// Algorithm for OR. The default is Auto.
+	Algorithm Algorithm
+
+	// Processor to run on. The default is the engine's choice.
+	Processor Processor
+}
+
+// A Result is the answer to a search.
+type Result struct {
+	Hits []Hit // by descending score, ties by position in the index
+
+	// Total is the number of documents that match, After or not: exactly that
+	// when TotalExact is true, else at least that.
+	Total      int
+	TotalExact bool
+
+	Work     Work   // what the search cost
+	Executor string // what ran it, such as "cpu/bmm"
+	Duration time.Duration
+}
+
+// A Hit is one document of a Result.
+type Hit struct {
+	ID    string
+	Score float64
+
+	// Fields are the stored fields that SearchOptions.Load names: string, int64,
+	// float64, bool, time.Time, or []any of these where a field has several values.
+	Fields map[string]any
+
+	doc, score uint32 // global number and integer score, for After
+}
+
+// searchSettings are SearchOptions with defaults filled in and checked.
+type searchSettings struct {
+	SearchOptions
+	sim   BM25
+	alpha float64
+}
+
+func (e *Engine) settings(o *SearchOptions) (*searchSettings, error) {
+	s := &searchSettings{sim: *e.opts.Similarity, alpha: e.opts.Rank.Alpha}
+	if o != nil {
+		s.SearchOptions = *o
+	}
+	if s.K == 0 {
+		s.K = DefaultK
+	}
+	var errs []error
+	fault := func(part, format string, args ...any) {
+		errs = append(errs, queryErrorf("SearchOptions."+part, format, args...))
+	}
+	if s.K < 1 || s.K > MaxK {
+		fault("K", "must lie in 1 to %d, not %d", MaxK, s.K)
+	}
+	if s.Similarity != nil {
+		s.sim = *s.Similarity
+		if err := s.sim.Validate(); err != nil {
+			fault("Similarity", "%w", err)
+		}
+	}
+	if s.Alpha != nil {
+		s.alpha = *s.Alpha
+		if !(s.alpha >= 0 && s.alpha <= 1) {
+			fault("Alpha", "must lie in [0, 1], not %v", s.alpha)
+		}
+		if s.alpha > 0 && e.opts.Rank.Field == "" {
+			fault("Alpha", "the index was opened without Options.Rank.Field")
+		}
+	}
+	if s.Algorithm > BMM {
+		fault("Algorithm", "there is no %v", s.Algorithm)
+	}
+	if s.Processor == GPU {
+		errs = append(errs, ErrNoDevice)
+	}
+	return s, errors.Join(errs...)
+}
+
+// Search ranks the documents that match a query, as the index is now.
+func (e *Engine) Search(ctx context.Context, q Query, o *SearchOptions) (*Result, error) {
+	s, err := e.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	return s.Search(ctx, q, o)
+}
+
+// Count returns exactly how many documents match a query, as the index is now.
+func (e *Engine) Count(ctx context.Context, q Query) (int, error) {
+	s, err := e.Snapshot()
+	if err != nil {
+		return 0, err
+	}
+	defer s.Close()
+	return s.Count(ctx, q)
+}
+
+// Search ranks the documents of the snapshot that match a query.
+func (s *Snapshot) Search(ctx context.Context, q Query, o *SearchOptions) (*Result, error) {
+	v, err := s.hold()
+	if err != nil {
+		return nil, err
+	}
+	defer v.release()
+	start := time.Now()
+	res, err := v.search(ctx, q, o)
+	if res != nil {
+		res.Duration = time.Since(start)
+	}
+	if l := v.e.opts.Listener; l != nil && l.Searched != nil {
+		ev := SearchEvent{Query: q, Err: err, Duration: time.Since(start)}
+		if o != nil {
+			ev.K = o.K
+		}
+		if res != nil {
+			ev.Hits, ev.Work, ev.Executor = len(res.Hits), res.Work, res.Executor
+		}
+		l.Searched(ev)
+	}
+	return res, err
+}
+
+// Count returns exactly how many documents of the snapshot match a query.
+func (s *Snapshot) Count(ctx context.Context, q Query) (int, error) {
+	v, err := s.hold()
+	if err != nil {
+		return 0, err
+	}
+	defer v.release()
+	set, err := v.e.settings(nil)
+	if err != nil {
+		return 0, err
+	}
+	set.alpha = 0
+	c, err := v.prepare(ctx, q, set)
+	if err != nil {
+		return 0, err
+	}
+	n, err := cpuexec.Count(ctx, &c.plan)
+	return n, v.at(err)
+}
+
+// prepare turns a query into a plan on this view.
+func (v *view) prepare(ctx context.Context, q Query, s *searchSettings) (*compiled, error) {
+	iv := v.e.inverters.Get().(*inverter)
+	defer v.e.inverters.Put(iv)
+	rw := rewriter{iv: iv}
+	root, err := rw.rewrite(q, 1)
+	if err != nil {
+		return nil, err
+	}
+	c, err := v.compile(ctx, root, s)
+	if err != nil {
+		return nil, err
+	}
+	c.plan.K = s.K
+	c.plan.CountAll = s.ExactTotal
+	if s.After != nil {
+		c.plan.After = &blockmax.Hit{Doc: s.After.doc, Score: s.After.score}
+	}
+	return c, nil
+}
+
+func (v *view) search(ctx context.Context, q Query, o *SearchOptions) (*Result, error) {
+	s, err := v.e.settings(o)
+	if err != nil {
+		return nil, err
+	}
+	c, err := v.prepare(ctx, q, s)
+	if err != nil {
+		return nil, err
+	}
+	ex := cpuexec.Executor{Algorithm: s.Algorithm}
+	top, err := ex.TopK(ctx, &c.plan)
+	if err != nil {
+		return nil, v.at(err)
+	}
+	res := &Result{Total: top.Total, TotalExact: top.Exact, Work: top.Work, Executor: ex.Name()}
+	res.Hits = make([]Hit, len(top.Hits))
+	for i, h := range top.Hits {
+		hit := Hit{Score: float64(h.Score) / c.scale, doc: h.Doc, score: h.Score}
+		sv := v.segmentOf(h.Doc)
+		if hit.ID, err = sv.reader.ID(h.Doc - sv.base); err != nil {
+			return nil, sv.home.at(err)
+		}
+		if len(s.Load) > 0 {
+			if hit.Fields, err = sv.load(h.Doc-sv.base, s.Load); err != nil {
+				return nil, err
+			}
+		}
+		res.Hits[i] = hit
+	}
+	return res, nil
+}
+
+// at names the segment and term that an executor's error came from.
+func (v *view) at(err error) error {
+	var le *cpuexec.ListError
+	if errors.As(err, &le) && le.Segment < len(v.segs) {
+		return v.segs[le.Segment].home.at(le.Err)
+	}
+	return err
+}
+
+// load returns the named stored fields of a document; "*" names all.
+func (s *segmentView) load(doc uint32, names []string) (map[string]any, error) {
+	data, err := s.reader.Stored(doc)
+	if err != nil {
+		return nil, s.home.at(err)
+	}
+	vals, err := parseValues(data)
+	if err != nil {
+		return nil, s.home.at(err)
+	}
+	wanted := map[string]bool{}
+	for _, n := range names {
+		wanted[n] = true
+	}
+	if !wanted["*"] {
+		kept := vals[:0]
+		for _, v := range vals {
+			if wanted[v.name] {
+				kept = append(kept, v)
+			}
+		}
+		vals = kept
+	}
+	return unflatten(vals), nil
+}

@@ -1,0 +1,236 @@
+package riffle
+
+import (
+	"context"
+	"iter"
+	"sync"
+
+	"github.com/riffle-search/riffle/segment"
+)
+
+// A Snapshot is the index as it was at one moment. It stays as it is, whatever is
+// applied or merged meanwhile, until it is closed; the space of what has been
+// replaced since is held back for as long. Its methods are safe for concurrent use.
+type Snapshot struct {
+	mu sync.Mutex
+	v  *view // nil once closed
+}
+
+// Snapshot returns the index as it is now. The caller closes it.
+func (e *Engine) Snapshot() (*Snapshot, error) {
+	v, err := e.acquire()
+	if err != nil {
+		return nil, err
+	}
+	return &Snapshot{v: v}, nil
+}
+
+// Close lets go of the snapshot. Calls that are still running end as usual.
+// Closing twice does nothing.
+func (s *Snapshot) Close() {
+	s.mu.Lock()
+	v := s.v
+	s.v = nil
+	s.mu.Unlock()
+	if v != nil {
+		v.release()
+	}
+}
+
+// hold takes a reference of its own for one call.
+func (s *Snapshot) hold() (*view, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.v == nil || s.v.e.current.Load() == nil {
+		return nil, ErrClosed
+	}
+	s.v.refs.Add(1)
+	return s.v, nil
+}
+
+// Len returns the number of documents.
+func (s *Snapshot) Len() int {
+	v, err := s.hold()
+	if err != nil {
+		return 0
+	}
+	defer v.release()
+	return int(v.live)
+}
+
+// Get returns the stored fields of a document; see Hit.Fields for their types. It
+// returns ErrNotFound when no document has the id.
+func (s *Snapshot) Get(ctx context.Context, id string) (map[string]any, error) {
+	v, err := s.hold()
+	if err != nil {
+		return nil, err
+	}
+	defer v.release()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	sv, doc, ok, err := v.lookup(id)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, ErrNotFound
+	}
+	return sv.load(doc, []string{"*"})
+}
+
+// Len returns the number of documents.
+func (e *Engine) Len() int {
+	s, err := e.Snapshot()
+	if err != nil {
+		return 0
+	}
+	defer s.Close()
+	return s.Len()
+}
+
+// Get returns the stored fields of a document as it is now; see Snapshot.Get.
+func (e *Engine) Get(ctx context.Context, id string) (map[string]any, error) {
+	s, err := e.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	return s.Get(ctx, id)
+}
+
+// IDs iterates over the ids of all documents from the first one >= from, in
+// ascending byte order. It ends early with an error.
+//
+//	for id, err := range s.IDs("") {
+//		if err != nil { return err }
+//		...
+//	}
+func (s *Snapshot) IDs(from string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		s.walk(from, func(id string, _ *segmentView, _ uint32) bool { return yield(id, nil) },
+			func(err error) { yield("", err) })
+	}
+}
+
+// A Document is one document as Documents yields it.
+type Document struct {
+	ID     string
+	Fields map[string]any // stored fields, see Hit.Fields
+}
+
+// Documents iterates over all documents in the order of their ids, from the first
+// id >= from. It ends early with an error.
+func (s *Snapshot) Documents(from string) iter.Seq2[Document, error] {
+	return func(yield func(Document, error) bool) {
+		fail := func(err error) { yield(Document{}, err) }
+		s.walk(from, func(id string, sv *segmentView, doc uint32) bool {
+			fields, err := sv.load(doc, []string{"*"})
+			if err != nil {
+				fail(err)
+				return false
+			}
+			return yield(Document{id, fields}, nil)
+		}, fail)
+	}
+}
+
+// walkPage is how many ids are read before their documents are handed out. The
+// store's iterators are open only meanwhile, so that a loop may do anything,
+// Engine.Close included.
+const walkPage = 256
+
+// walk calls visit for each live document in the order of ids, until it returns
+// false; fail is called at most once.
+func (s *Snapshot) walk(from string, visit func(id string, sv *segmentView, doc uint32) bool, fail func(error)) {
+	for {
+		v, err := s.hold()
+		if err != nil {
+			fail(err)
+			return
+		}
+		page, err := v.nextIDs(from, walkPage)
+		if err != nil {
+			v.release()
+			fail(err)
+			return
+		}
+		for _, p := range page {
+			if !visit(p.id, p.s, p.doc) {
+				v.release()
+				return
+			}
+		}
+		v.release()
+		if len(page) < walkPage {
+			return
+		}
+		from = page[len(page)-1].id + "\x00"
+	}
+}
+
+// An idPlace is a live document and its id.
+type idPlace struct {
+	id  string
+	s   *segmentView
+	doc uint32
+}
+
+// nextIDs returns the first n live documents with ids >= from, by merging the
+// id orders of all segments.
+func (v *view) nextIDs(from string, n int) (page []idPlace, err error) {
+	var heads []idHead
+	defer func() {
+		for _, h := range heads {
+			if cerr := h.it.Close(); err == nil {
+				err = h.s.home.at(cerr)
+			}
+		}
+	}()
+	for i := range v.segs {
+		s := &v.segs[i]
+		it, err := s.reader.IDs(from)
+		if err != nil {
+			return nil, s.home.at(err)
+		}
+		heads = append(heads, idHead{s: s, it: it})
+		if err := heads[len(heads)-1].next(); err != nil {
+			return nil, err
+		}
+	}
+	for len(page) < n {
+		var least *idHead
+		for i := range heads {
+			if h := &heads[i]; h.ok && (least == nil || h.id < least.id) {
+				least = h
+			}
+		}
+		if least == nil {
+			break
+		}
+		page = append(page, idPlace{least.id, least.s, least.doc})
+		if err := least.next(); err != nil {
+			return nil, err
+		}
+	}
+	return page, nil
+}
+
+// An idHead is the next live document of one segment in the order of ids.
+type idHead struct {
+	s   *segmentView
+	it  segment.IDIterator
+	ok  bool
+	id  string
+	doc uint32
+}
+
+func (h *idHead) next() error {
+	for h.ok = h.it.Next(); h.ok; h.ok = h.it.Next() {
+		if doc := h.it.Doc(); !h.s.deleted.contains(doc) {
+			h.id, h.doc = string(h.it.ID()), doc
+			return nil
+		}
+	}
+	return h.s.home.at(h.it.Err())
+}

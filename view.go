@@ -1,0 +1,257 @@
+package riffle
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"github.com/riffle-search/riffle/postings"
+	"github.com/riffle-search/riffle/segment"
+)
+
+// A view is the index at one moment: segments, their deleted documents, and
+// totals. It never changes. The Engine publishes a new one with every batch and
+// every merge; a search runs on the one that was current when it began.
+type view struct {
+	e    *Engine
+	segs []segmentView
+	docs uint32 // over all segments, deleted ones included
+	live uint64 // documents that are not deleted
+	refs atomic.Int64
+
+	totals sync.Map // field name -> fieldTotals
+}
+
+// A segmentView is one segment as a view sees it.
+type segmentView struct {
+	home    *liveSegment
+	reader  segment.Reader
+	base    uint32 // global number of its first document
+	deleted *deletions
+}
+
+// A liveSegment is one segment of the index, sealed or in memory. The fields
+// below mu are guarded by Engine.mu.
+type liveSegment struct {
+	number uint64          // in the store; unique in this process even for segments in memory
+	memory *segment.Memory // nil once sealed
+	disk   *segment.Disk   // nil while in memory
+	bytes  int64           // size in the store
+	users  atomic.Int64    // views that hold it
+
+	obsolete  atomic.Bool // no longer in Engine.segments
+	deleted   *deletions
+	persisted *deletions // what the store has; differs while the log holds the rest
+}
+
+// deletions are the deleted documents of a segment: immutable, so that views can
+// share them. A nil *deletions is empty.
+type deletions struct {
+	bitmap *roaring.Bitmap
+	once   sync.Once
+	accept []uint64
+}
+
+func (d *deletions) contains(doc uint32) bool { return d != nil && d.bitmap.Contains(doc) }
+
+func (d *deletions) count() uint64 {
+	if d == nil {
+		return 0
+	}
+	return d.bitmap.GetCardinality()
+}
+
+// set returns the bitmap, or nil when nothing is deleted.
+func (d *deletions) set() *roaring.Bitmap {
+	if d == nil {
+		return nil
+	}
+	return d.bitmap
+}
+
+// with returns the deletions plus some more documents.
+func (d *deletions) with(docs []uint32) *deletions {
+	if len(docs) == 0 {
+		return d
+	}
+	n := &deletions{bitmap: roaring.New()}
+	if d != nil {
+		n.bitmap = d.bitmap.Clone()
+	}
+	n.bitmap.AddMany(docs)
+	return n
+}
+
+// acceptBits returns a bitset of the documents below docs that are not deleted,
+// or nil when none is.
+func (d *deletions) acceptBits(docs uint32) []uint64 {
+	if d.count() == 0 {
+		return nil
+	}
+	d.once.Do(func() {
+		d.accept = allBits(docs)
+		for it := d.bitmap.Iterator(); it.HasNext(); {
+			if doc := it.Next(); doc < docs {
+				d.accept[doc/64] &^= 1 << (doc % 64)
+			}
+		}
+	})
+	return d.accept
+}
+
+// allBits returns a bitset in which just the first n bits are set.
+func allBits(n uint32) []uint64 {
+	words := make([]uint64, (n+63)/64)
+	for i := range words {
+		words[i] = ^uint64(0)
+	}
+	if n%64 != 0 {
+		words[len(words)-1] = 1<<(n%64) - 1
+	}
+	return words
+}
+
+// fieldTotals are the statistics of a field over a whole view, deleted documents
+// included: they go when their segment is merged.
+type fieldTotals struct {
+	docs   uint64 // documents that have the field
+	tokens uint64
+	norms  bool
+}
+
+func (t fieldTotals) average() float64 {
+	if t.docs == 0 || !t.norms {
+		return 1
+	}
+	return float64(t.tokens) / float64(t.docs)
+}
+
+func (v *view) field(name string) fieldTotals {
+	if t, ok := v.totals.Load(name); ok {
+		return t.(fieldTotals)
+	}
+	var t fieldTotals
+	for i := range v.segs {
+		if f, ok := v.segs[i].reader.Field(name); ok {
+			t.docs += uint64(f.Docs)
+			t.tokens += f.Tokens
+			t.norms = t.norms || f.Norms
+		}
+	}
+	v.totals.Store(name, t)
+	return t
+}
+
+// list opens the posting list of a term in one segment, through the cache when
+// the segment is sealed. The list in the result is nil when the term is absent.
+func (v *view) list(s *segmentView, field, term string) (*cachedList, error) {
+	open := func() (*postings.List, error) {
+		l, err := s.reader.List(field, textBytes(term))
+		return l, s.home.at(err)
+	}
+	if s.home.memory != nil {
+		l, err := open()
+		return &cachedList{list: l}, err
+	}
+	return v.e.lists.get(listKey{s.home.number, field, term}, open)
+}
+
+// segmentOf finds the segment of a global document number.
+func (v *view) segmentOf(doc uint32) *segmentView {
+	lo, hi := 0, len(v.segs)
+	for hi-lo > 1 {
+		if mid := (lo + hi) / 2; v.segs[mid].base <= doc {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return &v.segs[lo]
+}
+
+// lookup finds the live document of an id.
+func (v *view) lookup(id string) (s *segmentView, doc uint32, ok bool, err error) {
+	for i := len(v.segs) - 1; i >= 0; i-- {
+		s := &v.segs[i]
+		doc, ok, err := s.reader.Lookup(id)
+		if err != nil {
+			return nil, 0, false, s.home.at(err)
+		}
+		if ok && !s.deleted.contains(doc) {
+			return s, doc, true, nil
+		}
+	}
+	return nil, 0, false, nil
+}
+
+// acquire takes a reference to the current view.
+func (e *Engine) acquire() (*view, error) {
+	for {
+		v := e.current.Load()
+		if v == nil {
+			return nil, ErrClosed
+		}
+		if v.retain() {
+			return v, nil
+		}
+	}
+}
+
+// retain adds a reference unless the last one is gone.
+func (v *view) retain() bool {
+	for {
+		n := v.refs.Load()
+		if n == 0 {
+			return false
+		}
+		if v.refs.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+// release gives a reference back. With the last one the view lets go of its
+// segments, and those that no view holds any more are dropped in the background.
+func (v *view) release() {
+	if v.refs.Add(-1) > 0 {
+		return
+	}
+	for i := range v.segs {
+		if home := v.segs[i].home; home.users.Add(-1) == 0 {
+			v.e.unused(home)
+		}
+	}
+}
+
+// publish makes the current segments visible. The caller holds e.mu.
+func (e *Engine) publish() {
+	v := &view{e: e}
+	v.refs.Store(1)
+	for _, s := range e.segments {
+		sv := segmentView{home: s, base: v.docs, deleted: s.deleted}
+		if s.disk != nil {
+			sv.reader = s.disk
+		} else {
+			sv.reader = s.memory.View()
+		}
+		if sv.reader.Docs() == 0 {
+			continue
+		}
+		s.users.Add(1)
+		v.segs = append(v.segs, sv)
+		v.docs += sv.reader.Docs()
+		v.live += uint64(sv.reader.Docs()) - s.deleted.count()
+	}
+	if old := e.current.Swap(v); old != nil {
+		old.release()
+	}
+}
+
+// accept returns the bitset of documents that may be returned: not deleted.
+func (s *segmentView) accept() []uint64 { return s.deleted.acceptBits(s.reader.Docs()) }
+
+// sealedByScore reports whether the segment's documents are in order of global score.
+func (s *segmentView) sealedByScore() bool {
+	return s.home.disk != nil && s.reader.Order().Kind == segment.ByGlobalScore
+}
