@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"bytes"
+	"encoding/binary"
 	"unicode/utf8"
 )
 
@@ -86,6 +87,21 @@ func (b *Batch) Add(text []byte, start, end, position int) {
 	b.n++
 	t.Start, t.End, t.Position = start, end, position
 	t.Term = b.copy(src)
+}
+
+// addShort adds a token of n <= 8 bytes that are the low bytes of word, ASCII and
+// lower-cased already if that is this batch's job.
+func (b *Batch) addShort(word uint64, n, start, position int) {
+	if b.n == len(b.tokens) || cap(b.arena)-len(b.arena) < 8 {
+		b.flush()
+	}
+	at := len(b.arena)
+	binary.LittleEndian.PutUint64(b.arena[at:at+8], word) // the next term overwrites the surplus
+	b.arena = b.arena[:at+n]
+	t := &b.tokens[b.n]
+	b.n++
+	t.Start, t.End, t.Position = start, start+n, position
+	t.Term = b.arena[at : at+n : at+n]
 }
 
 // copy returns src in memory that filters may write to, lower-cased if that is

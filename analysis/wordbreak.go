@@ -27,17 +27,17 @@ func (s *wordScan) span(i int) int {
 		return i + 1 // no UTF-8: a separator
 	}
 	run := -1 // start of the current run of unsegmented letters, or -1
-	for size := windowBytes; i < end; {
+	for size := s.window; i < end; {
 		window := s.text[i:end]
 		if len(window) > size {
 			window = window[:runeStart(window, size)]
 		}
-		n := s.window(i, len(window), i+len(window) == end, &run)
+		n := s.segments(i, len(window), i+len(window) == end, &run)
 		if n == 0 { // one word fills the window
 			size *= 2
 			continue
 		}
-		i, size = i+n, windowBytes
+		i, size = i+n, s.window
 	}
 	if run >= 0 {
 		s.add(run, end)
@@ -75,14 +75,14 @@ func runeStart(text []byte, i int) int {
 	return i
 }
 
-// window segments text[i:i+n] and adds its words. It returns how many bytes it is
+// segments handles text[i:i+n] as the segmenter cuts it. It returns how many bytes it is
 // done with, which is n if the window is the last of its span.
 //
 // Otherwise the last two segments are uncertain and left to the next window: a
 // segment ends where it does because of the rune behind it, or, where
 // that rune may stand inside a word ("can't"), because of the one behind that; and either
 // segment may go on. Marks belong to the rune in front of them and do not count.
-func (s *wordScan) window(i, n int, last bool, run *int) int {
+func (s *wordScan) segments(i, n int, last bool, run *int) int {
 	br := &s.b.breaker
 	text := s.text[i : i+n]
 	var done int
@@ -105,30 +105,38 @@ func (s *wordScan) window(i, n int, last bool, run *int) int {
 }
 
 // segment handles text[start:end], which the segmenter found to be one segment.
-//
-// The segmenter's tables are those of Unicode 8, and UAX #29 leaves the words of scripts without
-// spaces (Thai, Lao, Khmer, Myanmar) to dictionaries: in both cases letters
-// come back one by one and typed as no word. A run of them is made one word here,
-// as Lucene does for those scripts; to drop them would make such text unsearchable.
 func (s *wordScan) segment(start, end, typ int, run *int) {
 	if typ == segment.None {
-		r, _ := utf8.DecodeRune(s.text[start:end])
-		switch {
-		case unicode.IsLetter(r):
-			if *run < 0 {
-				*run = start
-			}
-			return
-		case *run >= 0 && unicode.In(r, unicode.M, unicode.Cf):
-			return
-		}
+		s.loose(start, end, run)
+		return
 	}
 	if *run >= 0 {
 		s.add(*run, start)
 		*run = -1
 	}
-	if typ != segment.None && !allConnectors(s.text[start:end]) {
+	if !allConnectors(s.text[start:end]) {
 		s.add(start, end)
+	}
+}
+
+// loose handles a segment that is no word, which may still hold letters: the
+// segmenter's tables are those of Unicode 8, and UAX #29 leaves the words of
+// scripts without spaces (Thai, Lao, Khmer, Myanmar) to dictionaries. A run of such
+// letters, with their marks, is made one word, as Lucene does for those
+// scripts; to drop them would make such text unsearchable.
+func (s *wordScan) loose(start, end int, run *int) {
+	for at := start; at < end; {
+		r, size := utf8.DecodeRune(s.text[at:end])
+		switch {
+		case unicode.IsLetter(r):
+			if *run < 0 {
+				*run = at
+			}
+		case *run >= 0 && !unicode.In(r, unicode.M, unicode.Cf):
+			s.add(*run, at)
+			*run = -1
+		}
+		at += size
 	}
 }
 

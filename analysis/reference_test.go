@@ -1,0 +1,160 @@
+package analysis
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/blevesearch/segment"
+)
+
+// referenceWords is the slow twin of Words, without case, windows or an ASCII
+// path: it gives each valid piece of the text to the segmenter whole.
+func referenceWords(text []byte) []string {
+	var words []string
+	for len(text) > 0 {
+		n := 0
+		for n < len(text) {
+			r, size := utf8.DecodeRune(text[n:])
+			if r == utf8.RuneError && size == 1 {
+				break
+			}
+			n += size
+		}
+		words = append(words, referencePiece(text[:n])...)
+		text = text[min(n+1, len(text)):]
+	}
+	return words
+}
+
+func referencePiece(piece []byte) []string {
+	var words []string
+	segments, types, _, err := segment.SegmentWordsDirect(piece, nil, nil)
+	if err != nil {
+		panic(err)
+	}
+	run := ""
+	closeRun := func() {
+		if run != "" {
+			words, run = append(words, run), ""
+		}
+	}
+	for i, seg := range segments {
+		if types[i] != segment.None {
+			closeRun()
+			wordy := func(r rune) bool { return !unicode.In(r, unicode.Pc, unicode.M, unicode.Cf) }
+			if strings.ContainsFunc(string(seg), wordy) {
+				words = append(words, string(seg))
+			}
+			continue
+		}
+		for _, r := range string(seg) {
+			if unicode.IsLetter(r) || run != "" && unicode.In(r, unicode.M, unicode.Cf) {
+				run += string(r)
+			} else {
+				closeRun()
+			}
+		}
+	}
+	closeRun()
+	return words
+}
+
+// uncut makes Words find words of any length.
+const uncut = 1 << 30
+
+// sameAsReference fails if Words, with a window of any of these sizes, finds other words than
+// referenceWords, or gives them the wrong place.
+func sameAsReference(t *testing.T, text []byte, windows ...int) {
+	t.Helper()
+	want := referenceWords(text)
+	for _, window := range windows {
+		var got []string
+		a := New("words", Words{MaxBytes: uncut, window: window})
+		a.Analyze(text, func(batch []Token) {
+			for _, tok := range batch {
+				if tok.Position != len(got) || string(tok.Term) != string(text[tok.Start:tok.End]) {
+					t.Fatalf("token %+v (%q) is not text[%d:%d] or not at position %d",
+						tok, tok.Term, tok.Start, tok.End, len(got))
+				}
+				got = append(got, string(tok.Term))
+			}
+		})
+		for i := range max(len(got), len(want)) {
+			if i >= len(got) || i >= len(want) || got[i] != want[i] {
+				t.Fatalf("window %d, text %.200q: word %d\n got %.100q\nwant %.100q", window, text, i, got[min(i, len(got)):], want[min(i, len(want)):])
+			}
+		}
+	}
+}
+
+// hardTexts are where boundaries go wrong first; they seed the fuzz targets too.
+var hardTexts = []string{
+	"", " ", "a", "can't stop", "3.14 and 1,000.5 or 1.000,5", "a.b a:b a;b a,b a..b .a. 'a' 'a 1a.1",
+	"foo_bar __x__ ___ _1 a_'b _", "U.S.A. e.g. x.y.z.", "a1b2 1a2b a.1 1.a", "a\"b 1\"2 \"a\"",
+	"don’t l’été ‘quoted’", "naïve a\u0301b a'\u0301b a\u0301'b \u0301abc \n\u0301abc", "a\u00adb a\u200db",
+	"שלום ש\"ס ש'ס ש\"", "ประเทศไทย ภาษาไทย1ก'ข", "日本語カタカナひらがな漢字", "한국어 단어", "カ_タ ‿ a‿b ‿‿",
+	"Привет, мир! Ёлка", "½ ² ① № 😀 👍🏽 🇩🇪🇫🇷 a😀b", "\x80abc\xffdef\xc3", "\xf0\x9f\x98 a\x00b", "𐐀𐐨 𝟘𝟙 𞤀𞤢",
+	"é", "aé", "a'é", "a'é'b", "x:é", "1,é 1,٣", strings.Repeat("ab ", 40), strings.Repeat("я", 300),
+	strings.Repeat("a", 300) + "'" + strings.Repeat("b", 300), strings.Repeat("abc'", 100) + "é",
+	"exactly7 sevenly eightlyy abcdefg_ abcdefgé abcdefg'h abcdefgh",
+}
+
+var testWindows = []int{4, 5, 7, 16, 64, 0}
+
+func TestWordsMatchReference(t *testing.T) {
+	for _, s := range hardTexts {
+		sameAsReference(t, []byte(s), testWindows...)
+	}
+}
+
+// TestEveryRune puts each rune where it could join, separate or start words.
+func TestEveryRune(t *testing.T) {
+	step := rune(1)
+	if testing.Short() {
+		step = 7
+	}
+	for from := rune(0); from <= unicode.MaxRune; from += 4096 {
+		var text []byte
+		for r := from; r < from+4096; r += step {
+			if utf8.ValidRune(r) {
+				text = fmt.Appendf(text, "a%cb %c 1%c2 ", r, r, r)
+			}
+		}
+		sameAsReference(t, text, 0)
+	}
+}
+
+func TestWordsMatchReferenceOnProse(t *testing.T) {
+	for _, s := range gutenberg(t, 1<<20) {
+		sameAsReference(t, []byte(s), 0)
+	}
+}
+
+// FuzzASCIIWords holds the ASCII paths to the segmenter.
+func FuzzASCIIWords(f *testing.F) {
+	for _, s := range hardTexts {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		ascii := bytes.Clone(text)
+		for i := range ascii {
+			ascii[i] &= 0x7f
+		}
+		sameAsReference(t, ascii, 0)
+	})
+}
+
+// FuzzWords holds the whole of Words to the segmenter, for any bytes and for windows so small that
+// every word straddles one.
+func FuzzWords(f *testing.F) {
+	for _, s := range hardTexts {
+		f.Add([]byte(s), uint8(5))
+	}
+	f.Fuzz(func(t *testing.T, text []byte, window uint8) {
+		sameAsReference(t, text, 4+int(window), 0)
+	})
+}
