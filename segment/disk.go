@@ -160,44 +160,6 @@ func (d *Disk) List(field string, term []byte) (*postings.List, error) {
 	return d.openList(key, value)
 }
 
-// openList opens the list of a term entry. Both key and value may be kept.
-func (d *Disk) openList(key, value []byte) (*postings.List, error) {
-	entry, list, err := splitEntry(value)
-	if err != nil {
-		return nil, d.at(err, key)
-	}
-	l, err := postings.Open(entry, &partLoader{d: d, key: key, list: list})
-	if err != nil {
-		return nil, d.at(err, key)
-	}
-	if last := l.Last[len(l.Last)-1]; last >= d.meta.docs {
-		return nil, d.at(corrupt.New(-1, "document %d in a segment of %d", last, d.meta.docs), key)
-	}
-	return l, nil
-}
-
-// A partLoader reads the parts of one long list.
-type partLoader struct {
-	d    *Disk
-	key  []byte // of the term, for errors
-	list uint32
-}
-
-// Directory implements postings.Loader.
-func (p *partLoader) Directory(part int) ([]byte, error) { return p.load(uint32(part)) }
-
-// Chunk implements postings.Loader.
-func (p *partLoader) Chunk(chunk int) ([]byte, error) { return p.load(chunkPart | uint32(chunk)) }
-
-func (p *partLoader) load(part uint32) ([]byte, error) {
-	key := listKey(p.list, part)
-	value, err := p.d.src.Get(key)
-	if err == nil && value == nil {
-		err = corrupt.New(-1, "%s is missing", KeyString(key))
-	}
-	return value, p.d.at(err, p.key)
-}
-
 // Norms implements Reader.
 func (d *Disk) Norms(field string) ([]uint8, error) {
 	i, ok := findField(d.meta.fields, field)

@@ -2,8 +2,10 @@ package segment
 
 import (
 	"encoding/binary"
+	"hash/crc32"
 
 	"github.com/riffle-search/riffle/internal/corrupt"
+	"github.com/riffle-search/riffle/postings"
 )
 
 // The value of a term is the entry that postings made. Its lowest bit says
@@ -57,4 +59,69 @@ func crc8(b []byte) byte {
 		}
 	}
 	return ^c
+}
+
+// openList opens the list of a term entry. Both key and value may be kept.
+func (d *Disk) openList(key, value []byte) (*postings.List, error) {
+	entry, list, err := splitEntry(value)
+	if err != nil {
+		return nil, d.at(err, key)
+	}
+	return d.openEntry(key, entry, &partLoader{d: d, key: key, list: list})
+}
+
+// openEntry opens a list and holds it to the number of documents.
+func (d *Disk) openEntry(key, entry []byte, load postings.Loader) (*postings.List, error) {
+	l, err := postings.Open(entry, load)
+	if err != nil {
+		return nil, d.at(err, key)
+	}
+	if last := l.Last[len(l.Last)-1]; last >= d.meta.docs {
+		return nil, d.at(corrupt.New(-1, "document %d in a segment of %d", last, d.meta.docs), key)
+	}
+	return l, nil
+}
+
+// A partLoader reads the parts of one long list.
+type partLoader struct {
+	d    *Disk
+	key  []byte // of the term, for errors
+	list uint32
+}
+
+// Directory implements postings.Loader.
+func (p *partLoader) Directory(part int) ([]byte, error) { return p.load(uint32(part)) }
+
+// Chunk implements postings.Loader.
+func (p *partLoader) Chunk(chunk int) ([]byte, error) { return p.load(chunkPart | uint32(chunk)) }
+
+// load reads a part and checks it. postings will check it again; but only here
+// is it known which term the bytes belong to, and a query that fails should say.
+// A checksum is a fifth of the time of the read.
+func (p *partLoader) load(part uint32) ([]byte, error) {
+	key := listKey(p.list, part)
+	value, err := p.d.src.Get(key)
+	if err == nil {
+		err = checkPart(value)
+	}
+	if err != nil {
+		return nil, corrupt.At(err, p.d.describe(p.key)+", "+KeyString(key))
+	}
+	return value, nil
+}
+
+// checkPart checks a directory part or a chunk, which ends in the CRC-32C of all
+// before it.
+func checkPart(value []byte) error {
+	if value == nil {
+		return corrupt.New(-1, "the value is missing")
+	}
+	n := len(value) - 4
+	if n < 0 {
+		return corrupt.New(0, "%d bytes, want at least 4", len(value))
+	}
+	if got, want := crc32.Checksum(value[:n], castagnoli), binary.LittleEndian.Uint32(value[n:]); got != want {
+		return corrupt.New(n, "checksum %08x, want %08x", got, want)
+	}
+	return nil
 }

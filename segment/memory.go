@@ -223,3 +223,12 @@ func (m *Memory) View() *MemoryView {
 }
 
 func compareFields(a, b FieldInfo) int { return strings.Compare(a.Name, b.Name) }
+
+// Lookup finds the last document added under an id. Unlike a view's Lookup it
+// needs no view.
+func (m *Memory) Lookup(id string) (doc uint32, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	doc, ok = m.latest[id]
+	return doc, ok
+}

@@ -13,27 +13,6 @@ import (
 // ErrFormat matches the error of a segment that a newer version of riffle wrote.
 var ErrFormat = errors.New("segment: written by a newer version of riffle")
 
-// An OrderKind says by what the documents of a segment are numbered.
-type OrderKind uint8
-
-const (
-	Arrival       OrderKind = iota // as they came; merges keep the order of their inputs
-	ByGlobalScore                  // by descending best possible score, see Order
-)
-
-// An Order is how a merge numbers documents. The zero value is order of arrival.
-//
-// By global score (Wang 2017), document d comes before e when it could reach a
-// higher score than e under the best query for it: Alpha*rank + (1-Alpha)*impact,
-// the impact being the highest of all its postings. Ties keep the order of
-// arrival. Then Tail falls steeply, and executors stop early. The order never
-// changes an answer but for ties; a query with other parameters only stops later.
-type Order struct {
-	Kind  OrderKind
-	Alpha float64       // weight of the static rank, 0 to 1
-	BM25  blockmax.BM25 // similarity whose impacts count
-}
-
 // meta is the value of KindMeta. A field's number is its place in the list.
 //
 //	docs       varint
@@ -155,16 +134,6 @@ func (d *decoder) order() Order {
 		d.fail("%v", err)
 	}
 	return o
-}
-
-func (o Order) validate() error {
-	if o.Kind == Arrival {
-		return nil
-	}
-	if !(o.Alpha >= 0 && o.Alpha <= 1) {
-		return fmt.Errorf("alpha is %v, want 0 to 1", o.Alpha)
-	}
-	return o.BM25.Validate()
 }
 
 func (d *decoder) field(docs uint32) FieldInfo {

@@ -1,0 +1,356 @@
+package segment
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"slices"
+
+	"github.com/riffle-search/riffle/internal/corrupt"
+	"github.com/riffle-search/riffle/postings"
+)
+
+// Check reads a sealed segment from end to end and reports every fault: a wrong
+// checksum, a value that is missing or that nothing leads to, documents out of
+// order, bounds that do not hold or that no posting attains, ids and lookups that
+// disagree, counts that differ from meta's. Faults match corrupt.Err; others come
+// from the source or from ctx, whose end ends the check.
+//
+// It holds some 5 bytes a document in memory.
+func Check(ctx context.Context, src Source, report func(error)) {
+	d, err := Open(src)
+	if err != nil {
+		report(err)
+		return
+	}
+	c := &checker{ctx: ctx, d: d, report: report, parts: make(map[uint32]int)}
+	c.keys()
+	for i := range d.meta.fields {
+		c.field(i)
+	}
+	if c.lists != d.meta.lists {
+		c.fault([]byte{byte(KindMeta)}, "%d long lists, but terms lead to %d", d.meta.lists, c.lists)
+	}
+	c.ids()
+	c.stored()
+	c.err(ctx.Err())
+}
+
+// A checker is one check under way.
+type checker struct {
+	ctx    context.Context
+	d      *Disk
+	report func(error)
+
+	said  string         // the last error, not to be said a thousand times
+	parts map[uint32]int // list -> keys that lie under its number
+	lists uint32         // long lists met so far: the number of the next one
+}
+
+// err reports an error, if there is one, and says whether there is.
+func (c *checker) err(err error) bool {
+	if err != nil && err.Error() != c.said {
+		c.said = err.Error()
+		c.report(err)
+	}
+	return err != nil
+}
+
+// fault reports that the value of key is wrong.
+func (c *checker) fault(key []byte, format string, args ...any) {
+	c.err(c.d.at(corrupt.New(-1, format, args...), key))
+}
+
+// each calls fn for every key of [lower, upper) until ctx is done.
+func (c *checker) each(lower, upper []byte, fn func(it Iterator)) {
+	it, err := c.d.src.Scan(lower, upper)
+	if c.err(err) {
+		return
+	}
+	defer it.Close()
+	for c.ctx.Err() == nil && it.Next() {
+		fn(it)
+	}
+	c.err(c.d.at(it.Err(), lower))
+}
+
+// keys looks at every key for those that nothing leads to. What must be there is
+// missed by those who read it.
+func (c *checker) keys() {
+	c.each([]byte{0}, []byte{0xff}, func(it Iterator) {
+		if key := it.Key(); !c.known(key) {
+			c.fault(bytes.Clone(key), "nothing leads to this key")
+		}
+	})
+}
+
+// known reports whether a segment with this meta value can have a key.
+func (c *checker) known(key []byte) bool {
+	m, kind, rest := c.d.meta, Kind(key[0]), key[1:]
+	n, ok := keyTail[kind]
+	if !ok || n >= 0 && len(rest) != n || kind == KindTerm && len(rest) < 2 {
+		return false
+	}
+	be := binary.BigEndian
+	field := func() (f FieldInfo, ok bool) {
+		if i := int(be.Uint16(rest)); i < len(m.fields) {
+			return m.fields[i], true
+		}
+		return f, false
+	}
+	switch kind {
+	case KindTerm, KindTiles:
+		_, ok = field()
+	case KindID:
+		ok = be.Uint32(rest) < chunksOf(m.docs, idChunkDocs)
+	case KindStored:
+		ok = m.stored && be.Uint32(rest) < m.docs
+	case KindList:
+		list := be.Uint32(rest)
+		c.parts[list]++
+		ok = list < m.lists
+	case KindNorms:
+		var f FieldInfo
+		f, ok = field()
+		ok = ok && f.Norms && be.Uint32(rest[2:]) < chunksOf(m.docs, normChunkDocs)
+	case KindRank:
+		ok = m.ranks && be.Uint32(rest) < chunksOf(m.docs, rankChunkDocs)
+	}
+	return ok
+}
+
+// field checks everything about field number i.
+func (c *checker) field(i int) {
+	want := c.d.meta.fields[i]
+	norms, err := c.d.Norms(want.Name)
+	if c.err(err) {
+		return
+	}
+	ranks, err := c.d.Rank()
+	if c.err(err) {
+		return
+	}
+	f := &fieldChecker{checker: c, norms: norms, best: make([]uint32, c.d.meta.docs)}
+	f.info = FieldInfo{Name: want.Name, Norms: want.Norms}
+	lower := appendTermKey(nil, uint16(i), nil)
+	sound := true
+	c.each(lower, after(lower), func(it Iterator) {
+		key := bytes.Clone(it.Key())
+		if err := f.term(key, bytes.Clone(it.Value())); err != nil {
+			c.err(c.d.at(err, key))
+			sound = false
+		}
+	})
+	if !sound || c.ctx.Err() != nil {
+		return // what the numbers say has been said
+	}
+	for _, tf := range f.best {
+		if tf > 0 {
+			f.info.Docs++
+		}
+	}
+	if f.info != want {
+		c.fault([]byte{byte(KindMeta)}, "field is %+v, its terms make it %+v", want, f.info)
+	}
+	tiles, err := c.d.Tiles(want.Name)
+	if c.err(err) {
+		return
+	}
+	sameTile := func(a, b Tile) bool { return a.Rank == b.Rank && slices.Equal(a.Best, b.Best) }
+	if !slices.EqualFunc(tiles, makeTiles(f.best, norms, ranks), sameTile) {
+		c.fault(tilesKey(uint16(i)), "tiles differ from those of the postings")
+	}
+}
+
+// A fieldChecker checks the lists of one field.
+type fieldChecker struct {
+	*checker
+	info  FieldInfo
+	norms []uint8
+	best  []uint32 // highest frequency of each document
+
+	docs, freqs [postings.BlockSize]uint32
+}
+
+// A countingLoader counts the parts it has read.
+type countingLoader struct {
+	partLoader
+	read int
+}
+
+func (l *countingLoader) Directory(part int) ([]byte, error) {
+	l.read++
+	return l.partLoader.Directory(part)
+}
+
+func (l *countingLoader) Chunk(chunk int) ([]byte, error) {
+	l.read++
+	return l.partLoader.Chunk(chunk)
+}
+
+// term checks one term entry and its list.
+func (c *fieldChecker) term(key, value []byte) error {
+	entry, list, err := splitEntry(value)
+	if err != nil {
+		return err
+	}
+	long := len(entry) < len(value)
+	if long && list != c.lists {
+		err = corrupt.New(len(entry), "list number %d, want %d", list, c.lists)
+	}
+	if long {
+		c.lists = list + 1
+	}
+	if err != nil {
+		return err
+	}
+	load := &countingLoader{partLoader: partLoader{d: c.d, key: key, list: list}}
+	l, err := c.d.openEntry(key, entry, load)
+	if err != nil {
+		return err
+	}
+	if err := c.postings(l); err != nil {
+		return err
+	}
+	c.info.Terms++
+	if long && load.read != c.parts[list] {
+		return corrupt.New(-1, "the list has %d parts, but %d lie under its number", load.read, c.parts[list])
+	}
+	return nil
+}
+
+// postings checks every block of a list, and that the best pairs of the list, of
+// its extents and of its blocks are just those of the postings.
+func (c *fieldChecker) postings(l *postings.List) error {
+	var whole, extent pairTable
+	count, before := 0, int64(-1)
+	for b := range l.Blocks() {
+		block, n, err := c.block(l, b, &before)
+		if err != nil {
+			return err
+		}
+		count += n
+		if got := block.best(); !slices.Equal(got, l.BlockImpacts.Of(b)) {
+			return inBlock(b, "best pairs %v, those of the postings are %v", l.BlockImpacts.Of(b), got)
+		}
+		extent.add(block)
+		whole.add(block)
+		if b%postings.ExtentBlocks != postings.ExtentBlocks-1 && b != l.Blocks()-1 {
+			continue
+		}
+		e := b / postings.ExtentBlocks
+		if got := extent.best(); !slices.Equal(got, l.ExtImpacts.Of(e)) {
+			return inBlock(b, "extent %d has best pairs %v, those of the postings are %v", e, l.ExtImpacts.Of(e), got)
+		}
+		if l.ExtLast[e] != l.Last[b] {
+			return inBlock(b, "extent %d ends at document %d, its last block at %d", e, l.ExtLast[e], l.Last[b])
+		}
+		extent = pairTable{}
+	}
+	if got := whole.best(); !slices.Equal(got, l.ListImpacts) {
+		return corrupt.New(-1, "best pairs of the list are %v, those of the postings are %v", l.ListImpacts, got)
+	}
+	if count != l.Count {
+		return corrupt.New(-1, "the list says %d postings and has %d", l.Count, count)
+	}
+	c.info.Postings += uint64(count)
+	return nil
+}
+
+// block checks one block. before is the last document of the block before, and
+// then of this one.
+func (c *fieldChecker) block(l *postings.List, b int, before *int64) (*pairTable, int, error) {
+	n, err := l.Docs(b, &c.docs)
+	if err == nil {
+		_, err = l.Freqs(b, &c.freqs)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	pairs := new(pairTable)
+	for i, doc := range c.docs[:n] {
+		tf := c.freqs[i]
+		if int64(doc) <= *before || doc >= c.d.meta.docs || tf == 0 {
+			return nil, 0, inBlock(b, "posting of document %d with frequency %d behind document %d", doc, tf, *before)
+		}
+		*before = int64(doc)
+		code := codeOf(c.norms, doc)
+		pairs[code] = max(pairs[code], tf)
+		c.best[doc] = max(c.best[doc], tf)
+		c.info.Tokens += uint64(tf)
+	}
+	if uint32(*before) != l.Last[b] {
+		return nil, 0, inBlock(b, "ends at document %d, the directory says %d", *before, l.Last[b])
+	}
+	return pairs, n, nil
+}
+
+func inBlock(b int, format string, args ...any) error {
+	err := corrupt.New(-1, format, args...)
+	err.Block = b
+	return err
+}
+
+// A pairTable holds the highest frequency at each length code.
+type pairTable [256]uint32
+
+func (p *pairTable) add(o *pairTable) {
+	for code, tf := range o {
+		p[code] = max(p[code], tf)
+	}
+}
+
+func (p *pairTable) best() []postings.Impact { return appendPareto(nil, (*[256]uint32)(p)) }
+
+// ids checks that lookups and the id column say the same: every lookup is held
+// against the column as it is read, so it is enough that no document is led to
+// twice and none is left out.
+func (c *checker) ids() {
+	seen := make([]bool, c.d.meta.docs)
+	c.each([]byte{byte(KindLookup)}, []byte{byte(KindLookup) + 1}, func(it Iterator) {
+		key := bytes.Clone(it.Key())
+		doc, err := c.d.lookup(key, it.Value())
+		switch {
+		case c.err(err):
+		case seen[doc]:
+			c.fault(key, "document %d has another id too", doc)
+		default:
+			seen[doc] = true
+		}
+	})
+	for doc := range seen {
+		if seen[doc] || c.ctx.Err() != nil {
+			continue
+		}
+		id, err := c.d.ID(uint32(doc))
+		if err == nil {
+			err = c.d.at(corrupt.New(-1, "no lookup leads to document %d, id %q", doc, id), numberKey(KindID, uint32(doc)/idChunkDocs))
+		}
+		c.err(err)
+	}
+}
+
+// stored checks that the blocks of stored documents follow each other without a
+// gap.
+func (c *checker) stored() {
+	next, sound := uint32(0), true
+	kind := []byte{byte(KindStored)}
+	c.each(kind, after(kind), func(it Iterator) {
+		key := bytes.Clone(it.Key())
+		b, err := c.d.openStored(key, bytes.Clone(it.Value()))
+		if c.err(err) {
+			sound = false
+			return
+		}
+		if b.first != next && sound {
+			c.fault(key, "begins with document %d, want %d", b.first, next)
+		}
+		next = b.first + uint32(len(b.ends))
+	})
+	if c.d.meta.stored && sound && next != c.d.meta.docs && c.ctx.Err() == nil {
+		c.fault(kind, "documents end at %d of %d", next, c.d.meta.docs)
+	}
+	if !c.d.meta.stored && next != 0 {
+		c.fault(kind, "%d documents are stored, meta says none", next)
+	}
+}

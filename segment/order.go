@@ -1,0 +1,145 @@
+package segment
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/internal/corrupt"
+	"github.com/riffle-search/riffle/postings"
+)
+
+// An OrderKind says by what the documents of a segment are numbered.
+type OrderKind uint8
+
+const (
+	Arrival       OrderKind = iota // as they came; merges keep the order of their inputs
+	ByGlobalScore                  // by descending best possible score, see Order
+)
+
+// An Order is how a merge numbers documents. The zero value is order of arrival.
+//
+// By global score (Wang 2017), document d comes before e when it could reach a
+// higher score than e under the best query for it: Alpha*rank + (1-Alpha)*impact,
+// the impact being the highest of all its postings. Ties keep the order of
+// arrival. Then Tail falls steeply, and executors stop early. The order never
+// changes an answer but for ties; a query with other parameters only stops later.
+type Order struct {
+	Kind  OrderKind
+	Alpha float64       // weight of the static rank, 0 to 1
+	BM25  blockmax.BM25 // similarity whose impacts count
+}
+
+// validate reports parameters that are out of range.
+func (o Order) validate() error {
+	if o.Kind == Arrival {
+		return nil
+	}
+	if !(o.Alpha >= 0 && o.Alpha <= 1) {
+		return fmt.Errorf("alpha is %v, want 0 to 1", o.Alpha)
+	}
+	return o.BM25.Validate()
+}
+
+// sortByGlobalScore orders m.from by descending best possible score.
+func (m *merger) sortByGlobalScore() error {
+	scores := make([][]float64, len(m.inputs))
+	for i, in := range m.inputs {
+		impacts, err := m.bestImpacts(in.Reader)
+		if err != nil {
+			return err
+		}
+		ranks, err := in.Reader.Rank()
+		if err != nil {
+			return err
+		}
+		scores[i] = make([]float64, in.Reader.Docs())
+		for doc := range scores[i] {
+			rank := uint16(0)
+			if ranks != nil {
+				rank = ranks[doc]
+			}
+			scores[i][doc] = float64(m.order.Alpha*float64(rank)) + float64((1-m.order.Alpha)*float64(impacts[doc]))
+		}
+	}
+	slices.SortStableFunc(m.from, func(a, b origin) int {
+		switch x, y := scores[a.input][a.doc], scores[b.input][b.doc]; {
+		case x > y:
+			return -1
+		case x < y:
+			return 1
+		}
+		return 0
+	})
+	return nil
+}
+
+// bestImpacts returns the highest impact of any posting of each document.
+func (m *merger) bestImpacts(r Reader) ([]uint16, error) {
+	impacts := make([]uint16, r.Docs())
+	for _, f := range r.Fields() {
+		table := blockmax.NewTable(m.order.BM25, m.averageLength(f.Name))
+		norms, err := r.Norms(f.Name)
+		if err != nil {
+			return nil, err
+		}
+		best, err := bestFrequencies(m.ctx, r, f.Name)
+		if err != nil {
+			return nil, err
+		}
+		for doc, tf := range best {
+			if tf > 0 {
+				impacts[doc] = max(impacts[doc], table.Impact(tf, codeOf(norms, uint32(doc))))
+			}
+		}
+	}
+	return impacts, nil
+}
+
+// averageLength is the average length of a field over all inputs. Deleted
+// documents count: an order need not be exact.
+func (m *merger) averageLength(field string) float64 {
+	tokens, docs := 0.0, 0.0
+	for _, in := range m.inputs {
+		if f, ok := in.Reader.Field(field); ok {
+			tokens += float64(f.Tokens)
+			docs += float64(f.Docs)
+		}
+	}
+	return tokens / max(1, docs)
+}
+
+// bestFrequencies reads all lists of a field and returns the highest frequency of
+// each document, 0 where it lacks the field.
+func bestFrequencies(ctx context.Context, r Reader, field string) ([]uint32, error) {
+	best := make([]uint32, r.Docs())
+	it, err := r.Terms(field, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer it.Close()
+	var docs, freqs [postings.BlockSize]uint32
+	for it.Next() {
+		l, err := it.List()
+		if err != nil {
+			return nil, err
+		}
+		for b := range l.Blocks() {
+			n, err := l.Docs(b, &docs)
+			if err == nil {
+				_, err = l.Freqs(b, &freqs)
+			}
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err != nil {
+				return nil, corrupt.At(err, fmt.Sprintf("field %q, term %q", field, it.Term()))
+			}
+			for i, doc := range docs[:n] {
+				best[doc] = max(best[doc], freqs[i])
+			}
+		}
+	}
+	return best, it.Err()
+}
