@@ -1,0 +1,289 @@
+package segment
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/internal/corrupt"
+	"github.com/riffle-search/riffle/postings"
+)
+
+// damaged is a segment whose values are small enough to flip every bit, and that
+// has every kind of value.
+func damaged(t *testing.T) (*mapStore, model) {
+	rng := rand.New(rand.NewPCG(6, 6))
+	m := randomModel(rng, 400, "d")
+	for i := range m {
+		m[i].rank = uint16(i)
+		m[i].stored = m[i].id
+		if _, has := m[i].fields["body"]; has {
+			m[i].fields["body"].terms["long"] = uint32(1 + i%4)
+		}
+	}
+	_, _, s := merge(t, []Input{{Reader: m.memory().View()}}, MergeOptions{})
+	seen := make(map[Kind]bool)
+	for _, k := range s.keys {
+		seen[Kind(k[0])] = true
+	}
+	for kind := range keyTail {
+		if !seen[kind] {
+			t.Fatalf("the segment has no key of kind %#x", kind)
+		}
+	}
+	return s, m
+}
+
+// readEverything reads all that a segment has and returns the first error and a
+// digest of what was read before it.
+func readEverything(s *mapStore) (digest []any, err error) {
+	d, err := Open(s)
+	if err != nil {
+		return nil, err
+	}
+	note := func(v any, e error) {
+		if err == nil {
+			err = e
+		}
+		digest = append(digest, v)
+	}
+	for _, f := range d.Fields() {
+		note(d.Norms(f.Name))
+		note(d.Tiles(f.Name))
+		note(readLists(d, f.Name))
+	}
+	note(d.Rank())
+	for doc := range d.Docs() {
+		id, e := d.ID(doc)
+		note(id, e)
+		note(d.Stored(doc))
+		if e == nil {
+			found, ok, e := d.Lookup(id)
+			note(found, e)
+			note(ok, nil)
+		}
+	}
+	return digest, err
+}
+
+func readLists(d *Disk, field string) (all []posting, err error) {
+	it, err := d.Terms(field, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer it.Close()
+	var docs, freqs [postings.BlockSize]uint32
+	for it.Next() {
+		l, err := it.List()
+		if err != nil {
+			return nil, err
+		}
+		for b := range l.Blocks() {
+			n, err := l.Docs(b, &docs)
+			if err != nil {
+				return nil, err
+			}
+			if _, err := l.Freqs(b, &freqs); err != nil {
+				return nil, err
+			}
+			for i := range n {
+				all = append(all, posting{docs[i], freqs[i]})
+			}
+		}
+	}
+	return all, it.Err()
+}
+
+// TestEveryFlippedBitIsFound flips bits of every stored value: reading then either
+// ends in corrupt.Err or never meets the value. Nothing else is acceptable: no
+// panic, and no other answer.
+func TestEveryFlippedBitIsFound(t *testing.T) {
+	s, _ := damaged(t)
+	rng := rand.New(rand.NewPCG(7, 7))
+	perKind := make(map[Kind]int)
+	for _, key := range slices.Clone(s.keys) {
+		value := s.values[key]
+		perKind[Kind(key[0])]++
+		if perKind[Kind(key[0])] > 12 {
+			continue
+		}
+		for range 12 {
+			bit := rng.IntN(8 * len(value))
+			value[bit/8] ^= 1 << (bit % 8)
+			if _, err := readEverything(s); !errors.Is(err, corrupt.Err) {
+				t.Errorf("%s: bit %d of %d flipped: %v", KeyString([]byte(key)), bit, 8*len(value), err)
+			} else if c := new(corrupt.Error); !errors.As(err, &c) || c.Key == "" {
+				t.Errorf("%s: bit %d flipped: the error names no key: %v", KeyString([]byte(key)), bit, err)
+			}
+			requireFault(t, s, key)
+			value[bit/8] ^= 1 << (bit % 8)
+		}
+	}
+	if _, err := readEverything(s); err != nil {
+		t.Fatalf("after all bits were put back: %v", err)
+	}
+}
+
+// TestEveryMissingValueIsFound takes every value away, one at a time.
+func TestEveryMissingValueIsFound(t *testing.T) {
+	s, _ := damaged(t)
+	for i, key := range slices.Clone(s.keys) {
+		if i > 40 && Kind(key[0]) < KindID { // terms and lookups are all alike
+			continue
+		}
+		value := s.values[key]
+		s.delete(key)
+		requireFault(t, s, key)
+		s.values[key] = value
+		s.keys = append(s.keys, key)
+		s.sorted = false
+	}
+}
+
+// TestCheckFindsStrangers adds values that no segment has.
+func TestCheckFindsStrangers(t *testing.T) {
+	s, _ := damaged(t)
+	for _, key := range [][]byte{
+		{0x05}, {0x84, 0}, {byte(KindMeta), 0}, {byte(KindTerm), 0},
+		appendTermKey(nil, 77, []byte("x")), listKey(500, 0), listKey(0, 5), listKey(0, chunkPart|9),
+		numberKey(KindID, 1), numberKey(KindRank, 1), normsKey(0, 1), normsKey(9, 0), tilesKey(9),
+		appendLookupKey(nil, "stranger"),
+	} {
+		s.keys, s.sorted = append(s.keys, string(key)), false
+		s.values[string(key)] = []byte{0}
+		requireFault(t, s, string(key))
+		s.delete(string(key))
+	}
+	Check(context.Background(), s, func(err error) { t.Errorf("after all strangers have left: %v", err) })
+}
+
+// requireFault fails the test unless Check finds fault with the segment.
+func requireFault(t *testing.T, s *mapStore, key string) {
+	t.Helper()
+	var faults []error
+	Check(context.Background(), s, func(err error) { faults = append(faults, err) })
+	if len(faults) == 0 {
+		t.Errorf("%s: Check finds nothing", KeyString([]byte(key)))
+	}
+	for _, err := range faults {
+		if !errors.Is(err, corrupt.Err) {
+			t.Errorf("%s: not reported as corruption: %v", KeyString([]byte(key)), err)
+		}
+	}
+}
+
+// TestCheckFindsWrongBounds swaps in lists, tiles and counts that are well formed
+// and wrong.
+func TestCheckFindsWrongBounds(t *testing.T) {
+	s, _ := damaged(t)
+	d, err := Open(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	swap := func(what string, key, value []byte) {
+		was := s.values[string(key)]
+		if was == nil || slices.Equal(was, value) {
+			t.Fatalf("%s: nothing is swapped", what)
+		}
+		s.values[string(key)] = value
+		requireFault(t, s, string(key))
+		s.values[string(key)] = was
+	}
+
+	// A list whose best pair is of another length than the norms say.
+	body, _ := findField(d.Fields(), "body")
+	key := appendTermKey(nil, uint16(body), []byte("t6"))
+	l, err := d.openList(key, s.values[string(key)])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b postings.Builder
+	for _, p := range readPostings(t, l) {
+		b.Add(p.doc, p.tf, 200)
+	}
+	entry := b.Encode().Entry
+	if len(entry) > 0 && entry[0]&longEntry == longEntry {
+		t.Fatal("the list should be short")
+	}
+	swap("bounds of a list", key, entry)
+
+	tiles, err := d.Tiles("body")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lower := slices.Clone(tiles)
+	lower[0].Best = lower[0].Best[:len(lower[0].Best)-1]
+	swap("tiles", tilesKey(uint16(body)), endSealed(appendTiles(startSealed(nil), lower)))
+
+	m := *d.meta
+	m.fields = slices.Clone(m.fields)
+	m.fields[body].Tokens++
+	swap("tokens", []byte{byte(KindMeta)}, endSealed(m.appendTo(startSealed(nil))))
+}
+
+func TestOpenRefusesNewerVersions(t *testing.T) {
+	s, _ := damaged(t)
+	value := s.values[string([]byte{byte(KindMeta)})]
+	value[0] = Version + 1
+	copy(value[len(value)-4:], endSealed(slices.Clone(value[:len(value)-4]))[len(value)-4:])
+	if _, err := Open(s); !errors.Is(err, ErrFormat) || errors.Is(err, corrupt.Err) {
+		t.Errorf("a segment of version %d: %v, want ErrFormat", Version+1, err)
+	}
+	value[0] = 0
+	copy(value[len(value)-4:], endSealed(slices.Clone(value[:len(value)-4]))[len(value)-4:])
+	if _, err := Open(s); !errors.Is(err, corrupt.Err) {
+		t.Errorf("a segment of version 0: %v, want corruption", err)
+	}
+}
+
+func TestCancel(t *testing.T) {
+	m := randomModel(rand.New(rand.NewPCG(8, 8)), 300, "d")
+	in := []Input{{Reader: m.memory().View()}}
+	_, _, s := merge(t, in, MergeOptions{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, kind := range []OrderKind{Arrival, ByGlobalScore} {
+		opts := MergeOptions{Order: Order{Kind: kind, BM25: blockmax.DefaultBM25}}
+		if _, err := Merge(ctx, newMapStore(t), in, opts); !errors.Is(err, context.Canceled) {
+			t.Errorf("Merge: %v, want %v", err, context.Canceled)
+		}
+	}
+	var faults []error
+	Check(ctx, s, func(err error) { faults = append(faults, err) })
+	if len(faults) != 1 || !errors.Is(faults[0], context.Canceled) {
+		t.Errorf("Check: %v, want %v", faults, context.Canceled)
+	}
+}
+
+// failingSink fails at the n-th value.
+type failingSink struct{ left int }
+
+var errSink = errors.New("disk full")
+
+func (s *failingSink) Set(_, _ []byte) error {
+	if s.left--; s.left < 0 {
+		return errSink
+	}
+	return nil
+}
+
+func TestMergeReturnsTheSinksError(t *testing.T) {
+	m := randomModel(rand.New(rand.NewPCG(9, 9)), 40, "d")
+	in := []Input{{Reader: m.memory().View()}}
+	for n := 0; ; n++ {
+		_, err := Merge(t.Context(), &failingSink{n}, in, MergeOptions{})
+		if err == nil {
+			_, _, s := merge(t, in, MergeOptions{})
+			if n != len(s.keys) {
+				t.Fatalf("%d values written without an error, want %d", n, len(s.keys))
+			}
+			break
+		}
+		if !errors.Is(err, errSink) {
+			t.Fatalf("value %d failed: %v, want %v", n, err, errSink)
+		}
+	}
+}

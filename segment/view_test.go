@@ -1,0 +1,73 @@
+package segment
+
+import (
+	"math/rand/v2"
+	"sync"
+	"testing"
+)
+
+// TestViewsStandStill takes a view after every few documents and reads all of
+// them, again and again, while documents keep coming. Under the race detector it
+// also shows that reading needs no lock that Add does not take.
+func TestViewsStandStill(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 0))
+	m := randomModel(rng, 700, "doc")
+	m[50].id = m[10].id // replaced
+	m[51].id = m[10].id
+	mem := NewMemory()
+	var readers sync.WaitGroup
+	for i, d := range m {
+		if doc := mem.Add(d.document()); int(doc) != i {
+			t.Fatalf("document %d got number %d", i, doc)
+		}
+		if i%47 != 0 && i != 50 {
+			continue
+		}
+		view := mem.View()
+		if again := mem.View(); again != view {
+			t.Error("a second view was made although nothing was added")
+		}
+		readers.Go(func() {
+			for range 3 {
+				requireEqual(t, m[:i+1], view)
+			}
+		})
+	}
+	readers.Wait()
+	if got := mem.Docs(); int(got) != len(m) {
+		t.Errorf("%d documents, want %d", got, len(m))
+	}
+}
+
+// TestMemoryBytes holds the estimate to what documents are bound to take at the
+// least, and to a generous most.
+func TestMemoryBytes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 0))
+	mem, before := NewMemory(), int64(0)
+	for _, d := range randomModel(rng, 3000, "doc") {
+		least := int64(len(d.id) + len(d.stored))
+		mem.Add(d.document())
+		grown := mem.Bytes() - before
+		if most := least + 4096*4; grown < least || grown > most {
+			t.Fatalf("a document made it grow by %d bytes, want %d to %d", grown, least, most)
+		}
+		before = mem.Bytes()
+	}
+}
+
+func TestAddPanicsOnBugs(t *testing.T) {
+	for name, doc := range map[string]Document{
+		"frequency 0": {ID: "a", Fields: []FieldTerms{{Name: "f", Terms: []TermFreq{{[]byte("x"), 0}}}}},
+		"term twice":  {ID: "a", Fields: []FieldTerms{{Name: "f", Terms: []TermFreq{{[]byte("x"), 1}, {[]byte("x"), 1}}}}},
+		"field twice": {ID: "a", Fields: []FieldTerms{{Name: "f", Terms: []TermFreq{{[]byte("x"), 1}}}, {Name: "f", Terms: []TermFreq{{[]byte("x"), 1}}}}},
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", name)
+				}
+			}()
+			NewMemory().Add(doc)
+		}()
+	}
+}
