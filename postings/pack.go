@@ -55,7 +55,6 @@ func makeLanes(rows []byte, width int) lanes {
 }
 
 func (l *lanes) load() {
-	l.lo = binary.LittleEndian.Uint64(l.rows[0:8])
-	l.hi = binary.LittleEndian.Uint64(l.rows[8:16])
+	l.lo, l.hi = loadRow(l.rows)
 	l.rows = l.rows[16:]
 }

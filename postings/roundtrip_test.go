@@ -54,6 +54,36 @@ func TestBlockShapes(t *testing.T) {
 	}
 }
 
+// TestUnrolled holds the generated functions to the loop, on rows of noise: all that
+// they have in common with it is the layout.
+func TestUnrolled(t *testing.T) {
+	rng := rand.New(rand.NewPCG(35, 36))
+	for width := 1; width <= 32; width++ {
+		rows := make([]byte, RowBytes*width)
+		for i := range rows {
+			rows[i] = byte(rng.Uint32())
+		}
+		var got, want [BlockSize]uint32
+		if width < len(docsByWidth) {
+			docsByWidth[width](&got, rows, 99)
+			loopDocs(&want, rows, BlockSize, width, 99)
+		}
+		if got != want {
+			t.Errorf("gaps of %d bits: unrolled %v, loop %v", width, got, want)
+		}
+		if width < len(freqsByWidth) {
+			freqsByWidth[width](&got, rows)
+			loopFreqs(&want, rows, BlockSize, width)
+		}
+		if got != want {
+			t.Errorf("frequencies of %d bits: unrolled %v, loop %v", width, got, want)
+		}
+	}
+	if len(docsByWidth) < 10 || len(freqsByWidth) < 5 {
+		t.Error("hardly anything is unrolled")
+	}
+}
+
 // shape makes a block whose widest gap and frequency have exactly width bits (as
 // many as documents allow), behind prev.
 func shape(rng *rand.Rand, n, width int, prev uint32) *block {
