@@ -60,7 +60,7 @@ func BenchmarkUnpack(b *testing.B) {
 	}
 }
 
-// BenchmarkBuild adds a list of n postings, encodes it and opens it.
+// BenchmarkBuild adds a list of n postings, views it, encodes it and opens it.
 func BenchmarkBuild(b *testing.B) {
 	for _, n := range []int{1, 8, 100, 100_000} {
 		ps := random(rand.New(rand.NewPCG(7, 8)), n)
@@ -82,6 +82,12 @@ func BenchmarkBuild(b *testing.B) {
 			report(b)
 		})
 		fill()
+		b.Run(fmt.Sprintf("view/n=%d", n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				bld.View(MaxDoc)
+			}
+		})
 		enc := bld.Encode()
 		b.Run(fmt.Sprintf("encode/n=%d", n), func(b *testing.B) {
 			b.ReportAllocs()
@@ -99,6 +105,36 @@ func BenchmarkBuild(b *testing.B) {
 				}
 			}
 			report(b)
+		})
+	}
+}
+
+// BenchmarkCursor walks a list of 100,000 postings, and seeks in it.
+func BenchmarkCursor(b *testing.B) {
+	ps := random(rand.New(rand.NewPCG(7, 8)), 100_000)
+	l := build(0, ps).View(MaxDoc)
+	var c Cursor
+	b.Run("next", func(b *testing.B) {
+		n := 0
+		for b.Loop() {
+			c.Reset(l)
+			for d := c.Next(); d != End; d = c.Next() {
+				n++
+			}
+		}
+		b.ReportMetric(float64(n)/1e6/b.Elapsed().Seconds(), "Mpostings/s")
+	})
+	for _, step := range []int{10, 1000} {
+		b.Run(fmt.Sprintf("seek/step=%d", step), func(b *testing.B) {
+			n := 0
+			for b.Loop() {
+				c.Reset(l)
+				for i := 0; i < len(ps); i += step {
+					c.SeekGE(ps[i].doc)
+					n++
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/seek")
 		})
 	}
 }

@@ -76,7 +76,11 @@ func (b *Builder) Add(doc, tf uint32, length uint8) {
 	b.tail = append(appendShort(b.tail, doc-prev-1, tf), length)
 	b.count++
 	b.last = doc
-	if int(b.count)%b.blockSize() == 0 {
+	full := b.count%BlockSize == 0
+	if b.BlockSize != 0 {
+		full = int(b.count)%b.blockSize() == 0
+	}
+	if full {
 		b.fill()
 	}
 }
@@ -104,17 +108,25 @@ func (b *Builder) fill() {
 // readTail unpacks the postings of the unfinished block.
 func (b *Builder) readTail(k *block) {
 	prev := b.full.lastDoc()
-	for t := b.tail; len(t) > 0; {
-		v, n := binary.Uvarint(t)
-		t = t[n:]
-		tf := uint64(1)
+	at := 0
+	number := func() uint64 {
+		v := uint64(b.tail[at])
+		at++
+		if v >= 0x80 {
+			more, n := binary.Uvarint(b.tail[at:])
+			v, at = v&0x7f|more<<7, at+n
+		}
+		return v
+	}
+	for at < len(b.tail) {
+		v := number()
+		tf := uint32(1)
 		if v&1 == 0 {
-			tf, n = binary.Uvarint(t)
-			tf, t = tf+2, t[n:]
+			tf = uint32(number()) + 2
 		}
 		prev += uint32(v>>1) + 1
-		k.add(prev, uint32(tf), t[0])
-		t = t[1:]
+		k.add(prev, tf, b.tail[at])
+		at++
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 	"os"
 )
 
-// Wider gaps need segments of more than 128 million documents, higher frequencies a
-// word 257 times in a document: rare, so the loop serves them.
+// Wider gaps are of a million documents or more, wider frequencies 257 or more: rare in
+// a list of more than a block, so the loop serves them.
 const (
 	docWidths  = 20
 	freqWidths = 8
