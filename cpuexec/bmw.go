@@ -1,0 +1,80 @@
+package cpuexec
+
+import "github.com/riffle-search/riffle/blockmax"
+
+// bmw answers OR by block-max WAND (Ding and Suel, Faster Top-k Document Retrieval
+// Using Block-Max Indexes, 2011).
+//
+// It is WAND with a second look: before the pivot document is scored, the bounds
+// of the blocks that may hold it must reach need too. They are found in the
+// directory alone. When they do not reach it, nothing before the first of these
+// blocks ends can get in, and one cursor leaps there.
+func (r *run) bmw() error {
+	cs, err := r.startAll()
+	if err != nil {
+		return err
+	}
+	for step := 0; ; step++ {
+		need := r.need(cs.lowest())
+		pivot := cs.pivot(need, r.rankMax)
+		if pivot < 0 {
+			return nil
+		}
+		doc := cs[pivot].doc
+		if err := r.interrupted(step); err != nil {
+			return err
+		}
+		if r.tailDone(doc) {
+			return nil
+		}
+		switch bound, until := r.boundBlocks(cs[:pivot+1], doc); {
+		case bound < need:
+			err = cs.leapOver(pivot, until)
+		case cs[0].doc == doc:
+			err = r.scoreDocument(cs, doc)
+		default:
+			err = cs.leapBelow(pivot, doc)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// boundBlocks bounds the score that the given lists can lend a document from doc
+// up to until-1.
+func (r *run) boundBlocks(cs []*cursor, doc uint32) (bound, until uint32) {
+	until = end
+	if r.rankMax > 0 {
+		bound = r.rankBound(doc, doc)
+		until = doc - doc%blockmax.TileDocs + blockmax.TileDocs
+	}
+	for _, c := range cs {
+		if !c.seekBlock(doc) {
+			continue
+		}
+		if first := c.first(c.block); first > doc {
+			until = min(until, first) // the list has nothing before
+			continue
+		}
+		bound += c.blockMax(c.block)
+		until = min(until, c.last()+1)
+	}
+	return bound, until
+}
+
+// leapOver moves one of the cursors up to the pivot to until, or to the document
+// of the next cursor if that is lower: from there on another list has a say. It
+// takes the one with the highest list bound, which spares the most work.
+func (o ordered) leapOver(pivot int, until uint32) error {
+	if pivot+1 < len(o) {
+		until = min(until, o[pivot+1].doc)
+	}
+	best := 0
+	for i := range pivot + 1 {
+		if o[i].max > o[best].max {
+			best = i
+		}
+	}
+	return o.leap(best, until)
+}

@@ -1,0 +1,102 @@
+package cpuexec
+
+import "math/bits"
+
+// candidates are documents in ascending order with what they score so far. A
+// window or a lead block makes them, and every further list drops those that
+// cannot get in.
+type candidates struct {
+	n     int
+	docs  [windowDocs]uint32
+	score [windowDocs]uint32
+}
+
+// collect makes candidates of the accepted documents of the window that score at
+// least floor, counts all accepted ones, and leaves the window empty.
+func (r *run) collect(floor uint32) {
+	w, cs := &r.win, &r.cands
+	n := 0
+	for i, word := range w.matches {
+		if word == 0 {
+			continue
+		}
+		r.work.DocsScored += int64(bits.OnesCount64(word))
+		accept := r.accepted(i)
+		for out := word &^ accept; out != 0; out &= out - 1 {
+			w.scores[(i*64+bits.TrailingZeros64(out))%windowDocs] = 0
+		}
+		word &= accept
+		r.total += bits.OnesCount64(word)
+		for ; word != 0; word &= word - 1 {
+			d := uint32(i*64+bits.TrailingZeros64(word)) % windowDocs
+			s := w.scores[d]
+			w.scores[d] = 0
+			cs.docs[n%windowDocs], cs.score[n%windowDocs] = w.lo+d, s
+			if s >= floor {
+				n++
+			}
+		}
+		w.matches[i] = 0
+	}
+	cs.n = n
+}
+
+// probe adds what list c contributes to the candidates, and drops those that
+// cannot reach need: rest bounds what lists not yet probed, and the rank, can
+// still add. When every candidate must be in the list (AND), those that are not
+// are dropped too.
+func (r *run) probe(c *cursor, need, rest uint32, required bool) error {
+	cs := &r.cands
+	kept := 0
+	for p := range cs.n {
+		doc, score := cs.docs[p], cs.score[p]
+		if !c.seekBlock(doc) {
+			if required {
+				break
+			}
+			if score+rest >= need {
+				cs.docs[kept], cs.score[kept] = doc, score
+				kept++
+			}
+			continue
+		}
+		if c.loaded != c.block {
+			// The block's own bound may settle it without decoding.
+			most := score + rest
+			if doc >= c.first(c.block) {
+				most += c.blockMax(c.block)
+			} else if required {
+				continue
+			}
+			if most < need {
+				continue
+			}
+		}
+		if err := c.load(doc); err != nil {
+			return err
+		}
+		if c.docs[c.i&127] == doc {
+			part, err := c.scoreHere()
+			if err != nil {
+				return err
+			}
+			score += part
+		} else if required {
+			continue
+		}
+		if score+rest >= need {
+			cs.docs[kept], cs.score[kept] = doc, score
+			kept++
+		}
+	}
+	cs.n = kept
+	return nil
+}
+
+// offerCandidates hands all candidates to the collector.
+func (r *run) offerCandidates() {
+	cs := &r.cands
+	for p := range cs.n {
+		r.offer(cs.docs[p], cs.score[p])
+	}
+}

@@ -1,0 +1,202 @@
+package cpuexec
+
+import (
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/internal/invariants"
+	"github.com/riffle-search/riffle/postings"
+)
+
+// end is the document of a cursor that has run off its list.
+const end = ^uint32(0)
+
+// A cursor walks one list of one segment, forward only. It has two positions: the
+// current block, which moves by the directory alone, and a posting within it,
+// which means something only after load.
+type cursor struct {
+	run    *run
+	term   int
+	list   *postings.List
+	bounds *blockmax.Bounds
+	table  *blockmax.Table
+	norms  []uint8
+	weight uint32
+	max    uint32 // no posting of the list contributes more
+
+	block  int // current block; list.Blocks() at the end
+	loaded int // block whose documents are in docs, or -1
+	scored int // block whose frequencies are in freqs, or -1
+	n      int // postings in docs
+	i      int // posting at hand: all documents before it lie behind the caller's target
+	docs   [postings.BlockSize]uint32
+	freqs  [postings.BlockSize]uint32
+
+	doc uint32 // for document-at-a-time algorithms: docs[i], or end
+
+	bound uint32 // for window-at-a-time algorithms: no posting of the window contributes more
+}
+
+func (c *cursor) reset(r *run, t int, term *blockmax.Term[*postings.List]) {
+	c.run, c.term = r, t
+	c.list, c.bounds, c.table, c.norms = term.List, term.Bounds, term.Table, term.Norms
+	c.weight = r.plan.Weights[t]
+	c.max = blockmax.Contribution(c.weight, term.Bounds.List)
+	c.block, c.loaded, c.scored, c.n, c.i = 0, -1, -1, 0, 0
+	c.doc, c.bound = 0, 0
+}
+
+// seekBlock moves the current block to the first whose last document is doc or
+// later, and reports whether there is one.
+func (c *cursor) seekBlock(doc uint32) bool {
+	if c.block < len(c.list.Last) && c.list.Last[c.block] < doc {
+		c.block = c.list.Seek(c.block+1, doc)
+	}
+	return c.block < len(c.list.Last)
+}
+
+// first is the lowest document that block b can hold, by the directory.
+func (c *cursor) first(b int) uint32 {
+	if b == 0 {
+		return 0
+	}
+	return c.list.Last[b-1] + 1
+}
+
+// last is the last document of the current block.
+func (c *cursor) last() uint32 { return c.list.Last[c.block] }
+
+// blockMax bounds what a posting of block b contributes.
+func (c *cursor) blockMax(b int) uint32 {
+	return blockmax.Contribution(c.weight, c.bounds.Block[b])
+}
+
+// rangeMax bounds what a posting in documents up to hi contributes, from the
+// current block on. ok is false when no block can hold such a posting.
+func (c *cursor) rangeMax(hi uint32) (bound uint32, ok bool) {
+	b, blocks := c.block, len(c.list.Last)
+	if b == blocks || c.first(b) > hi {
+		return 0, false
+	}
+	highest := uint16(0)
+	for b < blocks && c.first(b) <= hi {
+		if e := b / postings.ExtentBlocks; b%postings.ExtentBlocks == 0 && c.list.ExtLast[e] <= hi {
+			highest = max(highest, c.bounds.Extent[e])
+			b += postings.ExtentBlocks
+			continue
+		}
+		highest = max(highest, c.bounds.Block[b])
+		b++
+	}
+	return blockmax.Contribution(c.weight, highest), true
+}
+
+// load decodes the documents of the current block and makes the first one that is
+// doc or later the posting at hand. The block must reach as far as doc.
+func (c *cursor) load(doc uint32) error {
+	if c.loaded != c.block {
+		n, err := c.list.Docs(c.block, &c.docs)
+		if err != nil {
+			return c.fail(err)
+		}
+		c.loaded, c.n, c.i = c.block, n, 0
+		c.run.work.BlocksDecoded++
+	}
+	c.advance(doc)
+	return nil
+}
+
+// advance moves the posting at hand to the first whose document is doc or later.
+// The loaded block must have one.
+func (c *cursor) advance(doc uint32) {
+	const near = 8 // where a binary search starts to be cheaper
+	i := c.i
+	for step := 0; c.docs[i&127] < doc; step++ {
+		if step == near {
+			c.i = c.search(i+1, doc)
+			return
+		}
+		i++
+	}
+	c.i = i
+}
+
+func (c *cursor) search(lo int, doc uint32) int {
+	hi := c.n - 1
+	for lo < hi {
+		if mid := (lo + hi) / 2; c.docs[mid&127] < doc {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo
+}
+
+// loadFreqs decodes the frequencies of the loaded block.
+func (c *cursor) loadFreqs() error {
+	if c.scored == c.loaded {
+		return nil
+	}
+	if _, err := c.list.Freqs(c.loaded, &c.freqs); err != nil {
+		return c.fail(err)
+	}
+	c.scored = c.loaded
+	if invariants.Enabled {
+		for i := range c.n {
+			got, bound := c.score(i), c.blockMax(c.loaded)
+			invariants.Check(got <= bound, "document %d contributes %d to term %d, above the bound %d of block %d", c.docs[i], got, c.term, bound, c.loaded)
+		}
+		invariants.Check(c.blockMax(c.loaded) <= blockmax.Contribution(c.weight, c.bounds.Extent[c.loaded/postings.ExtentBlocks]),
+			"the bound of block %d of term %d is above its extent's", c.loaded, c.term)
+	}
+	return nil
+}
+
+// score is what posting i of the loaded block contributes. Its frequencies must
+// be loaded.
+func (c *cursor) score(i int) uint32 {
+	code := uint8(1)
+	if c.norms != nil {
+		code = c.norms[c.docs[i&127]]
+	}
+	return blockmax.Contribution(c.weight, c.table.Impact(c.freqs[i&127], code))
+}
+
+func (c *cursor) fail(err error) error { return &ListError{c.run.index, c.term, err} }
+
+// The rest is for algorithms that go document at a time.
+
+// seekGE moves to the first posting whose document is target or later.
+func (c *cursor) seekGE(target uint32) error {
+	if c.doc >= target && c.loaded >= 0 {
+		return nil
+	}
+	if !c.seekBlock(target) {
+		c.doc = end
+		return nil
+	}
+	if err := c.load(target); err != nil {
+		return err
+	}
+	c.doc = c.docs[c.i&127]
+	return nil
+}
+
+// next moves to the next posting.
+func (c *cursor) next() error {
+	if c.loaded == c.block && c.i+1 < c.n {
+		c.i++
+		c.doc = c.docs[c.i&127]
+		return nil
+	}
+	return c.seekGE(c.doc + 1)
+}
+
+// scoreHere is what the posting under the cursor contributes.
+func (c *cursor) scoreHere() (uint32, error) {
+	if c.scored != c.loaded {
+		if err := c.loadFreqs(); err != nil {
+			return 0, err
+		}
+	}
+	return c.score(c.i), nil
+}

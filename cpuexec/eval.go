@@ -1,0 +1,189 @@
+package cpuexec
+
+import "math/bits"
+
+// A frame is the scratch memory of one level of the tree.
+type frame struct {
+	left   bitset // documents that can still match the node
+	child  bitset // documents that match the child at hand
+	any    bitset // documents that match a should node
+	counts [windowDocs]uint32
+	scores scores
+}
+
+// frame returns the scratch memory of a level, from 0 for the root.
+func (r *run) frame(level int) *frame {
+	for level >= len(r.frames) {
+		r.frames = append(r.frames, new(frame))
+	}
+	return r.frames[level]
+}
+
+// eval sets matches to the documents of mask that match the node, and adds to
+// scores what each of them scores. Scores of other documents may be changed too
+// in the root only (level 0), whose caller looks at no others. With nil scores no
+// frequency is read.
+func (r *run) eval(c *clause, level int, mask, matches *bitset, to *scores) error {
+	inner := to
+	if c.Constant {
+		inner = nil
+	}
+	var err error
+	switch {
+	case c.Leaf:
+		err = r.evalLeaf(c, mask, matches, inner)
+	case c.All:
+		*matches = *mask
+	default:
+		err = r.evalBoolean(c, level, mask, matches, inner)
+	}
+	if err == nil && c.Constant && to != nil {
+		matches.each(func(d uint32) { to[d] += c.Score })
+	}
+	return err
+}
+
+// evalLeaf is eval for a term. Blocks without a document of the mask are passed
+// over undecoded.
+func (r *run) evalLeaf(c *clause, mask, matches *bitset, to *scores) error {
+	*matches = bitset{}
+	cur, w := c.cursor, &r.win
+	if cur == nil {
+		return nil
+	}
+	for cur.seekBlock(w.lo); cur.block < len(cur.list.Last) && cur.first(cur.block) < w.hi; cur.block++ {
+		first, last := max(cur.first(cur.block), w.lo), min(cur.last(), w.hi-1)
+		if mask.anyIn(first-w.lo, last-w.lo) {
+			if err := r.evalBlock(cur, mask, matches, to); err != nil {
+				return err
+			}
+		}
+		if cur.last() >= w.hi {
+			break
+		}
+	}
+	return nil
+}
+
+// evalBlock is evalLeaf for the part of the current block that lies in the window.
+func (r *run) evalBlock(cur *cursor, mask, matches *bitset, to *scores) error {
+	w := &r.win
+	if err := cur.load(w.lo); err != nil {
+		return err
+	}
+	from, until := cur.i, cur.until(w.hi)
+	hit := false
+	for _, doc := range cur.docs[from:until] {
+		d := doc % windowDocs
+		bit := mask[d/64] & (1 << (d % 64))
+		matches[d/64] |= bit
+		hit = hit || bit != 0
+	}
+	cur.i = min(until, cur.n-1)
+	if to == nil || !hit {
+		return nil
+	}
+	if err := cur.loadFreqs(); err != nil {
+		return err
+	}
+	for i := from; i < until; i++ {
+		d := cur.docs[i&127] % windowDocs
+		if mask[d/64]>>(d%64)&1 == 1 {
+			to[d] += cur.score(i)
+		}
+	}
+	return nil
+}
+
+// evalBoolean is eval for a node with clauses: what must match narrows the set,
+// the cheapest first, then what must not; the should nodes see only what is left.
+func (r *run) evalBoolean(c *clause, level int, mask, matches *bitset, to *scores) error {
+	f := r.frame(level)
+	inner := to
+	if to != nil && level > 0 {
+		inner = &f.scores // a document may match children and yet not the node
+		defer clear(f.scores[:])
+	}
+	*matches = bitset{}
+	f.left = *mask
+	for i := range c.filter {
+		if err := r.narrow(&c.filter[i], level, nil); err != nil || f.left.empty() {
+			return err
+		}
+	}
+	for i := range c.must {
+		if err := r.narrow(&c.must[i], level, inner); err != nil || f.left.empty() {
+			return err
+		}
+	}
+	for i := range c.not {
+		if err := r.eval(&c.not[i], level+1, &f.left, &f.child, nil); err != nil {
+			return err
+		}
+		for w := range f.left {
+			f.left[w] &^= f.child[w]
+		}
+	}
+	if err := r.evalShould(c, level, inner); err != nil {
+		return err
+	}
+	*matches = f.left
+	if inner != to {
+		matches.each(func(d uint32) { to[d] += inner[d] })
+	}
+	return nil
+}
+
+// narrow keeps only what matches the child.
+func (r *run) narrow(child *clause, level int, to *scores) error {
+	f := r.frame(level)
+	if err := r.eval(child, level+1, &f.left, &f.child, to); err != nil {
+		return err
+	}
+	f.left = f.child
+	return nil
+}
+
+// evalShould adds up the should nodes of what is left, and keeps what matches
+// minShould of them.
+func (r *run) evalShould(c *clause, level int, to *scores) error {
+	if to == nil && c.minShould == 0 {
+		return nil
+	}
+	f := r.frame(level)
+	f.any = bitset{}
+	if c.minShould > 1 {
+		clear(f.counts[:])
+	}
+	for i := range c.should {
+		if err := r.eval(&c.should[i], level+1, &f.left, &f.child, to); err != nil {
+			return err
+		}
+		for w := range f.any {
+			f.any[w] |= f.child[w]
+		}
+		if c.minShould > 1 {
+			f.child.each(func(d uint32) { f.counts[d]++ })
+		}
+	}
+	if c.minShould > 0 {
+		f.left = f.any
+	}
+	if c.minShould > 1 {
+		f.any.each(func(d uint32) {
+			if int(f.counts[d]) < c.minShould {
+				f.left[d/64] &^= 1 << (d % 64)
+			}
+		})
+	}
+	return nil
+}
+
+// each calls visit with every position in the set, ascending.
+func (b *bitset) each(visit func(d uint32)) {
+	for i, word := range b {
+		for ; word != 0; word &= word - 1 {
+			visit(uint32(i*64+bits.TrailingZeros64(word)) % windowDocs)
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package cpuexec
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/postings"
+)
+
+// A Plan is a query over lists of package postings.
+type Plan = blockmax.Plan[*postings.List]
+
+// An Algorithm is a way to answer OR. The answer is the same for all of them.
+type Algorithm uint8
+
+const (
+	Auto       Algorithm = iota // the one that is fastest by measurement: BMM
+	Exhaustive                  // score every document that matches, in every mode
+	WAND                        // document at a time, pivots from list bounds
+	BMW                         // WAND with block bounds
+	MaxScore                    // document at a time, essential and other lists by list bounds
+	BMM                         // MaxScore with block bounds, window at a time
+	algorithms                  // how many there are
+)
+
+var algorithmNames = [algorithms]string{"auto", "exhaustive", "wand", "bmw", "maxscore", "bmm"}
+
+func (a Algorithm) String() string {
+	if a < algorithms {
+		return algorithmNames[a]
+	}
+	return fmt.Sprintf("Algorithm(%d)", uint8(a))
+}
+
+// ParseAlgorithm is the inverse of String.
+func ParseAlgorithm(name string) (Algorithm, error) {
+	for a, n := range algorithmNames {
+		if n == name {
+			return Algorithm(a), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown algorithm %q, want one of %v", name, algorithmNames)
+}
+
+// An Executor runs plans on the calling goroutine. The zero value is ready, and
+// safe for concurrent use.
+type Executor struct {
+	Algorithm Algorithm // for OR; Exhaustive is for every mode
+}
+
+// Name says which executor it is, and what Auto stands for: "cpu/bmm".
+func (e Executor) Name() string { return "cpu/" + e.resolve().String() }
+
+// Prunes reports whether blocks that cannot matter are skipped.
+func (e Executor) Prunes() bool { return e.resolve() != Exhaustive }
+
+func (e Executor) resolve() Algorithm {
+	if e.Algorithm == Auto {
+		return BMM
+	}
+	return e.Algorithm
+}
+
+// TopK answers a plan. An error is from Plan.Check, the context's, or a
+// *ListError.
+//
+// Total is exact when the plan asks for it or when nothing was pruned; otherwise
+// it is the number of matching documents that were seen.
+func (e Executor) TopK(ctx context.Context, p *Plan) (blockmax.TopK, error) {
+	if e.Algorithm >= algorithms {
+		return blockmax.TopK{}, fmt.Errorf("cpuexec: there is no %v", e.Algorithm)
+	}
+	if err := p.Check(); err != nil {
+		return blockmax.TopK{}, err
+	}
+	r := newRun(ctx, p)
+	defer r.release()
+	if err := r.search(e.resolve()); err != nil {
+		return blockmax.TopK{}, err
+	}
+	top := blockmax.TopK{Hits: r.top.Hits(), Total: r.total, Exact: !r.pruned}
+	skipped := r.listBlocks - r.work.BlocksDecoded
+	if p.CountAll && r.pruned {
+		total, err := r.countMatches(r.tree)
+		if err != nil {
+			return blockmax.TopK{}, err
+		}
+		top.Total, top.Exact = total, true
+	}
+	top.Work = r.work
+	top.Work.BlocksSkipped = skipped
+	return top, nil
+}
+
+// search fills the collector, by the plan's tree or by its mode.
+func (r *run) search(a Algorithm) error {
+	if r.plan.Tree != nil {
+		return r.pass(treeAlgorithm(a), r.plan.Tree)
+	}
+	if r.plan.Mode != blockmax.Or {
+		if err := r.pass(andAlgorithm(a), flatTree(r.plan, blockmax.And)); err != nil {
+			return err
+		}
+		// Pruning begins only once k documents match, so total decides.
+		if r.plan.Mode == blockmax.And || r.total >= r.plan.K {
+			return nil
+		}
+		r.top.Reset(r.plan.K, r.plan.After)
+		r.total, r.pruned = 0, false
+	}
+	return r.pass(orAlgorithm(a), flatTree(r.plan, blockmax.Or))
+}
+
+func treeAlgorithm(a Algorithm) segmentPass {
+	if a == Exhaustive {
+		return (*run).treeExhaustive
+	}
+	return (*run).treePruned
+}
+
+func andAlgorithm(a Algorithm) segmentPass {
+	if a == Exhaustive {
+		return (*run).treeExhaustive
+	}
+	return (*run).and
+}
+
+func orAlgorithm(a Algorithm) segmentPass {
+	switch a {
+	case WAND:
+		return (*run).wand
+	case BMW:
+		return (*run).bmw
+	case MaxScore:
+		return (*run).maxScore
+	case BMM:
+		return (*run).bmm
+	}
+	return (*run).exhaustive
+}
+
+// flatTree is the tree that a flat plan stands for.
+func flatTree(p *Plan, mode blockmax.Mode) *blockmax.Node {
+	leaves := make([]blockmax.Node, len(p.Weights))
+	for t := range leaves {
+		leaves[t] = blockmax.Node{Leaf: true, Term: t}
+	}
+	if mode == blockmax.And {
+		return &blockmax.Node{Must: leaves}
+	}
+	return &blockmax.Node{Should: leaves}
+}

@@ -1,0 +1,97 @@
+package cpuexec
+
+import (
+	"cmp"
+	"slices"
+)
+
+// maxScore answers OR by MaxScore, document at a time (Turtle and Flood, Query
+// Evaluation: Strategies and Optimizations, 1995).
+//
+// The lists are in ascending order of their bounds. The longest run of the weakest
+// that together cannot reach need is not essential: a document only they hold
+// cannot get in. So documents come from the essential lists alone, and the others
+// are asked, strongest first, until the document cannot get in any more.
+func (r *run) maxScore() error {
+	cs, err := r.startAll()
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(cs, func(a, b *cursor) int {
+		return cmp.Or(cmp.Compare(a.max, b.max), cmp.Compare(a.term, b.term))
+	})
+	sums := append(r.sums[:0], 0) // sums[i] is what cs[:i] can contribute together
+	for i, c := range cs {
+		sums = append(sums, sums[i]+c.max)
+	}
+	r.sums = sums
+	essential := 0
+	for step := 0; ; step++ {
+		doc := lowestOf(cs[essential:])
+		if doc == end || r.tailDone(doc) {
+			return nil
+		}
+		if err := r.interrupted(step); err != nil {
+			return err
+		}
+		if err := r.maxScoreDocument(cs, essential, doc); err != nil {
+			return err
+		}
+		need := r.need(doc + 1)
+		for essential < len(cs) && sums[essential+1]+r.rankMax < need {
+			essential++
+		}
+	}
+}
+
+func lowestOf(cs []*cursor) uint32 {
+	doc := end
+	for _, c := range cs {
+		doc = min(doc, c.doc)
+	}
+	return doc
+}
+
+// maxScoreDocument scores doc by the essential lists, then by the others as long
+// as it can still get in, and moves the essential cursors on.
+func (r *run) maxScoreDocument(cs []*cursor, essential int, doc uint32) error {
+	score := r.rank(doc)
+	for _, c := range cs[essential:] {
+		if c.doc != doc {
+			continue
+		}
+		part, err := c.scoreHere()
+		if err != nil {
+			return err
+		}
+		score += part
+		if err := c.next(); err != nil {
+			return err
+		}
+	}
+	r.work.DocsScored++
+	if !r.accepts(doc) {
+		return nil
+	}
+	r.total++
+	need := r.need(doc)
+	for i := essential - 1; i >= 0; i-- {
+		if score+r.sums[i+1] < need {
+			return nil
+		}
+		c := cs[i]
+		if err := c.seekGE(doc); err != nil {
+			return err
+		}
+		if c.doc != doc {
+			continue
+		}
+		part, err := c.scoreHere()
+		if err != nil {
+			return err
+		}
+		score += part
+	}
+	r.top.Offer(r.seg.Base+doc, score)
+	return nil
+}

@@ -1,0 +1,125 @@
+package cpuexec
+
+// ordered are the cursors of a document-at-a-time algorithm, in ascending order of
+// their documents. Those at the end come last.
+type ordered []*cursor
+
+// startAll opens all lists and moves each cursor to its first document.
+func (r *run) startAll() (ordered, error) {
+	cs, err := r.openAll()
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range cs {
+		if err := c.seekGE(0); err != nil {
+			return nil, err
+		}
+	}
+	o := ordered(cs)
+	for i := range o {
+		o.lower(i)
+	}
+	return o, nil
+}
+
+// lowest is the lowest document under a cursor, or end.
+func (o ordered) lowest() uint32 {
+	if len(o) == 0 {
+		return end
+	}
+	return o[0].doc
+}
+
+// lower moves o[i] forward to its place when its document may be lower than those
+// before it.
+func (o ordered) lower(i int) {
+	c := o[i]
+	for ; i > 0 && o[i-1].doc > c.doc; i-- {
+		o[i] = o[i-1]
+	}
+	o[i] = c
+}
+
+// raise moves o[i] back to its place after its document has risen.
+func (o ordered) raise(i int) {
+	c := o[i]
+	for ; i+1 < len(o) && o[i+1].doc < c.doc; i++ {
+		o[i] = o[i+1]
+	}
+	o[i] = c
+}
+
+// pivot returns the first cursor whose list bound, with those before it and the
+// rank, reaches need; it is the last of those at the same document. It returns -1
+// when no document can get in any more.
+func (o ordered) pivot(need, rank uint32) int {
+	sum := rank
+	for i, c := range o {
+		if c.doc == end {
+			break
+		}
+		if sum += c.max; sum < need {
+			continue
+		}
+		for i+1 < len(o) && o[i+1].doc == c.doc {
+			i++
+		}
+		return i
+	}
+	return -1
+}
+
+// leap moves o[i] to target or later and restores the order.
+func (o ordered) leap(i int, target uint32) error {
+	if err := o[i].seekGE(target); err != nil {
+		return err
+	}
+	o.raise(i)
+	return nil
+}
+
+// leapBelow moves the last cursor before the pivot's document doc to it: the one
+// most likely to be on the way anyway, so the fewest cursors must be moved again.
+func (o ordered) leapBelow(pivot int, doc uint32) error {
+	for o[pivot].doc == doc {
+		pivot--
+	}
+	return o.leap(pivot, doc)
+}
+
+// scoreDocument scores doc, which the first cursors are at, offers it, and moves
+// them on.
+func (r *run) scoreDocument(o ordered, doc uint32) error {
+	at := 0
+	for at < len(o) && o[at].doc == doc {
+		at++
+	}
+	r.work.DocsScored++
+	if r.accepts(doc) {
+		score := uint32(0)
+		for _, c := range o[:at] {
+			part, err := c.scoreHere()
+			if err != nil {
+				return err
+			}
+			score += part
+		}
+		r.total++
+		r.offer(doc, score)
+	}
+	for i := at - 1; i >= 0; i-- {
+		if err := o[i].next(); err != nil {
+			return err
+		}
+		o.raise(i)
+	}
+	return nil
+}
+
+// interrupted asks the context every 1,024 steps.
+func (r *run) interrupted(step int) error {
+	if step%1024 == 0 {
+		return r.ctx.Err()
+	}
+	return nil
+}

@@ -1,0 +1,211 @@
+package cpuexec
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/internal/corrupt"
+	"github.com/riffle-search/riffle/postings"
+)
+
+// A run is one plan at work: what its segments share, and memory that the next
+// run uses again. Documents are always visited in ascending order.
+type run struct {
+	ctx  context.Context
+	plan *Plan
+	tree *blockmax.Node // what matches in the current pass
+
+	top        blockmax.Collector
+	total      int   // matching documents seen in the current pass
+	pruned     bool  // some may not have been seen
+	listBlocks int64 // blocks of all lists of all passes so far
+	work       blockmax.Work
+
+	part    // the segment at work
+	cursors []*cursor
+	used    int       // cursors[:used] belong to the segment at work
+	order   []*cursor // all cursors of a flat plan
+	active  []*cursor // those that matter at the moment
+	sums    []uint32
+	win     window
+	cands   candidates
+	frames  []*frame
+}
+
+// A part is the segment at work.
+type part struct {
+	seg     *blockmax.Segment[*postings.List]
+	index   int    // of seg in the plan
+	rankMax uint32 // no document of the segment gets more from its rank
+}
+
+// A segmentPass finds the hits of the segment at work.
+type segmentPass func(*run) error
+
+var runs = sync.Pool{New: func() any { return new(run) }}
+
+func newRun(ctx context.Context, p *Plan) *run {
+	r := runs.Get().(*run)
+	r.ctx, r.plan = ctx, p
+	r.top.Reset(p.K, p.After)
+	r.total, r.pruned, r.listBlocks, r.work = 0, false, 0, blockmax.Work{}
+	return r
+}
+
+// release gives the memory back, without a reference to anything of the caller's.
+func (r *run) release() {
+	r.ctx, r.plan, r.tree, r.part = nil, nil, nil, part{}
+	for _, c := range r.cursors {
+		c.list, c.bounds, c.table, c.norms = nil, nil, nil, nil
+	}
+	r.used = 0
+	r.win.matches, r.win.scores = bitset{}, scores{} // an error may have left some
+	runs.Put(r)
+}
+
+// pass takes all segments through one algorithm. tree is what matches, whatever
+// the algorithm.
+func (r *run) pass(visit segmentPass, tree *blockmax.Node) error {
+	r.tree = tree
+	for i := range r.plan.Segments {
+		if err := r.enter(i); err != nil {
+			return err
+		}
+		r.listBlocks += blocksBelow(tree, r.seg)
+		if r.seg.Docs == 0 {
+			continue
+		}
+		if err := visit(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// enter makes segment i the one at work.
+func (r *run) enter(i int) error {
+	seg := &r.plan.Segments[i]
+	r.part = part{seg: seg, index: i}
+	r.used = 0
+	if seg.Rank != nil {
+		highest := uint16(0)
+		for _, m := range seg.RankTile {
+			highest = max(highest, m)
+		}
+		r.rankMax = blockmax.Contribution(r.plan.RankWeight, highest)
+	}
+	return r.ctx.Err()
+}
+
+// open returns a cursor on term t, or nil when the segment lacks it.
+func (r *run) open(t int) (*cursor, error) {
+	term := &r.seg.Terms[t]
+	if term.Bounds == nil || term.List.Blocks() == 0 {
+		return nil, nil
+	}
+	if last := term.List.Last[term.List.Blocks()-1]; last >= r.seg.Docs {
+		return nil, &ListError{r.index, t, corrupt.New(-1, "the list ends at document %d of %d", last, r.seg.Docs)}
+	}
+	if r.used == len(r.cursors) {
+		r.cursors = append(r.cursors, new(cursor))
+	}
+	c := r.cursors[r.used]
+	r.used++
+	c.reset(r, t, term)
+	return c, nil
+}
+
+// openAll opens a cursor on every term the segment has, in order of the terms.
+func (r *run) openAll() ([]*cursor, error) {
+	r.order = r.order[:0]
+	for t := range r.seg.Terms {
+		c, err := r.open(t)
+		if err != nil {
+			return nil, err
+		}
+		if c != nil {
+			r.order = append(r.order, c)
+		}
+	}
+	return r.order, nil
+}
+
+// blocksBelow counts the posting blocks of a tree's leaves.
+func blocksBelow(n *blockmax.Node, seg *blockmax.Segment[*postings.List]) (blocks int64) {
+	if n.Leaf && seg.Terms[n.Term].Bounds != nil {
+		blocks = int64(seg.Terms[n.Term].List.Blocks())
+	}
+	for _, clause := range [...][]blockmax.Node{n.Must, n.Should, n.Filter, n.Not} {
+		for i := range clause {
+			blocks += blocksBelow(&clause[i], seg)
+		}
+	}
+	return blocks
+}
+
+// need is the lowest score with which document doc of the segment, or a later
+// one, can still enter. Once it is above zero documents may be passed over unseen.
+func (r *run) need(doc uint32) uint32 {
+	n := r.top.Need(r.seg.Base + doc)
+	if n > 0 {
+		r.pruned = true
+	}
+	return n
+}
+
+// tailDone reports whether no document from doc on, in this segment, can enter.
+func (r *run) tailDone(doc uint32) bool {
+	return r.seg.Tail != nil && r.seg.Tail[doc/blockmax.TileDocs] < r.need(doc)
+}
+
+// accepts reports whether doc may be returned.
+func (r *run) accepts(doc uint32) bool {
+	return r.seg.Accept == nil || r.seg.Accept[doc/64]>>(doc%64)&1 == 1
+}
+
+// rank is what the static rank adds to the score of doc.
+func (r *run) rank(doc uint32) uint32 {
+	if r.seg.Rank == nil {
+		return 0
+	}
+	return blockmax.Contribution(r.plan.RankWeight, r.seg.Rank[doc])
+}
+
+// rankBound bounds rank for documents lo to hi.
+func (r *run) rankBound(lo, hi uint32) uint32 {
+	if r.seg.Rank == nil || r.rankMax == 0 {
+		return 0
+	}
+	first, last := lo/blockmax.TileDocs, hi/blockmax.TileDocs
+	if last-first >= 8 { // looking longer costs more than it saves
+		return r.rankMax
+	}
+	highest := uint16(0)
+	for _, m := range r.seg.RankTile[first : last+1] {
+		highest = max(highest, m)
+	}
+	return blockmax.Contribution(r.plan.RankWeight, highest)
+}
+
+// offer hands a document that matches and is accepted to the collector. score is
+// without the rank.
+func (r *run) offer(doc, score uint32) {
+	r.top.Offer(r.seg.Base+doc, score+r.rank(doc))
+}
+
+// A ListError says which list could not be read. The error below, a
+// *corrupt.Error or one of the list's Loader, names the block and the offset.
+type ListError struct {
+	Segment int // index into Plan.Segments
+	Term    int // index into Plan.Weights
+	Err     error
+}
+
+func (e *ListError) Error() string {
+	return fmt.Sprintf("cpuexec: list of term %d in segment %d of the plan: %v", e.Term, e.Segment, e.Err)
+}
+
+// Unwrap returns the error below.
+func (e *ListError) Unwrap() error { return e.Err }

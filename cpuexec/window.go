@@ -1,0 +1,108 @@
+package cpuexec
+
+import (
+	"math/bits"
+
+	"github.com/riffle-search/riffle/blockmax"
+)
+
+const (
+	windowDocs  = blockmax.TileDocs
+	windowWords = windowDocs / 64
+)
+
+// A bitset has a bit for each document of a window.
+type bitset [windowWords]uint64
+
+// scores has a score for each document of a window: 16 KiB, half of a first-level
+// cache. Between uses all are zero.
+type scores [windowDocs]uint32
+
+// A window is a tile of documents at work: which of them match, and what they
+// score so far.
+type window struct {
+	lo, hi  uint32 // documents lo to hi-1; lo is a multiple of windowDocs
+	all     bitset // of them
+	matches bitset
+	scores  scores
+}
+
+// at makes the window the tile of doc, in a segment of docs documents.
+func (w *window) at(doc, docs uint32) {
+	w.lo = doc &^ (windowDocs - 1)
+	w.hi = min(w.lo+windowDocs, docs)
+	for i := range w.all {
+		left := int(w.hi-w.lo) - 64*i
+		w.all[i] = ^uint64(0) >> (64 - max(0, min(64, left)))
+	}
+}
+
+// add scores postings i to j-1 of the cursor's loaded block, all in the window.
+func (w *window) add(c *cursor, i, j int) {
+	docs, freqs, norms, table, weight := c.docs[i:j], c.freqs[i:j], c.norms, c.table, c.weight
+	if norms == nil {
+		for p, doc := range docs {
+			d := doc % windowDocs
+			w.matches[d/64] |= 1 << (d % 64)
+			w.scores[d] += blockmax.Contribution(weight, table.Impact(freqs[p], 1))
+		}
+		return
+	}
+	for p, doc := range docs {
+		d := doc % windowDocs
+		w.matches[d/64] |= 1 << (d % 64)
+		w.scores[d] += blockmax.Contribution(weight, table.Impact(freqs[p], norms[doc]))
+	}
+}
+
+// until returns the end of the postings of the loaded block, from the posting at
+// hand on, whose documents lie before hi.
+func (c *cursor) until(hi uint32) int {
+	if c.docs[(c.n-1)&127] < hi {
+		return c.n
+	}
+	return c.search(c.i, hi)
+}
+
+// accepted returns the word of the segment's accept bitmap for word i of the window.
+func (r *run) accepted(i int) uint64 {
+	if r.seg.Accept == nil {
+		return ^uint64(0)
+	}
+	if at := int(r.win.lo/64) + i; at < len(r.seg.Accept) {
+		return r.seg.Accept[at]
+	}
+	return 0
+}
+
+// count is the number of documents in the set.
+func (b *bitset) count() int {
+	n := 0
+	for _, word := range b {
+		n += bits.OnesCount64(word)
+	}
+	return n
+}
+
+// empty reports whether no document is in the set.
+func (b *bitset) empty() bool {
+	any := uint64(0)
+	for _, word := range b {
+		any |= word
+	}
+	return any == 0
+}
+
+// anyIn reports whether one of positions lo to hi is in the set.
+func (b *bitset) anyIn(lo, hi uint32) bool {
+	first, last := lo/64, hi/64
+	head, tail := ^uint64(0)<<(lo%64), ^uint64(0)>>(63-hi%64)
+	if first == last {
+		return b[first]&head&tail != 0
+	}
+	any := b[first]&head | b[last]&tail
+	for _, word := range b[first+1 : last] {
+		any |= word
+	}
+	return any != 0
+}

@@ -1,0 +1,171 @@
+package exectest
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/postings"
+	"github.com/riffle-search/riffle/segment"
+)
+
+// An Index is what a random index holds, in the plainest form, and the same as
+// executors see it.
+type Index struct {
+	Segments []Segment
+	parts    []blockmax.Segment[*postings.List] // without Accept and Tail
+	tables   []*blockmax.Table                  // of the fields
+}
+
+// A Segment is the contents of one segment.
+type Segment struct {
+	Docs  uint32
+	Terms []map[uint32]uint32 // of each term: frequency by document
+	Field []int               // of each term
+	Norms [][]uint8           // of each field: length code by document; nil for a field without
+	Rank  []uint16            // nil for none
+}
+
+const (
+	terms  = 6
+	fields = 2
+)
+
+// newIndex makes 1 to 4 segments, some of them spread over several tiles of
+// documents or empty.
+func newIndex(rng *rand.Rand) *Index {
+	ix := new(Index)
+	m := blockmax.BM25{K1: 1.2, B: 0.75 * float64(rng.IntN(2))}
+	for range fields {
+		ix.tables = append(ix.tables, blockmax.NewTable(m, 10))
+	}
+	ranked, base := rng.IntN(3) == 0, uint32(rng.IntN(2)*1000)
+	for range 1 + rng.IntN(4) {
+		s := newSegment(rng, ranked)
+		ix.Segments = append(ix.Segments, s)
+		ix.parts = append(ix.parts, ix.part(rng, &s, base))
+		base += s.Docs + rng.Uint32N(3)
+	}
+	return ix
+}
+
+func newSegment(rng *rand.Rand, ranked bool) Segment {
+	s := Segment{Docs: 1 + rng.Uint32N(150)}
+	spread := uint32(1)
+	if rng.IntN(8) == 0 { // few postings, but several tiles
+		spread = 1 + rng.Uint32N(120)
+		s.Docs *= spread
+	}
+	lengths := []uint8{3, 3, 10, 40}[rng.IntN(3):]
+	for f := range fields {
+		var norms []uint8
+		if f == 0 || rng.IntN(2) == 0 {
+			norms = make([]uint8, s.Docs)
+			for d := range norms {
+				norms[d] = lengths[rng.IntN(len(lengths))]
+			}
+			if rng.IntN(4) == 0 {
+				slices.Sort(norms) // the best documents first: what tail bounds are for
+			}
+		}
+		s.Norms = append(s.Norms, norms)
+	}
+	for t := range terms {
+		s.Field = append(s.Field, t%fields)
+		s.Terms = append(s.Terms, newPostings(rng, s.Docs, spread))
+	}
+	if ranked && rng.IntN(4) > 0 {
+		s.Rank = make([]uint16, s.Docs)
+		for d := range s.Rank {
+			s.Rank[d] = uint16(rng.IntN(4)) * 20000
+		}
+	}
+	return s
+}
+
+// newPostings makes a list from empty to full, even or in clumps, whose
+// frequencies are mostly 1.
+func newPostings(rng *rand.Rand, docs, spread uint32) map[uint32]uint32 {
+	tfs := []uint32{1, 1, 1, 1, 2, 5, 20}[:1+rng.IntN(7)]
+	density := []float64{0, 0.02, 0.1, 0.3, 0.7, 1}[rng.IntN(6)] / float64(spread)
+	clumps := rng.IntN(3) == 0
+	list := make(map[uint32]uint32)
+	for d := uint32(0); d < docs; d++ {
+		if clumps && d/16%2 == 1 || rng.Float64() >= density {
+			continue
+		}
+		list[d] = tfs[rng.IntN(len(tfs))]
+	}
+	return list
+}
+
+// part is the segment as executors see it.
+func (ix *Index) part(rng *rand.Rand, s *Segment, base uint32) blockmax.Segment[*postings.List] {
+	p := blockmax.Segment[*postings.List]{Base: base, Docs: s.Docs, Rank: s.Rank}
+	for t, list := range s.Terms {
+		term := blockmax.Term[*postings.List]{Norms: s.Norms[s.Field[t]], Table: ix.tables[s.Field[t]]}
+		if len(list) > 0 {
+			term.List = newList(rng, list, term.Norms)
+			term.Bounds = segment.Bounds(term.List, term.Table)
+		}
+		p.Terms = append(p.Terms, term)
+	}
+	if s.Rank != nil {
+		p.RankTile = make([]uint16, (s.Docs+blockmax.TileDocs-1)/blockmax.TileDocs)
+		for d, rank := range s.Rank {
+			tile := &p.RankTile[d/blockmax.TileDocs]
+			*tile = max(*tile, rank)
+		}
+	}
+	return p
+}
+
+// newList is a list as a memory segment shows it, or as it is read back.
+func newList(rng *rand.Rand, list map[uint32]uint32, norms []uint8) *postings.List {
+	b := postings.Builder{BlockSize: 1 + rng.IntN(8)}
+	for _, d := range slices.Sorted(maps.Keys(list)) {
+		code := uint8(1)
+		if norms != nil {
+			code = norms[d]
+		}
+		b.Add(d, list[d], code)
+	}
+	if rng.IntN(2) == 0 {
+		return b.View(postings.MaxDoc)
+	}
+	e := b.Encode()
+	l, err := postings.Open(e.Entry, stored{e})
+	if err != nil {
+		panic("BUG: a list does not open: " + err.Error())
+	}
+	return l
+}
+
+// stored is an encoded list as its own Loader.
+type stored struct{ e postings.Encoded }
+
+func (s stored) Directory(part int) ([]byte, error) { return s.e.Directory[part], nil }
+
+func (s stored) Chunk(chunk int) ([]byte, error) { return s.e.Chunks[chunk], nil }
+
+// String lists the postings of an index small enough to read.
+func (ix *Index) String() string {
+	var b strings.Builder
+	for i, s := range ix.Segments {
+		fmt.Fprintf(&b, "segment %d: base %d, %d documents\n", i, ix.parts[i].Base, s.Docs)
+		if s.Docs > 64 {
+			continue
+		}
+		for t, list := range s.Terms {
+			fmt.Fprintf(&b, "  term %d:", t)
+			for _, d := range slices.Sorted(maps.Keys(list)) {
+				fmt.Fprintf(&b, " %d×%d", d, list[d])
+			}
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}

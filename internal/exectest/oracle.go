@@ -1,0 +1,129 @@
+package exectest
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/riffle-search/riffle/blockmax"
+)
+
+// Oracle answers a plan the slow way: every document of every segment is looked at
+// on its own, and all that match are sorted. It knows postings as maps and never
+// sees a block or a bound.
+func Oracle(ix *Index, p *Plan) blockmax.TopK {
+	tree := p.Tree
+	if tree == nil {
+		tree = flat(p, p.Mode)
+	}
+	all := matching(ix, p, tree)
+	if p.Tree == nil && p.Mode == blockmax.AndOr && len(all) < p.K {
+		all = matching(ix, p, flat(p, blockmax.Or))
+	}
+	top := blockmax.TopK{Total: len(all), Exact: true}
+	slices.SortFunc(all, ranksBefore)
+	for _, h := range all {
+		if len(top.Hits) < p.K && (p.After == nil || ranksBefore(*p.After, h) < 0) {
+			top.Hits = append(top.Hits, h)
+		}
+	}
+	return top
+}
+
+// ranksBefore is negative when a ranks before b.
+func ranksBefore(a, b blockmax.Hit) int {
+	return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Doc, b.Doc))
+}
+
+// flat is the tree that a flat plan stands for; AndOr begins as And.
+func flat(p *Plan, mode blockmax.Mode) *blockmax.Node {
+	var leaves []blockmax.Node
+	for t := range p.Weights {
+		leaves = append(leaves, blockmax.Node{Leaf: true, Term: t})
+	}
+	if mode == blockmax.Or {
+		return &blockmax.Node{Should: leaves}
+	}
+	return &blockmax.Node{Must: leaves}
+}
+
+// matching returns all accepted documents that match, with their scores.
+func matching(ix *Index, p *Plan, tree *blockmax.Node) (all []blockmax.Hit) {
+	for i := range p.Segments {
+		seg := &p.Segments[i]
+		for doc := range seg.Docs {
+			if seg.Accept != nil && seg.Accept[doc/64]>>(doc%64)&1 == 0 {
+				continue
+			}
+			score, ok := ix.score(p, i, doc, tree)
+			if !ok {
+				continue
+			}
+			if seg.Rank != nil {
+				score += blockmax.Contribution(p.RankWeight, seg.Rank[doc])
+			}
+			all = append(all, blockmax.Hit{Doc: seg.Base + doc, Score: score})
+		}
+	}
+	return all
+}
+
+// score says whether a document matches a node, and what it scores then.
+func (ix *Index) score(p *Plan, segment int, doc uint32, n *blockmax.Node) (score uint32, ok bool) {
+	switch {
+	case n.Leaf:
+		score, ok = ix.scoreTerm(p, segment, doc, n.Term)
+	case n.All:
+		ok = true
+	default:
+		score, ok = ix.scoreBoolean(p, segment, doc, n)
+	}
+	if ok && n.Constant {
+		score = n.Score
+	}
+	return score, ok
+}
+
+func (ix *Index) scoreTerm(p *Plan, segment int, doc uint32, t int) (score uint32, ok bool) {
+	tf := ix.Segments[segment].Terms[t][doc]
+	if tf == 0 {
+		return 0, false
+	}
+	term := &p.Segments[segment].Terms[t]
+	code := uint8(1)
+	if term.Norms != nil {
+		code = term.Norms[doc]
+	}
+	return blockmax.Contribution(p.Weights[t], term.Table.Impact(tf, code)), true
+}
+
+func (ix *Index) scoreBoolean(p *Plan, segment int, doc uint32, n *blockmax.Node) (sum uint32, ok bool) {
+	for i := range n.Not {
+		if _, ok := ix.score(p, segment, doc, &n.Not[i]); ok {
+			return 0, false
+		}
+	}
+	for i := range n.Filter {
+		if _, ok := ix.score(p, segment, doc, &n.Filter[i]); !ok {
+			return 0, false
+		}
+	}
+	for i := range n.Must {
+		score, ok := ix.score(p, segment, doc, &n.Must[i])
+		if !ok {
+			return 0, false
+		}
+		sum += score
+	}
+	matched := 0
+	for i := range n.Should {
+		if score, ok := ix.score(p, segment, doc, &n.Should[i]); ok {
+			sum += score
+			matched++
+		}
+	}
+	least := n.MinShould
+	if len(n.Must)+len(n.Filter) == 0 {
+		least = max(least, 1)
+	}
+	return sum, matched >= least
+}

@@ -1,0 +1,178 @@
+package exectest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/postings"
+)
+
+// pick is the index with only some of its terms, in random order.
+func (ix *Index) pick(rng *rand.Rand) *Index {
+	chosen := rng.Perm(terms)[:rng.IntN(terms+1)]
+	sub := &Index{tables: ix.tables, parts: slices.Clone(ix.parts), Segments: slices.Clone(ix.Segments)}
+	for i := range sub.Segments {
+		s, part := &sub.Segments[i], &sub.parts[i]
+		s.Terms, s.Field, part.Terms = nil, nil, nil
+		for _, t := range chosen {
+			s.Terms = append(s.Terms, ix.Segments[i].Terms[t])
+			s.Field = append(s.Field, ix.Segments[i].Field[t])
+			part.Terms = append(part.Terms, ix.parts[i].Terms[t])
+		}
+	}
+	return sub
+}
+
+// newPlan makes a random query over all terms of the index for the k best
+// documents.
+func (ix *Index) newPlan(rng *rand.Rand, k int) *Plan {
+	p := &Plan{K: k, Mode: blockmax.Mode(rng.IntN(3)), CountAll: rng.IntN(4) == 0, Segments: slices.Clone(ix.parts)}
+	count := len(ix.parts[0].Terms)
+	shares, sum := make([]uint32, count+1), uint32(1)
+	for i := range shares {
+		shares[i] = []uint32{0, 1, 2, 2, 2, 4, 6}[rng.IntN(7)]
+		sum += shares[i]
+	}
+	unit := (1<<31 - 1) / sum // sums come close to the limit
+	if count > 0 && rng.IntN(3) == 0 {
+		unit = 1 << 19 // a tree may name a term often
+		p.Tree = newTree(rng, count, unit, 2)
+	}
+	for _, share := range shares[:count] {
+		p.Weights = append(p.Weights, share*unit)
+	}
+	p.RankWeight = shares[count] * unit
+	for i := range p.Segments {
+		p.Segments[i].Accept = newAccept(rng, p.Segments[i].Docs)
+	}
+	if rng.IntN(2) == 0 {
+		ix.addTails(rng, p)
+	}
+	if rng.IntN(4) == 0 {
+		p.After = newAfter(rng, Oracle(ix, p).Hits)
+	}
+	return p
+}
+
+// newTree makes a boolean tree whose leaves lie at most depth levels below.
+func newTree(rng *rand.Rand, count int, unit uint32, depth int) *blockmax.Node {
+	n := new(blockmax.Node)
+	switch kind := rng.IntN(12); {
+	case kind == 0:
+		n.All = true
+	case kind < 8 && depth < 2 || depth == 0:
+		n.Leaf, n.Term = true, rng.IntN(count)
+	default:
+		for range 1 + rng.IntN(4) {
+			to := []*[]blockmax.Node{&n.Must, &n.Must, &n.Should, &n.Should, &n.Should, &n.Filter, &n.Not}[rng.IntN(7)]
+			*to = append(*to, *newTree(rng, count, unit, depth-1))
+		}
+		n.MinShould = max(0, rng.IntN(5)-1)
+	}
+	if rng.IntN(8) == 0 {
+		n.Constant, n.Score = true, rng.Uint32N(4)*unit
+	}
+	return n
+}
+
+// newAccept accepts all, most, few or no documents.
+func newAccept(rng *rand.Rand, docs uint32) []uint64 {
+	chance := []float64{1, 1, 0.8, 0.1, 0}[rng.IntN(5)]
+	if chance == 1 {
+		return nil
+	}
+	accept := make([]uint64, (docs+63)/64)
+	for d := range docs {
+		if rng.Float64() < chance {
+			accept[d/64] |= 1 << (d % 64)
+		}
+	}
+	return accept
+}
+
+// addTails bounds the tiles by the true scores, sometimes exactly and sometimes
+// with some air.
+func (ix *Index) addTails(rng *rand.Rand, p *Plan) {
+	tree := p.Tree
+	if tree == nil {
+		tree = flat(p, blockmax.Or)
+	}
+	air := rng.Uint32N(3) * 1000
+	for i := range p.Segments {
+		s := &p.Segments[i]
+		s.Tail = make([]uint32, (s.Docs+blockmax.TileDocs-1)/blockmax.TileDocs)
+	}
+	for _, h := range matching(ix, p, tree) {
+		i, _ := slices.BinarySearchFunc(p.Segments, h.Doc, func(s blockmax.Segment[*postings.List], doc uint32) int {
+			return int(int64(s.Base)+int64(s.Docs)-1) - int(doc)
+		})
+		s := &p.Segments[i]
+		tile := &s.Tail[(h.Doc-s.Base)/blockmax.TileDocs]
+		*tile = max(*tile, h.Score+air)
+	}
+	for i := range p.Segments {
+		blockmax.SuffixMax(p.Segments[i].Tail)
+	}
+}
+
+// newAfter is a hit of the answer, or something near one.
+func newAfter(rng *rand.Rand, hits []blockmax.Hit) *blockmax.Hit {
+	if len(hits) == 0 {
+		return &blockmax.Hit{Doc: 1}
+	}
+	h := hits[rng.IntN(len(hits))]
+	if rng.IntN(4) == 0 {
+		h.Doc += rng.Uint32N(3)
+		h.Score += rng.Uint32N(2)
+	}
+	return &h
+}
+
+// describe prints all of a plan but its segments.
+func describe(p *Plan) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "plan: mode %d, k %d, weights %v, rank weight %d", p.Mode, p.K, p.Weights, p.RankWeight)
+	if p.After != nil {
+		fmt.Fprintf(&b, ", after %v", *p.After)
+	}
+	if p.CountAll {
+		b.WriteString(", count all")
+	}
+	if p.Tree != nil {
+		b.WriteString(", tree ")
+		describeNode(&b, p.Tree)
+	}
+	for i, s := range p.Segments {
+		fmt.Fprintf(&b, "\nsegment %d: accept %x, tail %v", i, s.Accept[:min(2, len(s.Accept))], s.Tail)
+	}
+	b.WriteByte('\n')
+	return b.String()
+}
+
+func describeNode(b *strings.Builder, n *blockmax.Node) {
+	if n.Constant {
+		fmt.Fprintf(b, "%d:", n.Score)
+	}
+	if n.Leaf {
+		fmt.Fprintf(b, "t%d", n.Term)
+		return
+	}
+	if n.All {
+		b.WriteString("all")
+		return
+	}
+	b.WriteByte('(')
+	for _, clause := range []struct {
+		sign  string
+		nodes []blockmax.Node
+	}{{"+", n.Must}, {"", n.Should}, {"#", n.Filter}, {"-", n.Not}} {
+		for i := range clause.nodes {
+			b.WriteString(" " + clause.sign)
+			describeNode(b, &clause.nodes[i])
+		}
+	}
+	fmt.Fprintf(b, " )%d", n.MinShould)
+}
