@@ -168,6 +168,9 @@ func (e *Engine) openSegment(number uint64, info []byte) (*liveSegment, error) {
 	s.bytes = int64(bytes)
 	var err error
 	if s.disk, err = segment.Open(source{e.store.Segment(number)}); err != nil {
+		if errors.Is(err, segment.ErrFormat) {
+			err = fmt.Errorf("%w: %w", ErrFormat, err)
+		}
 		return nil, s.at(err)
 	}
 	value, err := e.store.Deletions(number)

@@ -177,7 +177,7 @@ func (iv *inverter) addField(doc *segment.Document, name string, f Field, known 
 			return &DocumentError{ID: doc.ID, Field: name, Err: err}
 		}
 		analysed = true
-		a.Analyze(textBytes(v.str), func(batch []analysis.Token) {
+		analysis.AnalyzeString(a, v.str, func(batch []analysis.Token) {
 			length += uint64(len(batch))
 			for i := range batch {
 				longest = max(longest, len(batch[i].Term))

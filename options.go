@@ -69,7 +69,7 @@ const (
 	MaxK         = 10_000  // most hits of one search
 	MaxIDBytes   = 1024    // longest document id
 	MaxFields    = 1 << 15 // most fields of one document
-	MaxTermBytes = 8191    // longest keyword; a longer one is refused
+	MaxTermBytes = 32_766  // longest term, as in Lucene; a longer keyword is refused
 )
 
 // MergeOptions configures the background merges.

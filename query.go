@@ -352,7 +352,7 @@ func (rw *rewriter) analyse(q Match, field string) (terms []string, positions []
 	if err != nil {
 		return nil, nil, queryErrorf("Match.Analyzer", "%w", err)
 	}
-	a.Analyze([]byte(q.Text), func(batch []analysis.Token) {
+	analysis.AnalyzeString(a, q.Text, func(batch []analysis.Token) {
 		if len(terms) > maxClauses {
 			return
 		}

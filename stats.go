@@ -1,0 +1,157 @@
+package riffle
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/riffle-search/riffle/internal/corrupt"
+	"github.com/riffle-search/riffle/segment"
+	"github.com/riffle-search/riffle/store"
+)
+
+// Stats are figures about an index. Sizes are in bytes.
+type Stats struct {
+	Docs     uint64 // documents that searches can find
+	Deleted  uint64 // documents that are deleted but not merged away yet
+	Segments []SegmentStats
+	Fields   []FieldStats // by name
+
+	MemoryBytes int64 // of the in-memory segment, and of one being sealed
+	CacheBytes  int64 // of opened posting lists
+	CacheHits   int64
+	CacheMisses int64
+
+	LogRecords uint64 // operations' records that no sealed segment covers yet
+	Store      store.Stats
+}
+
+// SegmentStats are figures about one segment.
+type SegmentStats struct {
+	Number  uint64 // 0 for a segment in memory
+	Sealed  bool
+	Docs    uint32 // deleted ones included
+	Deleted uint64
+	Bytes   int64
+	Order   DocOrder
+}
+
+// FieldStats are figures about one indexed field, deleted documents included.
+type FieldStats struct {
+	Name     string
+	Docs     uint64 // documents that have the field
+	Terms    uint64 // distinct terms, added up over segments
+	Postings uint64
+	Tokens   uint64
+	Norms    bool // lengths are kept
+}
+
+// Stats returns current figures.
+func (e *Engine) Stats() (*Stats, error) {
+	v, err := e.acquire()
+	if err != nil {
+		return nil, err
+	}
+	defer v.release()
+	st := &Stats{Docs: v.live, CacheBytes: e.lists.size(), CacheHits: e.lists.hits.Load(), CacheMisses: e.lists.misses.Load()}
+	fields := map[string]*FieldStats{}
+	for i := range v.segs {
+		s := &v.segs[i]
+		line := SegmentStats{Number: s.home.number, Sealed: s.home.disk != nil, Docs: s.reader.Docs(), Deleted: s.deleted.count(), Bytes: s.home.bytes}
+		if s.sealedByScore() {
+			line.Order = ByGlobalScore
+		}
+		if !line.Sealed {
+			line.Bytes = s.home.memory.Bytes()
+			st.MemoryBytes += line.Bytes
+		}
+		st.Deleted += line.Deleted
+		st.Segments = append(st.Segments, line)
+		for _, f := range s.reader.Fields() {
+			addField(fields, f)
+		}
+	}
+	for _, f := range fields {
+		st.Fields = append(st.Fields, *f)
+	}
+	slices.SortFunc(st.Fields, func(a, b FieldStats) int { return strings.Compare(a.Name, b.Name) })
+	e.mu.Lock()
+	st.LogRecords = e.seq - e.sealedSeq
+	e.mu.Unlock()
+	st.Store, err = e.store.Stats()
+	return st, err
+}
+
+func addField(fields map[string]*FieldStats, f segment.FieldInfo) {
+	t := fields[f.Name]
+	if t == nil {
+		t = &FieldStats{Name: f.Name}
+		fields[f.Name] = t
+	}
+	t.Docs += uint64(f.Docs)
+	t.Terms += f.Terms
+	t.Postings += f.Postings
+	t.Tokens += f.Tokens
+	t.Norms = t.Norms || f.Norms
+}
+
+// Schema returns the schema in force.
+func (e *Engine) Schema() *Schema { return e.schema.clone() }
+
+// Check reads the whole index and verifies every checksum and invariant: of the
+// segments, their deletions and the log. It calls report for each fault, which
+// matches ErrCorrupt, and returns an error only when the check itself could not go
+// on. Changes and searches go on meanwhile.
+func (e *Engine) Check(ctx context.Context, report func(error)) error {
+	v, err := e.acquire()
+	if err != nil {
+		return err
+	}
+	defer v.release()
+	for i := range v.segs {
+		s := &v.segs[i]
+		if s.home.disk != nil {
+			segment.Check(ctx, source{e.store.Segment(s.home.number)}, func(err error) { report(s.home.at(err)) })
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	if err := v.checkIDs(ctx, report); err != nil {
+		return err
+	}
+	e.commitMu.Lock() // no seal may cut the log off meanwhile
+	defer e.commitMu.Unlock()
+	return e.store.Replay(e.store.Manifest().LogSeq+1, func(seq uint64, record []byte) error {
+		if _, err := decodeRecord(record); err != nil {
+			report(corrupt.At(err, fmt.Sprintf("log record %d", seq)))
+		}
+		return ctx.Err()
+	})
+}
+
+// checkIDs reports ids that two live documents have, and walks every id order.
+func (v *view) checkIDs(ctx context.Context, report func(error)) error {
+	from, last := "", ""
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		page, err := v.nextIDs(from, walkPage)
+		if err != nil {
+			report(err)
+			return nil
+		}
+		for _, p := range page {
+			if p.id == last {
+				report(corrupt.At(corrupt.New(-1, "a second live document has id %q", p.id), fmt.Sprintf("segment %d", p.s.home.number)))
+			}
+			last = p.id
+		}
+		if len(page) < walkPage {
+			return nil
+		}
+		from = last + "\x00"
+	}
+}
