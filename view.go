@@ -147,7 +147,7 @@ func (v *view) field(name string) fieldTotals {
 // the segment is sealed. The list in the result is nil when the term is absent.
 func (v *view) list(s *segmentView, field, term string) (*cachedList, error) {
 	open := func() (*postings.List, error) {
-		l, err := s.reader.List(field, textBytes(term))
+		l, err := s.reader.List(field, []byte(term))
 		return l, s.home.at(err)
 	}
 	if s.home.memory != nil {
