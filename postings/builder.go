@@ -179,11 +179,6 @@ func (f *blocks) beginExtent() {
 	f.chunkOf = append(f.chunkOf, uint32(len(f.chunks)-1))
 }
 
-// addTo adds the pairs of blocks (or extents) from to to-1 to p.
-func (m *Impacts) addTo(p *pareto, from, to int) {
-	p.addAll(m.Pairs[m.Start[from]:m.Start[to]])
-}
-
 // Reset makes the builder empty. It keeps its memory unless a view shares it.
 func (b *Builder) Reset() {
 	b.tail, b.count, b.last = b.tail[:0], 0, 0

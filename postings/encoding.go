@@ -17,7 +17,7 @@ type Kind uint8
 
 const (
 	Packed Kind = iota // gaps minus one, bit-packed in DocWidth bits each
-	Bitset             // DocWidth rows: one bit for each document from the previous block's last plus one to the block's last
+	Bitset             // one bit a document, from the one behind the previous block's last to the block's last, in DocWidth rows
 	Run                // consecutive documents that end at the block's last: no rows at all
 )
 

@@ -3,9 +3,48 @@ package postings
 import (
 	"encoding/binary"
 	"math/bits"
+	"unsafe"
 
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
+
+// An Impact is one Pareto-best pair of a block, an extent or a list: no other
+// posting there has both a frequency at least as high and a length code at most
+// as high. Bounds are made from pairs, not from stored scores, so they stay
+// exact whatever k1, b, average length or idf a query uses.
+type Impact struct {
+	TF  uint32 // term frequency, at least 1
+	Len uint8  // length code of the document's field (see blockmax.LengthCode)
+}
+
+// Impacts are the Pareto pairs of consecutive blocks (or extents): those of i are
+// Pairs[Start[i]:Start[i+1]].
+type Impacts struct {
+	Start []uint32 // one more than there are blocks
+	Pairs []Impact
+}
+
+// Of returns the pairs of block (or extent) i.
+func (m *Impacts) Of(i int) []Impact { return m.Pairs[m.Start[i]:m.Start[i+1]] }
+
+func (m *Impacts) bytes() int {
+	return 4*len(m.Start) + len(m.Pairs)*int(unsafe.Sizeof(Impact{}))
+}
+
+// push appends the best pairs of one more block or extent from p, which is empty
+// afterwards.
+func (m *Impacts) push(p *pareto) {
+	if len(m.Start) == 0 {
+		m.Start = append(m.Start, 0)
+	}
+	m.Pairs = p.flush(m.Pairs)
+	m.Start = append(m.Start, uint32(len(m.Pairs)))
+}
+
+// addTo adds the pairs of blocks (or extents) from to to-1 to p.
+func (m *Impacts) addTo(p *pareto, from, to int) {
+	p.addAll(m.Pairs[m.Start[from]:m.Start[to]])
+}
 
 // A pareto finds the Pareto-best pairs of any number of pairs. For every length
 // code it keeps the highest frequency; going up the codes, a frequency above all

@@ -8,15 +8,6 @@ import (
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
-// An Impact is one Pareto-best pair of a block, an extent or a list: no other
-// posting there has both a frequency at least as high and a length code at most
-// as high. Bounds are made from pairs, not from stored scores, so they stay
-// exact whatever k1, b, average length or idf a query uses.
-type Impact struct {
-	TF  uint32 // term frequency, at least 1
-	Len uint8  // length code of the document's field (see blockmax.LengthCode)
-}
-
 // A Loader reads the stored parts of a long list, just as Encode made them and
 // with their checksums still on. Nobody may change the bytes afterwards. Calls
 // come from many goroutines at once.
@@ -24,16 +15,6 @@ type Loader interface {
 	Directory(part int) ([]byte, error)
 	Chunk(chunk int) ([]byte, error)
 }
-
-// Impacts are the Pareto pairs of consecutive blocks (or extents): those of i are
-// Pairs[Start[i]:Start[i+1]].
-type Impacts struct {
-	Start []uint32 // one more than there are blocks
-	Pairs []Impact
-}
-
-// Of returns the pairs of block (or extent) i.
-func (m *Impacts) Of(i int) []Impact { return m.Pairs[m.Start[i]:m.Start[i+1]] }
 
 // A List is an immutable posting list: a directory, which says all about every
 // block but its postings, and the payload, whose chunks are loaded when a block of
@@ -195,18 +176,4 @@ func (l *List) Bytes() int {
 		n += cap(l.tail.rows)
 	}
 	return n + int(l.loaded.Load())
-}
-
-func (m *Impacts) bytes() int {
-	return 4*len(m.Start) + len(m.Pairs)*int(unsafe.Sizeof(Impact{}))
-}
-
-// push appends the best pairs of one more block or extent from p, which is empty
-// afterwards.
-func (m *Impacts) push(p *pareto) {
-	if len(m.Start) == 0 {
-		m.Start = append(m.Start, 0)
-	}
-	m.Pairs = p.flush(m.Pairs)
-	m.Start = append(m.Start, uint32(len(m.Pairs)))
 }

@@ -59,7 +59,7 @@ func parseEntry(body []byte) (l *List, chunks int, err error) {
 	r := reader{b: body}
 	v := r.uvarint()
 	count := v>>1 + 1
-	if r.err == nil && count > MaxDoc {
+	if r.err == nil && count >= MaxDoc { // a segment has fewer documents, and an int may have 32 bits
 		return nil, 0, corrupt.New(0, "posting list of %d postings", count)
 	}
 	if v&1 == 0 {

@@ -20,6 +20,27 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// TestSizeBreakdown counts every stored byte once.
+func TestSizeBreakdown(t *testing.T) {
+	rng := rand.New(rand.NewPCG(37, 38))
+	var sum Sizes
+	total := 0
+	for _, n := range []int{1, 5, 128, 129, 10_000} {
+		enc := build(0, random(rng, n)).Encode()
+		l, err := Open(enc.Entry, &stored{Encoded: enc})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum.Add(l.SizeBreakdown())
+		for _, value := range parts(&enc) {
+			total += len(*value)
+		}
+		if got := sum.Docs + sum.Freqs + sum.Directory; got != total {
+			t.Errorf("%d postings: %+v are %d bytes, want %d", n, sum, got, total)
+		}
+	}
+}
+
 // TestBlockShapes packs every number of postings in every width of gap and
 // frequency.
 func TestBlockShapes(t *testing.T) {
