@@ -1,0 +1,69 @@
+package riffle_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestImports holds the rooms apart: which packages of riffle each room may
+// import, and that nobody but store imports Pebble. Tests may import more.
+func TestImports(t *testing.T) {
+	const module = "github.com/riffle-search/riffle/"
+	allowed := map[string][]string{
+		"analysis":         {},
+		"analysis/lang":    {"analysis"},
+		"postings":         {"internal/corrupt"},
+		"blockmax":         {},
+		"segment":          {"postings", "blockmax", "internal/corrupt"},
+		"store":            {"internal/corrupt"},
+		"cpuexec":          {"postings", "blockmax", "internal/corrupt", "internal/invariants"},
+		"internal/corrupt": {},
+		".":                {"analysis", "blockmax", "cpuexec", "internal/corrupt", "postings", "segment", "store"},
+	}
+	seen := map[string]bool{}
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() && (strings.HasPrefix(d.Name(), ".") && path != "." || d.Name() == "testdata") {
+			if err == nil {
+				err = fs.SkipDir
+			}
+			return err
+		}
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		room := filepath.ToSlash(filepath.Dir(path))
+		seen[room] = true
+		for _, spec := range f.Imports {
+			name, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			if strings.HasPrefix(name, "github.com/cockroachdb/pebble/") && room != "store" {
+				t.Errorf("%s imports %s, which only store may", path, name)
+			}
+			ours, ok := strings.CutPrefix(name, module)
+			if rooms, limited := allowed[room]; ok && limited && !slices.Contains(rooms, ours) {
+				t.Errorf("%s imports %s; %s may import only %v", path, ours, room, rooms)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for room := range allowed {
+		if !seen[room] {
+			t.Errorf("room %s is gone; the table is out of date", room)
+		}
+	}
+}
