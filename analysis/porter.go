@@ -1,9 +1,6 @@
 package analysis
 
-import (
-	"unicode/utf16"
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // Porter stems English terms, which must be in lower case, by the algorithm of
 // M. F. Porter, "An algorithm for suffix stripping", Program 14(3), 1980.
@@ -36,8 +33,8 @@ func (p Porter) Filter(batch []Token) []Token {
 
 // porterStem stems in place: no step makes a term longer than it was before.
 //
-// A term with letters outside ASCII is stemmed by UTF-16 unit, since a rule may look
-// at the last two or three characters.
+// A term with letters outside ASCII is stemmed by rune: rules count and compare
+// whole characters.
 func porterStem(term []byte, double *suffixRules) []byte {
 	if !stemEnds[term[len(term)-1]] {
 		return term
@@ -61,28 +58,22 @@ var stemEnds = func() (t [256]bool) {
 }()
 
 func porterWide(term []byte, double *suffixRules) []byte {
-	var mem [256]uint16
-	units := mem[:0]
+	var mem [256]rune
+	runes := mem[:0]
 	for i := 0; i < len(term); {
 		r, size := utf8.DecodeRune(term[i:])
-		units = utf16.AppendRune(units, r)
+		runes = append(runes, r)
 		i += size
 	}
-	units = porter(units, double)
 	term = term[:0]
-	for i := 0; i < len(units); i++ {
-		r := rune(units[i])
-		if utf16.IsSurrogate(r) { // rules look at letters of ASCII, so pairs stay whole
-			i++
-			r = utf16.DecodeRune(r, rune(units[i]))
-		}
+	for _, r := range porter(runes, double) {
 		term = utf8.AppendRune(term, r)
 	}
 	return term
 }
 
-// A unit is a letter of ASCII, or one of UTF-16.
-type unit interface{ byte | uint16 }
+// A unit is a character of a word: a byte of ASCII, or a rune.
+type unit interface{ byte | rune }
 
 // porter stems a word in place and returns what is left of it.
 func porter[U unit](w []U, double *suffixRules) []U {

@@ -1,0 +1,221 @@
+package analysis
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/cockroachdb/datadriven"
+)
+
+// custom are analyzers that the scripts use besides the registered ones.
+var custom = map[string]Analyzer{
+	"words-8":         New("words-8", Words{MaxBytes: 8}),
+	"whitespace-8":    New("whitespace-8", Whitespace{MaxBytes: 8}),
+	"ngrams-2-3":      New("ngrams-2-3", NGrams{Min: 2, Max: 3}, Lowercase{}),
+	"edge-1-3":        New("edge-1-3", EdgeNGrams{Min: 1, Max: 3}, Lowercase{}),
+	"edge-3-4":        New("edge-3-4", EdgeNGrams{Min: 3, Max: 4}),
+	"length-2-4":      New("length-2-4", Words{}, Length{Min: 2, Max: 4}),
+	"length-4-cut":    New("length-4-cut", Words{}, Length{Max: 4, Cut: true}),
+	"late-lowercase":  New("late-lowercase", Words{}, Stop("The"), Lowercase{}),
+	"possessive":      New("possessive", Whitespace{}, Possessive{}),
+	"porter":          New("porter", Whitespace{}, Porter{}),
+	"keyword-lower":   New("keyword-lower", Keyword{}, Lowercase{}),
+	"whitespace-fold": New("whitespace-fold", Whitespace{}, Fold{}),
+}
+
+// TestScripts runs the scripts in testdata/scripts:
+//
+//	terms ANALYZER     the terms of each line of input, joined by " | "
+//	tokens ANALYZER    one line a token: position, byte offsets, term
+//
+// An input line in double quotes is a Go string literal.
+func TestScripts(t *testing.T) {
+	datadriven.Walk(t, "testdata/scripts", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			name := d.CmdArgs[0].Key
+			a := custom[name]
+			if a == nil {
+				var err error
+				if a, err = Lookup(name); err != nil {
+					d.Fatalf(t, "%v", err)
+				}
+			}
+			var out strings.Builder
+			for line := range strings.Lines(d.Input) {
+				runLine(&out, d.Cmd, a, unquote(t, d, strings.TrimSuffix(line, "\n")))
+			}
+			return out.String()
+		})
+	})
+}
+
+func unquote(t *testing.T, d *datadriven.TestData, line string) string {
+	if !strings.HasPrefix(line, `"`) {
+		return line
+	}
+	s, err := strconv.Unquote(line)
+	if err != nil {
+		d.Fatalf(t, "%s: %v", line, err)
+	}
+	return s
+}
+
+func runLine(out *strings.Builder, cmd string, a Analyzer, text string) {
+	switch cmd {
+	case "terms":
+		terms := Terms(a, text)
+		for i, s := range terms {
+			if strconv.Quote(s) != `"`+s+`"` {
+				terms[i] = strconv.Quote(s)
+			}
+		}
+		fmt.Fprintln(out, strings.Join(terms, " | "))
+	case "tokens":
+		for tok := range Tokens(a, text) {
+			fmt.Fprintf(out, "%d %d-%d %s\n", tok.Position, tok.Start, tok.End, tok.Term)
+		}
+	default:
+		fmt.Fprintf(out, "no such command: %s\n", cmd)
+	}
+}
+
+// checkTokens holds an analyzer to what Token and Analyzer promise.
+func checkTokens(t *testing.T, a Analyzer, text []byte) {
+	t.Helper()
+	before := string(text)
+	last := Token{}
+	a.Analyze(text, func(batch []Token) {
+		if len(batch) < 1 || len(batch) > MaxBatch {
+			t.Fatalf("%s: batch of %d tokens", a.Name(), len(batch))
+		}
+		for _, tok := range batch {
+			switch {
+			case len(tok.Term) == 0 || !utf8.Valid(tok.Term):
+				t.Fatalf("%s: %.100q: term %q", a.Name(), text, tok.Term)
+			case tok.Start < 0 || tok.Start >= tok.End || tok.End > len(text):
+				t.Fatalf("%s: %.100q: offsets %d-%d of %d", a.Name(), text, tok.Start, tok.End, len(text))
+			case tok.Start < last.Start || tok.Start == last.Start && tok.End <= last.End:
+				t.Fatalf("%s: %.100q: token %d-%d comes behind %d-%d", a.Name(), text, tok.Start, tok.End, last.Start, last.End)
+			case tok.Position < last.Position:
+				t.Fatalf("%s: %.100q: position %d comes behind %d", a.Name(), text, tok.Position, last.Position)
+			}
+			last = tok
+			for i := range tok.Term {
+				tok.Term[i] = '#' // allowed until emit returns; must not show up in a later term
+			}
+		}
+	})
+	if string(text) != before {
+		t.Fatalf("%s changed its text", a.Name())
+	}
+}
+
+func everyAnalyzer(t testing.TB) []Analyzer {
+	var all []Analyzer
+	for _, name := range Names() {
+		a, err := Lookup(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, a)
+	}
+	for _, a := range custom {
+		all = append(all, a)
+	}
+	return all
+}
+
+func TestTokenPromises(t *testing.T) {
+	for _, a := range everyAnalyzer(t) {
+		for _, s := range hardTexts {
+			checkTokens(t, a, []byte(s))
+		}
+		checkTokens(t, a, []byte(strings.Repeat("The quick Fox's  Ⱥ\xff ", 1000)))
+	}
+}
+
+// FuzzAnalyzers feeds any bytes to every analyzer.
+func FuzzAnalyzers(f *testing.F) {
+	for _, s := range hardTexts {
+		f.Add([]byte(s))
+	}
+	all := everyAnalyzer(f)
+	f.Fuzz(func(t *testing.T, text []byte) {
+		for _, a := range all {
+			checkTokens(t, a, text)
+		}
+	})
+}
+
+// TestConcurrentUse has many goroutines share an analyzer, one of them in the
+// midst of another's batch.
+func TestConcurrentUse(t *testing.T) {
+	const sentence = "The dogs' owner wasn't RUNNING past l’été in naïve ways. "
+	text := strings.Repeat(sentence, 200)
+	want := Terms(English(), text)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 20 {
+				var got []string
+				AnalyzeString(English(), text, func(batch []Token) {
+					if inner := Terms(English(), sentence); !slices.Equal(inner, want[:len(inner)]) {
+						t.Errorf("inside emit: got %q", inner)
+					}
+					for _, tok := range batch {
+						got = append(got, string(tok.Term))
+					}
+				})
+				if !slices.Equal(got, want) {
+					t.Errorf("got %d terms, want %d", len(got), len(want))
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestTokensStopsEarly(t *testing.T) {
+	seen := 0
+	for range Tokens(Standard(), strings.Repeat("word ", 5000)) {
+		if seen++; seen == 3 {
+			break
+		}
+	}
+	if seen != 3 {
+		t.Errorf("the loop ran %d times after it was left at 3", seen)
+	}
+}
+
+func TestRegistry(t *testing.T) {
+	mine := New("mine", Words{})
+	if _, err := Lookup("test-mine"); !errors.Is(err, ErrUnknown) {
+		t.Errorf("Lookup before Register: %v, want ErrUnknown", err)
+	}
+	if err := Register("test-mine", mine); err != nil {
+		t.Fatal(err)
+	}
+	if err := Register("test-mine", mine); !errors.Is(err, ErrExists) {
+		t.Errorf("second Register: %v, want ErrExists", err)
+	}
+	if a, err := Lookup("test-mine"); err != nil || a != mine {
+		t.Errorf("Lookup = %v, %v", a, err)
+	}
+	if err := Register("english", mine); !errors.Is(err, ErrExists) {
+		t.Errorf("Register over a built-in: %v, want ErrExists", err)
+	}
+	if Register("", mine) == nil || Register("test-nil", nil) == nil {
+		t.Error("Register took an empty name or no analyzer")
+	}
+	for _, name := range []string{"standard", "folding", "english", "keyword", "whitespace"} {
+		if a, err := Lookup(name); err != nil || a.Name() != name {
+			t.Errorf("Lookup(%q) = %v, %v", name, a, err)
+		}
+	}
+}

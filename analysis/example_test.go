@@ -1,0 +1,35 @@
+package analysis_test
+
+import (
+	"fmt"
+
+	"github.com/riffle-search/riffle/analysis"
+)
+
+func ExampleTokens() {
+	for t := range analysis.Tokens(analysis.English(), "The Dog's running.") {
+		fmt.Printf("%d %d-%d %s\n", t.Position, t.Start, t.End, t.Term)
+	}
+	// Output:
+	// 1 4-9 dog
+	// 2 10-17 run
+}
+
+func ExampleNew() {
+	names := analysis.New("names",
+		analysis.Words{},
+		analysis.Lowercase{},
+		analysis.Fold{},
+		analysis.Stop("van", "de", "der"),
+	)
+	fmt.Printf("%q\n", analysis.Terms(names, "Édouard van der Bräun"))
+	// Output:
+	// ["edouard" "braun"]
+}
+
+func ExampleEdgeNGrams() {
+	typeahead := analysis.New("typeahead", analysis.EdgeNGrams{Min: 2, Max: 4}, analysis.Lowercase{})
+	fmt.Printf("%q\n", analysis.Terms(typeahead, "Search engines"))
+	// Output:
+	// ["se" "sea" "sear" "en" "eng" "engi"]
+}

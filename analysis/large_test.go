@@ -1,0 +1,64 @@
+package analysis
+
+import (
+	"bytes"
+	"runtime"
+	"testing"
+)
+
+// TestLargeTexts analyzes texts of many megabytes with no place to stop at: memory must not
+// grow with them, and every byte of a word must come out in some token.
+func TestLargeTexts(t *testing.T) {
+	size := 100 << 20
+	if testing.Short() {
+		size = 4 << 20
+	}
+	const all = -1
+	for _, c := range []struct {
+		name string
+		head string // before the repeated unit
+		unit string
+		size int
+		want int // bytes in tokens
+	}{
+		{"one ASCII word", "", "a", size, all},
+		{"one Cyrillic word", "", "я", size / 25, all},
+		{"ideographs", "", "語", size / 25, all},
+		{"Thai", "", "ไทย", size / 25, all},
+		{"a letter and its marks", "a", "\u0301", size / 25, all},
+		{"a letter, then a quote and its marks", "a'", "\u0301", size / 25, 1},
+		{"no word", "", "!\xff\u20ac", size / 25, 0},
+		{"spaces", "", " ", size, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			text := append([]byte(c.head), bytes.Repeat([]byte(c.unit), c.size/len(c.unit))...)
+			if c.want == all {
+				c.want = len(text)
+			}
+			checkLarge(t, text, c.want)
+		})
+	}
+}
+
+func checkLarge(t *testing.T, text []byte, want int) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	got := 0
+	Standard().Analyze(text, func(batch []Token) {
+		for _, tok := range batch {
+			got += tok.End - tok.Start
+			if len(tok.Term) > DefaultMaxBytes {
+				t.Fatalf("term of %d bytes", len(tok.Term))
+			}
+		}
+	})
+	runtime.ReadMemStats(&after)
+	if got != want {
+		t.Errorf("%d bytes in tokens, want %d", got, want)
+	}
+	// A batch, the segmenter's answers for a window, and room for what the test's
+	// own machinery allocates meanwhile.
+	if used := after.TotalAlloc - before.TotalAlloc; used > 8<<20 {
+		t.Errorf("%d bytes of text made it allocate %d bytes", len(text), used)
+	}
+}
