@@ -26,7 +26,11 @@ func (s *Store) Checkpoint(dir string) (err error) {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return wrap(err, "checkpoint")
 	}
-	return wrap(s.db.Checkpoint(dir, pebble.WithFlushedWAL()), "checkpoint")
+	end := s.NextSeq()
+	if err := s.db.Checkpoint(dir, pebble.WithFlushedWAL()); err != nil {
+		return wrap(err, "checkpoint")
+	}
+	return s.writeClosing(dir, end)
 }
 
 // Compact flushes and compacts everything but segments, so that what the log

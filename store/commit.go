@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -56,12 +55,13 @@ func (s *Store) Commit(ctx context.Context, e Edit) (err error) {
 	}
 	b := s.db.NewBatch()
 	defer b.Close()
-	s.fill(b, &e, m)
+	sum := s.fill(b, &e, m)
 	if err := s.apply(b); err != nil {
 		return err
 	}
+	s.manifestSum = sum
 	s.mu.Lock()
-	m.Next = s.manifest.Next // a segment may have been begun since
+	m.Next = s.manifest.Next // another segment may have been begun since
 	s.manifest = *m
 	s.mu.Unlock()
 	s.logStart = max(s.logStart, m.LogSeq+1)
@@ -89,6 +89,7 @@ func (s *Store) next(e *Edit) *Manifest {
 		must(w.state == finished, "segment %d is ingested, but %v", w.number, w.state)
 		must(!was[w.number], "segment %d is ingested, but live already", w.number)
 	}
+	m.sums = maps.Clone(old.sums)
 	is := m.live()
 	must(len(is) == len(m.Segments), "a segment is listed twice: %v", m.Segments)
 	for n := range is {
@@ -135,28 +136,32 @@ func (s *Store) ingest(ctx context.Context, ws []*SegmentWriter) (err error) {
 	return nil
 }
 
-// fill puts e into the batch.
-func (s *Store) fill(b *pebble.Batch, e *Edit, m *Manifest) {
-	if e.Manifest != nil {
-		setSealed(b, manifestKey, appendManifest(nil, m))
-	}
+// fill puts e into the batch, and the manifest last, which the rest alters. It
+// returns the manifest's checksum.
+func (s *Store) fill(b *pebble.Batch, e *Edit, m *Manifest) uint32 {
 	if m.LogSeq >= s.logStart {
 		deleteRange(b, logKey(s.logStart), logKey(m.LogSeq+1))
 	}
+	set := func(key, value []byte) { m.sums[string(key)] = setSealed(b, key, value) }
+	unset := func(key []byte) {
+		delete(m.sums, string(key))
+		remove(b, key)
+	}
 	for _, n := range slices.Sorted(maps.Keys(e.Deletions)) {
 		if value := e.Deletions[n]; len(value) > 0 {
-			setSealed(b, deletionsKey(n), value)
+			set(deletionsKey(n), value)
 		} else {
-			remove(b, deletionsKey(n))
+			unset(deletionsKey(n))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.Meta)) {
 		must(name != formatName, "meta value %q belongs to the store", name)
-		setSealed(b, metaKey(name), e.Meta[name])
+		set(metaKey(name), e.Meta[name])
 	}
 	for _, n := range e.Drop {
-		remove(b, deletionsKey(n))
+		unset(deletionsKey(n))
 	}
+	return setSealed(b, manifestKey, appendManifest(nil, m))
 }
 
 // remove and deleteRange add to a batch in memory, which cannot fail but by
@@ -178,30 +183,7 @@ func deleteRange(b *pebble.Batch, lower, upper []byte) {
 // the list was made. Readers of theirs find nothing from then on, but for open
 // iterators.
 func (s *Store) DropSegments(ctx context.Context, numbers []uint64) error {
-	if err := s.writable(); err != nil {
-		return err
-	}
-	defer s.gate.leave()
-	s.commitMu.Lock()
-	defer s.commitMu.Unlock()
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	m := s.Manifest()
-	live := m.live()
-	b := s.db.NewBatch()
-	defer b.Close()
-	for _, n := range numbers {
-		must(!live[n], "segment %d is dropped, but live", n)
-		remove(b, deletionsKey(n))
-	}
-	if err := s.apply(b); err != nil {
-		return err
-	}
-	for _, n := range numbers {
-		s.doomed[n] = struct{}{}
-	}
-	return s.removeDoomed()
+	return s.Commit(ctx, Edit{Drop: numbers})
 }
 
 // removeDoomed cuts the segments that wait for it out of Pebble.
@@ -213,19 +195,14 @@ func (s *Store) DropSegments(ctx context.Context, numbers []uint64) error {
 // paid for a second time. That an excise cannot be part of the atomic write does
 // not matter: a segment that no manifest lists is an orphan, and Open removes
 // orphans.
-func (s *Store) removeDoomed() error {
-	var errs error
+func (s *Store) removeDoomed() {
 	for _, n := range slices.Sorted(maps.Keys(s.doomed)) {
 		if err := s.excise(n); err != nil {
-			errs = errors.Join(errs, wrap(err, fmt.Sprintf("drop segment %d", n)))
+			s.opts.Log(wrap(err, fmt.Sprintf("drop segment %d", n)).Error())
 			continue
 		}
 		delete(s.doomed, n)
 	}
-	if errs != nil {
-		s.opts.Log(errs.Error())
-	}
-	return errs
 }
 
 func (s *Store) excise(segment uint64) (err error) {
@@ -247,7 +224,7 @@ func (s *Store) Deletions(segment uint64) ([]byte, error) {
 		return nil, err
 	}
 	defer s.gate.leave()
-	return s.getSealed(deletionsKey(segment))
+	return s.getVouched(deletionsKey(segment))
 }
 
 // Meta returns a named value that belongs to the caller, or nil when there is
@@ -258,5 +235,5 @@ func (s *Store) Meta(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer s.gate.leave()
-	return s.getSealed(metaKey(name))
+	return s.getVouched(metaKey(name))
 }

@@ -3,8 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"syscall"
+	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -36,6 +35,8 @@ var (
 
 // wrap turns an error of Pebble's into one of ours; what says in words what was
 // being done, or to which key.
+//
+// Pebble's corruption errors name the file and the offset in it.
 func wrap(err error, what string) error {
 	if err == nil {
 		return nil
@@ -45,7 +46,7 @@ func wrap(err error, what string) error {
 	case errors.As(err, &ours):
 		return corrupt.At(err, what)
 	case pebble.IsCorruptionError(err):
-		e := corrupt.Error{Key: what, Block: -1, Offset: -1, Cause: err}
+		e := corrupt.Error{Key: what, Block: -1, Offset: -1, Cause: oneLine{err}}
 		if info := pebble.ExtractDataCorruptionInfo(err); info != nil {
 			e.Reason = info.Path
 		}
@@ -54,13 +55,16 @@ func wrap(err error, what string) error {
 	return fmt.Errorf("store: %s: %w", what, err)
 }
 
-// isOS reports whether an error comes from the operating system, which says
-// nothing about the bytes stored.
-func isOS(err error) bool {
-	var path *fs.PathError
-	var errno syscall.Errno
-	return errors.As(err, &path) || errors.As(err, &errno)
+// A oneLine is an error of Pebble's without the lines that say only that more
+// is attached to it.
+type oneLine struct{ error }
+
+func (e oneLine) Error() string {
+	first, _, _ := strings.Cut(e.error.Error(), "\n")
+	return first
 }
+
+func (e oneLine) Unwrap() error { return e.error }
 
 // A failure is what makes a store ErrFailed.
 type failure struct{ cause error }

@@ -57,6 +57,22 @@ func keyNumber(key []byte) (n uint64, ok bool) {
 	return binary.BigEndian.Uint64(key[1:]), true
 }
 
+// isOurs reports whether a key belongs to one of riffle's spaces.
+func isOurs(key []byte) bool {
+	n := len(key)
+	switch key[0] {
+	case spaceManifest:
+		return n == 1
+	case spaceMeta:
+		return true
+	case spaceLog, spaceDeletions:
+		return n == prefixLen
+	case spaceSegment:
+		return n >= prefixLen
+	}
+	return false
+}
+
 // KeyString says in words what a key in Pebble leads to, for errors and for
 // people who look around in an index. It takes any bytes.
 func KeyString(key []byte) string {
@@ -74,6 +90,8 @@ func KeyString(key []byte) string {
 		return fmt.Sprintf("log record %d", n)
 	case space == spaceDeletions && exact:
 		return fmt.Sprintf("deletions of segment %d", n)
+	case space == spaceSegment && exact:
+		return fmt.Sprintf("segment %d", n)
 	case space == spaceSegment && isNumbered:
 		return fmt.Sprintf("segment %d, key %x", n, key[prefixLen:])
 	}

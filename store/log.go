@@ -117,7 +117,7 @@ func (s *Store) Replay(from uint64, fn func(seq uint64, record []byte) error) er
 		if err != nil {
 			return wrap(err, KeyString(it.Key()))
 		}
-		record, err := unseal(it.Key(), value)
+		record, _, err := unseal(it.Key(), value)
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,8 @@ package store
 
 import (
 	"encoding/binary"
+	"maps"
+	"math"
 	"slices"
 
 	"github.com/riffle-search/riffle/internal/corrupt"
@@ -23,6 +25,11 @@ type Manifest struct {
 
 	// Next is the number that the next segment gets. Commit fills it in.
 	Next uint64
+
+	// sums has the checksum in the seal of every deletions and meta value, by
+	// key. So the manifest vouches for them: should Pebble lose a table, what
+	// is missing or out of date shows.
+	sums map[string]uint32
 }
 
 // A Segment is the manifest's line about one live segment.
@@ -35,6 +42,7 @@ type Segment struct {
 func (m *Manifest) clone() Manifest {
 	c := *m
 	c.Info = slices.Clone(m.Info)
+	c.sums = maps.Clone(m.sums)
 	c.Segments = slices.Clone(m.Segments)
 	for i := range c.Segments {
 		c.Segments[i].Info = slices.Clone(c.Segments[i].Info)
@@ -53,8 +61,9 @@ func (m *Manifest) live() map[uint64]bool {
 
 // appendManifest appends the payload, all numbers as varints:
 //
-//	next segment number, log sequence, length of info, info, number of segments,
-//	then for each segment: number, length of info, info
+//	next segment number, log sequence, length of info, info,
+//	number of segments, then for each: number, length of info, info,
+//	number of sums, then for each in key order: length of key, key, checksum
 func appendManifest(dst []byte, m *Manifest) []byte {
 	dst = binary.AppendUvarint(dst, m.Next)
 	dst = binary.AppendUvarint(dst, m.LogSeq)
@@ -63,6 +72,11 @@ func appendManifest(dst []byte, m *Manifest) []byte {
 	for _, s := range m.Segments {
 		dst = binary.AppendUvarint(dst, s.Number)
 		dst = appendBytes(dst, s.Info)
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(m.sums)))
+	for _, key := range slices.Sorted(maps.Keys(m.sums)) {
+		dst = appendBytes(dst, []byte(key))
+		dst = binary.AppendUvarint(dst, uint64(m.sums[key]))
 	}
 	return dst
 }
@@ -76,13 +90,24 @@ func appendBytes(dst, b []byte) []byte {
 func decodeManifest(data []byte) (Manifest, error) {
 	d := manifestDecoder{data: data}
 	var m Manifest
-	m.Next = d.uint("next segment number")
-	m.LogSeq = d.uint("log sequence")
+	m.Next = d.uint("next segment number", math.MaxUint64)
+	m.LogSeq = d.uint("log sequence", math.MaxUint64)
 	m.Info = d.bytes("info")
-	n := d.uint("number of segments")
+	d.segments(&m)
+	d.sums(&m)
+	if d.err == nil && d.pos < len(data) {
+		d.fail("%d bytes too many", len(data)-d.pos)
+	}
+	if d.err != nil {
+		return Manifest{}, d.err
+	}
+	return m, nil
+}
+
+func (d *manifestDecoder) segments(m *Manifest) {
 	seen := make(map[uint64]bool)
-	for i := uint64(0); i < n && d.err == nil; i++ {
-		s := Segment{Number: d.uint("segment number")}
+	for n := d.uint("number of segments", math.MaxUint64); n > 0 && d.err == nil; n-- {
+		s := Segment{Number: d.uint("segment number", math.MaxUint64)}
 		s.Info = d.bytes("segment info")
 		if seen[s.Number] {
 			d.fail("segment %d is listed twice", s.Number)
@@ -93,13 +118,19 @@ func decodeManifest(data []byte) (Manifest, error) {
 		seen[s.Number] = true
 		m.Segments = append(m.Segments, s)
 	}
-	if d.err == nil && d.pos < len(data) {
-		d.fail("%d bytes too many", len(data)-d.pos)
+}
+
+func (d *manifestDecoder) sums(m *Manifest) {
+	m.sums = make(map[string]uint32)
+	last := ""
+	for n := d.uint("number of sums", math.MaxUint64); n > 0 && d.err == nil; n-- {
+		key := string(d.bytes("key"))
+		if key <= last {
+			d.fail("key %q follows %q", key, last)
+		}
+		m.sums[key] = uint32(d.uint("checksum", math.MaxUint32))
+		last = key
 	}
-	if d.err != nil {
-		return Manifest{}, d.err
-	}
-	return m, nil
 }
 
 // A manifestDecoder reads from front to back and remembers the first fault;
@@ -116,7 +147,8 @@ func (d *manifestDecoder) fail(format string, args ...any) {
 	}
 }
 
-func (d *manifestDecoder) uint(what string) uint64 {
+// uint reads a varint that may not exceed limit.
+func (d *manifestDecoder) uint(what string, limit uint64) uint64 {
 	if d.err != nil {
 		return 0
 	}
@@ -125,12 +157,17 @@ func (d *manifestDecoder) uint(what string) uint64 {
 		d.fail("%s: no varint in the last %d bytes", what, len(d.data)-d.pos)
 		return 0
 	}
+	if v > limit {
+		d.fail("%s is %d, want at most %d", what, v, limit)
+		return 0
+	}
 	d.pos += n
 	return v
 }
 
+// bytes reads a length and a copy of as many bytes.
 func (d *manifestDecoder) bytes(what string) []byte {
-	n := d.uint("length of " + what)
+	n := d.uint("length of "+what, math.MaxUint64)
 	if d.err != nil {
 		return nil
 	}

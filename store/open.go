@@ -50,6 +50,8 @@ type Store struct {
 	logStart uint64              // log records before this one are deleted
 	doomed   map[uint64]struct{} // segments no longer live whose keys could not be removed yet
 
+	manifestSum uint32 // checksum in the seal of the manifest value
+
 	mu       sync.Mutex
 	manifest Manifest // as last committed, but for Next, which NewSegment moves on
 }
@@ -100,10 +102,20 @@ func (s *Store) openPebble() (err error) {
 		return nil
 	case errors.Is(err, pebble.ErrDBDoesNotExist):
 		return notExist(s.dir)
-	case strings.Contains(err.Error(), "format major version"):
+	case isForeign(err):
 		return fmt.Errorf("%w: %w", ErrFormat, err)
+	case errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), "object size mismatch"):
+		// A file that Pebble's own manifest lists is missing, or cut.
+		return &corrupt.Error{Key: s.dir, Block: -1, Offset: -1, Cause: oneLine{err}}
 	}
 	return wrap(err, s.dir)
+}
+
+// isForeign reports whether a database was written by a newer Pebble, or by a
+// program that sorts or merges in another way. Pebble has no values for either.
+func isForeign(err error) bool {
+	text := err.Error()
+	return strings.Contains(text, "format major version") || strings.Contains(text, "name from file")
 }
 
 func notExist(dir string) error {
@@ -113,30 +125,42 @@ func notExist(dir string) error {
 // load checks the format and reads what is kept in memory. A store without a
 // single key is a new one, also when a crash cut its creation short.
 func (s *Store) load() error {
-	if empty, err := s.isEmpty(); err != nil {
+	first, err := s.firstKey(nil, nil)
+	if err != nil {
 		return err
-	} else if empty {
-		if s.opts.ReadOnly {
-			return notExist(s.dir)
-		}
-		return s.create()
 	}
-	if err := s.checkFormat(); err != nil {
+	if first == nil {
+		return s.loadEmpty()
+	}
+	if err := s.checkFormat(first); err != nil {
 		return err
 	}
 	if err := s.loadManifest(); err != nil {
 		return err
 	}
-	return s.loadLogEnd()
+	if err := s.loadLogEnd(); err != nil {
+		return err
+	}
+	return s.checkClosing()
+}
+
+func (s *Store) loadEmpty() error {
+	if err := s.checkClosing(); err != nil {
+		return err
+	}
+	if s.opts.ReadOnly {
+		return notExist(s.dir)
+	}
+	return s.create()
 }
 
 // create writes the first two keys, which every store has from then on.
 func (s *Store) create() error {
-	m := Manifest{Next: 1}
+	m := Manifest{Next: 1, sums: map[string]uint32{}}
 	b := s.db.NewBatch()
 	defer b.Close()
 	setSealed(b, metaKey(formatName), binary.AppendUvarint(nil, FormatVersion))
-	setSealed(b, manifestKey, appendManifest(nil, &m))
+	s.manifestSum = setSealed(b, manifestKey, appendManifest(nil, &m))
 	if err := s.apply(b); err != nil {
 		return wrap(err, "create "+s.dir)
 	}
@@ -144,13 +168,17 @@ func (s *Store) create() error {
 	return nil
 }
 
-func (s *Store) checkFormat() error {
-	payload, err := s.getSealed(metaKey(formatName))
+// checkFormat reads the format version; first is the first key there is.
+func (s *Store) checkFormat(first []byte) error {
+	payload, _, err := s.getSealed(metaKey(formatName))
 	if err != nil {
 		return err
 	}
 	if payload == nil {
-		return fmt.Errorf("%w: %s is a Pebble database without riffle's format key", ErrFormat, s.dir)
+		if isOurs(first) {
+			return corrupt.At(corrupt.New(-1, "there is none"), KeyString(metaKey(formatName)))
+		}
+		return fmt.Errorf("%w: %s is another program's Pebble database", ErrFormat, s.dir)
 	}
 	v, n := binary.Uvarint(payload)
 	if n <= 0 {
@@ -165,7 +193,7 @@ func (s *Store) checkFormat() error {
 // loadManifest reads the manifest and makes sure that the segments it lists have
 // keys: should Pebble have lost a table and not noticed, we do.
 func (s *Store) loadManifest() error {
-	payload, err := s.getSealed(manifestKey)
+	payload, sum, err := s.getSealed(manifestKey)
 	if err != nil {
 		return err
 	}
@@ -175,7 +203,7 @@ func (s *Store) loadManifest() error {
 	if s.manifest, err = decodeManifest(payload); err != nil {
 		return corrupt.At(err, KeyString(manifestKey))
 	}
-	s.logStart = s.manifest.LogSeq + 1
+	s.logStart, s.manifestSum = s.manifest.LogSeq+1, sum
 	for _, g := range s.manifest.Segments {
 		key, err := s.firstKey(segmentPrefix(g.Number), segmentEnd(g.Number))
 		if err != nil {
@@ -206,11 +234,6 @@ func (s *Store) loadLogEnd() error {
 	return wrap(it.Error(), "log")
 }
 
-func (s *Store) isEmpty() (bool, error) {
-	key, err := s.firstKey(nil, nil)
-	return key == nil, err
-}
-
 // firstKey returns the first key in [lower, upper), or nil.
 func (s *Store) firstKey(lower, upper []byte) ([]byte, error) {
 	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
@@ -226,6 +249,9 @@ func (s *Store) firstKey(lower, upper []byte) ([]byte, error) {
 
 // clean removes what an interrupted run left behind.
 func (s *Store) clean() error {
+	if err := s.removeClosing(); err != nil {
+		return err
+	}
 	if err := s.opts.FS.RemoveAll(s.buildPath()); err != nil {
 		return wrap(err, "remove "+s.buildPath())
 	}
@@ -285,7 +311,10 @@ func (s *Store) Close() (err error) {
 	if iters > 0 {
 		return fmt.Errorf("store: close: %d iterators are still open", iters)
 	}
-	return s.release()
+	if !s.opts.ReadOnly && s.log.fail.Load() == nil {
+		err = s.closing()
+	}
+	return errors.Join(err, s.release())
 }
 
 // release closes the database and gives the lock back. A failed store keeps
@@ -343,9 +372,5 @@ func mkdirSynced(fsys vfs.FS, dir string) error {
 	if err := fsys.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	d, err := fsys.OpenDir(parent)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return syncDir(fsys, parent)
 }

@@ -96,6 +96,11 @@ func (o *Options) pebbleOptions(l *logger) *pebble.Options {
 		Logger:             l,
 		EventListener:      l.events(),
 		ErrorIfNotExists:   o.ReadOnly,
+
+		// Statistics about tables steer compactions towards tombstones. Ours
+		// are few, and the job that collects them tries a damaged table again
+		// and again, without a pause.
+		DisableTableStats: true,
 	}
 	p.Levels[0].BlockSize = dataBlockBytes
 	p.Levels[0].IndexBlockSize = indexBlockBytes

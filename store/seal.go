@@ -16,12 +16,14 @@ const sealBytes = 1 + 4
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // sealInto writes the seal of payload under key to dst, which has the length of
-// the payload plus sealBytes.
-func sealInto(dst, key, payload []byte) {
+// the payload plus sealBytes, and returns its checksum.
+func sealInto(dst, key, payload []byte) uint32 {
 	dst[0] = sealVersion
 	copy(dst[1:], payload)
 	end := len(dst) - 4
-	binary.LittleEndian.PutUint32(dst[end:], sealSum(key, dst[:end]))
+	sum := sealSum(key, dst[:end])
+	binary.LittleEndian.PutUint32(dst[end:], sum)
+	return sum
 }
 
 // sealSum covers the key too, so that a value found under a key that it was not
@@ -31,20 +33,21 @@ func sealSum(key, versioned []byte) uint32 {
 }
 
 // unseal checks the value that was found under key and returns its payload,
-// which is a part of value.
-func unseal(key, value []byte) ([]byte, error) {
-	fail := func(offset int, format string, args ...any) ([]byte, error) {
-		return nil, corrupt.At(corrupt.New(offset, format, args...), KeyString(key))
+// which is a part of value, and its checksum.
+func unseal(key, value []byte) (payload []byte, sum uint32, err error) {
+	fail := func(offset int, format string, args ...any) ([]byte, uint32, error) {
+		return nil, 0, corrupt.At(corrupt.New(offset, format, args...), KeyString(key))
 	}
 	if len(value) < sealBytes {
 		return fail(0, "%d bytes, want at least %d", len(value), sealBytes)
 	}
 	end := len(value) - 4
-	if got, want := sealSum(key, value[:end]), binary.LittleEndian.Uint32(value[end:]); got != want {
-		return fail(end, "checksum %08x, want %08x", got, want)
+	sum = binary.LittleEndian.Uint32(value[end:])
+	if got := sealSum(key, value[:end]); got != sum {
+		return fail(end, "checksum %08x, want %08x", got, sum)
 	}
 	if value[0] != sealVersion {
 		return fail(0, "version %d, want %d", value[0], sealVersion)
 	}
-	return value[1:end], nil
+	return value[1:end], sum, nil
 }

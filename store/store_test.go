@@ -73,8 +73,9 @@ func TestReopen(t *testing.T) {
 		t.Fatal(err)
 	}
 	s = openTemp(t, dir, nil)
-	if got := fmt.Sprintf("%+v", s.Manifest()); got != `{Segments:[{Number:1 Info:[105 110 102 111]}] LogSeq:2 Info:[] Next:2}` {
-		t.Errorf("manifest %s", got)
+	m := s.Manifest()
+	if len(m.Segments) != 1 || m.Segments[0].Number != 1 || string(m.Segments[0].Info) != "info" || m.LogSeq != 2 || m.Next != 2 {
+		t.Errorf("manifest %+v", m)
 	}
 	if s.NextSeq() != 4 {
 		t.Errorf("next log record is %d, want 4", s.NextSeq())

@@ -4,6 +4,8 @@ import (
 	"errors"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
 // get returns an own copy of a value, or nil when there is none.
@@ -20,23 +22,47 @@ func (s *Store) get(key []byte) (value []byte, err error) {
 	return value, wrap(closer.Close(), KeyString(key))
 }
 
-// getSealed returns the payload of a sealed value, or nil when there is none.
-func (s *Store) getSealed(key []byte) ([]byte, error) {
+// getSealed returns the payload and the checksum of a sealed value; the payload
+// is nil when there is no value.
+func (s *Store) getSealed(key []byte) (payload []byte, sum uint32, err error) {
 	value, err := s.get(key)
 	if value == nil || err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	return unseal(key, value)
 }
 
-// setSealed adds a sealed value to a batch.
-func setSealed(b *pebble.Batch, key, payload []byte) {
+// getVouched returns the payload of a value whose checksum the manifest knows,
+// or nil when neither knows of one.
+func (s *Store) getVouched(key []byte) ([]byte, error) {
+	s.commitMu.Lock() // manifest and value change together
+	defer s.commitMu.Unlock()
+	s.mu.Lock()
+	want, ok := s.manifest.sums[string(key)]
+	s.mu.Unlock()
+	payload, sum, err := s.getSealed(key)
+	switch {
+	case err != nil:
+		return nil, err
+	case ok && payload == nil:
+		err = corrupt.New(-1, "missing; the manifest knows it")
+	case !ok && payload != nil:
+		err = corrupt.New(-1, "the manifest does not know it")
+	case ok && sum != want:
+		err = corrupt.New(-1, "out of date: checksum %08x, the manifest says %08x", sum, want)
+	}
+	return payload, corrupt.At(err, KeyString(key))
+}
+
+// setSealed adds a sealed value to a batch and returns its checksum.
+func setSealed(b *pebble.Batch, key, payload []byte) uint32 {
 	op := b.SetDeferred(len(key), len(payload)+sealBytes)
 	copy(op.Key, key)
-	sealInto(op.Value, key, payload)
+	sum := sealInto(op.Value, key, payload)
 	if err := op.Finish(); err != nil {
 		panic("BUG: " + err.Error()) // only an index inside the batch can fail
 	}
+	return sum
 }
 
 // apply commits a batch durably.

@@ -1,0 +1,114 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"io/fs"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/riffle-search/riffle/internal/corrupt"
+)
+
+// closingFile lies in the directory of a store that was closed, and says what a
+// later Open must find there.
+//
+// Pebble takes damage at the end of its WAL or of its MANIFEST for a last write
+// that a crash cut short, and goes on without a word; all that followed the
+// damage is lost. After a crash that is the only right thing to do. After a
+// Close there has been no crash, and the file says so: it has the checksum of
+// the manifest, which vouches for everything but the log, and the number of the
+// log record that comes next. It goes before anything is written again.
+const closingFile = "CLOSED"
+
+// closingKey takes the place of a key in the seal of the file.
+var closingKey = []byte(closingFile)
+
+// closing writes the file of a store that is being closed.
+func (s *Store) closing() (err error) {
+	defer s.log.guard(&err)
+	if err := s.db.LogData(nil, pebble.Sync); err != nil {
+		return wrap(err, "close")
+	}
+	return s.writeClosing(s.dir, s.NextSeq())
+}
+
+// writeClosing writes the file into dir. There must be nothing there that the
+// next Open will not find.
+func (s *Store) writeClosing(dir string, nextSeq uint64) error {
+	payload := binary.AppendUvarint(nil, nextSeq)
+	payload = binary.AppendUvarint(payload, uint64(s.manifestSum))
+	data := make([]byte, len(payload)+sealBytes)
+	sealInto(data, closingKey, payload)
+	return wrap(writeDurably(s.opts.FS, dir, closingFile, data), closingFile)
+}
+
+// checkClosing compares the store with the file, if there is one.
+func (s *Store) checkClosing() error {
+	f, err := s.opts.FS.Open(s.opts.FS.PathJoin(s.dir, closingFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return wrap(err, closingFile)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, 64))
+	if err := errors.Join(err, f.Close()); err != nil {
+		return wrap(err, closingFile)
+	}
+	payload, _, err := unseal(closingKey, data)
+	if err != nil {
+		return err
+	}
+	d := manifestDecoder{data: payload}
+	nextSeq, sum := d.uint("log sequence", 1<<64-1), d.uint("checksum", 1<<32-1)
+	switch {
+	case d.err != nil:
+		return corrupt.At(d.err, closingFile)
+	case uint64(s.manifestSum) != sum:
+		err = corrupt.New(-1, "out of date: checksum %08x, the store was closed with %08x", s.manifestSum, sum)
+		return corrupt.At(err, KeyString(manifestKey))
+	case s.nextSeq < nextSeq:
+		err = corrupt.New(-1, "missing, the store was closed with it; the log ends before %d", s.nextSeq)
+		return corrupt.At(err, KeyString(logKey(nextSeq-1)))
+	}
+	return nil
+}
+
+// removeClosing removes the file, durably.
+func (s *Store) removeClosing() error {
+	err := s.opts.FS.Remove(s.opts.FS.PathJoin(s.dir, closingFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return wrap(errors.Join(err, syncDir(s.opts.FS, s.dir)), closingFile)
+}
+
+// writeDurably makes a file appear in dir, whole.
+func writeDurably(fsys vfs.FS, dir, name string, data []byte) error {
+	path := fsys.PathJoin(dir, name)
+	f, err := fsys.Create(path+".tmp", vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err := fsys.Rename(path+".tmp", path); err != nil {
+		return err
+	}
+	return syncDir(fsys, dir)
+}
+
+func syncDir(fsys vfs.FS, dir string) error {
+	d, err := fsys.OpenDir(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
