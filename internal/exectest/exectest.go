@@ -82,24 +82,35 @@ func Check(e Executor, seed uint64, rounds int) error {
 // Round runs the plans of one random index and returns the blocks skipped in
 // those of mode OR, in which an executor that does not prune must decode all.
 func Round(e Executor, seed uint64, round int) (skipped int64, err error) {
-	rng := rand.New(rand.NewPCG(seed, uint64(round)))
-	whole := newIndex(rng)
-	for _, k := range []int{1, 2, 10, 1000, blockmax.MaxK} {
-		ix := whole.pick(rng)
-		p := ix.newPlan(rng, k)
-		want := Oracle(ix, p)
-		got, err := e.TopK(context.Background(), p)
+	Plans(seed, round, func(ix *Index, p *Plan) bool {
+		var got blockmax.TopK
+		got, err = e.TopK(context.Background(), p)
 		if err == nil {
-			err = compare(p, got, want)
+			err = compare(p, got, Oracle(ix, p))
 		}
 		if err != nil {
-			return 0, fmt.Errorf("%s: %w\nreplay with -exectest.seed=%d -exectest.round=%d\n%s%v", e.Name(), err, seed, round, describe(p), ix)
+			err = fmt.Errorf("%s: %w\nreplay with -exectest.seed=%d -exectest.round=%d\n%s%v", e.Name(), err, seed, round, describe(p), ix)
+			return false
 		}
 		if p.Tree == nil && p.Mode == blockmax.Or {
 			skipped += got.Work.BlocksSkipped
 		}
+		return true
+	})
+	return skipped, err
+}
+
+// Plans calls visit with the plans of a round, each beside the index that the
+// Oracle needs to answer it, until visit returns false.
+func Plans(seed uint64, round int, visit func(*Index, *Plan) bool) {
+	rng := rand.New(rand.NewPCG(seed, uint64(round)))
+	whole := newIndex(rng)
+	for _, k := range []int{1, 2, 10, 1000, blockmax.MaxK} {
+		ix := whole.pick(rng)
+		if !visit(ix, ix.newPlan(rng, k)) {
+			return
+		}
 	}
-	return skipped, nil
 }
 
 // compare says how an answer differs from the oracle's.

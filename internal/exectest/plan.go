@@ -37,8 +37,11 @@ func (ix *Index) newPlan(rng *rand.Rand, k int) *Plan {
 		sum += shares[i]
 	}
 	unit := (1<<31 - 1) / sum // sums come close to the limit
+	if rng.IntN(2) == 0 {
+		unit = 1 + rng.Uint32N(4) // scores that differ by one, to tell < from <=
+	}
 	if count > 0 && rng.IntN(3) == 0 {
-		unit = 1 << 19 // a tree may name a term often
+		unit = min(unit, 1<<19) // a tree may name a term often
 		p.Tree = newTree(rng, count, unit, 2)
 	}
 	for _, share := range shares[:count] {

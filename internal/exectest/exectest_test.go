@@ -1,0 +1,165 @@
+package exectest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/cpuexec"
+	"github.com/riffle-search/riffle/internal/exectest"
+)
+
+// A faulty executor changes the plan before a good executor runs it, or the
+// answer after.
+type faulty struct {
+	cpuexec.Executor
+	before func(*exectest.Plan)
+	after  func(*blockmax.TopK)
+}
+
+func (f faulty) TopK(ctx context.Context, p *exectest.Plan) (top blockmax.TopK, err error) {
+	defer func() { // builds with invariants panic where others answer wrongly
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	q := *p
+	q.Segments = slices.Clone(p.Segments)
+	for i := range q.Segments {
+		q.Segments[i].Terms = slices.Clone(q.Segments[i].Terms)
+	}
+	if f.before != nil {
+		f.before(&q)
+	}
+	top, err = f.Executor.TopK(ctx, &q)
+	if f.after != nil {
+		f.after(&top)
+	}
+	return top, err
+}
+
+// eachTerm calls change with a copy of the bounds of every list.
+func eachTerm(p *exectest.Plan, change func(*blockmax.Bounds)) {
+	for _, s := range p.Segments {
+		for t := range s.Terms {
+			if b := s.Terms[t].Bounds; b != nil {
+				s.Terms[t].Bounds = &blockmax.Bounds{List: b.List, Extent: slices.Clone(b.Extent), Block: slices.Clone(b.Block)}
+				change(s.Terms[t].Bounds)
+			}
+		}
+	}
+}
+
+func lower(bounds []uint16) {
+	for i := range bounds {
+		bounds[i] -= bounds[i] / 20
+	}
+}
+
+// TestFaultsAreFound gives executors faults that scores within a few per cent, or
+// tests without ties, would not find.
+func TestFaultsAreFound(t *testing.T) {
+	const rounds = 1000
+	for name, f := range map[string]faulty{
+		"block bounds 5 % too low": {
+			Executor: cpuexec.Executor{Algorithm: cpuexec.BMM},
+			before: func(p *exectest.Plan) {
+				eachTerm(p, func(b *blockmax.Bounds) { lower(b.Block) })
+			},
+		},
+		"extent bounds 5 % too low": {
+			Executor: cpuexec.Executor{Algorithm: cpuexec.BMM},
+			before: func(p *exectest.Plan) {
+				eachTerm(p, func(b *blockmax.Bounds) { lower(b.Extent) })
+			},
+		},
+		"list bounds 5 % too low": {
+			Executor: cpuexec.Executor{Algorithm: cpuexec.WAND},
+			before: func(p *exectest.Plan) {
+				eachTerm(p, func(b *blockmax.Bounds) { b.List -= b.List / 20 })
+			},
+		},
+		"rank maxima too low": {
+			Executor: cpuexec.Executor{Algorithm: cpuexec.BMM},
+			before: func(p *exectest.Plan) {
+				for i := range p.Segments {
+					p.Segments[i].RankTile = make([]uint16, len(p.Segments[i].RankTile))
+				}
+			},
+		},
+		"tails one too low": {
+			Executor: cpuexec.Executor{Algorithm: cpuexec.BMM},
+			before: func(p *exectest.Plan) {
+				for i := range p.Segments {
+					s := &p.Segments[i]
+					s.Tail = slices.Clone(s.Tail)
+					for j, b := range s.Tail {
+						s.Tail[j] = max(b, 1) - 1
+					}
+				}
+			},
+		},
+		"deleted documents shown": {
+			Executor: cpuexec.Executor{Algorithm: cpuexec.Exhaustive},
+			before:   func(p *exectest.Plan) { p.Segments[0].Accept = nil },
+		},
+		"ties the other way round": {
+			Executor: cpuexec.Executor{Algorithm: cpuexec.Exhaustive},
+			after: func(top *blockmax.TopK) {
+				if n := len(top.Hits); n > 1 && top.Hits[n-1].Score == top.Hits[n-2].Score {
+					top.Hits[n-1], top.Hits[n-2] = top.Hits[n-2], top.Hits[n-1]
+				}
+			},
+		},
+		"one score one too high": {
+			Executor: cpuexec.Executor{Algorithm: cpuexec.Exhaustive},
+			after: func(top *blockmax.TopK) {
+				if len(top.Hits) == 7 {
+					top.Hits[6].Score++
+				}
+			},
+		},
+		"total one too high": {
+			Executor: cpuexec.Executor{Algorithm: cpuexec.Exhaustive},
+			after:    func(top *blockmax.TopK) { top.Total++ },
+		},
+		"inexact total": {
+			Executor: cpuexec.Executor{Algorithm: cpuexec.BMM},
+			before:   func(p *exectest.Plan) { p.CountAll = false },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := exectest.Check(f, 1, rounds)
+			if err == nil {
+				t.Fatal("not found")
+			}
+			if !strings.Contains(err.Error(), "replay with -exectest.seed=1 -exectest.round=") {
+				t.Errorf("the failure does not say how to replay it: %v", err)
+			}
+		})
+	}
+}
+
+// boasting claims to prune.
+type boasting struct{ cpuexec.Executor }
+
+func (boasting) Prunes() bool { return true }
+
+func TestIdlePrunerIsFound(t *testing.T) {
+	err := exectest.Check(boasting{cpuexec.Executor{Algorithm: cpuexec.Exhaustive}}, 1, 100)
+	if err == nil || !strings.Contains(err.Error(), "skipped no block") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestErrorsAreReported(t *testing.T) {
+	broken := errors.New("broken")
+	f := faulty{before: func(*exectest.Plan) { panic(broken) }}
+	if err := exectest.Check(f, 1, 1); err == nil || !strings.Contains(err.Error(), "broken") {
+		t.Errorf("the error is %v", err)
+	}
+}
