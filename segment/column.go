@@ -23,15 +23,30 @@ func chunkLen(docs, i uint32, size int) int {
 	return int(min(uint64(size), uint64(docs)-uint64(i)*uint64(size)))
 }
 
-// appendNorms appends a chunk of length codes: a byte for each document.
-func appendNorms(dst, codes []uint8) []byte { return append(dst, codes...) }
+// appendNorms appends a chunk of length codes: a byte for each document, or one
+// byte for all when they are the same. Chunks in which no document has the field
+// are common where documents have many fields, few of them in use.
+func appendNorms(dst, codes []uint8) []byte {
+	for _, c := range codes {
+		if c != codes[0] {
+			return append(dst, codes...)
+		}
+	}
+	return append(dst, codes[0])
+}
 
 // decodeNorms reads a chunk into dst, which has the length the chunk must have.
 func decodeNorms(payload []byte, dst []uint8) error {
-	if len(payload) != len(dst) {
+	switch len(payload) {
+	case len(dst):
+		copy(dst, payload)
+	case 1:
+		for i := range dst {
+			dst[i] = payload[0]
+		}
+	default:
 		return corrupt.New(1, "%d length codes, want %d", len(payload), len(dst))
 	}
-	copy(dst, payload)
 	return nil
 }
 

@@ -36,7 +36,8 @@
 // the id column says the same of its document.
 //
 // The layouts of values stand beside the code that reads them: idChunk,
-// storedBlock, appendTiles, meta, splitEntry, and in package postings.
+// storedBlock, appendNorms, appendRanks, appendTiles, meta, splitEntry, and in
+// package postings.
 //
 // # Example
 //

@@ -62,6 +62,7 @@ type memoryField struct {
 // A memoryTerm is one term of one field.
 type memoryTerm struct {
 	first uint32 // its first document: views of fewer documents lack the term
+	bytes uint32 // of list, as counted in Memory.bytes
 	list  postings.Builder
 }
 
@@ -160,11 +161,11 @@ func (m *Memory) addField(doc uint32, ft *FieldTerms) (grown int64) {
 			f.terms[string(t.Term)] = mt
 			f.info.Terms++
 			grown += int64(termOverhead + len(t.Term))
-		} else {
-			grown -= int64(mt.list.Bytes())
 		}
 		mt.list.Add(doc, t.TF, code)
-		grown += int64(mt.list.Bytes())
+		size := uint32(mt.list.Bytes())
+		grown += int64(size) - int64(mt.bytes)
+		mt.bytes = size
 		f.info.Postings++
 		f.info.Tokens += uint64(t.TF)
 	}

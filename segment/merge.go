@@ -82,7 +82,8 @@ type merger struct {
 	lists  uint32      // long lists written so far
 	stored bool        // some document has stored bytes
 
-	buf []byte // a value in the making
+	buf  []byte   // a value in the making
+	best []uint32 // see fieldMerger
 }
 
 // An origin says where a document comes from.
@@ -203,6 +204,7 @@ func (m *merger) norms(field string) ([]uint8, error) {
 
 // writeTerms writes the terms and lists of all fields.
 func (m *merger) writeTerms() error {
+	m.best = make([]uint32, m.docs)
 	for _, name := range m.fieldNames() {
 		if len(m.fields) == maxFields {
 			return fmt.Errorf("segment: field %q is one more than the %d that a segment may have", name, maxFields)
@@ -211,11 +213,12 @@ func (m *merger) writeTerms() error {
 		if err != nil {
 			return err
 		}
+		clear(m.best)
 		f := &fieldMerger{
 			merger: m,
 			info:   FieldInfo{Name: name, Norms: norms != nil},
 			norms:  norms,
-			best:   make([]uint32, m.docs),
+			best:   m.best,
 		}
 		if err := f.writeTerms(); err != nil {
 			return err

@@ -46,14 +46,14 @@ const (
 
 func (m *meta) appendTo(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(m.docs))
-	dst = append(dst, flag(m.ranks, metaRanks)|flag(m.stored, metaStored))
+	dst = append(dst, bit(m.ranks, metaRanks)|bit(m.stored, metaStored))
 	dst = appendOrder(dst, m.order)
 	dst = binary.AppendUvarint(dst, uint64(m.lists))
 	dst = binary.AppendUvarint(dst, uint64(len(m.fields)))
 	for _, f := range m.fields {
 		dst = binary.AppendUvarint(dst, uint64(len(f.Name)))
 		dst = append(dst, f.Name...)
-		dst = append(dst, flag(f.Norms, fieldNorms))
+		dst = append(dst, bit(f.Norms, fieldNorms))
 		dst = binary.AppendUvarint(dst, uint64(f.Docs))
 		dst = binary.AppendUvarint(dst, f.Terms)
 		dst = binary.AppendUvarint(dst, f.Postings)
@@ -62,9 +62,9 @@ func (m *meta) appendTo(dst []byte) []byte {
 	return dst
 }
 
-func flag(set bool, bit byte) byte {
+func bit(set bool, b byte) byte {
 	if set {
-		return bit
+		return b
 	}
 	return 0
 }
