@@ -1,0 +1,65 @@
+package lang
+
+import (
+	"bytes"
+
+	"github.com/riffle-search/riffle/analysis"
+)
+
+// elided are the words that lose their vowel and lean on the next word, by language, as
+// Lucene's analyzers have them.
+var elided = map[string][]string{
+	"french": {"l", "m", "t", "qu", "n", "s", "j", "d", "c", "jusqu", "quoiqu", "lorsqu", "puisqu"},
+	"irish":  {"d", "m", "b"},
+	"italian": {
+		"c", "l", "all", "dall", "dell", "nell", "sull", "coll", "pell", "gl", "agl", "dagl",
+		"degl", "negl", "sugl", "un", "m", "t", "s", "v", "d",
+	},
+}
+
+// Elision takes one of the articles and the apostrophe behind it (' or U+2019) off the front
+// of a term, unless nothing would be left: with "l", l’été becomes été. Articles are compared
+// byte by byte, so lower-case terms first.
+func Elision(articles ...string) analysis.Filter {
+	set := make(map[string]bool, len(articles))
+	for _, a := range articles {
+		set[a] = true
+	}
+	return analysis.FilterFunc(func(batch []analysis.Token) []analysis.Token {
+		for i := range batch {
+			t := &batch[i]
+			at, n := apostrophe(t.Term)
+			if n > 0 && at+n < len(t.Term) && set[string(t.Term[:at])] {
+				t.Term = t.Term[at+n:]
+			}
+		}
+		return batch
+	})
+}
+
+// Apostrophe cuts a term at its first apostrophe (' or U+2019), unless that comes first:
+// Turkish sets suffixes of names off by it (İstanbul’da).
+type Apostrophe struct{}
+
+// Filter implements analysis.Filter.
+func (Apostrophe) Filter(batch []analysis.Token) []analysis.Token {
+	for i := range batch {
+		if at, n := apostrophe(batch[i].Term); n > 0 && at > 0 {
+			batch[i].Term = batch[i].Term[:at]
+		}
+	}
+	return batch
+}
+
+// apostrophe returns the place and the length of the first apostrophe, or a length of 0.
+func apostrophe(term []byte) (at, n int) {
+	plain := bytes.IndexByte(term, '\'')
+	curly := bytes.Index(term, []byte("\u2019"))
+	switch {
+	case plain >= 0 && (curly < 0 || plain < curly):
+		return plain, 1
+	case curly >= 0:
+		return curly, len("\u2019")
+	}
+	return 0, 0
+}
