@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"math"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -59,10 +60,10 @@ func (s *Store) checkClosing() error {
 	}
 	payload, _, err := unseal(closingKey, data)
 	if err != nil {
-		return err
+		return corrupt.At(err, closingFile)
 	}
 	d := manifestDecoder{data: payload}
-	nextSeq, sum := d.uint("log sequence", 1<<64-1), d.uint("checksum", 1<<32-1)
+	nextSeq, sum := d.uint("log sequence", math.MaxUint64), d.uint("checksum", math.MaxUint32)
 	switch {
 	case d.err != nil:
 		return corrupt.At(d.err, closingFile)

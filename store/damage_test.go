@@ -126,7 +126,7 @@ func testBitFlips(t *testing.T, intact *vfs.MemFS) {
 		}
 		for off := int64(0); off < st.Size(); off += stride(name, off) {
 			for _, readOnly := range []bool{true, false} {
-				if !readOnly && off%5 != 0 {
+				if !readOnly && off%4 != 0 {
 					continue // slower: it writes
 				}
 				fsys := intact.CrashClone(vfs.CrashCloneCfg{})
@@ -166,9 +166,9 @@ func stride(name string, off int64) int64 {
 	case strings.HasPrefix(name, "OPTIONS"):
 		return 13
 	case testing.Short():
-		return 7
+		return 17
 	}
-	return 1
+	return 3
 }
 
 // damageable returns the files that hold something.

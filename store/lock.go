@@ -23,7 +23,7 @@ func (s *Store) takeLock() error {
 		return fmt.Errorf("%w: %s", ErrLocked, s.dir)
 	case s.opts.ReadOnly && isUnwritable(err):
 		// Nobody can write here, so there is nobody to be protected from.
-		s.popt.FS = lockless{s.opts.FS}
+		s.popt.FS = lockless{s.popt.FS}
 		return nil
 	}
 	return wrap(err, "lock "+s.dir)

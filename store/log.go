@@ -119,7 +119,7 @@ func (s *Store) Replay(from uint64, fn func(seq uint64, record []byte) error) er
 		}
 		record, _, err := unseal(it.Key(), value)
 		if err != nil {
-			return err
+			return corrupt.At(err, KeyString(it.Key()))
 		}
 		if err := fn(seq, record); err != nil {
 			return err

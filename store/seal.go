@@ -35,19 +35,16 @@ func sealSum(key, versioned []byte) uint32 {
 // unseal checks the value that was found under key and returns its payload,
 // which is a part of value, and its checksum.
 func unseal(key, value []byte) (payload []byte, sum uint32, err error) {
-	fail := func(offset int, format string, args ...any) ([]byte, uint32, error) {
-		return nil, 0, corrupt.At(corrupt.New(offset, format, args...), KeyString(key))
-	}
 	if len(value) < sealBytes {
-		return fail(0, "%d bytes, want at least %d", len(value), sealBytes)
+		return nil, 0, corrupt.New(0, "%d bytes, want at least %d", len(value), sealBytes)
 	}
 	end := len(value) - 4
 	sum = binary.LittleEndian.Uint32(value[end:])
 	if got := sealSum(key, value[:end]); got != sum {
-		return fail(end, "checksum %08x, want %08x", got, sum)
+		return nil, 0, corrupt.New(end, "checksum %08x, want %08x", got, sum)
 	}
 	if value[0] != sealVersion {
-		return fail(0, "version %d, want %d", value[0], sealVersion)
+		return nil, 0, corrupt.New(0, "version %d, want %d", value[0], sealVersion)
 	}
 	return value[1:end], sum, nil
 }

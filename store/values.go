@@ -29,7 +29,8 @@ func (s *Store) getSealed(key []byte) (payload []byte, sum uint32, err error) {
 	if value == nil || err != nil {
 		return nil, 0, err
 	}
-	return unseal(key, value)
+	payload, sum, err = unseal(key, value)
+	return payload, sum, corrupt.At(err, KeyString(key))
 }
 
 // getVouched returns the payload of a value whose checksum the manifest knows,
