@@ -29,6 +29,10 @@ type Disk struct {
 
 var _ Reader = (*Disk)(nil)
 
+// keptBlockBytes is the largest block of stored documents that is kept for the
+// next document. Larger ones hold one huge document, which is not to be pinned.
+const keptBlockBytes = 8 * storedBlockBytes
+
 // A held value is read when it is first asked for. Two goroutines that ask at
 // once both read it and one of them keeps it, which needs no lock and happens
 // once in the life of a segment.
@@ -306,7 +310,9 @@ func (d *Disk) Stored(doc uint32) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.stored.Store(b)
+	if len(b.data) <= keptBlockBytes {
+		d.stored.Store(b)
+	}
 	data, _ := b.doc(doc)
 	return data, nil
 }

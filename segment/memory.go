@@ -16,7 +16,7 @@ import (
 type Document struct {
 	ID     string
 	Fields []FieldTerms // each field once
-	Stored []byte       // what Reader.Stored returns; kept, not copied
+	Stored []byte       // what Reader.Stored returns, less than 2 GB; kept, not copied
 	Rank   uint16       // static rank as a 16-bit fraction
 }
 
@@ -97,14 +97,15 @@ func (m *Memory) Docs() uint32 {
 // it. An id that is there already gets a second document: the caller deletes the
 // first.
 //
-// A term frequency of zero, a term or a field that comes twice and a segment of
-// 1<<31 documents are bugs of the caller and panic.
+// A term frequency of zero, a term or a field that comes twice, more stored bytes
+// than a Document may have and more than 1<<31 documents are bugs of the caller
+// and panic.
 func (m *Memory) Add(d Document) uint32 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	doc := uint32(len(m.ids))
-	if doc >= maxDocs {
-		panic(fmt.Sprintf("BUG: segment: more than %d documents in memory", maxDocs))
+	if doc >= maxDocs || len(d.Stored) > maxStored {
+		panic(fmt.Sprintf("BUG: segment: document %d with %d stored bytes, want below %d and at most %d", doc, len(d.Stored), maxDocs, maxStored))
 	}
 	m.view = nil
 	grown := int64(docOverhead + len(d.ID) + len(d.Stored))

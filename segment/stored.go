@@ -10,6 +10,10 @@ const (
 
 	// storedBlockDocs ends a block of documents that are empty or tiny.
 	storedBlockDocs = 1024
+
+	// maxStored is the most that one document may store: with it, the end of a
+	// document in its block fits in 32 bits.
+	maxStored = 1<<31 - 1
 )
 
 // A storedBlock is the stored bytes of consecutive documents:

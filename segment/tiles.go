@@ -82,11 +82,12 @@ func decodeTiles(payload []byte, docs uint32) ([]Tile, error) {
 		pairs := int(d.uint("number of pairs", 256))
 		var p postings.Impact
 		for j := range pairs {
-			p.TF += uint32(d.uint("frequency", uint64(1<<32-1-p.TF)))
+			rise := uint32(d.uint("frequency", uint64(1<<32-1-p.TF)))
 			code := d.byte("length code")
-			if j > 0 && code <= p.Len {
-				d.fail("length code %d follows %d", code, p.Len)
+			if rise == 0 || j > 0 && code <= p.Len {
+				d.fail("pair (%d, code %d) follows (%d, code %d)", p.TF+rise, code, p.TF, p.Len)
 			}
+			p.TF += rise
 			if d.err != nil {
 				break
 			}
