@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cockroachdb/datadriven"
+	"golang.org/x/text/unicode/norm"
 )
 
 // custom are analyzers that the scripts use besides the registered ones.
@@ -179,6 +180,25 @@ func TestConcurrentUse(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// TestFoldShortcut holds terms that Fold calls folded to the long way round.
+func TestFoldShortcut(t *testing.T) {
+	folded := 0
+	for _, text := range append(hardTexts, "й и\u0306 が か\u3099 한국어 ᄒ\u1161 שָׁלוֹם Ёлка ø ﬁ हिन्दी Ⱥ К") {
+		for _, term := range Terms(Standard(), text) {
+			long := norm.NFC.Bytes(appendFolded(nil, norm.NFKD.Bytes([]byte(term))))
+			if got := foldTerm([]byte(term)); string(got) != string(long) {
+				t.Errorf("%+q became %+q, want %+q", term, got, long)
+			}
+			if isFolded([]byte(term)) {
+				folded++
+			}
+		}
+	}
+	if folded == 0 {
+		t.Error("no term took the shortcut")
+	}
 }
 
 func TestTokensStopsEarly(t *testing.T) {

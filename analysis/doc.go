@@ -42,10 +42,10 @@
 //
 // # Any input is fine
 //
-// No text makes an analyzer fail, and none makes it slow: time is linear in the length, and
-// memory beyond the text itself is bounded by the longest token, which for Words and
-// Whitespace is 255 bytes by default (longer ones are cut in pieces; see
-// Words.MaxBytes). Keyword takes the whole text for a token.
+// No text makes an analyzer fail, and none makes it slow: time is linear in the
+// length (for n-grams, in length times Max), and memory beyond the text is bounded by the
+// longest token, which for Words and Whitespace is 255 bytes by default (longer ones are
+// cut in pieces; see Words.MaxBytes). Keyword takes the whole text for a token.
 //
 // An empty text has no tokens. A byte that is no UTF-8 separates words; within a token of
 // Keyword or Whitespace each run of them becomes one U+FFFD, so that terms are always
@@ -56,7 +56,7 @@
 // # Speed
 //
 // English prose, one core of a 2-core EPYC (Zen 5): standard about 350 MB/s, english
-// about 110 MB/s, and no allocation per text (BenchmarkAnalyze). The segmenter alone takes
+// about 100 MB/s, and no allocation per text (BenchmarkAnalyze). The segmenter alone takes
 // in 52 MB/s. Two shortcuts stand in front of it, and are held equal to it by
 // FuzzASCIIWords and FuzzWords: up to seven ASCII letters and digits are recognised,
 // lower-cased and copied in one 64-bit word, and other ASCII text takes a table of

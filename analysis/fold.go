@@ -27,14 +27,32 @@ func (Fold) Filter(batch []Token) []Token {
 	})
 }
 
-// foldTerm folds a term, in place if it is ASCII, which is folded already.
+// foldTerm folds a term, in place if it is folded already, as most are.
 func foldTerm(term []byte) []byte {
 	for _, c := range term {
 		if c >= utf8.RuneSelf {
+			if isFolded(term) {
+				return term
+			}
 			return norm.NFC.Bytes(appendFolded(nil, norm.NFKD.Bytes(term)))
 		}
 	}
 	return term
+}
+
+// isFolded reports whether Fold would leave a term as it is.
+func isFolded(term []byte) bool {
+	if !norm.NFKD.IsNormal(term) || !norm.NFC.IsNormal(term) {
+		return false
+	}
+	for i := 0; i < len(term); {
+		r, size := utf8.DecodeRune(term[i:])
+		if _, ok := plainLetters[r]; ok || unicode.Is(diacritics, r) {
+			return false
+		}
+		i += size
+	}
+	return true
 }
 
 // appendFolded appends the runes of a decomposed term without diacritics.

@@ -28,8 +28,8 @@ type stopSet struct {
 	maybe [1 << 10]uint64
 }
 
-// stopSlot mixes the ends of a term. Lower-case letters differ in their five low
-// bits, so words of them never share a slot by accident.
+// stopSlot puts the ends of a term together. Lower-case letters differ in their five
+// low bits, so those of ordinary words lose nothing.
 func stopSlot(term []byte) int {
 	return int(term[0]&31)<<5 | int(term[len(term)-1]&31)
 }

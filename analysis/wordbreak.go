@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"bytes"
 	"unicode"
 	"unicode/utf8"
 
@@ -143,12 +144,11 @@ func (s *wordScan) loose(start, end int, run *int) {
 // allConnectors reports whether a word has no letter or digit: the segmenter
 // takes a run of underlines (ExtendNumLet, category Pc) for one.
 func allConnectors(word []byte) bool {
-	for len(word) > 0 {
-		r, size := utf8.DecodeRune(word)
-		if r != '_' && !unicode.In(r, unicode.Pc, unicode.M, unicode.Cf) {
-			return false
-		}
-		word = word[size:]
+	first, _ := utf8.DecodeRune(word)
+	if !unicode.Is(unicode.Pc, first) {
+		return false
 	}
-	return true
+	return bytes.IndexFunc(word, func(r rune) bool {
+		return !unicode.In(r, unicode.Pc, unicode.M, unicode.Cf)
+	}) < 0
 }
