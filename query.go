@@ -245,7 +245,7 @@ func (rw *rewriter) rewriteMatch(q Match, boost float64) (clause, error) {
 	switch {
 	case q.Mode == And && len(clauses) > 0:
 		out.must, out.should = clauses, nil
-	case q.Mode == AndOr:
+	case q.Mode == AndOr && len(clauses) > 0: // without words nothing matches in any mode
 		out.andOr = true
 	}
 	return out, nil
