@@ -49,8 +49,14 @@ type liveSegment struct {
 // share them. A nil *deletions is empty.
 type deletions struct {
 	bitmap *roaring.Bitmap
-	once   sync.Once
-	accept []uint64
+	accept atomic.Pointer[acceptBits]
+}
+
+// acceptBits is a bitset of the documents below docs that are not deleted. One
+// set of deletions can go with several: a segment in memory grows.
+type acceptBits struct {
+	docs uint32
+	bits []uint64
 }
 
 func (d *deletions) contains(doc uint32) bool { return d != nil && d.bitmap.Contains(doc) }
@@ -89,15 +95,17 @@ func (d *deletions) acceptBits(docs uint32) []uint64 {
 	if d.count() == 0 {
 		return nil
 	}
-	d.once.Do(func() {
-		d.accept = allBits(docs)
-		for it := d.bitmap.Iterator(); it.HasNext(); {
-			if doc := it.Next(); doc < docs {
-				d.accept[doc/64] &^= 1 << (doc % 64)
-			}
+	if a := d.accept.Load(); a != nil && a.docs == docs {
+		return a.bits
+	}
+	a := &acceptBits{docs, allBits(docs)}
+	for it := d.bitmap.Iterator(); it.HasNext(); {
+		if doc := it.Next(); doc < docs {
+			a.bits[doc/64] &^= 1 << (doc % 64)
 		}
-	})
-	return d.accept
+	}
+	d.accept.Store(a)
+	return a.bits
 }
 
 // allBits returns a bitset in which just the first n bits are set.
