@@ -57,6 +57,7 @@ type memoryField struct {
 	info  FieldInfo
 	norms []uint8 // by document, as far as the field was used
 	terms map[string]*memoryTerm
+	spare []memoryTerm // room for terms to come
 }
 
 // A memoryTerm is one term of one field.
@@ -158,7 +159,7 @@ func (m *Memory) addField(doc uint32, ft *FieldTerms) (grown int64) {
 		}
 		mt := f.terms[string(t.Term)]
 		if mt == nil {
-			mt = &memoryTerm{first: doc}
+			mt = f.newTerm(doc)
 			f.terms[string(t.Term)] = mt
 			f.info.Terms++
 			grown += int64(termOverhead + len(t.Term))
@@ -171,6 +172,18 @@ func (m *Memory) addField(doc uint32, ft *FieldTerms) (grown int64) {
 		f.info.Tokens += uint64(t.TF)
 	}
 	return grown
+}
+
+// newTerm returns a term whose first document is doc. Terms are allocated in
+// slabs, for there are hundreds of thousands and the garbage collector counts.
+func (f *memoryField) newTerm(doc uint32) *memoryTerm {
+	if len(f.spare) == 0 {
+		f.spare = make([]memoryTerm, min(256, 1+len(f.terms)))
+	}
+	t := &f.spare[0]
+	f.spare = f.spare[1:]
+	t.first = doc
+	return t
 }
 
 // addLength notes the length of a document's field and returns the length code
