@@ -22,16 +22,17 @@ type Measures struct {
 
 // Evaluate scores a run against judgements. The definitions, and which queries
 // count, are in the package comment. It fails when the run and the judgements
-// have no query in common.
+// have no query in common: they belong to different collections then.
 func Evaluate(qrels Qrels, run Run) (Measures, error) {
 	var mean Measures
+	answered := 0
 	// In the order of the ids, so that the sums are the same on every call.
-	for _, query := range slices.Sorted(maps.Keys(run)) {
-		judged, ok := qrels[query]
-		if !ok {
-			continue
+	for _, query := range slices.Sorted(maps.Keys(qrels)) {
+		hits, ok := run[query]
+		if ok {
+			answered++
 		}
-		m := evaluateQuery(judged, run[query])
+		m := evaluateQuery(qrels[query], hits)
 		mean.Queries++
 		mean.MAP += m.MAP
 		mean.NDCG10 += m.NDCG10
@@ -39,7 +40,7 @@ func Evaluate(qrels Qrels, run Run) (Measures, error) {
 		mean.Recall100 += m.Recall100
 		mean.Recall1000 += m.Recall1000
 	}
-	if mean.Queries == 0 {
+	if answered == 0 {
 		return Measures{}, errors.New("no query of the run has judgements")
 	}
 	n := float64(mean.Queries)

@@ -84,7 +84,7 @@ func near(a, b Measures) bool {
 		eq(a.Recall100, b.Recall100) && eq(a.Recall1000, b.Recall1000)
 }
 
-// TestWhichQueriesCount: those with judgements (relevant or not) and hits.
+// TestWhichQueriesCount: all those with judgements, relevant or not, answered or not.
 func TestWhichQueriesCount(t *testing.T) {
 	qrels := Qrels{
 		"perfect":    {"a": 1},
@@ -97,7 +97,7 @@ func TestWhichQueriesCount(t *testing.T) {
 		"unjudged":   ranking("a"),
 	}
 	got, err := Evaluate(qrels, run)
-	want := Measures{2, 0.5, 0.5, 0.05, 0.5, 0.5}
+	want := Measures{3, 1.0 / 3, 1.0 / 3, 0.1 / 3, 1.0 / 3, 1.0 / 3}
 	if err != nil || !near(got, want) {
 		t.Errorf("got %+v, %v, want %+v", got, err, want)
 	}
