@@ -1,5 +1,10 @@
 package cpuexec
 
+// firstWindow is the number of documents in the first window of a segment; from
+// there on windows double up to windowDocs. While there is no need, all lists are
+// essential and everything is scored; small windows end that early.
+const firstWindow = 256
+
 // bmm answers OR by block-max MaxScore over windows of windowDocs documents.
 //
 // In each window the lists are ordered by what their blocks there can contribute
@@ -20,19 +25,21 @@ func (r *run) bmm() error {
 	if err != nil {
 		return err
 	}
-	for lo := uint32(0); ; {
+	size := uint32(firstWindow)
+	for lo := uint32(0); ; lo = r.win.hi {
 		next, ok := nextDocument(cs, lo)
 		if !ok || r.tailDone(next) {
 			return nil
 		}
 		r.win.at(next, r.seg.Docs)
+		r.win.lo, r.win.hi = next, min(r.win.hi, next+size)
+		size = min(2*size, windowDocs)
 		if err := r.ctx.Err(); err != nil {
 			return err
 		}
-		if err := r.bmmWindow(cs, next); err != nil {
+		if err := r.bmmWindow(cs); err != nil {
 			return err
 		}
-		lo = r.win.hi
 	}
 }
 
@@ -54,9 +61,9 @@ func nextDocument(cs []*cursor, lo uint32) (next uint32, ok bool) {
 	return next, next != end
 }
 
-// bmmWindow offers what can get in of the window's documents from lo on.
-func (r *run) bmmWindow(cs []*cursor, lo uint32) error {
-	need, rank := r.need(lo), r.rankBound(lo, r.win.hi-1)
+// bmmWindow offers what can get in of the window's documents.
+func (r *run) bmmWindow(cs []*cursor) error {
+	need, rank := r.need(r.win.lo), r.rankBound(r.win.lo, r.win.hi-1)
 	active, sum := r.boundWindow(cs)
 	if sum+rank < need {
 		return nil

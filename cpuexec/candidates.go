@@ -31,7 +31,7 @@ func (r *run) collect(floor uint32) {
 			d := uint32(i*64+bits.TrailingZeros64(word)) % windowDocs
 			s := w.scores[d]
 			w.scores[d] = 0
-			cs.docs[n%windowDocs], cs.score[n%windowDocs] = w.lo+d, s
+			cs.docs[n%windowDocs], cs.score[n%windowDocs] = w.base+d, s
 			if s >= floor {
 				n++
 			}

@@ -8,10 +8,10 @@ import (
 	"github.com/riffle-search/riffle/blockmax"
 )
 
-// Count returns the number of accepted documents that match a plan. It decodes no
-// frequency, and no block at all for a single term without an accept bitmap. K,
-// After and the weights do not matter, except that AndOr counts what matches
-// every term when there are K of them.
+// Count returns the number of accepted documents that match a plan, which must
+// pass Plan.Check. It decodes no frequency, and no block at all for a single term
+// without an accept bitmap. K matters for AndOr only, which counts what matches
+// every term when there are K of them; After and the weights do not.
 func Count(ctx context.Context, p *Plan) (int, error) {
 	if err := p.Check(); err != nil {
 		return 0, err
@@ -35,7 +35,7 @@ func Count(ctx context.Context, p *Plan) (int, error) {
 // The node need not be part of the plan's tree.
 func Matches(ctx context.Context, p *Plan, segment int, n *blockmax.Node) ([]uint64, error) {
 	q := *p
-	q.Tree = n
+	q.Tree = &blockmax.Node{Filter: []blockmax.Node{*n}} // no score, so no weight can be too large
 	if err := q.Check(); err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func Matches(ctx context.Context, p *Plan, segment int, n *blockmax.Node) ([]uin
 	err := r.windows(n, func(root *clause) error {
 		var matches bitset
 		err := r.eval(root, 0, &r.win.all, &matches, nil)
-		copy(set[r.win.lo/64:], matches[:])
+		copy(set[r.win.base/64:], matches[:])
 		return err
 	})
 	if err != nil {

@@ -53,7 +53,7 @@ func (r *run) evalLeaf(c *clause, mask, matches *bitset, to *scores) error {
 	}
 	for cur.seekBlock(w.lo); cur.block < len(cur.list.Last) && cur.first(cur.block) < w.hi; cur.block++ {
 		first, last := max(cur.first(cur.block), w.lo), min(cur.last(), w.hi-1)
-		if mask.anyIn(first-w.lo, last-w.lo) {
+		if mask.anyIn(first-w.base, last-w.base) {
 			if err := r.evalBlock(cur, mask, matches, to); err != nil {
 				return err
 			}
@@ -67,20 +67,19 @@ func (r *run) evalLeaf(c *clause, mask, matches *bitset, to *scores) error {
 
 // evalBlock is evalLeaf for the part of the current block that lies in the window.
 func (r *run) evalBlock(cur *cursor, mask, matches *bitset, to *scores) error {
-	w := &r.win
-	if err := cur.load(w.lo); err != nil {
+	if err := cur.load(r.win.lo); err != nil {
 		return err
 	}
-	from, until := cur.i, cur.until(w.hi)
-	hit := false
+	from, until := cur.i, cur.until(r.win.hi)
+	cur.i = min(until, cur.n-1)
+	hits := uint64(0)
 	for _, doc := range cur.docs[from:until] {
 		d := doc % windowDocs
 		bit := mask[d/64] & (1 << (d % 64))
 		matches[d/64] |= bit
-		hit = hit || bit != 0
+		hits |= bit
 	}
-	cur.i = min(until, cur.n-1)
-	if to == nil || !hit {
+	if to == nil || hits == 0 {
 		return nil
 	}
 	if err := cur.loadFreqs(); err != nil {

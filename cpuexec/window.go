@@ -21,18 +21,19 @@ type scores [windowDocs]uint32
 // A window is a tile of documents at work: which of them match, and what they
 // score so far.
 type window struct {
-	lo, hi  uint32 // documents lo to hi-1; lo is a multiple of windowDocs
-	all     bitset // of them
+	base    uint32 // first document of the tile, a multiple of windowDocs: position 0
+	lo, hi  uint32 // documents lo to hi-1 are at work
+	all     bitset // the documents of the tile
 	matches bitset
 	scores  scores
 }
 
 // at makes the window the tile of doc, in a segment of docs documents.
 func (w *window) at(doc, docs uint32) {
-	w.lo = doc &^ (windowDocs - 1)
-	w.hi = min(w.lo+windowDocs, docs)
+	w.base = doc &^ (windowDocs - 1)
+	w.lo, w.hi = w.base, min(w.base+windowDocs, docs)
 	for i := range w.all {
-		left := int(w.hi-w.lo) - 64*i
+		left := int(w.hi-w.base) - 64*i
 		w.all[i] = ^uint64(0) >> (64 - max(0, min(64, left)))
 	}
 }
@@ -69,7 +70,7 @@ func (r *run) accepted(i int) uint64 {
 	if r.seg.Accept == nil {
 		return ^uint64(0)
 	}
-	if at := int(r.win.lo/64) + i; at < len(r.seg.Accept) {
+	if at := int(r.win.base/64) + i; at < len(r.seg.Accept) {
 		return r.seg.Accept[at]
 	}
 	return 0
