@@ -1,10 +1,6 @@
 package cpuexec
 
-import (
-	"math/bits"
-
-	"github.com/riffle-search/riffle/blockmax"
-)
+import "github.com/riffle-search/riffle/blockmax"
 
 const (
 	windowDocs  = blockmax.TileDocs
@@ -74,15 +70,6 @@ func (r *run) accepted(i int) uint64 {
 		return r.seg.Accept[at]
 	}
 	return 0
-}
-
-// count is the number of documents in the set.
-func (b *bitset) count() int {
-	n := 0
-	for _, word := range b {
-		n += bits.OnesCount64(word)
-	}
-	return n
 }
 
 // empty reports whether no document is in the set.
