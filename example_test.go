@@ -1,0 +1,368 @@
+package riffle_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/riffle-search/riffle"
+)
+
+// library opens a new index with four books, for the examples below.
+func library(opts *riffle.Options) (e *riffle.Engine, done func()) {
+	dir, err := os.MkdirTemp("", "riffle-example-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	if e, err = riffle.Open(dir, opts); err != nil {
+		log.Fatal(err)
+	}
+	var b riffle.Batch
+	b.Put("moby", map[string]any{"title": "Moby Dick", "text": "The white whale and the ship", "year": 1851, "tag": "novel"})
+	b.Put("jane", map[string]any{"title": "Jane Eyre", "text": "A governess and a house", "year": 1847, "tag": "novel"})
+	b.Put("nautilus", map[string]any{"title": "Twenty Thousand Leagues", "text": "The whale is a ship and the ship is no whale", "year": 1870, "tag": "voyage"})
+	b.Put("beagle", map[string]any{"title": "Voyage of the Beagle", "text": "The ship goes round the world", "year": 1839, "tag": "voyage"})
+	if err := e.Apply(context.Background(), &b); err != nil {
+		log.Fatal(err)
+	}
+	return e, func() {
+		if err := e.Close(); err != nil {
+			log.Print(err)
+		}
+		os.RemoveAll(dir)
+	}
+}
+
+// show prints the ids of a result's hits.
+func show(res *riffle.Result, err error) {
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ids := make([]string, len(res.Hits))
+	for i, h := range res.Hits {
+		ids[i] = h.ID
+	}
+	fmt.Println(strings.Join(ids, " "))
+}
+
+func Example() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "riffle-example-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	e, err := riffle.Open(filepath.Join(dir, "index"), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer e.Close()
+	if err := e.Put(ctx, "1", map[string]any{"title": "Moby Dick", "text": "Call me Ishmael."}); err != nil {
+		log.Fatal(err)
+	}
+	res, err := e.Search(ctx, riffle.Match{Field: "text", Text: "ishmael"}, &riffle.SearchOptions{Load: []string{"title"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, hit := range res.Hits {
+		fmt.Printf("%s %.3f %s\n", hit.ID, hit.Score, hit.Fields["title"])
+	}
+	// Output:
+	// 1 0.131 Moby Dick
+}
+
+// An index is a directory. What Apply and Put have acknowledged is there when it
+// is opened again.
+func ExampleOpen() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "riffle-example-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	e, err := riffle.Open(dir, &riffle.Options{
+		Schema:     &riffle.Schema{Fields: map[string]riffle.Field{"text": {Analyzer: "english"}}},
+		Similarity: &riffle.BM25{K1: 0.9, B: 0.4},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := e.Put(ctx, "1", map[string]any{"text": "Whales were hunted"}); err != nil {
+		log.Fatal(err)
+	}
+	if _, err := riffle.Open(dir, nil); errors.Is(err, riffle.ErrLocked) {
+		fmt.Println("open already")
+	}
+	if err := e.Close(); err != nil {
+		log.Fatal(err)
+	}
+	e, err = riffle.Open(dir, nil) // the schema is kept in the index
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer e.Close()
+	show(e.Search(ctx, riffle.Match{Field: "text", Text: "the hunting of the whale"}, nil))
+	// Output:
+	// open already
+	// 1
+}
+
+func ExampleOptions_Validate() {
+	err := (&riffle.Options{CacheBytes: -1, Rank: riffle.Rank{Alpha: 2}}).Validate()
+	fmt.Println(err)
+	// Output:
+	// riffle: Options.CacheBytes: must be positive, not -1
+	// Options.Rank.Alpha: must lie in [0, 1], not 2
+	// Options.Rank.Field: must name a field when Alpha is set, not ""
+}
+
+// The changes of a batch happen together, in the order they were made.
+func ExampleBatch() {
+	ctx := context.Background()
+	e, done := library(nil)
+	defer done()
+	var b riffle.Batch
+	b.Put("moby", map[string]any{"title": "Moby-Dick; or, The Whale"}) // replaces the document
+	b.Delete("jane")
+	b.Put("emma", map[string]any{"title": "Emma"})
+	if err := e.Apply(ctx, &b); err != nil {
+		log.Fatal(err)
+	}
+	show(e.Search(ctx, riffle.Match{Field: "title", Text: "jane emma dick"}, nil))
+
+	// One document that cannot be indexed, and nothing of the batch is applied.
+	b.Reset()
+	b.Delete("emma")
+	b.Put("zola", map[string]any{"title": "Nana", "extra": make(chan int)})
+	fmt.Println(e.Apply(ctx, &b))
+	fmt.Println(e.Len(), "documents")
+	// Output:
+	// emma moby
+	// riffle: document "zola": field "extra": a chan int cannot be indexed
+	// 4 documents
+}
+
+// Or wants any of the words, And all of them. AndOr asks for all, and for any
+// when fewer than K documents have all.
+func ExampleMatch() {
+	ctx := context.Background()
+	e, done := library(nil)
+	defer done()
+	for _, mode := range []riffle.Mode{riffle.Or, riffle.And} {
+		show(e.Search(ctx, riffle.Match{Field: "text", Text: "white whale ship", Mode: mode}, nil))
+	}
+	for _, k := range []int{1, 3} {
+		show(e.Search(ctx, riffle.Match{Field: "text", Text: "white whale ship", Mode: riffle.AndOr}, &riffle.SearchOptions{K: k}))
+	}
+	// A word may lie in any of several fields.
+	show(e.Search(ctx, riffle.Match{Fields: []string{"title", "text"}, Text: "voyage world", Mode: riffle.And}, nil))
+	// Output:
+	// moby nautilus beagle
+	// moby
+	// moby
+	// moby nautilus beagle
+	// beagle
+}
+
+func ExampleBool() {
+	ctx := context.Background()
+	e, done := library(&riffle.Options{Schema: &riffle.Schema{
+		Fields: map[string]riffle.Field{"tag": {Type: riffle.KeywordField}},
+	}})
+	defer done()
+	show(e.Search(ctx, riffle.Bool{
+		Must:    []riffle.Query{riffle.Match{Field: "text", Text: "ship"}},
+		Should:  []riffle.Query{riffle.Boost{Query: riffle.Match{Field: "title", Text: "whale dick"}, By: 2}},
+		MustNot: []riffle.Query{riffle.Term{Field: "year", Value: 1870}},
+	}, nil))
+	show(e.Search(ctx, riffle.Bool{
+		Should: []riffle.Query{
+			riffle.Match{Field: "text", Text: "whale"},
+			riffle.Match{Field: "text", Text: "world"},
+			riffle.Term{Field: "year", Value: 1839},
+		},
+		Filter:    []riffle.Query{riffle.Term{Field: "tag", Value: "voyage"}}, // restricts, and does not score
+		MinShould: 2,
+	}, nil))
+	// Output:
+	// moby beagle
+	// beagle
+}
+
+func ExampleConstantScore() {
+	ctx := context.Background()
+	e, done := library(nil)
+	defer done()
+	res, err := e.Search(ctx, riffle.ConstantScore{Query: riffle.Term{Field: "text", Value: "whale"}, Score: 3}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, h := range res.Hits {
+		fmt.Println(h.ID, h.Score)
+	}
+	// Output:
+	// moby 3
+	// nautilus 3
+}
+
+// After continues behind the last hit of the page before. On a Snapshot pages fit
+// together whatever is applied meanwhile.
+func ExampleSearchOptions_after() {
+	ctx := context.Background()
+	e, done := library(nil)
+	defer done()
+	s, err := e.Snapshot()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	o := &riffle.SearchOptions{K: 2, ExactTotal: true}
+	for page := 1; ; page++ {
+		res, err := s.Search(ctx, riffle.Match{Field: "text", Text: "the whale ship"}, o)
+		if err != nil {
+			log.Fatal(err)
+		}
+		if len(res.Hits) == 0 {
+			fmt.Println("of", res.Total)
+			break
+		}
+		fmt.Printf("page %d: ", page)
+		show(res, nil)
+		o.After = &res.Hits[len(res.Hits)-1]
+	}
+	// Output:
+	// page 1: nautilus moby
+	// page 2: beagle
+	// of 3
+}
+
+// A snapshot stays as it is until it is closed.
+func ExampleEngine_Snapshot() {
+	ctx := context.Background()
+	e, done := library(nil)
+	defer done()
+	s, err := e.Snapshot()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	if err := e.Delete(ctx, "moby"); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("now", e.Len(), "documents, in the snapshot", s.Len())
+	for id, err := range s.IDs("b") { // from there on
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(id)
+	}
+	// Output:
+	// now 3 documents, in the snapshot 4
+	// beagle
+	// jane
+	// moby
+	// nautilus
+}
+
+// The sum at the root is exactly the score of the hit.
+func ExampleEngine_Explain() {
+	ctx := context.Background()
+	e, done := library(nil)
+	defer done()
+	x, err := e.Explain(ctx, riffle.Match{Field: "text", Text: "white whale"}, "moby", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Print(x)
+	// Output:
+	// 0.915849  sum of what matches
+	//   0.581227  should: text:white = weight × impact
+	//     1.203973  weight = boost 1 × idf 1.203973 (lucene, n = 1 of N = 4)
+	//     0.482758  impact = tf / (tf + k1(1 - b + b·len/avg)), tf = 1, len = 6, avg = 7, k1 = 1.2, b = 0.75
+	//   0.334622  should: text:whale = weight × impact
+	//     0.693147  weight = boost 1 × idf 0.693147 (lucene, n = 2 of N = 4)
+	//     0.482758  impact = tf / (tf + k1(1 - b + b·len/avg)), tf = 1, len = 6, avg = 7, k1 = 1.2, b = 0.75
+}
+
+func ExampleSchemaOf() {
+	type author struct {
+		Name string `riffle:"name"`
+	}
+	type book struct {
+		Title   string    `riffle:"title,analyzer=english"`
+		ISBN    string    `riffle:"isbn,keyword"`
+		Pages   int       `riffle:"pages,noindex"`
+		Bought  time.Time `riffle:"bought"`
+		Authors []author  `riffle:"author"` // author.name, with several values
+	}
+	schema, err := riffle.SchemaOf(book{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	e, done := library(&riffle.Options{Schema: schema})
+	defer done()
+	ctx := context.Background()
+	if err := e.Put(ctx, "emma", &book{Title: "Emma", ISBN: "0-00", Authors: []author{{"Jane Austen"}}}); err != nil {
+		log.Fatal(err)
+	}
+	show(e.Search(ctx, riffle.Match{Field: "author.name", Text: "austen"}, nil))
+	show(e.Search(ctx, riffle.Term{Field: "isbn", Value: "0-00"}, nil))
+	fmt.Println(schema.Fields["bought"].Type, schema.Fields["author.name"].Type)
+	// Output:
+	// emma
+	// emma
+	// date text
+}
+
+// With a static rank the better known book comes first when both match as well.
+func ExampleRank() {
+	ctx := context.Background()
+	e, done := library(&riffle.Options{
+		Rank:  riffle.Rank{Field: "fame", Alpha: 0.3},
+		Merge: riffle.MergeOptions{Order: riffle.ByGlobalScore},
+	})
+	defer done()
+	var b riffle.Batch
+	b.Put("omoo", map[string]any{"title": "Omoo", "text": "Islands of the south", "fame": 0.1})
+	b.Put("typee", map[string]any{"title": "Typee", "text": "Islands of the south", "fame": 0.4})
+	if err := e.Apply(ctx, &b); err != nil {
+		log.Fatal(err)
+	}
+	show(e.Search(ctx, riffle.Match{Field: "text", Text: "islands"}, nil))
+	noRank := 0.0
+	show(e.Search(ctx, riffle.Match{Field: "text", Text: "islands"}, &riffle.SearchOptions{Alpha: &noRank}))
+	// Output:
+	// typee omoo
+	// omoo typee
+}
+
+// Checkpoint copies an index while it is in use, for backup.
+func ExampleEngine_Checkpoint() {
+	ctx := context.Background()
+	e, done := library(nil)
+	defer done()
+	dir, err := os.MkdirTemp("", "riffle-example-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	if err := e.Checkpoint(filepath.Join(dir, "backup")); err != nil {
+		log.Fatal(err)
+	}
+	backup, err := riffle.Open(filepath.Join(dir, "backup"), &riffle.Options{ReadOnly: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer backup.Close()
+	fmt.Println(backup.Len(), "documents")
+	fmt.Println(errors.Is(backup.Delete(ctx, "moby"), riffle.ErrReadOnly))
+	// Output:
+	// 4 documents
+	// true
+}
