@@ -1,0 +1,252 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/riffle-search/riffle"
+)
+
+const indexLong = `Adds the documents of JSON lines files to an index, which is made if DIR does not
+exist. Files may be compressed (zstd, gzip; told by their content); - is standard
+input. A document whose id is there already replaces the old one, so an
+interrupted run can simply be started again.
+
+A line is one object:
+
+  {"id": "m1", "title": "Moby Dick", "text": "Call me Ishmael.", "year": 1851}
+
+The id is required, every other member is a field: strings are analysed text,
+numbers and booleans are exact values, objects become dotted names (a.b). Without
+flags all fields are indexed and stored. Flags that describe fields (--schema,
+--analyzer, --copy-to, --only, --store) count when the index is made and are kept
+in it: later runs repeat them or leave all of them out.
+
+Documents go in by batches, all of a batch or nothing. Progress counts documents
+that are durable: neither a crash of this process nor of the machine loses one
+(with --no-sync that holds only at the end). A bad line ends the run and is
+reported as FILE:LINE:COLUMN; batches before it stay, nothing of its own does, and
+no index is made when the first batch is bad. --skip-bad reports, counts and goes on.
+
+The last line on standard output is a JSON object: docs, seconds, text_bytes
+(strings that are indexed or stored), mb_per_s, index_bytes, segments, skipped.`
+
+type indexCommand struct {
+	db       string
+	fields   fieldFlags
+	skipBad  bool
+	batch    int
+	memory   byteSize
+	noSync   bool
+	progress choice[progressMode]
+}
+
+func newIndex() *cobra.Command {
+	ix := indexCommand{memory: riffle.DefaultMemoryBytes}
+	c := &cobra.Command{
+		Use:   "index --db DIR FILE...",
+		Short: "Add documents from JSON lines",
+		Long:  indexLong,
+		Example: "  riffle index --db books passages-*.jsonl.zst\n" +
+			"  riffle index --db cran --analyzer english --copy-to body=title,text docs.jsonl\n" +
+			"  curl -s example.com/docs.jsonl.gz | riffle index --db d --only text --store=false -",
+		Args: cobra.MinimumNArgs(1),
+	}
+	c.RunE = func(c *cobra.Command, files []string) error { return ix.run(c, files) }
+	dbFlag(c, &ix.db)
+	ix.fields.declare(c)
+	f := c.Flags()
+	f.BoolVar(&ix.skipBad, "skip-bad", false, "report and count bad lines and go on")
+	f.IntVar(&ix.batch, "batch", 1000, "most documents of a batch (at most 4 MiB of input, too)")
+	f.Var(&ix.memory, "memory", "memory for documents that are not written out yet, such as 64MiB; up to twice as much is in use")
+	f.BoolVar(&ix.noSync, "no-sync", false, "do not sync each batch: faster, but a crash may lose documents that progress has counted")
+	declareProgress(c, &ix.progress)
+	return c
+}
+
+// A summary is the last line of output.
+type summary struct {
+	Docs       int     `json:"docs"`
+	Seconds    float64 `json:"seconds"`
+	TextBytes  int64   `json:"text_bytes"`
+	MBPerS     float64 `json:"mb_per_s"`
+	IndexBytes uint64  `json:"index_bytes"`
+	Segments   int     `json:"segments"`
+	Skipped    int     `json:"skipped"`
+}
+
+func (ix *indexCommand) run(c *cobra.Command, files []string) (err error) {
+	if ix.batch < 1 {
+		return usagef("--batch must be at least 1, not %d", ix.batch)
+	}
+	schema, err := ix.fields.schema()
+	if err != nil {
+		return err
+	}
+	total, err := inputBytes(files)
+	if err != nil {
+		return err
+	}
+	w := &indexWriter{
+		dir: ix.db, skipBad: ix.skipBad, errw: c.ErrOrStderr(), counts: counter(schema),
+		options:  &riffle.Options{Schema: schema, MemoryBytes: int64(ix.memory)},
+		progress: newProgress(ix.progress.value, c.ErrOrStderr(), total),
+	}
+	if ix.noSync {
+		w.options.Durability = riffle.NoSync
+	}
+	if err := w.options.Validate(); err != nil {
+		return usageError{err}
+	}
+	start := time.Now()
+	l := loader{files: files, in: c.InOrStdin(), batch: ix.batch, counts: w.counts}
+	s, err := w.load(c.Context(), &l)
+	if err != nil {
+		return err
+	}
+	s.Seconds = time.Since(start).Seconds()
+	s.MBPerS = float64(s.TextBytes) / 1e6 / s.Seconds
+	line, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.OutOrStdout(), "%s\n", line)
+	return err
+}
+
+// inputBytes makes sure that all files are there, before an hour goes into the
+// first one, and returns their size; -1 when one of them is a stream.
+func inputBytes(files []string) (int64, error) {
+	var total int64
+	stream := false
+	for _, path := range files {
+		if path == "-" {
+			stream = true
+			continue
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			return 0, err
+		}
+		if info.IsDir() {
+			return 0, fmt.Errorf("%s is a directory", path)
+		}
+		stream = stream || !info.Mode().IsRegular()
+		total += info.Size()
+	}
+	if stream {
+		return -1, nil
+	}
+	return total, nil
+}
+
+// An indexWriter puts chunks into an engine, which it opens with the first good
+// one, so that input which is bad from the start leaves no index behind.
+type indexWriter struct {
+	dir      string
+	options  *riffle.Options
+	skipBad  bool
+	errw     io.Writer
+	counts   func(field string) bool // fields that count as text
+	progress *progress
+	engine   *riffle.Engine
+	total    summary
+}
+
+// load runs the whole input into the index and closes it.
+func (w *indexWriter) load(ctx context.Context, l *loader) (s summary, err error) {
+	defer func() {
+		w.progress.finish()
+		if w.engine != nil {
+			closing(w.engine, &err)
+		}
+		if err != nil && w.total.Docs > 0 {
+			err = fmt.Errorf("%w (%d documents were added before that)", err, w.total.Docs)
+		}
+	}()
+	if err := l.run(ctx, func(c *chunk) error { return w.apply(ctx, c) }); err != nil {
+		return s, err
+	}
+	if err := w.open(); err != nil { // no document at all is an index too
+		return s, err
+	}
+	if err := w.engine.Flush(ctx); err != nil {
+		return s, err
+	}
+	st, err := w.engine.Stats()
+	if err != nil {
+		return s, err
+	}
+	w.total.IndexBytes, w.total.Segments = st.Store.DiskBytes, len(st.Segments)
+	return w.total, nil
+}
+
+func (w *indexWriter) open() (err error) {
+	if w.engine == nil {
+		w.engine, err = riffle.Open(w.dir, w.options)
+	}
+	return err
+}
+
+// apply puts the documents of a chunk into the index.
+func (w *indexWriter) apply(ctx context.Context, c *chunk) error {
+	for _, fault := range c.faults {
+		if err := w.bad(fault); err != nil {
+			return err
+		}
+	}
+	if err := w.open(); err != nil {
+		return err
+	}
+	err := w.engine.Apply(ctx, &c.documents)
+	var refused *riffle.DocumentError
+	switch {
+	case errors.As(err, &refused) && !w.skipBad:
+		return c.refusal(c.lineOf(refused.ID), refused)
+	case refused != nil:
+		err = w.applyEach(ctx, c)
+	case err == nil:
+		w.total.Docs += c.documents.Len()
+		w.total.TextBytes += c.textBytes
+	}
+	w.progress.update(w.total.Docs, w.total.TextBytes, c.inputBytes)
+	return err
+}
+
+// applyEach adds the documents of a batch one by one, after one of them was refused.
+func (w *indexWriter) applyEach(ctx context.Context, c *chunk) error {
+	var reported []error
+	for line, d := range c.each(&reported) {
+		err := w.engine.Put(ctx, d.ID, d.Map())
+		var refused *riffle.DocumentError
+		switch {
+		case errors.As(err, &refused):
+			err = w.bad(c.refusal(line, refused))
+		case err == nil:
+			w.total.Docs++
+			w.total.TextBytes += textBytes(d, w.counts)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bad takes note of a bad line, or ends the run with it.
+func (w *indexWriter) bad(fault error) error {
+	if !w.skipBad {
+		return fault
+	}
+	w.total.Skipped++
+	w.progress.interrupt()
+	fmt.Fprintf(w.errw, "riffle: skipped %v\n", fault)
+	return nil
+}

@@ -1,0 +1,240 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"runtime"
+	"strings"
+
+	"github.com/riffle-search/riffle"
+	"github.com/riffle-search/riffle/internal/jsonl"
+)
+
+// chunkBytes is how much input makes a batch, however few its documents. Batches
+// of some megabytes make a sync worth its time, and few enough are on their way
+// to keep memory small.
+const chunkBytes = 4 << 20
+
+// A loader turns files into batches. One goroutine reads lines, as many as there
+// are cores parse them, and the caller gets the batches in the order of the input:
+//
+//	reader ──chunks of lines──> parsers
+//	   └────the same chunks, in order────> caller, who waits for each one's parser
+type loader struct {
+	files  []string
+	in     io.Reader              // what - stands for
+	batch  int                    // most documents of a chunk
+	counts func(name string) bool // fields that count as text
+}
+
+// A chunk is a run of lines of one file, then the batch of documents in them.
+type chunk struct {
+	file       string
+	lines      []span
+	text       []byte // the lines, one behind the other
+	inputBytes int64  // read so far of all files, compressed as they are
+	last       error  // why reading ended behind this chunk; not for io.EOF
+
+	parsed    chan struct{} // closed when the fields below are there
+	documents riffle.Batch
+	textBytes int64
+	faults    []error // lines that are no documents
+}
+
+// A span is one line of a chunk.
+type span struct {
+	number int // in the file, counted from 1
+	end    int // in chunk.text; the line begins where the one before it ends
+	fault  error
+}
+
+// run reads everything and calls apply with one chunk after the other. It returns
+// the first error: of apply, of reading (when the chunks before it are applied), or
+// the context's.
+func (l *loader) run(ctx context.Context, apply func(*chunk) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // the goroutines end then; a read that blocks is not waited for
+	parsers := runtime.GOMAXPROCS(0)
+	inOrder := make(chan *chunk, parsers+1)
+	toParse := make(chan *chunk, parsers+1)
+	go func() {
+		defer close(inOrder)
+		defer close(toParse)
+		l.read(ctx, func(c *chunk) bool {
+			select {
+			case inOrder <- c:
+				toParse <- c // never blocks for long: parsers wait for nobody
+				return true
+			case <-ctx.Done():
+				return false
+			}
+		})
+	}()
+	for range parsers {
+		go func() {
+			for c := range toParse {
+				c.parse(l.counts)
+			}
+		}()
+	}
+	for {
+		c, err := next(ctx, inOrder)
+		if c == nil || err != nil {
+			return err
+		}
+		if err := apply(c); err != nil {
+			return err
+		}
+		if c.last != nil {
+			return c.last
+		}
+	}
+}
+
+// next waits for the next chunk and its parser. It returns nil behind the last one.
+func next(ctx context.Context, chunks <-chan *chunk) (*chunk, error) {
+	select {
+	case c := <-chunks:
+		if c != nil {
+			<-c.parsed
+		}
+		if ctx.Err() == nil {
+			return c, nil
+		}
+	case <-ctx.Done():
+	}
+	return nil, fmt.Errorf("interrupted: %w", ctx.Err())
+}
+
+// read cuts all files into chunks until emit returns false or a file cannot be read.
+func (l *loader) read(ctx context.Context, emit func(*chunk) bool) {
+	var before int64 // bytes of the files already read
+	for _, path := range l.files {
+		r, err := l.open(path)
+		if err != nil {
+			emit(&chunk{file: path, last: err, inputBytes: before, parsed: make(chan struct{})})
+			return
+		}
+		ok := l.readFile(ctx, path, r, before, emit)
+		before += r.RawBytes()
+		r.Close() // read only, nothing can be lost
+		if !ok {
+			return
+		}
+	}
+}
+
+func (l *loader) open(path string) (*jsonl.Reader, error) {
+	if path == "-" {
+		return jsonl.NewReader(path, l.in), nil
+	}
+	return jsonl.Open(path)
+}
+
+func (l *loader) readFile(ctx context.Context, path string, r *jsonl.Reader, before int64, emit func(*chunk) bool) bool {
+	for ctx.Err() == nil {
+		c := &chunk{file: path, parsed: make(chan struct{})}
+		err := c.fill(r, l.batch)
+		c.inputBytes = before + r.RawBytes()
+		if err != io.EOF {
+			c.last = err
+		}
+		if (len(c.lines) > 0 || c.last != nil) && !emit(c) {
+			return false
+		}
+		if err != nil {
+			return err == io.EOF
+		}
+	}
+	return false
+}
+
+// fill reads lines until the chunk is full. Errors are final, io.EOF among them.
+func (c *chunk) fill(r *jsonl.Reader, most int) error {
+	for len(c.lines) < most && len(c.text) < chunkBytes {
+		line, err := r.Line()
+		var fault *jsonl.LineError
+		if err != nil && !errors.As(err, &fault) {
+			return err
+		}
+		if fault == nil {
+			c.text = append(c.text, line...)
+		}
+		c.lines = append(c.lines, span{number: r.LineNumber(), end: len(c.text), fault: err})
+	}
+	return nil
+}
+
+// parse makes documents of the lines.
+func (c *chunk) parse(counts func(string) bool) {
+	defer close(c.parsed)
+	for _, d := range c.each(&c.faults) {
+		c.documents.Put(d.ID, d.Map())
+		c.textBytes += textBytes(d, counts)
+	}
+}
+
+// each iterates over the lines that are documents, by their number in the file.
+// Faults of the others are appended to faults. The document is only valid until
+// the next one.
+func (c *chunk) each(faults *[]error) iter.Seq2[int, *jsonl.Document] {
+	return func(yield func(int, *jsonl.Document) bool) {
+		var p jsonl.Parser
+		var d jsonl.Document
+		start := 0
+		for _, line := range c.lines {
+			err := line.fault
+			if err == nil {
+				err = p.Parse(c.text[start:line.end], &d)
+			}
+			start = line.end
+			var fault *jsonl.LineError
+			switch {
+			case errors.As(err, &fault):
+				fault.File, fault.Line = c.file, line.number
+				*faults = append(*faults, err)
+			case !yield(line.number, &d):
+				return
+			}
+		}
+	}
+}
+
+// lineOf returns the number of the first line with a document of this id, or that
+// of the last line.
+func (c *chunk) lineOf(id string) int {
+	var faults []error
+	for line, d := range c.each(&faults) {
+		if d.ID == id {
+			return line
+		}
+	}
+	return c.lines[len(c.lines)-1].number
+}
+
+// refusal says where the document stands that the engine refused.
+func (c *chunk) refusal(line int, err *riffle.DocumentError) error {
+	return fmt.Errorf("%s:%d: %s", c.file, line, strings.TrimPrefix(err.Error(), "riffle: "))
+}
+
+// textBytes returns the bytes of the strings that count.
+func textBytes(d *jsonl.Document, counts func(string) bool) int64 {
+	var n int
+	for _, f := range d.Fields {
+		if !counts(f.Name) {
+			continue
+		}
+		switch v := f.Value.(type) {
+		case string:
+			n += len(v)
+		case []string:
+			for _, s := range v {
+				n += len(s)
+			}
+		}
+	}
+	return int64(n)
+}

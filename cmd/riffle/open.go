@@ -1,0 +1,63 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/riffle-search/riffle"
+	_ "github.com/riffle-search/riffle/analysis/lang" // analyzers for --analyzer and for indexes made with them
+)
+
+// dbFlag declares --db, the directory of the index.
+func dbFlag(c *cobra.Command, dir *string) {
+	c.Flags().StringVar(dir, "db", "", "directory of the index (required)")
+	c.MarkFlagRequired("db")
+	c.MarkFlagDirname("db")
+}
+
+// openToRead opens an index that is there, and never writes to it.
+func openToRead(dir string) (*riffle.Engine, error) {
+	return riffle.Open(dir, &riffle.Options{ReadOnly: true})
+}
+
+// openToChange opens an index that is there. A plain Open would make a new one
+// where --db is mistyped, so a read-only one looks first.
+func openToChange(dir string) (*riffle.Engine, error) {
+	e, err := openToRead(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.Close(); err != nil {
+		return nil, err
+	}
+	return riffle.Open(dir, nil)
+}
+
+// closing closes an engine at the end of a command and adds what goes wrong then.
+func closing(e *riffle.Engine, err *error) {
+	*err = errors.Join(*err, e.Close())
+}
+
+// checkField makes sure that a field can be searched, because a search in a field
+// that does not exist is a search without hits, and the caller would wonder why.
+func checkField(e *riffle.Engine, field string) error {
+	if f, ok := e.Schema().Fields[field]; ok && !f.NoIndex {
+		return nil
+	}
+	st, err := e.Stats()
+	if err != nil || len(st.Fields) == 0 {
+		return err // an index without documents has no fields yet
+	}
+	var names []string
+	for _, f := range st.Fields {
+		names = append(names, f.Name)
+	}
+	if slices.Contains(names, field) {
+		return nil
+	}
+	return fmt.Errorf("the index has no field %q to search; it has %s (choose one with --field)", field, strings.Join(names, ", "))
+}

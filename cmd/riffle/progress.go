@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+// A progressMode says how index shows how far it is.
+type progressMode uint8
+
+const (
+	progressAuto progressMode = iota // a bar when standard error is a terminal
+	progressBar
+	progressLog // a line a second
+	progressNone
+)
+
+var progressNames = []string{"auto", "bar", "log", "none"}
+
+func declareProgress(c *cobra.Command, v *choice[progressMode]) {
+	*v = choice[progressMode]{text: "auto", names: progressNames, parse: func(s string) (progressMode, error) {
+		for i, name := range progressNames {
+			if s == name {
+				return progressMode(i), nil
+			}
+		}
+		return 0, fmt.Errorf("want one of %v", progressNames)
+	}}
+	v.declare(c, "progress", "what to show on standard error: a bar, a line a second (log), or none; auto is a bar on a terminal")
+}
+
+// progress shows how far a run is. What it counts is in the index for good.
+type progress struct {
+	bar   *progressbar.ProgressBar // nil unless there is one
+	log   io.Writer                // nil unless lines are wanted
+	start time.Time
+	last  time.Time // of the last line
+}
+
+// newProgress begins to show progress through so many bytes of input; -1 when it is
+// not known how many.
+func newProgress(mode progressMode, w io.Writer, total int64) *progress {
+	p := &progress{start: time.Now()}
+	if mode == progressAuto && isTerminal(w) {
+		mode = progressBar
+	}
+	switch mode {
+	case progressBar:
+		p.bar = progressbar.NewOptions64(total,
+			progressbar.OptionSetWriter(w),
+			progressbar.OptionThrottle(100*time.Millisecond),
+			progressbar.OptionSetWidth(24),
+			progressbar.OptionSetPredictTime(true),
+			progressbar.OptionClearOnFinish(),
+		)
+	case progressLog:
+		p.log = w
+	}
+	return p
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// update shows that so many documents, and so many bytes of their text, are in
+// the index, and how much of the input that is.
+func (p *progress) update(docs int, textBytes, inputBytes int64) {
+	now := time.Now()
+	seconds := max(now.Sub(p.start).Seconds(), 1e-3)
+	text := fmt.Sprintf("%d documents, %.0f/s, %.1f MB/s", docs, float64(docs)/seconds, float64(textBytes)/1e6/seconds)
+	switch {
+	case p.bar != nil:
+		p.bar.Describe(text)
+		p.bar.Set64(inputBytes)
+	case p.log != nil && now.Sub(p.last) >= time.Second:
+		p.last = now
+		fmt.Fprintln(p.log, text)
+	}
+}
+
+// interrupt makes room for a message.
+func (p *progress) interrupt() {
+	if p.bar != nil {
+		p.bar.Clear()
+	}
+}
+
+// finish takes the bar away.
+func (p *progress) finish() {
+	if p.bar != nil {
+		p.bar.Finish()
+	}
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/riffle-search/riffle"
+	"github.com/riffle-search/riffle/blockmax"
+)
+
+// queryFlags are the flags of every command that searches.
+type queryFlags struct {
+	field string
+	k     int
+	mode  choice[riffle.Mode]
+	algo  choice[riffle.Algorithm]
+	exec  choice[riffle.Processor]
+	k1, b float64
+}
+
+func (q *queryFlags) declare(c *cobra.Command, k int) {
+	f := c.Flags()
+	f.StringVar(&q.field, "field", "text", "field to search")
+	f.IntVarP(&q.k, "k", "k", k, "most hits of a query, 1 to 10000")
+	q.mode = choice[riffle.Mode]{text: "or", value: riffle.Or, parse: riffle.ParseMode,
+		names: []string{"or", "and", "and+or"}}
+	q.mode.declare(c, "mode", "words a document must have: one (or), all (and), all and where too few have all, one (and+or)")
+	q.algo = choice[riffle.Algorithm]{text: "auto", value: riffle.Auto, parse: riffle.ParseAlgorithm,
+		names: []string{"auto", "exhaustive", "wand", "bmw", "maxscore", "bmm"}}
+	q.algo.declare(c, "algo", "algorithm; all give the same answer, at different cost")
+	q.exec = choice[riffle.Processor]{text: "auto", value: riffle.AnyProcessor, parse: riffle.ParseProcessor,
+		names: []string{"auto", "cpu", "gpu"}}
+	q.exec.declare(c, "exec", "processor; gpu fails where there is none")
+	f.Float64Var(&q.k1, "k1", blockmax.DefaultBM25.K1, "BM25 k1, how much repetition counts; belongs to the query, not to the index")
+	f.Float64Var(&q.b, "b", blockmax.DefaultBM25.B, "BM25 b, how much length counts; belongs to the query, not to the index")
+}
+
+// options returns what the flags say; k1 and b override only when they are given.
+func (q *queryFlags) options(c *cobra.Command) (*riffle.SearchOptions, error) {
+	if q.k < 1 || q.k > riffle.MaxK {
+		return nil, usagef("-k must lie in 1 to %d, not %d", riffle.MaxK, q.k)
+	}
+	o := &riffle.SearchOptions{K: q.k, Algorithm: q.algo.value, Processor: q.exec.value}
+	if c.Flags().Changed("k1") || c.Flags().Changed("b") {
+		sim := blockmax.DefaultBM25
+		sim.K1, sim.B = q.k1, q.b
+		if err := sim.Validate(); err != nil {
+			return nil, usageError{err}
+		}
+		o.Similarity = &sim
+	}
+	return o, nil
+}
+
+func (q *queryFlags) match(text string) riffle.Query {
+	return riffle.Match{Field: q.field, Text: text, Mode: q.mode.value}
+}
+
+// A choice is the value of a flag that takes one of a few names.
+type choice[T any] struct {
+	text  string
+	value T
+	parse func(string) (T, error)
+	names []string
+}
+
+func (v *choice[T]) declare(c *cobra.Command, name, usage string) {
+	c.Flags().Var(v, name, usage)
+	c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(v.names, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// String returns the name that was chosen.
+func (v *choice[T]) String() string { return v.text }
+
+// Set chooses.
+func (v *choice[T]) Set(s string) (err error) {
+	v.text = s
+	v.value, err = v.parse(s)
+	return err
+}
+
+// Type is what help texts show for the value.
+func (v *choice[T]) Type() string { return strings.Join(v.names, "|") }
