@@ -1,7 +1,220 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/riffle-search/riffle"
+	"github.com/riffle-search/riffle/internal/trec"
+)
+
+const benchLong = `Runs the queries of a topics file again and again and prints how long they took.
+
+Times are those of one search from text to document ids, in microseconds; of each
+query the best of --reps counts, so the first, cold repetition does not. qps is
+queries per second over all threads in the fastest repetition. The counters say
+what the queries did, added up over one repetition: posting blocks decoded and
+skipped, documents scored. They do not depend on the machine.
+
+The checksum covers every (query, rank, document id). Whatever --algo, it is the
+same for one index; with other figures than exhaustive's, pruning is broken.
+
+With --json the figures are one object: queries, mean_us, p50_us, p95_us, p99_us,
+qps, checksum, blocks_decoded, blocks_skipped, docs_scored.`
+
+type benchCommand struct {
+	queryFlags
+	db, topics           string
+	limit, threads, reps int
+	json                 bool
+}
 
 func newBench() *cobra.Command {
-	return &cobra.Command{Use: "bench", RunE: func(*cobra.Command, []string) error { return nil }}
+	var b benchCommand
+	c := &cobra.Command{
+		Use:     "bench --db DIR --topics FILE",
+		Short:   "Measure how fast queries are answered",
+		Long:    benchLong,
+		Example: "  riffle bench --db books --topics queries.tsv --algo exhaustive\n  riffle bench --db books --topics queries.tsv --threads 8 --json",
+		Args:    cobra.NoArgs,
+	}
+	c.RunE = func(c *cobra.Command, _ []string) error { return b.run(c) }
+	dbFlag(c, &b.db)
+	topicsFlag(c, &b.topics)
+	b.declare(c, 10)
+	f := c.Flags()
+	f.IntVar(&b.limit, "limit", 0, "use just the first so many queries; 0 is all")
+	f.IntVar(&b.threads, "threads", 1, "queries to run at the same time")
+	f.IntVar(&b.reps, "reps", 3, "repetitions")
+	f.BoolVar(&b.json, "json", false, "print a JSON object on one line")
+	return c
+}
+
+// figures are the outcome of a benchmark.
+type figures struct {
+	Queries       int     `json:"queries"`
+	MeanUS        float64 `json:"mean_us"`
+	P50US         float64 `json:"p50_us"`
+	P95US         float64 `json:"p95_us"`
+	P99US         float64 `json:"p99_us"`
+	QPS           float64 `json:"qps"`
+	Checksum      string  `json:"checksum"`
+	BlocksDecoded int64   `json:"blocks_decoded"`
+	BlocksSkipped int64   `json:"blocks_skipped"`
+	DocsScored    int64   `json:"docs_scored"`
+}
+
+func (b *benchCommand) run(c *cobra.Command) (err error) {
+	if b.threads < 1 || b.reps < 1 || b.limit < 0 {
+		return usagef("--threads and --reps must be at least 1, --limit at least 0")
+	}
+	o, err := b.options(c)
+	if err != nil {
+		return err
+	}
+	topics, err := readTopics(b.topics)
+	if err != nil {
+		return err
+	}
+	if b.limit > 0 {
+		topics = topics[:min(b.limit, len(topics))]
+	}
+	if len(topics) == 0 {
+		return fmt.Errorf("%s has no queries", b.topics)
+	}
+	e, err := openToRead(b.db)
+	if err != nil {
+		return err
+	}
+	defer closing(e, &err)
+	if err := checkField(e, b.field); err != nil {
+		return err
+	}
+	f, err := b.measure(c.Context(), e, topics, o)
+	if err != nil {
+		return err
+	}
+	return f.print(c.OutOrStdout(), b.json)
+}
+
+// A measurement is what is known of one query.
+type measurement struct {
+	best time.Duration
+	hash uint64 // of its ranks and ids
+	work riffle.Work
+	err  error
+}
+
+// measure runs all repetitions.
+func (b *benchCommand) measure(ctx context.Context, e *riffle.Engine, topics []trec.Topic, o *riffle.SearchOptions) (*figures, error) {
+	all := make([]measurement, len(topics))
+	fastest := time.Duration(math.MaxInt64)
+	for rep := range b.reps {
+		start := time.Now()
+		inParallel(b.threads, len(topics), func(_, i int) {
+			if ctx.Err() == nil {
+				all[i].take(b.once(ctx, e, topics[i], o), rep)
+			}
+		})()
+		fastest = min(fastest, time.Since(start))
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("interrupted: %w", err)
+		}
+	}
+	f := &figures{Queries: len(topics), QPS: round2(float64(len(topics)) / fastest.Seconds())}
+	return f, f.sum(topics, all)
+}
+
+func (b *benchCommand) once(ctx context.Context, e *riffle.Engine, t trec.Topic, o *riffle.SearchOptions) measurement {
+	start := time.Now()
+	res, err := e.Search(ctx, b.match(t.Text), o)
+	took := time.Since(start)
+	if err != nil {
+		return measurement{err: err}
+	}
+	return measurement{best: took, hash: hashAnswer(t.ID, res.Hits), work: res.Work}
+}
+
+// take adds one more repetition to what is known.
+func (m *measurement) take(again measurement, rep int) {
+	switch {
+	case rep == 0:
+		*m = again
+	case m.err != nil:
+	case again.err != nil:
+		m.err = again.err
+	case again.hash != m.hash:
+		m.err = errors.New("another answer than in the repetition before: this is a bug")
+	default:
+		m.best = min(m.best, again.best)
+	}
+}
+
+// hashAnswer hashes (query, rank, id) of all hits.
+func hashAnswer(query string, hits []riffle.Hit) uint64 {
+	h := fnv.New64a()
+	for rank, hit := range hits {
+		fmt.Fprintf(h, "%s\t%d\t%s\n", query, rank+1, hit.ID)
+	}
+	return h.Sum64()
+}
+
+// sum works the figures out of the measurements.
+func (f *figures) sum(topics []trec.Topic, all []measurement) error {
+	times := make([]float64, len(all))
+	h := fnv.New64a()
+	var total float64
+	var work riffle.Work
+	for i, m := range all {
+		if m.err != nil {
+			return fmt.Errorf("query %s: %w", topics[i].ID, m.err)
+		}
+		times[i] = float64(m.best.Nanoseconds()) / 1000
+		total += times[i]
+		work.Add(m.work)
+		var b [8]byte
+		binary.BigEndian.PutUint64(b[:], m.hash)
+		h.Write(b[:])
+	}
+	slices.Sort(times)
+	f.MeanUS = round2(total / float64(len(times)))
+	f.P50US, f.P95US, f.P99US = round2(percentile(times, 50)), round2(percentile(times, 95)), round2(percentile(times, 99))
+	f.Checksum = fmt.Sprintf("%016x", h.Sum64())
+	f.BlocksDecoded, f.BlocksSkipped, f.DocsScored = work.BlocksDecoded, work.BlocksSkipped, work.DocsScored
+	return nil
+}
+
+// percentile returns the smallest of the sorted values that at least p in a
+// hundred do not exceed.
+func percentile(sorted []float64, p int) float64 {
+	return sorted[(len(sorted)*p+99)/100-1]
+}
+
+func round2(x float64) float64 { return math.Round(x*100) / 100 }
+
+func (f *figures) print(w io.Writer, asJSON bool) error {
+	if asJSON {
+		line, err := json.Marshal(f)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(w, "%s\n", line)
+		return err
+	}
+	_, err := fmt.Fprintf(w, "queries         %d\n"+
+		"mean            %.1f µs\np50             %.1f µs\np95             %.1f µs\np99             %.1f µs\n"+
+		"queries/s       %.1f\n"+
+		"blocks decoded  %d\nblocks skipped  %d\ndocs scored     %d\nchecksum        %s\n",
+		f.Queries, f.MeanUS, f.P50US, f.P95US, f.P99US, f.QPS, f.BlocksDecoded, f.BlocksSkipped, f.DocsScored, f.Checksum)
+	return err
 }

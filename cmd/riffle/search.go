@@ -1,7 +1,178 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/riffle-search/riffle"
+)
+
+const searchLong = `Prints the best documents for a query: rank, score, id and title, then the part of
+the text that has most of the query's words. How many documents match, how long
+it took and what ran it goes to standard error.
+
+The words of the query are analysed as those of the field were. Scores are BM25;
+k1 and b are choices of the query, so try them freely.
+
+With --json everything is one object: total, total_exact, executor, micros, work
+(blocks_decoded, blocks_skipped, docs_scored) and hits (rank, score, id, fields,
+and with --explain the derivation of the score).`
+
+type searchCommand struct {
+	queryFlags
+	db                   string
+	explain, json, total bool
+}
 
 func newSearch() *cobra.Command {
-	return &cobra.Command{Use: "search", RunE: func(*cobra.Command, []string) error { return nil }}
+	var s searchCommand
+	c := &cobra.Command{
+		Use:     "search --db DIR QUERY",
+		Short:   "Print the best documents for a query",
+		Long:    searchLong,
+		Example: "  riffle search --db books call me ishmael\n  riffle search --db cran --field body --mode and -k 3 --explain \"boundary layer\"",
+		Args:    cobra.MinimumNArgs(1),
+	}
+	c.RunE = func(c *cobra.Command, words []string) error { return s.run(c, strings.Join(words, " ")) }
+	dbFlag(c, &s.db)
+	s.declare(c, riffle.DefaultK)
+	f := c.Flags()
+	f.BoolVar(&s.explain, "explain", false, "derive each score, term by term")
+	f.BoolVar(&s.json, "json", false, "print a JSON object on one line")
+	f.BoolVar(&s.total, "total", false, "count all matches exactly, which pruning otherwise avoids")
+	return c
+}
+
+func (s *searchCommand) run(c *cobra.Command, text string) (err error) {
+	o, err := s.options(c)
+	if err != nil {
+		return err
+	}
+	o.ExactTotal, o.Load = s.total, []string{"*"}
+	e, err := openToRead(s.db)
+	if err != nil {
+		return err
+	}
+	defer closing(e, &err)
+	if err := checkField(e, s.field); err != nil {
+		return err
+	}
+	res, err := e.Search(c.Context(), s.match(text), o)
+	if err != nil {
+		return err
+	}
+	why, err := s.explanations(c.Context(), e, text, res, o)
+	if err != nil {
+		return err
+	}
+	if s.json {
+		return printJSON(c.OutOrStdout(), res, why)
+	}
+	return s.print(c, newSnippets(e.Schema(), s.field, text), res, why)
+}
+
+// explanations derives the scores of all hits; nil unless asked for.
+func (s *searchCommand) explanations(ctx context.Context, e *riffle.Engine, text string, res *riffle.Result, o *riffle.SearchOptions) ([]*riffle.Explanation, error) {
+	if !s.explain {
+		return nil, nil
+	}
+	why := make([]*riffle.Explanation, len(res.Hits))
+	for i, h := range res.Hits {
+		var err error
+		if why[i], err = e.Explain(ctx, s.match(text), h.ID, o); err != nil {
+			return nil, err
+		}
+	}
+	return why, nil
+}
+
+func (s *searchCommand) print(c *cobra.Command, sn *snippets, res *riffle.Result, why []*riffle.Explanation) error {
+	var b strings.Builder
+	for i, h := range res.Hits {
+		fmt.Fprintf(&b, "%3d  %9.4f  %s", i+1, h.Score, h.ID)
+		if title, ok := h.Fields["title"].(string); ok && title != "" {
+			fmt.Fprintf(&b, "  %s", oneLine(title, 100))
+		}
+		b.WriteByte('\n')
+		if text := sn.best(h.Fields); text != "" {
+			fmt.Fprintf(&b, "     %s\n", text)
+		}
+		if why != nil {
+			b.WriteString(indent(why[i].String()))
+		}
+	}
+	if _, err := io.WriteString(c.OutOrStdout(), b.String()); err != nil {
+		return err
+	}
+	atLeast := "at least "
+	if res.TotalExact {
+		atLeast = ""
+	}
+	fmt.Fprintf(c.ErrOrStderr(), "%d of %s%d documents, %v on %s\n", len(res.Hits), atLeast, res.Total, res.Duration, res.Executor)
+	return nil
+}
+
+func indent(text string) string {
+	return "     " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n     ") + "\n"
+}
+
+// searchJSON is the shape of --json.
+type searchJSON struct {
+	Total      int       `json:"total"`
+	TotalExact bool      `json:"total_exact"`
+	Executor   string    `json:"executor"`
+	Micros     float64   `json:"micros"`
+	Work       workJSON  `json:"work"`
+	Hits       []hitJSON `json:"hits"`
+}
+
+type workJSON struct {
+	BlocksDecoded int64 `json:"blocks_decoded"`
+	BlocksSkipped int64 `json:"blocks_skipped"`
+	DocsScored    int64 `json:"docs_scored"`
+}
+
+type hitJSON struct {
+	Rank    int            `json:"rank"`
+	Score   float64        `json:"score"`
+	ID      string         `json:"id"`
+	Fields  map[string]any `json:"fields,omitempty"`
+	Explain *explainJSON   `json:"explanation,omitempty"`
+}
+
+type explainJSON struct {
+	Score float64        `json:"score"`
+	Text  string         `json:"text"`
+	Parts []*explainJSON `json:"parts,omitempty"`
+}
+
+func newExplainJSON(x *riffle.Explanation) *explainJSON {
+	out := &explainJSON{Score: x.Score, Text: x.Text}
+	for _, p := range x.Parts {
+		out.Parts = append(out.Parts, newExplainJSON(p))
+	}
+	return out
+}
+
+func printJSON(w io.Writer, res *riffle.Result, why []*riffle.Explanation) error {
+	out := searchJSON{
+		Total: res.Total, TotalExact: res.TotalExact, Executor: res.Executor, Micros: float64(res.Duration.Nanoseconds()) / 1000,
+		Work: workJSON{res.Work.BlocksDecoded, res.Work.BlocksSkipped, res.Work.DocsScored},
+		Hits: []hitJSON{},
+	}
+	for i, h := range res.Hits {
+		hit := hitJSON{Rank: i + 1, Score: h.Score, ID: h.ID, Fields: h.Fields}
+		if why != nil {
+			hit.Explain = newExplainJSON(why[i])
+		}
+		out.Hits = append(out.Hits, hit)
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(out)
 }

@@ -1,7 +1,116 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/riffle-search/riffle"
+)
+
+const statLong = `Prints what is in an index: documents, segments, fields, bytes. Counts of fields
+include deleted documents that no merge has dropped yet; distinct terms are added
+up over segments.`
 
 func newStat() *cobra.Command {
-	return &cobra.Command{Use: "stat", RunE: func(*cobra.Command, []string) error { return nil }}
+	var db string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "stat --db DIR",
+		Short: "Print what is in an index",
+		Long:  statLong,
+		Args:  cobra.NoArgs,
+	}
+	c.RunE = func(c *cobra.Command, _ []string) error { return stat(c, db, asJSON) }
+	dbFlag(c, &db)
+	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON object on one line")
+	return c
+}
+
+func stat(c *cobra.Command, db string, asJSON bool) (err error) {
+	e, err := openToRead(db)
+	if err != nil {
+		return err
+	}
+	defer closing(e, &err)
+	st, err := e.Stats()
+	if err != nil {
+		return err
+	}
+	in := newInventory(st, e.Schema())
+	if asJSON {
+		return json.NewEncoder(c.OutOrStdout()).Encode(in)
+	}
+	return in.print(c.OutOrStdout())
+}
+
+// An inventory is riffle.Stats as this command shows it: what is in the directory,
+// without the caches of this process.
+type inventory struct {
+	Docs       uint64          `json:"docs"`
+	Deleted    uint64          `json:"deleted"`
+	IndexBytes uint64          `json:"index_bytes"`
+	LogRecords uint64          `json:"log_records"`
+	Segments   []segmentLine   `json:"segments"`
+	Fields     []fieldLine     `json:"fields"`
+	Schema     json.RawMessage `json:"schema"`
+}
+
+type segmentLine struct {
+	Number  uint64 `json:"number"`
+	Docs    uint32 `json:"docs"`
+	Deleted uint64 `json:"deleted"`
+	Bytes   int64  `json:"bytes"`
+	Order   string `json:"order"`
+	Memory  bool   `json:"memory,omitempty"` // read back from the log, not written out yet
+}
+
+type fieldLine struct {
+	Name     string `json:"name"`
+	Docs     uint64 `json:"docs"`
+	Terms    uint64 `json:"terms"`
+	Postings uint64 `json:"postings"`
+	Tokens   uint64 `json:"tokens"`
+}
+
+func newInventory(st *riffle.Stats, schema *riffle.Schema) *inventory {
+	in := &inventory{
+		Docs: st.Docs, Deleted: st.Deleted, IndexBytes: st.Store.DiskBytes, LogRecords: st.LogRecords,
+		Segments: []segmentLine{}, Fields: []fieldLine{}, Schema: json.RawMessage(schema.String()),
+	}
+	for _, s := range st.Segments {
+		in.Segments = append(in.Segments, segmentLine{s.Number, s.Docs, s.Deleted, s.Bytes, s.Order.String(), !s.Sealed})
+	}
+	for _, f := range st.Fields {
+		in.Fields = append(in.Fields, fieldLine{f.Name, f.Docs, f.Terms, f.Postings, f.Tokens})
+	}
+	return in
+}
+
+func (in *inventory) print(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(w, "documents    %d (%d deleted ones wait for a merge)\n", in.Docs, in.Deleted)
+	fmt.Fprintf(w, "bytes        %d\n", in.IndexBytes)
+	fmt.Fprintf(w, "log records  %d\n", in.LogRecords)
+	fmt.Fprintf(w, "schema       %s\n\n", in.Schema)
+	fmt.Fprintln(t, "segment\tdocuments\tdeleted\tbytes\torder\t")
+	for _, s := range in.Segments {
+		name := fmt.Sprint(s.Number)
+		if s.Memory {
+			name = "(log)"
+		}
+		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%s\t\n", name, s.Docs, s.Deleted, s.Bytes, s.Order)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	fmt.Fprintln(t, "field\tdocuments\tterms\tpostings\ttokens\t")
+	for _, f := range in.Fields {
+		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t\n", f.Name, f.Docs, f.Terms, f.Postings, f.Tokens)
+	}
+	return t.Flush()
 }

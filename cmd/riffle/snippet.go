@@ -1,0 +1,140 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/riffle-search/riffle"
+	"github.com/riffle-search/riffle/analysis"
+)
+
+// snippetBytes is about how much of a text is shown: two lines of a terminal.
+const snippetBytes = 160
+
+// snippets picks, from the stored text of a hit, the part that has most of the
+// query's words. It analyses the text again, as indexing did.
+type snippets struct {
+	fields   []string // whose text is shown: the field searched, or those it is a copy of
+	analyzer analysis.Analyzer
+	words    map[string]bool
+}
+
+func newSnippets(schema *riffle.Schema, field, query string) *snippets {
+	f := schema.Fields[field]
+	s := &snippets{fields: []string{field}, words: map[string]bool{}}
+	if len(f.CopyFrom) > 0 {
+		s.fields = f.CopyFrom
+	}
+	name := "standard"
+	for _, n := range []string{f.Analyzer, schema.Analyzer} {
+		if n != "" {
+			name = n
+			break
+		}
+	}
+	a, err := analysis.Lookup(name)
+	if err != nil {
+		return s // the engine knew it a moment ago; a snippet is not worth an error
+	}
+	s.analyzer = a
+	analysis.AnalyzeString(a, query, func(batch []analysis.Token) {
+		for _, t := range batch {
+			s.words[string(t.Term)] = true
+		}
+	})
+	return s
+}
+
+// best returns the best part of a hit's stored text on one line; empty when no
+// text is stored.
+func (s *snippets) best(fields map[string]any) string {
+	var best string
+	most := -1
+	for _, name := range s.fields {
+		text, ok := fields[name].(string)
+		if !ok || name == "title" && len(s.fields) > 1 { // titles are shown anyway
+			continue
+		}
+		if start, found := s.window(text); found > most {
+			best, most = cut(text, start), found
+		}
+	}
+	return best
+}
+
+// A place is a query word in a text.
+type place struct {
+	start, end int
+	word       string
+}
+
+// window returns where the part of the text begins that has most different words of
+// the query, the earliest such part, and how many these are.
+func (s *snippets) window(text string) (start, most int) {
+	if s.analyzer == nil {
+		return 0, 0
+	}
+	var places []place
+	analysis.AnalyzeString(s.analyzer, text, func(batch []analysis.Token) {
+		for _, t := range batch {
+			if s.words[string(t.Term)] {
+				places = append(places, place{t.Start, t.End, string(t.Term)})
+			}
+		}
+	})
+	count := map[string]int{}
+	last := 0
+	for _, p := range places {
+		for last < len(places) && places[last].end <= p.start+snippetBytes {
+			count[places[last].word]++
+			last++
+		}
+		if len(count) > most {
+			start, most = p.start, len(count)
+		}
+		if count[p.word]--; count[p.word] <= 0 {
+			delete(count, p.word)
+		}
+	}
+	return start, most
+}
+
+// cut returns about snippetBytes of a text from some words before start.
+func cut(text string, start int) string {
+	from := max(0, start-snippetBytes/8)
+	if from > 0 {
+		if space := strings.IndexAny(text[from:start], " \t\r\n"); space >= 0 {
+			from += space
+		} else {
+			from = start
+		}
+	}
+	out := oneLine(text[from:], snippetBytes)
+	if from > 0 {
+		out = "… " + out
+	}
+	return out
+}
+
+// oneLine returns the text on one line, at most about so many bytes of it, cut
+// between words where it can be.
+func oneLine(text string, most int) string {
+	short := len(text) > most
+	if short {
+		for most > 0 && !utf8.RuneStart(text[most]) {
+			most--
+		}
+		if space := strings.LastIndexAny(text[:most], " \t\r\n"); space > most/2 {
+			most = space
+		}
+		text = text[:most]
+	}
+	words := strings.FieldsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }) // control characters would upset a terminal
+	words = slices.DeleteFunc(words, func(w string) bool { return w == "" })
+	text = strings.Join(words, " ")
+	if short {
+		text += " …"
+	}
+	return text
+}
