@@ -26,7 +26,10 @@ const maxDepth = 32
 func flatten(doc any) ([]value, error) {
 	f := flattener{}
 	v := reflect.ValueOf(doc)
-	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+	for depth := 0; v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface; depth++ {
+		if depth > maxDepth {
+			return nil, fmt.Errorf("nested deeper than %d", maxDepth)
+		}
 		v = v.Elem()
 	}
 	switch {
@@ -36,9 +39,6 @@ func flatten(doc any) ([]value, error) {
 		f.add("", v, 0)
 	default:
 		return nil, fmt.Errorf("a document is a map or a struct, not %s", v.Type())
-	}
-	if f.err == nil && len(f.vals) > MaxFields {
-		return nil, fmt.Errorf("%d values, at most %d are allowed", len(f.vals), MaxFields)
 	}
 	return f.vals, f.err
 }
@@ -56,7 +56,13 @@ func (f *flattener) fail(name, format string, args ...any) {
 	}
 }
 
-func (f *flattener) put(v value) { f.vals = append(f.vals, v) }
+func (f *flattener) put(v value) {
+	if len(f.vals) == MaxFields {
+		f.fail(v.name, "more than %d values", MaxFields)
+		return
+	}
+	f.vals = append(f.vals, v)
+}
 
 func (f *flattener) add(name string, v reflect.Value, depth int) {
 	if f.err != nil {
@@ -74,10 +80,10 @@ func (f *flattener) add(name string, v reflect.Value, depth int) {
 		return
 	}
 	switch v.Kind() {
-	case reflect.Pointer, reflect.Interface:
-		if !v.IsNil() {
-			f.add(name, v.Elem(), depth+1)
-		}
+	case reflect.Interface: // no level of its own: map[string]any nests as deep as JSON
+		f.add(name, v.Elem(), depth)
+	case reflect.Pointer:
+		f.add(name, v.Elem(), depth+1)
 	case reflect.String:
 		f.put(stringValue(name, v.String()))
 	case reflect.Bool:
@@ -162,7 +168,7 @@ func (f *flattener) addStruct(name string, v reflect.Value, depth int) {
 		tag, _, _ := strings.Cut(sf.Tag.Get("riffle"), ",")
 		switch {
 		case tag == "-":
-		case sf.Anonymous && tag == "":
+		case tag == "" && embeds(sf):
 			f.add(name, v.Field(i), depth+1)
 		case tag == "":
 			f.add(join(name, sf.Name), v.Field(i), depth+1)
@@ -170,6 +176,17 @@ func (f *flattener) addStruct(name string, v reflect.Value, depth int) {
 			f.add(join(name, tag), v.Field(i), depth+1)
 		}
 	}
+}
+
+// embeds reports whether a struct field is an embedded struct, whose fields count
+// as those of the outer one. An embedded time.Time, or a type that is no struct, is
+// a field named after its type.
+func embeds(sf reflect.StructField) bool {
+	t := sf.Type
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return sf.Anonymous && t.Kind() == reflect.Struct && t != timeType
 }
 
 func join(outer, inner string) string {
@@ -235,13 +252,10 @@ func (s *Schema) addStruct(prefix string, t reflect.Type, depth int) error {
 		name := join(prefix, sf.Name)
 		if tag[0] != "" {
 			name = join(prefix, tag[0])
-		} else if sf.Anonymous {
+		} else if embeds(sf) {
 			name = prefix
 		}
-		et := sf.Type
-		for et.Kind() == reflect.Pointer || et.Kind() == reflect.Slice && et.Elem().Kind() != reflect.Uint8 {
-			et = et.Elem()
-		}
+		et := elementOf(sf.Type)
 		if et.Kind() == reflect.Struct && et != timeType {
 			if err := s.addStruct(name, et, depth+1); err != nil {
 				return err
@@ -257,16 +271,31 @@ func (s *Schema) addStruct(prefix string, t reflect.Type, depth int) error {
 	return nil
 }
 
+// elementOf returns the type of a field's single values. (A type such as []T that
+// is its own T has none, and is returned.)
+func elementOf(t reflect.Type) reflect.Type {
+	for range maxDepth {
+		k := t.Kind()
+		if k != reflect.Pointer && k != reflect.Array && (k != reflect.Slice || t.Elem().Kind() == reflect.Uint8) {
+			break
+		}
+		t = t.Elem()
+	}
+	return t
+}
+
 func fieldOf(t reflect.Type, tag []string) (Field, error) {
 	var f Field
 	switch k := t.Kind(); {
 	case t == timeType:
 		f.Type = DateField
+	case t == reflect.TypeFor[json.Number]():
+		f.Type = NumberField
 	case k == reflect.Bool:
 		f.Type = BoolField
 	case k >= reflect.Int && k <= reflect.Float64:
 		f.Type = NumberField
-	case k == reflect.String, k == reflect.Slice:
+	case k == reflect.String, k == reflect.Slice && t.Elem().Kind() == reflect.Uint8:
 		f.Type = TextField
 	default:
 		return f, fmt.Errorf("a %s cannot be indexed", t)

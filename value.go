@@ -45,7 +45,7 @@ func intValue(name string, i int64) value { return value{name: name, kind: kindI
 
 // floatValue keeps integral numbers as integers, so that 5 and 5.0 are one term.
 func floatValue(name string, f float64) value {
-	if f == math.Trunc(f) && math.Abs(f) < 1<<62 {
+	if f == math.Trunc(f) && f >= -1<<63 && f < 1<<63 {
 		return intValue(name, int64(f))
 	}
 	return value{name: name, kind: kindFloat, num: math.Float64bits(f)}
