@@ -13,21 +13,20 @@ import (
 // dir, which must not exist. Where the file system can, tables are hard links
 // and cost no space until the store drops them. The copy is a store in its own
 // right. Writers go on meanwhile; Commits wait.
-func (s *Store) Checkpoint(dir string) (err error) {
+func (s *Store) Checkpoint(dir string) error {
 	if err := s.writable(); err != nil {
 		return err
 	}
 	defer s.gate.leave()
 	s.commitMu.Lock()
 	defer s.commitMu.Unlock()
-	defer s.log.guard(&err)
 	if _, err := s.opts.FS.Stat(dir); err == nil {
 		return fmt.Errorf("store: checkpoint: %s: %w", dir, fs.ErrExist)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return wrap(err, "checkpoint")
 	}
 	end := s.NextSeq()
-	if err := s.db.Checkpoint(dir, pebble.WithFlushedWAL()); err != nil {
+	if err := s.log.do(func() error { return s.db.Checkpoint(dir, pebble.WithFlushedWAL()) }); err != nil {
 		return wrap(err, "checkpoint")
 	}
 	return s.writeClosing(dir, end)
@@ -36,13 +35,13 @@ func (s *Store) Checkpoint(dir string) (err error) {
 // Compact flushes and compacts everything but segments, so that what the log
 // leaves behind when it is truncated goes. Segments are never compacted: their
 // tables are dense and do not overlap, and those of dropped ones go at once.
-func (s *Store) Compact(ctx context.Context) (err error) {
+func (s *Store) Compact(ctx context.Context) error {
 	if err := s.writable(); err != nil {
 		return err
 	}
 	defer s.gate.leave()
-	defer s.log.guard(&err)
-	return wrap(s.db.Compact(ctx, []byte{0}, []byte{spaceSegment}, false), "compact")
+	err := s.log.do(func() error { return s.db.Compact(ctx, []byte{0}, []byte{spaceSegment}, false) })
+	return wrap(err, "compact")
 }
 
 // Stats are figures about a store, in bytes unless they say otherwise.

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"math"
 
-	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/riffle-search/riffle/internal/corrupt"
@@ -28,10 +27,9 @@ const closingFile = "CLOSED"
 var closingKey = []byte(closingFile)
 
 // closing writes the file of a store that is being closed.
-func (s *Store) closing() (err error) {
-	defer s.log.guard(&err)
-	if err := s.db.LogData(nil, pebble.Sync); err != nil {
-		return wrap(err, "close")
+func (s *Store) closing() error {
+	if err := s.syncLog(); err != nil {
+		return err
 	}
 	return s.writeClosing(s.dir, s.NextSeq())
 }

@@ -118,8 +118,7 @@ func must(ok bool, format string, args ...any) {
 // ingest moves the tables of finished segments into Pebble. Their keys are new
 // and lie after everything in the memtables, so that no flush is forced, and
 // they go to the lowest level, where nothing will ever rewrite them.
-func (s *Store) ingest(ctx context.Context, ws []*SegmentWriter) (err error) {
-	defer s.log.guard(&err)
+func (s *Store) ingest(ctx context.Context, ws []*SegmentWriter) error {
 	var paths []string
 	for _, w := range ws {
 		paths = append(paths, w.paths()...)
@@ -127,7 +126,7 @@ func (s *Store) ingest(ctx context.Context, ws []*SegmentWriter) (err error) {
 	if len(paths) == 0 {
 		return nil
 	}
-	if err := s.db.Ingest(ctx, paths); err != nil {
+	if err := s.log.do(func() error { return s.db.Ingest(ctx, paths) }); err != nil {
 		return wrap(err, "ingest")
 	}
 	for _, w := range ws {
@@ -205,10 +204,10 @@ func (s *Store) removeDoomed() {
 	}
 }
 
-func (s *Store) excise(segment uint64) (err error) {
-	defer s.log.guard(&err)
+func (s *Store) excise(segment uint64) error {
+	keys := pebble.KeyRange{Start: segmentPrefix(segment), End: segmentEnd(segment)}
 	// Not the caller's context: half of a clean-up is no use to anybody.
-	return s.db.Excise(context.Background(), pebble.KeyRange{Start: segmentPrefix(segment), End: segmentEnd(segment)})
+	return s.log.do(func() error { return s.db.Excise(context.Background(), keys) })
 }
 
 // Manifest returns a copy of the manifest as last committed.

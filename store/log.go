@@ -58,13 +58,13 @@ func (s *Store) Append(first uint64, records [][]byte, sync bool) (wait func() e
 	return func() error { return s.waitFor(b, sync) }, nil
 }
 
-func (s *Store) appendBatch(b *pebble.Batch, sync bool) (err error) {
-	defer s.log.guard(&err)
-	if sync {
-		err = s.db.ApplyNoSyncWait(b, pebble.Sync)
-	} else {
-		err = s.db.Apply(b, pebble.NoSync)
-	}
+func (s *Store) appendBatch(b *pebble.Batch, sync bool) error {
+	err := s.log.do(func() error {
+		if sync {
+			return s.db.ApplyNoSyncWait(b, pebble.Sync)
+		}
+		return s.db.Apply(b, pebble.NoSync)
+	})
 	if err != nil {
 		return s.log.failed(err)
 	}
@@ -74,7 +74,7 @@ func (s *Store) appendBatch(b *pebble.Batch, sync bool) (err error) {
 func (s *Store) waitFor(b *pebble.Batch, sync bool) error {
 	defer s.gate.leave()
 	if sync {
-		if err := b.SyncWait(); err != nil {
+		if err := s.log.do(b.SyncWait); err != nil {
 			return s.log.failed(err)
 		}
 	}
@@ -82,13 +82,16 @@ func (s *Store) waitFor(b *pebble.Batch, sync bool) error {
 }
 
 // Sync makes every record appended so far durable.
-func (s *Store) Sync() (err error) {
+func (s *Store) Sync() error {
 	if err := s.writable(); err != nil {
 		return err
 	}
 	defer s.gate.leave()
-	defer s.log.guard(&err)
-	if err := s.db.LogData(nil, pebble.Sync); err != nil {
+	return s.syncLog()
+}
+
+func (s *Store) syncLog() error {
+	if err := s.log.do(func() error { return s.db.LogData(nil, pebble.Sync) }); err != nil {
 		return s.log.failed(err)
 	}
 	return nil

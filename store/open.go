@@ -70,15 +70,18 @@ func Open(dir string, opts *Options) (_ *Store, err error) {
 	if dir, err = resolve(dir, &o); err != nil {
 		return nil, err
 	}
-	l := &logger{log: o.Log}
+	l := newLogger(o.Log)
 	s := &Store{dir: dir, opts: o, log: l, popt: o.pebbleOptions(l), doomed: map[uint64]struct{}{}}
 	s.gate.idle.L = &s.gate.mu
 	if err := s.takeLock(); err != nil {
 		return nil, err
 	}
 	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.release())
+		if err == nil {
+			return
+		}
+		if r := s.release(); !errors.Is(r, ErrFailed) {
+			err = errors.Join(err, r)
 		}
 	}()
 	if err := s.openPebble(); err != nil {
@@ -88,15 +91,49 @@ func Open(dir string, opts *Options) (_ *Store, err error) {
 		return nil, err
 	}
 	if !o.ReadOnly {
-		return s, s.clean()
+		if err := s.clean(); err != nil {
+			return nil, err
+		}
 	}
 	return s, nil
 }
 
 // openPebble opens the database itself.
-func (s *Store) openPebble() (err error) {
-	defer s.log.guard(&err)
-	s.db, err = pebble.Open(s.dir, s.popt)
+func (s *Store) openPebble() error {
+	type result struct {
+		db  *pebble.DB
+		err error
+	}
+	opened := make(chan result, 1)
+	go func() {
+		var r result
+		r.err = s.log.do(func() (err error) {
+			r.db, err = pebble.Open(s.dir, s.popt)
+			return err
+		})
+		opened <- r
+	}()
+	select {
+	case r := <-opened:
+		s.db = r.db
+		return s.openError(r.err)
+	case err := <-s.log.stuck:
+		// The flush that Pebble's Open waits for goes on failing. Should it
+		// come to an end one day, the directory is free again.
+		lock := s.lock
+		s.lock = nil
+		go func() {
+			if r := <-opened; r.err == nil {
+				_ = r.db.Close()
+				_ = lock.Close()
+			}
+		}()
+		return wrap(err, "open "+s.dir)
+	}
+}
+
+// openError says what an error of Pebble's Open means.
+func (s *Store) openError(err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -303,7 +340,7 @@ func (s *Store) buildPath() string { return s.opts.FS.PathJoin(s.dir, buildDir) 
 // Close waits for calls in progress and closes the store. It returns an error,
 // and the store stays open, while iterators are open. Log records that were
 // appended without sync are durable after it.
-func (s *Store) Close() (err error) {
+func (s *Store) Close() error {
 	iters, err := s.gate.shut()
 	if err != nil {
 		return err
@@ -318,20 +355,20 @@ func (s *Store) Close() (err error) {
 }
 
 // release closes the database and gives the lock back. A failed store keeps
-// both: Pebble's locks may be held for good and its background work may go on,
-// so nobody else, nor we again, may open the directory before the process ends.
-func (s *Store) release() (err error) {
-	if f := s.log.fail.Load(); f != nil && s.db != nil {
+// both: Pebble's locks are held for good and its background work may go on, so
+// nobody else, nor we again, may open the directory before the process ends.
+func (s *Store) release() error {
+	if f := s.log.fail.Load(); f != nil {
 		return f
 	}
-	defer s.log.guard(&err)
+	var errs error
 	if s.db != nil {
-		err = s.db.Close()
+		errs = s.log.do(s.db.Close)
 	}
-	if s.lock != nil {
-		err = errors.Join(err, s.lock.Close())
+	if s.lock != nil && s.log.fail.Load() == nil {
+		errs = errors.Join(errs, s.lock.Close())
 	}
-	return wrap(err, "close "+s.dir)
+	return wrap(errs, "close "+s.dir)
 }
 
 // resolve makes sure that dir exists, which for a read-only store means to

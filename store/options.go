@@ -88,7 +88,7 @@ const pebbleFormat = pebble.FormatTableFormatV6
 // that call Pebble ignores, silently, what only Levels[0] says about the others.
 func (o *Options) pebbleOptions(l *logger) *pebble.Options {
 	p := &pebble.Options{
-		FS:                 orderedFS{o.FS},
+		FS:                 pebbleFS{o.FS, l},
 		ReadOnly:           o.ReadOnly,
 		CacheSize:          o.CacheBytes,
 		MemTableSize:       uint64(o.MemTableBytes),

@@ -66,10 +66,10 @@ func setSealed(b *pebble.Batch, key, payload []byte) uint32 {
 	return sum
 }
 
-// apply commits a batch durably.
-func (s *Store) apply(b *pebble.Batch) (err error) {
-	defer s.log.guard(&err)
-	if err := s.db.Apply(b, pebble.Sync); err != nil {
+// apply commits a batch durably. An error is the end of the store: Pebble's
+// commits wait for each other, and one has come to nothing.
+func (s *Store) apply(b *pebble.Batch) error {
+	if err := s.log.do(func() error { return s.db.Apply(b, pebble.Sync) }); err != nil {
 		return s.log.failed(err)
 	}
 	return nil
