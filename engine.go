@@ -83,6 +83,7 @@ func Open(dir string, opts *Options) (*Engine, error) {
 	}
 	if err := e.load(); err != nil {
 		e.stop()
+		e.work.Wait()
 		return nil, errors.Join(fmt.Errorf("riffle: open %s: %w", dir, err), e.store.Close())
 	}
 	if !e.opts.ReadOnly {
@@ -94,10 +95,11 @@ func Open(dir string, opts *Options) (*Engine, error) {
 
 // load reads schema, segments and log.
 func (e *Engine) load() error {
-	if err := e.loadSchema(); err != nil {
+	kept, wanted, err := e.loadSchemas()
+	if err != nil {
 		return err
 	}
-	e.inverters.New = func() any { return e.newInverter() }
+	e.setSchema(kept) // what the documents in the log were accepted under
 	m := e.store.Manifest()
 	for _, s := range m.Segments {
 		live, err := e.openSegment(s.Number, s.Info)
@@ -112,46 +114,65 @@ func (e *Engine) load() error {
 		return err
 	}
 	e.publish()
-	return nil
+	return e.changeSchema(wanted)
 }
 
-// loadSchema settles which schema counts: that of the index, widened by the
-// caller's, and keeps it.
-func (e *Engine) loadSchema() error {
+// loadSchemas returns the schema kept in the index (an empty one for a new
+// index), and that widened by the caller's, which is to count from now on.
+func (e *Engine) loadSchemas() (kept, wanted *Schema, err error) {
 	text, err := e.store.Meta(metaSchema)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
+	kept = new(Schema)
 	given := e.opts.Schema
-	e.schema = given
-	if e.schema == nil {
-		e.schema = new(Schema)
-	}
-	if text != nil {
-		kept, err := ParseSchema(text)
-		if err != nil {
-			return corrupt.At(corrupt.New(-1, "%v", err), "schema")
+	switch {
+	case text == nil && given != nil:
+		wanted = given.clone()
+	case text == nil:
+		wanted = kept
+	default:
+		if kept, err = ParseSchema(text); err != nil {
+			return nil, nil, corrupt.At(corrupt.New(-1, "%v", err), "schema")
 		}
-		e.schema = kept
-		if given != nil {
-			if e.schema, err = kept.extend(given); err != nil {
-				return err
+		if wanted = kept; given != nil {
+			if wanted, err = kept.extend(given); err != nil {
+				return nil, nil, err
 			}
 		}
 	}
-	e.schema = e.schema.clone()
-	if err := e.schema.validate(e.opts.analyzer); err != nil {
-		return err
-	}
-	if e.opts.ReadOnly || string(text) == e.schema.String() {
+	return kept, wanted, wanted.validate(e.opts.analyzer)
+}
+
+// changeSchema puts another schema in force and keeps it in the index. Documents
+// that are still in the log must be sealed before: it might not take them.
+func (e *Engine) changeSchema(wanted *Schema) error {
+	if e.opts.ReadOnly {
+		e.setSchema(wanted)
 		return nil
+	}
+	if wanted.String() != e.schema.String() {
+		if err := e.Flush(e.background); err != nil {
+			return err
+		}
+	}
+	e.setSchema(wanted)
+	text, err := e.store.Meta(metaSchema)
+	if err != nil || string(text) == wanted.String() {
+		return err
 	}
 	opened := e.opts
 	opened.Schema = nil
 	return e.store.Commit(e.background, store.Edit{Meta: map[string][]byte{
-		metaSchema:  []byte(e.schema.String()),
+		metaSchema:  []byte(wanted.String()),
 		metaOptions: []byte(opened.String()),
 	}})
+}
+
+// setSchema is for Open alone: nothing may be using the schema.
+func (e *Engine) setSchema(s *Schema) {
+	e.schema = s
+	e.inverters = sync.Pool{New: func() any { return e.newInverter() }}
 }
 
 func (e *Engine) newInverter() *inverter {

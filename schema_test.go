@@ -1,0 +1,208 @@
+package riffle
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestParseSchema(t *testing.T) {
+	text := `{"fields":{"body":{"type":"text","copy_from":["title","text"]},"id":{"type":"keyword","no_index":true},` +
+		`"n":{"type":"number","no_store":true},"on":{"type":"bool"},"t":{"type":"text","analyzer":"english"},"when":{"type":"date"}},` +
+		`"dynamic":"store","analyzer":"english","no_store":true}`
+	s, err := ParseSchema([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.String(); got != text {
+		t.Errorf("printed again:\n%s\nwant\n%s", got, text)
+	}
+	if f := s.Fields["body"]; f.Type != TextField || !slices.Equal(f.CopyFrom, []string{"title", "text"}) {
+		t.Errorf("body: %+v", f)
+	}
+	if s.Dynamic != DynamicStore || !s.NoStore || s.Fields["when"].Type != DateField {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestParseSchemaRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		``:                                   "EOF",
+		`{"field":{}}`:                       `unknown field "field"`,
+		`{"dynamic":"perhaps"}`:              `unknown dynamic rule "perhaps" (want one of index, store, ignore, refuse)`,
+		`{"fields":{"a":{"type":"string"}}}`: `unknown field type "string" (want one of text, keyword, number, date, bool)`,
+		`{"fields":{"a":{"type":"text","stored":1}}}`: `unknown field "stored"`,
+		`{} {}`: "more than one JSON value",
+	} {
+		if _, err := ParseSchema([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// TestSchemaIsKept opens an index again without a schema, with a wider one, and
+// with one that disagrees.
+func TestSchemaIsKept(t *testing.T) {
+	first := &Schema{Analyzer: "english", Fields: map[string]Field{
+		"k": {Type: KeywordField},
+		"n": {Type: NumberField},
+		"b": {CopyFrom: []string{"t"}},
+	}}
+	ix := newIndex(t, &Options{Schema: first})
+	ix.put("1", map[string]any{"k": "A B", "t": "running"})
+	first.Fields["k"] = Field{} // the Engine has a copy
+	first.Fields["k2"] = Field{}
+
+	ix.reopen(nil)
+	if got := ix.Schema().String(); got != `{"fields":{"b":{"type":"text","copy_from":["t"]},"k":{"type":"keyword"},"n":{"type":"number"}},"dynamic":"index","analyzer":"english"}` {
+		t.Errorf("kept: %s", got)
+	}
+	if got := ix.ids(Match{Field: "b", Text: "runs"}); len(got) != 1 {
+		t.Errorf("the kept analyzer finds %v", got)
+	}
+	ix.Schema().Fields["k"] = Field{} // changes a copy
+	if ix.Schema().Fields["k"].Type != KeywordField {
+		t.Error("Schema gives its own map away")
+	}
+
+	ix.reopen(&Options{Schema: &Schema{Analyzer: "english", Dynamic: DynamicRefuse, Fields: map[string]Field{"k": {Type: KeywordField, NoStore: true}, "z": {Type: DateField}}}})
+	s := ix.Schema()
+	if len(s.Fields) != 4 || s.Fields["z"].Type != DateField || !s.Fields["k"].NoStore || s.Dynamic != DynamicRefuse {
+		t.Errorf("widened: %v", s)
+	}
+	if got := ix.ids(Term{"k", "A B"}); len(got) != 1 {
+		t.Errorf("after widening: %v", got)
+	}
+
+	ix.must(ix.Close())
+	_, err := Open(ix.dir, &Options{Schema: &Schema{Fields: map[string]Field{
+		"k":   {Type: TextField},
+		"n":   {Type: NumberField},
+		"b":   {CopyFrom: []string{"u"}},
+		"new": {Type: BoolField},
+	}}})
+	if err == nil {
+		t.Fatal("a schema that disagrees is accepted")
+	}
+	for _, want := range []string{
+		"schema differs from the one the index was made with",
+		`Schema.Analyzer: the index has "english", not ""`,
+		`Schema.Fields["k"]: the index has`,
+		`Schema.Fields["b"]: the index has`,
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in %v", want, err)
+		}
+	}
+	if strings.Contains(err.Error(), `"n"`) || strings.Contains(err.Error(), `"new"`) {
+		t.Errorf("blames a field that is as it was: %v", err)
+	}
+	ix.open(nil)
+	if _, ok := ix.Schema().Fields["new"]; ok {
+		t.Error("a refused schema has left a trace")
+	}
+}
+
+// TestDynamic puts one document under each rule for fields that the schema does
+// not name.
+func TestDynamic(t *testing.T) {
+	for _, c := range []struct {
+		rule          Dynamic
+		found, stored bool
+		err           string
+	}{
+		{DynamicIndex, true, true, ""},
+		{DynamicStore, false, true, ""},
+		{DynamicIgnore, false, false, ""},
+		{DynamicRefuse, false, false, `document "1": field "other": the schema has no such field and refuses others`},
+	} {
+		ix := newIndex(t, &Options{Schema: &Schema{Dynamic: c.rule, Fields: map[string]Field{"known": {}}}})
+		err := ix.Put(t.Context(), "1", map[string]any{"known": "a", "other": "b"})
+		if c.err != "" {
+			var de *DocumentError
+			if !errors.As(err, &de) || de.Field != "other" || !strings.Contains(err.Error(), c.err) || ix.Len() != 0 {
+				t.Errorf("%v: %v, %d documents", c.rule, err, ix.Len())
+			}
+			continue
+		}
+		ix.must(err)
+		if got := ix.ids(Match{Field: "known", Text: "a"}); len(got) != 1 {
+			t.Errorf("%v: the known field is not found", c.rule)
+		}
+		if got := len(ix.ids(Match{Field: "other", Text: "b"})) > 0; got != c.found {
+			t.Errorf("%v: found %v", c.rule, got)
+		}
+		fields, err := ix.Get(t.Context(), "1")
+		ix.must(err)
+		if _, got := fields["other"]; got != c.stored {
+			t.Errorf("%v: stored %v", c.rule, fields)
+		}
+	}
+}
+
+// TestFieldRules: what is searchable, what is stored, and what a value may be.
+func TestFieldRules(t *testing.T) {
+	ix := newIndex(t, &Options{Schema: &Schema{Fields: map[string]Field{
+		"hidden": {NoIndex: true},
+		"secret": {NoStore: true},
+		"k":      {Type: KeywordField},
+		"both":   {CopyFrom: []string{"hidden", "secret", "k", "n"}},
+	}}})
+	ix.put("1", map[string]any{"hidden": "alpha", "secret": []string{"beta", "gamma"}, "k": "Delta Eps", "n": 5})
+	for _, c := range []struct {
+		q    Query
+		want int
+	}{
+		{Match{Field: "hidden", Text: "alpha"}, 0},
+		{Match{Field: "secret", Text: "beta"}, 1},
+		{Match{Field: "both", Text: "alpha beta gamma delta eps", Mode: And}, 1},
+		{Match{Field: "both", Text: "5"}, 0}, // only texts are copied
+		{Match{Field: "k", Text: "Delta Eps"}, 1},
+		{Match{Field: "k", Text: "delta"}, 0},
+	} {
+		if got := len(ix.ids(c.q)); got != c.want {
+			t.Errorf("%v: %d hits, want %d", c.q, got, c.want)
+		}
+	}
+	fields, err := ix.Get(t.Context(), "1")
+	ix.must(err)
+	if want := (map[string]any{"hidden": "alpha", "k": "Delta Eps", "n": int64(5)}); !reflect.DeepEqual(fields, want) {
+		t.Errorf("stored %v, want %v", fields, want)
+	}
+}
+
+func TestNoStore(t *testing.T) {
+	ix := newIndex(t, &Options{Schema: &Schema{NoStore: true, Fields: map[string]Field{"a": {}}}})
+	ix.put("1", map[string]any{"a": "x", "b": 1})
+	fields, err := ix.Get(t.Context(), "1")
+	if err != nil || len(fields) != 0 || len(ix.ids(Term{"b", 1})) != 1 {
+		t.Errorf("stored %v, %v", fields, err)
+	}
+}
+
+// TestSchemaChangesOverLog declares a field that documents still in the log hold
+// with another type: they were accepted, so they stay.
+func TestSchemaChangesOverLog(t *testing.T) {
+	ix := newIndex(t, nil)
+	ix.put("old", map[string]any{"size": "large"})
+	numbers := &Options{Schema: &Schema{Fields: map[string]Field{"size": {Type: NumberField}}}}
+	for range 2 {
+		ix.reopen(numbers)
+		if got := ix.ids(Term{"size", "large"}); !slices.Equal(got, []string{"old"}) {
+			t.Errorf("found %v", got)
+		}
+		if fields, err := ix.Get(t.Context(), "old"); err != nil || fields["size"] != "large" {
+			t.Errorf("stored %v, %v", fields, err)
+		}
+	}
+	err := ix.Put(t.Context(), "new", map[string]any{"size": "large"})
+	if err == nil || !strings.Contains(err.Error(), `document "new": field "size": the schema wants number, not text`) {
+		t.Errorf("a text is put in a number field: %v", err)
+	}
+	ix.put("new", map[string]any{"size": 12})
+	if got := ix.ids(Match{Field: "size", Text: "12"}); !slices.Equal(got, []string{"new"}) {
+		t.Errorf("found %v", got)
+	}
+}
