@@ -7,8 +7,6 @@ import (
 	"io/fs"
 	"math"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
@@ -82,32 +80,4 @@ func (s *Store) removeClosing() error {
 		return nil
 	}
 	return wrap(errors.Join(err, syncDir(s.opts.FS, s.dir)), closingFile)
-}
-
-// writeDurably makes a file appear in dir, whole.
-func writeDurably(fsys vfs.FS, dir, name string, data []byte) error {
-	path := fsys.PathJoin(dir, name)
-	f, err := fsys.Create(path+".tmp", vfs.WriteCategoryUnspecified)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	if err := fsys.Rename(path+".tmp", path); err != nil {
-		return err
-	}
-	return syncDir(fsys, dir)
-}
-
-func syncDir(fsys vfs.FS, dir string) error {
-	d, err := fsys.OpenDir(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

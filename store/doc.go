@@ -1,4 +1,103 @@
-// Package store keeps an index in Pebble: the log of documents, the manifest,
-// the keys of immutable segments, deletions. It is the only importer of Pebble
-// and knows nothing of what the bytes mean that segments and callers give it.
+// Package store keeps an index on disk: the log of documents, the manifest, the
+// keys of immutable segments, deletions. It is the only importer of Pebble, and
+// it knows nothing of what the bytes mean that segments and callers give it.
+//
+// # Keys
+//
+// The first byte of a key names its space. Numbers are 8 bytes, big endian, so
+// that keys sort by them.
+//
+//	'D' segment      deletions of a live segment (a bitmap), sealed
+//	'F'              the manifest, sealed
+//	'L' sequence     one record of the log, sealed
+//	'M' name         a named text: "format" is ours, others are the caller's; sealed
+//	'S' segment key  a key of a segment, with a value that is the segment's affair
+//
+// All keys of a segment are one range. DESIGN.md gives kinds of keys (terms,
+// lists, norms) a space each, and the segment number after it; with the number
+// first, a segment is two tables, of neighbouring ranges, that overlap with no
+// table of any other segment: one for what is worth compressing (kinds of key
+// below 0x80), one for what is not. To drop it is to strike two files off a list;
+// to find what a crash left over is one seek a segment.
+//
+// # Sealed values
+//
+//	+-------------+---------+------------------------------------+
+//	| version (1) | payload | CRC-32C of key, version, payload   |
+//	+-------------+---------+------------------------------------+
+//	      1 byte                       4 bytes, little-endian
+//
+// A value found under a key that it was not written to fails its checksum too.
+// Segments seal their own values.
+//
+// The payload of the manifest, all numbers varints, byte strings with their
+// length before them:
+//
+//	next segment number, last log record covered, info,
+//	number of segments, then for each: number, info
+//	number of sums, then for each: key, checksum in the seal of its value
+//
+// The sums are of all values in 'D' and 'M' but the format: the manifest vouches
+// for them, so that one which is missing, or older than it should be, is noticed.
+//
+// After three documents ("one", "two", "three") were logged and the first two
+// sealed into segment 1, with deletions "bitmap", the text "schema" and two keys,
+// Pebble holds (testdata/format prints it):
+//
+//	44 0000000000000001            01 6269746d6170 c1c2ac55    deletions of segment 1
+//	46                             01 02 02 00                 next 2, log 2, no info
+//	                                  01 01 00                 one segment, 1, no info
+//	                                  02 09 440000000000000001 c185b3ad05
+//	                                     07 4d736368656d61     b49fb0a506
+//	                                  0345395d
+//	4c 0000000000000003            01 7468726565 1ff26e63      log record 3
+//	4d 666f726d6174                01 01 45280c61              meta "format": version 1
+//	4d 736368656d61                01 74657874 b40fac64        meta "schema"
+//	53 0000000000000001 01676f     7465726d                    segment 1, compressed table
+//	53 0000000000000001 8001       6c697374                    segment 1, plain table
+//
+// # Life of a segment
+//
+// NewSegment gives it a number that no segment has had. Its two tables are
+// written in the folder "building", outside Pebble, and Finish syncs them. Commit
+// ingests them: Pebble links the files in and lists them, and still nobody knows
+// of the segment. Then one atomic, synced write makes it live: the new manifest,
+// deletions, and the end of the log records that it covers. A crash before that
+// write leaves an orphan, and Open removes orphans.
+//
+// A dropped segment leaves the manifest in such a write too. Its tables are then
+// cut out of Pebble's list (an excise), and the space is free as soon as no
+// iterator holds them. Range deletions would leave tombstones in the segments'
+// part of the key range, and compactions that remove these rewrite what lies
+// around. As it is, nothing but ingestion and excision ever touches that part:
+// segments go to Pebble's lowest level and stay there as they are.
+//
+// So Pebble's compactions see the log only, and Pebble's memtables and WAL are
+// what they are best at being: a log that is truncated from the front.
+//
+// # Crashes, damage, failures
+//
+// A crash loses nothing that was acknowledged and leaves nothing half-made; the
+// tests stop a store before every single write of its life, and of its recovery,
+// with none, all or a random half of the unsynced bytes kept.
+//
+// Damage is found by checksums, Pebble's of its blocks or ours, and reported as
+// corrupt.Err with the file and offset, or the key. The end of a log needs more
+// than that: when the last records of Pebble's WAL or MANIFEST do not check, a
+// crash is the likely reason, and Pebble goes on without them. So Close leaves
+// the file CLOSED behind, sealed like a value, with the number of the next log
+// record and the checksum of the manifest: after a clean end nothing may be
+// missing. Who wants to salvage a store in spite of that removes the file.
+//
+// A write to Pebble's own lists that fails cannot be taken back. The Store is
+// then failed: calls return ErrFailed, at once if they would have hung, reads go
+// on, and the directory stays locked until the process ends. What was
+// acknowledged is there at the next Open. On a full disk Open returns an error
+// rather than wait.
+//
+// # What it is not for
+//
+// Values are copied on Get; a caller that wants speed caches what it decodes.
+// There are no snapshots, because segments do not change: who keeps a segment
+// from being dropped has one.
 package store

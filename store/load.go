@@ -1,0 +1,188 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/riffle-search/riffle/internal/corrupt"
+)
+
+// load checks the format and reads what is kept in memory. A store without a
+// single key is a new one, also when a crash cut its creation short.
+func (s *Store) load() error {
+	first, err := s.firstKey(nil, nil)
+	if err != nil {
+		return err
+	}
+	if first == nil {
+		return s.loadEmpty()
+	}
+	if err := s.checkFormat(first); err != nil {
+		return err
+	}
+	if err := s.loadManifest(); err != nil {
+		return err
+	}
+	if err := s.loadLogEnd(); err != nil {
+		return err
+	}
+	return s.checkClosing()
+}
+
+func (s *Store) loadEmpty() error {
+	if err := s.checkClosing(); err != nil {
+		return err
+	}
+	if s.opts.ReadOnly {
+		return notExist(s.dir)
+	}
+	return s.create()
+}
+
+// create writes the first two keys, which every store has from then on.
+func (s *Store) create() error {
+	m := Manifest{Next: 1, sums: map[string]uint32{}}
+	b := s.db.NewBatch()
+	defer b.Close()
+	setSealed(b, metaKey(formatName), binary.AppendUvarint(nil, FormatVersion))
+	s.manifestSum = setSealed(b, manifestKey, appendManifest(nil, &m))
+	if err := s.apply(b); err != nil {
+		return wrap(err, "create "+s.dir)
+	}
+	s.manifest, s.nextSeq, s.logStart = m, 1, 1
+	return nil
+}
+
+// checkFormat reads the format version; first is the first key there is.
+func (s *Store) checkFormat(first []byte) error {
+	payload, _, err := s.getSealed(metaKey(formatName))
+	if err != nil {
+		return err
+	}
+	if payload == nil {
+		if isOurs(first) {
+			return corrupt.At(corrupt.New(-1, "there is none"), KeyString(metaKey(formatName)))
+		}
+		return fmt.Errorf("%w: %s is another program's Pebble database", ErrFormat, s.dir)
+	}
+	v, n := binary.Uvarint(payload)
+	if n <= 0 {
+		return corrupt.At(corrupt.New(1, "no version in %x", payload), KeyString(metaKey(formatName)))
+	}
+	if v > FormatVersion {
+		return fmt.Errorf("%w: %s has version %d, this program knows up to %d", ErrFormat, s.dir, v, FormatVersion)
+	}
+	return nil
+}
+
+// loadManifest reads the manifest and makes sure that the segments it lists have
+// keys: should Pebble have lost a table and not noticed, we do.
+func (s *Store) loadManifest() error {
+	payload, sum, err := s.getSealed(manifestKey)
+	if err != nil {
+		return err
+	}
+	if payload == nil {
+		return corrupt.At(corrupt.New(-1, "there is none"), KeyString(manifestKey))
+	}
+	if s.manifest, err = decodeManifest(payload); err != nil {
+		return corrupt.At(err, KeyString(manifestKey))
+	}
+	s.logStart, s.manifestSum = s.manifest.LogSeq+1, sum
+	for _, g := range s.manifest.Segments {
+		key, err := s.firstKey(segmentPrefix(g.Number), segmentEnd(g.Number))
+		if err != nil {
+			return err
+		}
+		if key == nil {
+			return corrupt.At(corrupt.New(-1, "the manifest lists it, but it has no keys"), fmt.Sprintf("segment %d", g.Number))
+		}
+	}
+	return nil
+}
+
+// loadLogEnd finds the number of the next log record.
+func (s *Store) loadLogEnd() error {
+	s.nextSeq = s.manifest.LogSeq + 1
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: []byte{spaceLog}, UpperBound: []byte{spaceLog + 1}})
+	if err != nil {
+		return wrap(err, "log")
+	}
+	defer it.Close()
+	if it.Last() {
+		last, ok := keyNumber(it.Key())
+		if !ok {
+			return corrupt.At(corrupt.New(-1, "no key of the log"), KeyString(it.Key()))
+		}
+		s.nextSeq = max(s.nextSeq, last+1)
+	}
+	return wrap(it.Error(), "log")
+}
+
+// firstKey returns the first key in [lower, upper), or nil.
+func (s *Store) firstKey(lower, upper []byte) ([]byte, error) {
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
+	if err != nil {
+		return nil, wrap(err, KeyString(lower))
+	}
+	defer it.Close()
+	if it.First() {
+		return append([]byte(nil), it.Key()...), nil
+	}
+	return nil, wrap(it.Error(), KeyString(lower))
+}
+
+// clean removes what an interrupted run left behind.
+func (s *Store) clean() error {
+	if err := s.removeClosing(); err != nil {
+		return err
+	}
+	if err := s.opts.FS.RemoveAll(s.buildPath()); err != nil {
+		return wrap(err, "remove "+s.buildPath())
+	}
+	orphans, err := s.orphans()
+	if err != nil {
+		return err
+	}
+	for _, n := range orphans {
+		// Numbers are not used twice, not even those of orphans.
+		s.manifest.Next = max(s.manifest.Next, n+1)
+	}
+	if len(orphans) == 0 {
+		return nil
+	}
+	return s.DropSegments(context.Background(), orphans)
+}
+
+// orphans returns the segments that have keys, or deletions, but are not live.
+func (s *Store) orphans() ([]uint64, error) {
+	live, found := s.manifest.live(), []uint64(nil)
+	for _, space := range []byte{spaceDeletions, spaceSegment} {
+		it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: []byte{space}, UpperBound: []byte{space + 1}})
+		if err != nil {
+			return nil, wrap(err, "segments")
+		}
+		for ok := it.First(); ok; {
+			n, isNumbered := keyNumber(it.Key())
+			if !isNumbered {
+				return nil, errors.Join(corrupt.At(corrupt.New(-1, "no key of a segment"), KeyString(it.Key())), it.Close())
+			}
+			if !live[n] {
+				found = append(found, n)
+			}
+			next := numbered(space, n+1)
+			if n+1 == 0 {
+				break
+			}
+			ok = it.SeekGE(next)
+		}
+		if err := it.Close(); err != nil {
+			return nil, wrap(err, "segments")
+		}
+	}
+	return found, nil
+}

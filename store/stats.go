@@ -1,0 +1,68 @@
+package store
+
+// Stats are figures about a store, in bytes unless they say otherwise.
+type Stats struct {
+	DiskBytes     uint64 // all files, those that wait for their removal included
+	SegmentBytes  uint64 // tables of segments, orphans included
+	LogBytes      uint64 // tables with log records
+	WALBytes      uint64 // write-ahead log files that still count
+	MemTableBytes uint64 // memory of memtables
+	CacheBytes    int64  // memory of the block cache
+	CacheHits     int64  // blocks found in the cache
+	CacheMisses   int64  // blocks read from files
+	Tables        int64  // number of tables
+	Iterators     int64  // number of iterators open
+}
+
+// Stats returns current figures. It takes microseconds to milliseconds.
+func (s *Store) Stats() (Stats, error) {
+	if err := s.gate.enter(); err != nil {
+		return Stats{}, err
+	}
+	defer s.gate.leave()
+	var st Stats
+	if err := s.log.do(func() (err error) { st, err = s.stats(); return err }); err != nil {
+		return Stats{}, err // st may still be written to
+	}
+	return st, nil
+}
+
+func (s *Store) stats() (Stats, error) {
+	m := s.db.Metrics()
+	total := m.Total()
+	st := Stats{
+		DiskBytes:     m.DiskSpaceUsage(),
+		WALBytes:      m.WAL.Size,
+		MemTableBytes: m.MemTable.Size,
+		CacheBytes:    m.BlockCache.Size,
+		CacheHits:     m.BlockCache.Hits,
+		CacheMisses:   m.BlockCache.Misses,
+		Tables:        total.TablesCount,
+		Iterators:     m.TableIters,
+	}
+	var err error
+	if st.SegmentBytes, err = s.diskUsage([]byte{spaceSegment}, []byte{spaceSegment + 1}); err != nil {
+		return Stats{}, err
+	}
+	st.LogBytes, err = s.diskUsage([]byte{spaceLog}, []byte{spaceLog + 1})
+	return st, err
+}
+
+// SegmentBytes returns the size of a segment's tables, by kind of table.
+func (s *Store) SegmentBytes(segment uint64) (compressed, plain uint64, err error) {
+	if err := s.gate.enter(); err != nil {
+		return 0, 0, err
+	}
+	defer s.gate.leave()
+	middle := append(segmentPrefix(segment), firstPlainKind)
+	if compressed, err = s.diskUsage(segmentPrefix(segment), middle); err != nil {
+		return 0, 0, err
+	}
+	plain, err = s.diskUsage(middle, segmentEnd(segment))
+	return compressed, plain, err
+}
+
+func (s *Store) diskUsage(lower, upper []byte) (uint64, error) {
+	n, err := s.db.EstimateDiskUsage(lower, upper)
+	return n, wrap(err, "disk usage from "+KeyString(lower))
+}
