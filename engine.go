@@ -27,7 +27,8 @@ type Engine struct {
 	tables tableCache
 
 	current   atomic.Pointer[view] // nil once closed
-	inverters sync.Pool
+	inverters sync.Pool            // of *inverter
+	rewriters sync.Pool            // of *rewriter
 
 	mu        sync.Mutex
 	closed    bool
@@ -173,6 +174,7 @@ func (e *Engine) changeSchema(wanted *Schema) error {
 func (e *Engine) setSchema(s *Schema) {
 	e.schema = s
 	e.inverters = sync.Pool{New: func() any { return e.newInverter() }}
+	e.rewriters = sync.Pool{New: func() any { return &rewriter{iv: e.newInverter()} }}
 }
 
 func (e *Engine) newInverter() *inverter {

@@ -97,16 +97,26 @@ func hasAndOr(c *clause) bool {
 	return false
 }
 
-// mergeRepeats adds up the boosts of words that occur several times.
+// mergeRepeats adds up the boosts of words that occur several times, in place.
 func mergeRepeats(words []clause) []clause {
-	out := words[:0:0]
-next:
+	out := words[:0]
+	index := map[string]int(nil) // only for queries so long that a scan would be slower
+	if len(words) > 32 {
+		index = make(map[string]int, len(words))
+	}
 	for _, w := range words {
-		for i := range out {
-			if out[i].field == w.field && out[i].term == w.term {
-				out[i].boost += w.boost
-				continue next
-			}
+		i := -1
+		if index == nil {
+			i = slices.IndexFunc(out, func(o clause) bool { return o.field == w.field && o.term == w.term })
+		} else if j, ok := index[w.field+"\x00"+w.term]; ok {
+			i = j
+		}
+		if i >= 0 {
+			out[i].boost += w.boost
+			continue
+		}
+		if index != nil {
+			index[w.field+"\x00"+w.term] = len(out)
 		}
 		out = append(out, w)
 	}
@@ -120,6 +130,8 @@ func (v *view) compile(ctx context.Context, c clause, o *searchSettings) (*compi
 		return nil, err
 	}
 	b := &planner{view: v, sim: o.sim, alpha: o.alpha}
+	b.terms = make([]planTerm, 0, len(s.words))
+	b.scored = make([]bool, 0, len(s.words))
 	if s.tree != nil {
 		b.collect(s.tree, true)
 	} else {
@@ -254,6 +266,7 @@ func (b *planner) finish() (*compiled, error) {
 	}
 	q := &compiled{terms: b.terms, sim: b.sim, alpha: b.alpha}
 	b.scale(q)
+	q.plan.Segments = make([]blockmax.Segment[*postings.List], 0, len(b.view.segs))
 	for i := range b.view.segs {
 		s, err := b.segment(&b.view.segs[i], lists[i], q)
 		if err != nil {
@@ -269,8 +282,9 @@ func (b *planner) finish() (*compiled, error) {
 func (b *planner) lookup() ([][]*cachedList, error) {
 	v := b.view
 	lists := make([][]*cachedList, len(v.segs))
+	all := make([]*cachedList, len(v.segs)*len(b.terms))
 	for i := range v.segs {
-		lists[i] = make([]*cachedList, len(b.terms))
+		lists[i] = all[i*len(b.terms) : (i+1)*len(b.terms)]
 		for t := range b.terms {
 			l, err := v.list(&v.segs[i], b.terms[t].field, b.terms[t].term)
 			if err != nil {

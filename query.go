@@ -159,6 +159,9 @@ const maxClauses = 4096
 type rewriter struct {
 	iv *inverter
 	n  int // terms so far
+
+	terms     []string // used again from match to match
+	positions []int
 }
 
 // rewrite checks a query and brings it into clauses. Errors are *QueryError.
@@ -223,23 +226,24 @@ func (rw *rewriter) rewriteMatch(q Match, boost float64) (clause, error) {
 		return clause{}, queryErrorf("Match.Mode", "must be Or, And or AndOr, not %d", q.Mode)
 	}
 	fields := q.Fields
-	if q.Field != "" {
+	switch {
+	case q.Field != "" && len(fields) > 0:
 		fields = append([]string{q.Field}, fields...)
+	case q.Field != "":
+		fields = []string{q.Field}
 	}
 	if len(fields) == 0 {
 		return clause{}, queryErrorf("Match", "no field is named")
 	}
-	words, err := rw.words(q, fields)
+	var clauses []clause
+	var err error
+	if len(fields) == 1 {
+		clauses, err = rw.oneField(q, fields[0], boost)
+	} else {
+		clauses, err = rw.severalFields(q, fields, boost)
+	}
 	if err != nil {
 		return clause{}, err
-	}
-	var clauses []clause
-	for _, w := range words {
-		c, err := rw.anyField(w, boost)
-		if err != nil {
-			return clause{}, err
-		}
-		clauses = append(clauses, c)
 	}
 	out := clause{kind: clauseBool, should: clauses}
 	switch {
@@ -251,60 +255,55 @@ func (rw *rewriter) rewriteMatch(q Match, boost float64) (clause, error) {
 	return out, nil
 }
 
-// A queryWord is one word of a match: its term in each of the fields where the
-// analyzer left something of it.
-type queryWord struct {
-	fields, terms []string
-	count         int
+// oneField makes a clause of each word of a match in one field. A word that the
+// text repeats is one clause with several times the boost.
+func (rw *rewriter) oneField(q Match, field string, boost float64) ([]clause, error) {
+	terms, _, err := rw.analyse(q, field)
+	if err != nil {
+		return nil, err
+	}
+	clauses := make([]clause, 0, len(terms))
+	for _, t := range terms {
+		c, err := rw.term(field, t, boost)
+		if err != nil {
+			return nil, err
+		}
+		clauses = append(clauses, c)
+	}
+	return mergeRepeats(clauses), nil
 }
 
-// words analyses the text once for each field and lines the results up by the
+// severalFields makes a clause of each word, which may lie in any of the fields.
+// The text is analysed once for each field and the results are lined up by the
 // position of the words, so that a stop word of one field may be a word of another.
-func (rw *rewriter) words(q Match, fields []string) ([]queryWord, error) {
-	byKey := map[string]int{}
-	var words []queryWord
-	at := map[int]int{} // position -> index into words, while fields are lined up
-	for n, field := range fields {
+func (rw *rewriter) severalFields(q Match, fields []string, boost float64) ([]clause, error) {
+	var words []clause
+	at := map[int]int{} // position -> index into words
+	for _, field := range fields {
 		terms, positions, err := rw.analyse(q, field)
 		if err != nil {
 			return nil, err
 		}
-		for i, term := range terms {
-			if len(fields) == 1 {
-				if j, ok := byKey[term]; ok {
-					words[j].count++
-					continue
-				}
-				byKey[term] = len(words)
-				words = append(words, queryWord{fields: fields, terms: []string{term}, count: 1})
-				continue
+		for i, t := range terms {
+			c, err := rw.term(field, t, boost)
+			if err != nil {
+				return nil, err
 			}
 			j, ok := at[positions[i]]
 			if !ok {
 				j = len(words)
 				at[positions[i]] = j
-				words = append(words, queryWord{count: 1})
+				words = append(words, clause{kind: clauseBool})
 			}
-			words[j].fields = append(words[j].fields, fields[n])
-			words[j].terms = append(words[j].terms, term)
+			words[j].should = append(words[j].should, c)
+		}
+	}
+	for i, w := range words {
+		if len(w.should) == 1 {
+			words[i] = w.should[0]
 		}
 	}
 	return words, nil
-}
-
-func (rw *rewriter) anyField(w queryWord, boost float64) (clause, error) {
-	var alts []clause
-	for i, field := range w.fields {
-		c, err := rw.term(field, w.terms[i], boost*float64(w.count))
-		if err != nil {
-			return clause{}, err
-		}
-		alts = append(alts, c)
-	}
-	if len(alts) == 1 {
-		return alts[0], nil
-	}
-	return clause{kind: clauseBool, should: alts}, nil
 }
 
 func (rw *rewriter) rewriteBool(q Bool, boost float64) (clause, error) {
@@ -335,6 +334,7 @@ func (rw *rewriter) rewriteBool(q Bool, boost float64) (clause, error) {
 }
 
 // analyse returns the terms of a match's text in one field, and their positions.
+// Both are lent until the next call.
 func (rw *rewriter) analyse(q Match, field string) (terms []string, positions []int, err error) {
 	f, known := rw.iv.schema.Fields[field]
 	if known && f.Type != TextField {
@@ -352,6 +352,7 @@ func (rw *rewriter) analyse(q Match, field string) (terms []string, positions []
 	if err != nil {
 		return nil, nil, queryErrorf("Match.Analyzer", "%w", err)
 	}
+	terms, positions = rw.terms[:0], rw.positions[:0]
 	analysis.AnalyzeString(a, q.Text, func(batch []analysis.Token) {
 		if len(terms) > maxClauses {
 			return
@@ -361,6 +362,7 @@ func (rw *rewriter) analyse(q Match, field string) (terms []string, positions []
 			positions = append(positions, batch[i].Position)
 		}
 	})
+	rw.terms, rw.positions = terms, positions
 	return terms, positions, nil
 }
 

@@ -222,9 +222,9 @@ func (s *Snapshot) Count(ctx context.Context, q Query) (int, error) {
 
 // prepare turns a query into a plan on this view.
 func (v *view) prepare(ctx context.Context, q Query, s *searchSettings) (*compiled, error) {
-	iv := v.e.inverters.Get().(*inverter)
-	defer v.e.inverters.Put(iv)
-	rw := rewriter{iv: iv}
+	rw := v.e.rewriters.Get().(*rewriter)
+	defer v.e.rewriters.Put(rw)
+	rw.n = 0
 	root, err := rw.rewrite(q, 1)
 	if err != nil {
 		return nil, err

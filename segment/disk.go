@@ -240,7 +240,8 @@ func (d *Disk) Tiles(field string) ([]Tile, error) {
 
 // ID implements Reader.
 func (d *Disk) ID(doc uint32) (string, error) {
-	id, err := d.appendID(nil, doc)
+	var buf [64]byte // most ids are shorter
+	id, err := d.appendID(buf[:0], doc)
 	return string(id), err
 }
 

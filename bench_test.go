@@ -1,0 +1,102 @@
+package riffle
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// zipfText returns n words whose frequencies fall as those of real text do.
+func zipfText(z *rand.Zipf, n int) string {
+	var b strings.Builder
+	for range n {
+		fmt.Fprintf(&b, "w%d ", z.Uint64())
+	}
+	return b.String()
+}
+
+// benchEngine returns an index of 50,000 documents of 60 words in one sealed segment.
+func benchEngine(b *testing.B) *Engine {
+	b.Helper()
+	e, err := Open(b.TempDir(), &Options{Durability: NoSync, Schema: &Schema{NoStore: true}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { e.Close() })
+	z := rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.1, 10, 200_000)
+	ctx := context.Background()
+	var batch Batch
+	for i := range 50_000 {
+		batch.Put(fmt.Sprint(i), map[string]any{"text": zipfText(z, 60)})
+		if batch.Len() == 1000 {
+			if err := e.Apply(ctx, &batch); err != nil {
+				b.Fatal(err)
+			}
+			batch.Reset()
+		}
+	}
+	if err := e.Compact(ctx); err != nil {
+		b.Fatal(err)
+	}
+	return e
+}
+
+// BenchmarkSearch measures whole searches, analysis and ids included. The rare
+// query shows what a search costs before its first posting.
+func BenchmarkSearch(b *testing.B) {
+	e := benchEngine(b)
+	for _, q := range []struct {
+		name, text string
+		mode       Mode
+	}{
+		{"rare", "w180000", Or},
+		{"or3", "w3 w40 w700", Or},
+		{"or8", "w3 w40 w700 w12 w5 w999 w77 w1500", Or},
+		{"and3", "w3 w40 w700", And},
+	} {
+		b.Run("query="+q.name, func(b *testing.B) {
+			b.ReportAllocs()
+			var work Work
+			for b.Loop() {
+				res, err := e.Search(context.Background(), Match{Field: "text", Text: q.text, Mode: q.mode}, nil)
+				if err != nil {
+					b.Fatal(err)
+				}
+				work.Add(res.Work)
+			}
+			b.ReportMetric(float64(work.BlocksDecoded)/float64(b.N), "blocks-decoded/op")
+			b.ReportMetric(float64(work.BlocksSkipped)/float64(b.N), "blocks-skipped/op")
+		})
+	}
+}
+
+// BenchmarkApply measures batches of 100 documents of 60 words, not synced, in
+// bytes of text.
+func BenchmarkApply(b *testing.B) {
+	e, err := Open(b.TempDir(), &Options{Durability: NoSync})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer e.Close()
+	z := rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.1, 10, 200_000)
+	var texts []string
+	size := 0
+	for range 100 {
+		texts = append(texts, zipfText(z, 60))
+		size += len(texts[len(texts)-1])
+	}
+	b.SetBytes(int64(size))
+	n := 0
+	for b.Loop() {
+		var batch Batch
+		for _, t := range texts {
+			batch.Put(fmt.Sprint(n), map[string]any{"text": t})
+			n++
+		}
+		if err := e.Apply(context.Background(), &batch); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
