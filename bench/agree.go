@@ -1,0 +1,131 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/riffle-search/riffle/bench/protocol"
+)
+
+const (
+	agreeK    = 10   // the hits that are compared
+	tolerance = 3e-4 // relative, between equal scores
+)
+
+// An agreement counts how the hits of one engine compare with the reference's.
+// Every hit of the reference is exactly one of same, tied and off.
+type agreement struct {
+	Engine string
+	Hits   int // of the reference
+	Same   int // the other has the document with an equal score
+
+	// Tied: the other lacks the document, but its score equals that of the other's last
+	// hit: both lists were cut inside a tie, and broke it differently.
+	Tied int
+
+	// Off: anything else. These need an explanation.
+	Off      int
+	Examples []string // of Off, a few
+
+	// Moved of Same stand at another place, among hits of equal score.
+	Moved int
+
+	Counts      int // exact counts compared
+	CountsWrong int
+}
+
+// Agreed returns the share of hits that are the same, or cut off inside a tie.
+func (a *agreement) agreed() float64 {
+	if a.Hits == 0 {
+		return 1
+	}
+	return float64(a.Same+a.Tied) / float64(a.Hits)
+}
+
+func equal(a, b float64) bool {
+	return math.Abs(a-b) <= tolerance*max(math.Abs(a), math.Abs(b))
+}
+
+// compare adds the hits of one query. Scores of the other engine are multiplied
+// by scale first.
+func (a *agreement) compare(query string, ref, other []protocol.Hit, scale float64) {
+	score := func(h protocol.Hit) float64 { return h.Score * scale }
+	for i, r := range ref {
+		a.Hits++
+		at := slices.IndexFunc(other, func(o protocol.Hit) bool { return o.ID == r.ID })
+		switch {
+		case at >= 0 && equal(r.Score, score(other[at])) && equal(r.Score, score(other[min(i, len(other)-1)])):
+			a.Same++
+			if at != i {
+				a.Moved++
+			}
+		case at < 0 && len(other) == len(ref) && equal(r.Score, score(other[len(other)-1])):
+			a.Tied++
+		default:
+			a.Off++
+			a.example(query, i, r, other, at, scale)
+		}
+	}
+	if len(other) > len(ref) {
+		a.Off += len(other) - len(ref)
+		a.Hits += len(other) - len(ref)
+		a.Examples = append(a.Examples, fmt.Sprintf("%q: %d hits, not %d", query, len(other), len(ref)))
+	}
+}
+
+func (a *agreement) example(query string, i int, r protocol.Hit, other []protocol.Hit, at int, scale float64) {
+	if len(a.Examples) >= 5 {
+		return
+	}
+	where := "it lacks the document"
+	if at >= 0 {
+		where = fmt.Sprintf("it scores %.6g at place %d", other[at].Score*scale, at+1)
+	}
+	last := ""
+	if n := len(other); n > 0 {
+		last = fmt.Sprintf("; its last of %d hits scores %.6g", n, other[n-1].Score*scale)
+	}
+	a.Examples = append(a.Examples, fmt.Sprintf("%q: document %d scores %.6g at place %d; %s%s", query, r.ID, r.Score, i+1, where, last))
+}
+
+// agreements compares all cells with those of the reference.
+func agreements(field []contestant, sets []querySet, cells []cell) []agreement {
+	var all []agreement
+	ref := field[0]
+	for _, c := range field[1:] {
+		a := agreement{Engine: c.name}
+		for _, set := range sets {
+			for i := range cells {
+				mine := &cells[i]
+				if mine.Engine != ref.name || mine.Queries != set.name {
+					continue
+				}
+				at := slices.IndexFunc(cells, func(o cell) bool {
+					return o.Engine == c.name && o.Queries == mine.Queries && o.Task == mine.Task
+				})
+				a.compareCells(set, mine, &cells[at], c.scale)
+			}
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
+func (a *agreement) compareCells(set querySet, ref, other *cell, scale float64) {
+	for i, n := range ref.counts {
+		a.Counts++
+		if other.counts[i] != n {
+			a.CountsWrong++
+			if len(a.Examples) < 5 {
+				a.Examples = append(a.Examples, fmt.Sprintf("%s of %q: %d, not %d", other.Task, set.queries[i], other.counts[i], n))
+			}
+		}
+	}
+	if scale == 0 {
+		return
+	}
+	for i := range ref.hits {
+		a.compare(ref.Task+" "+set.queries[i], ref.hits[i], other.hits[i], scale)
+	}
+}

@@ -1,0 +1,170 @@
+// Command bleve runs bleve under the comparison's protocol.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/blevesearch/bleve/v2"
+	"github.com/blevesearch/bleve/v2/analysis/analyzer/custom"
+	"github.com/blevesearch/bleve/v2/analysis/tokenizer/whitespace"
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	"github.com/blevesearch/bleve/v2/index/scorch/mergeplan"
+	"github.com/blevesearch/bleve/v2/mapping"
+	"github.com/blevesearch/bleve/v2/search/query"
+	index "github.com/blevesearch/bleve_index_api"
+
+	"github.com/riffle-search/riffle/bench/protocol"
+)
+
+func main() { protocol.Serve(&engine{}) }
+
+type engine struct{ index bleve.Index }
+
+// batchDocs is how many documents go into one batch.
+const batchDocs = 1000
+
+// schema indexes one field, with frequencies and lengths and nothing else.
+func schema() (*mapping.IndexMappingImpl, error) {
+	m := bleve.NewIndexMapping()
+	m.ScoringModel = index.BM25Scoring
+	err := m.AddCustomAnalyzer("spaces", map[string]any{"type": custom.Name, "tokenizer": whitespace.Name})
+	text := bleve.NewTextFieldMapping()
+	text.Analyzer = "spaces"
+	text.Store, text.IncludeTermVectors, text.IncludeInAll, text.DocValues = false, false, false, false
+	doc := bleve.NewDocumentStaticMapping()
+	doc.AddFieldMappingsAt("text", text)
+	m.DefaultMapping = doc
+	return m, err
+}
+
+func (e *engine) Build(docs, dir string, _ map[string]string) (int, error) {
+	m, err := schema()
+	if err != nil {
+		return 0, err
+	}
+	idx, err := bleve.New(dir, m)
+	if err != nil {
+		return 0, err
+	}
+	batch := idx.NewBatch()
+	n, err := protocol.ReadLines(docs, func(n int, line []byte) error {
+		if err := batch.Index(strconv.Itoa(n), map[string]any{"text": string(line)}); err != nil || batch.Size() < batchDocs {
+			return err
+		}
+		defer batch.Reset()
+		return idx.Batch(batch)
+	})
+	if err == nil {
+		err = idx.Batch(batch)
+	}
+	if err == nil {
+		err = oneSegment(idx)
+	}
+	return n, errors.Join(err, idx.Close())
+}
+
+// oneSegment merges everything and waits until the files of the parts are gone.
+func oneSegment(idx bleve.Index) error {
+	advanced, err := idx.Advanced()
+	if err != nil {
+		return err
+	}
+	s, ok := advanced.(*scorch.Scorch)
+	if !ok {
+		return fmt.Errorf("the index is a %T, not scorch", advanced)
+	}
+	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		stats := s.StatsMap()
+		memory, files := stats["num_root_memorysegments"].(uint64), stats["num_root_filesegments"].(uint64)
+		switch {
+		case memory > 0: // the persister is at it
+		case files > 1:
+			if err := s.ForceMerge(context.Background(), &mergeplan.SingleSegmentMergePlanOptions); err != nil {
+				return err
+			}
+		case stats["num_files_on_disk"].(uint64) <= 2: // the segment, and the bolt file that names it
+			return nil
+		}
+	}
+	return errors.New("not one segment after five minutes")
+}
+
+func (e *engine) Open(dir string, _ map[string]string) (protocol.Reply, error) {
+	var err error
+	// Read-only: nothing goes on in the background.
+	if e.index, err = bleve.OpenUsing(dir, map[string]any{"read_only": true}); err != nil {
+		return protocol.Reply{}, err
+	}
+	docs, err := e.index.DocCount()
+	if err != nil {
+		return protocol.Reply{}, err
+	}
+	reply := protocol.Reply{Version: "bleve 2.5.7", Docs: int(docs)}
+	dict, err := e.index.FieldDict("text")
+	if err != nil {
+		return reply, err
+	}
+	defer dict.Close()
+	for entry, err := dict.Next(); entry != nil || err != nil; entry, err = dict.Next() {
+		if err != nil {
+			return reply, err
+		}
+		reply.Terms++
+	}
+	advanced, err := e.index.Advanced()
+	if err != nil {
+		return reply, err
+	}
+	reply.Segments = int(advanced.(*scorch.Scorch).StatsMap()["num_root_filesegments"].(uint64))
+	return reply, nil
+}
+
+func (e *engine) DF(term string) (int, error) { return e.Count(term, false) }
+
+func words(q string, and bool) query.Query {
+	var terms []query.Query
+	for w := range strings.SplitSeq(q, " ") {
+		t := bleve.NewTermQuery(w)
+		t.SetField("text")
+		terms = append(terms, t)
+	}
+	switch {
+	case len(terms) == 1:
+		return terms[0]
+	case and:
+		return bleve.NewConjunctionQuery(terms...)
+	}
+	return bleve.NewDisjunctionQuery(terms...)
+}
+
+// Top need not be told to count: bleve always visits every match.
+func (e *engine) Top(q string, and bool, k int, _ bool, dst []protocol.Hit) ([]protocol.Hit, int, error) {
+	res, err := e.index.Search(bleve.NewSearchRequestOptions(words(q, and), k, 0, false))
+	if err != nil {
+		return dst, 0, err
+	}
+	for _, h := range res.Hits {
+		id, err := strconv.Atoi(h.ID)
+		if err != nil {
+			return dst, 0, err
+		}
+		dst = append(dst, protocol.Hit{ID: id, Score: h.Score})
+	}
+	return dst, int(res.Total), nil
+}
+
+// Count asks for no scores, which lets bleve combine whole bitmaps.
+func (e *engine) Count(q string, and bool) (int, error) {
+	req := bleve.NewSearchRequestOptions(words(q, and), 0, 0, false)
+	req.Score = "none"
+	res, err := e.index.Search(req)
+	if err != nil {
+		return 0, err
+	}
+	return int(res.Total), nil
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode"
+
+	"github.com/riffle-search/riffle/analysis"
+	"github.com/riffle-search/riffle/internal/jsonl"
+	"github.com/riffle-search/riffle/internal/trec"
+)
+
+// A corpus is documents as every engine gets them: one a line, tokens with single
+// spaces between them.
+type corpus struct {
+	path  string
+	hash  string // of the file
+	docs  int
+	bytes int64 // of the original text
+}
+
+// writeCorpus tokenises the field "text" of JSON lines. At most limit documents
+// are taken; 0 means all.
+func writeCorpus(path string, sources []string, limit int) (c corpus, err error) {
+	c.path = path
+	f, err := os.Create(path)
+	if err != nil {
+		return c, err
+	}
+	defer func() {
+		if closeErr := f.Close(); err == nil {
+			err = closeErr
+		}
+	}()
+	sum := sha256.New()
+	out := bufio.NewWriterSize(io.MultiWriter(f, sum), 1<<20)
+	var line []byte
+	for _, source := range sources {
+		err := eachText(source, func(text string) bool {
+			if limit > 0 && c.docs == limit {
+				return false
+			}
+			line = append(appendTokens(line[:0], text), '\n')
+			out.Write(line) // errors stay until Flush
+			c.docs++
+			c.bytes += int64(len(text))
+			return true
+		})
+		if err != nil {
+			return c, err
+		}
+	}
+	err = out.Flush()
+	c.hash = hex.EncodeToString(sum.Sum(nil)[:8])
+	return c, err
+}
+
+// eachText calls fn with the text of each document until it returns false.
+func eachText(path string, fn func(text string) bool) error {
+	r, err := jsonl.Open(path)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	var doc jsonl.Document
+	for {
+		if err := r.Next(&doc); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		for _, f := range doc.Fields {
+			if text, ok := f.Value.(string); ok && f.Name == "text" && !fn(text) {
+				return nil
+			}
+		}
+	}
+}
+
+// appendTokens appends the words of a text as riffle's standard analyzer finds
+// them. A token may hold white space of its own (U+202F joins words), at which
+// some of the engines would split it; it becomes an underscore.
+func appendTokens(dst []byte, text string) []byte {
+	first := true
+	analysis.AnalyzeString(analysis.Standard(), text, func(batch []analysis.Token) {
+		for _, t := range batch {
+			if !first {
+				dst = append(dst, ' ')
+			}
+			first = false
+			term := string(t.Term)
+			if strings.ContainsFunc(term, unicode.IsSpace) {
+				term = strings.Map(func(r rune) rune {
+					if unicode.IsSpace(r) {
+						return '_'
+					}
+					return r
+				}, term)
+			}
+			dst = append(dst, term...)
+		}
+	})
+	return dst
+}
+
+// A querySet is one file of queries, tokenised.
+type querySet struct {
+	name    string
+	queries []string
+}
+
+// readQueries takes the first queries of a file that have a word at all.
+func readQueries(path string, limit int) (querySet, error) {
+	set := querySet{name: strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))}
+	f, err := os.Open(path)
+	if err != nil {
+		return set, err
+	}
+	defer f.Close()
+	topics, err := trec.ReadTopics(path, f)
+	if err != nil {
+		return set, err
+	}
+	for _, t := range topics {
+		if limit > 0 && len(set.queries) == limit {
+			break
+		}
+		if q := appendTokens(nil, t.Text); len(q) > 0 {
+			set.queries = append(set.queries, string(q))
+		}
+	}
+	if len(set.queries) == 0 {
+		return set, fmt.Errorf("%s: no queries", path)
+	}
+	return set, nil
+}

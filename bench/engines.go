@@ -1,0 +1,213 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+)
+
+// An engine is one competitor: how its program is made and started, and which
+// index it opens how.
+type engine struct {
+	name    string
+	index   string                                         // folder of its index; engines may share one
+	build   map[string]string                              // options of "build"
+	open    map[string]string                              // options of "open"
+	prepare func(context.Context, *tools) (program, error) // makes the program
+
+	// scale turns its scores into riffle's; 0 when its formula is another.
+	scale float64
+}
+
+// A program is a command line, and the files that make it what it is: when they
+// change, indexes are built anew.
+type program struct {
+	args  []string
+	env   []string // added while queries run
+	files []string
+}
+
+// tools says where things are made.
+type tools struct {
+	source string // the folder of this module
+	cache  string
+	java   string // home of a JDK; empty to look for one
+	log    io.Writer
+}
+
+// errToolMissing: a compiler that an engine needs is not on this machine.
+var errToolMissing = errors.New("not installed here")
+
+// engines in the order of the tables. The first is the one that the others are
+// compared with.
+var engines = []engine{
+	{name: "riffle", index: "riffle", prepare: goProgram("riffle"), scale: 1},
+	{name: "lucene", index: "lucene", prepare: luceneProgram, scale: 1},
+	{name: "lucene-bp", index: "lucene-bp", build: map[string]string{"order": "bp"}, prepare: luceneProgram, scale: 1},
+	// What a user gets who changes nothing: Lucene prunes only after it has counted 1,000 hits.
+	{name: "lucene-1000", index: "lucene", open: map[string]string{"threshold": "1000"}, prepare: luceneProgram, scale: 1},
+	// Tantivy multiplies scores by k1+1, as Robertson did; the order is the same.
+	{name: "tantivy", index: "tantivy", prepare: tantivyProgram, scale: 1 / 2.2},
+	{name: "bleve", index: "bleve", prepare: goProgram("bleve")},
+	{name: "bluge", index: "bluge", prepare: goProgram("bluge")},
+	{name: "sqlite", index: "sqlite", prepare: goProgram("sqlite", "-tags", "sqlite_fts5")},
+	{name: "pisa", index: "pisa", prepare: pisaProgram},
+}
+
+func find(name string) (engine, bool) {
+	i := slices.IndexFunc(engines, func(e engine) bool { return e.name == name })
+	if i < 0 {
+		return engine{}, false
+	}
+	return engines[i], true
+}
+
+func (t *tools) command(ctx context.Context, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = t.source
+	cmd.Stdout, cmd.Stderr = t.log, t.log
+	return cmd
+}
+
+// goProgram builds a command of this module. While queries run it has one
+// processor, garbage collection included.
+func goProgram(name string, flags ...string) func(context.Context, *tools) (program, error) {
+	return func(ctx context.Context, t *tools) (program, error) {
+		exe := filepath.Join(t.cache, "bin", name)
+		args := append([]string{"build", "-trimpath", "-o", exe}, flags...)
+		if err := t.command(ctx, "go", append(args, "./"+name)...).Run(); err != nil {
+			return program{}, fmt.Errorf("go build ./%s: %w", name, err)
+		}
+		return program{args: []string{exe}, env: []string{"GOMAXPROCS=1"}, files: []string{exe}}, nil
+	}
+}
+
+// tantivyProgram builds ./tantivy for the processor of this machine.
+func tantivyProgram(ctx context.Context, t *tools) (program, error) {
+	if _, err := exec.LookPath("cargo"); err != nil {
+		return program{}, fmt.Errorf("cargo: %w", errToolMissing)
+	}
+	target := filepath.Join(t.cache, "tantivy-target")
+	cmd := t.command(ctx, "cargo", "build", "--release", "--locked", "--quiet", "-j1")
+	cmd.Dir = filepath.Join(t.source, "tantivy")
+	cmd.Env = append(os.Environ(), "CARGO_TARGET_DIR="+target, "RUSTFLAGS=-C target-cpu=native")
+	if err := cmd.Run(); err != nil {
+		return program{}, fmt.Errorf("cargo build: %w", err)
+	}
+	exe := filepath.Join(target, "release", "tantivy-bench")
+	return program{args: []string{exe}, files: []string{exe}}, nil
+}
+
+// pisaProgram needs nothing but Python and its package pyterrier-pisa.
+func pisaProgram(ctx context.Context, t *tools) (program, error) {
+	script := filepath.Join(t.source, "pisa", "pisa.py")
+	if err := exec.CommandContext(ctx, "python3", "-c", "import pyterrier_pisa").Run(); err != nil {
+		return program{}, fmt.Errorf("pyterrier-pisa: %w", errToolMissing)
+	}
+	return program{args: []string{"python3", script}, files: []string{script}}, nil
+}
+
+const luceneVersion = "10.6.0"
+
+// jars are what LuceneBench.java is compiled against, from Maven Central, with
+// their SHA-256 sums.
+var jars = []struct{ path, sum string }{
+	{"org/apache/lucene/lucene-core/" + luceneVersion + "/lucene-core-" + luceneVersion + ".jar", "211424f423ff1afeb891095c2142a20a572e545906251f28b8faaa408d01f934"},
+	{"org/apache/lucene/lucene-misc/" + luceneVersion + "/lucene-misc-" + luceneVersion + ".jar", "76ef19cea86639c47f527af66ef71ac2fdfc1ec03d266caee3e394aac586f62e"},
+	{"org/apache/lucene/lucene-analysis-common/" + luceneVersion + "/lucene-analysis-common-" + luceneVersion + ".jar", "7e7fc5bcb7e2fd702701cfa7f5c209f28bdaf89cb8ef0ba379255c9d7c687430"},
+	{"com/google/code/gson/gson/2.13.2/gson-2.13.2.jar", "dd0ce1b55a3ed2080cb70f9c655850cda86c206862310009dcb5e5c95265a5e0"},
+}
+
+// luceneProgram fetches the jars, if they are not in the cache, and compiles.
+func luceneProgram(ctx context.Context, t *tools) (program, error) {
+	home, err := jdk(ctx, t.java)
+	if err != nil {
+		return program{}, err
+	}
+	dir := filepath.Join(t.cache, "lucene-"+luceneVersion)
+	classes := filepath.Join(dir, "classes")
+	if err := os.MkdirAll(classes, 0o755); err != nil {
+		return program{}, err
+	}
+	classpath := classes
+	for _, jar := range jars {
+		file := filepath.Join(dir, filepath.Base(jar.path))
+		if err := fetch(ctx, "https://repo1.maven.org/maven2/"+jar.path, file, jar.sum); err != nil {
+			return program{}, err
+		}
+		classpath += string(os.PathListSeparator) + file
+	}
+	source := filepath.Join(t.source, "lucene", "LuceneBench.java")
+	err = t.command(ctx, filepath.Join(home, "bin", "javac"), "-cp", classpath, "-d", classes, source).Run()
+	if err != nil {
+		return program{}, fmt.Errorf("javac: %w", err)
+	}
+	return program{
+		// As luceneutil, Lucene's own benchmark, starts the JVM. The vector module
+		// is what Lucene decodes postings with, if it may.
+		args: []string{filepath.Join(home, "bin", "java"), "-server", "-Xms2g", "-Xmx2g", "-XX:+UseParallelGC",
+			"--add-modules", "jdk.incubator.vector", "--enable-native-access=ALL-UNNAMED", "-cp", classpath, "LuceneBench"},
+		files: []string{source},
+	}, nil
+}
+
+// jdk returns the home of the newest JDK, of 21 at least: where it was told to
+// look, else JAVA_HOME, else the folders of /usr/lib/jvm.
+func jdk(ctx context.Context, told string) (string, error) {
+	homes := []string{told}
+	if told == "" {
+		installed, _ := filepath.Glob("/usr/lib/jvm/*")
+		homes = append([]string{os.Getenv("JAVA_HOME")}, installed...)
+	}
+	best, version := "", 20
+	for _, home := range homes {
+		out, err := exec.CommandContext(ctx, filepath.Join(home, "bin", "javac"), "-version").Output()
+		m := regexp.MustCompile(`^javac (\d+)`).FindSubmatch(out)
+		if home == "" || err != nil || m == nil {
+			continue
+		}
+		if v, _ := strconv.Atoi(string(m[1])); v > version {
+			best, version = home, v
+		}
+	}
+	if best == "" {
+		return "", fmt.Errorf("a JDK of 21 or newer: %w", errToolMissing)
+	}
+	return best, nil
+}
+
+// fetch makes sure that a file is there and has this SHA-256 sum.
+func fetch(ctx context.Context, url, path, sum string) error {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			return err
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return err
+		}
+		defer resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			return fmt.Errorf("%s: %s", url, resp.Status)
+		}
+		if content, err = io.ReadAll(resp.Body); err != nil {
+			return fmt.Errorf("%s: %w", url, err)
+		}
+	}
+	if got := sha256.Sum256(content); hex.EncodeToString(got[:]) != sum {
+		return fmt.Errorf("%s: SHA-256 is %x, not %s", path, got, sum)
+	}
+	return os.WriteFile(path, content, 0o644)
+}

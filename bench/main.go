@@ -1,0 +1,202 @@
+// Command bench compares riffle with the engines that a user might pick instead:
+// over the same documents, tokens and queries, with one query thread, in one run.
+//
+//	go run . -docs 20000 -limit 100                # a first look, a few minutes
+//	go run . > table.md                            # everything
+//
+// README.md says what is measured and which choices were made to be fair. Each
+// engine is a process; package protocol is how they talk.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/riffle-search/riffle/bench/protocol"
+)
+
+// settings are the command line.
+type settings struct {
+	engines, rebuild  string
+	corpora           string
+	sources, queries  string
+	docs, limit       int
+	modes, wants      string
+	cache, java, json string
+	timing
+}
+
+func parse(args []string) (s settings, err error) {
+	f := flag.NewFlagSet("bench", flag.ContinueOnError)
+	f.StringVar(&s.engines, "engines", "riffle,lucene,lucene-bp,lucene-1000,tantivy,bleve,bluge,sqlite,pisa", "engines, in the order of the table; the others are compared with the first")
+	f.StringVar(&s.corpora, "corpora", corporaFolder(), "folder of documents and queries (or RIFFLE_CORPORA)")
+	f.StringVar(&s.sources, "sources", "gutenberg-a.jsonl.zst,gutenberg-b.jsonl.zst", "files of documents, JSON lines with a field text")
+	f.StringVar(&s.queries, "queries", "gutenberg-dev.tsv,terabyte05.tsv,msmarco-dev.tsv", "files of queries, in the folder queries")
+	f.IntVar(&s.docs, "docs", 0, "most documents (0: all)")
+	f.IntVar(&s.limit, "limit", 300, "most queries of each file (0: all)")
+	f.StringVar(&s.modes, "modes", "or,and", "which words a document must have: or, and")
+	f.StringVar(&s.wants, "tasks", "top-10,top-100,top-1000,top-10+count,count", "what is asked of a query")
+	f.Float64Var(&s.prime, "prime", 20, "seconds of warm-up of each engine before the first figure")
+	f.Float64Var(&s.warm, "warm", 2, "seconds of warm-up before each figure")
+	f.IntVar(&s.reps, "reps", 10, "times each query is timed; the best counts")
+	f.Float64Var(&s.budget, "budget", 20, "seconds after which a figure's queries are not timed once more")
+	f.StringVar(&s.cache, "cache", filepath.Join(os.TempDir(), "riffle-bench"), "folder for programs and indexes, kept for the next run")
+	f.StringVar(&s.rebuild, "rebuild", "", "engines whose indexes are built anew, or all")
+	f.StringVar(&s.java, "java", "", "home of a JDK, 21 or newer (default: look for the newest)")
+	f.StringVar(&s.json, "json", "", "also write everything to this file, as JSON")
+	return s, f.Parse(args)
+}
+
+func corporaFolder() string {
+	if dir := os.Getenv("RIFFLE_CORPORA"); dir != "" {
+		return dir
+	}
+	return filepath.Join("..", "..", "shared", "corpora")
+}
+
+func main() {
+	s, err := parse(os.Args[1:])
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err == nil {
+		err = run(ctx, s, os.Stdout, os.Stderr)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, s settings, out, log io.Writer) error {
+	r := &report{Date: time.Now(), Machine: machine(), Load: load(), Command: "go run . " + strings.Join(os.Args[1:], " ")}
+	tasks, err := parseTasks(s.modes, s.wants)
+	if err != nil {
+		return err
+	}
+	sets, err := s.querySets()
+	if err != nil {
+		return err
+	}
+	c, err := s.corpus(log)
+	if err != nil {
+		return err
+	}
+	r.Corpus, r.Docs, r.TextBytes = s.sources, c.docs, c.bytes
+	field, err := enter(ctx, s, c, log)
+	defer func() {
+		for _, e := range field {
+			e.proc.stop()
+		}
+	}()
+	if err != nil {
+		return err
+	}
+	for _, e := range field {
+		r.Engines = append(r.Engines, engineReport{e.name, e.about.Version, e.about.Terms, e.about.Segments, e.built})
+	}
+	if r.Cells, err = measure(field, sets, tasks, s.timing, log); err != nil {
+		return err
+	}
+	r.Agreements = agreements(field, sets, r.Cells)
+	if s.json != "" {
+		if err := r.writeJSON(s.json); err != nil {
+			return err
+		}
+	}
+	r.writeMarkdown(out)
+	return nil
+}
+
+func (s *settings) querySets() (sets []querySet, err error) {
+	for name := range strings.SplitSeq(s.queries, ",") {
+		set, err := readQueries(filepath.Join(s.corpora, "queries", name), s.limit)
+		if err != nil {
+			return nil, err
+		}
+		sets = append(sets, set)
+	}
+	return sets, nil
+}
+
+// corpus tokenises the documents anew each time: it takes seconds, and so the
+// tokens are never an older analyzer's.
+func (s *settings) corpus(log io.Writer) (corpus, error) {
+	if err := os.MkdirAll(s.cache, 0o755); err != nil {
+		return corpus{}, err
+	}
+	var sources []string
+	for name := range strings.SplitSeq(s.sources, ",") {
+		sources = append(sources, filepath.Join(s.corpora, name))
+	}
+	began := time.Now()
+	c, err := writeCorpus(filepath.Join(s.cache, "documents.txt"), sources, s.docs)
+	fmt.Fprintf(log, "%d documents tokenised in %.1f s\n", c.docs, time.Since(began).Seconds())
+	return c, err
+}
+
+// enter makes each engine's program, has it build its index, and opens it. An
+// engine whose compiler is not installed is left out, and it says so. On error it
+// returns what has been opened so far.
+func enter(ctx context.Context, s settings, c corpus, log io.Writer) (field []contestant, err error) {
+	source, err := moduleFolder(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t := &tools{source: source, cache: s.cache, java: s.java, log: log}
+	for name := range strings.SplitSeq(s.engines, ",") {
+		e, ok := find(name)
+		if !ok {
+			return field, fmt.Errorf("no engine is named %q", name)
+		}
+		p, err := e.prepare(ctx, t)
+		if errors.Is(err, errToolMissing) {
+			fmt.Fprintf(log, "%-12s left out: %v\n", name, err)
+			continue
+		}
+		if err != nil {
+			return field, fmt.Errorf("%s: %w", name, err)
+		}
+		again := slices.ContainsFunc(strings.Split(s.rebuild, ","), func(n string) bool { return n == name || n == "all" })
+		dir, b, err := buildIndex(e, p, c, s.cache, again)
+		if err != nil {
+			return field, err
+		}
+		fmt.Fprintf(log, "%-12s index: %.1f s, %.1f MB\n", name, b.Seconds, float64(b.Bytes)/1e6)
+		proc, err := start(name, p, p.env)
+		if err != nil {
+			return field, err
+		}
+		field = append(field, contestant{engine: e, proc: proc, built: b})
+		entered := &field[len(field)-1]
+		entered.about, err = proc.call(protocol.Request{Op: "open", Dir: dir, Options: e.open})
+		if err != nil {
+			return field, err
+		}
+	}
+	if len(field) == 0 {
+		return nil, errors.New("no engine to run")
+	}
+	return field, nil
+}
+
+// moduleFolder returns where the sources of this module lie.
+func moduleFolder(ctx context.Context) (string, error) {
+	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		return "", fmt.Errorf("go list -m: %w; run this in the folder bench", err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}

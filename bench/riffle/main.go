@@ -1,0 +1,123 @@
+// Command riffle runs riffle under the comparison's protocol.
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/riffle-search/riffle"
+	"github.com/riffle-search/riffle/bench/protocol"
+)
+
+func main() { protocol.Serve(&engine{}) }
+
+type engine struct {
+	e    *riffle.Engine
+	opts riffle.SearchOptions
+}
+
+// batchBytes is how much text goes into one Apply.
+const batchBytes = 1 << 20
+
+func (e *engine) options() *riffle.Options {
+	return &riffle.Options{
+		Schema: &riffle.Schema{
+			Fields:  map[string]riffle.Field{"text": {Type: riffle.TextField, Analyzer: "whitespace", NoStore: true}},
+			NoStore: true,
+		},
+		// As the peers are built: no log to replay, all in one segment at the end.
+		Durability: riffle.NoSync,
+	}
+}
+
+func (e *engine) Build(docs, dir string, options map[string]string) (int, error) {
+	ctx := context.Background()
+	opts := e.options()
+	switch order := options["order"]; order {
+	case "", "arrival":
+	default:
+		return 0, fmt.Errorf("order %q: not known", order)
+	}
+	index, err := riffle.Open(dir, opts)
+	if err != nil {
+		return 0, err
+	}
+	var batch riffle.Batch
+	n, err := protocol.ReadLines(docs, func(n int, line []byte) error {
+		batch.Put(strconv.Itoa(n), map[string]any{"text": string(line)})
+		if batch.Size() < batchBytes {
+			return nil
+		}
+		defer batch.Reset()
+		return index.Apply(ctx, &batch)
+	})
+	if err == nil {
+		err = index.Apply(ctx, &batch)
+	}
+	if err == nil {
+		err = index.Compact(ctx)
+	}
+	if closeErr := index.Close(); err == nil {
+		err = closeErr
+	}
+	return n, err
+}
+
+func (e *engine) Open(dir string, options map[string]string) (protocol.Reply, error) {
+	index, err := riffle.Open(dir, e.options())
+	if err != nil {
+		return protocol.Reply{}, err
+	}
+	if name := options["algorithm"]; name != "" {
+		if e.opts.Algorithm, err = riffle.ParseAlgorithm(name); err != nil {
+			return protocol.Reply{}, err
+		}
+	}
+	e.opts.Processor = riffle.CPU
+	e.e = index
+	stats, err := index.Stats()
+	if err != nil {
+		return protocol.Reply{}, err
+	}
+	reply := protocol.Reply{Version: "riffle", Docs: int(stats.Docs), Segments: len(stats.Segments)}
+	for _, f := range stats.Fields {
+		if f.Name == "text" {
+			reply.Terms = int(f.Terms)
+		}
+	}
+	return reply, nil
+}
+
+func (e *engine) DF(term string) (int, error) {
+	return e.e.Count(context.Background(), riffle.Term{Field: "text", Value: term})
+}
+
+func match(query string, and bool) riffle.Match {
+	q := riffle.Match{Field: "text", Text: query}
+	if and {
+		q.Mode = riffle.And
+	}
+	return q
+}
+
+func (e *engine) Top(query string, and bool, k int, count bool, dst []protocol.Hit) ([]protocol.Hit, int, error) {
+	opts := e.opts
+	opts.K, opts.ExactTotal = k, count
+	res, err := e.e.Search(context.Background(), match(query, and), &opts)
+	if err != nil {
+		return dst, 0, err
+	}
+	for _, h := range res.Hits {
+		id, err := strconv.Atoi(h.ID)
+		if err != nil {
+			return dst, 0, err
+		}
+		dst = append(dst, protocol.Hit{ID: id, Score: h.Score})
+	}
+	return dst, res.Total, nil
+}
+
+func (e *engine) Count(query string, and bool) (int, error) {
+	return e.e.Count(context.Background(), match(query, and))
+}
