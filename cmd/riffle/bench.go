@@ -128,7 +128,7 @@ func (b *benchCommand) measure(ctx context.Context, e *riffle.Engine, topics []t
 		})()
 		fastest = min(fastest, time.Since(start))
 		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("interrupted: %w", err)
+			return nil, err
 		}
 	}
 	f := &figures{Queries: len(topics), QPS: round2(float64(len(topics)) / fastest.Seconds())}

@@ -36,7 +36,9 @@ reported as FILE:LINE:COLUMN; batches before it stay, nothing of its own does, a
 no index is made when the first batch is bad. --skip-bad reports, counts and goes on.
 
 The last line on standard output is a JSON object: docs, seconds, text_bytes
-(strings that are indexed or stored), mb_per_s, index_bytes, segments, skipped.`
+(strings that are indexed or stored), mb_per_s, index_bytes (of the segments),
+disk_bytes (of all files, old logs that compact removes among them), segments,
+skipped.`
 
 type indexCommand struct {
 	db       string
@@ -77,7 +79,8 @@ type summary struct {
 	Seconds    float64 `json:"seconds"`
 	TextBytes  int64   `json:"text_bytes"`
 	MBPerS     float64 `json:"mb_per_s"`
-	IndexBytes uint64  `json:"index_bytes"`
+	IndexBytes uint64  `json:"index_bytes"` // of the segments
+	DiskBytes  uint64  `json:"disk_bytes"`  // of all files, logs that are not needed any more among them
 	Segments   int     `json:"segments"`
 	Skipped    int     `json:"skipped"`
 }
@@ -168,7 +171,7 @@ func (w *indexWriter) load(ctx context.Context, l *loader) (s summary, err error
 			closing(w.engine, &err)
 		}
 		if err != nil && w.total.Docs > 0 {
-			err = fmt.Errorf("%w (%d documents were added before that)", err, w.total.Docs)
+			err = fmt.Errorf("%w (documents added before that: %d)", err, w.total.Docs)
 		}
 	}()
 	if err := l.run(ctx, func(c *chunk) error { return w.apply(ctx, c) }); err != nil {
@@ -184,7 +187,7 @@ func (w *indexWriter) load(ctx context.Context, l *loader) (s summary, err error
 	if err != nil {
 		return s, err
 	}
-	w.total.IndexBytes, w.total.Segments = st.Store.DiskBytes, len(st.Segments)
+	w.total.IndexBytes, w.total.DiskBytes, w.total.Segments = st.Store.SegmentBytes, st.Store.DiskBytes, len(st.Segments)
 	return w.total, nil
 }
 

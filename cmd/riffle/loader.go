@@ -28,6 +28,8 @@ type loader struct {
 	in     io.Reader              // what - stands for
 	batch  int                    // most documents of a chunk
 	counts func(name string) bool // fields that count as text
+
+	spare chan *chunk // applied ones, whose memory is used again
 }
 
 // A chunk is a run of lines of one file, then the batch of documents in them.
@@ -58,6 +60,7 @@ func (l *loader) run(ctx context.Context, apply func(*chunk) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // the goroutines end then; a read that blocks is not waited for
 	parsers := runtime.GOMAXPROCS(0)
+	l.spare = make(chan *chunk, parsers+2)
 	inOrder := make(chan *chunk, parsers+1)
 	toParse := make(chan *chunk, parsers+1)
 	go func() {
@@ -91,7 +94,24 @@ func (l *loader) run(ctx context.Context, apply func(*chunk) error) error {
 		if c.last != nil {
 			return c.last
 		}
+		select {
+		case l.spare <- c:
+		default:
+		}
 	}
+}
+
+// newChunk returns an empty chunk, out of a spare one if there is one.
+func (l *loader) newChunk(path string) *chunk {
+	var c chunk
+	select {
+	case old := <-l.spare:
+		old.documents.Reset()
+		c = chunk{lines: old.lines[:0], text: old.text[:0], documents: old.documents}
+	default:
+	}
+	c.file, c.parsed = path, make(chan struct{})
+	return &c
 }
 
 // next waits for the next chunk and its parser. It returns nil behind the last one.
@@ -106,7 +126,7 @@ func next(ctx context.Context, chunks <-chan *chunk) (*chunk, error) {
 		}
 	case <-ctx.Done():
 	}
-	return nil, fmt.Errorf("interrupted: %w", ctx.Err())
+	return nil, ctx.Err()
 }
 
 // read cuts all files into chunks until emit returns false or a file cannot be read.
@@ -115,7 +135,9 @@ func (l *loader) read(ctx context.Context, emit func(*chunk) bool) {
 	for _, path := range l.files {
 		r, err := l.open(path)
 		if err != nil {
-			emit(&chunk{file: path, last: err, inputBytes: before, parsed: make(chan struct{})})
+			c := l.newChunk(path)
+			c.last, c.inputBytes = err, before
+			emit(c)
 			return
 		}
 		ok := l.readFile(ctx, path, r, before, emit)
@@ -136,7 +158,7 @@ func (l *loader) open(path string) (*jsonl.Reader, error) {
 
 func (l *loader) readFile(ctx context.Context, path string, r *jsonl.Reader, before int64, emit func(*chunk) bool) bool {
 	for ctx.Err() == nil {
-		c := &chunk{file: path, parsed: make(chan struct{})}
+		c := l.newChunk(path)
 		err := c.fill(r, l.batch)
 		c.inputBytes = before + r.RawBytes()
 		if err != io.EOF {

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -21,7 +22,11 @@ func dbFlag(c *cobra.Command, dir *string) {
 
 // openToRead opens an index that is there, and never writes to it.
 func openToRead(dir string) (*riffle.Engine, error) {
-	return riffle.Open(dir, &riffle.Options{ReadOnly: true})
+	e, err := riffle.Open(dir, &riffle.Options{ReadOnly: true})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no index in %s", dir)
+	}
+	return e, err
 }
 
 // openToChange opens an index that is there. A plain Open would make a new one

@@ -56,7 +56,7 @@ func newRoot() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.CompletionOptions.HiddenDefaultCmd = false
+	profileFlags(root)
 	for _, group := range []struct {
 		id, title string
 		commands  []*cobra.Command
@@ -75,10 +75,11 @@ func newRoot() *cobra.Command {
 	return root
 }
 
+// markFailures wraps a command so that its errors are known for what they are.
 func markFailures(c *cobra.Command) {
 	run := c.RunE
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if err := run(c, args); err != nil {
+		if err := profiled(c, func() error { return run(c, args) }); err != nil {
 			return failure{err}
 		}
 		return nil
@@ -96,8 +97,11 @@ func execute(ctx context.Context, args []string, in io.Reader, out, errw io.Writ
 	if err == nil {
 		return exitOK
 	}
-	text := strings.TrimPrefix(err.Error(), "riffle: ")
-	fmt.Fprintf(errw, "riffle: %s\n", text)
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		err = fmt.Errorf("interrupted: %w", err)
+	}
+	text := strings.ReplaceAll(": "+err.Error(), ": riffle: ", ": ") // the engine names itself too
+	fmt.Fprintf(errw, "riffle%s\n", text)
 	if !isUsage(err) {
 		return exitFailure
 	}

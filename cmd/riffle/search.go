@@ -94,7 +94,7 @@ func (s *searchCommand) explanations(ctx context.Context, e *riffle.Engine, text
 func (s *searchCommand) print(c *cobra.Command, sn *snippets, res *riffle.Result, why []*riffle.Explanation) error {
 	var b strings.Builder
 	for i, h := range res.Hits {
-		fmt.Fprintf(&b, "%3d  %9.4f  %s", i+1, h.Score, h.ID)
+		fmt.Fprintf(&b, "%3d  %9.4f  %s", i+1, h.Score, oneLine(h.ID, riffle.MaxIDBytes))
 		if title, ok := h.Fields["title"].(string); ok && title != "" {
 			fmt.Fprintf(&b, "  %s", oneLine(title, 100))
 		}

@@ -1,8 +1,8 @@
 package main
 
 import (
-	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/riffle-search/riffle"
@@ -53,7 +53,7 @@ func (s *snippets) best(fields map[string]any) string {
 	most := -1
 	for _, name := range s.fields {
 		text, ok := fields[name].(string)
-		if !ok || name == "title" && len(s.fields) > 1 { // titles are shown anyway
+		if !ok || name == "title" { // titles are shown anyway
 			continue
 		}
 		if start, found := s.window(text); found > most {
@@ -130,8 +130,8 @@ func oneLine(text string, most int) string {
 		}
 		text = text[:most]
 	}
-	words := strings.FieldsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }) // control characters would upset a terminal
-	words = slices.DeleteFunc(words, func(w string) bool { return w == "" })
+	// Control characters go too: they would upset a terminal.
+	words := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
 	text = strings.Join(words, " ")
 	if short {
 		text += " …"

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+)
+
+// commandLine runs a command line in this process.
+func commandLine(stdin string, args ...string) (code int, stdout, stderr string) {
+	var out, errw bytes.Buffer
+	code = execute(context.Background(), args, strings.NewReader(stdin), &out, &errw)
+	return code, out.String(), errw.String()
+}
+
+// unsteady is what differs from run to run, or with every change of a format.
+var unsteady = []struct {
+	pattern *regexp.Regexp
+	with    string
+}{
+	{regexp.MustCompile(`("(seconds|mb_per_s|index_bytes|disk_bytes|bytes|micros|(mean|p50|p95|p99)_us|qps)":)[0-9.e+-]+`), "${1}#"},
+	{regexp.MustCompile(`(documents, )[0-9.]+.?s on`), "${1}# on"},
+	{regexp.MustCompile(`(mean|p50|p95|p99|queries/s)( +)[0-9.]+`), "${1}${2}#"},
+	{regexp.MustCompile(`[0-9]+ in segments, [0-9]+ in all files`), "# in segments, # in all files"},
+	{regexp.MustCompile(`( log records, )[0-9]+( bytes)`), "${1}#${2}"},
+	{regexp.MustCompile(`segments [0-9]+ -> 1, deleted documents [0-9]+ -> 0, bytes [0-9]+ -> [0-9]+`), "segments # -> 1, deleted documents # -> 0, bytes # -> #"},
+	{regexp.MustCompile(`"number":[0-9]+`), `"number":#`},
+	{regexp.MustCompile(`(?m)^( +[0-9]+ +[0-9]+ +[0-9]+ +)[0-9]+(  arrival)$`), "${1}#${2}"},
+}
+
+// TestScripts runs the scripts in testdata, which read like a terminal:
+//
+//	file name=docs.jsonl       writes a file into the script's directory
+//	riffle                     runs a command line; DIR stands for the directory
+//	----
+//	standard output, then standard error behind "! ", then the exit code if not 0
+//
+// With "stdin=FILE" the command reads that file.
+func TestScripts(t *testing.T) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		dir := t.TempDir()
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			switch d.Cmd {
+			case "file":
+				var name string
+				d.ScanArgs(t, "name", &name)
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(d.Input+"\n"), 0o666); err != nil {
+					t.Fatal(err)
+				}
+				return ""
+			case "riffle":
+				return runLine(t, dir, d)
+			}
+			d.Fatalf(t, "unknown command %q", d.Cmd)
+			return ""
+		})
+	})
+}
+
+func runLine(t *testing.T, dir string, d *datadriven.TestData) string {
+	var stdin string
+	if d.HasArg("stdin") {
+		var name string
+		d.ScanArgs(t, "stdin", &name)
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		stdin = string(text)
+	}
+	code, stdout, stderr := commandLine(stdin, strings.Fields(strings.ReplaceAll(d.Input, "DIR", dir))...)
+	var b strings.Builder
+	b.WriteString(stdout)
+	for line := range strings.Lines(stderr) {
+		b.WriteString("! " + line)
+	}
+	if code != 0 {
+		fmt.Fprintf(&b, "exit code %d\n", code)
+	}
+	text := strings.ReplaceAll(b.String(), dir, "DIR")
+	for _, u := range unsteady {
+		text = u.pattern.ReplaceAllString(text, u.with)
+	}
+	return text
+}
