@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -88,7 +89,12 @@ func runMetamorphic(t *testing.T, tu tuning, seed uint64) {
 		n /= 5
 	}
 	rng := rand.New(rand.NewPCG(seed, 0))
-	w := &world{t: t, tuning: tu, modelQueries: modelQueries{rng}, fs: vfs.NewCrashableMem(), now: model{}}
+	w := &world{t: t, tuning: tu, modelQueries: modelQueries{rng}, fs: newCrashFS(), now: model{}}
+	w.opts.Listener = &Listener{
+		Sealed: func(SealEvent) { w.seals.Add(1) },
+		Merged: func(MergeEvent) { w.merges.Add(1) },
+		Failed: func(err error) { t.Errorf("in the background: %v", err) },
+	}
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("the last operations:\n%s", strings.Join(w.trace[max(0, len(w.trace)-30):], "\n"))
@@ -112,6 +118,10 @@ func runMetamorphic(t *testing.T, tu tuning, seed uint64) {
 	w.log("end")
 	w.check()
 	w.reopen()
+	w.close()
+	if w.seals.Load() == 0 || w.merges.Load() == 0 {
+		t.Errorf("%d seals and %d merges: the run proved little", w.seals.Load(), w.merges.Load())
+	}
 }
 
 // A world is an engine, its model, and what is needed to crash it.
@@ -119,13 +129,15 @@ type world struct {
 	t *testing.T
 	tuning
 	modelQueries
-	fs    *vfs.MemFS
+	fs    *crashFS
 	e     *Engine
 	now   model
 	maybe []model // with NoSync: states that a crash may go back to, oldest first
 	snaps []heldSnapshot
 	saved int // checkpoints made
 	trace []string
+
+	seals, merges atomic.Int64
 }
 
 // A heldSnapshot is a snapshot, what it must show, and what it answered before.
@@ -557,7 +569,7 @@ func (w *world) reopen() {
 // crash goes on with what a crash leaves: what was synced, and as much of the
 // rest as chance has it.
 func (w *world) crash() {
-	left := w.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 50 * w.IntN(3), RNG: w.Rand})
+	left := w.fs.crash(50*w.IntN(3), w.Rand)
 	w.close()
 	states := append(slices.Clone(w.maybe), w.now)
 	w.fs = left
