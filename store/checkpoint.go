@@ -29,7 +29,10 @@ func (s *Store) Checkpoint(dir string) error {
 	if err := s.log.do(func() error { return s.db.Checkpoint(dir, pebble.WithFlushedWAL()) }); err != nil {
 		return wrap(err, "checkpoint")
 	}
-	return s.writeClosing(dir, end)
+	if err := s.writeClosing(dir, end); err != nil {
+		return errors.Join(err, s.opts.FS.RemoveAll(dir))
+	}
+	return nil
 }
 
 // Compact flushes and compacts everything but segments, so that what the log

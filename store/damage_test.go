@@ -166,7 +166,7 @@ func stride(name string, off int64) int64 {
 	case strings.HasPrefix(name, "OPTIONS"):
 		return 13
 	case testing.Short():
-		return 41
+		return 97
 	}
 	return 3
 }
