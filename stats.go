@@ -2,6 +2,7 @@ package riffle
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -100,7 +101,7 @@ func addField(fields map[string]*FieldStats, f segment.FieldInfo) {
 func (e *Engine) Schema() *Schema { return e.schema.clone() }
 
 // Check reads the whole index and verifies every checksum and invariant: of the
-// segments, their deletions and the log. It calls report for each fault, which
+// segments, their deletions, the schema and the log. It calls report for each fault, which
 // matches ErrCorrupt, and returns an error only when the check itself could not go
 // on. Changes and searches go on meanwhile.
 func (e *Engine) Check(ctx context.Context, report func(error)) error {
@@ -121,14 +122,39 @@ func (e *Engine) Check(ctx context.Context, report func(error)) error {
 	if err := v.checkIDs(ctx, report); err != nil {
 		return err
 	}
+	return e.checkStore(ctx, report)
+}
+
+// checkStore reads what lies in the store beside segments: schema and options,
+// deletions as they were last written, the log.
+func (e *Engine) checkStore(ctx context.Context, report func(error)) error {
 	e.commitMu.Lock() // no seal may cut the log off meanwhile
 	defer e.commitMu.Unlock()
-	return e.store.Replay(e.store.Manifest().LogSeq+1, func(seq uint64, record []byte) error {
+	var errs []error
+	for _, name := range []string{metaSchema, metaOptions} {
+		_, err := e.store.Meta(name)
+		errs = append(errs, err)
+	}
+	m := e.store.Manifest()
+	for _, s := range m.Segments {
+		_, err := e.store.Deletions(s.Number)
+		errs = append(errs, err)
+	}
+	errs = append(errs, e.store.Replay(m.LogSeq+1, func(seq uint64, record []byte) error {
 		if _, err := decodeRecord(record); err != nil {
 			report(corrupt.At(err, fmt.Sprintf("log record %d", seq)))
 		}
 		return ctx.Err()
-	})
+	}))
+	for _, err := range errs {
+		switch {
+		case errors.Is(err, ErrCorrupt):
+			report(err)
+		case err != nil:
+			return err
+		}
+	}
+	return nil
 }
 
 // checkIDs reports ids that two live documents have, and walks every id order.
