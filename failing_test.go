@@ -1,0 +1,153 @@
+package riffle
+
+import (
+	"errors"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+)
+
+// TestWritesFail lets every write fail from the k-th on, as on a full disk, for
+// many k. The engine reports it, does not hang, still answers, and acknowledges
+// nothing that is then missing.
+func TestWritesFail(t *testing.T) {
+	rng := rand.New(rand.NewPCG(seedOf(t), 2))
+	states := crashStates(modelQueries{rng})
+	step := 5
+	if testing.Short() {
+		step = 101
+	}
+	failed := 0
+	for k := 1 + rng.IntN(step); ; k += step {
+		mem := newCrashFS()
+		var left atomic.Int64
+		left.Store(int64(k))
+		fsys := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+			if op.Kind.ReadOrWrite() == errorfs.OpIsWrite && left.Add(-1) < 0 {
+				return errorfs.ErrInjected
+			}
+			return nil
+		}))
+		w := wreck{write: k, fs: mem}
+		err := failingWorkload(t, fsys, states, &w)
+		if err == nil {
+			break
+		}
+		if errors.Is(err, ErrCorrupt) {
+			t.Fatalf("writes fail from %d on: %v", k, err)
+		}
+		failed++
+		for _, percent := range []int{0, 100} {
+			after := wreck{fs: mem.crash(percent, rng), least: w.least, most: w.most}
+			if err := after.inspectOnce(states[w.least:w.most+1], false); err != nil {
+				t.Fatalf("writes failed from %d on (%v), batches %d to %d: %v", k, err, w.least, w.most, err)
+			}
+		}
+	}
+	t.Logf("%d runs failed", failed)
+	if failed == 0 {
+		t.Error("no write failed")
+	}
+}
+
+// failingWorkload goes through the states until something fails. It keeps track
+// of what was begun and acknowledged in w.
+func failingWorkload(t *testing.T, fsys *errorfs.FS, states []model, w *wreck) (err error) {
+	tu := tuning{opts: Options{Merge: MergeOptions{SegmentsPerTier: 2}}}
+	e, err := tu.open(worldDir, fsys)
+	if err != nil {
+		return err
+	}
+	for i := 1; i < len(states) && err == nil; i++ {
+		w.most = i
+		if err = e.Apply(ctx, batchBetween(states[i-1], states[i])); err != nil {
+			break
+		}
+		w.least = i
+		switch {
+		case i%12 == 0:
+			err = e.Compact(ctx)
+		case i%5 == 0:
+			err = e.Flush(ctx)
+		}
+	}
+	if _, serr := e.Search(ctx, Match{Field: "text", Text: "w1 w2"}, nil); serr != nil {
+		t.Errorf("after %v: search: %v", err, serr)
+	}
+	closed := make(chan error)
+	go func() { closed <- e.Close() }()
+	select {
+	case cerr := <-closed:
+		return errors.Join(err, cerr)
+	case <-time.After(30 * time.Second):
+		t.Fatalf("after %v: Close hangs", err)
+		return nil
+	}
+}
+
+// TestSealFails lets the files of segments fail for a while. Writing them is
+// tried again, and nothing is lost.
+func TestSealFails(t *testing.T) {
+	var broken atomic.Bool
+	mem := newCrashFS()
+	fsys := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if broken.Load() && strings.Contains(op.Path, "building") && op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
+			return errorfs.ErrInjected
+		}
+		return nil
+	}))
+	var told atomic.Int64
+	e, err := tuning{opts: Options{Listener: &Listener{Failed: func(error) { told.Add(1) }}}}.open(worldDir, fsys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := model{}
+	put := func(id string) {
+		t.Helper()
+		want[id] = modelDoc{"text": "w1 " + id}
+		if err := e.Put(ctx, id, map[string]any(want[id])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("a")
+	if err := e.Flush(ctx); err != nil {
+		t.Fatal(err)
+	}
+	broken.Store(true)
+	for _, id := range []string{"b", "a", "c"} {
+		put(id)
+		if err := e.Flush(ctx); !errors.Is(err, errorfs.ErrInjected) {
+			t.Fatalf("flush to a broken disk: %v", err)
+		}
+	}
+	if told.Load() != 3 {
+		t.Errorf("the listener was told of %d failures, want 3", told.Load())
+	}
+	if _, err := findState(e, []model{want}); err != nil {
+		t.Error(err)
+	}
+	broken.Store(false)
+	if err := e.Compact(ctx); err != nil {
+		t.Fatal(err)
+	}
+	put("d")
+	if err := errors.Join(checkAll(e), e.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if names, err := mem.List(filepath.Join(worldDir, "building")); err == nil && len(names) > 0 {
+		t.Errorf("files left behind: %q", names)
+	}
+	e, err = tuning{}.open(worldDir, mem)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if _, err := findState(e, []model{want}); err != nil {
+		t.Error(err)
+	}
+}
