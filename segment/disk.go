@@ -284,7 +284,7 @@ func (d *Disk) Lookup(id string) (uint32, bool, error) {
 // lookup decodes the value of a lookup and holds it against the id column.
 func (d *Disk) lookup(key, value []byte) (uint32, error) {
 	doc, n := binary.Uvarint(value)
-	if n != len(value) || doc >= uint64(d.meta.docs) {
+	if n <= 0 || n != len(value) || doc >= uint64(d.meta.docs) {
 		return 0, d.at(corrupt.New(0, "lookup leads to %x, want a document below %d", value, d.meta.docs), key)
 	}
 	id, err := d.appendID(nil, uint32(doc))
