@@ -40,7 +40,7 @@ type progress struct {
 	bar   *progressbar.ProgressBar // nil unless there is one
 	log   io.Writer                // nil unless lines are wanted
 	start time.Time
-	last  time.Time // of the last line
+	last  time.Time // when something was shown
 }
 
 // newProgress begins to show progress through so many bytes of input; -1 when it is
@@ -54,7 +54,6 @@ func newProgress(mode progressMode, w io.Writer, total int64) *progress {
 	case progressBar:
 		p.bar = progressbar.NewOptions64(total,
 			progressbar.OptionSetWriter(w),
-			progressbar.OptionThrottle(100*time.Millisecond),
 			progressbar.OptionSetWidth(24),
 			progressbar.OptionSetPredictTime(true),
 			progressbar.OptionClearOnFinish(),
@@ -73,15 +72,21 @@ func isTerminal(w io.Writer) bool {
 // update shows that so many documents, and so many bytes of their text, are in
 // the index, and how much of the input that is.
 func (p *progress) update(docs int, textBytes, inputBytes int64) {
+	pause := time.Second
+	if p.bar != nil {
+		pause = 100 * time.Millisecond
+	}
 	now := time.Now()
+	if p.bar == nil && p.log == nil || now.Sub(p.last) < pause {
+		return
+	}
+	p.last = now
 	seconds := max(now.Sub(p.start).Seconds(), 1e-3)
 	text := fmt.Sprintf("%d documents, %.0f/s, %.1f MB/s", docs, float64(docs)/seconds, float64(textBytes)/1e6/seconds)
-	switch {
-	case p.bar != nil:
+	if p.bar != nil {
 		p.bar.Describe(text)
 		p.bar.Set64(inputBytes)
-	case p.log != nil && now.Sub(p.last) >= time.Second:
-		p.last = now
+	} else {
 		fmt.Fprintln(p.log, text)
 	}
 }
