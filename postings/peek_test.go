@@ -1,0 +1,88 @@
+package postings
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// TestPeek asks every block of lists of all kinds for every document it could hold and
+// for every frequency.
+func TestPeek(t *testing.T) {
+	rng := rand.New(rand.NewPCG(51, 52))
+	kinds := make(map[Kind]int)
+	for range 40 {
+		l := reopen(t, build(1+rng.IntN(BlockSize), random(rng, 1+rng.IntN(3000))))
+		var docs, tfs [BlockSize]uint32
+		var p Peek
+		for b := range l.Blocks() {
+			n, err := l.Docs(b, &docs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := l.Freqs(b, &tfs); err != nil {
+				t.Fatal(err)
+			}
+			if err := l.Peek(b, &p); err != nil {
+				t.Fatal(err)
+			}
+			kinds[l.Enc[b].Kind()]++
+			for i := range n {
+				if got := p.TF(i); got != tfs[i] {
+					t.Fatalf("block %d, %v: frequency %d is %d, want %d", b, l.Enc[b], i, got, tfs[i])
+				}
+			}
+			if p.TF(n) != 0 || p.TF(-1) != 0 {
+				t.Fatalf("block %d has frequencies of postings -1 and %d", b, n)
+			}
+			if p.Ranks() {
+				checkRanks(t, l, b, &p, docs[:n])
+			}
+		}
+	}
+	for k := Packed; k <= Run; k++ {
+		if kinds[k] < 10 {
+			t.Errorf("only %d blocks were %v", kinds[k], k)
+		}
+	}
+}
+
+// checkRanks asks for the documents of a block and all in between.
+func checkRanks(t *testing.T, l *List, b int, p *Peek, docs []uint32) {
+	t.Helper()
+	i := 0
+	for doc := l.before(b); doc != l.Last[b]+2; doc++ {
+		want := -1
+		if i < len(docs) && docs[i] == doc {
+			want, i = i, i+1
+		}
+		if got := p.Rank(doc); got != want {
+			t.Fatalf("block %d, %v: document %d has rank %d, want %d", b, l.Enc[b], doc, got, want)
+		}
+	}
+}
+
+// TestPeekNoise looks into blocks whose rows hold noise, as damage behind the
+// checksums would: whatever it finds, it does not panic.
+func TestPeekNoise(t *testing.T) {
+	rng := rand.New(rand.NewPCG(53, 54))
+	for range 200 {
+		l := reopen(t, build(1+rng.IntN(BlockSize), random(rng, 1+rng.IntN(1000))))
+		var p Peek
+		for b := range l.Blocks() {
+			if err := l.Peek(b, &p); err != nil {
+				t.Fatal(err)
+			}
+			for i := range p.docs {
+				p.docs[i] = byte(rng.Uint32())
+			}
+			for i := range p.freqs {
+				p.freqs[i] = byte(rng.Uint32())
+			}
+			for range 20 {
+				if rank := p.Rank(p.first + rng.Uint32N(p.last-p.first+1)); p.Ranks() && rank >= p.n && p.TF(rank) != 0 {
+					t.Fatalf("posting %d of %d has a frequency", rank, p.n)
+				}
+			}
+		}
+	}
+}
