@@ -33,7 +33,8 @@ Documents go in by batches, all of a batch or nothing. Progress counts documents
 that are durable: neither a crash of this process nor of the machine loses one
 (with --no-sync that holds only at the end). A bad line ends the run and is
 reported as FILE:LINE:COLUMN; batches before it stay, nothing of its own does, and
-no index is made when the first batch is bad. --skip-bad reports, counts and goes on.
+no index is made for a bad line in the first batch. --skip-bad reports, counts and
+goes on.
 
 The last line on standard output is a JSON object: docs, seconds, text_bytes
 (strings that are indexed or stored), mb_per_s, index_bytes (of the segments),
