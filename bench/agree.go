@@ -104,7 +104,9 @@ func agreements(field []contestant, sets []querySet, cells []cell) []agreement {
 				at := slices.IndexFunc(cells, func(o cell) bool {
 					return o.Engine == c.name && o.Queries == mine.Queries && o.Task == mine.Task
 				})
-				a.compareCells(set, mine, &cells[at], c.scale)
+				if at >= 0 {
+					a.compareCells(set, mine, &cells[at], c.scale)
+				}
 			}
 		}
 		all = append(all, a)

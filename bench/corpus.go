@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"unicode"
 
 	"github.com/riffle-search/riffle/analysis"
 	"github.com/riffle-search/riffle/internal/jsonl"
@@ -84,26 +83,16 @@ func eachText(path string, fn func(text string) bool) error {
 }
 
 // appendTokens appends the words of a text as riffle's standard analyzer finds
-// them. A token may hold white space of its own (U+202F joins words), at which
-// some of the engines would split it; it becomes an underscore.
+// them, with single spaces between. No word holds white space: enter sees to it
+// that all engines find equally many terms.
 func appendTokens(dst []byte, text string) []byte {
-	first := true
+	begin := len(dst)
 	analysis.AnalyzeString(analysis.Standard(), text, func(batch []analysis.Token) {
 		for _, t := range batch {
-			if !first {
+			if len(dst) > begin {
 				dst = append(dst, ' ')
 			}
-			first = false
-			term := string(t.Term)
-			if strings.ContainsFunc(term, unicode.IsSpace) {
-				term = strings.Map(func(r rune) rune {
-					if unicode.IsSpace(r) {
-						return '_'
-					}
-					return r
-				}, term)
-			}
-			dst = append(dst, term...)
+			dst = append(dst, t.Term...)
 		}
 	})
 	return dst

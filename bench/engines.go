@@ -27,6 +27,8 @@ type engine struct {
 
 	// scale turns its scores into riffle's; 0 when its formula is another.
 	scale float64
+
+	topOnly bool // it cannot count
 }
 
 // A program is a command line, and the files that make it what it is: when they
@@ -61,7 +63,7 @@ var engines = []engine{
 	{name: "bleve", index: "bleve", prepare: goProgram("bleve")},
 	{name: "bluge", index: "bluge", prepare: goProgram("bluge")},
 	{name: "sqlite", index: "sqlite", prepare: goProgram("sqlite", "-tags", "sqlite_fts5")},
-	{name: "pisa", index: "pisa", prepare: pisaProgram},
+	{name: "pisa", index: "pisa", prepare: pisaProgram, topOnly: true},
 }
 
 func find(name string) (engine, bool) {
@@ -108,13 +110,27 @@ func tantivyProgram(ctx context.Context, t *tools) (program, error) {
 	return program{args: []string{exe}, files: []string{exe}}, nil
 }
 
-// pisaProgram needs nothing but Python and its package pyterrier-pisa.
+// pisaPackages are wheels from PyPI: PISA's retrieval as a Python extension, the
+// library that it is linked with, and numpy. PyTerrier itself is not needed.
+var pisaPackages = []string{"pyterrier-pisa==0.4.9", "tbb==2020.3.254", "numpy==2.2.6"}
+
 func pisaProgram(ctx context.Context, t *tools) (program, error) {
-	script := filepath.Join(t.source, "pisa", "pisa.py")
-	if err := exec.CommandContext(ctx, "python3", "-c", "import pyterrier_pisa").Run(); err != nil {
-		return program{}, fmt.Errorf("pyterrier-pisa: %w", errToolMissing)
+	if _, err := exec.LookPath("python3"); err != nil {
+		return program{}, fmt.Errorf("python3: %w", errToolMissing)
 	}
-	return program{args: []string{"python3", script}, files: []string{script}}, nil
+	venv := filepath.Join(t.cache, "pisa-venv")
+	python := filepath.Join(venv, "bin", "python")
+	if exec.CommandContext(ctx, python, "-c", "import numpy").Run() != nil {
+		if err := t.command(ctx, "python3", "-m", "venv", "--clear", venv).Run(); err != nil {
+			return program{}, fmt.Errorf("python3 -m venv: %w", err)
+		}
+		install := append([]string{"-m", "pip", "install", "--quiet", "--no-deps", "--only-binary=:all:"}, pisaPackages...)
+		if err := t.command(ctx, python, install...).Run(); err != nil {
+			return program{}, fmt.Errorf("no wheel for this Python or system: %w", errToolMissing)
+		}
+	}
+	script := filepath.Join(t.source, "pisa", "pisa.py")
+	return program{args: []string{python, script}, files: []string{script}}, nil
 }
 
 const luceneVersion = "10.6.0"

@@ -105,7 +105,7 @@ func run(ctx context.Context, s settings, out, log io.Writer) error {
 		return err
 	}
 	for _, e := range field {
-		r.Engines = append(r.Engines, engineReport{e.name, e.about.Version, e.about.Terms, e.about.Segments, e.built})
+		r.Engines = append(r.Engines, engineReport{e.name, e.about.Version, e.about.Terms, e.about.Segments, e.bytes, e.built})
 	}
 	if r.Cells, err = measure(field, sets, tasks, s.timing, log); err != nil {
 		return err
@@ -174,7 +174,6 @@ func enter(ctx context.Context, s settings, c corpus, log io.Writer) (field []co
 		if err != nil {
 			return field, err
 		}
-		fmt.Fprintf(log, "%-12s index: %.1f s, %.1f MB\n", name, b.Seconds, float64(b.Bytes)/1e6)
 		proc, err := start(name, p, p.env)
 		if err != nil {
 			return field, err
@@ -185,11 +184,26 @@ func enter(ctx context.Context, s settings, c corpus, log io.Writer) (field []co
 		if err != nil {
 			return field, err
 		}
+		if entered.bytes, err = folderBytes(dir); err != nil {
+			return field, err
+		}
+		fmt.Fprintf(log, "%-12s built in %.1f s, %.1f MB\n", name, b.Seconds, float64(entered.bytes)/1e6)
 	}
 	if len(field) == 0 {
 		return nil, errors.New("no engine to run")
 	}
-	return field, nil
+	return field, sameDictionary(field)
+}
+
+// sameDictionary makes sure that all engines index the same.
+func sameDictionary(field []contestant) error {
+	for _, c := range field {
+		if a, b := c.about, field[0].about; a.Docs != b.Docs || a.Terms != b.Terms || a.Segments != 1 {
+			return fmt.Errorf("%s has %d documents, %d terms and %d segments; %s has %d and %d, and 1 segment is wanted",
+				c.name, a.Docs, a.Terms, a.Segments, field[0].name, b.Docs, b.Terms)
+		}
+	}
+	return nil
 }
 
 // moduleFolder returns where the sources of this module lie.

@@ -81,7 +81,10 @@ type contestant struct {
 	proc  *process
 	about protocol.Reply
 	built built
+	bytes int64 // of the index's files, now that it is open
 }
+
+func (e engine) can(t task) bool { return t.want == "top" || !e.topOnly }
 
 // measure fills the table: for each file and task all engines in turn, so that
 // what happens on the machine meanwhile happens to all of them.
@@ -96,6 +99,9 @@ func measure(field []contestant, sets []querySet, tasks []task, tm timing, log i
 	for _, set := range sets {
 		for _, t := range tasks {
 			for _, c := range field {
+				if !c.can(t) {
+					continue
+				}
 				got, err := measureCell(c, set, t, tm)
 				if err != nil {
 					return nil, err
@@ -118,6 +124,9 @@ func prime(c contestant, sets []querySet, tasks []task, seconds float64) error {
 	}
 	for range 4 {
 		for _, t := range tasks {
+			if !c.can(t) {
+				continue
+			}
 			_, err := c.proc.call(protocol.Request{
 				Op: "run", Mode: t.mode, Want: t.want, K: t.k, Queries: queries,
 				Warm: seconds / float64(4*len(tasks)),

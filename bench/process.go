@@ -102,7 +102,7 @@ type built struct {
 	Seconds     float64 // from the request until everything is on disk and merged
 	CPUSeconds  float64 // of the whole process, user and system
 	PeakBytes   int64   // resident
-	Bytes       int64   // of the index's files
+	Bytes       int64   // of the index's files, when the engine has closed it
 }
 
 // buildIndex returns the folder of an engine's index, which it builds unless one

@@ -31,7 +31,8 @@ type engineReport struct {
 	Version  string
 	Terms    int
 	Segments int
-	Index    built
+	Bytes    int64 // of the index's files while it is open
+	Built    built
 }
 
 func (r *report) writeJSON(path string) error {
@@ -57,10 +58,10 @@ func (r *report) writeIndexes(w io.Writer) {
 	fmt.Fprintf(w, "| engine | version | build s | MB/s | CPU s | peak MB | index MB | ÷ %s | terms | segments |\n", r.Engines[0].Name)
 	fmt.Fprintln(w, "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|")
 	for _, e := range r.Engines {
-		b := e.Index
+		b := e.Built
 		fmt.Fprintf(w, "| %s | %s | %.1f | %.1f | %.1f | %.0f | %.2f | %.2f | %d | %d |\n", e.Name, e.Version,
-			b.Seconds, float64(r.TextBytes)/1e6/b.Seconds, b.CPUSeconds, float64(b.PeakBytes)/1e6, float64(b.Bytes)/1e6,
-			float64(b.Bytes)/float64(r.Engines[0].Index.Bytes), e.Terms, e.Segments)
+			b.Seconds, float64(r.TextBytes)/1e6/b.Seconds, b.CPUSeconds, float64(b.PeakBytes)/1e6, float64(e.Bytes)/1e6,
+			float64(e.Bytes)/float64(r.Engines[0].Bytes), e.Terms, e.Segments)
 	}
 	fmt.Fprintln(w)
 }
@@ -80,16 +81,23 @@ func (r *report) writeSummary(w io.Writer) {
 		}
 		fmt.Fprintf(w, "| %s | %s |", mine.Queries, mine.Task)
 		for _, e := range r.Engines[1:] {
-			c := r.cell(e.Name, mine.Queries, mine.Task)
-			fmt.Fprintf(w, " %s (%s) |", ratio(c.Mean, mine.Mean), ratio(c.P99, mine.P99))
+			if c := r.cell(e.Name, mine.Queries, mine.Task); c != nil {
+				fmt.Fprintf(w, " %s (%s) |", ratio(c.Mean, mine.Mean), ratio(c.P99, mine.P99))
+			} else {
+				fmt.Fprint(w, " – |")
+			}
 		}
 		fmt.Fprintln(w)
 	}
 	fmt.Fprintln(w)
 }
 
+// cell returns what an engine measured, or nil if it cannot do the task.
 func (r *report) cell(engine, queries, task string) *cell {
 	at := slices.IndexFunc(r.Cells, func(c cell) bool { return c.Engine == engine && c.Queries == queries && c.Task == task })
+	if at < 0 {
+		return nil
+	}
 	return &r.Cells[at]
 }
 
