@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"github.com/riffle-search/riffle/internal/corrupt"
 	"github.com/riffle-search/riffle/postings"
 )
 
@@ -25,6 +25,44 @@ type Input struct {
 // the inputs.
 type MergeOptions struct {
 	Order Order
+
+	// Workers is how many goroutines look for an order ByGraph; the rest of a
+	// merge is one goroutine's work. It does not change the outcome. 0 stands for
+	// runtime.GOMAXPROCS.
+	Workers int
+
+	// MemoryBytes bounds what an order other than Arrival costs in memory besides
+	// the 20 bytes a document and the one list that every merge holds: the terms
+	// of each document while an order ByGraph is looked for, and after that
+	// stored documents on their way to their new places. 0 stands for
+	// DefaultMergeMemory.
+	MemoryBytes int64
+}
+
+// DefaultMergeMemory is the default of MergeOptions.MemoryBytes. It holds the
+// terms of about a million documents of 110 different words.
+const DefaultMergeMemory = 512 << 20
+
+// withDefaults replaces zero values.
+func (o MergeOptions) withDefaults() MergeOptions {
+	if o.Workers == 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	if o.MemoryBytes == 0 {
+		o.MemoryBytes = DefaultMergeMemory
+	}
+	return o
+}
+
+// validate reports options that cannot be carried out.
+func (o MergeOptions) validate() error {
+	if o.Workers < 1 || o.MemoryBytes < 1 {
+		return fmt.Errorf("segment: a merge with %d workers and %d bytes of memory, want at least one of each", o.Workers, o.MemoryBytes)
+	}
+	if err := o.Order.validate(); err != nil {
+		return fmt.Errorf("segment: order of a merge: %w", err)
+	}
+	return nil
 }
 
 // A Result describes the segment that a merge has written.
@@ -47,14 +85,15 @@ type Result struct {
 // before.
 //
 // Postings are decoded and encoded again, one term at a time: besides that
-// term's list a merge holds some 20 bytes a document and no more. It stops with
-// ctx.Err() soon after ctx is done. Whatever the error, what is in the sink is
-// then no segment.
+// term's list, and what MergeOptions.MemoryBytes allows, a merge holds some 20
+// bytes a document and no more. It stops with ctx.Err() soon after ctx is done.
+// Whatever the error, what is in the sink is then no segment.
 func Merge(ctx context.Context, sink Sink, inputs []Input, opts MergeOptions) (*Result, error) {
-	if err := opts.Order.validate(); err != nil {
-		return nil, fmt.Errorf("segment: order of a merge: %w", err)
+	opts = opts.withDefaults()
+	if err := opts.validate(); err != nil {
+		return nil, err
 	}
-	m := &merger{ctx: ctx, sink: &countingSink{sink: sink}, inputs: inputs, order: opts.Order}
+	m := &merger{ctx: ctx, sink: &countingSink{sink: sink}, inputs: inputs, opts: opts, order: opts.Order}
 	for _, step := range []func() error{
 		m.number, m.readRanks, m.writeTerms, m.writeLookups, m.writeIDs, m.writeStored, m.writeColumns, m.writeMeta,
 	} {
@@ -70,6 +109,7 @@ type merger struct {
 	ctx    context.Context
 	sink   *countingSink
 	inputs []Input
+	opts   MergeOptions
 	order  Order
 
 	docs  uint32
@@ -82,8 +122,11 @@ type merger struct {
 	lists  uint32      // long lists written so far
 	stored bool        // some document has stored bytes
 
-	buf  []byte   // a value in the making
-	best []uint32 // see fieldMerger
+	buf        []byte   // a value in the making
+	best       []uint32 // see fieldMerger
+	shuffle    shuffle  // of one term, when documents change their order
+	blockDocs  [postings.BlockSize]uint32
+	blockFreqs [postings.BlockSize]uint32
 }
 
 // An origin says where a document comes from.
@@ -124,11 +167,20 @@ func (m *merger) number() error {
 		return fmt.Errorf("segment: a merge of %d documents, more than a segment may have (%d)", len(m.from), maxDocs)
 	}
 	m.docs = uint32(len(m.from))
-	if m.order.Kind == ByGlobalScore {
-		if err := m.sortByGlobalScore(); err != nil {
-			return err
-		}
+	m.makeMaps()
+	var err error
+	switch m.order.Kind {
+	case ByGlobalScore:
+		err = m.sortByGlobalScore()
+	case ByGraph:
+		err = m.sortByGraph()
 	}
+	m.makeMaps()
+	return err
+}
+
+// makeMaps makes the way from old numbers to new ones, the reverse of m.from.
+func (m *merger) makeMaps() {
 	m.maps = make([][]uint32, len(m.inputs))
 	for i, in := range m.inputs {
 		m.maps[i] = slices.Repeat([]uint32{NoDoc}, int(in.Reader.Docs()))
@@ -136,7 +188,6 @@ func (m *merger) number() error {
 	for doc, o := range m.from {
 		m.maps[o.input][o.doc] = uint32(doc)
 	}
-	return nil
 }
 
 // readRanks collects the ranks of the new documents.
@@ -244,83 +295,29 @@ type fieldMerger struct {
 	norms []uint8  // of the new documents; nil when the field keeps none
 	best  []uint32 // highest frequency of each new document
 
-	builder   postings.Builder
-	key       []byte
-	unordered []posting // of one term, when documents change their order
-	docs      [postings.BlockSize]uint32
-	freqs     [postings.BlockSize]uint32
+	builder postings.Builder
+	key     []byte
 }
 
-type posting struct{ doc, tf uint32 }
-
-// writeTerms walks the terms of all inputs in step and writes one list each.
+// writeTerms writes the terms of the field and their lists.
 func (f *fieldMerger) writeTerms() error {
-	w := walk[TermIterator]{key: TermIterator.Term}
-	defer w.close()
-	for i, in := range f.inputs {
-		it, err := in.Reader.Terms(f.info.Name, nil)
-		if err == nil {
-			err = w.add(i, it)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	var term []byte
-	for steps := 0; !w.done(); steps++ {
-		if steps%256 == 0 && f.ctx.Err() != nil {
-			return f.ctx.Err()
-		}
-		term = append(term[:0], w.first()...)
+	return f.eachTerm(f.info.Name, func(term []byte, lists []inputList) error {
 		f.builder.Reset()
-		f.unordered = f.unordered[:0]
-		for !w.done() && string(w.first()) == string(term) {
-			input, it := w.top()
-			l, err := it.List()
-			if err == nil {
-				err = f.addList(input, l)
-			}
-			if err == nil {
-				err = w.next()
-			}
-			if err != nil {
-				return corrupt.At(err, fmt.Sprintf("field %q, term %q", f.info.Name, term))
+		add := f.addPosting
+		if f.order.Kind != Arrival {
+			f.shuffle.reset(f.docs)
+			add = f.shuffle.add
+		}
+		for _, l := range lists {
+			if err := f.eachPosting(l, add); err != nil {
+				return err
 			}
 		}
-		if err := f.writeTerm(term); err != nil {
-			return err
+		if f.order.Kind != Arrival {
+			f.shuffle.each(f.addPosting)
 		}
-	}
-	return nil
-}
-
-// addList adds the live postings of one input's list to the term at hand.
-func (f *fieldMerger) addList(input int, l *postings.List) error {
-	numbers := f.maps[input]
-	for b := range l.Blocks() {
-		n, err := l.Docs(b, &f.docs)
-		if err != nil {
-			return err
-		}
-		if _, err = l.Freqs(b, &f.freqs); err != nil {
-			return err
-		}
-		for i, old := range f.docs[:n] {
-			doc := numbers[old]
-			if doc == NoDoc {
-				continue
-			}
-			if f.order.Kind == Arrival {
-				f.addPosting(doc, f.freqs[i])
-			} else {
-				f.unordered = append(f.unordered, posting{doc, f.freqs[i]})
-			}
-		}
-		if f.ctx.Err() != nil {
-			return f.ctx.Err()
-		}
-	}
-	return nil
+		return f.writeTerm(term)
+	})
 }
 
 // addPosting adds a posting to the builder and to the field's numbers.
@@ -333,10 +330,6 @@ func (f *fieldMerger) addPosting(doc, tf uint32) {
 
 // writeTerm writes the term at hand, unless all its documents are deleted.
 func (f *fieldMerger) writeTerm(term []byte) error {
-	slices.SortFunc(f.unordered, func(a, b posting) int { return int(a.doc) - int(b.doc) })
-	for _, p := range f.unordered {
-		f.addPosting(p.doc, p.tf)
-	}
 	if f.builder.Len() == 0 {
 		return nil
 	}

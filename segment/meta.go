@@ -71,7 +71,7 @@ func bit(set bool, b byte) byte {
 
 func appendOrder(dst []byte, o Order) []byte {
 	dst = append(dst, byte(o.Kind))
-	if o.Kind == Arrival {
+	if o.Kind != ByGlobalScore {
 		return dst
 	}
 	for _, x := range []float64{o.Alpha, o.BM25.K1, o.BM25.B} {
@@ -118,11 +118,11 @@ func decodeMeta(payload []byte) (*meta, error) {
 
 func (d *decoder) order() Order {
 	o := Order{Kind: OrderKind(d.byte("order"))}
-	if o.Kind == Arrival {
-		return o
+	if o.Kind > ByGraph {
+		d.fail("order %d, want at most %d", o.Kind, ByGraph)
 	}
 	if o.Kind != ByGlobalScore {
-		d.fail("order %d, want %d or %d", o.Kind, Arrival, ByGlobalScore)
+		return o
 	}
 	for _, x := range []*float64{&o.Alpha, &o.BM25.K1, &o.BM25.B} {
 		if b := d.bytes("parameter of the order", 8); b != nil {

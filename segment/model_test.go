@@ -29,6 +29,8 @@ type modelField struct {
 	terms  map[string]uint32
 }
 
+type posting struct{ doc, tf uint32 }
+
 // document turns a document of the model into one for Memory.Add.
 func (d modelDoc) document() Document {
 	doc := Document{ID: d.id, Rank: d.rank}

@@ -16,6 +16,7 @@ type OrderKind uint8
 const (
 	Arrival       OrderKind = iota // as they came; merges keep the order of their inputs
 	ByGlobalScore                  // by descending best possible score, see Order
+	ByGraph                        // documents with common terms close together, see Order
 )
 
 // An Order is how a merge numbers documents. The zero value is order of arrival.
@@ -25,18 +26,26 @@ const (
 // the impact being the highest of all its postings. Ties keep the order of
 // arrival. Then Tail falls steeply, and executors stop early. The order never
 // changes an answer but for ties; a query with other parameters only stops later.
+//
+// By graph, documents that share terms come close together, by recursive graph
+// bisection. Lists then have runs of small gaps and wide holes: they take less
+// room, and more blocks are skipped. A merge of fewer than MinGraphDocs documents
+// keeps the order of arrival. Of documents with equal scores the lowest number is
+// returned first, and here that says nothing about which one is older.
 type Order struct {
 	Kind  OrderKind
-	Alpha float64       // weight of the static rank, 0 to 1
-	BM25  blockmax.BM25 // similarity whose impacts count
+	Alpha float64       // ByGlobalScore: weight of the static rank, 0 to 1
+	BM25  blockmax.BM25 // ByGlobalScore: similarity whose impacts count
 }
 
 // validate reports parameters that are out of range.
 func (o Order) validate() error {
-	if o.Kind == Arrival {
+	switch {
+	case o.Kind > ByGraph:
+		return fmt.Errorf("order %d, want at most %d", o.Kind, ByGraph)
+	case o.Kind != ByGlobalScore:
 		return nil
-	}
-	if !(o.Alpha >= 0 && o.Alpha <= 1) {
+	case !(o.Alpha >= 0 && o.Alpha <= 1):
 		return fmt.Errorf("alpha is %v, want 0 to 1", o.Alpha)
 	}
 	return o.BM25.Validate()

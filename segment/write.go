@@ -79,11 +79,7 @@ func (m *merger) writeStored() error {
 		}
 		return m.seal(numberKey(KindStored, uint32(last)), w.appendTo)
 	}
-	for doc, o := range m.from {
-		data, err := m.inputs[o.input].Reader.Stored(o.doc)
-		if err != nil {
-			return err
-		}
+	return m.eachStored(func(doc int, data []byte) error {
 		if len(data) > 0 && !m.stored {
 			m.stored = true
 			if err := m.writeEmpty(doc); err != nil {
@@ -92,16 +88,14 @@ func (m *merger) writeStored() error {
 			w.lengths = make([]int, doc%storedBlockDocs)
 		}
 		if !m.stored {
-			continue
+			return nil
 		}
 		w.add(data)
 		if w.full() || doc == len(m.from)-1 {
-			if err := flush(doc); err != nil {
-				return err
-			}
+			return flush(doc)
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // writeEmpty writes the blocks of the first n documents, none of which has stored
