@@ -25,9 +25,9 @@ func (r *run) and() error {
 		return cmp.Or(cmp.Compare(a.list.Count, b.list.Count), cmp.Compare(a.term, b.term))
 	})
 	lead, others := cs[0], cs[1:]
-	for doc := uint32(0); lead.seekBlock(doc); {
+	for doc := r.from; lead.seekBlock(doc); {
 		doc = max(doc, lead.first(lead.block))
-		if r.tailDone(doc) {
+		if doc >= r.to || r.tailDone(doc) {
 			return nil
 		}
 		if err := r.ctx.Err(); err != nil {
@@ -97,8 +97,8 @@ func (r *run) scoreLead(lead *cursor, floor uint32) error {
 	if err := lead.loadFreqs(); err != nil {
 		return err
 	}
-	cs, n := &r.cands, 0
-	for i := lead.i; i < lead.n; i++ {
+	cs, n, to := &r.cands, 0, lead.until(r.to)
+	for i := lead.i; i < to; i++ {
 		doc, score := lead.docs[i&127], lead.score(i)
 		cs.docs[n&127], cs.score[n&127] = doc, score
 		if score >= floor && r.accepts(doc) {
@@ -106,6 +106,6 @@ func (r *run) scoreLead(lead *cursor, floor uint32) error {
 		}
 	}
 	cs.n = n
-	r.work.DocsScored += int64(lead.n - lead.i)
+	r.work.DocsScored += int64(to - lead.i)
 	return nil
 }

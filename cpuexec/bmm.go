@@ -1,7 +1,7 @@
 package cpuexec
 
-// firstWindow is the number of documents in the first window of a segment; from
-// there on windows double up to windowDocs. While there is no need, all lists are
+// firstWindow is the number of documents in the first window; from there on windows
+// double up to windowDocs. While there is no need, all lists are
 // essential and everything is scored; small windows end that early.
 const firstWindow = 256
 
@@ -26,12 +26,15 @@ func (r *run) bmm() error {
 		return err
 	}
 	size := uint32(firstWindow)
-	for lo := uint32(0); ; lo = r.win.hi {
-		next, ok := nextDocument(cs, lo)
-		if !ok || r.tailDone(next) {
+	if r.need(r.from) > 0 {
+		size = windowDocs
+	}
+	for lo := r.from; ; lo = r.win.hi {
+		next := nextDocument(cs, lo)
+		if next >= r.to || r.tailDone(next) {
 			return nil
 		}
-		r.win.at(next, r.seg.Docs)
+		r.win.at(next, r.from, r.to)
 		r.win.lo, r.win.hi = next, min(r.win.hi, next+size)
 		size = min(2*size, windowDocs)
 		if err := r.ctx.Err(); err != nil {
@@ -44,8 +47,8 @@ func (r *run) bmm() error {
 }
 
 // nextDocument returns the lowest document from lo on that any of the lists can
-// hold.
-func nextDocument(cs []*cursor, lo uint32) (next uint32, ok bool) {
+// hold; end when there is none.
+func nextDocument(cs []*cursor, lo uint32) (next uint32) {
 	next = end
 	for _, c := range cs {
 		if !c.seekBlock(lo) {
@@ -58,7 +61,7 @@ func nextDocument(cs []*cursor, lo uint32) (next uint32, ok bool) {
 			next = min(next, max(lo, c.first(c.block)))
 		}
 	}
-	return next, next != end
+	return next
 }
 
 // bmmWindow offers what can get in of the window's documents.

@@ -24,7 +24,7 @@ func (r *run) bmw() error {
 		if err := r.interrupted(step); err != nil {
 			return err
 		}
-		if r.tailDone(doc) {
+		if doc >= r.to || r.tailDone(doc) {
 			return nil
 		}
 		switch bound, until := r.boundBlocks(cs[:pivot+1], doc); {

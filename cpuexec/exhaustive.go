@@ -7,12 +7,12 @@ func (r *run) exhaustive() error {
 	if err != nil {
 		return err
 	}
-	for lo := uint32(0); ; lo = r.win.hi {
-		next, ok := nextDocument(cs, lo)
-		if !ok {
+	for lo := r.from; ; lo = r.win.hi {
+		next := nextDocument(cs, lo)
+		if next >= r.to {
 			return nil
 		}
-		r.win.at(next, r.seg.Docs)
+		r.win.at(next, r.from, r.to)
 		if err := r.ctx.Err(); err != nil {
 			return err
 		}

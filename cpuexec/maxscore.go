@@ -28,7 +28,7 @@ func (r *run) maxScore() error {
 	essential := 0
 	for step := 0; ; step++ {
 		doc := lowestOf(cs[essential:])
-		if doc == end || r.tailDone(doc) {
+		if doc >= r.to || r.tailDone(doc) {
 			return nil
 		}
 		if err := r.interrupted(step); err != nil {
@@ -92,6 +92,6 @@ func (r *run) maxScoreDocument(cs []*cursor, essential int, doc uint32) error {
 		}
 		score += part
 	}
-	r.top.Offer(r.seg.Base+doc, score)
+	r.keep(r.seg.Base+doc, score)
 	return nil
 }

@@ -4,14 +4,14 @@ package cpuexec
 // their documents. Those at the end come last.
 type ordered []*cursor
 
-// startAll opens all lists and moves each cursor to its first document.
+// startAll opens all lists and moves each cursor to its first document of the range.
 func (r *run) startAll() (ordered, error) {
 	cs, err := r.openAll()
 	if err != nil {
 		return nil, err
 	}
 	for _, c := range cs {
-		if err := c.seekGE(0); err != nil {
+		if err := c.seekGE(r.from); err != nil {
 			return nil, err
 		}
 	}

@@ -26,7 +26,9 @@ type run struct {
 	part    // the segment at work
 	cursors []*cursor
 	used    int       // cursors[:used] belong to the segment at work
+	opened  bool      // order holds those of all its terms
 	order   []*cursor // all cursors of a flat plan
+	root    *clause   // of the tree, over the segment at work; nil until it is needed
 	active  []*cursor // those that matter at the moment
 	sums    []uint32
 	win     window
@@ -34,14 +36,19 @@ type run struct {
 	frames  []*frame
 }
 
-// A part is the segment at work.
+// A part is the segment at work, and the range of its documents to look at: all of
+// them, unless several goroutines share the work (parallel.go). Then a run is given
+// some ranges of a segment, in ascending order, and its cursors go on from one to the
+// next.
 type part struct {
-	seg     *blockmax.Segment[*postings.List]
-	index   int    // of seg in the plan
-	rankMax uint32 // no document of the segment gets more from its rank
+	seg      *blockmax.Segment[*postings.List]
+	index    int    // of seg in the plan
+	rankMax  uint32 // no document of the segment gets more from its rank
+	from, to uint32 // documents from to to-1 are at work
 }
 
-// A segmentPass finds the hits of the segment at work.
+// A segmentPass finds the hits in the range of the segment at work. It may be called
+// again with a later range.
 type segmentPass func(*run) error
 
 var runs = sync.Pool{New: func() any { return new(run) }}
@@ -60,7 +67,7 @@ func (r *run) release() {
 	for _, c := range r.cursors {
 		c.list, c.bounds, c.table, c.norms = nil, nil, nil, nil
 	}
-	r.used = 0
+	r.used, r.opened, r.root = 0, false, nil
 	r.win.matches, r.win.scores = bitset{}, scores{} // an error may have left some
 	runs.Put(r)
 }
@@ -87,8 +94,8 @@ func (r *run) pass(visit segmentPass, tree *blockmax.Node) error {
 // enter makes segment i the one at work.
 func (r *run) enter(i int) error {
 	seg := &r.plan.Segments[i]
-	r.part = part{seg: seg, index: i}
-	r.used = 0
+	r.part = part{seg: seg, index: i, to: seg.Docs}
+	r.used, r.opened, r.root = 0, false, nil
 	if seg.Rank != nil {
 		highest := uint16(0)
 		for _, m := range seg.RankTile {
@@ -117,8 +124,12 @@ func (r *run) open(t int) (*cursor, error) {
 	return c, nil
 }
 
-// openAll opens a cursor on every term the segment has, in order of the terms.
+// openAll returns a cursor on every term the segment has. They are opened at the
+// first call, in order of the terms; later ones find them where they were left.
 func (r *run) openAll() ([]*cursor, error) {
+	if r.opened {
+		return r.order, nil
+	}
 	r.order = r.order[:0]
 	for t := range r.seg.Terms {
 		c, err := r.open(t)
@@ -129,6 +140,7 @@ func (r *run) openAll() ([]*cursor, error) {
 			r.order = append(r.order, c)
 		}
 	}
+	r.opened = true
 	return r.order, nil
 }
 
@@ -148,7 +160,7 @@ func blocksBelow(n *blockmax.Node, seg *blockmax.Segment[*postings.List]) (block
 // need is the lowest score with which document doc of the segment, or a later
 // one, can still enter. Once it is above zero documents may be passed over unseen.
 func (r *run) need(doc uint32) uint32 {
-	n := r.top.Need(r.seg.Base + doc)
+	n := r.needed(r.seg.Base + doc)
 	if n > 0 {
 		r.pruned = true
 	}
@@ -192,8 +204,14 @@ func (r *run) rankBound(lo, hi uint32) uint32 {
 // offer hands a document that matches and is accepted to the collector. score is
 // without the rank.
 func (r *run) offer(doc, score uint32) {
-	r.top.Offer(r.seg.Base+doc, score+r.rank(doc))
+	r.keep(r.seg.Base+doc, score+r.rank(doc))
 }
+
+// needed is Need of the collector.
+func (r *run) needed(doc uint32) uint32 { return r.top.Need(doc) }
+
+// keep offers a document, by its global number and whole score, to the collector.
+func (r *run) keep(doc, score uint32) { r.top.Offer(doc, score) }
 
 // A ListError says which list could not be read. The error below, a
 // *corrupt.Error or one of the list's Loader, names the block and the offset.

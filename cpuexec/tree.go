@@ -56,18 +56,22 @@ func (r *run) offerTree(root *clause, floor uint32) error {
 // errDone ends windows early, without an error.
 var errDone = errors.New("no later document can get in")
 
-// windows visits every window of the segment in which the tree may have matches.
+// windows visits every window of the range in which the tree may have matches.
 func (r *run) windows(n *blockmax.Node, visit func(root *clause) error) error {
-	root, err := r.newClause(n)
-	if err != nil {
-		return err
+	if r.root == nil || r.root.Node != n {
+		root, err := r.newClause(n)
+		if err != nil {
+			return err
+		}
+		r.root = &root
 	}
-	for doc := root.next(0); doc < r.seg.Docs; doc = root.next(r.win.hi) {
-		r.win.at(doc, r.seg.Docs)
+	root := r.root
+	for doc := root.next(r.from); doc < r.to; doc = root.next(r.win.hi) {
+		r.win.at(doc, r.from, r.to)
 		if err := r.ctx.Err(); err != nil {
 			return err
 		}
-		if err := visit(&root); err == errDone {
+		if err := visit(root); err == errDone {
 			return nil
 		} else if err != nil {
 			return err

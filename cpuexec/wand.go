@@ -21,7 +21,7 @@ func (r *run) wand() error {
 		if err := r.interrupted(step); err != nil {
 			return err
 		}
-		if r.tailDone(doc) {
+		if doc >= r.to || r.tailDone(doc) {
 			return nil
 		}
 		if cs[0].doc == doc {

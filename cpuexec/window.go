@@ -19,18 +19,18 @@ type scores [windowDocs]uint32
 type window struct {
 	base    uint32 // first document of the tile, a multiple of windowDocs: position 0
 	lo, hi  uint32 // documents lo to hi-1 are at work
-	all     bitset // the documents of the tile
+	all     bitset // the documents of the tile in the range at work
 	matches bitset
 	scores  scores
 }
 
-// at makes the window the tile of doc, in a segment of docs documents.
-func (w *window) at(doc, docs uint32) {
+// at makes the window the tile of doc, as far as it lies in documents from to to-1.
+func (w *window) at(doc, from, to uint32) {
 	w.base = doc &^ (windowDocs - 1)
-	w.lo, w.hi = w.base, min(w.base+windowDocs, docs)
+	w.lo, w.hi = max(w.base, from), min(w.base+windowDocs, to)
 	for i := range w.all {
-		left := int(w.hi-w.base) - 64*i
-		w.all[i] = ^uint64(0) >> (64 - max(0, min(64, left)))
+		before, left := int(w.lo-w.base)-64*i, int(w.hi-w.base)-64*i
+		w.all[i] = ^uint64(0) << max(0, min(64, before)) & (^uint64(0) >> (64 - max(0, min(64, left))))
 	}
 }
 
