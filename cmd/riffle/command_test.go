@@ -94,7 +94,8 @@ func TestEveryAlgorithmAnswersAlike(t *testing.T) {
 			if got.Checksum != full.Checksum {
 				t.Errorf("%s by %s has other answers than exhaustive", mode, algo)
 			}
-			if got.DocsScored > full.DocsScored {
+			// Of AND that cannot be said: it scores the shortest list's block ahead of the matches.
+			if mode == "or" && got.DocsScored >= full.DocsScored {
 				t.Errorf("%s by %s scored %d documents, exhaustive %d", mode, algo, got.DocsScored, full.DocsScored)
 			}
 		}
