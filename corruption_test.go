@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/riffle-search/riffle/internal/corrupt"
@@ -264,7 +263,9 @@ func TestDamagedValues(t *testing.T) {
 				continue
 			}
 			what := fmt.Sprintf("%s, %s, %d bytes", store.KeyString(v.key), d.name, len(v.value))
-			p := probeValue(t, what, fsys.crash(0, nil), v.key, value)
+			damagedFS := fsys.crash(0, nil)
+			setBelow(t, damagedFS, v.key, value)
+			p := probeIndex(t, what, worldDir, damagedFS, false)
 			if err := p.compare(intact, d.silent); err != nil {
 				t.Fatalf("%s: %v", what, err)
 			}
@@ -334,22 +335,4 @@ func sample(rng *rand.Rand, all []storedValue) []int {
 	}
 	slices.Sort(picked)
 	return picked
-}
-
-// probeValue replaces a value, or removes it when it is nil, and asks.
-func probeValue(t *testing.T, what string, fsys vfs.FS, key, value []byte) probe {
-	t.Helper()
-	db, err := pebble.Open(worldDir, &pebble.Options{FS: fsys, Logger: quiet{}, FormatMajorVersion: pebble.FormatTableFormatV6})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if value == nil {
-		err = db.Delete(key, pebble.Sync)
-	} else {
-		err = db.Set(key, value, pebble.Sync)
-	}
-	if err := errors.Join(err, db.Close()); err != nil {
-		t.Fatal(err)
-	}
-	return probeIndex(t, what, worldDir, fsys, false)
 }
