@@ -115,10 +115,10 @@ func runStress(t *testing.T, tu tuning, d time.Duration) {
 
 // A stress is one run of the test.
 type stress struct {
-	t    *testing.T
-	dir  string
-	e    *Engine
-	end  time.Time // of the run, if enough has been done by then
+	t   *testing.T
+	dir string
+	e   *Engine
+	end time.Time // of the run, if enough has been done by then
 
 	failed atomic.Bool
 
