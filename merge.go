@@ -63,7 +63,7 @@ func (e *Engine) mergeOnce(ctx context.Context, pick func([]mergeInput) []mergeI
 	if len(inputs) == 0 {
 		return false, nil
 	}
-	out, err := e.writeMerged(ctx, inputs)
+	out, err := e.writeMerged(ctx, inputs, e.docOrder())
 	if err != nil {
 		return false, fmt.Errorf("riffle: merge: %w", err)
 	}

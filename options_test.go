@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -38,7 +39,7 @@ func TestValidateReportsEveryFault(t *testing.T) {
 		Durability:  7,
 		MemoryBytes: 64<<10 - 1,
 		CacheBytes:  -1,
-		Merge:       MergeOptions{SegmentsPerTier: 1, MaxSegmentBytes: -5, Order: 3},
+		Merge:       MergeOptions{SegmentsPerTier: 1, MaxSegmentBytes: -5, Order: 4, Workers: -1, MemoryBytes: -1},
 		Similarity:  &BM25{K1: -1, B: 2},
 		Rank:        Rank{Alpha: 1.5},
 		Analyzers:   map[string]analysis.Analyzer{"x": nil},
@@ -61,7 +62,9 @@ func TestValidateReportsEveryFault(t *testing.T) {
 		"Options.CacheBytes: must be positive, not -1",
 		"Options.Merge.SegmentsPerTier: must be at least 2, not 1",
 		"Options.Merge.MaxSegmentBytes: must be positive, not -5",
-		"Options.Merge.Order: must be ByArrival or ByGlobalScore, not DocOrder(3)",
+		"Options.Merge.Order: must be ByArrival, ByGlobalScore or ByGraph, not DocOrder(4)",
+		"Options.Merge.Workers: must be at least 1, not -1",
+		"Options.Merge.MemoryBytes: must be positive, not -1",
 		"Options.Similarity: ",
 		"k1",
 		"Options.Rank.Alpha: must lie in [0, 1], not 1.5",
@@ -106,12 +109,15 @@ func TestOpenValidates(t *testing.T) {
 }
 
 func TestOptionsPrint(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(6)) // for merge.workers
 	const defaults = `durability=sync-batch
 memory_bytes=67108864
 cache_bytes=134217728
 merge.segments_per_tier=8
 merge.max_segment_bytes=5368709120
 merge.order=arrival
+merge.workers=3
+merge.memory_bytes=536870912
 merge.disabled=false
 similarity.k1=1.2
 similarity.b=0.75
@@ -128,7 +134,7 @@ read_only=false
 	}
 	o := &Options{
 		Durability: NoSync, MemoryBytes: 1 << 20, CacheBytes: 2 << 20, ReadOnly: true,
-		Merge:      MergeOptions{SegmentsPerTier: 4, MaxSegmentBytes: 3 << 20, Order: ByGlobalScore, Disabled: true},
+		Merge:      MergeOptions{SegmentsPerTier: 4, MaxSegmentBytes: 3 << 20, Order: ByGlobalScore, Workers: 5, MemoryBytes: 4 << 20, Disabled: true},
 		Similarity: &BM25{K1: 0.9, B: 0.4, IDF: blockmax.Robertson},
 		Rank:       Rank{Field: "pr", Alpha: 0.25},
 		Schema:     &Schema{Dynamic: DynamicRefuse, Fields: map[string]Field{"t": {Analyzer: "english"}}},
@@ -139,6 +145,8 @@ cache_bytes=2097152
 merge.segments_per_tier=4
 merge.max_segment_bytes=3145728
 merge.order=global-score
+merge.workers=5
+merge.memory_bytes=4194304
 merge.disabled=true
 similarity.k1=0.9
 similarity.b=0.4

@@ -102,7 +102,7 @@ func (e *Engine) awaitSeal(ctx context.Context) error {
 func (e *Engine) runSeal(s *liveSegment, seq uint64, deleted *deletions) error {
 	start := time.Now()
 	inputs := []mergeInput{{s, deleted}}
-	out, err := e.writeMerged(e.background, inputs)
+	out, err := e.writeMerged(e.background, inputs, e.sealOrder())
 	if err != nil {
 		return fmt.Errorf("riffle: seal: %w", err)
 	}
@@ -136,7 +136,7 @@ func (m *merged) abort() {
 }
 
 // writeMerged writes the live documents of some neighbouring segments as one.
-func (e *Engine) writeMerged(ctx context.Context, inputs []mergeInput) (*merged, error) {
+func (e *Engine) writeMerged(ctx context.Context, inputs []mergeInput, order segment.Order) (*merged, error) {
 	w, err := e.store.NewSegment()
 	if err != nil {
 		return nil, err
@@ -150,7 +150,8 @@ func (e *Engine) writeMerged(ctx context.Context, inputs []mergeInput) (*merged,
 		}
 		in = append(in, segment.Input{Reader: r, Deleted: i.deleted.set()})
 	}
-	out.result, err = segment.Merge(ctx, w, in, segment.MergeOptions{Order: e.docOrder()})
+	m := e.opts.Merge
+	out.result, err = segment.Merge(ctx, w, in, segment.MergeOptions{Order: order, Workers: m.Workers, MemoryBytes: m.MemoryBytes})
 	if err == nil && out.result.Docs > 0 {
 		err = w.Finish()
 	}
@@ -165,11 +166,36 @@ func (e *Engine) writeMerged(ctx context.Context, inputs []mergeInput) (*merged,
 	return out, nil
 }
 
+// docOrder is the order in which merges put documents.
 func (e *Engine) docOrder() segment.Order {
-	if e.opts.Merge.Order == ByGlobalScore {
+	switch e.opts.Merge.Order {
+	case ByGlobalScore:
 		return segment.Order{Kind: segment.ByGlobalScore, Alpha: e.opts.Rank.Alpha, BM25: *e.opts.Similarity}
+	case ByGraph:
+		return segment.Order{Kind: segment.ByGraph}
 	}
 	return segment.Order{}
+}
+
+// sealOrder is the order in which documents leave memory. To find an order by
+// graph takes longer than all else in a seal, which writers may be waiting for, and
+// the next merge would have to find it anew.
+func (e *Engine) sealOrder() segment.Order {
+	if e.opts.Merge.Order == ByGraph {
+		return segment.Order{}
+	}
+	return e.docOrder()
+}
+
+// docOrderOf is the public name of a segment's order.
+func docOrderOf(o segment.Order) DocOrder {
+	switch o.Kind {
+	case segment.ByGlobalScore:
+		return ByGlobalScore
+	case segment.ByGraph:
+		return ByGraph
+	}
+	return ByArrival
 }
 
 // commitMerged puts a merged segment in the place of its inputs, on disk and then

@@ -59,10 +59,7 @@ func (e *Engine) Stats() (*Stats, error) {
 	fields := map[string]*FieldStats{}
 	for i := range v.segs {
 		s := &v.segs[i]
-		line := SegmentStats{Number: s.home.number, Sealed: s.home.disk != nil, Docs: s.reader.Docs(), Deleted: s.deleted.count(), Bytes: s.home.bytes}
-		if s.sealedByScore() {
-			line.Order = ByGlobalScore
-		}
+		line := SegmentStats{Number: s.home.number, Sealed: s.home.disk != nil, Docs: s.reader.Docs(), Deleted: s.deleted.count(), Bytes: s.home.bytes, Order: docOrderOf(s.reader.Order())}
 		if !line.Sealed {
 			line.Bytes = s.home.memory.Bytes()
 			st.MemoryBytes += line.Bytes
