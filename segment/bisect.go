@@ -25,7 +25,7 @@ const (
 type bisection struct {
 	ctx     context.Context
 	forward *forward
-	idle    chan struct{} // a token for each worker that has nothing to do
+	idle    chan struct{} // a token for each worker that has nothing to do: whoever works holds one
 
 	mu      sync.Mutex
 	scratch []*splitScratch
@@ -48,7 +48,7 @@ func (k docKey) withBias(b int32) docKey {
 // bisect returns the documents of a forward index in an order that brings those
 // with common terms together.
 func bisect(ctx context.Context, f *forward, workers int) ([]docKey, error) {
-	b := &bisection{ctx: ctx, forward: f, idle: make(chan struct{}, workers-1)}
+	b := &bisection{ctx: ctx, forward: f, idle: make(chan struct{}, workers)}
 	for range workers - 1 {
 		b.idle <- struct{}{}
 	}
@@ -80,7 +80,9 @@ func (b *bisection) split(keys []docKey) {
 			b.idle <- struct{}{}
 		})
 		b.split(keys[mid:])
+		b.idle <- struct{}{}
 		wg.Wait()
+		<-b.idle
 	default:
 		b.split(keys[:mid])
 		b.split(keys[mid:])
