@@ -73,32 +73,38 @@ func appendBitset(dst []byte, docs []uint32, first uint32, rows int) []byte {
 	return dst
 }
 
-// decodeDocs writes the n documents of a block to dst. Whatever the rows hold, it
-// returns either an error or documents that rise strictly from above prev to last.
+// decodeDocs writes the n documents of a block to dst. rows begin at the block's.
+// Whatever they hold, it returns either an error or documents that rise strictly from
+// above prev to last.
 func decodeDocs(dst *[BlockSize]uint32, rows []byte, e Encoding, n int, prev, last uint32) error {
-	switch e.Kind() {
-	case Run:
-		first := last - uint32(n-1)
-		for i := range dst[:n] {
-			dst[i] = first + uint32(i)
-		}
+	width := e.DocWidth()
+	switch {
+	case e.Kind() == Run:
+		consecutive(dst, last-uint32(n-1))
 		return nil
-	case Bitset:
-		return decodeBitset(dst, rows[:RowBytes*e.DocWidth()], n, prev, last)
-	}
-	if e.DocWidth() == 0 {
-		for i := range dst[:n] {
-			dst[i] = prev + 1 + uint32(i)
+	case e.Kind() == Bitset:
+		if ones := expandBitset(dst, rows[:RowBytes*width], n, prev+1); ones != n {
+			return corrupt.New(0, "%d bits are set for %d postings", ones, n)
 		}
-	} else {
-		unpackDocs(dst, rows[:RowBytes*e.DocRows(n)], n, e.DocWidth(), prev)
-	}
-	if dst[n-1] != last {
-		return corrupt.New(0, "the last document is %d; the directory says %d", dst[n-1], last)
+	case width == 0:
+		consecutive(dst, prev+1)
+	default:
+		unpackDocs(dst, rows[:RowBytes*packedRows(n, width)], n, width, prev)
 	}
 	// 128 gaps of at most 1<<24 cannot wrap around; wider ones could and still
 	// end at last.
-	if e.DocWidth() > 24 && !rising(dst[:n], prev) {
+	if dst[n-1] != last || width > 24 && e.Kind() == Packed {
+		return checkDocs(dst[:n], prev, last)
+	}
+	return nil
+}
+
+// checkDocs says what is wrong with documents that were unpacked, if anything.
+func checkDocs(docs []uint32, prev, last uint32) error {
+	if end := docs[len(docs)-1]; end != last {
+		return corrupt.New(0, "the last document is %d; the directory says %d", end, last)
+	}
+	if !rising(docs, prev) {
 		return corrupt.New(0, "documents do not rise")
 	}
 	return nil
@@ -116,46 +122,22 @@ func rising(docs []uint32, prev uint32) bool {
 	return true
 }
 
-func decodeBitset(dst *[BlockSize]uint32, rows []byte, n int, prev, last uint32) error {
-	ones := 0
-	for i := 0; i < len(rows); i += 8 {
-		ones += bits.OnesCount64(binary.LittleEndian.Uint64(rows[i:]))
-	}
-	if ones != n {
-		return corrupt.New(0, "%d bits are set for %d postings", ones, n)
-	}
-	i := 0
-	base := prev + 1
-	for ; len(rows) >= 8; rows = rows[8:] {
-		for w := binary.LittleEndian.Uint64(rows); w != 0; w &= w - 1 {
-			dst[i&(BlockSize-1)] = base + uint32(bits.TrailingZeros64(w))
-			i++
-		}
-		base += 64
-	}
-	if dst[n-1] != last {
-		return corrupt.New(0, "the last document is %d; the directory says %d", dst[n-1], last)
-	}
-	return nil
-}
-
 // decodeFreqs writes the n frequencies of a block to dst. rows begin at the block's
 // frequencies.
 func decodeFreqs(dst *[BlockSize]uint32, rows []byte, e Encoding, n int) error {
 	width := e.FreqWidth()
 	if width == 0 {
-		for i := range dst[:n] {
-			dst[i] = 1
-		}
+		*dst = allOnes
 		return nil
 	}
-	unpackFreqs(dst, rows[:RowBytes*e.FreqRows(n)], n, width)
+	unpackFreqs(dst, rows[:RowBytes*packedRows(n, width)], n, width)
 	if width == 32 {
-		for i, tf := range dst[:n] {
-			if tf == 0 {
-				return corrupt.New(RowBytes*e.DocRows(n), "frequency %d is 1<<32", i)
-			}
+		if i := slices.Index(dst[:n], 0); i >= 0 {
+			return corrupt.New(RowBytes*e.DocRows(n), "frequency %d is 1<<32", i)
 		}
 	}
 	return nil
 }
+
+// allOnes are the frequencies of a block where all are 1.
+var allOnes = [BlockSize]uint32(slices.Repeat([]uint32{1}, BlockSize))

@@ -85,9 +85,9 @@ func (l *List) Seek(from int, doc uint32) int {
 
 // Docs writes the documents of block b to dst, rising, and returns their number.
 // What is behind them in dst is undefined. An error is the Loader's, or matches
-// corrupt.Err.
+// corrupt.Err. It is fastest when dst begins on a cache line.
 func (l *List) Docs(b int, dst *[BlockSize]uint32) (n int, err error) {
-	rows, err := l.Payload(b)
+	rows, err := l.rows(b)
 	if err != nil {
 		return 0, err
 	}
@@ -103,14 +103,15 @@ func (l *List) Docs(b int, dst *[BlockSize]uint32) (n int, err error) {
 func (l *List) Freqs(b int, dst *[BlockSize]uint32) (n int, err error) {
 	n = l.BlockLen(b)
 	e := l.Enc[b]
-	var rows []byte
-	if e.FreqWidth() > 0 {
-		if rows, err = l.Payload(b); err != nil {
-			return 0, err
-		}
-		rows = rows[RowBytes*e.DocRows(n):]
+	if e.FreqWidth() == 0 {
+		*dst = allOnes
+		return n, nil
 	}
-	if err := decodeFreqs(dst, rows, e, n); err != nil {
+	rows, err := l.rows(b)
+	if err != nil {
+		return 0, err
+	}
+	if err := decodeFreqs(dst, rows[RowBytes*e.DocRows(n):], e, n); err != nil {
 		return 0, inBlock(err, b)
 	}
 	return n, nil
@@ -120,9 +121,17 @@ func (l *List) Freqs(b int, dst *[BlockSize]uint32) (n int, err error) {
 // frequencies. Behind them, unless there are none, GuardBytes more may be read, within the
 // capacity; they mean nothing. The caller must not write.
 func (l *List) Payload(b int) ([]byte, error) {
-	size := RowBytes * l.Enc[b].Rows(l.BlockLen(b))
+	rows, err := l.rows(b)
+	if err != nil {
+		return nil, err
+	}
+	return rows[:RowBytes*l.Enc[b].Rows(l.BlockLen(b))], nil
+}
+
+// rows returns the rows of block b and what follows them in its chunk.
+func (l *List) rows(b int) ([]byte, error) {
 	if l.tail != nil && b == len(l.Last)-1 {
-		return l.tail.rows[:size], nil
+		return l.tail.rows, nil
 	}
 	i := l.chunkOf[b/ExtentBlocks]
 	c := l.chunks[i].Load()
@@ -132,8 +141,7 @@ func (l *List) Payload(b int) ([]byte, error) {
 			return nil, err
 		}
 	}
-	at := RowBytes * int(l.Off[b]-l.rowOf[i])
-	return c.rows[at : at+size], nil
+	return c.rows[RowBytes*int(l.Off[b]-l.rowOf[i]):], nil
 }
 
 // before returns the last document of the block before b, noDoc for the first.

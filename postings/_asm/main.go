@@ -1,0 +1,22 @@
+// Command asm writes the assembly of package postings, decode_amd64.s. It is a module of
+// its own so that nobody who uses riffle downloads avo. Run it by go generate in the
+// folder above.
+//
+// All functions work on whole blocks: a call from Go costs about as much as half a
+// block. What they assume of their arguments stands with their declarations, in
+// ../decode_amd64.go.
+package main
+
+import . "github.com/mmcloughlin/avo/build"
+
+func main() {
+	ConstraintExpr("!purego")
+	unpackAVX512()
+	bitsetAVX512()
+	consecutiveAVX2()
+	seekAVX512("seekBlockAVX512", 128)
+	seekAVX512("seekExtentAVX512", 32)
+	seekAVX2("seekBlockAVX2", 128)
+	seekAVX2("seekExtentAVX2", 32)
+	Generate()
+}

@@ -1,0 +1,141 @@
+//go:build !purego
+
+package postings
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/cpu"
+
+	"github.com/riffle-search/riffle/internal/impl"
+)
+
+//go:generate go run -C _asm . -out ../decode_amd64.s -pkg postings
+
+// The variants of this processor, of which the first that is set is taken. AVX-512 means
+// what Ice Lake and Zen 4 brought: processors before them lower their clock for it and
+// cannot shuffle bytes, so they take AVX2.
+var (
+	useAVX512 = cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL &&
+		cpu.X86.HasAVX512VBMI && cpu.X86.HasAVX512VBMI2 && cpu.X86.HasAVX512VNNI && useAVX2
+	useAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasBMI1 && cpu.X86.HasBMI2 && cpu.X86.HasPOPCNT
+)
+
+func init() {
+	impl.Register("postings", "avx512", &useAVX512)
+	impl.Register("postings", "avx2", &useAVX2)
+}
+
+// maxWidth is the widest value that assembly unpacks. Gaps of more bits are of 33 million
+// documents, frequencies of as much: Go is fast enough for them.
+const maxWidth = 25
+
+// slackBytes is what unpacking in assembly may read behind a full block.
+const slackBytes = 64
+
+// unpackDocs reads n gaps minus one of width bits (1 to 31) and sums them up from prev, the
+// last document of the block before. What it writes behind n values is undefined. rows
+// must hold packedRows(n, width) rows; where there is capacity behind them it may be
+// read, and may change meanwhile (a Builder appends there).
+func unpackDocs(dst *[BlockSize]uint32, rows []byte, n, width int, prev uint32) {
+	switch {
+	case !useAVX512 || width > maxWidth:
+		unpackDocsPortable(dst, rows, n, width, prev)
+	case cap(rows) < RowBytes*width+slackBytes:
+		padded := pad(rows)
+		docsAVX512(dst, &padded[0], width, prev)
+	default:
+		docsAVX512(dst, unsafe.SliceData(rows), width, prev)
+	}
+}
+
+// unpackFreqs reads n values of width bits (1 to 32) and adds one to each. As for dst and
+// rows, it is like unpackDocs.
+func unpackFreqs(dst *[BlockSize]uint32, rows []byte, n, width int) {
+	switch {
+	case !useAVX512 || width > maxWidth:
+		unpackFreqsPortable(dst, rows, n, width)
+	case cap(rows) < RowBytes*width+slackBytes:
+		padded := pad(rows)
+		freqsAVX512(dst, &padded[0], width)
+	default:
+		freqsAVX512(dst, unsafe.SliceData(rows), width)
+	}
+}
+
+// pad copies rows for blocks near the end of their chunk, and for most short ones.
+//
+//go:noinline
+func pad(rows []byte) (padded [RowBytes*maxWidth + slackBytes]byte) {
+	copy(padded[:], rows)
+	return padded
+}
+
+// expandBitset writes the documents whose bits are set in rows, at least one, of which the lowest
+// bit is document first. It returns their number. When that is not n, it writes nothing.
+func expandBitset(dst *[BlockSize]uint32, rows []byte, n int, first uint32) (ones int) {
+	if useAVX512 {
+		return bitsetAVX512(dst, unsafe.SliceData(rows), len(rows)/8, n, first)
+	}
+	return expandBitsetPortable(dst, rows, n, first)
+}
+
+// consecutive writes 128 documents from first on.
+func consecutive(dst *[BlockSize]uint32, first uint32) {
+	if useAVX512 || useAVX2 {
+		consecutiveAVX2(dst, first)
+		return
+	}
+	consecutivePortable(dst, first)
+}
+
+// seekBlock returns how many documents at the front are below x.
+func seekBlock(docs *[BlockSize]uint32, x uint32) int {
+	switch {
+	case useAVX512:
+		return seekBlockAVX512(docs, x)
+	case useAVX2:
+		return seekBlockAVX2(docs, x)
+	}
+	return seekPortable(docs[:], x)
+}
+
+// seekExtent returns how many of 32 last documents, at the front, are below x.
+func seekExtent(last *[ExtentBlocks]uint32, x uint32) int {
+	switch {
+	case useAVX512:
+		return seekExtentAVX512(last, x)
+	case useAVX2:
+		return seekExtentAVX2(last, x)
+	}
+	return seekPortable(last[:], x)
+}
+
+// What follows is written by _asm. All blocks are full; widths are 1 to maxWidth; what
+// unpacks may read slackBytes behind the last row.
+
+//go:noescape
+func docsAVX512(dst *[128]uint32, rows *byte, width int, prev uint32)
+
+//go:noescape
+func freqsAVX512(dst *[128]uint32, rows *byte, width int)
+
+// bitsetAVX512 takes an even number of words, at least two, and up to 128 bits that are set.
+//
+//go:noescape
+func bitsetAVX512(dst *[128]uint32, rows *byte, words, n int, first uint32) (ones int)
+
+//go:noescape
+func consecutiveAVX2(dst *[128]uint32, first uint32)
+
+//go:noescape
+func seekBlockAVX512(sorted *[128]uint32, x uint32) int
+
+//go:noescape
+func seekBlockAVX2(sorted *[128]uint32, x uint32) int
+
+//go:noescape
+func seekExtentAVX512(sorted *[32]uint32, x uint32) int
+
+//go:noescape
+func seekExtentAVX2(sorted *[32]uint32, x uint32) int

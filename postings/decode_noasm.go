@@ -1,0 +1,21 @@
+//go:build !amd64 || purego
+
+package postings
+
+func unpackDocs(dst *[BlockSize]uint32, rows []byte, n, width int, prev uint32) {
+	unpackDocsPortable(dst, rows, n, width, prev)
+}
+
+func unpackFreqs(dst *[BlockSize]uint32, rows []byte, n, width int) {
+	unpackFreqsPortable(dst, rows, n, width)
+}
+
+func expandBitset(dst *[BlockSize]uint32, rows []byte, n int, first uint32) (ones int) {
+	return expandBitsetPortable(dst, rows, n, first)
+}
+
+func consecutive(dst *[BlockSize]uint32, first uint32) { consecutivePortable(dst, first) }
+
+func seekBlock(docs *[BlockSize]uint32, x uint32) int { return seekPortable(docs[:], x) }
+
+func seekExtent(last *[ExtentBlocks]uint32, x uint32) int { return seekPortable(last[:], x) }

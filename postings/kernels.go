@@ -1,0 +1,59 @@
+package postings
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// The kernels of decoding a block, each with a variant in Go, below and in unpack.go, and
+// variants in assembly, in decode_amd64.go. Which one runs is decided there, or in
+// decode_noasm.go where there is no choice:
+//
+//	unpackDocs    gaps of 1 to 31 bits to documents
+//	unpackFreqs   frequencies of 1 to 32 bits
+//	expandBitset  set bits to documents
+//	consecutive   a run of documents
+//	seekBlock     the first of 128 documents that is not below another
+//	seekExtent    the same among 32 blocks of a directory
+
+// expandBitsetPortable is expandBitset in Go.
+func expandBitsetPortable(dst *[BlockSize]uint32, rows []byte, n int, first uint32) (ones int) {
+	for i := 0; i < len(rows); i += 8 {
+		ones += bits.OnesCount64(binary.LittleEndian.Uint64(rows[i:]))
+	}
+	if ones != n {
+		return ones
+	}
+	i := 0
+	for ; len(rows) >= 8; rows = rows[8:] {
+		for w := binary.LittleEndian.Uint64(rows); w != 0; w &= w - 1 {
+			dst[i&(BlockSize-1)] = first + uint32(bits.TrailingZeros64(w))
+			i++
+		}
+		first += 64
+	}
+	return ones
+}
+
+// consecutivePortable is consecutive in Go.
+func consecutivePortable(dst *[BlockSize]uint32, first uint32) {
+	for i := range dst {
+		dst[i] = first + uint32(i)
+	}
+}
+
+// seekPortable returns how many numbers at the front of a sorted slice, not empty, are
+// below x. It halves the slice without a branch, which takes two thirds of the time of
+// a search that branches when nothing foretells the places.
+func seekPortable(sorted []uint32, x uint32) int {
+	from, n := 0, len(sorted)
+	for n > 1 {
+		half := n / 2
+		from += half & below(sorted[from+half-1], x)
+		n -= half
+	}
+	return from + 1&below(sorted[from], x)
+}
+
+// below is all ones when a < b, else 0.
+func below(a, b uint32) int { return int((int64(a) - int64(b)) >> 63) }
