@@ -100,7 +100,7 @@ func (e *Engine) load() error {
 	if err != nil {
 		return err
 	}
-	e.setSchema(kept) // what the documents in the log were accepted under
+	e.setSchema(kept, true) // what the documents in the log were accepted under
 	m := e.store.Manifest()
 	for _, s := range m.Segments {
 		live, err := e.openSegment(s.Number, s.Info)
@@ -149,7 +149,7 @@ func (e *Engine) loadSchemas() (kept, wanted *Schema, err error) {
 // that are still in the log must be sealed before: it might not take them.
 func (e *Engine) changeSchema(wanted *Schema) error {
 	if e.opts.ReadOnly {
-		e.setSchema(wanted)
+		e.setSchema(wanted, false)
 		return nil
 	}
 	if wanted.String() != e.schema.String() {
@@ -157,7 +157,7 @@ func (e *Engine) changeSchema(wanted *Schema) error {
 			return err
 		}
 	}
-	e.setSchema(wanted)
+	e.setSchema(wanted, false)
 	text, err := e.store.Meta(metaSchema)
 	if err != nil || string(text) == wanted.String() {
 		return err
@@ -170,15 +170,15 @@ func (e *Engine) changeSchema(wanted *Schema) error {
 	}})
 }
 
-// setSchema is for Open alone: nothing may be using the schema.
-func (e *Engine) setSchema(s *Schema) {
+// setSchema is for Open alone: nothing may be using the schema. replay says that
+// documents from the log come next.
+func (e *Engine) setSchema(s *Schema, replay bool) {
 	e.schema = s
-	e.inverters = sync.Pool{New: func() any { return e.newInverter() }}
-	e.rewriters = sync.Pool{New: func() any { return &rewriter{iv: e.newInverter()} }}
-}
-
-func (e *Engine) newInverter() *inverter {
-	return &inverter{schema: e.schema, rank: e.opts.Rank.Field, lookup: e.opts.analyzer}
+	make := func() *inverter {
+		return &inverter{schema: s, rank: e.opts.Rank.Field, lookup: e.opts.analyzer, copies: s.copies(), replay: replay}
+	}
+	e.inverters = sync.Pool{New: func() any { return make() }}
+	e.rewriters = sync.Pool{New: func() any { return &rewriter{iv: make()} }}
 }
 
 // openSegment opens a sealed segment and its deletions.

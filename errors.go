@@ -24,7 +24,7 @@ var (
 	ErrClosed = store.ErrClosed
 
 	// ErrReadOnly: a change was asked of an Engine opened with Options.ReadOnly.
-	ErrReadOnly = store.ErrReadOnly
+	ErrReadOnly = errors.New("riffle: opened read-only")
 
 	// ErrNotFound: no document has the id that was asked for.
 	ErrNotFound = errors.New("riffle: no such document")

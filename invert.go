@@ -19,7 +19,9 @@ type inverter struct {
 	rank   string // Options.Rank.Field
 	lookup func(name string) (analysis.Analyzer, error)
 
+	replay bool                         // documents were accepted before, perhaps under another Options.Rank
 	named  map[string]analysis.Analyzer // by name, resolved once
+	copies []string                     // names of the schema's indexed copies, in order
 	counts termCounter
 	fields map[string]int // name -> index into the document's fields
 }
@@ -38,7 +40,7 @@ func (iv *inverter) invert(op operation) (segment.Document, error) {
 		}
 		if v.name == iv.rank && iv.rank != "" {
 			r, err := rankFraction(v)
-			if err != nil {
+			if err != nil && !iv.replay {
 				return doc, &DocumentError{ID: op.id, Field: v.name, Err: err}
 			}
 			doc.Rank = r
@@ -125,7 +127,7 @@ func (iv *inverter) invertFields(doc *segment.Document, vals []value) error {
 }
 
 func (iv *inverter) addCopies(doc *segment.Document, vals []value) error {
-	for _, name := range iv.copies() {
+	for _, name := range iv.copies {
 		f := iv.schema.Fields[name]
 		var parts []string
 		for _, from := range f.CopyFrom {
@@ -145,18 +147,6 @@ func (iv *inverter) addCopies(doc *segment.Document, vals []value) error {
 		}
 	}
 	return nil
-}
-
-// copies returns the names of the schema's copies in order.
-func (iv *inverter) copies() []string {
-	var names []string
-	for name, f := range iv.schema.Fields {
-		if len(f.CopyFrom) > 0 && !f.NoIndex {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
 }
 
 // addField counts the terms of one field's values.

@@ -37,6 +37,7 @@ func (e *Engine) mergeLoop() {
 		case <-e.mergeKick:
 		}
 		e.dropUnused()
+		e.tidyLog()
 		if e.opts.Merge.Disabled {
 			continue
 		}
@@ -52,6 +53,23 @@ func (e *Engine) mergeLoop() {
 		}
 	}
 }
+
+// tidyLog gives the space of log records back that sealed segments cover. Pebble
+// would do so some day; until then the dead records of a bulk load take several
+// times the space of the index.
+func (e *Engine) tidyLog() {
+	st, err := e.store.Stats()
+	if err == nil && st.LogBytes > uint64(e.opts.MemoryBytes)/deadLogShare {
+		err = e.store.Compact(e.background)
+	}
+	if err != nil && e.background.Err() == nil {
+		e.opts.Listener.failed(err)
+	}
+}
+
+// deadLogShare: tables of the log are compacted when they exceed one in so many
+// bytes of the memory budget.
+const deadLogShare = 4
 
 // mergeOnce merges what pick chooses from the sealed segments; false means that
 // it chose nothing.

@@ -159,7 +159,8 @@ type Options struct {
 	// Listener is told what happens inside. The default is nobody.
 	Listener *Listener
 
-	// ReadOnly opens an existing index (a checkpoint, say) without ever writing to it.
+	// ReadOnly opens an existing index (a checkpoint, say) without changing it; only
+	// its lock file is touched, and where that cannot be, it opens without a lock.
 	ReadOnly bool
 
 	private privateOptions // knobs for tests

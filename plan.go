@@ -56,14 +56,13 @@ func shapeOf(c clause) (shape, error) {
 	switch {
 	case core.kind == clauseTerm:
 		s.words = []clause{*core}
-	case core.kind != clauseBool || core.min > 1:
-	case len(core.should) > 0 && len(core.must) == 0 && allTerms(core.should) && (core.min == 1 || len(core.filter) == 0):
-		s.words, s.mode = core.should, Or
-		if core.andOr {
-			s.mode = AndOr
-		}
+	case core.kind != clauseBool:
+	case core.andOr && allTerms(core.should):
+		s.words, s.mode = core.should, AndOr
 	case len(core.must) > 0 && len(core.should) == 0 && allTerms(core.must):
 		s.words, s.mode = core.must, And
+	case !core.andOr && len(core.must) == 0 && (core.min == 1 || core.min == 0 && len(core.filter) == 0):
+		s.words = anyOf(nil, core.should)
 	}
 	if s.words == nil {
 		if hasAndOr(&c) {
@@ -77,6 +76,24 @@ func shapeOf(c clause) (shape, error) {
 	}
 	s.words = mergeRepeats(s.words)
 	return s, nil
+}
+
+// anyOf returns the terms of alternatives that are terms or themselves nothing but
+// alternatives, or nil when one of them is something else.
+func anyOf(words, alternatives []clause) []clause {
+	for i := range alternatives {
+		switch c := &alternatives[i]; {
+		case c.kind == clauseTerm:
+			words = append(words, *c)
+		case c.kind == clauseBool && !c.andOr && c.min <= 1 && len(c.should) > 0 && len(c.must)+len(c.filter)+len(c.not) == 0:
+			if words = anyOf(words, c.should); words == nil {
+				return nil
+			}
+		default:
+			return nil
+		}
+	}
+	return words
 }
 
 func allTerms(cs []clause) bool {

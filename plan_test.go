@@ -16,7 +16,7 @@ import (
 // and the numbers of its filters and exclusions, or "tree".
 func shapeText(t *testing.T, ix *testIndex, q Query) string {
 	t.Helper()
-	rw := rewriter{iv: ix.newInverter()}
+	rw := ix.rewriters.Get().(*rewriter)
 	c, err := rw.rewrite(q, 1)
 	ix.must(err)
 	s, err := shapeOf(c)
@@ -70,6 +70,10 @@ func TestShapes(t *testing.T) {
 		{Bool{Must: []Query{Term{"t", "a"}}, Should: []Query{Term{"t", "b"}}}, "tree"},
 		{Bool{Must: []Query{ConstantScore{Term{"t", "a"}, 1}}}, "tree"},
 		{ConstantScore{abc, 1}, "tree"},
+		{Match{Fields: []string{"t", "u"}, Text: "a b"}, "or(t:a u:a t:b u:b)"},
+		{Bool{Should: []Query{Term{"t", "a"}, Boost{match("u", "b c"), 2}}}, "or(t:a u:b^2 u:c^2)"},
+		{Bool{Should: []Query{Term{"t", "a"}, all("u", "b c")}}, "tree"},
+		{Match{Field: "t", Text: "", Mode: AndOr}, "tree"}, // matches nothing
 		{All{}, "tree"},
 		{Bool{MustNot: []Query{abc}}, "tree"},
 	} {

@@ -250,7 +250,7 @@ func (rw *rewriter) rewriteMatch(q Match, boost float64) (clause, error) {
 	case q.Mode == And && len(clauses) > 0:
 		out.must, out.should = clauses, nil
 	case q.Mode == AndOr && len(clauses) > 0: // without words nothing matches in any mode
-		out.andOr = true
+		out.andOr = len(clauses) > 0
 	}
 	return out, nil
 }

@@ -195,3 +195,15 @@ func (s *Schema) extend(with *Schema) (*Schema, error) {
 	}
 	return merged, nil
 }
+
+// copies returns the names of the indexed copies in order.
+func (s *Schema) copies() []string {
+	var names []string
+	for name, f := range s.Fields {
+		if len(f.CopyFrom) > 0 && !f.NoIndex {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
