@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	testEngines = flag.String("engines", "riffle,lucene,lucene-bp,tantivy,bleve,bluge,sqlite,pisa", "engines to test; those that are not installed are skipped")
+	testEngines = flag.String("engines", "riffle,riffle-bp,lucene,lucene-bp,tantivy,bleve,bluge,sqlite,pisa", "engines to test; those that are not installed are skipped")
 	testCache   = flag.String("cache", filepath.Join(os.TempDir(), "riffle-bench"), "folder for programs and indexes")
 )
 

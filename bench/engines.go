@@ -54,6 +54,7 @@ var errToolMissing = errors.New("not installed here")
 // compared with.
 var engines = []engine{
 	{name: "riffle", index: "riffle", prepare: goProgram("riffle"), scale: 1},
+	{name: "riffle-bp", index: "riffle-bp", build: map[string]string{"order": "bp"}, prepare: goProgram("riffle"), scale: 1},
 	{name: "lucene", index: "lucene", prepare: luceneProgram, scale: 1},
 	{name: "lucene-bp", index: "lucene-bp", build: map[string]string{"order": "bp"}, prepare: luceneProgram, scale: 1},
 	// What a user gets who changes nothing: Lucene prunes only after it has counted 1,000 hits.

@@ -38,7 +38,7 @@ type settings struct {
 
 func parse(args []string) (s settings, err error) {
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
-	f.StringVar(&s.engines, "engines", "riffle,lucene,lucene-bp,lucene-1000,tantivy,bleve,bluge,sqlite,pisa", "engines, in the order of the table; the others are compared with the first")
+	f.StringVar(&s.engines, "engines", "riffle,riffle-bp,lucene,lucene-bp,lucene-1000,tantivy,bleve,bluge,sqlite,pisa", "engines, in the order of the table; the others are compared with the first")
 	f.StringVar(&s.corpora, "corpora", corporaFolder(), "folder of documents and queries (or RIFFLE_CORPORA)")
 	f.StringVar(&s.sources, "sources", "gutenberg-a.jsonl.zst,gutenberg-b.jsonl.zst", "files of documents, JSON lines with a field text")
 	f.StringVar(&s.queries, "queries", "gutenberg-dev.tsv,terabyte05.tsv,msmarco-dev.tsv", "files of queries, in the folder queries")

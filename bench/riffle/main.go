@@ -35,7 +35,9 @@ func (e *engine) Build(docs, dir string, options map[string]string) (int, error)
 	ctx := context.Background()
 	opts := e.options()
 	switch order := options["order"]; order {
-	case "", "arrival":
+	case "":
+	case "bp":
+		opts.Merge.Order = riffle.ByGraph
 	default:
 		return 0, fmt.Errorf("order %q: not known", order)
 	}
