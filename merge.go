@@ -59,7 +59,7 @@ func (e *Engine) mergeLoop() {
 // times the space of the index.
 func (e *Engine) tidyLog() {
 	st, err := e.store.Stats()
-	if err == nil && st.LogBytes > uint64(e.opts.MemoryBytes)/deadLogShare {
+	if err == nil && st.LogBytes > max(leastDeadLog, uint64(e.opts.MemoryBytes)/deadLogShare) {
 		err = e.store.Compact(e.background)
 	}
 	if err != nil && e.background.Err() == nil {
@@ -69,7 +69,11 @@ func (e *Engine) tidyLog() {
 
 // deadLogShare: tables of the log are compacted when they exceed one in so many
 // bytes of the memory budget.
-const deadLogShare = 4
+// Below a few megabytes it is not worth the flush.
+const (
+	deadLogShare = 4
+	leastDeadLog = 4 << 20
+)
 
 // mergeOnce merges what pick chooses from the sealed segments; false means that
 // it chose nothing.

@@ -32,6 +32,14 @@ func (e *Engine) Flush(ctx context.Context) error {
 	if e.opts.ReadOnly {
 		return ErrReadOnly
 	}
+	if err := e.flushMemory(ctx); err != nil {
+		return err
+	}
+	e.tidyLog()
+	return nil
+}
+
+func (e *Engine) flushMemory(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	target := e.seq
