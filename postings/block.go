@@ -73,6 +73,10 @@ func appendBitset(dst []byte, docs []uint32, first uint32, rows int) []byte {
 	return dst
 }
 
+// safeWidth is the widest gap of which 128 cannot sum up to 1<<32: documents that end where
+// the directory says then also rise.
+const safeWidth = 24
+
 // decodeDocs writes the n documents of a block to dst. rows begin at the block's.
 // Whatever they hold, it returns either an error or documents that rise strictly from
 // above prev to last.
@@ -91,9 +95,7 @@ func decodeDocs(dst *[BlockSize]uint32, rows []byte, e Encoding, n int, prev, la
 	default:
 		unpackDocs(dst, rows[:RowBytes*packedRows(n, width)], n, width, prev)
 	}
-	// 128 gaps of at most 1<<24 cannot wrap around; wider ones could and still
-	// end at last.
-	if dst[n-1] != last || width > 24 && e.Kind() == Packed {
+	if dst[n-1] != last || width > safeWidth && e.Kind() == Packed {
 		return checkDocs(dst[:n], prev, last)
 	}
 	return nil

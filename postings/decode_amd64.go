@@ -30,20 +30,19 @@ func init() {
 // documents, frequencies of as much: Go is fast enough for them.
 const maxWidth = 25
 
-// slackBytes is what unpacking in assembly may read behind a full block.
+// slackBytes is what unpacking in assembly reads behind a full block, at most.
 const slackBytes = 64
 
 // unpackDocs reads n gaps minus one of width bits (1 to 31) and sums them up from prev, the
 // last document of the block before. What it writes behind n values is undefined. rows
-// must hold packedRows(n, width) rows; where there is capacity behind them it may be
-// read, and may change meanwhile (a Builder appends there).
+// must hold packedRows(n, width) rows. What lies behind them may be read too, though it
+// means nothing and may change meanwhile (a Builder appends there).
 func unpackDocs(dst *[BlockSize]uint32, rows []byte, n, width int, prev uint32) {
 	switch {
 	case !useAVX512 || width > maxWidth:
 		unpackDocsPortable(dst, rows, n, width, prev)
-	case cap(rows) < RowBytes*width+slackBytes:
-		padded := pad(rows)
-		docsAVX512(dst, &padded[0], width, prev)
+	case nearPageEnd(rows, width):
+		docsPadded(dst, rows, width, prev)
 	default:
 		docsAVX512(dst, unsafe.SliceData(rows), width, prev)
 	}
@@ -55,20 +54,37 @@ func unpackFreqs(dst *[BlockSize]uint32, rows []byte, n, width int) {
 	switch {
 	case !useAVX512 || width > maxWidth:
 		unpackFreqsPortable(dst, rows, n, width)
-	case cap(rows) < RowBytes*width+slackBytes:
-		padded := pad(rows)
-		freqsAVX512(dst, &padded[0], width)
+	case nearPageEnd(rows, width):
+		freqsPadded(dst, rows, width)
 	default:
 		freqsAVX512(dst, unsafe.SliceData(rows), width)
 	}
 }
 
-// pad copies rows for blocks near the end of their chunk, and for most short ones.
-//
+// nearPageEnd says whether unpacking rows could read memory that is not there. Assembly
+// takes blocks for full and reads 64 bytes at a time, so it may read behind rows; when
+// that is in the same page, the least that memory is mapped by, nothing can happen.
+func nearPageEnd(rows []byte, width int) bool {
+	const page = 4096
+	reads := RowBytes*width + slackBytes
+	return uintptr(unsafe.Pointer(unsafe.SliceData(rows)))%page > uintptr(page-reads) && cap(rows) < reads
+}
+
+// padded has room for all that assembly may read.
+type padded [RowBytes*maxWidth + slackBytes]byte
+
 //go:noinline
-func pad(rows []byte) (padded [RowBytes*maxWidth + slackBytes]byte) {
-	copy(padded[:], rows)
-	return padded
+func docsPadded(dst *[BlockSize]uint32, rows []byte, width int, prev uint32) {
+	var p padded
+	copy(p[:], rows)
+	docsAVX512(dst, &p[0], width, prev)
+}
+
+//go:noinline
+func freqsPadded(dst *[BlockSize]uint32, rows []byte, width int) {
+	var p padded
+	copy(p[:], rows)
+	freqsAVX512(dst, &p[0], width)
 }
 
 // expandBitset writes the documents whose bits are set in rows, at least one, of which the lowest

@@ -95,7 +95,7 @@ func (f *blocks) share(l *List, n int) {
 	held := int64(0)
 	for i := range used {
 		c := f.chunks[i]
-		l.chunks[i].Store(&chunk{rows: c})
+		l.chunks[i].Store(&chunk{rows: c, first: f.rowOf[i]})
 		held += int64(len(c))
 	}
 	l.loaded.Store(held)
@@ -108,7 +108,7 @@ func (l *List) addTail(k *block, p *pareto) {
 		off = l.Off[n-1] + uint32(l.Enc[n-1].Rows(l.BlockSize))
 	}
 	rows, e := k.appendRows(nil, l.before(len(l.Last)))
-	l.tail = &chunk{rows: rows}
+	l.tail = &chunk{rows: rows, first: off}
 	l.Last = append(l.Last, k.last())
 	l.Enc = append(l.Enc, e)
 	l.Off = append(l.Off, off)
