@@ -40,6 +40,7 @@ type Engine struct {
 	seal      sealState
 
 	commitMu sync.Mutex // makes manifest changes one at a time
+	behind   error      // why segments are not those of the manifest; no more changes then
 	mergeMu  sync.Mutex // makes merges one at a time
 
 	background context.Context // ends with Close
@@ -262,6 +263,7 @@ func (e *Engine) Close() error {
 	e.closed = true
 	e.mu.Unlock()
 
+	// Calls that hold iterators of the store or publish views end first.
 	e.stop()
 	e.work.Wait()
 	if v := e.current.Swap(nil); v != nil {
@@ -269,6 +271,34 @@ func (e *Engine) Close() error {
 	}
 	e.dropUnused()
 	return errors.Join(err, e.store.Close())
+}
+
+// begin announces a call that Close has to wait for, and that calls e.work.Done
+// when it ends. Searches need none: the store waits for its calls by itself, but
+// not for iterators, which it must not be closed under.
+func (e *Engine) begin() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return ErrClosed
+	}
+	e.work.Add(1)
+	return nil
+}
+
+// untilClose returns a context that also ends when the Engine is closed.
+func (e *Engine) untilClose(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(e.background, cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
+// orClosed is the error of a call that Close may have broken off.
+func (e *Engine) orClosed(err error) error {
+	if e.background.Err() != nil && errors.Is(err, context.Canceled) {
+		return ErrClosed
+	}
+	return err
 }
 
 // source makes a store's segment reader a segment.Source.

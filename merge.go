@@ -176,9 +176,12 @@ func (e *Engine) Compact(ctx context.Context) error {
 	if err := e.Flush(ctx); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	if err := e.begin(); err != nil {
+		return err
+	}
+	defer e.work.Done()
+	ctx, cancel := e.untilClose(ctx)
 	defer cancel()
-	defer context.AfterFunc(e.background, cancel)()
 	_, err := e.mergeOnce(ctx, func(all []mergeInput) []mergeInput {
 		if len(all) == 1 && all[0].deleted.count() == 0 && all[0].s.disk.Order() == e.docOrder() {
 			return nil
@@ -186,10 +189,10 @@ func (e *Engine) Compact(ctx context.Context) error {
 		return all
 	})
 	if err != nil {
-		return err
+		return e.orClosed(err)
 	}
 	e.dropUnused()
-	return e.store.Compact(ctx)
+	return e.orClosed(e.store.Compact(ctx))
 }
 
 // Checkpoint writes a complete, durable copy of the index as it is now into dir,

@@ -43,16 +43,18 @@ func (e *Engine) flushMemory(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	target := e.seq
-	for e.sealedSeq < target {
+	for {
 		if e.closed {
 			return ErrClosed
+		}
+		if e.sealedSeq >= target {
+			return nil
 		}
 		e.startSeal()
 		if err := e.awaitSeal(ctx); err != nil {
 			return err
 		}
 	}
-	return nil
 }
 
 // startSeal begins to write the in-memory segment out, unless one is being
@@ -70,7 +72,7 @@ func (e *Engine) startSeal() {
 	e.seal.done = done
 	s, seq, deleted := e.seal.segment, e.seal.seq, e.seal.segment.deleted
 	e.work.Go(func() {
-		err := e.runSeal(s, seq, deleted)
+		err := e.orClosed(e.runSeal(s, seq, deleted))
 		e.mu.Lock()
 		e.seal.done, e.seal.err = nil, err
 		e.mu.Unlock()
@@ -212,6 +214,9 @@ func docOrderOf(o segment.Order) DocOrder {
 func (e *Engine) commitMerged(out *merged, inputs []mergeInput, seq uint64) (*liveSegment, error) {
 	e.commitMu.Lock()
 	defer e.commitMu.Unlock()
+	if e.behind != nil {
+		return nil, fmt.Errorf("the index must be opened anew: %w", e.behind)
+	}
 	edit, persisted := e.editFor(out, inputs, seq)
 	if err := e.store.Commit(context.Background(), edit); err != nil {
 		return nil, err
@@ -221,7 +226,8 @@ func (e *Engine) commitMerged(out *merged, inputs []mergeInput, seq uint64) (*li
 		live = &liveSegment{number: out.writer.Number(), bytes: int64(out.writer.Bytes())}
 		var err error
 		if live.disk, err = segment.Open(source{e.store.Segment(live.number)}); err != nil {
-			return nil, live.at(err)
+			e.behind = live.at(err)
+			return nil, e.behind
 		}
 	}
 	e.mu.Lock()

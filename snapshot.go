@@ -179,6 +179,10 @@ type idPlace struct {
 // nextIDs returns the first n live documents with ids >= from, by merging the
 // id orders of all segments.
 func (v *view) nextIDs(from string, n int) (page []idPlace, err error) {
+	if err := v.e.begin(); err != nil {
+		return nil, err
+	}
+	defer v.e.work.Done()
 	var heads []idHead
 	defer func() {
 		for _, h := range heads {

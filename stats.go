@@ -100,8 +100,18 @@ func (e *Engine) Schema() *Schema { return e.schema.clone() }
 // Check reads the whole index and verifies every checksum and invariant: of the
 // segments, their deletions, the schema and the log. It calls report for each fault, which
 // matches ErrCorrupt, and returns an error only when the check itself could not go
-// on. Changes and searches go on meanwhile.
+// on. Changes and searches go on meanwhile; report must not call Close, which waits.
 func (e *Engine) Check(ctx context.Context, report func(error)) error {
+	if err := e.begin(); err != nil {
+		return err
+	}
+	defer e.work.Done()
+	ctx, cancel := e.untilClose(ctx)
+	defer cancel()
+	return e.orClosed(e.check(ctx, report))
+}
+
+func (e *Engine) check(ctx context.Context, report func(error)) error {
 	v, err := e.acquire()
 	if err != nil {
 		return err
@@ -162,9 +172,11 @@ func (v *view) checkIDs(ctx context.Context, report func(error)) error {
 			return err
 		}
 		page, err := v.nextIDs(from, walkPage)
-		if err != nil {
+		if errors.Is(err, ErrCorrupt) {
 			report(err)
 			return nil
+		} else if err != nil {
+			return err
 		}
 		for _, p := range page {
 			if p.id == last {
