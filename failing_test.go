@@ -151,3 +151,67 @@ func TestSealFails(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestMergeUnreadable lets reads fail just when a merge has been committed. What
+// is in memory is then behind the disk: nothing more is merged or sealed, until
+// the index is opened anew.
+func TestMergeUnreadable(t *testing.T) {
+	var armed, broken atomic.Bool
+	mem := newCrashFS()
+	fsys := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if op.Kind == errorfs.OpLink && armed.Load() {
+			broken.Store(true)
+		}
+		if broken.Load() && op.Kind.ReadOrWrite() == errorfs.OpIsRead && strings.HasSuffix(op.Path, ".sst") {
+			return errorfs.ErrInjected
+		}
+		return nil
+	}))
+	tu := tuning{opts: Options{Merge: MergeOptions{Disabled: true}}}
+	e, err := tu.open(worldDir, fsys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := model{}
+	put := func(id string) {
+		t.Helper()
+		want[id] = modelDoc{"text": "w1 " + id}
+		if err := e.Put(ctx, id, map[string]any(want[id])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, id := range []string{"a", "b", "c"} {
+		put(id)
+		if err := e.Flush(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	armed.Store(true)
+	if err := e.Compact(ctx); !errors.Is(err, errorfs.ErrInjected) {
+		t.Fatalf("compact onto a disk that cannot be read: %v", err)
+	}
+	armed.Store(false)
+	broken.Store(false)
+	put("d")
+	put("a")
+	if err := e.Flush(ctx); !errors.Is(err, errorfs.ErrInjected) {
+		t.Errorf("flush afterwards: %v", err)
+	}
+	if _, err := findState(e, []model{want}); err != nil {
+		t.Errorf("the engine that failed: %v", err)
+	}
+	if err := e.Close(); err != nil && !errors.Is(err, errorfs.ErrInjected) {
+		t.Fatal(err)
+	}
+	e, err = tu.open(worldDir, mem)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if _, err := findState(e, []model{want}); err != nil {
+		t.Error(err)
+	}
+	if err := errors.Join(checkAll(e), e.Flush(ctx)); err != nil {
+		t.Error(err)
+	}
+}
