@@ -55,11 +55,15 @@ type Term[L any] struct {
 	Bounds *Bounds // highest impacts; nil when the segment lacks the term
 }
 
-// Bounds are the highest impacts (16-bit fractions) of a list under one Table.
+// Bounds are the highest impacts (16-bit fractions) of a list under one Table. They
+// may be shared by any number of goroutines, and not copied.
 type Bounds struct {
 	List   uint16   // of the whole list
 	Extent []uint16 // of each extent of 32 blocks
 	Block  []uint16 // of each block
+	Best   Best     // what its best postings reach; may be nil
+
+	refinement
 }
 
 // A Node is one clause of a boolean tree. Exactly one of Leaf, All and the

@@ -1,151 +1,321 @@
 package cpuexec
 
-// firstWindow is the number of documents in the first window; from there on windows
-// double up to windowDocs. While there is no need, all lists are
-// essential and everything is scored; small windows end that early.
-const firstWindow = 256
+import (
+	"math/bits"
+	"slices"
+)
 
-// bmm answers OR by block-max MaxScore over windows of windowDocs documents.
+// bmm answers OR by block-max MaxScore, sheet by sheet and tile by tile.
 //
-// In each window the lists are ordered by what their blocks there can contribute
-// at most. The longest run of the weakest that together cannot reach need are not
-// essential: a document only they hold cannot get in. The essential lists are
-// added up list by list in the window, and what can still get in is looked up in
-// the others, strongest first. This is MaxScore (Turtle and Flood, Query
-// Evaluation: Strategies and Optimizations, 1995) with the bounds of block-max
-// indexes (Ding and Suel 2011) and the windows of Lucene's
-// MaxScoreBulkScorer.
-//
-// A block of an essential list is passed over, too, when its own bound and those
-// of all other lists cannot reach need. The documents in it that other essential
-// lists hold then miss a part of their score; but their whole score is below need,
-// so the part they have keeps them out as well.
+// The bounds of all lists are added up for the 64 tiles of a sheet, and those that
+// reach need are visited, the best ones first: what is found there prunes the rest.
+// In a tile the bounds are added up for its 64 words, from the weakest list to the
+// strongest. A list is essential in the words where its bound, with those of all
+// weaker lists, reaches need: a document there that only the weaker lists hold
+// cannot get in. Essential lists are added to the scores of their words; the
+// documents that can still get in are looked up in the lists that are not essential
+// there, strongest first. This is MaxScore (Turtle and Flood, Query Evaluation:
+// Strategies and Optimizations, 1995) with the bounds of block-max indexes (Ding
+// and Suel 2011) for ranges of documents (Dimopoulos, Nepomnyachiy and Suel 2013).
 func (r *run) bmm() error {
-	cs, err := r.openAll()
+	lanes, err := r.openLanes()
 	if err != nil {
 		return err
 	}
-	size := uint32(firstWindow)
-	if r.need(r.from) > 0 {
-		size = windowDocs
+	most := r.rankMax
+	for _, c := range lanes {
+		most += c.max
 	}
-	for lo := r.from; ; lo = r.win.hi {
-		next := nextDocument(cs, lo)
-		if next >= r.to || r.tailDone(next) {
+	for lo := r.from &^ (sheetDocs - 1); lo < r.to && most >= r.need(lo); lo += sheetDocs {
+		if err := r.bmmSheet(lanes, lo); err != nil {
+			return err
+		}
+	}
+	return r.refine()
+}
+
+// bestTiles is how many tiles of a sheet are visited in order of their bounds before
+// the others follow in order of documents, which costs less a tile.
+const bestTiles = 6
+
+// bmmSheet visits the tiles of the sheet at lo.
+func (r *run) bmmSheet(lanes []*lane, lo uint32) error {
+	bounds := &r.tileSums
+	if err := r.enterSheet(lanes, lo); err != nil {
+		return err
+	}
+	present := r.tilesAtWork(lo)
+	for range bestTiles {
+		best := strongest(bounds, present)
+		if best < 0 {
 			return nil
 		}
-		r.win.at(next, r.from, r.to)
-		r.win.lo, r.win.hi = next, min(r.win.hi, next+size)
-		size = min(2*size, windowDocs)
-		if err := r.ctx.Err(); err != nil {
-			return err
-		}
-		if err := r.bmmWindow(cs); err != nil {
+		present &^= 1 << best
+		if err := r.bmmTile(lanes, best, lo+uint32(best)*tileDocs, bounds[best]); err != nil {
 			return err
 		}
 	}
-}
-
-// nextDocument returns the lowest document from lo on that any of the lists can
-// hold; end when there is none.
-func nextDocument(cs []*cursor, lo uint32) (next uint32) {
-	next = end
-	for _, c := range cs {
-		if !c.seekBlock(lo) {
-			continue
-		}
-		if c.loaded == c.block {
-			c.advance(lo)
-			next = min(next, c.docs[c.i&127])
-		} else {
-			next = min(next, max(lo, c.first(c.block)))
+	for ; present != 0; present &= present - 1 {
+		t := bits.TrailingZeros64(present)
+		if err := r.bmmTile(lanes, t, lo+uint32(t)*tileDocs, bounds[t]); err != nil {
+			return err
 		}
 	}
-	return next
+	return nil
 }
 
-// bmmWindow offers what can get in of the window's documents.
-func (r *run) bmmWindow(cs []*cursor) error {
-	need, rank := r.need(r.win.lo), r.rankBound(r.win.lo, r.win.hi-1)
-	active, sum := r.boundWindow(cs)
-	if sum+rank < need {
+// enterSheet makes the sheet at lo the one at hand: tileSums has the bounds of its tiles
+// from then on.
+func (r *run) enterSheet(lanes []*lane, lo uint32) error {
+	if r.sheet == lo {
 		return nil
 	}
-	// sums[i] is what active[:i] can contribute together.
-	essential := 0
-	for essential < len(active) && r.sums[essential+1]+rank < need {
-		essential++
+	bounds := &r.tileSums
+	*bounds, r.tiles = sums{}, 0
+	for _, c := range lanes {
+		if err := c.enterSheet(lo); err != nil {
+			return err
+		}
+		_, present := addBounds(bounds, bounds, c.tiles, c.unit, 0)
+		r.tiles |= present
 	}
-	for _, c := range active[essential:] {
-		if err := r.addWindow(c, saturatingSub(need, sum-c.bound+rank)); err != nil {
+	if r.seg.Rank != nil || r.seg.Tail != nil {
+		for tiles := r.tiles; tiles != 0; tiles &= tiles - 1 {
+			t := bits.TrailingZeros64(tiles)
+			doc := lo + uint32(t)*tileDocs
+			bounds[t] += r.rankBound(doc, doc)
+			if r.seg.Tail != nil {
+				bounds[t] = min(bounds[t], r.seg.Tail[doc/tileDocs])
+			}
+		}
+	}
+	r.sheet = lo
+	return nil
+}
+
+// tilesAtWork returns the tiles of the sheet at lo that have postings, as far as they
+// lie in the range at work.
+func (r *run) tilesAtWork(lo uint32) uint64 {
+	tiles := r.tiles
+	if r.from > lo {
+		tiles &= ^uint64(0) << ((r.from - lo) / tileDocs)
+	}
+	if last := (r.to - 1 - lo) / tileDocs; last < 63 {
+		tiles &= 1<<(last+1) - 1
+	}
+	return tiles
+}
+
+// strongest returns which of the sums is the highest, of those present; -1 when
+// none is.
+func strongest(bounds *sums, present uint64) int {
+	best, highest := -1, uint32(0)
+	for ; present != 0; present &= present - 1 {
+		i := bits.TrailingZeros64(present)
+		if bounds[i&63] > highest || best < 0 {
+			best, highest = i, bounds[i&63]
+		}
+	}
+	return best
+}
+
+// bmmTile offers what can get in of tile t of the sheet, which begins at lo and whose
+// documents score at most bound.
+func (r *run) bmmTile(lanes []*lane, t int, lo, bound uint32) error {
+	if bound < r.need(lo) {
+		return nil
+	}
+	if err := r.ctx.Err(); err != nil {
+		return err
+	}
+	r.enterTile(lanes, t, lo)
+	r.win.at(lo, r.from, r.to)
+	rank := r.rankBound(lo, lo)
+	words := ^uint64(0)
+	if r.seg.Accept != nil {
+		words = r.acceptedWords()
+	}
+	if need := r.need(lo); need <= rank {
+		// Everything must be seen. A few words suffice for the first hits.
+		for need <= rank && words != 0 {
+			few := lowestBits(words&r.presentWords(), 4)
+			words &^= few
+			if few == 0 {
+				return nil
+			}
+			if err := r.scoreWords(few); err != nil {
+				return err
+			}
+			need = r.need(lo)
+		}
+	}
+	return r.bmmWords(words, r.need(lo), rank)
+}
+
+// enterTile makes a tile the one at work: the window, and as r.active the lanes
+// that have postings there, weakest first.
+func (r *run) enterTile(lanes []*lane, t int, lo uint32) {
+	active := r.active[:0]
+	for _, c := range lanes {
+		if c.tiles[t] == 0 {
+			continue
+		}
+		c.enterTile(lo)
+		c.bound = c.unit * uint32(c.tiles[t])
+		at := len(active)
+		active = append(active, c)
+		for ; at > 0 && active[at-1].bound > c.bound; at-- {
+			active[at] = active[at-1]
+		}
+		active[at] = c
+	}
+	r.active = active
+	if n := len(active) + 1; n > len(r.prefix) {
+		r.prefix = append(r.prefix, make([]sums, n-len(r.prefix))...)
+		r.masks = append(r.masks, make([]laneWords, n-len(r.masks))...)
+	}
+}
+
+// bmmWords offers what can get in of some words of the tile.
+func (r *run) bmmWords(words uint64, need, rank uint32) error {
+	if need <= rank {
+		return nil // there is nothing left
+	}
+	need -= rank
+	live := uint64(0)
+	for i, c := range r.active {
+		m := &r.masks[i]
+		m.essential, m.present = addBounds(&r.prefix[i+1], &r.prefix[i], c.words, c.unit, need)
+		m.essential &= words
+		m.present &= words
+		live |= m.essential
+	}
+	if live == 0 {
+		return nil
+	}
+	for i, c := range slices.Backward(r.active) {
+		essential := r.masks[i].essential
+		if essential == 0 {
+			continue
+		}
+		for w := essential; w != 0; w &= w - 1 {
+			word := bits.TrailingZeros64(w) & 63
+			r.rest[word] = r.prefix[i][word]
+		}
+		if err := r.addLane(c, essential); err != nil {
 			return err
 		}
 	}
-	r.collect(saturatingSub(need, r.sums[essential]+rank))
-	for i := essential - 1; i >= 0 && r.cands.n > 0; i-- {
-		if err := r.probe(active[i], need, r.sums[i]+rank, false); err != nil {
-			return err
+	scored := r.cands.gather(&r.win.scores, r.win.base, live, &r.rest, need)
+	r.work.DocsScored += int64(scored)
+	r.cutCandidates()
+	r.acceptCandidates()
+	r.total += r.cands.n
+	for i, c := range slices.Backward(r.active) {
+		m := r.masks[i]
+		if ask := live & m.present &^ m.essential; ask != 0 && r.cands.n > 0 {
+			if err := r.lookUp(c, ask, need, &r.prefix[i]); err != nil {
+				return err
+			}
 		}
 	}
 	r.offerCandidates()
 	return nil
 }
 
-// boundWindow returns the cursors of lists that can hold a document of the
-// window, weakest first, and the sum of their bounds. It also fills r.sums.
-func (r *run) boundWindow(cs []*cursor) (active []*cursor, sum uint32) {
-	active = r.active[:0]
-	for _, c := range cs {
-		bound, ok := c.rangeMax(r.win.hi - 1)
-		if !ok {
-			continue
-		}
-		c.bound = bound
-		at := len(active)
-		active = append(active, c)
-		for ; at > 0 && active[at-1].bound > bound; at-- {
-			active[at] = active[at-1]
-		}
-		active[at] = c
+// lowestBits returns the n lowest bits of a mask.
+func lowestBits(mask uint64, n int) uint64 {
+	rest := mask
+	for range n {
+		rest &= rest - 1
 	}
-	r.active = active
-	r.sums = append(r.sums[:0], 0)
-	for _, c := range active {
-		sum += c.bound
-		r.sums = append(r.sums, sum)
-	}
-	return active, sum
+	return mask &^ rest
 }
 
-// addWindow adds the list's postings in the window to it, without the blocks
-// whose bound is below floor.
-func (r *run) addWindow(c *cursor, floor uint32) error {
+// presentWords are the words of the tile in which a lane has postings.
+func (r *run) presentWords() (present uint64) {
+	var zero sums
+	for _, c := range r.active {
+		_, p := addBounds(&zero, &zero, c.words, 0, 0)
+		present |= p
+	}
+	return present
+}
+
+// scoreWords offers all documents of some words of the tile.
+func (r *run) scoreWords(words uint64) error {
+	for _, c := range r.active {
+		if err := r.markLane(c, words); err != nil {
+			return err
+		}
+	}
+	for i := range r.win.matches { // documents beyond the range at work
+		for out := r.win.matches[i] &^ r.win.all[i]; out != 0; out &= out - 1 {
+			r.win.scores[64*i+bits.TrailingZeros64(out)] = 0
+		}
+		r.win.matches[i] &= r.win.all[i]
+	}
+	r.collect(0)
+	r.offerCandidates()
+	return nil
+}
+
+// addLane adds the lane's postings in the words to the scores.
+func (r *run) addLane(c *lane, words uint64) error {
+	return c.eachBlock(words, func(docs []uint32, impacts []uint16) {
+		scatter(&r.win.scores, docs, impacts, c.weight, words)
+	})
+}
+
+// markLane is addLane for all documents that have a posting, even one that
+// contributes nothing: it marks them as matches too.
+func (r *run) markLane(c *lane, words uint64) error {
 	w := &r.win
-	for c.seekBlock(w.lo); c.block < len(c.list.Last) && c.first(c.block) < w.hi; c.block++ {
-		if c.blockMax(c.block) >= floor {
-			if err := c.load(w.lo); err != nil {
-				return err
-			}
-			to := c.until(w.hi)
-			if to > c.i {
-				if err := c.loadFreqs(); err != nil {
-					return err
-				}
-				w.add(c, c.i, to)
-				c.i = min(to, c.n-1)
-			}
+	return c.eachBlock(words, func(docs []uint32, impacts []uint16) {
+		scatter(&w.scores, docs, impacts, c.weight, words)
+		for _, doc := range docs {
+			d := doc % tileDocs
+			w.matches[d/64] |= (words >> (d / 64) & 1) << (d % 64)
 		}
-		if c.last() >= w.hi {
-			break
+	})
+}
+
+// eachBlock calls visit with the postings of the tile in every block that can have
+// documents of the words. There may be documents of other words, too.
+func (c *lane) eachBlock(words uint64, visit func(docs []uint32, impacts []uint16)) error {
+	if c.exact {
+		visit(c.few.docs[c.from:c.to], c.few.impacts[c.from:c.to])
+		return nil
+	}
+	base := c.run.win.base
+	for b := c.from; b < c.to; b++ {
+		if words&c.wordsOf(b, base) == 0 {
+			continue
 		}
+		if err := c.load(b); err != nil {
+			return err
+		}
+		if err := c.score(); err != nil {
+			return err
+		}
+		i, j := 0, c.n
+		if c.first(b) < base {
+			i = search(c.docs[:c.n], base)
+		}
+		if c.list.Last[b]-base >= tileDocs {
+			j = i + search(c.docs[i:c.n], base+tileDocs)
+		}
+		visit(c.docs[i:j], c.impacts[i:j])
 	}
 	return nil
 }
 
-// saturatingSub is a - b, or 0 when that is negative.
-func saturatingSub(a, b uint32) uint32 {
-	if a < b {
+// wordsOf returns the words of the tile at base that can have documents of block b,
+// which must reach as far as base.
+func (c *lane) wordsOf(b int, base uint32) uint64 {
+	first, last := max(c.first(b), base)-base, min(c.list.Last[b]-base, tileDocs-1)
+	if first >= tileDocs {
 		return 0
 	}
-	return a - b
+	return ^uint64(0) << (first / wordDocs) & (^uint64(0) >> (63 - last/wordDocs))
 }

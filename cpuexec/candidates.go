@@ -93,6 +93,46 @@ func (r *run) probe(c *cursor, need, rest uint32, required bool) error {
 	return nil
 }
 
+// cutCandidates drops those that lie outside of the range at work.
+func (r *run) cutCandidates() {
+	cs, w := &r.cands, &r.win
+	if w.lo == w.base && w.hi == min(w.base+tileDocs, r.seg.Docs) {
+		return
+	}
+	from, to := search(cs.docs[:cs.n], w.lo), search(cs.docs[:cs.n], w.hi)
+	copy(cs.docs[:], cs.docs[from:to])
+	copy(cs.score[:], cs.score[from:to])
+	cs.n = to - from
+}
+
+// acceptCandidates drops those that may not be returned.
+func (r *run) acceptCandidates() {
+	if r.seg.Accept == nil {
+		return
+	}
+	cs := &r.cands
+	kept := 0
+	for p := range cs.n {
+		doc := cs.docs[p]
+		cs.docs[kept], cs.score[kept] = doc, cs.score[p]
+		if r.accepts(doc) {
+			kept++
+		}
+	}
+	cs.n = kept
+}
+
+// acceptedWords returns the words of the tile that have documents that may be
+// returned.
+func (r *run) acceptedWords() (words uint64) {
+	for i := range 64 {
+		if r.accepted(i) != 0 {
+			words |= 1 << i
+		}
+	}
+	return words
+}
+
 // offerCandidates hands all candidates to the collector.
 func (r *run) offerCandidates() {
 	cs := &r.cands

@@ -1,6 +1,7 @@
 package cpuexec_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/riffle-search/riffle/cpuexec"
@@ -11,6 +12,17 @@ func TestConformance(t *testing.T) {
 	for a := cpuexec.Auto; a <= cpuexec.BMM; a++ {
 		t.Run(a.String(), func(t *testing.T) {
 			exectest.Run(t, cpuexec.Executor{Algorithm: a})
+		})
+	}
+}
+
+// TestConformanceOfBounds has lists bounded by their blocks and, once they have been
+// used a little, by their ranges: by default the small lists of the test are all decoded at once.
+func TestConformanceOfBounds(t *testing.T) {
+	for _, n := range []int{0, 4, 16} {
+		t.Run(fmt.Sprintf("exact=%d", n), func(t *testing.T) {
+			defer cpuexec.SetExactPostings(cpuexec.SetExactPostings(n))
+			exectest.Run(t, cpuexec.Executor{Algorithm: cpuexec.BMM})
 		})
 	}
 }

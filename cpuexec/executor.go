@@ -80,7 +80,7 @@ func (e Executor) TopK(ctx context.Context, p *Plan) (blockmax.TopK, error) {
 		return blockmax.TopK{}, err
 	}
 	top := blockmax.TopK{Hits: r.top.Hits(), Total: r.total, Exact: !r.pruned}
-	skipped := r.listBlocks - r.work.BlocksDecoded
+	skipped := max(0, r.listBlocks-r.work.BlocksDecoded) // one may have been decoded twice
 	if p.CountAll && r.pruned {
 		total, err := r.countMatches(r.tree)
 		if err != nil {
@@ -108,6 +108,9 @@ func (r *run) search(a Algorithm) error {
 		}
 		r.top.Reset(r.plan.K, r.plan.After)
 		r.total, r.pruned = 0, false
+	}
+	if a != Exhaustive {
+		r.seed = seedNeed(r.plan)
 	}
 	return r.pass(orAlgorithm(a), flatTree(r.plan, blockmax.Or))
 }

@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/riffle-search/riffle/blockmax"
-	"github.com/riffle-search/riffle/internal/corrupt"
 	"github.com/riffle-search/riffle/postings"
 )
 
@@ -18,6 +17,7 @@ type run struct {
 	tree *blockmax.Node // what matches in the current pass
 
 	top        blockmax.Collector
+	seed       uint32 // a need known before the first document was seen
 	total      int   // matching documents seen in the current pass
 	pruned     bool  // some may not have been seen
 	listBlocks int64 // blocks of all lists of all passes so far
@@ -29,11 +29,11 @@ type run struct {
 	opened  bool      // order holds those of all its terms
 	order   []*cursor // all cursors of a flat plan
 	root    *clause   // of the tree, over the segment at work; nil until it is needed
-	active  []*cursor // those that matter at the moment
 	sums    []uint32
 	win     window
 	cands   candidates
 	frames  []*frame
+	tiling
 }
 
 // A part is the segment at work, and the range of its documents to look at: all of
@@ -57,7 +57,7 @@ func newRun(ctx context.Context, p *Plan) *run {
 	r := runs.Get().(*run)
 	r.ctx, r.plan = ctx, p
 	r.top.Reset(p.K, p.After)
-	r.total, r.pruned, r.listBlocks, r.work = 0, false, 0, blockmax.Work{}
+	r.seed, r.total, r.pruned, r.listBlocks, r.work = 0, 0, false, 0, blockmax.Work{}
 	return r
 }
 
@@ -68,6 +68,7 @@ func (r *run) release() {
 		c.list, c.bounds, c.table, c.norms = nil, nil, nil, nil
 	}
 	r.used, r.opened, r.root = 0, false, nil
+	r.tiling.close()
 	r.win.matches, r.win.scores = bitset{}, scores{} // an error may have left some
 	runs.Put(r)
 }
@@ -96,6 +97,7 @@ func (r *run) enter(i int) error {
 	seg := &r.plan.Segments[i]
 	r.part = part{seg: seg, index: i, to: seg.Docs}
 	r.used, r.opened, r.root = 0, false, nil
+	r.tiling.close()
 	if seg.Rank != nil {
 		highest := uint16(0)
 		for _, m := range seg.RankTile {
@@ -112,8 +114,8 @@ func (r *run) open(t int) (*cursor, error) {
 	if term.Bounds == nil || term.List.Blocks() == 0 {
 		return nil, nil
 	}
-	if last := term.List.Last[term.List.Blocks()-1]; last >= r.seg.Docs {
-		return nil, &ListError{r.index, t, corrupt.New(-1, "the list ends at document %d of %d", last, r.seg.Docs)}
+	if err := r.checkList(t); err != nil {
+		return nil, err
 	}
 	if r.used == len(r.cursors) {
 		r.cursors = append(r.cursors, new(cursor))
@@ -160,7 +162,7 @@ func blocksBelow(n *blockmax.Node, seg *blockmax.Segment[*postings.List]) (block
 // need is the lowest score with which document doc of the segment, or a later
 // one, can still enter. Once it is above zero documents may be passed over unseen.
 func (r *run) need(doc uint32) uint32 {
-	n := r.needed(r.seg.Base + doc)
+	n := max(r.seed, r.needed(r.seg.Base+doc))
 	if n > 0 {
 		r.pruned = true
 	}

@@ -9,11 +9,17 @@ import (
 // a table. It takes some 5 ns a block and touches no payload. The result holds
 // for every table with the same Key, so callers keep it beside the list.
 func Bounds(l *postings.List, t *blockmax.Table) *blockmax.Bounds {
-	return &blockmax.Bounds{
+	b := &blockmax.Bounds{
 		List:   highest(l.ListImpacts, t),
 		Extent: highestOfEach(&l.ExtImpacts, t),
 		Block:  highestOfEach(&l.BlockImpacts, t),
 	}
+	var tally blockmax.Tally // every block's best is a posting of its own
+	for _, impact := range b.Block {
+		tally.Add(impact)
+	}
+	b.Best = tally.Best()
+	return b
 }
 
 func highestOfEach(m *postings.Impacts, t *blockmax.Table) []uint16 {

@@ -2,6 +2,7 @@ package segment
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/riffle-search/riffle/blockmax"
@@ -23,7 +24,7 @@ func TestBoundsAreAttained(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				got, want := Bounds(l, table), blockmax.Bounds{
+				got, want := Bounds(l, table), &blockmax.Bounds{
 					Extent: make([]uint16, (l.Blocks()+postings.ExtentBlocks-1)/postings.ExtentBlocks),
 					Block:  make([]uint16, l.Blocks()),
 				}
@@ -34,7 +35,7 @@ func TestBoundsAreAttained(t *testing.T) {
 						*bound = max(*bound, impact)
 					}
 				}
-				requireBounds(t, *got, want)
+				requireBounds(t, got, want)
 				blocks += l.Blocks()
 			}
 		}
@@ -44,17 +45,10 @@ func TestBoundsAreAttained(t *testing.T) {
 	}
 }
 
-func requireBounds(t *testing.T, got, want blockmax.Bounds) {
+func requireBounds(t *testing.T, got, want *blockmax.Bounds) {
 	t.Helper()
-	same := got.List == want.List && len(got.Extent) == len(want.Extent) && len(got.Block) == len(want.Block)
-	for i := range want.Extent {
-		same = same && got.Extent[i] == want.Extent[i]
-	}
-	for i := range want.Block {
-		same = same && got.Block[i] == want.Block[i]
-	}
-	if !same {
-		t.Fatalf("bounds %v, want %v", got, want)
+	if got.List != want.List || !slices.Equal(got.Extent, want.Extent) || !slices.Equal(got.Block, want.Block) {
+		t.Fatalf("bounds %d %v %v, want %d %v %v", got.List, got.Extent, got.Block, want.List, want.Extent, want.Block)
 	}
 }
 

@@ -1,0 +1,73 @@
+package cpuexec
+
+import (
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/postings"
+)
+
+// Lists with fewer than a posting for so many documents get no ranges: those would take
+// more memory than the postings.
+const sparsest = 256
+
+// refine makes the ranges of lists that have been used enough to deserve them.
+func (r *run) refine() error {
+	for _, c := range r.lanes[:r.laneCount] {
+		if c.ranges != nil || c.list.Count <= exactPostings || uint32(c.list.Count) < r.seg.Docs/sparsest {
+			continue
+		}
+		if c.bounds.Spend(c.spent, int64(c.list.Blocks())) {
+			ranges, err := c.makeRanges()
+			if err != nil {
+				return err
+			}
+			c.bounds.Refine(ranges)
+		}
+	}
+	return nil
+}
+
+// makeRanges decodes the whole list.
+func (c *lane) makeRanges() (*blockmax.Ranges, error) {
+	blocks := c.list.Blocks()
+	tiles := int(c.list.Last[blocks-1]/tileDocs) + 1
+	best := make([]uint16, 64*tiles)
+	for b := range blocks {
+		if err := c.load(b); err != nil {
+			return nil, err
+		}
+		if err := c.score(); err != nil {
+			return nil, err
+		}
+		for i, doc := range c.docs[:c.n] {
+			word := &best[doc/wordDocs]
+			*word = max(*word, c.impacts[i], 1) // 0 stands for no posting
+		}
+	}
+	r := &blockmax.Ranges{
+		Word:  make([]uint8, len(best)),
+		Tile:  make([]uint8, (tiles+63)&^63),
+		First: firstBlocks(c.list, tiles),
+	}
+	var tally blockmax.Tally
+	for i, impact := range best {
+		if impact > 0 {
+			tally.Add(impact)
+			r.Word[i] = blockmax.Coarse(impact)
+			r.Tile[i/64] = max(r.Tile[i/64], r.Word[i])
+		}
+	}
+	r.Best = tally.Best()
+	return r, nil
+}
+
+// firstBlocks returns, for each tile and for the one behind the last, the first block
+// that reaches as far.
+func firstBlocks(l *postings.List, tiles int) []uint32 {
+	first := make([]uint32, tiles+1)
+	b := 0
+	for t := range first {
+		b = l.Seek(b, uint32(t)*tileDocs)
+		first[t] = uint32(b)
+	}
+	return first
+}

@@ -1,0 +1,135 @@
+package cpuexec
+
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/postings"
+)
+
+// noPostings are the coarse bounds where a list has ended.
+var noPostings coarse
+
+// enterSheet makes the sheet that begins at document lo the one at hand: tiles
+// bounds its tiles from then on.
+func (c *lane) enterSheet(lo uint32) error {
+	c.exact = false
+	if r := c.ranges; r != nil {
+		c.tiles = &noPostings
+		if at := int(lo / tileDocs); at < len(r.Tile) {
+			c.tiles = (*coarse)(r.Tile[at:])
+		}
+		return nil
+	}
+	c.blocks = c.list.Seek(c.blocks, lo)
+	to := c.blocks
+	if to < len(c.list.Last) {
+		to = min(c.list.Seek(to, lo+sheetDocs-1)+1, len(c.list.Last))
+	}
+	c.tiles = &c.own[0]
+	*c.tiles = coarse{}
+	if (to-c.blocks)*c.list.BlockSize <= exactPostings {
+		return c.decodeSheet(lo, c.blocks, to)
+	}
+	c.boundByBlocks(c.tiles, lo, tileDocs, c.blocks, to)
+	return nil
+}
+
+// decodeSheet decodes blocks from to to-1, which have all postings of the sheet, and
+// bounds the tiles by them.
+func (c *lane) decodeSheet(lo uint32, from, to int) error {
+	c.exact = true
+	few := &c.few
+	few.docs, few.impacts = few.docs[:0], few.impacts[:0]
+	for b := from; b < to; b++ {
+		n := len(few.docs)
+		few.docs = slices.Grow(few.docs, postings.BlockSize)[:n+postings.BlockSize]
+		few.impacts = slices.Grow(few.impacts, postings.BlockSize)[:n+postings.BlockSize]
+		docs := (*[postings.BlockSize]uint32)(few.docs[n:])
+		m, err := c.list.Docs(b, docs)
+		if err != nil {
+			return c.fail(err)
+		}
+		c.spend()
+		if err := c.impactsOf(b, docs[:m], (*[postings.BlockSize]uint16)(few.impacts[n:])); err != nil {
+			return err
+		}
+		few.docs, few.impacts = few.docs[:n+m], few.impacts[:n+m]
+	}
+	c.at = 0
+	few.bound(c.tiles, lo, tileDocs, 0, len(few.docs))
+	return nil
+}
+
+// bound raises bounds to the impacts of postings from to to-1 in ranges of size
+// documents from lo on. Postings outside are passed over.
+func (p *decoded) bound(to *coarse, lo, size uint32, from, until int) {
+	shift := bits.TrailingZeros32(size)
+	for i, doc := range p.docs[from:until] {
+		if at := (doc - lo) >> shift; at < 64 {
+			to[at] = max(to[at], blockmax.Coarse(p.impacts[from+i]))
+		}
+	}
+}
+
+// boundByBlocks raises bounds to those of blocks from to to-1 in ranges of size
+// documents from lo on.
+func (c *lane) boundByBlocks(to *coarse, lo, size uint32, from, until int) {
+	shift := bits.TrailingZeros32(size)
+	for b := from; b < until; b++ {
+		first, last := (max(c.first(b), lo)-lo)>>shift, (c.list.Last[b]-lo)>>shift
+		bound := blockmax.Coarse(c.bounds.Block[b])
+		for at := first; at <= min(last, 63); at++ {
+			to[at] = max(to[at], bound)
+		}
+	}
+}
+
+// enterTile makes the tile that begins at document lo the one at hand: words bounds its
+// words from then on. The lane must be at the tile's sheet.
+func (c *lane) enterTile(lo uint32) {
+	if c.exact {
+		c.from, c.to = c.few.within(lo, lo+tileDocs)
+		c.at = c.from
+		c.words = &c.own[1]
+		*c.words = coarse{}
+		c.few.bound(c.words, lo, wordDocs, c.from, c.to)
+		return
+	}
+	if r := c.ranges; r != nil {
+		tile := int(lo / tileDocs)
+		c.from, c.to = int(r.First[tile]), min(int(r.First[tile+1])+1, len(c.list.Last))
+		c.at = c.from
+		c.words = (*coarse)(r.Word[64*tile:])
+		return
+	}
+	c.from = c.list.Seek(c.blocks, lo)
+	c.to = c.from
+	if c.from < len(c.list.Last) {
+		c.to = min(c.list.Seek(c.from, lo+tileDocs-1)+1, len(c.list.Last))
+	}
+	c.at = c.from
+	c.words = &c.own[1]
+	*c.words = coarse{}
+	c.boundByBlocks(c.words, lo, wordDocs, c.from, c.to)
+}
+
+// within returns the postings whose documents are lo to hi-1.
+func (p *decoded) within(lo, hi uint32) (from, to int) {
+	from = search(p.docs, lo)
+	return from, from + search(p.docs[from:], hi)
+}
+
+// search returns how many of the documents, which rise, are below doc.
+func search(docs []uint32, doc uint32) int {
+	lo, hi := 0, len(docs)
+	for lo < hi {
+		if mid := int(uint(lo+hi) / 2); docs[mid] < doc {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo
+}
