@@ -26,12 +26,14 @@ func init() {
 	impl.Register("postings", "avx2", &useAVX2)
 }
 
-// maxWidth is the widest value that assembly unpacks. Gaps of more bits are of 33 million
-// documents, frequencies of as much: Go is fast enough for them.
-const maxWidth = 25
-
-// slackBytes is what unpacking in assembly reads behind a full block, at most.
-const slackBytes = 64
+// The widest values that assembly unpacks. Gaps of more bits are of a million documents,
+// or of 33 million; frequencies are seldom above 256: Go is fast enough for them.
+const (
+	widthAVX512     = 25
+	docsWidthAVX2   = 20
+	freqsWidthAVX2  = 8
+	readBehindBytes = 64 // what assembly reads behind a full block, at most
+)
 
 // unpackDocs reads n gaps minus one of width bits (1 to 31) and sums them up from prev, the
 // last document of the block before. What it writes behind n values is undefined. rows
@@ -39,12 +41,14 @@ const slackBytes = 64
 // means nothing and may change meanwhile (a Builder appends there).
 func unpackDocs(dst *[BlockSize]uint32, rows []byte, n, width int, prev uint32) {
 	switch {
-	case !useAVX512 || width > maxWidth:
-		unpackDocsPortable(dst, rows, n, width, prev)
 	case nearPageEnd(rows, width):
-		docsPadded(dst, rows, width, prev)
-	default:
+		docsPadded(dst, rows, n, width, prev)
+	case useAVX512 && width <= widthAVX512:
 		docsAVX512(dst, unsafe.SliceData(rows), width, prev)
+	case useAVX2 && width <= docsWidthAVX2:
+		docsAVX2(dst, unsafe.SliceData(rows), width, prev)
+	default:
+		unpackDocsPortable(dst, rows, n, width, prev)
 	}
 }
 
@@ -52,46 +56,51 @@ func unpackDocs(dst *[BlockSize]uint32, rows []byte, n, width int, prev uint32) 
 // rows, it is like unpackDocs.
 func unpackFreqs(dst *[BlockSize]uint32, rows []byte, n, width int) {
 	switch {
-	case !useAVX512 || width > maxWidth:
-		unpackFreqsPortable(dst, rows, n, width)
 	case nearPageEnd(rows, width):
-		freqsPadded(dst, rows, width)
-	default:
+		freqsPadded(dst, rows, n, width)
+	case useAVX512 && width <= widthAVX512:
 		freqsAVX512(dst, unsafe.SliceData(rows), width)
+	case useAVX2 && width <= freqsWidthAVX2:
+		freqsAVX2(dst, unsafe.SliceData(rows), width)
+	default:
+		unpackFreqsPortable(dst, rows, n, width)
 	}
 }
 
 // nearPageEnd says whether unpacking rows could read memory that is not there. Assembly
-// takes blocks for full and reads 64 bytes at a time, so it may read behind rows; when
-// that is in the same page, the least that memory is mapped by, nothing can happen.
+// takes blocks for full and reads 64 bytes at a time, so it may read behind rows. Within
+// a page, the least that memory is mapped by, nothing can happen.
 func nearPageEnd(rows []byte, width int) bool {
 	const page = 4096
-	reads := RowBytes*width + slackBytes
+	reads := RowBytes*width + readBehindBytes
 	return uintptr(unsafe.Pointer(unsafe.SliceData(rows)))%page > uintptr(page-reads) && cap(rows) < reads
 }
 
-// padded has room for all that assembly may read.
-type padded [RowBytes*maxWidth + slackBytes]byte
+// padded has room for all that assembly reads of a block.
+type padded [32*RowBytes + readBehindBytes]byte
 
 //go:noinline
-func docsPadded(dst *[BlockSize]uint32, rows []byte, width int, prev uint32) {
+func docsPadded(dst *[BlockSize]uint32, rows []byte, n, width int, prev uint32) {
 	var p padded
 	copy(p[:], rows)
-	docsAVX512(dst, &p[0], width, prev)
+	unpackDocs(dst, p[:], n, width, prev)
 }
 
 //go:noinline
-func freqsPadded(dst *[BlockSize]uint32, rows []byte, width int) {
+func freqsPadded(dst *[BlockSize]uint32, rows []byte, n, width int) {
 	var p padded
 	copy(p[:], rows)
-	freqsAVX512(dst, &p[0], width)
+	unpackFreqs(dst, p[:], n, width)
 }
 
 // expandBitset writes the documents whose bits are set in rows, at least one, of which the lowest
 // bit is document first. It returns their number. When that is not n, it writes nothing.
 func expandBitset(dst *[BlockSize]uint32, rows []byte, n int, first uint32) (ones int) {
-	if useAVX512 {
+	switch {
+	case useAVX512:
 		return bitsetAVX512(dst, unsafe.SliceData(rows), len(rows)/8, n, first)
+	case useAVX2:
+		return bitsetAVX2(dst, unsafe.SliceData(rows), len(rows)/8, n, first)
 	}
 	return expandBitsetPortable(dst, rows, n, first)
 }
@@ -127,19 +136,30 @@ func seekExtent(last *[ExtentBlocks]uint32, x uint32) int {
 	return seekPortable(last[:], x)
 }
 
-// What follows is written by _asm. All blocks are full; widths are 1 to maxWidth; what
-// unpacks may read slackBytes behind the last row.
+// What follows is written by _asm. All blocks are full, and widths between 1 and the
+// constants above.
 
 //go:noescape
 func docsAVX512(dst *[128]uint32, rows *byte, width int, prev uint32)
 
 //go:noescape
+func docsAVX2(dst *[128]uint32, rows *byte, width int, prev uint32)
+
+//go:noescape
 func freqsAVX512(dst *[128]uint32, rows *byte, width int)
 
-// bitsetAVX512 takes an even number of words, at least two, and up to 128 bits that are set.
+//go:noescape
+func freqsAVX2(dst *[128]uint32, rows *byte, width int)
+
+// bitsetAVX512 takes an even number of words, at least two, and n up to 128.
 //
 //go:noescape
 func bitsetAVX512(dst *[128]uint32, rows *byte, words, n int, first uint32) (ones int)
+
+// bitsetAVX2 is like bitsetAVX512.
+//
+//go:noescape
+func bitsetAVX2(dst *[128]uint32, rows *byte, words, n int, first uint32) (ones int)
 
 //go:noescape
 func consecutiveAVX2(dst *[128]uint32, first uint32)

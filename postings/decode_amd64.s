@@ -1976,6 +1976,5537 @@ DATA narrowPlace3<>+48(SB)/8, $0x2f2f2f2f27272727
 DATA narrowPlace3<>+56(SB)/8, $0x3f3f3f3f37373737
 GLOBL narrowPlace3<>(SB), RODATA|NOPTR, $64
 
+// func docsAVX2(dst *[128]uint32, rows *byte, width int, prev uint32)
+// Requires: AVX, AVX2
+TEXT ·docsAVX2(SB), NOSPLIT, $0-28
+	MOVQ         dst+0(FP), AX
+	MOVQ         rows+8(FP), CX
+	MOVQ         width+16(FP), DX
+	MOVL         prev+24(FP), BX
+	VMOVD        BX, X0
+	VPBROADCASTD X0, X0
+	VPCMPEQD     Y1, Y1, Y1
+	CMPQ         DX, $0x0b
+	JGE          from11
+	CMPQ         DX, $0x06
+	JGE          from6
+	CMPQ         DX, $0x03
+	JGE          from3
+	CMPQ         DX, $0x02
+	JGE          from2
+	VPSRLD       $0x1f, Y1, Y2
+	VMOVDQU      (CX), X3
+	VMOVDQU      (CX), X4
+	VPSRLD       $0x10, X4, X4
+	VINSERTI128  $0x01, X4, Y3, Y3
+	VMOVDQA      Y0, Y0
+	VPAND        Y2, Y3, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, (AX)
+	VEXTRACTI128 $0x01, Y4, 256(AX)
+	VPSRLD       $0x01, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 16(AX)
+	VEXTRACTI128 $0x01, Y4, 272(AX)
+	VPSRLD       $0x02, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 32(AX)
+	VEXTRACTI128 $0x01, Y4, 288(AX)
+	VPSRLD       $0x03, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 48(AX)
+	VEXTRACTI128 $0x01, Y4, 304(AX)
+	VPSRLD       $0x04, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 64(AX)
+	VEXTRACTI128 $0x01, Y4, 320(AX)
+	VPSRLD       $0x05, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 80(AX)
+	VEXTRACTI128 $0x01, Y4, 336(AX)
+	VPSRLD       $0x06, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 96(AX)
+	VEXTRACTI128 $0x01, Y4, 352(AX)
+	VPSRLD       $0x07, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 112(AX)
+	VEXTRACTI128 $0x01, Y4, 368(AX)
+	VPSRLD       $0x08, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 128(AX)
+	VPSRLD       $0x09, Y3, Y5
+	VPAND        Y2, Y5, Y5
+	VPSUBD       Y1, Y5, Y5
+	VPSLLDQ      $0x04, Y5, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLDQ      $0x08, Y5, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSHUFD      $0xff, Y5, Y6
+	VPADDD       Y0, Y5, Y5
+	VPADDD       Y6, Y0, Y0
+	VMOVDQU      X5, 144(AX)
+	VPSRLD       $0x0a, Y3, Y6
+	VPAND        Y2, Y6, Y6
+	VPSUBD       Y1, Y6, Y6
+	VPSLLDQ      $0x04, Y6, Y7
+	VPADDD       Y7, Y6, Y6
+	VPSLLDQ      $0x08, Y6, Y7
+	VPADDD       Y7, Y6, Y6
+	VPSHUFD      $0xff, Y6, Y7
+	VPADDD       Y0, Y6, Y6
+	VPADDD       Y7, Y0, Y0
+	VMOVDQU      X6, 160(AX)
+	VPSRLD       $0x0b, Y3, Y7
+	VPAND        Y2, Y7, Y7
+	VPSUBD       Y1, Y7, Y7
+	VPSLLDQ      $0x04, Y7, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSLLDQ      $0x08, Y7, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSHUFD      $0xff, Y7, Y8
+	VPADDD       Y0, Y7, Y7
+	VPADDD       Y8, Y0, Y0
+	VMOVDQU      X7, 176(AX)
+	VPSRLD       $0x0c, Y3, Y8
+	VPAND        Y2, Y8, Y8
+	VPSUBD       Y1, Y8, Y8
+	VPSLLDQ      $0x04, Y8, Y9
+	VPADDD       Y9, Y8, Y8
+	VPSLLDQ      $0x08, Y8, Y9
+	VPADDD       Y9, Y8, Y8
+	VPSHUFD      $0xff, Y8, Y9
+	VPADDD       Y0, Y8, Y8
+	VPADDD       Y9, Y0, Y0
+	VMOVDQU      X8, 192(AX)
+	VPSRLD       $0x0d, Y3, Y9
+	VPAND        Y2, Y9, Y9
+	VPSUBD       Y1, Y9, Y9
+	VPSLLDQ      $0x04, Y9, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLDQ      $0x08, Y9, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSHUFD      $0xff, Y9, Y10
+	VPADDD       Y0, Y9, Y9
+	VPADDD       Y10, Y0, Y0
+	VMOVDQU      X9, 208(AX)
+	VPSRLD       $0x0e, Y3, Y10
+	VPAND        Y2, Y10, Y10
+	VPSUBD       Y1, Y10, Y10
+	VPSLLDQ      $0x04, Y10, Y11
+	VPADDD       Y11, Y10, Y10
+	VPSLLDQ      $0x08, Y10, Y11
+	VPADDD       Y11, Y10, Y10
+	VPSHUFD      $0xff, Y10, Y11
+	VPADDD       Y0, Y10, Y10
+	VPADDD       Y11, Y0, Y0
+	VMOVDQU      X10, 224(AX)
+	VPSRLD       $0x0f, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y1
+	VPADDD       Y1, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y1
+	VPADDD       Y1, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y1
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y1, Y0, Y0
+	VMOVDQU      X3, 240(AX)
+	VINSERTI128  $0x01, X0, Y0, Y0
+	VPADDD       256(AX), Y0, Y1
+	VMOVDQU      Y1, 256(AX)
+	VPADDD       288(AX), Y0, Y1
+	VMOVDQU      Y1, 288(AX)
+	VPADDD       320(AX), Y0, Y1
+	VMOVDQU      Y1, 320(AX)
+	VPADDD       352(AX), Y0, Y1
+	VMOVDQU      Y1, 352(AX)
+	VPADDD       Y0, Y4, Y4
+	VEXTRACTI128 $0x01, Y4, 384(AX)
+	VPADDD       Y0, Y5, Y5
+	VEXTRACTI128 $0x01, Y5, 400(AX)
+	VPADDD       Y0, Y6, Y6
+	VEXTRACTI128 $0x01, Y6, 416(AX)
+	VPADDD       Y0, Y7, Y7
+	VEXTRACTI128 $0x01, Y7, 432(AX)
+	VPADDD       Y0, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, 448(AX)
+	VPADDD       Y0, Y9, Y9
+	VEXTRACTI128 $0x01, Y9, 464(AX)
+	VPADDD       Y0, Y10, Y10
+	VEXTRACTI128 $0x01, Y10, 480(AX)
+	VPADDD       Y0, Y3, Y3
+	VEXTRACTI128 $0x01, Y3, 496(AX)
+	VZEROUPPER
+	RET
+
+from2:
+	VPSRLD       $0x1e, Y1, Y2
+	VMOVDQU      (CX), X3
+	VINSERTI128  $0x01, 16(CX), Y3, Y3
+	VMOVDQA      Y0, Y0
+	VPAND        Y2, Y3, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, (AX)
+	VEXTRACTI128 $0x01, Y4, 256(AX)
+	VPSRLD       $0x02, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 16(AX)
+	VEXTRACTI128 $0x01, Y4, 272(AX)
+	VPSRLD       $0x04, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 32(AX)
+	VEXTRACTI128 $0x01, Y4, 288(AX)
+	VPSRLD       $0x06, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 48(AX)
+	VEXTRACTI128 $0x01, Y4, 304(AX)
+	VPSRLD       $0x08, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 64(AX)
+	VEXTRACTI128 $0x01, Y4, 320(AX)
+	VPSRLD       $0x0a, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 80(AX)
+	VEXTRACTI128 $0x01, Y4, 336(AX)
+	VPSRLD       $0x0c, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 96(AX)
+	VEXTRACTI128 $0x01, Y4, 352(AX)
+	VPSRLD       $0x0e, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 112(AX)
+	VEXTRACTI128 $0x01, Y4, 368(AX)
+	VPSRLD       $0x10, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 128(AX)
+	VPSRLD       $0x12, Y3, Y5
+	VPAND        Y2, Y5, Y5
+	VPSUBD       Y1, Y5, Y5
+	VPSLLDQ      $0x04, Y5, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLDQ      $0x08, Y5, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSHUFD      $0xff, Y5, Y6
+	VPADDD       Y0, Y5, Y5
+	VPADDD       Y6, Y0, Y0
+	VMOVDQU      X5, 144(AX)
+	VPSRLD       $0x14, Y3, Y6
+	VPAND        Y2, Y6, Y6
+	VPSUBD       Y1, Y6, Y6
+	VPSLLDQ      $0x04, Y6, Y7
+	VPADDD       Y7, Y6, Y6
+	VPSLLDQ      $0x08, Y6, Y7
+	VPADDD       Y7, Y6, Y6
+	VPSHUFD      $0xff, Y6, Y7
+	VPADDD       Y0, Y6, Y6
+	VPADDD       Y7, Y0, Y0
+	VMOVDQU      X6, 160(AX)
+	VPSRLD       $0x16, Y3, Y7
+	VPAND        Y2, Y7, Y7
+	VPSUBD       Y1, Y7, Y7
+	VPSLLDQ      $0x04, Y7, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSLLDQ      $0x08, Y7, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSHUFD      $0xff, Y7, Y8
+	VPADDD       Y0, Y7, Y7
+	VPADDD       Y8, Y0, Y0
+	VMOVDQU      X7, 176(AX)
+	VPSRLD       $0x18, Y3, Y8
+	VPAND        Y2, Y8, Y8
+	VPSUBD       Y1, Y8, Y8
+	VPSLLDQ      $0x04, Y8, Y9
+	VPADDD       Y9, Y8, Y8
+	VPSLLDQ      $0x08, Y8, Y9
+	VPADDD       Y9, Y8, Y8
+	VPSHUFD      $0xff, Y8, Y9
+	VPADDD       Y0, Y8, Y8
+	VPADDD       Y9, Y0, Y0
+	VMOVDQU      X8, 192(AX)
+	VPSRLD       $0x1a, Y3, Y9
+	VPAND        Y2, Y9, Y9
+	VPSUBD       Y1, Y9, Y9
+	VPSLLDQ      $0x04, Y9, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLDQ      $0x08, Y9, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSHUFD      $0xff, Y9, Y10
+	VPADDD       Y0, Y9, Y9
+	VPADDD       Y10, Y0, Y0
+	VMOVDQU      X9, 208(AX)
+	VPSRLD       $0x1c, Y3, Y10
+	VPAND        Y2, Y10, Y10
+	VPSUBD       Y1, Y10, Y10
+	VPSLLDQ      $0x04, Y10, Y2
+	VPADDD       Y2, Y10, Y10
+	VPSLLDQ      $0x08, Y10, Y2
+	VPADDD       Y2, Y10, Y10
+	VPSHUFD      $0xff, Y10, Y2
+	VPADDD       Y0, Y10, Y10
+	VPADDD       Y2, Y0, Y0
+	VMOVDQU      X10, 224(AX)
+	VPSRLD       $0x1e, Y3, Y2
+	VPSUBD       Y1, Y2, Y2
+	VPSLLDQ      $0x04, Y2, Y1
+	VPADDD       Y1, Y2, Y2
+	VPSLLDQ      $0x08, Y2, Y1
+	VPADDD       Y1, Y2, Y2
+	VPSHUFD      $0xff, Y2, Y1
+	VPADDD       Y0, Y2, Y2
+	VPADDD       Y1, Y0, Y0
+	VMOVDQU      X2, 240(AX)
+	VINSERTI128  $0x01, X0, Y0, Y0
+	VPADDD       256(AX), Y0, Y1
+	VMOVDQU      Y1, 256(AX)
+	VPADDD       288(AX), Y0, Y1
+	VMOVDQU      Y1, 288(AX)
+	VPADDD       320(AX), Y0, Y1
+	VMOVDQU      Y1, 320(AX)
+	VPADDD       352(AX), Y0, Y1
+	VMOVDQU      Y1, 352(AX)
+	VPADDD       Y0, Y4, Y4
+	VEXTRACTI128 $0x01, Y4, 384(AX)
+	VPADDD       Y0, Y5, Y5
+	VEXTRACTI128 $0x01, Y5, 400(AX)
+	VPADDD       Y0, Y6, Y6
+	VEXTRACTI128 $0x01, Y6, 416(AX)
+	VPADDD       Y0, Y7, Y7
+	VEXTRACTI128 $0x01, Y7, 432(AX)
+	VPADDD       Y0, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, 448(AX)
+	VPADDD       Y0, Y9, Y9
+	VEXTRACTI128 $0x01, Y9, 464(AX)
+	VPADDD       Y0, Y10, Y10
+	VEXTRACTI128 $0x01, Y10, 480(AX)
+	VPADDD       Y0, Y2, Y2
+	VEXTRACTI128 $0x01, Y2, 496(AX)
+	VZEROUPPER
+	RET
+
+from3:
+	CMPQ         DX, $0x04
+	JGE          from4
+	VPSRLD       $0x1d, Y1, Y2
+	VMOVDQU      (CX), X3
+	VMOVDQU      18(CX), X4
+	VPBLENDW     $0xaa, 30(CX), X4, X4
+	VINSERTI128  $0x01, X4, Y3, Y3
+	VMOVDQA      Y0, Y0
+	VPAND        Y2, Y3, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, (AX)
+	VEXTRACTI128 $0x01, Y4, 256(AX)
+	VPSRLD       $0x03, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 16(AX)
+	VEXTRACTI128 $0x01, Y4, 272(AX)
+	VPSRLD       $0x06, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 32(AX)
+	VEXTRACTI128 $0x01, Y4, 288(AX)
+	VPSRLD       $0x09, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 48(AX)
+	VEXTRACTI128 $0x01, Y4, 304(AX)
+	VPSRLD       $0x0c, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 64(AX)
+	VEXTRACTI128 $0x01, Y4, 320(AX)
+	VPSRLD       $0x0f, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 80(AX)
+	VEXTRACTI128 $0x01, Y4, 336(AX)
+	VPSRLD       $0x12, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 96(AX)
+	VEXTRACTI128 $0x01, Y4, 352(AX)
+	VPSRLD       $0x15, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 112(AX)
+	VEXTRACTI128 $0x01, Y4, 368(AX)
+	VPSRLD       $0x18, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 128(AX)
+	VPSRLD       $0x1b, Y3, Y5
+	VPAND        Y2, Y5, Y5
+	VPSUBD       Y1, Y5, Y5
+	VPSLLDQ      $0x04, Y5, Y7
+	VPADDD       Y7, Y5, Y5
+	VPSLLDQ      $0x08, Y5, Y7
+	VPADDD       Y7, Y5, Y5
+	VPSHUFD      $0xff, Y5, Y7
+	VPADDD       Y0, Y5, Y5
+	VPADDD       Y7, Y0, Y0
+	VMOVDQU      X5, 144(AX)
+	VPSRLD       $0x1e, Y3, Y3
+	VMOVDQU      16(CX), X6
+	VMOVDQU      32(CX), X7
+	VPSRLD       $0x10, X7, X7
+	VINSERTI128  $0x01, X7, Y6, Y6
+	VPSLLD       $0x02, Y6, Y7
+	VPOR         Y7, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y7
+	VPADDD       Y7, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y7
+	VPADDD       Y7, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y7
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y7, Y0, Y0
+	VMOVDQU      X3, 160(AX)
+	VPSRLD       $0x01, Y6, Y7
+	VPAND        Y2, Y7, Y7
+	VPSUBD       Y1, Y7, Y7
+	VPSLLDQ      $0x04, Y7, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSLLDQ      $0x08, Y7, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSHUFD      $0xff, Y7, Y8
+	VPADDD       Y0, Y7, Y7
+	VPADDD       Y8, Y0, Y0
+	VMOVDQU      X7, 176(AX)
+	VPSRLD       $0x04, Y6, Y8
+	VPAND        Y2, Y8, Y8
+	VPSUBD       Y1, Y8, Y8
+	VPSLLDQ      $0x04, Y8, Y9
+	VPADDD       Y9, Y8, Y8
+	VPSLLDQ      $0x08, Y8, Y9
+	VPADDD       Y9, Y8, Y8
+	VPSHUFD      $0xff, Y8, Y9
+	VPADDD       Y0, Y8, Y8
+	VPADDD       Y9, Y0, Y0
+	VMOVDQU      X8, 192(AX)
+	VPSRLD       $0x07, Y6, Y9
+	VPAND        Y2, Y9, Y9
+	VPSUBD       Y1, Y9, Y9
+	VPSLLDQ      $0x04, Y9, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLDQ      $0x08, Y9, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSHUFD      $0xff, Y9, Y10
+	VPADDD       Y0, Y9, Y9
+	VPADDD       Y10, Y0, Y0
+	VMOVDQU      X9, 208(AX)
+	VPSRLD       $0x0a, Y6, Y10
+	VPAND        Y2, Y10, Y10
+	VPSUBD       Y1, Y10, Y10
+	VPSLLDQ      $0x04, Y10, Y11
+	VPADDD       Y11, Y10, Y10
+	VPSLLDQ      $0x08, Y10, Y11
+	VPADDD       Y11, Y10, Y10
+	VPSHUFD      $0xff, Y10, Y11
+	VPADDD       Y0, Y10, Y10
+	VPADDD       Y11, Y0, Y0
+	VMOVDQU      X10, 224(AX)
+	VPSRLD       $0x0d, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPSUBD       Y1, Y6, Y6
+	VPSLLDQ      $0x04, Y6, Y1
+	VPADDD       Y1, Y6, Y6
+	VPSLLDQ      $0x08, Y6, Y1
+	VPADDD       Y1, Y6, Y6
+	VPSHUFD      $0xff, Y6, Y1
+	VPADDD       Y0, Y6, Y6
+	VPADDD       Y1, Y0, Y0
+	VMOVDQU      X6, 240(AX)
+	VINSERTI128  $0x01, X0, Y0, Y0
+	VPADDD       256(AX), Y0, Y1
+	VMOVDQU      Y1, 256(AX)
+	VPADDD       288(AX), Y0, Y1
+	VMOVDQU      Y1, 288(AX)
+	VPADDD       320(AX), Y0, Y1
+	VMOVDQU      Y1, 320(AX)
+	VPADDD       352(AX), Y0, Y1
+	VMOVDQU      Y1, 352(AX)
+	VPADDD       Y0, Y4, Y4
+	VEXTRACTI128 $0x01, Y4, 384(AX)
+	VPADDD       Y0, Y5, Y5
+	VEXTRACTI128 $0x01, Y5, 400(AX)
+	VPADDD       Y0, Y3, Y3
+	VEXTRACTI128 $0x01, Y3, 416(AX)
+	VPADDD       Y0, Y7, Y7
+	VEXTRACTI128 $0x01, Y7, 432(AX)
+	VPADDD       Y0, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, 448(AX)
+	VPADDD       Y0, Y9, Y9
+	VEXTRACTI128 $0x01, Y9, 464(AX)
+	VPADDD       Y0, Y10, Y10
+	VEXTRACTI128 $0x01, Y10, 480(AX)
+	VPADDD       Y0, Y6, Y6
+	VEXTRACTI128 $0x01, Y6, 496(AX)
+	VZEROUPPER
+	RET
+
+from4:
+	CMPQ         DX, $0x05
+	JGE          from5
+	VPSRLD       $0x1c, Y1, Y2
+	VMOVDQU      (CX), X3
+	VINSERTI128  $0x01, 32(CX), Y3, Y3
+	VMOVDQA      Y0, Y0
+	VPAND        Y2, Y3, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, (AX)
+	VEXTRACTI128 $0x01, Y4, 256(AX)
+	VPSRLD       $0x04, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 16(AX)
+	VEXTRACTI128 $0x01, Y4, 272(AX)
+	VPSRLD       $0x08, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 32(AX)
+	VEXTRACTI128 $0x01, Y4, 288(AX)
+	VPSRLD       $0x0c, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 48(AX)
+	VEXTRACTI128 $0x01, Y4, 304(AX)
+	VPSRLD       $0x10, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 64(AX)
+	VEXTRACTI128 $0x01, Y4, 320(AX)
+	VPSRLD       $0x14, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 80(AX)
+	VEXTRACTI128 $0x01, Y4, 336(AX)
+	VPSRLD       $0x18, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 96(AX)
+	VEXTRACTI128 $0x01, Y4, 352(AX)
+	VPSRLD       $0x1c, Y3, Y3
+	VMOVDQU      16(CX), X6
+	VINSERTI128  $0x01, 48(CX), Y6, Y6
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 112(AX)
+	VEXTRACTI128 $0x01, Y3, 368(AX)
+	VPAND        Y2, Y6, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 128(AX)
+	VPSRLD       $0x04, Y6, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 144(AX)
+	VPSRLD       $0x08, Y6, Y5
+	VPAND        Y2, Y5, Y5
+	VPSUBD       Y1, Y5, Y5
+	VPSLLDQ      $0x04, Y5, Y7
+	VPADDD       Y7, Y5, Y5
+	VPSLLDQ      $0x08, Y5, Y7
+	VPADDD       Y7, Y5, Y5
+	VPSHUFD      $0xff, Y5, Y7
+	VPADDD       Y0, Y5, Y5
+	VPADDD       Y7, Y0, Y0
+	VMOVDQU      X5, 160(AX)
+	VPSRLD       $0x0c, Y6, Y7
+	VPAND        Y2, Y7, Y7
+	VPSUBD       Y1, Y7, Y7
+	VPSLLDQ      $0x04, Y7, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSLLDQ      $0x08, Y7, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSHUFD      $0xff, Y7, Y8
+	VPADDD       Y0, Y7, Y7
+	VPADDD       Y8, Y0, Y0
+	VMOVDQU      X7, 176(AX)
+	VPSRLD       $0x10, Y6, Y8
+	VPAND        Y2, Y8, Y8
+	VPSUBD       Y1, Y8, Y8
+	VPSLLDQ      $0x04, Y8, Y9
+	VPADDD       Y9, Y8, Y8
+	VPSLLDQ      $0x08, Y8, Y9
+	VPADDD       Y9, Y8, Y8
+	VPSHUFD      $0xff, Y8, Y9
+	VPADDD       Y0, Y8, Y8
+	VPADDD       Y9, Y0, Y0
+	VMOVDQU      X8, 192(AX)
+	VPSRLD       $0x14, Y6, Y9
+	VPAND        Y2, Y9, Y9
+	VPSUBD       Y1, Y9, Y9
+	VPSLLDQ      $0x04, Y9, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLDQ      $0x08, Y9, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSHUFD      $0xff, Y9, Y10
+	VPADDD       Y0, Y9, Y9
+	VPADDD       Y10, Y0, Y0
+	VMOVDQU      X9, 208(AX)
+	VPSRLD       $0x18, Y6, Y10
+	VPAND        Y2, Y10, Y10
+	VPSUBD       Y1, Y10, Y10
+	VPSLLDQ      $0x04, Y10, Y2
+	VPADDD       Y2, Y10, Y10
+	VPSLLDQ      $0x08, Y10, Y2
+	VPADDD       Y2, Y10, Y10
+	VPSHUFD      $0xff, Y10, Y2
+	VPADDD       Y0, Y10, Y10
+	VPADDD       Y2, Y0, Y0
+	VMOVDQU      X10, 224(AX)
+	VPSRLD       $0x1c, Y6, Y2
+	VPSUBD       Y1, Y2, Y2
+	VPSLLDQ      $0x04, Y2, Y1
+	VPADDD       Y1, Y2, Y2
+	VPSLLDQ      $0x08, Y2, Y1
+	VPADDD       Y1, Y2, Y2
+	VPSHUFD      $0xff, Y2, Y1
+	VPADDD       Y0, Y2, Y2
+	VPADDD       Y1, Y0, Y0
+	VMOVDQU      X2, 240(AX)
+	VINSERTI128  $0x01, X0, Y0, Y0
+	VPADDD       256(AX), Y0, Y1
+	VMOVDQU      Y1, 256(AX)
+	VPADDD       288(AX), Y0, Y1
+	VMOVDQU      Y1, 288(AX)
+	VPADDD       320(AX), Y0, Y1
+	VMOVDQU      Y1, 320(AX)
+	VPADDD       352(AX), Y0, Y1
+	VMOVDQU      Y1, 352(AX)
+	VPADDD       Y0, Y3, Y3
+	VEXTRACTI128 $0x01, Y3, 384(AX)
+	VPADDD       Y0, Y4, Y4
+	VEXTRACTI128 $0x01, Y4, 400(AX)
+	VPADDD       Y0, Y5, Y5
+	VEXTRACTI128 $0x01, Y5, 416(AX)
+	VPADDD       Y0, Y7, Y7
+	VEXTRACTI128 $0x01, Y7, 432(AX)
+	VPADDD       Y0, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, 448(AX)
+	VPADDD       Y0, Y9, Y9
+	VEXTRACTI128 $0x01, Y9, 464(AX)
+	VPADDD       Y0, Y10, Y10
+	VEXTRACTI128 $0x01, Y10, 480(AX)
+	VPADDD       Y0, Y2, Y2
+	VEXTRACTI128 $0x01, Y2, 496(AX)
+	VZEROUPPER
+	RET
+
+from5:
+	VPSRLD       $0x1b, Y1, Y2
+	VMOVDQU      (CX), X3
+	VMOVDQU      34(CX), X4
+	VPBLENDW     $0xaa, 46(CX), X4, X4
+	VINSERTI128  $0x01, X4, Y3, Y3
+	VMOVDQA      Y0, Y0
+	VPAND        Y2, Y3, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, (AX)
+	VEXTRACTI128 $0x01, Y4, 256(AX)
+	VPSRLD       $0x05, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 16(AX)
+	VEXTRACTI128 $0x01, Y4, 272(AX)
+	VPSRLD       $0x0a, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 32(AX)
+	VEXTRACTI128 $0x01, Y4, 288(AX)
+	VPSRLD       $0x0f, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 48(AX)
+	VEXTRACTI128 $0x01, Y4, 304(AX)
+	VPSRLD       $0x14, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 64(AX)
+	VEXTRACTI128 $0x01, Y4, 320(AX)
+	VPSRLD       $0x19, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 80(AX)
+	VEXTRACTI128 $0x01, Y4, 336(AX)
+	VPSRLD       $0x1e, Y3, Y3
+	VMOVDQU      16(CX), X6
+	VMOVDQU      50(CX), X4
+	VPBLENDW     $0xaa, 62(CX), X4, X4
+	VINSERTI128  $0x01, X4, Y6, Y6
+	VPSLLD       $0x02, Y6, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 96(AX)
+	VEXTRACTI128 $0x01, Y3, 352(AX)
+	VPSRLD       $0x03, Y6, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 112(AX)
+	VEXTRACTI128 $0x01, Y3, 368(AX)
+	VPSRLD       $0x08, Y6, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 128(AX)
+	VPSRLD       $0x0d, Y6, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 144(AX)
+	VPSRLD       $0x12, Y6, Y5
+	VPAND        Y2, Y5, Y5
+	VPSUBD       Y1, Y5, Y5
+	VPSLLDQ      $0x04, Y5, Y8
+	VPADDD       Y8, Y5, Y5
+	VPSLLDQ      $0x08, Y5, Y8
+	VPADDD       Y8, Y5, Y5
+	VPSHUFD      $0xff, Y5, Y8
+	VPADDD       Y0, Y5, Y5
+	VPADDD       Y8, Y0, Y0
+	VMOVDQU      X5, 160(AX)
+	VPSRLD       $0x17, Y6, Y8
+	VPAND        Y2, Y8, Y8
+	VPSUBD       Y1, Y8, Y8
+	VPSLLDQ      $0x04, Y8, Y9
+	VPADDD       Y9, Y8, Y8
+	VPSLLDQ      $0x08, Y8, Y9
+	VPADDD       Y9, Y8, Y8
+	VPSHUFD      $0xff, Y8, Y9
+	VPADDD       Y0, Y8, Y8
+	VPADDD       Y9, Y0, Y0
+	VMOVDQU      X8, 176(AX)
+	VPSRLD       $0x1c, Y6, Y6
+	VMOVDQU      32(CX), X7
+	VMOVDQU      64(CX), X9
+	VPSRLD       $0x10, X9, X9
+	VINSERTI128  $0x01, X9, Y7, Y7
+	VPSLLD       $0x04, Y7, Y9
+	VPOR         Y9, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPSUBD       Y1, Y6, Y6
+	VPSLLDQ      $0x04, Y6, Y9
+	VPADDD       Y9, Y6, Y6
+	VPSLLDQ      $0x08, Y6, Y9
+	VPADDD       Y9, Y6, Y6
+	VPSHUFD      $0xff, Y6, Y9
+	VPADDD       Y0, Y6, Y6
+	VPADDD       Y9, Y0, Y0
+	VMOVDQU      X6, 192(AX)
+	VPSRLD       $0x01, Y7, Y9
+	VPAND        Y2, Y9, Y9
+	VPSUBD       Y1, Y9, Y9
+	VPSLLDQ      $0x04, Y9, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLDQ      $0x08, Y9, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSHUFD      $0xff, Y9, Y10
+	VPADDD       Y0, Y9, Y9
+	VPADDD       Y10, Y0, Y0
+	VMOVDQU      X9, 208(AX)
+	VPSRLD       $0x06, Y7, Y10
+	VPAND        Y2, Y10, Y10
+	VPSUBD       Y1, Y10, Y10
+	VPSLLDQ      $0x04, Y10, Y11
+	VPADDD       Y11, Y10, Y10
+	VPSLLDQ      $0x08, Y10, Y11
+	VPADDD       Y11, Y10, Y10
+	VPSHUFD      $0xff, Y10, Y11
+	VPADDD       Y0, Y10, Y10
+	VPADDD       Y11, Y0, Y0
+	VMOVDQU      X10, 224(AX)
+	VPSRLD       $0x0b, Y7, Y7
+	VPAND        Y2, Y7, Y7
+	VPSUBD       Y1, Y7, Y7
+	VPSLLDQ      $0x04, Y7, Y1
+	VPADDD       Y1, Y7, Y7
+	VPSLLDQ      $0x08, Y7, Y1
+	VPADDD       Y1, Y7, Y7
+	VPSHUFD      $0xff, Y7, Y1
+	VPADDD       Y0, Y7, Y7
+	VPADDD       Y1, Y0, Y0
+	VMOVDQU      X7, 240(AX)
+	VINSERTI128  $0x01, X0, Y0, Y0
+	VPADDD       256(AX), Y0, Y1
+	VMOVDQU      Y1, 256(AX)
+	VPADDD       288(AX), Y0, Y1
+	VMOVDQU      Y1, 288(AX)
+	VPADDD       320(AX), Y0, Y1
+	VMOVDQU      Y1, 320(AX)
+	VPADDD       352(AX), Y0, Y1
+	VMOVDQU      Y1, 352(AX)
+	VPADDD       Y0, Y3, Y3
+	VEXTRACTI128 $0x01, Y3, 384(AX)
+	VPADDD       Y0, Y4, Y4
+	VEXTRACTI128 $0x01, Y4, 400(AX)
+	VPADDD       Y0, Y5, Y5
+	VEXTRACTI128 $0x01, Y5, 416(AX)
+	VPADDD       Y0, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, 432(AX)
+	VPADDD       Y0, Y6, Y6
+	VEXTRACTI128 $0x01, Y6, 448(AX)
+	VPADDD       Y0, Y9, Y9
+	VEXTRACTI128 $0x01, Y9, 464(AX)
+	VPADDD       Y0, Y10, Y10
+	VEXTRACTI128 $0x01, Y10, 480(AX)
+	VPADDD       Y0, Y7, Y7
+	VEXTRACTI128 $0x01, Y7, 496(AX)
+	VZEROUPPER
+	RET
+
+from6:
+	CMPQ         DX, $0x08
+	JGE          from8
+	CMPQ         DX, $0x07
+	JGE          from7
+	VPSRLD       $0x1a, Y1, Y2
+	VMOVDQU      (CX), X3
+	VINSERTI128  $0x01, 48(CX), Y3, Y3
+	VMOVDQA      Y0, Y0
+	VPAND        Y2, Y3, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, (AX)
+	VEXTRACTI128 $0x01, Y4, 256(AX)
+	VPSRLD       $0x06, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 16(AX)
+	VEXTRACTI128 $0x01, Y4, 272(AX)
+	VPSRLD       $0x0c, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 32(AX)
+	VEXTRACTI128 $0x01, Y4, 288(AX)
+	VPSRLD       $0x12, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 48(AX)
+	VEXTRACTI128 $0x01, Y4, 304(AX)
+	VPSRLD       $0x18, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 64(AX)
+	VEXTRACTI128 $0x01, Y4, 320(AX)
+	VPSRLD       $0x1e, Y3, Y3
+	VMOVDQU      16(CX), X6
+	VINSERTI128  $0x01, 64(CX), Y6, Y6
+	VPSLLD       $0x02, Y6, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 80(AX)
+	VEXTRACTI128 $0x01, Y3, 336(AX)
+	VPSRLD       $0x04, Y6, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 96(AX)
+	VEXTRACTI128 $0x01, Y3, 352(AX)
+	VPSRLD       $0x0a, Y6, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 112(AX)
+	VEXTRACTI128 $0x01, Y3, 368(AX)
+	VPSRLD       $0x10, Y6, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 128(AX)
+	VPSRLD       $0x16, Y6, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 144(AX)
+	VPSRLD       $0x1c, Y6, Y5
+	VMOVDQU      32(CX), X7
+	VINSERTI128  $0x01, 80(CX), Y7, Y7
+	VPSLLD       $0x04, Y7, Y6
+	VPOR         Y6, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPSUBD       Y1, Y5, Y5
+	VPSLLDQ      $0x04, Y5, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLDQ      $0x08, Y5, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSHUFD      $0xff, Y5, Y6
+	VPADDD       Y0, Y5, Y5
+	VPADDD       Y6, Y0, Y0
+	VMOVDQU      X5, 160(AX)
+	VPSRLD       $0x02, Y7, Y6
+	VPAND        Y2, Y6, Y6
+	VPSUBD       Y1, Y6, Y6
+	VPSLLDQ      $0x04, Y6, Y8
+	VPADDD       Y8, Y6, Y6
+	VPSLLDQ      $0x08, Y6, Y8
+	VPADDD       Y8, Y6, Y6
+	VPSHUFD      $0xff, Y6, Y8
+	VPADDD       Y0, Y6, Y6
+	VPADDD       Y8, Y0, Y0
+	VMOVDQU      X6, 176(AX)
+	VPSRLD       $0x08, Y7, Y8
+	VPAND        Y2, Y8, Y8
+	VPSUBD       Y1, Y8, Y8
+	VPSLLDQ      $0x04, Y8, Y9
+	VPADDD       Y9, Y8, Y8
+	VPSLLDQ      $0x08, Y8, Y9
+	VPADDD       Y9, Y8, Y8
+	VPSHUFD      $0xff, Y8, Y9
+	VPADDD       Y0, Y8, Y8
+	VPADDD       Y9, Y0, Y0
+	VMOVDQU      X8, 192(AX)
+	VPSRLD       $0x0e, Y7, Y9
+	VPAND        Y2, Y9, Y9
+	VPSUBD       Y1, Y9, Y9
+	VPSLLDQ      $0x04, Y9, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLDQ      $0x08, Y9, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSHUFD      $0xff, Y9, Y10
+	VPADDD       Y0, Y9, Y9
+	VPADDD       Y10, Y0, Y0
+	VMOVDQU      X9, 208(AX)
+	VPSRLD       $0x14, Y7, Y10
+	VPAND        Y2, Y10, Y10
+	VPSUBD       Y1, Y10, Y10
+	VPSLLDQ      $0x04, Y10, Y2
+	VPADDD       Y2, Y10, Y10
+	VPSLLDQ      $0x08, Y10, Y2
+	VPADDD       Y2, Y10, Y10
+	VPSHUFD      $0xff, Y10, Y2
+	VPADDD       Y0, Y10, Y10
+	VPADDD       Y2, Y0, Y0
+	VMOVDQU      X10, 224(AX)
+	VPSRLD       $0x1a, Y7, Y2
+	VPSUBD       Y1, Y2, Y2
+	VPSLLDQ      $0x04, Y2, Y1
+	VPADDD       Y1, Y2, Y2
+	VPSLLDQ      $0x08, Y2, Y1
+	VPADDD       Y1, Y2, Y2
+	VPSHUFD      $0xff, Y2, Y1
+	VPADDD       Y0, Y2, Y2
+	VPADDD       Y1, Y0, Y0
+	VMOVDQU      X2, 240(AX)
+	VINSERTI128  $0x01, X0, Y0, Y0
+	VPADDD       256(AX), Y0, Y1
+	VMOVDQU      Y1, 256(AX)
+	VPADDD       288(AX), Y0, Y1
+	VMOVDQU      Y1, 288(AX)
+	VPADDD       320(AX), Y0, Y1
+	VMOVDQU      Y1, 320(AX)
+	VPADDD       352(AX), Y0, Y1
+	VMOVDQU      Y1, 352(AX)
+	VPADDD       Y0, Y3, Y3
+	VEXTRACTI128 $0x01, Y3, 384(AX)
+	VPADDD       Y0, Y4, Y4
+	VEXTRACTI128 $0x01, Y4, 400(AX)
+	VPADDD       Y0, Y5, Y5
+	VEXTRACTI128 $0x01, Y5, 416(AX)
+	VPADDD       Y0, Y6, Y6
+	VEXTRACTI128 $0x01, Y6, 432(AX)
+	VPADDD       Y0, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, 448(AX)
+	VPADDD       Y0, Y9, Y9
+	VEXTRACTI128 $0x01, Y9, 464(AX)
+	VPADDD       Y0, Y10, Y10
+	VEXTRACTI128 $0x01, Y10, 480(AX)
+	VPADDD       Y0, Y2, Y2
+	VEXTRACTI128 $0x01, Y2, 496(AX)
+	VZEROUPPER
+	RET
+
+from7:
+	VPSRLD       $0x19, Y1, Y2
+	VMOVDQU      (CX), X3
+	VMOVDQU      50(CX), X4
+	VPBLENDW     $0xaa, 62(CX), X4, X4
+	VINSERTI128  $0x01, X4, Y3, Y3
+	VMOVDQA      Y0, Y0
+	VPAND        Y2, Y3, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, (AX)
+	VEXTRACTI128 $0x01, Y4, 256(AX)
+	VPSRLD       $0x07, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 16(AX)
+	VEXTRACTI128 $0x01, Y4, 272(AX)
+	VPSRLD       $0x0e, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 32(AX)
+	VEXTRACTI128 $0x01, Y4, 288(AX)
+	VPSRLD       $0x15, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 48(AX)
+	VEXTRACTI128 $0x01, Y4, 304(AX)
+	VPSRLD       $0x1c, Y3, Y3
+	VMOVDQU      16(CX), X6
+	VMOVDQU      66(CX), X4
+	VPBLENDW     $0xaa, 78(CX), X4, X4
+	VINSERTI128  $0x01, X4, Y6, Y6
+	VPSLLD       $0x04, Y6, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 64(AX)
+	VEXTRACTI128 $0x01, Y3, 320(AX)
+	VPSRLD       $0x03, Y6, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 80(AX)
+	VEXTRACTI128 $0x01, Y3, 336(AX)
+	VPSRLD       $0x0a, Y6, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 96(AX)
+	VEXTRACTI128 $0x01, Y3, 352(AX)
+	VPSRLD       $0x11, Y6, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 112(AX)
+	VEXTRACTI128 $0x01, Y3, 368(AX)
+	VPSRLD       $0x18, Y6, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 128(AX)
+	VPSRLD       $0x1f, Y6, Y4
+	VMOVDQU      32(CX), X7
+	VMOVDQU      82(CX), X5
+	VPBLENDW     $0xaa, 94(CX), X5, X5
+	VINSERTI128  $0x01, X5, Y7, Y7
+	VPSLLD       $0x01, Y7, Y5
+	VPOR         Y5, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 144(AX)
+	VPSRLD       $0x06, Y7, Y5
+	VPAND        Y2, Y5, Y5
+	VPSUBD       Y1, Y5, Y5
+	VPSLLDQ      $0x04, Y5, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLDQ      $0x08, Y5, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSHUFD      $0xff, Y5, Y6
+	VPADDD       Y0, Y5, Y5
+	VPADDD       Y6, Y0, Y0
+	VMOVDQU      X5, 160(AX)
+	VPSRLD       $0x0d, Y7, Y6
+	VPAND        Y2, Y6, Y6
+	VPSUBD       Y1, Y6, Y6
+	VPSLLDQ      $0x04, Y6, Y9
+	VPADDD       Y9, Y6, Y6
+	VPSLLDQ      $0x08, Y6, Y9
+	VPADDD       Y9, Y6, Y6
+	VPSHUFD      $0xff, Y6, Y9
+	VPADDD       Y0, Y6, Y6
+	VPADDD       Y9, Y0, Y0
+	VMOVDQU      X6, 176(AX)
+	VPSRLD       $0x14, Y7, Y9
+	VPAND        Y2, Y9, Y9
+	VPSUBD       Y1, Y9, Y9
+	VPSLLDQ      $0x04, Y9, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLDQ      $0x08, Y9, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSHUFD      $0xff, Y9, Y10
+	VPADDD       Y0, Y9, Y9
+	VPADDD       Y10, Y0, Y0
+	VMOVDQU      X9, 192(AX)
+	VPSRLD       $0x1b, Y7, Y7
+	VMOVDQU      48(CX), X8
+	VMOVDQU      96(CX), X10
+	VPSRLD       $0x10, X10, X10
+	VINSERTI128  $0x01, X10, Y8, Y8
+	VPSLLD       $0x05, Y8, Y10
+	VPOR         Y10, Y7, Y7
+	VPAND        Y2, Y7, Y7
+	VPSUBD       Y1, Y7, Y7
+	VPSLLDQ      $0x04, Y7, Y10
+	VPADDD       Y10, Y7, Y7
+	VPSLLDQ      $0x08, Y7, Y10
+	VPADDD       Y10, Y7, Y7
+	VPSHUFD      $0xff, Y7, Y10
+	VPADDD       Y0, Y7, Y7
+	VPADDD       Y10, Y0, Y0
+	VMOVDQU      X7, 208(AX)
+	VPSRLD       $0x02, Y8, Y10
+	VPAND        Y2, Y10, Y10
+	VPSUBD       Y1, Y10, Y10
+	VPSLLDQ      $0x04, Y10, Y11
+	VPADDD       Y11, Y10, Y10
+	VPSLLDQ      $0x08, Y10, Y11
+	VPADDD       Y11, Y10, Y10
+	VPSHUFD      $0xff, Y10, Y11
+	VPADDD       Y0, Y10, Y10
+	VPADDD       Y11, Y0, Y0
+	VMOVDQU      X10, 224(AX)
+	VPSRLD       $0x09, Y8, Y8
+	VPAND        Y2, Y8, Y8
+	VPSUBD       Y1, Y8, Y8
+	VPSLLDQ      $0x04, Y8, Y1
+	VPADDD       Y1, Y8, Y8
+	VPSLLDQ      $0x08, Y8, Y1
+	VPADDD       Y1, Y8, Y8
+	VPSHUFD      $0xff, Y8, Y1
+	VPADDD       Y0, Y8, Y8
+	VPADDD       Y1, Y0, Y0
+	VMOVDQU      X8, 240(AX)
+	VINSERTI128  $0x01, X0, Y0, Y0
+	VPADDD       256(AX), Y0, Y1
+	VMOVDQU      Y1, 256(AX)
+	VPADDD       288(AX), Y0, Y1
+	VMOVDQU      Y1, 288(AX)
+	VPADDD       320(AX), Y0, Y1
+	VMOVDQU      Y1, 320(AX)
+	VPADDD       352(AX), Y0, Y1
+	VMOVDQU      Y1, 352(AX)
+	VPADDD       Y0, Y3, Y3
+	VEXTRACTI128 $0x01, Y3, 384(AX)
+	VPADDD       Y0, Y4, Y4
+	VEXTRACTI128 $0x01, Y4, 400(AX)
+	VPADDD       Y0, Y5, Y5
+	VEXTRACTI128 $0x01, Y5, 416(AX)
+	VPADDD       Y0, Y6, Y6
+	VEXTRACTI128 $0x01, Y6, 432(AX)
+	VPADDD       Y0, Y9, Y9
+	VEXTRACTI128 $0x01, Y9, 448(AX)
+	VPADDD       Y0, Y7, Y7
+	VEXTRACTI128 $0x01, Y7, 464(AX)
+	VPADDD       Y0, Y10, Y10
+	VEXTRACTI128 $0x01, Y10, 480(AX)
+	VPADDD       Y0, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, 496(AX)
+	VZEROUPPER
+	RET
+
+from8:
+	CMPQ         DX, $0x09
+	JGE          from9
+	VPSRLD       $0x18, Y1, Y2
+	VMOVDQU      (CX), X3
+	VINSERTI128  $0x01, 64(CX), Y3, Y3
+	VMOVDQA      Y0, Y0
+	VPAND        Y2, Y3, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, (AX)
+	VEXTRACTI128 $0x01, Y4, 256(AX)
+	VPSRLD       $0x08, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 16(AX)
+	VEXTRACTI128 $0x01, Y4, 272(AX)
+	VPSRLD       $0x10, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 32(AX)
+	VEXTRACTI128 $0x01, Y4, 288(AX)
+	VPSRLD       $0x18, Y3, Y3
+	VMOVDQU      16(CX), X6
+	VINSERTI128  $0x01, 80(CX), Y6, Y6
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 48(AX)
+	VEXTRACTI128 $0x01, Y3, 304(AX)
+	VPAND        Y2, Y6, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 64(AX)
+	VEXTRACTI128 $0x01, Y3, 320(AX)
+	VPSRLD       $0x08, Y6, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 80(AX)
+	VEXTRACTI128 $0x01, Y3, 336(AX)
+	VPSRLD       $0x10, Y6, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 96(AX)
+	VEXTRACTI128 $0x01, Y3, 352(AX)
+	VPSRLD       $0x18, Y6, Y3
+	VMOVDQU      32(CX), X7
+	VINSERTI128  $0x01, 96(CX), Y7, Y7
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 112(AX)
+	VEXTRACTI128 $0x01, Y3, 368(AX)
+	VPAND        Y2, Y7, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 128(AX)
+	VPSRLD       $0x08, Y7, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 144(AX)
+	VPSRLD       $0x10, Y7, Y5
+	VPAND        Y2, Y5, Y5
+	VPSUBD       Y1, Y5, Y5
+	VPSLLDQ      $0x04, Y5, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLDQ      $0x08, Y5, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSHUFD      $0xff, Y5, Y6
+	VPADDD       Y0, Y5, Y5
+	VPADDD       Y6, Y0, Y0
+	VMOVDQU      X5, 160(AX)
+	VPSRLD       $0x18, Y7, Y6
+	VMOVDQU      48(CX), X8
+	VINSERTI128  $0x01, 112(CX), Y8, Y8
+	VPSUBD       Y1, Y6, Y6
+	VPSLLDQ      $0x04, Y6, Y7
+	VPADDD       Y7, Y6, Y6
+	VPSLLDQ      $0x08, Y6, Y7
+	VPADDD       Y7, Y6, Y6
+	VPSHUFD      $0xff, Y6, Y7
+	VPADDD       Y0, Y6, Y6
+	VPADDD       Y7, Y0, Y0
+	VMOVDQU      X6, 176(AX)
+	VPAND        Y2, Y8, Y7
+	VPSUBD       Y1, Y7, Y7
+	VPSLLDQ      $0x04, Y7, Y9
+	VPADDD       Y9, Y7, Y7
+	VPSLLDQ      $0x08, Y7, Y9
+	VPADDD       Y9, Y7, Y7
+	VPSHUFD      $0xff, Y7, Y9
+	VPADDD       Y0, Y7, Y7
+	VPADDD       Y9, Y0, Y0
+	VMOVDQU      X7, 192(AX)
+	VPSRLD       $0x08, Y8, Y9
+	VPAND        Y2, Y9, Y9
+	VPSUBD       Y1, Y9, Y9
+	VPSLLDQ      $0x04, Y9, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLDQ      $0x08, Y9, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSHUFD      $0xff, Y9, Y10
+	VPADDD       Y0, Y9, Y9
+	VPADDD       Y10, Y0, Y0
+	VMOVDQU      X9, 208(AX)
+	VPSRLD       $0x10, Y8, Y10
+	VPAND        Y2, Y10, Y10
+	VPSUBD       Y1, Y10, Y10
+	VPSLLDQ      $0x04, Y10, Y2
+	VPADDD       Y2, Y10, Y10
+	VPSLLDQ      $0x08, Y10, Y2
+	VPADDD       Y2, Y10, Y10
+	VPSHUFD      $0xff, Y10, Y2
+	VPADDD       Y0, Y10, Y10
+	VPADDD       Y2, Y0, Y0
+	VMOVDQU      X10, 224(AX)
+	VPSRLD       $0x18, Y8, Y2
+	VPSUBD       Y1, Y2, Y2
+	VPSLLDQ      $0x04, Y2, Y1
+	VPADDD       Y1, Y2, Y2
+	VPSLLDQ      $0x08, Y2, Y1
+	VPADDD       Y1, Y2, Y2
+	VPSHUFD      $0xff, Y2, Y1
+	VPADDD       Y0, Y2, Y2
+	VPADDD       Y1, Y0, Y0
+	VMOVDQU      X2, 240(AX)
+	VINSERTI128  $0x01, X0, Y0, Y0
+	VPADDD       256(AX), Y0, Y1
+	VMOVDQU      Y1, 256(AX)
+	VPADDD       288(AX), Y0, Y1
+	VMOVDQU      Y1, 288(AX)
+	VPADDD       320(AX), Y0, Y1
+	VMOVDQU      Y1, 320(AX)
+	VPADDD       352(AX), Y0, Y1
+	VMOVDQU      Y1, 352(AX)
+	VPADDD       Y0, Y3, Y3
+	VEXTRACTI128 $0x01, Y3, 384(AX)
+	VPADDD       Y0, Y4, Y4
+	VEXTRACTI128 $0x01, Y4, 400(AX)
+	VPADDD       Y0, Y5, Y5
+	VEXTRACTI128 $0x01, Y5, 416(AX)
+	VPADDD       Y0, Y6, Y6
+	VEXTRACTI128 $0x01, Y6, 432(AX)
+	VPADDD       Y0, Y7, Y7
+	VEXTRACTI128 $0x01, Y7, 448(AX)
+	VPADDD       Y0, Y9, Y9
+	VEXTRACTI128 $0x01, Y9, 464(AX)
+	VPADDD       Y0, Y10, Y10
+	VEXTRACTI128 $0x01, Y10, 480(AX)
+	VPADDD       Y0, Y2, Y2
+	VEXTRACTI128 $0x01, Y2, 496(AX)
+	VZEROUPPER
+	RET
+
+from9:
+	CMPQ         DX, $0x0a
+	JGE          from10
+	VPSRLD       $0x17, Y1, Y2
+	VMOVDQU      (CX), X3
+	VMOVDQU      66(CX), X4
+	VPBLENDW     $0xaa, 78(CX), X4, X4
+	VINSERTI128  $0x01, X4, Y3, Y3
+	VMOVDQA      Y0, Y0
+	VPAND        Y2, Y3, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, (AX)
+	VEXTRACTI128 $0x01, Y4, 256(AX)
+	VPSRLD       $0x09, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 16(AX)
+	VEXTRACTI128 $0x01, Y4, 272(AX)
+	VPSRLD       $0x12, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 32(AX)
+	VEXTRACTI128 $0x01, Y4, 288(AX)
+	VPSRLD       $0x1b, Y3, Y3
+	VMOVDQU      16(CX), X6
+	VMOVDQU      82(CX), X4
+	VPBLENDW     $0xaa, 94(CX), X4, X4
+	VINSERTI128  $0x01, X4, Y6, Y6
+	VPSLLD       $0x05, Y6, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 48(AX)
+	VEXTRACTI128 $0x01, Y3, 304(AX)
+	VPSRLD       $0x04, Y6, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 64(AX)
+	VEXTRACTI128 $0x01, Y3, 320(AX)
+	VPSRLD       $0x0d, Y6, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 80(AX)
+	VEXTRACTI128 $0x01, Y3, 336(AX)
+	VPSRLD       $0x16, Y6, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 96(AX)
+	VEXTRACTI128 $0x01, Y3, 352(AX)
+	VPSRLD       $0x1f, Y6, Y3
+	VMOVDQU      32(CX), X7
+	VMOVDQU      98(CX), X4
+	VPBLENDW     $0xaa, 110(CX), X4, X4
+	VINSERTI128  $0x01, X4, Y7, Y7
+	VPSLLD       $0x01, Y7, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 112(AX)
+	VEXTRACTI128 $0x01, Y3, 368(AX)
+	VPSRLD       $0x08, Y7, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 128(AX)
+	VPSRLD       $0x11, Y7, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 144(AX)
+	VPSRLD       $0x1a, Y7, Y5
+	VMOVDQU      48(CX), X8
+	VMOVDQU      114(CX), X6
+	VPBLENDW     $0xaa, 126(CX), X6, X6
+	VINSERTI128  $0x01, X6, Y8, Y8
+	VPSLLD       $0x06, Y8, Y6
+	VPOR         Y6, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPSUBD       Y1, Y5, Y5
+	VPSLLDQ      $0x04, Y5, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLDQ      $0x08, Y5, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSHUFD      $0xff, Y5, Y6
+	VPADDD       Y0, Y5, Y5
+	VPADDD       Y6, Y0, Y0
+	VMOVDQU      X5, 160(AX)
+	VPSRLD       $0x03, Y8, Y6
+	VPAND        Y2, Y6, Y6
+	VPSUBD       Y1, Y6, Y6
+	VPSLLDQ      $0x04, Y6, Y7
+	VPADDD       Y7, Y6, Y6
+	VPSLLDQ      $0x08, Y6, Y7
+	VPADDD       Y7, Y6, Y6
+	VPSHUFD      $0xff, Y6, Y7
+	VPADDD       Y0, Y6, Y6
+	VPADDD       Y7, Y0, Y0
+	VMOVDQU      X6, 176(AX)
+	VPSRLD       $0x0c, Y8, Y7
+	VPAND        Y2, Y7, Y7
+	VPSUBD       Y1, Y7, Y7
+	VPSLLDQ      $0x04, Y7, Y10
+	VPADDD       Y10, Y7, Y7
+	VPSLLDQ      $0x08, Y7, Y10
+	VPADDD       Y10, Y7, Y7
+	VPSHUFD      $0xff, Y7, Y10
+	VPADDD       Y0, Y7, Y7
+	VPADDD       Y10, Y0, Y0
+	VMOVDQU      X7, 192(AX)
+	VPSRLD       $0x15, Y8, Y10
+	VPAND        Y2, Y10, Y10
+	VPSUBD       Y1, Y10, Y10
+	VPSLLDQ      $0x04, Y10, Y11
+	VPADDD       Y11, Y10, Y10
+	VPSLLDQ      $0x08, Y10, Y11
+	VPADDD       Y11, Y10, Y10
+	VPSHUFD      $0xff, Y10, Y11
+	VPADDD       Y0, Y10, Y10
+	VPADDD       Y11, Y0, Y0
+	VMOVDQU      X10, 208(AX)
+	VPSRLD       $0x1e, Y8, Y8
+	VMOVDQU      64(CX), X9
+	VMOVDQU      128(CX), X11
+	VPSRLD       $0x10, X11, X11
+	VINSERTI128  $0x01, X11, Y9, Y9
+	VPSLLD       $0x02, Y9, Y11
+	VPOR         Y11, Y8, Y8
+	VPAND        Y2, Y8, Y8
+	VPSUBD       Y1, Y8, Y8
+	VPSLLDQ      $0x04, Y8, Y11
+	VPADDD       Y11, Y8, Y8
+	VPSLLDQ      $0x08, Y8, Y11
+	VPADDD       Y11, Y8, Y8
+	VPSHUFD      $0xff, Y8, Y11
+	VPADDD       Y0, Y8, Y8
+	VPADDD       Y11, Y0, Y0
+	VMOVDQU      X8, 224(AX)
+	VPSRLD       $0x07, Y9, Y9
+	VPAND        Y2, Y9, Y9
+	VPSUBD       Y1, Y9, Y9
+	VPSLLDQ      $0x04, Y9, Y1
+	VPADDD       Y1, Y9, Y9
+	VPSLLDQ      $0x08, Y9, Y1
+	VPADDD       Y1, Y9, Y9
+	VPSHUFD      $0xff, Y9, Y1
+	VPADDD       Y0, Y9, Y9
+	VPADDD       Y1, Y0, Y0
+	VMOVDQU      X9, 240(AX)
+	VINSERTI128  $0x01, X0, Y0, Y0
+	VPADDD       256(AX), Y0, Y1
+	VMOVDQU      Y1, 256(AX)
+	VPADDD       288(AX), Y0, Y1
+	VMOVDQU      Y1, 288(AX)
+	VPADDD       320(AX), Y0, Y1
+	VMOVDQU      Y1, 320(AX)
+	VPADDD       352(AX), Y0, Y1
+	VMOVDQU      Y1, 352(AX)
+	VPADDD       Y0, Y3, Y3
+	VEXTRACTI128 $0x01, Y3, 384(AX)
+	VPADDD       Y0, Y4, Y4
+	VEXTRACTI128 $0x01, Y4, 400(AX)
+	VPADDD       Y0, Y5, Y5
+	VEXTRACTI128 $0x01, Y5, 416(AX)
+	VPADDD       Y0, Y6, Y6
+	VEXTRACTI128 $0x01, Y6, 432(AX)
+	VPADDD       Y0, Y7, Y7
+	VEXTRACTI128 $0x01, Y7, 448(AX)
+	VPADDD       Y0, Y10, Y10
+	VEXTRACTI128 $0x01, Y10, 464(AX)
+	VPADDD       Y0, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, 480(AX)
+	VPADDD       Y0, Y9, Y9
+	VEXTRACTI128 $0x01, Y9, 496(AX)
+	VZEROUPPER
+	RET
+
+from10:
+	VPSRLD       $0x16, Y1, Y2
+	VMOVDQU      (CX), X3
+	VINSERTI128  $0x01, 80(CX), Y3, Y3
+	VMOVDQA      Y0, Y0
+	VPAND        Y2, Y3, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, (AX)
+	VEXTRACTI128 $0x01, Y4, 256(AX)
+	VPSRLD       $0x0a, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 16(AX)
+	VEXTRACTI128 $0x01, Y4, 272(AX)
+	VPSRLD       $0x14, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 32(AX)
+	VEXTRACTI128 $0x01, Y4, 288(AX)
+	VPSRLD       $0x1e, Y3, Y3
+	VMOVDQU      16(CX), X6
+	VINSERTI128  $0x01, 96(CX), Y6, Y6
+	VPSLLD       $0x02, Y6, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 48(AX)
+	VEXTRACTI128 $0x01, Y3, 304(AX)
+	VPSRLD       $0x08, Y6, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 64(AX)
+	VEXTRACTI128 $0x01, Y3, 320(AX)
+	VPSRLD       $0x12, Y6, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 80(AX)
+	VEXTRACTI128 $0x01, Y3, 336(AX)
+	VPSRLD       $0x1c, Y6, Y3
+	VMOVDQU      32(CX), X7
+	VINSERTI128  $0x01, 112(CX), Y7, Y7
+	VPSLLD       $0x04, Y7, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 96(AX)
+	VEXTRACTI128 $0x01, Y3, 352(AX)
+	VPSRLD       $0x06, Y7, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 112(AX)
+	VEXTRACTI128 $0x01, Y3, 368(AX)
+	VPSRLD       $0x10, Y7, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 128(AX)
+	VPSRLD       $0x1a, Y7, Y4
+	VMOVDQU      48(CX), X8
+	VINSERTI128  $0x01, 128(CX), Y8, Y8
+	VPSLLD       $0x06, Y8, Y5
+	VPOR         Y5, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 144(AX)
+	VPSRLD       $0x04, Y8, Y5
+	VPAND        Y2, Y5, Y5
+	VPSUBD       Y1, Y5, Y5
+	VPSLLDQ      $0x04, Y5, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLDQ      $0x08, Y5, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSHUFD      $0xff, Y5, Y6
+	VPADDD       Y0, Y5, Y5
+	VPADDD       Y6, Y0, Y0
+	VMOVDQU      X5, 160(AX)
+	VPSRLD       $0x0e, Y8, Y6
+	VPAND        Y2, Y6, Y6
+	VPSUBD       Y1, Y6, Y6
+	VPSLLDQ      $0x04, Y6, Y7
+	VPADDD       Y7, Y6, Y6
+	VPSLLDQ      $0x08, Y6, Y7
+	VPADDD       Y7, Y6, Y6
+	VPSHUFD      $0xff, Y6, Y7
+	VPADDD       Y0, Y6, Y6
+	VPADDD       Y7, Y0, Y0
+	VMOVDQU      X6, 176(AX)
+	VPSRLD       $0x18, Y8, Y7
+	VMOVDQU      64(CX), X9
+	VINSERTI128  $0x01, 144(CX), Y9, Y9
+	VPSLLD       $0x08, Y9, Y8
+	VPOR         Y8, Y7, Y7
+	VPAND        Y2, Y7, Y7
+	VPSUBD       Y1, Y7, Y7
+	VPSLLDQ      $0x04, Y7, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSLLDQ      $0x08, Y7, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSHUFD      $0xff, Y7, Y8
+	VPADDD       Y0, Y7, Y7
+	VPADDD       Y8, Y0, Y0
+	VMOVDQU      X7, 192(AX)
+	VPSRLD       $0x02, Y9, Y8
+	VPAND        Y2, Y8, Y8
+	VPSUBD       Y1, Y8, Y8
+	VPSLLDQ      $0x04, Y8, Y10
+	VPADDD       Y10, Y8, Y8
+	VPSLLDQ      $0x08, Y8, Y10
+	VPADDD       Y10, Y8, Y8
+	VPSHUFD      $0xff, Y8, Y10
+	VPADDD       Y0, Y8, Y8
+	VPADDD       Y10, Y0, Y0
+	VMOVDQU      X8, 208(AX)
+	VPSRLD       $0x0c, Y9, Y10
+	VPAND        Y2, Y10, Y10
+	VPSUBD       Y1, Y10, Y10
+	VPSLLDQ      $0x04, Y10, Y2
+	VPADDD       Y2, Y10, Y10
+	VPSLLDQ      $0x08, Y10, Y2
+	VPADDD       Y2, Y10, Y10
+	VPSHUFD      $0xff, Y10, Y2
+	VPADDD       Y0, Y10, Y10
+	VPADDD       Y2, Y0, Y0
+	VMOVDQU      X10, 224(AX)
+	VPSRLD       $0x16, Y9, Y2
+	VPSUBD       Y1, Y2, Y2
+	VPSLLDQ      $0x04, Y2, Y1
+	VPADDD       Y1, Y2, Y2
+	VPSLLDQ      $0x08, Y2, Y1
+	VPADDD       Y1, Y2, Y2
+	VPSHUFD      $0xff, Y2, Y1
+	VPADDD       Y0, Y2, Y2
+	VPADDD       Y1, Y0, Y0
+	VMOVDQU      X2, 240(AX)
+	VINSERTI128  $0x01, X0, Y0, Y0
+	VPADDD       256(AX), Y0, Y1
+	VMOVDQU      Y1, 256(AX)
+	VPADDD       288(AX), Y0, Y1
+	VMOVDQU      Y1, 288(AX)
+	VPADDD       320(AX), Y0, Y1
+	VMOVDQU      Y1, 320(AX)
+	VPADDD       352(AX), Y0, Y1
+	VMOVDQU      Y1, 352(AX)
+	VPADDD       Y0, Y3, Y3
+	VEXTRACTI128 $0x01, Y3, 384(AX)
+	VPADDD       Y0, Y4, Y4
+	VEXTRACTI128 $0x01, Y4, 400(AX)
+	VPADDD       Y0, Y5, Y5
+	VEXTRACTI128 $0x01, Y5, 416(AX)
+	VPADDD       Y0, Y6, Y6
+	VEXTRACTI128 $0x01, Y6, 432(AX)
+	VPADDD       Y0, Y7, Y7
+	VEXTRACTI128 $0x01, Y7, 448(AX)
+	VPADDD       Y0, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, 464(AX)
+	VPADDD       Y0, Y10, Y10
+	VEXTRACTI128 $0x01, Y10, 480(AX)
+	VPADDD       Y0, Y2, Y2
+	VEXTRACTI128 $0x01, Y2, 496(AX)
+	VZEROUPPER
+	RET
+
+from11:
+	CMPQ         DX, $0x10
+	JGE          from16
+	CMPQ         DX, $0x0d
+	JGE          from13
+	CMPQ         DX, $0x0c
+	JGE          from12
+	VPSRLD       $0x15, Y1, Y2
+	VMOVDQU      (CX), X3
+	VMOVDQU      82(CX), X4
+	VPBLENDW     $0xaa, 94(CX), X4, X4
+	VINSERTI128  $0x01, X4, Y3, Y3
+	VMOVDQA      Y0, Y0
+	VPAND        Y2, Y3, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, (AX)
+	VEXTRACTI128 $0x01, Y4, 256(AX)
+	VPSRLD       $0x0b, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 16(AX)
+	VEXTRACTI128 $0x01, Y4, 272(AX)
+	VPSRLD       $0x16, Y3, Y3
+	VMOVDQU      16(CX), X6
+	VMOVDQU      98(CX), X4
+	VPBLENDW     $0xaa, 110(CX), X4, X4
+	VINSERTI128  $0x01, X4, Y6, Y6
+	VPSLLD       $0x0a, Y6, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 32(AX)
+	VEXTRACTI128 $0x01, Y3, 288(AX)
+	VPSRLD       $0x01, Y6, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 48(AX)
+	VEXTRACTI128 $0x01, Y3, 304(AX)
+	VPSRLD       $0x0c, Y6, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 64(AX)
+	VEXTRACTI128 $0x01, Y3, 320(AX)
+	VPSRLD       $0x17, Y6, Y3
+	VMOVDQU      32(CX), X7
+	VMOVDQU      114(CX), X4
+	VPBLENDW     $0xaa, 126(CX), X4, X4
+	VINSERTI128  $0x01, X4, Y7, Y7
+	VPSLLD       $0x09, Y7, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 80(AX)
+	VEXTRACTI128 $0x01, Y3, 336(AX)
+	VPSRLD       $0x02, Y7, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 96(AX)
+	VEXTRACTI128 $0x01, Y3, 352(AX)
+	VPSRLD       $0x0d, Y7, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 112(AX)
+	VEXTRACTI128 $0x01, Y3, 368(AX)
+	VPSRLD       $0x18, Y7, Y3
+	VMOVDQU      48(CX), X8
+	VMOVDQU      130(CX), X4
+	VPBLENDW     $0xaa, 142(CX), X4, X4
+	VINSERTI128  $0x01, X4, Y8, Y8
+	VPSLLD       $0x08, Y8, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 128(AX)
+	VPSRLD       $0x03, Y8, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 144(AX)
+	VPSRLD       $0x0e, Y8, Y5
+	VPAND        Y2, Y5, Y5
+	VPSUBD       Y1, Y5, Y5
+	VPSLLDQ      $0x04, Y5, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLDQ      $0x08, Y5, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSHUFD      $0xff, Y5, Y6
+	VPADDD       Y0, Y5, Y5
+	VPADDD       Y6, Y0, Y0
+	VMOVDQU      X5, 160(AX)
+	VPSRLD       $0x19, Y8, Y6
+	VMOVDQU      64(CX), X9
+	VMOVDQU      146(CX), X7
+	VPBLENDW     $0xaa, 158(CX), X7, X7
+	VINSERTI128  $0x01, X7, Y9, Y9
+	VPSLLD       $0x07, Y9, Y7
+	VPOR         Y7, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPSUBD       Y1, Y6, Y6
+	VPSLLDQ      $0x04, Y6, Y7
+	VPADDD       Y7, Y6, Y6
+	VPSLLDQ      $0x08, Y6, Y7
+	VPADDD       Y7, Y6, Y6
+	VPSHUFD      $0xff, Y6, Y7
+	VPADDD       Y0, Y6, Y6
+	VPADDD       Y7, Y0, Y0
+	VMOVDQU      X6, 176(AX)
+	VPSRLD       $0x04, Y9, Y7
+	VPAND        Y2, Y7, Y7
+	VPSUBD       Y1, Y7, Y7
+	VPSLLDQ      $0x04, Y7, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSLLDQ      $0x08, Y7, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSHUFD      $0xff, Y7, Y8
+	VPADDD       Y0, Y7, Y7
+	VPADDD       Y8, Y0, Y0
+	VMOVDQU      X7, 192(AX)
+	VPSRLD       $0x0f, Y9, Y8
+	VPAND        Y2, Y8, Y8
+	VPSUBD       Y1, Y8, Y8
+	VPSLLDQ      $0x04, Y8, Y11
+	VPADDD       Y11, Y8, Y8
+	VPSLLDQ      $0x08, Y8, Y11
+	VPADDD       Y11, Y8, Y8
+	VPSHUFD      $0xff, Y8, Y11
+	VPADDD       Y0, Y8, Y8
+	VPADDD       Y11, Y0, Y0
+	VMOVDQU      X8, 208(AX)
+	VPSRLD       $0x1a, Y9, Y9
+	VMOVDQU      80(CX), X10
+	VMOVDQU      160(CX), X11
+	VPSRLD       $0x10, X11, X11
+	VINSERTI128  $0x01, X11, Y10, Y10
+	VPSLLD       $0x06, Y10, Y11
+	VPOR         Y11, Y9, Y9
+	VPAND        Y2, Y9, Y9
+	VPSUBD       Y1, Y9, Y9
+	VPSLLDQ      $0x04, Y9, Y11
+	VPADDD       Y11, Y9, Y9
+	VPSLLDQ      $0x08, Y9, Y11
+	VPADDD       Y11, Y9, Y9
+	VPSHUFD      $0xff, Y9, Y11
+	VPADDD       Y0, Y9, Y9
+	VPADDD       Y11, Y0, Y0
+	VMOVDQU      X9, 224(AX)
+	VPSRLD       $0x05, Y10, Y10
+	VPAND        Y2, Y10, Y10
+	VPSUBD       Y1, Y10, Y10
+	VPSLLDQ      $0x04, Y10, Y1
+	VPADDD       Y1, Y10, Y10
+	VPSLLDQ      $0x08, Y10, Y1
+	VPADDD       Y1, Y10, Y10
+	VPSHUFD      $0xff, Y10, Y1
+	VPADDD       Y0, Y10, Y10
+	VPADDD       Y1, Y0, Y0
+	VMOVDQU      X10, 240(AX)
+	VINSERTI128  $0x01, X0, Y0, Y0
+	VPADDD       256(AX), Y0, Y1
+	VMOVDQU      Y1, 256(AX)
+	VPADDD       288(AX), Y0, Y1
+	VMOVDQU      Y1, 288(AX)
+	VPADDD       320(AX), Y0, Y1
+	VMOVDQU      Y1, 320(AX)
+	VPADDD       352(AX), Y0, Y1
+	VMOVDQU      Y1, 352(AX)
+	VPADDD       Y0, Y3, Y3
+	VEXTRACTI128 $0x01, Y3, 384(AX)
+	VPADDD       Y0, Y4, Y4
+	VEXTRACTI128 $0x01, Y4, 400(AX)
+	VPADDD       Y0, Y5, Y5
+	VEXTRACTI128 $0x01, Y5, 416(AX)
+	VPADDD       Y0, Y6, Y6
+	VEXTRACTI128 $0x01, Y6, 432(AX)
+	VPADDD       Y0, Y7, Y7
+	VEXTRACTI128 $0x01, Y7, 448(AX)
+	VPADDD       Y0, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, 464(AX)
+	VPADDD       Y0, Y9, Y9
+	VEXTRACTI128 $0x01, Y9, 480(AX)
+	VPADDD       Y0, Y10, Y10
+	VEXTRACTI128 $0x01, Y10, 496(AX)
+	VZEROUPPER
+	RET
+
+from12:
+	VPSRLD       $0x14, Y1, Y2
+	VMOVDQU      (CX), X3
+	VINSERTI128  $0x01, 96(CX), Y3, Y3
+	VMOVDQA      Y0, Y0
+	VPAND        Y2, Y3, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, (AX)
+	VEXTRACTI128 $0x01, Y4, 256(AX)
+	VPSRLD       $0x0c, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 16(AX)
+	VEXTRACTI128 $0x01, Y4, 272(AX)
+	VPSRLD       $0x18, Y3, Y3
+	VMOVDQU      16(CX), X6
+	VINSERTI128  $0x01, 112(CX), Y6, Y6
+	VPSLLD       $0x08, Y6, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 32(AX)
+	VEXTRACTI128 $0x01, Y3, 288(AX)
+	VPSRLD       $0x04, Y6, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 48(AX)
+	VEXTRACTI128 $0x01, Y3, 304(AX)
+	VPSRLD       $0x10, Y6, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 64(AX)
+	VEXTRACTI128 $0x01, Y3, 320(AX)
+	VPSRLD       $0x1c, Y6, Y3
+	VMOVDQU      32(CX), X7
+	VINSERTI128  $0x01, 128(CX), Y7, Y7
+	VPSLLD       $0x04, Y7, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 80(AX)
+	VEXTRACTI128 $0x01, Y3, 336(AX)
+	VPSRLD       $0x08, Y7, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 96(AX)
+	VEXTRACTI128 $0x01, Y3, 352(AX)
+	VPSRLD       $0x14, Y7, Y3
+	VMOVDQU      48(CX), X8
+	VINSERTI128  $0x01, 144(CX), Y8, Y8
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 112(AX)
+	VEXTRACTI128 $0x01, Y3, 368(AX)
+	VPAND        Y2, Y8, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 128(AX)
+	VPSRLD       $0x0c, Y8, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 144(AX)
+	VPSRLD       $0x18, Y8, Y5
+	VMOVDQU      64(CX), X9
+	VINSERTI128  $0x01, 160(CX), Y9, Y9
+	VPSLLD       $0x08, Y9, Y6
+	VPOR         Y6, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPSUBD       Y1, Y5, Y5
+	VPSLLDQ      $0x04, Y5, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLDQ      $0x08, Y5, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSHUFD      $0xff, Y5, Y6
+	VPADDD       Y0, Y5, Y5
+	VPADDD       Y6, Y0, Y0
+	VMOVDQU      X5, 160(AX)
+	VPSRLD       $0x04, Y9, Y6
+	VPAND        Y2, Y6, Y6
+	VPSUBD       Y1, Y6, Y6
+	VPSLLDQ      $0x04, Y6, Y7
+	VPADDD       Y7, Y6, Y6
+	VPSLLDQ      $0x08, Y6, Y7
+	VPADDD       Y7, Y6, Y6
+	VPSHUFD      $0xff, Y6, Y7
+	VPADDD       Y0, Y6, Y6
+	VPADDD       Y7, Y0, Y0
+	VMOVDQU      X6, 176(AX)
+	VPSRLD       $0x10, Y9, Y7
+	VPAND        Y2, Y7, Y7
+	VPSUBD       Y1, Y7, Y7
+	VPSLLDQ      $0x04, Y7, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSLLDQ      $0x08, Y7, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSHUFD      $0xff, Y7, Y8
+	VPADDD       Y0, Y7, Y7
+	VPADDD       Y8, Y0, Y0
+	VMOVDQU      X7, 192(AX)
+	VPSRLD       $0x1c, Y9, Y8
+	VMOVDQU      80(CX), X10
+	VINSERTI128  $0x01, 176(CX), Y10, Y10
+	VPSLLD       $0x04, Y10, Y9
+	VPOR         Y9, Y8, Y8
+	VPAND        Y2, Y8, Y8
+	VPSUBD       Y1, Y8, Y8
+	VPSLLDQ      $0x04, Y8, Y9
+	VPADDD       Y9, Y8, Y8
+	VPSLLDQ      $0x08, Y8, Y9
+	VPADDD       Y9, Y8, Y8
+	VPSHUFD      $0xff, Y8, Y9
+	VPADDD       Y0, Y8, Y8
+	VPADDD       Y9, Y0, Y0
+	VMOVDQU      X8, 208(AX)
+	VPSRLD       $0x08, Y10, Y9
+	VPAND        Y2, Y9, Y9
+	VPSUBD       Y1, Y9, Y9
+	VPSLLDQ      $0x04, Y9, Y2
+	VPADDD       Y2, Y9, Y9
+	VPSLLDQ      $0x08, Y9, Y2
+	VPADDD       Y2, Y9, Y9
+	VPSHUFD      $0xff, Y9, Y2
+	VPADDD       Y0, Y9, Y9
+	VPADDD       Y2, Y0, Y0
+	VMOVDQU      X9, 224(AX)
+	VPSRLD       $0x14, Y10, Y2
+	VPSUBD       Y1, Y2, Y2
+	VPSLLDQ      $0x04, Y2, Y1
+	VPADDD       Y1, Y2, Y2
+	VPSLLDQ      $0x08, Y2, Y1
+	VPADDD       Y1, Y2, Y2
+	VPSHUFD      $0xff, Y2, Y1
+	VPADDD       Y0, Y2, Y2
+	VPADDD       Y1, Y0, Y0
+	VMOVDQU      X2, 240(AX)
+	VINSERTI128  $0x01, X0, Y0, Y0
+	VPADDD       256(AX), Y0, Y1
+	VMOVDQU      Y1, 256(AX)
+	VPADDD       288(AX), Y0, Y1
+	VMOVDQU      Y1, 288(AX)
+	VPADDD       320(AX), Y0, Y1
+	VMOVDQU      Y1, 320(AX)
+	VPADDD       352(AX), Y0, Y1
+	VMOVDQU      Y1, 352(AX)
+	VPADDD       Y0, Y3, Y3
+	VEXTRACTI128 $0x01, Y3, 384(AX)
+	VPADDD       Y0, Y4, Y4
+	VEXTRACTI128 $0x01, Y4, 400(AX)
+	VPADDD       Y0, Y5, Y5
+	VEXTRACTI128 $0x01, Y5, 416(AX)
+	VPADDD       Y0, Y6, Y6
+	VEXTRACTI128 $0x01, Y6, 432(AX)
+	VPADDD       Y0, Y7, Y7
+	VEXTRACTI128 $0x01, Y7, 448(AX)
+	VPADDD       Y0, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, 464(AX)
+	VPADDD       Y0, Y9, Y9
+	VEXTRACTI128 $0x01, Y9, 480(AX)
+	VPADDD       Y0, Y2, Y2
+	VEXTRACTI128 $0x01, Y2, 496(AX)
+	VZEROUPPER
+	RET
+
+from13:
+	CMPQ         DX, $0x0e
+	JGE          from14
+	VPSRLD       $0x13, Y1, Y2
+	VMOVDQU      (CX), X3
+	VMOVDQU      98(CX), X4
+	VPBLENDW     $0xaa, 110(CX), X4, X4
+	VINSERTI128  $0x01, X4, Y3, Y3
+	VMOVDQA      Y0, Y0
+	VPAND        Y2, Y3, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, (AX)
+	VEXTRACTI128 $0x01, Y4, 256(AX)
+	VPSRLD       $0x0d, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 16(AX)
+	VEXTRACTI128 $0x01, Y4, 272(AX)
+	VPSRLD       $0x1a, Y3, Y3
+	VMOVDQU      16(CX), X6
+	VMOVDQU      114(CX), X4
+	VPBLENDW     $0xaa, 126(CX), X4, X4
+	VINSERTI128  $0x01, X4, Y6, Y6
+	VPSLLD       $0x06, Y6, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 32(AX)
+	VEXTRACTI128 $0x01, Y3, 288(AX)
+	VPSRLD       $0x07, Y6, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 48(AX)
+	VEXTRACTI128 $0x01, Y3, 304(AX)
+	VPSRLD       $0x14, Y6, Y3
+	VMOVDQU      32(CX), X7
+	VMOVDQU      130(CX), X4
+	VPBLENDW     $0xaa, 142(CX), X4, X4
+	VINSERTI128  $0x01, X4, Y7, Y7
+	VPSLLD       $0x0c, Y7, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 64(AX)
+	VEXTRACTI128 $0x01, Y3, 320(AX)
+	VPSRLD       $0x01, Y7, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 80(AX)
+	VEXTRACTI128 $0x01, Y3, 336(AX)
+	VPSRLD       $0x0e, Y7, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 96(AX)
+	VEXTRACTI128 $0x01, Y3, 352(AX)
+	VPSRLD       $0x1b, Y7, Y3
+	VMOVDQU      48(CX), X8
+	VMOVDQU      146(CX), X4
+	VPBLENDW     $0xaa, 158(CX), X4, X4
+	VINSERTI128  $0x01, X4, Y8, Y8
+	VPSLLD       $0x05, Y8, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 112(AX)
+	VEXTRACTI128 $0x01, Y3, 368(AX)
+	VPSRLD       $0x08, Y8, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 128(AX)
+	VPSRLD       $0x15, Y8, Y4
+	VMOVDQU      64(CX), X9
+	VMOVDQU      162(CX), X5
+	VPBLENDW     $0xaa, 174(CX), X5, X5
+	VINSERTI128  $0x01, X5, Y9, Y9
+	VPSLLD       $0x0b, Y9, Y5
+	VPOR         Y5, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 144(AX)
+	VPSRLD       $0x02, Y9, Y5
+	VPAND        Y2, Y5, Y5
+	VPSUBD       Y1, Y5, Y5
+	VPSLLDQ      $0x04, Y5, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLDQ      $0x08, Y5, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSHUFD      $0xff, Y5, Y6
+	VPADDD       Y0, Y5, Y5
+	VPADDD       Y6, Y0, Y0
+	VMOVDQU      X5, 160(AX)
+	VPSRLD       $0x0f, Y9, Y6
+	VPAND        Y2, Y6, Y6
+	VPSUBD       Y1, Y6, Y6
+	VPSLLDQ      $0x04, Y6, Y7
+	VPADDD       Y7, Y6, Y6
+	VPSLLDQ      $0x08, Y6, Y7
+	VPADDD       Y7, Y6, Y6
+	VPSHUFD      $0xff, Y6, Y7
+	VPADDD       Y0, Y6, Y6
+	VPADDD       Y7, Y0, Y0
+	VMOVDQU      X6, 176(AX)
+	VPSRLD       $0x1c, Y9, Y7
+	VMOVDQU      80(CX), X10
+	VMOVDQU      178(CX), X8
+	VPBLENDW     $0xaa, 190(CX), X8, X8
+	VINSERTI128  $0x01, X8, Y10, Y10
+	VPSLLD       $0x04, Y10, Y8
+	VPOR         Y8, Y7, Y7
+	VPAND        Y2, Y7, Y7
+	VPSUBD       Y1, Y7, Y7
+	VPSLLDQ      $0x04, Y7, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSLLDQ      $0x08, Y7, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSHUFD      $0xff, Y7, Y8
+	VPADDD       Y0, Y7, Y7
+	VPADDD       Y8, Y0, Y0
+	VMOVDQU      X7, 192(AX)
+	VPSRLD       $0x09, Y10, Y8
+	VPAND        Y2, Y8, Y8
+	VPSUBD       Y1, Y8, Y8
+	VPSLLDQ      $0x04, Y8, Y9
+	VPADDD       Y9, Y8, Y8
+	VPSLLDQ      $0x08, Y8, Y9
+	VPADDD       Y9, Y8, Y8
+	VPSHUFD      $0xff, Y8, Y9
+	VPADDD       Y0, Y8, Y8
+	VPADDD       Y9, Y0, Y0
+	VMOVDQU      X8, 208(AX)
+	VPSRLD       $0x16, Y10, Y9
+	VMOVDQU      96(CX), X11
+	VMOVDQU      192(CX), X10
+	VPSRLD       $0x10, X10, X10
+	VINSERTI128  $0x01, X10, Y11, Y11
+	VPSLLD       $0x0a, Y11, Y10
+	VPOR         Y10, Y9, Y9
+	VPAND        Y2, Y9, Y9
+	VPSUBD       Y1, Y9, Y9
+	VPSLLDQ      $0x04, Y9, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLDQ      $0x08, Y9, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSHUFD      $0xff, Y9, Y10
+	VPADDD       Y0, Y9, Y9
+	VPADDD       Y10, Y0, Y0
+	VMOVDQU      X9, 224(AX)
+	VPSRLD       $0x03, Y11, Y10
+	VPAND        Y2, Y10, Y10
+	VPSUBD       Y1, Y10, Y10
+	VPSLLDQ      $0x04, Y10, Y1
+	VPADDD       Y1, Y10, Y10
+	VPSLLDQ      $0x08, Y10, Y1
+	VPADDD       Y1, Y10, Y10
+	VPSHUFD      $0xff, Y10, Y1
+	VPADDD       Y0, Y10, Y10
+	VPADDD       Y1, Y0, Y0
+	VMOVDQU      X10, 240(AX)
+	VINSERTI128  $0x01, X0, Y0, Y0
+	VPADDD       256(AX), Y0, Y1
+	VMOVDQU      Y1, 256(AX)
+	VPADDD       288(AX), Y0, Y1
+	VMOVDQU      Y1, 288(AX)
+	VPADDD       320(AX), Y0, Y1
+	VMOVDQU      Y1, 320(AX)
+	VPADDD       352(AX), Y0, Y1
+	VMOVDQU      Y1, 352(AX)
+	VPADDD       Y0, Y3, Y3
+	VEXTRACTI128 $0x01, Y3, 384(AX)
+	VPADDD       Y0, Y4, Y4
+	VEXTRACTI128 $0x01, Y4, 400(AX)
+	VPADDD       Y0, Y5, Y5
+	VEXTRACTI128 $0x01, Y5, 416(AX)
+	VPADDD       Y0, Y6, Y6
+	VEXTRACTI128 $0x01, Y6, 432(AX)
+	VPADDD       Y0, Y7, Y7
+	VEXTRACTI128 $0x01, Y7, 448(AX)
+	VPADDD       Y0, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, 464(AX)
+	VPADDD       Y0, Y9, Y9
+	VEXTRACTI128 $0x01, Y9, 480(AX)
+	VPADDD       Y0, Y10, Y10
+	VEXTRACTI128 $0x01, Y10, 496(AX)
+	VZEROUPPER
+	RET
+
+from14:
+	CMPQ         DX, $0x0f
+	JGE          from15
+	VPSRLD       $0x12, Y1, Y2
+	VMOVDQU      (CX), X3
+	VINSERTI128  $0x01, 112(CX), Y3, Y3
+	VMOVDQA      Y0, Y0
+	VPAND        Y2, Y3, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, (AX)
+	VEXTRACTI128 $0x01, Y4, 256(AX)
+	VPSRLD       $0x0e, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 16(AX)
+	VEXTRACTI128 $0x01, Y4, 272(AX)
+	VPSRLD       $0x1c, Y3, Y3
+	VMOVDQU      16(CX), X6
+	VINSERTI128  $0x01, 128(CX), Y6, Y6
+	VPSLLD       $0x04, Y6, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 32(AX)
+	VEXTRACTI128 $0x01, Y3, 288(AX)
+	VPSRLD       $0x0a, Y6, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 48(AX)
+	VEXTRACTI128 $0x01, Y3, 304(AX)
+	VPSRLD       $0x18, Y6, Y3
+	VMOVDQU      32(CX), X7
+	VINSERTI128  $0x01, 144(CX), Y7, Y7
+	VPSLLD       $0x08, Y7, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 64(AX)
+	VEXTRACTI128 $0x01, Y3, 320(AX)
+	VPSRLD       $0x06, Y7, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 80(AX)
+	VEXTRACTI128 $0x01, Y3, 336(AX)
+	VPSRLD       $0x14, Y7, Y3
+	VMOVDQU      48(CX), X8
+	VINSERTI128  $0x01, 160(CX), Y8, Y8
+	VPSLLD       $0x0c, Y8, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 96(AX)
+	VEXTRACTI128 $0x01, Y3, 352(AX)
+	VPSRLD       $0x02, Y8, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 112(AX)
+	VEXTRACTI128 $0x01, Y3, 368(AX)
+	VPSRLD       $0x10, Y8, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 128(AX)
+	VPSRLD       $0x1e, Y8, Y4
+	VMOVDQU      64(CX), X9
+	VINSERTI128  $0x01, 176(CX), Y9, Y9
+	VPSLLD       $0x02, Y9, Y5
+	VPOR         Y5, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 144(AX)
+	VPSRLD       $0x0c, Y9, Y5
+	VPAND        Y2, Y5, Y5
+	VPSUBD       Y1, Y5, Y5
+	VPSLLDQ      $0x04, Y5, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLDQ      $0x08, Y5, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSHUFD      $0xff, Y5, Y6
+	VPADDD       Y0, Y5, Y5
+	VPADDD       Y6, Y0, Y0
+	VMOVDQU      X5, 160(AX)
+	VPSRLD       $0x1a, Y9, Y6
+	VMOVDQU      80(CX), X10
+	VINSERTI128  $0x01, 192(CX), Y10, Y10
+	VPSLLD       $0x06, Y10, Y7
+	VPOR         Y7, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPSUBD       Y1, Y6, Y6
+	VPSLLDQ      $0x04, Y6, Y7
+	VPADDD       Y7, Y6, Y6
+	VPSLLDQ      $0x08, Y6, Y7
+	VPADDD       Y7, Y6, Y6
+	VPSHUFD      $0xff, Y6, Y7
+	VPADDD       Y0, Y6, Y6
+	VPADDD       Y7, Y0, Y0
+	VMOVDQU      X6, 176(AX)
+	VPSRLD       $0x08, Y10, Y7
+	VPAND        Y2, Y7, Y7
+	VPSUBD       Y1, Y7, Y7
+	VPSLLDQ      $0x04, Y7, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSLLDQ      $0x08, Y7, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSHUFD      $0xff, Y7, Y8
+	VPADDD       Y0, Y7, Y7
+	VPADDD       Y8, Y0, Y0
+	VMOVDQU      X7, 192(AX)
+	VPSRLD       $0x16, Y10, Y8
+	VMOVDQU      96(CX), X11
+	VINSERTI128  $0x01, 208(CX), Y11, Y11
+	VPSLLD       $0x0a, Y11, Y9
+	VPOR         Y9, Y8, Y8
+	VPAND        Y2, Y8, Y8
+	VPSUBD       Y1, Y8, Y8
+	VPSLLDQ      $0x04, Y8, Y9
+	VPADDD       Y9, Y8, Y8
+	VPSLLDQ      $0x08, Y8, Y9
+	VPADDD       Y9, Y8, Y8
+	VPSHUFD      $0xff, Y8, Y9
+	VPADDD       Y0, Y8, Y8
+	VPADDD       Y9, Y0, Y0
+	VMOVDQU      X8, 208(AX)
+	VPSRLD       $0x04, Y11, Y9
+	VPAND        Y2, Y9, Y9
+	VPSUBD       Y1, Y9, Y9
+	VPSLLDQ      $0x04, Y9, Y2
+	VPADDD       Y2, Y9, Y9
+	VPSLLDQ      $0x08, Y9, Y2
+	VPADDD       Y2, Y9, Y9
+	VPSHUFD      $0xff, Y9, Y2
+	VPADDD       Y0, Y9, Y9
+	VPADDD       Y2, Y0, Y0
+	VMOVDQU      X9, 224(AX)
+	VPSRLD       $0x12, Y11, Y2
+	VPSUBD       Y1, Y2, Y2
+	VPSLLDQ      $0x04, Y2, Y1
+	VPADDD       Y1, Y2, Y2
+	VPSLLDQ      $0x08, Y2, Y1
+	VPADDD       Y1, Y2, Y2
+	VPSHUFD      $0xff, Y2, Y1
+	VPADDD       Y0, Y2, Y2
+	VPADDD       Y1, Y0, Y0
+	VMOVDQU      X2, 240(AX)
+	VINSERTI128  $0x01, X0, Y0, Y0
+	VPADDD       256(AX), Y0, Y1
+	VMOVDQU      Y1, 256(AX)
+	VPADDD       288(AX), Y0, Y1
+	VMOVDQU      Y1, 288(AX)
+	VPADDD       320(AX), Y0, Y1
+	VMOVDQU      Y1, 320(AX)
+	VPADDD       352(AX), Y0, Y1
+	VMOVDQU      Y1, 352(AX)
+	VPADDD       Y0, Y3, Y3
+	VEXTRACTI128 $0x01, Y3, 384(AX)
+	VPADDD       Y0, Y4, Y4
+	VEXTRACTI128 $0x01, Y4, 400(AX)
+	VPADDD       Y0, Y5, Y5
+	VEXTRACTI128 $0x01, Y5, 416(AX)
+	VPADDD       Y0, Y6, Y6
+	VEXTRACTI128 $0x01, Y6, 432(AX)
+	VPADDD       Y0, Y7, Y7
+	VEXTRACTI128 $0x01, Y7, 448(AX)
+	VPADDD       Y0, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, 464(AX)
+	VPADDD       Y0, Y9, Y9
+	VEXTRACTI128 $0x01, Y9, 480(AX)
+	VPADDD       Y0, Y2, Y2
+	VEXTRACTI128 $0x01, Y2, 496(AX)
+	VZEROUPPER
+	RET
+
+from15:
+	VPSRLD       $0x11, Y1, Y2
+	VMOVDQU      (CX), X3
+	VMOVDQU      114(CX), X4
+	VPBLENDW     $0xaa, 126(CX), X4, X4
+	VINSERTI128  $0x01, X4, Y3, Y3
+	VMOVDQA      Y0, Y0
+	VPAND        Y2, Y3, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, (AX)
+	VEXTRACTI128 $0x01, Y4, 256(AX)
+	VPSRLD       $0x0f, Y3, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 16(AX)
+	VEXTRACTI128 $0x01, Y4, 272(AX)
+	VPSRLD       $0x1e, Y3, Y3
+	VMOVDQU      16(CX), X6
+	VMOVDQU      130(CX), X4
+	VPBLENDW     $0xaa, 142(CX), X4, X4
+	VINSERTI128  $0x01, X4, Y6, Y6
+	VPSLLD       $0x02, Y6, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 32(AX)
+	VEXTRACTI128 $0x01, Y3, 288(AX)
+	VPSRLD       $0x0d, Y6, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 48(AX)
+	VEXTRACTI128 $0x01, Y3, 304(AX)
+	VPSRLD       $0x1c, Y6, Y3
+	VMOVDQU      32(CX), X7
+	VMOVDQU      146(CX), X4
+	VPBLENDW     $0xaa, 158(CX), X4, X4
+	VINSERTI128  $0x01, X4, Y7, Y7
+	VPSLLD       $0x04, Y7, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 64(AX)
+	VEXTRACTI128 $0x01, Y3, 320(AX)
+	VPSRLD       $0x0b, Y7, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 80(AX)
+	VEXTRACTI128 $0x01, Y3, 336(AX)
+	VPSRLD       $0x1a, Y7, Y3
+	VMOVDQU      48(CX), X8
+	VMOVDQU      162(CX), X4
+	VPBLENDW     $0xaa, 174(CX), X4, X4
+	VINSERTI128  $0x01, X4, Y8, Y8
+	VPSLLD       $0x06, Y8, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 96(AX)
+	VEXTRACTI128 $0x01, Y3, 352(AX)
+	VPSRLD       $0x09, Y8, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 112(AX)
+	VEXTRACTI128 $0x01, Y3, 368(AX)
+	VPSRLD       $0x18, Y8, Y3
+	VMOVDQU      64(CX), X9
+	VMOVDQU      178(CX), X4
+	VPBLENDW     $0xaa, 190(CX), X4, X4
+	VINSERTI128  $0x01, X4, Y9, Y9
+	VPSLLD       $0x08, Y9, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 128(AX)
+	VPSRLD       $0x07, Y9, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 144(AX)
+	VPSRLD       $0x16, Y9, Y5
+	VMOVDQU      80(CX), X10
+	VMOVDQU      194(CX), X6
+	VPBLENDW     $0xaa, 206(CX), X6, X6
+	VINSERTI128  $0x01, X6, Y10, Y10
+	VPSLLD       $0x0a, Y10, Y6
+	VPOR         Y6, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPSUBD       Y1, Y5, Y5
+	VPSLLDQ      $0x04, Y5, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLDQ      $0x08, Y5, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSHUFD      $0xff, Y5, Y6
+	VPADDD       Y0, Y5, Y5
+	VPADDD       Y6, Y0, Y0
+	VMOVDQU      X5, 160(AX)
+	VPSRLD       $0x05, Y10, Y6
+	VPAND        Y2, Y6, Y6
+	VPSUBD       Y1, Y6, Y6
+	VPSLLDQ      $0x04, Y6, Y7
+	VPADDD       Y7, Y6, Y6
+	VPSLLDQ      $0x08, Y6, Y7
+	VPADDD       Y7, Y6, Y6
+	VPSHUFD      $0xff, Y6, Y7
+	VPADDD       Y0, Y6, Y6
+	VPADDD       Y7, Y0, Y0
+	VMOVDQU      X6, 176(AX)
+	VPSRLD       $0x14, Y10, Y7
+	VMOVDQU      96(CX), X11
+	VMOVDQU      210(CX), X8
+	VPBLENDW     $0xaa, 222(CX), X8, X8
+	VINSERTI128  $0x01, X8, Y11, Y11
+	VPSLLD       $0x0c, Y11, Y8
+	VPOR         Y8, Y7, Y7
+	VPAND        Y2, Y7, Y7
+	VPSUBD       Y1, Y7, Y7
+	VPSLLDQ      $0x04, Y7, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSLLDQ      $0x08, Y7, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSHUFD      $0xff, Y7, Y8
+	VPADDD       Y0, Y7, Y7
+	VPADDD       Y8, Y0, Y0
+	VMOVDQU      X7, 192(AX)
+	VPSRLD       $0x03, Y11, Y8
+	VPAND        Y2, Y8, Y8
+	VPSUBD       Y1, Y8, Y8
+	VPSLLDQ      $0x04, Y8, Y9
+	VPADDD       Y9, Y8, Y8
+	VPSLLDQ      $0x08, Y8, Y9
+	VPADDD       Y9, Y8, Y8
+	VPSHUFD      $0xff, Y8, Y9
+	VPADDD       Y0, Y8, Y8
+	VPADDD       Y9, Y0, Y0
+	VMOVDQU      X8, 208(AX)
+	VPSRLD       $0x12, Y11, Y9
+	VMOVDQU      112(CX), X12
+	VMOVDQU      224(CX), X10
+	VPSRLD       $0x10, X10, X10
+	VINSERTI128  $0x01, X10, Y12, Y12
+	VPSLLD       $0x0e, Y12, Y10
+	VPOR         Y10, Y9, Y9
+	VPAND        Y2, Y9, Y9
+	VPSUBD       Y1, Y9, Y9
+	VPSLLDQ      $0x04, Y9, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLDQ      $0x08, Y9, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSHUFD      $0xff, Y9, Y10
+	VPADDD       Y0, Y9, Y9
+	VPADDD       Y10, Y0, Y0
+	VMOVDQU      X9, 224(AX)
+	VPSRLD       $0x01, Y12, Y10
+	VPAND        Y2, Y10, Y10
+	VPSUBD       Y1, Y10, Y10
+	VPSLLDQ      $0x04, Y10, Y1
+	VPADDD       Y1, Y10, Y10
+	VPSLLDQ      $0x08, Y10, Y1
+	VPADDD       Y1, Y10, Y10
+	VPSHUFD      $0xff, Y10, Y1
+	VPADDD       Y0, Y10, Y10
+	VPADDD       Y1, Y0, Y0
+	VMOVDQU      X10, 240(AX)
+	VINSERTI128  $0x01, X0, Y0, Y0
+	VPADDD       256(AX), Y0, Y1
+	VMOVDQU      Y1, 256(AX)
+	VPADDD       288(AX), Y0, Y1
+	VMOVDQU      Y1, 288(AX)
+	VPADDD       320(AX), Y0, Y1
+	VMOVDQU      Y1, 320(AX)
+	VPADDD       352(AX), Y0, Y1
+	VMOVDQU      Y1, 352(AX)
+	VPADDD       Y0, Y3, Y3
+	VEXTRACTI128 $0x01, Y3, 384(AX)
+	VPADDD       Y0, Y4, Y4
+	VEXTRACTI128 $0x01, Y4, 400(AX)
+	VPADDD       Y0, Y5, Y5
+	VEXTRACTI128 $0x01, Y5, 416(AX)
+	VPADDD       Y0, Y6, Y6
+	VEXTRACTI128 $0x01, Y6, 432(AX)
+	VPADDD       Y0, Y7, Y7
+	VEXTRACTI128 $0x01, Y7, 448(AX)
+	VPADDD       Y0, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, 464(AX)
+	VPADDD       Y0, Y9, Y9
+	VEXTRACTI128 $0x01, Y9, 480(AX)
+	VPADDD       Y0, Y10, Y10
+	VEXTRACTI128 $0x01, Y10, 496(AX)
+	VZEROUPPER
+	RET
+
+from16:
+	CMPQ         DX, $0x12
+	JGE          from18
+	CMPQ         DX, $0x11
+	JGE          from17
+	VPSRLD       $0x10, Y1, Y2
+	VMOVDQU      (CX), X3
+	VINSERTI128  $0x01, 128(CX), Y3, Y3
+	VMOVDQA      Y0, Y0
+	VPAND        Y2, Y3, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, (AX)
+	VEXTRACTI128 $0x01, Y4, 256(AX)
+	VPSRLD       $0x10, Y3, Y3
+	VMOVDQU      16(CX), X6
+	VINSERTI128  $0x01, 144(CX), Y6, Y6
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 16(AX)
+	VEXTRACTI128 $0x01, Y3, 272(AX)
+	VPAND        Y2, Y6, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 32(AX)
+	VEXTRACTI128 $0x01, Y3, 288(AX)
+	VPSRLD       $0x10, Y6, Y3
+	VMOVDQU      32(CX), X7
+	VINSERTI128  $0x01, 160(CX), Y7, Y7
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 48(AX)
+	VEXTRACTI128 $0x01, Y3, 304(AX)
+	VPAND        Y2, Y7, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 64(AX)
+	VEXTRACTI128 $0x01, Y3, 320(AX)
+	VPSRLD       $0x10, Y7, Y3
+	VMOVDQU      48(CX), X8
+	VINSERTI128  $0x01, 176(CX), Y8, Y8
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 80(AX)
+	VEXTRACTI128 $0x01, Y3, 336(AX)
+	VPAND        Y2, Y8, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 96(AX)
+	VEXTRACTI128 $0x01, Y3, 352(AX)
+	VPSRLD       $0x10, Y8, Y3
+	VMOVDQU      64(CX), X9
+	VINSERTI128  $0x01, 192(CX), Y9, Y9
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 112(AX)
+	VEXTRACTI128 $0x01, Y3, 368(AX)
+	VPAND        Y2, Y9, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 128(AX)
+	VPSRLD       $0x10, Y9, Y4
+	VMOVDQU      80(CX), X10
+	VINSERTI128  $0x01, 208(CX), Y10, Y10
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 144(AX)
+	VPAND        Y2, Y10, Y5
+	VPSUBD       Y1, Y5, Y5
+	VPSLLDQ      $0x04, Y5, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLDQ      $0x08, Y5, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSHUFD      $0xff, Y5, Y6
+	VPADDD       Y0, Y5, Y5
+	VPADDD       Y6, Y0, Y0
+	VMOVDQU      X5, 160(AX)
+	VPSRLD       $0x10, Y10, Y6
+	VMOVDQU      96(CX), X11
+	VINSERTI128  $0x01, 224(CX), Y11, Y11
+	VPSUBD       Y1, Y6, Y6
+	VPSLLDQ      $0x04, Y6, Y7
+	VPADDD       Y7, Y6, Y6
+	VPSLLDQ      $0x08, Y6, Y7
+	VPADDD       Y7, Y6, Y6
+	VPSHUFD      $0xff, Y6, Y7
+	VPADDD       Y0, Y6, Y6
+	VPADDD       Y7, Y0, Y0
+	VMOVDQU      X6, 176(AX)
+	VPAND        Y2, Y11, Y7
+	VPSUBD       Y1, Y7, Y7
+	VPSLLDQ      $0x04, Y7, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSLLDQ      $0x08, Y7, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSHUFD      $0xff, Y7, Y8
+	VPADDD       Y0, Y7, Y7
+	VPADDD       Y8, Y0, Y0
+	VMOVDQU      X7, 192(AX)
+	VPSRLD       $0x10, Y11, Y8
+	VMOVDQU      112(CX), X12
+	VINSERTI128  $0x01, 240(CX), Y12, Y12
+	VPSUBD       Y1, Y8, Y8
+	VPSLLDQ      $0x04, Y8, Y9
+	VPADDD       Y9, Y8, Y8
+	VPSLLDQ      $0x08, Y8, Y9
+	VPADDD       Y9, Y8, Y8
+	VPSHUFD      $0xff, Y8, Y9
+	VPADDD       Y0, Y8, Y8
+	VPADDD       Y9, Y0, Y0
+	VMOVDQU      X8, 208(AX)
+	VPAND        Y2, Y12, Y2
+	VPSUBD       Y1, Y2, Y2
+	VPSLLDQ      $0x04, Y2, Y9
+	VPADDD       Y9, Y2, Y2
+	VPSLLDQ      $0x08, Y2, Y9
+	VPADDD       Y9, Y2, Y2
+	VPSHUFD      $0xff, Y2, Y9
+	VPADDD       Y0, Y2, Y2
+	VPADDD       Y9, Y0, Y0
+	VMOVDQU      X2, 224(AX)
+	VPSRLD       $0x10, Y12, Y9
+	VPSUBD       Y1, Y9, Y9
+	VPSLLDQ      $0x04, Y9, Y1
+	VPADDD       Y1, Y9, Y9
+	VPSLLDQ      $0x08, Y9, Y1
+	VPADDD       Y1, Y9, Y9
+	VPSHUFD      $0xff, Y9, Y1
+	VPADDD       Y0, Y9, Y9
+	VPADDD       Y1, Y0, Y0
+	VMOVDQU      X9, 240(AX)
+	VINSERTI128  $0x01, X0, Y0, Y0
+	VPADDD       256(AX), Y0, Y1
+	VMOVDQU      Y1, 256(AX)
+	VPADDD       288(AX), Y0, Y1
+	VMOVDQU      Y1, 288(AX)
+	VPADDD       320(AX), Y0, Y1
+	VMOVDQU      Y1, 320(AX)
+	VPADDD       352(AX), Y0, Y1
+	VMOVDQU      Y1, 352(AX)
+	VPADDD       Y0, Y3, Y3
+	VEXTRACTI128 $0x01, Y3, 384(AX)
+	VPADDD       Y0, Y4, Y4
+	VEXTRACTI128 $0x01, Y4, 400(AX)
+	VPADDD       Y0, Y5, Y5
+	VEXTRACTI128 $0x01, Y5, 416(AX)
+	VPADDD       Y0, Y6, Y6
+	VEXTRACTI128 $0x01, Y6, 432(AX)
+	VPADDD       Y0, Y7, Y7
+	VEXTRACTI128 $0x01, Y7, 448(AX)
+	VPADDD       Y0, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, 464(AX)
+	VPADDD       Y0, Y2, Y2
+	VEXTRACTI128 $0x01, Y2, 480(AX)
+	VPADDD       Y0, Y9, Y9
+	VEXTRACTI128 $0x01, Y9, 496(AX)
+	VZEROUPPER
+	RET
+
+from17:
+	VPSRLD       $0x0f, Y1, Y2
+	VMOVDQU      (CX), X3
+	VMOVDQU      130(CX), X4
+	VPBLENDW     $0xaa, 142(CX), X4, X4
+	VINSERTI128  $0x01, X4, Y3, Y3
+	VMOVDQA      Y0, Y0
+	VPAND        Y2, Y3, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, (AX)
+	VEXTRACTI128 $0x01, Y4, 256(AX)
+	VPSRLD       $0x11, Y3, Y3
+	VMOVDQU      16(CX), X6
+	VMOVDQU      146(CX), X4
+	VPBLENDW     $0xaa, 158(CX), X4, X4
+	VINSERTI128  $0x01, X4, Y6, Y6
+	VPSLLD       $0x0f, Y6, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 16(AX)
+	VEXTRACTI128 $0x01, Y3, 272(AX)
+	VPSRLD       $0x02, Y6, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 32(AX)
+	VEXTRACTI128 $0x01, Y3, 288(AX)
+	VPSRLD       $0x13, Y6, Y3
+	VMOVDQU      32(CX), X7
+	VMOVDQU      162(CX), X4
+	VPBLENDW     $0xaa, 174(CX), X4, X4
+	VINSERTI128  $0x01, X4, Y7, Y7
+	VPSLLD       $0x0d, Y7, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 48(AX)
+	VEXTRACTI128 $0x01, Y3, 304(AX)
+	VPSRLD       $0x04, Y7, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 64(AX)
+	VEXTRACTI128 $0x01, Y3, 320(AX)
+	VPSRLD       $0x15, Y7, Y3
+	VMOVDQU      48(CX), X8
+	VMOVDQU      178(CX), X4
+	VPBLENDW     $0xaa, 190(CX), X4, X4
+	VINSERTI128  $0x01, X4, Y8, Y8
+	VPSLLD       $0x0b, Y8, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 80(AX)
+	VEXTRACTI128 $0x01, Y3, 336(AX)
+	VPSRLD       $0x06, Y8, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 96(AX)
+	VEXTRACTI128 $0x01, Y3, 352(AX)
+	VPSRLD       $0x17, Y8, Y3
+	VMOVDQU      64(CX), X9
+	VMOVDQU      194(CX), X4
+	VPBLENDW     $0xaa, 206(CX), X4, X4
+	VINSERTI128  $0x01, X4, Y9, Y9
+	VPSLLD       $0x09, Y9, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 112(AX)
+	VEXTRACTI128 $0x01, Y3, 368(AX)
+	VPSRLD       $0x08, Y9, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 128(AX)
+	VPSRLD       $0x19, Y9, Y4
+	VMOVDQU      80(CX), X10
+	VMOVDQU      210(CX), X5
+	VPBLENDW     $0xaa, 222(CX), X5, X5
+	VINSERTI128  $0x01, X5, Y10, Y10
+	VPSLLD       $0x07, Y10, Y5
+	VPOR         Y5, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 144(AX)
+	VPSRLD       $0x0a, Y10, Y5
+	VPAND        Y2, Y5, Y5
+	VPSUBD       Y1, Y5, Y5
+	VPSLLDQ      $0x04, Y5, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLDQ      $0x08, Y5, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSHUFD      $0xff, Y5, Y6
+	VPADDD       Y0, Y5, Y5
+	VPADDD       Y6, Y0, Y0
+	VMOVDQU      X5, 160(AX)
+	VPSRLD       $0x1b, Y10, Y6
+	VMOVDQU      96(CX), X11
+	VMOVDQU      226(CX), X7
+	VPBLENDW     $0xaa, 238(CX), X7, X7
+	VINSERTI128  $0x01, X7, Y11, Y11
+	VPSLLD       $0x05, Y11, Y7
+	VPOR         Y7, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPSUBD       Y1, Y6, Y6
+	VPSLLDQ      $0x04, Y6, Y7
+	VPADDD       Y7, Y6, Y6
+	VPSLLDQ      $0x08, Y6, Y7
+	VPADDD       Y7, Y6, Y6
+	VPSHUFD      $0xff, Y6, Y7
+	VPADDD       Y0, Y6, Y6
+	VPADDD       Y7, Y0, Y0
+	VMOVDQU      X6, 176(AX)
+	VPSRLD       $0x0c, Y11, Y7
+	VPAND        Y2, Y7, Y7
+	VPSUBD       Y1, Y7, Y7
+	VPSLLDQ      $0x04, Y7, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSLLDQ      $0x08, Y7, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSHUFD      $0xff, Y7, Y8
+	VPADDD       Y0, Y7, Y7
+	VPADDD       Y8, Y0, Y0
+	VMOVDQU      X7, 192(AX)
+	VPSRLD       $0x1d, Y11, Y8
+	VMOVDQU      112(CX), X12
+	VMOVDQU      242(CX), X9
+	VPBLENDW     $0xaa, 254(CX), X9, X9
+	VINSERTI128  $0x01, X9, Y12, Y12
+	VPSLLD       $0x03, Y12, Y9
+	VPOR         Y9, Y8, Y8
+	VPAND        Y2, Y8, Y8
+	VPSUBD       Y1, Y8, Y8
+	VPSLLDQ      $0x04, Y8, Y9
+	VPADDD       Y9, Y8, Y8
+	VPSLLDQ      $0x08, Y8, Y9
+	VPADDD       Y9, Y8, Y8
+	VPSHUFD      $0xff, Y8, Y9
+	VPADDD       Y0, Y8, Y8
+	VPADDD       Y9, Y0, Y0
+	VMOVDQU      X8, 208(AX)
+	VPSRLD       $0x0e, Y12, Y9
+	VPAND        Y2, Y9, Y9
+	VPSUBD       Y1, Y9, Y9
+	VPSLLDQ      $0x04, Y9, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLDQ      $0x08, Y9, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSHUFD      $0xff, Y9, Y10
+	VPADDD       Y0, Y9, Y9
+	VPADDD       Y10, Y0, Y0
+	VMOVDQU      X9, 224(AX)
+	VPSRLD       $0x1f, Y12, Y10
+	VMOVDQU      128(CX), X13
+	VMOVDQU      256(CX), X11
+	VPSRLD       $0x10, X11, X11
+	VINSERTI128  $0x01, X11, Y13, Y13
+	VPSLLD       $0x01, Y13, Y11
+	VPOR         Y11, Y10, Y10
+	VPAND        Y2, Y10, Y10
+	VPSUBD       Y1, Y10, Y10
+	VPSLLDQ      $0x04, Y10, Y1
+	VPADDD       Y1, Y10, Y10
+	VPSLLDQ      $0x08, Y10, Y1
+	VPADDD       Y1, Y10, Y10
+	VPSHUFD      $0xff, Y10, Y1
+	VPADDD       Y0, Y10, Y10
+	VPADDD       Y1, Y0, Y0
+	VMOVDQU      X10, 240(AX)
+	VINSERTI128  $0x01, X0, Y0, Y0
+	VPADDD       256(AX), Y0, Y1
+	VMOVDQU      Y1, 256(AX)
+	VPADDD       288(AX), Y0, Y1
+	VMOVDQU      Y1, 288(AX)
+	VPADDD       320(AX), Y0, Y1
+	VMOVDQU      Y1, 320(AX)
+	VPADDD       352(AX), Y0, Y1
+	VMOVDQU      Y1, 352(AX)
+	VPADDD       Y0, Y3, Y3
+	VEXTRACTI128 $0x01, Y3, 384(AX)
+	VPADDD       Y0, Y4, Y4
+	VEXTRACTI128 $0x01, Y4, 400(AX)
+	VPADDD       Y0, Y5, Y5
+	VEXTRACTI128 $0x01, Y5, 416(AX)
+	VPADDD       Y0, Y6, Y6
+	VEXTRACTI128 $0x01, Y6, 432(AX)
+	VPADDD       Y0, Y7, Y7
+	VEXTRACTI128 $0x01, Y7, 448(AX)
+	VPADDD       Y0, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, 464(AX)
+	VPADDD       Y0, Y9, Y9
+	VEXTRACTI128 $0x01, Y9, 480(AX)
+	VPADDD       Y0, Y10, Y10
+	VEXTRACTI128 $0x01, Y10, 496(AX)
+	VZEROUPPER
+	RET
+
+from18:
+	CMPQ         DX, $0x13
+	JGE          from19
+	VPSRLD       $0x0e, Y1, Y2
+	VMOVDQU      (CX), X3
+	VINSERTI128  $0x01, 144(CX), Y3, Y3
+	VMOVDQA      Y0, Y0
+	VPAND        Y2, Y3, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, (AX)
+	VEXTRACTI128 $0x01, Y4, 256(AX)
+	VPSRLD       $0x12, Y3, Y3
+	VMOVDQU      16(CX), X6
+	VINSERTI128  $0x01, 160(CX), Y6, Y6
+	VPSLLD       $0x0e, Y6, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 16(AX)
+	VEXTRACTI128 $0x01, Y3, 272(AX)
+	VPSRLD       $0x04, Y6, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 32(AX)
+	VEXTRACTI128 $0x01, Y3, 288(AX)
+	VPSRLD       $0x16, Y6, Y3
+	VMOVDQU      32(CX), X7
+	VINSERTI128  $0x01, 176(CX), Y7, Y7
+	VPSLLD       $0x0a, Y7, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 48(AX)
+	VEXTRACTI128 $0x01, Y3, 304(AX)
+	VPSRLD       $0x08, Y7, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 64(AX)
+	VEXTRACTI128 $0x01, Y3, 320(AX)
+	VPSRLD       $0x1a, Y7, Y3
+	VMOVDQU      48(CX), X8
+	VINSERTI128  $0x01, 192(CX), Y8, Y8
+	VPSLLD       $0x06, Y8, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 80(AX)
+	VEXTRACTI128 $0x01, Y3, 336(AX)
+	VPSRLD       $0x0c, Y8, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 96(AX)
+	VEXTRACTI128 $0x01, Y3, 352(AX)
+	VPSRLD       $0x1e, Y8, Y3
+	VMOVDQU      64(CX), X9
+	VINSERTI128  $0x01, 208(CX), Y9, Y9
+	VPSLLD       $0x02, Y9, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 112(AX)
+	VEXTRACTI128 $0x01, Y3, 368(AX)
+	VPSRLD       $0x10, Y9, Y3
+	VMOVDQU      80(CX), X10
+	VINSERTI128  $0x01, 224(CX), Y10, Y10
+	VPSLLD       $0x10, Y10, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 128(AX)
+	VPSRLD       $0x02, Y10, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 144(AX)
+	VPSRLD       $0x14, Y10, Y5
+	VMOVDQU      96(CX), X11
+	VINSERTI128  $0x01, 240(CX), Y11, Y11
+	VPSLLD       $0x0c, Y11, Y6
+	VPOR         Y6, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPSUBD       Y1, Y5, Y5
+	VPSLLDQ      $0x04, Y5, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLDQ      $0x08, Y5, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSHUFD      $0xff, Y5, Y6
+	VPADDD       Y0, Y5, Y5
+	VPADDD       Y6, Y0, Y0
+	VMOVDQU      X5, 160(AX)
+	VPSRLD       $0x06, Y11, Y6
+	VPAND        Y2, Y6, Y6
+	VPSUBD       Y1, Y6, Y6
+	VPSLLDQ      $0x04, Y6, Y7
+	VPADDD       Y7, Y6, Y6
+	VPSLLDQ      $0x08, Y6, Y7
+	VPADDD       Y7, Y6, Y6
+	VPSHUFD      $0xff, Y6, Y7
+	VPADDD       Y0, Y6, Y6
+	VPADDD       Y7, Y0, Y0
+	VMOVDQU      X6, 176(AX)
+	VPSRLD       $0x18, Y11, Y7
+	VMOVDQU      112(CX), X12
+	VINSERTI128  $0x01, 256(CX), Y12, Y12
+	VPSLLD       $0x08, Y12, Y8
+	VPOR         Y8, Y7, Y7
+	VPAND        Y2, Y7, Y7
+	VPSUBD       Y1, Y7, Y7
+	VPSLLDQ      $0x04, Y7, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSLLDQ      $0x08, Y7, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSHUFD      $0xff, Y7, Y8
+	VPADDD       Y0, Y7, Y7
+	VPADDD       Y8, Y0, Y0
+	VMOVDQU      X7, 192(AX)
+	VPSRLD       $0x0a, Y12, Y8
+	VPAND        Y2, Y8, Y8
+	VPSUBD       Y1, Y8, Y8
+	VPSLLDQ      $0x04, Y8, Y9
+	VPADDD       Y9, Y8, Y8
+	VPSLLDQ      $0x08, Y8, Y9
+	VPADDD       Y9, Y8, Y8
+	VPSHUFD      $0xff, Y8, Y9
+	VPADDD       Y0, Y8, Y8
+	VPADDD       Y9, Y0, Y0
+	VMOVDQU      X8, 208(AX)
+	VPSRLD       $0x1c, Y12, Y9
+	VMOVDQU      128(CX), X13
+	VINSERTI128  $0x01, 272(CX), Y13, Y13
+	VPSLLD       $0x04, Y13, Y10
+	VPOR         Y10, Y9, Y9
+	VPAND        Y2, Y9, Y9
+	VPSUBD       Y1, Y9, Y9
+	VPSLLDQ      $0x04, Y9, Y2
+	VPADDD       Y2, Y9, Y9
+	VPSLLDQ      $0x08, Y9, Y2
+	VPADDD       Y2, Y9, Y9
+	VPSHUFD      $0xff, Y9, Y2
+	VPADDD       Y0, Y9, Y9
+	VPADDD       Y2, Y0, Y0
+	VMOVDQU      X9, 224(AX)
+	VPSRLD       $0x0e, Y13, Y2
+	VPSUBD       Y1, Y2, Y2
+	VPSLLDQ      $0x04, Y2, Y1
+	VPADDD       Y1, Y2, Y2
+	VPSLLDQ      $0x08, Y2, Y1
+	VPADDD       Y1, Y2, Y2
+	VPSHUFD      $0xff, Y2, Y1
+	VPADDD       Y0, Y2, Y2
+	VPADDD       Y1, Y0, Y0
+	VMOVDQU      X2, 240(AX)
+	VINSERTI128  $0x01, X0, Y0, Y0
+	VPADDD       256(AX), Y0, Y1
+	VMOVDQU      Y1, 256(AX)
+	VPADDD       288(AX), Y0, Y1
+	VMOVDQU      Y1, 288(AX)
+	VPADDD       320(AX), Y0, Y1
+	VMOVDQU      Y1, 320(AX)
+	VPADDD       352(AX), Y0, Y1
+	VMOVDQU      Y1, 352(AX)
+	VPADDD       Y0, Y3, Y3
+	VEXTRACTI128 $0x01, Y3, 384(AX)
+	VPADDD       Y0, Y4, Y4
+	VEXTRACTI128 $0x01, Y4, 400(AX)
+	VPADDD       Y0, Y5, Y5
+	VEXTRACTI128 $0x01, Y5, 416(AX)
+	VPADDD       Y0, Y6, Y6
+	VEXTRACTI128 $0x01, Y6, 432(AX)
+	VPADDD       Y0, Y7, Y7
+	VEXTRACTI128 $0x01, Y7, 448(AX)
+	VPADDD       Y0, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, 464(AX)
+	VPADDD       Y0, Y9, Y9
+	VEXTRACTI128 $0x01, Y9, 480(AX)
+	VPADDD       Y0, Y2, Y2
+	VEXTRACTI128 $0x01, Y2, 496(AX)
+	VZEROUPPER
+	RET
+
+from19:
+	CMPQ         DX, $0x14
+	JGE          from20
+	VPSRLD       $0x0d, Y1, Y2
+	VMOVDQU      (CX), X3
+	VMOVDQU      146(CX), X4
+	VPBLENDW     $0xaa, 158(CX), X4, X4
+	VINSERTI128  $0x01, X4, Y3, Y3
+	VMOVDQA      Y0, Y0
+	VPAND        Y2, Y3, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, (AX)
+	VEXTRACTI128 $0x01, Y4, 256(AX)
+	VPSRLD       $0x13, Y3, Y3
+	VMOVDQU      16(CX), X6
+	VMOVDQU      162(CX), X4
+	VPBLENDW     $0xaa, 174(CX), X4, X4
+	VINSERTI128  $0x01, X4, Y6, Y6
+	VPSLLD       $0x0d, Y6, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 16(AX)
+	VEXTRACTI128 $0x01, Y3, 272(AX)
+	VPSRLD       $0x06, Y6, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 32(AX)
+	VEXTRACTI128 $0x01, Y3, 288(AX)
+	VPSRLD       $0x19, Y6, Y3
+	VMOVDQU      32(CX), X7
+	VMOVDQU      178(CX), X4
+	VPBLENDW     $0xaa, 190(CX), X4, X4
+	VINSERTI128  $0x01, X4, Y7, Y7
+	VPSLLD       $0x07, Y7, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 48(AX)
+	VEXTRACTI128 $0x01, Y3, 304(AX)
+	VPSRLD       $0x0c, Y7, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 64(AX)
+	VEXTRACTI128 $0x01, Y3, 320(AX)
+	VPSRLD       $0x1f, Y7, Y3
+	VMOVDQU      48(CX), X8
+	VMOVDQU      194(CX), X4
+	VPBLENDW     $0xaa, 206(CX), X4, X4
+	VINSERTI128  $0x01, X4, Y8, Y8
+	VPSLLD       $0x01, Y8, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 80(AX)
+	VEXTRACTI128 $0x01, Y3, 336(AX)
+	VPSRLD       $0x12, Y8, Y3
+	VMOVDQU      64(CX), X9
+	VMOVDQU      210(CX), X4
+	VPBLENDW     $0xaa, 222(CX), X4, X4
+	VINSERTI128  $0x01, X4, Y9, Y9
+	VPSLLD       $0x0e, Y9, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 96(AX)
+	VEXTRACTI128 $0x01, Y3, 352(AX)
+	VPSRLD       $0x05, Y9, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 112(AX)
+	VEXTRACTI128 $0x01, Y3, 368(AX)
+	VPSRLD       $0x18, Y9, Y3
+	VMOVDQU      80(CX), X10
+	VMOVDQU      226(CX), X4
+	VPBLENDW     $0xaa, 238(CX), X4, X4
+	VINSERTI128  $0x01, X4, Y10, Y10
+	VPSLLD       $0x08, Y10, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 128(AX)
+	VPSRLD       $0x0b, Y10, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 144(AX)
+	VPSRLD       $0x1e, Y10, Y5
+	VMOVDQU      96(CX), X11
+	VMOVDQU      242(CX), X6
+	VPBLENDW     $0xaa, 254(CX), X6, X6
+	VINSERTI128  $0x01, X6, Y11, Y11
+	VPSLLD       $0x02, Y11, Y6
+	VPOR         Y6, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPSUBD       Y1, Y5, Y5
+	VPSLLDQ      $0x04, Y5, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLDQ      $0x08, Y5, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSHUFD      $0xff, Y5, Y6
+	VPADDD       Y0, Y5, Y5
+	VPADDD       Y6, Y0, Y0
+	VMOVDQU      X5, 160(AX)
+	VPSRLD       $0x11, Y11, Y6
+	VMOVDQU      112(CX), X12
+	VMOVDQU      258(CX), X7
+	VPBLENDW     $0xaa, 270(CX), X7, X7
+	VINSERTI128  $0x01, X7, Y12, Y12
+	VPSLLD       $0x0f, Y12, Y7
+	VPOR         Y7, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPSUBD       Y1, Y6, Y6
+	VPSLLDQ      $0x04, Y6, Y7
+	VPADDD       Y7, Y6, Y6
+	VPSLLDQ      $0x08, Y6, Y7
+	VPADDD       Y7, Y6, Y6
+	VPSHUFD      $0xff, Y6, Y7
+	VPADDD       Y0, Y6, Y6
+	VPADDD       Y7, Y0, Y0
+	VMOVDQU      X6, 176(AX)
+	VPSRLD       $0x04, Y12, Y7
+	VPAND        Y2, Y7, Y7
+	VPSUBD       Y1, Y7, Y7
+	VPSLLDQ      $0x04, Y7, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSLLDQ      $0x08, Y7, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSHUFD      $0xff, Y7, Y8
+	VPADDD       Y0, Y7, Y7
+	VPADDD       Y8, Y0, Y0
+	VMOVDQU      X7, 192(AX)
+	VPSRLD       $0x17, Y12, Y8
+	VMOVDQU      128(CX), X13
+	VMOVDQU      274(CX), X9
+	VPBLENDW     $0xaa, 286(CX), X9, X9
+	VINSERTI128  $0x01, X9, Y13, Y13
+	VPSLLD       $0x09, Y13, Y9
+	VPOR         Y9, Y8, Y8
+	VPAND        Y2, Y8, Y8
+	VPSUBD       Y1, Y8, Y8
+	VPSLLDQ      $0x04, Y8, Y9
+	VPADDD       Y9, Y8, Y8
+	VPSLLDQ      $0x08, Y8, Y9
+	VPADDD       Y9, Y8, Y8
+	VPSHUFD      $0xff, Y8, Y9
+	VPADDD       Y0, Y8, Y8
+	VPADDD       Y9, Y0, Y0
+	VMOVDQU      X8, 208(AX)
+	VPSRLD       $0x0a, Y13, Y9
+	VPAND        Y2, Y9, Y9
+	VPSUBD       Y1, Y9, Y9
+	VPSLLDQ      $0x04, Y9, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLDQ      $0x08, Y9, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSHUFD      $0xff, Y9, Y10
+	VPADDD       Y0, Y9, Y9
+	VPADDD       Y10, Y0, Y0
+	VMOVDQU      X9, 224(AX)
+	VPSRLD       $0x1d, Y13, Y10
+	VMOVDQU      144(CX), X14
+	VMOVDQU      288(CX), X11
+	VPSRLD       $0x10, X11, X11
+	VINSERTI128  $0x01, X11, Y14, Y14
+	VPSLLD       $0x03, Y14, Y11
+	VPOR         Y11, Y10, Y10
+	VPAND        Y2, Y10, Y10
+	VPSUBD       Y1, Y10, Y10
+	VPSLLDQ      $0x04, Y10, Y1
+	VPADDD       Y1, Y10, Y10
+	VPSLLDQ      $0x08, Y10, Y1
+	VPADDD       Y1, Y10, Y10
+	VPSHUFD      $0xff, Y10, Y1
+	VPADDD       Y0, Y10, Y10
+	VPADDD       Y1, Y0, Y0
+	VMOVDQU      X10, 240(AX)
+	VINSERTI128  $0x01, X0, Y0, Y0
+	VPADDD       256(AX), Y0, Y1
+	VMOVDQU      Y1, 256(AX)
+	VPADDD       288(AX), Y0, Y1
+	VMOVDQU      Y1, 288(AX)
+	VPADDD       320(AX), Y0, Y1
+	VMOVDQU      Y1, 320(AX)
+	VPADDD       352(AX), Y0, Y1
+	VMOVDQU      Y1, 352(AX)
+	VPADDD       Y0, Y3, Y3
+	VEXTRACTI128 $0x01, Y3, 384(AX)
+	VPADDD       Y0, Y4, Y4
+	VEXTRACTI128 $0x01, Y4, 400(AX)
+	VPADDD       Y0, Y5, Y5
+	VEXTRACTI128 $0x01, Y5, 416(AX)
+	VPADDD       Y0, Y6, Y6
+	VEXTRACTI128 $0x01, Y6, 432(AX)
+	VPADDD       Y0, Y7, Y7
+	VEXTRACTI128 $0x01, Y7, 448(AX)
+	VPADDD       Y0, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, 464(AX)
+	VPADDD       Y0, Y9, Y9
+	VEXTRACTI128 $0x01, Y9, 480(AX)
+	VPADDD       Y0, Y10, Y10
+	VEXTRACTI128 $0x01, Y10, 496(AX)
+	VZEROUPPER
+	RET
+
+from20:
+	VPSRLD       $0x0c, Y1, Y2
+	VMOVDQU      (CX), X3
+	VINSERTI128  $0x01, 160(CX), Y3, Y3
+	VMOVDQA      Y0, Y0
+	VPAND        Y2, Y3, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, (AX)
+	VEXTRACTI128 $0x01, Y4, 256(AX)
+	VPSRLD       $0x14, Y3, Y3
+	VMOVDQU      16(CX), X6
+	VINSERTI128  $0x01, 176(CX), Y6, Y6
+	VPSLLD       $0x0c, Y6, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 16(AX)
+	VEXTRACTI128 $0x01, Y3, 272(AX)
+	VPSRLD       $0x08, Y6, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 32(AX)
+	VEXTRACTI128 $0x01, Y3, 288(AX)
+	VPSRLD       $0x1c, Y6, Y3
+	VMOVDQU      32(CX), X7
+	VINSERTI128  $0x01, 192(CX), Y7, Y7
+	VPSLLD       $0x04, Y7, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 48(AX)
+	VEXTRACTI128 $0x01, Y3, 304(AX)
+	VPSRLD       $0x10, Y7, Y3
+	VMOVDQU      48(CX), X8
+	VINSERTI128  $0x01, 208(CX), Y8, Y8
+	VPSLLD       $0x10, Y8, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 64(AX)
+	VEXTRACTI128 $0x01, Y3, 320(AX)
+	VPSRLD       $0x04, Y8, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 80(AX)
+	VEXTRACTI128 $0x01, Y3, 336(AX)
+	VPSRLD       $0x18, Y8, Y3
+	VMOVDQU      64(CX), X9
+	VINSERTI128  $0x01, 224(CX), Y9, Y9
+	VPSLLD       $0x08, Y9, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 96(AX)
+	VEXTRACTI128 $0x01, Y3, 352(AX)
+	VPSRLD       $0x0c, Y9, Y3
+	VMOVDQU      80(CX), X10
+	VINSERTI128  $0x01, 240(CX), Y10, Y10
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 112(AX)
+	VEXTRACTI128 $0x01, Y3, 368(AX)
+	VPAND        Y2, Y10, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDD       Y4, Y3, Y3
+	VPSHUFD      $0xff, Y3, Y4
+	VPADDD       Y0, Y3, Y3
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      X3, 128(AX)
+	VPSRLD       $0x14, Y10, Y4
+	VMOVDQU      96(CX), X11
+	VINSERTI128  $0x01, 256(CX), Y11, Y11
+	VPSLLD       $0x0c, Y11, Y5
+	VPOR         Y5, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
+	VPSLLDQ      $0x04, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLDQ      $0x08, Y4, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSHUFD      $0xff, Y4, Y5
+	VPADDD       Y0, Y4, Y4
+	VPADDD       Y5, Y0, Y0
+	VMOVDQU      X4, 144(AX)
+	VPSRLD       $0x08, Y11, Y5
+	VPAND        Y2, Y5, Y5
+	VPSUBD       Y1, Y5, Y5
+	VPSLLDQ      $0x04, Y5, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSLLDQ      $0x08, Y5, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSHUFD      $0xff, Y5, Y6
+	VPADDD       Y0, Y5, Y5
+	VPADDD       Y6, Y0, Y0
+	VMOVDQU      X5, 160(AX)
+	VPSRLD       $0x1c, Y11, Y6
+	VMOVDQU      112(CX), X12
+	VINSERTI128  $0x01, 272(CX), Y12, Y12
+	VPSLLD       $0x04, Y12, Y7
+	VPOR         Y7, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPSUBD       Y1, Y6, Y6
+	VPSLLDQ      $0x04, Y6, Y7
+	VPADDD       Y7, Y6, Y6
+	VPSLLDQ      $0x08, Y6, Y7
+	VPADDD       Y7, Y6, Y6
+	VPSHUFD      $0xff, Y6, Y7
+	VPADDD       Y0, Y6, Y6
+	VPADDD       Y7, Y0, Y0
+	VMOVDQU      X6, 176(AX)
+	VPSRLD       $0x10, Y12, Y7
+	VMOVDQU      128(CX), X13
+	VINSERTI128  $0x01, 288(CX), Y13, Y13
+	VPSLLD       $0x10, Y13, Y8
+	VPOR         Y8, Y7, Y7
+	VPAND        Y2, Y7, Y7
+	VPSUBD       Y1, Y7, Y7
+	VPSLLDQ      $0x04, Y7, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSLLDQ      $0x08, Y7, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSHUFD      $0xff, Y7, Y8
+	VPADDD       Y0, Y7, Y7
+	VPADDD       Y8, Y0, Y0
+	VMOVDQU      X7, 192(AX)
+	VPSRLD       $0x04, Y13, Y8
+	VPAND        Y2, Y8, Y8
+	VPSUBD       Y1, Y8, Y8
+	VPSLLDQ      $0x04, Y8, Y9
+	VPADDD       Y9, Y8, Y8
+	VPSLLDQ      $0x08, Y8, Y9
+	VPADDD       Y9, Y8, Y8
+	VPSHUFD      $0xff, Y8, Y9
+	VPADDD       Y0, Y8, Y8
+	VPADDD       Y9, Y0, Y0
+	VMOVDQU      X8, 208(AX)
+	VPSRLD       $0x18, Y13, Y9
+	VMOVDQU      144(CX), X14
+	VINSERTI128  $0x01, 304(CX), Y14, Y14
+	VPSLLD       $0x08, Y14, Y10
+	VPOR         Y10, Y9, Y9
+	VPAND        Y2, Y9, Y9
+	VPSUBD       Y1, Y9, Y9
+	VPSLLDQ      $0x04, Y9, Y2
+	VPADDD       Y2, Y9, Y9
+	VPSLLDQ      $0x08, Y9, Y2
+	VPADDD       Y2, Y9, Y9
+	VPSHUFD      $0xff, Y9, Y2
+	VPADDD       Y0, Y9, Y9
+	VPADDD       Y2, Y0, Y0
+	VMOVDQU      X9, 224(AX)
+	VPSRLD       $0x0c, Y14, Y2
+	VPSUBD       Y1, Y2, Y2
+	VPSLLDQ      $0x04, Y2, Y1
+	VPADDD       Y1, Y2, Y2
+	VPSLLDQ      $0x08, Y2, Y1
+	VPADDD       Y1, Y2, Y2
+	VPSHUFD      $0xff, Y2, Y1
+	VPADDD       Y0, Y2, Y2
+	VPADDD       Y1, Y0, Y0
+	VMOVDQU      X2, 240(AX)
+	VINSERTI128  $0x01, X0, Y0, Y0
+	VPADDD       256(AX), Y0, Y1
+	VMOVDQU      Y1, 256(AX)
+	VPADDD       288(AX), Y0, Y1
+	VMOVDQU      Y1, 288(AX)
+	VPADDD       320(AX), Y0, Y1
+	VMOVDQU      Y1, 320(AX)
+	VPADDD       352(AX), Y0, Y1
+	VMOVDQU      Y1, 352(AX)
+	VPADDD       Y0, Y3, Y3
+	VEXTRACTI128 $0x01, Y3, 384(AX)
+	VPADDD       Y0, Y4, Y4
+	VEXTRACTI128 $0x01, Y4, 400(AX)
+	VPADDD       Y0, Y5, Y5
+	VEXTRACTI128 $0x01, Y5, 416(AX)
+	VPADDD       Y0, Y6, Y6
+	VEXTRACTI128 $0x01, Y6, 432(AX)
+	VPADDD       Y0, Y7, Y7
+	VEXTRACTI128 $0x01, Y7, 448(AX)
+	VPADDD       Y0, Y8, Y8
+	VEXTRACTI128 $0x01, Y8, 464(AX)
+	VPADDD       Y0, Y9, Y9
+	VEXTRACTI128 $0x01, Y9, 480(AX)
+	VPADDD       Y0, Y2, Y2
+	VEXTRACTI128 $0x01, Y2, 496(AX)
+	VZEROUPPER
+	RET
+
+// func freqsAVX2(dst *[128]uint32, rows *byte, width int)
+// Requires: AVX, AVX2
+TEXT ·freqsAVX2(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         rows+8(FP), CX
+	MOVQ         width+16(FP), DX
+	VPCMPEQD     Y0, Y0, Y0
+	CMPQ         DX, $0x05
+	JGE          from5
+	CMPQ         DX, $0x03
+	JGE          from3
+	CMPQ         DX, $0x02
+	JGE          from2
+	VPSRLD       $0x1f, Y0, Y1
+	VMOVDQU      (CX), X2
+	VMOVDQU      (CX), X3
+	VPSRLD       $0x10, X3, X3
+	VINSERTI128  $0x01, X3, Y2, Y2
+	VPAND        Y1, Y2, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, (AX)
+	VEXTRACTI128 $0x01, Y3, 256(AX)
+	VPSRLD       $0x01, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 16(AX)
+	VEXTRACTI128 $0x01, Y3, 272(AX)
+	VPSRLD       $0x02, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 32(AX)
+	VEXTRACTI128 $0x01, Y3, 288(AX)
+	VPSRLD       $0x03, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 48(AX)
+	VEXTRACTI128 $0x01, Y3, 304(AX)
+	VPSRLD       $0x04, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 64(AX)
+	VEXTRACTI128 $0x01, Y3, 320(AX)
+	VPSRLD       $0x05, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 80(AX)
+	VEXTRACTI128 $0x01, Y3, 336(AX)
+	VPSRLD       $0x06, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 96(AX)
+	VEXTRACTI128 $0x01, Y3, 352(AX)
+	VPSRLD       $0x07, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 112(AX)
+	VEXTRACTI128 $0x01, Y3, 368(AX)
+	VPSRLD       $0x08, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 128(AX)
+	VEXTRACTI128 $0x01, Y3, 384(AX)
+	VPSRLD       $0x09, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 144(AX)
+	VEXTRACTI128 $0x01, Y3, 400(AX)
+	VPSRLD       $0x0a, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 160(AX)
+	VEXTRACTI128 $0x01, Y3, 416(AX)
+	VPSRLD       $0x0b, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 176(AX)
+	VEXTRACTI128 $0x01, Y3, 432(AX)
+	VPSRLD       $0x0c, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 192(AX)
+	VEXTRACTI128 $0x01, Y3, 448(AX)
+	VPSRLD       $0x0d, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 208(AX)
+	VEXTRACTI128 $0x01, Y3, 464(AX)
+	VPSRLD       $0x0e, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 224(AX)
+	VEXTRACTI128 $0x01, Y3, 480(AX)
+	VPSRLD       $0x0f, Y2, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 240(AX)
+	VEXTRACTI128 $0x01, Y2, 496(AX)
+	VZEROUPPER
+	RET
+
+from2:
+	VPSRLD       $0x1e, Y0, Y1
+	VMOVDQU      (CX), X2
+	VINSERTI128  $0x01, 16(CX), Y2, Y2
+	VPAND        Y1, Y2, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, (AX)
+	VEXTRACTI128 $0x01, Y3, 256(AX)
+	VPSRLD       $0x02, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 16(AX)
+	VEXTRACTI128 $0x01, Y3, 272(AX)
+	VPSRLD       $0x04, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 32(AX)
+	VEXTRACTI128 $0x01, Y3, 288(AX)
+	VPSRLD       $0x06, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 48(AX)
+	VEXTRACTI128 $0x01, Y3, 304(AX)
+	VPSRLD       $0x08, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 64(AX)
+	VEXTRACTI128 $0x01, Y3, 320(AX)
+	VPSRLD       $0x0a, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 80(AX)
+	VEXTRACTI128 $0x01, Y3, 336(AX)
+	VPSRLD       $0x0c, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 96(AX)
+	VEXTRACTI128 $0x01, Y3, 352(AX)
+	VPSRLD       $0x0e, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 112(AX)
+	VEXTRACTI128 $0x01, Y3, 368(AX)
+	VPSRLD       $0x10, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 128(AX)
+	VEXTRACTI128 $0x01, Y3, 384(AX)
+	VPSRLD       $0x12, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 144(AX)
+	VEXTRACTI128 $0x01, Y3, 400(AX)
+	VPSRLD       $0x14, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 160(AX)
+	VEXTRACTI128 $0x01, Y3, 416(AX)
+	VPSRLD       $0x16, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 176(AX)
+	VEXTRACTI128 $0x01, Y3, 432(AX)
+	VPSRLD       $0x18, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 192(AX)
+	VEXTRACTI128 $0x01, Y3, 448(AX)
+	VPSRLD       $0x1a, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 208(AX)
+	VEXTRACTI128 $0x01, Y3, 464(AX)
+	VPSRLD       $0x1c, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 224(AX)
+	VEXTRACTI128 $0x01, Y3, 480(AX)
+	VPSRLD       $0x1e, Y2, Y1
+	VPSUBD       Y0, Y1, Y1
+	VMOVDQU      X1, 240(AX)
+	VEXTRACTI128 $0x01, Y1, 496(AX)
+	VZEROUPPER
+	RET
+
+from3:
+	CMPQ         DX, $0x04
+	JGE          from4
+	VPSRLD       $0x1d, Y0, Y1
+	VMOVDQU      (CX), X2
+	VMOVDQU      18(CX), X3
+	VPBLENDW     $0xaa, 30(CX), X3, X3
+	VINSERTI128  $0x01, X3, Y2, Y2
+	VPAND        Y1, Y2, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, (AX)
+	VEXTRACTI128 $0x01, Y3, 256(AX)
+	VPSRLD       $0x03, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 16(AX)
+	VEXTRACTI128 $0x01, Y3, 272(AX)
+	VPSRLD       $0x06, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 32(AX)
+	VEXTRACTI128 $0x01, Y3, 288(AX)
+	VPSRLD       $0x09, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 48(AX)
+	VEXTRACTI128 $0x01, Y3, 304(AX)
+	VPSRLD       $0x0c, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 64(AX)
+	VEXTRACTI128 $0x01, Y3, 320(AX)
+	VPSRLD       $0x0f, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 80(AX)
+	VEXTRACTI128 $0x01, Y3, 336(AX)
+	VPSRLD       $0x12, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 96(AX)
+	VEXTRACTI128 $0x01, Y3, 352(AX)
+	VPSRLD       $0x15, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 112(AX)
+	VEXTRACTI128 $0x01, Y3, 368(AX)
+	VPSRLD       $0x18, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 128(AX)
+	VEXTRACTI128 $0x01, Y3, 384(AX)
+	VPSRLD       $0x1b, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 144(AX)
+	VEXTRACTI128 $0x01, Y3, 400(AX)
+	VPSRLD       $0x1e, Y2, Y2
+	VMOVDQU      16(CX), X4
+	VMOVDQU      32(CX), X3
+	VPSRLD       $0x10, X3, X3
+	VINSERTI128  $0x01, X3, Y4, Y4
+	VPSLLD       $0x02, Y4, Y3
+	VPOR         Y3, Y2, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 160(AX)
+	VEXTRACTI128 $0x01, Y2, 416(AX)
+	VPSRLD       $0x01, Y4, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 176(AX)
+	VEXTRACTI128 $0x01, Y2, 432(AX)
+	VPSRLD       $0x04, Y4, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 192(AX)
+	VEXTRACTI128 $0x01, Y2, 448(AX)
+	VPSRLD       $0x07, Y4, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 208(AX)
+	VEXTRACTI128 $0x01, Y2, 464(AX)
+	VPSRLD       $0x0a, Y4, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 224(AX)
+	VEXTRACTI128 $0x01, Y2, 480(AX)
+	VPSRLD       $0x0d, Y4, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 240(AX)
+	VEXTRACTI128 $0x01, Y2, 496(AX)
+	VZEROUPPER
+	RET
+
+from4:
+	VPSRLD       $0x1c, Y0, Y1
+	VMOVDQU      (CX), X2
+	VINSERTI128  $0x01, 32(CX), Y2, Y2
+	VPAND        Y1, Y2, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, (AX)
+	VEXTRACTI128 $0x01, Y3, 256(AX)
+	VPSRLD       $0x04, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 16(AX)
+	VEXTRACTI128 $0x01, Y3, 272(AX)
+	VPSRLD       $0x08, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 32(AX)
+	VEXTRACTI128 $0x01, Y3, 288(AX)
+	VPSRLD       $0x0c, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 48(AX)
+	VEXTRACTI128 $0x01, Y3, 304(AX)
+	VPSRLD       $0x10, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 64(AX)
+	VEXTRACTI128 $0x01, Y3, 320(AX)
+	VPSRLD       $0x14, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 80(AX)
+	VEXTRACTI128 $0x01, Y3, 336(AX)
+	VPSRLD       $0x18, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 96(AX)
+	VEXTRACTI128 $0x01, Y3, 352(AX)
+	VPSRLD       $0x1c, Y2, Y2
+	VMOVDQU      16(CX), X4
+	VINSERTI128  $0x01, 48(CX), Y4, Y4
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 112(AX)
+	VEXTRACTI128 $0x01, Y2, 368(AX)
+	VPAND        Y1, Y4, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 128(AX)
+	VEXTRACTI128 $0x01, Y2, 384(AX)
+	VPSRLD       $0x04, Y4, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 144(AX)
+	VEXTRACTI128 $0x01, Y2, 400(AX)
+	VPSRLD       $0x08, Y4, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 160(AX)
+	VEXTRACTI128 $0x01, Y2, 416(AX)
+	VPSRLD       $0x0c, Y4, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 176(AX)
+	VEXTRACTI128 $0x01, Y2, 432(AX)
+	VPSRLD       $0x10, Y4, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 192(AX)
+	VEXTRACTI128 $0x01, Y2, 448(AX)
+	VPSRLD       $0x14, Y4, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 208(AX)
+	VEXTRACTI128 $0x01, Y2, 464(AX)
+	VPSRLD       $0x18, Y4, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 224(AX)
+	VEXTRACTI128 $0x01, Y2, 480(AX)
+	VPSRLD       $0x1c, Y4, Y1
+	VPSUBD       Y0, Y1, Y1
+	VMOVDQU      X1, 240(AX)
+	VEXTRACTI128 $0x01, Y1, 496(AX)
+	VZEROUPPER
+	RET
+
+from5:
+	CMPQ         DX, $0x07
+	JGE          from7
+	CMPQ         DX, $0x06
+	JGE          from6
+	VPSRLD       $0x1b, Y0, Y1
+	VMOVDQU      (CX), X2
+	VMOVDQU      34(CX), X3
+	VPBLENDW     $0xaa, 46(CX), X3, X3
+	VINSERTI128  $0x01, X3, Y2, Y2
+	VPAND        Y1, Y2, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, (AX)
+	VEXTRACTI128 $0x01, Y3, 256(AX)
+	VPSRLD       $0x05, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 16(AX)
+	VEXTRACTI128 $0x01, Y3, 272(AX)
+	VPSRLD       $0x0a, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 32(AX)
+	VEXTRACTI128 $0x01, Y3, 288(AX)
+	VPSRLD       $0x0f, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 48(AX)
+	VEXTRACTI128 $0x01, Y3, 304(AX)
+	VPSRLD       $0x14, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 64(AX)
+	VEXTRACTI128 $0x01, Y3, 320(AX)
+	VPSRLD       $0x19, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 80(AX)
+	VEXTRACTI128 $0x01, Y3, 336(AX)
+	VPSRLD       $0x1e, Y2, Y2
+	VMOVDQU      16(CX), X4
+	VMOVDQU      50(CX), X3
+	VPBLENDW     $0xaa, 62(CX), X3, X3
+	VINSERTI128  $0x01, X3, Y4, Y4
+	VPSLLD       $0x02, Y4, Y3
+	VPOR         Y3, Y2, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 96(AX)
+	VEXTRACTI128 $0x01, Y2, 352(AX)
+	VPSRLD       $0x03, Y4, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 112(AX)
+	VEXTRACTI128 $0x01, Y2, 368(AX)
+	VPSRLD       $0x08, Y4, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 128(AX)
+	VEXTRACTI128 $0x01, Y2, 384(AX)
+	VPSRLD       $0x0d, Y4, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 144(AX)
+	VEXTRACTI128 $0x01, Y2, 400(AX)
+	VPSRLD       $0x12, Y4, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 160(AX)
+	VEXTRACTI128 $0x01, Y2, 416(AX)
+	VPSRLD       $0x17, Y4, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 176(AX)
+	VEXTRACTI128 $0x01, Y2, 432(AX)
+	VPSRLD       $0x1c, Y4, Y2
+	VMOVDQU      32(CX), X5
+	VMOVDQU      64(CX), X3
+	VPSRLD       $0x10, X3, X3
+	VINSERTI128  $0x01, X3, Y5, Y5
+	VPSLLD       $0x04, Y5, Y3
+	VPOR         Y3, Y2, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 192(AX)
+	VEXTRACTI128 $0x01, Y2, 448(AX)
+	VPSRLD       $0x01, Y5, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 208(AX)
+	VEXTRACTI128 $0x01, Y2, 464(AX)
+	VPSRLD       $0x06, Y5, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 224(AX)
+	VEXTRACTI128 $0x01, Y2, 480(AX)
+	VPSRLD       $0x0b, Y5, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 240(AX)
+	VEXTRACTI128 $0x01, Y2, 496(AX)
+	VZEROUPPER
+	RET
+
+from6:
+	VPSRLD       $0x1a, Y0, Y1
+	VMOVDQU      (CX), X2
+	VINSERTI128  $0x01, 48(CX), Y2, Y2
+	VPAND        Y1, Y2, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, (AX)
+	VEXTRACTI128 $0x01, Y3, 256(AX)
+	VPSRLD       $0x06, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 16(AX)
+	VEXTRACTI128 $0x01, Y3, 272(AX)
+	VPSRLD       $0x0c, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 32(AX)
+	VEXTRACTI128 $0x01, Y3, 288(AX)
+	VPSRLD       $0x12, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 48(AX)
+	VEXTRACTI128 $0x01, Y3, 304(AX)
+	VPSRLD       $0x18, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 64(AX)
+	VEXTRACTI128 $0x01, Y3, 320(AX)
+	VPSRLD       $0x1e, Y2, Y2
+	VMOVDQU      16(CX), X4
+	VINSERTI128  $0x01, 64(CX), Y4, Y4
+	VPSLLD       $0x02, Y4, Y3
+	VPOR         Y3, Y2, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 80(AX)
+	VEXTRACTI128 $0x01, Y2, 336(AX)
+	VPSRLD       $0x04, Y4, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 96(AX)
+	VEXTRACTI128 $0x01, Y2, 352(AX)
+	VPSRLD       $0x0a, Y4, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 112(AX)
+	VEXTRACTI128 $0x01, Y2, 368(AX)
+	VPSRLD       $0x10, Y4, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 128(AX)
+	VEXTRACTI128 $0x01, Y2, 384(AX)
+	VPSRLD       $0x16, Y4, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 144(AX)
+	VEXTRACTI128 $0x01, Y2, 400(AX)
+	VPSRLD       $0x1c, Y4, Y2
+	VMOVDQU      32(CX), X5
+	VINSERTI128  $0x01, 80(CX), Y5, Y5
+	VPSLLD       $0x04, Y5, Y3
+	VPOR         Y3, Y2, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 160(AX)
+	VEXTRACTI128 $0x01, Y2, 416(AX)
+	VPSRLD       $0x02, Y5, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 176(AX)
+	VEXTRACTI128 $0x01, Y2, 432(AX)
+	VPSRLD       $0x08, Y5, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 192(AX)
+	VEXTRACTI128 $0x01, Y2, 448(AX)
+	VPSRLD       $0x0e, Y5, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 208(AX)
+	VEXTRACTI128 $0x01, Y2, 464(AX)
+	VPSRLD       $0x14, Y5, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 224(AX)
+	VEXTRACTI128 $0x01, Y2, 480(AX)
+	VPSRLD       $0x1a, Y5, Y1
+	VPSUBD       Y0, Y1, Y1
+	VMOVDQU      X1, 240(AX)
+	VEXTRACTI128 $0x01, Y1, 496(AX)
+	VZEROUPPER
+	RET
+
+from7:
+	CMPQ         DX, $0x08
+	JGE          from8
+	VPSRLD       $0x19, Y0, Y1
+	VMOVDQU      (CX), X2
+	VMOVDQU      50(CX), X3
+	VPBLENDW     $0xaa, 62(CX), X3, X3
+	VINSERTI128  $0x01, X3, Y2, Y2
+	VPAND        Y1, Y2, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, (AX)
+	VEXTRACTI128 $0x01, Y3, 256(AX)
+	VPSRLD       $0x07, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 16(AX)
+	VEXTRACTI128 $0x01, Y3, 272(AX)
+	VPSRLD       $0x0e, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 32(AX)
+	VEXTRACTI128 $0x01, Y3, 288(AX)
+	VPSRLD       $0x15, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 48(AX)
+	VEXTRACTI128 $0x01, Y3, 304(AX)
+	VPSRLD       $0x1c, Y2, Y2
+	VMOVDQU      16(CX), X4
+	VMOVDQU      66(CX), X3
+	VPBLENDW     $0xaa, 78(CX), X3, X3
+	VINSERTI128  $0x01, X3, Y4, Y4
+	VPSLLD       $0x04, Y4, Y3
+	VPOR         Y3, Y2, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 64(AX)
+	VEXTRACTI128 $0x01, Y2, 320(AX)
+	VPSRLD       $0x03, Y4, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 80(AX)
+	VEXTRACTI128 $0x01, Y2, 336(AX)
+	VPSRLD       $0x0a, Y4, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 96(AX)
+	VEXTRACTI128 $0x01, Y2, 352(AX)
+	VPSRLD       $0x11, Y4, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 112(AX)
+	VEXTRACTI128 $0x01, Y2, 368(AX)
+	VPSRLD       $0x18, Y4, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 128(AX)
+	VEXTRACTI128 $0x01, Y2, 384(AX)
+	VPSRLD       $0x1f, Y4, Y2
+	VMOVDQU      32(CX), X5
+	VMOVDQU      82(CX), X3
+	VPBLENDW     $0xaa, 94(CX), X3, X3
+	VINSERTI128  $0x01, X3, Y5, Y5
+	VPSLLD       $0x01, Y5, Y3
+	VPOR         Y3, Y2, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 144(AX)
+	VEXTRACTI128 $0x01, Y2, 400(AX)
+	VPSRLD       $0x06, Y5, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 160(AX)
+	VEXTRACTI128 $0x01, Y2, 416(AX)
+	VPSRLD       $0x0d, Y5, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 176(AX)
+	VEXTRACTI128 $0x01, Y2, 432(AX)
+	VPSRLD       $0x14, Y5, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 192(AX)
+	VEXTRACTI128 $0x01, Y2, 448(AX)
+	VPSRLD       $0x1b, Y5, Y2
+	VMOVDQU      48(CX), X6
+	VMOVDQU      96(CX), X3
+	VPSRLD       $0x10, X3, X3
+	VINSERTI128  $0x01, X3, Y6, Y6
+	VPSLLD       $0x05, Y6, Y3
+	VPOR         Y3, Y2, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 208(AX)
+	VEXTRACTI128 $0x01, Y2, 464(AX)
+	VPSRLD       $0x02, Y6, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 224(AX)
+	VEXTRACTI128 $0x01, Y2, 480(AX)
+	VPSRLD       $0x09, Y6, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 240(AX)
+	VEXTRACTI128 $0x01, Y2, 496(AX)
+	VZEROUPPER
+	RET
+
+from8:
+	VPSRLD       $0x18, Y0, Y1
+	VMOVDQU      (CX), X2
+	VINSERTI128  $0x01, 64(CX), Y2, Y2
+	VPAND        Y1, Y2, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, (AX)
+	VEXTRACTI128 $0x01, Y3, 256(AX)
+	VPSRLD       $0x08, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 16(AX)
+	VEXTRACTI128 $0x01, Y3, 272(AX)
+	VPSRLD       $0x10, Y2, Y3
+	VPAND        Y1, Y3, Y3
+	VPSUBD       Y0, Y3, Y3
+	VMOVDQU      X3, 32(AX)
+	VEXTRACTI128 $0x01, Y3, 288(AX)
+	VPSRLD       $0x18, Y2, Y2
+	VMOVDQU      16(CX), X4
+	VINSERTI128  $0x01, 80(CX), Y4, Y4
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 48(AX)
+	VEXTRACTI128 $0x01, Y2, 304(AX)
+	VPAND        Y1, Y4, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 64(AX)
+	VEXTRACTI128 $0x01, Y2, 320(AX)
+	VPSRLD       $0x08, Y4, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 80(AX)
+	VEXTRACTI128 $0x01, Y2, 336(AX)
+	VPSRLD       $0x10, Y4, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 96(AX)
+	VEXTRACTI128 $0x01, Y2, 352(AX)
+	VPSRLD       $0x18, Y4, Y2
+	VMOVDQU      32(CX), X5
+	VINSERTI128  $0x01, 96(CX), Y5, Y5
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 112(AX)
+	VEXTRACTI128 $0x01, Y2, 368(AX)
+	VPAND        Y1, Y5, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 128(AX)
+	VEXTRACTI128 $0x01, Y2, 384(AX)
+	VPSRLD       $0x08, Y5, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 144(AX)
+	VEXTRACTI128 $0x01, Y2, 400(AX)
+	VPSRLD       $0x10, Y5, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 160(AX)
+	VEXTRACTI128 $0x01, Y2, 416(AX)
+	VPSRLD       $0x18, Y5, Y2
+	VMOVDQU      48(CX), X6
+	VINSERTI128  $0x01, 112(CX), Y6, Y6
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 176(AX)
+	VEXTRACTI128 $0x01, Y2, 432(AX)
+	VPAND        Y1, Y6, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 192(AX)
+	VEXTRACTI128 $0x01, Y2, 448(AX)
+	VPSRLD       $0x08, Y6, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 208(AX)
+	VEXTRACTI128 $0x01, Y2, 464(AX)
+	VPSRLD       $0x10, Y6, Y2
+	VPAND        Y1, Y2, Y2
+	VPSUBD       Y0, Y2, Y2
+	VMOVDQU      X2, 224(AX)
+	VEXTRACTI128 $0x01, Y2, 480(AX)
+	VPSRLD       $0x18, Y6, Y1
+	VPSUBD       Y0, Y1, Y1
+	VMOVDQU      X1, 240(AX)
+	VEXTRACTI128 $0x01, Y1, 496(AX)
+	VZEROUPPER
+	RET
+
 // func bitsetAVX512(dst *[128]uint32, rows *byte, words int, n int, first uint32) (ones int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VBMI2, BMI2, POPCNT
 TEXT ·bitsetAVX512(SB), NOSPLIT, $0-48
@@ -2095,6 +7626,385 @@ DATA widen3<>+40(SB)/8, $0x3b3b3b3b3a3a3a3a
 DATA widen3<>+48(SB)/8, $0x3d3d3d3d3c3c3c3c
 DATA widen3<>+56(SB)/8, $0x3f3f3f3f3e3e3e3e
 GLOBL widen3<>(SB), RODATA|NOPTR, $64
+
+// func bitsetAVX2(dst *[128]uint32, rows *byte, words int, n int, first uint32) (ones int)
+// Requires: AVX, AVX2, BMI, POPCNT
+TEXT ·bitsetAVX2(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ rows+8(FP), CX
+	MOVQ words+16(FP), DX
+	XORL BX, BX
+	XORL SI, SI
+	MOVQ DX, DI
+
+count:
+	POPCNTQ      -8(CX)(DI*8), R8
+	ADDQ         R8, BX
+	POPCNTQ      -16(CX)(DI*8), R8
+	ADDQ         R8, SI
+	SUBQ         $0x02, DI
+	JNE          count
+	ADDQ         SI, BX
+	MOVQ         BX, ones+40(FP)
+	MOVQ         n+24(FP), SI
+	CMPQ         BX, SI
+	JNE          done
+	MOVL         first+32(FP), BX
+	MOVL         $0x00000008, SI
+	VMOVD        SI, X1
+	VPBROADCASTD X1, Y1
+	LEAQ         bitsOfByte<>+0(SB), SI
+	LEAQ         480(AX), DI
+
+word:
+	MOVQ         (CX), R8
+	POPCNTQ      R8, R9
+	LEAQ         (AX)(R9*4), R9
+	CMPQ         R9, DI
+	JA           bits
+	VMOVD        BX, X0
+	VPBROADCASTD X0, Y0
+	MOVBLZX      R8, R9
+	VPMOVZXBD    (SI)(R9*8), Y2
+	POPCNTL      R9, R9
+	VPADDD       Y0, Y2, Y2
+	VMOVDQU      Y2, (AX)
+	LEAQ         (AX)(R9*4), AX
+	SHRQ         $0x08, R8
+	VPADDD       Y1, Y0, Y0
+	MOVBLZX      R8, R9
+	VPMOVZXBD    (SI)(R9*8), Y2
+	POPCNTL      R9, R9
+	VPADDD       Y0, Y2, Y2
+	VMOVDQU      Y2, (AX)
+	LEAQ         (AX)(R9*4), AX
+	SHRQ         $0x08, R8
+	VPADDD       Y1, Y0, Y0
+	MOVBLZX      R8, R9
+	VPMOVZXBD    (SI)(R9*8), Y2
+	POPCNTL      R9, R9
+	VPADDD       Y0, Y2, Y2
+	VMOVDQU      Y2, (AX)
+	LEAQ         (AX)(R9*4), AX
+	SHRQ         $0x08, R8
+	VPADDD       Y1, Y0, Y0
+	MOVBLZX      R8, R9
+	VPMOVZXBD    (SI)(R9*8), Y2
+	POPCNTL      R9, R9
+	VPADDD       Y0, Y2, Y2
+	VMOVDQU      Y2, (AX)
+	LEAQ         (AX)(R9*4), AX
+	SHRQ         $0x08, R8
+	VPADDD       Y1, Y0, Y0
+	MOVBLZX      R8, R9
+	VPMOVZXBD    (SI)(R9*8), Y2
+	POPCNTL      R9, R9
+	VPADDD       Y0, Y2, Y2
+	VMOVDQU      Y2, (AX)
+	LEAQ         (AX)(R9*4), AX
+	SHRQ         $0x08, R8
+	VPADDD       Y1, Y0, Y0
+	MOVBLZX      R8, R9
+	VPMOVZXBD    (SI)(R9*8), Y2
+	POPCNTL      R9, R9
+	VPADDD       Y0, Y2, Y2
+	VMOVDQU      Y2, (AX)
+	LEAQ         (AX)(R9*4), AX
+	SHRQ         $0x08, R8
+	VPADDD       Y1, Y0, Y0
+	MOVBLZX      R8, R9
+	VPMOVZXBD    (SI)(R9*8), Y2
+	POPCNTL      R9, R9
+	VPADDD       Y0, Y2, Y2
+	VMOVDQU      Y2, (AX)
+	LEAQ         (AX)(R9*4), AX
+	SHRQ         $0x08, R8
+	VPADDD       Y1, Y0, Y0
+	MOVBLZX      R8, R8
+	VPMOVZXBD    (SI)(R8*8), Y2
+	POPCNTL      R8, R8
+	VPADDD       Y0, Y2, Y2
+	VMOVDQU      Y2, (AX)
+	LEAQ         (AX)(R8*4), AX
+	JMP          next
+
+bits:
+	TESTQ  R8, R8
+	JEQ    next
+	TZCNTQ R8, R9
+	ADDL   BX, R9
+	MOVL   R9, (AX)
+	ADDQ   $0x04, AX
+	BLSRQ  R8, R8
+	JMP    bits
+
+next:
+	ADDL $0x40, BX
+	ADDQ $0x08, CX
+	DECQ DX
+	JNE  word
+	VZEROUPPER
+
+done:
+	RET
+
+DATA bitsOfByte<>+0(SB)/8, $0x0000000000000000
+DATA bitsOfByte<>+8(SB)/8, $0x0000000000000000
+DATA bitsOfByte<>+16(SB)/8, $0x0000000000000001
+DATA bitsOfByte<>+24(SB)/8, $0x0000000000000100
+DATA bitsOfByte<>+32(SB)/8, $0x0000000000000002
+DATA bitsOfByte<>+40(SB)/8, $0x0000000000000200
+DATA bitsOfByte<>+48(SB)/8, $0x0000000000000201
+DATA bitsOfByte<>+56(SB)/8, $0x0000000000020100
+DATA bitsOfByte<>+64(SB)/8, $0x0000000000000003
+DATA bitsOfByte<>+72(SB)/8, $0x0000000000000300
+DATA bitsOfByte<>+80(SB)/8, $0x0000000000000301
+DATA bitsOfByte<>+88(SB)/8, $0x0000000000030100
+DATA bitsOfByte<>+96(SB)/8, $0x0000000000000302
+DATA bitsOfByte<>+104(SB)/8, $0x0000000000030200
+DATA bitsOfByte<>+112(SB)/8, $0x0000000000030201
+DATA bitsOfByte<>+120(SB)/8, $0x0000000003020100
+DATA bitsOfByte<>+128(SB)/8, $0x0000000000000004
+DATA bitsOfByte<>+136(SB)/8, $0x0000000000000400
+DATA bitsOfByte<>+144(SB)/8, $0x0000000000000401
+DATA bitsOfByte<>+152(SB)/8, $0x0000000000040100
+DATA bitsOfByte<>+160(SB)/8, $0x0000000000000402
+DATA bitsOfByte<>+168(SB)/8, $0x0000000000040200
+DATA bitsOfByte<>+176(SB)/8, $0x0000000000040201
+DATA bitsOfByte<>+184(SB)/8, $0x0000000004020100
+DATA bitsOfByte<>+192(SB)/8, $0x0000000000000403
+DATA bitsOfByte<>+200(SB)/8, $0x0000000000040300
+DATA bitsOfByte<>+208(SB)/8, $0x0000000000040301
+DATA bitsOfByte<>+216(SB)/8, $0x0000000004030100
+DATA bitsOfByte<>+224(SB)/8, $0x0000000000040302
+DATA bitsOfByte<>+232(SB)/8, $0x0000000004030200
+DATA bitsOfByte<>+240(SB)/8, $0x0000000004030201
+DATA bitsOfByte<>+248(SB)/8, $0x0000000403020100
+DATA bitsOfByte<>+256(SB)/8, $0x0000000000000005
+DATA bitsOfByte<>+264(SB)/8, $0x0000000000000500
+DATA bitsOfByte<>+272(SB)/8, $0x0000000000000501
+DATA bitsOfByte<>+280(SB)/8, $0x0000000000050100
+DATA bitsOfByte<>+288(SB)/8, $0x0000000000000502
+DATA bitsOfByte<>+296(SB)/8, $0x0000000000050200
+DATA bitsOfByte<>+304(SB)/8, $0x0000000000050201
+DATA bitsOfByte<>+312(SB)/8, $0x0000000005020100
+DATA bitsOfByte<>+320(SB)/8, $0x0000000000000503
+DATA bitsOfByte<>+328(SB)/8, $0x0000000000050300
+DATA bitsOfByte<>+336(SB)/8, $0x0000000000050301
+DATA bitsOfByte<>+344(SB)/8, $0x0000000005030100
+DATA bitsOfByte<>+352(SB)/8, $0x0000000000050302
+DATA bitsOfByte<>+360(SB)/8, $0x0000000005030200
+DATA bitsOfByte<>+368(SB)/8, $0x0000000005030201
+DATA bitsOfByte<>+376(SB)/8, $0x0000000503020100
+DATA bitsOfByte<>+384(SB)/8, $0x0000000000000504
+DATA bitsOfByte<>+392(SB)/8, $0x0000000000050400
+DATA bitsOfByte<>+400(SB)/8, $0x0000000000050401
+DATA bitsOfByte<>+408(SB)/8, $0x0000000005040100
+DATA bitsOfByte<>+416(SB)/8, $0x0000000000050402
+DATA bitsOfByte<>+424(SB)/8, $0x0000000005040200
+DATA bitsOfByte<>+432(SB)/8, $0x0000000005040201
+DATA bitsOfByte<>+440(SB)/8, $0x0000000504020100
+DATA bitsOfByte<>+448(SB)/8, $0x0000000000050403
+DATA bitsOfByte<>+456(SB)/8, $0x0000000005040300
+DATA bitsOfByte<>+464(SB)/8, $0x0000000005040301
+DATA bitsOfByte<>+472(SB)/8, $0x0000000504030100
+DATA bitsOfByte<>+480(SB)/8, $0x0000000005040302
+DATA bitsOfByte<>+488(SB)/8, $0x0000000504030200
+DATA bitsOfByte<>+496(SB)/8, $0x0000000504030201
+DATA bitsOfByte<>+504(SB)/8, $0x0000050403020100
+DATA bitsOfByte<>+512(SB)/8, $0x0000000000000006
+DATA bitsOfByte<>+520(SB)/8, $0x0000000000000600
+DATA bitsOfByte<>+528(SB)/8, $0x0000000000000601
+DATA bitsOfByte<>+536(SB)/8, $0x0000000000060100
+DATA bitsOfByte<>+544(SB)/8, $0x0000000000000602
+DATA bitsOfByte<>+552(SB)/8, $0x0000000000060200
+DATA bitsOfByte<>+560(SB)/8, $0x0000000000060201
+DATA bitsOfByte<>+568(SB)/8, $0x0000000006020100
+DATA bitsOfByte<>+576(SB)/8, $0x0000000000000603
+DATA bitsOfByte<>+584(SB)/8, $0x0000000000060300
+DATA bitsOfByte<>+592(SB)/8, $0x0000000000060301
+DATA bitsOfByte<>+600(SB)/8, $0x0000000006030100
+DATA bitsOfByte<>+608(SB)/8, $0x0000000000060302
+DATA bitsOfByte<>+616(SB)/8, $0x0000000006030200
+DATA bitsOfByte<>+624(SB)/8, $0x0000000006030201
+DATA bitsOfByte<>+632(SB)/8, $0x0000000603020100
+DATA bitsOfByte<>+640(SB)/8, $0x0000000000000604
+DATA bitsOfByte<>+648(SB)/8, $0x0000000000060400
+DATA bitsOfByte<>+656(SB)/8, $0x0000000000060401
+DATA bitsOfByte<>+664(SB)/8, $0x0000000006040100
+DATA bitsOfByte<>+672(SB)/8, $0x0000000000060402
+DATA bitsOfByte<>+680(SB)/8, $0x0000000006040200
+DATA bitsOfByte<>+688(SB)/8, $0x0000000006040201
+DATA bitsOfByte<>+696(SB)/8, $0x0000000604020100
+DATA bitsOfByte<>+704(SB)/8, $0x0000000000060403
+DATA bitsOfByte<>+712(SB)/8, $0x0000000006040300
+DATA bitsOfByte<>+720(SB)/8, $0x0000000006040301
+DATA bitsOfByte<>+728(SB)/8, $0x0000000604030100
+DATA bitsOfByte<>+736(SB)/8, $0x0000000006040302
+DATA bitsOfByte<>+744(SB)/8, $0x0000000604030200
+DATA bitsOfByte<>+752(SB)/8, $0x0000000604030201
+DATA bitsOfByte<>+760(SB)/8, $0x0000060403020100
+DATA bitsOfByte<>+768(SB)/8, $0x0000000000000605
+DATA bitsOfByte<>+776(SB)/8, $0x0000000000060500
+DATA bitsOfByte<>+784(SB)/8, $0x0000000000060501
+DATA bitsOfByte<>+792(SB)/8, $0x0000000006050100
+DATA bitsOfByte<>+800(SB)/8, $0x0000000000060502
+DATA bitsOfByte<>+808(SB)/8, $0x0000000006050200
+DATA bitsOfByte<>+816(SB)/8, $0x0000000006050201
+DATA bitsOfByte<>+824(SB)/8, $0x0000000605020100
+DATA bitsOfByte<>+832(SB)/8, $0x0000000000060503
+DATA bitsOfByte<>+840(SB)/8, $0x0000000006050300
+DATA bitsOfByte<>+848(SB)/8, $0x0000000006050301
+DATA bitsOfByte<>+856(SB)/8, $0x0000000605030100
+DATA bitsOfByte<>+864(SB)/8, $0x0000000006050302
+DATA bitsOfByte<>+872(SB)/8, $0x0000000605030200
+DATA bitsOfByte<>+880(SB)/8, $0x0000000605030201
+DATA bitsOfByte<>+888(SB)/8, $0x0000060503020100
+DATA bitsOfByte<>+896(SB)/8, $0x0000000000060504
+DATA bitsOfByte<>+904(SB)/8, $0x0000000006050400
+DATA bitsOfByte<>+912(SB)/8, $0x0000000006050401
+DATA bitsOfByte<>+920(SB)/8, $0x0000000605040100
+DATA bitsOfByte<>+928(SB)/8, $0x0000000006050402
+DATA bitsOfByte<>+936(SB)/8, $0x0000000605040200
+DATA bitsOfByte<>+944(SB)/8, $0x0000000605040201
+DATA bitsOfByte<>+952(SB)/8, $0x0000060504020100
+DATA bitsOfByte<>+960(SB)/8, $0x0000000006050403
+DATA bitsOfByte<>+968(SB)/8, $0x0000000605040300
+DATA bitsOfByte<>+976(SB)/8, $0x0000000605040301
+DATA bitsOfByte<>+984(SB)/8, $0x0000060504030100
+DATA bitsOfByte<>+992(SB)/8, $0x0000000605040302
+DATA bitsOfByte<>+1000(SB)/8, $0x0000060504030200
+DATA bitsOfByte<>+1008(SB)/8, $0x0000060504030201
+DATA bitsOfByte<>+1016(SB)/8, $0x0006050403020100
+DATA bitsOfByte<>+1024(SB)/8, $0x0000000000000007
+DATA bitsOfByte<>+1032(SB)/8, $0x0000000000000700
+DATA bitsOfByte<>+1040(SB)/8, $0x0000000000000701
+DATA bitsOfByte<>+1048(SB)/8, $0x0000000000070100
+DATA bitsOfByte<>+1056(SB)/8, $0x0000000000000702
+DATA bitsOfByte<>+1064(SB)/8, $0x0000000000070200
+DATA bitsOfByte<>+1072(SB)/8, $0x0000000000070201
+DATA bitsOfByte<>+1080(SB)/8, $0x0000000007020100
+DATA bitsOfByte<>+1088(SB)/8, $0x0000000000000703
+DATA bitsOfByte<>+1096(SB)/8, $0x0000000000070300
+DATA bitsOfByte<>+1104(SB)/8, $0x0000000000070301
+DATA bitsOfByte<>+1112(SB)/8, $0x0000000007030100
+DATA bitsOfByte<>+1120(SB)/8, $0x0000000000070302
+DATA bitsOfByte<>+1128(SB)/8, $0x0000000007030200
+DATA bitsOfByte<>+1136(SB)/8, $0x0000000007030201
+DATA bitsOfByte<>+1144(SB)/8, $0x0000000703020100
+DATA bitsOfByte<>+1152(SB)/8, $0x0000000000000704
+DATA bitsOfByte<>+1160(SB)/8, $0x0000000000070400
+DATA bitsOfByte<>+1168(SB)/8, $0x0000000000070401
+DATA bitsOfByte<>+1176(SB)/8, $0x0000000007040100
+DATA bitsOfByte<>+1184(SB)/8, $0x0000000000070402
+DATA bitsOfByte<>+1192(SB)/8, $0x0000000007040200
+DATA bitsOfByte<>+1200(SB)/8, $0x0000000007040201
+DATA bitsOfByte<>+1208(SB)/8, $0x0000000704020100
+DATA bitsOfByte<>+1216(SB)/8, $0x0000000000070403
+DATA bitsOfByte<>+1224(SB)/8, $0x0000000007040300
+DATA bitsOfByte<>+1232(SB)/8, $0x0000000007040301
+DATA bitsOfByte<>+1240(SB)/8, $0x0000000704030100
+DATA bitsOfByte<>+1248(SB)/8, $0x0000000007040302
+DATA bitsOfByte<>+1256(SB)/8, $0x0000000704030200
+DATA bitsOfByte<>+1264(SB)/8, $0x0000000704030201
+DATA bitsOfByte<>+1272(SB)/8, $0x0000070403020100
+DATA bitsOfByte<>+1280(SB)/8, $0x0000000000000705
+DATA bitsOfByte<>+1288(SB)/8, $0x0000000000070500
+DATA bitsOfByte<>+1296(SB)/8, $0x0000000000070501
+DATA bitsOfByte<>+1304(SB)/8, $0x0000000007050100
+DATA bitsOfByte<>+1312(SB)/8, $0x0000000000070502
+DATA bitsOfByte<>+1320(SB)/8, $0x0000000007050200
+DATA bitsOfByte<>+1328(SB)/8, $0x0000000007050201
+DATA bitsOfByte<>+1336(SB)/8, $0x0000000705020100
+DATA bitsOfByte<>+1344(SB)/8, $0x0000000000070503
+DATA bitsOfByte<>+1352(SB)/8, $0x0000000007050300
+DATA bitsOfByte<>+1360(SB)/8, $0x0000000007050301
+DATA bitsOfByte<>+1368(SB)/8, $0x0000000705030100
+DATA bitsOfByte<>+1376(SB)/8, $0x0000000007050302
+DATA bitsOfByte<>+1384(SB)/8, $0x0000000705030200
+DATA bitsOfByte<>+1392(SB)/8, $0x0000000705030201
+DATA bitsOfByte<>+1400(SB)/8, $0x0000070503020100
+DATA bitsOfByte<>+1408(SB)/8, $0x0000000000070504
+DATA bitsOfByte<>+1416(SB)/8, $0x0000000007050400
+DATA bitsOfByte<>+1424(SB)/8, $0x0000000007050401
+DATA bitsOfByte<>+1432(SB)/8, $0x0000000705040100
+DATA bitsOfByte<>+1440(SB)/8, $0x0000000007050402
+DATA bitsOfByte<>+1448(SB)/8, $0x0000000705040200
+DATA bitsOfByte<>+1456(SB)/8, $0x0000000705040201
+DATA bitsOfByte<>+1464(SB)/8, $0x0000070504020100
+DATA bitsOfByte<>+1472(SB)/8, $0x0000000007050403
+DATA bitsOfByte<>+1480(SB)/8, $0x0000000705040300
+DATA bitsOfByte<>+1488(SB)/8, $0x0000000705040301
+DATA bitsOfByte<>+1496(SB)/8, $0x0000070504030100
+DATA bitsOfByte<>+1504(SB)/8, $0x0000000705040302
+DATA bitsOfByte<>+1512(SB)/8, $0x0000070504030200
+DATA bitsOfByte<>+1520(SB)/8, $0x0000070504030201
+DATA bitsOfByte<>+1528(SB)/8, $0x0007050403020100
+DATA bitsOfByte<>+1536(SB)/8, $0x0000000000000706
+DATA bitsOfByte<>+1544(SB)/8, $0x0000000000070600
+DATA bitsOfByte<>+1552(SB)/8, $0x0000000000070601
+DATA bitsOfByte<>+1560(SB)/8, $0x0000000007060100
+DATA bitsOfByte<>+1568(SB)/8, $0x0000000000070602
+DATA bitsOfByte<>+1576(SB)/8, $0x0000000007060200
+DATA bitsOfByte<>+1584(SB)/8, $0x0000000007060201
+DATA bitsOfByte<>+1592(SB)/8, $0x0000000706020100
+DATA bitsOfByte<>+1600(SB)/8, $0x0000000000070603
+DATA bitsOfByte<>+1608(SB)/8, $0x0000000007060300
+DATA bitsOfByte<>+1616(SB)/8, $0x0000000007060301
+DATA bitsOfByte<>+1624(SB)/8, $0x0000000706030100
+DATA bitsOfByte<>+1632(SB)/8, $0x0000000007060302
+DATA bitsOfByte<>+1640(SB)/8, $0x0000000706030200
+DATA bitsOfByte<>+1648(SB)/8, $0x0000000706030201
+DATA bitsOfByte<>+1656(SB)/8, $0x0000070603020100
+DATA bitsOfByte<>+1664(SB)/8, $0x0000000000070604
+DATA bitsOfByte<>+1672(SB)/8, $0x0000000007060400
+DATA bitsOfByte<>+1680(SB)/8, $0x0000000007060401
+DATA bitsOfByte<>+1688(SB)/8, $0x0000000706040100
+DATA bitsOfByte<>+1696(SB)/8, $0x0000000007060402
+DATA bitsOfByte<>+1704(SB)/8, $0x0000000706040200
+DATA bitsOfByte<>+1712(SB)/8, $0x0000000706040201
+DATA bitsOfByte<>+1720(SB)/8, $0x0000070604020100
+DATA bitsOfByte<>+1728(SB)/8, $0x0000000007060403
+DATA bitsOfByte<>+1736(SB)/8, $0x0000000706040300
+DATA bitsOfByte<>+1744(SB)/8, $0x0000000706040301
+DATA bitsOfByte<>+1752(SB)/8, $0x0000070604030100
+DATA bitsOfByte<>+1760(SB)/8, $0x0000000706040302
+DATA bitsOfByte<>+1768(SB)/8, $0x0000070604030200
+DATA bitsOfByte<>+1776(SB)/8, $0x0000070604030201
+DATA bitsOfByte<>+1784(SB)/8, $0x0007060403020100
+DATA bitsOfByte<>+1792(SB)/8, $0x0000000000070605
+DATA bitsOfByte<>+1800(SB)/8, $0x0000000007060500
+DATA bitsOfByte<>+1808(SB)/8, $0x0000000007060501
+DATA bitsOfByte<>+1816(SB)/8, $0x0000000706050100
+DATA bitsOfByte<>+1824(SB)/8, $0x0000000007060502
+DATA bitsOfByte<>+1832(SB)/8, $0x0000000706050200
+DATA bitsOfByte<>+1840(SB)/8, $0x0000000706050201
+DATA bitsOfByte<>+1848(SB)/8, $0x0000070605020100
+DATA bitsOfByte<>+1856(SB)/8, $0x0000000007060503
+DATA bitsOfByte<>+1864(SB)/8, $0x0000000706050300
+DATA bitsOfByte<>+1872(SB)/8, $0x0000000706050301
+DATA bitsOfByte<>+1880(SB)/8, $0x0000070605030100
+DATA bitsOfByte<>+1888(SB)/8, $0x0000000706050302
+DATA bitsOfByte<>+1896(SB)/8, $0x0000070605030200
+DATA bitsOfByte<>+1904(SB)/8, $0x0000070605030201
+DATA bitsOfByte<>+1912(SB)/8, $0x0007060503020100
+DATA bitsOfByte<>+1920(SB)/8, $0x0000000007060504
+DATA bitsOfByte<>+1928(SB)/8, $0x0000000706050400
+DATA bitsOfByte<>+1936(SB)/8, $0x0000000706050401
+DATA bitsOfByte<>+1944(SB)/8, $0x0000070605040100
+DATA bitsOfByte<>+1952(SB)/8, $0x0000000706050402
+DATA bitsOfByte<>+1960(SB)/8, $0x0000070605040200
+DATA bitsOfByte<>+1968(SB)/8, $0x0000070605040201
+DATA bitsOfByte<>+1976(SB)/8, $0x0007060504020100
+DATA bitsOfByte<>+1984(SB)/8, $0x0000000706050403
+DATA bitsOfByte<>+1992(SB)/8, $0x0000070605040300
+DATA bitsOfByte<>+2000(SB)/8, $0x0000070605040301
+DATA bitsOfByte<>+2008(SB)/8, $0x0007060504030100
+DATA bitsOfByte<>+2016(SB)/8, $0x0000070605040302
+DATA bitsOfByte<>+2024(SB)/8, $0x0007060504030200
+DATA bitsOfByte<>+2032(SB)/8, $0x0007060504030201
+DATA bitsOfByte<>+2040(SB)/8, $0x0706050403020100
+GLOBL bitsOfByte<>(SB), RODATA|NOPTR, $2048
 
 // func consecutiveAVX2(dst *[128]uint32, first uint32)
 // Requires: AVX, AVX2

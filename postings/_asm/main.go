@@ -12,7 +12,9 @@ import . "github.com/mmcloughlin/avo/build"
 func main() {
 	ConstraintExpr("!purego")
 	unpackAVX512()
+	unpackAVX2()
 	bitsetAVX512()
+	bitsetAVX2()
 	consecutiveAVX2()
 	seekAVX512("seekBlockAVX512", 128)
 	seekAVX512("seekExtentAVX512", 32)
