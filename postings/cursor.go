@@ -64,16 +64,10 @@ func (c *Cursor) SeekGE(doc uint32) uint32 {
 			return End
 		}
 	}
-	lo, hi := c.i, c.n
-	for lo < hi {
-		if mid := (lo + hi) / 2; c.docs[mid] < doc {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
+	if c.docs[c.i] < doc {
+		c.i = SeekBlock(&c.docs, c.n, doc)
 	}
-	c.i = lo
-	c.doc = c.docs[lo]
+	c.doc = c.docs[c.i]
 	return c.doc
 }
 

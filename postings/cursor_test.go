@@ -7,7 +7,9 @@ import (
 )
 
 // TestSeek holds Seek to a scan from every block to every interesting document.
-func TestSeek(t *testing.T) {
+func TestSeek(t *testing.T) { eachVariant(t, testSeek) }
+
+func testSeek(t *testing.T) {
 	for size := 1; size <= 3; size++ {
 		ps := random(rand.New(rand.NewPCG(15, uint64(size))), size*ExtentBlocks*5+1)
 		l := build(size, ps).View(MaxDoc)
@@ -32,7 +34,9 @@ func TestSeek(t *testing.T) {
 }
 
 // TestCursor walks by random steps, beside an index into the model.
-func TestCursor(t *testing.T) {
+func TestCursor(t *testing.T) { eachVariant(t, testCursor) }
+
+func testCursor(t *testing.T) {
 	rng := rand.New(rand.NewPCG(17, 18))
 	var c Cursor
 	for range 300 {

@@ -114,15 +114,16 @@ func consecutive(dst *[BlockSize]uint32, first uint32) {
 	consecutivePortable(dst, first)
 }
 
-// seekBlock returns how many documents at the front are below x.
-func seekBlock(docs *[BlockSize]uint32, x uint32) int {
+// seekBlock returns how many of n documents, at the front, are below x. What is behind them
+// does not matter.
+func seekBlock(docs *[BlockSize]uint32, n int, x uint32) int {
 	switch {
 	case useAVX512:
-		return seekBlockAVX512(docs, x)
+		return min(n, seekBlockAVX512(docs, x))
 	case useAVX2:
-		return seekBlockAVX2(docs, x)
+		return min(n, seekBlockAVX2(docs, x))
 	}
-	return seekPortable(docs[:], x)
+	return seekPortable(docs[:n], x)
 }
 
 // seekExtent returns how many of 32 last documents, at the front, are below x.

@@ -16,6 +16,6 @@ func expandBitset(dst *[BlockSize]uint32, rows []byte, n int, first uint32) (one
 
 func consecutive(dst *[BlockSize]uint32, first uint32) { consecutivePortable(dst, first) }
 
-func seekBlock(docs *[BlockSize]uint32, x uint32) int { return seekPortable(docs[:], x) }
+func seekBlock(docs *[BlockSize]uint32, n int, x uint32) int { return seekPortable(docs[:n], x) }
 
 func seekExtent(last *[ExtentBlocks]uint32, x uint32) int { return seekPortable(last[:], x) }

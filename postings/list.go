@@ -1,7 +1,6 @@
 package postings
 
 import (
-	"sort"
 	"sync/atomic"
 	"unsafe"
 
@@ -63,25 +62,35 @@ func (l *List) Seek(from int, doc uint32) int {
 	}
 	e := from / ExtentBlocks
 	if l.ExtLast[e] < doc {
-		step := 1
-		for e+step < len(l.ExtLast) && l.ExtLast[e+step] < doc {
-			e += step
-			step *= 2
-		}
-		ahead := l.ExtLast[e+1 : min(e+step+1, len(l.ExtLast))]
-		e += 1 + sort.Search(len(ahead), func(i int) bool { return ahead[i] >= doc })
-		from = min(e*ExtentBlocks, len(l.Last))
-	}
-	blocks := l.Last[from:min((e+1)*ExtentBlocks, len(l.Last))]
-	lo, hi := 0, len(blocks)
-	for lo < hi {
-		if mid := (lo + hi) / 2; blocks[mid] < doc {
-			lo = mid + 1
-		} else {
-			hi = mid
+		if e = l.seekExtents(e+1, doc); e == len(l.ExtLast) {
+			return len(l.Last)
 		}
 	}
-	return from + lo
+	// The blocks of the extent before block from are below doc, too.
+	blocks := l.Last[e*ExtentBlocks:]
+	if len(blocks) < ExtentBlocks {
+		return e*ExtentBlocks + seekPortable(blocks, doc)
+	}
+	return e*ExtentBlocks + seekExtent((*[ExtentBlocks]uint32)(blocks), doc)
+}
+
+// seekExtents returns the first extent from extent e on whose last document is doc or
+// later. It gallops, as the next is often not far.
+func (l *List) seekExtents(e int, doc uint32) int {
+	for step := 1; e < len(l.ExtLast); step *= 2 {
+		ahead := l.ExtLast[e:min(e+step, len(l.ExtLast))]
+		if ahead[len(ahead)-1] >= doc {
+			return e + seekPortable(ahead, doc)
+		}
+		e += len(ahead)
+	}
+	return e
+}
+
+// SeekBlock returns which of the n documents of a block, at least one, is the first that
+// is doc or later; n when there is none.
+func SeekBlock(docs *[BlockSize]uint32, n int, doc uint32) int {
+	return seekBlock(docs, n, doc)
 }
 
 // Docs writes the documents of block b to dst, rising, and returns their number.

@@ -7,7 +7,9 @@ import (
 
 // TestPeek asks every block of lists of all kinds for every document it could hold and
 // for every frequency.
-func TestPeek(t *testing.T) {
+func TestPeek(t *testing.T) { eachVariant(t, testPeek) }
+
+func testPeek(t *testing.T) {
 	rng := rand.New(rand.NewPCG(51, 52))
 	kinds := make(map[Kind]int)
 	for range 40 {

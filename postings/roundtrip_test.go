@@ -6,7 +6,9 @@ import (
 	"testing"
 )
 
-func TestRoundTrip(t *testing.T) {
+func TestRoundTrip(t *testing.T) { eachVariant(t, testRoundTrip) }
+
+func testRoundTrip(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, size := range []int{0, 1, 2, 3, 5, 8, 127} {
 		for _, n := range []int{1, 2, 3, 7, 64, 127, 128, 129, 256, 500, 4096, 4097} {
@@ -43,7 +45,9 @@ func TestSizeBreakdown(t *testing.T) {
 
 // TestBlockShapes packs every number of postings in every width of gap and
 // frequency.
-func TestBlockShapes(t *testing.T) {
+func TestBlockShapes(t *testing.T) { eachVariant(t, testBlockShapes) }
+
+func testBlockShapes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for width := 0; width <= 32; width++ {
 		for n := 1; n <= BlockSize; n++ {

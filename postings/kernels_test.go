@@ -1,0 +1,235 @@
+package postings
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"slices"
+	"sort"
+	"testing"
+	"unsafe"
+
+	"github.com/riffle-search/riffle/internal/impl"
+)
+
+// eachVariant runs a test once for each variant of the kernels.
+func eachVariant(t *testing.T, test func(t *testing.T)) {
+	for variant := range impl.Each("postings") {
+		t.Run(variant, test)
+	}
+}
+
+// A guardedBlock is memory for a block and its rows that ends where no more can be read or
+// written: a kernel that goes too far faults.
+type guardedBlock struct {
+	memory []byte
+	dst    *[BlockSize]uint32
+}
+
+func makeGuarded(t testing.TB) guardedBlock {
+	dst := guarded(t, 4*BlockSize)
+	return guardedBlock{guarded(t, 33*RowBytes), (*[BlockSize]uint32)(unsafe.Pointer(&dst[0]))}
+}
+
+// noise puts that many rows of noise at the end of the memory.
+func (g guardedBlock) noise(rng *rand.Rand, rows int) []byte {
+	out := g.memory[len(g.memory)-RowBytes*rows:]
+	for i := range out {
+		out[i] = byte(rng.Uint32())
+	}
+	return out
+}
+
+// valueOf is the slow twin of unpacking: value i of rows, bit by bit.
+func valueOf(rows []byte, i, width int) (v uint32) {
+	for bit := range width {
+		at := i/4*width + bit // of the lane
+		word := binary.LittleEndian.Uint32(rows[at/32*RowBytes+i%4*4:])
+		v |= word >> (at % 32) & 1 << bit
+	}
+	return v
+}
+
+func checkUnpack(t *testing.T, dst *[BlockSize]uint32, rows []byte, n, width int, prev uint32) {
+	t.Helper()
+	unpackFreqs(dst, rows, n, width)
+	for i := range n {
+		if want := valueOf(rows, i, width) + 1; dst[i] != want {
+			t.Fatalf("%d frequencies of %d bits: the one at %d is %d, want %d", n, width, i, dst[i], want)
+		}
+	}
+	if width == 32 {
+		return // no gap is that wide
+	}
+	unpackDocs(dst, rows, n, width, prev)
+	for i, want := 0, prev; i < n; i++ {
+		if want += valueOf(rows, i, width) + 1; dst[i] != want {
+			t.Fatalf("%d gaps of %d bits from %d: document %d is %d, want %d", n, width, prev, i, dst[i], want)
+		}
+	}
+}
+
+func TestUnpack(t *testing.T) {
+	eachVariant(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(41, 42))
+		g := makeGuarded(t)
+		var roomy [64 * RowBytes]byte
+		for width := 1; width <= 32; width++ {
+			for n := 1; n <= BlockSize; n++ {
+				rows := g.noise(rng, packedRows(n, width))
+				checkUnpack(t, g.dst, rows, n, width, rng.Uint32())
+				// With memory behind that is not zero, as in the middle of a chunk.
+				for i := range roomy {
+					roomy[i] = byte(rng.Uint32())
+				}
+				checkUnpack(t, g.dst, roomy[:len(rows)], n, width, noDoc)
+			}
+		}
+	})
+}
+
+// TestUnpackExtremes unpacks the widest values, whose sums wrap around.
+func TestUnpackExtremes(t *testing.T) {
+	eachVariant(t, func(t *testing.T) {
+		g := makeGuarded(t)
+		for i := range g.memory {
+			g.memory[i] = 0xff
+		}
+		for width := 1; width <= 32; width++ {
+			checkUnpack(t, g.dst, g.memory[:RowBytes*width], BlockSize, width, noDoc)
+		}
+	})
+}
+
+func TestExpandBitset(t *testing.T) {
+	eachVariant(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(43, 44))
+		g := makeGuarded(t)
+		for rows := 1; rows <= 32; rows++ {
+			for n := 1; n <= BlockSize; n++ {
+				bits := rng.Perm(128 * rows)[:n]
+				if n%3 == 0 { // as close together as can be, at a random place
+					first := rng.IntN(128*rows - n + 1)
+					for i := range bits {
+						bits[i] = first + i
+					}
+				}
+				checkBitset(t, g, rows, bits)
+			}
+		}
+	})
+}
+
+func checkBitset(t *testing.T, g guardedBlock, rows int, bits []int) {
+	t.Helper()
+	set := g.memory[len(g.memory)-RowBytes*rows:]
+	clear(set)
+	slices.Sort(bits)
+	var want [BlockSize]uint32
+	for i, bit := range bits {
+		set[bit/8] |= 1 << (bit % 8)
+		want[i] = 1000 + uint32(bit)
+	}
+	n := len(bits)
+	if ones := expandBitset(g.dst, set, n, 1000); ones != n || !slices.Equal(g.dst[:n], want[:n]) {
+		t.Fatalf("%d of %d rows: %d documents %v, want %v", n, rows, ones, g.dst[:n], want[:n])
+	}
+	// When the number of bits is another, all that may happen is that it is returned.
+	*g.dst = [BlockSize]uint32{7}
+	for _, other := range []int{n - 1, n + 1} {
+		if ones := expandBitset(g.dst, set, other, 1000); ones != n || *g.dst != [BlockSize]uint32{7} {
+			t.Fatalf("%d of %d rows, %d expected: %d bits, documents %v", n, rows, other, ones, g.dst)
+		}
+	}
+}
+
+// TestExpandFull expands more bits than a block has documents.
+func TestExpandFull(t *testing.T) {
+	eachVariant(t, func(t *testing.T) {
+		g := makeGuarded(t)
+		for i := range g.memory {
+			g.memory[i] = 0xff
+		}
+		if ones := expandBitset(g.dst, g.memory[:RowBytes*32], BlockSize, 0); ones != 4096 {
+			t.Errorf("%d bits, want 4096", ones)
+		}
+	})
+}
+
+func TestConsecutive(t *testing.T) {
+	eachVariant(t, func(t *testing.T) {
+		g := makeGuarded(t)
+		for _, first := range []uint32{0, 1, 1<<31 - 1, 1<<32 - 100} {
+			consecutive(g.dst, first)
+			for i, d := range g.dst {
+				if d != first+uint32(i) {
+					t.Fatalf("document %d from %d is %d", i, first, d)
+				}
+			}
+		}
+	})
+}
+
+// TestSeekKernels seeks every document of a block and its neighbours, for every size of
+// block, with noise behind it.
+func TestSeekKernels(t *testing.T) {
+	eachVariant(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(45, 46))
+		g := makeGuarded(t)
+		for n := 1; n <= BlockSize; n++ {
+			d := rng.Uint32N(3)
+			for i := range g.dst {
+				d += 1 + rng.Uint32N(3)
+				g.dst[i] = d
+				if i >= n {
+					g.dst[i] = rng.Uint32N(300)
+				}
+			}
+			if n%5 == 0 {
+				g.dst[n-1] = MaxDoc - 1
+			}
+			for _, x := range append([]uint32{0, MaxDoc, End}, g.dst[:n]...) {
+				for _, x := range []uint32{x - 1, x, x + 1} {
+					want := sort.Search(n, func(i int) bool { return g.dst[i] >= x })
+					if got := SeekBlock(g.dst, n, x); got != want {
+						t.Fatalf("%d among %v is at %d, want %d", x, g.dst[:n], got, want)
+					}
+					if n < ExtentBlocks {
+						continue
+					}
+					last := (*[ExtentBlocks]uint32)(g.dst[n-ExtentBlocks : n])
+					want = sort.Search(len(last), func(i int) bool { return last[i] >= x })
+					if got := seekExtent(last, x); got != want {
+						t.Fatalf("%d among %v is at %d, want %d", x, *last, got, want)
+					}
+				}
+			}
+		}
+	})
+}
+
+// FuzzKernels holds all variants to bit-by-bit unpacking and to one another.
+func FuzzKernels(f *testing.F) {
+	f.Add([]byte{1, 2, 3}, uint8(5), uint8(127), uint32(9))
+	f.Add([]byte{0xff, 0}, uint8(24), uint8(50), noDoc)
+	f.Fuzz(func(t *testing.T, noise []byte, width, n uint8, prev uint32) {
+		g := makeGuarded(t)
+		w, count := 1+int(width)%32, 1+int(n)%BlockSize
+		rows := g.memory[len(g.memory)-RowBytes*packedRows(count, w):]
+		for at := 0; at < len(rows) && len(noise) > 0; {
+			at += copy(rows[at:], noise)
+		}
+		var want []uint32
+		for variant := range impl.Each("postings") {
+			checkUnpack(t, g.dst, rows, count, w, prev)
+			*g.dst = [BlockSize]uint32{}
+			ones := expandBitset(g.dst, rows, count, prev)
+			got := append([]uint32{uint32(ones)}, g.dst[:count]...)
+			if want == nil {
+				want = got
+			}
+			if !slices.Equal(got, want) {
+				t.Fatalf("%s: bits and documents %v, the first variant has %v", variant, got, want)
+			}
+		}
+	})
+}
