@@ -10,10 +10,10 @@ import (
 const (
 	logBits   = 12
 	logOne    = 1 << logBits
-	tableBits = 8
+	tableBits = 10
 )
 
-// log2Table has log2(1 + i/256).
+// log2Table has log2(1 + i/1024).
 var log2Table = func() (table [1 << tableBits]int32) {
 	for i := range table {
 		table[i] = int32(math.Round(logOne * math.Log2(1+float64(i)/float64(len(table)))))
@@ -21,7 +21,7 @@ var log2Table = func() (table [1 << tableBits]int32) {
 	return table
 }()
 
-// log2 is the binary logarithm of x, too low by less than 1/177 (exact up to 511);
+// log2 is the binary logarithm of x, too low by less than 1/700 (exact up to 2047);
 // that of 0 is taken to be 0.
 func log2(x uint32) int32 {
 	if x == 0 {
