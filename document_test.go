@@ -32,7 +32,6 @@ type (
 	testCount  uint8
 	testInner  struct{ X, Y int }
 	testBase   struct{ Base string }
-	testHidden struct{ Seen string }
 	testTagged struct {
 		Title   string `riffle:"title,analyzer=english"`
 		Tag     string `riffle:",keyword"`

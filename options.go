@@ -207,7 +207,7 @@ func (o *Options) Validate() error {
 	var errs []error
 	want := func(ok bool, field, rule string, got any) {
 		if !ok {
-			errs = append(errs, fmt.Errorf("Options.%s: %s, not %v", field, rule, got))
+			errs = append(errs, fmt.Errorf("%s: %s, not %v", "Options."+field, rule, got))
 		}
 	}
 	want(d.Durability <= NoSync, "Durability", "must be SyncBatch or NoSync", d.Durability)

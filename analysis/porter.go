@@ -159,7 +159,7 @@ type suffixRules [26][]suffixRule
 // doubleRules are the rules of step 2 by the letter in front of the last one,
 // the longest suffix first.
 var doubleRules = suffixRules{
-	'a' - 'a': {{"ational", "ate"}, {"tional", "tion"}},
+	0:         {{"ational", "ate"}, {"tional", "tion"}},
 	'c' - 'a': {{"enci", "ence"}, {"anci", "ance"}},
 	'e' - 'a': {{"izer", "ize"}},
 	'g' - 'a': {{"logi", "log"}},
@@ -188,7 +188,7 @@ var singleRules = suffixRules{
 // dropSuffixes are those of step 4 by the letter in front of the last one, the
 // longest first. -ion goes only behind s or t, and is handled apart.
 var dropSuffixes = [26][]string{
-	'a' - 'a': {"al"},
+	0:         {"al"},
 	'c' - 'a': {"ance", "ence"},
 	'e' - 'a': {"er"},
 	'i' - 'a': {"ic"},

@@ -142,10 +142,10 @@ func (s *wordScan) loose(start, end int, run *int) {
 }
 
 // allConnectors reports whether a word has no letter or digit: the segmenter
-// takes a run of underlines (ExtendNumLet, category Pc) for one.
+// takes a run of underlines (ExtendNumLet, category Pc) for one, and letters that
+// have become marks since Unicode 8.
 func allConnectors(word []byte) bool {
-	first, _ := utf8.DecodeRune(word)
-	if !unicode.Is(unicode.Pc, first) {
+	if first := word[0]; first < utf8.RuneSelf && first != '_' {
 		return false
 	}
 	return bytes.IndexFunc(word, func(r rune) bool {
