@@ -3,59 +3,137 @@ package postings
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
+
+	"github.com/riffle-search/riffle/internal/impl"
 )
 
-// BenchmarkDecode decodes one block again and again.
+// BenchmarkDecode decodes one block again and again: List.Docs and List.Freqs, with all that
+// is around the kernels. In ns a block:
+//
+// TABLE1
 func BenchmarkDecode(b *testing.B) {
 	for _, c := range []struct {
-		name string
-		gap  uint32 // documents are this far apart at most
-	}{{"run", 1}, {"bitset", 3}, {"packed=4", 15}, {"packed=7", 100}, {"packed=12", 4000}} {
+		name    string
+		gap, tf uint32 // documents are this far apart at most, frequencies this high
+	}{
+		{"docs=run/freqs=0", 1, 1},
+		{"docs=bitset/freqs=2", 3, 4},
+		{"docs=4/freqs=3", 15, 8},
+		{"docs=7/freqs=8", 100, 256},
+		{"docs=12/freqs=9", 4000, 257},
+	} {
 		rng := rand.New(rand.NewPCG(5, 6))
 		bld := new(Builder)
-		for d := uint32(7); bld.Len() < 2*BlockSize; d += 1 + rng.Uint32N(c.gap) {
-			bld.Add(d, 1+rng.Uint32N(7), 10)
+		for d := uint32(7); bld.Len() < 3*BlockSize; d += 1 + rng.Uint32N(c.gap) {
+			bld.Add(d, 1+rng.Uint32N(c.tf), 10)
 		}
 		l := bld.View(MaxDoc)
-		var dst [BlockSize]uint32
-		b.Run("docs/"+c.name, func(b *testing.B) {
-			for b.Loop() {
-				if _, err := l.Docs(1, &dst); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric(float64(BlockSize*b.N)/1e6/b.Elapsed().Seconds(), "Mpostings/s")
-		})
-		if c.gap != 1 {
-			continue
+		docs, freqs, _ := strings.Cut(c.name, "/")
+		for variant := range impl.Each("postings") {
+			benchBlock(b, docs+"/"+variant, l.Docs)
+			benchBlock(b, freqs+"/"+variant, l.Freqs)
 		}
-		b.Run("freqs/packed=3", func(b *testing.B) {
-			for b.Loop() {
-				if _, err := l.Freqs(1, &dst); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric(float64(BlockSize*b.N)/1e6/b.Elapsed().Seconds(), "Mpostings/s")
-		})
 	}
 }
 
-// BenchmarkUnpack is decoding without what surrounds it, by width.
+func benchBlock(b *testing.B, name string, decode func(int, *[BlockSize]uint32) (int, error)) {
+	b.Run(name, func(b *testing.B) {
+		var dst [BlockSize]uint32
+		for b.Loop() {
+			if _, err := decode(1, &dst); err != nil {
+				b.Fatal(err)
+			}
+		}
+		reportPostings(b, BlockSize)
+	})
+}
+
+func reportPostings(b *testing.B, each int) {
+	b.ReportMetric(float64(each*b.N)/1e6/b.Elapsed().Seconds(), "Mpostings/s")
+}
+
+// BenchmarkUnpack is decoding without what surrounds it, by width. In ns a block:
+//
+// TABLE2
 func BenchmarkUnpack(b *testing.B) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	for _, width := range []int{1, 2, 5, 8, 11, 16, 21} {
-		var values [BlockSize]uint32
+	for _, width := range []int{1, 2, 5, 8, 11, 16, 20, 25, 28} {
+		var values, dst [BlockSize]uint32
 		for i := range values {
 			values[i] = rng.Uint32() & (1<<width - 1)
 		}
-		rows := appendPacked(nil, values[:], width)
-		var dst [BlockSize]uint32
-		b.Run(fmt.Sprintf("docs/width=%d", width), func(b *testing.B) {
-			for b.Loop() {
-				unpackDocs(&dst, rows, BlockSize, width, 7)
+		rows := appendPacked(make([]byte, 0, 1024), values[:], width)
+		for variant := range impl.Each("postings") {
+			b.Run(fmt.Sprintf("docs=%d/%s", width, variant), func(b *testing.B) {
+				for b.Loop() {
+					unpackDocs(&dst, rows, BlockSize, width, 7)
+				}
+				reportPostings(b, BlockSize)
+			})
+			b.Run(fmt.Sprintf("freqs=%d/%s", width, variant), func(b *testing.B) {
+				for b.Loop() {
+					unpackFreqs(&dst, rows, BlockSize, width)
+				}
+				reportPostings(b, BlockSize)
+			})
+		}
+	}
+}
+
+// BenchmarkBitset expands a bitset of 128 documents, by rows. The bits differ from
+// time to time, so that no branch learns them.
+//
+// TABLE3
+func BenchmarkBitset(b *testing.B) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for _, rows := range []int{2, 3, 4, 5, 8} {
+		var sets [64][]byte
+		for i := range sets {
+			sets[i] = make([]byte, RowBytes*rows)
+			for _, bit := range rng.Perm(128 * rows)[:BlockSize] {
+				sets[i][bit/8] |= 1 << (bit % 8)
 			}
-			b.ReportMetric(float64(BlockSize*b.N)/1e6/b.Elapsed().Seconds(), "Mpostings/s")
+		}
+		for variant := range impl.Each("postings") {
+			b.Run(fmt.Sprintf("rows=%d/%s", rows, variant), func(b *testing.B) {
+				var dst [BlockSize]uint32
+				for i := 0; b.Loop(); i++ {
+					expandBitset(&dst, sets[i%len(sets)], BlockSize, 0)
+				}
+				reportPostings(b, BlockSize)
+			})
+		}
+	}
+}
+
+// BenchmarkSeek seeks places in a block that nothing foretells, and in a directory.
+// Before the second, branches took TODO
+func BenchmarkSeek(b *testing.B) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	bld := new(Builder)
+	for d := uint32(0); bld.Len() < 1000*BlockSize; d += 1 + rng.Uint32N(20) {
+		bld.Add(d, 1, 10)
+	}
+	l := bld.View(MaxDoc)
+	var docs [BlockSize]uint32
+	l.Docs(1, &docs)
+	var inBlock, inList [1 << 16]uint32
+	for i := range inBlock {
+		inBlock[i] = docs[0] + rng.Uint32N(docs[BlockSize-1]-docs[0])
+		inList[i] = rng.Uint32N(l.Last[l.Blocks()-1])
+	}
+	for variant := range impl.Each("postings") {
+		b.Run("in=block/"+variant, func(b *testing.B) {
+			for i, sum := 0, 0; b.Loop(); i++ {
+				sum += SeekBlock(&docs, BlockSize, inBlock[(i+sum&1)%len(inBlock)])
+			}
+		})
+		b.Run("in=list/"+variant, func(b *testing.B) {
+			for i, sum := 0, 0; b.Loop(); i++ {
+				sum += l.Seek(0, inList[(i+sum&1)%len(inList)])
+			}
 		})
 	}
 }

@@ -7508,7 +7508,7 @@ from8:
 	RET
 
 // func bitsetAVX512(dst *[128]uint32, rows *byte, words int, n int, first uint32) (ones int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VBMI2, BMI2, POPCNT
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VBMI2, BMI2, CMOV, POPCNT
 TEXT ·bitsetAVX512(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), AX
 	MOVQ rows+8(FP), CX
@@ -7541,34 +7541,40 @@ count:
 	VMOVDQU64    widen1<>+0(SB), Z4
 	VMOVDQU64    widen2<>+0(SB), Z5
 	VMOVDQU64    widen3<>+0(SB), Z6
+	LEAQ         512(AX), DI
+	XORL         R8, R8
+	MOVL         $0x00000020, BX
+	CMPQ         DX, $0x04
+	CMOVQHI      BX, R8
 
 word:
 	KMOVQ         (CX), K2
-	POPCNTQ       (CX), DI
+	POPCNTQ       (CX), BX
 	VPCOMPRESSB.Z Z1, K2, Z7
-	BZHIQ         DI, SI, BX
-	KMOVQ         BX, K2
+	MOVQ          DI, R9
+	SUBQ          AX, R9
+	CMPQ          R9, $0x00000080
+	JL            end
 	VPERMB.Z      Z7, Z3, K1, Z8
 	VPADDD        Z0, Z8, Z8
-	VMOVDQU32     Z8, K2, (AX)
-	KSHIFTRQ      $0x10, K2, K2
+	VMOVDQU32     Z8, (AX)
 	VPERMB.Z      Z7, Z4, K1, Z8
 	VPADDD        Z0, Z8, Z8
-	VMOVDQU32     Z8, K2, 64(AX)
-	CMPQ          DI, $0x20
+	VMOVDQU32     Z8, 64(AX)
+	CMPQ          BX, R8
 	JLE           next
-	KSHIFTRQ      $0x10, K2, K2
+	CMPQ          R9, $0x00000100
+	JL            endOfWord
 	VPERMB.Z      Z7, Z5, K1, Z8
 	VPADDD        Z0, Z8, Z8
-	VMOVDQU32     Z8, K2, 128(AX)
-	KSHIFTRQ      $0x10, K2, K2
+	VMOVDQU32     Z8, 128(AX)
 	VPERMB.Z      Z7, Z6, K1, Z7
 	VPADDD        Z0, Z7, Z7
-	VMOVDQU32     Z7, K2, 192(AX)
+	VMOVDQU32     Z7, 192(AX)
 
 next:
 	VPADDD Z2, Z0, Z0
-	LEAQ   (AX)(DI*4), AX
+	LEAQ   (AX)(BX*4), AX
 	ADDQ   $0x08, CX
 	DECQ   DX
 	JNE    word
@@ -7576,6 +7582,90 @@ next:
 
 done:
 	RET
+
+endOfWord:
+	BZHIQ BX, SI, R10
+	SHRQ  $0x20, R10
+	SUBQ  $0x00000080, R9
+	JMP   end2
+
+end:
+	BZHIQ        BX, SI, R10
+	MOVL         $0x00000040, R11
+	XORL         R12, R12
+	SUBQ         R9, R11
+	CMOVQLT      R12, R11
+	MOVQ         AX, R12
+	SUBQ         R11, R12
+	SHRQ         $0x02, R11
+	VPBROADCASTD R11, Z8
+	VPSUBD       Z8, Z3, Z8
+	VPERMB.Z     Z7, Z8, K1, Z8
+	VPADDD       Z0, Z8, Z8
+	SHLXL        R11, R10, R11
+	KMOVW        R11, K2
+	VMOVDQU32    Z8, K2, (R12)
+	SUBQ         $0x40, R9
+	SHRQ         $0x10, R10
+	JNE          end1
+	JMP          next
+
+end1:
+	MOVL         $0x00000040, R11
+	XORL         R12, R12
+	SUBQ         R9, R11
+	CMOVQLT      R12, R11
+	MOVQ         AX, R12
+	SUBQ         R11, R12
+	SHRQ         $0x02, R11
+	VPBROADCASTD R11, Z8
+	VPSUBD       Z8, Z4, Z8
+	VPERMB.Z     Z7, Z8, K1, Z8
+	VPADDD       Z0, Z8, Z8
+	SHLXL        R11, R10, R11
+	KMOVW        R11, K2
+	VMOVDQU32    Z8, K2, 64(R12)
+	SUBQ         $0x40, R9
+	SHRQ         $0x10, R10
+	JNE          end2
+	JMP          next
+
+end2:
+	MOVL         $0x00000040, R11
+	XORL         R12, R12
+	SUBQ         R9, R11
+	CMOVQLT      R12, R11
+	MOVQ         AX, R12
+	SUBQ         R11, R12
+	SHRQ         $0x02, R11
+	VPBROADCASTD R11, Z8
+	VPSUBD       Z8, Z5, Z8
+	VPERMB.Z     Z7, Z8, K1, Z8
+	VPADDD       Z0, Z8, Z8
+	SHLXL        R11, R10, R11
+	KMOVW        R11, K2
+	VMOVDQU32    Z8, K2, 128(R12)
+	SUBQ         $0x40, R9
+	SHRQ         $0x10, R10
+	JNE          end3
+	JMP          next
+
+end3:
+	MOVL         $0x00000040, R11
+	XORL         R12, R12
+	SUBQ         R9, R11
+	CMOVQLT      R12, R11
+	MOVQ         AX, R9
+	SUBQ         R11, R9
+	SHRQ         $0x02, R11
+	VPBROADCASTD R11, Z8
+	VPSUBD       Z8, Z6, Z8
+	VPERMB.Z     Z7, Z8, K1, Z8
+	VPADDD       Z0, Z8, Z8
+	SHLXL        R11, R10, R11
+	KMOVW        R11, K2
+	VMOVDQU32    Z8, K2, 192(R9)
+	JMP          next
 
 DATA numbers<>+0(SB)/8, $0x0706050403020100
 DATA numbers<>+8(SB)/8, $0x0f0e0d0c0b0a0908

@@ -9,8 +9,7 @@ import (
 )
 
 // bitsetAVX512 compresses, for each quadword of bits, the numbers 0 to 63 to those whose
-// bits are set, as bytes, and widens them by 16. Stores are masked: those of the last
-// words would else reach past the block.
+// bits are set, as bytes, and widens them by 16.
 func bitsetAVX512() {
 	TEXT("bitsetAVX512", NOSPLIT, "func(dst *[128]uint32, rows *byte, words, n int, first uint32) (ones int)")
 	dst := Load(Param("dst"), GP64()).(reg.GPVirtual)
@@ -38,28 +37,39 @@ func bitsetAVX512() {
 		VMOVDQU64(vector(fmt.Sprintf("widen%d", i), func(b int) uint8 { return uint8(16*i + b/4) }), place[i])
 	}
 
+	end, enough := GP64(), GP64()
+	LEAQ(Mem{Base: dst, Disp: 4 * 128}, end)
+	// Two stores do for a word unless it has more than 32 bits. Where half of all bits are
+	// set, nobody can guess which words have: there it is always four.
+	XORL(enough.As32(), enough.As32())
+	MOVL(U32(32), r.As32())
+	CMPQ(words, Imm(4))
+	CMOVQHI(r, enough)
+
 	Label("word")
-	bits, lanes, count, set := K(), K(), GP64(), ZMM()
+	bits, count, set := K(), GP64(), ZMM()
 	KMOVQ(Mem{Base: rows}, bits)
 	POPCNTQ(Mem{Base: rows}, count)
 	VPCOMPRESSB_Z(numbers, bits, set)
-	BZHIQ(count, all, r)
-	KMOVQ(r, lanes)
-	put := func(i int) {
+	room := GP64() // bytes behind dst
+	MOVQ(end, room)
+	SUBQ(dst, room)
+	for i, place := range place {
+		switch i {
+		case 0:
+			CMPQ(room, U32(128))
+			JL(LabelRef("end"))
+		case 2:
+			CMPQ(count, enough)
+			JLE(LabelRef("next"))
+			CMPQ(room, U32(256))
+			JL(LabelRef("endOfWord"))
+		}
 		docs := ZMM()
-		VPERMB_Z(set, place[i], low, docs)
+		VPERMB_Z(set, place, low, docs)
 		VPADDD(base, docs, docs)
-		VMOVDQU32(docs, lanes, Mem{Base: dst, Disp: 64 * i})
+		VMOVDQU32(docs, Mem{Base: dst, Disp: 64 * i}) // what it has too many the next overwrites
 	}
-	put(0)
-	KSHIFTRQ(Imm(16), lanes, lanes)
-	put(1)
-	CMPQ(count, Imm(32))
-	JLE(LabelRef("next"))
-	KSHIFTRQ(Imm(16), lanes, lanes)
-	put(2)
-	KSHIFTRQ(Imm(16), lanes, lanes)
-	put(3)
 	Label("next")
 	VPADDD(sixtyFour, base, base)
 	LEAQ(Mem{Base: dst, Index: count, Scale: 4}, dst)
@@ -69,6 +79,42 @@ func bitsetAVX512() {
 	VZEROUPPER()
 	Label("done")
 	RET()
+
+	// Near the end of the block a store ends there: lanes move up by as many as would lie
+	// behind it, and a mask saves the documents that are below them. (To mask what is behind
+	// the end would do, too, but then what the caller reads there soon waits for the store.)
+	left, over, zero := GP64(), GP64(), GP64() // lanes that are left of the word; bytes, and then lanes, to move up by
+	Label("endOfWord")
+	BZHIQ(count, all, left)
+	SHRQ(Imm(32), left)
+	SUBQ(U32(128), room)
+	JMP(LabelRef("end2"))
+	Label("end")
+	BZHIQ(count, all, left)
+	for i, place := range place {
+		Label(fmt.Sprintf("end%d", i))
+		to, docs, lanes := GP64(), ZMM(), K()
+		MOVL(U32(64), over.As32())
+		XORL(zero.As32(), zero.As32())
+		SUBQ(room, over)
+		CMOVQLT(zero, over)
+		MOVQ(dst, to)
+		SUBQ(over, to)
+		SHRQ(Imm(2), over)
+		VPBROADCASTD(over.As32(), docs)
+		VPSUBD(docs, place, docs)
+		VPERMB_Z(set, docs, low, docs)
+		VPADDD(base, docs, docs)
+		SHLXL(over.As32(), left.As32(), over.As32())
+		KMOVW(over.As32(), lanes)
+		VMOVDQU32(docs, lanes, Mem{Base: to, Disp: 64 * i})
+		if i < 3 {
+			SUBQ(Imm(64), room)
+			SHRQ(Imm(16), left)
+			JNE(LabelRef(fmt.Sprintf("end%d", i+1)))
+		}
+		JMP(LabelRef("next"))
+	}
 }
 
 // countOnes counts the set bits of an even number of words, at least two.
