@@ -38,11 +38,31 @@ func (s *Store) Checkpoint(dir string) error {
 // Compact flushes and compacts everything but segments, so that what the log
 // leaves behind when it is truncated goes. Segments are never compacted: their
 // tables are dense and do not overlap, and those of dropped ones go at once.
+//
+// Pebble's own call waits for as long as it takes a full disk to become free.
+// This one gives up when Pebble has failed several times over; Pebble will go on
+// trying.
 func (s *Store) Compact(ctx context.Context) error {
 	if err := s.writable(); err != nil {
 		return err
 	}
 	defer s.gate.leave()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	select {
+	case <-s.log.stuck: // of another time
+	default:
+	}
+	go func() {
+		select {
+		case err := <-s.log.stuck:
+			cancel(err)
+		case <-ctx.Done():
+		}
+	}()
 	err := s.log.do(func() error { return s.db.Compact(ctx, []byte{0}, []byte{spaceSegment}, false) })
+	if err != nil && errors.Is(err, ctx.Err()) {
+		err = context.Cause(ctx)
+	}
 	return wrap(err, "compact")
 }
