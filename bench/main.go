@@ -104,11 +104,15 @@ func run(ctx context.Context, s settings, out, log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	for _, e := range field {
-		r.Engines = append(r.Engines, engineReport{e.name, e.about.Version, e.about.Terms, e.about.Segments, e.bytes, e.built})
-	}
 	if r.Cells, err = measure(field, sets, tasks, s.timing, log); err != nil {
 		return err
+	}
+	for _, e := range field {
+		bytes, err := folderBytes(e.dir) // now, when files that were merged away are gone
+		if err != nil {
+			return err
+		}
+		r.Engines = append(r.Engines, engineReport{e.name, e.about.Version, e.about.Terms, e.about.Segments, bytes, e.built})
 	}
 	r.Agreements = agreements(field, sets, r.Cells)
 	if s.json != "" {
@@ -178,16 +182,13 @@ func enter(ctx context.Context, s settings, c corpus, log io.Writer) (field []co
 		if err != nil {
 			return field, err
 		}
-		field = append(field, contestant{engine: e, proc: proc, built: b})
+		field = append(field, contestant{engine: e, dir: dir, proc: proc, built: b})
 		entered := &field[len(field)-1]
 		entered.about, err = proc.call(protocol.Request{Op: "open", Dir: dir, Options: e.open})
 		if err != nil {
 			return field, err
 		}
-		if entered.bytes, err = folderBytes(dir); err != nil {
-			return field, err
-		}
-		fmt.Fprintf(log, "%-12s built in %.1f s, %.1f MB\n", name, b.Seconds, float64(entered.bytes)/1e6)
+		fmt.Fprintf(log, "%-12s built in %.1f s, %.1f MB\n", name, b.Seconds, float64(b.Bytes)/1e6)
 	}
 	if len(field) == 0 {
 		return nil, errors.New("no engine to run")

@@ -81,7 +81,7 @@ type contestant struct {
 	proc  *process
 	about protocol.Reply
 	built built
-	bytes int64 // of the index's files, now that it is open
+	dir   string // of the index
 }
 
 func (e engine) can(t task) bool { return t.want == "top" || !e.topOnly }

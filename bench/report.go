@@ -31,7 +31,7 @@ type engineReport struct {
 	Version  string
 	Terms    int
 	Segments int
-	Bytes    int64 // of the index's files while it is open
+	Bytes    int64 // of the index's files after the queries, while it is open
 	Built    built
 }
 
