@@ -103,7 +103,7 @@ type MergeOptions struct {
 
 	// MemoryBytes is what a merge may use to change the order of documents. With
 	// less than about 5 bytes for each posting an order ByGraph goes by fewer words
-	// and is less good. The default is 512 MiB, of which small indexes use little.
+	// and is less good. The default is 256 MiB, of which small indexes use little.
 	MemoryBytes int64
 
 	// Disabled turns background merges off; Compact still merges.

@@ -53,7 +53,7 @@ func BenchmarkAdd(b *testing.B) {
 }
 
 // BenchmarkMerge measures sealing a Memory, merging four sealed segments in order
-// of arrival, and putting them in order of global score.
+// of arrival, of global score and by graph.
 func BenchmarkMerge(b *testing.B) {
 	docs, postings := zipfDocuments(20000)
 	all := NewMemory()
@@ -79,6 +79,7 @@ func BenchmarkMerge(b *testing.B) {
 		{"inputs=memory/order=arrival", []Input{{Reader: all.View()}}, Order{}},
 		{"inputs=4/order=arrival", sealed, Order{}},
 		{"inputs=4/order=score", sealed, score},
+		{"inputs=4/order=graph", sealed, Order{Kind: ByGraph}},
 	} {
 		b.Run(bb.name, func(b *testing.B) {
 			for b.Loop() {

@@ -245,7 +245,7 @@ func TestCancel(t *testing.T) {
 	_, _, s := merge(t, in, MergeOptions{})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, kind := range []OrderKind{Arrival, ByGlobalScore} {
+	for _, kind := range []OrderKind{Arrival, ByGlobalScore, ByGraph} {
 		opts := MergeOptions{Order: Order{Kind: kind, BM25: blockmax.DefaultBM25}}
 		if _, err := Merge(ctx, newMapStore(t), in, opts); !errors.Is(err, context.Canceled) {
 			t.Errorf("Merge: %v, want %v", err, context.Canceled)

@@ -27,7 +27,7 @@ func addPayloads(f *testing.F, kind Kind, add func(payload []byte)) {
 	m := randomModel(rng, 300, "d")
 	m[0].stored, m[1].rank = "x", 7
 	order := Order{Kind: ByGlobalScore, Alpha: 0.5}
-	for _, opts := range []MergeOptions{{}, {Order: order}} {
+	for _, opts := range []MergeOptions{{}, {Order: order}, {Order: Order{Kind: ByGraph}}} {
 		_, _, s := merge(f, []Input{{Reader: m.memory().View()}}, opts)
 		for _, key := range s.keys {
 			if Kind(key[0]) != kind {

@@ -40,8 +40,8 @@ type MergeOptions struct {
 }
 
 // DefaultMergeMemory is the default of MergeOptions.MemoryBytes. It holds the
-// terms of about a million documents of 110 different words.
-const DefaultMergeMemory = 512 << 20
+// terms of half a million documents of 110 different words.
+const DefaultMergeMemory = 256 << 20
 
 // withDefaults replaces zero values.
 func (o MergeOptions) withDefaults() MergeOptions {
