@@ -129,7 +129,7 @@ func rising(docs []uint32, prev uint32) bool {
 func decodeFreqs(dst *[BlockSize]uint32, rows []byte, e Encoding, n int) error {
 	width := e.FreqWidth()
 	if width == 0 {
-		*dst = allOnes
+		ones(dst)
 		return nil
 	}
 	unpackFreqs(dst, rows[:RowBytes*packedRows(n, width)], n, width)
@@ -140,6 +140,3 @@ func decodeFreqs(dst *[BlockSize]uint32, rows []byte, e Encoding, n int) error {
 	}
 	return nil
 }
-
-// allOnes are the frequencies of a block where all are 1.
-var allOnes = [BlockSize]uint32(slices.Repeat([]uint32{1}, BlockSize))

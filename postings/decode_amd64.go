@@ -108,10 +108,19 @@ func expandBitset(dst *[BlockSize]uint32, rows []byte, n int, first uint32) (one
 // consecutive writes 128 documents from first on.
 func consecutive(dst *[BlockSize]uint32, first uint32) {
 	if useAVX512 || useAVX2 {
-		consecutiveAVX2(dst, first)
+		progressionAVX2(dst, first, 1)
 		return
 	}
 	consecutivePortable(dst, first)
+}
+
+// ones writes 128 frequencies of 1.
+func ones(dst *[BlockSize]uint32) {
+	if useAVX512 || useAVX2 {
+		progressionAVX2(dst, 1, 0)
+		return
+	}
+	onesPortable(dst)
 }
 
 // seekBlock returns how many of n documents, at the front, are below x. What is behind them
@@ -163,7 +172,7 @@ func bitsetAVX512(dst *[128]uint32, rows *byte, words, n int, first uint32) (one
 func bitsetAVX2(dst *[128]uint32, rows *byte, words, n int, first uint32) (ones int)
 
 //go:noescape
-func consecutiveAVX2(dst *[128]uint32, first uint32)
+func progressionAVX2(dst *[128]uint32, first, step uint32)
 
 //go:noescape
 func seekBlockAVX512(sorted *[128]uint32, x uint32) int

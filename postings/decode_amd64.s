@@ -8096,48 +8096,50 @@ DATA bitsOfByte<>+2032(SB)/8, $0x0007060504030201
 DATA bitsOfByte<>+2040(SB)/8, $0x0706050403020100
 GLOBL bitsOfByte<>(SB), RODATA|NOPTR, $2048
 
-// func consecutiveAVX2(dst *[128]uint32, first uint32)
+// func progressionAVX2(dst *[128]uint32, first uint32, step uint32)
 // Requires: AVX, AVX2
-TEXT ·consecutiveAVX2(SB), NOSPLIT, $0-12
+TEXT ·progressionAVX2(SB), NOSPLIT, $0-16
 	MOVQ         dst+0(FP), AX
 	MOVL         first+8(FP), CX
-	VMOVD        CX, X0
-	VPBROADCASTD X0, Y1
-	VPADDD       numbers32<>+0(SB), Y1, Y1
-	MOVL         $0x00000008, CX
-	VMOVD        CX, X0
-	VPBROADCASTD X0, Y0
-	VMOVDQU      Y1, (AX)
-	VPADDD       Y0, Y1, Y1
-	VMOVDQU      Y1, 32(AX)
-	VPADDD       Y0, Y1, Y1
-	VMOVDQU      Y1, 64(AX)
-	VPADDD       Y0, Y1, Y1
-	VMOVDQU      Y1, 96(AX)
-	VPADDD       Y0, Y1, Y1
-	VMOVDQU      Y1, 128(AX)
-	VPADDD       Y0, Y1, Y1
-	VMOVDQU      Y1, 160(AX)
-	VPADDD       Y0, Y1, Y1
-	VMOVDQU      Y1, 192(AX)
-	VPADDD       Y0, Y1, Y1
-	VMOVDQU      Y1, 224(AX)
-	VPADDD       Y0, Y1, Y1
-	VMOVDQU      Y1, 256(AX)
-	VPADDD       Y0, Y1, Y1
-	VMOVDQU      Y1, 288(AX)
-	VPADDD       Y0, Y1, Y1
-	VMOVDQU      Y1, 320(AX)
-	VPADDD       Y0, Y1, Y1
-	VMOVDQU      Y1, 352(AX)
-	VPADDD       Y0, Y1, Y1
-	VMOVDQU      Y1, 384(AX)
-	VPADDD       Y0, Y1, Y1
-	VMOVDQU      Y1, 416(AX)
-	VPADDD       Y0, Y1, Y1
-	VMOVDQU      Y1, 448(AX)
-	VPADDD       Y0, Y1, Y1
-	VMOVDQU      Y1, 480(AX)
+	MOVL         step+12(FP), DX
+	VMOVD        CX, X1
+	VPBROADCASTD X1, Y1
+	VMOVD        DX, X2
+	VPBROADCASTD X2, Y2
+	VPMULLD      numbers32<>+0(SB), Y2, Y0
+	VPADDD       Y1, Y0, Y0
+	VPSLLD       $0x03, Y2, Y2
+	VMOVDQU      Y0, (AX)
+	VPADDD       Y2, Y0, Y0
+	VMOVDQU      Y0, 32(AX)
+	VPADDD       Y2, Y0, Y0
+	VMOVDQU      Y0, 64(AX)
+	VPADDD       Y2, Y0, Y0
+	VMOVDQU      Y0, 96(AX)
+	VPADDD       Y2, Y0, Y0
+	VMOVDQU      Y0, 128(AX)
+	VPADDD       Y2, Y0, Y0
+	VMOVDQU      Y0, 160(AX)
+	VPADDD       Y2, Y0, Y0
+	VMOVDQU      Y0, 192(AX)
+	VPADDD       Y2, Y0, Y0
+	VMOVDQU      Y0, 224(AX)
+	VPADDD       Y2, Y0, Y0
+	VMOVDQU      Y0, 256(AX)
+	VPADDD       Y2, Y0, Y0
+	VMOVDQU      Y0, 288(AX)
+	VPADDD       Y2, Y0, Y0
+	VMOVDQU      Y0, 320(AX)
+	VPADDD       Y2, Y0, Y0
+	VMOVDQU      Y0, 352(AX)
+	VPADDD       Y2, Y0, Y0
+	VMOVDQU      Y0, 384(AX)
+	VPADDD       Y2, Y0, Y0
+	VMOVDQU      Y0, 416(AX)
+	VPADDD       Y2, Y0, Y0
+	VMOVDQU      Y0, 448(AX)
+	VPADDD       Y2, Y0, Y0
+	VMOVDQU      Y0, 480(AX)
 	VZEROUPPER
 	RET
 

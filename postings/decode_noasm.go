@@ -16,6 +16,8 @@ func expandBitset(dst *[BlockSize]uint32, rows []byte, n int, first uint32) (one
 
 func consecutive(dst *[BlockSize]uint32, first uint32) { consecutivePortable(dst, first) }
 
+func ones(dst *[BlockSize]uint32) { onesPortable(dst) }
+
 func seekBlock(docs *[BlockSize]uint32, n int, x uint32) int { return seekPortable(docs[:n], x) }
 
 func seekExtent(last *[ExtentBlocks]uint32, x uint32) int { return seekPortable(last[:], x) }

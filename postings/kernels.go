@@ -3,6 +3,7 @@ package postings
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 )
 
 // The kernels of decoding a block, each with a variant in Go, below and in unpack.go, and
@@ -13,6 +14,7 @@ import (
 //	unpackFreqs   frequencies of 1 to 32 bits
 //	expandBitset  set bits to documents
 //	consecutive   a run of documents
+//	ones          frequencies that are all 1
 //	seekBlock     the first of 128 documents that is not below another
 //	seekExtent    the same among 32 blocks of a directory
 
@@ -41,6 +43,11 @@ func consecutivePortable(dst *[BlockSize]uint32, first uint32) {
 		dst[i] = first + uint32(i)
 	}
 }
+
+// onesPortable is ones in Go.
+func onesPortable(dst *[BlockSize]uint32) { *dst = allOnes }
+
+var allOnes = [BlockSize]uint32(slices.Repeat([]uint32{1}, BlockSize))
 
 // seekPortable returns how many numbers at the front of a sorted slice, not empty, are
 // below x. It halves the slice without a branch, which takes two thirds of the time of

@@ -166,6 +166,16 @@ func TestConsecutive(t *testing.T) {
 	})
 }
 
+func TestOnes(t *testing.T) {
+	eachVariant(t, func(t *testing.T) {
+		g := makeGuarded(t)
+		ones(g.dst)
+		if want := slices.Repeat([]uint32{1}, BlockSize); !slices.Equal(g.dst[:], want) {
+			t.Errorf("ones are %v", g.dst)
+		}
+	})
+}
+
 // TestSeekKernels seeks every document of a block and its neighbours, for every size of
 // block, with noise behind it.
 func TestSeekKernels(t *testing.T) {

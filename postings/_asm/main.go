@@ -15,7 +15,7 @@ func main() {
 	unpackAVX2()
 	bitsetAVX512()
 	bitsetAVX2()
-	consecutiveAVX2()
+	progressionAVX2()
 	seekAVX512("seekBlockAVX512", 128)
 	seekAVX512("seekExtentAVX512", 32)
 	seekAVX2("seekBlockAVX2", 128)

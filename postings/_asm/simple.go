@@ -8,22 +8,23 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// consecutiveAVX2 stores 128 numbers that follow one another.
-func consecutiveAVX2() {
-	TEXT("consecutiveAVX2", NOSPLIT, "func(dst *[128]uint32, first uint32)")
+// progressionAVX2 stores 128 numbers, each by step more than the one before.
+func progressionAVX2() {
+	TEXT("progressionAVX2", NOSPLIT, "func(dst *[128]uint32, first, step uint32)")
 	dst := Load(Param("dst"), GP64()).(reg.GPVirtual)
-	first, r := Load(Param("first"), GP32()), GP32()
-	low, docs, eight := XMM(), YMM(), YMM()
-	VMOVD(first, low)
-	VPBROADCASTD(low, docs)
-	VPADDD(dwords("numbers32", func(i int) uint32 { return uint32(i) }), docs, docs)
-	MOVL(U32(8), r)
-	VMOVD(r, low)
-	VPBROADCASTD(low, eight)
+	first, step := Load(Param("first"), GP32()), Load(Param("step"), GP32())
+	v, firsts, eightSteps := YMM(), YMM(), YMM()
+	VMOVD(first, firsts.AsX())
+	VPBROADCASTD(firsts.AsX(), firsts)
+	VMOVD(step, eightSteps.AsX())
+	VPBROADCASTD(eightSteps.AsX(), eightSteps)
+	VPMULLD(dwords("numbers32", func(i int) uint32 { return uint32(i) }), eightSteps, v)
+	VPADDD(firsts, v, v)
+	VPSLLD(Imm(3), eightSteps, eightSteps)
 	for i := range 16 {
-		VMOVDQU(docs, Mem{Base: dst, Disp: 32 * i})
+		VMOVDQU(v, Mem{Base: dst, Disp: 32 * i})
 		if i < 15 {
-			VPADDD(eight, docs, docs)
+			VPADDD(eightSteps, v, v)
 		}
 	}
 	VZEROUPPER()
