@@ -72,6 +72,9 @@ func Open(dir string, opts *Options) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{opts: opts.withDefaults(), mergeKick: make(chan struct{}, 1)}
+	if n := e.opts.private.memoryBytes; n > 0 {
+		e.opts.MemoryBytes = n
+	}
 	e.lists = newListCache(e.opts.CacheBytes)
 	e.background, e.stop = context.WithCancel(context.Background())
 	so := e.opts.private.store

@@ -167,7 +167,8 @@ type Options struct {
 }
 
 type privateOptions struct {
-	store store.Options // the file system, sizes
+	store       store.Options // the file system, sizes
+	memoryBytes int64         // MemoryBytes, below its least
 }
 
 // withDefaults returns a copy in which zero values are replaced. It accepts nil.
