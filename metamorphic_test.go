@@ -37,11 +37,11 @@ func seedOf(t *testing.T) uint64 {
 	return seed
 }
 
-// A tuning is a set of options and what they cannot say.
+// A tuning is a set of options.
 type tuning struct {
 	name   string
 	opts   Options
-	memory int64 // replaces MemoryBytes, below its least
+	memory int64 // replaces MemoryBytes, which may not be as small
 }
 
 // tinyMemory holds about ten documents, so that seals and merges go on all the time.
@@ -56,6 +56,7 @@ var tunings = []tuning{
 		Merge: MergeOptions{SegmentsPerTier: 2, Order: ByGlobalScore}, Rank: Rank{Field: "rank", Alpha: 0.3}}},
 	{name: "byscore-unranked", memory: tinyMemory, opts: Options{
 		Merge: MergeOptions{SegmentsPerTier: 4, Order: ByGlobalScore}, Similarity: &BM25{K1: 0.9, B: 0.4}}},
+	{name: "bygraph", memory: tinyMemory, opts: Options{Merge: MergeOptions{SegmentsPerTier: 3, Order: ByGraph}}},
 }
 
 func (tu tuning) open(dir string, fsys vfs.FS) (*Engine, error) {
@@ -65,11 +66,8 @@ func (tu tuning) open(dir string, fsys vfs.FS) (*Engine, error) {
 	}
 	o.private.store.FS = fsys
 	o.private.store.MemTableBytes = 256 << 10
-	e, err := Open(dir, &o)
-	if err == nil && tu.memory > 0 {
-		e.opts.MemoryBytes = tu.memory
-	}
-	return e, err
+	o.private.memoryBytes = tu.memory
+	return Open(dir, &o)
 }
 
 // TestMetamorphic runs random operations on an engine and on a model of it, and

@@ -76,8 +76,8 @@ func stressBatch(writer, v int) *Batch {
 // all the time, and holds every snapshot against what it must be.
 func TestStress(t *testing.T) {
 	for _, tu := range []tuning{
-		{name: "arrival", memory: tinyMemory / 2, opts: Options{Durability: NoSync, Merge: MergeOptions{SegmentsPerTier: 3}}},
-		{name: "global-score", memory: tinyMemory, opts: Options{CacheBytes: 64 << 10, Merge: MergeOptions{SegmentsPerTier: 2, Order: ByGlobalScore}}},
+		{name: "graph", memory: 3 * tinyMemory, opts: Options{Durability: NoSync, Merge: MergeOptions{SegmentsPerTier: 3, Order: ByGraph}}},
+		{name: "global-score", memory: 2 * tinyMemory, opts: Options{CacheBytes: 64 << 10, Merge: MergeOptions{SegmentsPerTier: 2, Order: ByGlobalScore}}},
 	} {
 		t.Run(tu.name, func(t *testing.T) { runStress(t, tu, *stressFlag/2) })
 	}
