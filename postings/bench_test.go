@@ -10,9 +10,22 @@ import (
 )
 
 // BenchmarkDecode decodes one block again and again: List.Docs and List.Freqs, with all that
-// is around the kernels. In ns a block:
+// is around the kernels. In ns a block of 128, on Zen 5 at 4.3 GHz, best of many runs beside
+// other work; "before" is the same benchmark before there was assembly:
 //
-// TABLE1
+//	                     before   portable   avx2   avx512
+//	docs, run              39.1       43.9    7.8      7.8
+//	docs, bitset           69.9       69.2   17.7     13.3
+//	docs, 4 bits           65.3       63.4   18.3     13.8
+//	docs, 7 bits           64.4       61.6   20.2     13.7
+//	docs, 12 bits          57.8       54.8   19.2     14.8
+//	freqs, all 1           30.5        6.5    4.4      4.1
+//	freqs, 2 bits          53.8       53.0    9.3      8.6
+//	freqs, 3 bits          52.3       50.8    9.9      8.6
+//	freqs, 8 bits          41.3       40.5    9.4      8.6
+//	freqs, 9 bits          87.3       85.1   85.4     11.1
+//
+// Of 13.7 ns, 1.4 are the call of assembly, 7.5 its work, the rest finding the rows.
 func BenchmarkDecode(b *testing.B) {
 	for _, c := range []struct {
 		name    string
@@ -65,9 +78,20 @@ func reportPostings(b *testing.B, each int) {
 	b.ReportMetric(float64(each*b.N)/1e6/b.Elapsed().Seconds(), "Mpostings/s")
 }
 
-// BenchmarkUnpack is decoding without what surrounds it, by width. In ns a block:
+// BenchmarkUnpack is decoding without what surrounds it, by width. In ns a block (10 ns are
+// 12.8 billion integers per second):
 //
-// TABLE2
+//	            docs                        freqs
+//	bits    portable   avx2   avx512    portable   avx2   avx512
+//	 1          67.0   16.0      9.0        48.7    6.9      4.8
+//	 2          64.4   14.9      8.9        45.7    6.3      4.8
+//	 5          61.3   17.2      9.0        39.1    6.8      4.9
+//	 8          48.5   15.2      8.6        33.3    6.3      4.7
+//	11          49.7   17.8     11.8        90.5   90.7      8.5
+//	16          42.8   14.7     12.0        88.7   89.1      8.2
+//	20          48.5   17.7     11.8        98.9   98.6      8.6
+//	25           126    122     11.4         108    105      8.3
+//	28           126    127      126         112    111      113
 func BenchmarkUnpack(b *testing.B) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, width := range []int{1, 2, 5, 8, 11, 16, 20, 25, 28} {
@@ -95,9 +119,14 @@ func BenchmarkUnpack(b *testing.B) {
 }
 
 // BenchmarkBitset expands a bitset of 128 documents, by rows. The bits differ from
-// time to time, so that no branch learns them.
+// time to time, so that no branch learns them. In ns a block:
 //
-// TABLE3
+//	rows   portable   avx2   avx512
+//	2          85.6   22.7     11.3
+//	3          80.2   26.6      9.9
+//	4          84.2   29.4     12.7
+//	5          91.8   35.8     15.5
+//	8          97.8   52.0     24.8
 func BenchmarkBitset(b *testing.B) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, rows := range []int{2, 3, 4, 5, 8} {
@@ -120,8 +149,12 @@ func BenchmarkBitset(b *testing.B) {
 	}
 }
 
-// BenchmarkSeek seeks places in a block that nothing foretells, and in a directory.
-// Before the second, branches took TODO
+// BenchmarkSeek seeks places that nothing foretells, in a block and in the directory of
+// 1,000 blocks. In ns, run with -benchtime 200000x (branches learn a shorter run by heart):
+//
+//	           binary search   portable   avx2   avx512
+//	in block            30.8       23.2   14.3     10.3
+//	in list             37.2       34.1   24.7     23.3
 func BenchmarkSeek(b *testing.B) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	bld := new(Builder)

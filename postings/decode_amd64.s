@@ -1798,10 +1798,9 @@ TEXT ·freqsAVX512(SB), NOSPLIT, $0-24
 	MOVQ           dst+0(FP), AX
 	MOVQ           rows+8(FP), CX
 	MOVQ           width+16(FP), DX
-	MOVL           $-1, BX
+	VPTERNLOGD     $0xff, Z0, Z0, Z0
 	CMPQ           DX, $0x08
 	JA             wide
-	VPTERNLOGD     $0xff, Z0, Z0, Z0
 	MOVQ           $0x1111111111111111, BX
 	KMOVQ          BX, K1
 	LEAQ           narrowPick<>-128(SB), BX
@@ -1857,9 +1856,9 @@ TEXT ·freqsAVX512(SB), NOSPLIT, $0-24
 	RET
 
 wide:
+	MOVL                $-1, BX
 	BZHIL               DX, BX, BX
-	VPBROADCASTD        BX, Z0
-	VPTERNLOGD          $0xff, Z1, Z1, Z1
+	VPBROADCASTD        BX, Z1
 	LEAQ                widePick<>-4608(SB), BX
 	MOVQ                DX, DI
 	SHLQ                $0x09, DI
@@ -1909,29 +1908,29 @@ wide:
 	VPSRLVD             Z11, Z9, Z9
 	VPMULTISHIFTQB.BCST 56(SI), Z2, Z2
 	VPSRLVD             Z2, Z10, Z10
-	VPANDD              Z0, Z3, Z3
-	VPSUBD              Z1, Z3, Z3
+	VPANDD              Z1, Z3, Z3
+	VPSUBD              Z0, Z3, Z3
 	VMOVDQU32           Z3, (AX)
-	VPANDD              Z0, Z4, Z4
-	VPSUBD              Z1, Z4, Z4
+	VPANDD              Z1, Z4, Z4
+	VPSUBD              Z0, Z4, Z4
 	VMOVDQU32           Z4, 64(AX)
-	VPANDD              Z0, Z5, Z5
-	VPSUBD              Z1, Z5, Z5
+	VPANDD              Z1, Z5, Z5
+	VPSUBD              Z0, Z5, Z5
 	VMOVDQU32           Z5, 128(AX)
-	VPANDD              Z0, Z6, Z6
-	VPSUBD              Z1, Z6, Z6
+	VPANDD              Z1, Z6, Z6
+	VPSUBD              Z0, Z6, Z6
 	VMOVDQU32           Z6, 192(AX)
-	VPANDD              Z0, Z7, Z7
-	VPSUBD              Z1, Z7, Z7
+	VPANDD              Z1, Z7, Z7
+	VPSUBD              Z0, Z7, Z7
 	VMOVDQU32           Z7, 256(AX)
-	VPANDD              Z0, Z8, Z8
-	VPSUBD              Z1, Z8, Z8
+	VPANDD              Z1, Z8, Z8
+	VPSUBD              Z0, Z8, Z8
 	VMOVDQU32           Z8, 320(AX)
-	VPANDD              Z0, Z9, Z9
-	VPSUBD              Z1, Z9, Z9
+	VPANDD              Z1, Z9, Z9
+	VPSUBD              Z0, Z9, Z9
 	VMOVDQU32           Z9, 384(AX)
-	VPANDD              Z0, Z10, Z10
-	VPSUBD              Z1, Z10, Z10
+	VPANDD              Z1, Z10, Z10
+	VPSUBD              Z0, Z10, Z10
 	VMOVDQU32           Z10, 448(AX)
 	VZEROUPPER
 	RET

@@ -102,6 +102,13 @@
 // testdata/format, which a test keeps true, has more. The form has no version of its own:
 // the segment that stores it has one.
 //
+// # Variants
+//
+// Blocks are decoded, and sought in, by AVX-512 (as of Ice Lake and Zen 4), by AVX2, or by
+// Go, whichever is the first that the processor has; see kernels.go. The build tag purego
+// leaves Go only, GODEBUG=cpu.avx512f=off (and cpu.avx2=off) choose at run time, and tests
+// run once for each through package internal/impl.
+//
 // # Damage
 //
 // Every stored value has a checksum, and what gets past it is still checked: decoding

@@ -30,17 +30,13 @@ func docsAVX512(nt narrowTables, wt wideTables) {
 	CMPQ(width, Imm(narrow))
 	JA(LabelRef("wide"))
 
-	s.docsNarrow(nt.load(rows, width), nt.order, dst, carry)
+	s.docsNarrow(nt.load(rows, width), nt.order, carry, dst)
 	VZEROUPPER()
 	RET()
 
 	Label("wide")
 	v := wt.load(rows, width)
-	mask, ones := ZMM(), GP32()
-	MOVL(I32(-1), ones)
-	BZHIL(width.As32(), ones, ones)
-	VPBROADCASTD(ones, mask)
-	s.docsWide(v[:], mask, carry, dst)
+	s.docsWide(v[:], lowBits(width), carry, dst)
 	VZEROUPPER()
 	RET()
 }
@@ -118,7 +114,7 @@ func (s *sums) docsWide(v []reg.VecVirtual, mask, carry reg.VecVirtual, dst reg.
 // a group are a lane of 32 bits, so that a dot product with ones sums up the group, and
 // one with (1, 0, 0, 0), (1, 1, 0, 0), ... makes the sums within it. Only sums of groups
 // remain to be summed up in steps: one register of them for four of documents.
-func (s *sums) docsNarrow(v [2]reg.VecVirtual, order Mem, dst reg.GPVirtual, carry reg.VecVirtual) {
+func (s *sums) docsNarrow(v [2]reg.VecVirtual, order Mem, carry reg.VecVirtual, dst reg.GPVirtual) {
 	natural, ones, four := ZMM(), ZMM(), ZMM()
 	VMOVDQU64(order, natural)
 	VMOVDQU64(dwords("ones", func(int) uint32 { return 0x01010101 }), ones)
@@ -160,16 +156,14 @@ func freqsAVX512(nt narrowTables, wt wideTables) {
 	dst := Load(Param("dst"), GP64()).(reg.GPVirtual)
 	rows := Load(Param("rows"), GP64()).(reg.GPVirtual)
 	width := Load(Param("width"), GP64()).(reg.GPVirtual)
-	minus1 := GP32()
-	MOVL(I32(-1), minus1)
+	minus1 := ZMM()
+	VPTERNLOGD(Imm(0xff), minus1, minus1, minus1)
 	CMPQ(width, Imm(narrow))
 	JA(LabelRef("wide"))
 
-	low, lowBits := K(), GP64()
-	one := ZMM()
-	VPTERNLOGD(Imm(0xff), one, one, one)
-	MOVQ(U64(0x1111111111111111), lowBits)
-	KMOVQ(lowBits, low)
+	low, r := K(), GP64() // the low bytes of lanes
+	MOVQ(U64(0x1111111111111111), r)
+	KMOVQ(r, low)
 	v := nt.load(rows, width)
 	for part := range 4 {
 		place := ZMM()
@@ -177,7 +171,7 @@ func freqsAVX512(nt narrowTables, wt wideTables) {
 		for i, v := range v {
 			freqs := ZMM()
 			VPERMB_Z(v, place, low, freqs)
-			VPSUBD(one, freqs, freqs)
+			VPSUBD(minus1, freqs, freqs)
 			VMOVDQU32(freqs, Mem{Base: dst, Disp: 256*i + 64*part})
 		}
 	}
@@ -185,15 +179,21 @@ func freqsAVX512(nt narrowTables, wt wideTables) {
 	RET()
 
 	Label("wide")
-	mask, minus := ZMM(), ZMM()
-	BZHIL(width.As32(), minus1, minus1)
-	VPBROADCASTD(minus1, mask)
-	VPTERNLOGD(Imm(0xff), minus, minus, minus)
+	mask := lowBits(width)
 	for i, v := range wt.load(rows, width) {
 		VPANDD(mask, v, v)
-		VPSUBD(minus, v, v)
+		VPSUBD(minus1, v, v)
 		VMOVDQU32(v, Mem{Base: dst, Disp: 64 * i})
 	}
 	VZEROUPPER()
 	RET()
+}
+
+// lowBits emits the mask of the low bits of each lane.
+func lowBits(width reg.GPVirtual) reg.VecVirtual {
+	mask, ones := ZMM(), GP32()
+	MOVL(I32(-1), ones)
+	BZHIL(width.As32(), ones, ones)
+	VPBROADCASTD(ones, mask)
+	return mask
 }

@@ -8,8 +8,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// A lane's values lie one after another in a stream of bits, four bytes of it to a row.
-// Both ways of unpacking load a window of four rows and pick bytes of streams out of it.
+// Four values, one in each lane, are a group. The values of a lane lie one after another
+// in a stream of bits, of which a row has 32. Both ways of unpacking load windows of four
+// rows and pick bytes of streams out of them.
 
 const (
 	narrowest, narrow, wide = 1, 8, 25 // bits: up to narrow the first way, up to wide the second
@@ -18,39 +19,6 @@ const (
 
 // streamByte is the place in a window of byte at of the stream of a lane.
 func streamByte(lane, at int) uint8 { return uint8(at/4*16+lane*4+at%4) % windowBytes }
-
-var globals = map[string]Mem{}
-
-// global writes a table of constants, whole quadwords, when it is first asked for.
-func global(name string, table []byte) Mem {
-	if m, ok := globals[name]; ok {
-		return m
-	}
-	m := GLOBL(name, RODATA|NOPTR)
-	globals[name] = m
-	for at := 0; at < len(table); at += 8 {
-		DATA(at, U64(binary.LittleEndian.Uint64(table[at:])))
-	}
-	return m
-}
-
-// vector writes 64 bytes of constants.
-func vector(name string, at func(i int) uint8) Mem {
-	var table []byte
-	for i := range 64 {
-		table = append(table, at(i))
-	}
-	return global(name, table)
-}
-
-// dwords writes 16 constants of 32 bits.
-func dwords(name string, at func(i int) uint32) Mem {
-	var table []byte
-	for i := range 16 {
-		table = binary.LittleEndian.AppendUint32(table, at(i))
-	}
-	return global(name, table)
-}
 
 // A narrow value has at most 8 bits, so that a block is two windows of 16 groups, and 8
 // values of a lane are b bytes that begin on a byte. A VPERMB puts those into a quadword
