@@ -57,6 +57,7 @@ var tunings = []tuning{
 	{name: "byscore-unranked", memory: tinyMemory, opts: Options{
 		Merge: MergeOptions{SegmentsPerTier: 4, Order: ByGlobalScore}, Similarity: &BM25{K1: 0.9, B: 0.4}}},
 	{name: "bygraph", memory: tinyMemory, opts: Options{Merge: MergeOptions{SegmentsPerTier: 3, Order: ByGraph}}},
+	{name: "changing", memory: tinyMemory}, // other options at every Open
 }
 
 func (tu tuning) open(dir string, fsys vfs.FS) (*Engine, error) {
@@ -187,6 +188,11 @@ func (w *world) must(err error) {
 }
 
 func (w *world) open() {
+	if w.name == "changing" {
+		w.opts.Durability = Durability(w.IntN(2))
+		w.opts.Merge = MergeOptions{SegmentsPerTier: 2 + w.IntN(3), Order: DocOrder(w.IntN(3)), Disabled: w.IntN(4) == 0}
+		w.log("  %v, %+v", w.opts.Durability, w.opts.Merge)
+	}
 	e, err := w.tuning.open(worldDir, w.fs)
 	w.must(err)
 	w.e = e

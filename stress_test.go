@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-var stressFlag = flag.Duration("stress", 2*time.Second, "`duration` of the stress test")
+var stressFlag = flag.Duration("stress", time.Second, "`duration` of each stress run")
 
 // The stress test knows, for each writer, what the index holds after its version
 // v: the writer has a ring of slots, version v fills or empties slot v mod
@@ -79,7 +79,7 @@ func TestStress(t *testing.T) {
 		{name: "graph", memory: 3 * tinyMemory, opts: Options{Durability: NoSync, Merge: MergeOptions{SegmentsPerTier: 3, Order: ByGraph}}},
 		{name: "global-score", memory: 2 * tinyMemory, opts: Options{CacheBytes: 64 << 10, Merge: MergeOptions{SegmentsPerTier: 2, Order: ByGlobalScore}}},
 	} {
-		t.Run(tu.name, func(t *testing.T) { runStress(t, tu, *stressFlag/2) })
+		t.Run(tu.name, func(t *testing.T) { runStress(t, tu, *stressFlag) })
 	}
 }
 
