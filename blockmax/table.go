@@ -11,8 +11,8 @@ const smallTFs = 16
 // one average length. It never changes, so readers share it.
 type Table struct {
 	key   TableKey
-	k     [256]float32          // K of the package comment, by length code
 	small [smallTFs][256]uint16 // impacts of frequencies below smallTFs; row 0 is zero
+	k     [256]float32          // K of the package comment, by length code
 }
 
 // A TableKey is equal for two tables exactly when all their impacts are: bounds
@@ -52,6 +52,11 @@ func NewTable(m BM25, avg float64) *Table {
 
 // Key returns what the table was made from.
 func (t *Table) Key() TableKey { return t.key }
+
+// Arrays returns what impacts are made from, for executors that compute them otherwise:
+// small[tf][code] for frequencies below 16, and K by length code for others. Nobody may
+// change them. Four bytes may be read where an element of small begins.
+func (t *Table) Arrays() (small *[smallTFs][256]uint16, k *[256]float32) { return &t.small, &t.k }
 
 // K returns BM25's k1*(1 - b + b*length/avg) for a length code.
 func (t *Table) K(code uint8) float32 { return t.k[code] }

@@ -40,28 +40,12 @@ const bestTiles = 6
 
 // bmmSheet visits the tiles of the sheet at lo.
 func (r *run) bmmSheet(lanes []*lane, lo uint32) error {
-	bounds := &r.tileSums
 	if err := r.enterSheet(lanes, lo); err != nil {
 		return err
 	}
-	present := r.tilesAtWork(lo)
-	for range bestTiles {
-		best := strongest(bounds, present)
-		if best < 0 {
-			return nil
-		}
-		present &^= 1 << best
-		if err := r.bmmTile(lanes, best, lo+uint32(best)*tileDocs, bounds[best]); err != nil {
-			return err
-		}
-	}
-	for ; present != 0; present &= present - 1 {
-		t := bits.TrailingZeros64(present)
-		if err := r.bmmTile(lanes, t, lo+uint32(t)*tileDocs, bounds[t]); err != nil {
-			return err
-		}
-	}
-	return nil
+	return r.bestFirst(r.tilesAtWork(lo, r.tiles), func(t int, bound uint32) error {
+		return r.bmmTile(lanes, t, lo+uint32(t)*tileDocs, bound)
+	})
 }
 
 // enterSheet makes the sheet at lo the one at hand: tileSums has the bounds of its tiles
@@ -71,13 +55,14 @@ func (r *run) enterSheet(lanes []*lane, lo uint32) error {
 		return nil
 	}
 	bounds := &r.tileSums
-	*bounds, r.tiles = sums{}, 0
+	*bounds, r.tiles, r.common = sums{}, 0, ^uint64(0)
 	for _, c := range lanes {
 		if err := c.enterSheet(lo); err != nil {
 			return err
 		}
 		_, present := addBounds(bounds, bounds, c.tiles, c.unit, 0)
 		r.tiles |= present
+		r.common &= present
 	}
 	if r.seg.Rank != nil || r.seg.Tail != nil {
 		for tiles := r.tiles; tiles != 0; tiles &= tiles - 1 {
@@ -93,10 +78,8 @@ func (r *run) enterSheet(lanes []*lane, lo uint32) error {
 	return nil
 }
 
-// tilesAtWork returns the tiles of the sheet at lo that have postings, as far as they
-// lie in the range at work.
-func (r *run) tilesAtWork(lo uint32) uint64 {
-	tiles := r.tiles
+// tilesAtWork returns those tiles of the sheet at lo that lie in the range at work.
+func (r *run) tilesAtWork(lo uint32, tiles uint64) uint64 {
 	if r.from > lo {
 		tiles &= ^uint64(0) << ((r.from - lo) / tileDocs)
 	}
@@ -129,7 +112,7 @@ func (r *run) bmmTile(lanes []*lane, t int, lo, bound uint32) error {
 		return err
 	}
 	r.enterTile(lanes, t, lo)
-	r.win.at(lo, r.from, r.to)
+	r.win.place(lo, r.from, r.to)
 	rank := r.rankBound(lo, lo)
 	words := ^uint64(0)
 	if r.seg.Accept != nil {
@@ -170,10 +153,16 @@ func (r *run) enterTile(lanes []*lane, t int, lo uint32) {
 		active[at] = c
 	}
 	r.active = active
-	if n := len(active) + 1; n > len(r.prefix) {
+	r.makePrefix(len(active))
+}
+
+// makePrefix makes room for the sums of so many lanes. The first is of none, and zero.
+func (r *run) makePrefix(lanes int) {
+	if n := lanes + 1; n > len(r.prefix) {
 		r.prefix = append(r.prefix, make([]sums, n-len(r.prefix))...)
 		r.masks = append(r.masks, make([]laneWords, n-len(r.masks))...)
 	}
+	r.prefix[0] = sums{}
 }
 
 // bmmWords offers what can get in of some words of the tile.
@@ -206,7 +195,7 @@ func (r *run) bmmWords(words uint64, need, rank uint32) error {
 			return err
 		}
 	}
-	scored := r.cands.gather(&r.win.scores, r.win.base, live, &r.rest, need)
+	scored := sift(&r.cands, &r.win.scores, r.win.base, live, &r.rest, need)
 	r.work.DocsScored += int64(scored)
 	r.cutCandidates()
 	r.acceptCandidates()
@@ -249,6 +238,7 @@ func (r *run) scoreWords(words uint64) error {
 			return err
 		}
 	}
+	r.win.fill()
 	for i := range r.win.matches { // documents beyond the range at work
 		for out := r.win.matches[i] &^ r.win.all[i]; out != 0; out &= out - 1 {
 			r.win.scores[64*i+bits.TrailingZeros64(out)] = 0

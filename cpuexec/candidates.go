@@ -7,8 +7,8 @@ import "math/bits"
 // cannot get in.
 type candidates struct {
 	n     int
-	docs  [windowDocs]uint32
-	score [windowDocs]uint32
+	docs  [windowDocs + 16]uint32 // assembly stores 16 at a time
+	score [windowDocs + 16]uint32
 }
 
 // collect makes candidates of the accepted documents of the window that score at
@@ -39,58 +39,6 @@ func (r *run) collect(floor uint32) {
 		w.matches[i] = 0
 	}
 	cs.n = n
-}
-
-// probe adds what list c contributes to the candidates, and drops those that
-// cannot reach need: rest bounds what lists not yet probed, and the rank, can
-// still add. When every candidate must be in the list (AND), those that are not
-// are dropped too.
-func (r *run) probe(c *cursor, need, rest uint32, required bool) error {
-	cs := &r.cands
-	kept := 0
-	for p := range cs.n {
-		doc, score := cs.docs[p], cs.score[p]
-		if !c.seekBlock(doc) {
-			if required {
-				break
-			}
-			if score+rest >= need {
-				cs.docs[kept], cs.score[kept] = doc, score
-				kept++
-			}
-			continue
-		}
-		if c.loaded != c.block {
-			// The block's own bound may settle it without decoding.
-			most := score + rest
-			if doc >= c.first(c.block) {
-				most += c.blockMax(c.block)
-			} else if required {
-				continue
-			}
-			if most < need {
-				continue
-			}
-		}
-		if err := c.load(doc); err != nil {
-			return err
-		}
-		if c.docs[c.i&127] == doc {
-			part, err := c.scoreHere()
-			if err != nil {
-				return err
-			}
-			score += part
-		} else if required {
-			continue
-		}
-		if score+rest >= need {
-			cs.docs[kept], cs.score[kept] = doc, score
-			kept++
-		}
-	}
-	cs.n = kept
-	return nil
 }
 
 // cutCandidates drops those that lie outside of the range at work.

@@ -7,26 +7,18 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// impacts computes the impacts of a block's postings. Without norms every length
-// code is 1.
-func impacts(dst *[postings.BlockSize]uint16, docs []uint32, freqs *[postings.BlockSize]uint32, norms []uint8, table *blockmax.Table) {
-	if norms == nil {
-		for i := range docs {
-			dst[i&127] = table.Impact(freqs[i&127], 1)
-		}
-		return
-	}
-	for i, doc := range docs {
-		dst[i&127] = table.Impact(freqs[i&127], norms[doc])
-	}
-}
+// The kernels of a tile, each with a variant in Go, here, and variants in assembly, in
+// kernels_amd64.go. Which one runs is decided there, or in kernels_noasm.go where there
+// is no choice:
+//
+//	addBounds   the bounds of a list onto the sums of those before, 64 words of a tile
+//	sift        scores of words to candidates
 
 // sums of bounds, for each word of a tile or each tile of a sheet.
 type sums [64]uint32
 
-// addBounds sets next to sum + unit*bounds. It returns which of the 64 then reach
-// need and have a bound above 0, and which have one at all.
-func addBounds(next, sum *sums, bounds *coarse, unit, need uint32) (reach, present uint64) {
+// addBoundsPortable is addBounds in Go.
+func addBoundsPortable(next, sum *sums, bounds *coarse, unit, need uint32) (reach, present uint64) {
 	for i, b := range bounds {
 		s := sum[i] + unit*uint32(b)
 		next[i] = s
@@ -43,24 +35,12 @@ func addBounds(next, sum *sums, bounds *coarse, unit, need uint32) (reach, prese
 	return reach, present
 }
 
-// scatter adds what postings contribute to the scores of their documents, all of one
-// tile, if they lie in one of the words.
-func scatter(to *scores, docs []uint32, impacts []uint16, weight uint32, words uint64) {
-	impacts = impacts[:len(docs)]
-	for i, doc := range docs {
-		in := uint32(words >> (doc / wordDocs % 64) & 1)
-		to[doc%tileDocs] += blockmax.Contribution(weight, impacts[i]) * in
-	}
-}
-
-// gather moves the documents of the words whose scores reach need, with what rest
-// says is still to come in each word, to cs. It clears the scores of the words and
-// returns how many were not zero.
-func (cs *candidates) gather(from *scores, base uint32, words uint64, rest *sums, need uint32) (scored int) {
+// siftPortable is sift in Go.
+func siftPortable(cs *candidates, from *scores, base uint32, words uint64, rest *sums, need uint32) (scored int) {
 	n := 0
 	for ; words != 0; words &= words - 1 {
 		w := bits.TrailingZeros64(words)
-		floor := saturatingSub(need, rest[w])
+		floor := need - rest[w]
 		word := (*[wordDocs]uint32)(from[wordDocs*w:])
 		for i, s := range word {
 			if s == 0 {
@@ -76,4 +56,28 @@ func (cs *candidates) gather(from *scores, base uint32, words uint64, rest *sums
 	}
 	cs.n = n
 	return scored
+}
+
+// impacts computes the impacts of a block's postings. Without norms every length
+// code is 1.
+func impacts(dst *[postings.BlockSize]uint16, docs []uint32, freqs *[postings.BlockSize]uint32, norms []uint8, table *blockmax.Table) {
+	if norms == nil {
+		for i := range docs {
+			dst[i&127] = table.Impact(freqs[i&127], 1)
+		}
+		return
+	}
+	for i, doc := range docs {
+		dst[i&127] = table.Impact(freqs[i&127], norms[doc])
+	}
+}
+
+// scatter adds what postings contribute to the scores of their documents, all of one
+// tile, if they lie in one of the words.
+func scatter(to *scores, docs []uint32, impacts []uint16, weight uint32, words uint64) {
+	impacts = impacts[:len(docs)]
+	for i, doc := range docs {
+		in := uint32(words >> (doc / wordDocs % 64) & 1)
+		to[doc%tileDocs] += blockmax.Contribution(weight, impacts[i]) * in
+	}
 }

@@ -31,7 +31,8 @@ type tiling struct {
 	laneCount int     // lanes[:laneCount] belong to the segment at work
 	lanesOpen bool    // they have been opened
 	sheet     uint32  // first document of the sheet they are at; noSheet at first
-	tiles     uint64  // the tiles of the sheet where they have postings
+	tiles     uint64  // the tiles of the sheet where one of them has postings
+	common    uint64  // those where all have
 	active    []*lane // those with postings in the tile at work, weakest first
 
 	tileSums sums        // bounds of the tiles of the sheet
@@ -39,6 +40,7 @@ type tiling struct {
 	masks    []laneWords // of active
 	rest     sums        // what lists that are not essential can add in each word
 	freqs    [postings.BlockSize]uint32
+	prober   probe
 }
 
 // noSheet is where no sheet begins.
@@ -79,6 +81,7 @@ func (t *tiling) close() {
 		c.forget()
 	}
 	t.laneCount, t.lanesOpen = 0, false
+	t.prober.forget()
 }
 
 // checkList refuses a list that names documents which the segment does not have.
@@ -144,7 +147,7 @@ func (c *lane) reset(r *run, t int, term *blockmax.Term[*postings.List]) {
 	c.max = blockmax.Contribution(c.weight, term.Bounds.List)
 	c.unit = blockmax.CoarseUnit(c.weight)
 	c.blocks, c.peeked, c.loaded, c.scored, c.spent = 0, -1, -1, -1, 0
-	c.exact = false
+	c.exact, c.at = false, 0
 }
 
 // forget drops what belongs to the caller of the run.
@@ -169,6 +172,9 @@ func (c *lane) load(b int) error {
 	n, err := c.list.Docs(b, &c.docs)
 	if err != nil {
 		return c.fail(err)
+	}
+	for i := n; i < len(c.docs); i++ {
+		c.docs[i] = end // for searches that know no n
 	}
 	c.loaded, c.scored, c.n = b, -1, n
 	c.spend()

@@ -18,9 +18,9 @@ type run struct {
 
 	top        blockmax.Collector
 	seed       uint32 // a need known before the first document was seen
-	total      int   // matching documents seen in the current pass
-	pruned     bool  // some may not have been seen
-	listBlocks int64 // blocks of all lists of all passes so far
+	total      int    // matching documents seen in the current pass
+	pruned     bool   // some may not have been seen
+	listBlocks int64  // blocks of all lists of all passes so far
 	work       blockmax.Work
 
 	part    // the segment at work

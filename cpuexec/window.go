@@ -26,8 +26,18 @@ type window struct {
 
 // at makes the window the tile of doc, as far as it lies in documents from to to-1.
 func (w *window) at(doc, from, to uint32) {
+	w.place(doc, from, to)
+	w.fill()
+}
+
+// place is at without all.
+func (w *window) place(doc, from, to uint32) {
 	w.base = doc &^ (windowDocs - 1)
 	w.lo, w.hi = max(w.base, from), min(w.base+windowDocs, to)
+}
+
+// fill sets all to the documents at work.
+func (w *window) fill() {
 	for i := range w.all {
 		before, left := int(w.lo-w.base)-64*i, int(w.hi-w.base)-64*i
 		w.all[i] = ^uint64(0) << max(0, min(64, before)) & (^uint64(0) >> (64 - max(0, min(64, left))))

@@ -74,15 +74,15 @@ func TestPeekNoise(t *testing.T) {
 			if err := l.Peek(b, &p); err != nil {
 				t.Fatal(err)
 			}
-			for i := range p.docs {
-				p.docs[i] = byte(rng.Uint32())
+			for i := range p.Docs {
+				p.Docs[i] = byte(rng.Uint32())
 			}
-			for i := range p.freqs {
-				p.freqs[i] = byte(rng.Uint32())
+			for i := range p.Freqs {
+				p.Freqs[i] = byte(rng.Uint32())
 			}
 			for range 20 {
-				if rank := p.Rank(p.first + rng.Uint32N(p.last-p.first+1)); p.Ranks() && rank >= p.n && p.TF(rank) != 0 {
-					t.Fatalf("posting %d of %d has a frequency", rank, p.n)
+				if rank := p.Rank(p.First + rng.Uint32N(p.Last-p.First+1)); p.Ranks() && rank >= p.Len && p.TF(rank) != 0 {
+					t.Fatalf("posting %d of %d has a frequency", rank, p.Len)
 				}
 			}
 		}

@@ -1,0 +1,24 @@
+// Command asm writes the assembly of package cpuexec, kernels_amd64.s. It is a module of
+// its own so that nobody who uses riffle downloads avo. Run it by go generate in the
+// folder above.
+//
+// A function works on a whole tile, or on a block: a call from Go costs about as much
+// as 30 additions. What they assume of their arguments stands with their declarations, in
+// ../kernels_amd64.go.
+package main
+
+import . "github.com/mmcloughlin/avo/build"
+
+func main() {
+	ConstraintExpr("!purego")
+	addBoundsAVX512()
+	addBoundsAVX2()
+	siftAVX512()
+	siftAVX2()
+	probeBitset()
+	probeSortedDocs()
+	Generate()
+}
+
+// Predicates of VPCMPUD, which compares its third operand with its second.
+const notBelow = 5

@@ -1,0 +1,92 @@
+//go:build !purego
+
+package cpuexec
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/cpu"
+
+	"github.com/riffle-search/riffle/internal/impl"
+)
+
+//go:generate go run -C _asm . -out ../kernels_amd64.s -pkg cpuexec
+
+// The variants of this processor, of which the first that is set is taken; as in
+// package postings.
+var (
+	useAVX512 = cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL &&
+		cpu.X86.HasAVX512VBMI && cpu.X86.HasAVX512VBMI2 && useAVX2
+	useAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasBMI1 && cpu.X86.HasBMI2 && cpu.X86.HasPOPCNT
+)
+
+func init() {
+	impl.Register("cpuexec", "avx512", &useAVX512)
+	impl.Register("cpuexec", "avx2", &useAVX2)
+}
+
+// addBounds sets next to sum + unit*bounds. It returns which of the 64 then reach
+// need and have a bound above 0, and which have one at all.
+func addBounds(next, sum *sums, bounds *coarse, unit, need uint32) (reach, present uint64) {
+	switch {
+	case useAVX512:
+		return addBoundsAVX512((*[64]uint32)(next), (*[64]uint32)(sum), (*[64]uint8)(bounds), unit, need)
+	case useAVX2:
+		return addBoundsAVX2((*[64]uint32)(next), (*[64]uint32)(sum), (*[64]uint8)(bounds), unit, need)
+	}
+	return addBoundsPortable(next, sum, bounds, unit, need)
+}
+
+// sift makes candidates of the documents of the words whose scores reach need with
+// what rest, which is less, says is still to come in each word. It clears the scores
+// of the words and returns how many were not zero.
+func sift(cs *candidates, from *scores, base uint32, words uint64, rest *sums, need uint32) (scored int) {
+	switch {
+	case useAVX512:
+		cs.n, scored = siftAVX512(&cs.docs, &cs.score, (*[tileDocs]uint32)(from), base, words, (*[64]uint32)(rest), need)
+		return scored
+	case useAVX2:
+		cs.n, scored = siftAVX2(&cs.docs, &cs.score, (*[tileDocs]uint32)(from), base, words, (*[64]uint32)(rest), need)
+		return scored
+	}
+	return siftPortable(cs, from, base, words, rest, need)
+}
+
+// hasProbe reports whether there is probeBlock.
+func hasProbe() bool { return useAVX512 || useAVX2 }
+
+// probeBlock looks up the candidates from p.at on that are not behind the block, and
+// takes p.at behind them. It returns false, and has done nothing, when a bitset is damaged.
+func probeBlock(p *probe, bitset bool) (ok bool) {
+	words := (*[20]uint64)(unsafe.Pointer(p))
+	if bitset {
+		return probeBitsetBMI2(words)
+	}
+	probeSortedBMI2(words)
+	return true
+}
+
+// What follows is written by _asm.
+
+//go:noescape
+func addBoundsAVX512(next, sum *[64]uint32, bounds *[64]uint8, unit, need uint32) (reach, present uint64)
+
+//go:noescape
+func addBoundsAVX2(next, sum *[64]uint32, bounds *[64]uint8, unit, need uint32) (reach, present uint64)
+
+// siftAVX512 may write 16 candidates behind those it returns.
+//
+//go:noescape
+func siftAVX512(docs, scores *[4112]uint32, from *[4096]uint32, base uint32, words uint64, rest *[64]uint32, need uint32) (n, scored int)
+
+//go:noescape
+func siftAVX2(docs, scores *[4112]uint32, from *[4096]uint32, base uint32, words uint64, rest *[64]uint32, need uint32) (n, scored int)
+
+// probeBitsetBMI2 and probeSortedBMI2 look at a candidate in some 45 instructions without
+// a branch that depends on what they find, unless a frequency is above 15.
+//
+//go:noescape
+func probeBitsetBMI2(p *[20]uint64) (ok bool)
+
+//go:noescape
+func probeSortedBMI2(p *[20]uint64)

@@ -1,0 +1,15 @@
+//go:build !amd64 || purego
+
+package cpuexec
+
+func addBounds(next, sum *sums, bounds *coarse, unit, need uint32) (reach, present uint64) {
+	return addBoundsPortable(next, sum, bounds, unit, need)
+}
+
+func sift(cs *candidates, from *scores, base uint32, words uint64, rest *sums, need uint32) (scored int) {
+	return siftPortable(cs, from, base, words, rest, need)
+}
+
+func hasProbe() bool { return false }
+
+func probeBlock(*probe, bool) bool { panic("BUG: cpuexec: there is no probeBlock") }

@@ -1,0 +1,89 @@
+package cpuexec
+
+import (
+	"math/rand/v2"
+	"testing"
+	"unsafe"
+
+	"github.com/riffle-search/riffle/internal/impl"
+)
+
+// eachVariant runs a test once for every variant of the kernels.
+func eachVariant(t *testing.T, test func(t *testing.T)) {
+	for name := range impl.Each("cpuexec") {
+		t.Run(name, test)
+	}
+}
+
+func TestAddBounds(t *testing.T) {
+	eachVariant(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(1, 1))
+		for range 500 {
+			var sum, got, want sums
+			var bounds coarse
+			unit := rng.Uint32N(1 << rng.IntN(24))
+			for i := range sum {
+				sum[i] = rng.Uint32N(1 << 31)
+				bounds[i] = uint8(rng.Uint32N(256)) * uint8(rng.Uint32N(2))
+			}
+			need := rng.Uint32N(1<<31) + 1<<rng.Uint32N(31)
+			reach, present := addBounds(&got, &sum, &bounds, unit, need)
+			wantReach, wantPresent := addBoundsPortable(&want, &sum, &bounds, unit, need)
+			if got != want || reach != wantReach || present != wantPresent {
+				t.Fatalf("sums %v + %d*%v, need %d:\n got %v, %x, %x\nwant %v, %x, %x", sum, unit, bounds, need, got, reach, present, want, wantReach, wantPresent)
+			}
+		}
+	})
+}
+
+func TestSift(t *testing.T) {
+	eachVariant(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(2, 2))
+		var got, want candidates
+		for range 500 {
+			var from, from2 scores
+			var rest sums
+			words := rng.Uint64() & rng.Uint64() & rng.Uint64()
+			need := 1 + rng.Uint32N(1<<rng.IntN(32))
+			for i := range rest {
+				rest[i] = rng.Uint32N(need)
+			}
+			fill := 1 + rng.IntN(8)
+			for i := range from {
+				if words>>(i/wordDocs)&1 == 1 && rng.IntN(fill) == 0 {
+					from[i] = rng.Uint32N(2*need + 1)
+				}
+			}
+			base := rng.Uint32N(1<<19) * tileDocs
+			from2 = from
+			scored := sift(&got, &from, base, words, &rest, need)
+			wantScored := siftPortable(&want, &from2, base, words, &rest, need)
+			if scored != wantScored || got.n != want.n || from != from2 {
+				t.Fatalf("words %x, need %d: %d candidates of %d documents, want %d of %d", words, need, got.n, scored, want.n, wantScored)
+			}
+			for i := range want.n {
+				if got.docs[i] != want.docs[i] || got.score[i] != want.score[i] {
+					t.Fatalf("candidate %d is %d with %d, want %d with %d", i, got.docs[i], got.score[i], want.docs[i], want.score[i])
+				}
+			}
+		}
+	})
+}
+
+// TestProbeLayout holds struct probe to the offsets in _asm.
+func TestProbeLayout(t *testing.T) {
+	var p probe
+	if got := unsafe.Sizeof(p); got != 20*8 {
+		t.Errorf("the struct has %d bytes", got)
+	}
+	for i, offset := range []uintptr{
+		unsafe.Offsetof(p.docs), unsafe.Offsetof(p.scores), unsafe.Offsetof(p.at), unsafe.Offsetof(p.end), unsafe.Offsetof(p.kept),
+		unsafe.Offsetof(p.words), unsafe.Offsetof(p.rest), unsafe.Offsetof(p.need), unsafe.Offsetof(p.optional), unsafe.Offsetof(p.first), unsafe.Offsetof(p.last),
+		unsafe.Offsetof(p.bits), unsafe.Offsetof(p.sorted), unsafe.Offsetof(p.postings), unsafe.Offsetof(p.freqs), unsafe.Offsetof(p.width),
+		unsafe.Offsetof(p.norms), unsafe.Offsetof(p.impacts), unsafe.Offsetof(p.k), unsafe.Offsetof(p.weight),
+	} {
+		if offset != uintptr(8*i) {
+			t.Errorf("field %d is at %d", i, offset)
+		}
+	}
+}

@@ -1,0 +1,232 @@
+package cpuexec
+
+import (
+	"unsafe"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/internal/corrupt"
+	"github.com/riffle-search/riffle/postings"
+)
+
+// lookUp adds what the lane contributes to the candidates of some words of the tile,
+// and drops those that cannot reach need with what rest says is still to come in their
+// words. Candidates of other words must reach it anyway.
+func (r *run) lookUp(c *lane, words uint64, need uint32, rest *sums) error {
+	p := &r.prober
+	p.words, p.rest, p.need, p.optional = words, rest, uint64(need), 1
+	return c.lookUpTile(p)
+}
+
+// require is lookUp for all candidates, and drops those that the list does not hold.
+func (r *run) require(c *lane, need uint32, rest *sums) error {
+	p := &r.prober
+	p.words, p.rest, p.need, p.optional = ^uint64(0), rest, uint64(need), 0
+	return c.lookUpTile(p)
+}
+
+// lookUpTile looks up candidates of the tile at hand.
+func (c *lane) lookUpTile(p *probe) error {
+	cs, last := &c.run.cands, c.list.Last
+	p.at, p.kept, p.end = 0, 0, uint64(cs.n)
+	if c.exact {
+		p.inSorted(cs, c.few.docs[c.from:c.to], c.few.impacts[c.from:c.to], c.weight, end)
+		cs.n = int(p.kept)
+		return nil
+	}
+	for b := c.from; p.at < p.end; {
+		doc := cs.docs[p.at]
+		asked := p.words>>(doc/wordDocs%64)&1 == 1
+		for asked && b < c.to && last[b] < doc {
+			b++
+		}
+		if !asked || b == c.to {
+			p.keep(cs, doc, cs.score[p.at], 0)
+		} else if err := c.lookUpBlock(p, b); err != nil {
+			return err
+		}
+	}
+	cs.n = int(p.kept)
+	return nil
+}
+
+// requireAnywhere is require for candidates of any tiles, in ascending order over
+// calls. rest bounds what lists not yet asked, and the rank, can still add.
+func (r *run) requireAnywhere(c *lane, need uint32, rest *sums) error {
+	cs, p := &r.cands, &r.prober
+	if c.ranges != nil {
+		c.dropByWords(cs, need, rest[0])
+	}
+	p.words, p.rest, p.need, p.optional = ^uint64(0), rest, uint64(need), 0
+	p.at, p.kept, p.end = 0, 0, uint64(cs.n)
+	for p.at < p.end {
+		c.at = c.list.Seek(c.at, cs.docs[p.at])
+		if c.at == len(c.list.Last) {
+			break
+		}
+		if err := c.lookUpBlock(p, c.at); err != nil {
+			return err
+		}
+	}
+	cs.n = int(p.kept)
+	return nil
+}
+
+// dropByWords drops the candidates that cannot reach need by what the list has in their
+// words and by rest, and those in whose words it has nothing.
+func (c *lane) dropByWords(cs *candidates, need, rest uint32) {
+	words, kept := c.ranges.Word, 0
+	for i := range cs.n {
+		doc, score := cs.docs[i], cs.score[i]
+		cs.docs[kept], cs.score[kept] = doc, score
+		if w := int(doc / wordDocs); w < len(words) && words[w] > 0 && score+c.unit*uint32(words[w])+rest >= need {
+			kept++
+		}
+	}
+	cs.n = kept
+}
+
+// A probe looks for candidates in one block after the other. Assembly knows it as 20
+// words of 8 bytes, in this order.
+type probe struct {
+	docs, scores  *uint32 // the candidates
+	at, end, kept uint64  // candidates at to end-1 are still to be looked at; those before have become kept
+	words         uint64  // where they are asked for
+	rest          *sums
+	need          uint64
+	optional      uint64 // 1, or 0 when candidates that the list does not hold are dropped
+
+	// Of the block:
+	first, last uint64
+	bits        *byte   // of a bitset
+	sorted      *uint32 // the documents of another, 128 of them
+	postings    uint64
+	freqs       *byte // readable up to two rows from the beginning of any value
+	width       uint64
+
+	// Of the lane:
+	norms   *uint8
+	impacts *[16][256]uint16
+	k       *[256]float32
+	weight  uint64
+}
+
+// keep puts the candidate at hand among those kept, if it can still reach need. hit is 1
+// when the list holds it, else 0.
+func (p *probe) keep(cs *candidates, doc, score uint32, hit uint64) {
+	cs.docs[p.kept], cs.score[p.kept] = doc, score
+	p.at++
+	if score+p.rest[doc/wordDocs%64] >= uint32(p.need) {
+		p.kept += hit | p.optional
+	}
+}
+
+// inSorted looks up candidates up to last in postings whose impacts are known.
+func (p *probe) inSorted(cs *candidates, docs []uint32, impacts []uint16, weight, last uint32) {
+	i := 0
+	for p.at < p.end && cs.docs[p.at] <= last {
+		doc, score, hit := cs.docs[p.at], cs.score[p.at], uint64(0)
+		for i < len(docs) && docs[i] < doc {
+			i++
+		}
+		if i < len(docs) && docs[i] == doc && p.words>>(doc/wordDocs%64)&1 == 1 {
+			score += blockmax.Contribution(weight, impacts[i])
+			hit = 1
+		}
+		p.keep(cs, doc, score, hit)
+	}
+}
+
+// lookUpBlock looks up the candidates that block b may hold.
+func (c *lane) lookUpBlock(p *probe, b int) error {
+	cs := &c.run.cands
+	if c.scored == b {
+		p.inSorted(cs, c.docs[:c.n], c.impacts[:c.n], c.weight, c.list.Last[b])
+		return nil
+	}
+	if err := c.peekAt(b); err != nil {
+		return err
+	}
+	k := &c.peek
+	if !k.Ranks() {
+		if err := c.load(b); err != nil {
+			return err
+		}
+	}
+	if !hasProbe() || k.Kind == postings.Run || k.FreqWidth > 31 || !p.prepare(c) {
+		return c.probePortable(p, b)
+	}
+	if !probeBlock(p, k.Kind == postings.Bitset) {
+		return c.fail(&corrupt.Error{Block: b, Offset: 0, Reason: "a bitset of another number of postings"})
+	}
+	return nil
+}
+
+// zeroRows is where frequencies that take no bits are read from.
+var zeroRows [2 * postings.RowBytes]byte
+
+// prepare points the probe to the lane and the block it peeks into. It returns false when
+// assembly might read where it must not.
+func (p *probe) prepare(c *lane) bool {
+	k, cs := &c.peek, &c.run.cands
+	p.docs, p.scores = &cs.docs[0], &cs.score[0]
+	p.first, p.last, p.postings = uint64(k.First), uint64(k.Last), uint64(k.Len)
+	p.bits, p.sorted = unsafe.SliceData(k.Docs), &c.docs[0]
+	p.freqs, p.width = &zeroRows[0], uint64(k.FreqWidth)
+	if k.FreqWidth > 0 {
+		if cap(k.Freqs)-len(k.Freqs) < postings.GuardBytes {
+			return false
+		}
+		p.freqs = unsafe.SliceData(k.Freqs)
+	}
+	p.norms = unsafe.SliceData(c.norms)
+	p.impacts, p.k = c.table.Arrays()
+	p.weight = uint64(c.weight)
+	return true
+}
+
+// forget drops what belongs to the caller of the run.
+func (p *probe) forget() { *p = probe{} }
+
+// probePortable is lookUpBlock in Go, behind its preparations.
+func (c *lane) probePortable(p *probe, b int) error {
+	cs, last := &c.run.cands, c.list.Last[b]
+	ranks := c.peek.Ranks()
+	for p.at < p.end && cs.docs[p.at] <= last {
+		doc, score, hit := cs.docs[p.at], cs.score[p.at], uint64(0)
+		i := -1
+		if p.words>>(doc/wordDocs%64)&1 == 1 {
+			if ranks {
+				i = c.peek.Rank(doc)
+			} else if at := postings.SeekIn(&c.docs, c.n, doc); at < c.n && c.docs[at] == doc {
+				i = at
+			}
+		}
+		if i >= 0 {
+			tf := c.peek.TF(i)
+			if tf == 0 {
+				return c.fail(&corrupt.Error{Block: b, Offset: -1, Reason: "a posting that the block does not have"})
+			}
+			impact := c.table.Impact(tf, c.code(doc))
+			c.check(b, doc, impact)
+			score += blockmax.Contribution(c.weight, impact)
+			hit = 1
+		}
+		p.keep(cs, doc, score, hit)
+	}
+	return nil
+}
+
+// peekAt has peek look into block b.
+func (c *lane) peekAt(b int) error {
+	if c.peeked == b {
+		return nil
+	}
+	if err := c.list.Peek(b, &c.peek); err != nil {
+		return c.fail(err)
+	}
+	c.peeked = b
+	if c.peek.Ranks() {
+		c.spend()
+	}
+	return nil
+}
