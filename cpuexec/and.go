@@ -141,22 +141,17 @@ func (r *run) andTile(lanes []*lane, lo, bound uint32) error {
 		words = r.acceptedWords()
 	}
 	rank := r.rankBound(lo, lo)
-	for {
-		need := saturatingSub(r.need(lo), rank)
-		live := r.commonWords(lanes, need) & words
-		if live == 0 {
-			return nil
-		}
-		if need == 0 { // a few words suffice for the first hits
-			live = lowestBits(live, 4)
-		}
-		if err := r.andWords(lanes, live, need); err != nil {
+	need := saturatingSub(r.need(lo), rank)
+	words &= r.commonWords(lanes, need)
+	if need == 0 { // a few words suffice for the first hits
+		first := lowestBits(words, 8)
+		if err := r.andWords(lanes, first, 0); err != nil {
 			return err
 		}
-		if words &^= live; need > 0 {
-			return nil
-		}
+		need = saturatingSub(r.need(lo), rank)
+		words = words &^ first & r.commonWords(lanes, need)
 	}
+	return r.andWords(lanes, words, need)
 }
 
 // commonWords returns the words in which all lanes have postings whose bounds together
@@ -176,13 +171,24 @@ func (r *run) commonWords(lanes []*lane, need uint32) uint64 {
 
 // andWords offers what can get in of some words of the tile.
 func (r *run) andWords(lanes []*lane, words uint64, need uint32) error {
+	if words == 0 {
+		return nil
+	}
+	if len(lanes) > 1 {
+		return r.andBits(lanes, words, need)
+	}
 	others, lead := lanes[:len(lanes)-1], lanes[len(lanes)-1]
 	if err := r.leadWords(lead, words, need); err != nil {
 		return err
 	}
+	return r.requireAll(others, need)
+}
+
+// requireAll offers those candidates that all lanes hold, the last first.
+func (r *run) requireAll(lanes []*lane, need uint32) error {
 	r.cutCandidates()
 	r.acceptCandidates()
-	for i, c := range slices.Backward(others) {
+	for i, c := range slices.Backward(lanes) {
 		if r.cands.n == 0 {
 			return nil
 		}

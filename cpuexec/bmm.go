@@ -3,6 +3,8 @@ package cpuexec
 import (
 	"math/bits"
 	"slices"
+
+	"github.com/riffle-search/riffle/postings"
 )
 
 // bmm answers OR by block-max MaxScore, sheet by sheet and tile by tile.
@@ -277,9 +279,8 @@ func (c *lane) eachBlock(words uint64, visit func(docs []uint32, impacts []uint1
 		visit(c.few.docs[c.from:c.to], c.few.impacts[c.from:c.to])
 		return nil
 	}
-	base := c.run.win.base
 	for b := c.from; b < c.to; b++ {
-		if words&c.wordsOf(b, base) == 0 {
+		if words&c.wordsOf(b, c.run.win.base) == 0 {
 			continue
 		}
 		if err := c.load(b); err != nil {
@@ -288,16 +289,23 @@ func (c *lane) eachBlock(words uint64, visit func(docs []uint32, impacts []uint1
 		if err := c.score(); err != nil {
 			return err
 		}
-		i, j := 0, c.n
-		if c.first(b) < base {
-			i = search(c.docs[:c.n], base)
-		}
-		if c.list.Last[b]-base >= tileDocs {
-			j = i + search(c.docs[i:c.n], base+tileDocs)
-		}
+		i, j := c.inTile(b)
 		visit(c.docs[i:j], c.impacts[i:j])
 	}
 	return nil
+}
+
+// inTile returns which postings of the loaded block, b, are in the tile at hand: i to j-1.
+func (c *lane) inTile(b int) (i, j int) {
+	base := c.run.win.base
+	i, j = 0, c.n
+	if c.first(b) < base {
+		i = postings.SeekIn(&c.docs, c.n, base)
+	}
+	if c.list.Last[b]-base >= tileDocs {
+		j = postings.SeekIn(&c.docs, c.n, base+tileDocs)
+	}
+	return i, j
 }
 
 // wordsOf returns the words of the tile at base that can have documents of block b,

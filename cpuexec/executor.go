@@ -80,7 +80,7 @@ func (e Executor) TopK(ctx context.Context, p *Plan) (blockmax.TopK, error) {
 		return blockmax.TopK{}, err
 	}
 	top := blockmax.TopK{Hits: r.top.Hits(), Total: r.total, Exact: !r.pruned}
-	skipped := max(0, r.listBlocks-r.work.BlocksDecoded) // one may have been decoded twice
+	skipped := r.listBlocks - r.work.BlocksDecoded
 	if p.CountAll && r.pruned {
 		total, err := r.countMatches(r.tree)
 		if err != nil {

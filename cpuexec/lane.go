@@ -1,6 +1,8 @@
 package cpuexec
 
 import (
+	"slices"
+
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/internal/corrupt"
 	"github.com/riffle-search/riffle/internal/invariants"
@@ -41,6 +43,7 @@ type tiling struct {
 	rest     sums        // what lists that are not essential can add in each word
 	freqs    [postings.BlockSize]uint32
 	prober   probe
+	held     bitset // what a lane holds
 }
 
 // noSheet is where no sheet begins.
@@ -119,6 +122,7 @@ type lane struct {
 	words    *coarse // of the tile
 	from, to int     // the blocks that can have documents of the tile; postings of few if exact
 	at       int     // block or posting of few that the last document asked for was in
+	packed   int     // blocks with documents of the words asked for that are packed
 
 	peeked int // block that peek looks into, or -1
 	peek   postings.Peek
@@ -129,7 +133,8 @@ type lane struct {
 	docs    [postings.BlockSize]uint32
 	impacts [postings.BlockSize]uint16
 
-	spent int64     // blocks decoded
+	spent int64     // times that a block was decoded
+	seen  []uint64  // a bit for each block, set when it has been decoded
 	own   [2]coarse // where tiles and words lie when they are not in ranges
 }
 
@@ -148,6 +153,8 @@ func (c *lane) reset(r *run, t int, term *blockmax.Term[*postings.List]) {
 	c.unit = blockmax.CoarseUnit(c.weight)
 	c.blocks, c.peeked, c.loaded, c.scored, c.spent = 0, -1, -1, -1, 0
 	c.exact, c.at = false, 0
+	c.seen = slices.Grow(c.seen[:0], c.list.Blocks()/64+1)[:c.list.Blocks()/64+1]
+	clear(c.seen)
 }
 
 // forget drops what belongs to the caller of the run.
@@ -177,14 +184,18 @@ func (c *lane) load(b int) error {
 		c.docs[i] = end // for searches that know no n
 	}
 	c.loaded, c.scored, c.n = b, -1, n
-	c.spend()
+	c.spend(b)
 	return nil
 }
 
-// spend counts a block that is decoded, wholly or in part.
-func (c *lane) spend() {
-	c.run.work.BlocksDecoded++
+// spend notes that block b is decoded, or looked into.
+func (c *lane) spend(b int) {
 	c.spent++
+	word, bit := &c.seen[b/64], uint64(1)<<(b%64)
+	if *word&bit == 0 {
+		*word |= bit
+		c.run.work.BlocksDecoded++
+	}
 }
 
 // score computes the impacts of the loaded block.

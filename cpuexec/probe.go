@@ -226,7 +226,7 @@ func (c *lane) peekAt(b int) error {
 	}
 	c.peeked = b
 	if c.peek.Ranks() {
-		c.spend()
+		c.spend(b)
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func (c *lane) decodeSheet(lo uint32, from, to int) error {
 		if err != nil {
 			return c.fail(err)
 		}
-		c.spend()
+		c.spend(b)
 		if err := c.impactsOf(b, docs[:m], (*[postings.BlockSize]uint16)(few.impacts[n:])); err != nil {
 			return err
 		}

@@ -1,0 +1,178 @@
+package cpuexec
+
+import (
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/riffle-search/riffle/postings"
+)
+
+// unpackBits is how many candidates cost as much to look up in a packed block, one by one, as
+// to unpack the block and set its bits: 80 ns.
+const unpackBits = 10
+
+// andBits is andWords by bitsets: documents are intersected before they are scored. Lanes
+// that are dense in the words come first, because that costs next to nothing; others follow as
+// long as there are more candidates left than it pays to look up one by one.
+func (r *run) andBits(lanes []*lane, words uint64, need uint32) error {
+	set := &r.win.matches
+	for w := words; w != 0; w &= w - 1 {
+		set[bits.TrailingZeros64(w)&63] = ^uint64(0)
+	}
+	left, err := r.intersectAll(lanes, set, words)
+	if err == nil {
+		r.cands.list(set, r.win.base, left)
+	}
+	for ; words != 0; words &= words - 1 {
+		set[bits.TrailingZeros64(words)&63] = 0
+	}
+	if err != nil {
+		return err
+	}
+	r.work.DocsScored += int64(r.cands.n)
+	return r.requireAll(lanes, need)
+}
+
+// intersectAll keeps in set what lanes hold, and returns the words that are not empty.
+func (r *run) intersectAll(lanes []*lane, set *bitset, words uint64) (left uint64, err error) {
+	for i := len(lanes) - 1; i >= 0 && words != 0; i-- {
+		c := lanes[i]
+		if c.packed = c.packedBlocks(words); c.packed == 0 {
+			if words, err = c.intersect(set, words); err != nil {
+				return 0, err
+			}
+		}
+	}
+	for i := len(lanes) - 1; i >= 0 && words != 0; i-- {
+		if c := lanes[i]; c.packed > 0 && (c.exact || set.count(words) > unpackBits*c.packed) {
+			if words, err = c.intersect(set, words); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return words, nil
+}
+
+// packedBlocks counts the blocks with documents of the words that are packed.
+func (c *lane) packedBlocks(words uint64) (n int) {
+	if c.exact {
+		return 1
+	}
+	for b := c.from; b < c.to; b++ {
+		if c.list.Enc[b].Kind() == postings.Packed && words&c.wordsOf(b, c.run.win.base) != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// intersect keeps in set what the lane holds of the words, and returns those that are
+// not empty.
+func (c *lane) intersect(set *bitset, words uint64) (left uint64, err error) {
+	held := &c.run.held
+	if err := c.bitsOf(held, words); err != nil {
+		return 0, err
+	}
+	for w := words; w != 0; w &= w - 1 {
+		i := bits.TrailingZeros64(w) & 63
+		if set[i] &= held[i]; set[i] != 0 {
+			left |= 1 << i
+		}
+	}
+	return left, nil
+}
+
+// bitsOf sets held to the documents of the words that the lane holds. Other words are undefined.
+func (c *lane) bitsOf(held *bitset, words uint64) error {
+	for w := words; w != 0; w &= w - 1 {
+		held[bits.TrailingZeros64(w)&63] = 0
+	}
+	if c.exact {
+		held.add(c.few.docs[c.from:c.to])
+		return nil
+	}
+	base := c.run.win.base
+	for b := c.from; b < c.to; b++ {
+		in := words & c.wordsOf(b, base)
+		if in == 0 {
+			continue
+		}
+		if c.list.Enc[b].Kind() == postings.Packed {
+			if err := c.load(b); err != nil {
+				return err
+			}
+			i, j := c.inTile(b)
+			held.add(c.docs[i:j])
+			continue
+		}
+		if err := c.peekAt(b); err != nil {
+			return err
+		}
+		for ; in != 0; in &= in - 1 {
+			i := bits.TrailingZeros64(in) & 63
+			held[i] |= bitsFrom(&c.peek, base+uint32(wordDocs*i))
+		}
+	}
+	return nil
+}
+
+// add sets the bits of documents of the tile.
+func (b *bitset) add(docs []uint32) {
+	for _, doc := range docs {
+		b[doc/64%64] |= 1 << (doc % 64)
+	}
+}
+
+// count returns the number of documents in the words.
+func (b *bitset) count(words uint64) (n int) {
+	for ; words != 0; words &= words - 1 {
+		n += bits.OnesCount64(b[bits.TrailingZeros64(words)&63])
+	}
+	return n
+}
+
+// list makes candidates of the documents in the words, without a score.
+func (cs *candidates) list(set *bitset, base uint32, words uint64) {
+	n := 0
+	for ; words != 0; words &= words - 1 {
+		i := bits.TrailingZeros64(words) & 63
+		first := base + uint32(wordDocs*i)
+		for b := set[i]; b != 0; b &= b - 1 {
+			cs.docs[n%tileDocs], cs.score[n%tileDocs] = first+uint32(bits.TrailingZeros64(b)), 0
+			n++
+		}
+	}
+	cs.n = n
+}
+
+// bitsFrom returns which of the 64 documents from first on a bitset or a run holds.
+func bitsFrom(k *postings.Peek, first uint32) uint64 {
+	if k.Kind == postings.Run {
+		return spanOf(int64(k.Last)-int64(k.Len)+1-int64(first), int64(k.Last)-int64(first))
+	}
+	if first < k.First {
+		if k.First-first >= 64 {
+			return 0
+		}
+		return binary.LittleEndian.Uint64(k.Docs) << (k.First - first)
+	}
+	at := first - k.First
+	rows := k.Docs[min(at/64*8, uint32(len(k.Docs))):]
+	if len(rows) < 8 {
+		return 0
+	}
+	word := binary.LittleEndian.Uint64(rows) >> (at % 64)
+	if len(rows) >= 16 {
+		word |= binary.LittleEndian.Uint64(rows[8:]) << (64 - at%64)
+	}
+	return word
+}
+
+// spanOf sets bits from to to, as far as they are of 64.
+func spanOf(from, to int64) uint64 {
+	from, to = max(from, 0), min(to, 63)
+	if from > to {
+		return 0
+	}
+	return ^uint64(0) << from & (^uint64(0) >> (63 - to))
+}
