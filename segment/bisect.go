@@ -21,7 +21,19 @@ const (
 	parallelDocs = 2048
 )
 
-// A bisection splits documents in two again and again.
+// A bisection is recursive graph bisection (Dhulipala and others, Compressing Graphs
+// and Indexes with Recursive Graph Bisection, 2016), in the form that Mackenzie,
+// Petri and Moffat made faster (2022) and that Lucene uses too.
+//
+// Documents are split in two halves, which exchange documents until gaps get no
+// shorter by it: those whose terms are more frequent on the other side go over. Then
+// each half is split in the same way. What has no reason to move keeps its order, so
+// an order of arrival that is good already is a good start.
+//
+// All arithmetic is in integers and every choice is settled by the number of the
+// document when all else is equal, so the outcome does not depend on the number of
+// workers. These share the halves among them, and the documents of a split while
+// there are fewer splits than workers.
 type bisection struct {
 	ctx     context.Context
 	forward *forward
@@ -72,21 +84,16 @@ func (b *bisection) split(keys []docKey) {
 	b.mu.Unlock()
 
 	mid := len(keys) / 2
-	select {
-	case <-b.idle:
-		var wg sync.WaitGroup
-		wg.Go(func() {
-			b.split(keys[:mid])
-			b.idle <- struct{}{}
-		})
-		b.split(keys[mid:])
-		b.idle <- struct{}{}
-		wg.Wait()
-		<-b.idle
-	default:
+	var wg sync.WaitGroup
+	if !b.wake(&wg, func() { b.split(keys[:mid]) }) {
 		b.split(keys[:mid])
 		b.split(keys[mid:])
+		return
 	}
+	b.split(keys[mid:])
+	b.idle <- struct{}{} // while this one waits
+	wg.Wait()
+	<-b.idle
 }
 
 // splitScratch is what a split keeps by term. There is one for each worker.
@@ -107,7 +114,7 @@ func (b *bisection) takeScratch() *splitScratch {
 		return s
 	}
 	n := b.forward.vocabulary
-	return &splitScratch{counts: make([]halfCounts, n), bias: make([]int32, n)}
+	return &splitScratch{counts: make([]halfCounts, n), bias: make([]int32, n), touched: make([]uint32, 0, n)}
 }
 
 // refine exchanges documents between the two halves of keys until that gains
@@ -121,8 +128,9 @@ func (b *bisection) refine(s *splitScratch, keys []docKey) {
 		}
 		s.weigh()
 		b.inParallel(len(keys), func(from, to int) { b.forward.weigh(keys[from:to], s.bias) })
+		// The more rounds, the more there must be to gain from the best exchange.
 		left, right := slices.Max(keys[:mid]), slices.Min(keys[mid:])
-		if int(left.bias())-int(right.bias()) <= round*logOne {
+		if int64(left.bias())-int64(right.bias()) <= int64(round)*logOne {
 			break
 		}
 		selectNth(keys, mid)
@@ -164,9 +172,9 @@ func (b *bisection) count(s *splitScratch, keys []docKey, mid int) {
 //
 // With d of n documents in a half, a gap there takes about log2(n/d) bits, and a
 // document that changes halves takes its postings along. Both halves have the
-// same n. What it saves for those that stay is left out: Mackenzie, Petri and
-// Moffat found no loss in that, and here the index came out 0.8 % smaller than by
-// the exact difference.
+// same n. What that saves for the postings that stay is left out. On Gutenberg
+// passages the exact difference takes twice the time and makes the index 0.8 %
+// larger when they come book by book, 0.1 % smaller when they come shuffled.
 func (s *splitScratch) weigh() {
 	for _, t := range s.touched {
 		c := &s.counts[t]
@@ -177,9 +185,9 @@ func (s *splitScratch) weigh() {
 // weigh sets the bias of documents: the sum of those of their terms.
 func (f *forward) weigh(keys []docKey, bias []int32) {
 	for i, k := range keys {
-		sum := 0
+		sum := int64(0)
 		for _, t := range f.of(k.doc()) {
-			sum += int(bias[t])
+			sum += int64(bias[t])
 		}
 		keys[i] = k.withBias(int32(min(max(sum, math.MinInt32), math.MaxInt32)))
 	}
@@ -208,32 +216,41 @@ func (b *bisection) exchange(s *splitScratch, keys []docKey, mid int) bool {
 
 // inParallel calls f for pieces of 0 to n, in as many goroutines as are idle.
 func (b *bisection) inParallel(n int, f func(from, to int)) {
+	if n <= parallelDocs {
+		f(0, n)
+		return
+	}
 	var next atomic.Int64
 	work := func() {
-		for {
-			to := int(next.Add(parallelDocs))
-			if from := to - parallelDocs; from >= n {
-				return
-			} else {
+		for to := 0; to < n; {
+			to = int(next.Add(parallelDocs))
+			if from := to - parallelDocs; from < n {
 				f(from, min(to, n))
 			}
 		}
 	}
 	var wg sync.WaitGroup
-	for wake := (n - 1) / parallelDocs; wake > 0; wake-- {
-		select {
-		case <-b.idle:
-			wg.Go(func() {
-				work()
-				b.idle <- struct{}{}
-			})
-			continue
-		default:
+	for range (n - 1) / parallelDocs {
+		if !b.wake(&wg, work) {
+			break
 		}
-		break
 	}
 	work()
 	wg.Wait()
+}
+
+// wake lets an idle worker do something, if there is one.
+func (b *bisection) wake(wg *sync.WaitGroup, work func()) bool {
+	select {
+	case <-b.idle:
+		wg.Go(func() {
+			work()
+			b.idle <- struct{}{}
+		})
+		return true
+	default:
+		return false
+	}
 }
 
 // selectNth reorders keys so that none before n is greater than any from n on.

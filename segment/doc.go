@@ -54,9 +54,11 @@
 //	81000000000000  010201e9820b10                            length codes 2 and 1
 //	830000          01000201010102bb498229                    one tile: rank 0, best pairs (1, code 1), (2, code 2)
 //
-// # Order and early termination
+// # Order of documents
 //
-// A merge may number documents by their best possible score (Order). The tiles of
-// each field then fall steeply, and Tail, which bounds "everything from this tile
-// on", lets executors stop. Tiles are kept whatever the order.
+// A merge may renumber documents (Order). By best possible score, the tiles of each
+// field fall steeply, and Tail, which bounds "everything from this tile on", lets
+// executors stop. By graph, documents with common terms lie together, so that gaps
+// are small and blocks alike. Tiles are kept whatever the order. No order changes
+// an answer, but for which of several equal scores comes first.
 package segment

@@ -10,14 +10,14 @@ const (
 	// It is soon merged again, and its lists have few blocks to skip.
 	MinGraphDocs = 2048
 
-	// minGraphTerm: a term of fewer documents says nothing about their order. Its
-	// list is one block at most, which is never skipped. On Gutenberg passages
-	// terms of 8 documents and more made lists longer by 0.3 %, for blocks of
-	// the frequent terms then gain less; those of 512 and more, too.
+	// minGraphTerm: a term of fewer documents does not count. Its list is one
+	// block at most, which is never skipped. On Gutenberg passages, to count terms of
+	// 8 documents and more made the index 0.3 % larger, for lists of frequent terms
+	// then gain less; so did those of 512 and more.
 	minGraphTerm = 64
 
-	// maxGraphShare: nor does a term in more than one in so many documents. With
-	// them the index came out just as large.
+	// maxGraphShare: nor does a term of more than one in so many documents. With
+	// them the index came out as large and took longer.
 	maxGraphShare = 2
 
 	// graphDocBytes is what an order costs in memory for each document, and
@@ -110,8 +110,11 @@ type chosenTerms struct {
 const noTerm = ^uint32(0)
 
 // chooseTerms chooses terms for the forward index: those of minGraphTerm documents
-// and more but not of nearly all, and of these as many as there is memory for, the
-// most frequent ones first. (To keep the rarest instead made lists longer.)
+// and more but not of most, and of these as many as there is memory for, the rarest
+// first. They say most for their memory: with a third of the postings by the rarest
+// terms the index of shuffled Gutenberg passages is 1.7 % smaller than shuffled, by
+// the most frequent ones 1.5 %, with all 2.2 %; of passages in order of books it is
+// the same as by books, 0.6 % larger, and 0.7 % smaller.
 func (m *merger) chooseTerms() (*chosenTerms, error) {
 	c := &chosenTerms{atLeast: minGraphTerm}
 	var counts []int
@@ -131,16 +134,17 @@ func (m *merger) chooseTerms() (*chosenTerms, error) {
 	slices.SortStableFunc(falling, func(i, j int) int { return cmp.Compare(counts[j], counts[i]) })
 	c.numbers = slices.Repeat([]uint32{noTerm}, len(counts))
 	left := m.opts.MemoryBytes - graphDocBytes*int64(m.docs)
-	for _, i := range falling {
-		if counts[i] > int(m.docs)/maxGraphShare {
-			continue
-		}
-		if left -= 4*int64(counts[i]) + graphTermBytes; left < 0 {
+	first := len(falling)
+	for first > 0 && counts[falling[first-1]] <= int(m.docs)/maxGraphShare {
+		if left -= 4*int64(counts[falling[first-1]]) + graphTermBytes; left < 0 {
 			break
 		}
-		c.numbers[i] = uint32(c.vocabulary)
-		c.vocabulary++
+		first--
 	}
+	for term, i := range falling[first:] {
+		c.numbers[i] = uint32(term)
+	}
+	c.vocabulary = len(falling) - first
 	return c, nil
 }
 

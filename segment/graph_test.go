@@ -127,7 +127,7 @@ func TestFewDocumentsStay(t *testing.T) {
 	}
 }
 
-// TestForwardStaysWithinMemory: terms are left out until the rest fits, the rare
+// TestForwardStaysWithinMemory: terms are left out until the rest fits, the frequent
 // ones first; with no memory at all nothing moves.
 func TestForwardStaysWithinMemory(t *testing.T) {
 	rng := rand.New(rand.NewPCG(24, 24))

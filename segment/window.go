@@ -6,10 +6,9 @@ import (
 )
 
 // A storedWindow fetches stored documents for a merge that changes their order. To
-// read them in their new order would be to read, and decompress, a block of some 16 KB
-// for each. So they are fetched in the order of the inputs, as many at a time as
-// there is memory for, and handed out in the new one. Then a block is read at most once
-// for each window, and mostly once in all.
+// read them in their new order would be to read and decompress a block of 16 KB for
+// each. So they are fetched in the order of the inputs, as many at a time as there
+// is memory for, and handed out in the new one: a window reads no block twice.
 type storedWindow struct {
 	m     *merger
 	order []uint32 // new numbers of the documents, by where they come from
@@ -69,8 +68,8 @@ func (w *storedWindow) read(first, n int) error {
 	}
 }
 
-// tryRead fetches n documents from first on. It gives up when that takes too much memory,
-// unless there is only one.
+// tryRead fetches n documents from first on. It gives up when they take too much
+// memory, unless there is only one.
 func (w *storedWindow) tryRead(first, n int) (fits bool, err error) {
 	from := w.m.from[first : first+n]
 	w.order = w.order[:0]
