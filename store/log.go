@@ -109,7 +109,7 @@ func (s *Store) Replay(from uint64, fn func(seq uint64, record []byte) error) er
 	if err != nil {
 		return wrap(err, "log")
 	}
-	defer it.Close()
+	defer s.closeRead(it)
 	want := from
 	for ok := it.First(); ok; ok = it.Next() {
 		seq, isNumbered := keyNumber(it.Key())

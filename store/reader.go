@@ -41,7 +41,7 @@ func (r *SegmentReader) Get(key []byte) (value []byte, err error) {
 		return fail(err)
 	}
 	defer func() {
-		if e := it.Close(); e != nil && err == nil {
+		if e := r.s.closeRead(it); e != nil && err == nil {
 			value, err = fail(e)
 		}
 	}()
@@ -129,5 +129,5 @@ func (i *Iterator) Close() error {
 	it := i.it
 	i.it = nil
 	defer i.s.gate.holdIter(-1)
-	return wrap(it.Close(), "scan from "+KeyString(i.from))
+	return wrap(i.s.closeRead(it), "scan from "+KeyString(i.from))
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"io"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -19,7 +20,18 @@ func (s *Store) get(key []byte) (value []byte, err error) {
 	}
 	value = make([]byte, len(v))
 	copy(value, v)
-	return value, wrap(closer.Close(), KeyString(key))
+	return value, wrap(s.closeRead(closer), KeyString(key))
+}
+
+// closeRead ends a read. The last reader of an old version of Pebble's list of
+// tables takes a lock for that, which a store that failed may hold for good: from
+// then on nobody waits.
+func (s *Store) closeRead(c io.Closer) error {
+	if s.log.fail.Load() != nil {
+		go func() { _ = c.Close() }()
+		return nil
+	}
+	return c.Close()
 }
 
 // getSealed returns the payload and the checksum of a sealed value; the payload
