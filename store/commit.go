@@ -54,7 +54,6 @@ func (s *Store) Commit(ctx context.Context, e Edit) (err error) {
 		return err
 	}
 	b := s.db.NewBatch()
-	defer b.Close()
 	sum := s.fill(b, &e, m)
 	if err := s.apply(b); err != nil {
 		return err

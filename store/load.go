@@ -47,7 +47,6 @@ func (s *Store) loadEmpty() error {
 func (s *Store) create() error {
 	m := Manifest{Next: 1, sums: map[string]uint32{}}
 	b := s.db.NewBatch()
-	defer b.Close()
 	setSealed(b, metaKey(formatName), binary.AppendUvarint(nil, FormatVersion))
 	s.manifestSum = setSealed(b, manifestKey, appendManifest(nil, &m))
 	if err := s.apply(b); err != nil {

@@ -78,13 +78,15 @@ func setSealed(b *pebble.Batch, key, payload []byte) uint32 {
 	return sum
 }
 
-// apply commits a batch durably. An error is the end of the store: Pebble's
-// commits wait for each other, and one has come to nothing.
+// apply commits a batch durably and closes it. An error is the end of the store:
+// Pebble's commits wait for each other, and one has come to nothing. Pebble may
+// then still be at work on the batch, so it is not given back: the pool it would
+// go to serves all databases of the process.
 func (s *Store) apply(b *pebble.Batch) error {
 	if err := s.log.do(func() error { return s.db.Apply(b, pebble.Sync) }); err != nil {
 		return s.log.failed(err)
 	}
-	return nil
+	return b.Close()
 }
 
 // writable enters the gate for a call that writes.
