@@ -63,7 +63,7 @@ func (ix *scripted) build(t *testing.T, d *datadriven.TestData) string {
 		if _, err := fmt.Sscanf(head, "%s %f", &name, &weight); err != nil {
 			d.Fatalf(t, "%q: %v", head, err)
 		}
-		b := postings.Builder{BlockSize: size}
+		b := postings.Builder{BlockSize: uint8(size)}
 		for _, item := range strings.Fields(body) {
 			addItem(t, &b, item)
 		}

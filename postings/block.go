@@ -2,7 +2,6 @@ package postings
 
 import (
 	"encoding/binary"
-	"math/bits"
 	"slices"
 
 	"github.com/riffle-search/riffle/internal/corrupt"
@@ -25,36 +24,31 @@ func (k *block) add(doc, tf uint32, length uint8) {
 // last is the last document of a block that is not empty.
 func (k *block) last() uint32 { return k.docs[k.n-1] }
 
-// appendRows writes the payload of the block in the smallest encoding, a bitset where
-// that ties with packed gaps, and leaves room for the guard. prev is the last document
-// of the block before, noDoc when there is none.
-func (k *block) appendRows(dst []byte, prev uint32) ([]byte, Encoding) {
+// appendRows writes the payload of the block in the smallest encoding that a codec (Packed,
+// PFor or Rice) allows, a bitset where that ties with gaps, and leaves room for the guard.
+// prev is the last document of the block before, noDoc when there is none.
+func (k *block) appendRows(dst []byte, prev uint32, codec Kind) ([]byte, Encoding) {
 	var gaps, freqs [BlockSize]uint32 // both minus one
-	var gapBits, freqBits uint32
 	p := prev
 	for i, d := range k.docs[:k.n] {
 		gaps[i], p = d-p-1, d
-		gapBits |= gaps[i]
 		freqs[i] = k.tfs[i] - 1
-		freqBits |= freqs[i]
 	}
-	width, freqWidth := bits.Len32(gapBits), bits.Len32(freqBits)
-	e := MakeEncoding(Packed, width, freqWidth)
-	if rows := bitsetRows(k.last() - prev); k.last()-k.docs[0] == uint32(k.n-1) {
-		e = MakeEncoding(Run, 0, freqWidth)
-	} else if rows <= packedRows(k.n, width) {
-		e = MakeEncoding(Bitset, rows, freqWidth)
+	docs, tfs := makePlan(gaps[:k.n], codec), makePlan(freqs[:k.n], codec)
+	if k.last()-k.docs[0] == uint32(k.n-1) {
+		docs = plan{kind: Run}
+	} else if rows := bitsetRows(k.last() - prev); rows <= docs.rows {
+		docs = plan{kind: Bitset, rows: rows}
 	}
-	if rows := e.Rows(k.n); rows > 0 {
+	if rows := docs.rows + tfs.rows; rows > 0 {
 		dst = slices.Grow(dst, RowBytes*rows+GuardBytes)
 	}
-	switch e.Kind() {
-	case Packed:
-		dst = appendPacked(dst, gaps[:k.n], width)
-	case Bitset:
-		dst = appendBitset(dst, k.docs[:k.n], prev+1, e.DocWidth())
+	if docs.kind == Bitset {
+		dst = appendBitset(dst, k.docs[:k.n], prev+1, docs.rows)
+	} else {
+		dst = docs.appendTo(dst, gaps[:k.n])
 	}
-	return appendPacked(dst, freqs[:k.n], freqWidth), e
+	return tfs.appendTo(dst, freqs[:k.n]), MakeEncoding(docs.kind, docs.stated(), tfs.kind, tfs.stated())
 }
 
 // noDoc stands for the last document of the block before the first: minus one, so
@@ -81,21 +75,42 @@ const safeWidth = 24
 // Whatever they hold, it returns either an error or documents that rise strictly from
 // above prev to last.
 func decodeDocs(dst *[BlockSize]uint32, rows []byte, e Encoding, n int, prev, last uint32) error {
-	width := e.DocWidth()
-	switch {
-	case e.Kind() == Run:
+	width, safe := e.DocWidth(), true
+	switch e.Kind() {
+	case Run:
 		consecutive(dst, last-uint32(n-1))
 		return nil
-	case e.Kind() == Bitset:
+	case Bitset:
 		if ones := expandBitset(dst, rows[:RowBytes*width], n, prev+1); ones != n {
 			return corrupt.New(0, "%d bits are set for %d postings", ones, n)
 		}
-	case width == 0:
-		consecutive(dst, prev+1)
+	case PFor:
+		p, err := readPFor(rows[:RowBytes*width])
+		if err == nil {
+			err = p.docs(dst, prev)
+		}
+		if err != nil {
+			return err
+		}
+		safe = p.low+p.highWidth < safeWidth
+	case Rice:
+		r, err := readRice(rows[:RowBytes*width])
+		if err == nil {
+			err = r.docs(dst, prev)
+		}
+		if err != nil {
+			return err
+		}
+		safe = r.low <= safeRice
 	default:
-		unpackDocs(dst, rows[:RowBytes*packedRows(n, width)], n, width, prev)
+		safe = width <= safeWidth
+		if width == 0 {
+			consecutive(dst, prev+1)
+		} else {
+			unpackDocs(dst, rows[:RowBytes*packedRows(n, width)], n, width, prev)
+		}
 	}
-	if dst[n-1] != last || width > safeWidth && e.Kind() == Packed {
+	if dst[n-1] != last || !safe {
 		return checkDocs(dst[:n], prev, last)
 	}
 	return nil
@@ -127,13 +142,35 @@ func rising(docs []uint32, prev uint32) bool {
 // decodeFreqs writes the n frequencies of a block to dst. rows begin at the block's
 // frequencies.
 func decodeFreqs(dst *[BlockSize]uint32, rows []byte, e Encoding, n int) error {
-	width := e.FreqWidth()
-	if width == 0 {
-		ones(dst)
-		return nil
+	width, safe := e.FreqWidth(), true
+	switch e.FreqKind() {
+	case PFor:
+		p, err := readPFor(rows[:RowBytes*width])
+		if err == nil {
+			err = p.freqs(dst)
+		}
+		if err != nil {
+			return err
+		}
+		safe = p.low+p.highWidth < 31
+	case Rice:
+		r, err := readRice(rows[:RowBytes*width])
+		if err == nil {
+			err = r.freqs(dst)
+		}
+		if err != nil {
+			return err
+		}
+		safe = r.low <= safeRice
+	default:
+		if width == 0 {
+			ones(dst)
+			return nil
+		}
+		unpackFreqs(dst, rows[:RowBytes*packedRows(n, width)], n, width)
+		safe = width < 32
 	}
-	unpackFreqs(dst, rows[:RowBytes*packedRows(n, width)], n, width)
-	if width == 32 {
+	if !safe {
 		if i := slices.Index(dst[:n], 0); i >= 0 {
 			return corrupt.New(RowBytes*e.DocRows(n), "frequency %d is 1<<32", i)
 		}

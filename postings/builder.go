@@ -17,7 +17,8 @@ import (
 // A builder is for one goroutine at a time. Lists that View returned are
 // independent of it.
 type Builder struct {
-	BlockSize int // postings in a block, 1 to 128; 0 for 128. Smaller ones make many blocks from few postings in tests.
+	BlockSize uint8 // postings in a block, 1 to 128; 0 for 128. Smaller ones make many blocks of few postings in tests.
+	Codec     Kind  // Packed, PFor or Rice: what full blocks of 128 may be written in, besides bitset and run
 
 	tail  []byte // postings of the last, unfinished block: see Add
 	full  *blocks
@@ -51,10 +52,17 @@ func (b *Builder) blockSize() int {
 	switch {
 	case b.BlockSize == 0:
 		return BlockSize
-	case b.BlockSize < 0 || b.BlockSize > BlockSize:
+	case b.BlockSize > BlockSize:
 		panic(fmt.Sprintf("BUG: postings.Builder.BlockSize is %d", b.BlockSize))
 	}
-	return b.BlockSize
+	return int(b.BlockSize)
+}
+
+func (b *Builder) codec() Kind {
+	if k := b.Codec; k != Packed && k != PFor && k != Rice {
+		panic(fmt.Sprintf("BUG: postings.Builder.Codec is %v", k))
+	}
+	return b.Codec
 }
 
 // Len returns the number of postings added.
@@ -102,7 +110,7 @@ func (b *Builder) fill() {
 	if b.full == nil {
 		b.full = new(blocks)
 	}
-	b.full.add(&k)
+	b.full.add(&k, b.codec())
 }
 
 // readTail unpacks the postings of the unfinished block.
@@ -138,14 +146,14 @@ func (f *blocks) lastDoc() uint32 {
 	return f.last[len(f.last)-1]
 }
 
-// add encodes a block and appends it.
-func (f *blocks) add(k *block) {
+// add encodes a block by a codec and appends it.
+func (f *blocks) add(k *block, codec Kind) {
 	if len(f.last)%ExtentBlocks == 0 {
 		f.beginExtent()
 	}
 	c := &f.chunks[len(f.chunks)-1]
 	before := len(*c)
-	rows, e := k.appendRows(*c, f.lastDoc())
+	rows, e := k.appendRows(*c, f.lastDoc(), codec)
 	*c = rows
 
 	f.last = append(f.last, k.last())

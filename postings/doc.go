@@ -12,7 +12,8 @@
 // Documents are numbers below 1<<31, local to a segment, and rise strictly. A block is
 // 128 postings, only the last one of a list may be shorter; an extent is 32 blocks. The
 // payload is made of rows of 16 bytes: four 32-bit lanes, little endian. A block's
-// documents come first, in one of three encodings, the smallest:
+// documents come first, in one of three encodings, the smallest (there are two more, see
+// Codecs):
 //
 //	packed   the gaps between documents, minus one, in as many bits as the widest takes.
 //	         The first counts from the last document of the block before (from -1 in the
@@ -36,6 +37,44 @@
 //
 //	03 00 00 00  00 00 00 00  04 00 00 00  be 00 00 00
 //	00 00 00 00  00 00 00 00  02 00 00 00  00 00 00 00
+//
+// # Codecs
+//
+// A Builder whose Codec is PFor or Rice writes the gaps, or the frequencies, of a block of
+// 128 postings in one of these where it takes fewer rows. Every block says for itself what
+// it is, so readers need not know. As with packed, values are minus one. Both forms
+// are made of parts that a warp can decode side by side, as in Ding, He, Yan and Suel, "Using graphics
+// processors for high performance IR query processing" (2009), but for each block apart:
+//
+//	pfor     a header of 16 bits: b (5 bits), h (5 bits), number of exceptions minus one (6 bits)
+//	         position of each exception among the values, one byte, rising
+//	         a string of h bits for each exception: what it has above its low b bits, minus one
+//	         zeros up to the end of a row
+//	         b rows: the low b bits of all values, packed
+//	rice     b rows: the low b bits of all values, packed
+//	         a string of bits: for each value, as many zeros as it has above its low b bits, and a one
+//	         zeros up to the end of a row but one byte, where b stands; these are 1 to 8 rows
+//
+// Strings begin at the lowest bit of a byte. An exception is a value of more than b bits; its
+// high part is never 0, hence minus one. In rice, bit p of the string being the one of value
+// i, the high parts up to that of i sum up to p - i: the same search for set bits that
+// expands a bitset, and one subtraction, make documents of them.
+//
+// For example, the documents 1, 3, 5 and so on to 83, then 284, 286 and so on to 454, once each
+// but the last, ten times. The gaps minus one are 1, but 200 for value 42. Packed, they take 8
+// rows; a bitset takes 4; pfor takes 2: header b=1, h=7, one exception; at 42 (2a); 99 (63),
+// as 200>>1 is 100; and the low bits, all ones but that of value 42:
+//
+//	e1 00 2a 63  00 00 00 00  00 00 00 00  00 00 00 00
+//	ff ff ff ff  ff ff ff ff  ff fb ff ff  ff ff ff ff
+//
+// Its frequencies have b=0, h=4 and one exception at 127 (7f): 8, as 9 are above; one row. Rice
+// takes 3 rows for the documents, with b=1: the low bits as above, then 42 ones, 100
+// zeros, a one for value 42, 85 ones, and 01 in the last byte:
+//
+//	ff ff ff ff  ff ff ff ff  ff fb ff ff  ff ff ff ff
+//	ff ff ff ff  ff 03 00 00  00 00 00 00  00 00 00 00
+//	00 c0 ff ff  ff ff ff ff  ff ff ff ff  0f 00 00 01
 //
 // # Impacts
 //

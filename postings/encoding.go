@@ -12,13 +12,15 @@ const (
 	MaxDoc       = 1 << 31 // documents are numbered 0 to MaxDoc-1
 )
 
-// A Kind says how the documents of a block are written.
+// A Kind says how the documents of a block, or its frequencies, are written.
 type Kind uint8
 
 const (
-	Packed Kind = iota // gaps minus one, bit-packed in DocWidth bits each
-	Bitset             // one bit a document, from the one behind the previous block's last to the block's last, in DocWidth rows
-	Run                // consecutive documents that end at the block's last: no rows at all
+	Packed Kind = iota // values bit-packed, all in as many bits as the widest takes
+	Bitset             // documents only: one bit each, from the one behind the previous block's last to the block's last
+	Run                // documents only: consecutive ones that end at the block's last, in no rows at all
+	PFor               // 128 values bit-packed in fewer bits than the widest takes, and what that cuts off apart: pfor.go
+	Rice               // 128 values as remainders, bit-packed, and quotients in unary: rice.go
 )
 
 func (k Kind) String() string {
@@ -29,47 +31,91 @@ func (k Kind) String() string {
 		return "bitset"
 	case Run:
 		return "run"
+	case PFor:
+		return "pfor"
+	case Rice:
+		return "rice"
 	}
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }
 
-// An Encoding says how one block is written. The low byte describes the
-// documents (kind in the top two bits, width in the lower six), the high byte is
-// the number of bits of a frequency. A directory stores it as it is.
+// An Encoding says how one block is written. A directory stores it as it is. The low
+// byte describes the documents, the high byte the frequencies:
+//
+//	documents   00 bbbbbb   packed in b bits (0 to 31)     frequencies   00 bbbbbb   packed in b bits (0 to 32)
+//	            01 rrrrrr   a bitset of r rows (1 to 32)                 01 rrrrrr   pfor in r rows (1 to 31)
+//	            10 000000   a run                                        10 rrrrrr   rice in r rows (1 to 31)
+//	            11 0rrrrr   pfor in r rows (1 to 31)
+//	            11 1rrrrr   rice in r rows (1 to 31)
+//
+// Rows are all that one must know to find a block. What else pfor and rice need is in them.
 type Encoding uint16
 
-// MakeEncoding puts an encoding together: docWidth is the bits of a gap for
-// Packed (0 to 31), the rows for Bitset (1 to 32) and 0 for Run; freqWidth is the
-// bits of a frequency minus one (0 to 32), where 0 means that all are 1.
-func MakeEncoding(k Kind, docWidth, freqWidth int) Encoding {
-	return Encoding(k)<<6 | Encoding(docWidth) | Encoding(freqWidth)<<8
+// MakeEncoding puts an encoding together. Of packed values the width is the bits of one,
+// where 0 means that all are 0; of a bitset, pfor and rice it is the number of rows; of a
+// run it is 0.
+func MakeEncoding(docs Kind, docWidth int, freqs Kind, freqWidth int) Encoding {
+	e := Encoding(docWidth) | Encoding(docs)<<6
+	if docs >= PFor {
+		e = Encoding(docWidth) | Encoding(docs-PFor)<<5 | 3<<6
+	}
+	if freqs >= PFor {
+		freqWidth |= int(freqs-PFor+1) << 6
+	}
+	return e | Encoding(freqWidth)<<8
 }
 
 // Kind says how the documents are written.
-func (e Encoding) Kind() Kind { return Kind(e >> 6 & 3) }
+func (e Encoding) Kind() Kind {
+	if k := Kind(e >> 6 & 3); k < PFor {
+		return k
+	}
+	return PFor + Kind(e>>5&1)
+}
 
 // DocWidth is the number of bits of a gap in a Packed block, and the number of
-// rows of a Bitset block.
-func (e Encoding) DocWidth() int { return int(e & 63) }
+// rows of documents in a block of any other kind.
+func (e Encoding) DocWidth() int {
+	if e>>6&3 == 3 {
+		return int(e & 31)
+	}
+	return int(e & 63)
+}
 
-// FreqWidth is the number of bits of a frequency minus one; 0 when every
-// frequency of the block is 1.
-func (e Encoding) FreqWidth() int { return int(e >> 8) }
+// FreqKind says how the frequencies are written: Packed, PFor or Rice.
+func (e Encoding) FreqKind() Kind {
+	if k := Kind(e >> 14); k > 0 {
+		return PFor - 1 + k
+	}
+	return Packed
+}
+
+// FreqWidth is the number of bits of a frequency minus one when frequencies are packed: 0
+// when every frequency of the block is 1. When they are not, it is their number of rows.
+func (e Encoding) FreqWidth() int { return int(e >> 8 & 63) }
+
+// packedFreqs says whether frequencies are packed, and in how many bits.
+func (e Encoding) packedFreqs() (width int, ok bool) { return int(e >> 8), e>>8 <= 32 }
 
 // DocRows is the number of rows that the documents of a block of n postings take.
 func (e Encoding) DocRows(n int) int {
 	switch e.Kind() {
 	case Packed:
 		return packedRows(n, e.DocWidth())
-	case Bitset:
-		return e.DocWidth()
+	case Run:
+		return 0
 	}
-	return 0
+	return e.DocWidth()
 }
 
 // FreqRows is the number of rows that the frequencies of a block of n postings
 // take; they follow the rows of the documents.
-func (e Encoding) FreqRows(n int) int { return packedRows(n, e.FreqWidth()) }
+func (e Encoding) FreqRows(n int) int {
+	if width, ok := e.packedFreqs(); ok {
+		return packedRows(n, width)
+	}
+	return e.FreqWidth()
+}
 
 // Rows is the number of rows of a whole block of n postings.
 func (e Encoding) Rows(n int) int { return e.DocRows(n) + e.FreqRows(n) }
@@ -77,31 +123,47 @@ func (e Encoding) Rows(n int) int { return e.DocRows(n) + e.FreqRows(n) }
 // fault says what is wrong with the encoding of a block of n postings whose last
 // document lies span behind that of the block before, or "" when nothing is.
 func (e Encoding) fault(n int, span uint32) string {
-	switch {
-	case e.FreqWidth() > 32:
-		return fmt.Sprintf("frequencies of %d bits", e.FreqWidth())
-	case e.Kind() == Packed && e.DocWidth() > 31:
-		return fmt.Sprintf("gaps of %d bits", e.DocWidth())
-	case e.Kind() == Bitset && (e.DocWidth() > 32 || e.DocWidth() != bitsetRows(span)):
-		return fmt.Sprintf("bitset of %d rows over %d documents", e.DocWidth(), span)
-	case e.Kind() == Run && e.DocWidth() != 0:
-		return fmt.Sprintf("run with width %d", e.DocWidth())
-	case e.Kind() > Run:
-		return e.Kind().String()
-	case int64(span) < int64(n):
+	if int64(span) < int64(n) {
 		return fmt.Sprintf("%d postings among %d documents", n, span)
+	}
+	if fault := e.docFault(n, span); fault != "" {
+		return fault
+	}
+	switch kind, width := e.FreqKind(), e.FreqWidth(); {
+	case kind == Packed && width > 32:
+		return fmt.Sprintf("frequencies of %d bits", width)
+	case kind > Rice:
+		return "frequencies of an unknown kind"
+	case kind != Packed && (n != BlockSize || width == 0 || width > 31):
+		return fmt.Sprintf("%d frequencies by %v in %d rows", n, kind, width)
+	}
+	return ""
+}
+
+// docFault is fault for documents.
+func (e Encoding) docFault(n int, span uint32) string {
+	switch kind, width := e.Kind(), e.DocWidth(); {
+	case kind == Packed && width > 31:
+		return fmt.Sprintf("gaps of %d bits", width)
+	case kind == Bitset && (width > 32 || width != bitsetRows(span)):
+		return fmt.Sprintf("bitset of %d rows over %d documents", width, span)
+	case kind == Run && width != 0:
+		return fmt.Sprintf("run with width %d", width)
+	case kind >= PFor && (n != BlockSize || width == 0):
+		return fmt.Sprintf("%d documents by %v in %d rows", n, kind, width)
 	}
 	return ""
 }
 
 func (e Encoding) String() string {
-	switch e.Kind() {
-	case Packed:
-		return fmt.Sprintf("packed/%d tf/%d", e.DocWidth(), e.FreqWidth())
-	case Bitset:
-		return fmt.Sprintf("bitset/%d tf/%d", e.DocWidth(), e.FreqWidth())
+	docs := e.Kind().String()
+	if e.Kind() != Run {
+		docs = fmt.Sprintf("%s/%d", docs, e.DocWidth())
 	}
-	return fmt.Sprintf("%v tf/%d", e.Kind(), e.FreqWidth())
+	if e.FreqKind() != Packed {
+		return fmt.Sprintf("%s tf %v/%d", docs, e.FreqKind(), e.FreqWidth())
+	}
+	return fmt.Sprintf("%s tf/%d", docs, e.FreqWidth())
 }
 
 // packedRows is the number of rows that n values of width bits take. Lanes fill

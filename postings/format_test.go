@@ -2,6 +2,7 @@ package postings
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,7 +14,8 @@ import (
 // format version.
 //
 //	encode [size=N]   stores the postings given as "document" or "document x tf" with
-//	                  "len=code", or as a range "from..to", and prints every byte
+//	                  "len=code", or as a range "from..to" or "from..to by step", and prints
+//	                  every byte; codec=pfor or codec=rice stores them by another codec
 //	blocks [size=N]   opens what was stored and prints the directory
 //	seek doc=D        prints the block where D would lie
 func TestFormat(t *testing.T) {
@@ -24,7 +26,10 @@ func TestFormat(t *testing.T) {
 			case "encode":
 				size := 0
 				d.MaybeScanArgs(t, "size", &size)
-				enc := build(size, parsePostings(t, d.Input)).Encode()
+				name := Packed.String()
+				d.MaybeScanArgs(t, "codec", &name)
+				codec := slices.IndexFunc(codecs, func(k Kind) bool { return k.String() == name })
+				enc := buildBy(codecs[codec], size, parsePostings(t, d.Input)).Encode()
 				var err error
 				if l, err = Open(enc.Entry, &stored{Encoded: enc}); err != nil {
 					d.Fatalf(t, "%v", err)
@@ -43,7 +48,7 @@ func TestFormat(t *testing.T) {
 	})
 }
 
-// parsePostings reads lines such as "9 x 3 len=12" and "20..40".
+// parsePostings reads lines such as "9 x 3 len=12", "20..40" and "20..40 by 2".
 func parsePostings(t *testing.T, input string) []posting {
 	number := func(s string) uint32 {
 		v, err := strconv.ParseUint(s, 10, 32)
@@ -54,11 +59,13 @@ func parsePostings(t *testing.T, input string) []posting {
 	}
 	var ps []posting
 	for line := range strings.Lines(input) {
-		p := posting{tf: 1, length: 10}
+		p, step := posting{tf: 1, length: 10}, uint32(1)
 		words := strings.Fields(line)
 		for i, w := range words {
 			if i > 0 && words[i-1] == "x" {
 				p.tf = number(w)
+			} else if i > 0 && words[i-1] == "by" {
+				step = number(w)
 			} else if code, ok := strings.CutPrefix(w, "len="); ok {
 				p.length = uint8(number(code))
 			}
@@ -67,7 +74,7 @@ func parsePostings(t *testing.T, input string) []posting {
 		if !ok {
 			to = from
 		}
-		for p.doc = number(from); p.doc <= number(to); p.doc++ {
+		for p.doc = number(from); p.doc <= number(to); p.doc += step {
 			ps = append(ps, p)
 		}
 	}

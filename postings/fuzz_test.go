@@ -36,16 +36,21 @@ func (s *fuzzSource) Chunk(i int) ([]byte, error) {
 // promises and survives another round.
 func FuzzOpen(f *testing.F) {
 	rng := rand.New(rand.NewPCG(31, 32))
+	add := func(enc Encoded) {
+		var directory, rows []byte
+		if len(enc.Directory) > 0 {
+			directory = enc.Directory[0][:len(enc.Directory[0])-4]
+			rows = enc.Chunks[0][:len(enc.Chunks[0])-GuardBytes]
+		}
+		f.Add(enc.Entry[:len(enc.Entry)-1], directory, rows)
+	}
 	for _, size := range []int{1, 4, 128} {
 		for _, n := range []int{1, 2, 20, 300, 5000} {
-			enc := build(size, random(rng, n)).Encode()
-			var directory, rows []byte
-			if len(enc.Directory) > 0 {
-				directory = enc.Directory[0][:len(enc.Directory[0])-4]
-				rows = enc.Chunks[0][:len(enc.Chunks[0])-GuardBytes]
-			}
-			f.Add(enc.Entry[:len(enc.Entry)-1], directory, rows)
+			add(build(size, random(rng, n)).Encode())
 		}
+	}
+	for _, codec := range codecs {
+		add(buildBy(codec, 0, skewed(rng, 1000)).Encode())
 	}
 	f.Fuzz(func(t *testing.T, entry, directory, rows []byte) {
 		src := &fuzzSource{directory: directory, rows: rows}

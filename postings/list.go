@@ -128,7 +128,8 @@ func (l *List) docs(b int, dst *[BlockSize]uint32) (n int, err error) {
 func (l *List) Freqs(b int, dst *[BlockSize]uint32) (n int, err error) {
 	n = l.BlockLen(b)
 	e := l.Enc[b]
-	if e.FreqWidth() == 0 {
+	width, packed := e.packedFreqs()
+	if width == 0 {
 		ones(dst)
 		return n, nil
 	}
@@ -139,8 +140,8 @@ func (l *List) Freqs(b int, dst *[BlockSize]uint32) (n int, err error) {
 		}
 	}
 	rows := c.from(l.Off[b] + uint32(e.DocRows(n)))
-	if e.FreqWidth() < 32 {
-		unpackFreqs(dst, rows, n, e.FreqWidth())
+	if packed && width < 32 {
+		unpackFreqs(dst, rows, n, width)
 		return n, nil
 	}
 	if err := decodeFreqs(dst, rows, e, n); err != nil {

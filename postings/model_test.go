@@ -38,7 +38,7 @@ var errMissing = errors.New("no such part")
 
 // build adds all postings to a builder of the given block size.
 func build(size int, ps []posting) *Builder {
-	b := &Builder{BlockSize: size}
+	b := &Builder{BlockSize: uint8(size)}
 	for _, p := range ps {
 		b.Add(p.doc, p.tf, p.length)
 	}

@@ -15,10 +15,15 @@ type Peek struct {
 	Last      uint32
 	Len       int // postings
 	Kind      Kind
-	FreqWidth uint
+	FreqWidth uint   // bits of a frequency minus one, or FreqsCoded
 	Docs      []byte // rows of documents
 	Freqs     []byte // rows of frequencies
+
+	freqs Kind
 }
+
+// FreqsCoded stands for the width of frequencies that are not packed: only TF reads them.
+const FreqsCoded = 64
 
 // Peek sets p to block b. It finds less damage than Docs and Freqs do, but what it says of a
 // damaged block is harmless: see Rank and TF.
@@ -30,13 +35,16 @@ func (l *List) Peek(b int, p *Peek) error {
 	e, n := l.Enc[b], l.BlockLen(b)
 	docs := RowBytes * e.DocRows(n)
 	p.First, p.Last, p.Len = l.before(b)+1, l.Last[b], n
-	p.Kind, p.FreqWidth = e.Kind(), uint(e.FreqWidth())
+	p.Kind, p.freqs, p.FreqWidth = e.Kind(), e.FreqKind(), FreqsCoded
+	if width, ok := e.packedFreqs(); ok {
+		p.FreqWidth = uint(width)
+	}
 	p.Docs, p.Freqs = rows[:docs:docs], rows[docs:]
 	return nil
 }
 
 // Ranks reports whether the block is a bitset or a run, which Rank needs.
-func (p *Peek) Ranks() bool { return p.Kind != Packed }
+func (p *Peek) Ranks() bool { return p.Kind == Bitset || p.Kind == Run }
 
 // Rank returns which posting of the block document doc is, counted from 0, or -1 when the
 // block does not hold it. Of a damaged block the number may be one that the block
@@ -67,18 +75,25 @@ func (p *Peek) TF(i int) uint32 {
 	if uint(i) >= uint(p.Len) {
 		return 0
 	}
-	if p.FreqWidth == 0 {
+	switch {
+	case p.FreqWidth == 0:
 		return 1
+	case p.FreqWidth == FreqsCoded:
+		return p.codedTF(i)
 	}
-	// The value begins at bit at of its lane. What a row of the lane does not hold of
-	// it is in the next.
-	at := uint(i/4) * p.FreqWidth
-	lane := p.Freqs[int(at/32)*RowBytes+i%4*4:]
-	v := uint64(binary.LittleEndian.Uint32(lane))
-	if len(lane) >= RowBytes+4 {
-		v |= uint64(binary.LittleEndian.Uint32(lane[RowBytes:])) << 32
+	return packedValue(p.Freqs, i, p.FreqWidth) + 1
+}
+
+// codedTF is TF where frequencies are not packed.
+func (p *Peek) codedTF(i int) uint32 {
+	if p.freqs == PFor {
+		if f, err := readPFor(p.Freqs); err == nil {
+			return f.value(i)
+		}
+	} else if f, err := readRice(p.Freqs); err == nil {
+		return f.value(i)
 	}
-	return uint32(v>>(at%32))&uint32(1<<p.FreqWidth-1) + 1
+	return 0
 }
 
 // SeekIn returns how many of the first n documents of an unpacked block are below doc.

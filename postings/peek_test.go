@@ -12,8 +12,12 @@ func TestPeek(t *testing.T) { eachVariant(t, testPeek) }
 func testPeek(t *testing.T) {
 	rng := rand.New(rand.NewPCG(51, 52))
 	kinds := make(map[Kind]int)
-	for range 40 {
-		l := reopen(t, build(1+rng.IntN(BlockSize), random(rng, 1+rng.IntN(3000))))
+	for i := range 60 {
+		size, make := 1+rng.IntN(BlockSize), random
+		if i%3 == 0 {
+			size, make = BlockSize, skewed
+		}
+		l := reopen(t, buildBy(codecs[rng.IntN(3)], size, make(rng, 1+rng.IntN(3000))))
 		var docs, tfs [BlockSize]uint32
 		var p Peek
 		for b := range l.Blocks() {
@@ -41,7 +45,7 @@ func testPeek(t *testing.T) {
 			}
 		}
 	}
-	for k := Packed; k <= Run; k++ {
+	for k := Packed; k <= Rice; k++ {
 		if kinds[k] < 10 {
 			t.Errorf("only %d blocks were %v", kinds[k], k)
 		}
@@ -68,7 +72,11 @@ func checkRanks(t *testing.T, l *List, b int, p *Peek, docs []uint32) {
 func TestPeekNoise(t *testing.T) {
 	rng := rand.New(rand.NewPCG(53, 54))
 	for range 200 {
-		l := reopen(t, build(1+rng.IntN(BlockSize), random(rng, 1+rng.IntN(1000))))
+		size, make := 1+rng.IntN(BlockSize), random
+		if rng.IntN(3) == 0 {
+			size, make = BlockSize, skewed
+		}
+		l := reopen(t, buildBy(codecs[rng.IntN(3)], size, make(rng, 1+rng.IntN(1000))))
 		var p Peek
 		for b := range l.Blocks() {
 			if err := l.Peek(b, &p); err != nil {
@@ -79,6 +87,9 @@ func TestPeekNoise(t *testing.T) {
 			}
 			for i := range p.Freqs {
 				p.Freqs[i] = byte(rng.Uint32())
+			}
+			for i := range p.Len {
+				p.TF(i)
 			}
 			for range 20 {
 				if rank := p.Rank(p.First + rng.Uint32N(p.Last-p.First+1)); p.Ranks() && rank >= p.Len && p.TF(rank) != 0 {

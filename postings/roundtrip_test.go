@@ -56,7 +56,7 @@ func testBlockShapes(t *testing.T) {
 				prev = uint32(rng.IntN(1000))
 			}
 			want := shape(rng, n, width, prev)
-			rows, e := want.appendRows(nil, prev)
+			rows, e := want.appendRows(nil, prev, Packed)
 			if len(rows) != RowBytes*e.Rows(n) {
 				t.Fatalf("width %d, n %d: %v takes %d bytes, not %d rows", width, n, e, len(rows), e.Rows(n))
 			}

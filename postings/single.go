@@ -18,7 +18,7 @@ type single struct {
 func newSingle(k *block, blockSize int, best []Impact) *List {
 	s := new(single)
 	best = slices.Clone(best)
-	rows, e := k.appendRows(nil, noDoc)
+	rows, e := k.appendRows(nil, noDoc, Packed)
 	s.chunk.rows = rows
 	s.last[0], s.enc[0], s.start[1] = k.last(), e, uint32(len(best))
 	pairs := Impacts{Start: s.start[:], Pairs: best}

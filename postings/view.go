@@ -107,7 +107,7 @@ func (l *List) addTail(k *block, p *pareto) {
 	if n := len(l.Last); n > 0 {
 		off = l.Off[n-1] + uint32(l.Enc[n-1].Rows(l.BlockSize))
 	}
-	rows, e := k.appendRows(nil, l.before(len(l.Last)))
+	rows, e := k.appendRows(nil, l.before(len(l.Last)), Packed)
 	l.tail = &chunk{rows: rows, first: off}
 	l.Last = append(l.Last, k.last())
 	l.Enc = append(l.Enc, e)

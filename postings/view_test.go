@@ -19,7 +19,7 @@ func TestViewWhileAdding(t *testing.T) {
 			cut  bool
 		}
 		var views []taken
-		b := &Builder{BlockSize: size}
+		b := &Builder{BlockSize: uint8(size)}
 		for i, p := range ps {
 			b.Add(p.doc, p.tf, p.length)
 			n := rng.IntN(i + 2)

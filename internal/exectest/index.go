@@ -125,7 +125,7 @@ func (ix *Index) part(rng *rand.Rand, s *Segment, base uint32) blockmax.Segment[
 
 // newList is a list as a memory segment shows it, or as it is read back.
 func newList(rng *rand.Rand, list map[uint32]uint32, norms []uint8) *postings.List {
-	b := postings.Builder{BlockSize: 1 + rng.IntN(8)}
+	b := postings.Builder{BlockSize: uint8(1 + rng.IntN(8))}
 	for _, d := range slices.Sorted(maps.Keys(list)) {
 		code := uint8(1)
 		if norms != nil {
