@@ -1,0 +1,156 @@
+package postings_test
+
+import (
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/bits"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/riffle-search/riffle/analysis"
+	"github.com/riffle-search/riffle/internal/jsonl"
+	"github.com/riffle-search/riffle/postings"
+)
+
+var passages = flag.Int("passages", 50_000, "how many passages of gutenberg BenchmarkCodecs takes")
+
+// BenchmarkCodecs compares the codecs on the lists of real collections: lower-cased words,
+// the documents as they come. It takes the lists of more than 128 postings, all others being
+// stored in another way. Those of gutenberg it tells apart by length, as in figure 4 of Ding
+// and others (2009): class 4K has lists of 2,001 to 4,000 postings.
+//
+// bits/posting is what documents or frequencies take, whole rows, without the directory.
+// Mints/s are decoded from lists in memory: documents with the gaps summed up, and
+// frequencies, block by block as executors do it.
+func BenchmarkCodecs(b *testing.B) {
+	for _, set := range []struct{ name, file string }{
+		{"gutenberg", "gutenberg-a.jsonl.zst"},
+		{"cranfield", "cranfield/docs.jsonl"},
+		{"cisi", "cisi/docs.jsonl"},
+		{"med", "med/docs.jsonl"},
+		{"nfcorpus", "nfcorpus/docs.jsonl"},
+	} {
+		b.Run(set.name, func(b *testing.B) {
+			lists := invert(b, filepath.Join(corpora(), set.file))
+			if set.name != "gutenberg" {
+				compareCodecs(b, "all", lists)
+				return
+			}
+			slices.SortFunc(lists, func(x, y []posting) int { return cmp.Compare(len(x), len(y)) })
+			for len(lists) > 0 {
+				class := lengthClass(len(lists[0]))
+				n := slices.IndexFunc(lists, func(l []posting) bool { return lengthClass(len(l)) > class })
+				if n < 0 {
+					n = len(lists)
+				}
+				compareCodecs(b, fmt.Sprintf("%dK", class), lists[:n])
+				lists = lists[n:]
+			}
+		})
+	}
+}
+
+// lengthClass is the length of a list in thousands, rounded up to a power of two.
+func lengthClass(n int) int { return 1 << bits.Len(uint((n-1)/1000)) }
+
+func corpora() string {
+	if dir := os.Getenv("RIFFLE_CORPORA"); dir != "" {
+		return dir
+	}
+	return "../../shared/corpora"
+}
+
+type posting struct{ doc, tf uint32 }
+
+// invert returns the lists of a collection that have more than 128 postings.
+func invert(b *testing.B, path string) [][]posting {
+	if _, err := os.Stat(path); err != nil {
+		b.Skipf("no such collection (RIFFLE_CORPORA names the folder): %v", err)
+	}
+	docs, err := jsonl.Open(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer docs.Close()
+	terms := make(map[string]*[]posting)
+	var d jsonl.Document
+	for n := range uint32(*passages) {
+		if err := docs.Next(&d); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			b.Fatal(err)
+		}
+		for _, f := range d.Fields {
+			if text, ok := f.Value.(string); ok && (f.Name == "text" || filepath.Ext(path) == ".jsonl") {
+				addText(terms, n, []byte(text))
+			}
+		}
+	}
+	var lists [][]posting
+	for _, l := range terms {
+		if len(*l) > postings.BlockSize {
+			lists = append(lists, *l)
+		}
+	}
+	return lists
+}
+
+func addText(terms map[string]*[]posting, doc uint32, text []byte) {
+	analysis.Standard().Analyze(text, func(batch []analysis.Token) {
+		for _, t := range batch {
+			l := terms[string(t.Term)]
+			if l == nil {
+				l = new([]posting)
+				terms[string(t.Term)] = l
+			}
+			if n := len(*l); n > 0 && (*l)[n-1].doc == doc {
+				(*l)[n-1].tf++
+			} else {
+				*l = append(*l, posting{doc, 1})
+			}
+		}
+	})
+}
+
+// compareCodecs runs the benchmarks of one class of lists.
+func compareCodecs(b *testing.B, class string, lists [][]posting) {
+	for _, codec := range []postings.Kind{postings.Packed, postings.PFor, postings.Rice} {
+		var all []*postings.List
+		var size postings.Sizes
+		count := 0
+		for _, l := range lists {
+			bld := postings.Builder{Codec: codec}
+			for _, p := range l {
+				bld.Add(p.doc, p.tf, 0)
+			}
+			view := bld.View(postings.MaxDoc)
+			size.Add(view.SizeBreakdown())
+			count += len(l)
+			all = append(all, view)
+		}
+		run := func(what string, size int, decode func(l *postings.List, block int, dst *[postings.BlockSize]uint32) (int, error)) {
+			b.Run(fmt.Sprintf("%s/%v/%s", class, codec, what), func(b *testing.B) {
+				var dst [postings.BlockSize]uint32
+				for b.Loop() {
+					for _, l := range all {
+						for block := range l.Blocks() {
+							if _, err := decode(l, block, &dst); err != nil {
+								b.Fatal(err)
+							}
+						}
+					}
+				}
+				b.ReportMetric(8*float64(size)/float64(count), "bits/posting")
+				b.ReportMetric(float64(count)*float64(b.N)/1e6/b.Elapsed().Seconds(), "Mints/s")
+				b.ReportMetric(0, "ns/op")
+			})
+		}
+		run("docs", size.Docs, (*postings.List).Docs)
+		run("freqs", size.Freqs, (*postings.List).Freqs)
+	}
+}
