@@ -146,6 +146,35 @@ func seekExtent(last *[ExtentBlocks]uint32, x uint32) int {
 	return seekPortable(last[:], x)
 }
 
+// sumUp replaces every one of 128 gaps by the sum of prev and the gaps up to it.
+func sumUp(gaps *[BlockSize]uint32, prev uint32) {
+	if useAVX512 || useAVX2 {
+		sumUpAVX2(gaps, prev)
+		return
+	}
+	sumUpPortable(gaps, prev)
+}
+
+// addQuotients adds to every one of 128 values its quotient times 1<<low, low being 0 to
+// 31. Quotient i is ends[i+1]-ends[i]-1.
+func addQuotients(values *[BlockSize]uint32, ends *[BlockSize + 1]uint32, low int) {
+	if useAVX512 || useAVX2 {
+		addQuotientsAVX2(values, ends, low)
+		return
+	}
+	addQuotientsPortable(values, ends, low)
+}
+
+// addQuotientSums is like addQuotients, but adds the quotients up to each: ends[0] being -1,
+// these sum up to ends[i+1]-i.
+func addQuotientSums(values *[BlockSize]uint32, ends *[BlockSize + 1]uint32, low int) {
+	if useAVX512 || useAVX2 {
+		addQuotientSumsAVX2(values, ends, low)
+		return
+	}
+	addQuotientSumsPortable(values, ends, low)
+}
+
 // What follows is written by _asm. All blocks are full, and widths between 1 and the
 // constants above.
 
@@ -173,6 +202,15 @@ func bitsetAVX2(dst *[128]uint32, rows *byte, words, n int, first uint32) (ones 
 
 //go:noescape
 func progressionAVX2(dst *[128]uint32, first, step uint32)
+
+//go:noescape
+func sumUpAVX2(gaps *[128]uint32, prev uint32)
+
+//go:noescape
+func addQuotientsAVX2(values *[128]uint32, ends *[129]uint32, low int)
+
+//go:noescape
+func addQuotientSumsAVX2(values *[128]uint32, ends *[129]uint32, low int)
 
 //go:noescape
 func seekBlockAVX512(sorted *[128]uint32, x uint32) int

@@ -18,6 +18,16 @@ func consecutive(dst *[BlockSize]uint32, first uint32) { consecutivePortable(dst
 
 func ones(dst *[BlockSize]uint32) { onesPortable(dst) }
 
+func sumUp(gaps *[BlockSize]uint32, prev uint32) { sumUpPortable(gaps, prev) }
+
+func addQuotients(values *[BlockSize]uint32, ends *[BlockSize + 1]uint32, low int) {
+	addQuotientsPortable(values, ends, low)
+}
+
+func addQuotientSums(values *[BlockSize]uint32, ends *[BlockSize + 1]uint32, low int) {
+	addQuotientSumsPortable(values, ends, low)
+}
+
 func seekBlock(docs *[BlockSize]uint32, n int, x uint32) int { return seekPortable(docs[:n], x) }
 
 func seekExtent(last *[ExtentBlocks]uint32, x uint32) int { return seekPortable(last[:], x) }

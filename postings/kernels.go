@@ -10,13 +10,16 @@ import (
 // variants in assembly, in decode_amd64.go. Which one runs is decided there, or in
 // decode_noasm.go where there is no choice:
 //
-//	unpackDocs    gaps of 1 to 31 bits to documents
-//	unpackFreqs   frequencies of 1 to 32 bits
-//	expandBitset  set bits to documents
-//	consecutive   a run of documents
-//	ones          frequencies that are all 1
-//	seekBlock     the first of 128 documents that is not below another
-//	seekExtent    the same among 32 blocks of a directory
+//	unpackDocs       gaps of 1 to 31 bits to documents
+//	unpackFreqs      frequencies of 1 to 32 bits
+//	expandBitset     set bits to documents
+//	consecutive      a run of documents
+//	ones             frequencies that are all 1
+//	sumUp            gaps of pfor to documents
+//	addQuotients     remainders of rice to frequencies
+//	addQuotientSums  sums of remainders of rice to documents
+//	seekBlock        the first of 128 documents that is not below another
+//	seekExtent       the same among 32 blocks of a directory
 
 // expandBitsetPortable is expandBitset in Go.
 func expandBitsetPortable(dst *[BlockSize]uint32, rows []byte, n int, first uint32) (ones int) {
@@ -48,6 +51,35 @@ func consecutivePortable(dst *[BlockSize]uint32, first uint32) {
 func onesPortable(dst *[BlockSize]uint32) { *dst = allOnes }
 
 var allOnes = [BlockSize]uint32(slices.Repeat([]uint32{1}, BlockSize))
+
+// sumUpPortable is sumUp in Go. Two additions of every four wait for those before.
+func sumUpPortable(gaps *[BlockSize]uint32, prev uint32) {
+	for i := 0; i < len(gaps); i += 4 {
+		a, b, c, d := gaps[i], gaps[i+1], gaps[i+2], gaps[i+3]
+		ab, cd := a+b, c+d
+		gaps[i], gaps[i+1] = prev+a, prev+ab
+		prev += ab
+		gaps[i+2], gaps[i+3] = prev+c, prev+cd
+		prev += cd
+	}
+}
+
+// addQuotientsPortable is addQuotients in Go. It multiplies because a shift by a variable
+// takes longer.
+func addQuotientsPortable(values *[BlockSize]uint32, ends *[BlockSize + 1]uint32, low int) {
+	unit := uint32(1) << low
+	for i := range values {
+		values[i] += (ends[i+1] - ends[i] - 1) * unit
+	}
+}
+
+// addQuotientSumsPortable is addQuotientSums in Go.
+func addQuotientSumsPortable(values *[BlockSize]uint32, ends *[BlockSize + 1]uint32, low int) {
+	unit := uint32(1) << low
+	for i := range values {
+		values[i] += (ends[i+1] - uint32(i)) * unit
+	}
+}
 
 // seekPortable returns how many numbers at the front of a sorted slice, not empty, are
 // below x. It halves the slice without a branch, which takes two thirds of the time of

@@ -240,3 +240,44 @@ func FuzzKernels(f *testing.F) {
 		}
 	})
 }
+
+// TestCodedKernels holds what pfor and rice need to loops, on noise.
+func TestCodedKernels(t *testing.T) {
+	eachVariant(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(47, 48))
+		g := makeGuarded(t)
+		memory := guarded(t, 4*(BlockSize+1))
+		ends := (*[BlockSize + 1]uint32)(unsafe.Pointer(&memory[0]))
+		for low := range 32 {
+			var before [BlockSize]uint32
+			for i := range before {
+				before[i] = rng.Uint32()
+			}
+			for i := range ends {
+				ends[i] = rng.Uint32()
+			}
+			check := func(what string, want func(i int) uint32) {
+				t.Helper()
+				for i, got := range g.dst {
+					if got != want(i) {
+						t.Fatalf("%s, low part of %d bits: value %d is %d, want %d", what, low, i, got, want(i))
+					}
+				}
+			}
+			*g.dst = before
+			addQuotients(g.dst, ends, low)
+			check("quotients", func(i int) uint32 { return before[i] + (ends[i+1]-ends[i]-1)<<low })
+			*g.dst = before
+			addQuotientSums(g.dst, ends, low)
+			check("sums of quotients", func(i int) uint32 { return before[i] + (ends[i+1]-uint32(i))<<low })
+			*g.dst = before
+			sumUp(g.dst, ends[0])
+			sums, sum := before, ends[0]
+			for i := range sums {
+				sum += sums[i]
+				sums[i] = sum
+			}
+			check("sums", func(i int) uint32 { return sums[i] })
+		}
+	})
+}

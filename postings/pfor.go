@@ -102,14 +102,14 @@ func readPFor(rows []byte) (pfor, error) {
 // freqs writes the values, each plus one.
 func (p *pfor) freqs(dst *[BlockSize]uint32) error {
 	unpackLow(dst, p.lows, p.low)
-	mask := uint32(1)<<(p.highWidth&31) - 1
+	mask, unit := uint32(1)<<p.highWidth-1, uint32(1)<<p.low
 	before := -1
 	for i, at := range p.positions {
 		if int(at) <= before || at >= BlockSize {
 			return corrupt.New(2+i, "exception %d is value %d, behind value %d", i, at, before)
 		}
 		before = int(at)
-		dst[at] += (bitsAt(p.high, i*p.highWidth)&mask + 1) << (p.low & 31)
+		dst[at] += (bitsAt(p.high, i*p.highWidth)&mask + 1) * unit
 	}
 	return nil
 }
@@ -119,14 +119,7 @@ func (p *pfor) docs(dst *[BlockSize]uint32, prev uint32) error {
 	if err := p.freqs(dst); err != nil {
 		return err
 	}
-	for i := 0; i < len(dst); i += 4 { // two additions a step wait for the step before
-		a, b, c, d := dst[i], dst[i+1], dst[i+2], dst[i+3]
-		ab, cd := a+b, c+d
-		dst[i], dst[i+1] = prev+a, prev+ab
-		prev += ab
-		dst[i+2], dst[i+3] = prev+c, prev+cd
-		prev += cd
-	}
+	sumUp(dst, prev)
 	return nil
 }
 

@@ -62,13 +62,14 @@ func readRice(rows []byte) (rice, error) {
 	return rice{lows: rows, unary: rows[RowBytes*low:], low: low}, nil
 }
 
-// ends writes to which bit of the unary string each quotient extends: the sum of all
+// ends writes behind -1 to which bit of the string each quotient extends: the sum of the
 // quotients up to it, plus how many there are before it.
-func (r *rice) ends(dst *[BlockSize]uint32) error {
+func (r *rice) ends(dst *[BlockSize + 1]uint32) error {
 	var set [RowBytes * maxUnaryRows]byte
 	n := copy(set[:], r.unary)
 	set[n-1] = 0
-	if ones := expandBitset(dst, set[:n], BlockSize, 0); ones != BlockSize {
+	dst[0] = ^uint32(0)
+	if ones := expandBitset((*[BlockSize]uint32)(dst[1:]), set[:n], BlockSize, 0); ones != BlockSize {
 		return corrupt.New(RowBytes*r.low, "%d quotients for %d values", ones, BlockSize)
 	}
 	return nil
@@ -77,37 +78,27 @@ func (r *rice) ends(dst *[BlockSize]uint32) error {
 // docs writes the documents of which the values are the gaps, minus one, behind prev. The
 // remainders and the quotients are summed up apart.
 func (r *rice) docs(dst *[BlockSize]uint32, prev uint32) error {
-	var ends [BlockSize]uint32
+	var ends [BlockSize + 1]uint32
 	if err := r.ends(&ends); err != nil {
 		return err
 	}
 	if r.low == 0 {
-		for i, end := range ends { // end is all gaps, minus the one of the first
-			dst[i] = prev + 1 + end
-		}
-		return nil
+		consecutive(dst, prev+1)
+	} else {
+		unpackDocs(dst, r.lows, BlockSize, r.low, prev)
 	}
-	unpackDocs(dst, r.lows, BlockSize, r.low, prev)
-	unit := uint32(1) << r.low // multiplying takes half as long as shifting by a variable
-	for i, end := range ends {
-		dst[i] += (end - uint32(i)) * unit
-	}
+	addQuotientSums(dst, &ends, r.low)
 	return nil
 }
 
 // freqs writes the values, each plus one.
 func (r *rice) freqs(dst *[BlockSize]uint32) error {
-	var ends [BlockSize]uint32
+	var ends [BlockSize + 1]uint32
 	if err := r.ends(&ends); err != nil {
 		return err
 	}
 	unpackLow(dst, r.lows, r.low)
-	unit := uint32(1) << r.low
-	next := uint32(0) // bit at which the quotient begins
-	for i, end := range ends {
-		dst[i] += (end - next) * unit
-		next = end + 1
-	}
+	addQuotients(dst, &ends, r.low)
 	return nil
 }
 
