@@ -94,6 +94,32 @@ func addField(fields map[string]*FieldStats, f segment.FieldInfo) {
 	t.Norms = t.Norms || f.Norms
 }
 
+// Sizes says how the bytes of sealed segments divide; see segment.Sizes.
+type Sizes = segment.Sizes
+
+// Sizes reads all sealed segments and adds up their parts. It takes about as long
+// as reading the index from disk.
+func (e *Engine) Sizes(ctx context.Context) (Sizes, error) {
+	var sum Sizes
+	v, err := e.acquire()
+	if err != nil {
+		return sum, err
+	}
+	defer v.release()
+	for i := range v.segs {
+		s := v.segs[i].home
+		if s.disk == nil {
+			continue
+		}
+		part, err := s.disk.Sizes(ctx)
+		if err != nil {
+			return sum, s.at(err)
+		}
+		sum.Add(part)
+	}
+	return sum, nil
+}
+
 // Schema returns the schema in force.
 func (e *Engine) Schema() *Schema { return e.schema.clone() }
 

@@ -17,20 +17,21 @@ up over segments.`
 
 func newStat() *cobra.Command {
 	var db string
-	var asJSON bool
+	var asJSON, parts bool
 	c := &cobra.Command{
 		Use:   "stat --db DIR",
 		Short: "Print what is in an index",
 		Long:  statLong,
 		Args:  cobra.NoArgs,
 	}
-	c.RunE = func(c *cobra.Command, _ []string) error { return stat(c, db, asJSON) }
+	c.RunE = func(c *cobra.Command, _ []string) error { return stat(c, db, asJSON, parts) }
 	dbFlag(c, &db)
 	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON object on one line")
+	c.Flags().BoolVar(&parts, "parts", false, "read the whole index and print how its bytes divide")
 	return c
 }
 
-func stat(c *cobra.Command, db string, asJSON bool) (err error) {
+func stat(c *cobra.Command, db string, asJSON, parts bool) (err error) {
 	e, err := openToRead(db)
 	if err != nil {
 		return err
@@ -41,10 +42,36 @@ func stat(c *cobra.Command, db string, asJSON bool) (err error) {
 		return err
 	}
 	in := newInventory(st, e.Schema())
+	if parts {
+		sizes, err := e.Sizes(c.Context())
+		if err != nil {
+			return err
+		}
+		in.Parts = &sizes
+	}
 	if asJSON {
 		return json.NewEncoder(c.OutOrStdout()).Encode(in)
 	}
-	return in.print(c.OutOrStdout())
+	if err := in.print(c.OutOrStdout()); err != nil || !parts {
+		return err
+	}
+	return printParts(c.OutOrStdout(), in.Parts)
+}
+
+// printParts prints bytes, and bits per posting, of each part.
+func printParts(out io.Writer, s *riffle.Sizes) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "\npart\tbytes\tbits/posting\t")
+	for _, p := range []struct {
+		name  string
+		bytes uint64
+	}{
+		{"documents", s.Docs}, {"frequencies", s.Freqs}, {"directories", s.Directory}, {"dictionary keys", s.Dictionary},
+		{"ids", s.IDs}, {"norms", s.Norms}, {"stored fields", s.Stored}, {"other", s.Other},
+	} {
+		fmt.Fprintf(w, "%s\t%d\t%.2f\t\n", p.name, p.bytes, 8*float64(p.bytes)/float64(max(s.Postings, 1)))
+	}
+	return w.Flush()
 }
 
 // An inventory is riffle.Stats as this command shows it: what is in the directory,
@@ -58,6 +85,7 @@ type inventory struct {
 	Segments   []segmentLine   `json:"segments"`
 	Fields     []fieldLine     `json:"fields"`
 	Schema     json.RawMessage `json:"schema"`
+	Parts      *riffle.Sizes   `json:"parts,omitempty"`
 }
 
 type segmentLine struct {
