@@ -26,6 +26,10 @@ type Input struct {
 type MergeOptions struct {
 	Order Order
 
+	// Codec of postings: postings.Packed, which is the fastest to read, postings.PFor
+	// or postings.Rice, which is the smallest. Inputs may have been written by any.
+	Codec postings.Kind
+
 	// Workers is how many goroutines look for an order ByGraph; the rest of a
 	// merge is one goroutine's work. It does not change the outcome. 0 stands for
 	// runtime.GOMAXPROCS.
@@ -58,6 +62,9 @@ func (o MergeOptions) withDefaults() MergeOptions {
 func (o MergeOptions) validate() error {
 	if o.Workers < 1 || o.MemoryBytes < 1 {
 		return fmt.Errorf("segment: a merge with %d workers and %d bytes of memory, want at least one of each", o.Workers, o.MemoryBytes)
+	}
+	if o.Codec != postings.Packed && o.Codec != postings.PFor && o.Codec != postings.Rice {
+		return fmt.Errorf("segment: %v is no codec of a merge", o.Codec)
 	}
 	if err := o.Order.validate(); err != nil {
 		return fmt.Errorf("segment: order of a merge: %w", err)
@@ -270,6 +277,8 @@ func (m *merger) writeTerms() error {
 			info:   FieldInfo{Name: name, Norms: norms != nil},
 			norms:  norms,
 			best:   m.best,
+
+			builder: postings.Builder{Codec: m.opts.Codec},
 		}
 		if err := f.writeTerms(); err != nil {
 			return err
