@@ -22,6 +22,9 @@ func (r *run) and() error {
 	if len(lanes) < len(r.seg.Terms) || len(lanes) == 0 {
 		return nil // a list is missing, so nothing matches
 	}
+	for _, c := range lanes {
+		c.plain = r.counting
+	}
 	r.active = append(r.active[:0], lanes...)
 	slices.SortFunc(r.active, func(a, b *lane) int {
 		return cmp.Or(cmp.Compare(b.list.Count, a.list.Count), cmp.Compare(a.term, b.term))
@@ -90,10 +93,20 @@ func (r *run) lead(c *lane, b int, floor uint32) error {
 	if err := c.load(b); err != nil {
 		return err
 	}
+	cs, n := &r.cands, 0
+	if r.counting {
+		for _, doc := range c.docs[:c.n] {
+			cs.docs[n&127] = doc
+			if doc >= r.from && doc < r.to && r.accepts(doc) {
+				n++
+			}
+		}
+		cs.n = n
+		return nil
+	}
 	if err := c.score(); err != nil {
 		return err
 	}
-	cs, n := &r.cands, 0
 	for i, doc := range c.docs[:c.n] {
 		score := blockmax.Contribution(c.weight, c.impacts[i])
 		cs.docs[n&127], cs.score[n&127] = doc, score
@@ -143,7 +156,7 @@ func (r *run) andTile(lanes []*lane, lo, bound uint32) error {
 	rank := r.rankBound(lo, lo)
 	need := saturatingSub(r.need(lo), rank)
 	words &= r.commonWords(lanes, need)
-	if need == 0 { // a few words suffice for the first hits
+	if need == 0 && !r.counting { // a few words suffice for the first hits
 		first := lowestBits(words, 8)
 		if err := r.andWords(lanes, first, 0); err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/postings"
 )
 
@@ -62,9 +63,9 @@ func (r *run) enterSheet(lanes []*lane, lo uint32) error {
 		if err := c.enterSheet(lo); err != nil {
 			return err
 		}
-		_, present := addBounds(bounds, bounds, c.tiles, c.unit, 0)
-		r.tiles |= present
-		r.common &= present
+		addBounds(bounds, bounds, c.tiles, c.unit, 0)
+		r.tiles |= c.inTiles
+		r.common &= c.inTiles
 	}
 	if r.seg.Rank != nil || r.seg.Tail != nil {
 		for tiles := r.tiles; tiles != 0; tiles &= tiles - 1 {
@@ -225,51 +226,78 @@ func lowestBits(mask uint64, n int) uint64 {
 
 // presentWords are the words of the tile in which a lane has postings.
 func (r *run) presentWords() (present uint64) {
-	var zero sums
 	for _, c := range r.active {
-		_, p := addBounds(&zero, &zero, c.words, 0, 0)
-		present |= p
+		present |= c.words.present()
 	}
 	return present
 }
 
-// scoreWords offers all documents of some words of the tile.
+// scoreWords offers all documents of some words of the tile, also those that score
+// nothing.
 func (r *run) scoreWords(words uint64) error {
+	w := &r.win
 	for _, c := range r.active {
-		if err := r.markLane(c, words); err != nil {
+		if err := c.mark(&w.matches, words); err != nil {
+			return err
+		}
+		if err := r.addLane(c, words); err != nil {
 			return err
 		}
 	}
-	r.win.fill()
-	for i := range r.win.matches { // documents beyond the range at work
-		for out := r.win.matches[i] &^ r.win.all[i]; out != 0; out &= out - 1 {
-			r.win.scores[64*i+bits.TrailingZeros64(out)] = 0
-		}
-		r.win.matches[i] &= r.win.all[i]
+	w.fill()
+	for i := range w.matches {
+		w.matches[i] &= w.all[i] & -(words >> i & 1)
 	}
-	r.collect(0)
+	r.collect(words, saturatingSub(r.needed(r.seg.Base+w.lo), r.rankBound(w.lo, w.lo)))
 	r.offerCandidates()
 	return nil
 }
 
 // addLane adds the lane's postings in the words to the scores.
 func (r *run) addLane(c *lane, words uint64) error {
-	return c.eachBlock(words, func(docs []uint32, impacts []uint16) {
-		scatter(&r.win.scores, docs, impacts, c.weight, words)
-	})
+	to := &r.win.scores
+	if c.exact {
+		for i, doc := range c.few.docs[c.from:c.to] {
+			in := uint32(words >> (doc / wordDocs % 64) & 1)
+			to[doc%tileDocs] += blockmax.Contribution(c.weight, c.few.impacts[c.from+i]) * in
+		}
+		return nil
+	}
+	for b := c.from; b < c.to; b++ {
+		in := words & c.wordsOf(b, r.win.base)
+		if in == 0 {
+			continue
+		}
+		if err := c.load(b); err != nil {
+			return err
+		}
+		if err := c.loadFreqs(b); err != nil {
+			return err
+		}
+		// Word by word, or rather run by run of neighbours: most blocks have few.
+		for in != 0 {
+			first := bits.TrailingZeros64(in)
+			behind := first + bits.TrailingZeros64(^(in >> first))
+			i, j := c.postingsIn(first, behind)
+			addPostings(to, c.docs[i:j], r.freqs[i:j], c.norms, c.table, c.weight)
+			in &= in + 1<<first // carries through the run
+		}
+	}
+	return nil
 }
 
-// markLane is addLane for all documents that have a posting, even one that
-// contributes nothing: it marks them as matches too.
-func (r *run) markLane(c *lane, words uint64) error {
-	w := &r.win
-	return c.eachBlock(words, func(docs []uint32, impacts []uint16) {
-		scatter(&w.scores, docs, impacts, c.weight, words)
-		for _, doc := range docs {
-			d := doc % tileDocs
-			w.matches[d/64] |= (words >> (d / 64) & 1) << (d % 64)
-		}
-	})
+// postingsIn returns which postings of the loaded block lie in words first to behind-1 of
+// the tile: i to j-1.
+func (c *lane) postingsIn(first, behind int) (i, j int) {
+	base := c.run.win.base
+	if lo := base + uint32(first)*wordDocs; lo > c.docs[0] {
+		i = postings.SeekIn(&c.docs, c.n, lo)
+	}
+	j = c.n
+	if hi := base + uint32(behind)*wordDocs; hi <= c.docs[c.n-1] {
+		j = postings.SeekIn(&c.docs, c.n, hi)
+	}
+	return i, j
 }
 
 // eachBlock calls visit with the postings of the tile in every block that can have

@@ -11,32 +11,41 @@ type candidates struct {
 	score [windowDocs + 16]uint32
 }
 
-// collect makes candidates of the accepted documents of the window that score at
-// least floor, counts all accepted ones, and leaves the window empty.
-func (r *run) collect(floor uint32) {
+// collect makes candidates of the accepted matches in some words of the window that
+// score at least floor, counts all accepted ones, and leaves the words empty.
+func (r *run) collect(words uint64, floor uint32) {
 	w, cs := &r.win, &r.cands
-	n := 0
-	for i, word := range w.matches {
-		if word == 0 {
-			continue
+	for left := words; left != 0; left &= left - 1 {
+		i := bits.TrailingZeros64(left) & 63
+		r.work.DocsScored += int64(bits.OnesCount64(w.matches[i]))
+		w.matches[i] &= r.accepted(i)
+		r.total += bits.OnesCount64(w.matches[i])
+	}
+	if floor == 0 {
+		cs.list(&w.matches, w.base, words)
+		for p, doc := range cs.docs[:cs.n] {
+			cs.score[p] = w.scores[doc%windowDocs]
 		}
-		r.work.DocsScored += int64(bits.OnesCount64(word))
-		accept := r.accepted(i)
-		for out := word &^ accept; out != 0; out &= out - 1 {
-			w.scores[(i*64+bits.TrailingZeros64(out))%windowDocs] = 0
-		}
-		word &= accept
-		r.total += bits.OnesCount64(word)
-		for ; word != 0; word &= word - 1 {
-			d := uint32(i*64+bits.TrailingZeros64(word)) % windowDocs
-			s := w.scores[d]
-			w.scores[d] = 0
-			cs.docs[n%windowDocs], cs.score[n%windowDocs] = w.base+d, s
-			if s >= floor {
-				n++
-			}
-		}
+	} else {
+		var nothing sums
+		sift(cs, &w.scores, w.base, words, &nothing, floor)
+		cs.keepOnly(&w.matches)
+	}
+	for ; words != 0; words &= words - 1 {
+		i := bits.TrailingZeros64(words) & 63
 		w.matches[i] = 0
+		if floor == 0 {
+			clear(w.scores[wordDocs*i:][:wordDocs])
+		}
+	}
+}
+
+// keepOnly drops what is not in the set.
+func (cs *candidates) keepOnly(set *bitset) {
+	n := 0
+	for p, doc := range cs.docs[:cs.n] {
+		cs.docs[n], cs.score[n] = doc, cs.score[p]
+		n += int(set[doc/wordDocs%64] >> (doc % wordDocs) & 1)
 	}
 	cs.n = n
 }
@@ -84,6 +93,9 @@ func (r *run) acceptedWords() (words uint64) {
 // offerCandidates hands all candidates to the collector.
 func (r *run) offerCandidates() {
 	cs := &r.cands
+	if r.counting {
+		return
+	}
 	for p := range cs.n {
 		r.offer(cs.docs[p], cs.score[p])
 	}

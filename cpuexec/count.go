@@ -48,10 +48,11 @@ func Matches(ctx context.Context, p *Plan, segment int, n *blockmax.Node) ([]uin
 		return nil, err
 	}
 	set := make([]uint64, (int(r.seg.Docs)+63)/64)
-	err := r.windows(n, func(root *clause) error {
-		var matches bitset
-		err := r.eval(root, 0, &r.win.all, &matches, nil)
+	err := r.eachTile(n, false, func(root *clause, t int) error {
+		matches := &r.win.matches
+		err := r.evalTile(root, t, matches, nil)
 		copy(set[r.win.base/64:], matches[:])
+		*matches = bitset{}
 		return err
 	})
 	if err != nil {
@@ -61,31 +62,92 @@ func Matches(ctx context.Context, p *Plan, segment int, n *blockmax.Node) ([]uin
 }
 
 // countMatches counts the accepted documents of all segments that match the tree.
-func (r *run) countMatches(tree *blockmax.Node) (int, error) {
-	total := 0
+func (r *run) countMatches(tree *blockmax.Node) (total int, err error) {
+	ranked := r.total
+	defer func() { r.total = ranked }()
+	r.counting, r.total = true, 0
 	for i := range r.plan.Segments {
 		if err := r.enter(i); err != nil {
 			return 0, err
 		}
-		if leaf := onlyLeaf(tree); leaf != nil && r.seg.Accept == nil {
+		leaf := onlyLeaf(tree)
+		switch {
+		case leaf != nil && r.seg.Accept == nil:
 			if term := r.seg.Terms[leaf.Term]; term.Bounds != nil {
-				total += term.List.Count
+				r.total += term.List.Count
 			}
-			continue
+		case r.plan.Tree != nil || leaf != nil:
+			err = r.eachTile(tree, false, func(root *clause, t int) error {
+				err := r.evalTile(root, t, &r.win.matches, nil)
+				r.countWindow()
+				return err
+			})
+		case len(tree.Must) > 0:
+			err = r.and()
+		default:
+			err = r.countOr()
 		}
-		err := r.windows(tree, func(root *clause) error {
-			var matches bitset
-			err := r.eval(root, 0, &r.win.all, &matches, nil)
-			for i, word := range matches {
-				total += bits.OnesCount64(word & r.accepted(i))
-			}
-			return err
-		})
 		if err != nil {
 			return 0, err
 		}
 	}
-	return total, nil
+	return r.total, nil
+}
+
+// countOr counts the documents of the segment that hold any term.
+func (r *run) countOr() error {
+	lanes, err := r.openLanes()
+	if err != nil {
+		return err
+	}
+	for _, c := range lanes {
+		c.plain = true
+	}
+	for lo := r.from &^ (sheetDocs - 1); lo < r.to; lo += sheetDocs {
+		tiles := uint64(0)
+		for _, c := range lanes {
+			if err := c.enterSheet(lo); err != nil {
+				return err
+			}
+			tiles |= c.inTiles
+		}
+		for tiles = r.tilesAtWork(lo, tiles); tiles != 0; tiles &= tiles - 1 {
+			if err := r.ctx.Err(); err != nil {
+				return err
+			}
+			if err := r.countTile(lanes, lo, bits.TrailingZeros64(tiles)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// countTile counts the documents of tile t of the sheet at lo that hold any term.
+func (r *run) countTile(lanes []*lane, lo uint32, t int) error {
+	r.win.at(lo+uint32(t)*tileDocs, r.from, r.to)
+	for _, c := range lanes {
+		if c.inTiles>>t&1 == 0 {
+			continue
+		}
+		c.locate(r.win.base)
+		if err := c.mark(&r.win.matches, ^uint64(0)); err != nil {
+			return err
+		}
+	}
+	for i := range r.win.matches {
+		r.win.matches[i] &= r.win.all[i]
+	}
+	r.countWindow()
+	return nil
+}
+
+// countWindow counts the accepted matches of the window, and leaves it empty.
+func (r *run) countWindow() {
+	for i, word := range r.win.matches {
+		r.total += bits.OnesCount64(word & r.accepted(i))
+		r.win.matches[i] = 0
+	}
 }
 
 // onlyLeaf returns the one leaf that decides alone what matches the tree, or nil.

@@ -31,8 +31,6 @@ type cursor struct {
 	freqs  [postings.BlockSize]uint32
 
 	doc uint32 // for document-at-a-time algorithms: docs[i], or end
-
-	bound uint32 // for window-at-a-time algorithms: no posting of the window contributes more
 }
 
 func (c *cursor) reset(r *run, t int, term *blockmax.Term[*postings.List]) {
@@ -41,7 +39,7 @@ func (c *cursor) reset(r *run, t int, term *blockmax.Term[*postings.List]) {
 	c.weight = r.plan.Weights[t]
 	c.max = blockmax.Contribution(c.weight, term.Bounds.List)
 	c.block, c.loaded, c.scored, c.n, c.i = 0, -1, -1, 0, 0
-	c.doc, c.bound = 0, 0
+	c.doc = 0
 }
 
 // seekBlock moves the current block to the first whose last document is doc or
@@ -67,26 +65,6 @@ func (c *cursor) last() uint32 { return c.list.Last[c.block] }
 // blockMax bounds what a posting of block b contributes.
 func (c *cursor) blockMax(b int) uint32 {
 	return blockmax.Contribution(c.weight, c.bounds.Block[b])
-}
-
-// rangeMax bounds what a posting in documents up to hi contributes, from the
-// current block on. ok is false when no block can hold such a posting.
-func (c *cursor) rangeMax(hi uint32) (bound uint32, ok bool) {
-	b, blocks := c.block, len(c.list.Last)
-	if b == blocks || c.first(b) > hi {
-		return 0, false
-	}
-	highest := uint16(0)
-	for b < blocks && c.first(b) <= hi {
-		if e := b / postings.ExtentBlocks; b%postings.ExtentBlocks == 0 && c.list.ExtLast[e] <= hi {
-			highest = max(highest, c.bounds.Extent[e])
-			b += postings.ExtentBlocks
-			continue
-		}
-		highest = max(highest, c.bounds.Block[b])
-		b++
-	}
-	return blockmax.Contribution(c.weight, highest), true
 }
 
 // load decodes the documents of the current block and makes the first one that is

@@ -20,6 +20,9 @@ func (r *run) andBits(lanes []*lane, words uint64, need uint32) error {
 		set[bits.TrailingZeros64(w)&63] = ^uint64(0)
 	}
 	left, err := r.intersectAll(lanes, set, words)
+	if r.counting && err == nil {
+		return r.countLeft(lanes, set, words, left)
+	}
 	if err == nil {
 		r.cands.list(set, r.win.base, left)
 	}
@@ -33,7 +36,31 @@ func (r *run) andBits(lanes []*lane, words uint64, need uint32) error {
 	return r.requireAll(lanes, need)
 }
 
-// intersectAll keeps in set what lanes hold, and returns the words that are not empty.
+// countLeft counts what is left in the set of the words and is in the lanes that have not
+// been intersected, and empties all words.
+func (r *run) countLeft(lanes []*lane, set *bitset, words, left uint64) error {
+	r.win.fill()
+	for w := words; w != 0; w &= w - 1 {
+		i := bits.TrailingZeros64(w) & 63
+		set[i] &= r.win.all[i] & r.accepted(i) & -(left >> i & 1)
+	}
+	r.cands.list(set, r.win.base, left)
+	for ; words != 0; words &= words - 1 {
+		set[bits.TrailingZeros64(words)&63] = 0
+	}
+	for i, c := range lanes {
+		if c.packed > 0 && r.cands.n > 0 {
+			if err := r.require(c, 0, &r.prefix[i]); err != nil {
+				return err
+			}
+		}
+	}
+	r.total += r.cands.n
+	return nil
+}
+
+// intersectAll keeps in set what lanes hold, and returns the words that are not empty. Lanes
+// for which that did not pay are left with packed above 0.
 func (r *run) intersectAll(lanes []*lane, set *bitset, words uint64) (left uint64, err error) {
 	for i := len(lanes) - 1; i >= 0 && words != 0; i-- {
 		c := lanes[i]
@@ -48,6 +75,7 @@ func (r *run) intersectAll(lanes []*lane, set *bitset, words uint64) (left uint6
 			if words, err = c.intersect(set, words); err != nil {
 				return 0, err
 			}
+			c.packed = 0
 		}
 	}
 	return words, nil
@@ -70,7 +98,10 @@ func (c *lane) packedBlocks(words uint64) (n int) {
 // not empty.
 func (c *lane) intersect(set *bitset, words uint64) (left uint64, err error) {
 	held := &c.run.held
-	if err := c.bitsOf(held, words); err != nil {
+	for w := words; w != 0; w &= w - 1 {
+		held[bits.TrailingZeros64(w)&63] = 0
+	}
+	if err := c.mark(held, words); err != nil {
 		return 0, err
 	}
 	for w := words; w != 0; w &= w - 1 {
@@ -82,13 +113,11 @@ func (c *lane) intersect(set *bitset, words uint64) (left uint64, err error) {
 	return left, nil
 }
 
-// bitsOf sets held to the documents of the words that the lane holds. Other words are undefined.
-func (c *lane) bitsOf(held *bitset, words uint64) error {
-	for w := words; w != 0; w &= w - 1 {
-		held[bits.TrailingZeros64(w)&63] = 0
-	}
+// mark adds to set the documents of the words that the lane holds. It may add others that
+// the lane holds, too.
+func (c *lane) mark(set *bitset, words uint64) error {
 	if c.exact {
-		held.add(c.few.docs[c.from:c.to])
+		set.add(c.few.docs[c.from:c.to])
 		return nil
 	}
 	base := c.run.win.base
@@ -102,15 +131,19 @@ func (c *lane) bitsOf(held *bitset, words uint64) error {
 				return err
 			}
 			i, j := c.inTile(b)
-			held.add(c.docs[i:j])
+			set.add(c.docs[i:j])
 			continue
 		}
 		if err := c.peekAt(b); err != nil {
 			return err
 		}
+		if k := &c.peek; k.Kind == postings.Bitset && bits.OnesCount64(in) > 3 {
+			set.or(k.Docs, int(k.First)-int(base))
+			continue
+		}
 		for ; in != 0; in &= in - 1 {
 			i := bits.TrailingZeros64(in) & 63
-			held[i] |= bitsFrom(&c.peek, base+uint32(wordDocs*i))
+			set[i] |= bitsFrom(&c.peek, base+uint32(wordDocs*i))
 		}
 	}
 	return nil
@@ -120,6 +153,31 @@ func (c *lane) bitsOf(held *bitset, words uint64) error {
 func (b *bitset) add(docs []uint32) {
 	for _, doc := range docs {
 		b[doc/64%64] |= 1 << (doc % 64)
+	}
+}
+
+// or sets the bits that are set in rows, of which the lowest is document at of the tile.
+// Documents may lie before and behind the tile.
+func (b *bitset) or(rows []byte, at int) {
+	if skip := -at / 64; at < 0 && skip > 0 {
+		rows, at = rows[min(8*skip, len(rows)):], at+64*skip
+	}
+	carry := uint64(0)
+	if at < 0 && len(rows) >= 8 { // the first word lies partly before the tile
+		carry = binary.LittleEndian.Uint64(rows) >> -at
+		rows, at = rows[8:], at+64
+	}
+	shift := uint(at) % 64
+	to := b[min(at/64, windowWords):]
+	for i := range to {
+		if len(rows) < 8 {
+			to[i] |= carry
+			return
+		}
+		word := binary.LittleEndian.Uint64(rows)
+		rows = rows[8:]
+		to[i] |= word<<shift | carry
+		carry = word >> 1 >> (63 - shift)
 	}
 }
 

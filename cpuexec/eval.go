@@ -1,6 +1,10 @@
 package cpuexec
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/riffle-search/riffle/blockmax"
+)
 
 // A frame is the scratch memory of one level of the tree.
 type frame struct {
@@ -43,55 +47,35 @@ func (r *run) eval(c *clause, level int, mask, matches *bitset, to *scores) erro
 	return err
 }
 
-// evalLeaf is eval for a term. Blocks without a document of the mask are passed
-// over undecoded.
+// evalLeaf is eval for a term. Blocks without a document in a word of the mask are
+// passed over undecoded.
 func (r *run) evalLeaf(c *clause, mask, matches *bitset, to *scores) error {
 	*matches = bitset{}
-	cur, w := c.cursor, &r.win
-	if cur == nil {
+	l := c.lane
+	if l == nil || l.inWords == 0 {
 		return nil
 	}
-	for cur.seekBlock(w.lo); cur.block < len(cur.list.Last) && cur.first(cur.block) < w.hi; cur.block++ {
-		first, last := max(cur.first(cur.block), w.lo), min(cur.last(), w.hi-1)
-		if mask.anyIn(first-w.base, last-w.base) {
-			if err := r.evalBlock(cur, mask, matches, to); err != nil {
-				return err
-			}
-		}
-		if cur.last() >= w.hi {
-			break
-		}
-	}
-	return nil
-}
-
-// evalBlock is evalLeaf for the part of the current block that lies in the window.
-func (r *run) evalBlock(cur *cursor, mask, matches *bitset, to *scores) error {
-	if err := cur.load(r.win.lo); err != nil {
+	words := mask.words() & l.inWords
+	if err := l.mark(matches, words); err != nil {
 		return err
 	}
-	from, until := cur.i, cur.until(r.win.hi)
-	cur.i = min(until, cur.n-1)
 	hits := uint64(0)
-	for _, doc := range cur.docs[from:until] {
-		d := doc % windowDocs
-		bit := mask[d/64] & (1 << (d % 64))
-		matches[d/64] |= bit
-		hits |= bit
+	for w := l.inWords; w != 0; w &= w - 1 {
+		i := bits.TrailingZeros64(w) & 63
+		if matches[i] &= mask[i]; matches[i] != 0 {
+			hits |= 1 << i
+		}
 	}
 	if to == nil || hits == 0 {
 		return nil
 	}
-	if err := cur.loadFreqs(); err != nil {
-		return err
-	}
-	for i := from; i < until; i++ {
-		d := cur.docs[i&127] % windowDocs
-		if mask[d/64]>>(d%64)&1 == 1 {
-			to[d] += cur.score(i)
+	return l.eachBlock(hits, func(docs []uint32, impacts []uint16) {
+		for i, doc := range docs {
+			d := doc % windowDocs
+			in := uint32(matches[d/64] >> (d % 64) & 1)
+			to[d] += blockmax.Contribution(l.weight, impacts[i]) * in
 		}
-	}
-	return nil
+	})
 }
 
 // evalBoolean is eval for a node with clauses: what must match narrows the set,
@@ -176,6 +160,18 @@ func (r *run) evalShould(c *clause, level int, to *scores) error {
 		})
 	}
 	return nil
+}
+
+// words returns which words have a document in the set.
+func (b *bitset) words() (words uint64) {
+	for i, w := range b {
+		in := uint64(0)
+		if w != 0 {
+			in = 1
+		}
+		words |= in << i
+	}
+	return words
 }
 
 // each calls visit with every position in the set, ascending.

@@ -1,69 +1,29 @@
 package cpuexec
 
-// exhaustive answers OR by adding up every list, window by window: what pruning is
-// measured against.
+import "math/bits"
+
+// exhaustive answers OR by adding up every list, tile by tile: what pruning is measured
+// against.
 func (r *run) exhaustive() error {
-	cs, err := r.openAll()
+	lanes, err := r.openLanes()
 	if err != nil {
 		return err
 	}
-	for lo := r.from; ; lo = r.win.hi {
-		next := nextDocument(cs, lo)
-		if next >= r.to {
-			return nil
-		}
-		r.win.at(next, r.from, r.to)
-		if err := r.ctx.Err(); err != nil {
+	for lo := r.from &^ (sheetDocs - 1); lo < r.to; lo += sheetDocs {
+		if err := r.enterSheet(lanes, lo); err != nil {
 			return err
 		}
-		for _, c := range cs {
-			if err := r.addWindow(c, 0); err != nil {
+		for tiles := r.tilesAtWork(lo, r.tiles); tiles != 0; tiles &= tiles - 1 {
+			t := bits.TrailingZeros64(tiles)
+			if err := r.ctx.Err(); err != nil {
 				return err
 			}
-		}
-		r.collect(0)
-		r.offerCandidates()
-	}
-}
-
-// nextDocument returns the lowest document from lo on that any of the lists can
-// hold; end when there is none.
-func nextDocument(cs []*cursor, lo uint32) (next uint32) {
-	next = end
-	for _, c := range cs {
-		if !c.seekBlock(lo) {
-			continue
-		}
-		if c.loaded == c.block {
-			c.advance(lo)
-			next = min(next, c.docs[c.i&127])
-		} else {
-			next = min(next, max(lo, c.first(c.block)))
-		}
-	}
-	return next
-}
-
-// addWindow adds the list's postings in the window to it, without the blocks
-// whose bound is below floor.
-func (r *run) addWindow(c *cursor, floor uint32) error {
-	w := &r.win
-	for c.seekBlock(w.lo); c.block < len(c.list.Last) && c.first(c.block) < w.hi; c.block++ {
-		if c.blockMax(c.block) >= floor {
-			if err := c.load(w.lo); err != nil {
+			base := lo + uint32(t)*tileDocs
+			r.win.place(base, r.from, r.to)
+			r.enterTile(lanes, t, base)
+			if err := r.scoreWords(^uint64(0)); err != nil {
 				return err
 			}
-			to := c.until(w.hi)
-			if to > c.i {
-				if err := c.loadFreqs(); err != nil {
-					return err
-				}
-				w.add(c, c.i, to)
-				c.i = min(to, c.n-1)
-			}
-		}
-		if c.last() >= w.hi {
-			break
 		}
 	}
 	return nil

@@ -11,8 +11,10 @@ import (
 // kernels_amd64.go. Which one runs is decided there, or in kernels_noasm.go where there
 // is no choice:
 //
-//	addBounds   the bounds of a list onto the sums of those before, 64 words of a tile
-//	sift        scores of words to candidates
+//	addBounds     the bounds of a list onto the sums of those before, 64 words of a tile
+//	addPostings   what postings contribute onto the scores of their documents
+//	sift          scores of words to candidates
+//	probeBlock    candidates that a block holds (in Go: lane.probePortable)
 
 // sums of bounds, for each word of a tile or each tile of a sheet.
 type sums [64]uint32
@@ -72,12 +74,16 @@ func impacts(dst *[postings.BlockSize]uint16, docs []uint32, freqs *[postings.Bl
 	}
 }
 
-// scatter adds what postings contribute to the scores of their documents, all of one
-// tile, if they lie in one of the words.
-func scatter(to *scores, docs []uint32, impacts []uint16, weight uint32, words uint64) {
-	impacts = impacts[:len(docs)]
+// addPostingsPortable is addPostings in Go.
+func addPostingsPortable(to *scores, docs, freqs []uint32, norms []uint8, table *blockmax.Table, weight uint32) {
+	freqs = freqs[:len(docs)]
+	if norms == nil {
+		for i, doc := range docs {
+			to[doc%tileDocs] += blockmax.Contribution(weight, table.Impact(freqs[i], 1))
+		}
+		return
+	}
 	for i, doc := range docs {
-		in := uint32(words >> (doc / wordDocs % 64) & 1)
-		to[doc%tileDocs] += blockmax.Contribution(weight, impacts[i]) * in
+		to[doc%tileDocs] += blockmax.Contribution(weight, table.Impact(freqs[i], norms[doc]))
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/cpu"
 
+	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/internal/impl"
 )
 
@@ -35,6 +36,20 @@ func addBounds(next, sum *sums, bounds *coarse, unit, need uint32) (reach, prese
 		return addBoundsAVX2((*[64]uint32)(next), (*[64]uint32)(sum), (*[64]uint8)(bounds), unit, need)
 	}
 	return addBoundsPortable(next, sum, bounds, unit, need)
+}
+
+// addPostings adds what postings contribute to the scores of their documents, all of one
+// tile. Without norms every length code is 1.
+func addPostings(to *scores, docs, freqs []uint32, norms []uint8, table *blockmax.Table, weight uint32) {
+	if len(docs) == 0 || !useAVX512 && !useAVX2 {
+		addPostingsPortable(to, docs, freqs, norms, table, weight)
+		return
+	}
+	if norms != nil {
+		_ = norms[docs[len(docs)-1]]
+	}
+	small, k := table.Arrays()
+	addPostingsBMI2((*[tileDocs]uint32)(to), &docs[0], &freqs[0], len(docs), unsafe.SliceData(norms), small, k, uint64(weight))
 }
 
 // sift makes candidates of the documents of the words whose scores reach need with
@@ -73,6 +88,9 @@ func addBoundsAVX512(next, sum *[64]uint32, bounds *[64]uint8, unit, need uint32
 
 //go:noescape
 func addBoundsAVX2(next, sum *[64]uint32, bounds *[64]uint8, unit, need uint32) (reach, present uint64)
+
+//go:noescape
+func addPostingsBMI2(to *[4096]uint32, docs, freqs *uint32, n int, norms *uint8, impacts *[16][256]uint16, k *[256]float32, weight uint64)
 
 // siftAVX512 may write 16 candidates behind those it returns.
 //

@@ -449,6 +449,65 @@ done:
 	VZEROUPPER
 	RET
 
+// func addPostingsBMI2(to *[4096]uint32, docs *uint32, freqs *uint32, n int, norms *uint8, impacts *[16][256]uint16, k *[256]float32, weight uint64)
+// Requires: AVX, CMOV
+TEXT ·addPostingsBMI2(SB), NOSPLIT, $0-64
+	MOVQ to+0(FP), AX
+	MOVQ docs+8(FP), CX
+	MOVQ freqs+16(FP), DX
+	MOVQ norms+32(FP), BX
+	MOVQ impacts+40(FP), SI
+	MOVQ k+48(FP), DI
+	MOVQ weight+56(FP), R8
+	MOVQ n+24(FP), R9
+	LEAQ (CX)(R9*4), CX
+	LEAQ (DX)(R9*4), DX
+	NEGQ R9
+	JZ   done
+	MOVL $0x00000001, R12
+
+next:
+	MOVL    (CX)(R9*4), R10
+	MOVL    (DX)(R9*4), R11
+	TESTQ   BX, BX
+	JZ      coded
+	MOVBLZX (BX)(R10*1), R12
+
+coded:
+	CMPQ    R11, $0x10
+	JAE     often
+	SHLL    $0x08, R11
+	ADDL    R12, R11
+	MOVWLZX (SI)(R11*2), R11
+
+weigh:
+	IMULQ R8, R11
+	SHRQ  $0x10, R11
+	ANDL  $0x00000fff, R10
+	ADDL  R11, (AX)(R10*4)
+	INCQ  R9
+	JNZ   next
+
+done:
+	RET
+
+often:
+	VXORPS     X1, X1, X1
+	VCVTSI2SSQ R11, X1, X1
+	VMOVSS     (DI)(R12*4), X0
+	VDIVSS     X1, X0, X0
+	MOVL       $0x3f800000, R13
+	VMOVD      R13, X1
+	VADDSS     X1, X0, X0
+	MOVL       $0x47800000, R13
+	VMOVD      R13, X1
+	VDIVSS     X0, X1, X1
+	VCVTSS2SI  X1, R11
+	MOVL       $0x0000ffff, R13
+	CMPL       R11, R13
+	CMOVLHI    R13, R11
+	JMP        weigh
+
 // func probeBitsetBMI2(p *[20]uint64) (ok bool)
 // Requires: AVX, BMI, BMI2, CMOV, POPCNT
 TEXT ·probeBitsetBMI2(SB), NOSPLIT, $256-9
@@ -540,17 +599,17 @@ coded:
 
 often:
 	MOVQ       144(AX), R12
-	VMOVSS     (R12)(R11*4), X1
-	VPXOR      X0, X0, X0
-	VCVTSI2SSQ R13, X0, X0
-	VDIVSS     X0, X1, X1
-	MOVL       $0x3f800000, R13
-	VMOVD      R13, X0
-	VADDSS     X0, X1, X1
-	MOVL       $0x47800000, R13
-	VMOVD      R13, X0
+	VXORPS     X1, X1, X1
+	VCVTSI2SSQ R13, X1, X1
+	VMOVSS     (R12)(R11*4), X0
 	VDIVSS     X1, X0, X0
-	VCVTSS2SI  X0, R13
+	MOVL       $0x3f800000, R11
+	VMOVD      R11, X1
+	VADDSS     X1, X0, X0
+	MOVL       $0x47800000, R11
+	VMOVD      R11, X1
+	VDIVSS     X0, X1, X1
+	VCVTSS2SI  X1, R13
 	MOVL       $0x0000ffff, R11
 	CMPL       R13, R11
 	CMOVLHI    R11, R13
@@ -663,17 +722,17 @@ coded:
 
 often:
 	MOVQ       144(AX), R13
-	VMOVSS     (R13)(R12*4), X1
-	VPXOR      X0, X0, X0
-	VCVTSI2SSQ R11, X0, X0
-	VDIVSS     X0, X1, X1
-	MOVL       $0x3f800000, R11
-	VMOVD      R11, X0
-	VADDSS     X0, X1, X1
-	MOVL       $0x47800000, R11
-	VMOVD      R11, X0
+	VXORPS     X1, X1, X1
+	VCVTSI2SSQ R11, X1, X1
+	VMOVSS     (R13)(R12*4), X0
 	VDIVSS     X1, X0, X0
-	VCVTSS2SI  X0, R11
+	MOVL       $0x3f800000, R12
+	VMOVD      R12, X1
+	VADDSS     X1, X0, X0
+	MOVL       $0x47800000, R12
+	VMOVD      R12, X1
+	VDIVSS     X0, X1, X1
+	VCVTSS2SI  X1, R11
 	MOVL       $0x0000ffff, R12
 	CMPL       R11, R12
 	CMOVLHI    R12, R11

@@ -2,8 +2,14 @@
 
 package cpuexec
 
+import "github.com/riffle-search/riffle/blockmax"
+
 func addBounds(next, sum *sums, bounds *coarse, unit, need uint32) (reach, present uint64) {
 	return addBoundsPortable(next, sum, bounds, unit, need)
+}
+
+func addPostings(to *scores, docs, freqs []uint32, norms []uint8, table *blockmax.Table, weight uint32) {
+	addPostingsPortable(to, docs, freqs, norms, table, weight)
 }
 
 func sift(cs *candidates, from *scores, base uint32, words uint64, rest *sums, need uint32) (scored int) {

@@ -32,7 +32,7 @@ type tiling struct {
 	lanes     []*lane
 	laneCount int     // lanes[:laneCount] belong to the segment at work
 	lanesOpen bool    // they have been opened
-	sheet     uint32  // first document of the sheet they are at; noSheet at first
+	sheet     uint32  // first document of the sheet that they are at, or noSheet
 	tiles     uint64  // the tiles of the sheet where one of them has postings
 	common    uint64  // those where all have
 	active    []*lane // those with postings in the tile at work, weakest first
@@ -61,21 +61,31 @@ func (r *run) openLanes() ([]*lane, error) {
 		return t.lanes[:t.laneCount], nil
 	}
 	for i := range r.seg.Terms {
-		term := &r.seg.Terms[i]
-		if term.Bounds == nil || term.List.Blocks() == 0 {
-			continue
-		}
-		if err := r.checkList(i); err != nil {
+		if _, err := r.openLane(i); err != nil {
 			return nil, err
 		}
-		if t.laneCount == len(t.lanes) {
-			t.lanes = append(t.lanes, new(lane))
-		}
-		t.lanes[t.laneCount].reset(r, i, term)
-		t.laneCount++
 	}
-	t.lanesOpen, t.sheet = true, noSheet
+	t.lanesOpen = true
 	return t.lanes[:t.laneCount], nil
+}
+
+// openLane opens a lane for term i, or returns nil when the segment lacks it.
+func (r *run) openLane(i int) (*lane, error) {
+	term := &r.seg.Terms[i]
+	if term.Bounds == nil || term.List.Blocks() == 0 {
+		return nil, nil
+	}
+	if err := r.checkList(i); err != nil {
+		return nil, err
+	}
+	t := &r.tiling
+	if t.laneCount == len(t.lanes) {
+		t.lanes = append(t.lanes, new(lane))
+	}
+	c := t.lanes[t.laneCount]
+	t.laneCount++
+	c.reset(r, i, term)
+	return c, nil
 }
 
 // close drops the lanes of the segment at work, and what belongs to the caller.
@@ -83,7 +93,7 @@ func (t *tiling) close() {
 	for _, c := range t.lanes[:t.laneCount] {
 		c.forget()
 	}
-	t.laneCount, t.lanesOpen = 0, false
+	t.laneCount, t.lanesOpen, t.sheet = 0, false, noSheet
 	t.prober.forget()
 }
 
@@ -114,12 +124,16 @@ type lane struct {
 	unit   uint32 // coarse * unit bounds contributions
 	bound  uint32 // no posting of the tile at hand contributes more
 
-	tiles  *coarse // of the sheet
-	exact  bool    // all postings of the sheet are in few
-	few    decoded
-	blocks int // blocks[blocks:] are behind the sheets before, when there are no ranges
+	plain bool // only documents matter: bounds are more or less than 0 and say no more
+
+	tiles   *coarse // of the sheet
+	inTiles uint64  // where there are postings
+	exact   bool    // all postings of the sheet are in few
+	few     decoded
+	blocks  int // blocks[blocks:] are behind the sheets before, when there are no ranges
 
 	words    *coarse // of the tile
+	inWords  uint64  // where there are postings, for trees
 	from, to int     // the blocks that can have documents of the tile; postings of few if exact
 	at       int     // block or posting of few that the last document asked for was in
 	packed   int     // blocks with documents of the words asked for that are packed
@@ -152,7 +166,7 @@ func (c *lane) reset(r *run, t int, term *blockmax.Term[*postings.List]) {
 	c.max = blockmax.Contribution(c.weight, term.Bounds.List)
 	c.unit = blockmax.CoarseUnit(c.weight)
 	c.blocks, c.peeked, c.loaded, c.scored, c.spent = 0, -1, -1, -1, 0
-	c.exact, c.at = false, 0
+	c.exact, c.plain, c.at = false, false, 0
 	c.seen = slices.Grow(c.seen[:0], c.list.Blocks()/64+1)[:c.list.Blocks()/64+1]
 	clear(c.seen)
 }
@@ -212,14 +226,22 @@ func (c *lane) score() error {
 
 // impactsOf computes the impacts of block b, whose documents are given.
 func (c *lane) impactsOf(b int, docs []uint32, dst *[postings.BlockSize]uint16) error {
+	if err := c.loadFreqs(b); err != nil {
+		return err
+	}
+	impacts(dst, docs, &c.run.freqs, c.norms, c.table)
+	return nil
+}
+
+// loadFreqs decodes the frequencies of block b to run.freqs.
+func (c *lane) loadFreqs(b int) error {
 	freqs := &c.run.freqs
 	if _, err := c.list.Freqs(b, freqs); err != nil {
 		return c.fail(err)
 	}
-	impacts(dst, docs, freqs, c.norms, c.table)
-	if invariants.Enabled {
-		for i, doc := range docs {
-			c.check(b, doc, dst[i])
+	if invariants.Enabled && c.loaded == b {
+		for i, doc := range c.docs[:c.n] {
+			c.check(b, doc, c.table.Impact(freqs[i], c.code(doc)))
 		}
 	}
 	return nil

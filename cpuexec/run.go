@@ -20,6 +20,7 @@ type run struct {
 	seed       uint32 // a need known before the first document was seen
 	total      int    // matching documents seen in the current pass
 	pruned     bool   // some may not have been seen
+	counting   bool   // nothing is scored: documents are counted only
 	listBlocks int64  // blocks of all lists of all passes so far
 	work       blockmax.Work
 
@@ -57,7 +58,7 @@ func newRun(ctx context.Context, p *Plan) *run {
 	r := runs.Get().(*run)
 	r.ctx, r.plan = ctx, p
 	r.top.Reset(p.K, p.After)
-	r.seed, r.total, r.pruned, r.listBlocks, r.work = 0, 0, false, 0, blockmax.Work{}
+	r.seed, r.total, r.pruned, r.counting, r.listBlocks, r.work = 0, 0, false, false, 0, blockmax.Work{}
 	return r
 }
 
@@ -162,6 +163,9 @@ func blocksBelow(n *blockmax.Node, seg *blockmax.Segment[*postings.List]) (block
 // need is the lowest score with which document doc of the segment, or a later
 // one, can still enter. Once it is above zero documents may be passed over unseen.
 func (r *run) need(doc uint32) uint32 {
+	if r.counting {
+		return 0
+	}
 	n := max(r.seed, r.needed(r.seg.Base+doc))
 	if n > 0 {
 		r.pruned = true

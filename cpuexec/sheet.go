@@ -8,12 +8,26 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
+// present returns where there are postings.
+func (b *coarse) present() uint64 {
+	var none sums
+	_, present := addBounds(&none, &none, b, 0, 0)
+	return present
+}
+
 // noPostings are the coarse bounds where a list has ended.
 var noPostings coarse
 
 // enterSheet makes the sheet that begins at document lo the one at hand: tiles
 // bounds its tiles from then on.
 func (c *lane) enterSheet(lo uint32) error {
+	err := c.boundSheet(lo)
+	c.inTiles = c.tiles.present()
+	return err
+}
+
+// boundSheet sets tiles to the bounds of the tiles of the sheet at lo.
+func (c *lane) boundSheet(lo uint32) error {
 	c.exact = false
 	if r := c.ranges; r != nil {
 		c.tiles = &noPostings
@@ -52,7 +66,10 @@ func (c *lane) decodeSheet(lo uint32, from, to int) error {
 			return c.fail(err)
 		}
 		c.spend(b)
-		if err := c.impactsOf(b, docs[:m], (*[postings.BlockSize]uint16)(few.impacts[n:])); err != nil {
+		impacts := (*[postings.BlockSize]uint16)(few.impacts[n:])
+		if c.plain {
+			clear(impacts[:m])
+		} else if err := c.impactsOf(b, docs[:m], impacts); err != nil {
 			return err
 		}
 		few.docs, few.impacts = few.docs[:n+m], few.impacts[:n+m]
@@ -89,30 +106,36 @@ func (c *lane) boundByBlocks(to *coarse, lo, size uint32, from, until int) {
 // enterTile makes the tile that begins at document lo the one at hand: words bounds its
 // words from then on. The lane must be at the tile's sheet.
 func (c *lane) enterTile(lo uint32) {
-	if c.exact {
-		c.from, c.to = c.few.within(lo, lo+tileDocs)
-		c.at = c.from
-		c.words = &c.own[1]
-		*c.words = coarse{}
-		c.few.bound(c.words, lo, wordDocs, c.from, c.to)
+	c.locate(lo)
+	if c.ranges != nil {
+		c.words = (*coarse)(c.ranges.Word[64*(lo/tileDocs):])
 		return
 	}
-	if r := c.ranges; r != nil {
-		tile := int(lo / tileDocs)
-		c.from, c.to = int(r.First[tile]), min(int(r.First[tile+1])+1, len(c.list.Last))
-		c.at = c.from
-		c.words = (*coarse)(r.Word[64*tile:])
-		return
-	}
-	c.from = c.list.Seek(c.blocks, lo)
-	c.to = c.from
-	if c.from < len(c.list.Last) {
-		c.to = min(c.list.Seek(c.from, lo+tileDocs-1)+1, len(c.list.Last))
-	}
-	c.at = c.from
 	c.words = &c.own[1]
 	*c.words = coarse{}
-	c.boundByBlocks(c.words, lo, wordDocs, c.from, c.to)
+	if c.exact {
+		c.few.bound(c.words, lo, wordDocs, c.from, c.to)
+	} else {
+		c.boundByBlocks(c.words, lo, wordDocs, c.from, c.to)
+	}
+}
+
+// locate is enterTile without bounds.
+func (c *lane) locate(lo uint32) {
+	switch {
+	case c.exact:
+		c.from, c.to = c.few.within(lo, lo+tileDocs)
+	case c.ranges != nil:
+		first := c.ranges.First[lo/tileDocs:]
+		c.from, c.to = int(first[0]), min(int(first[1])+1, len(c.list.Last))
+	default:
+		c.from = c.list.Seek(c.blocks, lo)
+		c.to = c.from
+		if c.from < len(c.list.Last) {
+			c.to = min(c.list.Seek(c.from, lo+tileDocs-1)+1, len(c.list.Last))
+		}
+	}
+	c.at = c.from
 }
 
 // within returns the postings whose documents are lo to hi-1.

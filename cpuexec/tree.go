@@ -3,6 +3,7 @@ package cpuexec
 import (
 	"cmp"
 	"errors"
+	"math/bits"
 	"slices"
 
 	"github.com/riffle-search/riffle/blockmax"
@@ -11,82 +12,116 @@ import (
 // A clause is a node of the tree at work on one segment.
 type clause struct {
 	*blockmax.Node
-	cursor *cursor // of a leaf; nil when the segment lacks the term
-	cost   uint64  // about how many documents match
+	lane *lane  // of a leaf; nil when the segment lacks the term
+	cost uint64 // about how many documents match
 
 	must, should, filter, not []clause
 	minShould                 int // should nodes that must match, counting the rule for nodes without Must and Filter
 }
 
-// treePruned answers any tree, window by window: each node makes the set of
-// documents of the window that match it from the sets of its children. Windows in
-// which the bound of the tree cannot reach need are passed over.
+// treePruned answers any tree, tile by tile: each node makes the set of documents of
+// the tile that match it from the sets of its children. Tiles in which the bound of
+// the tree cannot reach need are passed over.
 func (r *run) treePruned() error {
-	return r.windows(r.tree, func(root *clause) error {
-		lo, hi := r.win.lo, r.win.hi
+	return r.eachTile(r.tree, true, func(root *clause, t int) error {
+		lo := r.win.lo
 		if r.tailDone(lo) {
 			return errDone
 		}
-		bound, ok := root.bound(&r.win)
-		need, rank := r.need(lo), r.rankBound(lo, hi-1)
-		if !ok || bound+rank < need {
+		need, rank := r.need(lo), r.rankBound(lo, lo)
+		if bound, ok := root.bound(t); !ok || bound+rank < need {
 			return nil
 		}
-		return r.offerTree(root, saturatingSub(need, rank))
+		return r.offerTree(root, t, saturatingSub(need, rank))
 	})
 }
 
 // treeExhaustive is treePruned without the pruning.
 func (r *run) treeExhaustive() error {
-	return r.windows(r.tree, func(root *clause) error { return r.offerTree(root, 0) })
+	return r.eachTile(r.tree, true, func(root *clause, t int) error { return r.offerTree(root, t, 0) })
 }
 
-// offerTree offers the matches of the window that score at least floor without
-// the rank.
-func (r *run) offerTree(root *clause, floor uint32) error {
-	if err := r.eval(root, 0, &r.win.all, &r.win.matches, &r.win.scores); err != nil {
+// offerTree offers the matches of the tile that score at least floor without the
+// rank.
+func (r *run) offerTree(root *clause, t int, floor uint32) error {
+	if err := r.evalTile(root, t, &r.win.matches, &r.win.scores); err != nil {
 		return err
 	}
-	r.collect(floor)
+	r.collect(^uint64(0), floor)
 	r.offerCandidates()
 	clear(r.win.scores[:]) // of documents that matched a child but not the tree
 	return nil
 }
 
-// errDone ends windows early, without an error.
+// errDone ends eachTile early, without an error.
 var errDone = errors.New("no later document can get in")
 
-// windows visits every window of the range in which the tree may have matches.
-func (r *run) windows(n *blockmax.Node, visit func(root *clause) error) error {
+// eachTile visits every tile of the range in which the tree may have matches: with its
+// number in the sheet, as the window. Without scores no frequency is read.
+func (r *run) eachTile(n *blockmax.Node, scores bool, visit func(root *clause, t int) error) error {
 	if r.root == nil || r.root.Node != n {
-		root, err := r.newClause(n)
+		root, err := r.newClause(n, scores)
 		if err != nil {
 			return err
 		}
 		r.root = &root
 	}
-	root := r.root
-	for doc := root.next(r.from); doc < r.to; doc = root.next(r.win.hi) {
-		r.win.at(doc, r.from, r.to)
-		if err := r.ctx.Err(); err != nil {
-			return err
+	for lo := r.from &^ (sheetDocs - 1); lo < r.to; lo += sheetDocs {
+		if r.sheet != lo {
+			for _, c := range r.lanes[:r.laneCount] {
+				if err := c.enterSheet(lo); err != nil {
+					return err
+				}
+			}
+			r.sheet = lo
 		}
-		if err := visit(root); err == errDone {
-			return nil
-		} else if err != nil {
-			return err
+		for tiles := r.tilesAtWork(lo, r.root.tiles()); tiles != 0; tiles &= tiles - 1 {
+			t := bits.TrailingZeros64(tiles)
+			r.win.place(lo+uint32(t)*tileDocs, r.from, r.to)
+			if err := r.ctx.Err(); err != nil {
+				return err
+			}
+			if err := visit(r.root, t); err == errDone {
+				return nil
+			} else if err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// newClause opens cursors for the leaves below a node.
-func (r *run) newClause(n *blockmax.Node) (clause, error) {
+// evalTile sets matches to the documents of tile t, the window, that match the tree, and adds
+// to scores what they score.
+func (r *run) evalTile(root *clause, t int, matches *bitset, to *scores) error {
+	for _, c := range r.lanes[:r.laneCount] {
+		c.inWords = 0
+		if c.tiles[t] > 0 {
+			c.enterTile(r.win.base)
+			c.inWords = c.words.present()
+		}
+	}
+	words := root.words()
+	if words == 0 {
+		*matches = bitset{}
+		return nil
+	}
+	r.win.fill()
+	for out := ^words; out != 0; out &= out - 1 {
+		r.win.all[bits.TrailingZeros64(out)&63] = 0
+	}
+	return r.eval(root, 0, &r.win.all, matches, to)
+}
+
+// newClause opens lanes for the leaves below a node.
+func (r *run) newClause(n *blockmax.Node, scores bool) (clause, error) {
 	c := clause{Node: n, minShould: n.MinShould}
+	scores = scores && !n.Constant
 	if n.Leaf {
 		var err error
-		if c.cursor, err = r.open(n.Term); c.cursor != nil {
-			c.cost = uint64(c.cursor.list.Count)
+		if c.lane, err = r.openLane(n.Term); c.lane != nil {
+			c.cost = uint64(c.lane.list.Count)
+			c.lane.plain = !scores
 		}
 		return c, err
 	}
@@ -95,11 +130,12 @@ func (r *run) newClause(n *blockmax.Node) (clause, error) {
 		return c, nil
 	}
 	for _, part := range [...]struct {
-		nodes []blockmax.Node
-		to    *[]clause
-	}{{n.Must, &c.must}, {n.Should, &c.should}, {n.Filter, &c.filter}, {n.Not, &c.not}} {
+		nodes  []blockmax.Node
+		scores bool
+		to     *[]clause
+	}{{n.Must, scores, &c.must}, {n.Should, scores, &c.should}, {n.Filter, false, &c.filter}, {n.Not, false, &c.not}} {
 		for i := range part.nodes {
-			child, err := r.newClause(&part.nodes[i])
+			child, err := r.newClause(&part.nodes[i], part.scores)
 			if err != nil {
 				return c, err
 			}
@@ -131,49 +167,54 @@ func (c *clause) plan() {
 	}
 }
 
-// next returns the lowest document from doc on that may match; end when none can.
-func (c *clause) next(doc uint32) uint32 {
+// tiles returns the tiles of the sheet at hand in which documents may match.
+func (c *clause) tiles() uint64 {
+	return c.where(func(l *lane) uint64 { return l.inTiles })
+}
+
+// words returns the words of the tile at hand in which documents may match.
+func (c *clause) words() uint64 {
+	return c.where(func(l *lane) uint64 { return l.inWords })
+}
+
+// where combines what of says of the leaves.
+func (c *clause) where(of func(*lane) uint64) uint64 {
 	switch {
 	case c.All:
-		return doc
+		return ^uint64(0)
+	case c.Leaf && c.lane == nil, c.minShould > len(c.should):
+		return 0
 	case c.Leaf:
-		if c.cursor == nil || !c.cursor.seekBlock(doc) {
-			return end
-		}
-		return max(doc, c.cursor.first(c.cursor.block))
+		return of(c.lane)
 	}
-	if c.minShould > len(c.should) {
-		return end
-	}
-	low := doc
+	in := ^uint64(0)
 	if c.minShould > 0 {
-		low = end
+		in = 0
 		for i := range c.should {
-			low = min(low, c.should[i].next(doc))
+			in |= c.should[i].where(of)
 		}
 	}
 	for _, required := range [...][]clause{c.must, c.filter} {
 		for i := range required {
-			low = max(low, required[i].next(doc))
+			in &= required[i].where(of)
 		}
 	}
-	return low
+	return in
 }
 
-// bound bounds the node's score in the window. It is not ok when the directories
-// alone show that no document there matches. Cursors must have been moved to the
-// window by next.
-func (c *clause) bound(w *window) (bound uint32, ok bool) {
+// bound bounds the node's score in tile t of the sheet at hand. It is not ok when the
+// bounds alone show that no document there matches.
+func (c *clause) bound(t int) (bound uint32, ok bool) {
 	switch {
 	case c.Leaf:
-		if c.cursor == nil || !c.cursor.seekBlock(w.lo) {
+		if c.lane == nil || c.lane.tiles[t] == 0 {
 			return 0, false
 		}
-		bound, ok = c.cursor.rangeMax(w.hi - 1)
+		bound, ok = c.lane.unit*uint32(c.lane.tiles[t]), true
 	case c.All:
 		ok = true
 	default:
-		bound, ok = c.boundBoolean(w)
+		bound, ok = c.boundBoolean(t)
 	}
 	if c.Constant {
 		bound = c.Score
@@ -181,14 +222,14 @@ func (c *clause) bound(w *window) (bound uint32, ok bool) {
 	return bound, ok
 }
 
-func (c *clause) boundBoolean(w *window) (sum uint32, ok bool) {
+func (c *clause) boundBoolean(t int) (sum uint32, ok bool) {
 	for i := range c.filter {
-		if _, ok := c.filter[i].bound(w); !ok {
+		if _, ok := c.filter[i].bound(t); !ok {
 			return 0, false
 		}
 	}
 	for i := range c.must {
-		bound, ok := c.must[i].bound(w)
+		bound, ok := c.must[i].bound(t)
 		if !ok {
 			return 0, false
 		}
@@ -196,7 +237,7 @@ func (c *clause) boundBoolean(w *window) (sum uint32, ok bool) {
 	}
 	possible := 0
 	for i := range c.should {
-		if bound, ok := c.should[i].bound(w); ok {
+		if bound, ok := c.should[i].bound(t); ok {
 			sum += bound
 			possible++
 		}

@@ -44,33 +44,6 @@ func (w *window) fill() {
 	}
 }
 
-// add scores postings i to j-1 of the cursor's loaded block, all in the window.
-func (w *window) add(c *cursor, i, j int) {
-	docs, freqs, norms, table, weight := c.docs[i:j], c.freqs[i:j], c.norms, c.table, c.weight
-	if norms == nil {
-		for p, doc := range docs {
-			d := doc % windowDocs
-			w.matches[d/64] |= 1 << (d % 64)
-			w.scores[d] += blockmax.Contribution(weight, table.Impact(freqs[p], 1))
-		}
-		return
-	}
-	for p, doc := range docs {
-		d := doc % windowDocs
-		w.matches[d/64] |= 1 << (d % 64)
-		w.scores[d] += blockmax.Contribution(weight, table.Impact(freqs[p], norms[doc]))
-	}
-}
-
-// until returns the end of the postings of the loaded block, from the posting at
-// hand on, whose documents lie before hi.
-func (c *cursor) until(hi uint32) int {
-	if c.docs[(c.n-1)&127] < hi {
-		return c.n
-	}
-	return c.search(c.i, hi)
-}
-
 // accepted returns the word of the segment's accept bitmap for word i of the window.
 func (r *run) accepted(i int) uint64 {
 	if r.seg.Accept == nil {
@@ -89,18 +62,4 @@ func (b *bitset) empty() bool {
 		any |= word
 	}
 	return any == 0
-}
-
-// anyIn reports whether one of positions lo to hi is in the set.
-func (b *bitset) anyIn(lo, hi uint32) bool {
-	first, last := lo/64, hi/64
-	head, tail := ^uint64(0)<<(lo%64), ^uint64(0)>>(63-hi%64)
-	if first == last {
-		return b[first]&head&tail != 0
-	}
-	any := b[first]&head | b[last]&tail
-	for _, word := range b[first+1 : last] {
-		any |= word
-	}
-	return any != 0
 }

@@ -15,6 +15,7 @@ func main() {
 	addBoundsAVX2()
 	siftAVX512()
 	siftAVX2()
+	addPostings()
 	probeBitset()
 	probeSortedDocs()
 	Generate()

@@ -136,23 +136,9 @@ func (b *prober) impact(tf reg.GPVirtual) reg.GPVirtual {
 	MOVWLZX(Mem{Base: base, Index: tf, Scale: 2}, tf.As32())
 	JMP(LabelRef("weigh"))
 
-	Label("often") // as blockmax.Table computes it
-	one, k, f := XMM(), XMM(), XMM()
+	Label("often")
 	MOVQ(b.field(probeK), base)
-	VMOVSS(Mem{Base: base, Index: code, Scale: 4}, k)
-	VPXOR(f, f, f)
-	VCVTSI2SSQ(tf, f, f)
-	VDIVSS(f, k, k)
-	MOVL(U32(0x3f800000), tf.As32())
-	VMOVD(tf.As32(), one)
-	VADDSS(one, k, k)
-	MOVL(U32(0x47800000), tf.As32()) // 65536
-	VMOVD(tf.As32(), one)
-	VDIVSS(k, one, one)
-	VCVTSS2SI(one, tf.As32())
-	MOVL(U32(65535), code.As32())
-	CMPL(tf.As32(), code.As32())
-	CMOVLHI(code.As32(), tf.As32())
+	computeImpact(tf, code, base)
 	Label("weigh")
 	return tf
 }
