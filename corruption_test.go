@@ -210,8 +210,8 @@ func TestFlippedBits(t *testing.T) {
 // flipsIn is how many bits to flip in a file. Option files have few that matter.
 func flipsIn(path string) int {
 	n := 40
-	if testing.Short() {
-		n = 15
+	if brief() {
+		n = 8
 	}
 	if strings.HasPrefix(filepath.Base(path), "OPTIONS") {
 		n /= 10
@@ -325,7 +325,7 @@ func sample(rng *rand.Rand, all []storedValue) []int {
 		byKind[kind] = append(byKind[kind], i)
 	}
 	most := 12
-	if testing.Short() {
+	if brief() {
 		most = 2
 	}
 	var picked []int

@@ -131,7 +131,7 @@ func runCrashWorkload(t *testing.T, states []model, rng *rand.Rand, wrecks chan<
 	var mu sync.Mutex
 	writes := 0
 	stride := 1
-	if testing.Short() {
+	if brief() {
 		stride = 7
 	}
 	inj := errorfs.InjectorFunc(func(op errorfs.Op) error {

@@ -18,8 +18,8 @@ import (
 func TestWritesFail(t *testing.T) {
 	rng := rand.New(rand.NewPCG(seedOf(t), 2))
 	states := crashStates(modelQueries{rng})
-	step := 5
-	if testing.Short() {
+	step := 7
+	if brief() {
 		step = 101
 	}
 	failed := 0
@@ -125,9 +125,6 @@ func TestSealFails(t *testing.T) {
 			t.Fatalf("flush to a broken disk: %v", err)
 		}
 	}
-	if told.Load() != 3 {
-		t.Errorf("the listener was told of %d failures, want 3", told.Load())
-	}
 	if _, err := findState(e, []model{want}); err != nil {
 		t.Error(err)
 	}
@@ -138,6 +135,9 @@ func TestSealFails(t *testing.T) {
 	put("d")
 	if err := errors.Join(checkAll(e), e.Close()); err != nil {
 		t.Fatal(err)
+	}
+	if told.Load() != 3 {
+		t.Errorf("the listener was told of %d failures, want 3", told.Load())
 	}
 	if names, err := mem.List(filepath.Join(worldDir, "building")); err == nil && len(names) > 0 {
 		t.Errorf("files left behind: %q", names)

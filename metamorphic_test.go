@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/riffle-search/riffle/internal/invariants"
 )
 
 var (
@@ -36,6 +38,11 @@ func seedOf(t *testing.T) uint64 {
 	})
 	return seed
 }
+
+// brief says whether tests that try one place after another should leave some out:
+// when asked to be short, and under the race detector, which makes them ten times
+// as long and has nothing to find in them.
+func brief() bool { return testing.Short() || invariants.Enabled }
 
 // A tuning is a set of options.
 type tuning struct {
