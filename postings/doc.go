@@ -42,9 +42,9 @@
 //
 // A Builder whose Codec is PFor or Rice writes the gaps, or the frequencies, of a block of
 // 128 postings in one of these where it takes fewer rows. Every block says for itself what
-// it is, so readers need not know. As with packed, values are minus one. Both forms
-// are made of parts that a warp can decode side by side, as in Ding, He, Yan and Suel, "Using graphics
-// processors for high performance IR query processing" (2009), but for each block apart:
+// it is, so readers need not know. As with packed, values are minus one. Both forms are made
+// of parts that a warp decodes side by side, as in Ding, He, Yan and Suel, "Using graphics
+// processors for high performance IR query processing" (2009), but each block for itself:
 //
 //	pfor     a header of 16 bits: b (5 bits), h (5 bits), number of exceptions minus one (6 bits)
 //	         position of each exception among the values, one byte, rising
@@ -53,24 +53,24 @@
 //	         b rows: the low b bits of all values, packed
 //	rice     b rows: the low b bits of all values, packed
 //	         a string of bits: for each value, as many zeros as it has above its low b bits, and a one
-//	         zeros up to the end of a row but one byte, where b stands; these are 1 to 8 rows
+//	         zeros up to the end of a row but one byte, where b stands; these are 2 to 8 rows
 //
 // Strings begin at the lowest bit of a byte. An exception is a value of more than b bits; its
 // high part is never 0, hence minus one. In rice, bit p of the string being the one of value
 // i, the high parts up to that of i sum up to p - i: the same search for set bits that
 // expands a bitset, and one subtraction, make documents of them.
 //
-// For example, the documents 1, 3, 5 and so on to 83, then 284, 286 and so on to 454, once each
-// but the last, ten times. The gaps minus one are 1, but 200 for value 42. Packed, they take 8
-// rows; a bitset takes 4; pfor takes 2: header b=1, h=7, one exception; at 42 (2a); 99 (63),
-// as 200>>1 is 100; and the low bits, all ones but that of value 42:
+// For example, the documents 1, 3, 5 and so on to 83, then 284, 286 and so on to 454, once
+// each but the last, ten times. The gaps minus one are 1, but 200 for value 42. Packed, they
+// take 8 rows; a bitset takes 4; pfor takes 2: header b=1, h=7, one exception; at 42 (2a); 99
+// (63), as 200>>1 is 100; and the low bits, all ones but that of value 42:
 //
 //	e1 00 2a 63  00 00 00 00  00 00 00 00  00 00 00 00
 //	ff ff ff ff  ff ff ff ff  ff fb ff ff  ff ff ff ff
 //
-// Its frequencies have b=0, h=4 and one exception at 127 (7f): 8, as 9 are above; one row. Rice
-// takes 3 rows for the documents, with b=1: the low bits as above, then 42 ones, 100
-// zeros, a one for value 42, 85 ones, and 01 in the last byte:
+// The frequencies have b=0, h=4 and one exception, at 127 (7f): 8, as 9 minus one; one row.
+// Rice takes 3 rows for the documents, with b=1: the low bits as above; then 42 ones, 100
+// zeros, a one for value 42, 85 ones; and 01 in the last byte:
 //
 //	ff ff ff ff  ff ff ff ff  ff fb ff ff  ff ff ff ff
 //	ff ff ff ff  ff 03 00 00  00 00 00 00  00 00 00 00

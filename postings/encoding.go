@@ -44,9 +44,9 @@ func (k Kind) String() string {
 //
 //	documents   00 bbbbbb   packed in b bits (0 to 31)     frequencies   00 bbbbbb   packed in b bits (0 to 32)
 //	            01 rrrrrr   a bitset of r rows (1 to 32)                 01 rrrrrr   pfor in r rows (1 to 31)
-//	            10 000000   a run                                        10 rrrrrr   rice in r rows (1 to 31)
+//	            10 000000   a run                                        10 rrrrrr   rice in r rows (2 to 31)
 //	            11 0rrrrr   pfor in r rows (1 to 31)
-//	            11 1rrrrr   rice in r rows (1 to 31)
+//	            11 1rrrrr   rice in r rows (2 to 31)
 //
 // Rows are all that one must know to find a block. What else pfor and rice need is in them.
 type Encoding uint16

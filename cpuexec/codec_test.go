@@ -1,0 +1,80 @@
+package cpuexec_test
+
+import (
+	"fmt"
+	"math/bits"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/cpuexec"
+	"github.com/riffle-search/riffle/internal/impl"
+	"github.com/riffle-search/riffle/postings"
+	"github.com/riffle-search/riffle/segment"
+)
+
+// codedPlan is a plan over lists from dense to sparse, with frequencies of which most are
+// small, written by a codec. It also says how many blocks have frequencies by it.
+func codedPlan(codec postings.Kind) (p *cpuexec.Plan, coded int) {
+	const docs = 60_000
+	rng := rand.New(rand.NewPCG(91, 92))
+	norms := make([]uint8, docs)
+	for i := range norms {
+		norms[i] = uint8(5 + rng.IntN(30))
+	}
+	table := blockmax.NewTable(blockmax.DefaultBM25, 18)
+	seg := blockmax.Segment[*postings.List]{Docs: docs}
+	p = &cpuexec.Plan{K: 10}
+	for i, gap := range []uint32{2, 3, 5, 8, 20} {
+		b := postings.Builder{Codec: codec}
+		for d := rng.Uint32N(gap); d < docs; d += 1 + rng.Uint32N(2*gap-1) {
+			b.Add(d, 1+rng.Uint32N(1<<min(6, bits.TrailingZeros32(rng.Uint32()|1<<31))), norms[d])
+		}
+		l := b.View(postings.MaxDoc)
+		for _, e := range l.Enc {
+			if e.FreqKind() == codec {
+				coded++
+			}
+		}
+		seg.Terms = append(seg.Terms, blockmax.Term[*postings.List]{List: l, Norms: norms, Table: table, Bounds: segment.Bounds(l, table)})
+		p.Weights = append(p.Weights, uint32(i+1)<<24)
+	}
+	p.Segments = []blockmax.Segment[*postings.List]{seg}
+	return p, coded
+}
+
+// TestCodecs finds the same documents, with the same scores, whatever codec the lists
+// were written by. (The lists of package exectest are too short for blocks of 128.)
+func TestCodecs(t *testing.T) {
+	plans := make(map[postings.Kind]*cpuexec.Plan)
+	for _, codec := range []postings.Kind{postings.Packed, postings.PFor, postings.Rice} {
+		p, coded := codedPlan(codec)
+		if plans[codec] = p; coded < 50 {
+			t.Errorf("only %d blocks have frequencies by %v", coded, codec)
+		}
+	}
+	for _, mode := range []blockmax.Mode{blockmax.Or, blockmax.And, blockmax.AndOr} {
+		for _, k := range []int{10, 1000} {
+			packed := plans[postings.Packed]
+			packed.Mode, packed.K = mode, k
+			want, err := algorithms()[1].TopK(t.Context(), packed)
+			if err != nil || len(want.Hits) == 0 {
+				t.Fatalf("%d hits, %v", len(want.Hits), err)
+			}
+			for variant := range impl.Each("cpuexec") {
+				for codec, p := range plans {
+					p.Mode, p.K = mode, k
+					for _, e := range algorithms() {
+						t.Run(fmt.Sprintf("mode=%d/k=%d/%s/%v/%s", mode, k, variant, codec, e.Name()), func(t *testing.T) {
+							got, err := e.TopK(t.Context(), p)
+							if err != nil || !reflect.DeepEqual(got.Hits, want.Hits) {
+								t.Errorf("hits %v, %v, want %v", got.Hits, err, want.Hits)
+							}
+						})
+					}
+				}
+			}
+		}
+	}
+}
