@@ -54,6 +54,16 @@ func (c *Collector) Need(doc uint32) uint32 {
 	return score
 }
 
+// Worst returns the worst hit kept, once k are: what does not rank before it cannot
+// enter.
+func (c *Collector) Worst() (h Hit, full bool) {
+	if len(c.heap) < c.k {
+		return Hit{}, false
+	}
+	key := c.heap[0]
+	return Hit{Doc: ^uint32(key), Score: uint32(key >> 32)}, true
+}
+
 // Full reports whether k hits are kept.
 func (c *Collector) Full() bool { return len(c.heap) == c.k }
 

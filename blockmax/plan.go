@@ -111,6 +111,7 @@ type Work struct {
 	BlocksSkipped int64 // posting blocks of the query's lists that ranking never decoded
 	DocsScored    int64 // documents for which a score was computed, wholly or in part
 	BytesMoved    int64 // bytes copied to a device (0 on the CPU)
+	Tasks         int64 // tasks of queries that several goroutines worked on; 0 for one that ran whole
 }
 
 // Add sums counters.
@@ -119,4 +120,5 @@ func (w *Work) Add(o Work) {
 	w.BlocksSkipped += o.BlocksSkipped
 	w.DocsScored += o.DocsScored
 	w.BytesMoved += o.BytesMoved
+	w.Tasks += o.Tasks
 }

@@ -13,11 +13,17 @@ import (
 // without an accept bitmap. K matters for AndOr only, which counts what matches
 // every term when there are K of them; After and the weights do not.
 func Count(ctx context.Context, p *Plan) (int, error) {
+	return count(ctx, p, Parallel{})
+}
+
+// count is Count, shared as x says.
+func count(ctx context.Context, p *Plan, x Parallel) (int, error) {
 	if err := p.Check(); err != nil {
 		return 0, err
 	}
 	r := newRun(ctx, p)
 	defer r.release()
+	r.parallel = x
 	if p.Tree != nil {
 		return r.countMatches(p.Tree)
 	}
@@ -66,32 +72,49 @@ func (r *run) countMatches(tree *blockmax.Node) (total int, err error) {
 	ranked := r.total
 	defer func() { r.total = ranked }()
 	r.counting, r.total = true, 0
-	for i := range r.plan.Segments {
-		if err := r.enter(i); err != nil {
-			return 0, err
-		}
-		leaf := onlyLeaf(tree)
-		switch {
-		case leaf != nil && r.seg.Accept == nil:
-			if term := r.seg.Terms[leaf.Term]; term.Bounds != nil {
-				r.total += term.List.Count
-			}
-		case r.plan.Tree != nil || leaf != nil:
-			err = r.eachTile(tree, false, func(root *clause, t int) error {
-				err := r.evalTile(root, t, &r.win.matches, nil)
-				r.countWindow()
-				return err
-			})
-		case len(tree.Must) > 0:
-			err = r.and()
-		default:
-			err = r.countOr()
-		}
-		if err != nil {
-			return 0, err
+	if leaf := onlyLeaf(tree); leaf != nil {
+		if n, ok := countLeaf(r.plan, leaf.Term); ok {
+			return n, r.ctx.Err()
 		}
 	}
-	return r.total, nil
+	err = r.pass((*run).countSegment, tree)
+	return r.total, err
+}
+
+// countLeaf counts the postings of a term, if all of their documents are accepted.
+func countLeaf(p *Plan, t int) (n int, ok bool) {
+	for i := range p.Segments {
+		seg := &p.Segments[i]
+		if seg.Terms[t].Bounds == nil {
+			continue
+		}
+		if seg.Accept != nil {
+			return 0, false
+		}
+		n += seg.Terms[t].List.Count
+	}
+	return n, true
+}
+
+// countSegment adds the accepted documents of the range that match to total.
+func (r *run) countSegment() error {
+	leaf := onlyLeaf(r.tree)
+	switch {
+	case leaf != nil && r.seg.Accept == nil:
+		if term := r.seg.Terms[leaf.Term]; term.Bounds != nil && r.from == 0 {
+			r.total += term.List.Count // with the first range, for the whole segment
+		}
+		return nil
+	case r.plan.Tree != nil || leaf != nil:
+		return r.eachTile(r.tree, false, func(root *clause, t int) error {
+			err := r.evalTile(root, t, &r.win.matches, nil)
+			r.countWindow()
+			return err
+		})
+	case len(r.tree.Must) > 0:
+		return r.and()
+	}
+	return r.countOr()
 }
 
 // countOr counts the documents of the segment that hold any term.

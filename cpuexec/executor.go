@@ -68,6 +68,11 @@ func (e Executor) resolve() Algorithm {
 // Total is exact when the plan asks for it or when nothing was pruned; otherwise
 // it is the number of matching documents that were seen.
 func (e Executor) TopK(ctx context.Context, p *Plan) (blockmax.TopK, error) {
+	return e.topK(ctx, p, Parallel{})
+}
+
+// topK is TopK, shared as x says.
+func (e Executor) topK(ctx context.Context, p *Plan, x Parallel) (blockmax.TopK, error) {
 	if e.Algorithm >= algorithms {
 		return blockmax.TopK{}, fmt.Errorf("cpuexec: there is no %v", e.Algorithm)
 	}
@@ -76,11 +81,12 @@ func (e Executor) TopK(ctx context.Context, p *Plan) (blockmax.TopK, error) {
 	}
 	r := newRun(ctx, p)
 	defer r.release()
+	r.parallel = x
 	if err := r.search(e.resolve()); err != nil {
 		return blockmax.TopK{}, err
 	}
 	top := blockmax.TopK{Hits: r.top.Hits(), Total: r.total, Exact: !r.pruned}
-	skipped := r.listBlocks - r.work.BlocksDecoded
+	skipped := max(0, r.listBlocks-r.work.BlocksDecoded) // goroutines that share a query may decode one twice
 	if p.CountAll && r.pruned {
 		total, err := r.countMatches(r.tree)
 		if err != nil {

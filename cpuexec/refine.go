@@ -15,7 +15,9 @@ func (r *run) refine() error {
 		if c.ranges != nil || c.list.Count <= exactPostings || uint32(c.list.Count) < r.seg.Docs/sparsest {
 			continue
 		}
-		if c.bounds.Spend(c.spent, int64(c.list.Blocks())) {
+		spent := c.spent
+		c.spent = 0
+		if c.bounds.Spend(spent, int64(c.list.Blocks())) {
 			ranges, err := c.makeRanges()
 			if err != nil {
 				return err

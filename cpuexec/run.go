@@ -35,12 +35,18 @@ type run struct {
 	cands   candidates
 	frames  []*frame
 	tiling
+
+	// For a query on which several goroutines work (parallel_job.go).
+	parallel Parallel
+	job      *job           // nil when the query runs whole
+	found    []blockmax.Hit // not yet in the collector of the job
+	team     job            // of the queries that this run owns
 }
 
 // A part is the segment at work, and the range of its documents to look at: all of
 // them, unless several goroutines share the work (parallel.go). Then a run is given
 // some ranges of a segment, in ascending order, and its cursors go on from one to the
-// next.
+// next. Ranges begin and end at tiles, or at the end of the segment.
 type part struct {
 	seg      *blockmax.Segment[*postings.List]
 	index    int    // of seg in the plan
@@ -64,7 +70,8 @@ func newRun(ctx context.Context, p *Plan) *run {
 
 // release gives the memory back, without a reference to anything of the caller's.
 func (r *run) release() {
-	r.ctx, r.plan, r.tree, r.part = nil, nil, nil, part{}
+	r.ctx, r.plan, r.tree, r.part, r.parallel = nil, nil, nil, part{}, Parallel{}
+	r.found = r.found[:0] // an error may have left some
 	for _, c := range r.cursors {
 		c.list, c.bounds, c.table, c.norms = nil, nil, nil, nil
 	}
@@ -79,10 +86,17 @@ func (r *run) release() {
 func (r *run) pass(visit segmentPass, tree *blockmax.Node) error {
 	r.tree = tree
 	for i := range r.plan.Segments {
+		r.listBlocks += blocksBelow(tree, &r.plan.Segments[i])
+	}
+	if r.parallel.Pool != nil {
+		if shared, err := r.parallel.share(r, visit); shared {
+			return err
+		}
+	}
+	for i := range r.plan.Segments {
 		if err := r.enter(i); err != nil {
 			return err
 		}
-		r.listBlocks += blocksBelow(tree, r.seg)
 		if r.seg.Docs == 0 {
 			continue
 		}
@@ -214,10 +228,21 @@ func (r *run) offer(doc, score uint32) {
 }
 
 // needed is Need of the collector.
-func (r *run) needed(doc uint32) uint32 { return r.top.Need(doc) }
+func (r *run) needed(doc uint32) uint32 {
+	if r.job != nil {
+		return r.job.need(r, doc)
+	}
+	return r.top.Need(doc)
+}
 
 // keep offers a document, by its global number and whole score, to the collector.
-func (r *run) keep(doc, score uint32) { r.top.Offer(doc, score) }
+func (r *run) keep(doc, score uint32) {
+	if r.job != nil {
+		r.job.keep(r, doc, score)
+		return
+	}
+	r.top.Offer(doc, score)
+}
 
 // A ListError says which list could not be read. The error below, a
 // *corrupt.Error or one of the list's Loader, names the block and the offset.

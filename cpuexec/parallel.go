@@ -1,0 +1,201 @@
+package cpuexec
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/riffle-search/riffle/blockmax"
+)
+
+// A Policy says when several goroutines work on one query. The answer is the same
+// for all policies. The names are those of Tatikonda, Cambazoglu and Junqueira,
+// Posting List Intersection on Multicore Architectures, 2011.
+type Policy uint8
+
+const (
+	// Adaptive cuts a query into tasks while cores are idle, and else runs it whole:
+	// for latency when there is time, for throughput when there is none.
+	Adaptive Policy = iota
+
+	// Inter runs every query whole on the goroutine that asks: the best throughput.
+	Inter
+
+	// FGQP (fine-grained query partitioning) cuts every query that is long enough.
+	FGQP
+
+	// DOCP (document partitioning) gives each core a fixed share of the documents,
+	// and all cores to one query at a time: what FGQP is measured against.
+	DOCP
+
+	policies // how many there are
+)
+
+var policyNames = [policies]string{"adaptive", "inter", "fgqp", "docp"}
+
+func (p Policy) String() string {
+	if p < policies {
+		return policyNames[p]
+	}
+	return fmt.Sprintf("Policy(%d)", uint8(p))
+}
+
+// ParsePolicy is the inverse of String.
+func ParsePolicy(name string) (Policy, error) {
+	for p, n := range policyNames {
+		if n == name {
+			return Policy(p), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown policy %q, want one of %v", name, policyNames)
+}
+
+const (
+	// DefaultDelta is the δ with which the paper has the best throughput.
+	DefaultDelta = 150
+
+	// DefaultGrain makes units of some 10 µs: a few times what it takes until another
+	// core is at work on one.
+	DefaultGrain = 512
+)
+
+// Parallel is an Executor in which goroutines of a Pool help with a query.
+//
+// The documents of a query are cut into units: along the skip entries of the
+// shortest list for AND, and so that the postings of all lists are in balance for
+// OR. A task is a run of units. The calling goroutine and its helpers take tasks in
+// ascending order until none is left, so that the cursors of each go on from task to
+// task. They share one collector. The key of its worst hit can be read without a
+// lock, which makes the threshold as sharp as that of a query run whole.
+type Parallel struct {
+	Algorithm Algorithm
+	Pool      *Pool // nil runs every query whole
+	Policy    Policy
+
+	// Delta is the paper's δ, for FGQP: while more than Delta units wait in the pool,
+	// a goroutine with a new query helps with those first. A low one gives all cores to
+	// few queries and so cuts the time of each; a high one never lets a core run
+	// out of work. The default is DefaultDelta.
+	Delta int
+
+	// Grain is the least number of postings of a unit: of the shortest list for AND;
+	// for OR, which passes over most of them, 16 times as many of all lists. A query of
+	// fewer than two units stays whole. The default is DefaultGrain.
+	Grain int
+}
+
+// Name says which executor it is: "cpu/bmm/adaptive".
+func (x Parallel) Name() string {
+	if x.Pool == nil {
+		return x.whole().Name()
+	}
+	return x.whole().Name() + "/" + x.Policy.String()
+}
+
+// Prunes reports whether blocks that cannot matter are skipped.
+func (x Parallel) Prunes() bool { return x.whole().Prunes() }
+
+func (x Parallel) whole() Executor { return Executor{x.Algorithm} }
+
+// TopK answers a plan as Executor.TopK does. Work adds up over all goroutines: a
+// block that has documents of several tasks may be decoded, and counted, in each.
+func (x Parallel) TopK(ctx context.Context, p *Plan) (blockmax.TopK, error) {
+	if x.Pool == nil {
+		return x.whole().TopK(ctx, p)
+	}
+	if err := x.begin(); err != nil {
+		return blockmax.TopK{}, err
+	}
+	defer x.end()
+	return x.whole().topK(ctx, p, x)
+}
+
+// Count counts as the function Count does.
+func (x Parallel) Count(ctx context.Context, p *Plan) (int, error) {
+	if x.Pool == nil {
+		return Count(ctx, p)
+	}
+	if err := x.begin(); err != nil {
+		return 0, err
+	}
+	defer x.end()
+	return count(ctx, p, x)
+}
+
+// begin fills in the defaults, waits until the policy lets a query start, and makes
+// the caller one of the goroutines at work.
+func (x *Parallel) begin() error {
+	if x.Policy >= policies {
+		return fmt.Errorf("cpuexec: there is no %v", x.Policy)
+	}
+	if x.Delta <= 0 {
+		x.Delta = DefaultDelta
+	}
+	if x.Grain <= 0 {
+		x.Grain = DefaultGrain
+	}
+	if x.Policy == DOCP {
+		x.Pool.turn.Lock()
+	}
+	x.Pool.running.Add(1)
+	if x.Policy == FGQP {
+		x.Pool.drain(x.Delta)
+	}
+	return nil
+}
+
+func (x *Parallel) end() {
+	x.Pool.running.Add(-1)
+	if x.Policy == DOCP {
+		x.Pool.turn.Unlock()
+	}
+	x.Pool.coreIdle()
+}
+
+// unitsPerCore bounds the units of large queries. More would not balance the cores
+// better: the last tasks of a query have one unit each.
+const unitsPerCore = 16
+
+// share takes all segments through one algorithm together with helpers. It reports
+// false, and has done nothing, when the query had better be run whole.
+func (x *Parallel) share(r *run, visit segmentPass) (shared bool, err error) {
+	if x.Policy == Inter {
+		return false, nil
+	}
+	j := &r.team
+	if !x.divide(j, r) {
+		return false, nil
+	}
+	j.owner, j.pool, j.ctx, j.plan, j.tree, j.visit = r, x.Pool, r.ctx, r.plan, r.tree, visit
+	j.seed, j.counting, j.top = r.seed, r.counting, &r.top
+	if !x.Pool.publish(j) {
+		return false, nil
+	}
+	r.job, r.part = j, part{}
+	defer func() { err = j.dissolve() }() // helpers must be gone even when this goroutine panics
+	j.take(r, 0, noQuota)
+	if j.fixed.Load() {
+		j.awaitAll()
+	}
+	return true, nil
+}
+
+// divide cuts a query into units, and reports whether it is to be shared.
+func (x *Parallel) divide(j *job, r *run) bool {
+	cores := x.Pool.cores
+	j.fixed.Store(x.Policy == DOCP)
+	if x.Policy == DOCP {
+		j.divideEvenly(r.plan, cores)
+		j.helpers = j.units - 1
+		return true
+	}
+	j.divide(r.plan, r.tree, x.Grain, unitsPerCore*cores)
+	j.helpers = min(j.units-1, x.Pool.idle())
+	switch {
+	case j.units < 2:
+		return false
+	case j.helpers > 0 || x.Policy == FGQP:
+		return true
+	}
+	// A long query is put up for cores that become idle before it ends.
+	return j.units >= unitsPerCore
+}
