@@ -81,13 +81,20 @@ func (r *run) intersectAll(lanes []*lane, set *bitset, words uint64) (left uint6
 	return words, nil
 }
 
-// packedBlocks counts the blocks with documents of the words that are packed.
+// ranks reports whether the documents of a block are bits or a run, which need no unpacking.
+func ranks(e postings.Encoding) bool {
+	k := e.Kind()
+	return k == postings.Bitset || k == postings.Run
+}
+
+// packedBlocks counts the blocks with documents of the words that are neither bitsets nor
+// runs.
 func (c *lane) packedBlocks(words uint64) (n int) {
 	if c.exact {
 		return 1
 	}
 	for b := c.from; b < c.to; b++ {
-		if c.list.Enc[b].Kind() == postings.Packed && words&c.wordsOf(b, c.run.win.base) != 0 {
+		if !ranks(c.list.Enc[b]) && words&c.wordsOf(b, c.run.win.base) != 0 {
 			n++
 		}
 	}
@@ -126,7 +133,7 @@ func (c *lane) mark(set *bitset, words uint64) error {
 		if in == 0 {
 			continue
 		}
-		if c.list.Enc[b].Kind() == postings.Packed {
+		if !ranks(c.list.Enc[b]) {
 			if err := c.load(b); err != nil {
 				return err
 			}

@@ -253,6 +253,10 @@ func (c *lane) check(b int, doc uint32, impact uint16) {
 		invariants.Check(impact <= c.bounds.Block[b], "document %d has impact %d for term %d, above the bound %d of block %d", doc, impact, c.term, c.bounds.Block[b], b)
 		extent := c.bounds.Extent[b/postings.ExtentBlocks]
 		invariants.Check(c.bounds.Block[b] <= extent, "the bound of block %d of term %d is above its extent's", b, c.term)
+		if c.ranges != nil {
+			word := c.ranges.Word[doc/wordDocs]
+			invariants.Check(blockmax.Coarse(impact) <= word, "document %d has impact %d for term %d, above the bound %d of its word", doc, impact, c.term, word)
+		}
 	}
 }
 

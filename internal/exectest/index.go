@@ -23,6 +23,7 @@ type Index struct {
 // A Segment is the contents of one segment.
 type Segment struct {
 	Docs  uint32
+	Wide  bool                // several tiles of documents, in blocks of full size
 	Terms []map[uint32]uint32 // of each term: frequency by document
 	Field []int               // of each term
 	Norms [][]uint8           // of each field: length code by document; nil for a field without
@@ -53,9 +54,12 @@ func newIndex(rng *rand.Rand) *Index {
 }
 
 func newSegment(rng *rand.Rand, ranked bool) Segment {
-	s := Segment{Docs: 1 + rng.Uint32N(150)}
+	s := Segment{Docs: 1 + rng.Uint32N(150), Wide: rng.IntN(100) == 0}
+	if s.Wide {
+		s.Docs *= 100
+	}
 	spread := uint32(1)
-	if rng.IntN(8) == 0 { // few postings, but several tiles
+	if !s.Wide && rng.IntN(8) == 0 { // few postings, but several tiles
 		spread = 1 + rng.Uint32N(120)
 		s.Docs *= spread
 	}
@@ -91,10 +95,11 @@ func newSegment(rng *rand.Rand, ranked bool) Segment {
 func newPostings(rng *rand.Rand, docs, spread uint32) map[uint32]uint32 {
 	tfs := []uint32{1, 1, 1, 1, 2, 5, 20}[:1+rng.IntN(7)]
 	density := []float64{0, 0.02, 0.1, 0.3, 0.7, 1}[rng.IntN(6)] / float64(spread)
-	clumps := rng.IntN(3) == 0
+	clumps := rng.IntN(3) == 0 // of 16, or of a third of the documents
+	size := []uint32{16, 1 + docs/3}[rng.IntN(2)]
 	list := make(map[uint32]uint32)
 	for d := uint32(0); d < docs; d++ {
-		if clumps && d/16%2 == 1 || rng.Float64() >= density {
+		if clumps && d/size%2 == 1 || rng.Float64() >= density {
 			continue
 		}
 		list[d] = tfs[rng.IntN(len(tfs))]
@@ -108,7 +113,7 @@ func (ix *Index) part(rng *rand.Rand, s *Segment, base uint32) blockmax.Segment[
 	for t, list := range s.Terms {
 		term := blockmax.Term[*postings.List]{Norms: s.Norms[s.Field[t]], Table: ix.tables[s.Field[t]]}
 		if len(list) > 0 {
-			term.List = newList(rng, list, term.Norms)
+			term.List = newList(rng, list, term.Norms, s.Wide)
 			term.Bounds = segment.Bounds(term.List, term.Table)
 		}
 		p.Terms = append(p.Terms, term)
@@ -123,9 +128,13 @@ func (ix *Index) part(rng *rand.Rand, s *Segment, base uint32) blockmax.Segment[
 	return p
 }
 
-// newList is a list as a memory segment shows it, or as it is read back.
-func newList(rng *rand.Rand, list map[uint32]uint32, norms []uint8) *postings.List {
+// newList is a list as a memory segment shows it, or as it is read back. Its blocks are
+// small, unless full ones, of any codec, are asked for.
+func newList(rng *rand.Rand, list map[uint32]uint32, norms []uint8, full bool) *postings.List {
 	b := postings.Builder{BlockSize: uint8(1 + rng.IntN(8))}
+	if full {
+		b = postings.Builder{Codec: []postings.Kind{postings.Packed, postings.PFor, postings.Rice}[rng.IntN(3)]}
+	}
 	for _, d := range slices.Sorted(maps.Keys(list)) {
 		code := uint8(1)
 		if norms != nil {
