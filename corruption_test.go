@@ -209,7 +209,7 @@ func TestFlippedBits(t *testing.T) {
 
 // flipsIn is how many bits to flip in a file. Option files have few that matter.
 func flipsIn(path string) int {
-	n := 40
+	n := 24
 	if brief() {
 		n = 8
 	}

@@ -18,12 +18,13 @@ func TestImports(t *testing.T) {
 	allowed := map[string][]string{
 		"analysis":         {},
 		"analysis/lang":    {"analysis"},
-		"postings":         {"internal/corrupt"},
+		"postings":         {"internal/corrupt", "internal/impl"},
 		"blockmax":         {},
 		"segment":          {"postings", "blockmax", "internal/corrupt"},
 		"store":            {"internal/corrupt"},
-		"cpuexec":          {"postings", "blockmax", "internal/corrupt", "internal/invariants"},
+		"cpuexec":          {"postings", "blockmax", "internal/corrupt", "internal/impl", "internal/invariants"},
 		"internal/corrupt": {},
+		"internal/impl":    {},
 		".":                {"analysis", "blockmax", "cpuexec", "internal/corrupt", "postings", "segment", "store"},
 	}
 	seen := map[string]bool{}
