@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -48,6 +49,7 @@ type tuning struct {
 	name   string
 	opts   Options
 	memory int64 // replaces MemoryBytes, which may not be as small
+	wide   bool  // many documents a batch, so that lists have several blocks and segments several tiles
 }
 
 // tinyMemory holds about ten documents, so that seals and merges go on all the time.
@@ -64,6 +66,8 @@ var tunings = []tuning{
 		Merge: MergeOptions{SegmentsPerTier: 4, Order: ByGlobalScore}, Similarity: &BM25{K1: 0.9, B: 0.4}}},
 	{name: "bygraph", memory: tinyMemory, opts: Options{Merge: MergeOptions{SegmentsPerTier: 3, Order: ByGraph}}},
 	{name: "changing", memory: tinyMemory}, // other options at every Open
+	{name: "wide", wide: true, memory: 1 << 20, opts: Options{
+		Merge: MergeOptions{SegmentsPerTier: 2, Order: ByGlobalScore}, Rank: Rank{Field: "rank", Alpha: 0.5}}},
 }
 
 func (tu tuning) open(dir string, fsys vfs.FS) (*Engine, error) {
@@ -93,6 +97,9 @@ func runMetamorphic(t *testing.T, tu tuning, seed uint64) {
 	if brief() {
 		n /= 5
 	}
+	if tu.wide {
+		n /= 10
+	}
 	rng := rand.New(rand.NewPCG(seed, 0))
 	w := &world{t: t, tuning: tu, modelQueries: modelQueries{rng}, fs: newCrashFS(), now: model{}}
 	w.opts.Listener = &Listener{
@@ -120,7 +127,7 @@ func runMetamorphic(t *testing.T, tu tuning, seed uint64) {
 			}
 		}
 	}
-	w.log("end")
+	t.Logf("%d documents, %d seals, %d merges", len(w.now), w.seals.Load(), w.merges.Load())
 	w.check()
 	w.reopen()
 	w.close()
@@ -205,23 +212,35 @@ func (w *world) open() {
 	w.maybe = nil
 }
 
+// id returns an id out of few, or in a wide world out of 9,000.
+func (w *world) id() string {
+	if w.wide {
+		return fmt.Sprintf("d%d", w.IntN(9000))
+	}
+	return w.modelQueries.id()
+}
+
 // apply applies a batch of n changes, of which a share are deletions.
 func (w *world) apply(n int, deletions float64) {
 	var b Batch
-	next := make(model, len(w.now))
-	for id, d := range w.now {
-		next[id] = d
+	next := maps.Clone(w.now)
+	if w.wide {
+		n *= 200
 	}
-	for range n {
+	for i := range n {
 		id := w.id()
 		if w.Float64() < deletions {
-			w.log("  delete %.20q", id)
+			if i < 20 {
+				w.log("  delete %.20q", id)
+			}
 			b.Delete(id)
 			delete(next, id)
 			continue
 		}
 		d := w.doc()
-		w.log("  put %.20q %v", id, d)
+		if i < 20 {
+			w.log("  put %.20q %v", id, d)
+		}
 		b.Put(id, map[string]any(d))
 		next[id] = d
 	}
@@ -277,7 +296,7 @@ func (w *world) compare(s *Snapshot, m model, q Query, o SearchOptions) {
 	if want := len(m.matches(q, DefaultK)); n != want {
 		w.t.Fatalf("%v: count %d, want %d", q, n, want)
 	}
-	all := w.compareAlgorithms(s, m, q, o, 1000)
+	all := w.compareAlgorithms(s, m, q, o, MaxK)
 	w.compareAlgorithms(s, m, q, o, 1+w.IntN(12))
 	w.comparePages(s, q, o, all)
 	w.compareExplanations(s, q, o, all)
@@ -503,7 +522,7 @@ func (w *world) compareScores(s *Snapshot, q Query, o SearchOptions) {
 	}
 	st := w.now.stats(sim)
 	weights := st.weights(q, 1)
-	o.K = 1000
+	o.K = MaxK
 	r, err := s.Search(ctx, q, &o)
 	w.must(err)
 	for _, h := range r.Hits {
