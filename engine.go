@@ -10,6 +10,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
+	"github.com/riffle-search/riffle/cpuexec"
 	"github.com/riffle-search/riffle/internal/corrupt"
 	"github.com/riffle-search/riffle/segment"
 	"github.com/riffle-search/riffle/store"
@@ -25,6 +26,7 @@ type Engine struct {
 	store  *store.Store
 	lists  *listCache
 	tables tableCache
+	pool   *cpuexec.Pool // helps with searches
 
 	current   atomic.Pointer[view] // nil once closed
 	inverters sync.Pool            // of *inverter
@@ -76,6 +78,7 @@ func Open(dir string, opts *Options) (*Engine, error) {
 		e.opts.MemoryBytes = n
 	}
 	e.lists = newListCache(e.opts.CacheBytes)
+	e.pool = cpuexec.NewPool(e.opts.Parallel.Workers, e.opts.Parallel.Spin)
 	e.background, e.stop = context.WithCancel(context.Background())
 	so := e.opts.private.store
 	so.ReadOnly = e.opts.ReadOnly
@@ -272,6 +275,7 @@ func (e *Engine) Close() error {
 	if v := e.current.Swap(nil); v != nil {
 		v.release()
 	}
+	e.pool.Close()
 	e.dropUnused()
 	return errors.Join(err, e.store.Close())
 }

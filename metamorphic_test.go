@@ -313,6 +313,7 @@ func (w *world) compareAlgorithms(s *Snapshot, m model, q Query, o SearchOptions
 	var first []Hit
 	for a := Auto; a <= BMM; a++ {
 		o.K, o.Algorithm, o.ExactTotal = k, a, w.IntN(2) == 0
+		o.Parallel = &Parallel{Policy: Policy(w.IntN(int(DOCP) + 1)), Grain: 1}
 		r, err := s.Search(ctx, q, &o)
 		w.must(err)
 		if r.Total > len(want) || r.Total < len(r.Hits) || r.TotalExact && r.Total != len(want) || o.ExactTotal && !r.TotalExact {

@@ -145,6 +145,9 @@ type Options struct {
 	// Merge configures background merges.
 	Merge MergeOptions
 
+	// Parallel says how searches share the cores.
+	Parallel Parallel
+
 	// Similarity holds the BM25 parameters that searches use unless they bring
 	// their own. The default is k1 = 1.2, b = 0.75 with Lucene's idf.
 	Similarity *BM25
@@ -195,6 +198,7 @@ func (o *Options) withDefaults() Options {
 	if d.Merge.MemoryBytes == 0 {
 		d.Merge.MemoryBytes = segment.DefaultMergeMemory
 	}
+	d.Parallel = d.Parallel.withDefaults()
 	if d.Similarity == nil {
 		sim := blockmax.DefaultBM25
 		d.Similarity = &sim
@@ -223,6 +227,9 @@ func (o *Options) Validate() error {
 	want(d.Rank.Alpha == 0 || d.Rank.Field != "", "Rank.Field", "must name a field when Alpha is set", `""`)
 	if err := d.Similarity.Validate(); err != nil {
 		errs = append(errs, fmt.Errorf("Options.Similarity: %w", err))
+	}
+	if err := d.Parallel.validate(); err != nil {
+		errs = append(errs, fmt.Errorf("Options.Parallel: %w", err))
 	}
 	for name, a := range d.Analyzers {
 		want(name != "" && a != nil, "Analyzers", "must map names to analyzers", fmt.Sprintf("%q: %v", name, a))
@@ -260,6 +267,11 @@ func (o *Options) String() string {
 	line("merge.workers", d.Merge.Workers)
 	line("merge.memory_bytes", d.Merge.MemoryBytes)
 	line("merge.disabled", d.Merge.Disabled)
+	line("parallel.workers", d.Parallel.Workers)
+	line("parallel.policy", d.Parallel.Policy)
+	line("parallel.delta", d.Parallel.Delta)
+	line("parallel.grain", d.Parallel.Grain)
+	line("parallel.spin", d.Parallel.Spin)
 	line("similarity.k1", d.Similarity.K1)
 	line("similarity.b", d.Similarity.B)
 	line("similarity.idf", d.Similarity.IDF)

@@ -41,6 +41,7 @@ func TestValidateReportsEveryFault(t *testing.T) {
 		CacheBytes:  -1,
 		Merge:       MergeOptions{SegmentsPerTier: 1, MaxSegmentBytes: -5, Order: 4, Workers: -1, MemoryBytes: -1},
 		Similarity:  &BM25{K1: -1, B: 2},
+		Parallel:    Parallel{Workers: -2, Policy: 9, Delta: -3, Grain: -4},
 		Rank:        Rank{Alpha: 1.5},
 		Analyzers:   map[string]analysis.Analyzer{"x": nil},
 	}
@@ -66,6 +67,10 @@ func TestValidateReportsEveryFault(t *testing.T) {
 		"Options.Merge.Workers: must be at least 1, not -1",
 		"Options.Merge.MemoryBytes: must be positive, not -1",
 		"Options.Similarity: ",
+		"Options.Parallel: Workers must not be negative, not -2",
+		"Policy: there is no Policy(9)",
+		"Delta must not be negative, not -3",
+		"Grain must not be negative, not -4",
 		"k1",
 		"Options.Rank.Alpha: must lie in [0, 1], not 1.5",
 		"Options.Rank.Field: must name a field when Alpha is set",
@@ -109,7 +114,7 @@ func TestOpenValidates(t *testing.T) {
 }
 
 func TestOptionsPrint(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(6)) // for merge.workers
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(6)) // for the numbers of workers
 	const defaults = `durability=sync-batch
 memory_bytes=67108864
 cache_bytes=134217728
@@ -119,6 +124,11 @@ merge.order=arrival
 merge.workers=3
 merge.memory_bytes=268435456
 merge.disabled=false
+parallel.workers=6
+parallel.policy=adaptive
+parallel.delta=150
+parallel.grain=512
+parallel.spin=100µs
 similarity.k1=1.2
 similarity.b=0.75
 similarity.idf=lucene
@@ -136,6 +146,7 @@ read_only=false
 		Durability: NoSync, MemoryBytes: 1 << 20, CacheBytes: 2 << 20, ReadOnly: true,
 		Merge:      MergeOptions{SegmentsPerTier: 4, MaxSegmentBytes: 3 << 20, Order: ByGlobalScore, Workers: 5, MemoryBytes: 4 << 20, Disabled: true},
 		Similarity: &BM25{K1: 0.9, B: 0.4, IDF: blockmax.Robertson},
+		Parallel:   Parallel{Workers: 7, Policy: FGQP, Delta: 5, Grain: 64, Spin: -1},
 		Rank:       Rank{Field: "pr", Alpha: 0.25},
 		Schema:     &Schema{Dynamic: DynamicRefuse, Fields: map[string]Field{"t": {Analyzer: "english"}}},
 	}
@@ -148,6 +159,11 @@ merge.order=global-score
 merge.workers=5
 merge.memory_bytes=4194304
 merge.disabled=true
+parallel.workers=7
+parallel.policy=fgqp
+parallel.delta=5
+parallel.grain=64
+parallel.spin=-1ns
 similarity.k1=0.9
 similarity.b=0.4
 similarity.idf=robertson

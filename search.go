@@ -79,6 +79,10 @@ type SearchOptions struct {
 	// Algorithm for OR. The default is Auto.
 	Algorithm Algorithm
 
+	// Parallel overrides Options.Parallel for this search, but for Workers and Spin,
+	// which are the Engine's.
+	Parallel *Parallel
+
 	// Processor to run on. The default is the engine's choice.
 	Processor Processor
 }
@@ -93,7 +97,7 @@ type Result struct {
 	TotalExact bool
 
 	Work     Work   // what the search cost
-	Executor string // what ran it, such as "cpu/bmm"
+	Executor string // what ran it, such as "cpu/bmm", or "cpu/bmm/adaptive" with help of other cores
 	Duration time.Duration
 }
 
@@ -148,6 +152,11 @@ func (e *Engine) settings(o *SearchOptions) (*searchSettings, error) {
 	}
 	if s.Algorithm > BMM {
 		fault("Algorithm", "there is no %v", s.Algorithm)
+	}
+	if s.Parallel != nil {
+		if err := s.Parallel.validate(); err != nil {
+			fault("Parallel", "%w", err)
+		}
 	}
 	if s.Processor == GPU {
 		errs = append(errs, ErrNoDevice)
@@ -216,7 +225,7 @@ func (s *Snapshot) Count(ctx context.Context, q Query) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	n, err := cpuexec.Count(ctx, &c.plan)
+	n, err := v.e.executor(set).Count(ctx, &c.plan)
 	return n, v.at(err)
 }
 
@@ -250,12 +259,12 @@ func (v *view) search(ctx context.Context, q Query, o *SearchOptions) (*Result, 
 	if err != nil {
 		return nil, err
 	}
-	ex := cpuexec.Executor{Algorithm: s.Algorithm}
+	ex := v.e.executor(s)
 	top, err := ex.TopK(ctx, &c.plan)
 	if err != nil {
 		return nil, v.at(err)
 	}
-	res := &Result{Total: top.Total, TotalExact: top.Exact, Work: top.Work, Executor: ex.Name()}
+	res := &Result{Total: top.Total, TotalExact: top.Exact, Work: top.Work, Executor: executorName(ex, top.Work)}
 	res.Hits = make([]Hit, len(top.Hits))
 	for i, h := range top.Hits {
 		hit := Hit{Score: float64(h.Score) / c.scale, doc: h.Doc, score: h.Score}

@@ -1,0 +1,101 @@
+package riffle
+
+import (
+	"fmt"
+	"reflect"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestParallelSearch: searches that several cores work on give the very hits of
+// those that run whole, alone and side by side, and say how they ran.
+func TestParallelSearch(t *testing.T) {
+	ix := newIndex(t, &Options{Parallel: Parallel{Workers: 3}, Merge: MergeOptions{Disabled: true}})
+	for segment := range 3 {
+		var b Batch
+		for i := range 6000 {
+			text := "every " + strings.Repeat("some ", i*i%7) + strings.Repeat("few ", max(0, i%11-8))
+			b.Put(fmt.Sprintf("%d-%d", segment, i), map[string]any{"text": text})
+		}
+		ix.must(ix.Apply(ctx, &b))
+		ix.must(ix.Flush(ctx))
+	}
+	queries := []Query{
+		match("text", "every some few"),
+		Match{Field: "text", Text: "every some few", Mode: And},
+		Match{Field: "text", Text: "some none", Mode: AndOr},
+		Bool{Must: []Query{match("text", "some few")}, MustNot: []Query{Term{"text", "few"}}},
+		match("text", "none"),
+	}
+	var wg sync.WaitGroup
+	for _, q := range queries {
+		for _, k := range []int{1, 10, 1000} {
+			whole := ix.search(q, &SearchOptions{K: k, ExactTotal: true, Parallel: &Parallel{Policy: Inter}})
+			if whole.Executor != "cpu/bmm" {
+				t.Errorf("inter runs by %s", whole.Executor)
+			}
+			for policy := Adaptive; policy <= DOCP; policy++ {
+				o := &SearchOptions{K: k, ExactTotal: true, Parallel: &Parallel{Policy: policy, Grain: 1}}
+				wg.Go(func() {
+					for range 5 {
+						r, err := ix.Search(ctx, q, o)
+						if err != nil || !reflect.DeepEqual(r.Hits, whole.Hits) || r.Total != whole.Total {
+							t.Errorf("%v, %v, k %d: %d hits of %d, whole %d of %d; %v", q, policy, k, len(r.Hits), r.Total, len(whole.Hits), whole.Total, err)
+						}
+					}
+				})
+			}
+		}
+	}
+	wg.Wait()
+	r := ix.search(queries[0], &SearchOptions{Parallel: &Parallel{Grain: 1}})
+	if r.Executor != "cpu/bmm/adaptive" || r.Work.Tasks < 2 {
+		t.Errorf("with idle cores a search runs by %s in %d tasks", r.Executor, r.Work.Tasks)
+	}
+	if r = ix.search(queries[0], &SearchOptions{Parallel: &Parallel{Grain: 1 << 20}}); r.Executor != "cpu/bmm" || r.Work.Tasks != 0 {
+		t.Errorf("a search too short to cut runs by %s in %d tasks", r.Executor, r.Work.Tasks)
+	}
+}
+
+// TestParallelWorkersEnd: they start with the first search that wants help, and end
+// with the Engine.
+func TestParallelWorkersEnd(t *testing.T) {
+	ix := newIndex(t, &Options{Parallel: Parallel{Workers: 9, Spin: -1}})
+	var b Batch
+	for i := range 9000 {
+		b.Put(fmt.Sprint(i), map[string]any{"text": "word"})
+	}
+	ix.must(ix.Apply(ctx, &b))
+	ix.must(ix.Flush(ctx))
+	before := runtime.NumGoroutine()
+	ix.search(match("text", "word"), &SearchOptions{Parallel: &Parallel{Grain: 1}})
+	if got := runtime.NumGoroutine() - before; got < 4 { // some of the Engine's own may have ended
+		t.Errorf("%d more goroutines with 8 workers", got)
+	}
+	ix.must(ix.Close())
+	for range 5000 {
+		if runtime.NumGoroutine() < before {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Errorf("%d goroutines after Close, %d before the workers started", runtime.NumGoroutine(), before)
+}
+
+func TestParallelRefused(t *testing.T) {
+	ix := newIndex(t, nil)
+	_, err := ix.Search(ctx, All{}, &SearchOptions{Parallel: &Parallel{Policy: 9, Delta: -1}})
+	for _, want := range []string{"SearchOptions.Parallel: ", "there is no Policy(9)", "Delta must not be negative, not -1"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not say %q", err, want)
+		}
+	}
+	for p := Adaptive; p <= DOCP; p++ {
+		if got, err := ParsePolicy(p.String()); err != nil || got != p {
+			t.Errorf("ParsePolicy(%q) = %v, %v", p, got, err)
+		}
+	}
+}
