@@ -77,7 +77,11 @@ func probeBlock(p *probe, bitset bool) (ok bool) {
 	if bitset {
 		return probeBitsetBMI2(words)
 	}
-	probeSortedBMI2(words)
+	if useAVX512 {
+		probeSortedAVX512(words)
+	} else {
+		probeSortedBMI2(words)
+	}
 	return true
 }
 
@@ -108,3 +112,6 @@ func probeBitsetBMI2(p *[20]uint64) (ok bool)
 
 //go:noescape
 func probeSortedBMI2(p *[20]uint64)
+
+//go:noescape
+func probeSortedAVX512(p *[20]uint64)

@@ -564,73 +564,76 @@ next:
 	ADDL    R12, R14
 	SHRXQ   R11, R13, R13
 	ANDL    R13, R9
-	MOVL    R14, R11
-	SHRL    $0x02, R11
-	IMULL   120(AX), R11
-	MOVL    R11, R12
-	SHRL    $0x05, R12
+	MOVL    (DX)(BX*4), R11
+	MOVQ    64(AX), R12
+	ORQ     R9, R12
+	TESTL   R9, R9
+	JZ      absent
+	MOVL    R14, R9
+	SHRL    $0x02, R9
+	IMULL   120(AX), R9
+	MOVL    R9, R13
+	SHRL    $0x05, R13
 	ANDL    $0x03, R14
-	LEAL    (R14)(R12*4), R12
-	SHLL    $0x02, R12
-	ADDQ    112(AX), R12
-	MOVL    (R12), R13
-	MOVL    16(R12), R12
-	SHLQ    $0x20, R12
-	ORQ     R12, R13
-	ANDL    $0x1f, R11
-	SHRXQ   R11, R13, R13
-	MOVQ    120(AX), R11
-	BZHIQ   R11, R13, R13
-	INCQ    R13
-	MOVQ    128(AX), R12
-	MOVL    $0x00000001, R11
-	TESTQ   R12, R12
+	LEAL    (R14)(R13*4), R13
+	SHLL    $0x02, R13
+	ADDQ    112(AX), R13
+	MOVL    (R13), R14
+	MOVL    16(R13), R13
+	SHLQ    $0x20, R13
+	ORQ     R13, R14
+	ANDL    $0x1f, R9
+	SHRXQ   R9, R14, R14
+	MOVQ    120(AX), R9
+	BZHIQ   R9, R14, R14
+	INCQ    R14
+	MOVQ    128(AX), R13
+	MOVL    $0x00000001, R9
+	TESTQ   R13, R13
 	JZ      coded
-	MOVBLZX (R12)(R8*1), R11
+	MOVBLZX (R13)(R8*1), R9
 
 coded:
-	CMPQ    R13, $0x10
+	CMPQ    R14, $0x10
 	JAE     often
-	MOVQ    136(AX), R12
-	SHLL    $0x08, R13
-	ADDL    R11, R13
-	MOVWLZX (R12)(R13*2), R13
+	MOVQ    136(AX), R13
+	SHLL    $0x08, R14
+	ADDL    R9, R14
+	MOVWLZX (R13)(R14*2), R14
 	JMP     weigh
 
 often:
-	MOVQ       144(AX), R12
+	MOVQ       144(AX), R13
 	VXORPS     X1, X1, X1
-	VCVTSI2SSQ R13, X1, X1
-	VMOVSS     (R12)(R11*4), X0
+	VCVTSI2SSQ R14, X1, X1
+	VMOVSS     (R13)(R9*4), X0
 	VDIVSS     X1, X0, X0
-	MOVL       $0x3f800000, R11
-	VMOVD      R11, X1
+	MOVL       $0x3f800000, R9
+	VMOVD      R9, X1
 	VADDSS     X1, X0, X0
-	MOVL       $0x47800000, R11
-	VMOVD      R11, X1
+	MOVL       $0x47800000, R9
+	VMOVD      R9, X1
 	VDIVSS     X0, X1, X1
-	VCVTSS2SI  X1, R13
-	MOVL       $0x0000ffff, R11
-	CMPL       R13, R11
-	CMOVLHI    R11, R13
+	VCVTSS2SI  X1, R14
+	MOVL       $0x0000ffff, R9
+	CMPL       R14, R9
+	CMOVLHI    R9, R14
 
 weigh:
-	MOVQ  64(AX), R11
-	ORQ   R9, R11
-	IMULQ 152(AX), R13
-	SHRQ  $0x10, R13
-	NEGL  R9
-	ANDL  R9, R13
-	ADDL  (DX)(BX*4), R13
+	IMULQ 152(AX), R14
+	SHRQ  $0x10, R14
+	ADDL  R14, R11
+
+absent:
 	INCQ  BX
 	MOVL  R8, (CX)(SI*4)
-	MOVL  R13, (DX)(SI*4)
+	MOVL  R11, (DX)(SI*4)
 	MOVQ  48(AX), R8
-	ADDL  (R8)(R10*4), R13
-	CMPL  R13, 56(AX)
+	ADDL  (R8)(R10*4), R11
+	CMPL  R11, 56(AX)
 	SBBQ  R8, R8
-	ANDNQ R11, R8, R11
-	ADDQ  R11, SI
+	ANDNQ R12, R8, R12
+	ADDQ  R12, SI
 	JMP   next
 
 done:
@@ -687,76 +690,203 @@ next:
 	CMPL    R8, (DI)(R11*4)
 	SETEQ   R12
 	ANDL    R12, R9
-	MOVL    R11, R12
-	SHRL    $0x02, R12
-	IMULL   120(AX), R12
-	MOVL    R12, R13
-	SHRL    $0x05, R13
+	MOVL    (DX)(BX*4), R12
+	MOVQ    64(AX), R13
+	ORQ     R9, R13
+	TESTL   R9, R9
+	JZ      absent
+	MOVL    R11, R9
+	SHRL    $0x02, R9
+	IMULL   120(AX), R9
+	MOVL    R9, R14
+	SHRL    $0x05, R14
 	ANDL    $0x03, R11
-	LEAL    (R11)(R13*4), R13
-	SHLL    $0x02, R13
-	ADDQ    112(AX), R13
-	MOVL    (R13), R11
-	MOVL    16(R13), R13
-	SHLQ    $0x20, R13
-	ORQ     R13, R11
-	ANDL    $0x1f, R12
-	SHRXQ   R12, R11, R11
-	MOVQ    120(AX), R12
-	BZHIQ   R12, R11, R11
+	LEAL    (R11)(R14*4), R14
+	SHLL    $0x02, R14
+	ADDQ    112(AX), R14
+	MOVL    (R14), R11
+	MOVL    16(R14), R14
+	SHLQ    $0x20, R14
+	ORQ     R14, R11
+	ANDL    $0x1f, R9
+	SHRXQ   R9, R11, R11
+	MOVQ    120(AX), R9
+	BZHIQ   R9, R11, R11
 	INCQ    R11
-	MOVQ    128(AX), R13
-	MOVL    $0x00000001, R12
-	TESTQ   R13, R13
+	MOVQ    128(AX), R14
+	MOVL    $0x00000001, R9
+	TESTQ   R14, R14
 	JZ      coded
-	MOVBLZX (R13)(R8*1), R12
+	MOVBLZX (R14)(R8*1), R9
 
 coded:
 	CMPQ    R11, $0x10
 	JAE     often
-	MOVQ    136(AX), R13
+	MOVQ    136(AX), R14
 	SHLL    $0x08, R11
-	ADDL    R12, R11
-	MOVWLZX (R13)(R11*2), R11
+	ADDL    R9, R11
+	MOVWLZX (R14)(R11*2), R11
 	JMP     weigh
 
 often:
-	MOVQ       144(AX), R13
+	MOVQ       144(AX), R14
 	VXORPS     X1, X1, X1
 	VCVTSI2SSQ R11, X1, X1
-	VMOVSS     (R13)(R12*4), X0
+	VMOVSS     (R14)(R9*4), X0
 	VDIVSS     X1, X0, X0
-	MOVL       $0x3f800000, R12
-	VMOVD      R12, X1
+	MOVL       $0x3f800000, R9
+	VMOVD      R9, X1
 	VADDSS     X1, X0, X0
-	MOVL       $0x47800000, R12
-	VMOVD      R12, X1
+	MOVL       $0x47800000, R9
+	VMOVD      R9, X1
 	VDIVSS     X0, X1, X1
 	VCVTSS2SI  X1, R11
-	MOVL       $0x0000ffff, R12
-	CMPL       R11, R12
-	CMOVLHI    R12, R11
+	MOVL       $0x0000ffff, R9
+	CMPL       R11, R9
+	CMOVLHI    R9, R11
 
 weigh:
-	MOVQ  64(AX), R12
-	ORQ   R9, R12
 	IMULQ 152(AX), R11
 	SHRQ  $0x10, R11
-	NEGL  R9
-	ANDL  R9, R11
-	ADDL  (DX)(BX*4), R11
+	ADDL  R11, R12
+
+absent:
 	INCQ  BX
 	MOVL  R8, (CX)(SI*4)
-	MOVL  R11, (DX)(SI*4)
+	MOVL  R12, (DX)(SI*4)
 	MOVQ  48(AX), R8
-	ADDL  (R8)(R10*4), R11
-	CMPL  R11, 56(AX)
+	ADDL  (R8)(R10*4), R12
+	CMPL  R12, 56(AX)
 	SBBQ  R8, R8
-	ANDNQ R12, R8, R12
-	ADDQ  R12, SI
+	ANDNQ R13, R8, R13
+	ADDQ  R13, SI
 	JMP   next
 
 done:
 	MOVQ BX, 16(AX)
 	MOVQ SI, 32(AX)
+	RET
+
+// func probeSortedAVX512(p *[20]uint64)
+// Requires: AVX, AVX512BW, AVX512F, BMI, BMI2, CMOV
+TEXT ·probeSortedAVX512(SB), NOSPLIT, $0-8
+	MOVQ p+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 8(AX), DX
+	MOVQ 16(AX), BX
+	MOVQ 32(AX), SI
+	MOVQ 96(AX), DI
+
+next:
+	CMPQ         BX, 24(AX)
+	JAE          done
+	MOVL         (CX)(BX*4), R8
+	CMPQ         R8, 80(AX)
+	JA           done
+	MOVL         R8, R10
+	SHRL         $0x06, R10
+	ANDL         $0x3f, R10
+	SHRXQ        R10, 40(AX), R9
+	ANDL         $0x01, R9
+	VPBROADCASTD R8, Z0
+	VPCMPEQD     (DI), Z0, K1
+	VPCMPEQD     64(DI), Z0, K2
+	VPCMPEQD     128(DI), Z0, K3
+	VPCMPEQD     192(DI), Z0, K4
+	KUNPCKWD     K1, K2, K1
+	KUNPCKWD     K3, K4, K3
+	KUNPCKDQ     K1, K3, K1
+	KMOVQ        K1, R11
+	VPCMPEQD     256(DI), Z0, K1
+	VPCMPEQD     320(DI), Z0, K2
+	VPCMPEQD     384(DI), Z0, K3
+	VPCMPEQD     448(DI), Z0, K4
+	KUNPCKWD     K1, K2, K1
+	KUNPCKWD     K3, K4, K3
+	KUNPCKDQ     K1, K3, K1
+	KMOVQ        K1, R12
+	MOVQ         R11, R13
+	ORQ          R12, R13
+	SETNE        R13
+	ANDL         R13, R9
+	TZCNTQ       R12, R12
+	ADDQ         $0x40, R12
+	TZCNTQ       R11, R11
+	CMOVQCS      R12, R11
+	MOVL         (DX)(BX*4), R12
+	MOVQ         64(AX), R13
+	ORQ          R9, R13
+	TESTL        R9, R9
+	JZ           absent
+	MOVL         R11, R9
+	SHRL         $0x02, R9
+	IMULL        120(AX), R9
+	MOVL         R9, R14
+	SHRL         $0x05, R14
+	ANDL         $0x03, R11
+	LEAL         (R11)(R14*4), R14
+	SHLL         $0x02, R14
+	ADDQ         112(AX), R14
+	MOVL         (R14), R11
+	MOVL         16(R14), R14
+	SHLQ         $0x20, R14
+	ORQ          R14, R11
+	ANDL         $0x1f, R9
+	SHRXQ        R9, R11, R11
+	MOVQ         120(AX), R9
+	BZHIQ        R9, R11, R11
+	INCQ         R11
+	MOVQ         128(AX), R14
+	MOVL         $0x00000001, R9
+	TESTQ        R14, R14
+	JZ           coded
+	MOVBLZX      (R14)(R8*1), R9
+
+coded:
+	CMPQ    R11, $0x10
+	JAE     often
+	MOVQ    136(AX), R14
+	SHLL    $0x08, R11
+	ADDL    R9, R11
+	MOVWLZX (R14)(R11*2), R11
+	JMP     weigh
+
+often:
+	MOVQ       144(AX), R14
+	VXORPS     X1, X1, X1
+	VCVTSI2SSQ R11, X1, X1
+	VMOVSS     (R14)(R9*4), X0
+	VDIVSS     X1, X0, X0
+	MOVL       $0x3f800000, R9
+	VMOVD      R9, X1
+	VADDSS     X1, X0, X0
+	MOVL       $0x47800000, R9
+	VMOVD      R9, X1
+	VDIVSS     X0, X1, X1
+	VCVTSS2SI  X1, R11
+	MOVL       $0x0000ffff, R9
+	CMPL       R11, R9
+	CMOVLHI    R9, R11
+
+weigh:
+	IMULQ 152(AX), R11
+	SHRQ  $0x10, R11
+	ADDL  R11, R12
+
+absent:
+	INCQ  BX
+	MOVL  R8, (CX)(SI*4)
+	MOVL  R12, (DX)(SI*4)
+	MOVQ  48(AX), R8
+	ADDL  (R8)(R10*4), R12
+	CMPL  R12, 56(AX)
+	SBBQ  R8, R8
+	ANDNQ R13, R8, R13
+	ADDQ  R13, SI
+	JMP   next
+
+done:
+	MOVQ BX, 16(AX)
+	MOVQ SI, 32(AX)
+	VZEROUPPER
 	RET

@@ -18,6 +18,7 @@ func main() {
 	addPostings()
 	probeBitset()
 	probeSortedDocs()
+	probeSortedAVX512()
 	Generate()
 }
 

@@ -67,24 +67,28 @@ func (b *prober) each(rank func() reg.GPVirtual) {
 	SHRXQ(word, b.field(probeWords), b.hit)
 	ANDL(Imm(1), b.hit.As32())
 
-	impact := b.impact(b.frequency(rank()))
-	keep := GP64()
+	// A branch, though it is often mispredicted: most candidates are not in the block,
+	// and what is not loaded for them are lines that seldom lie in a cache.
+	at, score, keep := rank(), GP64(), GP64()
+	MOVL(Mem{Base: b.scores, Index: b.at, Scale: 4}, score.As32())
 	MOVQ(b.field(probeOptional), keep)
 	ORQ(b.hit, keep)
+	TESTL(b.hit.As32(), b.hit.As32())
+	JZ(LabelRef("absent"))
+	impact := b.impact(b.frequency(at))
 	IMULQ(b.field(probeWeight), impact)
 	SHRQ(Imm(16), impact)
-	NEGL(b.hit.As32())
-	ANDL(b.hit.As32(), impact.As32())
-	ADDL(Mem{Base: b.scores, Index: b.at, Scale: 4}, impact.As32())
+	ADDL(impact.As32(), score.As32())
+	Label("absent")
 	INCQ(b.at)
 
 	// Keep it if what is to come can lift it to need.
 	MOVL(b.doc.As32(), Mem{Base: b.docs, Index: b.kept, Scale: 4})
-	MOVL(impact.As32(), Mem{Base: b.scores, Index: b.kept, Scale: 4})
+	MOVL(score.As32(), Mem{Base: b.scores, Index: b.kept, Scale: 4})
 	rest := GP64()
 	MOVQ(b.field(probeRest), rest)
-	ADDL(Mem{Base: rest, Index: word, Scale: 4}, impact.As32())
-	CMPL(impact.As32(), b.field(probeNeed))
+	ADDL(Mem{Base: rest, Index: word, Scale: 4}, score.As32())
+	CMPL(score.As32(), b.field(probeNeed))
 	SBBQ(rest, rest) // all ones if below
 	ANDNQ(keep, rest, keep)
 	ADDQ(keep, b.kept)
@@ -218,5 +222,43 @@ func probeSortedDocs() {
 		ANDL(same.As32(), b.hit.As32())
 		return rank
 	})
+	RET()
+}
+
+// probeSortedAVX512 compares a candidate with all documents of a block at once: that is
+// three times as fast as the search.
+func probeSortedAVX512() {
+	TEXT("probeSortedAVX512", NOSPLIT, "func(p *[20]uint64)")
+	b := newProber()
+	sorted := GP64()
+	MOVQ(b.field(probeSorted), sorted)
+	b.each(func() reg.GPVirtual {
+		all := ZMM()
+		VPBROADCASTD(b.doc.As32(), all)
+		var halves [2]reg.GPVirtual
+		for h := range halves {
+			var k [4]reg.OpmaskVirtual
+			for i := range k {
+				k[i] = K()
+				VPCMPEQD(Mem{Base: sorted, Disp: 256*h + 64*i}, all, k[i])
+			}
+			KUNPCKWD(k[0], k[1], k[0])
+			KUNPCKWD(k[2], k[3], k[2])
+			KUNPCKDQ(k[0], k[2], k[0])
+			halves[h] = GP64()
+			KMOVQ(k[0], halves[h])
+		}
+		rank, high, found := GP64(), GP64(), GP64()
+		MOVQ(halves[0], found)
+		ORQ(halves[1], found)
+		SETNE(found.As8())
+		ANDL(found.As32(), b.hit.As32())
+		TZCNTQ(halves[1], high)
+		ADDQ(Imm(64), high)
+		TZCNTQ(halves[0], rank)
+		CMOVQCS(high, rank) // carry means that there is no bit
+		return rank
+	})
+	VZEROUPPER()
 	RET()
 }
