@@ -28,12 +28,12 @@ func count(ctx context.Context, p *Plan, x Parallel) (int, error) {
 		return r.countMatches(p.Tree)
 	}
 	if p.Mode != blockmax.Or {
-		n, err := r.countMatches(flatTree(p, blockmax.And))
+		n, err := r.countMatches(r.flatTree(blockmax.And))
 		if err != nil || p.Mode == blockmax.And || n >= p.K {
 			return n, err
 		}
 	}
-	return r.countMatches(flatTree(p, blockmax.Or))
+	return r.countMatches(r.flatTree(blockmax.Or))
 }
 
 // Matches returns the documents of one segment of a plan that match a node, as a

@@ -105,7 +105,7 @@ func (r *run) search(a Algorithm) error {
 		return r.pass(treeAlgorithm(a), r.plan.Tree)
 	}
 	if r.plan.Mode != blockmax.Or {
-		if err := r.pass(andAlgorithm(a), flatTree(r.plan, blockmax.And)); err != nil {
+		if err := r.pass(andAlgorithm(a), r.flatTree(blockmax.And)); err != nil {
 			return err
 		}
 		// Pruning begins only once k documents match, so total decides.
@@ -118,7 +118,7 @@ func (r *run) search(a Algorithm) error {
 	if a != Exhaustive {
 		r.seed = seedNeed(r.plan)
 	}
-	return r.pass(orAlgorithm(a), flatTree(r.plan, blockmax.Or))
+	return r.pass(orAlgorithm(a), r.flatTree(blockmax.Or))
 }
 
 func treeAlgorithm(a Algorithm) segmentPass {
@@ -149,14 +149,16 @@ func orAlgorithm(a Algorithm) segmentPass {
 	return (*run).exhaustive
 }
 
-// flatTree is the tree that a flat plan stands for.
-func flatTree(p *Plan, mode blockmax.Mode) *blockmax.Node {
-	leaves := make([]blockmax.Node, len(p.Weights))
-	for t := range leaves {
-		leaves[t] = blockmax.Node{Leaf: true, Term: t}
+// flatTree is the tree that the flat plan stands for under a mode. The next call
+// changes it.
+func (r *run) flatTree(mode blockmax.Mode) *blockmax.Node {
+	r.leaves = r.leaves[:0]
+	for t := range r.plan.Weights {
+		r.leaves = append(r.leaves, blockmax.Node{Leaf: true, Term: t})
 	}
+	r.flat = blockmax.Node{Should: r.leaves}
 	if mode == blockmax.And {
-		return &blockmax.Node{Must: leaves}
+		r.flat = blockmax.Node{Must: r.leaves}
 	}
-	return &blockmax.Node{Should: leaves}
+	return &r.flat
 }

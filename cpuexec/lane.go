@@ -268,4 +268,7 @@ func (c *lane) code(doc uint32) uint8 {
 	return c.norms[doc]
 }
 
-func (c *lane) fail(err error) error { return &ListError{c.run.index, c.term, err} }
+func (c *lane) fail(err error) error {
+	c.run.win.torn = true
+	return &ListError{c.run.index, c.term, err}
+}

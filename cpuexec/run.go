@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/internal/invariants"
 	"github.com/riffle-search/riffle/postings"
 )
 
@@ -15,6 +16,9 @@ type run struct {
 	ctx  context.Context
 	plan *Plan
 	tree *blockmax.Node // what matches in the current pass
+
+	flat   blockmax.Node // of a plan without a tree
+	leaves []blockmax.Node
 
 	top        blockmax.Collector
 	seed       uint32 // a need known before the first document was seen
@@ -77,7 +81,12 @@ func (r *run) release() {
 	}
 	r.used, r.opened, r.root = 0, false, nil
 	r.tiling.close()
-	r.win.matches, r.win.scores = bitset{}, scores{} // an error may have left some
+	if r.win.torn {
+		r.win = window{}
+	}
+	if invariants.Enabled {
+		invariants.Check(r.win.matches == bitset{} && r.win.scores == scores{}, "a run leaves matches or scores in its window")
+	}
 	runs.Put(r)
 }
 

@@ -20,8 +20,9 @@ type window struct {
 	base    uint32 // first document of the tile, a multiple of windowDocs: position 0
 	lo, hi  uint32 // documents lo to hi-1 are at work
 	all     bitset // the documents of the tile in the range at work
-	matches bitset
+	matches bitset // like the scores: between uses there are none
 	scores  scores
+	torn    bool // an error may have left matches and scores
 }
 
 // at makes the window the tile of doc, as far as it lies in documents from to to-1.
