@@ -158,7 +158,7 @@ const unitsPerCore = 16
 // share takes all segments through one algorithm together with helpers. It reports
 // false, and has done nothing, when the query had better be run whole.
 func (x *Parallel) share(r *run, visit segmentPass) (shared bool, err error) {
-	if x.Policy == Inter {
+	if x.Policy == Inter || x.Pool.cores == 1 {
 		return false, nil
 	}
 	j := &r.team

@@ -10,6 +10,8 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,13 +32,29 @@ The checksum covers every (query, rank, document id). Whatever --algo, it is the
 same for one index; with other figures than exhaustive's, pruning is broken.
 
 With --json the figures are one object: queries, mean_us, p50_us, p95_us, p99_us,
-qps, checksum, blocks_decoded, blocks_skipped, docs_scored.`
+qps, checksum, blocks_decoded, blocks_skipped, docs_scored.
+
+--cores and --policy say how searches share the cores: inter runs each whole on one,
+fgqp cuts it into tasks for all of them, docp gives each core a fixed share of the
+documents, and adaptive cuts a search while cores are idle.
+
+With --seconds, queries are drawn at random for so long, after one repetition in
+order, and all their times count. --threads clients ask one query after another; or
+--rate queries a second arrive at random times (a Poisson process), and --threads
+servers, as many as cores by default, take them in order. Times are then those from
+the arrival of a query to its end. The order of the queries and the times of arrival
+depend on --seed alone. The figures, also by number of words, are then: searches,
+qps, mean_us, p50_us, p95_us, p99_us, service_us (from start to end, mean), shared
+(the share of searches that several cores worked on), tasks (of a shared search),
+checksum, by_words.`
 
 type benchCommand struct {
 	queryFlags
 	db, topics           string
 	limit, threads, reps int
+	words                int
 	json                 bool
+	load                 load
 }
 
 func newBench() *cobra.Command {
@@ -56,7 +74,9 @@ func newBench() *cobra.Command {
 	f.IntVar(&b.limit, "limit", 0, "use just the first so many queries; 0 is all")
 	f.IntVar(&b.threads, "threads", 1, "queries to run at the same time")
 	f.IntVar(&b.reps, "reps", 3, "repetitions")
+	f.IntVar(&b.words, "words", 0, "use just the queries of so many words; 0 is all")
 	f.BoolVar(&b.json, "json", false, "print a JSON object on one line")
+	b.load.declare(c)
 	return c
 }
 
@@ -78,21 +98,22 @@ func (b *benchCommand) run(c *cobra.Command) (err error) {
 	if b.threads < 1 || b.reps < 1 || b.limit < 0 {
 		return usagef("--threads and --reps must be at least 1, --limit at least 0")
 	}
+	if err := b.load.check(); err != nil {
+		return err
+	}
 	o, err := b.options(c)
 	if err != nil {
 		return err
 	}
-	topics, err := readTopics(b.topics)
+	topics, err := b.queries()
 	if err != nil {
 		return err
 	}
-	if b.limit > 0 {
-		topics = topics[:min(b.limit, len(topics))]
+	if b.load.rate > 0 && !c.Flags().Changed("threads") {
+		b.threads = b.load.cores
 	}
-	if len(topics) == 0 {
-		return fmt.Errorf("%s has no queries", b.topics)
-	}
-	e, err := openToRead(b.db)
+	defer b.load.takeCores()()
+	e, err := openWith(b.db, &riffle.Options{Parallel: b.load.parallel(), CacheBytes: int64(b.load.cache)})
 	if err != nil {
 		return err
 	}
@@ -100,11 +121,32 @@ func (b *benchCommand) run(c *cobra.Command) (err error) {
 	if err := checkField(e, b.field); err != nil {
 		return err
 	}
+	if b.load.seconds > 0 {
+		return b.runLoad(c, e, topics, o)
+	}
 	f, err := b.measure(c.Context(), e, topics, o)
 	if err != nil {
 		return err
 	}
 	return f.print(c.OutOrStdout(), b.json)
+}
+
+// queries reads the topics that the flags leave.
+func (b *benchCommand) queries() ([]trec.Topic, error) {
+	topics, err := readTopics(b.topics)
+	if err != nil {
+		return nil, err
+	}
+	if b.words > 0 {
+		topics = slices.DeleteFunc(topics, func(t trec.Topic) bool { return len(strings.Fields(t.Text)) != b.words })
+	}
+	if b.limit > 0 {
+		topics = topics[:min(b.limit, len(topics))]
+	}
+	if len(topics) == 0 {
+		return nil, fmt.Errorf("%s has no such queries", b.topics)
+	}
+	return topics, nil
 }
 
 // A measurement is what is known of one query.
@@ -163,8 +205,11 @@ func (m *measurement) take(again measurement, rep int) {
 // hashAnswer hashes (query, rank, id) of all hits.
 func hashAnswer(query string, hits []riffle.Hit) uint64 {
 	h := fnv.New64a()
+	var line []byte
 	for rank, hit := range hits {
-		fmt.Fprintf(h, "%s\t%d\t%s\n", query, rank+1, hit.ID)
+		line = append(append(line[:0], query...), '\t')
+		line = append(strconv.AppendInt(line, int64(rank+1), 10), '\t')
+		h.Write(append(append(line, hit.ID...), '\n'))
 	}
 	return h.Sum64()
 }

@@ -22,7 +22,13 @@ func dbFlag(c *cobra.Command, dir *string) {
 
 // openToRead opens an index that is there, and never writes to it.
 func openToRead(dir string) (*riffle.Engine, error) {
-	e, err := riffle.Open(dir, &riffle.Options{ReadOnly: true})
+	return openWith(dir, &riffle.Options{})
+}
+
+// openWith is openToRead with some options.
+func openWith(dir string, o *riffle.Options) (*riffle.Engine, error) {
+	o.ReadOnly = true
+	e, err := riffle.Open(dir, o)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no index in %s", dir)
 	}
