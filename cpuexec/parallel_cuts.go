@@ -28,7 +28,7 @@ func (c *cuts) span(u, v int) (from, to uint32) {
 }
 
 // orGrain is how many times as many postings a unit of OR has, and of a tree.
-const orGrain = 16
+const orGrain = 64
 
 // divide makes units of about grain postings, at most about most of them. There are
 // none when the query had better stay whole.

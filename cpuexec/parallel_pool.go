@@ -288,9 +288,16 @@ func (p *Pool) call(j *job) {
 		}
 		return
 	}
-	j.wanted.Store(int32(j.helpers) - p.looking.Load())
-	p.wakeFor(j)
+	if j.units >= wakeUnits {
+		j.wanted.Store(int32(j.helpers) - p.looking.Load())
+		p.wakeFor(j)
+	}
 }
+
+// wakeUnits is the least size of a query for which sleeping workers are woken. A
+// shorter one would be over before they come, and to wake one costs the owner some
+// microseconds.
+const wakeUnits = 8
 
 // wakeFor wakes two of the workers that a job wants. Each wakes two more when it
 // joins, so that the owner need not wake them all.
