@@ -244,6 +244,7 @@ func (r *run) scoreWords(words uint64) error {
 			return err
 		}
 	}
+	r.marks.flush(&w.matches)
 	w.fill()
 	for i := range w.matches {
 		w.matches[i] &= w.all[i] & -(words >> i & 1)

@@ -158,6 +158,7 @@ func (r *run) countTile(lanes []*lane, lo uint32, t int) error {
 			return err
 		}
 	}
+	r.marks.flush(&r.win.matches)
 	for i := range r.win.matches {
 		r.win.matches[i] &= r.win.all[i]
 	}

@@ -111,6 +111,7 @@ func (c *lane) intersect(set *bitset, words uint64) (left uint64, err error) {
 	if err := c.mark(held, words); err != nil {
 		return 0, err
 	}
+	c.run.marks.flush(held)
 	for w := words; w != 0; w &= w - 1 {
 		i := bits.TrailingZeros64(w) & 63
 		if set[i] &= held[i]; set[i] != 0 {
@@ -120,11 +121,11 @@ func (c *lane) intersect(set *bitset, words uint64) (left uint64, err error) {
 	return left, nil
 }
 
-// mark adds to set the documents of the words that the lane holds. It may add others that
-// the lane holds, too.
+// mark adds to set the documents of the words that the lane holds; some of them only when
+// run.marks are flushed. It may add others that the lane holds, too.
 func (c *lane) mark(set *bitset, words uint64) error {
 	if c.exact {
-		set.add(c.few.docs[c.from:c.to])
+		c.run.marks.mark(c.few.docs[c.from:c.to])
 		return nil
 	}
 	base := c.run.win.base
@@ -138,7 +139,7 @@ func (c *lane) mark(set *bitset, words uint64) error {
 				return err
 			}
 			i, j := c.inTile(b)
-			set.add(c.docs[i:j])
+			c.run.marks.mark(c.docs[i:j])
 			continue
 		}
 		if err := c.peekAt(b); err != nil {
@@ -154,13 +155,6 @@ func (c *lane) mark(set *bitset, words uint64) error {
 		}
 	}
 	return nil
-}
-
-// add sets the bits of documents of the tile.
-func (b *bitset) add(docs []uint32) {
-	for _, doc := range docs {
-		b[doc/64%64] |= 1 << (doc % 64)
-	}
 }
 
 // or sets the bits that are set in rows, of which the lowest is document at of the tile.

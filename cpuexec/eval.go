@@ -59,6 +59,7 @@ func (r *run) evalLeaf(c *clause, mask, matches *bitset, to *scores) error {
 	if err := l.mark(matches, words); err != nil {
 		return err
 	}
+	r.marks.flush(matches)
 	hits := uint64(0)
 	for w := l.inWords; w != 0; w &= w - 1 {
 		i := bits.TrailingZeros64(w) & 63

@@ -13,6 +13,7 @@ import (
 //
 //	addBounds     the bounds of a list onto the sums of those before, 64 words of a tile
 //	addPostings   what postings contribute onto the scores of their documents
+//	marks         documents into a set
 //	sift          scores of words to candidates
 //	probeBlock    candidates that a block holds (in Go: lane.probePortable)
 
@@ -85,5 +86,30 @@ func addPostingsPortable(to *scores, docs, freqs []uint32, norms []uint8, table 
 	}
 	for i, doc := range docs {
 		to[doc%tileDocs] += blockmax.Contribution(weight, table.Impact(freqs[i], norms[doc]))
+	}
+}
+
+// marks are documents of a tile on their way into a set. In assembly each is a byte of
+// its own at first: to set bits one by one, most would have to wait for the one before, in
+// the same word, to be stored.
+type marks struct {
+	bytes [tileDocs]uint8
+	bits  bitset // in Go instead
+	some  bool
+}
+
+func (m *marks) markPortable(docs []uint32) {
+	m.some = m.some || len(docs) > 0
+	for _, doc := range docs {
+		m.bits[doc/64%64] |= 1 << (doc % 64)
+	}
+}
+
+func (m *marks) flushPortable(set *bitset) {
+	if m.some {
+		for i, word := range m.bits {
+			set[i] |= word
+		}
+		m.bits, m.some = bitset{}, false
 	}
 }

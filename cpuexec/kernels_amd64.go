@@ -52,6 +52,32 @@ func addPostings(to *scores, docs, freqs []uint32, norms []uint8, table *blockma
 	addPostingsBMI2((*[tileDocs]uint32)(to), &docs[0], &freqs[0], len(docs), unsafe.SliceData(norms), small, k, uint64(weight))
 }
 
+// mark notes documents of a tile, until flush adds them to a set.
+func (m *marks) mark(docs []uint32) {
+	switch {
+	case len(docs) == 0:
+	case useAVX512, useAVX2:
+		m.some = true
+		markBytesBMI2(&m.bytes, &docs[0], len(docs))
+	default:
+		m.markPortable(docs)
+	}
+}
+
+// flush adds the documents noted to a set, and forgets them.
+func (m *marks) flush(set *bitset) {
+	switch {
+	case !m.some:
+	case useAVX512:
+		flushMarksAVX512((*[64]uint64)(set), &m.bytes)
+	case useAVX2:
+		flushMarksAVX2((*[64]uint64)(set), &m.bytes)
+	default:
+		m.flushPortable(set)
+	}
+	m.some = false
+}
+
 // sift makes candidates of the documents of the words whose scores reach need with
 // what rest, which is less, says is still to come in each word. It clears the scores
 // of the words and returns how many were not zero.
@@ -95,6 +121,15 @@ func addBoundsAVX2(next, sum *[64]uint32, bounds *[64]uint8, unit, need uint32) 
 
 //go:noescape
 func addPostingsBMI2(to *[4096]uint32, docs, freqs *uint32, n int, norms *uint8, impacts *[16][256]uint16, k *[256]float32, weight uint64)
+
+//go:noescape
+func markBytesBMI2(marks *[4096]uint8, docs *uint32, n int)
+
+//go:noescape
+func flushMarksAVX512(set *[64]uint64, marks *[4096]uint8)
+
+//go:noescape
+func flushMarksAVX2(set *[64]uint64, marks *[4096]uint8)
 
 // siftAVX512 may write 16 candidates behind those it returns.
 //

@@ -508,6 +508,124 @@ often:
 	CMOVLHI    R13, R11
 	JMP        weigh
 
+// func markBytesBMI2(marks *[4096]uint8, docs *uint32, n int)
+TEXT ·markBytesBMI2(SB), NOSPLIT, $0-24
+	MOVQ marks+0(FP), AX
+	MOVQ docs+8(FP), CX
+	MOVQ n+16(FP), DX
+
+many:
+	CMPQ DX, $0x08
+	JB   one
+	MOVL (CX), BX
+	ANDL $0x00000fff, BX
+	MOVB $0xff, (AX)(BX*1)
+	MOVL 4(CX), BX
+	ANDL $0x00000fff, BX
+	MOVB $0xff, (AX)(BX*1)
+	MOVL 8(CX), BX
+	ANDL $0x00000fff, BX
+	MOVB $0xff, (AX)(BX*1)
+	MOVL 12(CX), BX
+	ANDL $0x00000fff, BX
+	MOVB $0xff, (AX)(BX*1)
+	MOVL 16(CX), BX
+	ANDL $0x00000fff, BX
+	MOVB $0xff, (AX)(BX*1)
+	MOVL 20(CX), BX
+	ANDL $0x00000fff, BX
+	MOVB $0xff, (AX)(BX*1)
+	MOVL 24(CX), BX
+	ANDL $0x00000fff, BX
+	MOVB $0xff, (AX)(BX*1)
+	MOVL 28(CX), BX
+	ANDL $0x00000fff, BX
+	MOVB $0xff, (AX)(BX*1)
+	ADDQ $0x20, CX
+	SUBQ $0x08, DX
+	JMP  many
+
+one:
+	TESTQ DX, DX
+	JZ    done
+	MOVL  (CX), BX
+	ANDL  $0x00000fff, BX
+	MOVB  $0xff, (AX)(BX*1)
+	ADDQ  $0x04, CX
+	DECQ  DX
+	JMP   one
+
+done:
+	RET
+
+// func flushMarksAVX512(set *[64]uint64, marks *[4096]uint8)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·flushMarksAVX512(SB), NOSPLIT, $0-16
+	MOVQ   set+0(FP), AX
+	MOVQ   marks+8(FP), CX
+	VPXORD Z0, Z0, Z0
+	MOVQ   $0x00000010, DX
+
+next:
+	VMOVDQU8 (CX), Z1
+	VPMOVB2M Z1, K1
+	VMOVDQU8 Z0, (CX)
+	KMOVQ    K1, BX
+	ORQ      BX, (AX)
+	VMOVDQU8 64(CX), Z1
+	VPMOVB2M Z1, K1
+	VMOVDQU8 Z0, 64(CX)
+	KMOVQ    K1, BX
+	ORQ      BX, 8(AX)
+	VMOVDQU8 128(CX), Z1
+	VPMOVB2M Z1, K1
+	VMOVDQU8 Z0, 128(CX)
+	KMOVQ    K1, BX
+	ORQ      BX, 16(AX)
+	VMOVDQU8 192(CX), Z1
+	VPMOVB2M Z1, K1
+	VMOVDQU8 Z0, 192(CX)
+	KMOVQ    K1, BX
+	ORQ      BX, 24(AX)
+	ADDQ     $0x00000100, CX
+	ADDQ     $0x20, AX
+	DECQ     DX
+	JNZ      next
+	VZEROUPPER
+	RET
+
+// func flushMarksAVX2(set *[64]uint64, marks *[4096]uint8)
+// Requires: AVX, AVX2
+TEXT ·flushMarksAVX2(SB), NOSPLIT, $0-16
+	MOVQ  set+0(FP), AX
+	MOVQ  marks+8(FP), CX
+	VPXOR Y0, Y0, Y0
+	MOVQ  $0x00000020, DX
+
+next:
+	VMOVDQU   (CX), Y1
+	VPMOVMSKB Y1, BX
+	VMOVDQU   Y0, (CX)
+	ORL       BX, (AX)
+	VMOVDQU   32(CX), Y1
+	VPMOVMSKB Y1, BX
+	VMOVDQU   Y0, 32(CX)
+	ORL       BX, 4(AX)
+	VMOVDQU   64(CX), Y1
+	VPMOVMSKB Y1, BX
+	VMOVDQU   Y0, 64(CX)
+	ORL       BX, 8(AX)
+	VMOVDQU   96(CX), Y1
+	VPMOVMSKB Y1, BX
+	VMOVDQU   Y0, 96(CX)
+	ORL       BX, 12(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x10, AX
+	DECQ      DX
+	JNZ       next
+	VZEROUPPER
+	RET
+
 // func probeBitsetBMI2(p *[20]uint64) (ok bool)
 // Requires: AVX, BMI, BMI2, CMOV, POPCNT
 TEXT ·probeBitsetBMI2(SB), NOSPLIT, $256-9

@@ -12,6 +12,10 @@ func addPostings(to *scores, docs, freqs []uint32, norms []uint8, table *blockma
 	addPostingsPortable(to, docs, freqs, norms, table, weight)
 }
 
+func (m *marks) mark(docs []uint32) { m.markPortable(docs) }
+
+func (m *marks) flush(set *bitset) { m.flushPortable(set) }
+
 func sift(cs *candidates, from *scores, base uint32, words uint64, rest *sums, need uint32) (scored int) {
 	return siftPortable(cs, from, base, words, rest, need)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/internal/impl"
 )
 
@@ -31,6 +32,67 @@ func TestAddBounds(t *testing.T) {
 			wantReach, wantPresent := addBoundsPortable(&want, &sum, &bounds, unit, need)
 			if got != want || reach != wantReach || present != wantPresent {
 				t.Fatalf("sums %v + %d*%v, need %d:\n got %v, %x, %x\nwant %v, %x, %x", sum, unit, bounds, need, got, reach, present, want, wantReach, wantPresent)
+			}
+		}
+	})
+}
+
+func TestMarks(t *testing.T) {
+	eachVariant(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(7, 7))
+		var m marks
+		for range 500 {
+			var got, want bitset
+			for i := range got {
+				got[i] = rng.Uint64() & rng.Uint64()
+			}
+			want = got
+			for range rng.IntN(4) {
+				docs := make([]uint32, rng.IntN(140))
+				for i := range docs {
+					docs[i] = rng.Uint32()
+					want[docs[i]/64%64] |= 1 << (docs[i] % 64)
+				}
+				m.mark(docs)
+			}
+			if m.flush(&got); got != want {
+				t.Fatalf("got %x\nwant %x", got, want)
+			}
+		}
+	})
+}
+
+func TestAddPostings(t *testing.T) {
+	eachVariant(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(8, 8))
+		table := blockmax.NewTable(blockmax.DefaultBM25, 12)
+		norms := make([]uint8, 2*tileDocs)
+		for i := range norms {
+			norms[i] = uint8(rng.Uint32())
+		}
+		for round := range 500 {
+			var got, want scores
+			var docs, freqs []uint32
+			for d := tileDocs + rng.Uint32N(1000); d < 2*tileDocs && len(docs) < 128; d += 1 + rng.Uint32N(50) {
+				docs = append(docs, d)
+				freqs = append(freqs, 1+rng.Uint32()>>rng.IntN(32))
+				got[d%tileDocs] = rng.Uint32N(1 << 30)
+			}
+			want = got
+			weight, codes := rng.Uint32N(1<<30), norms
+			if round%4 == 0 {
+				codes = nil
+			}
+			addPostings(&got, docs, freqs, codes, table, weight)
+			for i, d := range docs {
+				code := uint8(1)
+				if codes != nil {
+					code = codes[d]
+				}
+				want[d%tileDocs] += blockmax.Contribution(weight, table.Impact(freqs[i], code))
+			}
+			if got != want {
+				t.Fatalf("documents %v, frequencies %v: wrong scores", docs, freqs)
 			}
 		}
 	})

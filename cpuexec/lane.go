@@ -44,6 +44,7 @@ type tiling struct {
 	freqs    [postings.BlockSize]uint32
 	prober   probe
 	held     bitset // what a lane holds
+	marks    marks
 }
 
 // noSheet is where no sheet begins.

@@ -82,7 +82,7 @@ func (r *run) release() {
 	r.used, r.opened, r.root = 0, false, nil
 	r.tiling.close()
 	if r.win.torn {
-		r.win = window{}
+		r.win, r.marks = window{}, marks{}
 	}
 	if invariants.Enabled {
 		invariants.Check(r.win.matches == bitset{} && r.win.scores == scores{}, "a run leaves matches or scores in its window")

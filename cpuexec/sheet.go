@@ -46,7 +46,11 @@ func (c *lane) boundSheet(lo uint32) error {
 	if (to-c.blocks)*c.list.BlockSize <= exactPostings {
 		return c.decodeSheet(lo, c.blocks, to)
 	}
-	c.boundByBlocks(c.tiles, lo, tileDocs, c.blocks, to)
+	if c.plain {
+		c.tiles.allow(max(c.first(c.blocks), lo)-lo, c.list.Last[to-1]-lo)
+	} else {
+		c.boundByBlocks(c.tiles, lo, tileDocs, c.blocks, to)
+	}
 	return nil
 }
 
@@ -87,6 +91,14 @@ func (p *decoded) bound(to *coarse, lo, size uint32, from, until int) {
 		if at := (doc - lo) >> shift; at < 64 {
 			to[at] = max(to[at], blockmax.Coarse(p.impacts[from+i]))
 		}
+	}
+}
+
+// allow says that any tile with one of documents first to last of the sheet may have
+// postings.
+func (b *coarse) allow(first, last uint32) {
+	for t := first / tileDocs; t <= min(last/tileDocs, 63); t++ {
+		b[t] = 1
 	}
 }
 

@@ -37,11 +37,24 @@ func (w *window) place(doc, from, to uint32) {
 	w.lo, w.hi = max(w.base, from), min(w.base+windowDocs, to)
 }
 
+// everything is a whole tile.
+var everything = func() (b bitset) {
+	for i := range b {
+		b[i] = ^uint64(0)
+	}
+	return b
+}()
+
 // fill sets all to the documents at work.
 func (w *window) fill() {
-	for i := range w.all {
-		before, left := int(w.lo-w.base)-64*i, int(w.hi-w.base)-64*i
-		w.all[i] = ^uint64(0) << max(0, min(64, before)) & (^uint64(0) >> (64 - max(0, min(64, left))))
+	w.all = everything
+	if lo := w.lo - w.base; lo > 0 {
+		clear(w.all[:lo/64])
+		w.all[lo/64] &= ^uint64(0) << (lo % 64)
+	}
+	if hi := w.hi - w.base; hi < windowDocs {
+		clear(w.all[hi/64+1:])
+		w.all[hi/64] &= 1<<(hi%64) - 1
 	}
 }
 
