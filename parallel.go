@@ -81,16 +81,16 @@ func (p Parallel) withDefaults() Parallel {
 func (p Parallel) validate() error {
 	var errs []error
 	if p.Workers < 0 {
-		errs = append(errs, fmt.Errorf("Workers must not be negative, not %d", p.Workers))
+		errs = append(errs, fmt.Errorf("workers must not be negative, not %d", p.Workers))
 	}
 	if p.Policy > DOCP {
-		errs = append(errs, fmt.Errorf("Policy: there is no %v", p.Policy))
+		errs = append(errs, fmt.Errorf("there is no %v", p.Policy))
 	}
 	if p.Delta < 0 {
-		errs = append(errs, fmt.Errorf("Delta must not be negative, not %d", p.Delta))
+		errs = append(errs, fmt.Errorf("delta must not be negative, not %d", p.Delta))
 	}
 	if p.Grain < 0 {
-		errs = append(errs, fmt.Errorf("Grain must not be negative, not %d", p.Grain))
+		errs = append(errs, fmt.Errorf("grain must not be negative, not %d", p.Grain))
 	}
 	return errors.Join(errs...)
 }
