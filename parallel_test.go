@@ -88,7 +88,7 @@ func TestParallelWorkersEnd(t *testing.T) {
 func TestParallelRefused(t *testing.T) {
 	ix := newIndex(t, nil)
 	_, err := ix.Search(ctx, All{}, &SearchOptions{Parallel: &Parallel{Policy: 9, Delta: -1}})
-	for _, want := range []string{"SearchOptions.Parallel: ", "there is no Policy(9)", "Delta must not be negative, not -1"} {
+	for _, want := range []string{"SearchOptions.Parallel: ", "there is no Policy(9)", "delta must not be negative, not -1"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not say %q", err, want)
 		}
