@@ -45,13 +45,14 @@ type Parallel struct {
 	// Policy says when a search gets help. The default is Adaptive.
 	Policy Policy
 
-	// Delta is the δ of FGQP: while more than Delta units of other searches wait for a
-	// core, a goroutine with a new search helps with those first. The default is 150.
+	// Delta is the δ of FGQP: while more than Delta tasks of other searches (tiles of
+	// 4,096 documents, mostly) wait for a core, a goroutine with a new search helps with
+	// those first. The default is 150.
 	Delta int
 
-	// Grain is the least number of postings of a unit, the smallest task: of
-	// the rarest word for And, and 16 times as many of all words for Or. Searches below
-	// two units run whole. The default is 512, some 10 µs of work.
+	// Grain is the number of postings that are worth the help of another core: of the
+	// rarest word for And, and 64 times as many of all words for Or. Searches below two
+	// grains run whole. The default is 512, some 10 µs of work.
 	Grain int
 
 	// Spin is how long an idle worker looks for the next search before it sleeps. It

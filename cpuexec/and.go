@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/postings"
 )
 
 // and answers AND, led by the shortest list.
@@ -29,7 +30,7 @@ func (r *run) and() error {
 	slices.SortFunc(r.active, func(a, b *lane) int {
 		return cmp.Or(cmp.Compare(b.list.Count, a.list.Count), cmp.Compare(a.term, b.term))
 	})
-	if lead := r.active[len(lanes)-1]; int64(lead.list.Count)*sparseLead < int64(r.seg.Docs) {
+	if r.sheetClaim == nil && isSparse(r.active[len(lanes)-1].list, r.seg.Docs) {
 		err = r.andBlocks(r.active)
 	} else {
 		err = r.andTiles(r.active)
@@ -44,6 +45,10 @@ func (r *run) and() error {
 // goes by its blocks. A block then covers a tile or more, and bounds of tiles would tell little
 // about its documents.
 const sparseLead = 32
+
+func isSparse(lead *postings.List, docs uint32) bool {
+	return int64(lead.Count)*sparseLead < int64(docs)
+}
 
 // andBlocks answers AND by the blocks of the last lane.
 func (r *run) andBlocks(lanes []*lane) error {
@@ -237,6 +242,9 @@ func (r *run) leadWords(c *lane, words uint64, need uint32) error {
 
 // bestFirst visits tiles, those with the highest bounds first.
 func (r *run) bestFirst(tiles uint64, visit func(t int, bound uint32) error) error {
+	if r.sheetClaim != nil {
+		return r.shareTiles(tiles, visit)
+	}
 	for range bestTiles {
 		t := strongest(&r.tileSums, tiles)
 		if t < 0 {

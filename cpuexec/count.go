@@ -77,7 +77,7 @@ func (r *run) countMatches(tree *blockmax.Node) (total int, err error) {
 			return n, r.ctx.Err()
 		}
 	}
-	err = r.pass((*run).countSegment, tree)
+	err = r.pass(segmentPass{(*run).countSegment, true}, tree)
 	return r.total, err
 }
 
@@ -101,8 +101,8 @@ func (r *run) countSegment() error {
 	leaf := onlyLeaf(r.tree)
 	switch {
 	case leaf != nil && r.seg.Accept == nil:
-		if term := r.seg.Terms[leaf.Term]; term.Bounds != nil && r.from == 0 {
-			r.total += term.List.Count // with the first range, for the whole segment
+		if term := r.seg.Terms[leaf.Term]; term.Bounds != nil && r.from == 0 && r.mine(0) {
+			r.total += term.List.Count // with the first tile, for the whole segment
 		}
 		return nil
 	case r.plan.Tree != nil || leaf != nil:
@@ -137,6 +137,9 @@ func (r *run) countOr() error {
 		for tiles = r.tilesAtWork(lo, tiles); tiles != 0; tiles &= tiles - 1 {
 			if err := r.ctx.Err(); err != nil {
 				return err
+			}
+			if !r.mine(bits.TrailingZeros64(tiles)) {
+				continue
 			}
 			if err := r.countTile(lanes, lo, bits.TrailingZeros64(tiles)); err != nil {
 				return err

@@ -123,30 +123,30 @@ func (r *run) search(a Algorithm) error {
 
 func treeAlgorithm(a Algorithm) segmentPass {
 	if a == Exhaustive {
-		return (*run).treeExhaustive
+		return segmentPass{(*run).treeExhaustive, true}
 	}
-	return (*run).treePruned
+	return segmentPass{(*run).treePruned, true}
 }
 
 func andAlgorithm(a Algorithm) segmentPass {
 	if a == Exhaustive {
-		return (*run).treeExhaustive
+		return segmentPass{(*run).treeExhaustive, true}
 	}
-	return (*run).and
+	return segmentPass{(*run).and, true}
 }
 
 func orAlgorithm(a Algorithm) segmentPass {
 	switch a {
 	case WAND:
-		return (*run).wand
+		return segmentPass{(*run).wand, false}
 	case BMW:
-		return (*run).bmw
+		return segmentPass{(*run).bmw, false}
 	case MaxScore:
-		return (*run).maxScore
+		return segmentPass{(*run).maxScore, false}
 	case BMM:
-		return (*run).bmm
+		return segmentPass{(*run).bmm, true}
 	}
-	return (*run).exhaustive
+	return segmentPass{(*run).exhaustive, true}
 }
 
 // flatTree is the tree that the flat plan stands for under a mode. The next call

@@ -15,6 +15,9 @@ func (r *run) exhaustive() error {
 		}
 		for tiles := r.tilesAtWork(lo, r.tiles); tiles != 0; tiles &= tiles - 1 {
 			t := bits.TrailingZeros64(tiles)
+			if !r.mine(t) {
+				continue
+			}
 			if err := r.ctx.Err(); err != nil {
 				return err
 			}

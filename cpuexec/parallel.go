@@ -53,19 +53,18 @@ const (
 	// DefaultDelta is the δ with which the paper has the best throughput.
 	DefaultDelta = 150
 
-	// DefaultGrain makes units of some 10 µs: a few times what it takes until another
-	// core is at work on one.
+	// DefaultGrain is some 10 µs of work: a few times what it takes until another core
+	// is at work, too.
 	DefaultGrain = 512
 )
 
 // Parallel is an Executor in which goroutines of a Pool help with a query.
 //
-// The documents of a query are cut into units: along the skip entries of the
-// shortest list for AND, and so that the postings of all lists are in balance for
-// OR. A task is a run of units. The calling goroutine and its helpers take tasks in
-// ascending order until none is left, so that the cursors of each go on from task to
-// task. They share one collector. The key of its worst hit can be read without a
-// lock, which makes the threshold as sharp as that of a query run whole.
+// A query is cut into tasks, or units: tiles of documents, or ranges between the skip
+// entries of its lists (parallel_cuts.go). The calling goroutine and its helpers take
+// units until none is left; which are taken is a bit for each in a word they share. They
+// also share one collector. The key of its worst hit can be read without a lock, so
+// the threshold is as sharp as that of a query run whole.
 type Parallel struct {
 	Algorithm Algorithm
 	Pool      *Pool // nil runs every query whole
@@ -77,9 +76,9 @@ type Parallel struct {
 	// out of work. The default is DefaultDelta.
 	Delta int
 
-	// Grain is the least number of postings of a unit: of the shortest list for AND;
-	// for OR, which passes over most of them, 16 times as many of all lists. A query of
-	// fewer than two units stays whole. The default is DefaultGrain.
+	// Grain is the number of postings that are worth a helper: of the shortest list
+	// for AND; for OR, which passes over most of them, 64 times as many of all lists. A
+	// query of fewer than two grains stays whole. The default is DefaultGrain.
 	Grain int
 }
 
@@ -151,10 +150,6 @@ func (x *Parallel) end() {
 	x.Pool.coreIdle()
 }
 
-// unitsPerCore bounds the units of large queries. More would not balance the cores
-// better: the last tasks of a query have one unit each.
-const unitsPerCore = 16
-
 // share takes all segments through one algorithm together with helpers. It reports
 // false, and has done nothing, when the query had better be run whole.
 func (x *Parallel) share(r *run, visit segmentPass) (shared bool, err error) {
@@ -162,7 +157,7 @@ func (x *Parallel) share(r *run, visit segmentPass) (shared bool, err error) {
 		return false, nil
 	}
 	j := &r.team
-	if !x.divide(j, r) {
+	if !x.divide(j, r, visit) {
 		return false, nil
 	}
 	j.owner, j.pool, j.ctx, j.plan, j.tree, j.visit = r, x.Pool, r.ctx, r.plan, r.tree, visit
@@ -170,32 +165,29 @@ func (x *Parallel) share(r *run, visit segmentPass) (shared bool, err error) {
 	if !x.Pool.publish(j) {
 		return false, nil
 	}
-	r.job, r.part = j, part{}
+	r.part, r.member = part{}, member{job: j, quota: noQuota}
 	defer func() { err = j.dissolve() }() // helpers must be gone even when this goroutine panics
-	j.take(r, 0, noQuota)
+	j.takeAll(r, 0)
 	if j.fixed.Load() {
-		j.awaitAll()
+		j.awaitShares()
 	}
 	return true, nil
 }
 
-// divide cuts a query into units, and reports whether it is to be shared.
-func (x *Parallel) divide(j *job, r *run) bool {
-	cores := x.Pool.cores
+// divide divides a query, and reports whether it is to be shared.
+func (x *Parallel) divide(j *job, r *run, visit segmentPass) bool {
 	j.fixed.Store(x.Policy == DOCP)
 	if x.Policy == DOCP {
-		j.divideEvenly(r.plan, cores)
-		j.helpers = j.units - 1
+		j.divideFixed(x.Pool.cores)
+		j.helpers = j.cores - 1
 		return true
 	}
-	j.divide(r.plan, r.tree, x.Grain, unitsPerCore*cores)
-	j.helpers = min(j.units-1, x.Pool.idle())
-	switch {
-	case j.units < 2:
-		return false
-	case j.helpers > 0 || x.Policy == FGQP:
-		return true
-	}
-	// A long query is put up for cores that become idle before it ends.
-	return j.units >= unitsPerCore
+	j.divide(r, visit, x.Grain)
+	units := j.waiting()
+	j.helpers = max(0, min(j.units-1, units-1, x.Pool.idle()))
+	return units > 1 && (j.helpers > 0 || x.Policy == FGQP || j.units >= longQuery)
 }
+
+// longQuery is from how many grains on a query is put up for help even while all
+// cores are busy: one may become idle before it ends.
+const longQuery = 16

@@ -7,96 +7,97 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// cuts divide the documents of a segment into units, at tiles.
-type cuts struct {
-	first  int      // the segment's units are first to first+len(ends)-1 of the job
-	ends   []uint32 // where each unit ends, ascending; an empty one ends where it begins
-	weight int      // postings that count
+// A division is how the documents of a query are divided among goroutines: into
+// pieces, each of which has up to 64 units.
+//
+// Algorithms that go by tiles take a piece for each sheet (262,144 documents) and a
+// unit for each of its tiles, so that they can take the best tiles first. The others,
+// and AND with a short list, take ranges that begin and end at skip entries: those of
+// the shortest list for AND; for OR so that the blocks of all long lists are in
+// balance. All cuts are at tiles.
+type division struct {
+	pieces  [maxPieces]piece
+	units   int      // what the query weighs, in grains
+	weights []int    // of the segments
+	ends    []uint32 // scratch memory
+	cells   []int    // scratch memory
 }
 
-// span returns the documents, from to to-1, of those of units u to v-1 that are the
-// segment's.
-func (c *cuts) span(u, v int) (from, to uint32) {
-	u, v = max(u-c.first, 0), min(v-c.first, len(c.ends))
-	if u >= v {
-		return 0, 0
-	}
-	if u > 0 {
-		from = c.ends[u-1]
-	}
-	return from, c.ends[v-1]
+// A piece is a range of documents of one segment: a sheet that is taken tile by tile,
+// or else a unit.
+type piece struct {
+	segment  int
+	from, to uint32
+	tiles    bool
 }
 
-// orGrain is how many times as many postings a unit of OR has, and of a tree.
+// maxPieces bounds the pieces of a query; 64 sheets are 16 million documents. What
+// needs more is cut into ranges, several sheets each.
+const maxPieces = 64
+
+// orGrain is how many times as many postings a grain of OR has, and of a tree.
 const orGrain = 64
 
-// divide makes units of about grain postings, at most about most of them. There are
-// none when the query had better stay whole.
-func (j *job) divide(plan *Plan, tree *blockmax.Node, grain, most int) {
-	and := plan.Tree == nil && len(tree.Must) > 0
+// divide divides a query. There are no pieces when it had better stay whole.
+func (j *job) divide(r *run, visit segmentPass, grain int) {
+	plan, and := r.plan, r.plan.Tree == nil && len(r.tree.Must) > 0
+	j.count.Store(0)
+	if j.weigh(plan, and, grain); j.units < 2 {
+		return
+	}
+	total := 0
+	for _, w := range j.weights {
+		total += w
+	}
+	needed := 0
+	for s := range plan.Segments {
+		if j.weights[s] > 0 {
+			needed += sheets(plan.Segments[s].Docs)
+		}
+	}
+	few := needed <= maxPieces/2
+	grain = max(total/j.units, total/(maxPieces/2)) // those of single units
+	for s := range plan.Segments {
+		if j.weights[s] == 0 {
+			continue
+		}
+		seg := &plan.Segments[s]
+		if few && visit.byTiles && !(and && isSparse(shortest(seg), seg.Docs)) {
+			j.addSheets(s, seg.Docs)
+			continue
+		}
+		n := min((j.weights[s]+grain/2)/grain, tiles(seg.Docs))
+		if !j.addRanges(s, seg, max(1, n), and, plan.Tree != nil) {
+			j.count.Store(0) // there are more segments than pieces
+			return
+		}
+	}
+}
+
+// weigh weighs the segments, and counts the grains of them all.
+func (j *job) weigh(plan *Plan, and bool, grain int) {
 	if !and {
 		grain *= orGrain
 	}
-	j.cuts, j.ends, j.units = j.cuts[:0], j.ends[:0], 0
+	j.weights = j.weights[:0]
 	total := 0
 	for s := range plan.Segments {
-		c := cuts{weight: weigh(&plan.Segments[s], and)}
+		w := weight(&plan.Segments[s], and)
 		if plan.Tree != nil {
-			c.weight += int(plan.Segments[s].Docs)/8 + 1 // all of them may match
+			w += int(plan.Segments[s].Docs)/8 + 1 // all of them may match
 		}
-		j.cuts = append(j.cuts, c)
-		total += c.weight
-	}
-	if total < 2*grain {
-		return
-	}
-	grain = max(grain, total/most)
-	for s := range plan.Segments {
-		c, seg := &j.cuts[s], &plan.Segments[s]
-		c.first = j.units
-		if c.weight == 0 || seg.Docs == 0 {
-			continue
+		if plan.Segments[s].Docs == 0 {
+			w = 0
 		}
-		n := min(max(1, (c.weight+grain/2)/grain), tiles(seg.Docs))
-		c.ends = j.newEnds(n)
-		switch {
-		case and:
-			cutAlong(c.ends, seg.Docs, shortest(seg).Last)
-		case plan.Tree == nil:
-			j.cutBalanced(c.ends, seg)
-		default:
-			cutEvenly(c.ends, seg.Docs, 0, seg.Docs)
-		}
-		j.units += n
+		j.weights = append(j.weights, w)
+		total += w
 	}
+	j.units = total / grain
 }
 
-// divideEvenly makes a unit for each core, with as many documents in each.
-func (j *job) divideEvenly(plan *Plan, cores int) {
-	j.cuts, j.ends, j.units = j.cuts[:0], j.ends[:0], cores
-	docs := uint32(0)
-	for s := range plan.Segments {
-		docs += plan.Segments[s].Docs
-	}
-	before := uint32(0)
-	for s := range plan.Segments {
-		c := cuts{ends: j.newEnds(cores)}
-		cutEvenly(c.ends, plan.Segments[s].Docs, before, docs)
-		before += plan.Segments[s].Docs
-		j.cuts = append(j.cuts, c)
-	}
-}
-
-// newEnds returns room for the ends of n units.
-func (j *job) newEnds(n int) []uint32 {
-	at := len(j.ends)
-	j.ends = slices.Grow(j.ends, n)[:at+n] // what was handed out before stays where it is
-	return j.ends[at : at+n : at+n]
-}
-
-// weigh counts the postings of a segment that matter for the time that a query
+// weight counts the postings of a segment that matter for the time that a query
 // takes: those of the shortest list for AND, else all.
-func weigh(seg *blockmax.Segment[*postings.List], and bool) (sum int) {
+func weight(seg *blockmax.Segment[*postings.List], and bool) (sum int) {
 	least := -1
 	for t := range seg.Terms {
 		n := 0
@@ -125,76 +126,124 @@ func shortest(seg *blockmax.Segment[*postings.List]) *postings.List {
 	return l
 }
 
-func tiles(docs uint32) int { return int((uint64(docs) + windowDocs - 1) / windowDocs) }
+func tiles(docs uint32) int { return int((uint64(docs) + tileDocs - 1) / tileDocs) }
+
+func sheets(docs uint32) int { return int((uint64(docs) + sheetDocs - 1) / sheetDocs) }
+
+// addSheets adds a piece for each sheet of segment s.
+func (j *job) addSheets(s int, docs uint32) {
+	for i := range sheets(docs) {
+		lo := uint32(i) * sheetDocs
+		piece := piece{segment: s, from: lo, to: min(lo+sheetDocs, docs), tiles: true}
+		j.add(piece, tiles(piece.to-lo))
+	}
+}
+
+// addRanges adds n pieces for segment s. It reports false when there are too many.
+func (j *job) addRanges(s int, seg *blockmax.Segment[*postings.List], n int, and, tree bool) bool {
+	if int(j.count.Load())+n > maxPieces {
+		return false
+	}
+	j.ends = slices.Grow(j.ends[:0], n)[:n]
+	switch {
+	case and:
+		cutAlong(j.ends, seg.Docs, shortest(seg).Last)
+	case tree:
+		for i := range j.ends {
+			j.ends[i] = evenEnd(i+1, n, seg.Docs, 0, seg.Docs)
+		}
+	default:
+		j.cutBalanced(j.ends, seg)
+	}
+	from := uint32(0)
+	for _, to := range j.ends {
+		if from < to {
+			j.add(piece{segment: s, from: from, to: to}, 1)
+		}
+		from = to
+	}
+	return true
+}
+
+// add adds a piece of so many units.
+func (j *job) add(p piece, units int) {
+	n := j.count.Load()
+	j.pieces[n] = p
+	j.claims[n].taken.Store(^uint64(0) << units)
+	j.count.Store(n + 1)
+}
+
+// divideFixed gives each core a share.
+func (j *job) divideFixed(cores int) {
+	j.cores = cores
+	j.claims[0].taken.Store(^uint64(0) << cores)
+	j.count.Store(1)
+}
+
+func totalDocs(p *Plan) (docs uint32) {
+	for s := range p.Segments {
+		docs += p.Segments[s].Docs
+	}
+	return docs
+}
 
 // atTile returns the tile's beginning that is nearest to doc, but not beyond docs.
 func atTile(doc, docs uint32) uint32 {
-	return min(docs, (doc+windowDocs/2)&^(windowDocs-1))
+	return min(docs, (doc+tileDocs/2)&^(tileDocs-1))
+}
+
+// evenEnd is where the first i of n shares of all documents end in a segment whose
+// documents are before to before+docs-1 of them.
+func evenEnd(i, n int, docs, before, all uint32) uint32 {
+	end := uint32(uint64(all) * uint64(i) / uint64(n))
+	if end = end - min(end, before); end < docs {
+		return atTile(end, docs)
+	}
+	return docs
 }
 
 // cutAlong cuts so that about as many blocks, whose last documents are given, lie in
-// each unit.
+// each range.
 func cutAlong(ends []uint32, docs uint32, last []uint32) {
 	n := len(ends)
 	for i := range n - 1 {
+		ends[i] = 0
 		if b := (i + 1) * len(last) / n; b > 0 {
 			ends[i] = atTile(min(last[b-1], docs), docs)
-		} else {
-			ends[i] = 0
 		}
 	}
 	ends[n-1] = docs
 }
 
-// cutEvenly cuts a segment's documents, which are before to before+docs-1 of all, as
-// if all were cut into units of one size.
-func cutEvenly(ends []uint32, docs, before, all uint32) {
-	n := uint64(len(ends))
-	for i := range ends {
-		end := uint32(uint64(all) * uint64(i+1) / n)
-		if end = end - min(end, before); end < docs {
-			ends[i] = atTile(end, docs)
-		} else {
-			ends[i] = docs
-		}
-	}
-}
-
-// cutBalanced cuts so that about as many blocks of all lists lie in each unit. It
+// cutBalanced cuts so that about as many blocks of all lists lie in each range. It
 // looks at the long lists only.
 func (j *job) cutBalanced(ends []uint32, seg *blockmax.Segment[*postings.List]) {
-	var longest *postings.List
-	for t := range seg.Terms {
-		if term := &seg.Terms[t]; term.Bounds != nil && (longest == nil || term.List.Count > longest.Count) {
-			longest = term.List
-		}
-	}
-	long := 0
 	n, all := len(ends), tiles(seg.Docs)
 	cells := min(all, 4*n)
 	j.cells = slices.Grow(j.cells[:0], cells)[:cells]
 	clear(j.cells)
+	longest := 0
 	for t := range seg.Terms {
-		term := &seg.Terms[t]
-		if term.Bounds == nil || term.List.Count < longest.Count/4 {
-			continue
-		}
-		long++
-		for i, b := 0, 0; i < cells; i++ {
-			b = term.List.Seek(b, uint32((i+1)*all/cells)*windowDocs)
-			j.cells[i] += b // blocks that end before the cell does
+		if term := &seg.Terms[t]; term.Bounds != nil {
+			longest = max(longest, term.List.Count)
 		}
 	}
-	if long == 1 {
-		cutAlong(ends, seg.Docs, longest.Last)
-		return
+	for t := range seg.Terms {
+		term := &seg.Terms[t]
+		if term.Bounds == nil || term.List.Count < longest/4 {
+			continue
+		}
+		for i, b := 0, 0; i < cells; i++ {
+			b = term.List.Seek(b, uint32((i+1)*all/cells)*tileDocs)
+			j.cells[i] += b // blocks that end before the cell does
+		}
 	}
 	sum, cell := j.cells[cells-1], 0
 	for i := range n - 1 {
 		for j.cells[cell] < (i+1)*sum/n {
 			cell++
 		}
-		ends[i] = min(seg.Docs, uint32((cell+1)*all/cells)*windowDocs)
+		ends[i] = min(seg.Docs, uint32((cell+1)*all/cells)*tileDocs)
 	}
 	ends[n-1] = seg.Docs
 }

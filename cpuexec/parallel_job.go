@@ -2,6 +2,7 @@ package cpuexec
 
 import (
 	"context"
+	"math/bits"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -24,29 +25,26 @@ type job struct {
 	visit    segmentPass
 	seed     uint32 // as in run
 	counting bool
-	cuts     []cuts // of each segment
-	units    int
-	helpers  int      // expected; the more they are, the smaller the tasks
-	ends     []uint32 // memory of cuts
-	cells    []int    // scratch memory of divide
+	helpers  int // expected
+	cores    int // of a fixed job
+	division
 
 	ticket atomic.Uint64 // of two jobs the older has the lower one
-	limit  atomic.Int64  // units
-	fixed  atomic.Bool   // unit i is for worker i alone (DOCP)
+	count  atomic.Int32  // pieces
+	fixed  atomic.Bool   // one piece, whose units are the shares of the cores (DOCP)
 
 	// What many goroutines write has cache lines of its own.
-	_       [64]byte
-	next    atomic.Int64  // the first unit that nobody has taken
-	claimed atomic.Uint64 // of a fixed job: the units taken, a bit each
-	_       [64]byte
-	state   atomic.Int64 // jobOpen, and how many helpers are at work
-	wanted  atomic.Int32 // helpers still to be woken
-	left    atomic.Int32 // of a fixed job: units not yet done
-	failed  atomic.Bool
-	done    chan struct{} // tells a sleeping owner to look again; one slot
-	_       [64]byte
-	worst   atomic.Uint64 // key of the worst hit in the collector once it is full, else 0
-	_       [64]byte
+	_      [64]byte
+	state  atomic.Int64 // jobOpen, and how many helpers are at work
+	joined atomic.Int32 // helpers so far
+	wanted atomic.Int32 // helpers still to be woken
+	left   atomic.Int32 // of a fixed job: units not yet done
+	failed atomic.Bool
+	done   chan struct{} // tells a sleeping owner to look again; one slot
+	_      [64]byte
+	worst  atomic.Uint64 // key of the worst hit in the collector once it is full, else 0
+	_      [64]byte
+	claims [maxPieces]claim // of the pieces
 
 	mu       sync.Mutex
 	top      *blockmax.Collector // the owner's
@@ -57,6 +55,20 @@ type job struct {
 	panicked any
 }
 
+// A claim says which units of a piece are taken, or not there: a bit each.
+type claim struct {
+	taken atomic.Uint64
+	_     [56]byte
+}
+
+// take makes a unit the caller's, unless it is taken.
+func (c *claim) take(unit int) bool {
+	return c.taken.Load()>>unit&1 == 0 && c.taken.Or(1<<unit)>>unit&1 == 0
+}
+
+// free returns how many units are not taken.
+func (c *claim) free() int { return 64 - bits.OnesCount64(c.taken.Load()) }
+
 const jobOpen = 1 << 32
 
 // open lets helpers join. The job must be closed.
@@ -66,11 +78,9 @@ func (j *job) open(ticket uint64) {
 	}
 	j.total, j.pruned, j.work, j.err, j.panicked = 0, false, blockmax.Work{}, nil, nil
 	j.ticket.Store(ticket)
-	j.limit.Store(int64(j.units))
-	j.next.Store(0)
-	j.claimed.Store(0)
-	j.left.Store(int32(j.units))
+	j.joined.Store(0)
 	j.wanted.Store(0)
+	j.left.Store(int32(j.cores))
 	j.worst.Store(0)
 	j.failed.Store(false)
 	j.state.Store(jobOpen)
@@ -105,7 +115,7 @@ func (j *job) tell() {
 }
 
 // awaitSpins is how often an owner looks before it sleeps: for about as long as the
-// last tasks of a query take.
+// last units of a query take.
 const awaitSpins = 1000
 
 // await waits until ready. Whoever makes it so calls tell.
@@ -121,8 +131,8 @@ func (j *job) await(ready func(*job) bool) {
 	}
 }
 
-// awaitAll waits until all units of a fixed job are done.
-func (j *job) awaitAll() {
+// awaitShares waits until all units of a fixed job are done.
+func (j *job) awaitShares() {
 	j.await(func(j *job) bool { return j.left.Load() == 0 || j.failed.Load() })
 }
 
@@ -136,8 +146,8 @@ func (j *job) dissolve() error {
 	r.total += j.total
 	r.pruned = r.pruned || j.pruned
 	r.work.Add(j.work)
-	r.job = nil
-	j.owner, j.ctx, j.plan, j.tree, j.visit, j.top = nil, nil, nil, nil, nil, nil
+	r.member = member{}
+	j.owner, j.ctx, j.plan, j.tree, j.visit, j.top = nil, nil, nil, nil, segmentPass{}, nil
 	if j.panicked != nil {
 		panic(j.panicked)
 	}
@@ -145,40 +155,23 @@ func (j *job) dissolve() error {
 }
 
 // waiting returns how many units nobody has taken yet.
-func (j *job) waiting() int { return int(max(0, j.limit.Load()-j.next.Load())) }
-
-// claim takes a task, units u to v-1; when these are equal none is left. Tasks are
-// larger at first, and of one unit at the end.
-func (j *job) claim(id int) (u, v int) {
-	if j.fixed.Load() {
-		if bit := uint64(1) << id; id < j.units && j.claimed.Or(bit)&bit == 0 {
-			return id, id + 1
-		}
-		return 0, 0
+func (j *job) waiting() (units int) {
+	for i := range j.count.Load() {
+		units += j.claims[i].free()
 	}
-	for {
-		u := j.next.Load()
-		left := int64(j.units) - u
-		if left <= 0 {
-			return 0, 0
-		}
-		n := max(1, left/int64(2*(j.helpers+1)))
-		if j.next.CompareAndSwap(u, u+n) {
-			return int(u), int(u + n)
-		}
-	}
+	return units
 }
 
-// A quota says how long a goroutine stays with a job.
+// A quota says how long a goroutine stays with a job. One of 0 or more is a δ: until
+// no more units wait in the pool.
 type quota int
 
 const (
-	noQuota   quota = -1 // until no task is left
+	noQuota   quota = -1 // until no unit is left
 	whileIdle quota = -2 // as long as there is a core for it
 )
 
-// met reports whether a goroutine should leave before all tasks are taken. A quota
-// of 0 or more is a δ.
+// met reports whether a goroutine should leave before all units are taken.
 func (q quota) met(p *Pool) bool {
 	switch q {
 	case noQuota:
@@ -189,8 +182,8 @@ func (q quota) met(p *Pool) bool {
 	return p.waiting() <= int(q)
 }
 
-// help joins the job and takes tasks until none is left or the quota is met. It
-// returns the ticket of the job, or 0 when that was over.
+// help joins the job and takes units until none is left or the quota is met. It
+// returns the ticket of the job, or 0 when there may be more to do in it later.
 func (j *job) help(id int, q quota) (ticket uint64) {
 	if !j.join() {
 		return 0
@@ -207,51 +200,115 @@ func (j *job) help(id int, q quota) (ticket uint64) {
 	}()
 	j.pool.wakeFor(j)
 	r := newRun(j.ctx, j.plan)
-	r.job, r.tree, r.seed, r.counting, r.part = j, j.tree, j.seed, j.counting, part{}
-	j.take(r, id, q)
-	r.job = nil
+	r.tree, r.seed, r.counting = j.tree, j.seed, j.counting
+	r.member = member{job: j, quota: q, turn: int(j.joined.Add(1))}
+	j.takeAll(r, id)
+	if r.leaving {
+		ticket = 0
+	}
+	r.member = member{}
 	r.release()
 	return ticket
 }
 
-// take takes tasks until none is left or the quota is met, and hands in what came
+// takeAll takes units until none is left or the quota is met, and hands in what came
 // out.
-func (j *job) take(r *run, id int, q quota) {
-	fixed, tasks := j.fixed.Load(), int64(0)
-	for !j.failed.Load() {
-		u, v := j.claim(id)
-		if u == v {
+func (j *job) takeAll(r *run, id int) {
+	if j.fixed.Load() {
+		j.takeShare(r, id)
+		return
+	}
+	n := int(j.count.Load())
+	first := r.turn * n / (j.helpers + 1) % n // so that nobody is in another's way
+	for at := 0; at < n && !r.leaving && !j.failed.Load(); {
+		pieces, err := j.takePiece(r, (first+at)%n)
+		if err != nil {
+			j.fail(err)
 			break
 		}
-		tasks++
-		if err := j.do(r, u, v); err != nil {
-			j.fail(err)
+		at += pieces
+	}
+	j.handIn(r)
+}
+
+// fewTiles is how many tiles must be left of a sheet for a helper to enter it.
+const fewTiles = 3
+
+// takePiece takes units of piece i. It returns the number of pieces it has been
+// through.
+func (j *job) takePiece(r *run, i int) (pieces int, err error) {
+	p, c := &j.pieces[i], &j.claims[i]
+	to := p.to
+	switch free := c.free(); {
+	case free == 0, p.tiles && free < fewTiles && r.turn > 0:
+		return 1, nil
+	case p.tiles:
+		r.sheetClaim, pieces = c, 1
+	case c.take(0):
+		pieces, to = j.takeMore(i)
+	default:
+		return 1, nil
+	}
+	if r.seg != &j.plan.Segments[p.segment] || p.from < r.to {
+		if err := r.enter(p.segment); err != nil {
+			return pieces, err
 		}
-		if fixed || q.met(j.pool) {
+	}
+	r.from, r.to = p.from, to
+	err = j.visit.run(r)
+	r.sheetClaim = nil
+	if !p.tiles {
+		r.took(pieces)
+	} else if err == nil && !r.leaving {
+		c.taken.Store(^uint64(0)) // what is not taken cannot get in
+	}
+	return pieces, err
+}
+
+// takeMore takes some of the pieces that follow piece i, which is a unit: many at
+// first, fewer towards the end. It returns how many it has then, and where the last
+// one ends.
+func (j *job) takeMore(i int) (pieces int, to uint32) {
+	n := int(j.count.Load())
+	want := (n - i) / (2 * (j.helpers + 1))
+	for pieces = 1; pieces < want; pieces++ {
+		next := &j.pieces[i+pieces]
+		if next.tiles || next.segment != j.pieces[i].segment || !j.claims[i+pieces].take(0) {
 			break
 		}
 	}
-	r.work.Tasks += tasks
+	return pieces, j.pieces[i+pieces-1].to
+}
+
+// takeShare does the share of a core of a fixed job.
+func (j *job) takeShare(r *run, core int) {
+	if core >= j.cores || !j.claims[0].take(core) {
+		return
+	}
+	r.took(1)
+	if err := j.doShare(r, core); err != nil {
+		j.fail(err)
+	}
 	j.handIn(r)
-	if fixed && tasks > 0 && j.left.Add(-1) == 0 {
+	if j.left.Add(-1) == 0 {
 		j.tell()
 	}
 }
 
-// do works on units u to v-1.
-func (j *job) do(r *run, u, v int) error {
-	for s := range j.cuts {
-		from, to := j.cuts[s].span(u, v)
-		if from >= to {
+func (j *job) doShare(r *run, core int) error {
+	all, before := totalDocs(j.plan), uint32(0)
+	for s := range j.plan.Segments {
+		docs := j.plan.Segments[s].Docs
+		from, to := evenEnd(core, j.cores, docs, before, all), evenEnd(core+1, j.cores, docs, before, all)
+		before += docs
+		if from == to {
 			continue
 		}
-		if r.seg != &j.plan.Segments[s] {
-			if err := r.enter(s); err != nil {
-				return err
-			}
+		if err := r.enter(s); err != nil {
+			return err
 		}
 		r.from, r.to = from, to
-		if err := j.visit(r); err != nil {
+		if err := j.visit.run(r); err != nil {
 			return err
 		}
 	}
@@ -287,44 +344,8 @@ func (j *job) handIn(r *run) {
 	j.mu.Unlock()
 }
 
-// The rest is what a run calls.
-
-// foundHits is how many hits a run keeps for itself when another goroutine has the
-// collector.
-const foundHits = 128
-
-// need is Need of the collector. doc is a global number.
-func (j *job) need(r *run, doc uint32) uint32 {
-	if len(r.found) > 0 {
-		j.handOver(r)
-	}
-	worst := j.worst.Load()
-	if worst == 0 {
-		return 0
-	}
-	need := uint32(worst >> 32)
-	if doc >= ^uint32(worst) {
-		need++
-	}
-	return need
-}
-
-// keep offers a document, by its global number, to the collector.
-func (j *job) keep(r *run, doc, score uint32) {
-	if hitKey(doc, score) <= j.worst.Load() {
-		return
-	}
-	r.found = append(r.found, blockmax.Hit{Doc: doc, Score: score})
-	if len(r.found) >= foundHits {
-		j.handOver(r)
-	}
-}
-
-// hitKey is larger the better a hit ranks.
-func hitKey(doc, score uint32) uint64 { return uint64(score)<<32 | uint64(^doc) }
-
 // handOver offers what a run has found to the collector, unless another goroutine
-// is doing so; then it had better go on with its task.
+// is doing so; then it had better go on with its units.
 func (j *job) handOver(r *run) bool {
 	if len(r.found) == 0 {
 		return true
@@ -342,3 +363,6 @@ func (j *job) handOver(r *run) bool {
 	r.found = r.found[:0]
 	return true
 }
+
+// hitKey is larger the better a hit ranks.
+func hitKey(doc, score uint32) uint64 { return uint64(score)<<32 | uint64(^doc) }

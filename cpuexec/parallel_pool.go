@@ -49,7 +49,7 @@ type Pool struct {
 type worker struct {
 	id   int           // from 1; 0 is the owner of a job
 	wake chan struct{} // one slot
-	last uint64        // ticket of the job it worked on last
+	last uint64        // ticket of the last job that it has nothing left to do in
 }
 
 // DefaultSpin is how long a worker looks for work before it sleeps.
@@ -172,11 +172,7 @@ func (p *Pool) oldest(w *worker) (oldest *job) {
 		if oldest != nil && age < ticket {
 			continue
 		}
-		if j.fixed.Load() {
-			if w == nil || w.last == ticket {
-				continue
-			}
-		} else if full {
+		if fixed := j.fixed.Load(); fixed && w == nil || !fixed && full || w != nil && w.last == ticket {
 			continue
 		}
 		oldest, age = j, ticket
@@ -218,16 +214,20 @@ func (p *Pool) look(seen uint64) bool {
 		return false
 	}
 	defer p.looking.Add(-1)
-	start := time.Now()
+	before, spent := time.Now(), time.Duration(0)
 	for i := 1; p.published.Load() == seen; i++ {
 		spinPause()
-		if i%64 == 0 {
-			if time.Since(start) > p.spin || p.idle() == 0 {
-				return false
-			}
-			if i%256 == 0 {
-				runtime.Gosched() // something else may want the core
-			}
+		if i%64 > 0 {
+			continue
+		}
+		if i%256 == 0 {
+			runtime.Gosched() // something else may want the core
+		}
+		now := time.Now()
+		spent += min(now.Sub(before), 10*time.Microsecond) // more of it was not spent here
+		before = now
+		if spent > p.spin || p.idle() == 0 {
+			return false
 		}
 	}
 	return true

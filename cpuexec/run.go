@@ -42,9 +42,9 @@ type run struct {
 
 	// For a query on which several goroutines work (parallel_job.go).
 	parallel Parallel
-	job      *job           // nil when the query runs whole
-	found    []blockmax.Hit // not yet in the collector of the job
-	team     job            // of the queries that this run owns
+	member
+	found []blockmax.Hit // not yet in the collector of the job
+	team  job            // of the queries that this run owns
 }
 
 // A part is the segment at work, and the range of its documents to look at: all of
@@ -58,9 +58,12 @@ type part struct {
 	from, to uint32 // documents from to to-1 are at work
 }
 
-// A segmentPass finds the hits in the range of the segment at work. It may be called
-// again with a later range.
-type segmentPass func(*run) error
+// A segmentPass finds the hits in the range of the segment at work. It may be run again
+// with a later range.
+type segmentPass struct {
+	run     func(*run) error
+	byTiles bool // visits only tiles that are mine
+}
 
 var runs = sync.Pool{New: func() any { return new(run) }}
 
@@ -109,7 +112,7 @@ func (r *run) pass(visit segmentPass, tree *blockmax.Node) error {
 		if r.seg.Docs == 0 {
 			continue
 		}
-		if err := visit(r); err != nil {
+		if err := visit.run(r); err != nil {
 			return err
 		}
 	}
@@ -234,23 +237,6 @@ func (r *run) rankBound(lo, hi uint32) uint32 {
 // without the rank.
 func (r *run) offer(doc, score uint32) {
 	r.keep(r.seg.Base+doc, score+r.rank(doc))
-}
-
-// needed is Need of the collector.
-func (r *run) needed(doc uint32) uint32 {
-	if r.job != nil {
-		return r.job.need(r, doc)
-	}
-	return r.top.Need(doc)
-}
-
-// keep offers a document, by its global number and whole score, to the collector.
-func (r *run) keep(doc, score uint32) {
-	if r.job != nil {
-		r.job.keep(r, doc, score)
-		return
-	}
-	r.top.Offer(doc, score)
 }
 
 // A ListError says which list could not be read. The error below, a

@@ -77,6 +77,9 @@ func (r *run) eachTile(n *blockmax.Node, scores bool, visit func(root *clause, t
 		}
 		for tiles := r.tilesAtWork(lo, r.root.tiles()); tiles != 0; tiles &= tiles - 1 {
 			t := bits.TrailingZeros64(tiles)
+			if !r.mine(t) {
+				continue
+			}
 			r.win.place(lo+uint32(t)*tileDocs, r.from, r.to)
 			if err := r.ctx.Err(); err != nil {
 				return err
