@@ -1,6 +1,7 @@
 package riffle
 
 import (
+	"hash/maphash"
 	"sync"
 	"sync/atomic"
 
@@ -12,14 +13,26 @@ import (
 // A listCache keeps opened posting lists of sealed segments, least recently used
 // ones going first when the byte budget is exceeded. It also remembers that a
 // segment lacks a term. A query whose lists are all here makes no call to the store.
+//
+// It is made of shards with a lock each: one lock for all would be what sixteen
+// cores with queries of 20 µs wait for. Which list is the oldest is known within a
+// shard; shards give up theirs in turn.
 type listCache struct {
-	mu     sync.Mutex
 	budget int64
-	bytes  int64
-	lists  map[listKey]*cachedList
-	newest cachedList // sentinel of a ring: newest.next is the most recently used
+	bytes  atomic.Int64 // held by all shards
+	turn   atomic.Uint32
+	seed   maphash.Seed
+	shards [cacheShards]listShard
+}
 
-	hits, misses atomic.Int64
+const cacheShards = 64
+
+type listShard struct {
+	mu           sync.Mutex
+	lists        map[listKey]*cachedList
+	newest       cachedList // sentinel of a ring: newest.next is the most recently used
+	hits, misses int64
+	_            [64]byte // a shard's neighbour is on another cache line
 }
 
 type listKey struct {
@@ -33,7 +46,7 @@ type cachedList struct {
 	list       *postings.List // nil when the segment lacks the term
 	bounds     atomic.Pointer[keyedBounds]
 	size       int64
-	prev, next *cachedList // guarded by listCache.mu
+	prev, next *cachedList // guarded by listShard.mu
 }
 
 type keyedBounds struct {
@@ -46,91 +59,126 @@ type keyedBounds struct {
 const entryOverhead = 256
 
 func newListCache(budget int64) *listCache {
-	c := &listCache{budget: budget, lists: map[listKey]*cachedList{}}
-	c.newest.prev, c.newest.next = &c.newest, &c.newest
+	c := &listCache{budget: budget, seed: maphash.MakeSeed()}
+	for i := range c.shards {
+		s := &c.shards[i]
+		s.lists = map[listKey]*cachedList{}
+		s.newest.prev, s.newest.next = &s.newest, &s.newest
+	}
 	return c
+}
+
+// shard returns the shard that a list belongs in. Terms spread well enough, whatever
+// their field and segment.
+func (c *listCache) shard(key listKey) *listShard {
+	return &c.shards[(maphash.String(c.seed, key.term)+key.segment)%cacheShards]
 }
 
 // get returns the list of a term, opening it if need be. Two callers that miss at
 // once may both open it; one of the two is kept.
 func (c *listCache) get(key listKey, open func() (*postings.List, error)) (*cachedList, error) {
-	c.mu.Lock()
-	if e, ok := c.lists[key]; ok {
-		c.touch(e)
-		c.mu.Unlock()
-		c.hits.Add(1)
+	s := c.shard(key)
+	s.mu.Lock()
+	if e, ok := s.lists[key]; ok {
+		s.hits++
+		grown := s.touch(e)
+		s.mu.Unlock()
+		if grown > 0 {
+			c.grow(grown, e)
+		}
 		return e, nil
 	}
-	c.mu.Unlock()
-	c.misses.Add(1)
+	s.misses++
+	s.mu.Unlock()
 	l, err := open()
 	if err != nil {
 		return nil, err
 	}
-	e := &cachedList{key: key, list: l}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if other, ok := c.lists[key]; ok {
+	s.mu.Lock()
+	if other, ok := s.lists[key]; ok {
+		s.mu.Unlock()
 		return other, nil
 	}
-	c.lists[key] = e
-	e.prev, e.next = &c.newest, c.newest.next
-	e.prev.next, e.next.prev = e, e
-	c.resize(e)
-	c.evict(e)
+	e := &cachedList{key: key, list: l}
+	e.prev, e.next = e, e
+	s.lists[key] = e
+	grown := s.touch(e)
+	s.mu.Unlock()
+	c.grow(grown, e)
 	return e, nil
 }
 
-// touch moves an entry to the front and takes note of payload loaded since.
-func (c *listCache) touch(e *cachedList) {
-	e.prev.next, e.next.prev = e.next, e.prev
-	e.prev, e.next = &c.newest, c.newest.next
-	e.prev.next, e.next.prev = e, e
-	c.resize(e)
-	c.evict(e)
+// touch makes an entry the newest, and returns by how much it has grown since it was
+// measured: lists load their payload when it is asked for.
+func (s *listShard) touch(e *cachedList) (grown int64) {
+	if s.newest.next != e {
+		e.prev.next, e.next.prev = e.next, e.prev
+		e.prev, e.next = &s.newest, s.newest.next
+		e.prev.next, e.next.prev = e, e
+	}
+	size := e.measure()
+	grown = size - e.size
+	e.size = size
+	return grown
 }
 
-func (c *listCache) resize(e *cachedList) {
+func (e *cachedList) measure() int64 {
 	size := int64(entryOverhead + len(e.key.field) + len(e.key.term))
 	if e.list != nil {
 		size += int64(e.list.Bytes())
 	}
-	c.bytes += size - e.size
-	e.size = size
+	if kb := e.bounds.Load(); kb != nil {
+		size += int64(kb.bounds.Bytes())
+	}
+	return size
 }
 
-// evict removes the oldest entries until the budget holds; keep stays.
-func (c *listCache) evict(keep *cachedList) {
-	for c.bytes > c.budget {
-		oldest := c.newest.prev
-		if oldest == keep || oldest == &c.newest {
-			return
+// grow counts bytes that a list has come to take, and removes the oldest lists of the
+// shards in turn until the budget holds; keep stays.
+func (c *listCache) grow(bytes int64, keep *cachedList) {
+	held := c.bytes.Add(bytes)
+	for fruitless := 0; held > c.budget && fruitless < cacheShards; fruitless++ {
+		s := &c.shards[c.turn.Add(1)%cacheShards]
+		s.mu.Lock()
+		if oldest := s.newest.prev; oldest != &s.newest && oldest != keep {
+			s.remove(oldest)
+			c.bytes.Add(-oldest.size)
+			fruitless = -1
 		}
-		c.remove(oldest)
+		s.mu.Unlock()
+		held = c.bytes.Load()
 	}
 }
 
-func (c *listCache) remove(e *cachedList) {
+func (s *listShard) remove(e *cachedList) {
 	e.prev.next, e.next.prev = e.next, e.prev
-	delete(c.lists, e.key)
-	c.bytes -= e.size
+	delete(s.lists, e.key)
 }
 
 // dropSegment forgets the lists of a segment that is gone.
 func (c *listCache) dropSegment(number uint64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for key, e := range c.lists {
-		if key.segment == number {
-			c.remove(e)
+	for i := range c.shards {
+		s := &c.shards[i]
+		s.mu.Lock()
+		for key, e := range s.lists {
+			if key.segment == number {
+				s.remove(e)
+				c.bytes.Add(-e.size)
+			}
 		}
+		s.mu.Unlock()
 	}
 }
 
-func (c *listCache) size() int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.bytes
+// counts returns how often a list was there, and how often not.
+func (c *listCache) counts() (hits, misses int64) {
+	for i := range c.shards {
+		s := &c.shards[i]
+		s.mu.Lock()
+		hits, misses = hits+s.hits, misses+s.misses
+		s.mu.Unlock()
+	}
+	return hits, misses
 }
 
 // boundsFor returns the list's highest impacts under a table.

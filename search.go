@@ -166,22 +166,22 @@ func (e *Engine) settings(o *SearchOptions) (*searchSettings, error) {
 
 // Search ranks the documents that match a query, as the index is now.
 func (e *Engine) Search(ctx context.Context, q Query, o *SearchOptions) (*Result, error) {
-	s, err := e.Snapshot()
+	v, err := e.acquire()
 	if err != nil {
 		return nil, err
 	}
-	defer s.Close()
-	return s.Search(ctx, q, o)
+	defer v.release()
+	return v.searchTimed(ctx, q, o)
 }
 
 // Count returns exactly how many documents match a query, as the index is now.
 func (e *Engine) Count(ctx context.Context, q Query) (int, error) {
-	s, err := e.Snapshot()
+	v, err := e.acquire()
 	if err != nil {
 		return 0, err
 	}
-	defer s.Close()
-	return s.Count(ctx, q)
+	defer v.release()
+	return v.count(ctx, q)
 }
 
 // Search ranks the documents of the snapshot that match a query.
@@ -191,6 +191,11 @@ func (s *Snapshot) Search(ctx context.Context, q Query, o *SearchOptions) (*Resu
 		return nil, err
 	}
 	defer v.release()
+	return v.searchTimed(ctx, q, o)
+}
+
+// searchTimed is search, with the time that it takes, and tells the listener.
+func (v *view) searchTimed(ctx context.Context, q Query, o *SearchOptions) (*Result, error) {
 	start := time.Now()
 	res, err := v.search(ctx, q, o)
 	if res != nil {
@@ -216,6 +221,10 @@ func (s *Snapshot) Count(ctx context.Context, q Query) (int, error) {
 		return 0, err
 	}
 	defer v.release()
+	return v.count(ctx, q)
+}
+
+func (v *view) count(ctx context.Context, q Query) (int, error) {
 	set, err := v.e.settings(nil)
 	if err != nil {
 		return 0, err

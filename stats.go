@@ -55,7 +55,8 @@ func (e *Engine) Stats() (*Stats, error) {
 		return nil, err
 	}
 	defer v.release()
-	st := &Stats{Docs: v.live, CacheBytes: e.lists.size(), CacheHits: e.lists.hits.Load(), CacheMisses: e.lists.misses.Load()}
+	st := &Stats{Docs: v.live, CacheBytes: e.lists.bytes.Load()}
+	st.CacheHits, st.CacheMisses = e.lists.counts()
 	fields := map[string]*FieldStats{}
 	for i := range v.segs {
 		s := &v.segs[i]

@@ -1,16 +1,19 @@
 package riffle
 
 import (
+	"maps"
 	"sync"
+	"sync/atomic"
 
 	"github.com/riffle-search/riffle/blockmax"
 )
 
 // tableCache keeps the impact tables in use. Average lengths are rounded, so one
-// table serves many views; making one takes as long as a short query.
+// table serves many views; making one takes as long as a short query. Every term of
+// every query asks, so a hit takes no lock.
 type tableCache struct {
-	mu     sync.Mutex
-	tables map[blockmax.TableKey]*blockmax.Table
+	tables atomic.Pointer[map[blockmax.TableKey]*blockmax.Table] // replaced, never changed
+	mu     sync.Mutex                                            // held to replace it
 }
 
 // maxTables bounds the cache: a table takes 9 KB, and a service uses a few.
@@ -18,15 +21,27 @@ const maxTables = 256
 
 func (c *tableCache) get(sim BM25, avg float64) *blockmax.Table {
 	key := blockmax.MakeTableKey(sim, avg)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if t, ok := c.tables[key]; ok {
+	if t := c.lookup(key); t != nil {
 		return t
 	}
-	if c.tables == nil || len(c.tables) >= maxTables {
-		c.tables = map[blockmax.TableKey]*blockmax.Table{}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t := c.lookup(key); t != nil {
+		return t
+	}
+	tables := map[blockmax.TableKey]*blockmax.Table{}
+	if old := c.tables.Load(); old != nil && len(*old) < maxTables {
+		tables = maps.Clone(*old)
 	}
 	t := blockmax.NewTable(sim, avg)
-	c.tables[key] = t
+	tables[key] = t
+	c.tables.Store(&tables)
 	return t
+}
+
+func (c *tableCache) lookup(key blockmax.TableKey) *blockmax.Table {
+	if tables := c.tables.Load(); tables != nil {
+		return (*tables)[key]
+	}
+	return nil
 }

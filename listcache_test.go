@@ -1,0 +1,117 @@
+package riffle
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/riffle-search/riffle/postings"
+)
+
+// someList is a list of n documents.
+func someList(n int) *postings.List {
+	var b postings.Builder
+	for d := range n {
+		b.Add(uint32(2*d), 1, 1)
+	}
+	return b.View(postings.MaxDoc)
+}
+
+func TestListCacheBudget(t *testing.T) {
+	const budget = 64 << 10
+	c, opened := newListCache(budget), 0
+	get := func(segment uint64, term string, l *postings.List) *cachedList {
+		e, err := c.get(listKey{segment, "f", term}, func() (*postings.List, error) { opened++; return l, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	absent := get(1, "absent", nil)
+	if again := get(1, "absent", nil); again != absent || absent.list != nil || opened != 1 {
+		t.Errorf("an absent term was looked up %d times", opened)
+	}
+	for i := range 1000 {
+		get(1, fmt.Sprint(i), someList(200))
+		if held := c.bytes.Load(); held > budget {
+			t.Fatalf("%d bytes after %d lists, the budget is %d", held, i, budget)
+		}
+	}
+	opened = 0
+	for i := range 1000 {
+		get(1, fmt.Sprint(999-i), someList(200))
+	}
+	if kept := 1000 - opened; kept < 20 || kept > 100 {
+		t.Errorf("%d of 1,000 lists of about a kilobyte were kept in 64 KB", kept)
+	}
+	large := get(2, "large", someList(100_000))
+	if get(2, "large", nil) != large {
+		t.Error("a list above the budget is not kept while it is the newest")
+	}
+	get(1, "one more", someList(1))
+	if held := c.bytes.Load(); held > budget {
+		t.Errorf("%d bytes after a large list, the budget is %d", held, budget)
+	}
+	c.dropSegment(1)
+	c.dropSegment(2)
+	if held := c.bytes.Load(); held != 0 {
+		t.Errorf("%d bytes are held for no segment", held)
+	}
+	hits, misses := c.counts()
+	if hits+misses != 1+1+1000+1000+2+1 || misses < 1000 {
+		t.Errorf("%d hits, %d misses", hits, misses)
+	}
+}
+
+func TestListCacheErrors(t *testing.T) {
+	c, broken := newListCache(1000), errors.New("broken")
+	for range 2 { // an error is not kept
+		if _, err := c.get(listKey{term: "x"}, func() (*postings.List, error) { return nil, broken }); err != broken {
+			t.Errorf("the error is %v", err)
+		}
+	}
+	if e, err := c.get(listKey{term: "x"}, func() (*postings.List, error) { return nil, nil }); err != nil || e == nil {
+		t.Errorf("%v %v", e, err)
+	}
+}
+
+// TestListCacheConcurrent: whoever asks gets the list of the key, and what is held
+// adds up in the end.
+func TestListCacheConcurrent(t *testing.T) {
+	lists := make([]*postings.List, 300)
+	for i := range lists {
+		lists[i] = someList(i + 1)
+	}
+	c := newListCache(100 << 10)
+	var wg sync.WaitGroup
+	for worker := range 8 {
+		wg.Go(func() {
+			rng := rand.New(rand.NewPCG(1, uint64(worker)))
+			for range 3000 {
+				i := rng.IntN(len(lists))
+				e, err := c.get(listKey{uint64(i % 3), "f", fmt.Sprint(i)}, func() (*postings.List, error) { return lists[i], nil })
+				if err != nil || e.list != lists[i] {
+					t.Errorf("another list than asked for: %v", err)
+				}
+				if rng.IntN(500) == 0 {
+					c.dropSegment(uint64(rng.IntN(3)))
+				}
+			}
+		})
+	}
+	wg.Wait()
+	sum, n := int64(0), 0
+	for i := range c.shards {
+		s := &c.shards[i]
+		for e := s.newest.next; e != &s.newest; e = e.next {
+			sum += e.size
+			n++
+		}
+		n -= len(s.lists)
+	}
+	if held := c.bytes.Load(); held != sum || held > c.budget || n != 0 {
+		t.Errorf("%d bytes counted, %d held, the budget is %d; the rings have %d more entries than the maps", held, sum, c.budget, n)
+	}
+}
