@@ -153,10 +153,12 @@ type lane struct {
 	own   [2]coarse // where tiles and words lie when they are not in ranges
 }
 
-// decoded postings.
+// decoded are all postings that a lane has in a sheet.
 type decoded struct {
 	docs    []uint32
 	impacts []uint16
+	starts  [65]int    // where each tile begins, and the one behind the sheet
+	words   [64]coarse // bounds of the words of each tile
 }
 
 func (c *lane) reset(r *run, t int, term *blockmax.Term[*postings.List]) {

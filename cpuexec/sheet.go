@@ -78,19 +78,29 @@ func (c *lane) decodeSheet(lo uint32, from, to int) error {
 		}
 		few.docs, few.impacts = few.docs[:n+m], few.impacts[:n+m]
 	}
-	c.at = 0
-	few.bound(c.tiles, lo, tileDocs, 0, len(few.docs))
+	few.index(c.tiles, lo)
 	return nil
 }
 
-// bound raises bounds to the impacts of postings from to to-1 in ranges of size
-// documents from lo on. Postings outside are passed over.
-func (p *decoded) bound(to *coarse, lo, size uint32, from, until int) {
-	shift := bits.TrailingZeros32(size)
-	for i, doc := range p.docs[from:until] {
-		if at := (doc - lo) >> shift; at < 64 {
-			to[at] = max(to[at], blockmax.Coarse(p.impacts[from+i]))
+// index finds where the tiles of the sheet at lo begin among the postings, bounds the words of
+// all tiles, and raises bounds to those of the tiles.
+func (p *decoded) index(bounds *coarse, lo uint32) {
+	from, until := p.within(lo, lo+sheetDocs)
+	p.words = [64]coarse{}
+	p.starts[0] = from
+	tile := uint32(0)
+	for i := from; i < until; i++ {
+		word := (p.docs[i] - lo) / wordDocs % 4096
+		for ; tile < word/64; tile++ {
+			p.starts[tile+1] = i
 		}
+		bound := blockmax.Coarse(p.impacts[i])
+		at := &p.words[word/64][word%64]
+		*at = max(*at, bound)
+		bounds[word/64] = max(bounds[word/64], bound)
+	}
+	for ; tile < 64; tile++ {
+		p.starts[tile+1] = until
 	}
 }
 
@@ -119,15 +129,14 @@ func (c *lane) boundByBlocks(to *coarse, lo, size uint32, from, until int) {
 // words from then on. The lane must be at the tile's sheet.
 func (c *lane) enterTile(lo uint32) {
 	c.locate(lo)
-	if c.ranges != nil {
+	switch {
+	case c.exact:
+		c.words = &c.few.words[lo/tileDocs%64]
+	case c.ranges != nil:
 		c.words = (*coarse)(c.ranges.Word[64*(lo/tileDocs):])
-		return
-	}
-	c.words = &c.own[1]
-	*c.words = coarse{}
-	if c.exact {
-		c.few.bound(c.words, lo, wordDocs, c.from, c.to)
-	} else {
+	default:
+		c.words = &c.own[1]
+		*c.words = coarse{}
 		c.boundByBlocks(c.words, lo, wordDocs, c.from, c.to)
 	}
 }
@@ -136,7 +145,8 @@ func (c *lane) enterTile(lo uint32) {
 func (c *lane) locate(lo uint32) {
 	switch {
 	case c.exact:
-		c.from, c.to = c.few.within(lo, lo+tileDocs)
+		tile := lo / tileDocs % 64
+		c.from, c.to = c.few.starts[tile], c.few.starts[tile+1]
 	case c.ranges != nil:
 		first := c.ranges.First[lo/tileDocs:]
 		c.from, c.to = int(first[0]), min(int(first[1])+1, len(c.list.Last))
