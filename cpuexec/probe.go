@@ -28,6 +28,7 @@ func (r *run) require(c *lane, need uint32, rest *sums) error {
 func (c *lane) lookUpTile(p *probe) error {
 	cs, last := &c.run.cands, c.list.Last
 	p.at, p.kept, p.end = 0, 0, uint64(cs.n)
+	p.aim(c)
 	if c.exact {
 		p.inSorted(cs, c.few.docs[c.from:c.to], c.few.impacts[c.from:c.to], c.weight, end)
 		cs.n = int(p.kept)
@@ -58,6 +59,7 @@ func (r *run) requireAnywhere(c *lane, need uint32, rest *sums) error {
 	}
 	p.words, p.rest, p.need, p.optional = ^uint64(0), rest, uint64(need), 0
 	p.at, p.kept, p.end = 0, 0, uint64(cs.n)
+	p.aim(c)
 	for p.at < p.end {
 		c.at = c.list.Seek(c.at, cs.docs[p.at])
 		if c.at == len(c.list.Last) {
@@ -152,7 +154,7 @@ func (c *lane) lookUpBlock(p *probe, b int) error {
 			return err
 		}
 	}
-	if !hasProbe() || k.Kind == postings.Run || k.FreqWidth > 31 || !p.prepare(c) {
+	if !hasProbe() || k.Kind == postings.Run || k.FreqWidth > 31 || !p.aimAt(k) {
 		return c.probePortable(p, b)
 	}
 	if !probeBlock(p, k.Kind == postings.Bitset) {
@@ -161,27 +163,29 @@ func (c *lane) lookUpBlock(p *probe, b int) error {
 	return nil
 }
 
-// zeroRows is where frequencies that take no bits are read from.
-var zeroRows [2 * postings.RowBytes]byte
-
-// prepare points the probe to the lane and the block it peeks into. It returns false when
-// assembly might read where it must not.
-func (p *probe) prepare(c *lane) bool {
-	k, cs := &c.peek, &c.run.cands
-	p.docs, p.scores = &cs.docs[0], &cs.score[0]
-	p.first, p.last, p.postings = uint64(k.First), uint64(k.Last), uint64(k.Len)
-	p.bits, p.sorted = unsafe.SliceData(k.Docs), &c.docs[0]
-	p.freqs, p.width = &zeroRows[0], uint64(k.FreqWidth)
-	if k.FreqWidth > 0 {
-		if cap(k.Freqs)-len(k.Freqs) < postings.GuardBytes {
-			return false
-		}
-		p.freqs = unsafe.SliceData(k.Freqs)
-	}
+// aim points the probe to a lane.
+func (p *probe) aim(c *lane) {
+	cs := &c.run.cands
+	p.docs, p.scores, p.sorted = &cs.docs[0], &cs.score[0], &c.docs[0]
 	p.norms = unsafe.SliceData(c.norms)
 	p.impacts, p.k = c.table.Arrays()
 	p.weight = uint64(c.weight)
-	return true
+}
+
+// zeroRows is where frequencies that take no bits are read from.
+var zeroRows [2 * postings.RowBytes]byte
+
+// aimAt points it to a block of the lane. It returns false when assembly might read
+// where it must not.
+func (p *probe) aimAt(k *postings.Peek) bool {
+	p.first, p.last, p.postings = uint64(k.First), uint64(k.Last), uint64(k.Len)
+	p.bits, p.width = unsafe.SliceData(k.Docs), uint64(k.FreqWidth)
+	if k.FreqWidth == 0 {
+		p.freqs = &zeroRows[0]
+		return true
+	}
+	p.freqs = unsafe.SliceData(k.Freqs)
+	return cap(k.Freqs)-len(k.Freqs) >= postings.GuardBytes
 }
 
 // forget drops what belongs to the caller of the run.
