@@ -2,7 +2,6 @@ package cpuexec
 
 import (
 	"cmp"
-	"math/bits"
 	"slices"
 
 	"github.com/riffle-search/riffle/blockmax"
@@ -238,28 +237,4 @@ func (r *run) leadWords(c *lane, words uint64, need uint32) error {
 		cs.n = n
 		r.work.DocsScored += int64(len(docs))
 	})
-}
-
-// bestFirst visits tiles, those with the highest bounds first.
-func (r *run) bestFirst(tiles uint64, visit func(t int, bound uint32) error) error {
-	if r.sheetClaim != nil {
-		return r.shareTiles(tiles, visit)
-	}
-	for range bestTiles {
-		t := strongest(&r.tileSums, tiles)
-		if t < 0 {
-			return nil
-		}
-		tiles &^= 1 << t
-		if err := visit(t, r.tileSums[t]); err != nil {
-			return err
-		}
-	}
-	for ; tiles != 0; tiles &= tiles - 1 {
-		t := bits.TrailingZeros64(tiles)
-		if err := visit(t, r.tileSums[t]); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -26,19 +26,25 @@ import (
 // queries in terabyte05, questions in msmarco-dev. One operation is one query, its
 // lists open and loaded. "scored" is documents scored, "decoded" blocks decoded.
 //
-// Microseconds a query and documents scored, one core of a 2-core EPYC (Zen 5):
+// Microseconds a query (the mean over queries of the best of 12 runs each) and documents
+// scored, one core of a 2-core EPYC (Zen 5), AVX-512:
 //
 //	                    gutenberg-dev            terabyte05              msmarco-dev
 //	OR              k=10        k=1000       k=10       k=1000       k=10        k=1000
-//	exhaustive   1,619 130,594  1,920      399 34,946     499     2,118 149,029  2,147
-//	wand           733   5,180  2,313      106  1,174     515       972   3,585  2,941
-//	bmw            686   2,052  2,808       96    596     523       790   1,927  3,388
-//	maxscore       291  10,268  1,484       54  1,931     400       287   9,499  1,732
-//	bmm            229   7,707  1,233       53  1,765     303       213   8,347  1,352
-//	AND (bmm)       98   3,761    224
+//	exhaustive     484 130,594    594      110 34,946     171       464 149,029    625
+//	wand           565   5,007  1,745       75  1,048     380       588   3,393  2,089
+//	bmw            578   1,665  2,087       72    423     378       588   1,720  2,518
+//	maxscore       274  10,083  1,065       46  1,803     317       242   9,302  1,332
+//	bmm             46   5,050    294       15    826      99        53   3,084    347
+//	AND (bmm)       26   1,746     71      2.0    187     3.0       2.1     132    2.1
+//	Count of OR     76                      23                       87
+//	Count of AND    30                     1.7                      1.9
 //
 // So Auto is bmm. WAND and BMW score the fewest documents, but each costs them a
 // pivot; with k = 1,000, where bounds prune little, they lose to exhaustive.
+//
+// The same with AVX2, and in Go alone, k = 10, gutenberg-dev: OR 50 and 125, AND 28 and 48,
+// Count of OR 80 and 161. While lists have no ranges yet: OR 91, AND 37.
 func BenchmarkTopK(b *testing.B) {
 	ix := gutenberg(b)
 	for _, file := range []string{"gutenberg-dev", "terabyte05", "msmarco-dev"} {

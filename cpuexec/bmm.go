@@ -3,9 +3,6 @@ package cpuexec
 import (
 	"math/bits"
 	"slices"
-
-	"github.com/riffle-search/riffle/blockmax"
-	"github.com/riffle-search/riffle/postings"
 )
 
 // bmm answers OR by block-max MaxScore, sheet by sheet and tile by tile.
@@ -37,10 +34,6 @@ func (r *run) bmm() error {
 	return r.refine()
 }
 
-// bestTiles is how many tiles of a sheet are visited in order of their bounds before
-// the others follow in order of documents, which costs less a tile.
-const bestTiles = 6
-
 // bmmSheet visits the tiles of the sheet at lo.
 func (r *run) bmmSheet(lanes []*lane, lo uint32) error {
 	if err := r.enterSheet(lanes, lo); err != nil {
@@ -49,60 +42,6 @@ func (r *run) bmmSheet(lanes []*lane, lo uint32) error {
 	return r.bestFirst(r.tilesAtWork(lo, r.tiles), func(t int, bound uint32) error {
 		return r.bmmTile(lanes, t, lo+uint32(t)*tileDocs, bound)
 	})
-}
-
-// enterSheet makes the sheet at lo the one at hand: tileSums has the bounds of its tiles
-// from then on.
-func (r *run) enterSheet(lanes []*lane, lo uint32) error {
-	if r.sheet == lo {
-		return nil
-	}
-	bounds := &r.tileSums
-	*bounds, r.tiles, r.common = sums{}, 0, ^uint64(0)
-	for _, c := range lanes {
-		if err := c.enterSheet(lo); err != nil {
-			return err
-		}
-		addBounds(bounds, bounds, c.tiles, c.unit, 0)
-		r.tiles |= c.inTiles
-		r.common &= c.inTiles
-	}
-	if r.seg.Rank != nil || r.seg.Tail != nil {
-		for tiles := r.tiles; tiles != 0; tiles &= tiles - 1 {
-			t := bits.TrailingZeros64(tiles)
-			doc := lo + uint32(t)*tileDocs
-			bounds[t] += r.rankBound(doc, doc)
-			if r.seg.Tail != nil {
-				bounds[t] = min(bounds[t], r.seg.Tail[doc/tileDocs])
-			}
-		}
-	}
-	r.sheet = lo
-	return nil
-}
-
-// tilesAtWork returns those tiles of the sheet at lo that lie in the range at work.
-func (r *run) tilesAtWork(lo uint32, tiles uint64) uint64 {
-	if r.from > lo {
-		tiles &= ^uint64(0) << ((r.from - lo) / tileDocs)
-	}
-	if last := (r.to - 1 - lo) / tileDocs; last < 63 {
-		tiles &= 1<<(last+1) - 1
-	}
-	return tiles
-}
-
-// strongest returns which of the sums is the highest, of those present; -1 when
-// none is.
-func strongest(bounds *sums, present uint64) int {
-	best, highest := -1, uint32(0)
-	for ; present != 0; present &= present - 1 {
-		i := bits.TrailingZeros64(present)
-		if bounds[i&63] > highest || best < 0 {
-			best, highest = i, bounds[i&63]
-		}
-	}
-	return best
 }
 
 // bmmTile offers what can get in of tile t of the sheet, which begins at lo and whose
@@ -116,87 +55,31 @@ func (r *run) bmmTile(lanes []*lane, t int, lo, bound uint32) error {
 	}
 	r.enterTile(lanes, t, lo)
 	r.win.place(lo, r.from, r.to)
-	rank := r.rankBound(lo, lo)
-	words := ^uint64(0)
+	words, rank := ^uint64(0), r.rankBound(lo, lo)
 	if r.seg.Accept != nil {
 		words = r.acceptedWords()
 	}
-	if need := r.need(lo); need <= rank {
-		// Everything must be seen. A few words suffice for the first hits.
-		for need <= rank && words != 0 {
-			few := lowestBits(words&r.presentWords(), 4)
-			words &^= few
-			if few == 0 {
-				return nil
-			}
-			if err := r.scoreWords(few); err != nil {
-				return err
-			}
-			need = r.need(lo)
+	need := r.need(lo)
+	for need <= rank { // all must be seen; a few words suffice for the first hits
+		few := lowestBits(words&r.presentWords(), 4)
+		if few == 0 {
+			return nil
 		}
-	}
-	return r.bmmWords(words, r.need(lo), rank)
-}
-
-// enterTile makes a tile the one at work: the window, and as r.active the lanes
-// that have postings there, weakest first.
-func (r *run) enterTile(lanes []*lane, t int, lo uint32) {
-	active := r.active[:0]
-	for _, c := range lanes {
-		if c.tiles[t] == 0 {
-			continue
-		}
-		c.enterTile(lo)
-		c.bound = c.unit * uint32(c.tiles[t])
-		at := len(active)
-		active = append(active, c)
-		for ; at > 0 && active[at-1].bound > c.bound; at-- {
-			active[at] = active[at-1]
-		}
-		active[at] = c
-	}
-	r.active = active
-	r.makePrefix(len(active))
-}
-
-// makePrefix makes room for the sums of so many lanes. The first is of none, and zero.
-func (r *run) makePrefix(lanes int) {
-	if n := lanes + 1; n > len(r.prefix) {
-		r.prefix = append(r.prefix, make([]sums, n-len(r.prefix))...)
-		r.masks = append(r.masks, make([]laneWords, n-len(r.masks))...)
-	}
-	r.prefix[0] = sums{}
-}
-
-// bmmWords offers what can get in of some words of the tile.
-func (r *run) bmmWords(words uint64, need, rank uint32) error {
-	if need <= rank {
-		return nil // there is nothing left
-	}
-	need -= rank
-	live := uint64(0)
-	for i, c := range r.active {
-		m := &r.masks[i]
-		m.essential, m.present = addBounds(&r.prefix[i+1], &r.prefix[i], c.words, c.unit, need)
-		m.essential &= words
-		m.present &= words
-		live |= m.essential
-	}
-	if live == 0 {
-		return nil
-	}
-	for i, c := range slices.Backward(r.active) {
-		essential := r.masks[i].essential
-		if essential == 0 {
-			continue
-		}
-		for w := essential; w != 0; w &= w - 1 {
-			word := bits.TrailingZeros64(w) & 63
-			r.rest[word] = r.prefix[i][word]
-		}
-		if err := r.addLane(c, essential); err != nil {
+		words &^= few
+		if err := r.scoreWords(few); err != nil {
 			return err
 		}
+		need = r.need(lo)
+	}
+	return r.bmmWords(words, need-rank)
+}
+
+// bmmWords offers what can get in of some words of the tile: what scores need without
+// the rank.
+func (r *run) bmmWords(words uint64, need uint32) error {
+	live, err := r.addEssential(words, need)
+	if live == 0 || err != nil {
+		return err
 	}
 	scored := sift(&r.cands, &r.win.scores, r.win.base, live, &r.rest, need)
 	r.work.DocsScored += int64(scored)
@@ -215,134 +98,26 @@ func (r *run) bmmWords(words uint64, need, rank uint32) error {
 	return nil
 }
 
-// lowestBits returns the n lowest bits of a mask.
-func lowestBits(mask uint64, n int) uint64 {
-	rest := mask
-	for range n {
-		rest &= rest - 1
+// addEssential adds the essential lanes of the words to the scores, notes in rest what the
+// others can add, and returns the words that have any.
+func (r *run) addEssential(words uint64, need uint32) (live uint64, err error) {
+	for i, c := range r.active {
+		m := &r.masks[i]
+		m.essential, m.present = addBounds(&r.prefix[i+1], &r.prefix[i], c.words, c.unit, need)
+		m.essential &= words
+		live |= m.essential
 	}
-	return mask &^ rest
-}
-
-// presentWords are the words of the tile in which a lane has postings.
-func (r *run) presentWords() (present uint64) {
-	for _, c := range r.active {
-		present |= c.words.present()
-	}
-	return present
-}
-
-// scoreWords offers all documents of some words of the tile, also those that score
-// nothing.
-func (r *run) scoreWords(words uint64) error {
-	w := &r.win
-	for _, c := range r.active {
-		if err := c.mark(&w.matches, words); err != nil {
-			return err
+	for i, c := range slices.Backward(r.active) {
+		essential := r.masks[i].essential
+		for w := essential; w != 0; w &= w - 1 {
+			word := bits.TrailingZeros64(w) & 63
+			r.rest[word] = r.prefix[i][word] // the last to say so is the weakest
 		}
-		if err := r.addLane(c, words); err != nil {
-			return err
+		if essential != 0 {
+			if err := r.addLane(c, essential); err != nil {
+				return 0, err
+			}
 		}
 	}
-	r.marks.flush(&w.matches)
-	w.fill()
-	for i := range w.matches {
-		w.matches[i] &= w.all[i] & -(words >> i & 1)
-	}
-	r.collect(words, saturatingSub(r.needed(r.seg.Base+w.lo), r.rankBound(w.lo, w.lo)))
-	r.offerCandidates()
-	return nil
-}
-
-// addLane adds the lane's postings in the words to the scores.
-func (r *run) addLane(c *lane, words uint64) error {
-	to := &r.win.scores
-	if c.exact {
-		for i, doc := range c.few.docs[c.from:c.to] {
-			in := uint32(words >> (doc / wordDocs % 64) & 1)
-			to[doc%tileDocs] += blockmax.Contribution(c.weight, c.few.impacts[c.from+i]) * in
-		}
-		return nil
-	}
-	for b := c.from; b < c.to; b++ {
-		in := words & c.wordsOf(b, r.win.base)
-		if in == 0 {
-			continue
-		}
-		if err := c.load(b); err != nil {
-			return err
-		}
-		if err := c.loadFreqs(b); err != nil {
-			return err
-		}
-		// Word by word, or rather run by run of neighbours: most blocks have few.
-		for in != 0 {
-			first := bits.TrailingZeros64(in)
-			behind := first + bits.TrailingZeros64(^(in >> first))
-			i, j := c.postingsIn(first, behind)
-			addPostings(to, c.docs[i:j], r.freqs[i:j], c.norms, c.table, c.weight)
-			in &= in + 1<<first // carries through the run
-		}
-	}
-	return nil
-}
-
-// postingsIn returns which postings of the loaded block lie in words first to behind-1 of
-// the tile: i to j-1.
-func (c *lane) postingsIn(first, behind int) (i, j int) {
-	base := c.run.win.base
-	if lo := base + uint32(first)*wordDocs; lo > c.docs[0] {
-		i = postings.SeekIn(&c.docs, c.n, lo)
-	}
-	j = c.n
-	if hi := base + uint32(behind)*wordDocs; hi <= c.docs[c.n-1] {
-		j = postings.SeekIn(&c.docs, c.n, hi)
-	}
-	return i, j
-}
-
-// eachBlock calls visit with the postings of the tile in every block that can have
-// documents of the words. There may be documents of other words, too.
-func (c *lane) eachBlock(words uint64, visit func(docs []uint32, impacts []uint16)) error {
-	if c.exact {
-		visit(c.few.docs[c.from:c.to], c.few.impacts[c.from:c.to])
-		return nil
-	}
-	for b := c.from; b < c.to; b++ {
-		if words&c.wordsOf(b, c.run.win.base) == 0 {
-			continue
-		}
-		if err := c.load(b); err != nil {
-			return err
-		}
-		if err := c.score(); err != nil {
-			return err
-		}
-		i, j := c.inTile(b)
-		visit(c.docs[i:j], c.impacts[i:j])
-	}
-	return nil
-}
-
-// inTile returns which postings of the loaded block, b, are in the tile at hand: i to j-1.
-func (c *lane) inTile(b int) (i, j int) {
-	base := c.run.win.base
-	i, j = 0, c.n
-	if c.first(b) < base {
-		i = postings.SeekIn(&c.docs, c.n, base)
-	}
-	if c.list.Last[b]-base >= tileDocs {
-		j = postings.SeekIn(&c.docs, c.n, base+tileDocs)
-	}
-	return i, j
-}
-
-// wordsOf returns the words of the tile at base that can have documents of block b,
-// which must reach as far as base.
-func (c *lane) wordsOf(b int, base uint32) uint64 {
-	first, last := max(c.first(b), base)-base, min(c.list.Last[b]-base, tileDocs-1)
-	if first >= tileDocs {
-		return 0
-	}
-	return ^uint64(0) << (first / wordDocs) & (^uint64(0) >> (63 - last/wordDocs))
+	return live, nil
 }

@@ -7,8 +7,8 @@ import "math/bits"
 // cannot get in.
 type candidates struct {
 	n     int
-	docs  [windowDocs + 16]uint32 // assembly stores 16 at a time
-	score [windowDocs + 16]uint32
+	docs  [tileDocs + 16]uint32 // assembly stores 16 at a time
+	score [tileDocs + 16]uint32
 }
 
 // collect makes candidates of the accepted matches in some words of the window that
@@ -24,7 +24,7 @@ func (r *run) collect(words uint64, floor uint32) {
 	if floor == 0 {
 		cs.list(&w.matches, w.base, words)
 		for p, doc := range cs.docs[:cs.n] {
-			cs.score[p] = w.scores[doc%windowDocs]
+			cs.score[p] = w.scores[doc%tileDocs]
 		}
 	} else {
 		var nothing sums

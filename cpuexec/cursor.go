@@ -9,9 +9,9 @@ import (
 // end is the document of a cursor that has run off its list.
 const end = ^uint32(0)
 
-// A cursor walks one list of one segment, forward only. It has two positions: the
-// current block, which moves by the directory alone, and a posting within it,
-// which means something only after load.
+// A cursor walks one list of one segment, forward only, for algorithms that go
+// document at a time. It has two positions: the current block, which moves by the
+// directory alone, and a posting within it, which means something only after load.
 type cursor struct {
 	run    *run
 	term   int

@@ -169,7 +169,7 @@ func (b *bitset) or(rows []byte, at int) {
 		rows, at = rows[8:], at+64
 	}
 	shift := uint(at) % 64
-	to := b[min(at/64, windowWords):]
+	to := b[min(at/64, 64):]
 	for i := range to {
 		if len(rows) < 8 {
 			to[i] |= carry

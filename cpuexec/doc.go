@@ -1,36 +1,59 @@
 // Package cpuexec answers plans on the CPU. Executor.TopK ranks, Count counts and
-// Matches evaluates a filter; all take a blockmax.Plan over posting lists.
+// Matches evaluates a filter; all take a blockmax.Plan over posting lists. Parallel has
+// several goroutines work on one plan.
 //
 // # Which file answers what
 //
-//	OR              exhaustive.go  every document is scored: what pruning is measured against
+//	OR              bmm.go         tile by tile, essential and other lists by the bounds of words
+//	                maxscore.go    document at a time, essential and other lists by the bounds of lists
 //	                wand.go        document at a time, pivots from the bounds of lists
 //	                bmw.go         the same with the bounds of blocks
-//	                maxscore.go    document at a time, essential and other lists
-//	                bmm.go         the same window at a time, with the bounds of blocks
-//	AND             and.go         block by block of the shortest list, scored before it is intersected
+//	                exhaustive.go  every document is scored: what pruning is measured against
+//	AND             and.go         led by the shortest list; dense.go where it can go by bits
 //	AND+OR          executor.go    AND, and OR when fewer than k documents match
-//	boolean trees   tree.go        bounds and windows, eval.go the sets of a window
+//	boolean trees   tree.go        bounds and tiles, eval.go the sets of a tile
 //	counts, filters count.go       the same sets without scores
 //
-// # How they work
+// # Words, tiles, sheets
 //
-// A run visits the segments of a plan in order and documents in ascending order,
-// with one collector for all of them, so what the first segments found prunes the
-// later ones. A cursor (cursor.go) knows its current block from the directory
-// alone; blocks are decoded only when a document in them may get in, and
-// frequencies only when one is scored.
+// Documents are looked at on three levels of 64. A word is 64 documents, a tile is 64 words
+// (4,096 documents), a sheet is 64 tiles (262,144 documents). So a bit mask picks words of a
+// tile, or tiles of a sheet, and the bounds of a list in each of them are 64 bytes: one
+// register of AVX-512.
 //
-// A window (window.go) is a tile of 4,096 documents: a bitset of matches and an
-// array of scores, together small enough for the first-level cache. Algorithms
-// that go window by window add up a whole block of postings in one loop, where
-// document-at-a-time ones pay a branch or two and a call for each posting.
+// Bounds of words are what pruning lives by. A block of postings begins and ends where it
+// happens to, and is as wide as its list is rare; words are the same 64 documents for all
+// lists, so what lists can score there adds up, word by word. They are kept in
+// blockmax.Ranges, which a list gets (refine.go) once its blocks have been decoded about as
+// often as making them takes. Until then, and for lists too rare for them, the bounds
+// of blocks stand in. Lists with few postings in a sheet are decoded at once, and bounded by
+// the postings themselves.
+//
+// A lane (lane.go, sheet.go) is one list seen so. An algorithm takes these steps in a tile:
+//
+//	addBounds     what the lists can score in each word, added up, against need
+//	addPostings   what the lists that decide contribute, onto the scores of the tile (add.go)
+//	sift          documents that can still get in, as candidates (candidates.go)
+//	probeBlock    candidates looked up in the other lists: by bit test and rank in bitset
+//	              blocks, which are never unpacked, by comparison in others (probe.go)
+//
+// and hands what is left to the collector. Postings of dense lists are intersected and
+// united as bits where they lie (dense.go). The tiles with the best bounds come first, so
+// that their hits prune the others; the threshold begins with what k postings of one list are
+// known to reach (seed.go).
+//
+// # Kernels
+//
+// The steps above have variants in AVX-512, in AVX2 and in Go (kernels.go), chosen at run
+// time. The build tag purego leaves only Go. Tests hold each variant to the one in Go
+// and run all of package exectest with each. A call from Go to assembly costs some 2 ns
+// and cannot be inlined, so kernels take a tile, or all that is to be done in a block.
 //
 // # The promise
 //
 // Whatever the algorithm, the answer is the oracle's of package exectest, to the
-// last hit and the last bit. A document, block, window or segment is passed over
-// only when an upper bound on its score is below the need of the collector, which
-// is the lowest score that can still enter. With the build tag invariants (or the
-// race detector) every posting scored is held against the bound of its block.
+// last hit and the last bit. A document, word, block, tile or segment is passed over
+// only when an upper bound on its score is below need, the lowest score that can still
+// enter. With the build tag invariants (or the race detector) postings scored are held
+// against the bounds of their blocks and words.
 package cpuexec

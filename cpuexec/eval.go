@@ -11,7 +11,7 @@ type frame struct {
 	left   bitset // documents that can still match the node
 	child  bitset // documents that match the child at hand
 	any    bitset // documents that match a should node
-	counts [windowDocs]uint32
+	counts [tileDocs]uint32
 	scores scores
 }
 
@@ -72,7 +72,7 @@ func (r *run) evalLeaf(c *clause, mask, matches *bitset, to *scores) error {
 	}
 	return l.eachBlock(hits, func(docs []uint32, impacts []uint16) {
 		for i, doc := range docs {
-			d := doc % windowDocs
+			d := doc % tileDocs
 			in := uint32(matches[d/64] >> (d % 64) & 1)
 			to[d] += blockmax.Contribution(l.weight, impacts[i]) * in
 		}
@@ -179,7 +179,7 @@ func (b *bitset) words() (words uint64) {
 func (b *bitset) each(visit func(d uint32)) {
 	for i, word := range b {
 		for ; word != 0; word &= word - 1 {
-			visit(uint32(i*64+bits.TrailingZeros64(word)) % windowDocs)
+			visit(uint32(i*64+bits.TrailingZeros64(word)) % tileDocs)
 		}
 	}
 }

@@ -15,12 +15,12 @@ type Plan = blockmax.Plan[*postings.List]
 type Algorithm uint8
 
 const (
-	Auto       Algorithm = iota // the one that is fastest by measurement: BMM
+	Auto       Algorithm = iota // the one that is fastest by measurement, whatever k and the lists: BMM
 	Exhaustive                  // score every document that matches, in every mode
 	WAND                        // document at a time, pivots from list bounds
 	BMW                         // WAND with block bounds
 	MaxScore                    // document at a time, essential and other lists by list bounds
-	BMM                         // MaxScore with block bounds, window at a time
+	BMM                         // MaxScore tile by tile, with the bounds of blocks and of words of 64 documents
 	algorithms                  // how many there are
 )
 

@@ -5,8 +5,9 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// Lists with fewer than a posting for so many documents get no ranges: those would take
-// more memory than the postings.
+// Lists with fewer than a posting for so many documents get no ranges: they would take four
+// bytes a posting, and more. With exactPostings, only lists that are clustered go without
+// for that reason.
 const sparsest = 256
 
 // refine makes the ranges of lists that have been used enough to deserve them.

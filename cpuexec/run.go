@@ -11,7 +11,8 @@ import (
 )
 
 // A run is one plan at work: what its segments share, and memory that the next
-// run uses again. Documents are always visited in ascending order.
+// run uses again. Cursors go through documents in ascending order, lanes tile by tile
+// in any.
 type run struct {
 	ctx  context.Context
 	plan *Plan

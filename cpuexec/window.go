@@ -1,23 +1,16 @@
 package cpuexec
 
-import "github.com/riffle-search/riffle/blockmax"
+// A bitset has a bit for each document of a tile.
+type bitset [64]uint64
 
-const (
-	windowDocs  = blockmax.TileDocs
-	windowWords = windowDocs / 64
-)
-
-// A bitset has a bit for each document of a window.
-type bitset [windowWords]uint64
-
-// scores has a score for each document of a window: 16 KiB, half of a first-level
-// cache. Between uses all are zero.
-type scores [windowDocs]uint32
+// scores has a score for each document of a tile: 16 KiB, half of a first-level cache.
+// Between uses all are zero.
+type scores [tileDocs]uint32
 
 // A window is a tile of documents at work: which of them match, and what they
 // score so far.
 type window struct {
-	base    uint32 // first document of the tile, a multiple of windowDocs: position 0
+	base    uint32 // first document of the tile, a multiple of tileDocs: position 0
 	lo, hi  uint32 // documents lo to hi-1 are at work
 	all     bitset // the documents of the tile in the range at work
 	matches bitset // like the scores: between uses there are none
@@ -33,8 +26,8 @@ func (w *window) at(doc, from, to uint32) {
 
 // place is at without all.
 func (w *window) place(doc, from, to uint32) {
-	w.base = doc &^ (windowDocs - 1)
-	w.lo, w.hi = max(w.base, from), min(w.base+windowDocs, to)
+	w.base = doc &^ (tileDocs - 1)
+	w.lo, w.hi = max(w.base, from), min(w.base+tileDocs, to)
 }
 
 // everything is a whole tile.
@@ -52,7 +45,7 @@ func (w *window) fill() {
 		clear(w.all[:lo/64])
 		w.all[lo/64] &= ^uint64(0) << (lo % 64)
 	}
-	if hi := w.hi - w.base; hi < windowDocs {
+	if hi := w.hi - w.base; hi < tileDocs {
 		clear(w.all[hi/64+1:])
 		w.all[hi/64] &= 1<<(hi%64) - 1
 	}

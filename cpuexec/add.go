@@ -1,0 +1,123 @@
+package cpuexec
+
+import (
+	"math/bits"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/postings"
+)
+
+// scoreWords offers all documents of some words of the tile, also those that score
+// nothing.
+func (r *run) scoreWords(words uint64) error {
+	w := &r.win
+	for _, c := range r.active {
+		if err := c.mark(&w.matches, words); err != nil {
+			return err
+		}
+		if err := r.addLane(c, words); err != nil {
+			return err
+		}
+	}
+	r.marks.flush(&w.matches)
+	w.fill()
+	for i := range w.matches {
+		w.matches[i] &= w.all[i] & -(words >> i & 1)
+	}
+	r.collect(words, saturatingSub(r.needed(r.seg.Base+w.lo), r.rankBound(w.lo, w.lo)))
+	r.offerCandidates()
+	return nil
+}
+
+// addLane adds the lane's postings in the words to the scores.
+func (r *run) addLane(c *lane, words uint64) error {
+	to := &r.win.scores
+	if c.exact {
+		for i, doc := range c.few.docs[c.from:c.to] {
+			in := uint32(words >> (doc / wordDocs % 64) & 1)
+			to[doc%tileDocs] += blockmax.Contribution(c.weight, c.few.impacts[c.from+i]) * in
+		}
+		return nil
+	}
+	for b := c.from; b < c.to; b++ {
+		in := words & c.wordsOf(b, r.win.base)
+		if in == 0 {
+			continue
+		}
+		if err := c.load(b); err != nil {
+			return err
+		}
+		if err := c.loadFreqs(b); err != nil {
+			return err
+		}
+		// Word by word, or rather run by run of neighbours: most blocks have few.
+		for in != 0 {
+			first := bits.TrailingZeros64(in)
+			behind := first + bits.TrailingZeros64(^(in >> first))
+			i, j := c.postingsIn(first, behind)
+			addPostings(to, c.docs[i:j], r.freqs[i:j], c.norms, c.table, c.weight)
+			in &= in + 1<<first // carries through the run
+		}
+	}
+	return nil
+}
+
+// postingsIn returns which postings of the loaded block lie in words first to behind-1 of
+// the tile: i to j-1.
+func (c *lane) postingsIn(first, behind int) (i, j int) {
+	base := c.run.win.base
+	if lo := base + uint32(first)*wordDocs; lo > c.docs[0] {
+		i = postings.SeekIn(&c.docs, c.n, lo)
+	}
+	j = c.n
+	if hi := base + uint32(behind)*wordDocs; hi <= c.docs[c.n-1] {
+		j = postings.SeekIn(&c.docs, c.n, hi)
+	}
+	return i, j
+}
+
+// eachBlock calls visit with the postings of the tile in every block that can have
+// documents of the words. There may be documents of other words, too.
+func (c *lane) eachBlock(words uint64, visit func(docs []uint32, impacts []uint16)) error {
+	if c.exact {
+		visit(c.few.docs[c.from:c.to], c.few.impacts[c.from:c.to])
+		return nil
+	}
+	for b := c.from; b < c.to; b++ {
+		if words&c.wordsOf(b, c.run.win.base) == 0 {
+			continue
+		}
+		if err := c.load(b); err != nil {
+			return err
+		}
+		if err := c.score(); err != nil {
+			return err
+		}
+		i, j := c.inTile(b)
+		visit(c.docs[i:j], c.impacts[i:j])
+	}
+	return nil
+}
+
+// inTile returns which postings of the loaded block, b, are in the tile at hand: i to j-1.
+func (c *lane) inTile(b int) (i, j int) {
+	base := c.run.win.base
+	i, j = 0, c.n
+	if c.first(b) < base {
+		i = postings.SeekIn(&c.docs, c.n, base)
+	}
+	if c.list.Last[b]-base >= tileDocs {
+		j = postings.SeekIn(&c.docs, c.n, base+tileDocs)
+	}
+	return i, j
+}
+
+// wordsOf returns the words of the tile at base that can have documents of block b,
+// which must reach as far as base.
+func (c *lane) wordsOf(b int, base uint32) uint64 {
+	first, last := max(c.first(b), base)-base, min(c.list.Last[b]-base, tileDocs-1)
+	if first >= tileDocs {
+		return 0
+	}
+	return ^uint64(0) << (first / wordDocs) & (^uint64(0) >> (63 - last/wordDocs))
+}
