@@ -3,17 +3,20 @@ package cpuexec
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 
 	"github.com/riffle-search/riffle/postings"
 )
 
-// unpackBits is how many candidates cost as much to look up in a packed block, one by one, as
-// to unpack the block and set its bits: 80 ns.
-const unpackBits = 10
+// How many candidates cost as much to look up one by one, at some 7 ns, as the bits of a
+// block: where it is bits already, and where it must be unpacked.
+const (
+	bitsCost   = 2
+	unpackCost = 8
+)
 
-// andBits is andWords by bitsets: documents are intersected before they are scored. Lanes
-// that are dense in the words come first, because that costs next to nothing; others follow as
-// long as there are more candidates left than it pays to look up one by one.
+// andBits is andWords by bitsets: documents are intersected before they are scored, the
+// shortest lists first, as long as there are more left than it pays to look up one by one.
 func (r *run) andBits(lanes []*lane, words uint64, need uint32) error {
 	set := &r.win.matches
 	for w := words; w != 0; w &= w - 1 {
@@ -48,8 +51,8 @@ func (r *run) countLeft(lanes []*lane, set *bitset, words, left uint64) error {
 	for ; words != 0; words &= words - 1 {
 		set[bits.TrailingZeros64(words)&63] = 0
 	}
-	for i, c := range lanes {
-		if c.packed > 0 && r.cands.n > 0 {
+	for i, c := range slices.Backward(lanes) {
+		if !c.intersected && r.cands.n > 0 {
 			if err := r.require(c, 0, &r.prefix[i]); err != nil {
 				return err
 			}
@@ -60,22 +63,16 @@ func (r *run) countLeft(lanes []*lane, set *bitset, words, left uint64) error {
 }
 
 // intersectAll keeps in set what lanes hold, and returns the words that are not empty. Lanes
-// for which that did not pay are left with packed above 0.
+// for which that did not pay are not marked as intersected.
 func (r *run) intersectAll(lanes []*lane, set *bitset, words uint64) (left uint64, err error) {
 	for i := len(lanes) - 1; i >= 0 && words != 0; i-- {
 		c := lanes[i]
-		if c.packed = c.packedBlocks(words); c.packed == 0 {
-			if words, err = c.intersect(set, words); err != nil {
-				return 0, err
-			}
+		c.intersected = i == len(lanes)-1 || set.count(words) > c.costOfBits(words)
+		if !c.intersected {
+			continue
 		}
-	}
-	for i := len(lanes) - 1; i >= 0 && words != 0; i-- {
-		if c := lanes[i]; c.packed > 0 && (c.exact || set.count(words) > unpackBits*c.packed) {
-			if words, err = c.intersect(set, words); err != nil {
-				return 0, err
-			}
-			c.packed = 0
+		if words, err = c.intersect(set, words); err != nil {
+			return 0, err
 		}
 	}
 	return words, nil
@@ -87,18 +84,21 @@ func ranks(e postings.Encoding) bool {
 	return k == postings.Bitset || k == postings.Run
 }
 
-// packedBlocks counts the blocks with documents of the words that are neither bitsets nor
-// runs.
-func (c *lane) packedBlocks(words uint64) (n int) {
+// costOfBits is what the bits of the blocks with documents of the words cost, in candidates.
+func (c *lane) costOfBits(words uint64) (cost int) {
 	if c.exact {
-		return 1
+		return unpackCost
 	}
 	for b := c.from; b < c.to; b++ {
-		if !ranks(c.list.Enc[b]) && words&c.wordsOf(b, c.run.win.base) != 0 {
-			n++
+		switch {
+		case words&c.wordsOf(b, c.run.win.base) == 0:
+		case ranks(c.list.Enc[b]):
+			cost += bitsCost
+		default:
+			cost += unpackCost
 		}
 	}
-	return n
+	return cost
 }
 
 // intersect keeps in set what the lane holds of the words, and returns those that are

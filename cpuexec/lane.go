@@ -51,11 +51,11 @@ type lane struct {
 	few     decoded
 	blocks  int // blocks[blocks:] are behind the sheets before, when there are no ranges
 
-	words    *coarse // of the tile
-	inWords  uint64  // where there are postings, for trees
-	from, to int     // the blocks that can have documents of the tile; postings of few if exact
-	at       int     // block or posting of few that the last document asked for was in
-	packed   int     // blocks with documents of the words asked for that are packed
+	words       *coarse // of the tile
+	inWords     uint64  // where there are postings, for trees
+	from, to    int     // the blocks that can have documents of the tile; postings of few if exact
+	at          int     // block or posting of few that the last document asked for was in
+	intersected bool    // its postings in the tile, for AND
 
 	peeked int // block that peek looks into, or -1
 	peek   postings.Peek
