@@ -48,6 +48,7 @@ type indexCommand struct {
 	batch    int
 	memory   byteSize
 	noSync   bool
+	prefix   string
 	progress choice[progressMode]
 }
 
@@ -70,6 +71,7 @@ func newIndex() *cobra.Command {
 	f.IntVar(&ix.batch, "batch", 1000, "most documents of a batch (at most 4 MiB of input, too)")
 	f.Var(&ix.memory, "memory", "memory for documents that are not written out yet, such as 64MiB; up to twice as much is in use")
 	f.BoolVar(&ix.noSync, "no-sync", false, "do not sync each batch: faster, but a crash may lose documents that progress has counted")
+	f.StringVar(&ix.prefix, "id-prefix", "", "put before every id, where those of several files clash")
 	declareProgress(c, &ix.progress)
 	return c
 }
@@ -110,7 +112,7 @@ func (ix *indexCommand) run(c *cobra.Command, files []string) (err error) {
 		return usageError{err}
 	}
 	start := time.Now()
-	l := loader{files: files, in: c.InOrStdin(), batch: ix.batch, counts: w.counts}
+	l := loader{files: files, in: c.InOrStdin(), batch: ix.batch, prefix: ix.prefix, counts: w.counts}
 	s, err := w.load(c.Context(), &l)
 	if err != nil {
 		return err

@@ -27,6 +27,7 @@ type loader struct {
 	files  []string
 	in     io.Reader              // what - stands for
 	batch  int                    // most documents of a chunk
+	prefix string                 // of all ids
 	counts func(name string) bool // fields that count as text
 
 	spare chan *chunk // applied ones, whose memory is used again
@@ -35,6 +36,7 @@ type loader struct {
 // A chunk is a run of lines of one file, then the batch of documents in them.
 type chunk struct {
 	file       string
+	prefix     string
 	lines      []span
 	text       []byte // the lines, one behind the other
 	inputBytes int64  // read so far of all files, compressed as they are
@@ -110,7 +112,7 @@ func (l *loader) newChunk(path string) *chunk {
 		c = chunk{lines: old.lines[:0], text: old.text[:0], documents: old.documents}
 	default:
 	}
-	c.file, c.parsed = path, make(chan struct{})
+	c.file, c.prefix, c.parsed = path, l.prefix, make(chan struct{})
 	return &c
 }
 
@@ -194,7 +196,7 @@ func (c *chunk) fill(r *jsonl.Reader, most int) error {
 func (c *chunk) parse(counts func(string) bool) {
 	defer close(c.parsed)
 	for _, d := range c.each(&c.faults) {
-		c.documents.Put(d.ID, d.Map())
+		c.documents.Put(c.prefix+d.ID, d.Map())
 		c.textBytes += textBytes(d, counts)
 	}
 }
@@ -230,7 +232,7 @@ func (c *chunk) each(faults *[]error) iter.Seq2[int, *jsonl.Document] {
 func (c *chunk) lineOf(id string) int {
 	var faults []error
 	for line, d := range c.each(&faults) {
-		if d.ID == id {
+		if c.prefix+d.ID == id {
 			return line
 		}
 	}

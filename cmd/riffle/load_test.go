@@ -1,0 +1,119 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/riffle-search/riffle/internal/trec"
+)
+
+// TestArrivals: gaps are exponential, so their mean is their deviation; and all
+// depends on the seed alone.
+func TestArrivals(t *testing.T) {
+	l := load{rate: 2000, seconds: 10, seed: 7}
+	queries, at := l.arrivals(50)
+	if n := float64(len(at)); math.Abs(n-20000) > 5*math.Sqrt(20000) || len(queries) != len(at) {
+		t.Fatalf("%d queries arrive %d times, want about 20,000", len(queries), len(at))
+	}
+	if !slices.IsSorted(at) || at[len(at)-1] >= 10*time.Second {
+		t.Error("times fall, or lie behind the end")
+	}
+	sum, squares, asked := 0.0, 0.0, make([]int, 50)
+	for i := 1; i < len(at); i++ {
+		gap := (at[i] - at[i-1]).Seconds()
+		sum, squares = sum+gap, squares+gap*gap
+		asked[queries[i]]++
+	}
+	n := float64(len(at) - 1)
+	mean := sum / n
+	deviation := math.Sqrt(squares/n - mean*mean)
+	if math.Abs(mean-0.0005) > 0.00002 || math.Abs(deviation-0.0005) > 0.00002 {
+		t.Errorf("gaps have mean %v and deviation %v, want 0.0005 twice", mean, deviation)
+	}
+	if slices.Min(asked) < 300 || slices.Max(asked) > 500 {
+		t.Errorf("of 50 queries the rarest comes %d times, the commonest %d", slices.Min(asked), slices.Max(asked))
+	}
+	queries2, at2 := l.arrivals(50)
+	l.seed++
+	other, _ := l.arrivals(50)
+	if !slices.Equal(queries, queries2) || !slices.Equal(at, at2) || slices.Equal(queries[:100], other[:100]) {
+		t.Error("the seed does not decide")
+	}
+}
+
+func TestLoadFigures(t *testing.T) {
+	topics := []trec.Topic{{ID: "a", Text: "one"}, {ID: "b", Text: "one  two"}}
+	us := time.Microsecond
+	l := load{rate: 4, cores: 2}
+	l.policy.text = "fgqp"
+	f := l.figures(topics, []sample{
+		{query: 0, response: 10 * us, service: 10 * us},
+		{query: 1, response: 30 * us, service: 10 * us, tasks: 6},
+		{query: 1, response: 50 * us, service: 40 * us, tasks: 4},
+		{query: 0, response: 20 * us, service: 20 * us},
+	}, 2*time.Second)
+	want := &loadFigures{Policy: "fgqp", Cores: 2, Rate: 4, Searches: 4, QPS: 2, MeanUS: 27.5, P50US: 20, P95US: 50, P99US: 50,
+		ServiceUS: 20, Shared: 0.5, Tasks: 5, ByWords: []wordFigures{{1, 2, 15, 20}, {2, 2, 40, 50}}}
+	if !reflect.DeepEqual(f, want) {
+		t.Errorf("got  %+v\nwant %+v", f, want)
+	}
+}
+
+// TestBenchUnderLoad: clients and arrivals, with every policy, give the answers that
+// bench gives without load.
+func TestBenchUnderLoad(t *testing.T) {
+	var docs strings.Builder
+	for i := range 9000 {
+		fmt.Fprintf(&docs, "{\"id\":\"%d\",\"text\":\"all %s\"}\n", i, strings.Repeat("some ", i%5))
+	}
+	db := filepath.Join(t.TempDir(), "db")
+	must(t, "index", "--db", db, "--no-sync", writeFile(t, "docs.jsonl", docs.String()))
+	queries := writeFile(t, "queries.tsv", "1\tall\n2\tall some\n3\tnone\n")
+	bench := func(to any, args ...string) {
+		t.Helper()
+		out := must(t, append([]string{"bench", "--db", db, "--topics", queries, "--json"}, args...)...)
+		if err := json.Unmarshal([]byte(out), to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var alone figures
+	bench(&alone)
+	for _, policy := range []string{"inter", "fgqp", "docp", "adaptive"} {
+		var f loadFigures
+		bench(&f, "--policy", policy, "--cores", "3", "--grain", "1", "--seconds", "0.05", "--threads", "2")
+		if f.Checksum != alone.Checksum || f.Searches < 3 || f.Threads != 2 || len(f.ByWords) != 2 || (f.Shared > 0) == (policy == "inter") {
+			t.Errorf("clients, %s: %+v", policy, f)
+		}
+		f = loadFigures{}
+		bench(&f, "--policy", policy, "--cores", "3", "--grain", "1", "--seconds", "0.1", "--rate", "400", "--seed", "9")
+		l := load{rate: 400, seconds: 0.1, seed: 9}
+		if queries, _ := l.arrivals(3); f.Checksum != alone.Checksum || f.Searches != len(queries) || f.Threads != 3 || f.MeanUS < f.ServiceUS {
+			t.Errorf("%d arrivals, %s: %+v", len(queries), policy, f)
+		}
+	}
+	var f loadFigures
+	bench(&f, "--seconds", "0.02", "--words", "2")
+	if len(f.ByWords) != 1 || f.ByWords[0].Words != 2 {
+		t.Errorf("queries of two words: %+v", f.ByWords)
+	}
+	for args, want := range map[string]string{
+		"--rate 5":               "--rate goes with --seconds",
+		"--seconds -1":           "must not be negative",
+		"--rate 1e9 --seconds 9": "more than a hundred million",
+		"--delta -1":             "--delta and --grain at least 0",
+		"--words 4":              "has no such queries",
+		"--policy all":           "unknown policy",
+	} {
+		code, _, stderr := commandLine("", append([]string{"bench", "--db", db, "--topics", queries}, strings.Fields(args)...)...)
+		if code == 0 || !strings.Contains(stderr, want) {
+			t.Errorf("%s: exit code %d, %s", args, code, stderr)
+		}
+	}
+}
