@@ -21,8 +21,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/riffle-search/riffle/bench/protocol"
 )
 
 // settings are the command line.
@@ -104,7 +102,7 @@ func run(ctx context.Context, s settings, out, log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if r.Cells, err = measure(field, sets, tasks, s.timing, log); err != nil {
+	if r.Cells, err = measure(ctx, field, sets, tasks, s.timing, log); err != nil {
 		return err
 	}
 	for _, e := range field {
@@ -178,13 +176,11 @@ func enter(ctx context.Context, s settings, c corpus, log io.Writer) (field []co
 		if err != nil {
 			return field, err
 		}
-		proc, err := start(name, p, p.env)
-		if err != nil {
-			return field, err
+		entered := contestant{engine: e, program: p, dir: dir, built: b}
+		err = entered.start()
+		if entered.proc != nil {
+			field = append(field, entered)
 		}
-		field = append(field, contestant{engine: e, dir: dir, proc: proc, built: b})
-		entered := &field[len(field)-1]
-		entered.about, err = proc.call(protocol.Request{Op: "open", Dir: dir, Options: e.open})
 		if err != nil {
 			return field, err
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -78,18 +79,33 @@ type cell struct {
 // A contestant is an engine with its index open.
 type contestant struct {
 	engine
+	program program
+	dir     string // of the index
+	built   built
+
 	proc  *process
 	about protocol.Reply
-	built built
-	dir   string // of the index
+}
+
+// start starts the process, in place of one that may be there, and opens the index.
+func (c *contestant) start() (err error) {
+	if c.proc != nil {
+		c.proc.cmd.Process.Kill()
+		c.proc.cmd.Wait()
+	}
+	if c.proc, err = start(c.name, c.program, c.program.env); err == nil {
+		c.about, err = c.proc.call(protocol.Request{Op: "open", Dir: c.dir, Options: c.open})
+	}
+	return err
 }
 
 func (e engine) can(t task) bool { return t.want == "top" || !e.topOnly }
 
 // measure fills the table: for each file and task all engines in turn, so that
 // what happens on the machine meanwhile happens to all of them.
-func measure(field []contestant, sets []querySet, tasks []task, tm timing, log io.Writer) ([]cell, error) {
-	for _, c := range field {
+func measure(ctx context.Context, field []contestant, sets []querySet, tasks []task, tm timing, log io.Writer) ([]cell, error) {
+	for i := range field {
+		c := &field[i]
 		fmt.Fprintf(log, "%-12s warming up for %.0f s\n", c.name, tm.prime)
 		if err := prime(c, sets, tasks, tm.prime); err != nil {
 			return nil, err
@@ -98,11 +114,21 @@ func measure(field []contestant, sets []querySet, tasks []task, tm timing, log i
 	var cells []cell
 	for _, set := range sets {
 		for _, t := range tasks {
-			for _, c := range field {
+			for i := range field {
+				c := &field[i]
 				if !c.can(t) {
 					continue
 				}
 				got, err := measureCell(c, set, t, tm)
+				if err != nil && ctx.Err() == nil { // once more: a long run should survive one death
+					fmt.Fprintf(log, "%v; started anew\n", err)
+					if err = c.start(); err == nil {
+						err = prime(c, sets, tasks, tm.prime)
+					}
+					if err == nil {
+						got, err = measureCell(c, set, t, tm)
+					}
+				}
 				if err != nil {
 					return nil, err
 				}
@@ -117,7 +143,7 @@ func measure(field []contestant, sets []querySet, tasks []task, tm timing, log i
 
 // prime runs all tasks for some seconds in all, four times round, because a
 // just-in-time compiler may compile again when the kind of work changes.
-func prime(c contestant, sets []querySet, tasks []task, seconds float64) error {
+func prime(c *contestant, sets []querySet, tasks []task, seconds float64) error {
 	var queries []string
 	for _, set := range sets {
 		queries = append(queries, set.queries...)
@@ -139,7 +165,7 @@ func prime(c contestant, sets []querySet, tasks []task, seconds float64) error {
 	return nil
 }
 
-func measureCell(c contestant, set querySet, t task, tm timing) (cell, error) {
+func measureCell(c *contestant, set querySet, t task, tm timing) (cell, error) {
 	reply, err := c.proc.call(protocol.Request{
 		Op: "run", Mode: t.mode, Want: t.want, K: t.k, Queries: set.queries,
 		Warm: tm.warm, Reps: tm.reps, Budget: tm.budget, Hits: t.want == "top" && t.k == agreeK,

@@ -80,6 +80,9 @@ func (p *process) call(req protocol.Request) (protocol.Reply, error) {
 	if err == nil && reply.Error != "" {
 		err = errors.New(reply.Error)
 	}
+	if err == io.EOF {
+		err = fmt.Errorf("the process ended: %v", p.cmd.Wait())
+	}
 	if err != nil {
 		return reply, fmt.Errorf("%s: %s: %w\n%s", p.name, req.Op, err, p.cmd.Stderr)
 	}
