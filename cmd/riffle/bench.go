@@ -54,11 +54,19 @@ type benchCommand struct {
 	limit, threads, reps int
 	words                int
 	json                 bool
+	plan                 string
 	load                 load
 }
 
 func newBench() *cobra.Command {
 	var b benchCommand
+	c := b.command()
+	c.RunE = func(c *cobra.Command, _ []string) error { return b.run(c) }
+	return c
+}
+
+// command returns the command with its flags, but nothing to run.
+func (b *benchCommand) command() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "bench --db DIR --topics FILE",
 		Short:   "Measure how fast queries are answered",
@@ -66,7 +74,6 @@ func newBench() *cobra.Command {
 		Example: "  riffle bench --db books --topics queries.tsv --algo exhaustive\n  riffle bench --db books --topics queries.tsv --threads 8 --json",
 		Args:    cobra.NoArgs,
 	}
-	c.RunE = func(c *cobra.Command, _ []string) error { return b.run(c) }
 	dbFlag(c, &b.db)
 	topicsFlag(c, &b.topics)
 	b.declare(c, 10)
@@ -76,6 +83,7 @@ func newBench() *cobra.Command {
 	f.IntVar(&b.reps, "reps", 3, "repetitions")
 	f.IntVar(&b.words, "words", 0, "use just the queries of so many words; 0 is all")
 	f.BoolVar(&b.json, "json", false, "print a JSON object on one line")
+	f.StringVar(&b.plan, "plan", "", "run the measurements of a file, one a line: a name, then flags")
 	b.load.declare(c)
 	return c
 }
@@ -95,10 +103,10 @@ type figures struct {
 }
 
 func (b *benchCommand) run(c *cobra.Command) (err error) {
-	if b.threads < 1 || b.reps < 1 || b.limit < 0 {
-		return usagef("--threads and --reps must be at least 1, --limit at least 0")
+	if b.plan != "" {
+		return b.runPlan(c)
 	}
-	if err := b.load.check(); err != nil {
+	if err := b.check(c); err != nil {
 		return err
 	}
 	o, err := b.options(c)
@@ -109,26 +117,56 @@ func (b *benchCommand) run(c *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
-	if b.load.rate > 0 && !c.Flags().Changed("threads") {
-		b.threads = b.load.cores
-	}
 	defer b.load.takeCores()()
-	e, err := openWith(b.db, &riffle.Options{Parallel: b.load.parallel(), CacheBytes: int64(b.load.cache)})
+	e, err := b.open()
 	if err != nil {
 		return err
 	}
 	defer closing(e, &err)
-	if err := checkField(e, b.field); err != nil {
-		return err
+	if b.load.seconds == 0 {
+		f, err := b.measure(c.Context(), e, topics, o)
+		if err != nil {
+			return err
+		}
+		return f.print(c.OutOrStdout(), b.json)
 	}
-	if b.load.seconds > 0 {
-		return b.runLoad(c, e, topics, o)
-	}
-	f, err := b.measure(c.Context(), e, topics, o)
+	b.reps = 1
+	cold, err := b.measure(c.Context(), e, topics, o)
 	if err != nil {
 		return err
 	}
+	f, err := b.measureLoad(c.Context(), e, topics, o)
+	if err != nil {
+		return err
+	}
+	f.Checksum = cold.Checksum
 	return f.print(c.OutOrStdout(), b.json)
+}
+
+// check refuses what cannot be measured, and fills in what depends on other flags.
+func (b *benchCommand) check(c *cobra.Command) error {
+	if b.threads < 1 || b.reps < 1 || b.limit < 0 || b.words < 0 {
+		return usagef("--threads and --reps must be at least 1, --limit and --words at least 0")
+	}
+	if err := b.load.check(); err != nil {
+		return err
+	}
+	if b.load.rate > 0 && !c.Flags().Changed("threads") {
+		b.threads = b.load.cores
+	}
+	return nil
+}
+
+// open opens the index as the flags say.
+func (b *benchCommand) open() (*riffle.Engine, error) {
+	e, err := openWith(b.db, &riffle.Options{Parallel: b.load.parallel(), CacheBytes: int64(b.load.cache)})
+	if err != nil {
+		return nil, err
+	}
+	if err := checkField(e, b.field); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	return e, nil
 }
 
 // queries reads the topics that the flags leave.

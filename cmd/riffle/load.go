@@ -101,36 +101,29 @@ type sample struct {
 	service  time.Duration // from its start to its end
 }
 
-// runLoad measures under load.
-func (b *benchCommand) runLoad(c *cobra.Command, e *riffle.Engine, topics []trec.Topic, o *riffle.SearchOptions) error {
-	b.reps = 1
-	cold, err := b.measure(c.Context(), e, topics, o)
-	if err != nil {
-		return err
-	}
-	runtime.GC()
+// measureLoad measures under load. The figures lack the checksum.
+func (b *benchCommand) measureLoad(ctx context.Context, e *riffle.Engine, topics []trec.Topic, o *riffle.SearchOptions) (*loadFigures, error) {
+	runtime.GC() // what was left of before must not count
 	ask := func(query int32, arrival time.Time) (sample, error) {
 		start := time.Now()
-		res, err := e.Search(c.Context(), b.match(topics[query].Text), o)
+		res, err := e.Search(ctx, b.match(topics[query].Text), o)
 		if err != nil {
 			return sample{}, fmt.Errorf("query %s: %w", topics[query].ID, err)
 		}
 		end := time.Now()
 		return sample{query, int32(res.Work.Tasks), end.Sub(arrival), end.Sub(start)}, nil
 	}
-	var samples []sample
-	var took time.Duration
+	stream := b.load.saturate
 	if b.load.rate > 0 {
-		samples, took, err = b.load.serve(c.Context(), b.threads, len(topics), ask)
-	} else {
-		samples, took, err = b.load.saturate(c.Context(), b.threads, len(topics), ask)
+		stream = b.load.serve
 	}
+	samples, took, err := stream(ctx, b.threads, len(topics), ask)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	f := b.load.figures(topics, samples, took)
-	f.Threads, f.Checksum = b.threads, cold.Checksum
-	return f.print(c.OutOrStdout(), b.json)
+	f.Threads = b.threads
+	return f, nil
 }
 
 type askFunc func(query int32, arrival time.Time) (sample, error)
@@ -216,6 +209,7 @@ func sleepUntil(t time.Time) {
 
 // loadFigures are the outcome of a benchmark under load.
 type loadFigures struct {
+	Name    string  `json:"name,omitempty"` // in a plan
 	Policy  string  `json:"policy"`
 	Cores   int     `json:"cores"`
 	Threads int     `json:"threads"`

@@ -103,7 +103,20 @@ func TestBenchUnderLoad(t *testing.T) {
 	if len(f.ByWords) != 1 || f.ByWords[0].Words != 2 {
 		t.Errorf("queries of two words: %+v", f.ByWords)
 	}
+	plan := writeFile(t, "plan", "# two measurements\n\none --policy docp\ntwo --cores 1 --words 1 --rate 100\n")
+	lines := strings.Split(strings.TrimSpace(must(t, "bench", "--db", db, "--topics", queries, "--plan", plan, "--seconds", "0.05", "--cores", "2")), "\n")
+	if len(lines) != 2 {
+		t.Fatalf("a plan of two lines prints %q", lines)
+	}
+	for i, want := range []loadFigures{{Name: "one", Policy: "docp", Cores: 2, Threads: 1}, {Name: "two", Policy: "inter", Cores: 1, Threads: 1, Rate: 100}} {
+		var f loadFigures
+		if err := json.Unmarshal([]byte(lines[i]), &f); err != nil || f.Name != want.Name || f.Policy != want.Policy ||
+			f.Cores != want.Cores || f.Threads != want.Threads || f.Rate != want.Rate || f.Checksum != alone.Checksum {
+			t.Errorf("line %d of a plan: %+v, %v", i+1, f, err)
+		}
+	}
 	for args, want := range map[string]string{
+		"--plan " + queries:      "queries.tsv:1: a plan is of measurements with --seconds",
 		"--rate 5":               "--rate goes with --seconds",
 		"--seconds -1":           "must not be negative",
 		"--rate 1e9 --seconds 9": "more than a hundred million",
