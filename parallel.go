@@ -57,7 +57,7 @@ type Parallel struct {
 
 	// Spin is how long an idle worker looks for the next search before it sleeps. It
 	// is faster to help then, by some 10 µs, but uses a core while it looks. The
-	// default is 100 µs; a negative one is none.
+	// default is 50 µs; a negative one is none.
 	Spin time.Duration
 }
 

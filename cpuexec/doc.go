@@ -56,4 +56,12 @@
 // only when an upper bound on its score is below need, the lowest score that can still
 // enter. With the build tag invariants (or the race detector) postings scored are held
 // against the bounds of their blocks and words.
+//
+// # Several goroutines
+//
+//	parallel.go         the executor, and its policies
+//	parallel_pool.go    workers, who look for jobs, sleep and are woken
+//	parallel_job.go     a query at work: who takes part, and what is taken
+//	parallel_cuts.go    how its documents are divided
+//	parallel_member.go  what a run asks meanwhile: tiles, threshold, collector
 package cpuexec

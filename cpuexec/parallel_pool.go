@@ -36,6 +36,7 @@ type Pool struct {
 	open      atomic.Int32 // jobs published
 	_         [64]byte
 	published atomic.Uint64 // jobs so far: what workers that look for work watch
+	demand    atomic.Int32  // helpers that the last job expected: more need not look
 	_         [64]byte
 	looking   atomic.Int32 // workers that look for work
 	sleeping  atomic.Int32 // len(asleep)
@@ -53,7 +54,7 @@ type worker struct {
 }
 
 // DefaultSpin is how long a worker looks for work before it sleeps.
-const DefaultSpin = 100 * time.Microsecond
+const DefaultSpin = 50 * time.Microsecond
 
 // NewPool returns a pool for so many cores, GOMAXPROCS when it is 0, whose workers
 // look for work for the given time before they sleep, DefaultSpin when it is 0.
@@ -107,6 +108,7 @@ func (p *Pool) publish(j *job) bool {
 	for i := range p.slots {
 		j.slot = int((ticket + uint64(i)) % uint64(len(p.slots)))
 		if p.slots[j.slot].CompareAndSwap(nil, j) {
+			p.demand.Store(int32(j.helpers))
 			p.published.Add(1)
 			p.call(j)
 			return true
@@ -207,9 +209,9 @@ func (p *Pool) drain(delta int) {
 
 // look waits until a job is published after the first seen ones, or a worker is to
 // end. It reports false when the worker should sleep: nothing came for some time, or
-// there is no core left for it.
+// there is no core left for it, or enough others look.
 func (p *Pool) look(seen uint64) bool {
-	if int(p.looking.Add(1)) > p.idle() {
+	if n := p.looking.Add(1); n > p.demand.Load() || int(n) > p.idle() {
 		p.looking.Add(-1)
 		return false
 	}
