@@ -55,6 +55,10 @@ func (b *benchCommand) readPlan(c *cobra.Command) (lines []*planLine, err error)
 		if err == nil {
 			l.options, err = l.benchCommand.options(lc)
 		}
+		if err == nil {
+			p := l.load.parallel()
+			l.options.Parallel = &p // the engine is opened with that of another line
+		}
 		if err != nil {
 			return nil, usagef("%s:%d: %w", b.plan, number, err)
 		}

@@ -103,15 +103,15 @@ func TestBenchUnderLoad(t *testing.T) {
 	if len(f.ByWords) != 1 || f.ByWords[0].Words != 2 {
 		t.Errorf("queries of two words: %+v", f.ByWords)
 	}
-	plan := writeFile(t, "plan", "# two measurements\n\none --policy docp\ntwo --cores 1 --words 1 --rate 100\n")
+	plan := writeFile(t, "plan", "# three measurements\n\nzero\none --policy docp\ntwo --cores 1 --words 1 --rate 100\n")
 	lines := strings.Split(strings.TrimSpace(must(t, "bench", "--db", db, "--topics", queries, "--plan", plan, "--seconds", "0.05", "--cores", "2")), "\n")
-	if len(lines) != 2 {
-		t.Fatalf("a plan of two lines prints %q", lines)
+	if len(lines) != 3 {
+		t.Fatalf("a plan of three lines prints %q", lines)
 	}
-	for i, want := range []loadFigures{{Name: "one", Policy: "docp", Cores: 2, Threads: 1}, {Name: "two", Policy: "inter", Cores: 1, Threads: 1, Rate: 100}} {
+	for i, want := range []loadFigures{{Name: "zero", Policy: "inter", Cores: 2, Threads: 1}, {Name: "one", Shared: 1, Policy: "docp", Cores: 2, Threads: 1}, {Name: "two", Policy: "inter", Cores: 1, Threads: 1, Rate: 100}} {
 		var f loadFigures
 		if err := json.Unmarshal([]byte(lines[i]), &f); err != nil || f.Name != want.Name || f.Policy != want.Policy ||
-			f.Cores != want.Cores || f.Threads != want.Threads || f.Rate != want.Rate || f.Checksum != alone.Checksum {
+			f.Cores != want.Cores || f.Shared != want.Shared || f.Threads != want.Threads || f.Rate != want.Rate || f.Checksum != alone.Checksum {
 			t.Errorf("line %d of a plan: %+v, %v", i+1, f, err)
 		}
 	}
