@@ -232,7 +232,7 @@ func (j *job) takeAll(r *run, id int) {
 }
 
 // fewTiles is how many tiles must be left of a sheet for a helper to enter it.
-const fewTiles = 3
+const fewTiles = 5
 
 // takePiece takes units of piece i. It returns the number of pieces it has been
 // through.

@@ -80,14 +80,15 @@ func (r *run) took(units int) {
 // shareTiles is bestFirst for a sheet of which others take tiles, too. Each goes on
 // elsewhere once it has taken the best ones.
 func (r *run) shareTiles(tiles uint64, visit func(t int, bound uint32) error) error {
-	ahead := ^uint64(0) << (r.turn * 64 / (r.job.helpers + 1) % 64)
+	members := r.job.helpers + 1
+	ahead, best := ^uint64(0)<<(r.turn*64/members%64), (bestTiles+members-1)/members
 	for i := 0; ; i++ {
 		tiles &^= r.sheetClaim.taken.Load()
 		t := -1
 		switch {
 		case tiles == 0 || r.leaving:
 			return nil
-		case i < bestTiles:
+		case i < best:
 			t = strongest(&r.tileSums, tiles)
 		case tiles&ahead != 0:
 			t = bits.TrailingZeros64(tiles & ahead)
