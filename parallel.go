@@ -51,8 +51,8 @@ type Parallel struct {
 	Delta int
 
 	// Grain is the number of postings that are worth the help of another core: of the
-	// rarest word for And, and 64 times as many of all words for Or. Searches below two
-	// grains run whole. The default is 512, some 10 µs of work.
+	// rarest word for And, and 64 times as many of all words for Or. Searches below a
+	// grain run whole. The default is 256, some 5 µs of work.
 	Grain int
 
 	// Spin is how long an idle worker looks for the next search before it sleeps. It

@@ -53,9 +53,9 @@ const (
 	// DefaultDelta is the δ with which the paper has the best throughput.
 	DefaultDelta = 150
 
-	// DefaultGrain is some 10 µs of work: a few times what it takes until another core
-	// is at work, too.
-	DefaultGrain = 512
+	// DefaultGrain is some 5 µs of work: as long as it takes until another core is at
+	// work, too.
+	DefaultGrain = 256
 )
 
 // Parallel is an Executor in which goroutines of a Pool help with a query.
@@ -78,7 +78,7 @@ type Parallel struct {
 
 	// Grain is the number of postings that are worth a helper: of the shortest list
 	// for AND; for OR, which passes over most of them, 64 times as many of all lists. A
-	// query of fewer than two grains stays whole. The default is DefaultGrain.
+	// query of less than a grain stays whole. The default is DefaultGrain.
 	Grain int
 }
 
@@ -184,7 +184,7 @@ func (x *Parallel) divide(j *job, r *run, visit segmentPass) bool {
 	}
 	j.divide(r, visit, x.Grain)
 	units := j.waiting()
-	j.helpers = max(0, min(j.units-1, units-1, x.Pool.idle()))
+	j.helpers = max(0, min(j.units, units-1, x.Pool.idle()))
 	return units > 1 && (j.helpers > 0 || x.Policy == FGQP || j.units >= longQuery)
 }
 

@@ -42,7 +42,7 @@ const orGrain = 64
 func (j *job) divide(r *run, visit segmentPass, grain int) {
 	plan, and := r.plan, r.plan.Tree == nil && len(r.tree.Must) > 0
 	j.count.Store(0)
-	if j.weigh(plan, and, grain); j.units < 2 {
+	if j.weigh(plan, and, grain); j.units < 1 {
 		return
 	}
 	total := 0
