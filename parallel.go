@@ -45,9 +45,8 @@ type Parallel struct {
 	// Policy says when a search gets help. The default is Adaptive.
 	Policy Policy
 
-	// Delta is the δ of FGQP: while more than Delta tasks of other searches (tiles of
-	// 4,096 documents, mostly) wait for a core, a goroutine with a new search helps with
-	// those first. The default is 150.
+	// Delta is the δ of FGQP: while more than Delta grains of other searches wait for a
+	// core, a goroutine with a new search helps with those first. The default is 150.
 	Delta int
 
 	// Grain is the number of postings that are worth the help of another core: of the

@@ -70,10 +70,11 @@ type Parallel struct {
 	Pool      *Pool // nil runs every query whole
 	Policy    Policy
 
-	// Delta is the paper's δ, for FGQP: while more than Delta units wait in the pool,
-	// a goroutine with a new query helps with those first. A low one gives all cores to
-	// few queries and so cuts the time of each; a high one never lets a core run
-	// out of work. The default is DefaultDelta.
+	// Delta is the paper's δ, for FGQP: while more than Delta grains of queries wait in
+	// the pool, a goroutine with a new query helps with those first. (The paper counts
+	// tasks, of 512 postings of the shortest list: two grains.) A low one gives all
+	// cores to few queries and so cuts the time of each; a high one never lets a core
+	// run out of work. The default is DefaultDelta.
 	Delta int
 
 	// Grain is the number of postings that are worth a helper: of the shortest list
@@ -183,7 +184,9 @@ func (x *Parallel) divide(j *job, r *run, visit segmentPass) bool {
 		return true
 	}
 	j.divide(r, visit, x.Grain)
-	units := j.waiting()
+	units := j.free()
+	j.grains.Store(int32(j.units))
+	j.all.Store(int32(units))
 	j.helpers = max(0, min(j.units, units-1, x.Pool.idle()))
 	return units > 1 && (j.helpers > 0 || x.Policy == FGQP || j.units >= longQuery)
 }

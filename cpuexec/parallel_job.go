@@ -31,6 +31,8 @@ type job struct {
 
 	ticket atomic.Uint64 // of two jobs the older has the lower one
 	count  atomic.Int32  // pieces
+	grains atomic.Int32  // what the query weighs
+	all    atomic.Int32  // units
 	fixed  atomic.Bool   // one piece, whose units are the shares of the cores (DOCP)
 
 	// What many goroutines write has cache lines of its own.
@@ -154,16 +156,22 @@ func (j *job) dissolve() error {
 	return j.err
 }
 
-// waiting returns how many units nobody has taken yet.
-func (j *job) waiting() (units int) {
+// free returns how many units nobody has taken yet.
+func (j *job) free() (units int) {
 	for i := range j.count.Load() {
 		units += j.claims[i].free()
 	}
 	return units
 }
 
+// waiting returns how many grains nobody works on yet, by the share of units that are
+// free.
+func (j *job) waiting() int {
+	return j.free() * int(j.grains.Load()) / int(max(1, j.all.Load()))
+}
+
 // A quota says how long a goroutine stays with a job. One of 0 or more is a δ: until
-// no more units wait in the pool.
+// no more grains wait in the pool.
 type quota int
 
 const (

@@ -167,7 +167,7 @@ func (p *Pool) oldest(w *worker) (oldest *job) {
 	full, age := w != nil && p.idle() == 0, uint64(0)
 	for i := range p.slots {
 		j := p.slots[i].Load()
-		if j == nil || j.waiting() == 0 {
+		if j == nil || j.free() == 0 {
 			continue
 		}
 		ticket := j.ticket.Load()
@@ -182,20 +182,20 @@ func (p *Pool) oldest(w *worker) (oldest *job) {
 	return oldest
 }
 
-// waiting returns how many units of all jobs nobody has taken yet.
-func (p *Pool) waiting() (units int) {
+// waiting returns how many grains of all jobs nobody works on yet.
+func (p *Pool) waiting() (grains int) {
 	if p.open.Load() == 0 {
 		return 0
 	}
 	for i := range p.slots {
 		if j := p.slots[i].Load(); j != nil && !j.fixed.Load() {
-			units += j.waiting()
+			grains += j.waiting()
 		}
 	}
-	return units
+	return grains
 }
 
-// drain has a goroutine with a new query help with others until at most delta units
+// drain has a goroutine with a new query help with others until at most delta grains
 // wait.
 func (p *Pool) drain(delta int) {
 	for p.waiting() > delta {
