@@ -1,6 +1,7 @@
-// Package cpuexec answers plans on the CPU. Executor.TopK ranks, Count counts and
-// Matches evaluates a filter; all take a blockmax.Plan over posting lists. Parallel has
-// several goroutines work on one plan.
+// Package cpuexec answers plans on the CPU. Executor.TopK ranks, Finish completes an
+// answer that another processor began, Count counts and Matches evaluates a filter; all
+// take a blockmax.Plan over posting lists. Parallel has several goroutines work on one
+// plan.
 //
 // # Which file answers what
 //
@@ -13,6 +14,7 @@
 //	AND+OR          executor.go    AND, and OR when fewer than k documents match
 //	boolean trees   tree.go        bounds and tiles, eval.go the sets of a tile
 //	counts, filters count.go       the same sets without scores
+//	what is left    finish.go      documents that another processor has not looked at
 //
 // # Words, tiles, sheets
 //

@@ -73,10 +73,7 @@ func (e Executor) TopK(ctx context.Context, p *Plan) (blockmax.TopK, error) {
 
 // topK is TopK, shared as x says.
 func (e Executor) topK(ctx context.Context, p *Plan, x Parallel) (blockmax.TopK, error) {
-	if e.Algorithm >= algorithms {
-		return blockmax.TopK{}, fmt.Errorf("cpuexec: there is no %v", e.Algorithm)
-	}
-	if err := p.Check(); err != nil {
+	if err := e.checkPlan(p); err != nil {
 		return blockmax.TopK{}, err
 	}
 	r := newRun(ctx, p)
@@ -85,9 +82,22 @@ func (e Executor) topK(ctx context.Context, p *Plan, x Parallel) (blockmax.TopK,
 	if err := r.search(e.resolve()); err != nil {
 		return blockmax.TopK{}, err
 	}
+	return r.answer()
+}
+
+// checkPlan reports what makes it impossible to run the plan.
+func (e Executor) checkPlan(p *Plan) error {
+	if e.Algorithm >= algorithms {
+		return fmt.Errorf("cpuexec: there is no %v", e.Algorithm)
+	}
+	return p.Check()
+}
+
+// answer is what the run has found.
+func (r *run) answer() (blockmax.TopK, error) {
 	top := blockmax.TopK{Hits: r.top.Hits(), Total: r.total, Exact: !r.pruned}
 	skipped := max(0, r.listBlocks-r.work.BlocksDecoded) // goroutines that share a query may decode one twice
-	if p.CountAll && r.pruned {
+	if r.plan.CountAll && r.pruned {
 		total, err := r.countMatches(r.tree)
 		if err != nil {
 			return blockmax.TopK{}, err
@@ -115,6 +125,11 @@ func (r *run) search(a Algorithm) error {
 		r.top.Reset(r.plan.K, r.plan.After)
 		r.total, r.pruned = 0, false
 	}
+	return r.or(a)
+}
+
+// or is the pass that finds documents with any of the terms.
+func (r *run) or(a Algorithm) error {
 	if a != Exhaustive {
 		r.seed = seedNeed(r.plan)
 	}

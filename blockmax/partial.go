@@ -1,0 +1,48 @@
+package blockmax
+
+import "fmt"
+
+// A Span is a range of documents of one segment of a plan. It begins at a tile, and
+// ends at one or at the end of the segment.
+type Span struct {
+	Segment  int    // index into Plan.Segments
+	From, To uint32 // documents From to To-1, by their local numbers
+}
+
+// A Partial is an answer that still lacks some documents: what a processor without
+// all lists at hand can say of a plan. Another one finishes it (Wang 2017 calls that
+// post-processing), and starts where this one ended: from its threshold.
+type Partial struct {
+	// Top is the answer over all documents outside Open: its Hits are the best K of
+	// them, and Total and Exact speak of them alone. In a pass And of AndOr, Total must
+	// be exact while it is below K: it decides whether Or comes next.
+	Top TopK
+
+	// Open are the spans that have not been looked at, in ascending order and apart.
+	Open []Span
+
+	// Pass says, for a plan of mode AndOr, which of the two has come so far: And, or Or
+	// after And was found to have too few documents. Other modes ignore it.
+	Pass Mode
+}
+
+// Check reports the first thing that makes a partial answer to p impossible to finish.
+func (part *Partial) Check(segments int, docs func(segment int) uint32) error {
+	last := Span{Segment: -1}
+	for i, s := range part.Open {
+		if s.Segment < 0 || s.Segment >= segments {
+			return fmt.Errorf("blockmax: span %d is of segment %d of %d", i, s.Segment, segments)
+		}
+		end := docs(s.Segment)
+		switch {
+		case s.From >= s.To || s.To > end:
+			return fmt.Errorf("blockmax: span %d has documents %d to %d of %d", i, s.From, s.To, end)
+		case s.From%TileDocs != 0 || s.To%TileDocs != 0 && s.To != end:
+			return fmt.Errorf("blockmax: span %d, documents %d to %d, does not begin and end at tiles", i, s.From, s.To)
+		case s.Segment < last.Segment, s.Segment == last.Segment && s.From < last.To:
+			return fmt.Errorf("blockmax: span %d begins before the end of the one before", i)
+		}
+		last = s
+	}
+	return nil
+}

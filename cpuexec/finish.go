@@ -1,0 +1,79 @@
+package cpuexec
+
+import (
+	"context"
+
+	"github.com/riffle-search/riffle/blockmax"
+)
+
+// Finish answers a plan that has been answered in part: it looks only at the documents
+// of part.Open, from the threshold that part.Top gives, and adds what it finds. The
+// answer is that of TopK, to the last bit; Work is that of both together, but for
+// blocks skipped, which are those that Finish did not decode either.
+//
+// An error is from Plan.Check or Partial.Check, the context's, or a *ListError.
+func (e Executor) Finish(ctx context.Context, p *Plan, part *blockmax.Partial) (blockmax.TopK, error) {
+	if err := e.checkPlan(p); err != nil {
+		return blockmax.TopK{}, err
+	}
+	docs := func(s int) uint32 { return p.Segments[s].Docs }
+	if err := part.Check(len(p.Segments), docs); err != nil {
+		return blockmax.TopK{}, err
+	}
+	r := newRun(ctx, p)
+	defer r.release()
+	if err := r.finish(e.resolve(), part); err != nil {
+		return blockmax.TopK{}, err
+	}
+	return r.answer()
+}
+
+// finish fills the collector with what part has, and then from its open spans.
+func (r *run) finish(a Algorithm, part *blockmax.Partial) error {
+	r.work, r.total, r.pruned = part.Top.Work, part.Top.Total, !part.Top.Exact
+	for _, h := range part.Top.Hits {
+		r.top.Offer(h.Doc, h.Score)
+	}
+	mode := r.plan.Mode
+	if mode == blockmax.AndOr {
+		mode = part.Pass
+	}
+	switch {
+	case r.plan.Tree != nil:
+		return r.passSpans(treeAlgorithm(a), r.plan.Tree, part.Open)
+	case mode == blockmax.Or:
+		if a != Exhaustive {
+			r.seed = seedNeed(r.plan)
+		}
+		return r.passSpans(orAlgorithm(a), r.flatTree(blockmax.Or), part.Open)
+	}
+	if err := r.passSpans(andAlgorithm(a), r.flatTree(blockmax.And), part.Open); err != nil {
+		return err
+	}
+	if r.plan.Mode == blockmax.And || r.total >= r.plan.K {
+		return nil
+	}
+	r.top.Reset(r.plan.K, r.plan.After)
+	r.total, r.pruned = 0, false
+	return r.or(a)
+}
+
+// passSpans is pass over some documents only.
+func (r *run) passSpans(visit segmentPass, tree *blockmax.Node, spans []blockmax.Span) error {
+	r.tree = tree
+	for i := range r.plan.Segments {
+		r.listBlocks += blocksBelow(tree, &r.plan.Segments[i])
+	}
+	for i, s := range spans {
+		if i == 0 || s.Segment != spans[i-1].Segment {
+			if err := r.enter(s.Segment); err != nil {
+				return err
+			}
+		}
+		r.from, r.to = s.From, s.To
+		if err := visit.run(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
