@@ -1,9 +1,11 @@
 package riffle
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 
@@ -113,5 +115,47 @@ func TestListCacheConcurrent(t *testing.T) {
 	}
 	if held := c.bytes.Load(); held != sum || held > c.budget || n != 0 {
 		t.Errorf("%d bytes counted, %d held, the budget is %d; the rings have %d more entries than the maps", held, sum, c.budget, n)
+	}
+}
+
+// TestKeysOfLists: a long list of a sealed segment has a key of its own, the same when it
+// is opened anew, by this engine or the next. Others have none.
+func TestKeysOfLists(t *testing.T) {
+	ix := newIndex(t, nil)
+	keys := func() (out []uint64) {
+		v, err := ix.acquire()
+		ix.must(err)
+		defer v.release()
+		set, err := ix.settings(nil)
+		ix.must(err)
+		c, err := v.prepare(context.Background(), match("t", "often each rare"), set)
+		ix.must(err)
+		for i := range c.plan.Segments {
+			for j := range c.plan.Segments[i].Terms {
+				out = append(out, c.plan.Segments[i].Terms[j].Key)
+			}
+		}
+		return out
+	}
+	b := new(Batch)
+	for i := range 300 {
+		b.Put(fmt.Sprint("d", i), map[string]any{"t": []string{"often each", "often each rare"}[i/299]})
+	}
+	ix.must(ix.Apply(context.Background(), b))
+	if got := keys(); !slices.Equal(got, []uint64{0, 0, 0}) {
+		t.Fatalf("keys of lists in memory are %x", got)
+	}
+	ix.must(ix.Flush(context.Background()))
+	first := keys()
+	if len(first) != 3 || first[0] == 0 || first[1] == 0 || first[0] == first[1] || first[2] != 0 {
+		t.Fatalf("keys are %x; want two different ones, and none for a short list", first)
+	}
+	ix.lists = newListCache(1)
+	if again := keys(); !slices.Equal(again, first) {
+		t.Errorf("lists opened anew have keys %x, before %x", again, first)
+	}
+	ix.reopen(nil)
+	if again := keys(); !slices.Equal(again, first) {
+		t.Errorf("after opening the index anew keys are %x, before %x", again, first)
 	}
 }

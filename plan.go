@@ -380,6 +380,7 @@ func (b *planner) segment(sv *segmentView, lists []*cachedList, q *compiled) (bl
 			return s, sv.home.at(err)
 		}
 		term.List, term.Norms, term.Bounds = l.list, norms, l.boundsFor(term.Table)
+		term.Key = sv.home.keyOf(l.list)
 	}
 	var err error
 	if q.plan.RankWeight > 0 {

@@ -1,6 +1,7 @@
 package riffle
 
 import (
+	"math"
 	"sync"
 	"sync/atomic"
 
@@ -43,6 +44,16 @@ type liveSegment struct {
 	obsolete  atomic.Bool // no longer in Engine.segments
 	deleted   *deletions
 	persisted *deletions // what the store has; differs while the log holds the rest
+}
+
+// keyOf names a list for blockmax.Term.Key: by the number of its segment, which is
+// never given to another one, and its own. Both fit unless the index has seen four
+// billion segments.
+func (s *liveSegment) keyOf(l *postings.List) uint64 {
+	if s.disk == nil || l.Number == 0 || s.number >= 1<<31 || l.Number > math.MaxUint32 {
+		return 0
+	}
+	return s.number<<32 | l.Number
 }
 
 // deletions are the deleted documents of a segment: immutable, so that views can

@@ -53,6 +53,12 @@ type Term[L any] struct {
 	Norms  []uint8 // length code of each document's field; nil when the field keeps none (code 1 for all)
 	Table  *Table  // impacts for the query's similarity
 	Bounds *Bounds // highest impacts; nil when the segment lacks the term
+
+	// Key tells the list from all others that this process will ever see in plans of
+	// the same index: caches outside main memory know it by that, though it may have
+	// been opened anew. It is 0 for a list that may still change (of a segment in
+	// memory), or that is too short for a key.
+	Key uint64
 }
 
 // Bounds are the highest impacts (16-bit fractions) of a list under one Table. They

@@ -23,6 +23,10 @@ type List struct {
 	Count     int // postings
 	BlockSize int // postings in every block but the last: 128, or fewer in tests
 
+	// Number tells the list from the other long lists of its segment. It is 0 for a short
+	// list, and for one that no segment keeps. Whoever opens the list sets it.
+	Number uint64
+
 	Last []uint32   // last document of each block
 	Enc  []Encoding // of each block
 	Off  []uint32   // where each block's rows begin, in rows from the start of the list's payload

@@ -67,7 +67,11 @@ func (d *Disk) openList(key, value []byte) (*postings.List, error) {
 	if err != nil {
 		return nil, d.at(err, key)
 	}
-	return d.openEntry(key, entry, &partLoader{d: d, key: key, list: list})
+	l, err := d.openEntry(key, entry, &partLoader{d: d, key: key, list: list})
+	if err == nil && entry[0]&longEntry != 0 {
+		l.Number = 1 + uint64(list) // 0 is for lists without one
+	}
+	return l, err
 }
 
 // openEntry opens a list and holds it to the number of documents.
