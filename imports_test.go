@@ -16,16 +16,17 @@ import (
 func TestImports(t *testing.T) {
 	const module = "github.com/riffle-search/riffle/"
 	allowed := map[string][]string{
-		"analysis":         {},
-		"analysis/lang":    {"analysis"},
-		"postings":         {"internal/corrupt", "internal/impl"},
-		"blockmax":         {},
-		"segment":          {"postings", "blockmax", "internal/corrupt"},
-		"store":            {"internal/corrupt"},
-		"cpuexec":          {"postings", "blockmax", "internal/corrupt", "internal/impl", "internal/invariants"},
-		"internal/corrupt": {},
-		"internal/impl":    {},
-		".":                {"analysis", "blockmax", "cpuexec", "internal/corrupt", "postings", "segment", "store"},
+		"analysis":          {},
+		"analysis/lang":     {"analysis"},
+		"postings":          {"internal/corrupt", "internal/impl"},
+		"blockmax":          {},
+		"segment":           {"postings", "blockmax", "internal/corrupt"},
+		"store":             {"internal/corrupt"},
+		"cpuexec":           {"postings", "blockmax", "internal/corrupt", "internal/impl", "internal/invariants"},
+		"gpuexec/listcache": {},
+		"internal/corrupt":  {},
+		"internal/impl":     {},
+		".":                 {"analysis", "blockmax", "cpuexec", "internal/corrupt", "postings", "segment", "store"},
 	}
 	seen := map[string]bool{}
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {

@@ -1,0 +1,39 @@
+package listcache
+
+import (
+	"testing"
+)
+
+// TestBuffer places lists without a cache: what is wanted is copied without gaps, in
+// order, until the buffer is full.
+func TestBuffer(t *testing.T) {
+	c, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	needs := []Need{
+		{Head: []uint32{2, 1}, Extents: []uint32{5, 0, 7}},
+		{Head: []uint32{1}, Extents: []uint32{4, 4}, Wanted: []uint64{0b10}},
+		{Head: []uint32{1}, Extents: []uint32{100, 3}},
+	}
+	var b Batch
+	for range 2 { // the second time in the memory of the first
+		c.Place(needs, Region{First: 1000, Rows: 30}, &b)
+		want := []Placed{
+			{Head: []uint32{1000, 1002}, Extents: []uint32{1003, 0, 1008}, Complete: true},
+			{Head: []uint32{1015}, Extents: []uint32{Missing, 1016}, Complete: true},
+			{Head: []uint32{1020}, Extents: []uint32{Missing, 1021}},
+		}
+		equalPlaced(t, b.Lists, want)
+		if b.Rows != 24 {
+			t.Errorf("%d rows of the buffer are taken, want 24", b.Rows)
+		}
+		next := uint32(1000)
+		for _, c := range b.Copies {
+			if c.At != next || c.Row != c.At || c.Rows == 0 {
+				t.Errorf("%+v, want it at row %d", c, next)
+			}
+			next += c.Rows
+		}
+	}
+}
