@@ -30,7 +30,7 @@ type Engine struct {
 
 	current   atomic.Pointer[view] // nil once closed
 	inverters sync.Pool            // of *inverter
-	rewriters sync.Pool            // of *rewriter
+	preparers sync.Pool            // of *preparer
 
 	mu        sync.Mutex
 	closed    bool
@@ -185,7 +185,7 @@ func (e *Engine) setSchema(s *Schema, replay bool) {
 		return &inverter{schema: s, rank: e.opts.Rank.Field, lookup: e.opts.analyzer, copies: s.copies(), replay: replay}
 	}
 	e.inverters = sync.Pool{New: func() any { return make() }}
-	e.rewriters = sync.Pool{New: func() any { return &rewriter{iv: make()} }}
+	e.preparers = sync.Pool{New: func() any { return &preparer{rw: rewriter{iv: make()}} }}
 }
 
 // openSegment opens a sealed segment and its deletions.

@@ -63,7 +63,9 @@ func (s *Snapshot) Explain(ctx context.Context, q Query, id string, o *SearchOpt
 		return nil, ErrNotFound
 	}
 	set.K, set.After = MaxK, nil
-	c, err := v.prepare(ctx, q, set)
+	p := v.e.borrow()
+	defer v.e.giveBack(p)
+	c, err := p.prepare(ctx, v, q, &set)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package riffle
 
 import (
 	"hash/maphash"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -99,9 +100,10 @@ func (c *listCache) get(key listKey, open func() (*postings.List, error)) (*cach
 		s.mu.Unlock()
 		return other, nil
 	}
-	e := &cachedList{key: key, list: l}
+	// The caller's string may be a piece of a long text.
+	e := &cachedList{key: listKey{key.segment, key.field, strings.Clone(key.term)}, list: l}
 	e.prev, e.next = e, e
-	s.lists[key] = e
+	s.lists[e.key] = e
 	grown := s.touch(e)
 	s.mu.Unlock()
 	c.grow(grown, e)

@@ -140,15 +140,13 @@ func mergeRepeats(words []clause) []clause {
 	return out
 }
 
-// compile turns a clause into a plan over a view. The plan lacks K and After.
-func (v *view) compile(ctx context.Context, c clause, o *searchSettings) (*compiled, error) {
+// compile turns a clause into a plan over a view. The plan is b's, and lacks K and After.
+func (v *view) compile(ctx context.Context, b *planner, c clause, o *searchSettings) (*compiled, error) {
 	s, err := shapeOf(c)
 	if err != nil {
 		return nil, err
 	}
-	b := &planner{view: v, sim: o.sim, alpha: o.alpha}
-	b.terms = make([]planTerm, 0, len(s.words))
-	b.scored = make([]bool, 0, len(s.words))
+	b.begin(v, o)
 	if s.tree != nil {
 		b.collect(s.tree, true)
 	} else {
@@ -179,7 +177,8 @@ func (v *view) restrict(ctx context.Context, p *plan, s shape, o *searchSettings
 	if len(c.filter) == 0 {
 		c.filter = []clause{{kind: clauseAll}}
 	}
-	b := &planner{view: v, sim: o.sim}
+	b := new(planner)
+	b.begin(v, &searchSettings{sim: o.sim})
 	b.collect(&c, false)
 	q, err := b.finish()
 	if err != nil {
@@ -202,7 +201,7 @@ func (v *view) restrict(ctx context.Context, p *plan, s shape, o *searchSettings
 
 // A planner turns the terms of a clause into the lists and weights of a plan: it
 // collects them, looks them up in every segment, weighs and scales them, and then
-// makes the nodes of a tree.
+// makes the nodes of a tree. It makes one plan after the other, in the same memory.
 type planner struct {
 	view  *view
 	sim   BM25
@@ -212,6 +211,27 @@ type planner struct {
 	scored    []bool    // parallel to terms: whether the term scores
 	constants []float64 // scores of constant clauses
 	ints      []uint32  // after finish: integer weights of terms, then of constants
+
+	lists    []*cachedList // of all terms in the first segment, then of all in the second, and so on
+	weights  []float64     // what ints are made from
+	entries  []blockmax.Term[*postings.List]
+	segments []blockmax.Segment[*postings.List]
+	out      compiled
+}
+
+// begin makes the planner ready for another plan, on a view.
+func (b *planner) begin(v *view, s *searchSettings) {
+	b.view, b.sim, b.alpha = v, s.sim, s.alpha
+	b.terms, b.scored, b.constants = b.terms[:0], b.scored[:0], b.constants[:0]
+}
+
+// forget drops what belongs to the view.
+func (b *planner) forget() {
+	b.view, b.out = nil, compiled{}
+	clear(b.terms)
+	clear(b.lists)
+	clear(b.entries)
+	clear(b.segments)
 }
 
 // collect numbers the terms and constants below a clause. Under a filter, MustNot
@@ -274,65 +294,68 @@ func (b *planner) nodes(cs []clause) []blockmax.Node {
 
 // finish looks the terms up, weighs them and makes the plan around them.
 func (b *planner) finish() (*compiled, error) {
-	lists, err := b.lookup()
-	if err != nil {
+	if err := b.lookup(); err != nil {
 		return nil, err
 	}
-	for t := range b.terms {
-		b.weigh(&b.terms[t])
-	}
-	q := &compiled{terms: b.terms, sim: b.sim, alpha: b.alpha}
+	b.weigh()
+	q := &b.out
+	*q = compiled{terms: b.terms, sim: b.sim, alpha: b.alpha}
 	b.scale(q)
-	q.plan.Segments = make([]blockmax.Segment[*postings.List], 0, len(b.view.segs))
+	n := len(b.terms)
+	b.entries = slices.Grow(b.entries[:0], len(b.lists))[:len(b.lists)]
+	clear(b.entries)
+	b.segments = b.segments[:0]
 	for i := range b.view.segs {
-		s, err := b.segment(&b.view.segs[i], lists[i], q)
+		s, err := b.segment(&b.view.segs[i], b.lists[i*n:(i+1)*n], b.entries[i*n:(i+1)*n:(i+1)*n])
 		if err != nil {
 			return nil, err
 		}
-		q.plan.Segments = append(q.plan.Segments, s)
+		b.segments = append(b.segments, s)
 	}
+	q.plan.Segments = b.segments
 	return q, nil
 }
 
 // lookup opens the lists of all terms in all segments and adds up how many
 // documents have each term.
-func (b *planner) lookup() ([][]*cachedList, error) {
-	v := b.view
-	lists := make([][]*cachedList, len(v.segs))
-	all := make([]*cachedList, len(v.segs)*len(b.terms))
-	for i := range v.segs {
-		lists[i] = all[i*len(b.terms) : (i+1)*len(b.terms)]
+func (b *planner) lookup() error {
+	b.lists = b.lists[:0]
+	for i := range b.view.segs {
 		for t := range b.terms {
-			l, err := v.list(&v.segs[i], b.terms[t].field, b.terms[t].term)
+			term := &b.terms[t]
+			l, err := b.view.list(&b.view.segs[i], term.field, term.term)
 			if err != nil {
-				return nil, err
+				return err
 			}
-			lists[i][t] = l
+			b.lists = append(b.lists, l)
 			if l.list != nil {
-				b.terms[t].docFreq += uint64(l.list.Count)
+				term.docFreq += uint64(l.list.Count)
 			}
 		}
 	}
-	return lists, nil
+	return nil
 }
 
-// weigh fills in the statistics that a term's weight is made of.
-func (b *planner) weigh(t *planTerm) {
-	totals := b.view.field(t.field)
-	t.docs = totals.docs
-	t.idf = b.sim.IDF.Weight(t.docs, t.docFreq)
-	t.weight = t.boost * t.idf
-	sim := b.sim
-	if !totals.norms {
-		sim.B = 0 // no lengths are kept: all count as equal
+// weigh fills in the statistics that the weights of the terms are made of.
+func (b *planner) weigh() {
+	var totals *fieldTotals
+	var table *blockmax.Table
+	for i := range b.terms {
+		t := &b.terms[i]
+		if i == 0 || t.field != b.terms[i-1].field {
+			totals = b.view.field(t.field)
+			table = totals.table(b.sim, &b.view.e.tables)
+		}
+		t.docs, t.table = totals.docs, table
+		t.idf = b.sim.IDF.Weight(t.docs, t.docFreq)
+		t.weight = t.boost * t.idf
 	}
-	t.table = b.view.e.tables.get(sim, totals.average())
 }
 
 // scale makes integers of the weights. With a static rank the weights are first
 // normalised to add up to 1-alpha, and the rank weighs alpha (Wang 2017).
 func (b *planner) scale(q *compiled) {
-	weights := make([]float64, 0, len(b.terms)+len(b.constants)+1)
+	weights := b.weights[:0]
 	sum := 0.0
 	for t := range b.terms {
 		w := 0.0
@@ -354,36 +377,39 @@ func (b *planner) scale(q *compiled) {
 		}
 		weights = append(weights, b.alpha)
 	}
-	b.ints, q.scale = blockmax.Scale(weights)
+	b.weights = weights
+	b.ints, q.scale = blockmax.AppendScaled(b.ints[:0], weights)
 	q.plan.Weights = b.ints[:len(b.terms):len(b.terms)]
 	if b.alpha > 0 {
 		q.plan.RankWeight = b.ints[len(b.ints)-1]
 	}
 }
 
-// segment makes one segment's part of the plan.
-func (b *planner) segment(sv *segmentView, lists []*cachedList, q *compiled) (blockmax.Segment[*postings.List], error) {
+// segment makes one segment's part of the plan, with its terms in entries.
+func (b *planner) segment(sv *segmentView, lists []*cachedList, entries []blockmax.Term[*postings.List]) (blockmax.Segment[*postings.List], error) {
 	s := blockmax.Segment[*postings.List]{
 		Base:   sv.base,
 		Docs:   sv.reader.Docs(),
-		Terms:  make([]blockmax.Term[*postings.List], len(lists)),
+		Terms:  entries,
 		Accept: sv.accept(),
 	}
-	for t, l := range lists {
-		term := &s.Terms[t]
-		term.Table = b.terms[t].table
-		if l.list == nil {
-			continue
-		}
-		norms, err := sv.reader.Norms(b.terms[t].field)
-		if err != nil {
-			return s, sv.home.at(err)
-		}
-		term.List, term.Norms, term.Bounds = l.list, norms, l.boundsFor(term.Table)
-		term.Key = sv.home.keyOf(l.list)
-	}
+	var norms []uint8
 	var err error
-	if q.plan.RankWeight > 0 {
+	for t, l := range lists {
+		field := b.terms[t].field
+		if t == 0 || field != b.terms[t-1].field {
+			if norms, err = sv.reader.Norms(field); err != nil {
+				return s, sv.home.at(err)
+			}
+		}
+		term := &entries[t]
+		term.Table = b.terms[t].table
+		if l.list != nil {
+			term.List, term.Norms, term.Bounds = l.list, norms, l.boundsFor(term.Table)
+			term.Key = sv.home.keyOf(l.list)
+		}
+	}
+	if b.out.plan.RankWeight > 0 {
 		if s.Rank, err = sv.reader.Rank(); err == nil {
 			s.RankTile, err = sv.reader.RankTiles()
 		}
@@ -392,7 +418,7 @@ func (b *planner) segment(sv *segmentView, lists []*cachedList, q *compiled) (bl
 		}
 	}
 	if sv.sealedByScore() {
-		s.Tail, err = b.tail(sv, q)
+		s.Tail, err = b.tail(sv, &b.out)
 	}
 	return s, err
 }

@@ -16,8 +16,7 @@ import (
 // and the numbers of its filters and exclusions, or "tree".
 func shapeText(t *testing.T, ix *testIndex, q Query) string {
 	t.Helper()
-	rw := ix.rewriters.Get().(*rewriter)
-	c, err := rw.rewrite(q, 1)
+	c, err := ix.borrow().rw.rewrite(q, 1)
 	ix.must(err)
 	s, err := shapeOf(c)
 	ix.must(err)

@@ -162,6 +162,8 @@ type rewriter struct {
 
 	terms     []string // used again from match to match
 	positions []int
+	text      string // of the match at hand
+	emit      func([]analysis.Token)
 }
 
 // rewrite checks a query and brings it into clauses. Errors are *QueryError.
@@ -352,18 +354,35 @@ func (rw *rewriter) analyse(q Match, field string) (terms []string, positions []
 	if err != nil {
 		return nil, nil, queryErrorf("Match.Analyzer", "%w", err)
 	}
-	terms, positions = rw.terms[:0], rw.positions[:0]
-	analysis.AnalyzeString(a, q.Text, func(batch []analysis.Token) {
-		if len(terms) > maxClauses {
-			return
+	if rw.emit == nil {
+		rw.emit = rw.take
+	}
+	rw.terms, rw.positions, rw.text = rw.terms[:0], rw.positions[:0], q.Text
+	analysis.AnalyzeString(a, q.Text, rw.emit)
+	return rw.terms, rw.positions, nil
+}
+
+// take keeps the terms of a batch. Most are a piece of the text as it stands, which
+// saves making a string.
+func (rw *rewriter) take(batch []analysis.Token) {
+	if len(rw.terms) > maxClauses {
+		return
+	}
+	for i := range batch {
+		t := &batch[i]
+		term := rw.text[t.Start:t.End]
+		if term != string(t.Term) {
+			term = string(t.Term)
 		}
-		for i := range batch {
-			terms = append(terms, string(batch[i].Term))
-			positions = append(positions, batch[i].Position)
-		}
-	})
-	rw.terms, rw.positions = terms, positions
-	return terms, positions, nil
+		rw.terms = append(rw.terms, term)
+		rw.positions = append(rw.positions, t.Position)
+	}
+}
+
+// forget drops what belongs to the text.
+func (rw *rewriter) forget() {
+	clear(rw.terms)
+	rw.text = ""
 }
 
 // parseAs reads the text of a match against a field that is not analysed.

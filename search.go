@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/cpuexec"
 )
 
@@ -120,15 +119,15 @@ type searchSettings struct {
 	alpha float64
 }
 
-func (e *Engine) settings(o *SearchOptions) (*searchSettings, error) {
-	s := &searchSettings{sim: *e.opts.Similarity, alpha: e.opts.Rank.Alpha}
+func (e *Engine) settings(o *SearchOptions) (s searchSettings, err error) {
+	s.sim, s.alpha = *e.opts.Similarity, e.opts.Rank.Alpha
 	if o != nil {
 		s.SearchOptions = *o
 	}
 	if s.K == 0 {
 		s.K = DefaultK
 	}
-	var errs []error
+	var errs []error // none but one is made for each fault: a search has no time for more
 	fault := func(part, format string, args ...any) {
 		errs = append(errs, queryErrorf("SearchOptions."+part, format, args...))
 	}
@@ -230,33 +229,14 @@ func (v *view) count(ctx context.Context, q Query) (int, error) {
 		return 0, err
 	}
 	set.alpha = 0
-	c, err := v.prepare(ctx, q, set)
+	p := v.e.borrow()
+	defer v.e.giveBack(p)
+	c, err := p.prepare(ctx, v, q, &set)
 	if err != nil {
 		return 0, err
 	}
-	n, err := v.e.executor(set).Count(ctx, &c.plan)
+	n, err := v.e.executor(&set).Count(ctx, &c.plan)
 	return n, v.at(err)
-}
-
-// prepare turns a query into a plan on this view.
-func (v *view) prepare(ctx context.Context, q Query, s *searchSettings) (*compiled, error) {
-	rw := v.e.rewriters.Get().(*rewriter)
-	defer v.e.rewriters.Put(rw)
-	rw.n = 0
-	root, err := rw.rewrite(q, 1)
-	if err != nil {
-		return nil, err
-	}
-	c, err := v.compile(ctx, root, s)
-	if err != nil {
-		return nil, err
-	}
-	c.plan.K = s.K
-	c.plan.CountAll = s.ExactTotal
-	if s.After != nil {
-		c.plan.After = &blockmax.Hit{Doc: s.After.doc, Score: s.After.score}
-	}
-	return c, nil
 }
 
 func (v *view) search(ctx context.Context, q Query, o *SearchOptions) (*Result, error) {
@@ -264,11 +244,13 @@ func (v *view) search(ctx context.Context, q Query, o *SearchOptions) (*Result, 
 	if err != nil {
 		return nil, err
 	}
-	c, err := v.prepare(ctx, q, s)
+	p := v.e.borrow()
+	defer v.e.giveBack(p)
+	c, err := p.prepare(ctx, v, q, &s)
 	if err != nil {
 		return nil, err
 	}
-	ex := v.e.executor(s)
+	ex := v.e.executor(&s)
 	top, err := ex.TopK(ctx, &c.plan)
 	if err != nil {
 		return nil, v.at(err)
@@ -293,6 +275,9 @@ func (v *view) search(ctx context.Context, q Query, o *SearchOptions) (*Result, 
 
 // at names the segment and term that an executor's error came from.
 func (v *view) at(err error) error {
+	if err == nil {
+		return nil
+	}
 	var le *cpuexec.ListError
 	if errors.As(err, &le) && le.Segment < len(v.segs) {
 		return v.segs[le.Segment].home.at(le.Err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
+	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/postings"
 	"github.com/riffle-search/riffle/segment"
 )
@@ -21,7 +22,7 @@ type view struct {
 	live uint64 // documents that are not deleted
 	refs atomic.Int64
 
-	totals sync.Map // field name -> fieldTotals
+	totals sync.Map // field name -> *fieldTotals
 }
 
 // A segmentView is one segment as a view sees it.
@@ -137,20 +138,42 @@ type fieldTotals struct {
 	docs   uint64 // documents that have the field
 	tokens uint64
 	norms  bool
+
+	last atomic.Pointer[simTable] // that table returned
 }
 
-func (t fieldTotals) average() float64 {
+// A simTable is the impact table of a field under a similarity.
+type simTable struct {
+	sim   BM25
+	table *blockmax.Table
+}
+
+func (t *fieldTotals) average() float64 {
 	if t.docs == 0 || !t.norms {
 		return 1
 	}
 	return float64(t.tokens) / float64(t.docs)
 }
 
-func (v *view) field(name string) fieldTotals {
-	if t, ok := v.totals.Load(name); ok {
-		return t.(fieldTotals)
+// table returns the field's impact table under a similarity.
+func (t *fieldTotals) table(sim BM25, tables *tableCache) *blockmax.Table {
+	if last := t.last.Load(); last != nil && last.sim == sim {
+		return last.table
 	}
-	var t fieldTotals
+	wanted := sim
+	if !t.norms {
+		wanted.B = 0 // no lengths are kept: all count as equal
+	}
+	next := &simTable{sim, tables.get(wanted, t.average())}
+	t.last.Store(next)
+	return next.table
+}
+
+func (v *view) field(name string) *fieldTotals {
+	if t, ok := v.totals.Load(name); ok {
+		return t.(*fieldTotals)
+	}
+	t := new(fieldTotals)
 	for i := range v.segs {
 		if f, ok := v.segs[i].reader.Field(name); ok {
 			t.docs += uint64(f.Docs)

@@ -23,6 +23,11 @@ func Contribution(w uint32, impact uint16) uint32 {
 // Weights must be finite and not negative, and so must their sum. When all are
 // zero the scale is 1.
 func Scale(weights []float64) (ints []uint32, scale float64) {
+	return AppendScaled(make([]uint32, 0, len(weights)), weights)
+}
+
+// AppendScaled is Scale, and appends the integers to dst.
+func AppendScaled(dst []uint32, weights []float64) (ints []uint32, scale float64) {
 	sum := 0.0
 	for _, w := range weights {
 		if !(w >= 0) {
@@ -33,18 +38,20 @@ func Scale(weights []float64) (ints []uint32, scale float64) {
 	if math.IsInf(sum, 1) {
 		panic(fmt.Sprintf("BUG: blockmax: weights %v add up to infinity", weights))
 	}
-	ints = make([]uint32, len(weights))
 	if sum == 0 {
-		return ints, 1
+		for range weights {
+			dst = append(dst, 0)
+		}
+		return dst, 1
 	}
 	// Rounding adds at most half to each weight.
 	room := float64(1<<31-1) - float64(len(weights))
 	_, exp := math.Frexp(min(room/sum, 0x1p1000)) // not infinite for the tiniest sums
 	scale = math.Ldexp(1, exp-1)                  // <= room/sum
-	for i, w := range weights {
-		ints[i] = uint32(math.RoundToEven(float64(w * scale)))
+	for _, w := range weights {
+		dst = append(dst, uint32(math.RoundToEven(float64(w*scale))))
 	}
-	return ints, scale
+	return dst, scale
 }
 
 // SuffixMax turns the bounds of tiles into bounds of "this tile and all later

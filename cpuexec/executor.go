@@ -26,6 +26,14 @@ const (
 
 var algorithmNames = [algorithms]string{"auto", "exhaustive", "wand", "bmw", "maxscore", "bmm"}
 
+// executorNames are those of the executors, so that a search need not make its own.
+var executorNames = func() (names [algorithms]string) {
+	for a, n := range algorithmNames {
+		names[a] = "cpu/" + n
+	}
+	return names
+}()
+
 func (a Algorithm) String() string {
 	if a < algorithms {
 		return algorithmNames[a]
@@ -50,7 +58,12 @@ type Executor struct {
 }
 
 // Name says which executor it is, and what Auto stands for: "cpu/bmm".
-func (e Executor) Name() string { return "cpu/" + e.resolve().String() }
+func (e Executor) Name() string {
+	if e.Algorithm < algorithms {
+		return executorNames[e.resolve()]
+	}
+	return "cpu/" + e.Algorithm.String()
+}
 
 // Prunes reports whether blocks that cannot matter are skipped.
 func (e Executor) Prunes() bool { return e.resolve() != Exhaustive }
