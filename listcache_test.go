@@ -128,7 +128,7 @@ func TestKeysOfLists(t *testing.T) {
 		defer v.release()
 		set, err := ix.settings(nil)
 		ix.must(err)
-		c, err := v.prepare(context.Background(), match("t", "often each rare"), set)
+		c, err := ix.borrow().prepare(context.Background(), v, match("t", "often each rare"), &set)
 		ix.must(err)
 		for i := range c.plan.Segments {
 			for j := range c.plan.Segments[i].Terms {
