@@ -1,0 +1,11 @@
+// Package emulator holds no Go, only its tests: a CUDA emulator in C++ that kernels are tested on
+// where there is no GPU. In src:
+//
+//	emulator.h      what a kernel's source sees; begins with what the emulator proves and what it cannot
+//	fiber.cpp       a fiber for each CUDA thread
+//	block.cpp       turns of a block's threads, and __syncthreads
+//	warp.cpp        shuffles, votes and reductions
+//	copy_async.cpp  cp.async
+//	launch.cpp      the blocks of a grid, one after another
+//	driver*.cpp     a libcuda whose devices are emulated
+package emulator

@@ -1,0 +1,160 @@
+package emulator_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The emulator is C++, and so is what it runs. These tests build testdata/check.cpp with the
+// kernels of meetings.cu and wrong.cu, once with each compiler that is there and once with the
+// address sanitizer, and look at what it prints.
+
+type check struct {
+	kernel          string
+	blocks, threads int
+	shared, seed    int
+	in              []int
+	results         int // words of out
+}
+
+// run gives what the check printed and, where it broke off, what the sanitizer wrote.
+func (c check) run(t *testing.T, binary string) string {
+	t.Helper()
+	cmd := exec.Command(binary, c.kernel, fmt.Sprint(c.blocks), fmt.Sprint(c.threads),
+		fmt.Sprint(c.shared), fmt.Sprint(c.seed), fmt.Sprint(len(c.in)), fmt.Sprint(c.results))
+	cmd.Stdin = strings.NewReader(strings.Trim(fmt.Sprint(c.in), "[]"))
+	out, err := cmd.CombinedOutput()
+	if err != nil && !strings.Contains(string(out), "AddressSanitizer") {
+		t.Fatalf("%s: %v\n%s", c.kernel, err, out)
+	}
+	return string(out)
+}
+
+func words(n []int) string {
+	var b strings.Builder
+	for _, v := range n {
+		fmt.Fprintln(&b, v)
+	}
+	return b.String()
+}
+
+// build compiles the check, or skips the test when the machine has no such compiler.
+func build(t *testing.T, compiler string, flags ...string) string {
+	t.Helper()
+	if _, err := exec.LookPath(compiler); err != nil {
+		t.Skipf("there is no %s", compiler)
+	}
+	sources, err := filepath.Glob("src/*.cpp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sources = slices.DeleteFunc(sources, func(s string) bool { return strings.HasPrefix(s, "src/driver") })
+	binary := filepath.Join(t.TempDir(), "check")
+	args := append([]string{"-std=c++17", "-O1", "-g", "-ffp-contract=off", "-o", binary}, flags...)
+	args = append(args, "-x", "c++", "../device/testdata/meetings.cu", "testdata/wrong.cu", "testdata/check.cpp")
+	if out, err := exec.Command(compiler, append(args, sources...)...).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", compiler, err, out)
+	}
+	return binary
+}
+
+func TestEmulator(t *testing.T) {
+	for _, c := range []struct {
+		name, compiler string
+		flags          []string
+	}{
+		{"gcc", "g++", nil},
+		{"clang", "clang++-14", nil},
+		{"sanitizer", "g++", []string{"-fsanitize=address,undefined"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			binary := build(t, c.compiler, c.flags...)
+			for _, seed := range []int{0, 1, 4711} {
+				t.Run(fmt.Sprintf("right/%d", seed), func(t *testing.T) { testRight(t, binary, seed) })
+				t.Run(fmt.Sprintf("wrong/%d", seed), func(t *testing.T) { testWrong(t, binary, seed) })
+			}
+			if c.name == "sanitizer" {
+				t.Run("bounds", func(t *testing.T) { testBounds(t, binary) })
+			}
+		})
+	}
+}
+
+func testRight(t *testing.T, binary string, seed int) {
+	const n = 600
+	in, sums, counts := make([]int, n), make([]int, n), make([]int, 256)
+	for i := range in {
+		in[i] = i*i%1009 + 1
+		sums[i] = in[i]
+		if i%256 > 0 {
+			sums[i] += sums[i-1]
+		}
+		counts[in[i]%256]++
+	}
+	copied := make([]int, 64)
+	for i := range copied {
+		copied[i] = in[4*(63-i)+3]
+	}
+	for _, c := range []struct {
+		check
+		want []int
+	}{
+		{check{"scan", 3, 256, 0, seed, in, n}, sums},
+		{check{"histogram", 5, 96, 1024, seed, in, 256}, counts},
+		{check{"collectives", 2, 64, 0, seed, nil, 64}, make([]int, 64)},
+		{check{"lock", 3, 96, 0, seed, nil, 2}, []int{0, 3 * 96}},
+		{check{"copies", 1, 64, 0, seed, in, 64}, copied},
+	} {
+		if got := c.run(t, binary); got != words(c.want) {
+			t.Errorf("%s: got\n%swant\n%s", c.kernel, got, words(c.want))
+		}
+	}
+}
+
+func testWrong(t *testing.T, binary string, seed int) {
+	for _, c := range []struct {
+		kernel  string
+		threads int
+		want    []string // parts of the report
+	}{
+		{"divergent_barrier", 64, []string{"divergent barrier", "__syncthreads at wrong.cu:"}},
+		{"missing_lane", 64, []string{"threads wait for one another", "thread 7 waits in __syncthreads at wrong.cu:",
+			"threads 0-6, 8-31 wait in __ballot_sync(0xffffffff) at wrong.cu:"}},
+		{"forever", 64, []string{"a loop at wrong.cu:", "waits for what no other thread of the block does"}},
+		{"absent_source", 32, []string{"reads lane 9, which does not take part"}},
+		{"trapped", 64, []string{"thread 33 hit __trap at wrong.cu:"}},
+		{"not_waited", 1, []string{"thread 0 ends before its copy_async has been waited for"}},
+	} {
+		got := check{c.kernel, 2, c.threads, 0, seed, []int{1, 2, 3, 4}, 64}.run(t, binary)
+		for _, part := range append(c.want, "kernel "+c.kernel+", block (") {
+			if !strings.Contains(got, part) {
+				t.Errorf("%s: the report does not say %q:\n%s", c.kernel, part, got)
+			}
+		}
+	}
+}
+
+func testBounds(t *testing.T, binary string) {
+	if got := (check{"out_of_bounds", 1, 64, 256, 0, nil, 1}).run(t, binary); got != "1\n" {
+		t.Errorf("within bounds: %s", got)
+	}
+	got := check{"out_of_bounds", 1, 64, 252, 0, nil, 1}.run(t, binary)
+	if !strings.Contains(got, "heap-buffer-overflow") || !strings.Contains(got, "in out_of_bounds") {
+		t.Errorf("one word too few of shared memory was not found out:\n%s", got)
+	}
+}
+
+func TestMain(m *testing.M) {
+	// Linux only: fibers need mmap and the emulator's sections ELF.
+	if _, err := os.Stat("/proc/self/exe"); err != nil {
+		fmt.Println("skipped: the emulator runs on Linux")
+		return
+	}
+	os.Exit(m.Run())
+}

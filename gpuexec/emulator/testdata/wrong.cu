@@ -1,0 +1,44 @@
+// Kernels whose threads do not meet as they should, or go where they should not.
+#include "../../kernels/device.cuh"
+
+struct Words {
+  Pointer<uint32_t> in, out;
+  uint32_t n, pad;
+};
+
+extern "C" __global__ void divergent_barrier(const Words *) {
+  if (threadIdx.x < 40)
+    __syncthreads();
+  else
+    __syncthreads();
+}
+
+extern "C" __global__ void missing_lane(const Words *args) {
+  if (threadIdx.x == 7)
+    __syncthreads();
+  else
+    args->out[threadIdx.x] = __ballot_sync(0xffffffff, 1);
+}
+
+extern "C" __global__ void forever(const Words *args) {
+  while (__ldcg(&args->out[0]) != 77) __nanosleep(10);
+}
+
+extern "C" __global__ void absent_source(const Words *args) {
+  if (threadIdx.x < 8) args->out[threadIdx.x] = __shfl_sync(0xff, threadIdx.x, 9);
+}
+
+extern "C" __global__ void trapped(const Words *) {
+  if (threadIdx.x == 33) __trap();
+}
+
+extern "C" __global__ void not_waited(const Words *args) {
+  __shared__ __align__(16) uint32_t words[4];
+  copy_async_16(words, &args->in[0]);
+}
+
+extern "C" __global__ void out_of_bounds(const Words *args) {
+  DYNAMIC_SHARED(uint32_t, words);
+  words[threadIdx.x] = 1;
+  args->out[0] = words[0];
+}
