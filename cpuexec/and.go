@@ -111,14 +111,8 @@ func (r *run) lead(c *lane, b int, floor uint32) error {
 	if err := c.score(); err != nil {
 		return err
 	}
-	for i, doc := range c.docs[:c.n] {
-		score := blockmax.Contribution(c.weight, c.impacts[i])
-		cs.docs[n&127], cs.score[n&127] = doc, score
-		if score >= floor && doc >= r.from && doc < r.to && r.accepts(doc) {
-			n++
-		}
-	}
-	cs.n = n
+	leadBlock(cs, &c.docs, &c.impacts, c.n, c.weight, floor, r.from, r.to)
+	r.acceptCandidates()
 	r.work.DocsScored += int64(c.n)
 	return nil
 }

@@ -16,6 +16,9 @@ import (
 //	marks         documents into a set
 //	sift          scores of words to candidates
 //	probeBlock    candidates that a block holds (in Go: lane.probePortable)
+//	impacts       the impacts of a block
+//	leadBlock     postings of a block to candidates
+//	dropByWords   candidates that bounds of words leave
 
 // sums of bounds, for each word of a tile or each tile of a sheet.
 type sums [64]uint32
@@ -61,9 +64,8 @@ func siftPortable(cs *candidates, from *scores, base uint32, words uint64, rest 
 	return scored
 }
 
-// impacts computes the impacts of a block's postings. Without norms every length
-// code is 1.
-func impacts(dst *[postings.BlockSize]uint16, docs []uint32, freqs *[postings.BlockSize]uint32, norms []uint8, table *blockmax.Table) {
+// impactsPortable is impacts in Go.
+func impactsPortable(dst *[postings.BlockSize]uint16, docs []uint32, freqs *[postings.BlockSize]uint32, norms []uint8, table *blockmax.Table) {
 	if norms == nil {
 		for i := range docs {
 			dst[i&127] = table.Impact(freqs[i&127], 1)
@@ -73,6 +75,32 @@ func impacts(dst *[postings.BlockSize]uint16, docs []uint32, freqs *[postings.Bl
 	for i, doc := range docs {
 		dst[i&127] = table.Impact(freqs[i&127], norms[doc])
 	}
+}
+
+// leadBlockPortable is leadBlock in Go.
+func leadBlockPortable(cs *candidates, docs []uint32, impacts *[postings.BlockSize]uint16, weight, floor, from, to uint32) {
+	n := 0
+	for i, doc := range docs {
+		score := blockmax.Contribution(weight, impacts[i&127])
+		cs.docs[n&127], cs.score[n&127] = doc, score
+		if score >= floor && doc >= from && doc < to {
+			n++
+		}
+	}
+	cs.n = n
+}
+
+// dropByWordsPortable is dropByWords in Go.
+func dropByWordsPortable(cs *candidates, words []uint8, unit, floor uint32) {
+	kept := 0
+	for i := range cs.n {
+		doc, score := cs.docs[i], cs.score[i]
+		cs.docs[kept], cs.score[kept] = doc, score
+		if w := int(doc / wordDocs); w < len(words) && words[w] > 0 && score+unit*uint32(words[w]) >= floor {
+			kept++
+		}
+	}
+	cs.n = kept
 }
 
 // addPostingsPortable is addPostings in Go.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/internal/impl"
+	"github.com/riffle-search/riffle/postings"
 )
 
 //go:generate go run -C _asm . -out ../kernels_amd64.s -pkg cpuexec
@@ -111,6 +112,38 @@ func probeBlock(p *probe, bitset bool) (ok bool) {
 	return true
 }
 
+// impacts computes the impacts of n postings of a block. Without norms every length code
+// is 1.
+func impacts(dst *[postings.BlockSize]uint16, docs, freqs *[postings.BlockSize]uint32, n int, norms []uint8, table *blockmax.Table) {
+	// Norms are fetched by four.
+	if n == 0 || !useAVX512 || norms != nil && int(docs[n-1])+4 > len(norms) {
+		impactsPortable(dst, docs[:n], freqs, norms, table)
+		return
+	}
+	_, k := table.Arrays()
+	impactsAVX512(dst, docs, freqs, n, unsafe.SliceData(norms), k)
+}
+
+// leadBlock makes candidates of those of the n postings of a block, with impacts, that
+// contribute floor or more under a weight and whose documents are from to to-1.
+func leadBlock(cs *candidates, docs *[postings.BlockSize]uint32, impacts *[postings.BlockSize]uint16, n int, weight, floor, from, to uint32) {
+	if !useAVX512 {
+		leadBlockPortable(cs, docs[:n], impacts, weight, floor, from, to)
+		return
+	}
+	cs.n = leadAVX512(&cs.docs, &cs.score, docs, impacts, n, weight, floor, from, to)
+}
+
+// dropByWords drops the candidates that do not reach floor with unit times the bound of their
+// word, and those where the bound is 0 or there is none. Bounds are of whole tiles.
+func dropByWords(cs *candidates, words []uint8, unit, floor uint32) {
+	if !useAVX512 {
+		dropByWordsPortable(cs, words, unit, floor)
+		return
+	}
+	cs.n = dropAVX512(&cs.docs, &cs.score, cs.n, unsafe.SliceData(words), uint32(len(words)&^3), unit, floor)
+}
+
 // What follows is written by _asm.
 
 //go:noescape
@@ -150,3 +183,12 @@ func probeSortedBMI2(p *[20]uint64)
 
 //go:noescape
 func probeSortedAVX512(p *[20]uint64)
+
+//go:noescape
+func impactsAVX512(dst *[128]uint16, docs, freqs *[128]uint32, n int, norms *uint8, k *[256]float32)
+
+//go:noescape
+func leadAVX512(toDocs, toScores *[4112]uint32, docs *[128]uint32, impacts *[128]uint16, n int, weight, floor, from, to uint32) (kept int)
+
+//go:noescape
+func dropAVX512(docs, scores *[4112]uint32, n int, words *uint8, wordCount, unit, floor uint32) (kept int)

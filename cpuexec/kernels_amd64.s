@@ -1008,3 +1008,182 @@ done:
 	MOVQ SI, 32(AX)
 	VZEROUPPER
 	RET
+
+// func impactsAVX512(dst *[128]uint16, docs *[128]uint32, freqs *[128]uint32, n int, norms *uint8, k *[256]float32)
+// Requires: AVX, AVX512F, BMI2, CMOV
+TEXT ·impactsAVX512(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         docs+8(FP), CX
+	MOVQ         freqs+16(FP), DX
+	MOVQ         norms+32(FP), BX
+	MOVQ         k+40(FP), SI
+	MOVL         $0x3f800000, DI
+	VPBROADCASTD DI, Z0
+	MOVL         $0x47800000, DI
+	VPBROADCASTD DI, Z1
+	MOVL         $0x0000ffff, DI
+	VPBROADCASTD DI, Z2
+	MOVL         $0x000000ff, DI
+	VPBROADCASTD DI, Z3
+	MOVL         $0x00000001, DI
+	VPBROADCASTD DI, Z4
+	MOVQ         n+24(FP), R8
+	XORQ         DI, DI
+
+next:
+	CMPQ       DI, R8
+	JGE        done
+	MOVQ       R8, R9
+	SUBQ       DI, R9
+	MOVQ       $0x00000010, R10
+	CMPQ       R9, R10
+	CMOVQGT    R10, R9
+	MOVL       $-1, R10
+	BZHIL      R9, R10, R10
+	KMOVW      R10, K1
+	VMOVDQA32  Z4, Z5
+	TESTQ      BX, BX
+	JZ         coded
+	VMOVDQU32  (CX)(DI*4), Z6
+	KMOVW      K1, K1
+	VPGATHERDD (BX)(Z6*1), K1, Z5
+	VPANDD     Z3, Z5, Z5
+
+coded:
+	VPXORD     Z7, Z7, Z7
+	KXNORW     K2, K2, K2
+	VGATHERDPS (SI)(Z5*4), K2, Z7
+	VCVTUDQ2PS (DX)(DI*4), Z5
+	VDIVPS     Z5, Z7, Z7
+	VADDPS     Z0, Z7, Z7
+	VDIVPS     Z7, Z1, Z7
+	VCVTPS2UDQ Z7, Z7
+	VPMINUD    Z2, Z7, Z7
+	VPMOVDW    Z7, Y5
+	VMOVDQU    Y5, (AX)(DI*2)
+	ADDQ       $0x10, DI
+	JMP        next
+
+done:
+	VZEROUPPER
+	RET
+
+// func leadAVX512(toDocs *[4112]uint32, toScores *[4112]uint32, docs *[128]uint32, impacts *[128]uint16, n int, weight uint32, floor uint32, from uint32, to uint32) (kept int)
+// Requires: AVX, AVX512F, BMI2, CMOV, POPCNT
+TEXT ·leadAVX512(SB), NOSPLIT, $0-64
+	MOVQ         toDocs+0(FP), AX
+	MOVQ         toScores+8(FP), CX
+	MOVQ         docs+16(FP), DX
+	MOVQ         impacts+24(FP), BX
+	MOVL         weight+40(FP), SI
+	VPBROADCASTD SI, Z0
+	MOVL         floor+44(FP), SI
+	VPBROADCASTD SI, Z1
+	MOVL         from+48(FP), SI
+	VPBROADCASTD SI, Z2
+	MOVL         to+52(FP), SI
+	VPBROADCASTD SI, Z3
+	XORQ         SI, SI
+	MOVL         $0x0000aaaa, DI
+	KMOVW        DI, K1
+	MOVQ         n+32(FP), R8
+	XORQ         DI, DI
+
+next:
+	CMPQ          DI, R8
+	JGE           done
+	MOVQ          R8, R9
+	SUBQ          DI, R9
+	MOVQ          $0x00000010, R10
+	CMPQ          R9, R10
+	CMOVQGT       R10, R9
+	MOVL          $-1, R10
+	BZHIL         R9, R10, R10
+	KMOVW         R10, K2
+	VMOVDQU32     (DX)(DI*4), Z4
+	VPMOVZXWD     (BX)(DI*2), Z5
+	VPMULUDQ      Z0, Z5, Z6
+	VPSRLQ        $0x10, Z6, Z6
+	VPSRLQ        $0x20, Z5, Z5
+	VPMULUDQ      Z0, Z5, Z5
+	VPSLLQ        $0x10, Z5, Z5
+	VMOVDQA32     Z5, K1, Z6
+	VPCMPUD       $0x05, Z1, Z6, K2, K2
+	VPCMPUD       $0x05, Z2, Z4, K2, K2
+	VPCMPUD       $0x01, Z3, Z4, K2, K2
+	VPCOMPRESSD.Z Z4, K2, Z4
+	VMOVDQU32     Z4, (AX)(SI*4)
+	VPCOMPRESSD.Z Z6, K2, Z4
+	VMOVDQU32     Z4, (CX)(SI*4)
+	KMOVW         K2, R9
+	POPCNTL       R9, R9
+	ADDQ          R9, SI
+	ADDQ          $0x10, DI
+	JMP           next
+
+done:
+	MOVQ SI, kept+56(FP)
+	VZEROUPPER
+	RET
+
+// func dropAVX512(docs *[4112]uint32, scores *[4112]uint32, n int, words *uint8, wordCount uint32, unit uint32, floor uint32) (kept int)
+// Requires: AVX, AVX512F, BMI2, CMOV, POPCNT
+TEXT ·dropAVX512(SB), NOSPLIT, $0-56
+	MOVQ         docs+0(FP), AX
+	MOVQ         scores+8(FP), CX
+	MOVQ         words+24(FP), DX
+	MOVL         wordCount+32(FP), BX
+	VPBROADCASTD BX, Z0
+	MOVL         unit+36(FP), BX
+	VPBROADCASTD BX, Z1
+	MOVL         floor+40(FP), BX
+	VPBROADCASTD BX, Z2
+	MOVL         $0x000000ff, BX
+	VPBROADCASTD BX, Z3
+	MOVL         $0x00000003, BX
+	VPBROADCASTD BX, Z4
+	XORQ         BX, BX
+	MOVQ         n+16(FP), DI
+	XORQ         SI, SI
+
+next:
+	CMPQ          SI, DI
+	JGE           done
+	MOVQ          DI, R8
+	SUBQ          SI, R8
+	MOVQ          $0x00000010, R9
+	CMPQ          R8, R9
+	CMOVQGT       R9, R8
+	MOVL          $-1, R9
+	BZHIL         R8, R9, R9
+	KMOVW         R9, K1
+	VMOVDQU32     (AX)(SI*4), Z5
+	VMOVDQU32     (CX)(SI*4), Z6
+	VPSRLD        $0x06, Z5, Z7
+	VPCMPUD       $0x01, Z0, Z7, K1, K1
+	KMOVW         K1, K2
+	VPSRLD        $0x02, Z7, Z9
+	VPXORD        Z8, Z8, Z8
+	VPGATHERDD    (DX)(Z9*4), K2, Z8
+	VPANDD        Z4, Z7, Z7
+	VPSLLD        $0x03, Z7, Z7
+	VPSRLVD       Z7, Z8, Z8
+	VPANDD        Z3, Z8, Z8
+	VPTESTMD      Z8, Z8, K1, K1
+	VPMULLD       Z1, Z8, Z8
+	VPADDD        Z6, Z8, Z8
+	VPCMPUD       $0x05, Z2, Z8, K1, K1
+	VPCOMPRESSD.Z Z5, K1, Z5
+	VMOVDQU32     Z5, (AX)(BX*4)
+	VPCOMPRESSD.Z Z6, K1, Z5
+	VMOVDQU32     Z5, (CX)(BX*4)
+	KMOVW         K1, R8
+	POPCNTL       R8, R8
+	ADDQ          R8, BX
+	ADDQ          $0x10, SI
+	JMP           next
+
+done:
+	MOVQ BX, kept+48(FP)
+	VZEROUPPER
+	RET

@@ -2,7 +2,10 @@
 
 package cpuexec
 
-import "github.com/riffle-search/riffle/blockmax"
+import (
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/postings"
+)
 
 func addBounds(next, sum *sums, bounds *coarse, unit, need uint32) (reach, present uint64) {
 	return addBoundsPortable(next, sum, bounds, unit, need)
@@ -23,3 +26,15 @@ func sift(cs *candidates, from *scores, base uint32, words uint64, rest *sums, n
 func hasProbe() bool { return false }
 
 func probeBlock(*probe, bool) bool { panic("BUG: cpuexec: there is no probeBlock") }
+
+func impacts(dst *[postings.BlockSize]uint16, docs, freqs *[postings.BlockSize]uint32, n int, norms []uint8, table *blockmax.Table) {
+	impactsPortable(dst, docs[:n], freqs, norms, table)
+}
+
+func leadBlock(cs *candidates, docs *[postings.BlockSize]uint32, impacts *[postings.BlockSize]uint16, n int, weight, floor, from, to uint32) {
+	leadBlockPortable(cs, docs[:n], impacts, weight, floor, from, to)
+}
+
+func dropByWords(cs *candidates, words []uint8, unit, floor uint32) {
+	dropByWordsPortable(cs, words, unit, floor)
+}

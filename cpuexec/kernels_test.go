@@ -2,11 +2,13 @@ package cpuexec
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"unsafe"
 
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/internal/impl"
+	"github.com/riffle-search/riffle/postings"
 )
 
 // eachVariant runs a test once for every variant of the kernels.
@@ -147,5 +149,96 @@ func TestProbeLayout(t *testing.T) {
 		if offset != uintptr(8*i) {
 			t.Errorf("field %d is at %d", i, offset)
 		}
+	}
+}
+
+// randomBlock returns n rising documents below limit, and frequencies of which few are high.
+func randomBlock(rng *rand.Rand, n int, limit uint32) (docs, freqs [postings.BlockSize]uint32) {
+	for i := range docs {
+		docs[i], freqs[i] = rng.Uint32(), rng.Uint32() // what is behind the block may be anything
+	}
+	all := rng.Perm(int(limit))[:n]
+	slices.Sort(all)
+	for i, d := range all {
+		docs[i], freqs[i] = uint32(d), 1+rng.Uint32()>>rng.IntN(32)
+	}
+	return docs, freqs
+}
+
+func TestImpacts(t *testing.T) {
+	eachVariant(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(9, 9))
+		similarities := []blockmax.BM25{blockmax.DefaultBM25, {K1: 0, B: 0.5}, {K1: 1000, B: 1}, {K1: 0.9, B: 0.4}}
+		for range 2000 {
+			table := blockmax.NewTable(similarities[rng.IntN(len(similarities))], 0.1+rng.Float64()*500)
+			norms := make([]uint8, 128+rng.IntN(600))
+			for i := range norms {
+				norms[i] = uint8(rng.Uint32())
+			}
+			n := rng.IntN(postings.BlockSize + 1)
+			docs, freqs := randomBlock(rng, n, uint32(len(norms)))
+			if rng.IntN(4) == 0 {
+				norms = nil
+			}
+			var got, want [postings.BlockSize]uint16
+			impacts(&got, &docs, &freqs, n, norms, table)
+			impactsPortable(&want, docs[:n], &freqs, norms, table)
+			if !slices.Equal(got[:n], want[:n]) {
+				t.Fatalf("%+v, frequencies %v:\n got %v\nwant %v", table.Key(), freqs[:n], got[:n], want[:n])
+			}
+		}
+	})
+}
+
+func TestLeadBlock(t *testing.T) {
+	eachVariant(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(10, 10))
+		var got, want candidates
+		for range 2000 {
+			n := rng.IntN(postings.BlockSize + 1)
+			docs, _ := randomBlock(rng, n, 1000)
+			var imps [postings.BlockSize]uint16
+			for i := range imps {
+				imps[i] = uint16(rng.Uint32())
+			}
+			weight := rng.Uint32N(1 << 31)
+			floor := blockmax.Contribution(weight, uint16(rng.Uint32()>>rng.IntN(32)))
+			from := rng.Uint32N(500) * rng.Uint32N(2)
+			to := from + rng.Uint32N(1000)
+			leadBlock(&got, &docs, &imps, n, weight, floor, from, to)
+			leadBlockPortable(&want, docs[:n], &imps, weight, floor, from, to)
+			sameCandidates(t, &got, &want)
+		}
+	})
+}
+
+func TestDropByWords(t *testing.T) {
+	eachVariant(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(11, 11))
+		var got, want candidates
+		for range 2000 {
+			words := make([]uint8, 64*rng.IntN(4))
+			for i := range words {
+				words[i] = uint8(rng.Uint32()) * uint8(rng.IntN(2))
+			}
+			n := rng.IntN(200)
+			for i := range n {
+				got.docs[i], got.score[i] = rng.Uint32N(20_000), rng.Uint32N(1<<30)
+			}
+			slices.Sort(got.docs[:n])
+			got.n = n
+			want = got
+			unit, floor := rng.Uint32N(1<<22), rng.Uint32N(1<<31)*rng.Uint32N(2)
+			dropByWords(&got, words, unit, floor)
+			dropByWordsPortable(&want, words, unit, floor)
+			sameCandidates(t, &got, &want)
+		}
+	})
+}
+
+func sameCandidates(t *testing.T, got, want *candidates) {
+	t.Helper()
+	if got.n != want.n || !slices.Equal(got.docs[:got.n], want.docs[:want.n]) || !slices.Equal(got.score[:got.n], want.score[:want.n]) {
+		t.Fatalf("got %d candidates, %v %v\nwant %d, %v %v", got.n, got.docs[:got.n], got.score[:got.n], want.n, want.docs[:want.n], want.score[:want.n])
 	}
 }

@@ -138,19 +138,19 @@ func (c *lane) score() error {
 	if c.scored == c.loaded {
 		return nil
 	}
-	if err := c.impactsOf(c.loaded, c.docs[:c.n], &c.impacts); err != nil {
+	if err := c.impactsOf(c.loaded, &c.docs, c.n, &c.impacts); err != nil {
 		return err
 	}
 	c.scored = c.loaded
 	return nil
 }
 
-// impactsOf computes the impacts of block b, whose documents are given.
-func (c *lane) impactsOf(b int, docs []uint32, dst *[postings.BlockSize]uint16) error {
+// impactsOf computes the impacts of block b, whose n documents are given.
+func (c *lane) impactsOf(b int, docs *[postings.BlockSize]uint32, n int, dst *[postings.BlockSize]uint16) error {
 	if err := c.loadFreqs(b); err != nil {
 		return err
 	}
-	impacts(dst, docs, &c.run.freqs, c.norms, c.table)
+	impacts(dst, docs, &c.run.freqs, n, c.norms, c.table)
 	return nil
 }
 

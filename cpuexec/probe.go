@@ -55,7 +55,7 @@ func (c *lane) lookUpTile(p *probe) error {
 func (r *run) requireAnywhere(c *lane, need uint32, rest *sums) error {
 	cs, p := &r.cands, &r.prober
 	if c.ranges != nil {
-		c.dropByWords(cs, need, rest[0])
+		dropByWords(cs, c.ranges.Word, c.unit, saturatingSub(need, rest[0]))
 	}
 	p.words, p.rest, p.need, p.optional = ^uint64(0), rest, uint64(need), 0
 	p.at, p.kept, p.end = 0, 0, uint64(cs.n)
@@ -71,20 +71,6 @@ func (r *run) requireAnywhere(c *lane, need uint32, rest *sums) error {
 	}
 	cs.n = int(p.kept)
 	return nil
-}
-
-// dropByWords drops the candidates that cannot reach need by what the list has in their
-// words and by rest, and those in whose words it has nothing.
-func (c *lane) dropByWords(cs *candidates, need, rest uint32) {
-	words, kept := c.ranges.Word, 0
-	for i := range cs.n {
-		doc, score := cs.docs[i], cs.score[i]
-		cs.docs[kept], cs.score[kept] = doc, score
-		if w := int(doc / wordDocs); w < len(words) && words[w] > 0 && score+c.unit*uint32(words[w])+rest >= need {
-			kept++
-		}
-	}
-	cs.n = kept
 }
 
 // A probe looks for candidates in one block after the other. Assembly knows it as 20

@@ -73,7 +73,7 @@ func (c *lane) decodeSheet(lo uint32, from, to int) error {
 		impacts := (*[postings.BlockSize]uint16)(few.impacts[n:])
 		if c.plain {
 			clear(impacts[:m])
-		} else if err := c.impactsOf(b, docs[:m], impacts); err != nil {
+		} else if err := c.impactsOf(b, docs, m, impacts); err != nil {
 			return err
 		}
 		few.docs, few.impacts = few.docs[:n+m], few.impacts[:n+m]

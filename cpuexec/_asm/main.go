@@ -22,8 +22,14 @@ func main() {
 	probeBitset()
 	probeSortedDocs()
 	probeSortedAVX512()
+	impactsAVX512()
+	leadAVX512()
+	dropAVX512()
 	Generate()
 }
 
 // Predicates of VPCMPUD, which compares its third operand with its second.
-const notBelow = 5
+const (
+	below    = 1
+	notBelow = 5
+)
