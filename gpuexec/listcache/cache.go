@@ -2,6 +2,8 @@ package listcache
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 )
 
@@ -66,25 +68,84 @@ func ParsePolicy(name string) (Policy, error) {
 
 // A Cache keeps pieces of lists in one part of a device's memory. It is safe for
 // concurrent use, but batches must run in the order in which they were placed.
+//
+// What it does depends on the calls alone, in their order: not on time, and not on chance.
 type Cache struct {
-	mu     sync.Mutex
-	config Config
+	mu      sync.Mutex
+	config  Config
+	entries map[uint64]*entry
+	slots   *slots
+	stats   Stats
+	batch   uint64 // number of the last batch
+	serial  uint64 // the last one given
+	queries int    // counted since the epoch began
+	epoch   uint32
+	found   []uint32 // scratch memory
 }
 
-// New returns an empty cache.
-func New(c Config) (*Cache, error) {
-	return &Cache{config: c}, nil
+// New returns an empty cache. An error names the field of Config at fault.
+func New(config Config) (*Cache, error) {
+	if config.Lambda == 0 {
+		config.Lambda = 1
+	}
+	if config.HalfLife == 0 {
+		config.HalfLife = DefaultHalfLife
+	}
+	switch {
+	case config.Policy >= policies:
+		return nil, fmt.Errorf("listcache: Policy: there is no %v", config.Policy)
+	case !(config.Lambda > 0 && config.Lambda <= 1):
+		return nil, fmt.Errorf("listcache: Lambda is %v, want more than 0 and at most 1", config.Lambda)
+	case config.HalfLife < 0:
+		return nil, fmt.Errorf("listcache: HalfLife is %d, want it positive", config.HalfLife)
+	case uint64(config.Region.First)+uint64(config.Region.Rows) >= uint64(Missing):
+		return nil, fmt.Errorf("listcache: Region: %d rows from %d on are more than rows have numbers", config.Region.Rows, config.Region.First)
+	}
+	c := &Cache{config: config, entries: map[uint64]*entry{}}
+	c.slots = newSlots(config.Region, config.Static)
+	return c, nil
 }
 
-// Place says where each piece that a batch needs is to lie, and what must be copied for
-// that; see the package comment. buffer is the part of the arena that the batch has for
-// itself. Needs and what they hold may be changed after the call.
-func (c *Cache) Place(needs []Need, buffer Region, b *Batch) {
+// Drop forgets the lists whose keys gone reports: those of segments that no query will
+// ask for again. No other list is touched.
+func (c *Cache) Drop(gone func(key uint64) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	b.begin(needs)
-	for i := range needs {
-		b.placeInBuffer(int32(i), &needs[i], buffer)
+	for _, key := range slices.Sorted(maps.Keys(c.entries)) { // slots become free in an order that is always the same
+		if gone(key) {
+			c.dropEntry(c.entries[key])
+			delete(c.entries, key)
+		}
 	}
-	b.end()
+}
+
+// Reset empties the cache: the device has lost what was there. What is known of visits
+// stays.
+func (c *Cache) Reset() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.clear()
+}
+
+// clear takes everything out.
+func (c *Cache) clear() {
+	for _, e := range c.entries {
+		c.dropEntry(e)
+	}
+	c.slots.clear()
+}
+
+// passTime begins another epoch when there have been enough queries, and forgets lists
+// that have not been wanted for long.
+func (c *Cache) passTime() {
+	if c.queries < c.config.HalfLife {
+		return
+	}
+	c.queries = 0
+	c.epoch++
+	for key, e := range c.entries {
+		if e.fade(c.epoch); e.headAt == nil && e.queries < 0.5 {
+			delete(c.entries, key)
+		}
+	}
 }

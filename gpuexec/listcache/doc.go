@@ -33,4 +33,25 @@
 // one transfer. What is taken in must then be moved to its place on the device, behind all
 // kernels of earlier batches and before those of this one: its place may be one that an
 // earlier batch still reads something else from. A stream of kernels does just that.
+//
+// # What is kept
+//
+// A Policy weighs extents by how often queries want them; Wang, Yu, Stones, Ren, Wang, Liu
+// and Ren, "Efficient GPU-based Query Processing with Pruned List Caching in Search Engines",
+// 2017, compares the three there are. Two things are done in other ways than in the paper:
+//
+//   - VFB divides the visits of an extent by its size. The paper's blocks have one size
+//     each; extents of common words are four times as small as those of rare ones.
+//   - The paper's cache is static: filled once, by a log of queries (Count, then Admit).
+//     That is here, too (Config.Static). Otherwise visits go on being counted, fade with a half-life,
+//     and a piece that was copied for a batch stays if something worth less lies where it fits.
+//
+// Which file answers what:
+//
+//	need.go, batch.go  what is asked and what is answered
+//	place.go           the way of a batch
+//	admit.go           what is taken in, evict.go  what goes for it
+//	static.go          what a log of queries says
+//	entry.go           a list: visits and places
+//	slots.go           the arena: slabs of slots of one size
 package listcache

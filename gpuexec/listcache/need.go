@@ -49,8 +49,9 @@ type Batch struct {
 	Copies []Copy
 	Rows   uint32 // of the buffer, taken by Copies
 
+	buffer         Region
 	heads, extents []uint32 // behind Lists
-	offsets        []int
+	entries        []*entry // of the needs, while they are placed
 }
 
 // A Placed says where the pieces of a list are while its batch runs.

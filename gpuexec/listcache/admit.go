@@ -1,0 +1,114 @@
+package listcache
+
+import "slices"
+
+// takeIn gives places to what a need wants and the cache lacks, as far as it is worth more
+// than what has to go for it.
+func (c *Cache) takeIn(e *entry, n *Need) {
+	if c.config.Static {
+		return
+	}
+	if e.total == 0 && e.headAt == nil { // runs only: there is nothing but the head
+		c.giveHead(e, func(rows uint32, o owner) (uint32, bool) {
+			return c.findSlot(rows, e.queries/float32(e.head), o)
+		})
+	}
+	limit := c.limit(e)
+	for x, rows := range e.sizes {
+		if rows == 0 || !n.wants(x) || e.place(x) != Missing || e.resident+int64(rows) > limit {
+			continue
+		}
+		row, ok := c.findSlot(rows, c.worth(e, x), owner{e, int32(x)})
+		if !ok {
+			if c.config.Policy != VFB {
+				return // what the list has left is worth no more
+			}
+			continue
+		}
+		if e.headAt == nil && !c.giveHead(e, func(rows uint32, o owner) (uint32, bool) {
+			return c.findSlot(rows, c.worth(e, x), o)
+		}) {
+			c.slots.give(row, rows)
+			return
+		}
+		c.keep(e, x, row)
+	}
+}
+
+// limit is how many rows of a list the policy lets in.
+func (c *Cache) limit(e *entry) int64 {
+	if c.config.Policy != VFB {
+		return e.total
+	}
+	return int64(c.config.Lambda * float64(e.total))
+}
+
+// keep notes the place of an extent.
+func (c *Cache) keep(e *entry, x int, row uint32) {
+	e.at[x] = row
+	e.setPending(x)
+	e.resident += int64(e.sizes[x])
+	e.kept++
+	c.stats.Extents++
+	c.stats.admit(e.sizes[x])
+}
+
+// giveHead gives places to all parts of a head, or to none.
+func (c *Cache) giveHead(e *entry, find func(rows uint32, o owner) (uint32, bool)) bool {
+	c.found = c.found[:0]
+	for i, rows := range e.parts {
+		row, ok := uint32(0), true
+		if rows > 0 {
+			row, ok = find(rows, owner{e, int32(-1 - i)})
+		}
+		if !ok {
+			c.giveBack(c.found, e.parts)
+			return false
+		}
+		c.found = append(c.found, row)
+	}
+	e.headAt, e.headDue = slices.Clone(c.found), true
+	if e.headAt == nil {
+		e.headAt = []uint32{} // of no parts
+	}
+	e.at = make([]uint32, len(e.sizes))
+	for x, rows := range e.sizes {
+		if e.at[x] = Missing; rows == 0 {
+			e.at[x] = 0
+		}
+	}
+	c.stats.Lists++
+	return true
+}
+
+// giveBack gives the slots of the first parts of a head back.
+func (c *Cache) giveBack(at, parts []uint32) {
+	for i, row := range at {
+		if parts[i] > 0 {
+			c.slots.give(row, parts[i])
+		}
+	}
+}
+
+// worth is what the policy goes by: the higher, the more an extent should be kept.
+func (c *Cache) worth(e *entry, x int) float32 {
+	switch c.config.Policy {
+	case Qtf:
+		return e.queries
+	case QtfDf:
+		return e.queries / float32(e.total+e.head)
+	}
+	return e.visits(x) / float32(e.sizes[x])
+}
+
+// worthOf is the worth of a piece in a slot. A head goes with all that is there of the list.
+func (c *Cache) worthOf(o owner) float32 {
+	o.entry.fade(c.epoch)
+	if o.piece >= 0 {
+		return c.worth(o.entry, int(o.piece))
+	}
+	if c.config.Policy != VFB {
+		return c.worth(o.entry, 0)
+	}
+	return o.entry.queries * float32(o.entry.kept+1) / float32(o.entry.resident+o.entry.head)
+}

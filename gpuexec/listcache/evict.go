@@ -1,0 +1,123 @@
+package listcache
+
+import "math"
+
+// How many slots are looked at for one that is worth less, and for how many pieces
+// that found none a slab is looked at. Caches that choose by samples do nearly as well as
+// those that keep all in order, and spend the same on every piece.
+const (
+	sampledSlots = 16
+	slabPatience = 8
+)
+
+// findSlot finds a place for a piece: a free one, or that of a piece of about its size
+// that is worth less, or one in a slab of pieces that are.
+func (c *Cache) findSlot(rows uint32, worth float32, o owner) (row uint32, ok bool) {
+	if row, ok = c.slots.take(rows, o); ok || c.slots.packed {
+		return row, ok
+	}
+	class := c.slots.class(rows)
+	if class == nil {
+		return 0, false
+	}
+	least, victim := worth, owner{}
+	c.slots.each(class, sampledSlots, func(o owner) {
+		if o.entry == nil || o.entry.batch == c.batch {
+			return
+		}
+		if w := c.worthOf(o); w < least {
+			least, victim = w, o
+		}
+	})
+	if victim.entry != nil {
+		c.evict(victim)
+		return c.slots.take(rows, o)
+	}
+	if class.failed++; len(class.slabs) > 0 && class.failed < slabPatience {
+		return 0, false
+	}
+	class.failed = 0
+	if c.emptySlab(worth) {
+		return c.slots.take(rows, o)
+	}
+	return 0, false
+}
+
+// emptySlab frees the slab among a few whose pieces are worth least on average, if that
+// is less than worth.
+func (c *Cache) emptySlab(worth float32) bool {
+	s := c.slots
+	least, victim := worth, int32(-1)
+	for range min(sampledSlots, len(s.slabs)) {
+		s.hand = (s.hand + 1) % len(s.slabs)
+		if w := c.slabWorth(int32(s.hand)); w < least {
+			least, victim = w, int32(s.hand)
+		}
+	}
+	if victim < 0 {
+		return false
+	}
+	owners := s.slabs[victim].owners
+	for i := range owners {
+		if o := owners[i]; o.entry != nil { // not gone with one before
+			c.evict(o)
+		}
+	}
+	s.undivide(victim)
+	return true
+}
+
+// slabWorth is the average worth of the pieces in a slab; infinite, when one must stay.
+func (c *Cache) slabWorth(i int32) float32 {
+	total, n := float32(0), 0
+	for _, o := range c.slots.slabs[i].owners {
+		if n++; o.entry == nil {
+			continue
+		}
+		if o.entry.batch == c.batch {
+			return math.MaxFloat32
+		}
+		total += c.worthOf(o)
+	}
+	if n == 0 {
+		return math.MaxFloat32 // free: nothing to be had
+	}
+	return total / float32(n)
+}
+
+// evict takes a piece out; with a head, or the last extent, all that is there of its list.
+func (c *Cache) evict(o owner) {
+	e := o.entry
+	if o.piece < 0 || e.kept == 1 {
+		c.dropEntry(e)
+		return
+	}
+	c.dropExtent(e, int(o.piece))
+	c.change(e)
+}
+
+func (c *Cache) dropExtent(e *entry, x int) {
+	rows := e.sizes[x]
+	c.slots.give(e.at[x], rows)
+	e.at[x] = Missing
+	e.clearPending(x)
+	e.resident -= int64(rows)
+	e.kept--
+	c.stats.Extents--
+	c.stats.evict(rows)
+}
+
+// dropEntry takes all pieces of a list out.
+func (c *Cache) dropEntry(e *entry) {
+	for x, rows := range e.sizes {
+		if rows > 0 && e.place(x) != Missing {
+			c.dropExtent(e, x)
+		}
+	}
+	if e.headAt != nil {
+		c.giveBack(e.headAt, e.parts)
+		c.stats.Lists--
+	}
+	e.headAt, e.at, e.pending, e.headDue = nil, nil, nil, false
+	c.change(e)
+}

@@ -1,0 +1,196 @@
+package listcache
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// slots divide the rows of a cache. Pieces have any size and come and go one by one, so
+// a heap of free ranges would soon be full of gaps that fit nothing. Instead rows are divided
+// into slabs, all of one size; a slab is divided into slots of one size, and a piece takes a
+// slot of the next size up. There are eight sizes between a number and its double, so a
+// slot is at most an eighth too large, and some 5 % on average. What could still go wrong is
+// that slabs are of sizes nobody wants any more; then a slab is emptied and divided anew
+// (Cache.emptySlab). So nothing is ever moved, and no memory is ever lost for long.
+//
+// A cache that never gives anything up has no need of that: there pieces lie one behind
+// another (packed).
+type slots struct {
+	region Region
+	packed bool
+	next   uint32 // packed: rows taken from the beginning
+
+	slabRows uint32
+	slabs    []slab
+	free     []int32 // slabs that are not divided; the last is taken first
+	classes  map[uint32]*class
+	hand     int   // the slab that is looked at next
+	used     int64 // rows of pieces
+}
+
+// A slab is divided into slots of one size.
+type slab struct {
+	class  *class // nil when free
+	owners []owner
+}
+
+// An owner is the piece in a slot; its entry is nil when there is none.
+type owner struct {
+	entry *entry
+	piece int32 // as in Copy
+}
+
+// A class is all slots of one size.
+type class struct {
+	size  uint32
+	free  []uint32 // first rows of free slots; the last is taken first
+	slabs []int32  // in ascending order
+	hand  int      // the slot that is looked at next, counted over slabs
+
+	failed int // pieces since a slab was last looked at that found no slot
+}
+
+// Slabs have a size that gives each of some ten sizes of slots several.
+const (
+	slabsWanted = 256
+	minSlabRows = 64
+	maxSlabRows = 1 << 14
+	sizesDouble = 8 // sizes of slots between a number and its double
+)
+
+func newSlots(region Region, packed bool) *slots {
+	s := &slots{region: region, packed: packed}
+	s.slabRows = min(maxSlabRows, max(minSlabRows, uint32(1)<<bits.Len32(region.Rows/slabsWanted/2)))
+	s.clear()
+	return s
+}
+
+// clear empties all slots.
+func (s *slots) clear() {
+	s.next, s.hand, s.used = 0, 0, 0
+	s.slabs, s.free, s.classes = nil, nil, map[uint32]*class{}
+	if s.packed {
+		return
+	}
+	s.slabs = make([]slab, s.region.Rows/s.slabRows)
+	for i := range s.slabs {
+		s.free = append(s.free, int32(len(s.slabs)-1-i))
+	}
+}
+
+// slotSize is the size of the slots for pieces of so many rows.
+func slotSize(rows uint32) uint32 {
+	if rows <= sizesDouble {
+		return rows
+	}
+	step := uint32(1) << (bits.Len32((rows - 1) / (2 * sizesDouble)))
+	return (rows + step - 1) &^ (step - 1)
+}
+
+// take finds a place for a piece without giving anything else up. o is its owner.
+func (s *slots) take(rows uint32, o owner) (row uint32, ok bool) {
+	if s.packed {
+		if rows > s.region.Rows-s.next {
+			return 0, false
+		}
+		row = s.region.First + s.next
+		s.next += rows
+		s.used += int64(rows)
+		return row, true
+	}
+	c := s.class(rows)
+	if c == nil || len(c.free) == 0 && !s.divide(c) {
+		return 0, false
+	}
+	row = c.free[len(c.free)-1]
+	c.free = c.free[:len(c.free)-1]
+	*s.owner(row) = o
+	s.used += int64(rows)
+	return row, true
+}
+
+// room bounds the rows of pieces that can still be taken.
+func (s *slots) room() int64 {
+	if s.packed {
+		return int64(s.region.Rows - s.next)
+	}
+	return math.MaxInt64
+}
+
+// class returns the class of slots for a piece, nil when it is larger than a slab.
+func (s *slots) class(rows uint32) *class {
+	size := slotSize(rows)
+	if size > s.slabRows {
+		return nil
+	}
+	c := s.classes[size]
+	if c == nil {
+		c = &class{size: size}
+		s.classes[size] = c
+	}
+	return c
+}
+
+// divide makes slots of a free slab.
+func (s *slots) divide(c *class) bool {
+	if len(s.free) == 0 {
+		return false
+	}
+	i := s.free[len(s.free)-1]
+	s.free = s.free[:len(s.free)-1]
+	n := s.slabRows / c.size
+	s.slabs[i] = slab{class: c, owners: make([]owner, n)}
+	at, _ := slices.BinarySearch(c.slabs, i)
+	c.slabs = slices.Insert(c.slabs, at, i)
+	for slot := n; slot > 0; slot-- {
+		c.free = append(c.free, s.first(i)+(slot-1)*c.size)
+	}
+	return true
+}
+
+// first is the first row of a slab.
+func (s *slots) first(slab int32) uint32 { return s.region.First + uint32(slab)*s.slabRows }
+
+// owner returns whose the slot at a row is.
+func (s *slots) owner(row uint32) *owner {
+	i := (row - s.region.First) / s.slabRows
+	slab := &s.slabs[i]
+	return &slab.owners[(row-s.first(int32(i)))/slab.class.size]
+}
+
+// give gives the slot of a piece back.
+func (s *slots) give(row, rows uint32) {
+	s.used -= int64(rows)
+	if s.packed {
+		return // its rows are lost until all is cleared
+	}
+	*s.owner(row) = owner{}
+	c := s.slabs[(row-s.region.First)/s.slabRows].class
+	c.free = append(c.free, row)
+}
+
+// undivide makes a slab free whose slots all are.
+func (s *slots) undivide(i int32) {
+	slab := &s.slabs[i]
+	c, first := slab.class, s.first(i)
+	c.free = slices.DeleteFunc(c.free, func(row uint32) bool { return row >= first && row-first < s.slabRows })
+	at, _ := slices.BinarySearch(c.slabs, i)
+	c.slabs = slices.Delete(c.slabs, at, at+1)
+	slab.class, slab.owners = nil, nil
+	s.free = append(s.free, i)
+}
+
+// each calls visit with the owner of the next n slots of a class, round and round,
+// at most each slot once.
+func (s *slots) each(c *class, n int, visit func(owner)) {
+	per := int(s.slabRows / c.size)
+	total := per * len(c.slabs)
+	for range min(n, total) {
+		if c.hand >= total {
+			c.hand = 0
+		}
+		visit(s.slabs[c.slabs[c.hand/per]].owners[c.hand%per])
+		c.hand++
+	}
+}
