@@ -13,7 +13,7 @@ var (
 	// ErrLocked: another process, or another Engine of this one, holds the directory.
 	ErrLocked = store.ErrLocked
 
-	// ErrFormat: the index was written by a newer version of riffle.
+	// ErrFormat: the index was written by another version of riffle, in a format that this one does not read.
 	ErrFormat = store.ErrFormat
 
 	// ErrCorrupt matches every error that reports stored bytes no version of

@@ -203,8 +203,9 @@ func (w *world) must(err error) {
 func (w *world) open() {
 	if w.name == "changing" {
 		w.opts.Durability = Durability(w.IntN(2))
+		w.opts.Codec = Codec(w.IntN(len(kinds)))
 		w.opts.Merge = MergeOptions{SegmentsPerTier: 2 + w.IntN(3), Order: DocOrder(w.IntN(3)), Disabled: w.IntN(4) == 0}
-		w.log("  %v, %+v", w.opts.Durability, w.opts.Merge)
+		w.log("  %v, %v, %+v", w.opts.Durability, w.opts.Codec, w.opts.Merge)
 	}
 	e, err := w.tuning.open(worldDir, w.fs)
 	w.must(err)

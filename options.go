@@ -142,6 +142,9 @@ type Options struct {
 	// CacheBytes bounds the cache of opened posting lists. The default is 128 MiB.
 	CacheBytes int64
 
+	// Codec of the segments that are written from now on. The default is Interpolative.
+	Codec Codec
+
 	// Merge configures background merges.
 	Merge MergeOptions
 
@@ -218,6 +221,7 @@ func (o *Options) Validate() error {
 	want(d.Durability <= NoSync, "Durability", "must be SyncBatch or NoSync", d.Durability)
 	want(d.MemoryBytes >= 64<<10, "MemoryBytes", "must be at least 64 KiB", d.MemoryBytes)
 	want(d.CacheBytes > 0, "CacheBytes", "must be positive", d.CacheBytes)
+	want(int(d.Codec) < len(kinds), "Codec", "must be Interpolative, Packed, PFor or Rice", d.Codec)
 	want(d.Merge.SegmentsPerTier >= 2, "Merge.SegmentsPerTier", "must be at least 2", d.Merge.SegmentsPerTier)
 	want(d.Merge.MaxSegmentBytes > 0, "Merge.MaxSegmentBytes", "must be positive", d.Merge.MaxSegmentBytes)
 	want(d.Merge.Order <= ByGraph, "Merge.Order", "must be ByArrival, ByGlobalScore or ByGraph", d.Merge.Order)
@@ -261,6 +265,7 @@ func (o *Options) String() string {
 	line("durability", d.Durability)
 	line("memory_bytes", d.MemoryBytes)
 	line("cache_bytes", d.CacheBytes)
+	line("codec", d.Codec)
 	line("merge.segments_per_tier", d.Merge.SegmentsPerTier)
 	line("merge.max_segment_bytes", d.Merge.MaxSegmentBytes)
 	line("merge.order", d.Merge.Order)

@@ -261,3 +261,25 @@ func BenchmarkCursor(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkLoad opens a stored list and loads its chunks.
+func BenchmarkLoad(b *testing.B) {
+	for _, codec := range []Kind{Packed, Interpolative} {
+		enc := buildBy(codec, 0, skewed(rand.New(rand.NewPCG(77, 78)), 100*BlockSize)).Encode()
+		b.Run(codec.String(), func(b *testing.B) {
+			var docs [BlockSize]uint32
+			for b.Loop() {
+				l, err := Open(enc.Entry, &stored{Encoded: enc})
+				if err != nil {
+					b.Fatal(err)
+				}
+				for block := 0; block < l.Blocks(); block += ExtentBlocks {
+					if _, err := l.Docs(block, &docs); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			reportPostings(b, 100*BlockSize)
+		})
+	}
+}

@@ -18,7 +18,7 @@ import (
 // independent of it.
 type Builder struct {
 	BlockSize uint8 // postings in a block, 1 to 128; 0 for 128. Smaller ones make many blocks of few postings in tests.
-	Codec     Kind  // Packed, PFor or Rice: what full blocks of 128 may be written in, besides bitset and run
+	Codec     Kind  // Packed, PFor, Rice or Interpolative: see the package comment
 
 	tail  []byte // postings of the last, unfinished block: see Add
 	full  *blocks
@@ -59,8 +59,8 @@ func (b *Builder) blockSize() int {
 }
 
 func (b *Builder) codec() Kind {
-	if k := b.Codec; k != Packed && k != PFor && k != Rice {
-		panic(fmt.Sprintf("BUG: postings.Builder.Codec is %v", k))
+	if !b.Codec.IsCodec() {
+		panic(fmt.Sprintf("BUG: postings.Builder.Codec is %v", b.Codec))
 	}
 	return b.Codec
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
-var codecs = []Kind{Packed, PFor, Rice}
+var codecs = []Kind{Packed, PFor, Rice, Interpolative}
 
 // skewed returns n postings with gaps and frequencies as text has them, most of them
 // small and some large, so that every codec has blocks to win.
@@ -59,6 +59,9 @@ func testCodecs(t *testing.T) {
 			}
 		}
 		for _, k := range []Kind{Packed, Bitset, Run, codec} {
+			if k == Interpolative {
+				continue // of chunks, not of blocks
+			}
 			if docs[k] < 20 || k != Bitset && k != Run && freqs[k] < 20 {
 				t.Errorf("of %v blocks, only %d have documents by %v and %d frequencies", codec, docs[k], k, freqs[k])
 			}
@@ -203,7 +206,7 @@ func TestPlans(t *testing.T) {
 			values[i] = p.tf<<shift>>rng.IntN(shift+1) + rng.Uint32N(1<<shift) - 1
 		}
 		packed := makePlan(values[:], Packed)
-		best := map[Kind]int{Packed: packed.rows, PFor: packed.rows, Rice: packed.rows}
+		best := map[Kind]int{Packed: packed.rows, PFor: packed.rows, Rice: packed.rows, Interpolative: packed.rows}
 		for low := range 32 {
 			quotients, exceptions, high := uint64(0), 0, uint32(0)
 			for _, v := range values {
@@ -318,7 +321,7 @@ func FuzzCoded(f *testing.F) {
 
 // TestCodecMisuse names codecs that are none.
 func TestCodecMisuse(t *testing.T) {
-	for _, k := range []Kind{Bitset, Run, Rice + 1} {
+	for _, k := range []Kind{Bitset, Run, Interpolative + 1} {
 		t.Run(k.String(), func(t *testing.T) {
 			defer func() {
 				if recover() == nil {

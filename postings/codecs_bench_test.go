@@ -144,7 +144,11 @@ func compareCodecs(b *testing.B, class string, lists [][]posting) {
 				bld.Add(p.doc, p.tf, 0)
 			}
 			view := bld.View(postings.MaxDoc)
-			size.Add(view.SizeBreakdown())
+			s, err := view.SizeBreakdown()
+			if err != nil {
+				b.Fatal(err)
+			}
+			size.Add(s)
 			count += len(l)
 			all = append(all, view)
 		}

@@ -36,14 +36,33 @@ func openAndRead(enc Encoded) error {
 func TestBitFlips(t *testing.T) {
 	rng := rand.New(rand.NewPCG(19, 20))
 	for _, n := range []int{1, 2, 30, 128, 129, 700} {
-		enc := build(0, random(rng, n)).Encode()
+		for _, codec := range []Kind{Packed, Interpolative} {
+			enc := buildBy(codec, 0, random(rng, n)).Encode()
+			for v, value := range parts(&enc) {
+				intact := slices.Clone(*value)
+				for bit := range 8 * len(intact) {
+					*value = slices.Clone(intact)
+					(*value)[bit/8] ^= 1 << (bit % 8)
+					if err := openAndRead(enc); !errors.Is(err, corrupt.Err) {
+						t.Fatalf("%d postings by %v, value %d, bit %d flipped: %v", n, codec, v, bit, err)
+					}
+				}
+				*value = intact
+			}
+		}
+	}
+}
+
+// TestTruncation cuts every stored value short.
+func TestTruncation(t *testing.T) {
+	for _, codec := range []Kind{Packed, Interpolative} {
+		enc := buildBy(codec, 0, random(rand.New(rand.NewPCG(21, 22)), 1000)).Encode()
 		for v, value := range parts(&enc) {
-			intact := slices.Clone(*value)
-			for bit := range 8 * len(intact) {
-				*value = slices.Clone(intact)
-				(*value)[bit/8] ^= 1 << (bit % 8)
+			intact := *value
+			for n := range intact {
+				*value = intact[:n]
 				if err := openAndRead(enc); !errors.Is(err, corrupt.Err) {
-					t.Fatalf("%d postings, value %d, bit %d flipped: %v", n, v, bit, err)
+					t.Fatalf("value %d by %v, cut to %d bytes: %v", v, codec, n, err)
 				}
 			}
 			*value = intact
@@ -51,28 +70,15 @@ func TestBitFlips(t *testing.T) {
 	}
 }
 
-// TestTruncation cuts every stored value short.
-func TestTruncation(t *testing.T) {
-	enc := build(0, random(rand.New(rand.NewPCG(21, 22)), 1000)).Encode()
-	for v, value := range parts(&enc) {
-		intact := *value
-		for n := range intact {
-			*value = intact[:n]
-			if err := openAndRead(enc); !errors.Is(err, corrupt.Err) {
-				t.Fatalf("value %d cut to %d bytes: %v", v, n, err)
-			}
-		}
-		*value = intact
-	}
-}
-
 // TestChunkOfAnotherList puts a sound chunk in the wrong place.
 func TestChunkOfAnotherList(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 24))
-	enc, other := build(0, random(rng, 1000)).Encode(), build(0, random(rng, 1000)).Encode()
-	enc.Chunks = other.Chunks
-	if err := openAndRead(enc); !errors.Is(err, corrupt.Err) {
-		t.Fatal(err)
+	for _, codec := range []Kind{Packed, Interpolative} {
+		enc, other := buildBy(codec, 0, random(rng, 1000)).Encode(), buildBy(codec, 0, random(rng, 1000)).Encode()
+		enc.Chunks = other.Chunks
+		if err := openAndRead(enc); !errors.Is(err, corrupt.Err) {
+			t.Fatalf("%v: %v", codec, err)
+		}
 	}
 }
 

@@ -40,7 +40,8 @@
 //
 // # Codecs
 //
-// A Builder whose Codec is PFor or Rice writes the gaps, or the frequencies, of a block of
+// Blocks in memory are as above with the codecs Packed and Interpolative, which differ in how
+// chunks are stored (see Interpolative). A Builder whose Codec is PFor or Rice writes the gaps, or the frequencies, of a block of
 // 128 postings in one of these where it takes fewer rows. Every block says for itself what
 // it is, so readers need not know. As with packed, values are minus one. Both forms are made
 // of parts that a warp decodes side by side, as in Ding, He, Yan and Suel, "Using graphics
@@ -88,26 +89,30 @@
 // plus 1 if another follows, and one byte, length code - the one before - 1; "before" the
 // first are frequency 0 and code -1.
 //
-// A list of at most 128 postings (97 % of the terms of a real collection) is stored whole
-// in its entry:
+// A list of at most 128 postings (97 % of the terms of a real collection) is
+// stored whole in its entry:
 //
 //	(postings - 1)<<1
-//	for each posting: (gap - 1)<<1 | 1        when its frequency is 1
-//	                  (gap - 1)<<1, tf - 2    when it is not
-//	best pairs; for a single posting just the length code, one byte
+//	last document<<1, plus 1 when all frequencies are 1
+//	sum of the frequencies - postings - 1, unless all are 1
+//	bit string: the other documents, then the other running sums of frequencies (see below)
+//	best pairs; for a single posting, and when all frequencies are 1, just the length code, one byte
 //	CRC-8 of all that, one byte
 //
-// This form is for storing only: Open makes a block of it. The postings (3, once, code
-// 10), (4, once, code 8) and (9, three times, code 12) make
+// This form is for storing only: Open makes a block of it. (Where frequencies sum up to
+// 1<<31 more than there are postings, or to more than that, it says 1<<31 - 1 and the
+// string has 32 bits for each frequency minus one.) The postings (3, once, code 10), (4, once,
+// code 8) and (9, three times, code 12) make
 //
-//	04  07  01  08 01  01 08  02 03  b8
+//	04  12  01  1b  01 08 02 03  64
 //
-// three postings; gaps 3, 0 and 4; pairs (1, 8) and (3, 12); the checksum.
+// three postings; 9, the last; frequencies that sum up to 3 + 2; the string; pairs (1, 8)
+// and (3, 12); the checksum.
 //
 // The entry of a longer list is
 //
 //	(postings - 1)<<1 | 1
-//	postings in a block - 1, one byte: 127, or less in a test
+//	postings in a block - 1, one byte: 127, or less in a test; plus 128 for chunks by the codec interpolative
 //	best pairs of the list
 //	number of chunks
 //	CRC-8, one byte
@@ -137,6 +142,36 @@
 //	           00 00 00 00  00 00 00 00  02 00 00 00  00 00 00 00
 //	           04 00 00 00  00 00 00 00  00 00 00 00  00 00 00 00
 //	           00 00 00 00  00 00 00 00  00 00 00 00  68 58 e3 78
+//
+// # Interpolative
+//
+// A chunk by the codec Interpolative says the same in two thirds of the bytes; rows are made
+// of it when it is loaded, the very ones that the packed codec has, so that searches are
+// as fast and only the first read of a chunk takes longer. It is one string of bits,
+// lowest bits first, zeros up to the end of a byte, and the CRC-32C of that. A
+// block is two runs of numbers that rise strictly: its documents behind the last of the block
+// before, and the running sums of its frequencies behind 0. Of each run the first and the
+// last number are known, of the others the middle one comes first, then those in the middle
+// of both halves, and so on (numbers 64; 32 and 96; 16, 48, 80 and 112 of a full block):
+// number i between a, which is number j, and b, which is number k, is at least a + i - j and at
+// most b - (k - i), and is written as what it is above the least, in as many bits as the
+// most would take. So documents in a run and frequencies of 1 take no bits, and documents that
+// crowd together few. This is the binary interpolative coding of Moffat and Stuiver,
+// "Binary interpolative coding for effective index compression" (2000).
+//
+//	documents     the numbers between the last document of the block before (-1) and the block's last
+//	frequencies   nothing when they take 0 bits by the encoding, else
+//	              their sum - postings, in as many bits as postings * (1<<width - 1) takes
+//	              the running sums between 0 and the sum
+//	              (where the width is above 24: each minus one, in width bits)
+//
+// The example takes 4 bytes: in block 0, between -1 and 200, document 4 (of 1 to 198, in 8
+// bits: 3), 3 (of 0 to 3: 3) and 9 (of 5 to 199: 4); frequencies of 2 bits, so their sum less 4, 2, in 4
+// bits (12 = 4 * 3 at most), and of the sums 0, 1, 2, 5, 6 the one in the middle (of 2 to 4,
+// in 2 bits: 0) and those beside it (of 1 to 1; of 3 to 5: 2). Block 1 takes no bits at
+// all, block 2 only the sum, 5 less 1, in 3 bits. The entry has 83 instead of 03:
+//
+//	chunk      03 13 08 12  27 0b b8 dc
 //
 // testdata/format, which a test keeps true, has more. The form has no version of its own:
 // the segment that stores it has one.

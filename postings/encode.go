@@ -2,6 +2,7 @@ package postings
 
 import (
 	"encoding/binary"
+	"slices"
 )
 
 // partBlocks is the number of blocks in a directory part: 64 extents. A part has
@@ -30,7 +31,7 @@ func (b *Builder) Encode() Encoded {
 	l := b.View(MaxDoc)
 	b.full.shared = shared // the view ends here
 	if l.Blocks() > 1 {
-		return encodeLong(l)
+		return encodeLong(l, b.Codec == Interpolative)
 	}
 	var k block
 	b.full.readBlock(&k, 0, l.BlockSize)
@@ -48,51 +49,86 @@ func encodeShort(k *block) []byte {
 
 // appendShortEntry writes the entry of a list of at most one block.
 func appendShortEntry(dst []byte, k *block, pairs []Impact) []byte {
+	more := uint64(0) // what frequencies have above one, in all
+	for _, tf := range k.tfs[:k.n] {
+		more += uint64(tf - 1)
+	}
 	dst = binary.AppendUvarint(dst, uint64(k.n-1)<<1)
-	prev := noDoc
-	for i, d := range k.docs[:k.n] {
-		dst = appendShort(dst, d-prev-1, k.tfs[i])
-		prev = d
-	}
-	if k.n == 1 {
-		dst = append(dst, pairs[0].Len)
+	w := bitWriter{b: dst}
+	if more == 0 {
+		w.b = binary.AppendUvarint(w.b, uint64(k.last())<<1|1)
+		k.appendDocs(&w, noDoc)
 	} else {
-		dst = appendImpacts(dst, pairs)
+		w.b = binary.AppendUvarint(w.b, uint64(k.last())<<1)
+		w.b = binary.AppendUvarint(w.b, min(more, unsummed)-1)
+		k.appendDocs(&w, noDoc)
+		if more < unsummed {
+			v := k.sums()
+			w.rising(&v, k.n)
+		} else {
+			k.appendFreqs(&w, 32)
+		}
 	}
-	return sealEntry(dst)
+	if dst = w.flush(); more == 0 || k.n == 1 {
+		return sealEntry(append(dst, pairs[0].Len))
+	}
+	return sealEntry(appendImpacts(dst, pairs))
 }
 
+// unsummed is what the frequencies of a short list may not sum up to, without one for each
+// posting, if they are to be coded by their sums.
+const unsummed = 1 << 31
+
 // encodeLong writes a list of two blocks or more.
-func encodeLong(l *List) Encoded {
+func encodeLong(l *List, interpolative bool) Encoded {
 	var enc Encoded
 	chunkOf, rowOf := l.layout()
-	chunks := len(rowOf) - 1
-	enc.Chunks = make([][]byte, chunks)
-	for i := range enc.Chunks {
-		enc.Chunks[i] = make([]byte, 0, RowBytes*int(rowOf[i+1]-rowOf[i])+GuardBytes)
-	}
-	for b := range l.Last {
-		rows, err := l.Payload(b)
-		if err != nil {
-			panic("BUG: block in memory: " + err.Error())
+	for i := range len(rowOf) - 1 {
+		from, to := blocksOf(chunkOf, i, l.Blocks())
+		if interpolative {
+			enc.Chunks = append(enc.Chunks, sealPart(l.encodeBits(from, to)))
+		} else {
+			enc.Chunks = append(enc.Chunks, sealPart(l.encodeRows(from, to, int(rowOf[i+1]-rowOf[i]))))
 		}
-		c := &enc.Chunks[chunkOf[b/ExtentBlocks]]
-		*c = append(*c, rows...)
 	}
-	for i, c := range enc.Chunks {
-		enc.Chunks[i] = sealPart(append(c, make([]byte, GuardBytes-4)...))
-	}
-
 	for from := 0; from < len(l.Last); from += partBlocks {
 		enc.Directory = append(enc.Directory, l.encodePart(from, min(from+partBlocks, len(l.Last))))
 	}
 
 	entry := binary.AppendUvarint(nil, uint64(l.Count-1)<<1|1)
-	entry = append(entry, byte(l.BlockSize-1))
+	shape := byte(l.BlockSize - 1)
+	if interpolative {
+		shape |= interpolativeShape
+	}
+	entry = append(entry, shape)
 	entry = appendImpacts(entry, l.ListImpacts)
-	entry = binary.AppendUvarint(entry, uint64(chunks))
+	entry = binary.AppendUvarint(entry, uint64(len(enc.Chunks)))
 	enc.Entry = sealEntry(entry)
 	return enc
+}
+
+// interpolativeShape is set beside the size of blocks when chunks are bit strings.
+const interpolativeShape = 1 << 7
+
+// encodeRows writes blocks from to to-1 as they are, so many rows in all, and the guard but
+// for the checksum.
+func (l *List) encodeRows(from, to, rows int) []byte {
+	dst := make([]byte, 0, RowBytes*rows+GuardBytes)
+	for b := from; b < to; b++ {
+		rows, err := l.Payload(b)
+		if err != nil {
+			panic("BUG: block in memory: " + err.Error())
+		}
+		dst = append(dst, rows...)
+	}
+	return append(dst, make([]byte, GuardBytes-4)...)
+}
+
+// blocksOf returns which blocks of a list of so many lie in chunk i: from to to-1.
+func blocksOf(chunkOf []uint32, i, blocks int) (from, to int) {
+	first, _ := slices.BinarySearch(chunkOf, uint32(i))
+	behind, _ := slices.BinarySearch(chunkOf, uint32(i+1))
+	return first * ExtentBlocks, min(behind*ExtentBlocks, blocks)
 }
 
 // encodePart writes the directory of blocks from to to-1.

@@ -21,7 +21,14 @@ const (
 	Run                // documents only: consecutive ones that end at the block's last, in no rows at all
 	PFor               // 128 values bit-packed in fewer bits than the widest takes, and what that cuts off apart: pfor.go
 	Rice               // 128 values as remainders, bit-packed, and quotients in unary: rice.go
+
+	// Interpolative is a codec of whole chunks, not a kind of block: interpolative.go.
+	Interpolative
 )
+
+// IsCodec reports whether lists can be built by k: Packed, PFor, Rice and Interpolative are
+// codecs, Bitset and Run are what every codec has besides.
+func (k Kind) IsCodec() bool { return k <= Interpolative && k != Bitset && k != Run }
 
 func (k Kind) String() string {
 	switch k {
@@ -35,6 +42,8 @@ func (k Kind) String() string {
 		return "pfor"
 	case Rice:
 		return "rice"
+	case Interpolative:
+		return "interpolative"
 	}
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }

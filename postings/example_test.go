@@ -31,7 +31,7 @@ func Example() {
 	fmt.Println(c.Err(), list.ListImpacts)
 	// Output:
 	// the view still has 2
-	// stored: 04 07 01 08 01 01 08 02 03 b8
+	// stored: 04 12 01 1b 01 08 02 03 64
 	// document 3 frequency 1
 	// document 4 frequency 1
 	// document 9 frequency 3

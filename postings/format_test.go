@@ -15,7 +15,7 @@ import (
 //
 //	encode [size=N]   stores the postings given as "document" or "document x tf" with
 //	                  "len=code", or as a range "from..to" or "from..to by step", and prints
-//	                  every byte; codec=pfor or codec=rice stores them by another codec
+//	                  every byte; codec=pfor, codec=rice or codec=interpolative stores them by another codec
 //	blocks [size=N]   opens what was stored and prints the directory
 //	seek doc=D        prints the block where D would lie
 func TestFormat(t *testing.T) {
@@ -89,9 +89,13 @@ func dump(enc Encoded) string {
 	}
 	for i, c := range enc.Chunks {
 		fmt.Fprintf(&s, "chunk %d:\n", i)
-		for at := 0; at < len(c); at += RowBytes {
-			r := c[at:]
-			fmt.Fprintf(&s, "  % x  % x  % x  % x\n", r[0:4], r[4:8], r[8:12], r[12:16])
+		for row := range slices.Chunk(c, RowBytes) {
+			for i, lane := range slices.Collect(slices.Chunk(row, 4)) {
+				fmt.Fprintf(&s, "%s% x", strings.Repeat(" ", 2), lane)
+				if 4*i+len(lane) == len(row) {
+					s.WriteByte('\n')
+				}
+			}
 		}
 	}
 	return s.String()
@@ -111,7 +115,10 @@ func describe(t *testing.T, l *List) string {
 	for e := range l.ExtLast {
 		fmt.Fprintf(&s, "extent %d: to %d, best %v\n", e, l.ExtLast[e], l.ExtImpacts.Of(e))
 	}
-	z := l.SizeBreakdown()
+	z, err := l.SizeBreakdown()
+	if err != nil {
+		t.Fatal(err)
+	}
 	fmt.Fprintf(&s, "list: %d postings, best %v; bytes: documents %d, frequencies %d, directory %d\n",
 		l.Count, l.ListImpacts, z.Docs, z.Freqs, z.Directory)
 	return s.String()

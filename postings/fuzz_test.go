@@ -24,6 +24,9 @@ func (s *fuzzSource) Directory(part int) ([]byte, error) {
 }
 
 func (s *fuzzSource) Chunk(i int) ([]byte, error) {
+	if s.list.bits {
+		return sealPart(slices.Clone(s.rows)), nil
+	}
 	value := make([]byte, RowBytes*int(s.list.rowOf[i+1]-s.list.rowOf[i])+GuardBytes-4)
 	for at := 0; at < len(value) && len(s.rows) > 0; {
 		at += copy(value[at:], s.rows)
@@ -36,21 +39,26 @@ func (s *fuzzSource) Chunk(i int) ([]byte, error) {
 // promises and survives another round.
 func FuzzOpen(f *testing.F) {
 	rng := rand.New(rand.NewPCG(31, 32))
-	add := func(enc Encoded) {
+	add := func(enc Encoded, guard int) {
 		var directory, rows []byte
 		if len(enc.Directory) > 0 {
 			directory = enc.Directory[0][:len(enc.Directory[0])-4]
-			rows = enc.Chunks[0][:len(enc.Chunks[0])-GuardBytes]
+			rows = enc.Chunks[0][:len(enc.Chunks[0])-guard]
 		}
 		f.Add(enc.Entry[:len(enc.Entry)-1], directory, rows)
 	}
 	for _, size := range []int{1, 4, 128} {
 		for _, n := range []int{1, 2, 20, 300, 5000} {
-			add(build(size, random(rng, n)).Encode())
+			add(build(size, random(rng, n)).Encode(), GuardBytes)
+			add(buildBy(Interpolative, size, random(rng, n)).Encode(), 4)
 		}
 	}
 	for _, codec := range codecs {
-		add(buildBy(codec, 0, skewed(rng, 1000)).Encode())
+		guard := GuardBytes
+		if codec == Interpolative {
+			guard = 4
+		}
+		add(buildBy(codec, 0, skewed(rng, 1000)).Encode(), guard)
 	}
 	f.Fuzz(func(t *testing.T, entry, directory, rows []byte) {
 		src := &fuzzSource{directory: directory, rows: rows}

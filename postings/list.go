@@ -37,6 +37,7 @@ type List struct {
 	ListImpacts  []Impact
 
 	load    Loader
+	bits    bool // chunks are stored by the codec Interpolative
 	chunks  []atomic.Pointer[chunk]
 	chunkOf []uint32 // the chunk of each extent
 	rowOf   []uint32 // first row of each chunk, and of the one that would follow
@@ -50,6 +51,8 @@ type List struct {
 type chunk struct {
 	rows  []byte // with GuardBytes or more of capacity behind them, unless empty
 	first uint32 // where they begin, in rows from the start of the list's payload
+
+	stored Sizes // of a chunk by the codec Interpolative, without checksum
 }
 
 // Blocks returns the number of blocks.
@@ -195,18 +198,36 @@ func (l *List) loadChunk(b int) (*chunk, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := unsealPart(value, "posting chunk"); err != nil {
+	c, err := l.openChunk(i, value)
+	if err != nil {
 		return nil, err
 	}
-	size := RowBytes * int(l.rowOf[i+1]-l.rowOf[i])
-	if len(value) != size+GuardBytes {
-		return nil, corrupt.New(0, "posting chunk %d has %d bytes; the directory says %d", i, len(value), size+GuardBytes)
-	}
-	c := &chunk{rows: value[: size : size+GuardBytes], first: l.rowOf[i]}
 	if !l.chunks[i].CompareAndSwap(nil, c) {
 		return l.chunks[i].Load(), nil
 	}
-	l.loaded.Add(int64(len(value)))
+	l.loaded.Add(int64(len(c.rows) + GuardBytes))
+	return c, nil
+}
+
+// openChunk checks a stored chunk and makes rows of it, if it is none yet.
+func (l *List) openChunk(i int, value []byte) (*chunk, error) {
+	body, err := unsealPart(value, "posting chunk")
+	if err != nil {
+		return nil, err
+	}
+	c := &chunk{first: l.rowOf[i]}
+	rows := int(l.rowOf[i+1] - l.rowOf[i])
+	if l.bits {
+		from, to := blocksOf(l.chunkOf, i, l.Blocks())
+		c.rows, c.stored.Docs, err = l.decodeBits(body, from, to, rows)
+		c.stored.Freqs = len(body) - c.stored.Docs
+		return c, err
+	}
+	size := RowBytes * rows
+	if len(value) != size+GuardBytes {
+		return nil, corrupt.New(0, "posting chunk %d has %d bytes; the directory says %d", i, len(value), size+GuardBytes)
+	}
+	c.rows = value[: size : size+GuardBytes]
 	return c, nil
 }
 

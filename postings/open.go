@@ -66,7 +66,8 @@ func parseEntry(body []byte) (l *List, chunks int, err error) {
 		l, err = parseShort(&r, int(count))
 		return l, 0, err
 	}
-	l = &List{Count: int(count), BlockSize: int(r.byte()) + 1}
+	shape := r.byte()
+	l = &List{Count: int(count), BlockSize: int(shape&^interpolativeShape) + 1, bits: shape&interpolativeShape != 0}
 	l.ListImpacts = r.impacts(nil)
 	at := r.at
 	n := r.uvarint()
@@ -84,35 +85,31 @@ func parseEntry(body []byte) (l *List, chunks int, err error) {
 
 // parseShort reads the postings of a short list and makes a block of them.
 func parseShort(r *reader, count int) (*List, error) {
-	countBytes := r.at
 	if count > BlockSize {
 		return nil, corrupt.New(0, "short list of %d postings", count)
 	}
-	var k block
-	var sizes Sizes
-	prev := int64(-1)
-	for range count {
-		at := r.at
-		v := r.uvarint()
-		sizes.Docs += r.at - at
-		tf := uint64(1)
-		if v&1 == 0 {
-			tf = r.uvarint() + 2
-		}
-		if r.err != nil {
-			return nil, r.err
-		}
-		doc := prev + 1 + int64(v>>1)
-		if doc < 0 || doc >= MaxDoc || tf < 1 || tf > 1<<32-1 {
-			return nil, corrupt.New(at, "posting (document %d, frequency %d)", doc, tf)
-		}
-		k.add(uint32(doc), uint32(tf), 0)
-		prev = doc
+	k := block{n: count}
+	at := r.at
+	v := r.uvarint()
+	if r.err == nil && (v>>1 >= MaxDoc || v>>1 < uint64(count-1)) {
+		return nil, corrupt.New(at, "last document %d of %d postings", v>>1, count)
 	}
-	sizes.Freqs = r.at - countBytes - sizes.Docs
+	sizes := Sizes{Docs: r.at - at}
+	more := uint64(0)
+	if v&1 == 0 {
+		at := r.at
+		more = r.uvarint() + 1
+		if r.err == nil && more-1 >= unsummed {
+			return nil, corrupt.New(at, "frequencies of %d", more)
+		}
+		sizes.Freqs = r.at - at
+	}
+	if err := k.readShort(r, uint32(v>>1), more, &sizes); err != nil {
+		return nil, err
+	}
 	var pairs [8]Impact
 	best := pairs[:0]
-	if count == 1 {
+	if more == 0 || count == 1 {
 		best = append(best, Impact{TF: k.tfs[0], Len: r.byte()})
 	} else {
 		best = r.impacts(best)
@@ -126,6 +123,34 @@ func parseShort(r *reader, count int) (*List, error) {
 	l := newSingle(&k, BlockSize, best)
 	l.stored = sizes
 	return l, nil
+}
+
+// readShort reads the bit string of a short list whose last document is known, and by how
+// much its frequencies are above one, in all.
+func (k *block) readShort(r *reader, last uint32, more uint64, sizes *Sizes) error {
+	if r.err != nil {
+		return r.err
+	}
+	var copied [maxBlockBits/8 + 8]byte
+	in := room(r.b[r.at:], &copied)
+	mid, ok := k.readDocs(in, 0, noDoc, last)
+	end, ok2 := mid, true
+	switch {
+	case more == 0:
+		ones(&k.tfs)
+	case more < unsummed:
+		end, ok2 = k.readSums(in, mid, uint32(more)+uint32(k.n))
+	default:
+		end, ok2 = k.readFreqs(in, mid, 32)
+	}
+	size := (end + 7) / 8
+	if !ok || !ok2 || size > len(r.b)-r.at || end%8 != 0 && in[size-1]>>(end%8) != 0 {
+		return corrupt.New(r.at, "the postings are no interpolative code")
+	}
+	sizes.Docs += mid / 8
+	sizes.Freqs += size - mid/8
+	r.at += size
+	return nil
 }
 
 // parseDirectory reads all directory parts (without checksums) of a long list of so

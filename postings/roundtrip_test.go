@@ -17,6 +17,8 @@ func testRoundTrip(t *testing.T) {
 				b := build(size, ps)
 				checkList(t, b.View(MaxDoc), ps, false)
 				checkList(t, reopen(t, b), ps, false)
+				b.Codec = Interpolative
+				checkList(t, reopen(t, b), ps, false)
 			})
 		}
 	}
@@ -27,13 +29,17 @@ func TestSizeBreakdown(t *testing.T) {
 	rng := rand.New(rand.NewPCG(37, 38))
 	var sum Sizes
 	total := 0
-	for _, n := range []int{1, 5, 128, 129, 10_000} {
-		enc := build(0, random(rng, n)).Encode()
+	for i, n := range []int{1, 5, 128, 129, 10_000, 10_000} {
+		enc := buildBy([]Kind{Packed, Interpolative}[i/5], 0, random(rng, n)).Encode()
 		l, err := Open(enc.Entry, &stored{Encoded: enc})
 		if err != nil {
 			t.Fatal(err)
 		}
-		sum.Add(l.SizeBreakdown())
+		size, err := l.SizeBreakdown()
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum.Add(size)
 		for _, value := range parts(&enc) {
 			total += len(*value)
 		}

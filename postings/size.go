@@ -16,14 +16,18 @@ func (s *Sizes) Add(o Sizes) {
 }
 
 // SizeBreakdown returns the stored size of a list from Open, without keys. For a
-// view, which is not stored, Directory is 0.
-func (l *List) SizeBreakdown() Sizes {
+// view, which is not stored, Directory is 0. Of a list by the codec Interpolative it reads
+// all chunks.
+func (l *List) SizeBreakdown() (Sizes, error) {
 	if l.entry > 0 && l.load == nil {
 		s := l.stored
 		s.Directory = l.entry - s.Docs - s.Freqs
-		return s
+		return s, nil
 	}
 	s := Sizes{Directory: l.entry}
+	if l.bits {
+		return s, l.addChunks(&s)
+	}
 	for b, e := range l.Enc {
 		n := l.BlockLen(b)
 		s.Docs += RowBytes * e.DocRows(n)
@@ -32,5 +36,19 @@ func (l *List) SizeBreakdown() Sizes {
 	if l.load != nil {
 		s.Directory += GuardBytes * len(l.chunks)
 	}
-	return s
+	return s, nil
+}
+
+// addChunks adds the stored size of all chunks.
+func (l *List) addChunks(s *Sizes) error {
+	for i := range l.chunks {
+		from, _ := blocksOf(l.chunkOf, i, l.Blocks())
+		c, err := l.loadChunk(from)
+		if err != nil {
+			return err
+		}
+		s.Add(c.stored)
+		s.Directory += 4 // checksum
+	}
+	return nil
 }

@@ -52,7 +52,7 @@ func (h *held[T]) get(total *atomic.Int64, read func() (T, int64, error)) (T, er
 }
 
 // Open reads the meta value of a segment and nothing else. A source without one
-// is corrupt; one of a newer version is ErrFormat.
+// is corrupt; one of another version is ErrFormat.
 func Open(src Source) (*Disk, error) {
 	d := &Disk{src: src}
 	if s, ok := src.(fmt.Stringer); ok {

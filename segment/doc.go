@@ -44,15 +44,15 @@
 // Two documents, "a" with body "go go" (length 2) and stored bytes "x", and "b"
 // with body "go" (length 1) and none:
 //
-//	010000676f      0200000101010000ff                        field 0, term "go": postings 0 (twice) and 1
+//	010000676f      020200010101000038                        field 0, term "go": postings 0 (twice) and 1
 //	0261            00                                        "a" is document 0
 //	0262            01                                        "b" is document 1
-//	0300000000      0102050161000162c93f5f42                  two ids: "a", then "b"
-//	0400000001      0102010078a4a4049c                        two documents: 1 byte and none
-//	7f              01020200000104626f64790102010203fa7cb12a  2 documents, stored; 1 field: "body" with norms,
+//	0300000000      0202050161000162a0b81b99                  two ids: "a", then "b"
+//	0400000001      0202010078501437d4                        two documents: 1 byte and none
+//	7f              02020200000104626f64790102010203091c4939  2 documents, stored; 1 field: "body" with norms,
 //	                                                           2 documents, 1 term, 2 postings, 3 tokens
-//	81000000000000  010201e9820b10                            length codes 2 and 1
-//	830000          01000201010102bb498229                    one tile: rank 0, best pairs (1, code 1), (2, code 2)
+//	81000000000000  0202019a4225fa                            length codes 2 and 1
+//	830000          02000201010102e33c8791                    one tile: rank 0, best pairs (1, code 1), (2, code 2)
 //
 // # Order of documents
 //

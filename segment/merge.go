@@ -26,8 +26,8 @@ type Input struct {
 type MergeOptions struct {
 	Order Order
 
-	// Codec of postings: postings.Packed, which is the fastest to read, postings.PFor
-	// or postings.Rice, which is the smallest. Inputs may have been written by any.
+	// Codec of postings: postings.Packed, PFor, Rice or Interpolative, which is the
+	// smallest. Inputs may have been written by any.
 	Codec postings.Kind
 
 	// Workers is how many goroutines look for an order ByGraph; the rest of a
@@ -63,7 +63,7 @@ func (o MergeOptions) validate() error {
 	if o.Workers < 1 || o.MemoryBytes < 1 {
 		return fmt.Errorf("segment: a merge with %d workers and %d bytes of memory, want at least one of each", o.Workers, o.MemoryBytes)
 	}
-	if o.Codec != postings.Packed && o.Codec != postings.PFor && o.Codec != postings.Rice {
+	if !o.Codec.IsCodec() {
 		return fmt.Errorf("segment: %v is no codec of a merge", o.Codec)
 	}
 	if err := o.Order.validate(); err != nil {

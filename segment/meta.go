@@ -10,8 +10,8 @@ import (
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
-// ErrFormat matches the error of a segment that a newer version of riffle wrote.
-var ErrFormat = errors.New("segment: written by a newer version of riffle")
+// ErrFormat matches the error of a segment that another version of riffle wrote, in a format that this one does not read.
+var ErrFormat = errors.New("segment: written by another version of riffle")
 
 // meta is the value of KindMeta. A field's number is its place in the list.
 //
@@ -81,16 +81,16 @@ func appendOrder(dst []byte, o Order) []byte {
 }
 
 // openMeta unseals and decodes the meta value. Unlike other values it may be of
-// a newer version, which is ErrFormat and no corruption.
+// another version, which is ErrFormat and no corruption.
 func openMeta(value []byte) (*meta, error) {
 	version, payload, err := checkSeal(value)
 	switch {
 	case err != nil:
 		return nil, err
-	case version > Version:
-		return nil, fmt.Errorf("%w: format %d, this one reads up to %d", ErrFormat, version, Version)
+	case version == 0:
+		return nil, corrupt.New(0, "version 0, want %d", Version)
 	case version != Version:
-		return nil, corrupt.New(0, "version %d, want %d", version, Version)
+		return nil, fmt.Errorf("%w: format %d, this one reads %d", ErrFormat, version, Version)
 	}
 	return decodeMeta(payload)
 }

@@ -8,11 +8,12 @@ import (
 )
 
 // Version is the format version that this package writes. It is the first byte
-// of every sealed value, and the meta value of a newer one is refused as a whole
+// of every sealed value, and the meta value of another one is refused as a whole
 // (ErrFormat), so that no other value is ever read with the wrong eyes.
 //
-//	1  the first
-const Version = 1
+//	1  the first; not read any more
+//	2  short lists are bit strings, long ones may be
+const Version = 2
 
 // sealBytes is what a seal adds to a value: the version before, the checksum
 // behind.

@@ -94,7 +94,11 @@ func (d *Disk) sizeLists(ctx context.Context, field string, s *Sizes) error {
 			return err
 		}
 		s.Postings += uint64(l.Count)
-		sum.Add(l.SizeBreakdown())
+		size, err := l.SizeBreakdown()
+		if err != nil {
+			return err
+		}
+		sum.Add(size)
 	}
 	s.Docs += uint64(sum.Docs)
 	s.Freqs += uint64(sum.Freqs)

@@ -21,7 +21,7 @@ index changes. The copy is an index like any other.`,
 }
 
 func checkpoint(db, target string) (err error) {
-	e, err := openToChange(db)
+	e, err := openToChange(db, nil)
 	if err != nil {
 		return err
 	}

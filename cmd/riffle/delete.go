@@ -25,7 +25,7 @@ give the space back.`,
 }
 
 func remove(c *cobra.Command, db string, ids []string) (err error) {
-	e, err := openToChange(db)
+	e, err := openToChange(db, nil)
 	if err != nil {
 		return err
 	}

@@ -49,6 +49,7 @@ type indexCommand struct {
 	memory   byteSize
 	noSync   bool
 	prefix   string
+	codec    choice[riffle.Codec]
 	progress choice[progressMode]
 }
 
@@ -72,6 +73,7 @@ func newIndex() *cobra.Command {
 	f.Var(&ix.memory, "memory", "memory for documents that are not written out yet, such as 64MiB; up to twice as much is in use")
 	f.BoolVar(&ix.noSync, "no-sync", false, "do not sync each batch: faster, but a crash may lose documents that progress has counted")
 	f.StringVar(&ix.prefix, "id-prefix", "", "put before every id, where those of several files clash")
+	declareCodec(c, &ix.codec)
 	declareProgress(c, &ix.progress)
 	return c
 }
@@ -102,7 +104,7 @@ func (ix *indexCommand) run(c *cobra.Command, files []string) (err error) {
 	}
 	w := &indexWriter{
 		dir: ix.db, skipBad: ix.skipBad, errw: c.ErrOrStderr(), counts: counter(schema),
-		options:  &riffle.Options{Schema: schema, MemoryBytes: int64(ix.memory)},
+		options:  &riffle.Options{Schema: schema, MemoryBytes: int64(ix.memory), Codec: ix.codec.value},
 		progress: newProgress(ix.progress.value, c.ErrOrStderr(), total),
 	}
 	if ix.noSync {

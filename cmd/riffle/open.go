@@ -37,7 +37,7 @@ func openWith(dir string, o *riffle.Options) (*riffle.Engine, error) {
 
 // openToChange opens an index that is there. A plain Open would make a new one
 // where --db is mistyped, so a read-only one looks first.
-func openToChange(dir string) (*riffle.Engine, error) {
+func openToChange(dir string, o *riffle.Options) (*riffle.Engine, error) {
 	e, err := openToRead(dir)
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func openToChange(dir string) (*riffle.Engine, error) {
 	if err := e.Close(); err != nil {
 		return nil, err
 	}
-	return riffle.Open(dir, nil)
+	return riffle.Open(dir, o)
 }
 
 // closing closes an engine at the end of a command and adds what goes wrong then.
