@@ -24,18 +24,30 @@ func (r *run) and() error {
 	}
 	for _, c := range lanes {
 		c.plain = r.counting
+		if err := c.learn(0); err != nil {
+			return err
+		}
 	}
 	r.active = append(r.active[:0], lanes...)
 	slices.SortFunc(r.active, func(a, b *lane) int {
 		return cmp.Or(cmp.Compare(b.list.Count, a.list.Count), cmp.Compare(a.term, b.term))
 	})
-	if r.sheetClaim == nil && isSparse(r.active[len(lanes)-1].list, r.seg.Docs) {
+	switch {
+	case r.counting && allBitmaps(lanes):
+		r.countAnd(lanes)
+		return nil
+	case r.sheetClaim == nil && isSparse(r.active[len(lanes)-1].list, r.seg.Docs):
 		err = r.andBlocks(r.active)
-	} else {
+	default:
 		err = r.andTiles(r.active)
 	}
 	if err != nil {
 		return err
+	}
+	for _, c := range lanes {
+		if err := c.learn(c.spent); err != nil {
+			return err
+		}
 	}
 	return r.refine()
 }
@@ -77,16 +89,31 @@ func (r *run) andBlocks(lanes []*lane) error {
 		if err := r.lead(lead, b, saturatingSub(need, sum)); err != nil {
 			return err
 		}
-		for i, c := range slices.Backward(others) {
-			if r.cands.n == 0 {
-				break
-			}
-			if err := r.requireAnywhere(c, need, &r.prefix[i]); err != nil {
-				return err
-			}
+		if err := r.requireOthers(others, need); err != nil {
+			return err
 		}
 		r.total += r.cands.n
 		r.offerCandidates()
+	}
+	return nil
+}
+
+// requireOthers drops the candidates that lanes other than the lead do not hold, or with
+// which they cannot reach need.
+func (r *run) requireOthers(others []*lane, need uint32) error {
+	if r.counting {
+		r.holdAll(others)
+	}
+	for i, c := range slices.Backward(others) {
+		if r.cands.n == 0 {
+			return nil
+		}
+		if r.counting && c.bitmap != nil {
+			continue // what is left is in it
+		}
+		if err := r.requireAnywhere(c, need, &r.prefix[i]); err != nil {
+			return err
+		}
 	}
 	return nil
 }

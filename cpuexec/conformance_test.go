@@ -1,9 +1,11 @@
 package cpuexec_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
+	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/cpuexec"
 	"github.com/riffle-search/riffle/internal/exectest"
 	"github.com/riffle-search/riffle/internal/impl"
@@ -29,4 +31,20 @@ func TestConformanceOfVariants(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestConformanceWithBitmaps gives half of the lists bitmaps before they are first used.
+func TestConformanceWithBitmaps(t *testing.T) {
+	for variant := range impl.Each("cpuexec") {
+		t.Run(variant, func(t *testing.T) { exectest.Run(t, withBitmaps{}) })
+	}
+}
+
+type withBitmaps struct{ cpuexec.Executor }
+
+func (e withBitmaps) TopK(ctx context.Context, p *exectest.Plan) (blockmax.TopK, error) {
+	if err := cpuexec.MakeBitmaps(p, someLists); err != nil {
+		return blockmax.TopK{}, err
+	}
+	return e.Executor.TopK(ctx, p)
 }

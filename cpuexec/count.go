@@ -77,7 +77,8 @@ func (r *run) countMatches(tree *blockmax.Node) (total int, err error) {
 			return n, r.ctx.Err()
 		}
 	}
-	err = r.pass(segmentPass{(*run).countSegment, true}, tree)
+	// Bitmaps are many times as fast as tiles to be claimed, so flat plans go by ranges.
+	err = r.pass(segmentPass{(*run).countSegment, r.plan.Tree != nil}, tree)
 	return r.total, err
 }
 
@@ -105,68 +106,83 @@ func (r *run) countSegment() error {
 			r.total += term.List.Count // with the first tile, for the whole segment
 		}
 		return nil
-	case r.plan.Tree != nil || leaf != nil:
+	case r.plan.Tree != nil:
 		return r.eachTile(r.tree, false, func(root *clause, t int) error {
 			err := r.evalTile(root, t, &r.win.matches, nil)
 			r.countWindow()
 			return err
 		})
-	case len(r.tree.Must) > 0:
+	case len(r.tree.Must) > 0 && leaf == nil:
 		return r.and()
 	}
 	return r.countOr()
 }
 
-// countOr counts the documents of the segment that hold any term.
+// countOr counts the documents of the segment that hold any term: sheet by sheet, those of
+// the bitmaps first.
 func (r *run) countOr() error {
 	lanes, err := r.openLanes()
 	if err != nil {
 		return err
 	}
 	for _, c := range lanes {
-		c.plain = true
-	}
-	for lo := r.from &^ (sheetDocs - 1); lo < r.to; lo += sheetDocs {
-		tiles := uint64(0)
-		for _, c := range lanes {
-			if err := c.enterSheet(lo); err != nil {
-				return err
-			}
-			tiles |= c.inTiles
+		if err := c.learn(int64(c.blocksAtWork())); err != nil {
+			return err
 		}
-		for tiles = r.tilesAtWork(lo, tiles); tiles != 0; tiles &= tiles - 1 {
-			if err := r.ctx.Err(); err != nil {
-				return err
-			}
-			if !r.mine(bits.TrailingZeros64(tiles)) {
-				continue
-			}
-			if err := r.countTile(lanes, lo, bits.TrailingZeros64(tiles)); err != nil {
-				return err
-			}
+	}
+	for lo := r.from; lo < r.to; lo += min(sheetDocs, r.to-lo) {
+		if err := r.ctx.Err(); err != nil {
+			return err
+		}
+		if err := r.countSheet(lanes, lo, min(lo+sheetDocs, r.to)); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// countTile counts the documents of tile t of the sheet at lo that hold any term.
-func (r *run) countTile(lanes []*lane, lo uint32, t int) error {
-	r.win.at(lo+uint32(t)*tileDocs, r.from, r.to)
+// countSheet counts the documents lo to hi-1, of a sheet or less, that hold any term.
+func (r *run) countSheet(lanes []*lane, lo, hi uint32) error {
+	set := r.sheetSet[:(hi-lo+63)/64]
+	r.collectBitmaps(lanes, lo, hi)
+	if len(r.maps) > 0 {
+		unite(set, r.maps)
+	} else {
+		clear(set)
+	}
 	for _, c := range lanes {
-		if c.inTiles>>t&1 == 0 {
+		if c.bitmap != nil {
 			continue
 		}
-		c.locate(r.win.base)
-		if err := c.mark(&r.win.matches, ^uint64(0)); err != nil {
+		if err := c.markAll(set, lo, hi); err != nil {
 			return err
 		}
 	}
-	r.marks.flush(&r.win.matches)
-	for i := range r.win.matches {
-		r.win.matches[i] &= r.win.all[i]
+	r.maps = append(r.maps[:0], set)
+	if accept := r.seg.Accept; accept != nil {
+		r.maps = append(r.maps, accept[lo/64:])
 	}
-	r.countWindow()
+	r.total += countCommon(r.maps)
 	return nil
+}
+
+// countAnd counts the documents of the range that are in the bitmaps of all lanes.
+func (r *run) countAnd(lanes []*lane) {
+	r.collectBitmaps(lanes, r.from, r.to)
+	if accept := r.seg.Accept; accept != nil {
+		r.maps = append(r.maps, accept[r.from/64:])
+	}
+	r.total += countCommon(r.maps)
+}
+
+// collectBitmaps sets maps to what the lanes have of documents lo to hi-1.
+func (r *run) collectBitmaps(lanes []*lane, lo, hi uint32) {
+	r.maps = r.maps[:0]
+	for _, c := range lanes {
+		if c.bitmap != nil {
+			r.maps = append(r.maps, c.bitmap[lo/64:(hi+63)/64])
+		}
+	}
 }
 
 // countWindow counts the accepted matches of the window, and leaves it empty.

@@ -3,27 +3,129 @@ package cpuexec_test
 import (
 	"context"
 	"math/bits"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/cpuexec"
 	"github.com/riffle-search/riffle/internal/exectest"
+	"github.com/riffle-search/riffle/internal/impl"
+	"github.com/riffle-search/riffle/postings"
+	"github.com/riffle-search/riffle/segment"
 )
 
-// TestCount compares with the oracle, for every mode and for trees.
+// TestCount compares with the oracle, for every mode and for trees: before lists have bitmaps,
+// when some have and when all dense ones have.
 func TestCount(t *testing.T) {
-	for round := range 500 {
-		exectest.Plans(1, round, func(ix *exectest.Index, p *exectest.Plan) bool {
-			got, err := cpuexec.Count(context.Background(), p)
-			if err != nil {
-				t.Fatal(err)
+	for variant := range impl.Each("cpuexec") {
+		t.Run(variant, func(t *testing.T) {
+			for round := range 300 {
+				exectest.Plans(1, round, func(ix *exectest.Index, p *exectest.Plan) bool {
+					want := exectest.Oracle(ix, p).Total
+					count := func(when string) {
+						got, err := cpuexec.Count(context.Background(), p)
+						if err != nil || got != want {
+							t.Fatalf("round %d: %s, counted %d documents, want %d: %v", round, when, got, want, err)
+						}
+					}
+					count("at first")
+					if err := cpuexec.MakeBitmaps(p, someLists); err != nil {
+						t.Fatal(err)
+					}
+					count("with some bitmaps")
+					for range 3 {
+						count("used often")
+					}
+					return true
+				})
 			}
-			if want := exectest.Oracle(ix, p).Total; got != want {
-				t.Fatalf("round %d: counted %d documents, want %d", round, got, want)
-			}
-			return true
 		})
+	}
+}
+
+// someLists picks half of the lists.
+func someLists(l *postings.List) bool { return l.Count%2 == 0 }
+
+// TestBitmaps counts until a list has a bitmap, and compares it with the postings.
+func TestBitmaps(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 9))
+	const docs = 3*4096 + 1000
+	want := make([]uint64, 4*64)
+	var dense, sparse postings.Builder
+	for d := range uint32(docs) {
+		every := []int{1, 2, 9, 60}[d/3000%4] // runs, bitsets, packed
+		if rng.IntN(every) == 0 && d < docs-500 {
+			dense.Add(d, 1, 1)
+			want[d/64] |= 1 << (d % 64)
+		}
+		if d%100 == 7 {
+			sparse.Add(d, 1, 1)
+		}
+	}
+	table := blockmax.NewTable(blockmax.DefaultBM25, 10)
+	seg := blockmax.Segment[*postings.List]{Docs: docs}
+	for _, b := range []*postings.Builder{&dense, &sparse} {
+		l := b.View(postings.MaxDoc)
+		seg.Terms = append(seg.Terms, blockmax.Term[*postings.List]{List: l, Table: table, Bounds: segment.Bounds(l, table)})
+	}
+	list := seg.Terms[0].List
+	before := list.Bytes()
+	for _, p := range []*cpuexec.Plan{
+		{Mode: blockmax.Or}, {Mode: blockmax.And},
+		{Tree: &blockmax.Node{Must: []blockmax.Node{{Leaf: true}}, Not: []blockmax.Node{{Leaf: true, Term: 1}}}},
+	} {
+		p.K, p.Weights, p.Segments = 1, []uint32{1, 1}, []blockmax.Segment[*postings.List]{seg}
+		p.Segments[0].Terms = slices.Clone(seg.Terms)
+		l := dense.View(postings.MaxDoc)
+		p.Segments[0].Terms[0].List = l
+		first, uses := 0, 0
+		for ; l.Bitmap() == nil; uses++ {
+			n, err := cpuexec.Count(context.Background(), p)
+			if err != nil || uses > 0 && n != first || uses == 100 {
+				t.Fatalf("count %d is %d, was %d: %v", uses, n, first, err)
+			}
+			first = n
+		}
+		if uses < 2 {
+			t.Errorf("a bitmap after %d counts, before it could have paid", uses)
+		}
+		if !slices.Equal(l.Bitmap(), want) {
+			t.Error("the bitmap is not what the postings make")
+		}
+		if n, err := cpuexec.Count(context.Background(), p); err != nil || n != first {
+			t.Errorf("counted %d with the bitmap, %d without: %v", n, first, err)
+		}
+		if grown := l.Bytes() - before; grown != 8*len(want) {
+			t.Errorf("the list has grown by %d bytes", grown)
+		}
+		if p.Segments[0].Terms[1].List.Bitmap() != nil {
+			t.Error("a list of one document in 100 has a bitmap")
+		}
+	}
+}
+
+// TestBitmapOfAnotherSegment counts with a list whose segment has grown since its bitmap
+// was made.
+func TestBitmapOfAnotherSegment(t *testing.T) {
+	var b postings.Builder
+	for d := range uint32(1000) {
+		b.Add(2*d, 1, 1)
+	}
+	l := b.View(postings.MaxDoc)
+	table := blockmax.NewTable(blockmax.DefaultBM25, 10)
+	term := blockmax.Term[*postings.List]{List: l, Table: table, Bounds: segment.Bounds(l, table)}
+	for _, docs := range []uint32{2000, 5000} {
+		seg := blockmax.Segment[*postings.List]{Docs: docs, Terms: []blockmax.Term[*postings.List]{term, term}}
+		p := &cpuexec.Plan{K: 1, Weights: []uint32{1, 1}, Segments: []blockmax.Segment[*postings.List]{seg}}
+		if err := cpuexec.MakeBitmaps(p, func(*postings.List) bool { return true }); err != nil {
+			t.Fatal(err)
+		}
+		for _, p.Mode = range []blockmax.Mode{blockmax.Or, blockmax.And} {
+			if n, err := cpuexec.Count(context.Background(), p); err != nil || n != 1000 {
+				t.Errorf("%d documents, mode %d: counted %d: %v", docs, p.Mode, n, err)
+			}
+		}
 	}
 }
 

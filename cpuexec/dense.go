@@ -86,7 +86,10 @@ func ranks(e postings.Encoding) bool {
 
 // costOfBits is what the bits of the blocks with documents of the words cost, in candidates.
 func (c *lane) costOfBits(words uint64) (cost int) {
-	if c.exact {
+	switch {
+	case c.bitmap != nil:
+		return bitsCost
+	case c.exact:
 		return unpackCost
 	}
 	for b := c.from; b < c.to; b++ {
@@ -105,6 +108,10 @@ func (c *lane) costOfBits(words uint64) (cost int) {
 // not empty.
 func (c *lane) intersect(set *bitset, words uint64) (left uint64, err error) {
 	held := &c.run.held
+	if c.bitmap != nil {
+		held = (*bitset)(c.bitmap[c.run.win.base/64:])
+		return set.keep(held, words), nil
+	}
 	for w := words; w != 0; w &= w - 1 {
 		held[bits.TrailingZeros64(w)&63] = 0
 	}
@@ -112,18 +119,31 @@ func (c *lane) intersect(set *bitset, words uint64) (left uint64, err error) {
 		return 0, err
 	}
 	c.run.marks.flush(held)
-	for w := words; w != 0; w &= w - 1 {
-		i := bits.TrailingZeros64(w) & 63
-		if set[i] &= held[i]; set[i] != 0 {
+	return set.keep(held, words), nil
+}
+
+// keep leaves in the words what held has, too, and returns those that are not empty.
+func (b *bitset) keep(held *bitset, words uint64) (left uint64) {
+	for ; words != 0; words &= words - 1 {
+		i := bits.TrailingZeros64(words) & 63
+		if b[i] &= held[i]; b[i] != 0 {
 			left |= 1 << i
 		}
 	}
-	return left, nil
+	return left
 }
 
 // mark adds to set the documents of the words that the lane holds; some of them only when
 // run.marks are flushed. It may add others that the lane holds, too.
 func (c *lane) mark(set *bitset, words uint64) error {
+	if c.bitmap != nil {
+		held := (*bitset)(c.bitmap[c.run.win.base/64:])
+		for ; words != 0; words &= words - 1 {
+			i := bits.TrailingZeros64(words) & 63
+			set[i] |= held[i]
+		}
+		return nil
+	}
 	if c.exact {
 		c.run.marks.mark(c.few.docs[c.from:c.to])
 		return nil
@@ -146,7 +166,7 @@ func (c *lane) mark(set *bitset, words uint64) error {
 			return err
 		}
 		if k := &c.peek; k.Kind == postings.Bitset && bits.OnesCount64(in) > 3 {
-			set.or(k.Docs, int(k.First)-int(base))
+			orRows(set[:], k.Docs, int(k.First)-int(base))
 			continue
 		}
 		for ; in != 0; in &= in - 1 {
@@ -157,19 +177,19 @@ func (c *lane) mark(set *bitset, words uint64) error {
 	return nil
 }
 
-// or sets the bits that are set in rows, of which the lowest is document at of the tile.
-// Documents may lie before and behind the tile.
-func (b *bitset) or(rows []byte, at int) {
+// orRows adds to a set the bits that are set in rows, of which the lowest is bit at of the set.
+// Some may lie before and behind the set.
+func orRows(set []uint64, rows []byte, at int) {
 	if skip := -at / 64; at < 0 && skip > 0 {
 		rows, at = rows[min(8*skip, len(rows)):], at+64*skip
 	}
 	carry := uint64(0)
-	if at < 0 && len(rows) >= 8 { // the first word lies partly before the tile
+	if at < 0 && len(rows) >= 8 { // the first word lies partly before the set
 		carry = binary.LittleEndian.Uint64(rows) >> -at
 		rows, at = rows[8:], at+64
 	}
 	shift := uint(at) % 64
-	to := b[min(at/64, 64):]
+	to := set[min(at/64, len(set)):]
 	for i := range to {
 		if len(rows) < 8 {
 			to[i] |= carry

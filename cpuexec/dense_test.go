@@ -24,7 +24,7 @@ func TestOr(t *testing.T) {
 				want[d/64] |= 1 << (d % 64)
 			}
 		}
-		got.or(rows, at)
+		orRows(got[:], rows, at)
 		if got != want {
 			t.Fatalf("%d words at %d:\n got %x\nwant %x", len(rows)/8, at, got, want)
 		}

@@ -1,5 +1,11 @@
 package cpuexec
 
+import (
+	"context"
+
+	"github.com/riffle-search/riffle/postings"
+)
+
 // SetExactPostings changes exactPostings and returns what it was.
 func SetExactPostings(n int) (old int) {
 	old, exactPostings = exactPostings, n
@@ -8,3 +14,38 @@ func SetExactPostings(n int) (old int) {
 
 // Occupy makes a pool think that n more goroutines are at work.
 func (p *Pool) Occupy(n int) { p.running.Add(int32(n)) }
+
+// SetBitmapSparsest changes bitmapSparsest and returns what it was.
+func SetBitmapSparsest(n int) (old int) {
+	old, bitmapSparsest = bitmapSparsest, n
+	return old
+}
+
+// MakeBitmaps makes the bitmaps of some lists of a plan.
+func MakeBitmaps(p *Plan, wanted func(*postings.List) bool) error {
+	if err := p.Check(); err != nil {
+		return err
+	}
+	r := newRun(context.Background(), p)
+	defer r.release()
+	for i := range p.Segments {
+		if err := r.enter(i); err != nil {
+			return err
+		}
+		lanes, err := r.openLanes()
+		if err != nil {
+			return err
+		}
+		for _, c := range lanes {
+			if c.list.Bitmap() != nil || !wanted(c.list) {
+				continue
+			}
+			words, err := c.makeBitmap(r.bitmapWords())
+			if err != nil {
+				return err
+			}
+			c.list.KeepBitmap(words)
+		}
+	}
+	return nil
+}

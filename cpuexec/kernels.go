@@ -7,7 +7,7 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// The kernels of a tile, each with a variant in Go, here, and variants in assembly, in
+// The kernels, most of a tile, each with a variant in Go, here, and variants in assembly, in
 // kernels_amd64.go. Which one runs is decided there, or in kernels_noasm.go where there
 // is no choice:
 //
@@ -19,6 +19,8 @@ import (
 //	impacts       the impacts of a block
 //	leadBlock     postings of a block to candidates
 //	dropByWords   candidates that bounds of words leave
+//	unite         the union of the bitmaps of lists
+//	countCommon   how many documents the bitmaps of lists have in common
 
 // sums of bounds, for each word of a tile or each tile of a sheet.
 type sums [64]uint32
@@ -140,4 +142,26 @@ func (m *marks) flushPortable(set *bitset) {
 		}
 		m.bits, m.some = bitset{}, false
 	}
+}
+
+// unitePortable is unite in Go.
+func unitePortable(dst []uint64, maps [][]uint64) {
+	copy(dst, maps[0])
+	for _, m := range maps[1:] {
+		m = m[:len(dst)]
+		for i, word := range m {
+			dst[i] |= word
+		}
+	}
+}
+
+// countCommonPortable is countCommon in Go.
+func countCommonPortable(maps [][]uint64) (ones int) {
+	for i, word := range maps[0] {
+		for _, m := range maps[1:] {
+			word &= m[i]
+		}
+		ones += bits.OnesCount64(word)
+	}
+	return ones
 }

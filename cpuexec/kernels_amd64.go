@@ -18,7 +18,7 @@ import (
 // package postings.
 var (
 	useAVX512 = cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL &&
-		cpu.X86.HasAVX512VBMI && cpu.X86.HasAVX512VBMI2 && useAVX2
+		cpu.X86.HasAVX512VBMI && cpu.X86.HasAVX512VBMI2 && cpu.X86.HasAVX512VPOPCNTDQ && useAVX2
 	useAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasBMI1 && cpu.X86.HasBMI2 && cpu.X86.HasPOPCNT
 )
 
@@ -144,6 +144,31 @@ func dropByWords(cs *candidates, words []uint8, unit, floor uint32) {
 	cs.n = dropAVX512(&cs.docs, &cs.score, cs.n, unsafe.SliceData(words), uint32(len(words)&^3), unit, floor)
 }
 
+// unite sets dst to what any of the maps, of which there is at least one, has set. They are
+// at least as long as dst.
+func unite(dst []uint64, maps [][]uint64) {
+	switch {
+	case len(dst) == 0:
+	case useAVX512:
+		uniteAVX512(&dst[0], &maps[0], len(maps), len(dst))
+	case useAVX2:
+		uniteAVX2(&dst[0], &maps[0], len(maps), len(dst))
+	default:
+		unitePortable(dst, maps)
+	}
+}
+
+// countCommon returns how many bits all of the maps have set. They are as long as the first.
+func countCommon(maps [][]uint64) (ones int) {
+	switch {
+	case useAVX512:
+		return intersectAVX512(&maps[0], len(maps), len(maps[0]))
+	case useAVX2:
+		return intersectAVX2(&maps[0], len(maps), len(maps[0]))
+	}
+	return countCommonPortable(maps)
+}
+
 // What follows is written by _asm.
 
 //go:noescape
@@ -192,3 +217,15 @@ func leadAVX512(toDocs, toScores *[4112]uint32, docs *[128]uint32, impacts *[128
 
 //go:noescape
 func dropAVX512(docs, scores *[4112]uint32, n int, words *uint8, wordCount, unit, floor uint32) (kept int)
+
+//go:noescape
+func uniteAVX512(dst *uint64, maps *[]uint64, n, words int)
+
+//go:noescape
+func uniteAVX2(dst *uint64, maps *[]uint64, n, words int)
+
+//go:noescape
+func intersectAVX512(maps *[]uint64, n, words int) (ones int)
+
+//go:noescape
+func intersectAVX2(maps *[]uint64, n, words int) (ones int)

@@ -1187,3 +1187,342 @@ done:
 	MOVQ BX, kept+48(FP)
 	VZEROUPPER
 	RET
+
+// func uniteAVX512(dst *uint64, maps *[]uint64, n int, words int)
+// Requires: AVX, AVX512F
+TEXT ·uniteAVX512(SB), NOSPLIT, $0-32
+	MOVQ   dst+0(FP), AX
+	XORQ   CX, CX
+	MOVQ   maps+8(FP), DX
+	MOVQ   words+24(FP), SI
+	MOVQ   n+16(FP), BX
+	IMUL3Q $0x18, BX, BX
+	ADDQ   DX, BX
+	SHLQ   $0x03, SI
+
+nextVectors:
+	CMPQ      SI, $0x00000100
+	JB        endVectors
+	MOVQ      (DX), R8
+	VMOVDQU64 (R8)(CX*1), Z0
+	VMOVDQU64 64(R8)(CX*1), Z1
+	VMOVDQU64 128(R8)(CX*1), Z2
+	VMOVDQU64 192(R8)(CX*1), Z3
+	LEAQ      24(DX), DI
+
+mapVectors:
+	CMPQ  DI, BX
+	JAE   takenVectors
+	MOVQ  (DI), R8
+	VPORQ (R8)(CX*1), Z0, Z0
+	VPORQ 64(R8)(CX*1), Z1, Z1
+	VPORQ 128(R8)(CX*1), Z2, Z2
+	VPORQ 192(R8)(CX*1), Z3, Z3
+	ADDQ  $0x18, DI
+	JMP   mapVectors
+
+takenVectors:
+	VMOVDQU64 Z0, (AX)(CX*1)
+	VMOVDQU64 Z1, 64(AX)(CX*1)
+	VMOVDQU64 Z2, 128(AX)(CX*1)
+	VMOVDQU64 Z3, 192(AX)(CX*1)
+	ADDQ      $0x00000100, CX
+	SUBQ      $0x00000100, SI
+	JMP       nextVectors
+
+endVectors:
+nextWord:
+	CMPQ SI, $0x00000008
+	JB   endWord
+	MOVQ (DX), R9
+	MOVQ (R9)(CX*1), DI
+	LEAQ 24(DX), R8
+
+mapWord:
+	CMPQ R8, BX
+	JAE  takenWord
+	MOVQ (R8), R9
+	ORQ  (R9)(CX*1), DI
+	ADDQ $0x18, R8
+	JMP  mapWord
+
+takenWord:
+	MOVQ DI, (AX)(CX*1)
+	ADDQ $0x00000008, CX
+	SUBQ $0x00000008, SI
+	JMP  nextWord
+
+endWord:
+	VZEROUPPER
+	RET
+
+// func uniteAVX2(dst *uint64, maps *[]uint64, n int, words int)
+// Requires: AVX, AVX2
+TEXT ·uniteAVX2(SB), NOSPLIT, $0-32
+	MOVQ   dst+0(FP), AX
+	XORQ   CX, CX
+	MOVQ   maps+8(FP), DX
+	MOVQ   words+24(FP), SI
+	MOVQ   n+16(FP), BX
+	IMUL3Q $0x18, BX, BX
+	ADDQ   DX, BX
+	SHLQ   $0x03, SI
+
+nextVectors:
+	CMPQ    SI, $0x00000080
+	JB      endVectors
+	MOVQ    (DX), R8
+	VMOVDQU (R8)(CX*1), Y0
+	VMOVDQU 32(R8)(CX*1), Y1
+	VMOVDQU 64(R8)(CX*1), Y2
+	VMOVDQU 96(R8)(CX*1), Y3
+	LEAQ    24(DX), DI
+
+mapVectors:
+	CMPQ DI, BX
+	JAE  takenVectors
+	MOVQ (DI), R8
+	VPOR (R8)(CX*1), Y0, Y0
+	VPOR 32(R8)(CX*1), Y1, Y1
+	VPOR 64(R8)(CX*1), Y2, Y2
+	VPOR 96(R8)(CX*1), Y3, Y3
+	ADDQ $0x18, DI
+	JMP  mapVectors
+
+takenVectors:
+	VMOVDQU Y0, (AX)(CX*1)
+	VMOVDQU Y1, 32(AX)(CX*1)
+	VMOVDQU Y2, 64(AX)(CX*1)
+	VMOVDQU Y3, 96(AX)(CX*1)
+	ADDQ    $0x00000080, CX
+	SUBQ    $0x00000080, SI
+	JMP     nextVectors
+
+endVectors:
+nextWord:
+	CMPQ SI, $0x00000008
+	JB   endWord
+	MOVQ (DX), R9
+	MOVQ (R9)(CX*1), DI
+	LEAQ 24(DX), R8
+
+mapWord:
+	CMPQ R8, BX
+	JAE  takenWord
+	MOVQ (R8), R9
+	ORQ  (R9)(CX*1), DI
+	ADDQ $0x18, R8
+	JMP  mapWord
+
+takenWord:
+	MOVQ DI, (AX)(CX*1)
+	ADDQ $0x00000008, CX
+	SUBQ $0x00000008, SI
+	JMP  nextWord
+
+endWord:
+	VZEROUPPER
+	RET
+
+// func intersectAVX512(maps *[]uint64, n int, words int) (ones int)
+// Requires: AVX, AVX2, AVX512F, AVX512VPOPCNTDQ, POPCNT
+TEXT ·intersectAVX512(SB), NOSPLIT, $0-32
+	XORQ   AX, AX
+	XORQ   CX, CX
+	VPXORQ Z0, Z0, Z0
+	MOVQ   maps+0(FP), DX
+	MOVQ   words+16(FP), SI
+	MOVQ   n+8(FP), BX
+	IMUL3Q $0x18, BX, BX
+	ADDQ   DX, BX
+	SHLQ   $0x03, SI
+
+nextVectors:
+	CMPQ      SI, $0x00000100
+	JB        endVectors
+	MOVQ      (DX), R8
+	VMOVDQU64 (R8)(AX*1), Z1
+	VMOVDQU64 64(R8)(AX*1), Z2
+	VMOVDQU64 128(R8)(AX*1), Z3
+	VMOVDQU64 192(R8)(AX*1), Z4
+	LEAQ      24(DX), DI
+
+mapVectors:
+	CMPQ   DI, BX
+	JAE    takenVectors
+	MOVQ   (DI), R8
+	VPANDQ (R8)(AX*1), Z1, Z1
+	VPANDQ 64(R8)(AX*1), Z2, Z2
+	VPANDQ 128(R8)(AX*1), Z3, Z3
+	VPANDQ 192(R8)(AX*1), Z4, Z4
+	ADDQ   $0x18, DI
+	JMP    mapVectors
+
+takenVectors:
+	VPOPCNTQ Z1, Z1
+	VPADDQ   Z1, Z0, Z0
+	VPOPCNTQ Z2, Z2
+	VPADDQ   Z2, Z0, Z0
+	VPOPCNTQ Z3, Z3
+	VPADDQ   Z3, Z0, Z0
+	VPOPCNTQ Z4, Z4
+	VPADDQ   Z4, Z0, Z0
+	ADDQ     $0x00000100, AX
+	SUBQ     $0x00000100, SI
+	JMP      nextVectors
+
+endVectors:
+nextWord:
+	CMPQ SI, $0x00000008
+	JB   endWord
+	MOVQ (DX), R9
+	MOVQ (R9)(AX*1), DI
+	LEAQ 24(DX), R8
+
+mapWord:
+	CMPQ R8, BX
+	JAE  takenWord
+	MOVQ (R8), R9
+	ANDQ (R9)(AX*1), DI
+	ADDQ $0x18, R8
+	JMP  mapWord
+
+takenWord:
+	POPCNTQ DI, DI
+	ADDQ    DI, CX
+	ADDQ    $0x00000008, AX
+	SUBQ    $0x00000008, SI
+	JMP     nextWord
+
+endWord:
+	VEXTRACTI64X4 $0x01, Z0, Y1
+	VPADDQ        Y1, Y0, Y1
+	VEXTRACTI128  $0x01, Y1, X0
+	VPADDQ        X0, X1, X0
+	VMOVQ         X0, AX
+	ADDQ          AX, CX
+	VPEXTRQ       $0x01, X0, AX
+	ADDQ          AX, CX
+	MOVQ          CX, ones+24(FP)
+	VZEROUPPER
+	RET
+
+// func intersectAVX2(maps *[]uint64, n int, words int) (ones int)
+// Requires: AVX, AVX2, POPCNT
+TEXT ·intersectAVX2(SB), NOSPLIT, $0-32
+	XORQ    AX, AX
+	XORQ    CX, CX
+	VPXOR   Y0, Y0, Y0
+	VPXOR   Y1, Y1, Y1
+	VMOVDQU halfByteOnes<>+0(SB), Y2
+	VMOVDQU lowHalves<>+0(SB), Y3
+	MOVQ    maps+0(FP), DX
+	MOVQ    words+16(FP), SI
+	MOVQ    n+8(FP), BX
+	IMUL3Q  $0x18, BX, BX
+	ADDQ    DX, BX
+	SHLQ    $0x03, SI
+
+nextVectors:
+	CMPQ    SI, $0x00000080
+	JB      endVectors
+	MOVQ    (DX), R8
+	VMOVDQU (R8)(AX*1), Y4
+	VMOVDQU 32(R8)(AX*1), Y5
+	VMOVDQU 64(R8)(AX*1), Y6
+	VMOVDQU 96(R8)(AX*1), Y7
+	LEAQ    24(DX), DI
+
+mapVectors:
+	CMPQ  DI, BX
+	JAE   takenVectors
+	MOVQ  (DI), R8
+	VPAND (R8)(AX*1), Y4, Y4
+	VPAND 32(R8)(AX*1), Y5, Y5
+	VPAND 64(R8)(AX*1), Y6, Y6
+	VPAND 96(R8)(AX*1), Y7, Y7
+	ADDQ  $0x18, DI
+	JMP   mapVectors
+
+takenVectors:
+	VPSRLW  $0x04, Y4, Y8
+	VPAND   Y3, Y4, Y4
+	VPSHUFB Y4, Y2, Y4
+	VPAND   Y3, Y8, Y8
+	VPSHUFB Y8, Y2, Y8
+	VPADDB  Y8, Y4, Y4
+	VPSADBW Y1, Y4, Y4
+	VPADDQ  Y4, Y0, Y0
+	VPSRLW  $0x04, Y5, Y4
+	VPAND   Y3, Y5, Y5
+	VPSHUFB Y5, Y2, Y5
+	VPAND   Y3, Y4, Y4
+	VPSHUFB Y4, Y2, Y4
+	VPADDB  Y4, Y5, Y5
+	VPSADBW Y1, Y5, Y5
+	VPADDQ  Y5, Y0, Y0
+	VPSRLW  $0x04, Y6, Y4
+	VPAND   Y3, Y6, Y6
+	VPSHUFB Y6, Y2, Y6
+	VPAND   Y3, Y4, Y4
+	VPSHUFB Y4, Y2, Y4
+	VPADDB  Y4, Y6, Y6
+	VPSADBW Y1, Y6, Y6
+	VPADDQ  Y6, Y0, Y0
+	VPSRLW  $0x04, Y7, Y4
+	VPAND   Y3, Y7, Y7
+	VPSHUFB Y7, Y2, Y7
+	VPAND   Y3, Y4, Y4
+	VPSHUFB Y4, Y2, Y4
+	VPADDB  Y4, Y7, Y7
+	VPSADBW Y1, Y7, Y7
+	VPADDQ  Y7, Y0, Y0
+	ADDQ    $0x00000080, AX
+	SUBQ    $0x00000080, SI
+	JMP     nextVectors
+
+endVectors:
+nextWord:
+	CMPQ SI, $0x00000008
+	JB   endWord
+	MOVQ (DX), R9
+	MOVQ (R9)(AX*1), DI
+	LEAQ 24(DX), R8
+
+mapWord:
+	CMPQ R8, BX
+	JAE  takenWord
+	MOVQ (R8), R9
+	ANDQ (R9)(AX*1), DI
+	ADDQ $0x18, R8
+	JMP  mapWord
+
+takenWord:
+	POPCNTQ DI, DI
+	ADDQ    DI, CX
+	ADDQ    $0x00000008, AX
+	SUBQ    $0x00000008, SI
+	JMP     nextWord
+
+endWord:
+	VEXTRACTI128 $0x01, Y0, X1
+	VPADDQ       X1, X0, X1
+	VMOVQ        X1, AX
+	ADDQ         AX, CX
+	VPEXTRQ      $0x01, X1, AX
+	ADDQ         AX, CX
+	MOVQ         CX, ones+24(FP)
+	VZEROUPPER
+	RET
+
+DATA halfByteOnes<>+0(SB)/8, $0x0302020102010100
+DATA halfByteOnes<>+8(SB)/8, $0x0403030203020201
+DATA halfByteOnes<>+16(SB)/8, $0x0302020102010100
+DATA halfByteOnes<>+24(SB)/8, $0x0403030203020201
+GLOBL halfByteOnes<>(SB), RODATA|NOPTR, $32
+
+DATA lowHalves<>+0(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA lowHalves<>+8(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA lowHalves<>+16(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA lowHalves<>+24(SB)/8, $0x0f0f0f0f0f0f0f0f
+GLOBL lowHalves<>(SB), RODATA|NOPTR, $32

@@ -38,3 +38,7 @@ func leadBlock(cs *candidates, docs *[postings.BlockSize]uint32, impacts *[posti
 func dropByWords(cs *candidates, words []uint8, unit, floor uint32) {
 	dropByWordsPortable(cs, words, unit, floor)
 }
+
+func unite(dst []uint64, maps [][]uint64) { unitePortable(dst, maps) }
+
+func countCommon(maps [][]uint64) (ones int) { return countCommonPortable(maps) }

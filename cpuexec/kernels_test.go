@@ -134,6 +134,71 @@ func TestSift(t *testing.T) {
 	})
 }
 
+// TestBitmapKernels has bitmaps of every length up to more than a step, and of any number.
+func TestBitmapKernels(t *testing.T) {
+	eachVariant(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(10, 10))
+		for round := range 500 {
+			checkBitmapKernels(t, rng, 1+rng.IntN(6), round%150)
+		}
+	})
+}
+
+func FuzzBitmapKernels(f *testing.F) {
+	f.Add(uint64(1), uint8(3), uint16(70))
+	f.Fuzz(func(t *testing.T, seed uint64, maps uint8, words uint16) {
+		for range impl.Each("cpuexec") {
+			checkBitmapKernels(t, rand.New(rand.NewPCG(seed, 0)), 1+int(maps), int(words%1000))
+		}
+	})
+}
+
+func checkBitmapKernels(t *testing.T, rng *rand.Rand, count, words int) {
+	t.Helper()
+	var maps [][]uint64
+	for range count {
+		m := make([]uint64, words+rng.IntN(3))
+		for i := range m {
+			m[i] = rng.Uint64() | rng.Uint64() | rng.Uint64()
+		}
+		maps = append(maps, m)
+	}
+	maps[0] = maps[0][:words]
+	got, want := make([]uint64, words+1), make([]uint64, words+1)
+	unite(got[:words], maps)
+	unitePortable(want[:words], maps)
+	if !slices.Equal(got, want) {
+		t.Fatalf("the union of %d maps of %d words is\n     %x\nwant %x", count, words, got, want)
+	}
+	if got, want := countCommon(maps), countCommonPortable(maps); got != want {
+		t.Fatalf("%d maps of %d words have %d bits in common, want %d", count, words, got, want)
+	}
+}
+
+// BenchmarkBitmapKernels takes 4 bitmaps of 400,000 documents each, 200 KB in all.
+//
+// Microseconds by AVX-512, by AVX2 and in Go, on a core of an EPYC (Zen 5): unite 2.3, 2.6
+// and 5.3, countCommon 1.9, 2.5 and 12.
+func BenchmarkBitmapKernels(b *testing.B) {
+	maps := make([][]uint64, 4)
+	for i := range maps {
+		maps[i] = make([]uint64, 6272)
+	}
+	dst := make([]uint64, 6272)
+	for name := range impl.Each("cpuexec") {
+		b.Run("unite/"+name, func(b *testing.B) {
+			for b.Loop() {
+				unite(dst, maps)
+			}
+		})
+		b.Run("countCommon/"+name, func(b *testing.B) {
+			for b.Loop() {
+				countCommon(maps)
+			}
+		})
+	}
+}
+
 // TestProbeLayout holds struct probe to the offsets in _asm.
 func TestProbeLayout(t *testing.T) {
 	var p probe

@@ -43,7 +43,8 @@ type lane struct {
 	unit   uint32 // coarse * unit bounds contributions
 	bound  uint32 // no posting of the tile at hand contributes more
 
-	plain bool // only documents matter: bounds are more or less than 0 and say no more
+	plain  bool     // only documents matter: bounds are more or less than 0 and say no more
+	bitmap []uint64 // of the list; nil while it is not known, or not wanted
 
 	tiles   *coarse // of the sheet
 	inTiles uint64  // where there are postings
@@ -87,14 +88,14 @@ func (c *lane) reset(r *run, t int, term *blockmax.Term[*postings.List]) {
 	c.max = blockmax.Contribution(c.weight, term.Bounds.List)
 	c.unit = blockmax.CoarseUnit(c.weight)
 	c.blocks, c.peeked, c.loaded, c.scored, c.spent = 0, -1, -1, -1, 0
-	c.exact, c.plain, c.at = false, false, 0
+	c.exact, c.plain, c.at, c.bitmap = false, false, 0, nil
 	c.seen = slices.Grow(c.seen[:0], c.list.Blocks()/64+1)[:c.list.Blocks()/64+1]
 	clear(c.seen)
 }
 
 // forget drops what belongs to the caller of the run.
 func (c *lane) forget() {
-	c.list, c.bounds, c.ranges, c.table, c.norms, c.tiles, c.words = nil, nil, nil, nil, nil, nil, nil
+	c.list, c.bounds, c.ranges, c.table, c.norms, c.tiles, c.words, c.bitmap = nil, nil, nil, nil, nil, nil, nil, nil
 	c.peek = postings.Peek{}
 }
 

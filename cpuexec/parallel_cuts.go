@@ -42,7 +42,7 @@ const orGrain = 64
 func (j *job) divide(r *run, visit segmentPass, grain int) {
 	plan, and := r.plan, r.plan.Tree == nil && len(r.tree.Must) > 0
 	j.count.Store(0)
-	if j.weigh(plan, and, grain); j.units < 1 {
+	if j.weigh(r, and, grain); j.units < 1 {
 		return
 	}
 	total := 0
@@ -75,14 +75,15 @@ func (j *job) divide(r *run, visit segmentPass, grain int) {
 }
 
 // weigh weighs the segments, and counts the grains of them all.
-func (j *job) weigh(plan *Plan, and bool, grain int) {
+func (j *job) weigh(r *run, and bool, grain int) {
+	plan := r.plan
 	if !and {
 		grain *= orGrain
 	}
 	j.weights = j.weights[:0]
 	total := 0
 	for s := range plan.Segments {
-		w := weight(&plan.Segments[s], and)
+		w := weight(&plan.Segments[s], and, r.counting && plan.Tree == nil)
 		if plan.Tree != nil {
 			w += int(plan.Segments[s].Docs)/8 + 1 // all of them may match
 		}
@@ -96,13 +97,21 @@ func (j *job) weigh(plan *Plan, and bool, grain int) {
 }
 
 // weight counts the postings of a segment that matter for the time that a query
-// takes: those of the shortest list for AND, else all.
-func weight(seg *blockmax.Segment[*postings.List], and bool) (sum int) {
+// takes: those of the shortest list for AND, else all. Where bitmaps are counted, 64 documents
+// of one take as long as a posting of OR.
+func weight(seg *blockmax.Segment[*postings.List], and, bitmaps bool) (sum int) {
+	inBitmap := int(seg.Docs / 64)
+	if and {
+		inBitmap /= orGrain
+	}
 	least := -1
 	for t := range seg.Terms {
 		n := 0
 		if term := &seg.Terms[t]; term.Bounds != nil {
 			n = term.List.Count
+			if bitmaps && term.List.Bitmap() != nil {
+				n = min(n, 1+inBitmap)
+			}
 		}
 		sum += n
 		if least < 0 || n < least {

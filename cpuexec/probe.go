@@ -57,6 +57,7 @@ func (r *run) requireAnywhere(c *lane, need uint32, rest *sums) error {
 	if c.ranges != nil {
 		dropByWords(cs, c.ranges.Word, c.unit, saturatingSub(need, rest[0]))
 	}
+	c.hold(cs)
 	p.words, p.rest, p.need, p.optional = ^uint64(0), rest, uint64(need), 0
 	p.at, p.kept, p.end = 0, 0, uint64(cs.n)
 	p.aim(c)

@@ -13,11 +13,11 @@ const sparsest = 256
 // refine makes the ranges of lists that have been used enough to deserve them.
 func (r *run) refine() error {
 	for _, c := range r.lanes[:r.laneCount] {
+		spent := c.spent
+		c.spent = 0
 		if c.ranges != nil || c.list.Count <= exactPostings || uint32(c.list.Count) < r.seg.Docs/sparsest {
 			continue
 		}
-		spent := c.spent
-		c.spent = 0
 		if c.bounds.Spend(spent, int64(c.list.Blocks())) {
 			ranges, err := c.makeRanges()
 			if err != nil {

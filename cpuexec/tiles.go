@@ -25,6 +25,9 @@ type tiling struct {
 	prober   probe
 	held     bitset // what a lane holds
 	marks    marks
+
+	maps     [][]uint64      // bitmaps of lanes
+	sheetSet [64 * 64]uint64 // documents of a sheet, for counting
 }
 
 // noSheet is where no sheet begins.
@@ -76,6 +79,7 @@ func (t *tiling) close() {
 	}
 	t.laneCount, t.lanesOpen, t.sheet = 0, false, noSheet
 	t.prober.forget()
+	clear(t.maps[:cap(t.maps)])
 }
 
 // checkList refuses a list that names documents which the segment does not have.

@@ -66,6 +66,23 @@ func (r *run) eachTile(n *blockmax.Node, scores bool, visit func(root *clause, t
 		}
 		r.root = &root
 	}
+	if err := r.visitTiles(visit); err != nil && err != errDone {
+		return err
+	}
+	for _, c := range r.lanes[:r.laneCount] {
+		spent := c.spent
+		c.spent = 0
+		if !c.plain {
+			continue
+		}
+		if err := c.learn(spent); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *run) visitTiles(visit func(root *clause, t int) error) error {
 	for lo := r.from &^ (sheetDocs - 1); lo < r.to; lo += sheetDocs {
 		if r.sheet != lo {
 			for _, c := range r.lanes[:r.laneCount] {
@@ -84,9 +101,7 @@ func (r *run) eachTile(n *blockmax.Node, scores bool, visit func(root *clause, t
 			if err := r.ctx.Err(); err != nil {
 				return err
 			}
-			if err := visit(r.root, t); err == errDone {
-				return nil
-			} else if err != nil {
+			if err := visit(r.root, t); err != nil {
 				return err
 			}
 		}
@@ -122,11 +137,12 @@ func (r *run) newClause(n *blockmax.Node, scores bool) (clause, error) {
 	scores = scores && !n.Constant
 	if n.Leaf {
 		var err error
-		if c.lane, err = r.openLane(n.Term); c.lane != nil {
-			c.cost = uint64(c.lane.list.Count)
-			c.lane.plain = !scores
+		if c.lane, err = r.openLane(n.Term); c.lane == nil {
+			return c, err
 		}
-		return c, err
+		c.cost = uint64(c.lane.list.Count)
+		c.lane.plain = !scores
+		return c, c.lane.learn(0)
 	}
 	if n.All {
 		c.cost = uint64(r.seg.Docs)

@@ -18,13 +18,8 @@ type window struct {
 	torn    bool // an error may have left matches and scores
 }
 
-// at makes the window the tile of doc, as far as it lies in documents from to to-1.
-func (w *window) at(doc, from, to uint32) {
-	w.place(doc, from, to)
-	w.fill()
-}
-
-// place is at without all.
+// place makes the window the tile of doc, as far as it lies in documents from to to-1. It
+// leaves all as it is.
 func (w *window) place(doc, from, to uint32) {
 	w.base = doc &^ (tileDocs - 1)
 	w.lo, w.hi = max(w.base, from), min(w.base+tileDocs, to)

@@ -45,6 +45,7 @@ type List struct {
 	loaded  atomic.Int64
 	stored  Sizes // of a list that came from a short entry
 	entry   int   // bytes of the entry and of the directory parts, as stored
+	bitmap  bitmap
 }
 
 // A chunk is a loaded run of whole extents.
@@ -231,12 +232,12 @@ func (l *List) openChunk(i int, value []byte) (*chunk, error) {
 	return c, nil
 }
 
-// Bytes returns the memory that the list holds: the directory and the chunks
-// loaded so far. A list that views a Builder shares its chunks and counts them all.
+// Bytes returns the memory that the list holds: the directory, the chunks
+// loaded so far and the bitmap. A list that views a Builder shares its chunks and counts them all.
 func (l *List) Bytes() int {
 	n := int(unsafe.Sizeof(*l)) + 4*len(l.Last) + 2*len(l.Enc) + 4*len(l.Off) + 4*len(l.ExtLast)
 	n += l.BlockImpacts.bytes() + l.ExtImpacts.bytes() + len(l.ListImpacts)*int(unsafe.Sizeof(Impact{}))
-	n += 12*len(l.chunks) + 4*len(l.chunkOf)
+	n += 12*len(l.chunks) + 4*len(l.chunkOf) + 8*len(l.Bitmap())
 	if l.tail != nil {
 		n += cap(l.tail.rows)
 	}

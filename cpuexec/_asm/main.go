@@ -25,6 +25,10 @@ func main() {
 	impactsAVX512()
 	leadAVX512()
 	dropAVX512()
+	unite("uniteAVX512", avx512)
+	unite("uniteAVX2", avx2)
+	intersectAVX512()
+	intersectAVX2()
 	Generate()
 }
 

@@ -1,0 +1,120 @@
+package cpuexec
+
+import (
+	"slices"
+
+	"github.com/riffle-search/riffle/internal/corrupt"
+	"github.com/riffle-search/riffle/postings"
+)
+
+// bitmapSparsest is up to how many documents a posting a list may get a bitmap. Those of
+// that density take as many bits a posting. A test changes it.
+var bitmapSparsest = 64
+
+// bitmapWords is how long the bitmaps of the segment at work are: whole tiles.
+func (r *run) bitmapWords() int { return tiles(r.seg.Docs) * tileDocs / 64 }
+
+// learn gives the lane the bitmap of its list, if that has been made; and makes it once
+// more blocks have been decoded, with the spent ones, than that takes.
+func (c *lane) learn(spent int64) error {
+	words := c.run.bitmapWords()
+	if c.bitmap = c.list.Bitmap(); c.bitmap == nil {
+		if !c.dense() || !c.list.Spend(spent) {
+			return nil
+		}
+		var err error
+		if c.bitmap, err = c.makeBitmap(words); err != nil {
+			return err
+		}
+		c.list.KeepBitmap(c.bitmap)
+	}
+	if len(c.bitmap) != words {
+		c.bitmap = nil // the list is of a segment that grows
+	}
+	return nil
+}
+
+// makeBitmap decodes the whole list.
+func (c *lane) makeBitmap(words int) ([]uint64, error) {
+	set := make([]uint64, words)
+	if err := c.markAll(set, 0, c.run.seg.Docs); err != nil {
+		return nil, err
+	}
+	if n := countCommon([][]uint64{set}); n != c.list.Count {
+		return nil, c.fail(corrupt.New(-1, "the blocks have %d documents, the list has %d", n, c.list.Count))
+	}
+	return set, nil
+}
+
+// dense reports whether the list may get a bitmap.
+func (c *lane) dense() bool {
+	return int64(c.list.Count)*int64(bitmapSparsest) >= int64(c.run.seg.Docs)
+}
+
+// markAll adds to set the documents lo to hi-1 of the list. The first bit of set is document
+// lo, and it has a word for all.
+func (c *lane) markAll(set []uint64, lo, hi uint32) error {
+	for b := c.list.Seek(0, lo); b < len(c.list.Last) && c.first(b) < hi; b++ {
+		if c.list.Enc[b].Kind() == postings.Bitset {
+			if err := c.peekAt(b); err != nil {
+				return err
+			}
+			orRows(set, c.peek.Docs, int(c.peek.First)-int(lo))
+			continue
+		}
+		if err := c.load(b); err != nil {
+			return err
+		}
+		for _, doc := range clip(c.docs[:c.n], lo, hi) {
+			at := doc - lo
+			set[at/64] |= 1 << (at % 64)
+		}
+	}
+	return nil
+}
+
+// clip returns those of the documents, which rise, that are lo to hi-1.
+func clip(docs []uint32, lo, hi uint32) []uint32 {
+	if docs[0] < lo {
+		docs = docs[search(docs, lo):]
+	}
+	if n := len(docs); n > 0 && docs[n-1] >= hi {
+		docs = docs[:search(docs, hi)]
+	}
+	return docs
+}
+
+// holdAll drops the candidates that are not in the bitmaps of all lanes that have one.
+func (r *run) holdAll(lanes []*lane) {
+	for _, c := range slices.Backward(lanes) {
+		c.hold(&r.cands)
+	}
+}
+
+// hold drops the candidates that are not in the bitmap of the lane, if it has one.
+func (c *lane) hold(cs *candidates) {
+	if c.bitmap == nil {
+		return
+	}
+	n := 0
+	for i, doc := range cs.docs[:cs.n] {
+		cs.docs[n%tileDocs], cs.score[n%tileDocs] = doc, cs.score[i]
+		n += int(c.bitmap[doc/64] >> (doc % 64) & 1)
+	}
+	cs.n = n
+}
+
+func allBitmaps(lanes []*lane) bool {
+	for _, c := range lanes {
+		if c.bitmap == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// blocksAtWork is how many blocks of the list have documents of the range at work.
+func (c *lane) blocksAtWork() int {
+	from := c.list.Seek(0, c.run.from)
+	return min(c.list.Seek(from, c.run.to-1)+1, len(c.list.Last)) - from
+}
