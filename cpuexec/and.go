@@ -86,11 +86,24 @@ func (r *run) andBlocks(lanes []*lane) error {
 		if blockmax.Contribution(lead.weight, lead.bounds.Block[b])+sum < need {
 			continue
 		}
-		if err := r.lead(lead, b, saturatingSub(need, sum)); err != nil {
+		var err error
+		// While anything gets in, only what is in all lists is scored.
+		unscored := need == 0
+		if unscored {
+			err = r.leadDocs(lead, b)
+		} else {
+			err = r.lead(lead, b, saturatingSub(need, sum))
+		}
+		if err != nil {
 			return err
 		}
 		if err := r.requireOthers(others, need); err != nil {
 			return err
+		}
+		if unscored && !r.counting {
+			if err := r.addLead(lead, b); err != nil {
+				return err
+			}
 		}
 		r.total += r.cands.n
 		r.offerCandidates()
@@ -124,23 +137,63 @@ func (r *run) lead(c *lane, b int, floor uint32) error {
 	if err := c.load(b); err != nil {
 		return err
 	}
-	cs, n := &r.cands, 0
-	if r.counting {
-		for _, doc := range c.docs[:c.n] {
-			cs.docs[n&127] = doc
-			if doc >= r.from && doc < r.to && r.accepts(doc) {
-				n++
-			}
-		}
-		cs.n = n
-		return nil
-	}
 	if err := c.score(); err != nil {
 		return err
 	}
-	leadBlock(cs, &c.docs, &c.impacts, c.n, c.weight, floor, r.from, r.to)
+	leadBlock(&r.cands, &c.docs, &c.impacts, c.n, c.weight, floor, r.from, r.to)
 	r.acceptCandidates()
 	r.work.DocsScored += int64(c.n)
+	return nil
+}
+
+// leadDocs makes candidates of the accepted postings of block b in the range at work, without
+// a score.
+func (r *run) leadDocs(c *lane, b int) error {
+	if err := c.load(b); err != nil {
+		return err
+	}
+	i, j := 0, c.n
+	if c.docs[0] < r.from {
+		i = postings.SeekIn(&c.docs, c.n, r.from)
+	}
+	if c.list.Last[b] >= r.to {
+		j = postings.SeekIn(&c.docs, c.n, r.to)
+	}
+	cs := &r.cands
+	cs.n = copy(cs.docs[:], c.docs[i:j])
+	clear(cs.score[:cs.n])
+	r.acceptCandidates()
+	return nil
+}
+
+// fewLeads is up to how many candidates addLead scores one by one: so many take as long as a
+// block.
+const fewLeads = 8
+
+// addLead adds to the candidates, which are in block b, what the lane contributes.
+func (r *run) addLead(c *lane, b int) error {
+	cs := &r.cands
+	switch {
+	case cs.n == 0:
+		return nil
+	case cs.n > fewLeads:
+		if err := c.score(); err != nil {
+			return err
+		}
+	default:
+		if err := c.loadFreqs(b); err != nil {
+			return err
+		}
+	}
+	for p, doc := range cs.docs[:cs.n] {
+		i := postings.SeekIn(&c.docs, c.n, doc) & 127
+		impact := c.impacts[i]
+		if cs.n <= fewLeads {
+			impact = c.table.Impact(r.freqs[i], c.code(doc))
+		}
+		cs.score[p] += blockmax.Contribution(c.weight, impact)
+	}
+	r.work.DocsScored += int64(cs.n)
 	return nil
 }
 
