@@ -86,28 +86,32 @@ func (r *run) andBlocks(lanes []*lane) error {
 		if blockmax.Contribution(lead.weight, lead.bounds.Block[b])+sum < need {
 			continue
 		}
-		var err error
-		// While anything gets in, only what is in all lists is scored.
-		unscored := need == 0
-		if unscored {
-			err = r.leadDocs(lead, b)
-		} else {
-			err = r.lead(lead, b, saturatingSub(need, sum))
-		}
-		if err != nil {
+		if err := r.andBlock(lead, b, others, need, sum); err != nil {
 			return err
 		}
-		if err := r.requireOthers(others, need); err != nil {
-			return err
-		}
-		if unscored && !r.counting {
-			if err := r.addLead(lead, b); err != nil {
-				return err
-			}
-		}
-		r.total += r.cands.n
-		r.offerCandidates()
 	}
+	return nil
+}
+
+// andBlock offers what can get in of block b of the lead. sum bounds what others add.
+func (r *run) andBlock(lead *lane, b int, others []*lane, need, sum uint32) (err error) {
+	late := need == 0 // anything gets in, so only what is in all lists is scored
+	if late {
+		err = r.leadDocs(lead, b)
+	} else {
+		err = r.lead(lead, b, saturatingSub(need, sum))
+	}
+	if err == nil {
+		err = r.requireOthers(others, need)
+	}
+	if late && !r.counting && err == nil {
+		err = r.addLead(lead, b)
+	}
+	if err != nil {
+		return err
+	}
+	r.total += r.cands.n
+	r.offerCandidates()
 	return nil
 }
 
