@@ -42,7 +42,7 @@
 // and hands what is left to the collector. Postings of dense lists are intersected and
 // united as bits where they lie (dense.go). The tiles with the best bounds come first, so
 // that their hits prune the others; the threshold begins with what k postings of one list are
-// known to reach (seed.go).
+// known to reach (blockmax.Plan.Seed).
 //
 // # Bitmaps
 //

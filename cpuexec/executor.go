@@ -144,7 +144,7 @@ func (r *run) search(a Algorithm) error {
 // or is the pass that finds documents with any of the terms.
 func (r *run) or(a Algorithm) error {
 	if a != Exhaustive {
-		r.seed = seedNeed(r.plan)
+		r.seed = r.plan.Seed()
 	}
 	return r.pass(orAlgorithm(a), r.flatTree(blockmax.Or))
 }

@@ -43,7 +43,7 @@ func (r *run) finish(a Algorithm, part *blockmax.Partial) error {
 		return r.passSpans(treeAlgorithm(a), r.plan.Tree, part.Open)
 	case mode == blockmax.Or:
 		if a != Exhaustive {
-			r.seed = seedNeed(r.plan)
+			r.seed = r.plan.Seed()
 		}
 		return r.passSpans(orAlgorithm(a), r.flatTree(blockmax.Or), part.Open)
 	}

@@ -1,11 +1,9 @@
-package cpuexec
+package blockmax
 
-import "github.com/riffle-search/riffle/blockmax"
-
-// seedNeed is a score that K documents reach at the least, if as much is known before
+// Seed is a score that K documents of an OR reach at the least, if as much is known before
 // any has been seen: when K postings of one list have some impact, K documents score what
-// that contributes. This holds for OR, and only where all documents may be returned.
-func seedNeed(p *Plan) (need uint32) {
+// that contributes. It is 0 when not all documents may be returned.
+func (p *Plan[L]) Seed() (need uint32) {
 	if p.After != nil {
 		return 0
 	}
@@ -17,7 +15,7 @@ func seedNeed(p *Plan) (need uint32) {
 	for i := range p.Segments {
 		for t := range p.Segments[i].Terms {
 			if b := p.Segments[i].Terms[t].Bounds; b != nil {
-				need = max(need, blockmax.Contribution(p.Weights[t], b.Reached(p.K)))
+				need = max(need, Contribution(p.Weights[t], b.Reached(p.K)))
 			}
 		}
 	}

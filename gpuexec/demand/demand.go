@@ -1,0 +1,155 @@
+// Package demand says which extents of its posting lists a query can need: those with a
+// block that, together with the blocks of the other lists over the same documents, can
+// hold a document for the top k. It reads directories and bounds, never payload.
+//
+// With the threshold that is known beforehand (blockmax.Plan.Seed) that is what has to be on a
+// device for an answer without gaps. With the final one it is what the query visits in the sense
+// of Wang 2017, where a query ends at an upper bound of all that follows; here it
+// passes over any range whose bound is too low, wherever it lies.
+package demand
+
+import (
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/postings"
+)
+
+// A Plan is a query over lists of package postings.
+type Plan = blockmax.Plan[*postings.List]
+
+// A Finder finds extents. The zero value is ready; it keeps its memory from one query to
+// the next, and is not safe for concurrent use.
+type Finder struct {
+	plan    *Plan
+	seg     *blockmax.Segment[*postings.List]
+	need    uint32
+	all     bool // a document must have all terms
+	rankMax uint32
+	lanes   []lane
+}
+
+// A lane is one list, where the sweep has come to.
+type lane struct {
+	list   *postings.List
+	bounds *blockmax.Bounds
+	weight uint32
+	wanted []uint64
+	extent int // the one that reaches doc
+	block  int // within the range that is looked at more closely
+}
+
+// Extents sets in wanted, for each term of a segment of a flat plan, the bit of every extent
+// that the query can need: bit e%64 of word e/64. mode is And or Or, need the lowest score
+// that can still enter the top k. wanted[t] must have a word for every 64 extents of the list of
+// term t; those of terms that the segment lacks are not looked at.
+func (f *Finder) Extents(p *Plan, segment int, mode blockmax.Mode, need uint32, wanted [][]uint64) {
+	f.plan, f.seg, f.need, f.all = p, &p.Segments[segment], need, mode == blockmax.And
+	f.lanes = f.lanes[:0]
+	defer f.forget()
+	for t := range f.seg.Terms {
+		if term := &f.seg.Terms[t]; term.Bounds != nil && term.List.Blocks() > 0 {
+			f.lanes = append(f.lanes, lane{list: term.List, bounds: term.Bounds, weight: p.Weights[t], wanted: wanted[t]})
+		} else if f.all {
+			return
+		}
+	}
+	f.rankMax = f.highestRank()
+	f.sweep()
+}
+
+// forget lets go of the caller's data.
+func (f *Finder) forget() {
+	f.plan, f.seg = nil, nil
+	clear(f.lanes)
+}
+
+// highestRank bounds what the static rank adds.
+func (f *Finder) highestRank() uint32 {
+	highest := uint16(0)
+	for _, r := range f.seg.RankTile {
+		highest = max(highest, r)
+	}
+	return blockmax.Contribution(f.plan.RankWeight, highest)
+}
+
+// sweep goes through the ranges of documents in which no list comes to its next extent.
+func (f *Finder) sweep() {
+	for doc := uint32(0); len(f.lanes) > 0; {
+		if f.seg.Tail != nil && f.seg.Tail[doc/blockmax.TileDocs] < f.need {
+			return // no later document is better
+		}
+		last, bound := ^uint32(0), f.rankMax
+		for i := range f.lanes {
+			l := &f.lanes[i]
+			last = min(last, l.list.ExtLast[l.extent])
+			bound += blockmax.Contribution(l.weight, l.bounds.Extent[l.extent])
+		}
+		if bound >= f.need && !f.marked() && f.canEnter(doc, last) {
+			f.mark()
+		}
+		if !f.pass(last) {
+			return
+		}
+		doc = last + 1
+	}
+}
+
+// marked reports whether the extents at hand are known to be needed already.
+func (f *Finder) marked() bool {
+	for i := range f.lanes {
+		if l := &f.lanes[i]; l.wanted[l.extent/64]>>(l.extent%64)&1 == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (f *Finder) mark() {
+	for i := range f.lanes {
+		l := &f.lanes[i]
+		l.wanted[l.extent/64] |= 1 << (l.extent % 64)
+	}
+}
+
+// pass goes on behind document last. It reports false when there is nothing more.
+func (f *Finder) pass(last uint32) bool {
+	kept := f.lanes[:0]
+	for _, l := range f.lanes {
+		if l.list.ExtLast[l.extent] == last {
+			l.extent++
+		}
+		if l.extent < len(l.list.ExtLast) {
+			kept = append(kept, l)
+		} else if f.all {
+			return false
+		}
+	}
+	f.lanes = kept
+	return true
+}
+
+// canEnter reports whether blocks over some document from first to last, all in the
+// extents at hand, add up to what is needed.
+func (f *Finder) canEnter(first, last uint32) bool {
+	for i := range f.lanes {
+		f.lanes[i].block = f.lanes[i].list.Seek(postings.ExtentBlocks*f.lanes[i].extent, first)
+	}
+	for {
+		end, bound := last, f.rankMax
+		for i := range f.lanes {
+			l := &f.lanes[i]
+			end = min(end, l.list.Last[l.block])
+			bound += blockmax.Contribution(l.weight, l.bounds.Block[l.block])
+		}
+		if bound >= f.need {
+			return true
+		}
+		if end == last {
+			return false
+		}
+		for i := range f.lanes {
+			if l := &f.lanes[i]; l.list.Last[l.block] == end {
+				l.block++
+			}
+		}
+	}
+}
