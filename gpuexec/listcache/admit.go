@@ -5,12 +5,9 @@ import "slices"
 // takeIn gives places to what a need wants and the cache lacks, as far as it is worth more
 // than what has to go for it.
 func (c *Cache) takeIn(e *entry, n *Need) {
-	if c.config.Static {
-		return
-	}
 	if e.total == 0 && e.headAt == nil { // runs only: there is nothing but the head
 		c.giveHead(e, func(rows uint32, o owner) (uint32, bool) {
-			return c.findSlot(rows, e.queries/float32(e.head), o)
+			return c.findSlot(rows, c.worthOf(o), o)
 		})
 	}
 	limit := c.limit(e)
@@ -98,17 +95,17 @@ func (c *Cache) worth(e *entry, x int) float32 {
 	case QtfDf:
 		return e.queries / float32(e.total+e.head)
 	}
-	return e.visits(x) / float32(e.sizes[x])
+	return e.visits(x)
 }
 
-// worthOf is the worth of a piece in a slot. A head goes with all that is there of the list.
+// worthOf is the worth of a piece in a slot. All queries of a list need its head.
 func (c *Cache) worthOf(o owner) float32 {
 	o.entry.fade(c.epoch)
-	if o.piece >= 0 {
+	switch {
+	case o.piece >= 0:
 		return c.worth(o.entry, int(o.piece))
-	}
-	if c.config.Policy != VFB {
+	case c.config.Policy == QtfDf:
 		return c.worth(o.entry, 0)
 	}
-	return o.entry.queries * float32(o.entry.kept+1) / float32(o.entry.resident+o.entry.head)
+	return o.entry.queries
 }

@@ -35,7 +35,7 @@ type Policy uint8
 
 const (
 	// VFB (visiting frequency based block admission) keeps the extents that are wanted most
-	// often for their size, of each list at most a share Lambda.
+	// often, of each list at most a share Lambda.
 	VFB Policy = iota
 
 	// Qtf keeps whole lists: those that most queries have.

@@ -92,6 +92,14 @@ func (e *entry) visits(extent int) float32 {
 	return e.all + e.some[extent]
 }
 
+// rowsOf is the size of a piece.
+func (e *entry) rowsOf(piece int32) uint32 {
+	if piece < 0 {
+		return e.parts[-1-piece]
+	}
+	return e.sizes[piece]
+}
+
 // isPending reports whether an extent has a place but is not there yet.
 func (e *entry) isPending(extent int) bool {
 	return e.pending != nil && e.pending[extent/64]>>(extent%64)&1 == 1

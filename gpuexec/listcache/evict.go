@@ -12,8 +12,8 @@ const (
 
 // findSlot finds a place for a piece: a free one, or that of a piece of about its size
 // that is worth less, or one in a slab of pieces that are.
-func (c *Cache) findSlot(rows uint32, worth float32, o owner) (row uint32, ok bool) {
-	if row, ok = c.slots.take(rows, o); ok || c.slots.packed {
+func (c *Cache) findSlot(rows uint32, worth float32, mine owner) (row uint32, ok bool) {
+	if row, ok = c.slots.take(rows, mine); ok || c.slots.packed {
 		return row, ok
 	}
 	class := c.slots.class(rows)
@@ -22,35 +22,45 @@ func (c *Cache) findSlot(rows uint32, worth float32, o owner) (row uint32, ok bo
 	}
 	least, victim := worth, owner{}
 	c.slots.each(class, sampledSlots, func(o owner) {
-		if o.entry == nil || o.entry.batch == c.batch {
+		if o.entry == nil || o.entry == mine.entry {
 			return
 		}
-		if w := c.worthOf(o); w < least {
+		if w := c.price(o); w < least {
 			least, victim = w, o
 		}
 	})
 	if victim.entry != nil {
 		c.evict(victim)
-		return c.slots.take(rows, o)
+		return c.slots.take(rows, mine)
 	}
 	if class.failed++; len(class.slabs) > 0 && class.failed < slabPatience {
 		return 0, false
 	}
 	class.failed = 0
-	if c.emptySlab(worth) {
-		return c.slots.take(rows, o)
+	if c.emptySlab(worth, mine.entry) {
+		return c.slots.take(rows, mine)
 	}
 	return 0, false
 }
 
-// emptySlab frees the slab among a few whose pieces are worth least on average, if that
-// is less than worth.
-func (c *Cache) emptySlab(worth float32) bool {
+// price is what must be exceeded to take the slot of a piece: its worth, or twice that if
+// the batch at hand has the list, since the piece must then be copied for it.
+func (c *Cache) price(o owner) float32 {
+	w := c.worthOf(o)
+	if o.entry.batch == c.batch {
+		return 2 * w
+	}
+	return w
+}
+
+// emptySlab frees the slab among a few whose pieces have the lowest price on average, if
+// that is less than worth. None may be of the list that wants it.
+func (c *Cache) emptySlab(worth float32, mine *entry) bool {
 	s := c.slots
 	least, victim := worth, int32(-1)
 	for range min(sampledSlots, len(s.slabs)) {
 		s.hand = (s.hand + 1) % len(s.slabs)
-		if w := c.slabWorth(int32(s.hand)); w < least {
+		if w := c.slabPrice(int32(s.hand), mine); w < least {
 			least, victim = w, int32(s.hand)
 		}
 	}
@@ -67,22 +77,25 @@ func (c *Cache) emptySlab(worth float32) bool {
 	return true
 }
 
-// slabWorth is the average worth of the pieces in a slab; infinite, when one must stay.
-func (c *Cache) slabWorth(i int32) float32 {
-	total, n := float32(0), 0
+// slabPrice is the average price of the rows in use in a slab, 0 when there are none. It is
+// infinite when a piece must stay, or when the slab is free as it is.
+func (c *Cache) slabPrice(i int32, mine *entry) float32 {
+	if c.slots.slabs[i].class == nil {
+		return math.MaxFloat32
+	}
+	total, rows := float32(0), float32(0)
 	for _, o := range c.slots.slabs[i].owners {
-		if n++; o.entry == nil {
+		if o.entry == nil {
 			continue
 		}
-		if o.entry.batch == c.batch {
+		if o.entry == mine {
 			return math.MaxFloat32
 		}
-		total += c.worthOf(o)
+		n := float32(o.entry.rowsOf(o.piece))
+		total += n * c.price(o)
+		rows += n
 	}
-	if n == 0 {
-		return math.MaxFloat32 // free: nothing to be had
-	}
-	return total / float32(n)
+	return total / max(1, rows)
 }
 
 // evict takes a piece out; with a head, or the last extent, all that is there of its list.

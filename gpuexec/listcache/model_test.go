@@ -36,13 +36,14 @@ func (d *device) run(needs []Need, buffer Region, b *Batch) {
 	if b.Rows != next-buffer.First || b.Rows > buffer.Rows {
 		d.t.Fatalf("%d rows are copied to a buffer of %d; Batch.Rows is %d", next-buffer.First, buffer.Rows, b.Rows)
 	}
-	moved := map[uint32]bool{}
+	moved := map[uint32]cell{}
 	for _, c := range b.Copies {
 		for i := uint32(0); c.Row != c.At && i < c.Rows; i++ {
-			if moved[c.Row+i] || c.Row+i >= buffer.First && c.Row+i < buffer.First+buffer.Rows {
+			before, again := moved[c.Row+i] // a repeat of a list may be copied again
+			if again && before != d.cells[c.At+i] || c.Row+i >= buffer.First && c.Row+i < buffer.First+buffer.Rows {
 				d.t.Fatalf("copy %+v is moved to row %d, where another is", c, c.Row+i)
 			}
-			moved[c.Row+i] = true
+			moved[c.Row+i] = d.cells[c.At+i]
 			d.cells[c.Row+i] = d.cells[c.At+i]
 		}
 	}

@@ -23,8 +23,8 @@ type Need struct {
 	Wanted []uint64
 
 	// Leave has extents that are not resident, and are not taken in, left Missing
-	// instead of copied for this batch alone: what a pruned list lacks is left to the CPU, as
-	// in Wang 2017.
+	// instead of copied for this batch alone, if any other extent of the list is resident:
+	// what a pruned list lacks is left to the CPU, as in Wang 2017.
 	Leave bool
 }
 

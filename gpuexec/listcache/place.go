@@ -13,6 +13,11 @@ func (c *Cache) Place(needs []Need, buffer Region, b *Batch) {
 	for i := range needs {
 		c.pin(&needs[i], b)
 	}
+	for i, e := range b.entries { // who is in is settled before anything is said to be where
+		if e != nil && !c.config.Static && !e.whole() {
+			c.takeIn(e, &needs[i])
+		}
+	}
 	for i := range needs {
 		c.place(int32(i), &needs[i], b)
 	}
@@ -22,8 +27,8 @@ func (c *Cache) Place(needs []Need, buffer Region, b *Batch) {
 	c.passTime()
 }
 
-// pin finds the entry of a need, or makes one, counts the visit, and sees to it that
-// nothing of the list is given up for another list of the batch.
+// pin finds the entry of a need, or makes one, counts the visit, and notes that the batch
+// has the list.
 func (c *Cache) pin(n *Need, b *Batch) {
 	var e *entry
 	if n.Key != 0 && c.config.Region.Rows > 0 {
@@ -65,9 +70,6 @@ func (c *Cache) place(list int32, n *Need, b *Batch) {
 		return
 	}
 	p.Complete = true
-	if e != nil {
-		c.takeIn(e, n)
-	}
 	c.placeHead(list, n, e, b)
 	c.placeExtents(list, n, e, b)
 	if e != nil && e.version == n.Version && e.whole() && p.Complete {
@@ -141,7 +143,7 @@ func (c *Cache) placeExtents(list int32, n *Need, e *entry, b *Batch) {
 func (c *Cache) bring(copying Copy, n *Need, e *entry, b *Batch) (row uint32) {
 	x := int(copying.Piece)
 	if e == nil || e.place(x) == Missing {
-		if n.Leave {
+		if n.Leave && e != nil && e.headAt != nil {
 			return Missing
 		}
 		return b.copyTo(copying, Missing)

@@ -51,17 +51,25 @@ type class struct {
 	failed int // pieces since a slab was last looked at that found no slot
 }
 
-// Slabs have a size that gives each of some ten sizes of slots several.
+// Slabs have a size that gives each of some ten sizes of slots several, but are not so
+// small that parts of heads do not fit, unless the cache is small itself.
 const (
 	slabsWanted = 256
-	minSlabRows = 64
+	slabsLeast  = 16
+	goodRows    = 1 << 11
+	minSlabRows = 1 << 6
 	maxSlabRows = 1 << 14
 	sizesDouble = 8 // sizes of slots between a number and its double
 )
 
+// slabRows is the size of a slab in a cache of so many rows: a power of two.
+func slabRows(rows uint32) uint32 {
+	n := max(rows/slabsWanted, min(goodRows, rows/slabsLeast))
+	return min(maxSlabRows, max(minSlabRows, uint32(1)<<bits.Len32(n/2)))
+}
+
 func newSlots(region Region, packed bool) *slots {
-	s := &slots{region: region, packed: packed}
-	s.slabRows = min(maxSlabRows, max(minSlabRows, uint32(1)<<bits.Len32(region.Rows/slabsWanted/2)))
+	s := &slots{region: region, packed: packed, slabRows: slabRows(region.Rows)}
 	s.clear()
 	return s
 }
@@ -100,14 +108,30 @@ func (s *slots) take(rows uint32, o owner) (row uint32, ok bool) {
 		return row, true
 	}
 	c := s.class(rows)
-	if c == nil || len(c.free) == 0 && !s.divide(c) {
+	if c == nil {
 		return 0, false
+	}
+	if len(c.free) == 0 && !s.divide(c) {
+		if c = s.larger(c.size); c == nil {
+			return 0, false
+		}
 	}
 	row = c.free[len(c.free)-1]
 	c.free = c.free[:len(c.free)-1]
 	*s.owner(row) = o
 	s.used += int64(rows)
 	return row, true
+}
+
+// larger returns the next larger class that has a free slot, up to half as large again:
+// that wastes less than leaving the slot empty.
+func (s *slots) larger(size uint32) *class {
+	for n := slotSize(size + 1); n <= size+size/2 && n <= s.slabRows; n = slotSize(n + 1) {
+		if c := s.classes[n]; c != nil && len(c.free) > 0 {
+			return c
+		}
+	}
+	return nil
 }
 
 // room bounds the rows of pieces that can still be taken.

@@ -50,14 +50,14 @@ func better(a, b candidate) int {
 		cmp.Compare(a.entry.key, b.entry.key), cmp.Compare(a.extent, b.extent))
 }
 
-// admitExtents takes in extents by visiting frequency. One that does not fit is passed over:
-// a smaller one may.
+// admitExtents takes in extents by visiting frequency; what no query visits comes last, in
+// lists that were asked for. One that does not fit is passed over: a smaller one may.
 func (c *Cache) admitExtents() {
 	var all []candidate
 	for _, e := range c.entries {
 		e.fade(c.epoch)
 		for x, rows := range e.sizes {
-			if rows > 0 && e.visits(x) > 0 {
+			if rows > 0 {
 				all = append(all, candidate{c.worth(e, x), e, x})
 			}
 		}

@@ -1,0 +1,54 @@
+package demand
+
+import (
+	"slices"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/gpuexec/listcache"
+	"github.com/riffle-search/riffle/postings"
+)
+
+// A Head says how many rows each part of the head of a list takes, in the form in which an
+// executor has it on its device.
+type Head func(*postings.List) []uint32
+
+// Needs appends what a query needs of each of its lists, but for those that have nothing a
+// query for a score of at least need can use. mode and need are those of Extents.
+func (f *Finder) Needs(dst []listcache.Need, p *Plan, mode blockmax.Mode, need uint32, head Head) []listcache.Need {
+	for s := range p.Segments {
+		seg := &p.Segments[s]
+		wanted := make([][]uint64, len(seg.Terms))
+		for t := range seg.Terms {
+			if seg.Terms[t].Bounds != nil {
+				wanted[t] = make([]uint64, (len(seg.Terms[t].List.ExtLast)+63)/64)
+			}
+		}
+		f.Extents(p, s, mode, need, wanted)
+		for t := range seg.Terms {
+			term := &seg.Terms[t]
+			if !slices.ContainsFunc(wanted[t], func(w uint64) bool { return w != 0 }) {
+				continue
+			}
+			dst = append(dst, listcache.Need{
+				Key: term.Key, Head: head(term.List), Extents: ExtentRows(nil, term.List), Wanted: wanted[t], Queries: 1,
+			})
+		}
+	}
+	return dst
+}
+
+// ExtentRows appends the rows of each extent of a list.
+func ExtentRows(dst []uint32, l *postings.List) []uint32 {
+	for first := 0; first < l.Blocks(); first += postings.ExtentBlocks {
+		dst = append(dst, endRow(l, min(first+postings.ExtentBlocks, l.Blocks()))-l.Off[first])
+	}
+	return dst
+}
+
+// endRow is the row behind the first n blocks of a list.
+func endRow(l *postings.List, n int) uint32 {
+	if n < l.Blocks() {
+		return l.Off[n]
+	}
+	return l.Off[n-1] + uint32(l.Enc[n-1].Rows(l.BlockLen(n-1)))
+}

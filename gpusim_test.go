@@ -1,0 +1,310 @@
+package riffle
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/cpuexec"
+	"github.com/riffle-search/riffle/gpuexec/demand"
+	"github.com/riffle-search/riffle/gpuexec/listcache"
+	"github.com/riffle-search/riffle/internal/jsonl"
+	"github.com/riffle-search/riffle/postings"
+)
+
+// simBatch is how many queries of the simulation make a batch.
+const simBatch = 256
+
+// A simLog is what the queries of a log need of their lists. The first half of the log is
+// what a cache is filled by, the second half is what it is measured with.
+type simLog struct {
+	visits [][]listcache.Need // of each query, with the final threshold
+	wants  [][]listcache.Need // with the one known beforehand
+	rows   int                // of all lists together
+}
+
+// simHead is a head of 12 bytes a block, in parts of 64 extents.
+func simHead(l *postings.List) (parts []uint32) {
+	const most = 64 * postings.ExtentBlocks
+	for first := 0; first < l.Blocks(); first += most {
+		parts = append(parts, uint32(12*min(most, l.Blocks()-first)+listcache.RowBytes-1)/listcache.RowBytes)
+	}
+	return parts
+}
+
+// simIndex makes an index of gutenberg-a as one segment. A ranked one is that of the
+// paper: every document has a static rank, few a high one, and documents lie in order of global
+// score.
+func simIndex(ranked bool) (*Engine, error) {
+	dir, err := os.MkdirTemp("", "riffle-sim")
+	if err != nil {
+		return nil, err
+	}
+	r, err := jsonl.Open(filepath.Join(corporaDir(), "gutenberg-a.jsonl.zst"))
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	o := &Options{Durability: NoSync, MemoryBytes: 1 << 30, Schema: &Schema{NoStore: true}}
+	if ranked {
+		o.Rank = Rank{Field: "rank", Alpha: 0.3}
+		o.Merge.Order = ByGlobalScore
+	}
+	e, err := Open(dir, o)
+	if err != nil {
+		return nil, err
+	}
+	var b Batch
+	var doc jsonl.Document
+	ranks := rand.New(rand.NewPCG(1, 2))
+	for err = r.Next(&doc); err == nil; err = r.Next(&doc) {
+		fields := map[string]any{}
+		for _, f := range doc.Fields {
+			if f.Name == "text" {
+				fields[f.Name] = f.Value
+			}
+		}
+		if ranked {
+			fields["rank"] = math.Pow(ranks.Float64(), 8)
+		}
+		if b.Put(doc.ID, fields); b.Len() == 10_000 {
+			if err := e.Apply(context.Background(), &b); err != nil {
+				return nil, err
+			}
+			b.Reset()
+		}
+	}
+	if !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	return e, errors.Join(e.Apply(context.Background(), &b), e.Compact(context.Background()))
+}
+
+func corporaDir() string {
+	if dir := os.Getenv("RIFFLE_CORPORA"); dir != "" {
+		return dir
+	}
+	return "../shared/corpora"
+}
+
+// newSimLog runs the queries of a file on the CPU and notes what they visit.
+func newSimLog(b *testing.B, mode Mode, ranked bool) *simLog {
+	e, err := simIndex(ranked)
+	if errors.Is(err, os.ErrNotExist) {
+		b.Skipf("no corpora (set RIFFLE_CORPORA): %v", err)
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer e.Close()
+	f, err := os.Open(filepath.Join(corporaDir(), "queries", "terabyte05.tsv"))
+	if err != nil {
+		b.Skip(err)
+	}
+	defer f.Close()
+	v, err := e.acquire()
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer v.release()
+	set, err := e.settings(&SearchOptions{K: 10})
+	if err != nil {
+		b.Fatal(err)
+	}
+	planner := e.borrow()
+	defer e.giveBack(planner)
+	log := &simLog{}
+	var finder demand.Finder
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		_, text, _ := strings.Cut(lines.Text(), "\t")
+		c, err := planner.prepare(context.Background(), v, Match{Field: "text", Text: text, Mode: mode}, &set)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if c.plan.Tree != nil {
+			continue
+		}
+		before, after := thresholds(b, &c.plan)
+		log.wants = append(log.wants, long(finder.Needs(nil, &c.plan, c.plan.Mode, before, simHead)))
+		log.visits = append(log.visits, long(finder.Needs(nil, &c.plan, c.plan.Mode, after, simHead)))
+	}
+	seen := map[uint64]bool{}
+	for _, n := range slices.Concat(log.wants...) {
+		if !seen[n.Key] {
+			seen[n.Key] = true
+			for _, rows := range slices.Concat(n.Head, n.Extents) {
+				log.rows += int(rows)
+			}
+		}
+	}
+	return log
+}
+
+// thresholds returns the score that is needed before the first document, and after the last.
+func thresholds(b *testing.B, p *plan) (before, after uint32) {
+	if p.Mode == blockmax.Or {
+		before = p.Seed()
+	}
+	top, err := cpuexec.Executor{}.TopK(context.Background(), p)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if len(top.Hits) == p.K {
+		after = top.Hits[p.K-1].Score
+	}
+	return before, after
+}
+
+// long keeps lists that have a key: shorter ones are one block, and travel with the batch.
+func long(needs []listcache.Need) []listcache.Need {
+	return slices.DeleteFunc(needs, func(n listcache.Need) bool { return n.Key == 0 })
+}
+
+// together makes the needs of a batch of those of its queries: each list once.
+func together(queries [][]listcache.Need) (needs []listcache.Need) {
+	at := map[uint64]int{}
+	for _, query := range queries {
+		for _, n := range query {
+			i, ok := at[n.Key]
+			if !ok {
+				at[n.Key] = len(needs)
+				n.Wanted = slices.Clone(n.Wanted)
+				needs = append(needs, n)
+				continue
+			}
+			needs[i].Queries++
+			for w := range n.Wanted {
+				needs[i].Wanted[w] |= n.Wanted[w]
+			}
+		}
+	}
+	return needs
+}
+
+// An outcome is what the second half of a log came to, a query.
+type outcome struct {
+	hitRate float64 // of the bytes of extents that batches wanted
+	copied  float64 // bytes
+	left    float64 // bytes of extents that the CPU must go through, since the device lacks them
+}
+
+// simulate fills a cache by the first half of a log, if it is static, or has it learn
+// from it, and runs the second half. leave has what a pruned list lacks left to the CPU.
+func (log *simLog) simulate(b *testing.B, config listcache.Config, leave bool) outcome {
+	c, err := listcache.New(config)
+	if err != nil {
+		b.Fatal(err)
+	}
+	buffer := listcache.Region{First: config.Region.Rows, Rows: 1 << 30}
+	half := len(log.wants) / 2
+	if config.Static {
+		for i := range half {
+			if leave {
+				c.Count(log.visits[i])
+			} else {
+				c.Count(log.wants[i])
+			}
+		}
+		c.Admit()
+		log.load(c, buffer)
+	} else {
+		log.run(c, buffer, 0, half, leave)
+	}
+	before := c.Stats()
+	left := log.run(c, buffer, half, len(log.wants), leave)
+	after := c.Stats()
+	queries := float64(len(log.wants) - half)
+	return outcome{
+		hitRate: float64(after.HitBytes-before.HitBytes) / float64(after.WantedBytes-before.WantedBytes),
+		copied:  float64(after.CopiedBytes-before.CopiedBytes) / queries,
+		left:    left / queries,
+	}
+}
+
+// load brings all there that has been given a place.
+func (log *simLog) load(c *listcache.Cache, buffer listcache.Region) {
+	lists := map[uint64]listcache.Need{}
+	for _, n := range slices.Concat(log.wants...) {
+		lists[n.Key] = n
+	}
+	var b listcache.Batch
+	for key, extents := range c.Pending {
+		n := lists[key]
+		n.Wanted = extents
+		c.Place([]listcache.Need{n}, buffer, &b)
+	}
+}
+
+// run runs queries in batches. It returns the bytes that are left to the CPU.
+func (log *simLog) run(c *listcache.Cache, buffer listcache.Region, from, to int, leave bool) (left float64) {
+	var b listcache.Batch
+	for ; from < to; from += simBatch {
+		end := min(from+simBatch, to)
+		needs := together(log.wants[from:end])
+		placed := map[uint64]*listcache.Placed{}
+		for i := range needs {
+			needs[i].Leave = leave
+		}
+		c.Place(needs, buffer, &b)
+		for i := range needs {
+			placed[needs[i].Key] = &b.Lists[i]
+		}
+		for _, query := range log.visits[from:end] {
+			for _, n := range query {
+				for x, rows := range n.Extents {
+					if n.Wanted[x/64]>>(x%64)&1 == 1 && placed[n.Key].Extents[x] == listcache.Missing {
+						left += listcache.RowBytes * float64(rows)
+					}
+				}
+			}
+		}
+	}
+	return left
+}
+
+// BenchmarkListCache is figures 6 to 9 of Wang 2017 without a device: what must be copied,
+// and what is left to the CPU, by policy, λ and memory. Memory is in hundredths of all lists that
+// the log has. See docs/BENCHMARKS.md.
+func BenchmarkListCache(b *testing.B) {
+	for _, set := range []struct {
+		name   string
+		mode   Mode
+		ranked bool
+	}{{"or", Or, false}, {"and", And, false}, {"and-ranked", And, true}} {
+		log := newSimLog(b, set.mode, set.ranked)
+		try := func(name string, percent int, config listcache.Config, leave bool) {
+			config.Region.Rows = uint32(log.rows * percent / 100)
+			b.Run(fmt.Sprintf("%s/%s/memory=%d", set.name, name, percent), func(b *testing.B) {
+				var o outcome
+				for b.Loop() {
+					o = log.simulate(b, config, leave)
+				}
+				b.ReportMetric(100*o.hitRate, "hit-%")
+				b.ReportMetric(o.copied/1000, "kB-copied/query")
+				b.ReportMetric(o.left/1000, "kB-left/query")
+				b.ReportMetric(0, "ns/op")
+			})
+		}
+		for _, percent := range []int{5, 10, 20, 40, 60, 80, 100} {
+			for policy := listcache.VFB; policy <= listcache.QtfDf; policy++ {
+				try(fmt.Sprintf("static/%v", policy), percent, listcache.Config{Policy: policy, Static: true}, false)
+				try(fmt.Sprintf("dynamic/%v", policy), percent, listcache.Config{Policy: policy, HalfLife: 20_000}, false)
+			}
+		}
+		for _, percent := range []int{5, 10, 20, 40, 60, 80} {
+			for _, lambda := range []float64{0.75, 0.8, 0.85, 0.9, 0.95, 1} {
+				try(fmt.Sprintf("pruned/lambda=%v", lambda), percent, listcache.Config{Lambda: lambda, Static: true}, true)
+			}
+		}
+	}
+}
