@@ -19,20 +19,14 @@ import (
 // cores with queries of 20 µs wait for. Which list is the oldest is known within a
 // shard; shards give up theirs in turn.
 type listCache struct {
-	budget  int64
-	bytes   atomic.Int64 // held by all shards
-	bitmaps atomic.Int64 // bytes of these that are bitmaps of lists
-	turn    atomic.Uint32
-	seed    maphash.Seed
-	shards  [cacheShards]listShard
+	budget int64
+	bytes  atomic.Int64 // held by all shards
+	turn   atomic.Uint32
+	seed   maphash.Seed
+	shards [cacheShards]listShard
 }
 
 const cacheShards = 64
-
-// bitmapShare is the part of the budget that bitmaps may take: one of so many. A bitmap is
-// several times as large as its list, so in a large segment those of a few hundred words
-// would drive out all lists.
-const bitmapShare = 2
 
 type listShard struct {
 	mu           sync.Mutex
@@ -53,7 +47,6 @@ type cachedList struct {
 	list       *postings.List // nil when the segment lacks the term
 	bounds     atomic.Pointer[keyedBounds]
 	size       int64
-	bitmap     int64       // bytes of size
 	prev, next *cachedList // guarded by listShard.mu
 }
 
@@ -89,9 +82,9 @@ func (c *listCache) get(key listKey, open func() (*postings.List, error)) (*cach
 	s.mu.Lock()
 	if e, ok := s.lists[key]; ok {
 		s.hits++
-		grown := c.touch(s, e)
+		grown := s.touch(e)
 		s.mu.Unlock()
-		if grown != 0 {
+		if grown > 0 {
 			c.grow(grown, e)
 		}
 		return e, nil
@@ -111,42 +104,24 @@ func (c *listCache) get(key listKey, open func() (*postings.List, error)) (*cach
 	e := &cachedList{key: listKey{key.segment, key.field, strings.Clone(key.term)}, list: l}
 	e.prev, e.next = e, e
 	s.lists[e.key] = e
-	grown := c.touch(s, e)
+	grown := s.touch(e)
 	s.mu.Unlock()
 	c.grow(grown, e)
 	return e, nil
 }
 
 // touch makes an entry the newest, and returns by how much it has grown since it was
-// measured: lists load their payload when it is asked for, and learn bitmaps and ranges.
-func (c *listCache) touch(s *listShard, e *cachedList) (grown int64) {
+// measured: lists load their payload when it is asked for.
+func (s *listShard) touch(e *cachedList) (grown int64) {
 	if s.newest.next != e {
 		e.prev.next, e.next.prev = e.next, e.prev
 		e.prev, e.next = &s.newest, s.newest.next
 		e.prev.next, e.next.prev = e, e
 	}
-	if e.list != nil {
-		c.admitBitmap(e)
-	}
 	size := e.measure()
 	grown = size - e.size
 	e.size = size
 	return grown
-}
-
-// admitBitmap counts the bitmap that a list has got since it was last looked at, or has the list
-// drop it when bitmaps take their share already.
-func (c *listCache) admitBitmap(e *cachedList) {
-	bytes := 8 * int64(len(e.list.Bitmap()))
-	if bytes <= e.bitmap {
-		return
-	}
-	if c.bitmaps.Add(bytes) > c.budget/bitmapShare {
-		e.list.DropBitmap()
-		c.bitmaps.Add(-bytes)
-		return
-	}
-	e.bitmap = bytes
 }
 
 func (e *cachedList) measure() int64 {
@@ -168,7 +143,8 @@ func (c *listCache) grow(bytes int64, keep *cachedList) {
 		s := &c.shards[c.turn.Add(1)%cacheShards]
 		s.mu.Lock()
 		if oldest := s.newest.prev; oldest != &s.newest && oldest != keep {
-			c.remove(s, oldest)
+			s.remove(oldest)
+			c.bytes.Add(-oldest.size)
 			fruitless = -1
 		}
 		s.mu.Unlock()
@@ -176,11 +152,9 @@ func (c *listCache) grow(bytes int64, keep *cachedList) {
 	}
 }
 
-func (c *listCache) remove(s *listShard, e *cachedList) {
+func (s *listShard) remove(e *cachedList) {
 	e.prev.next, e.next.prev = e.next, e.prev
 	delete(s.lists, e.key)
-	c.bytes.Add(-e.size)
-	c.bitmaps.Add(-e.bitmap)
 }
 
 // dropSegment forgets the lists of a segment that is gone.
@@ -190,7 +164,8 @@ func (c *listCache) dropSegment(number uint64) {
 		s.mu.Lock()
 		for key, e := range s.lists {
 			if key.segment == number {
-				c.remove(s, e)
+				s.remove(e)
+				c.bytes.Add(-e.size)
 			}
 		}
 		s.mu.Unlock()

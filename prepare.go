@@ -11,6 +11,7 @@ import (
 type preparer struct {
 	rw      rewriter
 	planner planner
+	namer   namer
 }
 
 // borrow returns a preparer, which the caller gives back when it is done with the plan.

@@ -102,7 +102,7 @@ type Result struct {
 
 // A Hit is one document of a Result.
 type Hit struct {
-	ID    string
+	ID    string // shares its memory with the ids of all hits: see strings.Clone
 	Score float64
 
 	// Fields are the stored fields that SearchOptions.Load names: string, int64,
@@ -256,19 +256,8 @@ func (v *view) search(ctx context.Context, q Query, o *SearchOptions) (*Result, 
 		return nil, v.at(err)
 	}
 	res := &Result{Total: top.Total, TotalExact: top.Exact, Work: top.Work, Executor: executorName(ex, top.Work)}
-	res.Hits = make([]Hit, len(top.Hits))
-	for i, h := range top.Hits {
-		hit := Hit{Score: float64(h.Score) / c.scale, doc: h.Doc, score: h.Score}
-		sv := v.segmentOf(h.Doc)
-		if hit.ID, err = sv.reader.ID(h.Doc - sv.base); err != nil {
-			return nil, sv.home.at(err)
-		}
-		if len(s.Load) > 0 {
-			if hit.Fields, err = sv.load(h.Doc-sv.base, s.Load); err != nil {
-				return nil, err
-			}
-		}
-		res.Hits[i] = hit
+	if res.Hits, err = p.namer.hits(v, top.Hits, c.scale, s.Load); err != nil {
+		return nil, err
 	}
 	return res, nil
 }

@@ -102,7 +102,11 @@ func (c *checker) known(key []byte) bool {
 	case KindTerm, KindTiles:
 		_, ok = field()
 	case KindID:
-		ok = be.Uint32(rest) < chunksOf(m.docs, idChunkDocs)
+		ok = be.Uint32(rest) < chunksOf(m.docs, idPageIDs)
+	case KindHead:
+		ok = be.Uint32(rest) < chunksOf(chunksOf(m.docs, idPageIDs), idHeadPages)
+	case KindPlace:
+		ok = be.Uint32(rest) < chunksOf(m.docs, placeChunkDocs)
 	case KindStored:
 		ok = m.stored && be.Uint32(rest) < m.docs
 	case KindList:
@@ -302,32 +306,55 @@ func (p *pairTable) add(o *pairTable) {
 
 func (p *pairTable) best() []postings.Impact { return appendPareto(nil, (*[256]uint32)(p)) }
 
-// ids checks that lookups and the id column say the same: every lookup is held
-// against the column as it is read, so it is enough that no document is led to
-// twice and none is left out.
+// ids checks that ids rise from page to page, that each document has one and stands where its
+// place says, and that heads are the first ids of pages.
 func (c *checker) ids() {
-	seen := make([]bool, c.d.meta.docs)
-	c.each([]byte{byte(KindLookup)}, []byte{byte(KindLookup) + 1}, func(it Iterator) {
-		key := bytes.Clone(it.Key())
-		doc, err := c.d.lookup(key, it.Value())
-		switch {
-		case c.err(err):
-		case seen[doc]:
-			c.fault(key, "document %d has another id too", doc)
-		default:
-			seen[doc] = true
-		}
-	})
-	for doc := range seen {
-		if seen[doc] || c.ctx.Err() != nil {
-			continue
-		}
-		id, err := c.d.ID(uint32(doc))
-		if err == nil {
-			err = c.d.at(corrupt.New(-1, "no lookup leads to document %d, id %q", doc, id), numberKey(KindID, uint32(doc)/idChunkDocs))
-		}
-		c.err(err)
+	heads, err := c.d.heads()
+	if c.err(err) {
+		return
 	}
+	seen := make([]bool, c.d.meta.docs)
+	var last []byte
+	for n := range uint32(len(c.d.ids.pages)) {
+		if c.ctx.Err() != nil {
+			return
+		}
+		key := numberKey(KindID, n)
+		p, err := c.d.readIDPage(n)
+		if c.err(err) {
+			return
+		}
+		first := p.ids.at(0)
+		if n > 0 && bytes.Compare(last, first) >= 0 {
+			c.fault(key, "id %q follows %q", first, last)
+		}
+		last = p.ids.at(p.ids.len() - 1)
+		if head := heads[n/idHeadPages].at(int(n % idHeadPages)); !bytes.Equal(head, first) {
+			c.fault(numberKey(KindHead, n/idHeadPages), "page %d begins with %q, not %q", n, first, head)
+		}
+		c.page(key, p, n*idPageIDs, seen)
+	}
+}
+
+// page checks the documents of a page of ids that begins at a place.
+func (c *checker) page(key []byte, p *idPage, place uint32, seen []bool) {
+	var docs idDocs
+	docs.reset(p, c.d.meta.docs)
+	for range p.ids.len() {
+		doc, err := docs.next()
+		if c.err(c.d.at(err, key)) {
+			return
+		}
+		if seen[doc] {
+			c.fault(key, "document %d has another id too", doc)
+		}
+		seen[doc] = true
+		if got, err := c.d.place(doc); !c.err(err) && got != place {
+			c.fault(numberKey(KindPlace, doc/placeChunkDocs), "document %d has place %d, want %d", doc, got, place)
+		}
+		place++
+	}
+	c.err(c.d.at(docs.end(), key))
 }
 
 // stored checks that the blocks of stored documents follow each other without a

@@ -11,8 +11,8 @@ import (
 )
 
 // A Disk is a sealed segment, read from a Source. It keeps what queries need
-// again and again: length codes, ranks, tiles, and those chunks of the id column
-// that were asked for. Posting lists are the caller's to keep.
+// again and again: length codes, ranks, tiles, where documents stand among the ids, and
+// those pages of ids that were asked for lately. Posting lists are the caller's to keep.
 type Disk struct {
 	src  Source
 	name string // what the source is called, for errors; may be empty
@@ -22,7 +22,7 @@ type Disk struct {
 	tiles     []held[[]Tile]  // by field
 	rank      held[[]uint16]
 	rankTiles held[[]uint16]
-	ids       []held[*idChunk]
+	ids       idTable
 	stored    atomic.Pointer[storedBlock] // the last one read: documents are often read in order
 	heldBytes atomic.Int64
 }
@@ -68,7 +68,7 @@ func Open(src Source) (*Disk, error) {
 	}
 	d.norms = make([]held[[]uint8], len(d.meta.fields))
 	d.tiles = make([]held[[]Tile], len(d.meta.fields))
-	d.ids = make([]held[*idChunk], chunksOf(d.meta.docs, idChunkDocs))
+	d.ids.init(d.meta.docs)
 	return d, nil
 }
 
@@ -120,9 +120,7 @@ func (d *Disk) HeldBytes() int64 { return d.heldBytes.Load() }
 // Release forgets what the segment keeps; it is read again when it is needed.
 // What callers have been given stays valid.
 func (d *Disk) Release() {
-	for i := range d.ids {
-		d.ids[i].p.Store(nil)
-	}
+	d.ids.release()
 	for i := range d.norms {
 		d.norms[i].p.Store(nil)
 		d.tiles[i].p.Store(nil)
@@ -236,62 +234,6 @@ func (d *Disk) Tiles(field string) ([]Tile, error) {
 		tiles, err := decodeTiles(payload, d.meta.docs)
 		return tiles, 32*int64(len(tiles)) + 4*int64(len(payload)), d.at(err, key)
 	})
-}
-
-// ID implements Reader.
-func (d *Disk) ID(doc uint32) (string, error) {
-	var buf [64]byte // most ids are shorter
-	id, err := d.appendID(buf[:0], doc)
-	return string(id), err
-}
-
-// appendID appends the id of a document to dst.
-func (d *Disk) appendID(dst []byte, doc uint32) ([]byte, error) {
-	if doc >= d.meta.docs {
-		panic(fmt.Sprintf("BUG: segment: document %d of %d", doc, d.meta.docs))
-	}
-	n := doc / idChunkDocs
-	key := numberKey(KindID, n)
-	c, err := d.ids[n].get(&d.heldBytes, func() (*idChunk, int64, error) {
-		payload, err := d.needSealed(key)
-		if err != nil {
-			return nil, 0, err
-		}
-		c, err := decodeIDChunk(payload, chunkLen(d.meta.docs, n, idChunkDocs))
-		return c, c.size(), d.at(err, key)
-	})
-	if err != nil {
-		return dst, err
-	}
-	dst, err = c.appendID(dst, int(doc%idChunkDocs))
-	return dst, d.at(err, key)
-}
-
-// Lookup implements Reader.
-//
-// The value of a lookup has no checksum: it is believed when the id column says
-// the same.
-func (d *Disk) Lookup(id string) (uint32, bool, error) {
-	key := appendLookupKey(nil, id)
-	value, err := d.src.Get(key)
-	if err != nil || value == nil {
-		return 0, false, d.at(err, key)
-	}
-	doc, err := d.lookup(key, value)
-	return doc, err == nil, err
-}
-
-// lookup decodes the value of a lookup and holds it against the id column.
-func (d *Disk) lookup(key, value []byte) (uint32, error) {
-	doc, n := binary.Uvarint(value)
-	if n <= 0 || n != len(value) || doc >= uint64(d.meta.docs) {
-		return 0, d.at(corrupt.New(0, "lookup leads to %x, want a document below %d", value, d.meta.docs), key)
-	}
-	id, err := d.appendID(nil, uint32(doc))
-	if err == nil && string(id) != string(key[1:]) {
-		err = d.at(corrupt.New(0, "lookup leads to document %d, whose id is %q", doc, id), key)
-	}
-	return uint32(doc), err
 }
 
 // Stored implements Reader.

@@ -15,9 +15,10 @@
 //	kind  rest of the key            value
 //	----  -------------------------  ---------------------------------------------
 //	01    field u16, term            posting entry; behind a long list's, its number
-//	02    id                         document (varint)
-//	03    chunk u32                  ids of 1,024 documents        (sealed)
+//	02    page u32                   256 ids and their documents   (sealed)
+//	03    chunk u32                  first ids of 1,024 pages      (sealed)
 //	04    last document u32          stored bytes of some 16 KB    (sealed)
+//	05    chunk u32                  places of 65,536 documents    (sealed)
 //	7f                               meta: counts, fields, order   (sealed)
 //	80    list u32, part u32         directory part of a long list
 //	80    list u32, 1<<31 + chunk    payload chunk of a long list
@@ -32,10 +33,12 @@
 //
 // A sealed value begins with the format version (1 byte) and ends with the CRC-32C
 // of all before. Posting entries, directory parts and chunks carry the checksums
-// that package postings gives them. A lookup (02) carries none: it is believed when
-// the id column says the same of its document.
+// that package postings gives them.
 //
-// The layouts of values stand beside the code that reads them: idChunk,
+// Ids lie in their own order, so that they share prefixes and can be searched; the
+// place of a document is that of its id in this order.
+//
+// The layouts of values stand beside the code that reads them: idPage, appendPlaces,
 // storedBlock, appendNorms, appendRanks, appendTiles, meta, splitEntry, and in
 // package postings.
 //
@@ -45,14 +48,14 @@
 // with body "go" (length 1) and none:
 //
 //	010000676f      020200010101000038                        field 0, term "go": postings 0 (twice) and 1
-//	0261            00                                        "a" is document 0
-//	0262            01                                        "b" is document 1
-//	0300000000      0202050161000162a0b81b99                  two ids: "a", then "b"
-//	0400000001      0202010078501437d4                        two documents: 1 byte and none
-//	7f              02020200000104626f64790102010203091c4939  2 documents, stored; 1 field: "body" with norms,
+//	0200000000      030201000161620000b415a8a8                two ids: "a", then "b", which are documents 0 and 1
+//	0300000000      0301016196d80b0f                          one page, which begins with "a"
+//	0400000001      0302010078fc7b26ec                        two documents: 1 byte and none
+//	0500000000      0301007efbe899                            places: a run of 2, from 0 on
+//	7f              03020200000104626f64790102010203f71145cb  2 documents, stored; 1 field: "body" with norms,
 //	                                                           2 documents, 1 term, 2 postings, 3 tokens
-//	81000000000000  0202019a4225fa                            length codes 2 and 1
-//	830000          02000201010102e33c8791                    one tile: rank 0, best pairs (1, code 1), (2, code 2)
+//	81000000000000  030201e4d0645f                            length codes 2 and 1
+//	830000          030002010101022b1084f9                    one tile: rank 0, best pairs (1, code 1), (2, code 2)
 //
 // # Order of documents
 //

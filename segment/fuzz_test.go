@@ -58,32 +58,76 @@ func FuzzMeta(f *testing.F) {
 }
 
 func FuzzIDs(f *testing.F) {
-	addPayloads(f, KindID, func(p []byte) { f.Add(p, 300) })
+	addPayloads(f, KindID, func(p []byte) { f.Add(p, 256) })
+	addPayloads(f, KindID, func(p []byte) { f.Add(p, 44) })
 	f.Fuzz(func(t *testing.T, payload []byte, n int) {
-		c, err := decodeIDChunk(payload, n)
+		if n < 0 || n > idHeadPages {
+			return
+		}
+		p, err := decodeIDPage(payload, n)
 		if err != nil {
 			requireCorrupt(t, err)
 			return
 		}
-		var w idChunkWriter
-		var ids []string
-		for i := range c.n {
-			id, err := c.appendID(nil, i)
+		var w idWriter
+		var docs idDocs
+		docs.reset(p, maxDocs)
+		var numbers []uint32
+		for i := range p.ids.len() {
+			doc, err := docs.next()
 			if err != nil {
 				requireCorrupt(t, err)
 				return
 			}
-			w.add(id)
-			ids = append(ids, string(id))
-		}
-		again, err := decodeIDChunk(w.appendTo(nil), n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, want := range ids {
-			if id, err := again.appendID(nil, i); err != nil || string(id) != want {
-				t.Fatalf("round trip: id %d is %q, %v, want %q", i, id, err, want)
+			if j, ok := p.ids.find(string(p.ids.at(i))); j != i || !ok {
+				t.Fatalf("id %d is found at %d, %v", i, j, ok)
 			}
+			w.addDoc(p.ids.at(i), doc)
+			numbers = append(numbers, doc)
+		}
+		again, err := decodeIDPage(w.appendTo(nil), n)
+		if err != nil || !reflect.DeepEqual(again.ids, p.ids) {
+			t.Fatalf("round trip: %+v, %v, want %+v", again, err, p)
+		}
+		for i, want := range numbers {
+			if doc, err := again.doc(i, maxDocs); err != nil || doc != want {
+				t.Fatalf("round trip: document %d, %v, want %d", doc, err, want)
+			}
+		}
+	})
+}
+
+func FuzzHeads(f *testing.F) {
+	addPayloads(f, KindHead, func(p []byte) { f.Add(p, 2) })
+	f.Fuzz(func(t *testing.T, payload []byte, n int) {
+		if n < 0 || n > idHeadPages {
+			return
+		}
+		l, err := decodeHeads(payload, n)
+		if err != nil {
+			requireCorrupt(t, err)
+			return
+		}
+		var w idWriter
+		for i := range l.len() {
+			w.add(l.at(i))
+		}
+		if again, err := decodeHeads(w.appendTo(nil), n); err != nil || !reflect.DeepEqual(again, l) {
+			t.Fatalf("round trip: %+v, %v, want %+v", again, err, l)
+		}
+	})
+}
+
+func FuzzPlaces(f *testing.F) {
+	addPayloads(f, KindPlace, func(p []byte) { f.Add(p, uint16(300)) })
+	f.Fuzz(func(t *testing.T, payload []byte, n uint16) {
+		places, again := make([]uint32, n), make([]uint32, n)
+		if err := decodePlaces(payload, places, maxDocs); err != nil {
+			requireCorrupt(t, err)
+			return
+		}
+		if err := decodePlaces(appendPlaces(nil, places), again, maxDocs); err != nil || !slices.Equal(again, places) {
+			t.Fatalf("round trip: %v, %v, want %v", again, err, places)
 		}
 	})
 }

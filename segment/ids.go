@@ -1,64 +1,98 @@
 package segment
 
-import "encoding/binary"
-
-const (
-	idChunkDocs = 1024 // documents in a chunk of the id column: some 5 to 15 KB
-	idGroup     = 16   // ids that are read to find one: each shares a prefix with the one before
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
 )
 
-// An idChunk is one chunk of the id column, read in place: the ids of up to
-// idChunkDocs consecutive documents.
+const (
+	idPageIDs   = 256  // ids in a page
+	idHeadPages = 1024 // pages whose first ids make one value
+)
+
+// The ids of a segment lie in their own order, in pages, so that neighbours share a prefix
+// and one page answers a lookup. A page is idPageIDs ids and the documents that they
+// name; the last one has the rest:
 //
-//	ids       varint  number of ids
-//	groups    varint  bytes of each group of idGroup ids
-//	group:
-//	  shared  varint  bytes shared with the id before; absent from the first of a group
-//	  rest    varint  number of bytes that follow
-//	  bytes
+//	ids        varint
+//	for each   varint  bytes shared with the id before; not of the first
+//	           varint  number of bytes that follow
+//	bytes of all
+//	documents  zigzag varint for each: from the document of the id before, plus one
 //
-// A whole column stays in memory at its stored size, and one id costs at most
-// sixteen steps: 100 ns instead of the 15 µs of a whole chunk.
-type idChunk struct {
-	n      int
-	starts []uint32 // where each group begins in data, and the end of the last one
+// The first ids of idHeadPages pages make a value of their own (heads), which has no
+// documents. They stay in memory, and so does the place of every document among the ids, see
+// appendPlaces. Pages are read when they are asked for and kept as long as there is room.
+type idPage struct {
+	ids  idList
+	docs []byte // as stored: only a lookup that finds its id wants one of them
+}
+
+// An idList is some ids in ascending order, taken out of their prefixes.
+type idList struct {
+	starts []uint32 // where each begins in data, and the end of the last
 	data   []byte
 }
 
-// idChunkWriter collects the ids of one chunk.
-type idChunkWriter struct {
-	n      int
-	groups []int
-	data   []byte
-	last   []byte
+func (l *idList) len() int { return len(l.starts) - 1 }
+
+// at returns id i.
+func (l *idList) at(i int) []byte { return l.data[l.starts[i]:l.starts[i+1]] }
+
+// find returns the first of the ids that is not below id, and whether it is id.
+func (l *idList) find(id string) (i int, same bool) {
+	from, to := 0, l.len()
+	for from < to {
+		if mid := (from + to) / 2; string(l.at(mid)) < id {
+			from = mid + 1
+		} else {
+			to = mid
+		}
+	}
+	return from, from < l.len() && string(l.at(from)) == id
 }
 
-func (w *idChunkWriter) add(id []byte) {
-	first := w.n%idGroup == 0
-	if first {
-		w.groups = append(w.groups, 0)
-		w.last = w.last[:0]
+// size is about the memory that the list takes.
+func (l *idList) size() int64 { return int64(4*cap(l.starts)+cap(l.data)) + 64 }
+
+// An idWriter collects the ids of a page, or heads.
+type idWriter struct {
+	n       int
+	lengths []byte
+	data    []byte
+	docs    []byte
+	last    []byte // the one before, also when the writer has been emptied
+	next    int64  // document that takes the least room
+}
+
+// add appends an id that is above all before it.
+func (w *idWriter) add(id []byte) {
+	shared := 0
+	if w.n > 0 {
+		shared = sharedPrefix(w.last, id)
+		w.lengths = binary.AppendUvarint(w.lengths, uint64(shared))
 	}
-	start := len(w.data)
-	shared := sharedPrefix(w.last, id)
-	if !first {
-		w.data = binary.AppendUvarint(w.data, uint64(shared))
-	}
-	w.data = binary.AppendUvarint(w.data, uint64(len(id)-shared))
+	w.lengths = binary.AppendUvarint(w.lengths, uint64(len(id)-shared))
 	w.data = append(w.data, id[shared:]...)
 	w.last = append(w.last[:shared], id[shared:]...)
-	w.groups[len(w.groups)-1] += len(w.data) - start
 	w.n++
 }
 
-// appendTo appends the payload of the chunk and empties the writer.
-func (w *idChunkWriter) appendTo(dst []byte) []byte {
+// addDoc appends an id and its document.
+func (w *idWriter) addDoc(id []byte, doc uint32) {
+	w.add(id)
+	w.docs = binary.AppendVarint(w.docs, int64(doc)-w.next)
+	w.next = int64(doc) + 1
+}
+
+// appendTo appends the payload and empties the writer.
+func (w *idWriter) appendTo(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(w.n))
-	for _, size := range w.groups {
-		dst = binary.AppendUvarint(dst, uint64(size))
-	}
+	dst = append(dst, w.lengths...)
 	dst = append(dst, w.data...)
-	w.n, w.groups, w.data, w.last = 0, w.groups[:0], w.data[:0], w.last[:0]
+	dst = append(dst, w.docs...)
+	*w = idWriter{lengths: w.lengths[:0], data: w.data[:0], docs: w.docs[:0], last: w.last}
 	return dst
 }
 
@@ -72,41 +106,93 @@ func sharedPrefix(a, b []byte) int {
 	return n
 }
 
-// decodeIDChunk reads the outline of a chunk, which must hold want ids. The ids
-// themselves are read by id.
-func decodeIDChunk(payload []byte, want int) (*idChunk, error) {
+// decodeIDPage reads a page, which must hold want ids. Their documents are read by doc.
+func decodeIDPage(payload []byte, want int) (*idPage, error) {
 	d := newDecoder(payload)
-	n := int(d.uint("number of ids", idChunkDocs))
-	if d.err == nil && n != want {
+	p := &idPage{ids: decodeIDs(d, want)}
+	p.docs = d.bytes("documents", d.left())
+	return p, d.err
+}
+
+// decodeHeads reads the first ids of pages.
+func decodeHeads(payload []byte, want int) (idList, error) {
+	d := newDecoder(payload)
+	l := decodeIDs(d, want)
+	return l, d.end()
+}
+
+// decodeIDs reads want ids, which must rise. Each may be the longest of all anew, so they take
+// up to want times the room of the payload.
+func decodeIDs(d *decoder, want int) idList {
+	if n := d.uint("number of ids", idHeadPages); d.err == nil && n != uint64(want) {
 		d.fail("%d ids, want %d", n, want)
 	}
-	c := &idChunk{n: n, starts: make([]uint32, 1, (n+idGroup-1)/idGroup+1)}
-	for first := 0; first < n && d.err == nil; first += idGroup {
-		size := d.uint("group size", uint64(len(payload)))
-		c.starts = append(c.starts, c.starts[len(c.starts)-1]+uint32(size))
-		if end := c.starts[len(c.starts)-1]; int(end) > len(payload) {
-			d.fail("groups end at %d of %d bytes", end, len(payload))
+	if d.err != nil {
+		return idList{}
+	}
+	shared := make([]uint32, want)
+	l := idList{starts: make([]uint32, want+1)}
+	rests, before, size := 0, uint64(0), uint64(0)
+	for i := range want {
+		if i > 0 {
+			shared[i] = uint32(d.uint("shared bytes of an id", before))
+		}
+		rest := d.uint("bytes of an id", uint64(d.left()))
+		rests += int(rest)
+		before = uint64(shared[i]) + rest
+		if size += before; size > math.MaxInt32 {
+			d.fail("%d ids of %d bytes or more", i, size)
+		}
+		l.starts[i+1] = uint32(size)
+	}
+	data := d.bytes("ids", rests)
+	if d.err != nil {
+		return idList{starts: make([]uint32, 1)}
+	}
+	l.data = make([]byte, 0, l.starts[want])
+	for i := range want {
+		if i > 0 {
+			l.data = append(l.data, l.at(i - 1)[:shared[i]]...)
+		}
+		rest := int(l.starts[i+1]) - len(l.data)
+		l.data, data = append(l.data, data[:rest]...), data[rest:]
+		if i > 0 && bytes.Compare(l.at(i-1), l.at(i)) >= 0 {
+			d.fail("id %q follows %q", l.at(i), l.at(i-1))
+			return idList{starts: make([]uint32, 1)}
 		}
 	}
-	c.data = d.bytes("ids", int(c.starts[len(c.starts)-1]))
-	return c, d.end()
+	return l
 }
 
-// appendID appends id i of the chunk to dst.
-func (c *idChunk) appendID(dst []byte, i int) ([]byte, error) {
-	g := i / idGroup
-	base := len(dst)
-	d := newDecoder(c.data[c.starts[g]:c.starts[g+1]])
-	for j := g * idGroup; j <= i; j++ {
-		shared := 0
-		if j%idGroup != 0 {
-			shared = int(d.uint("shared bytes of an id", uint64(len(dst)-base)))
-		}
-		rest := d.bytes("id", int(d.uint("bytes of an id", uint64(d.left()))))
-		dst = append(dst[:base+shared], rest...)
+// doc returns the document of id i, which is below docs.
+func (p *idPage) doc(i int, docs uint32) (uint32, error) {
+	var w idDocs
+	w.reset(p, docs)
+	for range i {
+		w.next()
 	}
-	return dst, d.err
+	return w.next()
 }
 
-// size is the number of bytes that the chunk holds in memory.
-func (c *idChunk) size() int64 { return int64(len(c.data)) + 4*int64(cap(c.starts)) + 64 }
+// idDocs reads the documents of a page in the order of their ids.
+type idDocs struct {
+	d    decoder
+	docs uint32
+	want int64 // the document that takes the least room
+}
+
+func (w *idDocs) reset(p *idPage, docs uint32) { *w = idDocs{d: decoder{data: p.docs}, docs: docs} }
+
+func (w *idDocs) next() (uint32, error) {
+	v, n := binary.Varint(w.d.data[w.d.pos:])
+	if doc := w.want + v; n > 0 && doc >= 0 && doc < int64(w.docs) {
+		w.d.pos += n
+		w.want = doc + 1
+		return uint32(doc), nil
+	}
+	w.d.fail("no document below %d in the last %d bytes", w.docs, w.d.left())
+	return 0, w.d.err
+}
+
+// end reports bytes that are left over.
+func (w *idDocs) end() error { return w.d.end() }

@@ -12,9 +12,10 @@ type Kind byte
 // The kinds, in key order. Numbers of reserved kinds are not to be reused.
 const (
 	KindTerm   Kind = 0x01 // field, term -> posting list, or where it is
-	KindLookup Kind = 0x02 // id -> document
-	KindID     Kind = 0x03 // chunk -> ids of 1,024 documents
+	KindID     Kind = 0x02 // page -> 256 ids in ascending order, and their documents
+	KindHead   Kind = 0x03 // chunk -> first ids of 1,024 pages
 	KindStored Kind = 0x04 // last document -> stored bytes of several
+	KindPlace  Kind = 0x05 // chunk -> places of 65,536 documents among the ids
 	KindMeta   Kind = 0x7f // -> everything about the segment as a whole
 
 	KindPlain    Kind = 0x80 // the first kind that is not compressed
@@ -35,12 +36,6 @@ func appendTermKey(dst []byte, field uint16, term []byte) []byte {
 	dst = append(dst, byte(KindTerm))
 	dst = binary.BigEndian.AppendUint16(dst, field)
 	return append(dst, term...)
-}
-
-// appendLookupKey appends the key that leads from an id to its document.
-func appendLookupKey[S string | []byte](dst []byte, id S) []byte {
-	dst = append(dst, byte(KindLookup))
-	return append(dst, id...)
 }
 
 // numberKey makes the key of a kind that is numbered: chunks of a column, stored
@@ -80,7 +75,7 @@ func after(prefix []byte) []byte {
 
 // numbers of bytes that follow the kind, where that is fixed; -1 where it is not.
 var keyTail = map[Kind]int{
-	KindTerm: -1, KindLookup: -1, KindID: 4, KindStored: 4, KindMeta: 0,
+	KindTerm: -1, KindID: 4, KindHead: 4, KindStored: 4, KindPlace: 4, KindMeta: 0,
 	KindList: 8, KindNorms: 6, KindRank: 4, KindTiles: 2,
 }
 
@@ -102,10 +97,12 @@ func keyString(key []byte, fieldName func(uint16) string) string {
 	switch kind {
 	case KindTerm:
 		return fmt.Sprintf("field %s, term %q", fieldName(be.Uint16(rest)), rest[2:])
-	case KindLookup:
-		return fmt.Sprintf("lookup of id %q", rest)
 	case KindID:
-		return fmt.Sprintf("ids of documents from %d", uint64(be.Uint32(rest))*idChunkDocs)
+		return fmt.Sprintf("page %d of ids", be.Uint32(rest))
+	case KindHead:
+		return fmt.Sprintf("first ids of pages from page %d", uint64(be.Uint32(rest))*idHeadPages)
+	case KindPlace:
+		return fmt.Sprintf("places of documents from %d", uint64(be.Uint32(rest))*placeChunkDocs)
 	case KindStored:
 		return fmt.Sprintf("stored documents up to %d", be.Uint32(rest))
 	case KindMeta:

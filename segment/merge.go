@@ -36,7 +36,7 @@ type MergeOptions struct {
 	Workers int
 
 	// MemoryBytes bounds what an order other than Arrival costs in memory besides
-	// the 20 bytes a document and the one list that every merge holds: the terms
+	// the 24 bytes a document and the one list that every merge holds: the terms
 	// of each document while an order ByGraph is looked for, and after that
 	// stored documents on their way to their new places. 0 stands for
 	// DefaultMergeMemory.
@@ -92,7 +92,7 @@ type Result struct {
 // before.
 //
 // Postings are decoded and encoded again, one term at a time: besides that
-// term's list, and what MergeOptions.MemoryBytes allows, a merge holds some 20
+// term's list, and what MergeOptions.MemoryBytes allows, a merge holds some 24
 // bytes a document and no more. It stops with ctx.Err() soon after ctx is done.
 // Whatever the error, what is in the sink is then no segment.
 func Merge(ctx context.Context, sink Sink, inputs []Input, opts MergeOptions) (*Result, error) {
@@ -102,7 +102,7 @@ func Merge(ctx context.Context, sink Sink, inputs []Input, opts MergeOptions) (*
 	}
 	m := &merger{ctx: ctx, sink: &countingSink{sink: sink}, inputs: inputs, opts: opts, order: opts.Order}
 	for _, step := range []func() error{
-		m.number, m.readRanks, m.writeTerms, m.writeLookups, m.writeIDs, m.writeStored, m.writeColumns, m.writeMeta,
+		m.number, m.readRanks, m.writeTerms, m.writeIDs, m.writeStored, m.writePlaces, m.writeColumns, m.writeMeta,
 	} {
 		if err := step(); err != nil {
 			return nil, err
@@ -128,6 +128,7 @@ type merger struct {
 	tiles  [][]Tile    // of the same fields
 	lists  uint32      // long lists written so far
 	stored bool        // some document has stored bytes
+	places []uint32    // of each new document among the ids
 
 	buf        []byte   // a value in the making
 	best       []uint32 // see fieldMerger

@@ -48,6 +48,9 @@ type Reader interface {
 	// ID returns the name that a document was added under.
 	ID(doc uint32) (string, error)
 
+	// AppendID appends the same to dst, for callers that want many.
+	AppendID(dst []byte, doc uint32) ([]byte, error)
+
 	// Lookup finds the document of an id. Of several in a segment in memory it
 	// returns the last; a sealed segment has only one.
 	Lookup(id string) (doc uint32, ok bool, err error)

@@ -12,8 +12,9 @@ import (
 // (ErrFormat), so that no other value is ever read with the wrong eyes.
 //
 //	1  the first; not read any more
-//	2  short lists are bit strings, long ones may be
-const Version = 2
+//	2  short lists are bit strings, long ones may be; not read any more
+//	3  ids in pages, with places instead of a lookup for each
+const Version = 3
 
 // sealBytes is what a seal adds to a value: the version before, the checksum
 // behind.

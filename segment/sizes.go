@@ -15,7 +15,7 @@ type Sizes struct {
 	Freqs      uint64 // bytes of frequencies in blocks
 	Directory  uint64 // entries, directories, guards and checksums of lists
 	Dictionary uint64 // keys of terms and of long lists' parts
-	IDs        uint64 // id lookups and the id column
+	IDs        uint64 // ids and the places of documents among them
 	Norms      uint64
 	Stored     uint64
 	Other      uint64 // meta, ranks, tiles
@@ -65,7 +65,7 @@ func (d *Disk) sizeKeys(ctx context.Context, s *Sizes) error {
 			if Kind(it.Key()[0]) == KindTerm && value > 0 && it.Value()[0]&longEntry != 0 {
 				s.Directory += entryTail
 			}
-		case KindLookup, KindID:
+		case KindID, KindHead, KindPlace:
 			s.IDs += key + value
 		case KindNorms:
 			s.Norms += key + value

@@ -91,6 +91,11 @@ func (v *MemoryView) Tiles(string) ([]Tile, error) { return nil, nil }
 // ID implements Reader.
 func (v *MemoryView) ID(doc uint32) (string, error) { return v.ids[doc], nil }
 
+// AppendID implements Reader.
+func (v *MemoryView) AppendID(dst []byte, doc uint32) ([]byte, error) {
+	return append(dst, v.ids[doc]...), nil
+}
+
 // Lookup implements Reader.
 func (v *MemoryView) Lookup(id string) (uint32, bool, error) {
 	v.m.mu.Lock()

@@ -1,13 +1,12 @@
 package segment
 
 import (
-	"encoding/binary"
 	"fmt"
 	"slices"
 )
 
-// writeLookups writes the way from ids to documents, in the order of ids.
-func (m *merger) writeLookups() error {
+// writeIDs writes the ids in their order, and notes which place each document has there.
+func (m *merger) writeIDs() error {
 	w := walk[IDIterator]{key: IDIterator.ID}
 	defer w.close()
 	for i, in := range m.inputs {
@@ -19,53 +18,89 @@ func (m *merger) writeLookups() error {
 			return err
 		}
 	}
-	var key, last []byte
-	var value [binary.MaxVarintLen32]byte
-	written := uint32(0)
+	m.places = make([]uint32, m.docs)
+	p := idPager{m: m}
 	for steps := 0; !w.done(); steps++ {
 		if steps%1024 == 0 && m.ctx.Err() != nil {
 			return m.ctx.Err()
 		}
 		input, it := w.top()
 		if doc := m.maps[input][it.Doc()]; doc != NoDoc {
-			if written > 0 && slices.Equal(it.ID(), last) {
-				return fmt.Errorf("segment: id %q belongs to two documents of a merge", last)
-			}
-			last = append(last[:0], it.ID()...)
-			key = appendLookupKey(key[:0], last)
-			if err := m.sink.Set(key, binary.AppendUvarint(value[:0], uint64(doc))); err != nil {
+			if err := p.add(it.ID(), doc); err != nil {
 				return err
 			}
-			written++
 		}
 		if err := w.next(); err != nil {
 			return err
 		}
 	}
-	if written != m.docs {
-		return fmt.Errorf("segment: %d of %d documents of a merge have an id", written, m.docs)
+	return p.finish()
+}
+
+// An idPager writes ids in ascending order, page by page.
+type idPager struct {
+	m       *merger
+	page    idWriter
+	heads   [][]byte // first ids of the pages so far
+	written uint32
+}
+
+func (p *idPager) add(id []byte, doc uint32) error {
+	if p.written > 0 && slices.Equal(id, p.page.last) {
+		return fmt.Errorf("segment: id %q belongs to two documents of a merge", id)
+	}
+	if p.page.n == idPageIDs {
+		if err := p.flush(); err != nil {
+			return err
+		}
+	}
+	if p.page.n == 0 {
+		p.heads = append(p.heads, slices.Clone(id))
+	}
+	p.page.addDoc(id, doc)
+	p.m.places[doc] = p.written
+	p.written++
+	return nil
+}
+
+// flush writes the page at hand.
+func (p *idPager) flush() error {
+	return p.m.seal(numberKey(KindID, uint32(len(p.heads)-1)), p.page.appendTo)
+}
+
+// finish writes the last page and the heads.
+func (p *idPager) finish() error {
+	if p.written != p.m.docs {
+		return fmt.Errorf("segment: %d of %d documents of a merge have an id", p.written, p.m.docs)
+	}
+	if p.page.n > 0 {
+		if err := p.flush(); err != nil {
+			return err
+		}
+	}
+	n := uint32(0)
+	for heads := range slices.Chunk(p.heads, idHeadPages) {
+		var w idWriter
+		for _, id := range heads {
+			w.add(id)
+		}
+		if err := p.m.seal(numberKey(KindHead, n), w.appendTo); err != nil {
+			return err
+		}
+		n++
 	}
 	return nil
 }
 
-// writeIDs writes the id column.
-func (m *merger) writeIDs() error {
-	var w idChunkWriter
-	for doc, o := range m.from {
-		id, err := m.inputs[o.input].Reader.ID(o.doc)
+// writePlaces writes where documents stand among the ids.
+func (m *merger) writePlaces() error {
+	n := uint32(0)
+	for places := range slices.Chunk(m.places, placeChunkDocs) {
+		err := m.seal(numberKey(KindPlace, n), func(dst []byte) []byte { return appendPlaces(dst, places) })
 		if err != nil {
 			return err
 		}
-		w.add([]byte(id))
-		if w.n < idChunkDocs && doc != len(m.from)-1 {
-			continue
-		}
-		if err := m.ctx.Err(); err != nil {
-			return err
-		}
-		if err := m.seal(numberKey(KindID, uint32(doc/idChunkDocs)), w.appendTo); err != nil {
-			return err
-		}
+		n++
 	}
 	return nil
 }

@@ -1,0 +1,184 @@
+package segment
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/riffle-search/riffle/internal/corrupt"
+)
+
+// named seals documents that have ids and nothing else.
+func named(t testing.TB, ids []string) (*Disk, *mapStore) {
+	m := NewMemory()
+	for _, id := range ids {
+		m.Add(Document{ID: id})
+	}
+	d, _, s := merge(t, []Input{{Reader: m.View()}}, MergeOptions{})
+	return d, s
+}
+
+// idSets are ids of all kinds, none twice.
+func idSets(rng *rand.Rand) map[string][]string {
+	sets := map[string][]string{"none": nil, "empty": {""}, "one": {"a"}}
+	number := func(n int, format string, order func([]string)) (ids []string) {
+		for i := range n {
+			ids = append(ids, fmt.Sprintf(format, i))
+		}
+		order(ids)
+		return ids
+	}
+	kept := func([]string) {}
+	mixed := func(ids []string) { rng.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] }) }
+	sets["page"] = number(idPageIDs, "%03d", kept)
+	sets["page and one"] = number(idPageIDs+1, "%03d", kept)
+	sets["numbers"] = number(3000, "n%d", kept)
+	sets["backwards"] = number(1000, "n%d", slices.Reverse)
+	sets["mixed"] = append(number(2000, "id-%x", mixed), "", "i", "id", strings.Repeat("x", 5000))
+	sets["heads"] = number(idPageIDs*idHeadPages+700, "%d", kept)
+	return sets
+}
+
+// TestIDs asks for every id by document, for every document by id, and for ids that are not there.
+func TestIDs(t *testing.T) {
+	for name, ids := range idSets(rand.New(rand.NewPCG(41, 42))) {
+		t.Run(name, func(t *testing.T) {
+			d, s := named(t, ids)
+			Check(t.Context(), s, func(err error) { t.Error(err) })
+			want := map[string]uint32{}
+			for doc, id := range ids {
+				want[id] = uint32(doc)
+			}
+			for doc, id := range ids {
+				if got := must(d.ID(uint32(doc))); got != id {
+					t.Fatalf("document %d has id %q, want %q", doc, got, id)
+				}
+				for _, id := range []string{id, id + "0", id + "\x00", id[:max(0, len(id)-1)]} {
+					doc, ok, err := d.Lookup(id)
+					if wanted, has := want[id]; err != nil || ok != has || ok && doc != wanted {
+						t.Fatalf("id %q is document %d, %v, %v, want %d, %v", id, doc, ok, err, wanted, has)
+					}
+				}
+			}
+			sorted := slices.Sorted(slices.Values(ids))
+			for _, from := range []string{"", "id", "n5", "n9999", "~", "25", "\xff"} {
+				first, _ := slices.BinarySearch(sorted, from)
+				it := must(d.IDs(from))
+				for _, id := range sorted[first:] {
+					if !it.Next() || string(it.ID()) != id || it.Doc() != want[id] {
+						t.Fatalf("from %q: id %q is document %d, want %q, %d; %v", from, it.ID(), it.Doc(), id, want[id], it.Err())
+					}
+				}
+				if it.Next() || it.Err() != nil {
+					t.Fatalf("from %q: one id too many, %v", from, it.Err())
+				}
+			}
+		})
+	}
+}
+
+// TestIDCache reads more ids than are kept.
+func TestIDCache(t *testing.T) {
+	rng := rand.New(rand.NewPCG(43, 44))
+	var ids []string
+	for i := range 30_000 {
+		ids = append(ids, fmt.Sprintf("%x%s", rng.Uint32(), strings.Repeat("-", 1000+i%7)))
+	}
+	d, _ := named(t, ids)
+	before := d.HeldBytes()
+	for range 3 {
+		for _, doc := range rng.Perm(len(ids))[:5000] {
+			if got := must(d.ID(uint32(doc))); got != ids[doc] {
+				t.Fatalf("document %d has id %q", doc, got)
+			}
+			if held := d.ids.bytes.Load(); held > idCacheBytes || held > d.HeldBytes()-before {
+				t.Fatalf("%d bytes of ids are held, %d in all", held, d.HeldBytes())
+			}
+		}
+	}
+	if held := d.ids.bytes.Load(); held < idCacheBytes/2 {
+		t.Errorf("only %d bytes are held", held)
+	}
+	d.Release()
+	if d.HeldBytes() != 0 || d.ids.bytes.Load() != 0 {
+		t.Errorf("after Release %d bytes are held", d.HeldBytes())
+	}
+}
+
+// TestCheckIDs changes values of ids in ways that no checksum shows.
+func TestCheckIDs(t *testing.T) {
+	ids := idSets(rand.New(rand.NewPCG(45, 46)))["numbers"]
+	seal := func(s *mapStore, key []byte, payload []byte) {
+		s.values[string(key)] = endSealed(append(startSealed(nil), payload...))
+	}
+	for name, change := range map[string]func(s *mapStore, ids []string, docs []uint32){
+		"page of other documents": func(s *mapStore, ids []string, docs []uint32) {
+			docs[3], docs[4] = docs[4], docs[3]
+		},
+		"document twice":    func(s *mapStore, ids []string, docs []uint32) { docs[3] = docs[4] },
+		"document too high": func(s *mapStore, ids []string, docs []uint32) { docs[3] = 3000 },
+		"another id":        func(s *mapStore, ids []string, docs []uint32) { ids[0] = "m" },
+		"page behind the next": func(s *mapStore, ids []string, docs []uint32) {
+			ids[idPageIDs-1] = "~"
+		},
+		"other places": func(s *mapStore, ids []string, docs []uint32) {
+			places := make([]uint32, 3000)
+			for i := range places {
+				places[i] = uint32(i)
+			}
+			seal(s, numberKey(KindPlace, 0), appendPlaces(nil, places))
+		},
+	} {
+		_, s := named(t, ids)
+		order := make([]uint32, len(ids))
+		for i := range order {
+			order[i] = uint32(i)
+		}
+		slices.SortFunc(order, func(a, b uint32) int { return cmp.Compare(ids[a], ids[b]) })
+		page, docs := make([]string, idPageIDs), slices.Clone(order[:idPageIDs])
+		for i, doc := range docs {
+			page[i] = ids[doc]
+		}
+		change(s, page, docs)
+		var w idWriter
+		for i, id := range page {
+			w.addDoc([]byte(id), docs[i])
+		}
+		seal(s, numberKey(KindID, 0), w.appendTo(nil))
+		faults := 0
+		Check(t.Context(), s, func(err error) {
+			if faults++; !errors.Is(err, corrupt.Err) {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
+		if faults == 0 {
+			t.Errorf("%s: Check finds nothing", name)
+		}
+	}
+}
+
+func BenchmarkID(b *testing.B) {
+	rng := rand.New(rand.NewPCG(47, 48))
+	ids := idSets(rng)["heads"]
+	d, _ := named(b, ids)
+	b.Run("id", func(b *testing.B) {
+		var buf []byte
+		for b.Loop() {
+			buf, _ = d.AppendID(buf[:0], rng.Uint32N(d.Docs()))
+		}
+	})
+	b.Run("lookup=present", func(b *testing.B) {
+		for b.Loop() {
+			d.Lookup(ids[rng.IntN(len(ids))])
+		}
+	})
+	b.Run("lookup=absent", func(b *testing.B) {
+		for i := 0; b.Loop(); i++ {
+			d.Lookup(ids[rng.IntN(len(ids))] + "a")
+		}
+	})
+}

@@ -1,0 +1,242 @@
+package segment
+
+import (
+	"fmt"
+	"sort"
+	"sync/atomic"
+)
+
+// idTable is what a Disk keeps of its ids.
+type idTable struct {
+	heads  held[[]idList]           // of all pages, idHeadPages at a time
+	places []held[[]uint32]         // of placeChunkDocs documents each
+	pages  []atomic.Pointer[idPage] // nil where a page is not kept
+	bytes  atomic.Int64             // of pages
+	hand   atomic.Uint32            // the page to go next when there are too many
+}
+
+// idCacheBytes is what the pages of one segment may take: enough for a million short ids. A page
+// that is not there takes some 10 µs.
+const idCacheBytes = 16 << 20
+
+func (t *idTable) init(docs uint32) {
+	t.pages = make([]atomic.Pointer[idPage], chunksOf(docs, idPageIDs))
+	t.places = make([]held[[]uint32], chunksOf(docs, placeChunkDocs))
+}
+
+// release forgets everything.
+func (t *idTable) release() {
+	t.heads.p.Store(nil)
+	for i := range t.places {
+		t.places[i].p.Store(nil)
+	}
+	for i := range t.pages {
+		t.pages[i].Store(nil)
+	}
+	t.bytes.Store(0)
+}
+
+// ID implements Reader.
+func (d *Disk) ID(doc uint32) (string, error) {
+	var buf [64]byte // most ids are shorter
+	id, err := d.AppendID(buf[:0], doc)
+	return string(id), err
+}
+
+// AppendID implements Reader.
+func (d *Disk) AppendID(dst []byte, doc uint32) ([]byte, error) {
+	if doc >= d.meta.docs {
+		panic(fmt.Sprintf("BUG: segment: document %d of %d", doc, d.meta.docs))
+	}
+	place, err := d.place(doc)
+	if err != nil {
+		return dst, err
+	}
+	p := d.ids.pages[place/idPageIDs].Load()
+	if p == nil {
+		if p, err = d.keepIDPage(place / idPageIDs); err != nil {
+			return dst, err
+		}
+	}
+	return append(dst, p.ids.at(int(place%idPageIDs))...), nil
+}
+
+// place returns the place of a document among the ids.
+func (d *Disk) place(doc uint32) (uint32, error) {
+	h := &d.ids.places[doc/placeChunkDocs]
+	if p := h.p.Load(); p != nil {
+		return (*p)[doc%placeChunkDocs], nil
+	}
+	n := doc / placeChunkDocs
+	places, err := h.get(&d.heldBytes, func() ([]uint32, int64, error) {
+		key := numberKey(KindPlace, n)
+		payload, err := d.needSealed(key)
+		if err != nil {
+			return nil, 0, err
+		}
+		places := make([]uint32, chunkLen(d.meta.docs, n, placeChunkDocs))
+		err = d.at(decodePlaces(payload, places, d.meta.docs), key)
+		return places, 4 * int64(len(places)), err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return places[doc%placeChunkDocs], nil
+}
+
+// readIDPage reads a page of ids.
+func (d *Disk) readIDPage(n uint32) (*idPage, error) {
+	key := numberKey(KindID, n)
+	payload, err := d.needSealed(key)
+	if err != nil {
+		return nil, err
+	}
+	p, err := decodeIDPage(payload, chunkLen(d.meta.docs, n, idPageIDs))
+	return p, d.at(err, key)
+}
+
+// keepIDPage reads a page and keeps it. When there are too many it forgets others, in turn:
+// readers that have one at hand do not mind.
+func (d *Disk) keepIDPage(n uint32) (*idPage, error) {
+	p, err := d.readIDPage(n)
+	t := &d.ids
+	if err != nil || !t.pages[n].CompareAndSwap(nil, p) {
+		return p, err
+	}
+	size := p.size()
+	d.heldBytes.Add(size)
+	held := t.bytes.Add(size)
+	for range t.pages {
+		if held <= idCacheBytes {
+			break
+		}
+		victim := t.pages[t.hand.Add(1)%uint32(len(t.pages))].Swap(nil)
+		if victim != nil {
+			d.heldBytes.Add(-victim.size())
+			held = t.bytes.Add(-victim.size())
+		}
+	}
+	return p, nil
+}
+
+// size is about the memory that the page takes.
+func (p *idPage) size() int64 { return p.ids.size() + int64(len(p.docs)) }
+
+// heads returns the first ids of all pages.
+func (d *Disk) heads() ([]idList, error) {
+	return d.ids.heads.get(&d.heldBytes, func() ([]idList, int64, error) {
+		pages := uint32(len(d.ids.pages))
+		var all []idList
+		size := int64(0)
+		for n := range chunksOf(pages, idHeadPages) {
+			key := numberKey(KindHead, n)
+			payload, err := d.needSealed(key)
+			if err != nil {
+				return nil, 0, err
+			}
+			l, err := decodeHeads(payload, chunkLen(pages, n, idHeadPages))
+			if err != nil {
+				return nil, 0, d.at(err, key)
+			}
+			all = append(all, l)
+			size += l.size()
+		}
+		return all, size, nil
+	})
+}
+
+// pageOf returns the page that an id is in, if the segment has it: the last one that does not
+// begin behind it; ok is false when all do.
+func (d *Disk) pageOf(id string) (page uint32, ok bool, err error) {
+	heads, err := d.heads()
+	if err != nil {
+		return 0, false, err
+	}
+	n := sort.Search(len(heads), func(i int) bool {
+		first, same := heads[i].find(id)
+		return first == 0 && !same
+	}) - 1
+	if n < 0 {
+		return 0, false, nil
+	}
+	i, same := heads[n].find(id)
+	if !same {
+		i--
+	}
+	return uint32(n*idHeadPages + i), true, nil
+}
+
+// Lookup implements Reader.
+func (d *Disk) Lookup(id string) (uint32, bool, error) {
+	n, ok, err := d.pageOf(id)
+	if !ok || err != nil {
+		return 0, false, err
+	}
+	p := d.ids.pages[n].Load()
+	if p == nil {
+		if p, err = d.keepIDPage(n); err != nil {
+			return 0, false, err
+		}
+	}
+	i, ok := p.ids.find(id)
+	if !ok {
+		return 0, false, nil
+	}
+	doc, err := p.doc(i, d.meta.docs)
+	return doc, err == nil, d.at(err, numberKey(KindID, n))
+}
+
+// IDs implements Reader.
+func (d *Disk) IDs(from string) (IDIterator, error) {
+	n, _, err := d.pageOf(from)
+	if err != nil {
+		return nil, err
+	}
+	t := &diskIDs{d: d, page: n, at: -1}
+	t.load()
+	for t.p != nil && t.at+1 < t.p.ids.len() && string(t.p.ids.at(t.at+1)) < from {
+		t.Next()
+	}
+	return t, t.err
+}
+
+// diskIDs walks the ids of a segment, page by page; it keeps none.
+type diskIDs struct {
+	d    *Disk
+	page uint32
+	p    *idPage // nil behind the last
+	docs idDocs
+	at   int
+	doc  uint32
+	err  error
+}
+
+// load reads the page at hand, if there is one.
+func (t *diskIDs) load() {
+	t.p, t.at = nil, -1
+	if int(t.page) < len(t.d.ids.pages) {
+		if t.p, t.err = t.d.readIDPage(t.page); t.err == nil {
+			t.docs.reset(t.p, t.d.meta.docs)
+		}
+	}
+}
+
+// Next implements IDIterator.
+func (t *diskIDs) Next() bool {
+	if t.p != nil && t.at+1 == t.p.ids.len() {
+		t.page++
+		t.load()
+	}
+	if t.p == nil || t.err != nil {
+		return false
+	}
+	t.at++
+	t.doc, t.err = t.docs.next()
+	t.err = t.d.at(t.err, numberKey(KindID, t.page))
+	return t.err == nil
+}
+
+func (t *diskIDs) ID() []byte   { return t.p.ids.at(t.at) }
+func (t *diskIDs) Doc() uint32  { return t.doc }
+func (t *diskIDs) Err() error   { return t.err }
+func (t *diskIDs) Close() error { return nil }
