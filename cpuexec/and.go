@@ -72,6 +72,7 @@ func (r *run) andBlocks(lanes []*lane) error {
 		}
 		sum += c.max
 	}
+	r.makeFilters(others, r.rankMax)
 	last := lead.list.Last
 	for b := lead.list.Seek(lead.at, r.from); b < len(last) && lead.first(b) < r.to; b++ {
 		lead.at = b
@@ -116,12 +117,13 @@ func (r *run) andBlock(lead *lane, b int, others []*lane, need, sum uint32) (err
 }
 
 // requireOthers drops the candidates that lanes other than the lead do not hold, or with
-// which they cannot reach need.
+// which they cannot reach need. Before a lane is asked, all that are left say what they know
+// at a glance.
 func (r *run) requireOthers(others []*lane, need uint32) error {
-	if r.counting {
-		r.holdAll(others)
-	}
 	for i, c := range slices.Backward(others) {
+		if need > 0 || i == len(others)-1 { // they say the same unless scores count
+			filter(&r.cands, r.filters[len(others)-1-i:], r.unbounded[i], need)
+		}
 		if r.cands.n == 0 {
 			return nil
 		}

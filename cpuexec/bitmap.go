@@ -1,8 +1,6 @@
 package cpuexec
 
 import (
-	"slices"
-
 	"github.com/riffle-search/riffle/internal/corrupt"
 	"github.com/riffle-search/riffle/postings"
 )
@@ -82,26 +80,6 @@ func clip(docs []uint32, lo, hi uint32) []uint32 {
 		docs = docs[:search(docs, hi)]
 	}
 	return docs
-}
-
-// holdAll drops the candidates that are not in the bitmaps of all lanes that have one.
-func (r *run) holdAll(lanes []*lane) {
-	for _, c := range slices.Backward(lanes) {
-		c.hold(&r.cands)
-	}
-}
-
-// hold drops the candidates that are not in the bitmap of the lane, if it has one.
-func (c *lane) hold(cs *candidates) {
-	if c.bitmap == nil {
-		return
-	}
-	n := 0
-	for i, doc := range cs.docs[:cs.n] {
-		cs.docs[n%tileDocs], cs.score[n%tileDocs] = doc, cs.score[i]
-		n += int(c.bitmap[doc/64] >> (doc % 64) & 1)
-	}
-	cs.n = n
 }
 
 func allBitmaps(lanes []*lane) bool {

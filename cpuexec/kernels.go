@@ -18,7 +18,7 @@ import (
 //	probeBlock    candidates that a block holds (in Go: lane.probePortable)
 //	impacts       the impacts of a block
 //	leadBlock     postings of a block to candidates
-//	dropByWords   candidates that bounds of words leave
+//	filter        candidates that bounds of words and bitmaps leave
 //	unite         the union of the bitmaps of lists
 //	countCommon   how many documents the bitmaps of lists have in common
 
@@ -90,19 +90,6 @@ func leadBlockPortable(cs *candidates, docs []uint32, impacts *[postings.BlockSi
 		}
 	}
 	cs.n = n
-}
-
-// dropByWordsPortable is dropByWords in Go.
-func dropByWordsPortable(cs *candidates, words []uint8, unit, floor uint32) {
-	kept := 0
-	for i := range cs.n {
-		doc, score := cs.docs[i], cs.score[i]
-		cs.docs[kept], cs.score[kept] = doc, score
-		if w := int(doc / wordDocs); w < len(words) && words[w] > 0 && score+unit*uint32(words[w]) >= floor {
-			kept++
-		}
-	}
-	cs.n = kept
 }
 
 // addPostingsPortable is addPostings in Go.

@@ -134,14 +134,14 @@ func leadBlock(cs *candidates, docs *[postings.BlockSize]uint32, impacts *[posti
 	cs.n = leadAVX512(&cs.docs, &cs.score, docs, impacts, n, weight, floor, from, to)
 }
 
-// dropByWords drops the candidates that do not reach floor with unit times the bound of their
-// word, and those where the bound is 0 or there is none. Bounds are of whole tiles.
-func dropByWords(cs *candidates, words []uint8, unit, floor uint32) {
-	if !useAVX512 {
-		dropByWordsPortable(cs, words, unit, floor)
+// filter drops the candidates that a list lacks by its bitmap or has nothing for in their
+// words, and those that cannot reach need with rest and the bounds of their words.
+func filter(cs *candidates, lists []wordFilter, rest, need uint32) {
+	if !useAVX512 || len(lists) == 0 {
+		filterPortable(cs, lists, rest, need)
 		return
 	}
-	cs.n = dropAVX512(&cs.docs, &cs.score, cs.n, unsafe.SliceData(words), uint32(len(words)&^3), unit, floor)
+	cs.n = filterAVX512(&cs.docs, &cs.score, cs.n, (*[7]uint64)(unsafe.Pointer(&lists[0])), len(lists), rest, need)
 }
 
 // unite sets dst to what any of the maps, of which there is at least one, has set. They are
@@ -216,7 +216,7 @@ func impactsAVX512(dst *[128]uint16, docs, freqs *[128]uint32, n int, norms *uin
 func leadAVX512(toDocs, toScores *[4112]uint32, docs *[128]uint32, impacts *[128]uint16, n int, weight, floor, from, to uint32) (kept int)
 
 //go:noescape
-func dropAVX512(docs, scores *[4112]uint32, n int, words *uint8, wordCount, unit, floor uint32) (kept int)
+func filterAVX512(docs, scores *[4112]uint32, n int, filters *[7]uint64, lists int, rest, need uint32) (kept int)
 
 //go:noescape
 func uniteAVX512(dst *uint64, maps *[]uint64, n, words int)

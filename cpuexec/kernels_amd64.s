@@ -1126,65 +1126,104 @@ done:
 	VZEROUPPER
 	RET
 
-// func dropAVX512(docs *[4112]uint32, scores *[4112]uint32, n int, words *uint8, wordCount uint32, unit uint32, floor uint32) (kept int)
-// Requires: AVX, AVX512F, BMI2, CMOV, POPCNT
-TEXT ·dropAVX512(SB), NOSPLIT, $0-56
+// func filterAVX512(docs *[4112]uint32, scores *[4112]uint32, n int, filters *[7]uint64, lists int, rest uint32, need uint32) (kept int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, POPCNT
+TEXT ·filterAVX512(SB), NOSPLIT, $0-56
 	MOVQ         docs+0(FP), AX
 	MOVQ         scores+8(FP), CX
-	MOVQ         words+24(FP), DX
-	MOVL         wordCount+32(FP), BX
-	VPBROADCASTD BX, Z0
-	MOVL         unit+36(FP), BX
-	VPBROADCASTD BX, Z1
-	MOVL         floor+40(FP), BX
-	VPBROADCASTD BX, Z2
-	MOVL         $0x000000ff, BX
-	VPBROADCASTD BX, Z3
-	MOVL         $0x00000003, BX
-	VPBROADCASTD BX, Z4
-	XORQ         BX, BX
-	MOVQ         n+16(FP), DI
+	MOVQ         filters+24(FP), DX
+	MOVQ         lists+32(FP), BX
+	MOVL         rest+40(FP), SI
+	VPBROADCASTD SI, Z0
+	MOVL         need+44(FP), SI
+	VPBROADCASTD SI, Z1
+	MOVL         $0x000000ff, SI
+	VPBROADCASTD SI, Z2
+	MOVL         $0x00000003, SI
+	VPBROADCASTD SI, Z3
+	MOVL         $0x00000001, SI
+	VPBROADCASTD SI, Z4
+	MOVL         $0x0000001f, SI
+	VPBROADCASTD SI, Z5
 	XORQ         SI, SI
+	MOVQ         n+16(FP), R8
+	XORQ         DI, DI
 
 next:
-	CMPQ          SI, DI
-	JGE           done
-	MOVQ          DI, R8
-	SUBQ          SI, R8
-	MOVQ          $0x00000010, R9
-	CMPQ          R8, R9
-	CMOVQGT       R9, R8
-	MOVL          $-1, R9
-	BZHIL         R8, R9, R9
-	KMOVW         R9, K1
-	VMOVDQU32     (AX)(SI*4), Z5
-	VMOVDQU32     (CX)(SI*4), Z6
-	VPSRLD        $0x06, Z5, Z7
-	VPCMPUD       $0x01, Z0, Z7, K1, K1
-	KMOVW         K1, K2
-	VPSRLD        $0x02, Z7, Z9
-	VPXORD        Z8, Z8, Z8
-	VPGATHERDD    (DX)(Z9*4), K2, Z8
-	VPANDD        Z4, Z7, Z7
-	VPSLLD        $0x03, Z7, Z7
-	VPSRLVD       Z7, Z8, Z8
-	VPANDD        Z3, Z8, Z8
-	VPTESTMD      Z8, Z8, K1, K1
-	VPMULLD       Z1, Z8, Z8
-	VPADDD        Z6, Z8, Z8
-	VPCMPUD       $0x05, Z2, Z8, K1, K1
-	VPCOMPRESSD.Z Z5, K1, Z5
-	VMOVDQU32     Z5, (AX)(BX*4)
-	VPCOMPRESSD.Z Z6, K1, Z5
-	VMOVDQU32     Z5, (CX)(BX*4)
-	KMOVW         K1, R8
-	POPCNTL       R8, R8
-	ADDQ          R8, BX
-	ADDQ          $0x10, SI
-	JMP           next
+	CMPQ      DI, R8
+	JGE       done
+	MOVQ      R8, R9
+	SUBQ      DI, R9
+	MOVQ      $0x00000010, R10
+	CMPQ      R9, R10
+	CMOVQGT   R10, R9
+	MOVL      $-1, R10
+	BZHIL     R9, R10, R10
+	KMOVW     R10, K1
+	KMOVW     K1, K1
+	VMOVDQU32 (AX)(DI*4), Z6
+	VMOVDQU32 (CX)(DI*4), Z7
+	VPADDD    Z0, Z7, Z8
+	VPSRLD    $0x06, Z6, Z9
+	VPSRLD    $0x02, Z9, Z10
+	VPANDD    Z3, Z9, Z11
+	VPSLLD    $0x03, Z11, Z11
+	VPANDD    Z5, Z6, Z12
+	VPSLLVD   Z12, Z4, Z12
+	MOVQ      DX, R9
+	MOVQ      BX, R10
+
+list:
+	TESTQ        R10, R10
+	JZ           all
+	MOVQ         (R9), R11
+	TESTQ        R11, R11
+	JZ           bitmap
+	VPBROADCASTD 8(R9), Z14
+	VPCMPUD      $0x01, Z14, Z9, K1, K1
+	KMOVW        K1, K2
+	VPXORD       Z13, Z13, Z13
+	VPGATHERDD   (R11)(Z10*4), K2, Z13
+	VPSRLVD      Z11, Z13, Z13
+	VPANDD       Z2, Z13, Z13
+	VPTESTMD     Z13, Z13, K1, K1
+	VPBROADCASTD 48(R9), Z14
+	VPMULLD      Z14, Z13, Z13
+	VPADDD       Z13, Z8, Z8
+
+bitmap:
+	MOVQ       24(R9), R11
+	TESTQ      R11, R11
+	JZ         listed
+	VPSRLD     $0x05, Z6, Z14
+	KMOVW      K1, K2
+	VPXORD     Z13, Z13, Z13
+	VPGATHERDD (R11)(Z14*4), K2, Z13
+	VPTESTMD   Z13, Z12, K1, K1
+
+listed:
+	KTESTW K1, K1
+	JZ     none
+	ADDQ   $0x38, R9
+	DECQ   R10
+	JMP    list
+
+all:
+	VPCMPUD       $0x05, Z1, Z8, K1, K1
+	VPCOMPRESSD.Z Z6, K1, Z6
+	VMOVDQU32     Z6, (AX)(SI*4)
+	VPCOMPRESSD.Z Z7, K1, Z6
+	VMOVDQU32     Z6, (CX)(SI*4)
+	KMOVW         K1, R9
+	POPCNTL       R9, R9
+	ADDQ          R9, SI
+
+none:
+	ADDQ $0x10, DI
+	JMP  next
 
 done:
-	MOVQ BX, kept+48(FP)
+	MOVQ SI, kept+48(FP)
 	VZEROUPPER
 	RET
 

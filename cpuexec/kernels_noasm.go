@@ -35,8 +35,8 @@ func leadBlock(cs *candidates, docs *[postings.BlockSize]uint32, impacts *[posti
 	leadBlockPortable(cs, docs[:n], impacts, weight, floor, from, to)
 }
 
-func dropByWords(cs *candidates, words []uint8, unit, floor uint32) {
-	dropByWordsPortable(cs, words, unit, floor)
+func filter(cs *candidates, lists []wordFilter, rest, need uint32) {
+	filterPortable(cs, lists, rest, need)
 }
 
 func unite(dst []uint64, maps [][]uint64) { unitePortable(dst, maps) }

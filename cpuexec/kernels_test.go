@@ -277,28 +277,48 @@ func TestLeadBlock(t *testing.T) {
 	})
 }
 
-func TestDropByWords(t *testing.T) {
+func TestFilter(t *testing.T) {
 	eachVariant(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(11, 11))
 		var got, want candidates
 		for range 2000 {
-			words := make([]uint8, 64*rng.IntN(4))
-			for i := range words {
-				words[i] = uint8(rng.Uint32()) * uint8(rng.IntN(2))
+			lists := make([]wordFilter, rng.IntN(4))
+			for j := range lists {
+				f := &lists[j]
+				if rng.IntN(4) > 0 {
+					f.words, f.unit = make([]uint8, 64*(1+rng.IntN(5))), uint64(rng.Uint32N(1<<20))
+					for i := range f.words {
+						f.words[i] = uint8(rng.Uint32()) * uint8(min(1, rng.IntN(4)))
+					}
+				}
+				if rng.IntN(3) == 0 {
+					f.bitmap = make([]uint64, 5*64)
+					for i := range f.bitmap {
+						f.bitmap[i] = rng.Uint64() | rng.Uint64()
+					}
+				}
 			}
 			n := rng.IntN(200)
 			for i := range n {
-				got.docs[i], got.score[i] = rng.Uint32N(20_000), rng.Uint32N(1<<30)
+				got.docs[i], got.score[i] = rng.Uint32N(5*tileDocs), rng.Uint32N(1<<30)
 			}
 			slices.Sort(got.docs[:n])
 			got.n = n
 			want = got
-			unit, floor := rng.Uint32N(1<<22), rng.Uint32N(1<<31)*rng.Uint32N(2)
-			dropByWords(&got, words, unit, floor)
-			dropByWordsPortable(&want, words, unit, floor)
+			rest, need := rng.Uint32N(1<<20), rng.Uint32N(1<<31)*rng.Uint32N(2)
+			filter(&got, lists, rest, need)
+			filterPortable(&want, lists, rest, need)
 			sameCandidates(t, &got, &want)
 		}
 	})
+}
+
+// TestFilterLayout holds struct wordFilter to the offsets in _asm.
+func TestFilterLayout(t *testing.T) {
+	var f wordFilter
+	if w, b, u, size := unsafe.Offsetof(f.words), unsafe.Offsetof(f.bitmap), unsafe.Offsetof(f.unit), unsafe.Sizeof(f); w != 0 || b != 24 || u != 48 || size != 56 {
+		t.Errorf("words at %d, bitmap at %d, unit at %d of %d bytes", w, b, u, size)
+	}
 }
 
 func sameCandidates(t *testing.T, got, want *candidates) {

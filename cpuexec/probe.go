@@ -54,10 +54,6 @@ func (c *lane) lookUpTile(p *probe) error {
 // calls. rest bounds what lists not yet asked, and the rank, can still add.
 func (r *run) requireAnywhere(c *lane, need uint32, rest *sums) error {
 	cs, p := &r.cands, &r.prober
-	if c.ranges != nil {
-		dropByWords(cs, c.ranges.Word, c.unit, saturatingSub(need, rest[0]))
-	}
-	c.hold(cs)
 	p.words, p.rest, p.need, p.optional = ^uint64(0), rest, uint64(need), 0
 	p.at, p.kept, p.end = 0, 0, uint64(cs.n)
 	p.aim(c)

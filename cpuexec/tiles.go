@@ -23,8 +23,11 @@ type tiling struct {
 	rest     sums        // what lists that are not essential can add in each word
 	freqs    [postings.BlockSize]uint32
 	prober   probe
-	held     bitset // what a lane holds
-	marks    marks
+
+	filters   []wordFilter // of lists that AND looks candidates up in
+	unbounded []uint32     // what those without bounds of words add, for each and those before
+	held      bitset       // what a lane holds
+	marks     marks
 
 	maps     [][]uint64      // bitmaps of lanes
 	sheetSet [64 * 64]uint64 // documents of a sheet, for counting
@@ -79,6 +82,7 @@ func (t *tiling) close() {
 	}
 	t.laneCount, t.lanesOpen, t.sheet = 0, false, noSheet
 	t.prober.forget()
+	clear(t.filters)
 	clear(t.maps[:cap(t.maps)])
 }
 

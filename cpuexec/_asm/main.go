@@ -24,7 +24,7 @@ func main() {
 	probeSortedAVX512()
 	impactsAVX512()
 	leadAVX512()
-	dropAVX512()
+	filterAVX512()
 	unite("uniteAVX512", avx512)
 	unite("uniteAVX2", avx2)
 	intersectAVX512()

@@ -1,0 +1,63 @@
+package cpuexec
+
+import "slices"
+
+// A wordFilter is what is known of a list for any document at a glance: a bound for its word,
+// and whether the list holds it. Assembly knows it as 7 words of 8 bytes, in this order.
+type wordFilter struct {
+	words  []uint8  // Ranges.Word, or nil
+	bitmap []uint64 // or nil
+	unit   uint64   // a bound contributes so many times as much
+}
+
+// makeFilters makes filters of lanes, the last first, as they are asked. In unbounded it sums, lane
+// by lane, rest and what those contribute that have no bounds of words.
+func (r *run) makeFilters(lanes []*lane, rest uint32) {
+	r.filters, r.unbounded = r.filters[:0], r.unbounded[:0]
+	for _, c := range slices.Backward(lanes) {
+		f := wordFilter{bitmap: c.bitmap}
+		if c.ranges != nil {
+			f.words, f.unit = c.ranges.Word, uint64(c.unit)
+		}
+		r.filters = append(r.filters, f)
+	}
+	for _, c := range lanes {
+		if c.ranges == nil {
+			rest += c.max
+		}
+		r.unbounded = append(r.unbounded, rest)
+	}
+}
+
+// filterPortable is filter in Go.
+func filterPortable(cs *candidates, lists []wordFilter, rest, need uint32) {
+	kept := 0
+	for i := range cs.n {
+		doc, score := cs.docs[i], cs.score[i]
+		cs.docs[kept], cs.score[kept] = doc, score
+		bound, held := boundAll(lists, doc)
+		if held && score+rest+bound >= need {
+			kept++
+		}
+	}
+	cs.n = kept
+}
+
+// boundAll bounds what lists contribute to a document, and reports whether all may hold it.
+func boundAll(lists []wordFilter, doc uint32) (bound uint32, held bool) {
+	for i := range lists {
+		f := &lists[i]
+		if f.bitmap != nil && f.bitmap[doc/64]>>(doc%64)&1 == 0 {
+			return 0, false
+		}
+		if f.words == nil {
+			continue
+		}
+		w := int(doc / wordDocs)
+		if w >= len(f.words) || f.words[w] == 0 {
+			return 0, false
+		}
+		bound += uint32(f.unit) * uint32(f.words[w])
+	}
+	return bound, true
+}
