@@ -306,7 +306,7 @@ func (p *pairTable) add(o *pairTable) {
 
 func (p *pairTable) best() []postings.Impact { return appendPareto(nil, (*[256]uint32)(p)) }
 
-// ids checks that ids rise from page to page, that each document has one and stands where its
+// ids checks that ids do not fall from page to page, that each document has one and stands where its
 // place says, and that heads are the first ids of pages.
 func (c *checker) ids() {
 	heads, err := c.d.heads()
@@ -325,7 +325,7 @@ func (c *checker) ids() {
 			return
 		}
 		first := p.ids.at(0)
-		if n > 0 && bytes.Compare(last, first) >= 0 {
+		if n > 0 && bytes.Compare(last, first) > 0 {
 			c.fault(key, "id %q follows %q", first, last)
 		}
 		last = p.ids.at(p.ids.len() - 1)

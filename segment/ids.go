@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math"
+	"sort"
 )
 
 const (
@@ -29,6 +30,9 @@ type idPage struct {
 	docs []byte // as stored: only a lookup that finds its id wants one of them
 }
 
+// An id that comes twice names the last of its documents, which lie in their order; merges write
+// none twice.
+
 // An idList is some ids in ascending order, taken out of their prefixes.
 type idList struct {
 	starts []uint32 // where each begins in data, and the end of the last
@@ -40,17 +44,14 @@ func (l *idList) len() int { return len(l.starts) - 1 }
 // at returns id i.
 func (l *idList) at(i int) []byte { return l.data[l.starts[i]:l.starts[i+1]] }
 
-// find returns the first of the ids that is not below id, and whether it is id.
-func (l *idList) find(id string) (i int, same bool) {
-	from, to := 0, l.len()
-	for from < to {
-		if mid := (from + to) / 2; string(l.at(mid)) < id {
-			from = mid + 1
-		} else {
-			to = mid
-		}
-	}
-	return from, from < l.len() && string(l.at(from)) == id
+// below returns how many of the ids are below id.
+func (l *idList) below(id string) int {
+	return sort.Search(l.len(), func(i int) bool { return string(l.at(i)) >= id })
+}
+
+// upTo returns how many of the ids are id or below.
+func (l *idList) upTo(id string) int {
+	return sort.Search(l.len(), func(i int) bool { return string(l.at(i)) > id })
 }
 
 // size is about the memory that the list takes.
@@ -66,7 +67,7 @@ type idWriter struct {
 	next    int64  // document that takes the least room
 }
 
-// add appends an id that is above all before it.
+// add appends an id that is not below those before it.
 func (w *idWriter) add(id []byte) {
 	shared := 0
 	if w.n > 0 {
@@ -121,7 +122,7 @@ func decodeHeads(payload []byte, want int) (idList, error) {
 	return l, d.end()
 }
 
-// decodeIDs reads want ids, which must rise. Each may be the longest of all anew, so they take
+// decodeIDs reads want ids, which must not fall. Each may be the longest of all anew, so they take
 // up to want times the room of the payload.
 func decodeIDs(d *decoder, want int) idList {
 	if n := d.uint("number of ids", idHeadPages); d.err == nil && n != uint64(want) {
@@ -156,7 +157,7 @@ func decodeIDs(d *decoder, want int) idList {
 		}
 		rest := int(l.starts[i+1]) - len(l.data)
 		l.data, data = append(l.data, data[:rest]...), data[rest:]
-		if i > 0 && bytes.Compare(l.at(i-1), l.at(i)) >= 0 {
+		if i > 0 && bytes.Compare(l.at(i-1), l.at(i)) > 0 {
 			d.fail("id %q follows %q", l.at(i), l.at(i-1))
 			return idList{starts: make([]uint32, 1)}
 		}

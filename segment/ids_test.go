@@ -182,3 +182,43 @@ func BenchmarkID(b *testing.B) {
 		}
 	})
 }
+
+// TestIDsTwice has pages with the same id many times, as no merge writes them.
+func TestIDsTwice(t *testing.T) {
+	const docs = 5 * idPageIDs
+	ids := make([]string, docs)
+	for i := range ids {
+		ids[i] = fmt.Sprintf("%05d", i/700*700) // 0, 700 times, then 700, the rest
+	}
+	_, s := named(t, ids[:1])
+	m := &merger{sink: &countingSink{sink: s}, docs: docs, places: make([]uint32, docs)}
+	p := idPager{m: m, twice: true}
+	for key := range s.values {
+		if Kind(key[0]) < KindMeta {
+			s.delete(key)
+		}
+	}
+	s.last = [2]string{}
+	for doc, id := range ids {
+		if err := p.add([]byte(id), uint32(doc)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.delete(string([]byte{byte(KindMeta)}))
+	for _, step := range []func() error{p.finish, m.writePlaces, m.writeMeta} {
+		if err := step(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	Check(t.Context(), s, func(err error) { t.Error(err) })
+	d := must(Open(s))
+	for id, want := range map[string]uint32{"00000": 699, "00700": docs - 1} {
+		if doc, ok, err := d.Lookup(id); doc != want || !ok || err != nil {
+			t.Errorf("id %s is document %d, %v, %v, want %d", id, doc, ok, err, want)
+		}
+		it := must(d.IDs(id))
+		if !it.Next() || string(it.ID()) != id || it.Doc() != want/700*700 {
+			t.Errorf("from %s the first is %q, document %d", id, it.ID(), it.Doc())
+		}
+	}
+}

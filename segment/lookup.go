@@ -2,7 +2,6 @@ package segment
 
 import (
 	"fmt"
-	"sort"
 	"sync/atomic"
 )
 
@@ -149,21 +148,12 @@ func (d *Disk) heads() ([]idList, error) {
 // begin behind it; ok is false when all do.
 func (d *Disk) pageOf(id string) (page uint32, ok bool, err error) {
 	heads, err := d.heads()
-	if err != nil {
-		return 0, false, err
+	for n := len(heads) - 1; n >= 0; n-- {
+		if i := heads[n].upTo(id); i > 0 {
+			return uint32(n*idHeadPages + i - 1), true, err
+		}
 	}
-	n := sort.Search(len(heads), func(i int) bool {
-		first, same := heads[i].find(id)
-		return first == 0 && !same
-	}) - 1
-	if n < 0 {
-		return 0, false, nil
-	}
-	i, same := heads[n].find(id)
-	if !same {
-		i--
-	}
-	return uint32(n*idHeadPages + i), true, nil
+	return 0, false, err
 }
 
 // Lookup implements Reader.
@@ -178,8 +168,8 @@ func (d *Disk) Lookup(id string) (uint32, bool, error) {
 			return 0, false, err
 		}
 	}
-	i, ok := p.ids.find(id)
-	if !ok {
+	i := p.ids.upTo(id) - 1
+	if i < 0 || string(p.ids.at(i)) != id {
 		return 0, false, nil
 	}
 	doc, err := p.doc(i, d.meta.docs)
@@ -188,11 +178,15 @@ func (d *Disk) Lookup(id string) (uint32, bool, error) {
 
 // IDs implements Reader.
 func (d *Disk) IDs(from string) (IDIterator, error) {
-	n, _, err := d.pageOf(from)
+	heads, err := d.heads()
 	if err != nil {
 		return nil, err
 	}
-	t := &diskIDs{d: d, page: n, at: -1}
+	below := 0 // pages that begin below from; it may lie in the last of them
+	for i := range heads {
+		below += heads[i].below(from)
+	}
+	t := &diskIDs{d: d, page: uint32(max(0, below-1))}
 	t.load()
 	for t.p != nil && t.at+1 < t.p.ids.len() && string(t.p.ids.at(t.at+1)) < from {
 		t.Next()

@@ -40,13 +40,14 @@ func (m *merger) writeIDs() error {
 // An idPager writes ids in ascending order, page by page.
 type idPager struct {
 	m       *merger
+	twice   bool // an id may come twice, documents in their order
 	page    idWriter
 	heads   [][]byte // first ids of the pages so far
 	written uint32
 }
 
 func (p *idPager) add(id []byte, doc uint32) error {
-	if p.written > 0 && slices.Equal(id, p.page.last) {
+	if p.written > 0 && !p.twice && slices.Equal(id, p.page.last) {
 		return fmt.Errorf("segment: id %q belongs to two documents of a merge", id)
 	}
 	if p.page.n == idPageIDs {
