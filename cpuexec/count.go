@@ -53,8 +53,16 @@ func Matches(ctx context.Context, p *Plan, segment int, n *blockmax.Node) ([]uin
 	if err := r.enter(segment); err != nil {
 		return nil, err
 	}
+	root, err := r.rootOf(n, false)
+	if err != nil {
+		return nil, err
+	}
 	set := make([]uint64, (int(r.seg.Docs)+63)/64)
-	err := r.eachTile(n, false, func(root *clause, t int) error {
+	if r.bySets(root) {
+		err := r.spans(func(s span) error { return r.fold(replace, root, s, s.of(set), 0) })
+		return set, err
+	}
+	err = r.eachTile(n, false, func(root *clause, t int) error {
 		matches := &r.win.matches
 		err := r.evalTile(root, t, matches, nil)
 		copy(set[r.win.base/64:], matches[:])
@@ -107,6 +115,13 @@ func (r *run) countSegment() error {
 		}
 		return nil
 	case r.plan.Tree != nil:
+		root, err := r.rootOf(r.tree, false)
+		if err != nil {
+			return err
+		}
+		if r.bySets(root) {
+			return r.countTree(root)
+		}
 		return r.eachTile(r.tree, false, func(root *clause, t int) error {
 			err := r.evalTile(root, t, &r.win.matches, nil)
 			r.countWindow()
@@ -130,21 +145,19 @@ func (r *run) countOr() error {
 			return err
 		}
 	}
-	for lo := r.from; lo < r.to; lo += min(sheetDocs, r.to-lo) {
-		if err := r.ctx.Err(); err != nil {
+	return r.spans(func(s span) error {
+		set := r.sheetSet[:(s.hi-s.lo+63)/64]
+		if err := r.unite(lanes, s, set); err != nil {
 			return err
 		}
-		if err := r.countSheet(lanes, lo, min(lo+sheetDocs, r.to)); err != nil {
-			return err
-		}
-	}
-	return nil
+		r.countSet(set, s)
+		return nil
+	})
 }
 
-// countSheet counts the documents lo to hi-1, of a sheet or less, that hold any term.
-func (r *run) countSheet(lanes []*lane, lo, hi uint32) error {
-	set := r.sheetSet[:(hi-lo+63)/64]
-	r.collectBitmaps(lanes, lo, hi)
+// unite sets set to the documents of the span that any lane has.
+func (r *run) unite(lanes []*lane, s span, set []uint64) error {
+	r.collectBitmaps(lanes, s.lo, s.hi)
 	if len(r.maps) > 0 {
 		unite(set, r.maps)
 	} else {
@@ -154,16 +167,20 @@ func (r *run) countSheet(lanes []*lane, lo, hi uint32) error {
 		if c.bitmap != nil {
 			continue
 		}
-		if err := c.markAll(set, lo, hi); err != nil {
+		if err := c.markAll(set, s.lo, s.hi); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// countSet adds the accepted documents of a set over the span to total.
+func (r *run) countSet(set []uint64, s span) {
 	r.maps = append(r.maps[:0], set)
 	if accept := r.seg.Accept; accept != nil {
-		r.maps = append(r.maps, accept[lo/64:])
+		r.maps = append(r.maps, s.of(accept))
 	}
 	r.total += countCommon(r.maps)
-	return nil
 }
 
 // countAnd counts the documents of the range that are in the bitmaps of all lanes.

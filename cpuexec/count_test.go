@@ -34,6 +34,12 @@ func TestCount(t *testing.T) {
 						t.Fatal(err)
 					}
 					count("with some bitmaps")
+					if round%3 == 0 {
+						if err := cpuexec.MakeBitmaps(p, func(*postings.List) bool { return true }); err != nil {
+							t.Fatal(err)
+						}
+						count("with all bitmaps")
+					}
 					for range 3 {
 						count("used often")
 					}
@@ -130,7 +136,7 @@ func TestBitmapOfAnotherSegment(t *testing.T) {
 }
 
 // TestMatches compares the bitmaps with what the oracle finds when all documents
-// are accepted.
+// are accepted. In every second round some lists, or all, have bitmaps.
 func TestMatches(t *testing.T) {
 	for round := range 500 {
 		exectest.Plans(2, round, func(ix *exectest.Index, p *exectest.Plan) bool {
@@ -139,6 +145,11 @@ func TestMatches(t *testing.T) {
 			}
 			all := *p
 			all.K, all.After, all.Segments = blockmax.MaxK, nil, slices.Clone(p.Segments)
+			if round%2 == 1 {
+				if err := cpuexec.MakeBitmaps(p, func(l *postings.List) bool { return round%4 == 1 || someLists(l) }); err != nil {
+					t.Fatal(err)
+				}
+			}
 			sets, found := make([][]uint64, len(all.Segments)), 0
 			for i := range all.Segments {
 				all.Segments[i].Accept = nil

@@ -13,7 +13,8 @@
 //	AND             and.go         led by the shortest list; dense.go where it can go by bits
 //	AND+OR          executor.go    AND, and OR when fewer than k documents match
 //	boolean trees   tree.go        bounds and tiles, eval.go the sets of a tile
-//	counts, filters count.go       the same sets without scores, by bitmap.go where lists are dense
+//	counts, filters count.go       the same sets without scores
+//	                sets.go        whole, where the dense lists have bitmaps (bitmap.go)
 //	what is left    finish.go      documents that another processor has not looked at
 //
 // # Words, tiles, sheets

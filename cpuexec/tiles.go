@@ -29,8 +29,9 @@ type tiling struct {
 	held      bitset       // what a lane holds
 	marks     marks
 
-	maps     [][]uint64      // bitmaps of lanes
-	sheetSet [64 * 64]uint64 // documents of a sheet, for counting
+	maps     [][]uint64             // bitmaps of lanes
+	sheetSet [sheetDocs / 64]uint64 // documents of a sheet, for counting
+	sets     [][]uint64             // as long, for what is below
 }
 
 // noSheet is where no sheet begins.

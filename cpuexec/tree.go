@@ -59,12 +59,8 @@ var errDone = errors.New("no later document can get in")
 // eachTile visits every tile of the range in which the tree may have matches: with its
 // number in the sheet, as the window. Without scores no frequency is read.
 func (r *run) eachTile(n *blockmax.Node, scores bool, visit func(root *clause, t int) error) error {
-	if r.root == nil || r.root.Node != n {
-		root, err := r.newClause(n, scores)
-		if err != nil {
-			return err
-		}
-		r.root = &root
+	if _, err := r.rootOf(n, scores); err != nil {
+		return err
 	}
 	if err := r.visitTiles(visit); err != nil && err != errDone {
 		return err
@@ -129,6 +125,18 @@ func (r *run) evalTile(root *clause, t int, matches *bitset, to *scores) error {
 		r.win.all[bits.TrailingZeros64(out)&63] = 0
 	}
 	return r.eval(root, 0, &r.win.all, matches, to)
+}
+
+// rootOf returns the clause of a tree over the segment at work.
+func (r *run) rootOf(n *blockmax.Node, scores bool) (*clause, error) {
+	if r.root == nil || r.root.Node != n {
+		root, err := r.newClause(n, scores)
+		if err != nil {
+			return nil, err
+		}
+		r.root = &root
+	}
+	return r.root, nil
 }
 
 // newClause opens lanes for the leaves below a node.
