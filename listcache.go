@@ -19,14 +19,20 @@ import (
 // cores with queries of 20 µs wait for. Which list is the oldest is known within a
 // shard; shards give up theirs in turn.
 type listCache struct {
-	budget int64
-	bytes  atomic.Int64 // held by all shards
-	turn   atomic.Uint32
-	seed   maphash.Seed
-	shards [cacheShards]listShard
+	budget  int64
+	bytes   atomic.Int64 // held by all shards
+	bitmaps atomic.Int64 // bytes of these that are bitmaps of lists
+	turn    atomic.Uint32
+	seed    maphash.Seed
+	shards  [cacheShards]listShard
 }
 
 const cacheShards = 64
+
+// bitmapShare is the part of the budget that bitmaps may take: one of so many. A bitmap is
+// several times as large as its list, so in a large segment those of a few hundred words
+// would drive out all lists.
+const bitmapShare = 2
 
 type listShard struct {
 	mu           sync.Mutex
@@ -47,6 +53,7 @@ type cachedList struct {
 	list       *postings.List // nil when the segment lacks the term
 	bounds     atomic.Pointer[keyedBounds]
 	size       int64
+	bitmap     int64       // bytes of size
 	prev, next *cachedList // guarded by listShard.mu
 }
 
@@ -82,9 +89,9 @@ func (c *listCache) get(key listKey, open func() (*postings.List, error)) (*cach
 	s.mu.Lock()
 	if e, ok := s.lists[key]; ok {
 		s.hits++
-		grown := s.touch(e)
+		grown := c.touch(s, e)
 		s.mu.Unlock()
-		if grown > 0 {
+		if grown != 0 {
 			c.grow(grown, e)
 		}
 		return e, nil
@@ -104,24 +111,42 @@ func (c *listCache) get(key listKey, open func() (*postings.List, error)) (*cach
 	e := &cachedList{key: listKey{key.segment, key.field, strings.Clone(key.term)}, list: l}
 	e.prev, e.next = e, e
 	s.lists[e.key] = e
-	grown := s.touch(e)
+	grown := c.touch(s, e)
 	s.mu.Unlock()
 	c.grow(grown, e)
 	return e, nil
 }
 
 // touch makes an entry the newest, and returns by how much it has grown since it was
-// measured: lists load their payload when it is asked for.
-func (s *listShard) touch(e *cachedList) (grown int64) {
+// measured: lists load their payload when it is asked for, and learn bitmaps and ranges.
+func (c *listCache) touch(s *listShard, e *cachedList) (grown int64) {
 	if s.newest.next != e {
 		e.prev.next, e.next.prev = e.next, e.prev
 		e.prev, e.next = &s.newest, s.newest.next
 		e.prev.next, e.next.prev = e, e
 	}
+	if e.list != nil {
+		c.admitBitmap(e)
+	}
 	size := e.measure()
 	grown = size - e.size
 	e.size = size
 	return grown
+}
+
+// admitBitmap counts the bitmap that a list has got since it was last looked at, or has the list
+// drop it when bitmaps take their share already.
+func (c *listCache) admitBitmap(e *cachedList) {
+	bytes := 8 * int64(len(e.list.Bitmap()))
+	if bytes <= e.bitmap {
+		return
+	}
+	if c.bitmaps.Add(bytes) > c.budget/bitmapShare {
+		e.list.DropBitmap()
+		c.bitmaps.Add(-bytes)
+		return
+	}
+	e.bitmap = bytes
 }
 
 func (e *cachedList) measure() int64 {
@@ -143,8 +168,7 @@ func (c *listCache) grow(bytes int64, keep *cachedList) {
 		s := &c.shards[c.turn.Add(1)%cacheShards]
 		s.mu.Lock()
 		if oldest := s.newest.prev; oldest != &s.newest && oldest != keep {
-			s.remove(oldest)
-			c.bytes.Add(-oldest.size)
+			c.remove(s, oldest)
 			fruitless = -1
 		}
 		s.mu.Unlock()
@@ -152,9 +176,11 @@ func (c *listCache) grow(bytes int64, keep *cachedList) {
 	}
 }
 
-func (s *listShard) remove(e *cachedList) {
+func (c *listCache) remove(s *listShard, e *cachedList) {
 	e.prev.next, e.next.prev = e.next, e.prev
 	delete(s.lists, e.key)
+	c.bytes.Add(-e.size)
+	c.bitmaps.Add(-e.bitmap)
 }
 
 // dropSegment forgets the lists of a segment that is gone.
@@ -164,8 +190,7 @@ func (c *listCache) dropSegment(number uint64) {
 		s.mu.Lock()
 		for key, e := range s.lists {
 			if key.segment == number {
-				s.remove(e)
-				c.bytes.Add(-e.size)
+				c.remove(s, e)
 			}
 		}
 		s.mu.Unlock()

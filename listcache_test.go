@@ -21,6 +21,40 @@ func someList(n int) *postings.List {
 	return b.View(postings.MaxDoc)
 }
 
+// TestListCacheBitmaps gives lists bitmaps until their share of the budget is used up.
+func TestListCacheBitmaps(t *testing.T) {
+	const budget, bitmap = 1 << 20, 8 << 10
+	c := newListCache(budget)
+	get := func(i int) *cachedList {
+		e, err := c.get(listKey{1, "f", fmt.Sprint(i)}, func() (*postings.List, error) { return someList(200), nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	kept := 0
+	for i := range 100 {
+		l := get(i).list
+		l.KeepBitmap(make([]uint64, bitmap/8))
+		if get(i); l.Bitmap() != nil {
+			kept++
+		}
+		if get(i); c.bitmaps.Load() != int64(kept*bitmap) {
+			t.Fatalf("%d bitmaps are counted as %d bytes", kept, c.bitmaps.Load())
+		}
+	}
+	if want := budget / 2 / bitmap; kept != want {
+		t.Errorf("%d bitmaps are kept, want %d", kept, want)
+	}
+	if held := c.bytes.Load(); held < int64(kept*bitmap) || held > budget {
+		t.Errorf("%d bytes are counted, with %d bitmaps", held, kept)
+	}
+	c.dropSegment(1)
+	if c.bytes.Load() != 0 || c.bitmaps.Load() != 0 {
+		t.Errorf("an empty cache holds %d bytes, %d of bitmaps", c.bytes.Load(), c.bitmaps.Load())
+	}
+}
+
 func TestListCacheBudget(t *testing.T) {
 	const budget = 64 << 10
 	c, opened := newListCache(budget), 0

@@ -22,6 +22,9 @@ func (l *List) Bitmap() []uint64 {
 // KeepBitmap hands the documents over to all who use the list from now on. Bytes counts them.
 func (l *List) KeepBitmap(words []uint64) { l.bitmap.words.Store(&words) }
 
+// DropBitmap forgets the bitmap. The list gets no other.
+func (l *List) DropBitmap() { l.bitmap.words.Store(nil) }
+
 // Spend notes that n blocks of the list have been decoded, for their documents alone. It
 // returns true once, when they have come to more than the list has: by then a bitmap, which takes
 // every block, costs no more than what has been paid already.
