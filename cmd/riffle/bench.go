@@ -29,7 +29,8 @@ what the queries did, added up over one repetition: posting blocks decoded and
 skipped, documents scored. They do not depend on the machine.
 
 The checksum covers every (query, rank, document id). Whatever --algo, it is the
-same for one index; with other figures than exhaustive's, pruning is broken.
+same for one index; with other figures than exhaustive's, pruning is broken. With
+--count nothing is ranked: it covers every (query, number of matches).
 
 With --json the figures are one object: queries, mean_us, p50_us, p95_us, p99_us,
 qps, checksum, blocks_decoded, blocks_skipped, docs_scored.
@@ -53,7 +54,7 @@ type benchCommand struct {
 	db, topics           string
 	limit, threads, reps int
 	words                int
-	json                 bool
+	json, count          bool
 	plan                 string
 	load                 load
 }
@@ -82,6 +83,7 @@ func (b *benchCommand) command() *cobra.Command {
 	f.IntVar(&b.threads, "threads", 1, "queries to run at the same time")
 	f.IntVar(&b.reps, "reps", 3, "repetitions")
 	f.IntVar(&b.words, "words", 0, "use just the queries of so many words; 0 is all")
+	f.BoolVar(&b.count, "count", false, "count what matches, exactly, instead of ranking it")
 	f.BoolVar(&b.json, "json", false, "print a JSON object on one line")
 	f.StringVar(&b.plan, "plan", "", "run the measurements of a file, one a line: a name, then flags")
 	b.load.declare(c)
@@ -147,6 +149,9 @@ func (b *benchCommand) run(c *cobra.Command) (err error) {
 func (b *benchCommand) check(c *cobra.Command) error {
 	if b.threads < 1 || b.reps < 1 || b.limit < 0 || b.words < 0 {
 		return usagef("--threads and --reps must be at least 1, --limit and --words at least 0")
+	}
+	if b.count && b.load.seconds > 0 {
+		return usagef("--count does not go with --seconds")
 	}
 	if err := b.load.check(); err != nil {
 		return err
@@ -217,6 +222,10 @@ func (b *benchCommand) measure(ctx context.Context, e *riffle.Engine, topics []t
 
 func (b *benchCommand) once(ctx context.Context, e *riffle.Engine, t trec.Topic, o *riffle.SearchOptions) measurement {
 	start := time.Now()
+	if b.count {
+		n, err := e.Count(ctx, b.match(t.Text))
+		return measurement{best: time.Since(start), hash: hashCount(t.ID, n), err: err}
+	}
 	res, err := e.Search(ctx, b.match(t.Text), o)
 	took := time.Since(start)
 	if err != nil {
@@ -249,6 +258,13 @@ func hashAnswer(query string, hits []riffle.Hit) uint64 {
 		line = append(strconv.AppendInt(line, int64(rank+1), 10), '\t')
 		h.Write(append(append(line, hit.ID...), '\n'))
 	}
+	return h.Sum64()
+}
+
+// hashCount hashes (query, matches).
+func hashCount(query string, n int) uint64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s\t%d\n", query, n)
 	return h.Sum64()
 }
 
