@@ -139,7 +139,8 @@ type Options struct {
 	// goes on. The default is 64 MiB, the least 64 KiB.
 	MemoryBytes int64
 
-	// CacheBytes bounds the cache of opened posting lists. The default is 128 MiB.
+	// CacheBytes bounds the cache of opened posting lists, with what they have learnt from
+	// use. The default is 128 MiB.
 	CacheBytes int64
 
 	// Codec of the segments that are written from now on. The default is Interpolative.

@@ -37,14 +37,14 @@ import (
 //	maxscore       274  10,083  1,065       46  1,803     317       242   9,302  1,332
 //	bmm             46   5,050    294       15    826      99        53   3,084    347
 //	AND (bmm)       26   1,746     71      2.0    187     3.0       2.1     132    2.1
-//	Count of OR     76                      23                       87
-//	Count of AND    30                     1.7                      1.9
+//	Count of OR    2.3                     1.9                      2.9
+//	Count of AND   1.8                     0.8                      0.9
 //
 // So Auto is bmm. WAND and BMW score the fewest documents, but each costs them a
 // pivot; with k = 1,000, where bounds prune little, they lose to exhaustive.
 //
 // The same with AVX2, and in Go alone, k = 10, gutenberg-dev: OR 50 and 125, AND 28 and 48,
-// Count of OR 80 and 161. While lists have no ranges yet: OR 91, AND 37.
+// Count of OR 2.5 and 5.8; 76 while lists have no bitmaps yet, by AVX-512. While lists have no ranges yet: OR 91, AND 37.
 func BenchmarkTopK(b *testing.B) {
 	ix := gutenberg(b)
 	for _, file := range []string{"gutenberg-dev", "terabyte05", "msmarco-dev"} {
