@@ -1,0 +1,173 @@
+//go:build cuda
+
+package device
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// isCall reports an *Error of that call and code that does not lose the device.
+func isCall(err error, call string, code int) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Call == call && e.Code == code && strings.HasPrefix(e.Name, "CUDA_ERROR_") &&
+		!errors.Is(err, ErrLost)
+}
+
+func TestRefused(t *testing.T) {
+	b := newBench(t, 0)
+	for _, c := range []struct {
+		call string
+		code int
+		do   func(q *Queue)
+	}{
+		{"cuModuleLoadData", 200, func(q *Queue) { q.Load("not PTX") }},
+		{"cuModuleGetFunction(nothing)", 500, func(q *Queue) { q.Kernel(b.module, "nothing") }},
+		{"cuLaunchKernel", 1, func(q *Queue) {
+			q.Launch(b.stream, q.Kernel(b.module, "scan"), Grid{1, 257, 0}, b.args)
+		}},
+		{"cuLaunchKernel", 1, func(q *Queue) {
+			q.Launch(b.stream, q.Kernel(b.module, "histogram"), Grid{1, 32, 48<<10 + 4}, b.args)
+		}},
+		{"cuFuncSetAttribute", 1, func(q *Queue) {
+			q.AllowShared(q.Kernel(b.module, "histogram"), q.Info().SharedPerBlock+4)
+		}},
+	} {
+		after := false
+		err := b.Do(func(q *Queue) {
+			c.do(q)
+			first := q.Err()
+			q.Pin(16)
+			q.Fill(b.stream, Memory{1, 1}, 0) // would be refused, or worse
+			after = q.Err() == first && q.Event() == Event{}
+		})
+		if !isCall(err, c.call, c.code) || !after {
+			t.Errorf("%s: %v; quiet afterwards: %v", c.call, err, after)
+		}
+	}
+	// A closure that failed leaves the device as it was, and large blocks are to be had.
+	if got, err := b.launch("lock", Grid{1, 32, 0}, nil, 2); err != nil || got[1] != 32 {
+		t.Errorf("after all that: %v, %v", got, err)
+	}
+	err := b.Do(func(q *Queue) {
+		k := q.Kernel(b.module, "histogram")
+		q.AllowShared(k, 64<<10)
+		q.Launch(b.stream, k, Grid{1, 32, 64 << 10}, b.args)
+		q.Synchronize(b.stream)
+	})
+	if err != nil {
+		t.Error("64 KiB of shared memory:", err)
+	}
+}
+
+func TestMemory(t *testing.T) {
+	emulated(t, "RIFFLE_EMULATOR_MEMORY", "4000000")
+	if _, err := Open(0, Options{MemoryBytes: 5 << 20}); err == nil || errors.Is(err, ErrNoDevice) ||
+		!strings.Contains(err.Error(), "5242880 bytes of device memory were asked for; 4000000 of 4000000 are free") {
+		t.Errorf("too much: %v", err)
+	}
+	if _, err := Open(0, Options{MemoryBytes: -1}); err == nil {
+		t.Error("less than nothing was given")
+	}
+	d, err := Open(0, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := d.Memory().Bytes; got%ArenaAlign != 0 || got < 3400000 || got > 3500000+ArenaAlign {
+		t.Errorf("%d bytes by default", got)
+	}
+	if err := d.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := d.Close(); err != nil {
+		t.Error("a second time:", err)
+	}
+	if err := d.Do(func(*Queue) {}); err != ErrClosed {
+		t.Error("Do after Close:", err)
+	}
+	if err := d.Wait(Event{}); err != ErrClosed {
+		t.Error("Wait after Close:", err)
+	}
+}
+
+func TestSeveral(t *testing.T) {
+	emulated(t, "RIFFLE_EMULATOR_DEVICES", "3")
+	if list, err := List(); err != nil || len(list) != 3 {
+		t.Fatalf("%v, %v", list, err)
+	}
+	for n := range 3 {
+		b := newBench(t, n)
+		if got, err := b.launch("lock", Grid{1, 64, 0}, nil, 2); err != nil || got[1] != 64 || b.Info().Number != n {
+			t.Errorf("device %d: %v, %v", n, got, err)
+		}
+	}
+	if _, err := Open(3, Options{}); !errors.Is(err, ErrNoDevice) || !strings.Contains(err.Error(), "the machine has 3") {
+		t.Errorf("a fourth: %v", err)
+	}
+}
+
+func TestLost(t *testing.T) {
+	emulated(t, "RIFFLE_EMULATOR_DEVICES", "2")
+	emulated(t, "RIFFLE_EMULATOR_FAIL", "2@1")
+	good, bad := newBench(t, 0), newBench(t, 1)
+	for i := range 4 {
+		if got, err := good.launch("lock", Grid{1, 32, 0}, nil, 2); err != nil || got[1] != 32 {
+			t.Errorf("launch %d of the good device: %v, %v", i, got, err)
+		}
+		_, err := bad.launch("lock", Grid{1, 32, 0}, nil, 2)
+		var e *Error
+		switch {
+		case i < 2 && err != nil:
+			t.Errorf("launch %d of the bad device: %v", i, err)
+		case i >= 2 && (!errors.Is(err, ErrLost) || !errors.As(err, &e) || e.Code != 719 || e.Device != 1):
+			t.Errorf("launch %d of the bad device: %v", i, err)
+		case i >= 2 && bad.Lost() != err:
+			t.Errorf("lost by %v, not %v", bad.Lost(), err)
+		}
+	}
+	if bad.Wait(bad.done) != bad.Lost() {
+		t.Error("a device that is lost can be waited for")
+	}
+	if good.Lost() != nil {
+		t.Error("the other is lost too:", good.Lost())
+	}
+}
+
+func TestPanic(t *testing.T) {
+	b := newBench(t, 0)
+	func() {
+		defer func() {
+			if r := recover(); r != "oh" {
+				t.Errorf("recovered %v", r)
+			}
+		}()
+		_ = b.Do(func(*Queue) { panic("oh") })
+	}()
+	if _, err := b.launch("lock", Grid{1, 32, 0}, nil, 2); err != nil {
+		t.Error("after a panic:", err)
+	}
+}
+
+// TestNoLibrary runs this binary where there is no driver: it must start, and find no device.
+func TestNoLibrary(t *testing.T) {
+	if os.Getenv("RIFFLE_TEST_NO_LIBRARY") != "" {
+		_, err := Open(0, Options{})
+		fmt.Printf("<%v> %v\n", err, errors.Is(err, ErrNoDevice))
+		return
+	}
+	for library, why := range map[string]string{
+		"/nonexistent/libcuda.so": "/nonexistent/libcuda.so: cannot open shared object file",
+		"libm.so.6":               "undefined symbol: cu", // not a driver
+	} {
+		cmd := exec.Command(os.Args[0], "-test.run", "^TestNoLibrary$", "-test.v")
+		cmd.Env = append(os.Environ(), "RIFFLE_TEST_NO_LIBRARY=1", "RIFFLE_LIBCUDA="+library)
+		out, err := cmd.CombinedOutput()
+		if err != nil || !strings.Contains(string(out), why) || !strings.Contains(string(out), "> true\n") {
+			t.Errorf("with %s: %v\n%s", library, err, out)
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package device
+
+import (
+	"fmt"
+	"unsafe"
+)
+
+// Memory is a range of a device's memory.
+type Memory struct {
+	Address uint64 // as kernels see it
+	Bytes   int64
+}
+
+// Slice is the part from byte from up to byte to. It panics when that is not within m.
+func (m Memory) Slice(from, to int64) Memory {
+	if from < 0 || from > to || to > m.Bytes {
+		panic(fmt.Sprintf("device: slice [%d:%d] of %d bytes of device memory", from, to, m.Bytes))
+	}
+	return Memory{m.Address + uint64(from), to - from}
+}
+
+// An Arena hands out consecutive parts of Memory. Its zero value is empty.
+type Arena struct {
+	left Memory
+}
+
+// ArenaAlign is the alignment of what an Arena hands out, in bytes: that of cuMemAlloc.
+const ArenaAlign = 256
+
+// NewArena begins with all of m, whose address must be a multiple of ArenaAlign.
+func NewArena(m Memory) *Arena { return &Arena{m} }
+
+// Left is how many bytes can still be taken.
+func (a *Arena) Left() int64 { return a.left.Bytes }
+
+// Take gives the next part, or an error that says how much is missing.
+func (a *Arena) Take(bytes int64) (Memory, error) {
+	if bytes < 0 || bytes > a.left.Bytes {
+		return Memory{}, fmt.Errorf("device: %d bytes of device memory were asked for, %d are left", bytes, a.left.Bytes)
+	}
+	part := a.left.Slice(0, bytes)
+	next := min((bytes+ArenaAlign-1)/ArenaAlign*ArenaAlign, a.left.Bytes)
+	a.left = a.left.Slice(next, a.left.Bytes)
+	return part, nil
+}
+
+// Pinned is a range of host memory that the device reads and writes itself. It belongs to the driver,
+// not to Go, and is gone when the device is closed.
+type Pinned struct {
+	base  unsafe.Pointer
+	bytes int64
+}
+
+// Len is its length in bytes.
+func (p Pinned) Len() int64 { return p.bytes }
+
+// Slice is the part from byte from up to byte to. It panics when that is not within p.
+func (p Pinned) Slice(from, to int64) Pinned {
+	if from < 0 || from > to || to > p.bytes {
+		panic(fmt.Sprintf("device: slice [%d:%d] of %d bytes of pinned memory", from, to, p.bytes))
+	}
+	return Pinned{unsafe.Add(p.base, from), to - from}
+}
+
+// Bytes is the memory itself.
+func (p Pinned) Bytes() []byte { return unsafe.Slice((*byte)(p.base), p.bytes) }
+
+// View is pinned memory as values of T, as many as fit. T holds no Go pointers, and no
+// padding that the device could see differently. p begins at a multiple of T's alignment, which
+// the beginning of a Pin is for any T.
+func View[T any](p Pinned) []T {
+	var t T
+	if uintptr(p.base)%unsafe.Alignof(t) != 0 {
+		panic(fmt.Sprintf("device: pinned memory at %#x as %T", uintptr(p.base), t))
+	}
+	return unsafe.Slice((*T)(p.base), p.bytes/int64(unsafe.Sizeof(t)))
+}

@@ -1,0 +1,212 @@
+package device
+
+import "time"
+
+// A Queue makes the driver's calls for one closure, on the device's thread (Device.Do). After the first call that
+// fails the others do nothing. It must not be kept when the closure ends.
+type Queue struct {
+	d   *Device
+	err error
+}
+
+// Stream is a row of work that the device does in order. Work of two streams is in no order but that of events.
+type Stream struct{ stream driverStream }
+
+// Event is a mark in a stream.
+type Event struct{ event driverEvent }
+
+// Module is a piece of PTX that has been translated for the device.
+type Module struct{ module driverModule }
+
+// Kernel is a function of a Module.
+type Kernel struct {
+	Name     string
+	function driverFunction
+}
+
+// Grid is how many threads run a kernel.
+type Grid struct {
+	Blocks, Threads int // threads of each block, 1..1024
+	Shared          int // bytes of dynamic shared memory of each block
+}
+
+// KernelInfo is what a kernel uses on this device.
+type KernelInfo struct {
+	Registers int // of a thread
+	Local     int // bytes of a thread in device memory: more than zero when registers were spilled
+	Shared    int // bytes of static shared memory of a block
+	Threads   int // the most that a block may have
+}
+
+// Err is the first error so far.
+func (q *Queue) Err() error { return q.err }
+
+// Info says what the device is.
+func (q *Queue) Info() Info { return q.d.info }
+
+// note keeps err when it is the first.
+func (q *Queue) note(err error) {
+	if q.err == nil {
+		q.err = q.d.seen(err)
+	}
+}
+
+// try makes a call unless one has failed.
+func try[T any](q *Queue, call func(n int) (T, error)) (made T, ok bool) {
+	if q.err != nil {
+		return made, false
+	}
+	made, err := call(q.d.info.Number)
+	q.note(err)
+	return made, err == nil
+}
+
+// Making. What is made lives until the device is closed.
+
+// Stream makes a stream.
+func (q *Queue) Stream() Stream {
+	s, ok := try(q, driverStreamCreate)
+	if !ok {
+		return Stream{}
+	}
+	q.d.streams = append(q.d.streams, Stream{s})
+	return Stream{s}
+}
+
+// Event makes an event. Until it has been recorded nobody waits for it.
+func (q *Queue) Event() Event {
+	e, ok := try(q, driverEventCreate)
+	if !ok {
+		return Event{}
+	}
+	q.d.events = append(q.d.events, Event{e})
+	return Event{e}
+}
+
+// Pin makes host memory that copies can go from and to.
+func (q *Queue) Pin(bytes int64) Pinned {
+	p, ok := try(q, func(n int) (Pinned, error) { return driverPin(n, bytes) })
+	if !ok {
+		return Pinned{}
+	}
+	q.d.pinned = append(q.d.pinned, p)
+	return p
+}
+
+// Load translates PTX for the device.
+func (q *Queue) Load(ptx string) Module {
+	m, ok := try(q, func(n int) (driverModule, error) { return driverLoad(n, ptx) })
+	if !ok {
+		return Module{}
+	}
+	q.d.modules = append(q.d.modules, Module{m})
+	return Module{m}
+}
+
+// Kernel finds a kernel by its name in the PTX.
+func (q *Queue) Kernel(m Module, name string) Kernel {
+	f, _ := try(q, func(n int) (driverFunction, error) { return driverFind(n, m.module, name) })
+	return Kernel{name, f}
+}
+
+// AllowShared lets launches of k ask for that many bytes of dynamic shared memory. Without it 48 KiB, with
+// static, is the limit; with it, Info.SharedPerBlock.
+func (q *Queue) AllowShared(k Kernel, bytes int) {
+	if q.err == nil {
+		q.note(driverAllowShared(q.d.info.Number, k.function, bytes))
+	}
+}
+
+// Occupancy is how many blocks of k fit on a multiprocessor at once.
+func (q *Queue) Occupancy(k Kernel, threads, shared int) int {
+	blocks, _ := try(q, func(n int) (int, error) { return driverOccupancy(n, k.function, threads, shared) })
+	return blocks
+}
+
+// KernelInfo says what k uses.
+func (q *Queue) KernelInfo(k Kernel) KernelInfo {
+	info, _ := try(q, func(n int) (KernelInfo, error) { return driverKernelInfo(n, k.function) })
+	return info
+}
+
+// Work. It is put on a stream, and done when the device gets there.
+
+// ToDevice copies all of from, which must be as long as to.
+func (q *Queue) ToDevice(s Stream, to Memory, from Pinned) {
+	equal(to.Bytes, from.bytes)
+	if q.err == nil && to.Bytes > 0 {
+		q.note(driverToDevice(q.d.info.Number, s.stream, to, from))
+	}
+}
+
+// ToHost copies all of from, which must be as long as to.
+func (q *Queue) ToHost(s Stream, to Pinned, from Memory) {
+	equal(to.bytes, from.Bytes)
+	if q.err == nil && from.Bytes > 0 {
+		q.note(driverToHost(q.d.info.Number, s.stream, to, from))
+	}
+}
+
+// Move copies within the device, between ranges of one length that do not overlap.
+func (q *Queue) Move(s Stream, to, from Memory) {
+	equal(to.Bytes, from.Bytes)
+	if q.err == nil && to.Bytes > 0 {
+		q.note(driverMove(q.d.info.Number, s.stream, to, from))
+	}
+}
+
+// Fill sets every byte of m.
+func (q *Queue) Fill(s Stream, m Memory, value byte) {
+	if q.err == nil && m.Bytes > 0 {
+		q.note(driverFill(q.d.info.Number, s.stream, m, value))
+	}
+}
+
+// Launch runs a kernel with the address of args, which lies on the device and stays as it is until the kernel
+// has ended. A grid without blocks does nothing.
+func (q *Queue) Launch(s Stream, k Kernel, g Grid, args Memory) {
+	if q.err == nil && g.Blocks > 0 {
+		q.note(driverLaunch(q.d.info.Number, s.stream, k.function, g, args.Address))
+	}
+}
+
+// Record puts e behind all that is on s now.
+func (q *Queue) Record(e Event, s Stream) {
+	if q.err == nil {
+		q.note(driverRecord(q.d.info.Number, e.event, s.stream))
+	}
+}
+
+// After lets what is put on s from now on begin only when the last Record of e has been reached.
+func (q *Queue) After(s Stream, e Event) {
+	if q.err == nil {
+		q.note(driverAfter(q.d.info.Number, s.stream, e.event))
+	}
+}
+
+// Waiting. While it waits, no other closure runs; see Device.Wait.
+
+// Synchronize returns when all that is on s is done.
+func (q *Queue) Synchronize(s Stream) {
+	if q.err == nil {
+		q.note(driverStreamSynchronize(q.d.info.Number, s.stream))
+	}
+}
+
+// Reached reports whether the last Record of e has been reached, without waiting.
+func (q *Queue) Reached(e Event) bool {
+	reached, _ := try(q, func(n int) (bool, error) { return driverReached(n, e.event) })
+	return reached
+}
+
+// Elapsed is the time on the device between two events that have been reached, good to about half a microsecond.
+func (q *Queue) Elapsed(from, to Event) time.Duration {
+	ms, _ := try(q, func(n int) (float64, error) { return driverElapsed(n, from.event, to.event) })
+	return time.Duration(ms * float64(time.Millisecond))
+}
+
+func equal(to, from int64) {
+	if to != from {
+		panic("device: a copy between ranges of unequal length")
+	}
+}
