@@ -36,8 +36,8 @@ const bitmapShare = 2
 
 type listShard struct {
 	mu           sync.Mutex
-	lists        map[listKey]*cachedList
-	newest       cachedList // sentinel of a ring: newest.next is the most recently used
+	lists        map[uint64]*cachedList // by hash; others with the same one follow
+	newest       cachedList             // sentinel of a ring: newest.next is the most recently used
 	hits, misses int64
 	_            [64]byte // a shard's neighbour is on another cache line
 }
@@ -53,8 +53,10 @@ type cachedList struct {
 	list       *postings.List // nil when the segment lacks the term
 	bounds     atomic.Pointer[keyedBounds]
 	size       int64
-	bitmap     int64       // bytes of size
-	prev, next *cachedList // guarded by listShard.mu
+	bitmap     int64 // bytes of size
+	hash       uint64
+	prev, next *cachedList // in the ring; guarded by listShard.mu
+	same       *cachedList // the next of the same hash; guarded by listShard.mu
 }
 
 type keyedBounds struct {
@@ -70,24 +72,36 @@ func newListCache(budget int64) *listCache {
 	c := &listCache{budget: budget, seed: maphash.MakeSeed()}
 	for i := range c.shards {
 		s := &c.shards[i]
-		s.lists = map[listKey]*cachedList{}
+		s.lists = map[uint64]*cachedList{}
 		s.newest.prev, s.newest.next = &s.newest, &s.newest
 	}
 	return c
 }
 
-// shard returns the shard that a list belongs in. Terms spread well enough, whatever
-// their field and segment.
-func (c *listCache) shard(key listKey) *listShard {
-	return &c.shards[(maphash.String(c.seed, key.term)+key.segment)%cacheShards]
+// hash says where a list belongs: in which shard, and where there. It is taken once for both. The
+// same term of several fields has one.
+func (c *listCache) hash(key listKey) uint64 {
+	return maphash.String(c.seed, key.term) + key.segment*0x9e3779b97f4a7c15
+}
+
+func (c *listCache) shard(hash uint64) *listShard { return &c.shards[hash%cacheShards] }
+
+// find returns the entry of a key, or nil.
+func (s *listShard) find(hash uint64, key listKey) *cachedList {
+	e := s.lists[hash]
+	for e != nil && e.key != key {
+		e = e.same
+	}
+	return e
 }
 
 // get returns the list of a term, opening it if need be. Two callers that miss at
 // once may both open it; one of the two is kept.
 func (c *listCache) get(key listKey, open func() (*postings.List, error)) (*cachedList, error) {
-	s := c.shard(key)
+	hash := c.hash(key)
+	s := c.shard(hash)
 	s.mu.Lock()
-	if e, ok := s.lists[key]; ok {
+	if e := s.find(hash, key); e != nil {
 		s.hits++
 		grown := c.touch(s, e)
 		s.mu.Unlock()
@@ -103,14 +117,14 @@ func (c *listCache) get(key listKey, open func() (*postings.List, error)) (*cach
 		return nil, err
 	}
 	s.mu.Lock()
-	if other, ok := s.lists[key]; ok {
+	if other := s.find(hash, key); other != nil {
 		s.mu.Unlock()
 		return other, nil
 	}
 	// The caller's string may be a piece of a long text.
-	e := &cachedList{key: listKey{key.segment, key.field, strings.Clone(key.term)}, list: l}
+	e := &cachedList{key: listKey{key.segment, key.field, strings.Clone(key.term)}, list: l, hash: hash, same: s.lists[hash]}
 	e.prev, e.next = e, e
-	s.lists[e.key] = e
+	s.lists[hash] = e
 	grown := c.touch(s, e)
 	s.mu.Unlock()
 	c.grow(grown, e)
@@ -177,10 +191,21 @@ func (c *listCache) grow(bytes int64, keep *cachedList) {
 }
 
 func (c *listCache) remove(s *listShard, e *cachedList) {
-	e.prev.next, e.next.prev = e.next, e.prev
-	delete(s.lists, e.key)
 	c.bytes.Add(-e.size)
 	c.bitmaps.Add(-e.bitmap)
+	e.prev.next, e.next.prev = e.next, e.prev
+	first := s.lists[e.hash]
+	switch {
+	case first != e:
+		for first.same != e {
+			first = first.same
+		}
+		first.same = e.same
+	case e.same != nil:
+		s.lists[e.hash] = e.same
+	default:
+		delete(s.lists, e.hash)
+	}
 }
 
 // dropSegment forgets the lists of a segment that is gone.
@@ -188,9 +213,9 @@ func (c *listCache) dropSegment(number uint64) {
 	for i := range c.shards {
 		s := &c.shards[i]
 		s.mu.Lock()
-		for key, e := range s.lists {
-			if key.segment == number {
-				c.remove(s, e)
+		for e := s.newest.next; e != &s.newest; e = e.next {
+			if e.key.segment == number {
+				c.remove(s, e) // its own links stay
 			}
 		}
 		s.mu.Unlock()

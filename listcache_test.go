@@ -101,6 +101,46 @@ func TestListCacheBudget(t *testing.T) {
 	}
 }
 
+// TestListCacheSameTerm: a term of several fields, which have one hash, has a list for each.
+func TestListCacheSameTerm(t *testing.T) {
+	c := newListCache(1 << 20)
+	fields := []string{"a", "b", "c", "d"}
+	get := func(segment uint64, field string, l *postings.List) *postings.List {
+		e, err := c.get(listKey{segment, field, "x"}, func() (*postings.List, error) { return l, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e.list
+	}
+	for segment := range uint64(2) {
+		for i, f := range fields {
+			get(segment, f, someList(i+1))
+		}
+	}
+	c.dropSegment(1)
+	for i, f := range fields {
+		if got := get(0, f, nil); got == nil || got.Count != i+1 {
+			t.Errorf("field %s has another list", f)
+		}
+		if get(1, f, nil) != nil {
+			t.Errorf("field %s has a list of the segment that was dropped", f)
+		}
+	}
+	shard := c.shard(c.hash(listKey{0, "a", "x"}))
+	for _, f := range []string{"b", "d", "a", "c"} { // from within a chain, its ends, and the last
+		c.remove(shard, shard.find(c.hash(listKey{0, f, "x"}), listKey{0, f, "x"}))
+		for i, g := range fields {
+			e := shard.find(c.hash(listKey{0, g, "x"}), listKey{0, g, "x"})
+			if e != nil && e.list.Count != i+1 {
+				t.Errorf("without %s, %s has another list", f, g)
+			}
+		}
+	}
+	if len(shard.lists) > 1 {
+		t.Errorf("%d hashes are left", len(shard.lists))
+	}
+}
+
 func TestListCacheErrors(t *testing.T) {
 	c, broken := newListCache(1000), errors.New("broken")
 	for range 2 { // an error is not kept
@@ -145,7 +185,11 @@ func TestListCacheConcurrent(t *testing.T) {
 			sum += e.size
 			n++
 		}
-		n -= len(s.lists)
+		for _, e := range s.lists {
+			for ; e != nil; e = e.same {
+				n--
+			}
+		}
 	}
 	if held := c.bytes.Load(); held != sum || held > c.budget || n != 0 {
 		t.Errorf("%d bytes counted, %d held, the budget is %d; the rings have %d more entries than the maps", held, sum, c.budget, n)

@@ -180,13 +180,13 @@ func orAlgorithm(a Algorithm) segmentPass {
 // flatTree is the tree that the flat plan stands for under a mode. The next call
 // changes it.
 func (r *run) flatTree(mode blockmax.Mode) *blockmax.Node {
-	r.leaves = r.leaves[:0]
-	for t := range r.plan.Weights {
-		r.leaves = append(r.leaves, blockmax.Node{Leaf: true, Term: t})
+	n := len(r.plan.Weights)
+	for len(r.leaves) < n { // they are the same for all plans
+		r.leaves = append(r.leaves, blockmax.Node{Leaf: true, Term: len(r.leaves)})
 	}
-	r.flat = blockmax.Node{Should: r.leaves}
+	r.flat = blockmax.Node{Should: r.leaves[:n]}
 	if mode == blockmax.And {
-		r.flat = blockmax.Node{Must: r.leaves}
+		r.flat = blockmax.Node{Must: r.leaves[:n]}
 	}
 	return &r.flat
 }

@@ -176,8 +176,11 @@ func (r *run) openAll() ([]*cursor, error) {
 
 // blocksBelow counts the posting blocks of a tree's leaves.
 func blocksBelow(n *blockmax.Node, seg *blockmax.Segment[*postings.List]) (blocks int64) {
-	if n.Leaf && seg.Terms[n.Term].Bounds != nil {
-		blocks = int64(seg.Terms[n.Term].List.Blocks())
+	if n.Leaf {
+		if term := &seg.Terms[n.Term]; term.Bounds != nil {
+			blocks = int64(term.List.Blocks())
+		}
+		return blocks
 	}
 	for _, clause := range [...][]blockmax.Node{n.Must, n.Should, n.Filter, n.Not} {
 		for i := range clause {
