@@ -131,9 +131,10 @@ func (ix *Index) part(rng *rand.Rand, s *Segment, base uint32) blockmax.Segment[
 // newList is a list as a memory segment shows it, or as it is read back. Its blocks are
 // small, unless full ones, of any codec, are asked for.
 func newList(rng *rand.Rand, list map[uint32]uint32, norms []uint8, full bool) *postings.List {
-	b := postings.Builder{BlockSize: uint8(1 + rng.IntN(8))}
+	codecs := []postings.Kind{postings.Packed, postings.Interpolative, postings.PFor, postings.Rice}
+	b := postings.Builder{BlockSize: uint8(1 + rng.IntN(8)), Codec: codecs[rng.IntN(2)]}
 	if full {
-		b = postings.Builder{Codec: []postings.Kind{postings.Packed, postings.PFor, postings.Rice}[rng.IntN(3)]}
+		b = postings.Builder{Codec: codecs[rng.IntN(len(codecs))]}
 	}
 	for _, d := range slices.Sorted(maps.Keys(list)) {
 		code := uint8(1)
