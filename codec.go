@@ -13,7 +13,7 @@ type Codec uint8
 
 const (
 	// Interpolative is the smallest. What a search needs is unpacked when it is read
-	// into the list cache, at about 8 ns a posting; from then on lists are Packed.
+	// into the list cache, at about 7 ns a posting; from then on lists are Packed.
 	Interpolative Codec = iota
 
 	// Packed stores lists as they are searched. They take half as much again on disk and are

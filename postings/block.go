@@ -35,10 +35,11 @@ func (k *block) appendRows(dst []byte, prev uint32, codec Kind) ([]byte, Encodin
 		freqs[i] = k.tfs[i] - 1
 	}
 	docs, tfs := makePlan(gaps[:k.n], codec), makePlan(freqs[:k.n], codec)
-	if k.last()-k.docs[0] == uint32(k.n-1) {
+	switch betterKind(docs.rows, prev, k.docs[0], k.last(), k.n) {
+	case Run:
 		docs = plan{kind: Run}
-	} else if rows := bitsetRows(k.last() - prev); rows <= docs.rows {
-		docs = plan{kind: Bitset, rows: rows}
+	case Bitset:
+		docs = plan{kind: Bitset, rows: bitsetRows(k.last() - prev)}
 	}
 	if rows := docs.rows + tfs.rows; rows > 0 {
 		dst = slices.Grow(dst, RowBytes*rows+GuardBytes)
@@ -49,6 +50,18 @@ func (k *block) appendRows(dst []byte, prev uint32, codec Kind) ([]byte, Encodin
 		dst = docs.appendTo(dst, gaps[:k.n])
 	}
 	return tfs.appendTo(dst, freqs[:k.n]), MakeEncoding(docs.kind, docs.stated(), tfs.kind, tfs.stated())
+}
+
+// betterKind returns what n documents from first to last, behind prev, are written in that
+// take so many rows packed, or by a codec: Run, Bitset, or Packed for as they are.
+func betterKind(rows int, prev, first, last uint32, n int) Kind {
+	switch {
+	case last-first == uint32(n-1):
+		return Run
+	case bitsetRows(last-prev) <= rows:
+		return Bitset
+	}
+	return Packed
 }
 
 // noDoc stands for the last document of the block before the first: minus one, so

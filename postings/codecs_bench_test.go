@@ -134,8 +134,9 @@ func addText(terms map[string]*[]posting, doc uint32, text []byte) {
 
 // compareCodecs runs the benchmarks of one class of lists.
 func compareCodecs(b *testing.B, class string, lists [][]posting) {
-	for _, codec := range []postings.Kind{postings.Packed, postings.PFor, postings.Rice} {
+	for _, codec := range []postings.Kind{postings.Packed, postings.PFor, postings.Rice, postings.Interpolative} {
 		var all []*postings.List
+		var encoded []loader
 		var size postings.Sizes
 		count := 0
 		for _, l := range lists {
@@ -143,25 +144,21 @@ func compareCodecs(b *testing.B, class string, lists [][]posting) {
 			for _, p := range l {
 				bld.Add(p.doc, p.tf, 0)
 			}
-			view := bld.View(postings.MaxDoc)
-			s, err := view.SizeBreakdown()
+			e := loader{bld.Encode()}
+			stored := e.open(b)
+			s, err := stored.SizeBreakdown()
 			if err != nil {
 				b.Fatal(err)
 			}
 			size.Add(s)
 			count += len(l)
-			all = append(all, view)
+			all, encoded = append(all, stored), append(encoded, e)
 		}
-		run := func(what string, size int, decode func(l *postings.List, block int, dst *[postings.BlockSize]uint32) (int, error)) {
+		run := func(what string, size int, step func(list int)) {
 			b.Run(fmt.Sprintf("%s/%v/%s", class, codec, what), func(b *testing.B) {
-				var dst [postings.BlockSize]uint32
 				for b.Loop() {
-					for _, l := range all {
-						for block := range l.Blocks() {
-							if _, err := decode(l, block, &dst); err != nil {
-								b.Fatal(err)
-							}
-						}
+					for list := range all {
+						step(list)
 					}
 				}
 				b.ReportMetric(8*float64(size)/float64(count), "bits/posting")
@@ -171,7 +168,39 @@ func compareCodecs(b *testing.B, class string, lists [][]posting) {
 				b.ReportMetric(0, "ns/op")
 			})
 		}
-		run("docs", size.Docs, (*postings.List).Docs)
-		run("freqs", size.Freqs, (*postings.List).Freqs)
+		var dst [postings.BlockSize]uint32
+		each := func(decode func(l *postings.List, block int, dst *[postings.BlockSize]uint32) (int, error)) func(int) {
+			return func(list int) {
+				for block := range all[list].Blocks() {
+					if _, err := decode(all[list], block, &dst); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+		}
+		run("docs", size.Docs, each((*postings.List).Docs))
+		run("freqs", size.Freqs, each((*postings.List).Freqs))
+		run("load", size.Docs+size.Freqs+size.Directory, func(list int) {
+			l := encoded[list].open(b)
+			for block := 0; block < l.Blocks(); block += postings.ExtentBlocks {
+				if _, err := l.Payload(block); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
+}
+
+// A loader has the stored parts of a list at hand.
+type loader struct{ postings.Encoded }
+
+func (l loader) Directory(part int) ([]byte, error) { return l.Encoded.Directory[part], nil }
+func (l loader) Chunk(chunk int) ([]byte, error)    { return l.Chunks[chunk], nil }
+
+func (l loader) open(b *testing.B) *postings.List {
+	list, err := postings.Open(l.Entry, l)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return list
 }

@@ -208,25 +208,130 @@ func (l *List) encodeBits(from, to int) []byte {
 // all. It also says how many bytes of body are documents.
 func (l *List) decodeBits(body []byte, from, to, rows int) (dst []byte, docs int, err error) {
 	dst = make([]byte, 0, RowBytes*rows+GuardBytes) // at most 64 KiB
-	var k block
 	var copied [maxBlockBits/8 + 8]byte
 	at := 0
 	for b := from; b < to; b++ {
-		k.n = l.BlockLen(b)
-		in := room(body[at/8:], &copied)
-		mid, ok := k.readDocs(in, at%8, l.before(b), l.Last[b])
-		end, ok2 := k.readFreqs(in, mid, l.Enc[b].FreqWidth())
-		docs += mid - at%8
-		if at += end - at%8; !ok || !ok2 || at > 8*len(body) {
-			return nil, 0, inBlock(corrupt.New(at/8, "the postings are no interpolative code"), b)
+		in, e, n := room(body[at/8:], &copied), l.Enc[b], l.BlockLen(b)
+		mid, end := 0, 0
+		if dst, mid, err = appendDocRows(dst, in, at%8, e, n, l.before(b), l.Last[b]); err == nil {
+			dst, end, err = appendFreqRows(dst, in, mid, e, n)
 		}
-		var e Encoding
-		if dst, e = k.appendRows(dst, l.before(b), Packed); e != l.Enc[b] {
-			return nil, 0, inBlock(corrupt.New(at/8, "the postings make %v, the directory says %v", e, l.Enc[b]), b)
+		docs += mid - at%8
+		if at += end - at%8; err == nil && at > 8*len(body) {
+			err = corrupt.New(len(body), "%d bits, %d bytes", at, len(body))
+		}
+		if err != nil {
+			return nil, 0, inBlock(err, b)
 		}
 	}
 	if (at+7)/8 != len(body) || at%8 != 0 && body[len(body)-1]>>(at%8) != 0 {
 		return nil, 0, corrupt.New(at/8, "%d bits, %d bytes", at, len(body))
 	}
 	return dst, docs / 8, nil
+}
+
+// appendDocRows reads the documents of a block of n postings and appends their rows, which must
+// be such as e says.
+func appendDocRows(dst, in []byte, at int, e Encoding, n int, prev, last uint32) (rows []byte, end int, err error) {
+	var v [BlockSize + 1]uint32
+	v[0], v[n] = prev, last
+	end, ok := readRising(in, at, &v, n)
+	if !ok {
+		return dst, end, errNoCode()
+	}
+	size := RowBytes * e.DocRows(n)
+	rows = dst[:len(dst)+size]
+	to := rows[len(dst):]
+	width := gapsWidth(&v, n)
+	kind := betterKind(packedRows(n, width), prev, v[1], last, n)
+	switch {
+	case kind != e.Kind() || kind == Packed && width != e.DocWidth():
+		return dst, end, corrupt.New(0, "documents are %v in %d bits, the directory says %v", kind, width, e)
+	case kind == Packed:
+		packGaps(to, &v, n, uint(width))
+	case kind == Bitset:
+		for _, d := range v[1 : n+1] {
+			bit := d - prev - 1
+			to[bit/8] |= 1 << (bit % 8)
+		}
+	}
+	return rows, end, nil
+}
+
+// appendFreqRows is appendDocRows for frequencies.
+func appendFreqRows(dst, in []byte, at int, e Encoding, n int) (rows []byte, end int, err error) {
+	width, packed := e.packedFreqs()
+	switch {
+	case !packed:
+		return dst, at, corrupt.New(0, "frequencies are packed, the directory says %v", e)
+	case width == 0:
+		return dst, at, nil
+	}
+	k := block{n: n}
+	var v [BlockSize + 1]uint32
+	ok := true
+	if width > wideFreqs {
+		end, ok = k.readFreqs(in, at, width)
+		v = k.sums() // wraps around, and so do the gaps
+	} else {
+		sum := sumWidth(n, width)
+		v[n] = uint32(binary.LittleEndian.Uint64(in[at>>3:])>>(at&7)&(1<<sum-1)) + uint32(n)
+		end, ok = readRising(in, at+sum, &v, n)
+	}
+	if !ok {
+		return dst, end, errNoCode()
+	}
+	if got := gapsWidth(&v, n); got != width {
+		return dst, end, corrupt.New(0, "frequencies take %d bits, the directory says %v", got, e)
+	}
+	rows = dst[:len(dst)+RowBytes*e.FreqRows(n)]
+	packGaps(rows[len(dst):], &v, n, uint(width))
+	return rows, end, nil
+}
+
+func errNoCode() error { return corrupt.New(0, "the bits are no interpolative code") }
+
+// gapsWidth is the number of bits of the widest of the n gaps in v, minus one.
+func gapsWidth(v *[BlockSize + 1]uint32, n int) int {
+	union, before := uint32(0), v[0]
+	for _, x := range v[1 : n+1] {
+		union |= x - before - 1
+		before = x
+	}
+	return bits.Len32(union)
+}
+
+// packGaps writes the n gaps in v, minus one, packed in width bits each. to is zero.
+func packGaps(to []byte, v *[BlockSize + 1]uint32, n int, width uint) {
+	if width == 0 {
+		return
+	}
+	for i := n; i < BlockSize; i++ {
+		v[i+1] = v[i] + 1
+	}
+	var a, b, c, d uint64 // as in appendPacked
+	held := uint(0)
+	for i := 0; i < n; i += 4 {
+		g := v[i : i+5 : i+5]
+		a |= uint64(g[1]-g[0]-1) << (held & 63)
+		b |= uint64(g[2]-g[1]-1) << (held & 63)
+		c |= uint64(g[3]-g[2]-1) << (held & 63)
+		d |= uint64(g[4]-g[3]-1) << (held & 63)
+		if held += width; held >= 32 {
+			to = putRow(to, a, b, c, d)
+			a, b, c, d = a>>32, b>>32, c>>32, d>>32
+			held -= 32
+		}
+	}
+	if held > 0 {
+		putRow(to, a, b, c, d)
+	}
+}
+
+// putRow writes the low words of the four lanes and returns what is behind.
+func putRow(to []byte, a, b, c, d uint64) []byte {
+	_ = to[RowBytes-1]
+	binary.LittleEndian.PutUint64(to, uint64(uint32(a))|b<<32)
+	binary.LittleEndian.PutUint64(to[8:], uint64(uint32(c))|d<<32)
+	return to[RowBytes:]
 }
