@@ -1,6 +1,6 @@
 #!/bin/sh
 # Builds the emulated driver with every kernel in it: .cuda/emulator/libcuda.so, and in .cuda/emulator/asan
-# the same under the address sanitizer, which programs built with go's -asan can load.
+# the same under the sanitizers for addresses and undefined behaviour, which programs built with go's -asan can load.
 #   gpuexec/emulator/build.sh          compiles only what has changed
 # Wants cuda.h in $RIFFLE_CUDA_INCLUDE, or where gpuexec/toolchain/setup.sh has put it.
 set -eu
@@ -29,5 +29,5 @@ compile() {
 }
 
 compile "$cuda/emulator" -O2 &
-compile "$cuda/emulator/asan" -O1 -fsanitize=address &
+compile "$cuda/emulator/asan" -O1 -fsanitize=address,undefined -fno-sanitize=vptr -fno-sanitize-recover=undefined &
 wait $! && wait

@@ -80,7 +80,7 @@ func TestEmulator(t *testing.T) {
 				t.Run(fmt.Sprintf("wrong/%d", seed), func(t *testing.T) { testWrong(t, binary, seed) })
 			}
 			if c.name == "sanitizer" {
-				t.Run("bounds", func(t *testing.T) { testBounds(t, binary) })
+				t.Run("sanitized", func(t *testing.T) { testSanitized(t, binary) })
 			}
 		})
 	}
@@ -140,13 +140,25 @@ func testWrong(t *testing.T, binary string, seed int) {
 	}
 }
 
-func testBounds(t *testing.T, binary string) {
+func testSanitized(t *testing.T, binary string) {
 	if got := (check{"out_of_bounds", 1, 64, 256, 0, nil, 1}).run(t, binary); got != "1\n" {
 		t.Errorf("within bounds: %s", got)
 	}
-	got := check{"out_of_bounds", 1, 64, 252, 0, nil, 1}.run(t, binary)
-	if !strings.Contains(got, "heap-buffer-overflow") || !strings.Contains(got, "in out_of_bounds") {
-		t.Errorf("one word too few of shared memory was not found out:\n%s", got)
+	words := make([]int, 32)
+	for _, c := range []struct {
+		check
+		want []string
+	}{
+		{check{"out_of_bounds", 1, 64, 252, 0, nil, 1}, []string{"heap-buffer-overflow", "in out_of_bounds"}},
+		{check{"misaligned", 1, 1, 0, 0, words, 1}, []string{"misaligned address"}},
+		{check{"far_shift", 1, 1, 0, 0, words, 1}, []string{"shift exponent 32 is too large"}},
+	} {
+		got := c.run(t, binary)
+		for _, part := range c.want {
+			if !strings.Contains(got, part) {
+				t.Errorf("%s was not found out:\n%s", c.kernel, got)
+			}
+		}
 	}
 }
 

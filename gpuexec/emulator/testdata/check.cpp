@@ -11,7 +11,8 @@
 
 #define KERNELS(X)                                                                                            \
   X(scan) X(histogram) X(collectives) X(lock) X(copies) X(divergent_barrier) X(missing_lane) X(forever)       \
-  X(absent_source) X(trapped) X(not_waited) X(out_of_bounds)
+  X(absent_source) X(trapped) X(not_waited) X(out_of_bounds)       \
+  X(misaligned) X(far_shift)
 #define DECLARE(name) extern "C" void name(const void *);
 KERNELS(DECLARE)
 

@@ -42,3 +42,9 @@ extern "C" __global__ void out_of_bounds(const Words *args) {
   words[threadIdx.x] = 1;
   args->out[0] = words[0];
 }
+
+extern "C" __global__ void misaligned(const Words *args) {
+  args->out[0] = __ldg(reinterpret_cast<const uint4 *>(args->in.get() + 1)).x;
+}
+
+extern "C" __global__ void far_shift(const Words *args) { args->out[0] = 1u << args->n; }
