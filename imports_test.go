@@ -23,6 +23,7 @@ func TestImports(t *testing.T) {
 		"segment":           {"postings", "blockmax", "internal/corrupt"},
 		"store":             {"internal/corrupt"},
 		"cpuexec":           {"postings", "blockmax", "internal/corrupt", "internal/impl", "internal/invariants"},
+		"gpuexec":           {"postings", "blockmax", "gpuexec/demand", "gpuexec/device", "gpuexec/listcache"},
 		"gpuexec/demand":    {"postings", "blockmax", "gpuexec/listcache"},
 		"gpuexec/listcache": {},
 		"internal/corrupt":  {},

@@ -1,0 +1,258 @@
+package gpuexec
+
+import (
+	"unsafe"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/gpuexec/listcache"
+)
+
+// A batch is some plans on their way to the device and back. Its memory is used again.
+type batch struct {
+	algorithm Algorithm
+	shape     Shape
+	arena     uint64 // address
+
+	queries []query
+	kMost   int
+	settles bool // there are plans of mode AndOr
+	lists   lists
+
+	staging    staging
+	columns    map[columnKey]uint64 // addresses of those in the staging
+	partCount  int
+	tilesMost  uint32 // of any part
+	groups     uint32 // of lead blocks
+	tiles      uint32 // of all parts
+	andTiles   uint32 // of those that go by and_tile
+	orTiles    uint32
+	poolRoom   int
+	results    results
+	tileBounds span // of lists, to be cleared
+	states     span // as they are at first, to be moved to the results
+	common     devBatch
+	passes     [passes]uint64 // addresses of a devBatch each
+}
+
+// A span is a range of device memory.
+type span struct {
+	address uint64
+	bytes   int
+}
+
+// The passes of a batch. A batch has those that its plans need.
+const (
+	andSeeds = iota
+	andRest
+	orSeeds
+	orRest
+	passes
+)
+
+// A columnKey tells slices apart by where they lie.
+type columnKey struct {
+	data unsafe.Pointer
+	n    int
+}
+
+func (b *batch) begin() {
+	clear(b.queries)
+	b.queries, b.kMost, b.settles = b.queries[:0], 1, false
+	b.partCount, b.tilesMost, b.groups, b.tiles, b.andTiles, b.orTiles = 0, 0, 0, 0, 0, 0
+	b.lists.begin()
+	b.staging.begin()
+	if b.columns == nil {
+		b.columns = map[columnKey]uint64{}
+	}
+	clear(b.columns)
+}
+
+// fill writes all structs of the batch but what place knows. It reports false when they do not fit.
+func (b *batch) fill() bool {
+	s := &b.staging
+	structs, lists, indexed, indexedExtents := b.lists.put(s, b.arena)
+	b.tileBounds = b.lists.keepTileBounds(s, structs[:indexed])
+	for i := range b.queries {
+		b.partCount += len(b.queries[i].parts)
+	}
+	b.poolRoom = b.poolRoomFor(b.kMost)
+	b.results = b.keepResults()
+	parts, queries := b.fillQueries()
+	b.common = devBatch{
+		lists: lists, listCount: uint32(indexed), extentCount: uint32(indexedExtents),
+		queries: queries, queryCount: uint32(len(b.queries)), parts: parts, partCount: uint32(b.partCount),
+		states: b.results.states, unresolvedCount: b.results.unresolvedCount, unresolved: b.results.unresolved,
+		unresolvedRoom: uint32(b.results.unresolvedRoom), groupCount: b.groups, tilesMost: b.tilesMost,
+		tileShift: b.shape.TileShift, poolRoom: uint32(b.poolRoom), heapRoom: uint32(b.kMost), rows: b.arena,
+		rangeAlgorithm: b.algorithm.ranges(), tileBounds: s.keep(4 * int(b.tiles)),
+	}
+	if b.algorithm.byRanges() {
+		b.common.heaps = s.keep(8 * b.kMost * b.shape.RangeThreads * b.shape.rangeBlocks(len(b.queries)))
+	}
+	b.fillPasses()
+	return !s.full && uint64(b.tilesMost)*uint64(b.partCount) < 1<<31
+}
+
+// poolRoomFor is how many keys the pool of a thread block must hold: see pool.cuh.
+func (b *batch) poolRoomFor(k int) int {
+	least := max(2*k+poolSlack, k+b.shape.TileThreads, k+b.shape.RangeThreads, 4*b.shape.LeadThreads)
+	room := 32
+	for room < least {
+		room *= 2
+	}
+	return room
+}
+
+// fillQueries writes queries, parts and terms, and the states to begin with.
+func (b *batch) fillQueries() (parts, queries uint64) {
+	s := &b.staging
+	devParts, parts := put[devPart](s, b.partCount)
+	devQueries, queries := put[devQuery](s, len(b.queries))
+	states, at := put[devState](s, len(b.queries))
+	b.states = span{at, len(states) * int(unsafe.Sizeof(devState{}))}
+	n := 0
+	for i := range b.queries {
+		q := &b.queries[i]
+		d := &devQueries[i]
+		*d = devQuery{
+			after: 1 << 63, best: b.results.keys(i), parts: parts + uint64(n)*uint64(unsafe.Sizeof(devPart{})),
+			partCount: uint32(len(q.parts)), k: uint32(q.plan.K), mode: uint32(q.plan.Mode),
+			bounds: b.algorithm.bounds(), rankWeight: q.plan.RankWeight,
+		}
+		if q.plan.After != nil {
+			d.after = keyOf(*q.plan.After)
+		}
+		if q.plan.CountAll {
+			d.bounds = noBounds
+		}
+		if b.algorithm.prunes() && q.plan.Mode != blockmax.And {
+			d.seed = uint64(seedNeed(q.plan)) << 32
+		}
+		if q.plan.Mode == blockmax.Or {
+			states[i].threshold = d.seed
+		}
+		for j := range q.parts {
+			b.fillPart(&devParts[n], i, &q.parts[j])
+			n++
+		}
+	}
+	return parts, queries
+}
+
+func (b *batch) fillPart(d *devPart, query int, pt *part) {
+	p := b.queries[query].plan
+	seg := &p.Segments[pt.segment]
+	tiles := b.shape.tiles(seg.Docs)
+	*d = devPart{
+		accept: column(b, seg.Accept), termCount: uint32(len(pt.lists)), query: uint32(query),
+		segment: uint32(pt.segment), base: seg.Base, docs: seg.Docs, way: pt.way,
+		tiles: tiles, firstTile: b.tiles, firstGroup: b.groups,
+	}
+	if seg.Rank != nil && p.RankWeight > 0 {
+		d.rank, d.rankTile = column(b, seg.Rank), column(b, seg.RankTile)
+	}
+	if seg.Tail != nil && b.algorithm.prunes() {
+		d.tail = column(b, seg.Tail)
+	}
+	b.tiles += tiles
+	switch pt.way {
+	case byLeadBlocks:
+		d.groups = b.shape.groups(b.lists.entries[pt.lists[0]].term.List)
+		b.groups += d.groups
+	case byAndTiles:
+		b.andTiles += tiles
+	default:
+		b.orTiles += tiles
+	}
+	b.tilesMost = max(b.tilesMost, tiles)
+	terms, address := put[devTerm](&b.staging, len(pt.lists))
+	d.terms = address
+	for i, l := range pt.lists {
+		e := &b.lists.entries[l]
+		terms[i] = devTerm{list: e.address, table: b.table(e.term.Table), weight: pt.weights[i]}
+		if e.term.Norms != nil {
+			terms[i].norms = column(b, e.term.Norms[:seg.Docs])
+		}
+	}
+}
+
+// column puts values of a segment's documents into the staging, once.
+func column[T any](b *batch, values []T) (address uint64) {
+	if len(values) == 0 {
+		return 0
+	}
+	key := columnKey{unsafe.Pointer(&values[0]), len(values)}
+	address, known := b.columns[key]
+	if !known {
+		address = putAll(&b.staging, values)
+		b.columns[key] = address
+	}
+	return address
+}
+
+// table puts the impacts of a similarity into the staging, once.
+func (b *batch) table(t *blockmax.Table) (address uint64) {
+	key := columnKey{unsafe.Pointer(t), 0}
+	address, known := b.columns[key]
+	if !known {
+		var d []devTable
+		d, address = put[devTable](&b.staging, 1)
+		small, k := t.Arrays()
+		d[0] = devTable{*small, *k}
+		b.columns[key] = address
+	}
+	return address
+}
+
+// fillPasses writes a devBatch for each pass.
+func (b *batch) fillPasses() {
+	s := &b.staging
+	for pass := range passes {
+		and := pass == andSeeds || pass == andRest
+		seeds := pass == andSeeds || pass == orSeeds
+		c := b.common
+		items := b.orTiles
+		if and {
+			c.andPass = 1
+			items = b.andTiles
+		}
+		if seeds {
+			items = uint32(seedTiles * len(b.queries))
+		}
+		queue, at := put[devQueue](s, 1)
+		queue[0].items = s.keep(int(unsafe.Sizeof(devItem{})) * int(items))
+		c.queue = at
+		_, c.counters = put[uint32](s, 4)
+		if seeds {
+			_, b.common.seeds = put[uint64](s, seedTiles*len(b.queries))
+			c.seeds = b.common.seeds
+		}
+		devices, at := put[devBatch](s, 1)
+		devices[0] = c
+		b.passes[pass] = at
+	}
+}
+
+// place has the cache say where all pieces lie, writes those that must be copied behind the structs, and
+// the moves behind them. It reports which lists cannot be used.
+func (b *batch) place(cache *listcache.Cache, leave bool) (bad []int) {
+	s := &b.staging
+	pieces := b.lists.ask(leave)
+	room := s.free() - wholeRows(pieces*int(unsafe.Sizeof(devMove{})))
+	moves, bad := b.lists.place(s, cache, max(0, room))
+	at := putAll(s, moves)
+	for pass := range b.passes {
+		d := view[devBatch](s.host[b.passes[pass]-s.address:])
+		d.moves, d.moveCount = at, uint32(len(moves))
+	}
+	b.common.moveCount = uint32(len(moves))
+	return bad
+}
+
+func keyOf(h blockmax.Hit) uint64 { return uint64(h.Score)<<32 | uint64(^h.Doc) }
+
+// seedNeed is a score that K documents reach at the least, if as much is known before any has been seen.
+func seedNeed(p *Plan) uint32 { return p.Seed() }
+
+// copied is how many bytes the batch copies to the device.
+func (b *batch) copied() int { return b.staging.used }

@@ -1,0 +1,231 @@
+package gpuexec_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/cpuexec"
+	"github.com/riffle-search/riffle/gpuexec"
+	"github.com/riffle-search/riffle/gpuexec/device"
+	"github.com/riffle-search/riffle/internal/exectest"
+	"github.com/riffle-search/riffle/postings"
+)
+
+// small is a shape for small indexes on a slow emulator: many tiles, few threads.
+var small = gpuexec.Shape{TileShift: 8, TileThreads: 64, LeadThreads: 64, RangeThreads: 32, Multiprocessors: 1}
+
+// batchBytes is the memory of a batch in tests, where three are under way.
+const batchBytes = 8 << 20
+
+// open returns an executor on device n of the machine, which may be an emulated one, with a cache of so many
+// bytes.
+func open(t testing.TB, n int, cacheBytes int64, o gpuexec.Options) *gpuexec.Executor {
+	t.Helper()
+	dev, err := device.Open(n, device.Options{MemoryBytes: 3*batchBytes + cacheBytes})
+	if errors.Is(err, device.ErrNoDevice) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := dev.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	o.BatchBytes, o.Shape = batchBytes, small
+	x, err := gpuexec.New(dev, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// A composed executor has the CPU finish what the device leaves open, as the engine does.
+type composed struct {
+	*gpuexec.Executor
+	whole, partial, refused *int // answers
+	flatRefused             *int
+}
+
+func compose(x *gpuexec.Executor) composed {
+	return composed{x, new(int), new(int), new(int), new(int)}
+}
+
+func (c composed) TopK(ctx context.Context, p *exectest.Plan) (blockmax.TopK, error) {
+	answers, err := c.Run(ctx, []*exectest.Plan{p})
+	if err != nil {
+		return blockmax.TopK{}, err
+	}
+	return c.complete(ctx, p, &answers[0])
+}
+
+func (c composed) complete(ctx context.Context, p *exectest.Plan, a *gpuexec.Answer) (blockmax.TopK, error) {
+	switch {
+	case a.Refused != "":
+		*c.refused++
+		if p.Tree == nil && p.K <= 1000 {
+			*c.flatRefused++
+		}
+	case len(a.Open) > 0:
+		*c.partial++
+	default:
+		*c.whole++
+		return a.Top, nil
+	}
+	return cpuexec.Executor{}.Finish(ctx, p, &a.Partial)
+}
+
+var all = []gpuexec.Algorithm{
+	gpuexec.Exhaustive, gpuexec.WAND, gpuexec.BMW, gpuexec.MaxScore, gpuexec.Rounds,
+	gpuexec.Ranges, gpuexec.RangesWAND, gpuexec.RangesBMW,
+}
+
+// TestConformance runs plan by plan, each with all its lists.
+func TestConformance(t *testing.T) {
+	for _, a := range all {
+		t.Run(a.String(), func(t *testing.T) {
+			c := compose(open(t, 0, 32<<20, gpuexec.Options{Algorithm: a}))
+			exectest.Run(t, c)
+			if *c.flatRefused > 0 || *c.partial > 0 || *c.whole == 0 {
+				t.Errorf("%d whole answers, %d partial, %d refused, %d of them flat plans", *c.whole, *c.partial, *c.refused, *c.flatRefused)
+			}
+		})
+	}
+}
+
+// A batching executor gives lists keys, so that they are cached, and runs each plan in a batch with those
+// before it, whose answers must not change.
+type batching struct {
+	composed
+	keys  map[*postings.List]uint64
+	plans []*exectest.Plan
+	tops  []blockmax.TopK
+}
+
+func newBatching(x *gpuexec.Executor) *batching {
+	return &batching{composed: compose(x), keys: map[*postings.List]uint64{}}
+}
+
+// checkRounds is how many random indexes are enough where many settings are tried.
+const checkRounds = 200
+
+// companions is how many plans run beside the one at hand.
+const companions = 6
+
+func (b *batching) TopK(ctx context.Context, p *exectest.Plan) (blockmax.TopK, error) {
+	for i := range p.Segments {
+		s := &p.Segments[i]
+		s.Terms = slices.Clone(s.Terms)
+		for t := range s.Terms {
+			if l := s.Terms[t].List; l != nil {
+				if b.keys[l] == 0 {
+					b.keys[l] = uint64(len(b.keys) + 1)
+				}
+				s.Terms[t].Key = b.keys[l]
+			}
+		}
+	}
+	if len(b.plans) > companions {
+		b.plans, b.tops = b.plans[1:], b.tops[1:]
+	}
+	b.plans = append(b.plans, p)
+	answers, err := b.Run(ctx, b.plans)
+	if err != nil {
+		return blockmax.TopK{}, err
+	}
+	var top blockmax.TopK
+	for i, p := range b.plans {
+		if top, err = b.complete(ctx, p, &answers[i]); err != nil {
+			return top, err
+		}
+		if i < len(b.tops) && !slices.Equal(top.Hits, b.tops[i].Hits) {
+			return top, fmt.Errorf("plan %d of a batch of %d is answered otherwise than before", i, len(b.plans))
+		}
+	}
+	b.tops = append(b.tops, top)
+	return top, nil
+}
+
+// TestCaches runs batches with caches from nothing to all that is needed, where what a list lacks is copied, or
+// left to the CPU.
+func TestCaches(t *testing.T) {
+	for _, cacheBytes := range []int64{0, 4 << 10, 16 << 10, 64 << 10, 32 << 20} {
+		for _, leave := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%d KiB/leave=%v", cacheBytes>>10, leave), func(t *testing.T) {
+				o := gpuexec.Options{Leave: leave}
+				if leave {
+					o.Cache.Lambda = 0.5
+				}
+				b := newBatching(open(t, 0, cacheBytes, o))
+				if err := exectest.Check(b, 3, checkRounds/2); err != nil {
+					t.Error(err)
+				}
+				if *b.flatRefused > 0 || !leave && *b.partial > 0 {
+					t.Errorf("%d whole answers, %d partial, %d flat plans refused", *b.whole, *b.partial, *b.flatRefused)
+				}
+				if cached := b.Cache().Stats(); cacheBytes > 1<<20 && cached.HitRate() == 0 {
+					t.Errorf("a cache for everything has no hits: %+v", cached)
+				}
+			})
+		}
+	}
+}
+
+// TestMissing has extents missing at random, or all of them, whatever the algorithm.
+func TestMissing(t *testing.T) {
+	for _, a := range all {
+		for _, share := range []int{1, 4, 10} {
+			t.Run(fmt.Sprintf("%v/%d of 10", a, share), func(t *testing.T) {
+				x := open(t, 0, 32<<20, gpuexec.Options{Algorithm: a})
+				rng := rand.New(rand.NewPCG(1, uint64(share)))
+				x.Lose(func(int) bool { return rng.IntN(10) < share })
+				b := newBatching(x)
+				if err := exectest.Check(b, 4, checkRounds/10); err != nil {
+					t.Error(err)
+				}
+				if *b.flatRefused > 0 || *b.partial == 0 || *b.whole == 0 {
+					t.Errorf("%d whole answers, %d partial, %d flat plans refused", *b.whole, *b.partial, *b.flatRefused)
+				}
+			})
+		}
+	}
+}
+
+// TestDevices spreads plans over several devices, each with its own cache.
+func TestDevices(t *testing.T) {
+	t.Setenv("RIFFLE_EMULATOR_DEVICES", "3") // a machine with GPUs has as many as it has
+	list, err := device.List()
+	if err != nil {
+		t.Skip(err)
+	}
+	if len(list) < 2 {
+		t.Skip("there is one device")
+	}
+	var s spreading
+	for i := range list {
+		s.devices = append(s.devices, newBatching(open(t, i, 64<<10, gpuexec.Options{})))
+	}
+	if err := exectest.Check(&s, 5, checkRounds/2); err != nil {
+		t.Error(err)
+	}
+}
+
+// A spreading executor gives each plan to another device.
+type spreading struct {
+	devices []*batching
+	next    int
+}
+
+func (s *spreading) Name() string { return s.devices[0].Name() }
+func (s *spreading) Prunes() bool { return true }
+
+func (s *spreading) TopK(ctx context.Context, p *exectest.Plan) (blockmax.TopK, error) {
+	s.next = (s.next + 1) % len(s.devices)
+	return s.devices[s.next].TopK(ctx, p)
+}

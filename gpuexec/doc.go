@@ -1,0 +1,68 @@
+// Package gpuexec answers batches of plans on a GPU. It gives the answers of the CPU, bit for bit, or, where lists
+// or means are missing, a part of one and what remains to be looked at.
+//
+//	dev, err := device.Open(0, device.Options{MemoryBytes: 8 << 30})
+//	gpu, err := gpuexec.New(dev, gpuexec.Options{})
+//	answers, err := gpu.Run(ctx, plans)
+//	for i, a := range answers {
+//		top := a.Top
+//		if len(a.Open) > 0 {
+//			top, err = cpuexec.Executor{}.Finish(ctx, plans[i], &a.Partial)
+//		}
+//	}
+//
+// Flat plans of up to 64 terms and 1,000 hits are for the device, whatever their mode, filter, rank, position
+// (After) and number of segments; others are refused, which means that all their documents remain.
+//
+// # How a batch runs
+//
+// The host makes one piece of memory of all that the batch needs and the device does not have (batch.go, lists.go): structs
+// as kernels/layout.cuh has them, columns, heads and extents of lists. It goes to the device in one copy, some ten kernels
+// run, and one copy comes back.
+//
+//	scatter       extents that stay are moved to their places in the cache
+//	index_lists   directories of tiles for the longer lists
+//	bound_tiles   an upper bound for each tile of each query; the four best become seeds
+//	queue_seeds   ... which are visited first, so that thresholds rise
+//	or_maxscore   or another algorithm: tiles are scored, candidates handed in
+//	queue_tiles   the tiles that can still win
+//	or_maxscore   the same for them
+//	top_k         the best keys of each query, in order
+//
+// ANDs come before ORs, by tiles (and_tile) or by the blocks of the shortest list (and_lead), and settle decides
+// which queries of mode AndOr go on with OR. The unit of work is a tile of a query, 16,384 documents, with a score for each
+// in shared memory. Thread blocks are persistent: each takes items until none are left, so that an expensive query
+// is shared by all.
+//
+// A document is ranked by one number, its key (layout.cuh), and a query's threshold is the key that is
+// the worst of its best k. All that is passed over has a bound, as a key, below the threshold, ties and all.
+//
+// # Missing extents
+//
+// listcache says for each extent of a list where it lies: in the cache, in the memory of the batch, or nowhere. A tile
+// that needs an extent which is nowhere is dropped when its bound is below the threshold, and reported otherwise. It
+// is all or nothing: what was reported has handed in nothing. Answer.Open has these documents, for the CPU to go on with
+// from the device's threshold (Wang 2017: post-processing). The answer is exact in the end.
+//
+// # The papers' own methods
+//
+// Beside tiles, and to be measured against them, are Huang 2017's ranges (kernels/ranges.cu: a block of threads a query, a
+// range of documents a thread), Wang 2017's rounds along the shortest list with early termination on
+// global-score order (and_rounds.cu), and Ding 2009's codecs, data-parallel (block.cuh), and intersection with selection of
+// the blocks to decode (lead.cuh).
+//
+// # Trust
+//
+// Kernels trust what they read. Directories have been checked when lists were opened; payload is decoded once on the
+// host before it is copied. A plan with a damaged list is refused, and the CPU reports what is wrong.
+//
+// # Files
+//
+//	options.go   algorithms, and the shape of kernels
+//	plan.go      what a plan needs, and what the device refuses
+//	batch.go     the structs of a batch, staging.go the memory they are written to, layout.go their layout
+//	lists.go     heads and extents
+//	launch.go    which kernels run, in which order
+//	results.go   what comes back
+//	executor.go  batches under way: three, so that copies and kernels overlap
+package gpuexec

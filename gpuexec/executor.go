@@ -1,0 +1,248 @@
+package gpuexec
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/gpuexec/device"
+	"github.com/riffle-search/riffle/gpuexec/listcache"
+)
+
+// Options of New. The zero value takes the defaults.
+type Options struct {
+	Algorithm Algorithm
+
+	// Cache says what is kept on the device from batch to batch. Its Region is set by New: all
+	// memory that is not for batches. NoCache gives it none.
+	Cache   listcache.Config
+	NoCache bool
+
+	// Leave has extents that are not on the device left to the CPU, instead of copied for one batch.
+	Leave bool
+
+	// BatchBytes is the memory of one batch, of which three are under way at once. The default is
+	// a sixteenth of the device's memory, at most 1 GiB.
+	BatchBytes int64
+
+	Shape Shape
+}
+
+// slots is how many batches are under way: while one is computed, the next is copied to the device and the
+// one before it back.
+const slots = 3
+
+// maxArena is as much memory as rows have numbers for: 64 GiB.
+const maxArena = rowBytes << 32
+
+// An Executor answers batches of plans on one device. It is safe for concurrent use.
+type Executor struct {
+	dev     *device.Device
+	options Options
+	shape   Shape
+	memory  device.Memory
+	cache   *listcache.Cache
+	kernels map[string]kernel
+
+	in, compute, out device.Stream
+
+	mu   sync.Mutex // from placing a batch until all its work is on the streams: in this order batches run
+	free chan *slot
+}
+
+// A slot is what a batch needs of the host and the device.
+type slot struct {
+	batch   batch
+	memory  device.Memory
+	staging device.Pinned
+	results device.Pinned
+	filled  device.Event // the batch has been copied to the device
+	done    device.Event // its results are on the host
+	ready   device.Event // they are on the device
+}
+
+// New prepares a device, which is for this executor alone. Of its memory, what BatchBytes says is for batches; the
+// rest, up to 64 GiB in all, is for lists. Nothing is allocated later.
+func New(dev *device.Device, o Options) (*Executor, error) {
+	x := &Executor{dev: dev, options: o, free: make(chan *slot, slots)}
+	x.shape = o.Shape
+	if x.shape.Multiprocessors == 0 {
+		x.shape.Multiprocessors = dev.Info().Multiprocessors
+	}
+	x.shape = x.shape.withDefaults()
+	x.memory = dev.Memory()
+	x.memory.Bytes = min(x.memory.Bytes, maxArena-rowBytes)
+	if x.options.BatchBytes == 0 {
+		x.options.BatchBytes = min(1<<30, x.memory.Bytes/16)
+	}
+	x.options.BatchBytes &^= device.ArenaAlign - 1
+	if err := x.divide(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// divide gives the cache and the slots their memory, and makes what they need of the device.
+func (x *Executor) divide() (err error) {
+	bytes := x.options.BatchBytes
+	lists := x.memory.Bytes - slots*bytes
+	if bytes < minBatchBytes || lists < 0 {
+		return fmt.Errorf("gpuexec: %d batches of %d bytes do not fit into %d bytes of device memory, or are below %d", slots, bytes, x.memory.Bytes, minBatchBytes)
+	}
+	c := x.options.Cache
+	c.Region = listcache.Region{Rows: uint32(lists / rowBytes)}
+	if x.options.NoCache {
+		c.Region.Rows = 0
+	}
+	if x.cache, err = listcache.New(c); err != nil {
+		return err
+	}
+	return x.dev.Do(func(q *device.Queue) {
+		x.in, x.compute, x.out = q.Stream(), q.Stream(), q.Stream()
+		x.load(q)
+		for i := range int64(slots) {
+			s := &slot{memory: x.memory.Slice(lists&^(device.ArenaAlign-1)+i*bytes, lists&^(device.ArenaAlign-1)+(i+1)*bytes)}
+			s.staging, s.results = q.Pin(bytes), q.Pin(bytes/4)
+			s.filled, s.ready, s.done = q.Event(), q.Event(), q.Event()
+			s.batch.staging = staging{
+				host: s.staging.Bytes(), address: s.memory.Address, size: int(bytes),
+				row: uint32((s.memory.Address - x.memory.Address) / rowBytes),
+			}
+			s.batch.algorithm, s.batch.shape, s.batch.arena = x.options.Algorithm, x.shape, x.memory.Address
+			x.free <- s
+		}
+	})
+}
+
+// minBatchBytes is enough for one query of a few short lists.
+const minBatchBytes = 4 << 20
+
+// Cache is the cache of lists, for its statistics and to drop what no query will ask for again.
+func (x *Executor) Cache() *listcache.Cache { return x.cache }
+
+// Name says which executor it is: "gpu/maxscore".
+func (x *Executor) Name() string {
+	if x.options.Algorithm == Auto {
+		return "gpu/" + MaxScore.String()
+	}
+	return "gpu/" + x.options.Algorithm.String()
+}
+
+// Prunes reports whether blocks that cannot matter are skipped.
+func (x *Executor) Prunes() bool { return x.options.Algorithm.prunes() }
+
+// Run answers plans, in one batch if they fit into its memory, else in several. Answers are parallel to plans.
+// An error is the device's, and says that nothing is answered, or the context's.
+func (x *Executor) Run(ctx context.Context, plans []*Plan) ([]Answer, error) {
+	answers := make([]Answer, len(plans))
+	var taken []int
+	for i, p := range plans {
+		if why := x.refuse(p); why != "" {
+			answers[i] = refused(p, why)
+		} else {
+			taken = append(taken, i)
+		}
+	}
+	if err := x.run(ctx, plans, taken, answers); err != nil {
+		return nil, err
+	}
+	return answers, nil
+}
+
+// run answers those plans that taken names.
+func (x *Executor) run(ctx context.Context, plans []*Plan, taken []int, answers []Answer) error {
+	if len(taken) == 0 {
+		return nil
+	}
+	var s *slot
+	select {
+	case s = <-x.free:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	outcome, err := x.start(s, plans, taken)
+	if err == nil {
+		err = x.dev.Wait(s.done)
+	}
+	if err == nil && outcome == started {
+		err = x.finish(s, answers)
+	}
+	x.free <- s
+	switch {
+	case err != nil || outcome == started:
+		return err
+	case len(taken) > 1:
+		half := len(taken) / 2
+		if err := x.run(ctx, plans, taken[:half], answers); err != nil {
+			return err
+		}
+		return x.run(ctx, plans, taken[half:], answers)
+	}
+	answers[taken[0]] = refused(plans[taken[0]], outcome)
+	return nil
+}
+
+// Outcomes of start, other than reasons why a single plan cannot be answered here.
+const (
+	started = ""
+	tooBig  = "more memory than a batch has"
+	badList = "a list that is damaged or does not fit"
+)
+
+// start makes a batch and puts all its work on the streams.
+func (x *Executor) start(s *slot, plans []*Plan, taken []int) (outcome string, err error) {
+	b := &s.batch
+	b.begin()
+	for _, i := range taken {
+		b.add(plans[i], i)
+	}
+	if !b.fill() || int64(b.results.bytes) > s.results.Len() {
+		// Nothing has been placed; the event of the last batch stands for this one.
+		return tooBig, nil
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	bad := b.place(x.cache, x.options.Leave)
+	outcome = started
+	if len(bad) > 0 {
+		outcome = badList // what was taken into the cache must be brought there all the same
+	}
+	return outcome, x.dev.Do(func(q *device.Queue) { x.put(q, s, outcome == started) })
+}
+
+// finish reads the answers of a batch that is done.
+func (x *Executor) finish(s *slot, answers []Answer) error {
+	b := &s.batch
+	read := s.results.Bytes()[:b.results.bytes]
+	count := int(*view[uint32](read[b.results.unresolvedCount-b.results.states:]))
+	var ranges []devRange
+	if n := min(count, b.results.unresolvedRoom); n > 0 {
+		var err error
+		if ranges, err = x.readRanges(s, n); err != nil {
+			return err
+		}
+	}
+	b.answers(read, ranges, count, answers)
+	return nil
+}
+
+// readRanges copies the unresolved ranges to the host.
+func (x *Executor) readRanges(s *slot, n int) ([]devRange, error) {
+	b := &s.batch
+	bytes := int64(n * rangeBytes)
+	at := int64(b.results.unresolved - s.memory.Address)
+	err := x.dev.Do(func(q *device.Queue) {
+		q.ToHost(x.out, s.staging.Slice(0, bytes), s.memory.Slice(at, at+bytes))
+		q.Record(s.done, x.out)
+	})
+	if err == nil {
+		err = x.dev.Wait(s.done)
+	}
+	return device.View[devRange](s.staging.Slice(0, bytes)), err
+}
+
+// A Finisher completes answers: cpuexec.Executor.
+type Finisher interface {
+	Finish(context.Context, *Plan, *blockmax.Partial) (blockmax.TopK, error)
+}

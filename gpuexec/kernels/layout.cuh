@@ -1,0 +1,307 @@
+// What Go and the kernels share: one Batch in device memory, and the arrays it points to. layout.go
+// in package gpuexec mirrors every struct; each AT line below is checked by the compiler here and by
+// a test there.
+//
+// Documents are numbered within their segment, as in package postings, and blocks, extents, rows and
+// encodings are that package's. A missing extent is one that is not on the device.
+#pragma once
+#include "device.cuh"
+
+// How good a document is: its score in the upper half, the complement of its global number in the
+// lower one. So keys of different documents differ, the higher one ranks before the other, and one
+// atomicMax raises a threshold with ties and all. Scores are below 1<<31.
+typedef unsigned long long Key;
+
+const uint32_t missing = ~0u;      // the page of an extent that is not on the device
+const uint32_t no_bound = ~0u;     // the bound of a tile where nothing can match
+const uint32_t max_terms = 64;     // of a query
+const uint32_t extent_blocks = 32;
+const uint32_t rank_tile_shift = 12;  // blockmax.TileDocs is 4,096
+const uint32_t seeds = 4;          // tiles of a query that are visited before all others
+
+// An extent of a list: 32 blocks, the last one perhaps fewer. The array of a list's extents comes with
+// each batch, and is all that changes when extents come and go.
+struct Extent {
+  uint32_t last;   // last document
+  uint32_t head;   // row of the arena where its Head is
+  uint32_t rows;   // row of the arena where its blocks begin, or missing
+  uint32_t bound;  // highest impact
+};
+
+// The directory of an extent, in the arena: 20 rows. It stays there as long as the list does.
+struct Head {
+  uint32_t last[extent_blocks];      // last document of each block
+  uint16_t off[extent_blocks];       // where its rows begin, from the first of the extent
+  uint16_t encoding[extent_blocks];  // postings.Encoding
+  uint16_t bound[extent_blocks];     // highest impact
+};
+
+// A posting list of one segment, and the bounds of one similarity.
+//
+// A list that has blocks enough has a directory of tiles, made for each batch by index_lists: the first
+// block that reaches each tile, or behind it, and the highest impact among the blocks that touch the tile.
+struct List {
+  Pointer<const uint4> arena;
+  Pointer<const Extent> extents;
+  Pointer<uint32_t> tile_first;  // for each tile, and one more; or null
+  Pointer<uint32_t> tile_bound;  // for each tile; with tile_first
+  uint32_t count;                // postings
+  uint32_t block_size;           // postings in every block but the last
+  uint32_t blocks;
+  uint32_t highest;              // impact of the whole list
+  uint32_t tiles;
+  uint32_t first_extent;         // its extents are number first_extent on of all lists with directories of tiles
+};
+
+// blockmax.Table.
+struct Table {
+  uint16_t small[16][256];  // impacts of frequencies below 16, by frequency and length code
+  float k[256];             // by length code
+};
+
+// A term of a query in a segment that has it.
+struct Term {
+  Pointer<const List> list;
+  Pointer<const Table> table;
+  Pointer<const uint8_t> norms;  // length code of each document; null when all are 1
+  uint32_t weight;
+  uint32_t unused;
+};
+
+// How the documents of a part are gone through.
+const uint32_t by_or_tiles = 0, by_and_tiles = 1, by_lead_blocks = 2;
+
+// A query in one segment. In an AND, the terms ascend by length: the first leads.
+struct Part {
+  Pointer<const uint32_t> accept;     // bit d is set when document d may be returned; null for all
+  Pointer<const uint16_t> rank;       // static rank of each document; null for none
+  Pointer<const uint16_t> rank_tile;  // highest rank of each 4,096 documents
+  Pointer<const uint32_t> tail;       // what documents of these 4,096, or later ones, can score; null if unknown
+  Pointer<const Term> terms;
+  uint32_t term_count;
+  uint32_t query;
+  uint32_t segment;     // of the plan, for the host
+  uint32_t base;        // global number of document 0
+  uint32_t docs;
+  uint32_t way;         // by_or_tiles, ...
+  uint32_t tiles;
+  uint32_t first_tile;  // its tiles are Batch.tile_bounds[first_tile:first_tile+tiles]
+  uint32_t groups;      // of lead blocks
+  uint32_t first_group; // of those of all parts
+};
+
+// How much bounds are made use of.
+const uint32_t no_bounds = 0, list_bounds = 1, block_bounds = 2;
+
+// What OR does when AND came first.
+const uint32_t mode_or = 0, mode_and = 1, mode_and_or = 2;
+
+struct Query {
+  Key after;          // only keys below it are wanted
+  Key seed;           // no key below it can enter, as is known beforehand (of OR)
+  Pointer<Key> best;  // room for k + slack keys
+  Pointer<const Part> parts; // those of AND first
+  uint32_t part_count;
+  uint32_t k;
+  uint32_t mode;
+  uint32_t bounds;       // no_bounds, ...
+  uint32_t rank_weight;
+  uint32_t unused;
+};
+
+// What is known of a query by now. Other blocks change it at any time.
+struct State {
+  Key threshold;                // what has a lower key cannot enter; never falls in a pass
+  unsigned long long matched;   // accepted documents that match, among those seen
+  unsigned long long scored;    // documents with a score, also a part of one
+  unsigned long long decoded;   // blocks
+  uint32_t lock;
+  uint32_t held;                // keys in Query.best
+  uint32_t pruned;              // not 0 when something was passed over because of bounds
+  uint32_t unresolved;          // ranges reported as such
+  uint32_t answered;            // not 0 when AND found enough: OR has nothing to do
+  uint32_t unused;
+};
+
+struct Item {
+  uint32_t part, tile;
+};
+
+struct Queue {
+  Pointer<Item> items;
+  uint32_t size;  // items in it
+  uint32_t next;  // the first that nobody has taken
+};
+
+// Documents that have to be looked at elsewhere, since extents are missing.
+struct Range {
+  uint32_t part;
+  uint32_t from, to;  // documents from to to-1
+  uint32_t bound;     // on their scores
+};
+
+// A copy of whole rows, from what came with the batch to where they stay. Rows from missing are cleared.
+struct Move {
+  uint32_t from, to, rows, unused;
+};
+
+// All of a batch. There is one for each pass: AND and OR, seeds and the rest, which differ in queue,
+// seeds and and_pass.
+struct Batch {
+  Pointer<const List> lists;   // those with directories of tiles
+  Pointer<const Query> queries;
+  Pointer<State> states;
+  Pointer<const Part> parts;
+  Pointer<uint32_t> tile_bounds;
+  Pointer<Key> seeds;        // four of each query: bound, and complement of the tile's number in tile_bounds
+  Pointer<Queue> queue;      // of tiles to visit in this pass
+  Pointer<Range> unresolved;
+  Pointer<uint32_t> unresolved_count;
+  Pointer<const Move> moves;
+  Pointer<uint4> rows;       // the arena, to be written
+  Pointer<Key> heaps;        // ranges.cu: room for k keys for each thread
+  Pointer<uint32_t> counters;  // groups, queries and moves taken so far, in this order
+  uint32_t query_count;
+  uint32_t part_count;
+  uint32_t move_count;
+  uint32_t group_count;      // lead blocks of all parts, in groups of as many as a thread block has warps
+  uint32_t tiles_most;       // of any part
+  uint32_t tile_shift;       // a tile is 1<<tile_shift documents
+  uint32_t unresolved_room;
+  uint32_t pool_room;        // keys that fit into the shared memory of a thread block
+  uint32_t heap_room;        // keys in the heap of a thread
+  uint32_t list_count;
+  uint32_t extent_count;     // of lists
+  uint32_t and_pass;         // not 0 while it is the turn of AND
+  uint32_t range_algorithm;  // ranges.cu
+  uint32_t unused;
+};
+
+const uint32_t take_group = 0, take_query = 1, take_move = 2;
+
+#define AT(type, field, offset) static_assert(__builtin_offsetof(type, field) == offset, "differs from layout.go")
+#define SIZE(type, bytes) static_assert(sizeof(type) == bytes, "differs from layout.go")
+
+AT(Extent, last, 0);
+AT(Extent, head, 4);
+AT(Extent, rows, 8);
+AT(Extent, bound, 12);
+SIZE(Extent, 16);
+
+AT(Head, last, 0);
+AT(Head, off, 128);
+AT(Head, encoding, 192);
+AT(Head, bound, 256);
+SIZE(Head, 320);
+
+AT(List, arena, 0);
+AT(List, extents, 8);
+AT(List, tile_first, 16);
+AT(List, tile_bound, 24);
+AT(List, count, 32);
+AT(List, block_size, 36);
+AT(List, blocks, 40);
+AT(List, highest, 44);
+AT(List, tiles, 48);
+AT(List, first_extent, 52);
+SIZE(List, 56);
+
+AT(Table, small, 0);
+AT(Table, k, 8192);
+SIZE(Table, 9216);
+
+AT(Term, list, 0);
+AT(Term, table, 8);
+AT(Term, norms, 16);
+AT(Term, weight, 24);
+SIZE(Term, 32);
+
+AT(Part, accept, 0);
+AT(Part, rank, 8);
+AT(Part, rank_tile, 16);
+AT(Part, tail, 24);
+AT(Part, terms, 32);
+AT(Part, term_count, 40);
+AT(Part, query, 44);
+AT(Part, segment, 48);
+AT(Part, base, 52);
+AT(Part, docs, 56);
+AT(Part, way, 60);
+AT(Part, tiles, 64);
+AT(Part, first_tile, 68);
+AT(Part, groups, 72);
+AT(Part, first_group, 76);
+SIZE(Part, 80);
+
+AT(Query, after, 0);
+AT(Query, seed, 8);
+AT(Query, best, 16);
+AT(Query, parts, 24);
+AT(Query, part_count, 32);
+AT(Query, k, 36);
+AT(Query, mode, 40);
+AT(Query, bounds, 44);
+AT(Query, rank_weight, 48);
+SIZE(Query, 56);
+
+AT(State, threshold, 0);
+AT(State, matched, 8);
+AT(State, scored, 16);
+AT(State, decoded, 24);
+AT(State, lock, 32);
+AT(State, held, 36);
+AT(State, pruned, 40);
+AT(State, unresolved, 44);
+AT(State, answered, 48);
+SIZE(State, 56);
+
+AT(Item, part, 0);
+AT(Item, tile, 4);
+SIZE(Item, 8);
+
+AT(Queue, items, 0);
+AT(Queue, size, 8);
+AT(Queue, next, 12);
+SIZE(Queue, 16);
+
+AT(Range, part, 0);
+AT(Range, from, 4);
+AT(Range, to, 8);
+AT(Range, bound, 12);
+SIZE(Range, 16);
+
+AT(Move, from, 0);
+AT(Move, to, 4);
+AT(Move, rows, 8);
+SIZE(Move, 16);
+
+AT(Batch, lists, 0);
+AT(Batch, queries, 8);
+AT(Batch, states, 16);
+AT(Batch, parts, 24);
+AT(Batch, tile_bounds, 32);
+AT(Batch, seeds, 40);
+AT(Batch, queue, 48);
+AT(Batch, unresolved, 56);
+AT(Batch, unresolved_count, 64);
+AT(Batch, moves, 72);
+AT(Batch, rows, 80);
+AT(Batch, heaps, 88);
+AT(Batch, counters, 96);
+AT(Batch, query_count, 104);
+AT(Batch, part_count, 108);
+AT(Batch, move_count, 112);
+AT(Batch, group_count, 116);
+AT(Batch, tiles_most, 120);
+AT(Batch, tile_shift, 124);
+AT(Batch, unresolved_room, 128);
+AT(Batch, pool_room, 132);
+AT(Batch, heap_room, 136);
+AT(Batch, list_count, 140);
+AT(Batch, extent_count, 144);
+AT(Batch, and_pass, 148);
+AT(Batch, range_algorithm, 152);
+SIZE(Batch, 160);
+
+#undef AT
+#undef SIZE

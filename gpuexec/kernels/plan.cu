@@ -1,0 +1,90 @@
+// Which tiles are worth a visit, and in which order. bound_tiles bounds every tile of every part and
+// finds for each query the best four tiles, one of each residue class by 4, so that no two are the
+// same. These seeds are visited first: what they find raises the threshold. Then queue_tiles queues what
+// can still win, tile by tile over all queries, so that lists which queries share are read together
+// and found in the second-level cache (50 MB on an H200). tiles_most * part_count is below 1<<31.
+#include "seek.cuh"
+#include "score.cuh"
+#include "warp.cuh"
+
+// A bound on the scores in a tile of the part, no_bound where nothing can match.
+__device__ __forceinline__ uint32_t bound_tile(const Batch &b, const Part &part, const Query &q, uint32_t tile) {
+  uint32_t lo = tile << b.tile_shift, hi = min(part.docs, lo + (1u << b.tile_shift));
+  uint32_t sum = 0;
+  bool any = false, all = true;
+  for (uint32_t i = 0; i < part.term_count; i++) {
+    const Term &term = part.terms[i];
+    const List &l = *term.list;
+    Span s = blocks_of_tile(l, b.tile_shift, lo, hi);
+    if (s.from == s.to) {
+      all = false;
+      continue;
+    }
+    any = true;
+    sum += contribution(term.weight, q.bounds == block_bounds ? bound_of_tile(l, b.tile_shift, lo, s) : l.highest);
+  }
+  if (part.way == by_and_tiles ? !all : !any) return no_bound;
+  return min(sum + rank_bound(part, q.rank_weight, lo, hi), tail_bound(part, lo));
+}
+
+// Whether it is the turn of the part.
+__device__ __forceinline__ bool goes_by_tiles(const Batch &b, const Part &part) {
+  return part.way == (b.and_pass ? by_and_tiles : by_or_tiles);
+}
+
+// A thread for each tile and part, parts fastest.
+extern "C" __global__ void __launch_bounds__(256) bound_tiles(const Batch *batch) {
+  const Batch b = *batch;
+  uint32_t all = b.tiles_most * b.part_count;
+  for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < all; i += blockDim.x * gridDim.x) {
+    const Part &part = b.parts[i % b.part_count];
+    uint32_t tile = i / b.part_count;
+    if (tile >= part.tiles || !goes_by_tiles(b, part)) continue;
+    uint32_t at = part.first_tile + tile, bound = bound_tile(b, part, b.queries[part.query], tile);
+    b.tile_bounds[at] = bound;
+    if (bound != no_bound) atomicMax(&b.seeds[seeds * part.query + tile % seeds], key_of(bound, at));
+  }
+}
+
+// A thread for each tile and part queues the tile, unless it was a seed or bounds drop it.
+extern "C" __global__ void __launch_bounds__(256) queue_tiles(const Batch *batch) {
+  const Batch b = *batch;
+  Queue &queue = *b.queue;
+  uint32_t all = b.tiles_most * b.part_count, step = blockDim.x * gridDim.x;
+  for (uint32_t base = blockIdx.x * blockDim.x; base < all; base += step) {
+    uint32_t i = base + threadIdx.x;
+    uint32_t p = i < all ? i % b.part_count : 0, tile = i < all ? i / b.part_count : ~0u;
+    const Part &part = b.parts[p];
+    bool wanted = tile < part.tiles && goes_by_tiles(b, part);
+    if (wanted) {
+      const Query &q = b.queries[part.query];
+      State &s = b.states[part.query];
+      uint32_t at = part.first_tile + tile, bound = b.tile_bounds[at];
+      wanted = bound != no_bound && !s.answered && b.seeds[seeds * part.query + tile % seeds] != key_of(bound, at);
+      if (wanted && q.bounds != no_bounds && !can_win(bound, part.base + (tile << b.tile_shift), threshold_of(s))) {
+        wanted = false;
+        s.pruned = 1;
+      }
+    }
+    uint32_t votes = __ballot_sync(all_lanes, wanted), lane = threadIdx.x % 32, first = 0;
+    if (votes == 0) continue;
+    if (lane == 0) first = atomicAdd(&queue.size, static_cast<uint32_t>(__popc(votes)));
+    first = __shfl_sync(all_lanes, first, 0);
+    if (wanted) queue.items[first + __popc(votes & ((1u << lane) - 1))] = Item{p, tile};
+  }
+}
+
+// A thread for each seed queues its tile.
+extern "C" __global__ void __launch_bounds__(256) queue_seeds(const Batch *batch) {
+  const Batch b = *batch;
+  Queue &queue = *b.queue;
+  for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < seeds * b.query_count; i += blockDim.x * gridDim.x) {
+    Key seed = b.seeds[i];
+    if (seed == 0) continue;
+    const Query &q = b.queries[i / seeds];
+    uint32_t at = ~static_cast<uint32_t>(seed), p = 0;
+    while (at - q.parts[p].first_tile >= q.parts[p].tiles) p++;
+    uint32_t index = &q.parts[p] - b.parts.get();
+    queue.items[atomicAdd(&queue.size, 1u)] = Item{index, at - q.parts[p].first_tile};
+  }
+}

@@ -1,0 +1,159 @@
+package gpuexec
+
+import (
+	"github.com/riffle-search/riffle/gpuexec/device"
+)
+
+// A kernel is a function on the device and how many of its blocks are there at once.
+type kernel struct {
+	device.Kernel
+	threads int
+	shared  func(poolRoom int) int
+}
+
+// The largest pool: for k = 1,000.
+const maxPoolRoom = 4096
+
+// load finds all kernels.
+func (x *Executor) load(q *device.Queue) {
+	x.kernels = map[string]kernel{}
+	none := func(int) int { return 0 }
+	pool := func(room int) int { return 8 * room }
+	tile := func(sets int) func(int) int {
+		return func(room int) int { return x.shape.tileShared(room, sets) }
+	}
+	plan := q.Load(ptx("plan"))
+	for _, k := range []struct {
+		name    string
+		module  device.Module
+		threads int
+		shared  func(int) int
+	}{
+		{"scatter", q.Load(ptx("scatter")), 256, none},
+		{"index_lists", q.Load(ptx("index_lists")), 256, none},
+		{"bound_tiles", plan, 256, none},
+		{"queue_seeds", plan, 256, none},
+		{"queue_tiles", plan, 256, none},
+		{"or_tile", q.Load(ptx("or_tile")), x.shape.TileThreads, tile(1)},
+		{"or_maxscore", q.Load(ptx("or_maxscore")), x.shape.TileThreads, tile(2)},
+		{"and_tile", q.Load(ptx("and_tile")), x.shape.TileThreads, tile(2)},
+		{"and_lead", q.Load(ptx("and_lead")), x.shape.LeadThreads, pool},
+		{"and_rounds", q.Load(ptx("and_rounds")), x.shape.LeadThreads, pool},
+		{"ranges", q.Load(ptx("ranges")), x.shape.RangeThreads, pool},
+		{"settle", q.Load(ptx("settle")), 256, none},
+		{"top_k", q.Load(ptx("top_k")), min(256, x.shape.TileThreads), pool},
+	} {
+		f := q.Kernel(k.module, k.name)
+		if most := k.shared(maxPoolRoom); most > 0 {
+			q.AllowShared(f, min(most, q.Info().SharedPerBlock))
+		}
+		x.kernels[k.name] = kernel{f, k.threads, k.shared}
+	}
+}
+
+// put puts all work of a batch on the streams: copies to the device, kernels when compute is set, and
+// copies of the results.
+func (x *Executor) put(q *device.Queue, s *slot, compute bool) {
+	b := &s.batch
+	filled := int64(b.staging.used)
+	q.ToDevice(x.in, s.memory.Slice(0, filled), s.staging.Slice(0, filled))
+	q.Record(s.filled, x.in)
+	q.After(x.compute, s.filled)
+	x.launch(q, s, "scatter", andSeeds, int(b.common.moveCount+7)/8)
+	if compute {
+		x.computeAll(q, s)
+	}
+	q.Record(s.ready, x.compute)
+	q.After(x.out, s.ready)
+	if compute {
+		at := int64(b.results.states - s.memory.Address)
+		q.ToHost(x.out, s.results.Slice(0, int64(b.results.bytes)), s.memory.Slice(at, at+int64(b.results.bytes)))
+	}
+	q.Record(s.done, x.out)
+}
+
+// computeAll launches the kernels of a batch.
+func (x *Executor) computeAll(q *device.Queue, s *slot) {
+	b := &s.batch
+	part := func(r span) device.Memory {
+		at := int64(r.address - s.memory.Address)
+		return s.memory.Slice(at, at+int64(r.bytes))
+	}
+	q.Move(x.compute, part(span{b.results.states, b.states.bytes}), part(b.states))
+	q.Fill(x.compute, part(span{b.results.unresolvedCount, rowBytes}), 0)
+	if b.common.listCount > 0 {
+		q.Fill(x.compute, part(b.tileBounds), 0)
+		x.launch(q, s, "index_lists", andSeeds, int(b.common.extentCount+7)/8)
+	}
+	if x.options.Algorithm.byRanges() {
+		x.byRanges(q, s)
+	} else {
+		x.byTiles(q, s)
+	}
+	x.launch(q, s, "top_k", orRest, len(b.queries))
+}
+
+// byTiles does AND, then OR.
+func (x *Executor) byTiles(q *device.Queue, s *slot) {
+	b := &s.batch
+	x.visit(q, s, "and_tile", andSeeds, b.andTiles)
+	if lead := "and_lead"; b.groups > 0 {
+		blocks := int(b.groups)
+		if x.options.Algorithm == Rounds {
+			lead, blocks = "and_rounds", len(b.queries)
+		}
+		x.launch(q, s, lead, andSeeds, blocks)
+	}
+	if b.settles {
+		x.launch(q, s, "settle", orSeeds, (len(b.queries)+255)/256)
+	}
+	or := "or_maxscore"
+	if a := x.options.Algorithm; a == Exhaustive || a == WAND || a == BMW {
+		or = "or_tile"
+	}
+	x.visit(q, s, or, orSeeds, b.orTiles)
+}
+
+// visit goes through tiles: the seeds in one pass, the others in the next.
+func (x *Executor) visit(q *device.Queue, s *slot, kernel string, seeds int, tiles uint32) {
+	if tiles == 0 {
+		return
+	}
+	b := &s.batch
+	threads := (int(b.tilesMost)*b.partCount + 255) / 256
+	x.launch(q, s, "bound_tiles", seeds, threads)
+	x.launch(q, s, "queue_seeds", seeds, (seedTiles*len(b.queries)+255)/256)
+	x.launch(q, s, kernel, seeds, min(seedTiles*len(b.queries), int(tiles)))
+	x.launch(q, s, "queue_tiles", seeds+1, threads)
+	x.launch(q, s, kernel, seeds+1, int(tiles))
+}
+
+// byRanges does the same as Huang et al. do.
+func (x *Executor) byRanges(q *device.Queue, s *slot) {
+	b := &s.batch
+	blocks := x.shape.rangeBlocks(len(b.queries))
+	if b.groups > 0 {
+		x.launch(q, s, "ranges", andSeeds, blocks)
+	}
+	if b.settles {
+		x.launch(q, s, "settle", orSeeds, (len(b.queries)+255)/256)
+	}
+	if b.orTiles > 0 {
+		x.launch(q, s, "ranges", orSeeds, blocks)
+	}
+}
+
+// launch runs a kernel on as many blocks as it has work for, but not on more than fit on the device.
+func (x *Executor) launch(q *device.Queue, s *slot, name string, pass, blocks int) {
+	k := x.kernels[name]
+	b := &s.batch
+	g := device.Grid{Threads: k.threads, Shared: k.shared(b.poolRoom)}
+	g.Blocks = min(blocks, x.shape.Multiprocessors*x.blocksAtOnce(q, k, g.Shared))
+	at := int64(b.passes[pass] - s.memory.Address)
+	q.Launch(x.compute, k.Kernel, g, s.memory.Slice(at, at+1))
+}
+
+// blocksAtOnce is how many blocks of a kernel a multiprocessor has at once.
+func (x *Executor) blocksAtOnce(q *device.Queue, k kernel, shared int) int {
+	return max(1, q.Occupancy(k.Kernel, k.threads, shared))
+}

@@ -1,0 +1,110 @@
+package gpuexec
+
+//lint:file-ignore U1000 kernels read and write fields that nothing here does.
+
+// The structs that kernels read and write, as kernels/layout.cuh has them, where each is explained. A test
+// holds sizes and offsets equal. Addresses are the device's; 0 is null.
+
+// Numbers that kernels share.
+const (
+	missingRow    = ^uint32(0) // the rows of an extent that is not on the device
+	maxTerms      = 64         // of a plan
+	maxRangeTerms = 16         // of a plan, for Huang's ranges
+	maxK          = 1000
+	seedTiles     = 4 // of a query
+	poolSlack     = 32
+
+	rowBytes = 16
+)
+
+// How the documents of a part are gone through.
+const (
+	byOrTiles uint32 = iota
+	byAndTiles
+	byLeadBlocks
+)
+
+// How much bounds are made use of.
+const (
+	noBounds uint32 = iota
+	listBounds
+	blockBounds
+)
+
+// What ranges.cu does for OR.
+const (
+	rangeOr uint32 = iota
+	rangeWAND
+	rangeBMW
+)
+
+type devExtent struct {
+	last, head, rows, bound uint32
+}
+
+type devHead struct {
+	last                 [32]uint32
+	off, encoding, bound [32]uint16
+}
+
+type devList struct {
+	arena, extents, tileFirst, tileBound                  uint64
+	count, blockSize, blocks, highest, tiles, firstExtent uint32
+}
+
+type devTable struct {
+	small [16][256]uint16
+	k     [256]float32
+}
+
+type devTerm struct {
+	list, table, norms uint64
+	weight, unused     uint32
+}
+
+type devPart struct {
+	accept, rank, rankTile, tail, terms        uint64
+	termCount, query, segment, base, docs, way uint32
+	tiles, firstTile, groups, firstGroup       uint32
+}
+
+type devQuery struct {
+	after, seed                                    uint64
+	best, parts                                    uint64
+	partCount, k, mode, bounds, rankWeight, unused uint32
+}
+
+type devState struct {
+	threshold, matched, scored, decoded              uint64
+	lock, held, pruned, unresolved, answered, unused uint32
+}
+
+type devItem struct {
+	part, tile uint32
+}
+
+type devQueue struct {
+	items      uint64
+	size, next uint32
+}
+
+type devRange struct {
+	part, from, to, bound uint32
+}
+
+type devMove struct {
+	from, to, rows, unused uint32
+}
+
+type devBatch struct {
+	lists, queries, states, parts, tileBounds, seeds, queue, unresolved, unresolvedCount uint64
+	moves, rows, heaps, counters                                                         uint64
+	queryCount, partCount, moveCount, groupCount, tilesMost, tileShift                   uint32
+	unresolvedRoom, poolRoom, heapRoom, listCount, extentCount                           uint32
+	andPass, rangeAlgorithm, unused                                                      uint32
+}
+
+// devDecoding is the argument of decode_list.
+type devDecoding struct {
+	list, docs, freqs uint64
+}

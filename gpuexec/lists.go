@@ -1,0 +1,240 @@
+package gpuexec
+
+import (
+	"hash/maphash"
+	"unsafe"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/gpuexec/listcache"
+	"github.com/riffle-search/riffle/postings"
+)
+
+const (
+	extentBlocks = postings.ExtentBlocks
+	headRows     = 320 / rowBytes // of a devHead
+)
+
+// lists are the posting lists of a batch, each once, however many queries have it.
+type lists struct {
+	entries []listEntry
+	byTerm  map[listIdentity]int
+	needs   []listcache.Need
+	placed  listcache.Batch
+	pieces  []uint32 // behind needs
+
+	lose func(extent int) bool // of tests: extents that are to be missing
+}
+
+// A listIdentity tells lists apart, under one similarity.
+type listIdentity struct {
+	list   *postings.List
+	bounds *blockmax.Bounds
+}
+
+type listEntry struct {
+	term    *term
+	extents []devExtent // on their way to the device
+	address uint64      // of its devList
+	queries int
+	tiles   uint32
+}
+
+func (l *lists) begin() {
+	if l.byTerm == nil {
+		l.byTerm = map[listIdentity]int{}
+	}
+	clear(l.byTerm)
+	clear(l.entries)
+	l.entries = l.entries[:0]
+}
+
+// add returns the number of the list of a term, whose segment has so many tiles.
+func (l *lists) add(t *term, tiles uint32) int {
+	id := listIdentity{t.List, t.Bounds}
+	i, known := l.byTerm[id]
+	if !known {
+		i = len(l.entries)
+		l.byTerm[id] = i
+		l.entries = append(l.entries, listEntry{term: t, tiles: tiles})
+	}
+	l.entries[i].queries++
+	return i
+}
+
+// extents is how many extents a list has.
+func extents(l *postings.List) int { return (l.Blocks() + extentBlocks - 1) / extentBlocks }
+
+// put makes the device's structs of all lists; where their extents lie is filled in by place. Lists with
+// directories of tiles come first: all that have a block for every other tile.
+func (l *lists) put(s *staging, arena uint64) (structs []devList, address uint64, indexed, indexedExtents int) {
+	structs, address = put[devList](s, len(l.entries))
+	n := 0
+	for _, dense := range []bool{true, false} {
+		for i := range l.entries {
+			e := &l.entries[i]
+			list := e.term.List
+			if dense != (2*list.Blocks() >= int(e.tiles)) {
+				continue
+			}
+			d := &structs[n]
+			e.address = address + uint64(n)*uint64(unsafe.Sizeof(*d))
+			n++
+			*d = devList{
+				arena: arena, count: uint32(list.Count), blockSize: uint32(list.BlockSize),
+				blocks: uint32(list.Blocks()), highest: uint32(e.term.Bounds.List), tiles: e.tiles,
+			}
+			e.extents, d.extents = put[devExtent](s, extents(list))
+			if dense {
+				d.firstExtent = uint32(indexedExtents)
+				indexedExtents += len(e.extents)
+				indexed++
+				d.tileFirst = s.keep(4 * int(e.tiles+1))
+			}
+		}
+	}
+	return structs, address, indexed, indexedExtents
+}
+
+// keepTileBounds gives the lists with directories their tile bounds, all in a row, since they must be
+// cleared.
+func (l *lists) keepTileBounds(s *staging, structs []devList) span {
+	bytes := 0
+	for i := range structs {
+		bytes += wholeRows(4 * int(structs[i].tiles))
+	}
+	all := span{s.keep(bytes), bytes}
+	at := all.address
+	for i := range structs {
+		structs[i].tileBound = at
+		at += uint64(wholeRows(4 * int(structs[i].tiles)))
+	}
+	return all
+}
+
+// ask makes the needs of the batch.
+func (l *lists) ask(leave bool) (pieces int) {
+	l.needs = l.needs[:0]
+	total := 0
+	for i := range l.entries {
+		total += 2 * len(l.entries[i].extents)
+	}
+	if cap(l.pieces) < total {
+		l.pieces = make([]uint32, total)
+	}
+	rest := l.pieces[:total]
+	take := func(n int) []uint32 {
+		taken := rest[:n:n]
+		rest = rest[n:]
+		return taken
+	}
+	for i := range l.entries {
+		e := &l.entries[i]
+		n := listcache.Need{
+			Key: e.term.Key, Version: versionOf(e.term.Table), Queries: e.queries, Leave: leave && e.term.Key != 0,
+			Head: take(len(e.extents)), Extents: take(len(e.extents)),
+		}
+		for j := range n.Extents {
+			n.Head[j] = headRows
+			n.Extents[j] = extentRows(e.term.List, j)
+		}
+		l.needs = append(l.needs, n)
+	}
+	return total
+}
+
+var versionSeed = maphash.MakeSeed()
+
+// versionOf is a number for the similarity that the bounds in a head belong to.
+func versionOf(t *blockmax.Table) uint64 { return maphash.Comparable(versionSeed, t.Key()) }
+
+// blocksOf is the first block of extent e, and the one behind its last.
+func blocksOf(l *postings.List, e int) (from, to int) {
+	return e * extentBlocks, min((e+1)*extentBlocks, l.Blocks())
+}
+
+// extentRows is how many rows the payload of extent e takes.
+func extentRows(l *postings.List, e int) uint32 {
+	from, to := blocksOf(l, e)
+	return l.Off[to-1] + uint32(l.Enc[to-1].Rows(l.BlockLen(to-1))) - l.Off[from]
+}
+
+// place fills in where everything lies, and writes the pieces that must be copied, which take the next rows of
+// the staging, room bytes at most. It returns what the device has to move, and the lists that cannot be used:
+// those of which a head found no place, or that are damaged.
+func (l *lists) place(s *staging, cache *listcache.Cache, room int) (moves []devMove, bad []int) {
+	region := listcache.Region{First: s.row + uint32(s.used/rowBytes), Rows: uint32(room / rowBytes)}
+	cache.Place(l.needs, region, &l.placed)
+	for i := range l.entries {
+		if !l.entries[i].fill(&l.placed.Lists[i], l.lose) {
+			bad = append(bad, i)
+		}
+	}
+	base := s.used
+	s.used += int(l.placed.Rows) * rowBytes
+	for _, c := range l.placed.Copies {
+		at := base + int(c.At-region.First)*rowBytes
+		to := s.host[at : at+int(c.Rows)*rowBytes]
+		e := &l.entries[c.List]
+		if c.Piece < 0 {
+			writeHead(to, e.term, int(-1-c.Piece))
+		} else if err := writeExtent(to, e.term.List, int(c.Piece)); err != nil {
+			bad = append(bad, int(c.List))
+			cache.Drop(func(key uint64) bool { return key == e.term.Key })
+		}
+		if c.Row != c.At {
+			moves = append(moves, devMove{from: c.At, to: c.Row, rows: c.Rows})
+		}
+	}
+	return moves, bad
+}
+
+// fill says where the extents of the list are. It reports whether all heads are on the device.
+func (e *listEntry) fill(p *listcache.Placed, lose func(int) bool) (usable bool) {
+	usable = true
+	for i := range e.extents {
+		e.extents[i] = devExtent{
+			last: e.term.List.ExtLast[i], head: p.Head[i], rows: p.Extents[i], bound: uint32(e.term.Bounds.Extent[i]),
+		}
+		usable = usable && p.Head[i] != listcache.Missing
+		if lose != nil && lose(i) {
+			e.extents[i].rows = missingRow
+		}
+	}
+	return usable
+}
+
+// writeHead writes the directory of extent e.
+func writeHead(to []byte, t *term, e int) {
+	h := view[devHead](to)
+	*h = devHead{}
+	l := t.List
+	from, end := blocksOf(l, e)
+	for b := from; b < end; b++ {
+		i := b - from
+		h.last[i] = l.Last[b]
+		h.off[i] = uint16(l.Off[b] - l.Off[from])
+		h.encoding[i] = uint16(l.Enc[b])
+		h.bound[i] = t.Bounds.Block[b]
+	}
+}
+
+// writeExtent writes the payload of extent e. Every block is decoded first: kernels trust what they read,
+// so that no damaged byte may get as far.
+func writeExtent(to []byte, l *postings.List, e int) error {
+	from, end := blocksOf(l, e)
+	var values [postings.BlockSize]uint32
+	for b := from; b < end; b++ {
+		if _, err := l.Docs(b, &values); err != nil {
+			return err
+		}
+		if _, err := l.Freqs(b, &values); err != nil {
+			return err
+		}
+		rows, err := l.Payload(b)
+		if err != nil {
+			return err
+		}
+		copy(to[rowBytes*int(l.Off[b]-l.Off[from]):], rows)
+	}
+	return nil
+}

@@ -1,0 +1,124 @@
+package gpuexec
+
+import (
+	"fmt"
+
+	"github.com/riffle-search/riffle/postings"
+)
+
+// An Algorithm is a way to answer plans on a device. The answer is the same for all of them.
+type Algorithm uint8
+
+const (
+	Auto       Algorithm = iota // MaxScore, and for AND the shortest list or tiles, by the lengths of lists
+	Exhaustive                  // tiles; every posting of every list is scored
+	WAND                        // tiles, dropped by the bounds of lists
+	BMW                         // tiles and blocks, dropped by the bounds of blocks
+	MaxScore                    // the same, and lists that are not essential are only looked into
+	Ranges                      // Huang 2017: a thread block a query, a range of documents a thread; OR exhaustive
+	RangesWAND                  // the same with WAND in each range
+	RangesBMW                   // the same with block-max WAND
+	Rounds                      // Wang 2017: AND in rounds along the shortest list, with early termination; OR as MaxScore
+	algorithms                  // how many there are
+)
+
+var algorithmNames = [algorithms]string{
+	"auto", "exhaustive", "wand", "bmw", "maxscore", "ranges", "ranges-wand", "ranges-bmw", "rounds",
+}
+
+func (a Algorithm) String() string {
+	if a < algorithms {
+		return algorithmNames[a]
+	}
+	return fmt.Sprintf("Algorithm(%d)", uint8(a))
+}
+
+// ParseAlgorithm is the inverse of String.
+func ParseAlgorithm(name string) (Algorithm, error) {
+	for a, n := range algorithmNames {
+		if n == name {
+			return Algorithm(a), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown algorithm %q, want one of %v", name, algorithmNames)
+}
+
+// prunes reports whether bounds are made use of.
+func (a Algorithm) prunes() bool { return a != Exhaustive && a != Ranges }
+
+// byRanges reports whether threads go through ranges of documents on their own.
+func (a Algorithm) byRanges() bool { return a >= Ranges && a <= RangesBMW }
+
+// bounds is which bounds are made use of.
+func (a Algorithm) bounds() uint32 {
+	switch a {
+	case Exhaustive, Ranges:
+		return noBounds
+	case WAND, RangesWAND:
+		return listBounds
+	}
+	return blockBounds
+}
+
+// ranges is what ranges.cu shall do for OR.
+func (a Algorithm) ranges() uint32 {
+	switch a {
+	case RangesWAND:
+		return rangeWAND
+	case RangesBMW:
+		return rangeBMW
+	}
+	return rangeOr
+}
+
+// A Shape says how kernels are laid out over a device. The zero value takes the defaults, which are for
+// an H200; tests take smaller ones, since they run on an emulator.
+type Shape struct {
+	// TileShift: a tile has 1<<TileShift documents. The default, 14 (16,384 documents), takes
+	// 64 KiB of shared memory. Tiles of 4,096 documents or more are left to the CPU whole.
+	TileShift uint32
+
+	TileThreads  int // threads of a block that works on a tile; 512
+	LeadThreads  int // threads of a block that works on the shortest list of an AND; 128
+	RangeThreads int // P of Huang's ranges, threads of a query; 64, the paper's best
+
+	// Multiprocessors is how many the device has; blocks of persistent kernels are a multiple.
+	Multiprocessors int
+}
+
+func (s Shape) withDefaults() Shape {
+	set := func(v *int, to int) {
+		if *v == 0 {
+			*v = to
+		}
+	}
+	if s.TileShift == 0 {
+		s.TileShift = 14
+	}
+	set(&s.TileThreads, 512)
+	set(&s.LeadThreads, 128)
+	set(&s.RangeThreads, 64)
+	set(&s.Multiprocessors, 132)
+	return s
+}
+
+// tiles is how many tiles so many documents have.
+func (s Shape) tiles(docs uint32) uint32 {
+	return uint32((uint64(docs) + 1<<s.TileShift - 1) >> s.TileShift)
+}
+
+// groups is how many groups the blocks of a lead make, one for each warp of a thread block.
+func (s Shape) groups(lead *postings.List) uint32 {
+	warps := s.LeadThreads / 32
+	return uint32((lead.Blocks() + warps - 1) / warps)
+}
+
+// rangeBlocks is how many thread blocks work on Huang's ranges of so many queries. Each thread has a heap of
+// its own, so there are only as many as a device runs at once.
+func (s Shape) rangeBlocks(queries int) int { return min(queries, 8*s.Multiprocessors) }
+
+// tileShared is the dynamic shared memory of a thread block that works on a tile: the pool, a score for each
+// document, and bit sets.
+func (s Shape) tileShared(poolRoom, sets int) int {
+	return 8*poolRoom + 4<<s.TileShift + sets*4*max(1, 1<<s.TileShift/32)
+}

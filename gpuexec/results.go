@@ -1,0 +1,168 @@
+package gpuexec
+
+import (
+	"cmp"
+	"slices"
+	"unsafe"
+
+	"github.com/riffle-search/riffle/blockmax"
+)
+
+// results is the part of a batch's memory that is read back: the states of all queries, how many ranges
+// are unresolved, the best keys of each query, and, only where there are some, those ranges.
+type results struct {
+	states          uint64 // address
+	unresolvedCount uint64
+	unresolved      uint64
+	unresolvedRoom  int
+	bytes           int   // up to unresolved
+	keysAt          []int // of each query, from states on
+}
+
+const (
+	stateBytes = int(unsafe.Sizeof(devState{}))
+	rangeBytes = int(unsafe.Sizeof(devRange{}))
+
+	// unresolvedMost is how many unresolved ranges of a batch are told apart. Queries with more are looked
+	// at elsewhere whole.
+	unresolvedMost = 1 << 16
+)
+
+// keepResults gives a batch room for its results.
+func (b *batch) keepResults() results {
+	r := results{keysAt: b.results.keysAt[:0]}
+	r.bytes = wholeRows(stateBytes*len(b.queries)) + rowBytes
+	for i := range b.queries {
+		r.keysAt = append(r.keysAt, r.bytes)
+		r.bytes += 8 * (b.queries[i].plan.K + poolSlack)
+	}
+	r.bytes = wholeRows(r.bytes)
+	r.unresolvedRoom = unresolvedMost
+	r.states = b.staging.keep(r.bytes + rangeBytes*r.unresolvedRoom)
+	r.unresolvedCount = r.states + uint64(wholeRows(stateBytes*len(b.queries)))
+	r.unresolved = r.states + uint64(r.bytes)
+	return r
+}
+
+// keys is where the best keys of query i are.
+func (r *results) keys(i int) uint64 { return r.states + uint64(r.keysAt[i]) }
+
+// An Answer is what a device can say of a plan: all, when Open of the Partial is empty; else as much as the
+// lists on it allow, to be finished elsewhere (cpuexec.Executor.Finish).
+type Answer struct {
+	blockmax.Partial
+
+	// Refused says why the plan was not for the device; then all documents are open. It is "" otherwise.
+	Refused string
+}
+
+// refused is the answer to a plan that the device does not take.
+func refused(p *Plan, why string) Answer {
+	a := Answer{Refused: why}
+	a.openAll(p)
+	return a
+}
+
+// openAll makes the answer empty: all documents are to be looked at elsewhere.
+func (a *Answer) openAll(p *Plan) {
+	a.Partial = blockmax.Partial{Pass: blockmax.And, Top: blockmax.TopK{Exact: true}}
+	for s := range p.Segments {
+		if docs := p.Segments[s].Docs; docs > 0 {
+			a.Open = append(a.Open, blockmax.Span{Segment: s, To: docs})
+		}
+	}
+}
+
+// answers reads the results of a batch. read are the bytes of the results, ranges those unresolved, which
+// are counted even where there was no room for more.
+func (b *batch) answers(read []byte, ranges []devRange, rangeCount int, answers []Answer) {
+	states := unsafe.Slice(view[devState](read), len(b.queries))
+	open := b.openSpans(ranges)
+	share := int64(b.copied()) / int64(len(b.queries))
+	for i := range b.queries {
+		q, s := &b.queries[i], &states[i]
+		a := &answers[q.answer]
+		keys := unsafe.Slice((*uint64)(unsafe.Pointer(&read[b.results.keysAt[i]])), s.held)
+		a.Top = blockmax.TopK{Total: int(s.matched), Exact: s.pruned == 0, Hits: make([]blockmax.Hit, len(keys))}
+		for j, key := range keys {
+			a.Top.Hits[j] = blockmax.Hit{Doc: ^uint32(key), Score: uint32(key >> 32)}
+		}
+		if s.unresolved > 0 {
+			a.Pass = blockmax.And
+			if q.plan.Mode == blockmax.Or {
+				a.Pass = blockmax.Or
+			}
+			// Of AND+OR, an AND with gaps that has found too few does not say which of the two it is.
+			undecided := q.plan.Mode == blockmax.AndOr && s.answered == 0
+			a.leaveOpen(q.plan, open[i], undecided || rangeCount > len(ranges))
+		}
+		a.Top.Work = blockmax.Work{
+			BlocksDecoded: int64(s.decoded), BlocksSkipped: max(0, q.blocks-int64(s.decoded)),
+			DocsScored: int64(s.scored), BytesMoved: share,
+		}
+	}
+}
+
+// openSpans are the unresolved ranges of each query that can still matter.
+func (b *batch) openSpans(ranges []devRange) map[int][]blockmax.Span {
+	open := map[int][]blockmax.Span{}
+	if len(ranges) == 0 {
+		return open
+	}
+	type place struct{ query, segment int }
+	var parts []place
+	for i := range b.queries {
+		for j := range b.queries[i].parts {
+			parts = append(parts, place{i, b.queries[i].parts[j].segment})
+		}
+	}
+	for _, r := range ranges {
+		p := parts[r.part]
+		open[p.query] = append(open[p.query], blockmax.Span{Segment: p.segment, From: r.from, To: r.to})
+	}
+	return open
+}
+
+// leaveOpen makes the answer partial: without these spans, or whole when all is set.
+//
+// Spans begin and end at tiles (blockmax.TileDocs), ranges of a device need not. What was found in documents that become
+// open by that is dropped, and found again; it can no longer be counted.
+func (a *Answer) leaveOpen(p *Plan, spans []blockmax.Span, all bool) {
+	widened := false
+	for i := range spans {
+		s := &spans[i]
+		docs := p.Segments[s.Segment].Docs
+		from, to := s.From&^(blockmax.TileDocs-1), min(docs, (s.To+blockmax.TileDocs-1)&^(blockmax.TileDocs-1))
+		widened = widened || from != s.From || to != s.To
+		s.From, s.To = from, to
+	}
+	if all || widened && (p.CountAll || p.Mode == blockmax.AndOr) {
+		a.openAll(p)
+		return
+	}
+	slices.SortFunc(spans, func(x, y blockmax.Span) int {
+		return cmp.Or(cmp.Compare(x.Segment, y.Segment), cmp.Compare(x.From, y.From))
+	})
+	for _, s := range spans {
+		if n := len(a.Open); n > 0 && a.Open[n-1].Segment == s.Segment && a.Open[n-1].To >= s.From {
+			a.Open[n-1].To = max(a.Open[n-1].To, s.To)
+		} else {
+			a.Open = append(a.Open, s)
+		}
+	}
+	if widened {
+		a.Top.Hits = slices.DeleteFunc(a.Top.Hits, func(h blockmax.Hit) bool { return a.isOpen(p, h.Doc) })
+		a.Top.Total, a.Top.Exact = len(a.Top.Hits), false
+	}
+}
+
+// isOpen reports whether a document, by its global number, is among the open ones.
+func (a *Answer) isOpen(p *Plan, doc uint32) bool {
+	for _, s := range a.Open {
+		base := p.Segments[s.Segment].Base
+		if doc >= base+s.From && doc < base+s.To {
+			return true
+		}
+	}
+	return false
+}
