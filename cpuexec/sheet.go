@@ -87,18 +87,23 @@ func (c *lane) decodeSheet(lo uint32, from, to int) error {
 func (p *decoded) index(bounds *coarse, lo uint32) {
 	from, until := p.within(lo, lo+sheetDocs)
 	p.words = [64]coarse{}
+	tile, highest := uint32(0), uint8(0)
 	p.starts[0] = from
-	tile := uint32(0)
-	for i := from; i < until; i++ {
-		word := (p.docs[i] - lo) / wordDocs % 4096
-		for ; tile < word/64; tile++ {
-			p.starts[tile+1] = i
+	impacts := p.impacts[from:until]
+	for i, doc := range p.docs[from:until] {
+		word := (doc - lo) / wordDocs % 4096
+		if word/64 != tile {
+			bounds[tile%64], highest = max(bounds[tile%64], highest), 0
+			for ; tile < word/64; tile++ {
+				p.starts[tile+1] = from + i
+			}
 		}
-		bound := blockmax.Coarse(p.impacts[i])
+		bound := blockmax.Coarse(impacts[i])
+		highest = max(highest, bound)
 		at := &p.words[word/64][word%64]
 		*at = max(*at, bound)
-		bounds[word/64] = max(bounds[word/64], bound)
 	}
+	bounds[tile%64] = max(bounds[tile%64], highest)
 	for ; tile < 64; tile++ {
 		p.starts[tile+1] = until
 	}
