@@ -44,11 +44,6 @@ func (r *run) and() error {
 	if err != nil {
 		return err
 	}
-	for _, c := range lanes {
-		if err := c.learn(c.spent); err != nil {
-			return err
-		}
-	}
 	return r.refine()
 }
 

@@ -6,14 +6,14 @@ import (
 )
 
 // bitmapSparsest is up to how many documents a posting a list may get a bitmap. Those of
-// that density take as many bits a posting. A test changes it.
-var bitmapSparsest = 64
+// that density take as many bits a posting.
+const bitmapSparsest = 64
 
 // bitmapWords is how long the bitmaps of the segment at work are: whole tiles.
 func (r *run) bitmapWords() int { return tiles(r.seg.Docs) * tileDocs / 64 }
 
 // learn gives the lane the bitmap of its list, if that has been made; and makes it once
-// more blocks have been decoded, with the spent ones, than that takes.
+// more blocks have been decoded or looked into, with the spent ones, than that takes.
 func (c *lane) learn(spent int64) error {
 	words := c.run.bitmapWords()
 	if c.bitmap = c.list.Bitmap(); c.bitmap == nil {
@@ -46,7 +46,7 @@ func (c *lane) makeBitmap(words int) ([]uint64, error) {
 
 // dense reports whether the list may get a bitmap.
 func (c *lane) dense() bool {
-	return int64(c.list.Count)*int64(bitmapSparsest) >= int64(c.run.seg.Docs)
+	return int64(c.list.Count)*bitmapSparsest >= int64(c.run.seg.Docs)
 }
 
 // markAll adds to set the documents lo to hi-1 of the list. The first bit of set is document

@@ -14,7 +14,7 @@ import (
 // weaker lists, reaches need: a document there that only the weaker lists hold
 // cannot get in. Essential lists are added to the scores of their words; the
 // documents that can still get in are looked up in the lists that are not essential
-// there, strongest first. This is MaxScore (Turtle and Flood, Query Evaluation:
+// there, strongest first, after a glance at the bitmaps of these (hope.go). This is MaxScore (Turtle and Flood, Query Evaluation:
 // Strategies and Optimizations, 1995) with the bounds of block-max indexes (Ding
 // and Suel 2011) for ranges of documents (Dimopoulos, Nepomnyachiy and Suel 2013).
 func (r *run) bmm() error {
@@ -24,6 +24,9 @@ func (r *run) bmm() error {
 	}
 	most := r.rankMax
 	for _, c := range lanes {
+		if err := c.learn(0); err != nil {
+			return err
+		}
 		most += c.max
 	}
 	for lo := r.from &^ (sheetDocs - 1); lo < r.to && most >= r.need(lo); lo += sheetDocs {
@@ -86,6 +89,9 @@ func (r *run) bmmWords(words uint64, need uint32) error {
 	r.cutCandidates()
 	r.acceptCandidates()
 	r.total += r.cands.n
+	if r.cands.n >= fewCandidates && r.makeHopes(live) {
+		dropHopeless(&r.cands, r.hopes, need)
+	}
 	for i, c := range slices.Backward(r.active) {
 		m := r.masks[i]
 		if ask := live & m.present &^ m.essential; ask != 0 && r.cands.n > 0 {

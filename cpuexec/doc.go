@@ -48,11 +48,12 @@
 // # Bitmaps
 //
 // A list with a posting for every 64 documents or more also gets a bitmap of all documents of
-// its segment (postings.List.Bitmap), once its blocks have been decoded often enough for
-// their documents alone: for counts, AND and filters. To count the union or the intersection of
-// such lists takes one bit a document and list, read at 100 GB/s from the second-level cache
-// (bitmap.go, count.go). Sparse lists set, or ask for, one bit after the other. Ranked AND holds
-// candidates against the bitmaps before it looks them up.
+// its segment (postings.List.Bitmap), once its blocks have been used often enough (bitmap.go).
+// To count the union or the intersection of such lists takes one bit a document and list,
+// read at 100 GB/s from the second-level cache (count.go, sets.go). Sparse lists set, or ask
+// for, one bit after the other. Ranking holds candidates against the bitmaps before it looks
+// them up: seven of eight candidates of OR go, because lists that might save them do not hold
+// them (hope.go, filter.go).
 //
 // # Kernels
 //

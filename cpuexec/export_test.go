@@ -15,9 +15,9 @@ func SetExactPostings(n int) (old int) {
 // Occupy makes a pool think that n more goroutines are at work.
 func (p *Pool) Occupy(n int) { p.running.Add(int32(n)) }
 
-// SetBitmapSparsest changes bitmapSparsest and returns what it was.
-func SetBitmapSparsest(n int) (old int) {
-	old, bitmapSparsest = bitmapSparsest, n
+// SetFewCandidates changes fewCandidates and returns what it was.
+func SetFewCandidates(n int) (old int) {
+	old, fewCandidates = fewCandidates, n
 	return old
 }
 

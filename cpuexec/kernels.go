@@ -19,6 +19,7 @@ import (
 //	impacts       the impacts of a block
 //	leadBlock     postings of a block to candidates
 //	filter        candidates that bounds of words and bitmaps leave
+//	dropHopeless  candidates that bounds of the lists that hold them leave
 //	unite         the union of the bitmaps of lists
 //	countCommon   how many documents the bitmaps of lists have in common
 

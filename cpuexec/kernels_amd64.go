@@ -144,6 +144,16 @@ func filter(cs *candidates, lists []wordFilter, rest, need uint32) {
 	cs.n = filterAVX512(&cs.docs, &cs.score, cs.n, (*[7]uint64)(unsafe.Pointer(&lists[0])), len(lists), rest, need)
 }
 
+// dropHopeless drops the candidates that do not reach need with the bounds of those lists that
+// are asked for them and hold them.
+func dropHopeless(cs *candidates, hopes []hope, need uint32) {
+	if !useAVX512 {
+		dropHopelessPortable(cs, hopes, need)
+		return
+	}
+	cs.n = dropHopelessAVX512(&cs.docs, &cs.score, cs.n, (*[4]uint64)(unsafe.Pointer(unsafe.SliceData(hopes))), len(hopes), need)
+}
+
 // unite sets dst to what any of the maps, of which there is at least one, has set. They are
 // at least as long as dst.
 func unite(dst []uint64, maps [][]uint64) {
@@ -217,6 +227,9 @@ func leadAVX512(toDocs, toScores *[4112]uint32, docs *[128]uint32, impacts *[128
 
 //go:noescape
 func filterAVX512(docs, scores *[4112]uint32, n int, filters *[7]uint64, lists int, rest, need uint32) (kept int)
+
+//go:noescape
+func dropHopelessAVX512(docs, scores *[4112]uint32, n int, hopes *[4]uint64, lists int, need uint32) (kept int)
 
 //go:noescape
 func uniteAVX512(dst *uint64, maps *[]uint64, n, words int)

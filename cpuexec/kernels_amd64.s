@@ -1227,6 +1227,91 @@ done:
 	VZEROUPPER
 	RET
 
+// func dropHopelessAVX512(docs *[4112]uint32, scores *[4112]uint32, n int, hopes *[4]uint64, lists int, need uint32) (kept int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, POPCNT
+TEXT ·dropHopelessAVX512(SB), NOSPLIT, $0-56
+	MOVQ         docs+0(FP), AX
+	MOVQ         scores+8(FP), CX
+	MOVQ         hopes+24(FP), DX
+	MOVQ         lists+32(FP), BX
+	MOVL         need+40(FP), SI
+	VPBROADCASTD SI, Z0
+	MOVL         $0x000000ff, SI
+	VPBROADCASTD SI, Z1
+	MOVL         $0x00000001, SI
+	VPBROADCASTD SI, Z2
+	MOVL         $0x0000001f, SI
+	VPBROADCASTD SI, Z3
+	MOVL         $0x00000fff, SI
+	VPBROADCASTD SI, Z4
+	XORQ         SI, SI
+	MOVQ         n+16(FP), R8
+	XORQ         DI, DI
+
+next:
+	CMPQ      DI, R8
+	JGE       done
+	MOVQ      R8, R9
+	SUBQ      DI, R9
+	MOVQ      $0x00000010, R10
+	CMPQ      R9, R10
+	CMOVQGT   R10, R9
+	MOVL      $-1, R10
+	BZHIL     R9, R10, R10
+	KMOVW     R10, K1
+	VMOVDQU32 (AX)(DI*4), Z5
+	VMOVDQU32 (CX)(DI*4), Z6
+	VMOVDQA32 Z6, Z7
+	VPANDD    Z3, Z5, Z10
+	VPSLLVD   Z10, Z2, Z10
+	VPANDD    Z4, Z5, Z8
+	VPSRLD    $0x05, Z8, Z9
+	VPSRLD    $0x06, Z8, Z8
+	MOVQ      DX, R9
+	MOVQ      BX, R10
+
+list:
+	TESTQ        R10, R10
+	JZ           all
+	KMOVQ        16(R9), K2
+	MOVQ         (R9), R11
+	VMOVDQU8.Z   (R11), K2, Z11
+	VPERMB       Z11, Z8, Z11
+	VPANDD       Z1, Z11, Z11
+	VPBROADCASTD 24(R9), Z12
+	VPMULLD      Z12, Z11, Z11
+	MOVQ         8(R9), R11
+	TESTQ        R11, R11
+	JZ           held
+	KMOVW        K1, K2
+	VPXORD       Z13, Z13, Z13
+	VPGATHERDD   (R11)(Z9*4), K2, Z13
+	VPTESTMD     Z13, Z10, K2
+	VMOVDQA32.Z  Z11, K2, Z11
+
+held:
+	VPADDD Z11, Z7, Z7
+	ADDQ   $0x20, R9
+	DECQ   R10
+	JMP    list
+
+all:
+	VPCMPUD       $0x05, Z0, Z7, K1, K1
+	VPCOMPRESSD.Z Z5, K1, Z5
+	VMOVDQU32     Z5, (AX)(SI*4)
+	VPCOMPRESSD.Z Z6, K1, Z5
+	VMOVDQU32     Z5, (CX)(SI*4)
+	KMOVW         K1, R9
+	POPCNTL       R9, R9
+	ADDQ          R9, SI
+	ADDQ          $0x10, DI
+	JMP           next
+
+done:
+	MOVQ SI, kept+48(FP)
+	VZEROUPPER
+	RET
+
 // func uniteAVX512(dst *uint64, maps *[]uint64, n int, words int)
 // Requires: AVX, AVX512F
 TEXT ·uniteAVX512(SB), NOSPLIT, $0-32

@@ -39,6 +39,8 @@ func filter(cs *candidates, lists []wordFilter, rest, need uint32) {
 	filterPortable(cs, lists, rest, need)
 }
 
+func dropHopeless(cs *candidates, hopes []hope, need uint32) { dropHopelessPortable(cs, hopes, need) }
+
 func unite(dst []uint64, maps [][]uint64) { unitePortable(dst, maps) }
 
 func countCommon(maps [][]uint64) (ones int) { return countCommonPortable(maps) }

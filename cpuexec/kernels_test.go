@@ -134,6 +134,69 @@ func TestSift(t *testing.T) {
 	})
 }
 
+func TestDropHopeless(t *testing.T) {
+	eachVariant(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(12, 12))
+		var got, want candidates
+		for range 1000 {
+			checkDropHopeless(t, rng, &got, &want)
+		}
+	})
+}
+
+func FuzzDropHopeless(f *testing.F) {
+	f.Add(uint64(1))
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		for range impl.Each("cpuexec") {
+			checkDropHopeless(t, rand.New(rand.NewPCG(seed, 0)), new(candidates), new(candidates))
+		}
+	})
+}
+
+func checkDropHopeless(t *testing.T, rng *rand.Rand, got, want *candidates) {
+	t.Helper()
+	hopes := make([]hope, rng.IntN(5))
+	for i := range hopes {
+		h := hope{bounds: new(coarse), asked: rng.Uint64() | rng.Uint64(), unit: uint64(rng.Uint32N(1 << rng.IntN(20)))}
+		for w := range h.bounds {
+			h.bounds[w] = uint8(rng.Uint32())
+		}
+		if rng.IntN(3) > 0 {
+			h.held = new(bitset)
+			for w := range h.held {
+				h.held[w] = rng.Uint64() & rng.Uint64()
+			}
+		}
+		hopes[i] = h
+	}
+	base, every := rng.Uint32N(1<<19)*tileDocs, 1+rng.Uint32N(200)
+	need := rng.Uint32N(1 << 28)
+	got.n = 0
+	for d := rng.Uint32N(every); d < tileDocs; d += 1 + rng.Uint32N(every) {
+		got.docs[got.n], got.score[got.n] = base+d, rng.Uint32N(need+1)
+		got.n++
+	}
+	want.n, want.docs, want.score = got.n, got.docs, got.score
+	dropHopeless(got, hopes, need)
+	dropHopelessPortable(want, hopes, need)
+	if got.n != want.n || !slices.Equal(got.docs[:got.n], want.docs[:want.n]) || !slices.Equal(got.score[:got.n], want.score[:want.n]) {
+		t.Fatalf("%d lists, need %d: %d candidates are left, %v\nwant %d, %v", len(hopes), need, got.n, got.docs[:got.n], want.n, want.docs[:want.n])
+	}
+}
+
+// TestHopeLayout holds struct hope to the offsets in _asm.
+func TestHopeLayout(t *testing.T) {
+	var h hope
+	if got := unsafe.Sizeof(h); got != 4*8 {
+		t.Errorf("the struct has %d bytes", got)
+	}
+	for i, offset := range []uintptr{unsafe.Offsetof(h.bounds), unsafe.Offsetof(h.held), unsafe.Offsetof(h.asked), unsafe.Offsetof(h.unit)} {
+		if offset != uintptr(8*i) {
+			t.Errorf("field %d is at %d", i, offset)
+		}
+	}
+}
+
 // TestBitmapKernels has bitmaps of every length up to more than a step, and of any number.
 func TestBitmapKernels(t *testing.T) {
 	eachVariant(t, func(t *testing.T) {

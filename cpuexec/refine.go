@@ -10,11 +10,14 @@ import (
 // for that reason.
 const sparsest = 256
 
-// refine makes the ranges of lists that have been used enough to deserve them.
+// refine makes the ranges, and the bitmaps, of lists that have been used enough to deserve them.
 func (r *run) refine() error {
 	for _, c := range r.lanes[:r.laneCount] {
 		spent := c.spent
 		c.spent = 0
+		if err := c.learn(spent); err != nil {
+			return err
+		}
 		if c.ranges != nil || c.list.Count <= exactPostings || uint32(c.list.Count) < r.seg.Docs/sparsest {
 			continue
 		}

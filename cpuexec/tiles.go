@@ -24,6 +24,7 @@ type tiling struct {
 	freqs    [postings.BlockSize]uint32
 	prober   probe
 
+	hopes     []hope       // of lists that OR looks candidates up in
 	filters   []wordFilter // of lists that AND looks candidates up in
 	unbounded []uint32     // what those without bounds of words add, for each and those before
 	held      bitset       // what a lane holds
@@ -84,6 +85,7 @@ func (t *tiling) close() {
 	t.laneCount, t.lanesOpen, t.sheet = 0, false, noSheet
 	t.prober.forget()
 	clear(t.filters)
+	clear(t.hopes[:cap(t.hopes)])
 	clear(t.maps[:cap(t.maps)])
 }
 

@@ -25,9 +25,9 @@ func (l *List) KeepBitmap(words []uint64) { l.bitmap.words.Store(&words) }
 // DropBitmap forgets the bitmap. The list gets no other.
 func (l *List) DropBitmap() { l.bitmap.words.Store(nil) }
 
-// Spend notes that n blocks of the list have been decoded, for their documents alone. It
-// returns true once, when they have come to more than the list has: by then a bitmap, which takes
-// every block, costs no more than what has been paid already.
+// Spend notes that n blocks of the list have been decoded or looked into. It returns true once,
+// when they have come to more than the list has: by then a bitmap, which takes every block, costs
+// no more than what has been paid already.
 func (l *List) Spend(n int64) (due bool) {
 	m, limit := &l.bitmap, int64(l.Blocks())
 	return n > 0 && m.spent.Load() <= limit && m.spent.Add(n) > limit && m.due.CompareAndSwap(false, true)

@@ -25,6 +25,7 @@ func main() {
 	impactsAVX512()
 	leadAVX512()
 	filterAVX512()
+	dropHopelessAVX512()
 	unite("uniteAVX512", avx512)
 	unite("uniteAVX2", avx2)
 	intersectAVX512()
