@@ -25,6 +25,7 @@ func TestImports(t *testing.T) {
 		"cpuexec":           {"postings", "blockmax", "internal/corrupt", "internal/impl", "internal/invariants"},
 		"gpuexec":           {"postings", "blockmax", "gpuexec/demand", "gpuexec/device", "gpuexec/listcache"},
 		"gpuexec/demand":    {"postings", "blockmax", "gpuexec/listcache"},
+		"gpuexec/dispatch":  {"postings", "blockmax"},
 		"gpuexec/listcache": {},
 		"internal/corrupt":  {},
 		"internal/impl":     {},

@@ -45,6 +45,7 @@ func (c *Cache) keep(e *entry, x int, row uint32) {
 	e.at[x] = row
 	e.setPending(x)
 	e.resident += int64(e.sizes[x])
+	e.shown.Store(e.resident)
 	e.kept++
 	c.stats.Extents++
 	c.stats.admit(e.sizes[x])

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // Config says how much memory a Cache has and what it keeps there.
@@ -74,6 +75,7 @@ type Cache struct {
 	mu      sync.Mutex
 	config  Config
 	entries map[uint64]*entry
+	sizes   sync.Map // key -> *atomic.Int64: rows that are resident, for Resident
 	slots   *slots
 	stats   Stats
 	batch   uint64 // number of the last batch
@@ -114,9 +116,24 @@ func (c *Cache) Drop(gone func(key uint64) bool) {
 	for _, key := range slices.Sorted(maps.Keys(c.entries)) { // slots become free in an order that is always the same
 		if gone(key) {
 			c.dropEntry(c.entries[key])
-			delete(c.entries, key)
+			c.forget(key)
 		}
 	}
+}
+
+// Resident returns how many bytes of a list's extents lie in the cache, or are about to. It
+// does not wait for a batch that is being placed.
+func (c *Cache) Resident(key uint64) int64 {
+	if n, ok := c.sizes.Load(key); ok {
+		return RowBytes * n.(*atomic.Int64).Load()
+	}
+	return 0
+}
+
+// forget forgets all about a list of which nothing is resident.
+func (c *Cache) forget(key uint64) {
+	delete(c.entries, key)
+	c.sizes.Delete(key)
 }
 
 // Reset empties the cache: the device has lost what was there. What is known of visits
@@ -145,7 +162,7 @@ func (c *Cache) passTime() {
 	c.epoch++
 	for key, e := range c.entries {
 		if e.fade(c.epoch); e.headAt == nil && e.queries < 0.5 {
-			delete(c.entries, key)
+			c.forget(key)
 		}
 	}
 }

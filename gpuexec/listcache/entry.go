@@ -3,6 +3,7 @@ package listcache
 import (
 	"math"
 	"slices"
+	"sync/atomic"
 )
 
 // An entry is a list that the cache knows: how often it is wanted, and which of its pieces
@@ -21,19 +22,20 @@ type entry struct {
 	some    []float32 // of each extent, by queries that did not want all; nil before the first
 	epoch   uint32    // for which the above hold
 
-	headAt    []uint32 // rows of the parts' places; nil when they have none
-	at        []uint32 // row of each extent's place, or Missing; nil when none has one
-	pending   []uint64 // bit of each extent that has a place but has not been copied there; nil for none
-	headDue   bool     // the head has not been copied to its place
-	headBatch uint64   // the last batch that had the head of this version
-	resident  int64    // rows of the extents that have a place
-	kept      int      // number of those extents
-	batch     uint64   // the last batch that had the list
-	serial    uint64   // changes with any place
+	headAt    []uint32      // rows of the parts' places; nil when they have none
+	at        []uint32      // row of each extent's place, or Missing; nil when none has one
+	pending   []uint64      // bit of each extent that has a place but has not been copied there; nil for none
+	headDue   bool          // the head has not been copied to its place
+	headBatch uint64        // the last batch that had the head of this version
+	resident  int64         // rows of the extents that have a place
+	kept      int           // number of those extents
+	shown     *atomic.Int64 // resident, for all to see
+	batch     uint64        // the last batch that had the list
+	serial    uint64        // changes with any place
 }
 
 func newEntry(n *Need, epoch uint32) *entry {
-	e := &entry{key: n.Key, version: n.Version, epoch: epoch}
+	e := &entry{key: n.Key, version: n.Version, epoch: epoch, shown: new(atomic.Int64)}
 	both := slices.Concat(n.Head, n.Extents)
 	e.parts, e.sizes = both[:len(n.Head):len(n.Head)], both[len(n.Head):]
 	e.head, e.total = sum(e.parts), sum(e.sizes)

@@ -115,6 +115,7 @@ func (c *Cache) dropExtent(e *entry, x int) {
 	e.at[x] = Missing
 	e.clearPending(x)
 	e.resident -= int64(rows)
+	e.shown.Store(e.resident)
 	e.kept--
 	c.stats.Extents--
 	c.stats.evict(rows)

@@ -123,6 +123,9 @@ func checkSlots(t *testing.T, c *Cache) {
 		if c.config.Policy == VFB && float64(resident) > c.config.Lambda*float64(e.total) {
 			t.Fatalf("list %x: %d rows of %d are more than a share of %v", e.key, resident, e.total, c.config.Lambda)
 		}
+		if c.Resident(e.key) != RowBytes*resident {
+			t.Fatalf("list %x: %d bytes are resident, said to be %d", e.key, RowBytes*resident, c.Resident(e.key))
+		}
 		used += resident
 	}
 	for _, s := range c.slots.slabs {

@@ -53,6 +53,7 @@ func (c *Cache) known(n *Need) *entry {
 	if e == nil {
 		e = newEntry(n, c.epoch)
 		c.entries[n.Key] = e
+		c.sizes.Store(n.Key, e.shown)
 	}
 	e.fade(c.epoch)
 	e.count(n)

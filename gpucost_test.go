@@ -1,0 +1,105 @@
+package riffle
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/riffle-search/riffle/cpuexec"
+	"github.com/riffle-search/riffle/gpuexec/dispatch"
+)
+
+// BenchmarkCostModel has a model learn what queries cost one core, and then estimate others:
+// the mean relative error is 20 % in Ding 2009, section 9.
+func BenchmarkCostModel(b *testing.B) {
+	e, err := simIndex(false)
+	if errors.Is(err, os.ErrNotExist) {
+		b.Skipf("no corpora (set RIFFLE_CORPORA): %v", err)
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer e.Close()
+	for _, mode := range []struct {
+		name string
+		mode Mode
+	}{{"or", Or}, {"and", And}} {
+		for _, k := range []int{10, 1000} {
+			b.Run(mode.name+"/k="+map[int]string{10: "10", 1000: "1000"}[k], func(b *testing.B) {
+				model := dispatch.DefaultModel()
+				before, after := costErrors(b, e, model, mode.mode, k)
+				b.ReportMetric(100*before, "%-error-default")
+				b.ReportMetric(100*after, "%-error-learnt")
+				b.ReportMetric(0, "ns/op")
+				text, _ := model.MarshalJSON()
+				b.Logf("%s", text)
+			})
+		}
+	}
+}
+
+// costErrors runs a log twice: the first half teaches the model, the second tests it. It returns the mean
+// relative errors of a default model and of the one that has learnt.
+func costErrors(b *testing.B, e *Engine, model *dispatch.Model, mode Mode, k int) (before, after float64) {
+	f, err := os.Open(filepath.Join(corporaDir(), "queries", "terabyte05.tsv"))
+	if err != nil {
+		b.Skip(err)
+	}
+	defer f.Close()
+	v, err := e.acquire()
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer v.release()
+	set, err := e.settings(&SearchOptions{K: k})
+	if err != nil {
+		b.Fatal(err)
+	}
+	planner := e.borrow()
+	defer e.giveBack(planner)
+	d := dispatch.New(nil, dispatch.Options{Model: model})
+	defer d.Close()
+	plain, n := dispatch.DefaultModel(), 0.0
+	ctx := context.Background()
+	var texts []string
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		_, text, _ := strings.Cut(lines.Text(), "\t")
+		texts = append(texts, text)
+	}
+	for round := range 3 { // lists are opened and refined in the first one
+		for i, text := range texts {
+			c, err := planner.prepare(ctx, v, Match{Field: "text", Text: text, Mode: mode}, &set)
+			if err != nil {
+				b.Fatal(err)
+			}
+			if round == 0 || round == 1 && i >= len(texts)/2 || round == 2 && i < len(texts)/2 {
+				if _, err := (cpuexec.Executor{}).TopK(ctx, &c.plan); err != nil {
+					b.Fatal(err)
+				}
+				continue
+			}
+			features := dispatch.FeaturesOf(&c.plan)
+			if round == 1 {
+				if _, err := d.TopK(ctx, dispatch.Query{Plan: &c.plan, CPU: cpuexec.Executor{}}); err != nil {
+					b.Fatal(err)
+				}
+				continue
+			}
+			start := time.Now()
+			if _, err := (cpuexec.Executor{}).TopK(ctx, &c.plan); err != nil {
+				b.Fatal(err)
+			}
+			took := float64(time.Since(start))
+			before += math.Abs(float64(plain.CPU(&features))-took) / took
+			after += math.Abs(float64(model.CPU(&features))-took) / took
+			n++
+		}
+	}
+	return before / n, after / n
+}

@@ -1,0 +1,123 @@
+package dispatch
+
+import (
+	"fmt"
+	"time"
+)
+
+// A Policy says which queries are for the devices; see the package comment.
+type Policy uint8
+
+const (
+	Auto       Policy = iota // where it is estimated to be done first
+	Long                     // those of at least Threshold blocks
+	LBD                      // those of fewer than Threshold blocks
+	Halves                   // every second
+	Groups                   // by three groups, deadlines and stealing
+	Devices                  // all
+	Processors               // none
+
+	policies // how many there are
+)
+
+var policyNames = [policies]string{"auto", "long", "lbd", "halves", "groups", "gpu", "cpu"}
+
+func (p Policy) String() string {
+	if p < policies {
+		return policyNames[p]
+	}
+	return fmt.Sprintf("Policy(%d)", uint8(p))
+}
+
+// ParsePolicy is the inverse of String.
+func ParsePolicy(name string) (Policy, error) {
+	for p, n := range policyNames {
+		if n == name {
+			return Policy(p), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown policy %q, want one of %v", name, policyNames)
+}
+
+// estimate says what a query would cost on either side.
+func (d *Dispatcher) estimate(j *job) {
+	if d.options.Policy != Auto && d.options.Policy != Groups {
+		return
+	}
+	j.cpu = d.model.CPU(&j.features)
+	j.gpu = d.model.GPU(&j.features, d.leastMissing(j))
+}
+
+// leastMissing is what the device that has most of a query's lists lacks of them.
+func (d *Dispatcher) leastMissing(j *job) (bytes int64) {
+	bytes = j.features.Bytes
+	for _, dev := range d.devices {
+		if dev.lost.Load() {
+			continue
+		}
+		lacks := int64(0)
+		for s := range j.query.Plan.Segments {
+			for t := range j.query.Plan.Segments[s].Terms {
+				if term := &j.query.Plan.Segments[s].Terms[t]; term.Bounds != nil {
+					lacks += missing(term, dev)
+				}
+			}
+		}
+		bytes = min(bytes, lacks)
+	}
+	return bytes
+}
+
+// choose says whether the CPU computes a query at once, or else which group it waits in.
+func (d *Dispatcher) choose(j *job) (g group, onCPU bool) {
+	switch d.options.Policy {
+	case Long:
+		return forDevices, j.features.Blocks < d.options.Threshold
+	case LBD:
+		return forDevices, j.features.Blocks >= d.options.Threshold
+	case Halves:
+		d.turn++
+		return forDevices, d.turn%2 == 0
+	case Groups:
+		return d.groupOf(j), false
+	case Devices:
+		return forDevices, false
+	case Processors:
+		return forDevices, true
+	}
+	return forDevices, d.cpuWait()+j.cpu <= d.gpuWait(j.arrived)+j.gpu
+}
+
+// groupOf is the group of Ding 2009.
+func (d *Dispatcher) groupOf(j *job) group {
+	switch better := 1 + d.options.Margin; {
+	case float64(j.gpu)*better < float64(j.cpu):
+		return forDevices
+	case float64(j.cpu)*better < float64(j.gpu):
+		return forCPU
+	}
+	return forEither
+}
+
+// cpuWait is how long a query waits for a core, as many of them as are computed at a time:
+// the cores go from one to the next, so it is the share that others take.
+func (d *Dispatcher) cpuWait() time.Duration {
+	over := d.running + 1 - d.options.Cores
+	if over <= 0 {
+		return 0
+	}
+	return time.Duration(over) * d.model.meanCPU() / time.Duration(d.options.Cores)
+}
+
+// gpuWait is how long a query waits until its batch begins, and what the batch costs whoever is in
+// it: it waits for the rest of the delay, for a device, and for those before it.
+func (d *Dispatcher) gpuWait(now time.Time) time.Duration {
+	wait := d.options.Delay
+	if oldest := d.queue.oldest(forDevices, forEither); oldest != nil {
+		wait = max(0, oldest.arrived.Add(d.options.Delay).Sub(now))
+	}
+	if d.idle == 0 {
+		wait = max(wait, d.stats.meanBatch/2)
+	}
+	return wait + d.queue.gpu/time.Duration(d.alive) + d.model.BatchCost()
+}

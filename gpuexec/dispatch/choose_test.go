@@ -1,0 +1,170 @@
+package dispatch
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/cpuexec"
+)
+
+// TestChoose: each policy in one line.
+func TestChoose(t *testing.T) {
+	short := Features{Terms: 2, Postings: 2000, Shortest: 900, Second: 1100, Blocks: 17, K: 10}
+	long := Features{Terms: 4, Postings: 4_000_000, Shortest: 300_000, Second: 700_000, Blocks: 31_250, K: 10}
+	for _, test := range []struct {
+		options Options
+		running int
+		idle    int
+		want    [4]bool // short, long, short, long: for a device
+	}{
+		{Options{Policy: Long}, 0, 1, [4]bool{false, true, false, true}},
+		{Options{Policy: LBD}, 0, 1, [4]bool{true, false, true, false}},
+		{Options{Policy: LBD, Threshold: 10}, 0, 1, [4]bool{}},
+		{Options{Policy: Halves}, 0, 1, [4]bool{true, false, true, false}},
+		{Options{Policy: Devices}, 0, 1, [4]bool{true, true, true, true}},
+		{Options{Policy: Processors}, 0, 1, [4]bool{}},
+		// With cores to spare nothing is worth the wait for a batch; under load what is long goes first.
+		{Options{Policy: Auto, Cores: 16}, 0, 1, [4]bool{}},
+		{Options{Policy: Auto, Cores: 16, Delay: time.Microsecond}, 600, 1, [4]bool{true, true, true, true}},
+		{Options{Policy: Auto, Cores: 1, Delay: 10 * time.Microsecond}, 5, 1, [4]bool{false, true, false, true}},
+	} {
+		d := New(nil, test.options)
+		d.alive, d.running, d.idle = 1, test.running, test.idle
+		for i, f := range []Features{short, long, short, long} {
+			j := &job{features: f, arrived: time.Now(), query: Query{Plan: new(Plan)}}
+			d.estimate(j)
+			if _, onCPU := d.choose(j); onCPU == test.want[i] {
+				t.Errorf("%v, %d queries on the CPU: query %d (CPU %v, device %v) is for the CPU: %v",
+					test.options.Policy, test.running, i, j.cpu, j.gpu, onCPU)
+			}
+		}
+		d.Close()
+	}
+}
+
+// TestGroupOf: the three groups of Ding 2009, with a margin of 20 %.
+func TestGroupOf(t *testing.T) {
+	d := New(nil, Options{Policy: Groups})
+	defer d.Close()
+	for _, test := range []struct {
+		cpu, gpu time.Duration
+		want     group
+	}{{100, 10, forDevices}, {100, 82, forDevices}, {100, 90, forEither}, {100, 110, forEither}, {100, 125, forCPU}} {
+		if g := d.groupOf(&job{cpu: test.cpu, gpu: test.gpu}); g != test.want {
+			t.Errorf("CPU %d, device %d: group %d, want %d", test.cpu, test.gpu, g, test.want)
+		}
+	}
+}
+
+// TestTakeForCPU: the order in which an idle core takes what waits.
+func TestTakeForCPU(t *testing.T) {
+	now := time.Now()
+	aged := func(age, cost time.Duration) *job { return &job{arrived: now.Add(-age), cpu: cost} }
+	oldest, small, large := aged(9, 50), aged(5, 10), aged(7, 40)
+	either, forced, stolen := aged(8, 1), aged(30, 1), aged(20, 1)
+	forced.query.On = OnGPU
+	fill := func() (q queue) {
+		q.put(oldest, forCPU)
+		q.put(large, forCPU)
+		q.put(small, forCPU)
+		q.put(either, forEither)
+		q.put(forced, forDevices)
+		q.put(stolen, forDevices)
+		return q
+	}
+	for _, test := range []struct {
+		long time.Duration
+		want []*job
+	}{
+		{100, []*job{small, large, oldest, either, stolen, nil}},
+		{9, []*job{oldest, small, large, either, stolen, nil}}, // has waited for long
+	} {
+		q := fill()
+		for i, want := range test.want {
+			if got := q.takeForCPU(now, test.long, true); got != want {
+				t.Errorf("long is %d, job %d: another job than expected", test.long, i)
+			}
+		}
+	}
+	q := fill()
+	for range 4 {
+		q.takeForCPU(now, 100, false)
+	}
+	if got := q.takeForCPU(now, 100, false); got != nil {
+		t.Error("a job was stolen while a device had time")
+	}
+}
+
+// blocked is a CPU that computes when it is told to.
+type blocked struct {
+	began chan struct{}
+	hold  chan struct{}
+}
+
+func (b blocked) TopK(ctx context.Context, p *Plan) (blockmax.TopK, error) {
+	b.began <- struct{}{}
+	<-b.hold
+	return cpuexec.Executor{}.TopK(ctx, p)
+}
+
+func (b blocked) Finish(ctx context.Context, p *Plan, part *blockmax.Partial) (blockmax.TopK, error) {
+	return cpuexec.Executor{}.Finish(ctx, p, part)
+}
+
+// TestGroupsKeepCores: under Groups no more queries are computed at a time than there are cores; the
+// device takes what waits for one.
+func TestGroupsKeepCores(t *testing.T) {
+	f := newFake()
+	m := new(Model)
+	if err := json.Unmarshal([]byte(`{"cpu_or":{"query":1},"gpu_or":{"query":1000}}`), m); err != nil {
+		t.Fatal(err)
+	}
+	d := start(t, Options{Policy: Groups, Cores: 2, Delay: time.Millisecond, Model: m}, f)
+	cpu := blocked{make(chan struct{}, 8), make(chan struct{})}
+	p := somePlan(t, 0)
+	var by [5]Side
+	done := make(chan struct{})
+	for i := range by {
+		tk, err := d.Submit(Query{Plan: p, CPU: cpu})
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			a, err := tk.Wait(context.Background())
+			if err != nil {
+				t.Error(err)
+			}
+			by[i] = a.By
+			done <- struct{}{}
+		}()
+		if i < 2 {
+			<-cpu.began
+		}
+	}
+	for range 3 {
+		<-done
+	}
+	close(cpu.hold)
+	for range 2 {
+		<-done
+	}
+	if !slices.Equal(by[:], []Side{OnCPU, OnCPU, OnGPU, OnGPU, OnGPU}) {
+		t.Errorf("two cores, five queries: answered by %v", by)
+	}
+}
+
+// TestPolicyNames: names are read as they are written.
+func TestPolicyNames(t *testing.T) {
+	for p := range policies {
+		if got, err := ParsePolicy(p.String()); got != p || err != nil {
+			t.Errorf("ParsePolicy(%q) = %v, %v", p.String(), got, err)
+		}
+	}
+	if _, err := ParsePolicy("none"); err == nil {
+		t.Error("there is a policy none")
+	}
+}

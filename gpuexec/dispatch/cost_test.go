@@ -1,0 +1,108 @@
+package dispatch
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// TestModelLearns: whatever a machine's prices are, a model that has seen some thousand queries knows
+// what others cost.
+func TestModelLearns(t *testing.T) {
+	for seed := range uint64(5) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		var truth vector
+		for i := range truth {
+			truth[i] = defaultPrices["cpu"][0][i] * rng.Float64() * 10
+		}
+		truth[perPosting], truth[perByte], truth[perBatch] = rng.Float64(), 0, 0
+		m := DefaultModel()
+		sample := func() (f Features, cost float64) {
+			n := int64(math.Exp(rng.Float64() * 16))
+			f = Features{Terms: 1 + rng.IntN(8), Postings: n, Shortest: 1 + n/int64(3+rng.IntN(50)), K: 10}
+			f.Second = 2 * f.Shortest
+			v := f.vector()
+			for i, p := range truth {
+				cost += p * v[i]
+			}
+			return f, cost * (0.9 + 0.2*rng.Float64())
+		}
+		for range 4000 {
+			f, cost := sample()
+			m.learnCPU(&f, time.Duration(cost))
+		}
+		sum, n := 0.0, 1000
+		for range n {
+			f, cost := sample()
+			sum += math.Abs(float64(m.CPU(&f))-cost) / cost
+		}
+		if mean := sum / float64(n); mean > 0.15 {
+			t.Errorf("seed %d: the mean relative error is %.2f, of costs that differ by 0.1 from any estimate", seed, mean)
+		}
+	}
+}
+
+// TestModelBatches: a batch teaches what its queries cost together, and what it costs itself.
+func TestModelBatches(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 2))
+	m := DefaultModel()
+	for range 3000 {
+		var jobs []*job
+		cost, moved := 1e6, int64(rng.IntN(1<<24))
+		for range 1 + rng.IntN(200) {
+			j := &job{features: Features{Terms: 3, Postings: int64(math.Exp(rng.Float64() * 15)), K: 10}}
+			cost += 1000 + 0.01*float64(j.features.Postings)
+			jobs = append(jobs, j)
+		}
+		m.learnGPU(jobs, moved, time.Duration(cost+0.1*float64(moved)))
+	}
+	if c := m.BatchCost(); c < 800*time.Microsecond || c > 1200*time.Microsecond {
+		t.Errorf("a batch costs %v, want about 1 ms", c)
+	}
+	f := Features{Terms: 3, Postings: 1e6, K: 10}
+	if c := m.GPU(&f, 1e6); c < 90*time.Microsecond || c > 130*time.Microsecond {
+		t.Errorf("a query of a million postings, of which a megabyte is missing, costs %v; want about 111 µs", c)
+	}
+}
+
+// TestModelIsKept: a model that is written and read estimates the same.
+func TestModelIsKept(t *testing.T) {
+	m := DefaultModel()
+	f := Features{Terms: 2, Postings: 5000, Shortest: 100, Second: 4900, K: 10}
+	for range 1000 {
+		m.learnCPU(&f, 123*time.Microsecond)
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again Model
+	if err := json.Unmarshal(text, &again); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := m.CPU(&f), again.CPU(&f); a != b || a < 100*time.Microsecond {
+		t.Errorf("estimates are %v and, read again, %v", a, b)
+	}
+	for _, bad := range []string{`{"cpu_or":{"query":-1}}`, `{"gpu_and":{"byte":1e300}}`, `[]`, `{`} {
+		if err := json.Unmarshal([]byte(bad), new(Model)); err == nil {
+			t.Errorf("%s was taken for a model", bad)
+		}
+	}
+}
+
+// FuzzModel: no text makes a model that panics or estimates less than nothing.
+func FuzzModel(f *testing.F) {
+	f.Add([]byte(`{"cpu_or":{"query":1},"gpu_and":{"batch":3e5}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var m Model
+		if json.Unmarshal(text, &m) != nil {
+			return
+		}
+		q := Features{Terms: 2, Postings: 5000, Shortest: 100, K: 10}
+		if m.CPU(&q) < 0 || m.GPU(&q, 1000) < 0 || m.BatchCost() < 0 {
+			t.Errorf("%s estimates less than nothing", text)
+		}
+	})
+}

@@ -1,0 +1,201 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/postings"
+)
+
+// A Plan is a query over lists of package postings.
+type Plan = blockmax.Plan[*postings.List]
+
+// A Device answers batches of plans. Run may be called from several goroutines, as many as
+// Options.Depth says; it must be done with the plans when it returns.
+type Device interface {
+	// Run answers plans as far as it can; answers are parallel to plans. An error says that none is
+	// answered.
+	Run(ctx context.Context, plans []*Plan) ([]blockmax.Partial, error)
+
+	// Resident is how many bytes of the list with a key lie on the device.
+	Resident(key uint64) int64
+
+	// Lost is why the device cannot be used any more, or nil.
+	Lost() error
+}
+
+// A CPU answers single plans: cpuexec.Parallel.
+type CPU interface {
+	TopK(context.Context, *Plan) (blockmax.TopK, error)
+	Finish(context.Context, *Plan, *blockmax.Partial) (blockmax.TopK, error)
+}
+
+// A Side is a kind of processor.
+type Side uint8
+
+const (
+	Any    Side = iota // whichever the policy chooses
+	OnCPU              // the CPU
+	OnGPU              // a device; ErrNoDevice when there is none
+	OnBoth             // of an answer: a device began, the CPU completed it
+)
+
+// A Query is a plan and where it may run.
+type Query struct {
+	Plan *Plan
+	CPU  CPU
+	On   Side
+}
+
+// An Answer is a TopK and who found it.
+type Answer struct {
+	blockmax.TopK
+	By Side
+}
+
+// ErrNoDevice: a device was demanded, and there is none, or none is left.
+var ErrNoDevice = errors.New("dispatch: no GPU device")
+
+// Options of a Dispatcher. The zero value takes the defaults that the comments name.
+type Options struct {
+	Policy Policy
+
+	// Threshold is how many blocks the lists of a query must have to be long, for Long and LBD. The
+	// default is 400 for Long, some 50,000 postings, and for LBD the paper's best, 30,000.
+	Threshold int
+
+	// Margin is by how much a processor must be better for a query to be in its group, for
+	// Groups. The default is 0.2, the paper's.
+	Margin float64
+
+	// MaxCount is how many queries a batch has at the most. The default is 1,024.
+	MaxCount int
+
+	// MaxBytes bounds the bytes of lists that a batch brings to its device. The default is 256 MiB.
+	MaxBytes int64
+
+	// Delay is how long a query waits for others to make a batch with. The default is 2 ms.
+	Delay time.Duration
+
+	// Deadline is the time in which queries should be answered: those that have waited for half of it
+	// come first, for Groups. The default is 500 ms, the paper's.
+	Deadline time.Duration
+
+	// MaxQueued is how many queries may wait for devices: others go to the CPU, or wait before
+	// they enter when they demand a device. The default is 8 batches of MaxCount.
+	MaxQueued int
+
+	// Depth is how many batches a device has under way. The default is 2.
+	Depth int
+
+	// Cores is how many queries the CPU computes at a time, for estimates and for Groups. The
+	// default is 1.
+	Cores int
+
+	// Model says what queries cost. Nil is DefaultModel. It goes on learning.
+	Model *Model
+
+	// Failed is told of every batch that a device failed to answer, and whether the device is
+	// lost with it. It may be nil.
+	Failed func(device int, lost bool, err error)
+}
+
+func (o Options) withDefaults() Options {
+	def := func(v *int, to int) {
+		if *v <= 0 {
+			*v = to
+		}
+	}
+	if o.Policy == LBD {
+		def(&o.Threshold, 30_000)
+	}
+	def(&o.Threshold, 400)
+	def(&o.MaxCount, 1024)
+	def(&o.MaxQueued, 8*o.MaxCount)
+	def(&o.Depth, 2)
+	def(&o.Cores, 1)
+	if o.Margin <= 0 {
+		o.Margin = 0.2
+	}
+	if o.MaxBytes <= 0 {
+		o.MaxBytes = 256 << 20
+	}
+	if o.Delay <= 0 {
+		o.Delay = 2 * time.Millisecond
+	}
+	if o.Deadline <= 0 {
+		o.Deadline = 500 * time.Millisecond
+	}
+	if o.Model == nil {
+		o.Model = DefaultModel()
+	}
+	return o
+}
+
+// A Dispatcher has plans answered by a CPU and any number of devices. It is safe for
+// concurrent use.
+type Dispatcher struct {
+	options Options
+	devices []*deviceState
+	model   *Model
+
+	mu      sync.Mutex
+	queue   queue
+	waiting []*job // that demand a device and do not fit in the queue yet
+	alive   int    // devices that are not lost
+	idle    int    // device workers that wait for a batch
+	running int    // queries that the CPU computes
+	turn    int    // of Halves
+	closed  bool
+	stats   Stats
+
+	kick    chan struct{} // to device workers: look at the queue
+	stop    chan struct{} // closed by Close
+	workers sync.WaitGroup
+}
+
+// New starts the workers of the devices, of which there may be none.
+func New(devices []Device, o Options) *Dispatcher {
+	o = o.withDefaults()
+	d := &Dispatcher{options: o, model: o.Model, alive: len(devices)}
+	d.kick, d.stop = make(chan struct{}, max(1, len(devices)*o.Depth)), make(chan struct{})
+	for i, dev := range devices {
+		s := &deviceState{Device: dev, number: i}
+		d.devices = append(d.devices, s)
+		for range o.Depth {
+			d.workers.Go(func() { d.serve(s) })
+		}
+	}
+	return d
+}
+
+// Close has the queries that wait answered by the CPU, waits for batches under way, and ends
+// the workers. Queries that come later go to the CPU, unless they demand a device.
+func (d *Dispatcher) Close() {
+	d.mu.Lock()
+	if d.closed {
+		d.mu.Unlock()
+		return
+	}
+	d.closed = true
+	close(d.stop)
+	d.mu.Unlock()
+	d.workers.Wait()
+	d.mu.Lock()
+	d.toCPU(d.queue.takeAll())
+	d.toCPU(d.waiting)
+	d.waiting = nil
+	d.mu.Unlock()
+}
+
+// TopK is Submit and Wait.
+func (d *Dispatcher) TopK(ctx context.Context, q Query) (Answer, error) {
+	t, err := d.Submit(q)
+	if err != nil {
+		return Answer{}, err
+	}
+	return t.Wait(ctx)
+}

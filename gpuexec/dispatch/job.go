@@ -1,0 +1,119 @@
+package dispatch
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/riffle-search/riffle/blockmax"
+)
+
+// A Ticket is a query that has been submitted. Wait must be called, once.
+type Ticket struct{ job *job }
+
+// A job is a query on its way. All but ready is guarded by Dispatcher.mu, until ready has been
+// told; then it belongs to whoever waits.
+type job struct {
+	d        *Dispatcher
+	query    Query
+	features Features
+	cpu, gpu time.Duration // estimated cost
+	arrived  time.Time
+	group    group
+	state    state
+
+	granted bool // the CPU has kept a core for it
+	partial blockmax.Partial
+	ready   chan struct{} // one slot
+}
+
+type state uint8
+
+const (
+	queued  state = iota // not yet in a batch
+	taken                // in a batch, or given to the CPU
+	partial              // a device has answered, in part at least
+	toCPU                // the caller is to compute it
+	refused              // no device is left, and it demands one
+)
+
+var jobs = sync.Pool{New: func() any { return &job{ready: make(chan struct{}, 1)} }}
+
+func newJob(d *Dispatcher, q Query) *job {
+	j := jobs.Get().(*job)
+	*j = job{d: d, query: q, ready: j.ready, arrived: time.Now(), features: FeaturesOf(q.Plan)}
+	return j
+}
+
+// tell wakes whoever waits for a job, in its last state.
+func (j *job) tell(s state) {
+	j.state = s
+	j.ready <- struct{}{}
+}
+
+// Wait waits for the answer, and computes what is for the CPU to compute. When the context ends the
+// query is withdrawn; if a device has it already, its batch is waited for.
+func (t Ticket) Wait(ctx context.Context) (Answer, error) {
+	j := t.job
+	select {
+	case <-j.ready:
+	case <-ctx.Done():
+		if j.d.withdraw(j) {
+			j.release()
+			return Answer{}, ctx.Err()
+		}
+		<-j.ready
+	}
+	defer j.release()
+	switch j.state {
+	case refused:
+		return Answer{}, ErrNoDevice
+	case partial:
+		return j.complete(ctx)
+	}
+	return j.compute(ctx)
+}
+
+func (j *job) release() {
+	*j = job{ready: j.ready}
+	jobs.Put(j)
+}
+
+// complete makes an answer of that of a device.
+func (j *job) complete(ctx context.Context) (Answer, error) {
+	if len(j.partial.Open) == 0 {
+		return Answer{j.partial.Top, OnGPU}, nil
+	}
+	by := OnBoth
+	if j.allOpen() {
+		by = OnCPU
+	}
+	j.d.begin(j)
+	top, err := j.query.CPU.Finish(ctx, j.query.Plan, &j.partial)
+	j.d.end(by)
+	return Answer{top, by}, err
+}
+
+// allOpen reports whether the device has not looked at any document.
+func (j *job) allOpen() bool {
+	open, all := uint64(0), uint64(0)
+	for _, s := range j.partial.Open {
+		open += uint64(s.To - s.From)
+	}
+	for i := range j.query.Plan.Segments {
+		all += uint64(j.query.Plan.Segments[i].Docs)
+	}
+	return open == all
+}
+
+// compute answers on the CPU.
+func (j *job) compute(ctx context.Context) (Answer, error) {
+	j.d.begin(j)
+	start := time.Now()
+	top, err := j.query.CPU.TopK(ctx, j.query.Plan)
+	if err == nil {
+		j.d.model.learnCPU(&j.features, time.Since(start))
+	}
+	j.d.end(OnCPU)
+	return Answer{top, OnCPU}, err
+}

@@ -1,0 +1,157 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+// A deviceState is a device and how it has done. Dispatcher.mu guards failures.
+type deviceState struct {
+	Device
+	number   int
+	lost     atomic.Bool
+	failures int // batches that failed one after another
+}
+
+// patience is how many batches may fail one after another, without the device saying that it
+// is lost, until it is given up.
+const patience = 3
+
+// serve is the life of a worker: it forms batches for its device and hands in what comes of them.
+func (d *Dispatcher) serve(dev *deviceState) {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	var b batch
+	for {
+		wait, ok := d.next(dev, &b)
+		switch {
+		case !ok:
+			return
+		case len(b.jobs) > 0:
+			d.run(dev, &b)
+			continue
+		}
+		timer.Reset(wait)
+		select {
+		case <-d.kick:
+		case <-timer.C:
+		case <-d.stop:
+		}
+		d.mu.Lock()
+		d.idle--
+		d.mu.Unlock()
+	}
+}
+
+// next forms a batch, or says for how long there will be none. It reports false when the worker
+// is to end.
+func (d *Dispatcher) next(dev *deviceState, b *batch) (wait time.Duration, ok bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	b.reset()
+	if d.closed || dev.lost.Load() {
+		return 0, false
+	}
+	start, wait := d.ready(time.Now())
+	if !start {
+		d.idle++
+		if wait < 0 {
+			wait = time.Hour
+		}
+		return wait, true
+	}
+	d.form(dev, b)
+	d.letIn()
+	if again, _ := d.ready(time.Now()); again {
+		d.wake()
+	}
+	return 0, true
+}
+
+// letIn lets those in that have waited for room in the queue.
+func (d *Dispatcher) letIn() {
+	n := min(len(d.waiting), max(0, d.options.MaxQueued-d.queue.len()))
+	for _, j := range d.waiting[:n] {
+		d.queue.put(j, forDevices)
+	}
+	d.waiting = append(d.waiting[:0], d.waiting[n:]...)
+}
+
+// wake has a worker look at the queue.
+func (d *Dispatcher) wake() {
+	select {
+	case d.kick <- struct{}{}:
+	default:
+	}
+}
+
+// run runs a batch and hands its answers in.
+func (d *Dispatcher) run(dev *deviceState, b *batch) {
+	start := time.Now()
+	answers, err := dev.Run(context.Background(), b.plans)
+	took := time.Since(start)
+	if err == nil && len(answers) != len(b.plans) {
+		err = fmt.Errorf("dispatch: %d answers to %d plans", len(answers), len(b.plans))
+	}
+	if err != nil {
+		d.fail(dev, b, err)
+		return
+	}
+	moved := int64(0)
+	for i := range answers {
+		moved += answers[i].Top.Work.BytesMoved
+	}
+	d.model.learnGPU(b.jobs, moved, took)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	dev.failures = 0
+	d.stats.batch(b, moved, took)
+	for i, j := range b.jobs {
+		j.partial = answers[i]
+		d.stats.answered(&j.partial)
+		j.tell(partial)
+	}
+}
+
+// fail has the CPU answer a batch, and gives the device up if it is of no more use.
+func (d *Dispatcher) fail(dev *deviceState, b *batch, err error) {
+	d.mu.Lock()
+	dev.failures++
+	lost := !dev.lost.Load() && (dev.Lost() != nil || dev.failures >= patience)
+	d.stats.FailedBatches++
+	d.stats.FailedOver += int64(len(b.jobs))
+	d.toCPU(b.jobs)
+	if lost {
+		dev.lost.Store(true)
+		d.alive--
+		d.stats.LostDevices++
+		if d.alive == 0 {
+			d.giveUp()
+		}
+	}
+	d.mu.Unlock()
+	if d.options.Failed != nil {
+		d.options.Failed(dev.number, lost, err)
+	}
+}
+
+// giveUp empties the queue when no device is left.
+func (d *Dispatcher) giveUp() {
+	for _, j := range append(d.queue.takeAll(), d.waiting...) {
+		if j.query.On == OnGPU {
+			j.tell(refused)
+		} else {
+			j.tell(toCPU)
+		}
+	}
+	d.waiting = nil
+}
+
+// toCPU has the callers of some queries compute them.
+func (d *Dispatcher) toCPU(jobs []*job) {
+	for _, j := range jobs {
+		j.tell(toCPU)
+	}
+}

@@ -1,0 +1,110 @@
+package dispatch
+
+import (
+	"slices"
+	"time"
+)
+
+// Submit has a query answered, by the processor that the policy chooses unless the query says
+// which. Its plan must not change until Wait has returned. The error is ErrNoDevice, for a query that
+// demands a device.
+func (d *Dispatcher) Submit(q Query) (Ticket, error) {
+	j := newJob(d, q)
+	if q.On == Any {
+		d.estimate(j)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	noDevice := d.alive == 0 || d.closed
+	if q.On == OnGPU && noDevice {
+		j.release()
+		return Ticket{}, ErrNoDevice
+	}
+	if q.On == OnCPU || noDevice {
+		d.stats.ToCPU++
+		j.tell(toCPU)
+		return Ticket{j}, nil
+	}
+	g, onCPU := d.choose(j)
+	switch full := d.queue.len() >= d.options.MaxQueued; {
+	case q.On == OnGPU && full:
+		d.waiting = append(d.waiting, j)
+	case q.On == OnGPU:
+		d.enter(j, forDevices)
+	case onCPU || full:
+		d.stats.ToCPU++
+		if full {
+			d.stats.TurnedAway++
+		}
+		j.tell(toCPU)
+	default:
+		d.enter(j, g)
+	}
+	return Ticket{j}, nil
+}
+
+// enter puts a job into the queue, and wakes a worker or a core that may want it.
+func (d *Dispatcher) enter(j *job, g group) {
+	d.queue.put(j, g)
+	if d.options.Policy == Groups {
+		d.grant(j.arrived)
+	}
+	if n := d.queue.len(); n == 1 || n >= d.options.MaxCount || d.queue.bytes >= d.options.MaxBytes {
+		d.wake()
+	}
+}
+
+// withdraw takes a job out whose caller no longer waits. It reports false when it is too late.
+func (d *Dispatcher) withdraw(j *job) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if j.state != queued {
+		return false
+	}
+	if i := slices.Index(d.waiting, j); i >= 0 {
+		d.waiting = slices.Delete(d.waiting, i, i+1)
+	} else if !d.queue.remove(j) {
+		return false
+	}
+	d.stats.Withdrawn++
+	return true
+}
+
+// grant gives cores that are idle the queries that come next. Only under policy Groups do queries
+// wait for cores.
+func (d *Dispatcher) grant(now time.Time) {
+	for d.running < d.options.Cores {
+		j := d.queue.takeForCPU(now, d.options.Deadline/2, d.idle == 0)
+		if j == nil {
+			return
+		}
+		j.granted = true
+		d.running++
+		d.stats.ToCPU++
+		j.tell(toCPU)
+	}
+}
+
+// begin notes that the CPU computes a query.
+func (d *Dispatcher) begin(j *job) {
+	d.mu.Lock()
+	if !j.granted {
+		d.running++
+	}
+	d.mu.Unlock()
+}
+
+// end notes that it has done so, alone or after a device.
+func (d *Dispatcher) end(by Side) {
+	d.mu.Lock()
+	d.running--
+	if by == OnBoth {
+		d.stats.OnBoth++
+	} else {
+		d.stats.OnCPU++
+	}
+	if d.options.Policy == Groups {
+		d.grant(time.Now())
+	}
+	d.mu.Unlock()
+}
