@@ -26,6 +26,11 @@ const batchBytes = 8 << 20
 // bytes.
 func open(t testing.TB, n int, cacheBytes int64, o gpuexec.Options) *gpuexec.Executor {
 	t.Helper()
+	return openShaped(t, n, cacheBytes, o, small)
+}
+
+func openShaped(t testing.TB, n int, cacheBytes int64, o gpuexec.Options, shape gpuexec.Shape) *gpuexec.Executor {
+	t.Helper()
 	dev, err := device.Open(n, device.Options{MemoryBytes: 3*batchBytes + cacheBytes})
 	if errors.Is(err, device.ErrNoDevice) {
 		t.Skip(err)
@@ -38,7 +43,7 @@ func open(t testing.TB, n int, cacheBytes int64, o gpuexec.Options) *gpuexec.Exe
 			t.Error(err)
 		}
 	})
-	o.BatchBytes, o.Shape = batchBytes, small
+	o.BatchBytes, o.Shape = batchBytes, shape
 	x, err := gpuexec.New(dev, o)
 	if err != nil {
 		t.Fatal(err)

@@ -5,7 +5,9 @@ import (
 	"path"
 )
 
-// The kernels as PTX, which gpuexec/kernels/ptx.sh makes.
+//go:generate kernels/ptx.sh
+
+// The kernels as PTX.
 //
 //go:embed kernels/*.ptx
 var ptxFiles embed.FS
