@@ -19,7 +19,10 @@ type batch struct {
 	lists   lists
 
 	staging    staging
-	columns    map[columnKey]uint64 // addresses of those in the staging
+	addresses  map[columnKey]uint64 // of columns and tables
+	columns    *columns
+	taken      []columnKey // by columns, with this batch
+	moves      []devMove
 	partCount  int
 	tilesMost  uint32 // of any part
 	groups     uint32 // of lead blocks
@@ -49,22 +52,18 @@ const (
 	passes
 )
 
-// A columnKey tells slices apart by where they lie.
-type columnKey struct {
-	data unsafe.Pointer
-	n    int
-}
-
 func (b *batch) begin() {
 	clear(b.queries)
 	b.queries, b.kMost, b.settles = b.queries[:0], 1, false
 	b.partCount, b.tilesMost, b.groups, b.tiles, b.andTiles, b.orTiles = 0, 0, 0, 0, 0, 0
 	b.lists.begin()
 	b.staging.begin()
-	if b.columns == nil {
-		b.columns = map[columnKey]uint64{}
+	b.taken, b.moves = b.taken[:0], b.moves[:0]
+	if b.addresses == nil {
+		b.addresses = map[columnKey]uint64{}
 	}
-	clear(b.columns)
+	clear(b.addresses)
+	b.columns.begin()
 }
 
 // fill writes all structs of the batch but what place knows. It reports false when they do not fit.
@@ -90,7 +89,13 @@ func (b *batch) fill() bool {
 		b.common.heaps = s.keep(8 * b.kMost * b.shape.RangeThreads * b.shape.rangeBlocks(len(b.queries)))
 	}
 	b.fillPasses()
-	return !s.full && uint64(b.tilesMost)*uint64(b.partCount) < 1<<31
+	if s.full || uint64(b.tilesMost)*uint64(b.partCount) >= 1<<31 {
+		for _, key := range b.taken {
+			b.columns.forget(key)
+		}
+		return false
+	}
+	return true
 }
 
 // poolRoomFor is how many keys the pool of a thread block must hold: see pool.cuh.
@@ -176,30 +181,16 @@ func (b *batch) fillPart(d *devPart, query int, pt *part) {
 	}
 }
 
-// column puts values of a segment's documents into the staging, once.
-func column[T any](b *batch, values []T) (address uint64) {
-	if len(values) == 0 {
-		return 0
-	}
-	key := columnKey{unsafe.Pointer(&values[0]), len(values)}
-	address, known := b.columns[key]
-	if !known {
-		address = putAll(&b.staging, values)
-		b.columns[key] = address
-	}
-	return address
-}
-
 // table puts the impacts of a similarity into the staging, once.
 func (b *batch) table(t *blockmax.Table) (address uint64) {
 	key := columnKey{unsafe.Pointer(t), 0}
-	address, known := b.columns[key]
+	address, known := b.addresses[key]
 	if !known {
 		var d []devTable
 		d, address = put[devTable](&b.staging, 1)
 		small, k := t.Arrays()
 		d[0] = devTable{*small, *k}
-		b.columns[key] = address
+		b.addresses[key] = address
 	}
 	return address
 }
@@ -238,14 +229,14 @@ func (b *batch) fillPasses() {
 func (b *batch) place(cache *listcache.Cache, leave bool) (bad []int) {
 	s := &b.staging
 	pieces := b.lists.ask(leave)
-	room := s.free() - wholeRows(pieces*int(unsafe.Sizeof(devMove{})))
-	moves, bad := b.lists.place(s, cache, max(0, room))
-	at := putAll(s, moves)
+	room := s.free() - wholeRows((pieces+len(b.moves))*int(unsafe.Sizeof(devMove{})))
+	b.moves, bad = b.lists.place(s, cache, max(0, room), b.moves)
+	at := putAll(s, b.moves)
 	for pass := range b.passes {
 		d := view[devBatch](s.host[b.passes[pass]-s.address:])
-		d.moves, d.moveCount = at, uint32(len(moves))
+		d.moves, d.moveCount = at, uint32(len(b.moves))
 	}
-	b.common.moveCount = uint32(len(moves))
+	b.common.moveCount = uint32(len(b.moves))
 	return bad
 }
 

@@ -22,6 +22,9 @@ var small = gpuexec.Shape{TileShift: 8, TileThreads: 64, LeadThreads: 64, RangeT
 // batchBytes is the memory of a batch in tests, where three are under way.
 const batchBytes = 8 << 20
 
+// columnBytes is so little that columns are given up now and then.
+const columnBytes = 256 << 10
+
 // open returns an executor on device n of the machine, which may be an emulated one, with a cache of so many
 // bytes.
 func open(t testing.TB, n int, cacheBytes int64, o gpuexec.Options) *gpuexec.Executor {
@@ -31,7 +34,7 @@ func open(t testing.TB, n int, cacheBytes int64, o gpuexec.Options) *gpuexec.Exe
 
 func openShaped(t testing.TB, n int, cacheBytes int64, o gpuexec.Options, shape gpuexec.Shape) *gpuexec.Executor {
 	t.Helper()
-	dev, err := device.Open(n, device.Options{MemoryBytes: 3*batchBytes + cacheBytes})
+	dev, err := device.Open(n, device.Options{MemoryBytes: 3*batchBytes + columnBytes + cacheBytes})
 	if errors.Is(err, device.ErrNoDevice) {
 		t.Skip(err)
 	}
@@ -43,7 +46,7 @@ func openShaped(t testing.TB, n int, cacheBytes int64, o gpuexec.Options, shape 
 			t.Error(err)
 		}
 	})
-	o.BatchBytes, o.Shape = batchBytes, shape
+	o.BatchBytes, o.ColumnBytes, o.Shape = batchBytes, columnBytes, shape
 	x, err := gpuexec.New(dev, o)
 	if err != nil {
 		t.Fatal(err)

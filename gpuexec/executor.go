@@ -22,6 +22,10 @@ type Options struct {
 	// Leave has extents that are not on the device left to the CPU, instead of copied for one batch.
 	Leave bool
 
+	// ColumnBytes is the memory for length codes, accepted documents and ranks of documents. The default is a
+	// sixteenth of the device's memory. What does not fit is copied with every batch.
+	ColumnBytes int64
+
 	// BatchBytes is the memory of one batch, of which three are under way at once. The default is
 	// a sixteenth of the device's memory, at most 1 GiB.
 	BatchBytes int64
@@ -43,11 +47,12 @@ type Executor struct {
 	shape   Shape
 	memory  device.Memory
 	cache   *listcache.Cache
+	columns columns
 	kernels map[string]kernel
 
 	in, compute, out device.Stream
 
-	mu   sync.Mutex // from placing a batch until all its work is on the streams: in this order batches run
+	mu   sync.Mutex // while a batch is made and put on the streams: in this order batches run
 	free chan *slot
 }
 
@@ -77,6 +82,9 @@ func New(dev *device.Device, o Options) (*Executor, error) {
 		x.options.BatchBytes = min(1<<30, x.memory.Bytes/16)
 	}
 	x.options.BatchBytes &^= device.ArenaAlign - 1
+	if x.options.ColumnBytes == 0 {
+		x.options.ColumnBytes = x.memory.Bytes / 16
+	}
 	if err := x.divide(); err != nil {
 		return nil, err
 	}
@@ -86,10 +94,14 @@ func New(dev *device.Device, o Options) (*Executor, error) {
 // divide gives the cache and the slots their memory, and makes what they need of the device.
 func (x *Executor) divide() (err error) {
 	bytes := x.options.BatchBytes
-	lists := x.memory.Bytes - slots*bytes
+	columns := x.options.ColumnBytes &^ (device.ArenaAlign - 1)
+	lists := (x.memory.Bytes - slots*bytes - columns) &^ (device.ArenaAlign - 1)
 	if bytes < minBatchBytes || lists < 0 {
-		return fmt.Errorf("gpuexec: %d batches of %d bytes do not fit into %d bytes of device memory, or are below %d", slots, bytes, x.memory.Bytes, minBatchBytes)
+		return fmt.Errorf("gpuexec: %d batches of %d bytes (at least %d) and %d bytes of columns do not fit into %d bytes of device memory",
+			slots, bytes, minBatchBytes, columns, x.memory.Bytes)
 	}
+	x.columns.row, x.columns.rows = uint32(lists/rowBytes), uint32(columns/rowBytes)
+	x.columns.address = x.memory.Address + uint64(lists)
 	c := x.options.Cache
 	c.Region = listcache.Region{Rows: uint32(lists / rowBytes)}
 	if x.options.NoCache {
@@ -102,7 +114,8 @@ func (x *Executor) divide() (err error) {
 		x.in, x.compute, x.out = q.Stream(), q.Stream(), q.Stream()
 		x.load(q)
 		for i := range int64(slots) {
-			s := &slot{memory: x.memory.Slice(lists&^(device.ArenaAlign-1)+i*bytes, lists&^(device.ArenaAlign-1)+(i+1)*bytes)}
+			from := lists + columns + i*bytes
+			s := &slot{memory: x.memory.Slice(from, from+bytes)}
 			s.staging, s.results = q.Pin(bytes), q.Pin(bytes/4)
 			s.filled, s.ready, s.done = q.Event(), q.Event(), q.Event()
 			s.batch.staging = staging{
@@ -110,6 +123,7 @@ func (x *Executor) divide() (err error) {
 				row: uint32((s.memory.Address - x.memory.Address) / rowBytes),
 			}
 			s.batch.algorithm, s.batch.shape, s.batch.arena = x.options.Algorithm, x.shape, x.memory.Address
+			s.batch.columns = &x.columns
 			x.free <- s
 		}
 	})
@@ -192,6 +206,8 @@ const (
 
 // start makes a batch and puts all its work on the streams.
 func (x *Executor) start(s *slot, plans []*Plan, taken []int) (outcome string, err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	b := &s.batch
 	b.begin()
 	for _, i := range taken {
@@ -201,8 +217,6 @@ func (x *Executor) start(s *slot, plans []*Plan, taken []int) (outcome string, e
 		// Nothing has been placed; the event of the last batch stands for this one.
 		return tooBig, nil
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
 	bad := b.place(x.cache, x.options.Leave)
 	outcome = started
 	if len(bad) > 0 {

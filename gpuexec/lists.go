@@ -159,9 +159,9 @@ func extentRows(l *postings.List, e int) uint32 {
 }
 
 // place fills in where everything lies, and writes the pieces that must be copied, which take the next rows of
-// the staging, room bytes at most. It returns what the device has to move, and the lists that cannot be used:
+// the staging, room bytes at most. It adds what the device has to move, and returns the lists that cannot be used:
 // those of which a head found no place, or that are damaged.
-func (l *lists) place(s *staging, cache *listcache.Cache, room int) (moves []devMove, bad []int) {
+func (l *lists) place(s *staging, cache *listcache.Cache, room int, moves []devMove) (_ []devMove, bad []int) {
 	region := listcache.Region{First: s.row + uint32(s.used/rowBytes), Rows: uint32(room / rowBytes)}
 	cache.Place(l.needs, region, &l.placed)
 	for i := range l.entries {
