@@ -130,9 +130,7 @@ func (b *batch) fillQueries() (parts, queries uint64) {
 		if q.plan.CountAll {
 			d.bounds = noBounds
 		}
-		if b.algorithm.prunes() && q.plan.Mode != blockmax.And {
-			d.seed = uint64(seedNeed(q.plan)) << 32
-		}
+		d.seed = uint64(q.need) << 32
 		if q.plan.Mode == blockmax.Or {
 			states[i].threshold = d.seed
 		}
@@ -241,9 +239,6 @@ func (b *batch) place(cache *listcache.Cache, leave bool) (bad []int) {
 }
 
 func keyOf(h blockmax.Hit) uint64 { return uint64(h.Score)<<32 | uint64(^h.Doc) }
-
-// seedNeed is a score that K documents reach at the least, if as much is known before any has been seen.
-func seedNeed(p *Plan) uint32 { return p.Seed() }
 
 // copied is how many bytes the batch copies to the device.
 func (b *batch) copied() int { return b.staging.used }

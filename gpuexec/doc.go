@@ -62,6 +62,7 @@
 //	plan.go      what a plan needs, and what the device refuses
 //	batch.go     the structs of a batch, staging.go the memory they are written to, layout.go their layout
 //	lists.go     heads and extents
+//	columns.go   length codes and the like, which stay
 //	launch.go    which kernels run, in which order
 //	results.go   what comes back
 //	executor.go  batches under way: three, so that copies and kernels overlap

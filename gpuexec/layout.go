@@ -7,9 +7,10 @@ package gpuexec
 
 // Numbers that kernels share.
 const (
-	missingRow    = ^uint32(0) // the rows of an extent that is not on the device
-	maxTerms      = 64         // of a plan
-	maxRangeTerms = 16         // of a plan, for Huang's ranges
+	missingRow    = ^uint32(0)     // the rows of an extent that is not on the device
+	unneededRow   = missingRow - 1 // the same, when it cannot matter
+	maxTerms      = 64             // of a plan
+	maxRangeTerms = 16             // of a plan, for Huang's ranges
 	maxK          = 1000
 	seedTiles     = 4 // of a query
 	poolSlack     = 32

@@ -2,9 +2,11 @@ package gpuexec
 
 import (
 	"hash/maphash"
+	"slices"
 	"unsafe"
 
 	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/gpuexec/demand"
 	"github.com/riffle-search/riffle/gpuexec/listcache"
 	"github.com/riffle-search/riffle/postings"
 )
@@ -18,6 +20,9 @@ const (
 type lists struct {
 	entries []listEntry
 	byTerm  map[listIdentity]int
+	whole   map[uint64]bool // keys of lists that were on the device whole when they were last asked for
+	finder  demand.Finder
+	bits    [][]uint64 // scratch memory
 	needs   []listcache.Need
 	placed  listcache.Batch
 	pieces  []uint32 // behind needs
@@ -37,6 +42,9 @@ type listEntry struct {
 	address uint64      // of its devList
 	queries int
 	tiles   uint32
+	wanted  []uint64 // the extents that matter, unless all do
+	all     bool
+	spared  bool // not all extents are on the device, since they do not matter
 }
 
 func (l *lists) begin() {
@@ -111,6 +119,58 @@ func (l *lists) keepTileBounds(s *staging, structs []devList) span {
 	return all
 }
 
+// want finds out which extents of the lists of a part matter: those with a block that can hold a document which
+// scores need. Of lists that are on the device whole that would be of no use.
+func (l *lists) want(p *Plan, pt *part, need uint32) {
+	mode := blockmax.And
+	if pt.way == byOrTiles {
+		mode = blockmax.Or
+	}
+	all := p.CountAll || mode == blockmax.Or && need == 0
+	if !all {
+		all = true
+		for _, i := range pt.lists {
+			all = all && l.whole[l.entries[i].term.Key]
+		}
+	}
+	if all {
+		l.wantAll(pt)
+		return
+	}
+	seg := &p.Segments[pt.segment]
+	l.bits = slices.Grow(l.bits[:0], len(seg.Terms))[:len(seg.Terms)]
+	for j, i := range pt.lists {
+		e := &l.entries[i]
+		if e.wanted == nil {
+			e.wanted = make([]uint64, (extents(e.term.List)+63)/64)
+		}
+		l.bits[pt.terms[j]] = e.wanted
+	}
+	l.finder.Extents(p, pt.segment, mode, need, l.bits)
+	clear(l.bits)
+}
+
+func (l *lists) wantAll(pt *part) {
+	for _, i := range pt.lists {
+		l.entries[i].all = true
+	}
+}
+
+// noteWhole remembers which lists are on the device whole.
+func (l *lists) noteWhole() {
+	if l.whole == nil || len(l.whole) > wholeMost {
+		l.whole = map[uint64]bool{}
+	}
+	for i := range l.entries {
+		if key := l.entries[i].term.Key; key != 0 {
+			l.whole[key] = l.placed.Lists[i].Serial != 0
+		}
+	}
+}
+
+// wholeMost bounds what is remembered of lists.
+const wholeMost = 1 << 20
+
 // ask makes the needs of the batch.
 func (l *lists) ask(leave bool) (pieces int) {
 	l.needs = l.needs[:0]
@@ -132,6 +192,9 @@ func (l *lists) ask(leave bool) (pieces int) {
 		n := listcache.Need{
 			Key: e.term.Key, Version: versionOf(e.term.Table), Queries: e.queries, Leave: leave && e.term.Key != 0,
 			Head: take(len(e.extents)), Extents: take(len(e.extents)),
+		}
+		if !e.all {
+			n.Wanted = e.wanted
 		}
 		for j := range n.Extents {
 			n.Head[j] = headRows
@@ -164,6 +227,7 @@ func extentRows(l *postings.List, e int) uint32 {
 func (l *lists) place(s *staging, cache *listcache.Cache, room int, moves []devMove) (_ []devMove, bad []int) {
 	region := listcache.Region{First: s.row + uint32(s.used/rowBytes), Rows: uint32(room / rowBytes)}
 	cache.Place(l.needs, region, &l.placed)
+	l.noteWhole()
 	for i := range l.entries {
 		if !l.entries[i].fill(&l.placed.Lists[i], l.lose) {
 			bad = append(bad, i)
@@ -196,6 +260,10 @@ func (e *listEntry) fill(p *listcache.Placed, lose func(int) bool) (usable bool)
 			last: e.term.List.ExtLast[i], head: p.Head[i], rows: p.Extents[i], bound: uint32(e.term.Bounds.Extent[i]),
 		}
 		usable = usable && p.Head[i] != listcache.Missing
+		if p.Extents[i] == listcache.Missing && !e.all && e.wanted[i/64]>>(i%64)&1 == 0 {
+			e.extents[i].rows, e.spared = unneededRow, true
+			continue
+		}
 		if lose != nil && lose(i) {
 			e.extents[i].rows = missingRow
 		}

@@ -47,6 +47,7 @@ type query struct {
 	answer int    // where it goes
 	parts  []part // those of AND first
 	blocks int64  // of all lists of all passes
+	need   uint32 // of an OR: what the answer's last hit scores at the least
 }
 
 // A part is a query in one segment that has its terms.
@@ -54,12 +55,16 @@ type part struct {
 	segment int
 	way     uint32
 	lists   []int // of its terms, numbers in lists; of an AND, by length
+	terms   []int // of the plan
 	weights []uint32
 }
 
 // add takes a plan into the batch.
 func (b *batch) add(p *Plan, answer int) {
 	q := query{plan: p, answer: answer}
+	if p.Mode != blockmax.And && b.algorithm.prunes() {
+		q.need = p.Seed()
+	}
 	if p.Mode != blockmax.Or {
 		for s := range p.Segments {
 			b.addPart(&q, s, true)
@@ -88,7 +93,7 @@ func (b *batch) addPart(q *query, s int, all bool) {
 	if len(terms) == 0 || all && len(terms) < len(seg.Terms) {
 		return
 	}
-	pt := part{segment: s, way: byOrTiles}
+	pt := part{segment: s, way: byOrTiles, terms: terms}
 	if all {
 		sortByLength(seg, terms)
 		pt.way = b.wayOfAnd(seg, terms)
@@ -98,6 +103,15 @@ func (b *batch) addPart(q *query, s int, all bool) {
 		pt.weights = append(pt.weights, q.plan.Weights[t])
 	}
 	q.parts = append(q.parts, pt)
+	need := uint32(0)
+	if !all {
+		need = q.need
+	}
+	if b.algorithm.prunes() {
+		b.lists.want(q.plan, &pt, need)
+	} else {
+		b.lists.wantAll(&pt)
+	}
 }
 
 // sortByLength puts the shortest list first. Terms are few.

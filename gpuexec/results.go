@@ -83,7 +83,7 @@ func (b *batch) answers(read []byte, ranges []devRange, rangeCount int, answers 
 		q, s := &b.queries[i], &states[i]
 		a := &answers[q.answer]
 		keys := unsafe.Slice((*uint64)(unsafe.Pointer(&read[b.results.keysAt[i]])), s.held)
-		a.Top = blockmax.TopK{Total: int(s.matched), Exact: s.pruned == 0, Hits: make([]blockmax.Hit, len(keys))}
+		a.Top = blockmax.TopK{Total: int(s.matched), Exact: s.pruned == 0 && !b.spared(q), Hits: make([]blockmax.Hit, len(keys))}
 		for j, key := range keys {
 			a.Top.Hits[j] = blockmax.Hit{Doc: ^uint32(key), Score: uint32(key >> 32)}
 		}
@@ -101,6 +101,18 @@ func (b *batch) answers(read []byte, ranges []devRange, rangeCount int, answers 
 			DocsScored: int64(s.scored), BytesMoved: share,
 		}
 	}
+}
+
+// spared reports whether extents of a query's lists have not been looked at, since they cannot matter.
+func (b *batch) spared(q *query) bool {
+	for i := range q.parts {
+		for _, l := range q.parts[i].lists {
+			if b.lists.entries[l].spared {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // openSpans are the unresolved ranges of each query that can still matter.

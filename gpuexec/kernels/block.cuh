@@ -61,7 +61,12 @@ __device__ __forceinline__ bool is_missing(const List &l, uint32_t block) {
   return __ldg(&l.extents[block / extent_blocks].rows) == missing;
 }
 
-// The block, of an extent that is not missing.
+// Whether the extent of the block is not needed: what is there may be taken for lost.
+__device__ __forceinline__ bool is_unneeded(const List &l, uint32_t block) {
+  return __ldg(&l.extents[block / extent_blocks].rows) == unneeded;
+}
+
+// The block, of an extent that is there.
 __device__ __forceinline__ Block open_block(const List &l, uint32_t block) {
   Extent e = extent_of(l, block);
   const Head &h = head_of(l, e);

@@ -59,6 +59,7 @@ __device__ __forceinline__ uint32_t read_doc(Cursor &c, uint32_t previous) {
 
 // Goes to the first posting of a block; the end when there is no such block.
 __device__ __forceinline__ void enter(Cursor &c, uint32_t block) {
+  while (block < c.list->blocks && is_unneeded(*c.list, block)) block = (block / extent_blocks + 1) * extent_blocks;
   c.block = block;
   c.i = c.bit = c.exception = 0;
   if (block >= c.list->blocks) {

@@ -12,7 +12,8 @@
 // atomicMax raises a threshold with ties and all. Scores are below 1<<31.
 typedef unsigned long long Key;
 
-const uint32_t missing = ~0u;      // the page of an extent that is not on the device
+const uint32_t missing = ~0u;      // the rows of an extent that is not on the device
+const uint32_t unneeded = ~0u - 1; // the same, when no document there can enter any of the batch's answers
 const uint32_t no_bound = ~0u;     // the bound of a tile where nothing can match
 const uint32_t max_terms = 64;     // of a query
 const uint32_t extent_blocks = 32;
@@ -24,7 +25,7 @@ const uint32_t seeds = 4;          // tiles of a query that are visited before a
 struct Extent {
   uint32_t last;   // last document
   uint32_t head;   // row of the arena where its Head is
-  uint32_t rows;   // row of the arena where its blocks begin, or missing
+  uint32_t rows;   // row of the arena where its blocks begin, missing or unneeded
   uint32_t bound;  // highest impact
 };
 

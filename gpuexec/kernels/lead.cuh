@@ -36,6 +36,12 @@ __device__ __forceinline__ uint32_t look_up(const Term &term, Span within, Four 
     uint32_t block = __reduce_min_sync(all_lanes, mine);
     if (block == l.blocks) return lead_done;
     if (is_missing(l, block)) return lead_missing;
+    if (is_unneeded(l, block)) {
+      for (uint32_t j = 0; j < 4; j++) {
+        if (target[j] == block) f.alive &= ~(1u << j), waiting &= ~(1u << j);
+      }
+      continue;
+    }
     Block k = open_block(l, block);
     bool ranks = has_ranks(k);
     if (!ranks) {
@@ -98,6 +104,7 @@ __device__ __forceinline__ uint32_t search_lead(const Batch &b, const Part &part
   *bound = min(sum + rank_bound(part, q.rank_weight, from, to + 1), tail_bound(part, from));
   if (q.bounds != no_bounds && !can_win(*bound, part.base + from, threshold)) return lead_lost;
 
+  if (is_unneeded(lead, block)) return lead_lost;
   if (is_missing(lead, block)) return lead_missing;
   uint32_t decoded = 1;
   Block k = open_block(lead, block);

@@ -117,6 +117,7 @@ extern "C" __global__ void __launch_bounds__(512, 3) or_maxscore(const Batch *ba
       const Lane &l = lanes[order[o]];
       const Term &term = tile.part->terms[order[o]];
       for (uint32_t block = l.blocks.from + warp; block < l.blocks.to; block += warps) {
+        if (is_unneeded(*term.list, block)) continue;
         if (!touches(d, bits, before(*term.list, block) + 1, last_of(*term.list, block), lane)) continue;
         score_block(d, term, block, lane, bits);
         decoded++;

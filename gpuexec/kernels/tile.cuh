@@ -225,8 +225,9 @@ __device__ __forceinline__ uint32_t lane_of(const Desk &d, uint32_t i) {
 // can add to it do not suffice.
 __device__ __forceinline__ bool block_is_lost(const Desk &d, uint32_t lane, uint32_t block) {
   const Tile &t = *d.tile;
-  if (t.query->bounds != block_bounds) return false;
   const Term &term = t.part->terms[lane];
+  if (is_unneeded(*term.list, block)) return true;
+  if (t.query->bounds != block_bounds) return false;
   uint32_t sum = t.others;
   for (uint32_t i = 0; i < t.part->term_count; i++) sum += i == lane ? 0 : d.lanes[i].highest;
   sum += contribution(term.weight, bound_of(*term.list, block));
