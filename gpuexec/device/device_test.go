@@ -123,7 +123,7 @@ func TestKernels(t *testing.T) {
 	}{
 		{"scan", Grid{3, 256, 0}, sums},
 		{"histogram", Grid{5, 96, 1024}, counts},
-		{"collectives", Grid{2, 64, 0}, make([]uint32, 64)},
+		{"collectives", Grid{2, 64, 0}, make([]uint32, 128)},
 		{"lock", Grid{3, 96, 0}, []uint32{0, 3 * 96}},
 		{"copies", Grid{1, 64, 0}, copied},
 		{"scan", Grid{0, 256, 0}, make([]uint32, n)},

@@ -6,6 +6,7 @@
 //	block.cpp       turns of a block's threads, and __syncthreads
 //	warp.cpp        shuffles, votes and reductions
 //	copy_async.cpp  cp.async
+//	race.cpp        a race detector by CUDA's rules
 //	launch.cpp      the blocks of a grid, one after another
 //	driver*.cpp     a libcuda whose devices are emulated
 package emulator

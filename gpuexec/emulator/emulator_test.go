@@ -11,7 +11,7 @@ import (
 )
 
 // The emulator is C++, and so is what it runs. These tests build testdata/check.cpp with the
-// kernels of meetings.cu and wrong.cu, once with each compiler that is there and once with the
+// kernels of meetings.cu and wrong.cu, with each compiler that is there and once with the
 // address sanitizer, and look at what it prints.
 
 type check struct {
@@ -43,44 +43,58 @@ func words(n []int) string {
 	return b.String()
 }
 
-// build compiles the check, or skips the test when the machine has no such compiler.
-func build(t *testing.T, compiler string, flags ...string) string {
+// build compiles the check, or skips the test when the machine has no such compiler. kernelFlags are for kernels only.
+func build(t *testing.T, compiler string, flags, kernelFlags []string) string {
 	t.Helper()
 	if _, err := exec.LookPath(compiler); err != nil {
 		t.Skipf("there is no %s", compiler)
+	}
+	dir := t.TempDir()
+	flags = append([]string{"-std=c++17", "-O1", "-g", "-ffp-contract=off"}, flags...)
+	run := func(args ...string) {
+		if out, err := exec.Command(compiler, append(slices.Clone(flags), args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", compiler, err, out)
+		}
+	}
+	objects := []string{"-o", filepath.Join(dir, "check")}
+	for _, kernels := range []string{"../device/testdata/meetings.cu", "testdata/wrong.cu"} {
+		object := filepath.Join(dir, filepath.Base(kernels)+".o")
+		run(append(kernelFlags, "-c", "-o", object, "-x", "c++", kernels)...)
+		objects = append(objects, object)
 	}
 	sources, err := filepath.Glob("src/*.cpp")
 	if err != nil {
 		t.Fatal(err)
 	}
-	sources = slices.DeleteFunc(sources, func(s string) bool { return strings.HasPrefix(s, "src/driver") })
-	binary := filepath.Join(t.TempDir(), "check")
-	args := append([]string{"-std=c++17", "-O1", "-g", "-ffp-contract=off", "-o", binary}, flags...)
-	args = append(args, "-x", "c++", "../device/testdata/meetings.cu", "testdata/wrong.cu", "testdata/check.cpp")
-	if out, err := exec.Command(compiler, append(args, sources...)...).CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", compiler, err, out)
-	}
-	return binary
+	sources = slices.DeleteFunc(sources, func(s string) bool {
+		return strings.HasPrefix(s, "src/driver") || s == "src/race.cpp" && kernelFlags == nil
+	})
+	run(append(objects, append(sources, "testdata/check.cpp", "-ldl")...)...)
+	return filepath.Join(dir, "check")
 }
 
 func TestEmulator(t *testing.T) {
 	for _, c := range []struct {
-		name, compiler string
-		flags          []string
+		name, compiler     string
+		flags, kernelFlags []string
 	}{
-		{"gcc", "g++", nil},
-		{"clang", "clang++-14", nil},
-		{"sanitizer", "g++", []string{"-fsanitize=address,undefined"}},
+		{"gcc", "g++", nil, nil},
+		{"clang", "clang++-14", nil, nil},
+		{"sanitizer", "g++", []string{"-fsanitize=address,undefined"}, nil},
+		{"races", "g++", nil, strings.Fields("-fsanitize=thread --param tsan-distinguish-volatile=1 --param tsan-instrument-func-entry-exit=0")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			binary := build(t, c.compiler, c.flags...)
+			binary := build(t, c.compiler, c.flags, c.kernelFlags)
 			for _, seed := range []int{0, 1, 4711} {
 				t.Run(fmt.Sprintf("right/%d", seed), func(t *testing.T) { testRight(t, binary, seed) })
 				t.Run(fmt.Sprintf("wrong/%d", seed), func(t *testing.T) { testWrong(t, binary, seed) })
 			}
-			if c.name == "sanitizer" {
-				t.Run("sanitized", func(t *testing.T) { testSanitized(t, binary) })
+			switch c.name {
+			case "sanitizer":
+				testSanitized(t, binary)
+			case "races":
+				testRaces(t, binary)
 			}
 		})
 	}
@@ -107,7 +121,7 @@ func testRight(t *testing.T, binary string, seed int) {
 	}{
 		{check{"scan", 3, 256, 0, seed, in, n}, sums},
 		{check{"histogram", 5, 96, 1024, seed, in, 256}, counts},
-		{check{"collectives", 2, 64, 0, seed, nil, 64}, make([]int, 64)},
+		{check{"collectives", 2, 64, 0, seed, nil, 128}, make([]int, 128)},
 		{check{"lock", 3, 96, 0, seed, nil, 2}, []int{0, 3 * 96}},
 		{check{"copies", 1, 64, 0, seed, in, 64}, copied},
 	} {
@@ -157,6 +171,26 @@ func testSanitized(t *testing.T, binary string) {
 		for _, part := range c.want {
 			if !strings.Contains(got, part) {
 				t.Errorf("%s was not found out:\n%s", c.kernel, got)
+			}
+		}
+	}
+}
+
+func testRaces(t *testing.T, binary string) {
+	for _, c := range []struct {
+		kernel          string
+		blocks, threads int
+		want            []string
+	}{
+		{"no_barrier", 1, 64, []string{"in shared memory: thread ", " writes at wrong.cu:", "and in no order with it thread ", " reads at wrong.cu:"}},
+		{"no_order", 1, 32, []string{"in shared memory: ", " reads at wrong.cu:"}},
+		{"two_blocks", 2, 1, []string{"in global memory: thread 0 writes at wrong.cu:", "thread 0 writes at wrong.cu:", ", of another block"}},
+		{"no_fence", 1, 64, []string{"in global memory: thread 40 writes at wrong.cu:", "thread 0 reads at wrong.cu:"}},
+	} {
+		got := check{c.kernel, c.blocks, c.threads, 0, 0, nil, 64}.run(t, binary)
+		for _, part := range append(c.want, "kernel "+c.kernel+": races") {
+			if !strings.Contains(got, part) {
+				t.Errorf("%s: the report does not say %q:\n%s", c.kernel, part, got)
 			}
 		}
 	}

@@ -62,13 +62,14 @@ extern "C" __global__ void collectives(const Words *args) {
   bad |= (__byte_perm(0x44332211, 0x88776655, 0x7130) != 0x88224411) << 17;
   bad |= (__clz(1) != 31 || __clz(0) != 32 || __ffs(8) != 4 || __ffs(0) != 0 || __brev(1) != 0x80000000) << 18;
   bad |= (__umulhi(0xffffffff, 2) != 1 || __popcll(~0ull) != 64) << 19;
-  a.out[threadIdx.x] = bad;
+  a.out[blockIdx.x * blockDim.x + threadIdx.x] = bad;
 }
 
 // A lock that threads of one warp fight for, with other threads in between.
 extern "C" __global__ void lock(const Words *args) {
   const Words a = *args;
   while (atomicCAS(&a.out[0], 0u, 1u) != 0) __nanosleep(100);
+  __threadfence();
   uint32_t v = a.out[1];
   __nanosleep(100);
   a.out[1] = v + 1;

@@ -2,9 +2,12 @@
 
 #include <stdio.h>
 
+#include "watch.h"
+
 namespace emulator {
 
 Block *running;
+Watch *watch;
 
 namespace {
 
@@ -228,6 +231,7 @@ int Block::meet_block(Meeting meeting, int predicate, Site site) {
 
 void Block::release_barrier() {
   if (arrived_ == 0) return;
+  if (watch) watch->barrier();
   for (Thread &t : threads_) {
     if (t.done) continue;
     switch (t.meeting) {
@@ -275,7 +279,13 @@ uint64_t meet_warp(Meeting meeting, unsigned mask, uint64_t value, int shift, in
   return running->meet_warp(meeting, mask, value, shift, width, site);
 }
 void polls(Site site) { running->polls(site); }
-void touched() { running->touched(); }
+void touched(const void *p, size_t size, bool write, const void *from) {
+  if (watch) watch->atomic(p, size, write, from);
+  running->touched();
+}
+void fences() {
+  if (watch) watch->fence(running->self().warp * 32 + running->self().lane);
+}
 unsigned active() { return running->active(); }
 void trap(Site site) {
   running->blame(running->who() + " hit __trap at " + place(site));

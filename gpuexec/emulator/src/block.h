@@ -56,6 +56,7 @@ public:
   [[noreturn]] void leave();
   Thread &self() { return *self_; }
   std::string who() const; // "thread 7"
+  bool on_stack(const void *p) const { return stacks_.contain(p); }
 
 private:
   static void entry(); // of every fiber

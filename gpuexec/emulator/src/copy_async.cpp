@@ -1,5 +1,6 @@
 // copy_async_16: nothing arrives before its group has been waited for, as late as may be on a device.
 #include "block.h"
+#include "watch.h"
 
 namespace emulator {
 
@@ -9,6 +10,7 @@ void copy_async(void *to, const void *from, Site) {
     running->blame("copy_async_16 of addresses that are not multiples of 16");
     running->leave();
   }
+  if (watch) watch->access(from, 16, false, __builtin_return_address(0));
   self.copies.push_back({to, from, self.groups});
 }
 
@@ -18,10 +20,12 @@ void copy_async_wait(unsigned pending) {
   Thread &self = running->self();
   size_t kept = 0;
   for (const Copy &c : self.copies) {
-    if (c.group + pending < self.groups)
-      memcpy(c.to, c.from, 16);
-    else
+    if (c.group + pending >= self.groups) {
       self.copies[kept++] = c;
+      continue;
+    }
+    if (watch) watch->access(c.to, 16, true, __builtin_return_address(0));
+    memcpy(c.to, c.from, 16);
   }
   self.copies.resize(kept);
 }

@@ -9,8 +9,8 @@
 // What it proves: results, barriers and collectives that all threads reach (else a report says
 // which threads wait where), loops that wait for what no other thread will do, out-of-bounds
 // accesses (address sanitizer), reads of shared memory that this block has not written (it is
-// filled with 0xa5 bytes). What it cannot show: data races and memory order (compute-sanitizer
-// on a device does), blocks that wait for later blocks, alignment of vector loads.
+// filled with 0xa5 bytes), and races (race.cpp, a variant of the library). What it cannot show: what
+// a weak order of memory does, and blocks that wait for later blocks.
 //
 // Names and meaning are those of the CUDA C++ Programming Guide. Functions that meet other threads
 // take the place of their call as default arguments, for the report.
@@ -107,7 +107,9 @@ enum class Meeting : uint8_t {
 int meet_block(Meeting, int predicate, Site);
 uint64_t meet_warp(Meeting, unsigned mask, uint64_t value, int lane, int width, Site);
 void polls(Site);             // a loop that waits: others have their turn
-void touched();               // an atomic: a turn may end here
+void fences();                // __threadfence
+// An atomic on a word, from a place in the kernel: a turn may end here.
+void touched(const void *, size_t, bool write, const void *from);
 unsigned active();            // lanes of this warp that wait for nothing else
 [[noreturn]] void trap(Site);
 
@@ -155,8 +157,8 @@ inline int __syncthreads_or(int p, RIFFLE_SITE) {
 inline void __syncwarp(unsigned mask = 0xffffffff, RIFFLE_SITE) {
   emulator::meet_warp(emulator::Meeting::syncwarp, mask, 0, 0, 32, {file, line});
 }
-inline void __threadfence() {}
-inline void __threadfence_block() {}
+inline void __threadfence() { emulator::fences(); }
+inline void __threadfence_block() { emulator::fences(); }
 inline void __nanosleep(unsigned, RIFFLE_SITE) { emulator::polls({file, line}); }
 [[noreturn]] inline void __trap(RIFFLE_SITE) { emulator::trap({file, line}); }
 
@@ -268,17 +270,25 @@ inline float __uint_as_float(unsigned v) { return emulator::bits<float>(v); }
 
 template <class T>
 inline T __ldg(const T *p) { return *p; }
+
+// Atomics. They tell a race detector themselves what they do, and are not instrumented for it.
+
+#if defined(__SANITIZE_THREAD__)
+#define ATOMICALLY inline __attribute__((noinline, no_sanitize("thread")))
+#else
+#define ATOMICALLY inline
+#endif
+#define TOUCH(p, write) ::emulator::touched(p, sizeof *p, write, __builtin_return_address(0))
+
 template <class T>
-inline T __ldcg(const T *p) {
-  emulator::touched();
+ATOMICALLY T __ldcg(const T *p) {
+  TOUCH(p, false);
   return *const_cast<const volatile T *>(p);
 }
 
-// Atomics.
-
 #define ATOMIC(name, T, expression)     \
-  inline T name(T *p, T v) {            \
-    emulator::touched();                \
+  ATOMICALLY T name(T *p, T v) { \
+    TOUCH(p, true);                     \
     T old = *p;                         \
     *p = (expression);                  \
     return old;                         \
@@ -295,21 +305,19 @@ ATOMIC(atomicOr, unsigned, old | v)
 ATOMIC(atomicXor, unsigned, old ^ v)
 ATOMIC(atomicExch, unsigned, v)
 ATOMIC(atomicExch, unsigned long long, v)
+ATOMIC(atomicAdd, int, static_cast<int>(static_cast<unsigned>(old) + static_cast<unsigned>(v)))
 #undef ATOMIC
-inline int atomicAdd(int *p, int v) {
-  return static_cast<int>(atomicAdd(reinterpret_cast<unsigned *>(p), static_cast<unsigned>(v)));
-}
-template <class T>
-inline T emulator_cas(T *p, T expected, T v) {
-  emulator::touched();
-  T old = *p;
-  if (old == expected) *p = v;
-  return old;
-}
-inline unsigned atomicCAS(unsigned *p, unsigned expected, unsigned v) { return emulator_cas(p, expected, v); }
-inline unsigned long long atomicCAS(unsigned long long *p, unsigned long long expected, unsigned long long v) {
-  return emulator_cas(p, expected, v);
-}
+#define ATOMIC_CAS(T)                                        \
+  ATOMICALLY T atomicCAS(T *p, T expected, T v) {     \
+    TOUCH(p, true);                                          \
+    T old = *p;                                              \
+    if (old == expected) *p = v;                             \
+    return old;                                              \
+  }
+ATOMIC_CAS(unsigned)
+ATOMIC_CAS(unsigned long long)
+#undef ATOMIC_CAS
+#undef TOUCH
 
 // Copies that arrive when they are waited for, and not before (copy_async.cuh).
 

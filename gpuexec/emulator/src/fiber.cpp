@@ -56,6 +56,11 @@ void Stacks::reserve(size_t n) {
   for (size_t i = 0; i < n; i++) mprotect(memory_ + i * stride, page, PROT_NONE);
 }
 
+bool Stacks::contain(const void *p) const {
+  const char *c = static_cast<const char *>(p);
+  return c >= memory_ && c < memory_ + count_ * stride;
+}
+
 #ifdef __x86_64__
 
 // The callee-saved registers of the System V ABI go onto the stack; the stack pointer is the state.

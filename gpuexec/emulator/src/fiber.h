@@ -19,6 +19,7 @@ public:
   void reserve(size_t n);
   // Prepares a context that calls entry() on stack i, from its beginning. entry must not return.
   void prepare(size_t i, Context &to, void (*entry)());
+  bool contain(const void *p) const;
 
 private:
   char *memory_ = nullptr;

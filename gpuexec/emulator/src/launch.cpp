@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "block.h"
+#include "watch.h"
 
 uint3 threadIdx, blockIdx;
 dim3 blockDim, gridDim;
@@ -52,6 +53,10 @@ std::string refused(const Grid &g) {
 
 } // namespace
 
+bool static_shared(const char *p) {
+  return __start_riffle_shared && p >= __start_riffle_shared && p < __stop_riffle_shared;
+}
+
 std::string launch(const Grid &g) {
   static std::mutex one;
   std::lock_guard<std::mutex> alone(one);
@@ -59,17 +64,21 @@ std::string launch(const Grid &g) {
   blockDim = g.block;
   gridDim = g.grid;
   if (posix_memalign(&dynamic_shared, 16, g.shared_bytes ? g.shared_bytes : 1)) return "no memory for shared memory";
+  if (watch) watch->launch_begins(g.name);
   std::string report;
   for (uint64_t i : order(uint64_t(g.grid.x) * g.grid.y * g.grid.z, g.seed)) {
     blockIdx = {unsigned(i % g.grid.x), unsigned(i / g.grid.x % g.grid.y), unsigned(i / g.grid.x / g.grid.y)};
     memset(dynamic_shared, garbage, g.shared_bytes);
     if (__start_riffle_shared) memset(__start_riffle_shared, garbage, __stop_riffle_shared - __start_riffle_shared);
+    if (watch)
+      watch->block_begins(blockIdx, g.block.x * g.block.y * g.block.z, static_cast<char *>(dynamic_shared), g.shared_bytes);
     block().run(g, blockIdx, g.seed);
     if (block().failed()) {
       report = block().report();
       break;
     }
   }
+  if (watch && report.empty()) report = watch->launch_ends();
   free(dynamic_shared);
   dynamic_shared = nullptr;
   return report;

@@ -22,4 +22,7 @@ struct Grid {
 // left where they were. One grid runs at a time; others wait.
 std::string launch(const Grid &);
 
+// Whether p is in static shared memory (as far as the linker has gathered it).
+bool static_shared(const char *p);
+
 } // namespace emulator

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "block.h"
+#include "watch.h"
 
 namespace emulator {
 
@@ -101,6 +102,7 @@ static uint64_t reduced(Meeting meeting, uint64_t a, uint64_t b) {
 void Block::exchange(Warp &warp, const Thread &t, unsigned lanes) {
   Thread *first = &threads_[t.warp * 32];
   Meeting meeting = t.meeting;
+  if (watch && meeting == Meeting::syncwarp) watch->warp(t.warp * 32, lanes);
   unsigned ballot = 0;
   uint64_t sum = first[__builtin_ctz(lanes)].value;
   for (unsigned left = lanes; left; left &= left - 1) {

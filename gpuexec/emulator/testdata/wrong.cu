@@ -48,3 +48,31 @@ extern "C" __global__ void misaligned(const Words *args) {
 }
 
 extern "C" __global__ void far_shift(const Words *args) { args->out[0] = 1u << args->n; }
+
+// Races: a missing barrier, a shuffle taken for one, words that two blocks write, and a message without fences.
+
+extern "C" __global__ void no_barrier(const Words *args) {
+  __shared__ uint32_t words[64];
+  words[threadIdx.x] = threadIdx.x;
+  args->out[threadIdx.x] = words[63 - threadIdx.x];
+}
+
+extern "C" __global__ void no_order(const Words *args) {
+  __shared__ uint32_t words[32];
+  words[threadIdx.x] = threadIdx.x;
+  uint32_t v = __shfl_xor_sync(0xffffffff, threadIdx.x, 1);
+  args->out[threadIdx.x] = words[31 - threadIdx.x] + v;
+}
+
+extern "C" __global__ void two_blocks(const Words *args) { args->out[threadIdx.x] = blockIdx.x; }
+
+extern "C" __global__ void no_fence(const Words *args) {
+  if (threadIdx.x == 40) {
+    args->out[1] = 7;
+    atomicExch(&args->out[0], 1u);
+  }
+  if (threadIdx.x == 0) {
+    while (atomicAdd(&args->out[0], 0u) == 0) __nanosleep(10);
+    args->out[2] = args->out[1];
+  }
+}
