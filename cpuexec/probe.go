@@ -36,7 +36,7 @@ func (c *lane) lookUpTile(p *probe) error {
 	}
 	for b := c.from; p.at < p.end; {
 		doc := cs.docs[p.at]
-		asked := p.words>>(doc/wordDocs%64)&1 == 1
+		asked := p.words>>(doc/wordDocs%64)&1 == 1 && !c.lacks(doc)
 		for asked && b < c.to && last[b] < doc {
 			b++
 		}
@@ -48,6 +48,11 @@ func (c *lane) lookUpTile(p *probe) error {
 	}
 	cs.n = int(p.kept)
 	return nil
+}
+
+// lacks reports whether the bitmap says that the list does not hold a document.
+func (c *lane) lacks(doc uint32) bool {
+	return c.bitmap != nil && c.bitmap[doc/64]>>(doc%64)&1 == 0
 }
 
 // requireAnywhere is require for candidates of any tiles, in ascending order over
