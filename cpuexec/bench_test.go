@@ -35,16 +35,16 @@ import (
 //	wand           565   5,007  1,745       75  1,048     380       588   3,393  2,089
 //	bmw            578   1,665  2,087       72    423     378       588   1,720  2,518
 //	maxscore       274  10,083  1,065       46  1,803     317       242   9,302  1,332
-//	bmm             46   5,050    294       15    826      99        53   3,084    347
-//	AND (bmm)       26   1,746     71      2.0    187     3.0       2.1     132    2.1
+//	bmm             37   2,904    267       14    455      99        42   2,576    307
+//	AND (bmm)       15   1,050     58      1.2     79     2.0       1.2      19    1.3
 //	Count of OR    2.3                     1.9                      2.9
 //	Count of AND   1.8                     0.8                      0.9
 //
 // So Auto is bmm. WAND and BMW score the fewest documents, but each costs them a
 // pivot; with k = 1,000, where bounds prune little, they lose to exhaustive.
 //
-// The same with AVX2, and in Go alone, k = 10, gutenberg-dev: OR 50 and 125, AND 28 and 48,
-// Count of OR 2.5 and 5.8; 76 while lists have no bitmaps yet, by AVX-512. While lists have no ranges yet: OR 91, AND 37.
+// While lists have no bitmaps yet, gutenberg-dev takes OR 56, Count of OR 76; before they have
+// ranges, OR 91, AND 37. With AVX2, and in Go alone, Count of OR takes 2.5 and 5.8.
 func BenchmarkTopK(b *testing.B) {
 	ix := gutenberg(b)
 	for _, file := range []string{"gutenberg-dev", "terabyte05", "msmarco-dev"} {
