@@ -112,12 +112,17 @@ func (r *run) andBlock(lead *lane, b int, others []*lane, need, sum uint32) (err
 }
 
 // requireOthers drops the candidates that lanes other than the lead do not hold, or with
-// which they cannot reach need. Before a lane is asked, all that are left say what they know
-// at a glance.
+// which they cannot reach need. Before a lane is asked, it and the next say what they know at
+// a glance; all others would take longer than they save.
 func (r *run) requireOthers(others []*lane, need uint32) error {
 	for i, c := range slices.Backward(others) {
-		if need > 0 || i == len(others)-1 { // they say the same unless scores count
-			filter(&r.cands, r.filters[len(others)-1-i:], r.unbounded[i], need)
+		from := len(others) - 1 - i
+		to := min(from+2, len(others))
+		if from > 0 && need == 0 {
+			from++ // nothing new to say: only scores change
+		}
+		if from < to {
+			filter(&r.cands, r.filters[from:to], r.filterRests[i], need)
 		}
 		if r.cands.n == 0 {
 			return nil

@@ -40,7 +40,13 @@
 //	probeBlock    candidates looked up in the other lists: by bit test and rank in bitset
 //	              blocks, which are never unpacked, by comparison in others (probe.go)
 //
-// and hands what is left to the collector. Postings of dense lists are intersected and
+// and hands what is left to the collector. AND led by a sparse list goes by its blocks instead:
+//
+//	leadBlock     postings of the block that can get in, as candidates
+//	filter        those that all other lists may hold, by the bounds of words and bitmaps (filter.go)
+//	probeBlock    as above
+//
+// Postings of dense lists are intersected and
 // united as bits where they lie (dense.go). The tiles with the best bounds come first, so
 // that their hits prune the others; the threshold begins with what k postings of one list are
 // known to reach (blockmax.Plan.Seed).

@@ -10,10 +10,11 @@ type wordFilter struct {
 	unit   uint64   // a bound contributes so many times as much
 }
 
-// makeFilters makes filters of lanes, the last first, as they are asked. In unbounded it sums, lane
-// by lane, rest and what those contribute that have no bounds of words.
+// makeFilters makes filters of lanes, the last first, as they are asked. filterRests has, by lane,
+// what others can add to the bounds of its words and of those of the lane before: rest, the lanes
+// before these two, and those of the two that have no bounds of words.
 func (r *run) makeFilters(lanes []*lane, rest uint32) {
-	r.filters, r.unbounded = r.filters[:0], r.unbounded[:0]
+	r.filters, r.filterRests = r.filters[:0], r.filterRests[:0]
 	for _, c := range slices.Backward(lanes) {
 		f := wordFilter{bitmap: c.bitmap}
 		if c.ranges != nil {
@@ -21,11 +22,19 @@ func (r *run) makeFilters(lanes []*lane, rest uint32) {
 		}
 		r.filters = append(r.filters, f)
 	}
-	for _, c := range lanes {
+	for i, c := range lanes {
+		sum := rest
 		if c.ranges == nil {
-			rest += c.max
+			sum += c.max
 		}
-		r.unbounded = append(r.unbounded, rest)
+		if i > 0 {
+			before := lanes[i-1]
+			if before.ranges == nil {
+				sum += before.max
+			}
+			rest += before.max
+		}
+		r.filterRests = append(r.filterRests, sum)
 	}
 }
 

@@ -24,11 +24,11 @@ type tiling struct {
 	freqs    [postings.BlockSize]uint32
 	prober   probe
 
-	hopes     []hope       // of lists that OR looks candidates up in
-	filters   []wordFilter // of lists that AND looks candidates up in
-	unbounded []uint32     // what those without bounds of words add, for each and those before
-	held      bitset       // what a lane holds
-	marks     marks
+	hopes       []hope       // of lists that OR looks candidates up in
+	filters     []wordFilter // of lists that AND looks candidates up in
+	filterRests []uint32     // see makeFilters
+	held        bitset       // what a lane holds
+	marks       marks
 
 	maps     [][]uint64             // bitmaps of lanes
 	sheetSet [sheetDocs / 64]uint64 // documents of a sheet, for counting
