@@ -43,7 +43,7 @@
 // and hands what is left to the collector. AND led by a sparse list goes by its blocks instead:
 //
 //	leadBlock     postings of the block that can get in, as candidates
-//	filter        those that all other lists may hold, by the bounds of words and bitmaps (filter.go)
+//	filter        those that the next two lists may hold, by bounds of words and bitmaps (filter.go)
 //	probeBlock    as above
 //
 // Postings of dense lists are intersected and
