@@ -180,18 +180,22 @@ func testRaces(t *testing.T, binary string) {
 	for _, c := range []struct {
 		kernel          string
 		blocks, threads int
+		races           int
 		want            []string
 	}{
-		{"no_barrier", 1, 64, []string{"in shared memory: thread ", " writes at wrong.cu:", "and in no order with it thread ", " reads at wrong.cu:"}},
-		{"no_order", 1, 32, []string{"in shared memory: ", " reads at wrong.cu:"}},
-		{"two_blocks", 2, 1, []string{"in global memory: thread 0 writes at wrong.cu:", "thread 0 writes at wrong.cu:", ", of another block"}},
-		{"no_fence", 1, 64, []string{"in global memory: thread 40 writes at wrong.cu:", "thread 0 reads at wrong.cu:"}},
+		{"no_barrier", 1, 64, 2, []string{"in shared memory: thread ", " writes at wrong.cu:", "and in no order with it thread ", " reads at wrong.cu:"}},
+		{"no_order", 1, 32, 1, []string{"in shared memory: ", " reads at wrong.cu:"}},
+		{"two_blocks", 2, 1, 1, []string{"in global memory: thread 0 writes at wrong.cu:", "thread 0 writes at wrong.cu:", ", of another block"}},
+		{"no_fence", 1, 64, 1, []string{"in global memory: thread 40 writes at wrong.cu:", "thread 0 reads at wrong.cu:"}},
 	} {
 		got := check{c.kernel, c.blocks, c.threads, 0, 0, nil, 64}.run(t, binary)
 		for _, part := range append(c.want, "kernel "+c.kernel+": races") {
 			if !strings.Contains(got, part) {
 				t.Errorf("%s: the report does not say %q:\n%s", c.kernel, part, got)
 			}
+		}
+		if n := strings.Count(got, "in no order"); n != c.races {
+			t.Errorf("%s: %d races in the report:\n%s", c.kernel, n, got)
 		}
 	}
 }

@@ -10,8 +10,8 @@
 //   the launch       orders everything before it and after it
 //
 // Two accesses to a byte that are in no order, not of one thread, at least one of them a write and not both
-// atomic (or volatile, or __ldcg), are a race, also when both write the same value. Shared memory is
-// another one in each block.
+// atomic (or volatile, or __ldcg), are a race; but not two writes that leave the same value, as
+// of a flag that many raise. Shared memory is another one in each block.
 //
 // Each word of 4 bytes remembers four accesses, as in ThreadSanitizer (Serebryany and others, 2009); so a race can
 // be missed when many threads touch a word in between, but what is reported is one. What is told of fences is
@@ -52,6 +52,14 @@ struct Word {
 
 constexpr size_t page_words = 1024;
 
+// Two writes, of which the second has yet to happen: a race unless it writes what is there.
+struct Doubt {
+  Access first, second;
+  const char *at; // of the first byte that both write
+  unsigned bytes;
+  char value[4];
+};
+
 // What a thread, or a word that has been released through, knows: the steps of the threads of one block (the latest:
 // blocks run one after another), and the times of releases of blocks.
 struct Knowledge {
@@ -83,11 +91,15 @@ public:
     first_block_ = block_ + 1;
     releases_.clear();
     time_ = 1;
+    doubts_.clear();
     found_.clear();
     report_.clear();
   }
 
-  std::string launch_ends() override { return report_; }
+  std::string launch_ends() override {
+    settle();
+    return report_;
+  }
 
   void block_begins(uint3, unsigned threads, const char *shared, size_t shared_bytes) override {
     block_++;
@@ -164,6 +176,7 @@ private:
   }
 
   void note(const void *p, size_t size, bool write, bool atomic, const void *from) {
+    settle();
     if (running->on_stack(p)) return;
     Access a;
     a.thread = number();
@@ -179,7 +192,7 @@ private:
     for (uintptr_t at = begin; at < end; at = at / 4 * 4 + 4) {
       unsigned low = at % 4, high = std::min<uintptr_t>(4, end - at / 4 * 4);
       a.bytes = ((1u << high) - 1) & ~((1u << low) - 1);
-      visit(word_at(at), a, p);
+      visit(word_at(at), a, reinterpret_cast<const char *>(at / 4 * 4));
     }
   }
 
@@ -194,7 +207,7 @@ private:
     return last_[at / 4 % page_words];
   }
 
-  void visit(Word &w, const Access &a, const void *p) {
+  void visit(Word &w, const Access &a, const char *p) { // the word at p
     Access *slot = nullptr;
     for (Access &b : w.accesses) {
       if (b.block == a.block && b.thread == a.thread && b.write == a.write && b.atomic == a.atomic && b.bytes == a.bytes) {
@@ -205,11 +218,29 @@ private:
         if (!slot) slot = &b;
         continue;
       }
-      if ((a.write || b.write) && !(a.atomic && b.atomic) && (a.bytes & b.bytes)) found(b, a, p);
+      unsigned both = a.bytes & b.bytes;
+      if (!both || (a.atomic && b.atomic) || !(a.write || b.write)) continue;
+      if (a.write && b.write && !a.atomic && !b.atomic)
+        doubt(b, a, p, both);
+      else
+        found(b, a, p);
     }
     random_ = random_ * 1664525 + 1013904223;
     if (!slot) slot = &w.accesses[random_ >> 30];
     *slot = a;
+  }
+
+  void doubt(const Access &b, const Access &a, const char *p, unsigned both) {
+    Doubt d = {b, a, p + __builtin_ctz(both), unsigned(__builtin_popcount(both)), {}};
+    memcpy(d.value, d.at, d.bytes);
+    doubts_.push_back(d);
+  }
+
+  // By the next access the writes have happened.
+  void settle() {
+    for (const Doubt &d : doubts_)
+      if (memcmp(d.value, d.at, d.bytes) != 0) found(d.first, d.second, d.at);
+    doubts_.clear();
   }
 
   // Whether b is ordered before a, which is of the running thread.
@@ -275,6 +306,7 @@ private:
   std::unordered_map<uintptr_t, std::unique_ptr<Word[]>> pages_;
   uintptr_t last_page_ = 0;
   Word *last_ = nullptr;
+  std::vector<Doubt> doubts_;
   std::set<std::pair<uint32_t, uint32_t>> found_; // by the places of both
   std::string report_;
 };
