@@ -118,13 +118,23 @@
 //	CRC-8, one byte
 //
 // and beside it lie the directory, in parts of 64 extents (the last has the rest), and the
-// payload, in chunks. A directory part has for each block
+// payload, in chunks. A directory part is a string of bits, lowest first, with zeros up to the
+// end of a byte, and the CRC-32C of that, four bytes, low byte first:
 //
-//	last document - that of the block before - postings of the block
-//	the Encoding, two bytes, low byte first
-//	best pairs
+//	k, 5 bits    of the average gap (the next number), how many it has
+//	for each block
+//	  number, k  last document - that of the block before - postings of the block
+//	  byte       the low byte of the Encoding
+//	  byte       the high byte
+//	  for each best pair
+//	    1 bit      1 if another follows
+//	    number, 0  frequency - the one before - 1
+//	    number, 6  length code - the one before - 1; (number, 1) from the second pair on
 //
-// and ends in the CRC-32C of all that, four bytes, low byte first. What follows from it is
+// A "number, k" is its k low bits; then, y being what is above them, plus 1, as many zeros as y
+// has bits behind its highest, a one, and these bits (Elias' gamma code of y). A byte is the bit 1
+// when it is that of the block before (0 in front of the first of a part); 010 when it is one
+// more and 011 when one less, bits as they come; else 00 and 8 bits. What follows from all this is
 // not stored: row offsets from the encodings, extents from their blocks. A chunk has whole
 // extents. It takes extents until it has 32 KiB or more; so it is always below 64 KiB.
 // Behind its rows is a guard of 16 bytes: 12 zeros and the CRC-32C of all before. The guard
@@ -134,10 +144,9 @@
 // each (a run, without rows), then 210 five times:
 //
 //	entry      11  03  01 08 03 03 02 07  01  7a
-//	directory  c5 01  08 02  01 08 02 03      block 0, to 200: packed/8 tf/2, (1, 8) and (3, 12)
-//	           00     80 00  00 0a            block 1, to 204: run tf/0, (1, 10)
-//	           05     80 03  08 14            block 2, to 210: run tf/3, (5, 20)
-//	           bf 5a 8b a5
+//	directory  a7 28 10 10 18 49 05 08        k = 7; block 0, to 200: 197, packed/8 tf/2, (1, 8) and (3, 12);
+//	           20 00 2a 0b 33 80 51 01        block 1, to 204: 0, run tf/0, (1, 10); block 2, to 210: 5, run tf/3, (5, 20)
+//	           0a fc 17 67
 //	chunk      03 00 00 00  00 00 00 00  04 00 00 00  be 00 00 00
 //	           00 00 00 00  00 00 00 00  02 00 00 00  00 00 00 00
 //	           04 00 00 00  00 00 00 00  00 00 00 00  00 00 00 00

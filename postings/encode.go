@@ -6,7 +6,7 @@ import (
 )
 
 // partBlocks is the number of blocks in a directory part: 64 extents. A part has
-// about 12 bytes a block, so 24 KiB.
+// about 5 bytes a block, so 10 KiB.
 const partBlocks = 64 * ExtentBlocks
 
 // Encoded is the stored form of a list. A short list is its entry and nothing else.
@@ -129,18 +129,6 @@ func blocksOf(chunkOf []uint32, i, blocks int) (from, to int) {
 	first, _ := slices.BinarySearch(chunkOf, uint32(i))
 	behind, _ := slices.BinarySearch(chunkOf, uint32(i+1))
 	return first * ExtentBlocks, min(behind*ExtentBlocks, blocks)
-}
-
-// encodePart writes the directory of blocks from to to-1.
-func (l *List) encodePart(from, to int) []byte {
-	dst := make([]byte, 0, 12*(to-from))
-	for b := from; b < to; b++ {
-		span := l.Last[b] - l.before(b)
-		dst = binary.AppendUvarint(dst, uint64(span)-uint64(l.BlockLen(b)))
-		dst = binary.LittleEndian.AppendUint16(dst, uint16(l.Enc[b]))
-		dst = appendImpacts(dst, l.BlockImpacts.Of(b))
-	}
-	return sealPart(dst)
 }
 
 // layout says which chunk each extent lies in, and at which row each chunk begins

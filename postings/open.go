@@ -47,10 +47,6 @@ func Open(entry []byte, load Loader) (*List, error) {
 	return l, nil
 }
 
-// minBlockBytes is the least that a block takes in the directory: its last document,
-// its encoding and one best pair.
-const minBlockBytes = 1 + 2 + 2
-
 func (l *List) blocksByCount() int { return (l.Count + l.BlockSize - 1) / l.BlockSize }
 
 // parseEntry reads an entry without its checksum. Of a long list it gives Count,
@@ -150,67 +146,6 @@ func (k *block) readShort(r *reader, last uint32, more uint64, sizes *Sizes) err
 	sizes.Docs += mid / 8
 	sizes.Freqs += size - mid/8
 	r.at += size
-	return nil
-}
-
-// parseDirectory reads all directory parts (without checksums) of a long list of so
-// many chunks. Before it makes room for blocks it sees that there are bytes for them.
-func (l *List) parseDirectory(parts [][]byte, chunks int) error {
-	blocks := l.blocksByCount()
-	size := 0
-	for _, p := range parts {
-		size += len(p)
-	}
-	if size < blocks*minBlockBytes {
-		return corrupt.New(0, "directory of %d bytes for %d blocks", size, blocks)
-	}
-	l.Last = make([]uint32, 0, blocks)
-	l.Enc = make([]Encoding, 0, blocks)
-	l.Off = make([]uint32, 0, blocks)
-	l.BlockImpacts.Start = append(make([]uint32, 0, blocks+1), 0)
-	l.BlockImpacts.Pairs = make([]Impact, 0, (size-3*blocks)/2) // a pair takes two bytes or more
-
-	rows := uint32(0)
-	for i, p := range parts {
-		r := reader{b: p}
-		for b := i * partBlocks; b < min((i+1)*partBlocks, blocks); b++ {
-			if err := l.parseBlock(&r, &rows); err != nil {
-				return inBlock(err, b)
-			}
-		}
-		if err := r.end(); err != nil {
-			return err
-		}
-	}
-	l.BlockImpacts.Pairs = slices.Clip(l.BlockImpacts.Pairs)
-	return l.finishOpen(chunks)
-}
-
-// parseBlock reads what the directory says of the next block. rows is where its
-// payload begins, and then where it ends.
-func (l *List) parseBlock(r *reader, rows *uint32) error {
-	b := len(l.Last)
-	n := l.BlockLen(b)
-	at := r.at
-	more := r.uvarint()
-	e := Encoding(r.byte()) | Encoding(r.byte())<<8
-	l.BlockImpacts.Pairs = r.impacts(l.BlockImpacts.Pairs)
-	if r.err != nil {
-		return r.err
-	}
-	prev := l.before(b)
-	last := int64(int32(prev)) + int64(n) + int64(min(more, MaxDoc))
-	if last >= MaxDoc {
-		return corrupt.New(at, "last document %d", last)
-	}
-	if fault := e.fault(n, uint32(last)-prev); fault != "" {
-		return corrupt.New(at, "%s", fault)
-	}
-	l.Last = append(l.Last, uint32(last))
-	l.Enc = append(l.Enc, e)
-	l.Off = append(l.Off, *rows)
-	l.BlockImpacts.Start = append(l.BlockImpacts.Start, uint32(len(l.BlockImpacts.Pairs)))
-	*rows += uint32(e.Rows(n))
 	return nil
 }
 

@@ -48,14 +48,14 @@
 // with body "go" (length 1) and none:
 //
 //	010000676f      020200010101000038                        field 0, term "go": postings 0 (twice) and 1
-//	0200000000      030201000161620000b415a8a8                two ids: "a", then "b", which are documents 0 and 1
-//	0300000000      0301016196d80b0f                          one page, which begins with "a"
-//	0400000001      0302010078fc7b26ec                        two documents: 1 byte and none
-//	0500000000      0301007efbe899                            places: a run of 2, from 0 on
-//	7f              03020200000104626f64790102010203f71145cb  2 documents, stored; 1 field: "body" with norms,
+//	0200000000      040201000161620000aedbc86f                two ids: "a", then "b", which are documents 0 and 1
+//	0300000000      040101615c600b16                          one page, which begins with "a"
+//	0400000001      0402010078b8755044                        two documents: 1 byte and none
+//	0500000000      040100179f18ed                            places: a run of 2, from 0 on
+//	7f              04020200000104626f64790102010203efddb91e  2 documents, stored; 1 field: "body" with norms,
 //	                                                           2 documents, 1 term, 2 postings, 3 tokens
-//	81000000000000  030201e4d0645f                            length codes 2 and 1
-//	830000          030002010101022b1084f9                    one tile: rank 0, best pairs (1, code 1), (2, code 2)
+//	81000000000000  0402018db4942b                            length codes 2 and 1
+//	830000          04000201010102a2a061e4                    one tile: rank 0, best pairs (1, code 1), (2, code 2)
 //
 // # Order of documents
 //

@@ -13,8 +13,9 @@ import (
 //
 //	1  the first; not read any more
 //	2  short lists are bit strings, long ones may be; not read any more
-//	3  ids in pages, with places instead of a lookup for each
-const Version = 3
+//	3  ids in pages, with places instead of a lookup for each; not read any more
+//	4  directories of lists are bit strings
+const Version = 4
 
 // sealBytes is what a seal adds to a value: the version before, the checksum
 // behind.
