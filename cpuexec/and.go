@@ -24,7 +24,7 @@ func (r *run) and() error {
 	}
 	for _, c := range lanes {
 		c.plain = r.counting
-		if err := c.learn(0); err != nil {
+		if err := c.learn(c.wanted(lanes)); err != nil {
 			return err
 		}
 	}

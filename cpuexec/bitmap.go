@@ -82,6 +82,20 @@ func clip(docs []uint32, lo, hi uint32) []uint32 {
 	return docs
 }
 
+// wanted is what it costs, in blocks, that the lane has no bitmap while AND of the lanes is counted:
+// all of the range where the lanes could be intersected as bitmaps, else nothing beforehand.
+func (c *lane) wanted(lanes []*lane) int64 {
+	if !c.run.counting || c.list.Bitmap() != nil {
+		return 0
+	}
+	for _, other := range lanes {
+		if !other.dense() {
+			return 0
+		}
+	}
+	return int64(c.blocksAtWork())
+}
+
 func allBitmaps(lanes []*lane) bool {
 	for _, c := range lanes {
 		if c.bitmap == nil {
