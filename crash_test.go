@@ -21,8 +21,8 @@ import (
 )
 
 // A crashFS is a file system in memory that can be asked what a crash would
-// leave. Pebble's own locks itself out when that is asked during a Link
-// (v2.1.7 takes cloneMu for reading twice), hence the mutex.
+// leave. Pebble's own locks itself out when that is asked during a Link or a
+// ReuseForWrite (v2.1.7 takes cloneMu for reading twice), hence the mutex.
 type crashFS struct {
 	*vfs.MemFS
 	links sync.Mutex
@@ -34,6 +34,12 @@ func (f *crashFS) Link(from, to string) error {
 	f.links.Lock()
 	defer f.links.Unlock()
 	return f.MemFS.Link(from, to)
+}
+
+func (f *crashFS) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	f.links.Lock()
+	defer f.links.Unlock()
+	return f.MemFS.ReuseForWrite(from, to, c)
 }
 
 // crash returns what was synced and, of the rest, about so many percent of the

@@ -17,7 +17,8 @@
 // lists, norms) a space each, and the segment number after it; with the number
 // first, a segment is two tables, of neighbouring ranges, that overlap with no
 // table of any other segment: one for what is worth compressing (kinds of key
-// below 0x80), one for what is not. To drop it is to strike two files off a list;
+// below 0x80), one for what is not. (A writer may split the former in two, which two
+// goroutines then write at once.) To drop it is to strike two files off a list;
 // to find what a crash left over is one seek a segment.
 //
 // # Sealed values
@@ -58,7 +59,7 @@
 //
 // # Life of a segment
 //
-// NewSegment gives it a number that no segment has had. Its two tables are
+// NewSegment gives it a number that no segment has had. Its tables are
 // written in the folder "building", outside Pebble, and Finish syncs them. Commit
 // ingests them: Pebble links the files in and lists them, and still nobody knows
 // of the segment. Then one atomic, synced write makes it live: the new manifest,

@@ -3,7 +3,10 @@ package store
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -69,5 +72,48 @@ func TestTables(t *testing.T) {
 	c, p, err := s.SegmentBytes(w.Number())
 	if err != nil || c+p != size || c != bottom[0].Size || p != bottom[1].Size {
 		t.Errorf("segment has %d + %d bytes, error %v; its tables %d + %d, its writer said %d", c, p, err, bottom[0].Size, bottom[1].Size, size)
+	}
+}
+
+// TestSplit: two goroutines write their tables at once, and the segment is whole.
+func TestSplit(t *testing.T) {
+	s := openTemp(t, t.TempDir(), nil)
+	w, err := s.NewSegment()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Split(4)
+	const n = 2000
+	var wg sync.WaitGroup
+	for _, kinds := range []string{"\x01\x80", "\x04"} {
+		wg.Go(func() {
+			for i := range n {
+				for _, kind := range []byte(kinds) {
+					if err := w.Set(fmt.Appendf([]byte{kind}, "%06d", i), []byte("value")); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(w.Set([]byte{0x7f}, []byte("meta")), w.Finish()); err != nil {
+		t.Fatal(err)
+	}
+	err = s.Commit(context.Background(), Edit{Ingest: []*SegmentWriter{w}, Manifest: &Manifest{Segments: []Segment{{Number: w.Number()}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	it, err := s.Segment(w.Number()).Scan([]byte{0}, []byte{0xff})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer it.Close()
+	keys := 0
+	for it.Next() {
+		keys++
+	}
+	if want := 3*n + 1; keys != want || it.Err() != nil {
+		t.Errorf("%d keys, %v, want %d", keys, it.Err(), want)
 	}
 }

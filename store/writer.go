@@ -3,22 +3,22 @@ package store
 import (
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
 	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// A SegmentWriter writes one segment into two tables outside Pebble. Nothing of
-// it is part of the store before the Commit that ingests it. A writer is used by
-// one goroutine at a time and ends with Finish and a Commit, or with Abort.
+// A SegmentWriter writes one segment into two tables outside Pebble, or three after
+// Split. Nothing of it is part of the store before the Commit that ingests it. A writer
+// is used by one goroutine at a time and ends with Finish and a Commit, or with Abort.
 type SegmentWriter struct {
 	s      *Store
 	number uint64
-	tables [2]tableWriter // compressed, plain
+	tables [3]tableWriter // compressed, plain, compressed from split on
+	split  byte           // first byte of the keys that go to the third table
 	state  writerState
-	err    error
-	key    []byte // reused
 }
 
 type writerState string
@@ -37,6 +37,8 @@ type tableWriter struct {
 	w          *sstable.Writer // nil before the first key and after Finish
 	bytes      uint64          // size of the finished file
 	keys       uint64
+	err        error
+	key        []byte // reused
 }
 
 // NewSegment begins a segment with a number that no segment has had.
@@ -52,10 +54,10 @@ func (s *Store) NewSegment() (*SegmentWriter, error) {
 	if err := s.opts.FS.MkdirAll(s.buildPath(), 0o755); err != nil {
 		return nil, wrap(err, s.buildPath())
 	}
-	w := &SegmentWriter{s: s, number: n, state: writing}
-	for i, name := range []string{"compressed", "plain"} {
+	w := &SegmentWriter{s: s, number: n, split: firstPlainKind, state: writing}
+	for i, name := range []string{"compressed", "plain", "apart"} {
 		w.tables[i].path = s.opts.FS.PathJoin(s.buildPath(), fmt.Sprintf("%d.%s", n, name))
-		w.tables[i].compressed = i == 0
+		w.tables[i].compressed = i != 1
 	}
 	return w, nil
 }
@@ -63,24 +65,35 @@ func (s *Store) NewSegment() (*SegmentWriter, error) {
 // Number returns the segment's number.
 func (w *SegmentWriter) Number() uint64 { return w.number }
 
-// Set adds a key. Keys whose first byte is below 0x80 go to the compressed
+// Split gives the keys whose first byte is first or more, and below 0x80, a compressed
+// table of their own. From then on two goroutines may call Set at once if one has those keys
+// and the other all others. It must come before the first Set.
+func (w *SegmentWriter) Split(first byte) {
+	must(w.tables[0].keys == 0 && first < firstPlainKind, "segment %d is split at %#x after %d keys", w.number, first, w.tables[0].keys)
+	w.split = first
+}
+
+// Set adds a key. Keys whose first byte is below 0x80 go to a compressed
 // table, the others to the plain one; within each they must ascend. Neither key
 // nor value is kept. After an error the writer is of no more use.
 func (w *SegmentWriter) Set(key, value []byte) error {
 	must(w.state == writing, "key for segment %d, which is %v", w.number, w.state)
 	must(len(key) > 0, "empty key for segment %d", w.number)
-	if w.err != nil {
-		return w.err
-	}
 	t := &w.tables[0]
-	if key[0] >= firstPlainKind {
+	switch {
+	case key[0] >= firstPlainKind:
 		t = &w.tables[1]
+	case key[0] >= w.split:
+		t = &w.tables[2]
 	}
-	w.key = append(append(w.key[:0], segmentPrefix(w.number)...), key...)
-	if w.err = t.set(w.s, w.key, value); w.err != nil {
-		w.err = wrap(w.err, KeyString(w.key))
+	if t.err != nil {
+		return t.err
 	}
-	return w.err
+	t.key = append(append(t.key[:0], segmentPrefix(w.number)...), key...)
+	if t.err = t.set(w.s, t.key, value); t.err != nil {
+		t.err = wrap(t.err, KeyString(t.key))
+	}
+	return t.err
 }
 
 func (t *tableWriter) set(s *Store, key, value []byte) error {
@@ -115,14 +128,21 @@ func (w *SegmentWriter) Bytes() uint64 {
 // cannot be finished.
 func (w *SegmentWriter) Finish() error {
 	must(w.state == writing, "segment %d is finished, but %v", w.number, w.state)
-	must(w.tables[0].keys+w.tables[1].keys > 0, "segment %d is finished without a key", w.number)
-	if w.err != nil {
-		return w.err
-	}
+	must(len(w.paths()) > 0, "segment %d is finished without a key", w.number)
+	// Each table ends with a sync: all at once take no longer than one.
+	var wg sync.WaitGroup
 	for i := range w.tables {
-		if err := w.tables[i].finish(); err != nil {
-			w.err = wrap(err, fmt.Sprintf("finish segment %d", w.number))
-			return w.err
+		t := &w.tables[i]
+		wg.Go(func() {
+			if t.err == nil {
+				t.err = wrap(t.finish(), fmt.Sprintf("finish segment %d", w.number))
+			}
+		})
+	}
+	wg.Wait()
+	for i := range w.tables {
+		if err := w.tables[i].err; err != nil {
+			return err
 		}
 	}
 	w.state = finished
