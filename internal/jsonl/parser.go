@@ -3,11 +3,17 @@ package jsonl
 import (
 	"fmt"
 	"strconv"
+	"unsafe"
 )
 
 // A Parser turns lines into documents. The zero value is ready. It keeps scratch
 // space and the field names it has seen, so it must not be shared by goroutines.
 type Parser struct {
+	// Borrow makes the strings of documents parts of the line or of the parser's memory. They
+	// are then valid until the next call of Parse, as long as nobody writes to the line; no
+	// text is copied that need not be.
+	Borrow bool
+
 	line []byte
 	pos  int // next byte of line
 
@@ -17,7 +23,7 @@ type Parser struct {
 	hasID    bool
 	seen     nameSet
 
-	text  []byte            // the last string that had to be rewritten
+	text  []byte            // the last string that had to be rewritten; with Borrow, those of the line
 	known map[string]string // names of earlier lines, so that each is allocated once
 }
 
@@ -31,6 +37,10 @@ func (p *Parser) Parse(line []byte, d *Document) error {
 	d.reset()
 	p.line, p.pos, p.doc = line, 0, d
 	p.path, p.elements, p.hasID = p.path[:0], 0, false
+	if cap(p.text) > 1<<20 {
+		p.text = nil // one huge string must not be paid for during a whole file
+	}
+	p.text = p.text[:0]
 	p.seen.reset()
 	err := p.document()
 	p.line, p.doc = nil, nil
@@ -145,7 +155,7 @@ func (p *Parser) value(name string, depth int) error {
 		if err != nil {
 			return err
 		}
-		p.add(name, string(s))
+		p.add(name, p.kept(s))
 	case c == '{':
 		p.pos++
 		p.path = append(p.path, '.')
@@ -195,7 +205,7 @@ func (p *Parser) id(c int) error {
 	default:
 		return p.fault(at, `"id" must be a string or an integer`)
 	}
-	p.doc.ID, p.hasID = string(id), true
+	p.doc.ID, p.hasID = p.kept(id), true
 	return nil
 }
 
@@ -218,7 +228,7 @@ func (p *Parser) array(name string) error {
 			if err != nil {
 				return err
 			}
-			values = append(values, string(s))
+			values = append(values, p.kept(s))
 		case 'n':
 			if err := p.literal("null"); err != nil {
 				return err
@@ -239,6 +249,14 @@ func (p *Parser) array(name string) error {
 			return p.unexpected("',' or ']'")
 		}
 	}
+}
+
+// kept returns bytes of str or digits as a string that stays.
+func (p *Parser) kept(b []byte) string {
+	if p.Borrow {
+		return unsafe.String(unsafe.SliceData(b), len(b))
+	}
+	return string(b)
 }
 
 func (p *Parser) add(name string, value any) {

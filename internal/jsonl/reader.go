@@ -19,7 +19,8 @@ type Reader struct {
 	source source
 	lines  splitter
 	parser Parser
-	err    error // the final one; later calls return it again
+	err    error  // the final one; later calls return it again
+	rest   []byte // behind the last Block: the beginning of a line, at least
 }
 
 // Open opens a file, or standard input when the path is "-".

@@ -23,10 +23,10 @@ func (p *Parser) str() ([]byte, error) {
 // rewritten reads a string that is not what its bytes say: it holds escapes or
 // invalid UTF-8, or it does not end.
 func (p *Parser) rewritten() ([]byte, error) {
-	if cap(p.text) > 1<<20 {
-		p.text = nil // one huge string must not be paid for during a whole file
+	if !p.Borrow {
+		p.text = p.text[:0]
 	}
-	p.text = p.text[:0]
+	first := len(p.text)
 	for {
 		rest := p.line[p.pos:]
 		n, ascii := plainPrefix(rest)
@@ -39,7 +39,7 @@ func (p *Parser) rewritten() ([]byte, error) {
 		switch p.peek() {
 		case '"':
 			p.pos++
-			return p.text, nil
+			return p.text[first:], nil
 		case '\\':
 			if err := p.escape(); err != nil {
 				return nil, err
