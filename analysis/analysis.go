@@ -46,6 +46,7 @@ func New(name string, t Tokenizer, filters ...Filter) Analyzer {
 	c := &chain{name: name, tokenizer: t}
 	c.lower, c.filters = fuseLowercase(filters)
 	c.pool.New = func() any { return newBatch(c.lower, c.filters) }
+	c.termPool.New = func() any { return newTermBatch(c.lower) }
 	return c
 }
 
@@ -56,6 +57,7 @@ type chain struct {
 	lower     bool     // terms are lower-cased as they are added to a batch
 	filters   []Filter // what is left to do
 	pool      sync.Pool
+	termPool  sync.Pool // batches of AnalyzeTerms
 }
 
 func (c *chain) Name() string { return c.name }
@@ -72,6 +74,38 @@ func (c *chain) Analyze(text []byte, emit func(batch []Token)) {
 	// A panic in emit or in a tokenizer loses the batch to the garbage collector: it
 	// may be half full.
 	c.pool.Put(b)
+}
+
+// A TermAnalyzer is an Analyzer that can leave out where in the text terms stand, which
+// saves a third of the time. Analyzers that New makes are.
+type TermAnalyzer interface {
+	Analyzer
+
+	// AnalyzeTerms calls emit with the terms that Analyze finds, in that order, in batches of 1 to MaxBatch.
+	// A term of at most seven bytes is a number: its bytes, little-endian, with their count
+	// in the top byte. For a longer one that byte is 255, and its bytes are the next of long. Both
+	// slices belong to the analyzer again when emit returns.
+	//
+	// It returns false, and makes no call, when this analyzer can do nothing but Analyze: when
+	// it has a filter.
+	AnalyzeTerms(text []byte, emit func(keys []uint64, long [][]byte)) bool
+}
+
+// AnalyzeTerms implements TermAnalyzer.
+func (c *chain) AnalyzeTerms(text []byte, emit func(keys []uint64, long [][]byte)) bool {
+	if len(c.filters) > 0 {
+		return false
+	}
+	if len(text) == 0 {
+		return true
+	}
+	b := c.termPool.Get().(*Batch)
+	b.emitTerms = emit
+	c.tokenizer.Tokenize(text, b)
+	b.flush()
+	b.emitTerms = nil
+	c.termPool.Put(b)
+	return true
 }
 
 // AnalyzeString is a.Analyze for a string. The string is not copied: an

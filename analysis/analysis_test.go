@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -112,8 +113,48 @@ func checkTokens(t *testing.T, a Analyzer, text []byte) {
 			}
 		}
 	})
+	checkTerms(t, a, text)
 	if string(text) != before {
 		t.Fatalf("%s changed its text", a.Name())
+	}
+}
+
+// checkTerms: AnalyzeTerms finds the terms that Analyze finds, unless it finds nothing at all.
+func checkTerms(t *testing.T, a Analyzer, text []byte) {
+	t.Helper()
+	var got []string
+	can := a.(TermAnalyzer).AnalyzeTerms(text, func(keys []uint64, long [][]byte) {
+		if len(keys) < 1 || len(keys) > MaxBatch {
+			t.Fatalf("%s: batch of %d terms", a.Name(), len(keys))
+		}
+		for _, key := range keys {
+			if n := int(key >> 56); n < 8 {
+				var word [8]byte
+				binary.LittleEndian.PutUint64(word[:], key)
+				if clear(word[:n]); word != [8]byte{7: byte(n)} {
+					t.Fatalf("%s: key %x has bytes behind its %d", a.Name(), key, n)
+				}
+				binary.LittleEndian.PutUint64(word[:], key)
+				got = append(got, string(word[:n]))
+				continue
+			}
+			if key>>56 != 255 || len(long[0]) < 8 {
+				t.Fatalf("%s: key %x, long terms %q", a.Name(), key, long)
+			}
+			got, long = append(got, string(long[0])), long[1:]
+		}
+		if len(long) > 0 {
+			t.Fatalf("%s: %d long terms too many", a.Name(), len(long))
+		}
+	})
+	if !can {
+		if len(got) > 0 {
+			t.Fatalf("%s finds terms, and says that it cannot", a.Name())
+		}
+		return
+	}
+	if want := Terms(a, string(text)); !slices.Equal(got, want) {
+		t.Fatalf("%s: %.100q: terms %q, want %q", a.Name(), text, got, want)
 	}
 }
 

@@ -62,6 +62,12 @@ type Batch struct {
 	filters []Filter
 	emit    func(batch []Token)
 	breaker breaker // scratch of Words
+
+	// For AnalyzeTerms, instead of tokens; see there.
+	terms     bool
+	keys      []uint64 // the first n are in use
+	long      [][]byte
+	emitTerms func(keys []uint64, long [][]byte)
 }
 
 func newBatch(lower bool, filters []Filter) *Batch {
@@ -73,6 +79,11 @@ func newBatch(lower bool, filters []Filter) *Batch {
 	}
 }
 
+// newTermBatch returns a batch for AnalyzeTerms.
+func newTermBatch(lower bool) *Batch {
+	return &Batch{terms: true, keys: make([]uint64, MaxBatch), arena: make([]byte, 0, arenaBytes), lower: lower}
+}
+
 // Add adds the token text[start:end]. An empty range adds nothing. A run of bytes
 // that are no UTF-8 becomes one U+FFFD.
 func (b *Batch) Add(text []byte, start, end, position int) {
@@ -80,8 +91,12 @@ func (b *Batch) Add(text []byte, start, end, position int) {
 	if len(src) == 0 {
 		return
 	}
-	if b.n == len(b.tokens) || len(src) > cap(b.arena)-len(b.arena) {
+	if b.n == MaxBatch || len(src) > cap(b.arena)-len(b.arena) {
 		b.flush()
+	}
+	if b.terms {
+		b.addTerm(b.copy(src))
+		return
 	}
 	t := &b.tokens[b.n]
 	b.n++
@@ -89,10 +104,18 @@ func (b *Batch) Add(text []byte, start, end, position int) {
 	t.Term = b.copy(src)
 }
 
-// addShort adds a token of n <= 8 bytes that are the low bytes of word, ASCII and
+// addShort adds a token of n < 8 bytes that are the low bytes of word, ASCII and
 // lower-cased already if that is this batch's job.
 func (b *Batch) addShort(word uint64, n, start, position int) {
-	if b.n == len(b.tokens) || cap(b.arena)-len(b.arena) < 8 {
+	if b.terms {
+		if b.n == MaxBatch {
+			b.flush()
+		}
+		b.keys[b.n] = word&(1<<(8*n)-1) | uint64(n)<<56
+		b.n++
+		return
+	}
+	if b.n == MaxBatch || cap(b.arena)-len(b.arena) < 8 {
 		b.flush()
 	}
 	at := len(b.arena)
@@ -103,6 +126,22 @@ func (b *Batch) addShort(word uint64, n, start, position int) {
 	t.Start, t.End, t.Position = start, start+n, position
 	t.Term = b.arena[at : at+n : at+n]
 }
+
+// addTerm adds the term of a token whose place nobody wants.
+func (b *Batch) addTerm(term []byte) {
+	if n := len(term); n < 8 {
+		var word [8]byte
+		copy(word[:], term)
+		b.keys[b.n] = binary.LittleEndian.Uint64(word[:]) | uint64(n)<<56
+	} else {
+		b.keys[b.n] = longKey
+		b.long = append(b.long, term)
+	}
+	b.n++
+}
+
+// longKey stands for a term of eight bytes or more.
+const longKey = 0xff << 56
 
 // copy returns src in memory that filters may write to, lower-cased if that is
 // this batch's job. The capacity ends with the term: an append cannot run into
@@ -138,6 +177,14 @@ func (b *Batch) copy(src []byte) []byte {
 
 // flush filters and emits what was added since the last flush.
 func (b *Batch) flush() {
+	if b.terms {
+		if b.n > 0 {
+			b.emitTerms(b.keys[:b.n], b.long)
+		}
+		clear(b.long)
+		b.n, b.arena, b.long = 0, b.arena[:0], b.long[:0]
+		return
+	}
 	batch := b.tokens[:b.n]
 	for _, f := range b.filters {
 		if len(batch) == 0 {
