@@ -93,6 +93,40 @@ func (b *Builder) Add(doc, tf uint32, length uint8) {
 	}
 }
 
+// AddAll adds postings as Add does, one for each element of docs; lengths are the length
+// codes of their fields. Where a whole block is at hand it is encoded at once, which is
+// several times as fast.
+func (b *Builder) AddAll(docs, tfs []uint32, lengths []uint8) {
+	for len(docs) > 0 {
+		if len(b.tail) > 0 || b.BlockSize != 0 || len(docs) < BlockSize {
+			b.Add(docs[0], tfs[0], lengths[0])
+			docs, tfs, lengths = docs[1:], tfs[1:], lengths[1:]
+			continue
+		}
+		b.addBlock((*[BlockSize]uint32)(docs), (*[BlockSize]uint32)(tfs), (*[BlockSize]uint8)(lengths))
+		docs, tfs, lengths = docs[BlockSize:], tfs[BlockSize:], lengths[BlockSize:]
+	}
+}
+
+// addBlock adds a full block behind full blocks.
+func (b *Builder) addBlock(docs, tfs *[BlockSize]uint32, lengths *[BlockSize]uint8) {
+	if b.full == nil {
+		b.full = new(blocks)
+	}
+	prev := b.full.lastDoc()
+	p := prev
+	for i, d := range docs {
+		if d-p-1 >= MaxDoc || d >= MaxDoc || tfs[i] == 0 {
+			panic(fmt.Sprintf("BUG: posting (document %d, frequency %d) after document %d", d, tfs[i], int32(p)))
+		}
+		p = d
+	}
+	k := block{n: BlockSize, docs: *docs, tfs: *tfs, lens: *lengths}
+	b.full.add(&k, b.codec())
+	b.count += BlockSize
+	b.last = p
+}
+
 // appendShort writes one posting in the short form.
 func appendShort(dst []byte, gap, tf uint32) []byte {
 	if tf == 1 {

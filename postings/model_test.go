@@ -3,6 +3,7 @@ package postings
 import (
 	"errors"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 )
@@ -148,4 +149,30 @@ func random(rng *rand.Rand, n int) []posting {
 		}
 	}
 	return ps
+}
+
+// TestAddAll: many postings at once make the list that single ones make.
+func TestAddAll(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 9))
+	for range 50 {
+		n := rng.IntN(3000)
+		docs, tfs, lengths := make([]uint32, n), make([]uint32, n), make([]uint8, n)
+		doc := uint32(rng.IntN(3))
+		for i := range docs {
+			docs[i], tfs[i], lengths[i] = doc, 1+uint32(rng.ExpFloat64()), uint8(rng.IntN(60))
+			doc += 1 + uint32(rng.ExpFloat64()*20)
+		}
+		var one, all Builder
+		for i := range docs {
+			one.Add(docs[i], tfs[i], lengths[i])
+		}
+		for from := 0; from < n; {
+			to := min(n, from+rng.IntN(600))
+			all.AddAll(docs[from:to], tfs[from:to], lengths[from:to])
+			from = to
+		}
+		if one.Len() != all.Len() || n > 0 && !reflect.DeepEqual(one.Encode(), all.Encode()) {
+			t.Fatalf("%d postings: AddAll and Add differ", n)
+		}
+	}
 }

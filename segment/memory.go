@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/postings"
@@ -50,14 +51,17 @@ type Memory struct {
 	earlier map[uint32]uint32 // document -> the one before it with the same id
 	fields  map[string]*memoryField
 	view    *MemoryView // the last view, as long as it shows every document
+
+	chunk runReaderSpace // scratch of AddChunk
 }
 
-// A memoryField is one field. Its numbers are those after the last Add.
+// A memoryField is one field. Its numbers are those after the last document.
 type memoryField struct {
 	info  FieldInfo
 	norms []uint8 // by document, as far as the field was used
-	terms map[string]*memoryTerm
-	spare []memoryTerm // room for terms to come
+	table termTable
+	terms [][]memoryTerm // by number, in slabs of termSlab
+	used  int64          // of table, as counted in Memory.bytes
 }
 
 // A memoryTerm is one term of one field.
@@ -65,6 +69,40 @@ type memoryTerm struct {
 	first uint32 // its first document: views of fewer documents lack the term
 	bytes uint32 // of list, as counted in Memory.bytes
 	list  postings.Builder
+}
+
+// termSlab is how many terms are allocated at once: there are hundreds of thousands,
+// and the garbage collector counts. The first slab of a field grows up to that.
+const termSlab = 256
+
+// term returns a term by its number. It is valid until the next term is added.
+func (f *memoryField) term(number uint32) *memoryTerm {
+	return &f.terms[number/termSlab][number%termSlab]
+}
+
+// find returns a term, or nil.
+func (f *memoryField) find(term []byte) *memoryTerm {
+	if number, ok := f.table.find(term); ok {
+		return f.term(number)
+	}
+	return nil
+}
+
+// findOrAdd returns a term, which begins with document doc if it is new.
+func (f *memoryField) findOrAdd(term []byte, doc uint32) *memoryTerm {
+	number := f.table.slot(term).number - 1
+	slab := int(number / termSlab)
+	if slab == len(f.terms) {
+		f.terms = append(f.terms, nil)
+	}
+	if at := int(number % termSlab); at == len(f.terms[slab]) {
+		if slab > 0 && at == 0 {
+			f.terms[slab] = make([]memoryTerm, 0, termSlab)
+		}
+		f.terms[slab] = append(f.terms[slab], memoryTerm{first: doc})
+		f.info.Terms++
+	}
+	return f.term(number)
 }
 
 // NewMemory returns an empty segment.
@@ -79,7 +117,6 @@ func NewMemory() *Memory {
 // Approximate costs of what a Memory holds besides bytes and postings: map slots
 // at their usual load, string and slice headers, allocation classes.
 const (
-	termOverhead  = 64
 	docOverhead   = 96
 	fieldOverhead = 512
 )
@@ -108,14 +145,8 @@ func (m *Memory) Add(d Document) uint32 {
 	if doc >= maxDocs || len(d.Stored) > maxStored {
 		panic(fmt.Sprintf("BUG: segment: document %d with %d stored bytes, want below %d and at most %d", doc, len(d.Stored), maxDocs, maxStored))
 	}
-	m.view = nil
-	grown := int64(docOverhead + len(d.ID) + len(d.Stored))
-	if before, ok := m.latest[d.ID]; ok {
-		m.earlier[doc] = before
-	}
-	m.latest[d.ID] = doc
-	m.ids = append(m.ids, d.ID)
-	m.addColumns(doc, d)
+	grown := int64(len(d.Stored)) + m.addID(d.ID)
+	m.addColumns(doc, d.Stored, d.Rank)
 	for i := range d.Fields {
 		grown += m.addField(doc, &d.Fields[i])
 	}
@@ -123,33 +154,44 @@ func (m *Memory) Add(d Document) uint32 {
 	return doc
 }
 
+// addID begins a document and returns by how much memory it has grown.
+func (m *Memory) addID(id string) (grown int64) {
+	doc := uint32(len(m.ids))
+	m.view = nil
+	if before, ok := m.latest[id]; ok {
+		m.earlier[doc] = before
+	}
+	m.latest[id] = doc
+	m.ids = append(m.ids, id)
+	return int64(docOverhead + len(id))
+}
+
 // addColumns appends the stored bytes and the rank of a document. A column that
 // no document has needed yet stays nil.
-func (m *Memory) addColumns(doc uint32, d Document) {
-	if m.stored == nil && len(d.Stored) > 0 {
+func (m *Memory) addColumns(doc uint32, stored []byte, rank uint16) {
+	if m.stored == nil && len(stored) > 0 {
 		m.stored = make([][]byte, doc, doc+1)
 	}
 	if m.stored != nil {
-		m.stored = append(m.stored, d.Stored)
+		m.stored = append(m.stored, stored)
 	}
-	if m.ranks == nil && d.Rank > 0 {
+	if m.ranks == nil && rank > 0 {
 		m.ranks = make([]uint16, doc, doc+1)
 	}
 	if m.ranks != nil {
-		m.ranks = append(m.ranks, d.Rank)
+		m.ranks = append(m.ranks, rank)
 	}
 }
 
 // addField adds the postings of one field of a document and returns by how much
 // memory it has grown.
 func (m *Memory) addField(doc uint32, ft *FieldTerms) (grown int64) {
-	f := m.fields[ft.Name]
-	if f == nil {
-		f = &memoryField{info: FieldInfo{Name: strings.Clone(ft.Name)}, terms: make(map[string]*memoryTerm)}
-		m.fields[f.info.Name] = f
-		grown += fieldOverhead
+	f, grown := m.field(ft.Name)
+	code := uint8(1)
+	if ft.Norms {
+		code = blockmax.LengthCode(ft.Length)
 	}
-	code := f.addLength(doc, ft)
+	f.addLength(doc, code, ft.Norms)
 	if len(ft.Terms) > 0 {
 		f.info.Docs++
 	}
@@ -157,54 +199,55 @@ func (m *Memory) addField(doc uint32, ft *FieldTerms) (grown int64) {
 		if t.TF == 0 {
 			panic(fmt.Sprintf("BUG: segment: term %q of field %q has frequency 0", t.Term, ft.Name))
 		}
-		mt := f.terms[string(t.Term)]
-		if mt == nil {
-			mt = f.newTerm(doc)
-			f.terms[string(t.Term)] = mt
-			f.info.Terms++
-			grown += int64(termOverhead + len(t.Term))
-		}
+		mt := f.findOrAdd(t.Term, doc)
 		mt.list.Add(doc, t.TF, code)
-		size := uint32(mt.list.Bytes())
-		grown += int64(size) - int64(mt.bytes)
-		mt.bytes = size
+		grown += mt.grown()
 		f.info.Postings++
 		f.info.Tokens += uint64(t.TF)
 	}
-	return grown
+	return grown + f.grown()
 }
 
-// newTerm returns a term whose first document is doc. Terms are allocated in
-// slabs, for there are hundreds of thousands and the garbage collector counts.
-func (f *memoryField) newTerm(doc uint32) *memoryTerm {
-	if len(f.spare) == 0 {
-		f.spare = make([]memoryTerm, min(256, 1+len(f.terms)))
+// field returns a field, which may be new, and by how much memory has grown.
+func (m *Memory) field(name string) (f *memoryField, grown int64) {
+	if f = m.fields[name]; f == nil {
+		f = &memoryField{info: FieldInfo{Name: strings.Clone(name)}}
+		m.fields[f.info.Name] = f
+		grown = fieldOverhead
 	}
-	t := &f.spare[0]
-	f.spare = f.spare[1:]
-	t.first = doc
-	return t
+	return f, grown
 }
 
-// addLength notes the length of a document's field and returns the length code
-// that its postings are scored with.
+// grown returns by how much the list has grown since the last call.
+func (t *memoryTerm) grown() int64 {
+	size := uint32(t.list.Bytes())
+	n := int64(size) - int64(t.bytes)
+	t.bytes = size
+	return n
+}
+
+// grown returns by how much the table of terms has grown since the last call.
+func (f *memoryField) grown() int64 {
+	const termBytes = int64(unsafe.Sizeof(memoryTerm{}) - unsafe.Sizeof(postings.Builder{})) // which counts itself
+	size := f.table.bytes() + termBytes*int64(f.table.len())
+	n := size - f.used
+	f.used = size
+	return n
+}
+
+// addLength notes the length code of a document's field, which is 1 without norms.
 //
 // A field may begin to keep lengths when it has documents already: those count
 // as code 1, which is what they were scored with before.
-func (f *memoryField) addLength(doc uint32, ft *FieldTerms) uint8 {
-	if ft.Norms && !f.info.Norms {
+func (f *memoryField) addLength(doc uint32, code uint8, norms bool) {
+	if norms && !f.info.Norms {
 		f.info.Norms = true
 		f.norms = slices.Repeat([]uint8{1}, int(doc))
-	}
-	code := uint8(1)
-	if ft.Norms {
-		code = blockmax.LengthCode(ft.Length)
 	}
 	if f.info.Norms {
 		f.padNorms(doc)
 		f.norms = append(f.norms, code)
 	}
-	return code
 }
 
 // padNorms fills the column up with zeros for documents without the field.
@@ -242,8 +285,20 @@ func compareFields(a, b FieldInfo) int { return strings.Compare(a.Name, b.Name) 
 // Lookup finds the last document added under an id. Unlike a view's Lookup it
 // needs no view.
 func (m *Memory) Lookup(id string) (doc uint32, ok bool) {
+	return m.LookupBelow(id, maxDocs)
+}
+
+// LookupBelow finds the last document below limit that was added under an id.
+func (m *Memory) LookupBelow(id string, limit uint32) (doc uint32, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	return m.lookupBelow(id, limit)
+}
+
+func (m *Memory) lookupBelow(id string, limit uint32) (doc uint32, ok bool) {
 	doc, ok = m.latest[id]
+	for ok && doc >= limit {
+		doc, ok = m.earlier[doc]
+	}
 	return doc, ok
 }

@@ -129,8 +129,10 @@ type merger struct {
 	lists  uint32      // long lists written so far
 	stored bool        // some document has stored bytes
 	places []uint32    // of each new document among the ids
+	twice  bool        // an id may belong to two documents, and names the later one
 
 	buf        []byte   // a value in the making
+	key        []byte   // of a term
 	best       []uint32 // see fieldMerger
 	shuffle    shuffle  // of one term, when documents change their order
 	blockDocs  [postings.BlockSize]uint32
@@ -306,7 +308,6 @@ type fieldMerger struct {
 	best  []uint32 // highest frequency of each new document
 
 	builder postings.Builder
-	key     []byte
 }
 
 // writeTerms writes the terms of the field and their lists.
@@ -344,23 +345,27 @@ func (f *fieldMerger) writeTerm(term []byte) error {
 		return nil
 	}
 	f.info.Terms++
-	enc := f.builder.Encode()
-	f.key = appendTermKey(f.key[:0], uint16(len(f.fields)), term)
+	return f.writeList(uint16(len(f.fields)), term, f.builder.Encode())
+}
+
+// writeList writes a term of a field and its list.
+func (m *merger) writeList(field uint16, term []byte, enc postings.Encoded) error {
+	m.key = appendTermKey(m.key[:0], field, term)
 	if len(enc.Directory) == 0 {
-		return f.sink.Set(f.key, enc.Entry)
+		return m.sink.Set(m.key, enc.Entry)
 	}
-	list := f.lists
-	f.lists++
-	if err := f.sink.Set(f.key, appendList(enc.Entry, list)); err != nil {
+	list := m.lists
+	m.lists++
+	if err := m.sink.Set(m.key, appendList(enc.Entry, list)); err != nil {
 		return err
 	}
 	for i, part := range enc.Directory {
-		if err := f.sink.Set(listKey(list, uint32(i)), part); err != nil {
+		if err := m.sink.Set(listKey(list, uint32(i)), part); err != nil {
 			return err
 		}
 	}
 	for i, chunk := range enc.Chunks {
-		if err := f.sink.Set(listKey(list, chunkPart|uint32(i)), chunk); err != nil {
+		if err := m.sink.Set(listKey(list, chunkPart|uint32(i)), chunk); err != nil {
 			return err
 		}
 	}

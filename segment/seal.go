@@ -28,8 +28,11 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 func startSealed(dst []byte) []byte { return append(dst[:0], Version) }
 
 // endSealed appends the CRC-32C of everything before it.
-func endSealed(dst []byte) []byte {
-	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst, castagnoli))
+func endSealed(dst []byte) []byte { return endSealedAt(dst, 0) }
+
+// endSealedAt appends the CRC-32C of everything from start on.
+func endSealedAt(dst []byte, start int) []byte {
+	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[start:], castagnoli))
 }
 
 // unseal checks a sealed value of this version and returns the payload, which is

@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -63,7 +64,7 @@ func (v *MemoryView) List(field string, term []byte) (*postings.List, error) {
 	}
 	v.m.mu.Lock()
 	defer v.m.mu.Unlock()
-	t := v.inside[i].field.terms[string(term)]
+	t := v.inside[i].field.find(term)
 	if t == nil || t.first >= v.docs {
 		return nil, nil
 	}
@@ -100,10 +101,7 @@ func (v *MemoryView) AppendID(dst []byte, doc uint32) ([]byte, error) {
 func (v *MemoryView) Lookup(id string) (uint32, bool, error) {
 	v.m.mu.Lock()
 	defer v.m.mu.Unlock()
-	doc, ok := v.m.latest[id]
-	for ok && doc >= v.docs {
-		doc, ok = v.m.earlier[doc]
-	}
+	doc, ok := v.m.lookupBelow(id, v.docs)
 	if !ok {
 		return 0, false, nil
 	}
@@ -126,30 +124,32 @@ func (v *MemoryView) Terms(field string, from []byte) (TermIterator, error) {
 	if !ok {
 		return it, nil
 	}
-	lower := string(from)
 	v.m.mu.Lock()
 	defer v.m.mu.Unlock()
-	for name, t := range v.inside[i].field.terms {
-		if t.first < v.docs && name >= lower {
-			it.terms = append(it.terms, namedTerm{name, t})
+	f := v.inside[i].field
+	it.field = f
+	for number := range f.table.len() {
+		name := f.table.term(uint32(number)) // what an arena has given stays
+		if t := f.term(uint32(number)); t.first < v.docs && bytes.Compare(name, from) >= 0 {
+			it.terms = append(it.terms, namedTerm{name, uint32(number)})
 		}
 	}
-	slices.SortFunc(it.terms, func(a, b namedTerm) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(it.terms, func(a, b namedTerm) int { return bytes.Compare(a.name, b.name) })
 	return it, nil
 }
 
 type namedTerm struct {
-	name string
-	term *memoryTerm
+	name   []byte
+	number uint32
 }
 
 // memoryTerms walks the terms that a view had when the walk began, which are all
 // it will ever have.
 type memoryTerms struct {
 	view  *MemoryView
+	field *memoryField
 	terms []namedTerm
 	at    int
-	name  []byte
 }
 
 func (it *memoryTerms) Next() bool {
@@ -157,16 +157,15 @@ func (it *memoryTerms) Next() bool {
 		return false
 	}
 	it.at++
-	it.name = append(it.name[:0], it.terms[it.at].name...)
 	return true
 }
 
-func (it *memoryTerms) Term() []byte { return it.name }
+func (it *memoryTerms) Term() []byte { return it.terms[it.at].name }
 
 func (it *memoryTerms) List() (*postings.List, error) {
 	it.view.m.mu.Lock()
 	defer it.view.m.mu.Unlock()
-	return it.terms[it.at].term.list.View(it.view.docs), nil
+	return it.field.term(it.terms[it.at].number).list.View(it.view.docs), nil
 }
 
 func (it *memoryTerms) Err() error   { return nil }

@@ -19,7 +19,7 @@ func (m *merger) writeIDs() error {
 		}
 	}
 	m.places = make([]uint32, m.docs)
-	p := idPager{m: m}
+	p := idPager{m: m, twice: m.twice}
 	for steps := 0; !w.done(); steps++ {
 		if steps%1024 == 0 && m.ctx.Err() != nil {
 			return m.ctx.Err()

@@ -1,0 +1,296 @@
+package segment
+
+import (
+	"sync"
+)
+
+// A Bulk gathers chunks in memory and writes them as one sealed segment. Unlike a
+// Memory it cannot be searched, and so it keeps postings as bytes that nobody has
+// to look into before they are written.
+//
+// Its dictionary is in partitions, each with tables and arenas of its own, so that
+// several indexers add a chunk at once and no two of them meet (Wei 2011). What is
+// written depends on the chunks and their order alone.
+//
+// A Bulk is for one goroutine at a time.
+type Bulk struct {
+	parts  *Partitions
+	shares [][]int // partitions of each indexer
+
+	docs   uint32
+	ids    []byte
+	idEnds []uint32 // of each document, in ids
+	ranks  []uint16 // of each document; nil when all are zero
+	stored bool     // some document has stored bytes
+
+	fields []*bulkField // in the order in which they first came
+	byName map[string]*bulkField
+}
+
+// A bulkField is one field.
+type bulkField struct {
+	info  FieldInfo // without Terms
+	docs  []fieldDoc
+	parts []bulkPart
+}
+
+// A fieldDoc is a document that has a field.
+type fieldDoc struct {
+	doc, best uint32 // best: highest frequency
+	code      uint8  // length code
+}
+
+// A bulkPart is the terms of one field in one partition.
+type bulkPart struct {
+	terms termTable
+	lists []runList // by number of the term
+	arena []byte    // of their slices
+
+	touched uint32 // see fetch
+}
+
+// NewBulk returns an empty Bulk for so many indexers.
+func NewBulk(parts *Partitions, indexers int) *Bulk {
+	return &Bulk{parts: parts, shares: parts.share(max(indexers, 1)), byName: make(map[string]*bulkField)}
+}
+
+// Len is the number of documents added.
+func (b *Bulk) Len() uint32 { return b.docs }
+
+// bulkLimit is where offsets in 32 bits come to an end, with some room.
+const bulkLimit = 1 << 31
+
+// Full says whether the Bulk takes at least budget bytes of memory, or as much as a
+// segment can hold. It is then time to write it.
+func (b *Bulk) Full(budget int64) bool {
+	used := int64(cap(b.ids)) + 4*int64(cap(b.idEnds)) + 2*int64(cap(b.ranks))
+	full := len(b.ids) > bulkLimit/2 || b.docs > maxDocs/2
+	for _, f := range b.fields {
+		used += fieldOverhead + 12*int64(cap(f.docs))
+		for i := range f.parts {
+			p := &f.parts[i]
+			used += p.terms.bytes() + runListBytes*int64(cap(p.lists)) + int64(cap(p.arena))
+			full = full || len(p.arena) > bulkLimit/2 || len(p.terms.arena) > bulkLimit/2
+		}
+	}
+	return full || used >= budget
+}
+
+// Add adds the documents of a chunk behind those added before. The chunk must have
+// been grouped with the Partitions of this Bulk; it is not kept.
+func (b *Bulk) Add(c *Chunk) {
+	base := b.docs
+	at := uint32(len(b.ids))
+	b.ids = append(b.ids, c.ids...)
+	for _, end := range c.idEnds {
+		b.idEnds = append(b.idEnds, at+end)
+	}
+	if len(c.ranks) > 0 && b.ranks == nil {
+		b.ranks = make([]uint16, base, base+c.docs)
+	}
+	if b.ranks != nil {
+		b.ranks = append(b.ranks, c.ranks...)
+		b.ranks = append(b.ranks, make([]uint16, c.docs-uint32(len(c.ranks)))...)
+	}
+	b.stored = b.stored || len(c.stored) > 0
+	b.docs += c.docs
+	var into []*bulkField
+	for _, f := range c.fields {
+		into = append(into, b.addDocs(f, base))
+	}
+	index := func(parts []int) {
+		for i, f := range c.fields {
+			if into[i] == nil {
+				continue
+			}
+			for _, p := range parts {
+				into[i].parts[p].add(f.partition(p), base)
+			}
+		}
+	}
+	var wg sync.WaitGroup
+	for _, share := range b.shares[1:] {
+		wg.Go(func() { index(share) })
+	}
+	index(b.shares[0])
+	wg.Wait()
+}
+
+// addDocs adds what a field has by document. It returns nil for a field that no
+// document of the chunk has.
+func (b *Bulk) addDocs(c *chunkField, base uint32) *bulkField {
+	if len(c.docs) == 0 {
+		return nil
+	}
+	f := b.byName[c.name]
+	if f == nil {
+		f = &bulkField{info: FieldInfo{Name: c.name}, parts: make([]bulkPart, b.parts.n)}
+		b.byName[c.name] = f
+		b.fields = append(b.fields, f)
+	}
+	for _, d := range c.docs {
+		f.docs = append(f.docs, fieldDoc{base + d.doc, d.best, d.code})
+		if d.best > 0 {
+			f.info.Docs++
+		}
+	}
+	f.info.Norms = f.info.Norms || c.norms
+	f.info.Postings += c.counted
+	f.info.Tokens += c.tokens
+	return f
+}
+
+// partition returns the records of a partition.
+func (f *chunkField) partition(p int) []byte {
+	start := 0
+	if p > 0 {
+		start = f.ends[p-1]
+	}
+	return f.runs[start:f.ends[p]]
+}
+
+// add adds the records of a partition of a chunk whose first document is base.
+func (p *bulkPart) add(records []byte, base uint32) {
+	var batch [16]runRecord
+	for len(records) > 0 {
+		n := 0
+		for n < len(batch) && len(records) > 0 {
+			batch[n], records = readRecord(records)
+			n++
+		}
+		p.fetch(batch[:n])
+		for i := range batch[:n] {
+			p.addRecord(&batch[i], base)
+		}
+	}
+}
+
+// fetch touches what the terms of some records lead to. Nearly all of that is in no near
+// cache: the loads of one step wait for memory together, where lookups one after the
+// other would wait for each by itself. It makes adding twice as fast.
+func (p *bulkPart) fetch(batch []runRecord) {
+	t := &p.terms
+	for i := range batch {
+		batch[i].key = termKey(batch[i].term)
+	}
+	if len(t.ends) < 1024 {
+		return
+	}
+	var numbers [16]uint32
+	mask := uint64(len(t.slots) - 1)
+	for i := range batch {
+		numbers[i] = t.slots[batch[i].key*hashOdd>>t.shift&mask].number
+	}
+	touched := uint32(0)
+	for _, n := range numbers[:len(batch)] {
+		if n > 0 {
+			touched += t.ends[n-1] + p.lists[n-1].n
+		}
+	}
+	for _, n := range numbers[:len(batch)] {
+		if n > 0 {
+			touched += uint32(t.arena[t.ends[n-1]-1]) + uint32(p.arena[p.lists[n-1].at-1])
+		}
+	}
+	p.touched += touched // or the compiler would see that none of this is needed
+}
+
+func (p *bulkPart) addRecord(r *runRecord, base uint32) {
+	s := p.terms.keyed(r.key, r.term)
+	if int(s.number) > len(p.lists) {
+		p.lists = append(p.lists, runList{last: noDoc})
+	}
+	l := &p.lists[s.number-1]
+	var head [12]byte
+	p.arena = l.append(p.arena, appendRun(head[:0], base+r.first-l.last-1, r.tf))
+	p.arena = l.append(p.arena, r.rest)
+	l.last = base + r.first + r.span
+	l.n += r.n
+}
+
+// A runRecord is what a chunk says of one term; see Chunk.Group.
+type runRecord struct {
+	term      []byte
+	key       uint64
+	n         uint32
+	first, tf uint32
+	span      uint32
+	rest      []byte
+}
+
+// readRecord reads a record that appendRecord has written, and returns what follows.
+func readRecord(b []byte) (r runRecord, next []byte) {
+	n, b := varint(b)
+	r.term, b = b[:n], b[n:]
+	r.n, b = varint(b)
+	r.first, b = varint(b)
+	r.tf, b = varint(b)
+	r.span, b = varint(b)
+	n, b = varint(b)
+	r.rest = b[:n]
+	return r, b[n:]
+}
+
+// varint reads a number of at most 32 bits that this package has written.
+func varint(b []byte) (uint32, []byte) {
+	v := uint32(b[0])
+	if v < 0x80 {
+		return v, b[1:]
+	}
+	v &= 0x7f
+	for i, shift := 1, 7; ; i, shift = i+1, shift+7 {
+		v |= uint32(b[i]&0x7f) << shift
+		if b[i] < 0x80 {
+			return v, b[i+1:]
+		}
+	}
+}
+
+// A StoredWriter writes the stored documents of chunks, in the order in which they
+// are added to a Bulk. It touches nothing of the Bulk and may run beside it. The zero
+// value with a Sink is ready to use.
+type StoredWriter struct {
+	Sink Sink
+
+	docs  uint32 // of the chunks before
+	begun bool
+}
+
+// Write writes the stored documents of the next chunk. As long as no document has stored
+// bytes it writes nothing.
+func (w *StoredWriter) Write(c *Chunk) error {
+	base := w.docs
+	w.docs += c.docs
+	if len(c.stored) == 0 {
+		if !w.begun {
+			return nil
+		}
+		return w.writeEmpty(base, w.docs)
+	}
+	if !w.begun {
+		w.begun = true
+		if err := w.writeEmpty(0, base); err != nil {
+			return err
+		}
+	}
+	start := 0
+	for _, b := range c.blocks {
+		if err := w.Sink.Set(numberKey(KindStored, base+b.last), c.blockBytes[start:b.end]); err != nil {
+			return err
+		}
+		start = b.end
+	}
+	return nil
+}
+
+// writeEmpty writes the blocks of documents without stored bytes: from first to end-1.
+func (w *StoredWriter) writeEmpty(first, end uint32) error {
+	for ; first < end; first += storedBlockDocs {
+		b := storedWriter{lengths: make([]int, min(storedBlockDocs, end-first))}
+		last := first + uint32(len(b.lengths)) - 1
+		if err := w.Sink.Set(numberKey(KindStored, last), endSealed(b.appendTo(startSealed(nil)))); err != nil {
+			return err
+		}
+	}
+	return nil
+}

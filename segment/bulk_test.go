@@ -1,0 +1,277 @@
+package segment
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/RoaringBitmap/roaring/v2"
+)
+
+// addTo puts a document into a chunk.
+func (d modelDoc) addTo(c *Chunk) {
+	c.Begin(d.id)
+	for name, f := range d.fields {
+		c.Field(name)
+		for term, tf := range f.terms {
+			for range tf {
+				if len(term) > 0 && len(term) < 8 && tf%2 == 0 {
+					c.AddWords([]uint64{termKey([]byte(term))}, nil)
+				} else if len(term) >= 8 && tf%2 == 0 {
+					c.AddWords([]uint64{longTerm}, [][]byte{[]byte(term)})
+				} else {
+					c.Add([]byte(term))
+				}
+			}
+		}
+		c.EndField(f.norms, f.length)
+	}
+	c.End(d.rank, []byte(d.stored))
+}
+
+// bulkOf writes the model by way of a Bulk, in chunks of some documents each; now and
+// then a document is begun and abandoned.
+func bulkOf(t testing.TB, m model, perChunk, indexers, workers int) (*mapStore, *BulkResult, *bulkView) {
+	t.Helper()
+	var c Chunk
+	var parts *Partitions
+	var b *Bulk
+	store := newMapStore(t)
+	stored := StoredWriter{Sink: store}
+	flush := func() {
+		if parts == nil {
+			parts = c.Sample()
+			b = NewBulk(parts, indexers)
+		}
+		c.Group(parts)
+		b.Add(&c)
+		if err := stored.Write(&c); err != nil {
+			t.Fatal(err)
+		}
+		c.Reset()
+	}
+	for i, d := range m {
+		if i%5 == 0 {
+			c.Begin("abandoned")
+			c.Field("body")
+			c.Add([]byte("abandoned term"))
+			c.Add([]byte("t1"))
+			if i%2 == 0 {
+				c.EndField(true, 2)
+				c.Field("another")
+			}
+			c.Abandon()
+		}
+		d.addTo(&c)
+		if c.Docs() == uint32(perChunk) {
+			flush()
+		}
+	}
+	flush()
+	storedKeys := store.keys
+	store.keys, store.last = nil, [2]string{}
+	res, err := b.Write(context.Background(), store, BulkOptions{Workers: workers})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store.keys = append(store.keys, storedKeys...)
+	return store, res, newBulkView(b)
+}
+
+// TestBulkIsMerge: whatever the chunks and the workers, a Bulk writes the same bytes as
+// a Memory that is sealed, but for the cuts between blocks of stored documents.
+func TestBulkIsMerge(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	for _, n := range []int{1, 3, 200, 3000} {
+		m := randomModel(rng, n, "m")
+		want := newMapStore(t)
+		if _, err := Merge(context.Background(), want, []Input{{Reader: m.memory().View()}}, MergeOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		for _, how := range []struct{ perChunk, indexers, workers int }{{1 << 20, 1, 1}, {1, 3, 2}, {37, 2, 16}, {500, 100, 3}} {
+			got, res, view := bulkOf(t, m, how.perChunk, how.indexers, how.workers)
+			if int(res.Docs) != n || len(res.Replaced) > 0 {
+				t.Fatalf("%d documents, %d replaced", res.Docs, len(res.Replaced))
+			}
+			sameBytes(t, got, want)
+			d, err := Open(got)
+			if err != nil {
+				t.Fatal(err)
+			}
+			requireEqual(t, m, d)
+			requireFields(t, m, view)
+			requireIDs(t, m, view)
+			Check(context.Background(), got, func(err error) { t.Error(err) })
+		}
+	}
+}
+
+func sameBytes(t testing.TB, got, want *mapStore) {
+	t.Helper()
+	keys := func(s *mapStore) (keys []string) {
+		for k := range s.values {
+			if Kind(k[0]) != KindStored {
+				keys = append(keys, k)
+			}
+		}
+		slices.Sort(keys)
+		return keys
+	}
+	g, w := keys(got), keys(want)
+	if !slices.Equal(g, w) {
+		t.Fatalf("%d keys, want %d", len(g), len(w))
+	}
+	for _, k := range g {
+		if string(got.values[k]) != string(want.values[k]) {
+			t.Fatalf("%s: %x, want %x", KeyString([]byte(k)), got.values[k], want.values[k])
+		}
+	}
+}
+
+// TestBulkReplaced: of several documents with one id the last is found by it.
+func TestBulkReplaced(t *testing.T) {
+	m := randomModel(rand.New(rand.NewPCG(6, 6)), 300, "m")
+	var want []uint32
+	for i := range m {
+		if i%3 == 1 {
+			m[i].id = fmt.Sprintf("same %d", i%4)
+			if i+12 < len(m) {
+				want = append(want, uint32(i))
+			}
+		}
+	}
+	store, res, _ := bulkOf(t, m, 50, 2, 2)
+	if !slices.Equal(res.Replaced, want) {
+		t.Fatalf("replaced %v, want %v", res.Replaced, want)
+	}
+	Check(context.Background(), store, func(err error) { t.Error(err) })
+	d, err := Open(store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	requireEqual(t, m, d)
+}
+
+// TestTermTable: a term has the number of its first coming, whatever its length.
+func TestTermTable(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	var table termTable
+	for range 3 {
+		numbers := make(map[string]uint32)
+		for range 20_000 {
+			term := make([]byte, rng.IntN(20))
+			for i := range term {
+				term[i] = byte(rng.IntN(3)) << (7 * rng.IntN(2))
+			}
+			want, known := numbers[string(term)]
+			if got, ok := table.find(term); ok != known || ok && got != want {
+				t.Fatalf("find %x: %d, %v, want %d, %v", term, got, ok, want, known)
+			}
+			if !known {
+				want = uint32(len(numbers))
+				numbers[string(term)] = want
+			}
+			if got := table.slot(term).number - 1; got != want || string(table.term(got)) != string(term) {
+				t.Fatalf("slot of %x: number %d, want %d", term, got, want)
+			}
+		}
+		table.reset()
+	}
+}
+
+// TestPartitions: partitions are ranges, in order, and about equally heavy where
+// prefixes allow.
+func TestPartitions(t *testing.T) {
+	var weight [prefixes]uint64
+	rng := rand.New(rand.NewPCG(8, 8))
+	for range 2000 {
+		weight[rng.IntN(prefixes)] += uint64(rng.IntN(100))
+	}
+	p := newPartitions(&weight)
+	if p.n != maxPartitions {
+		t.Fatalf("%d partitions", p.n)
+	}
+	var total, most uint64
+	for prefix := 1; prefix < prefixes; prefix++ {
+		if d := int(p.of[prefix]) - int(p.of[prefix-1]); d != 0 && d != 1 {
+			t.Fatalf("prefix %x is in partition %d, the one before in %d", prefix, p.of[prefix], p.of[prefix-1])
+		}
+	}
+	for _, w := range p.weight {
+		total, most = total+w, max(most, w)
+	}
+	if most*maxPartitions > 2*total {
+		t.Errorf("the heaviest partition has %d of %d", most, total)
+	}
+	seen := map[int]bool{}
+	for _, share := range p.share(5) {
+		var load uint64
+		for _, part := range share {
+			if seen[part] {
+				t.Errorf("partition %d is shared out twice", part)
+			}
+			seen[part] = true
+			load += p.weight[part]
+		}
+		if load*5 > total*11/10 || load*5 < total*9/10 {
+			t.Errorf("an indexer has %d of %d", load, total)
+		}
+	}
+	if len(seen) != p.n {
+		t.Errorf("%d of %d partitions are shared out", len(seen), p.n)
+	}
+	if one := newPartitions(new([prefixes]uint64)); one.n != 1 {
+		t.Errorf("%d partitions of nothing", one.n)
+	}
+}
+
+// TestAddChunk: a Memory that takes chunks is one that takes documents, also for views
+// taken in between.
+func TestAddChunk(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 9))
+	for _, n := range []int{1, 40, 2000} {
+		m := randomModel(rng, n, "m")
+		for i := range m {
+			if i%5 == 2 {
+				m[i].id = fmt.Sprintf("same %d", i%3)
+			}
+		}
+		mem := NewMemory()
+		var c Chunk
+		var views []*MemoryView
+		for i, d := range m {
+			d.addTo(&c)
+			if i%397 != 3 && i != n-1 {
+				continue
+			}
+			c.Group(OnePartition)
+			if first := mem.AddChunk(&c); first != uint32(i+1)-c.Docs() {
+				t.Fatalf("the chunk begins at %d", first)
+			}
+			c.Reset()
+			views = append(views, mem.View())
+		}
+		for _, v := range views {
+			requireEqual(t, m[:v.Docs()], v)
+		}
+		want := newMapStore(t)
+		deleted := roaring.New()
+		for i, d := range m {
+			if last, _ := mem.Lookup(d.id); last != uint32(i) {
+				deleted.Add(uint32(i))
+			}
+		}
+		for _, mem := range []*Memory{m.memory(), mem} {
+			got := newMapStore(t)
+			if _, err := Merge(context.Background(), got, []Input{{Reader: mem.View(), Deleted: deleted}}, MergeOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			if len(want.values) > 0 {
+				sameBytes(t, got, want)
+			}
+			want = got
+		}
+	}
+}

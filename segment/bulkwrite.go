@@ -1,0 +1,379 @@
+package segment
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/riffle-search/riffle/postings"
+)
+
+// A BulkResult describes the segment that a Bulk has written.
+type BulkResult struct {
+	Docs   uint32
+	Fields []FieldInfo // as Reader.Fields will return them
+
+	// Replaced are the documents whose id came again later, ascending. They are in the
+	// segment, but their id leads to the later one: the caller marks them as deleted.
+	Replaced []uint32
+
+	Bytes int64 // all keys and values written, without stored documents
+}
+
+// BulkOptions says how to write a Bulk. The zero value is valid.
+type BulkOptions struct {
+	Codec   postings.Kind // see MergeOptions
+	Workers int           // goroutines that encode; 0 stands for runtime.GOMAXPROCS
+
+	// AwaitStored is called before the first key that comes behind those of stored
+	// documents, for callers who write these meanwhile. nil does nothing.
+	AwaitStored func() error
+}
+
+// Write writes the segment, but for the stored documents, which a StoredWriter writes
+// or has written. Documents lie in the order in which they were added. Partitions of the
+// dictionary are encoded by several workers at once, and written by this goroutine.
+//
+// Nothing can be added afterwards. An error is that of the sink or of ctx.
+func (b *Bulk) Write(ctx context.Context, sink Sink, o BulkOptions) (*BulkResult, error) {
+	opts := MergeOptions{Codec: o.Codec, Workers: o.Workers}.withDefaults()
+	if err := opts.validate(); err != nil {
+		return nil, err
+	}
+	v := newBulkView(b)
+	m := &merger{ctx: ctx, sink: &countingSink{sink: sink}, inputs: []Input{{Reader: v}}, opts: opts, stored: b.stored, twice: len(v.replaced) > 0}
+	if o.AwaitStored == nil {
+		o.AwaitStored = func() error { return nil }
+	}
+	for _, step := range []func() error{
+		m.number, m.readRanks, func() error { return m.writeBulkTerms(v) }, m.writeIDs, o.AwaitStored, m.writePlaces, m.writeColumns, m.writeMeta,
+	} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	return &BulkResult{Docs: m.docs, Fields: m.fields, Replaced: v.replaced, Bytes: m.sink.bytes}, nil
+}
+
+// writeBulkTerms writes the terms and lists of all fields.
+func (m *merger) writeBulkTerms(v *bulkView) error {
+	type job struct{ field, part int }
+	var jobs []job
+	columns := make([]bulkColumns, len(v.fields))
+	for i, f := range v.fields {
+		columns[i] = f.columns(m.docs)
+		for p := range f.parts {
+			if f.parts[p].terms.len() > 0 {
+				jobs = append(jobs, job{i, p})
+			}
+		}
+	}
+	encoders := make([]*runEncoder, m.opts.Workers)
+	produce := func(worker, i int) ([]encodedTerm, error) {
+		if encoders[worker] == nil {
+			encoders[worker] = &runEncoder{builder: postings.Builder{Codec: m.opts.Codec}}
+		}
+		j := jobs[i]
+		return encoders[worker].encode(&v.fields[j.field].parts[j.part], columns[j.field].norms), nil
+	}
+	use := func(i int, terms []encodedTerm) error {
+		for _, t := range terms {
+			if err := m.writeList(uint16(jobs[i].field), t.term, t.list); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := inOrder(m.ctx, len(jobs), m.opts.Workers, produce, use); err != nil {
+		return err
+	}
+	for i, f := range v.fields {
+		m.fields = append(m.fields, f.info)
+		m.tiles = append(m.tiles, makeTiles(columns[i].best, columns[i].norms, m.ranks))
+	}
+	return nil
+}
+
+// An encodedTerm is a term and its list, ready to be written.
+type encodedTerm struct {
+	term []byte
+	list postings.Encoded
+}
+
+// A runEncoder makes posting lists of runs.
+type runEncoder struct {
+	builder   postings.Builder
+	run       []byte
+	docs, tfs [runBatch]uint32
+	codes     [runBatch]uint8
+}
+
+// runBatch is how many postings are unpacked at a time: a few blocks.
+const runBatch = 4 * postings.BlockSize
+
+// encode encodes the terms of a partition in ascending order.
+func (e *runEncoder) encode(p *bulkPart, norms []uint8) []encodedTerm {
+	order := p.sorted()
+	out := make([]encodedTerm, len(order))
+	for i, t := range order {
+		e.build(p, t, norms)
+		out[i] = encodedTerm{p.terms.term(t), e.builder.Encode()}
+	}
+	return out
+}
+
+// build puts the postings of a term into the builder.
+func (e *runEncoder) build(p *bulkPart, term uint32, norms []uint8) {
+	e.builder.Reset()
+	e.run = p.lists[term].appendTo(e.run[:0], p.arena)
+	r := runReader{data: e.run, doc: noDoc}
+	for {
+		n := r.read(e.docs[:], e.tfs[:])
+		if n == 0 {
+			return
+		}
+		for i, doc := range e.docs[:n] {
+			e.codes[i] = codeOf(norms, doc)
+		}
+		e.builder.AddAll(e.docs[:n], e.tfs[:n], e.codes[:n])
+	}
+}
+
+// sorted returns the numbers of the terms in the order of their bytes.
+func (p *bulkPart) sorted() []uint32 {
+	order := make([]uint32, p.terms.len())
+	for i := range order {
+		order[i] = uint32(i)
+	}
+	slices.SortFunc(order, func(a, b uint32) int { return bytes.Compare(p.terms.term(a), p.terms.term(b)) })
+	return order
+}
+
+// bulkColumns are what a field has by document.
+type bulkColumns struct {
+	norms []uint8  // nil when the field keeps no lengths
+	best  []uint32 // highest frequency
+}
+
+func (f *bulkField) columns(docs uint32) bulkColumns {
+	c := bulkColumns{best: make([]uint32, docs)}
+	if f.info.Norms {
+		c.norms = make([]uint8, docs)
+	}
+	for _, d := range f.docs {
+		c.best[d.doc] = d.best
+		if c.norms != nil {
+			c.norms[d.doc] = d.code
+		}
+	}
+	return c
+}
+
+// A bulkView shows a Bulk, to which nothing is added any more, as a Reader. Stored
+// documents are not in it.
+type bulkView struct {
+	*Bulk
+	fields   []*bulkField // with terms, by name
+	infos    []FieldInfo  // of the same
+	byID     []uint32     // documents in the order of their ids
+	replaced []uint32
+}
+
+var _ Reader = (*bulkView)(nil)
+
+// Docs implements Reader.
+func (v *bulkView) Docs() uint32 { return v.docs }
+
+func newBulkView(b *Bulk) *bulkView {
+	v := &bulkView{Bulk: b}
+	for _, f := range b.fields {
+		terms := 0
+		for i := range f.parts {
+			terms += f.parts[i].terms.len()
+		}
+		if f.info.Terms = uint64(terms); terms > 0 {
+			v.fields = append(v.fields, f)
+		}
+	}
+	slices.SortFunc(v.fields, func(a, b *bulkField) int { return strings.Compare(a.info.Name, b.info.Name) })
+	for _, f := range v.fields {
+		v.infos = append(v.infos, f.info)
+	}
+	v.sortIDs()
+	return v
+}
+
+// sortIDs finds the order of the ids, and of several documents with one id the last.
+func (v *bulkView) sortIDs() {
+	order := make([]uint32, v.docs)
+	for i := range order {
+		order[i] = uint32(i)
+	}
+	slices.SortFunc(order, func(a, b uint32) int {
+		if c := bytes.Compare(v.id(a), v.id(b)); c != 0 {
+			return c
+		}
+		return int(int64(a) - int64(b))
+	})
+	v.byID = order
+	for i, doc := range order {
+		if i+1 < len(order) && bytes.Equal(v.id(doc), v.id(order[i+1])) {
+			v.replaced = append(v.replaced, doc)
+		}
+	}
+	slices.Sort(v.replaced)
+}
+
+func (b *Bulk) id(doc uint32) []byte {
+	start := uint32(0)
+	if doc > 0 {
+		start = b.idEnds[doc-1]
+	}
+	return b.ids[start:b.idEnds[doc]]
+}
+
+func (v *bulkView) field(name string) *bulkField {
+	if i, ok := findField(v.infos, name); ok {
+		return v.fields[i]
+	}
+	return nil
+}
+
+// Order implements Reader.
+func (v *bulkView) Order() Order { return Order{} }
+
+// Fields implements Reader.
+func (v *bulkView) Fields() []FieldInfo { return v.infos }
+
+// Field implements Reader.
+func (v *bulkView) Field(name string) (FieldInfo, bool) {
+	if f := v.field(name); f != nil {
+		return f.info, true
+	}
+	return FieldInfo{}, false
+}
+
+// Norms implements Reader. The column is made at every call.
+func (v *bulkView) Norms(field string) ([]uint8, error) {
+	if f := v.field(field); f != nil {
+		return f.columns(v.docs).norms, nil
+	}
+	return nil, nil
+}
+
+// Rank implements Reader.
+func (v *bulkView) Rank() ([]uint16, error) { return v.ranks, nil }
+
+// RankTiles implements Reader.
+func (v *bulkView) RankTiles() ([]uint16, error) { return tileMaxima(v.ranks), nil }
+
+// Tiles implements Reader.
+func (v *bulkView) Tiles(string) ([]Tile, error) { return nil, nil }
+
+// ID implements Reader.
+func (v *bulkView) ID(doc uint32) (string, error) { return string(v.id(doc)), nil }
+
+// AppendID implements Reader.
+func (v *bulkView) AppendID(dst []byte, doc uint32) ([]byte, error) {
+	return append(dst, v.id(doc)...), nil
+}
+
+// Lookup implements Reader.
+func (v *bulkView) Lookup(id string) (uint32, bool, error) {
+	i, ok := v.search(id)
+	for ok && i+1 < len(v.byID) && string(v.id(v.byID[i+1])) == id {
+		i++
+	}
+	if !ok {
+		return 0, false, nil
+	}
+	return v.byID[i], true, nil
+}
+
+// search finds the first place in the order of ids that has an id at or behind id.
+func (v *bulkView) search(id string) (place int, found bool) {
+	return slices.BinarySearchFunc(v.byID, id, func(doc uint32, id string) int { return strings.Compare(string(v.id(doc)), id) })
+}
+
+// Stored implements Reader.
+func (v *bulkView) Stored(uint32) ([]byte, error) { return nil, nil }
+
+// List implements Reader.
+func (v *bulkView) List(field string, term []byte) (*postings.List, error) {
+	f := v.field(field)
+	if f == nil {
+		return nil, nil
+	}
+	p := &f.parts[v.parts.of[prefixOf(term)]]
+	t, ok := p.terms.find(term)
+	if !ok {
+		return nil, nil
+	}
+	return v.list(f, p, t), nil
+}
+
+func (v *bulkView) list(f *bulkField, p *bulkPart, term uint32) *postings.List {
+	var e runEncoder
+	e.build(p, term, f.columns(v.docs).norms)
+	return e.builder.View(v.docs)
+}
+
+// Terms implements Reader.
+func (v *bulkView) Terms(field string, from []byte) (TermIterator, error) {
+	it := &bulkTerms{v: v, f: v.field(field), at: -1}
+	if it.f == nil {
+		return it, nil
+	}
+	for i := range it.f.parts {
+		p := &it.f.parts[i]
+		for _, t := range p.sorted() {
+			if bytes.Compare(p.terms.term(t), from) >= 0 {
+				it.terms = append(it.terms, partTerm{p, t})
+			}
+		}
+	}
+	return it, nil
+}
+
+// bulkTerms walks the terms of a field.
+type bulkTerms struct {
+	v     *bulkView
+	f     *bulkField
+	terms []partTerm
+	at    int
+}
+
+type partTerm struct {
+	part *bulkPart
+	term uint32
+}
+
+func (it *bulkTerms) Next() bool   { it.at++; return it.at < len(it.terms) }
+func (it *bulkTerms) Term() []byte { t := it.terms[it.at]; return t.part.terms.term(t.term) }
+func (it *bulkTerms) Err() error   { return nil }
+func (it *bulkTerms) Close() error { return nil }
+
+func (it *bulkTerms) List() (*postings.List, error) {
+	t := it.terms[it.at]
+	return it.v.list(it.f, t.part, t.term), nil
+}
+
+// IDs implements Reader.
+func (v *bulkView) IDs(from string) (IDIterator, error) {
+	first, _ := v.search(from)
+	return &bulkIDs{v: v, docs: v.byID[first:], at: -1}, nil
+}
+
+// bulkIDs walks ids.
+type bulkIDs struct {
+	v    *bulkView
+	docs []uint32
+	at   int
+}
+
+func (it *bulkIDs) Next() bool   { it.at++; return it.at < len(it.docs) }
+func (it *bulkIDs) ID() []byte   { return it.v.id(it.docs[it.at]) }
+func (it *bulkIDs) Doc() uint32  { return it.docs[it.at] }
+func (it *bulkIDs) Err() error   { return nil }
+func (it *bulkIDs) Close() error { return nil }

@@ -1,0 +1,394 @@
+package segment
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/riffle-search/riffle/blockmax"
+)
+
+// A Chunk is a run of consecutive documents, inverted: for each term the documents
+// that have it. It is the unit in which parsers hand documents to indexers. A chunk
+// is made by one goroutine and many are made at once; what they are added to finds
+// each term once a chunk instead of once a document, and takes its postings as bytes
+// without looking into them.
+//
+// A document goes in by Begin, then for each of its fields Field, any number of Add and
+// EndField, and last End; or Abandon, at any point, and it was never there. When all
+// are in, Group makes the chunk ready to be added somewhere. The zero value is an
+// empty chunk; Reset makes it one again and keeps its memory.
+type Chunk struct {
+	docs   uint32
+	ids    []byte
+	idEnds []uint32 // of each document, in ids
+	ranks  []uint16 // of each document; nil when all are zero
+
+	stored     []byte // of all documents
+	storedEnds []int  // of each document, in stored
+	blocks     []storedPiece
+	blockBytes []byte // of all blocks, sealed
+
+	fields []*chunkField // in the order in which they first came
+	byName map[string]*chunkField
+	open   []*chunkField // fields of the document at hand
+	cur    *chunkField
+
+	grouping
+}
+
+// A storedPiece is a block of stored documents, sealed.
+type storedPiece struct {
+	last uint32 // its last document, within the chunk
+	end  int    // in Chunk.blockBytes
+}
+
+// A chunkField is one field of a chunk's documents.
+type chunkField struct {
+	name     string
+	norms    bool
+	table    termTable // last of a slot is one more than the place of its last posting
+	postings []chunkPosting
+	docs     []chunkDoc
+	begin    int    // where the postings of the document at hand begin, plus one
+	begun    bool   // the document at hand has the field
+	counted  uint64 // postings of documents that were not abandoned
+	tokens   uint64
+
+	runs []byte // see Group
+	ends []int  // of the runs of each partition
+}
+
+// A chunkPosting is a posting of the document at hand or of one before.
+type chunkPosting struct{ term, tf uint32 }
+
+// A chunkDoc is a document that has the field.
+type chunkDoc struct {
+	doc        uint32
+	start, end uint32 // its postings
+	best       uint32 // highest frequency
+	code       uint8  // length code
+}
+
+// Reset empties the chunk.
+func (c *Chunk) Reset() {
+	if len(c.fields) > maxKeptFields { // names that are data
+		c.fields, c.byName = nil, nil
+	}
+	for _, f := range c.fields {
+		f.reset()
+	}
+	c.docs, c.ids, c.idEnds, c.ranks = 0, c.ids[:0], c.idEnds[:0], c.ranks[:0]
+	c.stored, c.storedEnds, c.blocks, c.blockBytes = c.stored[:0], c.storedEnds[:0], c.blocks[:0], c.blockBytes[:0]
+	c.open, c.cur = c.open[:0], nil
+}
+
+// maxKeptFields is how many fields a Chunk remembers from one use to the next.
+const maxKeptFields = 256
+
+func (f *chunkField) reset() {
+	f.table.reset()
+	f.postings, f.docs, f.runs, f.ends = f.postings[:0], f.docs[:0], f.runs[:0], f.ends[:0]
+	f.norms, f.begun, f.counted, f.tokens = false, false, 0, 0
+}
+
+// Docs is the number of documents in the chunk.
+func (c *Chunk) Docs() uint32 { return c.docs }
+
+// Begin begins a document.
+func (c *Chunk) Begin(id string) {
+	c.ids = append(c.ids, id...)
+	c.open = c.open[:0]
+}
+
+// Field begins a field, which the document must not have had yet.
+func (c *Chunk) Field(name string) {
+	f := c.byName[name]
+	if f == nil {
+		f = &chunkField{name: name}
+		if c.byName == nil {
+			c.byName = make(map[string]*chunkField)
+		}
+		c.byName[name] = f
+		c.fields = append(c.fields, f)
+	}
+	if f.begun {
+		panic(fmt.Sprintf("BUG: segment: field %q comes twice in a document", name))
+	}
+	f.begun, f.begin = true, len(f.postings)+1
+	c.open, c.cur = append(c.open, f), f
+}
+
+// Add counts a term of the field that was begun last. The term is copied.
+func (c *Chunk) Add(term []byte) {
+	f := c.cur
+	f.count(f.table.slot(term))
+}
+
+// AddWords counts terms by their keys: the bytes of a term of up to seven bytes,
+// little-endian, with their number in the top byte. Where that number is 255 the next
+// of the long ones is meant, which has eight bytes or more.
+func (c *Chunk) AddWords(keys []uint64, long [][]byte) {
+	f := c.cur
+	t := &f.table
+	if len(t.slots) == 0 {
+		t.grow()
+	}
+	slots, shift := t.slots, t.shift
+	mask := uint64(len(slots) - 1)
+	for _, key := range keys {
+		// A word that has come before lies in its first slot three times in four.
+		if s := &slots[key*hashOdd>>shift&mask]; s.key == key && s.number != 0 && key < longTerm {
+			f.count(s)
+			continue
+		}
+		if key < longTerm {
+			f.count(t.keyed(key, nil))
+		} else {
+			f.count(t.keyed(longKey(long[0]), long[0]))
+			long = long[1:]
+		}
+		slots, shift = t.slots, t.shift // there may be more now
+		mask = uint64(len(slots) - 1)
+	}
+}
+
+func (f *chunkField) count(s *termSlot) {
+	if int(s.last) >= f.begin {
+		f.postings[s.last-1].tf++
+		return
+	}
+	f.postings = append(f.postings, chunkPosting{s.number - 1, 1})
+	s.last = uint32(len(f.postings))
+}
+
+// EndField ends the field that was begun last. With norms its length in tokens is kept;
+// without, every document of the field counts as length 1.
+func (c *Chunk) EndField(norms bool, length uint32) {
+	f := c.cur
+	d := chunkDoc{doc: c.docs, start: uint32(f.begin - 1), end: uint32(len(f.postings)), code: 1}
+	if norms {
+		f.norms, d.code = true, blockmax.LengthCode(length)
+	}
+	for _, p := range f.postings[d.start:] {
+		d.best = max(d.best, p.tf)
+		f.tokens += uint64(p.tf)
+	}
+	f.counted += uint64(d.end - d.start)
+	f.docs = append(f.docs, d)
+}
+
+// End ends a document. stored is copied.
+func (c *Chunk) End(rank uint16, stored []byte) {
+	for _, f := range c.open {
+		f.begun = false
+	}
+	c.idEnds = append(c.idEnds, uint32(len(c.ids)))
+	if rank > 0 && len(c.ranks) == 0 {
+		c.ranks = append(c.ranks, make([]uint16, c.docs)...)
+	}
+	if rank > 0 || len(c.ranks) > 0 {
+		c.ranks = append(c.ranks, rank)
+	}
+	c.stored = append(c.stored, stored...)
+	c.storedEnds = append(c.storedEnds, len(c.stored))
+	c.docs++
+}
+
+// packStored makes blocks of the stored documents, if there are any.
+func (c *Chunk) packStored() {
+	if len(c.stored) == 0 {
+		return
+	}
+	var w storedWriter
+	at := 0
+	for doc, end := range c.storedEnds {
+		w.add(c.stored[at:end])
+		at = end
+		if !w.full() && doc != len(c.storedEnds)-1 {
+			continue
+		}
+		start := len(c.blockBytes)
+		c.blockBytes = endSealedAt(w.appendTo(append(c.blockBytes, Version)), start)
+		c.blocks = append(c.blocks, storedPiece{uint32(doc), len(c.blockBytes)})
+	}
+}
+
+// Abandon forgets the document that was begun last.
+func (c *Chunk) Abandon() {
+	c.ids = c.ids[:c.idEnd()]
+	for _, f := range c.open {
+		f.begun = false
+		if n := len(f.docs); n > 0 && f.docs[n-1].doc == c.docs {
+			d := &f.docs[n-1]
+			for _, p := range f.postings[d.start:d.end] {
+				f.tokens -= uint64(p.tf)
+			}
+			f.counted -= uint64(d.end - d.start)
+			f.docs = f.docs[:n-1]
+		}
+		// The postings stay where they are, since slots point to them. No document has them.
+	}
+}
+
+func (c *Chunk) idEnd() uint32 {
+	if c.docs == 0 {
+		return 0
+	}
+	return c.idEnds[c.docs-1]
+}
+
+// Sample tells which partitions would be of equal weight for documents like these.
+func (c *Chunk) Sample() *Partitions {
+	var weight [prefixes]uint64
+	for _, f := range c.fields {
+		perTerm := c.termCounts(f)
+		for n, count := range perTerm {
+			if count > 0 {
+				term := f.table.term(uint32(n))
+				weight[prefixOf(term)] += uint64(count) + uint64(len(term)) + termWeight
+			}
+		}
+	}
+	return newPartitions(&weight)
+}
+
+// termWeight is what finding a term costs an indexer, in postings.
+const termWeight = 8
+
+// Group gathers the postings of each term. It ends the chunk: no document can be
+// added before a Reset.
+//
+// For each field and each partition of terms there are then the bytes of one record a
+// term, in no particular order:
+//
+//	term      varint  length, bytes
+//	postings  varint  number
+//	first     varint  first document, within the chunk
+//	tf        varint  its frequency
+//	span      varint  last document minus first
+//	bytes     varint  of what follows
+//	rest              postings behind the first, each as in a Run
+func (c *Chunk) Group(parts *Partitions) {
+	c.packStored()
+	for _, f := range c.fields {
+		c.group(f, parts)
+	}
+}
+
+// grouping is scratch space of Group.
+type grouping struct {
+	counts  []uint32 // of each term; then where the next of its postings goes
+	parted  []uint8  // partition of each term
+	order   []uint32 // terms by partition
+	byTerm  []docTF  // postings by term, in order of documents
+	partEnd [maxPartitions + 1]uint32
+}
+
+type docTF struct{ doc, tf uint32 }
+
+// termCounts counts the postings of each term.
+func (c *Chunk) termCounts(f *chunkField) []uint32 {
+	c.counts = slices.Grow(c.counts[:0], f.table.len())[:f.table.len()]
+	clear(c.counts)
+	for _, d := range f.docs {
+		for _, p := range f.postings[d.start:d.end] {
+			c.counts[p.term]++
+		}
+	}
+	return c.counts
+}
+
+func (c *Chunk) group(f *chunkField, parts *Partitions) {
+	counts := c.termCounts(f)
+	c.partition(f, parts)
+	c.byTerm = slices.Grow(c.byTerm[:0], int(f.counted))[:f.counted]
+	at := uint32(0)
+	for i, n := range counts {
+		counts[i] = at
+		at += n
+	}
+	for _, d := range f.docs {
+		for _, p := range f.postings[d.start:d.end] {
+			c.byTerm[counts[p.term]] = docTF{d.doc, p.tf}
+			counts[p.term]++
+		}
+	}
+	f.runs, f.ends = f.runs[:0], f.ends[:0]
+	first := uint32(0)
+	for part := range parts.n {
+		for _, t := range c.order[first:c.partEnd[part]] {
+			start := uint32(0)
+			if t > 0 {
+				start = counts[t-1] // where the postings of the term before ended
+			}
+			if list := c.byTerm[start:counts[t]]; len(list) > 0 {
+				f.runs = appendRecord(f.runs, f.table.term(t), list)
+			}
+		}
+		first = c.partEnd[part]
+		f.ends = append(f.ends, len(f.runs))
+	}
+}
+
+// partition orders the terms of a field by partition.
+func (c *Chunk) partition(f *chunkField, parts *Partitions) {
+	n := f.table.len()
+	c.parted, c.order = slices.Grow(c.parted[:0], n)[:n], slices.Grow(c.order[:0], n)[:n]
+	var sizes [maxPartitions]uint32
+	for t := range c.parted {
+		p := parts.of[prefixOf(f.table.term(uint32(t)))]
+		c.parted[t] = p
+		sizes[p]++
+	}
+	at := uint32(0)
+	for p, n := range sizes {
+		c.partEnd[p] = at
+		at += n
+	}
+	for t, p := range c.parted {
+		c.order[c.partEnd[p]] = uint32(t)
+		c.partEnd[p]++
+	}
+}
+
+// appendRecord writes the record of a term.
+func appendRecord(dst []byte, term []byte, list []docTF) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(term)))
+	dst = append(dst, term...)
+	first, last := list[0], list[len(list)-1]
+	dst = binary.AppendUvarint(dst, uint64(len(list)))
+	dst = binary.AppendUvarint(dst, uint64(first.doc))
+	dst = binary.AppendUvarint(dst, uint64(first.tf))
+	dst = binary.AppendUvarint(dst, uint64(last.doc-first.doc))
+	// The length of the rest stands before it: leave room for one byte, which most need.
+	at := len(dst)
+	dst = append(dst, 0)
+	prev := first.doc
+	for _, p := range list[1:] {
+		dst = appendRun(dst, p.doc-prev-1, p.tf)
+		prev = p.doc
+	}
+	n := len(dst) - at - 1
+	if n < 0x80 {
+		dst[at] = byte(n)
+		return dst
+	}
+	var size [binary.MaxVarintLen64]byte
+	more := binary.PutUvarint(size[:], uint64(n))
+	return slices.Replace(dst, at, at+1, size[:more]...)
+}
+
+// appendRun appends one posting of a run: the documents that lie between it and the one
+// before, twice, plus one if its frequency is 1; else the frequency minus two
+// follows. Both are varints.
+func appendRun(dst []byte, gap, tf uint32) []byte {
+	if tf == 1 {
+		if gap < 0x40 {
+			return append(dst, byte(gap<<1|1))
+		}
+		return binary.AppendUvarint(dst, uint64(gap)<<1|1)
+	}
+	dst = binary.AppendUvarint(dst, uint64(gap)<<1)
+	return binary.AppendUvarint(dst, uint64(tf-2))
+}

@@ -1,0 +1,77 @@
+package segment
+
+import "fmt"
+
+// runReaderSpace is room for unpacked postings.
+type runReaderSpace struct {
+	docs, tfs [runBatch]uint32
+	codes     [runBatch]uint8
+	byDoc     []uint8 // length codes of a chunk's documents
+}
+
+// OnePartition is for chunks that are added to a Memory.
+var OnePartition = newPartitions(new([prefixes]uint64))
+
+// AddChunk appends the documents of a chunk that was grouped with OnePartition, and returns
+// the number of the first. Views taken from then on show them. An id that is there already
+// gets a second document: the caller deletes the first, which LookupBelow finds.
+func (m *Memory) AddChunk(c *Chunk) (first uint32) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	first = uint32(len(m.ids))
+	if uint64(first)+uint64(c.docs) > maxDocs {
+		panic(fmt.Sprintf("BUG: segment: %d documents behind %d, want below %d", c.docs, first, maxDocs))
+	}
+	grown := int64(len(c.stored))
+	ids, stored := string(c.ids), append([]byte(nil), c.stored...) // shared by the documents
+	idAt, storedAt := uint32(0), 0
+	for doc := range c.docs {
+		grown += m.addID(ids[idAt:c.idEnds[doc]])
+		rank := uint16(0)
+		if len(c.ranks) > 0 {
+			rank = c.ranks[doc]
+		}
+		end := c.storedEnds[doc]
+		m.addColumns(first+doc, stored[storedAt:end:end], rank)
+		idAt, storedAt = c.idEnds[doc], end
+	}
+	for _, f := range c.fields {
+		if len(f.docs) > 0 {
+			grown += m.addChunkField(f, first, c.docs)
+		}
+	}
+	m.bytes.Add(grown)
+	return first
+}
+
+// addChunkField adds the postings of one field of a chunk's documents and returns by
+// how much memory it has grown.
+func (m *Memory) addChunkField(c *chunkField, first, docs uint32) (grown int64) {
+	f, grown := m.field(c.name)
+	s := &m.chunk
+	s.byDoc = append(s.byDoc[:0], make([]uint8, docs)...)
+	for _, d := range c.docs {
+		f.addLength(first+d.doc, d.code, c.norms)
+		s.byDoc[d.doc] = d.code
+		if d.best > 0 {
+			f.info.Docs++
+		}
+	}
+	f.info.Postings += c.counted
+	f.info.Tokens += c.tokens
+	for r := c.runs; len(r) > 0; {
+		var rec runRecord
+		rec, r = readRecord(r)
+		t := f.findOrAdd(rec.term, first+rec.first)
+		run := runReader{data: rec.rest, doc: first + rec.first}
+		s.docs[0], s.tfs[0] = run.doc, rec.tf
+		for n := 1 + run.read(s.docs[1:], s.tfs[1:]); n > 0; n = run.read(s.docs[:], s.tfs[:]) {
+			for i, doc := range s.docs[:n] {
+				s.codes[i] = s.byDoc[doc-first]
+			}
+			t.list.AddAll(s.docs[:n], s.tfs[:n], s.codes[:n])
+		}
+		grown += t.grown()
+	}
+	return grown + f.grown()
+}

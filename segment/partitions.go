@@ -1,0 +1,80 @@
+package segment
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Partitions split the terms into ranges that are indexed apart, without locks (Wei
+// 2011). A range is one of prefixes of two bytes, so that the partitions one after the
+// other have all terms in order.
+//
+// The ranges are drawn from a sample of documents, so that all are about equally much
+// work. Nothing that is written depends on them.
+type Partitions struct {
+	of     [prefixes]uint8 // partition of a prefix; never falls
+	weight []uint64        // of each partition, in the sample
+	n      int
+}
+
+const (
+	prefixes = 1 << 16
+
+	// maxPartitions: enough that some indexers can share them evenly, although a prefix such
+	// as th has one posting in twenty.
+	maxPartitions = 64
+)
+
+// prefixOf is the first two bytes of a term. A shorter one is filled up with zeros.
+func prefixOf(term []byte) uint16 {
+	switch len(term) {
+	case 0:
+		return 0
+	case 1:
+		return uint16(term[0]) << 8
+	}
+	return uint16(term[0])<<8 | uint16(term[1])
+}
+
+// newPartitions cuts the prefixes where the weight of those before passes the next
+// share of the whole.
+func newPartitions(weight *[prefixes]uint64) *Partitions {
+	var total uint64
+	for _, w := range weight {
+		total += w
+	}
+	p := &Partitions{weight: make([]uint64, 1)}
+	var before uint64
+	for prefix, w := range weight {
+		if last := len(p.weight) - 1; before*maxPartitions >= total*uint64(last+1) && last+1 < maxPartitions && p.weight[last] > 0 {
+			p.weight = append(p.weight, 0)
+		}
+		p.of[prefix] = uint8(len(p.weight) - 1)
+		p.weight[len(p.weight)-1] += w
+		before += w
+	}
+	p.n = len(p.weight)
+	return p
+}
+
+// Share deals the partitions out to so many indexers, the heaviest first, each to
+// the one that has least so far.
+func (p *Partitions) share(indexers int) [][]int {
+	order := make([]int, p.n)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p.weight[b], p.weight[a]) })
+	shares, load := make([][]int, indexers), make([]uint64, indexers)
+	for _, part := range order {
+		least := 0
+		for i := range load {
+			if load[i] < load[least] {
+				least = i
+			}
+		}
+		shares[least] = append(shares[least], part)
+		load[least] += p.weight[part]
+	}
+	return shares
+}
