@@ -47,11 +47,11 @@ func (e *Engine) Apply(ctx context.Context, b *Batch) error {
 	if len(b.ops) == 0 {
 		return nil
 	}
-	docs, err := e.invertAll(ctx, b.ops)
+	chunks, err := e.invertAll(ctx, b.ops)
 	if err != nil {
 		return err
 	}
-	wait, err := e.logAndInsert(ctx, b.ops, docs)
+	wait, err := e.logAndInsert(ctx, b.ops, chunks)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (e *Engine) Apply(ctx context.Context, b *Batch) error {
 		return fmt.Errorf("riffle: apply: %w", err)
 	}
 	if l := e.opts.Listener; l != nil && l.Applied != nil {
-		ev := ApplyEvent{Puts: len(docs), Duration: time.Since(start)}
+		ev := ApplyEvent{Puts: b.puts(), Duration: time.Since(start)}
 		ev.Deletes = len(b.ops) - ev.Puts
 		l.Applied(ev)
 	}
@@ -77,7 +77,7 @@ func (e *Engine) Sync() error {
 
 // logAndInsert puts a batch in order: into the log, into memory, into view. The
 // function it returns waits for the log to be durable.
-func (e *Engine) logAndInsert(ctx context.Context, ops []operation, docs []segment.Document) (wait func() error, err error) {
+func (e *Engine) logAndInsert(ctx context.Context, ops []operation, chunks []*segment.Chunk) (wait func() error, err error) {
 	records := encodeRecords(ops)
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -93,7 +93,7 @@ func (e *Engine) logAndInsert(ctx context.Context, ops []operation, docs []segme
 		return nil, fmt.Errorf("riffle: apply: %w", err)
 	}
 	e.seq += uint64(len(records))
-	e.insert(ops, docs, gone)
+	e.insert(ops, chunks, gone)
 	e.publish()
 	if e.memory.memory.Bytes() >= e.opts.MemoryBytes || e.logBytes >= logBytesPerMemory*e.opts.MemoryBytes {
 		e.startSeal()
@@ -167,19 +167,24 @@ func (s *liveSegment) lookup(id string) (uint32, bool, error) {
 	return doc, ok, nil
 }
 
-// insert carries out operations in memory: docs are the inverted documents of
+// insert carries out operations in memory: chunks are the inverted documents of
 // the Put operations, gone what they replace elsewhere. It cannot fail. The
 // caller holds e.mu, or is alone.
-func (e *Engine) insert(ops []operation, docs []segment.Document, gone []place) {
+func (e *Engine) insert(ops []operation, chunks []*segment.Chunk, gone []place) {
 	m := e.memory
+	next := m.memory.Docs()
+	for _, c := range chunks {
+		m.memory.AddChunk(c)
+		c.Reset()
+		e.chunks.Put(c)
+	}
 	for i := range ops {
 		e.logBytes += int64(len(ops[i].id)) + 16
-		if doc, ok := m.memory.Lookup(ops[i].id); ok {
+		if doc, ok := m.memory.LookupBelow(ops[i].id, next); ok {
 			gone = append(gone, place{m, doc})
 		}
 		if !ops[i].del {
-			m.memory.Add(docs[0])
-			docs = docs[1:]
+			next++
 		}
 	}
 	bySegment := map[*liveSegment][]uint32{}
@@ -192,33 +197,40 @@ func (e *Engine) insert(ops []operation, docs []segment.Document, gone []place) 
 }
 
 // invertAll analyses the documents of the Put operations, on all cores when there
-// are many. The order of the result is that of the operations.
-func (e *Engine) invertAll(ctx context.Context, ops []operation) ([]segment.Document, error) {
-	puts := make([]operation, 0, len(ops))
-	for _, op := range ops {
-		if !op.del {
-			puts = append(puts, op)
+// are many. The chunks have them in the order of the operations.
+func (e *Engine) invertAll(ctx context.Context, ops []operation) ([]*segment.Chunk, error) {
+	puts := make([]*operation, 0, len(ops))
+	for i := range ops {
+		if !ops[i].del {
+			puts = append(puts, &ops[i])
 		}
 	}
-	docs := make([]segment.Document, len(puts))
+	workers := min(runtime.GOMAXPROCS(0), (len(puts)+invertChunk-1)/invertChunk)
+	per := invertChunk
+	if workers > 0 { // some chunks for each, lest one has to wait for the others
+		per = max(invertChunk, min(maxInvertChunk, (len(puts)+4*workers-1)/(4*workers)))
+	}
+	chunks := make([]*segment.Chunk, (len(puts)+per-1)/per)
 	errs := make([]error, len(puts))
 	var next atomic.Int64
 	run := func() {
 		iv := e.inverters.Get().(*inverter)
 		defer e.inverters.Put(iv)
 		for {
-			// A few documents at a time, so that workers seldom meet.
-			first := int(next.Add(invertChunk)) - invertChunk
-			if first >= len(puts) || ctx.Err() != nil {
+			i := int(next.Add(1)) - 1
+			if i >= len(chunks) || ctx.Err() != nil {
 				return
 			}
-			for i := first; i < min(first+invertChunk, len(puts)); i++ {
-				docs[i], errs[i] = iv.invert(puts[i])
+			c := e.chunks.Get().(*segment.Chunk)
+			for at := i * per; at < min((i+1)*per, len(puts)); at++ {
+				errs[at] = iv.invert(c, puts[at].id, puts[at].values)
 			}
+			c.Group(segment.OnePartition)
+			chunks[i] = c
 		}
 	}
 	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), (len(puts)+invertChunk-1)/invertChunk) - 1 {
+	for range workers - 1 {
 		wg.Go(run)
 	}
 	run()
@@ -226,8 +238,12 @@ func (e *Engine) invertAll(ctx context.Context, ops []operation) ([]segment.Docu
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return docs, errors.Join(errs...)
+	return chunks, errors.Join(errs...)
 }
 
-// invertChunk is how many documents a worker takes at once: some 10 µs each.
-const invertChunk = 8
+// A worker takes a chunk at once: of at least so many documents, some 10 µs each, and of
+// at most so many, lest its table of terms outgrow the second-level cache.
+const (
+	invertChunk    = 8
+	maxInvertChunk = 1024
+)

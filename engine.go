@@ -31,6 +31,7 @@ type Engine struct {
 	current   atomic.Pointer[view] // nil once closed
 	inverters sync.Pool            // of *inverter
 	preparers sync.Pool            // of *preparer
+	chunks    sync.Pool            // of *segment.Chunk, empty
 
 	mu        sync.Mutex
 	closed    bool
@@ -56,8 +57,9 @@ type Engine struct {
 
 // Names of the values kept in the store's meta space.
 const (
-	metaSchema  = "schema"
-	metaOptions = "options"
+	metaSchema   = "schema"
+	metaOptions  = "options"
+	metaBuilding = "building" // not empty while Build has not finished
 )
 
 // Open opens the index in a directory; unless Options.ReadOnly is set, a missing
@@ -67,7 +69,7 @@ const (
 // which takes about as long as analysing them did.
 //
 // Errors match ErrLocked (at once, when another process or this one has the
-// directory open), ErrFormat, ErrCorrupt, or fs.ErrNotExist for a read-only open of
+// directory open), ErrFormat, ErrCorrupt, ErrUnfinished, or fs.ErrNotExist for a read-only open of
 // nothing.
 func Open(dir string, opts *Options) (*Engine, error) {
 	if err := opts.Validate(); err != nil {
@@ -78,6 +80,7 @@ func Open(dir string, opts *Options) (*Engine, error) {
 		e.opts.MemoryBytes = n
 	}
 	e.lists = newListCache(e.opts.CacheBytes)
+	e.chunks.New = func() any { return new(segment.Chunk) }
 	e.pool = cpuexec.NewPool(e.opts.Parallel.Workers, e.opts.Parallel.Spin)
 	e.background, e.stop = context.WithCancel(context.Background())
 	so := e.opts.private.store
@@ -103,6 +106,13 @@ func Open(dir string, opts *Options) (*Engine, error) {
 
 // load reads schema, segments and log.
 func (e *Engine) load() error {
+	mark, err := e.store.Meta(metaBuilding)
+	if err != nil {
+		return err
+	}
+	if len(mark) > 0 && !e.opts.private.building {
+		return ErrUnfinished
+	}
 	kept, wanted, err := e.loadSchemas()
 	if err != nil {
 		return err
@@ -155,7 +165,7 @@ func (e *Engine) loadSchemas() (kept, wanted *Schema, err error) {
 // changeSchema puts another schema in force and keeps it in the index. Documents
 // that are still in the log must be sealed before: it might not take them.
 func (e *Engine) changeSchema(wanted *Schema) error {
-	if e.opts.ReadOnly {
+	if e.opts.ReadOnly || e.opts.private.building { // a build keeps it at its end
 		e.setSchema(wanted, false)
 		return nil
 	}
@@ -181,9 +191,7 @@ func (e *Engine) changeSchema(wanted *Schema) error {
 // documents from the log come next.
 func (e *Engine) setSchema(s *Schema, replay bool) {
 	e.schema = s
-	make := func() *inverter {
-		return &inverter{schema: s, rank: e.opts.Rank.Field, lookup: e.opts.analyzer, copies: s.copies(), replay: replay}
-	}
+	make := func() *inverter { return newInverter(s, e.opts.Rank.Field, e.opts.analyzer, replay) }
 	e.inverters = sync.Pool{New: func() any { return make() }}
 	e.preparers = sync.Pool{New: func() any { return &preparer{rw: rewriter{iv: make()}} }}
 }
@@ -232,7 +240,7 @@ func (e *Engine) replay() error {
 		if err != nil {
 			return corrupt.At(err, fmt.Sprintf("log record %d", seq))
 		}
-		docs, err := e.invertAll(e.background, ops)
+		chunks, err := e.invertAll(e.background, ops)
 		if err != nil {
 			return fmt.Errorf("log record %d: %w", seq, err)
 		}
@@ -240,7 +248,7 @@ func (e *Engine) replay() error {
 		if err != nil {
 			return err
 		}
-		e.insert(ops, docs, gone)
+		e.insert(ops, chunks, gone)
 		e.seq = seq
 		return nil
 	})

@@ -20,6 +20,9 @@ var (
 	// riffle could have written. Its text names the key and the offset.
 	ErrCorrupt = corrupt.Err
 
+	// ErrUnfinished: a Build of the index was interrupted. It has to be started over.
+	ErrUnfinished = errors.New("riffle: a build of this index did not finish; start it over")
+
 	// ErrClosed: the Engine or Snapshot has been closed.
 	ErrClosed = store.ErrClosed
 

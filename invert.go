@@ -3,17 +3,17 @@ package riffle
 import (
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"math"
-	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/riffle-search/riffle/analysis"
 	"github.com/riffle-search/riffle/segment"
 )
 
-// An inverter turns documents into terms and frequencies. It belongs to one
-// goroutine at a time; its tables are used again from document to document.
+// An inverter turns documents into terms and frequencies, which it puts into chunks.
+// It belongs to one goroutine at a time; its memory is used again from document to
+// document.
 type inverter struct {
 	schema *Schema
 	rank   string // Options.Rank.Field
@@ -22,42 +22,74 @@ type inverter struct {
 	replay bool                         // documents were accepted before, perhaps under another Options.Rank
 	named  map[string]analysis.Analyzer // by name, resolved once
 	copies []string                     // names of the schema's indexed copies, in order
-	counts termCounter
-	fields map[string]int // name -> index into the document's fields
+
+	chunk           *segment.Chunk                     // where terms go
+	count           func(batch []analysis.Token)       // adds tokens to chunk, length and longest
+	words           func(keys []uint64, long [][]byte) // the same for terms without places
+	length          uint64                             // tokens of the field at hand
+	longest         int                                // bytes of its longest term
+	analysed, terms bool                               // it has text; it has exact terms
+	stored          []byte
+	exact           []byte
 }
 
-// invert analyses one document. Errors name the field.
-func (iv *inverter) invert(op operation) (segment.Document, error) {
-	doc := segment.Document{ID: op.id}
-	var stored []value
-	if iv.fields == nil {
-		iv.fields = map[string]int{}
+func newInverter(s *Schema, rank string, lookup func(name string) (analysis.Analyzer, error), replay bool) *inverter {
+	iv := &inverter{schema: s, rank: rank, lookup: lookup, copies: s.copies(), replay: replay}
+	iv.count = func(batch []analysis.Token) {
+		iv.length += uint64(len(batch))
+		for i := range batch {
+			iv.longest = max(iv.longest, len(batch[i].Term))
+			iv.chunk.Add(batch[i].Term)
+		}
 	}
-	for _, v := range op.values {
+	iv.words = func(keys []uint64, long [][]byte) {
+		iv.length += uint64(len(keys))
+		for _, term := range long {
+			iv.longest = max(iv.longest, len(term))
+		}
+		iv.chunk.AddWords(keys, long)
+	}
+	return iv
+}
+
+// invert adds one document to a chunk. After an error, which names the field, the chunk
+// is as it was.
+func (iv *inverter) invert(c *segment.Chunk, id string, values []value) (err error) {
+	iv.chunk = c
+	c.Begin(id)
+	defer func() {
+		if err != nil {
+			c.Abandon()
+		}
+	}()
+	rank := uint16(0)
+	iv.stored = iv.stored[:0]
+	for i := range values {
+		v := &values[i]
 		f, known := iv.schema.Fields[v.name]
 		if err := iv.checkValue(v, f, known); err != nil {
-			return doc, &DocumentError{ID: op.id, Field: v.name, Err: err}
+			return &DocumentError{ID: strings.Clone(id), Field: v.name, Err: err}
 		}
 		if v.name == iv.rank && iv.rank != "" {
 			r, err := rankFraction(v)
 			if err != nil && !iv.replay {
-				return doc, &DocumentError{ID: op.id, Field: v.name, Err: err}
+				return &DocumentError{ID: strings.Clone(id), Field: v.name, Err: err}
 			}
-			doc.Rank = r
+			rank = r
 		}
 		if iv.stores(f, known) {
-			stored = append(stored, v)
+			iv.stored = appendValues(iv.stored, values[i:i+1])
 		}
 	}
-	if err := iv.invertFields(&doc, op.values); err != nil {
-		return doc, err
+	if field, err := iv.invertFields(values); err != nil {
+		return &DocumentError{ID: strings.Clone(id), Field: field, Err: err}
 	}
-	doc.Stored = appendValues(nil, stored)
-	return doc, nil
+	c.End(rank, iv.stored)
+	return nil
 }
 
 // checkValue refuses a value that its field cannot hold.
-func (iv *inverter) checkValue(v value, f Field, known bool) error {
+func (iv *inverter) checkValue(v *value, f Field, known bool) error {
 	switch {
 	case !known && iv.schema.Dynamic == DynamicRefuse:
 		return errors.New("the schema has no such field and refuses others")
@@ -91,7 +123,7 @@ func (iv *inverter) indexes(f Field, known bool) bool {
 	return iv.schema.Dynamic == DynamicIndex
 }
 
-func rankFraction(v value) (uint16, error) {
+func rankFraction(v *value) (uint16, error) {
 	x, ok := v.float()
 	if !ok || x < 0 || x > 1 {
 		return 0, fmt.Errorf("a static rank is a number in [0, 1], not %v", v.any())
@@ -100,33 +132,54 @@ func rankFraction(v value) (uint16, error) {
 }
 
 // invertFields counts the terms of every indexed field, in the order in which
-// the fields first appear, then of the copies by name.
-func (iv *inverter) invertFields(doc *segment.Document, vals []value) error {
-	clear(iv.fields)
-	for i, v := range vals {
-		if _, done := iv.fields[v.name]; done {
+// the fields first appear, then of the copies by name. An error is about the field
+// that comes with it.
+func (iv *inverter) invertFields(vals []value) (field string, err error) {
+	var done map[string]bool // fields that have had their turn, when there are many values
+	if len(vals) > fewValues {
+		done = make(map[string]bool, len(vals))
+	}
+	for i := range vals {
+		name := vals[i].name
+		if done[name] || done == nil && hasField(vals[:i], name) {
 			continue
 		}
-		iv.fields[v.name] = i
-		f, known := iv.schema.Fields[v.name]
+		if done != nil {
+			done[name] = true
+		}
+		f, known := iv.schema.Fields[name]
 		if !iv.indexes(f, known) {
 			continue
 		}
-		same := func(yield func(value) bool) {
-			for _, w := range vals[i:] {
-				if w.name == v.name && !yield(w) {
-					return
-				}
+		iv.beginField(name)
+		for j := i; j < len(vals); j++ {
+			if vals[j].name != name {
+				continue
+			}
+			if err := iv.countValue(&vals[j], f, known); err != nil {
+				return name, err
 			}
 		}
-		if err := iv.addField(doc, v.name, f, known, same); err != nil {
-			return err
+		if err := iv.endField(); err != nil {
+			return name, err
 		}
 	}
-	return iv.addCopies(doc, vals)
+	return iv.invertCopies(vals)
 }
 
-func (iv *inverter) addCopies(doc *segment.Document, vals []value) error {
+// fewValues is how many values are searched one by one for a field that has come before.
+const fewValues = 16
+
+func hasField(vals []value, name string) bool {
+	for i := range vals {
+		if vals[i].name == name {
+			return true
+		}
+	}
+	return false
+}
+
+func (iv *inverter) invertCopies(vals []value) (field string, err error) {
 	for _, name := range iv.copies {
 		f := iv.schema.Fields[name]
 		var parts []string
@@ -141,48 +194,54 @@ func (iv *inverter) addCopies(doc *segment.Document, vals []value) error {
 			continue
 		}
 		joined := stringValue(name, strings.Join(parts, " "))
-		one := func(yield func(value) bool) { yield(joined) }
-		if err := iv.addField(doc, name, f, true, one); err != nil {
-			return err
+		iv.beginField(name)
+		err := iv.countValue(&joined, f, true)
+		if err == nil {
+			err = iv.endField()
+		}
+		if err != nil {
+			return name, err
 		}
 	}
+	return "", nil
+}
+
+func (iv *inverter) beginField(name string) {
+	iv.length, iv.longest, iv.analysed, iv.terms = 0, 0, false, false
+	iv.chunk.Field(name)
+}
+
+// countValue counts the terms of one value of the field at hand.
+func (iv *inverter) countValue(v *value, f Field, known bool) error {
+	if v.kind != kindString || known && f.Type == KeywordField {
+		iv.exact = appendTerm(iv.exact[:0], *v)
+		iv.longest = max(iv.longest, len(iv.exact))
+		iv.terms = true
+		iv.chunk.Add(iv.exact)
+		return nil
+	}
+	a, err := iv.analyzer(f.Analyzer)
+	if err != nil {
+		return err
+	}
+	iv.analysed = true
+	if a, ok := a.(analysis.TermAnalyzer); ok && a.AnalyzeTerms(unsafe.Slice(unsafe.StringData(v.str), len(v.str)), iv.words) {
+		return nil
+	}
+	analysis.AnalyzeString(a, v.str, iv.count)
 	return nil
 }
 
-// addField counts the terms of one field's values.
-func (iv *inverter) addField(doc *segment.Document, name string, f Field, known bool, vals func(func(value) bool)) error {
-	iv.counts.reset()
-	analysed := false
-	var length uint64
-	var longest int
-	var exact []byte
-	for v := range vals {
-		if v.kind != kindString || known && f.Type == KeywordField {
-			exact = appendTerm(exact[:0], v)
-			iv.counts.add(exact)
-			continue
-		}
-		a, err := iv.analyzer(f.Analyzer)
-		if err != nil {
-			return &DocumentError{ID: doc.ID, Field: name, Err: err}
-		}
-		analysed = true
-		analysis.AnalyzeString(a, v.str, func(batch []analysis.Token) {
-			length += uint64(len(batch))
-			for i := range batch {
-				longest = max(longest, len(batch[i].Term))
-				iv.counts.add(batch[i].Term)
-			}
-		})
+// endField ends the field at hand, if it may be as it is.
+func (iv *inverter) endField() error {
+	if iv.longest > MaxTermBytes {
+		return fmt.Errorf("its analyzer made a term of %d bytes, at most %d are allowed", iv.longest, MaxTermBytes)
 	}
-	if longest > MaxTermBytes {
-		return &DocumentError{ID: doc.ID, Field: name, Err: fmt.Errorf("its analyzer made a term of %d bytes, at most %d are allowed", longest, MaxTermBytes)}
+	if iv.length > math.MaxInt32 {
+		return fmt.Errorf("%d words, at most %d are allowed", iv.length, math.MaxInt32)
 	}
-	if length > math.MaxInt32 {
-		return &DocumentError{ID: doc.ID, Field: name, Err: fmt.Errorf("%d words, at most %d are allowed", length, math.MaxInt32)}
-	}
-	if terms := iv.counts.terms(); len(terms) > 0 {
-		doc.Fields = append(doc.Fields, segment.FieldTerms{Name: name, Norms: analysed, Length: uint32(max(length, 1)), Terms: terms})
+	if iv.terms || iv.length > 0 {
+		iv.chunk.EndField(iv.analysed, uint32(max(iv.length, 1)))
 	}
 	return nil
 }
@@ -207,68 +266,4 @@ func (iv *inverter) analyzer(name string) (analysis.Analyzer, error) {
 	}
 	iv.named[name] = a
 	return a, nil
-}
-
-// A termCounter counts the terms of one field of one document: an open-addressing
-// table over an arena, so that a document costs a few allocations however many
-// words it has.
-type termCounter struct {
-	slots []uint32 // index into list plus one; 0 is free; a power of two long
-	list  []countedTerm
-	arena []byte
-}
-
-type countedTerm struct {
-	hash     uint32
-	off, end uint32 // in the arena
-	tf       uint32
-}
-
-var termSeed = maphash.MakeSeed()
-
-func (c *termCounter) reset() {
-	clear(c.slots)
-	c.list, c.arena = c.list[:0], c.arena[:0]
-}
-
-func (c *termCounter) add(term []byte) {
-	if len(c.list)*2 >= len(c.slots) {
-		c.grow()
-	}
-	h := uint32(maphash.Bytes(termSeed, term))
-	mask := uint32(len(c.slots) - 1)
-	i := h & mask
-	for ; c.slots[i] != 0; i = (i + 1) & mask {
-		t := &c.list[c.slots[i]-1]
-		if t.hash == h && string(c.arena[t.off:t.end]) == string(term) {
-			t.tf++
-			return
-		}
-	}
-	off := uint32(len(c.arena))
-	c.arena = append(c.arena, term...)
-	c.list = append(c.list, countedTerm{hash: h, off: off, end: uint32(len(c.arena)), tf: 1})
-	c.slots[i] = uint32(len(c.list))
-}
-
-func (c *termCounter) grow() {
-	c.slots = make([]uint32, max(256, 2*len(c.slots)))
-	mask := uint32(len(c.slots) - 1)
-	for n := range c.list {
-		i := c.list[n].hash & mask
-		for c.slots[i] != 0 {
-			i = (i + 1) & mask
-		}
-		c.slots[i] = uint32(n + 1)
-	}
-}
-
-// terms returns a copy that outlives the counter, in order of first appearance.
-func (c *termCounter) terms() []segment.TermFreq {
-	arena := slices.Clone(c.arena)
-	out := make([]segment.TermFreq, len(c.list))
-	for i, t := range c.list {
-		out[i] = segment.TermFreq{Term: arena[t.off:t.end:t.end], TF: t.tf}
-	}
-	return out
 }

@@ -176,6 +176,7 @@ type Options struct {
 type privateOptions struct {
 	store       store.Options // the file system, sizes
 	memoryBytes int64         // MemoryBytes, below its least
+	building    bool          // opened by Build
 }
 
 // withDefaults returns a copy in which zero values are replaced. It accepts nil.

@@ -1,0 +1,135 @@
+package riffle
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/riffle-search/riffle/internal/jsonl"
+)
+
+// A buildWorker parses and inverts blocks. It is for one goroutine.
+type buildWorker struct {
+	iv     *inverter
+	parser jsonl.Parser
+	doc    jsonl.Document
+	vals   []value
+	copied map[string]bool // fields that others copy
+}
+
+func newBuildWorker(s *Schema, o *Options) *buildWorker {
+	w := &buildWorker{iv: newInverter(s, o.Rank.Field, o.analyzer, false), parser: jsonl.Parser{Borrow: true}, copied: map[string]bool{}}
+	for _, f := range s.Fields {
+		for _, from := range f.CopyFrom {
+			w.copied[from] = true
+		}
+	}
+	return w
+}
+
+// parse inverts the documents of a block. It leaves off when ctx is done.
+func (w *buildWorker) parse(ctx context.Context, b *buildBlock) {
+	in := &b.input
+	if in.bad {
+		b.faults = append(b.faults, in.err)
+		in.err = nil
+	}
+	for _, d := range in.docs {
+		if ctx.Err() != nil {
+			return
+		}
+		if err := w.value(b, d); err != nil {
+			b.faults = append(b.faults, err)
+		}
+	}
+	jsonl.Lines(in.lines, in.first, func(number int, line []byte) bool {
+		if err := w.line(b, line); err != nil {
+			b.faults = append(b.faults, atLine(err, in.file, number))
+		}
+		return ctx.Err() == nil
+	})
+}
+
+// atLine says where a fault stands.
+func atLine(err error, file string, line int) error {
+	var bad *jsonl.LineError
+	if errors.As(err, &bad) {
+		return &InputError{File: file, Line: line, Column: bad.Column, Err: errors.New(bad.Reason)}
+	}
+	return &InputError{File: file, Line: line, Err: err}
+}
+
+// value inverts a document that is a Go value.
+func (w *buildWorker) value(b *buildBlock, d sourceDocument) error {
+	vals, err := flatten(d.doc)
+	if err != nil {
+		var de *DocumentError
+		if errors.As(err, &de) {
+			de.ID = d.id
+			return err
+		}
+		return &DocumentError{ID: d.id, Err: err}
+	}
+	return w.invert(b, d.id, vals)
+}
+
+// line inverts a document that is a line of JSON.
+func (w *buildWorker) line(b *buildBlock, line []byte) error {
+	if err := w.parser.Parse(line, &w.doc); err != nil {
+		return err
+	}
+	f := flattener{vals: w.vals[:0]}
+	for i := range w.doc.Fields {
+		field := &w.doc.Fields[i]
+		switch v := field.Value.(type) {
+		case string:
+			f.put(stringValue(field.Name, v))
+		case []string:
+			for _, s := range v {
+				f.put(stringValue(field.Name, s))
+			}
+		case int64:
+			f.put(intValue(field.Name, v))
+		case float64:
+			f.addFloat(field.Name, v)
+		case bool:
+			f.put(boolValue(field.Name, v))
+		}
+	}
+	w.vals = f.vals
+	id := w.doc.ID
+	if b.input.prefix != "" {
+		id = b.input.prefix + id
+	}
+	if f.err != nil {
+		var de *DocumentError
+		if errors.As(f.err, &de) {
+			de.ID = strings.Clone(id)
+		}
+		return f.err
+	}
+	// In the order of Batch.Put, which takes the entries of a map by name.
+	slices.SortStableFunc(f.vals, func(a, b value) int { return strings.Compare(a.name, b.name) })
+	return w.invert(b, id, f.vals)
+}
+
+// invert adds a document to the chunk of a block.
+func (w *buildWorker) invert(b *buildBlock, id string, vals []value) error {
+	if err := checkID(id); err != nil {
+		return err
+	}
+	if err := w.iv.invert(&b.chunk, id, vals); err != nil {
+		return err
+	}
+	for i := range vals {
+		v := &vals[i]
+		if v.kind != kindString {
+			continue
+		}
+		if f, known := w.iv.schema.Fields[v.name]; w.iv.indexes(f, known) || w.iv.stores(f, known) || w.copied[v.name] {
+			b.textBytes += int64(len(v.str))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,231 @@
+package riffle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+	"sync"
+
+	"github.com/riffle-search/riffle/internal/jsonl"
+)
+
+// A Source is where Build gets documents from: Documents or JSONLines.
+type Source interface {
+	// read calls emit with one block of about size bytes after the other until emit returns
+	// false, in an order that is always the same. emit leaves another input in the
+	// place of each, whose buffers may be used again. An error goes into the last one.
+	read(ctx context.Context, size int, emit func(*blockInput) bool)
+}
+
+// A blockInput is documents as they came: lines of a file, or Go values.
+type blockInput struct {
+	file   string
+	prefix string // of ids
+	first  int    // number of the first line
+	lines  []byte
+
+	docs []sourceDocument
+
+	read int64 // bytes read of the whole source, up to this block
+	err  error // the last thing the source has to say; maybe a bad line, which is no end
+	bad  bool  // err is a fault of a document that is left out
+}
+
+type sourceDocument struct {
+	id  string
+	doc any
+}
+
+// Documents are Go values with their ids: maps or structs, as Batch.Put takes them. A
+// document must not be changed after it has been yielded.
+type Documents iter.Seq2[string, any]
+
+// docBytes is what a document of Documents counts for in the size of a block.
+const docBytes = 1 << 10
+
+func (d Documents) read(ctx context.Context, size int, emit func(*blockInput) bool) {
+	var in blockInput
+	most := max(1, size/docBytes)
+	for id, doc := range d {
+		in.docs = append(in.docs, sourceDocument{id, doc})
+		if len(in.docs) < most {
+			continue
+		}
+		if !emit(&in) {
+			return
+		}
+		clear(in.docs)
+		in = blockInput{docs: in.docs[:0]}
+	}
+	if len(in.docs) > 0 {
+		emit(&in)
+	}
+}
+
+// JSONLines are files with one JSON object a line, plain or compressed (gzip and zstd,
+// told by their content). The member "id" of an object is the document's id, a string
+// or an integer; every other member is a field:
+//
+//	{"id": "m1", "title": "Moby Dick", "text": "Call me Ishmael.", "year": 1851}
+//
+// Strings, numbers, booleans and arrays of strings are values, members of objects get
+// dotted names (a.b), null is no field.
+type JSONLines struct {
+	Files []string  // "-" is Stdin
+	Stdin io.Reader // nil when no file is "-"
+
+	// IDPrefix is put before every id, where those of several sources clash.
+	IDPrefix string
+
+	// Readers is how many files are read and decompressed at a time. With more than one,
+	// documents come from these files by turns, some hundreds each, and lie so in the
+	// index. The default is 1: file after file.
+	Readers int
+}
+
+// An InputError says where in the input something stands that is no document, or one that
+// cannot be indexed.
+type InputError struct {
+	File   string
+	Line   int   // counted from 1
+	Column int   // in bytes, counted from 1; 0 for the line as a whole
+	Err    error // a *DocumentError if the line is well-formed
+}
+
+// Error reads FILE:LINE:COLUMN: reason.
+func (e *InputError) Error() string {
+	place := fmt.Sprintf("%s:%d", e.File, e.Line)
+	if e.Column > 0 {
+		place = fmt.Sprintf("%s:%d", place, e.Column)
+	}
+	return place + ": " + strings.TrimPrefix(e.Err.Error(), "riffle: ")
+}
+
+// Unwrap returns the reason.
+func (e *InputError) Unwrap() error { return e.Err }
+
+// inputError makes a fault that package jsonl found a public one; others stay.
+func inputError(err error) error {
+	var bad *jsonl.LineError
+	if errors.As(err, &bad) {
+		return &InputError{File: bad.File, Line: bad.Line, Column: bad.Column, Err: errors.New(bad.Reason)}
+	}
+	return err
+}
+
+func (s JSONLines) read(ctx context.Context, size int, emit func(*blockInput) bool) {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	files := s.Files
+	readers := min(max(1, s.Readers), len(files))
+	// The file behind those being read is opened and begun meanwhile.
+	var turns, ahead []*fileReader
+	begin := func() {
+		if len(files) > 0 {
+			f := &fileReader{source: s, path: files[0], blocks: make(chan blockInput, 1), spare: make(chan []byte, 2)}
+			files = files[1:]
+			if f.path == "-" { // nothing makes a read of a terminal return
+				go f.run(ctx, size)
+			} else {
+				wg.Go(func() { f.run(ctx, size) })
+			}
+			ahead = append(ahead, f)
+		}
+	}
+	for range readers + 1 {
+		begin()
+	}
+	turns, ahead = ahead[:readers:readers], ahead[readers:]
+	var read int64
+	for i := 0; len(turns) > 0; {
+		i %= len(turns)
+		f := turns[i]
+		var in blockInput
+		ok := false
+		select {
+		case in, ok = <-f.blocks:
+		case <-ctx.Done():
+			return
+		}
+		if !ok {
+			turns = append(turns[:i:i], turns[i+1:]...)
+			if len(ahead) > 0 {
+				turns = append(turns[:i:i], append([]*fileReader{ahead[0]}, turns[i:]...)...)
+				ahead = ahead[1:]
+				begin()
+			}
+			continue
+		}
+		read += in.read
+		in.read = read
+		end := in.err != nil && !in.bad
+		if !emit(&in) || end {
+			return
+		}
+		select {
+		case f.spare <- in.lines[:0]:
+		default:
+		}
+		i++
+	}
+}
+
+// A fileReader reads one file in a goroutine of its own.
+type fileReader struct {
+	source JSONLines
+	path   string
+	blocks chan blockInput // read counts the bytes since the block before
+	spare  chan []byte
+}
+
+func (f *fileReader) run(ctx context.Context, size int) {
+	defer close(f.blocks)
+	send := func(in blockInput) bool {
+		in.file, in.prefix = f.path, f.source.IDPrefix
+		select {
+		case f.blocks <- in:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	r, err := f.open()
+	if err != nil {
+		send(blockInput{err: err})
+		return
+	}
+	defer r.Close() // read only, nothing can be lost
+	var before int64
+	for {
+		var in blockInput
+		select {
+		case in.lines = <-f.spare:
+		default:
+		}
+		in.lines, in.first, in.err = r.Block(in.lines, size)
+		in.read = r.RawBytes() - before
+		before += in.read
+		var bad *jsonl.LineError
+		if in.bad = errors.As(in.err, &bad); in.bad {
+			in.err = inputError(in.err)
+		}
+		if in.err == io.EOF || !send(in) || in.err != nil && !in.bad {
+			return
+		}
+	}
+}
+
+func (f *fileReader) open() (*jsonl.Reader, error) {
+	if f.path != "-" {
+		return jsonl.Open(f.path)
+	}
+	if f.source.Stdin == nil {
+		return nil, errors.New(`riffle: JSONLines: there is a file "-", but Stdin is nil`)
+	}
+	return jsonl.NewReader(f.path, f.source.Stdin), nil
+}
