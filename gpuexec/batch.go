@@ -15,6 +15,7 @@ type batch struct {
 
 	queries []query
 	kMost   int
+	lanes   int  // lists of any part
 	settles bool // there are plans of mode AndOr
 	lists   lists
 
@@ -29,7 +30,8 @@ type batch struct {
 	tiles      uint32 // of all parts
 	andTiles   uint32 // of those that go by and_tile
 	orTiles    uint32
-	poolRoom   int
+	tileRoom   int // keys in the pool of a thread block that works on a tile
+	poolRoom   int // in that of any other
 	results    results
 	tileBounds span // of lists, to be cleared
 	states     span // as they are at first, to be moved to the results
@@ -55,6 +57,7 @@ const (
 func (b *batch) begin() {
 	clear(b.queries)
 	b.queries, b.kMost, b.settles = b.queries[:0], 1, false
+	b.lanes = 1
 	b.partCount, b.tilesMost, b.groups, b.tiles, b.andTiles, b.orTiles = 0, 0, 0, 0, 0, 0
 	b.lists.begin()
 	b.staging.begin()
@@ -74,6 +77,7 @@ func (b *batch) fill() bool {
 	for i := range b.queries {
 		b.partCount += len(b.queries[i].parts)
 	}
+	b.tileRoom = 2*b.kMost + max(poolSlack, leastRoom)
 	b.poolRoom = b.poolRoomFor(b.kMost)
 	b.results = b.keepResults()
 	parts, queries := b.fillQueries()
@@ -82,7 +86,7 @@ func (b *batch) fill() bool {
 		queries: queries, queryCount: uint32(len(b.queries)), parts: parts, partCount: uint32(b.partCount),
 		states: b.results.states, unresolvedCount: b.results.unresolvedCount, unresolved: b.results.unresolved,
 		unresolvedRoom: uint32(b.results.unresolvedRoom), groupCount: b.groups, tilesMost: b.tilesMost,
-		tileShift: b.shape.TileShift, poolRoom: uint32(b.poolRoom), heapRoom: uint32(b.kMost), rows: b.arena,
+		tileShift: b.shape.TileShift, tileRoom: uint32(b.tileRoom), poolRoom: uint32(b.poolRoom), laneRoom: uint32(b.lanes), heapRoom: uint32(b.kMost), rows: b.arena,
 		rangeAlgorithm: b.algorithm.ranges(), tileBounds: s.keep(4 * int(b.tiles)),
 	}
 	if b.algorithm.byRanges() {
@@ -98,9 +102,14 @@ func (b *batch) fill() bool {
 	return true
 }
 
-// poolRoomFor is how many keys the pool of a thread block must hold: see pool.cuh.
+// leastRoom is room for candidates beside twice k. When tiles have more at once, what there is of them is cut to k,
+// and the others follow.
+const leastRoom = 128
+
+// poolRoomFor is how many keys the pool of a thread block must hold that does not work on a tile: what its warps or threads
+// find at once (pool.cuh).
 func (b *batch) poolRoomFor(k int) int {
-	least := max(2*k+poolSlack, k+b.shape.TileThreads, k+b.shape.RangeThreads, 4*b.shape.LeadThreads)
+	least := max(2*k+poolSlack, k+b.shape.RangeThreads, 4*b.shape.LeadThreads)
 	room := 32
 	for room < least {
 		room *= 2

@@ -8,26 +8,27 @@ import (
 type kernel struct {
 	device.Kernel
 	threads int
-	shared  func(poolRoom int) int
+	shared  func(b *batch) int
 }
 
-// The largest pool: for k = 1,000.
+// The largest pool of a thread block that does not work on a tile: for k = 1,000, or rounds of 1,024 threads.
 const maxPoolRoom = 4096
 
 // load finds all kernels.
 func (x *Executor) load(q *device.Queue) {
 	x.kernels = map[string]kernel{}
-	none := func(int) int { return 0 }
-	pool := func(room int) int { return 8 * room }
-	tile := func(sets int) func(int) int {
-		return func(room int) int { return x.shape.tileShared(room, sets) }
+	none := func(*batch) int { return 0 }
+	pool := func(b *batch) int { return 8 * b.poolRoom }
+	tile := func(sets int) func(*batch) int {
+		return func(b *batch) int { return x.shape.tileShared(b.tileRoom, b.lanes, sets) }
 	}
+	largest := &batch{tileRoom: 2*maxK + leastRoom, poolRoom: maxPoolRoom, lanes: maxTerms}
 	plan := q.Load(ptx("plan"))
 	for _, k := range []struct {
 		name    string
 		module  device.Module
 		threads int
-		shared  func(int) int
+		shared  func(*batch) int
 	}{
 		{"scatter", q.Load(ptx("scatter")), 256, none},
 		{"index_lists", q.Load(ptx("index_lists")), 256, none},
@@ -44,7 +45,7 @@ func (x *Executor) load(q *device.Queue) {
 		{"top_k", q.Load(ptx("top_k")), min(256, x.shape.TileThreads), pool},
 	} {
 		f := q.Kernel(k.module, k.name)
-		if most := k.shared(maxPoolRoom); most > 0 {
+		if most := k.shared(largest); most > 0 {
 			q.AllowShared(f, min(most, q.Info().SharedPerBlock))
 		}
 		x.kernels[k.name] = kernel{f, k.threads, k.shared}
@@ -147,7 +148,7 @@ func (x *Executor) byRanges(q *device.Queue, s *slot) {
 func (x *Executor) launch(q *device.Queue, s *slot, name string, pass, blocks int) {
 	k := x.kernels[name]
 	b := &s.batch
-	g := device.Grid{Threads: k.threads, Shared: k.shared(b.poolRoom)}
+	g := device.Grid{Threads: k.threads, Shared: k.shared(b)}
 	g.Blocks = min(blocks, x.shape.Multiprocessors*x.blocksAtOnce(q, k, g.Shared))
 	at := int64(b.passes[pass] - s.memory.Address)
 	q.Launch(x.compute, k.Kernel, g, s.memory.Slice(at, at+1))

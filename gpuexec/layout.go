@@ -58,6 +58,9 @@ type devTable struct {
 	k     [256]float32
 }
 
+// laneBytes is the size of a Lane of tile.cuh.
+const laneBytes = 104
+
 type devTerm struct {
 	list, table, norms uint64
 	weight, unused     uint32
@@ -101,8 +104,8 @@ type devBatch struct {
 	lists, queries, states, parts, tileBounds, seeds, queue, unresolved, unresolvedCount uint64
 	moves, rows, heaps, counters                                                         uint64
 	queryCount, partCount, moveCount, groupCount, tilesMost, tileShift                   uint32
-	unresolvedRoom, poolRoom, heapRoom, listCount, extentCount                           uint32
-	andPass, rangeAlgorithm, unused                                                      uint32
+	unresolvedRoom, tileRoom, poolRoom, heapRoom, listCount, extentCount                 uint32
+	andPass, rangeAlgorithm, laneRoom, unused                                            uint32
 }
 
 // devDecoding is the argument of decode_list.

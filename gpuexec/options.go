@@ -117,8 +117,8 @@ func (s Shape) groups(lead *postings.List) uint32 {
 // its own, so there are only as many as a device runs at once.
 func (s Shape) rangeBlocks(queries int) int { return min(queries, 8*s.Multiprocessors) }
 
-// tileShared is the dynamic shared memory of a thread block that works on a tile: the pool, a score for each
-// document, and bit sets.
-func (s Shape) tileShared(poolRoom, sets int) int {
-	return 8*poolRoom + 4<<s.TileShift + sets*4*max(1, 1<<s.TileShift/32)
+// tileShared is the dynamic shared memory of a thread block that works on a tile: the pool, the lists of two tiles, a
+// score for each document, and bit sets.
+func (s Shape) tileShared(tileRoom, laneRoom, sets int) int {
+	return 8*tileRoom + 2*laneBytes*laneRoom + 4<<s.TileShift + sets*4*max(1, 1<<s.TileShift/32)
 }

@@ -103,6 +103,7 @@ func (b *batch) addPart(q *query, s int, all bool) {
 		pt.weights = append(pt.weights, q.plan.Weights[t])
 	}
 	q.parts = append(q.parts, pt)
+	b.lanes = max(b.lanes, len(terms))
 	need := uint32(0)
 	if !all {
 		need = q.need

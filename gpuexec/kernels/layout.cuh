@@ -169,12 +169,14 @@ struct Batch {
   uint32_t tiles_most;       // of any part
   uint32_t tile_shift;       // a tile is 1<<tile_shift documents
   uint32_t unresolved_room;
-  uint32_t pool_room;        // keys that fit into the shared memory of a thread block
+  uint32_t tile_room;        // keys in the pool of a thread block that works on a tile; even
+  uint32_t pool_room;        // in that of any other: a power of two
   uint32_t heap_room;        // keys in the heap of a thread
   uint32_t list_count;
   uint32_t extent_count;     // of lists
   uint32_t and_pass;         // not 0 while it is the turn of AND
   uint32_t range_algorithm;  // ranges.cu
+  uint32_t lane_room;        // lists that fit into the shared memory of a thread block: the most that a part has
   uint32_t unused;
 };
 
@@ -296,13 +298,15 @@ AT(Batch, group_count, 116);
 AT(Batch, tiles_most, 120);
 AT(Batch, tile_shift, 124);
 AT(Batch, unresolved_room, 128);
-AT(Batch, pool_room, 132);
-AT(Batch, heap_room, 136);
-AT(Batch, list_count, 140);
-AT(Batch, extent_count, 144);
-AT(Batch, and_pass, 148);
-AT(Batch, range_algorithm, 152);
-SIZE(Batch, 160);
+AT(Batch, tile_room, 132);
+AT(Batch, pool_room, 136);
+AT(Batch, heap_room, 140);
+AT(Batch, list_count, 144);
+AT(Batch, extent_count, 148);
+AT(Batch, and_pass, 152);
+AT(Batch, range_algorithm, 156);
+AT(Batch, lane_room, 160);
+SIZE(Batch, 168);
 
 #undef AT
 #undef SIZE

@@ -13,7 +13,7 @@
 #include "warp.cuh"
 
 struct Pool {
-  Key *keys;        // room for Batch.pool_room, at least 2*k + slack and k + a candidate for each thread
+  Key *keys;        // room for at least 2*k + slack
   uint32_t room;
   uint32_t *count;  // keys in it; it may go beyond room, and then what came last is not in it
   uint32_t *bins;   // 256, and 4 more
@@ -24,10 +24,11 @@ const uint32_t pool_bins = 256 + 4;
 
 __device__ __forceinline__ uint32_t slack_of(uint32_t k) { return min(k / 8, 32u); }
 
-// Puts a key into the pool. Any thread may call it alone.
-__device__ __forceinline__ void add(const Pool &p, Key key) {
+// Puts a key into the pool; false when there is no room. Any thread may call it alone.
+__device__ __forceinline__ bool add(const Pool &p, Key key) {
   uint32_t at = atomicAdd(p.count, 1u);
   if (at < p.room) p.keys[at] = key;
+  return at < p.room;
 }
 
 // A key with just k of the n keys at it or above; n > k.
