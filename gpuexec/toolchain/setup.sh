@@ -3,7 +3,7 @@
 # emulated driver for machines without a GPU. All of it goes to .cuda in the root of the repository.
 #
 #   eval "$(gpuexec/toolchain/setup.sh)"          prints the variables to export
-#   go test -tags cuda ./gpuexec/...              on the emulator
+#   go test -count=1 -tags cuda ./gpuexec/...     on the emulator
 #   env -u RIFFLE_LIBCUDA go test -tags cuda ...  on the machine's GPU
 #
 # The header is that of NVIDIA's PyPI wheel; RIFFLE_CUDA_INCLUDE=/usr/local/cuda/include takes an installed one
