@@ -54,18 +54,24 @@ const (
 	passes
 )
 
-func (b *batch) begin() {
+// forget lets go of the caller's data.
+func (b *batch) forget() {
 	clear(b.queries)
+	clear(b.addresses)
+	clear(b.taken)
+	b.lists.forget()
+}
+
+func (b *batch) begin() {
 	b.queries, b.kMost, b.settles = b.queries[:0], 1, false
 	b.lanes = 1
 	b.partCount, b.tilesMost, b.groups, b.tiles, b.andTiles, b.orTiles = 0, 0, 0, 0, 0, 0
-	b.lists.begin()
+	b.lists.entries = b.lists.entries[:0]
 	b.staging.begin()
 	b.taken, b.moves = b.taken[:0], b.moves[:0]
 	if b.addresses == nil {
 		b.addresses = map[columnKey]uint64{}
 	}
-	clear(b.addresses)
 	b.columns.begin()
 }
 

@@ -79,7 +79,7 @@ func New(dev *device.Device, o Options) (*Executor, error) {
 	x.memory = dev.Memory()
 	x.memory.Bytes = min(x.memory.Bytes, maxArena-rowBytes)
 	if x.options.BatchBytes == 0 {
-		x.options.BatchBytes = min(1<<30, x.memory.Bytes/16)
+		x.options.BatchBytes = max(minBatchBytes, min(1<<30, x.memory.Bytes/16))
 	}
 	x.options.BatchBytes &^= device.ArenaAlign - 1
 	if x.options.ColumnBytes == 0 {
@@ -182,6 +182,7 @@ func (x *Executor) run(ctx context.Context, plans []*Plan, taken []int, answers 
 	if err == nil && outcome == started {
 		err = x.finish(s, answers)
 	}
+	s.batch.forget()
 	x.free <- s
 	switch {
 	case err != nil || outcome == started:
@@ -256,7 +257,21 @@ func (x *Executor) readRanges(s *slot, n int) ([]devRange, error) {
 	return device.View[devRange](s.staging.Slice(0, bytes)), err
 }
 
-// A Finisher completes answers: cpuexec.Executor.
-type Finisher interface {
-	Finish(context.Context, *Plan, *blockmax.Partial) (blockmax.TopK, error)
+// Partials is Run without the reasons why plans were refused.
+func (x *Executor) Partials(ctx context.Context, plans []*Plan) ([]blockmax.Partial, error) {
+	answers, err := x.Run(ctx, plans)
+	if err != nil {
+		return nil, err
+	}
+	parts := make([]blockmax.Partial, len(answers))
+	for i := range answers {
+		parts[i] = answers[i].Partial
+	}
+	return parts, nil
 }
+
+// Resident is how many bytes of the list with a key lie on the device.
+func (x *Executor) Resident(key uint64) int64 { return x.cache.Resident(key) }
+
+// Lost is why the device cannot be used any more, or nil.
+func (x *Executor) Lost() error { return x.dev.Lost() }

@@ -56,6 +56,7 @@ func BenchmarkHost(b *testing.B) {
 		if bad := bt.place(cache, false); len(bad) > 0 {
 			b.Fatal(bad)
 		}
+		bt.forget()
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/queries, "µs/query")
 	b.ReportMetric(float64(bt.copied())/queries, "copied-B/query")

@@ -47,17 +47,17 @@ type listEntry struct {
 	spared  bool // not all extents are on the device, since they do not matter
 }
 
-func (l *lists) begin() {
-	if l.byTerm == nil {
-		l.byTerm = map[listIdentity]int{}
-	}
+// forget lets go of the caller's data.
+func (l *lists) forget() {
 	clear(l.byTerm)
 	clear(l.entries)
-	l.entries = l.entries[:0]
 }
 
 // add returns the number of the list of a term, whose segment has so many tiles.
 func (l *lists) add(t *term, tiles uint32) int {
+	if l.byTerm == nil {
+		l.byTerm = map[listIdentity]int{}
+	}
 	id := listIdentity{t.List, t.Bounds}
 	i, known := l.byTerm[id]
 	if !known {
