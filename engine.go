@@ -27,6 +27,7 @@ type Engine struct {
 	lists  *listCache
 	tables tableCache
 	pool   *cpuexec.Pool // helps with searches
+	gpu    *gpus         // nil when Options.GPU is
 
 	current   atomic.Pointer[view] // nil once closed
 	inverters sync.Pool            // of *inverter
@@ -89,13 +90,18 @@ func Open(dir string, opts *Options) (*Engine, error) {
 		so.Log = l.Log
 	}
 	var err error
+	if e.opts.GPU != nil {
+		if e.gpu, err = openGPUs(e.opts.GPU, e.opts.Parallel.Workers, e.opts.Listener, e.opts.private.devices); err != nil {
+			return nil, err
+		}
+	}
 	if e.store, err = store.Open(dir, &so); err != nil {
-		return nil, fmt.Errorf("riffle: open %s: %w", dir, err)
+		return nil, errors.Join(fmt.Errorf("riffle: open %s: %w", dir, err), e.gpu.close())
 	}
 	if err := e.load(); err != nil {
 		e.stop()
 		e.work.Wait()
-		return nil, errors.Join(fmt.Errorf("riffle: open %s: %w", dir, err), e.store.Close())
+		return nil, errors.Join(fmt.Errorf("riffle: open %s: %w", dir, err), e.store.Close(), e.gpu.close())
 	}
 	if !e.opts.ReadOnly {
 		e.work.Go(e.mergeLoop)
@@ -283,6 +289,7 @@ func (e *Engine) Close() error {
 	if v := e.current.Swap(nil); v != nil {
 		v.release()
 	}
+	err = errors.Join(err, e.gpu.close())
 	e.pool.Close()
 	e.dropUnused()
 	return errors.Join(err, e.store.Close())
@@ -338,6 +345,7 @@ func (e *Engine) unused(s *liveSegment) {
 		return
 	}
 	e.lists.dropSegment(s.number)
+	e.gpu.dropSegment(s.number)
 	e.dropMu.Lock()
 	e.drops = append(e.drops, s.number)
 	e.dropMu.Unlock()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/riffle-search/riffle/gpuexec/device"
 	"github.com/riffle-search/riffle/internal/corrupt"
 	"github.com/riffle-search/riffle/store"
 )
@@ -33,7 +34,7 @@ var (
 	ErrNotFound = errors.New("riffle: no such document")
 
 	// ErrNoDevice: a GPU was demanded and none is there, or this build has no GPU support.
-	ErrNoDevice = errors.New("riffle: no GPU device")
+	ErrNoDevice = device.ErrNoDevice
 )
 
 // A DocumentError says which document of a batch was refused, and which of its

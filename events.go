@@ -18,6 +18,9 @@ type Listener struct {
 	Sealed   func(SealEvent)   // the in-memory segment has been written out
 	Merged   func(MergeEvent)  // segments have become one
 
+	// GPUFailed: a GPU could not answer a batch. The CPU did; nothing is lost.
+	GPUFailed func(GPUEvent)
+
 	// Failed: work in the background has failed. It is tried again with the next
 	// batch or Flush, which return the error if it persists.
 	Failed func(error)
@@ -58,6 +61,19 @@ type MergeEvent struct {
 	Docs     int
 	Bytes    int64
 	Duration time.Duration
+}
+
+// A GPUEvent describes a batch that a GPU could not answer.
+type GPUEvent struct {
+	Device int  // index into Options.GPU.Devices, or number of the device when that is nil
+	Lost   bool // the device gets no further batch
+	Err    error
+}
+
+func (l *Listener) gpuFailed(ev GPUEvent) {
+	if l != nil && l.GPUFailed != nil {
+		l.GPUFailed(ev)
+	}
 }
 
 func (l *Listener) failed(err error) {

@@ -29,7 +29,7 @@ func TestImports(t *testing.T) {
 		"gpuexec/listcache": {},
 		"internal/corrupt":  {},
 		"internal/impl":     {},
-		".":                 {"analysis", "blockmax", "cpuexec", "internal/corrupt", "internal/jsonl", "postings", "segment", "store"},
+		".":                 {"analysis", "blockmax", "cpuexec", "gpuexec", "gpuexec/demand", "gpuexec/device", "gpuexec/dispatch", "gpuexec/listcache", "internal/corrupt", "internal/jsonl", "postings", "segment", "store"},
 	}
 	seen := map[string]bool{}
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {

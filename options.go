@@ -9,6 +9,7 @@ import (
 
 	"github.com/riffle-search/riffle/analysis"
 	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/gpuexec/dispatch"
 	"github.com/riffle-search/riffle/segment"
 	"github.com/riffle-search/riffle/store"
 )
@@ -152,6 +153,9 @@ type Options struct {
 	// Parallel says how searches share the cores.
 	Parallel Parallel
 
+	// GPU has searches answered by GPUs, too. The default, nil, is none.
+	GPU *GPUOptions
+
 	// Similarity holds the BM25 parameters that searches use unless they bring
 	// their own. The default is k1 = 1.2, b = 0.75 with Lucene's idf.
 	Similarity *BM25
@@ -174,9 +178,10 @@ type Options struct {
 }
 
 type privateOptions struct {
-	store       store.Options // the file system, sizes
-	memoryBytes int64         // MemoryBytes, below its least
-	building    bool          // opened by Build
+	store       store.Options     // the file system, sizes
+	memoryBytes int64             // MemoryBytes, below its least
+	building    bool              // opened by Build
+	devices     []dispatch.Device // instead of GPUs
 }
 
 // withDefaults returns a copy in which zero values are replaced. It accepts nil.
@@ -237,6 +242,11 @@ func (o *Options) Validate() error {
 	if err := d.Parallel.validate(); err != nil {
 		errs = append(errs, fmt.Errorf("Options.Parallel: %w", err))
 	}
+	if d.GPU != nil {
+		if err := d.GPU.validate(); err != nil {
+			errs = append(errs, fmt.Errorf("Options.GPU: %w", err))
+		}
+	}
 	for name, a := range d.Analyzers {
 		want(name != "" && a != nil, "Analyzers", "must map names to analyzers", fmt.Sprintf("%q: %v", name, a))
 	}
@@ -279,6 +289,21 @@ func (o *Options) String() string {
 	line("parallel.delta", d.Parallel.Delta)
 	line("parallel.grain", d.Parallel.Grain)
 	line("parallel.spin", d.Parallel.Spin)
+	if g := d.GPU; g != nil {
+		line("gpu.devices", g.Devices)
+		line("gpu.required", g.Required)
+		line("gpu.memory_bytes", g.MemoryBytes)
+		line("gpu.policy", g.Policy)
+		line("gpu.threshold", g.Threshold)
+		line("gpu.algorithm", g.Algorithm)
+		line("gpu.cache", g.Cache)
+		line("gpu.lambda", g.Lambda)
+		line("gpu.static_cache", g.StaticCache)
+		line("gpu.prune", g.Prune)
+		line("gpu.batch_queries", g.BatchQueries)
+		line("gpu.batch_bytes", g.BatchBytes)
+		line("gpu.batch_delay", g.BatchDelay)
+	}
 	line("similarity.k1", d.Similarity.K1)
 	line("similarity.b", d.Similarity.B)
 	line("similarity.idf", d.Similarity.IDF)

@@ -96,7 +96,7 @@ type Result struct {
 	TotalExact bool
 
 	Work     Work   // what the search cost
-	Executor string // what ran it, such as "cpu/bmm", or "cpu/bmm/adaptive" with help of other cores
+	Executor string // what ran it, such as "cpu/bmm"; "cpu/bmm/adaptive" with help of other cores; "gpu/maxscore+cpu/bmm" together
 	Duration time.Duration
 }
 
@@ -157,7 +157,7 @@ func (e *Engine) settings(o *SearchOptions) (s searchSettings, err error) {
 			fault("Parallel", "%w", err)
 		}
 	}
-	if s.Processor == GPU {
+	if s.Processor == GPU && !e.gpu.there() {
 		errs = append(errs, ErrNoDevice)
 	}
 	return s, errors.Join(errs...)
@@ -200,17 +200,24 @@ func (v *view) searchTimed(ctx context.Context, q Query, o *SearchOptions) (*Res
 	if res != nil {
 		res.Duration = time.Since(start)
 	}
-	if l := v.e.opts.Listener; l != nil && l.Searched != nil {
-		ev := SearchEvent{Query: q, Err: err, Duration: time.Since(start)}
-		if o != nil {
-			ev.K = o.K
-		}
-		if res != nil {
-			ev.Hits, ev.Work, ev.Executor = len(res.Hits), res.Work, res.Executor
-		}
-		l.Searched(ev)
-	}
+	v.tell(q, o, res, err, start)
 	return res, err
+}
+
+// tell tells the listener of a search that began then.
+func (v *view) tell(q Query, o *SearchOptions, res *Result, err error, start time.Time) {
+	l := v.e.opts.Listener
+	if l == nil || l.Searched == nil {
+		return
+	}
+	ev := SearchEvent{Query: q, Err: err, Duration: time.Since(start)}
+	if o != nil {
+		ev.K = o.K
+	}
+	if res != nil {
+		ev.Hits, ev.Work, ev.Executor = len(res.Hits), res.Work, res.Executor
+	}
+	l.Searched(ev)
 }
 
 // Count returns exactly how many documents of the snapshot match a query.
@@ -240,26 +247,11 @@ func (v *view) count(ctx context.Context, q Query) (int, error) {
 }
 
 func (v *view) search(ctx context.Context, q Query, o *SearchOptions) (*Result, error) {
-	s, err := v.e.settings(o)
+	r, err := v.start(ctx, q, o)
 	if err != nil {
 		return nil, err
 	}
-	p := v.e.borrow()
-	defer v.e.giveBack(p)
-	c, err := p.prepare(ctx, v, q, &s)
-	if err != nil {
-		return nil, err
-	}
-	ex := v.e.executor(&s)
-	top, err := ex.TopK(ctx, &c.plan)
-	if err != nil {
-		return nil, v.at(err)
-	}
-	res := &Result{Total: top.Total, TotalExact: top.Exact, Work: top.Work, Executor: executorName(ex, top.Work)}
-	if res.Hits, err = p.namer.hits(v, top.Hits, c.scale, s.Load); err != nil {
-		return nil, err
-	}
-	return res, nil
+	return r.finish(ctx)
 }
 
 // at names the segment and term that an executor's error came from.

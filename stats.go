@@ -24,6 +24,8 @@ type Stats struct {
 	CacheHits   int64
 	CacheMisses int64
 
+	GPU *GPUStats // nil without Options.GPU
+
 	LogRecords uint64 // operations' records that no sealed segment covers yet
 	Store      store.Stats
 }
@@ -57,6 +59,7 @@ func (e *Engine) Stats() (*Stats, error) {
 	defer v.release()
 	st := &Stats{Docs: v.live, CacheBytes: e.lists.bytes.Load()}
 	st.CacheHits, st.CacheMisses = e.lists.counts()
+	st.GPU = e.gpu.stats()
 	fields := map[string]*FieldStats{}
 	for i := range v.segs {
 		s := &v.segs[i]

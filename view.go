@@ -57,6 +57,9 @@ func (s *liveSegment) keyOf(l *postings.List) uint64 {
 	return s.number<<32 | l.Number
 }
 
+// segmentOfKey is the number of the segment of a list with such a key.
+func segmentOfKey(key uint64) uint64 { return key >> 32 }
+
 // deletions are the deleted documents of a segment: immutable, so that views can
 // share them. A nil *deletions is empty.
 type deletions struct {

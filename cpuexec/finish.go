@@ -77,3 +77,15 @@ func (r *run) passSpans(visit segmentPass, tree *blockmax.Node, spans []blockmax
 	}
 	return nil
 }
+
+// Finish is Executor.Finish, on the calling goroutine alone.
+func (x Parallel) Finish(ctx context.Context, p *Plan, part *blockmax.Partial) (blockmax.TopK, error) {
+	if x.Pool == nil {
+		return x.whole().Finish(ctx, p, part)
+	}
+	if err := x.begin(); err != nil {
+		return blockmax.TopK{}, err
+	}
+	defer x.end()
+	return x.whole().Finish(ctx, p, part)
+}

@@ -223,7 +223,10 @@ func (x *Executor) start(s *slot, plans []*Plan, taken []int) (outcome string, e
 	if len(bad) > 0 {
 		outcome = badList // what was taken into the cache must be brought there all the same
 	}
-	return outcome, x.dev.Do(func(q *device.Queue) { x.put(q, s, outcome == started) })
+	if err = x.dev.Do(func(q *device.Queue) { x.put(q, s, outcome == started) }); err != nil {
+		x.cache.Reset() // what it was told to bring may not be there
+	}
+	return outcome, err
 }
 
 // finish reads the answers of a batch that is done.

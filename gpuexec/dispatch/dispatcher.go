@@ -13,12 +13,12 @@ import (
 // A Plan is a query over lists of package postings.
 type Plan = blockmax.Plan[*postings.List]
 
-// A Device answers batches of plans. Run may be called from several goroutines, as many as
-// Options.Depth says; it must be done with the plans when it returns.
+// A Device answers batches of plans: *gpuexec.Executor.
 type Device interface {
-	// Run answers plans as far as it can; answers are parallel to plans. An error says that none is
-	// answered.
-	Run(ctx context.Context, plans []*Plan) ([]blockmax.Partial, error)
+	// Partials answers plans as far as it can; answers are parallel to plans. An error says that none
+	// is answered. It is called from as many goroutines as Options.Depth says, and must be done with
+	// the plans when it returns.
+	Partials(ctx context.Context, plans []*Plan) ([]blockmax.Partial, error)
 
 	// Resident is how many bytes of the list with a key lie on the device.
 	Resident(key uint64) int64
@@ -189,6 +189,11 @@ func (d *Dispatcher) Close() {
 	d.toCPU(d.waiting)
 	d.waiting = nil
 	d.mu.Unlock()
+}
+
+// Appetite is how many queries should be under way for all devices to have full batches.
+func (d *Dispatcher) Appetite() int {
+	return d.options.MaxCount * (len(d.devices)*d.options.Depth + 1)
 }
 
 // TopK is Submit and Wait.

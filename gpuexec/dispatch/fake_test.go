@@ -27,7 +27,7 @@ type fakeDevice struct {
 
 func newFake() *fakeDevice { return &fakeDevice{rng: rand.New(rand.NewPCG(1, 1))} }
 
-func (f *fakeDevice) Run(ctx context.Context, plans []*Plan) ([]blockmax.Partial, error) {
+func (f *fakeDevice) Partials(ctx context.Context, plans []*Plan) ([]blockmax.Partial, error) {
 	f.mu.Lock()
 	f.batches = append(f.batches, append([]*Plan(nil), plans...))
 	number, hold, began := len(f.batches)-1, f.hold, f.began

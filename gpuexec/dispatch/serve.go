@@ -90,7 +90,7 @@ func (d *Dispatcher) wake() {
 // run runs a batch and hands its answers in.
 func (d *Dispatcher) run(dev *deviceState, b *batch) {
 	start := time.Now()
-	answers, err := dev.Run(context.Background(), b.plans)
+	answers, err := dev.Partials(context.Background(), b.plans)
 	took := time.Since(start)
 	if err == nil && len(answers) != len(b.plans) {
 		err = fmt.Errorf("dispatch: %d answers to %d plans", len(answers), len(b.plans))

@@ -1,0 +1,64 @@
+package riffle
+
+import (
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+)
+
+// TestOnGPU runs on the GPU of the machine, or on an emulated one (docs/GPU.md): searches are as
+// on the CPU, the lists of a log come into its memory, and those of merged segments leave it.
+func TestOnGPU(t *testing.T) {
+	if _, err := GPUs(); errors.Is(err, ErrNoDevice) {
+		t.Skip(err)
+	}
+	ix := newIndex(t, &Options{
+		GPU: &GPUOptions{
+			Required: true, Policy: PolicyGPU, MemoryBytes: 40 << 20, BatchBytes: 8 << 20, BatchDelay: 10 * time.Millisecond, Prune: true,
+		},
+		Merge: MergeOptions{Disabled: true},
+	})
+	ix.fillWords(2000)
+	queries := gpuQueries(14)
+	same := func() {
+		t.Helper()
+		onCPU, err := ix.SearchBatch(t.Context(), queries, &SearchOptions{Processor: CPU})
+		ix.must(err)
+		onGPU, err := ix.SearchBatch(t.Context(), queries, &SearchOptions{Processor: GPU})
+		ix.must(err)
+		ran := map[string]int{}
+		for i := range queries {
+			if !reflect.DeepEqual(onGPU[i].Hits, onCPU[i].Hits) {
+				t.Errorf("query %d: %d hits by %s, other than the %d of the CPU", i, len(onGPU[i].Hits), onGPU[i].Executor, len(onCPU[i].Hits))
+			}
+			ran[onGPU[i].Executor]++
+		}
+		if ran["gpu/maxscore"] == 0 {
+			t.Errorf("searches ran on %v", ran)
+		}
+	}
+	stats := func() GPUDeviceStats {
+		st, err := ix.Stats()
+		ix.must(err)
+		if st.GPU.NoGPU != "" || len(st.GPU.Devices) == 0 {
+			t.Fatalf("%+v", st.GPU)
+		}
+		return st.GPU.Devices[0]
+	}
+	ix.must(ix.Warm(t.Context(), queries, nil))
+	warm := stats()
+	if warm.Cache.Lists == 0 || warm.Info.Name == "" {
+		t.Errorf("after a log: %+v", warm)
+	}
+	same()
+	if s := stats(); s.Cache.HitBytes == warm.Cache.HitBytes {
+		t.Errorf("nothing that was asked for was there: %+v", s.Cache)
+	}
+	before := stats().Cache.EvictedBytes
+	ix.must(ix.Compact(t.Context()))
+	if s := stats(); s.Cache.EvictedBytes == before {
+		t.Errorf("lists of merged segments are still there: %+v", s.Cache)
+	}
+	same()
+}

@@ -1,0 +1,282 @@
+package riffle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/cpuexec"
+	"github.com/riffle-search/riffle/gpuexec/dispatch"
+	"github.com/riffle-search/riffle/postings"
+)
+
+// A halfDevice answers plans by the CPU, but leaves every second tile open, as a GPU does that
+// lacks half of its lists. It fails when it is told to.
+type halfDevice struct {
+	mu    sync.Mutex
+	plans int
+	fail  error
+}
+
+func (h *halfDevice) Partials(ctx context.Context, plans []*cpuexec.Plan) ([]blockmax.Partial, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.plans += len(plans)
+	if h.fail != nil {
+		return nil, h.fail
+	}
+	out := make([]blockmax.Partial, len(plans))
+	for i, p := range plans {
+		first := *p
+		first.Segments = append([]blockmax.Segment[*postings.List](nil), p.Segments...)
+		out[i].Pass = blockmax.And
+		for s := range first.Segments {
+			seg := &first.Segments[s]
+			accept := make([]uint64, (seg.Docs+63)/64)
+			for d := range seg.Docs {
+				if p.Tree == nil && p.Mode != blockmax.AndOr && d/blockmax.TileDocs%2 == 0 && (seg.Accept == nil || seg.Accept[d/64]>>(d%64)&1 == 1) {
+					accept[d/64] |= 1 << (d % 64)
+				}
+			}
+			for from := uint32(0); from < seg.Docs; from += blockmax.TileDocs {
+				if p.Tree != nil || p.Mode == blockmax.AndOr || from/blockmax.TileDocs%2 == 1 {
+					out[i].Open = append(out[i].Open, blockmax.Span{Segment: s, From: from, To: min(from+blockmax.TileDocs, seg.Docs)})
+				}
+			}
+			seg.Accept = accept
+		}
+		if p.Mode == blockmax.AndOr {
+			first.Mode = blockmax.And
+		}
+		top, err := cpuexec.Executor{}.TopK(ctx, &first)
+		if err != nil {
+			return nil, err
+		}
+		out[i].Top = top
+	}
+	return out, nil
+}
+
+func (h *halfDevice) Resident(uint64) int64 { return 0 }
+
+func (h *halfDevice) Lost() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.fail
+}
+
+// withDevices are options for an index with such GPUs.
+func withDevices(o *GPUOptions, devices ...dispatch.Device) *Options {
+	return &Options{GPU: o, private: privateOptions{devices: devices}, Merge: MergeOptions{Disabled: true}}
+}
+
+// fillWords puts documents of random words, a few segments of them.
+func (ix *testIndex) fillWords(docs int) {
+	ix.t.Helper()
+	rng := rand.New(rand.NewPCG(4, 4))
+	for part := range 3 {
+		var b Batch
+		for i := range docs {
+			var words strings.Builder
+			for range 1 + rng.IntN(30) {
+				fmt.Fprintf(&words, "w%d ", int(rng.ExpFloat64()*15))
+			}
+			b.Put(fmt.Sprintf("%d-%d", part, i), map[string]any{"t": words.String(), "n": rng.IntN(5)})
+		}
+		ix.must(ix.Apply(ix.t.Context(), &b))
+		if part < 2 {
+			ix.flush()
+		}
+	}
+	for i := range 50 {
+		ix.must(ix.Delete(ix.t.Context(), fmt.Sprintf("1-%d", i*7)))
+	}
+}
+
+// gpuQueries are queries of all kinds.
+func gpuQueries(n int) (qs []Query) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	for i := range n {
+		var words strings.Builder
+		for range 1 + rng.IntN(4) {
+			fmt.Fprintf(&words, "w%d ", rng.IntN(60))
+		}
+		mode := Mode(i % 3)
+		if i%7 == 6 {
+			mode = Or
+		}
+		q := Query(Match{Field: "t", Text: words.String(), Mode: mode})
+		switch i % 7 {
+		case 5:
+			q = Bool{Must: []Query{q}, Filter: []Query{Term{"n", 2}}}
+		case 6:
+			q = Bool{Should: []Query{q, ConstantScore{Term{"n", 1}, 2}}}
+		}
+		qs = append(qs, q)
+	}
+	return qs
+}
+
+// TestGPUAnswersAlike: with devices or without, one at a time or in batches, on whatever processor: the
+// hits are the same.
+func TestGPUAnswersAlike(t *testing.T) {
+	plain := newIndex(t, &Options{Merge: MergeOptions{Disabled: true}})
+	plain.fillWords(4500)
+	queries := gpuQueries(28)
+	for _, policy := range []GPUPolicy{PolicyAuto, PolicyGPU, PolicyHalves, PolicyGroups} {
+		a, b := new(halfDevice), new(halfDevice)
+		ix := newIndex(t, withDevices(&GPUOptions{Policy: policy, BatchDelay: time.Microsecond, BatchQueries: 8}, a, b))
+		ix.fillWords(4500)
+		for _, k := range []int{2, 50} {
+			o := &SearchOptions{K: k, ExactTotal: k == 2}
+			together, err := ix.SearchBatch(t.Context(), queries, o)
+			ix.must(err)
+			for i, q := range queries {
+				want := plain.search(q, o)
+				for _, on := range []Processor{AnyProcessor, CPU, GPU} {
+					o := *o
+					o.Processor = on
+					got := ix.search(q, &o)
+					if !reflect.DeepEqual(got.Hits, want.Hits) || got.TotalExact && want.TotalExact && got.Total != want.Total {
+						t.Fatalf("%v, processor %d, k %d, %+v: %d of %d hits, by %s, want %d of %d", policy, on, k, q, len(got.Hits), got.Total, got.Executor, len(want.Hits), want.Total)
+					}
+					if on == CPU && !strings.HasPrefix(got.Executor, "cpu") || on == GPU && i%7 < 5 && i%3 != 2 && got.Executor != "gpu+cpu/bmm" {
+						t.Errorf("processor %d: ran on %s", on, got.Executor)
+					}
+				}
+				if !reflect.DeepEqual(together[i].Hits, want.Hits) {
+					t.Fatalf("%v, k %d, query %d of a batch differs", policy, k, i)
+				}
+			}
+		}
+		st, err := ix.Stats()
+		ix.must(err)
+		if s := st.GPU.Searches; s.Batches == 0 || s.OnBoth == 0 || a.plans+b.plans == 0 {
+			t.Errorf("%v: %+v", policy, s)
+		}
+	}
+}
+
+// TestGPULost: searches go on, who listens is told, and a GPU that is demanded is not there any more.
+func TestGPULost(t *testing.T) {
+	broken := errors.New("broken")
+	events := make(chan GPUEvent, 1)
+	o := withDevices(&GPUOptions{Policy: PolicyGPU, BatchDelay: time.Microsecond}, &halfDevice{fail: broken})
+	o.Listener = &Listener{GPUFailed: func(ev GPUEvent) { events <- ev }}
+	ix := newIndex(t, o)
+	ix.put("1", map[string]any{"t": "a b c"})
+	if res := ix.search(match("t", "a b"), nil); len(res.Hits) != 1 || res.Executor != "cpu/bmm" {
+		t.Errorf("%d hits by %s", len(res.Hits), res.Executor)
+	}
+	if ev := <-events; !ev.Lost || !errors.Is(ev.Err, broken) || ev.Device != 0 {
+		t.Errorf("was told %+v", ev)
+	}
+	if _, err := ix.Search(t.Context(), match("t", "a b"), &SearchOptions{Processor: GPU}); !errors.Is(err, ErrNoDevice) {
+		t.Errorf("a search that demands the GPU: %v", err)
+	}
+	if res := ix.search(match("t", "a b"), nil); len(res.Hits) != 1 {
+		t.Errorf("%d hits", len(res.Hits))
+	}
+}
+
+// TestNoGPU: a GPU that is only allowed may be missing; one that is required may not. This holds
+// whatever the machine has: it has no GPU number 1,000.
+func TestNoGPU(t *testing.T) {
+	o := &GPUOptions{Devices: []int{1000}}
+	ix := newIndex(t, &Options{GPU: o})
+	ix.put("1", map[string]any{"t": "a"})
+	if res := ix.search(match("t", "a"), nil); res.Executor != "cpu/bmm" {
+		t.Errorf("ran on %s", res.Executor)
+	}
+	st, err := ix.Stats()
+	ix.must(err)
+	if st.GPU == nil || !strings.Contains(st.GPU.NoGPU, "no GPU device") {
+		t.Errorf("%+v does not say why there is no GPU", st.GPU)
+	}
+	for _, err := range []error{
+		func() error { _, err := ix.Search(t.Context(), All{}, &SearchOptions{Processor: GPU}); return err }(),
+		func() error {
+			_, err := Open(t.TempDir(), &Options{GPU: &GPUOptions{Devices: []int{1000}, Required: true}})
+			return err
+		}(),
+		ix.Warm(t.Context(), nil, nil),
+	} {
+		if !errors.Is(err, ErrNoDevice) {
+			t.Errorf("error %v, want ErrNoDevice", err)
+		}
+	}
+}
+
+// TestGPUOptions: what cannot be carried out is named.
+func TestGPUOptions(t *testing.T) {
+	for _, test := range []struct {
+		o    GPUOptions
+		want string
+	}{
+		{GPUOptions{Devices: []int{0, 0}}, "Devices: 0 is negative or comes twice"},
+		{GPUOptions{Devices: []int{-1}}, "Devices: -1"},
+		{GPUOptions{MemoryBytes: -1}, "MemoryBytes"},
+		{GPUOptions{Policy: PolicyCPU + 1}, "Policy"},
+		{GPUOptions{Cache: CacheQtfDf + 1}, "Cache"},
+		{GPUOptions{Lambda: 1.5}, "Lambda"},
+		{GPUOptions{Algorithm: 99}, "Algorithm"},
+		{GPUOptions{BatchQueries: -1}, "BatchQueries"},
+		{GPUOptions{BatchBytes: -1}, "BatchBytes"},
+		{GPUOptions{BatchDelay: -1}, "BatchDelay"},
+		{GPUOptions{Threshold: -1}, "Threshold"},
+	} {
+		err := (&Options{GPU: &test.o}).Validate()
+		if err == nil || !strings.Contains(err.Error(), "Options.GPU: ") || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%+v: error %v, want one about %s", test.o, err, test.want)
+		}
+	}
+	o := (&Options{GPU: &GPUOptions{Policy: PolicyGroups, Lambda: 0.9}}).String()
+	for _, line := range []string{"gpu.policy=groups\n", "gpu.lambda=0.9\n", "gpu.cache=vfb\n", "gpu.algorithm=auto\n"} {
+		if !strings.Contains(o, line) {
+			t.Errorf("options print as\n%s, without %q", o, line)
+		}
+	}
+}
+
+// TestSearchBatch: without a GPU, too, a batch is what searches one by one are; and an error says of which query it is.
+func TestSearchBatch(t *testing.T) {
+	ix := newIndex(t, nil)
+	ix.fillWords(500)
+	queries := gpuQueries(40)
+	all, err := ix.SearchBatch(t.Context(), queries, &SearchOptions{K: 5, Load: []string{"n"}})
+	ix.must(err)
+	for i, q := range queries {
+		if want := ix.search(q, &SearchOptions{K: 5, Load: []string{"n"}}); !reflect.DeepEqual(all[i].Hits, want.Hits) {
+			t.Errorf("query %d of a batch differs", i)
+		}
+	}
+	if none, err := ix.SearchBatch(t.Context(), nil, nil); err != nil || len(none) != 0 {
+		t.Errorf("a batch of nothing: %v, %v", none, err)
+	}
+	queries[17] = Match{Text: "no field"}
+	var qe *QueryError
+	if _, err := ix.SearchBatch(t.Context(), queries, nil); !errors.As(err, &qe) || !strings.Contains(err.Error(), "query 17: ") {
+		t.Errorf("a bad query: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := ix.SearchBatch(ctx, queries[:10], nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	s, err := ix.Snapshot()
+	ix.must(err)
+	defer s.Close()
+	ix.put("new", map[string]any{"t": strings.Repeat("w1 ", 50)})
+	old, err := s.SearchBatch(t.Context(), queries[:1], nil)
+	ix.must(err)
+	if len(old[0].Hits) > 0 && old[0].Hits[0].ID == "new" {
+		t.Error("a snapshot sees what came after it")
+	}
+}

@@ -1,0 +1,111 @@
+package riffle
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/gpuexec/demand"
+	"github.com/riffle-search/riffle/gpuexec/dispatch"
+	"github.com/riffle-search/riffle/gpuexec/listcache"
+)
+
+// Warm fills the memory of all GPUs with what the queries of a log visit most, whatever was there
+// (Wang 2017), and then runs the log there, so that it is copied. It is ErrNoDevice when there is no
+// GPU.
+//
+// What is there stays until searches want other things more, or, with GPUOptions.StaticCache, for
+// good; lists of segments that are merged go with them.
+func (e *Engine) Warm(ctx context.Context, log []Query, o *SearchOptions) error {
+	if !e.gpu.there() {
+		return ErrNoDevice
+	}
+	v, err := e.acquire()
+	if err != nil {
+		return err
+	}
+	defer v.release()
+	for i, q := range log {
+		if err := v.countVisits(ctx, q, o); err != nil {
+			return fmt.Errorf("query %d: %w", i, err)
+		}
+	}
+	for _, x := range e.gpu.executors {
+		x.Cache().Admit()
+	}
+	onGPU := SearchOptions{}
+	if o != nil {
+		onGPU = *o
+	}
+	onGPU.Processor = GPU
+	_, err = v.searchBatch(ctx, log, &onGPU)
+	return err
+}
+
+// countVisits has the caches of all GPUs count what a query visits, once its answer is known.
+func (v *view) countVisits(ctx context.Context, q Query, o *SearchOptions) error {
+	s, err := v.e.settings(o)
+	if err != nil {
+		return err
+	}
+	p := v.e.borrow()
+	defer v.e.giveBack(p)
+	c, err := p.prepare(ctx, v, q, &s)
+	if err != nil || c.plan.Tree != nil {
+		return err // trees are not for GPUs
+	}
+	top, err := v.e.executor(&s).TopK(ctx, &c.plan)
+	if err != nil {
+		return v.at(err)
+	}
+	worst, mode := uint32(0), c.plan.Mode
+	if len(top.Hits) == c.plan.K {
+		worst = top.Hits[c.plan.K-1].Score
+	}
+	if mode == blockmax.AndOr && len(top.Hits) < c.plan.K {
+		mode = blockmax.Or
+	}
+	var f demand.Finder
+	for _, x := range v.e.gpu.executors {
+		x.Count(&f, &c.plan, mode, worst)
+	}
+	return nil
+}
+
+// GPUStats are figures about the GPUs of an Engine since it was opened.
+type GPUStats struct {
+	Devices []GPUDeviceStats
+	NoGPU   string // why there are none; empty when there are
+
+	// Searches, by who answered them, and batches; see package gpuexec/dispatch.
+	Searches dispatch.Stats
+}
+
+// GPUDeviceStats are figures about one GPU.
+type GPUDeviceStats struct {
+	Info  GPUInfo
+	Lost  string          // why it cannot be used any more; empty when it can
+	Cache listcache.Stats // of the lists in its memory
+}
+
+// stats returns current figures. It accepts nil.
+func (g *gpus) stats() *GPUStats {
+	if g == nil {
+		return nil
+	}
+	s := new(GPUStats)
+	if g.why != nil {
+		s.NoGPU = g.why.Error()
+	}
+	for i, dev := range g.devices {
+		d := GPUDeviceStats{Info: dev.Info(), Cache: g.executors[i].Cache().Stats()}
+		if err := dev.Lost(); err != nil {
+			d.Lost = err.Error()
+		}
+		s.Devices = append(s.Devices, d)
+	}
+	if g.dispatch != nil {
+		s.Searches = g.dispatch.Stats()
+	}
+	return s
+}
