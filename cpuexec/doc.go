@@ -38,7 +38,8 @@
 //	addPostings   what the lists that decide contribute, onto the scores of the tile (add.go)
 //	sift          documents that can still get in, as candidates (candidates.go)
 //	probeBlock    candidates looked up in the other lists: by bit test and rank in bitset
-//	              blocks, which are never unpacked, by comparison in others (probe.go)
+//	              blocks and short parts of bitmaps, by comparison in others, which are
+//	              unpacked (probe.go)
 //
 // and hands what is left to the collector. AND led by a sparse list goes by its blocks instead:
 //

@@ -100,7 +100,7 @@ func hasProbe() bool { return useAVX512 || useAVX2 }
 // probeBlock looks up the candidates from p.at on that are not behind the block, and
 // takes p.at behind them. It returns false, and has done nothing, when a bitset is damaged.
 func probeBlock(p *probe, bitset bool) (ok bool) {
-	words := (*[20]uint64)(unsafe.Pointer(p))
+	words := (*[21]uint64)(unsafe.Pointer(p))
 	if bitset {
 		return probeBitsetBMI2(words)
 	}
@@ -211,13 +211,13 @@ func siftAVX2(docs, scores *[4112]uint32, from *[4096]uint32, base uint32, words
 // a branch that depends on what they find, unless a frequency is above 15.
 //
 //go:noescape
-func probeBitsetBMI2(p *[20]uint64) (ok bool)
+func probeBitsetBMI2(p *[21]uint64) (ok bool)
 
 //go:noescape
-func probeSortedBMI2(p *[20]uint64)
+func probeSortedBMI2(p *[21]uint64)
 
 //go:noescape
-func probeSortedAVX512(p *[20]uint64)
+func probeSortedAVX512(p *[21]uint64)
 
 //go:noescape
 func impactsAVX512(dst *[128]uint16, docs, freqs *[128]uint32, n int, norms *uint8, k *[256]float32)

@@ -626,7 +626,7 @@ next:
 	VZEROUPPER
 	RET
 
-// func probeBitsetBMI2(p *[20]uint64) (ok bool)
+// func probeBitsetBMI2(p *[21]uint64) (ok bool)
 // Requires: AVX, BMI, BMI2, CMOV, POPCNT
 TEXT ·probeBitsetBMI2(SB), NOSPLIT, $256-9
 	MOVQ  p+0(FP), AX
@@ -643,16 +643,27 @@ TEXT ·probeBitsetBMI2(SB), NOSPLIT, $256-9
 	BTQ   R8, R12
 	SETCS R9
 	MOVQ  R11, R8
-	XORQ  R10, R10
+	MOVQ  160(AX), R10
+	NEGQ  R10
 	XORQ  R11, R11
+	JMP   counted
 
 count:
-	MOVL    R10, (SP)(R11*4)
 	POPCNTQ (DI)(R11*8), R12
 	ADDQ    R12, R10
 	INCQ    R11
+
+counted:
+	MOVL    R10, (SP)(R11*4)
 	CMPQ    R11, R8
-	JBE     count
+	JB      count
+	MOVQ    80(AX), R8
+	SUBQ    72(AX), R8
+	ANDL    $0x3f, R8
+	INCQ    R8
+	BZHIQ   R8, (DI)(R11*8), R12
+	POPCNTQ R12, R12
+	ADDQ    R12, R10
 	CMPQ    R10, 104(AX)
 	SETEQ   R12
 	ANDB    R12, R9
@@ -761,7 +772,7 @@ done:
 return:
 	RET
 
-// func probeSortedBMI2(p *[20]uint64)
+// func probeSortedBMI2(p *[21]uint64)
 // Requires: AVX, BMI, BMI2, CMOV
 TEXT ·probeSortedBMI2(SB), NOSPLIT, $0-8
 	MOVQ p+0(FP), AX
@@ -885,7 +896,7 @@ done:
 	MOVQ SI, 32(AX)
 	RET
 
-// func probeSortedAVX512(p *[20]uint64)
+// func probeSortedAVX512(p *[21]uint64)
 // Requires: AVX, AVX512BW, AVX512F, BMI, BMI2, CMOV
 TEXT ·probeSortedAVX512(SB), NOSPLIT, $0-8
 	MOVQ p+0(FP), AX

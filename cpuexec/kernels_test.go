@@ -265,14 +265,14 @@ func BenchmarkBitmapKernels(b *testing.B) {
 // TestProbeLayout holds struct probe to the offsets in _asm.
 func TestProbeLayout(t *testing.T) {
 	var p probe
-	if got := unsafe.Sizeof(p); got != 20*8 {
+	if got := unsafe.Sizeof(p); got != 21*8 {
 		t.Errorf("the struct has %d bytes", got)
 	}
 	for i, offset := range []uintptr{
 		unsafe.Offsetof(p.docs), unsafe.Offsetof(p.scores), unsafe.Offsetof(p.at), unsafe.Offsetof(p.end), unsafe.Offsetof(p.kept),
 		unsafe.Offsetof(p.words), unsafe.Offsetof(p.rest), unsafe.Offsetof(p.need), unsafe.Offsetof(p.optional), unsafe.Offsetof(p.first), unsafe.Offsetof(p.last),
 		unsafe.Offsetof(p.bits), unsafe.Offsetof(p.sorted), unsafe.Offsetof(p.postings), unsafe.Offsetof(p.freqs), unsafe.Offsetof(p.width),
-		unsafe.Offsetof(p.norms), unsafe.Offsetof(p.impacts), unsafe.Offsetof(p.k), unsafe.Offsetof(p.weight),
+		unsafe.Offsetof(p.norms), unsafe.Offsetof(p.impacts), unsafe.Offsetof(p.k), unsafe.Offsetof(p.weight), unsafe.Offsetof(p.before),
 	} {
 		if offset != uintptr(8*i) {
 			t.Errorf("field %d is at %d", i, offset)

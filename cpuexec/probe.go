@@ -1,6 +1,7 @@
 package cpuexec
 
 import (
+	"math/bits"
 	"unsafe"
 
 	"github.com/riffle-search/riffle/blockmax"
@@ -75,7 +76,7 @@ func (r *run) requireAnywhere(c *lane, need uint32, rest *sums) error {
 	return nil
 }
 
-// A probe looks for candidates in one block after the other. Assembly knows it as 20
+// A probe looks for candidates in one block after the other. Assembly knows it as 21
 // words of 8 bytes, in this order.
 type probe struct {
 	docs, scores  *uint32 // the candidates
@@ -98,6 +99,8 @@ type probe struct {
 	impacts *[16][256]uint16
 	k       *[256]float32
 	weight  uint64
+
+	before uint64 // bits of a bitset that are not of the block, below those that are
 }
 
 // keep puts the candidate at hand among those kept, if it can still reach need. hit is 1
@@ -137,18 +140,37 @@ func (c *lane) lookUpBlock(p *probe, b int) error {
 		return err
 	}
 	k := &c.peek
-	if !k.Ranks() {
+	quick := hasProbe() && k.Kind != postings.Run && k.FreqWidth <= 31 && p.aimAt(k)
+	bitset := k.Kind == postings.Bitset || quick && c.aimAtBitmap(p, b)
+	if !bitset && !k.Ranks() {
 		if err := c.load(b); err != nil {
 			return err
 		}
 	}
-	if !hasProbe() || k.Kind == postings.Run || k.FreqWidth > 31 || !p.aimAt(k) {
+	if !quick {
 		return c.probePortable(p, b)
 	}
-	if !probeBlock(p, k.Kind == postings.Bitset) {
+	if !probeBlock(p, bitset) {
 		return c.fail(&corrupt.Error{Block: b, Offset: 0, Reason: "a bitset of another number of postings"})
 	}
 	return nil
+}
+
+// bitmapRanks is up to how many words of a bitmap are counted to find postings of a block: so many take
+// as long as to unpack it.
+const bitmapRanks = 24
+
+// aimAtBitmap points the probe to the part of the list's bitmap that is block b, and reports
+// whether there is a bitmap and the part is short. The probe is aimed at the block already.
+func (c *lane) aimAtBitmap(p *probe, b int) bool {
+	from, to := p.first/64, p.last/64
+	if c.bitmap == nil || to-from >= bitmapRanks {
+		return false
+	}
+	p.before = uint64(bits.OnesCount64(c.bitmap[from] & (1<<(p.first%64) - 1)))
+	p.first, p.bits = 64*from, (*byte)(unsafe.Pointer(&c.bitmap[from]))
+	c.spend(b)
+	return true
 }
 
 // aim points the probe to a lane.
@@ -166,6 +188,7 @@ var zeroRows [2 * postings.RowBytes]byte
 // aimAt points it to a block of the lane. It returns false when assembly might read
 // where it must not.
 func (p *probe) aimAt(k *postings.Peek) bool {
+	p.before = 0
 	p.first, p.last, p.postings = uint64(k.First), uint64(k.Last), uint64(k.Len)
 	p.bits, p.width = unsafe.SliceData(k.Docs), uint64(k.FreqWidth)
 	if k.FreqWidth == 0 {

@@ -11,7 +11,8 @@ import (
 )
 
 // TestLookUp looks random candidates up in lists of every density, where blocks are
-// bitsets, runs and packed, and holds every variant to a map of the postings.
+// bitsets, runs and packed, with a bitmap or without, and holds every variant to a map of the
+// postings.
 func TestLookUp(t *testing.T) {
 	for variant := range impl.Each("cpuexec") {
 		t.Run(variant, func(t *testing.T) {
@@ -53,6 +54,13 @@ func lookUpRandom(t *testing.T, rng *rand.Rand, required bool) {
 	c.reset(r, 0, &term)
 	c.bounds = &blockmax.Bounds{Block: slices.Repeat([]uint16{65535}, list.Blocks()), Extent: slices.Repeat([]uint16{65535}, list.Blocks())}
 	c.enterTile(tile)
+	if rng.IntN(2) == 0 {
+		c.bitmap = make([]uint64, (tile+tileDocs)/64+1)
+		for d := range contribution {
+			c.bitmap[d/64] |= 1 << (d % 64)
+		}
+		c.bitmap[(tile+tileDocs)/64] |= 1 << ((tile + tileDocs) % 64)
+	}
 
 	var rest sums
 	need := rng.Uint32N(weight + 1)

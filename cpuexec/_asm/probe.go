@@ -28,6 +28,7 @@ const (
 	probeImpacts             // *[16][256]uint16
 	probeK                   // *[256]float32
 	probeWeight              // uint64
+	probeBefore              // uint64
 )
 
 // A prober emits the loop over the candidates of a block.
@@ -148,10 +149,10 @@ func (b *prober) impact(tf reg.GPVirtual) reg.GPVirtual {
 }
 
 // probeBitset looks candidates up in a bitset: the rank of a bit is the number of bits
-// below it. It returns false and does nothing when the bits are not those of as many
-// postings as there should be, the last of which ends the block.
+// below it, without those before the block. It returns false and does nothing when the bits are not
+// those of as many postings as there should be, the last of which ends the block.
 func probeBitset() {
-	TEXT("probeBitsetBMI2", NOSPLIT, "func(p *[20]uint64) (ok bool)")
+	TEXT("probeBitsetBMI2", NOSPLIT, "func(p *[21]uint64) (ok bool)")
 	b := newProber()
 	bits, words, below := GP64(), GP64(), AllocLocal(4*64)
 	ok := GP64()
@@ -165,15 +166,27 @@ func probeBitset() {
 	BTQ(words, n)
 	SETCS(ok.As8())
 	MOVQ(i, words) // the last word
-	XORQ(sum, sum)
+	MOVQ(b.field(probeBefore), sum)
+	NEGQ(sum)
 	XORQ(i, i)
+	JMP(LabelRef("counted"))
 	Label("count")
-	MOVL(sum.As32(), below.Idx(i, 4))
 	POPCNTQ(Mem{Base: bits, Index: i, Scale: 8}, n)
 	ADDQ(n, sum)
 	INCQ(i)
+	Label("counted")
+	MOVL(sum.As32(), below.Idx(i, 4))
 	CMPQ(i, words)
-	JBE(LabelRef("count"))
+	JB(LabelRef("count"))
+	// Behind the last posting the bits may be those of the next block.
+	end := GP64()
+	MOVQ(b.field(probeLast), end)
+	SUBQ(b.field(probeFirst), end)
+	ANDL(Imm(63), end.As32())
+	INCQ(end)
+	BZHIQ(end, Mem{Base: bits, Index: i, Scale: 8}, n)
+	POPCNTQ(n, n)
+	ADDQ(n, sum)
 	CMPQ(sum, b.field(probePostings))
 	SETEQ(n.As8())
 	ANDB(n.As8(), ok.As8())
@@ -204,7 +217,7 @@ func probeBitset() {
 // probeSorted looks candidates up in the documents of a block by binary search,
 // without branches.
 func probeSortedDocs() {
-	TEXT("probeSortedBMI2", NOSPLIT, "func(p *[20]uint64)")
+	TEXT("probeSortedBMI2", NOSPLIT, "func(p *[21]uint64)")
 	b := newProber()
 	sorted := GP64()
 	MOVQ(b.field(probeSorted), sorted)
@@ -228,7 +241,7 @@ func probeSortedDocs() {
 // probeSortedAVX512 compares a candidate with all documents of a block at once: that is
 // three times as fast as the search.
 func probeSortedAVX512() {
-	TEXT("probeSortedAVX512", NOSPLIT, "func(p *[20]uint64)")
+	TEXT("probeSortedAVX512", NOSPLIT, "func(p *[21]uint64)")
 	b := newProber()
 	sorted := GP64()
 	MOVQ(b.field(probeSorted), sorted)
