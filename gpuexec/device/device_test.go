@@ -42,10 +42,12 @@ func open(t *testing.T, n int) *Device {
 	return d
 }
 
+func onEmulator() bool { return strings.Contains(os.Getenv("RIFFLE_LIBCUDA"), "emulator") }
+
 // emulated skips a test that needs the emulated driver, and sets one of its variables.
 func emulated(t *testing.T, name, value string) {
 	t.Helper()
-	if !strings.Contains(os.Getenv("RIFFLE_LIBCUDA"), "emulator") {
+	if !onEmulator() {
 		t.Skip("this test is for the emulated driver: RIFFLE_LIBCUDA")
 	}
 	t.Setenv(name, value)

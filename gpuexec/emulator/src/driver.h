@@ -18,6 +18,7 @@
 //   RIFFLE_EMULATOR_SEED             order of blocks and threads, see emulator.h
 //   RIFFLE_EMULATOR_FAIL             n or n@d: the launch after n good ones (on device d) fails as a device
 //                                    does that is lost: every call since gives CUDA_ERROR_LAUNCH_FAILED
+//   RIFFLE_EMULATOR_INIT             what cuInit returns, 0
 #pragma once
 
 #pragma GCC visibility push(default)

@@ -63,7 +63,9 @@ using namespace driver;
 
 extern "C" {
 
-CUresult cuInit(unsigned flags) { return flags ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS; }
+CUresult cuInit(unsigned flags) {
+  return flags ? CUDA_ERROR_INVALID_VALUE : static_cast<CUresult>(setting("RIFFLE_EMULATOR_INIT", 0));
+}
 
 CUresult cuDriverGetVersion(int *version) {
   *version = CUDA_VERSION;
