@@ -226,6 +226,17 @@ func (g *gpus) closeDevices() error {
 // there reports whether there is any device. It accepts nil.
 func (g *gpus) there() bool { return g != nil && g.dispatch != nil }
 
+// reason says why there is no device. It accepts nil.
+func (g *gpus) reason() error {
+	switch {
+	case g == nil:
+		return fmt.Errorf("%w: opened without Options.GPU", ErrNoDevice)
+	case g.why != nil:
+		return g.why
+	}
+	return ErrNoDevice
+}
+
 // dropSegment forgets the lists of a segment that is gone.
 func (g *gpus) dropSegment(number uint64) {
 	if g == nil {

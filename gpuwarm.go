@@ -18,7 +18,7 @@ import (
 // good; lists of segments that are merged go with them.
 func (e *Engine) Warm(ctx context.Context, log []Query, o *SearchOptions) error {
 	if !e.gpu.there() {
-		return ErrNoDevice
+		return e.gpu.reason()
 	}
 	v, err := e.acquire()
 	if err != nil {

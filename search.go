@@ -158,7 +158,7 @@ func (e *Engine) settings(o *SearchOptions) (s searchSettings, err error) {
 		}
 	}
 	if s.Processor == GPU && !e.gpu.there() {
-		errs = append(errs, ErrNoDevice)
+		errs = append(errs, e.gpu.reason())
 	}
 	return s, errors.Join(errs...)
 }

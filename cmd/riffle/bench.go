@@ -39,6 +39,10 @@ qps, checksum, blocks_decoded, blocks_skipped, docs_scored.
 fgqp cuts it into tasks for all of them, docp gives each core a fixed share of the
 documents, and adaptive cuts a search while cores are idle.
 
+With --batch, so many queries are asked for in one call; their times overlap. With --exec
+gpu they must run on a GPU, with auto on whatever is faster if there is a GPU, and what GPUs did
+is printed, too.
+
 With --seconds, queries are drawn at random for so long, after one repetition in
 order, and all their times count. --threads clients ask one query after another; or
 --rate queries a second arrive at random times (a Poisson process), and --threads
@@ -57,6 +61,8 @@ type benchCommand struct {
 	json, count          bool
 	plan                 string
 	load                 load
+	batch                int
+	gpu                  gpuFlags
 }
 
 func newBench() *cobra.Command {
@@ -87,6 +93,9 @@ func (b *benchCommand) command() *cobra.Command {
 	f.BoolVar(&b.json, "json", false, "print a JSON object on one line")
 	f.StringVar(&b.plan, "plan", "", "run the measurements of a file, one a line: a name, then flags")
 	b.load.declare(c)
+	f.IntVar(&b.batch, "batch", 0, "ask for so many queries in one call; 0 is one by one")
+	b.gpu.declare(c)
+	b.gpu.declareLog(c, "warm", "file of queries to fill the GPUs' memory by first")
 	return c
 }
 
@@ -102,6 +111,8 @@ type figures struct {
 	BlocksDecoded int64   `json:"blocks_decoded"`
 	BlocksSkipped int64   `json:"blocks_skipped"`
 	DocsScored    int64   `json:"docs_scored"`
+
+	GPU *gpuFigures `json:"gpu,omitempty"` // over all repetitions
 }
 
 func (b *benchCommand) run(c *cobra.Command) (err error) {
@@ -125,6 +136,9 @@ func (b *benchCommand) run(c *cobra.Command) (err error) {
 		return err
 	}
 	defer closing(e, &err)
+	if err := b.gpu.warm(c.Context(), e, &b.queryFlags, o); err != nil {
+		return err
+	}
 	if b.load.seconds == 0 {
 		f, err := b.measure(c.Context(), e, topics, o)
 		if err != nil {
@@ -150,6 +164,9 @@ func (b *benchCommand) check(c *cobra.Command) error {
 	if b.threads < 1 || b.reps < 1 || b.limit < 0 || b.words < 0 {
 		return usagef("--threads and --reps must be at least 1, --limit and --words at least 0")
 	}
+	if b.batch < 0 || b.batch > 0 && (b.count || b.load.seconds > 0) {
+		return usagef("--batch must be at least 0, and goes with neither --count nor --seconds")
+	}
 	if b.count && b.load.seconds > 0 {
 		return usagef("--count does not go with --seconds")
 	}
@@ -164,7 +181,9 @@ func (b *benchCommand) check(c *cobra.Command) error {
 
 // open opens the index as the flags say.
 func (b *benchCommand) open() (*riffle.Engine, error) {
-	e, err := openWith(b.db, &riffle.Options{Parallel: b.load.parallel(), CacheBytes: int64(b.load.cache)})
+	e, err := openWith(b.db, &riffle.Options{
+		Parallel: b.load.parallel(), CacheBytes: int64(b.load.cache), GPU: b.gpu.options(b.exec.value, b.batch),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -206,17 +225,17 @@ func (b *benchCommand) measure(ctx context.Context, e *riffle.Engine, topics []t
 	fastest := time.Duration(math.MaxInt64)
 	for rep := range b.reps {
 		start := time.Now()
-		inParallel(b.threads, len(topics), func(_, i int) {
-			if ctx.Err() == nil {
-				all[i].take(b.once(ctx, e, topics[i], o), rep)
-			}
-		})()
+		b.repeat(ctx, e, topics, o, rep, all)
 		fastest = min(fastest, time.Since(start))
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 	}
 	f := &figures{Queries: len(topics), QPS: round2(float64(len(topics)) / fastest.Seconds())}
+	var err error
+	if f.GPU, err = gpuFiguresOf(e); err != nil {
+		return nil, err
+	}
 	return f, f.sum(topics, all)
 }
 
@@ -315,5 +334,8 @@ func (f *figures) print(w io.Writer, asJSON bool) error {
 		"queries/s       %.1f\n"+
 		"blocks decoded  %d\nblocks skipped  %d\ndocs scored     %d\nchecksum        %s\n",
 		f.Queries, f.MeanUS, f.P50US, f.P95US, f.P99US, f.QPS, f.BlocksDecoded, f.BlocksSkipped, f.DocsScored, f.Checksum)
-	return err
+	if err != nil || f.GPU == nil {
+		return err
+	}
+	return f.GPU.print(w)
 }

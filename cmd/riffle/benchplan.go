@@ -105,7 +105,7 @@ func (w *warmEngine) close() error {
 
 func (w *warmEngine) measure(c *cobra.Command, l *planLine) (*loadFigures, error) {
 	defer l.load.takeCores()()
-	if settings := fmt.Sprint(l.db, l.load.cores, l.load.spin, l.load.cache); settings != w.settings {
+	if settings := fmt.Sprintf("%v %v %v %v %+v", l.db, l.load.cores, l.load.spin, l.load.cache, l.gpu.options(l.exec.value, l.batch)); settings != w.settings {
 		if err := w.close(); err != nil {
 			return nil, err
 		}

@@ -53,6 +53,15 @@ func (q *queryFlags) options(c *cobra.Command) (*riffle.SearchOptions, error) {
 	return o, nil
 }
 
+// engineOptions are what the index must be opened with: a command with few queries uses a GPU only
+// when it is told to.
+func (q *queryFlags) engineOptions() *riffle.Options {
+	if q.exec.value != riffle.GPU {
+		return &riffle.Options{}
+	}
+	return &riffle.Options{GPU: &riffle.GPUOptions{Required: true}}
+}
+
 func (q *queryFlags) match(text string) riffle.Query {
 	return riffle.Match{Field: q.field, Text: text, Mode: q.mode.value}
 }
@@ -63,6 +72,7 @@ type choice[T any] struct {
 	value T
 	parse func(string) (T, error)
 	names []string
+	kind  string // for help texts; the names when empty
 }
 
 func (v *choice[T]) declare(c *cobra.Command, name, usage string) {
@@ -81,4 +91,9 @@ func (v *choice[T]) Set(s string) (err error) {
 }
 
 // Type is what help texts show for the value.
-func (v *choice[T]) Type() string { return strings.Join(v.names, "|") }
+func (v *choice[T]) Type() string {
+	if v.kind != "" {
+		return v.kind
+	}
+	return strings.Join(v.names, "|")
+}

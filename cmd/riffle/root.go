@@ -63,7 +63,7 @@ func newRoot() *cobra.Command {
 	}{
 		{"documents", "Documents:", []*cobra.Command{newIndex(), newSearch(), newGet(), newDelete()}},
 		{"experiments", "Experiments:", []*cobra.Command{newRun(), newEval(), newBench()}},
-		{"index", "The index as a whole:", []*cobra.Command{newStat(), newCheck(), newCompact(), newCheckpoint()}},
+		{"index", "The index as a whole:", []*cobra.Command{newStat(), newCheck(), newCompact(), newCheckpoint(), newGPU()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
 		for _, c := range group.commands {

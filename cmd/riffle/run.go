@@ -60,7 +60,7 @@ func (r *runCommand) run(c *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
-	e, err := openToRead(r.db)
+	e, err := openWith(r.db, r.engineOptions())
 	if err != nil {
 		return err
 	}

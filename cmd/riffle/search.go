@@ -54,7 +54,7 @@ func (s *searchCommand) run(c *cobra.Command, text string) (err error) {
 		return err
 	}
 	o.ExactTotal, o.Load = s.total, []string{"*"}
-	e, err := openToRead(s.db)
+	e, err := openWith(s.db, s.engineOptions())
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/riffle-search/riffle"
+)
+
+// gpuFlags say how a command uses GPUs.
+type gpuFlags struct {
+	devices    []int
+	memory     byteSize
+	policy     choice[riffle.GPUPolicy]
+	algorithm  choice[riffle.GPUAlgorithm]
+	cache      choice[riffle.CachePolicy]
+	lambda     float64
+	static     bool
+	prune      bool
+	batchBytes byteSize
+	delay      time.Duration
+	log        string // of queries, to warm the GPUs with
+}
+
+func (g *gpuFlags) declare(c *cobra.Command) {
+	f := c.Flags()
+	f.IntSliceVar(&g.devices, "gpus", nil, "numbers of the GPUs to use, such as 0,1 (default all)")
+	f.Var(&g.memory, "gpu-memory", "memory to take of each GPU; 0 is seven eighths of what is free")
+	g.policy = choice[riffle.GPUPolicy]{text: "auto", parse: riffle.ParseGPUPolicy,
+		names: []string{"auto", "long", "lbd", "halves", "groups", "gpu", "cpu"}}
+	g.policy.declare(c, "gpu-policy", "which searches go to a GPU")
+	g.algorithm = choice[riffle.GPUAlgorithm]{text: "auto", kind: "name", parse: riffle.ParseGPUAlgorithm,
+		names: []string{"auto", "exhaustive", "wand", "bmw", "maxscore", "ranges", "ranges-wand", "ranges-bmw", "rounds"}}
+	g.algorithm.declare(c, "gpu-algo", "algorithm on GPUs: auto, exhaustive, wand, bmw, maxscore, ranges, ranges-wand, ranges-bmw or rounds")
+	g.cache = choice[riffle.CachePolicy]{text: "vfb", parse: riffle.ParseCachePolicy, names: []string{"vfb", "qtf", "qtfdf"}}
+	g.cache.declare(c, "gpu-cache", "what stays in the memory of a GPU")
+	f.Float64Var(&g.lambda, "gpu-lambda", 1, "with --gpu-cache vfb: largest share of a list that stays")
+	f.BoolVar(&g.static, "gpu-static", false, "keep what a log has put there, and nothing else")
+	f.BoolVar(&g.prune, "gpu-prune", false, "leave what a list lacks to the CPU, instead of copying it for one batch")
+	f.Var(&g.batchBytes, "gpu-batch-bytes", "memory for a batch; 0 is a sixteenth of all")
+	f.DurationVar(&g.delay, "gpu-delay", 2*time.Millisecond, "how long a search waits for others to share a batch with")
+}
+
+// declareLog declares the flag for a log of queries.
+func (g *gpuFlags) declareLog(c *cobra.Command, name, usage string) {
+	c.Flags().StringVar(&g.log, name, "", usage)
+	c.MarkFlagFilename(name, "tsv", "txt")
+}
+
+// options are those for the processor that is chosen: GPUs must be there if it is one, and are not used
+// if it is the CPU. batch is the number of searches that are asked for together, 0 when that is open.
+func (g *gpuFlags) options(on riffle.Processor, batch int) *riffle.GPUOptions {
+	if on == riffle.CPU {
+		return nil
+	}
+	return &riffle.GPUOptions{
+		Devices: g.devices, Required: on == riffle.GPU, MemoryBytes: int64(g.memory), Policy: g.policy.value,
+		Algorithm: g.algorithm.value, Cache: g.cache.value, Lambda: g.lambda, StaticCache: g.static, Prune: g.prune,
+		BatchQueries: min(batch, mostTogether), BatchBytes: int64(g.batchBytes), BatchDelay: g.delay,
+	}
+}
+
+// mostTogether is the largest batch that pays: what is asked for together beyond that makes several.
+const mostTogether = 4096
+
+// warm fills the GPUs by the log, if there is one.
+func (g *gpuFlags) warm(ctx context.Context, e *riffle.Engine, q *queryFlags, o *riffle.SearchOptions) error {
+	if g.log == "" {
+		return nil
+	}
+	topics, err := readTopics(g.log)
+	if err != nil {
+		return err
+	}
+	queries := make([]riffle.Query, len(topics))
+	for i, t := range topics {
+		queries[i] = q.match(t.Text)
+	}
+	if err := e.Warm(ctx, queries, o); err != nil {
+		return fmt.Errorf("%s: %w", g.log, err)
+	}
+	return nil
+}
