@@ -55,4 +55,5 @@
 //	static.go          what a log of queries says
 //	entry.go           a list: visits and places
 //	slots.go           the arena: slabs of slots of one size
+//	model.go           how memory is divided between lists and batches
 package listcache

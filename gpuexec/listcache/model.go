@@ -1,0 +1,106 @@
+package listcache
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// A Model says how memory is best divided between lists that stay and the buffer of a batch: the
+// more lists stay, the less must be copied, but the fewer queries make a batch. It is that of
+// Wang 2017, section 4.2.1: with lists in Sc bytes and a buffer of Sb,
+//
+//	queries a second = 1 / (c(n) + t(Sb) * dq(Sc))      n = Sb / dq(Sc)
+//
+// where what a query lacks, dq, comes from a simulation over a log (BenchmarkListCache), and the other
+// two from measuring a device.
+type Model struct {
+	Compute  Curve // c: nanoseconds a query, by queries in a batch
+	Transfer Curve // t: nanoseconds a byte, by bytes of a transfer
+	Volume   Curve // dq: bytes that must be copied for a query, by bytes of lists that stay
+}
+
+// A Curve is a function by some points in ascending order of X: straight lines between them, and level
+// before the first and behind the last.
+type Curve []Point
+
+// A Point is one of a Curve.
+type Point struct{ X, Y float64 }
+
+// At returns the value at x; 0 for a curve without points.
+func (c Curve) At(x float64) float64 {
+	if len(c) == 0 {
+		return 0
+	}
+	i, _ := slices.BinarySearchFunc(c, x, func(p Point, x float64) int {
+		if p.X <= x {
+			return -1
+		}
+		return 1
+	})
+	if i == 0 {
+		return c[0].Y
+	}
+	if i == len(c) {
+		return c[i-1].Y
+	}
+	a, b := c[i-1], c[i]
+	return a.Y + (b.Y-a.Y)*(x-a.X)/(b.X-a.X)
+}
+
+// A Partition is what a Model promises of one way to divide the memory.
+type Partition struct {
+	Cache, Buffer    int64
+	Queries          float64 // in a batch
+	QueriesPerSecond float64
+	BatchTime        time.Duration
+}
+
+// partitions is how finely Best divides memory.
+const partitions = 200
+
+// Best returns the division of so many bytes with the most queries a second among those whose batches
+// take at most so long; 0 stands for any time. It is empty when there is none.
+func (m *Model) Best(memory int64, most time.Duration) (best Partition) {
+	for i := range partitions {
+		cache := memory * int64(i) / partitions
+		if p := m.with(cache, memory-cache, most); p.QueriesPerSecond > best.QueriesPerSecond {
+			best = p
+		}
+	}
+	return best
+}
+
+// with is what comes of a cache, and of the largest buffer up to the given one with which a batch takes
+// no longer than most.
+func (m *Model) with(cache, buffer int64, most time.Duration) Partition {
+	p := m.evaluate(cache, buffer)
+	if most <= 0 || p.BatchTime <= most {
+		return p
+	}
+	low, high := int64(1), buffer // low may be too much as well
+	for high-low > max(1, buffer/1000) {
+		if mid := (low + high) / 2; m.evaluate(cache, mid).BatchTime <= most {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	if p = m.evaluate(cache, low); p.BatchTime > most {
+		return Partition{}
+	}
+	return p
+}
+
+func (m *Model) evaluate(cache, buffer int64) Partition {
+	volume := max(1, m.Volume.At(float64(cache))) // a query has terms and weights at least
+	n := max(1, float64(buffer)/volume)
+	nanoseconds := m.Compute.At(n) + m.Transfer.At(float64(buffer))*volume
+	if nanoseconds <= 0 {
+		return Partition{}
+	}
+	return Partition{
+		Cache: cache, Buffer: buffer, Queries: n, QueriesPerSecond: 1e9 / nanoseconds,
+		BatchTime: time.Duration(min(n*nanoseconds, math.MaxInt64/2)),
+	}
+}
