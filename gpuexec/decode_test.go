@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/gpuexec/device"
@@ -17,7 +18,7 @@ import (
 
 // A decoder decodes whole lists on a device.
 type decoder struct {
-	t       *testing.T
+	t       testing.TB
 	dev     *device.Device
 	kernel  device.Kernel
 	stream  device.Stream
@@ -27,10 +28,10 @@ type decoder struct {
 	kinds   map[string]bool // of blocks that were decoded
 }
 
-func newDecoder(t *testing.T) *decoder {
+func newDecoder(t testing.TB, bytes int64) *decoder {
 	d := &decoder{t: t, kinds: map[string]bool{}}
 	var err error
-	if d.dev, err = device.Open(0, device.Options{MemoryBytes: 8 << 20}); errors.Is(err, device.ErrNoDevice) {
+	if d.dev, err = device.Open(0, device.Options{MemoryBytes: bytes}); errors.Is(err, device.ErrNoDevice) {
 		t.Skip(err)
 	} else if err != nil {
 		t.Fatal(err)
@@ -49,11 +50,42 @@ func newDecoder(t *testing.T) *decoder {
 
 // decode gives the documents and frequencies of a list as the device sees them.
 func (d *decoder) decode(l *postings.List) (docs, freqs []uint32) {
+	args, at := d.put(l)
+	m := d.dev.Memory()
+	var read device.Pinned
+	d.do(func(q *device.Queue) {
+		q.Launch(d.stream, d.kernel, device.Grid{Blocks: 2, Threads: 64}, m.Slice(at, at+1))
+		kept := m.Bytes - int64(d.staging.kept)
+		read = d.pinned.Slice(kept, m.Bytes)
+		q.ToHost(d.stream, read, m.Slice(kept, m.Bytes))
+	})
+	words := device.View[uint32](read)
+	kept := m.Address + uint64(m.Bytes) - uint64(d.staging.kept)
+	return words[(args.docs-kept)/4:][:l.Count], words[(args.freqs-kept)/4:][:l.Count]
+}
+
+// do has the device do work, and waits for it.
+func (d *decoder) do(work func(*device.Queue)) {
+	d.t.Helper()
+	err := d.dev.Do(func(q *device.Queue) {
+		work(q)
+		q.Record(d.done, d.stream)
+	})
+	if err == nil {
+		err = d.dev.Wait(d.done)
+	}
+	if err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// put brings a list to the device, and returns the argument of decode_list and where in its memory it is.
+func (d *decoder) put(l *postings.List) (_ devDecoding, at int64) {
 	s := &d.staging
 	s.begin()
 	table := blockmax.NewTable(blockmax.DefaultBM25, 10)
 	t := term{List: l, Table: table, Bounds: segment.Bounds(l, table)}
-	args, at := put[devDecoding](s, 1)
+	args, address := put[devDecoding](s, 1)
 	list, listAt := put[devList](s, 1)
 	list[0] = devList{arena: s.address, count: uint32(l.Count), blockSize: uint32(l.BlockSize), blocks: uint32(l.Blocks())}
 	var ext []devExtent
@@ -73,24 +105,10 @@ func (d *decoder) decode(l *postings.List) (docs, freqs []uint32) {
 		d.t.Fatal("the staging is full")
 	}
 	m := d.dev.Memory()
-	read := device.Pinned{}
-	if err := d.dev.Do(func(q *device.Queue) {
+	d.do(func(q *device.Queue) {
 		q.ToDevice(d.stream, m.Slice(0, int64(s.used)), d.pinned.Slice(0, int64(s.used)))
-		from := int64(at - m.Address)
-		q.Launch(d.stream, d.kernel, device.Grid{Blocks: 2, Threads: 64}, m.Slice(from, from+1))
-		kept := m.Bytes - int64(s.kept)
-		read = d.pinned.Slice(kept, m.Bytes)
-		q.ToHost(d.stream, read, m.Slice(kept, m.Bytes))
-		q.Record(d.done, d.stream)
-	}); err != nil {
-		d.t.Fatal(err)
-	}
-	if err := d.dev.Wait(d.done); err != nil {
-		d.t.Fatal(err)
-	}
-	words := device.View[uint32](read)
-	kept := s.address + uint64(m.Bytes) - uint64(s.kept)
-	return words[(args[0].docs-kept)/4:][:l.Count], words[(args[0].freqs-kept)/4:][:l.Count]
+	})
+	return args[0], int64(address - m.Address)
 }
 
 // check holds what the device decodes against the list's cursor.
@@ -123,7 +141,7 @@ func build(b postings.Builder, gaps, freqs []uint32) *postings.List {
 
 // TestDecodeWidths decodes packed blocks of every width, full and short.
 func TestDecodeWidths(t *testing.T) {
-	d := newDecoder(t)
+	d := newDecoder(t, 8<<20)
 	rng := rand.New(rand.NewPCG(1, 1))
 	for width := range 33 {
 		for _, n := range []int{1, 2, 5, 31, 64, 127, 128, 133} {
@@ -143,7 +161,7 @@ func TestDecodeWidths(t *testing.T) {
 
 // TestDecode decodes lists of all codecs and block sizes: sparse, dense, consecutive, and with outliers.
 func TestDecode(t *testing.T) {
-	d := newDecoder(t)
+	d := newDecoder(t, 8<<20)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for round := range 400 {
 		b := postings.Builder{Codec: []postings.Kind{postings.Packed, postings.PFor, postings.Rice}[round%3]}
@@ -176,4 +194,42 @@ func TestDecode(t *testing.T) {
 			t.Errorf("no block was %s", kind)
 		}
 	}
+}
+
+// BenchmarkDecode decodes lists of each codec, of several lengths, documents and frequencies, as in table 1 and
+// figure 4 of Ding et al. (2009). Gaps are Zipfian, as are frequencies. Figures of the emulator mean nothing.
+func BenchmarkDecode(b *testing.B) {
+	for _, codec := range []postings.Kind{postings.Packed, postings.PFor, postings.Rice} {
+		for _, n := range []int{1 << 12, 1 << 16, 1 << 20, 1 << 23} {
+			b.Run(fmt.Sprintf("codec=%v/postings=%d", codec, n), func(b *testing.B) { benchmarkDecode(b, codec, n) })
+		}
+	}
+}
+
+func benchmarkDecode(b *testing.B, codec postings.Kind, n int) {
+	d := newDecoder(b, 256<<20)
+	zipf := rand.NewZipf(rand.New(rand.NewPCG(1, uint64(n))), 1.4, 8, 1000)
+	gaps, freqs := make([]uint32, n), make([]uint32, n)
+	for i := range gaps {
+		gaps[i], freqs[i] = 1+uint32(zipf.Uint64()), 1+uint32(zipf.Uint64()/8)
+	}
+	l := build(postings.Builder{Codec: codec}, gaps, freqs)
+	_, at := d.put(l)
+	m := d.dev.Memory()
+	var from, to device.Event
+	info := d.dev.Info()
+	d.do(func(q *device.Queue) {
+		from, to = q.Event(), q.Event()
+		q.Record(from, d.stream)
+		grid := device.Grid{Blocks: info.Multiprocessors * q.Occupancy(d.kernel, 512, 0), Threads: 512}
+		for range b.N {
+			q.Launch(d.stream, d.kernel, grid, m.Slice(at, at+1))
+		}
+		q.Record(to, d.stream)
+	})
+	var took time.Duration
+	d.do(func(q *device.Queue) { took = q.Elapsed(from, to) })
+	b.ReportMetric(2*float64(n)*float64(b.N)/took.Seconds()/1e9, "Gints/s")
+	rows := l.Off[l.Blocks()-1] + uint32(l.Enc[l.Blocks()-1].Rows(l.BlockLen(l.Blocks()-1)))
+	b.ReportMetric(8*rowBytes*float64(rows)/float64(n), "bits/posting")
 }

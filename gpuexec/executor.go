@@ -48,7 +48,7 @@ type Executor struct {
 	memory  device.Memory
 	cache   *listcache.Cache
 	columns columns
-	kernels map[string]kernel
+	kernels map[string]*kernel
 
 	in, compute, out device.Stream
 

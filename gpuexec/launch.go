@@ -4,11 +4,14 @@ import (
 	"github.com/riffle-search/riffle/gpuexec/device"
 )
 
-// A kernel is a function on the device and how many of its blocks are there at once.
+// A kernel is a function on the device and how it is laid out.
 type kernel struct {
 	device.Kernel
 	threads int
-	shared  func(b *batch) int
+	shared  func(b *batch) int // bytes of a block
+
+	asked  int // bytes of shared memory, with which
+	atOnce int // so many blocks are on a multiprocessor at once
 }
 
 // The largest pool of a thread block that does not work on a tile: for k = 1,000, or rounds of 1,024 threads.
@@ -16,7 +19,7 @@ const maxPoolRoom = 4096
 
 // load finds all kernels.
 func (x *Executor) load(q *device.Queue) {
-	x.kernels = map[string]kernel{}
+	x.kernels = map[string]*kernel{}
 	none := func(*batch) int { return 0 }
 	pool := func(b *batch) int { return 8 * b.poolRoom }
 	tile := func(sets int) func(*batch) int {
@@ -48,7 +51,7 @@ func (x *Executor) load(q *device.Queue) {
 		if most := k.shared(largest); most > 0 {
 			q.AllowShared(f, min(most, q.Info().SharedPerBlock))
 		}
-		x.kernels[k.name] = kernel{f, k.threads, k.shared}
+		x.kernels[k.name] = &kernel{Kernel: f, threads: k.threads, shared: k.shared, asked: -1}
 	}
 }
 
@@ -149,12 +152,10 @@ func (x *Executor) launch(q *device.Queue, s *slot, name string, pass, blocks in
 	k := x.kernels[name]
 	b := &s.batch
 	g := device.Grid{Threads: k.threads, Shared: k.shared(b)}
-	g.Blocks = min(blocks, x.shape.Multiprocessors*x.blocksAtOnce(q, k, g.Shared))
+	if g.Shared != k.asked {
+		k.asked, k.atOnce = g.Shared, max(1, q.Occupancy(k.Kernel, k.threads, g.Shared))
+	}
+	g.Blocks = min(blocks, x.shape.Multiprocessors*k.atOnce)
 	at := int64(b.passes[pass] - s.memory.Address)
 	q.Launch(x.compute, k.Kernel, g, s.memory.Slice(at, at+1))
-}
-
-// blocksAtOnce is how many blocks of a kernel a multiprocessor has at once.
-func (x *Executor) blocksAtOnce(q *device.Queue, k kernel, shared int) int {
-	return max(1, q.Occupancy(k.Kernel, k.threads, shared))
 }
