@@ -164,6 +164,7 @@ __device__ __forceinline__ void prepare(const Batch &b, const Desk &d, uint32_t 
   for (;;) {
     uint32_t at = lane == 0 ? atomicAdd(&queue.next, 1u) : 0;
     at = __shfl_sync(all_lanes, at, 0);
+    __syncwarp();  // nobody reads the last tile any more
     bool there = at < queue.size;
     Item item = there ? queue.items[at] : Item{0, 0};
     const Part &part = b.parts[item.part];
