@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"testing"
 	"time"
 
@@ -49,7 +50,10 @@ func threadTime(b *testing.B) time.Duration {
 // goroutine, in ns a byte of JSON (so that they add up), on a quarter of gutenberg-a.
 func BenchmarkBuildStages(b *testing.B) {
 	path := corporaFile(b, "gutenberg-a.jsonl.zst")
-	const most = 50
+	most, size := 50, buildBlockBytes
+	if v, err := strconv.Atoi(os.Getenv("BB")); err == nil {
+		most, size = 50<<20/v, v
+	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	schema := &Schema{Fields: map[string]Field{"text": {NoStore: true}}, Dynamic: DynamicIgnore, NoStore: true}
@@ -63,7 +67,7 @@ func BenchmarkBuildStages(b *testing.B) {
 		var blocks []*buildBlock
 		for len(blocks) < most {
 			start := threadTime(b)
-			lines, first, err := r.Block(nil, buildBlockBytes)
+			lines, first, err := r.Block(nil, size)
 			decode += threadTime(b) - start
 			if err == io.EOF {
 				break

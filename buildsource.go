@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"strings"
 	"sync"
 
@@ -123,24 +124,21 @@ func (s JSONLines) read(ctx context.Context, size int, emit func(*blockInput) bo
 	defer cancel()
 	files := s.Files
 	readers := min(max(1, s.Readers), len(files))
-	// The file behind those being read is opened and begun meanwhile.
-	var turns, ahead []*fileReader
-	begin := func() {
-		if len(files) > 0 {
-			f := &fileReader{source: s, path: files[0], blocks: make(chan blockInput, 1), spare: make(chan []byte, 2)}
-			files = files[1:]
-			if f.path == "-" { // nothing makes a read of a terminal return
-				go f.run(ctx, size)
-			} else {
-				wg.Go(func() { f.run(ctx, size) })
-			}
-			ahead = append(ahead, f)
+	// No file is begun before its turn: a Zstandard decoder may hold 128 MB.
+	begin := func() *fileReader {
+		f := &fileReader{source: s, path: files[0], blocks: make(chan blockInput, 1), spare: make(chan []byte, 2)}
+		files = files[1:]
+		if f.path == "-" { // nothing makes a read of a terminal return
+			go f.run(ctx, size)
+		} else {
+			wg.Go(func() { f.run(ctx, size) })
 		}
+		return f
 	}
-	for range readers + 1 {
-		begin()
+	var turns []*fileReader
+	for range readers {
+		turns = append(turns, begin())
 	}
-	turns, ahead = ahead[:readers:readers], ahead[readers:]
 	var read int64
 	for i := 0; len(turns) > 0; {
 		i %= len(turns)
@@ -153,11 +151,10 @@ func (s JSONLines) read(ctx context.Context, size int, emit func(*blockInput) bo
 			return
 		}
 		if !ok {
-			turns = append(turns[:i:i], turns[i+1:]...)
-			if len(ahead) > 0 {
-				turns = append(turns[:i:i], append([]*fileReader{ahead[0]}, turns[i:]...)...)
-				ahead = ahead[1:]
-				begin()
+			if len(files) > 0 {
+				turns[i] = begin()
+			} else {
+				turns = slices.Delete(turns, i, i+1)
 			}
 			continue
 		}

@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -17,22 +18,16 @@ type engine struct {
 	opts riffle.SearchOptions
 }
 
-// batchBytes is how much text goes into one Apply.
-const batchBytes = 1 << 20
-
 func (e *engine) options() *riffle.Options {
 	return &riffle.Options{
 		Schema: &riffle.Schema{
 			Fields:  map[string]riffle.Field{"text": {Type: riffle.TextField, Analyzer: "whitespace", NoStore: true}},
 			NoStore: true,
 		},
-		// As the peers are built: no log to replay, all in one segment at the end.
-		Durability: riffle.NoSync,
 	}
 }
 
 func (e *engine) Build(docs, dir string, options map[string]string) (int, error) {
-	ctx := context.Background()
 	opts := e.options()
 	switch order := options["order"]; order {
 	case "":
@@ -41,30 +36,25 @@ func (e *engine) Build(docs, dir string, options map[string]string) (int, error)
 	default:
 		return 0, fmt.Errorf("order %q: not known", order)
 	}
-	index, err := riffle.Open(dir, opts)
-	if err != nil {
-		return 0, err
-	}
-	var batch riffle.Batch
-	n, err := protocol.ReadLines(docs, func(n int, line []byte) error {
-		batch.Put(strconv.Itoa(n), map[string]any{"text": string(line)})
-		if batch.Size() < batchBytes {
+	n := 0
+	var readErr error
+	lines := riffle.Documents(func(yield func(string, any) bool) {
+		n, readErr = protocol.ReadLines(docs, func(n int, line []byte) error {
+			if !yield(strconv.Itoa(n), map[string]any{"text": string(line)}) {
+				return errStopped
+			}
 			return nil
-		}
-		defer batch.Reset()
-		return index.Apply(ctx, &batch)
+		})
 	})
+	_, err := riffle.Build(context.Background(), dir, lines, &riffle.BuildOptions{Index: *opts, OneSegment: true})
 	if err == nil {
-		err = index.Apply(ctx, &batch)
-	}
-	if err == nil {
-		err = index.Compact(ctx)
-	}
-	if closeErr := index.Close(); err == nil {
-		err = closeErr
+		err = readErr
 	}
 	return n, err
 }
+
+// errStopped: the build has ended before the lines.
+var errStopped = errors.New("stopped")
 
 func (e *engine) Open(dir string, options map[string]string) (protocol.Reply, error) {
 	index, err := riffle.Open(dir, e.options())
