@@ -46,6 +46,9 @@ func (b *builder) add(block *buildBlock) error {
 func (b *builder) open() error {
 	o := b.opts.Index
 	o.Merge.Disabled = true
+	if o.Merge.Workers == 0 {
+		o.Merge.Workers = b.opts.Workers
+	}
 	o.private.building = true
 	e, err := Open(b.dir, &o)
 	if err != nil {

@@ -98,8 +98,8 @@ type MergeOptions struct {
 	// Order of documents in merged segments. The default is ByArrival.
 	Order DocOrder
 
-	// Workers is how many goroutines look for an order ByGraph. The default is
-	// half of GOMAXPROCS, at least one. The order does not depend on it.
+	// Workers is how many goroutines merge posting lists and look for an order ByGraph. The
+	// default is half of GOMAXPROCS, at least one. The segment does not depend on it.
 	Workers int
 
 	// MemoryBytes is what a merge may use to change the order of documents. With

@@ -70,22 +70,28 @@ func (m *merger) writeBulkTerms(v *bulkView) error {
 		}
 	}
 	encoders := make([]*runEncoder, m.opts.Workers)
-	produce := func(worker, i int) ([]encodedTerm, error) {
+	next := func() (j job, ok bool, err error) {
+		if len(jobs) == 0 {
+			return j, false, nil
+		}
+		j, jobs = jobs[0], jobs[1:]
+		return j, true, nil
+	}
+	produce := func(worker int, j job) ([]encodedTerm, error) {
 		if encoders[worker] == nil {
 			encoders[worker] = &runEncoder{builder: postings.Builder{Codec: m.opts.Codec}}
 		}
-		j := jobs[i]
 		return encoders[worker].encode(&v.fields[j.field].parts[j.part], columns[j.field].norms), nil
 	}
-	use := func(i int, terms []encodedTerm) error {
+	use := func(j job, terms []encodedTerm) error {
 		for _, t := range terms {
-			if err := m.writeList(uint16(jobs[i].field), t.term, t.list); err != nil {
+			if err := m.writeList(uint16(j.field), t.term, t.list); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	if err := inOrder(m.ctx, len(jobs), m.opts.Workers, produce, use); err != nil {
+	if err := inOrder(m.ctx, m.opts.Workers, next, produce, use); err != nil {
 		return err
 	}
 	for i, f := range v.fields {

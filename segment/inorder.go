@@ -5,71 +5,77 @@ import (
 	"sync"
 )
 
-// inOrder calls produce for 0 to n-1 by several goroutines, and use by this one, in order,
-// with what produce returned. Each goroutine has a number below workers, which it hands to
-// produce. No more than about 2 workers results wait for use at a time. The first error, by order,
-// ends everything; so does the end of ctx.
-func inOrder[T any](ctx context.Context, n, workers int, produce func(worker, i int) (T, error), use func(i int, made T) error) error {
-	workers = max(1, min(workers, n))
-	if workers == 1 {
-		for i := range n {
-			if err := ctx.Err(); err != nil {
+// inOrder takes jobs from next until it says that there are none, has several goroutines produce
+// something of each, and calls use with that, in the order of the jobs. next and use are
+// called by this goroutine. Each worker has a number below workers, which it hands
+// to produce. About twice as many jobs as there are workers are on their way at a time.
+//
+// The first error, by order, ends everything; so does the end of ctx.
+func inOrder[J, R any](ctx context.Context, workers int, next func() (job J, ok bool, err error), produce func(worker int, job J) (R, error), use func(job J, made R) error) error {
+	type task struct {
+		job  J
+		made R
+		err  error
+		done chan struct{}
+	}
+	if workers <= 1 {
+		for {
+			job, ok, err := next()
+			if err == nil {
+				err = ctx.Err()
+			}
+			if !ok || err != nil {
 				return err
 			}
-			made, err := produce(0, i)
+			made, err := produce(0, job)
 			if err == nil {
-				err = use(i, made)
+				err = use(job, made)
 			}
 			if err != nil {
 				return err
 			}
 		}
-		return nil
 	}
-	type result struct {
-		made T
-		err  error
-	}
-	ctx, cancel := context.WithCancel(ctx)
+	tasks := make(chan *task, 2*workers)
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	defer cancel()
-	results := make([]chan result, 2*workers) // that of i is i modulo their number
-	for i := range results {
-		results[i] = make(chan result, 1)
-	}
-	tickets := make(chan int, len(results))
-	for i := range min(n, len(results)) {
-		tickets <- i
-	}
+	defer close(tasks)
 	for w := range workers {
 		wg.Go(func() {
-			for {
-				select {
-				case i := <-tickets:
-					made, err := produce(w, i)
-					results[i%len(results)] <- result{made, err}
-				case <-ctx.Done():
-					return
+			for t := range tasks {
+				if ctx.Err() == nil {
+					t.made, t.err = produce(w, t.job)
 				}
+				close(t.done)
 			}
 		})
 	}
-	for i := range n {
-		var r result
-		select {
-		case r = <-results[i%len(results)]:
-		case <-ctx.Done():
-			return ctx.Err()
+	var queue []*task
+	for more := true; more || len(queue) > 0; {
+		if more && len(queue) < cap(tasks) {
+			job, ok, err := next()
+			if err != nil {
+				return err
+			}
+			if more = ok; ok {
+				t := &task{job: job, done: make(chan struct{})}
+				queue = append(queue, t)
+				tasks <- t
+			}
+			continue
 		}
-		if r.err == nil {
-			r.err = use(i, r.made)
+		t := queue[0]
+		queue = queue[1:]
+		<-t.done
+		err := ctx.Err()
+		if err == nil {
+			err = t.err
 		}
-		if r.err != nil {
-			return r.err
+		if err == nil {
+			err = use(t.job, t.made)
 		}
-		if next := i + len(results); next < n {
-			tickets <- next
+		if err != nil {
+			return err
 		}
 	}
 	return nil

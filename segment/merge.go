@@ -30,9 +30,9 @@ type MergeOptions struct {
 	// smallest. Inputs may have been written by any.
 	Codec postings.Kind
 
-	// Workers is how many goroutines look for an order ByGraph; the rest of a
-	// merge is one goroutine's work. It does not change the outcome. 0 stands for
-	// runtime.GOMAXPROCS.
+	// Workers is how many goroutines merge posting lists and look for an order ByGraph; the
+	// rest of a merge is one goroutine's work. It does not change the outcome. 0 stands
+	// for runtime.GOMAXPROCS.
 	Workers int
 
 	// MemoryBytes bounds what an order other than Arrival costs in memory besides
@@ -131,10 +131,8 @@ type merger struct {
 	places []uint32    // of each new document among the ids
 	twice  bool        // an id may belong to two documents, and names the later one
 
-	buf        []byte   // a value in the making
-	key        []byte   // of a term
-	best       []uint32 // see fieldMerger
-	shuffle    shuffle  // of one term, when documents change their order
+	buf        []byte // a value in the making
+	key        []byte // of a term
 	blockDocs  [postings.BlockSize]uint32
 	blockFreqs [postings.BlockSize]uint32
 }
@@ -261,113 +259,4 @@ func (m *merger) norms(field string) ([]uint8, error) {
 		}
 	}
 	return norms, nil
-}
-
-// writeTerms writes the terms and lists of all fields.
-func (m *merger) writeTerms() error {
-	m.best = make([]uint32, m.docs)
-	for _, name := range m.fieldNames() {
-		if len(m.fields) == maxFields {
-			return fmt.Errorf("segment: field %q is one more than the %d that a segment may have", name, maxFields)
-		}
-		norms, err := m.norms(name)
-		if err != nil {
-			return err
-		}
-		clear(m.best)
-		f := &fieldMerger{
-			merger: m,
-			info:   FieldInfo{Name: name, Norms: norms != nil},
-			norms:  norms,
-			best:   m.best,
-
-			builder: postings.Builder{Codec: m.opts.Codec},
-		}
-		if err := f.writeTerms(); err != nil {
-			return err
-		}
-		if f.info.Terms == 0 {
-			continue // all its documents are gone, and so is the field
-		}
-		for _, tf := range f.best {
-			if tf > 0 {
-				f.info.Docs++
-			}
-		}
-		m.fields = append(m.fields, f.info)
-		m.tiles = append(m.tiles, makeTiles(f.best, norms, m.ranks))
-	}
-	return nil
-}
-
-// A fieldMerger merges the terms of one field.
-type fieldMerger struct {
-	*merger
-	info  FieldInfo
-	norms []uint8  // of the new documents; nil when the field keeps none
-	best  []uint32 // highest frequency of each new document
-
-	builder postings.Builder
-}
-
-// writeTerms writes the terms of the field and their lists.
-func (f *fieldMerger) writeTerms() error {
-	return f.eachTerm(f.info.Name, func(term []byte, lists []inputList) error {
-		f.builder.Reset()
-		add := f.addPosting
-		if f.order.Kind != Arrival {
-			f.shuffle.reset(f.docs)
-			add = f.shuffle.add
-		}
-		for _, l := range lists {
-			if err := f.eachPosting(l, add); err != nil {
-				return err
-			}
-		}
-		if f.order.Kind != Arrival {
-			f.shuffle.each(f.addPosting)
-		}
-		return f.writeTerm(term)
-	})
-}
-
-// addPosting adds a posting to the builder and to the field's numbers.
-func (f *fieldMerger) addPosting(doc, tf uint32) {
-	f.builder.Add(doc, tf, codeOf(f.norms, doc))
-	f.best[doc] = max(f.best[doc], tf)
-	f.info.Postings++
-	f.info.Tokens += uint64(tf)
-}
-
-// writeTerm writes the term at hand, unless all its documents are deleted.
-func (f *fieldMerger) writeTerm(term []byte) error {
-	if f.builder.Len() == 0 {
-		return nil
-	}
-	f.info.Terms++
-	return f.writeList(uint16(len(f.fields)), term, f.builder.Encode())
-}
-
-// writeList writes a term of a field and its list.
-func (m *merger) writeList(field uint16, term []byte, enc postings.Encoded) error {
-	m.key = appendTermKey(m.key[:0], field, term)
-	if len(enc.Directory) == 0 {
-		return m.sink.Set(m.key, enc.Entry)
-	}
-	list := m.lists
-	m.lists++
-	if err := m.sink.Set(m.key, appendList(enc.Entry, list)); err != nil {
-		return err
-	}
-	for i, part := range enc.Directory {
-		if err := m.sink.Set(listKey(list, uint32(i)), part); err != nil {
-			return err
-		}
-	}
-	for i, chunk := range enc.Chunks {
-		if err := m.sink.Set(listKey(list, chunkPart|uint32(i)), chunk); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -13,39 +13,106 @@ type inputList struct {
 	list  *postings.List
 }
 
-// eachTerm walks the terms of a field of all inputs in step. It calls visit for
-// each, in ascending order, with the lists of those inputs that have it. Both are
-// lent until visit returns.
-func (m *merger) eachTerm(field string, visit func(term []byte, lists []inputList) error) error {
-	w := walk[TermIterator]{key: TermIterator.Term}
-	defer w.close()
+// A termWalk walks the terms of a field of all inputs in step, in ascending order.
+type termWalk struct {
+	m     *merger
+	field string
+	walk  walk[TermIterator]
+	steps int
+}
+
+// walkTerms begins a walk, which the caller closes.
+func (m *merger) walkTerms(field string) (*termWalk, error) {
+	w := &termWalk{m: m, field: field, walk: walk[TermIterator]{key: TermIterator.Term}}
 	for i, in := range m.inputs {
 		it, err := in.Reader.Terms(field, nil)
 		if err == nil {
-			err = w.add(i, it)
+			err = w.walk.add(i, it)
 		}
 		if err != nil {
-			return err
+			w.close()
+			return nil, err
 		}
 	}
+	return w, nil
+}
+
+func (w *termWalk) close() { w.walk.close() }
+
+// next appends the next term and the lists of those inputs that have it.
+func (w *termWalk) next(term []byte, lists []inputList) ([]byte, []inputList, error) {
+	if w.steps++; w.steps%256 == 0 && w.m.ctx.Err() != nil {
+		return nil, nil, w.m.ctx.Err()
+	}
+	begin := len(term)
+	term = append(term, w.walk.first()...)
+	for !w.walk.done() && string(w.walk.first()) == string(term[begin:]) {
+		input, it := w.walk.top()
+		l, err := it.List()
+		if err == nil {
+			lists = append(lists, inputList{input, l})
+			err = w.walk.next()
+		}
+		if err != nil {
+			return nil, nil, atTerm(err, w.field, term[begin:])
+		}
+	}
+	return term, lists, nil
+}
+
+// A termBatch is some terms with their lists.
+type termBatch struct {
+	bytes    []byte // of the terms
+	termEnds []int
+	lists    []inputList
+	ends     []int // of each term's lists
+}
+
+func (b *termBatch) term(i int) []byte {
+	start := 0
+	if i > 0 {
+		start = b.termEnds[i-1]
+	}
+	return b.bytes[start:b.termEnds[i]:b.termEnds[i]]
+}
+
+// A batch ends with the term that brings it to so many postings or so many terms: about a
+// millisecond's work.
+const (
+	batchPostings = 1 << 16
+	batchTerms    = 1 << 10
+)
+
+// batch returns the next terms, if there are any.
+func (w *termWalk) batch() (*termBatch, bool, error) {
+	b := new(termBatch)
+	for n := 0; n < batchPostings && len(b.ends) < batchTerms && !w.walk.done(); {
+		first := len(b.lists)
+		var err error
+		if b.bytes, b.lists, err = w.next(b.bytes, b.lists); err != nil {
+			return nil, false, err
+		}
+		b.termEnds, b.ends = append(b.termEnds, len(b.bytes)), append(b.ends, len(b.lists))
+		for _, l := range b.lists[first:] {
+			n += l.list.Count
+		}
+	}
+	return b, len(b.ends) > 0, nil
+}
+
+// eachTerm calls visit for each term of a field, in ascending order, with the lists of
+// those inputs that have it. Both are lent until visit returns.
+func (m *merger) eachTerm(field string, visit func(term []byte, lists []inputList) error) error {
+	w, err := m.walkTerms(field)
+	if err != nil {
+		return err
+	}
+	defer w.close()
 	var term []byte
 	var lists []inputList
-	for steps := 0; !w.done(); steps++ {
-		if steps%256 == 0 && m.ctx.Err() != nil {
-			return m.ctx.Err()
-		}
-		term = append(term[:0], w.first()...)
-		lists = lists[:0]
-		for !w.done() && string(w.first()) == string(term) {
-			input, it := w.top()
-			l, err := it.List()
-			if err == nil {
-				lists = append(lists, inputList{input, l})
-				err = w.next()
-			}
-			if err != nil {
-				return atTerm(err, field, term)
-			}
+	for !w.walk.done() {
+		if term, lists, err = w.next(term[:0], lists[:0]); err != nil {
+			return err
 		}
 		if err := visit(term, lists); err != nil {
 			return atTerm(err, field, term)
@@ -60,13 +127,13 @@ func atTerm(err error, field string, term []byte) error {
 }
 
 // eachPosting calls f for each posting of a list whose document is live, with the
-// document's number in the merged segment.
-func (m *merger) eachPosting(l inputList, f func(doc, tf uint32)) error {
+// document's number in the merged segment. docs and freqs are room for a block.
+func (m *merger) eachPosting(l inputList, docs, freqs *[postings.BlockSize]uint32, f func(doc, tf uint32)) error {
 	numbers := m.maps[l.input]
 	for b := range l.list.Blocks() {
-		n, err := l.list.Docs(b, &m.blockDocs)
+		n, err := l.list.Docs(b, docs)
 		if err == nil {
-			_, err = l.list.Freqs(b, &m.blockFreqs)
+			_, err = l.list.Freqs(b, freqs)
 		}
 		if err == nil {
 			err = m.ctx.Err()
@@ -74,9 +141,9 @@ func (m *merger) eachPosting(l inputList, f func(doc, tf uint32)) error {
 		if err != nil {
 			return err
 		}
-		for i, old := range m.blockDocs[:n] {
+		for i, old := range docs[:n] {
 			if doc := numbers[old]; doc != NoDoc {
-				f(doc, m.blockFreqs[i])
+				f(doc, freqs[i])
 			}
 		}
 	}

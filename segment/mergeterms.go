@@ -1,0 +1,208 @@
+package segment
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/riffle-search/riffle/postings"
+)
+
+// writeTerms writes the terms and lists of all fields.
+func (m *merger) writeTerms() error {
+	best := make([]uint32, m.docs)
+	encoders := make([]*termEncoder, m.opts.Workers)
+	for _, name := range m.fieldNames() {
+		if len(m.fields) == maxFields {
+			return fmt.Errorf("segment: field %q is one more than the %d that a segment may have", name, maxFields)
+		}
+		norms, err := m.norms(name)
+		if err != nil {
+			return err
+		}
+		clear(best)
+		f := &fieldMerger{merger: m, info: FieldInfo{Name: name, Norms: norms != nil}, norms: norms, best: best, encoders: encoders}
+		if err := f.writeTerms(); err != nil {
+			return err
+		}
+		if f.info.Terms == 0 {
+			continue // all its documents are gone, and so is the field
+		}
+		for _, tf := range best {
+			if tf > 0 {
+				f.info.Docs++
+			}
+		}
+		m.fields = append(m.fields, f.info)
+		m.tiles = append(m.tiles, makeTiles(best, norms, m.ranks))
+	}
+	return nil
+}
+
+// A fieldMerger merges the terms of one field: this goroutine walks the inputs' terms in step, workers
+// merge the lists of a batch of terms each, and this goroutine writes them.
+type fieldMerger struct {
+	*merger
+	info     FieldInfo
+	norms    []uint8  // of the new documents; nil when the field keeps none
+	best     []uint32 // highest frequency of each new document; shared by the workers
+	encoders []*termEncoder
+}
+
+// writeTerms writes the terms of the field and their lists.
+func (f *fieldMerger) writeTerms() error {
+	w, err := f.walkTerms(f.info.Name)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	produce := func(worker int, b *termBatch) (*mergedTerms, error) {
+		if f.encoders[worker] == nil {
+			f.encoders[worker] = &termEncoder{merger: f.merger, builder: postings.Builder{Codec: f.opts.Codec}}
+		}
+		return f.encoders[worker].encode(f, b)
+	}
+	return inOrder(f.ctx, f.opts.Workers, w.batch, produce, func(_ *termBatch, made *mergedTerms) error {
+		f.info.Postings += made.postings
+		f.info.Tokens += made.tokens
+		f.info.Terms += uint64(len(made.terms))
+		for _, t := range made.terms {
+			if err := f.writeList(uint16(len(f.fields)), t.term, t.list); err != nil {
+				return atTerm(err, f.info.Name, t.term)
+			}
+		}
+		return nil
+	})
+}
+
+// mergedTerms are the terms of a batch that have a document left.
+type mergedTerms struct {
+	terms            []encodedTerm
+	postings, tokens uint64
+}
+
+// A termEncoder merges lists. It is for one goroutine.
+type termEncoder struct {
+	*merger
+	builder postings.Builder
+	shuffle shuffle // of one term, when documents change their order
+
+	docs, tfs [postings.BlockSize]uint32 // a block of an input
+	codes     [postings.BlockSize]uint8
+}
+
+// encode merges the lists of a batch.
+func (e *termEncoder) encode(f *fieldMerger, b *termBatch) (*mergedTerms, error) {
+	made := &mergedTerms{terms: make([]encodedTerm, 0, len(b.ends))}
+	first := 0
+	for i, end := range b.ends {
+		term := b.term(i)
+		if err := e.merge(f, made, b.lists[first:end]); err != nil {
+			return nil, atTerm(err, f.info.Name, term)
+		}
+		if e.builder.Len() > 0 {
+			made.terms = append(made.terms, encodedTerm{term, e.builder.Encode()})
+		}
+		first = end
+	}
+	return made, nil
+}
+
+// merge puts the postings of one term into the builder.
+func (e *termEncoder) merge(f *fieldMerger, made *mergedTerms, lists []inputList) error {
+	e.builder.Reset()
+	if e.order.Kind == Arrival {
+		for _, l := range lists {
+			if err := e.append(f, made, l); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	e.shuffle.reset(e.merger.docs)
+	for _, l := range lists {
+		if err := e.eachPosting(l, &e.docs, &e.tfs, e.shuffle.add); err != nil {
+			return err
+		}
+	}
+	n := 0
+	flush := func() {
+		e.add(f, made, n)
+		n = 0
+	}
+	e.shuffle.each(func(doc, tf uint32) {
+		if n == len(e.docs) {
+			flush()
+		}
+		e.docs[n], e.tfs[n] = doc, tf
+		n++
+	})
+	flush()
+	return nil
+}
+
+// append adds the postings of a list whose documents are live, block by block.
+func (e *termEncoder) append(f *fieldMerger, made *mergedTerms, l inputList) error {
+	numbers := e.maps[l.input]
+	for b := range l.list.Blocks() {
+		n, err := l.list.Docs(b, &e.docs)
+		if err == nil {
+			_, err = l.list.Freqs(b, &e.tfs)
+		}
+		if err == nil && b%1024 == 0 {
+			err = e.ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		live := 0
+		for i, old := range e.docs[:n] {
+			if doc := numbers[old]; doc != NoDoc {
+				e.docs[live], e.tfs[live] = doc, e.tfs[i]
+				live++
+			}
+		}
+		e.add(f, made, live)
+	}
+	return nil
+}
+
+// add adds the first n postings at hand to the builder and to the field's numbers.
+func (e *termEncoder) add(f *fieldMerger, made *mergedTerms, n int) {
+	for i, doc := range e.docs[:n] {
+		tf := e.tfs[i]
+		e.codes[i] = codeOf(f.norms, doc)
+		for best := &f.best[doc]; ; { // other workers have other terms of the same document
+			old := atomic.LoadUint32(best)
+			if old >= tf || atomic.CompareAndSwapUint32(best, old, tf) {
+				break
+			}
+		}
+		made.tokens += uint64(tf)
+	}
+	made.postings += uint64(n)
+	e.builder.AddAll(e.docs[:n], e.tfs[:n], e.codes[:n])
+}
+
+// writeList writes a term of a field and its list.
+func (m *merger) writeList(field uint16, term []byte, enc postings.Encoded) error {
+	m.key = appendTermKey(m.key[:0], field, term)
+	if len(enc.Directory) == 0 {
+		return m.sink.Set(m.key, enc.Entry)
+	}
+	list := m.lists
+	m.lists++
+	if err := m.sink.Set(m.key, appendList(enc.Entry, list)); err != nil {
+		return err
+	}
+	for i, part := range enc.Directory {
+		if err := m.sink.Set(listKey(list, uint32(i)), part); err != nil {
+			return err
+		}
+	}
+	for i, chunk := range enc.Chunks {
+		if err := m.sink.Set(listKey(list, chunkPart|uint32(i)), chunk); err != nil {
+			return err
+		}
+	}
+	return nil
+}
