@@ -16,20 +16,22 @@ import (
 func TestImports(t *testing.T) {
 	const module = "github.com/riffle-search/riffle/"
 	allowed := map[string][]string{
-		"analysis":          {},
-		"analysis/lang":     {"analysis"},
-		"postings":          {"internal/corrupt", "internal/impl"},
-		"blockmax":          {},
-		"segment":           {"postings", "blockmax", "internal/corrupt"},
-		"store":             {"internal/corrupt"},
-		"cpuexec":           {"postings", "blockmax", "internal/corrupt", "internal/impl", "internal/invariants"},
-		"gpuexec":           {"postings", "blockmax", "gpuexec/demand", "gpuexec/device", "gpuexec/listcache"},
-		"gpuexec/demand":    {"postings", "blockmax", "gpuexec/listcache"},
-		"gpuexec/dispatch":  {"postings", "blockmax"},
-		"gpuexec/listcache": {},
-		"internal/corrupt":  {},
-		"internal/impl":     {},
-		".":                 {"analysis", "blockmax", "cpuexec", "gpuexec", "gpuexec/demand", "gpuexec/device", "gpuexec/dispatch", "gpuexec/listcache", "internal/corrupt", "internal/jsonl", "postings", "segment", "store"},
+		"analysis":            {},
+		"analysis/lang":       {"analysis"},
+		"postings":            {"internal/corrupt", "internal/impl"},
+		"blockmax":            {},
+		"segment":             {"postings", "blockmax", "internal/corrupt"},
+		"store":               {"internal/corrupt"},
+		"cpuexec":             {"postings", "blockmax", "internal/corrupt", "internal/impl", "internal/invariants"},
+		"gpuexec":             {"postings", "blockmax", "gpuexec/demand", "gpuexec/device", "gpuexec/listcache"},
+		"gpuexec/demand":      {"postings", "blockmax", "gpuexec/listcache"},
+		"gpuexec/dispatch":    {"postings", "blockmax"},
+		"gpuexec/listcache":   {},
+		"internal/corrupt":    {},
+		"internal/impl":       {},
+		"internal/collection": {"analysis", "blockmax", "internal/jsonl", "internal/trec", "postings", "segment"},
+		"internal/gov2":       {"blockmax", "internal/collection", "postings"},
+		".":                   {"analysis", "blockmax", "cpuexec", "gpuexec", "gpuexec/demand", "gpuexec/device", "gpuexec/dispatch", "gpuexec/listcache", "internal/corrupt", "internal/jsonl", "postings", "segment", "store"},
 	}
 	seen := map[string]bool{}
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
