@@ -10,6 +10,9 @@ func (c *Cache) takeIn(e *entry, n *Need) {
 			return c.findSlot(rows, c.worthOf(o), o)
 		})
 	}
+	if c.hopeless(e) {
+		return
+	}
 	limit := c.limit(e)
 	for x, rows := range e.sizes {
 		if rows == 0 || !n.wants(x) || e.place(x) != Missing || e.resident+int64(rows) > limit {
@@ -30,6 +33,19 @@ func (c *Cache) takeIn(e *entry, n *Need) {
 		}
 		c.keep(e, x, row)
 	}
+}
+
+// hopeless reports whether no extent of a list is worth as much as the least that is there. Now and then it
+// does not say so, for the least is only what samples have shown.
+func (c *Cache) hopeless(e *entry) bool {
+	if e.some != nil && c.config.Policy == VFB || len(c.slots.free) > 0 || c.worth(e, 0) > c.slots.floor {
+		return false
+	}
+	if c.refused++; c.refused < modesty {
+		return true
+	}
+	c.refused = 0
+	return false
 }
 
 // limit is how many rows of a list the policy lets in.

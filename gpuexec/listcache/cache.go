@@ -82,6 +82,7 @@ type Cache struct {
 	serial  uint64 // the last one given
 	queries int    // counted since the epoch began
 	epoch   uint32
+	refused int      // lists, since one was last given a try
 	found   []uint32 // scratch memory
 }
 
@@ -160,6 +161,7 @@ func (c *Cache) passTime() {
 	}
 	c.queries = 0
 	c.epoch++
+	c.slots.fade()
 	for key, e := range c.entries {
 		if e.fade(c.epoch); e.headAt == nil && e.queries < 0.5 {
 			c.forget(key)

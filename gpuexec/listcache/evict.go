@@ -2,12 +2,15 @@ package listcache
 
 import "math"
 
-// How many slots are looked at for one that is worth less, and for how many pieces
-// that found none a slab is looked at. Caches that choose by samples do nearly as well as
-// those that keep all in order, and spend the same on every piece.
+// How many slots are looked at for one that is worth less, how many pieces that are worth no
+// more than such a sample are refused before the next is taken, and for how many that found nothing
+// slabs are looked at. Caches that choose by samples do nearly as well as those that keep all in
+// order; and what is worth little, which is most of what comes by, must cost next to nothing.
 const (
 	sampledSlots = 16
-	slabPatience = 8
+	sampledSlabs = 16
+	modesty      = 8
+	slabPatience = 2
 )
 
 // findSlot finds a place for a piece: a free one, or that of a piece of about its size
@@ -17,19 +20,10 @@ func (c *Cache) findSlot(rows uint32, worth float32, mine owner) (row uint32, ok
 		return row, ok
 	}
 	class := c.slots.class(rows)
-	if class == nil {
+	if class == nil || class.refuses(worth) {
 		return 0, false
 	}
-	least, victim := worth, owner{}
-	c.slots.each(class, sampledSlots, func(o owner) {
-		if o.entry == nil || o.entry == mine.entry {
-			return
-		}
-		if w := c.price(o); w < least {
-			least, victim = w, o
-		}
-	})
-	if victim.entry != nil {
+	if victim := c.cheapest(class, worth, mine.entry); victim.entry != nil {
 		c.evict(victim)
 		return c.slots.take(rows, mine)
 	}
@@ -41,6 +35,38 @@ func (c *Cache) findSlot(rows uint32, worth float32, mine owner) (row uint32, ok
 		return c.slots.take(rows, mine)
 	}
 	return 0, false
+}
+
+// refuses reports whether a piece is not even worth a look at those that are there.
+func (c *class) refuses(worth float32) bool {
+	if worth > c.floor {
+		return false
+	}
+	if c.refused++; c.refused < modesty {
+		return true
+	}
+	c.refused = 0
+	return false
+}
+
+// cheapest returns the piece with the lowest price in a sample of a class, if that is less than
+// worth. It is none of mine.
+func (c *Cache) cheapest(class *class, worth float32, mine *entry) (victim owner) {
+	floor, least := float32(math.MaxFloat32), worth
+	c.slots.each(class, sampledSlots, func(o owner) {
+		if o.entry == nil || o.entry == mine {
+			return
+		}
+		w := c.price(o)
+		floor = min(floor, w)
+		if w < least {
+			least, victim = w, o
+		}
+	})
+	if class.floor = floor; floor == math.MaxFloat32 {
+		class.floor = 0 // nothing was seen
+	}
+	return victim
 }
 
 // price is what must be exceeded to take the slot of a piece: its worth, or twice that if
@@ -58,7 +84,7 @@ func (c *Cache) price(o owner) float32 {
 func (c *Cache) emptySlab(worth float32, mine *entry) bool {
 	s := c.slots
 	least, victim := worth, int32(-1)
-	for range min(sampledSlots, len(s.slabs)) {
+	for range min(sampledSlabs, len(s.slabs)) {
 		s.hand = (s.hand + 1) % len(s.slabs)
 		if w := c.slabPrice(int32(s.hand), mine); w < least {
 			least, victim = w, int32(s.hand)

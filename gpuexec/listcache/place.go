@@ -13,6 +13,7 @@ func (c *Cache) Place(needs []Need, buffer Region, b *Batch) {
 	for i := range needs {
 		c.pin(&needs[i], b)
 	}
+	c.slots.settle()
 	for i, e := range b.entries { // who is in is settled before anything is said to be where
 		if e != nil && !c.config.Static && !e.whole() {
 			c.takeIn(e, &needs[i])

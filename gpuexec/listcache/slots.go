@@ -23,10 +23,12 @@ type slots struct {
 
 	slabRows uint32
 	slabs    []slab
-	free     []int32 // slabs that are not divided; the last is taken first
-	classes  map[uint32]*class
-	hand     int   // the slab that is looked at next
-	used     int64 // rows of pieces
+	free     []int32  // slabs that are not divided; the last is taken first
+	bySize   []*class // by the size of their slots
+	classes  []*class // in the order in which they were first needed
+	hand     int      // the slab that is looked at next
+	used     int64    // rows of pieces
+	floor    float32  // the least floor of all classes
 }
 
 // A slab is divided into slots of one size.
@@ -48,7 +50,10 @@ type class struct {
 	slabs []int32  // in ascending order
 	hand  int      // the slot that is looked at next, counted over slabs
 
-	failed int // pieces since a slab was last looked at that found no slot
+	// What is known of how little pieces here are worth: a sample had none below floor.
+	floor   float32
+	refused int // pieces that have not been worth more, since the last sample
+	failed  int // pieces that found no slot though they were, since a slab was last looked at
 }
 
 // Slabs have a size that gives each of some ten sizes of slots several, but are not so
@@ -77,7 +82,8 @@ func newSlots(region Region, packed bool) *slots {
 // clear empties all slots.
 func (s *slots) clear() {
 	s.next, s.hand, s.used = 0, 0, 0
-	s.slabs, s.free, s.classes = nil, nil, map[uint32]*class{}
+	s.slabs, s.free, s.classes, s.floor = nil, nil, nil, 0
+	s.bySize = make([]*class, s.slabRows+1)
 	if s.packed {
 		return
 	}
@@ -127,11 +133,31 @@ func (s *slots) take(rows uint32, o owner) (row uint32, ok bool) {
 // that wastes less than leaving the slot empty.
 func (s *slots) larger(size uint32) *class {
 	for n := slotSize(size + 1); n <= size+size/2 && n <= s.slabRows; n = slotSize(n + 1) {
-		if c := s.classes[n]; c != nil && len(c.free) > 0 {
+		if c := s.bySize[n]; c != nil && len(c.free) > 0 {
 			return c
 		}
 	}
 	return nil
+}
+
+// settle works out what the least is worth that is there.
+func (s *slots) settle() {
+	s.floor = math.MaxFloat32
+	for _, c := range s.classes {
+		if len(c.slabs) > 0 {
+			s.floor = min(s.floor, c.floor)
+		}
+	}
+	if s.floor == math.MaxFloat32 {
+		s.floor = 0
+	}
+}
+
+// fade halves what the least is worth, when everything is.
+func (s *slots) fade() {
+	for _, c := range s.classes {
+		c.floor /= 2
+	}
 }
 
 // room bounds the rows of pieces that can still be taken.
@@ -148,10 +174,11 @@ func (s *slots) class(rows uint32) *class {
 	if size > s.slabRows {
 		return nil
 	}
-	c := s.classes[size]
+	c := s.bySize[size]
 	if c == nil {
 		c = &class{size: size}
-		s.classes[size] = c
+		s.bySize[size] = c
+		s.classes = append(s.classes, c)
 	}
 	return c
 }
