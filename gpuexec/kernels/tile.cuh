@@ -168,6 +168,7 @@ __device__ __forceinline__ void prepare(const Batch &b, const Desk &d, uint32_t 
     bool there = at < queue.size;
     Item item = there ? queue.items[at] : Item{0, 0};
     const Part &part = b.parts[item.part];
+    __syncwarp();  // all lanes are done with the item before
     if (lane == 0) {
       t.there = there;
       t.part = &part;
