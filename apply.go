@@ -207,8 +207,8 @@ func (e *Engine) invertAll(ctx context.Context, ops []operation) ([]*segment.Chu
 	}
 	workers := min(runtime.GOMAXPROCS(0), (len(puts)+invertChunk-1)/invertChunk)
 	per := invertChunk
-	if workers > 0 { // some chunks for each, lest one has to wait for the others
-		per = max(invertChunk, min(maxInvertChunk, (len(puts)+4*workers-1)/(4*workers)))
+	if workers > 0 { // two chunks for each, lest one has to wait for the others
+		per = max(invertChunk, min(maxInvertChunk, (len(puts)+2*workers-1)/(2*workers)))
 	}
 	chunks := make([]*segment.Chunk, (len(puts)+per-1)/per)
 	errs := make([]error, len(puts))

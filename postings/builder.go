@@ -38,6 +38,7 @@ type blocks struct {
 	extImp  Impacts  // of full extents
 	rows    uint32   // in all
 	chunks  [][]byte // the last one is still growing
+	held    int      // capacities of all chunks, those behind the last one too
 	chunkOf []uint32 // of each extent begun
 	rowOf   []uint32 // of each chunk begun
 	shared  bool     // a view keeps parts of it
@@ -188,6 +189,7 @@ func (f *blocks) add(k *block, codec Kind) {
 	c := &f.chunks[len(f.chunks)-1]
 	before := len(*c)
 	rows, e := k.appendRows(*c, f.lastDoc(), codec)
+	f.held += cap(rows) - cap(*c)
 	*c = rows
 
 	f.last = append(f.last, k.last())
@@ -235,6 +237,7 @@ func (b *Builder) Reset() {
 		extLast: f.extLast[:0],
 		extImp:  Impacts{Start: f.extImp.Start[:0], Pairs: f.extImp.Pairs[:0]},
 		chunks:  f.chunks[:0], chunkOf: f.chunkOf[:0], rowOf: f.rowOf[:0],
+		held: f.held,
 	}
 }
 
@@ -244,9 +247,7 @@ func (b *Builder) Bytes() int {
 	if f := b.full; f != nil {
 		n += int(unsafe.Sizeof(*f)) + 4*(cap(f.last)+cap(f.off)+cap(f.extLast)+cap(f.chunkOf)+cap(f.rowOf)) + 2*cap(f.enc)
 		n += 4*(cap(f.imp.Start)+cap(f.extImp.Start)) + int(unsafe.Sizeof(Impact{}))*(cap(f.imp.Pairs)+cap(f.extImp.Pairs))
-		for _, c := range f.chunks[:cap(f.chunks)] {
-			n += cap(c) + int(unsafe.Sizeof(c))
-		}
+		n += f.held + int(unsafe.Sizeof([]byte(nil)))*cap(f.chunks)
 	}
 	return n
 }

@@ -45,8 +45,6 @@ type bulkPart struct {
 	terms termTable
 	lists []runList // by number of the term
 	arena []byte    // of their slices
-
-	touched uint32 // see fetch
 }
 
 // NewBulk returns an empty Bulk for so many indexers.
@@ -151,48 +149,31 @@ func (f *chunkField) partition(p int) []byte {
 
 // add adds the records of a partition of a chunk whose first document is base.
 func (p *bulkPart) add(records []byte, base uint32) {
-	var batch [16]runRecord
+	var batch recordBatch
 	for len(records) > 0 {
-		n := 0
-		for n < len(batch) && len(records) > 0 {
-			batch[n], records = readRecord(records)
-			n++
-		}
-		p.fetch(batch[:n])
-		for i := range batch[:n] {
-			p.addRecord(&batch[i], base)
+		records = batch.read(records)
+		p.fetch(&batch)
+		for i := range batch.n {
+			p.addRecord(&batch.records[i], base)
 		}
 	}
 }
 
-// fetch touches what the terms of some records lead to. Nearly all of that is in no near
-// cache: the loads of one step wait for memory together, where lookups one after the
-// other would wait for each by itself. It makes adding twice as fast.
-func (p *bulkPart) fetch(batch []runRecord) {
-	t := &p.terms
-	for i := range batch {
-		batch[i].key = termKey(batch[i].term)
-	}
-	if len(t.ends) < 1024 {
-		return
-	}
-	var numbers [16]uint32
-	mask := uint64(len(t.slots) - 1)
-	for i := range batch {
-		numbers[i] = t.slots[batch[i].key*hashOdd>>t.shift&mask].number
-	}
+// fetch touches what the terms of some records lead to; see recordBatch.
+func (p *bulkPart) fetch(b *recordBatch) {
+	b.fetch(&p.terms)
 	touched := uint32(0)
-	for _, n := range numbers[:len(batch)] {
+	for _, n := range b.numbers[:b.n] {
 		if n > 0 {
-			touched += t.ends[n-1] + p.lists[n-1].n
+			touched += p.lists[n-1].n
 		}
 	}
-	for _, n := range numbers[:len(batch)] {
+	for _, n := range b.numbers[:b.n] {
 		if n > 0 {
-			touched += uint32(t.arena[t.ends[n-1]-1]) + uint32(p.arena[p.lists[n-1].at-1])
+			touched += uint32(p.arena[p.lists[n-1].at-1])
 		}
 	}
-	p.touched += touched // or the compiler would see that none of this is needed
+	b.touched += touched
 }
 
 func (p *bulkPart) addRecord(r *runRecord, base uint32) {
@@ -206,29 +187,6 @@ func (p *bulkPart) addRecord(r *runRecord, base uint32) {
 	p.arena = l.append(p.arena, r.rest)
 	l.last = base + r.first + r.span
 	l.n += r.n
-}
-
-// A runRecord is what a chunk says of one term; see Chunk.Group.
-type runRecord struct {
-	term      []byte
-	key       uint64
-	n         uint32
-	first, tf uint32
-	span      uint32
-	rest      []byte
-}
-
-// readRecord reads a record that appendRecord has written, and returns what follows.
-func readRecord(b []byte) (r runRecord, next []byte) {
-	n, b := varint(b)
-	r.term, b = b[:n], b[n:]
-	r.n, b = varint(b)
-	r.first, b = varint(b)
-	r.tf, b = varint(b)
-	r.span, b = varint(b)
-	n, b = varint(b)
-	r.rest = b[:n]
-	return r, b[n:]
 }
 
 // varint reads a number of at most 32 bits that this package has written.

@@ -275,3 +275,31 @@ func TestAddChunk(t *testing.T) {
 		}
 	}
 }
+
+// TestBulkManyTerms: a dictionary too large for a near cache, in which the first term is
+// empty.
+func TestBulkManyTerms(t *testing.T) {
+	m := make(model, 200)
+	for i := range m {
+		m[i] = modelDoc{id: fmt.Sprint(i), fields: map[string]modelField{"f": {terms: map[string]uint32{"": 1}}}}
+		for j := range 40 {
+			m[i].fields["f"].terms[fmt.Sprintf("%x", (i*31+j*97)%5000*77777)] = 1 + uint32(j)
+		}
+	}
+	store, _, _ := bulkOf(t, m, 9, 2, 2)
+	d, err := Open(store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	requireEqual(t, m, d)
+	mem := NewMemory()
+	var c Chunk
+	for i, d := range m {
+		if d.addTo(&c); i%9 == 8 || i == len(m)-1 {
+			c.Group(OnePartition)
+			mem.AddChunk(&c)
+			c.Reset()
+		}
+	}
+	requireEqual(t, m, mem.View())
+}

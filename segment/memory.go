@@ -88,9 +88,9 @@ func (f *memoryField) find(term []byte) *memoryTerm {
 	return nil
 }
 
-// findOrAdd returns a term, which begins with document doc if it is new.
-func (f *memoryField) findOrAdd(term []byte, doc uint32) *memoryTerm {
-	number := f.table.slot(term).number - 1
+// findOrAdd returns a term by its termKey and its bytes, which begins with document doc if it is new.
+func (f *memoryField) findOrAdd(key uint64, term []byte, doc uint32) *memoryTerm {
+	number := f.table.keyed(key, term).number - 1
 	slab := int(number / termSlab)
 	if slab == len(f.terms) {
 		f.terms = append(f.terms, nil)
@@ -199,7 +199,7 @@ func (m *Memory) addField(doc uint32, ft *FieldTerms) (grown int64) {
 		if t.TF == 0 {
 			panic(fmt.Sprintf("BUG: segment: term %q of field %q has frequency 0", t.Term, ft.Name))
 		}
-		mt := f.findOrAdd(t.Term, doc)
+		mt := f.findOrAdd(termKey(t.Term), t.Term, doc)
 		mt.list.Add(doc, t.TF, code)
 		grown += mt.grown()
 		f.info.Postings++

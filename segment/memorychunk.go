@@ -59,19 +59,39 @@ func (m *Memory) addChunkField(c *chunkField, first, docs uint32) (grown int64) 
 	}
 	f.info.Postings += c.counted
 	f.info.Tokens += c.tokens
-	for r := c.runs; len(r) > 0; {
-		var rec runRecord
-		rec, r = readRecord(r)
-		t := f.findOrAdd(rec.term, first+rec.first)
-		run := runReader{data: rec.rest, doc: first + rec.first}
-		s.docs[0], s.tfs[0] = run.doc, rec.tf
-		for n := 1 + run.read(s.docs[1:], s.tfs[1:]); n > 0; n = run.read(s.docs[:], s.tfs[:]) {
-			for i, doc := range s.docs[:n] {
-				s.codes[i] = s.byDoc[doc-first]
-			}
-			t.list.AddAll(s.docs[:n], s.tfs[:n], s.codes[:n])
+	var batch recordBatch
+	for records := c.runs; len(records) > 0; {
+		records = batch.read(records)
+		f.fetch(&batch)
+		for i := range batch.n {
+			grown += m.addRecord(f, &batch.records[i], first)
 		}
-		grown += t.grown()
 	}
 	return grown + f.grown()
+}
+
+// fetch touches what the terms of some records lead to; see recordBatch.
+func (f *memoryField) fetch(b *recordBatch) {
+	b.fetch(&f.table)
+	for _, n := range b.numbers[:b.n] {
+		if n > 0 {
+			b.touched += f.term(n - 1).first
+		}
+	}
+}
+
+// addRecord adds the postings of a chunk's record and returns by how much memory has
+// grown.
+func (m *Memory) addRecord(f *memoryField, r *runRecord, first uint32) (grown int64) {
+	s := &m.chunk
+	t := f.findOrAdd(r.key, r.term, first+r.first)
+	run := runReader{data: r.rest, doc: first + r.first}
+	s.docs[0], s.tfs[0] = run.doc, r.tf
+	for n := 1 + run.read(s.docs[1:], s.tfs[1:]); n > 0; n = run.read(s.docs[:], s.tfs[:]) {
+		for i, doc := range s.docs[:n] {
+			s.codes[i] = s.byDoc[doc-first]
+		}
+		t.list.AddAll(s.docs[:n], s.tfs[:n], s.codes[:n])
+	}
+	return t.grown()
 }
