@@ -43,6 +43,8 @@ type TermFreq struct {
 type Memory struct {
 	bytes atomic.Int64
 
+	writer sync.Mutex // held by who adds, and while a view is made: it takes whole documents; locked before mu
+
 	mu      sync.Mutex        // not a RWMutex: making a list notes in its builder what is shared
 	ids     []string          // by document; append-only, as are the columns below
 	stored  [][]byte          // by document; nil until the first document with stored bytes
@@ -139,6 +141,8 @@ func (m *Memory) Docs() uint32 {
 // than a Document may have and more than 1<<31 documents are bugs of the caller
 // and panic.
 func (m *Memory) Add(d Document) uint32 {
+	m.writer.Lock()
+	defer m.writer.Unlock()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	doc := uint32(len(m.ids))
@@ -261,6 +265,8 @@ func (f *memoryField) padNorms(docs uint32) {
 // view, whatever is read through it and whenever. It costs a few allocations,
 // and nothing when no document was added since the last one.
 func (m *Memory) View() *MemoryView {
+	m.writer.Lock()
+	defer m.writer.Unlock()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.view != nil {

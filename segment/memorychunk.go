@@ -15,16 +15,26 @@ var OnePartition = newPartitions(new([prefixes]uint64))
 // AddChunk appends the documents of a chunk that was grouped with OnePartition, and returns
 // the number of the first. Views taken from then on show them. An id that is there already
 // gets a second document: the caller deletes the first, which LookupBelow finds.
+//
+// Readers of views wait for some microseconds at most: postings go in a few at a time, for
+// documents that no view has yet.
 func (m *Memory) AddChunk(c *Chunk) (first uint32) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	first = uint32(len(m.ids))
+	m.writer.Lock()
+	defer m.writer.Unlock()
+	first = m.Docs()
 	if uint64(first)+uint64(c.docs) > maxDocs {
 		panic(fmt.Sprintf("BUG: segment: %d documents behind %d, want below %d", c.docs, first, maxDocs))
+	}
+	for _, f := range c.fields {
+		if len(f.docs) > 0 {
+			m.addChunkField(f, first, c.docs)
+		}
 	}
 	grown := int64(len(c.stored))
 	ids, stored := string(c.ids), append([]byte(nil), c.stored...) // shared by the documents
 	idAt, storedAt := uint32(0), 0
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	for doc := range c.docs {
 		grown += m.addID(ids[idAt:c.idEnds[doc]])
 		rank := uint16(0)
@@ -35,18 +45,36 @@ func (m *Memory) AddChunk(c *Chunk) (first uint32) {
 		m.addColumns(first+doc, stored[storedAt:end:end], rank)
 		idAt, storedAt = c.idEnds[doc], end
 	}
-	for _, f := range c.fields {
-		if len(f.docs) > 0 {
-			grown += m.addChunkField(f, first, c.docs)
-		}
-	}
 	m.bytes.Add(grown)
 	return first
 }
 
-// addChunkField adds the postings of one field of a chunk's documents and returns by
-// how much memory it has grown.
-func (m *Memory) addChunkField(c *chunkField, first, docs uint32) (grown int64) {
+// addChunkField adds the postings of one field of a chunk's documents.
+func (m *Memory) addChunkField(c *chunkField, first, docs uint32) {
+	f := m.addChunkDocs(c, first, docs)
+	var batch recordBatch
+	for records := c.runs; len(records) > 0; {
+		m.mu.Lock()
+		var grown int64
+		for n := 0; n < lockedRecords && len(records) > 0; n += batch.n {
+			records = batch.read(records)
+			f.fetch(&batch)
+			for i := range batch.n {
+				grown += m.addRecord(f, &batch.records[i], first)
+			}
+		}
+		m.bytes.Add(grown + f.grown())
+		m.mu.Unlock()
+	}
+}
+
+// lockedRecords is how many terms are added before a reader gets its turn: some 20 µs.
+const lockedRecords = 64
+
+// addChunkDocs adds what a field has by document, and returns it.
+func (m *Memory) addChunkDocs(c *chunkField, first, docs uint32) *memoryField {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	f, grown := m.field(c.name)
 	s := &m.chunk
 	s.byDoc = append(s.byDoc[:0], make([]uint8, docs)...)
@@ -59,15 +87,8 @@ func (m *Memory) addChunkField(c *chunkField, first, docs uint32) (grown int64) 
 	}
 	f.info.Postings += c.counted
 	f.info.Tokens += c.tokens
-	var batch recordBatch
-	for records := c.runs; len(records) > 0; {
-		records = batch.read(records)
-		f.fetch(&batch)
-		for i := range batch.n {
-			grown += m.addRecord(f, &batch.records[i], first)
-		}
-	}
-	return grown + f.grown()
+	m.bytes.Add(grown)
+	return f
 }
 
 // fetch touches what the terms of some records lead to; see recordBatch.
