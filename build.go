@@ -59,7 +59,8 @@ type BuildProgress struct {
 // BuildResult says what a build has made.
 type BuildResult struct {
 	BuildProgress
-	Replaced int // documents whose id came again later: they are gone
+	Replaced     int    // documents whose id came again later: they are gone
+	WrittenBytes uint64 // to disk; over the size of the index this is the write amplification
 }
 
 // DefaultBuildMemory is the default of BuildOptions.MemoryBytes.

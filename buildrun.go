@@ -213,7 +213,9 @@ func (b *builder) finish() error {
 		return fmt.Errorf("riffle: build: %w", err)
 	}
 	b.opts.Progress(b.result.BuildProgress)
-	return nil
+	st, err := e.store.Stats()
+	b.result.WrittenBytes = st.WrittenBytes
+	return err
 }
 
 // replaceAcross deletes the documents whose id came again in a later run.

@@ -6,6 +6,7 @@ type Stats struct {
 	SegmentBytes  uint64 // tables of segments, orphans included
 	LogBytes      uint64 // tables with log records
 	WALBytes      uint64 // write-ahead log files that still count
+	WrittenBytes  uint64 // written since Open: write-ahead log, tables flushed, compacted and ingested
 	MemTableBytes uint64 // memory of memtables
 	CacheBytes    int64  // memory of the block cache
 	CacheHits     int64  // blocks found in the cache
@@ -33,6 +34,7 @@ func (s *Store) stats() (Stats, error) {
 	st := Stats{
 		DiskBytes:     m.DiskSpaceUsage(),
 		WALBytes:      m.WAL.Size,
+		WrittenBytes:  m.WAL.BytesWritten + total.TableBytesFlushed + total.TableBytesCompacted + total.TableBytesIngested,
 		MemTableBytes: m.MemTable.Size,
 		CacheBytes:    m.BlockCache.Size,
 		CacheHits:     m.BlockCache.Hits,

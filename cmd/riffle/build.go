@@ -75,5 +75,6 @@ func (ix *indexCommand) build(ctx context.Context, in io.Reader, files []string,
 	}
 	defer closing(e, &err)
 	err = w.sizes(e)
+	w.total.Written = res.WrittenBytes
 	return w.total, err
 }

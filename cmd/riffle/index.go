@@ -42,8 +42,8 @@ first batch.
 
 The last line on standard output is a JSON object: docs, seconds, text_bytes
 (strings that are indexed or stored), mb_per_s, index_bytes (of the segments),
-disk_bytes (of all files, old logs that compact removes among them), segments,
-skipped.`
+disk_bytes (of all files, old logs that compact removes among them), written_bytes
+(log and tables, rewritten ones again), segments, skipped.`
 
 type indexCommand struct {
 	db       string
@@ -96,8 +96,9 @@ type summary struct {
 	Seconds    float64 `json:"seconds"`
 	TextBytes  int64   `json:"text_bytes"`
 	MBPerS     float64 `json:"mb_per_s"`
-	IndexBytes uint64  `json:"index_bytes"` // of the segments
-	DiskBytes  uint64  `json:"disk_bytes"`  // of all files, logs that are not needed any more among them
+	IndexBytes uint64  `json:"index_bytes"`   // of the segments
+	DiskBytes  uint64  `json:"disk_bytes"`    // of all files, logs that are not needed any more among them
+	Written    uint64  `json:"written_bytes"` // since the index was opened
 	Segments   int     `json:"segments"`
 	Skipped    int     `json:"skipped"`
 }
@@ -220,7 +221,7 @@ func (w *indexWriter) load(ctx context.Context, l *loader) (s summary, err error
 func (w *indexWriter) sizes(e *riffle.Engine) error {
 	st, err := e.Stats()
 	if err == nil {
-		w.total.IndexBytes, w.total.DiskBytes, w.total.Segments = st.Store.SegmentBytes, st.Store.DiskBytes, len(st.Segments)
+		w.total.IndexBytes, w.total.DiskBytes, w.total.Written, w.total.Segments = st.Store.SegmentBytes, st.Store.DiskBytes, st.Store.WrittenBytes, len(st.Segments)
 	}
 	return err
 }
