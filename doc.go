@@ -31,6 +31,12 @@
 // loses nothing that Apply acknowledged and shows nothing half-made. Searches may
 // see a batch shortly before its Apply returns.
 //
+// # A whole index at once
+//
+// [Build] makes a new index of files of JSON lines or of Go values several times as fast
+// as Apply: nothing is logged, all cores analyse and index, and memory stays within
+// a budget. An interrupted build is started over.
+//
 // # Concurrency
 //
 // All methods of Engine and Snapshot are safe for concurrent use. Searches never

@@ -7,6 +7,10 @@
 // bytes: what keeps them is the store's business. Memory views and sealed segments
 // are Readers, so queries and merges do not care which they have.
 //
+// A bulk load goes another way: a Chunk is a run of documents inverted by one
+// goroutine of many, and a Bulk gathers chunks in memory, without a thought of being
+// searched, and writes what Merge would write.
+//
 // # Format
 //
 // A key is a kind (1 byte) and what follows. Numbers in keys are big-endian, so
