@@ -60,7 +60,8 @@ type Engine struct {
 const (
 	metaSchema   = "schema"
 	metaOptions  = "options"
-	metaBuilding = "building" // not empty while Build has not finished
+	metaPrices   = "gpu-prices" // what searches cost this machine, as dispatch.Model has learnt
+	metaBuilding = "building"   // not empty while Build has not finished
 )
 
 // Open opens the index in a directory; unless Options.ReadOnly is set, a missing
@@ -103,6 +104,7 @@ func Open(dir string, opts *Options) (*Engine, error) {
 		e.work.Wait()
 		return nil, errors.Join(fmt.Errorf("riffle: open %s: %w", dir, err), e.store.Close(), e.gpu.close())
 	}
+	e.loadPrices()
 	if !e.opts.ReadOnly {
 		e.work.Go(e.mergeLoop)
 		e.kickMerge()
@@ -289,7 +291,7 @@ func (e *Engine) Close() error {
 	if v := e.current.Swap(nil); v != nil {
 		v.release()
 	}
-	err = errors.Join(err, e.gpu.close())
+	err = errors.Join(err, e.gpu.close(), e.keepPrices())
 	e.pool.Close()
 	e.dropUnused()
 	return errors.Join(err, e.store.Close())

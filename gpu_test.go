@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -278,5 +279,29 @@ func TestSearchBatch(t *testing.T) {
 	ix.must(err)
 	if len(old[0].Hits) > 0 && old[0].Hits[0].ID == "new" {
 		t.Error("a snapshot sees what came after it")
+	}
+}
+
+// TestPricesAreKept: what searches cost is known when the index is opened again.
+func TestPricesAreKept(t *testing.T) {
+	o := withDevices(&GPUOptions{Policy: PolicyCPU}, new(halfDevice))
+	ix := newIndex(t, o)
+	ix.fillWords(100)
+	prices := func() string {
+		text, err := ix.gpu.dispatch.Model().MarshalJSON()
+		ix.must(err)
+		return string(text)
+	}
+	begin := prices()
+	for _, q := range slices.Repeat(gpuQueries(28), 40) {
+		ix.search(q, nil)
+	}
+	learnt := prices()
+	if learnt == begin {
+		t.Fatal("searches taught nothing")
+	}
+	ix.reopen(o)
+	if again := prices(); again != learnt {
+		t.Errorf("prices are\n%s, and were\n%s", again, learnt)
 	}
 }

@@ -2,12 +2,14 @@ package riffle
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/gpuexec/demand"
 	"github.com/riffle-search/riffle/gpuexec/dispatch"
 	"github.com/riffle-search/riffle/gpuexec/listcache"
+	"github.com/riffle-search/riffle/store"
 )
 
 // Warm fills the memory of all GPUs with what the queries of a log visit most, whatever was there
@@ -42,7 +44,8 @@ func (e *Engine) Warm(ctx context.Context, log []Query, o *SearchOptions) error 
 	return err
 }
 
-// countVisits has the caches of all GPUs count what a query visits, once its answer is known.
+// countVisits has the caches of all GPUs count what a query visits. When the CPU completes answers
+// that is what its threshold leaves in the end, else whatever must be there before it begins.
 func (v *view) countVisits(ctx context.Context, q Query, o *SearchOptions) error {
 	s, err := v.e.settings(o)
 	if err != nil {
@@ -54,22 +57,62 @@ func (v *view) countVisits(ctx context.Context, q Query, o *SearchOptions) error
 	if err != nil || c.plan.Tree != nil {
 		return err // trees are not for GPUs
 	}
-	top, err := v.e.executor(&s).TopK(ctx, &c.plan)
-	if err != nil {
-		return v.at(err)
-	}
-	worst, mode := uint32(0), c.plan.Mode
-	if len(top.Hits) == c.plan.K {
-		worst = top.Hits[c.plan.K-1].Score
-	}
-	if mode == blockmax.AndOr && len(top.Hits) < c.plan.K {
-		mode = blockmax.Or
+	mode, need := c.plan.Mode, uint32(0)
+	switch {
+	case v.e.opts.GPU.Prune:
+		if mode, need, err = v.finalNeed(ctx, &s, &c.plan); err != nil {
+			return err
+		}
+	case mode == blockmax.Or:
+		need = c.plan.Seed()
 	}
 	var f demand.Finder
 	for _, x := range v.e.gpu.executors {
-		x.Count(&f, &c.plan, mode, worst)
+		x.Count(&f, &c.plan, mode, need)
 	}
 	return nil
+}
+
+// finalNeed runs a plan on the CPU. It returns how its answer was found, and the score of the last hit, 0
+// when there are fewer than wanted.
+func (v *view) finalNeed(ctx context.Context, s *searchSettings, p *plan) (mode Mode, need uint32, err error) {
+	top, err := v.e.executor(s).TopK(ctx, p)
+	if err != nil {
+		return 0, 0, v.at(err)
+	}
+	mode = p.Mode
+	if len(top.Hits) == p.K {
+		need = top.Hits[p.K-1].Score
+	} else if mode == blockmax.AndOr {
+		mode = blockmax.Or
+	}
+	return mode, need, nil
+}
+
+// loadPrices begins with what searches cost when the index was last open. Prices that cannot be
+// read are as good as none.
+func (e *Engine) loadPrices() {
+	if !e.gpu.there() {
+		return
+	}
+	if text, err := e.store.Meta(metaPrices); err == nil && text != nil {
+		var m dispatch.Model
+		if json.Unmarshal(text, &m) == nil {
+			_ = json.Unmarshal(text, e.gpu.dispatch.Model())
+		}
+	}
+}
+
+// keepPrices keeps what searches cost for the next Open.
+func (e *Engine) keepPrices() error {
+	if !e.gpu.there() || e.opts.ReadOnly {
+		return nil
+	}
+	text, err := json.Marshal(e.gpu.dispatch.Model())
+	if err != nil {
+		return err
+	}
+	return e.store.Commit(context.Background(), store.Edit{Meta: map[string][]byte{metaPrices: text}})
 }
 
 // GPUStats are figures about the GPUs of an Engine since it was opened.

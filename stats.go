@@ -168,7 +168,7 @@ func (e *Engine) checkStore(ctx context.Context, report func(error)) error {
 	e.commitMu.Lock() // no seal may cut the log off meanwhile
 	defer e.commitMu.Unlock()
 	var errs []error
-	for _, name := range []string{metaSchema, metaOptions} {
+	for _, name := range []string{metaSchema, metaOptions, metaPrices} {
 		_, err := e.store.Meta(name)
 		errs = append(errs, err)
 	}

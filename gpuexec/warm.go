@@ -6,11 +6,11 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// Count has the cache of lists count the visits of a query whose answer is known, without running
-// it: mode is And or Or, worst the score of its last hit, 0 when there were fewer than k. It is what a
-// log of queries is read for, before Cache().Admit.
-func (x *Executor) Count(f *demand.Finder, p *Plan, mode blockmax.Mode, worst uint32) {
-	needs := f.Needs(nil, p, mode, worst, headParts)
+// Count has the cache of lists count what a query visits, without running it: mode is And or Or, need
+// the score that is needed to enter its k best, beforehand or in the end. It is what a log of queries is
+// read for, before Cache().Admit.
+func (x *Executor) Count(f *demand.Finder, p *Plan, mode blockmax.Mode, need uint32) {
+	needs := f.Needs(nil, p, mode, need, headParts)
 	x.cache.Count(needs)
 }
 

@@ -33,8 +33,28 @@ type lane struct {
 	bounds *blockmax.Bounds
 	weight uint32
 	wanted []uint64
-	extent int // the one that reaches doc
-	block  int // within the range that is looked at more closely
+	extent int    // the one that reaches doc
+	last   uint32 // document of it
+	bound  uint32 // what it can contribute
+
+	// In a range that is looked at more closely.
+	block      int    // no earlier one reaches doc
+	blockLast  uint32 // document of it
+	blockBound uint32 // what it can contribute
+}
+
+// moveBlock makes a block the one at hand.
+func (l *lane) moveBlock(block int) {
+	l.block = block
+	l.blockLast = l.list.Last[block]
+	l.blockBound = blockmax.Contribution(l.weight, l.bounds.Block[block])
+}
+
+// move makes an extent the one at hand.
+func (l *lane) move(extent int) {
+	l.extent = extent
+	l.last = l.list.ExtLast[extent]
+	l.bound = blockmax.Contribution(l.weight, l.bounds.Extent[extent])
 }
 
 // Extents sets in wanted, for each term of a segment of a flat plan, the bit of every extent
@@ -48,6 +68,7 @@ func (f *Finder) Extents(p *Plan, segment int, mode blockmax.Mode, need uint32, 
 	for t := range f.seg.Terms {
 		if term := &f.seg.Terms[t]; term.Bounds != nil && term.List.Blocks() > 0 {
 			f.lanes = append(f.lanes, lane{list: term.List, bounds: term.Bounds, weight: p.Weights[t], wanted: wanted[t]})
+			f.lanes[len(f.lanes)-1].move(0)
 		} else if f.all {
 			return
 		}
@@ -79,9 +100,8 @@ func (f *Finder) sweep() {
 		}
 		last, bound := ^uint32(0), f.rankMax
 		for i := range f.lanes {
-			l := &f.lanes[i]
-			last = min(last, l.list.ExtLast[l.extent])
-			bound += blockmax.Contribution(l.weight, l.bounds.Extent[l.extent])
+			last = min(last, f.lanes[i].last)
+			bound += f.lanes[i].bound
 		}
 		if bound >= f.need && !f.marked() && f.canEnter(doc, last) {
 			f.mark()
@@ -112,44 +132,46 @@ func (f *Finder) mark() {
 
 // pass goes on behind document last. It reports false when there is nothing more.
 func (f *Finder) pass(last uint32) bool {
-	kept := f.lanes[:0]
-	for _, l := range f.lanes {
-		if l.list.ExtLast[l.extent] == last {
-			l.extent++
-		}
-		if l.extent < len(l.list.ExtLast) {
-			kept = append(kept, l)
-		} else if f.all {
+	for i := 0; i < len(f.lanes); i++ {
+		l := &f.lanes[i]
+		switch {
+		case l.last != last:
+		case l.extent+1 < len(l.list.ExtLast):
+			l.move(l.extent + 1)
+		case f.all:
 			return false
+		default:
+			f.lanes = append(f.lanes[:i], f.lanes[i+1:]...)
+			i--
 		}
 	}
-	f.lanes = kept
 	return true
 }
 
 // canEnter reports whether blocks over some document from first to last, all in the
 // extents at hand, add up to what is needed.
 func (f *Finder) canEnter(first, last uint32) bool {
+	bound := f.rankMax
 	for i := range f.lanes {
-		f.lanes[i].block = f.lanes[i].list.Seek(postings.ExtentBlocks*f.lanes[i].extent, first)
+		l := &f.lanes[i]
+		l.moveBlock(l.list.Seek(max(l.block, postings.ExtentBlocks*l.extent), first))
+		bound += l.blockBound
 	}
-	for {
-		end, bound := last, f.rankMax
+	for bound < f.need {
+		end := last
 		for i := range f.lanes {
-			l := &f.lanes[i]
-			end = min(end, l.list.Last[l.block])
-			bound += blockmax.Contribution(l.weight, l.bounds.Block[l.block])
-		}
-		if bound >= f.need {
-			return true
+			end = min(end, f.lanes[i].blockLast)
 		}
 		if end == last {
 			return false
 		}
 		for i := range f.lanes {
-			if l := &f.lanes[i]; l.list.Last[l.block] == end {
-				l.block++
+			if l := &f.lanes[i]; l.blockLast == end {
+				bound -= l.blockBound
+				l.moveBlock(l.block + 1)
+				bound += l.blockBound
 			}
 		}
 	}
+	return true
 }

@@ -191,6 +191,9 @@ func (d *Dispatcher) Close() {
 	d.mu.Unlock()
 }
 
+// Model returns the model of costs, which goes on learning.
+func (d *Dispatcher) Model() *Model { return d.model }
+
 // Appetite is how many queries should be under way for all devices to have full batches.
 func (d *Dispatcher) Appetite() int {
 	return d.options.MaxCount * (len(d.devices)*d.options.Depth + 1)
