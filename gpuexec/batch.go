@@ -92,7 +92,7 @@ func (b *batch) fill() bool {
 		queries: queries, queryCount: uint32(len(b.queries)), parts: parts, partCount: uint32(b.partCount),
 		states: b.results.states, unresolvedCount: b.results.unresolvedCount, unresolved: b.results.unresolved,
 		unresolvedRoom: uint32(b.results.unresolvedRoom), groupCount: b.groups, tilesMost: b.tilesMost,
-		tileShift: b.shape.TileShift, tileRoom: uint32(b.tileRoom), poolRoom: uint32(b.poolRoom), laneRoom: uint32(b.lanes), heapRoom: uint32(b.kMost), rows: b.arena,
+		tileShift: b.shape.TileShift, stagedFrom: b.shape.StageLengths, tileRoom: uint32(b.tileRoom), poolRoom: uint32(b.poolRoom), laneRoom: uint32(b.lanes), heapRoom: uint32(b.kMost), rows: b.arena,
 		rangeAlgorithm: b.algorithm.ranges(), tileBounds: s.keep(4 * int(b.tiles)),
 	}
 	if b.algorithm.byRanges() {

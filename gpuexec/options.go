@@ -82,6 +82,10 @@ type Shape struct {
 	LeadThreads  int // threads of a block that works on the shortest list of an AND; 128
 	RangeThreads int // P of Huang's ranges, threads of a query; 64, the paper's best
 
+	// StageLengths is how many blocks of postings a tile must have for the length codes of its documents to be
+	// brought to shared memory ahead; 0 for never. It takes two bytes of that for each document of a tile.
+	StageLengths uint32
+
 	// Multiprocessors is how many the device has; blocks of persistent kernels are a multiple.
 	Multiprocessors int
 }
@@ -120,5 +124,9 @@ func (s Shape) rangeBlocks(queries int) int { return min(queries, 8*s.Multiproce
 // tileShared is the dynamic shared memory of a thread block that works on a tile: the pool, the lists of two tiles, a
 // score for each document, and bit sets.
 func (s Shape) tileShared(tileRoom, laneRoom, sets int) int {
-	return 8*tileRoom + 2*laneBytes*laneRoom + 4<<s.TileShift + sets*4*max(1, 1<<s.TileShift/32)
+	bytes := 8*tileRoom + 2*laneBytes*laneRoom + 4<<s.TileShift + sets*4*max(1, 1<<s.TileShift/32)
+	if s.StageLengths > 0 {
+		bytes += 2 << s.TileShift
+	}
+	return bytes
 }

@@ -39,6 +39,7 @@ extern "C" __global__ void __launch_bounds__(tile_threads, tile_blocks) and_tile
   uint32_t warp = threadIdx.x / 32, warps = blockDim.x / 32;
   if (warp == 0) prepare(b, d, 0);
   for (uint32_t turn = 0;; turn ^= 1) {
+    stage_arrived();
     __syncthreads();
     const Tile &t = tiles[turn];
     const Lane *lanes = d.lanes + turn * d.lane_room;

@@ -177,7 +177,7 @@ struct Batch {
   uint32_t and_pass;         // not 0 while it is the turn of AND
   uint32_t range_algorithm;  // ranges.cu
   uint32_t lane_room;        // lists that fit into the shared memory of a thread block: the most that a part has
-  uint32_t unused;
+  uint32_t staged_from;      // blocks of postings of a tile from which on its length codes are staged; 0 for never
 };
 
 const uint32_t take_group = 0, take_query = 1, take_move = 2;
@@ -306,6 +306,7 @@ AT(Batch, extent_count, 148);
 AT(Batch, and_pass, 152);
 AT(Batch, range_algorithm, 156);
 AT(Batch, lane_room, 160);
+AT(Batch, staged_from, 164);
 SIZE(Batch, 168);
 
 #undef AT

@@ -69,6 +69,7 @@ extern "C" __global__ void __launch_bounds__(tile_threads, tile_blocks) or_maxsc
   if (warp == 0) prepare(b, d, 0);
   if (threadIdx.x == 0 && tiles[0].there) weak[0] = part_lists(tiles[0], d.lanes, orders[0]);
   for (uint32_t turn = 0;; turn ^= 1) {
+    stage_arrived();
     __syncthreads();
     const Tile &t = tiles[turn];
     const Lane *lanes = d.lanes + turn * d.lane_room;

@@ -16,6 +16,7 @@ extern "C" __global__ void __launch_bounds__(tile_threads, tile_blocks) or_tile(
   Desk d = lay_out(b, shared, 1, &count, bins, &worst, tiles, tallies);
   if (threadIdx.x < 32) prepare(b, d, 0);
   for (uint32_t turn = 0;; turn ^= 1) {
+    stage_arrived();
     __syncthreads();
     const Tile &t = tiles[turn];
     const Lane *lanes = d.lanes + turn * d.lane_room;

@@ -9,6 +9,7 @@
 //	                        matter and no barrier stands between lists; integer atomics on shared
 //	                        memory are single instructions (ATOMS.ADD), those on floats are loops
 //	bit sets   2,048 each   one bit a document
+//	codes     32,768        length codes of two tiles, when they are staged
 //
 // and some 1.5 KB static: three blocks of 512 threads fit into the 228 KB of an H200's multiprocessor, which
 // was the best of six shapes there. Larger tiles leave two blocks, smaller ones decode more blocks of
@@ -18,6 +19,9 @@
 // work. To find the next tile, its lists and their blocks takes several reads that wait for one another,
 // nearly as long. So warp 0 prepares the next tile while the others score the one at hand, and drops tiles that
 // cannot win without anyone else taking notice.
+//
+// Length codes are read a byte here and a byte there. Where a tile has many postings it may pay to bring all of its
+// codes to shared memory ahead (Shape.StageLengths), which then has room for two blocks.
 #pragma once
 #include "block.cuh"
 #include "pool.cuh"
@@ -31,7 +35,7 @@ const uint32_t tile_threads = 512, tile_blocks = 3;
 struct Lane {
   List list;
   const Table *table;
-  const uint8_t *norms;  // or null
+  const uint8_t *norms;  // of document 0, perhaps in shared memory; or null
   uint32_t weight;
   Span blocks;
   uint32_t first;      // number of the first, when the blocks of all essential lists are counted through
@@ -73,6 +77,7 @@ struct Desk {
   Lane *lanes;
   Tile *tiles;
   Tally *tallies;
+  uint8_t *codes;
   uint32_t lane_room, words;  // of a bit set
 };
 
@@ -89,6 +94,7 @@ __device__ __forceinline__ Desk lay_out(const Batch &b, uint32_t *shared, uint32
   d.tallies = tallies;
   d.lane_room = b.lane_room;
   d.words = max(1u, (1u << b.tile_shift) / 32);
+  d.codes = reinterpret_cast<uint8_t *>(d.bits + sets * d.words);
   for (uint32_t i = threadIdx.x; i < (1u << b.tile_shift) + sets * d.words; i += blockDim.x) d.scores[i] = 0;
   if (threadIdx.x == 0) *count = 0;
   return d;
@@ -154,6 +160,26 @@ __device__ __forceinline__ void fill_lanes(const Batch &b, Tile &t, Lane *lanes,
   __syncwarp();
 }
 
+// Brings the length codes of a tile to shared memory, where they are when stage_arrived has been called. They are those
+// of the first list's field, and lists of other fields read theirs from where they are. A warp calls it together.
+__device__ __forceinline__ void stage_codes(const Batch &b, const Desk &d, const Tile &t, Lane *lanes, uint32_t turn) {
+  uint8_t *codes = d.codes + (turn << b.tile_shift);
+  const uint8_t *norms = lanes[0].norms;
+  uint32_t lane = threadIdx.x % 32;
+  if (b.staged_from == 0 || t.blocks < b.staged_from || norms == nullptr) return;
+  for (uint32_t i = 16 * lane; i < t.hi - t.lo; i += 16 * 32) copy_async_16(codes + i, norms + t.lo + i);
+  copy_async_commit();
+  __syncwarp();
+  for (uint32_t i = lane; i < t.lanes; i += 32) {
+    if (lanes[i].norms == norms) lanes[i].norms = codes - t.lo;
+  }
+}
+
+// Waits for the codes of the next tile. Warp 0 calls it before the barrier that shows the tile to the others.
+__device__ __forceinline__ void stage_arrived() {
+  if (threadIdx.x < 32) copy_async_wait<0>();
+}
+
 // Takes items from the queue until there is one to work on, or none. Those that cannot win are dropped; those
 // of which something is missing are reported, to be looked at elsewhere. A warp calls it together.
 __device__ __forceinline__ void prepare(const Batch &b, const Desk &d, uint32_t turn) {
@@ -191,7 +217,10 @@ __device__ __forceinline__ void prepare(const Batch &b, const Desk &d, uint32_t 
     }
     bool gone = false;
     for (uint32_t i = lane; i < t.lanes; i += 32) gone |= lane_is_missing(t, lanes[i]);
-    if (!__any_sync(all_lanes, gone)) return;
+    if (!__any_sync(all_lanes, gone)) {
+      stage_codes(b, d, t, lanes, turn);
+      return;
+    }
     if (lane == 0) report_unresolved(b, item.part, t);
     __syncwarp();
   }
@@ -212,7 +241,7 @@ __device__ __forceinline__ const Lane &lane_of(const Lane *lanes, uint32_t i) {
 
 // What a posting adds to the score of doc.
 __device__ __forceinline__ uint32_t score_in(const Lane &l, uint32_t doc, uint32_t tf) {
-  return contribution(l.weight, impact(*l.table, tf, l.norms ? __ldg(&l.norms[doc]) : 1));
+  return contribution(l.weight, impact(*l.table, tf, l.norms ? l.norms[doc] : 1));
 }
 
 // Adds the postings of a block within the tile to the scores, with only: of those documents alone.
