@@ -22,9 +22,7 @@ func (x *Executor) load(q *device.Queue) {
 	x.kernels = map[string]*kernel{}
 	none := func(*batch) int { return 0 }
 	pool := func(b *batch) int { return 8 * b.poolRoom }
-	tile := func(sets int) func(*batch) int {
-		return func(b *batch) int { return x.shape.tileShared(b.tileRoom, b.lanes, sets) }
-	}
+	tile := func(b *batch) int { return x.shape.tileShared(b.tileRoom, b.lanes) }
 	largest := &batch{tileRoom: 2*maxK + leastRoom, poolRoom: maxPoolRoom, lanes: maxTerms}
 	plan := q.Load(ptx("plan"))
 	for _, k := range []struct {
@@ -38,9 +36,9 @@ func (x *Executor) load(q *device.Queue) {
 		{"bound_tiles", plan, 256, none},
 		{"queue_seeds", plan, 256, none},
 		{"queue_tiles", plan, 256, none},
-		{"or_tile", q.Load(ptx("or_tile")), x.shape.TileThreads, tile(1)},
-		{"or_maxscore", q.Load(ptx("or_maxscore")), x.shape.TileThreads, tile(2)},
-		{"and_tile", q.Load(ptx("and_tile")), x.shape.TileThreads, tile(2)},
+		{"or_tile", q.Load(ptx("or_tile")), x.shape.TileThreads, tile},
+		{"or_maxscore", q.Load(ptx("or_maxscore")), x.shape.TileThreads, tile},
+		{"and_tile", q.Load(ptx("and_tile")), x.shape.TileThreads, tile},
 		{"and_lead", q.Load(ptx("and_lead")), x.shape.LeadThreads, pool},
 		{"and_rounds", q.Load(ptx("and_rounds")), x.shape.LeadThreads, pool},
 		{"ranges", q.Load(ptx("ranges")), x.shape.RangeThreads, pool},

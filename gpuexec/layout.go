@@ -58,8 +58,11 @@ type devTable struct {
 	k     [256]float32
 }
 
-// laneBytes is the size of a Lane of tile.cuh.
-const laneBytes = 104
+// Sizes of a Lane and of Fixed of tile.cuh.
+const (
+	laneBytes  = 104
+	fixedBytes = 1376
+)
 
 type devTerm struct {
 	list, table, norms uint64

@@ -122,9 +122,9 @@ func (s Shape) groups(lead *postings.List) uint32 {
 func (s Shape) rangeBlocks(queries int) int { return min(queries, 8*s.Multiprocessors) }
 
 // tileShared is the dynamic shared memory of a thread block that works on a tile: the pool, the lists of two tiles, a
-// score for each document, and bit sets.
-func (s Shape) tileShared(tileRoom, laneRoom, sets int) int {
-	bytes := 8*tileRoom + 2*laneBytes*laneRoom + 4<<s.TileShift + sets*4*max(1, 1<<s.TileShift/32)
+// score for each document, and two bit sets.
+func (s Shape) tileShared(tileRoom, laneRoom int) int {
+	bytes := fixedBytes + 8*tileRoom + 2*laneBytes*laneRoom + 4<<s.TileShift + 2*4*max(1, 1<<s.TileShift/32)
 	if s.StageLengths > 0 {
 		bytes += 2 << s.TileShift
 	}

@@ -5,7 +5,8 @@
 #include "tile.cuh"
 
 // Adds the postings of a block that are in the set from (of the first list: all) to the scores and to the set to.
-__device__ __forceinline__ void keep_block(const Desk &d, const Tile &t, const Lane &l, uint32_t block, const uint32_t *from, uint32_t *to) {
+__device__ __forceinline__ void keep_block(const Desk &d, const Lane &l, uint32_t block, const uint32_t *from, uint32_t *to) {
+  const Tile &t = *d.tile;
   uint32_t lane = threadIdx.x % 32, doc[4], tf[4];
   Block k = open_block(l.list, block);
   decode_docs(k, lane, doc);
@@ -28,52 +29,50 @@ __device__ __forceinline__ bool meets(const Tile &t, const List &l, uint32_t blo
   return __any_sync(all_lanes, found != 0);
 }
 
+// Intersects the lists of a tile, and returns which of the two sets has the documents in all of them. All threads call it
+// together.
+[[maybe_unused]] static __device__ __noinline__ uint32_t intersect(const Batch &b, uint32_t turn) {
+  Desk d = desk_of(b, turn);
+  const Tile &t = *d.tile;
+  Key threshold = threshold_of(*t.state);
+  uint32_t decoded = 0, *from = nullptr, *to = d.bits;
+  for (uint32_t of = 0; of < t.lanes; of++) {
+    const Lane &l = d.lanes[of];
+    for (uint32_t block = l.blocks.from + threadIdx.x / 32; block < l.blocks.to; block += blockDim.x / 32) {
+      if (from && !meets(t, l.list, block, from)) continue;
+      if (block_is_lost(t, l, block, threshold)) {
+        d.tally->pruned = 1;
+        continue;
+      }
+      keep_block(d, l, block, from, to);
+      decoded++;
+    }
+    __syncthreads();
+    from = to;
+    to = from == d.bits ? d.bits + d.words : d.bits;
+    int any = 0;
+    for (uint32_t w = threadIdx.x; w < d.words; w += blockDim.x) {
+      any |= from[w] != 0;
+      to[w] = 0;
+    }
+    if (!__syncthreads_or(any)) break;
+  }
+  if (threadIdx.x % 32 == 0 && decoded) atomicAdd(&d.tally->decoded, decoded);
+  return from == d.bits ? 0 : 1;
+}
+
 extern "C" __global__ void __launch_bounds__(tile_threads, tile_blocks) and_tile(const Batch *batch) {
-  const Batch b = *batch;
-  DYNAMIC_SHARED(uint32_t, shared);
-  __shared__ uint32_t count, bins[pool_bins];
-  __shared__ Key worst;
-  __shared__ Tile tiles[2];
-  __shared__ Tally tallies[2];
-  Desk d = lay_out(b, shared, 2, &count, bins, &worst, tiles, tallies);
-  uint32_t warp = threadIdx.x / 32, warps = blockDim.x / 32;
-  if (warp == 0) prepare(b, d, 0);
+  clear_desk(*batch);
+  if (threadIdx.x < 32) prepare(*batch, 0);
   for (uint32_t turn = 0;; turn ^= 1) {
     stage_arrived();
     __syncthreads();
-    const Tile &t = tiles[turn];
-    const Lane *lanes = d.lanes + turn * d.lane_room;
-    Tally &n = tallies[turn];
-    if (!t.there) return;
-    if (warp == 0) prepare(b, d, turn ^ 1);
-
-    Key threshold = threshold_of(*t.state);
-    uint32_t decoded = 0, *from = nullptr, *to = d.bits;
-    for (uint32_t of = 0; of < t.lanes; of++) {
-      const Lane &l = lanes[of];
-      for (uint32_t block = l.blocks.from + warp; block < l.blocks.to; block += warps) {
-        if (from && !meets(t, l.list, block, from)) continue;
-        if (block_is_lost(t, l, block, threshold)) {
-          n.pruned = 1;
-          continue;
-        }
-        keep_block(d, t, l, block, from, to);
-        decoded++;
-      }
-      __syncthreads();
-      from = to;
-      to = from == d.bits ? d.bits + d.words : d.bits;
-      int any = 0;
-      for (uint32_t w = threadIdx.x; w < d.words; w += blockDim.x) {
-        any |= from[w] != 0;
-        to[w] = 0;
-      }
-      if (!__syncthreads_or(any)) break;
-    }
-    if (threadIdx.x % 32 == 0 && decoded) atomicAdd(&n.decoded, decoded);
+    if (!desk_of(*batch, turn).tile->there) return;
+    if (threadIdx.x < 32) prepare(*batch, turn ^ 1);
+    uint32_t set = intersect(*batch, turn);
     __syncthreads();
-    collect_and(d, t, n, from);
-    leave_tile(t, n);
-    for (uint32_t i = threadIdx.x; i < 1u << b.tile_shift; i += blockDim.x) d.scores[i] = 0;  // of documents that some list lacked
+    collect_and(*batch, turn, set);
+    uint32_t *scores = desk_of(*batch, turn).scores;  // some are of documents that a list lacked
+    for (uint32_t i = threadIdx.x; i < 1u << batch->tile_shift; i += blockDim.x) scores[i] = 0;
   }
 }

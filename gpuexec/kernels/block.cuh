@@ -210,63 +210,74 @@ __device__ __forceinline__ uint32_t rice_width(const uint4 *rows, uint32_t row_c
   return __ldg(reinterpret_cast<const uint8_t *>(rows + row_count) - 1);
 }
 
-// Documents 4*lane to 4*lane+3 of the block.
-__device__ __forceinline__ void decode_docs(const Block &k, uint32_t lane, uint32_t d[4]) {
-  uint32_t width = doc_width(k.encoding), ends[4];
-  switch (doc_kind(k.encoding)) {
-    case packed:
-      unpack(k.docs, width, k.n, lane, d);
-      sum_gaps(k.prev, lane, d);
-      break;
+// Documents of a block that is not packed. Such blocks are fewer, and need more registers: so this is a call.
+[[maybe_unused]] static __device__ __noinline__ uint4 other_docs(const uint4 *rows, uint32_t encoding, uint32_t n, uint32_t prev, uint32_t last, uint32_t lane) {
+  uint32_t width = doc_width(encoding), d[4], ends[4];
+  switch (doc_kind(encoding)) {
     case bitset:
-      set_bits(k.docs, width, ~0u, k.n, lane, d);
+      set_bits(rows, width, ~0u, n, lane, d);
 #pragma unroll
-      for (uint32_t j = 0; j < 4; j++) d[j] += k.prev + 1;
-      break;
-    case run:
-#pragma unroll
-      for (uint32_t j = 0; j < 4; j++) d[j] = k.last - (k.n - 1) + 4 * lane + j;
+      for (uint32_t j = 0; j < 4; j++) d[j] += prev + 1;
       break;
     case pfor:
-      unpack_pfor(k.docs, width, lane, d);
-      sum_gaps(k.prev, lane, d);
+      unpack_pfor(rows, width, lane, d);
+      sum_gaps(prev, lane, d);
       break;
     case rice: {
       // Bit p being the one of value i, the quotients up to it sum up to p - i.
-      uint32_t low = rice_width(k.docs, width);
-      unpack(k.docs, low, 128, lane, d);
-      sum_gaps(k.prev, lane, d);
-      set_bits(k.docs + low, width - low, 0x00ffffff, 128, lane, ends);
+      uint32_t low = rice_width(rows, width);
+      unpack(rows, low, 128, lane, d);
+      sum_gaps(prev, lane, d);
+      set_bits(rows + low, width - low, 0x00ffffff, 128, lane, ends);
 #pragma unroll
       for (uint32_t j = 0; j < 4; j++) d[j] += (ends[j] - (4 * lane + j)) << low;
       break;
     }
+    default:  // run
+#pragma unroll
+      for (uint32_t j = 0; j < 4; j++) d[j] = last - (n - 1) + 4 * lane + j;
   }
+  return make_uint4(d[0], d[1], d[2], d[3]);
+}
+
+// Documents 4*lane to 4*lane+3 of the block.
+__device__ __forceinline__ void decode_docs(const Block &k, uint32_t lane, uint32_t d[4]) {
+  if (doc_kind(k.encoding) == packed) {
+    unpack(k.docs, doc_width(k.encoding), k.n, lane, d);
+    sum_gaps(k.prev, lane, d);
+    return;
+  }
+  uint4 v = other_docs(k.docs, k.encoding, k.n, k.prev, k.last, lane);
+  d[0] = v.x, d[1] = v.y, d[2] = v.z, d[3] = v.w;
+}
+
+// Frequencies of a block that are not packed, minus one.
+[[maybe_unused]] static __device__ __noinline__ uint4 other_freqs(const uint4 *rows, uint32_t encoding, uint32_t lane) {
+  uint32_t width = freq_width(encoding), f[4];
+  if (freq_kind(encoding) == pfor) {
+    unpack_pfor(rows, width, lane, f);
+    return make_uint4(f[0], f[1], f[2], f[3]);
+  }
+  uint32_t low = rice_width(rows, width), ends[4];
+  unpack(rows, low, 128, lane, f);
+  set_bits(rows + low, width - low, 0x00ffffff, 128, lane, ends);
+  uint32_t end = __shfl_up_sync(all_lanes, ends[3], 1);
+  if (lane == 0) end = ~0u;
+#pragma unroll
+  for (uint32_t j = 0; j < 4; j++) {
+    f[j] += (ends[j] - end - 1) << low;
+    end = ends[j];
+  }
+  return make_uint4(f[0], f[1], f[2], f[3]);
 }
 
 // Frequencies 4*lane to 4*lane+3 of the block.
 __device__ __forceinline__ void decode_freqs(const Block &k, uint32_t lane, uint32_t f[4]) {
-  uint32_t width = freq_width(k.encoding);
-  switch (freq_kind(k.encoding)) {
-    case packed:
-      unpack(k.freqs, width, k.n, lane, f);
-      break;
-    case pfor:
-      unpack_pfor(k.freqs, width, lane, f);
-      break;
-    case rice: {
-      uint32_t low = rice_width(k.freqs, width), ends[4];
-      unpack(k.freqs, low, 128, lane, f);
-      set_bits(k.freqs + low, width - low, 0x00ffffff, 128, lane, ends);
-      uint32_t end = __shfl_up_sync(all_lanes, ends[3], 1);
-      if (lane == 0) end = ~0u;
-#pragma unroll
-      for (uint32_t j = 0; j < 4; j++) {
-        f[j] += (ends[j] - end - 1) << low;
-        end = ends[j];
-      }
-      break;
-    }
+  if (freq_kind(k.encoding) == packed) {
+    unpack(k.freqs, freq_width(k.encoding), k.n, lane, f);
+  } else {
+    uint4 v = other_freqs(k.freqs, k.encoding, lane);
+    f[0] = v.x, f[1] = v.y, f[2] = v.z, f[3] = v.w;
   }
 #pragma unroll
   for (uint32_t j = 0; j < 4; j++) f[j] += 1;

@@ -7,17 +7,19 @@
 #include "tile.cuh"
 
 // Finds which lists of a tile are essential, and numbers their blocks. The others are put in order, weakest
-// first, and their number is returned. One thread calls it.
-__device__ __forceinline__ uint32_t part_lists(Tile &t, Lane *lanes, uint8_t *order) {
-  uint32_t n = t.lanes;
+// first. One thread calls it.
+[[maybe_unused]] static __device__ __noinline__ void part_lists(const Batch &b, uint32_t turn) {
+  Desk d = desk_of(b, turn);
+  Tile &t = *d.tile;
+  Lane *lanes = d.lanes;
+  uint8_t *order = d.fixed->orders[turn];
+  uint32_t n = t.lanes, sum = t.rank, weak = 0;
   for (uint32_t i = 0; i < n; i++) {
     uint32_t at = i;
     for (; at > 0 && lanes[order[at - 1]].highest > lanes[i].highest; at--) order[at] = order[at - 1];
     order[at] = i;
   }
-  uint32_t sum = t.rank, weak = 0;
-  if (t.query->bounds == no_bounds) return 0;
-  while (weak < n && !can_win(sum + lanes[order[weak]].highest, t.part->base + t.lo, t.threshold)) {
+  while (weak < n && t.query->bounds != no_bounds && !can_win(sum + lanes[order[weak]].highest, t.part->base + t.lo, t.threshold)) {
     Lane &l = lanes[order[weak++]];
     sum += l.highest;
     l.essential = 0;
@@ -27,7 +29,7 @@ __device__ __forceinline__ uint32_t part_lists(Tile &t, Lane *lanes, uint8_t *or
     lanes[i].first = t.blocks;
     if (lanes[i].essential) t.blocks += lanes[i].blocks.to - lanes[i].blocks.from;
   }
-  return weak;
+  d.fixed->weak[turn] = weak;
 }
 
 // Sets the bits of documents that can enter with rest more; returns whether there are any.
@@ -55,64 +57,52 @@ __device__ __forceinline__ bool touches(const Tile &t, const uint32_t *bits, uin
   return __any_sync(all_lanes, found != 0);
 }
 
+// Looks into the lists that are not essential, for documents that can still get in. All threads call it together.
+[[maybe_unused]] static __device__ __noinline__ void score_weak(const Batch &b, uint32_t turn) {
+  Desk d = desk_of(b, turn);
+  const Tile &t = *d.tile;
+  const uint8_t *order = d.fixed->orders[turn];
+  uint32_t *bits = d.bits + d.words;  // the second set: documents that can still get in
+  uint32_t weak = d.fixed->weak[turn], rest = t.rank, decoded = 0;
+  Key threshold = threshold_of(*t.state);
+  for (uint32_t o = 0; o < weak; o++) rest += d.lanes[order[o]].highest;
+  for (uint32_t o = weak; o-- > 0;) {
+    if (!still_in(d, t, bits, rest, threshold)) break;
+    const Lane &l = d.lanes[order[o]];
+    for (uint32_t block = l.blocks.from + threadIdx.x / 32; block < l.blocks.to; block += blockDim.x / 32) {
+      if (is_unneeded(l.list, block)) continue;
+      if (!touches(t, bits, before(l.list, block) + 1, last_of(l.list, block))) continue;
+      score_block(d, l, block, bits);
+      decoded++;
+    }
+    rest -= l.highest;
+    __syncthreads();
+  }
+  if (threadIdx.x % 32 == 0 && decoded) atomicAdd(&d.tally->decoded, decoded);
+  if (threadIdx.x == 0 && weak) d.tally->pruned = 1;
+}
+
+// Warp 0 prepares a tile.
+__device__ __forceinline__ void prepare_parted(const Batch &b, uint32_t turn) {
+  if (threadIdx.x >= 32) return;
+  prepare(b, turn);
+  __syncwarp();
+  if (threadIdx.x == 0 && desk_of(b, turn).tile->there) part_lists(b, turn);
+  __syncwarp();
+}
+
 extern "C" __global__ void __launch_bounds__(tile_threads, tile_blocks) or_maxscore(const Batch *batch) {
-  const Batch b = *batch;
-  DYNAMIC_SHARED(uint32_t, shared);
-  __shared__ uint32_t count, bins[pool_bins], weak[2];
-  __shared__ Key worst;
-  __shared__ Tile tiles[2];
-  __shared__ Tally tallies[2];
-  __shared__ uint8_t orders[2][max_terms];
-  Desk d = lay_out(b, shared, 2, &count, bins, &worst, tiles, tallies);
-  uint32_t *bits = d.bits + d.words;  // documents that can still get in
-  uint32_t warp = threadIdx.x / 32, warps = blockDim.x / 32;
-  if (warp == 0) prepare(b, d, 0);
-  if (threadIdx.x == 0 && tiles[0].there) weak[0] = part_lists(tiles[0], d.lanes, orders[0]);
+  clear_desk(*batch);
+  prepare_parted(*batch, 0);
   for (uint32_t turn = 0;; turn ^= 1) {
     stage_arrived();
     __syncthreads();
-    const Tile &t = tiles[turn];
-    const Lane *lanes = d.lanes + turn * d.lane_room;
-    Tally &n = tallies[turn];
-    if (!t.there) return;
-    if (warp == 0) prepare(b, d, turn ^ 1);
-    if (threadIdx.x == 0 && tiles[turn ^ 1].there) {
-      weak[turn ^ 1] = part_lists(tiles[turn ^ 1], d.lanes + (turn ^ 1) * d.lane_room, orders[turn ^ 1]);
-    }
-    __syncwarp();
-
-    Key threshold = threshold_of(*t.state);
-    uint32_t decoded = 0;
-    for (uint32_t i = take_block(n); i < t.blocks; i = take_block(n)) {
-      const Lane &l = lane_of(lanes, i);
-      uint32_t block = l.blocks.from + i - l.first;
-      if (block_is_lost(t, l, block, threshold)) {
-        n.pruned = 1;
-        continue;
-      }
-      score_block(d, t, n, l, block, nullptr);
-      decoded++;
-    }
+    if (!desk_of(*batch, turn).tile->there) return;
+    prepare_parted(*batch, turn ^ 1);
+    score_essential(*batch, turn);
     __syncthreads();
-
-    uint32_t rest = t.rank;
-    for (uint32_t o = 0; o < weak[turn]; o++) rest += lanes[orders[turn][o]].highest;
-    if (weak[turn]) n.pruned = 1;
-    for (uint32_t o = weak[turn]; o-- > 0;) {
-      if (!still_in(d, t, bits, rest, threshold)) break;
-      const Lane &l = lanes[orders[turn][o]];
-      for (uint32_t block = l.blocks.from + warp; block < l.blocks.to; block += warps) {
-        if (is_unneeded(l.list, block)) continue;
-        if (!touches(t, bits, before(l.list, block) + 1, last_of(l.list, block))) continue;
-        score_block(d, t, n, l, block, bits);
-        decoded++;
-      }
-      rest -= l.highest;
-      __syncthreads();
-    }
-    if (threadIdx.x % 32 == 0 && decoded) atomicAdd(&n.decoded, decoded);
+    score_weak(*batch, turn);
     __syncthreads();
-    collect_or(d, t, n);
-    leave_tile(t, n);
+    collect_or(*batch, turn);
   }
 }

@@ -29,7 +29,7 @@ struct Worker {
 };
 
 // Keeps the k best keys: a binary heap.
-__device__ void keep(Worker &w, Key key) {
+static __device__ void keep(Worker &w, Key key) {
   uint32_t k = w.query->k, i;
   if (w.held < k) {
     for (i = w.held++; i > 0 && w.heap[(i - 1) / 2] > key; i = (i - 1) / 2) w.heap[i] = w.heap[(i - 1) / 2];
@@ -68,7 +68,7 @@ __device__ __forceinline__ bool any_gone(const Worker &w) {
 // The next three go from document doc on and return where they stopped: w.hi, or before it where an
 // extent is missing.
 
-__device__ uint32_t go_or(Worker &w, uint32_t doc) {
+static __device__ uint32_t go_or(Worker &w, uint32_t doc) {
   for (;;) {
     uint32_t least = list_end, score = 0;
     for (uint32_t t = 0; t < w.part->term_count; t++) least = min(least, w.cursors[t].doc);
@@ -84,7 +84,7 @@ __device__ uint32_t go_or(Worker &w, uint32_t doc) {
   }
 }
 
-__device__ uint32_t go_and(const Batch &b, Worker &w, uint32_t doc) {
+static __device__ uint32_t go_and(const Batch &b, Worker &w, uint32_t doc) {
   for (;;) {
     if (any_gone(w)) return doc;
     uint32_t furthest = 0;
@@ -130,7 +130,7 @@ __device__ __forceinline__ bool blocks_suffice(const Batch &b, const Worker &w, 
 
 // WAND (Broder et al. 2003), and with bounds of blocks BMW (Ding and Suel 2011): the pivot is the first
 // document that the lists up to it, by their bounds, can bring in.
-__device__ uint32_t go_wand(const Batch &b, Worker &w, uint32_t doc, bool by_blocks) {
+static __device__ uint32_t go_wand(const Batch &b, Worker &w, uint32_t doc, bool by_blocks) {
   uint32_t n = w.part->term_count;
   for (uint32_t t = 0; t < n; t++) w.order[t] = t;
   for (;;) {
@@ -167,7 +167,7 @@ __device__ uint32_t go_wand(const Batch &b, Worker &w, uint32_t doc, bool by_blo
 }
 
 // Goes through the thread's range of a part.
-__device__ void go(const Batch &b, Worker &w, const Part &part, uint32_t part_index, bool all) {
+static __device__ void go(const Batch &b, Worker &w, const Part &part, uint32_t part_index, bool all) {
   w.part = &part;
   uint32_t share = (part.docs + blockDim.x - 1) / blockDim.x;
   w.lo = min(part.docs, threadIdx.x * share);

@@ -3,7 +3,8 @@
 //
 // Shared memory of a thread block, for tiles of 16,384 documents:
 //
-//	pool       1,184 bytes  for k = 10; 17,024 for 1,000
+//	Fixed      1,376 bytes
+//	pool       1,184          for k = 10; 17,024 for 1,000
 //	lanes      1,664        two tiles of eight lists
 //	scores    65,536        one word a document. Integers, so that the order of additions does not
 //	                        matter and no barrier stands between lists; integer atomics on shared
@@ -11,7 +12,7 @@
 //	bit sets   2,048 each   one bit a document
 //	codes     32,768        length codes of two tiles, when they are staged
 //
-// and some 1.5 KB static: three blocks of 512 threads fit into the 228 KB of an H200's multiprocessor, which
+// Three blocks of 512 threads fit into the 228 KB of an H200's multiprocessor, which
 // was the best of six shapes there. Larger tiles leave two blocks, smaller ones decode more blocks of
 // postings twice, since those at the edge of a tile count in both.
 //
@@ -68,36 +69,59 @@ struct Tally {
   uint32_t zeros;  // not 0 when a document matches with a score of 0
 };
 
-// The shared memory of a kernel that goes by tiles. There are two of each Tile, Tally and array of lanes, for
-// the tile at hand and the next.
+// What lies first in the shared memory of a kernel that goes by tiles. There are two of each Tile, Tally and array of
+// lanes, for the tile at hand and the next.
+struct Fixed {
+  Tile tiles[2];
+  Tally tallies[2];
+  Key worst;
+  uint32_t count, bins[pool_bins];
+  uint32_t weak[2];  // or_maxscore.cu
+  uint8_t orders[2][max_terms];
+  uint32_t unused[3];
+};
+static_assert(sizeof(Fixed) == 1376, "differs from layout.go");
+
+// Where everything is in the shared memory of a kernel that goes by tiles.
+//
+// The steps of a tile are functions that are not inlined, so that each has all registers to itself: in one piece the kernels
+// need 64 of them, and a step that needs 40 would go about with what the others keep. They find shared memory on
+// their own, because only so the compiler knows that it is shared: as arguments its addresses could be any.
 struct Desk {
+  Fixed *fixed;
   uint32_t *scores;
   uint32_t *bits;  // bit sets, one after another
   Pool pool;
-  Lane *lanes;
-  Tile *tiles;
-  Tally *tallies;
-  uint8_t *codes;
-  uint32_t lane_room, words;  // of a bit set
+  Lane *lanes;  // of the tile at hand
+  Tile *tile;
+  Tally *tally;
+  uint8_t *codes;  // of both tiles
+  uint32_t words;  // of a bit set
 };
 
-// Lays the desk out in dynamic shared memory, as Shape.tileShared counts it. All threads call it together, and
-// must meet before they use it.
-__device__ __forceinline__ Desk lay_out(const Batch &b, uint32_t *shared, uint32_t sets, uint32_t *count, uint32_t *bins, Key *worst,
-                                        Tile *tiles, Tally *tallies) {
+// The desk, laid out as Shape.tileShared counts it.
+__device__ __forceinline__ Desk desk_of(const Batch &b, uint32_t turn) {
+  DYNAMIC_SHARED(Fixed, fixed);
   Desk d;
-  d.pool = Pool{reinterpret_cast<Key *>(shared), b.tile_room, count, bins, worst};
-  d.lanes = reinterpret_cast<Lane *>(shared + 2 * b.tile_room);
-  d.scores = reinterpret_cast<uint32_t *>(d.lanes + 2 * b.lane_room);
+  d.fixed = fixed;
+  Key *keys = reinterpret_cast<Key *>(fixed + 1);
+  d.pool = Pool{keys, b.tile_room, &fixed->count, fixed->bins, &fixed->worst};
+  Lane *lanes = reinterpret_cast<Lane *>(keys + b.tile_room);
+  d.lanes = lanes + turn * b.lane_room;
+  d.scores = reinterpret_cast<uint32_t *>(lanes + 2 * b.lane_room);
   d.bits = d.scores + (1u << b.tile_shift);
-  d.tiles = tiles;
-  d.tallies = tallies;
-  d.lane_room = b.lane_room;
   d.words = max(1u, (1u << b.tile_shift) / 32);
-  d.codes = reinterpret_cast<uint8_t *>(d.bits + sets * d.words);
-  for (uint32_t i = threadIdx.x; i < (1u << b.tile_shift) + sets * d.words; i += blockDim.x) d.scores[i] = 0;
-  if (threadIdx.x == 0) *count = 0;
+  d.codes = reinterpret_cast<uint8_t *>(d.bits + 2 * d.words);
+  d.tile = &fixed->tiles[turn];
+  d.tally = &fixed->tallies[turn];
   return d;
+}
+
+// Clears the desk. All threads call it together, and must meet before they use it.
+__device__ __forceinline__ void clear_desk(const Batch &b) {
+  Desk d = desk_of(b, 0);
+  for (uint32_t i = threadIdx.x; i < (1u << b.tile_shift) + 2 * d.words; i += blockDim.x) d.scores[i] = 0;
+  if (threadIdx.x == 0) d.fixed->count = 0;
 }
 
 // Whether bounds say that no posting of a block decides: its own highest impact and all that the others
@@ -162,7 +186,9 @@ __device__ __forceinline__ void fill_lanes(const Batch &b, Tile &t, Lane *lanes,
 
 // Brings the length codes of a tile to shared memory, where they are when stage_arrived has been called. They are those
 // of the first list's field, and lists of other fields read theirs from where they are. A warp calls it together.
-__device__ __forceinline__ void stage_codes(const Batch &b, const Desk &d, const Tile &t, Lane *lanes, uint32_t turn) {
+__device__ __forceinline__ void stage_codes(const Batch &b, const Desk &d, uint32_t turn) {
+  const Tile &t = *d.tile;
+  Lane *lanes = d.lanes;
   uint8_t *codes = d.codes + (turn << b.tile_shift);
   const uint8_t *norms = lanes[0].norms;
   uint32_t lane = threadIdx.x % 32;
@@ -182,9 +208,10 @@ __device__ __forceinline__ void stage_arrived() {
 
 // Takes items from the queue until there is one to work on, or none. Those that cannot win are dropped; those
 // of which something is missing are reported, to be looked at elsewhere. A warp calls it together.
-__device__ __forceinline__ void prepare(const Batch &b, const Desk &d, uint32_t turn) {
-  Tile &t = d.tiles[turn];
-  Lane *lanes = d.lanes + turn * d.lane_room;
+[[maybe_unused]] static __device__ __noinline__ void prepare(const Batch &b, uint32_t turn) {
+  Desk d = desk_of(b, turn);
+  Tile &t = *d.tile;
+  Lane *lanes = d.lanes;
   Queue &queue = *b.queue;
   uint32_t lane = threadIdx.x % 32;
   for (;;) {
@@ -205,7 +232,7 @@ __device__ __forceinline__ void prepare(const Batch &b, const Desk &d, uint32_t 
       t.lanes = part.term_count;
       t.rank = there ? rank_bound(part, t.query->rank_weight, t.lo, t.hi) : 0;
       t.threshold = threshold_of(*t.state);
-      d.tallies[turn] = Tally{0, 0, 0, 0, 0, 0};
+      *d.tally = Tally{0, 0, 0, 0, 0, 0};
     }
     __syncwarp();
     if (!there) return;
@@ -218,7 +245,7 @@ __device__ __forceinline__ void prepare(const Batch &b, const Desk &d, uint32_t 
     bool gone = false;
     for (uint32_t i = lane; i < t.lanes; i += 32) gone |= lane_is_missing(t, lanes[i]);
     if (!__any_sync(all_lanes, gone)) {
-      stage_codes(b, d, t, lanes, turn);
+      stage_codes(b, d, turn);
       return;
     }
     if (lane == 0) report_unresolved(b, item.part, t);
@@ -245,7 +272,8 @@ __device__ __forceinline__ uint32_t score_in(const Lane &l, uint32_t doc, uint32
 }
 
 // Adds the postings of a block within the tile to the scores, with only: of those documents alone.
-__device__ __forceinline__ void score_block(const Desk &d, const Tile &t, Tally &n, const Lane &l, uint32_t block, const uint32_t *only) {
+__device__ __forceinline__ void score_block(const Desk &d, const Lane &l, uint32_t block, const uint32_t *only) {
+  const Tile &t = *d.tile;
   uint32_t lane = threadIdx.x % 32, doc[4], tf[4];
   Block k = open_block(l.list, block);
   decode_docs(k, lane, doc);
@@ -260,9 +288,28 @@ __device__ __forceinline__ void score_block(const Desk &d, const Tile &t, Tally 
       atomicAdd(&d.scores[i], score);
     } else {
       atomicOr(&d.bits[i / 32], 1u << i % 32);
-      n.zeros = 1;
+      d.tally->zeros = 1;
     }
   }
+}
+
+// Scores the blocks of essential lists: warps take them as they come. All threads call it together.
+[[maybe_unused]] static __device__ __noinline__ void score_essential(const Batch &b, uint32_t turn) {
+  Desk d = desk_of(b, turn);
+  const Tile &t = *d.tile;
+  Key threshold = threshold_of(*t.state);
+  uint32_t decoded = 0, blocks = t.blocks;
+  for (uint32_t i = take_block(*d.tally); i < blocks; i = take_block(*d.tally)) {
+    const Lane &l = lane_of(d.lanes, i);
+    uint32_t block = l.blocks.from + i - l.first;
+    if (block_is_lost(t, l, block, threshold)) {
+      d.tally->pruned = 1;
+      continue;
+    }
+    score_block(d, l, block, nullptr);
+    decoded++;
+  }
+  if (threadIdx.x % 32 == 0 && decoded) atomicAdd(&d.tally->decoded, decoded);
 }
 
 // Looks at document i of the tile, which matches: it goes into the pool if it may enter. False when there
@@ -341,9 +388,23 @@ __device__ __forceinline__ void count_documents(Tally &n, const Count &count) {
   }
 }
 
+// Adds what was counted in a tile to the query's state. All threads call it together.
+__device__ __forceinline__ void leave_tile(const Tile &t, const Tally &n) {
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    if (n.matched) atomicAdd(&t.state->matched, static_cast<unsigned long long>(n.matched));
+    if (n.scored) atomicAdd(&t.state->scored, static_cast<unsigned long long>(n.scored));
+    if (n.decoded) atomicAdd(&t.state->decoded, static_cast<unsigned long long>(n.decoded));
+    if (n.pruned) t.state->pruned = 1;
+  }
+}
+
 // The end of a tile of OR: hands in the candidates, and leaves scores and the first bit set cleared. All
 // threads call it together, after a barrier.
-__device__ __forceinline__ void collect_or(const Desk &d, const Tile &t, Tally &n) {
+[[maybe_unused]] static __device__ __noinline__ void collect_or(const Batch &b, uint32_t turn) {
+  Desk d = desk_of(b, turn);
+  const Tile &t = *d.tile;
+  Tally &n = *d.tally;
   Key threshold = threshold_of(*t.state);
   Count count{0, 0}, *first = &count;
   do {
@@ -356,10 +417,15 @@ __device__ __forceinline__ void collect_or(const Desk &d, const Tile &t, Tally &
   } while (make_room(d, t, &threshold));
   count_documents(n, count);
   hand_in(d.pool, *t.query, *t.state);
+  leave_tile(t, n);
 }
 
 // The end of a tile of AND: hands in the candidates among the documents of a bit set, which is cleared.
-__device__ __forceinline__ void collect_and(const Desk &d, const Tile &t, Tally &n, uint32_t *bits) {
+[[maybe_unused]] static __device__ __noinline__ void collect_and(const Batch &b, uint32_t turn, uint32_t set) {
+  Desk d = desk_of(b, turn);
+  const Tile &t = *d.tile;
+  Tally &n = *d.tally;
+  uint32_t *bits = d.bits + set * d.words;
   Key threshold = threshold_of(*t.state);
   Count count{0, 0}, *first = &count;
   do {
@@ -368,15 +434,5 @@ __device__ __forceinline__ void collect_and(const Desk &d, const Tile &t, Tally 
   } while (make_room(d, t, &threshold));
   count_documents(n, count);
   hand_in(d.pool, *t.query, *t.state);
-}
-
-// Adds what was counted in a tile to the query's state. All threads call it together.
-__device__ __forceinline__ void leave_tile(const Tile &t, const Tally &n) {
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    if (n.matched) atomicAdd(&t.state->matched, static_cast<unsigned long long>(n.matched));
-    if (n.scored) atomicAdd(&t.state->scored, static_cast<unsigned long long>(n.scored));
-    if (n.decoded) atomicAdd(&t.state->decoded, static_cast<unsigned long long>(n.decoded));
-    if (n.pruned) t.state->pruned = 1;
-  }
+  leave_tile(t, n);
 }
