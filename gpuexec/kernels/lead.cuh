@@ -20,7 +20,7 @@ const uint32_t lead_done = 0, lead_lost = 1, lead_missing = 2;
 
 // Looks the documents up in another list: those it lacks are no longer alive, the others get what it adds.
 // docs is room for 128 in shared memory, the warp's own. from and to are the blocks where the documents fall.
-__device__ __forceinline__ uint32_t look_up(const Term &term, Span within, Four &f, uint32_t lane, uint32_t *docs,
+[[maybe_unused]] static __device__ __noinline__ uint32_t look_up(const Term &term, Span within, Four &f, uint32_t lane, uint32_t *docs,
                                             uint32_t *decoded) {
   const List &l = *term.list;
   uint32_t target[4], waiting = f.alive;
