@@ -108,7 +108,7 @@ type devBatch struct {
 	moves, rows, heaps, counters                                                         uint64
 	queryCount, partCount, moveCount, groupCount, tilesMost, tileShift                   uint32
 	unresolvedRoom, tileRoom, poolRoom, heapRoom, listCount, extentCount                 uint32
-	andPass, rangeAlgorithm, laneRoom, stagedFrom                                            uint32
+	andPass, rangeAlgorithm, laneRoom, stagedFrom                                        uint32
 }
 
 // devDecoding is the argument of decode_list.

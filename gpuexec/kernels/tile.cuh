@@ -221,7 +221,6 @@ __device__ __forceinline__ void stage_arrived() {
     bool there = at < queue.size;
     Item item = there ? queue.items[at] : Item{0, 0};
     const Part &part = b.parts[item.part];
-    __syncwarp();  // all lanes are done with the item before
     if (lane == 0) {
       t.there = there;
       t.part = &part;
