@@ -5,6 +5,8 @@
 #
 # Loops are unrolled only where the source says #pragma unroll. LLVM's own choice unrolls the loops around
 # block decoders, which costs registers (or_tile spilled five times as much) and a third more code.
+#
+# RIFFLE_PTX_FLAGS adds flags: with -gline-tables-only, ncu and compute-sanitizer name lines of the source.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 CLANG=${RIFFLE_CLANG:-clang-14}
@@ -14,5 +16,5 @@ for source; do
   [ -f "$source" ] || continue
   "$CLANG" -x cuda --cuda-device-only -nocudainc -nocudalib --cuda-gpu-arch=sm_80 \
     -Xclang -target-feature -Xclang +ptx70 -std=c++17 -O3 -fno-unroll-loops -ffp-contract=off -fdeclspec \
-    -Wall -Wextra -Werror -S -I "$here" -o "${source%.cu}.ptx" "$source"
+    -Wall -Wextra -Werror ${RIFFLE_PTX_FLAGS:-} -S -I "$here" -o "${source%.cu}.ptx" "$source"
 done

@@ -65,16 +65,23 @@ extern "C" __global__ void collectives(const Words *args) {
   a.out[blockIdx.x * blockDim.x + threadIdx.x] = bad;
 }
 
-// A lock that threads of one warp fight for, with other threads in between.
+// A lock that threads of one warp fight for, with other threads in between. Who has it gives it back within the
+// loop: a compiler may have a warp meet behind it.
 extern "C" __global__ void lock(const Words *args) {
   const Words a = *args;
-  while (atomicCAS(&a.out[0], 0u, 1u) != 0) __nanosleep(100);
-  __threadfence();
-  uint32_t v = a.out[1];
-  __nanosleep(100);
-  a.out[1] = v + 1;
-  __threadfence();
-  atomicExch(&a.out[0], 0u);
+  for (bool done = false; !done;) {
+    if (atomicCAS(&a.out[0], 0u, 1u) == 0) {
+      __threadfence();
+      uint32_t v = a.out[1];
+      __nanosleep(100);
+      a.out[1] = v + 1;
+      __threadfence();
+      atomicExch(&a.out[0], 0u);
+      done = true;
+    } else {
+      __nanosleep(100);
+    }
+  }
 }
 
 // Copies that are read only after they have been waited for.

@@ -1,0 +1,32 @@
+package gpuexec
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestPTX looks at what the compiler made: floats must round as on the CPU, and the scores that a
+// thread block shares must be added up where they are, by the atomics of shared memory.
+func TestPTX(t *testing.T) {
+	files, err := ptxFiles.ReadDir("kernels")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	inexact := regexp.MustCompile(`\b(fma|mad)\.[a-z.]*f(32|64)|\.approx|\.full|\.ftz|\bdiv\.r[^n]`)
+	for _, f := range files {
+		name := strings.TrimSuffix(f.Name(), ".ptx")
+		text := ptx(name)
+		if !strings.Contains(text, ".target sm_80") || !strings.Contains(text, ".visible .entry ") {
+			t.Errorf("%s: no kernel for sm_80", name)
+		}
+		if found := inexact.FindString(text); found != "" {
+			t.Errorf("%s rounds otherwise than the CPU: %s", name, found)
+		}
+	}
+	for _, name := range []string{"or_tile", "or_maxscore", "and_tile"} {
+		if !strings.Contains(ptx(name), "atom.shared.add.u32") {
+			t.Errorf("%s adds no scores in shared memory", name)
+		}
+	}
+}
