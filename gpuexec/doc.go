@@ -65,5 +65,6 @@
 //	columns.go   length codes and the like, which stay
 //	launch.go    which kernels run, in which order
 //	results.go   what comes back
+//	times.go     where the time goes
 //	executor.go  batches under way: three, so that copies and kernels overlap
 package gpuexec

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/gpuexec/device"
@@ -31,6 +32,9 @@ type Options struct {
 	BatchBytes int64
 
 	Shape Shape
+
+	// Timed has Times measure how long kernels take, which costs some microseconds a batch.
+	Timed bool
 }
 
 // slots is how many batches are under way: while one is computed, the next is copied to the device and the
@@ -54,6 +58,9 @@ type Executor struct {
 
 	mu   sync.Mutex // while a batch is made and put on the streams: in this order batches run
 	free chan *slot
+
+	timesMu sync.Mutex
+	times   Times
 }
 
 // A slot is what a batch needs of the host and the device.
@@ -63,6 +70,7 @@ type slot struct {
 	staging device.Pinned
 	results device.Pinned
 	filled  device.Event // the batch has been copied to the device
+	began   device.Event // its kernels have begun
 	done    device.Event // its results are on the host
 	ready   device.Event // they are on the device
 }
@@ -117,7 +125,7 @@ func (x *Executor) divide() (err error) {
 			from := lists + columns + i*bytes
 			s := &slot{memory: x.memory.Slice(from, from+bytes)}
 			s.staging, s.results = q.Pin(bytes), q.Pin(bytes/4)
-			s.filled, s.ready, s.done = q.Event(), q.Event(), q.Event()
+			s.filled, s.began, s.ready, s.done = q.Event(), q.Event(), q.Event(), q.Event()
 			s.batch.staging = staging{
 				host: s.staging.Bytes(), address: s.memory.Address, size: int(bytes),
 				row: uint32((s.memory.Address - x.memory.Address) / rowBytes),
@@ -182,6 +190,9 @@ func (x *Executor) run(ctx context.Context, plans []*Plan, taken []int, answers 
 	if err == nil && outcome == started {
 		err = x.finish(s, answers)
 	}
+	if err == nil && outcome == started && x.options.Timed {
+		err = x.timeKernels(s)
+	}
 	s.batch.forget()
 	x.free <- s
 	switch {
@@ -209,6 +220,8 @@ const (
 func (x *Executor) start(s *slot, plans []*Plan, taken []int) (outcome string, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	began := time.Now()
+	defer func() { x.note(Times{Batches: 1, Host: time.Since(began)}) }()
 	b := &s.batch
 	b.begin()
 	for _, i := range taken {

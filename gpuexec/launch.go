@@ -61,6 +61,7 @@ func (x *Executor) put(q *device.Queue, s *slot, compute bool) {
 	q.ToDevice(x.in, s.memory.Slice(0, filled), s.staging.Slice(0, filled))
 	q.Record(s.filled, x.in)
 	q.After(x.compute, s.filled)
+	q.Record(s.began, x.compute)
 	x.launch(q, s, "scatter", andSeeds, int(b.common.moveCount+7)/8)
 	if compute {
 		x.computeAll(q, s)

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/riffle-search/riffle/gpuexec/device"
+	"github.com/riffle-search/riffle/internal/collection"
+	"github.com/riffle-search/riffle/internal/gov2"
+)
+
+// A bench is one run of the command.
+type bench struct {
+	*settings
+	args  []string
+	ctx   context.Context
+	start time.Time
+
+	c       *collection.Collection
+	bytes   int64         // of all lists as they lie on a device
+	gpus    []device.Info // of the machine; none without a driver
+	machine string
+	answers map[plans]*reference // that all others must be like
+
+	records []record // of all runs
+	known   map[string]bool
+	file    *os.File
+	left    int // measurements that there was no time for
+}
+
+// A record is one measurement: a line of runs.jsonl.
+type record struct {
+	Part    string        `json:"part"`
+	Name    string        `json:"name"`
+	Figures []figure      `json:"figures"`
+	Took    time.Duration `json:"took_ns"` // with everything around it
+	On      string        `json:"collection"`
+	Machine string        `json:"machine"`
+	Command string        `json:"command"`
+	Date    time.Time     `json:"date"`
+}
+
+// A figure is one column of a table.
+type figure struct {
+	Name  string `json:"name"`
+	Value any    `json:"value"` // float64, int64 or string
+}
+
+func (b *bench) open() error {
+	if err := os.MkdirAll(b.out, 0o777); err != nil {
+		return err
+	}
+	if err := b.read(); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(filepath.Join(b.out, "runs.jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
+	if err != nil {
+		return err
+	}
+	b.file, b.answers = f, map[plans]*reference{}
+	gpus, why := device.List()
+	b.gpus = gpus
+	b.machine = fmt.Sprintf("%d cores, %s", runtime.GOMAXPROCS(0), processor())
+	for _, g := range gpus {
+		b.machine += "; " + g.String()
+	}
+	if len(gpus) == 0 {
+		b.machine += "; no GPU"
+		b.say("no GPU: %v", why)
+	}
+	b.say("%s", b.machine)
+	return b.collect()
+}
+
+// processor is the CPU's name, where the system tells it.
+func processor() string {
+	text, err := os.ReadFile("/proc/cpuinfo")
+	if err == nil {
+		for line := range strings.Lines(string(text)) {
+			if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+				return strings.TrimSpace(value)
+			}
+		}
+	}
+	return runtime.GOARCH
+}
+
+// collect makes or reads the collection.
+func (b *bench) collect() (err error) {
+	start := time.Now()
+	switch {
+	case b.text != "":
+		name := strings.TrimSuffix(filepath.Base(b.text), ".jsonl.zst") + "/" + strings.TrimSuffix(filepath.Base(b.topics), ".tsv")
+		b.c, err = collection.FromText(name, strings.Split(b.text, ","), b.topics, b.limit)
+	case b.collection == "gov2":
+		b.c = gov2.Generate(gov2.Options{Docs: uint32(b.docs), Queries: b.queries, Postings: b.postings, Seed: b.seed})
+	default:
+		b.c, err = collection.Read(b.collection)
+	}
+	if err != nil {
+		return err
+	}
+	const headBytes = 320 // of an extent's directory (gpuexec)
+	postings, perQuery := int64(0), int64(0)
+	for i := range b.c.Lists {
+		b.bytes += b.c.PayloadBytes(i) + headBytes*int64(len(b.c.Lists[i].List.ExtLast))
+		postings += int64(b.c.Lists[i].List.Count)
+	}
+	for q := range b.c.Queries {
+		perQuery += b.c.Postings(q) / int64(len(b.c.Queries))
+	}
+	b.say("%s: %d documents, %d lists with %d postings (%d MB on a device), %d queries with %d postings on average; made in %.1f s",
+		b.c.Name, b.c.Docs, len(b.c.Lists), postings, b.bytes>>20, len(b.c.Queries), perQuery, time.Since(start).Seconds())
+	if b.write != "" {
+		return b.c.Write(b.write)
+	}
+	return nil
+}
+
+// read reads what has been measured before.
+func (b *bench) read() error {
+	b.known = map[string]bool{}
+	f, err := os.Open(filepath.Join(b.out, "runs.jsonl"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	defer f.Close()
+	for s := bufio.NewScanner(f); s.Scan(); {
+		var r record
+		if err := json.Unmarshal(s.Bytes(), &r); err != nil {
+			continue // the last line of a run that was killed
+		}
+		b.records = append(b.records, r)
+		b.known[r.On+" "+r.Part+" "+r.Name] = true
+	}
+	return nil
+}
+
+// measure makes a measurement, unless it is known or time is over.
+func (b *bench) measure(part, name string, do func() ([]figure, error)) error {
+	if b.known[b.c.Name+" "+part+" "+name] {
+		return nil
+	}
+	if time.Since(b.start) > b.budget {
+		b.left++
+		return nil
+	}
+	if err := b.ctx.Err(); err != nil {
+		return err
+	}
+	start := time.Now()
+	figures, err := do()
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	r := record{
+		Part: part, Name: name, Figures: figures, Took: time.Since(start), On: b.c.Name, Machine: b.machine,
+		Command: "gpubench " + strings.Join(b.args, " "), Date: start.UTC().Truncate(time.Second),
+	}
+	line, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	b.records = append(b.records, r)
+	b.known[r.On+" "+r.Part+" "+r.Name] = true
+	b.say("%-9s %-40s %5.1f s  %s", part, name, r.Took.Seconds(), plain(figures))
+	_, err = b.file.Write(append(line, '\n'))
+	return err
+}
+
+// say writes progress.
+func (b *bench) say(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "%6.1f s  %s\n", time.Since(b.start).Seconds(), fmt.Sprintf(format, args...))
+}
+
+func (b *bench) close() error {
+	if b.left > 0 {
+		b.say("no time for %d measurements; the same command goes on with them", b.left)
+	}
+	err := os.WriteFile(filepath.Join(b.out, "tables.md"), []byte(tables(b.records)), 0o666)
+	return errors.Join(err, b.file.Close())
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/gpuexec"
+	"github.com/riffle-search/riffle/gpuexec/demand"
+	"github.com/riffle-search/riffle/gpuexec/listcache"
+)
+
+// caches measures caches of several sizes. Static ones are filled by the first half of the queries, and the second
+// half is measured; what is missing is left to the CPU (leave), as in Wang 2017, or copied for the batch.
+func (b *bench) caches() error {
+	if len(b.gpus) == 0 {
+		return nil
+	}
+	for _, share := range b.cache {
+		for _, policy := range []listcache.Policy{listcache.VFB, listcache.Qtf, listcache.QtfDf} {
+			c := cacheSetting{share: share, config: listcache.Config{Policy: policy, Static: true}}
+			if err := b.cached(c); err != nil {
+				return err
+			}
+		}
+		for _, c := range []cacheSetting{
+			{share: share, config: listcache.Config{Policy: listcache.VFB}},
+			{share: share, config: listcache.Config{Policy: listcache.VFB, Static: true}, leave: true},
+		} {
+			if err := b.cached(c); err != nil {
+				return err
+			}
+		}
+	}
+	for _, share := range b.cache {
+		for _, percent := range []int{75, 80, 85, 90, 95} {
+			if share == 0 || share == 100 {
+				continue
+			}
+			c := cacheSetting{share: share, leave: true}
+			c.config = listcache.Config{Policy: listcache.VFB, Static: true, Lambda: float64(percent) / 100}
+			if err := b.cached(c); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// A cacheSetting is one cache to measure.
+type cacheSetting struct {
+	share  int // per cent of all lists
+	config listcache.Config
+	leave  bool
+}
+
+func (s cacheSetting) String() string {
+	way, rest := "dynamic", "copied"
+	if s.config.Static {
+		way = "static"
+	}
+	if s.leave {
+		rest = "left"
+	}
+	lambda := ""
+	if s.config.Lambda != 0 {
+		lambda = fmt.Sprintf(" λ=%.2f", s.config.Lambda)
+	}
+	return fmt.Sprintf("%d %% %v%s %s, rest %s", s.share, s.config.Policy, lambda, way, rest)
+}
+
+func (b *bench) cached(s cacheSetting) error {
+	p := plans{blockmax.Or, b.typicalK()}
+	return b.measure("cache", fmt.Sprintf("%v %v", p, s), func() ([]figure, error) {
+		half := len(b.c.Queries) / 2
+		fill := func(g *gpu, r *reference) {
+			if !s.config.Static {
+				return
+			}
+			var f demand.Finder
+			for q, plan := range r.plans[:half] {
+				worst := uint32(0)
+				if hits := r.tops[q].Hits; len(hits) == plan.K {
+					worst = hits[plan.K-1].Score
+				}
+				g.Count(&f, plan, plan.Mode, worst)
+			}
+			g.Cache().Admit()
+		}
+		o := gpuexec.Options{Cache: s.config, Leave: s.leave}
+		return b.onGPU(p, o, b.bytes*int64(s.share)/100, half, b.batch[len(b.batch)-1], fill)
+	})
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/cpuexec"
+	"github.com/riffle-search/riffle/gpuexec"
+	"github.com/riffle-search/riffle/gpuexec/dispatch"
+)
+
+// A station is devices and a CPU behind a dispatcher, as in an engine.
+type station struct {
+	*dispatch.Dispatcher
+	gpus []*gpu
+	cpu  cpuexec.Parallel
+}
+
+// openStation opens so many devices.
+func (b *bench) openStation(devices int, o dispatch.Options) (*station, error) {
+	s := &station{cpu: cpuexec.Parallel{Pool: cpuexec.NewPool(0, 0)}}
+	var all []dispatch.Device
+	for n := range devices {
+		g, err := b.openGPU(n, gpuexec.Options{}, -1)
+		if err != nil {
+			return nil, errors.Join(err, s.close())
+		}
+		s.gpus, all = append(s.gpus, g), append(all, g)
+	}
+	o.Depth, o.Cores, o.MaxBytes = underWay, runtime.GOMAXPROCS(0), b.batchBytes/2
+	s.Dispatcher = dispatch.New(all, o)
+	return s, nil
+}
+
+func (s *station) close() (err error) {
+	if s.Dispatcher != nil {
+		s.Dispatcher.Close()
+	}
+	s.cpu.Pool.Close()
+	for _, g := range s.gpus {
+		err = errors.Join(err, g.dev.Close())
+	}
+	return err
+}
+
+// ask answers query i and checks it.
+func (s *station) ask(b *bench, r *reference, i int) error {
+	a, err := s.TopK(b.ctx, dispatch.Query{Plan: r.plans[i], CPU: s.cpu})
+	if err != nil {
+		return err
+	}
+	return r.check(i, &a.TopK)
+}
+
+// load has clients ask, each a query after another, for a time. It returns queries a second.
+func (b *bench) load(s *station, r *reference, length time.Duration) (float64, error) {
+	var next atomic.Int64
+	var group sync.WaitGroup
+	var once sync.Once
+	var first error
+	start := time.Now()
+	for range b.clients {
+		group.Go(func() {
+			for time.Since(start) < length {
+				if err := s.ask(b, r, int(next.Add(1)-1)%len(r.plans)); err != nil {
+					once.Do(func() { first = err })
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	return float64(next.Load()) / time.Since(start).Seconds(), first
+}
+
+// loaded warms a station up, measures it and says what it did.
+func (b *bench) loaded(devices int, o dispatch.Options) ([]figure, error) {
+	r, err := b.reference(plans{blockmax.Or, b.typicalK()})
+	if err != nil {
+		return nil, err
+	}
+	s, err := b.openStation(devices, o)
+	if err != nil {
+		return nil, err
+	}
+	_, err = b.load(s, r, b.seconds/2)
+	before := s.Stats()
+	rate := 0.0
+	if err == nil {
+		rate, err = b.load(s, r, b.seconds)
+	}
+	after := s.Stats()
+	if err = errors.Join(err, s.close()); err != nil {
+		return nil, err
+	}
+	onGPU, onBoth, onCPU := after.OnGPU-before.OnGPU, after.OnBoth-before.OnBoth, after.OnCPU-before.OnCPU
+	all := float64(max(1, onGPU+onBoth+onCPU))
+	return []figure{
+		{"q/s", rate}, {"devices", int64(devices)}, {"on GPU, %", 100 * float64(onGPU) / all}, {"on CPU, %", 100 * float64(onCPU) / all},
+		{"queries a batch", float64(after.Queries-before.Queries) / float64(max(1, after.Batches-before.Batches))},
+	}, nil
+}
+
+// policies measures who answers what.
+func (b *bench) policies() error {
+	if len(b.gpus) == 0 {
+		return nil
+	}
+	for _, p := range []dispatch.Policy{
+		dispatch.Devices, dispatch.Processors, dispatch.Halves, dispatch.LBD, dispatch.Long, dispatch.Groups, dispatch.Auto,
+	} {
+		err := b.measure("policies", p.String(), func() ([]figure, error) {
+			return b.loaded(1, dispatch.Options{Policy: p, MaxCount: b.batch[len(b.batch)-1]})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	// LBD by its threshold: Huang's figure of 30,000 blocks is for other lists and kernels.
+	for _, blocks := range []int{100, 1000, 10_000, 100_000} {
+		err := b.measure("policies", fmt.Sprintf("%v, S=%d blocks", dispatch.LBD, blocks), func() ([]figure, error) {
+			return b.loaded(1, dispatch.Options{Policy: dispatch.LBD, Threshold: blocks, MaxCount: b.batch[len(b.batch)-1]})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// devices measures several devices.
+func (b *bench) devices() error {
+	for _, n := range []int{1, 2, 4, 8} {
+		if n > len(b.gpus) {
+			break
+		}
+		err := b.measure("devices", fmt.Sprintf("%d GPUs", n), func() ([]figure, error) {
+			return b.loaded(n, dispatch.Options{Policy: dispatch.Devices, MaxCount: cmp.Or(b.batch[len(b.batch)-1], 1)})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

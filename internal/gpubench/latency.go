@@ -1,0 +1,123 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/gpuexec/dispatch"
+)
+
+// shares of the rate at which a station saturates.
+var shares = []float64{0.05, 0.1, 0.25, 0.5, 0.75, 0.9}
+
+// latency measures the time from arrival to answer by rate of arrival.
+func (b *bench) latency() error {
+	r, err := b.reference(plans{blockmax.Or, b.typicalK()})
+	if err != nil {
+		return err
+	}
+	for _, p := range []dispatch.Policy{dispatch.Processors, dispatch.Devices, dispatch.Auto} {
+		for _, ms := range b.delays {
+			devices := 1
+			if p == dispatch.Processors {
+				devices = 0
+			}
+			if devices > len(b.gpus) || devices == 0 && ms != b.delays[0] {
+				continue // the CPU forms no batches
+			}
+			name := fmt.Sprintf("%v, %d ms", p, ms)
+			if devices == 0 {
+				name = p.String()
+			}
+			if err := b.latencies(r, name, devices, dispatch.Options{Policy: p, Delay: time.Duration(ms) * time.Millisecond}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// latencies measures one station: as fast as it can, and at shares of that.
+func (b *bench) latencies(r *reference, name string, devices int, o dispatch.Options) error {
+	o.MaxCount = b.batch[len(b.batch)-1]
+	var s *station
+	defer func() {
+		if s != nil {
+			s.close()
+		}
+	}()
+	opened := func() (err error) {
+		if s == nil {
+			if s, err = b.openStation(devices, o); err == nil {
+				_, err = b.load(s, r, b.seconds/2)
+			}
+		}
+		return err
+	}
+	err := b.measure("latency", name+" saturated", func() ([]figure, error) {
+		if err := opened(); err != nil {
+			return nil, err
+		}
+		rate, err := b.load(s, r, b.seconds)
+		return []figure{{"q/s", rate}}, err
+	})
+	if err != nil {
+		return err
+	}
+	for _, share := range shares {
+		err := b.measure("latency", fmt.Sprintf("%s, %g of its most", name, share), func() ([]figure, error) {
+			if err := opened(); err != nil {
+				return nil, err
+			}
+			return b.arrivals(s, r, share*b.saturated(name))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// saturated is what was measured for a station before.
+func (b *bench) saturated(name string) float64 {
+	for _, r := range b.records {
+		if r.Part == "latency" && r.Name == name+" saturated" && r.On == b.c.Name && r.Machine == b.machine {
+			return r.Figures[0].Value.(float64)
+		}
+	}
+	return 0
+}
+
+// arrivals has queries arrive at random for the time of a measurement, and measures how long each takes.
+func (b *bench) arrivals(s *station, r *reference, rate float64) ([]figure, error) {
+	rng := rand.New(rand.NewPCG(b.seed, 1))
+	n := max(1, int(rate*b.seconds.Seconds()))
+	times := make([]time.Duration, n)
+	errs := make([]error, n)
+	var group sync.WaitGroup
+	start, due := time.Now(), 0.0
+	for i := range n {
+		due += rng.ExpFloat64() / rate
+		arrival := start.Add(time.Duration(due * float64(time.Second)))
+		if early := time.Until(arrival); early > 0 {
+			time.Sleep(early)
+		}
+		q := rng.IntN(len(r.plans))
+		group.Go(func() {
+			errs[i] = s.ask(b, r, q)
+			times[i] = time.Since(arrival)
+		})
+	}
+	group.Wait()
+	took := time.Since(start)
+	slices.Sort(times)
+	at := func(percent int) float64 { return float64(times[(n*percent+99)/100-1].Microseconds()) / 1000 }
+	return []figure{
+		{"arrivals/s", rate}, {"q/s", float64(n) / took.Seconds()}, {"p50, ms", at(50)}, {"p95, ms", at(95)}, {"p99, ms", at(99)},
+	}, errors.Join(errs...)
+}

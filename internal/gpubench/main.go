@@ -1,0 +1,168 @@
+// Command gpubench measures the executors of riffle side by side, on the CPU and on GPUs: the figures of the
+// papers on GPUs, and those of docs/BENCHMARKS.md. bench/gpu/run.sh builds it and knows the flags.
+//
+//	gpubench [flags] PART ...
+//
+//	or and andor   queries of that mode: CPU (best and exhaustive, all cores) and GPU by algorithm, k and batch
+//	cache          static and dynamic caches by share of the lists, policy and λ (Wang 2017, figures 6 to 9)
+//	huang          threads a query, P, of the ranges of Huang 2017 (tables 1 and 2)
+//	policies       LBD against simple distribution and the others, clients that wait (Huang 2017)
+//	devices        1, 2 and 4 GPUs (Huang 2017, table 3)
+//	latency        time of queries by rate of arrival (Poisson) and delay of batches; GPU, CPU, and auto
+//	codecs         bits a posting and integers a second on the CPU, by codec and length of list (Ding 2009,
+//	               figures 3 and 4); BenchmarkDecode of package gpuexec has the GPU's side
+//
+// Every answer of every executor is held against the CPU's first, hit by hit and score by score; where one differs the
+// query is named and the command fails. Every measurement is a line of JSON in OUT/runs.jsonl, with machine and command; what
+// is there already is not measured again, so that an interrupted command goes on where it was. OUT/tables.md is
+// made of all lines.
+//
+// Without a GPU, or built without the tag cuda, what needs one is left out, and says so.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/gpuexec"
+)
+
+// settings are the flags.
+type settings struct {
+	collection, text, topics, write string
+	docs, queries, limit            int
+	postings                        float64
+	seed                            uint64
+
+	out             string
+	seconds, budget time.Duration
+	k, batch, cache numbers
+	threads, delays numbers
+	algorithms      string
+	clients         int
+
+	memory, batchBytes, columnBytes int64
+	shape                           gpuexec.Shape
+	tileShift                       int
+	limits                          limits
+}
+
+// numbers is a list of numbers with commas between them.
+type numbers []int
+
+func (n *numbers) String() string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(*n), " ", ","), "[]")
+}
+
+func (n *numbers) Set(text string) error {
+	*n = nil
+	for _, word := range strings.Split(text, ",") {
+		v, err := strconv.Atoi(word)
+		if err != nil || v < 0 {
+			return fmt.Errorf("%q is not a list of numbers", text)
+		}
+		*n = append(*n, v)
+	}
+	return nil
+}
+
+func (s *settings) declare(f *flag.FlagSet) {
+	f.StringVar(&s.collection, "collection", "gov2", "gov2, or a `file` that -write has written")
+	f.IntVar(&s.docs, "docs", 25_000_000, "documents of gov2")
+	f.IntVar(&s.queries, "queries", 1000, "queries of gov2")
+	f.Float64Var(&s.postings, "postings", 0, "postings of a query of gov2, as a share of the documents; 0 is GOV2's 0.148")
+	f.Uint64Var(&s.seed, "seed", 1, "of gov2, of arrivals and of the order of queries")
+	f.StringVar(&s.text, "text", "", "make a collection of JSON lines, field text; files with commas between them")
+	f.StringVar(&s.topics, "topics", "", "and of the queries of this `file`")
+	f.IntVar(&s.limit, "limit", 0, "take just the first so many documents of -text; 0 is all")
+	f.StringVar(&s.write, "write", "", "write the collection to a `file`")
+
+	f.StringVar(&s.out, "out", "gpu-bench", "`folder` for runs.jsonl and tables.md")
+	f.DurationVar(&s.seconds, "time", 2*time.Second, "time of one measurement, about")
+	f.DurationVar(&s.budget, "budget", 9*time.Minute, "begin no measurement after so long")
+	s.k, s.batch, s.cache = numbers{1, 10, 100, 1000}, numbers{256, 1024, 4096}, numbers{0, 5, 10, 20, 40, 60, 80, 100}
+	s.threads, s.delays = numbers{32, 64, 128, 256, 512}, numbers{1, 5, 20}
+	f.Var(&s.k, "k", "hits of a query")
+	f.Var(&s.batch, "batch", "queries of a batch; the first k and the last batch serve where those are not varied")
+	f.Var(&s.cache, "cache", "sizes of caches, in per cent of the lists")
+	f.Var(&s.threads, "threads", "threads a query for huang")
+	f.Var(&s.delays, "delays", "ms that a query waits for a batch, for latency")
+	f.StringVar(&s.algorithms, "algorithms", "", "only these algorithms of the GPU, with commas between them")
+	f.IntVar(&s.clients, "clients", 4096, "clients that wait for answers, for policies and devices")
+
+	f.Int64Var(&s.memory, "memory", 0, "bytes for lists on each GPU; 0 is enough for all")
+	f.Int64Var(&s.batchBytes, "batch-bytes", 1<<30, "bytes of a batch, of which there are three")
+	f.Int64Var(&s.columnBytes, "column-bytes", 256<<20, "bytes for length codes")
+	f.IntVar(&s.tileShift, "tile-shift", 0, "log2 of the documents of a tile; 0 is the default, as for those below")
+	f.IntVar(&s.shape.TileThreads, "tile-threads", 0, "threads of a block that works on a tile")
+	f.IntVar(&s.shape.LeadThreads, "lead-threads", 0, "threads of a block that works on the shortest list")
+	f.IntVar(&s.shape.RangeThreads, "range-threads", 0, "threads of a query that goes by ranges")
+	s.limits.declare(f)
+}
+
+func main() {
+	if err := run(); errors.Is(err, flag.ErrHelp) {
+		os.Exit(2)
+	} else if err != nil {
+		fmt.Fprintln(os.Stderr, "gpubench:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	return command(ctx, os.Args[1:])
+}
+
+// command is the command with its arguments.
+func command(ctx context.Context, args []string) error {
+	var s settings
+	f := flag.NewFlagSet("gpubench", flag.ContinueOnError)
+	s.declare(f)
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	for _, part := range f.Args() {
+		if parts[part] == nil {
+			return fmt.Errorf("there is no part %q", part)
+		}
+	}
+	s.shape.TileShift = uint32(s.tileShift)
+	b := &bench{settings: &s, args: args, start: time.Now(), ctx: ctx}
+	if err := b.open(); err != nil {
+		return err
+	}
+	var failed []error
+	for _, part := range f.Args() {
+		if err := parts[part](b); err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", part, err))
+			if ctx.Err() != nil {
+				break
+			}
+		}
+	}
+	return errors.Join(append(failed, b.close())...)
+}
+
+var parts = map[string]func(*bench) error{
+	"or":    func(b *bench) error { return b.mode(blockmax.Or) },
+	"and":   func(b *bench) error { return b.mode(blockmax.And) },
+	"andor": func(b *bench) error { return b.mode(blockmax.AndOr) },
+	"cache": (*bench).caches, "huang": (*bench).huang, "policies": (*bench).policies, "devices": (*bench).devices,
+	"latency": (*bench).latency, "codecs": (*bench).codecs,
+}
+
+// wants reports whether -algorithms leaves an algorithm in.
+func (s *settings) wants(a gpuexec.Algorithm) bool {
+	return s.algorithms == "" || slices.Contains(strings.Split(s.algorithms, ","), a.String())
+}

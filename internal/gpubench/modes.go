@@ -1,0 +1,86 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/cpuexec"
+	"github.com/riffle-search/riffle/gpuexec"
+)
+
+// algorithms are those that differ from one another in a mode.
+func algorithms(mode blockmax.Mode) []gpuexec.Algorithm {
+	if mode == blockmax.And {
+		return []gpuexec.Algorithm{gpuexec.Auto, gpuexec.Exhaustive, gpuexec.Rounds, gpuexec.Ranges}
+	}
+	return []gpuexec.Algorithm{
+		gpuexec.MaxScore, gpuexec.Exhaustive, gpuexec.BMW, gpuexec.WAND, gpuexec.Rounds, gpuexec.Ranges, gpuexec.RangesWAND, gpuexec.RangesBMW,
+	}
+}
+
+// mode measures queries of one mode: first what matters most, k = 10 and large batches.
+func (b *bench) mode(mode blockmax.Mode) error {
+	part := modeNames[mode]
+	typical := b.typicalK()
+	for _, k := range append([]int{typical}, b.k...) {
+		for _, a := range []cpuexec.Algorithm{cpuexec.Auto, cpuexec.Exhaustive} {
+			if err := b.measureCPU(part, plans{mode, k}, a); err != nil {
+				return err
+			}
+		}
+		for _, a := range algorithms(mode) {
+			if err := b.batched(part, plans{mode, k}, a, b.batch[len(b.batch)-1]); err != nil {
+				return err
+			}
+		}
+	}
+	for _, size := range b.batch {
+		for _, a := range algorithms(mode)[:2] {
+			if err := b.batched(part, plans{mode, typical}, a, size); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (b *bench) batched(part string, p plans, a gpuexec.Algorithm, size int) error {
+	if !b.wants(a) {
+		return nil
+	}
+	return b.measureGPU(part, fmt.Sprintf("%v gpu/%v batch=%d", p, a, size), p, gpuexec.Options{Algorithm: a}, size)
+}
+
+// typicalK is 10, or the first k that is wanted.
+func (b *bench) typicalK() int {
+	for _, k := range b.k {
+		if k == 10 {
+			return k
+		}
+	}
+	return b.k[0]
+}
+
+// huang measures the ranges of Huang 2017 by P, the threads of a query.
+func (b *bench) huang() error {
+	k, size := b.typicalK(), b.batch[len(b.batch)-1]
+	for _, mode := range []blockmax.Mode{blockmax.Or, blockmax.And} {
+		all := []gpuexec.Algorithm{gpuexec.Ranges, gpuexec.RangesWAND, gpuexec.RangesBMW}
+		if mode == blockmax.And {
+			all = all[:1]
+		}
+		for _, a := range all {
+			for _, threads := range b.threads {
+				if !b.wants(a) {
+					continue
+				}
+				p := plans{mode, k}
+				o := gpuexec.Options{Algorithm: a, Shape: gpuexec.Shape{RangeThreads: threads}}
+				if err := b.measureGPU("huang", fmt.Sprintf("%v %v P=%d", p, a, threads), p, o, size); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
