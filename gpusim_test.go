@@ -18,6 +18,7 @@ import (
 	"github.com/riffle-search/riffle/cpuexec"
 	"github.com/riffle-search/riffle/gpuexec/demand"
 	"github.com/riffle-search/riffle/gpuexec/listcache"
+	"github.com/riffle-search/riffle/internal/gov2"
 	"github.com/riffle-search/riffle/internal/jsonl"
 	"github.com/riffle-search/riffle/postings"
 )
@@ -31,6 +32,7 @@ type simLog struct {
 	visits [][]listcache.Need // of each query, with the final threshold
 	wants  [][]listcache.Need // with the one known beforehand
 	rows   int                // of all lists together
+	seen   map[uint64]bool    // lists that rows has
 }
 
 // simHead is a head of 12 bytes a block, in parts of 64 extents.
@@ -124,30 +126,47 @@ func newSimLog(b *testing.B, mode Mode, ranked bool) *simLog {
 	planner := e.borrow()
 	defer e.giveBack(planner)
 	log := &simLog{}
-	var finder demand.Finder
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		_, text, _ := strings.Cut(lines.Text(), "\t")
 		c, err := planner.prepare(context.Background(), v, Match{Field: "text", Text: text, Mode: mode}, &set)
 		if err != nil {
 			b.Fatal(err)
 		}
-		if c.plan.Tree != nil {
-			continue
-		}
-		before, after := thresholds(b, &c.plan)
-		log.wants = append(log.wants, long(finder.Needs(nil, &c.plan, c.plan.Mode, before, simHead)))
-		log.visits = append(log.visits, long(finder.Needs(nil, &c.plan, c.plan.Mode, after, simHead)))
-	}
-	seen := map[uint64]bool{}
-	for _, n := range slices.Concat(log.wants...) {
-		if !seen[n.Key] {
-			seen[n.Key] = true
-			for _, rows := range slices.Concat(n.Head, n.Extents) {
-				log.rows += int(rows)
-			}
+		if c.plan.Tree == nil {
+			log.add(b, &c.plan)
 		}
 	}
 	return log
+}
+
+// newGov2Log is newSimLog for a generated collection of a million documents, whose longest lists have
+// 244 extents.
+func newGov2Log(b *testing.B, mode Mode) *simLog {
+	c := gov2.Generate(gov2.Options{Docs: 1_000_000, Queries: 10_000})
+	log := &simLog{}
+	for i := range c.Queries {
+		log.add(b, c.Plan(i, mode, 10))
+	}
+	return log
+}
+
+// add runs a query and notes what it visits.
+func (log *simLog) add(b *testing.B, p *plan) {
+	before, after := thresholds(b, p)
+	var f demand.Finder
+	log.wants = append(log.wants, long(f.Needs(nil, p, p.Mode, before, simHead)))
+	log.visits = append(log.visits, long(f.Needs(nil, p, p.Mode, after, simHead)))
+	if log.seen == nil {
+		log.seen = map[uint64]bool{}
+	}
+	for _, n := range log.wants[len(log.wants)-1] {
+		for _, rows := range slices.Concat(n.Head, n.Extents) {
+			if !log.seen[n.Key] {
+				log.rows += int(rows)
+			}
+		}
+		log.seen[n.Key] = true
+	}
 }
 
 // thresholds returns the score that is needed before the first document, and after the last.
@@ -274,14 +293,22 @@ func (log *simLog) run(c *listcache.Cache, buffer listcache.Region, from, to int
 
 // BenchmarkListCache is figures 6 to 9 of Wang 2017 without a device: what must be copied,
 // and what is left to the CPU, by policy, λ and memory. Memory is in hundredths of all lists that
-// the log has. See docs/BENCHMARKS.md.
+// the log has. RIFFLE_SIM names a set of queries to run alone. See docs/BENCHMARKS.md.
 func BenchmarkListCache(b *testing.B) {
 	for _, set := range []struct {
-		name   string
-		mode   Mode
-		ranked bool
-	}{{"or", Or, false}, {"and", And, false}, {"and-ranked", And, true}} {
-		log := newSimLog(b, set.mode, set.ranked)
+		name string
+		log  func() *simLog
+	}{
+		{"or", func() *simLog { return newSimLog(b, Or, false) }},
+		{"and", func() *simLog { return newSimLog(b, And, false) }},
+		{"and-ranked", func() *simLog { return newSimLog(b, And, true) }},
+		{"gov2-or", func() *simLog { return newGov2Log(b, Or) }},
+		{"gov2-and", func() *simLog { return newGov2Log(b, And) }},
+	} {
+		if only := os.Getenv("RIFFLE_SIM"); only != "" && only != set.name {
+			continue
+		}
+		log := set.log()
 		try := func(name string, percent int, config listcache.Config, leave bool) {
 			config.Region.Rows = uint32(log.rows * percent / 100)
 			b.Run(fmt.Sprintf("%s/%s/memory=%d", set.name, name, percent), func(b *testing.B) {
