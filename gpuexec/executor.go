@@ -28,7 +28,7 @@ type Options struct {
 	ColumnBytes int64
 
 	// BatchBytes is the memory of one batch, of which three are under way at once. The default is
-	// a sixteenth of the device's memory, at most 1 GiB.
+	// a sixteenth of the device's memory, at most 1 GiB. Of main memory each takes half as much, pinned.
 	BatchBytes int64
 
 	Shape Shape
@@ -124,7 +124,7 @@ func (x *Executor) divide() (err error) {
 		for i := range int64(slots) {
 			from := lists + columns + i*bytes
 			s := &slot{memory: x.memory.Slice(from, from+bytes)}
-			s.staging, s.results = q.Pin(bytes), q.Pin(bytes/4)
+			s.staging, s.results = q.Pin(bytes/2), q.Pin(bytes/16)
 			s.filled, s.began, s.ready, s.done = q.Event(), q.Event(), q.Event(), q.Event()
 			s.batch.staging = staging{
 				host: s.staging.Bytes(), address: s.memory.Address, size: int(bytes),

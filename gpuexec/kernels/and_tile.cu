@@ -2,7 +2,8 @@
 // keeps those that it has, too, in another, and adds to the scores only of them. Blocks without a
 // document of the set are not decoded. Where the shortest list is much shorter than the others,
 // and_lead.cu does better.
-#include "tile.cuh"
+#include "collect.cuh"
+#include "prepare.cuh"
 
 // Adds the postings of a block that are in the set from (of the first list: all) to the scores and to the set to.
 __device__ __forceinline__ void keep_block(const Desk &d, const Lane &l, uint32_t block, const uint32_t *from, uint32_t *to) {

@@ -4,7 +4,8 @@
 // documents that can still get in with all that the others might add, and of the others, strongest
 // first, only the blocks around such documents are decoded. Where few are left, that is next to
 // nothing.
-#include "tile.cuh"
+#include "collect.cuh"
+#include "prepare.cuh"
 
 // Finds which lists of a tile are essential, and numbers their blocks. The others are put in order, weakest
 // first. One thread calls it.

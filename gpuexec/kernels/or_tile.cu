@@ -4,7 +4,8 @@
 // also over blocks of postings within a tile.
 //
 // The grid is persistent: as many thread blocks as fit, each of which takes items until there are none.
-#include "tile.cuh"
+#include "collect.cuh"
+#include "prepare.cuh"
 
 extern "C" __global__ void __launch_bounds__(tile_threads, tile_blocks) or_tile(const Batch *batch) {
   clear_desk(*batch);
