@@ -65,7 +65,7 @@ void Block::run(const Grid &grid, uint3 index, uint64_t seed) {
   index_ = index;
   prepare();
   random_ = seed;
-  outside_ = {};
+  outside_.bottom = nullptr; // to be asked for again: another thread may have come
   self_ = nullptr;
   turn(threads_[0]);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 #ifndef __x86_64__
 #include <ucontext.h>
 #endif
@@ -31,15 +32,8 @@ constexpr size_t stack_size = 256 << 10;
 #else
 constexpr size_t stack_size = 64 << 10;
 #endif
-constexpr size_t page = 4096; // a multiple of it on systems with larger ones would do as well
-constexpr size_t stride = stack_size + page;
-
-#ifndef __x86_64__
-// makecontext passes no pointer portably; a fiber's entry takes no argument anyway.
-struct State {
-  ucontext_t context;
-};
-#endif
+const size_t page = sysconf(_SC_PAGESIZE);
+const size_t stride = stack_size + page;
 
 } // namespace
 
@@ -111,18 +105,18 @@ void Stacks::prepare(size_t i, Context &to, void (*entry)()) {
 #ifdef ASAN
   __asan_unpoison_memory_region(bottom, stack_size);
 #endif
-  State *state = to.state ? static_cast<State *>(to.state) : new State;
-  getcontext(&state->context);
-  state->context.uc_stack.ss_sp = bottom;
-  state->context.uc_stack.ss_size = stack_size;
-  state->context.uc_link = nullptr;
-  makecontext(&state->context, entry, 0);
+  auto *state = to.state ? static_cast<ucontext_t *>(to.state) : new ucontext_t;
+  getcontext(state);
+  state->uc_stack.ss_sp = bottom;
+  state->uc_stack.ss_size = stack_size;
+  state->uc_link = nullptr;
+  makecontext(state, entry, 0);
   to = {state, nullptr, bottom, stack_size};
 }
 
 static void go(Context &from, Context &to) {
-  if (!from.state) from.state = new State;
-  swapcontext(&static_cast<State *>(from.state)->context, &static_cast<State *>(to.state)->context);
+  if (!from.state) from.state = new ucontext_t;
+  swapcontext(static_cast<ucontext_t *>(from.state), static_cast<ucontext_t *>(to.state));
 }
 
 #endif
