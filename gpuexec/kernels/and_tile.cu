@@ -35,7 +35,7 @@ __device__ __forceinline__ bool meets(const Tile &t, const List &l, uint32_t blo
 [[maybe_unused]] static __device__ __noinline__ uint32_t intersect(const Batch &b, uint32_t turn) {
   Desk d = desk_of(b, turn);
   const Tile &t = *d.tile;
-  Key threshold = threshold_of(*t.state);
+  Key threshold = common_threshold(*t.state);
   uint32_t decoded = 0, *from = nullptr, *to = d.bits;
   for (uint32_t of = 0; of < t.lanes; of++) {
     const Lane &l = d.lanes[of];

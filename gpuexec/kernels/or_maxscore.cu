@@ -65,13 +65,13 @@ __device__ __forceinline__ bool touches(const Tile &t, const uint32_t *bits, uin
   const uint8_t *order = d.fixed->orders[turn];
   uint32_t *bits = d.bits + d.words;  // the second set: documents that can still get in
   uint32_t weak = d.fixed->weak[turn], rest = t.rank, decoded = 0;
-  Key threshold = threshold_of(*t.state);
+  Key threshold = common_threshold(*t.state);
   for (uint32_t o = 0; o < weak; o++) rest += d.lanes[order[o]].highest;
   for (uint32_t o = weak; o-- > 0;) {
     if (!still_in(d, t, bits, rest, threshold)) break;
     const Lane &l = d.lanes[order[o]];
     for (uint32_t block = l.blocks.from + threadIdx.x / 32; block < l.blocks.to; block += blockDim.x / 32) {
-      if (is_unneeded(l.list, block)) continue;
+      if (block_is_lost(t, l, block, threshold)) continue;  // it may be missing, too
       if (!touches(t, bits, before(l.list, block) + 1, last_of(l.list, block))) continue;
       score_block(d, l, block, bits);
       decoded++;

@@ -116,6 +116,10 @@ __device__ __forceinline__ void clear_desk(const Batch &b) {
   if (threadIdx.x == 0) d.fixed->count = 0;
 }
 
+// The query's threshold, the same for all lanes of a warp: they must not part over it when another block raises it
+// between their reads. A warp calls it together.
+__device__ __forceinline__ Key common_threshold(State &s) { return __shfl_sync(all_lanes, threshold_of(s), 0); }
+
 // Whether bounds say that no posting of a block decides: its own highest impact and all that the others
 // can add to it do not suffice.
 __device__ __forceinline__ bool block_is_lost(const Tile &t, const Lane &l, uint32_t block, Key threshold) {
@@ -168,7 +172,7 @@ __device__ __forceinline__ void score_block(const Desk &d, const Lane &l, uint32
 [[maybe_unused]] static __device__ __noinline__ void score_essential(const Batch &b, uint32_t turn) {
   Desk d = desk_of(b, turn);
   const Tile &t = *d.tile;
-  Key threshold = threshold_of(*t.state);
+  Key threshold = common_threshold(*t.state);
   uint32_t decoded = 0, blocks = t.blocks;
   for (uint32_t i = take_block(*d.tally); i < blocks; i = take_block(*d.tally)) {
     const Lane &l = lane_of(d.lanes, i);
