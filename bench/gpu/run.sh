@@ -1,0 +1,222 @@
+#!/usr/bin/env bash
+# Measures riffle on a machine with a GPU, that need not have Go nor anything of this repository but this
+# script and what "build" made of it. docs/GPU.md says what comes out.
+#
+#   bench/gpu/run.sh build [-c CORPUS.jsonl.zst -q TOPICS.tsv]   here: makes .gpu/ of binaries and lists
+#   bench/gpu/run.sh PART ...                                    there, in a copy of the repository with .gpu/
+#   bench/gpu/run.sh dry                                         here: all parts, tiny, on the emulated GPU
+#
+# PART, and about how long it takes on an H200 with 16 cores (guessed before the first run; BUDGET bounds each):
+#
+#   info       1 s    what the machine is
+#   tests      2 min  the tests of gpuexec, device, listcache, demand, dispatch and postings on the real driver
+#   decode     1 min  integers a second by codec and length of list, GPU and CPU (Ding 2009)
+#   or and     3 min  each: queries a second by algorithm, k and batch, CPU and GPU
+#   andor      3 min
+#   gutenberg  2 min  or and and on the lists of CORPUS
+#   cache      5 min  caches by size, policy and λ (Wang 2017)
+#   huang      2 min  P of ranges; policies 1 min: LBD and others; devices 10 s: several GPUs (Huang 2017)
+#   latency    2 min  p50 and p99 by rate of arrival
+#   sanitizer  5 min  compute-sanitizer over the conformance test: memcheck, racecheck, synccheck, initcheck
+#   ncu        3 min  counters of the main kernels: what binds them
+#
+# How to spend half an hour of device time in commands of ten minutes at most, the most important first. A part that is
+# cut off goes on where it was, as long as the machine is held, or where .gpu/runs.jsonl from an
+# earlier one travels with it:
+#
+#   1  run.sh info tests decode or            correctness first; then the figure that all else is measured by
+#   2  run.sh and cache huang policies devices
+#   3  run.sh latency gutenberg ncu andor     ncu says which limit binds; sanitizer, the slowest, last
+#   4  run.sh sanitizer
+#
+# Variables: OUT, the folder for what comes out (gpu-bench); BUDGET, seconds for each part (170); QUERIES (4096), DOCS
+# (25000000) and TIME (1s, of one measurement) of the generated collection; RIFFLE_LIBCUDA as in docs/GPU.md.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+kit=$root/.gpu
+limit=$((60 << 20)) # bytes of .gpu/ and of the repository, of the 64 MiB that can be sent
+tests="gpuexec gpuexec/device gpuexec/listcache gpuexec/demand gpuexec/dispatch postings"
+
+say() { echo "=== $*" >&2; }
+
+# Here.
+
+build() {
+  local corpus= topics= OPTIND=1
+  while getopts c:q: flag; do
+    case $flag in c) corpus=$OPTARG ;; q) topics=$OPTARG ;; *) exit 2 ;; esac
+  done
+  cd "$root"
+  variables=$(gpuexec/toolchain/setup.sh)
+  eval "$variables"
+  rm -rf "$kit"
+  mkdir -p "$kit/stage/bin"
+  local p
+  for p in $tests; do
+    go test -c -tags cuda -ldflags='-s -w' -trimpath -o "$kit/stage/bin/$(basename "$p").test" "./$p"
+  done
+  go build -tags cuda -ldflags='-s -w' -trimpath -o "$kit/stage/bin/" ./internal/gpubench ./cmd/riffle
+  # For a host with an older C library than this one's: its loader and itself.
+  mkdir "$kit/stage/lib"
+  ldd "$kit/stage/bin/gpubench" | grep -oE '/[^ ]+' | xargs -I{} cp -L {} "$kit/stage/lib/"
+  if [ -n "$corpus" ]; then
+    "$kit/stage/bin/gpubench" -text "$corpus" -topics "$topics" -write "$kit/stage/gutenberg.lists" -out "$kit/none"
+    rm -r "$kit/none"
+  fi
+  git rev-parse HEAD >"$kit/stage/revision" 2>/dev/null || echo unknown >"$kit/stage/revision"
+  tar -C "$kit/stage" -czf "$kit/kit.tar.gz" .
+  rm -r "$kit/stage"
+  local bytes
+  bytes=$(($(wc -c <"$kit/kit.tar.gz") + $(git ls-files -z | xargs -0 cat 2>/dev/null | wc -c)))
+  [ "$bytes" -lt "$limit" ] || { echo "run.sh: $bytes bytes would have to be sent, more than $limit" >&2; return 1; }
+  say ".gpu/kit.tar.gz: $(wc -c <"$kit/kit.tar.gz") bytes, $bytes with the repository"
+}
+
+# There.
+
+unpack() {
+  work=${RIFFLE_GPU_WORK:-/tmp/riffle-gpu}
+  [ -f "$kit/kit.tar.gz" ] || { echo "run.sh: there is no .gpu/kit.tar.gz; run.sh build makes it" >&2; exit 1; }
+  if ! [ -f "$work/revision" ] || [ "$kit/kit.tar.gz" -nt "$work/unpacked" ]; then
+    rm -rf "$work"
+    mkdir -p "$work/out"
+    tar -C "$work" -xzf "$kit/kit.tar.gz"
+    [ ! -f "$kit/runs.jsonl" ] || cp "$kit/runs.jsonl" "$work/out/"
+    touch "$work/unpacked"
+  fi
+  run=
+  if ! "$work/bin/gpubench" -h >/dev/null 2>"$work/help"; [ $? -gt 2 ] || grep -q 'GLIBC_' "$work/help"; then
+    run="$work/lib/$(cd "$work/lib" && ls | grep -m1 ld-linux) --library-path $work/lib"
+  fi
+  out=${OUT:-gpu-bench}
+  mkdir -p "$out"
+  out=$(cd "$out" && pwd)
+  # What is done comes out at once, whatever becomes of the rest.
+  while sleep 5; do collect; done &
+  collector=$!
+  trap 'kill $collector 2>/dev/null || true; collect' EXIT
+}
+
+collect() { cp -f "$work"/out/* "$out/" 2>/dev/null || true; }
+
+# limited SECONDS COMMAND... ends a command that takes too long, which is no failure of the others.
+limited() {
+  local seconds=$1 status=0
+  shift
+  timeout --kill-after=10 "$seconds" "$@" || status=$?
+  [ $status -ne 124 ] || echo "stopped after $seconds s"
+  return $status
+}
+
+budget=${BUDGET:-170}
+gov2() { # PART...
+  $run "$work/bin/gpubench" -docs "${DOCS:-25000000}" -queries "${QUERIES:-4096}" -time "${TIME:-1s}" -budget "${budget}s" \
+    -out "$work/out" ${FLAGS:-} "$@"
+}
+
+part_info() {
+  {
+    date -u; uname -a; cat "$work/revision"; nproc
+    grep -m1 'model name' /proc/cpuinfo || true
+    nvidia-smi 2>&1 || true
+    ldd --version 2>&1 | head -n 1
+    [ -z "$run" ] || echo "by the C library that was sent"
+    $run "$work/bin/riffle" gpu info 2>&1 || true
+  } | tee "$work/out/machine.txt"
+}
+
+part_tests() {
+  local p failed=0 status
+  for p in $tests; do
+    status=0
+    (cd "$root/$p" && limited "$budget" $run "$work/bin/$(basename "$p").test" -test.v ${TESTFLAGS:-}) >"$work/log" 2>&1 || status=$?
+    { echo "$p"; cat "$work/log"; } >>"$work/out/tests.txt"
+    echo "$p: exit status $status, $(grep -c -- '^--- PASS' "$work/log" || true) passed, $(grep -c -- '^--- SKIP' "$work/log" || true) skipped"
+    [ $status -eq 0 ] || { failed=1; grep -E -A20 -- '--- FAIL|^panic|GLIBC' "$work/log" | head -n 60; }
+  done
+  return $failed
+}
+
+part_decode() {
+  (cd "$root/gpuexec" && limited "$budget" $run "$work/bin/gpuexec.test" -test.run XXX -test.bench 'Decode|Host' ${BENCHFLAGS:-}) | tee "$work/out/decode.txt"
+  gov2 codecs
+}
+
+part_gutenberg() {
+  [ -f "$work/gutenberg.lists" ] || { echo "no lists: run.sh build -c CORPUS -q TOPICS" >&2; return 1; }
+  $run "$work/bin/gpubench" -collection "$work/gutenberg.lists" -time "${TIME:-1s}" -budget "${budget}s" -out "$work/out" ${FLAGS:-} or and andor
+}
+
+part_sanitizer() {
+  local tool status failed=0
+  command -v compute-sanitizer >/dev/null || { echo "no compute-sanitizer here"; return 0; }
+  for tool in memcheck racecheck synccheck initcheck; do
+    status=0
+    (cd "$root/gpuexec" && limited "$budget" compute-sanitizer --tool $tool --error-exitcode 9 $run "$work/bin/gpuexec.test" \
+      -test.short -test.run 'TestConformance|TestDecodeWidths|TestMissing' -exectest.seed=7) >"$work/log" 2>&1 || status=$?
+    echo "$tool: exit status $status; $(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$work/log" | tail -n 1)" | tee -a "$work/out/sanitizer.txt"
+    head -c 2000000 "$work/log" >>"$work/out/sanitizer.txt"
+    [ $status -eq 0 ] || [ $status -eq 124 ] || failed=1
+  done
+  return $failed
+}
+
+part_ncu() {
+  command -v ncu >/dev/null || { echo "no ncu here"; return 0; }
+  local kernel algorithm mode
+  while read -r kernel algorithm mode; do
+    # One large batch; launches from the second pass on, when the lists are there.
+    limited "$budget" ncu --clock-control none --target-processes all -k "regex:^$kernel\$" --launch-skip 2 --launch-count 2 \
+      --section SpeedOfLight --section ComputeWorkloadAnalysis --section MemoryWorkloadAnalysis --section InstructionStats \
+      --section Occupancy --section LaunchStats --section WarpStateStats --section SchedulerStats \
+      $run "$work/bin/gpubench" -docs "${DOCS:-25000000}" -queries 1024 -k 10 -batch 1024 -time 1ms -algorithms "$algorithm" \
+      -out "$work/ncu" ${FLAGS:-} "$mode" </dev/null >"$work/log" 2>&1 || echo "$kernel: exit status $?"
+    rm -rf "$work/ncu"
+    head -c 2000000 "$work/log" >>"$work/out/ncu.txt"
+    echo "$kernel: $(grep -cE '^ +[a-z_]+ \(' "$work/log" || true) launches"
+  done <<'KERNELS'
+or_tile exhaustive or
+or_maxscore maxscore or
+and_tile exhaustive and
+and_lead auto and
+top_k maxscore or
+KERNELS
+}
+
+parts() {
+  local part failed= began
+  unpack
+  for part; do
+    began=$SECONDS
+    say "$part"
+    case $part in
+      info | tests | decode | gutenberg | sanitizer | ncu) "part_$part" || failed="$failed $part" ;;
+      or | and | andor | cache | huang | policies | devices | latency) gov2 "$part" || failed="$failed $part" ;;
+      *) echo "run.sh: there is no part $part" >&2; failed="$failed $part" ;;
+    esac
+    say "$part: $((SECONDS - began)) s"
+  done
+  [ -z "$failed" ] || { echo "FAILED:$failed" >&2; return 1; }
+}
+
+# dry runs all parts on the emulated GPU, whose figures mean nothing.
+dry() {
+  local scratch
+  scratch=$(mktemp -d)
+  export RIFFLE_LIBCUDA=$root/.cuda/emulator/libcuda.so RIFFLE_GPU_WORK=$scratch/work OUT=${OUT:-$scratch/out}
+  export DOCS=20000 QUERIES=30 TIME=1ms BUDGET=100 TESTFLAGS='-test.short -test.run=Decode|Kernels|Events|Extents|Script|Choose|Codec|Missing'
+  export BENCHFLAGS='-test.bench=Decode/codec=packed/postings=4096 -test.benchtime=1x'
+  export FLAGS='-k 10 -batch 16 -cache 0,40 -threads 32 -delays 1 -clients 6 -batch-bytes 8388608 -column-bytes 1048576 -memory 33554432
+    -tile-shift 12 -tile-threads 64 -lead-threads 64 -range-threads 32'
+  "$0" info tests decode or and andor cache huang policies devices latency sanitizer ncu
+  say "$(wc -l <"$OUT/runs.jsonl") measurements"
+  rm -r "$scratch"
+}
+
+case ${1:-} in
+  build) shift; build "$@" ;;
+  dry) dry ;;
+  '' | -*) sed -n '2,/^set/{/^set/!s/^# \{0,1\}//p}' "$0"; exit 2 ;;
+  *) parts "$@" ;;
+esac
