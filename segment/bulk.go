@@ -2,6 +2,7 @@ package segment
 
 import (
 	"sync"
+	"unsafe"
 )
 
 // A Bulk gathers chunks in memory and writes them as one sealed segment. Unlike a
@@ -61,17 +62,27 @@ const bulkLimit = 1 << 31
 // Full says whether the Bulk takes at least budget bytes of memory, or as much as a
 // segment can hold. It is then time to write it.
 func (b *Bulk) Full(budget int64) bool {
-	used := int64(cap(b.ids)) + 4*int64(cap(b.idEnds)) + 2*int64(cap(b.ranks))
 	full := len(b.ids) > bulkLimit/2 || b.docs > maxDocs/2
 	for _, f := range b.fields {
-		used += fieldOverhead + 12*int64(cap(f.docs))
 		for i := range f.parts {
 			p := &f.parts[i]
-			used += p.terms.bytes() + runListBytes*int64(cap(p.lists)) + int64(cap(p.arena))
 			full = full || len(p.arena) > bulkLimit/2 || len(p.terms.arena) > bulkLimit/2
 		}
 	}
-	return full || used >= budget
+	return full || b.bytes() >= budget
+}
+
+// bytes is about how much memory the Bulk takes.
+func (b *Bulk) bytes() int64 {
+	n := int64(cap(b.ids)) + 4*int64(cap(b.idEnds)) + 2*int64(cap(b.ranks))
+	for _, f := range b.fields {
+		n += fieldOverhead + 12*int64(cap(f.docs)) + int64(unsafe.Sizeof(bulkPart{}))*int64(len(f.parts))
+		for i := range f.parts {
+			p := &f.parts[i]
+			n += p.terms.bytes() + runListBytes*int64(cap(p.lists)) + int64(cap(p.arena))
+		}
+	}
+	return n
 }
 
 // Add adds the documents of a chunk behind those added before. The chunk must have

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -302,4 +303,47 @@ func TestBulkManyTerms(t *testing.T) {
 		}
 	}
 	requireEqual(t, m, mem.View())
+}
+
+// TestBulkBytes: what a Bulk says that it takes is about what the heap has grown by, and not less.
+func TestBulkBytes(t *testing.T) {
+	docs, _ := zipfDocuments(6000)
+	var c Chunk
+	var b *Bulk
+	heap := func() int64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	add := func(docs []Document) {
+		for _, d := range docs {
+			c.Begin(d.ID)
+			c.Field("text")
+			for _, tf := range d.Fields[0].Terms {
+				c.Add(tf.Term)
+			}
+			c.EndField(true, 180)
+			c.End(0, nil)
+		}
+		if b == nil {
+			b = NewBulk(c.Sample(), 2)
+		}
+		c.Group(b.parts)
+		b.Add(&c)
+		c.Reset()
+	}
+	add(docs[:500]) // the chunk has the memory then that it needs
+	heapBefore, before := heap(), b.bytes()
+	for chunk := range slices.Chunk(docs[500:], 500) {
+		add(chunk)
+	}
+	grown, said := heap()-heapBefore, b.bytes()-before
+	if said < 1<<20 || grown > said*9/8 || grown < said/2 {
+		t.Errorf("the heap has grown by %d bytes, the Bulk says %d", grown, said)
+	}
+	if b.Full(b.bytes()+1) || !b.Full(b.bytes()) {
+		t.Error("not full when it has its budget")
+	}
+	runtime.KeepAlive(docs)
 }

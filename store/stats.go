@@ -34,7 +34,7 @@ func (s *Store) stats() (Stats, error) {
 	st := Stats{
 		DiskBytes:     m.DiskSpaceUsage(),
 		WALBytes:      m.WAL.Size,
-		WrittenBytes:  m.WAL.BytesWritten + total.TableBytesFlushed + total.TableBytesCompacted + total.TableBytesIngested,
+		WrittenBytes:  total.TableBytesFlushed + total.TableBytesCompacted, // Total counts log and ingests as flushed
 		MemTableBytes: m.MemTable.Size,
 		CacheBytes:    m.BlockCache.Size,
 		CacheHits:     m.BlockCache.Hits,
