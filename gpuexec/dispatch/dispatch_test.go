@@ -270,6 +270,26 @@ func TestLost(t *testing.T) {
 	}
 }
 
+// TestOneIsLost: the workers of a device that is lost leave queries to those of the others.
+func TestOneIsLost(t *testing.T) {
+	for range 20 {
+		good, bad := newFake(), newFake()
+		bad.fail = func(int) error {
+			bad.mu.Lock()
+			bad.lost = errBroken
+			bad.mu.Unlock()
+			return errBroken
+		}
+		d := start(t, Options{Policy: Devices, Delay: 1, Depth: 4}, bad, good)
+		q := Query{Plan: somePlan(t, 0), CPU: cpuexec.Executor{}}
+		for range 40 {
+			if _, err := d.TopK(t.Context(), q); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
 // TestClose: who waits is answered by the CPU, and so are later ones.
 func TestClose(t *testing.T) {
 	d := start(t, Options{Policy: Devices, Delay: time.Hour}, newFake())

@@ -28,6 +28,7 @@ func (d *Dispatcher) serve(dev *deviceState) {
 		wait, ok := d.next(dev, &b)
 		switch {
 		case !ok:
+			d.wake() // another device's worker, if it was a kick that has woken this one
 			return
 		case len(b.jobs) > 0:
 			d.run(dev, &b)
