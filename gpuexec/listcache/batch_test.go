@@ -1,6 +1,7 @@
 package listcache
 
 import (
+	"slices"
 	"testing"
 )
 
@@ -34,6 +35,34 @@ func TestBuffer(t *testing.T) {
 				t.Errorf("%+v, want it at row %d", c, next)
 			}
 			next += c.Rows
+		}
+	}
+}
+
+// TestDropLeavesBatch: a list that is dropped after its batch was placed stays where the batch was told that it is. Batches
+// that are placed later run later, and only they can bring other pieces there.
+func TestDropLeavesBatch(t *testing.T) {
+	for name, drop := range map[string]func(*Cache){
+		"Drop":  func(c *Cache) { c.Drop(func(uint64) bool { return true }) },
+		"Admit": func(c *Cache) { c.Admit() },
+		"Reset": func(c *Cache) { c.Reset() },
+	} {
+		c, err := New(Config{Region: Region{Rows: 4096}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		needs := []Need{{Key: 1, Head: []uint32{20}, Extents: []uint32{64, 0, 64}}}
+		var b Batch
+		for range 2 { // the second time it is there
+			c.Place(needs, Region{First: 4096, Rows: 4096}, &b)
+		}
+		if b.Lists[0].Serial == 0 {
+			t.Fatal("the list is not resident")
+		}
+		head, extents := slices.Clone(b.Lists[0].Head), slices.Clone(b.Lists[0].Extents)
+		drop(c)
+		if p := b.Lists[0]; !slices.Equal(p.Head, head) || !slices.Equal(p.Extents, extents) {
+			t.Errorf("%s: the batch has %v and %v, was told %v and %v", name, p.Head, p.Extents, head, extents)
 		}
 	}
 }

@@ -136,10 +136,15 @@ func (c *Cache) evict(o owner) {
 }
 
 func (c *Cache) dropExtent(e *entry, x int) {
-	rows := e.sizes[x]
-	c.slots.give(e.at[x], rows)
+	c.giveExtent(e, x)
 	e.at[x] = Missing
 	e.clearPending(x)
+}
+
+// giveExtent gives the slot of an extent back.
+func (c *Cache) giveExtent(e *entry, x int) {
+	rows := e.sizes[x]
+	c.slots.give(e.at[x], rows)
 	e.resident -= int64(rows)
 	e.shown.Store(e.resident)
 	e.kept--
@@ -147,11 +152,12 @@ func (c *Cache) dropExtent(e *entry, x int) {
 	c.stats.evict(rows)
 }
 
-// dropEntry takes all pieces of a list out.
+// dropEntry takes all pieces of a list out. It leaves the places as they are: a batch that was placed before may still
+// have them, while a segment goes.
 func (c *Cache) dropEntry(e *entry) {
 	for x, rows := range e.sizes {
 		if rows > 0 && e.place(x) != Missing {
-			c.dropExtent(e, x)
+			c.giveExtent(e, x)
 		}
 	}
 	if e.headAt != nil {
