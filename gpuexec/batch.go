@@ -13,6 +13,8 @@ type batch struct {
 	shape     Shape
 	arena     uint64 // address
 
+	resultRoom int // bytes of results that the host has room for
+
 	queries []query
 	kMost   int
 	lanes   int  // lists of any part
@@ -99,7 +101,8 @@ func (b *batch) fill() bool {
 		b.common.heaps = s.keep(8 * b.kMost * b.shape.RangeThreads * b.shape.rangeBlocks(len(b.queries)))
 	}
 	b.fillPasses()
-	if s.full || uint64(b.tilesMost)*uint64(b.partCount) >= 1<<31 {
+	movesFit := wholeRows(len(b.moves)*int(unsafe.Sizeof(devMove{}))) <= s.free() // those of columns; lists follow
+	if s.full || !movesFit || b.results.bytes > b.resultRoom || uint64(b.tilesMost)*uint64(b.partCount) >= 1<<31 {
 		for _, key := range b.taken {
 			b.columns.forget(key)
 		}

@@ -79,9 +79,11 @@ func column[T any](b *batch, values []T) (address uint64) {
 	if !known {
 		address = putAll(&b.staging, values)
 		from, rows := b.staging.rowOf(address), uint32(wholeRows(len(values)*int(unsafe.Sizeof(values[0])))/rowBytes)
-		if row, place, ok := b.columns.take(key, rows); ok && !b.staging.full {
-			address = place
-			b.moveColumn(key, from, row, rows)
+		if !b.staging.full { // else it is not brought
+			if row, place, ok := b.columns.take(key, rows); ok {
+				address = place
+				b.moveColumn(key, from, row, rows)
+			}
 		}
 	}
 	b.addresses[key] = address

@@ -131,7 +131,7 @@ func (x *Executor) divide() (err error) {
 				row: uint32((s.memory.Address - x.memory.Address) / rowBytes),
 			}
 			s.batch.algorithm, s.batch.shape, s.batch.arena = x.options.Algorithm, x.shape, x.memory.Address
-			s.batch.columns = &x.columns
+			s.batch.columns, s.batch.resultRoom = &x.columns, int(s.results.Len())
 			x.free <- s
 		}
 	})
@@ -227,7 +227,7 @@ func (x *Executor) start(s *slot, plans []*Plan, taken []int) (outcome string, e
 	for _, i := range taken {
 		b.add(plans[i], i)
 	}
-	if !b.fill() || int64(b.results.bytes) > s.results.Len() {
+	if !b.fill() {
 		// Nothing has been placed; the event of the last batch stands for this one.
 		return tooBig, nil
 	}
@@ -237,9 +237,21 @@ func (x *Executor) start(s *slot, plans []*Plan, taken []int) (outcome string, e
 		outcome = badList // what was taken into the cache must be brought there all the same
 	}
 	if err = x.dev.Do(func(q *device.Queue) { x.put(q, s, outcome == started) }); err != nil {
-		x.cache.Reset() // what it was told to bring may not be there
+		x.forgetAll() // what was to be brought may not be there
 	}
 	return outcome, err
+}
+
+// forgetAll forgets what lies on the device, after a batch was put on the streams in part, and waits for that part: it
+// still reads the batch's memory.
+func (x *Executor) forgetAll() {
+	x.cache.Reset()
+	x.columns.full = true
+	_ = x.dev.Do(func(q *device.Queue) { // a device that is lost refuses, and reads nothing any more
+		q.Synchronize(x.in)
+		q.Synchronize(x.compute)
+		q.Synchronize(x.out)
+	})
 }
 
 // finish reads the answers of a batch that is done.

@@ -1,0 +1,30 @@
+package gpuexec
+
+import (
+	"testing"
+	"unsafe"
+)
+
+// TestColumnWithoutRoom: a column that found no room in its batch has not been brought, and is not said to be there.
+func TestColumnWithoutRoom(t *testing.T) {
+	values := make([]uint8, 1000)
+	key := columnKey{unsafe.Pointer(&values[0]), len(values)}
+	b := &batch{columns: &columns{rows: 1 << 10}}
+	try := func(room int) (there bool) {
+		b.staging = staging{host: make([]byte, room), size: room}
+		b.begin()
+		column(b, values)
+		b.forget()
+		_, there = b.columns.find(key)
+		return there
+	}
+	if try(2000) {
+		t.Error("a column that came once is kept")
+	}
+	if try(100) {
+		t.Error("a column that was not brought is there")
+	}
+	if !try(2000) {
+		t.Error("a column that came again is not kept")
+	}
+}
