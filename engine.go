@@ -93,6 +93,7 @@ func Open(dir string, opts *Options) (*Engine, error) {
 	var err error
 	if e.opts.GPU != nil {
 		if e.gpu, err = openGPUs(e.opts.GPU, e.opts.Parallel.Workers, e.opts.Listener, e.opts.private.devices); err != nil {
+			e.stop()
 			return nil, err
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"testing"
 	"time"
+
+	"github.com/riffle-search/riffle/gpuexec/listcache"
 )
 
 // TestOnGPU runs on the GPU of the machine, or on an emulated one (docs/GPU.md): searches are as
@@ -38,27 +40,30 @@ func TestOnGPU(t *testing.T) {
 			t.Errorf("searches ran on %v", ran)
 		}
 	}
-	stats := func() GPUDeviceStats {
+	caches := func(empty bool) (all listcache.Stats) {
 		st, err := ix.Stats()
 		ix.must(err)
 		if st.GPU.NoGPU != "" || len(st.GPU.Devices) == 0 {
 			t.Fatalf("%+v", st.GPU)
 		}
-		return st.GPU.Devices[0]
+		for _, d := range st.GPU.Devices {
+			if d.Info.Name == "" || empty != (d.Cache.Lists == 0) {
+				t.Errorf("a GPU has no name, or lists are there when none should be, or the other way round: %+v", d)
+			}
+			all.Add(d.Cache)
+		}
+		return all
 	}
 	ix.must(ix.Warm(t.Context(), queries, nil))
-	warm := stats()
-	if warm.Cache.Lists == 0 || warm.Info.Name == "" {
-		t.Errorf("after a log: %+v", warm)
-	}
+	warm := caches(false)
 	same()
-	if s := stats(); s.Cache.HitBytes == warm.Cache.HitBytes {
-		t.Errorf("nothing that was asked for was there: %+v", s.Cache)
+	searched := caches(false)
+	if searched.HitBytes == warm.HitBytes {
+		t.Errorf("nothing that was asked for was there: %+v", searched)
 	}
-	before := stats().Cache.EvictedBytes
 	ix.must(ix.Compact(t.Context()))
-	if s := stats(); s.Cache.EvictedBytes == before {
-		t.Errorf("lists of merged segments are still there: %+v", s.Cache)
+	if s := caches(true); s.EvictedBytes == searched.EvictedBytes || s.UsedBytes > 0 {
+		t.Errorf("lists of merged segments are still there: %+v", s)
 	}
 	same()
 }

@@ -157,6 +157,9 @@ func TestGPUAnswersAlike(t *testing.T) {
 				}
 			}
 		}
+		if res := ix.search(queries[0], &SearchOptions{Algorithm: WAND}); res.Executor != "cpu/wand" {
+			t.Errorf("%v: a search by WAND ran on %s", policy, res.Executor)
+		}
 		st, err := ix.Stats()
 		ix.must(err)
 		if s := st.GPU.Searches; s.Batches == 0 || s.OnBoth == 0 || a.plans+b.plans == 0 {

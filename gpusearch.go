@@ -31,7 +31,7 @@ func (v *view) start(ctx context.Context, q Query, o *SearchOptions) (r running,
 		return r, err
 	}
 	r.v, r.p, r.cpu = v, v.e.borrow(), v.e.executor(&r.settings)
-	if r.c, err = r.p.prepare(ctx, v, q, &r.settings); err == nil && v.e.gpu.there() && r.settings.Processor != CPU {
+	if r.c, err = r.p.prepare(ctx, v, q, &r.settings); err == nil && r.maybeGPU() {
 		err = r.submit()
 	}
 	if err != nil {
@@ -40,6 +40,13 @@ func (v *view) start(ctx context.Context, q Query, o *SearchOptions) (r running,
 	return r, err
 }
 
+// maybeGPU reports whether a GPU might run the search: unless it asks for an algorithm of the CPU.
+func (r *running) maybeGPU() bool {
+	s := &r.settings
+	return r.v.e.gpu.there() && (s.Processor == GPU || s.Processor == AnyProcessor && s.Algorithm == Auto)
+}
+
+// submit hands the search to the dispatcher, which may find that it is for the CPU.
 func (r *running) submit() (err error) {
 	on := dispatch.Any
 	if r.settings.Processor == GPU {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/gpuexec/demand"
@@ -35,13 +36,39 @@ func (e *Engine) Warm(ctx context.Context, log []Query, o *SearchOptions) error 
 	for _, x := range e.gpu.executors {
 		x.Cache().Admit()
 	}
-	onGPU := SearchOptions{}
-	if o != nil {
-		onGPU = *o
+	for chunk := range slices.Chunk(log, warmBatch) {
+		if err := v.runOnAll(ctx, chunk, o); err != nil {
+			return err
+		}
 	}
-	onGPU.Processor = GPU
-	_, err = v.searchBatch(ctx, log, &onGPU)
-	return err
+	return nil
+}
+
+// warmBatch is how many queries of a log run together.
+const warmBatch = 256
+
+// runOnAll runs queries on every GPU, for what that copies there. Answers are not wanted.
+func (v *view) runOnAll(ctx context.Context, queries []Query, o *SearchOptions) error {
+	s, err := v.e.settings(o)
+	if err != nil {
+		return err
+	}
+	var plans []*plan
+	for _, q := range queries {
+		p := v.e.borrow()
+		defer v.e.giveBack(p)
+		c, err := p.prepare(ctx, v, q, &s)
+		if err != nil {
+			return err
+		}
+		plans = append(plans, &c.plan)
+	}
+	for _, x := range v.e.gpu.executors {
+		if _, err := x.Partials(ctx, plans); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // countVisits has the caches of all GPUs count what a query visits. When the CPU completes answers

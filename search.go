@@ -75,7 +75,8 @@ type SearchOptions struct {
 	// Options.Rank.Alpha.
 	Alpha *float64
 
-	// Algorithm for OR. The default is Auto.
+	// Algorithm for OR on the CPU, where a search with another one than Auto, the default, runs unless
+	// it demands a GPU: there it is GPUOptions.Algorithm that counts.
 	Algorithm Algorithm
 
 	// Parallel overrides Options.Parallel for this search, but for Workers and Spin,
