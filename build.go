@@ -23,8 +23,9 @@ type BuildOptions struct {
 	Workers int
 
 	// MemoryBytes is how much memory the inverted documents may take before they are written
-	// as a segment. About 10 MB a worker come on top, and what Go's collector leaves
-	// lying. More memory makes fewer segments. The default is 256 MiB, the least 1 MiB.
+	// as a segment. On top come about 20 MB a worker, the window of a Zstandard file (up to
+	// 128 MB), and what Go's collector leaves lying. More memory makes fewer segments.
+	// The default is 256 MiB, the least 1 MiB.
 	MemoryBytes int64
 
 	// OneSegment merges the segments into one at the end, if there are several. An order of
