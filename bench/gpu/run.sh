@@ -29,7 +29,7 @@
 #   3  run.sh latency gutenberg ncu andor     ncu says which limit binds; sanitizer, the slowest, last
 #   4  run.sh sanitizer
 #
-# Variables: OUT, the folder for what comes out (gpu-bench); BUDGET, seconds for each part (170); QUERIES (4096), DOCS
+# Variables: OUT, the folder for what comes out (gpu-bench); BUDGET, seconds for each part (170); QUERIES (2048), DOCS
 # (25000000) and TIME (1s, of one measurement) of the generated collection; RIFFLE_LIBCUDA as in docs/GPU.md.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -111,7 +111,7 @@ limited() {
 
 budget=${BUDGET:-170}
 gov2() { # PART...
-  $run "$work/bin/gpubench" -docs "${DOCS:-25000000}" -queries "${QUERIES:-4096}" -time "${TIME:-1s}" -budget "${budget}s" \
+  $run "$work/bin/gpubench" -docs "${DOCS:-25000000}" -queries "${QUERIES:-2048}" -batch 256,1024,2048 -time "${TIME:-1s}" -budget "${budget}s" \
     -out "$work/out" ${FLAGS:-} "$@"
 }
 
@@ -207,7 +207,7 @@ dry() {
   export RIFFLE_LIBCUDA=$root/.cuda/emulator/libcuda.so RIFFLE_GPU_WORK=$scratch/work OUT=${OUT:-$scratch/out}
   export DOCS=20000 QUERIES=30 TIME=1ms BUDGET=100 TESTFLAGS='-test.short -test.run=Decode|Kernels|Events|Extents|Script|Choose|Codec|Missing'
   export BENCHFLAGS='-test.bench=Decode/codec=packed/postings=4096 -test.benchtime=1x'
-  export FLAGS='-k 10 -batch 16 -cache 0,40 -threads 32 -delays 1 -clients 6 -batch-bytes 8388608 -column-bytes 1048576 -memory 33554432
+  export FLAGS='-k 10 -batch 8 -cache 0,40 -threads 32 -delays 1 -clients 6 -batch-bytes 8388608 -column-bytes 1048576 -memory 33554432
     -tile-shift 12 -tile-threads 64 -lead-threads 64 -range-threads 32'
   "$0" info tests decode or and andor cache huang policies devices latency sanitizer ncu
   say "$(wc -l <"$OUT/runs.jsonl") measurements"

@@ -12,7 +12,10 @@
 // gutenberg-a with the 10,000 queries of the Terabyte track of 2005, whose words all occur there, and is
 // drawn from the tables in measured.go: lengths of documents (some 100 to 6,000 words, most below 300; web pages
 // have longer tails), how long the lists of queries are, how often words come again in queries, how many words
-// queries have. TestLikeText holds what comes out against the text again.
+// queries have. But words that are in more than a third of a text's documents are left out (Options.StopWords): with
+// them the average would be above GOV2's, whose documents are five times as long as these passages. The other words are in
+// more documents than in gutenberg-a for that; the median of 1,000 queries has 1.4 million postings, and one of ten more
+// than 10. TestLikeText holds what comes out, with stop words, against the text again.
 //
 // # Words
 //

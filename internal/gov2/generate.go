@@ -13,6 +13,7 @@ type Options struct {
 	Docs       uint32        // 25,000,000
 	Queries    int           // 1,000
 	Postings   float64       // of a query on average, as a share of Docs; 0.148, which is 3.7 million in 25
+	StopWords  bool          // queries have words, too, that are in more than a third of a text's documents
 	Codec      postings.Kind // of the lists, Packed
 	Seed       uint64        // 1
 	Goroutines int           // one a core

@@ -88,7 +88,7 @@ func TestLikeText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := Generate(Options{Docs: uint32(want.Docs), Queries: want.Queries, Postings: want.Postings})
+	made := Generate(Options{Docs: uint32(want.Docs), Queries: want.Queries, Postings: want.Postings, StopWords: true})
 	got, err := made.Measure()
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ const (
 	pool      = 1 << 14 // words that queries are drawn from
 	sameTopic = 0.2     // of the further words of a query
 	mostShare = 0.97    // of all documents that a word is in
+	stopShare = 1. / 3  // words that are in more are stop words
 )
 
 // A word is what a posting list is made for.
@@ -90,6 +91,9 @@ func newPool(o *Options) *wordPool {
 		w := word{number: n, topic: rng.IntN(topics), share: share}
 		weight := math.Pow(float64(n+2), -0.85)
 		p.words = append(p.words, w)
+		if !o.StopWords && share > stopShare {
+			continue
+		}
 		p.any.add(n, weight)
 		p.of[w.topic].add(n, weight)
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -109,16 +110,19 @@ func (b *bench) collect() (err error) {
 		return err
 	}
 	const headBytes = 320 // of an extent's directory (gpuexec)
-	postings, perQuery := int64(0), int64(0)
+	postings := int64(0)
 	for i := range b.c.Lists {
 		b.bytes += b.c.PayloadBytes(i) + headBytes*int64(len(b.c.Lists[i].List.ExtLast))
 		postings += int64(b.c.Lists[i].List.Count)
 	}
+	var of []int64 // postings of queries
 	for q := range b.c.Queries {
-		perQuery += b.c.Postings(q) / int64(len(b.c.Queries))
+		of = append(of, b.c.Postings(q))
 	}
-	b.say("%s: %d documents, %d lists with %d postings (%d MB on a device), %d queries with %d postings on average; made in %.1f s",
-		b.c.Name, b.c.Docs, len(b.c.Lists), postings, b.bytes>>20, len(b.c.Queries), perQuery, time.Since(start).Seconds())
+	slices.Sort(of)
+	b.say("%s: %d documents, %d lists with %d postings (%d MB on a device), made in %.1f s", b.c.Name, b.c.Docs, len(b.c.Lists),
+		postings, b.bytes>>20, time.Since(start).Seconds())
+	b.say("%d queries, postings of one: mean %d, median %d, nine of ten below %d", len(of), b.postingsFrom(0)/int64(len(of)), of[len(of)/2], of[len(of)*9/10])
 	if b.write != "" {
 		return b.c.Write(b.write)
 	}

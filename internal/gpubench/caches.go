@@ -10,7 +10,7 @@ import (
 )
 
 // caches measures caches of several sizes. Static ones are filled by the first half of the queries, and the second
-// half is measured; what is missing is left to the CPU (leave), as in Wang 2017, or copied for the batch.
+// half is measured, in the smallest batches, since what these bring must fit into the memory of a batch. What is missing is left to the CPU (leave), as in Wang 2017, or copied for the batch.
 func (b *bench) caches() error {
 	if len(b.gpus) == 0 {
 		return nil
@@ -87,6 +87,6 @@ func (b *bench) cached(s cacheSetting) error {
 			g.Cache().Admit()
 		}
 		o := gpuexec.Options{Cache: s.config, Leave: s.leave}
-		return b.onGPU(p, o, b.bytes*int64(s.share)/100, half, b.batch[len(b.batch)-1], fill)
+		return b.onGPU(p, o, b.bytes*int64(s.share)/100, half, b.batch[0], fill)
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/riffle-search/riffle/cpuexec"
 	"github.com/riffle-search/riffle/gpuexec"
 	"github.com/riffle-search/riffle/gpuexec/device"
+	"github.com/riffle-search/riffle/internal/collection"
 )
 
 // A gpu is an executor on a device of its own.
@@ -58,9 +59,10 @@ type pass struct {
 // underWay is how many batches are at work at a time; gpuexec has room for three.
 const underWay = 3
 
-// run answers the queries from..to-1 of a reference once, in batches, and holds the answers against it. What the
-// device leaves open the CPU completes, on other goroutines than those that feed the device.
-func (b *bench) run(g *gpu, r *reference, from, to, size int) (p pass, err error) {
+// run answers the queries of a reference from one on, in batches, and holds the answers against it: all of them once,
+// and again if they are not enough for several batches. What the device leaves open the CPU completes, on
+// other goroutines than those that feed the device.
+func (b *bench) run(g *gpu, r *reference, from, size int) (p pass, err error) {
 	before, timesBefore := g.Cache().Stats(), g.Times()
 	start := time.Now()
 	var next atomic.Int64
@@ -72,23 +74,25 @@ func (b *bench) run(g *gpu, r *reference, from, to, size int) (p pass, err error
 			err = e
 		}
 	}
-	next.Store(int64(from))
-	rest := make(chan func() error, to-from)
+	all := len(r.plans) - from
+	batches := (max(all, 2*underWay*min(size, all)) + size - 1) / size
+	p.queries = batches * size
+	rest := make(chan func() error, p.queries)
 	var feeders, finishers sync.WaitGroup
 	for range underWay {
 		feeders.Go(func() {
-			for {
-				at := int(next.Add(int64(size))) - size
-				if at >= to {
-					return
+			plans, numbers := make([]*collection.Plan, size), make([]int, size)
+			for n := next.Add(1) - 1; n < int64(batches); n = next.Add(1) - 1 {
+				for i := range size {
+					numbers[i] = from + (int(n)*size+i)%all
+					plans[i] = r.plans[numbers[i]]
 				}
-				end := min(at+size, to)
-				answers, e := g.Run(b.ctx, r.plans[at:end])
+				answers, e := g.Run(b.ctx, plans)
 				if e != nil {
 					fail(e)
 					return
 				}
-				fail(b.take(r, at, answers, rest, &p, &mu))
+				fail(b.take(r, numbers, answers, rest, &p, &mu))
 			}
 		})
 	}
@@ -102,7 +106,7 @@ func (b *bench) run(g *gpu, r *reference, from, to, size int) (p pass, err error
 	feeders.Wait()
 	close(rest)
 	finishers.Wait()
-	p.queries, p.took = to-from, time.Since(start)
+	p.took = time.Since(start)
 	after := g.Cache().Stats()
 	p.wanted, p.hits = after.WantedBytes-before.WantedBytes, after.HitBytes-before.HitBytes
 	p.copied = after.CopiedBytes - before.CopiedBytes
@@ -112,63 +116,74 @@ func (b *bench) run(g *gpu, r *reference, from, to, size int) (p pass, err error
 }
 
 // take checks whole answers, and leaves the others to rest.
-func (b *bench) take(r *reference, at int, answers []gpuexec.Answer, rest chan<- func() error, p *pass, mu *sync.Mutex) error {
-	mu.Lock()
-	defer mu.Unlock()
+func (b *bench) take(r *reference, numbers []int, answers []gpuexec.Answer, rest chan<- func() error, p *pass, mu *sync.Mutex) error {
+	var w blockmax.Work
+	open, refused := 0, 0
 	for i := range answers {
-		a, plan := &answers[i], r.plans[at+i]
+		a, number := &answers[i], numbers[i]
 		if a.Refused != "" {
-			p.refused++
+			refused++
 		} else if len(a.Open) > 0 {
-			p.open++
+			open++
 		}
 		if len(a.Open) == 0 {
-			p.work.Add(a.Top.Work)
-			if err := r.check(at+i, &a.Top); err != nil {
+			w.Add(a.Top.Work)
+			if err := r.check(number, &a.Top); err != nil {
 				return err
 			}
 			continue
 		}
 		rest <- func() error {
-			top, err := cpuexec.Executor{}.Finish(b.ctx, plan, &a.Partial)
+			top, err := cpuexec.Executor{}.Finish(b.ctx, r.plans[number], &a.Partial)
 			if err != nil {
 				return err
 			}
 			mu.Lock()
 			p.work.Add(top.Work)
 			mu.Unlock()
-			return r.check(at+i, &top)
+			return r.check(number, &top)
 		}
 	}
+	mu.Lock()
+	defer mu.Unlock()
+	p.work.Add(w)
+	p.open += open
+	p.refused += refused
 	return nil
 }
 
-// passes runs all queries until caches are warm, and then for the time of a measurement, at least once. It returns
-// the fastest pass.
+// passes runs queries until the cache has taken in what it will, and then for the time of a measurement, at least
+// once. It returns the fastest pass of those.
 func (b *bench) passes(g *gpu, r *reference, from, size int) (best pass, err error) {
-	start := time.Time{}
+	const mostWarming = 10
+	before := int64(0)
 	for n := 0; ; n++ {
-		p, err := b.run(g, r, from, len(r.plans), size)
+		p, err := b.run(g, r, from, size)
 		if err != nil {
 			return best, err
 		}
-		switch {
-		case n < 2: // lists come in with the first; the second finds out that they are there
-			start = time.Now()
-		case best.queries == 0 || p.took < best.took:
+		if n > 0 && (p.copied == 0 || 10*p.copied > 9*before) || n == mostWarming {
+			break
+		}
+		before = p.copied
+	}
+	for start := time.Now(); best.queries == 0 || time.Since(start) < b.seconds; {
+		p, err := b.run(g, r, from, size)
+		if err != nil {
+			return best, err
+		}
+		if best.queries == 0 || p.took < best.took {
 			best = p
 		}
-		if n >= 2 && time.Since(start) > b.seconds {
-			return best, nil
-		}
 	}
+	return best, nil
 }
 
-// figures are those of a pass.
-func (b *bench) figures(g *gpu, p *pass, postings int64) []figure {
+// figures are those of a pass, whose queries have so many postings on average.
+func (b *bench) figures(g *gpu, p *pass, postings float64) []figure {
 	info := g.dev.Info()
 	rate := float64(p.queries) / p.took.Seconds()
-	fs := []figure{{"q/s", rate}, {"G postings/s", rate * float64(postings) / float64(p.queries) / 1e9}}
+	fs := []figure{{"q/s", rate}, {"G postings/s", rate * postings / 1e9}}
 	each := func(t time.Duration) float64 { return float64(t.Nanoseconds()) / 1000 / float64(p.queries) }
 	fs = append(fs, figure{"kernels, µs", each(p.times.Kernels)}, figure{"host, µs", each(p.times.Host)})
 	fs = append(fs, b.work(&p.work, p.queries)...)
@@ -236,5 +251,5 @@ func (b *bench) onGPU(p plans, o gpuexec.Options, cacheBytes int64, from, size i
 	if err != nil {
 		return nil, err
 	}
-	return b.figures(g, &best, b.postingsFrom(from)), nil
+	return b.figures(g, &best, float64(b.postingsFrom(from))/float64(len(r.plans)-from)), nil
 }

@@ -92,7 +92,7 @@ func (s *settings) declare(f *flag.FlagSet) {
 	s.k, s.batch, s.cache = numbers{1, 10, 100, 1000}, numbers{256, 1024, 4096}, numbers{0, 5, 10, 20, 40, 60, 80, 100}
 	s.threads, s.delays = numbers{32, 64, 128, 256, 512}, numbers{1, 5, 20}
 	f.Var(&s.k, "k", "hits of a query")
-	f.Var(&s.batch, "batch", "queries of a batch; the first k and the last batch serve where those are not varied")
+	f.Var(&s.batch, "batch", "queries of a batch; where that is not varied the last of these, and for cache the first")
 	f.Var(&s.cache, "cache", "sizes of caches, in per cent of the lists")
 	f.Var(&s.threads, "threads", "threads a query for huang")
 	f.Var(&s.delays, "delays", "ms that a query waits for a batch, for latency")

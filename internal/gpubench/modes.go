@@ -24,6 +24,9 @@ func (b *bench) mode(mode blockmax.Mode) error {
 	typical := b.typicalK()
 	for _, k := range append([]int{typical}, b.k...) {
 		for _, a := range []cpuexec.Algorithm{cpuexec.Auto, cpuexec.Exhaustive} {
+			if a == cpuexec.Exhaustive && k != typical && k != b.k[len(b.k)-1] {
+				continue // it takes long, and as long whatever k is
+			}
 			if err := b.measureCPU(part, plans{mode, k}, a); err != nil {
 				return err
 			}
