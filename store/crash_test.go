@@ -249,13 +249,40 @@ type crash struct {
 	acked  acked
 }
 
+// A guardedFS is a file system in memory that can be cloned at any time. Pebble's own
+// locks itself out when that happens during a Link or a ReuseForWrite (v2.1.7 takes
+// cloneMu for reading twice), hence the mutex.
+type guardedFS struct {
+	*vfs.MemFS
+	links sync.Mutex
+}
+
+func (f *guardedFS) Link(from, to string) error {
+	f.links.Lock()
+	defer f.links.Unlock()
+	return f.MemFS.Link(from, to)
+}
+
+func (f *guardedFS) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	f.links.Lock()
+	defer f.links.Unlock()
+	return f.MemFS.ReuseForWrite(from, to, c)
+}
+
+func (f *guardedFS) crash(c vfs.CrashCloneCfg) *vfs.MemFS {
+	f.links.Lock()
+	defer f.links.Unlock()
+	return f.CrashClone(c)
+}
+
 // crashes runs life on a file system and stops it, on copies, before every write,
 // keeping a share of what was not synced.
 func crashes(mem *vfs.MemFS, seed uint64, h *history, life func(vfs.FS)) []crash {
 	var mu sync.Mutex
 	var found []crash
 	rng := rand.New(rand.NewPCG(seed, 0))
-	life(errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+	guarded := &guardedFS{MemFS: mem}
+	life(errorfs.Wrap(guarded, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if op.Kind.ReadOrWrite() != errorfs.OpIsWrite {
 			return nil
 		}
@@ -264,7 +291,7 @@ func crashes(mem *vfs.MemFS, seed uint64, h *history, life func(vfs.FS)) []crash
 		// The promises first: one made in between is not for this crash.
 		a := h.acked()
 		kept := []int{0, 50, 100}[len(found)%3]
-		disk := mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: kept, RNG: rng})
+		disk := guarded.crash(vfs.CrashCloneCfg{UnsyncedDataPercent: kept, RNG: rng})
 		found = append(found, crash{fmt.Sprintf("write %d, kind %d of %s, %d %% of unsynced data kept", len(found), op.Kind, op.Path, kept), disk, a})
 		return nil
 	})))
