@@ -52,8 +52,8 @@ type cachedList struct {
 	key        listKey
 	list       *postings.List // nil when the segment lacks the term
 	bounds     atomic.Pointer[keyedBounds]
-	size       int64
-	bitmap     int64 // bytes of size
+	size       atomic.Int64 // as counted in listCache.bytes; 0 of a list in no cache. Changed under listShard.mu
+	bitmap     int64        // bytes of size
 	hash       uint64
 	prev, next *cachedList // in the ring; guarded by listShard.mu
 	same       *cachedList // the next of the same hash; guarded by listShard.mu
@@ -103,11 +103,8 @@ func (c *listCache) get(key listKey, open func() (*postings.List, error)) (*cach
 	s.mu.Lock()
 	if e := s.find(hash, key); e != nil {
 		s.hits++
-		grown := c.touch(s, e)
+		s.touch(e)
 		s.mu.Unlock()
-		if grown != 0 {
-			c.grow(grown, e)
-		}
 		return e, nil
 	}
 	s.misses++
@@ -125,27 +122,50 @@ func (c *listCache) get(key listKey, open func() (*postings.List, error)) (*cach
 	e := &cachedList{key: listKey{key.segment, key.field, strings.Clone(key.term)}, list: l, hash: hash, same: s.lists[hash]}
 	e.prev, e.next = e, e
 	s.lists[hash] = e
-	grown := c.touch(s, e)
+	s.touch(e)
+	grown := c.count(e)
 	s.mu.Unlock()
 	c.grow(grown, e)
 	return e, nil
 }
 
-// touch makes an entry the newest, and returns by how much it has grown since it was
-// measured: lists load their payload when it is asked for, and learn bitmaps and ranges.
-func (c *listCache) touch(s *listShard, e *cachedList) (grown int64) {
+// touch makes an entry the newest.
+func (s *listShard) touch(e *cachedList) {
 	if s.newest.next != e {
 		e.prev.next, e.next.prev = e.next, e.prev
 		e.prev, e.next = &s.newest, s.newest.next
 		e.prev.next, e.next.prev = e, e
 	}
+}
+
+// count measures an entry and returns by how much it has grown since it was measured last.
+func (c *listCache) count(e *cachedList) (grown int64) {
 	if e.list != nil {
 		c.admitBitmap(e)
 	}
 	size := e.measure()
-	grown = size - e.size
-	e.size = size
-	return grown
+	return size - e.size.Swap(size)
+}
+
+// settle counts what lists have come to take while a query used them: they load their payload when
+// it is asked for, and learn bounds, bitmaps and ranges. Every query settles what it has got,
+// or lists that are never asked for again would not be counted.
+func (c *listCache) settle(lists []*cachedList) {
+	for _, e := range lists {
+		counted := e.size.Load()
+		if counted == 0 || counted == e.measure() {
+			continue
+		}
+		s, grown := c.shard(e.hash), int64(0)
+		s.mu.Lock()
+		if s.find(e.hash, e.key) == e { // else it has been removed meanwhile
+			grown = c.count(e)
+		}
+		s.mu.Unlock()
+		if grown != 0 {
+			c.grow(grown, e)
+		}
+	}
 }
 
 // admitBitmap counts the bitmap that a list has got since it was last looked at, or has the list
@@ -191,7 +211,7 @@ func (c *listCache) grow(bytes int64, keep *cachedList) {
 }
 
 func (c *listCache) remove(s *listShard, e *cachedList) {
-	c.bytes.Add(-e.size)
+	c.bytes.Add(-e.size.Load())
 	c.bitmaps.Add(-e.bitmap)
 	e.prev.next, e.next.prev = e.next, e.prev
 	first := s.lists[e.hash]

@@ -34,12 +34,12 @@ func TestListCacheBitmaps(t *testing.T) {
 	}
 	kept := 0
 	for i := range 100 {
-		l := get(i).list
-		l.KeepBitmap(make([]uint64, bitmap/8))
-		if get(i); l.Bitmap() != nil {
+		e := get(i)
+		e.list.KeepBitmap(make([]uint64, bitmap/8))
+		if c.settle([]*cachedList{e}); e.list.Bitmap() != nil {
 			kept++
 		}
-		if get(i); c.bitmaps.Load() != int64(kept*bitmap) {
+		if c.settle([]*cachedList{e}); c.bitmaps.Load() != int64(kept*bitmap) {
 			t.Fatalf("%d bitmaps are counted as %d bytes", kept, c.bitmaps.Load())
 		}
 	}
@@ -182,7 +182,7 @@ func TestListCacheConcurrent(t *testing.T) {
 	for i := range c.shards {
 		s := &c.shards[i]
 		for e := s.newest.next; e != &s.newest; e = e.next {
-			sum += e.size
+			sum += e.size.Load()
 			n++
 		}
 		for _, e := range s.lists {
@@ -193,6 +193,38 @@ func TestListCacheConcurrent(t *testing.T) {
 	}
 	if held := c.bytes.Load(); held != sum || held > c.budget || n != 0 {
 		t.Errorf("%d bytes counted, %d held, the budget is %d; the rings have %d more entries than the maps", held, sum, c.budget, n)
+	}
+}
+
+// TestListCacheSettles: what lists load for a query is counted when the query ends, and
+// evicts others at once; nobody needs to ask for the lists again.
+func TestListCacheSettles(t *testing.T) {
+	ix := newIndex(t, &Options{CacheBytes: 256 << 10})
+	b := new(Batch)
+	for i := range 6000 {
+		b.Put(fmt.Sprint("d", i), map[string]any{"t": fmt.Sprintf("a%d b%d c%d all", i*i%13, i*i%17, i*i%19)})
+	}
+	ix.must(ix.Apply(context.Background(), b))
+	ix.must(ix.Flush(context.Background()))
+	ask := func(q Query) {
+		t.Helper()
+		_, err := ix.Search(context.Background(), q, &SearchOptions{ExactTotal: true})
+		ix.must(err)
+		sum := int64(0)
+		for i := range ix.lists.shards {
+			s := &ix.lists.shards[i]
+			for e := s.newest.next; e != &s.newest; e = e.next {
+				sum += e.measure()
+			}
+		}
+		if held := ix.lists.bytes.Load(); held != sum || held > ix.lists.budget {
+			t.Fatalf("after %v: %d bytes counted, %d held, the budget is %d", q, held, sum, ix.lists.budget)
+		}
+	}
+	for i := range 19 {
+		a, c := fmt.Sprint("a", i%13), fmt.Sprint("c", i)
+		ask(match("t", a+" "+c+" all"))
+		ask(Bool{Must: []Query{match("t", "all")}, Filter: []Query{Term{"t", c}, Term{"t", fmt.Sprint("b", i%17)}}})
 	}
 }
 

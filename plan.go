@@ -184,6 +184,7 @@ func (v *view) restrict(ctx context.Context, p *plan, s shape, o *searchSettings
 	if err != nil {
 		return err
 	}
+	defer v.e.lists.settle(b.lists)
 	n := b.node(&c)
 	q.plan.K = 1
 	for i := range p.Segments {
@@ -230,6 +231,7 @@ func (b *planner) forget() {
 	b.view, b.out = nil, compiled{}
 	clear(b.terms)
 	clear(b.lists)
+	b.lists = b.lists[:0] // the next query may fail before it has any
 	clear(b.entries)
 	clear(b.segments)
 }

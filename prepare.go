@@ -18,8 +18,9 @@ type preparer struct {
 func (e *Engine) borrow() *preparer { return e.preparers.Get().(*preparer) }
 
 // giveBack takes a preparer back, without a reference to the view and the text that it
-// worked on.
+// worked on, and counts what the lists of the plan have come to take.
 func (e *Engine) giveBack(p *preparer) {
+	e.lists.settle(p.planner.lists)
 	p.planner.forget()
 	p.rw.forget()
 	e.preparers.Put(p)

@@ -357,6 +357,7 @@ func (rw *rewriter) analyse(q Match, field string) (terms []string, positions []
 	if rw.emit == nil {
 		rw.emit = rw.take
 	}
+	clear(rw.terms) // or pieces of another text might stay behind those of this one
 	rw.terms, rw.positions, rw.text = rw.terms[:0], rw.positions[:0], q.Text
 	analysis.AnalyzeString(a, q.Text, rw.emit)
 	return rw.terms, rw.positions, nil

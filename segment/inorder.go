@@ -65,7 +65,7 @@ func inOrder[J, R any](ctx context.Context, workers int, next func() (job J, ok 
 			continue
 		}
 		t := queue[0]
-		queue = queue[1:]
+		queue[0], queue = nil, queue[1:] // what it made is not to be kept until the queue moves
 		<-t.done
 		err := ctx.Err()
 		if err == nil {
