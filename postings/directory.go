@@ -207,7 +207,7 @@ func (l *List) parseDirectory(parts [][]byte, chunks int) error {
 	for _, p := range parts {
 		size += len(p)
 	}
-	if 8*size < blocks*minBlockBits {
+	if 8*int64(size) < int64(blocks)*minBlockBits { // an int may have 32 bits
 		return corrupt.New(0, "directory of %d bytes for %d blocks", size, blocks)
 	}
 	l.Last = make([]uint32, 0, blocks)

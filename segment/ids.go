@@ -3,13 +3,14 @@ package segment
 import (
 	"bytes"
 	"encoding/binary"
-	"math"
 	"sort"
 )
 
 const (
 	idPageIDs   = 256  // ids in a page
 	idHeadPages = 1024 // pages whose first ids make one value
+
+	maxIDBytes = 1 << 16 // the longest id: it bounds what damaged pages take in memory
 )
 
 // The ids of a segment lie in their own order, in pages, so that neighbours share a prefix
@@ -122,8 +123,8 @@ func decodeHeads(payload []byte, want int) (idList, error) {
 	return l, d.end()
 }
 
-// decodeIDs reads want ids, which must not fall. Each may be the longest of all anew, so they take
-// up to want times the room of the payload.
+// decodeIDs reads want ids, which must not fall. Each may be the longest of all anew, so they can take
+// many times the room of the payload, but no more than want times maxIDBytes.
 func decodeIDs(d *decoder, want int) idList {
 	if n := d.uint("number of ids", idHeadPages); d.err == nil && n != uint64(want) {
 		d.fail("%d ids, want %d", n, want)
@@ -140,10 +141,11 @@ func decodeIDs(d *decoder, want int) idList {
 		}
 		rest := d.uint("bytes of an id", uint64(d.left()))
 		rests += int(rest)
-		before = uint64(shared[i]) + rest
-		if size += before; size > math.MaxInt32 {
-			d.fail("%d ids of %d bytes or more", i, size)
+		if before = uint64(shared[i]) + rest; before > maxIDBytes {
+			d.fail("an id of %d bytes, at most %d are allowed", before, maxIDBytes)
+			break
 		}
+		size += before
 		l.starts[i+1] = uint32(size)
 	}
 	data := d.bytes("ids", rests)

@@ -222,3 +222,29 @@ func TestIDsTwice(t *testing.T) {
 		}
 	}
 }
+
+// TestIDTooLong: a few bytes that say that all ids are as long as the longest are refused before there
+// is room for them, and merges write no id that would be.
+func TestIDTooLong(t *testing.T) {
+	for _, long := range []int{maxIDBytes, maxIDBytes + 1} {
+		id := strings.Repeat("x", long)
+		var w idWriter
+		for range idHeadPages {
+			w.add([]byte(id))
+		}
+		l, err := decodeHeads(w.appendTo(nil), idHeadPages)
+		m := NewMemory()
+		m.Add(Document{ID: id})
+		_, mergeErr := Merge(t.Context(), newMapStore(t), []Input{{Reader: m.View()}}, MergeOptions{})
+		if long <= maxIDBytes {
+			if err != nil || mergeErr != nil || string(l.at(idHeadPages-1)) != id {
+				t.Errorf("ids of %d bytes: %v, %v", long, err, mergeErr)
+			}
+			continue
+		}
+		requireCorrupt(t, err)
+		if mergeErr == nil {
+			t.Errorf("an id of %d bytes has been written", long)
+		}
+	}
+}

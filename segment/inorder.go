@@ -19,22 +19,7 @@ func inOrder[J, R any](ctx context.Context, workers int, next func() (job J, ok 
 		done chan struct{}
 	}
 	if workers <= 1 {
-		for {
-			job, ok, err := next()
-			if err == nil {
-				err = ctx.Err()
-			}
-			if !ok || err != nil {
-				return err
-			}
-			made, err := produce(0, job)
-			if err == nil {
-				err = use(job, made)
-			}
-			if err != nil {
-				return err
-			}
-		}
+		return inTurn(ctx, next, produce, use)
 	}
 	tasks := make(chan *task, 2*workers)
 	var wg sync.WaitGroup
@@ -79,4 +64,24 @@ func inOrder[J, R any](ctx context.Context, workers int, next func() (job J, ok 
 		}
 	}
 	return nil
+}
+
+// inTurn is inOrder without workers.
+func inTurn[J, R any](ctx context.Context, next func() (job J, ok bool, err error), produce func(worker int, job J) (R, error), use func(job J, made R) error) error {
+	for {
+		job, ok, err := next()
+		if err == nil {
+			err = ctx.Err()
+		}
+		if !ok || err != nil {
+			return err
+		}
+		made, err := produce(0, job)
+		if err == nil {
+			err = use(job, made)
+		}
+		if err != nil {
+			return err
+		}
+	}
 }

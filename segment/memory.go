@@ -15,7 +15,7 @@ import (
 // A Document is one document ready to be indexed: analysed, with its terms
 // counted.
 type Document struct {
-	ID     string
+	ID     string       // at most 64 KB
 	Fields []FieldTerms // each field once
 	Stored []byte       // what Reader.Stored returns, less than 2 GB; kept, not copied
 	Rank   uint16       // static rank as a 16-bit fraction

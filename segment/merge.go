@@ -36,7 +36,7 @@ type MergeOptions struct {
 	Workers int
 
 	// MemoryBytes bounds what an order other than Arrival costs in memory besides
-	// the 24 bytes a document and the one list that every merge holds: the terms
+	// the 24 bytes a document and the lists at hand that every merge holds: the terms
 	// of each document while an order ByGraph is looked for, and after that
 	// stored documents on their way to their new places. 0 stands for
 	// DefaultMergeMemory.
@@ -91,9 +91,9 @@ type Result struct {
 // another keeps them, and documents from the other count as length code 1, as
 // before.
 //
-// Postings are decoded and encoded again, one term at a time: besides that
-// term's list, and what MergeOptions.MemoryBytes allows, a merge holds some 24
-// bytes a document and no more. It stops with ctx.Err() soon after ctx is done.
+// Postings are decoded and encoded again, a batch of terms at a time for each worker:
+// besides the lists of these batches, two a worker, and what MergeOptions.MemoryBytes
+// allows, a merge holds some 24 bytes a document and no more. It stops with ctx.Err() soon after ctx is done.
 // Whatever the error, what is in the sink is then no segment.
 func Merge(ctx context.Context, sink Sink, inputs []Input, opts MergeOptions) (*Result, error) {
 	opts = opts.withDefaults()

@@ -47,6 +47,9 @@ type idPager struct {
 }
 
 func (p *idPager) add(id []byte, doc uint32) error {
+	if len(id) > maxIDBytes {
+		return fmt.Errorf("segment: an id of %d bytes, at most %d are allowed", len(id), maxIDBytes)
+	}
 	if p.written > 0 && !p.twice && slices.Equal(id, p.page.last) {
 		return fmt.Errorf("segment: id %q belongs to two documents of a merge", id)
 	}
