@@ -178,12 +178,25 @@ func (e *Engine) insert(ops []operation, chunks []*segment.Chunk, gone []place) 
 		c.Reset()
 		e.chunks.Put(c)
 	}
+	begin := next
+	var batch map[string]uint32 // the last document of an id so far, of those of the batch
+	if len(ops) > 1 {
+		batch = make(map[string]uint32, len(ops))
+	}
 	for i := range ops {
-		e.logBytes += int64(len(ops[i].id)) + 16
-		if doc, ok := m.memory.LookupBelow(ops[i].id, next); ok {
+		id := ops[i].id
+		e.logBytes += int64(len(id)) + 16
+		doc, ok := batch[id]
+		if !ok { // Memory steps back over all documents of the id that the batch has
+			doc, ok = m.memory.LookupBelow(id, begin)
+		}
+		if ok {
 			gone = append(gone, place{m, doc})
 		}
 		if !ops[i].del {
+			if batch != nil {
+				batch[id] = next
+			}
 			next++
 		}
 	}
