@@ -15,7 +15,7 @@ import (
 // the default its comment names.
 type BuildOptions struct {
 	// Index are the options of the index, as for Open. Schema, analyzers and rank count while
-	// documents are read, Merge where segments become one; Durability does not matter.
+	// documents are read, Merge where segments become one; Durability and GPU do not matter.
 	Index Options
 
 	// Workers is how many goroutines analyse documents, index them and write. The default

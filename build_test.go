@@ -324,7 +324,8 @@ func TestBuildCancel(t *testing.T) {
 func TestBuildEmpty(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "index")
 	schema := &Schema{Analyzer: "english"}
-	if _, err := Build(ctx, dir, yieldAll(nil), &BuildOptions{Index: Options{Schema: schema}}); err != nil {
+	noGPU := &GPUOptions{Required: true, Devices: []int{99}} // a build asks for none
+	if _, err := Build(ctx, dir, yieldAll(nil), &BuildOptions{Index: Options{Schema: schema, GPU: noGPU}}); err != nil {
 		t.Fatal(err)
 	}
 	e, err := Open(dir, nil)

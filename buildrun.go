@@ -46,6 +46,7 @@ func (b *builder) add(block *buildBlock) error {
 func (b *builder) open() error {
 	o := b.opts.Index
 	o.Merge.Disabled = true
+	o.GPU = nil // nobody searches yet
 	if o.Merge.Workers == 0 {
 		o.Merge.Workers = b.opts.Workers
 	}

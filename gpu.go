@@ -27,7 +27,7 @@ type GPUOptions struct {
 
 	// MemoryBytes is how much memory to take of each GPU, once and for all: for batches and for
 	// the lists that stay there. More than there is is an error if a GPU is Required. The default is
-	// seven eighths of what is free; more than 64 GiB are of no use.
+	// seven eighths of what is free. More than 64 GiB are of no use, and are not taken.
 	MemoryBytes int64
 
 	// Policy says which searches go to a GPU, unless they say so themselves. The default is PolicyAuto.
@@ -186,7 +186,7 @@ func (g *gpus) open(o *GPUOptions) error {
 		return ErrNoDevice
 	}
 	for _, n := range numbers {
-		dev, err := device.Open(n, device.Options{MemoryBytes: o.MemoryBytes})
+		dev, err := device.Open(n, device.Options{MemoryBytes: o.MemoryBytes, Most: gpuexec.MaxMemory})
 		if err != nil {
 			return err
 		}

@@ -41,8 +41,8 @@ type Options struct {
 // one before it back.
 const slots = 3
 
-// maxArena is as much memory as rows have numbers for: 64 GiB.
-const maxArena = rowBytes << 32
+// MaxMemory is as much memory of a device as rows have numbers for: 64 GiB. More is of no use to an Executor.
+const MaxMemory = rowBytes << 32
 
 // An Executor answers batches of plans on one device. It is safe for concurrent use.
 type Executor struct {
@@ -85,7 +85,7 @@ func New(dev *device.Device, o Options) (*Executor, error) {
 	}
 	x.shape = x.shape.withDefaults()
 	x.memory = dev.Memory()
-	x.memory.Bytes = min(x.memory.Bytes, maxArena-rowBytes)
+	x.memory.Bytes = min(x.memory.Bytes, MaxMemory-rowBytes)
 	if x.options.BatchBytes == 0 {
 		x.options.BatchBytes = max(minBatchBytes, min(1<<30, x.memory.Bytes/16))
 	}

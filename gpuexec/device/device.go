@@ -12,6 +12,9 @@ type Options struct {
 	// MemoryBytes is how much of the device's memory to take: rounded up to ArenaAlign, and
 	// at least that. Zero takes seven eighths of what is free.
 	MemoryBytes int64
+
+	// Most bounds what is taken, whatever MemoryBytes says. Zero is no bound.
+	Most int64
 }
 
 // A Device is an opened GPU. Its methods may be called from any goroutine.
@@ -113,6 +116,9 @@ func (d *Device) open(o Options) (err error) {
 	bytes := o.MemoryBytes
 	if bytes == 0 {
 		bytes = free / 8 * 7
+	}
+	if o.Most > 0 {
+		bytes = min(bytes, o.Most)
 	}
 	bytes = (max(bytes, 1) + ArenaAlign - 1) / ArenaAlign * ArenaAlign
 	if o.MemoryBytes < 0 || bytes > free {

@@ -161,6 +161,29 @@ func TestInfo(t *testing.T) {
 	}
 }
 
+// TestMost: what is taken is bounded, whether it was asked for or is a share of what is free.
+func TestMost(t *testing.T) {
+	for _, asked := range []int64{0, 1 << 20, 4 << 20} {
+		d, err := Open(0, Options{MemoryBytes: asked, Most: 2 << 20})
+		if errors.Is(err, ErrNoDevice) {
+			t.Skip(err)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := int64(2 << 20)
+		if asked == 1<<20 {
+			want = asked
+		}
+		if got := d.Memory().Bytes; got != want {
+			t.Errorf("of %d bytes that were asked for %d were taken, want %d", asked, got, want)
+		}
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestEvents(t *testing.T) {
 	b := newBench(t, 0)
 	out := b.host.Slice(0, 4)
