@@ -148,7 +148,8 @@ func openGPUs(o *GPUOptions, cores int, l *Listener, instead []dispatch.Device) 
 	all := instead
 	if all == nil {
 		if err := g.open(o); err != nil {
-			g.closeDevices()
+			_ = g.closeDevices() // err says more
+			g.devices, g.executors = nil, nil
 			if g.why = err; o.Required {
 				return nil, fmt.Errorf("riffle: Options.GPU: %w", err)
 			}
@@ -214,12 +215,12 @@ func (g *gpus) close() error {
 	return g.closeDevices()
 }
 
+// closeDevices leaves the lists of devices as they are: Stats may be reading them.
 func (g *gpus) closeDevices() error {
 	var errs []error
 	for _, dev := range g.devices {
 		errs = append(errs, dev.Close())
 	}
-	g.devices, g.executors = nil, nil
 	return errors.Join(errs...)
 }
 
