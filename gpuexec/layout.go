@@ -61,7 +61,7 @@ type devTable struct {
 // Sizes of a Lane and of Fixed of tile.cuh.
 const (
 	laneBytes  = 104
-	fixedBytes = 1376
+	fixedBytes = 1392
 )
 
 type devTerm struct {
@@ -87,7 +87,7 @@ type devState struct {
 }
 
 type devItem struct {
-	part, tile uint32
+	part, tile, alive uint32
 }
 
 type devQueue struct {

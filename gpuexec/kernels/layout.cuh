@@ -124,8 +124,10 @@ struct State {
   uint32_t unused;
 };
 
+// A tile to visit. Of its 32 parts of equal width only those can hold a document that enters whose bit is set
+// in alive.
 struct Item {
-  uint32_t part, tile;
+  uint32_t part, tile, alive;
 };
 
 struct Queue {
@@ -260,7 +262,8 @@ SIZE(State, 56);
 
 AT(Item, part, 0);
 AT(Item, tile, 4);
-SIZE(Item, 8);
+AT(Item, alive, 8);
+SIZE(Item, 12);
 
 AT(Queue, items, 0);
 AT(Queue, size, 8);

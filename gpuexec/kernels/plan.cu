@@ -46,6 +46,44 @@ extern "C" __global__ void __launch_bounds__(256) bound_tiles(const Batch *batch
   }
 }
 
+// Which of the 32 parts of a tile can hold a document that enters, by the bounds of the blocks that touch each: with
+// lists that have several blocks in a tile much fewer than the bounds of the whole tile say. A lane has a part. A warp
+// calls it together.
+__device__ __forceinline__ uint32_t alive_parts(const Batch &b, const Part &part, const Query &q, uint32_t tile, Key threshold) {
+  uint32_t lane = threadIdx.x % 32, lo = tile << b.tile_shift, hi = min(part.docs, lo + (1u << b.tile_shift)), shift = b.tile_shift - 5;
+  uint32_t sum = rank_bound(part, q.rank_weight, lo, hi);
+  bool any = false, all = true;
+  for (uint32_t i = 0; i < part.term_count; i++) {
+    const Term &term = part.terms[i];
+    const List &l = *term.list;
+    Span s = blocks_of_tile(l, b.tile_shift, lo, hi);
+    uint32_t most = 0;
+    bool here = false;
+    for (uint32_t base = s.from; base < s.to; base += 32) {
+      uint32_t block = base + lane, first = 0, last = 0, highest = 0;
+      if (block < s.to) {
+        first = (max(before(l, block) + 1, lo) - lo) >> shift;
+        last = (min(last_of(l, block), hi - 1) - lo) >> shift;
+        highest = contribution(term.weight, bound_of(l, block));
+      }
+      for (uint32_t j = 0; j < min(32u, s.to - base); j++) {
+        uint32_t from = __shfl_sync(all_lanes, first, j), to = __shfl_sync(all_lanes, last, j);
+        uint32_t bound = __shfl_sync(all_lanes, highest, j);
+        if (from <= lane && lane <= to) {
+          most = max(most, bound);
+          here = true;
+        }
+      }
+    }
+    sum += most;
+    any |= here;
+    all &= here;
+  }
+  uint32_t from = lo + (lane << shift);
+  bool alive = from < hi && (part.way == by_and_tiles ? all : any) && can_win(min(sum, tail_bound(part, lo)), part.base + from, threshold);
+  return __ballot_sync(all_lanes, alive);
+}
+
 // A thread for each tile and part queues the tile, unless it was a seed or bounds drop it.
 extern "C" __global__ void __launch_bounds__(256) queue_tiles(const Batch *batch) {
   const Batch b = *batch;
@@ -66,11 +104,24 @@ extern "C" __global__ void __launch_bounds__(256) queue_tiles(const Batch *batch
         s.pruned = 1;
       }
     }
-    uint32_t votes = __ballot_sync(all_lanes, wanted), lane = threadIdx.x % 32, first = 0;
+    uint32_t lane = threadIdx.x % 32, first = 0, alive = ~0u;
+    for (uint32_t rest = __ballot_sync(all_lanes, wanted); rest; rest &= rest - 1) {
+      uint32_t at = __ffs(rest) - 1;
+      const Part &other = b.parts[__shfl_sync(all_lanes, p, at)];
+      const Query &q = b.queries[other.query];
+      uint32_t parts = ~0u, tile_at = __shfl_sync(all_lanes, tile, at);
+      if (q.bounds == block_bounds) parts = alive_parts(b, other, q, tile_at, threshold_of(b.states[other.query]));
+      if (lane == at) alive = parts;
+    }
+    if (wanted && alive == 0) {
+      wanted = false;
+      b.states[part.query].pruned = 1;
+    }
+    uint32_t votes = __ballot_sync(all_lanes, wanted);
     if (votes == 0) continue;
     if (lane == 0) first = atomicAdd(&queue.size, static_cast<uint32_t>(__popc(votes)));
     first = __shfl_sync(all_lanes, first, 0);
-    if (wanted) queue.items[first + __popc(votes & ((1u << lane) - 1))] = Item{p, tile};
+    if (wanted) queue.items[first + __popc(votes & ((1u << lane) - 1))] = Item{p, tile, alive};
   }
 }
 
@@ -85,6 +136,6 @@ extern "C" __global__ void __launch_bounds__(256) queue_seeds(const Batch *batch
     uint32_t at = ~static_cast<uint32_t>(seed), p = 0;
     while (at - q.parts[p].first_tile >= q.parts[p].tiles) p++;
     uint32_t index = &q.parts[p] - b.parts.get();
-    queue.items[atomicAdd(&queue.size, 1u)] = Item{index, at - q.parts[p].first_tile};
+    queue.items[atomicAdd(&queue.size, 1u)] = Item{index, at - q.parts[p].first_tile, ~0u};
   }
 }

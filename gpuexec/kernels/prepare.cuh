@@ -97,7 +97,7 @@ __device__ __forceinline__ void stage_arrived() {
     at = __shfl_sync(all_lanes, at, 0);
     __syncwarp();  // nobody reads the last tile any more
     bool there = at < queue.size;
-    Item item = there ? queue.items[at] : Item{0, 0};
+    Item item = there ? queue.items[at] : Item{0, 0, 0};
     const Part &part = b.parts[item.part];
     if (lane == 0) {
       t.there = there;
@@ -107,6 +107,8 @@ __device__ __forceinline__ void stage_arrived() {
       t.lo = item.tile << b.tile_shift;
       t.hi = min(part.docs, t.lo + (1u << b.tile_shift));
       t.lanes = part.term_count;
+      t.shift = b.tile_shift;
+      t.alive = item.alive;
       t.rank = there ? rank_bound(part, t.query->rank_weight, t.lo, t.hi) : 0;
       t.threshold = threshold_of(*t.state);
       *d.tally = Tally{0, 0, 0, 0, 0, 0};

@@ -3,7 +3,7 @@
 //
 // Shared memory of a thread block, for tiles of 16,384 documents:
 //
-//	Fixed      1,376 bytes
+//	Fixed      1,392 bytes
 //	pool       1,184          for k = 10; 17,024 for 1,000
 //	lanes      1,664        two tiles of eight lists
 //	scores    65,536        one word a document. Integers, so that the order of additions does not
@@ -47,10 +47,12 @@ struct Tile {
   State *state;
   Key threshold;  // as it was when the tile was taken
   uint32_t lo, hi;  // documents
+  uint32_t shift;   // hi is at most lo + (1 << shift)
   uint32_t lanes;
   uint32_t blocks;  // of essential lists
   uint32_t bound;   // on every score
   uint32_t rank;    // what the rank adds at most
+  uint32_t alive;   // parts of it, as in Item
   uint32_t there;   // 0 when there was no further tile
 };
 
@@ -72,7 +74,7 @@ struct Fixed {
   uint8_t orders[2][max_terms];
   uint32_t unused[3];
 };
-static_assert(sizeof(Fixed) == 1376, "differs from layout.go");
+static_assert(sizeof(Fixed) == 1392, "differs from layout.go");
 
 // Where everything is in the shared memory of a kernel that goes by tiles.
 //
@@ -125,6 +127,10 @@ __device__ __forceinline__ Key common_threshold(State &s) { return __shfl_sync(a
 __device__ __forceinline__ bool block_is_lost(const Tile &t, const Lane &l, uint32_t block, Key threshold) {
   if (is_unneeded(l.list, block)) return true;
   if (t.query->bounds != block_bounds) return false;
+  if (t.alive != ~0u) {
+    uint32_t shift = t.shift - 5, first = max(before(l.list, block) + 1, t.lo) - t.lo, last = min(last_of(l.list, block), t.hi - 1) - t.lo;
+    if ((t.alive >> (first >> shift) & (~0u >> (31 - (last >> shift) + (first >> shift)))) == 0) return true;
+  }
   return !can_win(contribution(l.weight, bound_of(l.list, block)) + l.others, t.part->base + t.lo, threshold);
 }
 
