@@ -80,8 +80,8 @@ func (b *batch) begin() {
 // fill writes all structs of the batch but what place knows. It reports false when they do not fit.
 func (b *batch) fill() bool {
 	s := &b.staging
-	structs, lists, indexed, indexedExtents := b.lists.put(s, b.arena)
-	b.tileBounds = b.lists.keepTileBounds(s, structs[:indexed])
+	lists, blocks, bounds := b.lists.put(s, b.arena, b.table, b.norms)
+	b.tileBounds = bounds
 	for i := range b.queries {
 		b.partCount += len(b.queries[i].parts)
 	}
@@ -90,7 +90,7 @@ func (b *batch) fill() bool {
 	b.results = b.keepResults()
 	parts, queries := b.fillQueries()
 	b.common = devBatch{
-		lists: lists, listCount: uint32(indexed), extentCount: uint32(indexedExtents),
+		lists: lists, listCount: uint32(len(b.lists.entries)), blockCount: uint32(blocks),
 		queries: queries, queryCount: uint32(len(b.queries)), parts: parts, partCount: uint32(b.partCount),
 		states: b.results.states, unresolvedCount: b.results.unresolvedCount, unresolved: b.results.unresolved,
 		unresolvedRoom: uint32(b.results.unresolvedRoom), groupCount: b.groups, tilesMost: b.tilesMost,
@@ -190,15 +190,21 @@ func (b *batch) fillPart(d *devPart, query int, pt *part) {
 	d.terms = address
 	for i, l := range pt.lists {
 		e := &b.lists.entries[l]
-		terms[i] = devTerm{list: e.address, table: b.table(e.term.Table), weight: pt.weights[i]}
-		if e.term.Norms != nil {
-			terms[i].norms = column(b, e.term.Norms[:seg.Docs])
-		}
+		terms[i] = devTerm{list: e.address, weight: pt.weights[i]}
 	}
 }
 
-// table puts the impacts of a similarity into the staging, once.
-func (b *batch) table(t *blockmax.Table) (address uint64) {
+// norms is where the length codes of a term's documents are, the first docs of them; 0 when there are none.
+func (b *batch) norms(t *term, docs uint32) (address uint64) {
+	if t.Norms == nil {
+		return 0
+	}
+	return column(b, t.Norms[:docs])
+}
+
+// table puts the impacts of a term's similarity into the staging, once.
+func (b *batch) table(of *term, _ uint32) (address uint64) {
+	t := of.Table
 	key := columnKey{unsafe.Pointer(t), 0}
 	address, known := b.addresses[key]
 	if !known {

@@ -21,11 +21,11 @@
 // run, and one copy comes back.
 //
 //	scatter       extents that stay are moved to their places in the cache
-//	index_lists   directories of tiles for the longer lists
+//	index_lists   directories of tiles: where a list's blocks are, and its bounds; sparse lists are decoded for it
 //	bound_tiles   an upper bound for each tile of each query; the four best become seeds
 //	queue_seeds   ... which are visited first, so that thresholds rise
 //	or_maxscore   or another algorithm: tiles are scored, candidates handed in
-//	queue_tiles   the tiles that can still win
+//	queue_tiles   the tiles that can still win, and which parts of them
 //	or_maxscore   the same for them
 //	top_k         the best keys of each query, in order
 //

@@ -86,7 +86,7 @@ func (x *Executor) computeAll(q *device.Queue, s *slot) {
 	q.Fill(x.compute, part(span{b.results.unresolvedCount, rowBytes}), 0)
 	if b.common.listCount > 0 {
 		q.Fill(x.compute, part(b.tileBounds), 0)
-		x.launch(q, s, "index_lists", andSeeds, int(b.common.extentCount+7)/8)
+		x.launch(q, s, "index_lists", andSeeds, int(b.common.blockCount+7)/8)
 	}
 	if x.options.Algorithm.byRanges() {
 		x.byRanges(q, s)

@@ -49,8 +49,8 @@ type devHead struct {
 }
 
 type devList struct {
-	arena, extents, tileFirst, tileBound                  uint64
-	count, blockSize, blocks, highest, tiles, firstExtent uint32
+	arena, extents, table, norms, tileFirst, tileBound                   uint64
+	count, blockSize, blocks, highest, tiles, firstBlock, sparse, unused uint32
 }
 
 type devTable struct {
@@ -60,13 +60,13 @@ type devTable struct {
 
 // Sizes of a Lane and of Fixed of tile.cuh.
 const (
-	laneBytes  = 104
+	laneBytes  = 120
 	fixedBytes = 1392
 )
 
 type devTerm struct {
-	list, table, norms uint64
-	weight, unused     uint32
+	list           uint64
+	weight, unused uint32
 }
 
 type devPart struct {
@@ -107,7 +107,7 @@ type devBatch struct {
 	lists, queries, states, parts, tileBounds, seeds, queue, unresolved, unresolvedCount uint64
 	moves, rows, heaps, counters                                                         uint64
 	queryCount, partCount, moveCount, groupCount, tilesMost, tileShift                   uint32
-	unresolvedRoom, tileRoom, poolRoom, heapRoom, listCount, extentCount                 uint32
+	unresolvedRoom, tileRoom, poolRoom, heapRoom, listCount, blockCount                  uint32
 	andPass, rangeAlgorithm, laneRoom, stagedFrom                                        uint32
 }
 

@@ -42,6 +42,7 @@ type listEntry struct {
 	address uint64      // of its devList
 	queries int
 	tiles   uint32
+	docs    uint32   // of the segment
 	wanted  []uint64 // the extents that matter, unless all do
 	all     bool
 	spared  bool // not all extents are on the device, since they do not matter
@@ -53,8 +54,8 @@ func (l *lists) forget() {
 	clear(l.entries)
 }
 
-// add returns the number of the list of a term, whose segment has so many tiles.
-func (l *lists) add(t *term, tiles uint32) int {
+// add returns the number of the list of a term, whose segment has so many documents and tiles.
+func (l *lists) add(t *term, docs, tiles uint32) int {
 	if l.byTerm == nil {
 		l.byTerm = map[listIdentity]int{}
 	}
@@ -63,7 +64,7 @@ func (l *lists) add(t *term, tiles uint32) int {
 	if !known {
 		i = len(l.entries)
 		l.byTerm[id] = i
-		l.entries = append(l.entries, listEntry{term: t, tiles: tiles})
+		l.entries = append(l.entries, listEntry{term: t, docs: docs, tiles: tiles})
 	}
 	l.entries[i].queries++
 	return i
@@ -72,51 +73,33 @@ func (l *lists) add(t *term, tiles uint32) int {
 // extents is how many extents a list has.
 func extents(l *postings.List) int { return (l.Blocks() + extentBlocks - 1) / extentBlocks }
 
-// put makes the device's structs of all lists; where their extents lie is filled in by place. Lists with
-// directories of tiles come first: all that have a block for every other tile.
-func (l *lists) put(s *staging, arena uint64) (structs []devList, address uint64, indexed, indexedExtents int) {
-	structs, address = put[devList](s, len(l.entries))
-	n := 0
-	for _, dense := range []bool{true, false} {
-		for i := range l.entries {
-			e := &l.entries[i]
-			list := e.term.List
-			if dense != (2*list.Blocks() >= int(e.tiles)) {
-				continue
-			}
-			d := &structs[n]
-			e.address = address + uint64(n)*uint64(unsafe.Sizeof(*d))
-			n++
-			*d = devList{
-				arena: arena, count: uint32(list.Count), blockSize: uint32(list.BlockSize),
-				blocks: uint32(list.Blocks()), highest: uint32(e.term.Bounds.List), tiles: e.tiles,
-			}
-			e.extents, d.extents = put[devExtent](s, extents(list))
-			if dense {
-				d.firstExtent = uint32(indexedExtents)
-				indexedExtents += len(e.extents)
-				indexed++
-				d.tileFirst = s.keep(4 * int(e.tiles+1))
-			}
+// put makes the device's structs of all lists; where their extents lie is filled in by place. tables and norms are where
+// those of a term are.
+func (l *lists) put(s *staging, arena uint64, tables, norms func(*term, uint32) uint64) (address uint64, blocks int, bounds span) {
+	structs, address := put[devList](s, len(l.entries))
+	for i := range l.entries {
+		bounds.bytes += wholeRows(4 * int(l.entries[i].tiles))
+	}
+	bounds.address = s.keep(bounds.bytes)
+	tileBound := bounds.address
+	for i := range l.entries {
+		e := &l.entries[i]
+		list := e.term.List
+		e.address = address + uint64(i)*uint64(unsafe.Sizeof(structs[i]))
+		structs[i] = devList{
+			arena: arena, table: tables(e.term, e.docs), norms: norms(e.term, e.docs),
+			tileFirst: s.keep(4 * int(e.tiles+1)), tileBound: tileBound,
+			count: uint32(list.Count), blockSize: uint32(list.BlockSize), blocks: uint32(list.Blocks()),
+			highest: uint32(e.term.Bounds.List), tiles: e.tiles, firstBlock: uint32(blocks),
 		}
+		if list.Blocks() < int(e.tiles) {
+			structs[i].sparse = 1
+		}
+		e.extents, structs[i].extents = put[devExtent](s, extents(list))
+		blocks += list.Blocks()
+		tileBound += uint64(wholeRows(4 * int(e.tiles)))
 	}
-	return structs, address, indexed, indexedExtents
-}
-
-// keepTileBounds gives the lists with directories their tile bounds, all in a row, since they must be
-// cleared.
-func (l *lists) keepTileBounds(s *staging, structs []devList) span {
-	bytes := 0
-	for i := range structs {
-		bytes += wholeRows(4 * int(structs[i].tiles))
-	}
-	all := span{s.keep(bytes), bytes}
-	at := all.address
-	for i := range structs {
-		structs[i].tileBound = at
-		at += uint64(wholeRows(4 * int(structs[i].tiles)))
-	}
-	return all
+	return address, blocks, bounds
 }
 
 // want finds out which extents of the lists of a part matter: those with a block that can hold a document which

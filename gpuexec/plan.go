@@ -99,7 +99,7 @@ func (b *batch) addPart(q *query, s int, all bool) {
 		pt.way = b.wayOfAnd(seg, terms)
 	}
 	for _, t := range terms {
-		pt.lists = append(pt.lists, b.lists.add(&seg.Terms[t], b.shape.tiles(seg.Docs)))
+		pt.lists = append(pt.lists, b.lists.add(&seg.Terms[t], seg.Docs, b.shape.tiles(seg.Docs)))
 		pt.weights = append(pt.weights, q.plan.Weights[t])
 	}
 	q.parts = append(q.parts, pt)

@@ -37,34 +37,36 @@ struct Head {
   uint16_t bound[extent_blocks];     // highest impact
 };
 
-// A posting list of one segment, and the bounds of one similarity.
-//
-// A list that has blocks enough has a directory of tiles, made for each batch by index_lists: the first
-// block that reaches each tile, or behind it, and the highest impact among the blocks that touch the tile.
-struct List {
-  Pointer<const uint4> arena;
-  Pointer<const Extent> extents;
-  Pointer<uint32_t> tile_first;  // for each tile, and one more; or null
-  Pointer<uint32_t> tile_bound;  // for each tile; with tile_first
-  uint32_t count;                // postings
-  uint32_t block_size;           // postings in every block but the last
-  uint32_t blocks;
-  uint32_t highest;              // impact of the whole list
-  uint32_t tiles;
-  uint32_t first_extent;         // its extents are number first_extent on of all lists with directories of tiles
-};
-
 // blockmax.Table.
 struct Table {
   uint16_t small[16][256];  // impacts of frequencies below 16, by frequency and length code
   float k[256];             // by length code
 };
 
-// A term of a query in a segment that has it.
-struct Term {
-  Pointer<const List> list;
+// A posting list of one segment, and the bounds of one similarity.
+//
+// It has a directory of tiles, made for each batch by index_lists: the first block that reaches each tile, or behind it,
+// and the highest impact there, plus one; 0 where the list has no posting. Of lists with several blocks a tile that is the
+// highest among the blocks that touch the tile. Sparse ones are decoded for it, and so have what is true.
+struct List {
+  Pointer<const uint4> arena;
+  Pointer<const Extent> extents;
   Pointer<const Table> table;
   Pointer<const uint8_t> norms;  // length code of each document; null when all are 1
+  Pointer<uint32_t> tile_first;  // for each tile, and one more
+  Pointer<uint32_t> tile_bound;  // for each tile
+  uint32_t count;                // postings
+  uint32_t block_size;           // postings in every block but the last
+  uint32_t blocks;
+  uint32_t highest;              // impact of the whole list
+  uint32_t tiles;
+  uint32_t first_block;          // its blocks are number first_block on of those of all lists
+  uint32_t sparse;               // not 0 when it has less than a block a tile
+  uint32_t unused;
+};
+
+struct Term {
+  Pointer<const List> list;
   uint32_t weight;
   uint32_t unused;
 };
@@ -151,7 +153,7 @@ struct Move {
 // All of a batch. There is one for each pass: AND and OR, seeds and the rest, which differ in queue,
 // seeds and and_pass.
 struct Batch {
-  Pointer<const List> lists;   // those with directories of tiles
+  Pointer<const List> lists;
   Pointer<const Query> queries;
   Pointer<State> states;
   Pointer<const Part> parts;
@@ -175,7 +177,7 @@ struct Batch {
   uint32_t pool_room;        // in that of any other: a power of two
   uint32_t heap_room;        // keys in the heap of a thread
   uint32_t list_count;
-  uint32_t extent_count;     // of lists
+  uint32_t block_count;      // of all lists
   uint32_t and_pass;         // not 0 while it is the turn of AND
   uint32_t range_algorithm;  // ranges.cu
   uint32_t lane_room;        // lists that fit into the shared memory of a thread block: the most that a part has
@@ -201,25 +203,26 @@ SIZE(Head, 320);
 
 AT(List, arena, 0);
 AT(List, extents, 8);
-AT(List, tile_first, 16);
-AT(List, tile_bound, 24);
-AT(List, count, 32);
-AT(List, block_size, 36);
-AT(List, blocks, 40);
-AT(List, highest, 44);
-AT(List, tiles, 48);
-AT(List, first_extent, 52);
-SIZE(List, 56);
+AT(List, table, 16);
+AT(List, norms, 24);
+AT(List, tile_first, 32);
+AT(List, tile_bound, 40);
+AT(List, count, 48);
+AT(List, block_size, 52);
+AT(List, blocks, 56);
+AT(List, highest, 60);
+AT(List, tiles, 64);
+AT(List, first_block, 68);
+AT(List, sparse, 72);
+SIZE(List, 80);
 
 AT(Table, small, 0);
 AT(Table, k, 8192);
 SIZE(Table, 9216);
 
 AT(Term, list, 0);
-AT(Term, table, 8);
-AT(Term, norms, 16);
-AT(Term, weight, 24);
-SIZE(Term, 32);
+AT(Term, weight, 8);
+SIZE(Term, 16);
 
 AT(Part, accept, 0);
 AT(Part, rank, 8);
@@ -305,7 +308,7 @@ AT(Batch, tile_room, 132);
 AT(Batch, pool_room, 136);
 AT(Batch, heap_room, 140);
 AT(Batch, list_count, 144);
-AT(Batch, extent_count, 148);
+AT(Batch, block_count, 148);
 AT(Batch, and_pass, 152);
 AT(Batch, range_algorithm, 156);
 AT(Batch, lane_room, 160);

@@ -21,7 +21,7 @@ __device__ __forceinline__ uint32_t bound_tile(const Batch &b, const Part &part,
       continue;
     }
     any = true;
-    sum += contribution(term.weight, q.bounds == block_bounds ? bound_of_tile(l, b.tile_shift, lo, s) : l.highest);
+    sum += contribution(term.weight, q.bounds == block_bounds ? bound_of_tile(l, b.tile_shift, lo) : l.highest);
   }
   if (part.way == by_and_tiles ? !all : !any) return no_bound;
   return min(sum + rank_bound(part, q.rank_weight, lo, hi), tail_bound(part, lo));
@@ -64,7 +64,7 @@ __device__ __forceinline__ uint32_t alive_parts(const Batch &b, const Part &part
       if (block < s.to) {
         first = (max(before(l, block) + 1, lo) - lo) >> shift;
         last = (min(last_of(l, block), hi - 1) - lo) >> shift;
-        highest = contribution(term.weight, bound_of(l, block));
+        highest = contribution(term.weight, min(bound_of(l, block), bound_of_tile(l, b.tile_shift, lo)));
       }
       for (uint32_t j = 0; j < min(32u, s.to - base); j++) {
         uint32_t from = __shfl_sync(all_lanes, first, j), to = __shfl_sync(all_lanes, last, j);

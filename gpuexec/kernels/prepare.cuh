@@ -40,13 +40,12 @@ __device__ __forceinline__ void fill_lanes(const Batch &b, Tile &t, Lane *lanes,
     if (i < t.lanes) {
       const Term &term = part.terms[i];
       l.list = *term.list;
-      l.table = term.table;
-      l.norms = term.norms.address ? term.norms.get() : nullptr;
+      l.norms = l.list.norms.address ? l.list.norms.get() : nullptr;
       l.weight = term.weight;
       l.essential = 1;
       l.blocks = blocks_of_tile(l.list, b.tile_shift, t.lo, t.hi);
       count = l.blocks.to - l.blocks.from;
-      if (count) highest = t.query->bounds == block_bounds ? bound_of_tile(l.list, b.tile_shift, t.lo, l.blocks) : l.list.highest;
+      if (count) highest = t.query->bounds == block_bounds ? bound_of_tile(l.list, b.tile_shift, t.lo) : l.list.highest;
       l.highest = highest = contribution(l.weight, highest);
     }
     uint32_t first = blocks + sum_before(count, lane);

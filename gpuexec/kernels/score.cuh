@@ -13,10 +13,14 @@ __device__ __forceinline__ uint32_t impact(const Table &t, uint32_t tf, uint32_t
   return min(65535u, __float2uint_rn(__fdiv_rn(65536.0f, __fadd_rn(1.0f, ratio))));
 }
 
+// The impact of a posting of a list.
+__device__ __forceinline__ uint32_t impact_of(const List &l, uint32_t doc, uint32_t tf) {
+  return impact(*l.table, tf, l.norms.address ? __ldg(&l.norms[doc]) : 1);
+}
+
 // What a posting of the term adds to the score of doc.
 __device__ __forceinline__ uint32_t score_of(const Term &t, uint32_t doc, uint32_t tf) {
-  uint32_t code = t.norms.address ? __ldg(&t.norms[doc]) : 1;
-  return contribution(t.weight, impact(*t.table, tf, code));
+  return contribution(t.weight, impact_of(*t.list, doc, tf));
 }
 
 __device__ __forceinline__ Key key_of(uint32_t score, uint32_t doc) {

@@ -5,7 +5,7 @@
 //
 //	Fixed      1,392 bytes
 //	pool       1,184          for k = 10; 17,024 for 1,000
-//	lanes      1,664        two tiles of eight lists
+//	lanes      1,920        two tiles of eight lists
 //	scores    65,536        one word a document. Integers, so that the order of additions does not
 //	                        matter and no barrier stands between lists; integer atomics on shared
 //	                        memory are single instructions (ATOMS.ADD), those on floats are loops
@@ -27,7 +27,6 @@ const uint32_t tile_threads = 512, tile_blocks = 3;
 // A list in a tile. The List is a copy: so what a warp needs for a block is one step away.
 struct Lane {
   List list;
-  const Table *table;
   const uint8_t *norms;  // of document 0, perhaps in shared memory; or null
   uint32_t weight;
   Span blocks;
@@ -38,7 +37,7 @@ struct Lane {
   uint32_t unused;
 };
 
-static_assert(sizeof(Lane) == 104, "differs from layout.go");
+static_assert(sizeof(Lane) == 120, "differs from layout.go");
 
 // A tile of a query, the same for all threads.
 struct Tile {
@@ -131,7 +130,7 @@ __device__ __forceinline__ bool block_is_lost(const Tile &t, const Lane &l, uint
     uint32_t shift = t.shift - 5, first = max(before(l.list, block) + 1, t.lo) - t.lo, last = min(last_of(l.list, block), t.hi - 1) - t.lo;
     if ((t.alive >> (first >> shift) & (~0u >> (31 - (last >> shift) + (first >> shift)))) == 0) return true;
   }
-  return !can_win(contribution(l.weight, bound_of(l.list, block)) + l.others, t.part->base + t.lo, threshold);
+  return !can_win(min(l.highest, contribution(l.weight, bound_of(l.list, block))) + l.others, t.part->base + t.lo, threshold);
 }
 
 // The number of the next block of postings that no warp has taken. A warp calls it together.
@@ -149,7 +148,7 @@ __device__ __forceinline__ const Lane &lane_of(const Lane *lanes, uint32_t i) {
 
 // What a posting adds to the score of doc.
 __device__ __forceinline__ uint32_t score_in(const Lane &l, uint32_t doc, uint32_t tf) {
-  return contribution(l.weight, impact(*l.table, tf, l.norms ? l.norms[doc] : 1));
+  return contribution(l.weight, impact(*l.list.table, tf, l.norms ? l.norms[doc] : 1));
 }
 
 // Adds the postings of a block within the tile to the scores, with only: of those documents alone.
