@@ -51,7 +51,7 @@ func TestMissingBesideResident(t *testing.T) {
 		case doc == inside:
 			return 49
 		case doc == 40_000:
-			return 1
+			return 60
 		}
 		return 0
 	})
