@@ -113,3 +113,28 @@ func runLarge(x *gpuexec.Executor, c *collection, worker int) error {
 	}
 	return nil
 }
+
+// TestRangesSkip has ranges go through a dense list beside a rare one whose postings decide: with bounds, most
+// blocks of the dense one are passed over, and without them none.
+func TestRangesSkip(t *testing.T) {
+	c := newCollection(200_000, []float64{0.3, 0.001})
+	p := c.plan(rand.New(rand.NewPCG(8, 8)), blockmax.Or, 1, 2)
+	for _, a := range []gpuexec.Algorithm{gpuexec.Ranges, gpuexec.RangesWAND, gpuexec.RangesBMW} {
+		t.Run(a.String(), func(t *testing.T) {
+			x := openShaped(t, 0, 32<<20, gpuexec.Options{Algorithm: a}, gpuexec.Shape{RangeThreads: 32, Multiprocessors: 2})
+			answers, err := x.Run(context.Background(), []*exectest.Plan{p})
+			if err != nil {
+				t.Fatal(err)
+			}
+			work, want := answers[0].Top.Work, int64(0)
+			if a == gpuexec.Ranges {
+				for _, term := range p.Segments[0].Terms {
+					want += int64(term.List.Blocks())
+				}
+			}
+			if work.BlocksDecoded < want || work.BlocksDecoded == 0 || (work.BlocksSkipped > 0) != x.Prunes() {
+				t.Errorf("%+v, of %d blocks that must be decoded", work, want)
+			}
+		})
+	}
+}

@@ -15,6 +15,7 @@ struct Cursor {
   uint32_t doc;    // list_end at the end
   uint32_t bit;    // where the next bit of a string may stand: rice, bitset
   uint32_t exception;  // of pfor, the next
+  uint32_t opened;     // blocks so far
   bool gone;           // the extent is missing; doc is then the first that it may hold
 };
 
@@ -72,6 +73,7 @@ __device__ __forceinline__ void enter(Cursor &c, uint32_t block) {
     return;
   }
   c.k = open_block(*c.list, block);
+  c.opened++;
   c.doc = read_doc(c, c.k.prev);
 }
 
@@ -99,6 +101,7 @@ __device__ __forceinline__ void seek_doc(const Batch &b, Cursor &c, uint32_t doc
 __device__ __forceinline__ void open(const Batch &b, Cursor &c, const List *list, uint32_t doc) {
   c.list = list;
   c.gone = false;
+  c.opened = 0;
   enter(c, seek_block(*list, b.tile_shift, doc));
   if (c.doc != list_end && !c.gone) seek_doc(b, c, doc);
 }

@@ -183,6 +183,7 @@ static __device__ void go(const Batch &b, Worker &w, const Part &part, uint32_t 
   } else {
     stopped = go_wand(b, w, w.lo, b.range_algorithm == range_bmw);
   }
+  for (uint32_t t = 0; t < part.term_count; t++) w.decoded += w.cursors[t].opened;
   if (stopped < w.hi) {
     uint32_t at = atomicAdd(b.unresolved_count.get(), 1u);
     if (at < b.unresolved_room) b.unresolved[at] = Range{part_index, stopped, w.hi, ~0u >> 1};
@@ -223,7 +224,7 @@ extern "C" __global__ void __launch_bounds__(512) ranges(const Batch *batch) {
     w.query = &q;
     w.held = 0;
     w.floor = s.threshold;
-    w.matched = w.scored = 0;
+    w.matched = w.scored = w.decoded = 0;
     w.pruned = false;
     if (!s.answered) {
       for (uint32_t p = 0; p < q.part_count; p++) {
@@ -233,6 +234,7 @@ extern "C" __global__ void __launch_bounds__(512) ranges(const Batch *batch) {
     }
     if (w.matched) atomicAdd(&s.matched, static_cast<unsigned long long>(w.matched));
     if (w.scored) atomicAdd(&s.scored, static_cast<unsigned long long>(w.scored));
+    if (w.decoded) atomicAdd(&s.decoded, static_cast<unsigned long long>(w.decoded));
     if (w.pruned) s.pruned = 1;
     merge(pool, w, s);
   }
