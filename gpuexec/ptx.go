@@ -1,18 +1,11 @@
 package gpuexec
 
-import (
-	"embed"
-	"path"
-)
+import "path"
 
 //go:generate kernels/ptx.sh
 
-// The kernels as PTX.
-//
-//go:embed kernels/*.ptx
-var ptxFiles embed.FS
-
-// ptx is the translation of kernels/name.cu.
+// ptx is the translation of kernels/name.cu. Only programs with the tag cuda have it with them (1.1 MB): without,
+// there is no device that could ask for it.
 func ptx(name string) string {
 	text, err := ptxFiles.ReadFile(path.Join("kernels", name+".ptx"))
 	if err != nil {

@@ -124,7 +124,7 @@ func (b *bench) rate(queries int, round func() error) (float64, error) {
 	return best, nil
 }
 
-// work says what one query did, on average. Ranges of the GPU do not count blocks.
+// work says what one query did, on average.
 func (b *bench) work(w *blockmax.Work, queries int) (fs []figure) {
 	if w.BlocksDecoded > 0 {
 		fs = append(fs, figure{"blocks decoded, %", 100 * float64(w.BlocksDecoded) / float64(w.BlocksDecoded+w.BlocksSkipped)})
