@@ -7,6 +7,9 @@ import (
 	"sync"
 )
 
+// ArenaAlign is what the bytes taken of a device are a multiple of: the alignment of cuMemAlloc.
+const ArenaAlign = 256
+
 // Options of Open.
 type Options struct {
 	// MemoryBytes is how much of the device's memory to take: rounded up to ArenaAlign, and

@@ -67,12 +67,8 @@ type bench struct {
 
 func newBench(t *testing.T, n int) *bench {
 	b := &bench{Device: open(t, n)}
-	a := NewArena(b.Memory())
-	for _, m := range []*Memory{&b.args, &b.in, &b.out} {
-		var err error
-		if *m, err = a.Take(1 << 14); err != nil {
-			t.Fatal(err)
-		}
+	for i, m := range []*Memory{&b.args, &b.in, &b.out} {
+		*m = b.Memory().Slice(int64(i)<<14, int64(i+1)<<14)
 	}
 	if err := b.Do(func(q *Queue) {
 		b.module, b.stream, b.done, b.host = q.Load(meetings), q.Stream(), q.Event(), q.Pin(3<<14)

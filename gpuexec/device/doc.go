@@ -31,7 +31,7 @@
 // then on, and Do returns it; what made something gives its zero value.
 //
 // One allocation. Device memory is taken when the device is opened, and is carved up
-// with Slice and Arena, without the driver. Nothing is allocated while queries run, and asking for
+// with Slice, without the driver. Nothing is allocated while queries run, and asking for
 // more than there is fails at the beginning, with figures.
 //
 // Memory and Pinned are values, an address and a length, that are sliced as Go's slices are, and

@@ -19,31 +19,6 @@ func (m Memory) Slice(from, to int64) Memory {
 	return Memory{m.Address + uint64(from), to - from}
 }
 
-// An Arena hands out consecutive parts of Memory. Its zero value is empty.
-type Arena struct {
-	left Memory
-}
-
-// ArenaAlign is the alignment of what an Arena hands out, in bytes: that of cuMemAlloc.
-const ArenaAlign = 256
-
-// NewArena begins with all of m, whose address must be a multiple of ArenaAlign.
-func NewArena(m Memory) *Arena { return &Arena{m} }
-
-// Left is how many bytes can still be taken.
-func (a *Arena) Left() int64 { return a.left.Bytes }
-
-// Take gives the next part, or an error that says how much is missing.
-func (a *Arena) Take(bytes int64) (Memory, error) {
-	if bytes < 0 || bytes > a.left.Bytes {
-		return Memory{}, fmt.Errorf("device: %d bytes of device memory were asked for, %d are left", bytes, a.left.Bytes)
-	}
-	part := a.left.Slice(0, bytes)
-	next := min((bytes+ArenaAlign-1)/ArenaAlign*ArenaAlign, a.left.Bytes)
-	a.left = a.left.Slice(next, a.left.Bytes)
-	return part, nil
-}
-
 // Pinned is a range of host memory that the device reads and writes itself. It belongs to the driver,
 // not to Go, and is gone when the device is closed.
 type Pinned struct {

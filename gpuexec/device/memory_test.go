@@ -1,31 +1,9 @@
 package device
 
 import (
-	"strings"
 	"testing"
 	"unsafe"
 )
-
-func TestArena(t *testing.T) {
-	a := NewArena(Memory{0x1000, 3*ArenaAlign + 10})
-	for i, c := range []struct{ bytes, address, left int64 }{
-		{1, 0x1000, 2*ArenaAlign + 10},
-		{ArenaAlign, 0x1000 + ArenaAlign, ArenaAlign + 10},
-		{0, 0x1000 + 2*ArenaAlign, ArenaAlign + 10},
-		{ArenaAlign + 5, 0x1000 + 2*ArenaAlign, 0},
-	} {
-		m, err := a.Take(c.bytes)
-		if err != nil || m != (Memory{uint64(c.address), c.bytes}) || a.Left() != c.left {
-			t.Fatalf("take %d: %+v, %v, %d left; want %+v", i, m, err, a.Left(), c)
-		}
-	}
-	if _, err := a.Take(1); err == nil || !strings.Contains(err.Error(), "0 are left") {
-		t.Errorf("more than there is: %v", err)
-	}
-	if _, err := a.Take(-1); err == nil {
-		t.Error("a negative size is taken")
-	}
-}
 
 func TestSlices(t *testing.T) {
 	m := Memory{100, 50}

@@ -23,22 +23,6 @@ type Field struct {
 	Value any // string, int64, float64, bool or []string
 }
 
-// TextBytes returns the bytes of all strings but the id.
-func (d *Document) TextBytes() int {
-	n := 0
-	for _, f := range d.Fields {
-		switch v := f.Value.(type) {
-		case string:
-			n += len(v)
-		case []string:
-			for _, s := range v {
-				n += len(s)
-			}
-		}
-	}
-	return n
-}
-
 // Map returns the fields as a new map.
 func (d *Document) Map() map[string]any {
 	m := make(map[string]any, len(d.Fields))

@@ -174,9 +174,6 @@ func TestReuse(t *testing.T) {
 	if id != "one" || text != "text ’ one" || !reflect.DeepEqual(tags, []string{"x"}) {
 		t.Errorf("kept %q %q %q", id, text, tags)
 	}
-	if got := d.TextBytes(); got != len("TEXT ‘ TWO")+1 {
-		t.Errorf("TextBytes = %d", got)
-	}
 	if got := d.Map(); !reflect.DeepEqual(got, map[string]any{"t": "TEXT ‘ TWO", "u": []string{"Y"}}) {
 		t.Errorf("Map = %v", got)
 	}

@@ -9,12 +9,11 @@ import (
 	"os"
 )
 
-// A Reader reads documents from one file or stream. Only RawBytes and Size may be
-// called while another goroutine is inside one of the other methods.
+// A Reader reads documents from one file or stream. Only RawBytes may be called
+// while another goroutine is inside one of the other methods.
 type Reader struct {
 	name   string
 	file   io.Closer // nil when the caller owns the stream
-	size   int64
 	raw    counter
 	source source
 	lines  splitter
@@ -34,16 +33,13 @@ func Open(path string) (*Reader, error) {
 	}
 	r := NewReader(path, f)
 	r.file = f
-	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-		r.size = info.Size()
-	}
 	return r, nil
 }
 
 // NewReader reads from a stream, which stays the caller's to close. The name
 // stands for it in errors. Nothing is read before the first call of Next or Line.
 func NewReader(name string, stream io.Reader) *Reader {
-	r := &Reader{name: name, size: -1}
+	r := &Reader{name: name}
 	r.raw.r = stream
 	r.source.raw = bufio.NewReaderSize(&r.raw, 64<<10)
 	r.lines = splitter{r: &r.source, max: MaxLineBytes}
@@ -119,9 +115,6 @@ func (r *Reader) At(line int, err error) error {
 // RawBytes returns how many bytes of the file have been read, compressed as they
 // are; it may be called by a goroutine that shows progress.
 func (r *Reader) RawBytes() int64 { return r.raw.n.Load() }
-
-// Size returns the size of the file, or -1 when it is not known.
-func (r *Reader) Size() int64 { return r.size }
 
 // Close closes the file, if Open opened one. Lines and errors handed out before
 // stay valid, the last line does not.

@@ -222,8 +222,8 @@ func TestOpen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Size() != int64(len(file)) || r.RawBytes() != 0 {
-		t.Errorf("Size %d, RawBytes %d before the first line; the file has %d", r.Size(), r.RawBytes(), len(file))
+	if r.RawBytes() != 0 {
+		t.Errorf("RawBytes %d before the first line", r.RawBytes())
 	}
 	var d Document
 	if err := r.Next(&d); err != nil || d.ID != "0" {
@@ -312,7 +312,11 @@ func checkCorpus(t *testing.T, path string, want int) {
 			}
 		}
 	}
-	if docs != want || r.RawBytes() != r.Size() {
-		t.Errorf("%d documents, want %d; %d of %d bytes", docs, want, r.RawBytes(), r.Size())
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if docs != want || r.RawBytes() != info.Size() {
+		t.Errorf("%d documents, want %d; %d of %d bytes", docs, want, r.RawBytes(), info.Size())
 	}
 }
