@@ -29,6 +29,10 @@ type engine struct {
 	scale float64
 
 	topOnly bool // it cannot count
+
+	// parts says that the index may have several segments. It is built, and asked what it has; queries
+	// would be compared with those of one segment, and are left out.
+	parts bool
 }
 
 // A program is a command line, and the files that make it what it is: when they
@@ -59,8 +63,13 @@ var engines = []engine{
 	{name: "lucene-bp", index: "lucene-bp", build: map[string]string{"order": "bp"}, prepare: luceneProgram, scale: 1},
 	// What a user gets who changes nothing: Lucene prunes only after it has counted 1,000 hits.
 	{name: "lucene-1000", index: "lucene", open: map[string]string{"threshold": "1000"}, prepare: luceneProgram, scale: 1},
+	// Two threads index; documents lie in any order. Then as above, or the segments stay as they come.
+	{name: "lucene-2", index: "lucene-2", build: map[string]string{"threads": "2"}, prepare: luceneProgram, scale: 1},
+	{name: "lucene-2-parts", index: "lucene-2-parts", build: map[string]string{"threads": "2", "merge": "none"}, prepare: luceneProgram, parts: true},
 	// Tantivy multiplies scores by k1+1, as Robertson did; the order is the same.
 	{name: "tantivy", index: "tantivy", prepare: tantivyProgram, scale: 1 / 2.2},
+	{name: "tantivy-2", index: "tantivy-2", build: map[string]string{"threads": "2"}, prepare: tantivyProgram, scale: 1 / 2.2},
+	{name: "tantivy-2-parts", index: "tantivy-2-parts", build: map[string]string{"threads": "2", "merge": "none"}, prepare: tantivyProgram, parts: true},
 	{name: "bleve", index: "bleve", prepare: goProgram("bleve")},
 	{name: "bluge", index: "bluge", prepare: goProgram("bluge")},
 	{name: "sqlite", index: "sqlite", prepare: goProgram("sqlite", "-tags", "sqlite_fts5")},

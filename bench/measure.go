@@ -29,8 +29,11 @@ func (t task) String() string {
 	return fmt.Sprintf("%s top-%d", strings.ToUpper(t.mode), t.k)
 }
 
-// parseTasks reads "or,and" and "top-10,top-10+count,count".
+// parseTasks reads "or,and" and "top-10,top-10+count,count"; "none" is no task.
 func parseTasks(modes, wants string) (tasks []task, err error) {
+	if wants == "none" {
+		return nil, nil
+	}
 	for mode := range strings.SplitSeq(modes, ",") {
 		if mode != "or" && mode != "and" {
 			return nil, fmt.Errorf("mode %q is neither or nor and", mode)
@@ -99,13 +102,16 @@ func (c *contestant) start() (err error) {
 	return err
 }
 
-func (e engine) can(t task) bool { return t.want == "top" || !e.topOnly }
+func (e engine) can(t task) bool { return !e.parts && (t.want == "top" || !e.topOnly) }
 
 // measure fills the table: for each file and task all engines in turn, so that
 // what happens on the machine meanwhile happens to all of them.
 func measure(ctx context.Context, field []contestant, sets []querySet, tasks []task, tm timing, log io.Writer) ([]cell, error) {
 	for i := range field {
 		c := &field[i]
+		if len(tasks) == 0 || c.parts {
+			continue
+		}
 		fmt.Fprintf(log, "%-12s warming up for %.0f s\n", c.name, tm.prime)
 		if err := prime(c, sets, tasks, tm.prime); err != nil {
 			return nil, err

@@ -108,6 +108,14 @@ type built struct {
 	Bytes       int64   // of the index's files, when the engine has closed it
 }
 
+// best takes the shorter times and the least memory of two builds of one index.
+func (b built) best(other built) built {
+	b.Seconds = min(b.Seconds, other.Seconds)
+	b.CPUSeconds = min(b.CPUSeconds, other.CPUSeconds)
+	b.PeakBytes = min(b.PeakBytes, other.PeakBytes)
+	return b
+}
+
 // buildIndex returns the folder of an engine's index, which it builds unless one
 // is there that the same program made of the same documents.
 func buildIndex(e engine, p program, c corpus, cache string, again bool) (dir string, b built, err error) {

@@ -49,6 +49,9 @@ func (r *report) writeMarkdown(w io.Writer) {
 	fmt.Fprintf(w, "%s: %d documents, %.0f MB of text; one segment, no positions, one query thread. Times in µs, each query's best.\n\n",
 		r.Corpus, r.Docs, float64(r.TextBytes)/1e6)
 	r.writeIndexes(w)
+	if len(r.Cells) == 0 {
+		return
+	}
 	r.writeSummary(w)
 	r.writeTimes(w)
 	r.writeAgreements(w)

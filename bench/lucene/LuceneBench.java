@@ -1,11 +1,15 @@
 import com.google.gson.Gson;
 import java.io.BufferedReader;
+import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -99,32 +103,90 @@ public final class LuceneBench {
     return req.options() == null ? unset : req.options().getOrDefault(name, unset);
   }
 
-  /** One thread indexes, so that documents keep their order; one segment at the end. */
+  /**
+   * One thread indexes, so that documents keep their order, unless the option "threads" asks for more; one segment at
+   * the end, unless "merge" is "none".
+   */
   private static Reply build(Request req) throws Exception {
     boolean reorder = option(req, "order", "arrival").equals("bp");
     Path last = Path.of(req.dir());
     Path first = reorder ? Path.of(req.dir(), "arrival") : last;
     Reply reply = new Reply();
-    FieldType text = new FieldType();
-    text.setTokenized(true);
-    text.setIndexOptions(IndexOptions.DOCS_AND_FREQS);
-    text.freeze();
     try (Directory dir = new MMapDirectory(first);
         IndexWriter writer = new IndexWriter(dir, config());
-        BufferedReader lines = Files.newBufferedReader(Path.of(req.docs()))) {
-      for (String line; (line = lines.readLine()) != null; reply.docs++) {
-        Document doc = new Document();
-        doc.add(new Field("text", line, text));
-        doc.add(new NumericDocValuesField("id", reply.docs));
-        writer.addDocument(doc);
+        Lines lines = new Lines(Path.of(req.docs()))) {
+      List<Thread> threads = new ArrayList<>();
+      List<Throwable> failed = Collections.synchronizedList(new ArrayList<>());
+      for (int i = Integer.parseInt(option(req, "threads", "1")); i > 1; i--) {
+        Thread t = new Thread(() -> index(writer, lines));
+        t.setUncaughtExceptionHandler((thread, e) -> failed.add(e));
+        t.start();
+        threads.add(t);
       }
-      writer.forceMerge(1);
+      index(writer, lines);
+      for (Thread t : threads) {
+        t.join();
+      }
+      if (!failed.isEmpty()) {
+        throw new Exception(failed.getFirst());
+      }
+      reply.docs = lines.read;
+      if (!option(req, "merge", "one").equals("none")) {
+        writer.forceMerge(1);
+      }
       writer.commit();
     }
     if (reorder) {
       reorder(first, last);
     }
     return reply;
+  }
+
+  /** A file of documents, from which each thread takes some at a time. */
+  private static final class Lines implements AutoCloseable {
+    private static final int MOST = 256;
+
+    private final BufferedReader in;
+    int read; // so many lines have been taken
+
+    Lines(Path path) throws IOException {
+      in = Files.newBufferedReader(path);
+    }
+
+    /** Puts the next lines into batch and returns the number of the first. */
+    synchronized int take(List<String> batch) throws IOException {
+      int first = read;
+      batch.clear();
+      for (String line; batch.size() < MOST && (line = in.readLine()) != null; read++) {
+        batch.add(line);
+      }
+      return first;
+    }
+
+    @Override
+    public void close() throws IOException {
+      in.close();
+    }
+  }
+
+  private static void index(IndexWriter writer, Lines lines) {
+    FieldType text = new FieldType();
+    text.setTokenized(true);
+    text.setIndexOptions(IndexOptions.DOCS_AND_FREQS);
+    text.freeze();
+    List<String> batch = new ArrayList<>();
+    try {
+      for (int id = lines.take(batch); !batch.isEmpty(); id = lines.take(batch)) {
+        for (String line : batch) {
+          Document doc = new Document();
+          doc.add(new Field("text", line, text));
+          doc.add(new NumericDocValuesField("id", id++));
+          writer.addDocument(doc);
+        }
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   /** Recursive graph bisection over the one segment, with the defaults of Lucene's own tool. */

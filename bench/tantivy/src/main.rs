@@ -1,6 +1,7 @@
 //! Tantivy under the comparison's protocol; see ../protocol/protocol.go for what
 //! the lines mean and what is timed.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::time::Instant;
@@ -17,8 +18,8 @@ use tantivy::{Index, IndexWriter, Searcher, TantivyDocument, Term};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// Enough to hold all of gutenberg-a and b, so that documents keep their order
-/// and there is one segment from the start.
+/// Enough to hold all of gutenberg-a and b, so that each thread makes one segment:
+/// with one thread documents keep their order and nothing is merged.
 const MEMORY: usize = 3 << 30;
 
 #[derive(Deserialize, Default)]
@@ -27,6 +28,7 @@ struct Request {
     op: String,
     dir: String,
     docs: String,
+    options: HashMap<String, String>,
     terms: Vec<String>,
     mode: String,
     want: String,
@@ -76,11 +78,15 @@ fn schema() -> (Schema, Field, Field) {
     (b.build(), text, id)
 }
 
+/// One thread indexes, unless the option "threads" asks for more, beside this one, which
+/// reads; one segment at the end, unless "merge" is "none".
 fn build(req: &Request) -> Result<Reply> {
+    let option = |name: &str, unset: &str| req.options.get(name).map_or(unset, |v| v).to_string();
+    let threads: usize = option("threads", "1").parse()?;
     let (schema, text, id) = schema();
     std::fs::create_dir_all(&req.dir)?;
     let index = Index::create_in_dir(&req.dir, schema)?;
-    let mut writer: IndexWriter = index.writer_with_num_threads(1, MEMORY)?;
+    let mut writer: IndexWriter = index.writer_with_num_threads(threads, MEMORY)?;
     writer.set_merge_policy(Box::new(NoMergePolicy));
     let mut n = 0;
     for line in BufReader::with_capacity(1 << 20, File::open(&req.docs)?).lines() {
@@ -92,7 +98,7 @@ fn build(req: &Request) -> Result<Reply> {
     }
     writer.commit()?;
     let segments = index.searchable_segment_ids()?;
-    if segments.len() > 1 {
+    if segments.len() > 1 && option("merge", "one") != "none" {
         writer.merge(&segments).wait()?;
     }
     writer.garbage_collect_files().wait()?;
