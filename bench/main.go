@@ -51,7 +51,7 @@ func parse(args []string) (s settings, err error) {
 	f.Float64Var(&s.budget, "budget", 20, "seconds after which a figure's queries are not timed once more")
 	f.StringVar(&s.cache, "cache", filepath.Join(os.TempDir(), "riffle-bench"), "folder for programs and indexes, kept for the next run")
 	f.StringVar(&s.rebuild, "rebuild", "", "engines whose indexes are built anew, or all")
-	f.IntVar(&s.builds, "builds", 1, "times each index is built, by turns, all anew if it is more than 1; the fastest counts")
+	f.IntVar(&s.builds, "builds", 1, "times each index is built, by turns, all anew if it is more than 1; the least of each figure counts")
 	f.StringVar(&s.java, "java", "", "home of a JDK, 21 or newer (default: look for the newest)")
 	f.StringVar(&s.json, "json", "", "also write everything to this file, as JSON")
 	return s, f.Parse(args)
@@ -192,7 +192,7 @@ func enter(ctx context.Context, s settings, c corpus, log io.Writer) (field []co
 }
 
 // buildAll builds the indexes that are not there, or all of them several times, by turns: then
-// what the machine does meanwhile happens to all, and each engine's fastest build counts.
+// what the machine does meanwhile happens to all, and of each figure of an engine the least counts.
 func (s *settings) buildAll(field []contestant, c corpus, log io.Writer) error {
 	rebuild := strings.Split(s.rebuild, ",")
 	for round := range max(1, s.builds) {
