@@ -3,7 +3,10 @@
 package gpuexec
 
 import (
+	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -29,6 +32,34 @@ func TestPTX(t *testing.T) {
 	for _, name := range []string{"or_tile", "or_maxscore", "and_tile"} {
 		if !strings.Contains(ptx(name), "atom.shared.add.u32") {
 			t.Errorf("%s adds no scores in shared memory", name)
+		}
+	}
+}
+
+// TestSharedVariables looks whether kernels name all static shared variables to changed_by_others: forgetting one is
+// a fault that the emulator does not show.
+func TestSharedVariables(t *testing.T) {
+	files, err := filepath.Glob("kernels/*.cu")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d kernels, %v", len(files), err)
+	}
+	declared := regexp.MustCompile(`(?m)^\s*__shared__ \w+ (.*);$`)
+	named := regexp.MustCompile(`changed_by_others\(([^)]*)\)`)
+	for _, f := range files {
+		source, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, m := range named.FindAllStringSubmatch(string(source), -1) {
+			names = append(names, strings.Split(m[1], ", ")...)
+		}
+		for _, m := range declared.FindAllStringSubmatch(string(source), -1) {
+			for _, v := range strings.Split(m[1], ", ") {
+				if v, _, _ = strings.Cut(v, "["); !slices.Contains(names, v) {
+					t.Errorf("%s: %s is not named to changed_by_others", f, v)
+				}
+			}
 		}
 	}
 }

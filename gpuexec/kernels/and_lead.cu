@@ -23,6 +23,7 @@ extern "C" __global__ void __launch_bounds__(128, 8) and_lead(const Batch *batch
   __shared__ uint32_t count, bins[pool_bins], docs[4][128], group, part_index;
   __shared__ Key worst, threshold;
   __shared__ LeadTally tally;
+  changed_by_others(count, bins, docs, group, part_index, worst, threshold, tally);
   Pool pool{keys, b.pool_room, &count, bins, &worst};
   uint32_t warp = threadIdx.x / 32, warps = blockDim.x / 32;
   if (threadIdx.x == 0) {

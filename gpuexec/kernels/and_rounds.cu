@@ -33,6 +33,7 @@ extern "C" __global__ void __launch_bounds__(512, 2) and_rounds(const Batch *bat
   __shared__ uint32_t count, bins[pool_bins], docs[16][128], taken;
   __shared__ Key worst, threshold;
   __shared__ LeadTally tally;
+  changed_by_others(count, bins, docs, taken, worst, threshold, tally);
   Pool pool{keys, b.pool_room, &count, bins, &worst};
   if (threadIdx.x == 0) {
     count = 0;

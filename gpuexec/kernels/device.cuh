@@ -10,7 +10,8 @@
 //   - A kernel is  extern "C" __global__ void __launch_bounds__(threads, blocks) name(const Args *args):
 //     one pointer to a struct in device memory, since gorgonia.org/cu copies 8 bytes a parameter.
 //     The emulator finds kernels by name, so a name must not be one of libc's (select, index, ...).
-//   - Static __shared__ variables stand in kernels, not in templates. Dynamic shared memory is
+//   - Static __shared__ variables stand in kernels, not in templates, and each is named to
+//     changed_by_others there, since clang 14 may keep an old value over a barrier. Dynamic shared memory is
 //     got by  DYNAMIC_SHARED(uint32_t, words);  aligned to 16 bytes.
 //   - A kernel begins with  const Args a = *args;  so that its parameters are read once.
 //   - Only kernels.h-style structs of fixed-width integers, floats and 64-bit device addresses are
@@ -42,3 +43,11 @@ struct Pointer {
   __device__ __host__ T &operator[](uint64_t i) const { return get()[i]; }
   __device__ __host__ operator T *() const { return get(); }
 };
+
+// Says of static shared variables that other threads write them (device_clang.cuh has why).
+template <class... T>
+__device__ __forceinline__ void changed_by_others([[maybe_unused]] T &...variables) {
+#if defined(__CUDA__) && !defined(__NVCC__)
+  (shared_variable(&variables), ...);
+#endif
+}

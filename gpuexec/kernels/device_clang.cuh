@@ -50,6 +50,11 @@ struct __align__(16) ulonglong2 { unsigned long long x, y; };
 __device_builtin__ ulonglong2 make_ulonglong2(unsigned long long x, unsigned long long y) { return {x, y}; }
 struct dim3 { unsigned x, y, z; };
 
+// LLVM 14 takes it that a barrier leaves a static shared variable as it was when its address goes nowhere, and goes on with
+// what the thread read before it (GlobalsModRef; later versions ask whether a call may synchronise). So the
+// address of each goes somewhere.
+__device_builtin__ void shared_variable(const void *p) { asm volatile("" : : "l"(p) : "memory"); }
+
 // Where a thread is.
 
 #define INDEX(name, reg)                                                                        \

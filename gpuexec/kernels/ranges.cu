@@ -210,6 +210,7 @@ extern "C" __global__ void __launch_bounds__(512) ranges(const Batch *batch) {
   DYNAMIC_SHARED(Key, keys);
   __shared__ uint32_t count, bins[pool_bins], taken;
   __shared__ Key worst;
+  changed_by_others(count, bins, taken, worst);
   Pool pool{keys, b.pool_room, &count, bins, &worst};
   Worker w;
   w.heap = &b.heaps[static_cast<uint64_t>(blockIdx.x * blockDim.x + threadIdx.x) * b.heap_room];

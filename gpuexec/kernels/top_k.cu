@@ -44,6 +44,7 @@ extern "C" __global__ void __launch_bounds__(256) top_k(const Batch *batch) {
   DYNAMIC_SHARED(Key, keys);
   __shared__ uint32_t count, bins[pool_bins];
   __shared__ Key worst;
+  changed_by_others(count, bins, worst);
   Pool pool{keys, b.pool_room, &count, bins, &worst};
   for (uint32_t i = blockIdx.x; i < b.query_count; i += gridDim.x) {
     const Query &q = b.queries[i];
