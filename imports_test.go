@@ -16,7 +16,7 @@ import (
 func TestImports(t *testing.T) {
 	const module = "github.com/riffle-search/riffle/"
 	allowed := map[string][]string{
-		"analysis":            {},
+		"analysis":            {"internal/impl"},
 		"analysis/lang":       {"analysis"},
 		"postings":            {"internal/corrupt", "internal/impl"},
 		"blockmax":            {},

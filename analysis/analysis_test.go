@@ -13,12 +13,15 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/riffle-search/riffle/internal/impl"
 )
 
 // custom are analyzers that the scripts use besides the registered ones.
 var custom = map[string]Analyzer{
 	"words-8":         New("words-8", Words{MaxBytes: 8}),
 	"whitespace-8":    New("whitespace-8", Whitespace{MaxBytes: 8}),
+	"whitespace-low":  New("whitespace-low", Whitespace{}, Lowercase{}),
 	"ngrams-2-3":      New("ngrams-2-3", NGrams{Min: 2, Max: 3}, Lowercase{}),
 	"edge-1-3":        New("edge-1-3", EdgeNGrams{Min: 1, Max: 3}, Lowercase{}),
 	"edge-3-4":        New("edge-3-4", EdgeNGrams{Min: 3, Max: 4}),
@@ -89,6 +92,13 @@ func runLine(out *strings.Builder, cmd string, a Analyzer, text string) {
 
 // checkTokens holds an analyzer to what Token and Analyzer promise.
 func checkTokens(t *testing.T, a Analyzer, text []byte) {
+	t.Helper()
+	for range impl.Each("analysis") {
+		checkTokensOnce(t, a, text)
+	}
+}
+
+func checkTokensOnce(t *testing.T, a Analyzer, text []byte) {
 	t.Helper()
 	before := string(text)
 	last := Token{}

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/blevesearch/segment"
+
+	"github.com/riffle-search/riffle/internal/impl"
 )
 
 // referenceWords is the slow twin of Words, without case, windows or an ASCII
@@ -70,6 +72,13 @@ const uncut = 1 << 30
 // referenceWords, or gives them the wrong place.
 func sameAsReference(t *testing.T, text []byte, windows ...int) {
 	t.Helper()
+	for variant := range impl.Each("analysis") {
+		sameAsReferenceBy(t, variant, text, windows...)
+	}
+}
+
+func sameAsReferenceBy(t *testing.T, variant string, text []byte, windows ...int) {
+	t.Helper()
 	want := referenceWords(text)
 	for _, window := range windows {
 		var got []string
@@ -85,10 +94,51 @@ func sameAsReference(t *testing.T, text []byte, windows ...int) {
 		})
 		for i := range max(len(got), len(want)) {
 			if i >= len(got) || i >= len(want) || got[i] != want[i] {
-				t.Fatalf("window %d, text %.200q: word %d\n got %.100q\nwant %.100q", window, text, i, got[min(i, len(got)):], want[min(i, len(want)):])
+				t.Fatalf("%s, window %d, text %.200q: word %d\n got %.100q\nwant %.100q", variant, window, text, i, got[min(i, len(got)):], want[min(i, len(want)):])
 			}
 		}
 	}
+}
+
+// sameAsFields fails if Whitespace finds other tokens than bytes.Fields.
+func sameAsFields(t *testing.T, text []byte) {
+	t.Helper()
+	a := New("spaces", Whitespace{MaxBytes: uncut})
+	want := bytes.Fields(text)
+	for variant := range impl.Each("analysis") {
+		n := 0
+		a.Analyze(text, func(batch []Token) {
+			for _, tok := range batch {
+				if n >= len(want) || tok.Position != n || string(text[tok.Start:tok.End]) != string(want[n]) {
+					t.Fatalf("%s, text %.200q: token %d is %+v (%q), want %.200q", variant, text, n, tok, tok.Term, want[min(n, len(want)):])
+				}
+				n++
+			}
+		})
+		if n != len(want) {
+			t.Fatalf("%s, text %.200q: %d tokens, want %d", variant, text, n, len(want))
+		}
+	}
+}
+
+func TestWhitespaceMatchesFields(t *testing.T) {
+	for _, s := range append(hardTexts, "a\u00a0b\u2003\u3000c\u1680 \u200b \u2028\u0085d\xc2 \xe2\x80 e\xe3", "\u00a0", "\u00e0\u00a0") {
+		sameAsFields(t, []byte(s))
+		sameAsFields(t, []byte(strings.Repeat(s, 70)))
+	}
+	for _, s := range gutenberg(t, 1<<20) {
+		sameAsFields(t, []byte(s))
+	}
+}
+
+// FuzzWhitespace holds Whitespace to bytes.Fields, at any place within 64 characters.
+func FuzzWhitespace(f *testing.F) {
+	for _, s := range hardTexts {
+		f.Add([]byte(s), uint8(3))
+	}
+	f.Fuzz(func(t *testing.T, text []byte, shift uint8) {
+		sameAsFields(t, append(bytes.Repeat([]byte("ab "), int(shift)%64), text...))
+	})
 }
 
 // hardTexts are where boundaries go wrong first; they seed the fuzz targets too.
@@ -108,6 +158,9 @@ var testWindows = []int{4, 5, 7, 16, 64, 0}
 func TestWordsMatchReference(t *testing.T) {
 	for _, s := range hardTexts {
 		sameAsReference(t, []byte(s), testWindows...)
+		for shift := range 64 {
+			sameAsReference(t, []byte(strings.Repeat("-", shift)+s), 0)
+		}
 	}
 }
 
@@ -156,5 +209,6 @@ func FuzzWords(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte, window uint8) {
 		sameAsReference(t, text, 4+int(window), 0)
+		sameAsReference(t, append(bytes.Repeat([]byte("ab "), int(window)%64), text...), 0)
 	})
 }

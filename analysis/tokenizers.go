@@ -21,22 +21,47 @@ type Whitespace struct {
 // Tokenize implements Tokenizer.
 func (w Whitespace) Tokenize(text []byte, b *Batch) {
 	s := wordScan{text: text, b: b, maxBytes: maxTokenBytes(w.MaxBytes)}
-	start := -1 // of the current token, or -1
+	if useMasks && !b.lower {
+		b.scan.begin(s, spaceClasses, 0)
+		b.scan.words((*wordScan).spaced)
+		return
+	}
 	for i := 0; i < len(text); {
-		r, size := rune(text[i]), 1
-		if r >= utf8.RuneSelf {
-			r, size = utf8.DecodeRune(text[i:])
-		}
-		switch space := unicode.IsSpace(r); {
-		case space && start >= 0:
-			s.add(start, i)
-			start = -1
-		case !space && start < 0:
-			start = i
-		}
-		i += size
+		i = s.spaced(i)
 	}
-	if start >= 0 {
-		s.add(start, len(text))
+}
+
+// spaceClasses are white space in ASCII and the rest of it.
+var spaceClasses = newCharClasses(
+	func(c byte) bool { return !unicode.IsSpace(rune(c)) },
+	func(c byte) bool { return false },
+	func(c byte) bool { return false },
+)
+
+// spaced handles the token that begins at text[i], or the white space there, and returns
+// where it ends.
+func (s *wordScan) spaced(i int) int {
+	text, end := s.text, i
+	for end < len(text) {
+		r, size := rune(text[end]), 1
+		switch r {
+		case 0xc2, 0xe1, 0xe2, 0xe3: // no other byte begins white space beyond ASCII
+			r, size = utf8.DecodeRune(text[end:])
+		default:
+			if r >= utf8.RuneSelf {
+				end++
+				continue
+			}
+		}
+		if unicode.IsSpace(r) {
+			if end == i {
+				return i + size
+			}
+			s.add(i, end)
+			return end
+		}
+		end += size
 	}
+	s.add(i, end)
+	return end
 }

@@ -27,6 +27,20 @@ type Words struct {
 // Tokenize implements Tokenizer.
 func (w Words) Tokenize(text []byte, b *Batch) {
 	s := wordScan{text: text, b: b, maxBytes: maxTokenBytes(w.MaxBytes), window: cmp.Or(w.window, windowBytes)}
+	if useMasks {
+		lower := uint64(0)
+		if b.lower {
+			lower = 0x20 * lowBits // in digits it is set
+		}
+		b.scan.begin(s, wordClasses, lower)
+		b.scan.words(func(s *wordScan, i int) int {
+			if s.text[i] >= utf8.RuneSelf {
+				return s.span(i)
+			}
+			return s.ascii(i)
+		})
+		return
+	}
 	for i := 0; i < len(text); {
 		switch c := text[i]; {
 		case c >= utf8.RuneSelf:
@@ -107,6 +121,13 @@ var wordClass = func() (t [256]uint8) {
 	t['"'] = 0 // joins Hebrew letters, so it ends a span of ASCII only
 	return t
 }()
+
+// wordClasses are the same for masks: an underline may be all there is of a word.
+var wordClasses = newCharClasses(
+	func(c byte) bool { return wordClass[c]&inWord != 0 },
+	func(c byte) bool { return wordClass[c]&underline != 0 },
+	func(c byte) bool { return wordClass[c]&(inWord|boundary) == 0 },
+)
 
 // joins reports whether the ASCII character c joins the characters around it to
 // one word (rules WB6, WB7, WB11 and WB12).

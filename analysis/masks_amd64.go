@@ -1,0 +1,22 @@
+//go:build !purego
+
+package analysis
+
+import (
+	"golang.org/x/sys/cpu"
+
+	"github.com/riffle-search/riffle/internal/impl"
+)
+
+//go:generate go run -C _asm . -out ../masks_amd64.s -pkg analysis
+
+// useMasks says whether words are found by masks of 64 characters.
+var useMasks = cpu.X86.HasAVX2 && cpu.X86.HasBMI1 && cpu.X86.HasBMI2
+
+func init() { impl.Register("analysis", "avx2", &useMasks) }
+
+// masksAVX2 writes the masks of blocks (at least one) times 64 characters.
+// dst and c point to that many textMasks and to charClasses, whose fields avo does not know.
+//
+//go:noescape
+func masksAVX2(dst *uint64, text *byte, blocks int, c *byte)
