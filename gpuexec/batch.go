@@ -16,6 +16,8 @@ type batch struct {
 	resultRoom int // bytes of results that the host has room for
 
 	queries []query
+	parts   []part     // of all queries
+	terms   []partTerm // of all parts
 	kMost   int
 	lanes   int  // lists of any part
 	settles bool // there are plans of mode AndOr
@@ -26,11 +28,11 @@ type batch struct {
 	columns    *columns
 	taken      []columnKey // by columns, with this batch
 	moves      []devMove
-	partCount  int
-	tilesMost  uint32 // of any part
-	groups     uint32 // of lead blocks
-	tiles      uint32 // of all parts
-	andTiles   uint32 // of those that go by and_tile
+	found      []*knownList // scratch memory
+	tilesMost  uint32       // of any part
+	groups     uint32       // of lead blocks
+	tiles      uint32       // of all parts
+	andTiles   uint32       // of those that go by and_tile
 	orTiles    uint32
 	tileRoom   int // keys in the pool of a thread block that works on a tile
 	poolRoom   int // in that of any other
@@ -61,37 +63,36 @@ func (b *batch) forget() {
 	clear(b.queries)
 	clear(b.addresses)
 	clear(b.taken)
+	clear(b.found)
 	b.lists.forget()
 }
 
 func (b *batch) begin() {
-	b.queries, b.kMost, b.settles = b.queries[:0], 1, false
-	b.lanes = 1
-	b.partCount, b.tilesMost, b.groups, b.tiles, b.andTiles, b.orTiles = 0, 0, 0, 0, 0, 0
-	b.lists.entries = b.lists.entries[:0]
+	b.queries, b.parts, b.terms = b.queries[:0], b.parts[:0], b.terms[:0]
+	b.kMost, b.lanes, b.settles = 1, 1, false
+	b.tilesMost, b.groups, b.tiles, b.andTiles, b.orTiles = 0, 0, 0, 0, 0
+	b.lists.begin()
 	b.staging.begin()
 	b.taken, b.moves = b.taken[:0], b.moves[:0]
 	if b.addresses == nil {
 		b.addresses = map[columnKey]uint64{}
 	}
-	b.columns.begin()
 }
 
-// fill writes all structs of the batch but what place knows. It reports false when they do not fit.
+// fill writes all structs of the batch but what place knows. It reports false when they do not fit. Batches are filled
+// and placed in the order in which they run.
 func (b *batch) fill() bool {
+	b.columns.begin()
 	s := &b.staging
 	lists, blocks, bounds := b.lists.put(s, b.arena, b.table, b.norms)
 	b.tileBounds = bounds
-	for i := range b.queries {
-		b.partCount += len(b.queries[i].parts)
-	}
 	b.tileRoom = 2*b.kMost + max(poolSlack, leastRoom)
 	b.poolRoom = b.poolRoomFor(b.kMost)
 	b.results = b.keepResults()
 	parts, queries := b.fillQueries()
 	b.common = devBatch{
 		lists: lists, listCount: uint32(len(b.lists.entries)), blockCount: uint32(blocks),
-		queries: queries, queryCount: uint32(len(b.queries)), parts: parts, partCount: uint32(b.partCount),
+		queries: queries, queryCount: uint32(len(b.queries)), parts: parts, partCount: uint32(len(b.parts)),
 		states: b.results.states, unresolvedCount: b.results.unresolvedCount, unresolved: b.results.unresolved,
 		unresolvedRoom: uint32(b.results.unresolvedRoom), groupCount: b.groups, tilesMost: b.tilesMost,
 		tileShift: b.shape.TileShift, stagedFrom: b.shape.StageLengths, tileRoom: uint32(b.tileRoom), poolRoom: uint32(b.poolRoom), laneRoom: uint32(b.lanes), heapRoom: uint32(b.kMost), rows: b.arena,
@@ -101,14 +102,20 @@ func (b *batch) fill() bool {
 		b.common.heaps = s.keep(8 * b.kMost * b.shape.RangeThreads * b.shape.rangeBlocks(len(b.queries)))
 	}
 	b.fillPasses()
-	movesFit := wholeRows(len(b.moves)*int(unsafe.Sizeof(devMove{}))) <= s.free() // those of columns; lists follow
-	if s.full || !movesFit || b.results.bytes > b.resultRoom || uint64(b.tilesMost)*uint64(b.partCount) >= 1<<31 {
+	if s.full || b.roomFor(0) > s.free() || // what lists need is copied as far as it fits
+		b.results.bytes > b.resultRoom || uint64(b.tilesMost)*uint64(len(b.parts)) >= 1<<31 {
 		for _, key := range b.taken {
 			b.columns.forget(key)
 		}
 		return false
 	}
 	return true
+}
+
+// roomFor is how many bytes place needs beside those of so many pieces of lists.
+func (b *batch) roomFor(pieces int) int {
+	bytes, moves := b.lists.tablesRoom()
+	return bytes + wholeRows((len(b.moves)+moves+pieces)*int(unsafe.Sizeof(devMove{})))
 }
 
 // leastRoom is room for candidates beside twice k. When tiles have more at once, what there is of them is cut to k,
@@ -129,17 +136,16 @@ func (b *batch) poolRoomFor(k int) int {
 // fillQueries writes queries, parts and terms, and the states to begin with.
 func (b *batch) fillQueries() (parts, queries uint64) {
 	s := &b.staging
-	devParts, parts := put[devPart](s, b.partCount)
+	devParts, parts := put[devPart](s, len(b.parts))
 	devQueries, queries := put[devQuery](s, len(b.queries))
 	states, at := put[devState](s, len(b.queries))
 	b.states = span{at, len(states) * int(unsafe.Sizeof(devState{}))}
-	n := 0
 	for i := range b.queries {
 		q := &b.queries[i]
 		d := &devQueries[i]
 		*d = devQuery{
-			after: 1 << 63, best: b.results.keys(i), parts: parts + uint64(n)*uint64(unsafe.Sizeof(devPart{})),
-			partCount: uint32(len(q.parts)), k: uint32(q.plan.K), mode: uint32(q.plan.Mode),
+			after: 1 << 63, best: b.results.keys(i), parts: parts + uint64(q.from)*uint64(unsafe.Sizeof(devPart{})),
+			partCount: uint32(q.to - q.from), k: uint32(q.plan.K), mode: uint32(q.plan.Mode),
 			bounds: b.algorithm.bounds(), rankWeight: q.plan.RankWeight,
 		}
 		if q.plan.After != nil {
@@ -152,20 +158,29 @@ func (b *batch) fillQueries() (parts, queries uint64) {
 		if q.plan.Mode == blockmax.Or {
 			states[i].threshold = d.seed
 		}
-		for j := range q.parts {
-			b.fillPart(&devParts[n], i, &q.parts[j])
-			n++
-		}
 	}
+	b.fillParts(devParts)
 	return parts, queries
 }
 
-func (b *batch) fillPart(d *devPart, query int, pt *part) {
-	p := b.queries[query].plan
+// fillParts writes parts and their terms.
+func (b *batch) fillParts(devParts []devPart) {
+	terms, address := put[devTerm](&b.staging, len(b.terms))
+	for i, t := range b.terms {
+		terms[i] = devTerm{list: b.lists.entries[t.entry].address, weight: t.weight}
+	}
+	for i := range b.parts {
+		b.fillPart(&devParts[i], &b.parts[i])
+		devParts[i].terms = address + uint64(b.parts[i].from)*uint64(unsafe.Sizeof(devTerm{}))
+	}
+}
+
+func (b *batch) fillPart(d *devPart, pt *part) {
+	p := b.queries[pt.query].plan
 	seg := &p.Segments[pt.segment]
 	tiles := b.shape.tiles(seg.Docs)
 	*d = devPart{
-		accept: column(b, seg.Accept), termCount: uint32(len(pt.lists)), query: uint32(query),
+		accept: column(b, seg.Accept), termCount: uint32(pt.to - pt.from), query: uint32(pt.query),
 		segment: uint32(pt.segment), base: seg.Base, docs: seg.Docs, way: pt.way,
 		tiles: tiles, firstTile: b.tiles, firstGroup: b.groups,
 	}
@@ -178,7 +193,7 @@ func (b *batch) fillPart(d *devPart, query int, pt *part) {
 	b.tiles += tiles
 	switch pt.way {
 	case byLeadBlocks:
-		d.groups = b.shape.groups(b.lists.entries[pt.lists[0]].term.List)
+		d.groups = b.shape.groups(b.listOf(b.terms[pt.from]).blocks)
 		b.groups += d.groups
 	case byAndTiles:
 		b.andTiles += tiles
@@ -186,12 +201,6 @@ func (b *batch) fillPart(d *devPart, query int, pt *part) {
 		b.orTiles += tiles
 	}
 	b.tilesMost = max(b.tilesMost, tiles)
-	terms, address := put[devTerm](&b.staging, len(pt.lists))
-	d.terms = address
-	for i, l := range pt.lists {
-		e := &b.lists.entries[l]
-		terms[i] = devTerm{list: e.address, weight: pt.weights[i]}
-	}
 }
 
 // norms is where the length codes of a term's documents are, the first docs of them; 0 when there are none.
@@ -247,19 +256,19 @@ func (b *batch) fillPasses() {
 }
 
 // place has the cache say where all pieces lie, writes those that must be copied behind the structs, and
-// the moves behind them. It reports which lists cannot be used.
-func (b *batch) place(cache *listcache.Cache, leave bool) (bad []int) {
+// the moves behind them. It reports whether all lists can be used.
+func (b *batch) place(cache *listcache.Cache, leave bool) (usable bool) {
 	s := &b.staging
-	pieces := b.lists.ask(leave)
-	room := s.free() - wholeRows((pieces+len(b.moves))*int(unsafe.Sizeof(devMove{})))
-	b.moves, bad = b.lists.place(s, cache, max(0, room), b.moves)
+	b.lists.tables.begin()
+	b.lists.ask(leave, b.algorithm.prunes())
+	b.moves, usable = b.lists.place(s, cache, max(0, s.free()-b.roomFor(2*b.lists.extents)), b.moves)
 	at := putAll(s, b.moves)
 	for pass := range b.passes {
 		d := view[devBatch](s.host[b.passes[pass]-s.address:])
 		d.moves, d.moveCount = at, uint32(len(b.moves))
 	}
 	b.common.moveCount = uint32(len(b.moves))
-	return bad
+	return usable
 }
 
 func keyOf(h blockmax.Hit) uint64 { return uint64(h.Score)<<32 | uint64(^h.Doc) }

@@ -93,7 +93,13 @@ func column[T any](b *batch, values []T) (address uint64) {
 // moveColumn has a column moved to its place on the device.
 func (b *batch) moveColumn(key columnKey, from, to, rows uint32) {
 	b.taken = append(b.taken, key)
+	b.moves = addMoves(b.moves, from, to, rows)
+}
+
+// addMoves appends the moves of so many rows.
+func addMoves(moves []devMove, from, to, rows uint32) []devMove {
 	for done := uint32(0); done < rows; done += moveRows {
-		b.moves = append(b.moves, devMove{from: from + done, to: to + done, rows: min(moveRows, rows-done)})
+		moves = append(moves, devMove{from: from + done, to: to + done, rows: min(moveRows, rows-done)})
 	}
+	return moves
 }

@@ -13,6 +13,7 @@ func TestColumnWithoutRoom(t *testing.T) {
 	try := func(room int) (there bool) {
 		b.staging = staging{host: make([]byte, room), size: room}
 		b.begin()
+		b.columns.begin()
 		column(b, values)
 		b.forget()
 		_, there = b.columns.find(key)

@@ -51,12 +51,14 @@ type Executor struct {
 	shape   Shape
 	memory  device.Memory
 	cache   *listcache.Cache
+	known   knownLists
 	columns columns
+	tables  tables
 	kernels map[string]*kernel
 
 	in, compute, out device.Stream
 
-	mu   sync.Mutex // while a batch is made and put on the streams: in this order batches run
+	mu   sync.Mutex // while a batch is filled and put on the streams: in this order batches run
 	free chan *slot
 
 	timesMu sync.Mutex
@@ -110,6 +112,10 @@ func (x *Executor) divide() (err error) {
 	}
 	x.columns.row, x.columns.rows = uint32(lists/rowBytes), uint32(columns/rowBytes)
 	x.columns.address = x.memory.Address + uint64(lists)
+	tables := lists / tablesShare &^ (device.ArenaAlign - 1)
+	lists -= tables
+	x.tables.row, x.tables.rows = uint32(lists/rowBytes), uint32(tables/rowBytes)
+	x.tables.address = x.memory.Address + uint64(lists)
 	c := x.options.Cache
 	c.Region = listcache.Region{Rows: uint32(lists / rowBytes)}
 	if x.options.NoCache {
@@ -122,7 +128,7 @@ func (x *Executor) divide() (err error) {
 		x.in, x.compute, x.out = q.Stream(), q.Stream(), q.Stream()
 		x.load(q)
 		for i := range int64(slots) {
-			from := lists + columns + i*bytes
+			from := lists + tables + columns + i*bytes
 			s := &slot{memory: x.memory.Slice(from, from+bytes)}
 			s.staging, s.results = q.Pin(bytes/2), q.Pin(bytes/16)
 			s.filled, s.began, s.ready, s.done = q.Event(), q.Event(), q.Event(), q.Event()
@@ -132,10 +138,15 @@ func (x *Executor) divide() (err error) {
 			}
 			s.batch.algorithm, s.batch.shape, s.batch.arena = x.options.Algorithm, x.shape, x.memory.Address
 			s.batch.columns, s.batch.resultRoom = &x.columns, int(s.results.Len())
+			s.batch.lists.slot, s.batch.lists.known, s.batch.lists.tables = int(i), &x.known, &x.tables
 			x.free <- s
 		}
 	})
 }
+
+// tablesShare is what part of the memory for lists the tables of their extents have: an extent has a head of 320 bytes and
+// some 2 to 4 KB of payload, and takes 16 bytes in a table.
+const tablesShare = 128
 
 // minBatchBytes is enough for one query of a few short lists.
 const minBatchBytes = 4 << 20
@@ -183,12 +194,14 @@ func (x *Executor) run(ctx context.Context, plans []*Plan, taken []int, answers 
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	outcome, err := x.start(s, plans, taken)
+	outcome, err := x.start(s, plans, taken, answers)
 	if err == nil {
 		err = x.dev.Wait(s.done)
 	}
 	if err == nil && outcome == started {
+		began := time.Now()
 		err = x.finish(s, answers)
+		x.note(Times{Answers: time.Since(began)})
 	}
 	if err == nil && outcome == started && x.options.Timed {
 		err = x.timeKernels(s)
@@ -196,7 +209,7 @@ func (x *Executor) run(ctx context.Context, plans []*Plan, taken []int, answers 
 	s.batch.forget()
 	x.free <- s
 	switch {
-	case err != nil || outcome == started:
+	case err != nil || outcome == started || outcome == nothing:
 		return err
 	case len(taken) > 1:
 		half := len(taken) / 2
@@ -212,28 +225,30 @@ func (x *Executor) run(ctx context.Context, plans []*Plan, taken []int, answers 
 // Outcomes of start, other than reasons why a single plan cannot be answered here.
 const (
 	started = ""
+	nothing = "no plan that can be answered"
 	tooBig  = "more memory than a batch has"
 	badList = "a list that is damaged or does not fit"
 )
 
-// start makes a batch and puts all its work on the streams.
-func (x *Executor) start(s *slot, plans []*Plan, taken []int) (outcome string, err error) {
+// start makes a batch and puts all its work on the streams. Until there is something that batches share, and that they must
+// do one after another, it holds no lock.
+func (x *Executor) start(s *slot, plans []*Plan, taken []int, answers []Answer) (outcome string, err error) {
+	b := &s.batch
+	began := time.Now()
+	x.gather(b, plans, taken, answers)
+	gathered := time.Since(began)
+	if len(b.queries) == 0 {
+		return nothing, nil // the event of the last batch stands for this one
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	began := time.Now()
-	defer func() { x.note(Times{Batches: 1, Host: time.Since(began)}) }()
-	b := &s.batch
-	b.begin()
-	for _, i := range taken {
-		b.add(plans[i], i)
-	}
+	began = time.Now()
+	defer func() { x.note(Times{Batches: 1, Host: gathered + time.Since(began)}) }()
 	if !b.fill() {
-		// Nothing has been placed; the event of the last batch stands for this one.
-		return tooBig, nil
+		return tooBig, nil // nothing has been placed
 	}
-	bad := b.place(x.cache, x.options.Leave)
 	outcome = started
-	if len(bad) > 0 {
+	if !b.place(x.cache, x.options.Leave) {
 		outcome = badList // what was taken into the cache must be brought there all the same
 	}
 	if err = x.dev.Do(func(q *device.Queue) { x.put(q, s, outcome == started) }); err != nil {
@@ -242,11 +257,24 @@ func (x *Executor) start(s *slot, plans []*Plan, taken []int) (outcome string, e
 	return outcome, err
 }
 
+// gather finds out what a batch of plans needs. Those that cannot be answered it refuses.
+func (x *Executor) gather(b *batch, plans []*Plan, taken []int, answers []Answer) {
+	b.begin()
+	x.known.mu.RLock()
+	defer x.known.mu.RUnlock()
+	for _, i := range taken {
+		if why := b.add(plans[i], i); why != "" {
+			answers[i] = refused(plans[i], why)
+		}
+	}
+}
+
 // forgetAll forgets what lies on the device, after a batch was put on the streams in part, and waits for that part: it
 // still reads the batch's memory.
 func (x *Executor) forgetAll() {
 	x.cache.Reset()
 	x.columns.full = true
+	x.tables.forget()
 	_ = x.dev.Do(func(q *device.Queue) { // a device that is lost refuses, and reads nothing any more
 		q.Synchronize(x.in)
 		q.Synchronize(x.compute)

@@ -123,7 +123,7 @@ func (x *Executor) visit(q *device.Queue, s *slot, kernel string, seeds int, til
 		return
 	}
 	b := &s.batch
-	threads := (int(b.tilesMost)*b.partCount + 255) / 256
+	threads := (int(b.tilesMost)*len(b.parts) + 255) / 256
 	x.launch(q, s, "bound_tiles", seeds, threads)
 	x.launch(q, s, "queue_seeds", seeds, (seedTiles*len(b.queries)+255)/256)
 	x.launch(q, s, kernel, seeds, min(seedTiles*len(b.queries), int(tiles)))

@@ -1,7 +1,6 @@
 package gpuexec
 
 import (
-	"hash/maphash"
 	"slices"
 	"unsafe"
 
@@ -18,28 +17,32 @@ const (
 
 // lists are the posting lists of a batch, each once, however many queries have it.
 type lists struct {
+	slot    int    // of the executor
+	batch   uint64 // number of the batch
+	known   *knownLists
+	keyless keyless
+	tables  *tables
+	table   *blockmax.Table // whose version is known
+	version uint64
+
 	entries []listEntry
-	byTerm  map[listIdentity]int
-	whole   map[uint64]bool // keys of lists that were on the device whole when they were last asked for
+	structs []devList // of entries, on their way to the device
+	extents int       // of all lists
+	spared  bool      // one has extents that are not on the device, since they do not matter
 	finder  demand.Finder
 	bits    [][]uint64 // scratch memory
+	words   []uint64   // behind listEntry.wanted
+	heads   []uint32
 	needs   []listcache.Need
 	placed  listcache.Batch
-	pieces  []uint32 // behind needs
 
 	lose func(extent int) bool // of tests: extents that are to be missing
 }
 
-// A listIdentity tells lists apart, under one similarity.
-type listIdentity struct {
-	list   *postings.List
-	bounds *blockmax.Bounds
-}
-
 type listEntry struct {
-	term    *term
-	extents []devExtent // on their way to the device
-	address uint64      // of its devList
+	known   *knownList
+	term    *term  // one that has it
+	address uint64 // of its devList
 	queries int
 	tiles   uint32
 	docs    uint32   // of the segment
@@ -48,35 +51,39 @@ type listEntry struct {
 	spared  bool // not all extents are on the device, since they do not matter
 }
 
+func (l *lists) begin() {
+	l.batch++
+	l.entries, l.words = l.entries[:0], l.words[:0]
+	l.extents, l.spared = 0, false
+	l.keyless.begin()
+}
+
 // forget lets go of the caller's data.
 func (l *lists) forget() {
-	clear(l.byTerm)
+	clear(l.keyless.byTerm)
 	clear(l.entries)
+	l.table = nil
 }
 
 // add returns the number of the list of a term, whose segment has so many documents and tiles.
-func (l *lists) add(t *term, docs, tiles uint32) int {
-	if l.byTerm == nil {
-		l.byTerm = map[listIdentity]int{}
+func (l *lists) add(k *knownList, t *term, docs, tiles uint32) int {
+	in := &k.in[l.slot]
+	if in.batch != l.batch {
+		*in = place{l.batch, len(l.entries)}
+		l.entries = append(l.entries, listEntry{known: k, term: t, docs: docs, tiles: tiles})
+		l.extents += len(k.extents)
 	}
-	id := listIdentity{t.List, t.Bounds}
-	i, known := l.byTerm[id]
-	if !known {
-		i = len(l.entries)
-		l.byTerm[id] = i
-		l.entries = append(l.entries, listEntry{term: t, docs: docs, tiles: tiles})
-	}
-	l.entries[i].queries++
-	return i
+	l.entries[in.entry].queries++
+	return in.entry
 }
 
 // extents is how many extents a list has.
 func extents(l *postings.List) int { return (l.Blocks() + extentBlocks - 1) / extentBlocks }
 
-// put makes the device's structs of all lists; where their extents lie is filled in by place. tables and norms are where
+// put makes the device's structs of all lists; where their extents are is filled in by putTables. tables and norms are where
 // those of a term are.
 func (l *lists) put(s *staging, arena uint64, tables, norms func(*term, uint32) uint64) (address uint64, blocks int, bounds span) {
-	structs, address := put[devList](s, len(l.entries))
+	l.structs, address = put[devList](s, len(l.entries))
 	for i := range l.entries {
 		bounds.bytes += wholeRows(4 * int(l.entries[i].tiles))
 	}
@@ -84,19 +91,18 @@ func (l *lists) put(s *staging, arena uint64, tables, norms func(*term, uint32) 
 	tileBound := bounds.address
 	for i := range l.entries {
 		e := &l.entries[i]
-		list := e.term.List
-		e.address = address + uint64(i)*uint64(unsafe.Sizeof(structs[i]))
-		structs[i] = devList{
+		k := e.known
+		e.address = address + uint64(i)*uint64(unsafe.Sizeof(devList{}))
+		l.structs[i] = devList{
 			arena: arena, table: tables(e.term, e.docs), norms: norms(e.term, e.docs),
 			tileFirst: s.keep(4 * int(e.tiles+1)), tileBound: tileBound,
-			count: uint32(list.Count), blockSize: uint32(list.BlockSize), blocks: uint32(list.Blocks()),
-			highest: uint32(e.term.Bounds.List), tiles: e.tiles, firstBlock: uint32(blocks),
+			count: k.count, blockSize: k.blockSize, blocks: k.blocks,
+			highest: k.highest, tiles: e.tiles, firstBlock: uint32(blocks),
 		}
-		if list.Blocks() < int(e.tiles) {
-			structs[i].sparse = 1
+		if k.blocks < e.tiles {
+			l.structs[i].sparse = 1
 		}
-		e.extents, structs[i].extents = put[devExtent](s, extents(list))
-		blocks += list.Blocks()
+		blocks += int(k.blocks)
 		tileBound += uint64(wholeRows(4 * int(e.tiles)))
 	}
 	return address, blocks, bounds
@@ -104,94 +110,71 @@ func (l *lists) put(s *staging, arena uint64, tables, norms func(*term, uint32) 
 
 // want finds out which extents of the lists of a part matter: those with a block that can hold a document which
 // scores need. Of lists that are on the device whole that would be of no use.
-func (l *lists) want(p *Plan, pt *part, need uint32) {
+func (l *lists) want(p *Plan, pt *part, terms []partTerm, need uint32) {
 	mode := blockmax.And
 	if pt.way == byOrTiles {
 		mode = blockmax.Or
 	}
-	all := p.CountAll || mode == blockmax.Or && need == 0
-	if !all {
-		all = true
-		for _, i := range pt.lists {
-			all = all && l.whole[l.entries[i].term.Key]
-		}
-	}
-	if all {
-		l.wantAll(pt)
+	if p.CountAll || mode == blockmax.Or && need == 0 || l.haveAll(terms) {
+		l.wantAll(terms)
 		return
 	}
 	seg := &p.Segments[pt.segment]
 	l.bits = slices.Grow(l.bits[:0], len(seg.Terms))[:len(seg.Terms)]
-	for j, i := range pt.lists {
-		e := &l.entries[i]
+	for _, t := range terms {
+		e := &l.entries[t.entry]
 		if e.wanted == nil {
-			e.wanted = make([]uint64, (extents(e.term.List)+63)/64)
+			e.wanted = l.takeWords((len(e.known.extents) + 63) / 64)
 		}
-		l.bits[pt.terms[j]] = e.wanted
+		l.bits[t.term] = e.wanted
 	}
 	l.finder.Extents(p, pt.segment, mode, need, l.bits)
 	clear(l.bits)
 }
 
-func (l *lists) wantAll(pt *part) {
-	for _, i := range pt.lists {
-		l.entries[i].all = true
-	}
-}
-
-// noteWhole remembers which lists are on the device whole.
-func (l *lists) noteWhole() {
-	if l.whole == nil || len(l.whole) > wholeMost {
-		l.whole = map[uint64]bool{}
-	}
-	for i := range l.entries {
-		if key := l.entries[i].term.Key; key != 0 {
-			l.whole[key] = l.placed.Lists[i].Serial != 0
+// haveAll reports whether all lists are on the device whole, or will be as far as they can.
+func (l *lists) haveAll(terms []partTerm) bool {
+	for _, t := range terms {
+		if e := &l.entries[t.entry]; !e.all && !e.known.whole.Load() {
+			return false
 		}
 	}
+	return true
 }
 
-// wholeMost bounds what is remembered of lists.
-const wholeMost = 1 << 20
+func (l *lists) wantAll(terms []partTerm) {
+	for _, t := range terms {
+		l.entries[t.entry].all = true
+	}
+}
 
-// ask makes the needs of the batch.
-func (l *lists) ask(leave bool) (pieces int) {
-	l.needs = l.needs[:0]
-	total := 0
-	for i := range l.entries {
-		total += 2 * len(l.entries[i].extents)
+// takeWords gives n words of zero.
+func (l *lists) takeWords(n int) []uint64 {
+	if n > cap(l.words)-len(l.words) { // what was taken before stays where it is
+		l.words = make([]uint64, 0, 2*cap(l.words)+n)
 	}
-	if cap(l.pieces) < total {
-		l.pieces = make([]uint32, total)
-	}
-	rest := l.pieces[:total]
-	take := func(n int) []uint32 {
-		taken := rest[:n:n]
-		rest = rest[n:]
-		return taken
-	}
+	from := len(l.words)
+	l.words = l.words[:from+n]
+	taken := l.words[from : from+n : from+n]
+	clear(taken)
+	return taken
+}
+
+// ask makes the needs of the batch. rest has the cache bring what no query wants, where there is room.
+func (l *lists) ask(leave, rest bool) {
+	l.needs = slices.Grow(l.needs[:0], len(l.entries))[:len(l.entries)]
 	for i := range l.entries {
 		e := &l.entries[i]
-		n := listcache.Need{
-			Key: e.term.Key, Version: versionOf(e.term.Table), Queries: e.queries, Leave: leave && e.term.Key != 0,
-			Head: take(len(e.extents)), Extents: take(len(e.extents)),
+		n := &l.needs[i]
+		*n = listcache.Need{
+			Key: e.known.key, Version: e.known.version, Queries: e.queries, Leave: leave && e.known.key != 0, Rest: rest,
+			Head: e.known.heads, Extents: e.known.extents,
 		}
 		if !e.all {
 			n.Wanted = e.wanted
 		}
-		for j := range n.Extents {
-			n.Head[j] = headRows
-			n.Extents[j] = extentRows(e.term.List, j)
-		}
-		l.needs = append(l.needs, n)
 	}
-	return total
 }
-
-var versionSeed = maphash.MakeSeed()
-
-// versionOf is a number for the similarity that the bounds in a head belong to.
-func versionOf(t *blockmax.Table) uint64 { return maphash.Comparable(versionSeed, t.Key()) }
 
 // blocksOf is the first block of extent e, and the one behind its last.
 func blocksOf(l *postings.List, e int) (from, to int) {
@@ -204,20 +187,18 @@ func extentRows(l *postings.List, e int) uint32 {
 	return l.Off[to-1] + uint32(l.Enc[to-1].Rows(l.BlockLen(to-1))) - l.Off[from]
 }
 
-// place fills in where everything lies, and writes the pieces that must be copied, which take the next rows of
-// the staging, room bytes at most. It adds what the device has to move, and returns the lists that cannot be used:
-// those of which a head found no place, or that are damaged.
-func (l *lists) place(s *staging, cache *listcache.Cache, room int, moves []devMove) (_ []devMove, bad []int) {
+// place has the cache say where everything lies, and writes the pieces that must be copied, which take the next rows of
+// the staging, room bytes at most, and the tables of extents. It adds what the device has to move, and reports whether all
+// lists can be used: none is damaged, and all heads have found a place.
+func (l *lists) place(s *staging, cache *listcache.Cache, room int, moves []devMove) (_ []devMove, usable bool) {
 	region := listcache.Region{First: s.row + uint32(s.used/rowBytes), Rows: uint32(room / rowBytes)}
 	cache.Place(l.needs, region, &l.placed)
-	l.noteWhole()
-	for i := range l.entries {
-		if !l.entries[i].fill(&l.placed.Lists[i], l.lose) {
-			bad = append(bad, i)
-		}
-	}
 	base := s.used
 	s.used += int(l.placed.Rows) * rowBytes
+	moves, usable = l.putTables(s, moves)
+	for i := range l.entries {
+		l.entries[i].known.whole.Store(l.placed.Lists[i].Serial != 0)
+	}
 	for _, c := range l.placed.Copies {
 		at := base + int(c.At-region.First)*rowBytes
 		to := s.host[at : at+int(c.Rows)*rowBytes]
@@ -225,33 +206,14 @@ func (l *lists) place(s *staging, cache *listcache.Cache, room int, moves []devM
 		if c.Piece < 0 {
 			writeHead(to, e.term, int(-1-c.Piece))
 		} else if err := writeExtent(to, e.term.List, int(c.Piece)); err != nil {
-			bad = append(bad, int(c.List))
+			usable = false
 			cache.Drop(func(key uint64) bool { return key == e.term.Key })
 		}
 		if c.Row != c.At {
 			moves = append(moves, devMove{from: c.At, to: c.Row, rows: c.Rows})
 		}
 	}
-	return moves, bad
-}
-
-// fill says where the extents of the list are. It reports whether all heads are on the device.
-func (e *listEntry) fill(p *listcache.Placed, lose func(int) bool) (usable bool) {
-	usable = true
-	for i := range e.extents {
-		e.extents[i] = devExtent{
-			last: e.term.List.ExtLast[i], head: p.Head[i], rows: p.Extents[i], bound: uint32(e.term.Bounds.Extent[i]),
-		}
-		usable = usable && p.Head[i] != listcache.Missing
-		if p.Extents[i] == listcache.Missing && !e.all && e.wanted[i/64]>>(i%64)&1 == 0 {
-			e.extents[i].rows, e.spared = unneededRow, true
-			continue
-		}
-		if lose != nil && lose(i) {
-			e.extents[i].rows = missingRow
-		}
-	}
-	return usable
+	return moves, usable
 }
 
 // writeHead writes the directory of extent e.

@@ -1,10 +1,6 @@
 package gpuexec
 
-import (
-	"fmt"
-
-	"github.com/riffle-search/riffle/postings"
-)
+import "fmt"
 
 // An Algorithm is a way to answer plans on a device. The answer is the same for all of them.
 type Algorithm uint8
@@ -111,10 +107,10 @@ func (s Shape) tiles(docs uint32) uint32 {
 	return uint32((uint64(docs) + 1<<s.TileShift - 1) >> s.TileShift)
 }
 
-// groups is how many groups the blocks of a lead make, one for each warp of a thread block.
-func (s Shape) groups(lead *postings.List) uint32 {
-	warps := s.LeadThreads / 32
-	return uint32((lead.Blocks() + warps - 1) / warps)
+// groups is how many groups so many blocks of a lead make, one for each warp of a thread block.
+func (s Shape) groups(blocks uint32) uint32 {
+	warps := uint32(s.LeadThreads / 32)
+	return (blocks + warps - 1) / warps
 }
 
 // rangeBlocks is how many thread blocks work on Huang's ranges of so many queries. Each thread has a heap of

@@ -8,11 +8,7 @@ import (
 // A Plan is a query over lists of package postings.
 type Plan = blockmax.Plan[*postings.List]
 
-type planSegment = blockmax.Segment[*postings.List]
 type term = blockmax.Term[*postings.List]
-
-// has reports whether a segment has a term.
-func has(t *term) bool { return t.Bounds != nil && t.List.Blocks() > 0 }
 
 // refuse says why the device cannot answer a plan, or "".
 func (x *Executor) refuse(p *Plan) string {
@@ -30,95 +26,128 @@ func (x *Executor) refuse(p *Plan) string {
 	case len(p.Weights) > terms:
 		return "too many terms"
 	}
-	for i := range p.Segments {
-		s := &p.Segments[i]
-		for t := range s.Terms {
-			if l := &s.Terms[t]; has(l) && l.List.Last[l.List.Blocks()-1] >= s.Docs {
-				return "a damaged list" // it names documents that the segment does not have
-			}
-		}
-	}
 	return ""
 }
 
+// damagedList is why a plan is refused that has a list which names documents that the segment does not have.
+const damagedList = "a damaged list"
+
 // A query is a plan in a batch.
 type query struct {
-	plan   *Plan
-	answer int    // where it goes
-	parts  []part // those of AND first
-	blocks int64  // of all lists of all passes
-	need   uint32 // of an OR: what the answer's last hit scores at the least
+	plan     *Plan
+	answer   int    // where it goes
+	from, to int    // its parts, of the batch's; those of AND first
+	blocks   int64  // of all lists of all passes
+	need     uint32 // of an OR: what the answer's last hit scores at the least
 }
 
 // A part is a query in one segment that has its terms.
 type part struct {
-	segment int
-	way     uint32
-	lists   []int // of its terms, numbers in lists; of an AND, by length
-	terms   []int // of the plan
-	weights []uint32
+	query, segment int
+	way            uint32
+	from, to       int // its terms, of the batch's; of an AND, by length
 }
 
-// add takes a plan into the batch.
-func (b *batch) add(p *Plan, answer int) {
-	q := query{plan: p, answer: answer}
+// A partTerm is a term of a part.
+type partTerm struct {
+	entry  int32 // in lists
+	term   int32 // of the plan
+	weight uint32
+}
+
+// add takes a plan into the batch, or says why the device cannot answer it.
+func (b *batch) add(p *Plan, answer int) (why string) {
+	if !b.find(p) {
+		return damagedList
+	}
+	q := query{plan: p, answer: answer, from: len(b.parts)}
 	if p.Mode != blockmax.And && b.algorithm.prunes() {
 		q.need = p.Seed()
 	}
 	if p.Mode != blockmax.Or {
-		for s := range p.Segments {
-			b.addPart(&q, s, true)
-		}
+		b.addParts(&q, true)
 	}
 	if p.Mode != blockmax.And {
-		for s := range p.Segments {
-			b.addPart(&q, s, false)
-		}
+		b.addParts(&q, false)
 	}
+	q.to = len(b.parts)
 	b.settles = b.settles || p.Mode == blockmax.AndOr
 	b.kMost = max(b.kMost, p.K)
 	b.queries = append(b.queries, q)
+	return ""
 }
 
-// addPart adds a segment of a query, if something can match there.
-func (b *batch) addPart(q *query, s int, all bool) {
-	seg := &q.plan.Segments[s]
-	var terms []int
-	for t := range seg.Terms {
-		if has(&seg.Terms[t]) {
-			terms = append(terms, t)
-			q.blocks += int64(seg.Terms[t].List.Blocks())
+// find finds the lists of a plan, segment by segment; nil stands for a term that a segment lacks. It reports false when
+// one is damaged.
+func (b *batch) find(p *Plan) bool {
+	b.found = b.found[:0]
+	for i := range p.Segments {
+		s := &p.Segments[i]
+		for t := range s.Terms {
+			k := b.lists.know(&s.Terms[t])
+			if k != nil && k.last >= s.Docs {
+				return false
+			}
+			b.found = append(b.found, k)
 		}
 	}
-	if len(terms) == 0 || all && len(terms) < len(seg.Terms) {
-		return
-	}
-	pt := part{segment: s, way: byOrTiles, terms: terms}
-	if all {
-		sortByLength(seg, terms)
-		pt.way = b.wayOfAnd(seg, terms)
-	}
-	for _, t := range terms {
-		pt.lists = append(pt.lists, b.lists.add(&seg.Terms[t], seg.Docs, b.shape.tiles(seg.Docs)))
-		pt.weights = append(pt.weights, q.plan.Weights[t])
-	}
-	q.parts = append(q.parts, pt)
-	b.lanes = max(b.lanes, len(terms))
-	need := uint32(0)
-	if !all {
-		need = q.need
-	}
-	if b.algorithm.prunes() {
-		b.lists.want(q.plan, &pt, need)
-	} else {
-		b.lists.wantAll(&pt)
+	return true
+}
+
+// addParts adds the segments of a query where something can match.
+func (b *batch) addParts(q *query, all bool) {
+	found := b.found
+	for s := range q.plan.Segments {
+		n := len(q.plan.Segments[s].Terms)
+		b.addPart(q, s, found[:n], all)
+		found = found[n:]
 	}
 }
 
+// addPart adds a segment of a query, of which these lists have been found.
+func (b *batch) addPart(q *query, s int, found []*knownList, all bool) {
+	seg := &q.plan.Segments[s]
+	has := 0
+	for _, k := range found {
+		if k != nil {
+			has++
+			q.blocks += int64(k.blocks)
+		}
+	}
+	if has == 0 || all && has < len(found) {
+		return
+	}
+	pt := part{query: len(b.queries), segment: s, way: byOrTiles, from: len(b.terms)}
+	for t, k := range found {
+		if k != nil {
+			entry := b.lists.add(k, &seg.Terms[t], seg.Docs, b.shape.tiles(seg.Docs))
+			b.terms = append(b.terms, partTerm{int32(entry), int32(t), q.plan.Weights[t]})
+		}
+	}
+	pt.to = len(b.terms)
+	terms := b.terms[pt.from:]
+	need := q.need
+	if all {
+		need = 0
+		b.sortByLength(terms)
+		pt.way = b.wayOfAnd(terms)
+	}
+	b.parts = append(b.parts, pt)
+	b.lanes = max(b.lanes, len(terms))
+	if b.algorithm.prunes() {
+		b.lists.want(q.plan, &pt, terms, need)
+	} else {
+		b.lists.wantAll(terms)
+	}
+}
+
+// listOf is what is known of the list of a part's term.
+func (b *batch) listOf(t partTerm) *knownList { return b.lists.entries[t.entry].known }
+
 // sortByLength puts the shortest list first. Terms are few.
-func sortByLength(seg *planSegment, terms []int) {
+func (b *batch) sortByLength(terms []partTerm) {
 	for i := 1; i < len(terms); i++ {
-		for j := i; j > 0 && seg.Terms[terms[j]].List.Count < seg.Terms[terms[j-1]].List.Count; j-- {
+		for j := i; j > 0 && b.listOf(terms[j]).count < b.listOf(terms[j-1]).count; j-- {
 			terms[j], terms[j-1] = terms[j-1], terms[j]
 		}
 	}
@@ -129,8 +158,8 @@ func sortByLength(seg *planSegment, terms []int) {
 const likeLength = 16
 
 // wayOfAnd chooses how an AND goes, whose terms are in order of length.
-func (b *batch) wayOfAnd(seg *planSegment, terms []int) uint32 {
-	shortest, longest := seg.Terms[terms[0]].List.Count, seg.Terms[terms[len(terms)-1]].List.Count
+func (b *batch) wayOfAnd(terms []partTerm) uint32 {
+	shortest, longest := b.listOf(terms[0]).count, b.listOf(terms[len(terms)-1]).count
 	switch {
 	case b.algorithm == Rounds || b.algorithm.byRanges():
 		return byLeadBlocks

@@ -105,11 +105,12 @@ func (b *batch) answers(read []byte, ranges []devRange, rangeCount int, answers 
 
 // spared reports whether extents of a query's lists have not been looked at, since they cannot matter.
 func (b *batch) spared(q *query) bool {
-	for i := range q.parts {
-		for _, l := range q.parts[i].lists {
-			if b.lists.entries[l].spared {
-				return true
-			}
+	if !b.lists.spared || q.from == q.to {
+		return false
+	}
+	for _, t := range b.terms[b.parts[q.from].from:b.parts[q.to-1].to] {
+		if b.lists.entries[t.entry].spared {
+			return true
 		}
 	}
 	return false
@@ -121,15 +122,8 @@ func (b *batch) openSpans(ranges []devRange) map[int][]blockmax.Span {
 	if len(ranges) == 0 {
 		return open
 	}
-	type place struct{ query, segment int }
-	var parts []place
-	for i := range b.queries {
-		for j := range b.queries[i].parts {
-			parts = append(parts, place{i, b.queries[i].parts[j].segment})
-		}
-	}
 	for _, r := range ranges {
-		p := parts[r.part]
+		p := &b.parts[r.part]
 		open[p.query] = append(open[p.query], blockmax.Span{Segment: p.segment, From: r.from, To: r.to})
 	}
 	return open

@@ -6,11 +6,12 @@ import (
 	"github.com/riffle-search/riffle/gpuexec/device"
 )
 
-// Times are where the time of batches went. Batches overlap: the longer of the two is what bounds how many there are
-// in a second.
+// Times are where the time of batches went. Batches overlap, on the device with one another's copies, on the host on as many
+// processors as there are callers of Run, but for about half of Host.
 type Times struct {
 	Batches int64
-	Host    time.Duration // to make batches and to hand them to the device; no two are made at a time
+	Host    time.Duration // to make batches and to hand them to the device
+	Answers time.Duration // to read what came back
 	Kernels time.Duration // on the device, by its own clock, from the first kernel of each batch to its last; with Options.Timed
 }
 
@@ -26,6 +27,7 @@ func (x *Executor) note(t Times) {
 	defer x.timesMu.Unlock()
 	x.times.Batches += t.Batches
 	x.times.Host += t.Host
+	x.times.Answers += t.Answers
 	x.times.Kernels += t.Kernels
 }
 

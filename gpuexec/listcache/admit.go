@@ -10,6 +10,9 @@ func (c *Cache) takeIn(e *entry, n *Need) {
 			return c.findSlot(rows, c.worthOf(o), o)
 		})
 	}
+	if n.Rest && e.headAt == nil && len(c.slots.free) > 0 {
+		c.giveHead(e, c.slots.take) // though queries may want no extent
+	}
 	if c.hopeless(e) {
 		return
 	}

@@ -4,7 +4,7 @@ import "slices"
 
 // begin makes room for the answer to some needs.
 func (b *Batch) begin(needs []Need, buffer Region) {
-	b.buffer, b.Rows = buffer, 0
+	b.buffer, b.Rows, b.rest = buffer, 0, 0
 	b.Copies, b.entries = b.Copies[:0], b.entries[:0]
 	b.Lists = slices.Grow(b.Lists[:0], len(needs))[:len(needs)]
 	clear(b.Lists)

@@ -66,3 +66,29 @@ func TestDropLeavesBatch(t *testing.T) {
 		}
 	}
 }
+
+// TestRest: a list of which queries never want all comes to be resident as a whole, behind what they want, unless
+// something would have to go for that.
+func TestRest(t *testing.T) {
+	for _, test := range []struct {
+		rows  uint32 // of the cache
+		whole bool
+	}{{4096, true}, {300, false}} {
+		c, err := New(Config{Region: Region{Rows: test.rows}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		needs := []Need{{Key: 1, Head: []uint32{20}, Extents: []uint32{64, 0, 64, 64, 64, 64}, Wanted: []uint64{0b100}, Rest: true}}
+		var b Batch
+		c.Place(needs, Region{First: 4096, Rows: 84 + 2*64}, &b) // room for two that are not wanted
+		if n, first := len(b.Copies), b.Copies[1].Piece; n != 4 && test.whole || first != 2 {
+			t.Fatalf("%d pieces are copied, and extent %d first", n, first)
+		}
+		for range 3 {
+			c.Place(needs, Region{First: 4096, Rows: 4096}, &b)
+		}
+		if whole := b.Lists[0].Serial != 0; whole != test.whole {
+			t.Errorf("of %d rows: the list is whole: %v, want %v", test.rows, whole, test.whole)
+		}
+	}
+}

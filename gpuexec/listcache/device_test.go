@@ -164,7 +164,7 @@ func pick(rng *rand.Rand, lists []Need) (needs []Need) {
 	for range 1 + rng.IntN(12) {
 		n := lists[rng.IntN(1+rng.IntN(len(lists)))]
 		n.Queries = rng.IntN(3)
-		n.Leave = rng.IntN(4) == 0
+		n.Leave, n.Rest = rng.IntN(4) == 0, rng.IntN(3) == 0
 		if rng.IntN(20) == 0 {
 			n.Version++
 		}

@@ -52,6 +52,7 @@
 //	need.go, batch.go  what is asked and what is answered
 //	place.go           the way of a batch
 //	admit.go           what is taken in, evict.go  what goes for it
+//	rest.go            what is taken in though nobody wants it
 //	static.go          what a log of queries says
 //	entry.go           a list: visits and places
 //	slots.go           the arena: slabs of slots of one size

@@ -36,8 +36,7 @@ type entry struct {
 
 func newEntry(n *Need, epoch uint32) *entry {
 	e := &entry{key: n.Key, version: n.Version, epoch: epoch, shown: new(atomic.Int64)}
-	both := slices.Concat(n.Head, n.Extents)
-	e.parts, e.sizes = both[:len(n.Head):len(n.Head)], both[len(n.Head):]
+	e.parts, e.sizes = n.Head, n.Extents
 	e.head, e.total = sum(e.parts), sum(e.sizes)
 	return e
 }
@@ -51,8 +50,11 @@ func sum(rows []uint32) (total int64) {
 
 // is reports whether n is the list as the entry knows it.
 func (e *entry) is(n *Need) bool {
-	return len(e.sizes) == len(n.Extents) && slices.Equal(e.parts, n.Head)
+	return len(e.sizes) == len(n.Extents) && (same(e.parts, n.Head) || slices.Equal(e.parts, n.Head))
 }
+
+// same reports whether two slices are one and the same.
+func same(a, b []uint32) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
 
 // count counts the visits of the queries of a need.
 func (e *entry) count(n *Need) {

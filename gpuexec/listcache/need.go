@@ -15,8 +15,10 @@ type Need struct {
 	// Queries is how many queries of the batch have the list. 0 counts as 1.
 	Queries int
 
-	Head    []uint32 // rows of each part of the head
-	Extents []uint32 // rows of each extent
+	// Head and Extents are the rows of each part of the head, and of each extent. The cache keeps these slices: their
+	// elements never change. A list that comes with the same ones again is known without a look at them.
+	Head    []uint32
+	Extents []uint32
 
 	// Wanted says which extents the queries need: bit e%64 of word e/64 for extent e.
 	// Nil stands for all.
@@ -26,6 +28,10 @@ type Need struct {
 	// instead of copied for this batch alone, if any other extent of the list is resident:
 	// what a pruned list lacks is left to the CPU, as in Wang 2017.
 	Leave bool
+
+	// Rest has extents that are not wanted brought to the cache as well, so that the list is resident as a whole: a few
+	// with each batch (restRows), where there is memory that no list has, and only behind all that the batch wants.
+	Rest bool
 }
 
 // A Region is a range of rows of the arena.
@@ -50,6 +56,7 @@ type Batch struct {
 	Rows   uint32 // of the buffer, taken by Copies
 
 	buffer         Region
+	rest           uint32   // rows of Copies that nobody wants
 	heads, extents []uint32 // behind Lists
 	entries        []*entry // of the needs, while they are placed
 }
@@ -57,7 +64,7 @@ type Batch struct {
 // A Placed says where the pieces of a list are while its batch runs.
 type Placed struct {
 	Head    []uint32 // row of each part, or Missing
-	Extents []uint32 // row of each extent; Missing, too, for one that is not wanted and not resident
+	Extents []uint32 // row of each extent; Missing, too, for one that is neither wanted nor resident
 
 	// Complete: no part of the head and no wanted extent is missing.
 	Complete bool

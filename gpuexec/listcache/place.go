@@ -2,7 +2,7 @@ package listcache
 
 // Place says where each piece that a batch needs is to lie, and what must be copied for
 // that; see the package comment. buffer is the part of the arena that the batch has for
-// itself. The needs may be changed after the call, b is good until the next one.
+// itself. needs may be changed after the call, but not what Head and Extents point to; b is good until the next one.
 //
 // What Place has said holds from then on: the batch must run, or Reset be called.
 func (c *Cache) Place(needs []Need, buffer Region, b *Batch) {
@@ -21,6 +21,11 @@ func (c *Cache) Place(needs []Need, buffer Region, b *Batch) {
 	}
 	for i := range needs {
 		c.place(int32(i), &needs[i], b)
+	}
+	for i := range needs {
+		if needs[i].Rest {
+			c.placeRest(int32(i), &needs[i], b)
+		}
 	}
 	b.end()
 	c.stats.Batches++
