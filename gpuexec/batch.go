@@ -25,6 +25,7 @@ type batch struct {
 
 	staging    staging
 	addresses  map[columnKey]uint64 // of columns and tables
+	recent     [2]placedColumn      // the last column and the last table, which most lists share
 	columns    *columns
 	taken      []columnKey // by columns, with this batch
 	moves      []devMove
@@ -62,6 +63,7 @@ const (
 func (b *batch) forget() {
 	clear(b.queries)
 	clear(b.addresses)
+	clear(b.recent[:])
 	clear(b.taken)
 	clear(b.found)
 	b.lists.forget()
@@ -215,6 +217,9 @@ func (b *batch) norms(t *term, docs uint32) (address uint64) {
 func (b *batch) table(of *term, _ uint32) (address uint64) {
 	t := of.Table
 	key := columnKey{unsafe.Pointer(t), 0}
+	if r := &b.recent[1]; r.key == key {
+		return r.address
+	}
 	address, known := b.addresses[key]
 	if !known {
 		var d []devTable
@@ -223,6 +228,7 @@ func (b *batch) table(of *term, _ uint32) (address uint64) {
 		d[0] = devTable{*small, *k}
 		b.addresses[key] = address
 	}
+	b.recent[1] = placedColumn{key, address}
 	return address
 }
 

@@ -24,6 +24,12 @@ type columnKey struct {
 	n    int
 }
 
+// A placedColumn is a column and its address.
+type placedColumn struct {
+	key     columnKey
+	address uint64
+}
+
 // seenMost bounds what is remembered of columns that came once.
 const seenMost = 1 << 12
 
@@ -72,6 +78,9 @@ func column[T any](b *batch, values []T) (address uint64) {
 		return 0
 	}
 	key := columnKey{unsafe.Pointer(&values[0]), len(values)}
+	if r := &b.recent[0]; r.key == key {
+		return r.address
+	}
 	address, known := b.addresses[key]
 	if !known {
 		address, known = b.columns.find(key)
@@ -87,6 +96,7 @@ func column[T any](b *batch, values []T) (address uint64) {
 		}
 	}
 	b.addresses[key] = address
+	b.recent[0] = placedColumn{key, address}
 	return address
 }
 

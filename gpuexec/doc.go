@@ -18,7 +18,8 @@
 //
 // The host makes one piece of memory of all that the batch needs and the device does not have (batch.go, lists.go): structs
 // as kernels/layout.cuh has them, columns, heads and extents of lists. It goes to the device in one copy, some ten kernels
-// run, and one copy comes back.
+// run, and one copy comes back. What queries have in common stays from batch to batch: a list that lies on the device whole
+// is neither looked at nor copied, and takes 80 bytes of a batch (known.go, tables.go).
 //
 //	scatter       extents that stay are moved to their places in the cache
 //	index_lists   directories of tiles: where a list's blocks are, and its bounds; sparse lists are decoded for it
@@ -62,6 +63,8 @@
 //	plan.go      what a plan needs, and what the device refuses
 //	batch.go     the structs of a batch, staging.go the memory they are written to, layout.go their layout
 //	lists.go     heads and extents
+//	known.go     what is remembered of lists
+//	tables.go    where the extents of lists are, which stays
 //	columns.go   length codes and the like, which stay
 //	launch.go    which kernels run, in which order
 //	results.go   what comes back

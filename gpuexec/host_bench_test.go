@@ -12,13 +12,18 @@ import (
 )
 
 // BenchmarkHost measures what the host does for a batch of 2,048 queries whose lists are all on the device: making the
-// batch, and reading the answers. Queries and the lengths of lists are those of 25 million documents of the shape of GOV2
-// (package gov2). Lists have directories only: nobody looks at the postings of what is on the device. It needs no device.
+// batch (make), and reading its answers (read). Queries and the lengths of lists are those of 25 million documents of the
+// shape of GOV2 (package gov2): 3,359 lists, 557,000 extents. Lists have directories only, since nobody looks at the postings
+// of what is on the device. It needs no device.
 func BenchmarkHost(b *testing.B) {
-	h := newHostLoad()
+	load := newHostLoad()
 	for _, a := range []Algorithm{MaxScore, Exhaustive} {
 		for _, k := range []int{10, 1000} {
-			b.Run(fmt.Sprintf("algorithm=%v/k=%d", a, k), func(b *testing.B) { h.run(b, a, k) })
+			b.Run(fmt.Sprintf("algorithm=%v/k=%d", a, k), func(b *testing.B) {
+				h := newHost(b, load.plans(k), a)
+				b.Run("make", h.benchMake)
+				b.Run("read", h.benchRead)
+			})
 		}
 	}
 }
@@ -38,11 +43,10 @@ type hostLoad struct {
 func newHostLoad() *hostLoad {
 	c := gov2.Generate(gov2.Options{Docs: hostDocs / hostScale, Queries: hostQueries})
 	norms := make([]uint8, hostDocs)
-	table := c.Lists[0].Table
 	h := &hostLoad{queries: c.Queries}
 	for i := range c.Lists {
 		l, bounds := directory(c.Lists[i].List.Count * hostScale)
-		h.terms = append(h.terms, term{List: l, Norms: norms, Table: table, Bounds: bounds, Key: uint64(i + 1)})
+		h.terms = append(h.terms, term{List: l, Norms: norms, Table: c.Lists[i].Table, Bounds: bounds, Key: uint64(i + 1)})
 	}
 	return h
 }
@@ -50,21 +54,27 @@ func newHostLoad() *hostLoad {
 // directory is a list of so many evenly spread postings, without the postings.
 func directory(count int) (*postings.List, *blockmax.Bounds) {
 	blocks := (count + postings.BlockSize - 1) / postings.BlockSize
-	l := &postings.List{Count: count, BlockSize: postings.BlockSize, Last: make([]uint32, blocks), Enc: make([]postings.Encoding, blocks), Off: make([]uint32, blocks)}
-	bounds := &blockmax.Bounds{List: 60_000, Block: make([]uint16, blocks), Best: blockmax.Best{60_000, 59_000, 58_000, 57_000, 56_000, 55_000, 54_000, 53_000, 52_000, 51_000}}
+	l := &postings.List{
+		Count: count, BlockSize: postings.BlockSize,
+		Last: make([]uint32, blocks), Enc: make([]postings.Encoding, blocks), Off: make([]uint32, blocks),
+	}
+	const highest = 60_000
+	bounds := &blockmax.Bounds{List: highest, Block: make([]uint16, blocks)}
+	for i := range 10 { // what 1, 2, 5, ... 1,000 postings reach
+		bounds.Best = append(bounds.Best, uint16(highest-1000*i))
+	}
 	for block := range blocks {
 		l.Last[block] = uint32(uint64(hostDocs-1) * uint64(block+1) / uint64(blocks))
 		l.Off[block] = uint32(8 * block)
 		bounds.Block[block] = uint16(40_000 + block%20_000)
 		if block%extentBlocks == extentBlocks-1 || block == blocks-1 {
 			l.ExtLast = append(l.ExtLast, l.Last[block])
-			bounds.Extent = append(bounds.Extent, 60_000)
+			bounds.Extent = append(bounds.Extent, highest)
 		}
 	}
 	return l, bounds
 }
 
-// plans are new ones each time, as those of an engine are.
 func (h *hostLoad) plans(k int) (plans []*Plan) {
 	for _, q := range h.queries {
 		p := &Plan{Mode: blockmax.Or, K: k}
@@ -81,80 +91,96 @@ func (h *hostLoad) plans(k int) (plans []*Plan) {
 	return plans
 }
 
-func (h *hostLoad) run(b *testing.B, a Algorithm, k int) {
-	x := &Executor{options: Options{Algorithm: a}}
+// A host is an executor without a device, and one of its batches.
+type host struct {
+	executor Executor
+	batch    batch
+	plans    []*Plan
+	taken    []int
+	answers  []Answer
+}
+
+func newHost(b *testing.B, plans []*Plan, a Algorithm) *host {
+	h := &host{plans: plans, taken: make([]int, len(plans)), answers: make([]Answer, len(plans))}
+	x, bt := &h.executor, &h.batch
+	x.options.Algorithm = a
+	x.columns = columns{address: 2 << 40, rows: 1 << 24}
 	x.tables = tables{address: 3 << 40, rows: 1 << 20}
-	answers := make([]Answer, hostQueries)
-	bt := batch{algorithm: a, shape: Shape{}.withDefaults(), columns: &columns{address: 2 << 40, rows: 1 << 24}, resultRoom: 64 << 20}
-	bt.staging = staging{host: make([]byte, 128<<20), address: 1 << 40, size: 1 << 30}
 	var err error
 	if x.cache, err = listcache.New(listcache.Config{Region: listcache.Region{First: 1 << 28, Rows: 1 << 30}}); err != nil {
 		b.Fatal(err)
 	}
+	bt.algorithm, bt.shape, bt.columns, bt.resultRoom = a, Shape{}.withDefaults(), &x.columns, 64<<20
+	bt.staging = staging{host: make([]byte, 128<<20), address: 1 << 40, size: 1 << 30}
 	bt.lists.known, bt.lists.tables = &x.known, &x.tables
-	plans := h.plans(k)
-	taken := make([]int, len(plans))
-	warm := false
-	iters := 0
-	makeBatch := func() {
-		for i, p := range plans {
-			taken[i] = i
-			if x.refuse(p) != "" {
-				b.Fatal("refused")
-			}
-		}
-		x.gather(&bt, plans, taken, answers)
-		if !bt.fill() {
-			b.Fatal("too big")
-		}
-		for !warm { // the postings come to the device, and nobody writes them
-			bt.lists.ask(false, true)
-			x.cache.Place(bt.lists.needs, listcache.Region{First: 1 << 31, Rows: 1 << 30}, &bt.lists.placed)
-			warm = bt.lists.placed.Rows == 0
-			iters++
-			if iters%100==0 { st:=x.cache.Stats(); println(iters, bt.lists.placed.Rows, len(bt.lists.placed.Copies), st.UsedBytes, st.Extents, st.Lists, len(bt.lists.entries)) }
-			if iters > 1000 { b.Fatal() }
-		}
-		if !bt.place(x.cache, false) {
-			b.Fatal("not usable")
-		}
+	x.gather(bt, plans, h.choose(b), h.answers)
+	for bringing := true; bringing; bringing = bt.lists.placed.Rows > 0 { // without the bytes
+		bt.lists.ask(false, true)
+		x.cache.Place(bt.lists.needs, listcache.Region{First: 1 << 31, Rows: 1 << 30}, &bt.lists.placed)
 	}
-	makeBatch()
 	bt.forget()
-	makeBatch()
-	read := results20(&bt, k)
-	bt.forget()
-	b.Run("make", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			makeBatch()
-			b.StopTimer()
-			bt.forget()
-			b.StartTimer()
-		}
-		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1e3/hostQueries, "µs/query")
-		b.ReportMetric(float64(bt.copied())/hostQueries, "copied-B/query")
-	})
-	b.Run("read", func(b *testing.B) {
-		b.ReportAllocs()
-		makeBatch()
-		for b.Loop() {
-			answers := make([]Answer, len(plans))
-			bt.answers(read, nil, 0, answers)
-		}
-		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1e3/hostQueries, "µs/query")
-	})
+	return h
 }
 
-// results20 are the results of a batch, as the device writes them.
-func results20(bt *batch, k int) []byte {
-	read := make([]byte, bt.results.bytes)
-	states := unsafe.Slice(view[devState](read), len(bt.queries))
+// choose does what Run does before it makes a batch.
+func (h *host) choose(b *testing.B) []int {
+	for i, p := range h.plans {
+		h.taken[i] = i
+		if why := h.executor.refuse(p); why != "" {
+			b.Fatal(why)
+		}
+	}
+	return h.taken
+}
+
+// make makes a batch.
+func (h *host) make(b *testing.B) {
+	h.executor.gather(&h.batch, h.plans, h.choose(b), h.answers)
+	if !h.batch.fill() || !h.batch.place(h.executor.cache, false) {
+		b.Fatal("the batch is too big, or a list cannot be used")
+	}
+}
+
+func (h *host) benchMake(b *testing.B) {
+	for range 3 { // until columns and tables are there
+		h.make(b)
+		h.batch.forget()
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		h.make(b)
+		h.batch.forget()
+	}
+	h.report(b)
+	b.ReportMetric(float64(h.batch.copied())/float64(len(h.plans)), "copied-B/query")
+}
+
+func (h *host) benchRead(b *testing.B) {
+	h.make(b)
+	read := h.results()
+	b.ReportAllocs()
+	for b.Loop() {
+		h.batch.answers(read, nil, 0, h.answers)
+	}
+	h.batch.forget()
+	h.report(b)
+}
+
+func (h *host) report(b *testing.B) {
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1e3/float64(len(h.plans)), "µs/query")
+	b.ReportMetric(0, "ns/op")
+}
+
+// results are those of a batch, as the device writes them.
+func (h *host) results() []byte {
+	read := make([]byte, h.batch.results.bytes)
+	states := unsafe.Slice(view[devState](read), len(h.batch.queries))
 	for i := range states {
-		states[i] = devState{matched: 1000, scored: 1000, decoded: 100, held: uint32(k), pruned: 1}
-		keys := unsafe.Slice((*uint64)(unsafe.Pointer(&read[bt.results.keysAt[i]])), k)
+		k := h.batch.queries[i].plan.K
+		states[i] = devState{matched: 10_000, scored: 10_000, decoded: 100, held: uint32(k), pruned: 1}
+		keys := unsafe.Slice((*uint64)(unsafe.Pointer(&read[h.batch.results.keysAt[i]])), k)
 		for j := range keys {
-			keys[j] = uint64(k-j)<<32 | uint64(^uint32(j*1000+i))
+			keys[j] = uint64(k-j)<<32 | uint64(^uint32(1000*j+i))
 		}
 	}
 	return read

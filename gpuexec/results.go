@@ -2,6 +2,7 @@ package gpuexec
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"unsafe"
 
@@ -79,14 +80,15 @@ func (b *batch) answers(read []byte, ranges []devRange, rangeCount int, answers 
 	states := unsafe.Slice(view[devState](read), len(b.queries))
 	open := b.openSpans(ranges)
 	share := int64(b.copied()) / int64(len(b.queries))
+	var room hitRoom
+	for i := range states {
+		room.left += int(states[i].held)
+	}
 	for i := range b.queries {
 		q, s := &b.queries[i], &states[i]
 		a := &answers[q.answer]
 		keys := unsafe.Slice((*uint64)(unsafe.Pointer(&read[b.results.keysAt[i]])), s.held)
-		a.Top = blockmax.TopK{Total: int(s.matched), Exact: s.pruned == 0 && !b.spared(q), Hits: make([]blockmax.Hit, len(keys))}
-		for j, key := range keys {
-			a.Top.Hits[j] = blockmax.Hit{Doc: ^uint32(key), Score: uint32(key >> 32)}
-		}
+		a.Top = blockmax.TopK{Total: int(s.matched), Exact: s.pruned == 0 && !b.spared(q), Hits: room.hits(keys)}
 		if s.unresolved > 0 {
 			a.Pass = blockmax.And
 			if q.plan.Mode == blockmax.Or {
@@ -101,6 +103,35 @@ func (b *batch) answers(read []byte, ranges []devRange, rangeCount int, answers 
 			DocsScored: int64(s.scored), BytesMoved: share,
 		}
 	}
+}
+
+// A hitRoom is memory for the hits of answers: some answers share an allocation, and those who keep one of them keep no more
+// than that.
+type hitRoom struct {
+	free []uint64
+	left int // hits to come
+}
+
+// hitRoomLen makes 32 KiB: what is larger the Go runtime allocates in a slower way.
+const hitRoomLen = 4096
+
+// hits are what keys stand for. A blockmax.Hit lies in memory as a key does, in a little-endian machine as all are that have
+// GPUs, but for the complement of the document.
+func (r *hitRoom) hits(keys []uint64) []blockmax.Hit {
+	n := len(keys)
+	if n == 0 {
+		return []blockmax.Hit{}
+	}
+	if n > len(r.free) {
+		r.free = make([]uint64, max(n, min(r.left, hitRoomLen)))
+	}
+	r.left -= n
+	to := r.free[:n:n]
+	r.free = r.free[n:]
+	for i, key := range keys {
+		to[i] = key ^ math.MaxUint32
+	}
+	return unsafe.Slice((*blockmax.Hit)(unsafe.Pointer(&to[0])), n)
 }
 
 // spared reports whether extents of a query's lists have not been looked at, since they cannot matter.

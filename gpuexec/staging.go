@@ -4,8 +4,8 @@ import "unsafe"
 
 // A staging is the part of the arena that a batch has for itself, while it is made:
 //
-//	| structs, columns | pieces of lists, moves | free | results, work space |
-//	^ filled here and copied in one piece ------^      ^ used by kernels only
+//	| structs, columns | pieces of lists, tables, moves | free | results, work space |
+//	^ filled here and copied in one piece --------------^      ^ used by kernels only
 //
 // What does not fit turns full on and is put elsewhere, so that the code that makes a batch asks once, at
 // the end.

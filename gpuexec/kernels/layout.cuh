@@ -20,8 +20,8 @@ const uint32_t extent_blocks = 32;
 const uint32_t rank_tile_shift = 12;  // blockmax.TileDocs is 4,096
 const uint32_t seeds = 4;          // tiles of a query that are visited before all others
 
-// An extent of a list: 32 blocks, the last one perhaps fewer. The array of a list's extents comes with
-// each batch, and is all that changes when extents come and go.
+// An extent of a list: 32 blocks, the last one perhaps fewer. The array of a list's extents stays on
+// the device as long as all of them do; else it comes with each batch, and is all that changes when extents come and go.
 struct Extent {
   uint32_t last;   // last document
   uint32_t head;   // row of the arena where its Head is
