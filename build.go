@@ -28,6 +28,10 @@ type BuildOptions struct {
 	// The default is 256 MiB, the least 1 MiB.
 	MemoryBytes int64
 
+	// GPU has a GPU invert parts of the dictionary. The default, nil, is none; docs/BENCHMARKS.md
+	// has what it gains.
+	GPU *BuildGPUOptions
+
 	// OneSegment merges the segments into one at the end, if there are several. An order of
 	// documents other than ByArrival (Index.Merge.Order) does so too.
 	OneSegment bool
@@ -45,7 +49,8 @@ type BuildOptions struct {
 
 type privateBuild struct {
 	blockBytes int
-	runBytes   int64 // MemoryBytes, below its least
+	runBytes   int64          // MemoryBytes, below its least
+	sorter     segment.Sorter // instead of a GPU
 }
 
 // BuildProgress says how far a build is.
@@ -62,6 +67,9 @@ type BuildResult struct {
 	BuildProgress
 	Replaced     int    // documents whose id came again later: they are gone
 	WrittenBytes uint64 // to disk; over the size of the index this is the write amplification
+	Times        BuildTimes
+	GPU          bool   // a GPU was there, as BuildOptions.GPU has asked
+	NoGPU        string // why it was not, or was given up; nothing is lost by that
 }
 
 // DefaultBuildMemory is the default of BuildOptions.MemoryBytes.
@@ -98,6 +106,11 @@ func (o *BuildOptions) withDefaults() (BuildOptions, error) {
 	case d.Index.ReadOnly:
 		return d, errors.New("riffle: BuildOptions.Index.ReadOnly: an index cannot be built read-only")
 	}
+	if d.GPU != nil {
+		if err := d.GPU.validate(); err != nil {
+			return d, err
+		}
+	}
 	return d, d.Index.Validate()
 }
 
@@ -126,7 +139,8 @@ const buildBlockBytes = 2 << 20
 // analyse and invert a block of documents each, and group the terms by partitions of the
 // dictionary; indexers own some partitions each and gather postings without locks. A
 // sample of the first block decides which partitions are worth how much. What exceeds
-// the memory becomes a segment, encoded by all workers.
+// the memory becomes a segment, encoded by all workers. With BuildOptions.GPU a GPU takes
+// the place of indexers.
 func Build(ctx context.Context, dir string, source Source, opts *BuildOptions) (*BuildResult, error) {
 	o, err := opts.withDefaults()
 	if err != nil {
@@ -156,6 +170,7 @@ type builder struct {
 	schema *Schema
 	engine *Engine   // nil before the first document
 	now    *buildRun // nil between runs
+	gpu    *buildGPU // nil when none was asked for
 
 	parts   *segment.Partitions
 	sampled chan struct{} // closed when parts is there
@@ -188,20 +203,31 @@ func (b *builder) run() (err error) {
 		work.Wait()
 		err = errors.Join(err, b.close(err))
 	}()
+	b.gpu = b.openGPU()
 	b.start(&work)
-	for block := range b.inOrder {
-		<-block.parsed
-		if err := b.ctx.Err(); err != nil {
+	for {
+		block, err := b.next()
+		if err != nil {
 			return err
+		}
+		if block == nil {
+			return b.finish()
 		}
 		if err := b.take(block); err != nil {
 			return err
 		}
 	}
-	if err := b.ctx.Err(); err != nil {
-		return err
-	}
-	return b.finish()
+}
+
+// next waits for the next block to be parsed. It returns nil behind the last one.
+func (b *builder) next() (block *buildBlock, err error) {
+	err = b.timed(&b.result.Times.Wait, func() error {
+		if block = <-b.inOrder; block != nil {
+			<-block.parsed
+		}
+		return b.ctx.Err()
+	})
+	return block, err
 }
 
 // start sets reader and parsers to work. They end with b.ctx, or behind the last block.

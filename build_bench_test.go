@@ -6,7 +6,6 @@ import (
 	"context"
 	"io"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"testing"
@@ -17,19 +16,6 @@ import (
 	"github.com/riffle-search/riffle/internal/jsonl"
 	"github.com/riffle-search/riffle/segment"
 )
-
-// corporaFile returns a file of the corpora, or skips.
-func corporaFile(b testing.TB, name string) string {
-	dir := os.Getenv("RIFFLE_CORPORA")
-	if dir == "" {
-		dir = filepath.Join("..", "shared", "corpora")
-	}
-	path := filepath.Join(dir, name)
-	if _, err := os.Stat(path); err != nil {
-		b.Skipf("no corpora: set RIFFLE_CORPORA (%v)", err)
-	}
-	return path
-}
 
 // noSink takes keys and forgets them.
 type noSink struct{}

@@ -22,6 +22,19 @@ func (o *BuildOptions) small() *BuildOptions {
 	return o
 }
 
+// corporaFile returns a file of the corpora, or skips.
+func corporaFile(b testing.TB, name string) string {
+	dir := os.Getenv("RIFFLE_CORPORA")
+	if dir == "" {
+		dir = filepath.Join("..", "shared", "corpora")
+	}
+	path := filepath.Join(dir, name)
+	if _, err := os.Stat(path); err != nil {
+		b.Skipf("no corpora: set RIFFLE_CORPORA (%v)", err)
+	}
+	return path
+}
+
 // jsonLines writes documents as files of JSON lines.
 func jsonLines(t testing.TB, docs []modelPut, files int) []string {
 	t.Helper()

@@ -25,6 +25,9 @@ type buildRun struct {
 // its memory is full.
 func (b *builder) add(block *buildBlock) error {
 	if b.engine == nil {
+		if err := b.awaitGPU(); err != nil {
+			return err
+		}
 		if err := b.open(); err != nil {
 			return err
 		}
@@ -34,10 +37,13 @@ func (b *builder) add(block *buildBlock) error {
 			return err
 		}
 	}
-	b.now.bulk.Add(&block.chunk)
+	_ = b.timed(&b.result.Times.Index, func() error {
+		b.now.bulk.Add(&block.chunk)
+		return nil
+	})
 	b.now.stored <- block
 	if b.now.bulk.Full(b.opts.private.runBytes) {
-		return b.endRun()
+		return b.timed(&b.result.Times.Write, b.endRun)
 	}
 	return nil
 }
@@ -93,6 +99,7 @@ func (b *builder) begin() error {
 		stored: make(chan *buildBlock, cap(b.free)),
 		done:   make(chan error, 1),
 	}
+	b.offload(r.bulk)
 	b.now = r
 	go func() {
 		sw := segment.StoredWriter{Sink: r.writer}
@@ -179,10 +186,18 @@ func (e *Engine) commitBuilt(w *store.SegmentWriter, replaced []uint32) error {
 // final merge. The mark goes last.
 func (b *builder) finish() error {
 	if b.engine == nil {
+		if err := b.awaitGPU(); err != nil {
+			return err
+		}
 		if err := b.open(); err != nil {
 			return err
 		}
 	}
+	return b.timed(&b.result.Times.Write, b.complete)
+}
+
+// complete does so in an index that is open.
+func (b *builder) complete() error {
 	if b.now != nil {
 		if err := b.endRun(); err != nil {
 			return err
@@ -259,6 +274,7 @@ func (b *builder) close(failed error) error {
 	if b.engine != nil {
 		errs = append(errs, b.engine.Close())
 	}
+	errs = append(errs, b.gpu.close())
 	if failed != nil {
 		return nil // it says more
 	}

@@ -26,12 +26,13 @@ func TestImports(t *testing.T) {
 		"gpuexec":             {"postings", "blockmax", "gpuexec/demand", "gpuexec/device", "gpuexec/listcache"},
 		"gpuexec/demand":      {"postings", "blockmax", "gpuexec/listcache"},
 		"gpuexec/dispatch":    {"postings", "blockmax"},
+		"gpuexec/invert":      {"gpuexec/device", "segment"},
 		"gpuexec/listcache":   {},
 		"internal/corrupt":    {},
 		"internal/impl":       {},
 		"internal/collection": {"analysis", "blockmax", "internal/jsonl", "internal/trec", "postings", "segment"},
 		"internal/gov2":       {"blockmax", "internal/collection", "postings"},
-		".":                   {"analysis", "blockmax", "cpuexec", "gpuexec", "gpuexec/demand", "gpuexec/device", "gpuexec/dispatch", "gpuexec/listcache", "internal/corrupt", "internal/jsonl", "postings", "segment", "store"},
+		".":                   {"analysis", "blockmax", "cpuexec", "gpuexec", "gpuexec/demand", "gpuexec/device", "gpuexec/dispatch", "gpuexec/invert", "gpuexec/listcache", "internal/corrupt", "internal/jsonl", "postings", "segment", "store"},
 	}
 	seen := map[string]bool{}
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {

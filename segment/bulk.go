@@ -26,13 +26,16 @@ type Bulk struct {
 
 	fields []*bulkField // in the order in which they first came
 	byName map[string]*bulkField
+
+	off *offload // nil without a Sorter
 }
 
 // A bulkField is one field.
 type bulkField struct {
-	info  FieldInfo // without Terms
-	docs  []fieldDoc
-	parts []bulkPart
+	number int       // in Bulk.fields
+	info   FieldInfo // without Terms
+	docs   []fieldDoc
+	parts  []bulkPart
 }
 
 // A fieldDoc is a document that has a field.
@@ -82,6 +85,9 @@ func (b *Bulk) bytes() int64 {
 			n += p.terms.bytes() + runListBytes*int64(cap(p.lists)) + int64(cap(p.arena))
 		}
 	}
+	if b.off != nil {
+		n += b.off.held()
+	}
 	return n
 }
 
@@ -117,11 +123,13 @@ func (b *Bulk) Add(c *Chunk) {
 			}
 		}
 	}
+	shares := b.shares // those of this chunk, also when keep gives partitions back
+	b.keep(c, into, base)
 	var wg sync.WaitGroup
-	for _, share := range b.shares[1:] {
+	for _, share := range shares[1:] {
 		wg.Go(func() { index(share) })
 	}
-	index(b.shares[0])
+	index(shares[0])
 	wg.Wait()
 }
 
@@ -133,7 +141,7 @@ func (b *Bulk) addDocs(c *chunkField, base uint32) *bulkField {
 	}
 	f := b.byName[c.name]
 	if f == nil {
-		f = &bulkField{info: FieldInfo{Name: c.name}, parts: make([]bulkPart, b.parts.n)}
+		f = &bulkField{number: len(b.fields), info: FieldInfo{Name: c.name}, parts: make([]bulkPart, b.parts.n)}
 		b.byName[c.name] = f
 		b.fields = append(b.fields, f)
 	}

@@ -36,6 +36,12 @@ func (d modelDoc) addTo(c *Chunk) {
 // then a document is begun and abandoned.
 func bulkOf(t testing.TB, m model, perChunk, indexers, workers int) (*mapStore, *BulkResult, *bulkView) {
 	t.Helper()
+	return preparedBulk(t, m, perChunk, indexers, workers, func(*Bulk) {})
+}
+
+// preparedBulk is bulkOf with something done to the Bulk while it is empty.
+func preparedBulk(t testing.TB, m model, perChunk, indexers, workers int, prepare func(*Bulk)) (*mapStore, *BulkResult, *bulkView) {
+	t.Helper()
 	var c Chunk
 	var parts *Partitions
 	var b *Bulk
@@ -45,6 +51,7 @@ func bulkOf(t testing.TB, m model, perChunk, indexers, workers int) (*mapStore, 
 		if parts == nil {
 			parts = c.Sample()
 			b = NewBulk(parts, indexers)
+			prepare(b)
 		}
 		c.Group(parts)
 		b.Add(&c)

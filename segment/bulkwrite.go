@@ -41,6 +41,7 @@ func (b *Bulk) Write(ctx context.Context, sink Sink, o BulkOptions) (*BulkResult
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
+	b.sortKept()
 	v := newBulkView(b)
 	m := &merger{ctx: ctx, sink: &countingSink{sink: sink}, inputs: []Input{{Reader: v}}, opts: opts, stored: b.stored, twice: len(v.replaced) > 0}
 	if o.AwaitStored == nil {
@@ -64,7 +65,7 @@ func (m *merger) writeBulkTerms(v *bulkView) error {
 	for i, f := range v.fields {
 		columns[i] = f.columns(m.docs)
 		for p := range f.parts {
-			if f.parts[p].terms.len() > 0 {
+			if f.parts[p].terms.len() > 0 || v.offloads(p) {
 				jobs = append(jobs, job{i, p})
 			}
 		}
@@ -81,9 +82,16 @@ func (m *merger) writeBulkTerms(v *bulkView) error {
 		if encoders[worker] == nil {
 			encoders[worker] = &runEncoder{builder: postings.Builder{Codec: m.opts.Codec}}
 		}
-		return encoders[worker].encode(&v.fields[j.field].parts[j.part], columns[j.field].norms), nil
+		f, norms := v.fields[j.field], columns[j.field].norms
+		if rounds := v.rounds(f, j.part); len(rounds) > 0 {
+			return encoders[worker].encodeRounds(rounds, norms), nil
+		}
+		return encoders[worker].encode(&f.parts[j.part], norms), nil
 	}
 	use := func(j job, terms []encodedTerm) error {
+		if v.offloads(j.part) {
+			v.fields[j.field].info.Terms += uint64(len(terms))
+		}
 		for _, t := range terms {
 			if err := m.writeList(uint16(j.field), t.term, t.list); err != nil {
 				return err
@@ -111,8 +119,9 @@ type encodedTerm struct {
 type runEncoder struct {
 	builder   postings.Builder
 	run       []byte
-	docs, tfs [runBatch]uint32
+	docs, tfs [runBatch]uint32 // unpacked postings
 	codes     [runBatch]uint8
+	n         int // of them that the builder does not have yet
 }
 
 // runBatch is how many postings are unpacked at a time: a few blocks.
@@ -135,14 +144,11 @@ func (e *runEncoder) build(p *bulkPart, term uint32, norms []uint8) {
 	e.run = p.lists[term].appendTo(e.run[:0], p.arena)
 	r := runReader{data: e.run, doc: noDoc}
 	for {
-		n := r.read(e.docs[:], e.tfs[:])
-		if n == 0 {
+		e.n = r.read(e.docs[:], e.tfs[:])
+		if e.n == 0 {
 			return
 		}
-		for i, doc := range e.docs[:n] {
-			e.codes[i] = codeOf(norms, doc)
-		}
-		e.builder.AddAll(e.docs[:n], e.tfs[:n], e.codes[:n])
+		e.flush(norms)
 	}
 }
 
@@ -181,7 +187,7 @@ func (f *bulkField) columns(docs uint32) bulkColumns {
 type bulkView struct {
 	*Bulk
 	fields   []*bulkField // with terms, by name
-	infos    []FieldInfo  // of the same
+	infos    []FieldInfo  // of the same; Terms lacks those that are left to a Sorter
 	byID     []uint32     // documents in the order of their ids
 	replaced []uint32
 }
@@ -198,7 +204,7 @@ func newBulkView(b *Bulk) *bulkView {
 		for i := range f.parts {
 			terms += f.parts[i].terms.len()
 		}
-		if f.info.Terms = uint64(terms); terms > 0 {
+		if f.info.Terms = uint64(terms); f.info.Postings > 0 {
 			v.fields = append(v.fields, f)
 		}
 	}

@@ -240,17 +240,22 @@ func (c *Chunk) idEnd() uint32 {
 
 // Sample tells which partitions would be of equal weight for documents like these.
 func (c *Chunk) Sample() *Partitions {
-	var weight [prefixes]uint64
+	var weight, postings [prefixes]uint64
 	for _, f := range c.fields {
 		perTerm := c.termCounts(f)
 		for n, count := range perTerm {
 			if count > 0 {
 				term := f.table.term(uint32(n))
 				weight[prefixOf(term)] += uint64(count) + uint64(len(term)) + termWeight
+				postings[prefixOf(term)] += uint64(count)
 			}
 		}
 	}
-	return newPartitions(&weight)
+	p := newPartitions(&weight)
+	for prefix, n := range postings {
+		p.postings[p.of[prefix]] += n
+	}
+	return p
 }
 
 // termWeight is what finding a term costs an indexer, in postings.

@@ -12,9 +12,10 @@ import (
 // The ranges are drawn from a sample of documents, so that all are about equally much
 // work. Nothing that is written depends on them.
 type Partitions struct {
-	of     [prefixes]uint8 // partition of a prefix; never falls
-	weight []uint64        // of each partition, in the sample
-	n      int
+	of       [prefixes]uint8 // partition of a prefix; never falls
+	weight   []uint64        // of each partition, in the sample
+	postings []uint64        // the same
+	n        int
 }
 
 const (
@@ -54,17 +55,24 @@ func newPartitions(weight *[prefixes]uint64) *Partitions {
 		before += w
 	}
 	p.n = len(p.weight)
+	p.postings = make([]uint64, p.n)
 	return p
+}
+
+// order returns the partitions in an order; of equals the first comes first.
+func (p *Partitions) order(compare func(a, b int) int) []int {
+	order := make([]int, p.n)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, compare)
+	return order
 }
 
 // Share deals the partitions out to so many indexers, the heaviest first, each to
 // the one that has least so far.
 func (p *Partitions) share(indexers int) [][]int {
-	order := make([]int, p.n)
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p.weight[b], p.weight[a]) })
+	order := p.order(func(a, b int) int { return cmp.Compare(p.weight[b], p.weight[a]) })
 	shares, load := make([][]int, indexers), make([]uint64, indexers)
 	for _, part := range order {
 		least := 0

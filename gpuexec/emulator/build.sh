@@ -9,13 +9,13 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 cuda=$(cd "$here/../.." && pwd)/.cuda
 include=${RIFFLE_CUDA_INCLUDE:-$cuda/include}
-headers=$(ls -t "$here"/src/*.h "$here"/../kernels/*.h "$here"/../kernels/*.cuh "$here/build.sh" 2>/dev/null | head -n 1)
+headers=$(ls -t "$here"/src/*.h "$here"/../kernels/*.h "$here"/../kernels/*.cuh "$here"/../invert/*.cuh "$here/build.sh" 2>/dev/null | head -n 1)
 
 # build FOLDER FLAGS KERNEL_FLAGS
 build() {
   mkdir -p "$1"
   objects=
-  for source in "$here"/src/*.cpp "$here"/../kernels/*.cu "$here"/../device/testdata/*.cu; do
+  for source in "$here"/src/*.cpp "$here"/../kernels/*.cu "$here"/../invert/*.cu "$here"/../device/testdata/*.cu; do
     kernel_flags=
     case $source in
       */race.cpp) [ -n "$3" ] || continue ;;

@@ -1,0 +1,49 @@
+package invert
+
+// Mirrors of layout.cuh, which says what the fields are.
+
+// devPiece is Piece.
+type devPiece struct {
+	from, bytes uint32
+	base        uint32
+	cell        uint32
+}
+
+// devArgs is Args; what are numbers there of 64 bits are addresses on the device.
+type devArgs struct {
+	bytes, pieces    uint64
+	pieceFirst       uint64
+	records          uint64
+	from, to         uint64
+	slots, nextSlots uint64
+	order            uint64
+	head             uint64
+	differs          uint64
+	keep             uint64
+	values           uint64
+	sums             uint64
+	whole            uint64
+	size             uint64
+	out              uint64
+	cellStart        uint64
+
+	pieceCount  uint32
+	recordCount uint32
+	count       uint32
+	valueCount  uint32
+	depth       uint32
+	pass        uint32
+}
+
+// Sizes of what only the device sees, and of its steps.
+const (
+	pieceBytes  = 16
+	recordBytes = 36
+	entryBytes  = 16
+	wholeBytes  = 16
+	argsBytes   = 168
+
+	tile     = 4096
+	digits   = 256
+	keyBytes = 7
+)

@@ -1,0 +1,137 @@
+package invert
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/riffle-search/riffle/gpuexec/device"
+	"github.com/riffle-search/riffle/segment"
+)
+
+// A Sorter inverts on one device. It is for one goroutine at a time.
+type Sorter struct {
+	dev     *device.Device
+	kernels map[string]device.Kernel
+	stream  device.Stream
+	slabs   [2]slab
+	args    device.Pinned
+	done    device.Event
+	arena   arena
+	stats   Stats
+}
+
+var _ segment.Sorter = (*Sorter)(nil)
+
+// Stats say what a Sorter has done so far. Times are those that its caller waited.
+type Stats struct {
+	Sorts   int
+	Records int64
+	Bytes   int64 // of records that came
+	Sorted  int64 // of records that went
+
+	Upload   time.Duration // to the device
+	Sort     time.Duration // split, sort, measure and gather there
+	Download time.Duration
+}
+
+const (
+	maxRoom   = 1 << 30  // offsets have 32 bits, and what comes out may be twice as long
+	bytesEach = 24       // of device memory for a byte of records
+	fixed     = 64 << 10 // of it for what does not depend on them
+	slabSize  = 4 << 20
+	maxSteps  = 64 // of one batch of launches
+)
+
+// MinMemory is the least device memory that a Sorter works with, which is good for tests alone.
+const MinMemory = 256 << 10
+
+// New prepares a device, which is for this Sorter alone.
+func New(dev *device.Device) (*Sorter, error) {
+	if b := dev.Memory().Bytes; b < MinMemory {
+		return nil, fmt.Errorf("gpu %d: %d bytes of device memory are too few to build with, at least %d are needed", dev.Info().Number, b, MinMemory)
+	}
+	s := &Sorter{dev: dev, kernels: map[string]device.Kernel{}}
+	size := min(slabSize, dev.Memory().Bytes)
+	err := dev.Do(func(q *device.Queue) {
+		for module, names := range map[string][]string{
+			"split":  {"count_records", "split_records"},
+			"sort":   {"make_keys", "count_digits", "move_entries", "mark_groups", "keep_entries"},
+			"scan":   {"sum_tiles", "sum_before_each"},
+			"gather": {"measure_records", "gather_records"},
+		} {
+			m := q.Load(ptx(module))
+			for _, name := range names {
+				s.kernels[name] = q.Kernel(m, name)
+			}
+		}
+		s.stream, s.done = q.Stream(), q.Event()
+		s.args = q.Pin(maxSteps*argsBytes + 8)
+		for i := range s.slabs {
+			s.slabs[i] = slab{memory: q.Pin(size), event: q.Event()}
+		}
+	})
+	return s, err
+}
+
+// Room implements segment.Sorter.
+func (s *Sorter) Room() int { return int(min(maxRoom, (s.dev.Memory().Bytes-fixed)/bytesEach)) }
+
+// MemoryFor is the device memory that has room for so many bytes of records.
+func MemoryFor(records int64) int64 {
+	return max(MinMemory, bytesEach*min(records, maxRoom)+fixed)
+}
+
+// Stats says what was done so far.
+func (s *Sorter) Stats() Stats { return s.stats }
+
+// Sort implements segment.Sorter. Besides errors of the device there are two: pieces beyond Room, and terms of more
+// than 448 bytes that begin alike, which would take more rounds than they are worth.
+func (s *Sorter) Sort(cells int, pieces []segment.Piece) ([][]byte, error) {
+	start := time.Now()
+	lap := func(to *time.Duration) {
+		now := time.Now()
+		*to += now.Sub(start)
+		start = now
+	}
+	r := run{s: s, cells: cells}
+	if err := r.upload(pieces); err != nil {
+		return nil, err
+	}
+	lap(&s.stats.Upload)
+	for _, step := range []func() error{r.split, r.sort, r.gather} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	lap(&s.stats.Sort)
+	out, err := r.download()
+	if err != nil {
+		return nil, err
+	}
+	lap(&s.stats.Download)
+	s.stats.Sorts++
+	s.stats.Records += int64(r.args.recordCount)
+	s.stats.Bytes += int64(r.bytes)
+	s.stats.Sorted += r.out.Bytes
+	return out, nil
+}
+
+// An arena gives a run its parts of the device's memory.
+type arena struct {
+	memory device.Memory
+	used   int64
+}
+
+var errNoRoom = errors.New("gpu: more records than there is device memory for")
+
+// take takes so many bytes, aligned as the whole is.
+func (a *arena) take(bytes int64) (device.Memory, error) {
+	end := a.used + bytes
+	if end > a.memory.Bytes {
+		return device.Memory{}, errNoRoom
+	}
+	m := a.memory.Slice(a.used, end)
+	a.used = min((end+device.ArenaAlign-1)/device.ArenaAlign*device.ArenaAlign, a.memory.Bytes)
+	return m, nil
+}

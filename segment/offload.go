@@ -1,0 +1,200 @@
+package segment
+
+import "cmp"
+
+// A Sorter makes one record a term of the records of many chunks, on another processor than
+// this one: it inverts some partitions of a Bulk, which keeps no dictionary for them.
+type Sorter interface {
+	// Room is how many bytes of records a Sort can take.
+	Room() int
+
+	// Sort returns the records of each cell, terms in the order of their bytes, and for each
+	// term one record that has the postings of all pieces, in their order. Its documents are those
+	// of the pieces plus their Base. Cells without a record are nil.
+	//
+	// After an error nothing is lost: the pieces, which are read and not kept, are added to
+	// a dictionary instead, and Sort is not called again.
+	Sort(cells int, pieces []Piece) ([][]byte, error)
+}
+
+// A Piece is the records of one chunk in one cell, which is a partition of a field.
+type Piece struct {
+	Cell    uint32
+	Base    uint32 // what the chunk's documents count from
+	Records []byte // see Chunk.Group; no term comes twice
+}
+
+// An offload is the partitions that a Sorter inverts.
+//
+// Their records are kept as they come. When a Sorter has no room for more, and before
+// anything is written, what is kept becomes a round: records again, one a term and in order.
+type offload struct {
+	sorter Sorter
+	failed func(error)
+	parts  [maxPartitions]bool
+
+	kept   []Piece
+	bytes  int      // of kept
+	slabs  [][]byte // that hold them, each filled up to its length
+	rounds [][][]byte
+	sorted int64 // bytes of rounds
+}
+
+// Offload leaves partitions to a Sorter, from the beginning: those with most terms for their
+// postings, until they are that share of the work by the sample. The few terms that come everywhere stay,
+// which a processor finds in its cache (Wei 2011, section III.E). What is written is the
+// same to the byte.
+//
+// If the Sorter fails, failed is told once, and everything goes on as without.
+func (b *Bulk) Offload(s Sorter, share float64, failed func(error)) {
+	b.off = &offload{sorter: s, failed: failed}
+	for _, part := range b.parts.unpopular(share) {
+		b.off.parts[part] = true
+	}
+	for i, share := range b.shares {
+		kept := share[:0]
+		for _, part := range share {
+			if !b.off.parts[part] {
+				kept = append(kept, part)
+			}
+		}
+		b.shares[i] = kept
+	}
+}
+
+// cellOf numbers the partitions of all fields.
+func cellOf(field, part int) uint32 { return uint32(field*maxPartitions + part) }
+
+// keep takes the records that a chunk has in the Sorter's partitions.
+func (b *Bulk) keep(c *Chunk, into []*bulkField, base uint32) {
+	o := b.off
+	if o == nil {
+		return
+	}
+	for i, f := range c.fields {
+		if into[i] == nil {
+			continue
+		}
+		for part := range b.parts.n {
+			if records := f.partition(part); o.parts[part] && len(records) > 0 {
+				b.keepPiece(Piece{cellOf(into[i].number, part), base, records})
+			}
+		}
+	}
+}
+
+// keepPiece keeps a piece whose records are copied. It makes a round of those before when there is no
+// room for both; when that fails, nothing is left to the Sorter any more.
+func (b *Bulk) keepPiece(p Piece) {
+	if b.off != nil && b.off.bytes+len(p.Records) > b.off.sorter.Room() {
+		b.sortKept()
+	}
+	if o := b.off; o != nil {
+		p.Records = o.copy(p.Records)
+		o.kept = append(o.kept, p)
+		o.bytes += len(p.Records)
+		return
+	}
+	b.restore(p)
+}
+
+// slabBytes is the least that is allocated for records at once.
+const slabBytes = 64 << 10
+
+func (o *offload) copy(records []byte) []byte {
+	last := len(o.slabs) - 1
+	if last < 0 || cap(o.slabs[last])-len(o.slabs[last]) < len(records) {
+		o.slabs = append(o.slabs, make([]byte, 0, max(slabBytes, len(records))))
+		last++
+	}
+	s := &o.slabs[last]
+	start := len(*s)
+	*s = append(*s, records...)
+	return (*s)[start:len(*s):len(*s)]
+}
+
+// held is how many bytes are kept, and as many again for the round that they become.
+func (o *offload) held() int64 {
+	n := o.sorted
+	for _, s := range o.slabs {
+		n += 2 * int64(cap(s))
+	}
+	return n
+}
+
+// sortKept makes a round of what is kept. If that fails, the dictionary takes everything.
+func (b *Bulk) sortKept() {
+	o := b.off
+	if o == nil || len(o.kept) == 0 {
+		return
+	}
+	round, err := o.sorter.Sort(len(b.fields)*maxPartitions, o.kept)
+	if err != nil {
+		b.restoreAll()
+		o.failed(err)
+		return
+	}
+	for _, records := range round {
+		o.sorted += int64(len(records))
+	}
+	o.rounds = append(o.rounds, round)
+	o.kept, o.bytes, o.slabs = o.kept[:0], 0, nil
+}
+
+// restoreAll adds to the dictionary what the Sorter had been left.
+func (b *Bulk) restoreAll() {
+	o := b.off
+	b.off = nil
+	b.shares = b.parts.share(len(b.shares))
+	for _, round := range o.rounds {
+		for cell, records := range round {
+			if len(records) > 0 {
+				b.restore(Piece{Cell: uint32(cell), Records: records})
+			}
+		}
+	}
+	for _, p := range o.kept {
+		b.restore(p)
+	}
+}
+
+func (b *Bulk) restore(p Piece) {
+	b.fields[p.Cell/maxPartitions].parts[p.Cell%maxPartitions].add(p.Records, p.Base)
+}
+
+// offloads says whether a partition is the Sorter's.
+func (b *Bulk) offloads(part int) bool { return b.off != nil && b.off.parts[part] }
+
+// rounds returns the records of a partition, one slice a round.
+func (b *Bulk) rounds(f *bulkField, part int) [][]byte {
+	if !b.offloads(part) {
+		return nil
+	}
+	var all [][]byte
+	cell := int(cellOf(f.number, part))
+	for _, round := range b.off.rounds {
+		if cell < len(round) && len(round[cell]) > 0 {
+			all = append(all, round[cell])
+		}
+	}
+	return all
+}
+
+// unpopular returns the partitions with most terms for their postings, as many as are that share of the
+// weight.
+func (p *Partitions) unpopular(share float64) []int {
+	order := p.order(func(a, b int) int {
+		return cmp.Compare(p.postings[a]*max(p.weight[b], 1), p.postings[b]*max(p.weight[a], 1))
+	})
+	var total, taken float64
+	for _, w := range p.weight {
+		total += float64(w)
+	}
+	for i, part := range order {
+		if share < 1 && taken+float64(p.weight[part])/2 > share*total {
+			return order[:i]
+		}
+		taken += float64(p.weight[part])
+	}
+	return order
+}

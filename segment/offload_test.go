@@ -1,0 +1,159 @@
+package segment
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// A plainSorter is a Sorter by maps, that has room for so many bytes and fails at Sort number
+// failAt, from 1.
+type plainSorter struct {
+	room, failAt, sorts int
+}
+
+func (s *plainSorter) Room() int { return s.room }
+
+func (s *plainSorter) Sort(cells int, pieces []Piece) ([][]byte, error) {
+	if s.sorts++; s.sorts == s.failAt {
+		return nil, errors.New("out of order")
+	}
+	bytes := 0
+	terms := make([]map[string][]docTF, cells)
+	for _, p := range pieces {
+		bytes += len(p.Records)
+		m := terms[p.Cell]
+		if m == nil {
+			m = map[string][]docTF{}
+			terms[p.Cell] = m
+		}
+		for records := p.Records; len(records) > 0; {
+			var r runRecord
+			r, records = readRecord(records)
+			list := append(m[string(r.term)], docTF{p.Base + r.first, r.tf})
+			rest := runReader{data: r.rest, doc: p.Base + r.first}
+			var doc, tf [1]uint32
+			for rest.read(doc[:], tf[:]) > 0 {
+				list = append(list, docTF{doc[0], tf[0]})
+			}
+			m[string(r.term)] = list
+		}
+	}
+	if bytes > s.room {
+		return nil, fmt.Errorf("%d bytes for a room of %d", bytes, s.room)
+	}
+	out := make([][]byte, cells)
+	for cell, m := range terms {
+		var all []string
+		for term := range m {
+			all = append(all, term)
+		}
+		slices.Sort(all)
+		for _, term := range all {
+			out[cell] = appendRecord(out[cell], []byte(term), m[term])
+		}
+	}
+	return out, nil
+}
+
+// TestOffload: a segment is the same to the byte whatever share of its partitions a Sorter
+// inverts, in however many rounds, and also when it fails.
+func TestOffload(t *testing.T) {
+	rng := rand.New(rand.NewPCG(21, 21))
+	for _, n := range []int{1, 200, 3000} {
+		m := randomModel(rng, n, "m")
+		want, _, _ := bulkOf(t, m, 100, 2, 2)
+		for _, share := range []float64{0, 0.3, 1} {
+			for _, how := range []plainSorter{{room: 1 << 30}, {room: 5000}, {room: 700}, {room: 1 << 30, failAt: 1}, {room: 3000, failAt: 3}} {
+				s := &how
+				var failed error
+				prepare := func(b *Bulk) { b.Offload(s, share, func(err error) { failed = err }) }
+				got, res, _ := preparedBulk(t, m, 100, 2, 2, prepare)
+				sameBytes(t, got, want)
+				if int(res.Docs) != n || (failed != nil) != (s.sorts > 0 && s.sorts == s.failAt) && s.room > 700 {
+					t.Fatalf("%d documents, %d sorts, error %v of %+v", res.Docs, s.sorts, failed, how)
+				}
+				if share == 1 && n == 3000 && (s.sorts == 0 || s.room == 5000 && s.sorts < 3) {
+					t.Errorf("%d sorts of %+v", s.sorts, how)
+				}
+				d, err := Open(got)
+				if err != nil {
+					t.Fatal(err)
+				}
+				requireFields(t, m, d)
+			}
+		}
+	}
+}
+
+// TestUnpopular: what is left to a Sorter is about its share, and has fewer postings a term.
+func TestUnpopular(t *testing.T) {
+	var c Chunk
+	for i := range 4000 {
+		c.Begin(fmt.Sprint(i))
+		c.Field("f")
+		for j := range 4 {
+			c.Add(fmt.Appendf(nil, "%c%c popular", 'a'+j, 'a'+i%20))
+			c.Add(fmt.Appendf(nil, "%c%c once %d", 'm'+j, 'a'+i%20, i))
+		}
+		c.EndField(false, 0)
+		c.End(0, nil)
+	}
+	p := c.Sample()
+	share := func(parts []int) (weight, postings float64) {
+		var allWeight, allPostings uint64
+		for i := range p.n {
+			allWeight, allPostings = allWeight+p.weight[i], allPostings+p.postings[i]
+			if slices.Contains(parts, i) {
+				weight, postings = weight+float64(p.weight[i]), postings+float64(p.postings[i])
+			}
+		}
+		return weight / float64(allWeight), postings / float64(allPostings)
+	}
+	if len(p.unpopular(0)) != 0 || len(p.unpopular(1)) != p.n {
+		t.Errorf("%d and %d of %d partitions", len(p.unpopular(0)), len(p.unpopular(1)), p.n)
+	}
+	weight, postings := share(p.unpopular(0.5))
+	if cmp.Less(weight, 0.4) || weight > 0.6 || postings > 0.4 {
+		t.Errorf("the unpopular half has %.2f of the work and %.2f of the postings", weight, postings)
+	}
+}
+
+// TestOffloadBytes: what is kept for a Sorter counts, also before it is sorted.
+func TestOffloadBytes(t *testing.T) {
+	docs, _ := zipfDocuments(1000)
+	m := model{}
+	for _, d := range docs {
+		f := modelField{norms: true, length: 180, terms: map[string]uint32{}}
+		for _, tf := range d.Fields[0].Terms {
+			f.terms[string(tf.Term)] = tf.TF
+		}
+		m = append(m, modelDoc{id: d.ID, fields: map[string]modelField{"text": f}})
+	}
+	var c Chunk
+	for _, d := range m {
+		d.addTo(&c)
+	}
+	parts := c.Sample()
+	c.Group(parts)
+	b := NewBulk(parts, 1)
+	b.Offload(&plainSorter{room: 1 << 30}, 1, func(err error) { t.Error(err) })
+	b.Add(&c)
+	records := int64(0)
+	for _, f := range c.fields {
+		records += int64(len(f.runs))
+	}
+	if kept := b.bytes(); kept < 2*records {
+		t.Errorf("a Bulk of %d bytes of records says that it takes %d", records, kept)
+	}
+	if _, err := b.Write(context.Background(), newMapStore(t), BulkOptions{}); err != nil {
+		t.Error(err)
+	}
+	if sorted := b.bytes(); sorted < records/2 {
+		t.Errorf("sorted, it says that it takes %d", sorted)
+	}
+}

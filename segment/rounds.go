@@ -1,0 +1,68 @@
+package segment
+
+import "bytes"
+
+// encodeRounds encodes the terms of a partition that a Sorter has inverted, in one round or several. Of
+// a term that is in several the postings follow one another, for so do the documents.
+func (e *runEncoder) encodeRounds(rounds [][]byte, norms []uint8) []encodedTerm {
+	heads := make([]runRecord, len(rounds)) // the next of each round; n is 0 behind the last
+	read := func(i int) {
+		heads[i].n = 0
+		if len(rounds[i]) > 0 {
+			heads[i], rounds[i] = readRecord(rounds[i])
+		}
+	}
+	for i := range rounds {
+		read(i)
+	}
+	var out []encodedTerm
+	for {
+		least := -1
+		for i := range heads {
+			if heads[i].n > 0 && (least < 0 || bytes.Compare(heads[i].term, heads[least].term) < 0) {
+				least = i
+			}
+		}
+		if least < 0 {
+			return out
+		}
+		term := heads[least].term
+		e.builder.Reset()
+		for i := least; i < len(heads); i++ {
+			if heads[i].n > 0 && bytes.Equal(heads[i].term, term) {
+				e.add(&heads[i], norms)
+				read(i)
+			}
+		}
+		e.flush(norms)
+		out = append(out, encodedTerm{term, e.builder.Encode()})
+	}
+}
+
+// add unpacks the postings of a record behind those that are unpacked.
+func (e *runEncoder) add(r *runRecord, norms []uint8) {
+	e.room(norms)
+	e.docs[e.n], e.tfs[e.n] = r.first, r.tf
+	e.n++
+	rest := runReader{data: r.rest, doc: r.first}
+	for len(rest.data) > 0 {
+		e.room(norms)
+		e.n += rest.read(e.docs[e.n:], e.tfs[e.n:])
+	}
+}
+
+// room makes room for a posting.
+func (e *runEncoder) room(norms []uint8) {
+	if e.n == len(e.docs) {
+		e.flush(norms)
+	}
+}
+
+// flush hands unpacked postings to the builder.
+func (e *runEncoder) flush(norms []uint8) {
+	for i, doc := range e.docs[:e.n] {
+		e.codes[i] = codeOf(norms, doc)
+	}
+	e.builder.AddAll(e.docs[:e.n], e.tfs[:e.n], e.codes[:e.n])
+	e.n = 0
+}
