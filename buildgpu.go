@@ -91,7 +91,9 @@ func (b *builder) awaitGPU() error {
 	if g == nil {
 		return nil
 	}
+	start := time.Now()
 	<-g.opened
+	b.result.Times.GPU += time.Since(start)
 	if g.err == nil {
 		b.result.GPU = true
 		return nil
@@ -144,7 +146,7 @@ func (g *buildGPU) close() error {
 type BuildTimes struct {
 	Wait  time.Duration // for documents to be analysed
 	Index time.Duration // adding them to the dictionary, by all indexers
-	GPU   time.Duration // waiting for the GPU, copies included
+	GPU   time.Duration // waiting for the GPU: until it is opened, and for its results, copies included
 	Write time.Duration // sorting terms, encoding, tables and commits, by all workers
 }
 

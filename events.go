@@ -18,7 +18,7 @@ type Listener struct {
 	Sealed   func(SealEvent)   // the in-memory segment has been written out
 	Merged   func(MergeEvent)  // segments have become one
 
-	// GPUFailed: a GPU could not answer a batch. The CPU did; nothing is lost.
+	// GPUFailed: a GPU could not answer a batch, or invert documents that are built. The CPU did; nothing is lost.
 	GPUFailed func(GPUEvent)
 
 	// Failed: work in the background has failed. It is tried again with the next
@@ -63,10 +63,10 @@ type MergeEvent struct {
 	Duration time.Duration
 }
 
-// A GPUEvent describes a batch that a GPU could not answer.
+// A GPUEvent describes a batch that a GPU could not answer, or documents that it could not invert.
 type GPUEvent struct {
-	Device int  // index into Options.GPU.Devices, or number of the device when that is nil
-	Lost   bool // the device gets no further batch
+	Device int  // index into Options.GPU.Devices, or number of the device when that is nil, and in Build
+	Lost   bool // the device gets no further batch, or documents
 	Err    error
 }
 

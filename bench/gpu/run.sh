@@ -3,6 +3,7 @@
 # script and what "build" made of it. docs/GPU.md says what comes out.
 #
 #   bench/gpu/run.sh build [-c CORPUS.jsonl.zst -q TOPICS.tsv]   here: makes .gpu/ of binaries and lists
+#   bench/gpu/run.sh build -i CORPUS.jsonl.zst                   here: makes .gpu/ for the part index, with the text itself
 #   bench/gpu/run.sh PART ...                                    there, in a copy of the repository with .gpu/
 #   bench/gpu/run.sh dry                                         here: all parts, tiny, on the emulated GPU
 #
@@ -17,6 +18,7 @@
 #   cache      5 min  caches by size, policy and λ (Wang 2017)
 #   huang      2 min  P of ranges; policies 1 min: LBD and others; devices 10 s: several GPUs (Huang 2017)
 #   latency    2 min  p50 and p99 by rate of arrival
+#   index      3 min  building an index, CPU and CPU+GPU (Wei 2011); with its tests. Wants a .gpu/ of its own
 #   sanitizer  5 min  compute-sanitizer over the conformance test: memcheck, racecheck, synccheck, initcheck
 #   ncu        3 min  counters of the main kernels: what binds them
 #
@@ -30,36 +32,44 @@
 #   4  run.sh sanitizer
 #
 # Variables: OUT, the folder for what comes out (gpu-bench); BUDGET, seconds for each part (170); QUERIES (2048), DOCS
-# (25000000) and TIME (1s, of one measurement) of the generated collection; RIFFLE_LIBCUDA as in docs/GPU.md.
+# (25000000) and TIME (1s, of one measurement) of the generated collection; REPEAT (8) and CORPUS (the one that was sent) for
+# index; RIFFLE_LIBCUDA as in docs/GPU.md.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 kit=$root/.gpu
 limit=$((60 << 20)) # bytes of .gpu/ and of the repository, of the 64 MiB that can be sent
-tests="gpuexec gpuexec/device gpuexec/listcache gpuexec/demand gpuexec/dispatch postings"
+tests="gpuexec gpuexec/device gpuexec/invert gpuexec/listcache gpuexec/demand gpuexec/dispatch postings"
 
 say() { echo "=== $*" >&2; }
 
 # Here.
 
 build() {
-  local corpus= topics= OPTIND=1
-  while getopts c:q: flag; do
-    case $flag in c) corpus=$OPTARG ;; q) topics=$OPTARG ;; *) exit 2 ;; esac
+  local corpus= topics= text= OPTIND=1
+  while getopts c:q:i: flag; do
+    case $flag in c) corpus=$OPTARG ;; q) topics=$OPTARG ;; i) text=$OPTARG ;; *) exit 2 ;; esac
   done
   cd "$root"
   variables=$(gpuexec/toolchain/setup.sh)
   eval "$variables"
   rm -rf "$kit"
   mkdir -p "$kit/stage/bin"
-  local p
-  for p in $tests; do
-    go test -c -tags cuda -ldflags='-s -w' -trimpath -o "$kit/stage/bin/$(basename "$p").test" "./$p"
-  done
-  go build -tags cuda -ldflags='-s -w' -trimpath -o "$kit/stage/bin/" ./internal/gpubench ./cmd/riffle
+  local p probe=gpubench
+  if [ -n "$text" ]; then
+    probe=riffle.test
+    go test -c -tags cuda -ldflags='-s -w' -trimpath -o "$kit/stage/bin/riffle.test" .
+    go test -c -tags cuda -ldflags='-s -w' -trimpath -o "$kit/stage/bin/invert.test" ./gpuexec/invert
+    cp "$text" "$kit/stage/text.jsonl"
+  else
+    for p in $tests; do
+      go test -c -tags cuda -ldflags='-s -w' -trimpath -o "$kit/stage/bin/$(basename "$p").test" "./$p"
+    done
+    go build -tags cuda -ldflags='-s -w' -trimpath -o "$kit/stage/bin/" ./internal/gpubench ./cmd/riffle
+  fi
   # For a host with an older C library than this one's: its loader and itself.
   mkdir "$kit/stage/lib"
-  ldd "$kit/stage/bin/gpubench" | grep -oE '/[^ ]+' | xargs -I{} cp -L {} "$kit/stage/lib/"
+  ldd "$kit/stage/bin/$probe" | grep -oE '/[^ ]+' | xargs -I{} cp -L {} "$kit/stage/lib/"
   if [ -n "$corpus" ]; then
     "$kit/stage/bin/gpubench" -text "$corpus" -topics "$topics" -write "$kit/stage/gutenberg.lists" -out "$kit/none"
     rm -r "$kit/none"
@@ -86,7 +96,9 @@ unpack() {
     touch "$work/unpacked"
   fi
   run=
-  if ! "$work/bin/gpubench" -h >/dev/null 2>"$work/help"; [ $? -gt 2 ] || grep -q 'GLIBC_' "$work/help"; then
+  local probe
+  probe=$(ls "$work/bin" | head -n 1)
+  if ! "$work/bin/$probe" -h >/dev/null 2>"$work/help"; [ $? -gt 2 ] || grep -q 'GLIBC_' "$work/help"; then
     run="$work/lib/$(cd "$work/lib" && ls | grep -m1 ld-linux) --library-path $work/lib"
   fi
   out=${OUT:-gpu-bench}
@@ -148,6 +160,16 @@ part_gutenberg() {
   $run "$work/bin/gpubench" -collection "$work/gutenberg.lists" -time "${TIME:-1s}" -budget "${budget}s" -out "$work/out" ${FLAGS:-} or and andor
 }
 
+# The kernels' tests, the pipeline's with a GPU, then the rows.
+part_index() {
+  [ -f "$work/bin/riffle.test" ] || { echo "no text: run.sh build -i CORPUS" >&2; return 1; }
+  export RIFFLE_BUILD_CORPUS=${CORPUS:-$work/text.jsonl} RIFFLE_BUILD_REPEAT=${REPEAT:-8}
+  (cd "$root/gpuexec/invert" && limited "$budget" $run "$work/bin/invert.test" ${TESTFLAGS:-}) 2>&1 | tee "$work/out/index.txt"
+  (cd "$root" && limited "$budget" $run "$work/bin/riffle.test" -test.run 'Build.*GPU' -test.v) 2>&1 | grep -v '^=== ' | tee -a "$work/out/index.txt"
+  (cd "$root" && limited $((3 * budget)) $run "$work/bin/riffle.test" -test.run XXX -test.bench BuildRows -test.benchtime "${ROUNDS:-3}x") 2>&1 |
+    tee -a "$work/out/index.txt"
+}
+
 part_sanitizer() {
   local tool status failed=0
   command -v compute-sanitizer >/dev/null || { echo "no compute-sanitizer here"; return 0; }
@@ -191,7 +213,7 @@ parts() {
     began=$SECONDS
     say "$part"
     case $part in
-      info | tests | decode | gutenberg | sanitizer | ncu) "part_$part" || failed="$failed $part" ;;
+      info | tests | decode | gutenberg | index | sanitizer | ncu) "part_$part" || failed="$failed $part" ;;
       or | and | andor | cache | huang | policies | devices | latency) gov2 "$part" || failed="$failed $part" ;;
       *) echo "run.sh: there is no part $part" >&2; failed="$failed $part" ;;
     esac

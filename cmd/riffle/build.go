@@ -57,10 +57,63 @@ func (ix *indexCommand) wantsBulk(c *cobra.Command, files []string) (bool, error
 	return errors.Is(err, riffle.ErrUnfinished), nil // any other error is met again
 }
 
+// buildFlags say how an index is made as a whole.
+type buildFlags struct {
+	workers, readers int
+	one, stages      bool
+
+	gpu       bool
+	gpuNumber int
+	gpuMemory byteSize
+	gpuShare  float64
+}
+
+func (b *buildFlags) declare(c *cobra.Command) {
+	f := c.Flags()
+	f.IntVar(&b.workers, "workers", 0, "with --bulk: goroutines that analyse and index; 0 is one for each core")
+	f.IntVar(&b.readers, "readers", 1, "with --bulk: files to read at a time; with more than one their documents lie by turns in the index")
+	f.BoolVar(&b.one, "one-segment", false, "with --bulk: merge into one segment at the end")
+	f.BoolVar(&b.stages, "stages", false, "with --bulk: tell in the last line how many seconds went where")
+	f.BoolVar(&b.gpu, "gpu", false, "with --bulk: have a GPU index, or fail when there is none")
+	f.IntVar(&b.gpuNumber, "gpu-number", 0, "with --gpu: number of the GPU")
+	f.Var(&b.gpuMemory, "gpu-memory", "with --gpu: most memory to take of it; 0 is what --memory can need")
+	f.Float64Var(&b.gpuShare, "gpu-share", 1, "with --gpu: how much of the indexing it gets, up to 1")
+}
+
+// check refuses flags that only a whole index can be made by.
+func (b *buildFlags) check(bulk bool) error {
+	switch {
+	case b.gpu && !bulk:
+		return usagef("--gpu is for an index that is made as a whole (--bulk on)")
+	case b.stages && !bulk:
+		return usagef("--stages is for an index that is made as a whole (--bulk on)")
+	}
+	return nil
+}
+
+func (b *buildFlags) options() *riffle.BuildGPUOptions {
+	if !b.gpu {
+		return nil
+	}
+	return &riffle.BuildGPUOptions{Device: b.gpuNumber, Required: true, MemoryBytes: int64(b.gpuMemory), Share: b.gpuShare}
+}
+
+// stageSeconds are riffle.BuildTimes in the last line of output.
+type stageSeconds struct {
+	Wait  float64 `json:"wait"`
+	Index float64 `json:"index"`
+	GPU   float64 `json:"gpu"`
+	Write float64 `json:"write"`
+}
+
+func newStageSeconds(t riffle.BuildTimes) *stageSeconds {
+	return &stageSeconds{t.Wait.Seconds(), t.Index.Seconds(), t.GPU.Seconds(), t.Write.Seconds()}
+}
+
 // build makes the index as a whole.
 func (ix *indexCommand) build(ctx context.Context, in io.Reader, files []string, w *indexWriter) (s summary, err error) {
 	defer w.progress.finish()
-	o := &riffle.BuildOptions{Index: *w.options, Workers: ix.workers, MemoryBytes: int64(ix.memory), OneSegment: ix.one}
+	o := &riffle.BuildOptions{Index: *w.options, Workers: ix.workers, MemoryBytes: int64(ix.memory), OneSegment: ix.one, GPU: ix.options()}
 	o.Bad = func(err error) error { return w.bad(err) }
 	o.Progress = func(p riffle.BuildProgress) { w.progress.update(p.Docs, p.TextBytes, p.InputBytes) }
 	source := riffle.JSONLines{Files: files, Stdin: in, IDPrefix: ix.prefix, Readers: ix.readers}
@@ -69,6 +122,13 @@ func (ix *indexCommand) build(ctx context.Context, in io.Reader, files []string,
 		return s, err
 	}
 	w.total.Docs, w.total.TextBytes = res.Docs, res.TextBytes
+	if ix.stages {
+		w.total.Stages = newStageSeconds(res.Times)
+	}
+	if res.NoGPU != "" {
+		w.progress.interrupt()
+		fmt.Fprintf(w.errw, "riffle: the GPU failed, the CPU went on: %s\n", res.NoGPU)
+	}
 	e, err := riffle.Open(ix.db, &riffle.Options{ReadOnly: true})
 	if err != nil {
 		return s, err

@@ -43,7 +43,9 @@ first batch.
 The last line on standard output is a JSON object: docs, seconds, text_bytes
 (strings that are indexed or stored), mb_per_s, index_bytes (of the segments),
 disk_bytes (of all files, old logs that compact removes among them), written_bytes
-(log and tables, rewritten ones again), segments, skipped.`
+(log and tables, rewritten ones again), segments, skipped; with --stages the seconds
+of a bulk load that went into waiting for parsers, indexing, waiting for a GPU, and
+writing.`
 
 type indexCommand struct {
 	db       string
@@ -56,9 +58,8 @@ type indexCommand struct {
 	codec    choice[riffle.Codec]
 	progress choice[progressMode]
 
-	bulk             choice[bulkMode]
-	workers, readers int
-	one              bool
+	bulk choice[bulkMode]
+	buildFlags
 }
 
 func newIndex() *cobra.Command {
@@ -84,9 +85,7 @@ func newIndex() *cobra.Command {
 	declareCodec(c, &ix.codec)
 	declareProgress(c, &ix.progress)
 	declareBulk(c, &ix.bulk)
-	f.IntVar(&ix.workers, "workers", 0, "with --bulk: goroutines that analyse and index; 0 is one for each core")
-	f.IntVar(&ix.readers, "readers", 1, "with --bulk: files to read at a time; with more than one their documents lie by turns in the index")
-	f.BoolVar(&ix.one, "one-segment", false, "with --bulk: merge into one segment at the end")
+	ix.buildFlags.declare(c)
 	return c
 }
 
@@ -101,6 +100,8 @@ type summary struct {
 	Written    uint64  `json:"written_bytes"` // since the index was opened
 	Segments   int     `json:"segments"`
 	Skipped    int     `json:"skipped"`
+
+	Stages *stageSeconds `json:"stages,omitempty"`
 }
 
 func (ix *indexCommand) run(c *cobra.Command, files []string) (err error) {
@@ -127,6 +128,9 @@ func (ix *indexCommand) run(c *cobra.Command, files []string) (err error) {
 		return usageError{err}
 	}
 	bulk, err := ix.wantsBulk(c, files)
+	if err == nil {
+		err = ix.check(bulk)
+	}
 	if err != nil {
 		return err
 	}

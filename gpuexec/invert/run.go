@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"unsafe"
 
 	"github.com/riffle-search/riffle/gpuexec/device"
 	"github.com/riffle-search/riffle/segment"
@@ -64,16 +65,12 @@ func (r *run) upload(pieces []segment.Piece) error {
 	}
 	w = writer{s: r.s, to: table, slab: w.slab}
 	at := uint32(0)
-	var b [pieceBytes]byte
 	for _, p := range pieces {
-		binary.LittleEndian.PutUint32(b[0:], at)
-		binary.LittleEndian.PutUint32(b[4:], uint32(len(p.Records)))
-		binary.LittleEndian.PutUint32(b[8:], p.Base)
-		binary.LittleEndian.PutUint32(b[12:], p.Cell)
-		if err := w.write(b[:]); err != nil {
+		d := devPiece{from: at, bytes: uint32(len(p.Records)), base: p.Base, cell: p.Cell}
+		if err := w.write((*[pieceBytes]byte)(unsafe.Pointer(&d))[:]); err != nil {
 			return err
 		}
-		at += uint32(len(p.Records))
+		at += d.bytes
 	}
 	return w.flush()
 }
