@@ -34,6 +34,7 @@ type Chunk struct {
 	open   []*chunkField // fields of the document at hand
 	cur    *chunkField
 
+	wordLookup
 	grouping
 }
 
@@ -129,27 +130,10 @@ func (c *Chunk) Add(term []byte) {
 // little-endian, with their number in the top byte. Where that number is 255 the next
 // of the long ones is meant, which has eight bytes or more.
 func (c *Chunk) AddWords(keys []uint64, long [][]byte) {
-	f := c.cur
-	t := &f.table
-	if len(t.slots) == 0 {
-		t.grow()
-	}
-	slots, shift := t.slots, t.shift
-	mask := uint64(len(slots) - 1)
-	for _, key := range keys {
-		// A word that has come before lies in its first slot three times in four.
-		if s := &slots[key*hashOdd>>shift&mask]; s.key == key && s.number != 0 && key < longTerm {
-			f.count(s)
-			continue
-		}
-		if key < longTerm {
-			f.count(t.keyed(key, nil))
-		} else {
-			f.count(t.keyed(longKey(long[0]), long[0]))
-			long = long[1:]
-		}
-		slots, shift = t.slots, t.shift // there may be more now
-		mask = uint64(len(slots) - 1)
+	for len(keys) > 0 {
+		n := min(len(keys), wordBatch)
+		long = c.addWords(keys[:n], long)
+		keys = keys[n:]
 	}
 }
 

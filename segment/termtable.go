@@ -56,8 +56,8 @@ func termKey(term []byte) uint64 {
 // longKey hashes a term of eight bytes or more, its last eight bytes even if they
 // overlap those before.
 func longKey(term []byte) uint64 {
-	h := hashLong ^ uint64(len(term))
-	for b := term; len(b) > 8; b = b[8:] {
+	h := mix(hashLong ^ uint64(len(term)) ^ binary.LittleEndian.Uint64(term))
+	for b := term[8:]; len(b) > 8; b = b[8:] {
 		h = mix(h ^ binary.LittleEndian.Uint64(b))
 	}
 	return mix(h^binary.LittleEndian.Uint64(term[len(term)-8:])) | longTerm

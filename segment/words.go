@@ -1,0 +1,70 @@
+package segment
+
+import "slices"
+
+// wordBatch is how many words of a field are looked up together.
+const wordBatch = 1024
+
+// wordLookup is scratch space of AddWords.
+type wordLookup struct {
+	found  [wordBatch]uint32 // slots
+	missed [wordBatch]uint64 // keys
+}
+
+// addWords counts at most wordBatch words and returns the long terms that are left.
+//
+// A word that has come before lies in its first slot three times in four, one in five is long, and every third of
+// those found has come in this document. Nothing of that can be foreseen, so no branch asks: the words are sorted into
+// found, missed and long ones, and each sort is counted at a time. (So in another order
+// than they came, which does not matter before Group.)
+func (c *Chunk) addWords(keys []uint64, long [][]byte) [][]byte {
+	f, w := c.cur, &c.wordLookup
+	if len(f.table.slots) == 0 {
+		f.table.grow()
+	}
+	found, missed := w.sort(&f.table, keys)
+	f.countAll(w.found[:found])
+	for _, key := range w.missed[:missed] {
+		f.count(f.table.keyed(key, nil))
+	}
+	longs := len(keys) - found - missed
+	for _, term := range long[:longs] {
+		f.count(f.table.keyed(longKey(term), term))
+	}
+	return long[longs:]
+}
+
+// sort looks at the first slot of each word and returns how many are found and how many missed.
+func (w *wordLookup) sort(t *termTable, keys []uint64) (found, missed int) {
+	slots, shift, odd := t.slots, t.shift&63, hashOdd
+	for _, key := range keys {
+		at := key * odd >> shift & uint64(len(slots)-1)
+		s := &slots[at]
+		w.found[found&(wordBatch-1)] = uint32(at)
+		w.missed[missed&(wordBatch-1)] = key
+		other := s.key ^ key | uint64(s.number-1)>>31 // not the same, or free
+		is := int((other|-other)>>63 ^ 1)
+		isLong := int(key >> 63)
+		found += is &^ isLong
+		missed += 1 - (is | isLong)
+	}
+	return found, missed
+}
+
+// countAll is count for the terms of many slots.
+func (f *chunkField) countAll(found []uint32) {
+	n := len(f.postings)
+	f.postings = slices.Grow(f.postings, len(found))
+	postings, slots, begin := f.postings[:n+len(found)], f.table.slots, f.begin
+	for _, at := range found {
+		s := &slots[at]
+		last := int(s.last)
+		has := (begin - 1 - last) >> 63 // all ones when the document has it already
+		i := n ^ (n^(last-1))&has
+		p := &postings[i]
+		*p = chunkPosting{s.number - 1, p.tf&uint32(has) + 1} // a new one's memory may have been used
+		s.last = uint32(i + 1)
+		n += 1 + has
+	}
+	f.postings = postings[:n]
+}
