@@ -14,7 +14,7 @@ type buildWorker struct {
 	iv     *inverter
 	parser jsonl.Parser
 	doc    jsonl.Document
-	vals   []value
+	flat   flattener
 	copied map[string]bool // fields that others copy
 }
 
@@ -62,8 +62,8 @@ func atLine(err error, file string, line int) error {
 
 // value inverts a document that is a Go value.
 func (w *buildWorker) value(b *buildBlock, d sourceDocument) error {
-	vals, err := flatten(d.doc)
-	if err != nil {
+	w.flat.reset()
+	if err := w.flat.flatten(d.doc); err != nil {
 		var de *DocumentError
 		if errors.As(err, &de) {
 			de.ID = d.id
@@ -71,7 +71,7 @@ func (w *buildWorker) value(b *buildBlock, d sourceDocument) error {
 		}
 		return &DocumentError{ID: d.id, Err: err}
 	}
-	return w.invert(b, d.id, vals)
+	return w.invert(b, d.id, w.flat.vals)
 }
 
 // line inverts a document that is a line of JSON.
@@ -79,7 +79,8 @@ func (w *buildWorker) line(b *buildBlock, line []byte) error {
 	if err := w.parser.Parse(line, &w.doc); err != nil {
 		return err
 	}
-	f := flattener{vals: w.vals[:0]}
+	f := &w.flat
+	f.reset()
 	for i := range w.doc.Fields {
 		field := &w.doc.Fields[i]
 		switch v := field.Value.(type) {
@@ -97,7 +98,6 @@ func (w *buildWorker) line(b *buildBlock, line []byte) error {
 			f.put(boolValue(field.Name, v))
 		}
 	}
-	w.vals = f.vals
 	id := w.doc.ID
 	if b.input.prefix != "" {
 		id = b.input.prefix + id

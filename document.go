@@ -25,30 +25,43 @@ const maxDepth = 32
 // `riffle:"-"` leaves it out, as does being unexported. SchemaOf reads the rest of the tag.
 func flatten(doc any) ([]value, error) {
 	f := flattener{}
+	err := f.flatten(doc)
+	return f.vals, err
+}
+
+func (f *flattener) flatten(doc any) error {
+	if m, ok := doc.(map[string]any); ok {
+		f.addFields("", m, 0)
+		return f.err
+	}
 	v := reflect.ValueOf(doc)
 	for depth := 0; v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface; depth++ {
 		if depth > maxDepth {
-			return nil, fmt.Errorf("nested deeper than %d", maxDepth)
+			return fmt.Errorf("nested deeper than %d", maxDepth)
 		}
 		v = v.Elem()
 	}
 	switch {
 	case !v.IsValid():
-		return nil, errors.New("the document is nil")
+		return errors.New("the document is nil")
 	case v.Kind() == reflect.Map, v.Kind() == reflect.Struct && v.Type() != timeType:
 		f.add("", v, 0)
 	default:
-		return nil, fmt.Errorf("a document is a map or a struct, not %s", v.Type())
+		return fmt.Errorf("a document is a map or a struct, not %s", v.Type())
 	}
-	return f.vals, f.err
+	return f.err
 }
 
 var timeType = reflect.TypeFor[time.Time]()
 
 type flattener struct {
-	vals []value
-	err  error // a *DocumentError without an id
+	vals  []value
+	names []string // of the maps at hand, each within those of the outer one
+	err   error    // a *DocumentError without an id
 }
+
+// reset makes a flattener ready for the next document. The values of the last one are gone.
+func (f *flattener) reset() { f.vals, f.names, f.err = f.vals[:0], f.names[:0], nil }
 
 func (f *flattener) fail(name, format string, args ...any) {
 	if f.err == nil {
@@ -62,6 +75,39 @@ func (f *flattener) put(v value) {
 		return
 	}
 	f.vals = append(f.vals, v)
+}
+
+// addFields is addMap for the map that nearly all documents are, without reflection.
+func (f *flattener) addFields(name string, m map[string]any, depth int) {
+	begin := len(f.names)
+	for key := range m {
+		f.names = append(f.names, key)
+	}
+	end := len(f.names)
+	slices.Sort(f.names[begin:])
+	for i := begin; i < end; i++ {
+		key := f.names[i]
+		if key == "" {
+			f.fail(name, "a field needs a name")
+			break
+		}
+		f.addAny(join(name, key), m[key], depth+1)
+	}
+	f.names = f.names[:begin]
+}
+
+func (f *flattener) addAny(name string, v any, depth int) {
+	if f.err == nil && depth <= maxDepth {
+		switch v := v.(type) {
+		case string:
+			f.put(stringValue(name, v))
+			return
+		case map[string]any:
+			f.addFields(name, v, depth)
+			return
+		}
+	}
+	f.add(name, reflect.ValueOf(v), depth)
 }
 
 func (f *flattener) add(name string, v reflect.Value, depth int) {
