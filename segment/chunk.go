@@ -353,11 +353,7 @@ func appendRecord(dst []byte, term []byte, list []docTF) []byte {
 	// The length of the rest stands before it: leave room for one byte, which most need.
 	at := len(dst)
 	dst = append(dst, 0)
-	prev := first.doc
-	for _, p := range list[1:] {
-		dst = appendRun(dst, p.doc-prev-1, p.tf)
-		prev = p.doc
-	}
+	dst = appendRuns(dst, first.doc, list[1:])
 	n := len(dst) - at - 1
 	if n < 0x80 {
 		dst[at] = byte(n)
@@ -366,18 +362,4 @@ func appendRecord(dst []byte, term []byte, list []docTF) []byte {
 	var size [binary.MaxVarintLen64]byte
 	more := binary.PutUvarint(size[:], uint64(n))
 	return slices.Replace(dst, at, at+1, size[:more]...)
-}
-
-// appendRun appends one posting of a run: the documents that lie between it and the one
-// before, twice, plus one if its frequency is 1; else the frequency minus two
-// follows. Both are varints.
-func appendRun(dst []byte, gap, tf uint32) []byte {
-	if tf == 1 {
-		if gap < 0x40 {
-			return append(dst, byte(gap<<1|1))
-		}
-		return binary.AppendUvarint(dst, uint64(gap)<<1|1)
-	}
-	dst = binary.AppendUvarint(dst, uint64(gap)<<1)
-	return binary.AppendUvarint(dst, uint64(tf-2))
 }

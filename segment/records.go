@@ -34,6 +34,7 @@ func readRecord(b []byte) (r runRecord, next []byte) {
 type recordBatch struct {
 	records [16]runRecord
 	numbers [16]uint32 // of the terms, plus one; 0 where a term is new or not in its first slot
+	long    [16]uint32 // those of long terms
 	n       int
 	touched uint32 // or the compiler would see that nothing needs these loads
 }
@@ -56,19 +57,22 @@ func (b *recordBatch) fetch(t *termTable) {
 		return
 	}
 	mask := uint64(len(t.slots) - 1)
+	long := 0
 	for i := range b.n {
-		b.numbers[i] = t.slots[b.records[i].key*hashOdd>>t.shift&mask].number
+		key := b.records[i].key
+		n := t.slots[key*hashOdd>>t.shift&mask].number
+		b.numbers[i] = n
+		b.long[long&15] = n
+		if key >= longTerm && n > 0 {
+			long++
+		}
 	}
 	touched := uint32(0)
-	for _, n := range b.numbers[:b.n] {
-		if n > 0 {
-			touched += t.ends[n-1]
-		}
+	for _, n := range b.long[:long] { // the key of a short one is all of it
+		touched += t.ends[n-1]
 	}
-	for _, n := range b.numbers[:b.n] {
-		if n > 0 {
-			touched += uint32(t.arena[max(t.ends[n-1], 1)-1]) // the first term may be empty
-		}
+	for _, n := range b.long[:long] {
+		touched += uint32(t.arena[max(t.ends[n-1], 1)-1])
 	}
 	b.touched += touched
 }

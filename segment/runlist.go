@@ -10,7 +10,7 @@ import (
 // before it, up to 2 KB, and ends with the place of the next one (4 bytes). So a term that
 // occurs once takes 12 bytes, and one that occurs everywhere wastes little.
 //
-// A posting is as appendRun writes it.
+// A posting is as in every run.
 type runList struct {
 	first   uint32 // where its first slice begins
 	at, end uint32 // where the next byte goes, and the end of the slice without its link
@@ -67,36 +67,4 @@ func (l *runList) appendTo(dst, arena []byte) []byte {
 		dst = append(dst, arena[start:end]...)
 		start = binary.LittleEndian.Uint32(arena[end:])
 	}
-}
-
-// A runReader reads the postings of a list one by one.
-type runReader struct {
-	data []byte
-	doc  uint32 // of the posting before, noDoc in front of the first
-}
-
-// read reads up to len(docs) postings and returns how many.
-func (r *runReader) read(docs, tfs []uint32) int {
-	data, doc := r.data, r.doc
-	n := 0
-	for n < len(docs) && len(data) > 0 {
-		v := uint64(data[0])
-		data = data[1:]
-		if v >= 0x80 {
-			var more int
-			var high uint64
-			high, more = binary.Uvarint(data)
-			v, data = v&0x7f|high<<7, data[more:]
-		}
-		tf := uint32(1)
-		if v&1 == 0 {
-			tf, data = varint(data)
-			tf += 2
-		}
-		doc += uint32(v>>1) + 1
-		docs[n], tfs[n] = doc, tf
-		n++
-	}
-	r.data, r.doc = data, doc
-	return n
 }
