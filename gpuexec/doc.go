@@ -54,15 +54,15 @@
 //
 // # Trust
 //
-// Kernels trust what they read. Directories have been checked when lists were opened; payload is decoded once on the
-// host before it is copied. A plan with a damaged list is refused, and the CPU reports what is wrong.
+// Kernels trust what they read. Directories have been checked when lists were opened; payload is decoded on the host before
+// it is copied for the first time. A plan with a damaged list is refused, and the CPU reports what is wrong.
 //
 // # Files
 //
 //	options.go   algorithms, and the shape of kernels
 //	plan.go      what a plan needs, and what the device refuses
 //	batch.go     the structs of a batch, staging.go the memory they are written to, layout.go their layout
-//	lists.go     heads and extents
+//	lists.go     the lists of a batch, pieces.go heads and extents on their way
 //	known.go     what is remembered of lists
 //	tables.go    where the extents of lists are, which stays
 //	columns.go   length codes and the like, which stay

@@ -185,3 +185,20 @@ func (h *host) results() []byte {
 	}
 	return read
 }
+
+// BenchmarkPieces measures what the host does for a batch all of whose lists must be copied, since the cache has no memory.
+func BenchmarkPieces(b *testing.B) {
+	c := gov2.Generate(gov2.Options{Docs: 500_000, Queries: 300})
+	h := newHost(b, c.Plans(blockmax.Or, 10), Exhaustive)
+	var err error
+	if h.executor.cache, err = listcache.New(listcache.Config{}); err != nil {
+		b.Fatal(err)
+	}
+	h.make(b)
+	h.batch.forget()
+	b.SetBytes(int64(h.batch.copied()))
+	for b.Loop() {
+		h.make(b)
+		h.batch.forget()
+	}
+}

@@ -20,8 +20,9 @@ type knownList struct {
 	last                     uint32   // document
 	heads, extents           []uint32 // rows, for listcache.Need; never changed
 
-	in    [slots]place // of the batches under way
-	whole atomic.Bool  // it was on the device whole when a batch last had it
+	checked []uint64     // bit of each extent that has been found to be sound; nil for a list without a key
+	in      [slots]place // of the batches under way
+	whole   atomic.Bool  // it was on the device whole when a batch last had it
 
 	// Its extents, as a table that stays on the device. Executor.mu guards them.
 	serial     uint64 // of listcache.Placed, when a batch last had it
@@ -135,6 +136,7 @@ func (l *lists) know(t *term) *knownList {
 		n := extents(t.List)
 		known = new(knownList)
 		known.know(t, version, l.headsOf(n), make([]uint32, n))
+		known.checked = make([]uint64, (n+63)/64)
 		known = l.known.add(known)
 	}
 	if known.blocks == 0 {

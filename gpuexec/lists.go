@@ -176,17 +176,6 @@ func (l *lists) ask(leave, rest bool) {
 	}
 }
 
-// blocksOf is the first block of extent e, and the one behind its last.
-func blocksOf(l *postings.List, e int) (from, to int) {
-	return e * extentBlocks, min((e+1)*extentBlocks, l.Blocks())
-}
-
-// extentRows is how many rows the payload of extent e takes.
-func extentRows(l *postings.List, e int) uint32 {
-	from, to := blocksOf(l, e)
-	return l.Off[to-1] + uint32(l.Enc[to-1].Rows(l.BlockLen(to-1))) - l.Off[from]
-}
-
 // place has the cache say where everything lies, and writes the pieces that must be copied, which take the next rows of
 // the staging, room bytes at most, and the tables of extents. It adds what the device has to move, and reports whether all
 // lists can be used: none is damaged, and all heads have found a place.
@@ -199,55 +188,16 @@ func (l *lists) place(s *staging, cache *listcache.Cache, room int, moves []devM
 	for i := range l.entries {
 		l.entries[i].known.whole.Store(l.placed.Lists[i].Serial != 0)
 	}
-	for _, c := range l.placed.Copies {
-		at := base + int(c.At-region.First)*rowBytes
-		to := s.host[at : at+int(c.Rows)*rowBytes]
-		e := &l.entries[c.List]
-		if c.Piece < 0 {
-			writeHead(to, e.term, int(-1-c.Piece))
-		} else if err := writeExtent(to, e.term.List, int(c.Piece)); err != nil {
+	if len(l.placed.Copies) > 0 {
+		for _, key := range l.writePieces(s.host[base:], region.First) {
 			usable = false
-			cache.Drop(func(key uint64) bool { return key == e.term.Key })
+			cache.Drop(func(k uint64) bool { return k == key })
 		}
+	}
+	for _, c := range l.placed.Copies {
 		if c.Row != c.At {
 			moves = append(moves, devMove{from: c.At, to: c.Row, rows: c.Rows})
 		}
 	}
 	return moves, usable
-}
-
-// writeHead writes the directory of extent e.
-func writeHead(to []byte, t *term, e int) {
-	h := view[devHead](to)
-	*h = devHead{}
-	l := t.List
-	from, end := blocksOf(l, e)
-	for b := from; b < end; b++ {
-		i := b - from
-		h.last[i] = l.Last[b]
-		h.off[i] = uint16(l.Off[b] - l.Off[from])
-		h.encoding[i] = uint16(l.Enc[b])
-		h.bound[i] = t.Bounds.Block[b]
-	}
-}
-
-// writeExtent writes the payload of extent e. Every block is decoded first: kernels trust what they read,
-// so that no damaged byte may get as far.
-func writeExtent(to []byte, l *postings.List, e int) error {
-	from, end := blocksOf(l, e)
-	var values [postings.BlockSize]uint32
-	for b := from; b < end; b++ {
-		if _, err := l.Docs(b, &values); err != nil {
-			return err
-		}
-		if _, err := l.Freqs(b, &values); err != nil {
-			return err
-		}
-		rows, err := l.Payload(b)
-		if err != nil {
-			return err
-		}
-		copy(to[rowBytes*int(l.Off[b]-l.Off[from]):], rows)
-	}
-	return nil
 }

@@ -1,0 +1,141 @@
+package gpuexec
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/riffle-search/riffle/gpuexec/listcache"
+	"github.com/riffle-search/riffle/postings"
+)
+
+// blocksOf is the first block of extent e, and the one behind its last.
+func blocksOf(l *postings.List, e int) (from, to int) {
+	return e * extentBlocks, min((e+1)*extentBlocks, l.Blocks())
+}
+
+// extentRows is how many rows the payload of extent e takes.
+func extentRows(l *postings.List, e int) uint32 {
+	from, to := blocksOf(l, e)
+	return l.Off[to-1] + uint32(l.Enc[to-1].Rows(l.BlockLen(to-1))) - l.Off[from]
+}
+
+// A pieceWriter writes the pieces of lists that a batch copies. Several processors do, when there are many: all together are
+// as fast as the link to the device, one is not.
+type pieceWriter struct {
+	lists *lists
+	to    []byte // from row first on
+	first uint32
+	next  atomic.Int64 // of Copies
+
+	mu      sync.Mutex
+	damaged []uint64 // keys of lists
+}
+
+// piecesAtOnce is how many pieces a processor takes at a time, some 50 µs of work.
+const piecesAtOnce = 64
+
+// writePieces writes what the cache wants copied to where rows begin with first. It returns the keys of damaged lists.
+func (l *lists) writePieces(to []byte, first uint32) (damaged []uint64) {
+	w := &pieceWriter{lists: l, to: to, first: first}
+	var group sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), (len(l.placed.Copies)+piecesAtOnce-1)/piecesAtOnce) - 1 {
+		group.Go(w.run)
+	}
+	w.run()
+	group.Wait()
+	return w.damaged
+}
+
+// run writes pieces until none are left.
+func (w *pieceWriter) run() {
+	all := w.lists.placed.Copies
+	for {
+		from := int(w.next.Add(piecesAtOnce)) - piecesAtOnce
+		if from >= len(all) {
+			return
+		}
+		for _, c := range all[from:min(from+piecesAtOnce, len(all))] {
+			w.write(c)
+		}
+	}
+}
+
+func (w *pieceWriter) write(c listcache.Copy) {
+	to := w.to[rowBytes*int(c.At-w.first):][:rowBytes*int(c.Rows)]
+	e := &w.lists.entries[c.List]
+	if c.Piece < 0 {
+		writeHead(to, e.term, int(-1-c.Piece))
+		return
+	}
+	x := int(c.Piece)
+	err := error(nil)
+	if !e.known.isChecked(x) {
+		if err = checkExtent(e.term.List, x); err == nil {
+			e.known.setChecked(x)
+		}
+	}
+	if err == nil {
+		err = writeExtent(to, e.term.List, x)
+	}
+	if err != nil {
+		w.mu.Lock()
+		w.damaged = append(w.damaged, e.known.key)
+		w.mu.Unlock()
+	}
+}
+
+// isChecked reports whether extent e has been found to be sound. It is, too, in a list that is opened anew: whoever loads
+// a chunk compares its checksum.
+func (k *knownList) isChecked(e int) bool {
+	return k.checked != nil && atomic.LoadUint64(&k.checked[e/64])>>(e%64)&1 == 1
+}
+
+func (k *knownList) setChecked(e int) {
+	if k.checked != nil {
+		atomic.OrUint64(&k.checked[e/64], 1<<(e%64))
+	}
+}
+
+// checkExtent decodes every block of extent e. Kernels trust what they read, so that no damaged byte may get as far.
+func checkExtent(l *postings.List, e int) error {
+	var values [postings.BlockSize]uint32
+	from, end := blocksOf(l, e)
+	for b := from; b < end; b++ {
+		if _, err := l.Docs(b, &values); err != nil {
+			return err
+		}
+		if _, err := l.Freqs(b, &values); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeHead writes the directory of extent e.
+func writeHead(to []byte, t *term, e int) {
+	h := view[devHead](to)
+	*h = devHead{}
+	l := t.List
+	from, end := blocksOf(l, e)
+	for b := from; b < end; b++ {
+		i := b - from
+		h.last[i] = l.Last[b]
+		h.off[i] = uint16(l.Off[b] - l.Off[from])
+		h.encoding[i] = uint16(l.Enc[b])
+		h.bound[i] = t.Bounds.Block[b]
+	}
+}
+
+// writeExtent writes the payload of extent e.
+func writeExtent(to []byte, l *postings.List, e int) error {
+	from, end := blocksOf(l, e)
+	for b := from; b < end; b++ {
+		rows, err := l.Payload(b)
+		if err != nil {
+			return err
+		}
+		copy(to[rowBytes*int(l.Off[b]-l.Off[from]):], rows)
+	}
+	return nil
+}
