@@ -170,7 +170,8 @@ type builder struct {
 	schema *Schema
 	engine *Engine   // nil before the first document
 	now    *buildRun // nil between runs
-	gpu    *buildGPU // nil when none was asked for
+	gpu    *buildGPU // nil when none was asked for, or there is none
+	noGPU  error     // it is required, and cannot be used
 
 	parts   *segment.Partitions
 	sampled chan struct{} // closed when parts is there
@@ -203,7 +204,9 @@ func (b *builder) run() (err error) {
 		work.Wait()
 		err = errors.Join(err, b.close(err))
 	}()
-	b.gpu = b.openGPU()
+	if err := b.findGPU(); err != nil {
+		return err
+	}
 	b.start(&work)
 	for {
 		block, err := b.next()

@@ -19,8 +19,8 @@ type BuildGPUOptions struct {
 	// Device is the number of the GPU.
 	Device int
 
-	// Required makes Build fail with ErrNoDevice when there is no such GPU, or it cannot be used.
-	// By default the CPU does everything then, and BuildResult.NoGPU says why.
+	// Required makes Build fail when the GPU cannot be used, with ErrNoDevice and at once when there is no such GPU. By
+	// default the CPU does everything then, and BuildResult.NoGPU says why; as always when a GPU is lost later.
 	Required bool
 
 	// MemoryBytes is how much memory of the GPU to take. The default, which is also the most that is taken, is
@@ -45,19 +45,21 @@ func (g *BuildGPUOptions) validate() error {
 	return nil
 }
 
-// A buildGPU is the GPU of a build. It is opened, which takes a good part of a second, while the first documents are
-// read.
+// A buildGPU is the GPU of a build. To open it takes a good part of a second, which nobody waits for before there is
+// something to invert.
 type buildGPU struct {
 	options BuildGPUOptions
+	room    int           // that it will have, if so much memory is free
 	opened  chan struct{} // closed when the fields below are there
-	err     error         // why there is none, or none any more
+	err     error         // why it could not be opened
 	dev     *device.Device
 	sorter  segment.Sorter
 	spent   time.Duration // in Sort
+	there   bool          // it was opened when it was needed
 }
 
-// openGPU begins to open a GPU. Without options it returns nil.
-func (b *builder) openGPU() *buildGPU {
+// findGPU begins to open the GPU that was asked for. When there is no such GPU it fails if one is required.
+func (b *builder) findGPU() error {
 	o := b.opts.GPU
 	if o == nil {
 		return nil
@@ -66,17 +68,29 @@ func (b *builder) openGPU() *buildGPU {
 	if g.options.Share == 0 {
 		g.options.Share = 1
 	}
+	if g.sorter == nil {
+		if _, err := device.Find(o.Device); err != nil {
+			b.result.NoGPU = err.Error()
+			return g.require(err)
+		}
+	}
+	b.gpu, b.result.GPU = g, true
+	most := invert.MemoryFor(b.opts.private.runBytes / 2)
+	if o.MemoryBytes > 0 {
+		most = min(most, o.MemoryBytes)
+	}
+	g.room = invert.RoomIn(most)
 	go func() {
 		defer close(g.opened)
 		if g.sorter == nil {
-			g.err = g.open(b.opts.private.runBytes)
+			g.err = g.open(most)
 		}
 	}()
-	return g
+	return nil
 }
 
-func (g *buildGPU) open(runBytes int64) (err error) {
-	g.dev, err = device.Open(g.options.Device, device.Options{MemoryBytes: g.options.MemoryBytes, Most: invert.MemoryFor(runBytes / 2)})
+func (g *buildGPU) open(most int64) (err error) {
+	g.dev, err = device.Open(g.options.Device, device.Options{MemoryBytes: g.options.MemoryBytes, Most: most})
 	if err != nil {
 		return err
 	}
@@ -85,48 +99,51 @@ func (g *buildGPU) open(runBytes int64) (err error) {
 	return err
 }
 
-// awaitGPU waits for a GPU that is being opened. It fails when there is none and one is required.
-func (b *builder) awaitGPU() error {
-	g := b.gpu
-	if g == nil {
-		return nil
-	}
-	start := time.Now()
-	<-g.opened
-	b.result.Times.GPU += time.Since(start)
-	if g.err == nil {
-		b.result.GPU = true
-		return nil
-	}
+// require returns the error of Build for a GPU that cannot be used, or nil if it can do without.
+func (g *buildGPU) require(err error) error {
 	if g.options.Required {
-		return fmt.Errorf("riffle: BuildOptions.GPU: %w", g.err)
+		return fmt.Errorf("riffle: BuildOptions.GPU: %w", err)
 	}
-	b.result.NoGPU = g.err.Error()
 	return nil
 }
 
 // offload leaves partitions of a new run to the GPU, if there is one.
 func (b *builder) offload(bulk *segment.Bulk) {
 	g := b.gpu
-	if g == nil || g.err != nil {
+	if g == nil || b.result.NoGPU != "" {
 		return
 	}
 	bulk.Offload(g, g.options.Share, func(err error) {
-		g.err = err
 		b.result.NoGPU = err.Error()
+		if !g.there {
+			b.noGPU = g.require(err)
+		}
 		b.opts.Index.Listener.gpuFailed(GPUEvent{Device: g.options.Device, Lost: true, Err: err})
 	})
 }
 
 // Room implements segment.Sorter.
-func (g *buildGPU) Room() int { return g.sorter.Room() }
+func (g *buildGPU) Room() int {
+	select {
+	case <-g.opened:
+		if g.err == nil {
+			return g.sorter.Room()
+		}
+	default:
+	}
+	return g.room
+}
 
 // Sort implements segment.Sorter, and counts the time.
 func (g *buildGPU) Sort(cells int, pieces []segment.Piece) ([][]byte, error) {
 	start := time.Now()
-	out, err := g.sorter.Sort(cells, pieces)
-	g.spent += time.Since(start)
-	return out, err
+	defer func() { g.spent += time.Since(start) }()
+	<-g.opened
+	if g.err != nil {
+		return nil, g.err
+	}
+	g.there = true
+	return g.sorter.Sort(cells, pieces)
 }
 
 // close gives the GPU back. It accepts nil.

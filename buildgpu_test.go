@@ -110,6 +110,27 @@ func TestBuildOnGPUCorpus(t *testing.T) {
 	}
 }
 
+// TestBuildGPUTooSmall: a GPU that cannot be used turns out to be so when there is something to invert.
+func TestBuildGPUTooSmall(t *testing.T) {
+	needGPU(t)
+	docs, _ := buildModel(rand.New(rand.NewPCG(20, 20)), 100)
+	want, _ := builtKeys(t, yieldAll(docs), (&BuildOptions{}).small())
+	o := (&BuildOptions{GPU: &BuildGPUOptions{MemoryBytes: 100 << 10}}).small()
+	got, res := builtKeys(t, yieldAll(docs), o)
+	if got != want || !strings.Contains(res.NoGPU, "too few to build with") {
+		t.Errorf("the same bytes: %v; %+v", got == want, res)
+	}
+	o.GPU.Required = true
+	o.Index = Options{}
+	dir := filepath.Join(t.TempDir(), "index")
+	if _, err := Build(ctx, dir, yieldAll(docs), o); err == nil || !strings.Contains(err.Error(), "too few to build with") {
+		t.Errorf("required: %v", err)
+	}
+	if _, err := Open(dir, nil); !errors.Is(err, ErrUnfinished) {
+		t.Errorf("open: %v", err)
+	}
+}
+
 // TestBuildLosesGPU: a GPU that is lost costs time and nothing else, and is reported.
 func TestBuildLosesGPU(t *testing.T) {
 	needGPU(t)

@@ -25,9 +25,6 @@ type buildRun struct {
 // its memory is full.
 func (b *builder) add(block *buildBlock) error {
 	if b.engine == nil {
-		if err := b.awaitGPU(); err != nil {
-			return err
-		}
 		if err := b.open(); err != nil {
 			return err
 		}
@@ -37,11 +34,14 @@ func (b *builder) add(block *buildBlock) error {
 			return err
 		}
 	}
-	_ = b.timed(&b.result.Times.Index, func() error {
+	err := b.timed(&b.result.Times.Index, func() error {
 		b.now.bulk.Add(&block.chunk)
-		return nil
+		return b.noGPU
 	})
 	b.now.stored <- block
+	if err != nil {
+		return err
+	}
 	if b.now.bulk.Full(b.opts.private.runBytes) {
 		return b.timed(&b.result.Times.Write, b.endRun)
 	}
@@ -139,6 +139,9 @@ func (b *builder) endRun() error {
 	}
 	res, err := r.bulk.Write(b.ctx, r.writer, segment.BulkOptions{Codec: kinds[b.engine.opts.Codec], Workers: b.opts.Workers, AwaitStored: r.endStored})
 	if err == nil {
+		err = b.noGPU
+	}
+	if err == nil {
 		err = r.writer.Finish()
 	}
 	if err == nil {
@@ -186,9 +189,6 @@ func (e *Engine) commitBuilt(w *store.SegmentWriter, replaced []uint32) error {
 // final merge. The mark goes last.
 func (b *builder) finish() error {
 	if b.engine == nil {
-		if err := b.awaitGPU(); err != nil {
-			return err
-		}
 		if err := b.open(); err != nil {
 			return err
 		}

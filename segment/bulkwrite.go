@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/riffle-search/riffle/postings"
 )
@@ -41,7 +42,6 @@ func (b *Bulk) Write(ctx context.Context, sink Sink, o BulkOptions) (*BulkResult
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
-	b.sortKept()
 	v := newBulkView(b)
 	m := &merger{ctx: ctx, sink: &countingSink{sink: sink}, inputs: []Input{{Reader: v}}, opts: opts, stored: b.stored, twice: len(v.replaced) > 0}
 	if o.AwaitStored == nil {
@@ -199,6 +199,9 @@ func (v *bulkView) Docs() uint32 { return v.docs }
 
 func newBulkView(b *Bulk) *bulkView {
 	v := &bulkView{Bulk: b}
+	var ids sync.WaitGroup
+	ids.Go(v.sortIDs) // while a Sorter is at work
+	b.sortKept()
 	for _, f := range b.fields {
 		terms := 0
 		for i := range f.parts {
@@ -212,7 +215,7 @@ func newBulkView(b *Bulk) *bulkView {
 	for _, f := range v.fields {
 		v.infos = append(v.infos, f.info)
 	}
-	v.sortIDs()
+	ids.Wait()
 	return v
 }
 

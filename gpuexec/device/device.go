@@ -51,21 +51,31 @@ type outcome struct {
 	panicked any
 }
 
-// Open takes device number n of the machine, from 0, and memory of it.
-func Open(n int, o Options) (*Device, error) {
+// Find says what device number n of the machine is, from 0, without taking it. One that Open would not take, for it is not
+// there or too old, is ErrNoDevice.
+func Find(n int) (Info, error) {
 	count, err := driverDevices()
 	if err != nil {
-		return nil, err
+		return Info{}, err
 	}
 	if n < 0 || n >= count {
-		return nil, fmt.Errorf("%w %d: the machine has %d", ErrNoDevice, n, count)
+		return Info{}, fmt.Errorf("%w %d: the machine has %d", ErrNoDevice, n, count)
 	}
 	info, err := driverInfo(n)
 	if err != nil {
-		return nil, err
+		return Info{}, err
 	}
 	if info.Major < leastMajor {
-		return nil, fmt.Errorf("%w: %v; compute capability %d.0 is needed", ErrNoDevice, info, leastMajor)
+		return Info{}, fmt.Errorf("%w: %v; compute capability %d.0 is needed", ErrNoDevice, info, leastMajor)
+	}
+	return info, nil
+}
+
+// Open takes device number n of the machine, from 0, and memory of it.
+func Open(n int, o Options) (*Device, error) {
+	info, err := Find(n)
+	if err != nil {
+		return nil, err
 	}
 	d := &Device{info: info, work: make(chan task)}
 	opened := make(chan error)

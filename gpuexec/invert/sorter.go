@@ -75,7 +75,10 @@ func New(dev *device.Device) (*Sorter, error) {
 }
 
 // Room implements segment.Sorter.
-func (s *Sorter) Room() int { return int(min(maxRoom, (s.dev.Memory().Bytes-fixed)/bytesEach)) }
+func (s *Sorter) Room() int { return RoomIn(s.dev.Memory().Bytes) }
+
+// RoomIn is the Room of a Sorter with so much device memory.
+func RoomIn(memory int64) int { return int(max(0, min(maxRoom, (memory-fixed)/bytesEach))) }
 
 // MemoryFor is the device memory that has room for so many bytes of records.
 func MemoryFor(records int64) int64 {
