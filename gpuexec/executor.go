@@ -261,12 +261,13 @@ func (x *Executor) start(s *slot, plans []*Plan, taken []int, answers []Answer) 
 func (x *Executor) gather(b *batch, plans []*Plan, taken []int, answers []Answer) {
 	b.begin()
 	x.known.mu.RLock()
-	defer x.known.mu.RUnlock()
 	for _, i := range taken {
 		if why := b.add(plans[i], i); why != "" {
 			answers[i] = refused(plans[i], why)
 		}
 	}
+	x.known.mu.RUnlock()
+	b.findWanted()
 }
 
 // forgetAll forgets what lies on the device, after a batch was put on the streams in part, and waits for that part: it

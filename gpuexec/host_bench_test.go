@@ -202,3 +202,20 @@ func BenchmarkPieces(b *testing.B) {
 		h.batch.forget()
 	}
 }
+
+// BenchmarkGather measures what a batch costs before the lock when no list is on the device whole: what queries want
+// must be found out.
+func BenchmarkGather(b *testing.B) {
+	load := newHostLoad()
+	for _, k := range []int{10, 1000} {
+		b.Run(fmt.Sprintf("k=%d", k), func(b *testing.B) {
+			h := newHost(b, load.plans(k), MaxScore)
+			taken := h.choose(b)
+			for b.Loop() {
+				h.executor.gather(&h.batch, h.plans, taken, h.answers)
+				h.batch.forget()
+			}
+			h.report(b)
+		})
+	}
+}

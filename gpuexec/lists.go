@@ -5,7 +5,6 @@ import (
 	"unsafe"
 
 	"github.com/riffle-search/riffle/blockmax"
-	"github.com/riffle-search/riffle/gpuexec/demand"
 	"github.com/riffle-search/riffle/gpuexec/listcache"
 	"github.com/riffle-search/riffle/postings"
 )
@@ -29,9 +28,9 @@ type lists struct {
 	structs []devList // of entries, on their way to the device
 	extents int       // of all lists
 	spared  bool      // one has extents that are not on the device, since they do not matter
-	finder  demand.Finder
-	bits    [][]uint64 // scratch memory
-	words   []uint64   // behind listEntry.wanted
+	doubts  []doubt
+	finders []finder
+	words   []uint64 // behind listEntry.wanted
 	heads   []uint32
 	needs   []listcache.Need
 	placed  listcache.Batch
@@ -53,7 +52,7 @@ type listEntry struct {
 
 func (l *lists) begin() {
 	l.batch++
-	l.entries, l.words = l.entries[:0], l.words[:0]
+	l.entries, l.doubts, l.words = l.entries[:0], l.doubts[:0], l.words[:0]
 	l.extents, l.spared = 0, false
 	l.keyless.begin()
 }
@@ -106,58 +105,6 @@ func (l *lists) put(s *staging, arena uint64, tables, norms func(*term, uint32) 
 		tileBound += uint64(wholeRows(4 * int(e.tiles)))
 	}
 	return address, blocks, bounds
-}
-
-// want finds out which extents of the lists of a part matter: those with a block that can hold a document which
-// scores need. Of lists that are on the device whole that would be of no use.
-func (l *lists) want(p *Plan, pt *part, terms []partTerm, need uint32) {
-	mode := blockmax.And
-	if pt.way == byOrTiles {
-		mode = blockmax.Or
-	}
-	if p.CountAll || mode == blockmax.Or && need == 0 || l.haveAll(terms) {
-		l.wantAll(terms)
-		return
-	}
-	seg := &p.Segments[pt.segment]
-	l.bits = slices.Grow(l.bits[:0], len(seg.Terms))[:len(seg.Terms)]
-	for _, t := range terms {
-		e := &l.entries[t.entry]
-		if e.wanted == nil {
-			e.wanted = l.takeWords((len(e.known.extents) + 63) / 64)
-		}
-		l.bits[t.term] = e.wanted
-	}
-	l.finder.Extents(p, pt.segment, mode, need, l.bits)
-	clear(l.bits)
-}
-
-// haveAll reports whether all lists are on the device whole, or will be as far as they can.
-func (l *lists) haveAll(terms []partTerm) bool {
-	for _, t := range terms {
-		if e := &l.entries[t.entry]; !e.all && !e.known.whole.Load() {
-			return false
-		}
-	}
-	return true
-}
-
-func (l *lists) wantAll(terms []partTerm) {
-	for _, t := range terms {
-		l.entries[t.entry].all = true
-	}
-}
-
-// takeWords gives n words of zero.
-func (l *lists) takeWords(n int) []uint64 {
-	if n > cap(l.words)-len(l.words) { // what was taken before stays where it is
-		l.words = make([]uint64, 0, 2*cap(l.words)+n)
-	}
-	from := len(l.words)
-	l.words = l.words[:from+n]
-	taken := l.words[from : from+n : from+n]
-	clear(taken)
-	return taken
 }
 
 // ask makes the needs of the batch. rest has the cache bring what no query wants, where there is room.

@@ -26,7 +26,6 @@ type pieceWriter struct {
 	lists *lists
 	to    []byte // from row first on
 	first uint32
-	next  atomic.Int64 // of Copies
 
 	mu      sync.Mutex
 	damaged []uint64 // keys of lists
@@ -38,27 +37,12 @@ const piecesAtOnce = 64
 // writePieces writes what the cache wants copied to where rows begin with first. It returns the keys of damaged lists.
 func (l *lists) writePieces(to []byte, first uint32) (damaged []uint64) {
 	w := &pieceWriter{lists: l, to: to, first: first}
-	var group sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), (len(l.placed.Copies)+piecesAtOnce-1)/piecesAtOnce) - 1 {
-		group.Go(w.run)
-	}
-	w.run()
-	group.Wait()
-	return w.damaged
-}
-
-// run writes pieces until none are left.
-func (w *pieceWriter) run() {
-	all := w.lists.placed.Copies
-	for {
-		from := int(w.next.Add(piecesAtOnce)) - piecesAtOnce
-		if from >= len(all) {
-			return
-		}
-		for _, c := range all[from:min(from+piecesAtOnce, len(all))] {
+	share(runtime.GOMAXPROCS(0), len(l.placed.Copies), piecesAtOnce, func(_, from, to int) {
+		for _, c := range l.placed.Copies[from:to] {
 			w.write(c)
 		}
-	}
+	})
+	return w.damaged
 }
 
 func (w *pieceWriter) write(c listcache.Copy) {

@@ -134,11 +134,7 @@ func (b *batch) addPart(q *query, s int, found []*knownList, all bool) {
 	}
 	b.parts = append(b.parts, pt)
 	b.lanes = max(b.lanes, len(terms))
-	if b.algorithm.prunes() {
-		b.lists.want(q.plan, &pt, terms, need)
-	} else {
-		b.lists.wantAll(terms)
-	}
+	b.want(len(b.parts)-1, q.plan, need)
 }
 
 // listOf is what is known of the list of a part's term.

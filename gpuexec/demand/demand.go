@@ -9,6 +9,8 @@
 package demand
 
 import (
+	"sync/atomic"
+
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/postings"
 )
@@ -57,10 +59,16 @@ func (l *lane) move(extent int) {
 	l.bound = blockmax.Contribution(l.weight, l.bounds.Extent[extent])
 }
 
+// marked reports whether the extent at hand is known to be needed.
+func (l *lane) marked() bool {
+	return atomic.LoadUint64(&l.wanted[l.extent/64])>>(l.extent%64)&1 == 1
+}
+
 // Extents sets in wanted, for each term of a segment of a flat plan, the bit of every extent
 // that the query can need: bit e%64 of word e/64. mode is And or Or, need the lowest score
 // that can still enter the top k. wanted[t] must have a word for every 64 extents of the list of
-// term t; those of terms that the segment lacks are not looked at.
+// term t; those of terms that the segment lacks are not looked at. Several Finders may set bits
+// of the same words at the same time.
 func (f *Finder) Extents(p *Plan, segment int, mode blockmax.Mode, need uint32, wanted [][]uint64) {
 	f.plan, f.seg, f.need, f.all = p, &p.Segments[segment], need, mode == blockmax.And
 	f.lanes = f.lanes[:0]
@@ -116,7 +124,7 @@ func (f *Finder) sweep() {
 // marked reports whether the extents at hand are known to be needed already.
 func (f *Finder) marked() bool {
 	for i := range f.lanes {
-		if l := &f.lanes[i]; l.wanted[l.extent/64]>>(l.extent%64)&1 == 0 {
+		if !f.lanes[i].marked() {
 			return false
 		}
 	}
@@ -125,8 +133,9 @@ func (f *Finder) marked() bool {
 
 func (f *Finder) mark() {
 	for i := range f.lanes {
-		l := &f.lanes[i]
-		l.wanted[l.extent/64] |= 1 << (l.extent % 64)
+		if l := &f.lanes[i]; !l.marked() {
+			atomic.OrUint64(&l.wanted[l.extent/64], 1<<(l.extent%64))
+		}
 	}
 }
 

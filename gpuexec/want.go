@@ -1,0 +1,117 @@
+package gpuexec
+
+import (
+	"runtime"
+	"slices"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/gpuexec/demand"
+)
+
+// A doubt is a part of which it is to be found out which extents of its lists matter.
+type doubt struct {
+	part int // of the batch's
+	need uint32
+}
+
+// A finder is what one goroutine needs for that.
+type finder struct {
+	demand.Finder
+	bits [][]uint64 // of the terms of a plan
+}
+
+// doubtsAtOnce is how many parts a processor takes at a time, some 100 µs of work.
+const doubtsAtOnce = 8
+
+// want notes which extents of the lists of a part matter: all, or, to be found out later, those with a block that can hold a
+// document which scores need.
+func (b *batch) want(pt int, plan *Plan, need uint32) {
+	p := &b.parts[pt]
+	if !b.algorithm.prunes() || plan.CountAll || p.way == byOrTiles && need == 0 {
+		b.lists.wantAll(b.termsOf(p))
+		return
+	}
+	b.lists.doubts = append(b.lists.doubts, doubt{pt, need})
+}
+
+// termsOf are the terms of a part.
+func (b *batch) termsOf(p *part) []partTerm { return b.terms[p.from:p.to] }
+
+// findWanted finds out which extents matter that are in doubt. It takes ten times as long as all else that a batch needs.
+// But of lists that are on the device whole it would be of no use.
+func (b *batch) findWanted() {
+	l := &b.lists
+	open := l.doubts[:0]
+	for _, d := range l.doubts {
+		if terms := b.termsOf(&b.parts[d.part]); l.haveAll(terms) {
+			l.wantAll(terms)
+		} else {
+			l.giveWanted(terms)
+			open = append(open, d)
+		}
+	}
+	if len(open) == 0 {
+		return
+	}
+	workers := runtime.GOMAXPROCS(0)
+	for len(l.finders) < workers {
+		l.finders = append(l.finders, finder{})
+	}
+	share(workers, len(open), doubtsAtOnce, func(worker, from, to int) {
+		for _, d := range open[from:to] {
+			b.resolve(&l.finders[worker], d)
+		}
+	})
+}
+
+// resolve marks the extents of a part that matter.
+func (b *batch) resolve(f *finder, d doubt) {
+	p := &b.parts[d.part]
+	plan, mode := b.queries[p.query].plan, blockmax.And
+	if p.way == byOrTiles {
+		mode = blockmax.Or
+	}
+	f.bits = slices.Grow(f.bits[:0], len(plan.Weights))[:len(plan.Weights)]
+	for _, t := range b.termsOf(p) {
+		f.bits[t.term] = b.lists.entries[t.entry].wanted
+	}
+	f.Extents(plan, p.segment, mode, d.need, f.bits)
+	clear(f.bits)
+}
+
+// haveAll reports whether of all lists all extents are wanted, or on the device.
+func (l *lists) haveAll(terms []partTerm) bool {
+	for _, t := range terms {
+		if e := &l.entries[t.entry]; !e.all && !e.known.whole.Load() {
+			return false
+		}
+	}
+	return true
+}
+
+func (l *lists) wantAll(terms []partTerm) {
+	for _, t := range terms {
+		l.entries[t.entry].all = true
+	}
+}
+
+// giveWanted gives lists memory for what is wanted of them.
+func (l *lists) giveWanted(terms []partTerm) {
+	for _, t := range terms {
+		if e := &l.entries[t.entry]; e.wanted == nil {
+			e.wanted = l.takeWords((len(e.known.extents) + 63) / 64)
+		}
+	}
+}
+
+// takeWords gives n words of zero.
+func (l *lists) takeWords(n int) []uint64 {
+	if n > cap(l.words)-len(l.words) { // what was taken before stays where it is
+		l.words = make([]uint64, 0, 2*cap(l.words)+n)
+	}
+	from := len(l.words)
+	l.words = l.words[:from+n]
+	taken := l.words[from : from+n : from+n]
+	clear(taken)
+	return taken
+}
