@@ -1,6 +1,9 @@
 package listcache
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // How many slots are looked at for one that is worth less, how many pieces that are worth no
 // more than such a sample are refused before the next is taken, and for how many that found nothing
@@ -86,7 +89,7 @@ func (c *Cache) emptySlab(worth float32, mine *entry) bool {
 	least, victim := worth, int32(-1)
 	for range min(sampledSlabs, len(s.slabs)) {
 		s.hand = (s.hand + 1) % len(s.slabs)
-		if w := c.slabPrice(int32(s.hand), mine); w < least {
+		if w := c.slabPrice(int32(s.hand)); w < least && !s.slabs[s.hand].has(mine) {
 			least, victim = w, int32(s.hand)
 		}
 	}
@@ -104,24 +107,32 @@ func (c *Cache) emptySlab(worth float32, mine *entry) bool {
 }
 
 // slabPrice is the average price of the rows in use in a slab, 0 when there are none. It is
-// infinite when a piece must stay, or when the slab is free as it is.
-func (c *Cache) slabPrice(i int32, mine *entry) float32 {
-	if c.slots.slabs[i].class == nil {
+// infinite when the slab is free as it is. While no owner comes or goes it is the same for all of a
+// batch, whose visits are counted before.
+func (c *Cache) slabPrice(i int32) float32 {
+	s := &c.slots.slabs[i]
+	if s.class == nil {
 		return math.MaxFloat32
 	}
+	if s.priced == c.batch {
+		return s.price
+	}
 	total, rows := float32(0), float32(0)
-	for _, o := range c.slots.slabs[i].owners {
+	for _, o := range s.owners {
 		if o.entry == nil {
 			continue
-		}
-		if o.entry == mine {
-			return math.MaxFloat32
 		}
 		n := float32(o.entry.rowsOf(o.piece))
 		total += n * c.price(o)
 		rows += n
 	}
-	return total / max(1, rows)
+	s.price, s.priced = total/max(1, rows), c.batch
+	return s.price
+}
+
+// has reports whether a piece of a list is in the slab.
+func (s *slab) has(e *entry) bool {
+	return slices.ContainsFunc(s.owners, func(o owner) bool { return o.entry == e })
 }
 
 // evict takes a piece out; with a head, or the last extent, all that is there of its list.

@@ -35,6 +35,9 @@ type slots struct {
 type slab struct {
 	class  *class // nil when free
 	owners []owner
+
+	price  float32 // Cache.slabPrice
+	priced uint64  // the batch for which it holds; 0 when an owner has come or gone since
 }
 
 // An owner is the piece in a slot; its entry is nil when there is none.
@@ -124,7 +127,7 @@ func (s *slots) take(rows uint32, o owner) (row uint32, ok bool) {
 	}
 	row = c.free[len(c.free)-1]
 	c.free = c.free[:len(c.free)-1]
-	*s.owner(row) = o
+	s.own(row, o)
 	s.used += int64(rows)
 	return row, true
 }
@@ -210,13 +213,19 @@ func (s *slots) owner(row uint32) *owner {
 	return &slab.owners[(row-s.first(int32(i)))/slab.class.size]
 }
 
+// own says whose the slot at a row is from now on.
+func (s *slots) own(row uint32, o owner) {
+	*s.owner(row) = o
+	s.slabs[(row-s.region.First)/s.slabRows].priced = 0
+}
+
 // give gives the slot of a piece back.
 func (s *slots) give(row, rows uint32) {
 	s.used -= int64(rows)
 	if s.packed {
 		return // its rows are lost until all is cleared
 	}
-	*s.owner(row) = owner{}
+	s.own(row, owner{})
 	c := s.slabs[(row-s.region.First)/s.slabRows].class
 	c.free = append(c.free, row)
 }
