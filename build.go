@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/riffle-search/riffle/gpuexec/invert"
 	"github.com/riffle-search/riffle/segment"
 )
 
@@ -51,6 +52,7 @@ type privateBuild struct {
 	blockBytes int
 	runBytes   int64          // MemoryBytes, below its least
 	sorter     segment.Sorter // instead of a GPU
+	invert     invert.Options
 }
 
 // BuildProgress says how far a build is.

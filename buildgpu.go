@@ -49,6 +49,7 @@ func (g *BuildGPUOptions) validate() error {
 // something to invert.
 type buildGPU struct {
 	options BuildGPUOptions
+	how     invert.Options
 	room    int           // that it will have, if so much memory is free
 	opened  chan struct{} // closed when the fields below are there
 	err     error         // why it could not be opened
@@ -64,7 +65,7 @@ func (b *builder) findGPU() error {
 	if o == nil {
 		return nil
 	}
-	g := &buildGPU{options: *o, opened: make(chan struct{}), sorter: b.opts.private.sorter}
+	g := &buildGPU{options: *o, how: b.opts.private.invert, opened: make(chan struct{}), sorter: b.opts.private.sorter}
 	if g.options.Share == 0 {
 		g.options.Share = 1
 	}
@@ -75,11 +76,11 @@ func (b *builder) findGPU() error {
 		}
 	}
 	b.gpu, b.result.GPU = g, true
-	most := invert.MemoryFor(b.opts.private.runBytes / 2)
+	most := g.how.MemoryFor(b.opts.private.runBytes / 2)
 	if o.MemoryBytes > 0 {
 		most = min(most, o.MemoryBytes)
 	}
-	g.room = invert.RoomIn(most)
+	g.room = g.how.RoomIn(most)
 	go func() {
 		defer close(g.opened)
 		if g.sorter == nil {
@@ -94,7 +95,7 @@ func (g *buildGPU) open(most int64) (err error) {
 	if err != nil {
 		return err
 	}
-	s, err := invert.New(g.dev)
+	s, err := invert.New(g.dev, g.how)
 	g.sorter = s
 	return err
 }

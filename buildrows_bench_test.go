@@ -8,15 +8,17 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
 
+	"github.com/riffle-search/riffle/gpuexec/invert"
 	"github.com/riffle-search/riffle/internal/jsonl"
 )
 
 // BenchmarkBuildRows has the rows of Wei 2011, tables IV and VI: builds by the CPU alone, and with a GPU that gets half or all of
-// the indexing, on half of the cores and on all. Besides text MB/s each has the seconds that the
+// the indexing, by sorting or by the paper's trees, on half of the cores and on all. Besides text MB/s each has the seconds that the
 // goroutine waited for parsers, indexed, waited for the GPU, and wrote (BuildTimes), and the index's MB.
 //
 //	go test -tags cuda -run xxx -bench BuildRows -benchtime 3x .
@@ -33,20 +35,21 @@ func BenchmarkBuildRows(b *testing.B) {
 	dir := b.TempDir()
 	files := repeatedFiles(b, path, dir, max(times, 1))
 	cores := runtime.GOMAXPROCS(0)
-	for _, workers := range []int{max(1, cores/2), cores} {
+	dir = filepath.Join(dir, "index")
+	for _, workers := range slices.Compact([]int{max(1, cores/2), cores}) {
 		for _, share := range []float64{0, 0.5, 1} {
 			b.Run(fmt.Sprintf("workers=%d/gpu=%v", workers, share), func(b *testing.B) {
-				buildRow(b, files, filepath.Join(dir, "index"), workers, share)
+				buildRow(b, files, dir, workers, share, invert.Options{})
 			})
 		}
-		if workers == cores {
-			break
-		}
+		b.Run(fmt.Sprintf("workers=%d/gpu=1/trees", workers), func(b *testing.B) {
+			buildRow(b, files, dir, workers, 1, invert.Options{Trees: true})
+		})
 	}
 }
 
-func buildRow(b *testing.B, files []string, dir string, workers int, share float64) {
-	o := &BuildOptions{Workers: workers, Index: Options{Schema: &Schema{
+func buildRow(b *testing.B, files []string, dir string, workers int, share float64, how invert.Options) {
+	o := &BuildOptions{private: privateBuild{invert: how}, Workers: workers, Index: Options{Schema: &Schema{
 		Fields: map[string]Field{"text": {}}, Dynamic: DynamicIgnore, NoStore: os.Getenv("RIFFLE_BUILD_STORE") == "",
 	}}}
 	if share > 0 {

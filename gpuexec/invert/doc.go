@@ -13,15 +13,19 @@
 //
 // Everything is integers and bytes, so it is exact; the order of terms is that of their bytes.
 //
-// # Where this departs from Wei 2011
+// # The paper's way
 //
-// The paper's GPU indexers keep a B-tree for each prefix of three letters and insert one term after the other, a warp
-// each, comparing with 31 keys at a time. Here nothing is inserted: terms come grouped, some ten postings at a time, all of
-// a segment's at once, and are sorted, which needs no thread to wait for another. The division of
-// labour is the paper's: popular partitions stay on the CPU (segment.Bulk.Offload), and postings are encoded there.
+// GPU indexers of Wei 2011 keep a B-tree for each prefix of three letters and insert one word of the text after the other, a
+// warp each, comparing with 31 keys at a time. Options.Trees does so with records, that is, once for all postings
+// that a term has in a chunk, and in place of sort. Nothing else changes. Sorting is the default: no thread waits for what
+// another has inserted, and a frequent prefix is no more work for one warp than others.
+//
+// The division of labour is the paper's: popular partitions stay on the CPU (segment.Bulk.Offload), and postings are
+// encoded there.
 //
 // # Memory
 //
-// A Sorter takes a device for itself. A byte of records takes up to 24 of its memory (a record has at least six bytes, and
-// takes 96 and the pieces); so Room is a 24th of it. Some 16 MiB of pinned memory of the host carry bytes to and fro.
+// A Sorter takes a device for itself. A byte of records takes up to 24 of its memory, 36 with trees: a record has at least six
+// bytes, and takes a hundred on the device. So Room is a 24th of it. Some 8 MiB of pinned memory of the host carry bytes
+// to and fro.
 package invert

@@ -37,6 +37,19 @@ struct Whole {
   uint32_t unused;
 };
 
+// A node of a B-tree (trees.cu).
+struct Node {
+  uint32_t count, leaf;
+  uint32_t cache[31];   // the four bytes behind the first three of each key
+  uint32_t record[31];  // the first record of each key
+  uint32_t child[32];
+};
+
+// The records of a term of a B-tree, by record: the one behind it; and for the first of all the last, and how many.
+struct Chain {
+  uint32_t next, last, size;
+};
+
 // One launch, or several that follow one another.
 struct Args {
   Pointer<const uint8_t> bytes;
@@ -55,12 +68,17 @@ struct Args {
   Pointer<uint32_t> size;               // bytes that each place gets; then scanned; one more
   Pointer<uint8_t> out;
   Pointer<uint32_t> cell_start;  // where the records of each cell begin in out
+  Pointer<Node> nodes;
+  Pointer<Chain> chains;
+  Pointer<uint32_t> next_collection;
   uint32_t piece_count;
   uint32_t record_count;
   uint32_t count;        // entries
   uint32_t value_count;  // of values
   uint32_t depth;        // bytes of a term that have been looked at
   uint32_t pass;         // 0 to 7: a byte of the key; from 8 on: of the group
+  uint32_t collection_count;
+  uint32_t unused;
 };
 
 #define AT(type, field, offset) static_assert(__builtin_offsetof(type, field) == offset, "differs from layout.go")
@@ -90,18 +108,24 @@ AT(Args, whole, 112);
 AT(Args, size, 120);
 AT(Args, out, 128);
 AT(Args, cell_start, 136);
-AT(Args, piece_count, 144);
-AT(Args, record_count, 148);
-AT(Args, count, 152);
-AT(Args, value_count, 156);
-AT(Args, depth, 160);
-AT(Args, pass, 164);
-SIZE(Args, 168);
+AT(Args, nodes, 144);
+AT(Args, chains, 152);
+AT(Args, next_collection, 160);
+AT(Args, piece_count, 168);
+AT(Args, record_count, 172);
+AT(Args, count, 176);
+AT(Args, value_count, 180);
+AT(Args, depth, 184);
+AT(Args, pass, 188);
+AT(Args, collection_count, 192);
+SIZE(Args, 200);
 
 // Of these Go knows only the size.
 SIZE(Record, 36);
 SIZE(Entry, 16);
 SIZE(Whole, 16);
+SIZE(Node, 384);
+SIZE(Chain, 12);
 
 #undef AT
 #undef SIZE

@@ -26,6 +26,8 @@ type devArgs struct {
 	size             uint64
 	out              uint64
 	cellStart        uint64
+	nodes, chains    uint64
+	nextCollection   uint64
 
 	pieceCount  uint32
 	recordCount uint32
@@ -33,6 +35,8 @@ type devArgs struct {
 	valueCount  uint32
 	depth       uint32
 	pass        uint32
+	collectionCount,
+	unused uint32
 }
 
 // Sizes of what only the device sees, and of its steps.
@@ -41,7 +45,9 @@ const (
 	recordBytes = 36
 	entryBytes  = 16
 	wholeBytes  = 16
-	argsBytes   = 168
+	nodeBytes   = 384
+	chainBytes  = 12
+	argsBytes   = 200
 
 	tile     = 4096
 	digits   = 256

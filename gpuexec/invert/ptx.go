@@ -1,6 +1,6 @@
 package invert
 
-//go:generate ../kernels/ptx.sh split.cu sort.cu scan.cu gather.cu
+//go:generate ../kernels/ptx.sh split.cu sort.cu trees.cu scan.cu gather.cu
 
 // ptx is the translation of name.cu. Only programs with the tag cuda have it with them.
 func ptx(name string) string {

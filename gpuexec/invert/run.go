@@ -144,6 +144,40 @@ func (r *run) sort() error {
 	return nil
 }
 
+// mostWarps is how many B-trees grow at a time.
+const mostWarps = 8192
+
+// trees puts the records in order by a B-tree for each cell and first three bytes.
+func (r *run) trees() error {
+	a := &r.args
+	n := int(a.recordCount)
+	blocks := min(max(n/256, 1), mostWarps*32/threads) // each warp has a node of its own
+	var err error
+	a.nodes = r.reserve(&err, n/8+blocks*threads/32, nodeBytes).Address
+	a.chains = r.reserve(&err, n, chainBytes).Address
+	next := r.reserve(&err, 1, 4)
+	if err != nil {
+		return err
+	}
+	a.nextCollection = next.Address
+	if err := r.s.dev.Do(func(q *device.Queue) { q.Fill(r.s.stream, next, 0) }); err != nil {
+		return err
+	}
+	a.count = a.recordCount
+	steps := []step{{*a, []launch{{"make_keys", blocksFor(n)}}}}
+	for a.pass = 5; a.pass < 8+uint32(bits.Len(uint(r.cells-1))+7)/8; a.pass++ {
+		steps = append(steps, r.pass())
+		a.from, a.to = a.to, a.from
+	}
+	steps = append(steps, step{*a, []launch{{"mark_collections", blocksFor(n)}}},
+		r.scan(a.differs, n), step{*a, []launch{{"list_collections", blocksFor(n)}}})
+	if a.collectionCount, err = r.do(a.differs+4*uint64(n), steps...); err != nil {
+		return err
+	}
+	_, err = r.do(0, step{*a, []launch{{"grow_trees", blocks}}})
+	return err
+}
+
 // gather writes the records that come of it.
 func (r *run) gather() error {
 	a := &r.args

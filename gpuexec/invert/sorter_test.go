@@ -15,7 +15,7 @@ import (
 )
 
 // open gives a Sorter of so much device memory. It skips where there is no device.
-func open(t testing.TB, bytes int64) *Sorter {
+func open(t testing.TB, bytes int64, o Options) *Sorter {
 	t.Helper()
 	dev, err := device.Open(0, device.Options{MemoryBytes: bytes})
 	if errors.Is(err, device.ErrNoDevice) {
@@ -29,7 +29,7 @@ func open(t testing.TB, bytes int64) *Sorter {
 			t.Error(err)
 		}
 	})
-	s, err := New(dev)
+	s, err := New(dev, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,12 @@ func random(rng *rand.Rand, n int) []document {
 // TestSegments: a segment is the same to the byte when a device inverts it, however much of it, in however many
 // rounds.
 func TestSegments(t *testing.T) {
-	large := open(t, 16<<20)
+	t.Run("sort", func(t *testing.T) { testSegments(t, Options{}) })
+	t.Run("trees", func(t *testing.T) { testSegments(t, Options{Trees: true}) })
+}
+
+func testSegments(t *testing.T, o Options) {
+	large := open(t, 24<<20, o)
 	rng := rand.New(rand.NewPCG(31, 31))
 	never := func(err error) { t.Error(err) }
 	for _, n := range []int{1, 7, 300, 2000} {
@@ -159,7 +164,12 @@ func TestSegments(t *testing.T) {
 
 // TestRounds: with little device memory there are several rounds a segment, and it is still the same.
 func TestRounds(t *testing.T) {
-	small := open(t, 1<<20)
+	t.Run("sort", func(t *testing.T) { testRounds(t, Options{}) })
+	t.Run("trees", func(t *testing.T) { testRounds(t, Options{Trees: true}) })
+}
+
+func testRounds(t *testing.T, o Options) {
+	small := open(t, 1<<20, o)
 	docs := random(rand.New(rand.NewPCG(32, 32)), 1500)
 	want := write(t, docs, 100, nil, 0, nil)
 	same(t, write(t, docs, 100, small, 1, func(err error) { t.Error(err) }), want)
@@ -173,7 +183,7 @@ func TestSlabs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("half a million terms")
 	}
-	s := open(t, 240<<20)
+	s := open(t, 240<<20, Options{})
 	var docs []document
 	for i := range 26 {
 		d := document{}
@@ -190,7 +200,7 @@ func TestSlabs(t *testing.T) {
 
 // TestLongTerms: terms that are alike for too long are refused, and the CPU indexes them.
 func TestLongTerms(t *testing.T) {
-	s := open(t, 4<<20)
+	s := open(t, 4<<20, Options{})
 	long := strings.Repeat("x", 1000)
 	docs := []document{{"f": {long + "a"}}, {"f": {long + "b", "short"}}, {"f": {long + "a"}}}
 	var refused error
@@ -218,7 +228,7 @@ func TestLost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := New(dev)
+		s, err := New(dev, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -242,7 +252,7 @@ func TestLost(t *testing.T) {
 
 // TestTooLittle: a Sorter says when it cannot work, and when it is given too much.
 func TestTooLittle(t *testing.T) {
-	s := open(t, MinMemory)
+	s := open(t, MinMemory, Options{})
 	if _, err := s.Sort(1, []segment.Piece{{Records: make([]byte, s.Room()+1)}}); !errors.Is(err, errNoRoom) {
 		t.Errorf("%d bytes: %v", s.Room()+1, err)
 	}
@@ -251,7 +261,7 @@ func TestTooLittle(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dev.Close()
-	if _, err := New(dev); err == nil {
+	if _, err := New(dev, Options{}); err == nil {
 		t.Error("a device with too little memory is taken")
 	}
 }
