@@ -29,14 +29,14 @@ type devArgs struct {
 	nodes, chains    uint64
 	nextCollection   uint64
 
-	pieceCount  uint32
-	recordCount uint32
-	count       uint32
-	valueCount  uint32
-	depth       uint32
-	pass        uint32
-	collectionCount,
-	unused uint32
+	pieceCount      uint32
+	recordCount     uint32
+	count           uint32
+	valueCount      uint32
+	depth           uint32
+	pass            uint32
+	collectionCount uint32
+	_               uint32
 }
 
 // Sizes of what only the device sees, and of its steps.
