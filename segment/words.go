@@ -34,19 +34,18 @@ func (c *Chunk) addWords(keys []uint64, long [][]byte) [][]byte {
 	return long[longs:]
 }
 
-// sort looks at the first slot of each word and returns how many are found and how many missed.
+// sort looks at the first slot of each word and returns how many are found and how many missed. (To look at the second
+// one, too, takes longer than it saves.)
 func (w *wordLookup) sort(t *termTable, keys []uint64) (found, missed int) {
 	slots, shift, odd := t.slots, t.shift&63, hashOdd
 	for _, key := range keys {
 		at := key * odd >> shift & uint64(len(slots)-1)
-		s := &slots[at]
 		w.found[found&(wordBatch-1)] = uint32(at)
 		w.missed[missed&(wordBatch-1)] = key
-		other := s.key ^ key | uint64(s.number-1)>>31 // not the same, or free
+		other := slots[at].key ^ key | (key-1)>>63 // not the same, or long, or empty as a free slot
 		is := int((other|-other)>>63 ^ 1)
-		isLong := int(key >> 63)
-		found += is &^ isLong
-		missed += 1 - (is | isLong)
+		found += is
+		missed += 1 - (is | int(key>>63))
 	}
 	return found, missed
 }
