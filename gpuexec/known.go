@@ -60,9 +60,9 @@ type knownLists struct {
 
 type knownKey struct{ key, version uint64 }
 
-// Bounds of what is remembered: some 300 MB. Beyond them all is forgotten and learnt anew.
+// Bounds of what is remembered: some 200 MB. Beyond them all is forgotten and learnt anew.
 const (
-	knownMost        = 1 << 20
+	knownMost        = 1 << 19
 	knownExtentsMost = 1 << 24
 )
 

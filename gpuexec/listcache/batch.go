@@ -4,15 +4,17 @@ import "slices"
 
 // begin makes room for the answer to some needs.
 func (b *Batch) begin(needs []Need, buffer Region) {
-	b.buffer, b.Rows, b.rest = buffer, 0, 0
+	b.buffer, b.Rows = buffer, 0
 	b.Copies, b.entries = b.Copies[:0], b.entries[:0]
 	b.Lists = slices.Grow(b.Lists[:0], len(needs))[:len(needs)]
 	clear(b.Lists)
-	heads, extents := 0, 0
+	heads, extents, queries := 0, 0, 0
 	for i := range needs {
+		queries += max(1, needs[i].Queries)
 		heads += len(needs[i].Head)
 		extents += len(needs[i].Extents)
 	}
+	b.rest = uint32(min(max(restLeast, queries*restRows), restMost))
 	b.heads = slices.Grow(b.heads[:0], heads) // so that Lists can point into them
 	b.extents = slices.Grow(b.extents[:0], extents)
 }

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// BenchmarkPlace places batches of 1,000 lists of 300 extents, of which so many hundredths fit.
+// BenchmarkPlace places batches of 1,000 lists of 300 extents, of which so many hundredths would fit if slots had no waste.
 func BenchmarkPlace(b *testing.B) {
-	for _, percent := range []int{5, 50, 100} {
+	for _, percent := range []int{5, 50, 110} {
 		b.Run(fmt.Sprintf("fit=%d", percent), func(b *testing.B) {
 			const lists, extents, rows = 1000, 300, 280
 			var needs []Need

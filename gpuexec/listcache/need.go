@@ -30,7 +30,7 @@ type Need struct {
 	Leave bool
 
 	// Rest has extents that are not wanted brought to the cache as well, so that the list is resident as a whole: a few
-	// with each batch (restRows), where there is memory that no list has, and only behind all that the batch wants.
+	// with each batch (rest.go), where there is memory that no list has, and only behind all that the batch wants.
 	Rest bool
 }
 
@@ -56,7 +56,7 @@ type Batch struct {
 	Rows   uint32 // of the buffer, taken by Copies
 
 	buffer         Region
-	rest           uint32   // rows of Copies that nobody wants
+	rest           uint32   // rows that may still be copied though nobody wants them
 	heads, extents []uint32 // behind Lists
 	entries        []*entry // of the needs, while they are placed
 }

@@ -111,7 +111,9 @@ func (b *bench) run(g *gpu, r *reference, from, size int) (p pass, err error) {
 	p.wanted, p.hits = after.WantedBytes-before.WantedBytes, after.HitBytes-before.HitBytes
 	p.copied = after.CopiedBytes - before.CopiedBytes
 	times := g.Times()
-	p.times = gpuexec.Times{Host: times.Host - timesBefore.Host, Kernels: times.Kernels - timesBefore.Kernels}
+	p.times = gpuexec.Times{
+		Host: times.Host - timesBefore.Host, Answers: times.Answers - timesBefore.Answers, Kernels: times.Kernels - timesBefore.Kernels,
+	}
 	return p, err
 }
 
@@ -155,17 +157,20 @@ func (b *bench) take(r *reference, numbers []int, answers []gpuexec.Answer, rest
 // passes runs queries until the cache has taken in what it will, and then for the time of a measurement, at least
 // once. It returns the fastest pass of those.
 func (b *bench) passes(g *gpu, r *reference, from, size int) (best pass, err error) {
-	const mostWarming = 10
-	before := int64(0)
-	for n := 0; ; n++ {
+	const mostWarming, leastTime = 10, 5 * time.Second
+	copied, used := int64(0), int64(0)
+	for n, start := 0, time.Now(); ; n++ {
 		p, err := b.run(g, r, from, size)
 		if err != nil {
 			return best, err
 		}
-		if n > 0 && (p.copied == 0 || 10*p.copied > 9*before) || n == mostWarming {
+		usedBefore := used
+		used = g.Cache().Stats().UsedBytes
+		settled := 10*p.copied > 9*copied && used <= usedBefore+usedBefore/1000
+		if n > 0 && (p.copied == 0 || settled) || n >= mostWarming && time.Since(start) > leastTime {
 			break
 		}
-		before = p.copied
+		copied = p.copied
 	}
 	for start := time.Now(); best.queries == 0 || time.Since(start) < b.seconds; {
 		p, err := b.run(g, r, from, size)
@@ -185,7 +190,7 @@ func (b *bench) figures(g *gpu, p *pass, postings float64) []figure {
 	rate := float64(p.queries) / p.took.Seconds()
 	fs := []figure{{"q/s", rate}, {"G postings/s", rate * postings / 1e9}}
 	each := func(t time.Duration) float64 { return float64(t.Nanoseconds()) / 1000 / float64(p.queries) }
-	fs = append(fs, figure{"kernels, µs", each(p.times.Kernels)}, figure{"host, µs", each(p.times.Host)})
+	fs = append(fs, figure{"kernels, µs", each(p.times.Kernels)}, figure{"host, µs", each(p.times.Host)}, figure{"answers, µs", each(p.times.Answers)})
 	fs = append(fs, b.work(&p.work, p.queries)...)
 	fs = append(fs, figure{"KB to the device", float64(p.work.BytesMoved) / float64(p.queries) / 1e3},
 		figure{"KB of lists", float64(p.copied) / float64(p.queries) / 1e3})
