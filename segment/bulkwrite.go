@@ -43,12 +43,13 @@ func (b *Bulk) Write(ctx context.Context, sink Sink, o BulkOptions) (*BulkResult
 		return nil, err
 	}
 	v := newBulkView(b)
-	m := &merger{ctx: ctx, sink: &countingSink{sink: sink}, inputs: []Input{{Reader: v}}, opts: opts, stored: b.stored, twice: len(v.replaced) > 0}
+	defer v.sorting.Wait()
+	m := &merger{ctx: ctx, sink: &countingSink{sink: sink}, inputs: []Input{{Reader: v}}, opts: opts, stored: b.stored}
 	if o.AwaitStored == nil {
 		o.AwaitStored = func() error { return nil }
 	}
 	for _, step := range []func() error{
-		m.number, m.readRanks, func() error { return m.writeBulkTerms(v) }, m.writeIDs, o.AwaitStored, m.writePlaces, m.writeColumns, m.writeMeta,
+		m.number, m.readRanks, func() error { return m.writeBulkTerms(v) }, func() error { return m.writeBulkIDs(v) }, o.AwaitStored, m.writePlaces, m.writeColumns, m.writeMeta,
 	} {
 		if err := step(); err != nil {
 			return nil, err
@@ -154,12 +155,7 @@ func (e *runEncoder) build(p *bulkPart, term uint32, norms []uint8) {
 
 // sorted returns the numbers of the terms in the order of their bytes.
 func (p *bulkPart) sorted() []uint32 {
-	order := make([]uint32, p.terms.len())
-	for i := range order {
-		order[i] = uint32(i)
-	}
-	slices.SortFunc(order, func(a, b uint32) int { return bytes.Compare(p.terms.term(a), p.terms.term(b)) })
-	return order
+	return sortedByBytes(p.terms.len(), 0, p.terms.term)
 }
 
 // bulkColumns are what a field has by document.
@@ -186,9 +182,11 @@ func (f *bulkField) columns(docs uint32) bulkColumns {
 // documents are not in it.
 type bulkView struct {
 	*Bulk
-	fields   []*bulkField // with terms, by name
-	infos    []FieldInfo  // of the same; Terms lacks those that are left to a Sorter
-	byID     []uint32     // documents in the order of their ids
+	fields []*bulkField // with terms, by name
+	infos  []FieldInfo  // of the same; Terms lacks those that are left to a Sorter
+
+	sorting  sync.WaitGroup // of the ids; what follows is there when it has ended
+	byID     []uint32       // documents in the order of their ids
 	replaced []uint32
 }
 
@@ -199,8 +197,7 @@ func (v *bulkView) Docs() uint32 { return v.docs }
 
 func newBulkView(b *Bulk) *bulkView {
 	v := &bulkView{Bulk: b}
-	var ids sync.WaitGroup
-	ids.Go(v.sortIDs) // while a Sorter is at work
+	v.sorting.Go(v.sortIDs) // while terms are written, or a Sorter is at work
 	b.sortKept()
 	for _, f := range b.fields {
 		terms := 0
@@ -215,37 +212,7 @@ func newBulkView(b *Bulk) *bulkView {
 	for _, f := range v.fields {
 		v.infos = append(v.infos, f.info)
 	}
-	ids.Wait()
 	return v
-}
-
-// sortIDs finds the order of the ids, and of several documents with one id the last.
-func (v *bulkView) sortIDs() {
-	order := make([]uint32, v.docs)
-	for i := range order {
-		order[i] = uint32(i)
-	}
-	slices.SortFunc(order, func(a, b uint32) int {
-		if c := bytes.Compare(v.id(a), v.id(b)); c != 0 {
-			return c
-		}
-		return int(int64(a) - int64(b))
-	})
-	v.byID = order
-	for i, doc := range order {
-		if i+1 < len(order) && bytes.Equal(v.id(doc), v.id(order[i+1])) {
-			v.replaced = append(v.replaced, doc)
-		}
-	}
-	slices.Sort(v.replaced)
-}
-
-func (b *Bulk) id(doc uint32) []byte {
-	start := uint32(0)
-	if doc > 0 {
-		start = b.idEnds[doc-1]
-	}
-	return b.ids[start:b.idEnds[doc]]
 }
 
 func (v *bulkView) field(name string) *bulkField {
@@ -292,23 +259,6 @@ func (v *bulkView) ID(doc uint32) (string, error) { return string(v.id(doc)), ni
 // AppendID implements Reader.
 func (v *bulkView) AppendID(dst []byte, doc uint32) ([]byte, error) {
 	return append(dst, v.id(doc)...), nil
-}
-
-// Lookup implements Reader.
-func (v *bulkView) Lookup(id string) (uint32, bool, error) {
-	i, ok := v.search(id)
-	for ok && i+1 < len(v.byID) && string(v.id(v.byID[i+1])) == id {
-		i++
-	}
-	if !ok {
-		return 0, false, nil
-	}
-	return v.byID[i], true, nil
-}
-
-// search finds the first place in the order of ids that has an id at or behind id.
-func (v *bulkView) search(id string) (place int, found bool) {
-	return slices.BinarySearchFunc(v.byID, id, func(doc uint32, id string) int { return strings.Compare(string(v.id(doc)), id) })
 }
 
 // Stored implements Reader.
@@ -373,22 +323,3 @@ func (it *bulkTerms) List() (*postings.List, error) {
 	t := it.terms[it.at]
 	return it.v.list(it.f, t.part, t.term), nil
 }
-
-// IDs implements Reader.
-func (v *bulkView) IDs(from string) (IDIterator, error) {
-	first, _ := v.search(from)
-	return &bulkIDs{v: v, docs: v.byID[first:], at: -1}, nil
-}
-
-// bulkIDs walks ids.
-type bulkIDs struct {
-	v    *bulkView
-	docs []uint32
-	at   int
-}
-
-func (it *bulkIDs) Next() bool   { it.at++; return it.at < len(it.docs) }
-func (it *bulkIDs) ID() []byte   { return it.v.id(it.docs[it.at]) }
-func (it *bulkIDs) Doc() uint32  { return it.docs[it.at] }
-func (it *bulkIDs) Err() error   { return nil }
-func (it *bulkIDs) Close() error { return nil }

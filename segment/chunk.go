@@ -185,9 +185,10 @@ func (c *Chunk) packStored() {
 		return
 	}
 	var w storedWriter
-	at := 0
+	from, at := 0, 0 // where the block and the document begin
 	for doc, end := range c.storedEnds {
-		w.add(c.stored[at:end])
+		w.lengths = append(w.lengths, end-at)
+		w.data = c.stored[from:end:end] // they lie there as a block has them
 		at = end
 		if !w.full() && doc != len(c.storedEnds)-1 {
 			continue
@@ -195,6 +196,7 @@ func (c *Chunk) packStored() {
 		start := len(c.blockBytes)
 		c.blockBytes = endSealedAt(w.appendTo(append(c.blockBytes, Version)), start)
 		c.blocks = append(c.blocks, storedPiece{uint32(doc), len(c.blockBytes)})
+		from = end
 	}
 }
 
