@@ -219,6 +219,17 @@ func BenchmarkBuild(b *testing.B) {
 			}
 			report(b)
 		})
+		b.Run(fmt.Sprintf("encode-interpolative/n=%d", n), func(b *testing.B) {
+			bld := &Builder{Codec: Interpolative}
+			for _, p := range ps {
+				bld.Add(p.doc, p.tf, p.length)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				bld.Encode()
+			}
+			report(b)
+		})
 		b.Run(fmt.Sprintf("open/n=%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			src := &stored{Encoded: enc}

@@ -3,6 +3,7 @@ package postings
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
@@ -47,6 +48,10 @@ func (w *bitWriter) flush() []byte {
 // it can be takes. The middle one comes first, then those in the middle of the
 // halves, and so on.
 func (w *bitWriter) rising(v *[BlockSize + 1]uint32, n int) {
+	if n == BlockSize {
+		w.risingFull(v)
+		return
+	}
 	for step := BlockSize / 2; step > 0; step /= 2 {
 		for i := step; i < n; i += 2 * step {
 			behind := min(i+step, n)
@@ -55,6 +60,29 @@ func (w *bitWriter) rising(v *[BlockSize + 1]uint32, n int) {
 			w.put(v[i]-least, bits.Len32(most-least))
 		}
 	}
+}
+
+// risingFull is rising for 128 numbers, whose halves are all of one size. It writes eight bytes for
+// each, of which those that follow overwrite what is not full: no branch depends on the bits.
+func (w *bitWriter) risingFull(v *[BlockSize + 1]uint32) {
+	const most = 4*BlockSize + 8 // bytes
+	b := slices.Grow(w.b, most)
+	at, acc, held := len(b), w.acc, w.held
+	b = b[:at+most]
+	for step := BlockSize / 2; step > 0; step /= 2 {
+		next := v[0]
+		for i := step; i < BlockSize; i += 2 * step {
+			least := next + uint32(step)
+			next = v[i+step]
+			acc |= uint64(v[i]-least) << (held & 63)
+			held += bits.Len32(next - uint32(step) - least)
+			binary.LittleEndian.PutUint64(b[at:], acc)
+			at += held >> 3
+			acc >>= held & 56
+			held &= 7
+		}
+	}
+	w.b, w.acc, w.held = b[:at], acc, held
 }
 
 // readRising is the reverse of rising: v[0] and v[n] are given and lie n or more apart. It
