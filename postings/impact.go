@@ -55,8 +55,10 @@ type pareto struct {
 }
 
 func (p *pareto) add(tf uint32, length uint8) {
-	p.tf[length] = max(p.tf[length], tf)
-	p.used[length/64] |= 1 << (length % 64)
+	if tf > p.tf[length] { // seldom: frequencies are 1 or 2, and lengths alike
+		p.tf[length] = tf
+		p.used[length/64] |= 1 << (length % 64)
+	}
 }
 
 func (p *pareto) addAll(pairs []Impact) {
