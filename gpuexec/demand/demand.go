@@ -9,6 +9,8 @@
 package demand
 
 import (
+	"math/bits"
+	"slices"
 	"sync/atomic"
 
 	"github.com/riffle-search/riffle/blockmax"
@@ -38,6 +40,7 @@ type lane struct {
 	extent int    // the one that reaches doc
 	last   uint32 // document of it
 	bound  uint32 // what it can contribute
+	open   int    // no extent between the one at hand and this one is unknown to be needed
 
 	// In a range that is looked at more closely.
 	block      int    // no earlier one reaches doc
@@ -106,15 +109,23 @@ func (f *Finder) sweep() {
 		if f.seg.Tail != nil && f.seg.Tail[doc/blockmax.TileDocs] < f.need {
 			return // no later document is better
 		}
+		if f.marked() {
+			next, ok := f.nextOpen()
+			if !ok || !f.passTo(next) {
+				return
+			}
+			doc = next
+			continue
+		}
 		last, bound := ^uint32(0), f.rankMax
 		for i := range f.lanes {
 			last = min(last, f.lanes[i].last)
 			bound += f.lanes[i].bound
 		}
-		if bound >= f.need && !f.marked() && f.canEnter(doc, last) {
+		if bound >= f.need && f.canEnter(doc, last) {
 			f.mark()
 		}
-		if !f.pass(last) {
+		if !f.passTo(last + 1) {
 			return
 		}
 		doc = last + 1
@@ -139,14 +150,54 @@ func (f *Finder) mark() {
 	}
 }
 
-// pass goes on behind document last. It reports false when there is nothing more.
-func (f *Finder) pass(last uint32) bool {
+// nextOpen returns the first document behind those of the extents at hand of which an extent is not known to be needed. It
+// reports false when there is none. Queries of a batch share lists, so for most all is soon known.
+func (f *Finder) nextOpen() (doc uint32, ok bool) {
+	doc = ^uint32(0)
+	for i := range f.lanes {
+		l := &f.lanes[i]
+		if l.findOpen(); l.open < len(l.list.ExtLast) {
+			doc, ok = min(doc, l.list.ExtLast[l.open-1]+1), true
+		}
+	}
+	return doc, ok
+}
+
+// findOpen makes open the next extent that is not known to be needed; the one at hand is.
+func (l *lane) findOpen() {
+	l.open = max(l.open, l.extent+1)
+	for l.open < len(l.list.ExtLast) {
+		if open := ^atomic.LoadUint64(&l.wanted[l.open/64]) >> (l.open % 64); open != 0 {
+			l.open += bits.TrailingZeros64(open)
+			return
+		}
+		l.open = (l.open/64 + 1) * 64
+	}
+}
+
+// seek returns the first extent behind the one at hand that reaches a document.
+func (l *lane) seek(doc uint32) int {
+	ends := l.list.ExtLast
+	from, step := l.extent+1, 1
+	for from+step <= len(ends) && ends[from+step-1] < doc {
+		from += step
+		step *= 2
+	}
+	n, _ := slices.BinarySearch(ends[from:min(from+step, len(ends))], doc)
+	return from + n
+}
+
+// passTo goes on with a document. It reports false when there is nothing more.
+func (f *Finder) passTo(doc uint32) bool {
 	for i := 0; i < len(f.lanes); i++ {
 		l := &f.lanes[i]
+		if l.last >= doc {
+			continue
+		}
+		next := l.seek(doc)
 		switch {
-		case l.last != last:
-		case l.extent+1 < len(l.list.ExtLast):
-			l.move(l.extent + 1)
+		case next < len(l.list.ExtLast):
+			l.move(next)
 		case f.all:
 			return false
 		default:

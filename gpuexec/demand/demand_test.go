@@ -1,6 +1,7 @@
 package demand_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/riffle-search/riffle/blockmax"
@@ -106,4 +107,42 @@ func bitmaps(seg *blockmax.Segment[*postings.List]) (maps [][]uint64) {
 		maps = append(maps, make([]uint64, (n+63)/64))
 	}
 	return maps
+}
+
+// TestTogether: queries that mark the extents of the same lists, some of which are marked already, come to what each of them
+// marks alone.
+func TestTogether(t *testing.T) {
+	var f demand.Finder
+	skipped := false
+	for round := range exectest.Rounds {
+		exectest.Plans(12, round, func(ix *exectest.Index, p *demand.Plan) bool {
+			if p.Tree != nil || len(p.Weights) == 0 {
+				return true
+			}
+			for s := range p.Segments {
+				seg := &p.Segments[s]
+				together, want := bitmaps(seg), bitmaps(seg)
+				for _, need := range []uint32{1 << 20, 1 << 29, 0, p.Seed()} {
+					for _, mode := range []blockmax.Mode{blockmax.And, blockmax.Or} {
+						alone := bitmaps(seg)
+						f.Extents(p, s, mode, need, alone)
+						f.Extents(p, s, mode, need, together)
+						for i := range alone {
+							for w := range alone[i] {
+								skipped = skipped || want[i][w]&alone[i][w] != 0
+								want[i][w] |= alone[i][w]
+							}
+						}
+						if !slices.EqualFunc(together, want, slices.Equal) {
+							t.Errorf("mode %d, need %d: %x is wanted together, %x alone", mode, need, together, want)
+						}
+					}
+				}
+			}
+			return !t.Failed()
+		})
+	}
+	if !skipped {
+		t.Error("nothing was marked twice")
+	}
 }
