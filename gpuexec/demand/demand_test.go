@@ -114,7 +114,7 @@ func bitmaps(seg *blockmax.Segment[*postings.List]) (maps [][]uint64) {
 func TestTogether(t *testing.T) {
 	var f demand.Finder
 	skipped := false
-	for round := range exectest.Rounds {
+	for round := range exectest.Rounds / 4 {
 		exectest.Plans(12, round, func(ix *exectest.Index, p *demand.Plan) bool {
 			if p.Tree != nil || len(p.Weights) == 0 {
 				return true

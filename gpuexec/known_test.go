@@ -1,0 +1,18 @@
+package gpuexec
+
+import "testing"
+
+// TestKnownBounded: what is remembered of lists is bounded, and a list that two batches meet at the same time is known once.
+func TestKnownBounded(t *testing.T) {
+	k := &knownLists{}
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	big := &knownList{key: 1, extents: make([]uint32, knownExtentsMost)}
+	if k.add(big) != big || k.add(&knownList{key: 1}) != big {
+		t.Error("a list is known twice")
+	}
+	small := &knownList{key: 2, extents: make([]uint32, 3)}
+	if k.add(small) != small || len(k.byKey) != 1 || k.extents != 3 {
+		t.Errorf("%d lists with %d extents are known, want the last one alone", len(k.byKey), k.extents)
+	}
+}
