@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -52,7 +53,10 @@ func (f *flattener) flatten(doc any) error {
 	return f.err
 }
 
-var timeType = reflect.TypeFor[time.Time]()
+var (
+	timeType   = reflect.TypeFor[time.Time]()
+	numberType = reflect.TypeFor[json.Number]()
+)
 
 type flattener struct {
 	vals  []value
@@ -121,16 +125,16 @@ func (f *flattener) add(name string, v reflect.Value, depth int) {
 	if !v.IsValid() {
 		return
 	}
-	if s, ok := v.Interface().(json.Number); ok {
-		f.addNumber(name, s)
-		return
-	}
 	switch v.Kind() {
 	case reflect.Interface: // no level of its own: map[string]any nests as deep as JSON
 		f.add(name, v.Elem(), depth)
 	case reflect.Pointer:
 		f.add(name, v.Elem(), depth+1)
 	case reflect.String:
+		if v.Type() == numberType {
+			f.addNumber(name, json.Number(v.String()))
+			return
+		}
 		f.put(stringValue(name, v.String()))
 	case reflect.Bool:
 		f.put(boolValue(name, v.Bool()))
@@ -202,12 +206,36 @@ func (f *flattener) addMap(name string, v reflect.Value, depth int) {
 }
 
 func (f *flattener) addStruct(name string, v reflect.Value, depth int) {
-	if t, ok := v.Interface().(time.Time); ok {
-		f.put(timeValue(name, t))
+	if v.Type() == timeType {
+		f.put(timeValue(name, v.Interface().(time.Time)))
 		return
 	}
-	for i := range v.NumField() {
-		sf := v.Type().Field(i)
+	for _, sf := range fieldsOf(v.Type()) {
+		inner := name
+		if sf.name != "" {
+			inner = join(name, sf.name)
+		}
+		f.add(inner, v.Field(sf.index), depth+1)
+	}
+}
+
+// A structField is a field of a struct that is part of a document.
+type structField struct {
+	name  string // empty when its fields count as those of the outer struct
+	index int
+}
+
+// fieldsByType holds what fieldsOf has found: a []structField by reflect.Type.
+var fieldsByType sync.Map
+
+// fieldsOf returns the fields of a type of structs that are part of a document.
+func fieldsOf(t reflect.Type) []structField {
+	if known, ok := fieldsByType.Load(t); ok {
+		return known.([]structField)
+	}
+	var fields []structField
+	for i := range t.NumField() {
+		sf := t.Field(i)
 		if !sf.IsExported() {
 			continue
 		}
@@ -215,13 +243,15 @@ func (f *flattener) addStruct(name string, v reflect.Value, depth int) {
 		switch {
 		case tag == "-":
 		case tag == "" && embeds(sf):
-			f.add(name, v.Field(i), depth+1)
+			fields = append(fields, structField{"", i})
 		case tag == "":
-			f.add(join(name, sf.Name), v.Field(i), depth+1)
+			fields = append(fields, structField{sf.Name, i})
 		default:
-			f.add(join(name, tag), v.Field(i), depth+1)
+			fields = append(fields, structField{tag, i})
 		}
 	}
+	fieldsByType.Store(t, fields)
+	return fields
 }
 
 // embeds reports whether a struct field is an embedded struct, whose fields count

@@ -18,6 +18,10 @@ type engine struct {
 	opts riffle.SearchOptions
 }
 
+type document struct {
+	Text string `riffle:"text"`
+}
+
 func (e *engine) options() *riffle.Options {
 	return &riffle.Options{
 		Schema: &riffle.Schema{
@@ -40,7 +44,7 @@ func (e *engine) Build(docs, dir string, options map[string]string) (int, error)
 	var readErr error
 	lines := riffle.Documents(func(yield func(string, any) bool) {
 		n, readErr = protocol.ReadLines(docs, func(n int, line []byte) error {
-			if !yield(strconv.Itoa(n), map[string]any{"text": string(line)}) {
+			if !yield(strconv.Itoa(n), &document{string(line)}) {
 				return errStopped
 			}
 			return nil
