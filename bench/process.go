@@ -12,8 +12,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/riffle-search/riffle/bench/protocol"
@@ -153,6 +153,7 @@ func build(e engine, p program, c corpus, dir string) (b built, err error) {
 	began := time.Now()
 	reply, err := proc.call(protocol.Request{Op: "build", Docs: c.path, Dir: dir, Options: e.build})
 	b.Docs, b.Seconds = reply.Docs, time.Since(began).Seconds()
+	b.PeakBytes = peak(proc.cmd.Process.Pid)
 	if err := errors.Join(err, proc.stop()); err != nil {
 		return b, err
 	}
@@ -161,17 +162,23 @@ func build(e engine, p program, c corpus, dir string) (b built, err error) {
 	}
 	state := proc.cmd.ProcessState
 	b.CPUSeconds = (state.UserTime() + state.SystemTime()).Seconds()
-	b.PeakBytes = peak(state)
 	b.Bytes, err = folderBytes(dir)
 	return b, err
 }
 
-// peak returns the most memory that a process had resident, where the system tells.
-func peak(state *os.ProcessState) int64 {
-	if usage, ok := state.SysUsage().(*syscall.Rusage); ok {
-		return int64(usage.Maxrss) << 10 // Linux counts in KiB
+// peak returns the most memory that a process has had resident, where the system tells. (What
+// it tells when a process has ended counts this one's memory, too, from before the program was begun.)
+func peak(pid int) int64 {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
 	}
-	return 0
+	_, line, _ := strings.Cut(string(text), "\nVmHWM:")
+	var kib int64
+	if _, err := fmt.Sscan(line, &kib); err != nil {
+		return 0
+	}
+	return kib << 10
 }
 
 func folderBytes(dir string) (n int64, err error) {
