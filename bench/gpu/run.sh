@@ -18,6 +18,7 @@
 #   cache      5 min  caches by size, policy and λ (Wang 2017)
 #   huang      2 min  P of ranges; policies 1 min: LBD and others; devices 10 s: several GPUs (Huang 2017)
 #   latency    2 min  p50 and p99 by rate of arrival
+#   cores      1 min  queries that share 8 cores of the CPU by policy (Tatikonda 2011); -cores in FLAGS for other numbers
 #   index      3 min  building an index, CPU and CPU+GPU (Wei 2011); with its tests. Wants a .gpu/ of its own
 #   sanitizer  5 min  compute-sanitizer over the conformance test: memcheck, racecheck, synccheck, initcheck
 #   ncu        3 min  counters of the main kernels: what binds them
@@ -214,7 +215,7 @@ parts() {
     say "$part"
     case $part in
       info | tests | decode | gutenberg | index | sanitizer | ncu) "part_$part" || failed="$failed $part" ;;
-      or | and | andor | cache | huang | policies | devices | latency) gov2 "$part" || failed="$failed $part" ;;
+      or | and | andor | cache | huang | policies | devices | latency | cores) gov2 "$part" || failed="$failed $part" ;;
       *) echo "run.sh: there is no part $part" >&2; failed="$failed $part" ;;
     esac
     say "$part: $((SECONDS - began)) s"
@@ -231,7 +232,7 @@ dry() {
   export BENCHFLAGS='-test.bench=Decode/codec=packed/postings=4096 -test.benchtime=1x'
   export FLAGS='-k 10 -batch 8 -cache 0,40 -threads 32 -delays 1 -clients 6 -batch-bytes 8388608 -column-bytes 1048576 -memory 33554432
     -tile-shift 12 -tile-threads 64 -lead-threads 64 -range-threads 32'
-  "$0" info tests decode or and andor cache huang policies devices latency sanitizer ncu
+  "$0" info tests decode or and andor cache huang policies devices latency cores sanitizer ncu
   say "$(wc -l <"$OUT/runs.jsonl") measurements"
   rm -r "$scratch"
 }

@@ -58,17 +58,22 @@ func (s *station) ask(b *bench, r *reference, i int) error {
 	return r.check(i, &a.TopK)
 }
 
-// load has clients ask, each a query after another, for a time. It returns queries a second.
-func (b *bench) load(s *station, r *reference, length time.Duration) (float64, error) {
+// load has as many clients as there are wait for answers of a station, for a time. It returns queries a second.
+func (s *station) load(b *bench, r *reference, length time.Duration) (float64, error) {
+	return load(b.clients, len(r.plans), length, func(i int) error { return s.ask(b, r, i) })
+}
+
+// load has clients ask queries from 0 on, each one after another, again and again for a time. It returns queries a second.
+func load(clients, queries int, length time.Duration, ask func(i int) error) (float64, error) {
 	var next atomic.Int64
 	var group sync.WaitGroup
 	var once sync.Once
 	var first error
 	start := time.Now()
-	for range b.clients {
+	for range clients {
 		group.Go(func() {
 			for time.Since(start) < length {
-				if err := s.ask(b, r, int(next.Add(1)-1)%len(r.plans)); err != nil {
+				if err := ask(int(next.Add(1)-1) % queries); err != nil {
 					once.Do(func() { first = err })
 					return
 				}
@@ -89,11 +94,11 @@ func (b *bench) loaded(devices int, o dispatch.Options) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = b.load(s, r, b.seconds/2)
+	_, err = s.load(b, r, b.seconds/2)
 	before := s.Stats()
 	rate := 0.0
 	if err == nil {
-		rate, err = b.load(s, r, b.seconds)
+		rate, err = s.load(b, r, b.seconds)
 	}
 	after := s.Stats()
 	if err = errors.Join(err, s.close()); err != nil {

@@ -54,7 +54,7 @@ func (b *bench) latencies(r *reference, name string, devices int, o dispatch.Opt
 	opened := func() (err error) {
 		if s == nil {
 			if s, err = b.openStation(devices, o); err == nil {
-				_, err = b.load(s, r, b.seconds/2)
+				_, err = s.load(b, r, b.seconds/2)
 			}
 		}
 		return err
@@ -63,7 +63,7 @@ func (b *bench) latencies(r *reference, name string, devices int, o dispatch.Opt
 		if err := opened(); err != nil {
 			return nil, err
 		}
-		rate, err := b.load(s, r, b.seconds)
+		rate, err := s.load(b, r, b.seconds)
 		return []figure{{"q/s", rate}}, err
 	})
 	if err != nil {

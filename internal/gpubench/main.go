@@ -9,6 +9,8 @@
 //	policies       LBD against simple distribution and the others, clients that wait (Huang 2017)
 //	devices        1, 2 and 4 GPUs (Huang 2017, table 3)
 //	latency        time of queries by rate of arrival (Poisson) and delay of batches; GPU, CPU, and auto
+//	cores          how queries share cores by the policies of an engine, AND and OR: time of one alone, throughput of
+//	               as many clients as cores (Tatikonda 2011, figure 4); no GPU
 //	codecs         bits a posting and integers a second on the CPU, by codec and length of list (Ding 2009,
 //	               figures 3 and 4); BenchmarkDecode of package gpuexec has the GPU's side
 //
@@ -48,7 +50,8 @@ type settings struct {
 	k, batch, cache numbers
 	threads, delays numbers
 	algorithms      string
-	clients         int
+	whole           string
+	clients, cores  int
 
 	memory, batchBytes, columnBytes int64
 	shape                           gpuexec.Shape
@@ -98,6 +101,9 @@ func (s *settings) declare(f *flag.FlagSet) {
 	f.Var(&s.delays, "delays", "ms that a query waits for a batch, for latency")
 	f.StringVar(&s.algorithms, "algorithms", "", "only these algorithms of the GPU, with commas between them")
 	f.IntVar(&s.clients, "clients", 4096, "clients that wait for answers, for policies and devices")
+
+	f.IntVar(&s.cores, "cores", 8, "cores that queries share, for cores; those of the machine if it has fewer")
+	f.StringVar(&s.whole, "cpu-algorithm", "auto", "algorithm of the CPU, for cores; exhaustive is nearest to the paper's")
 
 	f.Int64Var(&s.memory, "memory", 0, "bytes for lists on each GPU; 0 is enough for all")
 	f.Int64Var(&s.batchBytes, "batch-bytes", 1<<30, "bytes of a batch, of which there are three")
@@ -159,7 +165,7 @@ var parts = map[string]func(*bench) error{
 	"and":   func(b *bench) error { return b.mode(blockmax.And) },
 	"andor": func(b *bench) error { return b.mode(blockmax.AndOr) },
 	"cache": (*bench).caches, "huang": (*bench).huang, "policies": (*bench).policies, "devices": (*bench).devices,
-	"latency": (*bench).latency, "codecs": (*bench).codecs,
+	"latency": (*bench).latency, "codecs": (*bench).codecs, "cores": (*bench).sharings,
 }
 
 // wants reports whether -algorithms leaves an algorithm in.
