@@ -28,6 +28,7 @@ func (s sharing) String() string {
 // A sharer measures how queries of one form share cores by the policies of an engine.
 type sharer struct {
 	*bench
+	algorithm cpuexec.Algorithm
 	plans     plans
 	one, many sharing // every query whole, on one core and on all: what the others are held against
 	warm      bool
@@ -35,9 +36,14 @@ type sharer struct {
 
 // sharings measures AND and OR.
 func (b *bench) sharings() error {
+	algorithm, err := cpuexec.ParseAlgorithm(b.whole)
+	if err != nil {
+		return err
+	}
 	cores := min(b.cores, runtime.GOMAXPROCS(0))
 	for _, mode := range []blockmax.Mode{blockmax.And, blockmax.Or} {
-		m := &sharer{bench: b, plans: plans{mode, b.typicalK()}, one: sharing{1, cpuexec.Inter, 0}, many: sharing{cores, cpuexec.Inter, 0}}
+		m := &sharer{bench: b, algorithm: algorithm, plans: plans{mode, b.typicalK()}}
+		m.one, m.many = sharing{1, cpuexec.Inter, 0}, sharing{cores, cpuexec.Inter, 0}
 		for _, s := range []sharing{
 			m.one, m.many, {cores, cpuexec.FGQP, 150}, {cores, cpuexec.FGQP, 5}, {cores, cpuexec.DOCP, 0}, {cores, cpuexec.Adaptive, 0},
 		} {
@@ -52,7 +58,9 @@ func (b *bench) sharings() error {
 }
 
 func (m *sharer) name(load string, s sharing) string {
-	return fmt.Sprintf("%v %s: %v", m.plans, load, s)
+
+	return fmt.Sprintf("%v cpu/%v %s: %v", m.plans, m.algorithm, load, s)
+
 }
 
 // earlier is a figure that has been measured before, or 0.
@@ -80,7 +88,7 @@ func (m *sharer) share(load string, s sharing) ([]figure, error) {
 		return nil, err
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(s.cores))
-	x := cpuexec.Parallel{Pool: cpuexec.NewPool(s.cores, 0), Policy: s.policy, Delta: s.delta}
+	x := cpuexec.Parallel{Algorithm: m.algorithm, Pool: cpuexec.NewPool(s.cores, 0), Policy: s.policy, Delta: s.delta}
 	defer x.Pool.Close()
 	if load == "alone" {
 		return m.alone(r, x, s)
@@ -92,7 +100,7 @@ func (m *sharer) share(load string, s sharing) ([]figure, error) {
 func (m *sharer) warmUp(r *reference) error {
 	for n := 0; n < 4 && !m.warm; n++ {
 		err := eachPlan(r.plans, func(i int) error {
-			_, err := cpuexec.Executor{}.TopK(m.ctx, r.plans[i])
+			_, err := cpuexec.Executor{Algorithm: m.algorithm}.TopK(m.ctx, r.plans[i])
 			return err
 		})
 		if err != nil {
