@@ -23,25 +23,38 @@ type batch struct {
 	settles bool // there are plans of mode AndOr
 	lists   lists
 
-	staging    staging
-	addresses  map[columnKey]uint64 // of columns and tables
-	recent     [2]placedColumn      // the last column and the last table, which most lists share
-	columns    *columns
-	taken      []columnKey // by columns, with this batch
-	moves      []devMove
-	found      []*knownList // scratch memory
-	tilesMost  uint32       // of any part
-	groups     uint32       // of lead blocks
-	tiles      uint32       // of all parts
-	andTiles   uint32       // of those that go by and_tile
-	orTiles    uint32
-	tileRoom   int // keys in the pool of a thread block that works on a tile
-	poolRoom   int // in that of any other
-	results    results
-	tileBounds span // of lists, to be cleared
-	states     span // as they are at first, to be moved to the results
-	common     devBatch
-	passes     [passes]uint64 // addresses of a devBatch each
+	staging           staging
+	addresses         map[columnKey]uint64 // of columns and tables
+	recent            [2]placedColumn      // the last column and the last table, which most lists share
+	columns           *columns
+	taken             []columnKey // by columns, with this batch
+	moves             []devMove
+	found             []*knownList // scratch memory
+	flats             *flats
+	flattenings       []devFlattening
+	flattened         []*knownList // by them
+	tilesMost         uint32       // of any part
+	groups            uint32       // of lead blocks
+	tiles             uint32       // of all parts
+	andTiles, orTiles tileCounts
+	tileRoom          int // keys in the pool of a thread block that works on a tile
+	poolRoom          int // in that of any other
+	results           results
+	tileBounds        span // of lists, to be cleared
+	states            span // as they are at first, to be moved to the results
+	common            devBatch
+	passes            [passes]uint64 // addresses of a devBatch each
+}
+
+// tileCounts are the tiles of some parts, by what goes through them.
+type tileCounts struct{ whole, strips uint32 }
+
+func (c *tileCounts) add(strips bool, n uint32) {
+	if strips {
+		c.strips += n
+	} else {
+		c.whole += n
+	}
 }
 
 // A span is a range of device memory.
@@ -66,16 +79,18 @@ func (b *batch) forget() {
 	clear(b.recent[:])
 	clear(b.taken)
 	clear(b.found)
+	clear(b.flattened)
 	b.lists.forget()
 }
 
 func (b *batch) begin() {
 	b.queries, b.parts, b.terms = b.queries[:0], b.parts[:0], b.terms[:0]
 	b.kMost, b.lanes, b.settles = 1, 1, false
-	b.tilesMost, b.groups, b.tiles, b.andTiles, b.orTiles = 0, 0, 0, 0, 0
+	b.tilesMost, b.groups, b.tiles, b.andTiles, b.orTiles = 0, 0, 0, tileCounts{}, tileCounts{}
 	b.lists.begin()
 	b.staging.begin()
 	b.taken, b.moves = b.taken[:0], b.moves[:0]
+	b.flattenings, b.flattened = b.flattenings[:0], b.flattened[:0]
 	if b.addresses == nil {
 		b.addresses = map[columnKey]uint64{}
 	}
@@ -85,8 +100,15 @@ func (b *batch) begin() {
 // and placed in the order in which they run.
 func (b *batch) fill() bool {
 	b.columns.begin()
+	b.flats.begin()
+	b.chooseStrips()
 	s := &b.staging
 	lists, blocks, bounds := b.lists.put(s, b.arena, b.table, b.norms)
+	for i := range b.lists.entries {
+		if e := &b.lists.entries[i]; b.flats.has(e.known) {
+			b.putFlat(&b.lists.structs[i], e)
+		}
+	}
 	b.tileBounds = bounds
 	b.tileRoom = 2*b.kMost + max(poolSlack, leastRoom)
 	b.poolRoom = b.poolRoomFor(b.kMost)
@@ -117,6 +139,7 @@ func (b *batch) fill() bool {
 // roomFor is how many bytes place needs beside those of so many pieces of lists.
 func (b *batch) roomFor(pieces int) int {
 	bytes, moves := b.lists.tablesRoom()
+	bytes += wholeRows(len(b.lists.entries) * int(unsafe.Sizeof(devFlattening{})))
 	return bytes + wholeRows((len(b.moves)+moves+pieces)*int(unsafe.Sizeof(devMove{})))
 }
 
@@ -157,6 +180,9 @@ func (b *batch) fillQueries() (parts, queries uint64) {
 			d.bounds = noBounds
 		}
 		d.seed = uint64(q.need) << 32
+		if q.byStrips {
+			d.byStrips = 1
+		}
 		if q.plan.Mode == blockmax.Or {
 			states[i].threshold = d.seed
 		}
@@ -198,9 +224,9 @@ func (b *batch) fillPart(d *devPart, pt *part) {
 		d.groups = b.shape.groups(b.listOf(b.terms[pt.from]).blocks)
 		b.groups += d.groups
 	case byAndTiles:
-		b.andTiles += tiles
+		b.andTiles.add(b.queries[pt.query].byStrips, tiles)
 	default:
-		b.orTiles += tiles
+		b.orTiles.add(b.queries[pt.query].byStrips, tiles)
 	}
 	b.tilesMost = max(b.tilesMost, tiles)
 }
@@ -245,11 +271,10 @@ func (b *batch) fillPasses() {
 			items = b.andTiles
 		}
 		if seeds {
-			items = uint32(seedTiles * len(b.queries))
+			most := uint32(seedTiles * len(b.queries))
+			items = tileCounts{min(items.whole, most), min(items.strips, most)}
 		}
-		queue, at := put[devQueue](s, 1)
-		queue[0].items = s.keep(int(unsafe.Sizeof(devItem{})) * int(items))
-		c.queue = at
+		c.queue, c.stripQueue = b.queue(items.whole), b.queue(items.strips)
 		_, c.counters = put[uint32](s, 4)
 		if seeds {
 			_, b.common.seeds = put[uint64](s, seedTiles*len(b.queries))
@@ -261,17 +286,28 @@ func (b *batch) fillPasses() {
 	}
 }
 
+// queue makes an empty queue with room for so many tiles.
+func (b *batch) queue(items uint32) (address uint64) {
+	queue, address := put[devQueue](&b.staging, 1)
+	queue[0].items = b.staging.keep(int(unsafe.Sizeof(devItem{})) * int(items))
+	return address
+}
+
 // place has the cache say where all pieces lie, writes those that must be copied behind the structs, and
 // the moves behind them. It reports whether all lists can be used.
 func (b *batch) place(cache *listcache.Cache, leave bool) (usable bool) {
 	s := &b.staging
 	b.lists.tables.begin()
 	b.lists.ask(leave, b.algorithm.prunes())
-	b.moves, usable = b.lists.place(s, cache, max(0, s.free()-b.roomFor(2*b.lists.extents)), b.moves)
-	at := putAll(s, b.moves)
+	b.moves, usable = b.lists.place(s, cache, max(0, s.free()-b.roomFor(2*b.lists.extents)), b.moves, b.flatten)
+	if !usable {
+		b.dropFlattenings()
+	}
+	moves, flattenings := putAll(s, b.moves), putAll(s, b.flattenings)
 	for pass := range b.passes {
 		d := view[devBatch](s.host[b.passes[pass]-s.address:])
-		d.moves, d.moveCount = at, uint32(len(b.moves))
+		d.moves, d.moveCount = moves, uint32(len(b.moves))
+		d.flattenings, d.flatteningCount = flattenings, uint32(len(b.flattenings))
 	}
 	b.common.moveCount = uint32(len(b.moves))
 	return usable

@@ -26,6 +26,9 @@ const batchBytes = 8 << 20
 // columnBytes is so little that columns are given up now and then.
 const columnBytes = 256 << 10
 
+// flatBytes is enough for the lists of small indexes.
+const flatBytes = 16 << 20
+
 // open returns an executor on device n of the machine, which may be an emulated one, with a cache of so many
 // bytes.
 func open(t testing.TB, n int, cacheBytes int64, o gpuexec.Options) *gpuexec.Executor {
@@ -35,7 +38,10 @@ func open(t testing.TB, n int, cacheBytes int64, o gpuexec.Options) *gpuexec.Exe
 
 func openShaped(t testing.TB, n int, cacheBytes int64, o gpuexec.Options, shape gpuexec.Shape) *gpuexec.Executor {
 	t.Helper()
-	dev, err := device.Open(n, device.Options{MemoryBytes: 3*batchBytes + columnBytes + cacheBytes})
+	if o.FlatBytes == 0 {
+		o.FlatBytes = flatBytes
+	}
+	dev, err := device.Open(n, device.Options{MemoryBytes: 3*batchBytes + columnBytes + o.FlatBytes + cacheBytes})
 	if errors.Is(err, device.ErrNoDevice) {
 		t.Skip(err)
 	}
@@ -193,6 +199,26 @@ func TestCaches(t *testing.T) {
 				}
 				if cached := b.Cache().Stats(); cacheBytes > 1<<20 && cached.HitRate() == 0 {
 					t.Errorf("a cache for everything has no hits: %+v", cached)
+				}
+			})
+		}
+	}
+}
+
+// TestFlat has lists become flat, all or as many as there is little room for, among short ones that stay as they are.
+func TestFlat(t *testing.T) {
+	for _, a := range []gpuexec.Algorithm{gpuexec.Exhaustive, gpuexec.BMW, gpuexec.Auto} {
+		for _, bytes := range []int64{flatBytes, 16 << 10} {
+			t.Run(fmt.Sprintf("%v/%d KiB", a, bytes>>10), func(t *testing.T) {
+				b := newBatching(open(t, 0, 32<<20, gpuexec.Options{Algorithm: a, FlatBytes: bytes}))
+				if err := exectest.Check(b, 9, checkRounds); err != nil {
+					t.Error(err)
+				}
+				if *b.flatRefused > 0 || *b.partial > 0 || *b.unread > 0 {
+					t.Errorf("%d whole answers, %d partial, %d flat plans refused, %d from no block", *b.whole, *b.partial, *b.flatRefused, *b.unread)
+				}
+				if b.FlatLists() == 0 {
+					t.Error("no list has become flat")
 				}
 			})
 		}

@@ -27,6 +27,12 @@ type Options struct {
 	// sixteenth of the device's memory. What does not fit is copied with every batch.
 	ColumnBytes int64
 
+	// FlatBytes is the memory for lists in the form that is scored fastest, 4 bytes a posting and some for
+	// directories, beside the blocks that they are made from. Others are decoded by every query that has them. The
+	// default is a quarter of the device's memory; NoFlat makes it 0.
+	FlatBytes int64
+	NoFlat    bool
+
 	// BatchBytes is the memory of one batch, of which three are under way at once. The default is
 	// a sixteenth of the device's memory, at most 1 GiB. Of main memory each takes half as much, pinned.
 	BatchBytes int64
@@ -54,6 +60,7 @@ type Executor struct {
 	known   knownLists
 	columns columns
 	tables  tables
+	flats   flats
 	kernels map[string]*kernel
 
 	in, compute, out device.Stream
@@ -95,6 +102,9 @@ func New(dev *device.Device, o Options) (*Executor, error) {
 	if x.options.ColumnBytes == 0 {
 		x.options.ColumnBytes = x.memory.Bytes / 16
 	}
+	if x.options.FlatBytes == 0 && !x.options.NoFlat {
+		x.options.FlatBytes = x.memory.Bytes / 4
+	}
 	if err := x.divide(); err != nil {
 		return nil, err
 	}
@@ -105,11 +115,13 @@ func New(dev *device.Device, o Options) (*Executor, error) {
 func (x *Executor) divide() (err error) {
 	bytes := x.options.BatchBytes
 	columns := x.options.ColumnBytes &^ (device.ArenaAlign - 1)
-	lists := (x.memory.Bytes - slots*bytes - columns) &^ (device.ArenaAlign - 1)
+	flats := x.options.FlatBytes &^ (device.ArenaAlign - 1)
+	lists := (x.memory.Bytes - slots*bytes - columns - flats) &^ (device.ArenaAlign - 1)
 	if bytes < minBatchBytes || lists < 0 {
-		return fmt.Errorf("gpuexec: %d batches of %d bytes (at least %d) and %d bytes of columns do not fit into %d bytes of device memory",
-			slots, bytes, minBatchBytes, columns, x.memory.Bytes)
+		return fmt.Errorf("gpuexec: %d batches of %d bytes (at least %d), %d bytes of columns and %d of flat lists do not fit into %d bytes of device memory",
+			slots, bytes, minBatchBytes, columns, flats, x.memory.Bytes)
 	}
+	x.flats.address, x.flats.rows = x.memory.Address+uint64(lists+columns)+uint64(slots*bytes), uint32(flats/rowBytes)
 	x.columns.row, x.columns.rows = uint32(lists/rowBytes), uint32(columns/rowBytes)
 	x.columns.address = x.memory.Address + uint64(lists)
 	tables := lists / tablesShare &^ (device.ArenaAlign - 1)
@@ -137,7 +149,7 @@ func (x *Executor) divide() (err error) {
 				row: uint32((s.memory.Address - x.memory.Address) / rowBytes),
 			}
 			s.batch.algorithm, s.batch.shape, s.batch.arena = x.options.Algorithm, x.shape, x.memory.Address
-			s.batch.columns, s.batch.resultRoom = &x.columns, int(s.results.Len())
+			s.batch.columns, s.batch.flats, s.batch.resultRoom = &x.columns, &x.flats, int(s.results.Len())
 			s.batch.lists.slot, s.batch.lists.known, s.batch.lists.tables = int(i), &x.known, &x.tables
 			x.free <- s
 		}
@@ -276,6 +288,7 @@ func (x *Executor) forgetAll() {
 	x.cache.Reset()
 	x.columns.full = true
 	x.tables.forget()
+	x.flats.forget()
 	_ = x.dev.Do(func(q *device.Queue) { // a device that is lost refuses, and reads nothing any more
 		q.Synchronize(x.in)
 		q.Synchronize(x.compute)

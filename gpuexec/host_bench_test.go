@@ -112,7 +112,7 @@ func newHost(b *testing.B, plans []*Plan, a Algorithm) *host {
 	}
 	bt.algorithm, bt.shape, bt.columns, bt.resultRoom = a, Shape{}.withDefaults(), &x.columns, 64<<20
 	bt.staging = staging{host: make([]byte, 128<<20), address: 1 << 40, size: 1 << 30}
-	bt.lists.known, bt.lists.tables = &x.known, &x.tables
+	bt.lists.known, bt.lists.tables, bt.flats = &x.known, &x.tables, &x.flats
 	x.gather(bt, plans, h.choose(b), h.answers)
 	for bringing := true; bringing; bringing = bt.lists.placed.Rows > 0 { // without the bytes
 		bt.lists.ask(false, true)

@@ -24,10 +24,13 @@ type knownList struct {
 	in      [slots]place // of the batches under way
 	whole   atomic.Bool  // it was on the device whole when a batch last had it
 
-	// Its extents, as a table that stays on the device. Executor.mu guards them.
+	// Its extents, as a table that stays on the device, and its flat postings. Executor.mu guards all that follows.
 	serial     uint64 // of listcache.Placed, when a batch last had it
 	table      uint64 // address; 0 when it is not there
 	generation uint64 // of tables
+
+	flat           uint64 // address of its flat postings; 0 when they are not there
+	flatGeneration uint64 // of flats
 }
 
 // A place is where a batch has a list.

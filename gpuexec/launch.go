@@ -1,6 +1,8 @@
 package gpuexec
 
 import (
+	"math"
+
 	"github.com/riffle-search/riffle/gpuexec/device"
 )
 
@@ -24,7 +26,7 @@ func (x *Executor) load(q *device.Queue) {
 	pool := func(b *batch) int { return 8 * b.poolRoom }
 	tile := func(b *batch) int { return x.shape.tileShared(b.tileRoom, b.lanes) }
 	largest := &batch{tileRoom: 2*maxK + leastRoom, poolRoom: maxPoolRoom, lanes: maxTerms}
-	plan := q.Load(ptx("plan"))
+	plan, flatten := q.Load(ptx("plan")), q.Load(ptx("flatten"))
 	for _, k := range []struct {
 		name    string
 		module  device.Module
@@ -33,6 +35,9 @@ func (x *Executor) load(q *device.Queue) {
 	}{
 		{"scatter", q.Load(ptx("scatter")), 256, none},
 		{"index_lists", q.Load(ptx("index_lists")), 256, none},
+		{"flatten", flatten, 256, none},
+		{"bound_strips", flatten, 256, none},
+		{"score_strips", q.Load(ptx("strips")), stripThreads, func(*batch) int { return x.shape.stripShared() }},
 		{"bound_tiles", plan, 256, none},
 		{"queue_seeds", plan, 256, none},
 		{"queue_tiles", plan, 256, none},
@@ -94,6 +99,10 @@ func (x *Executor) computeAll(q *device.Queue, s *slot) {
 		x.byTiles(q, s)
 	}
 	x.launch(q, s, "top_k", orRest, len(b.queries))
+	if len(b.flattenings) > 0 { // for the batches that follow
+		x.launch(q, s, "flatten", andSeeds, math.MaxInt)
+		x.launch(q, s, "bound_strips", andSeeds, math.MaxInt)
+	}
 }
 
 // byTiles does AND, then OR.
@@ -118,17 +127,27 @@ func (x *Executor) byTiles(q *device.Queue, s *slot) {
 }
 
 // visit goes through tiles: the seeds in one pass, the others in the next.
-func (x *Executor) visit(q *device.Queue, s *slot, kernel string, seeds int, tiles uint32) {
-	if tiles == 0 {
+func (x *Executor) visit(q *device.Queue, s *slot, kernel string, seeds int, tiles tileCounts) {
+	if tiles == (tileCounts{}) {
 		return
 	}
 	b := &s.batch
 	threads := (int(b.tilesMost)*len(b.parts) + 255) / 256
 	x.launch(q, s, "bound_tiles", seeds, threads)
-	x.launch(q, s, "queue_seeds", seeds, (seedTiles*len(b.queries)+255)/256)
-	x.launch(q, s, kernel, seeds, min(seedTiles*len(b.queries), int(tiles)))
+	x.launch(q, s, "queue_seeds", seeds, (seedTiles*len(b.queries)+7)/8)
+	x.score(q, s, kernel, seeds, tiles, seedTiles*len(b.queries))
 	x.launch(q, s, "queue_tiles", seeds+1, threads)
-	x.launch(q, s, kernel, seeds+1, int(tiles))
+	x.score(q, s, kernel, seeds+1, tiles, math.MaxInt)
+}
+
+// score goes through the queues of a pass, of at most so many tiles each.
+func (x *Executor) score(q *device.Queue, s *slot, kernel string, pass int, tiles tileCounts, most int) {
+	if tiles.whole > 0 {
+		x.launch(q, s, kernel, pass, min(most, int(tiles.whole)))
+	}
+	if tiles.strips > 0 {
+		x.launch(q, s, "score_strips", pass, min(most, int(tiles.strips)))
+	}
 }
 
 // byRanges does the same as Huang et al. do.
@@ -141,7 +160,7 @@ func (x *Executor) byRanges(q *device.Queue, s *slot) {
 	if b.settles {
 		x.launch(q, s, "settle", orSeeds, (len(b.queries)+255)/256)
 	}
-	if b.orTiles > 0 {
+	if b.orTiles != (tileCounts{}) {
 		x.launch(q, s, "ranges", orSeeds, blocks)
 	}
 }

@@ -12,8 +12,9 @@ const (
 	maxTerms      = 64             // of a plan
 	maxRangeTerms = 16             // of a plan, for Huang's ranges
 	maxK          = 1000
-	seedTiles     = 4 // of a query
-	poolSlack     = 32
+	seedTiles     = 4  // of a query
+	tileStrips    = 32 // of a tile
+	poolSlack     = 64 // of keys over k: 32, and 32 more that a warp hands in (insert.cuh)
 
 	rowBytes = 16
 )
@@ -49,8 +50,14 @@ type devHead struct {
 }
 
 type devList struct {
-	arena, extents, table, norms, tileFirst, tileBound                   uint64
-	count, blockSize, blocks, highest, tiles, firstBlock, sparse, unused uint32
+	arena, extents, table, norms, tileFirst, tileBound                      uint64
+	flat, flatFirst, flatBound                                              uint64
+	count, blockSize, blocks, highest, tiles, firstBlock, sparse, flatShift uint32
+}
+
+type devFlattening struct {
+	list, flat, first, bound uint64
+	shift, entries           uint32
 }
 
 type devTable struct {
@@ -60,7 +67,7 @@ type devTable struct {
 
 // Sizes of a Lane and of Fixed of tile.cuh.
 const (
-	laneBytes  = 120
+	laneBytes  = 144
 	fixedBytes = 1392
 )
 
@@ -76,9 +83,9 @@ type devPart struct {
 }
 
 type devQuery struct {
-	after, seed                                    uint64
-	best, parts                                    uint64
-	partCount, k, mode, bounds, rankWeight, unused uint32
+	after, seed                                      uint64
+	best, parts                                      uint64
+	partCount, k, mode, bounds, rankWeight, byStrips uint32
 }
 
 type devState struct {
@@ -104,11 +111,11 @@ type devMove struct {
 }
 
 type devBatch struct {
-	lists, queries, states, parts, tileBounds, seeds, queue, unresolved, unresolvedCount uint64
-	moves, rows, heaps, counters                                                         uint64
-	queryCount, partCount, moveCount, groupCount, tilesMost, tileShift                   uint32
-	unresolvedRoom, tileRoom, poolRoom, heapRoom, listCount, blockCount                  uint32
-	andPass, rangeAlgorithm, laneRoom, stagedFrom                                        uint32
+	lists, queries, states, parts, tileBounds, seeds, queue, stripQueue, unresolved, unresolvedCount uint64
+	moves, rows, heaps, counters, flattenings                                                        uint64
+	queryCount, partCount, moveCount, groupCount, tilesMost, tileShift                               uint32
+	unresolvedRoom, tileRoom, poolRoom, heapRoom, listCount, blockCount                              uint32
+	andPass, rangeAlgorithm, laneRoom, stagedFrom, flatteningCount, unused                           uint32
 }
 
 // devDecoding is the argument of decode_list.

@@ -13,7 +13,7 @@ import (
 // states, and has its compilers check, of the same structs.
 func TestLayout(t *testing.T) {
 	types := map[string]reflect.Type{
-		"Extent": reflect.TypeFor[devExtent](), "Head": reflect.TypeFor[devHead](), "List": reflect.TypeFor[devList](),
+		"Extent": reflect.TypeFor[devExtent](), "Head": reflect.TypeFor[devHead](), "List": reflect.TypeFor[devList](), "Flattening": reflect.TypeFor[devFlattening](),
 		"Table": reflect.TypeFor[devTable](), "Term": reflect.TypeFor[devTerm](), "Part": reflect.TypeFor[devPart](),
 		"Query": reflect.TypeFor[devQuery](), "State": reflect.TypeFor[devState](), "Item": reflect.TypeFor[devItem](),
 		"Queue": reflect.TypeFor[devQueue](), "Range": reflect.TypeFor[devRange](), "Move": reflect.TypeFor[devMove](),

@@ -44,6 +44,7 @@ type listEntry struct {
 	address uint64 // of its devList
 	queries int
 	tiles   uint32
+	tiled   bool     // it needs a directory of tiles
 	docs    uint32   // of the segment
 	wanted  []uint64 // the extents that matter, unless all do
 	all     bool
@@ -84,7 +85,9 @@ func extents(l *postings.List) int { return (l.Blocks() + extentBlocks - 1) / ex
 func (l *lists) put(s *staging, arena uint64, tables, norms func(*term, uint32) uint64) (address uint64, blocks int, bounds span) {
 	l.structs, address = put[devList](s, len(l.entries))
 	for i := range l.entries {
-		bounds.bytes += wholeRows(4 * int(l.entries[i].tiles))
+		if l.entries[i].tiled {
+			bounds.bytes += wholeRows(4 * int(l.entries[i].tiles))
+		}
 	}
 	bounds.address = s.keep(bounds.bytes)
 	tileBound := bounds.address
@@ -94,10 +97,13 @@ func (l *lists) put(s *staging, arena uint64, tables, norms func(*term, uint32) 
 		e.address = address + uint64(i)*uint64(unsafe.Sizeof(devList{}))
 		l.structs[i] = devList{
 			arena: arena, table: tables(e.term, e.docs), norms: norms(e.term, e.docs),
-			tileFirst: s.keep(4 * int(e.tiles+1)), tileBound: tileBound,
 			count: k.count, blockSize: k.blockSize, blocks: k.blocks,
 			highest: k.highest, tiles: e.tiles, firstBlock: uint32(blocks),
 		}
+		if !e.tiled {
+			continue
+		}
+		l.structs[i].tileFirst, l.structs[i].tileBound = s.keep(4*int(e.tiles+1)), tileBound
 		if k.blocks < e.tiles {
 			l.structs[i].sparse = 1
 		}
@@ -126,12 +132,12 @@ func (l *lists) ask(leave, rest bool) {
 // place has the cache say where everything lies, and writes the pieces that must be copied, which take the next rows of
 // the staging, room bytes at most, and the tables of extents. It adds what the device has to move, and reports whether all
 // lists can be used: none is damaged, and all heads have found a place.
-func (l *lists) place(s *staging, cache *listcache.Cache, room int, moves []devMove) (_ []devMove, usable bool) {
+func (l *lists) place(s *staging, cache *listcache.Cache, room int, moves []devMove, settled func(*listEntry)) (_ []devMove, usable bool) {
 	region := listcache.Region{First: s.row + uint32(s.used/rowBytes), Rows: uint32(room / rowBytes)}
 	cache.Place(l.needs, region, &l.placed)
 	base := s.used
 	s.used += int(l.placed.Rows) * rowBytes
-	moves, usable = l.putTables(s, moves)
+	moves, usable = l.putTables(s, moves, settled)
 	for i := range l.entries {
 		l.entries[i].known.whole.Store(l.placed.Lists[i].Serial != 0)
 	}

@@ -39,6 +39,9 @@ func ParseAlgorithm(name string) (Algorithm, error) {
 	return 0, fmt.Errorf("unknown algorithm %q, want one of %v", name, algorithmNames)
 }
 
+// byStrips reports whether tiles of flat lists go strip by strip.
+func (a Algorithm) byStrips() bool { return a == Auto || a == Exhaustive || a == BMW || a == MaxScore }
+
 // prunes reports whether bounds are made use of.
 func (a Algorithm) prunes() bool { return a != Exhaustive && a != Ranges }
 
@@ -105,6 +108,15 @@ func (s Shape) withDefaults() Shape {
 // tiles is how many tiles so many documents have.
 func (s Shape) tiles(docs uint32) uint32 {
 	return uint32((uint64(docs) + 1<<s.TileShift - 1) >> s.TileShift)
+}
+
+// stripThreads are the threads of a block that goes by strips (kernels/strips.cu), each warp on its own.
+const stripThreads = 128
+
+// stripShared is the dynamic shared memory of such a block: for each warp 64 keys, and for each document of a strip a score and a
+// mark.
+func (s Shape) stripShared() int {
+	return stripThreads / 32 * (64*8 + 5*max(1<<s.TileShift/tileStrips, 16))
 }
 
 // groups is how many groups so many blocks of a lead make, one for each warp of a thread block.

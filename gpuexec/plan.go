@@ -39,6 +39,7 @@ type query struct {
 	from, to int    // its parts, of the batch's; those of AND first
 	blocks   int64  // of all lists of all passes
 	need     uint32 // of an OR: what the answer's last hit scores at the least
+	byStrips bool   // kernels/strips.cu goes through its tiles
 }
 
 // A part is a query in one segment that has its terms.

@@ -63,8 +63,8 @@ func (t *tables) take(k *knownList, serial uint64) (row uint32, ok bool) {
 }
 
 // putTables makes the extents of all lists be on the device, once it is known where they are. It adds what the device has to
-// move, and reports whether all heads are there.
-func (l *lists) putTables(s *staging, moves []devMove) (_ []devMove, usable bool) {
+// move, calls settled for lists that are there to stay, and reports whether all heads are there.
+func (l *lists) putTables(s *staging, moves []devMove, settled func(*listEntry)) (_ []devMove, usable bool) {
 	usable = true
 	for i := range l.entries {
 		e, p := &l.entries[i], &l.placed.Lists[i]
@@ -73,6 +73,9 @@ func (l *lists) putTables(s *staging, moves []devMove) (_ []devMove, usable bool
 			serial = 0
 		}
 		address, there := l.tables.find(e.known, serial)
+		if there {
+			settled(e)
+		}
 		if !there {
 			var to []devExtent
 			to, address = put[devExtent](s, len(e.known.extents))

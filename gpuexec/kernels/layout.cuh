@@ -19,6 +19,7 @@ const uint32_t max_terms = 64;     // of a query
 const uint32_t extent_blocks = 32;
 const uint32_t rank_tile_shift = 12;  // blockmax.TileDocs is 4,096
 const uint32_t seeds = 4;          // tiles of a query that are visited before all others
+const uint32_t strips = 32;        // of a tile: equal shares of its documents
 
 // An extent of a list: 32 blocks, the last one perhaps fewer. The array of a list's extents stays on
 // the device as long as all of them do; else it comes with each batch, and is all that changes when extents come and go.
@@ -48,6 +49,8 @@ struct Table {
 // It has a directory of tiles, made for each batch by index_lists: the first block that reaches each tile, or behind it,
 // and the highest impact there, plus one; 0 where the list has no posting. Of lists with several blocks a tile that is the
 // highest among the blocks that touch the tile. Sparse ones are decoded for it, and so have what is true.
+//
+// A list may also be there as flat postings (flat.cuh), and then has no directory of tiles.
 struct List {
   Pointer<const uint4> arena;
   Pointer<const Extent> extents;
@@ -55,6 +58,9 @@ struct List {
   Pointer<const uint8_t> norms;  // length code of each document; null when all are 1
   Pointer<uint32_t> tile_first;  // for each tile, and one more
   Pointer<uint32_t> tile_bound;  // for each tile
+  Pointer<const uint32_t> flat;        // its postings; null when they are not there
+  Pointer<const uint32_t> flat_first;  // number of the first posting of each 1<<flat_shift documents, and count
+  Pointer<const uint8_t> flat_bound;   // bound on the impacts of each strip, as strip_impact has it
   uint32_t count;                // postings
   uint32_t block_size;           // postings in every block but the last
   uint32_t blocks;
@@ -62,7 +68,16 @@ struct List {
   uint32_t tiles;
   uint32_t first_block;          // its blocks are number first_block on of those of all lists
   uint32_t sparse;               // not 0 when it has less than a block a tile
-  uint32_t unused;
+  uint32_t flat_shift;
+};
+
+// A list to be made flat.
+struct Flattening {
+  Pointer<const List> list;
+  Pointer<uint32_t> flat, first;
+  Pointer<uint8_t> bound;
+  uint32_t shift;    // as List.flat_shift
+  uint32_t entries;  // of first, but for the last
 };
 
 struct Term {
@@ -109,7 +124,7 @@ struct Query {
   uint32_t mode;
   uint32_t bounds;       // no_bounds, ...
   uint32_t rank_weight;
-  uint32_t unused;
+  uint32_t by_strips;    // not 0 when its tiles are for strips.cu
 };
 
 // What is known of a query by now. Other blocks change it at any time.
@@ -160,12 +175,14 @@ struct Batch {
   Pointer<uint32_t> tile_bounds;
   Pointer<Key> seeds;        // four of each query: bound, and complement of the tile's number in tile_bounds
   Pointer<Queue> queue;      // of tiles to visit in this pass
+  Pointer<Queue> strip_queue;  // the same, of queries by strips
   Pointer<Range> unresolved;
   Pointer<uint32_t> unresolved_count;
   Pointer<const Move> moves;
   Pointer<uint4> rows;       // the arena, to be written
   Pointer<Key> heaps;        // ranges.cu: room for k keys for each thread
   Pointer<uint32_t> counters;  // groups, queries and moves taken so far, in this order
+  Pointer<const Flattening> flattenings;
   uint32_t query_count;
   uint32_t part_count;
   uint32_t move_count;
@@ -182,6 +199,8 @@ struct Batch {
   uint32_t range_algorithm;  // ranges.cu
   uint32_t lane_room;        // lists that fit into the shared memory of a thread block: the most that a part has
   uint32_t staged_from;      // blocks of postings of a tile from which on its length codes are staged; 0 for never
+  uint32_t flattening_count;
+  uint32_t unused;
 };
 
 const uint32_t take_group = 0, take_query = 1, take_move = 2;
@@ -207,14 +226,26 @@ AT(List, table, 16);
 AT(List, norms, 24);
 AT(List, tile_first, 32);
 AT(List, tile_bound, 40);
-AT(List, count, 48);
-AT(List, block_size, 52);
-AT(List, blocks, 56);
-AT(List, highest, 60);
-AT(List, tiles, 64);
-AT(List, first_block, 68);
-AT(List, sparse, 72);
-SIZE(List, 80);
+AT(List, flat, 48);
+AT(List, flat_first, 56);
+AT(List, flat_bound, 64);
+AT(List, count, 72);
+AT(List, block_size, 76);
+AT(List, blocks, 80);
+AT(List, highest, 84);
+AT(List, tiles, 88);
+AT(List, first_block, 92);
+AT(List, sparse, 96);
+AT(List, flat_shift, 100);
+SIZE(List, 104);
+
+AT(Flattening, list, 0);
+AT(Flattening, flat, 8);
+AT(Flattening, first, 16);
+AT(Flattening, bound, 24);
+AT(Flattening, shift, 32);
+AT(Flattening, entries, 36);
+SIZE(Flattening, 40);
 
 AT(Table, small, 0);
 AT(Table, k, 8192);
@@ -250,6 +281,7 @@ AT(Query, k, 36);
 AT(Query, mode, 40);
 AT(Query, bounds, 44);
 AT(Query, rank_weight, 48);
+AT(Query, by_strips, 52);
 SIZE(Query, 56);
 
 AT(State, threshold, 0);
@@ -291,29 +323,32 @@ AT(Batch, parts, 24);
 AT(Batch, tile_bounds, 32);
 AT(Batch, seeds, 40);
 AT(Batch, queue, 48);
-AT(Batch, unresolved, 56);
-AT(Batch, unresolved_count, 64);
-AT(Batch, moves, 72);
-AT(Batch, rows, 80);
-AT(Batch, heaps, 88);
-AT(Batch, counters, 96);
-AT(Batch, query_count, 104);
-AT(Batch, part_count, 108);
-AT(Batch, move_count, 112);
-AT(Batch, group_count, 116);
-AT(Batch, tiles_most, 120);
-AT(Batch, tile_shift, 124);
-AT(Batch, unresolved_room, 128);
-AT(Batch, tile_room, 132);
-AT(Batch, pool_room, 136);
-AT(Batch, heap_room, 140);
-AT(Batch, list_count, 144);
-AT(Batch, block_count, 148);
-AT(Batch, and_pass, 152);
-AT(Batch, range_algorithm, 156);
-AT(Batch, lane_room, 160);
-AT(Batch, staged_from, 164);
-SIZE(Batch, 168);
+AT(Batch, strip_queue, 56);
+AT(Batch, unresolved, 64);
+AT(Batch, unresolved_count, 72);
+AT(Batch, moves, 80);
+AT(Batch, rows, 88);
+AT(Batch, heaps, 96);
+AT(Batch, counters, 104);
+AT(Batch, flattenings, 112);
+AT(Batch, query_count, 120);
+AT(Batch, part_count, 124);
+AT(Batch, move_count, 128);
+AT(Batch, group_count, 132);
+AT(Batch, tiles_most, 136);
+AT(Batch, tile_shift, 140);
+AT(Batch, unresolved_room, 144);
+AT(Batch, tile_room, 148);
+AT(Batch, pool_room, 152);
+AT(Batch, heap_room, 156);
+AT(Batch, list_count, 160);
+AT(Batch, block_count, 164);
+AT(Batch, and_pass, 168);
+AT(Batch, range_algorithm, 172);
+AT(Batch, lane_room, 176);
+AT(Batch, staged_from, 180);
+AT(Batch, flattening_count, 184);
+SIZE(Batch, 192);
 
 #undef AT
 #undef SIZE

@@ -3,6 +3,10 @@
 // same. These seeds are visited first: what they find raises the threshold. Then queue_tiles queues what
 // can still win, tile by tile over all queries, so that lists which queries share are read together
 // and found in the second-level cache (50 MB on an H200). tiles_most * part_count is below 1<<31.
+//
+// Of queries whose lists are flat, tiles are bounded strip by strip, and of a tile only the strips that can
+// win are queued, for strips.cu; of a seed at first only the best.
+#include "flat.cuh"
 #include "seek.cuh"
 #include "score.cuh"
 #include "warp.cuh"
@@ -32,17 +36,63 @@ __device__ __forceinline__ bool goes_by_tiles(const Batch &b, const Part &part) 
   return part.way == (b.and_pass ? by_and_tiles : by_or_tiles);
 }
 
-// A thread for each tile and part, parts fastest.
+// A bound on the scores in each strip of a tile, that of the lane: no_bound where nothing can match. A warp calls it
+// together.
+__device__ __forceinline__ uint32_t bound_strip(const Batch &b, const Part &part, const Query &q, uint32_t tile) {
+  uint32_t lane = threadIdx.x % 32, lo = tile << b.tile_shift, hi = min(part.docs, lo + (1u << b.tile_shift)), sum = 0;
+  bool any = false, all = true;
+  for (uint32_t i = 0; i < part.term_count; i++) {
+    const Term &term = part.terms[i];
+    const List &l = *term.list;
+    uint32_t impact = 0;
+    bool here;
+    if (l.flat.address) {
+      uint32_t byte = __ldg(&l.flat_bound[tile * strips + lane]);
+      here = byte != 0;
+      if (here) impact = strip_impact(byte);
+    } else {
+      Span s = blocks_of_tile(l, b.tile_shift, lo, hi);
+      here = s.from < s.to;
+      if (here) impact = bound_of_tile(l, b.tile_shift, lo);
+    }
+    sum += contribution(term.weight, impact);
+    any |= here;
+    all &= here;
+  }
+  if (part.way == by_and_tiles ? !all : !any) return no_bound;
+  return min(sum + rank_bound(part, q.rank_weight, lo, hi), tail_bound(part, lo));
+}
+
+// Of the strips of a seed, those that are looked at before all others: the best, and those nearly as good. highest is the
+// bound of the tile. A warp calls it together.
+__device__ __forceinline__ uint32_t seed_strips(const Query &q, uint32_t bound, uint32_t highest) {
+  return __ballot_sync(all_lanes, bound != no_bound && (q.bounds == no_bounds || bound >= highest - highest / 8));
+}
+
+// Takes note of the bound of a tile.
+__device__ __forceinline__ void note_bound(const Batch &b, const Part &part, uint32_t tile, uint32_t bound) {
+  uint32_t at = part.first_tile + tile;
+  b.tile_bounds[at] = bound;
+  if (bound != no_bound) atomicMax(&b.seeds[seeds * part.query + tile % seeds], key_of(bound, at));
+}
+
+// A thread for each tile and part, parts fastest; a warp together for those that go by strips.
 extern "C" __global__ void __launch_bounds__(256) bound_tiles(const Batch *batch) {
   const Batch b = *batch;
-  uint32_t all = b.tiles_most * b.part_count;
-  for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < all; i += blockDim.x * gridDim.x) {
-    const Part &part = b.parts[i % b.part_count];
-    uint32_t tile = i / b.part_count;
-    if (tile >= part.tiles || !goes_by_tiles(b, part)) continue;
-    uint32_t at = part.first_tile + tile, bound = bound_tile(b, part, b.queries[part.query], tile);
-    b.tile_bounds[at] = bound;
-    if (bound != no_bound) atomicMax(&b.seeds[seeds * part.query + tile % seeds], key_of(bound, at));
+  uint32_t all = b.tiles_most * b.part_count, lane = threadIdx.x % 32;
+  for (uint32_t base = blockIdx.x * blockDim.x + threadIdx.x - lane; base < all; base += blockDim.x * gridDim.x) {
+    uint32_t i = min(base + lane, all - 1), p = i % b.part_count, tile = i / b.part_count;
+    const Part &part = b.parts[p];
+    const Query &q = b.queries[part.query];
+    bool mine = base + lane < all && tile < part.tiles && goes_by_tiles(b, part);
+    if (mine && !q.by_strips) note_bound(b, part, tile, bound_tile(b, part, q, tile));
+    for (uint32_t rest = __ballot_sync(all_lanes, mine && q.by_strips); rest; rest &= rest - 1) {
+      uint32_t at = __ffs(rest) - 1, of = __shfl_sync(all_lanes, tile, at);
+      const Part &other = b.parts[__shfl_sync(all_lanes, p, at)];
+      uint32_t bound = bound_strip(b, other, b.queries[other.query], of);
+      uint32_t highest = __reduce_max_sync(all_lanes, bound == no_bound ? 0 : bound + 1);
+      if (lane == 0) note_bound(b, other, of, highest == 0 ? no_bound : highest - 1);
+    }
   }
 }
 
@@ -84,58 +134,88 @@ __device__ __forceinline__ uint32_t alive_parts(const Batch &b, const Part &part
   return __ballot_sync(all_lanes, alive);
 }
 
-// A thread for each tile and part queues the tile, unless it was a seed or bounds drop it.
+// Whether the tile, with this bound, is a seed.
+__device__ __forceinline__ bool is_seed(const Batch &b, const Part &part, uint32_t tile, uint32_t bound) {
+  return b.seeds[seeds * part.query + tile % seeds] == key_of(bound, part.first_tile + tile);
+}
+
+// The strips of a tile that may hold a document that enters, but for those that were looked at as a seed's. A warp calls it
+// together.
+__device__ __forceinline__ uint32_t strips_left(const Batch &b, const Part &part, uint32_t tile) {
+  const Query &q = b.queries[part.query];
+  State &s = b.states[part.query];
+  uint32_t lane = threadIdx.x % 32, bound = bound_strip(b, part, q, tile), highest = b.tile_bounds[part.first_tile + tile];
+  Key threshold = threshold_of(s);
+  uint32_t from = part.base + (tile << b.tile_shift) + (lane << (b.tile_shift - 5));
+  uint32_t matching = __ballot_sync(all_lanes, bound != no_bound);
+  uint32_t alive = matching & __ballot_sync(all_lanes, q.bounds == no_bounds || can_win(bound, from, threshold));
+  if (lane == 0 && alive != matching) s.pruned = 1;
+  if (is_seed(b, part, tile, highest)) alive &= ~seed_strips(q, bound, highest);
+  return alive;
+}
+
+// Puts the items of those lanes that want into a queue. A warp calls it together.
+__device__ __forceinline__ void enqueue(Queue &queue, bool wants, const Item &item) {
+  uint32_t lane = threadIdx.x % 32, votes = __ballot_sync(all_lanes, wants), first = 0;
+  if (votes == 0) return;
+  if (lane == 0) first = atomicAdd(&queue.size, static_cast<uint32_t>(__popc(votes)));
+  first = __shfl_sync(all_lanes, first, 0);
+  if (wants) queue.items[first + __popc(votes & ((1u << lane) - 1))] = item;
+}
+
+// A thread for each tile and part queues the tile, unless bounds drop it, or it was a seed.
 extern "C" __global__ void __launch_bounds__(256) queue_tiles(const Batch *batch) {
   const Batch b = *batch;
-  Queue &queue = *b.queue;
-  uint32_t all = b.tiles_most * b.part_count, step = blockDim.x * gridDim.x;
-  for (uint32_t base = blockIdx.x * blockDim.x; base < all; base += step) {
-    uint32_t i = base + threadIdx.x;
-    uint32_t p = i < all ? i % b.part_count : 0, tile = i < all ? i / b.part_count : ~0u;
+  uint32_t all = b.tiles_most * b.part_count, step = blockDim.x * gridDim.x, lane = threadIdx.x % 32;
+  for (uint32_t base = blockIdx.x * blockDim.x + threadIdx.x - lane; base < all; base += step) {
+    uint32_t i = min(base + lane, all - 1), p = i % b.part_count, tile = i / b.part_count;
     const Part &part = b.parts[p];
-    bool wanted = tile < part.tiles && goes_by_tiles(b, part);
+    const Query &q = b.queries[part.query];
+    bool wanted = base + lane < all && tile < part.tiles && goes_by_tiles(b, part);
     if (wanted) {
-      const Query &q = b.queries[part.query];
       State &s = b.states[part.query];
-      uint32_t at = part.first_tile + tile, bound = b.tile_bounds[at];
-      wanted = bound != no_bound && !s.answered && b.seeds[seeds * part.query + tile % seeds] != key_of(bound, at);
+      uint32_t bound = b.tile_bounds[part.first_tile + tile];
+      wanted = bound != no_bound && !s.answered && (q.by_strips || !is_seed(b, part, tile, bound));
       if (wanted && q.bounds != no_bounds && !can_win(bound, part.base + (tile << b.tile_shift), threshold_of(s))) {
         wanted = false;
         s.pruned = 1;
       }
     }
-    uint32_t lane = threadIdx.x % 32, first = 0, alive = ~0u;
+    uint32_t alive = ~0u;
     for (uint32_t rest = __ballot_sync(all_lanes, wanted); rest; rest &= rest - 1) {
-      uint32_t at = __ffs(rest) - 1;
+      uint32_t at = __ffs(rest) - 1, of = __shfl_sync(all_lanes, tile, at), left = ~0u;
       const Part &other = b.parts[__shfl_sync(all_lanes, p, at)];
-      const Query &q = b.queries[other.query];
-      uint32_t parts = ~0u, tile_at = __shfl_sync(all_lanes, tile, at);
-      if (q.bounds == block_bounds) parts = alive_parts(b, other, q, tile_at, threshold_of(b.states[other.query]));
-      if (lane == at) alive = parts;
+      const Query &its = b.queries[other.query];
+      if (its.by_strips) {
+        left = strips_left(b, other, of);
+      } else if (its.bounds == block_bounds) {
+        left = alive_parts(b, other, its, of, threshold_of(b.states[other.query]));
+        if (left == 0 && lane == 0) b.states[other.query].pruned = 1;
+      }
+      if (lane == at) alive = left;
     }
-    if (wanted && alive == 0) {
-      wanted = false;
-      b.states[part.query].pruned = 1;
-    }
-    uint32_t votes = __ballot_sync(all_lanes, wanted);
-    if (votes == 0) continue;
-    if (lane == 0) first = atomicAdd(&queue.size, static_cast<uint32_t>(__popc(votes)));
-    first = __shfl_sync(all_lanes, first, 0);
-    if (wanted) queue.items[first + __popc(votes & ((1u << lane) - 1))] = Item{p, tile, alive};
+    wanted &= alive != 0;
+    enqueue(*b.queue, wanted && !q.by_strips, Item{p, tile, alive});
+    enqueue(*b.strip_queue, wanted && q.by_strips, Item{p, tile, alive});
   }
 }
 
-// A thread for each seed queues its tile.
+// A warp for each seed queues its tile.
 extern "C" __global__ void __launch_bounds__(256) queue_seeds(const Batch *batch) {
   const Batch b = *batch;
-  Queue &queue = *b.queue;
-  for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < seeds * b.query_count; i += blockDim.x * gridDim.x) {
+  uint32_t lane = threadIdx.x % 32, warps = blockDim.x / 32 * gridDim.x;
+  for (uint32_t i = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32; i < seeds * b.query_count; i += warps) {
     Key seed = b.seeds[i];
     if (seed == 0) continue;
     const Query &q = b.queries[i / seeds];
     uint32_t at = ~static_cast<uint32_t>(seed), p = 0;
     while (at - q.parts[p].first_tile >= q.parts[p].tiles) p++;
-    uint32_t index = &q.parts[p] - b.parts.get();
-    queue.items[atomicAdd(&queue.size, 1u)] = Item{index, at - q.parts[p].first_tile, ~0u};
+    const Part &part = q.parts[p];
+    uint32_t tile = at - part.first_tile, alive = ~0u;
+    if (q.by_strips) alive = seed_strips(q, bound_strip(b, part, q, tile), static_cast<uint32_t>(seed >> 32));
+    if (lane == 0) {
+      Queue &queue = q.by_strips ? *b.strip_queue : *b.queue;
+      queue.items[atomicAdd(&queue.size, 1u)] = Item{static_cast<uint32_t>(&part - b.parts.get()), tile, alive};
+    }
   }
 }

@@ -35,6 +35,12 @@ __device__ __forceinline__ bool can_win(uint32_t bound, uint32_t doc, Key thresh
 // The query's threshold, as other blocks have raised it by now.
 __device__ __forceinline__ Key threshold_of(State &s) { return *const_cast<volatile Key *>(&s.threshold); }
 
+// The same, for all lanes of a warp: they must not part over it when another block raises it between their reads. A warp calls
+// it together.
+__device__ __forceinline__ Key common_threshold(const State &s) {
+  return __shfl_sync(~0u, *const_cast<const volatile Key *>(&s.threshold), 0);
+}
+
 // Whether document doc of the part may be returned.
 __device__ __forceinline__ bool accepts(const Part &p, uint32_t doc) {
   return p.accept.address == 0 || (__ldg(&p.accept[doc / 32]) >> doc % 32 & 1);

@@ -37,7 +37,7 @@ struct Lane {
   uint32_t unused;
 };
 
-static_assert(sizeof(Lane) == 120, "differs from layout.go");
+static_assert(sizeof(Lane) == 144, "differs from layout.go");
 
 // A tile of a query, the same for all threads.
 struct Tile {
@@ -116,10 +116,6 @@ __device__ __forceinline__ void clear_desk(const Batch &b) {
   for (uint32_t i = threadIdx.x; i < (1u << b.tile_shift) + 2 * d.words; i += blockDim.x) d.scores[i] = 0;
   if (threadIdx.x == 0) d.fixed->count = 0;
 }
-
-// The query's threshold, the same for all lanes of a warp: they must not part over it when another block raises it
-// between their reads. A warp calls it together.
-__device__ __forceinline__ Key common_threshold(State &s) { return __shfl_sync(all_lanes, threshold_of(s), 0); }
 
 // Whether bounds say that no posting of a block decides: its own highest impact and all that the others
 // can add to it do not suffice.

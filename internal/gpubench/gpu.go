@@ -26,14 +26,18 @@ func (b *bench) openGPU(n int, o gpuexec.Options, cacheBytes int64) (*gpu, error
 			cacheBytes = b.bytes + b.bytes/8 + 64<<20 // slabs are not filled to the last row
 		}
 	}
-	o.BatchBytes, o.ColumnBytes = b.batchBytes, b.columnBytes
+	o.BatchBytes, o.ColumnBytes, o.FlatBytes = b.batchBytes, b.columnBytes, max(0, b.flatBytes)
+	o.NoFlat = cacheBytes < b.bytes || b.flatBytes < 0 // what a cache does shows where lists are not kept in another form, too
+	if o.NoFlat {
+		o.FlatBytes = 0
+	}
 	shape := b.shape
 	if o.Shape.RangeThreads != 0 {
 		shape.RangeThreads = o.Shape.RangeThreads
 	}
 	o.Shape = shape
 	o.NoCache, o.Timed = cacheBytes == 0, true
-	dev, err := device.Open(n, device.Options{MemoryBytes: cacheBytes + 3*b.batchBytes + b.columnBytes})
+	dev, err := device.Open(n, device.Options{MemoryBytes: cacheBytes + 3*b.batchBytes + b.columnBytes + o.FlatBytes})
 	if err != nil {
 		return nil, err
 	}

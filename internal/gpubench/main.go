@@ -53,10 +53,10 @@ type settings struct {
 	whole           string
 	clients, cores  int
 
-	memory, batchBytes, columnBytes int64
-	shape                           gpuexec.Shape
-	tileShift                       int
-	limits                          limits
+	memory, batchBytes, columnBytes, flatBytes int64
+	shape                                      gpuexec.Shape
+	tileShift                                  int
+	limits                                     limits
 }
 
 // numbers is a list of numbers with commas between them.
@@ -108,6 +108,7 @@ func (s *settings) declare(f *flag.FlagSet) {
 	f.Int64Var(&s.memory, "memory", 0, "bytes for lists on each GPU; 0 is enough for all")
 	f.Int64Var(&s.batchBytes, "batch-bytes", 1<<30, "bytes of a batch, of which there are three")
 	f.Int64Var(&s.columnBytes, "column-bytes", 256<<20, "bytes for length codes")
+	f.Int64Var(&s.flatBytes, "flat-bytes", 16<<30, "bytes for flat lists, when all blocks have room, too; -1 for none")
 	f.IntVar(&s.tileShift, "tile-shift", 0, "log2 of the documents of a tile; 0 is the default, as for those below")
 	f.IntVar(&s.shape.TileThreads, "tile-threads", 0, "threads of a block that works on a tile")
 	f.IntVar(&s.shape.LeadThreads, "lead-threads", 0, "threads of a block that works on the shortest list")

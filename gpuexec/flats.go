@@ -1,0 +1,139 @@
+package gpuexec
+
+// flats are lists as flat postings (kernels/flat.cuh) that stay on the device. A list becomes flat when it is there whole and comes
+// again, by a kernel behind those of the batch, for the batches that follow; it stays so when the cache lets go of its blocks.
+// When there is no more room, all are given up, now and then, and made anew.
+type flats struct {
+	address    uint64 // of the part of the arena
+	rows       uint32
+	used       uint32
+	generation uint64 // of those that are there
+	full       bool   // one has found no room
+	age        int    // batches since it began anew
+	made       int    // so far
+}
+
+// flatShare: a list is made flat when it has a posting in this many strips or fewer. Of shorter ones the few blocks are as good.
+const flatShare = 16
+
+// maxFlatTile is as large as a tile may be, by its shift, for flat postings, which have 16 bits of a document.
+const maxFlatTile = 16
+
+// maxStripTerms is how many terms a part may have that goes by strips: one a lane.
+const maxStripTerms = 32
+
+// begin is called before a batch is filled.
+func (f *flats) begin() {
+	if f.age++; f.full && f.age > tablesAge {
+		f.forget()
+	}
+}
+
+// forget gives all up.
+func (f *flats) forget() {
+	f.used, f.full, f.age = 0, false, 0
+	f.generation++
+}
+
+// has reports whether the postings of a list are there.
+func (f *flats) has(k *knownList) bool { return k.flat != 0 && k.flatGeneration == f.generation }
+
+// worth reports whether a list, in a segment of so many tiles, is long enough.
+func (f *flats) worth(k *knownList, tiles uint32) bool {
+	return uint64(k.count)*flatShare >= uint64(tiles)*tileStrips
+}
+
+// A flatLayout says where the parts of a flat list are, in bytes from its beginning, where the postings are.
+type flatLayout struct {
+	shift, entries uint32 // of the directory
+	first, bound   uint64
+	rows           uint32
+}
+
+func (s Shape) flatLayout(count, tiles uint32) flatLayout {
+	l := flatLayout{shift: s.TileShift, entries: tiles}
+	if uint64(count) >= uint64(tiles)*tileStrips {
+		l.shift, l.entries = s.TileShift-5, tiles*tileStrips
+	}
+	l.first = uint64(wholeRows(4 * int(count)))
+	l.bound = l.first + uint64(wholeRows(4*int(l.entries+1)))
+	l.rows = uint32((l.bound + uint64(wholeRows(int(tiles*tileStrips)))) / rowBytes)
+	return l
+}
+
+// take gives a list a place, if there is room.
+func (f *flats) take(k *knownList, rows uint32) bool {
+	if rows > f.rows-f.used {
+		f.full = f.full || rows <= f.rows
+		return false
+	}
+	k.flat, k.flatGeneration = f.address+uint64(f.used)*rowBytes, f.generation
+	f.used += rows
+	f.made++
+	return true
+}
+
+// flatten has a list made flat that is on the device whole, if it is not, and worth it.
+func (b *batch) flatten(e *listEntry) {
+	if k := e.known; k.key != 0 && b.shape.TileShift <= maxFlatTile && !b.flats.has(k) && b.flats.worth(k, e.tiles) {
+		if l := b.shape.flatLayout(k.count, e.tiles); b.flats.take(k, l.rows) {
+			b.flattened = append(b.flattened, k)
+			b.flattenings = append(b.flattenings, devFlattening{
+				list: e.address, flat: k.flat, first: k.flat + l.first, bound: k.flat + l.bound, shift: l.shift, entries: l.entries,
+			})
+		}
+	}
+}
+
+// dropFlattenings gives up the lists that were to be made flat: no kernel of the batch runs.
+func (b *batch) dropFlattenings() {
+	for _, k := range b.flattened {
+		k.flat = 0
+	}
+	b.flattenings = b.flattenings[:0]
+}
+
+// putFlat has a list say where its flat postings are.
+func (b *batch) putFlat(d *devList, e *listEntry) {
+	l := b.shape.flatLayout(e.known.count, e.tiles)
+	d.flat, d.flatShift = e.known.flat, l.shift
+	d.flatFirst, d.flatBound = d.flat+l.first, d.flat+l.bound
+}
+
+// chooseStrips finds the queries that go by strips: one of their lists is flat, and those that are not are short. Of lists that only
+// they have, tiles need no directory.
+func (b *batch) chooseStrips() {
+	for i := range b.queries {
+		b.queries[i].byStrips = b.algorithm.byStrips() && b.goesByStrips(&b.queries[i])
+	}
+	for i := range b.parts {
+		pt := &b.parts[i]
+		strips := b.queries[pt.query].byStrips
+		if strips && pt.way == byLeadBlocks {
+			pt.way = byAndTiles
+		}
+		for _, t := range b.terms[pt.from:pt.to] {
+			e := &b.lists.entries[t.entry]
+			e.tiled = e.tiled || !strips || !b.flats.has(e.known)
+		}
+	}
+}
+
+func (b *batch) goesByStrips(q *query) bool {
+	flat := false
+	for _, pt := range b.parts[q.from:q.to] {
+		if pt.to-pt.from > maxStripTerms {
+			return false
+		}
+		for _, t := range b.terms[pt.from:pt.to] {
+			e := &b.lists.entries[t.entry]
+			switch {
+			case b.flats.has(e.known):
+				flat = true
+			case b.flats.worth(e.known, e.tiles):
+				return false
+			}
+		}
+	}
+	return flat
+}

@@ -1,0 +1,64 @@
+// Makes lists flat (flat.cuh) from their blocks, which are all on the device.
+#include "block.cuh"
+#include "flat.cuh"
+#include "score.cuh"
+
+// Has the directory say, for the groups behind that of the document before up to that of doc, that
+// posting number at is their first. before is -1 for none.
+__device__ __forceinline__ void enter(const Flattening &f, uint32_t before, uint32_t doc, uint32_t at) {
+  for (uint32_t e = before == ~0u ? 0 : (before >> f.shift) + 1; e <= doc >> f.shift; e++) f.first[e] = at;
+}
+
+// Writes the postings of a block and their entries. A warp calls it together.
+__device__ __forceinline__ void flatten_block(const Flattening &f, uint32_t block, uint32_t lane) {
+  const List &l = *f.list;
+  uint32_t doc[4], tf[4];
+  Block k = open_block(l, block);
+  decode_docs(k, lane, doc);
+  decode_freqs(k, lane, tf);
+  uint32_t previous = __shfl_up_sync(all_lanes, doc[3], 1);
+  if (lane == 0) previous = k.prev;
+#pragma unroll
+  for (uint32_t j = 0; j < 4; j++) {
+    if (4 * lane + j >= k.n) continue;
+    uint32_t at = block * l.block_size + 4 * lane + j;
+    f.flat[at] = flat_word(doc[j], impact_of(l, doc[j], tf[j]));
+    enter(f, previous, doc[j], at);
+    if (at == l.count - 1) {
+      for (uint32_t e = (doc[j] >> f.shift) + 1; e <= f.entries; e++) f.first[e] = l.count;
+    }
+    previous = doc[j];
+  }
+}
+
+// A warp for each block of each list.
+extern "C" __global__ void __launch_bounds__(256) flatten(const Batch *batch) {
+  const Batch b = *batch;
+  uint32_t lane = threadIdx.x % 32, warps = blockDim.x / 32 * gridDim.x, warp = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+  for (uint32_t i = 0; i < b.flattening_count; i++) {
+    const Flattening f = b.flattenings[i];
+    uint32_t blocks = f.list.get()->blocks;
+    for (uint32_t block = warp; block < blocks; block += warps) flatten_block(f, block, lane);
+    warp = (warp + warps - blocks % warps) % warps;  // short lists go to other warps each
+  }
+}
+
+// The bounds of the strips of a group of documents. A thread calls it alone.
+__device__ __forceinline__ void bound_group(const Flattening &f, uint32_t tile_shift, uint32_t group) {
+  uint32_t shift = tile_shift - 5, strip = group << (f.shift - shift), end = (group + 1) << (f.shift - shift), highest = 0;
+  for (uint32_t at = f.first[group]; at < f.first[group + 1]; at++) {
+    uint32_t word = f.flat[at], of = (strip & ~(strips - 1)) | (word >> shift & (strips - 1));
+    for (; strip < of; strip++, highest = 0) f.bound[strip] = highest;
+    highest = max(highest, strip_byte(word >> 16));
+  }
+  for (; strip < end; strip++, highest = 0) f.bound[strip] = highest;
+}
+
+// The bounds of all strips, once flatten is done: a thread for each entry of a directory.
+extern "C" __global__ void __launch_bounds__(256) bound_strips(const Batch *batch) {
+  const Batch b = *batch;
+  for (uint32_t i = 0; i < b.flattening_count; i++) {
+    const Flattening f = b.flattenings[i];
+    for (uint32_t e = blockIdx.x * blockDim.x + threadIdx.x; e < f.entries; e += blockDim.x * gridDim.x) bound_group(f, b.tile_shift, e);
+  }
+}
