@@ -274,7 +274,7 @@ func (b *batch) fillPasses() {
 			most := uint32(seedTiles * len(b.queries))
 			items = tileCounts{min(items.whole, most), min(items.strips, most)}
 		}
-		c.queue, c.stripQueue = b.queue(items.whole), b.queue(items.strips)
+		c.queue, c.stripQueue, c.flatQueue = b.queue(items.whole), b.queue(items.strips), b.queue(items.strips)
 		_, c.counters = put[uint32](s, 4)
 		if seeds {
 			_, b.common.seeds = put[uint64](s, seedTiles*len(b.queries))

@@ -14,7 +14,7 @@ type flats struct {
 }
 
 // flatShare: a list is made flat when it has a posting in this many strips or fewer. Of shorter ones the few blocks are as good.
-const flatShare = 16
+const flatShare = 256
 
 // maxFlatTile is as large as a tile may be, by its shift, for flat postings, which have 16 bits of a document.
 const maxFlatTile = 16

@@ -37,6 +37,7 @@ func (x *Executor) load(q *device.Queue) {
 		{"index_lists", q.Load(ptx("index_lists")), 256, none},
 		{"flatten", flatten, 256, none},
 		{"bound_strips", flatten, 256, none},
+		{"or_flat", q.Load(ptx("or_flat")), flatThreads, func(*batch) int { return x.shape.flatShared() }},
 		{"score_strips", q.Load(ptx("strips")), stripThreads, func(*batch) int { return x.shape.stripShared() }},
 		{"bound_tiles", plan, 256, none},
 		{"queue_seeds", plan, 256, none},
@@ -147,6 +148,9 @@ func (x *Executor) score(q *device.Queue, s *slot, kernel string, pass int, tile
 	}
 	if tiles.strips > 0 {
 		x.launch(q, s, "score_strips", pass, min(most, int(tiles.strips)))
+		if pass == orSeeds || pass == orRest {
+			x.launch(q, s, "or_flat", pass, min(most, int(tiles.strips)))
+		}
 	}
 }
 

@@ -12,7 +12,7 @@ const (
 	maxTerms      = 64             // of a plan
 	maxRangeTerms = 16             // of a plan, for Huang's ranges
 	maxK          = 1000
-	seedTiles     = 4  // of a query
+	seedTiles     = 64 // of a query
 	tileStrips    = 32 // of a tile
 	poolSlack     = 64 // of keys over k: 32, and 32 more that a warp hands in (insert.cuh)
 
@@ -111,7 +111,7 @@ type devMove struct {
 }
 
 type devBatch struct {
-	lists, queries, states, parts, tileBounds, seeds, queue, stripQueue, unresolved, unresolvedCount uint64
+	lists, queries, states, parts, tileBounds, seeds, queue, stripQueue, flatQueue, unresolved, unresolvedCount uint64
 	moves, rows, heaps, counters, flattenings                                                        uint64
 	queryCount, partCount, moveCount, groupCount, tilesMost, tileShift                               uint32
 	unresolvedRoom, tileRoom, poolRoom, heapRoom, listCount, blockCount                              uint32

@@ -119,6 +119,14 @@ func (s Shape) stripShared() int {
 	return stripThreads / 32 * (64*8 + 5*max(1<<s.TileShift/tileStrips, 16))
 }
 
+// flatThreads are the threads of a block that goes by tiles of flat lists (kernels/or_flat.cu).
+const flatThreads = 256
+
+// flatShared is the dynamic shared memory of such a block: keys, candidates, and for each document of a tile a score and a bit.
+func (s Shape) flatShared() int {
+	return flatThreads/32*64*8 + 32 + 2*1024 + 4<<s.TileShift + 4*max(1, 1<<s.TileShift/32)
+}
+
 // groups is how many groups so many blocks of a lead make, one for each warp of a thread block.
 func (s Shape) groups(blocks uint32) uint32 {
 	warps := uint32(s.LeadThreads / 32)

@@ -18,7 +18,8 @@ const uint32_t no_bound = ~0u;     // the bound of a tile where nothing can matc
 const uint32_t max_terms = 64;     // of a query
 const uint32_t extent_blocks = 32;
 const uint32_t rank_tile_shift = 12;  // blockmax.TileDocs is 4,096
-const uint32_t seeds = 4;          // tiles of a query that are visited before all others
+const uint32_t seeds = 64;         // tiles of a query that are visited before all others
+const uint32_t block_seeds = 4;    // the same, where tiles cost as much as their blocks
 const uint32_t strips = 32;        // of a tile: equal shares of its documents
 
 // An extent of a list: 32 blocks, the last one perhaps fewer. The array of a list's extents stays on
@@ -124,7 +125,7 @@ struct Query {
   uint32_t mode;
   uint32_t bounds;       // no_bounds, ...
   uint32_t rank_weight;
-  uint32_t by_strips;    // not 0 when its tiles are for strips.cu
+  uint32_t by_strips;    // not 0 when its tiles are for strips.cu and or_flat.cu
 };
 
 // What is known of a query by now. Other blocks change it at any time.
@@ -173,9 +174,10 @@ struct Batch {
   Pointer<State> states;
   Pointer<const Part> parts;
   Pointer<uint32_t> tile_bounds;
-  Pointer<Key> seeds;        // four of each query: bound, and complement of the tile's number in tile_bounds
+  Pointer<Key> seeds;        // of each query: bound, and complement of the tile's number in tile_bounds
   Pointer<Queue> queue;      // of tiles to visit in this pass
-  Pointer<Queue> strip_queue;  // the same, of queries by strips
+  Pointer<Queue> strip_queue;  // the same for strips.cu
+  Pointer<Queue> flat_queue;   // and for or_flat.cu
   Pointer<Range> unresolved;
   Pointer<uint32_t> unresolved_count;
   Pointer<const Move> moves;
@@ -324,31 +326,32 @@ AT(Batch, tile_bounds, 32);
 AT(Batch, seeds, 40);
 AT(Batch, queue, 48);
 AT(Batch, strip_queue, 56);
-AT(Batch, unresolved, 64);
-AT(Batch, unresolved_count, 72);
-AT(Batch, moves, 80);
-AT(Batch, rows, 88);
-AT(Batch, heaps, 96);
-AT(Batch, counters, 104);
-AT(Batch, flattenings, 112);
-AT(Batch, query_count, 120);
-AT(Batch, part_count, 124);
-AT(Batch, move_count, 128);
-AT(Batch, group_count, 132);
-AT(Batch, tiles_most, 136);
-AT(Batch, tile_shift, 140);
-AT(Batch, unresolved_room, 144);
-AT(Batch, tile_room, 148);
-AT(Batch, pool_room, 152);
-AT(Batch, heap_room, 156);
-AT(Batch, list_count, 160);
-AT(Batch, block_count, 164);
-AT(Batch, and_pass, 168);
-AT(Batch, range_algorithm, 172);
-AT(Batch, lane_room, 176);
-AT(Batch, staged_from, 180);
-AT(Batch, flattening_count, 184);
-SIZE(Batch, 192);
+AT(Batch, flat_queue, 64);
+AT(Batch, unresolved, 72);
+AT(Batch, unresolved_count, 80);
+AT(Batch, moves, 88);
+AT(Batch, rows, 96);
+AT(Batch, heaps, 104);
+AT(Batch, counters, 112);
+AT(Batch, flattenings, 120);
+AT(Batch, query_count, 128);
+AT(Batch, part_count, 132);
+AT(Batch, move_count, 136);
+AT(Batch, group_count, 140);
+AT(Batch, tiles_most, 144);
+AT(Batch, tile_shift, 148);
+AT(Batch, unresolved_room, 152);
+AT(Batch, tile_room, 156);
+AT(Batch, pool_room, 160);
+AT(Batch, heap_room, 164);
+AT(Batch, list_count, 168);
+AT(Batch, block_count, 172);
+AT(Batch, and_pass, 176);
+AT(Batch, range_algorithm, 180);
+AT(Batch, lane_room, 184);
+AT(Batch, staged_from, 188);
+AT(Batch, flattening_count, 192);
+SIZE(Batch, 200);
 
 #undef AT
 #undef SIZE

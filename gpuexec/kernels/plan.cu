@@ -1,11 +1,12 @@
 // Which tiles are worth a visit, and in which order. bound_tiles bounds every tile of every part and
-// finds for each query the best four tiles, one of each residue class by 4, so that no two are the
+// finds for each query some of the best tiles, one of each residue class by their number, so that no two are the
 // same. These seeds are visited first: what they find raises the threshold. Then queue_tiles queues what
 // can still win, tile by tile over all queries, so that lists which queries share are read together
 // and found in the second-level cache (50 MB on an H200). tiles_most * part_count is below 1<<31.
 //
 // Of queries whose lists are flat, tiles are bounded strip by strip, and of a tile only the strips that can
-// win are queued, for strips.cu; of a seed at first only the best.
+// win are queued, for strips.cu; of a seed at first only the best. Where they are many the tile as a whole is cheaper,
+// for or_flat.cu.
 #include "flat.cuh"
 #include "seek.cuh"
 #include "score.cuh"
@@ -36,11 +37,12 @@ __device__ __forceinline__ bool goes_by_tiles(const Batch &b, const Part &part) 
   return part.way == (b.and_pass ? by_and_tiles : by_or_tiles);
 }
 
-// A bound on the scores in each strip of a tile, that of the lane: no_bound where nothing can match. A warp calls it
-// together.
-__device__ __forceinline__ uint32_t bound_strip(const Batch &b, const Part &part, const Query &q, uint32_t tile) {
+// A bound on the scores in each strip of a tile, that of the lane: no_bound where nothing can match. flat says whether
+// the tile has postings of flat lists only. A warp calls it together.
+__device__ __forceinline__ uint32_t bound_strip(const Batch &b, const Part &part, const Query &q, uint32_t tile, bool *flat) {
   uint32_t lane = threadIdx.x % 32, lo = tile << b.tile_shift, hi = min(part.docs, lo + (1u << b.tile_shift)), sum = 0;
   bool any = false, all = true;
+  *flat = true;
   for (uint32_t i = 0; i < part.term_count; i++) {
     const Term &term = part.terms[i];
     const List &l = *term.list;
@@ -54,6 +56,7 @@ __device__ __forceinline__ uint32_t bound_strip(const Batch &b, const Part &part
       Span s = blocks_of_tile(l, b.tile_shift, lo, hi);
       here = s.from < s.to;
       if (here) impact = bound_of_tile(l, b.tile_shift, lo);
+      *flat &= !here;
     }
     sum += contribution(term.weight, impact);
     any |= here;
@@ -69,11 +72,24 @@ __device__ __forceinline__ uint32_t seed_strips(const Query &q, uint32_t bound, 
   return __ballot_sync(all_lanes, bound != no_bound && (q.bounds == no_bounds || bound >= highest - highest / 8));
 }
 
+// The slot of a tile among the seeds of its query.
+__device__ __forceinline__ Key &seed_of(const Batch &b, const Part &part, uint32_t tile) {
+  return b.seeds[seeds * part.query + tile % (b.queries[part.query].by_strips ? seeds : block_seeds)];
+}
+
+// From how many strips on a tile goes as a whole.
+const uint32_t many_strips = 6;
+
+// Whether these strips go as a whole tile.
+__device__ __forceinline__ bool goes_whole(const Part &part, uint32_t alive, bool flat) {
+  return flat && part.way == by_or_tiles && static_cast<uint32_t>(__popc(alive)) >= many_strips;
+}
+
 // Takes note of the bound of a tile.
 __device__ __forceinline__ void note_bound(const Batch &b, const Part &part, uint32_t tile, uint32_t bound) {
   uint32_t at = part.first_tile + tile;
   b.tile_bounds[at] = bound;
-  if (bound != no_bound) atomicMax(&b.seeds[seeds * part.query + tile % seeds], key_of(bound, at));
+  if (bound != no_bound) atomicMax(&seed_of(b, part, tile), key_of(bound, at));
 }
 
 // A thread for each tile and part, parts fastest; a warp together for those that go by strips.
@@ -89,7 +105,8 @@ extern "C" __global__ void __launch_bounds__(256) bound_tiles(const Batch *batch
     for (uint32_t rest = __ballot_sync(all_lanes, mine && q.by_strips); rest; rest &= rest - 1) {
       uint32_t at = __ffs(rest) - 1, of = __shfl_sync(all_lanes, tile, at);
       const Part &other = b.parts[__shfl_sync(all_lanes, p, at)];
-      uint32_t bound = bound_strip(b, other, b.queries[other.query], of);
+      bool flat;
+      uint32_t bound = bound_strip(b, other, b.queries[other.query], of, &flat);
       uint32_t highest = __reduce_max_sync(all_lanes, bound == no_bound ? 0 : bound + 1);
       if (lane == 0) note_bound(b, other, of, highest == 0 ? no_bound : highest - 1);
     }
@@ -136,21 +153,27 @@ __device__ __forceinline__ uint32_t alive_parts(const Batch &b, const Part &part
 
 // Whether the tile, with this bound, is a seed.
 __device__ __forceinline__ bool is_seed(const Batch &b, const Part &part, uint32_t tile, uint32_t bound) {
-  return b.seeds[seeds * part.query + tile % seeds] == key_of(bound, part.first_tile + tile);
+  return seed_of(b, part, tile) == key_of(bound, part.first_tile + tile);
 }
 
-// The strips of a tile that may hold a document that enters, but for those that were looked at as a seed's. A warp calls it
-// together.
-__device__ __forceinline__ uint32_t strips_left(const Batch &b, const Part &part, uint32_t tile) {
+// The strips of a tile that may hold a document that enters, but for those that were looked at as a seed's; whole says whether
+// they are for or_flat.cu. A warp calls it together.
+__device__ __forceinline__ uint32_t strips_left(const Batch &b, const Part &part, uint32_t tile, bool *whole) {
   const Query &q = b.queries[part.query];
   State &s = b.states[part.query];
-  uint32_t lane = threadIdx.x % 32, bound = bound_strip(b, part, q, tile), highest = b.tile_bounds[part.first_tile + tile];
-  Key threshold = threshold_of(s);
+  bool flat;
+  uint32_t lane = threadIdx.x % 32, bound = bound_strip(b, part, q, tile, &flat), highest = b.tile_bounds[part.first_tile + tile];
+  Key threshold = common_threshold(s);
   uint32_t from = part.base + (tile << b.tile_shift) + (lane << (b.tile_shift - 5));
   uint32_t matching = __ballot_sync(all_lanes, bound != no_bound);
   uint32_t alive = matching & __ballot_sync(all_lanes, q.bounds == no_bounds || can_win(bound, from, threshold));
   if (lane == 0 && alive != matching) s.pruned = 1;
-  if (is_seed(b, part, tile, highest)) alive &= ~seed_strips(q, bound, highest);
+  *whole = goes_whole(part, alive, flat);
+  if (is_seed(b, part, tile, highest)) {
+    uint32_t done = seed_strips(q, bound, highest);
+    alive = goes_whole(part, done, flat) ? 0 : alive & ~done;
+    *whole = false;  // or_flat would look at all of the tile
+  }
   return alive;
 }
 
@@ -182,21 +205,24 @@ extern "C" __global__ void __launch_bounds__(256) queue_tiles(const Batch *batch
       }
     }
     uint32_t alive = ~0u;
+    bool whole = false;
     for (uint32_t rest = __ballot_sync(all_lanes, wanted); rest; rest &= rest - 1) {
       uint32_t at = __ffs(rest) - 1, of = __shfl_sync(all_lanes, tile, at), left = ~0u;
       const Part &other = b.parts[__shfl_sync(all_lanes, p, at)];
       const Query &its = b.queries[other.query];
+      bool as_whole = false;
       if (its.by_strips) {
-        left = strips_left(b, other, of);
+        left = strips_left(b, other, of, &as_whole);
       } else if (its.bounds == block_bounds) {
         left = alive_parts(b, other, its, of, threshold_of(b.states[other.query]));
         if (left == 0 && lane == 0) b.states[other.query].pruned = 1;
       }
-      if (lane == at) alive = left;
+      if (lane == at) alive = left, whole = as_whole;
     }
     wanted &= alive != 0;
     enqueue(*b.queue, wanted && !q.by_strips, Item{p, tile, alive});
-    enqueue(*b.strip_queue, wanted && q.by_strips, Item{p, tile, alive});
+    enqueue(*b.strip_queue, wanted && q.by_strips && !whole, Item{p, tile, alive});
+    enqueue(*b.flat_queue, wanted && q.by_strips && whole, Item{p, tile, alive});
   }
 }
 
@@ -212,9 +238,10 @@ extern "C" __global__ void __launch_bounds__(256) queue_seeds(const Batch *batch
     while (at - q.parts[p].first_tile >= q.parts[p].tiles) p++;
     const Part &part = q.parts[p];
     uint32_t tile = at - part.first_tile, alive = ~0u;
-    if (q.by_strips) alive = seed_strips(q, bound_strip(b, part, q, tile), static_cast<uint32_t>(seed >> 32));
+    bool flat = false;
+    if (q.by_strips) alive = seed_strips(q, bound_strip(b, part, q, tile, &flat), static_cast<uint32_t>(seed >> 32));
     if (lane == 0) {
-      Queue &queue = q.by_strips ? *b.strip_queue : *b.queue;
+      Queue &queue = !q.by_strips ? *b.queue : goes_whole(part, alive, flat) ? *b.flat_queue : *b.strip_queue;
       queue.items[atomicAdd(&queue.size, 1u)] = Item{static_cast<uint32_t>(&part - b.parts.get()), tile, alive};
     }
   }

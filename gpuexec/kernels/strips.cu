@@ -12,8 +12,8 @@
 #include "insert.cuh"
 #include "seek.cuh"
 
-// Threads of a block, and blocks of a multiprocessor that the compiler shall leave registers for: 48 a thread.
-const uint32_t strip_threads = 128, strip_blocks = 10;
+// Threads of a block, and blocks of a multiprocessor that the compiler shall leave registers for: 64 a thread.
+const uint32_t strip_threads = 128, strip_blocks = 8;
 
 // What a warp has in shared memory: keys to hand in, a score for each document of a strip, and a mark. Functions find it on their
 // own, because only so the compiler knows that it is shared.
@@ -84,7 +84,7 @@ __device__ __forceinline__ Added add_flat(const Batch &b, const Strip &s, const 
 }
 
 // The same for a list that is not flat.
-[[maybe_unused]] static __device__ __noinline__ Added add_blocks(const Batch &b, Strip s, const List &l, uint32_t weight, uint32_t list) {
+[[maybe_unused]] static __device__ __noinline__ uint2 add_blocks(const Batch &b, Strip s, const List &l, uint32_t weight, uint32_t list) {
   uint32_t lane = threadIdx.x % 32, doc[4], tf[4], *scores = scores_of(b);
   uint8_t *marks = marks_of(b);
   Span blocks = blocks_of_tile(l, b.tile_shift, s.tile << b.tile_shift, (s.tile + 1) << b.tile_shift);
@@ -101,7 +101,7 @@ __device__ __forceinline__ Added add_flat(const Batch &b, const Strip &s, const 
     }
     added.postings += k.n;
   }
-  return added;
+  return make_uint2(added.marked, added.postings);
 }
 
 // Whether a block of the list that touches the strip is missing. A lane calls it alone.
@@ -148,7 +148,8 @@ __device__ __forceinline__ Added add_list(const Batch &b, const Strip &s, const 
     Interval postings{__shfl_sync(all_lanes, of.postings.from, at), __shfl_sync(all_lanes, of.postings.to, at)};
     added = add_flat(b, s, l.flat, postings, weight, list);
   } else {
-    added = add_blocks(b, s, l, weight, list);
+    uint2 decoded = add_blocks(b, s, l, weight, list);
+    added = Added{decoded.x != 0, decoded.y};
   }
   __syncwarp();
   return added;
@@ -208,22 +209,32 @@ __device__ __forceinline__ bool unite(const Batch &b, const Part &part, const Qu
   return __any_sync(all_lanes, marked);
 }
 
-// Goes through the lists of an AND.
-__device__ __forceinline__ void intersect(const Batch &b, const Part &part, const Strip &s, const Source &of, Counts *n) {
+// Goes through the lists of an AND. It returns whether a document has them all.
+__device__ __forceinline__ bool intersect(const Batch &b, const Part &part, const Strip &s, const Source &of, Counts *n) {
   for (uint32_t t = 0; t < part.term_count; t++) {
     Added added = add_list(b, s, of, t, t);
     n->postings += added.postings;
-    if (!__any_sync(all_lanes, added.marked)) return;
+    if (!__any_sync(all_lanes, added.marked)) return false;
   }
+  return true;
+}
+
+// Clears scores and marks, of 128 documents or a multiple.
+__device__ __forceinline__ void clear(const Batch &b, bool marks) {
+  uint32_t lane = threadIdx.x % 32, docs = docs_of(b);
+  uint4 *fours = reinterpret_cast<uint4 *>(scores_of(b)), *sixteens = reinterpret_cast<uint4 *>(marks_of(b));
+  for (uint32_t i = lane; 4 * i < docs; i += 32) fours[i] = make_uint4(0, 0, 0, 0);
+  if (!marks) return;
+  for (uint32_t i = lane; 16 * i < docs; i += 32) sixteens[i] = make_uint4(0, 0, 0, 0);
 }
 
 // Hands in the documents of the strip that can enter, and clears scores and marks, if there are any. all is how many lists an AND
-// has, 0 of an OR.
-[[maybe_unused]] static __device__ __noinline__ void collect(const Batch &b, uint32_t part_index, Strip s, bool marked, uint32_t all, Counts *n) {
+// has, 0 of an OR. It returns how many the lane has scored, and how many of them may be returned.
+[[maybe_unused]] static __device__ __noinline__ uint2 collect(const Batch &b, uint32_t part_index, Strip s, bool marked, uint32_t all) {
   const Part &part = b.parts[part_index];
   const Query &q = b.queries[part.query];
   State &state = b.states[part.query];
-  uint32_t lane = threadIdx.x % 32, docs = docs_of(b), held = 0, *scores = scores_of(b);
+  uint32_t lane = threadIdx.x % 32, docs = docs_of(b), held = 0, *scores = scores_of(b), scored = 0, matched = 0;
   uint8_t *marks = marks_of(b);
   Key threshold = common_threshold(state);
   for (uint32_t i = lane; i < docs + lane; i += 32) {  // as often for all lanes
@@ -236,13 +247,14 @@ __device__ __forceinline__ void intersect(const Batch &b, const Part &part, cons
       if (marked) marks[i] = 0;
     }
     if (!__any_sync(all_lanes, matches)) continue;
-    n->scored += matches;
+    scored += matches;
     matches = matches && accepts(part, doc);
-    n->matched += matches;
+    matched += matches;
     Key key = matches ? key_of(score + rank_score(part, q.rank_weight, doc), part.base + doc) : 0;
     held = keep_key(q, state, keys_of(b), held, matches && key >= threshold && key < q.after, key);
   }
   if (held) insert(q, state, keys_of(b), held);
+  return make_uint2(scored, matched);
 }
 
 // Clears the scores of a strip none of whose documents can enter, if that is so: of an OR without marks.
@@ -252,8 +264,7 @@ __device__ __forceinline__ bool passes_over(const Batch &b, const Part &part, co
   Scores seen = look(b);
   uint32_t need = static_cast<uint32_t>(common_threshold(state) >> 32);
   if (__any_sync(all_lanes, seen.highest && seen.highest + rank >= need)) return false;
-  uint4 *fours = reinterpret_cast<uint4 *>(scores_of(b));
-  for (uint32_t i = threadIdx.x % 32; 4 * i < docs; i += 32) fours[i] = make_uint4(0, 0, 0, 0);
+  clear(b, false);
   n->scored += seen.count;
   n->matched += seen.count;
   return true;
@@ -264,6 +275,11 @@ __device__ __forceinline__ void report_strip(const Batch &b, uint32_t part, cons
   uint32_t at = atomicAdd(b.unresolved_count.get(), 1u);
   if (at < b.unresolved_room) b.unresolved[at] = Range{part, s.lo, s.hi, bound};
   atomicAdd(&state.unresolved, 1u);
+}
+
+__device__ __forceinline__ void count(Counts *n, uint2 documents) {
+  n->scored += documents.x;
+  n->matched += documents.y;
 }
 
 // Takes care of one strip. A warp calls it together.
@@ -284,10 +300,13 @@ __device__ __forceinline__ void take_strip(const Batch &b, uint32_t part_index, 
   if (__any_sync(all_lanes, here && of.list->flat.address == 0 && misses(b, s, *of.list))) {
     report_strip(b, part_index, s, bound, state);
   } else if (all) {
-    intersect(b, part, s, of, n);
-    collect(b, part_index, s, true, part.term_count, n);
+    if (intersect(b, part, s, of, n) || docs_of(b) % 128) {
+      count(n, collect(b, part_index, s, true, part.term_count));
+    } else {
+      clear(b, true);
+    }
   } else if (bool marked = unite(b, part, q, s, of, here, rank, threshold, n); marked || !passes_over(b, part, state, rank, n)) {
-    collect(b, part_index, s, marked, 0, n);
+    count(n, collect(b, part_index, s, marked, 0));
   }
 }
 
