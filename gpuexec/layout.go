@@ -14,7 +14,7 @@ const (
 	maxK          = 1000
 	seedTiles     = 64 // of a query
 	tileStrips    = 32 // of a tile
-	poolSlack     = 64 // of keys over k: 32, and 32 more that a warp hands in (insert.cuh)
+	poolSlack     = 32
 
 	rowBytes = 16
 )

@@ -35,7 +35,7 @@ func (b *batch) keepResults() results {
 	r.bytes = wholeRows(stateBytes*len(b.queries)) + rowBytes
 	for i := range b.queries {
 		r.keysAt = append(r.keysAt, r.bytes)
-		r.bytes += 8 * (b.queries[i].plan.K + poolSlack)
+		r.bytes += 8 * keysRoom(b.queries[i].plan.K)
 	}
 	r.bytes = wholeRows(r.bytes)
 	r.unresolvedRoom = unresolvedMost
@@ -43,6 +43,14 @@ func (b *batch) keepResults() results {
 	r.unresolvedCount = r.states + uint64(wholeRows(stateBytes*len(b.queries)))
 	r.unresolved = r.states + uint64(r.bytes)
 	return r
+}
+
+// keysRoom is how many keys a query of k hits has room for: those over k that kernels/insert.cuh lets be, and a warp's more.
+func keysRoom(k int) int {
+	if k < 64 {
+		return k + k/8 + poolSlack
+	}
+	return k + min(k, 512) + poolSlack
 }
 
 // keys is where the best keys of query i are.

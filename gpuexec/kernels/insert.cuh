@@ -51,6 +51,10 @@ __device__ __forceinline__ Key cut_best(volatile Key *best, uint32_t n, uint32_t
   return lowest;
 }
 
+// How many keys over k a query's list may have before a warp cuts it: for many hits a cut takes long, and a threshold that is late
+// by some of them does little harm.
+__device__ __forceinline__ uint32_t wide_slack_of(uint32_t k) { return k < 64 ? k / 8 : min(k, 512u); }
+
 // Hands the n keys in: under the query's lock they join those found so far, and where there are more than k and some slack, the
 // best k stay, and the worst of them is the threshold. A warp calls it together.
 [[maybe_unused]] static __device__ __noinline__ void insert(const Query &q, State &s, const Key *keys, uint32_t n) {
@@ -72,7 +76,7 @@ __device__ __forceinline__ Key cut_best(volatile Key *best, uint32_t n, uint32_t
     if (enters) best[held + __popc(votes & ((1u << lane) - 1))] = key;
     held += __popc(votes);
     __syncwarp();
-    if (held < k || (had >= k && held <= k + slack_of(k))) continue;
+    if (held < k || (had >= k && held <= k + wide_slack_of(k))) continue;
     threshold = max(threshold, cut_best(best, held, k));
     held = k;
     if (lane == 0) atomicMax(&s.threshold, threshold);

@@ -4,8 +4,8 @@
 //
 // What an addition found there before also tells how many documents match: those found at 0.
 //
-// A tile has 64 KB of scores, so that three blocks of 256 threads are on an H200's multiprocessor. Each warp finds out about the next
-// tile itself, which costs less than to be told.
+// A tile has 64 KB of scores, so that three blocks of 256 threads are on an H200's multiprocessor, too few to hide every read:
+// so reads are asked for well before they are needed, those of the next tile during this one, and of the next postings during these.
 #include "flat.cuh"
 #include "insert.cuh"
 
@@ -32,40 +32,63 @@ __device__ __forceinline__ uint32_t *scores() { return reinterpret_cast<uint32_t
 // Documents that match with a score of 0, a bit each.
 __device__ __forceinline__ uint32_t *zeros_of(uint32_t tile_shift) { return scores() + (1u << tile_shift); }
 
-// A tile, the same for all lanes of a warp, and of the list of the lane its postings there.
+// A tile, the same for all lanes of a warp, and what concerns the lane's list.
 struct Flat {
-  bool there;
-  uint32_t part, tile, lists;
-  const uint32_t *postings;
-  Interval of;
+  uint32_t part, tile;
+  uint32_t lists;  // 0 when there is nothing to do
+  const Part *of;
+  State *state;
+  const uint32_t *postings, *first;
+  uint32_t each;    // entries of first that a tile has
   uint32_t weight;
+  Interval within;  // the postings in the tile
 };
 
-__device__ __forceinline__ Flat find_flat(const Batch &b, uint32_t at) {
-  const Queue &queue = *b.flat_queue;
-  Flat f{at < queue.size, 0, 0, 0, nullptr, {0, 0}, 0};
-  if (!f.there) return f;
-  Item item = queue.items[at];
-  const Part &part = b.parts[item.part];
+const uint32_t no_part = ~0u;
+
+// Consecutive tiles of the queue, which are of one part mostly, so that what is to be known of it is asked once.
+const uint32_t flat_run = 8;
+
+// Where in the queue the block's tile number n is.
+__device__ __forceinline__ uint32_t place_of(uint32_t n) { return (n / flat_run * gridDim.x + blockIdx.x) * flat_run + n % flat_run; }
+
+__device__ __forceinline__ Item item_of(const Queue &queue, uint32_t n) {
+  uint32_t at = place_of(n);
+  return at < queue.size ? queue.items[at] : Item{no_part, 0, 0};
+}
+
+// Finds out about another part.
+__device__ __forceinline__ void turn_to(const Batch &b, Flat &f, uint32_t part) {
+  f.part = part;
+  f.of = &b.parts[part];
+  f.state = &b.states[f.of->query];
+  f.lists = f.state->answered ? 0 : f.of->term_count;
+  f.postings = nullptr;
   uint32_t lane = threadIdx.x % 32;
-  f.part = item.part, f.tile = item.tile, f.lists = part.term_count;
-  if (lane >= f.lists) return f;
-  const Term &term = part.terms[lane];
+  if (lane >= f.lists) return;
+  const Term &term = f.of->terms[lane];
   const List &l = *term.list;
-  if (l.flat.address == 0) return f;  // has no posting in the tile
-  uint32_t each = l.flat_shift == b.tile_shift ? 1 : strips, entry = f.tile * each;
-  f.postings = l.flat;
+  f.postings = l.flat;  // null when it is not flat: then it has no posting in the tile
+  f.first = l.flat_first;
+  f.each = l.flat_shift == b.tile_shift ? 1 : strips;
   f.weight = term.weight;
-  f.of = Interval{__ldg(&l.flat_first[entry]), __ldg(&l.flat_first[entry + each])};
-  return f;
+}
+
+__device__ __forceinline__ void go_to(const Batch &b, Flat &f, const Item &item) {
+  if (item.part == no_part) {
+    f.part = no_part;
+    return;
+  }
+  if (item.part != f.part) turn_to(b, f, item.part);
+  f.tile = item.tile;
+  f.within = Interval{0, 0};
+  if (f.postings) f.within = Interval{__ldg(&f.first[f.tile * f.each]), __ldg(&f.first[(f.tile + 1) * f.each])};
 }
 
 // The score from which on a document of the tile may enter: at least 1, since those without one are looked at apart.
 __device__ __forceinline__ uint32_t need_of(const Batch &b, const Flat &f) {
-  const Part &part = b.parts[f.part];
-  const Query &q = b.queries[part.query];
-  uint32_t lo = f.tile << b.tile_shift, need = static_cast<uint32_t>(threshold_of(b.states[part.query]) >> 32);
-  uint32_t rank = rank_bound(part, q.rank_weight, lo, min(part.docs, lo + (1u << b.tile_shift)));
+  uint32_t lo = f.tile << b.tile_shift, need = static_cast<uint32_t>(threshold_of(*f.state) >> 32), rank = 0;
+  if (f.of->rank.address) rank = rank_bound(*f.of, b.queries[f.of->query].rank_weight, lo, min(f.of->docs, lo + (1u << b.tile_shift)));
   return max(1u, need > rank ? need - rank : 0);
 }
 
@@ -74,48 +97,74 @@ struct Found {
   uint32_t matched, scored;
 };
 
-// Adds four postings of a list, those of them that are there.
-__device__ __forceinline__ void add_words(const Batch &b, const Part &part, uint32_t tile, uint32_t turn, const uint32_t word[4], uint32_t count,
-                                          uint32_t weight, uint32_t need, Found *n) {
-  uint32_t *sums = scores(), mask = (1u << b.tile_shift) - 1, lane = threadIdx.x % 32;
-  FlatDesk &t = flat_desk();
+// Four postings of each lane.
+struct Words {
+  uint32_t word[4], count;  // count is of all lanes
+};
+
+__device__ __forceinline__ Words load_words(const uint32_t *postings, uint32_t from, uint32_t to) {
+  Words w;
+  w.count = from < to ? min(128u, to - from) : 0;
 #pragma unroll
-  for (uint32_t j = 0; j < 4; j++) {
-    if (32 * j + lane >= count) continue;
-    uint32_t i = word[j] & mask, add = flat_contribution(weight, word[j]);
-    if (add == 0) {
-      atomicOr(&zeros_of(b.tile_shift)[i / 32], 1u << i % 32);
-      t.zeros[turn] = 1;
-      continue;
-    }
-    uint32_t old = atomicAdd(&sums[i], add);
-    if (old == 0) {
-      n->scored++;
-      if (part.accept.address) n->matched += accepts(part, (tile << b.tile_shift) + i);
-    }
-    if (old < need && old + add >= need) {
-      uint32_t at = atomicAdd(&t.count[turn], 1u);
-      if (at < candidates_most) t.candidates[at] = static_cast<uint16_t>(i);
-    }
+  for (uint32_t j = 0; j < 4; j++) w.word[j] = 32 * j + threadIdx.x % 32 < w.count ? __ldg(&postings[from + 32 * j + threadIdx.x % 32]) : 0;
+  return w;
+}
+
+// Says that a document of the tile had no score before.
+__device__ __forceinline__ void meet(const Flat &f, uint32_t tile_shift, uint32_t turn, uint32_t i, uint32_t add, Found *n) {
+  if (add == 0) {
+    n->scored--;  // hand_in_tile counts it, once, if nothing else is added
+    atomicOr(&zeros_of(tile_shift)[i / 32], 1u << i % 32);
+    flat_desk().zeros[turn] = 1;
+  } else if (accepts(*f.of, (f.tile << tile_shift) + i)) {
+    n->matched++;
   }
 }
 
-// Adds the postings of all lists of a tile, 128 at a time for each warp; the first of them go to another warp for each list.
-__device__ __forceinline__ void add_lists(const Batch &b, const Flat &f, uint32_t turn, Found *n) {
-  const Part &part = b.parts[f.part];
-  uint32_t lane = threadIdx.x % 32, warps = blockDim.x / 32, warp = threadIdx.x / 32, need = flat_desk().need[turn];
-  for (uint32_t t = 0; t < f.lists; t++, warp = warp + 3 < warps ? warp + 3 : warp + 3 - warps) {
-    uint32_t to = __shfl_sync(all_lanes, f.of.to, t), from = __shfl_sync(all_lanes, f.of.from, t) + 128 * warp;
-    if (from >= to) continue;
-    uint32_t weight = __shfl_sync(all_lanes, f.weight, t);
-    const uint32_t *postings =
-        GLOBAL(const uint32_t, __shfl_sync(all_lanes, static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(f.postings)), t));
-    for (; from < to; from += 128 * warps) {
-      uint32_t word[4], count = min(128u, to - from);
+__device__ __forceinline__ void be_candidate(uint32_t turn, uint32_t i) {
+  uint32_t at = atomicAdd(&flat_desk().count[turn], 1u);
+  if (at < candidates_most) flat_desk().candidates[at] = static_cast<uint16_t>(i);
+}
+
+// Adds postings of a list. filtered: some documents may not be returned.
+__device__ __forceinline__ void add_words(const Batch &b, const Flat &f, uint32_t turn, const Words &w, uint32_t weight, uint32_t need, bool filtered,
+                                          Found *n) {
+  uint32_t *sums = scores(), mask = (1u << b.tile_shift) - 1;
 #pragma unroll
-      for (uint32_t j = 0; j < 4; j++) word[j] = 32 * j + lane < count ? __ldg(&postings[from + 32 * j + lane]) : 0;
-      add_words(b, part, f.tile, turn, word, count, weight, need, n);
+  for (uint32_t j = 0; j < 4; j++) {
+    if (32 * j + threadIdx.x % 32 >= w.count) continue;
+    uint32_t i = w.word[j] & mask, add = flat_contribution(weight, w.word[j]), old = atomicAdd(&sums[i], add);
+    n->scored += old == 0;
+    if (old == 0 && (filtered || add == 0)) meet(f, b.tile_shift, turn, i, add, n);
+    if (need - 1 - old < add) be_candidate(turn, i);  // old < need <= old + add
+  }
+}
+
+// Adds the postings of all lists of a tile, 128 at a time for each warp, and meanwhile fetches the next; the first of a list go to
+// another warp for each list.
+__device__ __forceinline__ void add_lists(const Batch &b, const Flat &f, uint32_t turn, Found *n) {
+  uint32_t warps = blockDim.x / 32, need = flat_desk().need[turn], list = 0, from = 0, to = 0, weight = 0;
+  uint32_t warp = threadIdx.x / 32;
+  const uint32_t *postings = nullptr;
+  bool filtered = f.of->accept.address != 0;
+  // Goes on to the next 128 postings of the warp.
+  auto advance = [&]() {
+    from += 128 * warps;
+    while (from >= to && list < f.lists) {
+      to = __shfl_sync(all_lanes, f.within.to, list);
+      from = __shfl_sync(all_lanes, f.within.from, list) + 128 * warp;
+      weight = __shfl_sync(all_lanes, f.weight, list);
+      postings = GLOBAL(const uint32_t, __shfl_sync(all_lanes, static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(f.postings)), list));
+      warp = warp + 3 < warps ? warp + 3 : warp + 3 - warps;
+      list++;
     }
+    return load_words(postings, from, to);
+  };
+  for (Words w = advance(); w.count > 0;) {
+    uint32_t its = weight;
+    Words next = advance();
+    add_words(b, f, turn, w, its, need, filtered, n);
+    w = next;
   }
 }
 
@@ -157,55 +206,63 @@ __device__ __forceinline__ uint32_t offer(const Part &part, const Query &q, Stat
   if (held) insert(q, s, t.keys[threadIdx.x / 32], held);
 }
 
-// Counts, clears, and gets ready for the tile after the next. All threads call it together.
-__device__ __forceinline__ void leave(const Batch &b, const Flat &f, uint32_t turn, Found n) {
-  FlatDesk &t = flat_desk();
-  State &s = b.states[b.parts[f.part].query];
-  uint32_t lane = threadIdx.x % 32, docs = 1u << b.tile_shift;
-  uint32_t scored = __reduce_add_sync(all_lanes, n.scored), matched = __reduce_add_sync(all_lanes, n.matched);
-  if (b.parts[f.part].accept.address == 0) matched = scored;
-  if (lane == 0 && scored) atomicAdd(&t.scored, scored);
-  if (lane == 0 && matched) atomicAdd(&t.matched, matched);
-  if (docs % 4 == 0) {
-    uint4 *fours = reinterpret_cast<uint4 *>(scores());
-    for (uint32_t i = threadIdx.x; i < docs / 4; i += blockDim.x) fours[i] = make_uint4(0, 0, 0, 0);
+// Clears the scores, and the bits of documents with a score of 0 if there are any.
+__device__ __forceinline__ void clear(const Batch &b, uint32_t turn) {
+  uint32_t docs = 1u << b.tile_shift;
+  if (docs % (16 * blockDim.x) == 0) {
+    uint4 *fours = reinterpret_cast<uint4 *>(scores()) + threadIdx.x;
+    for (uint32_t i = 0; i < docs / 4; i += 4 * blockDim.x) {
+#pragma unroll
+      for (uint32_t j = 0; j < 4; j++) fours[i + j * flat_threads] = make_uint4(0, 0, 0, 0);
+    }
   } else {
     for (uint32_t i = threadIdx.x; i < docs; i += blockDim.x) scores()[i] = 0;
   }
-  if (t.zeros[turn]) {
-    for (uint32_t i = threadIdx.x; i < max(1u, docs / 32); i += blockDim.x) zeros_of(b.tile_shift)[i] = 0;
-  }
+  if (flat_desk().zeros[turn] == 0) return;
+  for (uint32_t i = threadIdx.x; i < max(1u, docs / 32); i += blockDim.x) zeros_of(b.tile_shift)[i] = 0;
+}
+
+// Counts, clears, and gets ready for the tile after the next. All threads call it together.
+__device__ __forceinline__ void leave(const Batch &b, const Flat &f, uint32_t turn, Found n) {
+  FlatDesk &t = flat_desk();
+  uint32_t lane = threadIdx.x % 32, scored = __reduce_add_sync(all_lanes, n.scored);
+  uint32_t matched = f.of->accept.address ? __reduce_add_sync(all_lanes, n.matched) : scored;
+  if (lane == 0 && scored) atomicAdd(&t.scored, scored);
+  if (lane == 0 && matched) atomicAdd(&t.matched, matched);
+  clear(b, turn);
   __syncthreads();
-  if (threadIdx.x < 32) {
-    uint32_t postings = __reduce_add_sync(all_lanes, f.of.to - f.of.from);
-    if (lane == 0) {
-      atomicAdd(&s.decoded, static_cast<unsigned long long>((postings + 127) / 128));
-      if (t.scored) atomicAdd(&s.scored, static_cast<unsigned long long>(t.scored));
-      if (t.matched) atomicAdd(&s.matched, static_cast<unsigned long long>(t.matched));
-      t.scored = t.matched = t.count[turn] = t.zeros[turn] = 0;
-    }
+  if (threadIdx.x >= 32) return;
+  uint32_t postings = __reduce_add_sync(all_lanes, f.within.to - f.within.from);
+  if (lane == 0 && f.lists) {
+    atomicAdd(&f.state->decoded, static_cast<unsigned long long>((postings + 127) / 128));
+    if (t.scored) atomicAdd(&f.state->scored, static_cast<unsigned long long>(t.scored));
+    if (t.matched) atomicAdd(&f.state->matched, static_cast<unsigned long long>(t.matched));
   }
+  if (lane == 0) t.scored = t.matched = t.count[turn] = t.zeros[turn] = 0;
 }
 
 extern "C" __global__ void __launch_bounds__(flat_threads, flat_blocks) or_flat(const Batch *batch) {
   const Batch &b = *batch;
+  const Queue &queue = *b.flat_queue;
   FlatDesk &t = flat_desk();
-  uint32_t docs = 1u << b.tile_shift;
+  uint32_t docs = 1u << b.tile_shift, number = 1;
   for (uint32_t i = threadIdx.x; i < docs + max(1u, docs / 32); i += blockDim.x) scores()[i] = 0;
-  uint32_t at = blockIdx.x;
-  Flat f = find_flat(b, at);
+  Flat f;
+  f.part = no_part;
+  go_to(b, f, item_of(queue, 0));
+  Item upcoming = item_of(queue, 1);
   if (threadIdx.x < 2) t.count[threadIdx.x] = t.zeros[threadIdx.x] = 0;
   if (threadIdx.x == 0) {
     t.matched = t.scored = 0;
-    if (f.there) t.need[0] = need_of(b, f);
+    if (f.part != no_part) t.need[0] = need_of(b, f);
   }
   __syncthreads();
-  for (uint32_t turn = 0; f.there; turn ^= 1) {
-    at += gridDim.x;
-    Flat next = find_flat(b, at);
-    if (threadIdx.x == 0 && next.there) t.need[turn ^ 1] = need_of(b, next);
+  for (uint32_t turn = 0; f.part != no_part; turn ^= 1) {
+    Flat next = f;
+    go_to(b, next, upcoming);
+    upcoming = item_of(queue, ++number);
+    if (threadIdx.x == 0 && next.part != no_part) t.need[turn ^ 1] = need_of(b, next);
     Found n{0, 0};
-    if (b.states[b.parts[f.part].query].answered) f.lists = f.of.to = f.of.from = 0;
     add_lists(b, f, turn, &n);
     __syncthreads();
     if (t.count[turn] || t.zeros[turn]) {

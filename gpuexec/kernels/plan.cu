@@ -1,8 +1,7 @@
 // Which tiles are worth a visit, and in which order. bound_tiles bounds every tile of every part and
 // finds for each query some of the best tiles, one of each residue class by their number, so that no two are the
 // same. These seeds are visited first: what they find raises the threshold. Then queue_tiles queues what
-// can still win, tile by tile over all queries, so that lists which queries share are read together
-// and found in the second-level cache (50 MB on an H200). tiles_most * part_count is below 1<<31.
+// can still win, query by query. tiles_most * part_count is below 1<<31.
 //
 // Of queries whose lists are flat, tiles are bounded strip by strip, and of a tile only the strips that can
 // win are queued, for strips.cu; of a seed at first only the best. Where they are many the tile as a whole is cheaper,
@@ -92,12 +91,12 @@ __device__ __forceinline__ void note_bound(const Batch &b, const Part &part, uin
   if (bound != no_bound) atomicMax(&seed_of(b, part, tile), key_of(bound, at));
 }
 
-// A thread for each tile and part, parts fastest; a warp together for those that go by strips.
+// A thread for each tile and part, tiles fastest; a warp together for those that go by strips.
 extern "C" __global__ void __launch_bounds__(256) bound_tiles(const Batch *batch) {
   const Batch b = *batch;
   uint32_t all = b.tiles_most * b.part_count, lane = threadIdx.x % 32;
   for (uint32_t base = blockIdx.x * blockDim.x + threadIdx.x - lane; base < all; base += blockDim.x * gridDim.x) {
-    uint32_t i = min(base + lane, all - 1), p = i % b.part_count, tile = i / b.part_count;
+    uint32_t i = min(base + lane, all - 1), p = i / b.tiles_most, tile = i % b.tiles_most;
     const Part &part = b.parts[p];
     const Query &q = b.queries[part.query];
     bool mine = base + lane < all && tile < part.tiles && goes_by_tiles(b, part);
@@ -191,7 +190,7 @@ extern "C" __global__ void __launch_bounds__(256) queue_tiles(const Batch *batch
   const Batch b = *batch;
   uint32_t all = b.tiles_most * b.part_count, step = blockDim.x * gridDim.x, lane = threadIdx.x % 32;
   for (uint32_t base = blockIdx.x * blockDim.x + threadIdx.x - lane; base < all; base += step) {
-    uint32_t i = min(base + lane, all - 1), p = i % b.part_count, tile = i / b.part_count;
+    uint32_t i = min(base + lane, all - 1), p = i / b.tiles_most, tile = i % b.tiles_most;
     const Part &part = b.parts[p];
     const Query &q = b.queries[part.query];
     bool wanted = base + lane < all && tile < part.tiles && goes_by_tiles(b, part);
