@@ -120,7 +120,7 @@ func (s Shape) stripShared() int {
 }
 
 // flatThreads are the threads of a block that goes by tiles of flat lists (kernels/or_flat.cu).
-const flatThreads = 256
+const flatThreads = 192
 
 // flatShared is the dynamic shared memory of such a block: keys, candidates, and for each document of a tile a score and a bit.
 func (s Shape) flatShared() int {

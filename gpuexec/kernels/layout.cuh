@@ -19,7 +19,8 @@ const uint32_t max_terms = 64;     // of a query
 const uint32_t extent_blocks = 32;
 const uint32_t rank_tile_shift = 12;  // blockmax.TileDocs is 4,096
 const uint32_t seeds = 64;         // tiles of a query that are visited before all others
-const uint32_t block_seeds = 4;    // the same, where tiles cost as much as their blocks
+const uint32_t and_seeds = 16;      // the same of an AND
+const uint32_t block_seeds = 4;    // and where tiles cost as much as their blocks
 const uint32_t strips = 32;        // of a tile: equal shares of its documents
 
 // An extent of a list: 32 blocks, the last one perhaps fewer. The array of a list's extents stays on

@@ -4,12 +4,12 @@
 //
 // What an addition found there before also tells how many documents match: those found at 0.
 //
-// A tile has 64 KB of scores, so that three blocks of 256 threads are on an H200's multiprocessor, too few to hide every read:
+// A tile has 64 KB of scores, so that three blocks of 192 threads are on an H200's multiprocessor, too few to hide every read:
 // so reads are asked for well before they are needed, those of the next tile during this one, and of the next postings during these.
 #include "flat.cuh"
 #include "insert.cuh"
 
-const uint32_t flat_threads = 256, flat_blocks = 3;
+const uint32_t flat_threads = 192, flat_blocks = 3;
 
 // Candidates of a tile that are told apart; if there are more, all of its documents are looked at.
 const uint32_t candidates_most = 1024;
@@ -52,9 +52,9 @@ const uint32_t flat_run = 8;
 // Where in the queue the block's tile number n is.
 __device__ __forceinline__ uint32_t place_of(uint32_t n) { return (n / flat_run * gridDim.x + blockIdx.x) * flat_run + n % flat_run; }
 
-__device__ __forceinline__ Item item_of(const Queue &queue, uint32_t n) {
+__device__ __forceinline__ Item item_of(const Item *items, uint32_t size, uint32_t n) {
   uint32_t at = place_of(n);
-  return at < queue.size ? queue.items[at] : Item{no_part, 0, 0};
+  return at < size ? items[at] : Item{no_part, 0, 0};
 }
 
 // Finds out about another part.
@@ -127,22 +127,22 @@ __device__ __forceinline__ void be_candidate(uint32_t turn, uint32_t i) {
 }
 
 // Adds postings of a list. filtered: some documents may not be returned.
-__device__ __forceinline__ void add_words(const Batch &b, const Flat &f, uint32_t turn, const Words &w, uint32_t weight, uint32_t need, bool filtered,
-                                          Found *n) {
-  uint32_t *sums = scores(), mask = (1u << b.tile_shift) - 1;
+__device__ __forceinline__ void add_words(const Flat &f, uint32_t tile_shift, uint32_t turn, const Words &w, uint32_t weight, uint32_t need,
+                                          bool filtered, Found *n) {
+  uint32_t *sums = scores(), mask = (1u << tile_shift) - 1;
 #pragma unroll
   for (uint32_t j = 0; j < 4; j++) {
     if (32 * j + threadIdx.x % 32 >= w.count) continue;
     uint32_t i = w.word[j] & mask, add = flat_contribution(weight, w.word[j]), old = atomicAdd(&sums[i], add);
     n->scored += old == 0;
-    if (old == 0 && (filtered || add == 0)) meet(f, b.tile_shift, turn, i, add, n);
+    if (old == 0 && (filtered || add == 0)) meet(f, tile_shift, turn, i, add, n);
     if (need - 1 - old < add) be_candidate(turn, i);  // old < need <= old + add
   }
 }
 
 // Adds the postings of all lists of a tile, 128 at a time for each warp, and meanwhile fetches the next; the first of a list go to
 // another warp for each list.
-__device__ __forceinline__ void add_lists(const Batch &b, const Flat &f, uint32_t turn, Found *n) {
+__device__ __forceinline__ void add_lists(const Flat &f, uint32_t tile_shift, uint32_t turn, Found *n) {
   uint32_t warps = blockDim.x / 32, need = flat_desk().need[turn], list = 0, from = 0, to = 0, weight = 0;
   uint32_t warp = threadIdx.x / 32;
   const uint32_t *postings = nullptr;
@@ -163,7 +163,7 @@ __device__ __forceinline__ void add_lists(const Batch &b, const Flat &f, uint32_
   for (Words w = advance(); w.count > 0;) {
     uint32_t its = weight;
     Words next = advance();
-    add_words(b, f, turn, w, its, need, filtered, n);
+    add_words(f, tile_shift, turn, w, its, need, filtered, n);
     w = next;
   }
 }
@@ -209,12 +209,14 @@ __device__ __forceinline__ uint32_t offer(const Part &part, const Query &q, Stat
 // Clears the scores, and the bits of documents with a score of 0 if there are any.
 __device__ __forceinline__ void clear(const Batch &b, uint32_t turn) {
   uint32_t docs = 1u << b.tile_shift;
-  if (docs % (16 * blockDim.x) == 0) {
-    uint4 *fours = reinterpret_cast<uint4 *>(scores()) + threadIdx.x;
-    for (uint32_t i = 0; i < docs / 4; i += 4 * blockDim.x) {
+  if (docs % (16 * flat_threads) < docs) {  // four at a time, as far as they go
+    uint4 *fours = reinterpret_cast<uint4 *>(scores());
+    uint32_t i = threadIdx.x;
+    for (; i + 3 * flat_threads < docs / 4; i += 4 * flat_threads) {
 #pragma unroll
       for (uint32_t j = 0; j < 4; j++) fours[i + j * flat_threads] = make_uint4(0, 0, 0, 0);
     }
+    for (; i < docs / 4; i += flat_threads) fours[i] = make_uint4(0, 0, 0, 0);
   } else {
     for (uint32_t i = threadIdx.x; i < docs; i += blockDim.x) scores()[i] = 0;
   }
@@ -243,14 +245,14 @@ __device__ __forceinline__ void leave(const Batch &b, const Flat &f, uint32_t tu
 
 extern "C" __global__ void __launch_bounds__(flat_threads, flat_blocks) or_flat(const Batch *batch) {
   const Batch &b = *batch;
-  const Queue &queue = *b.flat_queue;
+  const Item *items = b.flat_queue.get()->items;
   FlatDesk &t = flat_desk();
-  uint32_t docs = 1u << b.tile_shift, number = 1;
+  uint32_t tile_shift = b.tile_shift, docs = 1u << tile_shift, size = b.flat_queue.get()->size, number = 1;
   for (uint32_t i = threadIdx.x; i < docs + max(1u, docs / 32); i += blockDim.x) scores()[i] = 0;
   Flat f;
   f.part = no_part;
-  go_to(b, f, item_of(queue, 0));
-  Item upcoming = item_of(queue, 1);
+  go_to(b, f, item_of(items, size, 0));
+  Item upcoming = item_of(items, size, 1);
   if (threadIdx.x < 2) t.count[threadIdx.x] = t.zeros[threadIdx.x] = 0;
   if (threadIdx.x == 0) {
     t.matched = t.scored = 0;
@@ -260,10 +262,10 @@ extern "C" __global__ void __launch_bounds__(flat_threads, flat_blocks) or_flat(
   for (uint32_t turn = 0; f.part != no_part; turn ^= 1) {
     Flat next = f;
     go_to(b, next, upcoming);
-    upcoming = item_of(queue, ++number);
+    upcoming = item_of(items, size, ++number);
     if (threadIdx.x == 0 && next.part != no_part) t.need[turn ^ 1] = need_of(b, next);
     Found n{0, 0};
-    add_lists(b, f, turn, &n);
+    add_lists(f, tile_shift, turn, &n);
     __syncthreads();
     if (t.count[turn] || t.zeros[turn]) {
       hand_in_tile(b, f.part, f.tile, turn);

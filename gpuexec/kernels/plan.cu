@@ -73,7 +73,8 @@ __device__ __forceinline__ uint32_t seed_strips(const Query &q, uint32_t bound, 
 
 // The slot of a tile among the seeds of its query.
 __device__ __forceinline__ Key &seed_of(const Batch &b, const Part &part, uint32_t tile) {
-  return b.seeds[seeds * part.query + tile % (b.queries[part.query].by_strips ? seeds : block_seeds)];
+  uint32_t count = b.queries[part.query].by_strips == 0 ? block_seeds : part.way == by_and_tiles ? and_seeds : seeds;
+  return b.seeds[seeds * part.query + tile % count];
 }
 
 // From how many strips on a tile goes as a whole.

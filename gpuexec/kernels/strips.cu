@@ -12,8 +12,8 @@
 #include "insert.cuh"
 #include "seek.cuh"
 
-// Threads of a block, and blocks of a multiprocessor that the compiler shall leave registers for: 64 a thread.
-const uint32_t strip_threads = 128, strip_blocks = 8;
+// Threads of a block, and blocks of a multiprocessor that the compiler shall leave registers for: 80 a thread.
+const uint32_t strip_threads = 128, strip_blocks = 6;
 
 // What a warp has in shared memory: keys to hand in, a score for each document of a strip, and a mark. Functions find it on their
 // own, because only so the compiler knows that it is shared.
@@ -35,11 +35,20 @@ struct Strip {
   uint32_t lo, hi;       // documents
 };
 
-// A list in a strip.
+// The list of a lane, in all strips of a part.
 struct Source {
-  const List *list;
-  uint32_t weight, bound;  // what it adds at most
-  Interval postings;       // of a flat list
+  const List *list;  // null behind the last
+  const uint32_t *flat, *first;
+  const uint8_t *bounds;  // null when the list is not flat
+  uint32_t weight;
+  uint32_t shift;  // of the number of a strip, for its entry of first
+};
+
+// The same in one strip.
+struct Here {
+  bool listed;        // it has a posting, or may have one
+  uint32_t bound;     // what it adds at most
+  Interval postings;  // of a flat list
 };
 
 // Adds a posting of a list to the score of document i of the strip; returns whether it left a mark. list is the number of the list
@@ -67,18 +76,33 @@ struct Added {
   uint32_t postings;
 };
 
-__device__ __forceinline__ Added add_flat(const Batch &b, const Strip &s, const uint32_t *flat, Interval of, uint32_t weight, uint32_t list) {
-  uint32_t lane = threadIdx.x % 32, shift = b.tile_shift - 5, strip = s.strip % strips, *scores = scores_of(b);
+// Postings of a strip, two of each lane at a time.
+struct Words {
+  uint32_t word[2];
+};
+
+__device__ __forceinline__ Words load_words(const uint32_t *flat, uint32_t from, uint32_t to, uint32_t absent) {
+  Words w;
+#pragma unroll
+  for (uint32_t j = 0; j < 2; j++) {
+    uint32_t at = from + 32 * j + threadIdx.x % 32;
+    w.word[j] = at < to ? __ldg(&flat[at]) : absent;
+  }
+  return w;
+}
+
+// Adds the postings of a flat list, of which w are the first.
+__device__ __forceinline__ Added add_flat(const Batch &b, const Strip &s, const uint32_t *flat, Interval of, Words w, uint32_t weight, uint32_t list) {
+  uint32_t shift = b.tile_shift - 5, strip = s.strip % strips, *scores = scores_of(b), docs = (1u << shift) - 1;
   uint8_t *marks = marks_of(b);
   bool marked = false;
-  for (uint32_t base = of.from; base < of.to; base += 64) {
-    uint32_t word[2];
-#pragma unroll
-    for (uint32_t j = 0; j < 2; j++) word[j] = base + 32 * j + lane < of.to ? __ldg(&flat[base + 32 * j + lane]) : ~strip << shift;
+  for (uint32_t base = of.from;;) {
 #pragma unroll
     for (uint32_t j = 0; j < 2; j++) {
-      if ((word[j] >> shift) % strips == strip) marked |= add_posting(scores, marks, word[j] & (docs_of(b) - 1), flat_contribution(weight, word[j]), list);
+      if ((w.word[j] >> shift) % strips == strip) marked |= add_posting(scores, marks, w.word[j] & docs, flat_contribution(weight, w.word[j]), list);
     }
+    if ((base += 64) >= of.to) break;
+    w = load_words(flat, base, of.to, ~strip << shift);
   }
   return Added{marked, of.to - of.from};
 }
@@ -113,42 +137,68 @@ __device__ __forceinline__ bool misses(const Batch &b, const Strip &s, const Lis
   return false;
 }
 
-// Finds the list of the lane in the strip; here says whether it has a posting there, or in the tile, if it is not flat.
-__device__ __forceinline__ Source find_source(const Batch &b, const Part &part, const Strip &s, bool *here) {
+// Finds the list of the lane in a part.
+__device__ __forceinline__ Source find_source(const Batch &b, const Part &part) {
   uint32_t lane = threadIdx.x % 32;
-  Source of{nullptr, 0, 0, {0, 0}};
-  *here = false;
+  Source of{nullptr, nullptr, nullptr, nullptr, 0, 0};
   if (lane >= part.term_count) return of;
   const Term &term = part.terms[lane];
   const List &l = *term.list;
   of.list = &l;
   of.weight = term.weight;
-  uint32_t impact = 0;
-  if (l.flat.address) {
-    uint32_t byte = __ldg(&l.flat_bound[s.strip]);
-    *here = byte != 0;
-    if (byte) {
-      impact = strip_impact(byte);
-      of.postings = strip_postings(l, b.tile_shift, s.strip);
-    }
-  } else {
-    *here = l.tile_bound[s.tile] != 0;
-    if (*here) impact = bound_of_tile(l, b.tile_shift, s.lo);
-  }
-  of.bound = contribution(of.weight, impact);
+  if (l.flat.address == 0) return of;
+  of.flat = l.flat;
+  of.first = l.flat_first;
+  of.bounds = l.flat_bound;
+  of.shift = l.flat_shift == b.tile_shift ? 5 : 0;
   return of;
 }
 
-// Adds the list of one lane. A warp calls it together.
-__device__ __forceinline__ Added add_list(const Batch &b, const Strip &s, const Source &of, uint32_t at, uint32_t list) {
-  const List &l = *reinterpret_cast<const List *>(__shfl_sync(all_lanes, reinterpret_cast<unsigned long long>(of.list), at));
-  uint32_t weight = __shfl_sync(all_lanes, of.weight, at);
+// Finds it in a strip.
+__device__ __forceinline__ Here find_here(const Batch &b, const Strip &s, const Source &of) {
+  Here h{false, 0, {0, 0}};
+  if (of.bounds) {
+    uint32_t byte = __ldg(&of.bounds[s.strip]), entry = s.strip >> of.shift;
+    h.postings = Interval{__ldg(&of.first[entry]), __ldg(&of.first[entry + 1])};
+    h.listed = byte != 0;
+    if (byte) h.bound = contribution(of.weight, strip_impact(byte));
+  } else if (of.list) {
+    h.listed = of.list->tile_bound[s.tile] != 0;
+    if (h.listed) h.bound = contribution(of.weight, bound_of_tile(*of.list, b.tile_shift, s.lo));
+  }
+  return h;
+}
+
+// A list that a warp is about to add, the same for all lanes, and the first of its postings if it is flat.
+struct Taken {
+  const uint32_t *flat;  // null when it is not
+  uint32_t weight;
+  Interval postings;
+  Words words;
+};
+
+template <class T>
+__device__ __forceinline__ const T *of_lane(const T *p, uint32_t lane) {
+  return GLOBAL(const T, __shfl_sync(all_lanes, static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(p)), lane));
+}
+
+// Takes the list of a lane, and asks for its first postings. A warp calls it together.
+__device__ __forceinline__ Taken take_list(const Batch &b, const Strip &s, const Source &of, const Here &h, uint32_t at) {
+  Taken t;
+  t.flat = of_lane(of.flat, at);
+  t.weight = __shfl_sync(all_lanes, of.weight, at);
+  t.postings = Interval{__shfl_sync(all_lanes, h.postings.from, at), __shfl_sync(all_lanes, h.postings.to, at)};
+  t.words = load_words(t.flat, t.postings.from, t.postings.to, ~(s.strip % strips) << (b.tile_shift - 5));
+  return t;
+}
+
+// Adds a list that was taken of lane at. A warp calls it together.
+__device__ __forceinline__ Added add_list(const Batch &b, const Strip &s, const Source &of, const Taken &t, uint32_t at, uint32_t list) {
   Added added;
-  if (l.flat.address) {
-    Interval postings{__shfl_sync(all_lanes, of.postings.from, at), __shfl_sync(all_lanes, of.postings.to, at)};
-    added = add_flat(b, s, l.flat, postings, weight, list);
+  if (__shfl_sync(all_lanes, static_cast<uint32_t>(of.bounds != nullptr), at)) {
+    added = add_flat(b, s, t.flat, t.postings, t.words, t.weight, list);
   } else {
-    uint2 decoded = add_blocks(b, s, l, weight, list);
+    uint2 decoded = add_blocks(b, s, *of_lane(of.list, at), t.weight, list);
     added = Added{decoded.x != 0, decoded.y};
   }
   __syncwarp();
@@ -184,14 +234,23 @@ struct Counts {
   uint32_t matched, scored, postings, pruned;
 };
 
-// Goes through the lists of an OR. It returns whether there are marks.
-__device__ __forceinline__ bool unite(const Batch &b, const Part &part, const Query &q, const Strip &s, const Source &of, bool here,
+// The lane whose list has the highest bound of those that wait; no_lane when none does.
+const uint32_t no_lane = ~0u;
+
+__device__ __forceinline__ uint32_t best_lane(bool waits, uint32_t bound) {
+  uint32_t best = __reduce_max_sync(all_lanes, waits ? bound + 1 : 0);
+  if (best == 0) return no_lane;
+  return __ffs(__ballot_sync(all_lanes, waits && bound + 1 == best)) - 1;
+}
+
+// Goes through the lists of an OR; while one is added the next is on its way. It returns whether there are marks.
+__device__ __forceinline__ bool unite(const Batch &b, const Part &part, const Query &q, const Strip &s, const Source &of, const Here &h,
                                       uint32_t rank, Key threshold, Counts *n) {
-  uint32_t rest = __reduce_add_sync(all_lanes, of.bound);
-  bool marked = false;
-  for (bool waits = here;;) {
-    uint32_t best = __reduce_max_sync(all_lanes, waits ? of.bound + 1 : 0);
-    if (best == 0) break;
+  uint32_t rest = __reduce_add_sync(all_lanes, h.bound), lane = threadIdx.x % 32;
+  bool marked = false, waits = h.listed;
+  uint32_t at = best_lane(waits, h.bound);
+  Taken t = take_list(b, s, of, h, at);
+  while (at != no_lane) {
     if (q.bounds != no_bounds && !can_win(rest + rank, part.base + s.lo, threshold)) {
       uint32_t seen = __reduce_max_sync(all_lanes, look(b).highest);
       if (!can_win(seen + rest + rank, part.base + s.lo, threshold)) {
@@ -199,22 +258,30 @@ __device__ __forceinline__ bool unite(const Batch &b, const Part &part, const Qu
         break;
       }
     }
-    uint32_t at = __ffs(__ballot_sync(all_lanes, waits && of.bound + 1 == best)) - 1;
-    Added added = add_list(b, s, of, at, or_list);
+    waits &= lane != at;
+    uint32_t after = best_lane(waits, h.bound);
+    Taken next = t;
+    if (after != no_lane) next = take_list(b, s, of, h, after);
+    Added added = add_list(b, s, of, t, at, or_list);
     marked |= added.marked;
     n->postings += added.postings;
-    rest -= best - 1;
-    if (threadIdx.x % 32 == at) waits = false;
+    rest -= __shfl_sync(all_lanes, h.bound, at);
+    at = after;
+    t = next;
   }
   return __any_sync(all_lanes, marked);
 }
 
-// Goes through the lists of an AND. It returns whether a document has them all.
-__device__ __forceinline__ bool intersect(const Batch &b, const Part &part, const Strip &s, const Source &of, Counts *n) {
-  for (uint32_t t = 0; t < part.term_count; t++) {
-    Added added = add_list(b, s, of, t, t);
+// Goes through the lists of an AND likewise. It returns whether a document has them all.
+__device__ __forceinline__ bool intersect(const Batch &b, uint32_t lists, const Strip &s, const Source &of, const Here &h, Counts *n) {
+  Taken t = take_list(b, s, of, h, 0);
+  for (uint32_t list = 0; list < lists; list++) {
+    Taken next = t;
+    if (list + 1 < lists) next = take_list(b, s, of, h, list + 1);
+    Added added = add_list(b, s, of, t, list, list);
     n->postings += added.postings;
     if (!__any_sync(all_lanes, added.marked)) return false;
+    t = next;
   }
   return true;
 }
@@ -258,11 +325,11 @@ __device__ __forceinline__ void clear(const Batch &b, bool marks) {
 }
 
 // Clears the scores of a strip none of whose documents can enter, if that is so: of an OR without marks.
-__device__ __forceinline__ bool passes_over(const Batch &b, const Part &part, const State &state, uint32_t rank, Counts *n) {
+__device__ __forceinline__ bool passes_over(const Batch &b, const Part &part, Key threshold, uint32_t rank, Counts *n) {
   uint32_t docs = docs_of(b);
   if (part.accept.address || docs % 128) return false;
   Scores seen = look(b);
-  uint32_t need = static_cast<uint32_t>(common_threshold(state) >> 32);
+  uint32_t need = static_cast<uint32_t>(threshold >> 32);
   if (__any_sync(all_lanes, seen.highest && seen.highest + rank >= need)) return false;
   clear(b, false);
   n->scored += seen.count;
@@ -283,29 +350,27 @@ __device__ __forceinline__ void count(Counts *n, uint2 documents) {
 }
 
 // Takes care of one strip. A warp calls it together.
-__device__ __forceinline__ void take_strip(const Batch &b, uint32_t part_index, const Strip &s, Counts *n) {
+__device__ __forceinline__ void take_strip(const Batch &b, uint32_t part_index, const Strip &s, const Source &of, Key threshold, Counts *n) {
   const Part &part = b.parts[part_index];
   const Query &q = b.queries[part.query];
-  State &state = b.states[part.query];
-  bool here, all = part.way == by_and_tiles;
-  Source of = find_source(b, part, s, &here);
-  uint32_t rank = rank_bound(part, q.rank_weight, s.lo, s.hi), lists = __popc(__ballot_sync(all_lanes, here));
+  bool all = part.way == by_and_tiles;
+  Here h = find_here(b, s, of);
+  uint32_t rank = rank_bound(part, q.rank_weight, s.lo, s.hi), lists = __popc(__ballot_sync(all_lanes, h.listed));
   if (lists == 0 || (all && lists < part.term_count)) return;
-  Key threshold = common_threshold(state);
-  uint32_t bound = min(__reduce_add_sync(all_lanes, of.bound) + rank, tail_bound(part, s.lo));
+  uint32_t bound = min(__reduce_add_sync(all_lanes, h.bound) + rank, tail_bound(part, s.lo));
   if (q.bounds != no_bounds && !can_win(bound, part.base + s.lo, threshold)) {
     n->pruned = 1;
     return;
   }
-  if (__any_sync(all_lanes, here && of.list->flat.address == 0 && misses(b, s, *of.list))) {
-    report_strip(b, part_index, s, bound, state);
+  if (__any_sync(all_lanes, h.listed && !of.bounds && misses(b, s, *of.list))) {
+    report_strip(b, part_index, s, bound, b.states[part.query]);
   } else if (all) {
-    if (intersect(b, part, s, of, n) || docs_of(b) % 128) {
-      count(n, collect(b, part_index, s, true, part.term_count));
+    if (intersect(b, lists, s, of, h, n) || docs_of(b) % 128) {
+      count(n, collect(b, part_index, s, true, lists));
     } else {
       clear(b, true);
     }
-  } else if (bool marked = unite(b, part, q, s, of, here, rank, threshold, n); marked || !passes_over(b, part, state, rank, n)) {
+  } else if (bool marked = unite(b, part, q, s, of, h, rank, threshold, n); marked || !passes_over(b, part, threshold, rank, n)) {
     count(n, collect(b, part_index, s, marked, 0));
   }
 }
@@ -325,19 +390,24 @@ extern "C" __global__ void __launch_bounds__(strip_threads, strip_blocks) score_
   uint32_t lane = threadIdx.x % 32, docs = docs_of(b);
   for (uint32_t i = lane; i < docs; i += 32) scores_of(b)[i] = marks_of(b)[i] = 0;
   Queue &queue = *b.strip_queue;
+  uint32_t size = queue.size, known = ~0u;
+  Source of{nullptr, nullptr, nullptr, nullptr, 0, 0};
   for (;;) {
     uint32_t at = lane == 0 ? atomicAdd(&queue.next, 1u) : 0;
     at = __shfl_sync(all_lanes, at, 0);
-    if (at >= queue.size) return;
+    if (at >= size) return;
     Item item = queue.items[at];
     const Part &part = b.parts[item.part];
     State &state = b.states[part.query];
+    if (item.part != known) of = find_source(b, part);
+    known = item.part;
     if (state.answered) continue;
+    Key threshold = common_threshold(state);
     Counts n{0, 0, 0, 0};
     for (uint32_t alive = item.alive; alive; alive &= alive - 1) {
       uint32_t strip = item.tile * strips + __ffs(alive) - 1, lo = strip * docs;
       if (lo >= part.docs) break;
-      take_strip(b, item.part, Strip{item.tile, strip, lo, min(part.docs, lo + docs)}, &n);
+      take_strip(b, item.part, Strip{item.tile, strip, lo, min(part.docs, lo + docs)}, of, threshold, &n);
       __syncwarp();
     }
     count_tile(n, state);
