@@ -40,8 +40,9 @@ type batch struct {
 	tileRoom          int // keys in the pool of a thread block that works on a tile
 	poolRoom          int // in that of any other
 	results           results
-	tileBounds        span // of lists, to be cleared
-	states            span // as they are at first, to be moved to the results
+	tileBounds        span         // of lists, to be cleared
+	seeds             [passes]span // to be cleared
+	states            span         // as they are at first, to be moved to the results
 	common            devBatch
 	passes            [passes]uint64 // addresses of a devBatch each
 }
@@ -277,7 +278,9 @@ func (b *batch) fillPasses() {
 		c.queue, c.stripQueue, c.flatQueue = b.queue(items.whole), b.queue(items.strips), b.queue(items.strips)
 		_, c.counters = put[uint32](s, 4)
 		if seeds {
-			_, b.common.seeds = put[uint64](s, seedTiles*len(b.queries))
+			b.seeds[pass] = span{bytes: wholeRows(8 * seedTiles * len(b.queries))}
+			b.seeds[pass].address = s.keep(b.seeds[pass].bytes)
+			b.common.seeds = b.seeds[pass].address
 			c.seeds = b.common.seeds
 		}
 		devices, at := put[devBatch](s, 1)

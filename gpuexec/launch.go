@@ -81,17 +81,19 @@ func (x *Executor) put(q *device.Queue, s *slot, compute bool) {
 	q.Record(s.done, x.out)
 }
 
+// part is some of the batch's memory.
+func (s *slot) part(of span) device.Memory {
+	at := int64(of.address - s.memory.Address)
+	return s.memory.Slice(at, at+int64(of.bytes))
+}
+
 // computeAll launches the kernels of a batch.
 func (x *Executor) computeAll(q *device.Queue, s *slot) {
 	b := &s.batch
-	part := func(r span) device.Memory {
-		at := int64(r.address - s.memory.Address)
-		return s.memory.Slice(at, at+int64(r.bytes))
-	}
-	q.Move(x.compute, part(span{b.results.states, b.states.bytes}), part(b.states))
-	q.Fill(x.compute, part(span{b.results.unresolvedCount, rowBytes}), 0)
+	q.Move(x.compute, s.part(span{b.results.states, b.states.bytes}), s.part(b.states))
+	q.Fill(x.compute, s.part(span{b.results.unresolvedCount, rowBytes}), 0)
 	if b.common.listCount > 0 {
-		q.Fill(x.compute, part(b.tileBounds), 0)
+		q.Fill(x.compute, s.part(b.tileBounds), 0)
 		x.launch(q, s, "index_lists", andSeeds, int(b.common.blockCount+7)/8)
 	}
 	if x.options.Algorithm.byRanges() {
@@ -134,6 +136,7 @@ func (x *Executor) visit(q *device.Queue, s *slot, kernel string, seeds int, til
 	}
 	b := &s.batch
 	threads := (int(b.tilesMost)*len(b.parts) + 255) / 256
+	q.Fill(x.compute, s.part(b.seeds[seeds]), 0)
 	x.launch(q, s, "bound_tiles", seeds, threads)
 	x.launch(q, s, "queue_seeds", seeds, (seedTiles*len(b.queries)+7)/8)
 	x.score(q, s, kernel, seeds, tiles, seedTiles*len(b.queries))

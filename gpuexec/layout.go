@@ -112,10 +112,10 @@ type devMove struct {
 
 type devBatch struct {
 	lists, queries, states, parts, tileBounds, seeds, queue, stripQueue, flatQueue, unresolved, unresolvedCount uint64
-	moves, rows, heaps, counters, flattenings                                                        uint64
-	queryCount, partCount, moveCount, groupCount, tilesMost, tileShift                               uint32
-	unresolvedRoom, tileRoom, poolRoom, heapRoom, listCount, blockCount                              uint32
-	andPass, rangeAlgorithm, laneRoom, stagedFrom, flatteningCount, unused                           uint32
+	moves, rows, heaps, counters, flattenings                                                                   uint64
+	queryCount, partCount, moveCount, groupCount, tilesMost, tileShift                                          uint32
+	unresolvedRoom, tileRoom, poolRoom, heapRoom, listCount, blockCount                                         uint32
+	andPass, rangeAlgorithm, laneRoom, stagedFrom, flatteningCount, unused                                      uint32
 }
 
 // devDecoding is the argument of decode_list.
