@@ -22,7 +22,7 @@ const (
 	Inter = cpuexec.Inter
 
 	// FGQP cuts every search that is long enough into tasks (fine-grained query
-	// partitioning, Tatikonda 2011).
+	// partitioning, Tatikonda 2011), unless enough of them wait already.
 	FGQP = cpuexec.FGQP
 
 	// DOCP gives each core a fixed share of the documents, and all cores to one
@@ -45,8 +45,8 @@ type Parallel struct {
 	// Policy says when a search gets help. The default is Adaptive.
 	Policy Policy
 
-	// Delta is the δ of FGQP: while more than Delta grains of other searches wait for a
-	// core, a goroutine with a new search helps with those first. The default is 150.
+	// Delta is the paper's δ: while more than Delta grains of other searches wait for a
+	// core, no further search is cut; its goroutine runs it whole. The default is 150.
 	Delta int
 
 	// Grain is the number of postings that are worth the help of another core: of the

@@ -20,7 +20,8 @@ const (
 	// Inter runs every query whole on the goroutine that asks: the best throughput.
 	Inter
 
-	// FGQP (fine-grained query partitioning) cuts every query that is long enough.
+	// FGQP (fine-grained query partitioning) cuts every query that is long enough, unless
+	// enough work waits for cores already.
 	FGQP
 
 	// DOCP (document partitioning) gives each core a fixed share of the documents,
@@ -70,11 +71,12 @@ type Parallel struct {
 	Pool      *Pool // nil runs every query whole
 	Policy    Policy
 
-	// Delta is the paper's δ, for FGQP: while more than Delta grains of queries wait in
-	// the pool, a goroutine with a new query helps with those first. (The paper counts
-	// tasks, of 512 postings of the shortest list: two grains.) A low one gives all
-	// cores to few queries and so cuts the time of each; a high one never lets a core
-	// run out of work. The default is DefaultDelta.
+	// Delta is the paper's δ: while more than Delta grains of queries wait in the pool, no
+	// further query is cut. (The paper counts tasks, of 512 postings of the shortest list:
+	// two grains.) The paper's producer, one thread for all queries, works on the tasks
+	// that wait until there are fewer. Here each query has a goroutine, which runs it
+	// whole meanwhile: when all cores are busy, to help with another query costs its
+	// beginning once more and ends none sooner. The default is DefaultDelta.
 	Delta int
 
 	// Grain is the number of postings that are worth a helper: of the shortest list
@@ -137,9 +139,6 @@ func (x *Parallel) begin() error {
 		x.Pool.turn.Lock()
 	}
 	x.Pool.running.Add(1)
-	if x.Policy == FGQP {
-		x.Pool.drain(x.Delta)
-	}
 	return nil
 }
 
@@ -166,7 +165,7 @@ func (x *Parallel) share(r *run, visit segmentPass) (shared bool, err error) {
 	if !x.Pool.publish(j) {
 		return false, nil
 	}
-	r.part, r.member = part{}, member{job: j, quota: noQuota}
+	r.part, r.member = part{}, member{job: j}
 	defer func() { err = j.dissolve() }() // helpers must be gone even when this goroutine panics
 	j.takeAll(r, 0)
 	if j.fixed.Load() {
@@ -188,7 +187,15 @@ func (x *Parallel) divide(j *job, r *run, visit segmentPass) bool {
 	j.grains.Store(int32(j.units))
 	j.all.Store(int32(units))
 	j.helpers = max(0, min(j.units, units-1, x.Pool.idle()))
-	return units > 1 && (j.helpers > 0 || x.Policy == FGQP || j.units >= longQuery)
+	switch {
+	case units <= 1:
+		return false
+	case x.Policy == Adaptive && j.helpers > 0:
+		return true
+	case x.Policy == Adaptive && j.units < longQuery:
+		return false
+	}
+	return !x.Pool.full(x.Delta)
 }
 
 // longQuery is from how many grains on a query is put up for help even while all

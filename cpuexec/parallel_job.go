@@ -164,35 +164,25 @@ func (j *job) free() (units int) {
 	return units
 }
 
+// hasFree reports whether there is a unit that nobody has taken yet.
+func (j *job) hasFree() bool {
+	for i := range j.count.Load() {
+		if j.claims[i].free() > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // waiting returns how many grains nobody works on yet, by the share of units that are
 // free.
 func (j *job) waiting() int {
 	return j.free() * int(j.grains.Load()) / int(max(1, j.all.Load()))
 }
 
-// A quota says how long a goroutine stays with a job. One of 0 or more is a δ: until
-// no more grains wait in the pool.
-type quota int
-
-const (
-	noQuota   quota = -1 // until no unit is left
-	whileIdle quota = -2 // as long as there is a core for it
-)
-
-// met reports whether a goroutine should leave before all units are taken.
-func (q quota) met(p *Pool) bool {
-	switch q {
-	case noQuota:
-		return false
-	case whileIdle:
-		return p.running.Load() > int32(p.cores)
-	}
-	return p.waiting() <= int(q)
-}
-
-// help joins the job and takes units until none is left or the quota is met. It
-// returns the ticket of the job, or 0 when there may be more to do in it later.
-func (j *job) help(id int, q quota) (ticket uint64) {
+// help joins the job and takes units until none is left or there is no core for the worker
+// any more. It returns the ticket of the job, or 0 when there may be more to do in it later.
+func (j *job) help(id int) (ticket uint64) {
 	if !j.join() {
 		return 0
 	}
@@ -209,7 +199,7 @@ func (j *job) help(id int, q quota) (ticket uint64) {
 	j.pool.wakeFor(j)
 	r := newRun(j.ctx, j.plan)
 	r.tree, r.seed, r.counting = j.tree, j.seed, j.counting
-	r.member = member{job: j, quota: q, turn: int(j.joined.Add(1))}
+	r.member = member{job: j, turn: int(j.joined.Add(1))}
 	j.takeAll(r, id)
 	if r.leaving {
 		ticket = 0
@@ -219,7 +209,7 @@ func (j *job) help(id int, q quota) (ticket uint64) {
 	return ticket
 }
 
-// takeAll takes units until none is left or the quota is met, and hands in what came
+// takeAll takes units until none is left or the goroutine is to leave, and hands in what came
 // out.
 func (j *job) takeAll(r *run, id int) {
 	if j.fixed.Load() {

@@ -10,7 +10,6 @@ import (
 // or as a helper. It is zero for a run alone.
 type member struct {
 	job        *job
-	quota      quota
 	turn       int    // 0 for the owner; each helper has another one
 	leaving    bool   // takes no more units
 	sheetClaim *claim // of the sheet at work, when that is taken tile by tile
@@ -73,7 +72,7 @@ func (r *run) took(units int) {
 	before := r.work.Tasks
 	r.work.Tasks += int64(units)
 	if r.work.Tasks/8 > before/8 {
-		r.leaving = r.job.failed.Load() || r.quota.met(r.job.pool)
+		r.leaving = r.job.failed.Load() || r.turn > 0 && r.job.pool.crowded()
 	}
 }
 

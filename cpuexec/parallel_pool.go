@@ -94,6 +94,9 @@ func (p *Pool) Close() {
 // idle returns how many cores have nothing to do.
 func (p *Pool) idle() int { return max(0, p.cores-int(p.running.Load())) }
 
+// crowded reports whether more goroutines are at work than there are cores.
+func (p *Pool) crowded() bool { return p.running.Load() > int32(p.cores) }
+
 // publish puts a job up for help, and calls the helpers it expects. It reports false
 // when the pool takes no job.
 func (p *Pool) publish(j *job) bool {
@@ -155,19 +158,19 @@ func (p *Pool) serve(w *worker) {
 
 func (p *Pool) help(w *worker, j *job) {
 	p.running.Add(1)
-	if ticket := j.help(w.id, whileIdle); ticket != 0 {
+	if ticket := j.help(w.id); ticket != 0 {
 		w.last = ticket
 	}
 	p.running.Add(-1)
 }
 
-// oldest returns the oldest job that w can help with; w is nil for a goroutine with
-// a query of its own.
+// oldest returns the oldest job that w can help with; w is nil for whichever worker may
+// come. What the owner of a job writes while it works is looked at last.
 func (p *Pool) oldest(w *worker) (oldest *job) {
 	full, age := w != nil && p.idle() == 0, uint64(0)
 	for i := range p.slots {
 		j := p.slots[i].Load()
-		if j == nil || j.free() == 0 {
+		if j == nil {
 			continue
 		}
 		ticket := j.ticket.Load()
@@ -177,34 +180,27 @@ func (p *Pool) oldest(w *worker) (oldest *job) {
 		if fixed := j.fixed.Load(); fixed && w == nil || !fixed && full || w != nil && w.last == ticket {
 			continue
 		}
-		oldest, age = j, ticket
+		if j.hasFree() {
+			oldest, age = j, ticket
+		}
 	}
 	return oldest
 }
 
-// waiting returns how many grains of all jobs nobody works on yet.
-func (p *Pool) waiting() (grains int) {
+// full reports whether more than delta grains of all jobs wait for somebody to work on
+// them.
+func (p *Pool) full(delta int) bool {
 	if p.open.Load() == 0 {
-		return 0
+		return false
 	}
 	for i := range p.slots {
 		if j := p.slots[i].Load(); j != nil && !j.fixed.Load() {
-			grains += j.waiting()
+			if delta -= j.waiting(); delta < 0 {
+				return true
+			}
 		}
 	}
-	return grains
-}
-
-// drain has a goroutine with a new query help with others until at most delta grains
-// wait.
-func (p *Pool) drain(delta int) {
-	for p.waiting() > delta {
-		j := p.oldest(nil)
-		if j == nil {
-			return
-		}
-		j.help(0, quota(delta))
-	}
+	return false
 }
 
 // look waits until a job is published after the first seen ones, or a worker is to

@@ -209,6 +209,65 @@ func TestParallelPanics(t *testing.T) {
 	}
 }
 
+// halting is a Loader whose first chunk is waited for.
+type halting struct {
+	postings.Encoded
+	reached, resume chan struct{}
+}
+
+func (h halting) Directory(part int) ([]byte, error) { return h.Encoded.Directory[part], nil }
+
+func (h halting) Chunk(chunk int) ([]byte, error) {
+	h.reached <- struct{}{}
+	<-h.resume
+	return h.Chunks[chunk], nil
+}
+
+// TestParallelDelta holds up a query after it has been cut. Further ones are cut while no more than δ grains wait, on
+// cores that are all busy, and run whole else.
+func TestParallelDelta(t *testing.T) {
+	for _, policy := range []cpuexec.Policy{cpuexec.Adaptive, cpuexec.FGQP} {
+		pool := newPool(t, 2)
+		pool.Occupy(2)
+		x := cpuexec.Parallel{Algorithm: cpuexec.Exhaustive, Pool: pool, Policy: policy, Grain: 1}
+		first := long(t)
+		h := halting{encoded(100_000), make(chan struct{}, 1000), make(chan struct{})}
+		var err error
+		if first.Segments[0].Terms[0].List, err = postings.Open(h.Entry, h); err != nil {
+			t.Fatal(err)
+		}
+		tasks := make(chan int64)
+		go func() {
+			top, err := x.TopK(context.Background(), first)
+			if err != nil {
+				t.Error(err)
+			}
+			tasks <- top.Work.Tasks
+		}()
+		<-h.reached
+		const grains = 100_000 / 64
+		for _, test := range []struct {
+			delta int
+			cut   bool
+		}{{1, false}, {grains / 2, false}, {grains, true}, {1 << 30, true}} {
+			x := x
+			x.Delta = test.delta
+			top, err := x.TopK(context.Background(), long(t))
+			if cut := top.Work.Tasks > 0; err != nil || cut != test.cut {
+				t.Errorf("%v, δ=%d: %d tasks, %v", policy, test.delta, top.Work.Tasks, err)
+			}
+		}
+		close(h.resume)
+		if n := <-tasks; n == 0 {
+			t.Errorf("%v: the first query was not cut", policy)
+		}
+		pool.Occupy(-2)
+		if top, err := x.TopK(context.Background(), long(t)); err != nil || top.Work.Tasks == 0 {
+			t.Errorf("%v, nothing waits: %d tasks, %v", policy, top.Work.Tasks, err)
+		}
+	}
+}
+
 func TestParsePolicy(t *testing.T) {
 	for _, p := range policies {
 		if got, err := cpuexec.ParsePolicy(p.String()); err != nil || got != p {

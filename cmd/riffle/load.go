@@ -40,7 +40,7 @@ func (l *load) declare(c *cobra.Command) {
 		names: []string{"inter", "fgqp", "docp", "adaptive"}}
 	l.policy.declare(c, "policy", "how searches share the cores")
 	f.IntVar(&l.cores, "cores", 0, "cores to use; 0 is all")
-	f.IntVar(&l.delta, "delta", 0, "with fgqp: a query waits while more grains of others do; 0 is the default")
+	f.IntVar(&l.delta, "delta", 0, "cut no further query while more grains of others wait; 0 is the default")
 	f.IntVar(&l.grain, "grain", 0, "postings that are worth the help of another core; 0 is the default")
 	f.DurationVar(&l.spin, "spin", 0, "how long an idle worker looks for work; 0 is the default")
 	l.cache = riffle.DefaultCacheBytes

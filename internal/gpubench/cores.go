@@ -58,9 +58,7 @@ func (b *bench) sharings() error {
 }
 
 func (m *sharer) name(load string, s sharing) string {
-
 	return fmt.Sprintf("%v cpu/%v %s: %v", m.plans, m.algorithm, load, s)
-
 }
 
 // earlier is a figure that has been measured before, or 0.
