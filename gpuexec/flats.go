@@ -100,8 +100,8 @@ func (b *batch) putFlat(d *devList, e *listEntry) {
 	d.flatFirst, d.flatBound = d.flat+l.first, d.flat+l.bound
 }
 
-// chooseStrips finds the queries that go by strips: one of their lists is flat, and those that are not are short. Of lists that only
-// they have, tiles need no directory.
+// chooseStrips finds the queries that go by strips: one of their lists is flat, those that are not are short, and there are many postings
+// for each hit. Of lists that only they have, tiles need no directory.
 func (b *batch) chooseStrips() {
 	for i := range b.queries {
 		b.queries[i].byStrips = b.algorithm.byStrips() && b.goesByStrips(&b.queries[i])
@@ -120,13 +120,14 @@ func (b *batch) chooseStrips() {
 }
 
 func (b *batch) goesByStrips(q *query) bool {
-	flat := false
+	flat, postings := false, 0
 	for _, pt := range b.parts[q.from:q.to] {
 		if pt.to-pt.from > maxStripTerms {
 			return false
 		}
 		for _, t := range b.terms[pt.from:pt.to] {
 			e := &b.lists.entries[t.entry]
+			postings += int(e.known.count)
 			switch {
 			case b.flats.has(e.known):
 				flat = true
@@ -135,5 +136,5 @@ func (b *batch) goesByStrips(q *query) bool {
 			}
 		}
 	}
-	return flat
+	return flat && postings >= b.shape.StripPostings*q.plan.K
 }

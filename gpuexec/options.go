@@ -77,6 +77,11 @@ type Shape struct {
 	// 64 KiB of shared memory. Tiles of 4,096 documents or more are left to the CPU whole.
 	TileShift uint32
 
+	// StripPostings: queries over flat lists go strip by strip when those have at least so many postings for each hit that is
+	// asked for; else block by block. On an H200 strips were as fast with 56,000 postings a query and k = 1 to 10, seven times
+	// slower with k = 1,000, and five times faster with 3.7 million and k = 10. The default is 4,096; -1 is none.
+	StripPostings int
+
 	TileThreads  int // threads of a block that works on a tile; 512
 	LeadThreads  int // threads of a block that works on the shortest list of an AND; 128
 	RangeThreads int // P of Huang's ranges, threads of a query; 64, the paper's best
@@ -98,6 +103,7 @@ func (s Shape) withDefaults() Shape {
 	if s.TileShift == 0 {
 		s.TileShift = 14
 	}
+	set(&s.StripPostings, 4096)
 	set(&s.TileThreads, 512)
 	set(&s.LeadThreads, 128)
 	set(&s.RangeThreads, 64)

@@ -230,7 +230,7 @@ dry() {
   export RIFFLE_LIBCUDA=$root/.cuda/emulator/libcuda.so RIFFLE_GPU_WORK=$scratch/work OUT=${OUT:-$scratch/out}
   export DOCS=20000 QUERIES=30 TIME=1ms BUDGET=100 TESTFLAGS='-test.short -test.run=Decode|Kernels|Events|Extents|Script|Choose|Codec|Missing'
   export BENCHFLAGS='-test.bench=Decode/codec=packed/postings=4096 -test.benchtime=1x'
-  export FLAGS='-k 10 -batch 8 -cache 0,40 -threads 32 -delays 1 -clients 6 -batch-bytes 8388608 -column-bytes 1048576 -flat-bytes 8388608 -memory 33554432
+  export FLAGS='-k 10 -batch 8 -cache 0,40 -threads 32 -delays 1 -clients 6 -batch-bytes 8388608 -column-bytes 1048576 -flat-bytes 8388608 -strip-postings -1 -memory 33554432
     -tile-shift 12 -tile-threads 64 -lead-threads 64 -range-threads 32'
   "$0" info tests decode or and andor cache huang policies devices latency cores sanitizer ncu
   say "$(wc -l <"$OUT/runs.jsonl") measurements"

@@ -168,3 +168,47 @@ func TestPolicyNames(t *testing.T) {
 		t.Error("there is a policy none")
 	}
 }
+
+// TestCoresAtOnce: beside a device only as many queries are computed at a time as there are cores but one, and a query that waits
+// for a core can be given up.
+func TestCoresAtOnce(t *testing.T) {
+	d := start(t, Options{Policy: Processors, Cores: 3}, newFake())
+	cpu := blocked{make(chan struct{}, 8), make(chan struct{})}
+	p := somePlan(t, 0)
+	ctx, giveUp := context.WithCancel(context.Background())
+	errs := make(chan error)
+	wait := func(ctx context.Context) {
+		tk, err := d.Submit(Query{Plan: p, CPU: cpu})
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			_, err := tk.Wait(ctx)
+			errs <- err
+		}()
+	}
+	wait(context.Background())
+	wait(context.Background())
+	<-cpu.began
+	<-cpu.began
+	wait(ctx)
+	giveUp()
+	if err := <-errs; err != context.Canceled {
+		t.Errorf("a query that waited for a core and was given up: %v", err)
+	}
+	wait(context.Background())
+	if s := d.Stats(); s.Running != 3 {
+		t.Errorf("%d queries are for the CPU, want 3", s.Running)
+	}
+	select {
+	case <-cpu.began:
+		t.Error("a third query is computed on two cores")
+	default:
+	}
+	close(cpu.hold)
+	for range 3 {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+}

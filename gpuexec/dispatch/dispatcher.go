@@ -91,8 +91,9 @@ type Options struct {
 	// Depth is how many batches a device has under way. The default is 2.
 	Depth int
 
-	// Cores is how many queries the CPU computes at a time, for estimates and for Groups. The
-	// default is 1.
+	// Cores is how many queries the CPU computes at a time; others wait for one to end. A core for each device is
+	// kept for those who feed it, but not of the last, and not under policy Groups. Without devices it is for
+	// estimates only. The default is 1.
 	Cores int
 
 	// Model says what queries cost. Nil is DefaultModel. It goes on learning.
@@ -135,6 +136,17 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// atOnce is how many queries the CPU computes at a time.
+func (o *Options) atOnce(devices int) int {
+	switch {
+	case devices == 0:
+		return 1 << 16
+	case o.Policy == Groups:
+		return o.Cores
+	}
+	return max(1, o.Cores-devices)
+}
+
 // A Dispatcher has plans answered by a CPU and any number of devices. It is safe for
 // concurrent use.
 type Dispatcher struct {
@@ -147,11 +159,12 @@ type Dispatcher struct {
 	waiting []*job // that demand a device and do not fit in the queue yet
 	alive   int    // devices that are not lost
 	idle    int    // device workers that wait for a batch
-	running int    // queries that the CPU computes
+	running int    // queries that the CPU computes, or is about to
 	turn    int    // of Halves
 	closed  bool
 	stats   Stats
 
+	cores   chan struct{} // filled by those who compute
 	kick    chan struct{} // to device workers: look at the queue
 	stop    chan struct{} // closed by Close
 	workers sync.WaitGroup
@@ -161,6 +174,7 @@ type Dispatcher struct {
 func New(devices []Device, o Options) *Dispatcher {
 	o = o.withDefaults()
 	d := &Dispatcher{options: o, model: o.Model, alive: len(devices)}
+	d.cores = make(chan struct{}, o.atOnce(len(devices)))
 	d.kick, d.stop = make(chan struct{}, max(1, len(devices)*o.Depth)), make(chan struct{})
 	for i, dev := range devices {
 		s := &deviceState{Device: dev, number: i}

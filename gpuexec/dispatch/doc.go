@@ -12,8 +12,8 @@
 //	Wait     gives the answer; what the device left open the goroutine of the caller looks at first
 //	         (post-processing, Wang 2017), while the device goes on with other batches
 //
-// So the CPU work of a query is always done by whoever waits for it: as many cores are used as
-// there are callers, and a device never waits for the CPU.
+// So the CPU work of a query is always done by whoever waits for it, of whom only as many compute at a time as there are
+// cores (Options.Cores), and a device never waits for the CPU.
 //
 // # Policies
 //

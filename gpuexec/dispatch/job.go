@@ -88,7 +88,9 @@ func (j *job) complete(ctx context.Context) (Answer, error) {
 	if j.allOpen() {
 		by = OnCPU
 	}
-	j.d.begin(j)
+	if err := j.d.begin(ctx, j); err != nil {
+		return Answer{}, err
+	}
 	top, err := j.query.CPU.Finish(ctx, j.query.Plan, &j.partial)
 	j.d.end(by)
 	return Answer{top, by}, err
@@ -108,7 +110,9 @@ func (j *job) allOpen() bool {
 
 // compute answers on the CPU.
 func (j *job) compute(ctx context.Context) (Answer, error) {
-	j.d.begin(j)
+	if err := j.d.begin(ctx, j); err != nil {
+		return Answer{}, err
+	}
 	start := time.Now()
 	top, err := j.query.CPU.TopK(ctx, j.query.Plan)
 	if err == nil {

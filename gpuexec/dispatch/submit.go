@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"context"
 	"slices"
 	"time"
 )
@@ -32,6 +33,9 @@ func (d *Dispatcher) Submit(q Query) (Ticket, error) {
 	case q.On == OnGPU:
 		d.enter(j, forDevices)
 	case onCPU || full:
+		// It counts from now on: those who come before it begins must not all take the cores for idle.
+		j.granted = true
+		d.running++
 		d.stats.ToCPU++
 		if full {
 			d.stats.TurnedAway++
@@ -85,17 +89,28 @@ func (d *Dispatcher) grant(now time.Time) {
 	}
 }
 
-// begin notes that the CPU computes a query.
-func (d *Dispatcher) begin(j *job) {
+// begin notes that the CPU computes a query, and waits for a core: hundreds of queries at a time would keep those who feed the
+// devices from theirs.
+func (d *Dispatcher) begin(ctx context.Context, j *job) error {
 	d.mu.Lock()
 	if !j.granted {
 		d.running++
 	}
 	d.mu.Unlock()
+	select {
+	case d.cores <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		d.mu.Lock()
+		d.running--
+		d.mu.Unlock()
+		return ctx.Err()
+	}
 }
 
 // end notes that it has done so, alone or after a device.
 func (d *Dispatcher) end(by Side) {
+	<-d.cores
 	d.mu.Lock()
 	d.running--
 	if by == OnBoth {

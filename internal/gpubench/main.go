@@ -110,6 +110,7 @@ func (s *settings) declare(f *flag.FlagSet) {
 	f.Int64Var(&s.columnBytes, "column-bytes", 256<<20, "bytes for length codes")
 	f.Int64Var(&s.flatBytes, "flat-bytes", 16<<30, "bytes for flat lists, when all blocks have room, too; -1 for none")
 	f.IntVar(&s.tileShift, "tile-shift", 0, "log2 of the documents of a tile; 0 is the default, as for those below")
+	f.IntVar(&s.shape.StripPostings, "strip-postings", 0, "postings for each hit from which on a query over flat lists goes by strips; -1 for all")
 	f.IntVar(&s.shape.TileThreads, "tile-threads", 0, "threads of a block that works on a tile")
 	f.IntVar(&s.shape.LeadThreads, "lead-threads", 0, "threads of a block that works on the shortest list")
 	f.IntVar(&s.shape.RangeThreads, "range-threads", 0, "threads of a query that goes by ranges")
