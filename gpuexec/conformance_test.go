@@ -211,7 +211,7 @@ func TestFlat(t *testing.T) {
 		for _, bytes := range []int64{flatBytes, 16 << 10} {
 			t.Run(fmt.Sprintf("%v/%d KiB", a, bytes>>10), func(t *testing.T) {
 				b := newBatching(open(t, 0, 32<<20, gpuexec.Options{Algorithm: a, FlatBytes: bytes}))
-				if err := exectest.Check(b, 9, checkRounds); err != nil {
+				if err := exectest.Check(b, 9, checkRounds/4); err != nil {
 					t.Error(err)
 				}
 				if *b.flatRefused > 0 || *b.partial > 0 || *b.unread > 0 {

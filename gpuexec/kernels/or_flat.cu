@@ -4,8 +4,8 @@
 //
 // What an addition found there before also tells how many documents match: those found at 0.
 //
-// A tile has 64 KB of scores, so that three blocks of 192 threads are on an H200's multiprocessor, too few to hide every read:
-// so reads are asked for well before they are needed, those of the next tile during this one, and of the next postings during these.
+// A tile has 64 KB of scores, so that three blocks of 192 threads are on an H200's multiprocessor, too few to hide every read. So
+// reads are asked for well before they are needed, those of the next tile during this one, and of the next postings during these.
 #include "flat.cuh"
 #include "insert.cuh"
 
@@ -23,6 +23,8 @@ struct FlatDesk {
   uint32_t matched, scored;
   uint16_t candidates[candidates_most];
 };
+
+static_assert(sizeof(FlatDesk) == 5152, "differs from options.go");
 
 __device__ __forceinline__ FlatDesk &flat_desk() {
   DYNAMIC_SHARED(FlatDesk, t);
@@ -154,7 +156,7 @@ __device__ __forceinline__ void add_lists(const Flat &f, uint32_t tile_shift, ui
       to = __shfl_sync(all_lanes, f.within.to, list);
       from = __shfl_sync(all_lanes, f.within.from, list) + 128 * warp;
       weight = __shfl_sync(all_lanes, f.weight, list);
-      postings = GLOBAL(const uint32_t, __shfl_sync(all_lanes, static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(f.postings)), list));
+      postings = of_lane(f.postings, list);
       warp = warp + 3 < warps ? warp + 3 : warp + 3 - warps;
       list++;
     }

@@ -1,6 +1,6 @@
 // OR and AND of flat lists, strip by strip: a warp alone takes the strips of a tile that can win, one after the other, with the
 // scores of a strip's documents in shared memory of its own. No barrier stands between warps, so that dozens of them hide each
-// other's reads, and a strip costs some 250 instructions.
+// other's reads; a strip costs some 500 instructions.
 //
 // OR goes through the lists from the highest bound down (MaxScore, strip by strip): once what is left cannot bring a new document
 // in, it goes on only while one that has been seen can still enter. AND goes through them as they stand, the shortest first, and
@@ -177,11 +177,6 @@ struct Taken {
   Words words;
 };
 
-template <class T>
-__device__ __forceinline__ const T *of_lane(const T *p, uint32_t lane) {
-  return GLOBAL(const T, __shfl_sync(all_lanes, static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(p)), lane));
-}
-
 // Takes the list of a lane, and asks for its first postings. A warp calls it together.
 __device__ __forceinline__ Taken take_list(const Batch &b, const Strip &s, const Source &of, const Here &h, uint32_t at) {
   Taken t;
@@ -220,12 +215,13 @@ __device__ __forceinline__ Scores look(const Batch &b) {
       seen.highest = max(seen.highest, max(max(v.x, v.y), max(v.z, v.w)));
       seen.count += min(v.x, 1u) + min(v.y, 1u) + min(v.z, 1u) + min(v.w, 1u);
     }
-    return seen;
+  } else {
+    for (uint32_t i = lane; i < docs; i += 32) {
+      seen.highest = max(seen.highest, scores[i]);
+      seen.count += min(scores[i], 1u);
+    }
   }
-  for (uint32_t i = lane; i < docs; i += 32) {
-    seen.highest = max(seen.highest, scores[i]);
-    seen.count += min(scores[i], 1u);
-  }
+  __syncwarp();  // before others change them
   return seen;
 }
 
@@ -389,6 +385,7 @@ extern "C" __global__ void __launch_bounds__(strip_threads, strip_blocks) score_
   const Batch &b = *batch;
   uint32_t lane = threadIdx.x % 32, docs = docs_of(b);
   for (uint32_t i = lane; i < docs; i += 32) scores_of(b)[i] = marks_of(b)[i] = 0;
+  __syncwarp();
   Queue &queue = *b.strip_queue;
   uint32_t size = queue.size, known = ~0u;
   Source of{nullptr, nullptr, nullptr, nullptr, 0, 0};
