@@ -7,30 +7,28 @@
 #   bench/gpu/run.sh PART ...                                    there, in a copy of the repository with .gpu/
 #   bench/gpu/run.sh dry                                         here: all parts, tiny, on the emulated GPU
 #
-# PART, and about how long it takes on an H200 with 16 cores (guessed before the first run; BUDGET bounds each):
+# PART, and about how long it takes on an H200 with 16 cores, as seen on 2026-11-20 (BUDGET bounds each; parts of the generated
+# collection that stand together share one process, since making it takes 7 to 16 s):
 #
 #   info       1 s    what the machine is
 #   tests      2 min  the tests of gpuexec, device, listcache, demand, dispatch and postings on the real driver
-#   decode     1 min  integers a second by codec and length of list, GPU and CPU (Ding 2009)
-#   or and     3 min  each: queries a second by algorithm, k and batch, CPU and GPU
-#   andor      3 min
-#   gutenberg  2 min  or and and on the lists of CORPUS
-#   cache      5 min  caches by size, policy and λ (Wang 2017)
-#   huang      2 min  P of ranges; policies 1 min: LBD and others; devices 10 s: several GPUs (Huang 2017)
-#   latency    2 min  p50 and p99 by rate of arrival
-#   cores      1 min  queries that share 8 cores of the CPU by policy (Tatikonda 2011); -cores in FLAGS for other numbers
-#   index      3 min  building an index, CPU and CPU+GPU (Wei 2011); with its tests. Wants a .gpu/ of its own
-#   sanitizer  5 min  compute-sanitizer over the conformance test: memcheck, racecheck, synccheck, initcheck
-#   ncu        3 min  counters of the main kernels: what binds them
+#   decode     2 min  integers a second by codec and length of list, GPU and CPU (Ding 2009)
+#   or and     2 min  each: queries a second by algorithm, k and batch, CPU and GPU; andor the same
+#   gutenberg  3 min  or, and and andor on the lists of CORPUS
+#   cache      3 min  caches by size, policy and λ (Wang 2017)
+#   huang      5 min  P of ranges, which take a second for 200 queries; policies 15 s: LBD and others; devices 30 s: several GPUs (Huang 2017)
+#   latency    30 s   p50 and p99 by rate of arrival
+#   cores      50 s   queries that share 8 cores of the CPU by policy (Tatikonda 2011); -cores in FLAGS for other numbers
+#   index      80 s   building an index, CPU and CPU+GPU (Wei 2011); with its tests. Wants a .gpu/ of its own
+#   sanitizer  5 min  compute-sanitizer over the conformance test: memcheck (45 s), racecheck (long), synccheck, initcheck
+#   ncu        2 min  counters of the main kernels: what binds them
 #
-# How to spend half an hour of device time in commands of ten minutes at most, the most important first. A part that is
-# cut off goes on where it was, as long as the machine is held, or where .gpu/runs.jsonl from an
-# earlier one travels with it:
+# In commands of ten minutes at most, the most important first. A part that is cut off goes on where it was, as long as the machine
+# is held, or where .gpu/runs.jsonl from an earlier one travels with it:
 #
-#   1  run.sh info tests decode or            correctness first; then the figure that all else is measured by
-#   2  run.sh and cache huang policies devices
-#   3  run.sh latency gutenberg ncu andor     ncu says which limit binds; sanitizer, the slowest, last
-#   4  run.sh sanitizer
+#   1  run.sh info tests or and policies latency
+#   2  run.sh gutenberg andor cache cores
+#   3  run.sh decode huang ncu sanitizer
 #
 # Variables: OUT, the folder for what comes out (gpu-bench); BUDGET, seconds for each part (170); QUERIES (2048), DOCS
 # (25000000) and TIME (1s, of one measurement) of the generated collection; REPEAT (8) and CORPUS (the one that was sent) for
@@ -124,7 +122,7 @@ limited() {
 
 budget=${BUDGET:-170}
 gov2() { # PART...
-  $run "$work/bin/gpubench" -docs "${DOCS:-25000000}" -queries "${QUERIES:-2048}" -batch 256,1024,2048 -time "${TIME:-1s}" -budget "${budget}s" \
+  $run "$work/bin/gpubench" -docs "${DOCS:-25000000}" -queries "${QUERIES:-2048}" -batch 256,1024,2048 -time "${TIME:-1s}" -budget "$((budget * $#))s" \
     -out "$work/out" ${FLAGS:-} "$@"
 }
 
@@ -189,33 +187,42 @@ part_ncu() {
   command -v ncu >/dev/null || { echo "no ncu here"; return 0; }
   local kernel algorithm mode
   while read -r kernel algorithm mode; do
-    # One large batch; launches from the second pass on, when the lists are there.
-    limited "$budget" ncu --clock-control none --target-processes all -k "regex:^$kernel\$" --launch-skip 2 --launch-count 2 \
+    # One large batch; launches of the fifth batch, when the lists are there and flat.
+    limited "$budget" ncu --clock-control none --target-processes all -k "$kernel" --launch-skip 8 --launch-count 2 \
       --section SpeedOfLight --section ComputeWorkloadAnalysis --section MemoryWorkloadAnalysis --section InstructionStats \
       --section Occupancy --section LaunchStats --section WarpStateStats --section SchedulerStats \
-      $run "$work/bin/gpubench" -docs "${DOCS:-25000000}" -queries 1024 -k 10 -batch 1024 -time 1ms -algorithms "$algorithm" \
+      $run "$work/bin/gpubench" -docs "${DOCS:-25000000}" -queries 2048 -k 10 -batch 2048 -time 1s -algorithms "$algorithm" \
       -out "$work/ncu" ${FLAGS:-} "$mode" </dev/null >"$work/log" 2>&1 || echo "$kernel: exit status $?"
     rm -rf "$work/ncu"
     head -c 2000000 "$work/log" >>"$work/out/ncu.txt"
     echo "$kernel: $(grep -cE '^ +[a-z_]+ \(' "$work/log" || true) launches"
   done <<'KERNELS'
-or_tile exhaustive or
-or_maxscore maxscore or
-and_tile exhaustive and
-and_lead auto and
-top_k maxscore or
+or_flat exhaustive or
+or_flat maxscore or
+score_strips maxscore or
+score_strips auto and
+or_tile wand or
 KERNELS
 }
 
+# Whether a part works on the generated collection.
+generates() { case $1 in or | and | andor | cache | huang | policies | devices | latency | cores) ;; *) return 1 ;; esac; }
+
 parts() {
-  local part failed= began
+  local part failed= began generated
   unpack
-  for part; do
-    began=$SECONDS
+  while [ $# -gt 0 ]; do
+    part=$1 began=$SECONDS generated=()
+    while [ $# -gt 0 ] && generates "$1"; do
+      generated+=("$1")
+      shift
+    done
+    [ ${#generated[@]} -gt 0 ] || shift
+    part="${generated[*]:-$part}"
     say "$part"
     case $part in
       info | tests | decode | gutenberg | index | sanitizer | ncu) "part_$part" || failed="$failed $part" ;;
-      or | and | andor | cache | huang | policies | devices | latency | cores) gov2 "$part" || failed="$failed $part" ;;
+      "${generated[*]:-none}") gov2 "${generated[@]}" || failed="$failed $part" ;;
       *) echo "run.sh: there is no part $part" >&2; failed="$failed $part" ;;
     esac
     say "$part: $((SECONDS - began)) s"
