@@ -183,7 +183,11 @@ func (b *batching) TopK(ctx context.Context, p *exectest.Plan) (blockmax.TopK, e
 // TestCaches runs batches with caches from nothing to all that is needed, where what a list lacks is copied, or
 // left to the CPU.
 func TestCaches(t *testing.T) {
-	for _, cacheBytes := range []int64{0, 4 << 10, 16 << 10, 64 << 10, 32 << 20} {
+	sizes := []int64{0, 4 << 10, 16 << 10, 64 << 10, 32 << 20}
+	if testing.Short() {
+		sizes = []int64{0, 16 << 10, 32 << 20}
+	}
+	for _, cacheBytes := range sizes {
 		for _, leave := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%d KiB/leave=%v", cacheBytes>>10, leave), func(t *testing.T) {
 				o := gpuexec.Options{Leave: leave}
@@ -205,10 +209,16 @@ func TestCaches(t *testing.T) {
 	}
 }
 
+// strips are the algorithms that go by strips of flat lists.
+var strips = []gpuexec.Algorithm{gpuexec.Exhaustive, gpuexec.BMW, gpuexec.MaxScore}
+
 // TestFlat has lists become flat, all or as many as there is little room for, among short ones that stay as they are.
 func TestFlat(t *testing.T) {
-	for _, a := range []gpuexec.Algorithm{gpuexec.Exhaustive, gpuexec.BMW, gpuexec.Auto} {
+	for _, a := range strips {
 		for _, bytes := range []int64{flatBytes, 16 << 10} {
+			if testing.Short() && bytes < flatBytes && a != gpuexec.MaxScore {
+				continue
+			}
 			t.Run(fmt.Sprintf("%v/%d KiB", a, bytes>>10), func(t *testing.T) {
 				b := newBatching(open(t, 0, 32<<20, gpuexec.Options{Algorithm: a, FlatBytes: bytes}))
 				if err := exectest.Check(b, 9, checkRounds/4); err != nil {

@@ -1,5 +1,8 @@
 package gpuexec
 
+// Algorithm is the one that was asked for.
+func (x *Executor) Algorithm() Algorithm { return x.options.Algorithm }
+
 // FlatLists is how many lists have become flat so far.
 func (x *Executor) FlatLists() int {
 	x.mu.Lock()

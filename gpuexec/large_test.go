@@ -94,7 +94,11 @@ func runLarge(x *gpuexec.Executor, c *collection, worker int) error {
 	for i, k := range []int{1, 10, 100, 1000} {
 		plans = append(plans, c.plan(rng, blockmax.Mode((worker+i)%3), k, 2+rng.IntN(3)))
 	}
-	for range 4 { // lists become flat meanwhile
+	times := 1
+	if slices.Contains(strips, x.Algorithm()) {
+		times = 4 // lists become flat meanwhile
+	}
+	for range times {
 		if err := checkLarge(x, plans); err != nil {
 			return err
 		}
