@@ -3,11 +3,14 @@ package gpuexec
 // Algorithm is the one that was asked for.
 func (x *Executor) Algorithm() Algorithm { return x.options.Algorithm }
 
-// FlatLists is how many lists have become flat so far.
-func (x *Executor) FlatLists() int {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.flats.made
+// StripTiles is how many tiles of flat lists the last batches had.
+func (x *Executor) StripTiles() (n uint32) {
+	for range slots {
+		s := <-x.free
+		n += s.batch.andTiles.strips + s.batch.orTiles.strips
+		x.free <- s
+	}
+	return n
 }
 
 // Lose makes those extents missing that lost reports, as if they were not on the device.

@@ -10,7 +10,6 @@ type flats struct {
 	generation uint64 // of those that are there
 	full       bool   // one has found no room
 	age        int    // batches since it began anew
-	made       int    // so far
 }
 
 // flatShare: a list is made flat when it has a posting in this many strips or fewer. Of shorter ones the few blocks are as good.
@@ -69,7 +68,6 @@ func (f *flats) take(k *knownList, rows uint32) bool {
 	}
 	k.flat, k.flatGeneration = f.address+uint64(f.used)*rowBytes, f.generation
 	f.used += rows
-	f.made++
 	return true
 }
 

@@ -43,6 +43,7 @@ func TestSharedVariables(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d kernels, %v", len(files), err)
 	}
+	found := 0
 	declared := regexp.MustCompile(`(?m)^\s*__shared__ \w+ (.*);$`)
 	named := regexp.MustCompile(`changed_by_others\(([^)]*)\)`)
 	for _, f := range files {
@@ -56,10 +57,14 @@ func TestSharedVariables(t *testing.T) {
 		}
 		for _, m := range declared.FindAllStringSubmatch(string(source), -1) {
 			for _, v := range strings.Split(m[1], ", ") {
+				found++
 				if v, _, _ = strings.Cut(v, "["); !slices.Contains(names, v) {
 					t.Errorf("%s: %s is not named to changed_by_others", f, v)
 				}
 			}
 		}
+	}
+	if found == 0 {
+		t.Error("no static shared variable was found")
 	}
 }
