@@ -24,7 +24,7 @@ type BuildOptions struct {
 	Workers int
 
 	// MemoryBytes is how much memory the inverted documents may take before they are written
-	// as a segment. On top come about 20 MB a worker, the window of a Zstandard file (up to
+	// as a segment. On top come about 25 MB a worker, the window of a Zstandard file (up to
 	// 128 MB), and what Go's collector leaves lying. More memory makes fewer segments.
 	// The default is 256 MiB, the least 1 MiB.
 	MemoryBytes int64
@@ -141,7 +141,8 @@ const buildBlockBytes = 2 << 20
 // analyse and invert a block of documents each, and group the terms by partitions of the
 // dictionary; indexers own some partitions each and gather postings without locks. A
 // sample of the first block decides which partitions are worth how much. What exceeds
-// the memory becomes a segment, encoded by all workers. With BuildOptions.GPU a GPU takes
+// the memory becomes a segment, encoded by all workers. Stored documents are written meanwhile, and
+// compressed by as many goroutines as that takes. With BuildOptions.GPU a GPU takes
 // the place of indexers.
 func Build(ctx context.Context, dir string, source Source, opts *BuildOptions) (*BuildResult, error) {
 	o, err := opts.withDefaults()

@@ -14,6 +14,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
 // small makes blocks of few documents.
@@ -180,16 +183,18 @@ func requireBuilt(t *testing.T, e, world *Engine, final model) {
 	}
 }
 
-// TestBuildSameWhateverWorkers: the same source gives the same segments, byte for byte, with any number
+// TestBuildSameWhateverWorkers: the same source gives the same segments, byte for byte, and as many tables with any number
 // of workers.
 func TestBuildSameWhateverWorkers(t *testing.T) {
 	docs, _ := buildModel(rand.New(rand.NewPCG(13, 13)), 1200)
 	files := jsonLines(t, docs, 4)
 	var want string
+	tables := 0
 	for _, workers := range []int{1, 2, 3, 16} {
 		mem := newCrashFS()
 		o := (&BuildOptions{Workers: workers}).small()
 		o.Index.private.store.FS = mem
+		o.Index.private.tableBytes = 5000
 		o.private.runBytes = 40 << 10
 		if _, err := Build(ctx, worldDir, JSONLines{Files: files, Readers: 2}, o); err != nil {
 			t.Fatal(err)
@@ -205,10 +210,53 @@ func TestBuildSameWhateverWorkers(t *testing.T) {
 			t.Fatal(err)
 		}
 		if want == "" {
-			want = all.String()
+			want, tables = all.String(), sstables(t, mem)
+		}
+		if n := sstables(t, mem); n != tables || n < 40 {
+			t.Errorf("with %d workers there are %d tables, want %d", workers, n, tables)
 		}
 		if all.String() != want || len(want) < 10_000 {
 			t.Fatalf("with %d workers the segments have other bytes", workers)
+		}
+	}
+}
+
+// sstables counts Pebble's tables.
+func sstables(t *testing.T, fsys vfs.FS) int {
+	t.Helper()
+	names, err := fsys.List(worldDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(slices.DeleteFunc(names, func(name string) bool { return !strings.HasSuffix(name, ".sst") }))
+}
+
+// TestBuildTableFails: whichever table cannot be written, with one worker or several, the build ends with that error, which names
+// the segment, and leaves no file behind; another build makes the index whole.
+func TestBuildTableFails(t *testing.T) {
+	docs, final := buildModel(rand.New(rand.NewPCG(16, 16)), 300)
+	for i, bad := range []string{"compressed", "run0", "run1", "run5", "behind", "plain"} {
+		for _, on := range []errorfs.OpKind{errorfs.OpCreate, errorfs.OpFileWrite, errorfs.OpFileSyncData} {
+			mem := newCrashFS()
+			inj := errorfs.InjectorFunc(func(op errorfs.Op) error {
+				if op.Kind == on && strings.HasSuffix(op.Path, "."+bad) {
+					return errorfs.ErrInjected
+				}
+				return nil
+			})
+			o := (&BuildOptions{Workers: 1 + i}).small()
+			o.Index.private.store.FS = errorfs.Wrap(mem, inj)
+			o.Index.private.tableBytes = 3000
+			_, err := Build(ctx, worldDir, yieldAll(docs), o)
+			if !errors.Is(err, errorfs.ErrInjected) || !strings.HasPrefix(err.Error(), "riffle: build: ") || !strings.Contains(err.Error(), "segment 1") {
+				t.Errorf("%v of %s fails: %v", on, bad, err)
+			}
+			if names, err := mem.List(worldDir + "/building"); err != nil || len(names) > 0 {
+				t.Errorf("%v of %s fails: files left behind: %q, %v", on, bad, names, err)
+			}
+			if what, err := inspectBuild(mem, docs, final); what != "unfinished" || err != nil {
+				t.Errorf("%v of %s fails: it leaves %s, %v", on, bad, what, err)
+			}
 		}
 	}
 }
@@ -311,6 +359,7 @@ func TestBuildCancel(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		o := (&BuildOptions{Workers: 3}).small()
 		o.private.runBytes = 30 << 10
+		o.Index.private.tableBytes = 4000
 		blocks := 0
 		o.Progress = func(BuildProgress) {
 			if blocks++; blocks == 3*stop+1 {

@@ -165,7 +165,7 @@ type BuildTimes struct {
 	Wait  time.Duration // for documents to be analysed
 	Index time.Duration // adding them to the dictionary, by all indexers
 	GPU   time.Duration // waiting for the GPU: until it is opened, and for its results, copies included
-	Write time.Duration // sorting terms, encoding, tables and commits, by all workers
+	Write time.Duration // sorting terms, encoding, tables and commits, by all workers; waiting for room in tables of stored documents
 }
 
 // timed adds the time of f to one of BuildTimes, but for what the GPU takes of it.

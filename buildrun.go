@@ -16,9 +16,7 @@ import (
 type buildRun struct {
 	bulk   *segment.Bulk
 	writer *store.SegmentWriter
-	stored chan *buildBlock // blocks whose stored documents are still to be written
-	done   chan error       // gets the error of writing these, or nil, behind the last one
-	ended  bool             // stored is closed
+	stored *segment.StoredWriter // writes tables of writer beside it
 }
 
 // add adds a block to the run at hand, which it begins if there is none, and ends when
@@ -38,10 +36,13 @@ func (b *builder) add(block *buildBlock) error {
 		b.now.bulk.Add(&block.chunk)
 		return b.noGPU
 	})
-	b.now.stored <- block
 	if err != nil {
 		return err
 	}
+	if err := b.timed(&b.result.Times.Write, func() error { return b.now.stored.Write(&block.chunk) }); err != nil {
+		return fmt.Errorf("riffle: build: %w", err)
+	}
+	b.release(block)
 	if b.now.bulk.Full(b.opts.private.runBytes) {
 		return b.timed(&b.result.Times.Write, b.endRun)
 	}
@@ -92,26 +93,13 @@ func (b *builder) begin() error {
 	if err != nil {
 		return fmt.Errorf("riffle: build: %w", err)
 	}
-	w.Split(byte(segment.KindStored))
 	r := &buildRun{
 		bulk:   segment.NewBulk(b.parts, b.indexers()),
 		writer: w,
-		stored: make(chan *buildBlock, cap(b.free)),
-		done:   make(chan error, 1),
+		stored: segment.NewStoredWriter(b.ctx, sink{w}, segment.StoredOptions{Workers: b.opts.Workers, TableBytes: b.opts.Index.private.tableBytes}),
 	}
 	b.offload(r.bulk)
 	b.now = r
-	go func() {
-		sw := segment.StoredWriter{Sink: r.writer}
-		var err error
-		for block := range r.stored {
-			if err == nil {
-				err = sw.Write(&block.chunk)
-			}
-			b.release(block)
-		}
-		r.done <- err
-	}()
 	return nil
 }
 
@@ -119,27 +107,16 @@ func (b *builder) begin() error {
 // tenth of what parsing takes.
 func (b *builder) indexers() int { return max(1, b.opts.Workers/4) }
 
-// endStored waits until the stored documents of the run are written.
-func (r *buildRun) endStored() error {
-	if !r.ended {
-		r.ended = true
-		close(r.stored)
-	}
-	err := <-r.done
-	r.done <- err
-	return err
-}
-
-// endRun writes what is in memory as a segment.
+// endRun writes what is in memory as a segment. The last tables of stored documents are written meanwhile.
 func (b *builder) endRun() error {
 	r, start := b.now, time.Now()
-	if !r.ended {
-		r.ended = true
-		close(r.stored)
-	}
-	res, err := r.bulk.Write(b.ctx, r.writer, segment.BulkOptions{Codec: kinds[b.engine.opts.Codec], Workers: b.opts.Workers, AwaitStored: r.endStored})
+	r.stored.End()
+	res, err := r.bulk.Write(b.ctx, r.writer, segment.BulkOptions{Codec: kinds[b.engine.opts.Codec], Workers: b.opts.Workers})
 	if err == nil {
 		err = b.noGPU
+	}
+	if err == nil {
+		err = r.stored.Close()
 	}
 	if err == nil {
 		err = r.writer.Finish()
@@ -268,7 +245,7 @@ func (b *builder) replaceAcross() error {
 func (b *builder) close(failed error) error {
 	var errs []error
 	if r := b.now; r != nil {
-		_ = r.endStored() // what it has to say about a segment that goes does not matter
+		_ = r.stored.Close() // what it has to say about a segment that goes does not matter
 		_ = r.writer.Abort()
 	}
 	if b.engine != nil {

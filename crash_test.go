@@ -159,7 +159,7 @@ func runCrashWorkload(t *testing.T, states []model, rng *rand.Rand, wrecks chan<
 		return nil
 	})
 	fsys := errorfs.Wrap(mem, inj)
-	tu := tuning{opts: Options{Merge: MergeOptions{SegmentsPerTier: 2}}}
+	tu := tuning{opts: Options{private: tinyTables, Merge: MergeOptions{SegmentsPerTier: 2}}}
 	e, err := tu.open(worldDir, fsys)
 	must := func(err error) {
 		if err != nil {

@@ -334,6 +334,12 @@ func (s source) Scan(lower, upper []byte) (segment.Iterator, error) {
 	return s.SegmentReader.Scan(lower, upper)
 }
 
+// sink makes a store's segment writer a segment.TableSink.
+type sink struct{ *store.SegmentWriter }
+
+// Table implements segment.TableSink.
+func (s sink) Table(kind segment.Kind) segment.Table { return s.SegmentWriter.Table(byte(kind)) }
+
 // at names the segment in a corruption error.
 func (s *liveSegment) at(err error) error {
 	if err == nil || s.memory != nil {

@@ -58,7 +58,7 @@ func TestWritesFail(t *testing.T) {
 // failingWorkload goes through the states until something fails. It keeps track
 // of what was begun and acknowledged in w.
 func failingWorkload(t *testing.T, fsys *errorfs.FS, states []model, w *wreck) (err error) {
-	tu := tuning{opts: Options{Merge: MergeOptions{SegmentsPerTier: 2}}}
+	tu := tuning{opts: Options{private: tinyTables, Merge: MergeOptions{SegmentsPerTier: 2}}}
 	e, err := tu.open(worldDir, fsys)
 	if err != nil {
 		return err

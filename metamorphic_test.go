@@ -55,16 +55,19 @@ type tuning struct {
 // tinyMemory holds about ten documents, so that seals and merges go on all the time.
 const tinyMemory = 16 << 10
 
+// tinyTables makes several tables of the stored documents of a merge.
+var tinyTables = privateOptions{tableBytes: 500}
+
 var tunings = []tuning{
 	{name: "defaults"},
-	{name: "tiny", memory: tinyMemory, opts: Options{Merge: MergeOptions{SegmentsPerTier: 2}}},
+	{name: "tiny", memory: tinyMemory, opts: Options{private: tinyTables, Merge: MergeOptions{SegmentsPerTier: 2}}},
 	{name: "nosync", memory: tinyMemory, opts: Options{Durability: NoSync, CacheBytes: 1, Merge: MergeOptions{SegmentsPerTier: 3}}},
 	{name: "unmerged", memory: tinyMemory, opts: Options{Merge: MergeOptions{Disabled: true}}},
 	{name: "byscore", memory: tinyMemory, opts: Options{
 		Merge: MergeOptions{SegmentsPerTier: 2, Order: ByGlobalScore}, Rank: Rank{Field: "rank", Alpha: 0.3}}},
 	{name: "byscore-unranked", memory: tinyMemory, opts: Options{
 		Merge: MergeOptions{SegmentsPerTier: 4, Order: ByGlobalScore}, Similarity: &BM25{K1: 0.9, B: 0.4}}},
-	{name: "bygraph", memory: tinyMemory, opts: Options{Merge: MergeOptions{SegmentsPerTier: 3, Order: ByGraph}}},
+	{name: "bygraph", memory: tinyMemory, opts: Options{private: tinyTables, Merge: MergeOptions{SegmentsPerTier: 3, Order: ByGraph}}},
 	{name: "changing", memory: tinyMemory}, // other options at every Open
 	{name: "wide", wide: true, memory: 1 << 20, opts: Options{
 		Merge: MergeOptions{SegmentsPerTier: 2, Order: ByGlobalScore}, Rank: Rank{Field: "rank", Alpha: 0.5}}},

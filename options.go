@@ -180,6 +180,7 @@ type Options struct {
 type privateOptions struct {
 	store       store.Options     // the file system, sizes
 	memoryBytes int64             // MemoryBytes, below its least
+	tableBytes  int               // of stored documents; 0 stands for segment.DefaultTableBytes
 	building    bool              // opened by Build
 	devices     []dispatch.Device // instead of GPUs
 }

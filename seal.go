@@ -161,7 +161,9 @@ func (e *Engine) writeMerged(ctx context.Context, inputs []mergeInput, order seg
 		in = append(in, segment.Input{Reader: r, Deleted: i.deleted.set()})
 	}
 	m := e.opts.Merge
-	out.result, err = segment.Merge(ctx, w, in, segment.MergeOptions{Order: order, Codec: kinds[e.opts.Codec], Workers: m.Workers, MemoryBytes: m.MemoryBytes})
+	out.result, err = segment.Merge(ctx, sink{w}, in, segment.MergeOptions{
+		Order: order, Codec: kinds[e.opts.Codec], Workers: m.Workers, MemoryBytes: m.MemoryBytes, TableBytes: e.opts.private.tableBytes,
+	})
 	if err == nil && out.result.Docs > 0 {
 		err = w.Finish()
 	}

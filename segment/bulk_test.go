@@ -46,7 +46,7 @@ func preparedBulk(t testing.TB, m model, perChunk, indexers, workers int, prepar
 	var parts *Partitions
 	var b *Bulk
 	store := newMapStore(t)
-	stored := StoredWriter{Sink: store}
+	stored := NewStoredWriter(context.Background(), store, StoredOptions{Workers: workers})
 	flush := func() {
 		if parts == nil {
 			parts = c.Sample()
@@ -78,6 +78,9 @@ func preparedBulk(t testing.TB, m model, perChunk, indexers, workers int, prepar
 		}
 	}
 	flush()
+	if err := stored.Close(); err != nil {
+		t.Fatal(err)
+	}
 	storedKeys := store.keys
 	store.keys, store.last = nil, [2]string{}
 	res, err := b.Write(context.Background(), store, BulkOptions{Workers: workers})

@@ -26,10 +26,6 @@ type BulkResult struct {
 type BulkOptions struct {
 	Codec   postings.Kind // see MergeOptions
 	Workers int           // goroutines that encode; 0 stands for runtime.GOMAXPROCS
-
-	// AwaitStored is called before the first key that comes behind those of stored
-	// documents, for callers who write these meanwhile. nil does nothing.
-	AwaitStored func() error
 }
 
 // Write writes the segment, but for the stored documents, which a StoredWriter writes
@@ -45,11 +41,8 @@ func (b *Bulk) Write(ctx context.Context, sink Sink, o BulkOptions) (*BulkResult
 	v := newBulkView(b)
 	defer v.sorting.Wait()
 	m := &merger{ctx: ctx, sink: &countingSink{sink: sink}, inputs: []Input{{Reader: v}}, opts: opts, stored: b.stored}
-	if o.AwaitStored == nil {
-		o.AwaitStored = func() error { return nil }
-	}
 	for _, step := range []func() error{
-		m.number, m.readRanks, func() error { return m.writeBulkTerms(v) }, func() error { return m.writeBulkIDs(v) }, o.AwaitStored, m.writePlaces, m.writeColumns, m.writeMeta,
+		m.number, m.readRanks, func() error { return m.writeBulkTerms(v) }, func() error { return m.writeBulkIDs(v) }, m.writePlaces, m.writeColumns, m.writeMeta,
 	} {
 		if err := step(); err != nil {
 			return nil, err

@@ -24,10 +24,9 @@ type Chunk struct {
 	idEnds []uint32 // of each document, in ids
 	ranks  []uint16 // of each document; nil when all are zero
 
-	stored     []byte // of all documents
-	storedEnds []int  // of each document, in stored
-	blocks     []storedPiece
-	blockBytes []byte // of all blocks, sealed
+	stored     []byte      // of all documents
+	storedEnds []int       // of each document, in stored
+	packed     storedBatch // of the same
 
 	fields []*chunkField // in the order in which they first came
 	byName map[string]*chunkField
@@ -36,12 +35,6 @@ type Chunk struct {
 
 	wordLookup
 	grouping
-}
-
-// A storedPiece is a block of stored documents, sealed.
-type storedPiece struct {
-	last uint32 // its last document, within the chunk
-	end  int    // in Chunk.blockBytes
 }
 
 // A chunkField is one field of a chunk's documents.
@@ -80,7 +73,8 @@ func (c *Chunk) Reset() {
 		f.reset()
 	}
 	c.docs, c.ids, c.idEnds, c.ranks = 0, c.ids[:0], c.idEnds[:0], c.ranks[:0]
-	c.stored, c.storedEnds, c.blocks, c.blockBytes = c.stored[:0], c.storedEnds[:0], c.blocks[:0], c.blockBytes[:0]
+	c.stored, c.storedEnds = c.stored[:0], c.storedEnds[:0]
+	c.packed.reset()
 	c.open, c.cur = c.open[:0], nil
 }
 
@@ -193,9 +187,7 @@ func (c *Chunk) packStored() {
 		if !w.full() && doc != len(c.storedEnds)-1 {
 			continue
 		}
-		start := len(c.blockBytes)
-		c.blockBytes = endSealedAt(w.appendTo(append(c.blockBytes, Version)), start)
-		c.blocks = append(c.blocks, storedPiece{uint32(doc), len(c.blockBytes)})
+		c.packed.pack(&w, uint32(doc))
 		from = end
 	}
 }

@@ -30,9 +30,9 @@ type MergeOptions struct {
 	// smallest. Inputs may have been written by any.
 	Codec postings.Kind
 
-	// Workers is how many goroutines merge posting lists and look for an order ByGraph; the
-	// rest of a merge is one goroutine's work. It does not change the outcome. 0 stands
-	// for runtime.GOMAXPROCS.
+	// Workers is how many goroutines merge posting lists, look for an order ByGraph, and compress
+	// stored documents, when the Sink is a TableSink; the rest of a merge is one goroutine's work. It does not change the
+	// outcome. 0 stands for runtime.GOMAXPROCS.
 	Workers int
 
 	// MemoryBytes bounds what an order other than Arrival costs in memory besides
@@ -41,6 +41,10 @@ type MergeOptions struct {
 	// stored documents on their way to their new places. 0 stands for
 	// DefaultMergeMemory.
 	MemoryBytes int64
+
+	// TableBytes is how many stored bytes fill a table, when the Sink is a TableSink; see StoredOptions. 0 stands for
+	// DefaultTableBytes.
+	TableBytes int
 }
 
 // DefaultMergeMemory is the default of MergeOptions.MemoryBytes. It holds the
@@ -62,6 +66,9 @@ func (o MergeOptions) withDefaults() MergeOptions {
 func (o MergeOptions) validate() error {
 	if o.Workers < 1 || o.MemoryBytes < 1 {
 		return fmt.Errorf("segment: a merge with %d workers and %d bytes of memory, want at least one of each", o.Workers, o.MemoryBytes)
+	}
+	if o.TableBytes < 0 {
+		return fmt.Errorf("segment: a merge with tables of %d bytes", o.TableBytes)
 	}
 	if !o.Codec.IsCodec() {
 		return fmt.Errorf("segment: %v is no codec of a merge", o.Codec)
@@ -92,7 +99,7 @@ type Result struct {
 // before.
 //
 // Postings are decoded and encoded again, a batch of terms at a time for each worker:
-// besides the lists of these batches, two a worker, and what MergeOptions.MemoryBytes
+// besides the lists of these batches, two a worker, as many batches of stored documents of 1 MB, and what MergeOptions.MemoryBytes
 // allows, a merge holds some 24 bytes a document and no more. It stops with ctx.Err() soon after ctx is done.
 // Whatever the error, what is in the sink is then no segment.
 func Merge(ctx context.Context, sink Sink, inputs []Input, opts MergeOptions) (*Result, error) {

@@ -33,3 +33,19 @@ type Iterator interface {
 type Sink interface {
 	Set(key, value []byte) error
 }
+
+// A TableSink is a Sink that takes a run of keys in tables of its own, which several goroutines write at once.
+type TableSink interface {
+	Sink
+
+	// Table begins a table for keys of a kind below 0x7f, which lie behind those of the tables begun before it.
+	// It is never called at the same time as Set, but what it returns is used beside both. From the first call
+	// on all keys of the kind, which is the same at every call, come that way.
+	Table(kind Kind) Table
+}
+
+// A Table takes keys in ascending order. Set keeps neither key nor value after it has returned. Finish comes last.
+type Table interface {
+	Sink
+	Finish() error
+}

@@ -109,46 +109,6 @@ func (m *merger) writePlaces() error {
 	return nil
 }
 
-// writeStored writes the stored documents, or nothing when all are empty.
-func (m *merger) writeStored() error {
-	var w storedWriter
-	flush := func(last int) error {
-		if err := m.ctx.Err(); err != nil {
-			return err
-		}
-		return m.seal(numberKey(KindStored, uint32(last)), w.appendTo)
-	}
-	return m.eachStored(func(doc int, data []byte) error {
-		if len(data) > 0 && !m.stored {
-			m.stored = true
-			if err := m.writeEmpty(doc); err != nil {
-				return err
-			}
-			w.lengths = make([]int, doc%storedBlockDocs)
-		}
-		if !m.stored {
-			return nil
-		}
-		w.add(data)
-		if w.full() || doc == len(m.from)-1 {
-			return flush(doc)
-		}
-		return nil
-	})
-}
-
-// writeEmpty writes the blocks of the first n documents, none of which has stored
-// bytes, but for those that do not fill a block.
-func (m *merger) writeEmpty(n int) error {
-	for last := storedBlockDocs - 1; last < n; last += storedBlockDocs {
-		w := storedWriter{lengths: make([]int, storedBlockDocs)}
-		if err := m.seal(numberKey(KindStored, uint32(last)), w.appendTo); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // writeColumns writes what is kept by document: length codes, ranks and tiles.
 func (m *merger) writeColumns() error {
 	for i, f := range m.fields {

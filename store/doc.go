@@ -17,8 +17,9 @@
 // lists, norms) a space each, and the segment number after it; with the number
 // first, a segment is two tables, of neighbouring ranges, that overlap with no
 // table of any other segment: one for what is worth compressing (kinds of key
-// below 0x80), one for what is not. (A writer may split the former in two, which two
-// goroutines then write at once.) To drop it is to strike two files off a list;
+// below 0x80), one for what is not. Or more: Pebble compresses where keys are
+// set, so a writer may cut one kind of key into tables that goroutines write side
+// by side (SegmentWriter.Table). To drop a segment is to strike a few files off a list;
 // to find what a crash left over is one seek a segment.
 //
 // # Sealed values

@@ -113,7 +113,7 @@ func (o *Options) pebbleOptions(l *logger) *pebble.Options {
 	return p
 }
 
-// tableOptions are those of a segment's two tables, before ingestion.
+// tableOptions are those of a segment's tables, before ingestion.
 func tableOptions(p *pebble.Options, format sstable.TableFormat, compressed bool) sstable.WriterOptions {
 	const bottom = len(p.Levels) - 1 // where an ingested table of fresh keys comes to lie
 	w := p.MakeWriterOptions(bottom, format)

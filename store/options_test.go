@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
 // TestOptionsTakeEffect looks at what Pebble made of the options. It ignores,
@@ -75,45 +77,124 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// TestSplit: two goroutines write their tables at once, and the segment is whole.
-func TestSplit(t *testing.T) {
+// TestRuns: goroutines write tables of their own at once; the segment is whole, its tables lie on the lowest level one behind
+// the other, and go together.
+func TestRuns(t *testing.T) {
 	s := openTemp(t, t.TempDir(), nil)
 	w, err := s.NewSegment()
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.Split(4)
-	const n = 2000
+	const n, runs, kind = 300, 40, 4
+	set := func(to interface{ Set(key, value []byte) error }, kind byte, from int) {
+		for i := range n {
+			if err := to.Set(fmt.Appendf([]byte{kind}, "%06d", from+i), []byte("value")); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	set(w, 1, 0)
+	set(w, kind, 0)
 	var wg sync.WaitGroup
-	for _, kinds := range []string{"\x01\x80", "\x04"} {
+	for i := range runs {
+		run := w.Table(kind)
 		wg.Go(func() {
-			for i := range n {
-				for _, kind := range []byte(kinds) {
-					if err := w.Set(fmt.Appendf([]byte{kind}, "%06d", i), []byte("value")); err != nil {
-						t.Error(err)
-					}
-				}
+			set(run, kind, (i+1)*n)
+			if err := run.Finish(); err != nil && i%2 == 0 { // what is left, Finish of the segment does
+				t.Error(err)
 			}
 		})
 	}
+	w.Table(kind) // gets no key
+	set(w, 0x80, 0)
+	set(w, kind+1, 0)
 	wg.Wait()
-	if err := errors.Join(w.Set([]byte{0x7f}, []byte("meta")), w.Finish()); err != nil {
+	if err := w.Finish(); err != nil {
 		t.Fatal(err)
 	}
+	size := w.Bytes()
 	err = s.Commit(context.Background(), Edit{Ingest: []*SegmentWriter{w}, Manifest: &Manifest{Segments: []Segment{{Number: w.Number()}}}})
 	if err != nil {
 		t.Fatal(err)
+	}
+	bottom := lowest(t, s)
+	if want := 3 + runs; len(bottom) != want {
+		t.Fatalf("%d tables on the lowest level, want %d", len(bottom), want)
+	}
+	if c, p, err := s.SegmentBytes(w.Number()); err != nil || c+p != size || p != bottom[len(bottom)-1].Size {
+		t.Errorf("segment has %d + %d bytes, error %v; its writer said %d", c, p, err, size)
 	}
 	it, err := s.Segment(w.Number()).Scan([]byte{0}, []byte{0xff})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer it.Close()
-	keys := 0
+	keys, last := 0, ""
 	for it.Next() {
+		if key := string(it.Key()); key <= last {
+			t.Fatalf("key %x behind %x", key, last)
+		} else {
+			last = key
+		}
 		keys++
 	}
-	if want := 3*n + 1; keys != want || it.Err() != nil {
-		t.Errorf("%d keys, %v, want %d", keys, it.Err(), want)
+	if err := errors.Join(it.Err(), it.Close()); err != nil || keys != (4+runs)*n {
+		t.Errorf("%d keys, %v, want %d", keys, err, (4+runs)*n)
+	}
+	err = s.Commit(context.Background(), Edit{Manifest: &Manifest{}, Drop: []uint64{w.Number()}})
+	if bottom := lowest(t, s); err != nil || len(bottom) > 0 {
+		t.Errorf("%d tables are left of a dropped segment, %v", len(bottom), err)
+	}
+}
+
+// lowest returns the tables on the lowest level, and sees that there is none on another.
+func lowest(t *testing.T, s *Store) []pebble.SSTableInfo {
+	t.Helper()
+	levels, err := s.db.SSTables()
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := len(levels) - 1
+	for i, tables := range levels[:last] {
+		if len(tables) > 0 {
+			t.Errorf("%d tables on level %d", len(tables), i)
+		}
+	}
+	return levels[last]
+}
+
+// TestRunFails: whichever table of a segment cannot be written, at its first key or when it is completed, the segment cannot be
+// finished, and nothing of it stays behind.
+func TestRunFails(t *testing.T) {
+	full := errors.New("disk full")
+	for _, bad := range []string{".compressed", ".run0", ".run2", ".behind", ".plain"} {
+		for _, on := range []errorfs.OpKind{errorfs.OpCreate, errorfs.OpFileWrite, errorfs.OpFileSyncData} {
+			inj := errorfs.InjectorFunc(func(op errorfs.Op) error {
+				if op.Kind == on && strings.HasSuffix(op.Path, bad) {
+					return full
+				}
+				return nil
+			})
+			s := openTemp(t, t.TempDir(), &Options{FS: errorfs.Wrap(vfs.Default, inj)})
+			w, err := s.NewSegment()
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = w.Set([]byte{1}, nil)
+			for i := range 3 {
+				run := w.Table(4)
+				err = errors.Join(err, run.Set([]byte{4, byte(i)}, nil), run.Finish())
+			}
+			err = errors.Join(err, w.Set([]byte{5}, nil), w.Set([]byte{0x80}, nil))
+			finished := w.Finish()
+			if err = errors.Join(err, finished); finished == nil || !errors.Is(err, full) || !strings.Contains(err.Error(), "segment 1") {
+				t.Errorf("%v of %s fails: %v, and finish %v", on, bad, err, finished)
+			}
+			if err := w.Abort(); err != nil {
+				t.Errorf("%v of %s fails: abort: %v", on, bad, err)
+			}
+			if names, err := s.opts.FS.List(s.buildPath()); err != nil || len(names) > 0 {
+				t.Errorf("%v of %s fails: left behind: %v, %v", on, bad, names, err)
+			}
+		}
 	}
 }

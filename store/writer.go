@@ -4,20 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-
-	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
-	"github.com/cockroachdb/pebble/v2/sstable"
-	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// A SegmentWriter writes one segment into two tables outside Pebble, or three after
-// Split. Nothing of it is part of the store before the Commit that ingests it. A writer
-// is used by one goroutine at a time and ends with Finish and a Commit, or with Abort.
+// A SegmentWriter writes one segment into two tables outside Pebble, or more with Table. Nothing of it is part of the store
+// before the Commit that ingests it. A writer is used by one goroutine at a time and ends with Finish and a Commit, or
+// with Abort.
 type SegmentWriter struct {
 	s      *Store
 	number uint64
-	tables [3]tableWriter // compressed, plain, compressed from split on
-	split  byte           // first byte of the keys that go to the third table
+	tables [3]*TableWriter // compressed; plain; and compressed, of the keys behind those of runs
+	runs   []*TableWriter  // of Table, in their order
+	behind byte            // first byte of the keys that go to the third table
 	state  writerState
 }
 
@@ -29,17 +26,6 @@ const (
 	ingested writerState = "ingested"
 	aborted  writerState = "aborted"
 )
-
-// A tableWriter makes one sstable; it begins its file at the first key.
-type tableWriter struct {
-	path       string
-	compressed bool
-	w          *sstable.Writer // nil before the first key and after Finish
-	bytes      uint64          // size of the finished file
-	keys       uint64
-	err        error
-	key        []byte // reused
-}
 
 // NewSegment begins a segment with a number that no segment has had.
 func (s *Store) NewSegment() (*SegmentWriter, error) {
@@ -54,23 +40,39 @@ func (s *Store) NewSegment() (*SegmentWriter, error) {
 	if err := s.opts.FS.MkdirAll(s.buildPath(), 0o755); err != nil {
 		return nil, wrap(err, s.buildPath())
 	}
-	w := &SegmentWriter{s: s, number: n, split: firstPlainKind, state: writing}
-	for i, name := range []string{"compressed", "plain", "apart"} {
-		w.tables[i].path = s.opts.FS.PathJoin(s.buildPath(), fmt.Sprintf("%d.%s", n, name))
-		w.tables[i].compressed = i != 1
+	w := &SegmentWriter{s: s, number: n, behind: firstPlainKind, state: writing}
+	for i, name := range []string{"compressed", "plain", "behind"} {
+		w.tables[i] = w.table(name, i != 1)
 	}
 	return w, nil
+}
+
+// table begins a table. There is no file before the first key.
+func (w *SegmentWriter) table(name string, compressed bool) *TableWriter {
+	path := w.s.opts.FS.PathJoin(w.s.buildPath(), fmt.Sprintf("%d.%s", w.number, name))
+	return &TableWriter{s: w.s, segment: w.number, path: path, compressed: compressed, key: segmentPrefix(w.number)}
 }
 
 // Number returns the segment's number.
 func (w *SegmentWriter) Number() uint64 { return w.number }
 
-// Split gives the keys whose first byte is first or more, and below 0x80, a compressed
-// table of their own. From then on two goroutines may call Set at once if one has those keys
-// and the other all others. It must come before the first Set.
-func (w *SegmentWriter) Split(first byte) {
-	must(w.tables[0].keys == 0 && first < firstPlainKind, "segment %d is split at %#x after %d keys", w.number, first, w.tables[0].keys)
-	w.split = first
+// Table begins a compressed table for a run of keys whose first byte is kind, below 0x7f and the same at every call. The
+// keys of each table lie behind those of the tables begun before it. Another goroutine may
+// write it, while this one goes on with Set and with further tables.
+//
+// From the first call on, Set must not get keys of that kind. Those that it got before lie in front of all runs.
+func (w *SegmentWriter) Table(kind byte) *TableWriter {
+	must(w.state == writing, "table for segment %d, which is %v", w.number, w.state)
+	if len(w.runs) == 0 {
+		last := w.tables[0].last()
+		must(kind < firstPlainKind-1 && last <= kind, "runs of keys %#x for segment %d, behind keys %#x", kind, w.number, last)
+		w.behind = kind + 1
+	}
+	must(w.behind == kind+1, "runs of keys %#x for segment %d, which has those of %#x", kind, w.number, w.behind-1)
+	t := w.table(fmt.Sprintf("run%d", len(w.runs)), true)
+	t.kind = kind
+	w.runs = append(w.runs, t)
+	return t
 }
 
 // Set adds a key. Keys whose first byte is below 0x80 go to a compressed
@@ -79,110 +81,63 @@ func (w *SegmentWriter) Split(first byte) {
 func (w *SegmentWriter) Set(key, value []byte) error {
 	must(w.state == writing, "key for segment %d, which is %v", w.number, w.state)
 	must(len(key) > 0, "empty key for segment %d", w.number)
-	t := &w.tables[0]
+	t := w.tables[0]
 	switch {
 	case key[0] >= firstPlainKind:
-		t = &w.tables[1]
-	case key[0] >= w.split:
-		t = &w.tables[2]
+		t = w.tables[1]
+	case key[0] >= w.behind:
+		t = w.tables[2]
+	default:
+		must(len(w.runs) == 0 || key[0]+1 < w.behind, "key %x for segment %d, which has runs of such", key, w.number)
 	}
-	if t.err != nil {
-		return t.err
-	}
-	t.key = append(append(t.key[:0], segmentPrefix(w.number)...), key...)
-	if t.err = t.set(w.s, t.key, value); t.err != nil {
-		t.err = wrap(t.err, KeyString(t.key))
-	}
-	return t.err
+	return t.Set(key, value)
 }
 
-func (t *tableWriter) set(s *Store, key, value []byte) error {
-	if t.w == nil {
-		f, err := s.opts.FS.Create(t.path, vfs.WriteCategoryUnspecified)
-		if err != nil {
-			return err
-		}
-		// Synced piecemeal, so that Finish does not wait for all of it at once.
-		f = vfs.NewSyncingFile(f, vfs.SyncingFileOptions{BytesPerSync: s.popt.BytesPerSync})
-		o := tableOptions(s.popt, s.db.TableFormat(), t.compressed)
-		t.w = sstable.NewWriter(objstorageprovider.NewFileWritable(f), o)
-	}
-	t.keys++
-	return t.w.Set(key, value)
+// all returns all tables, those without a key included.
+func (w *SegmentWriter) all() []*TableWriter {
+	return append(w.tables[:len(w.tables):len(w.tables)], w.runs...)
 }
 
 // Bytes returns the size of the tables as far as they are written, and their
-// final size after Finish.
+// final size after Finish. No other goroutine may be writing one.
 func (w *SegmentWriter) Bytes() uint64 {
 	var n uint64
-	for i := range w.tables {
-		t := &w.tables[i]
-		if n += t.bytes; t.w != nil {
-			n += t.w.Raw().EstimatedSize()
-		}
+	for _, t := range w.all() {
+		n += t.size()
 	}
 	return n
 }
 
 // Finish completes the tables and makes them durable. A segment without a key
-// cannot be finished.
+// cannot be finished. It comes after the last call of every TableWriter.
 func (w *SegmentWriter) Finish() error {
 	must(w.state == writing, "segment %d is finished, but %v", w.number, w.state)
 	must(len(w.paths()) > 0, "segment %d is finished without a key", w.number)
 	// Each table ends with a sync: all at once take no longer than one.
 	var wg sync.WaitGroup
-	for i := range w.tables {
-		t := &w.tables[i]
-		wg.Go(func() {
-			if t.err == nil {
-				t.err = wrap(t.finish(), fmt.Sprintf("finish segment %d", w.number))
-			}
-		})
+	for _, t := range w.all() {
+		wg.Go(func() { _ = t.Finish() }) // it keeps its error
 	}
 	wg.Wait()
-	for i := range w.tables {
-		if err := w.tables[i].err; err != nil {
-			return err
+	for _, t := range w.all() {
+		if t.err != nil {
+			return t.err
 		}
 	}
 	w.state = finished
 	return nil
 }
 
-func (t *tableWriter) finish() error {
-	if t.w == nil {
-		return nil
-	}
-	w := t.w
-	t.w = nil
-	if err := w.Close(); err != nil {
-		return err
-	}
-	meta, err := w.Metadata()
-	if err != nil {
-		return err
-	}
-	t.bytes = meta.Size
-	return nil
-}
-
 // Abort removes the segment's files. It does nothing once the segment is
-// ingested, so that it can be deferred.
+// ingested, so that it can be deferred. It comes after the last call of every TableWriter.
 func (w *SegmentWriter) Abort() error {
 	if w.state == ingested || w.state == aborted {
 		return nil
 	}
 	w.state = aborted
 	var errs error
-	for i := range w.tables {
-		t := &w.tables[i]
-		if t.w != nil {
-			_ = t.w.Close() // what it has to say about a file that goes does not matter
-			t.w = nil
-		}
-		if t.keys > 0 {
-			errs = errors.Join(errs, w.s.opts.FS.Remove(t.path))
-		}
+	for _, t := range w.all() {
+		errs = errors.Join(errs, t.abort())
 	}
 	return wrap(errs, fmt.Sprintf("abort segment %d", w.number))
 }
@@ -190,9 +145,9 @@ func (w *SegmentWriter) Abort() error {
 // paths returns the files to ingest.
 func (w *SegmentWriter) paths() []string {
 	var paths []string
-	for i := range w.tables {
-		if w.tables[i].keys > 0 {
-			paths = append(paths, w.tables[i].path)
+	for _, t := range w.all() {
+		if t.keys > 0 {
+			paths = append(paths, t.path)
 		}
 	}
 	return paths

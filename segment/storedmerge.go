@@ -1,0 +1,65 @@
+package segment
+
+// writeStored writes the stored documents, or nothing when all are empty. While this goroutine reads them, others compress
+// and write them, unless they are few.
+func (m *merger) writeStored() (err error) {
+	p := storedPacker{m: m, out: newStoredTables(m.ctx, m.sink.sink, m.opts.Workers, m.opts.TableBytes)}
+	err = m.eachStored(p.add)
+	if err == nil {
+		err = p.flush()
+	}
+	if closed := p.out.close(); err == nil {
+		err = closed
+	}
+	m.sink.bytes += p.out.bytes
+	return err
+}
+
+// A storedPacker makes blocks, and batches of them, of the stored documents of a merge.
+type storedPacker struct {
+	m     *merger
+	out   *storedTables
+	block storedWriter
+	batch *storedBatch // nil before the first block
+}
+
+func (p *storedPacker) add(doc int, data []byte) (err error) {
+	if len(data) > 0 && !p.m.stored {
+		p.m.stored = true
+		rest := doc % storedBlockDocs // they share a block with this one
+		if err := p.out.addEmpty(0, uint32(doc-rest)); err != nil {
+			return err
+		}
+		p.block.lengths = make([]int, rest)
+	}
+	if !p.m.stored {
+		return nil
+	}
+	p.block.add(data)
+	if !p.block.full() && doc != len(p.m.from)-1 {
+		return nil
+	}
+	if p.batch == nil {
+		if p.batch, err = p.out.batch(); err != nil {
+			return err
+		}
+	}
+	p.batch.pack(&p.block, uint32(doc))
+	if !p.out.fills(p.batch) {
+		return nil
+	}
+	full := p.batch
+	p.batch = nil
+	return p.out.add(full)
+}
+
+// flush writes the last batch: when no table has been begun, where all else goes.
+func (p *storedPacker) flush() error {
+	if p.batch == nil {
+		return nil
+	}
+	if p.out.queue == nil {
+		return p.out.addHere(p.batch)
+	}
+	return p.out.add(p.batch)
+}
