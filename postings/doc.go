@@ -6,6 +6,8 @@
 // has so far (View) or the stored form (Encode), which [Open] turns into a List again.
 // A List is a directory in plain slices, for executors to search and to prune by, and a
 // payload that is read block by block. A [Cursor] walks a List posting by posting.
+// Merges read lists by a [Scan] and make the stored form by a [Writer], which takes blocks
+// as they are where it can.
 //
 // # Blocks
 //

@@ -19,32 +19,22 @@ type Encoded struct {
 // Encode returns the stored form of all postings added, which must be at least one.
 // The builder stays as it is and the result is independent of it.
 func (b *Builder) Encode() Encoded {
-	switch {
-	case b.count == 0:
-		panic("BUG: encoding an empty posting list")
-	case int(b.count) < b.blockSize():
-		var k block
-		b.readTail(&k)
-		return Encoded{Entry: encodeShort(&k)}
-	}
-	shared := b.full.shared
-	l := b.View(MaxDoc)
-	b.full.shared = shared // the view ends here
-	if l.Blocks() > 1 {
-		return encodeLong(l, b.Codec == Interpolative)
+	w := Writer{Codec: b.codec(), size: b.blockSize()}
+	if f := b.full; f != nil && len(f.last) > 0 {
+		shared := f.shared
+		var s Scan
+		s.Reset(b.View(f.lastDoc() + 1))
+		for s.Next() {
+			if !w.Take(&s) {
+				panic("BUG: a block in memory has best pairs of others")
+			}
+		}
+		f.shared = shared // the view ends here
 	}
 	var k block
-	b.full.readBlock(&k, 0, l.BlockSize)
-	return Encoded{Entry: appendShortEntry(nil, &k, l.ListImpacts)}
-}
-
-func encodeShort(k *block) []byte {
-	var p pareto
-	for i := range k.n {
-		p.add(k.tfs[i], k.lens[i])
-	}
-	var pairs [8]Impact
-	return appendShortEntry(nil, k, p.flush(pairs[:0]))
+	b.readTail(&k)
+	w.AddAll(k.docs[:k.n], k.tfs[:k.n], k.lens[:k.n])
+	return w.Finish()
 }
 
 // appendShortEntry writes the entry of a list of at most one block.
@@ -79,50 +69,8 @@ func appendShortEntry(dst []byte, k *block, pairs []Impact) []byte {
 // posting, if they are to be coded by their sums.
 const unsummed = 1 << 31
 
-// encodeLong writes a list of two blocks or more.
-func encodeLong(l *List, interpolative bool) Encoded {
-	var enc Encoded
-	chunkOf, rowOf := l.layout()
-	for i := range len(rowOf) - 1 {
-		from, to := blocksOf(chunkOf, i, l.Blocks())
-		if interpolative {
-			enc.Chunks = append(enc.Chunks, sealPart(l.encodeBits(from, to)))
-		} else {
-			enc.Chunks = append(enc.Chunks, sealPart(l.encodeRows(from, to, int(rowOf[i+1]-rowOf[i]))))
-		}
-	}
-	for from := 0; from < len(l.Last); from += partBlocks {
-		enc.Directory = append(enc.Directory, l.encodePart(from, min(from+partBlocks, len(l.Last))))
-	}
-
-	entry := binary.AppendUvarint(nil, uint64(l.Count-1)<<1|1)
-	shape := byte(l.BlockSize - 1)
-	if interpolative {
-		shape |= interpolativeShape
-	}
-	entry = append(entry, shape)
-	entry = appendImpacts(entry, l.ListImpacts)
-	entry = binary.AppendUvarint(entry, uint64(len(enc.Chunks)))
-	enc.Entry = sealEntry(entry)
-	return enc
-}
-
 // interpolativeShape is set beside the size of blocks when chunks are bit strings.
 const interpolativeShape = 1 << 7
-
-// encodeRows writes blocks from to to-1 as they are, so many rows in all, and the guard but
-// for the checksum.
-func (l *List) encodeRows(from, to, rows int) []byte {
-	dst := make([]byte, 0, RowBytes*rows+GuardBytes)
-	for b := from; b < to; b++ {
-		rows, err := l.Payload(b)
-		if err != nil {
-			panic("BUG: block in memory: " + err.Error())
-		}
-		dst = append(dst, rows...)
-	}
-	return append(dst, make([]byte, GuardBytes-4)...)
-}
 
 // blocksOf returns which blocks of a list of so many lie in chunk i: from to to-1.
 func blocksOf(chunkOf []uint32, i, blocks int) (from, to int) {

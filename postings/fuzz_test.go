@@ -36,7 +36,7 @@ func (s *fuzzSource) Chunk(i int) ([]byte, error) {
 
 // FuzzOpen starts past the checksums: with them on, the fuzzer would seldom reach
 // the code behind. Whatever it makes is reported as corrupt, or is a list that keeps all
-// promises and survives another round.
+// promises and survives another round, and being taken block by block.
 func FuzzOpen(f *testing.F) {
 	rng := rand.New(rand.NewPCG(31, 32))
 	add := func(enc Encoded, guard int) {
@@ -68,6 +68,7 @@ func FuzzOpen(f *testing.F) {
 			return
 		}
 		src.list = l
+		checkScan(t, l)
 		ps, err := read(l)
 		if err != nil {
 			mustBeCorrupt(t, err)

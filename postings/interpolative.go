@@ -127,6 +127,34 @@ func readRisingFull(b []byte, at int, v *[BlockSize + 1]uint32) (end int, ok boo
 	return at, bad>>63 == 0
 }
 
+// appendBits writes a block behind prev, and returns the encoding that its rows will have.
+func (k *block) appendBits(w *bitWriter, prev uint32) Encoding {
+	var v [BlockSize + 1]uint32
+	v[0] = prev
+	copy(v[1:], k.docs[:k.n])
+	w.rising(&v, k.n)
+	width := gapsWidth(&v, k.n)
+	kind := betterKind(packedRows(k.n, width), prev, v[1], v[k.n], k.n)
+	switch kind {
+	case Run:
+		width = 0
+	case Bitset:
+		width = bitsetRows(v[k.n] - prev)
+	}
+	freqWidth := k.freqWidth()
+	k.appendFreqs(w, freqWidth)
+	return MakeEncoding(kind, width, Packed, freqWidth)
+}
+
+// freqWidth is the number of bits of the highest frequency, minus one.
+func (k *block) freqWidth() int {
+	union := uint32(0)
+	for _, tf := range k.tfs[:k.n] {
+		union |= tf - 1
+	}
+	return bits.Len32(union)
+}
+
 // appendDocs writes the documents of a block behind prev; the last is known otherwise.
 func (k *block) appendDocs(w *bitWriter, prev uint32) {
 	var v [BlockSize + 1]uint32
@@ -205,6 +233,14 @@ func (k *block) readSums(b []byte, at int, total uint32) (end int, ok bool) {
 	return end, ok
 }
 
+// copyBits appends the bits of b from one on and up to the end.
+func (w *bitWriter) copyBits(b []byte, from, end int) {
+	for ; end-from > 32; from += 32 {
+		w.put(bitsAt(b, from), 32)
+	}
+	w.put(bitsAt(b, from)&(1<<(end-from)-1), end-from)
+}
+
 // room returns the bytes of b if a block can be read there, else a copy that zeros follow.
 func room(b []byte, copied *[maxBlockBits/8 + 8]byte) []byte {
 	if len(b) >= len(copied) {
@@ -214,25 +250,7 @@ func room(b []byte, copied *[maxBlockBits/8 + 8]byte) []byte {
 	return copied[:]
 }
 
-// encodeBits writes blocks from to to-1 as one bit string.
-func (l *List) encodeBits(from, to int) []byte {
-	var w bitWriter
-	var k block
-	for b := from; b < to; b++ {
-		var err error
-		if k.n, err = l.Docs(b, &k.docs); err == nil {
-			_, err = l.Freqs(b, &k.tfs)
-		}
-		if err != nil {
-			panic("BUG: block in memory: " + err.Error())
-		}
-		k.appendDocs(&w, l.before(b))
-		k.appendFreqs(&w, l.Enc[b].FreqWidth())
-	}
-	return w.flush()
-}
-
-// decodeBits makes rows of what encodeBits wrote: of blocks from to to-1, so many rows in
+// decodeBits makes rows of the bit string of a chunk, of blocks from to to-1, so many rows in
 // all. It also says how many bytes of body are documents.
 func (l *List) decodeBits(body []byte, from, to, rows int) (dst []byte, docs int, err error) {
 	dst = make([]byte, 0, RowBytes*rows+GuardBytes) // at most 64 KiB
@@ -252,32 +270,73 @@ func (l *List) decodeBits(body []byte, from, to, rows int) (dst []byte, docs int
 			return nil, 0, inBlock(err, b)
 		}
 	}
-	if (at+7)/8 != len(body) || at%8 != 0 && body[len(body)-1]>>(at%8) != 0 {
-		return nil, 0, corrupt.New(at/8, "%d bits, %d bytes", at, len(body))
+	if err := endOfBits(body, at); err != nil {
+		return nil, 0, err
 	}
 	return dst, docs / 8, nil
 }
 
-// appendDocRows reads the documents of a block of n postings and appends their rows, which must
-// be such as e says.
+// endOfBits reports what a bit string has behind the last block but zeros up to the end of a byte.
+func endOfBits(body []byte, at int) error {
+	if (at+7)/8 != len(body) || at%8 != 0 && body[len(body)-1]>>(at%8) != 0 {
+		return corrupt.New(at/8, "%d bits, %d bytes", at, len(body))
+	}
+	return nil
+}
+
+// readDocsAs reads the documents of a block of n postings to v[1:]. They must be such as e says.
+func readDocsAs(v *[BlockSize + 1]uint32, in []byte, at int, e Encoding, n int, prev, last uint32) (end int, err error) {
+	v[0], v[n] = prev, last
+	end, ok := readRising(in, at, v, n)
+	if !ok {
+		return end, errNoCode()
+	}
+	width := gapsWidth(v, n)
+	kind := betterKind(packedRows(n, width), prev, v[1], last, n)
+	if kind != e.Kind() || kind == Packed && width != e.DocWidth() {
+		return end, corrupt.New(0, "documents are %v in %d bits, the directory says %v", kind, width, e)
+	}
+	return end, nil
+}
+
+// readFreqsAs reads the frequencies of a block of n postings: their running sums to v, from 0 on, which
+// wrap around when they are wide. They must be such as e says.
+func readFreqsAs(v *[BlockSize + 1]uint32, in []byte, at int, e Encoding, n int) (end int, err error) {
+	width, packed := e.packedFreqs()
+	if !packed {
+		return at, corrupt.New(0, "frequencies are packed, the directory says %v", e)
+	}
+	ok := true
+	if width > wideFreqs {
+		k := block{n: n}
+		end, ok = k.readFreqs(in, at, width)
+		*v = k.sums()
+	} else {
+		sum := sumWidth(n, width)
+		v[0], v[n] = 0, uint32(binary.LittleEndian.Uint64(in[at>>3:])>>(at&7)&(1<<sum-1))+uint32(n)
+		end, ok = readRising(in, at+sum, v, n)
+	}
+	if !ok {
+		return end, errNoCode()
+	}
+	if got := gapsWidth(v, n); got != width {
+		return end, corrupt.New(0, "frequencies take %d bits, the directory says %v", got, e)
+	}
+	return end, nil
+}
+
+// appendDocRows reads the documents of a block of n postings and appends their rows.
 func appendDocRows(dst, in []byte, at int, e Encoding, n int, prev, last uint32) (rows []byte, end int, err error) {
 	var v [BlockSize + 1]uint32
-	v[0], v[n] = prev, last
-	end, ok := readRising(in, at, &v, n)
-	if !ok {
-		return dst, end, errNoCode()
+	if end, err = readDocsAs(&v, in, at, e, n, prev, last); err != nil {
+		return dst, end, err
 	}
-	size := RowBytes * e.DocRows(n)
-	rows = dst[:len(dst)+size]
+	rows = dst[:len(dst)+RowBytes*e.DocRows(n)]
 	to := rows[len(dst):]
-	width := gapsWidth(&v, n)
-	kind := betterKind(packedRows(n, width), prev, v[1], last, n)
-	switch {
-	case kind != e.Kind() || kind == Packed && width != e.DocWidth():
-		return dst, end, corrupt.New(0, "documents are %v in %d bits, the directory says %v", kind, width, e)
-	case kind == Packed:
-		packGaps(to, &v, n, uint(width))
-	case kind == Bitset:
+	switch e.Kind() {
+	case Packed:
+		packGaps(to, &v, n, uint(e.DocWidth()))
+	case Bitset:
 		for _, d := range v[1 : n+1] {
 			bit := d - prev - 1
 			to[bit/8] |= 1 << (bit % 8)
@@ -288,32 +347,15 @@ func appendDocRows(dst, in []byte, at int, e Encoding, n int, prev, last uint32)
 
 // appendFreqRows is appendDocRows for frequencies.
 func appendFreqRows(dst, in []byte, at int, e Encoding, n int) (rows []byte, end int, err error) {
-	width, packed := e.packedFreqs()
-	switch {
-	case !packed:
-		return dst, at, corrupt.New(0, "frequencies are packed, the directory says %v", e)
-	case width == 0:
+	if width, packed := e.packedFreqs(); packed && width == 0 {
 		return dst, at, nil
 	}
-	k := block{n: n}
 	var v [BlockSize + 1]uint32
-	ok := true
-	if width > wideFreqs {
-		end, ok = k.readFreqs(in, at, width)
-		v = k.sums() // wraps around, and so do the gaps
-	} else {
-		sum := sumWidth(n, width)
-		v[n] = uint32(binary.LittleEndian.Uint64(in[at>>3:])>>(at&7)&(1<<sum-1)) + uint32(n)
-		end, ok = readRising(in, at+sum, &v, n)
-	}
-	if !ok {
-		return dst, end, errNoCode()
-	}
-	if got := gapsWidth(&v, n); got != width {
-		return dst, end, corrupt.New(0, "frequencies take %d bits, the directory says %v", got, e)
+	if end, err = readFreqsAs(&v, in, at, e, n); err != nil {
+		return dst, end, err
 	}
 	rows = dst[:len(dst)+RowBytes*e.FreqRows(n)]
-	packGaps(rows[len(dst):], &v, n, uint(width))
+	packGaps(rows[len(dst):], &v, n, uint(e.FreqWidth()))
 	return rows, end, nil
 }
 

@@ -1,0 +1,192 @@
+package postings
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+)
+
+// A Writer makes the stored form of lists, one after the other, and nothing else: blocks are
+// encoded as they are stored, and nothing is kept that only a view needs. It takes postings
+// (AddAll) and whole blocks of other lists (Take). The zero value is ready to use.
+//
+// A Writer is for one goroutine at a time. It is some 3 KB, and keeps room for the directory
+// and for a chunk: keep it.
+type Writer struct {
+	Codec Kind // Packed, PFor, Rice or Interpolative: see the package comment
+
+	size  int   // postings in a block, fewer than BlockSize in tests; 0 for BlockSize
+	k     block // the unfinished block. When it is empty its arrays still hold the block before, if that is the first.
+	count int   // postings, those of k among them
+	taken int
+
+	last []uint32 // of each block, as in List
+	enc  []Encoding
+	imp  Impacts
+	best pareto // empty between calls
+
+	rows   uint32    // of the blocks of the chunk at hand
+	packed []byte    // they themselves, unless the codec is Interpolative
+	coded  bitWriter // the chunk at hand by the codec Interpolative
+	chunks [][]byte  // those before, sealed
+}
+
+// Len returns the number of postings added since the last Finish.
+func (w *Writer) Len() int { return w.count }
+
+// Taken returns how many blocks of other lists have been taken byte for byte since the Writer was made.
+func (w *Writer) Taken() int { return w.taken }
+
+func (w *Writer) blockSize() int {
+	if w.size == 0 {
+		return BlockSize
+	}
+	return w.size
+}
+
+// lastDoc is the last document in blocks, noDoc when there are none.
+func (w *Writer) lastDoc() uint32 {
+	if len(w.last) == 0 {
+		return noDoc
+	}
+	return w.last[len(w.last)-1]
+}
+
+// AddAll appends postings, one for each element of docs: these rise strictly from above all
+// documents added before and are below MaxDoc; frequencies are at least 1; lengths are the
+// length codes of the documents' fields.
+func (w *Writer) AddAll(docs, tfs []uint32, lengths []uint8) {
+	size := w.blockSize()
+	w.count += len(docs)
+	for k := &w.k; len(docs) > 0; {
+		n := copy(k.docs[k.n:size], docs)
+		copy(k.tfs[k.n:], tfs[:n])
+		copy(k.lens[k.n:], lengths[:n])
+		docs, tfs, lengths = docs[n:], tfs[n:], lengths[n:]
+		if k.n += n; k.n == size {
+			w.endBlock()
+		}
+	}
+}
+
+// check panics when postings are not such as AddAll wants.
+func (k *block) check(prev uint32) {
+	for i, d := range k.docs[:k.n] {
+		if d-prev-1 >= MaxDoc || d >= MaxDoc || k.tfs[i] == 0 {
+			panic(fmt.Sprintf("BUG: posting (document %d, frequency %d) after document %d", d, k.tfs[i], int32(prev)))
+		}
+		prev = d
+	}
+}
+
+// endBlock encodes the unfinished block.
+func (w *Writer) endBlock() {
+	w.addPairs(&w.k)
+	w.imp.push(&w.best)
+	w.encode(&w.k)
+	w.k.n = 0
+}
+
+func (w *Writer) addPairs(k *block) {
+	for i := range k.n {
+		w.best.add(k.tfs[i], k.lens[i])
+	}
+}
+
+// encode appends a block, of which the best pairs are there.
+func (w *Writer) encode(k *block) {
+	k.check(w.lastDoc())
+	w.beginBlock()
+	var e Encoding
+	if w.Codec == Interpolative {
+		e = k.appendBits(&w.coded, w.lastDoc())
+	} else {
+		w.packed, e = k.appendRows(w.packed, w.lastDoc(), w.Codec)
+	}
+	w.addToDirectory(k.last(), e, k.n)
+}
+
+// beginBlock ends the chunk at hand when the next block does not belong to it: see List.layout.
+func (w *Writer) beginBlock() {
+	if !w.Codec.IsCodec() {
+		panic(fmt.Sprintf("BUG: postings.Writer.Codec is %v", w.Codec))
+	}
+	if len(w.last)%ExtentBlocks == 0 && RowBytes*w.rows >= chunkTarget {
+		w.endChunk()
+	}
+}
+
+func (w *Writer) addToDirectory(last uint32, e Encoding, n int) {
+	w.last = append(w.last, last)
+	w.enc = append(w.enc, e)
+	w.rows += uint32(e.Rows(n))
+}
+
+// endChunk seals the chunk at hand.
+func (w *Writer) endChunk() {
+	body, guard := w.packed, GuardBytes-4
+	if w.Codec == Interpolative {
+		body, guard = w.coded.flush(), 0
+	}
+	value := make([]byte, len(body)+guard, len(body)+guard+4)
+	copy(value, body)
+	w.chunks = append(w.chunks, sealPart(value))
+	w.packed, w.coded.b, w.rows = w.packed[:0], w.coded.b[:0], 0
+}
+
+// Finish returns the stored form of all postings added, which must be at least one, and makes
+// the Writer empty. The result is independent of it.
+func (w *Writer) Finish() Encoded {
+	defer w.reset()
+	switch len(w.last) {
+	case 0:
+		if w.count == 0 {
+			panic("BUG: encoding an empty posting list")
+		}
+		w.k.check(noDoc)
+		w.addPairs(&w.k)
+		var pairs [8]Impact
+		return Encoded{Entry: appendShortEntry(nil, &w.k, w.best.flush(pairs[:0]))}
+	case 1:
+		if w.k.n == 0 {
+			w.k.n = w.count
+			return Encoded{Entry: appendShortEntry(nil, &w.k, w.imp.Of(0))}
+		}
+	}
+	if w.k.n > 0 {
+		w.endBlock()
+	}
+	w.endChunk()
+	return w.long()
+}
+
+// long is Finish for a list of two blocks or more, when all are encoded.
+func (w *Writer) long() Encoded {
+	l := &List{Count: w.count, BlockSize: w.blockSize(), Last: w.last, Enc: w.enc, BlockImpacts: w.imp}
+	enc := Encoded{Chunks: slices.Clone(w.chunks)}
+	for from := 0; from < len(l.Last); from += partBlocks {
+		enc.Directory = append(enc.Directory, l.encodePart(from, min(from+partBlocks, len(l.Last))))
+	}
+	entry := binary.AppendUvarint(nil, uint64(l.Count-1)<<1|1)
+	shape := byte(l.BlockSize - 1)
+	if w.Codec == Interpolative {
+		shape |= interpolativeShape
+	}
+	entry = append(entry, shape)
+	w.best.addAll(w.imp.Pairs)
+	var pairs [8]Impact
+	entry = appendImpacts(entry, w.best.flush(pairs[:0]))
+	entry = binary.AppendUvarint(entry, uint64(len(enc.Chunks)))
+	enc.Entry = sealEntry(entry)
+	return enc
+}
+
+// reset makes the Writer empty.
+func (w *Writer) reset() {
+	w.k.n, w.count, w.rows = 0, 0, 0
+	w.last, w.enc = w.last[:0], w.enc[:0]
+	w.imp.Start, w.imp.Pairs = w.imp.Start[:0], w.imp.Pairs[:0]
+	clear(w.chunks) // they are the caller's
+	w.packed, w.chunks = w.packed[:0], w.chunks[:0]
+	w.coded = bitWriter{b: w.coded.b[:0]}
+}
