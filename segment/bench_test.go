@@ -7,14 +7,18 @@ import (
 	"testing"
 
 	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/postings"
 )
 
 // The corpus of the benchmarks: 20,000 documents of some 110 different words out
 // of a vocabulary in which the r-th word has a share of about 1/r, as in English.
 // That is the shape of the Gutenberg passages at a tenth of their number.
-func zipfDocuments(n int) (docs []Document, postings int) {
+func zipfDocuments(n int) (docs []Document, postings int) { return zipfOf(n, 1<<18) }
+
+// zipfOf makes documents out of a vocabulary of so many words.
+func zipfOf(n int, words uint64) (docs []Document, postings int) {
 	rng := rand.New(rand.NewPCG(13, 13))
-	zipf := rand.NewZipf(rng, 1.1, 4, 1<<18)
+	zipf := rand.NewZipf(rng, 1.1, 4, words)
 	for i := range n {
 		counts := make(map[uint64]uint32)
 		for range 180 {
@@ -52,44 +56,57 @@ func BenchmarkAdd(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*postings), "ns/posting")
 }
 
-// BenchmarkMerge measures sealing a Memory, merging four sealed segments in order
-// of arrival, of global score and by graph.
+// BenchmarkMerge measures, for each codec, sealing a Memory and merging two segments of which one is twice
+// as large; and four in order of arrival, of global score and by graph. There are as many postings
+// for each term as in all the Gutenberg passages, some 90: it is long lists that take the time of large merges.
+// taken/block is the share of blocks that were taken from an input as they are.
 func BenchmarkMerge(b *testing.B) {
-	docs, postings := zipfDocuments(20000)
-	all := NewMemory()
-	parts := make([]*Memory, 4)
-	for i := range parts {
-		parts[i] = NewMemory()
+	docs, n := zipfOf(20000, 1<<15)
+	sealed := func(docs []Document, codec postings.Kind) Input {
+		d, _, _ := merge(b, []Input{memoryInput(docs)}, MergeOptions{Codec: codec})
+		return Input{Reader: d}
 	}
-	for i, d := range docs {
-		all.Add(d)
-		parts[i%len(parts)].Add(d)
+	var four []Input
+	for i := range 4 {
+		four = append(four, sealed(docs[i*len(docs)/4:(i+1)*len(docs)/4], postings.Interpolative))
 	}
-	var sealed []Input
-	for _, p := range parts {
-		d, _, _ := merge(b, []Input{{Reader: p.View()}}, MergeOptions{})
-		sealed = append(sealed, Input{Reader: d})
-	}
-	score := Order{Kind: ByGlobalScore, Alpha: 0.5, BM25: blockmax.DefaultBM25}
-	for _, bb := range []struct {
-		name   string
-		inputs []Input
-		order  Order
-	}{
-		{"inputs=memory/order=arrival", []Input{{Reader: all.View()}}, Order{}},
-		{"inputs=4/order=arrival", sealed, Order{}},
-		{"inputs=4/order=score", sealed, score},
-		{"inputs=4/order=graph", sealed, Order{Kind: ByGraph}},
-	} {
-		b.Run(bb.name, func(b *testing.B) {
+	run := func(name string, inputs []Input, opts MergeOptions) {
+		b.Run(fmt.Sprintf("%s/codec=%v", name, opts.Codec), func(b *testing.B) {
+			var out discard
+			var res *Result
 			for b.Loop() {
-				var out discard
-				if _, err := Merge(context.Background(), &out, bb.inputs, MergeOptions{Order: bb.order}); err != nil {
+				out = discard{}
+				var err error
+				if res, err = Merge(context.Background(), &out, inputs, opts); err != nil {
 					b.Fatal(err)
 				}
-				b.ReportMetric(8*float64(out.bytes)/float64(postings), "bits/posting")
 			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*postings), "ns/posting")
+			b.ReportMetric(8*float64(out.bytes)/float64(n), "bits/posting")
+			b.ReportMetric(float64(res.Taken)/float64(res.Blocks), "taken/block")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/posting")
 		})
 	}
+	for _, codec := range []postings.Kind{postings.Packed, postings.PFor, postings.Rice, postings.Interpolative} {
+		opts := MergeOptions{Codec: codec, Workers: 1}
+		run("inputs=memory/order=arrival", []Input{memoryInput(docs)}, opts)
+		cut := 2 * len(docs) / 3
+		run("inputs=2/order=arrival", []Input{sealed(docs[:cut], codec), sealed(docs[cut:], codec)}, opts)
+	}
+	score := Order{Kind: ByGlobalScore, Alpha: 0.5, BM25: blockmax.DefaultBM25}
+	for kind, name := range []string{Arrival: "arrival", ByGlobalScore: "score", ByGraph: "graph"} {
+		order := Order{Kind: OrderKind(kind)}
+		if order.Kind == ByGlobalScore {
+			order = score
+		}
+		run("inputs=4/order="+name, four, MergeOptions{Codec: postings.Interpolative, Order: order, Workers: 1})
+	}
+}
+
+// memoryInput is documents in memory.
+func memoryInput(docs []Document) Input {
+	m := NewMemory()
+	for _, d := range docs {
+		m.Add(d)
+	}
+	return Input{Reader: m.View()}
 }

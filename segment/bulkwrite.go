@@ -74,7 +74,7 @@ func (m *merger) writeBulkTerms(v *bulkView) error {
 	}
 	produce := func(worker int, j job) ([]encodedTerm, error) {
 		if encoders[worker] == nil {
-			encoders[worker] = &runEncoder{builder: postings.Builder{Codec: m.opts.Codec}}
+			encoders[worker] = newRunEncoder(m.opts.Codec)
 		}
 		f, norms := v.fields[j.field], columns[j.field].norms
 		if rounds := v.rounds(f, j.part); len(rounds) > 0 {
@@ -111,15 +111,24 @@ type encodedTerm struct {
 
 // A runEncoder makes posting lists of runs.
 type runEncoder struct {
-	builder   postings.Builder
+	writer postings.Writer
+	into   interface {
+		AddAll(docs, tfs []uint32, lengths []uint8)
+	} // the writer
 	run       []byte
 	docs, tfs [runBatch]uint32 // unpacked postings
 	codes     [runBatch]uint8
-	n         int // of them that the builder does not have yet
+	n         int // of them that into does not have yet
 }
 
 // runBatch is how many postings are unpacked at a time: a few blocks.
 const runBatch = 4 * postings.BlockSize
+
+func newRunEncoder(codec postings.Kind) *runEncoder {
+	e := &runEncoder{writer: postings.Writer{Codec: codec}}
+	e.into = &e.writer
+	return e
+}
 
 // encode encodes the terms of a partition in ascending order.
 func (e *runEncoder) encode(p *bulkPart, norms []uint8) []encodedTerm {
@@ -127,14 +136,13 @@ func (e *runEncoder) encode(p *bulkPart, norms []uint8) []encodedTerm {
 	out := make([]encodedTerm, len(order))
 	for i, t := range order {
 		e.build(p, t, norms)
-		out[i] = encodedTerm{p.terms.term(t), e.builder.Encode()}
+		out[i] = encodedTerm{p.terms.term(t), e.writer.Finish()}
 	}
 	return out
 }
 
-// build puts the postings of a term into the builder.
+// build unpacks the postings of a term.
 func (e *runEncoder) build(p *bulkPart, term uint32, norms []uint8) {
-	e.builder.Reset()
 	e.run = p.lists[term].appendTo(e.run[:0], p.arena)
 	r := runReader{data: e.run, doc: noDoc}
 	for {
@@ -272,9 +280,10 @@ func (v *bulkView) List(field string, term []byte) (*postings.List, error) {
 }
 
 func (v *bulkView) list(f *bulkField, p *bulkPart, term uint32) *postings.List {
-	var e runEncoder
+	var b postings.Builder
+	e := runEncoder{into: &b}
 	e.build(p, term, f.columns(v.docs).norms)
-	return e.builder.View(v.docs)
+	return b.View(v.docs)
 }
 
 // Terms implements Reader.

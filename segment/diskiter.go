@@ -1,8 +1,6 @@
 package segment
 
 import (
-	"bytes"
-
 	"github.com/riffle-search/riffle/postings"
 )
 
@@ -32,5 +30,5 @@ func (t *diskTerms) Err() error   { return t.d.at(t.it.Err(), []byte{byte(KindTe
 func (t *diskTerms) Close() error { return t.it.Close() }
 
 func (t *diskTerms) List() (*postings.List, error) {
-	return t.d.openList(bytes.Clone(t.it.Key()), bytes.Clone(t.it.Value()))
+	return t.d.openList(t.it.Key(), t.it.Value())
 }

@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"bytes"
 	"encoding/binary"
 	"hash/crc32"
 
@@ -61,14 +62,18 @@ func crc8(b []byte) byte {
 	return ^c
 }
 
-// openList opens the list of a term entry. Both key and value may be kept.
+// openList opens the list of a term entry. Neither key nor value is kept: most lists are short, and
+// are complete then.
 func (d *Disk) openList(key, value []byte) (*postings.List, error) {
 	entry, list, err := splitEntry(value)
 	if err != nil {
 		return nil, d.at(err, key)
 	}
-	l, err := d.openEntry(key, entry, &partLoader{d: d, key: key, list: list})
-	if err == nil && entry[0]&longEntry != 0 {
+	if len(entry) == 0 || entry[0]&longEntry == 0 {
+		return d.openEntry(key, entry, nil)
+	}
+	l, err := d.openEntry(key, entry, &partLoader{d: d, key: bytes.Clone(key), list: list})
+	if err == nil {
 		l.Number = 1 + uint64(list) // 0 is for lists without one
 	}
 	return l, err

@@ -181,7 +181,7 @@ func (m *merger) eachChosen(c *chosenTerms, f func(term, doc uint32)) error {
 			return nil
 		}
 		for _, l := range lists {
-			if err := m.eachPosting(l, &m.blockDocs, &m.blockFreqs, func(doc, _ uint32) { f(term, doc) }); err != nil {
+			if err := m.eachPosting(l, &m.scan, func(doc, _ uint32) { f(term, doc) }); err != nil {
 				return err
 			}
 		}

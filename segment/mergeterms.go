@@ -57,12 +57,14 @@ func (f *fieldMerger) writeTerms() error {
 	defer w.close()
 	produce := func(worker int, b *termBatch) (*mergedTerms, error) {
 		if f.encoders[worker] == nil {
-			f.encoders[worker] = &termEncoder{merger: f.merger, builder: postings.Builder{Codec: f.opts.Codec}}
+			f.encoders[worker] = &termEncoder{merger: f.merger, writer: postings.Writer{Codec: f.opts.Codec}}
 		}
 		return f.encoders[worker].encode(f, b)
 	}
 	return inOrder(f.ctx, f.opts.Workers, w.batch, produce, func(_ *termBatch, made *mergedTerms) error {
 		f.info.Postings += made.postings
+		f.blocks += made.blocks
+		f.taken += made.taken
 		f.info.Tokens += made.tokens
 		f.info.Terms += uint64(len(made.terms))
 		for _, t := range made.terms {
@@ -78,38 +80,43 @@ func (f *fieldMerger) writeTerms() error {
 type mergedTerms struct {
 	terms            []encodedTerm
 	postings, tokens uint64
+	blocks, taken    uint64 // as in Result
 }
 
 // A termEncoder merges lists. It is for one goroutine.
 type termEncoder struct {
 	*merger
-	builder postings.Builder
+	writer  postings.Writer
+	scan    postings.Scan
 	shuffle shuffle // of one term, when documents change their order
 
-	docs, tfs [postings.BlockSize]uint32 // a block of an input
+	docs, tfs [postings.BlockSize]uint32 // in their new order
 	codes     [postings.BlockSize]uint8
 }
 
 // encode merges the lists of a batch.
 func (e *termEncoder) encode(f *fieldMerger, b *termBatch) (*mergedTerms, error) {
 	made := &mergedTerms{terms: make([]encodedTerm, 0, len(b.ends))}
+	before := e.writer.Taken()
 	first := 0
 	for i, end := range b.ends {
 		term := b.term(i)
 		if err := e.merge(f, made, b.lists[first:end]); err != nil {
 			return nil, atTerm(err, f.info.Name, term)
 		}
-		if e.builder.Len() > 0 {
-			made.terms = append(made.terms, encodedTerm{term, e.builder.Encode()})
+		if n := e.writer.Len(); n > 0 {
+			made.postings += uint64(n)
+			made.blocks += uint64(n / postings.BlockSize)
+			made.terms = append(made.terms, encodedTerm{term, e.writer.Finish()})
 		}
 		first = end
 	}
+	made.taken = uint64(e.writer.Taken() - before)
 	return made, nil
 }
 
-// merge puts the postings of one term into the builder.
+// merge puts the postings of one term into the writer.
 func (e *termEncoder) merge(f *fieldMerger, made *mergedTerms, lists []inputList) error {
-	e.builder.Reset()
 	if e.order.Kind == Arrival {
 		for _, l := range lists {
 			if err := e.append(f, made, l); err != nil {
@@ -120,13 +127,14 @@ func (e *termEncoder) merge(f *fieldMerger, made *mergedTerms, lists []inputList
 	}
 	e.shuffle.reset(e.merger.docs)
 	for _, l := range lists {
-		if err := e.eachPosting(l, &e.docs, &e.tfs, e.shuffle.add); err != nil {
+		if err := e.eachPosting(l, &e.scan, e.shuffle.add); err != nil {
 			return err
 		}
 	}
 	n := 0
 	flush := func() {
-		e.add(f, made, n)
+		f.count(made, e.docs[:n], e.tfs[:n])
+		e.add(f, e.docs[:n], e.tfs[:n])
 		n = 0
 	}
 	e.shuffle.each(func(doc, tf uint32) {
@@ -140,47 +148,63 @@ func (e *termEncoder) merge(f *fieldMerger, made *mergedTerms, lists []inputList
 	return nil
 }
 
-// append adds the postings of a list whose documents are live, block by block.
+// append adds the postings of a list whose documents are live, block by block. Where all are, and so keep
+// their distances, the writer may take the block as it is.
 func (e *termEncoder) append(f *fieldMerger, made *mergedTerms, l inputList) error {
-	numbers := e.maps[l.input]
-	for b := range l.list.Blocks() {
-		n, err := l.list.Docs(b, &e.docs)
-		if err == nil {
-			_, err = l.list.Freqs(b, &e.tfs)
-		}
-		if err == nil && b%1024 == 0 {
-			err = e.ctx.Err()
-		}
-		if err != nil {
+	numbers, s := e.maps[l.input], &e.scan
+	for s.Reset(l.list); s.Next(); {
+		if err := e.ctx.Err(); err != nil {
 			return err
 		}
+		docs, tfs := s.Docs[:s.N], s.TFs[:s.N]
+		if shift, ok := shiftOf(numbers, docs[0], docs[s.N-1]); ok {
+			s.Shift(shift)
+			f.count(made, docs, tfs)
+			if !e.writer.Take(s) {
+				e.add(f, docs, tfs)
+			}
+			continue
+		}
 		live := 0
-		for i, old := range e.docs[:n] {
+		for i, old := range docs {
 			if doc := numbers[old]; doc != NoDoc {
-				e.docs[live], e.tfs[live] = doc, e.tfs[i]
+				docs[live], tfs[live] = doc, tfs[i]
 				live++
 			}
 		}
-		e.add(f, made, live)
+		f.count(made, docs[:live], tfs[:live])
+		e.add(f, docs[:live], tfs[:live])
 	}
-	return nil
+	return s.Err()
 }
 
-// add adds the first n postings at hand to the builder and to the field's numbers.
-func (e *termEncoder) add(f *fieldMerger, made *mergedTerms, n int) {
-	for i, doc := range e.docs[:n] {
-		tf := e.tfs[i]
-		e.codes[i] = codeOf(f.norms, doc)
-		for best := &f.best[doc]; ; { // other workers have other terms of the same document
-			old := atomic.LoadUint32(best)
-			if old >= tf || atomic.CompareAndSwapUint32(best, old, tf) {
+// shiftOf returns by how much the numbers of documents first to last change, if by the same: if none of
+// them is deleted.
+func shiftOf(numbers []uint32, first, last uint32) (shift uint32, ok bool) {
+	begin, end := numbers[first], numbers[last]
+	return begin - first, begin != NoDoc && end != NoDoc && end-begin == last-first
+}
+
+// count adds postings to the field's numbers, but for their own number.
+func (f *fieldMerger) count(made *mergedTerms, docs, tfs []uint32) {
+	for i, doc := range docs {
+		tf := tfs[i]
+		made.tokens += uint64(tf)
+		best := &f.best[doc]
+		for old := atomic.LoadUint32(best); old < tf; old = atomic.LoadUint32(best) {
+			if atomic.CompareAndSwapUint32(best, old, tf) { // other workers have other terms of the same document
 				break
 			}
 		}
-		made.tokens += uint64(tf)
 	}
-	made.postings += uint64(n)
-	e.builder.AddAll(e.docs[:n], e.tfs[:n], e.codes[:n])
+}
+
+// add adds postings, a block at most, to the writer.
+func (e *termEncoder) add(f *fieldMerger, docs, tfs []uint32) {
+	for i, doc := range docs {
+		e.codes[i] = codeOf(f.norms, doc)
+	}
+	e.writer.AddAll(docs, tfs, e.codes[:len(docs)])
 }
 
 // writeList writes a term of a field and its list.

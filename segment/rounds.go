@@ -27,7 +27,6 @@ func (e *runEncoder) encodeRounds(rounds [][]byte, norms []uint8) []encodedTerm 
 			return out
 		}
 		term := heads[least].term
-		e.builder.Reset()
 		for i := least; i < len(heads); i++ {
 			if heads[i].n > 0 && bytes.Equal(heads[i].term, term) {
 				e.add(&heads[i], norms)
@@ -35,7 +34,7 @@ func (e *runEncoder) encodeRounds(rounds [][]byte, norms []uint8) []encodedTerm 
 			}
 		}
 		e.flush(norms)
-		out = append(out, encodedTerm{term, e.builder.Encode()})
+		out = append(out, encodedTerm{term, e.writer.Finish()})
 	}
 }
 
@@ -58,11 +57,11 @@ func (e *runEncoder) room(norms []uint8) {
 	}
 }
 
-// flush hands unpacked postings to the builder.
+// flush hands unpacked postings on.
 func (e *runEncoder) flush(norms []uint8) {
 	for i, doc := range e.docs[:e.n] {
 		e.codes[i] = codeOf(norms, doc)
 	}
-	e.builder.AddAll(e.docs[:e.n], e.tfs[:e.n], e.codes[:e.n])
+	e.into.AddAll(e.docs[:e.n], e.tfs[:e.n], e.codes[:e.n])
 	e.n = 0
 }

@@ -127,25 +127,18 @@ func atTerm(err error, field string, term []byte) error {
 }
 
 // eachPosting calls f for each posting of a list whose document is live, with the
-// document's number in the merged segment. docs and freqs are room for a block.
-func (m *merger) eachPosting(l inputList, docs, freqs *[postings.BlockSize]uint32, f func(doc, tf uint32)) error {
+// document's number in the merged segment.
+func (m *merger) eachPosting(l inputList, s *postings.Scan, f func(doc, tf uint32)) error {
 	numbers := m.maps[l.input]
-	for b := range l.list.Blocks() {
-		n, err := l.list.Docs(b, docs)
-		if err == nil {
-			_, err = l.list.Freqs(b, freqs)
-		}
-		if err == nil {
-			err = m.ctx.Err()
-		}
-		if err != nil {
+	for s.Reset(l.list); s.Next(); {
+		if err := m.ctx.Err(); err != nil {
 			return err
 		}
-		for i, old := range docs[:n] {
+		for i, old := range s.Docs[:s.N] {
 			if doc := numbers[old]; doc != NoDoc {
-				f(doc, freqs[i])
+				f(doc, s.TFs[i])
 			}
 		}
 	}
-	return nil
+	return s.Err()
 }
