@@ -15,8 +15,12 @@ type flats struct {
 // flatShare: a list is made flat when it has a posting in this many strips or fewer. Of shorter ones the few blocks are as good.
 const flatShare = 256
 
-// maxFlatTile is as large as a tile may be, by its shift, for flat postings, which have 16 bits of a document.
-const maxFlatTile = 16
+// Flat postings have 16 bits of a document, and a tile has 256 cells: so small and so large it may be, by its shift.
+const minFlatTile, maxFlatTile = 8, 16
+
+// Where a tile has fewer postings than this, what takes longest is going from tile to tile, and strips are
+// best for up to so many hits.
+const sparseTile, sparseK = 128, 100
 
 // maxStripTerms is how many terms a part may have that goes by strips: one a lane.
 const maxStripTerms = 32
@@ -56,7 +60,11 @@ func (s Shape) flatLayout(count, tiles uint32) flatLayout {
 	}
 	l.first = uint64(wholeRows(4 * int(count)))
 	l.bound = l.first + uint64(wholeRows(4*int(l.entries+1)))
-	l.rows = uint32((l.bound + uint64(wholeRows(int(tiles*tileStrips)))) / rowBytes)
+	cells := uint64(tiles) * tileStrips // bytes
+	if l.shift < s.TileShift {
+		cells *= stripCells
+	}
+	l.rows = uint32((l.bound + uint64(tiles)*tileStrips + cells) / rowBytes)
 	return l
 }
 
@@ -73,7 +81,7 @@ func (f *flats) take(k *knownList, rows uint32) bool {
 
 // flatten has a list made flat that is on the device whole, if it is not, and worth it.
 func (b *batch) flatten(e *listEntry) {
-	if k := e.known; k.key != 0 && b.shape.TileShift <= maxFlatTile && !b.flats.has(k) && b.flats.worth(k, e.tiles) {
+	if k := e.known; k.key != 0 && b.shape.TileShift >= minFlatTile && b.shape.TileShift <= maxFlatTile && !b.flats.has(k) && b.flats.worth(k, e.tiles) {
 		if l := b.shape.flatLayout(k.count, e.tiles); b.flats.take(k, l.rows) {
 			b.flattened = append(b.flattened, k)
 			b.flattenings = append(b.flattenings, devFlattening{
@@ -118,8 +126,11 @@ func (b *batch) chooseStrips() {
 }
 
 func (b *batch) goesByStrips(q *query) bool {
-	flat, postings := false, 0
+	flat, postings, tiles := false, 0, 0
 	for _, pt := range b.parts[q.from:q.to] {
+		if pt.from < pt.to {
+			tiles += int(b.lists.entries[b.terms[pt.from].entry].tiles)
+		}
 		if pt.to-pt.from > maxStripTerms {
 			return false
 		}
@@ -134,5 +145,6 @@ func (b *batch) goesByStrips(q *query) bool {
 			}
 		}
 	}
-	return flat && postings >= b.shape.StripPostings*q.plan.K
+	sparse := postings < sparseTile*tiles && q.plan.K <= sparseK
+	return flat && (sparse || postings >= b.shape.StripPostings*q.plan.K)
 }

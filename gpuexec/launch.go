@@ -26,7 +26,7 @@ func (x *Executor) load(q *device.Queue) {
 	pool := func(b *batch) int { return 8 * b.poolRoom }
 	tile := func(b *batch) int { return x.shape.tileShared(b.tileRoom, b.lanes) }
 	largest := &batch{tileRoom: 2*maxK + leastRoom, poolRoom: maxPoolRoom, lanes: maxTerms}
-	plan, flatten := q.Load(ptx("plan")), q.Load(ptx("flatten"))
+	plan, flatten, strips := q.Load(ptx("plan")), q.Load(ptx("flatten")), q.Load(ptx("strips"))
 	for _, k := range []struct {
 		name    string
 		module  device.Module
@@ -38,7 +38,8 @@ func (x *Executor) load(q *device.Queue) {
 		{"flatten", flatten, 256, none},
 		{"bound_strips", flatten, 256, none},
 		{"or_flat", q.Load(ptx("or_flat")), flatThreads, func(*batch) int { return x.shape.flatShared() }},
-		{"score_strips", q.Load(ptx("strips")), stripThreads, func(*batch) int { return x.shape.stripShared() }},
+		{"or_strips", strips, stripThreads, func(*batch) int { return x.shape.stripShared() }},
+		{"and_strips", strips, stripThreads, func(*batch) int { return x.shape.stripShared() }},
 		{"bound_tiles", plan, 256, none},
 		{"queue_seeds", plan, 256, none},
 		{"queue_tiles", plan, 256, none},
@@ -149,11 +150,14 @@ func (x *Executor) score(q *device.Queue, s *slot, kernel string, pass int, tile
 	if tiles.whole > 0 {
 		x.launch(q, s, kernel, pass, min(most, int(tiles.whole)))
 	}
-	if tiles.strips > 0 {
-		x.launch(q, s, "score_strips", pass, min(most, int(tiles.strips)))
-		if pass == orSeeds || pass == orRest {
-			x.launch(q, s, "or_flat", pass, min(most, int(tiles.strips)))
-		}
+	blocks := min(most, int(tiles.strips))
+	switch {
+	case blocks == 0:
+	case pass == orSeeds || pass == orRest:
+		x.launch(q, s, "or_strips", pass, blocks)
+		x.launch(q, s, "or_flat", pass, blocks)
+	default:
+		x.launch(q, s, "and_strips", pass, blocks)
 	}
 }
 

@@ -14,6 +14,7 @@ const (
 	maxK          = 1000
 	seedTiles     = 64 // of a query
 	tileStrips    = 32 // of a tile
+	stripCells    = 8  // of a strip
 	poolSlack     = 32
 
 	rowBytes = 16

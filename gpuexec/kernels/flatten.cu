@@ -43,22 +43,51 @@ extern "C" __global__ void __launch_bounds__(256) flatten(const Batch *batch) {
   }
 }
 
-// The bounds of the strips of a group of documents. A thread calls it alone.
-__device__ __forceinline__ void bound_group(const Flattening &f, uint32_t tile_shift, uint32_t group) {
-  uint32_t shift = tile_shift - 5, strip = group << (f.shift - shift), end = (group + 1) << (f.shift - shift), highest = 0;
-  for (uint32_t at = f.first[group]; at < f.first[group + 1]; at++) {
-    uint32_t word = f.flat[at], of = (strip & ~(strips - 1)) | (word >> shift & (strips - 1));
-    for (; strip < of; strip++, highest = 0) f.bound[strip] = highest;
-    highest = max(highest, strip_byte(word >> 16));
+// The bounds of the cells of a strip, in the order of its postings. A thread calls it alone.
+__device__ __forceinline__ void bound_cells(const Flattening &f, uint8_t *of_cells, uint32_t shift, uint32_t strip) {
+  uint32_t highest = 0;
+  uint2 bytes = make_uint2(0, 0);
+  for (uint32_t at = f.first[strip]; at < f.first[strip + 1]; at++) {
+    uint32_t word = f.flat[at], cell = word >> (shift - 3) & (cells - 1), by = 8 * (cell % 4), byte = bound_byte(word >> 16);
+    uint32_t &half = cell < 4 ? bytes.x : bytes.y;
+    half = (half & ~(255u << by)) | max(half >> by & 255, byte) << by;
+    highest = max(highest, byte);
   }
-  for (; strip < end; strip++, highest = 0) f.bound[strip] = highest;
+  f.bound[strip] = highest;
+  reinterpret_cast<uint2 *>(of_cells)[strip] = bytes;
 }
 
-// The bounds of all strips, once flatten is done: a thread for each entry of a directory.
+// The bounds of the strips of a tile, and in which cells of each there are postings. A thread calls it alone.
+__device__ __forceinline__ void bound_tile_strips(const Flattening &f, uint8_t *of_cells, uint32_t shift, uint32_t tile) {
+  uint32_t strip = tile * strips, end = strip + strips, highest = 0, there = 0;
+  auto leave = [&]() {
+    f.bound[strip] = highest;
+    of_cells[strip] = there;
+    highest = there = 0;
+    strip++;
+  };
+  for (uint32_t at = f.first[tile]; at < f.first[tile + 1]; at++) {
+    uint32_t word = f.flat[at], of = tile * strips | (word >> shift & (strips - 1));
+    while (strip < of) leave();
+    highest = max(highest, bound_byte(word >> 16));
+    there |= 1u << (word >> (shift - 3) & (cells - 1));
+  }
+  while (strip < end) leave();
+}
+
+// The bounds of all strips and cells, once flatten is done: a thread for each entry of a directory.
 extern "C" __global__ void __launch_bounds__(256) bound_strips(const Batch *batch) {
   const Batch b = *batch;
+  uint32_t shift = b.tile_shift - 5;
   for (uint32_t i = 0; i < b.flattening_count; i++) {
     const Flattening f = b.flattenings[i];
-    for (uint32_t e = blockIdx.x * blockDim.x + threadIdx.x; e < f.entries; e += blockDim.x * gridDim.x) bound_group(f, b.tile_shift, e);
+    uint8_t *of_cells = f.bound + f.list.get()->tiles * strips;
+    for (uint32_t e = blockIdx.x * blockDim.x + threadIdx.x; e < f.entries; e += blockDim.x * gridDim.x) {
+      if (f.shift == shift) {
+        bound_cells(f, of_cells, shift, e);
+      } else {
+        bound_tile_strips(f, of_cells, shift, e);
+      }
+    }
   }
 }

@@ -20,8 +20,9 @@ const uint32_t extent_blocks = 32;
 const uint32_t rank_tile_shift = 12;  // blockmax.TileDocs is 4,096
 const uint32_t seeds = 64;         // tiles of a query that are visited before all others
 const uint32_t and_seeds = 16;      // the same of an AND
-const uint32_t block_seeds = 4;    // and where tiles cost as much as their blocks
+const uint32_t block_seeds = 4;    // and where tiles cost as much as their blocks, or nothing is pruned
 const uint32_t strips = 32;        // of a tile: equal shares of its documents
+const uint32_t cells = 8;          // of a strip, likewise
 
 // An extent of a list: 32 blocks, the last one perhaps fewer. The array of a list's extents stays on
 // the device as long as all of them do; else it comes with each batch, and is all that changes when extents come and go.
@@ -62,7 +63,7 @@ struct List {
   Pointer<uint32_t> tile_bound;  // for each tile
   Pointer<const uint32_t> flat;        // its postings; null when they are not there
   Pointer<const uint32_t> flat_first;  // number of the first posting of each 1<<flat_shift documents, and count
-  Pointer<const uint8_t> flat_bound;   // bound on the impacts of each strip, as strip_impact has it
+  Pointer<const uint8_t> flat_bound;   // bound on the impacts of each strip, as bound_impact has it, and behind them those of cells
   uint32_t count;                // postings
   uint32_t block_size;           // postings in every block but the last
   uint32_t blocks;
@@ -144,7 +145,9 @@ struct State {
 };
 
 // A tile to visit. Of its 32 parts of equal width only those can hold a document that enters whose bit is set
-// in alive.
+// in alive. A tile of which other strips were looked at as a seed's has the bit strips_only, too.
+const uint32_t strips_only = 1u << 31;
+
 struct Item {
   uint32_t part, tile, alive;
 };

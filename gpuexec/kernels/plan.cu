@@ -4,11 +4,10 @@
 // can still win, query by query. tiles_most * part_count is below 1<<31.
 //
 // Of queries whose lists are flat, tiles are bounded strip by strip, and of a tile only the strips that can
-// win are queued, for strips.cu; of a seed at first only the best. Where they are many the tile as a whole is cheaper,
-// for or_flat.cu.
-#include "flat.cuh"
+// win are queued, for strips.cu; of a seed at first only the best. Where they are many, and bounds do not prune, the tile as a whole
+// is cheaper, for or_flat.cu.
+#include "cells.cuh"
 #include "seek.cuh"
-#include "score.cuh"
 #include "warp.cuh"
 
 // A bound on the scores in a tile of the part, no_bound where nothing can match.
@@ -38,31 +37,48 @@ __device__ __forceinline__ bool goes_by_tiles(const Batch &b, const Part &part) 
 
 // A bound on the scores in each strip of a tile, that of the lane: no_bound where nothing can match. flat says whether
 // the tile has postings of flat lists only. A warp calls it together.
-__device__ __forceinline__ uint32_t bound_strip(const Batch &b, const Part &part, const Query &q, uint32_t tile, bool *flat) {
-  uint32_t lane = threadIdx.x % 32, lo = tile << b.tile_shift, hi = min(part.docs, lo + (1u << b.tile_shift)), sum = 0;
+__device__ __forceinline__ uint32_t bound_strip(const Part &part, const Source &of, uint32_t blocks, uint32_t tile_shift, uint32_t rank_weight,
+                                                uint32_t tile, bool *flat) {
+  uint32_t lane = threadIdx.x % 32, lo = tile << tile_shift, hi = min(part.docs, lo + (1u << tile_shift)), lists = part.term_count, sum = 0;
   bool any = false, all = true;
-  *flat = true;
-  for (uint32_t i = 0; i < part.term_count; i++) {
-    const Term &term = part.terms[i];
-    const List &l = *term.list;
-    uint32_t impact = 0;
-    bool here;
-    if (l.flat.address) {
-      uint32_t byte = __ldg(&l.flat_bound[tile * strips + lane]);
-      here = byte != 0;
-      if (here) impact = strip_impact(byte);
-    } else {
-      Span s = blocks_of_tile(l, b.tile_shift, lo, hi);
-      here = s.from < s.to;
-      if (here) impact = bound_of_tile(l, b.tile_shift, lo);
-      *flat &= !here;
+  auto add = [&](uint32_t i, uint32_t byte) {
+    sum += contribution(__shfl_sync(all_lanes, of.weight, i), bound_impact(byte));
+    any |= byte != 0;
+    all &= byte != 0;
+  };
+  for (uint32_t base = 0; base < lists; base += lists_at_once) {
+    uint32_t bytes[lists_at_once];
+#pragma unroll
+    for (uint32_t g = 0; g < lists_at_once; g++) {
+      const uint8_t *bounds = of_lane(of.bounds, (base + g) % 32);
+      bytes[g] = __ldg(base + g < lists && bounds ? bounds + tile * strips + lane : anywhere(part));
     }
-    sum += contribution(term.weight, impact);
-    any |= here;
-    all &= here;
+#pragma unroll
+    for (uint32_t g = 0; g < lists_at_once; g++) {
+      if (base + g < lists && !(blocks >> (base + g) & 1)) add(base + g, bytes[g]);
+    }
+  }
+  *flat = true;
+  for (uint32_t rest = blocks; rest; rest &= rest - 1) {
+    uint32_t i = __ffs(rest) - 1, byte = tile_byte(of, i, tile);
+    add(i, byte);
+    *flat &= byte == 0;
   }
   if (part.way == by_and_tiles ? !all : !any) return no_bound;
-  return min(sum + rank_bound(part, q.rank_weight, lo, hi), tail_bound(part, lo));
+  return min(sum + rank_bound(part, rank_weight, lo, hi), tail_bound(part, lo));
+}
+
+// The lists of a part that goes by strips, found once as long as a warp stays with it.
+struct Known {
+  uint32_t part, blocks;
+  Source of;
+};
+
+__device__ __forceinline__ void get_to_know(Known *known, const Part &part, uint32_t index, uint32_t tile_shift) {
+  if (known->part == index) return;
+  known->part = index;
+  known->of = find_source(tile_shift, part);
+  known->blocks = blocks_of(known->of);
 }
 
 // Of the strips of a seed, those that are looked at before all others: the best, and those nearly as good. highest is the
@@ -73,16 +89,17 @@ __device__ __forceinline__ uint32_t seed_strips(const Query &q, uint32_t bound, 
 
 // The slot of a tile among the seeds of its query.
 __device__ __forceinline__ Key &seed_of(const Batch &b, const Part &part, uint32_t tile) {
-  uint32_t count = b.queries[part.query].by_strips == 0 ? block_seeds : part.way == by_and_tiles ? and_seeds : seeds;
+  const Query &q = b.queries[part.query];
+  uint32_t count = q.by_strips == 0 || q.bounds == no_bounds ? block_seeds : part.way == by_and_tiles ? and_seeds : seeds;
   return b.seeds[seeds * part.query + tile % count];
 }
 
-// From how many strips on a tile goes as a whole.
-const uint32_t many_strips = 6;
+// From how many strips on a tile goes as a whole where nothing is pruned. Where bounds prune, or_strips decides.
+const uint32_t many_unpruned = 6;
 
 // Whether these strips go as a whole tile.
-__device__ __forceinline__ bool goes_whole(const Part &part, uint32_t alive, bool flat) {
-  return flat && part.way == by_or_tiles && static_cast<uint32_t>(__popc(alive)) >= many_strips;
+__device__ __forceinline__ bool goes_whole(const Part &part, const Query &q, uint32_t alive, bool flat) {
+  return flat && part.way == by_or_tiles && q.bounds == no_bounds && static_cast<uint32_t>(__popc(alive)) >= many_unpruned;
 }
 
 // Takes note of the bound of a tile.
@@ -96,6 +113,7 @@ __device__ __forceinline__ void note_bound(const Batch &b, const Part &part, uin
 extern "C" __global__ void __launch_bounds__(256) bound_tiles(const Batch *batch) {
   const Batch b = *batch;
   uint32_t all = b.tiles_most * b.part_count, lane = threadIdx.x % 32;
+  Known known{~0u, 0, {nullptr, nullptr, nullptr, nullptr, 0, 0}};
   for (uint32_t base = blockIdx.x * blockDim.x + threadIdx.x - lane; base < all; base += blockDim.x * gridDim.x) {
     uint32_t i = min(base + lane, all - 1), p = i / b.tiles_most, tile = i % b.tiles_most;
     const Part &part = b.parts[p];
@@ -103,10 +121,11 @@ extern "C" __global__ void __launch_bounds__(256) bound_tiles(const Batch *batch
     bool mine = base + lane < all && tile < part.tiles && goes_by_tiles(b, part);
     if (mine && !q.by_strips) note_bound(b, part, tile, bound_tile(b, part, q, tile));
     for (uint32_t rest = __ballot_sync(all_lanes, mine && q.by_strips); rest; rest &= rest - 1) {
-      uint32_t at = __ffs(rest) - 1, of = __shfl_sync(all_lanes, tile, at);
-      const Part &other = b.parts[__shfl_sync(all_lanes, p, at)];
+      uint32_t at = __ffs(rest) - 1, of = __shfl_sync(all_lanes, tile, at), index = __shfl_sync(all_lanes, p, at);
+      const Part &other = b.parts[index];
       bool flat;
-      uint32_t bound = bound_strip(b, other, b.queries[other.query], of, &flat);
+      get_to_know(&known, other, index, b.tile_shift);
+      uint32_t bound = bound_strip(other, known.of, known.blocks, b.tile_shift, b.queries[other.query].rank_weight, of, &flat);
       uint32_t highest = __reduce_max_sync(all_lanes, bound == no_bound ? 0 : bound + 1);
       if (lane == 0) note_bound(b, other, of, highest == 0 ? no_bound : highest - 1);
     }
@@ -156,25 +175,34 @@ __device__ __forceinline__ bool is_seed(const Batch &b, const Part &part, uint32
   return seed_of(b, part, tile) == key_of(bound, part.first_tile + tile);
 }
 
-// The strips of a tile that may hold a document that enters, but for those that were looked at as a seed's; whole says whether
-// they are for or_flat.cu. A warp calls it together.
-__device__ __forceinline__ uint32_t strips_left(const Batch &b, const Part &part, uint32_t tile, bool *whole) {
+// What is left of a tile for the pass behind that of the seeds.
+struct Left {
+  uint32_t alive;  // strips that may hold a document that enters, but for those that were looked at as a seed's
+  bool seed;       // there are some of these
+  bool whole;      // the tile is for or_flat.cu
+};
+
+// A warp calls it together.
+__device__ __forceinline__ Left strips_left(const Batch &b, const Part &part, const Known &known, uint32_t tile) {
   const Query &q = b.queries[part.query];
   State &s = b.states[part.query];
+  Left left;
   bool flat;
-  uint32_t lane = threadIdx.x % 32, bound = bound_strip(b, part, q, tile, &flat), highest = b.tile_bounds[part.first_tile + tile];
+  uint32_t bound = bound_strip(part, known.of, known.blocks, b.tile_shift, q.rank_weight, tile, &flat);
+  uint32_t lane = threadIdx.x % 32, highest = b.tile_bounds[part.first_tile + tile];
   Key threshold = common_threshold(s);
   uint32_t from = part.base + (tile << b.tile_shift) + (lane << (b.tile_shift - 5));
   uint32_t matching = __ballot_sync(all_lanes, bound != no_bound);
-  uint32_t alive = matching & __ballot_sync(all_lanes, q.bounds == no_bounds || can_win(bound, from, threshold));
-  if (lane == 0 && alive != matching) s.pruned = 1;
-  *whole = goes_whole(part, alive, flat);
-  if (is_seed(b, part, tile, highest)) {
+  left.alive = matching & __ballot_sync(all_lanes, q.bounds == no_bounds || can_win(bound, from, threshold));
+  if (lane == 0 && left.alive != matching) s.pruned = 1;
+  left.whole = goes_whole(part, q, left.alive, flat);
+  left.seed = is_seed(b, part, tile, highest);
+  if (left.seed) {
     uint32_t done = seed_strips(q, bound, highest);
-    alive = goes_whole(part, done, flat) ? 0 : alive & ~done;
-    *whole = false;  // or_flat would look at all of the tile
+    left.alive = goes_whole(part, q, done, flat) ? 0 : left.alive & ~done;
+    left.whole = false;  // or_flat would look at all of the tile
   }
-  return alive;
+  return left;
 }
 
 // Puts the items of those lanes that want into a queue. A warp calls it together.
@@ -190,6 +218,7 @@ __device__ __forceinline__ void enqueue(Queue &queue, bool wants, const Item &it
 extern "C" __global__ void __launch_bounds__(256) queue_tiles(const Batch *batch) {
   const Batch b = *batch;
   uint32_t all = b.tiles_most * b.part_count, step = blockDim.x * gridDim.x, lane = threadIdx.x % 32;
+  Known known{~0u, 0, {nullptr, nullptr, nullptr, nullptr, 0, 0}};
   for (uint32_t base = blockIdx.x * blockDim.x + threadIdx.x - lane; base < all; base += step) {
     uint32_t i = min(base + lane, all - 1), p = i / b.tiles_most, tile = i % b.tiles_most;
     const Part &part = b.parts[p];
@@ -204,25 +233,25 @@ extern "C" __global__ void __launch_bounds__(256) queue_tiles(const Batch *batch
         s.pruned = 1;
       }
     }
-    uint32_t alive = ~0u;
-    bool whole = false;
+    Left mine{~0u, false, false};
     for (uint32_t rest = __ballot_sync(all_lanes, wanted); rest; rest &= rest - 1) {
-      uint32_t at = __ffs(rest) - 1, of = __shfl_sync(all_lanes, tile, at), left = ~0u;
-      const Part &other = b.parts[__shfl_sync(all_lanes, p, at)];
+      uint32_t at = __ffs(rest) - 1, of = __shfl_sync(all_lanes, tile, at), index = __shfl_sync(all_lanes, p, at);
+      const Part &other = b.parts[index];
       const Query &its = b.queries[other.query];
-      bool as_whole = false;
+      Left left{~0u, false, false};
       if (its.by_strips) {
-        left = strips_left(b, other, of, &as_whole);
+        get_to_know(&known, other, index, b.tile_shift);
+        left = strips_left(b, other, known, of);
       } else if (its.bounds == block_bounds) {
-        left = alive_parts(b, other, its, of, threshold_of(b.states[other.query]));
-        if (left == 0 && lane == 0) b.states[other.query].pruned = 1;
+        left.alive = alive_parts(b, other, its, of, threshold_of(b.states[other.query]));
+        if (left.alive == 0 && lane == 0) b.states[other.query].pruned = 1;
       }
-      if (lane == at) alive = left, whole = as_whole;
+      if (lane == at) mine = left;
     }
-    wanted &= alive != 0;
-    enqueue(*b.queue, wanted && !q.by_strips, Item{p, tile, alive});
-    enqueue(*b.strip_queue, wanted && q.by_strips && !whole, Item{p, tile, alive});
-    enqueue(*b.flat_queue, wanted && q.by_strips && whole, Item{p, tile, alive});
+    wanted &= mine.alive != 0;
+    enqueue(*b.queue, wanted && !q.by_strips, Item{p, tile, mine.alive});
+    enqueue(*b.strip_queue, wanted && q.by_strips && !mine.whole, Item{p, tile | (mine.seed ? strips_only : 0), mine.alive});
+    enqueue(*b.flat_queue, wanted && q.by_strips && mine.whole, Item{p, tile, mine.alive});
   }
 }
 
@@ -239,10 +268,15 @@ extern "C" __global__ void __launch_bounds__(256) queue_seeds(const Batch *batch
     const Part &part = q.parts[p];
     uint32_t tile = at - part.first_tile, alive = ~0u;
     bool flat = false;
-    if (q.by_strips) alive = seed_strips(q, bound_strip(b, part, q, tile, &flat), static_cast<uint32_t>(seed >> 32));
+    if (q.by_strips) {
+      Source of = find_source(b.tile_shift, part);
+      uint32_t bound = bound_strip(part, of, blocks_of(of), b.tile_shift, q.rank_weight, tile, &flat);
+      alive = seed_strips(q, bound, static_cast<uint32_t>(seed >> 32));
+    }
     if (lane == 0) {
-      Queue &queue = !q.by_strips ? *b.queue : goes_whole(part, alive, flat) ? *b.flat_queue : *b.strip_queue;
-      queue.items[atomicAdd(&queue.size, 1u)] = Item{static_cast<uint32_t>(&part - b.parts.get()), tile, alive};
+      bool by_strips = q.by_strips && !goes_whole(part, q, alive, flat);
+      Queue &queue = by_strips ? *b.strip_queue : q.by_strips ? *b.flat_queue : *b.queue;
+      queue.items[atomicAdd(&queue.size, 1u)] = Item{static_cast<uint32_t>(&part - b.parts.get()), tile | (by_strips ? strips_only : 0), alive};
     }
   }
 }

@@ -1,79 +1,63 @@
 // OR and AND of flat lists, strip by strip: a warp alone takes the strips of a tile that can win, one after the other, with the
 // scores of a strip's documents in shared memory of its own. No barrier stands between warps, so that dozens of them hide each
-// other's reads; a strip costs some 500 instructions.
+// other's reads.
 //
-// OR goes through the lists from the highest bound down (MaxScore, strip by strip): once what is left cannot bring a new document
-// in, it goes on only while one that has been seen can still enter. AND goes through them as they stand, the shortest first, and
-// keeps for each document how many had it.
+// Of a strip only the cells that can win are looked at (cells.cuh): postings of others are read, since they lie among them, and left out.
+// What is left is a handful, so that all lists are added as they come. Whoever lifts a document over the threshold makes it a
+// candidate. AND keeps for each document how many lists had it, and the last list tells the candidates.
 //
 // Short lists are not flat; of those, the blocks that touch a strip are decoded.
 #include "block.cuh"
-#include "flat.cuh"
+#include "cells.cuh"
 #include "insert.cuh"
 #include "seek.cuh"
 
 // Threads of a block, and blocks of a multiprocessor that the compiler shall leave registers for: 80 a thread.
 const uint32_t strip_threads = 128, strip_blocks = 6;
 
-// What a warp has in shared memory: keys to hand in, a score for each document of a strip, and a mark. Functions find it on their
-// own, because only so the compiler knows that it is shared.
-__device__ __forceinline__ uint32_t docs_of(const Batch &b) { return 1u << (b.tile_shift - 5); }
+// Consecutive tiles of the queue that a warp takes at most at a time. They are of one part mostly, so that what is to be known of it is
+// asked once.
+const uint32_t strip_run = 8;
 
-__device__ __forceinline__ Key *keys_of(const Batch &b) {
+// What a warp has in shared memory: keys to hand in, a score for each document of a strip, and a mark. Functions find it on their
+// own, because only so the compiler knows that it is shared. A strip has 1 << shift documents.
+__device__ __forceinline__ Key *keys_of(uint32_t shift) {
   DYNAMIC_SHARED(uint8_t, memory);
-  return reinterpret_cast<Key *>(memory + threadIdx.x / 32 * (sizeof(Key) * insert_room + 5 * max(docs_of(b), 16u)));
+  return reinterpret_cast<Key *>(memory + threadIdx.x / 32 * (sizeof(Key) * insert_room + 5 * max(1u << shift, 16u)));
 }
 
-__device__ __forceinline__ uint32_t *scores_of(const Batch &b) { return reinterpret_cast<uint32_t *>(keys_of(b) + insert_room); }
+__device__ __forceinline__ uint32_t *scores_of(uint32_t shift) { return reinterpret_cast<uint32_t *>(keys_of(shift) + insert_room); }
 
 // Of AND, how many lists have had a document; of OR, 1 when a list has it and adds 0.
-__device__ __forceinline__ uint8_t *marks_of(const Batch &b) { return reinterpret_cast<uint8_t *>(scores_of(b) + docs_of(b)); }
+__device__ __forceinline__ uint8_t *marks_of(uint32_t shift) { return reinterpret_cast<uint8_t *>(scores_of(shift) + (1u << shift)); }
 
 // A strip at hand, the same for all lanes.
 struct Strip {
-  uint32_t tile, strip;  // strip is counted through the segment
-  uint32_t lo, hi;       // documents
+  uint32_t strip;      // counted through the segment
+  uint32_t shift, lo;  // its documents are 1 << shift, from lo on
+  uint32_t cells;      // those that are looked at, a bit each
 };
 
-// The list of a lane, in all strips of a part.
-struct Source {
-  const List *list;  // null behind the last
-  const uint32_t *flat, *first;
-  const uint8_t *bounds;  // null when the list is not flat
-  uint32_t weight;
-  uint32_t shift;  // of the number of a strip, for its entry of first
-};
-
-// The same in one strip.
+// The list of a lane in a strip.
 struct Here {
-  bool listed;        // it has a posting, or may have one
-  uint32_t bound;     // what it adds at most
-  Interval postings;  // of a flat list
+  uint32_t from, to;  // postings of a flat list: of the strip, or where the directory is by tiles of the tile
+  uint32_t bound;     // 0 when the strip has none, of a list that there is
 };
 
-// Adds a posting of a list to the score of document i of the strip; returns whether it left a mark. list is the number of the list
-// in an AND, or_list in an OR. No two postings of a list are of one document, so nobody else writes where a lane does.
-const uint32_t or_list = ~0u;
+__device__ __forceinline__ bool is_listed(const Source &of, const Here &h) { return of.list && h.bound; }
 
-__device__ __forceinline__ bool add_posting(uint32_t *scores, uint8_t *marks, uint32_t i, uint32_t score, uint32_t list) {
-  if (list != or_list) {
-    if (marks[i] != list) return false;
-    marks[i] = list + 1;
-    scores[i] += score;
-    return true;
-  }
-  if (score) {
-    scores[i] += score;
-    return false;
-  }
-  marks[i] = 1;
-  return true;
-}
+// What a lane counts.
+struct Counts {
+  uint32_t matched, scored;
+  uint32_t postings;  // the same for all lanes
+};
 
-// What adding a list did, for a lane: whether it left marks; and the postings looked at, for all lanes the same.
-struct Added {
-  bool marked;
-  uint32_t postings;
+// What adding the lists of an OR came to, the same for all lanes but for touched.
+struct Sum {
+  uint32_t candidates;  // the first are in place of keys, by their number in the strip
+  uint32_t touched;     // documents with a score that the lane has seen first
+  bool whole;           // scores have to be looked through, since candidates do not tell all
+  bool marks;           // some are set
 };
 
 // Postings of a strip, two of each lane at a time.
@@ -81,332 +65,391 @@ struct Words {
   uint32_t word[2];
 };
 
-__device__ __forceinline__ Words load_words(const uint32_t *flat, uint32_t from, uint32_t to, uint32_t absent) {
+// Asks for postings from from on, before to. What lanes behind get is something else.
+__device__ __forceinline__ Words load_words(const Part &part, const uint32_t *flat, uint32_t from, uint32_t to) {
   Words w;
+  uint32_t at = from + threadIdx.x % 32;
 #pragma unroll
-  for (uint32_t j = 0; j < 2; j++) {
-    uint32_t at = from + 32 * j + threadIdx.x % 32;
-    w.word[j] = at < to ? __ldg(&flat[at]) : absent;
-  }
+  for (uint32_t j = 0; j < 2; j++) w.word[j] = __ldg(at + 32 * j < to ? flat + at + 32 * j : reinterpret_cast<const uint32_t *>(anywhere(part)));
   return w;
 }
 
-// Adds the postings of a flat list, of which w are the first.
-__device__ __forceinline__ Added add_flat(const Batch &b, const Strip &s, const uint32_t *flat, Interval of, Words w, uint32_t weight, uint32_t list) {
-  uint32_t shift = b.tile_shift - 5, strip = s.strip % strips, *scores = scores_of(b), docs = (1u << shift) - 1;
-  uint8_t *marks = marks_of(b);
-  bool marked = false;
-  for (uint32_t base = of.from;;) {
+// Makes words of lanes behind the last posting those of no document of the strip.
+__device__ __forceinline__ Words without_others(const Strip &s, Words w, uint32_t from, uint32_t to) {
+  uint32_t at = from + threadIdx.x % 32, absent = ~(s.strip % strips) << s.shift;
 #pragma unroll
-    for (uint32_t j = 0; j < 2; j++) {
-      if ((w.word[j] >> shift) % strips == strip) marked |= add_posting(scores, marks, w.word[j] & docs, flat_contribution(weight, w.word[j]), list);
-    }
-    if ((base += 64) >= of.to) break;
-    w = load_words(flat, base, of.to, ~strip << shift);
-  }
-  return Added{marked, of.to - of.from};
+  for (uint32_t j = 0; j < 2; j++) w.word[j] = at + 32 * j < to ? w.word[j] : absent;
+  return w;
 }
 
-// The same for a list that is not flat.
-[[maybe_unused]] static __device__ __noinline__ uint2 add_blocks(const Batch &b, Strip s, const List &l, uint32_t weight, uint32_t list) {
-  uint32_t lane = threadIdx.x % 32, doc[4], tf[4], *scores = scores_of(b);
-  uint8_t *marks = marks_of(b);
-  Span blocks = blocks_of_tile(l, b.tile_shift, s.tile << b.tile_shift, (s.tile + 1) << b.tile_shift);
-  Added added{false, 0};
+// Whether a word is of a document in the cells of a strip.
+__device__ __forceinline__ bool is_in(const Strip &s, uint32_t word) {
+  uint32_t cell = (word >> (s.shift - 3) & (strips * cells - 1)) ^ s.strip % strips * cells;
+  return s.cells >> min(cell, 31u) & 1;
+}
+
+// Hands in a document of each lane that is there. It returns how many keys the warp holds then.
+__device__ __forceinline__ uint32_t offer(const Batch &b, const Part &part, uint32_t shift, uint32_t held, bool there, uint32_t doc, uint32_t score,
+                                          Counts *n) {
+  const Query &q = b.queries[part.query];
+  State &state = b.states[part.query];
+  Key threshold = common_threshold(state);
+  n->scored += there;
+  there = there && accepts(part, doc);
+  n->matched += there;
+  Key key = there ? key_of(score + rank_score(part, q.rank_weight, doc), part.base + doc) : 0;
+  return keep_key(q, state, keys_of(shift), held, there && key >= threshold && key < q.after, key);
+}
+
+__device__ __forceinline__ void hand_in(const Batch &b, const Part &part, uint32_t shift, uint32_t held) {
+  if (held) insert(b.queries[part.query], b.states[part.query], keys_of(shift), held);
+}
+
+// Keeps those in mind that have come over the threshold, and marks those without a score. It returns how many candidates there are then,
+// and whether there are marks.
+[[maybe_unused]] static __device__ __noinline__ uint2 note(uint32_t shift, uint32_t i, bool over, bool zero, uint32_t candidates) {
+  uint32_t votes = __ballot_sync(all_lanes, over), at = candidates + __popc(votes & ((1u << threadIdx.x % 32) - 1));
+  if (over && at < insert_room) keys_of(shift)[at] = i;
+  if (zero) marks_of(shift)[i] = 1;
+  return make_uint2(candidates + __popc(votes), __any_sync(all_lanes, zero));
+}
+
+// Adds postings to the scores of an OR. No two of a list are of one document, so nobody else writes where a lane does. need is the lowest
+// sum that can enter, at least 1.
+__device__ __forceinline__ void add_or(const Strip &s, const Words &w, uint32_t weight, uint32_t need, Sum *sum) {
+  uint32_t *scores = scores_of(s.shift), i[2];
+  bool over[2], zero[2];
+#pragma unroll
+  for (uint32_t j = 0; j < 2; j++) {
+    uint32_t add = flat_contribution(weight, w.word[j]), old = 0;
+    bool there = is_in(s, w.word[j]);
+    i[j] = w.word[j] & ((1u << s.shift) - 1);
+    if (there) {
+      old = scores[i[j]];
+      scores[i[j]] = old + add;
+      sum->touched += old == 0;
+    }
+    over[j] = there && need - 1 - old < add;  // old < need <= old + add
+    zero[j] = there && add == 0;
+  }
+  if (!__any_sync(all_lanes, over[0] || zero[0] || over[1] || zero[1])) return;
+#pragma unroll
+  for (uint32_t j = 0; j < 2; j++) {
+    uint2 noted = note(s.shift, i[j], over[j], zero[j], sum->candidates);
+    sum->candidates = noted.x;
+    if (noted.y) sum->whole = sum->marks = true;
+  }
+}
+
+// Hands in documents that all lists of an AND have had, two of each lane that has them, and counts them: matched and scored in the halves.
+[[maybe_unused]] static __device__ __noinline__ uint32_t offer_both(const Batch &b, const Part &part, uint32_t shift, uint32_t doc0, uint32_t score0, bool there0,
+                                                                    uint32_t doc1, uint32_t score1, bool there1) {
+  Counts n{0, 0, 0};
+  uint32_t held = offer(b, part, shift, 0, there0, doc0, score0, &n);
+  hand_in(b, part, shift, offer(b, part, shift, held, there1, doc1, score1, &n));
+  return n.matched << 16 | n.scored;
+}
+
+// Adds postings to those scores of an AND that all lists before have added to: the lists come by turns from number 0 on.
+// The last hands documents in. It returns whether the lane has one that all have had so far.
+__device__ __forceinline__ bool add_and(const Batch &b, const Part &part, const Strip &s, const Words &w, uint32_t weight, uint32_t list, bool last,
+                                        Counts *n) {
+  uint32_t *scores = scores_of(s.shift), i[2], score[2];
+  uint8_t *marks = marks_of(s.shift);
+  bool there[2];
+#pragma unroll
+  for (uint32_t j = 0; j < 2; j++) {
+    i[j] = w.word[j] & ((1u << s.shift) - 1);
+    score[j] = 0;
+    there[j] = is_in(s, w.word[j]) && marks[i[j]] == list;
+    if (there[j]) {
+      marks[i[j]] = list + 1;
+      score[j] = scores[i[j]] + flat_contribution(weight, w.word[j]);
+      scores[i[j]] = score[j];
+    }
+  }
+  if (last && __any_sync(all_lanes, there[0] || there[1])) {
+    uint32_t counts = offer_both(b, part, s.shift, s.lo + i[0], score[0], there[0], s.lo + i[1], score[1], there[1]);
+    n->scored += counts & 65535;
+    n->matched += counts >> 16;
+  }
+  return there[0] || there[1];
+}
+
+// Adds the blocks of a list that is not flat. list is its number in an AND, or_list in an OR. It returns whether the lane has left a mark,
+// and how many postings there were.
+const uint32_t or_list = ~0u;
+
+[[maybe_unused]] static __device__ __noinline__ uint2 add_blocks(uint32_t shift, uint32_t lo, const List &l, uint32_t weight, uint32_t list) {
+  uint32_t lane = threadIdx.x % 32, doc[4], tf[4], *scores = scores_of(shift), hi = lo + (1u << shift), postings = 0, tile = lo >> (shift + 5);
+  uint8_t *marks = marks_of(shift);
+  bool marked = false;
+  Span blocks = blocks_of_tile(l, shift + 5, tile << (shift + 5), (tile + 1) << (shift + 5));
   for (uint32_t block = blocks.from; block < blocks.to; block++) {
-    if (is_unneeded(l, block) || last_of(l, block) < s.lo || before(l, block) + 1 >= s.hi) continue;
+    if (is_unneeded(l, block) || last_of(l, block) < lo || before(l, block) + 1 >= hi) continue;
     Block k = open_block(l, block);
     decode_docs(k, lane, doc);
     decode_freqs(k, lane, tf);
 #pragma unroll
     for (uint32_t j = 0; j < 4; j++) {
-      if (4 * lane + j >= k.n || doc[j] < s.lo || doc[j] >= s.hi) continue;
-      added.marked |= add_posting(scores, marks, doc[j] - s.lo, contribution(weight, impact_of(l, doc[j], tf[j])), list);
+      uint32_t i = doc[j] - lo;
+      if (4 * lane + j >= k.n || doc[j] < lo || doc[j] >= hi || (list != or_list && marks[i] != list)) continue;
+      uint32_t add = contribution(weight, impact_of(l, doc[j], tf[j]));
+      scores[i] += add;
+      if (list == or_list && add) continue;
+      marks[i] = list == or_list ? 1 : list + 1;
+      marked = true;
     }
-    added.postings += k.n;
+    postings += k.n;
   }
-  return make_uint2(added.marked, added.postings);
+  return make_uint2(marked, postings);
 }
 
-// Whether a block of the list that touches the strip is missing. A lane calls it alone.
-__device__ __forceinline__ bool misses(const Batch &b, const Strip &s, const List &l) {
-  Span blocks = blocks_of_tile(l, b.tile_shift, s.tile << b.tile_shift, (s.tile + 1) << b.tile_shift);
-  for (uint32_t block = blocks.from; block < blocks.to; block++) {
-    if (is_missing(l, block) && last_of(l, block) >= s.lo && before(l, block) + 1 < s.hi) return true;
-  }
-  return false;
-}
-
-// Finds the list of the lane in a part.
-__device__ __forceinline__ Source find_source(const Batch &b, const Part &part) {
-  uint32_t lane = threadIdx.x % 32;
-  Source of{nullptr, nullptr, nullptr, nullptr, 0, 0};
-  if (lane >= part.term_count) return of;
-  const Term &term = part.terms[lane];
-  const List &l = *term.list;
-  of.list = &l;
-  of.weight = term.weight;
-  if (l.flat.address == 0) return of;
-  of.flat = l.flat;
-  of.first = l.flat_first;
-  of.bounds = l.flat_bound;
-  of.shift = l.flat_shift == b.tile_shift ? 5 : 0;
-  return of;
-}
-
-// Finds it in a strip.
-__device__ __forceinline__ Here find_here(const Batch &b, const Strip &s, const Source &of) {
-  Here h{false, 0, {0, 0}};
-  if (of.bounds) {
-    uint32_t byte = __ldg(&of.bounds[s.strip]), entry = s.strip >> of.shift;
-    h.postings = Interval{__ldg(&of.first[entry]), __ldg(&of.first[entry + 1])};
-    h.listed = byte != 0;
-    if (byte) h.bound = contribution(of.weight, strip_impact(byte));
-  } else if (of.list) {
-    h.listed = of.list->tile_bound[s.tile] != 0;
-    if (h.listed) h.bound = contribution(of.weight, bound_of_tile(*of.list, b.tile_shift, s.lo));
-  }
+// Finds the list of the lane in a strip. blocks are the lists that are not flat. A warp calls it together.
+__device__ __forceinline__ Here find_here(const Part &part, const Source &of, uint32_t blocks, uint32_t strip) {
+  Here h;
+  const uint32_t *entry = of.bounds ? of.first + (strip >> of.shift) : reinterpret_cast<const uint32_t *>(anywhere(part));
+  h.from = __ldg(entry);
+  h.to = __ldg(entry + 1);
+  h.bound = __ldg(of.bounds ? of.bounds + strip : anywhere(part));
+  if (blocks >> threadIdx.x % 32 & 1) h.bound = of.list->tile_bound[strip / strips];
   return h;
 }
 
-// A list that a warp is about to add, the same for all lanes, and the first of its postings if it is flat.
-struct Taken {
-  const uint32_t *flat;  // null when it is not
-  uint32_t weight;
-  Interval postings;
-  Words words;
-};
-
-// Takes the list of a lane, and asks for its first postings. A warp calls it together.
-__device__ __forceinline__ Taken take_list(const Batch &b, const Strip &s, const Source &of, const Here &h, uint32_t at) {
-  Taken t;
-  t.flat = of_lane(of.flat, at);
-  t.weight = __shfl_sync(all_lanes, of.weight, at);
-  t.postings = Interval{__shfl_sync(all_lanes, h.postings.from, at), __shfl_sync(all_lanes, h.postings.to, at)};
-  t.words = load_words(t.flat, t.postings.from, t.postings.to, ~(s.strip % strips) << (b.tile_shift - 5));
-  return t;
-}
-
-// Adds a list that was taken of lane at. A warp calls it together.
-__device__ __forceinline__ Added add_list(const Batch &b, const Strip &s, const Source &of, const Taken &t, uint32_t at, uint32_t list) {
-  Added added;
-  if (__shfl_sync(all_lanes, static_cast<uint32_t>(of.bounds != nullptr), at)) {
-    added = add_flat(b, s, t.flat, t.postings, t.words, t.weight, list);
-  } else {
-    uint2 decoded = add_blocks(b, s, *of_lane(of.list, at), t.weight, list);
-    added = Added{decoded.x != 0, decoded.y};
+// Adds a list of a strip, that of lane at, of which words are the first postings. list is its number in an AND, of as many as lists. It returns
+// whether documents of an AND are left. A warp calls it together.
+template <bool all>
+__device__ __forceinline__ bool add_list(const Batch &b, const Part &part, uint32_t need, const Strip &s, const Source &of, const Here &h, uint32_t at,
+                                         Words words, uint32_t list, uint32_t lists, Sum *sum, Counts *n) {
+  uint32_t weight = __shfl_sync(all_lanes, of.weight, at);
+  const uint32_t *flat = of_lane(of.flat, at);
+  bool marked = false;
+  if (flat == nullptr) {
+    uint2 added = add_blocks(s.shift, s.lo, *of_lane(of.list, at), weight, all ? list : or_list);
+    n->postings += added.y;
+    marked = __any_sync(all_lanes, added.x);
+    sum->marks |= marked;
+    sum->whole |= !all || list + 1 == lists;
+    return !all || marked;
   }
-  __syncwarp();
-  return added;
-}
-
-// What a lane sees of the scores: the highest, and how many are not 0.
-struct Scores {
-  uint32_t highest, count;
-};
-
-__device__ __forceinline__ Scores look(const Batch &b) {
-  const uint32_t *scores = scores_of(b);
-  uint32_t lane = threadIdx.x % 32, docs = docs_of(b);
-  Scores seen{0, 0};
-  if (docs % 128 == 0) {
-    for (uint32_t i = lane; 4 * i < docs; i += 32) {
-      uint4 v = reinterpret_cast<const uint4 *>(scores)[i];
-      seen.highest = max(seen.highest, max(max(v.x, v.y), max(v.z, v.w)));
-      seen.count += min(v.x, 1u) + min(v.y, 1u) + min(v.z, 1u) + min(v.w, 1u);
+  uint32_t from = __shfl_sync(all_lanes, h.from, at), to = __shfl_sync(all_lanes, h.to, at);
+  n->postings += to - from;
+  for (;;) {
+    words = without_others(s, words, from, to);
+    if (all) {
+      marked |= add_and(b, part, s, words, weight, list, list + 1 == lists, n);
+    } else {
+      add_or(s, words, weight, need, sum);
     }
-  } else {
-    for (uint32_t i = lane; i < docs; i += 32) {
-      seen.highest = max(seen.highest, scores[i]);
-      seen.count += min(scores[i], 1u);
+    if ((from += 64) >= to) break;
+    words = load_words(part, flat, from, to);
+  }
+  if (!all) return true;
+  marked = __any_sync(all_lanes, marked);
+  sum->marks |= marked;
+  return marked;
+}
+
+// Lists that a warp has at hand, so that their first postings come together.
+const uint32_t together = 3;
+
+// Adds the lists of a strip. A warp calls it together.
+template <bool all>
+__device__ __forceinline__ Sum add_lists(const Batch &b, const Part &part, uint32_t need, const Strip &s, const Source &of, const Here &h, Counts *n) {
+  Sum sum{0, 0, false, false};
+  uint32_t list = 0, rest = __ballot_sync(all_lanes, is_listed(of, h)), lists = __popc(rest);
+  for (bool goes_on = true; rest && goes_on;) {
+    uint32_t left = rest;
+    Words words[together];
+#pragma unroll
+    for (uint32_t g = 0; g < together; g++) {
+      uint32_t at = (__ffs(left) - 1) & 31, from = __shfl_sync(all_lanes, h.from, at), to = __shfl_sync(all_lanes, h.to, at);
+      const uint32_t *flat = of_lane(of.flat, at);
+      words[g] = load_words(part, flat, from, left && flat ? to : from);
+      left &= left - 1;
+    }
+    for (uint32_t g = 0; g < together && rest && goes_on; g++) {
+      goes_on = add_list<all>(b, part, need, s, of, h, __ffs(rest) - 1, words[0], list++, lists, &sum, n);
+      rest &= rest - 1;
+#pragma unroll
+      for (uint32_t i = 0; i + 1 < together; i++) words[i] = words[i + 1];
+      __syncwarp();
     }
   }
-  __syncwarp();  // before others change them
-  return seen;
+  return sum;
 }
 
-// What a warp counts in a tile.
-struct Counts {
-  uint32_t matched, scored, postings, pruned;
-};
-
-// The lane whose list has the highest bound of those that wait; no_lane when none does.
-const uint32_t no_lane = ~0u;
-
-__device__ __forceinline__ uint32_t best_lane(bool waits, uint32_t bound) {
-  uint32_t best = __reduce_max_sync(all_lanes, waits ? bound + 1 : 0);
-  if (best == 0) return no_lane;
-  return __ffs(__ballot_sync(all_lanes, waits && bound + 1 == best)) - 1;
-}
-
-// Goes through the lists of an OR; while one is added the next is on its way. It returns whether there are marks.
-__device__ __forceinline__ bool unite(const Batch &b, const Part &part, const Query &q, const Strip &s, const Source &of, const Here &h,
-                                      uint32_t rank, Key threshold, Counts *n) {
-  uint32_t rest = __reduce_add_sync(all_lanes, h.bound), lane = threadIdx.x % 32;
-  bool marked = false, waits = h.listed;
-  uint32_t at = best_lane(waits, h.bound);
-  Taken t = take_list(b, s, of, h, at);
-  while (at != no_lane) {
-    if (q.bounds != no_bounds && !can_win(rest + rank, part.base + s.lo, threshold)) {
-      uint32_t seen = __reduce_max_sync(all_lanes, look(b).highest);
-      if (!can_win(seen + rest + rank, part.base + s.lo, threshold)) {
-        n->pruned = 1;
-        break;
-      }
-    }
-    waits &= lane != at;
-    uint32_t after = best_lane(waits, h.bound);
-    Taken next = t;
-    if (after != no_lane) next = take_list(b, s, of, h, after);
-    Added added = add_list(b, s, of, t, at, or_list);
-    marked |= added.marked;
-    n->postings += added.postings;
-    rest -= __shfl_sync(all_lanes, h.bound, at);
-    at = after;
-    t = next;
+// Clears scores, and marks if there are any.
+__device__ __forceinline__ void clear(uint32_t shift, bool marks) {
+  uint32_t lane = threadIdx.x % 32, docs = 1u << shift;
+  if (shift < 7) {
+    for (uint32_t i = lane; i < docs; i += 32) scores_of(shift)[i] = marks_of(shift)[i] = 0;
+    return;
   }
-  return __any_sync(all_lanes, marked);
-}
-
-// Goes through the lists of an AND likewise. It returns whether a document has them all.
-__device__ __forceinline__ bool intersect(const Batch &b, uint32_t lists, const Strip &s, const Source &of, const Here &h, Counts *n) {
-  Taken t = take_list(b, s, of, h, 0);
-  for (uint32_t list = 0; list < lists; list++) {
-    Taken next = t;
-    if (list + 1 < lists) next = take_list(b, s, of, h, list + 1);
-    Added added = add_list(b, s, of, t, list, list);
-    n->postings += added.postings;
-    if (!__any_sync(all_lanes, added.marked)) return false;
-    t = next;
-  }
-  return true;
-}
-
-// Clears scores and marks, of 128 documents or a multiple.
-__device__ __forceinline__ void clear(const Batch &b, bool marks) {
-  uint32_t lane = threadIdx.x % 32, docs = docs_of(b);
-  uint4 *fours = reinterpret_cast<uint4 *>(scores_of(b)), *sixteens = reinterpret_cast<uint4 *>(marks_of(b));
+  uint4 *fours = reinterpret_cast<uint4 *>(scores_of(shift)), *sixteens = reinterpret_cast<uint4 *>(marks_of(shift));
   for (uint32_t i = lane; 4 * i < docs; i += 32) fours[i] = make_uint4(0, 0, 0, 0);
   if (!marks) return;
   for (uint32_t i = lane; 16 * i < docs; i += 32) sixteens[i] = make_uint4(0, 0, 0, 0);
 }
 
-// Hands in the documents of the strip that can enter, and clears scores and marks, if there are any. all is how many lists an AND
-// has, 0 of an OR. It returns how many the lane has scored, and how many of them may be returned.
-[[maybe_unused]] static __device__ __noinline__ uint2 collect(const Batch &b, uint32_t part_index, Strip s, bool marked, uint32_t all) {
-  const Part &part = b.parts[part_index];
-  const Query &q = b.queries[part.query];
-  State &state = b.states[part.query];
-  uint32_t lane = threadIdx.x % 32, docs = docs_of(b), held = 0, *scores = scores_of(b), scored = 0, matched = 0;
-  uint8_t *marks = marks_of(b);
-  Key threshold = common_threshold(state);
+// Hands in all documents of the strip that can enter, and counts all that match: scored, matched. all is how many lists an AND has, 0 of an OR.
+[[maybe_unused]] static __device__ __noinline__ uint2 collect(const Batch &b, const Part &part, uint32_t shift, uint32_t lo, bool marks, uint32_t all) {
+  uint32_t lane = threadIdx.x % 32, docs = 1u << shift, held = 0;
+  Counts n{0, 0, 0};
   for (uint32_t i = lane; i < docs + lane; i += 32) {  // as often for all lanes
-    uint32_t score = 0, doc = s.lo + i;
-    bool matches = false;
+    uint32_t score = 0, mark = 0;
     if (i < docs) {
-      score = scores[i];
-      matches = all ? marks[i] == all : score != 0 || (marked && marks[i]);
-      scores[i] = 0;
-      if (marked) marks[i] = 0;
+      score = scores_of(shift)[i];
+      if (marks) mark = marks_of(shift)[i];
     }
-    if (!__any_sync(all_lanes, matches)) continue;
-    scored += matches;
-    matches = matches && accepts(part, doc);
-    matched += matches;
-    Key key = matches ? key_of(score + rank_score(part, q.rank_weight, doc), part.base + doc) : 0;
-    held = keep_key(q, state, keys_of(b), held, matches && key >= threshold && key < q.after, key);
+    bool matches = all ? mark == all : score != 0 || mark != 0;
+    if (__any_sync(all_lanes, matches)) held = offer(b, part, shift, held, matches, lo + i, score, &n);
   }
-  if (held) insert(q, state, keys_of(b), held);
-  return make_uint2(scored, matched);
+  hand_in(b, part, shift, held);
+  return make_uint2(n.scored, n.matched);
 }
 
-// Clears the scores of a strip none of whose documents can enter, if that is so: of an OR without marks.
-__device__ __forceinline__ bool passes_over(const Batch &b, const Part &part, Key threshold, uint32_t rank, Counts *n) {
-  uint32_t docs = docs_of(b);
-  if (part.accept.address || docs % 128) return false;
-  Scores seen = look(b);
-  uint32_t need = static_cast<uint32_t>(threshold >> 32);
-  if (__any_sync(all_lanes, seen.highest && seen.highest + rank >= need)) return false;
-  clear(b, false);
-  n->scored += seen.count;
-  n->matched += seen.count;
+// Hands in the candidates of an OR, none of whose documents is filtered.
+[[maybe_unused]] static __device__ __noinline__ void offer_candidates(const Batch &b, const Part &part, uint32_t shift, uint32_t lo, uint32_t candidates) {
+  uint32_t lane = threadIdx.x % 32, held = 0, i[insert_room / 32];
+  Counts n{0, 0, 0};  // they are among those touched
+#pragma unroll
+  for (uint32_t j = 0; j < insert_room / 32; j++) i[j] = static_cast<uint32_t>(keys_of(shift)[32 * j + lane]);
+  __syncwarp();  // before keys come in their place
+#pragma unroll
+  for (uint32_t j = 0; j < insert_room / 32; j++) {
+    bool there = 32 * j + lane < candidates;
+    held = offer(b, part, shift, held, there, lo + i[j], there ? scores_of(shift)[i[j]] : 0, &n);
+  }
+  hand_in(b, part, shift, held);
+}
+
+// Whether a block of the list that touches the strip is missing. A lane calls it alone.
+__device__ __forceinline__ bool misses(const List &l, uint32_t shift, uint32_t lo) {
+  uint32_t tile_shift = shift + 5, tile = lo >> tile_shift;
+  Span blocks = blocks_of_tile(l, tile_shift, tile << tile_shift, (tile + 1) << tile_shift);
+  for (uint32_t block = blocks.from; block < blocks.to; block++) {
+    if (is_missing(l, block) && last_of(l, block) >= lo && before(l, block) + 1 < lo + (1u << shift)) return true;
+  }
+  return false;
+}
+
+// Reports a strip where a block is missing of a list of some lane; returns whether that is so.
+[[maybe_unused]] static __device__ __noinline__ bool report_missing(const Batch &b, const Part &part, uint32_t shift, uint32_t lo, const List *list) {
+  if (!__any_sync(all_lanes, list && misses(*list, shift, lo))) return false;
+  if (threadIdx.x % 32 != 0) return true;
+  uint32_t at = atomicAdd(b.unresolved_count.get(), 1u), bound = b.tile_bounds[part.first_tile + (lo >> (shift + 5))];
+  if (at < b.unresolved_room) b.unresolved[at] = Range{static_cast<uint32_t>(&part - b.parts.get()), lo, min(part.docs, lo + (1u << shift)), bound};
+  atomicAdd(&b.states[part.query].unresolved, 1u);
   return true;
 }
 
-__device__ __forceinline__ void report_strip(const Batch &b, uint32_t part, const Strip &s, uint32_t bound, State &state) {
-  if (threadIdx.x % 32 != 0) return;
-  uint32_t at = atomicAdd(b.unresolved_count.get(), 1u);
-  if (at < b.unresolved_room) b.unresolved[at] = Range{part, s.lo, s.hi, bound};
-  atomicAdd(&state.unresolved, 1u);
-}
-
-__device__ __forceinline__ void count(Counts *n, uint2 documents) {
-  n->scored += documents.x;
-  n->matched += documents.y;
-}
-
 // Takes care of one strip. A warp calls it together.
-__device__ __forceinline__ void take_strip(const Batch &b, uint32_t part_index, const Strip &s, const Source &of, Key threshold, Counts *n) {
-  const Part &part = b.parts[part_index];
-  const Query &q = b.queries[part.query];
-  bool all = part.way == by_and_tiles;
-  Here h = find_here(b, s, of);
-  uint32_t rank = rank_bound(part, q.rank_weight, s.lo, s.hi), lists = __popc(__ballot_sync(all_lanes, h.listed));
-  if (lists == 0 || (all && lists < part.term_count)) return;
-  uint32_t bound = min(__reduce_add_sync(all_lanes, h.bound) + rank, tail_bound(part, s.lo));
-  if (q.bounds != no_bounds && !can_win(bound, part.base + s.lo, threshold)) {
-    n->pruned = 1;
-    return;
+template <bool all>
+__device__ __forceinline__ void take_strip(const Batch &b, const Part &part, uint32_t need, const Strip &s, const Source &of, const Here &h, Counts *n) {
+  Sum sum = add_lists<all>(b, part, need, s, of, h, n);
+  if (all ? sum.whole && sum.marks : sum.whole || part.accept.address || sum.candidates > insert_room) {
+    uint2 counts = collect(b, part, s.shift, s.lo, sum.marks, all ? part.term_count : 0);
+    n->scored += counts.x;
+    n->matched += counts.y;
+  } else if (!all) {
+    if (sum.candidates) offer_candidates(b, part, s.shift, s.lo, sum.candidates);
+    n->scored += sum.touched;
+    n->matched += sum.touched;
   }
-  if (__any_sync(all_lanes, h.listed && !of.bounds && misses(b, s, *of.list))) {
-    report_strip(b, part_index, s, bound, b.states[part.query]);
-  } else if (all) {
-    if (intersect(b, lists, s, of, h, n) || docs_of(b) % 128) {
-      count(n, collect(b, part_index, s, true, lists));
-    } else {
-      clear(b, true);
-    }
-  } else if (bool marked = unite(b, part, q, s, of, h, rank, threshold, n); marked || !passes_over(b, part, threshold, rank, n)) {
-    count(n, collect(b, part_index, s, marked, 0));
-  }
+  if (all && !sum.marks) return;  // nobody has written anything
+  __syncwarp();
+  clear(s.shift, sum.marks);
+  __syncwarp();
 }
 
-// Adds what was counted in a tile to the query's state.
-__device__ __forceinline__ void count_tile(const Counts &n, State &s) {
-  uint32_t matched = __reduce_add_sync(all_lanes, n.matched), scored = __reduce_add_sync(all_lanes, n.scored);
+// From how many strips on a tile goes as a whole, for or_flat.cu.
+const uint32_t many_strips = 12;
+
+// Whether a tile has no postings of lists that are not flat. A warp calls it together.
+__device__ __forceinline__ bool is_flat(const Source &of, uint32_t blocks, uint32_t tile) {
+  return blocks == 0 || !__any_sync(all_lanes, (blocks >> threadIdx.x % 32 & 1) && of.list->tile_bound[tile]);
+}
+
+// Takes care of a tile, of which these strips can win. blocks are the lists that are not flat. It returns false when the tile is better done
+// as a whole, if it may be, and nothing is done then. A warp calls it together.
+template <bool all>
+__device__ __forceinline__ bool take_tile(const Batch &b, const Part &part, const Source &of, uint32_t blocks, uint32_t tile_shift, uint32_t tile,
+                                          uint32_t alive, bool whole, Counts *n) {
+  const Query &q = b.queries[part.query];
+  uint32_t shift = tile_shift - 5, lo = tile << tile_shift, need = static_cast<uint32_t>(common_threshold(b.states[part.query]) >> 32);
+  uint32_t rank = rank_bound(part, q.rank_weight, lo, min(part.docs, lo + (1u << tile_shift)));
+  Cells c = find_cells<all>(part, of, blocks, tile, tile_shift, alive, rank, q.bounds == no_bounds ? 0 : need);
+  if (__any_sync(all_lanes, c.alive != c.matching) && threadIdx.x % 32 == 0) b.states[part.query].pruned = 1;
+  uint32_t rest = __ballot_sync(all_lanes, c.alive != 0);
+  if (rest == 0) return true;
+  if (!all && whole && static_cast<uint32_t>(__popc(rest)) >= many_strips && is_flat(of, blocks, tile)) return false;
+  need = max(1u, need > rank ? need - rank : 0);  // of what terms add
+  uint32_t at = __ffs(rest) - 1;
+  Here h = find_here(part, of, blocks, tile * strips + at);
+  do {
+    rest &= rest - 1;
+    uint32_t after = rest ? __ffs(rest) - 1 : at, strip = tile * strips + at;
+    Here next = find_here(part, of, blocks, tile * strips + after);  // on its way during this one
+    Strip s{strip, shift, strip << shift, __shfl_sync(all_lanes, c.alive, at)};
+    if (blocks == 0 || !report_missing(b, part, shift, s.lo, (blocks >> threadIdx.x % 32 & 1) && h.bound ? of.list : nullptr)) take_strip<all>(b, part, need, s, of, h, n);
+    at = after;
+    h = next;
+  } while (rest);
+  return true;
+}
+
+// Leaves items of the queue, from from on, to or_flat.cu: a bit each. A warp calls it together.
+[[maybe_unused]] static __device__ __noinline__ void leave_whole(const Batch &b, uint32_t from, uint32_t which) {
+  Queue &queue = *b.flat_queue;
+  uint32_t lane = threadIdx.x % 32, at = lane == 0 ? atomicAdd(&queue.size, static_cast<uint32_t>(__popc(which))) : 0;
+  at = __shfl_sync(all_lanes, at, 0);
+  if (which >> lane & 1) queue.items[at + __popc(which & ((1u << lane) - 1))] = b.strip_queue.get()->items[from + lane];
+}
+
+// Adds what was counted to the query's state.
+[[maybe_unused]] static __device__ __noinline__ void count(State &s, uint32_t matched, uint32_t scored, uint32_t postings) {
+  matched = __reduce_add_sync(all_lanes, matched);
+  scored = __reduce_add_sync(all_lanes, scored);
   if (threadIdx.x % 32 != 0) return;
   if (matched) atomicAdd(&s.matched, static_cast<unsigned long long>(matched));
   if (scored) atomicAdd(&s.scored, static_cast<unsigned long long>(scored));
-  if (n.postings) atomicAdd(&s.decoded, static_cast<unsigned long long>((n.postings + 127) / 128));
-  if (n.pruned) s.pruned = 1;
+  if (postings) atomicAdd(&s.decoded, static_cast<unsigned long long>((postings + 127) / 128));
 }
 
-extern "C" __global__ void __launch_bounds__(strip_threads, strip_blocks) score_strips(const Batch *batch) {
-  const Batch &b = *batch;
-  uint32_t lane = threadIdx.x % 32, docs = docs_of(b);
-  for (uint32_t i = lane; i < docs; i += 32) scores_of(b)[i] = marks_of(b)[i] = 0;
+// Takes tiles from the queue until there are none.
+template <bool all>
+__device__ __forceinline__ void take_tiles(const Batch &b) {
+  uint32_t tile_shift = b.tile_shift, known = ~0u, blocks = 0;
+  clear(tile_shift - 5, true);
   __syncwarp();
   Queue &queue = *b.strip_queue;
-  uint32_t size = queue.size, known = ~0u;
   Source of{nullptr, nullptr, nullptr, nullptr, 0, 0};
+  Counts n{0, 0, 0};
   for (;;) {
-    uint32_t at = lane == 0 ? atomicAdd(&queue.next, 1u) : 0;
-    at = __shfl_sync(all_lanes, at, 0);
-    if (at >= size) return;
-    Item item = queue.items[at];
-    const Part &part = b.parts[item.part];
-    State &state = b.states[part.query];
-    if (item.part != known) of = find_source(b, part);
-    known = item.part;
-    if (state.answered) continue;
-    Key threshold = common_threshold(state);
-    Counts n{0, 0, 0, 0};
-    for (uint32_t alive = item.alive; alive; alive &= alive - 1) {
-      uint32_t strip = item.tile * strips + __ffs(alive) - 1, lo = strip * docs;
-      if (lo >= part.docs) break;
-      take_strip(b, item.part, Strip{item.tile, strip, lo, min(part.docs, lo + docs)}, of, threshold, &n);
-      __syncwarp();
+    uint32_t size = queue.size, run = min(strip_run, max(1u, size / (4 * gridDim.x * (blockDim.x / 32))));
+    uint32_t from = threadIdx.x % 32 == 0 ? atomicAdd(&queue.next, run) : 0;
+    from = __shfl_sync(all_lanes, from, 0);
+    if (from >= size) break;
+    uint32_t whole = 0;
+    for (uint32_t i = 0; i < min(run, size - from); i++) {
+      Item item = queue.items[from + i];
+      const Part &part = b.parts[item.part];
+      if (item.part != known) {
+        if (known != ~0u) count(b.states[b.parts[known].query], n.matched, n.scored, n.postings);
+        n = Counts{0, 0, 0};
+        known = item.part;
+        of = find_source(tile_shift, part);
+        blocks = blocks_of(of);
+      }
+      if (b.states[part.query].answered) continue;
+      if (!take_tile<all>(b, part, of, blocks, tile_shift, item.tile & ~strips_only, item.alive, !(item.tile & strips_only), &n)) whole |= 1u << i;
     }
-    count_tile(n, state);
+    if (!all && whole) leave_whole(b, from, whole);
   }
+  if (known != ~0u) count(b.states[b.parts[known].query], n.matched, n.scored, n.postings);
 }
+
+extern "C" __global__ void __launch_bounds__(strip_threads, strip_blocks) or_strips(const Batch *batch) { take_tiles<false>(*batch); }
+
+extern "C" __global__ void __launch_bounds__(strip_threads, strip_blocks) and_strips(const Batch *batch) { take_tiles<true>(*batch); }
