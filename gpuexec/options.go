@@ -125,13 +125,11 @@ func (s Shape) stripShared() int {
 	return stripThreads / 32 * (64*8 + 5*max(1<<s.TileShift/tileStrips, 16))
 }
 
-// flatThreads are the threads of a block that goes by tiles of flat lists (kernels/or_flat.cu).
-const flatThreads = 192
+// flatThreads are the threads of a block that goes by tiles of flat lists (kernels/or_flat.cu): eight warps that add, and one.
+const flatThreads = 288
 
-// flatShared is the dynamic shared memory of such a block: keys, candidates, and for each document of a tile a score and a bit.
-func (s Shape) flatShared() int {
-	return flatThreads/32*64*8 + 32 + 2*1024 + 4<<s.TileShift + 4*max(1, 1<<s.TileShift/32)
-}
+// flatShared is the dynamic shared memory of such a block: its FlatDesk, and for each document of a tile a score and a bit.
+func (s Shape) flatShared() int { return 5136 + 4<<s.TileShift + 4*max(1, 1<<s.TileShift/32) }
 
 // groups is how many groups so many blocks of a lead make, one for each warp of a thread block.
 func (s Shape) groups(blocks uint32) uint32 {

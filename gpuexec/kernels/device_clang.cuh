@@ -150,11 +150,22 @@ __device_builtin__ unsigned __funnelshift_l(unsigned low, unsigned high, unsigne
   asm("shf.l.wrap.b32 %0, %1, %2, %3;" : "=r"(v) : "r"(low), "r"(high), "r"(shift));
   return v;
 }
+__device_builtin__ unsigned __funnelshift_lc(unsigned low, unsigned high, unsigned shift) {
+  unsigned v;
+  asm("shf.l.clamp.b32 %0, %1, %2, %3;" : "=r"(v) : "r"(low), "r"(high), "r"(shift));
+  return v;
+}
 __device_builtin__ unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
   return __nvvm_prmt(a, b, selector);
 }
 __device_builtin__ unsigned __umulhi(unsigned a, unsigned b) {
   return static_cast<unsigned>(static_cast<unsigned long long>(a) * b >> 32);
+}
+// The products of both halves of a and the lower two bytes of b, and c.
+__device_builtin__ unsigned __dp2a_lo(unsigned a, unsigned b, unsigned c) {
+  unsigned v;
+  asm("dp2a.lo.u32.u32 %0, %1, %2, %3;" : "=r"(v) : "r"(a), "r"(b), "r"(c));
+  return v;
 }
 
 // Arithmetic. Device code has no std::min.

@@ -226,6 +226,9 @@ inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
 inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
   return static_cast<unsigned>((static_cast<uint64_t>(high) << 32 | low) << (shift & 31) >> 32);
 }
+inline unsigned __funnelshift_lc(unsigned low, unsigned high, unsigned shift) {
+  return static_cast<unsigned>(((static_cast<uint64_t>(high) << 32 | low) << (shift < 32 ? shift : 32)) >> 32);
+}
 inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
   uint64_t bytes = static_cast<uint64_t>(b) << 32 | a;
   unsigned v = 0;
@@ -238,6 +241,7 @@ inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
   return v;
 }
 inline unsigned __umulhi(unsigned a, unsigned b) { return static_cast<uint64_t>(a) * b >> 32; }
+inline unsigned __dp2a_lo(unsigned a, unsigned b, unsigned c) { return (a & 65535) * (b & 255) + (a >> 16) * (b >> 8 & 255) + c; }
 
 // Arithmetic. The emulator is compiled with -ffp-contract=off, and x86-64 and arm64 round as
 // the device does.
