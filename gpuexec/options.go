@@ -125,11 +125,18 @@ func (s Shape) stripShared() int {
 	return stripThreads / 32 * (64*8 + 5*max(1<<s.TileShift/tileStrips, 16))
 }
 
-// flatThreads are the threads of a block that goes by tiles of flat lists (kernels/or_flat.cu): eight warps that add, and one.
-const flatThreads = 288
+// flatAdders are the warps of a thread block that add the postings of flat lists, tile by tile (kernels/or_flat.cu), flatSlots
+// the chunks that each has on its way. There is one warp more, the scout.
+const flatAdders, flatSlots = 8, 3
 
-// flatShared is the dynamic shared memory of such a block: its FlatDesk, and for each document of a tile a score and a bit.
-func (s Shape) flatShared() int { return 5136 + 4<<s.TileShift + 4*max(1, 1<<s.TileShift/32) }
+const flatThreads = 32 * (flatAdders + 1)
+
+// flatShared is the dynamic shared memory of such a block: keys, sheets about the tiles to come, words nobody reads, candidates,
+// and for each document of a tile a score and a bit.
+func (s Shape) flatShared() int {
+	sheet := 32 + 32*flatAdders + 16*maxStripTerms
+	return 64*8 + (flatSlots+1)*sheet + 16 + 4*32 + 2*1024 + 4<<s.TileShift + 4*max(1, 1<<s.TileShift/32)
+}
 
 // groups is how many groups so many blocks of a lead make, one for each warp of a thread block.
 func (s Shape) groups(blocks uint32) uint32 {

@@ -26,17 +26,20 @@ const uint32_t chunk = 128;
 // Candidates of a tile that are told apart; if there are more, all of its documents are looked at.
 const uint32_t candidates_most = 1024;
 
-// The postings of a list in a tile.
-struct __align__(16) Entry {
-  uint64_t first;  // address of the first
-  uint32_t count;  // not 0
+// The postings of a list in a tile, or the rest of them. Chunks begin where 16 bytes do, so that the first may have up to three words
+// before the list's.
+struct __align__(16) Stretch {
+  uint64_t base;   // address of the first chunk, plus how many of its words are not the list's
+  uint32_t words;  // from there to the end
   uint32_t weight;
 };
 
-// The chunks that an adder has of a tile: consecutive ones.
-struct __align__(8) Share {
-  uint16_t chunks, list;  // where they begin, its entry
-  uint32_t skip;          // words of it that are others'
+// The chunks that an adder has of a tile, consecutive ones; an empty one when there are too few.
+struct __align__(16) Share {
+  Stretch first;
+  uint32_t list;  // that of the first
+  uint32_t chunks;
+  uint32_t unused[2];
 };
 
 // What a tile is about.
@@ -49,7 +52,7 @@ struct __align__(16) Sheet {
   uint32_t careful;  // not 0 when some documents may not be returned, or contributions may be 0 though impacts are not
   Pointer<State> state;
   Share shares[adders];
-  Entry entries[32];
+  Stretch lists[32];
 };
 
 const uint32_t no_part = ~0u;
@@ -57,17 +60,22 @@ const uint32_t no_part = ~0u;
 // Sheets in use: that of the tile at hand, those of the chunks on their way, of as many tiles at most; and one that the scout fills.
 const uint32_t sheet_count = slots + 1;
 
+// What has to be handed in of a tile.
+struct __align__(8) Seen {
+  uint32_t count;  // of candidates
+  uint32_t zeros;  // not 0 when a posting added nothing
+};
+
 // What lies first in the shared memory of a block.
 struct FlatDesk {
   Key keys[insert_room];
   Sheet sheets[sheet_count];
-  uint32_t count[2];  // of candidates, of this tile and the next
-  uint32_t zeros[2];  // not 0 when a posting added nothing
+  Seen seen[2];        // in this tile and the next
   uint32_t aside[32];  // stays 0
   uint16_t candidates[candidates_most];
 };
 
-static_assert(sizeof(FlatDesk) == 5136, "differs from options.go");
+static_assert(sizeof(FlatDesk) == 5904, "differs from options.go");
 
 __device__ __forceinline__ FlatDesk &flat_desk() {
   DYNAMIC_SHARED(FlatDesk, t);
@@ -132,31 +140,31 @@ __device__ __forceinline__ void turn_to(const Batch &b, Scout &s, uint32_t part)
   s.weight = term.weight;
 }
 
-__device__ __forceinline__ Share share_of(uint32_t chunks, uint32_t list, uint32_t skip) {
-  return Share{static_cast<uint16_t>(chunks), static_cast<uint16_t>(list), skip};
+// A share of one empty chunk, somewhere that can be read.
+__device__ __forceinline__ Share empty_share(const Batch &b) {
+  return Share{Stretch{(reinterpret_cast<uintptr_t>(&b) + 15) & ~uint64_t(15), 0, 0}, 0, 1, {0, 0}};
 }
 
-// Deals chunks out: a list of each lane, or none. A warp calls it together.
-__device__ __forceinline__ void deal(Sheet &to, uint32_t chunks, uint32_t entry) {
-  uint32_t lane = threadIdx.x % 32, before = sum_before(chunks, lane), all = __reduce_add_sync(all_lanes, chunks);
-  uint32_t each = (all + adders - 1) / adders;
-#pragma unroll
+// Deals chunks out, of a list of each lane, or none. A warp calls it together.
+__device__ __forceinline__ void deal(const Batch &b, Sheet &to, const Stretch &s, uint32_t list) {
+  uint32_t lane = threadIdx.x % 32, chunks = (s.words + chunk - 1) / chunk, first = sum_before(chunks, lane);
+  uint32_t all = __reduce_add_sync(all_lanes, chunks), each = (all + adders - 1) / adders;
   for (uint32_t i = 0; i < adders; i++) {
-    uint32_t from = i * each;
-    if (from - before < chunks) to.shares[i] = share_of(min(each, all - from), entry, chunk * (from - before));
-    if (from >= all && lane == i) to.shares[i] = share_of(0, 0, 0);
+    uint32_t at = i * each, skip = at - first;
+    if (skip < chunks) {
+      uint64_t base = skip ? (s.base & ~uint64_t(15)) + 4 * chunk * skip : s.base;
+      to.shares[i] = Share{Stretch{base, s.words - chunk * skip, s.weight}, list, min(each, all - at), {0, 0}};
+    }
+    if (at >= all && lane == i) to.shares[i] = empty_share(b);
   }
 }
-
-// How many words lie between an address and the 16 bytes before it.
-__device__ __forceinline__ uint32_t words_before(uint64_t address) { return static_cast<uint32_t>(address) / 4 % 4; }
 
 // Fills a sheet, but for need and look. A warp calls it together.
 __device__ __forceinline__ void fill(const Batch &b, Scout &s, const Item &item, Sheet &to) {
   uint32_t lane = threadIdx.x % 32;
   if (item.part == no_part) {
     if (lane == 0) to.part = no_part;
-    if (lane < adders) to.shares[lane] = share_of(0, 0, 0);
+    if (lane < adders) to.shares[lane] = empty_share(b);
     return;
   }
   if (item.part != s.part) turn_to(b, s, item.part);
@@ -164,10 +172,12 @@ __device__ __forceinline__ void fill(const Batch &b, Scout &s, const Item &item,
   if (s.postings) in = Interval{__ldg(&s.first[item.tile * s.each]), __ldg(&s.first[(item.tile + 1) * s.each])};
   uint32_t count = in.to - in.from, all = __reduce_add_sync(all_lanes, count);
   uint32_t votes = __ballot_sync(all_lanes, count != 0), light = __ballot_sync(all_lanes, count != 0 && s.weight <= 65535);
-  uint32_t entry = __popc(votes & ((1u << lane) - 1));
+  uint32_t list = __popc(votes & ((1u << lane) - 1));
   uint64_t first = reinterpret_cast<uintptr_t>(s.postings) + 4 * static_cast<uint64_t>(in.from);
-  if (count) to.entries[entry] = Entry{first, count, s.weight};
-  deal(to, count ? (count + words_before(first) + chunk - 1) / chunk : 0, entry);
+  uint32_t before = static_cast<uint32_t>(first) / 4 % 4;
+  Stretch stretch{(first & ~uint64_t(15)) + before, count ? count + before : 0, s.weight};
+  if (count) to.lists[list] = stretch;
+  deal(b, to, stretch, list);
   s.words += all;
   s.decoded += (all + 127) / 128;
   if (lane != 0) return;
@@ -180,13 +190,15 @@ __device__ __forceinline__ void fill(const Batch &b, Scout &s, const Item &item,
   to.careful = light || s.of->accept.address;
 }
 
+// The threshold for the documents of a sheet.
+__device__ __forceinline__ Key threshold_for(const Sheet &s) { return s.part == no_part ? 0 : threshold_of(*GLOBAL(State, s.state.address)); }
+
 // Says on a sheet from which score on a document may enter: at least 1, since those without one are looked at apart. A thread calls
-// it that has filled it.
-__device__ __forceinline__ void set_need(Sheet &s) {
-  if (s.part == no_part) return;
-  uint32_t need = static_cast<uint32_t>(threshold_of(*s.state) >> 32);
-  s.need = max(1u, need > s.rank ? need - s.rank : 0);
-  s.look = s.careful ? 0 : s.need;
+// it that has filled it, or met those who have.
+__device__ __forceinline__ void set_need(Sheet &s, Key threshold) {
+  uint32_t need = static_cast<uint32_t>(threshold >> 32);
+  s.need = s.part == no_part ? 1 : max(1u, need > s.rank ? need - s.rank : 0);
+  s.look = s.part == no_part || s.careful ? 0 : s.need;
 }
 
 // A chunk on its way: four consecutive postings of each lane.
@@ -194,67 +206,54 @@ struct Slot {
   uint4 words;     // where none of them counts, anything
   uint32_t valid;  // bit j is set when word j counts
   uint32_t weight;
-  uint32_t whole;  // not 0 when all words of all lanes count
+  uint32_t whole;  // not 0 when all words of all lanes count: the same for all, so that they do not part over it
 };
 
-// Where an adder is in its chunks. They begin where 16 bytes do, so that the first of a list may have words before it. Chunks
-// in which the same words count are a run.
+// Where an adder is in its chunks. Those in which the same words count are a run.
 struct Cursor {
   uint32_t warp, sheet;
   uint32_t run, more;  // chunks of the run, and behind it of the tile
   uint32_t list;
+  Stretch left;        // of the list behind the run; words may be below 0
   uint64_t at;         // address of the lane's words
-  uint64_t base;       // and of those of lane 0, in the run's first chunk
-  int rest;            // words from the end of the run to that of the list
-  uint32_t weight;
-  uint32_t valid, whole;  // of the run, as in Slot
+  uint32_t weight, valid, whole;  // of the run, as in Slot
 };
 
-// Goes to a list, of which others have skip words. It returns how many words are in the first chunk before its postings.
-__device__ __forceinline__ uint32_t open_list(Cursor &c, uint32_t skip) {
-  Entry e = flat_desk().sheets[c.sheet].entries[c.list];
-  uint32_t before = words_before(e.first);
-  c.base = (e.first & ~uint64_t(15)) + 4 * skip;
-  c.rest = static_cast<int>(e.count + before - skip);
-  c.weight = e.weight;
-  return skip ? 0 : before;
-}
-
 // Goes on to the next run. Of each tile there is at least one, if only of an empty chunk.
-__device__ __forceinline__ void next_run(const Batch &b, Cursor &c) {
-  uint32_t before = 0, lane = threadIdx.x % 32;
+__device__ __forceinline__ void next_run(Cursor &c) {
+  const FlatDesk &d = flat_desk();
   if (c.more == 0) {
     c.sheet = sheet_after(c.sheet);
-    Share s = flat_desk().sheets[c.sheet].shares[c.warp];
-    c.more = max(1u, uint32_t(s.chunks));
+    const Share &s = d.sheets[c.sheet].shares[c.warp];
+    c.left = s.first;
     c.list = s.list;
-    c.rest = 0;
-    c.base = (reinterpret_cast<uintptr_t>(&b) + 15) & ~uint64_t(15);  // something that can be read
-    if (s.chunks) before = open_list(c, s.skip);
-  } else if (c.rest <= 0) {
-    c.list++;
-    before = open_list(c, 0);
+    c.more = s.chunks;
+  } else if (static_cast<int>(c.left.words) <= 0) {
+    c.left = d.sheets[c.sheet].lists[++c.list];
   }
-  c.whole = before == 0 && c.rest >= static_cast<int>(chunk);
+  uint32_t lane = threadIdx.x % 32, before = c.left.base & 15;
+  c.left.base -= before;
   c.run = 1;
+  c.weight = c.left.weight;
   c.valid = 15;
-  c.at = c.base + 16 * lane;
+  c.at = c.left.base + 16 * lane;
+  c.whole = before == 0 && static_cast<int>(c.left.words) >= static_cast<int>(chunk);
   if (c.whole) {
-    c.run = min(static_cast<uint32_t>(c.rest) / chunk, c.more);
+    c.run = min(c.left.words / chunk, c.more);
   } else {
-    int left = c.rest - static_cast<int>(4 * lane);
+    int left = static_cast<int>(c.left.words - 4 * lane);
     c.valid = (1u << min(max(left, 0), 4)) - 1;
     if (lane == 0) c.valid &= ~0u << before;
-    if (left <= 0) c.at = c.base;
+    if (left <= 0) c.at = c.left.base;
   }
   c.more -= c.run;
-  c.rest -= static_cast<int>(chunk * c.run);
-  c.base += 4 * chunk * c.run;
+  c.left.words -= chunk * c.run;
+  c.left.base += 4 * chunk * c.run;
 }
 
 // Asks for the next chunk.
-__device__ __forceinline__ void fetch(const Batch &b, Cursor &c, Slot &s) {
-  if (c.run == 0) next_run(b, c);
+__device__ __forceinline__ void fetch(Cursor &c, Slot &s) {
+  if (c.run == 0) next_run(c);
   c.run--;
   s.valid = c.valid;
   s.weight = c.weight;
@@ -273,7 +272,7 @@ struct Tile {
 
 __device__ __forceinline__ Tile tile_of(uint32_t tile_shift, uint32_t sheet, uint32_t warp, uint32_t turn) {
   const Sheet &s = flat_desk().sheets[sheet];
-  return Tile{sheet, turn, max(1u, uint32_t(s.shares[warp].chunks)), s.look, address_of(scores()) - 4 * ((s.tile << tile_shift) & 65535)};
+  return Tile{sheet, turn, s.shares[warp].chunks, s.look, address_of(scores()) - 4 * ((s.tile << tile_shift) & 65535)};
 }
 
 // What a thread counts in a part: postings whose document had a score, and, where that is not all others, documents that may
@@ -288,14 +287,14 @@ __device__ __forceinline__ void look_at(const Batch &b, const Tile &t, uint32_t 
   const Sheet &s = d.sheets[t.sheet];
   uint32_t i = word & ((1u << b.tile_shift) - 1);
   if (s.need - 1 - old < add) {  // old < need <= old + add
-    uint32_t at = atomicAdd(&d.count[t.turn], 1u);
+    uint32_t at = atomicAdd(&d.seen[t.turn].count, 1u);
     if (at < candidates_most) d.candidates[at] = static_cast<uint16_t>(i);
   }
   if (old != 0) return;
   if (add == 0) {
     n->again++;  // hand_in_tile counts it, once, if nothing else is added
     atomicOr(&zeros_of(b.tile_shift)[i / 32], 1u << i % 32);
-    d.zeros[t.turn] = 1;
+    d.seen[t.turn].zeros = 1;
   } else if (accepts(b.parts[s.part], (s.tile << b.tile_shift) + i)) {
     n->accepted++;
   }
@@ -379,9 +378,10 @@ __device__ __forceinline__ bool leave(const Batch &b, uint32_t tile_shift, uint3
   const Sheet &s = d.sheets[t.sheet];
   uint32_t part = s.part;
   meet();
-  if (d.count[t.turn] | d.zeros[t.turn]) {
+  Seen seen = d.seen[t.turn];
+  if (seen.count | seen.zeros) {
     meet();  // the scout hands in
-    if (d.zeros[t.turn]) clear_zeros(tile_shift);
+    if (seen.zeros) clear_zeros(tile_shift);
   }
   t = tile_of(tile_shift, sheet_after(t.sheet), warp, t.turn ^ 1);
   clear_scores(tile_shift);
@@ -402,7 +402,7 @@ __device__ __forceinline__ void add_tiles(const Batch &b, uint32_t warp) {
   c.sheet = sheet_count - 1;  // before the first
   Slot s[slots];
 #pragma unroll
-  for (uint32_t i = 0; i < slots; i++) fetch(b, c, s[i]);
+  for (uint32_t i = 0; i < slots; i++) fetch(c, s[i]);
   Tile t = tile_of(tile_shift, 0, warp, 0);
   Found n{0, 0};
   while (t.chunks > 0) {
@@ -410,7 +410,7 @@ __device__ __forceinline__ void add_tiles(const Batch &b, uint32_t warp) {
     for (uint32_t i = 0; i < slots; i++) {
       add_chunk(b, t, s[i], &n);
       if (--t.chunks == 0 && !leave(b, tile_shift, warp, t, &n)) return;
-      fetch(b, c, s[i]);
+      fetch(c, s[i]);
     }
   }
 }
@@ -432,8 +432,8 @@ __device__ __forceinline__ uint32_t offer(const Part &part, const Query &q, Stat
   const Part &part = b.parts[d.sheets[sheet].part];
   const Query &q = b.queries[part.query];
   State &s = b.states[part.query];
-  uint32_t count = d.count[turn], lane = threadIdx.x % 32, lo = d.sheets[sheet].tile << b.tile_shift, docs = 1u << b.tile_shift, held = 0;
-  bool zeros = d.zeros[turn] != 0, all = zeros || count > candidates_most;
+  uint32_t count = d.seen[turn].count, lane = threadIdx.x % 32, lo = d.sheets[sheet].tile << b.tile_shift, docs = 1u << b.tile_shift, held = 0;
+  bool zeros = d.seen[turn].zeros != 0, all = zeros || count > candidates_most;
   uint32_t most = all ? docs : count, need = d.sheets[sheet].need, *zero = zeros_of(b.tile_shift);
   for (uint32_t base = 0; base < most; base += 32) {
     uint32_t at = base + lane, i = at, score = 0;
@@ -459,14 +459,15 @@ __device__ __forceinline__ void scout_tiles(const Batch &b, Scout &s, const Item
   uint32_t lane = threadIdx.x % 32, empty = sheet_count - 1, here = 0, turn = 0;
   for (uint32_t number = sheet_count; d.sheets[here].part != no_part; number++) {
     uint32_t next = sheet_after(here);
-    if (lane == 0) {
-      d.count[turn ^ 1] = d.zeros[turn ^ 1] = 0;
-      set_need(d.sheets[next]);
-    }
+    Key threshold = threshold_for(d.sheets[next]);  // as late as may be
     fill(b, s, upcoming, d.sheets[empty]);
     upcoming = item_of(items, size, number);
+    if (lane == 0) {
+      d.seen[turn ^ 1] = Seen{0, 0};
+      set_need(d.sheets[next], threshold);
+    }
     meet();
-    if (d.count[turn] | d.zeros[turn]) {
+    if (d.seen[turn].count | d.seen[turn].zeros) {
       hand_in_tile(b, here, turn);
       meet();
     }
@@ -492,7 +493,7 @@ extern "C" __global__ void __launch_bounds__(flat_threads, flat_blocks) or_flat(
   uint32_t sheet = warp == adders ? sheet_count - 2 : warp;
   if (sheet < sheet_count - 2 || warp == adders) {
     fill(b, s, item_of(items, size, sheet), d.sheets[sheet]);
-    if (lane == 0 && sheet == 0) set_need(d.sheets[0]);
+    if (lane == 0 && sheet == 0) set_need(d.sheets[0], threshold_for(d.sheets[0]));
     if (warp != adders) account(s);
   }
   if (warp < adders) {
@@ -500,7 +501,7 @@ extern "C" __global__ void __launch_bounds__(flat_threads, flat_blocks) or_flat(
     clear_zeros(b.tile_shift);
   } else {
     d.aside[lane] = 0;
-    if (lane == 0) d.count[0] = d.count[1] = d.zeros[0] = d.zeros[1] = 0;
+    if (lane == 0) d.seen[0] = d.seen[1] = Seen{0, 0};
   }
   meet();
   if (warp == adders) {
