@@ -74,7 +74,7 @@ func TestLarge(t *testing.T) {
 	c := newCollection(docs, []float64{0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.001, 0.0001})
 	for _, a := range all {
 		t.Run(a.String(), func(t *testing.T) {
-			x := openShaped(t, 0, 32<<20, gpuexec.Options{Algorithm: a}, gpuexec.Shape{Multiprocessors: 2})
+			x := openShaped(t, 0, 32<<20, gpuexec.Options{Algorithm: a}, gpuexec.Shape{Multiprocessors: 2, StripPostings: 1})
 			var group sync.WaitGroup
 			for worker := range 4 {
 				group.Go(func() {
@@ -112,7 +112,9 @@ func checkLarge(x *gpuexec.Executor, plans []*exectest.Plan) error {
 		return err
 	}
 	for i, p := range plans {
-		want, err := cpuexec.Executor{}.TopK(context.Background(), p)
+		counted := *p
+		counted.CountAll = true
+		want, err := cpuexec.Executor{}.TopK(context.Background(), &counted)
 		if err != nil {
 			return err
 		}
@@ -122,6 +124,9 @@ func checkLarge(x *gpuexec.Executor, plans []*exectest.Plan) error {
 		}
 		if !slices.Equal(a.Top.Hits, want.Hits) {
 			return fmt.Errorf("mode %d, k %d: %d hits differ from the CPU's %d", p.Mode, p.K, len(a.Top.Hits), len(want.Hits))
+		}
+		if a.Top.Total > want.Total || a.Top.Exact && a.Top.Total != want.Total {
+			return fmt.Errorf("mode %d, k %d: total %d, exact: %v, want %d", p.Mode, p.K, a.Top.Total, a.Top.Exact, want.Total)
 		}
 	}
 	return nil

@@ -150,11 +150,6 @@ __device_builtin__ unsigned __funnelshift_l(unsigned low, unsigned high, unsigne
   asm("shf.l.wrap.b32 %0, %1, %2, %3;" : "=r"(v) : "r"(low), "r"(high), "r"(shift));
   return v;
 }
-__device_builtin__ unsigned __funnelshift_lc(unsigned low, unsigned high, unsigned shift) {
-  unsigned v;
-  asm("shf.l.clamp.b32 %0, %1, %2, %3;" : "=r"(v) : "r"(low), "r"(high), "r"(shift));
-  return v;
-}
 __device_builtin__ unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
   return __nvvm_prmt(a, b, selector);
 }

@@ -1,205 +1,22 @@
 // OR of flat lists, tile by tile, where most of a tile has to be looked at. The warps of a block share out the postings of a tile,
-// in chunks of 128 that are numbered through all of its lists, and add in shared memory, without a barrier between lists. Whoever
+// in chunks of 128 that are counted through all of its lists, and add in shared memory, without a barrier between lists. Whoever
 // lifts a document over the threshold makes it a candidate: so nobody has to look through the scores, but to clear them.
 //
 // What an addition found there before also tells how many documents match: those found at 0.
 //
 // A tile has 64 KB of scores, so that three blocks are on an H200's multiprocessor, too few warps to hide every read. So each warp
-// has several chunks on their way, of this tile and the next, and does nothing else than add: one warp more, the scout,
-// finds out what the tiles to come are about and leaves it in shared memory, a sheet for each.
+// has several chunks on their way, of this tile and the next, and does nothing else than add: one warp more, the scout (scout.cuh),
+// finds out what the tiles to come are about and leaves it in shared memory, a sheet for each (sheet.cuh).
 //
-// Instructions are what counts next. A row of a chunk, that is one posting of each lane, takes eight and a half, and no
-// branch: what is rare, a candidate or a posting that adds nothing, is looked for once a chunk, and only then row by row.
+// Instructions are what counts next. A chunk of which all words count takes 52 of sm_90's, its fetching included, that is 13 for a
+// posting of each lane:
+//   - What is rare, a candidate or a posting that adds nothing, is looked for once a chunk.
+//   - The compiler knows of all branches there that no lanes part over them, since what they depend on stems from the number of the
+//     warp and from shared memory. One that it did not know of, or a function that is called, would cost it that knowledge
+//     for the whole loop: then there are points of reconvergence everywhere.
+//   - Nothing touches the words of a chunk on its way, which would mean to wait for them: slots never move.
 #include "add_shared.cuh"
-#include "flat.cuh"
-#include "insert.cuh"
-
-// Warps that add, and how many chunks each has on its way. With eight, clearing a tile of 16,384 documents is 16 stores.
-const uint32_t adders = 8, slots = 3;
-
-// Threads of a block: the last warp is the scout.
-const uint32_t flat_threads = 32 * (adders + 1), flat_blocks = 3;
-
-// Postings of a chunk, four of each lane.
-const uint32_t chunk = 128;
-
-// Candidates of a tile that are told apart; if there are more, all of its documents are looked at.
-const uint32_t candidates_most = 1024;
-
-// The postings of a list in a tile, or the rest of them. Chunks begin where 16 bytes do, so that the first may have up to three words
-// before the list's.
-struct __align__(16) Stretch {
-  uint64_t base;   // address of the first chunk, plus how many of its words are not the list's
-  uint32_t words;  // from there to the end
-  uint32_t weight;
-};
-
-// The chunks that an adder has of a tile, consecutive ones; an empty one when there are too few.
-struct __align__(16) Share {
-  Stretch first;
-  uint32_t list;  // that of the first
-  uint32_t chunks;
-  uint32_t unused[2];
-};
-
-// What a tile is about.
-struct __align__(16) Sheet {
-  uint32_t part;  // no_part when there is no further tile
-  uint32_t tile;
-  uint32_t need;  // the score from which on a document is a candidate, not 0
-  uint32_t look;  // a chunk is looked at row by row when it lifted a document to this score: need, or 0 for always
-  uint32_t rank;  // what the rank adds at most
-  uint32_t careful;  // not 0 when some documents may not be returned, or contributions may be 0 though impacts are not
-  Pointer<State> state;
-  Share shares[adders];
-  Stretch lists[32];
-};
-
-const uint32_t no_part = ~0u;
-
-// Sheets in use: that of the tile at hand, those of the chunks on their way, of as many tiles at most; and one that the scout fills.
-const uint32_t sheet_count = slots + 1;
-
-// What has to be handed in of a tile.
-struct __align__(8) Seen {
-  uint32_t count;  // of candidates
-  uint32_t zeros;  // not 0 when a posting added nothing
-};
-
-// What lies first in the shared memory of a block.
-struct FlatDesk {
-  Key keys[insert_room];
-  Sheet sheets[sheet_count];
-  Seen seen[2];        // in this tile and the next
-  uint32_t aside[32];  // stays 0
-  uint16_t candidates[candidates_most];
-};
-
-static_assert(sizeof(FlatDesk) == 5904, "differs from options.go");
-
-__device__ __forceinline__ FlatDesk &flat_desk() {
-  DYNAMIC_SHARED(FlatDesk, t);
-  return *t;
-}
-__device__ __forceinline__ uint32_t *scores() { return reinterpret_cast<uint32_t *>(&flat_desk() + 1); }
-// Documents that match with a score of 0, a bit each.
-__device__ __forceinline__ uint32_t *zeros_of(uint32_t tile_shift) { return scores() + (1u << tile_shift); }
-
-__device__ __forceinline__ uint32_t sheet_after(uint32_t i) { return i + 1 == sheet_count ? 0 : i + 1; }
-
-// A barrier of all threads, those of the scout too, who come to it from elsewhere.
-__device__ __forceinline__ void meet() { __syncthreads(); }
-
-// Consecutive tiles of the queue, which are of one part mostly, so that what is to be known of it is asked once.
-const uint32_t flat_run = 8;
-
-// Where in the queue the block's tile number n is.
-__device__ __forceinline__ uint32_t place_of(uint32_t n) { return (n / flat_run * gridDim.x + blockIdx.x) * flat_run + n % flat_run; }
-
-__device__ __forceinline__ Item item_of(const Item *items, uint32_t size, uint32_t n) {
-  uint32_t at = place_of(n);
-  return at < size ? items[at] : Item{no_part, 0, 0};
-}
-
-// What a warp that fills sheets knows of a part, the same for all lanes, and of the lane's list.
-struct Scout {
-  uint32_t part;
-  const Part *of;
-  State *state;
-  const uint32_t *postings, *first;  // null when the lane has no list, or it is not flat: then it has no posting in these tiles
-  uint32_t each;                     // entries of first that a tile has
-  uint32_t weight;
-  uint32_t words, decoded;  // postings in the tiles so far, and blocks of 128
-};
-
-// Counts documents of the part as if no two postings were of one; adders take off those that were.
-__device__ __forceinline__ void account(Scout &s) {
-  if (threadIdx.x % 32 == 0 && s.words) {
-    State *state = GLOBAL(State, reinterpret_cast<uintptr_t>(s.state));
-    atomicAdd(&state->decoded, static_cast<unsigned long long>(s.decoded));
-    atomicAdd(&state->scored, static_cast<unsigned long long>(s.words));
-    if (s.of->accept.address == 0) atomicAdd(&state->matched, static_cast<unsigned long long>(s.words));
-  }
-  s.words = s.decoded = 0;
-}
-
-// Finds out about another part.
-__device__ __forceinline__ void turn_to(const Batch &b, Scout &s, uint32_t part) {
-  account(s);
-  s.part = part;
-  s.of = &b.parts[part];
-  s.state = &b.states[s.of->query];
-  s.postings = nullptr;
-  uint32_t lane = threadIdx.x % 32;
-  if (lane >= s.of->term_count || s.state->answered) return;
-  const Term &term = s.of->terms[lane];
-  const List &l = *term.list;
-  s.postings = l.flat;
-  s.first = l.flat_first;
-  s.each = l.flat_shift == b.tile_shift ? 1 : strips;
-  s.weight = term.weight;
-}
-
-// A share of one empty chunk, somewhere that can be read.
-__device__ __forceinline__ Share empty_share(const Batch &b) {
-  return Share{Stretch{(reinterpret_cast<uintptr_t>(&b) + 15) & ~uint64_t(15), 0, 0}, 0, 1, {0, 0}};
-}
-
-// Deals chunks out, of a list of each lane, or none. A warp calls it together.
-__device__ __forceinline__ void deal(const Batch &b, Sheet &to, const Stretch &s, uint32_t list) {
-  uint32_t lane = threadIdx.x % 32, chunks = (s.words + chunk - 1) / chunk, first = sum_before(chunks, lane);
-  uint32_t all = __reduce_add_sync(all_lanes, chunks), each = (all + adders - 1) / adders;
-  for (uint32_t i = 0; i < adders; i++) {
-    uint32_t at = i * each, skip = at - first;
-    if (skip < chunks) {
-      uint64_t base = skip ? (s.base & ~uint64_t(15)) + 4 * chunk * skip : s.base;
-      to.shares[i] = Share{Stretch{base, s.words - chunk * skip, s.weight}, list, min(each, all - at), {0, 0}};
-    }
-    if (at >= all && lane == i) to.shares[i] = empty_share(b);
-  }
-}
-
-// Fills a sheet, but for need and look. A warp calls it together.
-__device__ __forceinline__ void fill(const Batch &b, Scout &s, const Item &item, Sheet &to) {
-  uint32_t lane = threadIdx.x % 32;
-  if (item.part == no_part) {
-    if (lane == 0) to.part = no_part;
-    if (lane < adders) to.shares[lane] = empty_share(b);
-    return;
-  }
-  if (item.part != s.part) turn_to(b, s, item.part);
-  Interval in{0, 0};
-  if (s.postings) in = Interval{__ldg(&s.first[item.tile * s.each]), __ldg(&s.first[(item.tile + 1) * s.each])};
-  uint32_t count = in.to - in.from, all = __reduce_add_sync(all_lanes, count);
-  uint32_t votes = __ballot_sync(all_lanes, count != 0), light = __ballot_sync(all_lanes, count != 0 && s.weight <= 65535);
-  uint32_t list = __popc(votes & ((1u << lane) - 1));
-  uint64_t first = reinterpret_cast<uintptr_t>(s.postings) + 4 * static_cast<uint64_t>(in.from);
-  uint32_t before = static_cast<uint32_t>(first) / 4 % 4;
-  Stretch stretch{(first & ~uint64_t(15)) + before, count ? count + before : 0, s.weight};
-  if (count) to.lists[list] = stretch;
-  deal(b, to, stretch, list);
-  s.words += all;
-  s.decoded += (all + 127) / 128;
-  if (lane != 0) return;
-  uint32_t lo = item.tile << b.tile_shift;
-  to.part = item.part;
-  to.tile = item.tile;
-  to.rank = 0;
-  if (s.of->rank.address) to.rank = rank_bound(*s.of, b.queries[s.of->query].rank_weight, lo, min(s.of->docs, lo + (1u << b.tile_shift)));
-  to.state.address = reinterpret_cast<uintptr_t>(s.state);
-  to.careful = light || s.of->accept.address;
-}
-
-// The threshold for the documents of a sheet.
-__device__ __forceinline__ Key threshold_for(const Sheet &s) { return s.part == no_part ? 0 : threshold_of(*GLOBAL(State, s.state.address)); }
-
-// Says on a sheet from which score on a document may enter: at least 1, since those without one are looked at apart. A thread calls
-// it that has filled it, or met those who have.
-__device__ __forceinline__ void set_need(Sheet &s, Key threshold) {
-  uint32_t need = static_cast<uint32_t>(threshold >> 32);
-  s.need = s.part == no_part ? 1 : max(1u, need > s.rank ? need - s.rank : 0);
-  s.look = s.part == no_part || s.careful ? 0 : s.need;
-}
+#include "scout.cuh"
 
 // A chunk on its way: four consecutive postings of each lane.
 struct Slot {
@@ -321,7 +138,7 @@ __device__ __forceinline__ void look_closer(const Batch &b, const Tile &t, uint3
 // Adds a posting, unless on is 0: then it adds nothing to a word of the lane's that nobody reads. It returns what was there before.
 __device__ __forceinline__ uint32_t add_posting(const Tile &t, uint32_t weight, uint32_t word, uint32_t on, uint32_t *add) {
   *add = __umulhi(weight, on ? word & 0xffff0000 : 0);
-  return add_shared(__dp2a_lo(word, on ? 4 : 0, on ? t.base : address_of(&flat_desk().aside[threadIdx.x % 32])), *add);
+  return add_shared(__dp2a_lo(word, on ? 4u : 0u, on ? t.base : address_of(&flat_desk().aside[threadIdx.x % 32])), *add);
 }
 
 // Adds the postings of a chunk.
@@ -413,70 +230,6 @@ __device__ __forceinline__ void add_tiles(const Batch &b, uint32_t warp) {
       fetch(c, s[i]);
     }
   }
-}
-
-// Hands in a document of each lane, if it may enter. It returns how many keys there are then that were not handed in.
-__device__ __forceinline__ uint32_t offer(const Part &part, const Query &q, State &s, uint32_t held, bool there, uint32_t doc, uint32_t score) {
-  Key threshold = common_threshold(s), key = 0;
-  bool wants = there && accepts(part, doc);
-  if (wants) {
-    key = key_of(score + rank_score(part, q.rank_weight, doc), part.base + doc);
-    wants = key >= threshold && key < q.after;
-  }
-  return keep_key(q, s, flat_desk().keys, held, wants, key);
-}
-
-// Hands in the candidates of a tile: those told apart, or all documents that match. A warp calls it together.
-[[maybe_unused]] static __device__ __noinline__ void hand_in_tile(const Batch &b, uint32_t sheet, uint32_t turn) {
-  FlatDesk &d = flat_desk();
-  const Part &part = b.parts[d.sheets[sheet].part];
-  const Query &q = b.queries[part.query];
-  State &s = b.states[part.query];
-  uint32_t count = d.seen[turn].count, lane = threadIdx.x % 32, lo = d.sheets[sheet].tile << b.tile_shift, docs = 1u << b.tile_shift, held = 0;
-  bool zeros = d.seen[turn].zeros != 0, all = zeros || count > candidates_most;
-  uint32_t most = all ? docs : count, need = d.sheets[sheet].need, *zero = zeros_of(b.tile_shift);
-  for (uint32_t base = 0; base < most; base += 32) {
-    uint32_t at = base + lane, i = at, score = 0;
-    bool there = at < most;
-    if (there && !all) i = d.candidates[at];
-    if (there) score = scores()[i];
-    if (there && zeros && score == 0 && (zero[i / 32] >> i % 32 & 1)) {
-      atomicAdd(&s.scored, 1ull);
-      if (accepts(part, lo + i)) atomicAdd(&s.matched, 1ull);
-    } else {
-      there = score >= need;
-    }
-    if (__any_sync(all_lanes, there)) held = offer(part, q, s, held, there, lo + i, score);
-  }
-  if (held) insert(q, s, d.keys, held);
-}
-
-// Fills the sheets of all tiles but the first, which are there, ahead of those who add, and hands in what they find. A warp calls
-// it together.
-__device__ __forceinline__ void scout_tiles(const Batch &b, Scout &s, const Item *items, uint32_t size) {
-  FlatDesk &d = flat_desk();
-  Item upcoming = item_of(items, size, sheet_count - 1);
-  uint32_t lane = threadIdx.x % 32, empty = sheet_count - 1, here = 0, turn = 0;
-  for (uint32_t number = sheet_count; d.sheets[here].part != no_part; number++) {
-    uint32_t next = sheet_after(here);
-    Key threshold = threshold_for(d.sheets[next]);  // as late as may be
-    fill(b, s, upcoming, d.sheets[empty]);
-    upcoming = item_of(items, size, number);
-    if (lane == 0) {
-      d.seen[turn ^ 1] = Seen{0, 0};
-      set_need(d.sheets[next], threshold);
-    }
-    meet();
-    if (d.seen[turn].count | d.seen[turn].zeros) {
-      hand_in_tile(b, here, turn);
-      meet();
-    }
-    meet();
-    empty = here;
-    here = next;
-    turn ^= 1;
-  }
-  account(s);
 }
 
 extern "C" __global__ void __launch_bounds__(flat_threads, flat_blocks) or_flat(const Batch *batch) {

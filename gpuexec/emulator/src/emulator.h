@@ -226,9 +226,6 @@ inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
 inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
   return static_cast<unsigned>((static_cast<uint64_t>(high) << 32 | low) << (shift & 31) >> 32);
 }
-inline unsigned __funnelshift_lc(unsigned low, unsigned high, unsigned shift) {
-  return static_cast<unsigned>(((static_cast<uint64_t>(high) << 32 | low) << (shift < 32 ? shift : 32)) >> 32);
-}
 inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
   uint64_t bytes = static_cast<uint64_t>(b) << 32 | a;
   unsigned v = 0;
