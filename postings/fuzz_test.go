@@ -62,7 +62,9 @@ func FuzzOpen(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, entry, directory, rows []byte) {
 		src := &fuzzSource{directory: directory, rows: rows}
-		l, err := Open(sealEntry(slices.Clone(entry)), src)
+		sealed := sealEntry(slices.Clone(entry))
+		l, err := Open(sealed, src)
+		checkShort(t, sealed, l, err)
 		if err != nil {
 			mustBeCorrupt(t, err)
 			return

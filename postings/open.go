@@ -81,16 +81,30 @@ func parseEntry(body []byte) (l *List, chunks int, err error) {
 
 // parseShort reads the postings of a short list and makes a block of them.
 func parseShort(r *reader, count int) (*List, error) {
+	var k block
+	var pairs [8]Impact
+	var sizes Sizes
+	best, err := k.parseShort(r, count, pairs[:0], &sizes)
+	if err != nil {
+		return nil, err
+	}
+	l := newSingle(&k, BlockSize, best)
+	l.stored = sizes
+	return l, nil
+}
+
+// parseShort reads what follows the number of postings in a short entry, and appends the best pairs.
+func (k *block) parseShort(r *reader, count int, best []Impact, sizes *Sizes) ([]Impact, error) {
 	if count > BlockSize {
 		return nil, corrupt.New(0, "short list of %d postings", count)
 	}
-	k := block{n: count}
+	k.n = count
 	at := r.at
 	v := r.uvarint()
 	if r.err == nil && (v>>1 >= MaxDoc || v>>1 < uint64(count-1)) {
 		return nil, corrupt.New(at, "last document %d of %d postings", v>>1, count)
 	}
-	sizes := Sizes{Docs: r.at - at}
+	sizes.Docs = r.at - at
 	more := uint64(0)
 	if v&1 == 0 {
 		at := r.at
@@ -100,11 +114,9 @@ func parseShort(r *reader, count int) (*List, error) {
 		}
 		sizes.Freqs = r.at - at
 	}
-	if err := k.readShort(r, uint32(v>>1), more, &sizes); err != nil {
+	if err := k.readShort(r, uint32(v>>1), more, sizes); err != nil {
 		return nil, err
 	}
-	var pairs [8]Impact
-	best := pairs[:0]
 	if more == 0 || count == 1 {
 		best = append(best, Impact{TF: k.tfs[0], Len: r.byte()})
 	} else {
@@ -116,9 +128,7 @@ func parseShort(r *reader, count int) (*List, error) {
 	if highest := slices.Max(k.tfs[:k.n]); best[len(best)-1].TF != highest {
 		return nil, corrupt.New(r.at, "best frequency is %d, not %d", best[len(best)-1].TF, highest)
 	}
-	l := newSingle(&k, BlockSize, best)
-	l.stored = sizes
-	return l, nil
+	return best, nil
 }
 
 // readShort reads the bit string of a short list whose last document is known, and by how

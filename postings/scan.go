@@ -31,18 +31,50 @@ type Scan struct {
 
 	body     []byte // the chunk at hand, of a list by the codec Interpolative
 	from, at int    // bits of the block at hand
-	padded   [maxBlockBits/8 + 8]byte
+
+	short  bool // the block of an entry comes next
+	block  block
+	best   []Impact
+	padded [maxBlockBits/8 + 8]byte
 }
 
 // Reset puts the scan before the first block of a list.
 func (s *Scan) Reset(l *List) {
 	s.l, s.b, s.behind, s.N, s.err = l, -1, 0, 0, nil
-	s.chunk, s.body = nil, nil
+	s.chunk, s.body, s.short = nil, nil, false
+}
+
+// ResetShort puts the scan before the block of a short list that is given by its entry (an even first
+// byte says that it is short). This makes no List, of which a merge would have to make millions.
+// It returns the last document. The entry is not kept. An error matches corrupt.Err.
+func (s *Scan) ResetShort(entry []byte) (last uint32, err error) {
+	s.Reset(nil)
+	body, err := unsealEntry(entry)
+	if err != nil {
+		return 0, err
+	}
+	r := reader{b: body}
+	v := r.uvarint()
+	if v&1 != 0 || v>>1 >= BlockSize {
+		return 0, corrupt.New(0, "no short list: %d", v)
+	}
+	k := &s.block
+	if s.best, err = k.parseShort(&r, int(v>>1)+1, s.best[:0], new(Sizes)); err != nil {
+		return 0, err
+	}
+	copy(s.Docs[:], k.docs[:k.n])
+	copy(s.TFs[:], k.tfs[:k.n])
+	s.short = true
+	return k.last(), nil
 }
 
 // Next reads the next block. It returns false behind the last, and when one cannot be read.
 func (s *Scan) Next() bool {
 	s.N, s.shift = 0, 0
+	if s.short {
+		s.N, s.short = s.block.n, false
+		return true
+	}
 	if s.l == nil || s.err != nil || s.b+1 >= s.l.Blocks() {
 		return false
 	}

@@ -40,7 +40,7 @@ func (w *Writer) Take(s *Scan) bool {
 // pairsOf returns the best pairs of the block that s is at, if that can be a block of this list. Pairs
 // that do not go with the frequencies, which may be damage, are not taken.
 func (w *Writer) pairsOf(s *Scan) (pairs []Impact, ok bool) {
-	if size := w.blockSize(); w.k.n > 0 || s.N != size || s.l.BlockSize != size {
+	if size := w.blockSize(); w.k.n > 0 || s.N != size || s.l == nil || s.l.BlockSize != size {
 		return nil, false
 	}
 	pairs = s.l.BlockImpacts.Of(s.b)

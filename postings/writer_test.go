@@ -348,6 +348,68 @@ func checkScan(t *testing.T, l *List) error {
 	return nil
 }
 
+// checkShort scans a short list by its entry, which Open has made a list of, or has found damaged.
+func checkShort(t *testing.T, entry []byte, l *List, openErr error) {
+	t.Helper()
+	if entry[0]&1 != 0 {
+		if _, err := new(Scan).ResetShort(entry); !errors.Is(err, corrupt.Err) {
+			t.Fatalf("the entry of a long list is a short one: %v", err)
+		}
+		return
+	}
+	var s Scan
+	last, err := s.ResetShort(entry)
+	if (err == nil) != (openErr == nil) {
+		t.Fatalf("a scan says %v, Open says %v", err, openErr)
+	}
+	if err != nil {
+		if mustBeCorrupt(t, err); s.Next() {
+			t.Fatal("a damaged entry has a block")
+		}
+		return
+	}
+	want, err := read(l)
+	if err != nil || !s.Next() || last != l.Last[0] {
+		t.Fatalf("last document %d, want %d; %v", last, l.Last[0], err)
+	}
+	if w := new(Writer); w.Take(&s) {
+		t.Fatal("a block of an entry is taken")
+	}
+	for i, p := range want {
+		if s.N != len(want) || s.Docs[i] != p.doc || s.TFs[i] != p.tf {
+			t.Fatalf("scanned %v %v, want %v", s.Docs[:s.N], s.TFs[:s.N], want)
+		}
+	}
+	if s.Next() || s.Err() != nil {
+		t.Fatalf("a short list has two blocks, or %v", s.Err())
+	}
+}
+
+// TestScanShort reads short lists by their entries, sound and with every bit flipped, behind the checksum
+// and with it.
+func TestScanShort(t *testing.T) {
+	rng := rand.New(rand.NewPCG(111, 112))
+	for _, n := range []int{1, 2, 3, 40, 127, 128, 129} {
+		entry := build(0, random(rng, n)).Encode().Entry
+		check := func(entry []byte) {
+			l, err := Open(entry, &stored{})
+			checkShort(t, entry, l, err)
+		}
+		check(entry)
+		for bit := range 8 * len(entry) {
+			flipped := slices.Clone(entry)
+			flipped[bit/8] ^= 1 << (bit % 8)
+			check(flipped)
+			if bit/8 < len(entry)-1 {
+				check(sealEntry(flipped[: len(entry)-1 : len(entry)-1]))
+			}
+		}
+	}
+	if _, err := new(Scan).ResetShort(nil); !errors.Is(err, corrupt.Err) {
+		t.Errorf("an empty entry: %v", err)
+	}
+}
+
 // TestCopyBits copies bit strings from and to any place.
 func TestCopyBits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(107, 108))

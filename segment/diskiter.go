@@ -32,3 +32,10 @@ func (t *diskTerms) Close() error { return t.it.Close() }
 func (t *diskTerms) List() (*postings.List, error) {
 	return t.d.openList(t.it.Key(), t.it.Value())
 }
+
+func (t *diskTerms) shortEntry() []byte {
+	if value := t.it.Value(); len(value) > 0 && value[0]&longEntry == 0 {
+		return value
+	}
+	return nil
+}

@@ -181,7 +181,8 @@ func (m *merger) eachChosen(c *chosenTerms, f func(term, doc uint32)) error {
 			return nil
 		}
 		for _, l := range lists {
-			if err := m.eachPosting(l, &m.scan, func(doc, _ uint32) { f(term, doc) }); err != nil {
+			m.scan.Reset(l.list)
+			if err := m.eachPosting(l.input, &m.scan, func(doc, _ uint32) { f(term, doc) }); err != nil {
 				return err
 			}
 		}

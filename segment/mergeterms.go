@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/riffle-search/riffle/internal/corrupt"
 	"github.com/riffle-search/riffle/postings"
 )
 
@@ -101,7 +102,7 @@ func (e *termEncoder) encode(f *fieldMerger, b *termBatch) (*mergedTerms, error)
 	first := 0
 	for i, end := range b.ends {
 		term := b.term(i)
-		if err := e.merge(f, made, b.lists[first:end]); err != nil {
+		if err := e.merge(f, made, term, b.lists[first:end]); err != nil {
 			return nil, atTerm(err, f.info.Name, term)
 		}
 		if n := e.writer.Len(); n > 0 {
@@ -116,21 +117,29 @@ func (e *termEncoder) encode(f *fieldMerger, b *termBatch) (*mergedTerms, error)
 }
 
 // merge puts the postings of one term into the writer.
-func (e *termEncoder) merge(f *fieldMerger, made *mergedTerms, lists []inputList) error {
-	if e.order.Kind == Arrival {
-		for _, l := range lists {
-			if err := e.append(f, made, l); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
+func (e *termEncoder) merge(f *fieldMerger, made *mergedTerms, term []byte, lists []inputList) error {
 	e.shuffle.reset(e.merger.docs)
 	for _, l := range lists {
-		if err := e.eachPosting(l, &e.scan, e.shuffle.add); err != nil {
+		err := e.open(l, f.info.Name, term)
+		switch {
+		case err != nil:
+		case e.order.Kind == Arrival:
+			err = e.append(f, made, l.input)
+		default:
+			err = e.eachPosting(l.input, &e.scan, e.shuffle.add)
+		}
+		if err != nil {
 			return err
 		}
 	}
+	if e.order.Kind != Arrival {
+		e.addShuffled(f, made)
+	}
+	return nil
+}
+
+// addShuffled adds the postings that were put in their new order.
+func (e *termEncoder) addShuffled(f *fieldMerger, made *mergedTerms) {
 	n := 0
 	flush := func() {
 		f.count(made, e.docs[:n], e.tfs[:n])
@@ -145,19 +154,39 @@ func (e *termEncoder) merge(f *fieldMerger, made *mergedTerms, lists []inputList
 		n++
 	})
 	flush()
-	return nil
 }
 
-// append adds the postings of a list whose documents are live, block by block. Where all are, and so keep
-// their distances, the writer may take the block as it is.
-func (e *termEncoder) append(f *fieldMerger, made *mergedTerms, l inputList) error {
-	numbers, s := e.maps[l.input], &e.scan
-	for s.Reset(l.list); s.Next(); {
+// open puts the scan before a list.
+func (e *termEncoder) open(l inputList, field string, term []byte) error {
+	if l.list != nil {
+		e.scan.Reset(l.list)
+		return nil
+	}
+	in := e.inputs[l.input].Reader
+	last, err := e.scan.ResetShort(l.short)
+	if err == nil && last >= in.Docs() {
+		err = corrupt.New(-1, "document %d in a segment of %d", last, in.Docs())
+	}
+	if err != nil {
+		if _, named := in.List(field, term); named != nil { // says where it lies
+			return named
+		}
+	}
+	return err
+}
+
+// append adds the postings of the list that the scan begins with whose documents are live, block by
+// block. Where all are, and so keep their distances, the writer may take the block as it is.
+func (e *termEncoder) append(f *fieldMerger, made *mergedTerms, input int) error {
+	numbers, s := e.maps[input], &e.scan
+	deleted := e.inputs[input].Deleted
+	all := deleted == nil || deleted.IsEmpty()
+	for s.Next() {
 		if err := e.ctx.Err(); err != nil {
 			return err
 		}
 		docs, tfs := s.Docs[:s.N], s.TFs[:s.N]
-		if shift, ok := shiftOf(numbers, docs[0], docs[s.N-1]); ok {
+		if shift, ok := shiftOf(numbers, all, docs[0], docs[s.N-1]); ok {
 			s.Shift(shift)
 			f.count(made, docs, tfs)
 			if !e.writer.Take(s) {
@@ -179,8 +208,11 @@ func (e *termEncoder) append(f *fieldMerger, made *mergedTerms, l inputList) err
 }
 
 // shiftOf returns by how much the numbers of documents first to last change, if by the same: if none of
-// them is deleted.
-func shiftOf(numbers []uint32, first, last uint32) (shift uint32, ok bool) {
+// them is deleted, as when all of the input stay. (Then no cache line is fetched to find it out.)
+func shiftOf(numbers []uint32, all bool, first, last uint32) (shift uint32, ok bool) {
+	if all {
+		return numbers[0], true
+	}
 	begin, end := numbers[first], numbers[last]
 	return begin - first, begin != NoDoc && end != NoDoc && end-begin == last-first
 }
