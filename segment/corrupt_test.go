@@ -195,7 +195,7 @@ func TestCheckFindsWrongBounds(t *testing.T) {
 	// A list whose best pair is of another length than the norms say.
 	body, _ := findField(d.Fields(), "body")
 	key := appendTermKey(nil, uint16(body), []byte("t6"))
-	l, err := d.openList(key, s.values[string(key)])
+	l, err := d.openList(key, s.values[string(key)], nil)
 	if err != nil {
 		t.Fatal(err)
 	}

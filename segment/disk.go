@@ -159,7 +159,7 @@ func (d *Disk) List(field string, term []byte) (*postings.List, error) {
 	if err != nil || value == nil {
 		return nil, d.at(err, key)
 	}
-	return d.openList(key, value)
+	return d.openList(key, value, nil)
 }
 
 // Norms implements Reader.

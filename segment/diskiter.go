@@ -1,8 +1,6 @@
 package segment
 
-import (
-	"github.com/riffle-search/riffle/postings"
-)
+import "github.com/riffle-search/riffle/postings"
 
 // Terms implements Reader.
 func (d *Disk) Terms(field string, from []byte) (TermIterator, error) {
@@ -20,18 +18,27 @@ func (d *Disk) Terms(field string, from []byte) (TermIterator, error) {
 
 // diskTerms walks the term entries of one field.
 type diskTerms struct {
-	d  *Disk
-	it Iterator
+	d     *Disk
+	it    Iterator
+	ahead *partsAhead // nil unless all lists are wanted
 }
 
 func (t *diskTerms) Next() bool   { return t.it.Next() }
 func (t *diskTerms) Term() []byte { return t.it.Key()[3:] }
 func (t *diskTerms) Err() error   { return t.d.at(t.it.Err(), []byte{byte(KindTerm)}) }
-func (t *diskTerms) Close() error { return t.it.Close() }
+
+func (t *diskTerms) Close() error {
+	if t.ahead != nil {
+		t.ahead.close()
+	}
+	return t.it.Close()
+}
 
 func (t *diskTerms) List() (*postings.List, error) {
-	return t.d.openList(t.it.Key(), t.it.Value())
+	return t.d.openList(t.it.Key(), t.it.Value(), t.ahead)
 }
+
+func (t *diskTerms) readAhead() { t.ahead = &partsAhead{d: t.d} }
 
 func (t *diskTerms) shortEntry() []byte {
 	if value := t.it.Value(); len(value) > 0 && value[0]&longEntry == 0 {

@@ -63,8 +63,8 @@ func crc8(b []byte) byte {
 }
 
 // openList opens the list of a term entry. Neither key nor value is kept: most lists are short, and
-// are complete then.
-func (d *Disk) openList(key, value []byte) (*postings.List, error) {
+// are complete then. ahead, which may be nil, reads the parts of a long one.
+func (d *Disk) openList(key, value []byte, ahead *partsAhead) (*postings.List, error) {
 	entry, list, err := splitEntry(value)
 	if err != nil {
 		return nil, d.at(err, key)
@@ -72,7 +72,11 @@ func (d *Disk) openList(key, value []byte) (*postings.List, error) {
 	if len(entry) == 0 || entry[0]&longEntry == 0 {
 		return d.openEntry(key, entry, nil)
 	}
-	l, err := d.openEntry(key, entry, &partLoader{d: d, key: bytes.Clone(key), list: list})
+	load := &partLoader{d: d, key: bytes.Clone(key), list: list}
+	if ahead != nil {
+		load.ahead = ahead.read(list)
+	}
+	l, err := d.openEntry(key, entry, load)
 	if err == nil {
 		l.Number = 1 + uint64(list) // 0 is for lists without one
 	}
@@ -93,9 +97,10 @@ func (d *Disk) openEntry(key, entry []byte, load postings.Loader) (*postings.Lis
 
 // A partLoader reads the parts of one long list.
 type partLoader struct {
-	d    *Disk
-	key  []byte // of the term, for errors
-	list uint32
+	d     *Disk
+	key   []byte // of the term, for errors
+	list  uint32
+	ahead []listPart // that have been read already
 }
 
 // Directory implements postings.Loader.
@@ -108,15 +113,23 @@ func (p *partLoader) Chunk(chunk int) ([]byte, error) { return p.load(chunkPart 
 // is it known which term the bytes belong to, and a query that fails should say.
 // A checksum is a fifth of the time of the read.
 func (p *partLoader) load(part uint32) ([]byte, error) {
-	key := listKey(p.list, part)
-	value, err := p.d.src.Get(key)
+	value, err := p.read(part)
 	if err == nil {
 		err = checkPart(value)
 	}
 	if err != nil {
-		return nil, corrupt.At(err, p.d.describe(p.key)+", "+KeyString(key))
+		return nil, corrupt.At(err, p.d.describe(p.key)+", "+KeyString(listKey(p.list, part)))
 	}
 	return value, nil
+}
+
+func (p *partLoader) read(part uint32) ([]byte, error) {
+	for _, a := range p.ahead {
+		if a.number == part {
+			return a.value, nil
+		}
+	}
+	return p.d.src.Get(listKey(p.list, part))
 }
 
 // checkPart checks a directory part or a chunk, which ends in the CRC-32C of all

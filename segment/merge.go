@@ -108,8 +108,9 @@ type Result struct {
 // first input that has the term, up to its first deleted document, and a few others (postings.Writer.Take).
 // The rest is encoded again. The outcome is the same to the byte as if all were.
 //
-// Besides the new lists of these batches, two a worker, as many batches of stored documents of 1 MB, and what MergeOptions.MemoryBytes
-// allows, a merge holds some 24 bytes a document and no more. It stops with ctx.Err() soon after ctx is done.
+// Besides the new lists of these batches, two a worker, the directories and at most 256 KB of each old
+// one, as many batches of stored documents of 1 MB, and what MergeOptions.MemoryBytes allows, a merge holds
+// some 24 bytes a document and no more. It stops with ctx.Err() soon after ctx is done.
 // Whatever the error, what is in the sink is then no segment.
 func Merge(ctx context.Context, sink Sink, inputs []Input, opts MergeOptions) (*Result, error) {
 	opts = opts.withDefaults()

@@ -56,6 +56,7 @@ func (f *fieldMerger) writeTerms() error {
 		return err
 	}
 	defer w.close()
+	w.readAhead()
 	produce := func(worker int, b *termBatch) (*mergedTerms, error) {
 		if f.encoders[worker] == nil {
 			f.encoders[worker] = &termEncoder{merger: f.merger, writer: postings.Writer{Codec: f.opts.Codec}}

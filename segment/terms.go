@@ -14,11 +14,13 @@ type inputList struct {
 	short []byte // the entry of a short list, instead
 }
 
-// A shortIterator is a TermIterator that knows the entries of short lists: nearly all terms have one, and
-// not to make a list of each spares a merge a tenth of its time.
-type shortIterator interface {
+// A mergeIterator is a TermIterator that knows that every list is wanted.
+type mergeIterator interface {
+	// readAhead has the parts of long lists read as they lie.
+	readAhead()
+
 	// shortEntry returns the entry of the term at hand, lent until the next call of Next, or nil if
-	// its list is a long one.
+	// its list is a long one. Nearly all are short, and to make no list of them spares a merge a tenth.
 	shortEntry() []byte
 }
 
@@ -48,6 +50,15 @@ func (m *merger) walkTerms(field string) (*termWalk, error) {
 
 func (w *termWalk) close() { w.walk.close() }
 
+// readAhead is for a walk on which all lists are read.
+func (w *termWalk) readAhead() {
+	for _, it := range w.walk.begun {
+		if m, ok := it.(mergeIterator); ok {
+			m.readAhead()
+		}
+	}
+}
+
 // next appends the next term and the lists of those inputs that have it. Entries of short lists go to
 // entries, unless it is nil: then they are lists like all others.
 func (w *termWalk) next(term []byte, lists []inputList, entries *[]byte) ([]byte, []inputList, error) {
@@ -58,7 +69,7 @@ func (w *termWalk) next(term []byte, lists []inputList, entries *[]byte) ([]byte
 	term = append(term, w.walk.first()...)
 	for !w.walk.done() && string(w.walk.first()) == string(term[begin:]) {
 		input, it := w.walk.top()
-		l := inputList{input: input, short: lendShort(it, entries)}
+		l := inputList{input: input, short: copyShort(it, entries)}
 		var err error
 		if l.short == nil {
 			l.list, err = it.List()
@@ -74,13 +85,13 @@ func (w *termWalk) next(term []byte, lists []inputList, entries *[]byte) ([]byte
 	return term, lists, nil
 }
 
-// lendShort returns a copy of the entry of a short list, which it appends to entries.
-func lendShort(it TermIterator, entries *[]byte) []byte {
-	s, ok := it.(shortIterator)
+// copyShort returns a copy of the entry of a short list, which it appends to entries.
+func copyShort(it TermIterator, entries *[]byte) []byte {
+	m, ok := it.(mergeIterator)
 	if !ok || entries == nil {
 		return nil
 	}
-	entry := s.shortEntry()
+	entry := m.shortEntry()
 	if entry == nil {
 		return nil
 	}
