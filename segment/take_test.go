@@ -146,11 +146,16 @@ func TestMergeTakesNoDamage(t *testing.T) {
 	rng := rand.New(rand.NewPCG(47, 48))
 	for _, codec := range allCodecs {
 		_, _, s := merge(t, []Input{{Reader: m.memory().View()}}, MergeOptions{Codec: codec})
-		flipped := 0
+		flipped, entries := 0, 0
 		for _, key := range s.keys {
-			flips := map[Kind]int{KindList: 5, KindTerm: 1}[Kind(key[0])]
-			if flips == 1 && flipped%7 > 0 { // there are many entries, all alike
-				flips, flipped = 0, flipped+1
+			flips := 0
+			switch Kind(key[0]) {
+			case KindList:
+				flips = 5
+			case KindTerm: // there are many, all alike
+				if entries++; entries%8 == 0 {
+					flips = 1
+				}
 			}
 			value := s.values[key]
 			for range flips {
