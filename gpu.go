@@ -55,6 +55,15 @@ type GPUOptions struct {
 	// instead of copying it there for one batch.
 	Prune bool
 
+	// FlatBytes is how much of a GPU's memory, in bytes, is for lists as flat postings: one word a posting, which is scored
+	// several times as fast as the blocks that it is made from, and which a list that comes again is turned into. The default, 0,
+	// is a quarter of the memory; NoFlat makes it none. With the three batches it must fit into the memory that is taken;
+	// Open fails if it does not and a GPU is Required. What it takes, the cache of lists lacks.
+	FlatBytes int64
+
+	// NoFlat keeps no flat postings: every search decodes blocks.
+	NoFlat bool
+
 	// BatchQueries is the most searches in a batch. The default is 1,024.
 	BatchQueries int
 
@@ -118,12 +127,23 @@ func (g *GPUOptions) validate() error {
 	want(g.Threshold >= 0, "Threshold must not be negative, not %d", g.Threshold)
 	want(g.Cache <= CacheQtfDf, "Cache: there is no %v", g.Cache)
 	want(g.Lambda >= 0 && g.Lambda <= 1 && !math.IsNaN(g.Lambda), "Lambda must lie in (0, 1], not %v", g.Lambda)
+	want(g.FlatBytes >= 0, "FlatBytes must not be negative, not %d", g.FlatBytes)
+	want(g.FlatBytes == 0 || !g.NoFlat, "FlatBytes must be 0 with NoFlat, not %d", g.FlatBytes)
+	want(g.MemoryBytes <= 0 || g.FlatBytes < g.MemoryBytes, "FlatBytes must be less than MemoryBytes, %d, not %d", g.MemoryBytes, g.FlatBytes)
 	want(g.BatchQueries >= 0, "BatchQueries must not be negative, not %d", g.BatchQueries)
 	want(g.BatchBytes >= 0, "BatchBytes must not be negative, not %d", g.BatchBytes)
 	want(g.BatchDelay >= 0, "BatchDelay must not be negative, not %v", g.BatchDelay)
 	_, err := gpuexec.ParseAlgorithm(g.Algorithm.String())
 	want(err == nil, "Algorithm: there is no %v", g.Algorithm)
 	return errors.Join(errs...)
+}
+
+// executor are the options of what runs on a GPU.
+func (g *GPUOptions) executor() gpuexec.Options {
+	return gpuexec.Options{
+		Algorithm: g.Algorithm, BatchBytes: g.BatchBytes, FlatBytes: g.FlatBytes, NoFlat: g.NoFlat, Leave: g.Prune,
+		Cache: listcache.Config{Policy: g.Cache, Lambda: g.Lambda, Static: g.StaticCache},
+	}
 }
 
 // GPUInfo is what a GPU is.
@@ -192,10 +212,7 @@ func (g *gpus) open(o *GPUOptions) error {
 			return err
 		}
 		g.devices = append(g.devices, dev)
-		x, err := gpuexec.New(dev, gpuexec.Options{
-			Algorithm: o.Algorithm, BatchBytes: o.BatchBytes, Leave: o.Prune,
-			Cache: listcache.Config{Policy: o.Cache, Lambda: o.Lambda, Static: o.StaticCache},
-		})
+		x, err := gpuexec.New(dev, o.executor())
 		if err != nil {
 			return err
 		}

@@ -3,9 +3,11 @@ package riffle
 import (
 	"errors"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/riffle-search/riffle/gpuexec/device"
 	"github.com/riffle-search/riffle/gpuexec/listcache"
 )
 
@@ -66,4 +68,43 @@ func TestOnGPU(t *testing.T) {
 		t.Errorf("lists of merged segments are still there: %+v", s)
 	}
 	same()
+}
+
+// TestFlatBytes: memory for flat lists is taken from that of the cache; more than there is is an error.
+func TestFlatBytes(t *testing.T) {
+	if _, err := GPUs(); errors.Is(err, ErrNoDevice) {
+		t.Skip(err)
+	}
+	open := func(o GPUOptions) (cache int64, err error) {
+		o.Required, o.Devices, o.MemoryBytes, o.BatchBytes = true, []int{0}, 64<<20, 8<<20
+		e, err := Open(t.TempDir(), &Options{GPU: &o})
+		if err != nil {
+			return 0, err
+		}
+		defer e.Close()
+		st, err := e.Stats()
+		if err != nil {
+			return 0, err
+		}
+		return st.GPU.Devices[0].Cache.Bytes, nil
+	}
+	bytes := func(o GPUOptions) int64 {
+		t.Helper()
+		n, err := open(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	// Of memory for lists 1/128 is for tables of their extents, in whole units of device.ArenaAlign.
+	none := bytes(GPUOptions{NoFlat: true})
+	for _, test := range []struct{ flat, takes int64 }{{0, 16 << 20}, {4 << 20, 4 << 20}} {
+		less := none - bytes(GPUOptions{FlatBytes: test.flat})
+		if want := test.takes - test.takes/128; less < want-device.ArenaAlign || less > want+device.ArenaAlign {
+			t.Errorf("FlatBytes %d: the cache has %d bytes less than with none, want about %d", test.flat, less, want)
+		}
+	}
+	if _, err := open(GPUOptions{FlatBytes: 60 << 20}); err == nil || !strings.Contains(err.Error(), "62914560 of flat lists do not fit") {
+		t.Errorf("flat lists that leave no room for batches: error %v", err)
+	}
 }

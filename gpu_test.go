@@ -14,7 +14,9 @@ import (
 
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/cpuexec"
+	"github.com/riffle-search/riffle/gpuexec"
 	"github.com/riffle-search/riffle/gpuexec/dispatch"
+	"github.com/riffle-search/riffle/gpuexec/listcache"
 	"github.com/riffle-search/riffle/postings"
 )
 
@@ -233,6 +235,9 @@ func TestGPUOptions(t *testing.T) {
 		{GPUOptions{Algorithm: 99}, "Algorithm"},
 		{GPUOptions{BatchQueries: -1}, "BatchQueries"},
 		{GPUOptions{BatchBytes: -1}, "BatchBytes"},
+		{GPUOptions{FlatBytes: -1}, "FlatBytes must not be negative, not -1"},
+		{GPUOptions{FlatBytes: 1 << 20, NoFlat: true}, "FlatBytes must be 0 with NoFlat, not 1048576"},
+		{GPUOptions{FlatBytes: 2 << 20, MemoryBytes: 1 << 20}, "FlatBytes must be less than MemoryBytes, 1048576, not 2097152"},
 		{GPUOptions{BatchDelay: -1}, "BatchDelay"},
 		{GPUOptions{Threshold: -1}, "Threshold"},
 	} {
@@ -241,11 +246,25 @@ func TestGPUOptions(t *testing.T) {
 			t.Errorf("%+v: error %v, want one about %s", test.o, err, test.want)
 		}
 	}
-	o := (&Options{GPU: &GPUOptions{Policy: PolicyGroups, Lambda: 0.9}}).String()
-	for _, line := range []string{"gpu.policy=groups\n", "gpu.lambda=0.9\n", "gpu.cache=vfb\n", "gpu.algorithm=auto\n"} {
+	o := (&Options{GPU: &GPUOptions{Policy: PolicyGroups, Lambda: 0.9, FlatBytes: 5000}}).String()
+	for _, line := range []string{"gpu.policy=groups\n", "gpu.lambda=0.9\n", "gpu.flat_bytes=5000\n", "gpu.no_flat=false\n", "gpu.cache=vfb\n", "gpu.algorithm=auto\n"} {
 		if !strings.Contains(o, line) {
 			t.Errorf("options print as\n%s, without %q", o, line)
 		}
+	}
+}
+
+// TestGPUOptionsArrive: what an Engine is told, the executor is.
+func TestGPUOptionsArrive(t *testing.T) {
+	o := GPUOptions{
+		Algorithm: gpuexec.BMW, BatchBytes: 1, FlatBytes: 2, NoFlat: true, Prune: true, Cache: CacheQtf, Lambda: 0.5, StaticCache: true,
+	}
+	want := gpuexec.Options{
+		Algorithm: gpuexec.BMW, BatchBytes: 1, FlatBytes: 2, NoFlat: true, Leave: true,
+		Cache: listcache.Config{Policy: CacheQtf, Lambda: 0.5, Static: true},
+	}
+	if got := o.executor(); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }
 

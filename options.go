@@ -301,6 +301,8 @@ func (o *Options) String() string {
 		line("gpu.lambda", g.Lambda)
 		line("gpu.static_cache", g.StaticCache)
 		line("gpu.prune", g.Prune)
+		line("gpu.flat_bytes", g.FlatBytes)
+		line("gpu.no_flat", g.NoFlat)
 		line("gpu.batch_queries", g.BatchQueries)
 		line("gpu.batch_bytes", g.BatchBytes)
 		line("gpu.batch_delay", g.BatchDelay)
