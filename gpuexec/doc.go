@@ -25,20 +25,21 @@
 //	index_lists   directories of tiles: where a list's blocks are, and its bounds; sparse lists are decoded for it
 //	bound_tiles   an upper bound for each tile of each query; some of the best become seeds
 //	queue_seeds   ... which are visited first, so that thresholds rise
-//	score_strips  tiles are scored, candidates handed in: of flat lists strip by strip,
-//	or_flat       or, where most of a tile is alive, as a whole;
+//	or_strips     tiles are scored, candidates handed in: of flat lists strip by strip,
+//	or_flat       or, where many strips of a tile are alive, as a whole;
 //	or_maxscore   of others, or by another algorithm, block by block
 //	queue_tiles   the tiles that can still win, and which parts of them
-//	score_strips, or_flat, or_maxscore   the same for them
+//	or_strips, or_flat, or_maxscore   the same for them
 //	top_k         the best keys of each query, in order
 //	flatten       lists that have come to stay are made flat, for the batches that follow
 //
-// ANDs come before ORs, by strips, by tiles (and_tile) or by the blocks of the shortest list (and_lead), and settle decides
+// ANDs come before ORs, by strips (and_strips), by tiles (and_tile) or by the blocks of the shortest list (and_lead), and settle decides
 // which queries of mode AndOr go on with OR. The unit of work is a tile of a query, 16,384 documents, with a score for each
 // in shared memory, or some of its 32 strips. Thread blocks are persistent: each takes items until none are left, so that an
 // expensive query is shared by all.
 //
-// Flat postings (kernels/flat.cuh, flats.go) are a word each, impact and document, with exact bounds for each strip of 512 documents.
+// Flat postings (kernels/flat.cuh, flats.go) are a word each, impact and document, with bounds for each strip of 512 documents and each
+// cell of 64 (kernels/cells.cuh).
 // On an H200 they are scored several times as fast as blocks, at 4 bytes a posting instead of 1.2, so lists have them beside their blocks,
 // which are what is stored, copied and cached, as far as Options.FlatBytes go.
 //

@@ -47,7 +47,7 @@ func TestFlatsGiveUp(t *testing.T) {
 	}
 }
 
-// TestGoesByStrips: only lists that are flat, or short, and many postings for each hit.
+// TestGoesByStrips: only lists that are flat, or short, and many postings for each hit, or few in each of 100 tiles.
 func TestGoesByStrips(t *testing.T) {
 	for _, test := range []struct {
 		counts []uint32
@@ -59,6 +59,9 @@ func TestGoesByStrips(t *testing.T) {
 		{[]uint32{50_000, 50_000}, 2, 100, false},
 		{[]uint32{50_000, 50_000}, 1, 10, false},
 		{[]uint32{50_000, 3}, 1, 10, true},
+		{[]uint32{12_700, 3}, 1, 100, true},
+		{[]uint32{12_900}, 1, 100, false},
+		{[]uint32{12_700, 3}, 1, 101, false},
 		{[]uint32{3, 3}, 0, 10, false},
 		{make([]uint32, 33), 33, 0, false},
 	} {

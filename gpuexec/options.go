@@ -127,7 +127,7 @@ func (s Shape) stripShared() int {
 
 // flatAdders are the warps of a thread block that add the postings of flat lists, tile by tile (kernels/or_flat.cu), flatSlots
 // the chunks that each has on its way. There is one warp more, the scout.
-const flatAdders, flatSlots = 8, 3
+const flatAdders, flatSlots = 7, 3
 
 const flatThreads = 32 * (flatAdders + 1)
 

@@ -199,8 +199,8 @@ part_ncu() {
   done <<'KERNELS'
 or_flat exhaustive or
 or_flat maxscore or
-score_strips maxscore or
-score_strips auto and
+or_strips maxscore or
+and_strips auto and
 or_tile wand or
 KERNELS
 }

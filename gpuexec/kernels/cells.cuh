@@ -43,6 +43,11 @@ __device__ __forceinline__ uint32_t tile_byte(const Source &of, uint32_t i, uint
   return bound ? bound_byte(bound - 1) : 0;
 }
 
+// Whether a tile has no postings of them. A warp calls it together.
+__device__ __forceinline__ bool is_flat(const Source &of, uint32_t blocks, uint32_t tile) {
+  return blocks == 0 || !__any_sync(all_lanes, (blocks >> threadIdx.x % 32 & 1) && of.list->tile_bound[tile]);
+}
+
 // The cells of a lane's strip, a bit each.
 struct Cells {
   uint32_t alive, matching;  // may hold a document that enters, that matches

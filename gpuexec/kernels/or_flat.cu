@@ -239,13 +239,13 @@ extern "C" __global__ void __launch_bounds__(flat_threads, flat_blocks) or_flat(
   // The compiler knows then that it is the same for all lanes, and so what depends on it.
   uint32_t warp = __reduce_max_sync(all_lanes, threadIdx.x / 32);
   uint32_t size = b.flat_queue.get()->size, lane = threadIdx.x % 32;
-  if (place_of(0) >= size) return;
+  if (flat_run * blockIdx.x >= size) return;
   Scout s{};
   s.part = no_part;
   // The last sheet that is there from the beginning is the scout's, since that part is what it goes on with.
   uint32_t sheet = warp == adders ? sheet_count - 2 : warp;
   if (sheet < sheet_count - 2 || warp == adders) {
-    fill(b, s, item_of(items, size, sheet), d.sheets[sheet]);
+    fill(b, s, item_of(items, size, sheet), Interval{0, 0}, d.sheets[sheet]);
     if (lane == 0 && sheet == 0) set_need(d.sheets[0], threshold_for(d.sheets[0]));
     if (warp != adders) account(s);
   }

@@ -35,10 +35,10 @@ __device__ __forceinline__ bool goes_by_tiles(const Batch &b, const Part &part) 
   return part.way == (b.and_pass ? by_and_tiles : by_or_tiles);
 }
 
-// A bound on the scores in each strip of a tile, that of the lane: no_bound where nothing can match. flat says whether
-// the tile has postings of flat lists only. A warp calls it together.
+// A bound on the scores in each strip of a tile, that of the lane: no_bound where nothing can match. blocks are
+// the lists that are not flat. A warp calls it together.
 __device__ __forceinline__ uint32_t bound_strip(const Part &part, const Source &of, uint32_t blocks, uint32_t tile_shift, uint32_t rank_weight,
-                                                uint32_t tile, bool *flat) {
+                                                uint32_t tile) {
   uint32_t lane = threadIdx.x % 32, lo = tile << tile_shift, hi = min(part.docs, lo + (1u << tile_shift)), lists = part.term_count, sum = 0;
   bool any = false, all = true;
   auto add = [&](uint32_t i, uint32_t byte) {
@@ -58,11 +58,9 @@ __device__ __forceinline__ uint32_t bound_strip(const Part &part, const Source &
       if (base + g < lists && !(blocks >> (base + g) & 1)) add(base + g, bytes[g]);
     }
   }
-  *flat = true;
   for (uint32_t rest = blocks; rest; rest &= rest - 1) {
-    uint32_t i = __ffs(rest) - 1, byte = tile_byte(of, i, tile);
-    add(i, byte);
-    *flat &= byte == 0;
+    uint32_t i = __ffs(rest) - 1;
+    add(i, tile_byte(of, i, tile));
   }
   if (part.way == by_and_tiles ? !all : !any) return no_bound;
   return min(sum + rank_bound(part, rank_weight, lo, hi), tail_bound(part, lo));
@@ -94,12 +92,9 @@ __device__ __forceinline__ Key &seed_of(const Batch &b, const Part &part, uint32
   return b.seeds[seeds * part.query + tile % count];
 }
 
-// From how many strips on a tile goes as a whole where nothing is pruned. Where bounds prune, or_strips decides.
-const uint32_t many_unpruned = 6;
-
-// Whether these strips go as a whole tile.
-__device__ __forceinline__ bool goes_whole(const Part &part, const Query &q, uint32_t alive, bool flat) {
-  return flat && part.way == by_or_tiles && q.bounds == no_bounds && static_cast<uint32_t>(__popc(alive)) >= many_unpruned;
+// Whether a tile goes as a whole, since nothing is pruned. Where bounds prune, or_strips decides. A warp calls it together.
+__device__ __forceinline__ bool goes_whole(const Part &part, const Query &q, const Source &of, uint32_t blocks, uint32_t tile) {
+  return part.way == by_or_tiles && q.bounds == no_bounds && is_flat(of, blocks, tile);
 }
 
 // Takes note of the bound of a tile.
@@ -123,9 +118,8 @@ extern "C" __global__ void __launch_bounds__(256) bound_tiles(const Batch *batch
     for (uint32_t rest = __ballot_sync(all_lanes, mine && q.by_strips); rest; rest &= rest - 1) {
       uint32_t at = __ffs(rest) - 1, of = __shfl_sync(all_lanes, tile, at), index = __shfl_sync(all_lanes, p, at);
       const Part &other = b.parts[index];
-      bool flat;
       get_to_know(&known, other, index, b.tile_shift);
-      uint32_t bound = bound_strip(other, known.of, known.blocks, b.tile_shift, b.queries[other.query].rank_weight, of, &flat);
+      uint32_t bound = bound_strip(other, known.of, known.blocks, b.tile_shift, b.queries[other.query].rank_weight, of);
       uint32_t highest = __reduce_max_sync(all_lanes, bound == no_bound ? 0 : bound + 1);
       if (lane == 0) note_bound(b, other, of, highest == 0 ? no_bound : highest - 1);
     }
@@ -186,22 +180,19 @@ struct Left {
 __device__ __forceinline__ Left strips_left(const Batch &b, const Part &part, const Known &known, uint32_t tile) {
   const Query &q = b.queries[part.query];
   State &s = b.states[part.query];
-  Left left;
-  bool flat;
-  uint32_t bound = bound_strip(part, known.of, known.blocks, b.tile_shift, q.rank_weight, tile, &flat);
   uint32_t lane = threadIdx.x % 32, highest = b.tile_bounds[part.first_tile + tile];
+  Left left{~0u, is_seed(b, part, tile, highest), goes_whole(part, q, known.of, known.blocks, tile)};
+  if (left.whole) {
+    if (left.seed) left.alive = 0;
+    return left;
+  }
+  uint32_t bound = bound_strip(part, known.of, known.blocks, b.tile_shift, q.rank_weight, tile);
   Key threshold = common_threshold(s);
   uint32_t from = part.base + (tile << b.tile_shift) + (lane << (b.tile_shift - 5));
   uint32_t matching = __ballot_sync(all_lanes, bound != no_bound);
   left.alive = matching & __ballot_sync(all_lanes, q.bounds == no_bounds || can_win(bound, from, threshold));
   if (lane == 0 && left.alive != matching) s.pruned = 1;
-  left.whole = goes_whole(part, q, left.alive, flat);
-  left.seed = is_seed(b, part, tile, highest);
-  if (left.seed) {
-    uint32_t done = seed_strips(q, bound, highest);
-    left.alive = goes_whole(part, q, done, flat) ? 0 : left.alive & ~done;
-    left.whole = false;  // or_flat would look at all of the tile
-  }
+  if (left.seed) left.alive &= ~seed_strips(q, bound, highest);
   return left;
 }
 
@@ -267,14 +258,15 @@ extern "C" __global__ void __launch_bounds__(256) queue_seeds(const Batch *batch
     while (at - q.parts[p].first_tile >= q.parts[p].tiles) p++;
     const Part &part = q.parts[p];
     uint32_t tile = at - part.first_tile, alive = ~0u;
-    bool flat = false;
+    bool whole = false;
     if (q.by_strips) {
       Source of = find_source(b.tile_shift, part);
-      uint32_t bound = bound_strip(part, of, blocks_of(of), b.tile_shift, q.rank_weight, tile, &flat);
+      uint32_t blocks = blocks_of(of), bound = bound_strip(part, of, blocks, b.tile_shift, q.rank_weight, tile);
       alive = seed_strips(q, bound, static_cast<uint32_t>(seed >> 32));
+      whole = goes_whole(part, q, of, blocks, tile);
     }
     if (lane == 0) {
-      bool by_strips = q.by_strips && !goes_whole(part, q, alive, flat);
+      bool by_strips = q.by_strips && !whole;
       Queue &queue = by_strips ? *b.strip_queue : q.by_strips ? *b.flat_queue : *b.queue;
       queue.items[atomicAdd(&queue.size, 1u)] = Item{static_cast<uint32_t>(&part - b.parts.get()), tile | (by_strips ? strips_only : 0), alive};
     }

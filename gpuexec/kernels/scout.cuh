@@ -8,12 +8,11 @@
 // Consecutive tiles of the queue, which are of one part mostly, so that what is to be known of it is asked once.
 const uint32_t flat_run = 8;
 
-// Where in the queue the block's tile number n is.
-__device__ __forceinline__ uint32_t place_of(uint32_t n) { return (n / flat_run * gridDim.x + blockIdx.x) * flat_run + n % flat_run; }
-
+// The block's item number n, of size.
 __device__ __forceinline__ Item item_of(const Item *items, uint32_t size, uint32_t n) {
-  uint32_t at = place_of(n);
-  return at < size ? items[at] : Item{no_part, 0, 0};
+  uint32_t run = n / flat_run * gridDim.x + blockIdx.x, runs = (size + flat_run - 1) / flat_run;
+  uint32_t at = spread(run, runs) * flat_run + n % flat_run;
+  return run < runs && at < size ? items[at] : Item{no_part, 0, 0};
 }
 
 // What a warp that fills sheets knows of a part, the same for all lanes, and of the lane's list.
@@ -60,31 +59,46 @@ __device__ __forceinline__ Share empty_share(const Batch &b) {
   return Share{Stretch{(reinterpret_cast<uintptr_t>(&b) + 15) & ~uint64_t(15), 0, 0}, 0, 1, {0, 0}};
 }
 
-// Deals chunks out, of a list of each lane, or none. A warp calls it together.
+// Deals chunks out, of a list of each lane, or none; list is its number among those that are there. A lane makes a share. A warp calls it
+// together.
 __device__ __forceinline__ void deal(const Batch &b, Sheet &to, const Stretch &s, uint32_t list) {
   uint32_t lane = threadIdx.x % 32, chunks = (s.words + chunk - 1) / chunk, first = sum_before(chunks, lane);
-  uint32_t all = __reduce_add_sync(all_lanes, chunks), each = (all + adders - 1) / adders;
-  for (uint32_t i = 0; i < adders; i++) {
-    uint32_t at = i * each, skip = at - first;
-    if (skip < chunks) {
-      uint64_t base = skip ? (s.base & ~uint64_t(15)) + 4 * chunk * skip : s.base;
-      to.shares[i] = Share{Stretch{base, s.words - chunk * skip, s.weight}, list, min(each, all - at), {0, 0}};
-    }
-    if (at >= all && lane == i) to.shares[i] = empty_share(b);
+  uint32_t all = __reduce_add_sync(all_lanes, chunks), each = (all + adders - 1) / adders, at = lane * each, owner = 0;
+  for (uint32_t rest = __ballot_sync(all_lanes, chunks != 0); rest; rest &= rest - 1) {
+    uint32_t i = __ffs(rest) - 1;
+    if (at >= __shfl_sync(all_lanes, first, i)) owner = i;  // the last that begins there or before
   }
+  uint32_t skip = at - __shfl_sync(all_lanes, first, owner);
+  Stretch of{__shfl_sync(all_lanes, s.base, owner), __shfl_sync(all_lanes, s.words, owner), __shfl_sync(all_lanes, s.weight, owner)};
+  list = __shfl_sync(all_lanes, list, owner);
+  if (lane >= adders) return;
+  if (at >= all) {
+    to.shares[lane] = empty_share(b);
+    return;
+  }
+  if (skip) of.base = (of.base & ~uint64_t(15)) + 4 * chunk * skip;
+  of.words -= chunk * skip;
+  to.shares[lane] = Share{of, list, min(each, all - at), {0, 0}};
 }
 
-// Fills a sheet, but for need and look. A warp calls it together.
-__device__ __forceinline__ void fill(const Batch &b, Scout &s, const Item &item, Sheet &to) {
+// The postings of the lane's list in a tile of the scout's part.
+__device__ __forceinline__ Interval postings_in(const Scout &s, uint32_t tile) {
+  if (s.postings == nullptr) return Interval{0, 0};
+  return Interval{__ldg(&s.first[tile * s.each]), __ldg(&s.first[(tile + 1) * s.each])};
+}
+
+// Fills a sheet, but for need and look. in are the postings of the tile if it is of the scout's part. A warp calls it together.
+__device__ __forceinline__ void fill(const Batch &b, Scout &s, const Item &item, Interval in, Sheet &to) {
   uint32_t lane = threadIdx.x % 32;
   if (item.part == no_part) {
     if (lane == 0) to.part = no_part;
     if (lane < adders) to.shares[lane] = empty_share(b);
     return;
   }
-  if (item.part != s.part) turn_to(b, s, item.part);
-  Interval in{0, 0};
-  if (s.postings) in = Interval{__ldg(&s.first[item.tile * s.each]), __ldg(&s.first[(item.tile + 1) * s.each])};
+  if (item.part != s.part) {
+    turn_to(b, s, item.part);
+    in = postings_in(s, item.tile);
+  }
   uint32_t count = in.to - in.from, all = __reduce_add_sync(all_lanes, count);
   uint32_t votes = __ballot_sync(all_lanes, count != 0), light = __ballot_sync(all_lanes, count != 0 && s.weight <= 65535);
   uint32_t list = __popc(votes & ((1u << lane) - 1));
@@ -116,15 +130,19 @@ __device__ __forceinline__ void set_need(Sheet &s, Key threshold) {
   s.look = s.part == no_part || s.careful ? 0 : s.need;
 }
 
-// Hands in a document of each lane, if it may enter. It returns how many keys there are then that were not handed in.
-__device__ __forceinline__ uint32_t offer(const Part &part, const Query &q, State &s, uint32_t held, bool there, uint32_t doc, uint32_t score) {
-  Key threshold = common_threshold(s), key = 0;
+// Hands in a document of each lane, if it may enter. It returns how many keys there are then that were not handed in. threshold is
+// the query's, and read again when it has risen for these: a read takes longer than all else here.
+__device__ __forceinline__ uint32_t offer(const Part &part, const Query &q, State &s, Key *threshold, uint32_t held, bool there, uint32_t doc, uint32_t score) {
+  Key key = 0;
   bool wants = there && accepts(part, doc);
   if (wants) {
     key = key_of(score + rank_score(part, q.rank_weight, doc), part.base + doc);
-    wants = key >= threshold && key < q.after;
+    wants = key >= *threshold && key < q.after;
   }
-  return keep_key(q, s, flat_desk().keys, held, wants, key);
+  if (!__any_sync(all_lanes, wants)) return held;
+  held = keep_key(q, s, flat_desk().keys, held, wants, key);
+  if (held == 0) *threshold = common_threshold(s);
+  return held;
 }
 
 // Hands in the candidates of a tile: those told apart, or all documents that match. A warp calls it together.
@@ -136,6 +154,7 @@ __device__ __forceinline__ uint32_t offer(const Part &part, const Query &q, Stat
   uint32_t count = d.seen[turn].count, lane = threadIdx.x % 32, lo = d.sheets[sheet].tile << b.tile_shift, docs = 1u << b.tile_shift, held = 0;
   bool zeros = d.seen[turn].zeros != 0, all = zeros || count > candidates_most;
   uint32_t most = all ? docs : count, need = d.sheets[sheet].need, *zero = zeros_of(b.tile_shift);
+  Key threshold = common_threshold(s);
   for (uint32_t base = 0; base < most; base += 32) {
     uint32_t at = base + lane, i = at, score = 0;
     bool there = at < most;
@@ -147,7 +166,7 @@ __device__ __forceinline__ uint32_t offer(const Part &part, const Query &q, Stat
     } else {
       there = score >= need;
     }
-    if (__any_sync(all_lanes, there)) held = offer(part, q, s, held, there, lo + i, score);
+    if (__any_sync(all_lanes, there)) held = offer(part, q, s, &threshold, held, there, lo + i, score);
   }
   if (held) insert(q, s, d.keys, held);
 }
@@ -156,13 +175,17 @@ __device__ __forceinline__ uint32_t offer(const Part &part, const Query &q, Stat
 // it together.
 __device__ __forceinline__ void scout_tiles(const Batch &b, Scout &s, const Item *items, uint32_t size) {
   FlatDesk &d = flat_desk();
-  Item upcoming = item_of(items, size, sheet_count - 1);
+  Item upcoming = item_of(items, size, sheet_count - 1), after = item_of(items, size, sheet_count);
+  Interval in{0, 0};
+  if (upcoming.part == s.part && s.part != no_part) in = postings_in(s, upcoming.tile);
   uint32_t lane = threadIdx.x % 32, empty = sheet_count - 1, here = 0, turn = 0;
-  for (uint32_t number = sheet_count; d.sheets[here].part != no_part; number++) {
+  for (uint32_t number = sheet_count + 1; d.sheets[here].part != no_part; number++) {
     uint32_t next = sheet_after(here);
     Key threshold = threshold_for(d.sheets[next]);  // as late as may be
-    fill(b, s, upcoming, d.sheets[empty]);
-    upcoming = item_of(items, size, number);
+    fill(b, s, upcoming, in, d.sheets[empty]);
+    if (after.part == s.part) in = postings_in(s, after.tile);  // on its way until the next turn
+    upcoming = after;
+    after = item_of(items, size, number);
     if (lane == 0) {
       d.seen[turn ^ 1] = Seen{0, 0};
       set_need(d.sheets[next], threshold);

@@ -88,17 +88,21 @@ __device__ __forceinline__ bool is_in(const Strip &s, uint32_t word) {
   return s.cells >> min(cell, 31u) & 1;
 }
 
-// Hands in a document of each lane that is there. It returns how many keys the warp holds then.
-__device__ __forceinline__ uint32_t offer(const Batch &b, const Part &part, uint32_t shift, uint32_t held, bool there, uint32_t doc, uint32_t score,
-                                          Counts *n) {
+// Hands in a document of each lane that is there. It returns how many keys the warp holds then. threshold is the query's, and read again when
+// it has risen for these: a read takes longer than all else here.
+__device__ __forceinline__ uint32_t offer(const Batch &b, const Part &part, uint32_t shift, Key *threshold, uint32_t held, bool there, uint32_t doc,
+                                          uint32_t score, Counts *n) {
   const Query &q = b.queries[part.query];
   State &state = b.states[part.query];
-  Key threshold = common_threshold(state);
   n->scored += there;
   there = there && accepts(part, doc);
   n->matched += there;
   Key key = there ? key_of(score + rank_score(part, q.rank_weight, doc), part.base + doc) : 0;
-  return keep_key(q, state, keys_of(shift), held, there && key >= threshold && key < q.after, key);
+  there = there && key >= *threshold && key < q.after;
+  if (!__any_sync(all_lanes, there)) return held;
+  held = keep_key(q, state, keys_of(shift), held, there, key);
+  if (held == 0) *threshold = common_threshold(state);
+  return held;
 }
 
 __device__ __forceinline__ void hand_in(const Batch &b, const Part &part, uint32_t shift, uint32_t held) {
@@ -145,8 +149,9 @@ __device__ __forceinline__ void add_or(const Strip &s, const Words &w, uint32_t 
 [[maybe_unused]] static __device__ __noinline__ uint32_t offer_both(const Batch &b, const Part &part, uint32_t shift, uint32_t doc0, uint32_t score0, bool there0,
                                                                     uint32_t doc1, uint32_t score1, bool there1) {
   Counts n{0, 0, 0};
-  uint32_t held = offer(b, part, shift, 0, there0, doc0, score0, &n);
-  hand_in(b, part, shift, offer(b, part, shift, held, there1, doc1, score1, &n));
+  Key threshold = common_threshold(b.states[part.query]);
+  uint32_t held = offer(b, part, shift, &threshold, 0, there0, doc0, score0, &n);
+  hand_in(b, part, shift, offer(b, part, shift, &threshold, held, there1, doc1, score1, &n));
   return n.matched << 16 | n.scored;
 }
 
@@ -295,6 +300,7 @@ __device__ __forceinline__ void clear(uint32_t shift, bool marks) {
 // Hands in all documents of the strip that can enter, and counts all that match: scored, matched. all is how many lists an AND has, 0 of an OR.
 [[maybe_unused]] static __device__ __noinline__ uint2 collect(const Batch &b, const Part &part, uint32_t shift, uint32_t lo, bool marks, uint32_t all) {
   uint32_t lane = threadIdx.x % 32, docs = 1u << shift, held = 0;
+  Key threshold = common_threshold(b.states[part.query]);
   Counts n{0, 0, 0};
   for (uint32_t i = lane; i < docs + lane; i += 32) {  // as often for all lanes
     uint32_t score = 0, mark = 0;
@@ -303,7 +309,7 @@ __device__ __forceinline__ void clear(uint32_t shift, bool marks) {
       if (marks) mark = marks_of(shift)[i];
     }
     bool matches = all ? mark == all : score != 0 || mark != 0;
-    if (__any_sync(all_lanes, matches)) held = offer(b, part, shift, held, matches, lo + i, score, &n);
+    if (__any_sync(all_lanes, matches)) held = offer(b, part, shift, &threshold, held, matches, lo + i, score, &n);
   }
   hand_in(b, part, shift, held);
   return make_uint2(n.scored, n.matched);
@@ -312,6 +318,7 @@ __device__ __forceinline__ void clear(uint32_t shift, bool marks) {
 // Hands in the candidates of an OR, none of whose documents is filtered.
 [[maybe_unused]] static __device__ __noinline__ void offer_candidates(const Batch &b, const Part &part, uint32_t shift, uint32_t lo, uint32_t candidates) {
   uint32_t lane = threadIdx.x % 32, held = 0, i[insert_room / 32];
+  Key threshold = common_threshold(b.states[part.query]);
   Counts n{0, 0, 0};  // they are among those touched
 #pragma unroll
   for (uint32_t j = 0; j < insert_room / 32; j++) i[j] = static_cast<uint32_t>(keys_of(shift)[32 * j + lane]);
@@ -319,7 +326,7 @@ __device__ __forceinline__ void clear(uint32_t shift, bool marks) {
 #pragma unroll
   for (uint32_t j = 0; j < insert_room / 32; j++) {
     bool there = 32 * j + lane < candidates;
-    held = offer(b, part, shift, held, there, lo + i[j], there ? scores_of(shift)[i[j]] : 0, &n);
+    held = offer(b, part, shift, &threshold, held, there, lo + i[j], there ? scores_of(shift)[i[j]] : 0, &n);
   }
   hand_in(b, part, shift, held);
 }
@@ -365,11 +372,6 @@ __device__ __forceinline__ void take_strip(const Batch &b, const Part &part, uin
 
 // From how many strips on a tile goes as a whole, for or_flat.cu.
 const uint32_t many_strips = 12;
-
-// Whether a tile has no postings of lists that are not flat. A warp calls it together.
-__device__ __forceinline__ bool is_flat(const Source &of, uint32_t blocks, uint32_t tile) {
-  return blocks == 0 || !__any_sync(all_lanes, (blocks >> threadIdx.x % 32 & 1) && of.list->tile_bound[tile]);
-}
 
 // Takes care of a tile, of which these strips can win. blocks are the lists that are not flat. It returns false when the tile is better done
 // as a whole, if it may be, and nothing is done then. A warp calls it together.
@@ -417,7 +419,7 @@ __device__ __forceinline__ bool take_tile(const Batch &b, const Part &part, cons
   if (postings) atomicAdd(&s.decoded, static_cast<unsigned long long>((postings + 127) / 128));
 }
 
-// Takes tiles from the queue until there are none.
+// Takes tiles from the queue until there are none, a run of them at a time.
 template <bool all>
 __device__ __forceinline__ void take_tiles(const Batch &b) {
   uint32_t tile_shift = b.tile_shift, known = ~0u, blocks = 0;
@@ -427,10 +429,11 @@ __device__ __forceinline__ void take_tiles(const Batch &b) {
   Source of{nullptr, nullptr, nullptr, nullptr, 0, 0};
   Counts n{0, 0, 0};
   for (;;) {
-    uint32_t size = queue.size, run = min(strip_run, max(1u, size / (4 * gridDim.x * (blockDim.x / 32))));
-    uint32_t from = threadIdx.x % 32 == 0 ? atomicAdd(&queue.next, run) : 0;
-    from = __shfl_sync(all_lanes, from, 0);
-    if (from >= size) break;
+    uint32_t size = queue.size, run = min(strip_run, max(1u, size / (4 * gridDim.x * (blockDim.x / 32)))), runs = (size + run - 1) / run;
+    uint32_t number = threadIdx.x % 32 == 0 ? atomicAdd(&queue.next, 1u) : 0;
+    number = __shfl_sync(all_lanes, number, 0);
+    if (number >= runs) break;
+    uint32_t from = run * spread(number, runs);
     uint32_t whole = 0;
     for (uint32_t i = 0; i < min(run, size - from); i++) {
       Item item = queue.items[from + i];
