@@ -105,11 +105,7 @@ func (b *batch) fill() bool {
 	b.chooseStrips()
 	s := &b.staging
 	lists, blocks, bounds := b.lists.put(s, b.arena, b.table, b.norms)
-	for i := range b.lists.entries {
-		if e := &b.lists.entries[i]; b.flats.has(e.known) {
-			b.putFlat(&b.lists.structs[i], e)
-		}
-	}
+	b.putFlats()
 	b.tileBounds = bounds
 	b.tileRoom = 2*b.kMost + max(poolSlack, leastRoom)
 	b.poolRoom = b.poolRoomFor(b.kMost)

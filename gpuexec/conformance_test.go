@@ -215,15 +215,16 @@ func TestCaches(t *testing.T) {
 // strips are the algorithms that go by strips of flat lists.
 var strips = []gpuexec.Algorithm{gpuexec.Exhaustive, gpuexec.BMW, gpuexec.MaxScore}
 
-// TestFlat has lists become flat, all or as many as there is little room for, among short ones that stay as they are.
+// TestFlat has lists become flat, all or as many as there is little room for, among short ones that stay as they are; and with
+// a cache that lets go of most blocks.
 func TestFlat(t *testing.T) {
 	for _, a := range strips {
-		for _, bytes := range []int64{flatBytes, 16 << 10} {
-			if testing.Short() && bytes < flatBytes && a != gpuexec.MaxScore {
+		for _, sizes := range []struct{ flats, cache int64 }{{flatBytes, 32 << 20}, {16 << 10, 32 << 20}, {flatBytes, 64 << 10}} {
+			if testing.Short() && sizes.flats < flatBytes && a != gpuexec.MaxScore {
 				continue
 			}
-			t.Run(fmt.Sprintf("%v/%d KiB", a, bytes>>10), func(t *testing.T) {
-				b := newBatching(open(t, 0, 32<<20, gpuexec.Options{Algorithm: a, FlatBytes: bytes}))
+			t.Run(fmt.Sprintf("%v/%d KiB/%d KiB", a, sizes.flats>>10, sizes.cache>>10), func(t *testing.T) {
+				b := newBatching(open(t, 0, sizes.cache, gpuexec.Options{Algorithm: a, FlatBytes: sizes.flats}))
 				if err := exectest.Check(b, 9, checkRounds/4); err != nil {
 					t.Error(err)
 				}
@@ -232,6 +233,9 @@ func TestFlat(t *testing.T) {
 				}
 				if b.byStrips == 0 {
 					t.Error("no query went by strips")
+				}
+				if b.Cache().Stats().EvictedBytes == 0 && sizes.cache < 1<<20 {
+					t.Error("the cache has let go of nothing")
 				}
 			})
 		}

@@ -41,7 +41,8 @@
 // Flat postings (kernels/flat.cuh, flats.go) are a word each, impact and document, with bounds for each strip of 512 documents and each
 // cell of 64 (kernels/cells.cuh).
 // On an H200 they are scored several times as fast as blocks, at 4 bytes a posting instead of 1.2, so lists have them beside their blocks,
-// which are what is stored, copied and cached, as far as Options.FlatBytes go.
+// which are what is stored, copied and cached, as far as Options.FlatBytes go. Queries by strips do without the blocks of lists that are
+// flat: the cache is not asked for them, and may let go of them.
 //
 // A document is ranked by one number, its key (layout.cuh), and a query's threshold is the key that is
 // the worst of its best k. All that is passed over has a bound, as a key, below the threshold, ties and all.

@@ -3,6 +3,7 @@ package gpuexec
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -340,8 +341,14 @@ func (x *Executor) Partials(ctx context.Context, plans []*Plan) ([]blockmax.Part
 	return parts, nil
 }
 
-// Resident is how many bytes of the list with a key lie on the device.
-func (x *Executor) Resident(key uint64) int64 { return x.cache.Resident(key) }
+// Resident is how many bytes of the list with a key need not be copied to the device: more than any list has, when it is
+// there as flat postings, which most queries get along with.
+func (x *Executor) Resident(key uint64) int64 {
+	if _, flat := x.flats.keys.Load(key); flat {
+		return math.MaxInt64
+	}
+	return x.cache.Resident(key)
+}
 
 // Lost is why the device cannot be used any more, or nil.
 func (x *Executor) Lost() error { return x.dev.Lost() }

@@ -21,3 +21,10 @@ func (x *Executor) Lose(lost func(extent int) bool) {
 		x.free <- s
 	}
 }
+
+// ForgetFlats gives all flat lists up, as happens when one has found no room.
+func (x *Executor) ForgetFlats() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.flats.forget()
+}

@@ -1,8 +1,11 @@
 package gpuexec
 
+import "sync"
+
 // flats are lists as flat postings (kernels/flat.cuh) that stay on the device. A list becomes flat when it is there whole and comes
-// again, by a kernel behind those of the batch, for the batches that follow; it stays so when the cache lets go of its blocks.
-// When there is no more room, all are given up, now and then, and made anew.
+// again, by a kernel behind those of the batch, for the batches that follow; it stays so when the cache lets go of its blocks,
+// which no query needs that goes by strips: only for others is the cache asked. When there is no more room, all are given up, now
+// and then, and made anew.
 type flats struct {
 	address    uint64 // of the part of the arena
 	rows       uint32
@@ -10,6 +13,8 @@ type flats struct {
 	generation uint64 // of those that are there
 	full       bool   // one has found no room
 	age        int    // batches since it began anew
+
+	keys sync.Map // of those that are there, for Executor.Resident
 }
 
 // flatShare: a list is made flat when it has a posting in this many strips or fewer. Of shorter ones the few blocks are as good.
@@ -36,10 +41,14 @@ func (f *flats) begin() {
 func (f *flats) forget() {
 	f.used, f.full, f.age = 0, false, 0
 	f.generation++
+	f.keys.Clear()
 }
 
 // has reports whether the postings of a list are there.
 func (f *flats) has(k *knownList) bool { return k.flat != 0 && k.flatGeneration == f.generation }
+
+// had reports whether they were there when a batch last had the list. It needs no lock.
+func (f *flats) had(k *knownList) bool { return k.wasFlat.Load() }
 
 // worth reports whether a list, in a segment of so many tiles, is long enough.
 func (f *flats) worth(k *knownList, tiles uint32) bool {
@@ -76,7 +85,14 @@ func (f *flats) take(k *knownList, rows uint32) bool {
 	}
 	k.flat, k.flatGeneration = f.address+uint64(f.used)*rowBytes, f.generation
 	f.used += rows
+	f.keys.Store(k.key, nil)
 	return true
+}
+
+// drop gives up a list that has been given a place, but is not there.
+func (f *flats) drop(k *knownList) {
+	k.flat = 0
+	f.keys.Delete(k.key)
 }
 
 // flatten has a list made flat that is on the device whole, if it is not, and worth it.
@@ -94,12 +110,25 @@ func (b *batch) flatten(e *listEntry) {
 // dropFlattenings gives up the lists that were to be made flat: no kernel of the batch runs.
 func (b *batch) dropFlattenings() {
 	for _, k := range b.flattened {
-		k.flat = 0
+		b.flats.drop(k)
 	}
 	b.flattenings = b.flattenings[:0]
 }
 
-// putFlat has a list say where its flat postings are.
+// putFlats has lists say where their flat postings are.
+func (b *batch) putFlats() {
+	for i := range b.lists.entries {
+		e := &b.lists.entries[i]
+		has := b.flats.has(e.known)
+		if has {
+			b.putFlat(&b.lists.structs[i], e)
+		}
+		if e.known.wasFlat.Load() != has {
+			e.known.wasFlat.Store(has)
+		}
+	}
+}
+
 func (b *batch) putFlat(d *devList, e *listEntry) {
 	l := b.shape.flatLayout(e.known.count, e.tiles)
 	d.flat, d.flatShift = e.known.flat, l.shift
@@ -107,25 +136,33 @@ func (b *batch) putFlat(d *devList, e *listEntry) {
 }
 
 // chooseStrips finds the queries that go by strips: one of their lists is flat, those that are not are short, and there are many postings
-// for each hit. Of lists that only they have, tiles need no directory.
+// for each hit. Of flat lists that only they have, nobody reads blocks.
 func (b *batch) chooseStrips() {
 	for i := range b.queries {
-		b.queries[i].byStrips = b.algorithm.byStrips() && b.goesByStrips(&b.queries[i])
+		b.queries[i].byStrips = b.goesByStrips(&b.queries[i])
 	}
 	for i := range b.parts {
 		pt := &b.parts[i]
-		strips := b.queries[pt.query].byStrips
+		strips, expected := b.queries[pt.query].byStrips, b.queries[pt.query].expected
 		if strips && pt.way == byLeadBlocks {
 			pt.way = byAndTiles
 		}
 		for _, t := range b.terms[pt.from:pt.to] {
-			e := &b.lists.entries[t.entry]
-			e.tiled = e.tiled || !strips || !b.flats.has(e.known)
+			if e := &b.lists.entries[t.entry]; !strips || !b.flats.has(e.known) {
+				e.read = true
+				e.all = e.all || expected // nobody has found out which extents matter
+			}
 		}
 	}
 }
 
-func (b *batch) goesByStrips(q *query) bool {
+func (b *batch) goesByStrips(q *query) bool { return b.wouldGoByStrips(q, (*flats).has) }
+
+// wouldGoByStrips reports whether a query goes by strips when those lists are flat that has reports.
+func (b *batch) wouldGoByStrips(q *query, has func(*flats, *knownList) bool) bool {
+	if !b.algorithm.byStrips() {
+		return false
+	}
 	flat, postings, tiles := false, 0, 0
 	for _, pt := range b.parts[q.from:q.to] {
 		if pt.from < pt.to {
@@ -138,7 +175,7 @@ func (b *batch) goesByStrips(q *query) bool {
 			e := &b.lists.entries[t.entry]
 			postings += int(e.known.count)
 			switch {
-			case b.flats.has(e.known):
+			case has(b.flats, e.known):
 				flat = true
 			case b.flats.worth(e.known, e.tiles):
 				return false

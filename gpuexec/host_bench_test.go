@@ -114,6 +114,7 @@ func newHost(b *testing.B, plans []*Plan, a Algorithm) *host {
 	bt.staging = staging{host: make([]byte, 128<<20), address: 1 << 40, size: 1 << 30}
 	bt.lists.known, bt.lists.tables, bt.flats = &x.known, &x.tables, &x.flats
 	x.gather(bt, plans, h.choose(b), h.answers)
+	bt.chooseStrips()
 	for bringing := true; bringing; bringing = bt.lists.placed.Rows > 0 { // without the bytes
 		bt.lists.ask(false, true)
 		x.cache.Place(bt.lists.needs, listcache.Region{First: 1 << 31, Rows: 1 << 30}, &bt.lists.placed)

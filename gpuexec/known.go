@@ -22,7 +22,8 @@ type knownList struct {
 
 	checked []uint64     // bit of each extent that has been found to be sound; nil for a list without a key
 	in      [slots]place // of the batches under way
-	whole   atomic.Bool  // it was on the device whole when a batch last had it
+	whole   atomic.Bool  // it was on the device whole when a batch last read its blocks
+	wasFlat atomic.Bool  // its flat postings were there when a batch last had it
 
 	// Its extents, as a table that stays on the device, and its flat postings. Executor.mu guards all that follows.
 	serial     uint64 // of listcache.Placed, when a batch last had it

@@ -44,7 +44,7 @@ type listEntry struct {
 	address uint64 // of its devList
 	queries int
 	tiles   uint32
-	tiled   bool     // it needs a directory of tiles
+	read    bool     // its blocks are: it needs a directory of tiles. Else only its flat postings are
 	docs    uint32   // of the segment
 	wanted  []uint64 // the extents that matter, unless all do
 	all     bool
@@ -85,7 +85,7 @@ func extents(l *postings.List) int { return (l.Blocks() + extentBlocks - 1) / ex
 func (l *lists) put(s *staging, arena uint64, tables, norms func(*term, uint32) uint64) (address uint64, blocks int, bounds span) {
 	l.structs, address = put[devList](s, len(l.entries))
 	for i := range l.entries {
-		if l.entries[i].tiled {
+		if l.entries[i].read {
 			bounds.bytes += wholeRows(4 * int(l.entries[i].tiles))
 		}
 	}
@@ -100,7 +100,7 @@ func (l *lists) put(s *staging, arena uint64, tables, norms func(*term, uint32) 
 			count: k.count, blockSize: k.blockSize, blocks: k.blocks,
 			highest: k.highest, tiles: e.tiles, firstBlock: uint32(blocks),
 		}
-		if !e.tiled {
+		if !e.read {
 			continue
 		}
 		l.structs[i].tileFirst, l.structs[i].tileBound = s.keep(4*int(e.tiles+1)), tileBound
@@ -113,12 +113,17 @@ func (l *lists) put(s *staging, arena uint64, tables, norms func(*term, uint32) 
 	return address, blocks, bounds
 }
 
-// ask makes the needs of the batch. rest has the cache bring what no query wants, where there is room.
+// ask makes the needs of the batch: of lists whose blocks nobody reads an empty one. rest has the cache bring what no query
+// wants, where there is room.
 func (l *lists) ask(leave, rest bool) {
 	l.needs = slices.Grow(l.needs[:0], len(l.entries))[:len(l.entries)]
 	for i := range l.entries {
 		e := &l.entries[i]
 		n := &l.needs[i]
+		if !e.read {
+			*n = listcache.Need{}
+			continue
+		}
 		*n = listcache.Need{
 			Key: e.known.key, Version: e.known.version, Queries: e.queries, Leave: leave && e.known.key != 0, Rest: rest,
 			Head: e.known.heads, Extents: e.known.extents,
@@ -139,7 +144,9 @@ func (l *lists) place(s *staging, cache *listcache.Cache, room int, moves []devM
 	s.used += int(l.placed.Rows) * rowBytes
 	moves, usable = l.putTables(s, moves, settled)
 	for i := range l.entries {
-		l.entries[i].known.whole.Store(l.placed.Lists[i].Serial != 0)
+		if e := &l.entries[i]; e.read {
+			e.known.whole.Store(l.placed.Lists[i].Serial != 0)
+		}
 	}
 	if len(l.placed.Copies) > 0 {
 		for _, key := range l.writePieces(s.host[base:], region.First) {

@@ -40,6 +40,7 @@ type query struct {
 	blocks   int64  // of all lists of all passes
 	need     uint32 // of an OR: what the answer's last hit scores at the least
 	byStrips bool   // kernels/strips.cu goes through its tiles
+	expected bool   // to go by strips, when lists are as they were: which extents matter has not been found out
 }
 
 // A part is a query in one segment that has its terms.

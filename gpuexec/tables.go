@@ -62,12 +62,15 @@ func (t *tables) take(k *knownList, serial uint64) (row uint32, ok bool) {
 	return row, true
 }
 
-// putTables makes the extents of all lists be on the device, once it is known where they are. It adds what the device has to
+// putTables makes the extents of lists whose blocks are read be on the device, once it is known where they are. It adds what the device has to
 // move, calls settled for lists that are there to stay, and reports whether all heads are there.
 func (l *lists) putTables(s *staging, moves []devMove, settled func(*listEntry)) (_ []devMove, usable bool) {
 	usable = true
 	for i := range l.entries {
 		e, p := &l.entries[i], &l.placed.Lists[i]
+		if !e.read {
+			continue
+		}
 		serial := p.Serial
 		if l.lose != nil {
 			serial = 0

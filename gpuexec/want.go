@@ -38,14 +38,22 @@ func (b *batch) want(pt int, plan *Plan, need uint32) {
 func (b *batch) termsOf(p *part) []partTerm { return b.terms[p.from:p.to] }
 
 // findWanted finds out which extents matter that are in doubt. It takes ten times as long as all else that a batch needs.
-// But of lists that are on the device whole it would be of no use.
+// But of lists that are on the device whole it would be of no use, nor for queries that will go by strips: their flat lists need
+// no blocks, the others are short. What becomes of flat lists meanwhile, chooseStrips sees to.
 func (b *batch) findWanted() {
 	l := &b.lists
-	open := l.doubts[:0]
+	open, last := l.doubts[:0], -1
 	for _, d := range l.doubts {
-		if terms := b.termsOf(&b.parts[d.part]); l.haveAll(terms) {
+		p := &b.parts[d.part]
+		q, terms := &b.queries[p.query], b.termsOf(p)
+		if l.haveAll(terms) {
 			l.wantAll(terms)
-		} else {
+			continue
+		}
+		if p.query != last { // once for all of its parts
+			last, q.expected = p.query, b.wouldGoByStrips(q, (*flats).had)
+		}
+		if !q.expected {
 			l.giveWanted(terms)
 			open = append(open, d)
 		}

@@ -20,7 +20,7 @@ type Device interface {
 	// the plans when it returns.
 	Partials(ctx context.Context, plans []*Plan) ([]blockmax.Partial, error)
 
-	// Resident is how many bytes of the list with a key lie on the device.
+	// Resident is how many bytes of the list with a key need not be copied to the device; it may be more than the list has.
 	Resident(key uint64) int64
 
 	// Lost is why the device cannot be used any more, or nil.

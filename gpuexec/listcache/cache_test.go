@@ -88,6 +88,29 @@ func TestSerial(t *testing.T) {
 	}
 }
 
+// TestZeroNeed: among others it changes nothing, not even the figures.
+func TestZeroNeed(t *testing.T) {
+	full := Need{Key: 1, Head: []uint32{2}, Extents: []uint32{5, 6}}
+	var figures [2]Stats
+	for i, needs := range [][]Need{{full}, {{}, full, {}}} {
+		c, err := New(Config{Region: Region{Rows: 1000}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b Batch
+		for range 2 {
+			c.Place(needs, Region{First: 1000, Rows: 100}, &b)
+		}
+		figures[i] = c.Stats()
+		if last := b.Lists[len(needs)-1]; i == 1 && (!last.Complete || last.Serial != 0 || len(last.Head)+len(last.Extents) > 0) {
+			t.Errorf("nothing is placed as %+v", last)
+		}
+	}
+	if figures[0] != figures[1] || figures[0].WantedBytes == 0 {
+		t.Errorf("figures are %+v, without those that ask for nothing %+v", figures[1], figures[0])
+	}
+}
+
 // TestConfig: what cannot be carried out is named.
 func TestConfig(t *testing.T) {
 	for _, test := range []struct {

@@ -7,7 +7,7 @@ const RowBytes = 16
 const Missing = ^uint32(0)
 
 // A Need is one list that a batch needs. Each list should come once: a repeat is right,
-// but may be copied a second time.
+// but may be copied a second time. The zero Need asks for nothing, and counts no visit.
 type Need struct {
 	Key     uint64 // blockmax.Term.Key; a list of key 0 is never kept
 	Version uint64 // of the head: one of another version is copied anew, and extents stay
