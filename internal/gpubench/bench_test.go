@@ -22,7 +22,7 @@ var tiny = strings.Fields(`-docs 20000 -queries 30 -time 1ms -k 10 -batch 8 -cac
 // TestParts runs all parts, and again: nothing is measured twice.
 func TestParts(t *testing.T) {
 	out := t.TempDir()
-	args := append(append([]string{"-out", out}, tiny...), "or", "and", "andor", "cache", "huang", "policies", "devices", "latency", "codecs", "cores")
+	args := append(append([]string{"-out", out}, tiny...), "or", "and", "andor", "cache", "huang", "policies", "devices", "latency", "codecs", "cores", "strips")
 	if err := command(context.Background(), args); err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestParts(t *testing.T) {
 		}
 		seen[r.Part]++
 	}
-	want := []string{"or", "and", "andor", "latency", "codecs", "cores"}
+	want := []string{"or", "and", "andor", "latency", "codecs", "cores", "strips"}
 	if gpus, err := device.List(); err == nil && len(gpus) > 0 {
 		want = append(want, "cache", "huang", "policies", "devices")
 	}
@@ -54,7 +54,7 @@ func TestParts(t *testing.T) {
 		t.Errorf("a second run made %d measurements, the first %d", len(again)-len(first), len(first))
 	}
 	tables, err := os.ReadFile(filepath.Join(out, "tables.md"))
-	if err != nil || !strings.Contains(string(tables), "| or k=10 cpu/auto | ") {
+	if err != nil || !strings.Contains(string(tables), "| or k=10 cpu/auto | ") || !strings.Contains(string(tables), "| and k=10, after seeds | ") {
 		t.Errorf("tables are %q, %v", tables, err)
 	}
 }

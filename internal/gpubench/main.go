@@ -11,6 +11,7 @@
 //	latency        time of queries by rate of arrival (Poisson) and delay of batches; GPU, CPU, and auto
 //	cores          how queries share cores by the policies of an engine, AND and OR: time of one alone, throughput of
 //	               as many clients as cores (Tatikonda 2011, figure 4); no GPU
+//	strips         what is left of flat lists by bounds: tiles, strips and cells alive, and their postings, OR and AND by k; no GPU
 //	codecs         bits a posting and integers a second on the CPU, by codec and length of list (Ding 2009,
 //	               figures 3 and 4); BenchmarkDecode of package gpuexec has the GPU's side
 //
@@ -168,6 +169,7 @@ var parts = map[string]func(*bench) error{
 	"andor": func(b *bench) error { return b.mode(blockmax.AndOr) },
 	"cache": (*bench).caches, "huang": (*bench).huang, "policies": (*bench).policies, "devices": (*bench).devices,
 	"latency": (*bench).latency, "codecs": (*bench).codecs, "cores": (*bench).sharings,
+	"strips": (*bench).strips,
 }
 
 // wants reports whether -algorithms leaves an algorithm in.
