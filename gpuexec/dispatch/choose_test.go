@@ -46,6 +46,38 @@ func TestChoose(t *testing.T) {
 	}
 }
 
+// TestAutoTries: a model for which no batch is worth it is proved wrong by some queries that go to devices all the same.
+func TestAutoTries(t *testing.T) {
+	d := New(nil, Options{Policy: Auto, Cores: 16})
+	defer d.Close()
+	d.alive, d.idle = 1, 1
+	cheap := Features{Terms: 2, Postings: 2000, Shortest: 900, Second: 1100, Blocks: 17, K: 10}
+	j := &job{features: cheap, arrived: time.Now(), query: Query{Plan: new(Plan)}}
+	j.cpu, j.gpu = time.Microsecond, time.Hour
+	tried := 0
+	for range 10 * trialEvery {
+		if _, onCPU := d.choose(j); !onCPU {
+			tried++
+		}
+	}
+	if tried != 10 {
+		t.Errorf("%d of %d queries went to a device, want 10", tried, 10*trialEvery)
+	}
+}
+
+// TestAtOnce: how many queries the CPU computes at a time, by policy, cores and devices.
+func TestAtOnce(t *testing.T) {
+	for _, test := range []struct {
+		policy               Policy
+		cores, devices, want int
+	}{{Auto, 16, 1, 12}, {Auto, 16, 8, 8}, {Auto, 2, 1, 1}, {Auto, 1, 1, 1}, {Long, 16, 1, 15}, {Groups, 16, 1, 16}, {Auto, 16, 0, 1 << 16}} {
+		o := Options{Policy: test.policy, Cores: test.cores}
+		if got := o.atOnce(test.devices); got != test.want {
+			t.Errorf("%v, %d cores, %d devices: %d at a time, want %d", test.policy, test.cores, test.devices, got, test.want)
+		}
+	}
+}
+
 // TestGroupOf: the three groups of Ding 2009, with a margin of 20 %.
 func TestGroupOf(t *testing.T) {
 	d := New(nil, Options{Policy: Groups})

@@ -136,13 +136,16 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// atOnce is how many queries the CPU computes at a time.
+// atOnce is how many queries the CPU computes at a time. Under Auto a quarter of the cores is left to those who make queries and feed
+// devices: with 16 cores and one device, 15 that computed kept it from two thirds of its batches.
 func (o *Options) atOnce(devices int) int {
 	switch {
 	case devices == 0:
 		return 1 << 16
 	case o.Policy == Groups:
 		return o.Cores
+	case o.Policy == Auto:
+		return max(1, o.Cores-max(devices, o.Cores/4))
 	}
 	return max(1, o.Cores-devices)
 }
@@ -160,7 +163,7 @@ type Dispatcher struct {
 	alive   int    // devices that are not lost
 	idle    int    // device workers that wait for a batch
 	running int    // queries that the CPU computes, or is about to
-	turn    int    // of Halves
+	turn    int    // of Halves, and of the trials of Auto
 	closed  bool
 	stats   Stats
 

@@ -17,7 +17,8 @@
 //
 // # Policies
 //
-//	Auto     where the query is estimated to be done first: cost, and the work that waits there already
+//	Auto     where the query is estimated to be done first: cost, and the work that waits there already. One in
+//	         256 of those for the CPU goes to a device all the same, so that estimates do not grow old
 //	Long     long queries to the devices, others to the CPU, by the number of blocks of their lists
 //	LBD      the opposite (length-based distribution of Huang 2017: the paper's kernels gave each
 //	         thread a range of documents, and long lists were unequally divided; ours are cut into tiles)
