@@ -137,7 +137,7 @@ func (o Options) withDefaults() Options {
 }
 
 // atOnce is how many queries the CPU computes at a time. Under Auto a quarter of the cores is left to those who make queries and feed
-// devices: with 16 cores and one device, 15 that computed kept it from two thirds of its batches.
+// devices: an H200 with 16 cores, 15 of which computed, did a third of the queries that it does alone.
 func (o *Options) atOnce(devices int) int {
 	switch {
 	case devices == 0:
