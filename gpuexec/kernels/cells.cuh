@@ -113,7 +113,7 @@ __device__ __forceinline__ Cells find_cells(const Part &part, const Source &of, 
   }
   Cells c{0, 0};
   c.matching = mine ? gather(nonzero_bytes(b.there.x)) | gather(nonzero_bytes(b.there.y)) << 4 : 0;
-  uint32_t tail = c.matching ? tail_bound(part, strip << (tile_shift - 5)) : 0;
+  uint32_t tail = c.matching ? tail_bound(part, min(strip << (tile_shift - 5), part.docs - 1)) : 0;  // strips may lie behind the last document
 #pragma unroll
   for (uint32_t j = 0; j < cells; j++) c.alive |= static_cast<uint32_t>(b.sum[j] >= need) << j;
   c.alive = tail >= need ? c.alive & c.matching : 0;

@@ -53,7 +53,7 @@ struct Table {
 // and the highest impact there, plus one; 0 where the list has no posting. Of lists with several blocks a tile that is the
 // highest among the blocks that touch the tile. Sparse ones are decoded for it, and so have what is true.
 //
-// A list may also be there as flat postings (flat.cuh), and then has no directory of tiles.
+// A list may also be there as flat postings (flat.cuh). When no query of the batch reads its blocks, it has no directory of tiles.
 struct List {
   Pointer<const uint4> arena;
   Pointer<const Extent> extents;
@@ -145,7 +145,8 @@ struct State {
 };
 
 // A tile to visit. Of its 32 parts of equal width only those can hold a document that enters whose bit is set
-// in alive. A tile of which other strips were looked at as a seed's has the bit strips_only, too.
+// in alive. tile also has the bit strips_only when some of the strips are a seed's, looked at before all others: the tile cannot go as
+// a whole then, since they would be looked at twice.
 const uint32_t strips_only = 1u << 31;
 
 struct Item {

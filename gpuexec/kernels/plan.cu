@@ -4,8 +4,8 @@
 // can still win, query by query. tiles_most * part_count is below 1<<31.
 //
 // Of queries whose lists are flat, tiles are bounded strip by strip, and of a tile only the strips that can
-// win are queued, for strips.cu; of a seed at first only the best. Where they are many, and bounds do not prune, the tile as a whole
-// is cheaper, for or_flat.cu.
+// win are queued, for strips.cu; of a seed at first only the best. Where bounds do not prune, a tile of an OR goes as
+// a whole, for or_flat.cu; where they do, and many strips are left, or_strips leaves it to that.
 #include "cells.cuh"
 #include "seek.cuh"
 #include "warp.cuh"

@@ -11,7 +11,7 @@ const uint32_t flat_run = 8;
 // The block's item number n, of size.
 __device__ __forceinline__ Item item_of(const Item *items, uint32_t size, uint32_t n) {
   uint32_t run = n / flat_run * gridDim.x + blockIdx.x, runs = (size + flat_run - 1) / flat_run;
-  uint32_t at = spread(run, runs) * flat_run + n % flat_run;
+  uint32_t at = shuffled(run, runs) * flat_run + n % flat_run;
   return run < runs && at < size ? items[at] : Item{no_part, 0, 0};
 }
 

@@ -52,7 +52,7 @@ struct Counts {
   uint32_t postings;  // the same for all lanes
 };
 
-// What adding the lists of an OR came to, the same for all lanes but for touched.
+// What adding the lists of a strip came to, the same for all lanes but for touched. Candidates and touched are of OR only.
 struct Sum {
   uint32_t candidates;  // the first are in place of keys, by their number in the strip
   uint32_t touched;     // documents with a score that the lane has seen first
@@ -433,7 +433,7 @@ __device__ __forceinline__ void take_tiles(const Batch &b) {
     uint32_t number = threadIdx.x % 32 == 0 ? atomicAdd(&queue.next, 1u) : 0;
     number = __shfl_sync(all_lanes, number, 0);
     if (number >= runs) break;
-    uint32_t from = run * spread(number, runs);
+    uint32_t from = run * shuffled(number, runs);
     uint32_t whole = 0;
     for (uint32_t i = 0; i < min(run, size - from); i++) {
       Item item = queue.items[from + i];

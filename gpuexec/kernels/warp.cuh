@@ -29,12 +29,12 @@ __device__ __forceinline__ uint32_t nth_bit(uint32_t word, uint32_t n) {
   return at;
 }
 
-// Shuffles n numbers: those that follow one another come to lie n/1024 apart, or four where there are few. The last stays the last. A
-// lane may call it alone.
+// Number i of n numbers in another order: those that follow one another come to lie n/1024 apart, or four where there are few. The last
+// stays the last. A lane may call it alone.
 //
 // Work of a queue is taken in this order. It stands query by query, and so much of it is under way at a time that nothing which
 // is found in a query would be known before all of its work is taken; and those who find something would wait for one another.
-__device__ __forceinline__ uint32_t spread(uint32_t i, uint32_t n) {
+__device__ __forceinline__ uint32_t shuffled(uint32_t i, uint32_t n) {
   uint32_t ways = min(1024u, max(1u, n / 4)), each = n / ways;
   return i < ways * each ? i % ways * each + i / ways : i;
 }
