@@ -186,9 +186,9 @@ func (b *batching) TopK(ctx context.Context, p *exectest.Plan) (blockmax.TopK, e
 // TestCaches runs batches with caches from nothing to all that is needed, where what a list lacks is copied, or
 // left to the CPU.
 func TestCaches(t *testing.T) {
-	sizes := []int64{0, 4 << 10, 16 << 10, 64 << 10, 32 << 20}
+	sizes, rounds := []int64{0, 4 << 10, 16 << 10, 64 << 10, 32 << 20}, checkRounds/2
 	if testing.Short() {
-		sizes = []int64{0, 16 << 10, 32 << 20}
+		sizes, rounds = []int64{0, 16 << 10, 32 << 20}, checkRounds/4
 	}
 	for _, cacheBytes := range sizes {
 		for _, leave := range []bool{false, true} {
@@ -198,7 +198,7 @@ func TestCaches(t *testing.T) {
 					o.Cache.Lambda = 0.5
 				}
 				b := newBatching(open(t, 0, cacheBytes, o))
-				if err := exectest.Check(b, 3, checkRounds/2); err != nil {
+				if err := exectest.Check(b, 3, rounds); err != nil {
 					t.Error(err)
 				}
 				if *b.flatRefused > 0 || !leave && *b.partial > 0 {
@@ -220,7 +220,7 @@ var strips = []gpuexec.Algorithm{gpuexec.Exhaustive, gpuexec.BMW, gpuexec.MaxSco
 func TestFlat(t *testing.T) {
 	for _, a := range strips {
 		for _, sizes := range []struct{ flats, cache int64 }{{flatBytes, 32 << 20}, {16 << 10, 32 << 20}, {flatBytes, 64 << 10}} {
-			if testing.Short() && sizes.flats < flatBytes && a != gpuexec.MaxScore {
+			if testing.Short() && (sizes.flats < flatBytes || sizes.cache < 1<<20) && a != gpuexec.MaxScore {
 				continue
 			}
 			t.Run(fmt.Sprintf("%v/%d KiB/%d KiB", a, sizes.flats>>10, sizes.cache>>10), func(t *testing.T) {
