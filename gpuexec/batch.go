@@ -101,7 +101,7 @@ func (b *batch) begin() {
 // and placed in the order in which they run.
 func (b *batch) fill() bool {
 	b.columns.begin()
-	b.flats.begin()
+	b.flats.begin(b.lists.known.cleared.Load())
 	b.chooseStrips()
 	s := &b.staging
 	lists, blocks, bounds := b.lists.put(s, b.arena, b.table, b.norms)

@@ -13,6 +13,7 @@ type flats struct {
 	generation uint64 // of those that are there
 	full       bool   // one has found no room
 	age        int    // batches since it began anew
+	cleared    uint64 // knownLists.cleared, when it last began
 
 	keys sync.Map // of those that are there, for Executor.Resident
 }
@@ -30,11 +31,13 @@ const sparseTile, sparseK = 128, 100
 // maxStripTerms is how many terms a part may have that goes by strips: one a lane.
 const maxStripTerms = 32
 
-// begin is called before a batch is filled.
-func (f *flats) begin() {
-	if f.age++; f.full && f.age > tablesAge {
+// begin is called before a batch is filled, with how often all known lists were forgotten: where their flat postings are is
+// forgotten with them.
+func (f *flats) begin(cleared uint64) {
+	if f.age++; f.full && f.age > tablesAge || f.cleared != cleared {
 		f.forget()
 	}
+	f.cleared = cleared
 }
 
 // forget gives all up.

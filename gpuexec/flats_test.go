@@ -35,15 +35,21 @@ func TestFlatsGiveUp(t *testing.T) {
 		t.Errorf("at %d and %d", a.flat, c.flat)
 	}
 	for range tablesAge {
-		if f.begin(); !f.has(&a) {
+		if f.begin(0); !f.has(&a) {
 			t.Fatal("given up at once")
 		}
 	}
-	if f.begin(); f.has(&a) || f.has(&c) || !f.take(&b, 60) {
+	if f.begin(0); f.has(&a) || f.has(&c) || !f.take(&b, 60) {
 		t.Error("not given up")
 	}
 	if f.take(&a, 101) || f.full {
 		t.Error("what can never have room is waited for")
+	}
+	if f.begin(0); !f.has(&b) {
+		t.Error("given up too early")
+	}
+	if f.begin(1); f.has(&b) || f.used != 0 {
+		t.Error("not given up with all that is known of lists")
 	}
 }
 

@@ -59,7 +59,8 @@ func (k *knownList) know(t *term, version uint64, heads, extents []uint32) {
 type knownLists struct {
 	mu      sync.RWMutex
 	byKey   map[knownKey]*knownList
-	extents int // of all
+	extents int           // of all
+	cleared atomic.Uint64 // how often all was forgotten
 }
 
 type knownKey struct{ key, version uint64 }
@@ -85,6 +86,7 @@ func (k *knownLists) add(of *knownList) *knownList {
 	}
 	if k.byKey == nil || len(k.byKey) >= knownMost || k.extents >= knownExtentsMost {
 		k.byKey, k.extents = map[knownKey]*knownList{}, 0
+		k.cleared.Add(1)
 	}
 	k.byKey[key] = of
 	k.extents += len(of.extents)

@@ -11,8 +11,12 @@ func TestKnownBounded(t *testing.T) {
 	if k.add(big) != big || k.add(&knownList{key: 1}) != big {
 		t.Error("a list is known twice")
 	}
+	before := k.cleared.Load()
 	small := &knownList{key: 2, extents: make([]uint32, 3)}
 	if k.add(small) != small || len(k.byKey) != 1 || k.extents != 3 {
 		t.Errorf("%d lists with %d extents are known, want the last one alone", len(k.byKey), k.extents)
+	}
+	if k.cleared.Load() != before+1 {
+		t.Error("nobody is told that the rest is forgotten")
 	}
 }
