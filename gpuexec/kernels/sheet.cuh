@@ -8,8 +8,8 @@
 #pragma once
 #include "insert.cuh"
 
-// Warps that add, and how many chunks each has on its way: on an H200 seven were as fast as six, 6 % faster than eight, which
-// leave fewer registers, and 15 % faster than four.
+// Warps that add, and how many chunks each has on its way: on an H200 seven were as fast as six and 5 % faster than eight, which
+// leave fewer registers.
 const uint32_t adders = 7, slots = 3;  // as in options.go
 
 // Threads of a block: the last warp is the scout.
