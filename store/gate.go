@@ -1,23 +1,30 @@
 package store
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
-// A gate counts the calls in progress, so that Close can wait for them and
-// Pebble, which panics when it is used after its Close, never is. Unlike a
-// read-write lock it lets a call make another one while Close waits: that one is
-// turned away instead of queueing behind Close for ever.
+// A gate counts the calls in progress, so that Close can wait for them: Pebble
+// panics when it is used after its Close. An open iterator counts as a call that
+// lasts until the iterator is closed.
+//
+// A read-write lock would not do. A call that makes another call while Close
+// waits would queue behind Close, and Close behind it; the gate turns the inner
+// call away instead.
 type gate struct {
+	closed atomic.Bool // set under mu; read without it by iterators
 	mu     sync.Mutex
-	calls  int // calls in progress
-	iters  int // open iterators, which outlive the calls that made them
-	closed bool
-	idle   sync.Cond // calls became 0; L is &mu
+	calls  int           // calls in progress and open iterators
+	idle   chan struct{} // closed once the gate is shut and calls is 0
 }
+
+func newGate() gate { return gate{idle: make(chan struct{})} }
 
 func (g *gate) enter() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.closed {
+	if g.closed.Load() {
 		return ErrClosed
 	}
 	g.calls++
@@ -27,32 +34,17 @@ func (g *gate) enter() error {
 func (g *gate) leave() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.calls--; g.calls == 0 && g.closed {
-		g.idle.Broadcast()
+	if g.calls--; g.calls == 0 && g.closed.Load() {
+		close(g.idle)
 	}
 }
 
-// holdIter notes that an iterator was opened (+1) or closed (-1).
-func (g *gate) holdIter(n int) {
+// shut turns new calls away and waits for those in progress.
+func (g *gate) shut() {
 	g.mu.Lock()
-	g.iters += n
+	if !g.closed.Swap(true) && g.calls == 0 {
+		close(g.idle)
+	}
 	g.mu.Unlock()
-}
-
-// shut turns new calls away and waits for those in progress. With iterators open
-// it opens again and returns how many there are.
-func (g *gate) shut() (iters int, err error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.closed {
-		return 0, ErrClosed
-	}
-	g.closed = true
-	for g.calls > 0 {
-		g.idle.Wait()
-	}
-	if g.iters > 0 {
-		g.closed = false
-	}
-	return g.iters, nil
+	<-g.idle
 }

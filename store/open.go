@@ -34,6 +34,9 @@ type Store struct {
 	log  *logger
 	gate gate
 
+	closeOnce sync.Once
+	closeErr  error // what Close returns
+
 	// appendMu orders the log: records get into the WAL in the order of their
 	// sequence numbers, so that whatever a crash leaves has no gaps.
 	appendMu sync.Mutex
@@ -67,8 +70,7 @@ func Open(dir string, opts *Options) (_ *Store, err error) {
 		return nil, err
 	}
 	l := newLogger(o.Log)
-	s := &Store{dir: dir, opts: o, log: l, popt: o.pebbleOptions(l), doomed: map[uint64]struct{}{}}
-	s.gate.idle.L = &s.gate.mu
+	s := &Store{dir: dir, opts: o, log: l, popt: o.pebbleOptions(l), gate: newGate(), doomed: map[uint64]struct{}{}}
 	if err := s.takeLock(); err != nil {
 		return nil, err
 	}
@@ -161,21 +163,20 @@ func notExist(dir string) error {
 
 func (s *Store) buildPath() string { return s.opts.FS.PathJoin(s.dir, buildDir) }
 
-// Close waits for calls in progress and closes the store. It returns an error,
-// and the store stays open, while iterators are open. Log records that were
-// appended without sync are durable after it.
+// Close waits for calls in progress and for open iterators, whose walks end with
+// ErrClosed, and closes the store. Log records that were appended without sync
+// are durable after it. Whatever error it returns, the store is closed. Further
+// calls wait for the first one and return the same error.
 func (s *Store) Close() error {
-	iters, err := s.gate.shut()
-	if err != nil {
-		return err
-	}
-	if iters > 0 {
-		return fmt.Errorf("store: close: %d iterators are still open", iters)
-	}
-	if !s.opts.ReadOnly && s.log.fail.Load() == nil {
-		err = s.closing()
-	}
-	return errors.Join(err, s.release())
+	s.closeOnce.Do(func() {
+		s.gate.shut()
+		var err error
+		if !s.opts.ReadOnly && s.log.fail.Load() == nil {
+			err = s.closing()
+		}
+		s.closeErr = errors.Join(err, s.release())
+	})
+	return s.closeErr
 }
 
 // release closes the database and gives the lock back. A failed store keeps

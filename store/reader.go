@@ -59,27 +59,29 @@ func (r *SegmentReader) Get(key []byte) (value []byte, err error) {
 
 // Scan iterates over the keys in [lower, upper) in ascending order; nil bounds
 // are the ends of the segment. The iterator sees the segment as it is now, even
-// if it is dropped, and must be closed.
+// if it is dropped, and must be closed: Store.Close waits for that.
 func (r *SegmentReader) Scan(lower, upper []byte) (*Iterator, error) {
 	if err := r.s.gate.enter(); err != nil {
 		return nil, err
 	}
-	defer r.s.gate.leave()
 	from, to := append(segmentPrefix(r.number), lower...), segmentEnd(r.number)
 	if upper != nil {
 		to = append(segmentPrefix(r.number), upper...)
 	}
 	it, err := r.s.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
 	if err != nil {
+		r.s.gate.leave()
 		return nil, wrap(err, KeyString(from))
 	}
-	r.s.gate.holdIter(+1)
 	return &Iterator{it: it, s: r.s, from: from}, nil
 }
 
 // An Iterator walks the keys of a segment. It starts before the first one, so
 // Next comes first; after Next has returned false only Err and Close may be
 // called. It is used by one goroutine at a time.
+//
+// Once Store.Close has been called, Next ends the walk with ErrClosed. What Key
+// and Value have lent stays good until the iterator itself is closed.
 type Iterator struct {
 	it      *pebble.Iterator // nil once closed
 	s       *Store
@@ -94,6 +96,9 @@ func (i *Iterator) Next() bool {
 	var ok bool
 	switch {
 	case i.err != nil || i.it == nil:
+		return false
+	case i.s.gate.closed.Load():
+		i.err = ErrClosed
 		return false
 	case i.started:
 		ok = i.it.Next()
@@ -128,6 +133,6 @@ func (i *Iterator) Close() error {
 	}
 	it := i.it
 	i.it = nil
-	defer i.s.gate.holdIter(-1)
+	defer i.s.gate.leave()
 	return wrap(i.s.closeRead(it), "scan from "+KeyString(i.from))
 }
