@@ -45,14 +45,16 @@ type Memory struct {
 
 	writer sync.Mutex // held by who adds, and while a view is made: it takes whole documents; locked before mu
 
-	mu      sync.Mutex        // not a RWMutex: making a list notes in its builder what is shared
-	ids     []string          // by document; append-only, as are the columns below
-	stored  [][]byte          // by document; nil until the first document with stored bytes
-	ranks   []uint16          // by document; nil until the first rank above zero
-	latest  map[string]uint32 // id -> the last document added under it
-	earlier map[uint32]uint32 // document -> the one before it with the same id
+	mu      sync.Mutex          // not a RWMutex: making a list notes in its builder what is shared
+	ids     []string            // by document; append-only, as are the columns below
+	stored  [][]byte            // by document; nil until the first document with stored bytes
+	ranks   []uint16            // by document; nil until the first rank above zero
+	latest  map[string]uint32   // id -> the last document added under it
+	earlier map[string][]uint32 // id -> the documents added under it before the last, if any, ascending
 	fields  map[string]*memoryField
 	view    *MemoryView // the last view, as long as it shows every document
+
+	byID idOrder
 
 	chunk runReaderSpace // scratch of AddChunk
 }
@@ -111,7 +113,7 @@ func (f *memoryField) findOrAdd(key uint64, term []byte, doc uint32) *memoryTerm
 func NewMemory() *Memory {
 	return &Memory{
 		latest:  make(map[string]uint32),
-		earlier: make(map[uint32]uint32),
+		earlier: make(map[string][]uint32),
 		fields:  make(map[string]*memoryField),
 	}
 }
@@ -119,8 +121,9 @@ func NewMemory() *Memory {
 // Approximate costs of what a Memory holds besides bytes and postings: map slots
 // at their usual load, string and slice headers, allocation classes.
 const (
-	docOverhead   = 96
-	fieldOverhead = 512
+	docOverhead     = 96
+	fieldOverhead   = 512
+	earlierOverhead = 80
 )
 
 // Bytes is about the memory that the segment takes. It may be called at any time.
@@ -163,11 +166,11 @@ func (m *Memory) addID(id string) (grown int64) {
 	doc := uint32(len(m.ids))
 	m.view = nil
 	if before, ok := m.latest[id]; ok {
-		m.earlier[doc] = before
+		grown = m.addEarlier(id, before)
 	}
 	m.latest[id] = doc
 	m.ids = append(m.ids, id)
-	return int64(docOverhead + len(id))
+	return grown + int64(docOverhead+len(id))
 }
 
 // addColumns appends the stored bytes and the rank of a document. A column that
@@ -287,24 +290,3 @@ func (m *Memory) View() *MemoryView {
 }
 
 func compareFields(a, b FieldInfo) int { return strings.Compare(a.Name, b.Name) }
-
-// Lookup finds the last document added under an id. Unlike a view's Lookup it
-// needs no view.
-func (m *Memory) Lookup(id string) (doc uint32, ok bool) {
-	return m.LookupBelow(id, maxDocs)
-}
-
-// LookupBelow finds the last document below limit that was added under an id.
-func (m *Memory) LookupBelow(id string, limit uint32) (doc uint32, ok bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.lookupBelow(id, limit)
-}
-
-func (m *Memory) lookupBelow(id string, limit uint32) (doc uint32, ok bool) {
-	doc, ok = m.latest[id]
-	for ok && doc >= limit {
-		doc, ok = m.earlier[doc]
-	}
-	return doc, ok
-}

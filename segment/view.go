@@ -170,36 +170,3 @@ func (it *memoryTerms) List() (*postings.List, error) {
 
 func (it *memoryTerms) Err() error   { return nil }
 func (it *memoryTerms) Close() error { return nil }
-
-// IDs implements Reader. It sorts the ids first.
-func (v *MemoryView) IDs(from string) (IDIterator, error) {
-	it := &memoryIDs{ids: v.ids, at: -1}
-	for doc, id := range v.ids {
-		if id >= from {
-			it.docs = append(it.docs, uint32(doc))
-		}
-	}
-	slices.SortStableFunc(it.docs, func(a, b uint32) int { return strings.Compare(v.ids[a], v.ids[b]) })
-	return it, nil
-}
-
-type memoryIDs struct {
-	ids  []string
-	docs []uint32 // in the order of their ids
-	at   int
-	id   []byte
-}
-
-func (it *memoryIDs) Next() bool {
-	if it.at+1 >= len(it.docs) {
-		return false
-	}
-	it.at++
-	it.id = append(it.id[:0], it.ids[it.docs[it.at]]...)
-	return true
-}
-
-func (it *memoryIDs) ID() []byte   { return it.id }
-func (it *memoryIDs) Doc() uint32  { return it.docs[it.at] }
-func (it *memoryIDs) Err() error   { return nil }
-func (it *memoryIDs) Close() error { return nil }
