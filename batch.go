@@ -22,7 +22,8 @@ type operation struct {
 
 // Put adds a document, or replaces the one that has this id. doc is a map with
 // string keys or a struct (see SchemaOf for tags); it is read now and may be
-// changed afterwards. A document that cannot be indexed is reported by Apply.
+// changed afterwards. Field names are UTF-8 and at most MaxNameBytes long; ids are
+// any bytes. A document that cannot be indexed is reported by Apply.
 func (b *Batch) Put(id string, doc any) {
 	if err := checkID(id); err != nil {
 		b.errs = append(b.errs, err)

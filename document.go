@@ -60,22 +60,34 @@ var (
 
 type flattener struct {
 	vals  []value
+	size  int      // of the values, as MaxDocumentBytes counts
 	names []string // of the maps at hand, each within those of the outer one
 	err   error    // a *DocumentError without an id
 }
 
 // reset makes a flattener ready for the next document. The values of the last one are gone.
-func (f *flattener) reset() { f.vals, f.names, f.err = f.vals[:0], f.names[:0], nil }
+func (f *flattener) reset() { f.vals, f.size, f.names, f.err = f.vals[:0], 0, f.names[:0], nil }
 
 func (f *flattener) fail(name, format string, args ...any) {
 	if f.err == nil {
-		f.err = &DocumentError{Field: name, Err: fmt.Errorf(format, args...)}
+		f.err = &DocumentError{Field: shortName(name), Err: fmt.Errorf(format, args...)}
 	}
 }
 
 func (f *flattener) put(v value) {
-	if len(f.vals) == MaxFields {
+	n := len(f.vals)
+	if n == MaxFields {
 		f.fail(v.name, "more than %d values", MaxFields)
+		return
+	}
+	if n == 0 || v.name != f.vals[n-1].name { // most values of an array come here with one name
+		if err := checkName(v.name); err != nil {
+			f.fail(v.name, "%w", err)
+			return
+		}
+	}
+	if f.size += len(v.name) + len(v.str) + 16; f.size > MaxDocumentBytes {
+		f.fail(v.name, "the document takes more than %d bytes", MaxDocumentBytes)
 		return
 	}
 	f.vals = append(f.vals, v)
@@ -95,7 +107,9 @@ func (f *flattener) addFields(name string, m map[string]any, depth int) {
 			f.fail(name, "a field needs a name")
 			break
 		}
-		f.addAny(join(name, key), m[key], depth+1)
+		if f.addAny(join(name, key), m[key], depth+1); f.err != nil {
+			break // a long name is not put before all that follow
+		}
 	}
 	f.names = f.names[:begin]
 }
@@ -201,7 +215,9 @@ func (f *flattener) addMap(name string, v reflect.Value, depth int) {
 			f.fail(name, "a field needs a name")
 			return
 		}
-		f.add(join(name, key), entries[key], depth+1)
+		if f.add(join(name, key), entries[key], depth+1); f.err != nil {
+			return
+		}
 	}
 }
 
@@ -339,6 +355,9 @@ func (s *Schema) addStruct(prefix string, t reflect.Type, depth int) error {
 			continue
 		}
 		f, err := fieldOf(et, tag[1:])
+		if err == nil {
+			err = checkName(name)
+		}
 		if err != nil {
 			return fmt.Errorf("riffle: SchemaOf: field %q: %w", name, err)
 		}

@@ -66,7 +66,7 @@ func (iv *inverter) invert(c *segment.Chunk, id string, values []value) (err err
 	iv.stored = iv.stored[:0]
 	for i := range values {
 		v := &values[i]
-		f, known := iv.schema.Fields[v.name]
+		f, known := iv.declared(v.name)
 		if err := iv.checkValue(v, f, known); err != nil {
 			return &DocumentError{ID: strings.Clone(id), Field: v.name, Err: err}
 		}
@@ -86,6 +86,19 @@ func (iv *inverter) invert(c *segment.Chunk, id string, values []value) (err err
 	}
 	c.End(rank, iv.stored)
 	return nil
+}
+
+// declared returns what the schema says of a field.
+//
+// There was a time when names that are not UTF-8 were accepted, and an index that
+// still has some in its log has kept another name for them in its schema. Where it
+// refuses fields that are not declared, each was declared under the name it had.
+func (iv *inverter) declared(name string) (f Field, known bool) {
+	f, known = iv.schema.Fields[name]
+	if !known && iv.replay && iv.schema.Dynamic == DynamicRefuse {
+		f, known = iv.schema.Fields[asKept(name)]
+	}
+	return f, known
 }
 
 // checkValue refuses a value that its field cannot hold.
@@ -147,7 +160,7 @@ func (iv *inverter) invertFields(vals []value) (field string, err error) {
 		if done != nil {
 			done[name] = true
 		}
-		f, known := iv.schema.Fields[name]
+		f, known := iv.declared(name)
 		if !iv.indexes(f, known) {
 			continue
 		}
@@ -185,7 +198,7 @@ func (iv *inverter) invertCopies(vals []value) (field string, err error) {
 		var parts []string
 		for _, from := range f.CopyFrom {
 			for _, v := range vals {
-				if v.name == from && v.kind == kindString {
+				if (v.name == from || iv.replay && asKept(v.name) == from) && v.kind == kindString {
 					parts = append(parts, v.str)
 				}
 			}

@@ -81,8 +81,12 @@ const (
 
 	MaxK         = 10_000  // most hits of one search
 	MaxIDBytes   = 1024    // longest document id
+	MaxNameBytes = 1024    // longest name of a field, with the dots, and of an analyzer
 	MaxFields    = 1 << 15 // most fields of one document
 	MaxTermBytes = 32_766  // longest term, as in Lucene; a longer keyword is refused
+
+	// MaxDocumentBytes bounds a document: the bytes of its strings and names, and 16 for each value.
+	MaxDocumentBytes = 512 << 20
 )
 
 // MergeOptions configures the background merges.
@@ -249,10 +253,14 @@ func (o *Options) Validate() error {
 		}
 	}
 	for name, a := range d.Analyzers {
-		want(name != "" && a != nil, "Analyzers", "must map names to analyzers", fmt.Sprintf("%q: %v", name, a))
+		want(name != "" && a != nil, "Analyzers", "must map names to analyzers", fmt.Sprintf("%q: %v", shortName(name), a))
+		want(name == "" || checkName(name) == nil, "Analyzers", "must have names that are UTF-8 and at most 1,024 bytes long", fmt.Sprintf("%q", shortName(name)))
+	}
+	if d.Rank.Field != "" {
+		want(checkName(d.Rank.Field) == nil, "Rank.Field", "must be UTF-8 and at most 1,024 bytes long", fmt.Sprintf("%q", shortName(d.Rank.Field)))
 	}
 	if d.Schema != nil {
-		if err := d.Schema.validate(d.analyzer); err != nil {
+		if err := errors.Join(d.Schema.checkNames(), d.Schema.validate(d.analyzer)); err != nil {
 			errs = append(errs, fmt.Errorf("Options.%w", err))
 		}
 	}

@@ -1,6 +1,7 @@
 package riffle
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -199,21 +200,18 @@ func (rw *rewriter) rewriteTerm(q Term, boost float64) (clause, error) {
 	if q.Field == "" {
 		return clause{}, queryErrorf("Term.Field", "is empty")
 	}
-	var f flattener
-	switch v := q.Value.(type) {
-	case time.Time:
-		f.put(timeValue(q.Field, v))
-	default:
-		vals, err := flatten(map[string]any{q.Field: v})
-		if err != nil {
-			return clause{}, queryErrorf("Term.Value", "%w", err)
+	vals, err := flatten(map[string]any{"value": q.Value}) // a field that no document can have is no error
+	if err != nil {
+		var de *DocumentError
+		if errors.As(err, &de) {
+			err = de.Err
 		}
-		f.vals = vals
+		return clause{}, queryErrorf("Term.Value", "field %q: %w", q.Field, err)
 	}
-	if len(f.vals) != 1 {
+	if len(vals) != 1 {
 		return clause{}, queryErrorf("Term.Value", "one value is wanted, not %#v", q.Value)
 	}
-	return rw.term(q.Field, string(appendTerm(nil, f.vals[0])), boost)
+	return rw.term(q.Field, string(appendTerm(nil, vals[0])), boost)
 }
 
 func (rw *rewriter) term(field, term string, boost float64) (clause, error) {

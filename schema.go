@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/riffle-search/riffle/analysis"
 )
@@ -102,6 +103,9 @@ type Schema struct {
 
 // ParseSchema reads a schema from its JSON text. Unknown keys are errors.
 func ParseSchema(text []byte) (*Schema, error) {
+	if !utf8.Valid(text) {
+		return nil, errors.New("riffle: schema: the text is not UTF-8")
+	}
 	d := json.NewDecoder(strings.NewReader(string(text)))
 	d.DisallowUnknownFields()
 	s := new(Schema)
@@ -129,7 +133,34 @@ func (s *Schema) clone() *Schema {
 	return &c
 }
 
-// validate reports every fault of the schema at once.
+// checkNames reports the names that a schema may not have. The schema kept in an
+// index is not asked: it may come from a time when longer names were allowed.
+func (s *Schema) checkNames() error {
+	var errs []error
+	check := func(where, name string) {
+		if name == "" {
+			return // validate looks at names that are missing
+		}
+		if err := checkName(name); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", where, err))
+		}
+	}
+	check(fmt.Sprintf("Schema.Analyzer %q", shortName(s.Analyzer)), s.Analyzer)
+	for _, name := range slices.Sorted(maps.Keys(s.Fields)) {
+		f, at := s.Fields[name], fmt.Sprintf("Schema.Fields[%q]", shortName(name))
+		check(at, name)
+		check(fmt.Sprintf("%s: analyzer %q", at, shortName(f.Analyzer)), f.Analyzer)
+		for _, from := range f.CopyFrom {
+			if from == "" {
+				errs = append(errs, fmt.Errorf("%s: copies from a field without a name", at))
+			}
+			check(fmt.Sprintf("%s: copies from %q", at, shortName(from)), from)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// validate reports every other fault of the schema at once.
 func (s *Schema) validate(lookup func(string) (analysis.Analyzer, error)) error {
 	var errs []error
 	fault := func(field, format string, args ...any) {

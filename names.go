@@ -1,0 +1,39 @@
+package riffle
+
+import (
+	"errors"
+	"fmt"
+	"unicode/utf8"
+)
+
+// checkName reports whether a field or an analyzer may have this name. Names are
+// kept in the index as JSON, which has no place for bytes that are not UTF-8: it
+// would give back another name, under which nothing is found.
+func checkName(name string) error {
+	switch {
+	case name == "":
+		return errors.New("a field needs a name")
+	case len(name) > MaxNameBytes:
+		return fmt.Errorf("a name of %d bytes, at most %d are allowed", len(name), MaxNameBytes)
+	case !utf8.ValidString(name):
+		return errors.New("the name is not UTF-8")
+	}
+	return nil
+}
+
+// shortName is a name as errors show it.
+func shortName(name string) string {
+	if len(name) > MaxNameBytes {
+		return name[:32] + "…"
+	}
+	return name
+}
+
+// asKept returns a name as the JSON of a schema gives it back: each byte that is
+// not UTF-8 has become U+FFFD.
+func asKept(name string) string {
+	if utf8.ValidString(name) {
+		return name
+	}
+	return string([]rune(name))
+}
