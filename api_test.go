@@ -395,9 +395,9 @@ func TestClosedEngine(t *testing.T) {
 	_, explainErr := ix.Explain(t.Context(), All{}, "a", nil)
 	_, heldErr := s.Search(t.Context(), All{}, nil)
 	for name, err := range map[string]error{
-		"Close": ix.Close(), "Put": ix.Put(t.Context(), "b", map[string]any{}), "Delete": ix.Delete(t.Context(), "a"),
-		"Flush": ix.Flush(t.Context()), "Compact": ix.Compact(t.Context()), "Sync": ix.Sync(),
-		"Checkpoint": ix.Checkpoint(filepath.Join(t.TempDir(), "c")), "Check": ix.Check(t.Context(), func(error) {}),
+		"Put": ix.Put(t.Context(), "b", map[string]any{}), "Delete": ix.Delete(t.Context(), "a"),
+		"Flush": ix.Flush(t.Context()), "Compact": ix.Compact(t.Context()), "Sync": ix.Sync(t.Context()),
+		"Checkpoint": ix.Checkpoint(t.Context(), filepath.Join(t.TempDir(), "c")), "Check": ix.Check(t.Context(), func(error) {}),
 		"Search": searchErr, "Count": countErr, "Get": getErr, "Snapshot": snapErr, "Stats": statsErr,
 		"Explain": explainErr, "a search on a held snapshot": heldErr,
 	} {
@@ -405,9 +405,10 @@ func TestClosedEngine(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if ix.Len() != 0 {
-		t.Errorf("Len is %d", ix.Len())
+	if ix.Len() != 0 || s.Len() != 0 {
+		t.Errorf("Len is %d, of a held snapshot %d", ix.Len(), s.Len())
 	}
+	ix.must(ix.Close()) // again
 }
 
 func TestLocked(t *testing.T) {
@@ -427,9 +428,9 @@ func TestReadOnly(t *testing.T) {
 	ix.flush()
 	ix.put("logged", map[string]any{"t": "x y"})
 	copied := filepath.Join(t.TempDir(), "copy")
-	ix.must(ix.Checkpoint(copied))
+	ix.must(ix.Checkpoint(t.Context(), copied))
 	ix.put("later", map[string]any{"t": "x"})
-	if err := ix.Checkpoint(copied); !errors.Is(err, fs.ErrExist) {
+	if err := ix.Checkpoint(t.Context(), copied); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("a checkpoint over another: %v", err)
 	}
 
@@ -444,7 +445,7 @@ func TestReadOnly(t *testing.T) {
 	}
 	for name, err := range map[string]error{
 		"Put": ro.Put(t.Context(), "b", map[string]any{}), "Delete": ro.Delete(t.Context(), "sealed"), "Apply": ro.Apply(t.Context(), new(Batch)),
-		"Flush": ro.Flush(t.Context()), "Compact": ro.Compact(t.Context()), "Sync": ro.Sync(), "Checkpoint": ro.Checkpoint(filepath.Join(t.TempDir(), "c")),
+		"Flush": ro.Flush(t.Context()), "Compact": ro.Compact(t.Context()), "Sync": ro.Sync(t.Context()), "Checkpoint": ro.Checkpoint(t.Context(), filepath.Join(t.TempDir(), "c")),
 	} {
 		if !errors.Is(err, ErrReadOnly) {
 			t.Errorf("%s: %v", name, err)

@@ -41,6 +41,10 @@ func (e *Engine) Apply(ctx context.Context, b *Batch) error {
 	if len(b.errs) > 0 {
 		return errors.Join(b.errs...)
 	}
+	if err := e.begin(); err != nil {
+		return err
+	}
+	defer e.calls.leave()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -68,9 +72,16 @@ func (e *Engine) Apply(ctx context.Context, b *Batch) error {
 
 // Sync makes every batch applied so far durable. It matters only with
 // Options.Durability NoSync.
-func (e *Engine) Sync() error {
+func (e *Engine) Sync(ctx context.Context) error {
 	if e.opts.ReadOnly {
 		return ErrReadOnly
+	}
+	if err := e.begin(); err != nil {
+		return err
+	}
+	defer e.calls.leave()
+	if err := ctx.Err(); err != nil {
+		return err
 	}
 	return e.store.Sync()
 }

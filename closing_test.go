@@ -38,7 +38,7 @@ func TestCloseWhileBusy(t *testing.T) {
 			"Flush":      func(int) error { return e.Flush(ctx) },
 			"Compact":    func(int) error { return e.Compact(ctx) },
 			"Check":      func(int) error { return checkAll(e) },
-			"Checkpoint": func(i int) error { return e.Checkpoint(filepath.Join(t.TempDir(), fmt.Sprint(i))) },
+			"Checkpoint": func(i int) error { return e.Checkpoint(t.Context(), filepath.Join(t.TempDir(), fmt.Sprint(i))) },
 			"Search": func(int) error {
 				_, err := e.Search(ctx, Match{Field: "text", Text: "w1 w2"}, &SearchOptions{Load: []string{"*"}})
 				return err

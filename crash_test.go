@@ -177,7 +177,7 @@ func runCrashWorkload(t *testing.T, states []model, rng *rand.Rand, wrecks chan<
 		case i%5 == 0:
 			must(e.Flush(ctx))
 		case i == 21:
-			must(e.Checkpoint("copy"))
+			must(e.Checkpoint(ctx, "copy"))
 		case i == 16:
 			must(e.Close())
 			e, err = tu.open(worldDir, fsys)

@@ -29,13 +29,16 @@ type Engine struct {
 	pool   *cpuexec.Pool // helps with searches
 	gpu    *gpus         // nil when Options.GPU is
 
-	current   atomic.Pointer[view] // nil once closed
+	calls     gate                 // those that Close waits for
+	current   atomic.Pointer[view] // never nil inside the gate
 	inverters sync.Pool            // of *inverter
 	preparers sync.Pool            // of *preparer
 	chunks    sync.Pool            // of *segment.Chunk, empty
 
 	mu        sync.Mutex
-	closed    bool
+	closing   chan struct{}  // closed when Close has ended; nil before it is called
+	closeErr  error          // what Close returned; set before closing is closed
+	closed    bool           // no more background work begins
 	segments  []*liveSegment // sealed ones in order of arrival; then the one being sealed, if any; then memory
 	memory    *liveSegment   // takes new documents
 	seq       uint64         // last log record whose operations are in segments
@@ -78,6 +81,7 @@ func Open(dir string, opts *Options) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{opts: opts.withDefaults(), mergeKick: make(chan struct{}, 1)}
+	e.calls.idle = make(chan struct{})
 	if n := e.opts.private.memoryBytes; n > 0 {
 		e.opts.MemoryBytes = n
 	}
@@ -263,51 +267,56 @@ func (e *Engine) replay() error {
 	})
 }
 
-// Close ends background work and closes the index. Calls that are still running
-// may fail with ErrClosed. Documents in memory are written out first when there
-// are many; otherwise they stay in the log, from where the next Open has them back.
+// Close ends background work and closes the index. It waits for calls that are under way: short
+// ones, such as a Search, run to their end, and long ones, such as Check, Compact or SearchBatch,
+// are broken off and return ErrClosed, as do all calls that begin later. Documents in memory are
+// written out first when there are many; otherwise they stay in the log, and the next Open reads
+// them back.
+//
+// Whatever Close returns, the directory is free for the next Open. A second Close waits for the
+// first one and returns the same. The body of a loop over Documents or IDs may call Close, and so
+// may the function that is passed to Check; a function of a Listener must not, because Close waits
+// for the goroutine that calls it.
 func (e *Engine) Close() error {
-	var err error
 	e.mu.Lock()
-	if e.closed {
+	if e.closing != nil {
 		e.mu.Unlock()
-		return ErrClosed
+		<-e.closing
+		return e.closeErr
 	}
+	e.closing = make(chan struct{})
+	e.mu.Unlock()
+	e.closeErr = e.close()
+	close(e.closing)
+	return e.closeErr
+}
+
+func (e *Engine) close() error {
+	e.mu.Lock()
 	many := e.memory.memory.Bytes() >= e.opts.MemoryBytes/16
 	e.mu.Unlock()
+	var err error
 	if many && !e.opts.ReadOnly {
 		err = e.Flush(context.Background())
 	}
 	e.mu.Lock()
-	if e.closed {
-		e.mu.Unlock()
-		return ErrClosed
-	}
 	e.closed = true
 	e.mu.Unlock()
-
-	// Calls that hold iterators of the store or publish views end first.
 	e.stop()
+	e.calls.shut()
 	e.work.Wait()
-	if v := e.current.Swap(nil); v != nil {
-		v.release()
-	}
+	e.current.Swap(nil).unref()
 	err = errors.Join(err, e.gpu.close(), e.keepPrices())
 	e.pool.Close()
 	e.dropUnused()
 	return errors.Join(err, e.store.Close())
 }
 
-// begin announces a call that Close has to wait for, and that calls e.work.Done
-// when it ends. Searches need none: the store waits for its calls by itself, but
-// not for iterators, which it must not be closed under.
+// begin announces a call that Close waits for; it ends with e.calls.leave.
 func (e *Engine) begin() error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.closed {
+	if !e.calls.enter() {
 		return ErrClosed
 	}
-	e.work.Add(1)
 	return nil
 }
 

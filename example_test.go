@@ -352,7 +352,7 @@ func ExampleEngine_Checkpoint() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	if err := e.Checkpoint(filepath.Join(dir, "backup")); err != nil {
+	if err := e.Checkpoint(ctx, filepath.Join(dir, "backup")); err != nil {
 		log.Fatal(err)
 	}
 	backup, err := riffle.Open(filepath.Join(dir, "backup"), &riffle.Options{ReadOnly: true})

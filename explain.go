@@ -36,12 +36,12 @@ func (x *Explanation) print(b *strings.Builder, depth int) {
 // document, whether or not it is among the best. ErrNotFound means that no
 // document has the id.
 func (e *Engine) Explain(ctx context.Context, q Query, id string, o *SearchOptions) (*Explanation, error) {
-	s, err := e.Snapshot()
+	v, err := e.acquire()
 	if err != nil {
 		return nil, err
 	}
-	defer s.Close()
-	return s.Explain(ctx, q, id, o)
+	defer v.release()
+	return v.explain(ctx, q, id, o)
 }
 
 // Explain derives the score of a document of the snapshot; see Engine.Explain.
@@ -51,16 +51,17 @@ func (s *Snapshot) Explain(ctx context.Context, q Query, id string, o *SearchOpt
 		return nil, err
 	}
 	defer v.release()
+	return v.explain(ctx, q, id, o)
+}
+
+func (v *view) explain(ctx context.Context, q Query, id string, o *SearchOptions) (*Explanation, error) {
 	set, err := v.e.settings(o)
 	if err != nil {
 		return nil, err
 	}
-	sv, doc, ok, err := v.lookup(id)
+	sv, doc, err := v.find(ctx, id)
 	if err != nil {
 		return nil, err
-	}
-	if !ok {
-		return nil, ErrNotFound
 	}
 	set.K, set.After = MaxK, nil
 	p := v.e.borrow()
@@ -69,7 +70,7 @@ func (s *Snapshot) Explain(ctx context.Context, q Query, id string, o *SearchOpt
 	if err != nil {
 		return nil, err
 	}
-	x := &explainer{c: c, doc: doc}
+	x := &explainer{ctx: ctx, c: c, doc: doc}
 	for i := range v.segs {
 		if &v.segs[i] == sv {
 			x.seg = &c.plan.Segments[i]
@@ -85,6 +86,7 @@ func (s *Snapshot) Explain(ctx context.Context, q Query, id string, o *SearchOpt
 // An explainer scores one document by walking the query, not the index. It knows
 // nothing of bounds, so it also serves tests as a second opinion.
 type explainer struct {
+	ctx context.Context
 	c   *compiled
 	seg *blockmax.Segment[*postings.List]
 	doc uint32
@@ -143,6 +145,9 @@ func (x *explainer) flat(mode Mode) *blockmax.Node {
 }
 
 func (x *explainer) node(n *blockmax.Node) (*Explanation, uint32, error) {
+	if err := x.ctx.Err(); err != nil {
+		return nil, 0, err
+	}
 	var out *Explanation
 	var score uint32
 	var err error

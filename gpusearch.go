@@ -68,7 +68,7 @@ func (r *running) finish(ctx context.Context) (*Result, error) {
 		return nil, r.v.at(err)
 	}
 	res := &Result{Total: top.Total, TotalExact: top.Exact, Work: top.Work, Executor: name}
-	if res.Hits, err = r.p.namer.hits(r.v, top.Hits, r.c.scale, r.settings.Load); err != nil {
+	if res.Hits, err = r.p.namer.hits(ctx, r.v, top.Hits, r.c.scale, r.settings.Load); err != nil {
 		return nil, err
 	}
 	return res, nil
@@ -118,6 +118,8 @@ func (s *Snapshot) SearchBatch(ctx context.Context, queries []Query, o *SearchOp
 
 func (v *view) searchBatch(ctx context.Context, queries []Query, o *SearchOptions) ([]*Result, error) {
 	b := &batchSearch{view: v, queries: queries, options: o, results: make([]*Result, len(queries)), window: 1}
+	ctx, open := v.e.untilClose(ctx)
+	defer open()
 	workers := min(len(queries), v.e.opts.Parallel.Workers)
 	if v.e.gpu.there() {
 		b.window = 1 + v.e.gpu.dispatch.Appetite()/max(1, workers)
@@ -134,7 +136,7 @@ func (v *view) searchBatch(ctx context.Context, queries []Query, o *SearchOption
 	}
 	wg.Wait()
 	if err := context.Cause(ctx); err != nil {
-		return nil, err
+		return nil, v.e.orClosed(err)
 	}
 	return b.results, nil
 }

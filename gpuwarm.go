@@ -28,12 +28,18 @@ func (e *Engine) Warm(ctx context.Context, log []Query, o *SearchOptions) error 
 		return err
 	}
 	defer v.release()
+	ctx, cancel := e.untilClose(ctx)
+	defer cancel()
+	return e.orClosed(v.warm(ctx, log, o))
+}
+
+func (v *view) warm(ctx context.Context, log []Query, o *SearchOptions) error {
 	for i, q := range log {
 		if err := v.countVisits(ctx, q, o); err != nil {
 			return fmt.Errorf("query %d: %w", i, err)
 		}
 	}
-	for _, x := range e.gpu.executors {
+	for _, x := range v.e.gpu.executors {
 		x.Cache().Admit()
 	}
 	for chunk := range slices.Chunk(log, warmBatch) {

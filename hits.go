@@ -1,6 +1,10 @@
 package riffle
 
-import "github.com/riffle-search/riffle/blockmax"
+import (
+	"context"
+
+	"github.com/riffle-search/riffle/blockmax"
+)
 
 // A namer turns what executors found into hits. The ids of one result share one string, so
 // that a thousand hits take two allocations; who keeps one id for long keeps the others,
@@ -14,7 +18,7 @@ type namer struct {
 const keptIDBytes = 64 << 10
 
 // hits returns the hits of top on a view, with the stored fields that load names.
-func (n *namer) hits(v *view, top []blockmax.Hit, scale float64, load []string) (hits []Hit, err error) {
+func (n *namer) hits(ctx context.Context, v *view, top []blockmax.Hit, scale float64, load []string) (hits []Hit, err error) {
 	hits, n.ids, n.ends = make([]Hit, len(top)), n.ids[:0], n.ends[:0]
 	for i, h := range top {
 		hit := &hits[i]
@@ -25,6 +29,9 @@ func (n *namer) hits(v *view, top []blockmax.Hit, scale float64, load []string) 
 		}
 		n.ends = append(n.ends, len(n.ids))
 		if len(load) > 0 {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
 			if hit.Fields, err = sv.load(h.Doc-sv.base, load); err != nil {
 				return nil, err
 			}

@@ -179,7 +179,7 @@ func (e *Engine) Compact(ctx context.Context) error {
 	if err := e.begin(); err != nil {
 		return err
 	}
-	defer e.work.Done()
+	defer e.calls.leave()
 	ctx, cancel := e.untilClose(ctx)
 	defer cancel()
 	_, err := e.mergeOnce(ctx, func(all []mergeInput) []mergeInput {
@@ -199,9 +199,16 @@ func (e *Engine) Compact(ctx context.Context) error {
 // which must not exist. Where the file system can, it is made of hard links and
 // costs no space until the index changes. The copy can be opened like any other
 // index, also read-only. Changes and searches go on meanwhile.
-func (e *Engine) Checkpoint(dir string) error {
+func (e *Engine) Checkpoint(ctx context.Context, dir string) error {
 	if e.opts.ReadOnly {
 		return ErrReadOnly
+	}
+	if err := e.begin(); err != nil {
+		return err
+	}
+	defer e.calls.leave()
+	if err := ctx.Err(); err != nil {
+		return err
 	}
 	if err := e.store.Checkpoint(dir); err != nil {
 		return fmt.Errorf("riffle: checkpoint: %w", err)

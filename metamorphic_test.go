@@ -489,7 +489,7 @@ func (w *world) flush() {
 }
 
 func (w *world) sync() {
-	w.must(w.e.Sync())
+	w.must(w.e.Sync(ctx))
 	w.maybe = nil
 }
 
@@ -552,7 +552,7 @@ func (w *world) compareScores(s *Snapshot, q Query, o SearchOptions) {
 func (w *world) checkpoint() {
 	w.saved++
 	dir := fmt.Sprintf("checkpoint%d", w.saved)
-	w.must(w.e.Checkpoint(dir))
+	w.must(w.e.Checkpoint(ctx, dir))
 	w.maybe = nil
 	was := w.now
 	w.apply(3, 0.5)

@@ -146,7 +146,7 @@ func (v *view) compile(ctx context.Context, b *planner, c clause, o *searchSetti
 	if err != nil {
 		return nil, err
 	}
-	b.begin(v, o)
+	b.begin(ctx, v, o)
 	if s.tree != nil {
 		b.collect(s.tree, true)
 	} else {
@@ -178,7 +178,7 @@ func (v *view) restrict(ctx context.Context, p *plan, s shape, o *searchSettings
 		c.filter = []clause{{kind: clauseAll}}
 	}
 	b := new(planner)
-	b.begin(v, &searchSettings{sim: o.sim})
+	b.begin(ctx, v, &searchSettings{sim: o.sim})
 	b.collect(&c, false)
 	q, err := b.finish()
 	if err != nil {
@@ -204,6 +204,7 @@ func (v *view) restrict(ctx context.Context, p *plan, s shape, o *searchSettings
 // collects them, looks them up in every segment, weighs and scales them, and then
 // makes the nodes of a tree. It makes one plan after the other, in the same memory.
 type planner struct {
+	ctx   context.Context
 	view  *view
 	sim   BM25
 	alpha float64
@@ -221,14 +222,15 @@ type planner struct {
 }
 
 // begin makes the planner ready for another plan, on a view.
-func (b *planner) begin(v *view, s *searchSettings) {
+func (b *planner) begin(ctx context.Context, v *view, s *searchSettings) {
+	b.ctx = ctx
 	b.view, b.sim, b.alpha = v, s.sim, s.alpha
 	b.terms, b.scored, b.constants = b.terms[:0], b.scored[:0], b.constants[:0]
 }
 
 // forget drops what belongs to the view.
 func (b *planner) forget() {
-	b.view, b.out = nil, compiled{}
+	b.ctx, b.view, b.out = nil, nil, compiled{}
 	clear(b.terms)
 	clear(b.lists)
 	b.lists = b.lists[:0] // the next query may fail before it has any
@@ -323,6 +325,9 @@ func (b *planner) finish() (*compiled, error) {
 func (b *planner) lookup() error {
 	b.lists = b.lists[:0]
 	for i := range b.view.segs {
+		if err := b.ctx.Err(); err != nil {
+			return err
+		}
 		for t := range b.terms {
 			term := &b.terms[t]
 			l, err := b.view.list(&b.view.segs[i], term.field, term.term)

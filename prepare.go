@@ -29,7 +29,7 @@ func (e *Engine) giveBack(p *preparer) {
 // prepare turns a query into a plan on a view. The plan is lent until the next call.
 func (p *preparer) prepare(ctx context.Context, v *view, q Query, s *searchSettings) (*compiled, error) {
 	p.rw.n = 0
-	c, err := p.prepareWords(v, q, s)
+	c, err := p.prepareWords(ctx, v, q, s)
 	if c == nil && err == nil {
 		var root clause
 		if root, err = p.rw.rewrite(q, 1); err == nil {
@@ -54,7 +54,7 @@ const mostWords = 32
 // prepareWords plans the most frequent of queries, the words of a Match in one field, without the
 // clauses in between, which take as long as the rest. The plan is the same as of other queries that
 // come down to words (shapeOf); it returns nil for those and for what is in error.
-func (p *preparer) prepareWords(v *view, q Query, s *searchSettings) (*compiled, error) {
+func (p *preparer) prepareWords(ctx context.Context, v *view, q Query, s *searchSettings) (*compiled, error) {
 	m, ok := q.(Match)
 	if !ok || m.Mode > AndOr || m.Field == "" || len(m.Fields) > 0 {
 		return nil, nil
@@ -64,7 +64,7 @@ func (p *preparer) prepareWords(v *view, q Query, s *searchSettings) (*compiled,
 		return nil, nil
 	}
 	b := &p.planner
-	b.begin(v, s)
+	b.begin(ctx, v, s)
 	for _, w := range words {
 		b.addWord(m.Field, w)
 	}

@@ -30,7 +30,7 @@ func TestPreparedWords(t *testing.T) {
 		s, err := ix.settings(nil)
 		ix.must(err)
 		s.alpha = float64(r.IntN(2)) / 4
-		got, err := quick.prepareWords(v, q, &s)
+		got, err := quick.prepareWords(t.Context(), v, q, &s)
 		ix.must(err)
 		if got == nil {
 			continue

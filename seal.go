@@ -32,6 +32,10 @@ func (e *Engine) Flush(ctx context.Context) error {
 	if e.opts.ReadOnly {
 		return ErrReadOnly
 	}
+	if err := e.begin(); err != nil {
+		return err
+	}
+	defer e.calls.leave()
 	if err := e.flushMemory(ctx); err != nil {
 		return err
 	}

@@ -12,17 +12,18 @@ import (
 // applied or merged meanwhile, until it is closed; the space of what has been
 // replaced since is held back for as long. Its methods are safe for concurrent use.
 type Snapshot struct {
+	e  *Engine
 	mu sync.Mutex
 	v  *view // nil once closed
 }
 
 // Snapshot returns the index as it is now. The caller closes it.
 func (e *Engine) Snapshot() (*Snapshot, error) {
-	v, err := e.acquire()
-	if err != nil {
+	if err := e.begin(); err != nil {
 		return nil, err
 	}
-	return &Snapshot{v: v}, nil
+	defer e.calls.leave()
+	return &Snapshot{e: e, v: e.retain()}, nil
 }
 
 // Close lets go of the snapshot. Calls that are still running end as usual.
@@ -33,22 +34,26 @@ func (s *Snapshot) Close() {
 	s.v = nil
 	s.mu.Unlock()
 	if v != nil {
-		v.release()
+		v.unref()
 	}
 }
 
-// hold takes a reference of its own for one call.
+// hold begins a call on the snapshot's view, as Engine.acquire does on the current one.
 func (s *Snapshot) hold() (*view, error) {
+	if err := s.e.begin(); err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.v == nil || s.v.e.current.Load() == nil {
+	if s.v == nil {
+		s.e.calls.leave()
 		return nil, ErrClosed
 	}
 	s.v.refs.Add(1)
 	return s.v, nil
 }
 
-// Len returns the number of documents.
+// Len returns the number of documents, and 0 once the Snapshot or its Engine is closed.
 func (s *Snapshot) Len() int {
 	v, err := s.hold()
 	if err != nil {
@@ -66,41 +71,41 @@ func (s *Snapshot) Get(ctx context.Context, id string) (map[string]any, error) {
 		return nil, err
 	}
 	defer v.release()
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	sv, doc, ok, err := v.lookup(id)
-	if err != nil {
-		return nil, err
-	}
-	if !ok {
-		return nil, ErrNotFound
-	}
-	return sv.load(doc, []string{"*"})
+	return v.get(ctx, id)
 }
 
-// Len returns the number of documents.
+// Len returns the number of documents, and 0 once the Engine is closed.
 func (e *Engine) Len() int {
-	s, err := e.Snapshot()
+	v, err := e.acquire()
 	if err != nil {
 		return 0
 	}
-	defer s.Close()
-	return s.Len()
+	defer v.release()
+	return int(v.live)
 }
 
 // Get returns the stored fields of a document as it is now; see Snapshot.Get.
 func (e *Engine) Get(ctx context.Context, id string) (map[string]any, error) {
-	s, err := e.Snapshot()
+	v, err := e.acquire()
 	if err != nil {
 		return nil, err
 	}
-	defer s.Close()
-	return s.Get(ctx, id)
+	defer v.release()
+	return v.get(ctx, id)
+}
+
+func (v *view) get(ctx context.Context, id string) (map[string]any, error) {
+	sv, doc, err := v.find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return sv.load(doc, []string{"*"})
 }
 
 // IDs iterates over the ids of all documents from the first one >= from, in
-// ascending byte order. It ends early with an error.
+// ascending byte order. It ends early with an error. The body of the loop may do
+// anything, Close of the Snapshot and of the Engine included; the loop ends with
+// ErrClosed then, at the latest with its next page of some hundred ids.
 //
 //	for id, err := range s.IDs("") {
 //		if err != nil { return err }
@@ -108,7 +113,7 @@ func (e *Engine) Get(ctx context.Context, id string) (map[string]any, error) {
 //	}
 func (s *Snapshot) IDs(from string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		s.walk(from, func(id string, _ *segmentView, _ uint32) bool { return yield(id, nil) },
+		s.walk(from, func(_ *view, p idPlace) bool { return yield(p.id, nil) },
 			func(err error) { yield("", err) })
 	}
 }
@@ -120,53 +125,72 @@ type Document struct {
 }
 
 // Documents iterates over all documents in the order of their ids, from the first
-// id >= from. It ends early with an error.
+// id >= from. It ends early with an error. The body of the loop may do anything;
+// see IDs.
 func (s *Snapshot) Documents(from string) iter.Seq2[Document, error] {
 	return func(yield func(Document, error) bool) {
 		fail := func(err error) { yield(Document{}, err) }
-		s.walk(from, func(id string, sv *segmentView, doc uint32) bool {
-			fields, err := sv.load(doc, []string{"*"})
+		s.walk(from, func(v *view, p idPlace) bool {
+			fields, err := v.loadAnnounced(p)
 			if err != nil {
 				fail(err)
 				return false
 			}
-			return yield(Document{id, fields}, nil)
+			return yield(Document{p.id, fields}, nil)
 		}, fail)
 	}
 }
 
-// walkPage is how many ids are read before their documents are handed out. The
-// store's iterators are open only meanwhile, so that a loop may do anything,
-// Engine.Close included.
+// loadAnnounced loads a document in a call of its own.
+func (v *view) loadAnnounced(p idPlace) (map[string]any, error) {
+	if err := v.e.begin(); err != nil {
+		return nil, err
+	}
+	defer v.e.calls.leave()
+	return p.s.load(p.doc, []string{"*"})
+}
+
+// walkPage is how many ids are read before their documents are handed out.
 const walkPage = 256
 
 // walk calls visit for each live document in the order of ids, until it returns
-// false; fail is called at most once.
-func (s *Snapshot) walk(from string, visit func(id string, sv *segmentView, doc uint32) bool, fail func(error)) {
+// false; fail is called at most once. Visits hold the view but are not calls that
+// Close waits for: they run the body of the caller's loop.
+func (s *Snapshot) walk(from string, visit func(*view, idPlace) bool, fail func(error)) {
 	for {
-		v, err := s.hold()
+		v, page, err := s.page(from)
 		if err != nil {
-			fail(err)
-			return
-		}
-		page, err := v.nextIDs(from, walkPage)
-		if err != nil {
-			v.release()
 			fail(err)
 			return
 		}
 		for _, p := range page {
-			if !visit(p.id, p.s, p.doc) {
-				v.release()
+			if !visit(v, p) {
+				v.unref()
 				return
 			}
 		}
-		v.release()
+		v.unref()
 		if len(page) < walkPage {
 			return
 		}
 		from = page[len(page)-1].id + "\x00"
 	}
+}
+
+// page reads a page of ids. The caller holds the view that comes with it, in which
+// the documents are.
+func (s *Snapshot) page(from string) (*view, []idPlace, error) {
+	v, err := s.hold()
+	if err != nil {
+		return nil, nil, err
+	}
+	page, err := v.nextIDs(from, walkPage)
+	if err != nil {
+		v.release()
+		return nil, nil, err
+	}
+	v.e.calls.leave()
+	return v, page, nil
 }
 
 // An idPlace is a live document and its id.
@@ -179,10 +203,6 @@ type idPlace struct {
 // nextIDs returns the first n live documents with ids >= from, by merging the
 // id orders of all segments.
 func (v *view) nextIDs(from string, n int) (page []idPlace, err error) {
-	if err := v.e.begin(); err != nil {
-		return nil, err
-	}
-	defer v.e.work.Done()
 	var heads []idHead
 	defer func() {
 		for _, h := range heads {

@@ -104,12 +104,18 @@ type Sizes = segment.Sizes
 // Sizes reads all sealed segments and adds up their parts. It takes about as long
 // as reading the index from disk.
 func (e *Engine) Sizes(ctx context.Context) (Sizes, error) {
-	var sum Sizes
 	v, err := e.acquire()
 	if err != nil {
-		return sum, err
+		return Sizes{}, err
 	}
 	defer v.release()
+	ctx, cancel := e.untilClose(ctx)
+	defer cancel()
+	sum, err := v.sizes(ctx)
+	return sum, e.orClosed(err)
+}
+
+func (v *view) sizes(ctx context.Context) (sum Sizes, err error) {
 	for i := range v.segs {
 		s := v.segs[i].home
 		if s.disk == nil {
@@ -130,27 +136,38 @@ func (e *Engine) Schema() *Schema { return e.schema.clone() }
 // Check reads the whole index and verifies every checksum and invariant: of the
 // segments, their deletions, the schema and the log. It calls report for each fault, which
 // matches ErrCorrupt, and returns an error only when the check itself could not go
-// on. Changes and searches go on meanwhile; report must not call Close, which waits.
+// on. Changes and searches go on meanwhile. report is called by the goroutine that called
+// Check, with nothing locked: it may call the Engine, Close included.
 func (e *Engine) Check(ctx context.Context, report func(error)) error {
-	if err := e.begin(); err != nil {
-		return err
-	}
-	defer e.work.Done()
-	ctx, cancel := e.untilClose(ctx)
-	defer cancel()
-	return e.orClosed(e.check(ctx, report))
-}
-
-func (e *Engine) check(ctx context.Context, report func(error)) error {
 	v, err := e.acquire()
 	if err != nil {
 		return err
 	}
-	defer v.release()
+	ctx, cancel := e.untilClose(ctx)
+	defer cancel()
+	faults := make(chan error)
+	var ends error
+	go func() { // so that Close need not wait for report
+		defer close(faults)
+		defer v.release()
+		ends = e.orClosed(v.check(ctx, func(fault error) {
+			select {
+			case faults <- fault:
+			case <-ctx.Done():
+			}
+		}))
+	}()
+	for fault := range faults {
+		report(fault)
+	}
+	return ends
+}
+
+func (v *view) check(ctx context.Context, report func(error)) error {
 	for i := range v.segs {
 		s := &v.segs[i]
 		if s.home.disk != nil {
-			segment.Check(ctx, source{e.store.Segment(s.home.number)}, func(err error) { report(s.home.at(err)) })
+			segment.Check(ctx, source{v.e.store.Segment(s.home.number)}, func(err error) { report(s.home.at(err)) })
 		}
 		if err := ctx.Err(); err != nil {
 			return err
@@ -159,7 +176,7 @@ func (e *Engine) check(ctx context.Context, report func(error)) error {
 	if err := v.checkIDs(ctx, report); err != nil {
 		return err
 	}
-	return e.checkStore(ctx, report)
+	return v.e.checkStore(ctx, report)
 }
 
 // checkStore reads what lies in the store beside segments: schema and options,

@@ -164,7 +164,7 @@ func (s *stress) disturb(rng *rand.Rand) {
 		case 3:
 			_, err = s.e.Stats()
 		case 4:
-			err = s.e.Sync()
+			err = s.e.Sync(ctx)
 		case 5:
 			err = s.copy(filepath.Join(s.dir, fmt.Sprint("copy", i)))
 		}
@@ -182,7 +182,7 @@ func (s *stress) copy(dir string) error {
 	for w := range before {
 		before[w] = int(s.acked[w].Load())
 	}
-	if err := s.e.Checkpoint(dir); err != nil {
+	if err := s.e.Checkpoint(ctx, dir); err != nil {
 		return err
 	}
 	e, err := Open(dir, &Options{ReadOnly: true})

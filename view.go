@@ -1,6 +1,7 @@
 package riffle
 
 import (
+	"context"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -215,36 +216,54 @@ func (v *view) segmentOf(doc uint32) *segmentView {
 	return &v.segs[lo]
 }
 
-// lookup finds the live document of an id.
-func (v *view) lookup(id string) (s *segmentView, doc uint32, ok bool, err error) {
+// find finds the live document of an id; ErrNotFound when there is none.
+func (v *view) find(ctx context.Context, id string) (s *segmentView, doc uint32, err error) {
 	for i := len(v.segs) - 1; i >= 0; i-- {
+		if err := ctx.Err(); err != nil {
+			return nil, 0, err
+		}
 		s := &v.segs[i]
 		doc, ok, err := s.reader.Lookup(id)
 		if err != nil {
-			return nil, 0, false, s.home.at(err)
+			return nil, 0, s.home.at(err)
 		}
 		if ok && !s.deleted.contains(doc) {
-			return s, doc, true, nil
+			return s, doc, nil
 		}
 	}
-	return nil, 0, false, nil
+	if err := ctx.Err(); err != nil {
+		return nil, 0, err
+	}
+	return nil, 0, ErrNotFound
 }
 
-// acquire takes a reference to the current view.
+// acquire begins a call on the current view: Close waits until the view is released, and its
+// segments stay.
 func (e *Engine) acquire() (*view, error) {
+	if err := e.begin(); err != nil {
+		return nil, err
+	}
+	return e.retain(), nil
+}
+
+// release ends the call that acquire or Snapshot.hold began.
+func (v *view) release() {
+	v.unref()
+	v.e.calls.leave()
+}
+
+// retain takes a reference to the current view. The caller has announced itself.
+func (e *Engine) retain() *view {
 	for {
 		v := e.current.Load()
-		if v == nil {
-			return nil, ErrClosed
-		}
-		if v.retain() {
-			return v, nil
+		if v.ref() {
+			return v
 		}
 	}
 }
 
-// retain adds a reference unless the last one is gone.
-func (v *view) retain() bool {
+// ref adds a reference unless the last one is gone.
+func (v *view) ref() bool {
 	for {
 		n := v.refs.Load()
 		if n == 0 {
@@ -256,9 +275,9 @@ func (v *view) retain() bool {
 	}
 }
 
-// release gives a reference back. With the last one the view lets go of its
+// unref gives a reference back. With the last one the view lets go of its
 // segments, and those that no view holds any more are dropped in the background.
-func (v *view) release() {
+func (v *view) unref() {
 	if v.refs.Add(-1) > 0 {
 		return
 	}
@@ -289,7 +308,7 @@ func (e *Engine) publish() {
 		v.live += uint64(sv.reader.Docs()) - s.deleted.count()
 	}
 	if old := e.current.Swap(v); old != nil {
-		old.release()
+		old.unref()
 	}
 }
 

@@ -1,6 +1,10 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+)
 
 func newCheckpoint() *cobra.Command {
 	var db string
@@ -12,7 +16,7 @@ On the same file system it is made of hard links and costs no space until the
 index changes. The copy is an index like any other.`,
 		Args: cobra.ExactArgs(1),
 	}
-	c.RunE = func(c *cobra.Command, args []string) error { return checkpoint(db, args[0]) }
+	c.RunE = func(c *cobra.Command, args []string) error { return checkpoint(c.Context(), db, args[0]) }
 	c.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return nil, cobra.ShellCompDirectiveFilterDirs
 	}
@@ -20,11 +24,11 @@ index changes. The copy is an index like any other.`,
 	return c
 }
 
-func checkpoint(db, target string) (err error) {
+func checkpoint(ctx context.Context, db, target string) (err error) {
 	e, err := openToChange(db, nil)
 	if err != nil {
 		return err
 	}
 	defer closing(e, &err)
-	return e.Checkpoint(target)
+	return e.Checkpoint(ctx, target)
 }

@@ -1,0 +1,254 @@
+package riffle
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// publicCalls has every method of Engine and Snapshot as a call that can be repeated, the i-th
+// time with i. Methods without an error return ErrClosed themselves where they can tell.
+func publicCalls(e *Engine, s *Snapshot) map[string]func(i int) error {
+	q := Match{Field: "text", Text: "w1 w2"}
+	load := &SearchOptions{Load: []string{"*"}}
+	batch := func(i int) *Batch {
+		var b Batch
+		b.Put(fmt.Sprint("new", i%10), map[string]any{"text": "w1 w9"})
+		b.Delete(fmt.Sprint("new", (i+5)%10))
+		return &b
+	}
+	discard := func(_ any, err error) error { return err }
+	return map[string]func(i int) error{
+		"Engine.Apply":       func(i int) error { return e.Apply(ctx, batch(i)) },
+		"Engine.Check":       func(int) error { return checkAll(e) },
+		"Engine.Checkpoint":  func(i int) error { return e.Checkpoint(ctx, fmt.Sprint("copy", copies.Add(1))) },
+		"Engine.Close":       func(int) error { return nil }, // called by the test
+		"Engine.Compact":     func(int) error { return e.Compact(ctx) },
+		"Engine.Count":       func(int) error { return discard(e.Count(ctx, q)) },
+		"Engine.Delete":      func(i int) error { return e.Delete(ctx, fmt.Sprint("new", i%10)) },
+		"Engine.Explain":     func(int) error { return discard(e.Explain(ctx, q, "d7", nil)) },
+		"Engine.Flush":       func(int) error { return e.Flush(ctx) },
+		"Engine.Get":         func(i int) error { return discard(e.Get(ctx, fmt.Sprint("d", i*97%400))) },
+		"Engine.Len":         func(int) error { return closedIfNone(e.Len()) },
+		"Engine.Put":         func(i int) error { return e.Put(ctx, fmt.Sprint("new", i%10), map[string]any{"text": "w1"}) },
+		"Engine.Schema":      func(int) error { return discard(e.Schema(), nil) },
+		"Engine.Search":      func(int) error { return discard(e.Search(ctx, q, load)) },
+		"Engine.SearchBatch": func(int) error { return discard(e.SearchBatch(ctx, []Query{q, q, q, q}, load)) },
+		"Engine.Sizes":       func(int) error { return discard(e.Sizes(ctx)) },
+		"Engine.Snapshot": func(int) error {
+			s, err := e.Snapshot()
+			if err == nil {
+				s.Close()
+			}
+			return err
+		},
+		"Engine.Stats":         func(int) error { return discard(e.Stats()) },
+		"Engine.Sync":          func(int) error { return e.Sync(ctx) },
+		"Engine.Warm":          func(int) error { return e.Warm(ctx, []Query{q, q}, nil) },
+		"Snapshot.Close":       func(int) error { return nil }, // in the midst of Snapshot.Get
+		"Snapshot.Count":       func(int) error { return discard(s.Count(ctx, q)) },
+		"Snapshot.Documents":   func(int) error { return lastOf(s.Documents("")) },
+		"Snapshot.Explain":     func(int) error { return discard(s.Explain(ctx, q, "d7", nil)) },
+		"Snapshot.Get":         func(i int) error { return discard(s.Get(ctx, fmt.Sprint("d", i*97%400))) },
+		"Snapshot.IDs":         func(int) error { return lastOf(s.IDs("")) },
+		"Snapshot.Len":         func(int) error { return closedIfNone(s.Len()) },
+		"Snapshot.Search":      func(int) error { return discard(s.Search(ctx, q, load)) },
+		"Snapshot.SearchBatch": func(int) error { return discard(s.SearchBatch(ctx, []Query{q, q, q, q}, load)) },
+	}
+}
+
+var copies atomic.Int64 // names the checkpoints
+
+func closedIfNone(n int) error {
+	if n == 0 {
+		return ErrClosed
+	}
+	return nil
+}
+
+// lastOf walks to the end and returns the error that came last.
+func lastOf[T any](seq func(func(T, error) bool)) (last error) {
+	for _, last = range seq {
+	}
+	return last
+}
+
+// openForClosing opens an index of two segments and some documents in memory, with a store that
+// caches next to nothing, so that calls read.
+func openForClosing(t *testing.T, fsys *crashFS, segments int) *Engine {
+	t.Helper()
+	tu := tuning{opts: Options{GPU: &GPUOptions{}, Merge: MergeOptions{Disabled: true}, Durability: NoSync}}
+	tu.opts.private.devices = append(tu.opts.private.devices, new(halfDevice))
+	tu.opts.private.store.CacheBytes = 1
+	e, err := tu.open(worldDir, fsys)
+	if err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	for s := range segments {
+		var b Batch
+		for i := range 200 {
+			b.Put(fmt.Sprint("d", s*200+i), map[string]any{"text": fmt.Sprintf("w%d w%d ", i%3, i%7) + strings.Repeat(fmt.Sprint("x", i, " "), 50)})
+		}
+		if err := errors.Join(e.Apply(ctx, &b), e.Flush(ctx)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return e
+}
+
+// TestCloseWaitsForReaders closes an engine while each of its methods, and of those of a snapshot,
+// is called again and again. Calls succeed or return ErrClosed, Close succeeds, and the directory
+// can be opened at once.
+func TestCloseWaitsForReaders(t *testing.T) {
+	rounds := 3
+	if brief() {
+		rounds = 1
+	}
+	fsys := newCrashFS()
+	if err := openForClosing(t, fsys, 2).Close(); err != nil {
+		t.Fatal(err)
+	}
+	methods := publicCalls(nil, nil)
+	for _, v := range []any{(*Engine)(nil), (*Snapshot)(nil)} {
+		for m := range reflect.TypeOf(v).Methods() {
+			name := reflect.TypeOf(v).Elem().Name() + "." + m.Name
+			if methods[name] == nil {
+				t.Errorf("%s is not tested", name)
+			}
+		}
+	}
+	for name := range methods {
+		for round := range rounds {
+			e := openForClosing(t, fsys, 0)
+			s, err := e.Snapshot()
+			if err != nil {
+				t.Fatal(err)
+			}
+			call := publicCalls(e, s)[name]
+			if name == "Snapshot.Close" {
+				call = func(i int) error {
+					_, err := s.Get(ctx, "d7")
+					s.Close()
+					return err
+				}
+			}
+			var busy, started sync.WaitGroup
+			done := make(chan struct{})
+			for w := range 3 {
+				started.Add(1)
+				busy.Go(func() {
+					for i := 0; ; i++ {
+						err := call(1000*w + i)
+						if i == 0 {
+							started.Done()
+						}
+						switch {
+						case errors.Is(err, ErrClosed):
+							return
+						case err != nil && !errors.Is(err, ErrNoDevice) && !errors.Is(err, ErrNotFound):
+							t.Errorf("%s: %v", name, err)
+							return
+						}
+						select {
+						case <-done: // for methods that never fail
+							return
+						default:
+						}
+					}
+				})
+			}
+			started.Wait()
+			for range round * 10 {
+				runtime.Gosched()
+			}
+			if err := e.Close(); err != nil {
+				t.Errorf("%s: close: %v", name, err)
+			}
+			close(done)
+			again := openForClosing(t, fsys, 0)
+			busy.Wait()
+			s.Close()
+			if err := errors.Join(e.Close(), again.Close()); err != nil {
+				t.Errorf("%s: close again: %v", name, err)
+			}
+		}
+	}
+}
+
+// TestCloseTwice: calls of Close that come together all return when the index is closed.
+func TestCloseTwice(t *testing.T) {
+	fsys := newCrashFS()
+	e := openForClosing(t, fsys, 1)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			if err := e.Close(); err != nil {
+				t.Error(err)
+			}
+			if _, err := e.Stats(); !errors.Is(err, ErrClosed) {
+				t.Errorf("Stats after Close: %v", err)
+			}
+		})
+	}
+	all.Wait()
+	if err := openForClosing(t, fsys, 0).Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCloseInCallbacks closes an engine where its own calls hand out control: in the body of a
+// loop over documents or ids, and in the function that Check reports to.
+func TestCloseInCallbacks(t *testing.T) {
+	t.Run("Documents", func(t *testing.T) {
+		fsys := newCrashFS()
+		e := openForClosing(t, fsys, 1)
+		s, err := e.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		seen := 0
+		for _, err := range s.Documents("") {
+			if seen++; seen == 1 {
+				if err := errors.Join(err, e.Close()); err != nil {
+					t.Fatal(err)
+				}
+			} else if !errors.Is(err, ErrClosed) {
+				t.Errorf("document %d: %v", seen, err)
+			}
+		}
+		if seen != 2 {
+			t.Errorf("%d documents and errors, want 2", seen)
+		}
+		if err := openForClosing(t, fsys, 0).Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("Check", func(t *testing.T) {
+		e := openForClosing(t, newCrashFS(), 1)
+		if err := errors.Join(e.Put(ctx, "d7", map[string]any{"text": "again"}), e.Flush(ctx)); err != nil {
+			t.Fatal(err)
+		}
+		e.mu.Lock()
+		e.segments[0].deleted = nil // two live documents with one id: a fault
+		e.publish()
+		e.mu.Unlock()
+		reports := 0
+		err := e.Check(ctx, func(fault error) {
+			if reports++; !errors.Is(fault, ErrCorrupt) {
+				t.Error(fault)
+			}
+			if err := e.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		if reports == 0 || err != nil && !errors.Is(err, ErrClosed) {
+			t.Errorf("%d faults reported, Check returns %v", reports, err)
+		}
+	})
+}
