@@ -55,8 +55,12 @@ func (e *Engine) Apply(ctx context.Context, b *Batch) error {
 	if err != nil {
 		return err
 	}
+	if err := e.fields.takeChunks(chunks); err != nil {
+		return err
+	}
 	wait, err := e.logAndInsert(ctx, b.ops, chunks)
 	if err != nil {
+		e.fields.dropChunks(chunks)
 		return err
 	}
 	if err := wait(); err != nil {
@@ -179,12 +183,13 @@ func (s *liveSegment) lookup(id string) (uint32, bool, error) {
 }
 
 // insert carries out operations in memory: chunks are the inverted documents of
-// the Put operations, gone what they replace elsewhere. It cannot fail. The
+// the Put operations, whose fields are held, gone what they replace elsewhere. It cannot fail. The
 // caller holds e.mu, or is alone.
 func (e *Engine) insert(ops []operation, chunks []*segment.Chunk, gone []place) {
 	m := e.memory
 	next := m.memory.Docs()
 	for _, c := range chunks {
+		e.fields.enter(c, m.memory)
 		m.memory.AddChunk(c)
 		c.Reset()
 		e.chunks.Put(c)

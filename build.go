@@ -133,7 +133,8 @@ const buildBlockBytes = 2 << 20
 //
 // Errors are those of Open, those of the source, what BuildOptions.Bad returned, ctx.Err(), and
 // fs.ErrExist if the directory holds an index that has documents. Before the first
-// document nothing is made.
+// document nothing is made. More indexed fields than BuildOptions.Index.MaxFields allows end the build
+// with a *DocumentError, which BuildOptions.Bad is not asked about.
 //
 // # How
 //
@@ -149,7 +150,7 @@ func Build(ctx context.Context, dir string, source Source, opts *BuildOptions) (
 	if err != nil {
 		return nil, err
 	}
-	b := &builder{dir: dir, source: source, opts: o}
+	b := &builder{dir: dir, source: source, opts: o, fields: newFieldSet(o.Index.withDefaults().MaxFields)}
 	b.ctx, b.cancel = context.WithCancel(ctx)
 	defer b.cancel()
 	if err := b.run(); err != nil {
@@ -171,6 +172,7 @@ type builder struct {
 	result BuildResult
 
 	schema *Schema
+	fields *fieldSet // of all blocks taken so far
 	engine *Engine   // nil before the first document
 	now    *buildRun // nil between runs
 	gpu    *buildGPU // nil when none was asked for, or there is none
@@ -306,6 +308,9 @@ func (b *builder) take(block *buildBlock) error {
 	}
 	if b.result.Docs > math.MaxUint32 {
 		return fmt.Errorf("riffle: build: more than %d documents", uint32(math.MaxUint32))
+	}
+	if err := b.fields.takeChunks([]*segment.Chunk{&block.chunk}); err != nil {
+		return err
 	}
 	if err := b.add(block); err != nil {
 		return err

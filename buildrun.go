@@ -83,6 +83,7 @@ func (b *builder) open() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.segments = []*liveSegment{e.memory}
+	e.fields = newFieldSet(e.opts.MaxFields)
 	e.publish()
 	return nil
 }
@@ -158,6 +159,7 @@ func (e *Engine) commitBuilt(w *store.SegmentWriter, replaced []uint32) error {
 	defer e.mu.Unlock()
 	last := len(e.segments) - 1
 	e.segments = append(e.segments[:last:last], live, e.memory)
+	e.fields.replace(nil, live.disk)
 	e.publish()
 	return nil
 }

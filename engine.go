@@ -26,6 +26,7 @@ type Engine struct {
 	store  *store.Store
 	lists  *listCache
 	tables tableCache
+	fields *fieldSet
 	pool   *cpuexec.Pool // helps with searches
 	gpu    *gpus         // nil when Options.GPU is
 
@@ -86,6 +87,7 @@ func Open(dir string, opts *Options) (*Engine, error) {
 		e.opts.MemoryBytes = n
 	}
 	e.lists = newListCache(e.opts.CacheBytes)
+	e.fields = newFieldSet(e.opts.MaxFields)
 	e.chunks.New = func() any { return new(segment.Chunk) }
 	e.pool = cpuexec.NewPool(e.opts.Parallel.Workers, e.opts.Parallel.Spin)
 	e.background, e.stop = context.WithCancel(context.Background())
@@ -138,6 +140,7 @@ func (e *Engine) load() error {
 			return err
 		}
 		e.segments = append(e.segments, live)
+		e.fields.replace(nil, live.disk)
 	}
 	e.addMemory()
 	e.seq, e.sealedSeq = m.LogSeq, m.LogSeq
@@ -261,6 +264,7 @@ func (e *Engine) replay() error {
 		if err != nil {
 			return err
 		}
+		e.fields.takeAcceptedChunks(chunks)
 		e.insert(ops, chunks, gone)
 		e.seq = seq
 		return nil

@@ -78,11 +78,13 @@ const (
 	DefaultCacheBytes      = 128 << 20
 	DefaultSegmentsPerTier = 8
 	DefaultMaxSegmentBytes = 5 << 30
+	DefaultMaxFields       = 10_000
+	MaxMaxFields           = 1 << 16 // the most that Options.MaxFields may be
 
 	MaxK         = 10_000  // most hits of one search
 	MaxIDBytes   = 1024    // longest document id
 	MaxNameBytes = 1024    // longest name of a field, with the dots, and of an analyzer
-	MaxFields    = 1 << 15 // most fields of one document
+	MaxFields    = 1 << 15 // most values of one document
 	MaxTermBytes = 32_766  // longest term, as in Lucene; a longer keyword is refused
 
 	// MaxDocumentBytes bounds a document: the bytes of its strings and names, and 16 for each value.
@@ -144,6 +146,14 @@ type Options struct {
 	// goes on. The default is 64 MiB, the least 64 KiB.
 	MemoryBytes int64
 
+	// MaxFields is how many indexed fields the index may have, over all its segments and the batches
+	// under way. A document that would bring one more is refused with a *DocumentError. Each field
+	// costs about a kilobyte of memory and a hundred bytes in each segment. An index that has more,
+	// from before the limit or under a higher one, can be opened, searched, and given documents
+	// without new fields. A field counts until no segment has it any more, which takes a merge
+	// after its last document is gone. The default is 10,000, the most 65,536.
+	MaxFields int
+
 	// CacheBytes bounds the cache of opened posting lists, with what they have learnt from
 	// use. The default is 128 MiB.
 	CacheBytes int64
@@ -198,6 +208,9 @@ func (o *Options) withDefaults() Options {
 	if d.MemoryBytes == 0 {
 		d.MemoryBytes = DefaultMemoryBytes
 	}
+	if d.MaxFields == 0 {
+		d.MaxFields = DefaultMaxFields
+	}
 	if d.CacheBytes == 0 {
 		d.CacheBytes = DefaultCacheBytes
 	}
@@ -232,6 +245,7 @@ func (o *Options) Validate() error {
 	}
 	want(d.Durability <= NoSync, "Durability", "must be SyncBatch or NoSync", d.Durability)
 	want(d.MemoryBytes >= 64<<10, "MemoryBytes", "must be at least 64 KiB", d.MemoryBytes)
+	want(d.MaxFields > 0 && d.MaxFields <= MaxMaxFields, "MaxFields", "must lie in [1, 65536]", d.MaxFields)
 	want(d.CacheBytes > 0, "CacheBytes", "must be positive", d.CacheBytes)
 	want(int(d.Codec) < len(kinds), "Codec", "must be Interpolative, Packed, PFor or Rice", d.Codec)
 	want(d.Merge.SegmentsPerTier >= 2, "Merge.SegmentsPerTier", "must be at least 2", d.Merge.SegmentsPerTier)
@@ -285,6 +299,7 @@ func (o *Options) String() string {
 	line := func(name string, value any) { fmt.Fprintf(&b, "%s=%v\n", name, value) }
 	line("durability", d.Durability)
 	line("memory_bytes", d.MemoryBytes)
+	line("max_fields", d.MaxFields)
 	line("cache_bytes", d.CacheBytes)
 	line("codec", d.Codec)
 	line("merge.segments_per_tier", d.Merge.SegmentsPerTier)

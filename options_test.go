@@ -38,6 +38,7 @@ func TestValidateReportsEveryFault(t *testing.T) {
 		},
 		Durability:  7,
 		MemoryBytes: 64<<10 - 1,
+		MaxFields:   -1,
 		CacheBytes:  -1,
 		Merge:       MergeOptions{SegmentsPerTier: 1, MaxSegmentBytes: -5, Order: 4, Workers: -1, MemoryBytes: -1},
 		Similarity:  &BM25{K1: -1, B: 2},
@@ -60,6 +61,7 @@ func TestValidateReportsEveryFault(t *testing.T) {
 		`Schema.Fields["e"]: copies from "f", which is itself a copy`,
 		"Options.Durability: must be SyncBatch or NoSync, not Durability(7)",
 		"Options.MemoryBytes: must be at least 64 KiB, not 65535",
+		"Options.MaxFields: must lie in [1, 65536], not -1",
 		"Options.CacheBytes: must be positive, not -1",
 		"Options.Merge.SegmentsPerTier: must be at least 2, not 1",
 		"Options.Merge.MaxSegmentBytes: must be positive, not -5",
@@ -117,6 +119,7 @@ func TestOptionsPrint(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(6)) // for the numbers of workers
 	const defaults = `durability=sync-batch
 memory_bytes=67108864
+max_fields=10000
 cache_bytes=134217728
 codec=interpolative
 merge.segments_per_tier=8
@@ -144,7 +147,7 @@ read_only=false
 		}
 	}
 	o := &Options{
-		Durability: NoSync, MemoryBytes: 1 << 20, CacheBytes: 2 << 20, Codec: Rice, ReadOnly: true,
+		Durability: NoSync, MemoryBytes: 1 << 20, MaxFields: 77, CacheBytes: 2 << 20, Codec: Rice, ReadOnly: true,
 		Merge:      MergeOptions{SegmentsPerTier: 4, MaxSegmentBytes: 3 << 20, Order: ByGlobalScore, Workers: 5, MemoryBytes: 4 << 20, Disabled: true},
 		Similarity: &BM25{K1: 0.9, B: 0.4, IDF: blockmax.Robertson},
 		Parallel:   Parallel{Workers: 7, Policy: FGQP, Delta: 5, Grain: 64, Spin: -1},
@@ -153,6 +156,7 @@ read_only=false
 	}
 	const want = `durability=no-sync
 memory_bytes=1048576
+max_fields=77
 cache_bytes=2097152
 codec=rice
 merge.segments_per_tier=4

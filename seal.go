@@ -158,11 +158,7 @@ func (e *Engine) writeMerged(ctx context.Context, inputs []mergeInput, order seg
 	out := &merged{writer: w}
 	var in []segment.Input
 	for _, i := range inputs {
-		r := segment.Reader(i.s.disk)
-		if i.s.disk == nil {
-			r = i.s.memory.View()
-		}
-		in = append(in, segment.Input{Reader: r, Deleted: i.deleted.set()})
+		in = append(in, segment.Input{Reader: i.s.reader(), Deleted: i.deleted.set()})
 	}
 	m := e.opts.Merge
 	out.result, err = segment.Merge(ctx, sink{w}, in, segment.MergeOptions{
@@ -296,11 +292,16 @@ func (e *Engine) replace(inputs []mergeInput, live *liveSegment, out *merged) {
 	if at < 0 {
 		panic("BUG: the segments of a merge are gone")
 	}
+	var old []segment.Reader
 	for _, in := range inputs {
 		in.s.obsolete.Store(true)
+		old = append(old, in.s.reader())
 	}
 	var fresh []*liveSegment
-	if live != nil {
+	if live == nil {
+		e.fields.replace(old, nil)
+	} else {
+		e.fields.replace(old, live.disk)
 		live.deleted = live.deleted.with(lateDeletions(inputs, out.result.Maps))
 		fresh = []*liveSegment{live}
 	}

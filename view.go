@@ -48,6 +48,14 @@ type liveSegment struct {
 	persisted *deletions // what the store has; differs while the log holds the rest
 }
 
+// reader returns the segment as it is now.
+func (s *liveSegment) reader() segment.Reader {
+	if s.disk != nil {
+		return s.disk
+	}
+	return s.memory.View()
+}
+
 // keyOf names a list for blockmax.Term.Key: by the number of its segment, which is
 // never given to another one, and its own. Both fit unless the index has seen four
 // billion segments.
@@ -293,12 +301,7 @@ func (e *Engine) publish() {
 	v := &view{e: e}
 	v.refs.Store(1)
 	for _, s := range e.segments {
-		sv := segmentView{home: s, base: v.docs, deleted: s.deleted}
-		if s.disk != nil {
-			sv.reader = s.disk
-		} else {
-			sv.reader = s.memory.View()
-		}
+		sv := segmentView{home: s, reader: s.reader(), base: v.docs, deleted: s.deleted}
 		if sv.reader.Docs() == 0 {
 			continue
 		}

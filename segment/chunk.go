@@ -3,6 +3,7 @@ package segment
 import (
 	"encoding/binary"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/riffle-search/riffle/blockmax"
@@ -89,6 +90,26 @@ func (f *chunkField) reset() {
 
 // Docs is the number of documents in the chunk.
 func (c *Chunk) Docs() uint32 { return c.docs }
+
+// Fields are the names of the fields that a document of the chunk has, each with the first such document.
+func (c *Chunk) Fields() iter.Seq2[string, uint32] {
+	return func(yield func(string, uint32) bool) {
+		for _, f := range c.fields {
+			if len(f.docs) > 0 && !yield(f.name, f.docs[0].doc) {
+				return
+			}
+		}
+	}
+}
+
+// ID is the id of a document of the chunk.
+func (c *Chunk) ID(doc uint32) string {
+	start := uint32(0)
+	if doc > 0 {
+		start = c.idEnds[doc-1]
+	}
+	return string(c.ids[start:c.idEnds[doc]])
+}
 
 // Begin begins a document.
 func (c *Chunk) Begin(id string) {

@@ -136,6 +136,13 @@ func (m *Memory) Docs() uint32 {
 	return uint32(len(m.ids))
 }
 
+// HasField says whether some document has a field.
+func (m *Memory) HasField(name string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.fields[name] != nil
+}
+
 // Add appends a document and returns its number. Views taken from then on show
 // it. An id that is there already gets a second document: the caller deletes the
 // first.
