@@ -187,7 +187,7 @@ func (b *builder) complete() error {
 		return fmt.Errorf("riffle: build: %w", err)
 	}
 	if order := e.docOrder(); b.opts.OneSegment || order.Kind != segment.Arrival {
-		_, err := e.mergeOnce(b.ctx, func(all []mergeInput) []mergeInput {
+		err := e.mergeOnce(b.ctx, func(all []mergeInput) []mergeInput {
 			if len(all) == 1 && order.Kind == segment.Arrival && all[0].deleted.count() == 0 {
 				return nil
 			}
@@ -196,7 +196,9 @@ func (b *builder) complete() error {
 		if err != nil {
 			return err
 		}
-		e.dropUnused()
+		if err := e.dropUnused(); err != nil {
+			return err
+		}
 		b.result.Segments = len(e.store.Manifest().Segments)
 	}
 	opened := b.opts.Index.withDefaults()

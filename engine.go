@@ -47,9 +47,12 @@ type Engine struct {
 	logBytes  int64          // ids logged since the last seal began
 	seal      sealState
 
-	commitMu sync.Mutex // makes manifest changes one at a time
-	behind   error      // why segments are not those of the manifest; no more changes then
-	mergeMu  sync.Mutex // makes merges one at a time
+	commitMu sync.Mutex   // makes manifest changes one at a time
+	behind   *change      // in the manifest, but not in segments yet; guarded by commitMu
+	mergeMu  sync.Mutex   // makes merges one at a time
+	aside    failedMerges // guarded by mergeMu
+
+	adoptPause, dropPause, tidyPause backoff // of the merger's goroutine
 
 	background context.Context // ends with Close
 	stop       context.CancelFunc
@@ -312,7 +315,9 @@ func (e *Engine) close() error {
 	e.current.Swap(nil).unref()
 	err = errors.Join(err, e.gpu.close(), e.keepPrices())
 	e.pool.Close()
-	e.dropUnused()
+	if err := e.dropUnused(); err != nil {
+		e.opts.Listener.failed(err) // the next Open removes them
+	}
 	return errors.Join(err, e.store.Close())
 }
 
@@ -375,16 +380,21 @@ func (e *Engine) unused(s *liveSegment) {
 }
 
 // dropUnused gives the space of segments that nobody reads back to the store.
-// What fails here is tried again at the next Open.
-func (e *Engine) dropUnused() {
+// What fails is tried again by the merger, at last at the next Open.
+func (e *Engine) dropUnused() error {
 	e.dropMu.Lock()
 	drops := e.drops
 	e.drops = nil
 	e.dropMu.Unlock()
 	if len(drops) == 0 {
-		return
+		return nil
 	}
-	if err := e.store.DropSegments(context.Background(), drops); err != nil {
-		e.opts.Listener.failed(err)
+	err := e.store.DropSegments(context.Background(), drops)
+	if err != nil {
+		e.dropMu.Lock()
+		e.drops = append(e.drops, drops...)
+		e.dropMu.Unlock()
+		return fmt.Errorf("riffle: remove merged segments: %w", err)
 	}
+	return nil
 }

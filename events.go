@@ -21,8 +21,10 @@ type Listener struct {
 	// GPUFailed: a GPU could not answer a batch, or invert documents that are built. The CPU did; nothing is lost.
 	GPUFailed func(GPUEvent)
 
-	// Failed: work in the background has failed. It is tried again with the next
-	// batch or Flush, which return the error if it persists.
+	// Failed: work in the background has failed: a seal, a merge, a clean-up. It is
+	// called once for each failure. The next attempt follows after a pause, which is a
+	// second at first and doubles up to ten minutes; Flush and Compact try at once and
+	// return the error. Apply returns it when memory is full and cannot be written out.
 	Failed func(error)
 
 	// Log receives what the store below reports of itself, a line a call.

@@ -155,8 +155,8 @@ func TestSealFails(t *testing.T) {
 }
 
 // TestMergeUnreadable lets reads fail just when a merge has been committed. What
-// is in memory is then behind the disk: nothing more is merged or sealed, until
-// the index is opened anew.
+// is in memory is then behind the disk: nothing more is merged or sealed until the
+// new segment can be read.
 func TestMergeUnreadable(t *testing.T) {
 	var armed, broken atomic.Bool
 	mem := newCrashFS()
@@ -193,16 +193,23 @@ func TestMergeUnreadable(t *testing.T) {
 		t.Fatalf("compact onto a disk that cannot be read: %v", err)
 	}
 	armed.Store(false)
+	if err := e.Compact(ctx); !errors.Is(err, errorfs.ErrInjected) {
+		t.Errorf("compact while the new segment cannot be read: %v", err)
+	}
 	broken.Store(false)
 	put("d")
 	put("a")
-	if err := e.Flush(ctx); !errors.Is(err, errorfs.ErrInjected) {
+	if err := e.Flush(ctx); err != nil {
 		t.Errorf("flush afterwards: %v", err)
+	}
+	if n := len(e.sealed()); n != 2 {
+		t.Errorf("%d sealed segments, want that of the merge and a new one", n)
 	}
 	if _, err := findState(e, []model{want}); err != nil {
 		t.Errorf("the engine that failed: %v", err)
 	}
-	if err := e.Close(); err != nil && !errors.Is(err, errorfs.ErrInjected) {
+	put("e")
+	if err := errors.Join(e.Compact(ctx), checkAll(e), e.Close()); err != nil {
 		t.Fatal(err)
 	}
 	e, err = tu.open(worldDir, mem)

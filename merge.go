@@ -2,8 +2,10 @@ package riffle
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/bits"
+	"strings"
 	"time"
 )
 
@@ -28,43 +30,74 @@ func (e *Engine) kickMerge() {
 	}
 }
 
-// mergeLoop merges until the Engine is closed.
+// mergeLoop does the background work until the Engine is closed.
 func (e *Engine) mergeLoop() {
+	timer := time.NewTimer(mostPause)
+	defer timer.Stop()
 	for {
 		select {
 		case <-e.background.Done():
 			return
 		case <-e.mergeKick:
+		case <-timer.C:
 		}
-		e.dropUnused()
-		e.tidyLog()
-		if e.opts.Merge.Disabled {
-			continue
-		}
-		for {
-			merged, err := e.mergeOnce(e.background, e.pickMerge)
-			if err != nil && e.background.Err() == nil {
-				e.opts.Listener.failed(err)
-			}
-			if !merged || err != nil {
-				break
-			}
-			e.dropUnused()
+		timer.Stop()
+		if next := e.upkeep(); !next.IsZero() {
+			timer.Reset(max(time.Millisecond, next.Sub(e.now())))
 		}
 	}
+}
+
+// upkeep does the background work that is due. It returns when the next attempt at
+// what has failed is due, or the zero time.
+func (e *Engine) upkeep() (next time.Time) {
+	later := func(t time.Time) {
+		if !t.IsZero() && (next.IsZero() || t.Before(next)) {
+			next = t
+		}
+	}
+	later(e.retrySeal())
+	later(e.paced(&e.adoptPause, e.adopt))
+	later(e.paced(&e.dropPause, e.dropUnused))
+	later(e.paced(&e.tidyPause, func() error { return e.tidyLog(e.background) }))
+	if e.opts.Merge.Disabled {
+		return next
+	}
+	for e.mergeNext() {
+		later(e.paced(&e.dropPause, e.dropUnused))
+	}
+	later(e.nextMerge())
+	return next
+}
+
+// paced does some work unless it has just failed, and tells the Listener when it
+// fails. It returns when to try again, or the zero time.
+func (e *Engine) paced(b *backoff, work func() error) time.Time {
+	if !b.due(e.now()) {
+		return b.next
+	}
+	err := work()
+	if err == nil || e.background.Err() != nil {
+		b.reset()
+		return time.Time{}
+	}
+	b.fail(e.now())
+	e.opts.Listener.failed(err)
+	return b.next
 }
 
 // tidyLog gives the space of log records back that sealed segments cover. Pebble
 // would do so some day; until then the dead records of a bulk load take several
 // times the space of the index.
-func (e *Engine) tidyLog() {
+func (e *Engine) tidyLog(ctx context.Context) error {
 	st, err := e.store.Stats()
 	if err == nil && st.LogBytes > max(leastDeadLog, uint64(e.opts.MemoryBytes)/deadLogShare) {
-		err = e.store.Compact(e.background)
+		err = e.store.Compact(ctx)
 	}
-	if err != nil && e.background.Err() == nil {
-		e.opts.Listener.failed(err)
+	if err != nil {
+		return fmt.Errorf("riffle: log: %w", err)
 	}
+	return nil
 }
 
 // deadLogShare: tables of the log are compacted when they exceed one in so many
@@ -75,36 +108,74 @@ const (
 	leastDeadLog = 4 << 20
 )
 
-// mergeOnce merges what pick chooses from the sealed segments; false means that
-// it chose nothing.
-func (e *Engine) mergeOnce(ctx context.Context, pick func([]mergeInput) []mergeInput) (bool, error) {
+// mergeNext carries out the next merge that is due in the background; false means
+// that none is. A merge that fails is set aside for a while, and others go on.
+func (e *Engine) mergeNext() bool {
 	e.mergeMu.Lock()
 	defer e.mergeMu.Unlock()
-	start := time.Now()
+	if e.background.Err() != nil || e.adopt() != nil { // upkeep tells the Listener of that
+		return false
+	}
+	inputs := e.pickDue(e.sealed())
+	if len(inputs) == 0 {
+		return false
+	}
+	err := e.merge(e.background, inputs)
+	if e.background.Err() != nil {
+		return false
+	}
+	e.aside.note(inputs, err, e.now())
+	if err != nil {
+		e.opts.Listener.failed(err)
+	}
+	return true
+}
+
+// mergeOnce merges what pick chooses from the sealed segments, if anything.
+func (e *Engine) mergeOnce(ctx context.Context, pick func([]mergeInput) []mergeInput) error {
+	e.mergeMu.Lock()
+	defer e.mergeMu.Unlock()
+	if err := e.adopt(); err != nil {
+		return err
+	}
 	inputs := pick(e.sealed())
 	if len(inputs) == 0 {
-		return false, nil
+		return nil
+	}
+	return e.merge(ctx, inputs)
+}
+
+// merge makes one segment of neighbours. The caller holds mergeMu.
+func (e *Engine) merge(ctx context.Context, inputs []mergeInput) error {
+	start := time.Now()
+	fault := func(err error) error {
+		var numbers []string
+		for _, in := range inputs {
+			numbers = append(numbers, fmt.Sprint(in.s.number))
+		}
+		return fmt.Errorf("riffle: merge of segments %s: %w", strings.Join(numbers, ", "), err)
 	}
 	out, err := e.writeMerged(ctx, inputs, e.docOrder())
 	if err != nil {
-		return false, fmt.Errorf("riffle: merge: %w", err)
+		return fault(err)
 	}
 	defer out.abort()
-	live, err := e.commitMerged(out, inputs, 0)
+	err = e.commitMerged(&change{out: out, inputs: inputs, made: func(live *liveSegment) {
+		if l := e.opts.Listener; l != nil && l.Merged != nil {
+			ev := MergeEvent{Docs: int(out.result.Docs), Duration: time.Since(start)}
+			for _, in := range inputs {
+				ev.Inputs = append(ev.Inputs, in.s.number)
+			}
+			if live != nil {
+				ev.Segment, ev.Bytes = live.number, live.bytes
+			}
+			l.Merged(ev)
+		}
+	}})
 	if err != nil {
-		return false, fmt.Errorf("riffle: merge: %w", err)
+		return fault(err)
 	}
-	if l := e.opts.Listener; l != nil && l.Merged != nil {
-		ev := MergeEvent{Docs: int(out.result.Docs), Duration: time.Since(start)}
-		for _, in := range inputs {
-			ev.Inputs = append(ev.Inputs, in.s.number)
-		}
-		if live != nil {
-			ev.Segment, ev.Bytes = live.number, live.bytes
-		}
-		l.Merged(ev)
-	}
-	return true, nil
+	return nil
 }
 
 // sealed returns the sealed segments with their deletions as they are now.
@@ -182,7 +253,7 @@ func (e *Engine) Compact(ctx context.Context) error {
 	defer e.calls.leave()
 	ctx, cancel := e.untilClose(ctx)
 	defer cancel()
-	_, err := e.mergeOnce(ctx, func(all []mergeInput) []mergeInput {
+	err := e.mergeOnce(ctx, func(all []mergeInput) []mergeInput {
 		if len(all) == 1 && all[0].deleted.count() == 0 && all[0].s.disk.Order() == e.docOrder() {
 			return nil
 		}
@@ -191,8 +262,7 @@ func (e *Engine) Compact(ctx context.Context) error {
 	if err != nil {
 		return e.orClosed(err)
 	}
-	e.dropUnused()
-	return e.orClosed(e.store.Compact(ctx))
+	return e.orClosed(errors.Join(e.dropUnused(), e.store.Compact(ctx)))
 }
 
 // Checkpoint writes a complete, durable copy of the index as it is now into dir,

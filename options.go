@@ -6,6 +6,7 @@ import (
 	"math"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/riffle-search/riffle/analysis"
 	"github.com/riffle-search/riffle/blockmax"
@@ -197,6 +198,7 @@ type privateOptions struct {
 	tableBytes  int               // of stored documents; 0 stands for segment.DefaultTableBytes
 	building    bool              // opened by Build
 	devices     []dispatch.Device // instead of GPUs
+	now         func() time.Time  // instead of time.Now, where background work is paced
 }
 
 // withDefaults returns a copy in which zero values are replaced. It accepts nil.

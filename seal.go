@@ -20,6 +20,7 @@ type sealState struct {
 	seq     uint64        // last log record it holds
 	done    chan struct{} // closed when the run at hand ends; nil when none is running
 	err     error         // of the last run; nil after a successful one
+	pause   backoff       // between runs that failed
 }
 
 // logBytesPerMemory bounds the log: deletions grow it and not the memory segment,
@@ -39,7 +40,9 @@ func (e *Engine) Flush(ctx context.Context) error {
 	if err := e.flushMemory(ctx); err != nil {
 		return err
 	}
-	e.tidyLog()
+	if err := e.tidyLog(ctx); err != nil && ctx.Err() == nil && e.background.Err() == nil {
+		e.opts.Listener.failed(err)
+	}
 	return nil
 }
 
@@ -54,16 +57,36 @@ func (e *Engine) flushMemory(ctx context.Context) error {
 		if e.sealedSeq >= target {
 			return nil
 		}
-		e.startSeal()
+		e.sealNow()
 		if err := e.awaitSeal(ctx); err != nil {
 			return err
 		}
 	}
 }
 
-// startSeal begins to write the in-memory segment out, unless one is being
-// written already; one whose writing failed is tried again. The caller holds e.mu.
+// startSeal begins to write the in-memory segment out, unless one is being written
+// already, or has just failed: then awaitSeal returns that error until the pause is
+// over. The caller holds e.mu.
 func (e *Engine) startSeal() {
+	if e.seal.pause.due(e.now()) {
+		e.sealNow()
+	}
+}
+
+// retrySeal tries again to write a segment whose writing has failed. It returns
+// when the next attempt is due, or the zero time.
+func (e *Engine) retrySeal() time.Time {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.seal.segment == nil || e.seal.done != nil {
+		return time.Time{}
+	}
+	e.startSeal()
+	return e.seal.pause.next
+}
+
+// sealNow is startSeal without a pause. The caller holds e.mu.
+func (e *Engine) sealNow() {
 	if e.seal.done != nil || e.closed {
 		return
 	}
@@ -77,16 +100,19 @@ func (e *Engine) startSeal() {
 	s, seq, deleted := e.seal.segment, e.seal.seq, e.seal.segment.deleted
 	e.work.Go(func() {
 		err := e.orClosed(e.runSeal(s, seq, deleted))
-		e.mu.Lock()
-		e.seal.done, e.seal.err = nil, err
-		e.mu.Unlock()
-		close(done)
-		switch {
-		case err == nil:
-			e.kickMerge()
-		case e.background.Err() == nil:
+		if err != nil && e.background.Err() == nil {
 			e.opts.Listener.failed(err)
 		}
+		e.mu.Lock()
+		e.seal.done, e.seal.err = nil, err
+		if err == nil {
+			e.seal.pause.reset()
+		} else {
+			e.seal.pause.fail(e.now())
+		}
+		e.mu.Unlock()
+		close(done)
+		e.kickMerge() // a merge may be due, or the next attempt some time
 	})
 }
 
@@ -115,18 +141,25 @@ func (e *Engine) awaitSeal(ctx context.Context) error {
 // and puts the sealed one in its place.
 func (e *Engine) runSeal(s *liveSegment, seq uint64, deleted *deletions) error {
 	start := time.Now()
+	if err := e.adopt(); err != nil {
+		return fmt.Errorf("riffle: seal: %w", err)
+	}
+	if s.obsolete.Load() {
+		return nil // a run before this one had written it, and could not open it
+	}
 	inputs := []mergeInput{{s, deleted}}
 	out, err := e.writeMerged(e.background, inputs, e.sealOrder())
 	if err != nil {
 		return fmt.Errorf("riffle: seal: %w", err)
 	}
 	defer out.abort()
-	live, err := e.commitMerged(out, inputs, seq)
+	err = e.commitMerged(&change{out: out, inputs: inputs, seq: seq, made: func(live *liveSegment) {
+		if l := e.opts.Listener; l != nil && l.Sealed != nil && live != nil {
+			l.Sealed(SealEvent{Segment: live.number, Docs: int(out.result.Docs), Bytes: live.bytes, Duration: time.Since(start)})
+		}
+	}})
 	if err != nil {
 		return fmt.Errorf("riffle: seal: %w", err)
-	}
-	if l := e.opts.Listener; l != nil && l.Sealed != nil && live != nil {
-		l.Sealed(SealEvent{Segment: live.number, Docs: int(out.result.Docs), Bytes: live.bytes, Duration: time.Since(start)})
 	}
 	return nil
 }
@@ -210,68 +243,94 @@ func docOrderOf(o segment.Order) DocOrder {
 	return ByArrival
 }
 
-// commitMerged puts a merged segment in the place of its inputs, on disk and then
-// in view. seq is the last log record that the manifest covers from then on; 0
-// leaves that as it is. It returns nil when no document was left.
-func (e *Engine) commitMerged(out *merged, inputs []mergeInput, seq uint64) (*liveSegment, error) {
+// A change puts a merged segment in the place of its inputs.
+type change struct {
+	out    *merged
+	inputs []mergeInput
+	seq    uint64             // the last log record that the manifest covers from then on; 0 leaves that as it is
+	made   func(*liveSegment) // is told of the segment, nil when no document was left
+
+	persisted map[*liveSegment]*deletions // deletions that came into the store with it
+}
+
+// commitMerged makes a change on disk and then in view.
+func (e *Engine) commitMerged(c *change) error {
 	e.commitMu.Lock()
 	defer e.commitMu.Unlock()
-	if e.behind != nil {
-		return nil, fmt.Errorf("the index must be opened anew: %w", e.behind)
+	if err := e.adoptBehind(); err != nil {
+		return err
 	}
-	edit, persisted := e.editFor(out, inputs, seq)
+	edit := e.editFor(c)
 	if err := e.store.Commit(context.Background(), edit); err != nil {
-		return nil, err
+		return err
+	}
+	e.behind = c
+	return e.adoptBehind()
+}
+
+// adopt brings a change into view that was made on disk, but whose segment could
+// not be opened then. Nothing is merged or sealed before.
+func (e *Engine) adopt() error {
+	e.commitMu.Lock()
+	defer e.commitMu.Unlock()
+	return e.adoptBehind()
+}
+
+// adoptBehind is adopt for a caller that holds commitMu.
+func (e *Engine) adoptBehind() error {
+	c := e.behind
+	if c == nil {
+		return nil
 	}
 	var live *liveSegment
-	if out.writer != nil {
-		live = &liveSegment{number: out.writer.Number(), bytes: int64(out.writer.Bytes())}
+	if w := c.out.writer; w != nil {
+		live = &liveSegment{number: w.Number(), bytes: int64(w.Bytes())}
 		var err error
 		if live.disk, err = segment.Open(source{e.store.Segment(live.number)}); err != nil {
-			e.behind = live.at(err)
-			return nil, e.behind
+			return fmt.Errorf("the new segment cannot be read: %w", live.at(err))
 		}
 	}
+	e.behind = nil
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	for s, d := range persisted {
+	for s, d := range c.persisted {
 		s.persisted = d
 	}
-	e.replace(inputs, live, out)
-	if seq > 0 {
-		e.sealedSeq = seq
+	e.replace(c.inputs, live, c.out)
+	if c.seq > 0 {
+		e.sealedSeq = c.seq
 		e.seal.segment = nil
 	}
 	e.publish()
-	return live, nil
+	e.mu.Unlock()
+	c.made(live)
+	return nil
 }
 
 // editFor makes the atomic change of the store: the new list of segments, the new
 // segment, and every deletion that the store does not have yet. Deletions that
 // come after it are in the log behind the record that the manifest covers, so a
 // crash finds them there.
-func (e *Engine) editFor(out *merged, inputs []mergeInput, seq uint64) (store.Edit, map[*liveSegment]*deletions) {
+func (e *Engine) editFor(c *change) store.Edit {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	m := e.store.Manifest()
 	m.Segments = nil
-	if seq > 0 {
-		m.LogSeq = seq
+	if c.seq > 0 {
+		m.LogSeq = c.seq
 	}
 	edit := store.Edit{Manifest: &m, Deletions: map[uint64][]byte{}}
-	persisted := map[*liveSegment]*deletions{}
+	c.persisted = map[*liveSegment]*deletions{}
 	for i := 0; i < len(e.segments); i++ {
 		s := e.segments[i]
-		if s == inputs[0].s {
-			if out.writer != nil {
-				number := out.writer.Number()
-				m.Segments = append(m.Segments, store.Segment{Number: number, Info: binary.AppendUvarint(nil, out.writer.Bytes())})
-				edit.Ingest = []*store.SegmentWriter{out.writer}
-				if late := lateDeletions(inputs, out.result.Maps); len(late) > 0 {
-					edit.Deletions[number] = marshalDeletions((*deletions)(nil).with(late))
+		if s == c.inputs[0].s {
+			if w := c.out.writer; w != nil {
+				m.Segments = append(m.Segments, store.Segment{Number: w.Number(), Info: binary.AppendUvarint(nil, w.Bytes())})
+				edit.Ingest = []*store.SegmentWriter{w}
+				if late := lateDeletions(c.inputs, c.out.result.Maps); len(late) > 0 {
+					edit.Deletions[w.Number()] = marshalDeletions((*deletions)(nil).with(late))
 				}
 			}
-			i += len(inputs) - 1
+			i += len(c.inputs) - 1
 			continue
 		}
 		if s.disk == nil {
@@ -280,10 +339,10 @@ func (e *Engine) editFor(out *merged, inputs []mergeInput, seq uint64) (store.Ed
 		m.Segments = append(m.Segments, store.Segment{Number: s.number, Info: binary.AppendUvarint(nil, uint64(s.bytes))})
 		if s.deleted != s.persisted {
 			edit.Deletions[s.number] = marshalDeletions(s.deleted)
-			persisted[s] = s.deleted
+			c.persisted[s] = s.deleted
 		}
 	}
-	return edit, persisted
+	return edit
 }
 
 // replace swaps the inputs for the merged segment. The caller holds e.mu.
