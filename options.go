@@ -185,8 +185,8 @@ type Options struct {
 	// Listener is told what happens inside. The default is nobody.
 	Listener *Listener
 
-	// ReadOnly opens an existing index (a checkpoint, say) without changing it; only
-	// its lock file is touched, and where that cannot be, it opens without a lock.
+	// ReadOnly opens an existing index without changing anything in its directory. Several
+	// readers may have one open; while a writer has it, Open returns ErrLocked.
 	ReadOnly bool
 
 	private privateOptions // knobs for tests

@@ -77,6 +77,25 @@
 // So Pebble's compactions see the log only, and Pebble's memtables and WAL are
 // what they are best at being: a log that is truncated from the front.
 //
+// # Locks
+//
+// One writer, or any number of readers, may have a directory open. The lock is a
+// flock of the directory itself. It belongs to the open directory, not to a name
+// or a process. So it survives when the process reads or copies any file of the
+// directory; it follows a directory that is renamed; it stops a second Open in
+// the same process. A reader needs only the right to list the directory, so it
+// notices a writer even where it may write nothing.
+//
+// Earlier versions of riffle locked the file LOCK, as Pebble does. A writer still
+// takes that lock, to keep them out, and a reader shares it, to notice them; if
+// it is lost, nothing else happens. LOCK is the only lock on file systems without
+// flock, and the only one that other machines see on NFS. It is lost when the
+// process that holds it opens and closes LOCK: copy a directory on NFS with
+// Checkpoint while it is open.
+//
+// Windows has no flock. There LOCK is opened with a share mode: readers share it,
+// a writer does not.
+//
 // # Crashes, damage, failures
 //
 // A crash loses nothing that was acknowledged and leaves nothing half-made; the

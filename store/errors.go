@@ -13,7 +13,8 @@ import (
 // Errors that callers may want to tell apart. Damage matches corrupt.Err, and a
 // store that is not there matches fs.ErrNotExist.
 var (
-	// ErrLocked: this or another process has the directory open.
+	// ErrLocked: this or another process has the directory open for writing, or
+	// it is to be opened for writing and somebody reads it.
 	ErrLocked = errors.New("store: the directory is in use")
 
 	// ErrFormat: a newer version wrote the directory, or it belongs to

@@ -4,57 +4,137 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"runtime"
-	"syscall"
+	"reflect"
+	"sync"
 
-	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// takeLock locks the directory, before Pebble looks at any file of it.
-func (s *Store) takeLock() error {
-	lock, err := pebble.LockDirectory(s.dir, s.opts.FS)
+// A dirLock is a lock on a directory.
+type dirLock interface {
+	// claim makes sure that the file LOCK is there and locked. It is called for
+	// writers, once nothing can be found wrong with the directory any more:
+	// until then Open creates no file.
+	claim() error
+
+	// moved returns an error when the directory is no longer found under the
+	// path by which it was locked.
+	moved() error
+
+	// Close releases the lock.
+	Close() error
+}
+
+// heldError: a lock cannot be had because others have it.
+type heldError struct{ by string }
+
+func (e heldError) Error() string { return "open for " + e.by }
+
+const (
+	byWriter  = "writing"
+	byReaders = "reading"
+)
+
+// takeLock locks a directory, for one writer or shared by readers.
+func takeLock(fsys vfs.FS, dir string, shared bool) (dirLock, error) {
+	var l dirLock
+	var err error
+	if root := vfs.Root(fsys); root == vfs.Default {
+		l, err = lockDirectory(dir, shared)
+	} else {
+		l, err = lockPath(root, fsys, dir, shared)
+	}
+	return l, lockError(err, dir)
+}
+
+func lockError(err error, dir string) error {
+	var held heldError
 	switch {
 	case err == nil:
-		s.lock, s.popt.Lock = lock, lock
 		return nil
-	case isHeld(err):
-		return fmt.Errorf("%w: %s", ErrLocked, s.dir)
-	case s.opts.ReadOnly && isUnwritable(err):
-		// Nobody can write here, so there is nobody to be protected from.
-		s.popt.FS = lockless{s.popt.FS}
+	case errors.As(err, &held):
+		return fmt.Errorf("%w: %s is %w, by another process or by this one; close it there, or open a copy made by Checkpoint", ErrLocked, dir, held)
+	}
+	return wrap(err, "lock "+dir)
+}
+
+// errMoved is the error of a lock whose directory has another name now.
+func errMoved(path string) error {
+	return fmt.Errorf("%s was moved or replaced while it was open; close it and open it under its new name", path)
+}
+
+// processLocks are the locks by path: of file systems that are not the operating
+// system's, and thus live and die with the process, and of directories that flock
+// does not work for.
+var processLocks struct {
+	sync.Mutex
+	holders map[any]int // readers, or -1 for a writer
+}
+
+// lockInProcess takes or shares the lock that goes by key.
+func lockInProcess(key any, shared bool) (release func(), err error) {
+	processLocks.Lock()
+	defer processLocks.Unlock()
+	n := processLocks.holders[key]
+	switch {
+	case n < 0:
+		return nil, heldError{byWriter}
+	case n > 0 && !shared:
+		return nil, heldError{byReaders}
+	case processLocks.holders == nil:
+		processLocks.holders = map[any]int{}
+	}
+	share := 1
+	if !shared {
+		share = -1
+	}
+	processLocks.holders[key] += share
+	return func() {
+		processLocks.Lock()
+		defer processLocks.Unlock()
+		if processLocks.holders[key] -= share; processLocks.holders[key] == 0 {
+			delete(processLocks.holders, key)
+		}
+	}, nil
+}
+
+// A pathLock is the lock of a directory in a file system of the caller's.
+type pathLock struct {
+	fs      vfs.FS
+	path    string
+	release func()
+	file    io.Closer // the lock of the file LOCK, once claimed
+}
+
+func lockPath(root, fsys vfs.FS, dir string, shared bool) (dirLock, error) {
+	type rooted struct {
+		fs   any
+		path string
+	}
+	key := rooted{path: dir}
+	if reflect.TypeOf(root).Comparable() {
+		key.fs = root
+	}
+	release, err := lockInProcess(key, shared)
+	if err != nil {
+		return nil, err
+	}
+	return &pathLock{fs: fsys, path: dir, release: release}, nil
+}
+
+func (l *pathLock) claim() (err error) {
+	if l.file == nil {
+		l.file, err = l.fs.Lock(l.fs.PathJoin(l.path, lockFile))
+	}
+	return err
+}
+
+func (l *pathLock) moved() error { return nil }
+
+func (l *pathLock) Close() error {
+	defer l.release()
+	if l.file == nil {
 		return nil
 	}
-	return wrap(err, "lock "+s.dir)
+	return l.file.Close()
 }
-
-// windowsSharingViolation is ERROR_SHARING_VIOLATION.
-const windowsSharingViolation = syscall.Errno(32)
-
-// isHeld reports whether a lock could not be taken because somebody has it. The
-// file being impossible to create is another matter, and comes as a PathError.
-func isHeld(err error) bool {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return false
-	}
-	if runtime.GOOS == "windows" {
-		return errors.Is(err, windowsSharingViolation)
-	}
-	const withinProcess = "lock held by current process" // vfs has no value for it
-	return errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EACCES) || err.Error() == withinProcess
-}
-
-// isUnwritable reports whether the lock file could not be created at all.
-func isUnwritable(err error) bool {
-	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
-}
-
-// lockless is a file system without locks.
-type lockless struct{ vfs.FS }
-
-func (lockless) Lock(string) (io.Closer, error) { return io.NopCloser(nil), nil }
-
-// Unwrap lets Pebble find what lies below.
-func (l lockless) Unwrap() vfs.FS { return l.FS }

@@ -23,6 +23,9 @@ const FormatVersion = 1
 // into checkpoints.
 const buildDir = "building"
 
+// lockFile is the file that Pebble would lock; see takeLock.
+const lockFile = "LOCK"
+
 // A Store keeps one index in one directory. Its methods are safe for concurrent
 // use.
 type Store struct {
@@ -30,7 +33,7 @@ type Store struct {
 	opts Options
 	popt *pebble.Options // defaults filled in; sizes of the segments' tables come from here
 	db   *pebble.DB
-	lock *pebble.Lock // nil for a read-only store where none could be written
+	lock dirLock
 	log  *logger
 	gate gate
 
@@ -71,7 +74,7 @@ func Open(dir string, opts *Options) (_ *Store, err error) {
 	}
 	l := newLogger(o.Log)
 	s := &Store{dir: dir, opts: o, log: l, popt: o.pebbleOptions(l), gate: newGate(), doomed: map[uint64]struct{}{}}
-	if err := s.takeLock(); err != nil {
+	if s.lock, err = takeLock(o.FS, dir, o.ReadOnly); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -82,6 +85,11 @@ func Open(dir string, opts *Options) (_ *Store, err error) {
 			err = errors.Join(err, r)
 		}
 	}()
+	if !o.ReadOnly {
+		if err := lockError(s.lock.claim(), dir); err != nil {
+			return nil, err
+		}
+	}
 	if err := s.openPebble(); err != nil {
 		return nil, err
 	}

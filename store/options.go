@@ -10,9 +10,8 @@ import (
 // Options are the choices of one Open. The zero value is a good one, and so is
 // nil; nothing here is stored.
 type Options struct {
-	// ReadOnly opens a store that exists and never writes to it, but for the
-	// lock file. Where that cannot be written either (a backup on a medium
-	// that is read-only), the store opens without a lock.
+	// ReadOnly opens a store that exists and never writes to it. Several
+	// readers share a directory. Beside a writer Open returns ErrLocked.
 	ReadOnly bool
 
 	// CacheBytes bounds Pebble's cache of table blocks. Without cgo it lies on

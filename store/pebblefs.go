@@ -1,12 +1,13 @@
 package store
 
 import (
+	"io"
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// A pebbleFS is the file system that Pebble sees. It corrects two things.
+// A pebbleFS is the file system that Pebble sees. It corrects three things.
 //
 // A file that a marker names must be there before the marker is. Pebble creates
 // a MANIFEST, then the marker that names it, then syncs the directory once; where
@@ -17,6 +18,8 @@ import (
 //
 // A directory that cannot be synced is a failure of the store and nothing more.
 // Pebble panics, which in its own goroutines would be the end of the process.
+//
+// The lock that Pebble takes is the Store's affair; see takeLock.
 type pebbleFS struct {
 	vfs.FS
 	log *logger
@@ -38,6 +41,8 @@ func (p pebbleFS) OpenDir(name string) (vfs.File, error) {
 	}
 	return directory{f, p.log}, nil
 }
+
+func (pebbleFS) Lock(string) (io.Closer, error) { return io.NopCloser(nil), nil }
 
 // Unwrap lets Pebble find what lies below.
 func (p pebbleFS) Unwrap() vfs.FS { return p.FS }
