@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/riffle-search/riffle"
+)
+
+// A trouble is something that goes wrong on a disk for a while.
+type trouble interface {
+	over() bool // it will not come again
+	failed()    // a call has failed meanwhile
+}
+
+// endure leads a life through a trouble. Calls may fail while it lasts, with an error
+// that tells the truth; what is acknowledged stays, and what is not happens wholly or not
+// at all. When the trouble is over, Close and Open in the same process mend everything.
+func (v *living) endure(t trouble) error {
+	if err := v.reopen(t); err != nil {
+		return err
+	}
+	for i, s := range v.steps {
+		v.at.Store(int64(i))
+		if err := v.endureStep(t, s); err != nil {
+			_ = v.close()
+			return when(err, "step %d, %v", i, s)
+		}
+	}
+	if err := v.close(); err != nil && !t.over() {
+		return truthful(err)
+	}
+	return nil
+}
+
+// callTime is how long a call with a context may take in a trouble.
+const callTime = 5 * time.Second
+
+// endureStep tries a step again until it works.
+func (v *living) endureStep(t trouble, s step) error {
+	for try := 0; ; try++ {
+		troubled := !t.over()
+		err := v.tryStep(s)
+		if err == nil {
+			return nil
+		}
+		if err := truthful(err); err != nil {
+			return err
+		}
+		if !troubled && try > 1 {
+			return fmt.Errorf("fails when all is well again: %w", err)
+		}
+		t.failed()
+		if v.e != nil {
+			if err := v.compare(); err != nil {
+				return err
+			}
+		}
+		// The call itself may work the second time; if not, a new Engine must.
+		if v.e == nil || try > 0 {
+			if err := v.reopen(t); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// tryStep tries a step, unless an earlier try has done it.
+func (v *living) tryStep(s step) error {
+	ctx, cancel := context.WithTimeout(background, callTime)
+	defer cancel()
+	v.ctx = ctx
+	if s.kind == stepApply && v.promises().applied >= s.batch {
+		return nil
+	}
+	if s.kind != stepReopen && s.kind != stepSchema && s.kind != stepReadOnly {
+		return v.step(s)
+	}
+	// Steps that close go on where they failed.
+	if v.e != nil {
+		if err := v.close(); err != nil {
+			return err
+		}
+		if s.kind == stepSchema {
+			v.schema = min(v.schema+1, len(schemas)-1)
+		}
+		if s.kind == stepReadOnly {
+			if err := v.read(); err != nil {
+				return err
+			}
+		}
+	}
+	return v.open()
+}
+
+// reopen closes the engine, if there is one, opens another, and looks at which state it
+// is in. It fails only when the trouble is over.
+func (v *living) reopen(t trouble) error {
+	err := v.close()
+	if truth := truthful(err); truth != nil {
+		return fmt.Errorf("close: %w", truth)
+	}
+	for try := 0; ; try++ {
+		troubled := !t.over()
+		if err = v.open(); err == nil {
+			break
+		}
+		if truth := truthful(err); truth != nil {
+			return truth
+		}
+		if !troubled && try > 0 {
+			return fmt.Errorf("open, when all is well again: %w", err)
+		}
+		t.failed()
+	}
+	return v.compare()
+}
+
+// compare looks at which state the engine is in, as far as reads work.
+func (v *living) compare() error {
+	p := v.promises()
+	state, err := v.life.state(v.e, p.least, p.most)
+	switch {
+	case err == nil:
+		v.promise(func(p *promises) { p.applied = state })
+		return nil
+	case isMismatch(err):
+		return when(err, "%v", p)
+	}
+	return truthful(err)
+}
+
+// truthful returns an error unless it is one that a failing disk may lead to.
+func truthful(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case isMismatch(err):
+		return err
+	case errors.Is(err, riffle.ErrCorrupt), errors.Is(err, riffle.ErrFormat):
+		return fmt.Errorf("a failing disk passes for damage: %w", err)
+	case errors.Is(err, riffle.ErrLocked):
+		return fmt.Errorf("locked by itself: %w", err)
+	}
+	return nil
+}

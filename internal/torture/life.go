@@ -1,0 +1,422 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/riffle-search/riffle"
+	"github.com/riffle-search/riffle/internal/hook"
+	"github.com/riffle-search/riffle/store"
+)
+
+// A life is a fixed list of steps that an index goes through: batches, and between them
+// whatever else can happen to it. The seed decides how it is configured.
+type life struct {
+	seed   uint64
+	steps  []step
+	states []model // state i is that after i batches
+}
+
+// A step is one call of the API, or a few.
+type step struct {
+	kind  stepKind
+	batch int // of apply: it leads to this state
+}
+
+type stepKind uint8
+
+const (
+	stepApply stepKind = iota
+	stepFlush
+	stepCompact
+	stepSync
+	stepCheckpoint
+	stepReopen
+	stepReadOnly // closes, opens read-only and reads, opens again
+	stepSchema   // reopens with a wider schema
+	stepBuild    // builds another index of the documents
+)
+
+var stepNames = [...]string{"apply", "flush", "compact", "sync", "checkpoint", "reopen", "read-only", "schema", "build"}
+
+func (s step) String() string {
+	if s.kind == stepApply {
+		return fmt.Sprintf("batch %d", s.batch)
+	}
+	return stepNames[s.kind]
+}
+
+// newLife makes a life of so many batches, with the other steps spread among them.
+func newLife(seed uint64, batches int, others []stepKind) *life {
+	r := newRandom(seed, 1)
+	l := &life{seed: seed, states: []model{{}}}
+	for i := 1; i <= batches; i++ {
+		next := maps.Clone(l.states[i-1])
+		for _, half := range []string{"left", "right"} { // what tells a half batch
+			next[half] = document{"num": int64(i), "text": r.words(5)}
+		}
+		for range 1 + r.IntN(5) {
+			next[r.id(30)] = r.document()
+		}
+		for range r.IntN(3) {
+			delete(next, r.id(30))
+		}
+		l.states = append(l.states, next)
+		l.steps = append(l.steps, step{stepApply, i})
+	}
+	for _, kind := range others {
+		l.steps = slices.Insert(l.steps, 2+r.IntN(len(l.steps)-1), step{kind: kind})
+	}
+	return l
+}
+
+// wholeLife is what the parts that fail one operation after the other lead an index through.
+func wholeLife(seed uint64) *life {
+	return newLife(seed, 24, []stepKind{stepFlush, stepFlush, stepFlush, stepCompact, stepCompact, stepSync, stepCheckpoint,
+		stepReopen, stepReopen, stepReadOnly, stepSchema, stepBuild})
+}
+
+// shortLife is for parts that lead many indexes through it.
+func shortLife(seed uint64) *life {
+	return newLife(seed, 10, []stepKind{stepFlush, stepFlush, stepCompact, stepCheckpoint, stepReopen, stepSchema})
+}
+
+// plantedLoss is a document that is never put, with which tests of the campaign see to it
+// that the loss would be found.
+var plantedLoss string
+
+// batch makes the changes that lead to state i.
+func (l *life) batch(i int) *riffle.Batch {
+	b, from, to := new(riffle.Batch), l.states[i-1], l.states[i]
+	for _, id := range from.ids() {
+		if _, ok := to[id]; !ok {
+			b.Delete(id)
+		}
+	}
+	for _, id := range to.ids() {
+		if old, ok := from[id]; id != plantedLoss && (!ok || fmt.Sprint(old) != fmt.Sprint(to[id])) {
+			b.Put(id, map[string]any(to[id]))
+		}
+	}
+	return b
+}
+
+// indexDir is where a life goes on. Copies and builds get directories beside it.
+const indexDir = "index"
+
+// knobs make everything happen in small indexes, too.
+func knobs(fsys vfs.FS) hook.Knobs {
+	return hook.Knobs{
+		Store:       store.Options{FS: fsys, MemTableBytes: 256 << 10, CacheBytes: 1 << 20},
+		MemoryBytes: 16 << 10, // some ten documents
+		TableBytes:  500,
+		BlockBytes:  2 << 10,
+		RunBytes:    12 << 10,
+	}
+}
+
+// options are those of the index, with the schema that it has come to.
+func (l *life) options(fsys vfs.FS, schema int) *riffle.Options {
+	r := newRandom(l.seed, 2)
+	o := &riffle.Options{
+		Schema:   schemas[schema],
+		Codec:    riffle.Codec(r.IntN(4)),
+		Merge:    riffle.MergeOptions{SegmentsPerTier: 2 + r.IntN(2), Order: riffle.DocOrder(r.IntN(3)), Workers: 1},
+		Parallel: riffle.Parallel{Workers: 1},
+	}
+	if r.IntN(4) == 0 {
+		o.Durability = riffle.NoSync
+	}
+	if r.IntN(3) == 0 {
+		o.Rank = riffle.Rank{Field: "rank", Alpha: 0.3}
+	}
+	hook.Set(o, knobs(fsys))
+	return o
+}
+
+// reading are options to look at an index with, without anything happening to it by itself.
+func (l *life) reading(fsys vfs.FS, readOnly bool) *riffle.Options {
+	o := l.options(fsys, 0)
+	o.Schema, o.ReadOnly = nil, readOnly
+	o.Merge.Disabled = true
+	return o
+}
+
+// A living is a life being led.
+type living struct {
+	*life
+	fs      vfs.FS
+	ctx     context.Context
+	options *riffle.Options
+	e       *riffle.Engine
+	schema  int
+	at      atomic.Int64 // the step
+
+	mu       sync.Mutex
+	promised promises
+}
+
+// promises are what must be found in an index, should it stop now.
+type promises struct {
+	least, most int // batches: as many as are durable, as many as have begun
+	applied     int // batches acknowledged, if not durable
+	copies      []copied
+}
+
+// A copied is a directory that a checkpoint or a build makes.
+type copied struct {
+	dir   string
+	state int
+	built bool // by Build, not Checkpoint
+	done  bool
+}
+
+func (p promises) String() string { return fmt.Sprintf("batches %d to %d", p.least, p.most) }
+
+// promise changes what is promised.
+func (v *living) promise(change func(*promises)) {
+	v.mu.Lock()
+	change(&v.promised)
+	v.mu.Unlock()
+}
+
+func (v *living) promises() promises {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	p := v.promised
+	p.copies = slices.Clone(p.copies)
+	return p
+}
+
+// durable notes that what was applied is durable.
+func (v *living) durable() { v.promise(func(p *promises) { p.least = p.applied }) }
+
+func (l *life) begin(fsys vfs.FS) *living {
+	return &living{life: l, fs: fsys, ctx: background, options: l.options(fsys, 0)}
+}
+
+func (v *living) open() (err error) {
+	v.options = v.life.options(v.fs, v.schema)
+	v.e, err = riffle.Open(indexDir, v.options)
+	return err
+}
+
+func (v *living) close() error {
+	if v.e == nil {
+		return nil
+	}
+	err := v.e.Close()
+	if v.e = nil; err == nil {
+		v.durable()
+	}
+	return err
+}
+
+// lead leads the whole life, until an error.
+func (v *living) lead() error {
+	if err := v.open(); err != nil {
+		return err
+	}
+	for i, s := range v.steps {
+		v.at.Store(int64(i))
+		if err := v.step(s); err != nil {
+			return when(errors.Join(err, v.close()), "step %d, %v", i, s)
+		}
+	}
+	return v.close()
+}
+
+// step carries out one step.
+func (v *living) step(s step) error {
+	switch s.kind {
+	case stepApply:
+		return v.apply(s.batch)
+	case stepFlush:
+		return v.durably(v.e.Flush(v.ctx))
+	case stepCompact:
+		return v.durably(v.e.Compact(v.ctx))
+	case stepSync:
+		return v.durably(v.e.Sync(v.ctx))
+	case stepCheckpoint:
+		return v.copy(false, func(dir string) error { return v.e.Checkpoint(v.ctx, dir) })
+	case stepBuild:
+		return v.copy(true, v.build)
+	case stepReopen:
+		return errors.Join(v.close(), v.open())
+	case stepReadOnly:
+		return errors.Join(v.close(), v.read(), v.open())
+	case stepSchema:
+		v.schema = min(v.schema+1, len(schemas)-1)
+		return errors.Join(v.close(), v.open())
+	}
+	panic(fmt.Sprintf("BUG: step %d", s.kind))
+}
+
+func (v *living) apply(batch int) error {
+	v.promise(func(p *promises) { p.most = batch })
+	err := v.e.Apply(v.ctx, v.batch(batch))
+	if err == nil {
+		v.promise(func(p *promises) {
+			p.applied = batch
+			if v.options.Durability == riffle.SyncBatch {
+				p.least = batch
+			}
+		})
+	}
+	return err
+}
+
+func (v *living) durably(err error) error {
+	if err == nil {
+		v.durable()
+	}
+	return err
+}
+
+// copy makes another index of the state at hand.
+func (v *living) copy(built bool, make func(dir string) error) error {
+	n := 0
+	v.promise(func(p *promises) {
+		n = len(p.copies)
+		p.copies = append(p.copies, copied{dir: fmt.Sprintf("copy%d", n), state: p.applied, built: built})
+	})
+	err := make(v.promises().copies[n].dir)
+	if err == nil {
+		v.promise(func(p *promises) {
+			p.copies = slices.Clone(p.copies)
+			p.copies[n].done = true
+		})
+	}
+	return err
+}
+
+func (v *living) build(dir string) error {
+	_, err := riffle.Build(v.ctx, dir, v.source(v.promises().applied), v.building())
+	return err
+}
+
+// source yields the documents of a state.
+func (l *life) source(state int) riffle.Documents {
+	return func(yield func(string, any) bool) {
+		for _, id := range l.states[state].ids() {
+			if !yield(id, map[string]any(l.states[state][id])) {
+				return
+			}
+		}
+	}
+}
+
+func (v *living) building() *riffle.BuildOptions {
+	o := &riffle.BuildOptions{Index: *v.life.options(v.fs, v.schema), Workers: 2, OneSegment: v.seed%2 == 0}
+	hook.Set(o, knobs(v.fs))
+	return o
+}
+
+// read opens the index read-only and compares it with the state at hand.
+func (v *living) read() error {
+	return v.life.look(v.fs, indexDir, true, func(e *riffle.Engine) error {
+		s, err := e.Snapshot()
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		return agrees(s, v.states[v.promises().applied])
+	})
+}
+
+// look opens an index, shows it, and closes it.
+func (l *life) look(fsys vfs.FS, dir string, readOnly bool, show func(*riffle.Engine) error) error {
+	e, err := riffle.Open(dir, l.reading(fsys, readOnly))
+	if err != nil {
+		return fmt.Errorf("open: %w", err)
+	}
+	return errors.Join(show(e), e.Close())
+}
+
+// state finds out which state of first to last an engine is in, and has it checked.
+func (l *life) state(e *riffle.Engine, first, last int) (int, error) {
+	s, err := e.Snapshot()
+	if err != nil {
+		return 0, err
+	}
+	defer s.Close()
+	var not []error
+	for i := last; i >= first; i-- {
+		err := sameDocuments(s, l.states[i])
+		if err == nil {
+			return i, errors.Join(agrees(s, l.states[i]), check(e))
+		}
+		if !isMismatch(err) {
+			return 0, err
+		}
+		not = append(not, fmt.Errorf("not as after batch %d: %w", i, err))
+	}
+	return 0, mismatch{errors.Join(not[:min(3, len(not))]...)}
+}
+
+// check gathers the faults that Check reports.
+func check(e *riffle.Engine) error {
+	var faults []error
+	err := e.Check(background, func(err error) { faults = append(faults, err) })
+	return errors.Join(append(faults, err)...)
+}
+
+// inspect looks for everything promised in what has become of an index. It is to be
+// opened for writing where writing is true, which mends it.
+func (l *life) inspect(fsys vfs.FS, p promises, writing bool) error {
+	err := l.look(fsys, indexDir, !writing, func(e *riffle.Engine) error {
+		_, err := l.state(e, p.least, p.most)
+		return err
+	})
+	if err != nil && !(p.least == 0 && absent(err)) {
+		return when(err, "%v", p)
+	}
+	if writing {
+		if err := nothingLeft(fsys, indexDir); err != nil {
+			return err
+		}
+	}
+	for _, c := range p.copies {
+		if err := l.inspectCopy(fsys, c); err != nil {
+			return when(err, "%s (built %v, done %v)", c.dir, c.built, c.done)
+		}
+	}
+	return nil
+}
+
+// absent reports whether an error says that there is no index.
+func absent(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+
+// inspectCopy looks at a checkpoint or a build. One that did not end well may be missing,
+// or say that it is unfinished; what opens must be whole.
+func (l *life) inspectCopy(fsys vfs.FS, c copied) error {
+	err := l.look(fsys, c.dir, true, func(e *riffle.Engine) error {
+		_, err := l.state(e, c.state, c.state)
+		return err
+	})
+	switch {
+	case err == nil, isMismatch(err):
+		return err
+	case c.done:
+		return err
+	case absent(err), c.built && errors.Is(err, riffle.ErrUnfinished):
+		return nil
+	}
+	return err
+}
+
+// nothingLeft looks for files that a crash has left in the folder for unfinished segments.
+func nothingLeft(fsys vfs.FS, dir string) error {
+	if names, err := fsys.List(fsys.PathJoin(dir, "building")); err == nil && len(names) > 0 {
+		return fmt.Errorf("files left behind: %q", names)
+	}
+	return nil
+}

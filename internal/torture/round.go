@@ -1,0 +1,207 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A part is one kind of torture.
+type part struct {
+	name  string
+	about string
+	round func(*round)
+}
+
+// A round is one pass of a part over its cases, of which there are as many as the part
+// finds. All chance in it comes from its seed. It runs in a process of its own.
+type round struct {
+	seed  uint64
+	from  int       // first case to run
+	only  int       // the one case to run; -1 for all
+	until time.Time // no case begins after it; zero for no limit
+	hang  time.Duration
+	keep  []int // steps to keep of a list of steps; nil for all
+	tell  func(event)
+
+	mu     sync.Mutex
+	next   int  // case after the last one run
+	cut    bool // the time was over before the last case
+	failed bool
+	counts map[string]int
+	told   time.Time
+}
+
+// An event is what a round tells the campaign.
+type event struct {
+	Begin  bool           `json:",omitempty"` // a case begins
+	End    bool           `json:",omitempty"` // the round ends; if not Cut, with its last case
+	Cut    bool           `json:",omitempty"`
+	Case   int            // its number; at the end, that of the next one
+	Name   string         `json:",omitempty"`
+	Error  string         `json:",omitempty"` // the case failed
+	Kind   string         `json:",omitempty"` // what it has in common with others that failed alike
+	Keep   []int          `json:",omitempty"` // steps that suffice for it to fail
+	Counts map[string]int `json:",omitempty"` // of the round so far
+}
+
+// run runs the round of a part and looks at what it has left behind.
+func (r *round) run(p *part) {
+	r.counts = map[string]int{}
+	if r.hang == 0 {
+		r.hang = time.Minute
+	}
+	before := takeInventory()
+	p.round(r)
+	if !r.failed {
+		if err := before.compare(); err != nil {
+			r.tell(event{Case: max(0, r.next-1), Name: "end of the round", Error: err.Error()})
+		}
+	}
+	r.tell(event{End: true, Cut: r.cut, Case: r.next, Counts: r.counts})
+}
+
+// over reports whether the time of the round is over.
+func (r *round) over() bool {
+	over := !r.until.IsZero() && time.Now().After(r.until)
+	if over {
+		r.mu.Lock()
+		r.cut = true
+		r.mu.Unlock()
+	}
+	return over
+}
+
+// wants reports whether a case is to be run.
+func (r *round) wants(n int) bool {
+	if r.only >= 0 {
+		return n == r.only
+	}
+	return n >= r.from && !r.over()
+}
+
+// count adds to a figure of the report.
+func (r *round) count(what string, n int) {
+	r.mu.Lock()
+	r.counts[what] += n
+	r.mu.Unlock()
+}
+
+// do runs a case, if it is wanted. A panic is a failure. A case that takes too long ends
+// the process, for nothing can be trusted then.
+func (r *round) do(n int, name string, run func() error) {
+	if !r.wants(n) {
+		return
+	}
+	r.mu.Lock()
+	ev := event{Begin: true, Case: n, Name: name}
+	if time.Since(r.told) > time.Second/4 {
+		r.told, ev.Counts = time.Now(), maps.Clone(r.counts)
+	}
+	r.next = max(r.next, n+1)
+	r.mu.Unlock()
+	r.tell(ev)
+	watchdog := time.AfterFunc(r.hang, func() {
+		r.tell(event{Case: n, Name: name, Error: fmt.Sprintf("hangs for %v; goroutines:\n%s", r.hang, stacks())})
+		os.Exit(1)
+	})
+	defer watchdog.Stop()
+	if err := caught(run); err != nil {
+		r.fail(n, name, err, nil)
+	}
+}
+
+// fail reports a failed case.
+func (r *round) fail(n int, name string, err error, keep []int) {
+	r.mu.Lock()
+	r.failed = true
+	r.mu.Unlock()
+	r.tell(event{Case: n, Name: name, Error: err.Error(), Kind: kindOf(err), Keep: keep})
+}
+
+// A during says when an error came about, which is not part of what it is.
+type during struct {
+	when string
+	error
+}
+
+func (d during) Error() string { return d.when + ": " + d.error.Error() }
+func (d during) Unwrap() error { return d.error }
+
+// when adds to an error when it came about.
+func when(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return during{fmt.Sprintf(format, args...), err}
+}
+
+// kindOf is what errors have in common that likely come from one fault: the first line,
+// without digits, quoted texts, and when it was.
+func kindOf(err error) string {
+	for d, ok := err.(during); ok; d, ok = err.(during) {
+		err = d.error
+	}
+	text, _, _ := strings.Cut(err.Error(), "\n")
+	var b strings.Builder
+	quoted := false
+	for _, ch := range text {
+		switch {
+		case ch == '"':
+			quoted = !quoted
+		case quoted, ch >= '0' && ch <= '9':
+		default:
+			b.WriteRune(ch)
+		}
+	}
+	return b.String()
+}
+
+// caught makes a panic an error.
+func caught(run func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return run()
+}
+
+// An inventory is what a process holds that it must give back.
+type inventory struct{ goroutines, files int }
+
+func takeInventory() inventory { return inventory{runtime.NumGoroutine(), openFiles()} }
+
+// openFiles counts the descriptors of the process, where the system tells.
+func openFiles() int {
+	names, _ := os.ReadDir("/proc/self/fd")
+	return len(names)
+}
+
+// compare reports what the process holds more than before. Goroutines that were told to
+// end get a while for it.
+func (before inventory) compare() error {
+	var now inventory
+	for range 150 {
+		if now = takeInventory(); now.goroutines <= before.goroutines && now.files <= before.files {
+			return nil
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	if now.files > before.files {
+		return fmt.Errorf("%d files are open, %d were", now.files, before.files)
+	}
+	return fmt.Errorf("%d goroutines run, %d did:\n%s", now.goroutines, before.goroutines, stacks())
+}
+
+// stacks returns the stacks of all goroutines but those of the runtime's own making.
+func stacks() string {
+	buf := make([]byte, 1<<20)
+	all := strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n")
+	return strings.Join(all[:min(len(all), 40)], "\n\n")
+}
