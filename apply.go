@@ -110,7 +110,7 @@ func (e *Engine) logAndInsert(ctx context.Context, ops []operation, chunks []*se
 	e.seq += uint64(len(records))
 	e.insert(ops, chunks, gone)
 	e.publish()
-	if e.memory.memory.Bytes() >= e.opts.MemoryBytes || e.logBytes >= logBytesPerMemory*e.opts.MemoryBytes {
+	if e.memoryFull() {
 		e.startSeal()
 	}
 	return wait, nil

@@ -43,7 +43,7 @@ func newPacedIndex(t *testing.T, tu tuning) *pacedIndex {
 	ix.Engine = e
 	t.Cleanup(func() {
 		ix.broken.Store(false)
-		if err := errors.Join(checkAll(e), e.Close()); err != nil {
+		if err := errors.Join(checkAll(e), e.Close()); err != nil && !errors.Is(err, ErrClosed) {
 			t.Error(err)
 		}
 	})

@@ -75,7 +75,9 @@ const (
 // or empty directory becomes a new index. Nil options are the defaults.
 //
 // Documents that were acknowledged but not yet sealed are read back from the log,
-// which takes about as long as analysing them did.
+// which takes about as long as analysing them did. Those that exceed
+// Options.MemoryBytes are sealed on the way; with Options.ReadOnly, which forbids
+// that, they all stay in memory.
 //
 // Errors match ErrLocked (at once, when another process or this one has the
 // directory open), ErrFormat, ErrCorrupt, ErrUnfinished, or fs.ErrNotExist for a read-only open of
@@ -252,33 +254,11 @@ func (e *Engine) addMemory() {
 	e.segments = append(e.segments, e.memory)
 }
 
-// replay brings the log's documents back into memory.
-func (e *Engine) replay() error {
-	return e.store.Replay(e.sealedSeq+1, func(seq uint64, record []byte) error {
-		ops, err := decodeRecord(record)
-		if err != nil {
-			return corrupt.At(err, fmt.Sprintf("log record %d", seq))
-		}
-		chunks, err := e.invertAll(e.background, ops)
-		if err != nil {
-			return fmt.Errorf("log record %d: %w", seq, err)
-		}
-		gone, err := e.findReplaced(ops)
-		if err != nil {
-			return err
-		}
-		e.fields.takeAcceptedChunks(chunks)
-		e.insert(ops, chunks, gone)
-		e.seq = seq
-		return nil
-	})
-}
-
 // Close ends background work and closes the index. It waits for calls that are under way: short
 // ones, such as a Search, run to their end, and long ones, such as Check, Compact or SearchBatch,
 // are broken off and return ErrClosed, as do all calls that begin later. Documents in memory are
-// written out first when there are many; otherwise they stay in the log, and the next Open reads
-// them back.
+// written out first when they take a sixteenth of Options.MemoryBytes or more, and a seal that runs
+// is finished; the rest stays in the log, and the next Open reads it back.
 //
 // Whatever Close returns, the directory is free for the next Open. A second Close waits for the
 // first one and returns the same. The body of a loop over Documents or IDs may call Close, and so
@@ -299,11 +279,8 @@ func (e *Engine) Close() error {
 }
 
 func (e *Engine) close() error {
-	e.mu.Lock()
-	many := e.memory.memory.Bytes() >= e.opts.MemoryBytes/16
-	e.mu.Unlock()
 	var err error
-	if many && !e.opts.ReadOnly {
+	if !e.opts.ReadOnly && e.manyUnsealed() {
 		err = e.Flush(context.Background())
 	}
 	e.mu.Lock()
@@ -311,7 +288,7 @@ func (e *Engine) close() error {
 	e.mu.Unlock()
 	e.stop()
 	e.calls.shut()
-	e.work.Wait()
+	e.work.Wait() // and so for a seal that runs, which is not broken off
 	e.current.Swap(nil).unref()
 	err = errors.Join(err, e.gpu.close(), e.keepPrices())
 	e.pool.Close()

@@ -199,6 +199,7 @@ type privateOptions struct {
 	building    bool              // opened by Build
 	devices     []dispatch.Device // instead of GPUs
 	now         func() time.Time  // instead of time.Now, where background work is paced
+	replayed    func(bytes int64) // is told what memory holds after each record of the log that Open reads
 }
 
 // withDefaults returns a copy in which zero values are replaced. It accepts nil.

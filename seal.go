@@ -99,8 +99,8 @@ func (e *Engine) sealNow() {
 	e.seal.done = done
 	s, seq, deleted := e.seal.segment, e.seal.seq, e.seal.segment.deleted
 	e.work.Go(func() {
-		err := e.orClosed(e.runSeal(s, seq, deleted))
-		if err != nil && e.background.Err() == nil {
+		err := e.runSeal(s, seq, deleted)
+		if err != nil {
 			e.opts.Listener.failed(err)
 		}
 		e.mu.Lock()
@@ -114,6 +114,33 @@ func (e *Engine) sealNow() {
 		close(done)
 		e.kickMerge() // a merge may be due, or the next attempt some time
 	})
+}
+
+// memoryFull reports whether a seal of the in-memory segment is due. The caller
+// holds e.mu, or is alone.
+func (e *Engine) memoryFull() bool {
+	return e.memory.memory.Bytes() >= e.opts.MemoryBytes || e.logBytes >= logBytesPerMemory*e.opts.MemoryBytes
+}
+
+// memoryBytes is what all segments in memory take. The caller holds e.mu, or is alone.
+func (e *Engine) memoryBytes() int64 {
+	n := e.memory.memory.Bytes()
+	if s := e.seal.segment; s != nil {
+		n += s.memory.Bytes()
+	}
+	return n
+}
+
+// manyUnsealed reports whether Close should seal what no seal under way covers: so
+// much that the next Open would take long to read it back.
+func (e *Engine) manyUnsealed() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	n := e.memoryBytes()
+	if e.seal.done != nil {
+		n = e.memory.memory.Bytes()
+	}
+	return n >= e.opts.MemoryBytes/16
 }
 
 // awaitSeal waits for the seal that is running, if one is, and returns its error.
@@ -138,7 +165,9 @@ func (e *Engine) awaitSeal(ctx context.Context) error {
 }
 
 // runSeal writes a frozen in-memory segment, less the documents deleted so far,
-// and puts the sealed one in its place.
+// and puts the sealed one in its place. Close does not break it off: it ends soon,
+// since memory has a budget, and a program that runs briefly would otherwise seal
+// the same documents in vain each time.
 func (e *Engine) runSeal(s *liveSegment, seq uint64, deleted *deletions) error {
 	start := time.Now()
 	if err := e.adopt(); err != nil {
@@ -148,7 +177,7 @@ func (e *Engine) runSeal(s *liveSegment, seq uint64, deleted *deletions) error {
 		return nil // a run before this one had written it, and could not open it
 	}
 	inputs := []mergeInput{{s, deleted}}
-	out, err := e.writeMerged(e.background, inputs, e.sealOrder())
+	out, err := e.writeMerged(context.Background(), inputs, e.sealOrder())
 	if err != nil {
 		return fmt.Errorf("riffle: seal: %w", err)
 	}

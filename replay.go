@@ -1,0 +1,79 @@
+package riffle
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/riffle-search/riffle/internal/corrupt"
+	"github.com/riffle-search/riffle/store"
+)
+
+// replay brings the log's documents back into memory, and seals them when they
+// exceed its budget, so that a log that was written under a larger one takes no
+// more memory than Apply would. A read-only Engine, which cannot seal, holds them all.
+//
+// A seal is the same step here as after an Apply: a crash in the middle of Open
+// finds either the records in the log or the segment that covers them. Should it
+// fail, on a full disk say, the rest of the log stays in memory: the index can be
+// searched, and documents deleted, as long as there is memory for it.
+func (e *Engine) replay() error {
+	seals := !e.opts.ReadOnly
+	for {
+		full, err := e.replaySome(seals)
+		if err != nil || !full {
+			return err
+		}
+		switch err := e.flushMemory(e.background); {
+		case errors.Is(err, store.ErrFailed) || errors.Is(err, ErrCorrupt):
+			return err
+		case err != nil:
+			seals = false // the Listener knows why
+		}
+	}
+}
+
+// errMemoryFull ends a part of the replay. The store is not written to while it
+// reads the log.
+var errMemoryFull = errors.New("memory is full")
+
+// replaySome brings records back until none is left or, where that matters, memory
+// is full.
+func (e *Engine) replaySome(untilFull bool) (full bool, err error) {
+	err = e.store.Replay(e.seq+1, func(seq uint64, record []byte) error {
+		if err := e.replayRecord(seq, record); err != nil {
+			return err
+		}
+		if e.opts.private.replayed != nil {
+			e.opts.private.replayed(e.memoryBytes())
+		}
+		if untilFull && e.memoryFull() {
+			return errMemoryFull
+		}
+		return nil
+	})
+	if err == errMemoryFull {
+		return true, nil
+	}
+	return false, err
+}
+
+// replayRecord carries out the operations of one record. Nobody else uses the
+// Engine yet.
+func (e *Engine) replayRecord(seq uint64, record []byte) error {
+	ops, err := decodeRecord(record)
+	if err != nil {
+		return corrupt.At(err, fmt.Sprintf("log record %d", seq))
+	}
+	chunks, err := e.invertAll(e.background, ops)
+	if err != nil {
+		return fmt.Errorf("log record %d: %w", seq, err)
+	}
+	gone, err := e.findReplaced(ops)
+	if err != nil {
+		return fmt.Errorf("log record %d: %w", seq, err)
+	}
+	e.fields.takeAcceptedChunks(chunks)
+	e.insert(ops, chunks, gone)
+	e.seq = seq
+	return nil
+}
