@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -25,6 +26,8 @@ type disk struct {
 	mu   sync.Mutex
 	rule func(op) verdict // nil: everything works
 	ops  int              // operations so far
+
+	open atomic.Int64 // files that are open
 }
 
 // An op is one operation of a file system.
@@ -294,6 +297,7 @@ func (d *disk) file(name string) func(vfs.File, error) (vfs.File, error) {
 		if err != nil {
 			return nil, err
 		}
+		d.open.Add(1)
 		return &diskFile{f, d, name}, nil
 	}
 }
@@ -303,6 +307,11 @@ type diskFile struct {
 	vfs.File
 	disk *disk
 	path string
+}
+
+func (f *diskFile) Close() error {
+	f.disk.open.Add(-1)
+	return f.File.Close()
 }
 
 func (f *diskFile) Read(p []byte) (int, error) {

@@ -299,15 +299,15 @@ func (v *living) copy(built bool, make func(dir string) error) error {
 }
 
 func (v *living) build(dir string) error {
-	_, err := riffle.Build(v.ctx, dir, v.source(v.promises().applied), v.building())
+	_, err := riffle.Build(v.ctx, dir, v.states[v.promises().applied].source(), v.building())
 	return err
 }
 
-// source yields the documents of a state.
-func (l *life) source(state int) riffle.Documents {
+// source yields the documents of a model.
+func (m model) source() riffle.Documents {
 	return func(yield func(string, any) bool) {
-		for _, id := range l.states[state].ids() {
-			if !yield(id, map[string]any(l.states[state][id])) {
+		for _, id := range m.ids() {
+			if !yield(id, map[string]any(m[id])) {
 				return
 			}
 		}

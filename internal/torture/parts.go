@@ -12,5 +12,8 @@ func init() {
 		{"cut", "each file of it is cut at each length", cutPart},
 		{"block", "blocks of it are zeroed, noise, or another block", blockPart},
 		{"files", "files of it are lost, emptied, swapped, doubled, or strangers", filesPart},
+		{"kill", "processes that write are killed without warning", killPart},
+		{"beside", "other processes and users write, read, copy and rename beside a writer", besidePart},
+		{"steps", "random use of all of the API on two indexes and a model, which must agree", stepsPart},
 	}
 }

@@ -19,6 +19,15 @@ import (
 // TestMain lets campaigns of tests start this program for their rounds.
 func TestMain(m *testing.M) {
 	parts = append(parts, testParts...)
+	if os.Getenv(plantVariable) != "" {
+		plantedAhead = 10
+	}
+	if len(os.Args) > 1 && os.Args[1] == processFlag {
+		if err := process(os.Args[2:]); err != nil {
+			panic(err)
+		}
+		return
+	}
 	if len(os.Args) > 1 && os.Args[1] == childFlag {
 		if err := child(os.Args[2:]); err != nil {
 			panic(err)
@@ -27,6 +36,9 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(m.Run())
 }
+
+// plantVariable of the environment plants plantedAhead in processes.
+const plantVariable = "RIFFLE_TORTURE_PLANTED"
 
 // testParts go wrong in every way that a part can.
 var testParts = []*part{
@@ -156,6 +168,31 @@ func TestFindsLostDocument(t *testing.T) {
 		if !slices.ContainsFunc(found, func(text string) bool { return strings.Contains(text, "want") }) {
 			t.Errorf("%s finds %q", name, found)
 		}
+	}
+}
+
+// TestFindsShortSteps has a document never put, in a world of steps: a few of them are
+// enough to show it.
+func TestFindsShortSteps(t *testing.T) {
+	plantedLoss = "d3"
+	defer func() { plantedLoss = "" }()
+	var keep []int
+	r := &round{seed: 1, only: 0, hang: time.Minute, tell: func(ev event) {
+		if ev.Error != "" {
+			keep = ev.Keep
+		}
+	}}
+	r.run(findPart("steps"))
+	if len(keep) == 0 || len(keep) > 4 {
+		t.Errorf("steps that suffice: %v", keep)
+	}
+}
+
+// TestFindsLostAcknowledgements has a process claim more than it was told.
+func TestFindsLostAcknowledgements(t *testing.T) {
+	t.Setenv(plantVariable, "1")
+	if found := faults(findPart("kill"), 2, 3); len(found) == 0 || !strings.Contains(found[0], "acknowledged") {
+		t.Errorf("kill finds %q", found)
 	}
 }
 

@@ -1,0 +1,335 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/riffle-search/riffle"
+	"github.com/riffle-search/riffle/internal/hook"
+)
+
+// processFlag makes a process one that works on an index beside others: a role, the
+// directory of the index, and a seed.
+const processFlag = "-process"
+
+// roles are what such a process can be. It says what it does, a line a thing.
+var roles = map[string]func(dir string, rng random, say func(format string, args ...any)) error{
+	"write":  writeRole,
+	"build":  buildRole,
+	"second": secondRole,
+	"read":   readRole,
+	"copy":   copyRole,
+	"hold":   holdRole,
+}
+
+// process is one process of several, which ends with the one that has started it.
+func process(args []string) error {
+	if len(args) != 3 || roles[args[0]] == nil {
+		return errors.New("a process is started by a round")
+	}
+	seed, err := strconv.ParseUint(args[2], 10, 64)
+	if err != nil {
+		return err
+	}
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(3)
+	}()
+	return roles[args[0]](args[1], newRandom(seed, 7), func(format string, args ...any) {
+		// Unbuffered. A kill may cut the line, hence the point.
+		_, _ = fmt.Fprintf(os.Stdout, format+".\n", args...)
+	})
+}
+
+// A worker is a process as its parent sees it.
+type worker struct {
+	cmd    *exec.Cmd
+	stdin  io.Closer
+	lines  chan string // what it says; closed at its end
+	errors *tailWriter
+}
+
+// startWorker starts a process. change, if not nil, is done to its command before.
+func startWorker(ctx context.Context, program, role, dir string, seed uint64, change func(*exec.Cmd)) (*worker, error) {
+	w := &worker{lines: make(chan string, 1<<16), errors: new(tailWriter)}
+	w.cmd = exec.CommandContext(ctx, program, processFlag, role, dir, strconv.FormatUint(seed, 10))
+	w.cmd.Stderr = w.errors
+	if change != nil {
+		change(w.cmd)
+	}
+	stdin, err := w.cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	w.stdin = stdin
+	out, err := w.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := w.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		defer close(w.lines)
+		r := bufio.NewReader(out)
+		for {
+			line, err := r.ReadString('\n')
+			if err != nil {
+				return
+			}
+			w.lines <- strings.TrimSuffix(line, ".\n")
+		}
+	}()
+	return w, nil
+}
+
+// kill ends a process without a warning and returns what else it had said.
+func (w *worker) kill() (said []string) {
+	_ = w.cmd.Process.Kill()
+	return w.drain()
+}
+
+func (w *worker) drain() (said []string) {
+	for line := range w.lines {
+		said = append(said, line)
+	}
+	_ = w.cmd.Wait()
+	_ = w.stdin.Close()
+	return said
+}
+
+// finish waits for a process that ends by itself.
+func (w *worker) finish() (said []string, err error) {
+	for line := range w.lines {
+		said = append(said, line)
+	}
+	err = w.cmd.Wait()
+	_ = w.stdin.Close()
+	if err != nil {
+		err = fmt.Errorf("%v: %w\n%s", w.cmd.Args[1:], err, w.errors.text())
+	}
+	return said, err
+}
+
+// window is how many batches back documents go: batch i puts documents i.a and i.b, and
+// deletes those of batch i - window.
+const window = 40
+
+func windowBatch(i int) *riffle.Batch {
+	b := new(riffle.Batch)
+	for _, half := range []string{"a", "b"} {
+		b.Put(fmt.Sprintf("%d.%s", i, half), map[string]any{"num": i, "half": half,
+			"text": fmt.Sprintf("w1 w%d %s", i%10, strings.Repeat("filler ", i%50))})
+		if i >= window {
+			b.Delete(fmt.Sprintf("%d.%s", i-window, half))
+		}
+	}
+	return b
+}
+
+// windowState checks that an engine is as some batch has left it, and returns which; -1 is
+// an empty one.
+func windowState(e *riffle.Engine) (last int, err error) {
+	s, err := e.Snapshot()
+	if err != nil {
+		return 0, err
+	}
+	defer s.Close()
+	last = -1
+	for d, err := range s.Documents("") {
+		if err != nil {
+			return 0, err
+		}
+		n, ok := d.Fields["num"].(int64)
+		if want := fmt.Sprintf("%d.%s", n, d.Fields["half"]); !ok || d.ID != want {
+			return 0, wrongf("document %q is %v", d.ID, d.Fields)
+		}
+		last = max(last, int(n))
+	}
+	first := max(0, last-window+1)
+	if want := 2 * (last - first + 1); s.Len() != want {
+		return 0, wrongf("%d documents after batch %d, want %d", s.Len(), last, want)
+	}
+	n, err := s.Count(background, riffle.Match{Field: "text", Text: "w1"})
+	if err == nil && n < s.Len() {
+		err = wrongf("%d matches of %d documents", n, s.Len())
+	}
+	return last, errors.Join(err, check(e))
+}
+
+// windowOptions configure an index of windows.
+func windowOptions(rng random) *riffle.Options {
+	o := &riffle.Options{Codec: riffle.Codec(rng.IntN(4)), Merge: riffle.MergeOptions{SegmentsPerTier: 2 + rng.IntN(3), Workers: 1}, Parallel: riffle.Parallel{Workers: 1}}
+	k := knobs(nil)
+	k.Store.FS = nil
+	k.MemoryBytes = 8 << (10 + rng.IntN(6))
+	hook.Set(o, k)
+	return o
+}
+
+// plantedAhead is how many batches too many writeRole claims to have had acknowledged, with
+// which a test of the campaign sees to it that the loss would be found.
+var plantedAhead int
+
+// writeRole writes batch after batch behind those that are there, and says which have been
+// acknowledged. Between them it does whatever else can be done to an index.
+func writeRole(dir string, rng random, say func(string, ...any)) error {
+	o := windowOptions(rng)
+	e, err := riffle.Open(dir, o)
+	if err != nil {
+		return err
+	}
+	say("opened")
+	last, err := windowState(e)
+	if err != nil {
+		return err
+	}
+	for i := last + 1; ; i++ {
+		if err := e.Apply(background, windowBatch(i)); err != nil {
+			return err
+		}
+		say("acknowledged %d", i+plantedAhead)
+		switch rng.IntN(60) {
+		case 0:
+			err = e.Flush(background)
+		case 1:
+			err = e.Compact(background)
+		case 2:
+			to := fmt.Sprintf("%s-copy%d", dir, i)
+			if err = e.Checkpoint(background, to); err == nil {
+				say("copied %d", i)
+			}
+		case 3:
+			err = e.Close()
+			if err == nil {
+				e, err = riffle.Open(dir, o)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// copyRole writes like writeRole, and reads all files of its own directory meanwhile, as a
+// backup or a virus scanner would.
+func copyRole(dir string, rng random, say func(string, ...any)) error {
+	return writeRole(dir, rng, func(format string, args ...any) {
+		say(format, args...)
+		if rng.IntN(20) == 0 {
+			to, err := os.MkdirTemp("", "riffle-torture")
+			if err == nil {
+				_ = os.CopyFS(to, os.DirFS(dir)) // files may go meanwhile
+				err = os.RemoveAll(to)
+			}
+			if err != nil {
+				panic(err)
+			}
+		}
+	})
+}
+
+// holdRole writes a few batches and then keeps the index open, without doing anything.
+func holdRole(dir string, rng random, say func(string, ...any)) error {
+	o := windowOptions(rng)
+	o.Merge.Disabled = true
+	e, err := riffle.Open(dir, o)
+	if err != nil {
+		return err
+	}
+	for i := range 50 {
+		if err := e.Apply(background, windowBatch(i)); err != nil {
+			return err
+		}
+	}
+	if err := e.Flush(background); err != nil {
+		return err
+	}
+	say("opened")
+	say("acknowledged 49")
+	select {}
+}
+
+// buildRole builds an index in bulk, of so many windows as the seed says.
+func buildRole(dir string, rng random, say func(string, ...any)) error {
+	last := 100 + rng.IntN(400)
+	o := &riffle.BuildOptions{Workers: 2, OneSegment: rng.IntN(2) == 0}
+	k := knobs(nil)
+	k.Store.FS = nil
+	hook.Set(o, k)
+	say("opened")
+	_, err := riffle.Build(background, dir, windowSource(last), o)
+	if err == nil {
+		say("acknowledged %d", last)
+	}
+	return err
+}
+
+func windowSource(last int) riffle.Documents {
+	return func(yield func(string, any) bool) {
+		for i := max(0, last-window+1); i <= last; i++ {
+			for _, half := range []string{"a", "b"} {
+				if !yield(fmt.Sprintf("%d.%s", i, half), map[string]any{"num": i, "half": half, "text": fmt.Sprintf("w1 w%d", i%10)}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// secondRole tries to open an index for writing, and says how that goes.
+func secondRole(dir string, rng random, say func(string, ...any)) error {
+	e, err := riffle.Open(dir, windowOptions(rng))
+	switch {
+	case errors.Is(err, riffle.ErrLocked):
+		say("locked")
+	case err != nil:
+		say("error %v", oneLine(err))
+	default:
+		say("opened")
+		return e.Close()
+	}
+	return nil
+}
+
+// readRole opens an index read-only again and again for a while, looks at everything, and
+// says what it finds.
+func readRole(dir string, rng random, say func(string, ...any)) error {
+	o := windowOptions(rng)
+	o.ReadOnly = true
+	for began := time.Now(); time.Since(began) < 300*time.Millisecond; {
+		e, err := riffle.Open(dir, o)
+		switch {
+		case errors.Is(err, riffle.ErrLocked):
+			say("locked")
+			time.Sleep(time.Millisecond)
+			continue
+		case absent(err):
+			say("absent")
+			continue
+		case err != nil:
+			say("error %v", oneLine(err))
+			continue
+		}
+		last, err := windowState(e)
+		if cerr := e.Close(); err == nil {
+			err = cerr
+		}
+		if err != nil {
+			say("error %v", oneLine(err))
+			continue
+		}
+		say("state %d", last)
+	}
+	return nil
+}
+
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

@@ -1,0 +1,21 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// nobody is a user who owns nothing.
+const nobody = 65534
+
+// mayBeOthers reports whether this process may start others for another user.
+func mayBeOthers() bool { return os.Getuid() == 0 }
+
+// asOtherUser has a command run as nobody.
+func asOtherUser(cmd *exec.Cmd) {
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+}
