@@ -1,0 +1,445 @@
+package wal
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// ErrClosed: a call after Close.
+var ErrClosed = errors.New("log: closed")
+
+// ErrFormat: a newer version wrote the log.
+var ErrFormat = errors.New("log: format not supported")
+
+type versionError struct{ found byte }
+
+func (e *versionError) Error() string {
+	return fmt.Sprintf("%v: version %d, this program knows up to %d", ErrFormat, e.found, version)
+}
+
+func (e *versionError) Is(target error) bool { return target == ErrFormat }
+
+// Options are the choices of a Log that is written. The zero value is a good one.
+type Options struct {
+	// FileBytes is where a file ends and the next one begins. An Append is not
+	// cut, so a file may be larger. The default is 16 MiB, which is what
+	// recovery from a crash may have to copy.
+	FileBytes int64
+
+	// QueueBytes bounds what waits to be written: then appenders wait, too. The
+	// default is 8 MiB.
+	QueueBytes int64
+
+	// Failed is called once, by no appender, when a write has failed: from then
+	// on nothing can be written. The default does nothing.
+	Failed func(error)
+
+	// Warn receives what went wrong without doing harm: a file that could not be
+	// removed and will be next time. The default does nothing.
+	Warn func(error)
+
+	random func() uint64 // ids and nonces, for tests
+}
+
+func (o *Options) withDefaults() Options {
+	var c Options
+	if o != nil {
+		c = *o
+	}
+	if c.FileBytes <= 0 {
+		c.FileBytes = 16 << 20
+	}
+	if c.QueueBytes <= 0 {
+		c.QueueBytes = 8 << 20
+	}
+	if c.Failed == nil {
+		c.Failed = func(error) {}
+	}
+	if c.Warn == nil {
+		c.Warn = func(error) {}
+	}
+	if c.random == nil {
+		c.random = func() uint64 {
+			var b [8]byte
+			_, _ = rand.Read(b[:]) // it never fails
+			return binary.LittleEndian.Uint64(b[:])
+		}
+	}
+	return c
+}
+
+// A Log is a log that is written. Its methods are safe for concurrent use.
+//
+// One goroutine writes. Those who append queue what they have and wait; while
+// the goroutine syncs, others queue up, and the next sync is for all of them. So
+// no lock is ever held while the disk works.
+type Log struct {
+	folder
+	opts Options
+	id   uint64
+	kick chan struct{} // wakes the writer; one slot
+	done chan struct{} // closed when the writer has ended
+
+	mu      sync.Mutex
+	seq     uint64 // number of the next record
+	covered uint64
+	vouch   Vouch
+	parts   []part // files, as they will be when what is queued is written
+	next    *round // what the writer does next
+	closed  bool
+	queued  int64  // bytes of batches that are not written yet
+	written uint64 // bytes, since Start
+	ahead   int64  // zeroes behind the frames of the last file
+	fail    error
+	readers int      // Replays under way
+	doomed  []uint64 // files to remove once no Replay reads them
+
+	w writer // belongs to the goroutine
+}
+
+// A round is what the writer does at once: steps in their order, then a sync
+// when somebody waits for one.
+type round struct {
+	steps []step
+	sync  bool
+	done  chan struct{}
+	err   error // once done is closed
+}
+
+// A step is one of four things.
+type step struct {
+	batch *Batch // write it, its first record being first
+	vouch *Vouch // write a mark
+	begin *part  // begin this file; first is its first record
+	cut   bool   // sync, then remove files: first is the first record that is needed
+	first uint64
+}
+
+func newRound() *round { return &round{done: make(chan struct{})} }
+
+// Create makes an empty log in dir, durable, whose first record will be first.
+// It vouches for the manifest announced. There must be no log in dir.
+func Create(fsys vfs.FS, dir string, first uint64, announced uint32, opts *Options) (*Log, error) {
+	o := opts.withDefaults()
+	d := folder{fsys, dir}
+	if err := fsys.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	up, err := fsys.OpenDir(fsys.PathDir(dir))
+	if err == nil {
+		err = errors.Join(up.Sync(), up.Close())
+	}
+	if err != nil {
+		return nil, err
+	}
+	h := fileHeader{id: o.random(), nonce: o.random(), number: 1, first: first, vouch: Vouch{Next: announced, HasNext: true}}
+	if err := d.create(h.number, writeHeader(&h)); err != nil {
+		return nil, err
+	}
+	s := &State{folder: d, id: h.id, vouch: h.vouch, covered: first - 1, next: first, end: fileHeaderBytes, size: fileHeaderBytes, clean: true}
+	s.parts = []part{{h.number, first, fileHeaderBytes}}
+	return s.Start(&o)
+}
+
+func writeHeader(h *fileHeader) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write(h.encode())
+		return err
+	}
+}
+
+// Start makes the log ready for writing. A torn tail is cut off: the last file is
+// copied without it. That also makes durable for certain what the file holds
+// behind the last sync; after one that failed, a file's pages may be readable and
+// yet never get to the disk. Files that are not needed any more are removed.
+//
+// A crash at any point, or an error, leaves a log that Scan finds the same in.
+func (s *State) Start(opts *Options) (*Log, error) {
+	o := opts.withDefaults()
+	l := &Log{folder: s.folder, opts: o, id: s.id, vouch: s.vouch, seq: s.next, covered: s.covered, parts: s.parts}
+	l.kick, l.done, l.next = make(chan struct{}, 1), make(chan struct{}), newRound()
+	for _, name := range s.old {
+		if err := s.fs.Remove(s.fs.PathJoin(s.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	number := s.parts[len(s.parts)-1].number
+	if !s.clean {
+		if err := s.create(number, s.copyLast); err != nil {
+			return nil, err
+		}
+	}
+	r, err := s.openFile(number, s.end)
+	if err != nil {
+		return nil, err
+	}
+	seed := r.seed
+	if err := r.close(); err != nil {
+		return nil, err
+	}
+	f, err := s.fs.OpenReadWrite(s.path(number), vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return nil, err
+	}
+	if !s.clean {
+		s.size = s.end
+	}
+	l.w = writer{l: l, f: f, number: number, seed: seed, pos: s.end, size: s.size, durable: s.end, marked: s.clean, seq: s.next, vouch: s.vouch}
+	go l.w.run()
+	return l, nil
+}
+
+// copyLast writes the whole frames of the last file.
+func (s *State) copyLast(w io.Writer) error {
+	f, err := s.fs.Open(s.path(s.parts[len(s.parts)-1].number))
+	if err != nil {
+		return err
+	}
+	n, err := io.Copy(w, io.NewSectionReader(f, 0, s.end))
+	if err == nil && n < s.end {
+		err = io.ErrUnexpectedEOF
+	}
+	return errors.Join(err, f.Close())
+}
+
+// ID is the number that the log got when it was made.
+func (l *Log) ID() uint64 { return l.id }
+
+// NextSeq returns the number of the next record.
+func (l *Log) NextSeq() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.seq
+}
+
+// Bytes returns the size of the files with records that no manifest covers yet,
+// with what is queued.
+func (l *Log) Bytes() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return sum(l.parts)
+}
+
+// DiskBytes returns the size of the files, with zeroes that are written ahead.
+func (l *Log) DiskBytes() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return sum(l.parts) + l.ahead
+}
+
+// Written returns how many bytes of frames were written since Start.
+func (l *Log) Written() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.written
+}
+
+// Append adds records, the first of them with the number first, which must be
+// NextSeq. They are all there after a crash, or none of them, and then none
+// behind them. It does no I/O and does not wait for any.
+//
+// With sync, wait returns nil once the records are durable, and an error when
+// they may not be, or when ctx ends before it is known. Without, it returns at
+// once, unless more is queued than the disk can take: then it waits for that,
+// or for the end of ctx. It may be called more than once, or not at all.
+func (l *Log) Append(first uint64, b *Batch, sync bool) (wait func(context.Context) error, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r, err := l.open()
+	if err != nil {
+		return nil, err
+	}
+	if first != l.seq {
+		panic(fmt.Sprintf("BUG: append of log record %d, want %d", first, l.seq))
+	}
+	size := b.Bytes()
+	if last := l.parts[len(l.parts)-1]; last.bytes+size > l.opts.FileBytes && last.first < first {
+		l.begin(r)
+	}
+	if len(b.frames) > 0 {
+		r.steps = append(r.steps, step{batch: b, first: first})
+	}
+	l.seq += b.count
+	l.parts[len(l.parts)-1].bytes += size
+	l.queued += size
+	r.sync = r.sync || sync
+	l.wake()
+	if sync || l.queued <= l.opts.QueueBytes {
+		return l.waiter(r, sync), nil
+	}
+	return l.waiter(r, true), nil
+}
+
+// open returns the round to add to. The caller holds l.mu.
+func (l *Log) open() (*round, error) {
+	if l.closed {
+		return nil, ErrClosed
+	}
+	if l.fail != nil {
+		return nil, l.fail
+	}
+	return l.next, nil
+}
+
+// begin has the writer begin a new file. The caller holds l.mu.
+func (l *Log) begin(r *round) {
+	p := part{number: l.parts[len(l.parts)-1].number + 1, first: l.seq, bytes: fileHeaderBytes}
+	l.parts = append(l.parts, p)
+	r.steps = append(r.steps, step{begin: &p})
+}
+
+func (l *Log) wake() {
+	select {
+	case l.kick <- struct{}{}:
+	default:
+	}
+}
+
+func (l *Log) waiter(r *round, durable bool) func(context.Context) error {
+	if !durable {
+		return func(context.Context) error { return nil }
+	}
+	return func(ctx context.Context) error {
+		select {
+		case <-r.done:
+			return r.err
+		default:
+		}
+		select {
+		case <-r.done:
+			return r.err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Sync makes every record appended so far durable.
+func (l *Log) Sync(ctx context.Context) error { return l.do(ctx, true, func(*round) {}) }
+
+// do adds to the next round and waits for it.
+func (l *Log) do(ctx context.Context, sync bool, add func(*round)) error {
+	l.mu.Lock()
+	r, err := l.open()
+	if err != nil {
+		l.mu.Unlock()
+		return err
+	}
+	add(r)
+	r.sync = r.sync || sync
+	l.wake()
+	l.mu.Unlock()
+	return l.waiter(r, true)(ctx)
+}
+
+// Roll has records from now on go to a new file, so that those so far can be
+// removed together. It does not wait.
+func (l *Log) Roll() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r, err := l.open(); err == nil && l.parts[len(l.parts)-1].first < l.seq {
+		l.begin(r)
+		l.wake()
+	}
+}
+
+// Announce makes durable that the store is about to get the manifest with the
+// checksum sum, and all records so far, some of which it may cover.
+func (l *Log) Announce(ctx context.Context, sum uint32) error {
+	return l.do(ctx, true, func(r *round) {
+		l.vouch.Next, l.vouch.HasNext = sum, true
+		l.mark(r)
+	})
+}
+
+// Confirm makes durable that the store has the manifest with the checksum sum,
+// which covers records up to covered, and removes the files without others.
+func (l *Log) Confirm(ctx context.Context, sum uint32, covered uint64) error {
+	return l.do(ctx, true, func(r *round) {
+		l.vouch = Vouch{Is: sum, HasIs: true}
+		l.mark(r)
+		l.covered = max(l.covered, covered)
+		last := l.parts[len(l.parts)-1]
+		if l.covered+1 == l.seq && (last.first < l.seq || last.bytes > maxIdleBytes) {
+			l.begin(r)
+		}
+		r.steps = append(r.steps, step{cut: true, first: l.covered + 1})
+	})
+}
+
+// maxIdleBytes is how large a file without records that are needed may become,
+// by marks.
+const maxIdleBytes = 16 << 10
+
+func (l *Log) mark(r *round) {
+	v := l.vouch
+	r.steps = append(r.steps, step{vouch: &v})
+}
+
+// Replay calls fn for each record from the number from on, in order, up to the
+// last when it was called. The record is lent until fn returns. An error of fn's
+// ends the replay and is returned. Records from from on must not be covered by
+// a Confirm meanwhile.
+func (l *Log) Replay(from uint64, fn func(seq uint64, record []byte) error) error {
+	l.mu.Lock()
+	l.readers++
+	l.mu.Unlock()
+	defer l.endReplay()
+	var to uint64
+	if err := l.do(context.Background(), false, func(*round) { to = l.seq }); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	parts := slices.Clone(l.parts)
+	l.mu.Unlock()
+	return l.replay(parts, from, to, fn)
+}
+
+func (l *Log) endReplay() {
+	l.mu.Lock()
+	l.readers--
+	l.mu.Unlock()
+	l.removeDoomed()
+}
+
+// removeDoomed removes the files that are not needed any more, unless somebody
+// reads the log.
+func (l *Log) removeDoomed() {
+	l.mu.Lock()
+	var doomed []uint64
+	if l.readers == 0 {
+		doomed, l.doomed = l.doomed, nil
+	}
+	l.mu.Unlock()
+	for _, n := range doomed {
+		if err := l.fs.Remove(l.path(n)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			l.opts.Warn(fmt.Errorf("log: %w", err)) // the next Start tries again
+		}
+	}
+}
+
+// Close makes every record durable and ends the writer. Calls after it fail with
+// ErrClosed.
+func (l *Log) Close() error {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return ErrClosed
+	}
+	l.closed = true
+	r := l.next
+	r.sync = true
+	l.wake()
+	l.mu.Unlock()
+	<-l.done
+	return r.err
+}
