@@ -3,7 +3,6 @@ package riffle
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -27,10 +26,14 @@ func (e *Engine) Delete(ctx context.Context, id string) error {
 }
 
 // Apply carries out a batch. When it returns nil the batch is durable (see
-// Options.Durability) and every search that begins from then on sees it. When a
-// document cannot be indexed, Apply returns a *DocumentError for each and nothing
-// of the batch happens. The same holds when ctx ends before the batch is logged;
-// from then on ctx is not looked at.
+// Options.Durability) and every search that begins from then on sees it. Searches never see a part
+// of a batch, nor one before another that was logged first.
+//
+// When a document cannot be indexed, Apply returns a *DocumentError for each and nothing
+// of the batch happens. Nothing happens either when ctx ends before the batch is in the log: the
+// error is that of ctx. When ctx ends later the error matches ErrPending as well: the batch will
+// be applied as if Apply had been waited for. After an error of the log itself no search sees the
+// batch, but the next Open may find it.
 //
 // Apply waits when memory is full and the disk is behind.
 func (e *Engine) Apply(ctx context.Context, b *Batch) error {
@@ -51,20 +54,8 @@ func (e *Engine) Apply(ctx context.Context, b *Batch) error {
 	if len(b.ops) == 0 {
 		return nil
 	}
-	chunks, err := e.invertAll(ctx, b.ops)
-	if err != nil {
+	if err := e.apply(ctx, b.ops); err != nil {
 		return err
-	}
-	if err := e.fields.takeChunks(chunks); err != nil {
-		return err
-	}
-	wait, err := e.logAndInsert(ctx, b.ops, chunks)
-	if err != nil {
-		e.fields.dropChunks(chunks)
-		return err
-	}
-	if err := wait(); err != nil {
-		return fmt.Errorf("riffle: apply: %w", err)
 	}
 	if l := e.opts.Listener; l != nil && l.Applied != nil {
 		ev := ApplyEvent{Puts: b.puts(), Duration: time.Since(start)}
@@ -72,6 +63,25 @@ func (e *Engine) Apply(ctx context.Context, b *Batch) error {
 		l.Applied(ev)
 	}
 	return nil
+}
+
+func (e *Engine) apply(ctx context.Context, ops []operation) error {
+	chunks, err := e.invertAll(ctx, ops)
+	if err != nil {
+		return err
+	}
+	if err := e.fields.takeChunks(chunks); err != nil {
+		return err
+	}
+	p := e.newPending(ops, chunks)
+	if err = e.locate(ctx, p); err == nil {
+		err = e.log(ctx, p)
+	}
+	if err != nil {
+		e.withdraw(p)
+		return err
+	}
+	return e.finish(ctx, p)
 }
 
 // Sync makes every batch applied so far durable. It matters only with
@@ -90,101 +100,9 @@ func (e *Engine) Sync(ctx context.Context) error {
 	return e.store.Sync()
 }
 
-// logAndInsert puts a batch in order: into the log, into memory, into view. The
-// function it returns waits for the log to be durable.
-func (e *Engine) logAndInsert(ctx context.Context, ops []operation, chunks []*segment.Chunk) (wait func() error, err error) {
-	records := encodeRecords(ops)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if err := e.makeRoom(ctx); err != nil {
-		return nil, err
-	}
-	gone, err := e.findReplaced(ops)
-	if err != nil {
-		return nil, err
-	}
-	wait, err = e.store.Append(e.seq+1, records, e.opts.Durability == SyncBatch)
-	if err != nil {
-		return nil, fmt.Errorf("riffle: apply: %w", err)
-	}
-	e.seq += uint64(len(records))
-	e.insert(ops, chunks, gone)
-	e.publish()
-	if e.memoryFull() {
-		e.startSeal()
-	}
-	return wait, nil
-}
-
-// makeRoom waits until the in-memory segment is below its budget. The caller
-// holds e.mu, which is released meanwhile.
-func (e *Engine) makeRoom(ctx context.Context) error {
-	for {
-		if e.closed {
-			return ErrClosed
-		}
-		if e.memory.memory.Bytes() < e.opts.MemoryBytes {
-			return nil
-		}
-		e.startSeal()
-		if e.memory.memory.Bytes() < e.opts.MemoryBytes {
-			return nil
-		}
-		if err := e.awaitSeal(ctx); err != nil {
-			return err
-		}
-	}
-}
-
-// A place is a document of a segment.
-type place struct {
-	s   *liveSegment
-	doc uint32
-}
-
-// findReplaced finds the documents that operations replace or delete, in every
-// segment but the one in memory, which insert looks into. The caller holds e.mu.
-func (e *Engine) findReplaced(ops []operation) ([]place, error) {
-	var gone []place
-	var seen map[string]bool // an id that comes twice is found once
-	if len(ops) > 1 {
-		seen = make(map[string]bool, len(ops))
-	}
-	older := e.segments[:len(e.segments)-1]
-	for i := range ops {
-		id := ops[i].id
-		if len(older) == 0 || seen[id] {
-			continue
-		}
-		if seen != nil {
-			seen[id] = true
-		}
-		for n := len(older) - 1; n >= 0; n-- {
-			s := older[n]
-			doc, ok, err := s.lookup(id)
-			if err != nil {
-				return nil, s.at(err)
-			}
-			if ok && !s.deleted.contains(doc) {
-				gone = append(gone, place{s, doc})
-				break
-			}
-		}
-	}
-	return gone, nil
-}
-
-func (s *liveSegment) lookup(id string) (uint32, bool, error) {
-	if s.disk != nil {
-		return s.disk.Lookup(id)
-	}
-	doc, ok := s.memory.Lookup(id)
-	return doc, ok, nil
-}
-
 // insert carries out operations in memory: chunks are the inverted documents of
-// the Put operations, whose fields are held, gone what they replace elsewhere. It cannot fail. The
-// caller holds e.mu, or is alone.
+// the Put operations, whose fields are held, gone what they replace in sealed segments. It cannot
+// fail. The caller holds e.mu, or is alone.
 func (e *Engine) insert(ops []operation, chunks []*segment.Chunk, gone []place) {
 	m := e.memory
 	next := m.memory.Docs()
@@ -202,6 +120,11 @@ func (e *Engine) insert(ops []operation, chunks []*segment.Chunk, gone []place) 
 	for i := range ops {
 		id := ops[i].id
 		e.logBytes += int64(len(id)) + 16
+		for n := len(e.segments) - 2; n >= 0 && e.segments[n].memory != nil; n-- { // being sealed
+			if doc, ok := e.segments[n].memory.Lookup(id); ok && !e.segments[n].deleted.contains(doc) {
+				gone = append(gone, place{e.segments[n], doc})
+			}
+		}
 		doc, ok := batch[id]
 		if !ok { // Memory steps back over all documents of the id that the batch has
 			doc, ok = m.memory.LookupBelow(id, begin)
@@ -216,12 +139,18 @@ func (e *Engine) insert(ops []operation, chunks []*segment.Chunk, gone []place) 
 			next++
 		}
 	}
-	bySegment := map[*liveSegment][]uint32{}
-	for _, p := range gone {
-		bySegment[p.s] = append(bySegment[p.s], p.doc)
-	}
-	for s, list := range bySegment {
-		s.deleted = s.deleted.with(list)
+	for len(gone) > 0 { // a segment at a time
+		s, rest := gone[0].s, gone[:0]
+		docs := make([]uint32, 0, len(gone))
+		for _, p := range gone {
+			if p.s == s {
+				docs = append(docs, p.doc)
+			} else {
+				rest = append(rest, p)
+			}
+		}
+		s.deleted = s.deleted.with(docs)
+		gone = rest
 	}
 }
 

@@ -231,7 +231,6 @@ func (b *builder) replaceAcross() error {
 	}
 	edit := store.Edit{Deletions: map[uint64][]byte{}}
 	b.engine.mu.Lock()
-	defer b.engine.mu.Unlock()
 	for i, in := range inputs {
 		fresh := slices.DeleteFunc(gone[i], in.s.deleted.contains)
 		if len(fresh) > 0 {
@@ -242,6 +241,7 @@ func (b *builder) replaceAcross() error {
 		}
 	}
 	b.engine.publish()
+	b.engine.mu.Unlock()
 	return b.engine.store.Commit(b.ctx, edit)
 }
 

@@ -18,8 +18,8 @@ import (
 
 // An Engine is an open index. Its methods are safe for concurrent use.
 //
-// Locks are taken in this order: mergeMu, commitMu, mu. Searches take none of
-// them; they run on the current view.
+// Locks are taken in this order: mergeMu, commitMu, mu; and order, mu. Nothing waits for the disk
+// under mu. Searches take none of them; they run on the current view.
 type Engine struct {
 	opts   Options // defaults filled in
 	schema *Schema
@@ -35,17 +35,24 @@ type Engine struct {
 	inverters sync.Pool            // of *inverter
 	preparers sync.Pool            // of *preparer
 	chunks    sync.Pool            // of *segment.Chunk, empty
+	pending   sync.Pool            // of *pendingBatch, empty
 
 	mu        sync.Mutex
-	closing   chan struct{}  // closed when Close has ended; nil before it is called
-	closeErr  error          // what Close returned; set before closing is closed
-	closed    bool           // no more background work begins
-	segments  []*liveSegment // sealed ones in order of arrival; then the one being sealed, if any; then memory
-	memory    *liveSegment   // takes new documents
-	seq       uint64         // last log record whose operations are in segments
-	sealedSeq uint64         // last log record that the manifest covers
-	logBytes  int64          // ids logged since the last seal began
+	closing   chan struct{}   // closed when Close has ended; nil before it is called
+	closeErr  error           // what Close returned; set before closing is closed
+	closed    bool            // no more background work begins
+	segments  []*liveSegment  // sealed ones in order of arrival; then the one being sealed, if any; then memory
+	memory    *liveSegment    // takes new documents
+	seq       uint64          // last log record whose operations are in segments
+	underWay  []*pendingBatch // batches that may have looked into sealed segments, and are not inserted
+	queue     []*pendingBatch // those of them that are logged, in order
+	logErr    error           // why the log takes nothing more
+	sealedSeq uint64          // last log record that the manifest covers
+	logBytes  int64           // ids logged since the last seal began
 	seal      sealState
+
+	order  ctxMutex // makes batches get into the log one at a time
+	logged uint64   // last record given to the log; order guards it
 
 	commitMu sync.Mutex   // makes manifest changes one at a time
 	behind   *change      // in the manifest, but not in segments yet; guarded by commitMu
@@ -88,6 +95,7 @@ func Open(dir string, opts *Options) (*Engine, error) {
 	}
 	e := &Engine{opts: opts.withDefaults(), mergeKick: make(chan struct{}, 1)}
 	e.calls.idle = make(chan struct{})
+	e.order = newCtxMutex()
 	if n := e.opts.private.memoryBytes; n > 0 {
 		e.opts.MemoryBytes = n
 	}
@@ -152,6 +160,7 @@ func (e *Engine) load() error {
 	if err := e.replay(); err != nil {
 		return err
 	}
+	e.logged = e.seq
 	e.publish()
 	return e.changeSchema(wanted)
 }

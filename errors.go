@@ -27,6 +27,10 @@ var (
 	// ErrClosed: the Engine or Snapshot has been closed.
 	ErrClosed = store.ErrClosed
 
+	// ErrPending: the context of an Apply ended when the batch was in the log already. The batch will
+	// be applied, unless the log fails.
+	ErrPending = errors.New("riffle: the batch is logged and will be applied")
+
 	// ErrReadOnly: a change was asked of an Engine opened with Options.ReadOnly.
 	ErrReadOnly = errors.New("riffle: opened read-only")
 

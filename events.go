@@ -10,8 +10,10 @@ import (
 type Work = blockmax.Work
 
 // A Listener is told what happens inside an Engine. Fields may be nil. The
-// functions are called from the goroutine that did the work, some with locks
-// held: they must be quick, safe for concurrent use, and must not call the Engine.
+// functions are called from the goroutine that did the work: they must be quick and
+// safe for concurrent use. They may search and read, and ask for Stats. They must not
+// call what waits for that goroutine: Close, and what changes the index or waits for
+// its background work, such as Apply, Flush or Compact. Log must not call the Engine.
 type Listener struct {
 	Applied  func(ApplyEvent)  // a batch is durable and visible
 	Searched func(SearchEvent) // a search has been answered, or has failed

@@ -68,7 +68,7 @@ func (e *Engine) replayRecord(seq uint64, record []byte) error {
 	if err != nil {
 		return fmt.Errorf("log record %d: %w", seq, err)
 	}
-	gone, err := e.findReplaced(ops)
+	gone, err := findSealed(e.background, nil, e.sealed(), ops)
 	if err != nil {
 		return fmt.Errorf("log record %d: %w", seq, err)
 	}

@@ -394,6 +394,7 @@ func (e *Engine) replace(inputs []mergeInput, live *liveSegment, out *merged) {
 		fresh = []*liveSegment{live}
 	}
 	e.segments = slices.Replace(slices.Clone(e.segments), at, at+len(inputs), fresh...)
+	e.moved(inputs, out.result.Maps, live)
 }
 
 // lateDeletions returns, as numbers of the merged segment, the documents that

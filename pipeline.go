@@ -1,0 +1,328 @@
+package riffle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/riffle-search/riffle/segment"
+)
+
+// A batch goes through Apply in steps, and holds no lock while it waits for the disk:
+//
+//  1. invert: documents become chunks, on all cores (invertAll).
+//  2. locate: sealed segments are asked which documents the batch replaces. From here on the
+//     batch is registered, so that it learns of segments that are sealed or merged.
+//  3. log: batches get their order and their place in the log, one at a time under Engine.order.
+//  4. wait: the log becomes durable. Batches that wait together share one sync.
+//  5. settle: in the order of the log, batches are inserted into memory and become visible.
+//
+// Steps 1 to 3 may be broken off, and nothing has happened. From step 4 on the batch takes its
+// course even if the caller has left. Step 5 reads memory alone, so it needs Engine.mu for
+// microseconds and cannot fail: what locate found in a segment that has been replaced since is
+// translated by the moves that the batch was told of.
+
+// A pendingBatch is a batch between locate and settle. Engine.mu guards all fields but those that
+// say otherwise.
+type pendingBatch struct {
+	ops     []operation
+	chunks  []*segment.Chunk // the inverted documents of the Put operations
+	records int              // of the log
+	found   []place          // what the batch replaces in segments that were sealed when locate began
+	moves   []*move          // since locate began, in order
+
+	wait    func(context.Context) error // for the log; belongs to the goroutine that waits
+	settled bool                        // the log has taken the batch, or has failed
+	err     error                       // why the batch came to nothing; readable after done
+	done    chan struct{}               // gets a value when the batch is visible or has failed; one slot
+
+	sealed []mergeInput // scratch of locate
+}
+
+// A move is the replacement of some segments by one, at a seal or a merge.
+type move struct {
+	inputs []mergeInput
+	maps   [][]uint32   // for each input, the new number of each document, or segment.NoDoc
+	live   *liveSegment // nil when no document was left
+}
+
+// A place is a document of a segment.
+type place struct {
+	s   *liveSegment
+	doc uint32
+}
+
+// locate registers a batch and finds what it replaces in sealed segments.
+func (e *Engine) locate(ctx context.Context, p *pendingBatch) (err error) {
+	e.mu.Lock()
+	v := e.retain() // it has the segments of this moment, which stay readable with it
+	e.underWay = append(e.underWay, p)
+	e.mu.Unlock()
+	defer v.unref()
+	for i := range v.segs {
+		if s := &v.segs[i]; s.home.disk != nil {
+			p.sealed = append(p.sealed, mergeInput{s.home, s.deleted})
+		}
+	}
+	p.found, err = findSealed(ctx, p.found, p.sealed, p.ops)
+	return err
+}
+
+// findSealed finds the live documents of sealed segments that operations replace or delete, and
+// adds them to found. An id has one at the most.
+func findSealed(ctx context.Context, found []place, sealed []mergeInput, ops []operation) ([]place, error) {
+	if len(sealed) == 0 {
+		return found, nil
+	}
+	for i := range ops {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		for _, in := range slices.Backward(sealed) {
+			doc, ok, err := in.s.disk.Lookup(ops[i].id)
+			if err != nil {
+				return nil, in.s.at(err)
+			}
+			if ok && !in.deleted.contains(doc) {
+				found = append(found, place{in.s, doc})
+				break
+			}
+		}
+	}
+	return found, nil
+}
+
+// moved tells batches under way that segments have been replaced. The caller holds e.mu.
+func (e *Engine) moved(inputs []mergeInput, maps [][]uint32, live *liveSegment) {
+	if len(e.underWay) == 0 {
+		return
+	}
+	m := &move{inputs, maps, live}
+	for _, p := range e.underWay {
+		p.moves = append(p.moves, m)
+	}
+}
+
+// withdraw forgets a batch that has not been logged.
+func (e *Engine) withdraw(p *pendingBatch) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.forget(p)
+	e.recycle(p.chunks)
+}
+
+// forget takes a batch off the list of those under way. The caller holds e.mu.
+func (e *Engine) forget(p *pendingBatch) {
+	last := len(e.underWay) - 1
+	e.underWay[slices.Index(e.underWay, p)] = e.underWay[last]
+	e.underWay[last] = nil
+	e.underWay = e.underWay[:last]
+}
+
+// log gives a batch its place in the log and in the queue.
+func (e *Engine) log(ctx context.Context, p *pendingBatch) error {
+	records := encodeRecords(p.ops)
+	p.records = len(records)
+	if err := e.order.lock(ctx); err != nil {
+		return err
+	}
+	defer e.order.unlock()
+	if err := e.makeRoom(ctx); err != nil {
+		return err
+	}
+	wait, err := e.store.Append(e.logged+1, records, e.opts.Durability == SyncBatch)
+	if err != nil {
+		return fmt.Errorf("riffle: apply: %w", err)
+	}
+	p.wait = waiter(wait, e.opts.Durability == SyncBatch)
+	e.logged += uint64(p.records)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.queue = append(e.queue, p)
+	return nil
+}
+
+// makeRoom waits until the in-memory segment is below its budget.
+func (e *Engine) makeRoom(ctx context.Context) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for {
+		if e.closed {
+			return ErrClosed
+		}
+		if e.memory.memory.Bytes() < e.opts.MemoryBytes {
+			return nil
+		}
+		e.startSeal()
+		if e.memory.memory.Bytes() < e.opts.MemoryBytes {
+			return nil
+		}
+		if err := e.awaitSeal(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// finish waits until a batch that has been logged is visible. When ctx ends before that, the batch
+// takes its course without the caller.
+func (e *Engine) finish(ctx context.Context, p *pendingBatch) error {
+	err := p.wait(ctx)
+	if err != nil && errors.Is(err, ctx.Err()) {
+		e.leave(p)
+		e.work.Go(func() { e.settle(p, p.wait(context.Background())) })
+		return fmt.Errorf("%w: %w", ErrPending, err)
+	}
+	e.settle(p, err)
+	select {
+	case <-p.done:
+		return e.ended(p)
+	default:
+	}
+	select {
+	case <-p.done:
+		return e.ended(p)
+	case <-ctx.Done():
+		e.leave(p)
+		return fmt.Errorf("%w: %w", ErrPending, ctx.Err())
+	}
+}
+
+// newPending returns a batch that is about to be located.
+func (e *Engine) newPending(ops []operation, chunks []*segment.Chunk) *pendingBatch {
+	p, _ := e.pending.Get().(*pendingBatch)
+	if p == nil {
+		p = &pendingBatch{done: make(chan struct{}, 1)}
+	}
+	p.ops, p.chunks = ops, chunks
+	return p
+}
+
+// ended returns the error of a batch that has come to its end, and keeps its memory for the next.
+func (e *Engine) ended(p *pendingBatch) error {
+	err := p.err
+	if cap(p.found) > maxKeptPlaces {
+		p.found = nil
+	}
+	clear(p.found[:cap(p.found)]) // insert has added to it
+	clear(p.sealed)
+	*p = pendingBatch{done: p.done, found: p.found[:0], sealed: p.sealed[:0]}
+	e.pending.Put(p)
+	return err
+}
+
+// maxKeptPlaces is how many places a batch may keep memory for when it has come to its end.
+const maxKeptPlaces = 1 << 12
+
+// leave makes a batch independent of what its caller does with the Batch.
+func (e *Engine) leave(p *pendingBatch) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	p.ops = slices.Clone(p.ops)
+}
+
+// settle notes whether the log has taken a batch, and makes it and those behind it visible, as far
+// as the log has settled them. Once a batch has failed, all behind it fail: a crash would lose
+// them with it.
+func (e *Engine) settle(p *pendingBatch, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	p.settled, p.err = true, err
+	n, seq := 0, e.seq
+	for ; n < len(e.queue) && e.queue[n].settled; n++ {
+		q := e.queue[n]
+		e.forget(q)
+		if e.logErr == nil && q.err != nil {
+			e.logErr = fmt.Errorf("riffle: apply: %w", q.err)
+		}
+		if q.err = e.logErr; q.err != nil {
+			e.recycle(q.chunks)
+			continue
+		}
+		e.insert(q.ops, q.chunks, q.replaced())
+		e.seq += uint64(q.records)
+	}
+	if e.seq > seq {
+		e.publish()
+		if e.memoryFull() {
+			e.startSeal()
+		}
+	}
+	for _, q := range e.queue[:n] {
+		q.done <- struct{}{}
+	}
+	e.queue = slices.Delete(e.queue, 0, n)
+}
+
+// replaced returns what the batch replaces in sealed segments as they are now. The caller holds
+// Engine.mu.
+func (p *pendingBatch) replaced() []place {
+	now := p.found
+	for _, m := range p.moves {
+		before := now
+		now = make([]place, 0, len(before))
+		for _, at := range before {
+			if i := slices.IndexFunc(m.inputs, func(in mergeInput) bool { return in.s == at.s }); i >= 0 {
+				now = m.add(now, i, at.doc)
+			} else {
+				now = append(now, at)
+			}
+		}
+		for i, in := range m.inputs {
+			if in.s.memory == nil {
+				continue
+			}
+			for o := range p.ops { // locate did not look into memory
+				if doc, ok := in.s.memory.Lookup(p.ops[o].id); ok {
+					now = m.add(now, i, doc)
+				}
+			}
+		}
+	}
+	return slices.DeleteFunc(now, func(at place) bool { return at.s.deleted.contains(at.doc) })
+}
+
+// add adds the new place of a document of an input, if it still has one.
+func (m *move) add(places []place, input int, doc uint32) []place {
+	if m.live == nil {
+		return places
+	}
+	if doc = m.maps[input][doc]; doc == segment.NoDoc {
+		return places
+	}
+	return append(places, place{m.live, doc})
+}
+
+// recycle gives the chunks of a batch back that came to nothing.
+func (e *Engine) recycle(chunks []*segment.Chunk) {
+	e.fields.dropChunks(chunks)
+	for _, c := range chunks {
+		c.Reset()
+		e.chunks.Put(c)
+	}
+}
+
+// waiter makes of the store's wait, which is called once and takes no context, one that can be
+// broken off and taken up again.
+func waiter(wait func() error, slow bool) func(context.Context) error {
+	var done chan struct{}
+	var err error
+	return func(ctx context.Context) error {
+		if done == nil && (!slow || ctx.Done() == nil) {
+			return wait()
+		}
+		if done == nil {
+			done = make(chan struct{})
+			go func() {
+				err = wait()
+				close(done)
+			}()
+		}
+		select {
+		case <-done:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
