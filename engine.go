@@ -67,7 +67,10 @@ type Engine struct {
 	mergeKick  chan struct{} // wakes the merger; one slot
 
 	dropMu sync.Mutex
-	drops  []uint64 // segments that no view holds any more
+	drops  []uint64               // segments that no view holds any more
+	pinned map[*liveSegment]int64 // bytes of segments that have been replaced, and that views still hold
+
+	pinnedBytes atomic.Int64 // of those in memory
 }
 
 // Names of the values kept in the store's meta space.
@@ -93,7 +96,7 @@ func Open(dir string, opts *Options) (*Engine, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	e := &Engine{opts: opts.withDefaults(), mergeKick: make(chan struct{}, 1)}
+	e := &Engine{opts: opts.withDefaults(), mergeKick: make(chan struct{}, 1), pinned: map[*liveSegment]int64{}}
 	e.calls.idle = make(chan struct{})
 	e.order = newCtxMutex()
 	if n := e.opts.private.memoryBytes; n > 0 {
@@ -354,7 +357,11 @@ func (s *liveSegment) at(err error) error {
 
 // unused is called when the last view that held a segment is gone.
 func (e *Engine) unused(s *liveSegment) {
-	if s.disk == nil || !s.obsolete.Load() {
+	if !s.obsolete.Load() {
+		return
+	}
+	e.unpin(s)
+	if s.disk == nil {
 		return
 	}
 	e.lists.dropSegment(s.number)

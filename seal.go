@@ -328,6 +328,10 @@ func (e *Engine) adoptBehind() error {
 	if c.seq > 0 {
 		e.sealedSeq = c.seq
 		e.seal.segment = nil
+		if s := c.inputs[0].s; s.wanted > 0 && live != nil {
+			s.sealed = live
+			live.users.Add(int64(s.wanted))
+		}
 	}
 	e.publish()
 	e.mu.Unlock()
@@ -383,6 +387,7 @@ func (e *Engine) replace(inputs []mergeInput, live *liveSegment, out *merged) {
 	var old []segment.Reader
 	for _, in := range inputs {
 		in.s.obsolete.Store(true)
+		e.pin(in.s)
 		old = append(old, in.s.reader())
 	}
 	var fresh []*liveSegment

@@ -10,7 +10,9 @@ import (
 
 // A Snapshot is the index as it was at one moment. It stays as it is, whatever is
 // applied or merged meanwhile, until it is closed; the space of what has been
-// replaced since is held back for as long. Its methods are safe for concurrent use.
+// replaced since is held back for as long (Stats.Pinned). Snapshots hold at most
+// three times Options.MemoryBytes of memory besides, however many there are: see
+// Engine.Snapshot. Its methods are safe for concurrent use.
 type Snapshot struct {
 	e  *Engine
 	mu sync.Mutex
@@ -18,12 +20,20 @@ type Snapshot struct {
 }
 
 // Snapshot returns the index as it is now. The caller closes it.
+//
+// It costs nothing, unless others hold more than Options.MemoryBytes of memory that
+// has been sealed since: then it waits until what is in memory is sealed, too, and
+// holds none.
 func (e *Engine) Snapshot() (*Snapshot, error) {
 	if err := e.begin(); err != nil {
 		return nil, err
 	}
 	defer e.calls.leave()
-	return &Snapshot{e: e, v: e.retain()}, nil
+	v, err := e.snapshotView()
+	if err != nil {
+		return nil, err
+	}
+	return &Snapshot{e: e, v: v}, nil
 }
 
 // Close lets go of the snapshot. Calls that are still running end as usual.

@@ -24,6 +24,9 @@ type Stats struct {
 	CacheHits   int64
 	CacheMisses int64
 
+	// Pinned is what snapshots and searches hold besides: segments that have been replaced.
+	Pinned PinnedStats
+
 	GPU *GPUStats // nil without Options.GPU
 
 	LogRecords uint64 // operations' records that no sealed segment covers yet
@@ -60,6 +63,7 @@ func (e *Engine) Stats() (*Stats, error) {
 	st := &Stats{Docs: v.live, CacheBytes: e.lists.bytes.Load()}
 	st.CacheHits, st.CacheMisses = e.lists.counts()
 	st.GPU = e.gpu.stats()
+	st.Pinned = e.pinnedStats()
 	fields := map[string]*FieldStats{}
 	for i := range v.segs {
 		s := &v.segs[i]

@@ -43,6 +43,9 @@ type liveSegment struct {
 	bytes  int64           // size in the store
 	users  atomic.Int64    // views that hold it
 
+	wanted int          // snapshots that wait for the sealed segment; they hold it
+	sealed *liveSegment // what it has become for them; nil when no document was left
+
 	obsolete  atomic.Bool // no longer in Engine.segments
 	deleted   *deletions
 	persisted *deletions // what the store has; differs while the log holds the rest
@@ -298,21 +301,32 @@ func (v *view) unref() {
 
 // publish makes the current segments visible. The caller holds e.mu.
 func (e *Engine) publish() {
-	v := &view{e: e}
-	v.refs.Store(1)
+	v := e.newView()
 	for _, s := range e.segments {
-		sv := segmentView{home: s, reader: s.reader(), base: v.docs, deleted: s.deleted}
-		if sv.reader.Docs() == 0 {
-			continue
-		}
-		s.users.Add(1)
-		v.segs = append(v.segs, sv)
-		v.docs += sv.reader.Docs()
-		v.live += uint64(sv.reader.Docs()) - s.deleted.count()
+		v.add(s, s.deleted)
 	}
 	if old := e.current.Swap(v); old != nil {
 		old.unref()
 	}
+}
+
+// newView returns an empty view with one reference.
+func (e *Engine) newView() *view {
+	v := &view{e: e}
+	v.refs.Store(1)
+	return v
+}
+
+// add puts a segment behind the others of a view that nobody has seen yet.
+func (v *view) add(s *liveSegment, deleted *deletions) {
+	sv := segmentView{home: s, reader: s.reader(), base: v.docs, deleted: deleted}
+	if sv.reader.Docs() == 0 {
+		return
+	}
+	s.users.Add(1)
+	v.segs = append(v.segs, sv)
+	v.docs += sv.reader.Docs()
+	v.live += uint64(sv.reader.Docs()) - deleted.count()
 }
 
 // accept returns the bitset of documents that may be returned: not deleted.

@@ -1,0 +1,186 @@
+package riffle
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+)
+
+// TestSnapshotsPinLittle takes many snapshots between seals and keeps them all.
+// What they pin of memory is counted and stays below three budgets; each answers as
+// it did when it was taken.
+func TestSnapshotsPinLittle(t *testing.T) {
+	const slack = 4 << 10 // a batch, before a seal begins
+	e, err := tuning{memory: tinyMemory, opts: Options{Merge: MergeOptions{SegmentsPerTier: 4}}}.open(worldDir, newCrashFS())
+	if err != nil {
+		t.Fatal(err)
+	}
+	type held struct {
+		*Snapshot
+		want model
+		hits []Hit
+	}
+	search := func(s *Snapshot) []Hit {
+		t.Helper()
+		res, err := s.Search(ctx, Match{Field: "text", Text: "w1 w2 w3"}, &SearchOptions{K: 50})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.Hits
+	}
+	var all []held
+	now, most := model{}, int64(0)
+	for i := range 900 {
+		id := fmt.Sprint(i % 400)
+		now[id] = modelDoc{"text": fmt.Sprintf("w%d w%d w%d", i%5, i%7, i%3), "num": i}
+		if err := e.Put(ctx, id, map[string]any(now[id])); err != nil {
+			t.Fatal(err)
+		}
+		if i%15 == 0 {
+			s, err := e.Snapshot()
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, held{s, maps.Clone(now), search(s)})
+		}
+		st, err := e.Stats()
+		if err != nil {
+			t.Fatal(err)
+		}
+		most = max(most, st.Pinned.MemoryBytes)
+	}
+	if most <= tinyMemory || most > 3*tinyMemory+slack {
+		t.Errorf("%d snapshots pinned up to %d bytes of memory, the budget is %d", len(all), most, tinyMemory)
+	}
+	st, err := e.Stats()
+	if p := st.Pinned; err != nil || p.Segments < 3 || p.Docs == 0 || p.DiskBytes == 0 {
+		t.Errorf("pinned: %+v %v", p, err)
+	}
+	for i, h := range all {
+		if err := sameDocuments(h.Snapshot, h.want); err != nil {
+			t.Errorf("snapshot %d: %v", i, err)
+		}
+		if hits := search(h.Snapshot); !reflect.DeepEqual(hits, h.hits) {
+			t.Errorf("snapshot %d: hits\n%v, at first\n%v", i, hits, h.hits)
+		}
+		h.Close()
+	}
+	if st, err = e.Stats(); err != nil || st.Pinned.MemoryBytes != 0 {
+		t.Errorf("still pinned: %+v %v", st.Pinned, err)
+	}
+	if err := errors.Join(e.Compact(ctx), checkAll(e)); err != nil {
+		t.Error(err)
+	}
+	if st, err = e.Stats(); err != nil || st.Pinned != (PinnedStats{}) {
+		t.Errorf("still pinned: %+v %v", st.Pinned, err)
+	}
+	if err := e.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSnapshotsWhileWriting takes snapshots and keeps them while batches of two
+// documents go on, and merges: no snapshot has half a batch.
+func TestSnapshotsWhileWriting(t *testing.T) {
+	e, err := tuning{memory: tinyMemory, opts: Options{Durability: NoSync, Merge: MergeOptions{SegmentsPerTier: 2}}}.open(worldDir, newCrashFS())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stop atomic.Bool
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		for i := 0; !stop.Load(); i++ {
+			var b Batch
+			for _, id := range []string{"left", "right", fmt.Sprint(i % 300)} {
+				b.Put(id, map[string]any{"num": i, "text": strings.Repeat("w1 w2 ", 10)})
+			}
+			if err := e.Apply(ctx, &b); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	var all []*Snapshot
+	sealed := 0 // snapshots without a document in memory
+	for sealed < 10 && !t.Failed() {
+		s, err := e.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, s)
+		if segs := s.v.segs; len(segs) > 0 && segs[len(segs)-1].home.disk != nil {
+			sealed++
+		}
+	}
+	stop.Store(true)
+	writer.Wait()
+	for i, s := range all {
+		left, err1 := s.Get(ctx, "left")
+		right, err2 := s.Get(ctx, "right")
+		if s.Len() == 0 {
+			continue // before the first batch
+		}
+		if err1 != nil || err2 != nil || left["num"] != right["num"] {
+			t.Errorf("snapshot %d: %v %v, %v %v", i, left["num"], err1, right["num"], err2)
+		}
+		n := 0
+		for _, err := range s.IDs("") {
+			if n++; err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n != s.Len() {
+			t.Errorf("snapshot %d: %d ids, Len is %d", i, n, s.Len())
+		}
+		s.Close()
+	}
+	if err := errors.Join(checkAll(e), e.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSnapshotWithoutRoom takes a snapshot when others pin much and seals fail. It
+// says so; searches and changes do not care.
+func TestSnapshotWithoutRoom(t *testing.T) {
+	ix := newPacedIndex(t, tuning{memory: tinyMemory, opts: Options{Merge: MergeOptions{Disabled: true}}})
+	put := func() {
+		t.Helper()
+		ix.puts++
+		if err := ix.Put(ctx, fmt.Sprint(ix.puts), map[string]any{"text": "w1 w2 w3"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var all []*Snapshot
+	for ix.pinnedBytes.Load() <= tinyMemory {
+		put()
+		s, err := ix.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, s)
+	}
+	put()
+	ix.broken.Store(true)
+	if _, err := ix.Snapshot(); !errors.Is(err, errorfs.ErrInjected) || !strings.Contains(err.Error(), "riffle: snapshot: others hold ") {
+		t.Errorf("%v", err)
+	}
+	put()
+	ix.want("documents", ix.Len(), ix.puts)
+	ix.broken.Store(false)
+	ix.clock.Add(1)
+	s, err := ix.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ix.want("documents of the snapshot", s.Len(), ix.puts)
+	for _, s := range append(all, s) {
+		s.Close()
+	}
+}
