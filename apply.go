@@ -90,14 +90,12 @@ func (e *Engine) Sync(ctx context.Context) error {
 	if e.opts.ReadOnly {
 		return ErrReadOnly
 	}
-	if err := e.begin(); err != nil {
-		return err
-	}
-	defer e.calls.leave()
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return e.store.Sync()
+	return e.apart(ctx, func(ctx context.Context) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return e.store.Sync()
+	})
 }
 
 // insert carries out operations in memory: chunks are the inverted documents of

@@ -310,29 +310,6 @@ func (e *Engine) close() error {
 	return errors.Join(err, e.store.Close())
 }
 
-// begin announces a call that Close waits for; it ends with e.calls.leave.
-func (e *Engine) begin() error {
-	if !e.calls.enter() {
-		return ErrClosed
-	}
-	return nil
-}
-
-// untilClose returns a context that also ends when the Engine is closed.
-func (e *Engine) untilClose(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(e.background, cancel)
-	return ctx, func() { stop(); cancel() }
-}
-
-// orClosed is the error of a call that Close may have broken off.
-func (e *Engine) orClosed(err error) error {
-	if e.background.Err() != nil && errors.Is(err, context.Canceled) {
-		return ErrClosed
-	}
-	return err
-}
-
 // source makes a store's segment reader a segment.Source.
 type source struct{ *store.SegmentReader }
 

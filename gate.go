@@ -1,6 +1,8 @@
 package riffle
 
 import (
+	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 )
@@ -36,4 +38,54 @@ func (g *gate) shut() {
 	g.state.Add(gateShut)
 	g.leave()
 	<-g.idle
+}
+
+// begin announces a call that Close waits for; it ends with e.calls.leave.
+func (e *Engine) begin() error {
+	if !e.calls.enter() {
+		return ErrClosed
+	}
+	return nil
+}
+
+// untilClose returns a context that also ends when the Engine is closed.
+func (e *Engine) untilClose(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(e.background, cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
+// orClosed is the error of a call that Close may have broken off.
+func (e *Engine) orClosed(err error) error {
+	if e.background.Err() != nil && errors.Is(err, context.Canceled) {
+		return ErrClosed
+	}
+	return err
+}
+
+// apart runs work in a goroutine of its own, which Close breaks off and waits for. It returns when
+// the work ends or ctx does, so that the caller does not wait for a disk that hangs; the work then
+// ends when it next looks at its context.
+func (e *Engine) apart(ctx context.Context, work func(context.Context) error) error {
+	if err := e.begin(); err != nil {
+		return err
+	}
+	defer e.calls.leave()
+	ctx, cancel := e.untilClose(ctx)
+	done := make(chan error, 1)
+	e.work.Go(func() {
+		defer cancel()
+		done <- work(ctx)
+	})
+	select {
+	case err := <-done:
+		return e.orClosed(err)
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-done: // both have come
+		return e.orClosed(err)
+	default:
+		return e.orClosed(ctx.Err())
+	}
 }

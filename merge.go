@@ -135,6 +135,9 @@ func (e *Engine) mergeNext() bool {
 func (e *Engine) mergeOnce(ctx context.Context, pick func([]mergeInput) []mergeInput) error {
 	e.mergeMu.Lock()
 	defer e.mergeMu.Unlock()
+	if err := ctx.Err(); err != nil { // it may have ended while another merge ran
+		return err
+	}
 	if err := e.adopt(); err != nil {
 		return err
 	}
@@ -247,22 +250,18 @@ func (e *Engine) Compact(ctx context.Context) error {
 	if err := e.Flush(ctx); err != nil {
 		return err
 	}
-	if err := e.begin(); err != nil {
-		return err
-	}
-	defer e.calls.leave()
-	ctx, cancel := e.untilClose(ctx)
-	defer cancel()
-	err := e.mergeOnce(ctx, func(all []mergeInput) []mergeInput {
-		if len(all) == 1 && all[0].deleted.count() == 0 && all[0].s.disk.Order() == e.docOrder() {
-			return nil
+	return e.apart(ctx, func(ctx context.Context) error {
+		err := e.mergeOnce(ctx, func(all []mergeInput) []mergeInput {
+			if len(all) == 1 && all[0].deleted.count() == 0 && all[0].s.disk.Order() == e.docOrder() {
+				return nil
+			}
+			return all
+		})
+		if err != nil {
+			return err
 		}
-		return all
+		return errors.Join(e.dropUnused(), e.store.Compact(ctx))
 	})
-	if err != nil {
-		return e.orClosed(err)
-	}
-	return e.orClosed(errors.Join(e.dropUnused(), e.store.Compact(ctx)))
 }
 
 // Checkpoint writes a complete, durable copy of the index as it is now into dir,
@@ -273,15 +272,13 @@ func (e *Engine) Checkpoint(ctx context.Context, dir string) error {
 	if e.opts.ReadOnly {
 		return ErrReadOnly
 	}
-	if err := e.begin(); err != nil {
-		return err
-	}
-	defer e.calls.leave()
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := e.store.Checkpoint(dir); err != nil {
-		return fmt.Errorf("riffle: checkpoint: %w", err)
-	}
-	return nil
+	return e.apart(ctx, func(ctx context.Context) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := e.store.Checkpoint(dir); err != nil {
+			return fmt.Errorf("riffle: checkpoint: %w", err)
+		}
+		return nil
+	})
 }

@@ -33,17 +33,15 @@ func (e *Engine) Flush(ctx context.Context) error {
 	if e.opts.ReadOnly {
 		return ErrReadOnly
 	}
-	if err := e.begin(); err != nil {
-		return err
-	}
-	defer e.calls.leave()
-	if err := e.flushMemory(ctx); err != nil {
-		return err
-	}
-	if err := e.tidyLog(ctx); err != nil && ctx.Err() == nil && e.background.Err() == nil {
-		e.opts.Listener.failed(err)
-	}
-	return nil
+	return e.apart(ctx, func(ctx context.Context) error {
+		if err := e.flushMemory(ctx); err != nil {
+			return err
+		}
+		if err := e.tidyLog(ctx); err != nil && ctx.Err() == nil {
+			e.opts.Listener.failed(err)
+		}
+		return nil
+	})
 }
 
 func (e *Engine) flushMemory(ctx context.Context) error {

@@ -108,15 +108,17 @@ type Sizes = segment.Sizes
 // Sizes reads all sealed segments and adds up their parts. It takes about as long
 // as reading the index from disk.
 func (e *Engine) Sizes(ctx context.Context) (Sizes, error) {
-	v, err := e.acquire()
+	var sum Sizes
+	err := e.apart(ctx, func(ctx context.Context) (err error) {
+		v := e.retain()
+		defer v.unref()
+		sum, err = v.sizes(ctx)
+		return err
+	})
 	if err != nil {
-		return Sizes{}, err
+		return Sizes{}, err // sum may still be written to
 	}
-	defer v.release()
-	ctx, cancel := e.untilClose(ctx)
-	defer cancel()
-	sum, err := v.sizes(ctx)
-	return sum, e.orClosed(err)
+	return sum, nil
 }
 
 func (v *view) sizes(ctx context.Context) (sum Sizes, err error) {
@@ -161,10 +163,17 @@ func (e *Engine) Check(ctx context.Context, report func(error)) error {
 			}
 		}))
 	}()
-	for fault := range faults {
-		report(fault)
+	for {
+		select {
+		case fault, ok := <-faults:
+			if !ok {
+				return ends
+			}
+			report(fault)
+		case <-ctx.Done(): // a read may hang
+			return e.orClosed(ctx.Err())
+		}
 	}
-	return ends
 }
 
 func (v *view) check(ctx context.Context, report func(error)) error {
