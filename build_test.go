@@ -195,7 +195,7 @@ func TestBuildSameWhateverWorkers(t *testing.T) {
 		o := (&BuildOptions{Workers: workers}).small()
 		o.Index.private.store.FS = mem
 		o.Index.private.tableBytes = 5000
-		o.private.runBytes = 40 << 10
+		o.private.runBytes = 30 << 10
 		if _, err := Build(ctx, worldDir, JSONLines{Files: files, Readers: 2}, o); err != nil {
 			t.Fatal(err)
 		}

@@ -43,6 +43,7 @@ type Engine struct {
 	closed    bool            // no more background work begins
 	segments  []*liveSegment  // sealed ones in order of arrival; then the one being sealed, if any; then memory
 	memory    *liveSegment    // takes new documents
+	memories  uint64          // segments in memory so far
 	seq       uint64          // last log record whose operations are in segments
 	underWay  []*pendingBatch // batches that may have looked into sealed segments, and are not inserted
 	queue     []*pendingBatch // those of them that are logged, in order
@@ -262,7 +263,8 @@ func (e *Engine) openSegment(number uint64, info []byte) (*liveSegment, error) {
 
 // addMemory begins a new in-memory segment. The caller holds e.mu, or is alone.
 func (e *Engine) addMemory() {
-	e.memory = &liveSegment{memory: segment.NewMemory()}
+	e.memories++
+	e.memory = &liveSegment{memory: segment.NewMemory(), memoryNumber: e.memories}
 	e.segments = append(e.segments, e.memory)
 }
 
@@ -338,6 +340,7 @@ func (e *Engine) unused(s *liveSegment) {
 		return
 	}
 	e.unpin(s)
+	e.lists.dropSegment(s.columnKey())
 	if s.disk == nil {
 		return
 	}

@@ -51,6 +51,7 @@ type listKey struct {
 type cachedList struct {
 	key        listKey
 	list       *postings.List // nil when the segment lacks the term
+	column     []uint8        // of sparse norms, instead of a list
 	bounds     atomic.Pointer[keyedBounds]
 	size       atomic.Int64 // as counted in listCache.bytes; 0 of a list in no cache. Changed under listShard.mu
 	bitmap     int64        // bytes of size
@@ -63,6 +64,13 @@ type keyedBounds struct {
 	key    blockmax.TableKey
 	bounds *blockmax.Bounds
 }
+
+// columnKey marks the keys of columns in listKey.segment, which have no term, and memoryColumnKey those of
+// segments in memory.
+const (
+	columnKey       = 1 << 63
+	memoryColumnKey = 1 << 62
+)
 
 // entryOverhead is about what an entry takes besides its list: the entry, its
 // share of the map, and the strings of its key.
@@ -119,14 +127,47 @@ func (c *listCache) get(key listKey, open func() (*postings.List, error)) (*cach
 		return other, nil
 	}
 	// The caller's string may be a piece of a long text.
-	e := &cachedList{key: listKey{key.segment, key.field, strings.Clone(key.term)}, list: l, hash: hash, same: s.lists[hash]}
-	e.prev, e.next = e, e
-	s.lists[hash] = e
-	s.touch(e)
-	grown := c.count(e)
+	e := &cachedList{key: listKey{key.segment, key.field, strings.Clone(key.term)}, list: l, hash: hash}
+	grown := c.insert(s, e)
 	s.mu.Unlock()
 	c.grow(grown, e)
 	return e, nil
+}
+
+// insert puts an entry into its shard and returns its size.
+func (c *listCache) insert(s *listShard, e *cachedList) int64 {
+	e.same = s.lists[e.hash]
+	e.prev, e.next = e, e
+	s.lists[e.hash] = e
+	s.touch(e)
+	return c.count(e)
+}
+
+// column returns a column of sparse norms, a byte for each of docs documents. It is made if need be, also
+// when a segment in memory has grown since it was. It lies among the lists, for a field that few
+// documents have is seldom asked for: to keep its column for good would cost a byte for every document.
+func (c *listCache) column(segment uint64, field string, docs uint32, expand func() []uint8) []uint8 {
+	key := listKey{segment: segment, field: field}
+	hash := c.hash(key) + maphash.String(c.seed, field) // of so many columns, each goes to a shard of its own
+	s := c.shard(hash)
+	s.mu.Lock()
+	e := s.find(hash, key)
+	if e != nil && len(e.column) >= int(docs) {
+		s.touch(e)
+		s.mu.Unlock()
+		return e.column[:docs:docs]
+	}
+	s.mu.Unlock()
+	column := expand()
+	e = &cachedList{key: key, column: column, hash: hash}
+	s.mu.Lock()
+	if other := s.find(hash, key); other != nil {
+		c.remove(s, other)
+	}
+	grown := c.insert(s, e)
+	s.mu.Unlock()
+	c.grow(grown, e)
+	return column
 }
 
 // touch makes an entry the newest.
@@ -184,7 +225,7 @@ func (c *listCache) admitBitmap(e *cachedList) {
 }
 
 func (e *cachedList) measure() int64 {
-	size := int64(entryOverhead + len(e.key.field) + len(e.key.term))
+	size := int64(entryOverhead + len(e.key.field) + len(e.key.term) + cap(e.column))
 	if e.list != nil {
 		size += int64(e.list.Bytes())
 	}
@@ -228,7 +269,7 @@ func (c *listCache) remove(s *listShard, e *cachedList) {
 	}
 }
 
-// dropSegment forgets the lists of a segment that is gone.
+// dropSegment forgets the lists, or the columns, of a segment that is gone.
 func (c *listCache) dropSegment(number uint64) {
 	for i := range c.shards {
 		s := &c.shards[i]

@@ -402,16 +402,17 @@ func (b *planner) segment(sv *segmentView, lists []*cachedList, entries []blockm
 	}
 	var norms []uint8
 	var err error
+	of := -1 // the term whose field norms are of
 	for t, l := range lists {
-		field := b.terms[t].field
-		if t == 0 || field != b.terms[t-1].field {
-			if norms, err = sv.reader.Norms(field); err != nil {
-				return s, sv.home.at(err)
-			}
-		}
 		term := &entries[t]
 		term.Table = b.terms[t].table
 		if l.list != nil {
+			if of < 0 || b.terms[of].field != b.terms[t].field {
+				if norms, err = b.view.norms(sv, b.terms[t].field); err != nil {
+					return s, err
+				}
+				of = t
+			}
 			term.List, term.Norms, term.Bounds = l.list, norms, l.boundsFor(term.Table)
 			term.Key = sv.home.keyOf(l.list)
 		}
@@ -456,7 +457,7 @@ func (b *planner) tail(sv *segmentView, q *compiled) ([]uint32, error) {
 	if err != nil {
 		return nil, sv.home.at(err)
 	}
-	tail := segment.Tail(ranks, q.plan.RankWeight, fields)
+	tail := segment.Tail(sv.reader.Docs(), ranks, q.plan.RankWeight, fields)
 	constants := uint32(0)
 	for _, c := range b.ints[len(b.terms) : len(b.terms)+len(b.constants)] {
 		constants += c

@@ -46,6 +46,8 @@ type liveSegment struct {
 	wanted int          // snapshots that wait for the sealed segment; they hold it
 	sealed *liveSegment // what it has become for them; nil when no document was left
 
+	memoryNumber uint64 // of a segment in memory: unique in this process
+
 	obsolete  atomic.Bool // no longer in Engine.segments
 	deleted   *deletions
 	persisted *deletions // what the store has; differs while the log holds the rest
@@ -67,6 +69,14 @@ func (s *liveSegment) keyOf(l *postings.List) uint64 {
 		return 0
 	}
 	return s.number<<32 | l.Number
+}
+
+// columnKey names the columns of the segment in the list cache.
+func (s *liveSegment) columnKey() uint64 {
+	if s.disk != nil {
+		return columnKey | s.number
+	}
+	return columnKey | memoryColumnKey | s.memoryNumber
 }
 
 // segmentOfKey is the number of the segment of a list with such a key.
@@ -212,6 +222,19 @@ func (v *view) list(s *segmentView, field, term string) (*cachedList, error) {
 		return &cachedList{list: l}, err
 	}
 	return v.e.lists.get(listKey{s.home.number, field, term}, open)
+}
+
+// norms returns the length codes of a field by document, or nil when it keeps none.
+func (v *view) norms(s *segmentView, field string) ([]uint8, error) {
+	n, err := s.reader.Norms(field)
+	if err != nil {
+		return nil, s.home.at(err)
+	}
+	if !n.Sparse() {
+		return n.Column(), nil
+	}
+	sparse := n // n itself is not to escape
+	return v.e.lists.column(s.home.columnKey(), field, s.reader.Docs(), sparse.Expand), nil
 }
 
 // segmentOf finds the segment of a global document number.

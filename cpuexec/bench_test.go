@@ -127,9 +127,11 @@ var gutenbergA = sync.OnceValues(func() (*corpus, error) {
 		}
 	}
 	ix := &corpus{view: m.View(), lists: make(map[string]blockmax.Term[*postings.List])}
-	if ix.norms, err = ix.view.Norms("text"); err != nil {
+	norms, err := ix.view.Norms("text")
+	if err != nil {
 		return nil, err
 	}
+	ix.norms = norms.Column()
 	info, _ := ix.view.Field("text")
 	ix.table = blockmax.NewTable(blockmax.DefaultBM25, float64(info.Tokens)/float64(info.Docs))
 	return ix, nil

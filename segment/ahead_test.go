@@ -78,7 +78,7 @@ func TestReadAhead(t *testing.T) {
 
 // splitList returns the number of a term's long list in field 0.
 func splitList(t *testing.T, s *mapStore, term string) uint32 {
-	value := s.values[string(appendTermKey(nil, 0, []byte(term)))]
+	value := s.values[string(appendTermKey(nil, Version, 0, []byte(term)))]
 	_, list, err := splitEntry(value)
 	if err != nil || value[0]&longEntry == 0 {
 		t.Fatalf("the list of %q is not long: %v", term, err)

@@ -46,8 +46,8 @@ type TailField struct {
 }
 
 // Tail bounds, for each tile of a segment, the score that any document there or
-// in a later tile can reach: the form of blockmax.Segment.Tail. ranks are the
-// segment's RankTiles.
+// in a later tile can reach: the form of blockmax.Segment.Tail. docs is the segment's
+// number of documents, ranks are its RankTiles.
 //
 // No posting of a document has an impact above that of its best pair m, so terms
 // of weights w1, w2, ... in one field add at most
@@ -60,24 +60,20 @@ type TailField struct {
 //
 // Tail returns nil, which promises nothing, when a field's tiles are not kept or
 // when there is nothing to add up.
-func Tail(ranks []uint16, rankWeight uint32, fields []TailField) []uint32 {
-	n := len(ranks)
-	for _, f := range fields {
-		if f.Tiles == nil || n > 0 && len(f.Tiles) != n {
-			return nil
-		}
-		n = len(f.Tiles)
-	}
-	if n == 0 {
+func Tail(docs uint32, ranks []uint16, rankWeight uint32, fields []TailField) []uint32 {
+	if len(ranks)+len(fields) == 0 {
 		return nil
 	}
-	tail := make([]uint32, n)
-	for i := range tail {
-		if ranks != nil {
-			tail[i] = blockmax.Contribution(rankWeight, ranks[i])
+	tail := make([]uint32, chunksOf(docs, blockmax.TileDocs))
+	for i, rank := range ranks {
+		tail[i] = blockmax.Contribution(rankWeight, rank)
+	}
+	for _, f := range fields {
+		if f.Tiles == nil {
+			return nil
 		}
-		for _, f := range fields {
-			tail[i] += blockmax.Contribution(f.Weight, highest(f.Tiles[i].Best, f.Table))
+		for _, t := range f.Tiles {
+			tail[t.Number] += blockmax.Contribution(f.Weight, highest(t.Best, f.Table))
 		}
 	}
 	return blockmax.SuffixMax(tail)

@@ -30,7 +30,7 @@ func TestBoundsAreAttained(t *testing.T) {
 				}
 				for i, p := range ps {
 					b := i / postings.BlockSize
-					impact := table.Impact(p.tf, codeOf(codes, p.doc))
+					impact := table.Impact(p.tf, codeIn(codes, p.doc))
 					for _, bound := range []*uint16{&want.List, &want.Extent[b/postings.ExtentBlocks], &want.Block[b]} {
 						*bound = max(*bound, impact)
 					}
@@ -65,7 +65,7 @@ func TestTailBoundsEveryDocument(t *testing.T) {
 	d, _, _ := merge(t, []Input{{Reader: m.memory().View()}}, MergeOptions{Order: order})
 	for range 20 {
 		q := randomQuery(rng)
-		tail := Tail(must(d.RankTiles()), q.rankWeight, q.tailFields(t, d))
+		tail := Tail(d.Docs(), must(d.RankTiles()), q.rankWeight, q.tailFields(t, d))
 		scores := q.scores(t, d)
 		if len(tail) != 4 {
 			t.Fatalf("%d tiles, want 4", len(tail))
@@ -135,7 +135,7 @@ func (q query) scores(t *testing.T, r Reader) []uint32 {
 	for _, term := range q.terms {
 		norms := must(r.Norms(term.field))
 		for _, p := range readPostings(t, must(r.List(term.field, []byte(term.term)))) {
-			scores[p.doc] += blockmax.Contribution(term.weight, q.table.Impact(p.tf, norms[p.doc]))
+			scores[p.doc] += blockmax.Contribution(term.weight, q.table.Impact(p.tf, norms.Of(p.doc)))
 		}
 	}
 	return scores
@@ -144,9 +144,9 @@ func (q query) scores(t *testing.T, r Reader) []uint32 {
 func TestTailWithoutPromises(t *testing.T) {
 	table := blockmax.NewTable(blockmax.DefaultBM25, 1)
 	for name, tail := range map[string][]uint32{
-		"nothing":            Tail(nil, 9, nil),
-		"no tiles":           Tail([]uint16{5}, 9, []TailField{{nil, table, 1}}),
-		"tiles of one field": Tail(nil, 0, []TailField{{make([]Tile, 2), table, 1}, {nil, table, 1}}),
+		"nothing":            Tail(9, nil, 9, nil),
+		"no tiles":           Tail(9, []uint16{5}, 9, []TailField{{nil, table, 1}}),
+		"tiles of one field": Tail(9, nil, 0, []TailField{{make([]Tile, 0), table, 1}, {nil, table, 1}}),
 	} {
 		if tail != nil {
 			t.Errorf("%s: tail %v, want nil", name, tail)

@@ -35,7 +35,7 @@ type bulkField struct {
 	number int       // in Bulk.fields
 	info   FieldInfo // without Terms
 	docs   []fieldDoc
-	parts  []bulkPart
+	parts  []*bulkPart // nil where no term has come yet: a field of a few documents has few
 }
 
 // A fieldDoc is a document that has a field.
@@ -68,21 +68,26 @@ func (b *Bulk) Full(budget int64) bool {
 	full := len(b.ids) > bulkLimit/2 || b.docs > maxDocs/2
 	for _, f := range b.fields {
 		for i := range f.parts {
-			p := &f.parts[i]
-			full = full || len(p.arena) > bulkLimit/2 || len(p.terms.arena) > bulkLimit/2
+			p := f.parts[i]
+			full = full || p != nil && (len(p.arena) > bulkLimit/2 || len(p.terms.arena) > bulkLimit/2)
 		}
 	}
 	return full || b.bytes() >= budget
 }
 
+// bulkFieldOverhead is about what a field takes besides its documents and terms.
+const bulkFieldOverhead = 256
+
 // bytes is about how much memory the Bulk takes.
 func (b *Bulk) bytes() int64 {
 	n := int64(cap(b.ids)) + 4*int64(cap(b.idEnds)) + 2*int64(cap(b.ranks))
 	for _, f := range b.fields {
-		n += fieldOverhead + 12*int64(cap(f.docs)) + int64(unsafe.Sizeof(bulkPart{}))*int64(len(f.parts))
-		for i := range f.parts {
-			p := &f.parts[i]
-			n += p.terms.bytes() + runListBytes*int64(cap(p.lists)) + int64(cap(p.arena))
+		n += bulkFieldOverhead + 12*int64(cap(f.docs)) + 8*int64(len(f.parts))
+		for _, p := range f.parts {
+			if p == nil {
+				continue
+			}
+			n += int64(unsafe.Sizeof(*p)) + p.terms.bytes() + runListBytes*int64(cap(p.lists)) + int64(cap(p.arena))
 		}
 	}
 	if b.off != nil {
@@ -119,7 +124,7 @@ func (b *Bulk) Add(c *Chunk) {
 				continue
 			}
 			for _, p := range parts {
-				into[i].parts[p].add(f.partition(p), base)
+				into[i].add(p, f.partition(p), base)
 			}
 		}
 	}
@@ -141,7 +146,7 @@ func (b *Bulk) addDocs(c *chunkField, base uint32) *bulkField {
 	}
 	f := b.byName[c.name]
 	if f == nil {
-		f = &bulkField{number: len(b.fields), info: FieldInfo{Name: c.name}, parts: make([]bulkPart, b.parts.n)}
+		f = &bulkField{number: len(b.fields), info: FieldInfo{Name: c.name}, parts: make([]*bulkPart, b.parts.n)}
 		b.byName[c.name] = f
 		b.fields = append(b.fields, f)
 	}
@@ -164,6 +169,18 @@ func (f *chunkField) partition(p int) []byte {
 		start = f.ends[p-1]
 	}
 	return f.runs[start:f.ends[p]]
+}
+
+// add adds the records of a partition of a chunk whose first document is base. Partitions may be added to
+// at the same time.
+func (f *bulkField) add(part int, records []byte, base uint32) {
+	if len(records) == 0 {
+		return
+	}
+	if f.parts[part] == nil {
+		f.parts[part] = new(bulkPart)
+	}
+	f.parts[part].add(records, base)
 }
 
 // add adds the records of a partition of a chunk whose first document is base.

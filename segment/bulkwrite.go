@@ -53,41 +53,46 @@ func (b *Bulk) Write(ctx context.Context, sink Sink, o BulkOptions) (*BulkResult
 
 // writeBulkTerms writes the terms and lists of all fields.
 func (m *merger) writeBulkTerms(v *bulkView) error {
-	type job struct{ field, part int }
-	var jobs []job
-	columns := make([]bulkColumns, len(v.fields))
-	for i, f := range v.fields {
-		columns[i] = f.columns(m.docs)
-		for p := range f.parts {
-			if f.parts[p].terms.len() > 0 || v.offloads(p) {
-				jobs = append(jobs, job{i, p})
+	type job struct {
+		field, part int
+		norms       *Norms // of the field
+	}
+	var at job // the last one handed out
+	next := func() (job, bool, error) {
+		for ; at.field < len(v.fields); at = (job{field: at.field + 1}) {
+			f := v.fields[at.field]
+			if at.norms == nil { // fields come one after the other, and so do their columns
+				n := f.norms(m.docs)
+				at = job{at.field, -1, &n}
+			}
+			for at.part++; at.part < len(f.parts); at.part++ {
+				if f.parts[at.part] != nil || v.offloads(at.part) {
+					return at, true, nil
+				}
 			}
 		}
+		return job{}, false, nil
 	}
 	encoders := make([]*runEncoder, m.opts.Workers)
-	next := func() (j job, ok bool, err error) {
-		if len(jobs) == 0 {
-			return j, false, nil
-		}
-		j, jobs = jobs[0], jobs[1:]
-		return j, true, nil
-	}
 	produce := func(worker int, j job) ([]encodedTerm, error) {
 		if encoders[worker] == nil {
 			encoders[worker] = newRunEncoder(m.opts.Codec)
 		}
-		f, norms := v.fields[j.field], columns[j.field].norms
+		f := v.fields[j.field]
 		if rounds := v.rounds(f, j.part); len(rounds) > 0 {
-			return encoders[worker].encodeRounds(rounds, norms), nil
+			return encoders[worker].encodeRounds(rounds, j.norms), nil
 		}
-		return encoders[worker].encode(&f.parts[j.part], norms), nil
+		if f.parts[j.part] == nil {
+			return nil, nil
+		}
+		return encoders[worker].encode(f.parts[j.part], j.norms), nil
 	}
 	use := func(j job, terms []encodedTerm) error {
 		if v.offloads(j.part) {
 			v.fields[j.field].info.Terms += uint64(len(terms))
 		}
 		for _, t := range terms {
-			if err := m.writeList(uint16(j.field), t.term, t.list); err != nil {
+			if err := m.writeList(uint32(j.field), t.term, t.list); err != nil {
 				return err
 			}
 		}
@@ -96,9 +101,9 @@ func (m *merger) writeBulkTerms(v *bulkView) error {
 	if err := inOrder(m.ctx, m.opts.Workers, next, produce, use); err != nil {
 		return err
 	}
-	for i, f := range v.fields {
-		m.fields = append(m.fields, f.info)
-		m.tiles = append(m.tiles, makeTiles(columns[i].best, columns[i].norms, m.ranks))
+	for _, f := range v.fields {
+		norms := f.norms(m.docs)
+		m.endField(f.info, &norms, f.having)
 	}
 	return nil
 }
@@ -131,7 +136,7 @@ func newRunEncoder(codec postings.Kind) *runEncoder {
 }
 
 // encode encodes the terms of a partition in ascending order.
-func (e *runEncoder) encode(p *bulkPart, norms []uint8) []encodedTerm {
+func (e *runEncoder) encode(p *bulkPart, norms *Norms) []encodedTerm {
 	order := p.sorted()
 	out := make([]encodedTerm, len(order))
 	for i, t := range order {
@@ -142,7 +147,7 @@ func (e *runEncoder) encode(p *bulkPart, norms []uint8) []encodedTerm {
 }
 
 // build unpacks the postings of a term.
-func (e *runEncoder) build(p *bulkPart, term uint32, norms []uint8) {
+func (e *runEncoder) build(p *bulkPart, term uint32, norms *Norms) {
 	e.run = p.lists[term].appendTo(e.run[:0], p.arena)
 	r := runReader{data: e.run, doc: noDoc}
 	for {
@@ -159,24 +164,32 @@ func (p *bulkPart) sorted() []uint32 {
 	return sortedByBytes(p.terms.len(), 0, p.terms.term)
 }
 
-// bulkColumns are what a field has by document.
-type bulkColumns struct {
-	norms []uint8  // nil when the field keeps no lengths
-	best  []uint32 // highest frequency
+// norms returns the length codes of the field in a segment of so many documents.
+func (f *bulkField) norms(docs uint32) Norms {
+	if !f.info.Norms {
+		return Norms{}
+	}
+	if isSparse(uint32(len(f.docs)), docs) {
+		n := Norms{docs: docs, having: make([]uint32, len(f.docs)), codes: make([]uint8, len(f.docs))}
+		for i, d := range f.docs {
+			n.having[i], n.codes[i] = d.doc, d.code
+		}
+		return n
+	}
+	n := Norms{docs: docs, column: make([]uint8, docs)}
+	for _, d := range f.docs {
+		n.column[d.doc] = d.code
+	}
+	return n
 }
 
-func (f *bulkField) columns(docs uint32) bulkColumns {
-	c := bulkColumns{best: make([]uint32, docs)}
-	if f.info.Norms {
-		c.norms = make([]uint8, docs)
-	}
+// having calls visit for each document that has a term in the field, with its highest frequency.
+func (f *bulkField) having(visit func(doc, tf uint32)) {
 	for _, d := range f.docs {
-		c.best[d.doc] = d.best
-		if c.norms != nil {
-			c.norms[d.doc] = d.code
+		if d.best > 0 {
+			visit(d.doc, d.best)
 		}
 	}
-	return c
 }
 
 // A bulkView shows a Bulk, to which nothing is added any more, as a Reader. Stored
@@ -202,8 +215,10 @@ func newBulkView(b *Bulk) *bulkView {
 	b.sortKept()
 	for _, f := range b.fields {
 		terms := 0
-		for i := range f.parts {
-			terms += f.parts[i].terms.len()
+		for _, p := range f.parts {
+			if p != nil {
+				terms += p.terms.len()
+			}
 		}
 		if f.info.Terms = uint64(terms); f.info.Postings > 0 {
 			v.fields = append(v.fields, f)
@@ -237,12 +252,12 @@ func (v *bulkView) Field(name string) (FieldInfo, bool) {
 	return FieldInfo{}, false
 }
 
-// Norms implements Reader. The column is made at every call.
-func (v *bulkView) Norms(field string) ([]uint8, error) {
+// Norms implements Reader. They are made at every call.
+func (v *bulkView) Norms(field string) (Norms, error) {
 	if f := v.field(field); f != nil {
-		return f.columns(v.docs).norms, nil
+		return f.norms(v.docs), nil
 	}
-	return nil, nil
+	return Norms{}, nil
 }
 
 // Rank implements Reader.
@@ -271,7 +286,10 @@ func (v *bulkView) List(field string, term []byte) (*postings.List, error) {
 	if f == nil {
 		return nil, nil
 	}
-	p := &f.parts[v.parts.of[prefixOf(term)]]
+	p := f.parts[v.parts.of[prefixOf(term)]]
+	if p == nil {
+		return nil, nil
+	}
 	t, ok := p.terms.find(term)
 	if !ok {
 		return nil, nil
@@ -282,7 +300,8 @@ func (v *bulkView) List(field string, term []byte) (*postings.List, error) {
 func (v *bulkView) list(f *bulkField, p *bulkPart, term uint32) *postings.List {
 	var b postings.Builder
 	e := runEncoder{into: &b}
-	e.build(p, term, f.columns(v.docs).norms)
+	norms := f.norms(v.docs)
+	e.build(p, term, &norms)
 	return b.View(v.docs)
 }
 
@@ -292,8 +311,10 @@ func (v *bulkView) Terms(field string, from []byte) (TermIterator, error) {
 	if it.f == nil {
 		return it, nil
 	}
-	for i := range it.f.parts {
-		p := &it.f.parts[i]
+	for _, p := range it.f.parts {
+		if p == nil {
+			continue
+		}
 		for _, t := range p.sorted() {
 			if bytes.Compare(p.terms.term(t), from) >= 0 {
 				it.terms = append(it.terms, partTerm{p, t})

@@ -25,6 +25,9 @@ func Check(ctx context.Context, src Source, report func(error)) {
 	}
 	c := &checker{ctx: ctx, d: d, report: report, parts: make(map[uint32]int)}
 	c.keys()
+	_, err = d.Rank()
+	c.err(err)
+	c.best = newFieldBest(d.meta.docs, 1)
 	for i := range d.meta.fields {
 		c.field(i)
 	}
@@ -45,6 +48,7 @@ type checker struct {
 	said  string         // the last error, not to be said a thousand times
 	parts map[uint32]int // list -> keys that lie under its number
 	lists uint32         // long lists met so far: the number of the next one
+	best  *fieldBest     // of one field after the other
 }
 
 // err reports an error, if there is one, and says whether there is.
@@ -86,21 +90,13 @@ func (c *checker) keys() {
 
 // known reports whether a segment with this meta value can have a key.
 func (c *checker) known(key []byte) bool {
-	m, kind, rest := c.d.meta, Kind(key[0]), key[1:]
-	n, ok := keyTail[kind]
-	if !ok || n >= 0 && len(rest) != n || kind == KindTerm && len(rest) < 2 {
+	m := c.d.meta
+	kind, field, rest, ok := cutKey(key, m.version)
+	if !ok || kind.hasField() && int64(field) >= int64(len(m.fields)) {
 		return false
 	}
 	be := binary.BigEndian
-	field := func() (f FieldInfo, ok bool) {
-		if i := int(be.Uint16(rest)); i < len(m.fields) {
-			return m.fields[i], true
-		}
-		return f, false
-	}
 	switch kind {
-	case KindTerm, KindTiles:
-		_, ok = field()
 	case KindID:
 		ok = be.Uint32(rest) < chunksOf(m.docs, idPageIDs)
 	case KindHead:
@@ -114,29 +110,30 @@ func (c *checker) known(key []byte) bool {
 		c.parts[list]++
 		ok = list < m.lists
 	case KindNorms:
-		var f FieldInfo
-		f, ok = field()
-		ok = ok && f.Norms && be.Uint32(rest[2:]) < chunksOf(m.docs, normChunkDocs)
+		docs := m.docs
+		if m.sparse[field] {
+			docs = m.fields[field].Docs
+		}
+		ok = m.fields[field].Norms && be.Uint32(rest) < chunksOf(docs, normChunkDocs)
 	case KindRank:
 		ok = m.ranks && be.Uint32(rest) < chunksOf(m.docs, rankChunkDocs)
 	}
 	return ok
 }
 
-// field checks everything about field number i.
+// field checks everything about field number i. It keeps nothing of it.
 func (c *checker) field(i int) {
 	want := c.d.meta.fields[i]
-	norms, err := c.d.Norms(want.Name)
-	if c.err(err) {
-		return
+	f := &fieldChecker{checker: c}
+	if want.Norms {
+		var err error
+		if f.norms, err = c.d.readNorms(uint32(i)); c.err(err) {
+			return
+		}
 	}
-	ranks, err := c.d.Rank()
-	if c.err(err) {
-		return
-	}
-	f := &fieldChecker{checker: c, norms: norms, best: make([]uint32, c.d.meta.docs)}
+	c.best.begin(uint64(want.Docs))
 	f.info = FieldInfo{Name: want.Name, Norms: want.Norms}
-	lower := appendTermKey(nil, uint16(i), nil)
+	lower := c.d.termKey(i, nil)
 	sound := true
 	c.each(lower, after(lower), func(it Iterator) {
 		key := bytes.Clone(it.Key())
@@ -145,24 +142,36 @@ func (c *checker) field(i int) {
 			sound = false
 		}
 	})
+	var made tileMaker
+	var having []uint32
+	c.best.end(func(doc, tf uint32) {
+		f.info.Docs++
+		made.add(doc, tf, f.norms.Of(doc))
+		if c.d.meta.sparse[i] {
+			having = append(having, doc)
+		}
+	})
 	if !sound || c.ctx.Err() != nil {
 		return // what the numbers say has been said
-	}
-	for _, tf := range f.best {
-		if tf > 0 {
-			f.info.Docs++
-		}
 	}
 	if f.info != want {
 		c.fault([]byte{byte(KindMeta)}, "field is %+v, its terms make it %+v", want, f.info)
 	}
-	tiles, err := c.d.Tiles(want.Name)
+	if c.d.meta.sparse[i] && f.norms.Sparse() && !slices.Equal(having, f.norms.having) {
+		c.fault(normsKey(c.d.meta.version, uint32(i), 0), "the documents that have a length code are not those that have the field")
+	}
+	key := tilesKey(c.d.meta.version, uint32(i))
+	payload, err := c.d.needSealed(key)
 	if c.err(err) {
 		return
 	}
-	sameTile := func(a, b Tile) bool { return a.Rank == b.Rank && slices.Equal(a.Best, b.Best) }
-	if !slices.EqualFunc(tiles, makeTiles(f.best, norms, ranks), sameTile) {
-		c.fault(tilesKey(uint16(i)), "tiles differ from those of the postings")
+	tiles, err := decodeTiles(payload, c.d.meta.docs, c.d.meta.version)
+	if c.err(c.d.at(err, key)) {
+		return
+	}
+	sameTile := func(a, b Tile) bool { return a.Number == b.Number && slices.Equal(a.Best, b.Best) }
+	if !slices.EqualFunc(tiles, made.finish(), sameTile) {
+		c.fault(key, "tiles differ from those of the postings")
 	}
 }
 
@@ -170,8 +179,7 @@ func (c *checker) field(i int) {
 type fieldChecker struct {
 	*checker
 	info  FieldInfo
-	norms []uint8
-	best  []uint32 // highest frequency of each document
+	norms Norms
 
 	docs, freqs [postings.BlockSize]uint32
 }
@@ -278,9 +286,9 @@ func (c *fieldChecker) block(l *postings.List, b int, before *int64) (*pairTable
 			return nil, 0, inBlock(b, "posting of document %d with frequency %d behind document %d", doc, tf, *before)
 		}
 		*before = int64(doc)
-		code := codeOf(c.norms, doc)
+		code := c.norms.Of(doc)
 		pairs[code] = max(pairs[code], tf)
-		c.best[doc] = max(c.best[doc], tf)
+		c.best.raise(doc, tf)
 		c.info.Tokens += uint64(tf)
 	}
 	if uint32(*before) != l.Last[b] {

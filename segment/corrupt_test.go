@@ -148,8 +148,8 @@ func TestCheckFindsStrangers(t *testing.T) {
 	s, _ := damaged(t)
 	for _, key := range [][]byte{
 		{0x06}, {0x84, 0}, {byte(KindMeta), 0}, {byte(KindTerm), 0},
-		appendTermKey(nil, 77, []byte("x")), listKey(500, 0), listKey(0, 5), listKey(0, chunkPart|9),
-		numberKey(KindID, 5), numberKey(KindHead, 1), numberKey(KindPlace, 1), numberKey(KindRank, 1), normsKey(0, 1), normsKey(9, 0), tilesKey(9),
+		appendTermKey(nil, Version, 77, []byte("x")), listKey(500, 0), listKey(0, 5), listKey(0, chunkPart|9),
+		numberKey(KindID, 5), numberKey(KindHead, 1), numberKey(KindPlace, 1), numberKey(KindRank, 1), normsKey(Version, 0, 1), normsKey(Version, 9, 0), tilesKey(Version, 9), tilesKey(Version, 1<<16),
 	} {
 		s.keys, s.sorted = append(s.keys, string(key)), false
 		s.values[string(key)] = []byte{0}
@@ -194,7 +194,7 @@ func TestCheckFindsWrongBounds(t *testing.T) {
 
 	// A list whose best pair is of another length than the norms say.
 	body, _ := findField(d.Fields(), "body")
-	key := appendTermKey(nil, uint16(body), []byte("t6"))
+	key := appendTermKey(nil, Version, uint32(body), []byte("t6"))
 	l, err := d.openList(key, s.values[string(key)], nil)
 	if err != nil {
 		t.Fatal(err)
@@ -215,7 +215,7 @@ func TestCheckFindsWrongBounds(t *testing.T) {
 	}
 	lower := slices.Clone(tiles)
 	lower[0].Best = lower[0].Best[:len(lower[0].Best)-1]
-	swap("tiles", tilesKey(uint16(body)), endSealed(appendTiles(startSealed(nil), lower)))
+	swap("tiles", tilesKey(Version, uint32(body)), endSealed(appendTiles(startSealed(nil), lower)))
 
 	m := *d.meta
 	m.fields = slices.Clone(m.fields)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/internal/corrupt"
 	"github.com/riffle-search/riffle/postings"
 )
@@ -18,8 +17,8 @@ type Disk struct {
 	name string // what the source is called, for errors; may be empty
 	meta *meta
 
-	norms     []held[[]uint8] // by field
-	tiles     []held[[]Tile]  // by field
+	norms     []held[Norms]  // by field
+	tiles     []held[[]Tile] // by field
 	rank      held[[]uint16]
 	rankTiles held[[]uint16]
 	ids       idTable
@@ -66,7 +65,7 @@ func Open(src Source) (*Disk, error) {
 	if d.meta, err = openMeta(value); err != nil {
 		return nil, d.at(err, key)
 	}
-	d.norms = make([]held[[]uint8], len(d.meta.fields))
+	d.norms = make([]held[Norms], len(d.meta.fields))
 	d.tiles = make([]held[[]Tile], len(d.meta.fields))
 	d.ids.init(d.meta.docs)
 	return d, nil
@@ -83,7 +82,11 @@ func (d *Disk) at(err error, key []byte) error {
 // describe says in words what a key leads to, with field names where the key has
 // numbers.
 func (d *Disk) describe(key []byte) string {
-	s := keyString(key, func(field uint16) string {
+	version := byte(Version)
+	if d.meta != nil {
+		version = d.meta.version
+	}
+	s := keyString(key, version, func(field uint32) string {
 		if d.meta == nil || int(field) >= len(d.meta.fields) {
 			return fmt.Sprint(field)
 		}
@@ -110,8 +113,13 @@ func (d *Disk) needSealed(key []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	payload, err := unseal(value)
+	payload, err := unseal(value, d.meta.version)
 	return payload, d.at(err, key)
+}
+
+// termKey makes the key of a term of a field.
+func (d *Disk) termKey(field int, term []byte) []byte {
+	return appendTermKey(nil, d.meta.version, uint32(field), term)
 }
 
 // HeldBytes is the memory that the segment keeps, without posting lists.
@@ -154,7 +162,7 @@ func (d *Disk) List(field string, term []byte) (*postings.List, error) {
 	if !ok {
 		return nil, nil
 	}
-	key := appendTermKey(nil, uint16(i), term)
+	key := d.termKey(i, term)
 	value, err := d.src.Get(key)
 	if err != nil || value == nil {
 		return nil, d.at(err, key)
@@ -163,26 +171,74 @@ func (d *Disk) List(field string, term []byte) (*postings.List, error) {
 }
 
 // Norms implements Reader.
-func (d *Disk) Norms(field string) ([]uint8, error) {
+func (d *Disk) Norms(field string) (Norms, error) {
 	i, ok := findField(d.meta.fields, field)
 	if !ok || !d.meta.fields[i].Norms {
-		return nil, nil
+		return Norms{}, nil
 	}
-	return d.norms[i].get(&d.heldBytes, func() ([]uint8, int64, error) {
-		codes := make([]uint8, d.meta.docs)
-		for c := range chunksOf(d.meta.docs, normChunkDocs) {
-			key := normsKey(uint16(i), c)
-			payload, err := d.needSealed(key)
-			if err == nil {
-				first := int(c) * normChunkDocs
-				err = d.at(decodeNorms(payload, codes[first:first+chunkLen(d.meta.docs, c, normChunkDocs)]), key)
-			}
-			if err != nil {
-				return nil, 0, err
-			}
-		}
-		return codes, int64(len(codes)), nil
+	return d.norms[i].get(&d.heldBytes, func() (Norms, int64, error) {
+		n, err := d.readNorms(uint32(i))
+		return n, n.bytes(), err
 	})
+}
+
+// readNorms reads the norms of a field that has some.
+func (d *Disk) readNorms(field uint32) (Norms, error) {
+	info, docs := d.meta.fields[field], d.meta.docs
+	if d.meta.sparse[field] {
+		return d.readSparseNorms(field, info.Docs)
+	}
+	column, err := d.readColumn(field)
+	if err != nil || !isSparse(info.Docs, docs) {
+		return Norms{docs: docs, column: column}, err
+	}
+	n := Norms{docs: docs} // of a segment of version 4, or a field of few codes
+	for doc, code := range column {
+		if code > 0 {
+			n.having, n.codes = append(n.having, uint32(doc)), append(n.codes, code)
+		}
+	}
+	return n, nil
+}
+
+// readColumn reads norms that are stored for all documents. The last chunk comes first: a damaged number
+// of documents is found before it is allocated for.
+func (d *Disk) readColumn(field uint32) (codes []uint8, err error) {
+	for c := int64(chunksOf(d.meta.docs, normChunkDocs)) - 1; c >= 0; c-- {
+		key := normsKey(d.meta.version, field, uint32(c))
+		payload, err := d.needSealed(key)
+		if err != nil {
+			return nil, err
+		}
+		if codes == nil {
+			codes = make([]uint8, d.meta.docs)
+		}
+		first := int(c) * normChunkDocs
+		if err := decodeNorms(payload, codes[first:first+chunkLen(d.meta.docs, uint32(c), normChunkDocs)]); err != nil {
+			return nil, d.at(err, key)
+		}
+	}
+	return codes, nil
+}
+
+// readSparseNorms reads norms that are stored for count documents.
+func (d *Disk) readSparseNorms(field, count uint32) (Norms, error) {
+	var having []uint32
+	var codes []uint8
+	next := uint32(0)
+	for c := range chunksOf(count, normChunkDocs) {
+		key := normsKey(d.meta.version, field, c)
+		payload, err := d.needSealed(key)
+		if err == nil {
+			having, codes, err = decodeSparseNorms(payload, chunkLen(count, c, normChunkDocs), next, d.meta.docs, having, codes)
+			err = d.at(err, key)
+		}
+		if err != nil {
+			return Norms{}, err
+		}
+		next = having[len(having)-1] + 1
+	}
+	return sparseNorms(d.meta.docs, having, codes), nil
 }
 
 // Rank implements Reader.
@@ -191,16 +247,19 @@ func (d *Disk) Rank() ([]uint16, error) {
 		return nil, nil
 	}
 	return d.rank.get(&d.heldBytes, func() ([]uint16, int64, error) {
-		ranks := make([]uint16, d.meta.docs)
-		for c := range chunksOf(d.meta.docs, rankChunkDocs) {
-			key := numberKey(KindRank, c)
+		var ranks []uint16
+		for c := int64(chunksOf(d.meta.docs, rankChunkDocs)) - 1; c >= 0; c-- { // as in readColumn
+			key := numberKey(KindRank, uint32(c))
 			payload, err := d.needSealed(key)
-			if err == nil {
-				first := int(c) * rankChunkDocs
-				err = d.at(decodeRanks(payload, ranks[first:first+chunkLen(d.meta.docs, c, rankChunkDocs)]), key)
-			}
 			if err != nil {
 				return nil, 0, err
+			}
+			if ranks == nil {
+				ranks = make([]uint16, d.meta.docs)
+			}
+			first := int(c) * rankChunkDocs
+			if err := decodeRanks(payload, ranks[first:first+chunkLen(d.meta.docs, uint32(c), rankChunkDocs)]); err != nil {
+				return nil, 0, d.at(err, key)
 			}
 		}
 		return ranks, 2 * int64(len(ranks)), nil
@@ -223,15 +282,15 @@ func (d *Disk) RankTiles() ([]uint16, error) {
 func (d *Disk) Tiles(field string) ([]Tile, error) {
 	i, ok := findField(d.meta.fields, field)
 	if !ok {
-		return make([]Tile, chunksOf(d.meta.docs, blockmax.TileDocs)), nil
+		return []Tile{}, nil
 	}
 	return d.tiles[i].get(&d.heldBytes, func() ([]Tile, int64, error) {
-		key := tilesKey(uint16(i))
+		key := tilesKey(d.meta.version, uint32(i))
 		payload, err := d.needSealed(key)
 		if err != nil {
 			return nil, 0, err
 		}
-		tiles, err := decodeTiles(payload, d.meta.docs)
+		tiles, err := decodeTiles(payload, d.meta.docs, d.meta.version)
 		return tiles, 32*int64(len(tiles)) + 4*int64(len(payload)), d.at(err, key)
 	})
 }
@@ -287,7 +346,7 @@ func (d *Disk) openStored(key, value []byte) (*storedBlock, error) {
 	if len(key) != 5 {
 		return nil, d.at(corrupt.New(-1, "key of %d bytes, want 5", len(key)), key)
 	}
-	payload, err := unseal(value)
+	payload, err := unseal(value, d.meta.version)
 	if err != nil {
 		return nil, d.at(err, key)
 	}

@@ -8,23 +8,25 @@ func (d *Disk) Terms(field string, from []byte) (TermIterator, error) {
 	if !ok {
 		return &memoryTerms{at: -1}, nil // no terms
 	}
-	lower := appendTermKey(nil, uint16(i), from)
-	it, err := d.src.Scan(lower, after(lower[:3]))
+	lower := d.termKey(i, from)
+	prefix := lower[:len(lower)-len(from)]
+	it, err := d.src.Scan(lower, after(prefix))
 	if err != nil {
 		return nil, d.at(err, lower)
 	}
-	return &diskTerms{d: d, it: it}, nil
+	return &diskTerms{d: d, it: it, prefix: len(prefix)}, nil
 }
 
 // diskTerms walks the term entries of one field.
 type diskTerms struct {
-	d     *Disk
-	it    Iterator
-	ahead *partsAhead // nil unless all lists are wanted
+	d      *Disk
+	it     Iterator
+	prefix int         // of keys, before the term
+	ahead  *partsAhead // nil unless all lists are wanted
 }
 
 func (t *diskTerms) Next() bool   { return t.it.Next() }
-func (t *diskTerms) Term() []byte { return t.it.Key()[3:] }
+func (t *diskTerms) Term() []byte { return t.it.Key()[t.prefix:] }
 func (t *diskTerms) Err() error   { return t.d.at(t.it.Err(), []byte{byte(KindTerm)}) }
 
 func (t *diskTerms) Close() error {

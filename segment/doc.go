@@ -18,7 +18,7 @@
 //
 //	kind  rest of the key            value
 //	----  -------------------------  ---------------------------------------------
-//	01    field u16, term            posting entry; behind a long list's, its number
+//	01    field, term                posting entry; behind a long list's, its number
 //	02    page u32                   256 ids and their documents   (sealed)
 //	03    chunk u32                  first ids of 1,024 pages      (sealed)
 //	04    last document u32          stored bytes of some 16 KB    (sealed)
@@ -26,14 +26,20 @@
 //	7f                               meta: counts, fields, order   (sealed)
 //	80    list u32, part u32         directory part of a long list
 //	80    list u32, 1<<31 + chunk    payload chunk of a long list
-//	81    field u16, chunk u32       length codes of 65,536 documents (sealed)
+//	81    field, chunk u32           length codes of 65,536 documents (sealed)
 //	82    chunk u32                  ranks of 32,768 documents     (sealed)
-//	83    field u16                  best pairs of each tile       (sealed)
+//	83    field                      best pairs of each tile       (sealed)
+//
+// A field is a u16. From 65,535 on it is ffff and a u32.
 //
 // Kinds below 80 are worth compressing, those from 80 up are dense. Each of the two
 // runs is written in ascending order. Fields are numbered within the segment, by
 // name, so a merge renumbers them and there is no registry to keep. Lists are
 // numbered in the order of their terms.
+//
+// The length codes of a field are those of all documents, by document, where at least half of the documents
+// have the field or that is shorter; else they are sparse: the documents that have the field, and their codes.
+// Tiles in which no document has the field are left out. So a field costs what its documents cost.
 //
 // A sealed value begins with the format version (1 byte) and ends with the CRC-32C
 // of all before. Posting entries, directory parts and chunks carry the checksums
@@ -43,7 +49,7 @@
 // place of a document is that of its id in this order.
 //
 // The layouts of values stand beside the code that reads them: idPage, appendPlaces,
-// storedBlock, appendNorms, appendRanks, appendTiles, meta, splitEntry, and in
+// storedBlock, appendNorms, appendSparseNorms, appendRanks, appendTiles, meta, splitEntry, and in
 // package postings.
 //
 // # Example
@@ -52,14 +58,14 @@
 // with body "go" (length 1) and none:
 //
 //	010000676f      020200010101000038                        field 0, term "go": postings 0 (twice) and 1
-//	0200000000      040201000161620000aedbc86f                two ids: "a", then "b", which are documents 0 and 1
-//	0300000000      040101615c600b16                          one page, which begins with "a"
-//	0400000001      0402010078b8755044                        two documents: 1 byte and none
-//	0500000000      040100179f18ed                            places: a run of 2, from 0 on
-//	7f              04020200000104626f64790102010203efddb91e  2 documents, stored; 1 field: "body" with norms,
+//	0200000000      050201000161620000e60df69b                two ids: "a", then "b", which are documents 0 and 1
+//	0300000000      05010161e4ca4ecb                          one page, which begins with "a"
+//	0400000001      0502010078141a417c                        two documents: 1 byte and none
+//	0500000000      050100690d5948                            places: a run of 2, from 0 on
+//	7f              05020200000104626f6479010201020311d0b5ec  2 documents, stored; 1 field: "body" with norms,
 //	                                                           2 documents, 1 term, 2 postings, 3 tokens
-//	81000000000000  0402018db4942b                            length codes 2 and 1
-//	830000          04000201010102a2a061e4                    one tile: rank 0, best pairs (1, code 1), (2, code 2)
+//	81000000000000  050201f326d58e                            length codes 2 and 1
+//	830000          050002010101026a8c628c                    tile 0: best pairs (1, code 1), (2, code 2)
 //
 // # Order of documents
 //

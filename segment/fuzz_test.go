@@ -33,7 +33,7 @@ func addPayloads(f *testing.F, kind Kind, add func(payload []byte)) {
 			if Kind(key[0]) != kind {
 				continue
 			}
-			payload, err := unseal(s.values[key])
+			payload, err := unseal(s.values[key], Version)
 			if err != nil {
 				f.Fatal(err)
 			}
@@ -45,12 +45,12 @@ func addPayloads(f *testing.F, kind Kind, add func(payload []byte)) {
 func FuzzMeta(f *testing.F) {
 	addPayloads(f, KindMeta, func(p []byte) { f.Add(p) })
 	f.Fuzz(func(t *testing.T, payload []byte) {
-		m, err := decodeMeta(payload)
+		m, err := decodeMeta(payload, Version)
 		if err != nil {
 			requireCorrupt(t, err)
 			return
 		}
-		again, err := decodeMeta(m.appendTo(nil))
+		again, err := decodeMeta(m.appendTo(nil), Version)
 		if err != nil || !reflect.DeepEqual(again, m) {
 			t.Fatalf("round trip: %+v, %v, want %+v", again, err, m)
 		}
@@ -158,12 +158,12 @@ func FuzzStored(f *testing.F) {
 func FuzzTiles(f *testing.F) {
 	addPayloads(f, KindTiles, func(p []byte) { f.Add(p, uint32(300)) })
 	f.Fuzz(func(t *testing.T, payload []byte, docs uint32) {
-		tiles, err := decodeTiles(payload, docs)
+		tiles, err := decodeTiles(payload, docs, Version)
 		if err != nil {
 			requireCorrupt(t, err)
 			return
 		}
-		again, err := decodeTiles(appendTiles(nil, tiles), docs)
+		again, err := decodeTiles(appendTiles(nil, tiles), docs, Version)
 		if err != nil || !reflect.DeepEqual(again, tiles) {
 			t.Fatalf("round trip: %+v, %v, want %+v", again, err, tiles)
 		}

@@ -20,7 +20,7 @@ const (
 
 	KindPlain    Kind = 0x80 // the first kind that is not compressed
 	KindList     Kind = 0x80 // list, part -> directory part or payload chunk of a long list
-	KindNorms    Kind = 0x81 // field, chunk -> length codes of 65,536 documents
+	KindNorms    Kind = 0x81 // field, chunk -> length codes of 65,536 documents, of all or of those that have the field
 	KindRank     Kind = 0x82 // chunk -> static ranks of 32,768 documents
 	KindTiles    Kind = 0x83 // field -> best pairs of each tile
 	KindPosition Kind = 0x84 // reserved: positions of a list
@@ -31,11 +31,38 @@ const (
 // Part numbers of a long list: directory parts come first, then chunks.
 const chunkPart = 1 << 31
 
+// wideField is the first field whose number takes six bytes in a key: two that say so, and four.
+const wideField = 1<<16 - 1
+
+// appendField appends the number of a field. Shorter numbers sort before longer ones, so that keys
+// lie in the order of their fields.
+func appendField(dst []byte, version byte, field uint32) []byte {
+	if field < wideField || version <= oldFieldVersion {
+		return binary.BigEndian.AppendUint16(dst, uint16(field))
+	}
+	dst = binary.BigEndian.AppendUint16(dst, wideField)
+	return binary.BigEndian.AppendUint32(dst, field)
+}
+
+// cutField takes the number of a field off the front of what follows the kind in a key.
+func cutField(rest []byte, version byte) (field uint32, tail []byte, ok bool) {
+	if len(rest) < 2 {
+		return 0, nil, false
+	}
+	field, rest = uint32(binary.BigEndian.Uint16(rest)), rest[2:]
+	if field < wideField || version <= oldFieldVersion {
+		return field, rest, true
+	}
+	if len(rest) < 4 {
+		return 0, nil, false
+	}
+	field = binary.BigEndian.Uint32(rest)
+	return field, rest[4:], field >= wideField
+}
+
 // appendTermKey appends the key of a term's posting list.
-func appendTermKey(dst []byte, field uint16, term []byte) []byte {
-	dst = append(dst, byte(KindTerm))
-	dst = binary.BigEndian.AppendUint16(dst, field)
-	return append(dst, term...)
+func appendTermKey(dst []byte, version byte, field uint32, term []byte) []byte {
+	return append(appendField(append(dst, byte(KindTerm)), version, field), term...)
 }
 
 // numberKey makes the key of a kind that is numbered: chunks of a column, stored
@@ -45,14 +72,13 @@ func numberKey(kind Kind, n uint32) []byte {
 }
 
 // normsKey makes the key of one chunk of a field's length codes.
-func normsKey(field uint16, chunk uint32) []byte {
-	key := binary.BigEndian.AppendUint16([]byte{byte(KindNorms)}, field)
-	return binary.BigEndian.AppendUint32(key, chunk)
+func normsKey(version byte, field, chunk uint32) []byte {
+	return binary.BigEndian.AppendUint32(appendField([]byte{byte(KindNorms)}, version, field), chunk)
 }
 
 // tilesKey makes the key of a field's tiles.
-func tilesKey(field uint16) []byte {
-	return binary.BigEndian.AppendUint16([]byte{byte(KindTiles)}, field)
+func tilesKey(version byte, field uint32) []byte {
+	return appendField([]byte{byte(KindTiles)}, version, field)
 }
 
 // listKey makes the key of a directory part, or of a chunk when part has
@@ -73,30 +99,46 @@ func after(prefix []byte) []byte {
 	panic(fmt.Sprintf("BUG: no key follows prefix %x", prefix))
 }
 
-// numbers of bytes that follow the kind, where that is fixed; -1 where it is not.
+// keyTail is how many bytes follow the kind, or the field where there is one; -1 where any number does.
 var keyTail = map[Kind]int{
 	KindTerm: -1, KindID: 4, KindHead: 4, KindStored: 4, KindPlace: 4, KindMeta: 0,
-	KindList: 8, KindNorms: 6, KindRank: 4, KindTiles: 2,
+	KindList: 8, KindNorms: 4, KindRank: 4, KindTiles: 0,
+}
+
+// hasField says whether keys of a kind begin with a field.
+func (k Kind) hasField() bool { return k == KindTerm || k == KindNorms || k == KindTiles }
+
+// cutKey takes a key apart. It reports keys that no segment of a version has.
+func cutKey(key []byte, version byte) (kind Kind, field uint32, rest []byte, ok bool) {
+	if len(key) == 0 {
+		return 0, 0, nil, false
+	}
+	kind, rest = Kind(key[0]), key[1:]
+	n, ok := keyTail[kind]
+	if ok && kind.hasField() {
+		field, rest, ok = cutField(rest, version)
+	}
+	return kind, field, rest, ok && (n < 0 || len(rest) == n)
 }
 
 // KeyString says in words what a key of a segment leads to. It takes any bytes.
 func KeyString(key []byte) string {
-	return keyString(key, func(field uint16) string { return fmt.Sprint(field) })
+	return keyString(key, Version, func(field uint32) string { return fmt.Sprint(field) })
 }
 
-// keyString is KeyString with names for the numbers of fields.
-func keyString(key []byte, fieldName func(uint16) string) string {
+// keyString is KeyString for a segment of a version, with names for the numbers of fields.
+func keyString(key []byte, version byte, fieldName func(uint32) string) string {
+	kind, field, rest, ok := cutKey(key, version)
 	if len(key) == 0 {
 		return "empty key"
 	}
-	kind, rest := Kind(key[0]), key[1:]
-	if n, known := keyTail[kind]; !known || n >= 0 && len(rest) != n || kind == KindTerm && len(rest) < 2 {
+	if !ok {
 		return fmt.Sprintf("unknown key %x", key)
 	}
 	be := binary.BigEndian
 	switch kind {
 	case KindTerm:
-		return fmt.Sprintf("field %s, term %q", fieldName(be.Uint16(rest)), rest[2:])
+		return fmt.Sprintf("field %s, term %q", fieldName(field), rest)
 	case KindID:
 		return fmt.Sprintf("page %d of ids", be.Uint32(rest))
 	case KindHead:
@@ -113,10 +155,10 @@ func keyString(key []byte, fieldName func(uint16) string) string {
 		}
 		return fmt.Sprintf("list %d, directory part %d", be.Uint32(rest), be.Uint32(rest[4:]))
 	case KindNorms:
-		return fmt.Sprintf("norms of field %s, documents from %d", fieldName(be.Uint16(rest)), uint64(be.Uint32(rest[2:]))*normChunkDocs)
+		return fmt.Sprintf("norms of field %s, chunk %d", fieldName(field), be.Uint32(rest))
 	case KindRank:
 		return fmt.Sprintf("rank of documents from %d", uint64(be.Uint32(rest))*rankChunkDocs)
 	default:
-		return fmt.Sprintf("tiles of field %s", fieldName(be.Uint16(rest)))
+		return fmt.Sprintf("tiles of field %s", fieldName(field))
 	}
 }

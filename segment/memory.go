@@ -52,7 +52,12 @@ type Memory struct {
 	latest  map[string]uint32   // id -> the last document added under it
 	earlier map[string][]uint32 // id -> the documents added under it before the last, if any, ascending
 	fields  map[string]*memoryField
-	view    *MemoryView // the last view, as long as it shows every document
+	numbers []*memoryField // of fields, in the order in which they came
+	view    *MemoryView    // the last view, as long as it shows every document
+	columns int64          // of what grows with the documents, as columnsGrown has counted it
+
+	infos [][]FieldInfo // as of the last view: fieldBlock fields in each block; never changed in place
+	stale []int         // blocks that have changed since
 
 	byID idOrder
 
@@ -61,12 +66,18 @@ type Memory struct {
 
 // A memoryField is one field. Its numbers are those after the last document.
 type memoryField struct {
-	info  FieldInfo
-	norms []uint8 // by document, as far as the field was used
-	table termTable
-	terms [][]memoryTerm // by number, in slabs of termSlab
-	used  int64          // of table, as counted in Memory.bytes
+	info   FieldInfo
+	number int  // in Memory.numbers
+	stale  bool // info has changed since the last view
+	norms  memoryNorms
+	table  termTable
+	terms  [][]memoryTerm // by number, in slabs of termSlab
+	used   int64          // of table, terms and norms, as counted in Memory.bytes
 }
+
+// fieldBlock is how many fields a view shares with the one before it as long as none of them changes. A view
+// after a small batch costs what the fields of the batch cost, with thousands of others there.
+const fieldBlock = 32
 
 // A memoryTerm is one term of one field.
 type memoryTerm struct {
@@ -118,13 +129,21 @@ func NewMemory() *Memory {
 	}
 }
 
-// Approximate costs of what a Memory holds besides bytes and postings: map slots
-// at their usual load, string and slice headers, allocation classes.
-const (
-	docOverhead     = 96
-	fieldOverhead   = 512
-	earlierOverhead = 80
-)
+// fieldOverhead is what a field takes before it has a term: itself, and its numbers in a view.
+const fieldOverhead = int64(unsafe.Sizeof(memoryField{}) + unsafe.Sizeof(FieldInfo{}))
+
+// mapBytes is about what a map of so many entries takes, each of so many bytes and one of control. Its slots
+// double when seven of eight are taken, and are allocated some hundreds at a time, a sixteenth too many.
+func mapBytes(entries int, size int64) int64 {
+	if entries == 0 {
+		return 0
+	}
+	slots := int64(8)
+	for slots*7 < int64(entries)*8 {
+		slots *= 2
+	}
+	return slots * (size + 1) * 17 / 16
+}
 
 // Bytes is about the memory that the segment takes. It may be called at any time.
 func (m *Memory) Bytes() int64 { return m.bytes.Load() }
@@ -159,12 +178,12 @@ func (m *Memory) Add(d Document) uint32 {
 	if doc >= maxDocs || len(d.Stored) > maxStored {
 		panic(fmt.Sprintf("BUG: segment: document %d with %d stored bytes, want below %d and at most %d", doc, len(d.Stored), maxDocs, maxStored))
 	}
-	grown := int64(len(d.Stored)) + m.addID(d.ID)
+	grown := int64(cap(d.Stored)) + m.addID(d.ID)
 	m.addColumns(doc, d.Stored, d.Rank)
 	for i := range d.Fields {
 		grown += m.addField(doc, &d.Fields[i])
 	}
-	m.bytes.Add(grown)
+	m.bytes.Add(grown + m.columnsGrown())
 	return doc
 }
 
@@ -177,7 +196,16 @@ func (m *Memory) addID(id string) (grown int64) {
 	}
 	m.latest[id] = doc
 	m.ids = append(m.ids, id)
-	return grown + int64(docOverhead+len(id))
+	return grown + int64(len(id))
+}
+
+// columnsGrown returns by how much what is kept by document, id or name has grown since the last call.
+func (m *Memory) columnsGrown() int64 {
+	size := 16*int64(cap(m.ids)) + 24*int64(cap(m.stored)) + 2*int64(cap(m.ranks)) + 8*int64(cap(m.numbers))
+	size += mapBytes(len(m.latest), 24) + mapBytes(len(m.earlier), 40) + mapBytes(len(m.fields), 24)
+	n := size - m.columns
+	m.columns = size
+	return n
 }
 
 // addColumns appends the stored bytes and the rank of a document. A column that
@@ -206,6 +234,7 @@ func (m *Memory) addField(doc uint32, ft *FieldTerms) (grown int64) {
 		code = blockmax.LengthCode(ft.Length)
 	}
 	f.addLength(doc, code, ft.Norms)
+	m.changed(f)
 	if len(ft.Terms) > 0 {
 		f.info.Docs++
 	}
@@ -225,11 +254,20 @@ func (m *Memory) addField(doc uint32, ft *FieldTerms) (grown int64) {
 // field returns a field, which may be new, and by how much memory has grown.
 func (m *Memory) field(name string) (f *memoryField, grown int64) {
 	if f = m.fields[name]; f == nil {
-		f = &memoryField{info: FieldInfo{Name: strings.Clone(name)}}
+		f = &memoryField{info: FieldInfo{Name: strings.Clone(name)}, number: len(m.numbers)}
 		m.fields[f.info.Name] = f
-		grown = fieldOverhead
+		m.numbers = append(m.numbers, f)
+		grown = fieldOverhead + int64(len(name))
 	}
 	return f, grown
+}
+
+// changed notes that the numbers of a field are others than in the last view.
+func (m *Memory) changed(f *memoryField) {
+	if !f.stale {
+		f.stale = true
+		m.stale = append(m.stale, f.number/fieldBlock)
+	}
 }
 
 // grown returns by how much the list has grown since the last call.
@@ -240,10 +278,13 @@ func (t *memoryTerm) grown() int64 {
 	return n
 }
 
-// grown returns by how much the table of terms has grown since the last call.
+// grown returns by how much all but the lists has grown since the last call.
 func (f *memoryField) grown() int64 {
-	const termBytes = int64(unsafe.Sizeof(memoryTerm{}) - unsafe.Sizeof(postings.Builder{})) // which counts itself
-	size := f.table.bytes() + termBytes*int64(f.table.len())
+	size := f.table.bytes() + f.norms.bytes() + 24*int64(cap(f.terms))
+	if last := len(f.terms) - 1; last >= 0 {
+		slots := last*termSlab + cap(f.terms[last])
+		size += int64(slots)*int64(unsafe.Sizeof(memoryTerm{})) - int64(f.table.len())*int64(unsafe.Sizeof(postings.Builder{})) // which count themselves
+	}
 	n := size - f.used
 	f.used = size
 	return n
@@ -256,24 +297,19 @@ func (f *memoryField) grown() int64 {
 func (f *memoryField) addLength(doc uint32, code uint8, norms bool) {
 	if norms && !f.info.Norms {
 		f.info.Norms = true
-		f.norms = slices.Repeat([]uint8{1}, int(doc))
+		f.norms.ones = 0
+		if f.info.Docs > 0 {
+			f.norms.ones = doc
+		}
 	}
 	if f.info.Norms {
-		f.padNorms(doc)
-		f.norms = append(f.norms, code)
-	}
-}
-
-// padNorms fills the column up with zeros for documents without the field.
-func (f *memoryField) padNorms(docs uint32) {
-	if n := int(docs) - len(f.norms); n > 0 {
-		f.norms = append(f.norms, make([]uint8, n)...)
+		f.norms.add(doc, code)
 	}
 }
 
 // View returns the segment as it stands: documents added later are not in the
-// view, whatever is read through it and whenever. It costs a few allocations,
-// and nothing when no document was added since the last one.
+// view, whatever is read through it and whenever. It costs a few allocations for the
+// fields of the documents that were added since the last one, and nothing when none was.
 func (m *Memory) View() *MemoryView {
 	m.writer.Lock()
 	defer m.writer.Unlock()
@@ -282,18 +318,28 @@ func (m *Memory) View() *MemoryView {
 	if m.view != nil {
 		return m.view
 	}
-	v := &MemoryView{m: m, docs: uint32(len(m.ids)), ids: m.ids, stored: m.stored, ranks: m.ranks}
-	for _, f := range m.fields {
-		if f.info.Norms {
-			f.padNorms(v.docs)
-		}
-		v.fields = append(v.fields, f.info)
-		v.inside = append(v.inside, viewField{field: f, norms: f.norms})
+	m.view = &MemoryView{m: m, docs: uint32(len(m.ids)), ids: m.ids, stored: m.stored, ranks: m.ranks, fields: len(m.numbers), infos: m.fieldInfos()}
+	return m.view
+}
+
+// fieldInfos returns the numbers of all fields, as Memory.infos has them, after bringing that up to date.
+func (m *Memory) fieldInfos() [][]FieldInfo {
+	if len(m.stale) == 0 {
+		return m.infos
 	}
-	slices.SortFunc(v.fields, compareFields)
-	slices.SortFunc(v.inside, func(a, b viewField) int { return strings.Compare(a.field.info.Name, b.field.info.Name) })
-	m.view = v
-	return v
+	infos := make([][]FieldInfo, (len(m.numbers)+fieldBlock-1)/fieldBlock)
+	copy(infos, m.infos)
+	slices.Sort(m.stale)
+	for _, block := range slices.Compact(m.stale) {
+		fields := m.numbers[block*fieldBlock : min((block+1)*fieldBlock, len(m.numbers))]
+		infos[block] = make([]FieldInfo, len(fields))
+		for i, f := range fields {
+			infos[block][i] = f.info
+			f.stale = false
+		}
+	}
+	m.infos, m.stale = infos, m.stale[:0]
+	return infos
 }
 
 func compareFields(a, b FieldInfo) int { return strings.Compare(a.Name, b.Name) }

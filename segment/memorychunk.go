@@ -1,6 +1,9 @@
 package segment
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // runReaderSpace is room for unpacked postings.
 type runReaderSpace struct {
@@ -30,8 +33,8 @@ func (m *Memory) AddChunk(c *Chunk) (first uint32) {
 			m.addChunkField(f, first, c.docs)
 		}
 	}
-	grown := int64(len(c.stored))
 	ids, stored := string(c.ids), append([]byte(nil), c.stored...) // shared by the documents
+	grown := int64(cap(stored))
 	idAt, storedAt := uint32(0), 0
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -45,7 +48,7 @@ func (m *Memory) AddChunk(c *Chunk) (first uint32) {
 		m.addColumns(first+doc, stored[storedAt:end:end], rank)
 		idAt, storedAt = c.idEnds[doc], end
 	}
-	m.bytes.Add(grown)
+	m.bytes.Add(grown + m.columnsGrown())
 	return first
 }
 
@@ -76,8 +79,9 @@ func (m *Memory) addChunkDocs(c *chunkField, first, docs uint32) *memoryField {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	f, grown := m.field(c.name)
+	m.changed(f)
 	s := &m.chunk
-	s.byDoc = append(s.byDoc[:0], make([]uint8, docs)...)
+	s.byDoc = slices.Grow(s.byDoc[:0], int(docs))[:docs] // only those of documents that have the field are read
 	for _, d := range c.docs {
 		f.addLength(first+d.doc, d.code, c.norms)
 		s.byDoc[d.doc] = d.code

@@ -38,12 +38,9 @@ func (m *Memory) lookupBelow(id string, limit uint32) (doc uint32, ok bool) {
 // how much memory has grown.
 func (m *Memory) addEarlier(id string, before uint32) (grown int64) {
 	old := m.earlier[id]
-	if old == nil {
-		grown = earlierOverhead
-	}
 	list := append(old, before)
 	m.earlier[id] = list
-	return grown + 4*int64(cap(list)-cap(old))
+	return 4 * int64(cap(list)-cap(old))
 }
 
 // An idOrder is the documents of a Memory in the order of their ids. It is made when ids are first

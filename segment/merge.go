@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -143,6 +144,7 @@ type merger struct {
 
 	fields []FieldInfo // written so far; a field's number is its place
 	tiles  [][]Tile    // of the same fields
+	sparse [][][]byte  // of the same fields: payloads of sparse norms; nil where they are a column, or none
 	lists  uint32      // long lists written so far
 	stored bool        // some document has stored bytes
 	places []uint32    // of each new document among the ids
@@ -249,32 +251,80 @@ func (m *merger) fieldNames() []string {
 	return slices.Compact(names)
 }
 
-// norms makes the column of length codes of a field for the new documents; nil
-// when no input keeps lengths.
-func (m *merger) norms(field string) ([]uint8, error) {
-	var norms []uint8
-	columns := make([][]uint8, len(m.inputs))
+// norms gathers the length codes of a field for the new documents, having of which have the field at most.
+// They are not kept when no input keeps any. Documents of inputs that keep none count as code 1.
+func (m *merger) norms(field string, having uint64) (Norms, error) {
+	all := make([]Norms, len(m.inputs))
+	kept, ones := false, false
 	for i, in := range m.inputs {
 		var err error
-		if columns[i], err = in.Reader.Norms(field); err != nil {
-			return nil, err
+		if all[i], err = in.Reader.Norms(field); err != nil {
+			return Norms{}, err
 		}
-		if columns[i] != nil && norms == nil {
-			norms = make([]uint8, m.docs)
-		}
+		_, has := in.Reader.Field(field)
+		kept = kept || all[i].Kept()
+		ones = ones || has && (!all[i].Kept() || all[i].ones > 0)
 	}
-	if norms == nil {
-		return nil, nil
+	if !kept || m.docs == 0 {
+		return Norms{}, nil
 	}
+	n := Norms{docs: m.docs}
+	if ones {
+		n.ones = m.docs
+	}
+	if having < uint64(m.docs/sparseShare) {
+		m.gatherSparse(&n, all)
+		return n, nil
+	}
+	n.column = make([]uint8, m.docs)
 	for i, in := range m.inputs {
 		if _, has := in.Reader.Field(field); !has {
 			continue
 		}
-		for old, doc := range m.maps[i] {
-			if doc != NoDoc {
-				norms[doc] = codeOf(columns[i], uint32(old))
+		maps := m.maps[i]
+		if !all[i].Kept() || all[i].ones > 0 {
+			for _, doc := range maps {
+				if doc != NoDoc {
+					n.column[doc] = 1
+				}
 			}
 		}
+		all[i].each(func(old uint32, code uint8) {
+			if doc := maps[old]; doc != NoDoc {
+				n.column[doc] = code
+			}
+		})
 	}
-	return norms, nil
+	return n, nil
+}
+
+// gatherSparse collects the codes of the inputs in the order of the new documents.
+func (m *merger) gatherSparse(n *Norms, all []Norms) {
+	type docCode struct {
+		doc  uint32
+		code uint8
+	}
+	var codes []docCode
+	for i := range all {
+		maps := m.maps[i]
+		all[i].each(func(old uint32, code uint8) {
+			if doc := maps[old]; doc != NoDoc {
+				codes = append(codes, docCode{doc, code})
+			}
+		})
+	}
+	slices.SortFunc(codes, func(a, b docCode) int { return cmp.Compare(a.doc, b.doc) })
+	n.having, n.codes = make([]uint32, len(codes)), make([]uint8, len(codes))
+	for i, c := range codes {
+		n.having[i], n.codes[i] = c.doc, c.code
+	}
+}
+
+// having is how many documents of the inputs have a field, deleted ones included.
+func (m *merger) having(field string) (docs uint64) {
+	for _, in := range m.inputs {
+		f, _ := in.Reader.Field(field)
+		docs += uint64(f.Docs)
+	}
+	return docs
 }

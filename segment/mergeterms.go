@@ -10,31 +10,26 @@ import (
 
 // writeTerms writes the terms and lists of all fields.
 func (m *merger) writeTerms() error {
-	best := make([]uint32, m.docs)
+	best := newFieldBest(m.docs, m.opts.Workers)
 	encoders := make([]*termEncoder, m.opts.Workers)
 	for _, name := range m.fieldNames() {
 		if len(m.fields) == maxFields {
 			return fmt.Errorf("segment: field %q is one more than the %d that a segment may have", name, maxFields)
 		}
-		norms, err := m.norms(name)
+		having := m.having(name)
+		norms, err := m.norms(name, having)
 		if err != nil {
 			return err
 		}
-		clear(best)
-		f := &fieldMerger{merger: m, info: FieldInfo{Name: name, Norms: norms != nil}, norms: norms, best: best, encoders: encoders}
+		best.begin(having)
+		f := &fieldMerger{merger: m, info: FieldInfo{Name: name, Norms: norms.Kept()}, norms: norms, best: best, encoders: encoders}
 		if err := f.writeTerms(); err != nil {
 			return err
 		}
 		if f.info.Terms == 0 {
 			continue // all its documents are gone, and so is the field
 		}
-		for _, tf := range best {
-			if tf > 0 {
-				f.info.Docs++
-			}
-		}
-		m.fields = append(m.fields, f.info)
-		m.tiles = append(m.tiles, makeTiles(best, norms, m.ranks))
+		m.endField(f.info, &f.norms, best.end)
 	}
 	return nil
 }
@@ -44,8 +39,8 @@ func (m *merger) writeTerms() error {
 type fieldMerger struct {
 	*merger
 	info     FieldInfo
-	norms    []uint8  // of the new documents; nil when the field keeps none
-	best     []uint32 // highest frequency of each new document; shared by the workers
+	norms    Norms      // of the new documents
+	best     *fieldBest // highest frequency of each new document; shared by the workers
 	encoders []*termEncoder
 }
 
@@ -59,7 +54,7 @@ func (f *fieldMerger) writeTerms() error {
 	w.readAhead()
 	produce := func(worker int, b *termBatch) (*mergedTerms, error) {
 		if f.encoders[worker] == nil {
-			f.encoders[worker] = &termEncoder{merger: f.merger, writer: postings.Writer{Codec: f.opts.Codec}}
+			f.encoders[worker] = &termEncoder{merger: f.merger, worker: worker, writer: postings.Writer{Codec: f.opts.Codec}}
 		}
 		return f.encoders[worker].encode(f, b)
 	}
@@ -70,7 +65,7 @@ func (f *fieldMerger) writeTerms() error {
 		f.info.Tokens += made.tokens
 		f.info.Terms += uint64(len(made.terms))
 		for _, t := range made.terms {
-			if err := f.writeList(uint16(len(f.fields)), t.term, t.list); err != nil {
+			if err := f.writeList(uint32(len(f.fields)), t.term, t.list); err != nil {
 				return atTerm(err, f.info.Name, t.term)
 			}
 		}
@@ -88,6 +83,7 @@ type mergedTerms struct {
 // A termEncoder merges lists. It is for one goroutine.
 type termEncoder struct {
 	*merger
+	worker  int
 	writer  postings.Writer
 	scan    postings.Scan
 	shuffle shuffle // of one term, when documents change their order
@@ -143,7 +139,7 @@ func (e *termEncoder) merge(f *fieldMerger, made *mergedTerms, term []byte, list
 func (e *termEncoder) addShuffled(f *fieldMerger, made *mergedTerms) {
 	n := 0
 	flush := func() {
-		f.count(made, e.docs[:n], e.tfs[:n])
+		e.count(f, made, e.docs[:n], e.tfs[:n])
 		e.add(f, e.docs[:n], e.tfs[:n])
 		n = 0
 	}
@@ -189,7 +185,7 @@ func (e *termEncoder) append(f *fieldMerger, made *mergedTerms, input int) error
 		docs, tfs := s.Docs[:s.N], s.TFs[:s.N]
 		if shift, ok := shiftOf(numbers, all, docs[0], docs[s.N-1]); ok {
 			s.Shift(shift)
-			f.count(made, docs, tfs)
+			e.count(f, made, docs, tfs)
 			if !e.writer.Take(s) {
 				e.add(f, docs, tfs)
 			}
@@ -202,7 +198,7 @@ func (e *termEncoder) append(f *fieldMerger, made *mergedTerms, input int) error
 				live++
 			}
 		}
-		f.count(made, docs[:live], tfs[:live])
+		e.count(f, made, docs[:live], tfs[:live])
 		e.add(f, docs[:live], tfs[:live])
 	}
 	return s.Err()
@@ -219,30 +215,33 @@ func shiftOf(numbers []uint32, all bool, first, last uint32) (shift uint32, ok b
 }
 
 // count adds postings to the field's numbers, but for their own number.
-func (f *fieldMerger) count(made *mergedTerms, docs, tfs []uint32) {
+func (e *termEncoder) count(f *fieldMerger, made *mergedTerms, docs, tfs []uint32) {
+	bests := f.best
 	for i, doc := range docs {
 		tf := tfs[i]
 		made.tokens += uint64(tf)
-		best := &f.best[doc]
+		best := &bests.best[doc]
 		for old := atomic.LoadUint32(best); old < tf; old = atomic.LoadUint32(best) {
-			if atomic.CompareAndSwapUint32(best, old, tf) { // other workers have other terms of the same document
-				break
+			if !atomic.CompareAndSwapUint32(best, old, tf) { // other workers have other terms of the same document
+				continue
 			}
+			if old == 0 && bests.sparse {
+				bests.touched[e.worker] = append(bests.touched[e.worker], doc)
+			}
+			break
 		}
 	}
 }
 
 // add adds postings, a block at most, to the writer.
 func (e *termEncoder) add(f *fieldMerger, docs, tfs []uint32) {
-	for i, doc := range docs {
-		e.codes[i] = codeOf(f.norms, doc)
-	}
+	f.norms.fill(e.codes[:], docs)
 	e.writer.AddAll(docs, tfs, e.codes[:len(docs)])
 }
 
 // writeList writes a term of a field and its list.
-func (m *merger) writeList(field uint16, term []byte, enc postings.Encoded) error {
-	m.key = appendTermKey(m.key[:0], field, term)
+func (m *merger) writeList(field uint32, term []byte, enc postings.Encoded) error {
+	m.key = appendTermKey(m.key[:0], Version, field, term)
 	if len(enc.Directory) == 0 {
 		return m.sink.Set(m.key, enc.Entry)
 	}

@@ -23,25 +23,31 @@ var ErrFormat = errors.New("segment: written by another version of riffle")
 //	fields     varint  number of fields
 //	field, by ascending name:
 //	  name     varint length, bytes
-//	  flags    byte    1: norms are kept
+//	  flags    byte    1: norms are kept, 2: they are sparse
 //	  docs, terms, postings, tokens   varint each
+//
+// Version 4 has no sparse norms.
 type meta struct {
-	docs   uint32
-	ranks  bool
-	stored bool
-	order  Order
-	lists  uint32
-	fields []FieldInfo
+	version byte
+	docs    uint32
+	ranks   bool
+	stored  bool
+	order   Order
+	lists   uint32
+	fields  []FieldInfo
+	sparse  []bool // of the same fields: their norms are documents and codes, as many as FieldInfo.Docs says
 }
 
 const (
 	metaRanks  = 1
 	metaStored = 2
 
-	fieldNorms = 1
+	fieldNorms  = 1
+	fieldSparse = 2
 
-	maxDocs   = 1 << 31 // documents are numbered below it
-	maxFields = 1 << 16 // fields are numbered in 16 bits
+	maxDocs      = 1 << 31 // documents are numbered below it
+	maxFields    = 1 << 31 // and so are fields
+	maxOldFields = 1 << 16 // up to oldFieldVersion
 )
 
 func (m *meta) appendTo(dst []byte) []byte {
@@ -50,10 +56,10 @@ func (m *meta) appendTo(dst []byte) []byte {
 	dst = appendOrder(dst, m.order)
 	dst = binary.AppendUvarint(dst, uint64(m.lists))
 	dst = binary.AppendUvarint(dst, uint64(len(m.fields)))
-	for _, f := range m.fields {
+	for i, f := range m.fields {
 		dst = binary.AppendUvarint(dst, uint64(len(f.Name)))
 		dst = append(dst, f.Name...)
-		dst = append(dst, bit(f.Norms, fieldNorms))
+		dst = append(dst, bit(f.Norms, fieldNorms)|bit(m.sparse[i], fieldSparse))
 		dst = binary.AppendUvarint(dst, uint64(f.Docs))
 		dst = binary.AppendUvarint(dst, f.Terms)
 		dst = binary.AppendUvarint(dst, f.Postings)
@@ -89,29 +95,33 @@ func openMeta(value []byte) (*meta, error) {
 		return nil, err
 	case version == 0:
 		return nil, corrupt.New(0, "version 0, want %d", Version)
-	case version != Version:
-		return nil, fmt.Errorf("%w: format %d, this one reads %d", ErrFormat, version, Version)
+	case version < oldestVersion || version > Version:
+		return nil, fmt.Errorf("%w: format %d, this one reads %d to %d", ErrFormat, version, oldestVersion, Version)
 	}
-	return decodeMeta(payload)
+	return decodeMeta(payload, version)
 }
 
-func decodeMeta(payload []byte) (*meta, error) {
+func decodeMeta(payload []byte, version byte) (*meta, error) {
 	d := newDecoder(payload)
-	m := &meta{docs: uint32(d.uint("number of documents", maxDocs))}
-	flags := d.byte("flags")
-	if flags&^(metaRanks|metaStored) != 0 {
-		d.fail("flags %#x, want some of %#x", flags, metaRanks|metaStored)
+	m := &meta{version: version, docs: uint32(d.uint("number of documents", maxDocs))}
+	has := d.byte("flags")
+	if has&^(metaRanks|metaStored) != 0 {
+		d.fail("flags %#x, want some of %#x", has, metaRanks|metaStored)
 	}
-	m.ranks, m.stored = flags&metaRanks != 0, flags&metaStored != 0
+	m.ranks, m.stored = has&metaRanks != 0, has&metaStored != 0
 	m.order = d.order()
 	m.lists = uint32(d.uint("number of long lists", math.MaxUint32))
-	n := int(d.uint("number of fields", maxFields))
+	most, flags := uint64(maxFields), byte(fieldNorms|fieldSparse)
+	if version <= oldFieldVersion {
+		most, flags = maxOldFields, fieldNorms
+	}
+	n := int(d.uint("number of fields", most))
 	for i := 0; i < n && d.err == nil; i++ {
-		f := d.field(m.docs)
+		f, sparse := d.field(m.docs, flags)
 		if i > 0 && f.Name <= m.fields[i-1].Name && d.err == nil {
 			d.fail("field %q follows %q", f.Name, m.fields[i-1].Name)
 		}
-		m.fields = append(m.fields, f)
+		m.fields, m.sparse = append(m.fields, f), append(m.sparse, sparse)
 	}
 	return m, d.end()
 }
@@ -136,17 +146,17 @@ func (d *decoder) order() Order {
 	return o
 }
 
-func (d *decoder) field(docs uint32) FieldInfo {
-	var f FieldInfo
+// field reads a field, which may have some flags, and whether its norms are sparse.
+func (d *decoder) field(docs uint32, known byte) (f FieldInfo, sparse bool) {
 	f.Name = string(d.bytes("field name", int(d.uint("length of a field name", uint64(d.left())))))
 	flags := d.byte("flags of a field")
-	if flags&^fieldNorms != 0 {
-		d.fail("flags %#x of a field, want some of %#x", flags, fieldNorms)
+	if flags&^known != 0 || flags == fieldSparse {
+		d.fail("flags %#x of a field, want some of %#x", flags, known)
 	}
-	f.Norms = flags&fieldNorms != 0
+	f.Norms, sparse = flags&fieldNorms != 0, flags&fieldSparse != 0
 	f.Docs = uint32(d.uint("documents of a field", uint64(docs)))
 	f.Terms = d.uint("terms of a field", math.MaxUint64)
 	f.Postings = d.uint("postings of a field", math.MaxUint64)
 	f.Tokens = d.uint("tokens of a field", math.MaxUint64)
-	return f
+	return f, sparse
 }

@@ -113,7 +113,7 @@ func (m model) fieldNames() []string {
 }
 
 // randomModel makes a segment of n documents. Some terms are in nearly every
-// document (long lists), some in one; some fields keep no lengths; ids share
+// document (long lists), some in one; some fields keep no lengths; one is seldom; ids share
 // prefixes; some documents have no field at all.
 func randomModel(rng *rand.Rand, n int, prefix string) model {
 	m := make(model, n)
@@ -130,6 +130,9 @@ func randomModel(rng *rand.Rand, n int, prefix string) model {
 			if rng.IntN(8) > 0 {
 				d.fields[name] = randomField(rng, name, n)
 			}
+		}
+		if rng.IntN(20) == 0 {
+			d.fields["seldom"] = randomField(rng, "seldom", n)
 		}
 		m[i] = d
 	}
@@ -182,12 +185,12 @@ func requireFields(t testing.TB, m model, r Reader) {
 			t.Fatalf("field %+v, want %+v", got, want)
 		}
 		norms, err := r.Norms(name)
-		if err != nil || (norms == nil) != (codes == nil) {
+		if err != nil || norms.Kept() != (codes != nil) {
 			t.Fatalf("norms of %q: %v, %v, want %v", name, norms, err, codes)
 		}
 		for doc := range codes {
-			if _, has := m[doc].fields[name]; has && norms[doc] != codes[doc] {
-				t.Fatalf("length code of field %q of document %d is %d, want %d", name, doc, norms[doc], codes[doc])
+			if _, has := m[doc].fields[name]; has && norms.Of(uint32(doc)) != codes[doc] {
+				t.Fatalf("length code of field %q of document %d is %d, want %d", name, doc, norms.Of(uint32(doc)), codes[doc])
 			}
 		}
 		requireTerms(t, r, name, lists)
@@ -316,4 +319,12 @@ func requireIDs(t testing.TB, m model, r Reader) {
 	if it.Err() != nil || !slices.Equal(slices.Compact(got), want) {
 		t.Fatalf("ids %q, %v, want %q", got, it.Err(), want)
 	}
+}
+
+// codeIn is the length code of a document in a column, which may be nil.
+func codeIn(column []uint8, doc uint32) uint8 {
+	if column == nil {
+		return 1
+	}
+	return column[doc]
 }

@@ -159,7 +159,7 @@ func (b *Bulk) restoreAll() {
 }
 
 func (b *Bulk) restore(p Piece) {
-	b.fields[p.Cell/maxPartitions].parts[p.Cell%maxPartitions].add(p.Records, p.Base)
+	b.fields[p.Cell/maxPartitions].add(int(p.Cell%maxPartitions), p.Records, p.Base)
 }
 
 // offloads says whether a partition is the Sorter's.

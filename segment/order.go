@@ -87,21 +87,20 @@ func (m *merger) sortByGlobalScore() error {
 // bestImpacts returns the highest impact of any posting of each document.
 func (m *merger) bestImpacts(r Reader) ([]uint16, error) {
 	impacts := make([]uint16, r.Docs())
+	best := newFieldBest(r.Docs(), 1)
 	for _, f := range r.Fields() {
 		table := blockmax.NewTable(m.order.BM25, m.averageLength(f.Name))
 		norms, err := r.Norms(f.Name)
 		if err != nil {
 			return nil, err
 		}
-		best, err := bestFrequencies(m.ctx, r, f.Name)
-		if err != nil {
+		best.begin(uint64(f.Docs))
+		if err := best.readLists(m.ctx, r, f.Name); err != nil {
 			return nil, err
 		}
-		for doc, tf := range best {
-			if tf > 0 {
-				impacts[doc] = max(impacts[doc], table.Impact(tf, codeOf(norms, uint32(doc))))
-			}
-		}
+		best.end(func(doc, tf uint32) {
+			impacts[doc] = max(impacts[doc], table.Impact(tf, norms.Of(doc)))
+		})
 	}
 	return impacts, nil
 }
@@ -119,36 +118,34 @@ func (m *merger) averageLength(field string) float64 {
 	return tokens / max(1, docs)
 }
 
-// bestFrequencies reads all lists of a field and returns the highest frequency of
-// each document, 0 where it lacks the field.
-func bestFrequencies(ctx context.Context, r Reader, field string) ([]uint32, error) {
-	best := make([]uint32, r.Docs())
+// readLists takes all lists of a field.
+func (b *fieldBest) readLists(ctx context.Context, r Reader, field string) error {
 	it, err := r.Terms(field, nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer it.Close()
 	var docs, freqs [postings.BlockSize]uint32
 	for it.Next() {
 		l, err := it.List()
 		if err != nil {
-			return nil, err
+			return err
 		}
-		for b := range l.Blocks() {
-			n, err := l.Docs(b, &docs)
+		for i := range l.Blocks() {
+			n, err := l.Docs(i, &docs)
 			if err == nil {
-				_, err = l.Freqs(b, &freqs)
+				_, err = l.Freqs(i, &freqs)
 			}
 			if err == nil {
 				err = ctx.Err()
 			}
 			if err != nil {
-				return nil, corrupt.At(err, fmt.Sprintf("field %q, term %q", field, it.Term()))
+				return corrupt.At(err, fmt.Sprintf("field %q, term %q", field, it.Term()))
 			}
 			for i, doc := range docs[:n] {
-				best[doc] = max(best[doc], freqs[i])
+				b.raise(doc, freqs[i])
 			}
 		}
 	}
-	return best, it.Err()
+	return it.Err()
 }

@@ -28,10 +28,9 @@ type Reader interface {
 	// payload; a list stays valid for as long as the segment does.
 	List(field string, term []byte) (*postings.List, error)
 
-	// Norms returns the length code (blockmax.LengthCode) of each document's
-	// field, 0 where a document lacks the field. It is nil when the field keeps
-	// no lengths; then every document counts as code 1.
-	Norms(field string) ([]uint8, error)
+	// Norms returns the length codes of a field's documents. They are the zero
+	// Norms when the field keeps no lengths; then every document counts as code 1.
+	Norms(field string) (Norms, error)
 
 	// Rank returns the static rank of each document as a 16-bit fraction, or
 	// nil when all are zero.
@@ -41,8 +40,8 @@ type Reader interface {
 	// documents, or nil when all are zero.
 	RankTiles() ([]uint16, error)
 
-	// Tiles returns what bounds the scores of a field, tile by tile. A segment
-	// in memory keeps no tiles and returns nil.
+	// Tiles returns what bounds the scores of a field: the tiles in which a document
+	// has it, ascending. A segment in memory keeps no tiles and returns nil.
 	Tiles(field string) ([]Tile, error)
 
 	// ID returns the name that a document was added under.
@@ -82,8 +81,8 @@ type FieldInfo struct {
 // field, whatever the query: a document's best posting has its highest term
 // frequency, at its length.
 type Tile struct {
-	Rank uint16            // highest static rank in the tile
-	Best []postings.Impact // Pareto-best (highest frequency, length code) pairs; none when no document has the field
+	Number uint32            // of the tile: its first document divided by blockmax.TileDocs
+	Best   []postings.Impact // Pareto-best (highest frequency, length code) pairs
 }
 
 // A TermIterator walks the terms of one field. It starts before the first term;

@@ -4,7 +4,7 @@ import "bytes"
 
 // encodeRounds encodes the terms of a partition that a Sorter has inverted, in one round or several. Of
 // a term that is in several the postings follow one another, for so do the documents.
-func (e *runEncoder) encodeRounds(rounds [][]byte, norms []uint8) []encodedTerm {
+func (e *runEncoder) encodeRounds(rounds [][]byte, norms *Norms) []encodedTerm {
 	heads := make([]runRecord, len(rounds)) // the next of each round; n is 0 behind the last
 	read := func(i int) {
 		heads[i].n = 0
@@ -39,7 +39,7 @@ func (e *runEncoder) encodeRounds(rounds [][]byte, norms []uint8) []encodedTerm 
 }
 
 // add unpacks the postings of a record behind those that are unpacked.
-func (e *runEncoder) add(r *runRecord, norms []uint8) {
+func (e *runEncoder) add(r *runRecord, norms *Norms) {
 	e.room(norms)
 	e.docs[e.n], e.tfs[e.n] = r.first, r.tf
 	e.n++
@@ -51,17 +51,15 @@ func (e *runEncoder) add(r *runRecord, norms []uint8) {
 }
 
 // room makes room for a posting.
-func (e *runEncoder) room(norms []uint8) {
+func (e *runEncoder) room(norms *Norms) {
 	if e.n == len(e.docs) {
 		e.flush(norms)
 	}
 }
 
 // flush hands unpacked postings on.
-func (e *runEncoder) flush(norms []uint8) {
-	for i, doc := range e.docs[:e.n] {
-		e.codes[i] = codeOf(norms, doc)
-	}
+func (e *runEncoder) flush(norms *Norms) {
+	norms.fill(e.codes[:], e.docs[:e.n])
 	e.into.AddAll(e.docs[:e.n], e.tfs[:e.n], e.codes[:e.n])
 	e.n = 0
 }

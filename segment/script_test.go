@@ -217,10 +217,10 @@ func (s *script) tail(r Reader, d *datadriven.TestData) string {
 	f, _ := r.Field(field)
 	table := blockmax.NewTable(blockmax.DefaultBM25, float64(f.Tokens)/math.Max(1, float64(f.Docs)))
 	out := ""
-	for i, t := range tiles {
-		out += fmt.Sprintf("tile %d: rank %d, best %v\n", i, t.Rank, t.Best)
+	for _, t := range tiles {
+		out += fmt.Sprintf("tile %d: best %v\n", t.Number, t.Best)
 	}
-	return out + fmt.Sprintf("tail %v\n", Tail(ranks, uint32(rankWeight), []TailField{{tiles, table, uint32(weight)}}))
+	return out + fmt.Sprintf("tail %v\n", Tail(r.Docs(), ranks, uint32(rankWeight), []TailField{{tiles, table, uint32(weight)}}))
 }
 
 // TestPackageComment holds the example of the package comment to the format.

@@ -7,15 +7,23 @@ import (
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
-// Version is the format version that this package writes. It is the first byte
-// of every sealed value, and the meta value of another one is refused as a whole
-// (ErrFormat), so that no other value is ever read with the wrong eyes.
+// Version is the format version that this package writes. It is the first byte of
+// every sealed value. Segments of versions from oldestVersion on are read; the meta
+// value of any other is refused as a whole (ErrFormat). All values of a segment
+// have the version of its meta value.
 //
 //	1  the first; not read any more
 //	2  short lists are bit strings, long ones may be; not read any more
 //	3  ids in pages, with places instead of a lookup for each; not read any more
 //	4  directories of lists are bit strings
-const Version = 4
+//	5  norms and tiles of a field only where documents have it; fields beyond 65,535
+const Version = 5
+
+const (
+	oldestVersion   = 4
+	oldTilesVersion = 4 // tiles of all documents
+	oldFieldVersion = 4 // 65,536 fields at most, all numbered in two bytes
+)
 
 // sealBytes is what a seal adds to a value: the version before, the checksum
 // behind.
@@ -35,12 +43,12 @@ func endSealedAt(dst []byte, start int) []byte {
 	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[start:], castagnoli))
 }
 
-// unseal checks a sealed value of this version and returns the payload, which is
+// unseal checks a sealed value of a segment of some version and returns the payload, which is
 // a part of it. The error counts its offset from the start of the value.
-func unseal(value []byte) ([]byte, error) {
+func unseal(value []byte, want byte) ([]byte, error) {
 	version, payload, err := checkSeal(value)
-	if err == nil && version != Version {
-		err = corrupt.New(0, "version %d, want %d", version, Version)
+	if err == nil && version != want {
+		err = corrupt.New(0, "version %d, want %d", version, want)
 	}
 	return payload, err
 }

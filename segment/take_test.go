@@ -86,10 +86,10 @@ func requireRebuilt(t *testing.T, d *Disk, s *mapStore, m model, codec postings.
 		for term, ps := range lists {
 			w := postings.Writer{Codec: codec}
 			for _, p := range ps {
-				w.AddAll([]uint32{p.doc}, []uint32{p.tf}, []uint8{codeOf(codes, p.doc)})
+				w.AddAll([]uint32{p.doc}, []uint32{p.tf}, []uint8{codeIn(codes, p.doc)})
 			}
 			enc := w.Finish()
-			entry, list, err := splitEntry(s.values[string(appendTermKey(nil, uint16(i), []byte(term)))])
+			entry, list, err := splitEntry(s.values[string(appendTermKey(nil, Version, uint32(i), []byte(term)))])
 			if err != nil || !bytes.Equal(entry, enc.Entry) {
 				t.Fatalf("field %q, term %q: entry %x, %v, want %x", f.Name, term, entry, err, enc.Entry)
 			}

@@ -2,30 +2,42 @@ package segment
 
 import (
 	"encoding/binary"
+	"math"
 
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/postings"
 )
 
-// makeTiles makes the tiles of a field. best[d] is the highest term frequency of
-// document d in the field, 0 when it lacks the field. norms and ranks may be nil,
-// as Reader.Norms and Reader.Rank return them.
-func makeTiles(best []uint32, norms []uint8, ranks []uint16) []Tile {
-	tiles := make([]Tile, chunksOf(uint32(len(best)), blockmax.TileDocs))
-	var highest [256]uint32
-	for i := range tiles {
-		first := i * blockmax.TileDocs
-		end := min(first+blockmax.TileDocs, len(best))
-		clear(highest[:])
-		for d := first; d < end; d++ {
-			code := codeOf(norms, uint32(d))
-			highest[code] = max(highest[code], best[d])
-			if ranks != nil {
-				tiles[i].Rank = max(tiles[i].Rank, ranks[d])
-			}
-		}
-		tiles[i].Best = appendPareto(nil, &highest)
+// A tileMaker makes the tiles of a field of its documents, which come in ascending order.
+type tileMaker struct {
+	tiles   []Tile
+	highest [256]uint32 // of the tile at hand: the highest frequency at each length code
+	tile    uint32
+	any     bool // a document is in the tile at hand
+}
+
+// add takes the next document that has the field, with its highest frequency and its length code.
+func (m *tileMaker) add(doc, tf uint32, code uint8) {
+	if tile := doc / blockmax.TileDocs; tile != m.tile || !m.any {
+		m.endTile()
+		m.tile, m.any = tile, true
 	}
+	m.highest[code] = max(m.highest[code], tf)
+}
+
+func (m *tileMaker) endTile() {
+	if m.any {
+		m.tiles = append(m.tiles, Tile{m.tile, appendPareto(nil, &m.highest)})
+		clear(m.highest[:])
+		m.any = false
+	}
+}
+
+// finish returns the tiles. The maker is ready for another field.
+func (m *tileMaker) finish() []Tile {
+	m.endTile()
+	tiles := m.tiles
+	m.tiles = nil
 	return tiles
 }
 
@@ -42,25 +54,21 @@ func appendPareto(dst []postings.Impact, highest *[256]uint32) []postings.Impact
 	return dst
 }
 
-// codeOf is the length code that scoring uses for a document.
-func codeOf(norms []uint8, doc uint32) uint8 {
-	if norms == nil {
-		return 1
-	}
-	return norms[doc]
-}
-
 // appendTiles appends the payload of a field's tiles:
 //
-//	tile:
-//	  rank   varint  highest static rank
-//	  pairs  varint  number of pairs
+//	tile that has a document with the field, in ascending order:
+//	  gap    varint  tiles between it and the one before
+//	  pairs  varint  number of pairs, at least 1
 //	  pair:
 //	    tf   varint  minus that of the pair before
 //	    len  byte    length code, above that of the pair before
+//
+// Version 4 has every tile, each with its highest static rank (varint) in the place of gap.
 func appendTiles(dst []byte, tiles []Tile) []byte {
+	next := uint32(0)
 	for _, t := range tiles {
-		dst = binary.AppendUvarint(dst, uint64(t.Rank))
+		dst = binary.AppendUvarint(dst, uint64(t.Number-next))
+		next = t.Number + 1
 		dst = binary.AppendUvarint(dst, uint64(len(t.Best)))
 		tf := uint32(0)
 		for _, p := range t.Best {
@@ -73,28 +81,54 @@ func appendTiles(dst []byte, tiles []Tile) []byte {
 }
 
 // decodeTiles reads the tiles of a field of a segment of docs documents.
-func decodeTiles(payload []byte, docs uint32) ([]Tile, error) {
+func decodeTiles(payload []byte, docs uint32, version byte) ([]Tile, error) {
 	d := newDecoder(payload)
 	n := chunksOf(docs, blockmax.TileDocs)
-	var tiles []Tile
-	for i := uint32(0); i < n && d.err == nil; i++ {
-		t := Tile{Rank: uint16(d.uint("rank", 1<<16-1))}
-		pairs := int(d.uint("number of pairs", 256))
-		var p postings.Impact
-		for j := range pairs {
-			rise := uint32(d.uint("frequency", uint64(1<<32-1-p.TF)))
-			code := d.byte("length code")
-			if rise == 0 || j > 0 && code <= p.Len {
-				d.fail("pair (%d, code %d) follows (%d, code %d)", p.TF+rise, code, p.TF, p.Len)
-			}
-			p.TF += rise
+	tiles := []Tile{}
+	if version == oldTilesVersion {
+		for number := range n {
+			d.uint("rank", math.MaxUint16)
+			t := Tile{number, d.pairs(0)}
 			if d.err != nil {
 				break
 			}
-			p.Len = code
-			t.Best = append(t.Best, p)
+			if len(t.Best) > 0 {
+				tiles = append(tiles, t)
+			}
 		}
-		tiles = append(tiles, t)
+		return tiles, d.end()
+	}
+	for next := uint64(0); d.left() > 0 && d.err == nil; {
+		number := next + d.uint("tiles between", math.MaxUint32)
+		if number >= uint64(n) {
+			d.fail("tile %d of %d", number, n)
+			break
+		}
+		tiles = append(tiles, Tile{uint32(number), d.pairs(1)})
+		next = number + 1
 	}
 	return tiles, d.end()
+}
+
+// pairs reads the best pairs of a tile, at least so many.
+func (d *decoder) pairs(least int) []postings.Impact {
+	n := int(d.uint("number of pairs", 256))
+	if n < least {
+		d.fail("%d pairs, want at least %d", n, least)
+	}
+	var best []postings.Impact
+	var p postings.Impact
+	for j := range n {
+		rise := uint32(d.uint("frequency", uint64(math.MaxUint32-p.TF)))
+		code := d.byte("length code")
+		if rise == 0 || j > 0 && code <= p.Len {
+			d.fail("pair (%d, code %d) follows (%d, code %d)", p.TF+rise, code, p.TF, p.Len)
+		}
+		if d.err != nil {
+			return nil
+		}
+		p = postings.Impact{TF: p.TF + rise, Len: code}
+		best = append(best, p)
+	}
+	return best
 }

@@ -16,9 +16,9 @@ import (
 
 var writeVersion = flag.Bool("write-version", false, "write testdata/v<Version>; for a new version only")
 
-// versionModel is what the segments in testdata/v1, v2, ... hold: every kind of
+// versionModel is what the segment of a version in testdata holds: every kind of
 // value, one list of each shape. It must never change.
-func versionModel() model {
+func versionModel(version int) model {
 	rng := rand.New(rand.NewPCG(2009, 2017))
 	m := make(model, 300)
 	for i := range m {
@@ -34,6 +34,12 @@ func versionModel() model {
 		if i%2 == 0 {
 			d.fields["tag"] = modelField{terms: map[string]uint32{"even": 1}}
 		}
+		if version >= 5 && i%37 == 1 {
+			d.fields["seldom"] = modelField{norms: true, length: uint32(i), terms: map[string]uint32{"s": uint32(i)}}
+		}
+		if version >= 5 && i == 77 {
+			d.fields["once"] = modelField{norms: true, length: 1, terms: map[string]uint32{"o": 1}}
+		}
 		m[i] = d
 	}
 	return m
@@ -42,13 +48,14 @@ func versionModel() model {
 // TestVersions opens the segment that each format version left in testdata. It
 // also fails when a version has left none.
 func TestVersions(t *testing.T) {
-	want := versionModel()
 	if *writeVersion {
+		want := versionModel(Version)
 		order := Order{Kind: ByGlobalScore, Alpha: 1, BM25: blockmax.DefaultBM25}
 		_, _, s := merge(t, []Input{{Reader: want.memory().View()}}, MergeOptions{Order: order})
 		writeSegment(t, s)
 	}
-	for v := Version; v <= Version; v++ { // no version before this one is read any more
+	for v := oldestVersion; v <= Version; v++ {
+		want := versionModel(v)
 		s := readSegment(t, fmt.Sprintf("testdata/v%d/segment", v))
 		Check(t.Context(), s, func(err error) { t.Errorf("version %d: %v", v, err) })
 		d, err := Open(s)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/riffle-search/riffle/postings"
 )
@@ -19,15 +20,11 @@ type MemoryView struct {
 	ids    []string
 	stored [][]byte
 	ranks  []uint16
-	fields []FieldInfo // by name
-	inside []viewField // of the same fields
-}
+	fields int           // how many; those that came later are not in the view
+	infos  [][]FieldInfo // of the fields, in the order in which they came
 
-// A viewField is a field of a view: what it shares with the Memory, and its
-// column of length codes as it was.
-type viewField struct {
-	field *memoryField
-	norms []uint8
+	sorting sync.Once
+	sorted  []FieldInfo // by name, when it has been asked for
 }
 
 var _ Reader = (*MemoryView)(nil)
@@ -39,14 +36,35 @@ func (v *MemoryView) Docs() uint32 { return v.docs }
 func (v *MemoryView) Order() Order { return Order{} }
 
 // Fields implements Reader.
-func (v *MemoryView) Fields() []FieldInfo { return v.fields }
+func (v *MemoryView) Fields() []FieldInfo {
+	v.sorting.Do(func() {
+		v.sorted = slices.Concat(v.infos...)
+		slices.SortFunc(v.sorted, compareFields)
+	})
+	return v.sorted
+}
 
 // Field implements Reader.
 func (v *MemoryView) Field(name string) (FieldInfo, bool) {
-	if i, ok := findField(v.fields, name); ok {
-		return v.fields[i], true
+	v.m.mu.Lock()
+	defer v.m.mu.Unlock()
+	if f := v.field(name); f != nil {
+		return v.info(f), true
 	}
 	return FieldInfo{}, false
+}
+
+// field returns a field of the view, or nil. The caller holds the Memory's lock.
+func (v *MemoryView) field(name string) *memoryField {
+	if f := v.m.fields[name]; f != nil && f.number < v.fields {
+		return f
+	}
+	return nil
+}
+
+// info returns the numbers of a field as of the view.
+func (v *MemoryView) info(f *memoryField) FieldInfo {
+	return v.infos[f.number/fieldBlock][f.number%fieldBlock]
 }
 
 // findField returns the place of a field in a list that is sorted by name.
@@ -58,13 +76,13 @@ func findField(fields []FieldInfo, name string) (int, bool) {
 
 // List implements Reader.
 func (v *MemoryView) List(field string, term []byte) (*postings.List, error) {
-	i, ok := findField(v.fields, field)
-	if !ok {
-		return nil, nil
-	}
 	v.m.mu.Lock()
 	defer v.m.mu.Unlock()
-	t := v.inside[i].field.find(term)
+	f := v.field(field)
+	if f == nil {
+		return nil, nil
+	}
+	t := f.find(term)
 	if t == nil || t.first >= v.docs {
 		return nil, nil
 	}
@@ -72,12 +90,16 @@ func (v *MemoryView) List(field string, term []byte) (*postings.List, error) {
 }
 
 // Norms implements Reader.
-func (v *MemoryView) Norms(field string) ([]uint8, error) {
-	i, ok := findField(v.fields, field)
-	if !ok {
-		return nil, nil
+func (v *MemoryView) Norms(field string) (Norms, error) {
+	v.m.mu.Lock()
+	defer v.m.mu.Unlock()
+	f := v.field(field)
+	if f == nil || !v.info(f).Norms {
+		return Norms{}, nil
 	}
-	return v.inside[i].norms, nil
+	n := f.norms.upTo(v.docs)
+	v.m.bytes.Add(f.grown())
+	return n, nil
 }
 
 // Rank implements Reader.
@@ -120,13 +142,12 @@ func (v *MemoryView) Stored(doc uint32) ([]byte, error) {
 // for a million of them.
 func (v *MemoryView) Terms(field string, from []byte) (TermIterator, error) {
 	it := &memoryTerms{view: v, at: -1}
-	i, ok := findField(v.fields, field)
-	if !ok {
-		return it, nil
-	}
 	v.m.mu.Lock()
 	defer v.m.mu.Unlock()
-	f := v.inside[i].field
+	f := v.field(field)
+	if f == nil {
+		return it, nil
+	}
 	it.field = f
 	for number := range f.table.len() {
 		name := f.table.term(uint32(number)) // what an arena has given stays

@@ -109,23 +109,32 @@ func (m *merger) writePlaces() error {
 	return nil
 }
 
+// endField adds a field that has been written. Its documents come in ascending order.
+func (m *merger) endField(info FieldInfo, norms *Norms, documents func(func(doc, tf uint32))) {
+	var tiles tileMaker
+	codes := normsEncoder{docs: m.docs}
+	info.Docs = 0
+	documents(func(doc, tf uint32) {
+		info.Docs++
+		code := norms.Of(doc)
+		tiles.add(doc, tf, code)
+		if info.Norms {
+			codes.add(doc, code)
+		}
+	})
+	m.fields = append(m.fields, info)
+	m.tiles = append(m.tiles, tiles.finish())
+	m.sparse = append(m.sparse, codes.finish())
+}
+
 // writeColumns writes what is kept by document: length codes, ranks and tiles.
 func (m *merger) writeColumns() error {
 	for i, f := range m.fields {
 		if !f.Norms {
 			continue
 		}
-		norms, err := m.norms(f.Name) // again: all fields' columns at once could be large
-		if err != nil {
+		if err := m.writeNorms(uint32(i), f.Name); err != nil {
 			return err
-		}
-		chunk := uint32(0)
-		for codes := range slices.Chunk(norms, normChunkDocs) {
-			err := m.seal(normsKey(uint16(i), chunk), func(dst []byte) []byte { return appendNorms(dst, codes) })
-			if err != nil {
-				return err
-			}
-			chunk++
 		}
 	}
 	chunk := uint32(0)
@@ -137,7 +146,7 @@ func (m *merger) writeColumns() error {
 		chunk++
 	}
 	for i, tiles := range m.tiles {
-		err := m.seal(tilesKey(uint16(i)), func(dst []byte) []byte { return appendTiles(dst, tiles) })
+		err := m.seal(tilesKey(Version, uint32(i)), func(dst []byte) []byte { return appendTiles(dst, tiles) })
 		if err != nil {
 			return err
 		}
@@ -145,8 +154,37 @@ func (m *merger) writeColumns() error {
 	return nil
 }
 
+// writeNorms writes the length codes of a field.
+func (m *merger) writeNorms(field uint32, name string) error {
+	for chunk, payload := range m.sparse[field] {
+		err := m.seal(normsKey(Version, field, uint32(chunk)), func(dst []byte) []byte { return append(dst, payload...) })
+		if err != nil {
+			return err
+		}
+	}
+	if m.sparse[field] != nil {
+		return nil
+	}
+	norms, err := m.norms(name, uint64(m.docs)) // again: all fields' columns at once could be large
+	if err != nil {
+		return err
+	}
+	chunk := uint32(0)
+	for codes := range slices.Chunk(norms.Column(), normChunkDocs) {
+		err := m.seal(normsKey(Version, field, chunk), func(dst []byte) []byte { return appendNorms(dst, codes) })
+		if err != nil {
+			return err
+		}
+		chunk++
+	}
+	return nil
+}
+
 // writeMeta writes the meta value, the last of all.
 func (m *merger) writeMeta() error {
 	v := meta{docs: m.docs, ranks: m.ranks != nil, stored: m.stored, order: m.order, lists: m.lists, fields: m.fields}
+	for _, payloads := range m.sparse {
+		v.sparse = append(v.sparse, payloads != nil)
+	}
 	return m.seal([]byte{byte(KindMeta)}, v.appendTo)
 }

@@ -1,0 +1,105 @@
+package segment
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+)
+
+// heapGrowth is by how much what f returns makes the heap grow. It collects until two measures agree, for other
+// tests leave garbage behind.
+func heapGrowth[T any](f func() T) (made T, bytes int64) {
+	settled := func() uint64 {
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		for range 10 {
+			before = after
+			runtime.GC()
+			runtime.ReadMemStats(&after)
+			if after.HeapAlloc == before.HeapAlloc {
+				break
+			}
+		}
+		return after.HeapAlloc
+	}
+	before := settled()
+	made = f()
+	bytes = int64(settled()) - int64(before)
+	runtime.KeepAlive(made)
+	return made, bytes
+}
+
+// TestMemoryIsCountedAsItIs holds what a Memory says it takes to what the heap grows by, for documents of
+// several shapes: within a tenth.
+func TestMemoryIsCountedAsItIs(t *testing.T) {
+	zipf := rand.NewZipf(rand.New(rand.NewPCG(1, 9)), 1.1, 10, 200_000)
+	words := func(c *Chunk, n int, word func() string) {
+		for range n {
+			c.Add([]byte(word()))
+		}
+	}
+	text := func() string { return fmt.Sprint("w", zipf.Uint64()) }
+	unique := 0
+	for _, shape := range []struct {
+		name string
+		docs int
+		add  func(c *Chunk, i int)
+	}{
+		{"one big text field", 6_000, func(c *Chunk, i int) {
+			c.Field("text")
+			words(c, 200, text)
+			c.EndField(true, 200)
+		}},
+		{"many small documents", 60_000, func(c *Chunk, i int) {
+			c.Field("title")
+			words(c, 3, text)
+			c.EndField(true, 3)
+		}},
+		{"one field per document", 15_000, func(c *Chunk, i int) {
+			c.Field(fmt.Sprint("user", i))
+			words(c, 4, text)
+			c.EndField(true, 4)
+		}},
+		{"very many terms", 4_000, func(c *Chunk, i int) {
+			c.Field("key")
+			words(c, 40, func() string { unique++; return fmt.Sprintf("%09x", unique*2654435761%(1<<36)) })
+			c.EndField(false, 40)
+		}},
+		{"few ids, put often", 60_000, func(c *Chunk, i int) {}},
+		{"stored documents", 10_000, func(c *Chunk, i int) {}},
+	} {
+		t.Run(shape.name, func(t *testing.T) {
+			m, grown := heapGrowth(func() *Memory {
+				m := NewMemory()
+				for i := 0; i < shape.docs; {
+					var c Chunk
+					for range 100 {
+						id, stored := fmt.Sprint("doc", i), []byte(nil)
+						switch shape.name {
+						case "few ids, put often":
+							id = fmt.Sprint(i % 500)
+						case "stored documents":
+							stored = make([]byte, 500)
+						}
+						c.Begin(id)
+						shape.add(&c, i)
+						c.End(0, stored)
+						i++
+					}
+					c.Group(OnePartition)
+					m.AddChunk(&c)
+				}
+				m.chunk = runReaderSpace{}
+				return m
+			})
+			counted := m.Bytes()
+			ratio := float64(grown) / float64(counted)
+			t.Logf("counted %d KB, heap %d KB: %.3f", counted>>10, grown>>10, ratio)
+			if ratio < 0.9 || ratio > 1.1 {
+				t.Errorf("the heap has grown by %d bytes, %d are counted", grown, counted)
+			}
+		})
+	}
+}
