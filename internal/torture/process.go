@@ -23,11 +23,12 @@ const processFlag = "-process"
 // roles are what such a process can be. It says what it does, a line a thing.
 var roles = map[string]func(dir string, rng random, say func(format string, args ...any)) error{
 	"write":  writeRole,
+	"stay":   stayRole,
+	"copy":   copyRole,
+	"hold":   holdRole,
 	"build":  buildRole,
 	"second": secondRole,
 	"read":   readRole,
-	"copy":   copyRole,
-	"hold":   holdRole,
 }
 
 // process is one process of several, which ends with the one that has started it.
@@ -182,6 +183,15 @@ var plantedAhead int
 // writeRole writes batch after batch behind those that are there, and says which have been
 // acknowledged. Between them it does whatever else can be done to an index.
 func writeRole(dir string, rng random, say func(string, ...any)) error {
+	return write(dir, rng, say, true)
+}
+
+// stayRole writes like writeRole, without ever letting go of the index.
+func stayRole(dir string, rng random, say func(string, ...any)) error {
+	return write(dir, rng, say, false)
+}
+
+func write(dir string, rng random, say func(string, ...any), reopen bool) error {
 	o := windowOptions(rng)
 	e, err := riffle.Open(dir, o)
 	if err != nil {
@@ -208,8 +218,10 @@ func writeRole(dir string, rng random, say func(string, ...any)) error {
 				say("copied %d", i)
 			}
 		case 3:
-			err = e.Close()
-			if err == nil {
+			if !reopen {
+				break
+			}
+			if err = e.Close(); err == nil {
 				e, err = riffle.Open(dir, o)
 			}
 		}
@@ -219,10 +231,10 @@ func writeRole(dir string, rng random, say func(string, ...any)) error {
 	}
 }
 
-// copyRole writes like writeRole, and reads all files of its own directory meanwhile, as a
+// copyRole writes like stayRole, and reads all files of its own directory meanwhile, as a
 // backup or a virus scanner would.
 func copyRole(dir string, rng random, say func(string, ...any)) error {
-	return writeRole(dir, rng, func(format string, args ...any) {
+	return stayRole(dir, rng, func(format string, args ...any) {
 		say(format, args...)
 		if rng.IntN(20) == 0 {
 			to, err := os.MkdirTemp("", "riffle-torture")
