@@ -33,7 +33,7 @@ type specimen struct {
 // newSpecimen makes an index that has a bit of everything: merged segments and fresh ones,
 // deletions, a log. The seed decides whether it is closed.
 func newSpecimen(seed uint64, killed bool) (*specimen, error) {
-	l := newLife(seed, 12, []stepKind{stepFlush, stepCompact, stepFlush, stepSchema})
+	l := newLife(seed, 12, false, []stepKind{stepFlush, stepCompact, stepFlush, stepSchema})
 	l.still = true
 	d := newDisk()
 	v := l.begin(d)

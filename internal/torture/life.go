@@ -55,14 +55,19 @@ func (s step) String() string {
 	return stepNames[s.kind]
 }
 
-// newLife makes a life of so many batches, with the other steps spread among them.
-func newLife(seed uint64, batches int, others []stepKind) *life {
+// newLife makes a life of so many batches, with the other steps spread among them. In a
+// large one some documents are larger than a block of the disk, of which a crash may
+// leave a part.
+func newLife(seed uint64, batches int, large bool, others []stepKind) *life {
 	r := newRandom(seed, 1)
 	l := &life{seed: seed, states: []model{{}}}
 	for i := 1; i <= batches; i++ {
 		next := maps.Clone(l.states[i-1])
 		for _, half := range []string{"left", "right"} { // what tells a half batch
 			next[half] = document{"num": int64(i), "text": r.words(5)}
+		}
+		if large && i%3 == 0 {
+			next["left"]["text"] = r.noise(6000 + r.IntN(6000))
 		}
 		for range 1 + r.IntN(5) {
 			next[r.id(30)] = r.document()
@@ -81,13 +86,13 @@ func newLife(seed uint64, batches int, others []stepKind) *life {
 
 // wholeLife is what the parts that fail one operation after the other lead an index through.
 func wholeLife(seed uint64) *life {
-	return newLife(seed, 24, []stepKind{stepFlush, stepFlush, stepFlush, stepCompact, stepCompact, stepSync, stepCheckpoint,
+	return newLife(seed, 24, true, []stepKind{stepFlush, stepFlush, stepFlush, stepCompact, stepCompact, stepSync, stepCheckpoint,
 		stepReopen, stepReopen, stepReadOnly, stepSchema, stepBuild})
 }
 
 // shortLife is for parts that lead many indexes through it.
 func shortLife(seed uint64) *life {
-	return newLife(seed, 10, []stepKind{stepFlush, stepFlush, stepCompact, stepCheckpoint, stepReopen, stepSchema})
+	return newLife(seed, 10, seed%2 == 0, []stepKind{stepFlush, stepFlush, stepCompact, stepCheckpoint, stepReopen, stepSchema})
 }
 
 // plantedLoss is a document that is never put, with which tests of the campaign see to it

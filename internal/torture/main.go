@@ -75,6 +75,7 @@ func command(args []string, out, progress io.Writer) (ok bool, err error) {
 		hang     = flags.Duration("hang", time.Minute, "how long a case may take")
 		workers  = flags.Int("workers", max(1, runtime.GOMAXPROCS(0)/2), "processes at work at a time")
 		asJSON   = flags.Bool("json", false, "print the report as JSON")
+		markdown = flags.Bool("markdown", false, "print the report as docs/RELIABILITY.md has it")
 		verbose  = flags.Bool("v", false, "print each case, and failures in full")
 	)
 	if err := flags.Parse(args); err != nil {
@@ -112,6 +113,9 @@ func command(args []string, out, progress io.Writer) (ok bool, err error) {
 		e.SetIndent("", "  ")
 		return ok, e.Encode(r)
 	}
+	if *markdown {
+		return ok, r.markdown(out)
+	}
 	return ok, r.print(out)
 }
 
@@ -131,16 +135,30 @@ func (c *campaign) report(took time.Duration) *report {
 	return r
 }
 
+func (p *partReport) figures() string {
+	var figures []string
+	for _, what := range slices.Sorted(maps.Keys(p.Counts)) {
+		figures = append(figures, fmt.Sprintf("%d %s", p.Counts[what], what))
+	}
+	return strings.Join(figures, ", ")
+}
+
+func (r *report) markdown(out io.Writer) error {
+	fmt.Fprintf(out, "Figures of %s: %.0f s, seeds from %d on\n\n| part | seeds | cases | figures | faults |\n|---|---:|---:|---|---:|\n", r.Date, r.Seconds, r.Seed)
+	for _, p := range r.Parts {
+		if _, err := fmt.Fprintf(out, "| %s | %d | %d | %s | %d |\n", p.Part, p.Rounds+1, p.Cases, p.figures(), len(p.Failures)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (r *report) print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "part\tcases\trounds\tseconds\tfaults\t\n")
 	cases, faults := 0, 0
 	for _, p := range r.Parts {
-		var figures []string
-		for _, what := range slices.Sorted(maps.Keys(p.Counts)) {
-			figures = append(figures, fmt.Sprintf("%d %s", p.Counts[what], what))
-		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t%.0f\t%d\t%s\n", p.Part, p.Cases, p.Rounds, p.Seconds, len(p.Failures), strings.Join(figures, ", "))
+		fmt.Fprintf(w, "%s\t%d\t%d\t%.0f\t%d\t%s\n", p.Part, p.Cases, p.Rounds, p.Seconds, len(p.Failures), p.figures())
 		cases, faults = cases+p.Cases, faults+len(p.Failures)
 	}
 	fmt.Fprintf(w, "all\t%d\t\t%.0f\t%d\tseed %d\n", cases, r.Seconds, faults, r.Seed)

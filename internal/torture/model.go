@@ -129,6 +129,15 @@ func (r random) words(n int) string {
 	return strings.Join(ws, " ")
 }
 
+// noise is a text of so many bytes that does not compress well.
+func (r random) noise(n int) string {
+	var b strings.Builder
+	for b.Len() < n {
+		fmt.Fprintf(&b, "x%x ", r.Uint32())
+	}
+	return b.String()
+}
+
 func (r random) id(of int) string {
 	if r.IntN(100) == 0 {
 		return strings.Repeat("é", 1+r.IntN(100))

@@ -239,7 +239,7 @@ func TestModel(t *testing.T) {
 		m[id] = d
 		b.Put(id, map[string]any(d))
 	}
-	e, err := riffle.Open(indexDir, newLife(3, 1, nil).options(newDisk(), 0))
+	e, err := riffle.Open(indexDir, newLife(3, 1, false, nil).options(newDisk(), 0))
 	if err != nil {
 		t.Fatal(err)
 	}
