@@ -54,7 +54,8 @@ func (v *living) endureStep(t trouble, s step) error {
 		}
 		t.failed()
 		if v.e != nil {
-			if err := v.compare(); err != nil {
+			applied := v.promises().applied // and nothing of a batch that has failed
+			if err := v.compare(applied, applied); err != nil {
 				return err
 			}
 		}
@@ -115,19 +116,20 @@ func (v *living) reopen(t trouble) error {
 		}
 		t.failed()
 	}
-	return v.compare()
+	p := v.promises()
+	return v.compare(p.least, p.most)
 }
 
-// compare looks at which state the engine is in, as far as reads work.
-func (v *living) compare() error {
-	p := v.promises()
-	state, err := v.life.state(v.e, p.least, p.most)
+// compare looks at which state the engine is in, as far as reads work. It must be one of
+// first to last.
+func (v *living) compare(first, last int) error {
+	state, err := v.life.state(v.e, first, last)
 	switch {
 	case err == nil:
 		v.promise(func(p *promises) { p.applied = state })
 		return nil
 	case isMismatch(err):
-		return when(err, "%v", p)
+		return when(err, "batches %d to %d", first, last)
 	}
 	return truthful(err)
 }
