@@ -60,7 +60,7 @@ func (r *round) run(p *part) {
 	p.round(r)
 	if !r.failed {
 		if err := before.compare(); err != nil {
-			r.tell(event{Case: max(0, r.next-1), Name: "end of the round", Error: err.Error()})
+			r.fail(max(0, r.next-1), "end of the round", err, nil)
 		}
 	}
 	r.tell(event{End: true, Cut: r.cut, Case: r.next, Counts: r.counts})
@@ -196,12 +196,12 @@ func (before inventory) compare() error {
 	if now.files > before.files {
 		return fmt.Errorf("%d files are open, %d were", now.files, before.files)
 	}
-	return fmt.Errorf("%d goroutines run, %d did:\n%s", now.goroutines, before.goroutines, stacks())
+	return when(fmt.Errorf("goroutines left:\n%s", stacks()), "%d run, %d did", now.goroutines, before.goroutines)
 }
 
-// stacks returns the stacks of all goroutines but those of the runtime's own making.
+// stacks returns the stacks of all goroutines but this one.
 func stacks() string {
 	buf := make([]byte, 1<<20)
 	all := strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n")
-	return strings.Join(all[:min(len(all), 40)], "\n\n")
+	return strings.Join(all[1:min(len(all), 40)], "\n\n")
 }

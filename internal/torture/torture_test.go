@@ -78,7 +78,7 @@ func TestCampaign(t *testing.T) {
 		c.runRound(context.Background(), s, time.Minute)
 		p := s.report
 		want := map[string]string{"test-fails": "answer 0, want 1", "test-panics": "panic: oh", "test-dies": "in the background",
-			"test-hangs": "hangs for 1s", "test-leaks": "goroutines run"}[p.Part]
+			"test-hangs": "hangs for 1s", "test-leaks": "goroutines left"}[p.Part]
 		switch {
 		case want == "" && (len(p.Failures) > 0 || p.Cases != 3 || p.Rounds != 1 || p.Counts["things"] != 6):
 			t.Errorf("%s: %+v", p.Part, p)
