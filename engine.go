@@ -91,8 +91,9 @@ const (
 // that, they all stay in memory.
 //
 // Errors match ErrLocked (at once, when another process or this one has the
-// directory open), ErrFormat, ErrCorrupt, ErrUnfinished, or fs.ErrNotExist for a read-only open of
-// nothing.
+// directory open), ErrFormat (also for a directory that holds other files and no index),
+// ErrCorrupt, ErrUnfinished, or fs.ErrNotExist for a read-only open of nothing. An Open that
+// fails because of what it finds changes nothing in the directory.
 func Open(dir string, opts *Options) (*Engine, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
@@ -120,7 +121,7 @@ func Open(dir string, opts *Options) (*Engine, error) {
 			return nil, err
 		}
 	}
-	if e.store, err = store.Open(dir, &so); err != nil {
+	if e.store, err = store.Load(dir, &so); err != nil {
 		return nil, errors.Join(fmt.Errorf("riffle: open %s: %w", dir, err), e.gpu.close())
 	}
 	if err := e.load(); err != nil {
@@ -136,14 +137,15 @@ func Open(dir string, opts *Options) (*Engine, error) {
 	return e, nil
 }
 
-// load reads schema, segments and log.
+// load reads schema, segments and log. Whatever can be wrong with the directory is found before
+// StartWriting, so that an Open that fails leaves it as it was.
 func (e *Engine) load() error {
 	mark, err := e.store.Meta(metaBuilding)
 	if err != nil {
 		return err
 	}
 	if len(mark) > 0 && !e.opts.private.building {
-		return ErrUnfinished
+		return fmt.Errorf("%w: a build of this index was interrupted; start it over", ErrUnfinished)
 	}
 	kept, wanted, err := e.loadSchemas()
 	if err != nil {
@@ -161,6 +163,11 @@ func (e *Engine) load() error {
 	}
 	e.addMemory()
 	e.seq, e.sealedSeq = m.LogSeq, m.LogSeq
+	if !e.opts.ReadOnly {
+		if err := e.store.StartWriting(); err != nil {
+			return err
+		}
+	}
 	if err := e.replay(); err != nil {
 		return err
 	}

@@ -14,15 +14,17 @@ var (
 	// ErrLocked: another process, or another Engine of this one, holds the directory.
 	ErrLocked = store.ErrLocked
 
-	// ErrFormat: the index was written by another version of riffle, in a format that this one does not read.
+	// ErrFormat: the index was written by another version of riffle, in a format that this one
+	// does not read, or the directory holds something else than an index.
 	ErrFormat = store.ErrFormat
 
 	// ErrCorrupt matches every error that reports stored bytes no version of
 	// riffle could have written. Its text names the key and the offset.
 	ErrCorrupt = corrupt.Err
 
-	// ErrUnfinished: a Build of the index was interrupted. It has to be started over.
-	ErrUnfinished = errors.New("riffle: a build of this index did not finish; start it over")
+	// ErrUnfinished: a Build of the index was interrupted, or the Checkpoint that was writing it.
+	// It has to be started over.
+	ErrUnfinished = store.ErrUnfinished
 
 	// ErrClosed: the Engine or Snapshot has been closed.
 	ErrClosed = store.ErrClosed

@@ -5,34 +5,112 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 )
+
+// unfinishedSuffix ends the name under which Checkpoint writes a copy.
+const unfinishedSuffix = ".unfinished"
 
 // Checkpoint writes a complete and durable copy of the store, as it is now, into
 // dir, which must not exist. Where the file system can, tables are hard links
 // and cost no space until the store drops them. The copy is a store in its own
 // right. Writers go on meanwhile; Commits wait.
-func (s *Store) Checkpoint(dir string) error {
+//
+// The copy is written beside dir, as "dir.unfinished", and gets its name when it
+// is complete and synced. Until then it carries the file UNFINISHED, and Open
+// refuses it with ErrUnfinished. What a crash leaves under that name is removed
+// by the next Checkpoint to dir.
+func (s *Store) Checkpoint(dir string) (err error) {
 	if err := s.writable(); err != nil {
 		return err
 	}
 	defer s.gate.leave()
 	s.commitMu.Lock()
 	defer s.commitMu.Unlock()
-	if _, err := s.opts.FS.Stat(dir); err == nil {
+	dir = filepath.Clean(dir)
+	if _, err := s.fs.Stat(dir); err == nil {
 		return fmt.Errorf("store: checkpoint: %s: %w", dir, fs.ErrExist)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return wrap(err, "checkpoint")
 	}
-	end := s.NextSeq()
-	if err := s.log.do(func() error { return s.db.Checkpoint(dir, pebble.WithFlushedWAL()) }); err != nil {
+	tmp := dir + unfinishedSuffix
+	lock, err := s.beginCopy(tmp)
+	if err != nil {
 		return wrap(err, "checkpoint")
 	}
-	if err := s.writeClosing(dir, end); err != nil {
-		return errors.Join(err, s.opts.FS.RemoveAll(dir))
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	if err := s.copyTo(tmp); err != nil {
+		return wrap(errors.Join(err, s.dropCopy(tmp)), "checkpoint")
 	}
-	return nil
+	if err := s.fs.Rename(tmp, dir); err != nil {
+		return wrap(err, "checkpoint")
+	}
+	return wrap(syncDir(s.fs, s.fs.PathDir(dir)), "checkpoint")
+}
+
+// beginCopy makes a directory for a copy, empty but for its mark, and locks it.
+func (s *Store) beginCopy(dir string) (_ dirLock, err error) {
+	if _, err := mkdirs(s.fs, dir); err != nil {
+		return nil, err
+	}
+	if err := syncParents(s.fs, dir); err != nil {
+		return nil, err
+	}
+	lock, err := takeLock(s.opts.FS, dir, false)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, lock.Close())
+		}
+	}()
+	mark, err := readMark(s.fs, dir)
+	if err != nil {
+		return nil, err
+	}
+	names, err := s.fs.List(dir)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case mark == markCheckpoint:
+		return lock, removeOwn(s.fs, dir)
+	case mark != "" || slices.ContainsFunc(names, func(n string) bool { return n != unfinishedFile+tmpSuffix }):
+		return nil, fmt.Errorf("%s is in the way, and is no incomplete copy: remove or rename it: %w", dir, fs.ErrExist)
+	}
+	return lock, writeDurably(s.fs, dir, unfinishedFile, []byte(markCheckpoint))
+}
+
+// copyTo makes a complete copy in a directory that beginCopy has prepared.
+func (s *Store) copyTo(dir string) error {
+	end := s.NextSeq()
+	s.hidden.Store(&dir)
+	defer s.hidden.Store(nil)
+	if err := s.log.write(func() error { return s.db.Checkpoint(dir, pebble.WithFlushedWAL()) }); err != nil {
+		return err
+	}
+	if err := s.writeClosing(dir, end); err != nil {
+		return err
+	}
+	return unmark(s.fs, dir)
+}
+
+// dropCopy removes what there is of a copy that failed. The mark goes last.
+func (s *Store) dropCopy(dir string) error {
+	if _, err := s.fs.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil // Pebble has removed it
+	}
+	if err := removeOwn(s.fs, dir); err != nil {
+		return err
+	}
+	if err := unmark(s.fs, dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return s.fs.Remove(dir)
 }
 
 // Compact flushes and compacts everything but segments, so that what the log
@@ -49,15 +127,9 @@ func (s *Store) Compact(ctx context.Context) error {
 	defer s.gate.leave()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	select {
-	case <-s.log.stuck: // of another time
-	default:
-	}
 	go func() {
-		select {
-		case err := <-s.log.stuck:
+		if err := s.log.stall(ctx.Done()); err != nil {
 			cancel(err)
-		case <-ctx.Done():
 		}
 	}()
 	err := s.log.do(func() error { return s.db.Compact(ctx, []byte{0}, []byte{spaceSegment}, false) })

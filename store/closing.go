@@ -39,12 +39,12 @@ func (s *Store) writeClosing(dir string, nextSeq uint64) error {
 	payload = binary.AppendUvarint(payload, uint64(s.manifestSum))
 	data := make([]byte, len(payload)+sealBytes)
 	sealInto(data, closingKey, payload)
-	return wrap(writeDurably(s.opts.FS, dir, closingFile, data), closingFile)
+	return wrap(writeDurably(s.fs, dir, closingFile, data), closingFile)
 }
 
 // checkClosing compares the store with the file, if there is one.
 func (s *Store) checkClosing() error {
-	f, err := s.opts.FS.Open(s.opts.FS.PathJoin(s.dir, closingFile))
+	f, err := s.fs.Open(s.fs.PathJoin(s.dir, closingFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
@@ -75,9 +75,9 @@ func (s *Store) checkClosing() error {
 
 // removeClosing removes the file, durably.
 func (s *Store) removeClosing() error {
-	err := s.opts.FS.Remove(s.opts.FS.PathJoin(s.dir, closingFile))
+	err := s.fs.Remove(s.fs.PathJoin(s.dir, closingFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return wrap(errors.Join(err, syncDir(s.opts.FS, s.dir)), closingFile)
+	return wrap(errors.Join(err, syncDir(s.fs, s.dir)), closingFile)
 }

@@ -125,7 +125,7 @@ func (s *Store) ingest(ctx context.Context, ws []*SegmentWriter) error {
 	if len(paths) == 0 {
 		return nil
 	}
-	if err := s.log.do(func() error { return s.db.Ingest(ctx, paths) }); err != nil {
+	if err := s.log.write(func() error { return s.db.Ingest(ctx, paths) }); err != nil {
 		return wrap(err, "ingest")
 	}
 	for _, w := range ws {
@@ -206,7 +206,7 @@ func (s *Store) removeDoomed() {
 func (s *Store) excise(segment uint64) error {
 	keys := pebble.KeyRange{Start: segmentPrefix(segment), End: segmentEnd(segment)}
 	// Not the caller's context: half of a clean-up is no use to anybody.
-	return s.log.do(func() error { return s.db.Excise(context.Background(), keys) })
+	return s.log.write(func() error { return s.db.Excise(context.Background(), keys) })
 }
 
 // Manifest returns a copy of the manifest as last committed.

@@ -292,8 +292,14 @@ func (h *history) tryAll(fsys vfs.FS) bool {
 	if h.s, err = Open(damagedDir, &Options{FS: fsys}); err != nil {
 		return false
 	}
-	s, ctx := h.s, context.Background()
-	defer func() { _ = s.Close() }()
+	defer func() { _ = h.s.Close() }()
+	return h.tryOn(h.s) && h.s.Close() == nil
+}
+
+// tryOn is tryAll for a store that is open.
+func (h *history) tryOn(s *Store) bool {
+	h.t.Helper()
+	ctx := context.Background()
 	var segments []Segment
 	for i := range 3 {
 		first := s.NextSeq()
@@ -311,10 +317,12 @@ func (h *history) tryAll(fsys vfs.FS) bool {
 		}
 		for _, key := range []string{"\x01a", "\x80b"} {
 			if err := w.Set([]byte(key), segmentValue(w.Number(), []byte(key))); err != nil {
+				_ = w.Abort()
 				return false
 			}
 		}
 		if err := w.Finish(); err != nil {
+			_ = w.Abort()
 			return false
 		}
 		segments = append(segments, Segment{w.Number(), []byte("of 1 keys")})
@@ -330,7 +338,7 @@ func (h *history) tryAll(fsys vfs.FS) bool {
 		}
 		h.promise(func(a *acked) { a.commits, a.seq = a.commits+1, first })
 	}
-	return s.Close() == nil
+	return true
 }
 
 // failed makes sure that a store that has failed says so from then on.

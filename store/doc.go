@@ -110,11 +110,27 @@
 // record and the checksum of the manifest: after a clean end nothing may be
 // missing. Who wants to salvage a store in spite of that removes the file.
 //
-// A write to Pebble's own lists that fails cannot be taken back. The Store is
-// then failed: calls return ErrFailed, at once if they would have hung, reads go
-// on, and the directory stays locked until the process ends. What was
-// acknowledged is there at the next Open. On a full disk Open returns an error
-// rather than wait.
+// Open has two phases. Load checks and changes nothing: Pebble is opened read-only,
+// over a file system that refuses every change (fence), and format, manifest, the
+// values that it vouches for, the end that CLOSED promises and every log record
+// are read. StartWriting opens Pebble again, for writing. So an Open that fails
+// over what it finds leaves the directory as it was, and a file that was lost or
+// damaged can still be put back.
+//
+// A directory is a new store only when it is empty, but for files that operating
+// systems leave in any directory, or when it has the mark of a creation that was
+// cut short. The mark is the file UNFINISHED, which comes before all others and
+// goes after them. Checkpoint marks its copy in the same way until the copy is
+// complete. Where files of an index lack what every index has, that is damage. Where
+// there are other files and no index, Open returns ErrFormat. Open removes only
+// files of the names that riffle and Pebble give.
+//
+// A write to Pebble's own lists that fails cannot be taken back, and a write that
+// waits for a flush that fails again and again would wait for ever. The Store is
+// then failed: calls return ErrFailed, at once if they would have hung, and reads
+// go on. Close cuts the failed Pebble off from the disk, waits for the changes
+// under way, and unlocks the directory. What was acknowledged is there at the next
+// Open, in the same process, too. On a full disk Open returns an error rather than wait.
 //
 // # What it is not for
 //

@@ -9,50 +9,74 @@ import (
 )
 
 // resolve makes sure that dir exists, which for a read-only store means to
-// complain when it does not, and returns the one path that it goes by: locks
-// within a process are kept by path.
-func resolve(dir string, o *Options) (string, error) {
+// complain when it does not, and returns the one path that it goes by, and which
+// directories it has made. They are not durable yet.
+func resolve(dir string, o *Options) (path string, made []string, err error) {
 	if o.ReadOnly {
 		if _, err := o.FS.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-			return "", notExist(dir)
+			return "", nil, notExist(dir)
 		} else if err != nil {
-			return "", wrap(err, dir)
+			return "", nil, wrap(err, dir)
 		}
-	} else if err := mkdirSynced(o.FS, dir); err != nil {
-		return "", wrap(err, dir)
+	} else if made, err = mkdirs(o.FS, dir); err != nil {
+		return "", nil, wrap(errors.Join(err, removeDirs(o.FS, made)), dir)
 	}
 	if o.FS != vfs.Default {
-		return dir, nil
+		return dir, made, nil
 	}
-	path, err := filepath.Abs(dir)
+	path, err = filepath.Abs(dir)
 	if err == nil {
 		path, err = filepath.EvalSymlinks(path)
 	}
-	return path, wrap(err, dir)
+	return path, made, wrap(err, dir)
 }
 
-// mkdirSynced makes dir and those above it, and makes them durable.
-func mkdirSynced(fsys vfs.FS, dir string) error {
-	_, err := fsys.Stat(dir)
+// mkdirs makes dir and those above it, and returns those that were missing, from
+// the top down.
+func mkdirs(fsys vfs.FS, dir string) (made []string, err error) {
+	_, err = fsys.Stat(dir)
 	if !errors.Is(err, fs.ErrNotExist) {
-		return err
+		return nil, err
 	}
-	parent := fsys.PathDir(dir)
-	if parent != dir {
-		if err := mkdirSynced(fsys, parent); err != nil {
-			return err
+	if parent := fsys.PathDir(dir); parent != dir {
+		if made, err = mkdirs(fsys, parent); err != nil {
+			return made, err
 		}
 	}
 	if err := fsys.MkdirAll(dir, 0o755); err != nil {
-		return err
+		return made, err
 	}
-	return syncDir(fsys, parent)
+	return append(made, dir), nil
+}
+
+// removeDirs removes what mkdirs has made, as far as it is empty.
+func removeDirs(fsys vfs.FS, made []string) error {
+	for i := range made {
+		dir := made[len(made)-1-i]
+		if names, err := fsys.List(dir); err != nil || len(names) > 0 {
+			return err
+		}
+		if err := fsys.Remove(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// syncParents makes the entries of directories in those above them durable.
+func syncParents(fsys vfs.FS, dirs ...string) error {
+	for _, dir := range dirs {
+		if err := syncDir(fsys, fsys.PathDir(dir)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // writeDurably makes a file appear in dir, whole.
 func writeDurably(fsys vfs.FS, dir, name string, data []byte) error {
 	path := fsys.PathJoin(dir, name)
-	f, err := fsys.Create(path+".tmp", vfs.WriteCategoryUnspecified)
+	f, err := fsys.Create(path+tmpSuffix, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return err
 	}
@@ -63,7 +87,7 @@ func writeDurably(fsys vfs.FS, dir, name string, data []byte) error {
 	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	if err := fsys.Rename(path+".tmp", path); err != nil {
+	if err := fsys.Rename(path+tmpSuffix, path); err != nil {
 		return err
 	}
 	return syncDir(fsys, dir)

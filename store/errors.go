@@ -17,9 +17,12 @@ var (
 	// it is to be opened for writing and somebody reads it.
 	ErrLocked = errors.New("store: the directory is in use")
 
-	// ErrFormat: a newer version wrote the directory, or it belongs to
-	// another program.
+	// ErrFormat: a newer version wrote the directory, or what is in it belongs
+	// to somebody else.
 	ErrFormat = errors.New("store: format not supported")
+
+	// ErrUnfinished: what wrote the directory did not come to its end.
+	ErrUnfinished = errors.New("store: unfinished")
 
 	// ErrReadOnly: a write to a store that was opened read-only.
 	ErrReadOnly = errors.New("store: opened read-only")
@@ -29,7 +32,7 @@ var (
 
 	// ErrFailed: an earlier write failed in a way that leaves memory and disk
 	// in disagreement. What was read is still good and can still be read, but
-	// nothing can be written any more; opening anew, in a new process, finds
+	// nothing can be written any more. Opening anew, after Close, finds
 	// everything that was acknowledged.
 	ErrFailed = errors.New("store: failed")
 )

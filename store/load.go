@@ -11,15 +11,14 @@ import (
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
-// load checks the format and reads what is kept in memory. A store without a
-// single key is a new one, also when a crash cut its creation short.
+// load checks the format and reads what is kept in memory.
 func (s *Store) load() error {
 	first, err := s.firstKey(nil, nil)
 	if err != nil {
 		return err
 	}
 	if first == nil {
-		return s.loadEmpty()
+		return corrupt.At(corrupt.New(-1, "nothing, not even the format: the tables or logs that had it are lost"), s.dir)
 	}
 	if err := s.checkFormat(first); err != nil {
 		return err
@@ -33,18 +32,35 @@ func (s *Store) load() error {
 	return s.checkClosing()
 }
 
-func (s *Store) loadEmpty() error {
-	if err := s.checkClosing(); err != nil {
+// verify reads everything that StartWriting and the caller's recovery will rely
+// on, so that damage is found before anything is written.
+func (s *Store) verify() error {
+	for key := range s.manifest.sums {
+		if _, err := s.getVouched([]byte(key)); err != nil {
+			return err
+		}
+	}
+	if _, err := s.orphans(); err != nil {
 		return err
 	}
-	if s.opts.ReadOnly {
-		return notExist(s.dir)
-	}
-	return s.create()
+	return s.Replay(s.manifest.LogSeq+1, func(uint64, []byte) error { return nil })
 }
 
-// create writes the first two keys, which every store has from then on.
+// create makes a new store. Until its first keys are durable the directory is
+// marked as unfinished, and the next Open starts over.
 func (s *Store) create() error {
+	if err := syncParents(s.fs, append(s.made, s.dir)...); err != nil {
+		return wrap(err, s.dir)
+	}
+	if err := writeDurably(s.fs, s.dir, unfinishedFile, []byte(markCreation)); err != nil {
+		return wrap(err, "create "+s.dir)
+	}
+	if err := removeOwn(s.fs, s.dir); err != nil {
+		return wrap(err, "create "+s.dir)
+	}
+	if err := s.openPebble(false); err != nil {
+		return err
+	}
 	m := Manifest{Next: 1, sums: map[string]uint32{}}
 	b := s.db.NewBatch()
 	setSealed(b, metaKey(formatName), binary.AppendUvarint(nil, FormatVersion))
@@ -52,8 +68,8 @@ func (s *Store) create() error {
 	if err := s.apply(b); err != nil {
 		return wrap(err, "create "+s.dir)
 	}
-	s.manifest, s.nextSeq, s.logStart = m, 1, 1
-	return nil
+	s.fresh = false
+	return wrap(unmark(s.fs, s.dir), "create "+s.dir)
 }
 
 // checkFormat reads the format version; first is the first key there is.
@@ -140,7 +156,7 @@ func (s *Store) clean() error {
 	if err := s.removeClosing(); err != nil {
 		return err
 	}
-	if err := s.opts.FS.RemoveAll(s.buildPath()); err != nil {
+	if err := removeBuilding(s.fs, s.buildPath()); err != nil {
 		return wrap(err, "remove "+s.buildPath())
 	}
 	orphans, err := s.orphans()

@@ -59,7 +59,7 @@ func (s *Store) Append(first uint64, records [][]byte, sync bool) (wait func() e
 }
 
 func (s *Store) appendBatch(b *pebble.Batch, sync bool) error {
-	err := s.log.do(func() error {
+	err := s.log.write(func() error {
 		if sync {
 			return s.db.ApplyNoSyncWait(b, pebble.Sync)
 		}
@@ -74,7 +74,7 @@ func (s *Store) appendBatch(b *pebble.Batch, sync bool) error {
 func (s *Store) waitFor(b *pebble.Batch, sync bool) error {
 	defer s.gate.leave()
 	if sync {
-		if err := s.log.do(b.SyncWait); err != nil {
+		if err := s.log.write(b.SyncWait); err != nil {
 			return s.log.failed(err)
 		}
 	}
@@ -91,7 +91,7 @@ func (s *Store) Sync() error {
 }
 
 func (s *Store) syncLog() error {
-	if err := s.log.do(func() error { return s.db.LogData(nil, pebble.Sync) }); err != nil {
+	if err := s.log.write(func() error { return s.db.LogData(nil, pebble.Sync) }); err != nil {
 		return s.log.failed(err)
 	}
 	return nil
@@ -105,6 +105,9 @@ func (s *Store) Replay(from uint64, fn func(seq uint64, record []byte) error) er
 		return err
 	}
 	defer s.gate.leave()
+	if s.db == nil {
+		return nil // a new store
+	}
 	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: logKey(from), UpperBound: []byte{spaceLog + 1}})
 	if err != nil {
 		return wrap(err, "log")

@@ -3,6 +3,8 @@ package store
 import (
 	"fmt"
 	"runtime"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -14,27 +16,38 @@ import (
 // Pebble calls Fatalf when a write has failed that it cannot take back (to the
 // MANIFEST, for one), in whatever goroutine that was, and relies on the call not
 // to return; its own default ends the process. A library has no right to do
-// that. So ours notes the failure and puts the goroutine to sleep for good, with
-// whatever locks of Pebble's it holds, and everybody who waits for Pebble, which
-// is what Store.do is for, is told at once. The store then refuses writes.
+// that. So ours notes the failure and holds the goroutine, with whatever locks of
+// Pebble's it has, and everybody who waits for Pebble, which is what do is for,
+// is told at once. The store then refuses writes.
+//
+// Close lets these goroutines go on, once nothing that they do reaches the disk:
+// see Store.giveUp.
 type logger struct {
-	log   func(line string)
-	fail  atomic.Pointer[failure]
-	dead  chan struct{} // closed when fail is set
-	tries atomic.Int64  // flushes and compactions that failed, since the last one that did not
-	stuck chan error    // gets the error of the stuckTries-th; capacity 1
+	log  func(line string)
+	fail atomic.Pointer[failure]
+	dead chan struct{} // closed when fail is set
+	over chan struct{} // closed when the store's files can no longer be changed
+
+	calls sync.WaitGroup // calls to Pebble under way
+
+	mu    sync.Mutex
+	tries int           // flushes and compactions that failed since the last one that did not
+	last  error         // of the latest of them
+	next  chan struct{} // closed at the next one
 }
 
 func newLogger(log func(string)) *logger {
-	return &logger{log: log, dead: make(chan struct{}), stuck: make(chan error, 1)}
+	return &logger{log: log, dead: make(chan struct{}), over: make(chan struct{}), next: make(chan struct{})}
 }
 
 // Pebble tries a flush or a compaction that failed again at once, and for ever.
-// On a full disk that would take a core, and Pebble's Open would not return. So
-// the n-th failure in a row costs a pause of 2^n milliseconds, up to a second,
-// and Open gives up after stuckTries of them, an eighth of a second in all.
+// On a full disk that would take a core, and whoever waits for the flush would
+// wait as long. So the n-th failure in a row costs a pause of 2^n milliseconds,
+// up to a second, and those who wait give up after stuckTries of them, an eighth
+// of a second in all, and when that many have passed already, after stuckMore.
 const (
 	stuckTries    = 6
+	stuckMore     = 2
 	maxPauseShift = 10
 )
 
@@ -42,8 +55,18 @@ func (l *logger) Infof(string, ...any) {}
 
 func (l *logger) Errorf(format string, args ...any) { l.log(fmt.Sprintf(format, args...)) }
 
+// Fatalf returns when the store has been given up, and only where Pebble goes on
+// with an error or as if nothing had been wrong. Pebble's other calls report bugs
+// of its own; what would follow them is anybody's guess.
 func (l *logger) Fatalf(format string, args ...any) {
-	l.log(l.failed(fmt.Errorf(format, args...)).Error())
+	err := fmt.Errorf(format, args...)
+	l.log(l.failed(err).Error())
+	<-l.over
+	for _, known := range []string{"MANIFEST", "directory sync failed", "pebble: fatal commit error"} {
+		if strings.HasPrefix(err.Error(), known) {
+			return
+		}
+	}
 	select {}
 }
 
@@ -58,26 +81,79 @@ func (l *logger) failed(err error) *failure {
 // do makes a call to Pebble and returns its error, or the store's failure should
 // it fail meanwhile: then the call may never return.
 func (l *logger) do(call func() error) error {
-	done := make(chan error, 1)
-	go func() {
-		defer func() {
-			switch r := recover().(type) {
-			case nil:
-			case runtime.Error:
-				panic(r)
-			case error: // Pebble panics so when a directory cannot be synced
-				done <- l.failed(r)
-			default:
-				panic(r)
-			}
-		}()
-		done <- call()
-	}()
+	done := l.start(call)
 	select {
 	case err := <-done:
 		return err
 	case <-l.dead:
 		return l.fail.Load()
+	}
+}
+
+// write is do for a call that may wait for a flush. That the flush goes on
+// failing is a failure of the store: nobody knows what becomes of the call.
+func (l *logger) write(call func() error) error {
+	done := l.start(call)
+	ended := make(chan struct{})
+	result := make(chan error, 1)
+	go func() {
+		result <- <-done
+		close(ended)
+	}()
+	if err := l.stall(ended); err != nil {
+		return l.failed(err)
+	}
+	return <-result
+}
+
+// start makes a call in a goroutine of its own.
+func (l *logger) start(call func() error) <-chan error {
+	done := make(chan error, 1)
+	l.calls.Go(func() {
+		defer func() {
+			r := recover()
+			err, isError := r.(error)
+			_, isBug := r.(runtime.Error)
+			switch {
+			case r == nil:
+			case l.fail.Load() != nil:
+				// Nobody waits for the call any more. It has gone on from an
+				// error that it does not expect to survive.
+				l.log(fmt.Sprintf("panic in a failed store: %v", r))
+				done <- l.fail.Load()
+			case isBug || !isError:
+				panic(r)
+			default: // Pebble panics so when its log cannot be written
+				done <- l.failed(err)
+			}
+		}()
+		done <- call()
+	})
+	return done
+}
+
+// stall waits until ended is closed and returns nil, or until so many flushes in
+// a row have failed that there is no use in waiting, or until the store fails,
+// and returns that error.
+func (l *logger) stall(ended <-chan struct{}) error {
+	first := -1
+	for {
+		l.mu.Lock()
+		tries, last, next := l.tries, l.last, l.next
+		l.mu.Unlock()
+		if first < 0 || tries < first {
+			first = tries
+		}
+		if tries >= max(stuckTries, first+stuckMore) {
+			return last
+		}
+		select {
+		case <-ended:
+			return nil
+		case <-l.dead:
+			return l.fail.Load()
+		case <-next:
+		}
 	}
 }
 
@@ -95,7 +171,9 @@ func (l *logger) events() *pebble.EventListener {
 
 func (l *logger) ended(err error) {
 	if err == nil {
-		l.tries.Store(0)
+		l.mu.Lock()
+		l.tries = 0
+		l.mu.Unlock()
 	}
 }
 
@@ -103,12 +181,19 @@ func (l *logger) ended(err error) {
 // they could not go far anyway.
 func (l *logger) backgroundError(err error) {
 	l.log("background error: " + err.Error())
-	n := l.tries.Add(1)
-	if n >= stuckTries {
-		select {
-		case l.stuck <- err:
-		default:
-		}
-	}
+	l.mu.Lock()
+	l.tries++
+	n := l.tries
+	l.last = err
+	close(l.next)
+	l.next = make(chan struct{})
+	l.mu.Unlock()
 	time.Sleep(time.Millisecond << min(n, maxPauseShift))
+	select {
+	case <-l.over:
+		if n > maxPauseShift {
+			select {} // what fails even in memory has an error that stays; Pebble would go on for ever
+		}
+	default:
+	}
 }

@@ -6,8 +6,12 @@ import (
 	"io/fs"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
@@ -29,13 +33,20 @@ const lockFile = "LOCK"
 // A Store keeps one index in one directory. Its methods are safe for concurrent
 // use.
 type Store struct {
-	dir  string
-	opts Options
-	popt *pebble.Options // defaults filled in; sizes of the segments' tables come from here
-	db   *pebble.DB
-	lock dirLock
-	log  *logger
-	gate gate
+	dir    string
+	opts   Options
+	fs     *fence          // all changes to files go through it
+	popt   *pebble.Options // defaults filled in; sizes of the segments' tables come from here
+	db     *pebble.DB      // nil for a new store until StartWriting
+	lock   dirLock
+	log    *logger
+	gate   gate
+	hidden atomic.Pointer[string] // directory that Pebble is to believe missing
+
+	fresh    bool     // there is no index yet, or one whose creation was cut short
+	made     []string // directories that Open has made
+	writing  bool     // StartWriting has succeeded
+	stranded func()   // ends a Pebble that did not come up in time, once it is up
 
 	closeOnce sync.Once
 	closeErr  error // what Close returns
@@ -58,88 +69,173 @@ type Store struct {
 	manifest Manifest // as last committed, but for Next, which NewSegment moves on
 }
 
-// Open opens the store in dir; unless opts say read-only, a directory that is
-// missing or empty becomes a new store.
-//
-// What an interrupted run left behind goes: tables half written, segments that
-// no manifest lists, deletions of segments that are gone.
+// Open opens the store in dir for what opts say: it is Load and, unless opts say
+// read-only, StartWriting.
+func Open(dir string, opts *Options) (*Store, error) {
+	s, err := Load(dir, opts)
+	if err != nil || s.opts.ReadOnly {
+		return s, err
+	}
+	if err := s.StartWriting(); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// Load locks dir, checks what is in it, and changes nothing: everything can be
+// read, and writes return ErrReadOnly until StartWriting. The log has been read to its
+// end and every record has been checked, and so have all values that the manifest
+// vouches for. A directory that is missing or empty is a new store, with nothing
+// in it, unless opts say read-only.
 //
 // Errors: ErrLocked, at once, when this or another process has dir open;
-// fs.ErrNotExist when there is no store and opts say read-only; ErrFormat;
-// corrupt.Err.
-func Open(dir string, opts *Options) (_ *Store, err error) {
+// fs.ErrNotExist when there is no store and opts say read-only; ErrFormat when the
+// directory belongs to a newer version or holds something else; ErrUnfinished;
+// corrupt.Err. After an error everything in the directory is as it was.
+func Load(dir string, opts *Options) (_ *Store, err error) {
 	o := opts.withDefaults()
-	if dir, err = resolve(dir, &o); err != nil {
+	dir, made, err := resolve(dir, &o)
+	if err != nil {
 		return nil, err
+	}
+	lock, err := takeLock(o.FS, dir, o.ReadOnly)
+	if err != nil {
+		return nil, errors.Join(err, removeDirs(o.FS, made))
 	}
 	l := newLogger(o.Log)
-	s := &Store{dir: dir, opts: o, log: l, popt: o.pebbleOptions(l), gate: newGate(), doomed: map[uint64]struct{}{}}
-	if s.lock, err = takeLock(o.FS, dir, o.ReadOnly); err != nil {
-		return nil, err
-	}
+	s := &Store{dir: dir, opts: o, fs: newFence(o.FS, lock), lock: lock, log: l, gate: newGate(), made: made, doomed: map[uint64]struct{}{}}
+	s.popt = o.pebbleOptions(pebbleFS{FS: s.fs, log: l, hidden: &s.hidden, after: vfs.NewMem()}, l)
 	defer func() {
-		if err == nil {
-			return
-		}
-		if r := s.release(); !errors.Is(r, ErrFailed) {
-			err = errors.Join(err, r)
+		if err != nil {
+			err = errors.Join(err, s.release())
 		}
 	}()
-	if !o.ReadOnly {
-		if err := lockError(s.lock.claim(), dir); err != nil {
-			return nil, err
-		}
+	if err := s.inspect(); err != nil {
+		return nil, err
 	}
-	if err := s.openPebble(); err != nil {
+	if s.fresh {
+		if o.ReadOnly {
+			return nil, notExist(dir)
+		}
+		s.manifest, s.nextSeq, s.logStart = Manifest{Next: 1, sums: map[string]uint32{}}, 1, 1
+		return s, nil
+	}
+	if err := s.openPebble(true); err != nil {
 		return nil, err
 	}
 	if err := s.load(); err != nil {
 		return nil, err
 	}
-	if !o.ReadOnly {
-		if err := s.clean(); err != nil {
-			return nil, err
+	return s, s.verify()
+}
+
+// StartWriting makes a store that was loaded one that can be written to. It must
+// not be called beside anything else.
+//
+// What an interrupted run left behind goes: tables half written, segments that
+// no manifest lists, deletions of segments that are gone. After an error the store
+// must be closed.
+func (s *Store) StartWriting() error {
+	if s.opts.ReadOnly {
+		return ErrReadOnly
+	}
+	must(!s.writing, "StartWriting is called twice")
+	if err := lockError(s.lock.claim(), s.dir); err != nil {
+		return err
+	}
+	if err := s.checkRoom(); err != nil {
+		return err
+	}
+	s.fs.lift()
+	start := s.reopen
+	if s.fresh {
+		start = s.create
+	}
+	if err := start(); err != nil {
+		return err
+	}
+	s.writing = true
+	if err := s.clean(); err != nil {
+		s.writing = false // so that Close vouches for nothing
+		return err
+	}
+	return nil
+}
+
+// leastRoom is how many bytes must be free for an index to be opened for writing,
+// on top of what its logs may become when they are flushed. Pebble would find a full
+// disk, too, but it finds it in the middle of things.
+const leastRoom = 256 << 10
+
+// checkRoom makes sure that the disk is not full.
+func (s *Store) checkRoom() error {
+	names, err := s.fs.List(s.dir)
+	if err != nil {
+		return wrap(err, s.dir)
+	}
+	need := uint64(leastRoom)
+	for _, name := range names {
+		if !strings.HasSuffix(name, ".log") {
+			continue
+		}
+		if st, err := s.fs.Stat(s.fs.PathJoin(s.dir, name)); err == nil {
+			need += uint64(st.Size())
 		}
 	}
-	return s, nil
+	usage, err := s.fs.GetDiskUsage(s.dir)
+	if err == nil && usage.AvailBytes < need { // not every file system knows
+		return fmt.Errorf("store: open %s: %d bytes are free on the disk, and %d are needed to begin with; make room: %w", s.dir, usage.AvailBytes, need, syscall.ENOSPC)
+	}
+	return nil
+}
+
+// reopen opens Pebble again, for writing this time.
+func (s *Store) reopen() error {
+	err := s.db.Close()
+	s.db = nil
+	if err != nil {
+		return wrap(err, s.dir)
+	}
+	if err := s.openPebble(false); err != nil {
+		return err
+	}
+	sum, next := s.manifestSum, s.nextSeq
+	if err := s.load(); err != nil {
+		return err
+	}
+	if s.manifestSum != sum || s.nextSeq != next {
+		return wrap(corrupt.New(-1, "it changed while it was being opened"), s.dir)
+	}
+	return nil
 }
 
 // openPebble opens the database itself.
-func (s *Store) openPebble() error {
-	type result struct {
-		db  *pebble.DB
-		err error
-	}
-	opened := make(chan result, 1)
-	go func() {
-		var db *pebble.DB
-		err := s.log.do(func() (err error) {
-			db, err = pebble.Open(s.dir, s.popt)
-			return err
-		})
-		if err != nil {
-			opened <- result{err: err} // db may still be written to
-			return
-		}
-		opened <- result{db: db}
-	}()
-	select {
-	case r := <-opened:
-		s.db = r.db
-		return s.openError(r.err)
-	case err := <-s.log.stuck:
-		// The flush that Pebble's Open waits for goes on failing. Should it
-		// come to an end one day, the directory is free again.
-		lock := s.lock
-		s.lock = nil
-		go func() {
-			if r := <-opened; r.err == nil {
-				_ = r.db.Close()
-				_ = lock.Close()
+func (s *Store) openPebble(readOnly bool) error {
+	popt := *s.popt
+	popt.ReadOnly, popt.ErrorIfNotExists = readOnly, !s.fresh
+	ended := make(chan struct{})
+	var db *pebble.DB
+	opened := s.log.start(func() (err error) {
+		defer close(ended)
+		db, err = pebble.Open(s.dir, &popt)
+		return err
+	})
+	if err := s.log.stall(ended); err != nil {
+		// The flush that Pebble's Open waits for goes on failing, or the
+		// MANIFEST cannot be written.
+		s.log.failed(err)
+		s.stranded = func() {
+			if <-opened == nil {
+				_ = db.Close()
 			}
-		}()
+		}
 		return wrap(err, "open "+s.dir)
 	}
+	if err := s.openError(<-opened); err != nil {
+		return err
+	}
+	s.db = db
+	return nil
 }
 
 // openError says what an error of Pebble's Open means.
@@ -173,33 +269,88 @@ func (s *Store) buildPath() string { return s.opts.FS.PathJoin(s.dir, buildDir) 
 
 // Close waits for calls in progress and for open iterators, whose walks end with
 // ErrClosed, and closes the store. Log records that were appended without sync
-// are durable after it. Whatever error it returns, the store is closed. Further
-// calls wait for the first one and return the same error.
+// are durable after it. Whatever error it returns, the store is closed and the
+// directory can be opened again. Further calls wait for the first one and return
+// the same error.
 func (s *Store) Close() error {
 	s.closeOnce.Do(func() {
 		s.gate.shut()
 		var err error
-		if !s.opts.ReadOnly && s.log.fail.Load() == nil {
+		if s.writing && s.log.fail.Load() == nil {
 			err = s.closing()
 		}
 		s.closeErr = errors.Join(err, s.release())
+		if f := s.log.fail.Load(); f != nil && !errors.Is(s.closeErr, ErrFailed) {
+			s.closeErr = errors.Join(f, s.closeErr)
+		}
 	})
 	return s.closeErr
 }
 
-// release closes the database and gives the lock back. A failed store keeps
-// both: Pebble's locks are held for good and its background work may go on, so
-// nobody else, nor we again, may open the directory before the process ends.
+// release closes the database and gives the lock back. Nothing of the store's
+// changes a file after that, whatever becomes of Pebble.
 func (s *Store) release() error {
-	if f := s.log.fail.Load(); f != nil {
-		return f
+	var err error
+	if db := s.db; db != nil && s.log.fail.Load() == nil {
+		if err = s.log.write(db.Close); s.log.fail.Load() != nil {
+			s.db = nil // it is being closed
+		}
 	}
-	var errs error
-	if s.db != nil {
-		errs = s.log.do(s.db.Close)
+	if s.log.fail.Load() != nil {
+		return s.giveUp()
 	}
-	if s.lock != nil && s.log.fail.Load() == nil {
-		errs = errors.Join(errs, s.lock.Close())
+	if !s.writing && s.db == nil {
+		err = errors.Join(err, removeDirs(s.opts.FS, s.made))
 	}
-	return wrap(errs, "close "+s.dir)
+	s.db = nil
+	<-s.fs.lower()
+	return wrap(errors.Join(err, s.lock.Close()), "close "+s.dir)
+}
+
+// hangTime is how long giveUp waits for changes to files that are under way. They
+// end when the operating system says so; on a full disk that is at once.
+const hangTime = 10 * time.Second
+
+// giveUp gives the lock back without closing Pebble, whose locks may be held for
+// good, and which may go on for ever with what it cannot do.
+//
+// It cannot be stopped, but cut off. When the fence is down and the last change
+// has ended, the directory is nobody's. From then on all that Pebble changes succeeds, in
+// memory (see pebbleFS), and the goroutines that Fatalf holds go on. So it
+// can be closed like any other, and leaves nothing behind. Should it not come to an
+// end (a commit that panicked holds the lock of the commits), its memory is lost until the
+// process ends, and nothing else.
+func (s *Store) giveUp() error {
+	idle := s.fs.lower()
+	finish := func() error {
+		close(s.log.over)
+		go s.drain(s.db)
+		return wrap(s.lock.Close(), "close "+s.dir)
+	}
+	select {
+	case <-idle:
+		return finish()
+	case <-time.After(hangTime):
+		go func() {
+			<-idle
+			_ = finish()
+		}()
+		return fmt.Errorf("store: close %s: a write has not returned for %v; the directory stays locked until it does", s.dir, hangTime)
+	}
+}
+
+// drain brings a Pebble to its end that no longer reaches the disk.
+func (s *Store) drain(db *pebble.DB) {
+	defer func() {
+		if r := recover(); r != nil {
+			s.opts.Log(fmt.Sprintf("close of a failed store: %v", r))
+		}
+	}()
+	if s.stranded != nil {
+		s.stranded()
+	}
+	s.log.calls.Wait() // Pebble cannot be closed beside them
+	if db != nil {
+		_ = db.Close() // it has errors to tell, and nobody wants to know
+	}
 }

@@ -85,16 +85,14 @@ const pebbleFormat = pebble.FormatTableFormatV6
 //
 // EnsureDefaults copies what is set for level 0 to the levels below it. Without
 // that call Pebble ignores, silently, what only Levels[0] says about the others.
-func (o *Options) pebbleOptions(l *logger) *pebble.Options {
+func (o *Options) pebbleOptions(fsys vfs.FS, l *logger) *pebble.Options {
 	p := &pebble.Options{
-		FS:                 pebbleFS{o.FS, l},
-		ReadOnly:           o.ReadOnly,
+		FS:                 fsys,
 		CacheSize:          o.CacheBytes,
 		MemTableSize:       uint64(o.MemTableBytes),
 		FormatMajorVersion: pebbleFormat,
 		Logger:             l,
 		EventListener:      l.events(),
-		ErrorIfNotExists:   o.ReadOnly,
 
 		// Statistics about tables steer compactions towards tombstones. Ours
 		// are few, and the job that collects them tries a damaged table again

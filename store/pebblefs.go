@@ -1,13 +1,17 @@
 package store
 
 import (
+	"errors"
 	"io"
+	"os"
 	"strings"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// A pebbleFS is the file system that Pebble sees. It corrects three things.
+// A pebbleFS is the file system that Pebble sees. It differs from the store's in
+// five things.
 //
 // A file that a marker names must be there before the marker is. Pebble creates
 // a MANIFEST, then the marker that names it, then syncs the directory once; where
@@ -20,18 +24,101 @@ import (
 // Pebble panics, which in its own goroutines would be the end of the process.
 //
 // The lock that Pebble takes is the Store's affair; see takeLock.
+//
+// The directory that Checkpoint has made seems not to be there: Pebble insists
+// on making it.
+//
+// Once the store's fence is down, changes succeed, but in memory only. They are
+// those of a Pebble that has been given up. Were they to fail, it would try for
+// ever, or park goroutines with its locks; as it is, it comes to an end.
 type pebbleFS struct {
 	vfs.FS
-	log *logger
+	log    *logger
+	hidden *atomic.Pointer[string] // a directory that seems not to be there, or nil
+	after  *vfs.MemFS              // takes the changes after the store's fence has come down
 }
 
-func (p pebbleFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+func (p pebbleFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if strings.HasPrefix(p.PathBase(name), "marker.") {
-		if err := syncDir(p.FS, p.PathDir(name)); err != nil {
+		if err := syncDir(p.FS, p.PathDir(name)); err != nil && !isFenced(err) {
 			return nil, err
 		}
 	}
-	return p.FS.Create(name, category)
+	f, err := p.FS.Create(name, c)
+	return p.opened(name, f, err)
+}
+
+func (p pebbleFS) OpenReadWrite(name string, c vfs.DiskWriteCategory, opts ...vfs.OpenOption) (vfs.File, error) {
+	f, err := p.FS.OpenReadWrite(name, c, opts...)
+	return p.opened(name, f, err)
+}
+
+func (p pebbleFS) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	f, err := p.FS.ReuseForWrite(from, to, c)
+	return p.opened(to, f, err)
+}
+
+// opened wraps a file that was opened for writing, or makes it in memory.
+func (p pebbleFS) opened(name string, f vfs.File, err error) (vfs.File, error) {
+	switch {
+	case err == nil:
+		return pebbleFile{f}, nil
+	case !isFenced(err):
+		return nil, err
+	}
+	if err := p.after.MkdirAll(p.after.PathDir(name), 0o755); err != nil {
+		return nil, err
+	}
+	return p.after.Create(name, vfs.WriteCategoryUnspecified)
+}
+
+func (p pebbleFS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
+	if f, err := p.after.Open(name); err == nil {
+		return f, nil
+	}
+	return p.FS.Open(name, opts...)
+}
+
+func (p pebbleFS) Stat(name string) (vfs.FileInfo, error) {
+	if hidden := p.hidden.Load(); hidden != nil && name == *hidden {
+		return nil, &os.PathError{Op: "stat", Path: name, Err: os.ErrNotExist}
+	}
+	if info, err := p.after.Stat(name); err == nil {
+		return info, nil
+	}
+	return p.FS.Stat(name)
+}
+
+func (p pebbleFS) Link(from, to string) error {
+	return p.changed(p.FS.Link(from, to), func() error { return p.after.Link(from, to) })
+}
+
+func (p pebbleFS) Rename(from, to string) error {
+	return p.changed(p.FS.Rename(from, to), func() error { return p.after.Rename(from, to) })
+}
+
+func (p pebbleFS) Remove(name string) error {
+	return p.changed(p.FS.Remove(name), func() error { return p.after.Remove(name) })
+}
+
+func (p pebbleFS) RemoveAll(name string) error {
+	return p.changed(p.FS.RemoveAll(name), func() error { return p.after.RemoveAll(name) })
+}
+
+func (p pebbleFS) MkdirAll(name string, perm os.FileMode) error {
+	return p.changed(p.FS.MkdirAll(name, perm), func() error { return p.after.MkdirAll(name, perm) })
+}
+
+// changed returns the error of a change, unless the fence has refused it. Then
+// the change is made in memory, and does nothing to what is not there.
+func (p pebbleFS) changed(err error, inMemory func() error) error {
+	if !isFenced(err) {
+		return err
+	}
+	if err = inMemory(); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 func (p pebbleFS) OpenDir(name string) (vfs.File, error) {
@@ -47,13 +134,49 @@ func (pebbleFS) Lock(string) (io.Closer, error) { return io.NopCloser(nil), nil 
 // Unwrap lets Pebble find what lies below.
 func (p pebbleFS) Unwrap() vfs.FS { return p.FS }
 
+// A pebbleFile is a file that Pebble writes. After the store's fence has come
+// down, what it writes is dropped.
+type pebbleFile struct{ vfs.File }
+
+func (f pebbleFile) Write(b []byte) (int, error) {
+	n, err := f.File.Write(b)
+	if isFenced(err) {
+		return len(b), nil
+	}
+	return n, err
+}
+
+func (f pebbleFile) WriteAt(b []byte, off int64) (int, error) {
+	n, err := f.File.WriteAt(b, off)
+	if isFenced(err) {
+		return len(b), nil
+	}
+	return n, err
+}
+
+func (f pebbleFile) Preallocate(off, n int64) error { return unlessFenced(f.File.Preallocate(off, n)) }
+func (f pebbleFile) Sync() error                    { return unlessFenced(f.File.Sync()) }
+func (f pebbleFile) SyncData() error                { return unlessFenced(f.File.SyncData()) }
+
+func (f pebbleFile) SyncTo(n int64) (bool, error) {
+	full, err := f.File.SyncTo(n)
+	return full, unlessFenced(err)
+}
+
+func unlessFenced(err error) error {
+	if isFenced(err) {
+		return nil
+	}
+	return err
+}
+
 type directory struct {
 	vfs.File
 	log *logger
 }
 
 func (d directory) Sync() error {
-	if err := d.File.Sync(); err != nil {
+	if err := unlessFenced(d.File.Sync()); err != nil {
 		d.log.Fatalf("directory sync failed: %w", err)
 	}
 	return nil

@@ -38,7 +38,7 @@ func (t *TableWriter) Set(key, value []byte) error {
 
 func (t *TableWriter) set(value []byte) error {
 	if t.w == nil {
-		f, err := t.s.opts.FS.Create(t.path, vfs.WriteCategoryUnspecified)
+		f, err := t.s.fs.Create(t.path, vfs.WriteCategoryUnspecified)
 		if err != nil {
 			return err
 		}
@@ -102,5 +102,5 @@ func (t *TableWriter) abort() error {
 	if t.keys == 0 {
 		return nil
 	}
-	return t.s.opts.FS.Remove(t.path)
+	return t.s.fs.Remove(t.path)
 }

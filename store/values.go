@@ -11,6 +11,9 @@ import (
 
 // get returns an own copy of a value, or nil when there is none.
 func (s *Store) get(key []byte) (value []byte, err error) {
+	if s.db == nil {
+		return nil, nil // a new store
+	}
 	v, closer, err := s.db.Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return nil, nil
@@ -84,7 +87,7 @@ func setSealed(b *pebble.Batch, key, payload []byte) uint32 {
 // then still be at work on the batch, so it is not given back: the pool it would
 // go to serves all databases of the process.
 func (s *Store) apply(b *pebble.Batch) error {
-	if err := s.log.do(func() error { return s.db.Apply(b, pebble.Sync) }); err != nil {
+	if err := s.log.write(func() error { return s.db.Apply(b, pebble.Sync) }); err != nil {
 		return s.log.failed(err)
 	}
 	return b.Close()
@@ -92,10 +95,12 @@ func (s *Store) apply(b *pebble.Batch) error {
 
 // writable enters the gate for a call that writes.
 func (s *Store) writable() error {
-	if s.opts.ReadOnly {
+	switch f := s.log.fail.Load(); {
+	case s.gate.closed.Load():
+		return ErrClosed
+	case !s.writing:
 		return ErrReadOnly
-	}
-	if f := s.log.fail.Load(); f != nil {
+	case f != nil:
 		return f
 	}
 	return s.gate.enter()

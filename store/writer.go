@@ -37,7 +37,7 @@ func (s *Store) NewSegment() (*SegmentWriter, error) {
 	n := s.manifest.Next
 	s.manifest.Next++
 	s.mu.Unlock()
-	if err := s.opts.FS.MkdirAll(s.buildPath(), 0o755); err != nil {
+	if err := s.fs.MkdirAll(s.buildPath(), 0o755); err != nil {
 		return nil, wrap(err, s.buildPath())
 	}
 	w := &SegmentWriter{s: s, number: n, behind: firstPlainKind, state: writing}
@@ -49,7 +49,7 @@ func (s *Store) NewSegment() (*SegmentWriter, error) {
 
 // table begins a table. There is no file before the first key.
 func (w *SegmentWriter) table(name string, compressed bool) *TableWriter {
-	path := w.s.opts.FS.PathJoin(w.s.buildPath(), fmt.Sprintf("%d.%s", w.number, name))
+	path := w.s.fs.PathJoin(w.s.buildPath(), fmt.Sprintf("%d.%s", w.number, name))
 	return &TableWriter{s: w.s, segment: w.number, path: path, compressed: compressed, key: segmentPrefix(w.number)}
 }
 

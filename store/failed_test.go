@@ -1,0 +1,145 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+)
+
+// A fillingDisk fails writes from some moment on, until it is emptied.
+type fillingDisk struct {
+	*errorfs.FS
+	mem  *vfs.MemFS
+	left atomic.Int64 // writes that still succeed
+}
+
+var errDiskFull = errors.New("disk full")
+
+func newFillingDisk() *fillingDisk {
+	d := &fillingDisk{mem: vfs.NewCrashableMem()}
+	d.empty()
+	d.FS = errorfs.Wrap(d.mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if op.Kind.ReadOrWrite() == errorfs.OpIsWrite && d.left.Add(-1) < 0 {
+			return errDiskFull
+		}
+		return nil
+	}))
+	return d
+}
+
+func (d *fillingDisk) empty() { d.left.Store(1 << 40) }
+
+// settle waits until no more goroutines run than before, and returns how many
+// there are.
+func settle(before int) int {
+	for range 500 {
+		if runtime.NumGoroutine() <= before {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return runtime.NumGoroutine()
+}
+
+// TestFailedStoreOpensAgain fills the disk before the k-th write, for every k.
+// The store that fails is closed and opened again, in the same process, while the
+// disk is full and when it has room; everything acknowledged is there, and nothing
+// of the failed store changes the directory after its Close, nor stays behind.
+func TestFailedStoreOpensAgain(t *testing.T) {
+	before := runtime.NumGoroutine()
+	failures := 0
+	for k := int64(1); ; k++ {
+		h, disk := newHistory(t), newFillingDisk()
+		h.open(disk)
+		h.append(1, true)
+		disk.left.Store(k)
+		done := h.tryOn(h.s)
+		if err := h.s.Close(); err != nil && !errors.Is(err, ErrFailed) && !errors.Is(err, errDiskFull) {
+			t.Fatalf("full from write %d on: close: %v", k, err)
+		} else if errors.Is(err, ErrFailed) {
+			failures++
+		}
+		if s, err := Open(damagedDir, &Options{FS: disk}); err == nil {
+			if err := s.Close(); err != nil && !errors.Is(err, errDiskFull) && !errors.Is(err, ErrFailed) {
+				t.Fatal(err)
+			}
+		} else if errors.Is(err, ErrLocked) || !errors.Is(err, errDiskFull) {
+			t.Fatalf("full from write %d on: open again, still full: %v", k, err)
+		}
+		closed := disk.mem.String()
+		disk.empty()
+		if again := disk.mem.String(); again != closed {
+			t.Fatalf("full from write %d on: changed after Close:\n%s\nbefore\n%s", k, again, closed)
+		}
+		if err := h.check(disk, h.acked()); err != nil {
+			t.Fatalf("full from write %d on: %v", k, err)
+		}
+		if done {
+			break
+		}
+	}
+	if failures == 0 {
+		t.Error("no store failed")
+	}
+	if n := settle(before); n > before {
+		stacks := make([]byte, 1<<20)
+		t.Errorf("%d goroutines are left of %d failed stores:\n%s", n-before, failures, stacks[:runtime.Stack(stacks, true)])
+	}
+}
+
+// TestCloseWhileFlushFails closes a store whose flushes go on failing while its
+// log can be written. Close ends, and so does an Open that needs the flush.
+func TestCloseWhileFlushFails(t *testing.T) {
+	before := runtime.NumGoroutine()
+	mem := vfs.NewCrashableMem()
+	var broken atomic.Bool
+	fsys := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if broken.Load() && op.Kind.ReadOrWrite() == errorfs.OpIsWrite && strings.HasSuffix(op.Path, ".sst") {
+			return errDiskFull
+		}
+		return nil
+	}))
+	s, err := Open(damagedDir, &Options{FS: fsys, MemTableBytes: 256 << 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken.Store(true)
+	var failed error
+	big := strings.Repeat("x", 20<<10)
+	for i := 0; failed == nil; i++ { // until the memtables are full
+		failed = s.Commit(context.Background(), Edit{Meta: map[string][]byte{"schema": []byte(big)}})
+		if i > 1000 {
+			t.Fatal("the flush is not missed")
+		}
+	}
+	if !errors.Is(failed, ErrFailed) || !errors.Is(failed, errDiskFull) {
+		t.Errorf("commit that waits for a flush: %v", failed)
+	}
+	if err := s.Close(); !errors.Is(err, ErrFailed) {
+		t.Errorf("close: %v", err)
+	}
+	if _, err := Open(damagedDir, &Options{FS: fsys}); !errors.Is(err, errDiskFull) {
+		t.Errorf("open: %v", err)
+	}
+	broken.Store(false)
+	if s, err = Open(damagedDir, &Options{FS: fsys}); err != nil {
+		t.Fatal(err)
+	}
+	if v, err := s.Meta("schema"); err != nil || string(v) != big {
+		t.Errorf("%d bytes, %v", len(v), err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if n := settle(before); n > before {
+		stacks := make([]byte, 1<<20)
+		t.Errorf("%d goroutines are left:\n%s", n-before, stacks[:runtime.Stack(stacks, true)])
+	}
+}
