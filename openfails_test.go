@@ -1,0 +1,181 @@
+package riffle
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+)
+
+// filesOf returns a hash of every file below a directory, by its name.
+func filesOf(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	sums := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		sums[path[len(dir)+1:]] = fmt.Sprintf("%d bytes %x", len(data), sha256.Sum256(data))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sums
+}
+
+// TestFailedOpenChangesNothing damages every file of an index that was closed, and of one
+// that was not, and opens it. An Open that fails leaves every file as it was.
+func TestFailedOpenChangesNothing(t *testing.T) {
+	top := t.TempDir()
+	closed, crashed := filepath.Join(top, "closed"), filepath.Join(top, "crashed")
+	damagedIndex(t, closed, nil)
+	e, err := damageTuning.open(closed, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Put(ctx, "last", map[string]any{"text": "w1"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(crashed, os.DirFS(closed)); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	failed, opened := 0, 0
+	for _, intact := range []string{closed, crashed} {
+		for name := range filesOf(t, intact) {
+			data, err := os.ReadFile(filepath.Join(intact, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for how, bad := range damagedData(data) {
+				what := fmt.Sprintf("%s, %s %s", filepath.Base(intact), name, how)
+				dir := filepath.Join(top, "damaged")
+				if err := os.CopyFS(dir, os.DirFS(intact)); err != nil {
+					t.Fatal(err)
+				}
+				path := filepath.Join(dir, name)
+				if err := os.Remove(path); err != nil {
+					t.Fatal(err)
+				}
+				if bad != nil {
+					if err := os.WriteFile(path, bad, 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if openChangesNothing(t, what, dir, damageTuning.opts, ErrCorrupt, ErrFormat) {
+					failed++
+				} else {
+					opened++
+				}
+				if err := os.RemoveAll(dir); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	t.Logf("%d opens failed, %d did not", failed, opened)
+	if failed < 40 {
+		t.Error("too few: the test tests nothing")
+	}
+}
+
+// damagedData returns what may be left of a file; nil when it is gone.
+func damagedData(data []byte) map[string][]byte {
+	all := map[string][]byte{"missing": nil}
+	if n := len(data); n > 0 {
+		all["empty"], all["cut in half"], all["zeroed"] = []byte{}, data[:n/2], make([]byte, n)
+		for _, at := range []int{0, n / 3, n - 1} {
+			bad := append([]byte(nil), data...)
+			bad[at] ^= 16
+			all[fmt.Sprintf("flipped at %d", at)] = bad
+		}
+	}
+	return all
+}
+
+// openChangesNothing opens an index, for writing and for reading. It reports whether that
+// failed, with one of some errors, and makes sure that then nothing was changed.
+func openChangesNothing(t *testing.T, what, dir string, o Options, want ...error) (failed bool) {
+	t.Helper()
+	before := filesOf(t, dir)
+	for _, readOnly := range []bool{true, false} {
+		o.ReadOnly = readOnly
+		e, err := Open(dir, &o)
+		if err == nil {
+			if err := e.Close(); err != nil && !errors.Is(err, ErrCorrupt) {
+				t.Errorf("%s: close: %v", what, err)
+			}
+		} else {
+			failed = true
+			known := false
+			for _, w := range want {
+				known = known || errors.Is(err, w)
+			}
+			if !known {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		if readOnly || err != nil {
+			if after := filesOf(t, dir); !reflect.DeepEqual(before, after) {
+				t.Errorf("%s: Open, read-only %v, error %v, changed files:\n%v\nbefore\n%v", what, readOnly, err, after, before)
+			}
+		}
+	}
+	return failed
+}
+
+func parsed(t *testing.T, text string) *Schema {
+	t.Helper()
+	s, err := ParseSchema([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestRefusedOpenChangesNothing opens whole indexes with options that do not suit them,
+// and directories that are none.
+func TestRefusedOpenChangesNothing(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "index")
+	e, err := Open(dir, &Options{Schema: parsed(t, `{"fields":{"text":{"type":"text"}}}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(e.Put(ctx, "a", map[string]any{"text": "one"}), e.Close()); err != nil {
+		t.Fatal(err)
+	}
+	before := filesOf(t, dir)
+	for _, schema := range []string{`{"fields":{"text":{"type":"keyword"}}}`, `{"fields":{"text":{"type":"text"},"more":{"type":"text","analyzer":"unheard of"}}}`} {
+		e, err := Open(dir, &Options{Schema: parsed(t, schema)})
+		if err == nil {
+			e.Close()
+			t.Errorf("opens with the schema %s", schema)
+		}
+		if after := filesOf(t, dir); !reflect.DeepEqual(before, after) {
+			t.Errorf("schema %s, %v: changed files:\n%v\nbefore\n%v", schema, err, after, before)
+		}
+	}
+	other := t.TempDir()
+	if err := os.WriteFile(filepath.Join(other, "letter.txt"), []byte("dear"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before = filesOf(t, other)
+	_, openErr := Open(other, nil)
+	_, buildErr := Build(ctx, other, yieldAll([]modelPut{{id: "a", doc: modelDoc{"text": "w1"}}}), nil)
+	for _, err := range []error{openErr, buildErr} {
+		if err != nil && !errors.Is(err, ErrFormat) {
+			t.Error(err)
+		}
+	}
+	if openErr == nil || !reflect.DeepEqual(before, filesOf(t, other)) {
+		t.Errorf("a directory of other files: open: %v, build: %v, then %v", openErr, buildErr, filesOf(t, other))
+	}
+}
