@@ -173,3 +173,32 @@ func benchWriters(b *testing.B, d Durability, batch, writers int) {
 	all.Wait()
 	b.ReportMetric(float64(b.N*batch)/b.Elapsed().Seconds(), "docs/s")
 }
+
+// BenchmarkApplyAmongFields puts single documents of two fields into a memory segment that has many others.
+// A batch costs what its own fields cost.
+func BenchmarkApplyAmongFields(b *testing.B) {
+	for _, fields := range []int{10, 10_000} {
+		b.Run(fmt.Sprint("fields=", fields), func(b *testing.B) {
+			e, err := Open(b.TempDir(), &Options{Durability: NoSync, MemoryBytes: 1 << 30})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer e.Close()
+			ctx := context.Background()
+			var batch Batch
+			for i := range fields {
+				batch.Put(fmt.Sprint("f", i), map[string]any{fmt.Sprint("f", i): "word"})
+			}
+			if err := e.Apply(ctx, &batch); err != nil {
+				b.Fatal(err)
+			}
+			n := 0
+			for b.Loop() {
+				if err := e.Put(ctx, fmt.Sprint(n), map[string]any{"f1": "some words", "f7": "of text"}); err != nil {
+					b.Fatal(err)
+				}
+				n++
+			}
+		})
+	}
+}
