@@ -54,6 +54,9 @@ func (e *Engine) Apply(ctx context.Context, b *Batch) error {
 	if len(b.ops) == 0 {
 		return nil
 	}
+	if err := e.checkDocs(b.puts()); err != nil {
+		return err
+	}
 	if err := e.apply(ctx, b.ops); err != nil {
 		return err
 	}

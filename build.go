@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"runtime"
 	"sync"
 
@@ -306,8 +305,8 @@ func (b *builder) take(block *buildBlock) error {
 		b.release(block)
 		return nil
 	}
-	if b.result.Docs > math.MaxUint32 {
-		return fmt.Errorf("riffle: build: more than %d documents", uint32(math.MaxUint32))
+	if uint64(b.result.Docs) > MaxDocs {
+		return fmt.Errorf("riffle: build: more than %d documents", uint64(MaxDocs))
 	}
 	if err := b.fields.takeChunks([]*segment.Chunk{&block.chunk}); err != nil {
 		return err

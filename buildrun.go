@@ -187,13 +187,7 @@ func (b *builder) complete() error {
 		return fmt.Errorf("riffle: build: %w", err)
 	}
 	if order := e.docOrder(); b.opts.OneSegment || order.Kind != segment.Arrival {
-		err := e.mergeOnce(b.ctx, func(all []mergeInput) []mergeInput {
-			if len(all) == 1 && order.Kind == segment.Arrival && all[0].deleted.count() == 0 {
-				return nil
-			}
-			return all
-		})
-		if err != nil {
+		if err := e.mergeAll(b.ctx); err != nil {
 			return err
 		}
 		if err := e.dropUnused(); err != nil {

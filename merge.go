@@ -203,10 +203,16 @@ func tier(bytes int64, perTier int) int {
 	return t
 }
 
+// maxSegmentDocs is the most documents that a segment may have.
+const maxSegmentDocs = 1 << 31
+
+// liveDocs counts the documents that are not deleted.
+func (in mergeInput) liveDocs() uint64 { return uint64(in.s.disk.Docs()) - in.deleted.count() }
+
 // liveBytes estimates the size of a segment without its deleted documents.
 func (in mergeInput) liveBytes() int64 {
 	docs := uint64(in.s.disk.Docs())
-	hi, lo := bits.Mul64(uint64(in.s.bytes), docs-in.deleted.count())
+	hi, lo := bits.Mul64(uint64(in.s.bytes), in.liveDocs())
 	q, _ := bits.Div64(hi, lo, max(docs, 1))
 	return int64(q)
 }
@@ -223,8 +229,11 @@ func (e *Engine) pickMerge(all []mergeInput) []mergeInput {
 		for end := len(all); end > 0; end-- {
 			start := end
 			var bytes int64
+			var docs uint64
 			for start > 0 && tier(all[start-1].liveBytes(), per) <= t {
-				if bytes += all[start-1].liveBytes(); bytes > e.opts.Merge.MaxSegmentBytes {
+				bytes += all[start-1].liveBytes()
+				docs += all[start-1].liveDocs()
+				if bytes > e.opts.Merge.MaxSegmentBytes || docs > e.opts.private.segmentDocs {
 					break
 				}
 				start--
@@ -242,8 +251,8 @@ func (e *Engine) pickMerge(all []mergeInput) []mergeInput {
 	return nil
 }
 
-// Compact writes everything into one segment without deleted documents, in the
-// order of Options.Merge.Order, and gives the space of the old ones back. It
+// Compact writes everything into one segment (of two billion documents at most;
+// else into several) without deleted documents, in the order of Options.Merge.Order, and gives the space of the old ones back. It
 // takes about as long as writing the whole index. Searches and changes go on
 // meanwhile; what is applied while it runs may lie in segments of its own.
 func (e *Engine) Compact(ctx context.Context) error {
@@ -251,17 +260,43 @@ func (e *Engine) Compact(ctx context.Context) error {
 		return err
 	}
 	return e.apart(ctx, func(ctx context.Context) error {
-		err := e.mergeOnce(ctx, func(all []mergeInput) []mergeInput {
-			if len(all) == 1 && all[0].deleted.count() == 0 && all[0].s.disk.Order() == e.docOrder() {
-				return nil
-			}
-			return all
-		})
-		if err != nil {
+		if err := e.mergeAll(ctx); err != nil {
 			return err
 		}
 		return errors.Join(e.dropUnused(), e.store.Compact(ctx))
 	})
+}
+
+// mergeAll merges the segments that there are into one, or, where that would have
+// too many documents, into as few as can be.
+func (e *Engine) mergeAll(ctx context.Context) error {
+	for range e.wholes(e.sealed()) { // no more often: segments may come as fast as they are merged
+		err := e.mergeOnce(ctx, func(all []mergeInput) []mergeInput {
+			for _, whole := range e.wholes(all) {
+				if len(whole) > 1 || whole[0].deleted.count() > 0 || whole[0].s.disk.Order() != e.docOrder() {
+					return whole
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wholes divides segments into runs of as many documents as a segment may have.
+func (e *Engine) wholes(all []mergeInput) (runs [][]mergeInput) {
+	for start, end := 0, 0; start < len(all); start = end {
+		docs := uint64(0)
+		for end < len(all) && (end == start || docs+all[end].liveDocs() <= e.opts.private.segmentDocs) {
+			docs += all[end].liveDocs()
+			end++
+		}
+		runs = append(runs, all[start:end])
+	}
+	return runs
 }
 
 // Checkpoint writes a complete, durable copy of the index as it is now into dir,

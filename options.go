@@ -88,6 +88,14 @@ const (
 	MaxFields    = 1 << 15 // most values of one document
 	MaxTermBytes = 32_766  // longest term, as in Lucene; a longer keyword is refused
 
+	// MaxDocs bounds an index: documents that searches can find, and those deleted but not
+	// merged away yet. A view numbers them in 32 bits, and leaves some for batches on their way.
+	MaxDocs = 4_000_000_000
+
+	// MaxMemoryBytes bounds Options.MemoryBytes: no segment in memory then has more documents
+	// than a segment may have.
+	MaxMemoryBytes = 64 << 30
+
 	// MaxDocumentBytes bounds a document: the bytes of its strings and names, and 16 for each value.
 	MaxDocumentBytes = 512 << 20
 )
@@ -199,6 +207,8 @@ type privateOptions struct {
 	building    bool              // opened by Build
 	devices     []dispatch.Device // instead of GPUs
 	now         func() time.Time  // instead of time.Now, where background work is paced
+	maxDocs     uint64            // instead of MaxDocs
+	segmentDocs uint64            // instead of maxSegmentDocs
 	replayed    func(bytes int64) // is told what memory holds after each record of the log that Open reads
 }
 
@@ -229,6 +239,12 @@ func (o *Options) withDefaults() Options {
 	if d.Merge.MemoryBytes == 0 {
 		d.Merge.MemoryBytes = segment.DefaultMergeMemory
 	}
+	if d.private.maxDocs == 0 {
+		d.private.maxDocs = MaxDocs
+	}
+	if d.private.segmentDocs == 0 {
+		d.private.segmentDocs = maxSegmentDocs
+	}
 	d.Parallel = d.Parallel.withDefaults()
 	if d.Similarity == nil {
 		sim := blockmax.DefaultBM25
@@ -248,6 +264,7 @@ func (o *Options) Validate() error {
 	}
 	want(d.Durability <= NoSync, "Durability", "must be SyncBatch or NoSync", d.Durability)
 	want(d.MemoryBytes >= 64<<10, "MemoryBytes", "must be at least 64 KiB", d.MemoryBytes)
+	want(d.MemoryBytes <= MaxMemoryBytes, "MemoryBytes", "must be at most 64 GiB", d.MemoryBytes)
 	want(d.MaxFields > 0 && d.MaxFields <= MaxMaxFields, "MaxFields", "must lie in [1, 65536]", d.MaxFields)
 	want(d.CacheBytes > 0, "CacheBytes", "must be positive", d.CacheBytes)
 	want(int(d.Codec) < len(kinds), "Codec", "must be Interpolative, Packed, PFor or Rice", d.Codec)

@@ -2,6 +2,7 @@ package riffle
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -331,6 +332,16 @@ func (e *Engine) publish() {
 	if old := e.current.Swap(v); old != nil {
 		old.unref()
 	}
+}
+
+// checkDocs refuses documents that the index cannot number any more. Batches that
+// are applied at the same time count each by itself; MaxDocs leaves room for that.
+func (e *Engine) checkDocs(more int) error {
+	if v := e.current.Load(); more > 0 && uint64(v.docs)+uint64(more) > e.opts.private.maxDocs {
+		return fmt.Errorf("riffle: apply: %d documents more than the %d there are (%d of them deleted) exceed the limit of %d; Compact drops deleted ones",
+			more, v.docs, uint64(v.docs)-v.live, e.opts.private.maxDocs)
+	}
+	return nil
 }
 
 // newView returns an empty view with one reference.

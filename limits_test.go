@@ -1,0 +1,67 @@
+package riffle
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestMaxDocs fills an index up to its last document number. Apply refuses what
+// does not fit, since no search could number it, until deleted documents are gone.
+func TestMaxDocs(t *testing.T) {
+	ix := newIndex(t, &Options{private: privateOptions{maxDocs: 10}})
+	for i := range 10 {
+		ix.put(fmt.Sprint(i), map[string]any{"t": "x"})
+	}
+	var b Batch
+	b.Delete("1")
+	b.Put("2", map[string]any{"t": "y"})
+	err := ix.Apply(ctx, &b)
+	if err == nil || !strings.Contains(err.Error(), "1 documents more than the 10 there are (0 of them deleted) exceed the limit of 10; Compact") {
+		t.Errorf("one document too many: %v", err)
+	}
+	if st, err := ix.Stats(); err != nil || st.LogRecords != 10 {
+		t.Errorf("%d records: %v", st.LogRecords, err)
+	}
+	ix.must(ix.Delete(ctx, "1"))
+	if err := ix.Apply(ctx, &b); err == nil {
+		t.Error("a deleted document still has its number")
+	}
+	ix.must(ix.Compact(ctx))
+	ix.must(ix.Apply(ctx, &b))
+	if got := ix.ids(Match{Field: "t", Text: "x y"}); len(got) != 9 {
+		t.Errorf("found %v", got)
+	}
+}
+
+// TestSegmentDocs merges more documents than a segment may have: into as few
+// segments as can be, by Compact and in the background, which does not try more.
+func TestSegmentDocs(t *testing.T) {
+	ix := newPacedIndex(t, tuning{opts: Options{private: privateOptions{segmentDocs: 4}, Merge: MergeOptions{SegmentsPerTier: 3, Disabled: true}}})
+	sizes := func() (docs []uint64) {
+		for _, in := range ix.sealed() {
+			docs = append(docs, in.liveDocs())
+		}
+		return docs
+	}
+	compact := func(want string) {
+		t.Helper()
+		if err := ix.Compact(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(sizes()); got != want {
+			t.Errorf("after Compact: %s, want %s", got, want)
+		}
+	}
+	ix.addSegments(7)
+	compact("[4 3]")
+	compact("[4 3]") // there is nothing to do
+	ix.addSegments(2)
+	compact("[4 4 1]")
+	ix.addSegments(6)
+	ix.want("merges", ix.merges(), 2)
+	if got := fmt.Sprint(sizes()); got != "[4 4 3 4]" {
+		t.Errorf("after merges: %s", got)
+	}
+	ix.want("failures", int(ix.told.Load()), 0)
+}
