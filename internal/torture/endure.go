@@ -73,7 +73,18 @@ func (v *living) tryStep(s step) error {
 	ctx, cancel := context.WithTimeout(background, callTime)
 	defer cancel()
 	v.ctx = ctx
-	if s.kind == stepApply && v.promises().applied >= s.batch {
+	for v.e != nil && v.promises().applied < v.reached { // without durability a failure may lose some
+		if err := v.apply(v.promises().applied + 1); err != nil {
+			return err
+		}
+	}
+	if s.kind == stepApply {
+		if v.promises().applied < s.batch {
+			if err := v.apply(s.batch); err != nil {
+				return err
+			}
+		}
+		v.reached = s.batch
 		return nil
 	}
 	if s.kind != stepReopen && s.kind != stepSchema && s.kind != stepReadOnly {

@@ -166,6 +166,7 @@ type living struct {
 	e       *riffle.Engine
 	schema  int
 	at      atomic.Int64 // the step
+	reached int          // the last batch that was to be applied so far; endure applies lost ones again
 
 	mu       sync.Mutex
 	promised promises
@@ -268,7 +269,7 @@ func (v *living) step(s step) error {
 }
 
 func (v *living) apply(batch int) error {
-	v.promise(func(p *promises) { p.most = batch })
+	v.promise(func(p *promises) { p.most = max(p.most, batch) })
 	err := v.e.Apply(v.ctx, v.batch(batch))
 	if err == nil {
 		v.promise(func(p *promises) {
