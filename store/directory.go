@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -139,6 +140,75 @@ func removeOwn(fsys vfs.FS, dir string) error {
 		}
 	}
 	return nil
+}
+
+// A table that Pebble's list does not have is one that a crash left over, and
+// Pebble removes it, unless somebody else gave it its name. A table of ours is
+// complete and ends with Pebble's magic number, or it was being written when the
+// crash came: then its number follows that of the OPTIONS, which are written when the
+// database is opened, and exceeds those that are known by little.
+const (
+	tableMagic    = "\xf0\x9f\xaa\xb3\xf0\x9f\xaa\xb3"
+	tablesWritten = 64 // more than are ever being written at a time
+)
+
+// foreignTables returns the paths of files that Pebble would remove as tables of
+// its own and that are none.
+func (s *Store) foreignTables() (map[string]bool, error) {
+	names, err := s.fs.List(s.dir)
+	if err != nil {
+		return nil, wrap(err, s.dir)
+	}
+	levels, err := s.db.SSTables()
+	if err != nil {
+		return nil, wrap(err, s.dir)
+	}
+	known := map[uint64]bool{}
+	last, opened := uint64(0), uint64(0)
+	for _, level := range levels {
+		for _, table := range level {
+			known[uint64(table.BackingSSTNum)] = true
+			last = max(last, uint64(table.BackingSSTNum))
+		}
+	}
+	tables := map[string]uint64{}
+	for _, name := range names {
+		n, err := strconv.ParseUint(strings.Trim(name, "MANIFESTOPTIONS-.logst"), 10, 64)
+		switch {
+		case err != nil || !pebbleNames.MatchString(name):
+		case !strings.HasSuffix(name, ".sst"):
+			last = max(last, n)
+			if strings.HasPrefix(name, "OPTIONS") {
+				opened = max(opened, n)
+			}
+		case !known[n]:
+			tables[name] = n
+		}
+	}
+	foreign := map[string]bool{}
+	for name, n := range tables {
+		path := s.fs.PathJoin(s.dir, name)
+		if (n <= opened || n > last+tablesWritten) && !endsWith(s.fs, path, tableMagic) {
+			foreign[path] = true
+		}
+	}
+	return foreign, nil
+}
+
+// endsWith reports whether a file can be read and ends with some bytes.
+func endsWith(fsys vfs.FS, path, end string) bool {
+	f, err := fsys.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil || st.Size() < int64(len(end)) {
+		return false
+	}
+	got := make([]byte, len(end))
+	_, err = f.ReadAt(got, st.Size()-int64(len(end)))
+	return (err == nil || err == io.EOF) && string(got) == end
 }
 
 // removeBuilding removes the tables of segments that were begun and never

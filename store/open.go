@@ -33,15 +33,17 @@ const lockFile = "LOCK"
 // A Store keeps one index in one directory. Its methods are safe for concurrent
 // use.
 type Store struct {
-	dir    string
-	opts   Options
-	fs     *fence          // all changes to files go through it
-	popt   *pebble.Options // defaults filled in; sizes of the segments' tables come from here
-	db     *pebble.DB      // nil for a new store until StartWriting
-	lock   dirLock
-	log    *logger
-	gate   gate
-	hidden atomic.Pointer[string] // directory that Pebble is to believe missing
+	dir  string
+	opts Options
+	fs   *fence          // all changes to files go through it
+	popt *pebble.Options // defaults filled in; sizes of the segments' tables come from here
+	db   *pebble.DB      // nil for a new store until StartWriting
+	lock dirLock
+	log  *logger
+	gate gate
+
+	hidden  atomic.Pointer[string]          // directory that Pebble is to believe missing
+	foreign atomic.Pointer[map[string]bool] // files that Pebble must not remove
 
 	fresh    bool     // there is no index yet, or one whose creation was cut short
 	made     []string // directories that Open has made
@@ -104,7 +106,7 @@ func Load(dir string, opts *Options) (_ *Store, err error) {
 	}
 	l := newLogger(o.Log)
 	s := &Store{dir: dir, opts: o, fs: newFence(o.FS, lock), lock: lock, log: l, gate: newGate(), made: made, doomed: map[uint64]struct{}{}}
-	s.popt = o.pebbleOptions(pebbleFS{FS: s.fs, log: l, hidden: &s.hidden, after: vfs.NewMem()}, l)
+	s.popt = o.pebbleOptions(pebbleFS{FS: s.fs, log: l, hidden: &s.hidden, foreign: &s.foreign, after: vfs.NewMem()}, l)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.release())
@@ -191,7 +193,12 @@ func (s *Store) checkRoom() error {
 
 // reopen opens Pebble again, for writing this time.
 func (s *Store) reopen() error {
-	err := s.db.Close()
+	foreign, err := s.foreignTables()
+	if err != nil {
+		return err
+	}
+	s.foreign.Store(&foreign)
+	err = s.db.Close()
 	s.db = nil
 	if err != nil {
 		return wrap(err, s.dir)

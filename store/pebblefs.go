@@ -11,7 +11,7 @@ import (
 )
 
 // A pebbleFS is the file system that Pebble sees. It differs from the store's in
-// five things.
+// six things.
 //
 // A file that a marker names must be there before the marker is. Pebble creates
 // a MANIFEST, then the marker that names it, then syncs the directory once; where
@@ -28,14 +28,17 @@ import (
 // The directory that Checkpoint has made seems not to be there: Pebble insists
 // on making it.
 //
+// Files that riffle has not written stay, whatever Pebble takes them for.
+//
 // Once the store's fence is down, changes succeed, but in memory only. They are
 // those of a Pebble that has been given up. Were they to fail, it would try for
 // ever, or park goroutines with its locks; as it is, it comes to an end.
 type pebbleFS struct {
 	vfs.FS
-	log    *logger
-	hidden *atomic.Pointer[string] // a directory that seems not to be there, or nil
-	after  *vfs.MemFS              // takes the changes after the store's fence has come down
+	log     *logger
+	hidden  *atomic.Pointer[string]          // a directory that seems not to be there, or nil
+	foreign *atomic.Pointer[map[string]bool] // files that Pebble takes for its own
+	after   *vfs.MemFS                       // takes the changes after the store's fence has come down
 }
 
 func (p pebbleFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
@@ -98,6 +101,9 @@ func (p pebbleFS) Rename(from, to string) error {
 }
 
 func (p pebbleFS) Remove(name string) error {
+	if foreign := p.foreign.Load(); foreign != nil && (*foreign)[name] {
+		return nil
+	}
 	return p.changed(p.FS.Remove(name), func() error { return p.after.Remove(name) })
 }
 
