@@ -97,7 +97,7 @@ func (e *Engine) Sync(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		return e.store.Sync()
+		return e.store.Sync(ctx)
 	})
 }
 
@@ -120,7 +120,6 @@ func (e *Engine) insert(ops []operation, chunks []*segment.Chunk, gone []place) 
 	}
 	for i := range ops {
 		id := ops[i].id
-		e.logBytes += int64(len(id)) + 16
 		for n := len(e.segments) - 2; n >= 0 && e.segments[n].memory != nil; n-- { // being sealed
 			if doc, ok := e.segments[n].memory.Lookup(id); ok && !e.segments[n].deleted.contains(doc) {
 				gone = append(gone, place{e.segments[n], doc})

@@ -26,7 +26,7 @@
 //
 // # Durability
 //
-// Apply writes the batch to Pebble's write-ahead log, synced unless
+// Apply writes the batch to a write-ahead log, synced unless
 // Options.Durability says otherwise, and only then returns. A crash at any point
 // loses nothing that Apply acknowledged and shows nothing half-made. Searches may
 // see a batch shortly before its Apply returns.

@@ -49,7 +49,6 @@ type Engine struct {
 	queue     []*pendingBatch // those of them that are logged, in order
 	logErr    error           // why the log takes nothing more
 	sealedSeq uint64          // last log record that the manifest covers
-	logBytes  int64           // ids logged since the last seal began
 	seal      sealState
 
 	order  ctxMutex // makes batches get into the log one at a time
@@ -60,7 +59,7 @@ type Engine struct {
 	mergeMu  sync.Mutex   // makes merges one at a time
 	aside    failedMerges // guarded by mergeMu
 
-	adoptPause, dropPause, tidyPause backoff // of the merger's goroutine
+	adoptPause, dropPause backoff // of the merger's goroutine
 
 	background context.Context // ends with Close
 	stop       context.CancelFunc

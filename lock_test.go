@@ -13,6 +13,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/riffle-search/riffle/store"
 )
 
 // childCommand runs one test of this binary in a process of its own. The test
@@ -104,7 +106,7 @@ func TestNewerFormat(t *testing.T) {
 		name       string
 		key, value []byte
 	}{
-		{"version 2", []byte("Mformat"), sealedValue([]byte("Mformat"), []byte{2})},
+		{"newer version", []byte("Mformat"), sealedValue([]byte("Mformat"), []byte{store.FormatVersion + 1})},
 		{"not ours", []byte("somebody's"), []byte("value")},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 
 // The log of documents holds what Apply acknowledged and no sealed segment has
 // yet. A record is a run of operations; a batch is one record or, when it is
-// large, several that the store writes atomically. The store adds a version byte
-// and a checksum. An operation is
+// large, several that the store writes atomically. The store compresses them and
+// adds checksums (package store/wal). An operation is
 //
 //	'P'  length of the id (uvarint), id, length of the values (uvarint), values (see appendValues)
 //	'D'  length of the id (uvarint), id
@@ -17,7 +17,7 @@ import (
 // Replaying operations that a sealed segment already holds does no harm: a
 // document replaces the one with its id.
 
-// maxRecordBytes is where a batch's record is cut. A record is one Pebble value.
+// maxRecordBytes is where a batch's record is cut.
 const maxRecordBytes = 1 << 20
 
 // encodeRecords turns operations into log records.

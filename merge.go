@@ -59,7 +59,6 @@ func (e *Engine) upkeep() (next time.Time) {
 	later(e.retrySeal())
 	later(e.paced(&e.adoptPause, e.adopt))
 	later(e.paced(&e.dropPause, e.dropUnused))
-	later(e.paced(&e.tidyPause, func() error { return e.tidyLog(e.background) }))
 	if e.opts.Merge.Disabled {
 		return next
 	}
@@ -85,28 +84,6 @@ func (e *Engine) paced(b *backoff, work func() error) time.Time {
 	e.opts.Listener.failed(err)
 	return b.next
 }
-
-// tidyLog gives the space of log records back that sealed segments cover. Pebble
-// would do so some day; until then the dead records of a bulk load take several
-// times the space of the index.
-func (e *Engine) tidyLog(ctx context.Context) error {
-	st, err := e.store.Stats()
-	if err == nil && st.LogBytes > max(leastDeadLog, uint64(e.opts.MemoryBytes)/deadLogShare) {
-		err = e.store.Compact(ctx)
-	}
-	if err != nil {
-		return fmt.Errorf("riffle: log: %w", err)
-	}
-	return nil
-}
-
-// deadLogShare: tables of the log are compacted when they exceed one in so many
-// bytes of the memory budget.
-// Below a few megabytes it is not worth the flush.
-const (
-	deadLogShare = 4
-	leastDeadLog = 4 << 20
-)
 
 // mergeNext carries out the next merge that is due in the background; false means
 // that none is. A merge that fails is set aside for a while, and others go on.

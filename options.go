@@ -76,6 +76,7 @@ type BM25 = blockmax.BM25
 // Default sizes and limits.
 const (
 	DefaultMemoryBytes     = 64 << 20
+	DefaultLogBytes        = 64 << 20
 	DefaultCacheBytes      = 128 << 20
 	DefaultSegmentsPerTier = 8
 	DefaultMaxSegmentBytes = 5 << 30
@@ -163,6 +164,12 @@ type Options struct {
 	// after its last document is gone. The default is 10,000, the most 65,536.
 	MaxFields int
 
+	// LogBytes is how far the log may grow before the in-memory segment is sealed though it has
+	// memory left: deletions and fields that are ignored take room in the log and none in memory.
+	// While that goes on Apply may log as much again; then it waits. On disk the log takes up to
+	// 16 MiB more. The default is 64 MiB, or MemoryBytes if that is more; the least is 64 KiB.
+	LogBytes int64
+
 	// CacheBytes bounds the cache of opened posting lists, with what they have learnt from
 	// use. The default is 128 MiB.
 	CacheBytes int64
@@ -224,6 +231,9 @@ func (o *Options) withDefaults() Options {
 	if d.MaxFields == 0 {
 		d.MaxFields = DefaultMaxFields
 	}
+	if d.LogBytes == 0 {
+		d.LogBytes = max(DefaultLogBytes, d.MemoryBytes)
+	}
 	if d.CacheBytes == 0 {
 		d.CacheBytes = DefaultCacheBytes
 	}
@@ -266,6 +276,7 @@ func (o *Options) Validate() error {
 	want(d.MemoryBytes >= 64<<10, "MemoryBytes", "must be at least 64 KiB", d.MemoryBytes)
 	want(d.MemoryBytes <= MaxMemoryBytes, "MemoryBytes", "must be at most 64 GiB", d.MemoryBytes)
 	want(d.MaxFields > 0 && d.MaxFields <= MaxMaxFields, "MaxFields", "must lie in [1, 65536]", d.MaxFields)
+	want(d.LogBytes >= 64<<10, "LogBytes", "must be at least 64 KiB", d.LogBytes)
 	want(d.CacheBytes > 0, "CacheBytes", "must be positive", d.CacheBytes)
 	want(int(d.Codec) < len(kinds), "Codec", "must be Interpolative, Packed, PFor or Rice", d.Codec)
 	want(d.Merge.SegmentsPerTier >= 2, "Merge.SegmentsPerTier", "must be at least 2", d.Merge.SegmentsPerTier)
@@ -320,6 +331,7 @@ func (o *Options) String() string {
 	line("durability", d.Durability)
 	line("memory_bytes", d.MemoryBytes)
 	line("max_fields", d.MaxFields)
+	line("log_bytes", d.LogBytes)
 	line("cache_bytes", d.CacheBytes)
 	line("codec", d.Codec)
 	line("merge.segments_per_tier", d.Merge.SegmentsPerTier)

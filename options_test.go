@@ -120,6 +120,7 @@ func TestOptionsPrint(t *testing.T) {
 	const defaults = `durability=sync-batch
 memory_bytes=67108864
 max_fields=10000
+log_bytes=67108864
 cache_bytes=134217728
 codec=interpolative
 merge.segments_per_tier=8
@@ -147,7 +148,7 @@ read_only=false
 		}
 	}
 	o := &Options{
-		Durability: NoSync, MemoryBytes: 1 << 20, MaxFields: 77, CacheBytes: 2 << 20, Codec: Rice, ReadOnly: true,
+		Durability: NoSync, MemoryBytes: 1 << 20, MaxFields: 77, LogBytes: 3 << 20, CacheBytes: 2 << 20, Codec: Rice, ReadOnly: true,
 		Merge:      MergeOptions{SegmentsPerTier: 4, MaxSegmentBytes: 3 << 20, Order: ByGlobalScore, Workers: 5, MemoryBytes: 4 << 20, Disabled: true},
 		Similarity: &BM25{K1: 0.9, B: 0.4, IDF: blockmax.Robertson},
 		Parallel:   Parallel{Workers: 7, Policy: FGQP, Delta: 5, Grain: 64, Spin: -1},
@@ -157,6 +158,7 @@ read_only=false
 	const want = `durability=no-sync
 memory_bytes=1048576
 max_fields=77
+log_bytes=3145728
 cache_bytes=2097152
 codec=rice
 merge.segments_per_tier=4

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/riffle-search/riffle/segment"
+	"github.com/riffle-search/riffle/store"
 )
 
 // A batch goes through Apply in steps, and holds no lock while it waits for the disk:
@@ -28,7 +29,7 @@ import (
 type pendingBatch struct {
 	ops     []operation
 	chunks  []*segment.Chunk // the inverted documents of the Put operations
-	records int              // of the log
+	records uint64           // of the log
 	found   []place          // what the batch replaces in segments that were sealed when locate began
 	moves   []*move          // since locate began, in order
 
@@ -122,8 +123,11 @@ func (e *Engine) forget(p *pendingBatch) {
 
 // log gives a batch its place in the log and in the queue.
 func (e *Engine) log(ctx context.Context, p *pendingBatch) error {
-	records := encodeRecords(p.ops)
-	p.records = len(records)
+	records, err := store.PackLog(encodeRecords(p.ops))
+	if err != nil {
+		return fmt.Errorf("riffle: apply: %w", err)
+	}
+	p.records = records.Len()
 	if err := e.order.lock(ctx); err != nil {
 		return err
 	}
@@ -135,15 +139,15 @@ func (e *Engine) log(ctx context.Context, p *pendingBatch) error {
 	if err != nil {
 		return fmt.Errorf("riffle: apply: %w", err)
 	}
-	p.wait = waiter(wait, e.opts.Durability == SyncBatch)
-	e.logged += uint64(p.records)
+	p.wait = wait
+	e.logged += p.records
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.queue = append(e.queue, p)
 	return nil
 }
 
-// makeRoom waits until the in-memory segment is below its budget.
+// makeRoom waits until the in-memory segment is below its budget, and the log below twice its own.
 func (e *Engine) makeRoom(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -151,17 +155,22 @@ func (e *Engine) makeRoom(ctx context.Context) error {
 		if e.closed {
 			return ErrClosed
 		}
-		if e.memory.memory.Bytes() < e.opts.MemoryBytes {
+		if e.hasRoom() {
 			return nil
 		}
 		e.startSeal()
-		if e.memory.memory.Bytes() < e.opts.MemoryBytes {
+		if e.hasRoom() {
 			return nil
 		}
 		if err := e.awaitSeal(ctx); err != nil {
 			return err
 		}
 	}
+}
+
+// hasRoom reports whether a batch may be logged. The caller holds e.mu.
+func (e *Engine) hasRoom() bool {
+	return e.memory.memory.Bytes() < e.opts.MemoryBytes && (e.seq == e.sealedSeq || e.store.LogBytes() < 2*e.opts.LogBytes)
 }
 
 // finish waits until a batch that has been logged is visible. When ctx ends before that, the batch
@@ -299,30 +308,5 @@ func (e *Engine) recycle(chunks []*segment.Chunk) {
 	for _, c := range chunks {
 		c.Reset()
 		e.chunks.Put(c)
-	}
-}
-
-// waiter makes of the store's wait, which is called once and takes no context, one that can be
-// broken off and taken up again.
-func waiter(wait func() error, slow bool) func(context.Context) error {
-	var done chan struct{}
-	var err error
-	return func(ctx context.Context) error {
-		if done == nil && (!slow || ctx.Done() == nil) {
-			return wait()
-		}
-		if done == nil {
-			done = make(chan struct{})
-			go func() {
-				err = wait()
-				close(done)
-			}()
-		}
-		select {
-		case <-done:
-			return err
-		case <-ctx.Done():
-			return ctx.Err()
-		}
 	}
 }

@@ -46,7 +46,7 @@ func (e *Engine) replaySome(untilFull bool) (full bool, err error) {
 		if e.opts.private.replayed != nil {
 			e.opts.private.replayed(e.memoryBytes())
 		}
-		if untilFull && e.memoryFull() {
+		if untilFull && e.memory.memory.Bytes() >= e.opts.MemoryBytes {
 			return errMemoryFull
 		}
 		return nil

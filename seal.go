@@ -23,10 +23,6 @@ type sealState struct {
 	pause   backoff       // between runs that failed
 }
 
-// logBytesPerMemory bounds the log: deletions grow it and not the memory segment,
-// so a seal also comes due when the ids in the log exceed the memory budget.
-const logBytesPerMemory = 1
-
 // Flush writes the in-memory segment out and waits until it is sealed. Nothing
 // needs it for durability; it makes the next Open quick and memory free.
 func (e *Engine) Flush(ctx context.Context) error {
@@ -34,13 +30,7 @@ func (e *Engine) Flush(ctx context.Context) error {
 		return ErrReadOnly
 	}
 	return e.apart(ctx, func(ctx context.Context) error {
-		if err := e.flushMemory(ctx); err != nil {
-			return err
-		}
-		if err := e.tidyLog(ctx); err != nil && ctx.Err() == nil {
-			e.opts.Listener.failed(err)
-		}
-		return nil
+		return e.flushMemory(ctx)
 	})
 }
 
@@ -90,7 +80,7 @@ func (e *Engine) sealNow() {
 	}
 	if e.seal.segment == nil {
 		e.seal.segment, e.seal.seq = e.memory, e.seq
-		e.logBytes = 0
+		e.store.RollLog()
 		e.addMemory()
 	}
 	done := make(chan struct{})
@@ -114,10 +104,11 @@ func (e *Engine) sealNow() {
 	})
 }
 
-// memoryFull reports whether a seal of the in-memory segment is due. The caller
+// memoryFull reports whether a seal of the in-memory segment is due: there is no memory left, or the
+// log has grown by what takes none (deletions, fields that are ignored). The caller
 // holds e.mu, or is alone.
 func (e *Engine) memoryFull() bool {
-	return e.memory.memory.Bytes() >= e.opts.MemoryBytes || e.logBytes >= logBytesPerMemory*e.opts.MemoryBytes
+	return e.memory.memory.Bytes() >= e.opts.MemoryBytes || e.seq > e.sealedSeq && e.store.LogBytes() >= e.opts.LogBytes
 }
 
 // memoryBytes is what all segments in memory take. The caller holds e.mu, or is alone.

@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/riffle-search/riffle/store/wal"
 )
 
 // unfinishedSuffix ends the name under which Checkpoint writes a copy.
@@ -87,16 +89,35 @@ func (s *Store) beginCopy(dir string) (_ dirLock, err error) {
 
 // copyTo makes a complete copy in a directory that beginCopy has prepared.
 func (s *Store) copyTo(dir string) error {
-	end := s.NextSeq()
 	s.hidden.Store(&dir)
 	defer s.hidden.Store(nil)
 	if err := s.log.write(func() error { return s.db.Checkpoint(dir, pebble.WithFlushedWAL()) }); err != nil {
+		return err
+	}
+	end, err := s.copyLogTo(s.fs.PathJoin(dir, logDir))
+	if err != nil {
 		return err
 	}
 	if err := s.writeClosing(dir, end); err != nil {
 		return err
 	}
 	return unmark(s.fs, dir)
+}
+
+// copyLogTo writes a log with the records that no segment has, all durable, and
+// returns the number of the next one. The caller holds commitMu. It is written
+// anew, and so neither long nor torn, and shares no file that is still written.
+func (s *Store) copyLogTo(dir string) (next uint64, err error) {
+	first := s.Manifest().LogSeq + 1
+	l, err := wal.Create(s.fs, dir, s.logID, first, s.manifestSum, &wal.Options{FileBytes: s.opts.LogFileBytes})
+	if err != nil {
+		return 0, err
+	}
+	err = s.copyLog(l, first, s.wal.Replay)
+	if err == nil {
+		err = l.Confirm(context.Background(), s.manifestSum, first-1)
+	}
+	return l.NextSeq(), errors.Join(err, l.Close())
 }
 
 // dropCopy removes what there is of a copy that failed. The mark goes last.

@@ -26,7 +26,7 @@ var closingKey = []byte(closingFile)
 
 // closing writes the file of a store that is being closed.
 func (s *Store) closing() error {
-	if err := s.syncLog(); err != nil {
+	if err := s.logError(s.wal.Close()); err != nil {
 		return err
 	}
 	return s.writeClosing(s.dir, s.NextSeq())

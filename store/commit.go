@@ -14,8 +14,8 @@ type Edit struct {
 	// Ingest are finished segments that the manifest lists for the first time.
 	Ingest []*SegmentWriter
 
-	// Manifest replaces the manifest; nil keeps it. The log up to its LogSeq
-	// is deleted. Next is ignored.
+	// Manifest replaces the manifest; nil keeps it. Files of the log without a
+	// record behind its LogSeq are removed. Next is ignored.
 	Manifest *Manifest
 
 	// Deletions replace the deletions of live segments, whole. An empty value
@@ -50,11 +50,14 @@ func (s *Store) Commit(ctx context.Context, e Edit) (err error) {
 		return err
 	}
 	m := s.next(&e)
+	b := s.db.NewBatch()
+	sum := s.fill(b, &e, m)
+	if err := s.logError(s.wal.Announce(ctx, sum)); err != nil {
+		return err
+	}
 	if err := s.ingest(ctx, e.Ingest); err != nil {
 		return err
 	}
-	b := s.db.NewBatch()
-	sum := s.fill(b, &e, m)
 	if err := s.apply(b); err != nil {
 		return err
 	}
@@ -63,9 +66,11 @@ func (s *Store) Commit(ctx context.Context, e Edit) (err error) {
 	m.Next = s.manifest.Next // another segment may have been begun since
 	s.manifest = *m
 	s.mu.Unlock()
-	s.logStart = max(s.logStart, m.LogSeq+1)
 	for _, n := range e.Drop {
 		s.doomed[n] = struct{}{}
+	}
+	if err := s.confirm(); err != nil {
+		return err
 	}
 	s.removeDoomed()
 	return nil
@@ -137,9 +142,6 @@ func (s *Store) ingest(ctx context.Context, ws []*SegmentWriter) error {
 // fill puts e into the batch, and the manifest last, which the rest alters. It
 // returns the manifest's checksum.
 func (s *Store) fill(b *pebble.Batch, e *Edit, m *Manifest) uint32 {
-	if m.LogSeq >= s.logStart {
-		deleteRange(b, logKey(s.logStart), logKey(m.LogSeq+1))
-	}
 	set := func(key, value []byte) { m.sums[string(key)] = setSealed(b, key, value) }
 	unset := func(key []byte) {
 		delete(m.sums, string(key))

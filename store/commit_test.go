@@ -47,9 +47,9 @@ func TestSegmentsStay(t *testing.T) {
 	var live []*SegmentWriter
 	pad := make([]byte, 50_000)
 	for i := range 60 {
-		wait, err := s.Append(s.NextSeq(), [][]byte{pad, pad}, i%3 == 0)
+		wait, err := s.Append(s.NextSeq(), pack(t, pad, pad), i%3 == 0)
 		if err == nil {
-			err = wait()
+			err = wait(context.Background())
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -303,9 +303,9 @@ func (h *history) tryOn(s *Store) bool {
 	var segments []Segment
 	for i := range 3 {
 		first := s.NextSeq()
-		wait, err := s.Append(first, [][]byte{logRecord(first)}, true)
+		wait, err := s.Append(first, pack(h.t, logRecord(first)), true)
 		if err == nil {
-			err = wait()
+			err = wait(context.Background())
 		}
 		if err != nil {
 			return h.failed(err)
@@ -344,7 +344,7 @@ func (h *history) tryOn(s *Store) bool {
 // failed makes sure that a store that has failed says so from then on.
 func (h *history) failed(err error) bool {
 	if errors.Is(err, ErrFailed) {
-		if _, err := h.s.Append(h.s.NextSeq(), nil, false); !errors.Is(err, ErrFailed) {
+		if _, err := h.s.Append(h.s.NextSeq(), pack(h.t), false); !errors.Is(err, ErrFailed) {
 			h.t.Errorf("append to a failed store: %v", err)
 		}
 		if err := h.s.Commit(context.Background(), Edit{}); !errors.Is(err, ErrFailed) {

@@ -58,9 +58,9 @@ func (h *history) append(n int, sync bool) {
 	for i := range n {
 		records = append(records, logRecord(first+uint64(i)))
 	}
-	wait, err := h.s.Append(first, records, sync)
+	wait, err := h.s.Append(first, pack(h.t, records...), sync)
 	if err == nil {
-		err = wait()
+		err = wait(context.Background())
 	}
 	if err != nil {
 		h.t.Fatal(err)
@@ -135,7 +135,7 @@ func (h *history) run(fsys vfs.FS) {
 	if err := h.s.Close(); err != nil {
 		h.t.Fatal(err)
 	}
-	h.promise(func(a *acked) { a.seq = h.s.nextSeq - 1 })
+	h.promise(func(a *acked) { a.seq = h.s.NextSeq() - 1 })
 	h.open(fsys)
 	h.append(1, true)
 	h.commit(Edit{Manifest: h.manifest(13, c), Drop: []uint64{merged.Number()}, Meta: map[string][]byte{"schema": []byte("v2")}})
@@ -235,9 +235,12 @@ func noOrphans(s *Store, fsys vfs.FS) error {
 	if names, err := fsys.List(s.buildPath()); err == nil {
 		return fmt.Errorf("left in the building folder: %q", names)
 	}
-	first, err := s.firstKey([]byte{spaceLog}, logKey(s.Manifest().LogSeq+1))
+	first, err := s.firstKey([]byte{spaceLog}, []byte{spaceLog + 1})
 	if err != nil || first != nil {
-		return fmt.Errorf("log not truncated: %s, error %v", KeyString(first), err)
+		return fmt.Errorf("a record in Pebble: %s, error %v", KeyString(first), err)
+	}
+	if files, err := fsys.List(s.logPath()); err != nil || len(files) > 2 || s.LogBytes() > 2<<10 {
+		return fmt.Errorf("log not truncated: files %q, %d bytes, error %v", files, s.LogBytes(), err)
 	}
 	return nil
 }

@@ -29,9 +29,9 @@ func damagedStore(t *testing.T, flushed bool) *vfs.MemFS {
 		for i := range n {
 			records = append(records, logRecord(s.NextSeq()+uint64(i)))
 		}
-		wait, err := s.Append(s.NextSeq(), records, true)
+		wait, err := s.Append(s.NextSeq(), pack(t, records...), true)
 		if err == nil {
-			err = wait()
+			err = wait(context.Background())
 		}
 		if err != nil {
 			t.Fatal(err)

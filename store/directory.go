@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/riffle-search/riffle/internal/corrupt"
+	"github.com/riffle-search/riffle/store/wal"
 )
 
 // unfinishedFile marks a directory whose content is not complete: an index that
@@ -77,6 +78,8 @@ func (s *Store) inspect() error {
 	switch {
 	case slices.ContainsFunc(names, isPartOfIndex):
 		return s.checkMarkers(names)
+	case slices.Contains(names, logDir) && wal.Present(s.fs, s.logPath()):
+		return corrupt.At(corrupt.New(-1, "holds a log of documents and nothing else of an index; copy the whole directory again from where it is intact"), s.dir)
 	case foreign >= 0:
 		return fmt.Errorf("%w: %s holds no index but other files (%s); choose a directory that is empty or does not exist", ErrFormat, s.dir, names[foreign])
 	}
@@ -132,6 +135,12 @@ func removeOwn(fsys vfs.FS, dir string) error {
 		return err
 	}
 	for _, name := range names {
+		if name == logDir {
+			if err := wal.Remove(fsys, fsys.PathJoin(dir, name)); err != nil {
+				return err
+			}
+			continue
+		}
 		if !isOwn(name) || name == lockFile || name == unfinishedFile {
 			continue
 		}

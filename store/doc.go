@@ -2,6 +2,9 @@
 // keys of immutable segments, deletions. It is the only importer of Pebble, and
 // it knows nothing of what the bytes mean that segments and callers give it.
 //
+// The log is files of its own, in the folder "log"; package wal says what is in
+// them, and how they survive crashes and damage. Everything else is in Pebble.
+//
 // # Keys
 //
 // The first byte of a key names its space. Numbers are 8 bytes, big endian, so
@@ -9,7 +12,7 @@
 //
 //	'D' segment      deletions of a live segment (a bitmap), sealed
 //	'F'              the manifest, sealed
-//	'L' sequence     one record of the log, sealed
+//	'L' sequence     one record of the log, sealed; in format 1 only
 //	'M' name         a named text: "format" is ours, others are the caller's; sealed
 //	'S' segment key  a key of a segment, with a value that is the segment's affair
 //
@@ -41,6 +44,8 @@
 //
 // The sums are of all values in 'D' and 'M' but the format: the manifest vouches
 // for them, so that one which is missing, or older than it should be, is noticed.
+// The payload of "format" is the version (a varint) and, from version 2 on, the id
+// of the log (8 bytes, little-endian).
 //
 // After three documents ("one", "two", "three") were logged and the first two
 // sealed into segment 1, with deletions "bitmap", the text "schema" and two keys,
@@ -52,8 +57,8 @@
 //	                                  02 09 440000000000000001 c185b3ad05
 //	                                     07 4d736368656d61     b49fb0a506
 //	                                  0345395d
-//	4c 0000000000000003            01 7468726565 1ff26e63      log record 3
-//	4d 666f726d6174                01 01 45280c61              meta "format": version 1
+//	4d 666f726d6174                01 02 1111111111111111      meta "format": version 2,
+//	                                  464546dc                 log 1111111111111111
 //	4d 736368656d61                01 74657874 b40fac64        meta "schema"
 //	53 0000000000000001 01676f     7465726d                    segment 1, compressed table
 //	53 0000000000000001 8001       6c697374                    segment 1, plain table
@@ -63,9 +68,11 @@
 // NewSegment gives it a number that no segment has had. Its tables are
 // written in the folder "building", outside Pebble, and Finish syncs them. Commit
 // ingests them: Pebble links the files in and lists them, and still nobody knows
-// of the segment. Then one atomic, synced write makes it live: the new manifest,
-// deletions, and the end of the log records that it covers. A crash before that
-// write leaves an orphan, and Open removes orphans.
+// of the segment. Then one atomic, synced write makes it live: the new manifest
+// and deletions. A crash before that write leaves an orphan, and Open removes
+// orphans. The log hears of the manifest twice. Before the write it announces the
+// checksum, durably, and with it all records that the manifest may cover. After the
+// write it confirms the checksum, and files whose records are all covered go.
 //
 // A dropped segment leaves the manifest in such a write too. Its tables are then
 // cut out of Pebble's list (an excise), and the space is free as soon as no
@@ -74,8 +81,8 @@
 // around. As it is, nothing but ingestion and excision ever touches that part:
 // segments go to Pebble's lowest level and stay there as they are.
 //
-// So Pebble's compactions see the log only, and Pebble's memtables and WAL are
-// what they are best at being: a log that is truncated from the front.
+// So Pebble's memtables, its WAL and its compactions have only manifests,
+// deletions and named values to do with: kilobytes.
 //
 // # Locks
 //
@@ -104,11 +111,19 @@
 //
 // Damage is found by checksums, Pebble's of its blocks or ours, and reported as
 // corrupt.Err with the file and offset, or the key. The end of a log needs more
-// than that: when the last records of Pebble's WAL or MANIFEST do not check, a
-// crash is the likely reason, and Pebble goes on without them. So Close leaves
-// the file CLOSED behind, sealed like a value, with the number of the next log
-// record and the checksum of the manifest: after a clean end nothing may be
-// missing. Who wants to salvage a store in spite of that removes the file.
+// than that. When the last records of Pebble's WAL or MANIFEST do not check, Pebble
+// takes that for a write that a crash cut short, and goes on without them. So the
+// log of documents vouches for the manifest: Pebble must have the last one that
+// was confirmed, or the one announced after it. The log itself tells damage from
+// a torn tail.
+//
+// After a clean end nothing may be missing at all. Close leaves the file CLOSED
+// behind, sealed like a value, with the number of the next log record and the
+// checksum of the manifest. To salvage a store in spite of that, remove the file.
+//
+// A store of format 1 is read as it is. The first StartWriting makes it one of
+// format 2, which older programs refuse; a crash at any point leaves one or the
+// other, whole (see upgrade.go).
 //
 // Open has two phases. Load checks and changes nothing: Pebble is opened read-only,
 // over a file system that refuses every change (fence), and format, manifest, the

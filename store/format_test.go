@@ -17,9 +17,12 @@ import (
 
 // TestFormat runs testdata/format: stores in, keys and bytes out.
 func TestFormat(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/format", func(t *testing.T, path string) {
 		h := newHistory(t)
-		h.open(vfs.NewMem())
+		var err error
+		if h.s, err = Open(damagedDir, &Options{FS: vfs.NewMem(), logID: 0x1111111111111111}); err != nil {
+			t.Fatal(err)
+		}
 		writers := map[uint64]*SegmentWriter{}
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			switch d.Cmd {
@@ -53,9 +56,9 @@ func (h *history) appendLines(input string) {
 	for line := range strings.Lines(input) {
 		records = append(records, []byte(strings.TrimSpace(line)))
 	}
-	wait, err := h.s.Append(h.s.NextSeq(), records, true)
+	wait, err := h.s.Append(h.s.NextSeq(), pack(h.t, records...), true)
 	if err == nil {
-		err = wait()
+		err = wait(h.t.Context())
 	}
 	if err != nil {
 		h.t.Fatal(err)

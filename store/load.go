@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/riffle-search/riffle/internal/corrupt"
+	"github.com/riffle-search/riffle/store/wal"
 )
 
 // load checks the format and reads what is kept in memory.
@@ -26,7 +27,7 @@ func (s *Store) load() error {
 	if err := s.loadManifest(); err != nil {
 		return err
 	}
-	if err := s.loadLogEnd(); err != nil {
+	if err := s.loadLog(); err != nil {
 		return err
 	}
 	return s.checkClosing()
@@ -42,6 +43,9 @@ func (s *Store) verify() error {
 	}
 	if _, err := s.orphans(); err != nil {
 		return err
+	}
+	if s.found != nil {
+		return nil // Scan has checked every frame
 	}
 	return s.Replay(s.manifest.LogSeq+1, func(uint64, []byte) error { return nil })
 }
@@ -62,10 +66,18 @@ func (s *Store) create() error {
 		return err
 	}
 	m := Manifest{Next: 1, sums: map[string]uint32{}}
+	s.version, s.logID = FormatVersion, s.opts.logID
 	b := s.db.NewBatch()
-	setSealed(b, metaKey(formatName), binary.AppendUvarint(nil, FormatVersion))
+	setSealed(b, metaKey(formatName), formatPayload(s.logID))
 	s.manifestSum = setSealed(b, manifestKey, appendManifest(nil, &m))
+	var err error
+	if s.wal, err = wal.Create(s.fs, s.logPath(), s.logID, 1, s.manifestSum, s.logOptions()); err != nil {
+		return wrap(err, "create "+s.dir)
+	}
 	if err := s.apply(b); err != nil {
+		return wrap(err, "create "+s.dir)
+	}
+	if err := s.confirm(); err != nil {
 		return wrap(err, "create "+s.dir)
 	}
 	s.fresh = false
@@ -91,6 +103,13 @@ func (s *Store) checkFormat(first []byte) error {
 	if v > FormatVersion {
 		return fmt.Errorf("%w: %s has version %d, this program knows up to %d", ErrFormat, s.dir, v, FormatVersion)
 	}
+	rest := payload[n:]
+	if v > 1 && len(rest) != 8 || v < 2 && len(rest) > 0 {
+		return corrupt.At(corrupt.New(n, "%d bytes behind version %d", len(rest), v), KeyString(metaKey(formatName)))
+	}
+	if s.version = v; v > 1 {
+		s.logID = binary.LittleEndian.Uint64(rest)
+	}
 	return nil
 }
 
@@ -107,7 +126,7 @@ func (s *Store) loadManifest() error {
 	if s.manifest, err = decodeManifest(payload); err != nil {
 		return corrupt.At(err, KeyString(manifestKey))
 	}
-	s.logStart, s.manifestSum = s.manifest.LogSeq+1, sum
+	s.manifestSum = sum
 	for _, g := range s.manifest.Segments {
 		key, err := s.firstKey(segmentPrefix(g.Number), segmentEnd(g.Number))
 		if err != nil {
@@ -118,24 +137,6 @@ func (s *Store) loadManifest() error {
 		}
 	}
 	return nil
-}
-
-// loadLogEnd finds the number of the next log record.
-func (s *Store) loadLogEnd() error {
-	s.nextSeq = s.manifest.LogSeq + 1
-	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: []byte{spaceLog}, UpperBound: []byte{spaceLog + 1}})
-	if err != nil {
-		return wrap(err, "log")
-	}
-	defer it.Close()
-	if it.Last() {
-		last, ok := keyNumber(it.Key())
-		if !ok {
-			return corrupt.At(corrupt.New(-1, "no key of the log"), KeyString(it.Key()))
-		}
-		s.nextSeq = max(s.nextSeq, last+1)
-	}
-	return wrap(it.Error(), "log")
 }
 
 // firstKey returns the first key in [lower, upper), or nil.
@@ -153,9 +154,6 @@ func (s *Store) firstKey(lower, upper []byte) ([]byte, error) {
 
 // clean removes what an interrupted run left behind.
 func (s *Store) clean() error {
-	if err := s.removeClosing(); err != nil {
-		return err
-	}
 	if err := removeBuilding(s.fs, s.buildPath()); err != nil {
 		return wrap(err, "remove "+s.buildPath())
 	}

@@ -1,100 +1,95 @@
 package store
 
 import (
-	"fmt"
-
-	"github.com/cockroachdb/pebble/v2"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io/fs"
 
 	"github.com/riffle-search/riffle/internal/corrupt"
+	"github.com/riffle-search/riffle/store/wal"
 )
 
-// maxAppendBytes bounds one Append. Pebble's batches end at 4 GiB.
-const maxAppendBytes = 1 << 30
+// logDir is the folder of the log of documents; see package wal.
+const logDir = "log"
+
+func (s *Store) logPath() string { return s.fs.PathJoin(s.dir, logDir) }
+
+// A LogBatch is records made ready for the log.
+type LogBatch = wal.Batch
+
+// PackLog makes records ready for Append: it compresses them, outside every lock.
+// They may be changed as soon as it has returned.
+func PackLog(records [][]byte) (*LogBatch, error) { return wal.Pack(records) }
+
+// logOptions are those of the log of a store that is written.
+func (s *Store) logOptions() *wal.Options {
+	return &wal.Options{
+		FileBytes: s.opts.LogFileBytes,
+		Failed:    func(err error) { s.log.log(s.log.failed(err).Error()) },
+		Warn:      func(err error) { s.log.log(err.Error()) },
+	}
+}
 
 // NextSeq returns the number of the next log record: the first is 1, and none is
 // used twice.
 func (s *Store) NextSeq() uint64 {
-	s.appendMu.Lock()
-	defer s.appendMu.Unlock()
+	if s.wal != nil {
+		return s.wal.NextSeq()
+	}
 	return s.nextSeq
 }
 
 // Append adds records to the log, the first of them with the number first, which
 // must be NextSeq. They are all there after a crash, or a prefix of the log ends
-// before them; never some of one Append.
+// before them; never some of one Append. Append does no I/O and waits for nobody.
 //
-// The records are in the log, and in Replay's sight, when Append returns; with
-// sync they are durable once wait has returned nil. wait must be called, once,
-// and may be called without the lock under which Append was: writers that wait
-// together share one fsync. Without sync, wait returns nil at once.
+// With sync, the records are durable once wait has returned nil; those who wait
+// at the same time share one fsync. Without, wait returns at once, unless the disk
+// is far behind. It need not be called, and returns when its context ends.
 //
-// The records may be changed as soon as Append has returned. An error of either
-// kind leaves it open whether the records are there after the next Open.
-func (s *Store) Append(first uint64, records [][]byte, sync bool) (wait func() error, err error) {
-	size := 0
-	for _, r := range records {
-		size += len(r)
-	}
-	if size > maxAppendBytes {
-		return nil, fmt.Errorf("store: append of %d bytes, want at most %d", size, maxAppendBytes)
-	}
+// An error of either kind leaves it open whether the records are there after the
+// next Open.
+func (s *Store) Append(first uint64, records *LogBatch, sync bool) (wait func(context.Context) error, err error) {
 	if err := s.writable(); err != nil {
 		return nil, err
 	}
-	s.appendMu.Lock()
-	defer s.appendMu.Unlock()
-	if first != s.nextSeq {
-		panic(fmt.Sprintf("BUG: append of log record %d, want %d", first, s.nextSeq))
-	}
-	b := s.db.NewBatchWithSize(size + len(records)*(prefixLen+sealBytes+16))
-	for i, r := range records {
-		setSealed(b, logKey(first+uint64(i)), r)
-	}
-	if err := s.appendBatch(b, sync); err != nil {
-		s.gate.leave()
-		return nil, err
-	}
-	s.nextSeq += uint64(len(records))
-	return func() error { return s.waitFor(b, sync) }, nil
-}
-
-func (s *Store) appendBatch(b *pebble.Batch, sync bool) error {
-	err := s.log.write(func() error {
-		if sync {
-			return s.db.ApplyNoSyncWait(b, pebble.Sync)
-		}
-		return s.db.Apply(b, pebble.NoSync)
-	})
-	if err != nil {
-		return s.log.failed(err)
-	}
-	return nil
-}
-
-func (s *Store) waitFor(b *pebble.Batch, sync bool) error {
 	defer s.gate.leave()
-	if sync {
-		if err := s.log.write(b.SyncWait); err != nil {
-			return s.log.failed(err)
-		}
+	w, err := s.wal.Append(first, records, sync)
+	if err != nil {
+		return nil, s.logError(err)
 	}
-	return b.Close()
+	return func(ctx context.Context) error { return s.logError(w(ctx)) }, nil
 }
 
 // Sync makes every record appended so far durable.
-func (s *Store) Sync() error {
+func (s *Store) Sync(ctx context.Context) error {
 	if err := s.writable(); err != nil {
 		return err
 	}
 	defer s.gate.leave()
-	return s.syncLog()
+	return s.logError(s.wal.Sync(ctx))
 }
 
-func (s *Store) syncLog() error {
-	if err := s.log.write(func() error { return s.db.LogData(nil, pebble.Sync) }); err != nil {
-		return s.log.failed(err)
+// RollLog has records from now on go to a new file, so that those so far go as
+// soon as a Commit covers them. It waits for nobody.
+func (s *Store) RollLog() {
+	if s.writable() == nil {
+		defer s.gate.leave()
+		s.wal.Roll()
 	}
-	return nil
+}
+
+// LogBytes returns the size of the log: of records that no manifest covers yet,
+// what is queued for the disk included. It takes no time.
+func (s *Store) LogBytes() int64 {
+	switch {
+	case s.wal != nil:
+		return s.wal.Bytes()
+	case s.found != nil:
+		return s.found.Bytes()
+	}
+	return 0
 }
 
 // Replay calls fn for each log record from the number from on, in order. The
@@ -105,32 +100,85 @@ func (s *Store) Replay(from uint64, fn func(seq uint64, record []byte) error) er
 		return err
 	}
 	defer s.gate.leave()
-	if s.db == nil {
-		return nil // a new store
+	switch {
+	case s.wal != nil:
+		return s.wal.Replay(from, fn)
+	case s.found != nil:
+		return s.found.Replay(from, fn)
+	case s.db != nil:
+		return s.replayOld(from, fn)
 	}
-	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: logKey(from), UpperBound: []byte{spaceLog + 1}})
+	return nil // a new store
+}
+
+// logError says what an error of the log means: its end is the store's.
+func (s *Store) logError(err error) error {
+	switch {
+	case err == nil, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case errors.Is(err, wal.ErrClosed):
+		return ErrClosed
+	}
+	return s.log.failed(err)
+}
+
+// loadLog checks the log, and that the manifest is one that the log vouches for:
+// should Pebble have lost the last one, it shows here.
+func (s *Store) loadLog() error {
+	if s.version == 1 {
+		return s.loadOldLog()
+	}
+	if s.found != nil { // by the Load before
+		return nil
+	}
+	found, err := wal.Scan(s.fs, s.logPath(), s.manifest.LogSeq)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return corrupt.At(corrupt.New(-1, "missing; an index has one with at least one file"), s.logPath())
+	case errors.Is(err, wal.ErrFormat):
+		return errors.Join(ErrFormat, err)
+	case err != nil:
+		return wrap(err, "log")
+	case found.ID() != s.logID:
+		err = corrupt.New(-1, "the log %016x of another index, want %016x", found.ID(), s.logID)
+		return corrupt.At(err, s.logPath())
+	}
+	if v := found.Vouch(); !v.Allows(s.manifestSum) {
+		err = corrupt.New(-1, "out of date: checksum %08x, the log says %08x", s.manifestSum, v.Is)
+		return corrupt.At(err, KeyString(manifestKey))
+	}
+	if found.Torn != nil {
+		s.log.log("a crash tore the end of the log, which was not acknowledged: " + found.Torn.Error())
+	}
+	s.found, s.nextSeq = found, found.NextSeq()
+	return nil
+}
+
+// startLog makes the log ready for writing, and has it vouch for the manifest
+// that was found.
+func (s *Store) startLog() error {
+	if s.version == 1 {
+		return s.upgrade()
+	}
+	l, err := s.found.Start(s.logOptions())
 	if err != nil {
 		return wrap(err, "log")
 	}
-	defer s.closeRead(it)
-	want := from
-	for ok := it.First(); ok; ok = it.Next() {
-		seq, isNumbered := keyNumber(it.Key())
-		if !isNumbered || seq != want {
-			return corrupt.At(corrupt.New(-1, "missing; the next one is %s", KeyString(it.Key())), KeyString(logKey(want)))
-		}
-		value, err := it.ValueAndErr()
-		if err != nil {
-			return wrap(err, KeyString(it.Key()))
-		}
-		record, _, err := unseal(it.Key(), value)
-		if err != nil {
-			return corrupt.At(err, KeyString(it.Key()))
-		}
-		if err := fn(seq, record); err != nil {
-			return err
-		}
-		want++
+	s.wal = l
+	if v := s.found.Vouch(); !v.HasIs || v.Is != s.manifestSum || v.HasNext {
+		return s.confirm()
 	}
-	return wrap(it.Error(), "log")
+	return nil
+}
+
+// confirm has the log vouch for the manifest in force, and lets go of the records
+// that it covers.
+func (s *Store) confirm() error {
+	return s.logError(s.wal.Confirm(context.Background(), s.manifestSum, s.Manifest().LogSeq))
+}
+
+// formatPayload is the value of the meta key "format": the version, and from
+// version 2 on the id of the log.
+func formatPayload(logID uint64) []byte {
+	return binary.LittleEndian.AppendUint64(binary.AppendUvarint(nil, FormatVersion), logID)
 }

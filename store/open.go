@@ -14,13 +14,15 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/riffle-search/riffle/internal/corrupt"
+	"github.com/riffle-search/riffle/store/wal"
 )
 
 // FormatVersion is the version of everything this package lays down: key spaces,
 // seals, the manifest. A store of a higher version is refused with ErrFormat.
 //
-//	1  the first
-const FormatVersion = 1
+//	1  the first; the log is kept in Pebble, record by record
+//	2  the log is kept in files of its own (package wal)
+const FormatVersion = 2
 
 // buildDir is the folder, below that of the store, in which segments' tables are
 // written before they are ingested. Pebble leaves it alone and does not copy it
@@ -53,16 +55,16 @@ type Store struct {
 	closeOnce sync.Once
 	closeErr  error // what Close returns
 
-	// appendMu orders the log: records get into the WAL in the order of their
-	// sequence numbers, so that whatever a crash leaves has no gaps.
-	appendMu sync.Mutex
-	nextSeq  uint64 // of the next log record
+	version uint64     // of the format
+	logID   uint64     // of the log, from version 2 on
+	found   *wal.State // the log as Load found it; nil in version 1, and for a new store
+	wal     *wal.Log   // nil until StartWriting
+	nextSeq uint64     // of the next log record, until StartWriting
 
 	// commitMu makes a Commit and a Checkpoint one at a time. A checkpoint
 	// takes the list of tables first and the WAL later; a Commit in between
 	// would put a manifest into the copy that lists segments the copy lacks.
 	commitMu sync.Mutex
-	logStart uint64              // log records before this one are deleted
 	doomed   map[uint64]struct{} // segments no longer live whose keys could not be removed yet
 
 	manifestSum uint32 // checksum in the seal of the manifest value
@@ -119,7 +121,7 @@ func Load(dir string, opts *Options) (_ *Store, err error) {
 		if o.ReadOnly {
 			return nil, notExist(dir)
 		}
-		s.manifest, s.nextSeq, s.logStart = Manifest{Next: 1, sums: map[string]uint32{}}, 1, 1
+		s.manifest, s.nextSeq = Manifest{Next: 1, sums: map[string]uint32{}}, 1
 		return s, nil
 	}
 	if err := s.openPebble(true); err != nil {
@@ -155,6 +157,15 @@ func (s *Store) StartWriting() error {
 	}
 	if err := start(); err != nil {
 		return err
+	}
+	// The file goes before anything is written that it knows nothing of.
+	if err := s.removeClosing(); err != nil {
+		return err
+	}
+	if s.wal == nil {
+		if err := s.startLog(); err != nil {
+			return err
+		}
 	}
 	s.writing = true
 	if err := s.clean(); err != nil {
@@ -298,8 +309,14 @@ func (s *Store) Close() error {
 // changes a file after that, whatever becomes of Pebble.
 func (s *Store) release() error {
 	var err error
+	if s.wal != nil && s.log.fail.Load() == nil {
+		if err = s.wal.Close(); errors.Is(err, wal.ErrClosed) {
+			err = nil
+		}
+	}
 	if db := s.db; db != nil && s.log.fail.Load() == nil {
-		if err = s.log.write(db.Close); s.log.fail.Load() != nil {
+		err = errors.Join(err, s.log.write(db.Close))
+		if s.log.fail.Load() != nil {
 			s.db = nil // it is being closed
 		}
 	}
@@ -353,6 +370,9 @@ func (s *Store) drain(db *pebble.DB) {
 			s.opts.Log(fmt.Sprintf("close of a failed store: %v", r))
 		}
 	}()
+	if s.wal != nil {
+		_ = s.wal.Close() // what it still has to write comes too late
+	}
 	if s.stranded != nil {
 		s.stranded()
 	}

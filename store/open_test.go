@@ -140,7 +140,7 @@ func TestCloseWaitsForIterators(t *testing.T) {
 		t.Error(err)
 	}
 	calls := map[string]func() error{
-		"Append":       func() error { _, err := s.Append(1, nil, true); return err },
+		"Append":       func() error { _, err := s.Append(1, pack(t), true); return err },
 		"Checkpoint":   func() error { return s.Checkpoint(filepath.Join(t.TempDir(), "c")) },
 		"Commit":       func() error { return s.Commit(ctx, Edit{}) },
 		"Compact":      func() error { return s.Compact(ctx) },
@@ -153,7 +153,7 @@ func TestCloseWaitsForIterators(t *testing.T) {
 		"Scan":         func() error { _, err := s.Segment(1).Scan(nil, nil); return err },
 		"SegmentBytes": func() error { _, _, err := s.SegmentBytes(1); return err },
 		"Stats":        func() error { _, err := s.Stats(); return err },
-		"Sync":         s.Sync,
+		"Sync":         func() error { return s.Sync(ctx) },
 	}
 	for name, call := range calls {
 		if err := call(); !errors.Is(err, ErrClosed) {
@@ -199,7 +199,7 @@ func TestReadOnly(t *testing.T) {
 		"Compact":      s.Compact(ctx),
 		"DropSegments": s.DropSegments(ctx, nil),
 		"Checkpoint":   s.Checkpoint("copy"),
-		"Sync":         s.Sync(),
+		"Sync":         s.Sync(ctx),
 	} {
 		if !errors.Is(err, ErrReadOnly) {
 			t.Errorf("%s: %v, want ErrReadOnly", name, err)

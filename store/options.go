@@ -5,6 +5,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/bloom"
 	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/riffle-search/riffle/store/wal"
 )
 
 // Options are the choices of one Open. The zero value is a good one, and so is
@@ -20,10 +22,14 @@ type Options struct {
 	// The default is 16 MiB.
 	CacheBytes int64
 
-	// MemTableBytes is the size of one of Pebble's memtables, which hold the
-	// log of documents until it is flushed or truncated; there may be two. The
-	// default is 16 MiB.
+	// MemTableBytes is the size of one of Pebble's memtables, which hold
+	// manifests, deletions and named values until they are flushed; there may be
+	// two. The default is 256 KiB.
 	MemTableBytes int
+
+	// LogFileBytes is where a file of the log ends and the next one begins. The
+	// default is that of package wal.
+	LogFileBytes int64
 
 	// FS is the file system, for tests that crash it. The default is the
 	// operating system's.
@@ -33,11 +39,13 @@ type Options struct {
 	// anybody: failed flushes and compactions, which it tries again, and
 	// damaged files. One line a call, from any goroutine. nil drops them.
 	Log func(line string)
+
+	logID uint64 // of the log of a new store, for tests; 0 stands for a random one
 }
 
 const (
 	defaultCacheBytes    = 16 << 20
-	defaultMemTableBytes = 16 << 20
+	defaultMemTableBytes = 256 << 10
 )
 
 // withDefaults returns a copy with every field set.
@@ -54,6 +62,9 @@ func (o *Options) withDefaults() Options {
 	}
 	if c.FS == nil {
 		c.FS = vfs.Default
+	}
+	if c.logID == 0 {
+		c.logID = wal.NewID()
 	}
 	if c.Log == nil {
 		c.Log = func(string) {}
@@ -76,9 +87,9 @@ const filterBitsPerKey = 10
 
 // pebbleFormat is the format of the Pebble files, pinned so that a newer Pebble
 // does not silently write what an older riffle cannot read. It brings what
-// riffle stands on: excises (FormatVirtualSSTables), a WAL that tells a torn
-// tail from damage (FormatWALSyncChunks), checksums in table footers
-// (FormatTableFormatV6).
+// riffle stands on: excises (FormatVirtualSSTables), a WAL that tells most torn
+// tails from damage (FormatWALSyncChunks; package wal tells the rest), checksums in
+// table footers (FormatTableFormatV6).
 const pebbleFormat = pebble.FormatTableFormatV6
 
 // pebbleOptions are the options of the database, defaults filled in.

@@ -160,9 +160,12 @@ func (f pebbleFile) WriteAt(b []byte, off int64) (int, error) {
 	return n, err
 }
 
-func (f pebbleFile) Preallocate(off, n int64) error { return unlessFenced(f.File.Preallocate(off, n)) }
-func (f pebbleFile) Sync() error                    { return unlessFenced(f.File.Sync()) }
-func (f pebbleFile) SyncData() error                { return unlessFenced(f.File.SyncData()) }
+// Preallocate does nothing: Pebble's log has little to hold, and a small index is
+// to be small on the disk.
+func (f pebbleFile) Preallocate(off, n int64) error { return nil }
+
+func (f pebbleFile) Sync() error     { return unlessFenced(f.File.Sync()) }
+func (f pebbleFile) SyncData() error { return unlessFenced(f.File.SyncData()) }
 
 func (f pebbleFile) SyncTo(n int64) (bool, error) {
 	full, err := f.File.SyncTo(n)

@@ -4,9 +4,9 @@ package store
 type Stats struct {
 	DiskBytes     uint64 // all files, those that wait for their removal included
 	SegmentBytes  uint64 // tables of segments, orphans included
-	LogBytes      uint64 // tables with log records
-	WALBytes      uint64 // write-ahead log files that still count
-	WrittenBytes  uint64 // written since Open: write-ahead log, tables flushed, compacted and ingested
+	LogBytes      uint64 // log of documents: files with records that no segment has yet
+	WALBytes      uint64 // Pebble's write-ahead log, of manifests
+	WrittenBytes  uint64 // written since Open: logs, tables flushed, compacted and ingested
 	MemTableBytes uint64 // memory of memtables
 	CacheBytes    int64  // memory of the block cache
 	CacheHits     int64  // blocks found in the cache
@@ -46,7 +46,17 @@ func (s *Store) stats() (Stats, error) {
 	if st.SegmentBytes, err = s.diskUsage([]byte{spaceSegment}, []byte{spaceSegment + 1}); err != nil {
 		return Stats{}, err
 	}
-	st.LogBytes, err = s.diskUsage([]byte{spaceLog}, []byte{spaceLog + 1})
+	switch {
+	case s.wal != nil:
+		st.LogBytes = uint64(s.wal.Bytes())
+		st.DiskBytes += uint64(s.wal.DiskBytes())
+		st.WrittenBytes += s.wal.Written()
+	case s.found != nil:
+		st.LogBytes = uint64(s.found.Bytes())
+		st.DiskBytes += uint64(s.found.DiskBytes())
+	default: // version 1
+		st.LogBytes, err = s.diskUsage([]byte{spaceLog}, []byte{spaceLog + 1})
+	}
 	return st, err
 }
 

@@ -52,11 +52,11 @@ func segmentValue(number uint64, key []byte) []byte {
 func TestReopen(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	s := openTemp(t, dir, nil)
-	wait, err := s.Append(1, [][]byte{[]byte("one"), []byte("two"), []byte("three")}, true)
+	wait, err := s.Append(1, pack(t, []byte("one"), []byte("two"), []byte("three")), true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := wait(); err != nil {
+	if err := wait(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	w := build(t, s, 100)
@@ -111,4 +111,14 @@ func TestReopen(t *testing.T) {
 	if _, err := Open(filepath.Join(dir, "missing"), &Options{ReadOnly: true}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("read-only open of nothing: %v", err)
 	}
+}
+
+// pack makes records ready for the log.
+func pack(t *testing.T, records ...[]byte) *LogBatch {
+	t.Helper()
+	b, err := PackLog(records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }

@@ -53,7 +53,7 @@ func BenchmarkAppend(b *testing.B) {
 	for _, batch := range []int{1, 100} {
 		for _, sync := range []bool{false, true} {
 			b.Run(fmt.Sprintf("batch=%d/sync=%v", batch, sync), func(b *testing.B) {
-				l, err := Create(vfs.Default, b.TempDir()+"/log", 1, 0, nil)
+				l, err := Create(vfs.Default, b.TempDir()+"/log", NewID(), 1, 0, nil)
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -100,7 +100,7 @@ func BenchmarkAppend(b *testing.B) {
 func BenchmarkScan(b *testing.B) {
 	records := benchRecords(b, 10_000)
 	dir := b.TempDir() + "/log"
-	l, err := Create(vfs.Default, dir, 1, 0, nil)
+	l, err := Create(vfs.Default, dir, NewID(), 1, 0, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

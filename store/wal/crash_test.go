@@ -31,7 +31,7 @@ func (p *promises) set(change func(*promises)) {
 // life is one of a log: appends of all kinds, seals, an end, a second life.
 func life(t *testing.T, fsys vfs.FS, w *tester, p *promises) {
 	o := &Options{FileBytes: 3000}
-	l, err := Create(fsys, testDir, 1, 1, o)
+	l, err := Create(fsys, testDir, NewID(), 1, 1, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,8 +31,8 @@ func TestFormat(t *testing.T) {
 // logLines carries out the lines of a life and prints the files.
 func logLines(t *testing.T, d *datadriven.TestData) string {
 	fsys := vfs.NewMem()
-	n := uint64(0)
-	l, err := Create(fsys, testDir, 1, 0xaaaa, &Options{random: func() uint64 { n++; return n * 0x1111111111111111 }})
+	n := uint64(1)
+	l, err := Create(fsys, testDir, 0x1111111111111111, 1, 0xaaaa, &Options{nonce: func() uint64 { n++; return n * 0x1111111111111111 }})
 	for line := range strings.Lines(d.Input) {
 		if err != nil {
 			break

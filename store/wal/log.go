@@ -47,7 +47,7 @@ type Options struct {
 	// removed and will be next time. The default does nothing.
 	Warn func(error)
 
-	random func() uint64 // ids and nonces, for tests
+	nonce func() uint64 // random, of files; for tests
 }
 
 func (o *Options) withDefaults() Options {
@@ -67,14 +67,17 @@ func (o *Options) withDefaults() Options {
 	if c.Warn == nil {
 		c.Warn = func(error) {}
 	}
-	if c.random == nil {
-		c.random = func() uint64 {
-			var b [8]byte
-			_, _ = rand.Read(b[:]) // it never fails
-			return binary.LittleEndian.Uint64(b[:])
-		}
+	if c.nonce == nil {
+		c.nonce = NewID
 	}
 	return c
+}
+
+// NewID returns a random number.
+func NewID() uint64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return binary.LittleEndian.Uint64(b[:])
 }
 
 // A Log is a log that is written. Its methods are safe for concurrent use.
@@ -94,6 +97,8 @@ type Log struct {
 	covered uint64
 	vouch   Vouch
 	parts   []part // files, as they will be when what is queued is written
+	spans   spans  // of the records that are not covered
+	bytes   int64  // their sum
 	next    *round // what the writer does next
 	closed  bool
 	queued  int64  // bytes of batches that are not written yet
@@ -127,8 +132,8 @@ type step struct {
 func newRound() *round { return &round{done: make(chan struct{})} }
 
 // Create makes an empty log in dir, durable, whose first record will be first.
-// It vouches for the manifest announced. There must be no log in dir.
-func Create(fsys vfs.FS, dir string, first uint64, announced uint32, opts *Options) (*Log, error) {
+// No manifest is in force, and one is announced. There must be no log in dir.
+func Create(fsys vfs.FS, dir string, id, first uint64, announced uint32, opts *Options) (*Log, error) {
 	o := opts.withDefaults()
 	d := folder{fsys, dir}
 	if err := fsys.MkdirAll(dir, 0o755); err != nil {
@@ -141,13 +146,37 @@ func Create(fsys vfs.FS, dir string, first uint64, announced uint32, opts *Optio
 	if err != nil {
 		return nil, err
 	}
-	h := fileHeader{id: o.random(), nonce: o.random(), number: 1, first: first, vouch: Vouch{Next: announced, HasNext: true}}
+	h := fileHeader{id: id, nonce: o.nonce(), number: 1, first: first, vouch: Vouch{Next: announced, HasNext: true}}
 	if err := d.create(h.number, writeHeader(&h)); err != nil {
 		return nil, err
 	}
 	s := &State{folder: d, id: h.id, vouch: h.vouch, covered: first - 1, next: first, end: fileHeaderBytes, size: fileHeaderBytes, clean: true}
 	s.parts = []part{{h.number, first, fileHeaderBytes}}
 	return s.Start(&o)
+}
+
+// Remove removes the files of the log in dir, and dir when nothing else is in it.
+func Remove(fsys vfs.FS, dir string) error {
+	d := folder{fsys, dir}
+	numbers, temps, err := d.numbers()
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	for _, n := range numbers {
+		temps = append(temps, fileName(n))
+	}
+	for _, name := range temps {
+		if err := fsys.Remove(fsys.PathJoin(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if names, err := fsys.List(dir); err != nil || len(names) > 0 {
+		return err
+	}
+	return fsys.Remove(dir)
 }
 
 func writeHeader(h *fileHeader) func(io.Writer) error {
@@ -165,7 +194,7 @@ func writeHeader(h *fileHeader) func(io.Writer) error {
 // A crash at any point, or an error, leaves a log that Scan finds the same in.
 func (s *State) Start(opts *Options) (*Log, error) {
 	o := opts.withDefaults()
-	l := &Log{folder: s.folder, opts: o, id: s.id, vouch: s.vouch, seq: s.next, covered: s.covered, parts: s.parts}
+	l := &Log{folder: s.folder, opts: o, id: s.id, vouch: s.vouch, seq: s.next, covered: s.covered, parts: s.parts, spans: s.spans, bytes: s.spans.sum()}
 	l.kick, l.done, l.next = make(chan struct{}, 1), make(chan struct{}), newRound()
 	for _, name := range s.old {
 		if err := s.fs.Remove(s.fs.PathJoin(s.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -211,9 +240,6 @@ func (s *State) copyLast(w io.Writer) error {
 	return errors.Join(err, f.Close())
 }
 
-// ID is the number that the log got when it was made.
-func (l *Log) ID() uint64 { return l.id }
-
 // NextSeq returns the number of the next record.
 func (l *Log) NextSeq() uint64 {
 	l.mu.Lock()
@@ -221,12 +247,12 @@ func (l *Log) NextSeq() uint64 {
 	return l.seq
 }
 
-// Bytes returns the size of the files with records that no manifest covers yet,
-// with what is queued.
+// Bytes returns the size of the records that no manifest covers yet, with what is
+// queued.
 func (l *Log) Bytes() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return sum(l.parts)
+	return l.bytes
 }
 
 // DiskBytes returns the size of the files, with zeroes that are written ahead.
@@ -270,6 +296,9 @@ func (l *Log) Append(first uint64, b *Batch, sync bool) (wait func(context.Conte
 	}
 	l.seq += b.count
 	l.parts[len(l.parts)-1].bytes += size
+	if l.bytes += size; size > 0 {
+		l.spans.add(l.seq-1, size)
+	}
 	l.queued += size
 	r.sync = r.sync || sync
 	l.wake()
@@ -368,6 +397,8 @@ func (l *Log) Confirm(ctx context.Context, sum uint32, covered uint64) error {
 		l.vouch = Vouch{Is: sum, HasIs: true}
 		l.mark(r)
 		l.covered = max(l.covered, covered)
+		l.spans.cover(l.covered)
+		l.bytes = l.spans.sum()
 		last := l.parts[len(l.parts)-1]
 		if l.covered+1 == l.seq && (last.first < l.seq || last.bytes > maxIdleBytes) {
 			l.begin(r)

@@ -30,7 +30,7 @@ type tester struct {
 
 func create(t *testing.T, fsys vfs.FS, o *Options) *tester {
 	t.Helper()
-	l, err := Create(fsys, testDir, 1, 0xa, o)
+	l, err := Create(fsys, testDir, NewID(), 1, 0xa, o)
 	if err == nil {
 		err = l.Confirm(ctx, 0xa, 0)
 	}
@@ -162,8 +162,11 @@ func TestRoundTrip(t *testing.T) {
 		}
 		size += st.Size()
 	}
-	if s.Bytes() > size || s.Bytes() < size*8/9-int64(len(s.parts))*(5<<10) { // less zeroes written ahead
+	if s.DiskBytes() > size || s.Bytes() > sum(s.parts) || s.Bytes() < size*8/9-int64(len(s.parts))*(5<<10) { // less zeroes written ahead
 		t.Errorf("%d bytes, the files have %d", s.Bytes(), size)
+	}
+	if b := w.l.Bytes(); b != s.Bytes() {
+		t.Errorf("%d bytes, found %d", b, s.Bytes())
 	}
 	for from := uint64(1); from <= end; from += 17 {
 		if err := w.check(s.Replay, from, end); err != nil {
@@ -394,7 +397,7 @@ func TestFilesGo(t *testing.T) {
 		if err := errors.Join(w.l.Announce(ctx, uint32(i)), w.l.Confirm(ctx, uint32(i), covered)); err != nil {
 			t.Fatal(err)
 		}
-		if n, size := files(), w.l.Bytes(); n != 1 || before < 50_000 || size > 1000 {
+		if n, size := files(), w.l.Bytes(); n != 1 || before < 50_000 || size > 1000 || w.l.DiskBytes() > 6<<10 {
 			t.Fatalf("%d files with %d bytes, before %d", n, size, before)
 		}
 	}
@@ -412,7 +415,7 @@ func TestFilesGo(t *testing.T) {
 	if err := w.l.Confirm(ctx, 8, w.l.NextSeq()-1); err != nil {
 		t.Fatal(err)
 	}
-	if n, size := files(), w.l.Bytes(); n != 1 || size > 200 {
+	if n, size := files(), w.l.Bytes(); n != 1 || size > 0 || w.l.DiskBytes() > 200 {
 		t.Errorf("%d files with %d bytes, of an empty log", n, size)
 	}
 	for i := range uint32(2000) {
@@ -420,7 +423,7 @@ func TestFilesGo(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n, size := files(), w.l.Bytes(); n != 1 || size > 2*maxIdleBytes {
+	if n, size := files(), w.l.DiskBytes(); n != 1 || size > 2*maxIdleBytes {
 		t.Errorf("%d files with %d bytes, of marks", n, size)
 	}
 	w.close()
@@ -434,7 +437,7 @@ func TestFilesGo(t *testing.T) {
 		}
 		w.close()
 	}
-	if n, size := files(), w.l.Bytes(); n != 1 || size > 2*maxIdleBytes {
+	if n, size := files(), w.l.DiskBytes(); n != 1 || size > 2*maxIdleBytes {
 		t.Errorf("%d files with %d bytes after opening a hundred times", n, size)
 	}
 	if err := w.l.Close(); !errors.Is(err, ErrClosed) {
@@ -494,7 +497,7 @@ func TestNoLog(t *testing.T) {
 // TestManyWriters has goroutines append at once, some with sync, on a real disk.
 func TestManyWriters(t *testing.T) {
 	dir := t.TempDir() + "/log"
-	l, err := Create(vfs.Default, dir, 1, 0, &Options{FileBytes: 50_000, QueueBytes: 20_000})
+	l, err := Create(vfs.Default, dir, NewID(), 1, 0, &Options{FileBytes: 50_000, QueueBytes: 20_000})
 	if err != nil {
 		t.Fatal(err)
 	}

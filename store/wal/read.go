@@ -26,6 +26,15 @@ type fileReader struct {
 	off  int64 // of the next frame
 	seq  uint64
 	buf  []byte // of a payload
+
+	spans spans // of the frames that were counted
+}
+
+// count notes the size of the frame that was read last.
+func (r *fileReader) count(h *frameHeader) {
+	if h.kind == kindRecords {
+		r.spans.add(r.seq-1, frameHeaderBytes+int64(h.length))
+	}
 }
 
 // openFile opens a file and reads its header. limit is where to stop; negative

@@ -22,7 +22,8 @@ type State struct {
 	end     int64  // of the last file's whole frames
 	size    int64  // of the last file; if it is clean, zeroes follow the frames
 	next    uint64 // number of the next record
-	clean   bool   // the last file ends there, and all of it is durable
+	spans   spans
+	clean   bool // the last file ends there, and all of it is durable
 
 	// Torn says where a write that a crash cut short begins; nil when there is none. It is not an
 	// error: nothing behind that place was ever acknowledged as durable.
@@ -58,6 +59,32 @@ func Scan(fsys vfs.FS, dir string, covered uint64) (*State, error) {
 	return s, nil
 }
 
+// Last returns what the last file of the log in dir says of manifests.
+// fs.ErrNotExist says that there is no log.
+func Last(fsys vfs.FS, dir string) (Vouch, error) {
+	s := &State{folder: folder{fsys, dir}}
+	numbers, _, err := s.numbers()
+	if err == nil && len(numbers) == 0 {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return Vouch{}, err
+	}
+	r, err := s.openFile(numbers[len(numbers)-1], -1)
+	if err != nil {
+		return Vouch{}, err
+	}
+	s.vouch = r.head.vouch
+	err = errors.Join(s.scanLast(r), r.close())
+	return s.vouch, err
+}
+
+// Present reports whether dir has files with the names of a log's.
+func Present(fsys vfs.FS, dir string) bool {
+	numbers, temps, err := folder{fsys, dir}.numbers()
+	return err == nil && len(numbers)+len(temps) > 0
+}
+
 // scan goes from the last file back to the first that is needed.
 func (s *State) scan(numbers []uint64, covered uint64) error {
 	last := len(numbers) - 1
@@ -69,7 +96,7 @@ func (s *State) scan(numbers []uint64, covered uint64) error {
 	if err := errors.Join(s.scanLast(r), r.close()); err != nil {
 		return err
 	}
-	s.parts = []part{{r.head.number, r.head.first, s.end}}
+	s.parts, s.spans = []part{{r.head.number, r.head.first, s.end}}, r.spans
 	if s.next <= covered {
 		return r.at(s.end, "log record %d is missing: the manifest covers those up to %d, and the log ends before %d", s.next, covered, s.next)
 	}
@@ -88,11 +115,13 @@ func (s *State) scan(numbers []uint64, covered uint64) error {
 			return err
 		}
 		s.parts = append([]part{{p.head.number, p.head.first, int64(head.prev)}}, s.parts...)
+		s.spans = append(p.spans, s.spans...)
 		head = p.head
 	}
 	for _, n := range numbers[:at] {
 		s.old = append(s.old, fileName(n))
 	}
+	s.spans.cover(covered)
 	return nil
 }
 
@@ -111,6 +140,7 @@ func (s *State) scanWhole(r *fileReader, next fileHeader) error {
 			return err
 		}
 		more = h.more()
+		r.count(&h)
 	}
 	if r.off != int64(next.prev) || r.seq != next.first || more {
 		return r.at(r.off, "the file ends before record %d, want %d bytes that end before record %d", r.seq, next.prev, next.first)
@@ -148,6 +178,7 @@ func (s *State) scanLast(r *fileReader) error {
 		default:
 			return r.at(begin, "a frame of unknown kind %#x", h.kind)
 		}
+		r.count(&h)
 		if !h.more() {
 			s.end, s.next = r.off, r.seq
 		}
@@ -185,8 +216,11 @@ func (s *State) Vouch() Vouch { return s.vouch }
 // NextSeq is the number of the record that comes next.
 func (s *State) NextSeq() uint64 { return s.next }
 
-// Bytes is the size of the files with records that the manifest does not cover.
-func (s *State) Bytes() int64 { return sum(s.parts) }
+// Bytes is the size of the records that the manifest does not cover.
+func (s *State) Bytes() int64 { return s.spans.sum() }
+
+// DiskBytes is the size of the files, with what is behind the frames of the last.
+func (s *State) DiskBytes() int64 { return sum(s.parts) + s.size - s.end }
 
 // Replay calls fn for each record from the number from on, in order. The record
 // is lent until fn returns. An error of fn's ends the replay and is returned.

@@ -266,7 +266,7 @@ func (w *writer) begin(p part) error {
 		return err
 	}
 	// A mark behind the last sync does not count: a crash may take it.
-	h := fileHeader{id: w.l.id, nonce: w.l.opts.random(), number: p.number, first: p.first, prev: uint32(w.durable), vouch: w.vouch}
+	h := fileHeader{id: w.l.id, nonce: w.l.opts.nonce(), number: p.number, first: p.first, prev: uint32(w.durable), vouch: w.vouch}
 	if err := w.l.create(p.number, writeHeader(&h)); err != nil {
 		return err
 	}
@@ -285,6 +285,9 @@ func (w *writer) begin(p part) error {
 	}
 	w.f, w.number, w.seed = f, p.number, h.seed()
 	w.pos, w.durable, w.dirty, w.marked, w.size = fileHeaderBytes, fileHeaderBytes, false, true, fileHeaderBytes
+	w.l.mu.Lock()
+	w.l.ahead = 0
+	w.l.mu.Unlock()
 	return nil
 }
 
