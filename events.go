@@ -27,6 +27,7 @@ type Listener struct {
 	// called once for each failure. The next attempt follows after a pause, which is a
 	// second at first and doubles up to ten minutes; Flush and Compact try at once and
 	// return the error. Apply returns it when memory is full and cannot be written out.
+	// When the log fails, it is called once, and Apply fails until the index is opened anew.
 	Failed func(error)
 
 	// Log receives what the store below reports of itself, a line a call.

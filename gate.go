@@ -10,7 +10,9 @@ import (
 // A gate counts the calls that are under way, so that Close can turn new ones away and wait for
 // the others. Every search passes it twice, so it costs one atomic addition each way.
 type gate struct {
-	state atomic.Int64  // calls under way, plus gateShut once Close has come
+	_     [64]byte     // the neighbours are read by every search, and are on other cache lines
+	state atomic.Int64 // calls under way, plus gateShut once Close has come
+	_     [64]byte
 	idle  chan struct{} // closed when the gate is shut and nobody is inside
 	once  sync.Once     // closes idle
 }

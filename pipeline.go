@@ -235,8 +235,19 @@ func (e *Engine) leave(p *pendingBatch) {
 // them with it.
 func (e *Engine) settle(p *pendingBatch, err error) {
 	e.mu.Lock()
-	defer e.mu.Unlock()
+	sound := e.logErr == nil
 	p.settled, p.err = true, err
+	e.insertSettled()
+	err = e.logErr
+	e.mu.Unlock()
+	if sound && err != nil { // callers that have left hear of it in no other way
+		e.opts.Listener.failed(err)
+	}
+}
+
+// insertSettled ends the batches at the head of the queue that the log has settled. The caller
+// holds e.mu.
+func (e *Engine) insertSettled() {
 	n, seq := 0, e.seq
 	for ; n < len(e.queue) && e.queue[n].settled; n++ {
 		q := e.queue[n]

@@ -75,7 +75,8 @@ func TestFailedApplyIsInvisible(t *testing.T) {
 		}
 		return nil
 	}))
-	e, err := tuning{}.open(worldDir, fsys)
+	var told atomic.Int64
+	e, err := tuning{opts: Options{Listener: &Listener{Failed: func(error) { told.Add(1) }}}}.open(worldDir, fsys)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,6 +95,9 @@ func TestFailedApplyIsInvisible(t *testing.T) {
 	}
 	if err := e.Delete(ctx, "before"); err == nil || !has(t, e, "before") {
 		t.Errorf("a deletion that fails (%v) is visible", err)
+	}
+	if told.Load() != 1 {
+		t.Errorf("the listener was told %d times, want once", told.Load())
 	}
 }
 
