@@ -112,6 +112,12 @@ func Open(dir string, opts *Options) (*Engine, error) {
 	so.ReadOnly = e.opts.ReadOnly
 	if l := e.opts.Listener; l != nil {
 		so.Log = l.Log
+		so.Failed = func(err error) {
+			if e.begin() == nil { // Close waits, and nobody is told after it
+				defer e.calls.leave()
+				l.failed(fmt.Errorf("riffle: %w", err))
+			}
+		}
 	}
 	var err error
 	if e.opts.GPU != nil {

@@ -27,6 +27,8 @@ type Listener struct {
 	// called once for each failure. The next attempt follows after a pause, which is a
 	// second at first and doubles up to ten minutes; Flush and Compact try at once and
 	// return the error. Apply returns it when memory is full and cannot be written out.
+	// When the store below cannot flush or compact its own tables, it is called when that has failed
+	// six times in a row, and each time this number has doubled.
 	// When the log fails, it is called once, and Apply fails until the index is opened anew.
 	Failed func(error)
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -123,6 +124,58 @@ func TestEndedContext(t *testing.T) {
 	}
 	if !has(t, e, "d7") || has(t, e, "x") {
 		t.Error("a call with a context that had ended changed the index")
+	}
+	if err := e.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestListenerHearsOfFailingFlushes lets the store's own tables fail for a while, as for want of
+// space or descriptors. Puts and searches go on, the Listener is told and not flooded, and nothing
+// hangs.
+func TestListenerHearsOfFailingFlushes(t *testing.T) {
+	var broken atomic.Bool
+	mem := newCrashFS()
+	fsys := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if broken.Load() && op.Kind.ReadOrWrite() == errorfs.OpIsWrite && strings.HasSuffix(op.Path, ".sst") && !strings.Contains(op.Path, "building") {
+			return errorfs.ErrInjected
+		}
+		return nil
+	}))
+	told := make(chan error, 1000)
+	tu := tuning{opts: Options{Merge: MergeOptions{Disabled: true}, Listener: &Listener{Failed: func(err error) { told <- err }}}}
+	e, err := tu.open(worldDir, fsys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(e.Put(ctx, "a", map[string]any{"num": 1}), e.Flush(ctx), e.Put(ctx, "b", map[string]any{"num": 2})); err != nil {
+		t.Fatal(err)
+	}
+	broken.Store(true)
+	if err := e.store.Compact(ctx); !errors.Is(err, errorfs.ErrInjected) {
+		t.Errorf("compact: %v", err)
+	}
+	if err := <-told; !errors.Is(err, errorfs.ErrInjected) {
+		t.Errorf("the listener was told of %v", err)
+	}
+	if err := e.Put(ctx, "c", map[string]any{"num": 3}); err != nil {
+		t.Error(err)
+	}
+	if _, err := e.Stats(); err != nil {
+		t.Error(err)
+	}
+	if len(told) > 10 {
+		t.Errorf("the listener was told of %d further failures", len(told))
+	}
+	broken.Store(false)
+	if err := e.Close(); err != nil {
+		t.Error(err)
+	}
+	if e, err = tu.open(worldDir, mem); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := findState(e, []model{{"a": {"num": 1}, "b": {"num": 2}, "c": {"num": 3}}}); err != nil {
+		t.Error(err)
 	}
 	if err := e.Close(); err != nil {
 		t.Error(err)

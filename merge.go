@@ -279,7 +279,8 @@ func (e *Engine) wholes(all []mergeInput) (runs [][]mergeInput) {
 // Checkpoint writes a complete, durable copy of the index as it is now into dir,
 // which must not exist. Where the file system can, it is made of hard links and
 // costs no space until the index changes. The copy can be opened like any other
-// index, also read-only. Changes and searches go on meanwhile.
+// index, also read-only. Changes and searches go on meanwhile. When ctx ends while the disk is at
+// work, Checkpoint returns, and the copy, which appears as a whole, may still appear.
 func (e *Engine) Checkpoint(ctx context.Context, dir string) error {
 	if e.opts.ReadOnly {
 		return ErrReadOnly

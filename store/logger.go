@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"math/bits"
 	"runtime"
 	"strings"
 	"sync"
@@ -24,6 +25,7 @@ import (
 // see Store.giveUp.
 type logger struct {
 	log  func(line string)
+	told func(error) // Options.Failed
 	fail atomic.Pointer[failure]
 	dead chan struct{} // closed when fail is set
 	over chan struct{} // closed when the store's files can no longer be changed
@@ -36,8 +38,8 @@ type logger struct {
 	next  chan struct{} // closed at the next one
 }
 
-func newLogger(log func(string)) *logger {
-	return &logger{log: log, dead: make(chan struct{}), over: make(chan struct{}), next: make(chan struct{})}
+func newLogger(log func(string), told func(error)) *logger {
+	return &logger{log: log, told: told, dead: make(chan struct{}), over: make(chan struct{}), next: make(chan struct{})}
 }
 
 // Pebble tries a flush or a compaction that failed again at once, and for ever.
@@ -188,6 +190,10 @@ func (l *logger) backgroundError(err error) {
 	close(l.next)
 	l.next = make(chan struct{})
 	l.mu.Unlock()
+	if n%stuckTries == 0 && bits.OnesCount(uint(n/stuckTries)) == 1 {
+		// Not here, where Pebble's locks are held.
+		go l.told(fmt.Errorf("store: flush or compaction: %d failures in a row, the last one: %w", n, err))
+	}
 	time.Sleep(time.Millisecond << min(n, maxPauseShift))
 	select {
 	case <-l.over:

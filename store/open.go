@@ -106,7 +106,7 @@ func Load(dir string, opts *Options) (_ *Store, err error) {
 	if err != nil {
 		return nil, errors.Join(err, removeDirs(o.FS, made))
 	}
-	l := newLogger(o.Log)
+	l := newLogger(o.Log, o.Failed)
 	s := &Store{dir: dir, opts: o, fs: newFence(o.FS, lock), lock: lock, log: l, gate: newGate(), made: made, doomed: map[uint64]struct{}{}}
 	s.popt = o.pebbleOptions(pebbleFS{FS: s.fs, log: l, hidden: &s.hidden, foreign: &s.foreign, after: vfs.NewMem()}, l)
 	defer func() {

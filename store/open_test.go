@@ -97,7 +97,7 @@ func TestOtherFormats(t *testing.T) {
 // pebbleForTest are the options of a database under the store's feet.
 func (o *Options) pebbleForTest() *pebble.Options {
 	d := o.withDefaults()
-	return d.pebbleOptions(d.FS, newLogger(d.Log))
+	return d.pebbleOptions(d.FS, newLogger(d.Log, d.Failed))
 }
 
 // TestCloseWaitsForIterators closes a store beside a walk over a segment, and

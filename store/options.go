@@ -40,6 +40,11 @@ type Options struct {
 	// damaged files. One line a call, from any goroutine. nil drops them.
 	Log func(line string)
 
+	// Failed is told when flushes or compactions keep failing: of the sixth
+	// failure in a row, and then each time their number has doubled. It runs in
+	// a goroutine of its own, and may still do so after Close. nil drops them.
+	Failed func(error)
+
 	logID uint64 // of the log of a new store, for tests; 0 stands for a random one
 }
 
@@ -68,6 +73,9 @@ func (o *Options) withDefaults() Options {
 	}
 	if c.Log == nil {
 		c.Log = func(string) {}
+	}
+	if c.Failed == nil {
+		c.Failed = func(error) {}
 	}
 	return c
 }
