@@ -143,3 +143,44 @@ func TestCloseWhileFlushFails(t *testing.T) {
 		t.Errorf("%d goroutines are left:\n%s", n-before, stacks[:runtime.Stack(stacks, true)])
 	}
 }
+
+// TestFailedCommitIsNoDamage fills the disk before the k-th write of a Commit,
+// for every k. Pebble may then show the batch of the commit that has failed, though
+// the manifest in force is the one before. That is a failed store, not damage.
+func TestFailedCommitIsNoDamage(t *testing.T) {
+	failed := 0
+	for k := int64(0); ; k++ {
+		h, disk := newHistory(t), newFillingDisk()
+		h.open(disk)
+		h.append(3, true)
+		w := build(t, h.s, 1)
+		h.commit(Edit{Ingest: []*SegmentWriter{w}, Manifest: h.manifest(0, w), Meta: map[string][]byte{"schema": []byte("v1")}})
+		disk.left.Store(k)
+		err := h.s.Commit(context.Background(), Edit{
+			Manifest:  h.manifest(3, w),
+			Deletions: map[uint64][]byte{w.Number(): []byte("few")},
+			Meta:      map[string][]byte{"schema": []byte("v2"), "options": []byte("none")},
+		})
+		if err == nil {
+			if err := h.s.Close(); err != nil && !errors.Is(err, errDiskFull) && !errors.Is(err, ErrFailed) {
+				t.Fatal(err)
+			}
+			break
+		}
+		reads := map[string]error{}
+		_, reads["deletions"] = h.s.Deletions(w.Number())
+		_, reads["schema"] = h.s.Meta("schema")
+		_, reads["options"] = h.s.Meta("options")
+		for what, err := range reads {
+			if errors.Is(err, ErrFailed) {
+				failed++
+			} else if err != nil {
+				t.Errorf("full from write %d on: %s: %v", k, what, err)
+			}
+		}
+		_ = h.s.Close()
+	}
+	if failed == 0 {
+		t.Error("no read has met the batch of a failed commit")
+	}
+}

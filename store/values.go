@@ -51,6 +51,9 @@ func (s *Store) getSealed(key []byte) (payload []byte, sum uint32, err error) {
 
 // getVouched returns the payload of a value whose checksum the manifest knows,
 // or nil when neither knows of one.
+//
+// Pebble may show the batch of a commit that has failed, which the manifest in
+// memory knows nothing of. In a store that has failed, such a difference is ErrFailed.
 func (s *Store) getVouched(key []byte) ([]byte, error) {
 	s.commitMu.Lock() // manifest and value change together
 	defer s.commitMu.Unlock()
@@ -67,6 +70,9 @@ func (s *Store) getVouched(key []byte) ([]byte, error) {
 		err = corrupt.New(-1, "the manifest does not know it")
 	case ok && sum != want:
 		err = corrupt.New(-1, "out of date: checksum %08x, the manifest says %08x", sum, want)
+	}
+	if f := s.log.fail.Load(); err != nil && f != nil {
+		return nil, f
 	}
 	return payload, corrupt.At(err, KeyString(key))
 }
