@@ -1,8 +1,10 @@
 package riffle
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -11,8 +13,9 @@ import (
 )
 
 // TestBuildCrashAtEveryWrite stops the world before each write of a build that makes
-// several segments and merges them. What a crash leaves is an empty index, or one that is
-// unfinished and that another build makes whole, or the whole index: never a part of it.
+// several segments and merges them. What a crash leaves is no index, or one that is
+// unfinished and that another build makes whole, or the whole index: never a part of it, and
+// never one without documents.
 func TestBuildCrashAtEveryWrite(t *testing.T) {
 	rng := rand.New(rand.NewPCG(seedOf(t), 2))
 	docs, final := buildModel(rng, 150)
@@ -71,19 +74,24 @@ func inspectBuild(fsys *crashFS, docs []modelPut, final model) (what string, err
 	opts := &Options{Merge: MergeOptions{Disabled: true}}
 	opts.private.store.FS = fsys
 	opts.private.store.MemTableBytes = 256 << 10
-	what = "unfinished"
-	e, err := Open(worldDir, opts)
+	readOnly := *opts
+	readOnly.ReadOnly = true
+	what = "whole"
+	e, err := Open(worldDir, &readOnly)
 	switch {
-	case err == nil:
-		what = "whole"
-		if n, err := e.Count(ctx, All{}); err != nil || n == 0 && len(e.store.Manifest().Segments) == 0 {
-			what = "nothing"
-			if err := errors.Join(err, e.Close()); err != nil {
-				return what, err
-			}
-		}
-	case !errors.Is(err, ErrUnfinished):
+	case errors.Is(err, fs.ErrNotExist):
+		what = "nothing"
+	case errors.Is(err, ErrUnfinished):
+		what = "unfinished"
+	case err != nil:
 		return what, err
+	default:
+		if err := e.Close(); err != nil {
+			return what, err
+		}
+		if e, err = Open(worldDir, opts); err != nil {
+			return what, err
+		}
 	}
 	if what != "whole" {
 		o := crashBuild()
@@ -103,4 +111,54 @@ func inspectBuild(fsys *crashFS, docs []modelPut, final model) (what string, err
 	err = errors.Join(sameDocuments(s, final), checkAll(e))
 	s.Close()
 	return what, errors.Join(err, e.Close(), noOrphans(fsys, live))
+}
+
+// TestBuildIsUnfinishedFromTheFirstWrite stops the world before each write of a build that
+// is broken off after its first documents. None leaves an index that opens.
+func TestBuildIsUnfinishedFromTheFirstWrite(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	docs, _ := buildModel(rng, 3)
+	mem := newCrashFS()
+	var mu sync.Mutex
+	writes, unfinished := 0, 0
+	inspect := func(percent int) error {
+		o := &Options{ReadOnly: true}
+		o.private.store.FS = mem.crash(percent, rng)
+		e, err := Open(worldDir, o)
+		switch {
+		case err == nil:
+			return errors.Join(errors.New("an index"), e.Close())
+		case errors.Is(err, ErrUnfinished):
+			unfinished++
+		case !errors.Is(err, fs.ErrNotExist):
+			return err
+		}
+		return nil
+	}
+	inj := errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if op.Kind.ReadOrWrite() != errorfs.OpIsWrite {
+			return nil
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		writes++
+		for _, percent := range []int{0, 100} {
+			if err := inspect(percent); err != nil {
+				t.Errorf("crash before write %d (%s), %d%% of unsynced data kept: %v", writes, opText(op), percent, err)
+			}
+		}
+		return nil
+	})
+	o := crashBuild()
+	o.Index.private.store.FS = errorfs.Wrap(mem, inj)
+	built, stop := context.WithCancel(ctx)
+	o.Progress = func(BuildProgress) { stop() } // once the first documents are indexed
+	if _, err := Build(built, worldDir, yieldAll(docs), o); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if unfinished == 0 {
+		t.Errorf("%d writes, and no crash leaves an unfinished build", writes)
+	}
 }

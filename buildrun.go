@@ -49,7 +49,8 @@ func (b *builder) add(block *buildBlock) error {
 	return nil
 }
 
-// open makes the index, or begins it anew. A mark says that it is unfinished.
+// open makes the index, or begins it anew. A mark says that it is unfinished; a new index
+// has it from the write on that creates it.
 func (b *builder) open() error {
 	o := b.opts.Index
 	o.Merge.Disabled = true

@@ -119,6 +119,9 @@ func Open(dir string, opts *Options) (*Engine, error) {
 			}
 		}
 	}
+	if e.opts.private.building {
+		so.NewMeta = map[string][]byte{metaBuilding: []byte("1")}
+	}
 	var err error
 	if e.opts.GPU != nil {
 		if e.gpu, err = openGPUs(e.opts.GPU, e.opts.Parallel.Workers, e.opts.Listener, e.opts.private.devices); err != nil {

@@ -69,7 +69,7 @@ func (s *Store) create() error {
 	s.version, s.logID = FormatVersion, s.opts.logID
 	b := s.db.NewBatch()
 	setSealed(b, metaKey(formatName), formatPayload(s.logID))
-	s.manifestSum = setSealed(b, manifestKey, appendManifest(nil, &m))
+	s.manifestSum = s.fill(b, &Edit{Meta: s.opts.NewMeta}, &m)
 	var err error
 	if s.wal, err = wal.Create(s.fs, s.logPath(), s.logID, 1, s.manifestSum, s.logOptions()); err != nil {
 		return wrap(err, "create "+s.dir)
@@ -77,10 +77,10 @@ func (s *Store) create() error {
 	if err := s.apply(b); err != nil {
 		return wrap(err, "create "+s.dir)
 	}
+	s.manifest, s.fresh = m, false
 	if err := s.confirm(); err != nil {
 		return wrap(err, "create "+s.dir)
 	}
-	s.fresh = false
 	return wrap(unmark(s.fs, s.dir), "create "+s.dir)
 }
 

@@ -31,6 +31,11 @@ type Options struct {
 	// default is that of package wal.
 	LogFileBytes int64
 
+	// NewMeta are named values of the caller that a new store begins with: the
+	// write that creates the store sets them, so that no crash leaves a store
+	// without them. A store that exists keeps what it has.
+	NewMeta map[string][]byte
+
 	// FS is the file system, for tests that crash it. The default is the
 	// operating system's.
 	FS vfs.FS
