@@ -172,6 +172,9 @@ func (e *Engine) load() error {
 	e.addMemory()
 	e.seq, e.sealedSeq = m.LogSeq, m.LogSeq
 	if !e.opts.ReadOnly {
+		if err := e.checkLog(); err != nil {
+			return err
+		}
 		if err := e.store.StartWriting(); err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -84,6 +85,73 @@ func TestFailedOpenChangesNothing(t *testing.T) {
 	t.Logf("%d opens failed, %d did not", failed, opened)
 	if failed < 40 {
 		t.Error("too few: the test tests nothing")
+	}
+}
+
+// TestFailedReplayChangesNothing damages a segment whose documents the log replaces: replay has to
+// look them up, and meets what nothing else of Open reads.
+func TestFailedReplayChangesNothing(t *testing.T) {
+	top := t.TempDir()
+	live, intact := filepath.Join(top, "live"), filepath.Join(top, "intact")
+	e, err := damageTuning.open(live, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := func(text string) {
+		var b Batch
+		for i := range 8000 { // ids that fill blocks of their own
+			b.Put(fmt.Sprint(i*7919), map[string]any{"text": text})
+		}
+		if err := e.Apply(ctx, &b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("w1 w2")
+	if err := e.Compact(ctx); err != nil {
+		t.Fatal(err)
+	}
+	put("w3")
+	if err := os.CopyFS(intact, os.DirFS(live)); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	inReplay := 0
+	for name := range filesOf(t, intact) {
+		if filepath.Ext(name) != ".sst" {
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join(intact, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for at := 0; at < len(data); at += max(1, len(data)/24) {
+			dir := filepath.Join(top, "damaged")
+			bad := append([]byte(nil), data...)
+			bad[at] ^= 4
+			if err := errors.Join(os.CopyFS(dir, os.DirFS(intact)), os.WriteFile(filepath.Join(dir, name), bad, 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			before := filesOf(t, dir)
+			e, err := Open(dir, &damageTuning.opts)
+			if err == nil {
+				_ = e.Close()
+			} else {
+				if after := filesOf(t, dir); !reflect.DeepEqual(before, after) {
+					t.Errorf("%s flipped at %d, %v: changed files:\n%v\nbefore\n%v", name, at, err, after, before)
+				}
+				if strings.Contains(err.Error(), "log record") {
+					inReplay++
+				}
+			}
+			if err := os.RemoveAll(dir); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if inReplay == 0 {
+		t.Error("no damage was met where the log is replayed: the test tests nothing")
 	}
 }
 

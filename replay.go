@@ -8,6 +8,23 @@ import (
 	"github.com/riffle-search/riffle/store"
 )
 
+// checkLog finds the damage that replay would meet: it decodes the log's records and looks up, in
+// sealed segments, the documents that they replace. Open does so before it writes anything. Looking
+// ids up twice costs little next to analysing the documents, which is left to replay.
+func (e *Engine) checkLog() error {
+	sealed := e.sealed()
+	return e.store.Replay(e.seq+1, func(seq uint64, record []byte) error {
+		ops, err := decodeRecord(record)
+		if err != nil {
+			return corrupt.At(err, fmt.Sprintf("log record %d", seq))
+		}
+		if _, err := findSealed(e.background, nil, sealed, ops); err != nil {
+			return fmt.Errorf("log record %d: %w", seq, err)
+		}
+		return nil
+	})
+}
+
 // replay brings the log's documents back into memory, and seals them when they
 // exceed its budget, so that a log that was written under a larger one takes no
 // more memory than Apply would. A read-only Engine, which cannot seal, holds them all.
