@@ -40,7 +40,7 @@ func (v *view) warm(ctx context.Context, log []Query, o *SearchOptions) error {
 		}
 	}
 	for _, x := range v.e.gpu.executors {
-		x.Cache().Admit()
+		x.Admit()
 	}
 	for chunk := range slices.Chunk(log, warmBatch) {
 		if err := v.runOnAll(ctx, chunk, o); err != nil {

@@ -45,6 +45,8 @@ type batch struct {
 	states            span         // as they are at first, to be moved to the results
 	common            devBatch
 	passes            [passes]uint64 // addresses of a devBatch each
+	byWindows         bool
+	windowed          windowed
 }
 
 // tileCounts are the tiles of some parts, by what goes through them.
@@ -81,6 +83,8 @@ func (b *batch) forget() {
 	clear(b.taken)
 	clear(b.found)
 	clear(b.flattened)
+	clear(b.windowed.lists)
+	clear(b.windowed.taken)
 	b.lists.forget()
 }
 
@@ -157,8 +161,15 @@ func (b *batch) poolRoomFor(k int) int {
 
 // fillQueries writes queries, parts and terms, and the states to begin with.
 func (b *batch) fillQueries() (parts, queries uint64) {
+	devParts, parts := put[devPart](&b.staging, len(b.parts))
+	queries = b.putQueries(parts)
+	b.fillParts(devParts)
+	return parts, queries
+}
+
+// putQueries writes queries, whose parts are at an address, and the states to begin with.
+func (b *batch) putQueries(parts uint64) (queries uint64) {
 	s := &b.staging
-	devParts, parts := put[devPart](s, len(b.parts))
 	devQueries, queries := put[devQuery](s, len(b.queries))
 	states, at := put[devState](s, len(b.queries))
 	b.states = span{at, len(states) * int(unsafe.Sizeof(devState{}))}
@@ -184,8 +195,7 @@ func (b *batch) fillQueries() (parts, queries uint64) {
 			states[i].threshold = d.seed
 		}
 	}
-	b.fillParts(devParts)
-	return parts, queries
+	return queries
 }
 
 // fillParts writes parts and their terms.
@@ -315,4 +325,9 @@ func (b *batch) place(cache *listcache.Cache, leave bool) (usable bool) {
 func keyOf(h blockmax.Hit) uint64 { return uint64(h.Score)<<32 | uint64(^h.Doc) }
 
 // copied is how many bytes the batch copies to the device.
-func (b *batch) copied() int { return b.staging.used }
+func (b *batch) copied() int {
+	if b.byWindows {
+		return b.staging.used + int(b.windowed.fetched)
+	}
+	return b.staging.used
+}

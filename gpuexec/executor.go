@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/riffle-search/riffle/blockmax"
@@ -38,10 +39,25 @@ type Options struct {
 	// a sixteenth of the device's memory, at most 1 GiB. Of main memory each takes half as much, pinned.
 	BatchBytes int64
 
+	// Stream is for lists that are more than the device has room for. Batches go through the documents window by window; what a window lacks
+	// comes from main memory, where lists stay, and all that can matter of it is scored as flat postings. FlatBytes is not used then, nor is Cache but for plans
+	// that do not go by windows: those of mode AndOr, or with more than 32 terms.
+	Stream bool
+
+	// WindowBytes is the memory for what windows bring and make flat. The default is 1.5 GiB, at most a quarter of the device's memory.
+	WindowBytes int64
+
+	// HostBytes is how much main memory may be pinned for lists, with Stream: as they are used, a little more than they take on disk. What does not fit is
+	// copied with every batch. The default is 32 GiB.
+	HostBytes int64
+
+	// StaticLists has the lists that stay with Stream be those that Admit has chosen, and no others.
+	StaticLists bool
+
 	Shape Shape
 
-	// Timed has Times measure how long kernels take, which costs some microseconds a batch.
-	Timed bool
+	// Timed has Times measure how long kernels take, which costs some microseconds a batch; Traced each kernel by itself, which costs more.
+	Timed, Traced bool
 }
 
 // slots is how many batches are under way: while one is computed, the next is copied to the device and the
@@ -62,6 +78,7 @@ type Executor struct {
 	columns columns
 	tables  tables
 	flats   flats
+	windows windows
 	kernels map[string]*kernel
 
 	in, compute, out device.Stream
@@ -83,6 +100,7 @@ type slot struct {
 	began   device.Event // its kernels have begun
 	done    device.Event // its results are on the host
 	ready   device.Event // they are on the device
+	trace   trace
 }
 
 // New prepares a device, which is for this executor alone. Of its memory, what BatchBytes says is for batches; the
@@ -106,6 +124,9 @@ func New(dev *device.Device, o Options) (*Executor, error) {
 	if x.options.FlatBytes == 0 && !x.options.NoFlat {
 		x.options.FlatBytes = x.memory.Bytes / 4
 	}
+	if x.options.Stream {
+		x.divideWindows()
+	}
 	if err := x.divide(); err != nil {
 		return nil, err
 	}
@@ -117,10 +138,16 @@ func (x *Executor) divide() (err error) {
 	bytes := x.options.BatchBytes
 	columns := x.options.ColumnBytes &^ (device.ArenaAlign - 1)
 	flats := x.options.FlatBytes &^ (device.ArenaAlign - 1)
-	lists := (x.memory.Bytes - slots*bytes - columns - flats) &^ (device.ArenaAlign - 1)
+	stream := x.windows.bytes
+	lists := (x.memory.Bytes - slots*bytes - columns - flats - stream) &^ (device.ArenaAlign - 1)
 	if bytes < minBatchBytes || lists < 0 {
-		return fmt.Errorf("gpuexec: %d batches of %d bytes (at least %d), %d bytes of columns and %d of flat lists do not fit into %d bytes of device memory",
-			slots, bytes, minBatchBytes, columns, flats, x.memory.Bytes)
+		return fmt.Errorf("gpuexec: %d batches of %d bytes (at least %d), %d bytes of columns, %d of windows and %d of flat lists do not fit into %d bytes of device memory",
+			slots, bytes, minBatchBytes, columns, stream, flats, x.memory.Bytes)
+	}
+	if x.options.Stream {
+		// What is left stays for records; the cache has nothing.
+		x.windows.place(x.memory.Address+uint64(columns)+uint64(slots*bytes), stream, lists)
+		lists = 0
 	}
 	x.flats.address, x.flats.rows = x.memory.Address+uint64(lists+columns)+uint64(slots*bytes), uint32(flats/rowBytes)
 	x.columns.row, x.columns.rows = uint32(lists/rowBytes), uint32(columns/rowBytes)
@@ -140,9 +167,13 @@ func (x *Executor) divide() (err error) {
 	return x.dev.Do(func(q *device.Queue) {
 		x.in, x.compute, x.out = q.Stream(), q.Stream(), q.Stream()
 		x.load(q)
+		for i := range x.windows.halves {
+			x.windows.halves[i].fetched, x.windows.halves[i].flat = q.Event(), q.Event()
+		}
 		for i := range int64(slots) {
 			from := lists + tables + columns + i*bytes
 			s := &slot{memory: x.memory.Slice(from, from+bytes)}
+			s.trace.on = x.options.Traced
 			s.staging, s.results = q.Pin(bytes/2), q.Pin(bytes/16)
 			s.filled, s.began, s.ready, s.done = q.Event(), q.Event(), q.Event(), q.Event()
 			s.batch.staging = staging{
@@ -150,6 +181,7 @@ func (x *Executor) divide() (err error) {
 				row: uint32((s.memory.Address - x.memory.Address) / rowBytes),
 			}
 			s.batch.algorithm, s.batch.shape, s.batch.arena = x.options.Algorithm, x.shape, x.memory.Address
+			s.batch.windowed.windows = &x.windows
 			s.batch.columns, s.batch.flats, s.batch.resultRoom = &x.columns, &x.flats, int(s.results.Len())
 			s.batch.lists.slot, s.batch.lists.known, s.batch.lists.tables = int(i), &x.known, &x.tables
 			x.free <- s
@@ -190,14 +222,32 @@ func (x *Executor) Run(ctx context.Context, plans []*Plan) ([]Answer, error) {
 			taken = append(taken, i)
 		}
 	}
-	if err := x.run(ctx, plans, taken, answers); err != nil {
-		return nil, err
+	streamed, others := x.divideByWindows(plans, taken)
+	for i, some := range [][]int{streamed, others} {
+		if err := x.run(ctx, plans, some, answers, i == 0); err != nil {
+			return nil, err
+		}
 	}
 	return answers, nil
 }
 
-// run answers those plans that taken names.
-func (x *Executor) run(ctx context.Context, plans []*Plan, taken []int, answers []Answer) error {
+// divideByWindows says which of some plans go by windows.
+func (x *Executor) divideByWindows(plans []*Plan, taken []int) (streamed, others []int) {
+	if !x.options.Stream {
+		return nil, taken
+	}
+	for _, i := range taken {
+		if x.streams(plans[i]) {
+			streamed = append(streamed, i)
+		} else {
+			others = append(others, i)
+		}
+	}
+	return streamed, others
+}
+
+// run answers those plans that taken names, all of which go by windows, or none.
+func (x *Executor) run(ctx context.Context, plans []*Plan, taken []int, answers []Answer, byWindows bool) error {
 	if len(taken) == 0 {
 		return nil
 	}
@@ -206,6 +256,10 @@ func (x *Executor) run(ctx context.Context, plans []*Plan, taken []int, answers 
 	case s = <-x.free:
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+	s.batch.byWindows = byWindows
+	if byWindows {
+		x.windows.records.begin()
 	}
 	outcome, err := x.start(s, plans, taken, answers)
 	if err == nil {
@@ -219,6 +273,9 @@ func (x *Executor) run(ctx context.Context, plans []*Plan, taken []int, answers 
 	if err == nil && outcome == started && x.options.Timed {
 		err = x.timeKernels(s)
 	}
+	if byWindows {
+		x.windows.records.end()
+	}
 	s.batch.forget()
 	x.free <- s
 	switch {
@@ -226,10 +283,10 @@ func (x *Executor) run(ctx context.Context, plans []*Plan, taken []int, answers 
 		return err
 	case len(taken) > 1:
 		half := len(taken) / 2
-		if err := x.run(ctx, plans, taken[:half], answers); err != nil {
+		if err := x.run(ctx, plans, taken[:half], answers, byWindows); err != nil {
 			return err
 		}
-		return x.run(ctx, plans, taken[half:], answers)
+		return x.run(ctx, plans, taken[half:], answers, byWindows)
 	}
 	answers[taken[0]] = refused(plans[taken[0]], outcome)
 	return nil
@@ -253,15 +310,24 @@ func (x *Executor) start(s *slot, plans []*Plan, taken []int, answers []Answer) 
 	if len(b.queries) == 0 {
 		return nothing, nil // the event of the last batch stands for this one
 	}
+	if b.byWindows && !x.windows.records.keep(b) {
+		return badList, nil
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	began = time.Now()
 	defer func() { x.note(Times{Batches: 1, Host: gathered + time.Since(began)}) }()
-	if !b.fill() {
+	if b.byWindows {
+		x.windows.residents.visit(b, &x.known)
+		if !b.fillWindows() {
+			return tooBig, nil
+		}
+		x.note(Times{WantedBytes: b.windowed.wanted, FetchedBytes: b.windowed.fetched})
+	} else if !b.fill() {
 		return tooBig, nil // nothing has been placed
 	}
 	outcome = started
-	if !b.place(x.cache, x.options.Leave) {
+	if !b.byWindows && !b.place(x.cache, x.options.Leave) {
 		outcome = badList // what was taken into the cache must be brought there all the same
 	}
 	if err = x.dev.Do(func(q *device.Queue) { x.put(q, s, outcome == started) }); err != nil {
@@ -280,7 +346,9 @@ func (x *Executor) gather(b *batch, plans []*Plan, taken []int, answers []Answer
 		}
 	}
 	x.known.mu.RUnlock()
-	b.findWanted()
+	if !b.byWindows {
+		b.findWanted()
+	}
 }
 
 // forgetAll forgets what lies on the device, after a batch was put on the streams in part, and waits for that part: it
@@ -290,6 +358,7 @@ func (x *Executor) forgetAll() {
 	x.columns.full = true
 	x.tables.forget()
 	x.flats.forget()
+	x.windows.residents.forget()
 	_ = x.dev.Do(func(q *device.Queue) { // a device that is lost refuses, and reads nothing any more
 		q.Synchronize(x.in)
 		q.Synchronize(x.compute)
@@ -346,6 +415,9 @@ func (x *Executor) Partials(ctx context.Context, plans []*Plan) ([]blockmax.Part
 func (x *Executor) Resident(key uint64) int64 {
 	if _, flat := x.flats.keys.Load(key); flat {
 		return math.MaxInt64
+	}
+	if bytes, ok := x.windows.residents.bytes.Load(key); ok {
+		return bytes.(*atomic.Int64).Load()
 	}
 	return x.cache.Resident(key)
 }

@@ -32,6 +32,11 @@ type knownList struct {
 
 	flat           uint64 // address of its flat postings; 0 when they are not there
 	flatGeneration uint64 // of flats
+
+	visits   float64 // queries that had it, the older the less (residents)
+	admitted uint64  // generation of residents that have room for it
+
+	kept *keptList // its records; records.mu guards it
 }
 
 // A place is where a batch has a list.

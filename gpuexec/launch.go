@@ -26,7 +26,7 @@ func (x *Executor) load(q *device.Queue) {
 	pool := func(b *batch) int { return 8 * b.poolRoom }
 	tile := func(b *batch) int { return x.shape.tileShared(b.tileRoom, b.lanes) }
 	largest := &batch{tileRoom: 2*maxK + leastRoom, poolRoom: maxPoolRoom, lanes: maxTerms}
-	plan, flatten, strips := q.Load(ptx("plan")), q.Load(ptx("flatten")), q.Load(ptx("strips"))
+	plan, flatten, strips, windows := q.Load(ptx("plan")), q.Load(ptx("flatten")), q.Load(ptx("strips")), q.Load(ptx("windows"))
 	for _, k := range []struct {
 		name    string
 		module  device.Module
@@ -37,6 +37,11 @@ func (x *Executor) load(q *device.Queue) {
 		{"index_lists", q.Load(ptx("index_lists")), 256, none},
 		{"flatten", flatten, 256, none},
 		{"bound_strips", flatten, 256, none},
+		{"fetch_rows", windows, 64, none},
+		{"open_slices", windows, 256, none},
+		{"mark", windows, 256, none},
+		{"flatten_slices", windows, 256, none},
+		{"bound_slices", windows, 256, none},
 		{"or_flat", q.Load(ptx("or_flat")), flatThreads, func(*batch) int { return x.shape.flatShared() }},
 		{"or_strips", strips, stripThreads, func(*batch) int { return x.shape.stripShared() }},
 		{"and_strips", strips, stripThreads, func(*batch) int { return x.shape.stripShared() }},
@@ -74,6 +79,7 @@ func (x *Executor) put(q *device.Queue, s *slot, compute bool) {
 		x.computeAll(q, s)
 	}
 	q.Record(s.ready, x.compute)
+	x.windows.ready, x.windows.begun = s.ready, true
 	q.After(x.out, s.ready)
 	if compute {
 		at := int64(b.results.states - s.memory.Address)
@@ -93,13 +99,16 @@ func (x *Executor) computeAll(q *device.Queue, s *slot) {
 	b := &s.batch
 	q.Move(x.compute, s.part(span{b.results.states, b.states.bytes}), s.part(b.states))
 	q.Fill(x.compute, s.part(span{b.results.unresolvedCount, rowBytes}), 0)
-	if b.common.listCount > 0 {
+	if b.common.listCount > 0 && !b.byWindows {
 		q.Fill(x.compute, s.part(b.tileBounds), 0)
 		x.launch(q, s, "index_lists", andSeeds, int(b.common.blockCount+7)/8)
 	}
-	if x.options.Algorithm.byRanges() {
+	switch {
+	case b.byWindows:
+		x.launchWindows(q, s)
+	case x.options.Algorithm.byRanges():
 		x.byRanges(q, s)
-	} else {
+	default:
 		x.byTiles(q, s)
 	}
 	x.launch(q, s, "top_k", orRest, len(b.queries))
@@ -186,5 +195,8 @@ func (x *Executor) launch(q *device.Queue, s *slot, name string, pass, blocks in
 	}
 	g.Blocks = min(blocks, x.shape.Multiprocessors*k.atOnce)
 	at := int64(b.passes[pass] - s.memory.Address)
-	q.Launch(x.compute, k.Kernel, g, s.memory.Slice(at, at+1))
+	if pass == andSeeds || pass == orSeeds {
+		name += " (seeds)"
+	}
+	s.trace.around(q, x.compute, name, func() { q.Launch(x.compute, k.Kernel, g, s.memory.Slice(at, at+1)) })
 }

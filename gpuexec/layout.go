@@ -61,6 +61,29 @@ type devFlattening struct {
 	shift, entries           uint32
 }
 
+// As kernels count what is to be done.
+const (
+	sliceUnit  = 16  // blocks
+	boundShare = 128 // entries of a directory
+	fetchUnit  = 256 // rows
+)
+
+type devSlice struct {
+	record, table, norms, marks, flat, first, bound      uint64
+	blocks, blockSize, lastSize, from                    uint32
+	tiles, shift, entries, firstUnit, firstShare, unused uint32
+}
+
+type devFetch struct {
+	from, to        uint64
+	rows, firstUnit uint32
+}
+
+type devWindow struct {
+	slices, fetches, counters                                    uint64
+	sliceCount, units, shares, fetchCount, fetchUnits, tileShift uint32
+}
+
 type devTable struct {
 	small [16][256]uint16
 	k     [256]float32

@@ -49,6 +49,7 @@ type listEntry struct {
 	wanted  []uint64 // the extents that matter, unless all do
 	all     bool
 	spared  bool // not all extents are on the device, since they do not matter
+	kept    *keptList
 }
 
 func (l *lists) begin() {

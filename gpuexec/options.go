@@ -90,6 +90,10 @@ type Shape struct {
 	// brought to shared memory ahead; 0 for never. It takes two bytes of that for each document of a tile.
 	StageLengths uint32
 
+	// WindowTiles is how many tiles of a segment a batch goes through at a time, with Options.Stream: of at least 4,096 documents in all.
+	// The default is 128.
+	WindowTiles int
+
 	// Multiprocessors is how many the device has; blocks of persistent kernels are a multiple.
 	Multiprocessors int
 }
@@ -107,6 +111,7 @@ func (s Shape) withDefaults() Shape {
 	set(&s.TileThreads, 512)
 	set(&s.LeadThreads, 128)
 	set(&s.RangeThreads, 64)
+	set(&s.WindowTiles, 128)
 	set(&s.Multiprocessors, 132)
 	return s
 }

@@ -1,6 +1,7 @@
 package gpuexec
 
 import (
+	"maps"
 	"time"
 
 	"github.com/riffle-search/riffle/gpuexec/device"
@@ -13,13 +14,20 @@ type Times struct {
 	Host    time.Duration // to make batches and to hand them to the device
 	Answers time.Duration // to read what came back
 	Kernels time.Duration // on the device, by its own clock, from the first kernel of each batch to its last; with Options.Timed
+
+	// With Options.Stream, what batches asked for of lists that the host keeps, and what of that was not on the device.
+	WantedBytes, FetchedBytes int64
+
+	ByKernel map[string]time.Duration // with Options.Traced
 }
 
 // Times returns current figures.
 func (x *Executor) Times() Times {
 	x.timesMu.Lock()
 	defer x.timesMu.Unlock()
-	return x.times
+	t := x.times
+	t.ByKernel = maps.Clone(t.ByKernel)
+	return t
 }
 
 func (x *Executor) note(t Times) {
@@ -29,11 +37,55 @@ func (x *Executor) note(t Times) {
 	x.times.Host += t.Host
 	x.times.Answers += t.Answers
 	x.times.Kernels += t.Kernels
+	x.times.WantedBytes += t.WantedBytes
+	x.times.FetchedBytes += t.FetchedBytes
+	if x.times.ByKernel == nil && t.ByKernel != nil {
+		x.times.ByKernel = map[string]time.Duration{}
+	}
+	for name, took := range t.ByKernel {
+		x.times.ByKernel[name] += took
+	}
 }
 
 // timeKernels notes the time that the kernels of a batch took, which is done.
 func (x *Executor) timeKernels(s *slot) error {
 	return x.dev.Do(func(q *device.Queue) {
-		x.note(Times{Kernels: q.Elapsed(s.began, s.ready)})
+		x.note(Times{Kernels: q.Elapsed(s.began, s.ready), ByKernel: s.trace.times(q)})
 	})
+}
+
+// A trace is when the kernels of a batch began and ended.
+type trace struct {
+	on     bool
+	events []device.Event // two of each launch
+	names  []string       // of those of this batch
+}
+
+// around records when launch's kernel begins and ends.
+func (t *trace) around(q *device.Queue, stream device.Stream, name string, launch func()) {
+	if !t.on {
+		launch()
+		return
+	}
+	at := 2 * len(t.names)
+	for len(t.events) < at+2 {
+		t.events = append(t.events, q.Event())
+	}
+	q.Record(t.events[at], stream)
+	launch()
+	q.Record(t.events[at+1], stream)
+	t.names = append(t.names, name)
+}
+
+// times are those of all launches, by the kernel's name, and forgotten.
+func (t *trace) times(q *device.Queue) map[string]time.Duration {
+	if !t.on {
+		return nil
+	}
+	sums := map[string]time.Duration{}
+	for i, name := range t.names {
+		sums[name] += q.Elapsed(t.events[2*i], t.events[2*i+1])
+	}
+	t.names = t.names[:0]
+	return sums
 }

@@ -16,6 +16,7 @@
 #   or and     2 min  each: queries a second by algorithm, k and batch, CPU and GPU; andor the same
 #   gutenberg  3 min  or, and and andor on the lists of CORPUS
 #   cache      3 min  caches by size, policy and λ (Wang 2017)
+#   stream     2 min  memory smaller than the lists (OR and AND, by share and batch), and where the time of kernels goes; STREAM_FLAGS for more flags
 #   huang      5 min  P of ranges, which take a second for 200 queries; policies 15 s: LBD and others; devices 30 s: several GPUs (Huang 2017)
 #   latency    30 s   p50 and p99 by rate of arrival
 #   cores      50 s   queries that share 8 cores of the CPU by policy (Tatikonda 2011); -cores in FLAGS for other numbers
@@ -155,6 +156,15 @@ part_decode() {
   gov2 codecs
 }
 
+# Lists of 4,096 queries, half of which the choice of lists that stay is made by; all that batches have beside is less than 2 GB. Then
+# each kernel by itself.
+part_stream() {
+  local all=(-docs "${DOCS:-25000000}" -queries "${STREAM_QUERIES:-4096}" -k 10 -batch 256,2048 -cache 70,40,20,10,5 -batch-bytes $((128 << 20)))
+  $run "$work/bin/gpubench" "${all[@]}" -time "${TIME:-1s}" -budget "$((2 * budget))s" -out "$work/out" ${STREAM_FLAGS:-} stream
+  $run "$work/bin/gpubench" "${all[@]}" -cache "${TRACE:-70,5}" -time 100ms -budget "${budget}s" -out "$work/traced" ${STREAM_FLAGS:-} -trace stream
+  cp "$work/traced/tables.md" "$work/out/stream-kernels.md"
+}
+
 part_gutenberg() {
   [ -f "$work/gutenberg.lists" ] || { echo "no lists: run.sh build -c CORPUS -q TOPICS" >&2; return 1; }
   $run "$work/bin/gpubench" -collection "$work/gutenberg.lists" -time "${TIME:-1s}" -budget "${budget}s" -out "$work/out" ${FLAGS:-} or and andor
@@ -222,7 +232,7 @@ parts() {
     part="${generated[*]:-$part}"
     say "$part"
     case $part in
-      info | tests | decode | gutenberg | index | sanitizer | ncu) "part_$part" || failed="$failed $part" ;;
+      info | tests | decode | stream | gutenberg | index | sanitizer | ncu) "part_$part" || failed="$failed $part" ;;
       "${generated[*]:-none}") gov2 "${generated[@]}" || failed="$failed $part" ;;
       *) echo "run.sh: there is no part $part" >&2; failed="$failed $part" ;;
     esac
@@ -240,7 +250,8 @@ dry() {
   export BENCHFLAGS='-test.bench=Decode/codec=packed/postings=4096 -test.benchtime=1x'
   export FLAGS='-k 10 -batch 8 -cache 0,40 -threads 32 -delays 1 -clients 6 -batch-bytes 8388608 -column-bytes 1048576 -flat-bytes 8388608 -strip-postings -1 -memory 33554432
     -tile-shift 12 -tile-threads 64 -lead-threads 64 -range-threads 32'
-  "$0" info tests decode or and andor cache huang policies devices latency cores strips sanitizer ncu
+  export STREAM_QUERIES=20 STREAM_FLAGS='-batch 8 -cache 5 -batch-bytes 8388608 -column-bytes 1048576 -window-bytes 33554432 -tile-shift 12 -window-tiles 4' TRACE=5
+  "$0" info tests decode stream or and andor cache huang policies devices latency cores strips sanitizer ncu
   say "$(wc -l <"$OUT/runs.jsonl") measurements"
   rm -r "$scratch"
 }

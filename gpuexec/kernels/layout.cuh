@@ -59,7 +59,7 @@ struct List {
   Pointer<const Extent> extents;
   Pointer<const Table> table;
   Pointer<const uint8_t> norms;  // length code of each document; null when all are 1
-  Pointer<uint32_t> tile_first;  // for each tile, and one more
+  Pointer<uint32_t> tile_first;  // for each tile, and one more; of a list in a window its marks: for each tile the strips that queries may look at, a bit each
   Pointer<uint32_t> tile_bound;  // for each tile
   Pointer<const uint32_t> flat;        // its postings; null when they are not there
   Pointer<const uint32_t> flat_first;  // number of the first posting of each 1<<flat_shift documents, and count
@@ -82,6 +82,63 @@ struct Flattening {
   uint32_t shift;    // as List.flat_shift
   uint32_t entries;  // of first, but for the last
 };
+
+// A list in a window: some consecutive tiles of a segment, which a batch goes through at a time (windows.go). Its record is what the host
+// keeps of it, in rows, and each part begins with a row:
+//
+//	uint8_t bound[strips * tiles]          of each strip, as bound_impact has it (flat.cuh)
+//	uint32_t last[blocks + 1]              last document of the block before the first, ~0 for none, and of each block
+//	uint32_t row[blocks / slice_unit]      where each unit of blocks begins, rounded up, in rows from the first of all
+//	uint16_t encoding[blocks]              postings.Encoding
+//	uint4 rows[]                           of the blocks, as package postings has them
+//
+// A block that reaches over the edge of a window is in the records of both sides. Documents of flat postings are counted from the
+// window's first.
+struct Slice {
+  Pointer<const uint4> record;
+  Pointer<const Table> table;
+  Pointer<const uint8_t> norms;    // of the segment, as List.norms
+  Pointer<const uint32_t> marks;   // List.tile_first
+  Pointer<uint32_t> flat, first;
+  Pointer<uint8_t> bound;
+  uint32_t blocks;
+  uint32_t block_size;
+  uint32_t last_size;    // postings of the last block
+  uint32_t from;         // document of the segment that the window begins with
+  uint32_t tiles;        // of the window
+  uint32_t shift;        // as List.flat_shift
+  uint32_t entries;      // of first, but for the last
+  uint32_t first_unit;   // its blocks are units of slice_unit, counted through all slices, from this one on
+  uint32_t first_share;  // and its entries shares of bound_share
+  uint32_t unused;
+};
+
+// Rows to be read from the host's memory.
+struct Fetch {
+  Pointer<const uint4> from;  // of the host
+  Pointer<uint4> to;
+  uint32_t rows;
+  uint32_t first_unit;  // units of fetch_unit rows, counted through all
+};
+
+// What comes and is made flat for one window.
+struct Window {
+  Pointer<const Slice> slices;
+  Pointer<const Fetch> fetches;
+  Pointer<uint32_t> counters;  // units of slices, shares of bounds and units of fetches taken so far
+  uint32_t slice_count;
+  uint32_t units;
+  uint32_t shares;
+  uint32_t fetch_count;
+  uint32_t fetch_units;
+  uint32_t tile_shift;
+};
+
+const uint32_t slice_unit = 16, bound_share = 128, fetch_unit = 256;  // as in layout.go
+const uint32_t take_unit = 0, take_share = 1, take_fetch = 2;
+
+// From how many strips on a tile goes as a whole, for or_flat.cu.
+const uint32_t many_strips = 12;
 
 struct Term {
   Pointer<const List> list;
@@ -253,6 +310,41 @@ AT(Flattening, bound, 24);
 AT(Flattening, shift, 32);
 AT(Flattening, entries, 36);
 SIZE(Flattening, 40);
+
+AT(Slice, record, 0);
+AT(Slice, table, 8);
+AT(Slice, norms, 16);
+AT(Slice, marks, 24);
+AT(Slice, flat, 32);
+AT(Slice, first, 40);
+AT(Slice, bound, 48);
+AT(Slice, blocks, 56);
+AT(Slice, block_size, 60);
+AT(Slice, last_size, 64);
+AT(Slice, from, 68);
+AT(Slice, tiles, 72);
+AT(Slice, shift, 76);
+AT(Slice, entries, 80);
+AT(Slice, first_unit, 84);
+AT(Slice, first_share, 88);
+SIZE(Slice, 96);
+
+AT(Fetch, from, 0);
+AT(Fetch, to, 8);
+AT(Fetch, rows, 16);
+AT(Fetch, first_unit, 20);
+SIZE(Fetch, 24);
+
+AT(Window, slices, 0);
+AT(Window, fetches, 8);
+AT(Window, counters, 16);
+AT(Window, slice_count, 24);
+AT(Window, units, 28);
+AT(Window, shares, 32);
+AT(Window, fetch_count, 36);
+AT(Window, fetch_units, 40);
+AT(Window, tile_shift, 44);
+SIZE(Window, 48);
 
 AT(Table, small, 0);
 AT(Table, k, 8192);

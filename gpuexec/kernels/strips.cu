@@ -370,9 +370,6 @@ __device__ __forceinline__ void take_strip(const Batch &b, const Part &part, uin
   __syncwarp();
 }
 
-// From how many strips on a tile goes as a whole, for or_flat.cu.
-const uint32_t many_strips = 12;
-
 // Takes care of a tile, of which these strips can win. blocks are the lists that are not flat. It returns false when the tile is better done
 // as a whole, if it may be, and nothing is done then. A warp calls it together.
 template <bool all>

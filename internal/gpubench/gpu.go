@@ -116,7 +116,12 @@ func (b *bench) run(g *gpu, r *reference, from, size int) (p pass, err error) {
 	p.copied = after.CopiedBytes - before.CopiedBytes
 	times := g.Times()
 	p.times = gpuexec.Times{
-		Host: times.Host - timesBefore.Host, Answers: times.Answers - timesBefore.Answers, Kernels: times.Kernels - timesBefore.Kernels,
+		WantedBytes: times.WantedBytes - timesBefore.WantedBytes, FetchedBytes: times.FetchedBytes - timesBefore.FetchedBytes,
+		ByKernel: map[string]time.Duration{},
+		Host:     times.Host - timesBefore.Host, Answers: times.Answers - timesBefore.Answers, Kernels: times.Kernels - timesBefore.Kernels,
+	}
+	for name, took := range times.ByKernel {
+		p.times.ByKernel[name] = took - timesBefore.ByKernel[name]
 	}
 	return p, err
 }

@@ -5,6 +5,7 @@
 //
 //	or and andor   queries of that mode: CPU (best and exhaustive, all cores) and GPU by algorithm, k and batch
 //	cache          static and dynamic caches by share of the lists, policy and λ (Wang 2017, figures 6 to 9)
+//	stream         memory smaller than the lists: windows that stream from the host's memory, by share of the lists and batch (OR and AND)
 //	huang          threads a query, P, of the ranges of Huang 2017 (tables 1 and 2)
 //	policies       LBD against simple distribution and the others, clients that wait (Huang 2017)
 //	devices        1, 2 and 4 GPUs (Huang 2017, table 3)
@@ -55,6 +56,8 @@ type settings struct {
 	clients, cores  int
 
 	memory, batchBytes, columnBytes, flatBytes int64
+	windowBytes                                int64
+	trace                                      bool
 	shape                                      gpuexec.Shape
 	tileShift                                  int
 	limits                                     limits
@@ -110,6 +113,9 @@ func (s *settings) declare(f *flag.FlagSet) {
 	f.Int64Var(&s.batchBytes, "batch-bytes", 1<<30, "bytes of a batch, of which there are three")
 	f.Int64Var(&s.columnBytes, "column-bytes", 256<<20, "bytes for length codes")
 	f.Int64Var(&s.flatBytes, "flat-bytes", 16<<30, "bytes for flat lists, when all blocks have room, too; -1 for none")
+	f.Int64Var(&s.windowBytes, "window-bytes", 0, "bytes for windows, with stream; 0 is 1.5 GiB")
+	f.IntVar(&s.shape.WindowTiles, "window-tiles", 0, "tiles of a window")
+	f.BoolVar(&s.trace, "trace", false, "measure each kernel by itself, with stream")
 	f.IntVar(&s.tileShift, "tile-shift", 0, "log2 of the documents of a tile; 0 is the default, as for those below")
 	f.IntVar(&s.shape.StripPostings, "strip-postings", 0, "postings for each hit from which on a query over flat lists goes by strips; -1 for all")
 	f.IntVar(&s.shape.TileThreads, "tile-threads", 0, "threads of a block that works on a tile")
@@ -169,7 +175,7 @@ var parts = map[string]func(*bench) error{
 	"andor": func(b *bench) error { return b.mode(blockmax.AndOr) },
 	"cache": (*bench).caches, "huang": (*bench).huang, "policies": (*bench).policies, "devices": (*bench).devices,
 	"latency": (*bench).latency, "codecs": (*bench).codecs, "cores": (*bench).sharings,
-	"strips": (*bench).strips,
+	"strips": (*bench).strips, "stream": (*bench).streams,
 }
 
 // wants reports whether -algorithms leaves an algorithm in.

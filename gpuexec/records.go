@@ -1,0 +1,299 @@
+package gpuexec
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"unsafe"
+
+	"github.com/riffle-search/riffle/gpuexec/device"
+	"github.com/riffle-search/riffle/postings"
+)
+
+// A record is what a batch needs of a list in one window (kernels/layout.cuh, Slice): bounds of strips, a directory of blocks,
+// and the blocks. The host writes those of a list once, to pinned memory that kernels read by themselves, when a batch first has it.
+type record struct {
+	address    uint64 // in the host's memory, or, of a list without a key, in that of a batch on the device
+	rows       uint32
+	blocks     uint32
+	blockSize  uint32
+	lastSize   uint32 // postings of the last block
+	place      uint64 // on the device, as of generation
+	generation uint64 // of residents
+}
+
+// keptList is a list as records, by window; those without blocks have no rows.
+type keptList struct {
+	generation uint64 // of records
+	windows    []record
+	rows       uint64 // of all
+}
+
+// records are the records of lists that the host keeps. There is room for so many bytes, which is pinned as it is needed; when
+// it is used up, all are given up, now and then, and written anew.
+type records struct {
+	dev   *device.Device
+	bytes int64 // at most
+
+	// Batches that are under way hold using for reading.
+	using sync.RWMutex
+
+	mu         sync.Mutex // guards what follows
+	chunks     []device.Pinned
+	chunk      int   // that is being filled
+	used       int64 // bytes of it
+	pinned     int64 // bytes of all
+	generation uint64
+	full       bool // a list has found no room
+	age        int  // batches since it began anew
+}
+
+// chunkBytes is how much memory is pinned at a time.
+const chunkBytes = 64 << 20
+
+// begin is called before a batch, which calls end when it is done.
+func (r *records) begin() {
+	r.mu.Lock()
+	r.age++
+	worn := r.full && r.age > tablesAge
+	r.mu.Unlock()
+	if worn {
+		r.using.Lock()
+		r.mu.Lock()
+		if r.full && r.age > tablesAge {
+			r.chunk, r.used, r.full, r.age = 0, 0, false, 0
+			r.generation++
+		}
+		r.mu.Unlock()
+		r.using.Unlock()
+	}
+	r.using.RLock()
+}
+
+func (r *records) end() { r.using.RUnlock() }
+
+// take gives memory for so many rows, or nil when there is none. The caller holds mu.
+func (r *records) take(rows uint32) []byte {
+	bytes := int64(rows) * rowBytes
+	if r.chunk < len(r.chunks) && r.used+bytes > r.chunks[r.chunk].Len() {
+		r.chunk, r.used = r.chunk+1, 0
+	}
+	if r.chunk == len(r.chunks) && !r.pin() || bytes > r.chunks[r.chunk].Len() {
+		return nil
+	}
+	r.used += bytes
+	return r.chunks[r.chunk].Bytes()[r.used-bytes : r.used]
+}
+
+// pin adds a chunk.
+func (r *records) pin() bool {
+	bytes := min(chunkBytes, r.bytes-r.pinned) &^ (device.ArenaAlign - 1)
+	if bytes <= 0 {
+		return false
+	}
+	var p device.Pinned
+	if err := r.dev.Do(func(q *device.Queue) { p = q.Pin(bytes) }); err != nil {
+		r.bytes = r.pinned // the system gives no more
+		return false
+	}
+	r.chunks, r.pinned = append(r.chunks, p), r.pinned+bytes
+	return true
+}
+
+// keep writes the records of those lists of a batch that are not kept yet. It reports false when one is damaged.
+func (r *records) keep(b *batch) (sound bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var all []*recordWriter
+	for i := range b.lists.entries {
+		e := &b.lists.entries[i]
+		k := e.known
+		if k.key == 0 {
+			continue
+		}
+		if e.kept = k.kept; e.kept != nil && e.kept.generation == r.generation {
+			continue
+		}
+		w := &recordWriter{shape: b.shape, term: e.term, docs: e.docs, kept: &keptList{generation: r.generation}}
+		w.measure()
+		for i := range w.kept.windows {
+			to := r.take(w.kept.windows[i].rows)
+			if to == nil {
+				w.kept = nil
+				break
+			}
+			w.to = append(w.to, to)
+		}
+		if w.kept == nil {
+			r.full = true // it travels with each batch
+			k.kept, e.kept = nil, nil
+			continue
+		}
+		k.kept, e.kept = w.kept, w.kept
+		all = append(all, w)
+	}
+	share(runtime.GOMAXPROCS(0), len(all), 1, func(_, from, to int) {
+		for _, w := range all[from:to] {
+			w.err = w.write()
+		}
+	})
+	sound = true
+	for _, w := range all {
+		if w.err != nil {
+			w.kept.generation = ^uint64(0) // it is written anew, and found to be damaged, when it comes again
+			sound = false
+		}
+	}
+	return sound
+}
+
+// A recordWriter writes the records of one list.
+type recordWriter struct {
+	shape Shape
+	term  *term
+	docs  uint32 // of the segment
+	kept  *keptList
+	to    [][]byte // memory of each record
+	from  []int    // the first block of each
+	err   error
+}
+
+// measure finds out how large records are.
+func (w *recordWriter) measure() {
+	l := w.term.List
+	width := w.shape.windowDocs()
+	windows := int((uint64(w.docs) + uint64(width) - 1) / uint64(width))
+	w.kept.windows = make([]record, windows)
+	w.from = make([]int, windows)
+	block := 0
+	for i := range windows {
+		lo, hi := uint64(i)*uint64(width), uint64(i+1)*uint64(width)
+		block = l.Seek(block, uint32(lo))
+		w.from[i] = block
+		if block == l.Blocks() || block > 0 && uint64(l.Last[block-1])+1 >= hi {
+			continue
+		}
+		end := l.Blocks()
+		if hi <= uint64(l.Last[end-1]) {
+			end = l.Seek(block, uint32(hi)) + 1
+		}
+		if end-1 > block && uint64(l.Last[end-2])+1 >= hi {
+			end-- // it begins behind the window
+		}
+		r := &w.kept.windows[i]
+		r.blocks, r.blockSize, r.lastSize = uint32(end-block), uint32(l.BlockSize), uint32(l.BlockLen(end-1))
+		payload := l.Off[end-1] + uint32(l.Enc[end-1].Rows(l.BlockLen(end-1))) - l.Off[block]
+		r.rows = uint32(recordParts(r.blocks, w.shape.windowTiles(w.docs, i)).rows)/rowBytes + payload
+		w.kept.rows += uint64(r.rows)
+	}
+}
+
+// recordLayout is where the parts of a record are, in bytes; bounds are at 0.
+type recordLayout struct{ last, row, encoding, rows int }
+
+func recordParts(blocks, tiles uint32) (p recordLayout) {
+	p.last = int(tiles) * tileStrips
+	p.row = p.last + wholeRows(4*int(blocks+1))
+	p.encoding = p.row + wholeRows(4*int((blocks+sliceUnit-1)/sliceUnit))
+	p.rows = p.encoding + wholeRows(2*int(blocks))
+	return p
+}
+
+// write writes all records; where they lie is known.
+func (w *recordWriter) write() error {
+	bounds := make([]uint8, int(w.shape.tiles(w.docs))*tileStrips)
+	if err := w.bound(bounds); err != nil {
+		return err
+	}
+	for i := range w.kept.windows {
+		if r := &w.kept.windows[i]; r.rows > 0 {
+			r.address = uint64(uintptr(unsafe.Pointer(&w.to[i][0])))
+			if err := w.writeRecord(w.to[i], r, i, bounds); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// bound finds the bounds of strips, as kernels/flat.cuh has them. For that it decodes all blocks: kernels trust what they read, so that no damaged
+// byte may get as far.
+func (w *recordWriter) bound(bounds []uint8) error {
+	var docs, freqs [postings.BlockSize]uint32
+	t := w.term
+	shift := w.shape.TileShift - 5
+	for b := range t.List.Blocks() {
+		n, err := t.List.Docs(b, &docs)
+		if err == nil {
+			_, err = t.List.Freqs(b, &freqs)
+		}
+		if err != nil {
+			return err
+		}
+		for i, doc := range docs[:n] {
+			code := uint8(1)
+			if t.Norms != nil {
+				code = t.Norms[doc]
+			}
+			if int(doc>>shift) >= len(bounds) {
+				return fmt.Errorf("gpuexec: block %d of a list names document %d, of %d", b, doc, w.docs)
+			}
+			to := &bounds[doc>>shift]
+			*to = max(*to, boundByte(t.Table.Impact(freqs[i], code)))
+		}
+	}
+	return nil
+}
+
+// boundByte is bound_byte of kernels/flat.cuh.
+func boundByte(impact uint16) uint8 { return uint8(max(1, (uint32(impact)+256)/257)) }
+
+// writeRecord writes the record of a window.
+func (w *recordWriter) writeRecord(to []byte, r *record, window int, bounds []uint8) error {
+	l, first := w.term.List, w.from[window]
+	tiles := w.shape.windowTiles(w.docs, window)
+	p := recordParts(r.blocks, tiles)
+	clear(to[:p.rows])
+	copy(to, bounds[window*w.shape.WindowTiles*tileStrips:][:tiles*tileStrips])
+	last := unsafe.Slice(view[uint32](to[p.last:]), r.blocks+1)
+	rows := unsafe.Slice(view[uint32](to[p.row:]), (r.blocks+sliceUnit-1)/sliceUnit)
+	encodings := unsafe.Slice(view[uint16](to[p.encoding:]), r.blocks)
+	last[0] = ^uint32(0)
+	if first > 0 {
+		last[0] = l.Last[first-1]
+	}
+	copy(last[1:], l.Last[first:])
+	for i := range encodings {
+		b := first + i
+		encodings[i] = uint16(l.Enc[b])
+		row := l.Off[b] - l.Off[first]
+		if i%sliceUnit == 0 {
+			rows[i/sliceUnit] = row
+		}
+		payload, err := l.Payload(b)
+		if err != nil {
+			return err
+		}
+		copy(to[p.rows+rowBytes*int(row):], payload)
+	}
+	return nil
+}
+
+// putRecords has the records of a list that the host does not keep travel with the batch. It returns nil when it is damaged.
+func (b *batch) putRecords(e *listEntry) *keptList {
+	w := &recordWriter{shape: b.shape, term: e.term, docs: e.docs, kept: new(keptList)}
+	w.measure()
+	addresses := make([]uint64, len(w.kept.windows))
+	for i := range w.kept.windows {
+		memory, address := put[[rowBytes]byte](&b.staging, int(w.kept.windows[i].rows))
+		addresses[i] = address
+		w.to = append(w.to, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(memory))), rowBytes*len(memory)))
+	}
+	if w.write() != nil {
+		return nil
+	}
+	for i := range w.kept.windows {
+		w.kept.windows[i].address = addresses[i]
+	}
+	return w.kept
+}

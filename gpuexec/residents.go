@@ -1,0 +1,138 @@
+package gpuexec
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// residents are records that stay on the device (windows.go): of the lists that most queries have. A record that a batch brings stays when
+// there is room, and, once there has been none, when its list is among those that memory is for: those are chosen anew
+// now and then, and when they are much better than those there, all are given up and come anew as batches bring them. So memory is
+// never in pieces, and what is lost is brought once.
+type residents struct {
+	address    uint64
+	rows       uint64
+	used       uint64
+	generation uint64 // of those that are there
+	static     bool   // stays as Admit has chosen
+
+	total   float64 // visits of all queries
+	batches int     // since lists were last chosen
+	closed  bool    // only lists that are admitted get room
+	flush   bool    // what is written may still be read by batches before
+
+	bytes sync.Map // key of a list -> *atomic.Int64, bytes of it that are there
+}
+
+// residentsAge is after how many batches lists are chosen anew; visits count half after visitsHalf queries.
+const residentsAge = 64
+
+const visitsHalf = 100_000
+
+// A list that is not among those chosen must be this much better to be worth a change, summed up.
+const worthChange = 1.1
+
+// visit counts the queries of a batch.
+func (r *residents) visit(b *batch, known *knownLists) {
+	for i := range b.lists.entries {
+		e := &b.lists.entries[i]
+		e.known.visits += float64(e.queries)
+	}
+	if r.total += float64(len(b.queries)); r.total > 2*visitsHalf {
+		r.total /= 2
+		known.mu.RLock()
+		for _, k := range known.byKey {
+			k.visits /= 2
+		}
+		known.mu.RUnlock()
+	}
+	if r.batches++; r.batches >= residentsAge && !r.static && r.used*8 > r.rows*7 {
+		r.choose(known, false)
+	}
+}
+
+// has reports whether a record is there.
+func (r *residents) has(of *record) bool { return of.place != 0 && of.generation == r.generation }
+
+// take gives a record of a list a place, if it is to have one.
+func (r *residents) take(k *knownList, of *record) bool {
+	if k.key == 0 || r.closed && k.admitted != r.generation || uint64(of.rows) > r.rows-r.used {
+		return false
+	}
+	of.place, of.generation = r.address+r.used*rowBytes, r.generation
+	r.used += uint64(of.rows)
+	r.add(k, of)
+	return true
+}
+
+func (r *residents) add(k *knownList, of *record) {
+	bytes, _ := r.bytes.LoadOrStore(k.key, new(atomic.Int64))
+	bytes.(*atomic.Int64).Add(int64(of.rows) * rowBytes)
+}
+
+// undo gives up the records that a batch has taken places for, and does not bring.
+func (r *residents) undo(taken []takenRecord) {
+	for _, t := range taken {
+		t.record.place = 0
+		r.used -= uint64(t.record.rows)
+		if bytes, ok := r.bytes.Load(t.known.key); ok {
+			bytes.(*atomic.Int64).Add(-int64(t.record.rows) * rowBytes)
+		}
+	}
+}
+
+// A takenRecord is one that a batch brings to stay.
+type takenRecord struct {
+	known  *knownList
+	record *record
+}
+
+// forget gives all up.
+func (r *residents) forget() {
+	r.used, r.flush = 0, true
+	r.generation++
+	r.bytes.Clear()
+}
+
+// choose chooses the lists that memory is for: those that are visited most. always has it do so even where that is no gain.
+func (r *residents) choose(known *knownLists, always bool) {
+	known.mu.RLock()
+	defer known.mu.RUnlock()
+	var all []*knownList
+	for _, k := range known.byKey {
+		if k.visits > 0 {
+			all = append(all, k)
+		}
+	}
+	slices.SortFunc(all, func(x, y *knownList) int { return cmp.Or(cmp.Compare(y.visits, x.visits), cmp.Compare(x.key, y.key)) })
+	room, there, best := r.rows, 0.0, 0.0
+	var chosen []*knownList
+	for _, k := range all {
+		rows := k.recordRows()
+		if room > 0 {
+			best += k.visits * float64(min(rows, room))
+			room -= min(rows, room)
+			chosen = append(chosen, k)
+		}
+		if bytes, ok := r.bytes.Load(k.key); ok {
+			there += k.visits * float64(bytes.(*atomic.Int64).Load()/rowBytes)
+		}
+	}
+	r.batches, r.closed = 0, true
+	if always || best > worthChange*there {
+		r.forget()
+	}
+	for _, k := range chosen {
+		k.admitted = r.generation
+	}
+}
+
+// recordRows are about the rows of a list's records, which may not be known.
+func (k *knownList) recordRows() (rows uint64) {
+	for _, n := range k.extents {
+		rows += uint64(n)
+	}
+	return rows + rows/8
+}

@@ -1,0 +1,136 @@
+package gpuexec_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/gpuexec"
+	"github.com/riffle-search/riffle/gpuexec/device"
+	"github.com/riffle-search/riffle/internal/exectest"
+	"github.com/riffle-search/riffle/postings"
+)
+
+// windowBytes is enough for what the windows of small indexes bring and make flat.
+const windowBytes = 8 << 20
+
+// openStream returns an executor that goes by windows, with room for so many bytes of lists.
+func openStream(t testing.TB, listBytes int64, o gpuexec.Options, shape gpuexec.Shape) *gpuexec.Executor {
+	t.Helper()
+	dev, err := device.Open(0, device.Options{MemoryBytes: 3*batchBytes + columnBytes + windowBytes + listBytes})
+	if errors.Is(err, device.ErrNoDevice) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := dev.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	o.Stream, o.BatchBytes, o.ColumnBytes, o.WindowBytes, o.Shape = true, batchBytes, columnBytes, windowBytes, shape
+	x, err := gpuexec.New(dev, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// TestWindowsConformance runs plan by plan, whose lists have no keys and so travel with the batch.
+func TestWindowsConformance(t *testing.T) {
+	for _, a := range strips {
+		t.Run(a.String(), func(t *testing.T) {
+			c := compose(openStream(t, 1<<20, gpuexec.Options{Algorithm: a}, small))
+			exectest.Run(t, c)
+			if *c.unread > 0 {
+				t.Errorf("%d answers come from no block", *c.unread)
+			}
+			if *c.flatRefused > 0 || *c.partial > 0 || *c.whole == 0 {
+				t.Errorf("%d whole answers, %d partial, %d refused, %d of them flat plans", *c.whole, *c.partial, *c.refused, *c.flatRefused)
+			}
+		})
+	}
+}
+
+// TestWindowsCaches has from nothing to all of the lists stay on the device, and the host keep them all or hardly any.
+func TestWindowsCaches(t *testing.T) {
+	rounds := checkRounds / 2
+	if testing.Short() {
+		rounds = checkRounds / 4
+	}
+	for _, a := range strips {
+		for _, sizes := range []struct{ lists, host int64 }{{0, 0}, {4 << 10, 0}, {64 << 10, 0}, {8 << 20, 0}, {64 << 10, 64 << 10}} {
+			if a != gpuexec.MaxScore && sizes.lists != 64<<10 {
+				continue
+			}
+			t.Run(fmt.Sprintf("%v/%d KiB/%d KiB", a, sizes.lists>>10, sizes.host>>10), func(t *testing.T) {
+				x := openStream(t, sizes.lists, gpuexec.Options{Algorithm: a, HostBytes: sizes.host}, small)
+				b := newBatching(x)
+				if err := exectest.Check(b, 3, rounds); err != nil {
+					t.Error(err)
+				}
+				if *b.flatRefused > 0 || *b.partial > 0 {
+					t.Errorf("%d whole answers, %d partial, %d flat plans refused", *b.whole, *b.partial, *b.flatRefused)
+				}
+				times := x.Times()
+				if times.WantedBytes == 0 || times.FetchedBytes == 0 || sizes.lists >= 1<<20 && times.FetchedBytes > times.WantedBytes/2 {
+					t.Errorf("%d bytes of lists wanted, %d fetched", times.WantedBytes, times.FetchedBytes)
+				}
+			})
+		}
+	}
+}
+
+// TestWindowsLarge goes through long lists in several windows, from several goroutines, as fewer and fewer of their records are on the device.
+func TestWindowsLarge(t *testing.T) {
+	docs := uint32(150_000)
+	if testing.Short() {
+		docs = 50_000
+	}
+	c := newCollection(docs, []float64{0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.001, 0.0001})
+	for _, listBytes := range []int64{1 << 20, 64 << 10, 0} {
+		t.Run(fmt.Sprintf("%d KiB", listBytes>>10), func(t *testing.T) {
+			x := openStream(t, listBytes, gpuexec.Options{}, gpuexec.Shape{TileShift: 10, WindowTiles: 16, Multiprocessors: 2})
+			var group sync.WaitGroup
+			for worker := range 3 {
+				group.Go(func() {
+					if err := runLarge(x, c, worker); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			group.Wait()
+		})
+	}
+}
+
+// TestWindowsAdmit fills the device by a log: what stays is what the log has, and nothing else comes to stay.
+func TestWindowsAdmit(t *testing.T) {
+	c := newCollection(30_000, []float64{0.3, 0.2, 0.1, 0.05, 0.02, 0.01})
+	x := openStream(t, 1<<20, gpuexec.Options{StaticLists: true}, gpuexec.Shape{TileShift: 10, WindowTiles: 16, Multiprocessors: 2})
+	rng := rand.New(rand.NewPCG(3, 3))
+	p := c.plan(rng, blockmax.Or, 10, 3)
+	x.Count(nil, p, p.Mode, 0)
+	x.Admit()
+	var fetched []int64
+	for range 3 {
+		if err := checkLarge(x, []*exectest.Plan{p, c.plan(rng, blockmax.Or, 10, 6)}); err != nil {
+			t.Fatal(err)
+		}
+		fetched = append(fetched, x.Times().FetchedBytes)
+	}
+	for i, term := range c.lists {
+		admitted := slices.ContainsFunc(p.Segments[0].Terms, func(t blockmax.Term[*postings.List]) bool { return t.Key == term.Key })
+		if resident := x.Resident(term.Key); (resident > 0) != admitted {
+			t.Errorf("of list %d, %d bytes stay, which the log has: %v", i, resident, admitted)
+		}
+	}
+	if first, second := fetched[0], fetched[1]-fetched[0]; second >= first || fetched[2]-fetched[1] != second || second == 0 {
+		t.Errorf("%d bytes fetched", fetched)
+	}
+}

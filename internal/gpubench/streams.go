@@ -1,0 +1,102 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/gpuexec"
+	"github.com/riffle-search/riffle/gpuexec/demand"
+	"github.com/riffle-search/riffle/gpuexec/device"
+)
+
+// streams measures memory that is smaller than the lists: of the queries one half is what the choice of lists that stay is made by, the other
+// is measured. Memory is a share of the lists' bytes, and all that stays counts: records and length codes. What batches and windows have beside is not part of it.
+func (b *bench) streams() error {
+	if len(b.gpus) == 0 {
+		return nil
+	}
+	for _, mode := range []blockmax.Mode{blockmax.Or, blockmax.And} {
+		for _, size := range slices.Backward(b.batch) {
+			for _, share := range b.cache {
+				if err := b.streamed(plans{mode, b.typicalK()}, share, size); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (b *bench) streamed(p plans, share, size int) error {
+	return b.measure("stream", fmt.Sprintf("%v %d %% batch=%d", p, share, size), func() ([]figure, error) {
+		r, err := b.reference(p)
+		if err != nil {
+			return nil, err
+		}
+		g, err := b.openStream(share)
+		if err != nil {
+			return nil, err
+		}
+		half := len(r.plans) / 2
+		var f demand.Finder
+		for _, plan := range r.plans[:half] {
+			g.Count(&f, plan, plan.Mode, 0)
+		}
+		g.Admit()
+		best, err := b.passes(g, r, half, size)
+		if closed := g.dev.Close(); err == nil {
+			err = closed
+		}
+		if err != nil {
+			return nil, err
+		}
+		return b.streamFigures(&best, size), nil
+	})
+}
+
+// openStream opens a device whose memory for what stays is a share of the lists, in per cent.
+func (b *bench) openStream(share int) (*gpu, error) {
+	columns := min(int64(b.c.Docs)+1<<16, b.columnBytes) &^ (device.ArenaAlign - 1)
+	window := b.windowBytes
+	if window == 0 {
+		window = 3 << 29
+	}
+	stay := max(0, b.bytes*int64(share)/100-columns)
+	dev, err := device.Open(0, device.Options{MemoryBytes: stay + columns + window + 3*b.batchBytes})
+	if err != nil {
+		return nil, err
+	}
+	x, err := gpuexec.New(dev, gpuexec.Options{
+		Stream: true, StaticLists: true, WindowBytes: window, BatchBytes: b.batchBytes, ColumnBytes: columns, Shape: b.shape, Timed: true, Traced: b.trace,
+	})
+	if err != nil {
+		dev.Close()
+		return nil, err
+	}
+	return &gpu{x, dev}, nil
+}
+
+// streamFigures are those of a pass.
+func (b *bench) streamFigures(p *pass, size int) []figure {
+	each := func(t time.Duration) float64 { return float64(t.Nanoseconds()) / 1000 / float64(p.queries) }
+	rate := float64(p.queries) / p.took.Seconds()
+	fs := []figure{
+		{"q/s", rate}, {"kernels, µs", each(p.times.Kernels)}, {"host, µs", each(p.times.Host)}, {"answers, µs", each(p.times.Answers)},
+		{"batch, ms", 1000 * float64(size) / rate},
+		{"KB fetched", float64(p.times.FetchedBytes) / float64(p.queries) / 1e3},
+		{"GB/s", float64(p.times.FetchedBytes) / p.took.Seconds() / 1e9},
+		{"hits, % of bytes", 100 * (1 - float64(p.times.FetchedBytes)/float64(max(1, p.times.WantedBytes)))},
+	}
+	if p.open > 0 || p.refused > 0 {
+		fs = append(fs, figure{"open, refused", fmt.Sprint(p.open, ", ", p.refused)})
+	}
+	names := slices.SortedFunc(maps.Keys(p.times.ByKernel), func(x, y string) int { return cmp.Compare(p.times.ByKernel[y], p.times.ByKernel[x]) })
+	for _, name := range names {
+		fs = append(fs, figure{name, each(p.times.ByKernel[name])})
+	}
+	return fs
+}
