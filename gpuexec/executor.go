@@ -167,8 +167,10 @@ func (x *Executor) divide() (err error) {
 	return x.dev.Do(func(q *device.Queue) {
 		x.in, x.compute, x.out = q.Stream(), q.Stream(), q.Stream()
 		x.load(q)
-		for i := range x.windows.halves {
-			x.windows.halves[i].fetched, x.windows.halves[i].flat = q.Event(), q.Event()
+		x.windows.plan = q.Stream()
+		for i := range x.windows.thirds {
+			h := &x.windows.thirds[i]
+			h.heads, h.chosen, h.fetched, h.scored = q.Event(), q.Event(), q.Event(), q.Event()
 		}
 		for i := range int64(slots) {
 			from := lists + tables + columns + i*bytes
@@ -322,7 +324,6 @@ func (x *Executor) start(s *slot, plans []*Plan, taken []int, answers []Answer) 
 		if !b.fillWindows() {
 			return tooBig, nil
 		}
-		x.note(Times{WantedBytes: b.windowed.wanted, FetchedBytes: b.windowed.fetched})
 	} else if !b.fill() {
 		return tooBig, nil // nothing has been placed
 	}
@@ -361,6 +362,7 @@ func (x *Executor) forgetAll() {
 	x.windows.residents.forget()
 	_ = x.dev.Do(func(q *device.Queue) { // a device that is lost refuses, and reads nothing any more
 		q.Synchronize(x.in)
+		q.Synchronize(x.windows.plan)
 		q.Synchronize(x.compute)
 		q.Synchronize(x.out)
 	})
@@ -370,7 +372,12 @@ func (x *Executor) forgetAll() {
 func (x *Executor) finish(s *slot, answers []Answer) error {
 	b := &s.batch
 	read := s.results.Bytes()[:b.results.bytes]
-	count := int(*view[uint32](read[b.results.unresolvedCount-b.results.states:]))
+	counts := view[[2]uint64](read[b.results.unresolvedCount-b.results.states:])
+	count := int(uint32(counts[0]))
+	if b.byWindows {
+		b.windowed.fetched += int64(counts[1]) * rowBytes
+		x.note(Times{WantedBytes: b.windowed.wanted, FetchedBytes: b.windowed.fetched})
+	}
 	var ranges []devRange
 	if n := min(count, b.results.unresolvedRoom); n > 0 {
 		var err error

@@ -40,6 +40,8 @@ func (x *Executor) load(q *device.Queue) {
 		{"fetch_rows", windows, 64, none},
 		{"open_slices", windows, 256, none},
 		{"mark", windows, 256, none},
+		{"choose_blocks", windows, 256, none},
+		{"fetch_pieces", windows, 64, none},
 		{"flatten_slices", windows, 256, none},
 		{"bound_slices", windows, 256, none},
 		{"or_flat", q.Load(ptx("or_flat")), flatThreads, func(*batch) int { return x.shape.flatShared() }},
@@ -69,14 +71,20 @@ func (x *Executor) load(q *device.Queue) {
 // copies of the results.
 func (x *Executor) put(q *device.Queue, s *slot, compute bool) {
 	b := &s.batch
-	filled := int64(b.staging.used)
-	q.ToDevice(x.in, s.memory.Slice(0, filled), s.staging.Slice(0, filled))
-	q.Record(s.filled, x.in)
-	q.After(x.compute, s.filled)
-	q.Record(s.began, x.compute)
-	x.launch(q, s, "scatter", andSeeds, int(b.common.moveCount+7)/8)
-	if compute {
-		x.computeAll(q, s)
+	if b.byWindows {
+		x.startWindows(q, s)
+		x.launchWindows(q, s)
+		x.launch(q, s, "top_k", orRest, len(b.queries))
+	} else {
+		filled := int64(b.staging.used)
+		q.ToDevice(x.in, s.memory.Slice(0, filled), s.staging.Slice(0, filled))
+		q.Record(s.filled, x.in)
+		q.After(x.compute, s.filled)
+		q.Record(s.began, x.compute)
+		x.launch(q, s, "scatter", andSeeds, int(b.common.moveCount+7)/8)
+		if compute {
+			x.computeAll(q, s)
+		}
 	}
 	q.Record(s.ready, x.compute)
 	x.windows.ready, x.windows.begun = s.ready, true
@@ -99,16 +107,13 @@ func (x *Executor) computeAll(q *device.Queue, s *slot) {
 	b := &s.batch
 	q.Move(x.compute, s.part(span{b.results.states, b.states.bytes}), s.part(b.states))
 	q.Fill(x.compute, s.part(span{b.results.unresolvedCount, rowBytes}), 0)
-	if b.common.listCount > 0 && !b.byWindows {
+	if b.common.listCount > 0 {
 		q.Fill(x.compute, s.part(b.tileBounds), 0)
 		x.launch(q, s, "index_lists", andSeeds, int(b.common.blockCount+7)/8)
 	}
-	switch {
-	case b.byWindows:
-		x.launchWindows(q, s)
-	case x.options.Algorithm.byRanges():
+	if x.options.Algorithm.byRanges() {
 		x.byRanges(q, s)
-	default:
+	} else {
 		x.byTiles(q, s)
 	}
 	x.launch(q, s, "top_k", orRest, len(b.queries))
@@ -187,6 +192,10 @@ func (x *Executor) byRanges(q *device.Queue, s *slot) {
 
 // launch runs a kernel on as many blocks as it has work for, but not on more than fit on the device.
 func (x *Executor) launch(q *device.Queue, s *slot, name string, pass, blocks int) {
+	x.launchOn(q, s, x.compute, name, pass, blocks)
+}
+
+func (x *Executor) launchOn(q *device.Queue, s *slot, stream device.Stream, name string, pass, blocks int) {
 	k := x.kernels[name]
 	b := &s.batch
 	g := device.Grid{Threads: k.threads, Shared: k.shared(b)}
@@ -198,5 +207,5 @@ func (x *Executor) launch(q *device.Queue, s *slot, name string, pass, blocks in
 	if pass == andSeeds || pass == orSeeds {
 		name += " (seeds)"
 	}
-	s.trace.around(q, x.compute, name, func() { q.Launch(x.compute, k.Kernel, g, s.memory.Slice(at, at+1)) })
+	s.trace.around(q, stream, name, func() { q.Launch(stream, k.Kernel, g, s.memory.Slice(at, at+1)) })
 }

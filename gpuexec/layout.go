@@ -66,12 +66,14 @@ const (
 	sliceUnit  = 16  // blocks
 	boundShare = 128 // entries of a directory
 	fetchUnit  = 256 // rows
+
+	windowCounters = 8 // room for what is counted
 )
 
 type devSlice struct {
-	record, table, norms, marks, flat, first, bound      uint64
-	blocks, blockSize, lastSize, from                    uint32
-	tiles, shift, entries, firstUnit, firstShare, unused uint32
+	record, source, table, norms, marks, flat, first, bound uint64
+	blocks, blockSize, lastSize, from                       uint32
+	tiles, shift, entries, firstUnit, firstShare, unused    uint32
 }
 
 type devFetch struct {
@@ -79,8 +81,13 @@ type devFetch struct {
 	rows, firstUnit uint32
 }
 
+type devPiece struct {
+	from, to                 uint64
+	rows, slice, unit, marks uint32
+}
+
 type devWindow struct {
-	slices, fetches, counters                                    uint64
+	slices, fetches, counters, pieces, rowsRead                  uint64
 	sliceCount, units, shares, fetchCount, fetchUnits, tileShift uint32
 }
 

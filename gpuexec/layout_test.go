@@ -17,7 +17,7 @@ func TestLayout(t *testing.T) {
 		"Table": reflect.TypeFor[devTable](), "Term": reflect.TypeFor[devTerm](), "Part": reflect.TypeFor[devPart](),
 		"Query": reflect.TypeFor[devQuery](), "State": reflect.TypeFor[devState](), "Item": reflect.TypeFor[devItem](),
 		"Queue": reflect.TypeFor[devQueue](), "Range": reflect.TypeFor[devRange](), "Move": reflect.TypeFor[devMove](),
-		"Slice": reflect.TypeFor[devSlice](), "Fetch": reflect.TypeFor[devFetch](), "Window": reflect.TypeFor[devWindow](),
+		"Slice": reflect.TypeFor[devSlice](), "Fetch": reflect.TypeFor[devFetch](), "Piece": reflect.TypeFor[devPiece](), "Window": reflect.TypeFor[devWindow](),
 		"Batch": reflect.TypeFor[devBatch](),
 	}
 	text, err := os.ReadFile("kernels/layout.cuh")

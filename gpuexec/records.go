@@ -20,6 +20,8 @@ type record struct {
 	lastSize   uint32 // postings of the last block
 	place      uint64 // on the device, as of generation
 	generation uint64 // of residents
+	slot       int    // and the batch that brings it there
+	batch      uint64
 }
 
 // keptList is a list as records, by window; those without blocks have no rows.

@@ -1,6 +1,9 @@
 package gpuexec
 
 import (
+	"math"
+	"runtime"
+	"slices"
 	"unsafe"
 
 	"github.com/riffle-search/riffle/blockmax"
@@ -8,46 +11,61 @@ import (
 )
 
 // windows are how batches are answered whose lists are more than the device has room for (Options.Stream). A batch goes through the documents
-// window by window: WindowTiles tiles of each segment at a time. Records of lists (records.go) come from the host's memory by a kernel that
-// reads it, those of the next window during this one; blocks that can matter, by the bounds of strips and the threshold so far, are
-// made flat in memory that all windows share; and the kernels for flat lists do the rest, to which a window is a segment of its own. So the host gathers
-// nothing, and neither does it decide anything.
+// window by window: WindowTiles tiles of each segment at a time. To kernels a window is a segment of its own.
+//
+// What is to be known of lists there comes first, from the records that the host keeps (records.go): bounds of strips and directories of blocks.
+// With them, and the thresholds so far, the device finds out which blocks can matter, and a kernel that reads the host's memory brings these, beside the
+// kernels that score the window before. They are made flat, in memory that all windows share, and scored as flat lists are. So
+// the host gathers nothing, and neither does it decide anything.
+//
+// Four streams work on it, for window t:
+//
+//	in       the first parts of records, and, once blocks are chosen, those
+//	plan     queues tiles by bounds, marks strips, chooses blocks; when window t-2 has been scored
+//	compute  makes blocks flat, scores
+//	out      results
 type windows struct {
 	bytes   int64  // of all, but for residents
-	address uint64 // of what is made flat
+	address uint64 // of flat postings
 	rows    uint32
-	halves  [2]half // by turns
+	thirds  [3]third // by turns
 	turn    int
 	ready   device.Event // of the batch before
 	begun   bool         // there is one
+	plan    device.Stream
 
 	residents residents
 	records   records
 }
 
-// A half is memory for the records of a window on their way.
-type half struct {
+// A third is memory for all else that a window has: marks, pieces, bounds and records.
+type third struct {
 	address uint64
 	rows    uint32
+	heads   device.Event // the first parts of records are there
+	chosen  device.Event // it is known which blocks matter
 	fetched device.Event // they are there
-	flat    device.Event // what can matter of them has been made flat
+	scored  device.Event
 }
 
-// windowsShare is what part of the memory of windows each half has for records. What is made flat takes several times as much, since every posting has a place,
+// windowsShare is what part of the memory of windows each third has. Flat postings take the other half, since every posting of a window has a place there,
 // whether it can matter or not.
-const windowsShare = 8
+const windowsShare = 6
+
+// windowBytes is enough for 2,048 queries of 3.7 million postings each.
+const windowBytes = 1700 << 20
 
 // divideWindows sets the defaults of streaming, and how much memory windows get.
 func (x *Executor) divideWindows() {
 	o := &x.options
 	o.FlatBytes, o.NoFlat, o.NoCache = 0, true, true
 	if o.WindowBytes == 0 {
-		o.WindowBytes = min(3<<29, x.memory.Bytes/4)
+		o.WindowBytes = min(windowBytes, x.memory.Bytes/4)
 	}
 	if o.HostBytes == 0 {
 		o.HostBytes = 32 << 30
 	}
-	x.windows.bytes = o.WindowBytes &^ (windowsShare*device.ArenaAlign - 1)
+	x.windows.bytes = o.WindowBytes &^ (device.ArenaAlign - 1)
 	x.windows.records.dev, x.windows.records.bytes = x.dev, o.HostBytes
 	x.windows.residents.static = o.StaticLists
 	x.windows.residents.closed = o.StaticLists
@@ -55,12 +73,12 @@ func (x *Executor) divideWindows() {
 
 // place gives windows their memory, from an address on: so many bytes, and behind them those of records that stay.
 func (w *windows) place(address uint64, bytes, stay int64) {
-	each := bytes / windowsShare
-	for i := range w.halves {
-		w.halves[i].address, w.halves[i].rows = address, uint32(each/rowBytes)
+	each := bytes / windowsShare &^ (device.ArenaAlign - 1)
+	for i := range w.thirds {
+		w.thirds[i].address, w.thirds[i].rows = address, uint32(each/rowBytes)
 		address += uint64(each)
 	}
-	rest := bytes - int64(len(w.halves))*each
+	rest := bytes - int64(len(w.thirds))*each
 	w.address, w.rows = address, uint32(rest/rowBytes)
 	w.residents.address, w.residents.rows = address+uint64(rest), uint64(stay/rowBytes)
 	w.residents.generation = 1
@@ -91,15 +109,27 @@ type windowed struct {
 	lists   []*keptList // of the entries
 	taken   []takenRecord
 	wanted  int64 // bytes of records
-	fetched int64 // of these, bytes that were not on the device
+	fetched int64 // of these, bytes that came, once the batch is done
 
-	scene  span            // the lists, parts, queues and counters of the window at hand
-	queues span            // within scene, the queues of all passes
-	empty  span            // what lists without postings have
-	marks  span            // of the lists of the window at hand
+	listColumns []listColumns
+	partColumns []partColumns
+
+	scenes [3]scene // of the windows under way, by thirds
+	parts  int      // bytes before them in a scene
+	empty  span     // what lists without postings have
+	bounds [2]span  // of tiles: of the first window, of all others
+	seeds  [2][passes]span
 	steps  []step          // for each window
-	passes [passes]queueAt // where the queues of passes are
-	items  [passes]itemsAt // and their items, which windows share
+	passes [passes]queueAt // where the queues of passes are in a scene
+	queues [2]int          // from where to where they lie
+}
+
+// A scene is the lists, parts and queues of a window, as kernels change them.
+type scene struct {
+	span
+	items   [passes]itemsAt // of queues
+	terms   uint64          // address
+	queries uint64
 }
 
 // itemsAt are addresses.
@@ -111,18 +141,34 @@ type queueAt struct{ tiles, strips, flat int }
 // A step is a window of a batch.
 type step struct {
 	window     span // a devWindow
-	scene      span // to be copied
-	marks      int  // bytes
+	scene      span // as it is at first
+	third      int
+	passes     [passes]uint64 // addresses of a devBatch each
+	marks      int            // bytes
 	slices     int
 	units      int
 	shares     int
 	fetchUnits int
-	half       int
+	pieces     bool // blocks have to come
+
+	// While it is written.
+	memory     []byte // of the scene
+	listSlices []devSlice
+	fetches    []devFetch
+	device     *devWindow
+	room       transient // behind marks and pieces
+	marksAt    uint64
+	wanted     int64 // bytes of records that the host keeps
+	fetched    int64 // of these, bytes that come before blocks are chosen
 }
 
 const (
-	listBytes = int(unsafe.Sizeof(devList{}))
-	partBytes = int(unsafe.Sizeof(devPart{}))
+	listBytes   = int(unsafe.Sizeof(devList{}))
+	partBytes   = int(unsafe.Sizeof(devPart{}))
+	queueBytes  = int(unsafe.Sizeof(devQueue{}))
+	itemBytes   = int(unsafe.Sizeof(devItem{}))
+	pieceBytes  = int(unsafe.Sizeof(devPiece{}))
+	windowBatch = int(unsafe.Sizeof(devWindow{}))
 )
 
 // fillWindows is fill and place of a batch that goes by windows.
@@ -130,8 +176,7 @@ func (b *batch) fillWindows() (ok bool) {
 	b.columns.begin()
 	b.taken = b.taken[:0]
 	w := &b.windowed
-	w.taken, w.steps, w.items = w.taken[:0], w.steps[:0], [passes]itemsAt{}
-	w.wanted, w.fetched = 0, 0
+	w.taken, w.steps = w.taken[:0], w.steps[:0]
 	defer func() {
 		if !ok {
 			w.windows.residents.undo(w.taken)
@@ -146,32 +191,37 @@ func (b *batch) fillWindows() (ok bool) {
 	b.tileRoom, b.poolRoom = 2*b.kMost+max(poolSlack, leastRoom), b.poolRoomFor(b.kMost)
 	b.results = b.keepResults()
 	b.countTiles()
-	b.layScene()
+	b.layScenes()
 	s := &b.staging
-	queries := b.putQueries(w.scene.address + uint64(listBytes*len(b.lists.entries)))
-	terms, at := put[devTerm](s, len(b.terms))
-	for i, t := range b.terms {
-		terms[i] = devTerm{list: w.scene.address + uint64(int(t.entry)*listBytes), weight: t.weight}
+	for i := range w.scenes {
+		b.fillScene(&w.scenes[i])
 	}
 	b.common = devBatch{
-		queries: queries, queryCount: uint32(len(b.queries)), parts: w.scene.address + uint64(listBytes*len(b.lists.entries)), partCount: uint32(len(b.parts)),
+		queryCount: uint32(len(b.queries)), partCount: uint32(len(b.parts)),
 		states: b.results.states, unresolvedCount: b.results.unresolvedCount, unresolved: b.results.unresolved,
 		unresolvedRoom: uint32(b.results.unresolvedRoom), tilesMost: b.tilesMost,
 		tileShift: b.shape.TileShift, tileRoom: uint32(b.tileRoom), poolRoom: uint32(b.poolRoom), laneRoom: uint32(b.lanes), heapRoom: uint32(b.kMost), rows: b.arena,
 	}
-	b.tileBounds = span{s.keep(4 * int(b.tiles)), 4 * int(b.tiles)}
-	b.common.tileBounds = b.tileBounds.address
-	b.fillWindowPasses()
+	b.findAddresses()
 	for i := range w.count {
-		if s.full || !b.fillStep(i, at) {
+		if !b.putStep(i) {
 			return false
 		}
 	}
-	moves := putAll(s, b.moves)
-	for pass := range b.passes {
-		d := view[devBatch](s.host[b.passes[pass]-s.address:])
-		d.moves, d.moveCount = moves, uint32(len(b.moves))
+	share(runtime.GOMAXPROCS(0), w.count, 1, func(_, from, to int) {
+		for i := from; i < to; i++ {
+			b.fillStep(i)
+		}
+	})
+	b.passes = w.steps[0].passes
+	w.wanted, w.fetched = 0, 0
+	for i := range w.steps {
+		w.wanted += w.steps[i].wanted
+		w.fetched += w.steps[i].fetched
 	}
+	moves := putAll(s, b.moves)
+	d := view[devBatch](s.host[b.passes[andSeeds]-s.address:])
+	d.moves, d.moveCount = moves, uint32(len(b.moves))
 	b.common.moveCount = uint32(len(b.moves))
 	return !s.full && b.results.bytes <= b.resultRoom && uint64(b.tilesMost)*uint64(len(b.parts)) < 1<<31
 }
@@ -179,7 +229,7 @@ func (b *batch) fillWindows() (ok bool) {
 // findRecords finds the records of all lists. It reports false when one is damaged, or has no room.
 func (b *batch) findRecords() bool {
 	w := &b.windowed
-	w.lists, w.count = w.lists[:0], 0
+	w.lists, w.count = w.lists[:0], 1
 	for i := range b.lists.entries {
 		e := &b.lists.entries[i]
 		kept := e.kept
@@ -212,117 +262,205 @@ func (b *batch) countTiles() {
 	}
 }
 
-// layScene says where the parts of a scene are.
-func (b *batch) layScene() {
-	w := &b.windowed
-	at := wholeRows(listBytes*len(b.lists.entries) + partBytes*len(b.parts))
-	w.queues = span{uint64(at), 0}
+// layScenes says where the parts of scenes are, and keeps memory for what windows share.
+func (b *batch) layScenes() {
+	w, s := &b.windowed, &b.staging
+	w.parts = listBytes * len(b.lists.entries)
+	at := wholeRows(w.parts + partBytes*len(b.parts))
+	w.queues[0] = at
 	for pass := range w.passes {
 		w.passes[pass] = queueAt{at, at + queueBytes, at + 2*queueBytes}
-		at += wholeRows(3 * queueBytes)
+		at += 3 * queueBytes
 	}
-	w.queues.bytes = at - int(w.queues.address)
-	w.scene = span{b.staging.keep(at), at}
-	w.queues.address += w.scene.address
+	at = wholeRows(at)
+	w.queues[1] = at
+	for i := range w.scenes {
+		w.scenes[i].span = span{s.keep(at), at}
+	}
 	strips := int(b.tilesMost) * tileStrips
 	w.empty.bytes = wholeRows(max(4*(strips+1), strips+stripCells*strips))
-	w.empty.address = b.staging.keep(w.empty.bytes)
+	w.empty.address = s.keep(w.empty.bytes)
+	for i := range w.bounds {
+		w.bounds[i] = span{s.keep(4 * int(b.tiles)), 4 * int(b.tiles)}
+		for _, pass := range []int{andSeeds, orSeeds} {
+			bytes := wholeRows(8 * seedTiles * len(b.queries))
+			w.seeds[i][pass] = span{s.keep(bytes), bytes}
+			w.seeds[i][pass+1] = w.seeds[i][pass]
+		}
+	}
 }
 
-const queueBytes = int(unsafe.Sizeof(devQueue{}))
-
-// fillWindowPasses writes a devBatch for each pass, and keeps memory for the items of queues, which windows share.
-func (b *batch) fillWindowPasses() {
+// fillScene writes what a scene's queries are, wherever it is at, and keeps memory for its queues.
+func (b *batch) fillScene(c *scene) {
 	s, w := &b.staging, &b.windowed
+	c.queries = b.putQueries(c.address + uint64(w.parts))
+	terms, at := put[devTerm](s, len(b.terms))
+	for i, t := range b.terms {
+		terms[i] = devTerm{list: c.address + uint64(int(t.entry)*listBytes), weight: t.weight}
+	}
+	c.terms = at
 	for pass := range passes {
-		and := pass == andSeeds || pass == andRest
-		seeds := pass == andSeeds || pass == orSeeds
-		c := b.common
-		if and {
-			c.andPass = 1
+		items := b.orTiles
+		if pass == andSeeds || pass == andRest {
+			items = b.andTiles
+		}
+		most := int(items.strips)
+		if pass == andSeeds || pass == orSeeds {
+			most = min(most, seedTiles*len(b.queries))
+		}
+		c.items[pass] = itemsAt{s.keep(itemBytes * most), s.keep(itemBytes * most)}
+	}
+}
+
+// fillStepPasses writes a devBatch for each pass of a window.
+func (b *batch) fillStepPasses(window int, t *step) {
+	s, w := &b.staging, &b.windowed
+	c, others := &w.scenes[t.third], min(window, 1)
+	devices, address := put[devBatch](s, passes)
+	for pass := range passes {
+		d := &devices[pass]
+		*d = b.common
+		d.queries, d.parts = c.queries, c.address+uint64(w.parts)
+		d.tileBounds, d.seeds = w.bounds[others].address, w.seeds[others][pass].address
+		if pass == andSeeds || pass == andRest {
+			d.andPass = 1
 		}
 		at := w.passes[pass]
-		c.queue, c.stripQueue, c.flatQueue = w.scene.address+uint64(at.tiles), w.scene.address+uint64(at.strips), w.scene.address+uint64(at.flat)
-		_, c.counters = put[uint32](s, 4)
-		if seeds {
-			b.seeds[pass] = span{bytes: wholeRows(8 * seedTiles * len(b.queries))}
-			b.seeds[pass].address = s.keep(b.seeds[pass].bytes)
-			b.common.seeds = b.seeds[pass].address
-			c.seeds = b.common.seeds
-		}
-		devices, address := put[devBatch](s, 1)
-		devices[0] = c
-		b.passes[pass] = address
+		d.queue, d.stripQueue, d.flatQueue = c.address+uint64(at.tiles), c.address+uint64(at.strips), c.address+uint64(at.flat)
+		_, d.counters = put[uint32](s, 4)
+		t.passes[pass] = address + uint64(pass)*uint64(unsafe.Sizeof(devBatch{}))
 	}
 }
 
-// fillStep writes window i: its scene, and what is made flat for it. It reports false when there is not enough room.
-func (b *batch) fillStep(i int, terms uint64) bool {
+// findAddresses finds what lists and parts need of columns, once for all windows.
+func (b *batch) findAddresses() {
+	w := &b.windowed
+	w.listColumns = slices.Grow(w.listColumns[:0], len(b.lists.entries))
+	for i := range b.lists.entries {
+		e := &b.lists.entries[i]
+		w.listColumns = append(w.listColumns, listColumns{b.table(e.term, e.docs), b.norms(e.term, e.docs)})
+	}
+	w.partColumns = slices.Grow(w.partColumns[:0], len(b.parts))
+	for i := range b.parts {
+		p := b.queries[b.parts[i].query].plan
+		seg := &p.Segments[b.parts[i].segment]
+		c := partColumns{accept: column(b, seg.Accept)}
+		if seg.Rank != nil && p.RankWeight > 0 {
+			c.rank, c.rankTile = column(b, seg.Rank), column(b, seg.RankTile)
+		}
+		if seg.Tail != nil && b.algorithm.prunes() {
+			c.tail = column(b, seg.Tail)
+		}
+		w.partColumns = append(w.partColumns, c)
+	}
+}
+
+// Addresses of columns of a list's segment, and of a part's.
+type (
+	listColumns struct{ table, norms uint64 }
+	partColumns struct{ accept, rank, rankTile, tail uint64 }
+)
+
+// putStep keeps memory for a window, on the host and on the device, and says which records come to stay. It reports false when there is not enough room.
+func (b *batch) putStep(window int) bool {
 	s, w := &b.staging, &b.windowed
-	scene, sceneAt := put[[rowBytes]byte](s, (w.scene.bytes+rowBytes-1)/rowBytes)
+	t := step{third: (w.windows.turn + window) % len(w.windows.thirds)}
+	c := &w.scenes[t.third]
+	rows, sceneAt := put[[rowBytes]byte](s, c.bytes/rowBytes)
+	var at devWindow
+	t.listSlices, at.slices = put[devSlice](s, len(b.lists.entries))
+	t.fetches, at.fetches = put[devFetch](s, len(b.lists.entries))
+	_, at.counters = put[uint32](s, windowCounters)
+	b.fillStepPasses(window, &t)
+	devices, address := put[devWindow](s, 1)
 	if s.full {
 		return false
 	}
-	memory := unsafe.Slice((*byte)(unsafe.Pointer(&scene[0])), w.scene.bytes)
-	lists := unsafe.Slice((*devList)(unsafe.Pointer(&scene[0])), len(b.lists.entries))
-	step := step{scene: span{sceneAt, w.scene.bytes}, half: (w.windows.turn + i) % len(w.windows.halves)}
-	slices, slicesAt := put[devSlice](s, len(lists))
-	fetches, fetchesAt := put[devFetch](s, len(lists))
-	if s.full {
-		return false
+	t.memory = unsafe.Slice(&rows[0][0], c.bytes)
+	t.scene, t.window = span{sceneAt, c.bytes}, span{address, windowBatch}
+	b.countWindow(window, &t)
+	t.room = w.windows.room(t.third)
+	t.marksAt = t.room.take(t.marks)
+	at.pieces = t.room.take(2 * pieceBytes * t.units)
+	at.rowsRead, at.tileShift = b.results.unresolvedCount+rowBytes/2, b.shape.TileShift
+	t.device = &devices[0]
+	*t.device = at
+	room := t.room
+	for n, kept := range w.lists {
+		if window >= len(kept.windows) || kept.windows[window].rows == 0 {
+			continue
+		}
+		r, e := &kept.windows[window], &b.lists.entries[n]
+		l := b.shape.flatLayout(r.blocks*r.blockSize, b.shape.windowTiles(e.docs, window))
+		room.takeFlat(int(l.bound))
+		room.take(int(l.rows)*rowBytes - int(l.bound))
+		if e.kept == nil || w.windows.residents.has(r) {
+			continue
+		}
+		if w.windows.residents.take(e.known, r) {
+			w.taken = append(w.taken, takenRecord{e.known, r})
+			r.slot, r.batch = b.lists.slot, b.lists.batch
+		} else {
+			room.take(int(r.rows) * rowBytes)
+		}
 	}
-	half := &w.windows.halves[step.half]
-	room := transient{flat: w.windows.address, flatEnd: w.windows.address + uint64(w.windows.rows)*rowBytes, record: half.address, recordEnd: half.address + uint64(half.rows)*rowBytes}
-	if !room.takeMarks(b, i, &step) {
-		return false
-	}
-	w.marks = span{w.windows.address, max(w.marks.bytes, step.marks)}
-	marks, fetchCount := w.windows.address, 0
+	w.steps = append(w.steps, t)
+	return room.flat <= room.flatEnd && room.at <= room.end
+}
+
+// fillStep writes a window: its scene, and what is made flat for it. Several processors do, a window each.
+func (b *batch) fillStep(window int) {
+	w := &b.windowed
+	t := &w.steps[window]
+	c := &w.scenes[t.third]
+	lists := unsafe.Slice((*devList)(unsafe.Pointer(&t.memory[0])), len(b.lists.entries))
+	devSlices, device, room, marks := t.listSlices, t.device, t.room, t.marksAt
 	for n := range lists {
 		kept := w.lists[n]
-		if i >= len(kept.windows) || kept.windows[i].rows == 0 {
+		if window >= len(kept.windows) || kept.windows[window].rows == 0 {
 			lists[n] = b.emptyList()
 			continue
 		}
-		r, e := &kept.windows[i], &b.lists.entries[n]
-		tiles := b.shape.windowTiles(e.docs, i)
+		r, e := &kept.windows[window], &b.lists.entries[n]
+		tiles := b.shape.windowTiles(e.docs, window)
 		l := b.shape.flatLayout(r.blocks*r.blockSize, tiles)
-		flat, ok := room.takeFlat(l.rows)
-		if !ok {
-			return false
-		}
-		at, copied, ok := b.bring(e, r, &room)
-		if !ok {
-			return false
-		}
-		if copied {
-			fetches[fetchCount] = devFetch{from: r.address, to: at, rows: r.rows, firstUnit: uint32(step.fetchUnits)}
-			step.fetchUnits += int(r.rows+fetchUnit-1) / fetchUnit
-			fetchCount++
-		}
-		d := &slices[step.slices]
+		flat := room.takeFlat(int(l.bound))
+		d := &devSlices[device.sliceCount]
 		*d = devSlice{
-			record: at, table: b.table(e.term, e.docs), norms: b.norms(e.term, e.docs), marks: marks, flat: flat, first: flat + l.first, bound: flat + l.bound,
-			blocks: r.blocks, blockSize: r.blockSize, lastSize: r.lastSize, from: uint32(i) * b.shape.windowDocs(), tiles: tiles, shift: l.shift, entries: l.entries,
-			firstUnit: uint32(step.units), firstShare: uint32(step.shares),
+			table: w.listColumns[n].table, norms: w.listColumns[n].norms, marks: marks, flat: flat, first: flat + l.first, bound: room.take(int(l.rows)*rowBytes - int(l.bound)),
+			blocks: r.blocks, blockSize: r.blockSize, lastSize: r.lastSize, from: uint32(window) * b.shape.windowDocs(), tiles: tiles, shift: l.shift, entries: l.entries,
+			firstUnit: device.units, firstShare: device.shares,
 		}
+		fetch := devFetch{from: r.address, firstUnit: device.fetchUnits}
+		b.bring(t, e, r, &room, d, &fetch)
+		if fetch.rows > 0 {
+			t.fetches[device.fetchCount] = fetch
+			device.fetchUnits += (fetch.rows + fetchUnit - 1) / fetchUnit
+			device.fetchCount++
+		}
+		t.pieces = t.pieces || d.source != 0
 		lists[n] = devList{flat: flat, flatFirst: d.first, flatBound: d.bound, flatShift: l.shift, tileFirst: marks, tiles: tiles}
-		step.slices++
-		step.units += int(r.blocks+sliceUnit-1) / sliceUnit
-		step.shares += int(l.entries+boundShare-1) / boundShare
+		device.sliceCount++
+		device.units += (r.blocks + sliceUnit - 1) / sliceUnit
+		device.shares += (l.entries + boundShare - 1) / boundShare
 		marks += uint64(wholeRows(4 * int(tiles)))
 	}
-	b.fillSceneParts(i, unsafe.Slice((*devPart)(unsafe.Pointer(&memory[listBytes*len(lists)])), len(b.parts)), terms)
-	b.fillSceneQueues(memory)
-	_, counters := put[uint32](s, 4)
-	devices, address := put[devWindow](s, 1)
-	devices[0] = devWindow{
-		slices: slicesAt, fetches: fetchesAt, counters: counters, sliceCount: uint32(step.slices), units: uint32(step.units), shares: uint32(step.shares),
-		fetchCount: uint32(fetchCount), fetchUnits: uint32(step.fetchUnits), tileShift: b.shape.TileShift,
+	t.slices, t.units, t.shares, t.fetchUnits = int(device.sliceCount), int(device.units), int(device.shares), int(device.fetchUnits)
+	b.fillSceneParts(window, unsafe.Slice((*devPart)(unsafe.Pointer(&t.memory[w.parts])), len(b.parts)), c.terms)
+	for pass, at := range w.passes {
+		view[devQueue](t.memory[at.strips:]).items = c.items[pass].strips
+		view[devQueue](t.memory[at.flat:]).items = c.items[pass].flat
 	}
-	step.window = span{address, int(unsafe.Sizeof(devWindow{}))}
-	w.steps = append(w.steps, step)
-	return true
+}
+
+// countWindow counts what lies first in the memory of a window: marks of lists, and units of their blocks.
+func (b *batch) countWindow(window int, t *step) {
+	for n, kept := range b.windowed.lists {
+		if window < len(kept.windows) && kept.windows[window].rows > 0 {
+			t.marks += wholeRows(4 * int(b.shape.windowTiles(b.lists.entries[n].docs, window)))
+			t.units += int(kept.windows[window].blocks+sliceUnit-1) / sliceUnit
+		}
+	}
 }
 
 // emptyList is a list without a posting in the window.
@@ -332,43 +470,46 @@ func (b *batch) emptyList() devList {
 }
 
 // A transient is the memory of a window that is left.
-type transient struct{ flat, flatEnd, record, recordEnd uint64 }
+type transient struct{ flat, flatEnd, at, end uint64 }
 
-// takeMarks takes memory for the marks of all lists, which lies first.
-func (t *transient) takeMarks(b *batch, window int, s *step) bool {
-	for n, kept := range b.windowed.lists {
-		if window < len(kept.windows) && kept.windows[window].rows > 0 {
-			s.marks += wholeRows(4 * int(b.shape.windowTiles(b.lists.entries[n].docs, window)))
+func (w *windows) room(third int) transient {
+	t := &w.thirds[third]
+	return transient{w.address, w.address + uint64(w.rows)*rowBytes, t.address, t.address + uint64(t.rows)*rowBytes}
+}
+
+// takeFlat takes memory for flat postings; what there is not enough of, ends behind flatEnd.
+func (t *transient) takeFlat(bytes int) (address uint64) {
+	address = t.flat
+	t.flat += uint64(wholeRows(bytes))
+	return address
+}
+
+// take takes memory for all else; what there is not enough of, ends behind end.
+func (t *transient) take(bytes int) (address uint64) {
+	address = t.at
+	t.at += uint64(wholeRows(bytes))
+	return address
+}
+
+// bring says where a record is on the device, and what has to be copied there at once: nothing when it is there, all when it comes to stay, or its first
+// parts.
+func (b *batch) bring(t *step, e *listEntry, r *record, room *transient, d *devSlice, f *devFetch) {
+	w := &b.windowed
+	switch {
+	case e.kept == nil:
+		d.record = r.address
+		return
+	case !w.windows.residents.has(r):
+		d.record = room.take(int(r.rows) * rowBytes)
+		d.source, f.to = r.address, d.record
+		f.rows = uint32(recordParts(r.blocks, d.tiles).rows / rowBytes)
+	default:
+		if d.record = r.place; r.batch == b.lists.batch && r.slot == b.lists.slot {
+			f.to, f.rows = r.place, r.rows
 		}
 	}
-	t.flat += uint64(s.marks)
-	return t.flat <= t.flatEnd
-}
-
-func (t *transient) takeFlat(rows uint32) (address uint64, ok bool) {
-	address = t.flat
-	t.flat += uint64(rows) * rowBytes
-	return address, t.flat <= t.flatEnd
-}
-
-// bring says where a record is on the device, and whether it has to be copied there.
-func (b *batch) bring(e *listEntry, r *record, room *transient) (address uint64, copied, ok bool) {
-	w := &b.windowed
-	if e.kept == nil {
-		return r.address, false, true
-	}
-	w.wanted += int64(r.rows) * rowBytes
-	if w.windows.residents.has(r) {
-		return r.place, false, true
-	}
-	w.fetched += int64(r.rows) * rowBytes
-	if w.windows.residents.take(e.known, r) {
-		w.taken = append(w.taken, takenRecord{e.known, r})
-		return r.place, true, true
-	}
-	address = room.record
-	room.record += uint64(r.rows) * rowBytes
-	return address, true, room.record <= room.recordEnd
+	t.wanted += int64(r.rows) * rowBytes
+	t.fetched += int64(f.rows) * rowBytes
 }
 
 // fillSceneParts writes the parts of a window, which is a segment to kernels.
@@ -389,135 +530,161 @@ func (b *batch) fillSceneParts(window int, parts []devPart, terms uint64) {
 		d.docs = min(seg.Docs-from, b.shape.windowDocs())
 		d.tiles = b.shape.tiles(d.docs)
 		firstTile += d.tiles
-		if seg.Accept != nil {
-			d.accept = column(b, seg.Accept) + uint64(from)/8
-		}
-		if seg.Rank != nil && p.RankWeight > 0 {
-			d.rank, d.rankTile = column(b, seg.Rank)+2*uint64(from), column(b, seg.RankTile)+2*uint64(from/blockmax.TileDocs)
-		}
-		if seg.Tail != nil && b.algorithm.prunes() {
-			d.tail = column(b, seg.Tail) + 4*uint64(from/blockmax.TileDocs)
-		}
-	}
-}
-
-// fillSceneQueues writes empty queues.
-func (b *batch) fillSceneQueues(scene []byte) {
-	w := &b.windowed
-	for pass, at := range w.passes {
-		items := b.orTiles
-		if pass == andSeeds || pass == andRest {
-			items = b.andTiles
-		}
-		if w.items[pass] == (itemsAt{}) {
-			most := int(items.strips)
-			if pass == andSeeds || pass == orSeeds {
-				most = min(most, seedTiles*len(b.queries))
+		at := func(column uint64, before uint32) uint64 {
+			if column == 0 {
+				return 0
 			}
-			w.items[pass] = itemsAt{b.staging.keep(itemBytes * most), b.staging.keep(itemBytes * most)}
+			return column + uint64(before)
 		}
-		view[devQueue](scene[at.strips:]).items = w.items[pass].strips
-		view[devQueue](scene[at.flat:]).items = w.items[pass].flat
+		c := &b.windowed.partColumns[i]
+		d.accept, d.rank = at(c.accept, from/8), at(c.rank, 2*from)
+		d.rankTile, d.tail = at(c.rankTile, 2*(from/blockmax.TileDocs)), at(c.tail, 4*(from/blockmax.TileDocs))
 	}
 }
 
-const itemBytes = int(unsafe.Sizeof(devItem{}))
-
-// launchWindows puts the kernels of a batch that goes by windows on the streams, and the copies that they wait for.
-func (x *Executor) launchWindows(q *device.Queue, s *slot) {
+// startWindows copies a batch to the device and has its states be as they are at first, on the stream that plans.
+func (x *Executor) startWindows(q *device.Queue, s *slot) {
 	b, w := &s.batch, &x.windows
-	q.Fill(x.compute, s.part(b.windowed.empty), 0)
 	if w.residents.flush && w.begun {
 		q.After(x.in, w.ready)
 	}
 	w.residents.flush = false
-	for i := range b.windowed.steps {
-		x.fetch(q, s, &b.windowed.steps[i])
-		x.launchStep(q, s, i)
+	filled := int64(b.staging.used)
+	q.ToDevice(x.in, s.memory.Slice(0, filled), s.staging.Slice(0, filled))
+	q.Record(s.filled, x.in)
+	q.After(w.plan, s.filled)
+	q.Record(s.began, w.plan)
+	if b.common.moveCount > 0 {
+		if w.begun {
+			q.After(w.plan, w.ready) // it may read columns that are given up
+		}
+		x.launchOn(q, s, w.plan, "scatter", andSeeds, int(b.common.moveCount+7)/8)
 	}
-	w.turn += len(b.windowed.steps)
+	q.Move(w.plan, s.part(span{b.results.states, b.states.bytes}), s.part(b.states))
+	q.Fill(w.plan, s.part(span{b.results.unresolvedCount, rowBytes}), 0)
+	q.Fill(w.plan, s.part(b.windowed.empty), 0)
+	q.Fill(w.plan, s.part(b.windowed.bounds[1]), 0xfe) // those of strips do: thresholds are good behind the first window
+	for _, seeds := range b.windowed.seeds {
+		q.Fill(w.plan, s.part(seeds[andSeeds]), 0)
+		q.Fill(w.plan, s.part(seeds[orSeeds]), 0)
+	}
 }
 
-// fetch has records come.
-func (x *Executor) fetch(q *device.Queue, s *slot, t *step) {
-	if t.fetchUnits == 0 {
-		return
+// launchWindows puts the kernels of a batch that goes by windows on the streams.
+func (x *Executor) launchWindows(q *device.Queue, s *slot) {
+	steps := s.batch.windowed.steps
+	x.fetchHeads(q, s, &steps[0])
+	for i := range steps {
+		x.planStep(q, s, i)
+		if i+1 < len(steps) {
+			x.fetchHeads(q, s, &steps[i+1])
+		}
+		x.fetchPieces(q, s, &steps[i])
+		x.scoreStep(q, s, i)
 	}
-	h := &x.windows.halves[t.half]
-	q.After(x.in, h.flat)
+	x.windows.turn += len(steps)
+}
+
+// fetchHeads has the first parts of records come.
+func (x *Executor) fetchHeads(q *device.Queue, s *slot, t *step) {
+	h := &x.windows.thirds[t.third]
+	q.After(x.in, h.scored) // of the window that had this memory
 	x.launchWindow(q, s, x.in, "fetch_rows", t, t.fetchUnits)
-	q.Record(h.fetched, x.in)
-	q.After(x.compute, h.fetched)
+	q.Record(h.heads, x.in)
 }
 
-// launchStep has a window looked through. The first is looked at for seeds, and so may tiles be that thresholds without them would leave: those have their
-// strips marked for both.
-func (x *Executor) launchStep(q *device.Queue, s *slot, i int) {
-	b := &s.batch
+// planStep finds out which blocks of a window matter. In the first, thresholds are only what is known of lists: it is looked at for seeds, and so may tiles be
+// that thresholds without them would leave.
+func (x *Executor) planStep(q *device.Queue, s *slot, i int) {
+	b, w := &s.batch, &x.windows
 	t := &b.windowed.steps[i]
-	q.Move(x.compute, s.part(b.windowed.scene), s.part(t.scene))
-	q.Fill(x.compute, device.Memory{Address: x.windows.address, Bytes: int64(t.marks)}, 0)
-	x.launchWindow(q, s, x.compute, "open_slices", t, (t.slices+7)/8)
-	modes := []int{}
+	b.passes = t.passes
+	h := &w.thirds[t.third]
+	q.After(w.plan, h.heads)
+	q.After(w.plan, w.thirds[(t.third+1)%len(w.thirds)].scored) // the window before that before this
+	q.Move(w.plan, s.part(b.windowed.scenes[t.third].span), s.part(t.scene))
+	q.Fill(w.plan, device.Memory{Address: h.address, Bytes: int64(t.marks)}, 0)
+	x.launchWindow(q, s, w.plan, "open_slices", t, (t.slices+7)/8)
+	threads := (int(b.tilesMost)*len(b.parts) + 255) / 256
+	for _, seeds := range b.modes() {
+		if i == 0 {
+			x.launchOn(q, s, w.plan, "bound_tiles", seeds, threads)
+			x.launchOn(q, s, w.plan, "queue_seeds", seeds, (seedTiles*len(b.queries)+7)/8)
+			x.launchOn(q, s, w.plan, "mark", seeds, (seedTiles*len(b.queries)+255)/256)
+		}
+		x.launchOn(q, s, w.plan, "queue_tiles", seeds+1, math.MaxInt)
+		x.launchOn(q, s, w.plan, "mark", seeds+1, threads)
+	}
+	x.launchWindow(q, s, w.plan, "choose_blocks", t, (t.units+31)/32)
+	q.Record(h.chosen, w.plan)
+}
+
+// modes are the passes for seeds of those modes that plans have.
+func (b *batch) modes() (seeds []int) {
 	if b.andTiles.strips > 0 {
-		modes = append(modes, andSeeds)
+		seeds = append(seeds, andSeeds)
 	}
 	if b.orTiles.strips > 0 {
-		modes = append(modes, orSeeds)
+		seeds = append(seeds, orSeeds)
 	}
-	threads := (int(b.tilesMost)*len(b.parts) + 255) / 256
-	if i > 0 {
-		q.Fill(x.compute, s.part(b.tileBounds), 0xfe) // no bounds of tiles but of strips: thresholds are good by now
+	return seeds
+}
+
+// fetchPieces has the blocks come that matter.
+func (x *Executor) fetchPieces(q *device.Queue, s *slot, t *step) {
+	h := &x.windows.thirds[t.third]
+	if t.pieces {
+		q.After(x.in, h.chosen)
+		x.launchWindow(q, s, x.in, "fetch_pieces", t, t.units)
 	}
-	for _, seeds := range modes {
-		q.Fill(x.compute, s.part(b.seeds[seeds]), 0)
-		if i == 0 {
-			x.launch(q, s, "bound_tiles", seeds, threads)
-			x.launch(q, s, "queue_seeds", seeds, (seedTiles*len(b.queries)+7)/8)
-			x.launch(q, s, "mark", seeds, (seedTiles*len(b.queries)+255)/256)
-		}
-		x.launch(q, s, "queue_tiles", seeds+1, threads)
-		x.launch(q, s, "mark", seeds+1, threads)
-	}
-	x.launchWindow(q, s, x.compute, "flatten_slices", t, (t.units+15)/16)
-	q.Record(x.windows.halves[t.half].flat, x.compute)
+	q.Record(h.fetched, x.in)
+}
+
+// scoreStep has a window scored. Of the first two, what was queued was so before there were thresholds to speak of: it is queued anew.
+func (x *Executor) scoreStep(q *device.Queue, s *slot, i int) {
+	b, w := &s.batch, &x.windows
+	t := &b.windowed.steps[i]
+	h, scene := &w.thirds[t.third], &b.windowed.scenes[t.third]
+	q.After(x.compute, h.chosen)
+	q.After(x.compute, h.fetched)
+	x.launchWindow(q, s, x.compute, "flatten_slices", t, (t.units+3)/4)
 	x.launchWindow(q, s, x.compute, "bound_slices", t, (t.shares+7)/8)
 	if i == 0 {
-		for _, seeds := range modes {
-			x.scoreWindow(q, s, seeds, seedTiles*len(b.queries))
-		}
-		at := int64(b.windowed.queues.address - b.windowed.scene.address)
-		from := s.part(t.scene)
-		q.Move(x.compute, s.part(b.windowed.queues), from.Slice(at, at+int64(b.windowed.queues.bytes)))
-		for _, seeds := range modes {
-			x.launch(q, s, "queue_tiles", seeds+1, threads)
+		for _, seeds := range b.modes() {
+			x.score(q, s, "", seeds, b.tilesOf(seeds), seedTiles*len(b.queries))
 		}
 	}
-	for _, seeds := range modes {
-		x.scoreWindow(q, s, seeds+1, threads*256)
+	if i < 2 {
+		from, to := int64(b.windowed.queues[0]), int64(b.windowed.queues[1])
+		q.Move(x.compute, s.part(scene.span).Slice(from, to), s.part(t.scene).Slice(from, to))
+		for _, seeds := range b.modes() {
+			x.launch(q, s, "queue_tiles", seeds+1, math.MaxInt)
+		}
 	}
+	for _, seeds := range b.modes() {
+		x.score(q, s, "", seeds+1, b.tilesOf(seeds), math.MaxInt)
+	}
+	q.Record(h.scored, x.compute)
 }
 
-// scoreWindow goes through the queues of a pass, of at most so many tiles.
-func (x *Executor) scoreWindow(q *device.Queue, s *slot, pass, most int) {
-	tiles := s.batch.andTiles
-	if pass == orSeeds || pass == orRest {
-		tiles = s.batch.orTiles
+// tilesOf are the tiles that a pass has at most.
+func (b *batch) tilesOf(pass int) tileCounts {
+	if pass == andSeeds || pass == andRest {
+		return b.andTiles
 	}
-	x.score(q, s, "", pass, tiles, most)
+	return b.orTiles
 }
 
-// launchWindow runs a kernel on a window.
+// launchWindow runs a kernel on a window. Those that read the host's memory have a thread block a multiprocessor.
 func (x *Executor) launchWindow(q *device.Queue, s *slot, stream device.Stream, name string, t *step, blocks int) {
 	k := x.kernels[name]
 	if k.asked != 0 {
 		k.asked, k.atOnce = 0, max(1, q.Occupancy(k.Kernel, k.threads, 0))
-	}
-	most := x.shape.Multiprocessors * k.atOnce
-	if name == "fetch_rows" {
-		most = x.shape.Multiprocessors
+		if stream == x.in {
+			k.atOnce = 1
+		}
 	}
 	s.trace.around(q, stream, name, func() {
-		q.Launch(stream, k.Kernel, device.Grid{Blocks: min(blocks, most), Threads: k.threads}, s.part(t.window))
+		q.Launch(stream, k.Kernel, device.Grid{Blocks: min(blocks, x.shape.Multiprocessors*k.atOnce), Threads: k.threads}, s.part(t.window))
 	})
 }

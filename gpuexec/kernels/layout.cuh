@@ -96,6 +96,7 @@ struct Flattening {
 // window's first.
 struct Slice {
   Pointer<const uint4> record;
+  Pointer<const uint4> source;     // the record in the host's memory, when only its first parts have come; null when all has
   Pointer<const Table> table;
   Pointer<const uint8_t> norms;    // of the segment, as List.norms
   Pointer<const uint32_t> marks;   // List.tile_first
@@ -121,11 +122,25 @@ struct Fetch {
   uint32_t first_unit;  // units of fetch_unit rows, counted through all
 };
 
+// Half a unit of a slice, of which some blocks are made flat.
+struct Piece {
+  Pointer<const uint4> from;  // of the host: rows that have to be read first
+  Pointer<uint4> to;
+  uint32_t rows;              // 0 when they are there
+  uint32_t slice;
+  uint32_t unit;
+  uint32_t marks;             // blocks of the unit and that behind it that are made flat, a bit each, and upper_half
+};
+
+const uint32_t upper_half = 1u << 31;
+
 // What comes and is made flat for one window.
 struct Window {
   Pointer<const Slice> slices;
   Pointer<const Fetch> fetches;
-  Pointer<uint32_t> counters;  // units of slices, shares of bounds and units of fetches taken so far
+  Pointer<uint32_t> counters;    // take_unit and so on
+  Pointer<Piece> pieces;         // as many as the counter says
+  Pointer<unsigned long long> rows_read;  // of pieces, of the whole batch
   uint32_t slice_count;
   uint32_t units;
   uint32_t shares;
@@ -135,7 +150,9 @@ struct Window {
 };
 
 const uint32_t slice_unit = 16, bound_share = 128, fetch_unit = 256;  // as in layout.go
-const uint32_t take_unit = 0, take_share = 1, take_fetch = 2;
+
+// What is counted: what has been taken so far of units, shares, fetches, and pieces, to be read and to be made flat; and how many pieces there are.
+const uint32_t take_unit = 0, take_share = 1, take_fetch = 2, take_piece = 3, take_flat = 4, piece_count = 5;
 
 // From how many strips on a tile goes as a whole, for or_flat.cu.
 const uint32_t many_strips = 12;
@@ -312,22 +329,23 @@ AT(Flattening, entries, 36);
 SIZE(Flattening, 40);
 
 AT(Slice, record, 0);
-AT(Slice, table, 8);
-AT(Slice, norms, 16);
-AT(Slice, marks, 24);
-AT(Slice, flat, 32);
-AT(Slice, first, 40);
-AT(Slice, bound, 48);
-AT(Slice, blocks, 56);
-AT(Slice, block_size, 60);
-AT(Slice, last_size, 64);
-AT(Slice, from, 68);
-AT(Slice, tiles, 72);
-AT(Slice, shift, 76);
-AT(Slice, entries, 80);
-AT(Slice, first_unit, 84);
-AT(Slice, first_share, 88);
-SIZE(Slice, 96);
+AT(Slice, source, 8);
+AT(Slice, table, 16);
+AT(Slice, norms, 24);
+AT(Slice, marks, 32);
+AT(Slice, flat, 40);
+AT(Slice, first, 48);
+AT(Slice, bound, 56);
+AT(Slice, blocks, 64);
+AT(Slice, block_size, 68);
+AT(Slice, last_size, 72);
+AT(Slice, from, 76);
+AT(Slice, tiles, 80);
+AT(Slice, shift, 84);
+AT(Slice, entries, 88);
+AT(Slice, first_unit, 92);
+AT(Slice, first_share, 96);
+SIZE(Slice, 104);
 
 AT(Fetch, from, 0);
 AT(Fetch, to, 8);
@@ -335,16 +353,26 @@ AT(Fetch, rows, 16);
 AT(Fetch, first_unit, 20);
 SIZE(Fetch, 24);
 
+AT(Piece, from, 0);
+AT(Piece, to, 8);
+AT(Piece, rows, 16);
+AT(Piece, slice, 20);
+AT(Piece, unit, 24);
+AT(Piece, marks, 28);
+SIZE(Piece, 32);
+
 AT(Window, slices, 0);
 AT(Window, fetches, 8);
 AT(Window, counters, 16);
-AT(Window, slice_count, 24);
-AT(Window, units, 28);
-AT(Window, shares, 32);
-AT(Window, fetch_count, 36);
-AT(Window, fetch_units, 40);
-AT(Window, tile_shift, 44);
-SIZE(Window, 48);
+AT(Window, pieces, 24);
+AT(Window, rows_read, 32);
+AT(Window, slice_count, 40);
+AT(Window, units, 44);
+AT(Window, shares, 48);
+AT(Window, fetch_count, 52);
+AT(Window, fetch_units, 56);
+AT(Window, tile_shift, 60);
+SIZE(Window, 64);
 
 AT(Table, small, 0);
 AT(Table, k, 8192);

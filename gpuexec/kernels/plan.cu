@@ -205,16 +205,18 @@ __device__ __forceinline__ void enqueue(Queue &queue, bool wants, const Item &it
   if (wants) queue.items[first + __popc(votes & ((1u << lane) - 1))] = item;
 }
 
-// A thread for each tile and part queues the tile, unless bounds drop it, or it was a seed.
+// A thread for each tile and part queues the tile, unless bounds drop it, or it was a seed. Where there are few, a warp takes fewer than it has threads:
+// it goes through those by strips one after the other.
 extern "C" __global__ void __launch_bounds__(256) queue_tiles(const Batch *batch) {
   const Batch b = *batch;
-  uint32_t all = b.tiles_most * b.part_count, step = blockDim.x * gridDim.x, lane = threadIdx.x % 32;
+  uint32_t all = b.tiles_most * b.part_count, lane = threadIdx.x % 32, warps = gridDim.x * (blockDim.x / 32);
+  uint32_t each = min(32u, max(1u, (all + warps - 1) / warps));
   Known known{~0u, 0, {nullptr, nullptr, nullptr, nullptr, 0, 0}};
-  for (uint32_t base = blockIdx.x * blockDim.x + threadIdx.x - lane; base < all; base += step) {
+  for (uint32_t base = (blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32) * each; base < all; base += warps * each) {
     uint32_t i = min(base + lane, all - 1), p = i / b.tiles_most, tile = i % b.tiles_most;
     const Part &part = b.parts[p];
     const Query &q = b.queries[part.query];
-    bool wanted = base + lane < all && tile < part.tiles && goes_by_tiles(b, part);
+    bool wanted = lane < each && base + lane < all && tile < part.tiles && goes_by_tiles(b, part);
     if (wanted) {
       State &s = b.states[part.query];
       uint32_t bound = b.tile_bounds[part.first_tile + tile];

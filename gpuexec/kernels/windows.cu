@@ -1,16 +1,19 @@
 // What a batch lacks comes from the host's memory window by window, and what can matter of it is made flat (flat.cuh): the host gathers nothing.
 //
-//	fetch_rows      reads records from the host's memory, which is mapped, 4 KB a warp at a time, beside the kernels of the window before
+//	fetch_rows      reads the first parts of records from the host's memory, which is mapped: bounds of strips and directories of blocks; and
+//	                all of those records that come to stay
 //	open_slices     puts bounds of strips where kernels look for them
 //	mark            marks the strips of lists that queries may look at, by the queues of a pass
-//	flatten_slices  makes those blocks flat that touch a marked strip; with all that is known of bounds they are few
+//	choose_blocks   finds the blocks that touch what is marked; with all that is known of bounds they are few
+//	fetch_pieces    reads them, in pieces of 1 KB
+//	flatten_slices  makes them flat
 //	bound_slices    finds the bounds of the cells of marked strips
 //
 // Of a strip that is marked, everything is there: all of its postings, the entries of the directory before and behind them, and bounds. Of others
 // only the bounds of strips are. A tile that may go as a whole has all strips marked.
 //
-// fetch_rows has two warps a multiprocessor, which find room beside any other kernel: 8 KB a multiprocessor are on their way, many times what
-// keeps the link full.
+// Those who read have two warps a multiprocessor, which find room beside any other kernel: 8 KB a multiprocessor are on their way, many times
+// what keeps the link full.
 #include "block.cuh"
 #include "flat.cuh"
 #include "score.cuh"
@@ -170,82 +173,178 @@ __device__ __forceinline__ uint32_t block_rows(uint32_t encoding, uint32_t n, ui
   return *doc_rows + (freq_kind(encoding) == packed ? packed_rows(n, of_freqs) : of_freqs);
 }
 
-// Makes those blocks of a unit flat that touch what is marked, and the last one of the slice, which tells where the directory ends. A warp calls it together.
-__device__ __forceinline__ void flatten_unit(const Slice &s, const Record &r, uint32_t tile_shift, uint32_t unit, uint32_t lane) {
-  uint32_t first = unit * slice_unit, n = min(slice_unit, s.blocks - first), mine = first + lane;
-  // Lane i has block i of the unit, one more that which is behind the unit.
-  uint32_t last = 0, encoding = 0, size = 0;
-  bool there = false;
-  uint32_t previous = r.last[min(mine, s.blocks)];
-  if (lane <= n && mine < s.blocks) {
-    last = r.last[mine + 1];
-    encoding = r.encoding[mine];
-    size = mine == s.blocks - 1 ? s.last_size : s.block_size;
-    there = mine == s.blocks - 1 || is_marked(s, tile_shift, previous + 1, last);
+// The blocks of a unit, one a lane, and behind them that which follows the unit.
+struct Unit {
+  uint32_t previous, last;  // documents
+  uint32_t encoding, size;
+  uint32_t row, rows, doc_rows;
+  uint32_t n;  // blocks, the same for all lanes
+};
+
+__device__ __forceinline__ Unit open_unit(const Slice &s, const Record &r, uint32_t unit, uint32_t lane) {
+  uint32_t first = unit * slice_unit, mine = first + lane;
+  Unit u{0, 0, 0, 0, 0, 0, 0, min(slice_unit, s.blocks - first)};
+  u.previous = r.last[min(mine, s.blocks)];
+  if (lane <= u.n && mine < s.blocks) {
+    u.last = r.last[mine + 1];
+    u.encoding = r.encoding[mine];
+    u.size = mine == s.blocks - 1 ? s.last_size : s.block_size;
+    u.rows = block_rows(u.encoding, u.size, &u.doc_rows);
   }
-  uint32_t marked = __ballot_sync(all_lanes, there), todo = marked & ((1u << n) - 1);
-  if (todo == 0) return;
-  uint32_t doc_rows, rows = block_rows(encoding, size, &doc_rows), row = r.row[unit] + sum_before(rows, lane);
-  for (; todo; todo &= todo - 1) {
-    uint32_t j = __ffs(todo) - 1;
-    Block k;
-    k.prev = __shfl_sync(all_lanes, previous, j);
-    k.last = __shfl_sync(all_lanes, last, j);
-    k.encoding = __shfl_sync(all_lanes, encoding, j);
-    k.n = __shfl_sync(all_lanes, size, j);
-    k.docs = r.rows + __shfl_sync(all_lanes, row, j);
-    k.freqs = k.docs + __shfl_sync(all_lanes, doc_rows, j);
-    flatten_block(s, k, first + j, !(marked >> (j + 1) & 1), lane);
-    __syncwarp();
-  }
+  u.row = r.row[unit] + sum_before(u.rows, lane);
+  return u;
 }
 
 // Units that a warp takes at a time: consecutive ones, which are of one slice mostly.
 const uint32_t unit_run = 4;
 
-extern "C" __global__ void __launch_bounds__(256) flatten_slices(const Window *window) {
+// The slice that a warp is at.
+struct Place {
+  uint32_t slice;
+  Slice s;
+  Record r;
+  uint32_t end;  // the first unit behind it
+};
+
+// Goes on to the slice with a unit. Units that a warp takes ascend.
+__device__ __forceinline__ void go_to(Place *p, const Window &w, uint32_t unit) {
+  if (unit < p->end) return;
+  p->slice = with_unit(w.slices.get(), w.slice_count, &Slice::first_unit, unit);
+  p->s = w.slices[p->slice];
+  p->r = record_of(p->s);
+  p->end = p->slice + 1 < w.slice_count ? w.slices[p->slice + 1].first_unit : w.units;
+}
+
+// Half a unit, of which some blocks are marked: half is a mask of its blocks. A warp calls it together.
+__device__ __forceinline__ Piece piece_of(const Place &p, const Unit &u, uint32_t unit, uint32_t marked, uint32_t half) {
+  uint32_t here = marked & half, from = __shfl_sync(all_lanes, u.row, __ffs(here) - 1), to = __shfl_sync(all_lanes, u.row + u.rows, 31 - __clz(here));
+  uint32_t before = static_cast<uint32_t>(p.r.rows - p.s.record.get());
+  Piece piece{{p.s.source.address + 16ull * (before + from)}, {p.s.record.address + 16ull * (before + from)}, to - from, p.slice, unit, marked};
+  if (p.s.source.address == 0) piece.rows = 0;
+  if (!(half & 1)) piece.marks |= upper_half;
+  return piece;
+}
+
+const uint32_t half_unit = slice_unit / 2, lower_blocks = (1u << half_unit) - 1, upper_blocks = lower_blocks << half_unit;
+
+// A warp for each unit finds its blocks that touch what is marked, and the last one of the slice, which tells where the directory ends. Each half of a unit
+// that has some is a piece. A lane gathers those of a run of units.
+extern "C" __global__ void __launch_bounds__(256) choose_blocks(const Window *window) {
   const Window w = *window;
-  uint32_t lane = threadIdx.x % 32, end = 0;
-  Slice s{};
-  Record r{};
+  uint32_t lane = threadIdx.x % 32;
+  Place p{};
   for (uint32_t next; (next = take_units(w, take_unit, unit_run)) < w.units;) {
+    Piece mine{};
+    uint32_t held = 0;
     for (uint32_t unit = next; unit < min(next + unit_run, w.units); unit++) {
-      if (unit >= end) {  // units that a warp takes ascend
-        uint32_t i = with_unit(w.slices.get(), w.slice_count, &Slice::first_unit, unit);
-        s = w.slices[i];
-        r = record_of(s);
-        end = i + 1 < w.slice_count ? w.slices[i + 1].first_unit : w.units;
+      go_to(&p, w, unit);
+      uint32_t in_slice = unit - p.s.first_unit, block = in_slice * slice_unit + lane;
+      Unit u = open_unit(p.s, p.r, in_slice, lane);
+      bool there = lane <= u.n && (block + 1 == p.s.blocks || (block < p.s.blocks && is_marked(p.s, w.tile_shift, u.previous + 1, u.last)));
+      uint32_t marked = __ballot_sync(all_lanes, there);
+      if (marked & lower_blocks & ((1u << u.n) - 1)) {
+        Piece piece = piece_of(p, u, in_slice, marked, lower_blocks & ((1u << u.n) - 1));
+        if (lane == held++) mine = piece;
       }
-      flatten_unit(s, r, w.tile_shift, unit - s.first_unit, lane);
+      if (marked & upper_blocks & ((1u << u.n) - 1)) {
+        Piece piece = piece_of(p, u, in_slice, marked, upper_blocks & ((1u << u.n) - 1));
+        if (lane == held++) mine = piece;
+      }
+    }
+    if (held == 0) continue;
+    uint32_t at = lane == 0 ? atomicAdd(&w.counters[piece_count], held) : 0;
+    at = __shfl_sync(all_lanes, at, 0);
+    if (lane < held) w.pieces[at + lane] = mine;
+    uint32_t rows = __reduce_add_sync(all_lanes, lane < held ? mine.rows : 0);
+    if (lane == 0 && rows) atomicAdd(w.rows_read.get(), static_cast<unsigned long long>(rows));
+  }
+}
+
+// Pieces that a warp reads at a time, and rows of each that a lane reads before it waits for any.
+const uint32_t piece_run = 4, piece_rows = 2;
+
+extern "C" __global__ void __launch_bounds__(64) fetch_pieces(const Window *window) {
+  const Window w = *window;
+  uint32_t lane = threadIdx.x % 32, count = w.counters[piece_count];
+  for (uint32_t next; (next = take_units(w, take_piece, piece_run)) < count;) {
+    uint4 row[piece_run * piece_rows];
+#pragma unroll
+    for (uint32_t i = 0; i < piece_run; i++) {
+      const Piece &p = w.pieces[min(next + i, count - 1)];
+      const uint4 *from = p.from, *anything = reinterpret_cast<const uint4 *>(w.slices.get());
+#pragma unroll
+      for (uint32_t j = 0; j < piece_rows; j++) row[i * piece_rows + j] = *(lane + 32 * j < p.rows ? from + lane + 32 * j : anything);
+    }
+#pragma unroll
+    for (uint32_t i = 0; i < piece_run; i++) {
+      if (next + i >= count) continue;
+      const Piece &p = w.pieces[next + i];
+      uint4 *to = p.to;
+#pragma unroll
+      for (uint32_t j = 0; j < piece_rows; j++) {
+        if (lane + 32 * j < p.rows) to[lane + 32 * j] = row[i * piece_rows + j];
+      }
+      for (uint32_t at = lane + 32 * piece_rows; at < p.rows; at += 32) to[at] = p.from[at];
     }
   }
 }
 
-// The bounds of the cells of a strip, whose postings are in the order of documents. A thread calls it alone.
-__device__ __forceinline__ void bound_cells(const Slice &s, uint8_t *of_cells, uint32_t shift, uint32_t strip) {
-  uint32_t from = s.first[strip], to = s.first[strip + 1], best = 0, cell = 0;  // best is an impact and one, of the cell
-  unsigned long long bytes = 0;
-  auto leave = [&]() {
-    if (best) bytes |= static_cast<unsigned long long>(bound_byte(best - 1)) << 8 * cell;
-    best = 0;
-  };
-  auto add = [&](uint32_t at, uint32_t word) {
-    if (at < from || at >= to) return;
-    uint32_t of = word >> (shift - 3) & (cells - 1);
-    if (of != cell) leave();
-    cell = of;
-    best = max(best, (word >> 16) + 1);
-  };
-  const uint4 *fours = reinterpret_cast<const uint4 *>(s.flat.get());
-  for (uint32_t at = from & ~3u; at < to; at += 4) {
-    uint4 four = fours[at / 4];
-    add(at, four.x);
-    add(at + 1, four.y);
-    add(at + 2, four.z);
-    add(at + 3, four.w);
+// A warp for each piece makes its blocks flat.
+extern "C" __global__ void __launch_bounds__(256) flatten_slices(const Window *window) {
+  const Window w = *window;
+  uint32_t lane = threadIdx.x % 32, count = w.counters[piece_count];
+  for (uint32_t next; (next = take_units(w, take_flat, 1)) < count;) {
+    const Piece piece = w.pieces[next];
+    const Slice &s = w.slices[piece.slice];
+    Record r = record_of(s);
+    Unit u = open_unit(s, r, piece.unit, lane);
+    uint32_t todo = piece.marks & (piece.marks & upper_half ? upper_blocks : lower_blocks) & ((1u << u.n) - 1);
+    for (; todo; todo &= todo - 1) {
+      uint32_t j = __ffs(todo) - 1;
+      Block k;
+      k.prev = __shfl_sync(all_lanes, u.previous, j);
+      k.last = __shfl_sync(all_lanes, u.last, j);
+      k.encoding = __shfl_sync(all_lanes, u.encoding, j);
+      k.n = __shfl_sync(all_lanes, u.size, j);
+      k.docs = r.rows + __shfl_sync(all_lanes, u.row, j);
+      k.freqs = k.docs + __shfl_sync(all_lanes, u.doc_rows, j);
+      flatten_block(s, k, piece.unit * slice_unit + j, !(piece.marks >> (j + 1) & 1), lane);
+      __syncwarp();
+    }
   }
-  leave();
-  reinterpret_cast<uint2 *>(of_cells)[strip] = make_uint2(static_cast<uint32_t>(bytes), static_cast<uint32_t>(bytes >> 32));
+}
+
+// What four postings of each lane add to the bounds of cells: of cell number lane, for the first eight lanes. A warp calls it together, with the postings
+// of a strip in their order, and 0 where there is none; low is the first cell that has one, high the last.
+__device__ __forceinline__ void raise_cells(uint32_t *best, const uint32_t impact[4], const uint32_t cell[4], uint32_t low, uint32_t high, uint32_t lane) {
+  for (uint32_t c = low; c <= high; c++) {
+    uint32_t most = 0;
+#pragma unroll
+    for (uint32_t j = 0; j < 4; j++) most = max(most, cell[j] == c ? impact[j] : 0);
+    most = __reduce_max_sync(all_lanes, most);
+    if (lane == c) *best = max(*best, most);
+  }
+}
+
+// The bounds of the cells of a strip. A warp calls it together.
+__device__ __forceinline__ void bound_cells(const Slice &s, uint8_t *of_cells, uint32_t shift, uint32_t strip, uint32_t from, uint32_t to, uint32_t lane) {
+  uint32_t best = 0;  // an impact and one, of cell number lane
+  const uint4 *fours = reinterpret_cast<const uint4 *>(s.flat.get());
+  for (uint32_t base = from & ~3u; base < to; base += 128) {
+    uint32_t at = base + 4 * lane, impact[4], cell[4];
+    uint4 four = fours[min(at, (to - 1) & ~3u) / 4];
+    uint32_t word[4] = {four.x, four.y, four.z, four.w}, low = cells - 1, high = 0;
+#pragma unroll
+    for (uint32_t j = 0; j < 4; j++) {
+      bool there = at + j >= from && at + j < to;
+      cell[j] = word[j] >> (shift - 3) & (cells - 1);
+      impact[j] = there ? (word[j] >> 16) + 1 : 0;
+      low = there ? min(low, cell[j]) : low;
+      high = there ? max(high, cell[j]) : high;
+    }
+    raise_cells(&best, impact, cell, __reduce_min_sync(all_lanes, low), __reduce_max_sync(all_lanes, high), lane);
+  }
+  if (lane < cells) of_cells[strip * cells + lane] = best ? bound_byte(best - 1) : 0;
 }
 
 // In which cells of the strips of a tile there are postings. A thread calls it alone.
@@ -265,7 +364,7 @@ __device__ __forceinline__ void find_cells_of_tile(const Slice &s, uint8_t *of_c
   go_to(strips / 4);
 }
 
-// A warp for each share of entries, a thread for each of those.
+// A warp for each share of entries: of strips one after the other, of tiles a thread for each.
 extern "C" __global__ void __launch_bounds__(256) bound_slices(const Window *window) {
   const Window w = *window;
   uint32_t lane = threadIdx.x % 32, shift = w.tile_shift - 5;
@@ -273,11 +372,20 @@ extern "C" __global__ void __launch_bounds__(256) bound_slices(const Window *win
     const Slice &s = w.slices[with_unit(w.slices.get(), w.slice_count, &Slice::first_share, share)];
     uint32_t first = (share - s.first_share) * bound_share, end = min(first + bound_share, s.entries);
     uint8_t *of_cells = s.bound + s.tiles * strips;
-    for (uint32_t e = first + lane; e < end; e += 32) {
-      if (s.shift == shift) {
-        if (s.marks[e / strips] >> e % strips & 1) bound_cells(s, of_cells, shift, e);
-      } else {
+    if (s.shift != shift) {
+      for (uint32_t e = first + lane; e < end; e += 32) {
         if (s.marks[e]) find_cells_of_tile(s, of_cells, shift, e);
+      }
+      continue;
+    }
+    for (uint32_t tile = first / strips; tile * strips < end; tile++) {
+      uint32_t marks = s.marks[tile];
+      if (marks == 0) continue;
+      bool mine = marks >> lane & 1;
+      uint32_t from = mine ? s.first[tile * strips + lane] : 0, to = mine ? s.first[tile * strips + lane + 1] : 0;
+      for (; marks; marks &= marks - 1) {
+        uint32_t i = __ffs(marks) - 1;
+        bound_cells(s, of_cells, shift, tile * strips + i, __shfl_sync(all_lanes, from, i), __shfl_sync(all_lanes, to, i), lane);
       }
     }
   }
