@@ -56,7 +56,7 @@ type Options struct {
 
 	Shape Shape
 
-	// Timed has Times measure how long kernels take, which costs some microseconds a batch; Traced each kernel by itself, which costs more.
+	// Timed has Times measure how long kernels take, which costs some microseconds a batch; Traced each kernel by itself, one after the other.
 	Timed, Traced bool
 }
 
@@ -165,9 +165,12 @@ func (x *Executor) divide() (err error) {
 		return err
 	}
 	return x.dev.Do(func(q *device.Queue) {
-		x.in, x.compute, x.out = q.Stream(), q.Stream(), q.Stream()
+		x.in, x.compute, x.out = q.Urgent(2), q.Stream(), q.Stream()
 		x.load(q)
-		x.windows.plan = q.Stream()
+		x.windows.plan = q.Urgent(1)
+		if x.options.Traced { // one after the other: what runs beside another takes longer
+			x.in, x.windows.plan = x.compute, x.compute
+		}
 		for i := range x.windows.thirds {
 			h := &x.windows.thirds[i]
 			h.heads, h.chosen, h.fetched, h.scored = q.Event(), q.Event(), q.Event(), q.Event()

@@ -43,7 +43,7 @@ func (x *Executor) load(q *device.Queue) {
 		{"choose_blocks", windows, 256, none},
 		{"fetch_pieces", windows, 64, none},
 		{"flatten_slices", windows, 256, none},
-		{"bound_slices", windows, 256, none},
+		{"bound_slices", windows, 256, func(*batch) int { return 256 / 32 * 4 * tileStrips * stripCells }},
 		{"or_flat", q.Load(ptx("or_flat")), flatThreads, func(*batch) int { return x.shape.flatShared() }},
 		{"or_strips", strips, stripThreads, func(*batch) int { return x.shape.stripShared() }},
 		{"and_strips", strips, stripThreads, func(*batch) int { return x.shape.stripShared() }},

@@ -64,7 +64,7 @@ type devFlattening struct {
 // As kernels count what is to be done.
 const (
 	sliceUnit  = 16  // blocks
-	boundShare = 128 // entries of a directory
+	boundShare = 64  // entries of a directory
 	fetchUnit  = 256 // rows
 
 	windowCounters = 8 // room for what is counted

@@ -48,9 +48,9 @@ type third struct {
 	scored  device.Event
 }
 
-// windowsShare is what part of the memory of windows each third has. Flat postings take the other half, since every posting of a window has a place there,
+// windowsShare is how many sixteenths of the memory of windows each third has. Flat postings take nearly half, since every posting of a window has a place there,
 // whether it can matter or not.
-const windowsShare = 6
+const windowsShare = 3
 
 // windowBytes is enough for 2,048 queries of 3.7 million postings each.
 const windowBytes = 1700 << 20
@@ -73,7 +73,7 @@ func (x *Executor) divideWindows() {
 
 // place gives windows their memory, from an address on: so many bytes, and behind them those of records that stay.
 func (w *windows) place(address uint64, bytes, stay int64) {
-	each := bytes / windowsShare &^ (device.ArenaAlign - 1)
+	each := bytes / 16 * windowsShare &^ (device.ArenaAlign - 1)
 	for i := range w.thirds {
 		w.thirds[i].address, w.thirds[i].rows = address, uint32(each/rowBytes)
 		address += uint64(each)
@@ -659,6 +659,7 @@ func (x *Executor) scoreStep(q *device.Queue, s *slot, i int) {
 		q.Move(x.compute, s.part(scene.span).Slice(from, to), s.part(t.scene).Slice(from, to))
 		for _, seeds := range b.modes() {
 			x.launch(q, s, "queue_tiles", seeds+1, math.MaxInt)
+			x.launch(q, s, "mark", seeds+1, (int(b.tilesMost)*len(b.parts)+255)/256) // which tiles may go as a whole
 		}
 	}
 	for _, seeds := range b.modes() {
@@ -678,13 +679,14 @@ func (b *batch) tilesOf(pass int) tileCounts {
 // launchWindow runs a kernel on a window. Those that read the host's memory have a thread block a multiprocessor.
 func (x *Executor) launchWindow(q *device.Queue, s *slot, stream device.Stream, name string, t *step, blocks int) {
 	k := x.kernels[name]
-	if k.asked != 0 {
-		k.asked, k.atOnce = 0, max(1, q.Occupancy(k.Kernel, k.threads, 0))
+	shared := k.shared(&s.batch)
+	if k.asked != shared {
+		k.asked, k.atOnce = shared, max(1, q.Occupancy(k.Kernel, k.threads, shared))
 		if stream == x.in {
 			k.atOnce = 1
 		}
 	}
 	s.trace.around(q, stream, name, func() {
-		q.Launch(stream, k.Kernel, device.Grid{Blocks: min(blocks, x.shape.Multiprocessors*k.atOnce), Threads: k.threads}, s.part(t.window))
+		q.Launch(stream, k.Kernel, device.Grid{Blocks: min(blocks, x.shape.Multiprocessors*k.atOnce), Threads: k.threads, Shared: shared}, s.part(t.window))
 	})
 }

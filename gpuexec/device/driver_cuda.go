@@ -148,9 +148,10 @@ func driverPin(n int, bytes int64) (Pinned, error) {
 
 func driverUnpin(n int, p Pinned) error { return failed(n, "cuMemFreeHost", cu.MemFreeHost(p.base)) }
 
-func driverStreamCreate(n int) (driverStream, error) {
-	s, err := cu.MakeStream(cu.NonBlocking)
-	return s, failed(n, "cuStreamCreate", err)
+// A driver takes a priority that it does not have for the nearest; 0 is the lowest.
+func driverStreamCreate(n, priority int) (driverStream, error) {
+	s, err := cu.MakeStreamWithPriority(-priority, cu.NonBlocking)
+	return s, failed(n, "cuStreamCreateWithPriority", err)
 }
 
 func driverStreamDestroy(n int, s driverStream) error {

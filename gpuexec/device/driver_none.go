@@ -27,7 +27,7 @@ func driverAlloc(int, int64) (Memory, error)                       { return Memo
 func driverFree(int, Memory) error                                 { return errNoDriver }
 func driverPin(int, int64) (Pinned, error)                         { return Pinned{}, errNoDriver }
 func driverUnpin(int, Pinned) error                                { return errNoDriver }
-func driverStreamCreate(int) (driverStream, error)                 { return driverStream{}, errNoDriver }
+func driverStreamCreate(int, int) (driverStream, error)            { return driverStream{}, errNoDriver }
 func driverStreamDestroy(int, driverStream) error                  { return errNoDriver }
 func driverStreamSynchronize(int, driverStream) error              { return errNoDriver }
 func driverEventCreate(int) (driverEvent, error)                   { return driverEvent{}, errNoDriver }

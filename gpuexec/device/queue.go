@@ -64,8 +64,11 @@ func try[T any](q *Queue, call func(n int) (T, error)) (made T, ok bool) {
 // Making. What is made lives until the device is closed.
 
 // Stream makes a stream.
-func (q *Queue) Stream() Stream {
-	s, ok := try(q, driverStreamCreate)
+func (q *Queue) Stream() Stream { return q.Urgent(0) }
+
+// Urgent makes a stream whose kernels get room before those of streams with a lower priority, as far as the device tells priorities apart.
+func (q *Queue) Urgent(priority int) Stream {
+	s, ok := try(q, func(n int) (driverStream, error) { return driverStreamCreate(n, priority) })
 	if !ok {
 		return Stream{}
 	}

@@ -149,7 +149,7 @@ struct Window {
   uint32_t tile_shift;
 };
 
-const uint32_t slice_unit = 16, bound_share = 128, fetch_unit = 256;  // as in layout.go
+const uint32_t slice_unit = 16, bound_share = 64, fetch_unit = 256;  // as in layout.go
 
 // What is counted: what has been taken so far of units, shares, fetches, and pieces, to be read and to be made flat; and how many pieces there are.
 const uint32_t take_unit = 0, take_share = 1, take_fetch = 2, take_piece = 3, take_flat = 4, piece_count = 5;

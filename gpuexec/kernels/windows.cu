@@ -39,21 +39,26 @@ __device__ __forceinline__ uint32_t take_units(const Window &w, uint32_t what, u
   return __shfl_sync(all_lanes, unit, 0);
 }
 
+// Reads sixteen bytes into registers. In arrays of uint4 they would be in memory, and each read would wait for the one before.
+__device__ __forceinline__ void read_row(const uint4 *from, uint32_t *x, uint32_t *y, uint32_t *z, uint32_t *w) {
+  uint4 v = *from;
+  *x = v.x, *y = v.y, *z = v.z, *w = v.w;
+}
+
 extern "C" __global__ void __launch_bounds__(64) fetch_rows(const Window *window) {
   const Window w = *window;
   const uint32_t each = fetch_unit / 32;
   uint32_t lane = threadIdx.x % 32;
   for (uint32_t unit; (unit = take_units(w, take_fetch, 1)) < w.fetch_units;) {
-    const Fetch f = w.fetches[with_unit(w.fetches.get(), w.fetch_count, &Fetch::first_unit, unit)];
-    uint32_t from = (unit - f.first_unit) * fetch_unit + lane;
-    const uint4 *rows = f.from;
+    const Fetch &f = w.fetches[with_unit(w.fetches.get(), w.fetch_count, &Fetch::first_unit, unit)];
+    uint32_t from = (unit - f.first_unit) * fetch_unit + lane, rows = f.rows, a[each], b[each], c[each], d[each];
+    const uint4 *source = f.from;
     uint4 *to = f.to;
-    uint4 row[each];
 #pragma unroll
-    for (uint32_t j = 0; j < each; j++) row[j] = rows[min(from + 32 * j, f.rows - 1)];
+    for (uint32_t j = 0; j < each; j++) read_row(source + min(from + 32 * j, rows - 1), &a[j], &b[j], &c[j], &d[j]);
 #pragma unroll
     for (uint32_t j = 0; j < each; j++) {
-      if (from + 32 * j < f.rows) to[from + 32 * j] = row[j];
+      if (from + 32 * j < rows) to[from + 32 * j] = make_uint4(a[j], b[j], c[j], d[j]);
     }
   }
 }
@@ -94,14 +99,20 @@ extern "C" __global__ void __launch_bounds__(256) open_slices(const Window *wind
   }
 }
 
+// From how many strips on all of a tile is made flat, so that it may go as a whole.
+const uint32_t most_strips = 24;
+
 // Marks the strips of an item in all lists of its part: all of the tile when it goes as a whole, or may. A thread calls it alone.
-__device__ __forceinline__ void mark_item(const Batch &b, const Item &item, bool whole) {
+__device__ __forceinline__ void mark_item(const Batch &b, Item &item, bool whole) {
   const Part &part = b.parts[item.part];
-  whole |= part.way == by_or_tiles && static_cast<uint32_t>(__popc(item.alive)) >= many_strips;
+  if (part.way == by_or_tiles && !whole) {
+    whole = static_cast<uint32_t>(__popc(item.alive)) >= most_strips && !(item.tile & strips_only);
+    if (!whole) item.tile |= strips_only;
+  }
   uint32_t alive = whole ? ~0u : item.alive;
   for (uint32_t i = 0; i < part.term_count; i++) {
     const List &l = *part.terms[i].list;
-    if (l.tile_first.address) atomicOr(&l.tile_first[item.tile & ~strips_only], alive);
+    if (l.tile_first.address && alive & ~l.tile_first[item.tile & ~strips_only]) atomicOr(&l.tile_first[item.tile & ~strips_only], alive);
   }
 }
 
@@ -267,24 +278,29 @@ extern "C" __global__ void __launch_bounds__(64) fetch_pieces(const Window *wind
   const Window w = *window;
   uint32_t lane = threadIdx.x % 32, count = w.counters[piece_count];
   for (uint32_t next; (next = take_units(w, take_piece, piece_run)) < count;) {
-    uint4 row[piece_run * piece_rows];
+    uint32_t a[piece_run * piece_rows], b[piece_run * piece_rows], c[piece_run * piece_rows], d[piece_run * piece_rows], rows[piece_run];
+    const uint4 *from[piece_run], *anything = reinterpret_cast<const uint4 *>(w.slices.get());
+    uint4 *to[piece_run];
 #pragma unroll
     for (uint32_t i = 0; i < piece_run; i++) {
       const Piece &p = w.pieces[min(next + i, count - 1)];
-      const uint4 *from = p.from, *anything = reinterpret_cast<const uint4 *>(w.slices.get());
+      from[i] = p.from;
+      to[i] = p.to;
+      rows[i] = next + i < count ? p.rows : 0;
+    }
 #pragma unroll
-      for (uint32_t j = 0; j < piece_rows; j++) row[i * piece_rows + j] = *(lane + 32 * j < p.rows ? from + lane + 32 * j : anything);
+    for (uint32_t i = 0; i < piece_run * piece_rows; i++) {
+      uint32_t piece = i / piece_rows, row = lane + 32 * (i % piece_rows);
+      read_row(row < rows[piece] ? from[piece] + row : anything, &a[i], &b[i], &c[i], &d[i]);
+    }
+#pragma unroll
+    for (uint32_t i = 0; i < piece_run * piece_rows; i++) {
+      uint32_t piece = i / piece_rows, row = lane + 32 * (i % piece_rows);
+      if (row < rows[piece]) to[piece][row] = make_uint4(a[i], b[i], c[i], d[i]);
     }
 #pragma unroll
     for (uint32_t i = 0; i < piece_run; i++) {
-      if (next + i >= count) continue;
-      const Piece &p = w.pieces[next + i];
-      uint4 *to = p.to;
-#pragma unroll
-      for (uint32_t j = 0; j < piece_rows; j++) {
-        if (lane + 32 * j < p.rows) to[lane + 32 * j] = row[i * piece_rows + j];
-      }
-      for (uint32_t at = lane + 32 * piece_rows; at < p.rows; at += 32) to[at] = p.from[at];
+      for (uint32_t row = lane + 32 * piece_rows; row < rows[i]; row += 32) to[i][row] = from[i][row];
     }
   }
 }
@@ -314,37 +330,61 @@ extern "C" __global__ void __launch_bounds__(256) flatten_slices(const Window *w
   }
 }
 
-// What four postings of each lane add to the bounds of cells: of cell number lane, for the first eight lanes. A warp calls it together, with the postings
-// of a strip in their order, and 0 where there is none; low is the first cell that has one, high the last.
-__device__ __forceinline__ void raise_cells(uint32_t *best, const uint32_t impact[4], const uint32_t cell[4], uint32_t low, uint32_t high, uint32_t lane) {
-  for (uint32_t c = low; c <= high; c++) {
-    uint32_t most = 0;
+// The bounds of the cells of a tile, an impact and one each: of every warp in shared memory, where they are 0 between tiles.
+__device__ __forceinline__ uint32_t *best_of_tile() {
+  DYNAMIC_SHARED(uint32_t, best);
+  return best + threadIdx.x / 32 * strips * cells;
+}
+
+// Raises the bounds of cells by the postings of some consecutive strips. A warp calls it together.
+__device__ __forceinline__ void raise_cells(const Slice &s, uint32_t shift, uint32_t from, uint32_t to, uint32_t lane) {
+  const uint4 *fours = reinterpret_cast<const uint4 *>(s.flat.get());
+  uint32_t *best = best_of_tile(), most = (to - 1) / 4;
+  for (uint32_t base = from / 4; base <= most; base += 64) {
+    uint4 four[2];
 #pragma unroll
-    for (uint32_t j = 0; j < 4; j++) most = max(most, cell[j] == c ? impact[j] : 0);
-    most = __reduce_max_sync(all_lanes, most);
-    if (lane == c) *best = max(*best, most);
+    for (uint32_t g = 0; g < 2; g++) four[g] = fours[min(base + 32 * g + lane, most)];
+#pragma unroll
+    for (uint32_t g = 0; g < 2; g++) {
+      uint32_t at = 4 * (base + 32 * g + lane), word[4] = {four[g].x, four[g].y, four[g].z, four[g].w};
+#pragma unroll
+      for (uint32_t j = 0; j < 4; j++) {
+        if (at + j >= from && at + j < to) atomicMax(&best[word[j] >> (shift - 3) & (strips * cells - 1)], (word[j] >> 16) + 1);
+      }
+    }
   }
 }
 
-// The bounds of the cells of a strip. A warp calls it together.
-__device__ __forceinline__ void bound_cells(const Slice &s, uint8_t *of_cells, uint32_t shift, uint32_t strip, uint32_t from, uint32_t to, uint32_t lane) {
-  uint32_t best = 0;  // an impact and one, of cell number lane
-  const uint4 *fours = reinterpret_cast<const uint4 *>(s.flat.get());
-  for (uint32_t base = from & ~3u; base < to; base += 128) {
-    uint32_t at = base + 4 * lane, impact[4], cell[4];
-    uint4 four = fours[min(at, (to - 1) & ~3u) / 4];
-    uint32_t word[4] = {four.x, four.y, four.z, four.w}, low = cells - 1, high = 0;
+// Writes the bounds of the cells of the marked strips of a tile, a strip each lane, and clears what they are made of.
+__device__ __forceinline__ void write_cells(uint8_t *of_cells, uint32_t tile, uint32_t marks, uint32_t lane) {
+  if (!(marks >> lane & 1)) return;
+  uint32_t half[2] = {0, 0};
+  uint4 *best = reinterpret_cast<uint4 *>(best_of_tile() + lane * cells);
 #pragma unroll
-    for (uint32_t j = 0; j < 4; j++) {
-      bool there = at + j >= from && at + j < to;
-      cell[j] = word[j] >> (shift - 3) & (cells - 1);
-      impact[j] = there ? (word[j] >> 16) + 1 : 0;
-      low = there ? min(low, cell[j]) : low;
-      high = there ? max(high, cell[j]) : high;
-    }
-    raise_cells(&best, impact, cell, __reduce_min_sync(all_lanes, low), __reduce_max_sync(all_lanes, high), lane);
+  for (uint32_t i = 0; i < 2; i++) {
+    uint4 four = best[i];
+    if (four.x) half[i] = bound_byte(four.x - 1);
+    if (four.y) half[i] |= bound_byte(four.y - 1) << 8;
+    if (four.z) half[i] |= bound_byte(four.z - 1) << 16;
+    if (four.w) half[i] |= bound_byte(four.w - 1) << 24;
+    best[i] = make_uint4(0, 0, 0, 0);
   }
-  if (lane < cells) of_cells[strip * cells + lane] = best ? bound_byte(best - 1) : 0;
+  reinterpret_cast<uint2 *>(of_cells)[tile * strips + lane] = make_uint2(half[0], half[1]);
+}
+
+// The bounds of the cells of the marked strips of a tile, by runs of strips, whose postings are consecutive. A warp calls it together.
+__device__ __forceinline__ void bound_cells(const Slice &s, uint8_t *of_cells, uint32_t shift, uint32_t tile, uint32_t marks, uint32_t lane) {
+  bool mine = marks >> lane & 1;
+  uint32_t at = tile * strips + lane, from = mine ? s.first[at] : 0, to = mine ? s.first[at + 1] : 0;
+  for (uint32_t rest = marks; rest;) {
+    uint32_t a = __ffs(rest) - 1, gap = ~rest >> a, n = gap ? __ffs(gap) - 1 : strips - a;
+    uint32_t begin = __shfl_sync(all_lanes, from, a), end = __shfl_sync(all_lanes, to, a + n - 1);
+    if (begin < end) raise_cells(s, shift, begin, end, lane);
+    rest = a + n == strips ? 0 : rest >> (a + n) << (a + n);
+  }
+  __syncwarp();
+  write_cells(of_cells, tile, marks, lane);
+  __syncwarp();
 }
 
 // In which cells of the strips of a tile there are postings. A thread calls it alone.
@@ -364,10 +404,12 @@ __device__ __forceinline__ void find_cells_of_tile(const Slice &s, uint8_t *of_c
   go_to(strips / 4);
 }
 
-// A warp for each share of entries: of strips one after the other, of tiles a thread for each.
+// A warp for each share of entries: of strips tile by tile, of tiles a thread for each.
 extern "C" __global__ void __launch_bounds__(256) bound_slices(const Window *window) {
   const Window w = *window;
   uint32_t lane = threadIdx.x % 32, shift = w.tile_shift - 5;
+  for (uint32_t i = lane; i < strips * cells; i += 32) best_of_tile()[i] = 0;
+  __syncwarp();
   for (uint32_t share; (share = take_units(w, take_share, 1)) < w.shares;) {
     const Slice &s = w.slices[with_unit(w.slices.get(), w.slice_count, &Slice::first_share, share)];
     uint32_t first = (share - s.first_share) * bound_share, end = min(first + bound_share, s.entries);
@@ -380,13 +422,7 @@ extern "C" __global__ void __launch_bounds__(256) bound_slices(const Window *win
     }
     for (uint32_t tile = first / strips; tile * strips < end; tile++) {
       uint32_t marks = s.marks[tile];
-      if (marks == 0) continue;
-      bool mine = marks >> lane & 1;
-      uint32_t from = mine ? s.first[tile * strips + lane] : 0, to = mine ? s.first[tile * strips + lane + 1] : 0;
-      for (; marks; marks &= marks - 1) {
-        uint32_t i = __ffs(marks) - 1;
-        bound_cells(s, of_cells, shift, tile * strips + i, __shfl_sync(all_lanes, from, i), __shfl_sync(all_lanes, to, i), lane);
-      }
+      if (marks) bound_cells(s, of_cells, shift, tile, marks, lane);
     }
   }
 }
