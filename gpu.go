@@ -64,6 +64,15 @@ type GPUOptions struct {
 	// NoFlat keeps no flat postings: every search decodes blocks.
 	NoFlat bool
 
+	// Stream is for indexes whose lists are more than the memory of a GPU: they stay in main memory, whence the GPU reads the blocks that can matter
+	// to a batch, while it scores others. What is searched most stays on the GPU. Without it, searches of lists that a GPU has no room for are several
+	// times as slow; with it, those of lists that it has room for are half as fast. It takes the place of FlatBytes, NoFlat, Lambda and Prune.
+	Stream bool
+
+	// HostBytes is how much main memory Stream may pin for lists, as they are searched. What it has no room for is copied
+	// with every batch. The default is 32 GiB.
+	HostBytes int64
+
 	// BatchQueries is the most searches in a batch. The default is 1,024.
 	BatchQueries int
 
@@ -130,6 +139,9 @@ func (g *GPUOptions) validate() error {
 	want(g.FlatBytes >= 0, "FlatBytes must not be negative, not %d", g.FlatBytes)
 	want(g.FlatBytes == 0 || !g.NoFlat, "FlatBytes must be 0 with NoFlat, not %d", g.FlatBytes)
 	want(g.MemoryBytes <= 0 || g.FlatBytes < g.MemoryBytes, "FlatBytes must be less than MemoryBytes, %d, not %d", g.MemoryBytes, g.FlatBytes)
+	want(g.HostBytes >= 0, "HostBytes must not be negative, not %d", g.HostBytes)
+	want(g.HostBytes == 0 || g.Stream, "HostBytes is for Stream, which is off")
+	want(!g.Stream || g.FlatBytes == 0 && !g.NoFlat && !g.Prune && (g.Lambda == 0 || g.Lambda == 1), "Stream takes the place of FlatBytes, NoFlat, Lambda and Prune")
 	want(g.BatchQueries >= 0, "BatchQueries must not be negative, not %d", g.BatchQueries)
 	want(g.BatchBytes >= 0, "BatchBytes must not be negative, not %d", g.BatchBytes)
 	want(g.BatchDelay >= 0, "BatchDelay must not be negative, not %v", g.BatchDelay)
@@ -142,7 +154,8 @@ func (g *GPUOptions) validate() error {
 func (g *GPUOptions) executor() gpuexec.Options {
 	return gpuexec.Options{
 		Algorithm: g.Algorithm, BatchBytes: g.BatchBytes, FlatBytes: g.FlatBytes, NoFlat: g.NoFlat, Leave: g.Prune,
-		Cache: listcache.Config{Policy: g.Cache, Lambda: g.Lambda, Static: g.StaticCache},
+		Cache:  listcache.Config{Policy: g.Cache, Lambda: g.Lambda, Static: g.StaticCache},
+		Stream: g.Stream, StaticLists: g.Stream && g.StaticCache, HostBytes: g.HostBytes,
 	}
 }
 

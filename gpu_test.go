@@ -236,6 +236,9 @@ func TestGPUOptions(t *testing.T) {
 		{GPUOptions{BatchQueries: -1}, "BatchQueries"},
 		{GPUOptions{BatchBytes: -1}, "BatchBytes"},
 		{GPUOptions{FlatBytes: -1}, "FlatBytes must not be negative, not -1"},
+		{GPUOptions{HostBytes: -1, Stream: true}, "HostBytes must not be negative, not -1"},
+		{GPUOptions{HostBytes: 1}, "HostBytes is for Stream, which is off"},
+		{GPUOptions{Stream: true, Prune: true}, "Stream takes the place of FlatBytes, NoFlat, Lambda and Prune"},
 		{GPUOptions{FlatBytes: 1 << 20, NoFlat: true}, "FlatBytes must be 0 with NoFlat, not 1048576"},
 		{GPUOptions{FlatBytes: 2 << 20, MemoryBytes: 1 << 20}, "FlatBytes must be less than MemoryBytes, 1048576, not 2097152"},
 		{GPUOptions{BatchDelay: -1}, "BatchDelay"},
@@ -263,6 +266,11 @@ func TestGPUOptionsArrive(t *testing.T) {
 		Algorithm: gpuexec.BMW, BatchBytes: 1, FlatBytes: 2, NoFlat: true, Leave: true,
 		Cache: listcache.Config{Policy: CacheQtf, Lambda: 0.5, Static: true},
 	}
+	if got := o.executor(); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	o = GPUOptions{Stream: true, HostBytes: 3, StaticCache: true}
+	want = gpuexec.Options{Stream: true, HostBytes: 3, StaticLists: true, Cache: listcache.Config{Static: true}}
 	if got := o.executor(); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}

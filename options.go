@@ -358,6 +358,7 @@ func (o *Options) String() string {
 		line("gpu.prune", g.Prune)
 		line("gpu.flat_bytes", g.FlatBytes)
 		line("gpu.no_flat", g.NoFlat)
+		line("gpu.stream", g.Stream)
 		line("gpu.batch_queries", g.BatchQueries)
 		line("gpu.batch_bytes", g.BatchBytes)
 		line("gpu.batch_delay", g.BatchDelay)

@@ -22,6 +22,7 @@ type gpuFlags struct {
 	prune      bool
 	flatBytes  byteSize
 	noFlat     bool
+	stream     bool
 	batchBytes byteSize
 	delay      time.Duration
 	log        string // of queries, to warm the GPUs with
@@ -44,6 +45,7 @@ func (g *gpuFlags) declare(c *cobra.Command) {
 	f.BoolVar(&g.prune, "gpu-prune", false, "leave what a list lacks to the CPU, instead of copying it for one batch")
 	f.Var(&g.flatBytes, "gpu-flat-bytes", "memory for lists as flat postings, which are scored fastest; 0 is a quarter of all")
 	f.BoolVar(&g.noFlat, "gpu-no-flat", false, "keep no flat postings, and leave that memory to blocks")
+	f.BoolVar(&g.stream, "gpu-stream", false, "leave lists in main memory, whence the GPU reads what can matter: for indexes larger than its memory")
 	f.Var(&g.batchBytes, "gpu-batch-bytes", "memory for a batch; 0 is a sixteenth of all")
 	f.DurationVar(&g.delay, "gpu-delay", 2*time.Millisecond, "how long a search waits for others to share a batch with")
 }
@@ -63,7 +65,7 @@ func (g *gpuFlags) options(on riffle.Processor, batch int) *riffle.GPUOptions {
 	return &riffle.GPUOptions{
 		Devices: g.devices, Required: on == riffle.GPU, MemoryBytes: int64(g.memory), Policy: g.policy.value,
 		Algorithm: g.algorithm.value, Cache: g.cache.value, Lambda: g.lambda, StaticCache: g.static, Prune: g.prune,
-		FlatBytes: int64(g.flatBytes), NoFlat: g.noFlat, BatchQueries: min(batch, mostTogether), BatchBytes: int64(g.batchBytes), BatchDelay: g.delay,
+		FlatBytes: int64(g.flatBytes), NoFlat: g.noFlat, Stream: g.stream, BatchQueries: min(batch, mostTogether), BatchBytes: int64(g.batchBytes), BatchDelay: g.delay,
 	}
 }
 
