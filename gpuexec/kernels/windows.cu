@@ -112,7 +112,9 @@ __device__ __forceinline__ void mark_item(const Batch &b, Item &item, bool whole
   uint32_t alive = whole ? ~0u : item.alive;
   for (uint32_t i = 0; i < part.term_count; i++) {
     const List &l = *part.terms[i].list;
-    if (l.tile_first.address && alive & ~l.tile_first[item.tile & ~strips_only]) atomicOr(&l.tile_first[item.tile & ~strips_only], alive);
+    if (l.tile_first.address == 0) continue;
+    uint32_t *marks = &l.tile_first[item.tile & ~strips_only];
+    if (alive & ~*const_cast<volatile uint32_t *>(marks)) atomicOr(marks, alive);
   }
 }
 
