@@ -90,8 +90,8 @@ type Shape struct {
 	// brought to shared memory ahead; 0 for never. It takes two bytes of that for each document of a tile.
 	StageLengths uint32
 
-	// WindowTiles is how many tiles of a segment a batch goes through at a time, with Options.Stream, but for the first, smaller windows: with a multiple of 4,096
-	// documents in all. The default is 128.
+	// WindowTiles is how many tiles of a segment a batch goes through at a time, with Options.Stream: of at least 4,096 documents in all.
+	// The default is 128.
 	WindowTiles int
 
 	// Multiprocessors is how many the device has; blocks of persistent kernels are a multiple.

@@ -163,12 +163,13 @@ type recordWriter struct {
 // measure finds out how large records are.
 func (w *recordWriter) measure() {
 	l := w.term.List
-	windows := w.shape.windowsOf(w.docs)
+	width := w.shape.windowDocs()
+	windows := int((uint64(w.docs) + uint64(width) - 1) / uint64(width))
 	w.kept.windows = make([]record, windows)
 	w.from = make([]int, windows)
 	block := 0
 	for i := range windows {
-		lo, hi := w.shape.windowDoc(i), w.shape.windowDoc(i+1)
+		lo, hi := uint64(i)*uint64(width), uint64(i+1)*uint64(width)
 		block = l.Seek(block, uint32(lo))
 		w.from[i] = block
 		if block == l.Blocks() || block > 0 && uint64(l.Last[block-1])+1 >= hi {
@@ -255,7 +256,7 @@ func (w *recordWriter) writeRecord(to []byte, r *record, window int, bounds []ui
 	tiles := w.shape.windowTiles(w.docs, window)
 	p := recordParts(r.blocks, tiles)
 	clear(to[:p.rows])
-	copy(to, bounds[w.shape.windowFrom(window)*tileStrips:][:tiles*tileStrips])
+	copy(to, bounds[window*w.shape.WindowTiles*tileStrips:][:tiles*tileStrips])
 	last := unsafe.Slice(view[uint32](to[p.last:]), r.blocks+1)
 	rows := unsafe.Slice(view[uint32](to[p.row:]), (r.blocks+sliceUnit-1)/sliceUnit)
 	encodings := unsafe.Slice(view[uint16](to[p.encoding:]), r.blocks)

@@ -21,7 +21,7 @@ import (
 // Four streams work on it, for window t:
 //
 //	in       the first parts of records, and, once blocks are chosen, those
-//	plan     queues tiles by bounds, marks strips, chooses blocks; by the thresholds when window t-3 has been scored, so that copies never wait for scores
+//	plan     queues tiles by bounds, marks strips, chooses blocks; when window t-2 has been scored
 //	compute  makes blocks flat, scores
 //	out      results
 type windows struct {
@@ -84,42 +84,17 @@ func (w *windows) place(address uint64, bytes, stay int64) {
 	w.residents.generation = 1
 }
 
-// windowDoublings is how often windows double until they have WindowTiles tiles: while thresholds are only what is known of lists, all of a
-// window can matter, and in small ones they rise soon. A window begins at a multiple of blockmax.TileDocs documents.
-func (s Shape) windowDoublings() int {
-	n := 0
-	for n < 3 && s.WindowTiles>>n&1 == 0 && (s.WindowTiles>>(n+1)<<s.TileShift)%blockmax.TileDocs == 0 {
-		n++
-	}
-	return n
-}
-
-// windowFrom is the tile that window i begins with.
-func (s Shape) windowFrom(i int) int {
-	doublings := s.windowDoublings()
-	if i < doublings {
-		return s.WindowTiles >> doublings * (1<<i - 1)
-	}
-	return s.WindowTiles>>doublings*(1<<doublings-1) + (i-doublings)*s.WindowTiles
-}
-
-// windowDoc is the document that window i begins with.
-func (s Shape) windowDoc(i int) uint64 { return uint64(s.windowFrom(i)) << s.TileShift }
+// windowDocs is how many documents of a segment a window has.
+func (s Shape) windowDocs() uint32 { return uint32(s.WindowTiles) << s.TileShift }
 
 // windowTiles is how many tiles window i of so many documents has.
 func (s Shape) windowTiles(docs uint32, i int) uint32 {
-	from, to := uint32(s.windowFrom(i)), uint32(s.windowFrom(i+1))
-	return min(to, s.tiles(docs)) - from
+	return min(uint32(s.WindowTiles), s.tiles(docs)-uint32(i*s.WindowTiles))
 }
 
-// windowTilesMost is how many tiles any window of so many documents has at most.
-func (s Shape) windowTilesMost(docs uint32) uint32 { return min(uint32(s.WindowTiles), s.tiles(docs)) }
-
 // windowsOf is how many windows so many documents have.
-func (s Shape) windowsOf(docs uint32) (n int) {
-	for tiles := int(s.tiles(docs)); s.windowFrom(n) < tiles; n++ {
-	}
-	return n
+func (s Shape) windowsOf(docs uint32) int {
+	return (int(s.tiles(docs)) + s.WindowTiles - 1) / s.WindowTiles
 }
 
 // streams reports whether a plan goes by windows.
@@ -269,13 +244,13 @@ func (b *batch) findRecords() bool {
 	return true
 }
 
-// countTiles counts the tiles that windows have at most.
+// countTiles counts the tiles of the first window, which has as many of each part as any other.
 func (b *batch) countTiles() {
 	for i := range b.parts {
 		pt := &b.parts[i]
 		q := &b.queries[pt.query]
 		q.byStrips = true
-		tiles := b.shape.windowTilesMost(q.plan.Segments[pt.segment].Docs)
+		tiles := b.shape.windowTiles(q.plan.Segments[pt.segment].Docs, 0)
 		b.tiles += tiles
 		b.tilesMost = max(b.tilesMost, tiles)
 		if pt.way == byOrTiles {
@@ -453,7 +428,7 @@ func (b *batch) fillStep(window int) {
 		d := &devSlices[device.sliceCount]
 		*d = devSlice{
 			table: w.listColumns[n].table, norms: w.listColumns[n].norms, marks: marks, flat: flat, first: flat + l.first, bound: room.take(int(l.rows)*rowBytes - int(l.bound)),
-			blocks: r.blocks, blockSize: r.blockSize, lastSize: r.lastSize, from: uint32(b.shape.windowDoc(window)), tiles: tiles, shift: l.shift, entries: l.entries,
+			blocks: r.blocks, blockSize: r.blockSize, lastSize: r.lastSize, from: uint32(window) * b.shape.windowDocs(), tiles: tiles, shift: l.shift, entries: l.entries,
 			firstUnit: device.units, firstShare: device.shares,
 		}
 		fetch := devFetch{from: r.address, firstUnit: device.fetchUnits}
@@ -539,8 +514,7 @@ func (b *batch) bring(t *step, e *listEntry, r *record, room *transient, d *devS
 
 // fillSceneParts writes the parts of a window, which is a segment to kernels.
 func (b *batch) fillSceneParts(window int, parts []devPart, terms uint64) {
-	begin, end, firstTile := b.shape.windowDoc(window), b.shape.windowDoc(window+1), uint32(0)
-	from := uint32(begin)
+	from, firstTile := uint32(window)*b.shape.windowDocs(), uint32(0)
 	for i := range parts {
 		pt := &b.parts[i]
 		p := b.queries[pt.query].plan
@@ -550,10 +524,10 @@ func (b *batch) fillSceneParts(window int, parts []devPart, terms uint64) {
 			terms: terms + uint64(pt.from)*uint64(unsafe.Sizeof(devTerm{})), termCount: uint32(pt.to - pt.from), query: uint32(pt.query),
 			segment: uint32(pt.segment), base: seg.Base + from, way: pt.way, firstTile: firstTile,
 		}
-		if begin >= uint64(seg.Docs) {
+		if from >= seg.Docs {
 			continue
 		}
-		d.docs = uint32(min(uint64(seg.Docs), end) - begin)
+		d.docs = min(seg.Docs-from, b.shape.windowDocs())
 		d.tiles = b.shape.tiles(d.docs)
 		firstTile += d.tiles
 		at := func(column uint64, before uint32) uint64 {
@@ -626,7 +600,8 @@ func (x *Executor) planStep(q *device.Queue, s *slot, i int) {
 	t := &b.windowed.steps[i]
 	b.passes = t.passes
 	h := &w.thirds[t.third]
-	q.After(w.plan, h.heads) // and so the window that had this memory has been scored
+	q.After(w.plan, h.heads)
+	q.After(w.plan, w.thirds[(t.third+1)%len(w.thirds)].scored) // the window before that before this
 	q.Move(w.plan, s.part(b.windowed.scenes[t.third].span), s.part(t.scene))
 	q.Fill(w.plan, device.Memory{Address: h.address, Bytes: int64(t.marks)}, 0)
 	x.launchWindow(q, s, w.plan, "open_slices", t, (t.slices+7)/8)
@@ -665,10 +640,7 @@ func (x *Executor) fetchPieces(q *device.Queue, s *slot, t *step) {
 	q.Record(h.fetched, x.in)
 }
 
-// staleSteps is how many windows are planned before the first has been scored: what is queued of them is queued anew, by better thresholds.
-const staleSteps = 3
-
-// scoreStep has a window scored.
+// scoreStep has a window scored. Of the first two, what was queued was so before there were thresholds to speak of: it is queued anew.
 func (x *Executor) scoreStep(q *device.Queue, s *slot, i int) {
 	b, w := &s.batch, &x.windows
 	t := &b.windowed.steps[i]
@@ -682,7 +654,7 @@ func (x *Executor) scoreStep(q *device.Queue, s *slot, i int) {
 			x.score(q, s, "", seeds, b.tilesOf(seeds), seedTiles*len(b.queries))
 		}
 	}
-	if i < staleSteps {
+	if i < 2 {
 		from, to := int64(b.windowed.queues[0]), int64(b.windowed.queues[1])
 		q.Move(x.compute, s.part(scene.span).Slice(from, to), s.part(t.scene).Slice(from, to))
 		for _, seeds := range b.modes() {
@@ -704,16 +676,13 @@ func (b *batch) tilesOf(pass int) tileCounts {
 	return b.orTiles
 }
 
-// readThreads are the threads of a block that reads the host's memory. With 7 warps in a block of those kernels that take most registers there is room for it beside them.
-const readThreads, besideThreads = 64, 224
-
 // launchWindow runs a kernel on a window. Those that read the host's memory have a thread block a multiprocessor.
 func (x *Executor) launchWindow(q *device.Queue, s *slot, stream device.Stream, name string, t *step, blocks int) {
 	k := x.kernels[name]
 	shared := k.shared(&s.batch)
 	if k.asked != shared {
 		k.asked, k.atOnce = shared, max(1, q.Occupancy(k.Kernel, k.threads, shared))
-		if k.threads == readThreads {
+		if stream == x.in {
 			k.atOnce = 1
 		}
 	}
