@@ -676,13 +676,16 @@ func (b *batch) tilesOf(pass int) tileCounts {
 	return b.orTiles
 }
 
+// readThreads are the threads of a block that reads the host's memory. With 7 warps in a block of those kernels that take most registers there is room for it beside them.
+const readThreads, besideThreads = 64, 224
+
 // launchWindow runs a kernel on a window. Those that read the host's memory have a thread block a multiprocessor.
 func (x *Executor) launchWindow(q *device.Queue, s *slot, stream device.Stream, name string, t *step, blocks int) {
 	k := x.kernels[name]
 	shared := k.shared(&s.batch)
 	if k.asked != shared {
 		k.asked, k.atOnce = shared, max(1, q.Occupancy(k.Kernel, k.threads, shared))
-		if stream == x.in {
+		if k.threads == readThreads {
 			k.atOnce = 1
 		}
 	}

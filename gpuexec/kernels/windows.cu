@@ -12,8 +12,8 @@
 // Of a strip that is marked, everything is there: all of its postings, the entries of the directory before and behind them, and bounds. Of others
 // only the bounds of strips are. A tile that may go as a whole has all strips marked.
 //
-// Those who read have two warps a multiprocessor, which find room beside any other kernel: 8 KB a multiprocessor are on their way, many times
-// what keeps the link full.
+// Those who read have two warps a multiprocessor with 32 registers a thread, which find room beside any other kernel: 4 KB a multiprocessor are on
+// their way, several times what keeps the link full. A quarter of a multiprocessor has 16,384 registers, of which or_strips and or_flat leave 1,024.
 #include "block.cuh"
 #include "flat.cuh"
 #include "score.cuh"
@@ -45,20 +45,23 @@ __device__ __forceinline__ void read_row(const uint4 *from, uint32_t *x, uint32_
   *x = v.x, *y = v.y, *z = v.z, *w = v.w;
 }
 
-extern "C" __global__ void __launch_bounds__(64) fetch_rows(const Window *window) {
+extern "C" __global__ void __launch_bounds__(64, 32) fetch_rows(const Window *window) {
   const Window w = *window;
-  const uint32_t each = fetch_unit / 32;
+  const uint32_t each = 4;
   uint32_t lane = threadIdx.x % 32;
   for (uint32_t unit; (unit = take_units(w, take_fetch, 1)) < w.fetch_units;) {
     const Fetch &f = w.fetches[with_unit(w.fetches.get(), w.fetch_count, &Fetch::first_unit, unit)];
-    uint32_t from = (unit - f.first_unit) * fetch_unit + lane, rows = f.rows, a[each], b[each], c[each], d[each];
+    uint32_t begin = (unit - f.first_unit) * fetch_unit + lane, rows = f.rows, end = min(rows, begin + fetch_unit);
     const uint4 *source = f.from;
     uint4 *to = f.to;
+    for (uint32_t from = begin; from < end; from += 32 * each) {
+      uint32_t a[each], b[each], c[each], d[each];
 #pragma unroll
-    for (uint32_t j = 0; j < each; j++) read_row(source + min(from + 32 * j, rows - 1), &a[j], &b[j], &c[j], &d[j]);
+      for (uint32_t j = 0; j < each; j++) read_row(source + min(from + 32 * j, rows - 1), &a[j], &b[j], &c[j], &d[j]);
 #pragma unroll
-    for (uint32_t j = 0; j < each; j++) {
-      if (from + 32 * j < rows) to[from + 32 * j] = make_uint4(a[j], b[j], c[j], d[j]);
+      for (uint32_t j = 0; j < each; j++) {
+        if (from + 32 * j < rows) to[from + 32 * j] = make_uint4(a[j], b[j], c[j], d[j]);
+      }
     }
   }
 }
@@ -274,9 +277,9 @@ extern "C" __global__ void __launch_bounds__(256) choose_blocks(const Window *wi
 }
 
 // Pieces that a warp reads at a time, and rows of each that a lane reads before it waits for any.
-const uint32_t piece_run = 4, piece_rows = 2;
+const uint32_t piece_run = 2, piece_rows = 2;
 
-extern "C" __global__ void __launch_bounds__(64) fetch_pieces(const Window *window) {
+extern "C" __global__ void __launch_bounds__(64, 32) fetch_pieces(const Window *window) {
   const Window w = *window;
   uint32_t lane = threadIdx.x % 32, count = w.counters[piece_count];
   for (uint32_t next; (next = take_units(w, take_piece, piece_run)) < count;) {
