@@ -54,6 +54,22 @@
 // is all or nothing: what was reported has handed in nothing. Answer.Open has these documents, for the CPU to go on with
 // from the device's threshold (Wang 2017: post-processing). The answer is exact in the end.
 //
+// # Windows
+//
+// With Options.Stream the device lacks most of the lists. They are in pinned main memory, as records (records.go), and a batch goes through the documents
+// window by window (windows.go, kernels/windows.cu), on streams of its own for copying, planning and scoring:
+//
+//	fetch_rows      bounds of strips and directories of blocks come, and records that are to stay
+//	queue_tiles     queues the tiles that can win, as above: to kernels a window is a segment
+//	mark            marks their strips in all lists of their queries
+//	choose_blocks   finds the blocks that touch marked strips
+//	fetch_pieces    reads them from main memory, in pieces of about 1 KB
+//	flatten_slices  makes them flat, in memory that windows share
+//	bound_slices    bounds their cells
+//	or_strips ...   as above
+//
+// Thresholds go from window to window. What stays on the device (residents.go) are records, not flat postings.
+//
 // # The papers' own methods
 //
 // Beside tiles, and to be measured against them, are Huang 2017's ranges (kernels/ranges.cu: a block of threads a query, a
@@ -75,6 +91,7 @@
 //	known.go     what is remembered of lists
 //	tables.go    where the extents of lists are, which stays
 //	flats.go     lists as flat postings, which stay
+//	windows.go   batches that go by windows, records.go lists in main memory, residents.go those of them that stay on the device
 //	columns.go   length codes and the like, which stay
 //	launch.go    which kernels run, in which order
 //	results.go   what comes back

@@ -44,7 +44,7 @@ type Options struct {
 	// that do not go by windows: those of mode AndOr, or with more than 32 terms.
 	Stream bool
 
-	// WindowBytes is the memory for what windows bring and make flat. The default is 1.5 GiB, at most a quarter of the device's memory.
+	// WindowBytes is the memory for what windows bring and make flat. The default is 1,650 MiB, at most a quarter of the device's memory.
 	WindowBytes int64
 
 	// HostBytes is how much main memory may be pinned for lists, with Stream: as they are used, a little more than they take on disk. What does not fit is

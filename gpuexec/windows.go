@@ -53,7 +53,7 @@ type third struct {
 const windowsShare = 3
 
 // windowBytes is enough for 2,048 queries of 3.7 million postings each.
-const windowBytes = 1700 << 20
+const windowBytes = 1650 << 20
 
 // divideWindows sets the defaults of streaming, and how much memory windows get.
 func (x *Executor) divideWindows() {

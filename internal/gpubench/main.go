@@ -113,7 +113,7 @@ func (s *settings) declare(f *flag.FlagSet) {
 	f.Int64Var(&s.batchBytes, "batch-bytes", 1<<30, "bytes of a batch, of which there are three")
 	f.Int64Var(&s.columnBytes, "column-bytes", 256<<20, "bytes for length codes")
 	f.Int64Var(&s.flatBytes, "flat-bytes", 16<<30, "bytes for flat lists, when all blocks have room, too; -1 for none")
-	f.Int64Var(&s.windowBytes, "window-bytes", 0, "bytes for windows, with stream; 0 is 1.5 GiB")
+	f.Int64Var(&s.windowBytes, "window-bytes", 0, "bytes for windows, with stream; 0 is 1,650 MiB")
 	f.IntVar(&s.shape.WindowTiles, "window-tiles", 0, "tiles of a window")
 	f.BoolVar(&s.trace, "trace", false, "measure each kernel by itself, with stream")
 	f.IntVar(&s.tileShift, "tile-shift", 0, "log2 of the documents of a tile; 0 is the default, as for those below")

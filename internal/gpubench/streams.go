@@ -63,7 +63,7 @@ func (b *bench) openStream(share int) (*gpu, error) {
 	columns := min(int64(b.c.Docs)+1<<16, b.columnBytes) &^ (device.ArenaAlign - 1)
 	window := b.windowBytes
 	if window == 0 {
-		window = 3 << 29
+		window = 1650 << 20
 	}
 	stay := max(0, b.bytes*int64(share)/100-columns)
 	dev, err := device.Open(0, device.Options{MemoryBytes: stay + columns + window + 3*b.batchBytes})
