@@ -167,7 +167,7 @@ func TestFailedCommitIsNoDamage(t *testing.T) {
 			}
 			break
 		}
-		reads := map[string]error{}
+		reads := map[string]error{"log": wholeLog(h.s, 3)}
 		_, reads["deletions"] = h.s.Deletions(w.Number())
 		_, reads["schema"] = h.s.Meta("schema")
 		_, reads["options"] = h.s.Meta("options")

@@ -102,7 +102,15 @@ func (s *Store) Replay(from uint64, fn func(seq uint64, record []byte) error) er
 	defer s.gate.leave()
 	switch {
 	case s.wal != nil:
-		return s.wal.Replay(from, fn)
+		var stop error // of fn
+		err := s.wal.Replay(from, func(seq uint64, record []byte) error {
+			stop = fn(seq, record)
+			return stop
+		})
+		if f := s.log.fail.Load(); err != nil && stop == nil && f != nil {
+			return f
+		}
+		return err
 	case s.found != nil:
 		return s.found.Replay(from, fn)
 	case s.db != nil:
