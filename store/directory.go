@@ -20,7 +20,8 @@ import (
 // is being created, or a copy that Checkpoint is writing. It comes before all
 // other files and goes after them, each durably. So a directory that has files
 // of an index but neither this one nor all that an index must have is damaged;
-// never is it new.
+// never is it new. A mark that lies in an index that was complete does not count, and
+// the next Open for writing removes it.
 const unfinishedFile = "UNFINISHED"
 
 // What the file says.
@@ -69,8 +70,13 @@ func (s *Store) inspect() error {
 	switch mark {
 	case "":
 	case markCreation:
-		s.fresh = true
-		return nil
+		if s.outlived, err = s.creationEnded(names); err != nil {
+			return err
+		}
+		if !s.outlived {
+			s.fresh = true
+			return nil
+		}
 	default:
 		return fmt.Errorf("%w: %s holds an incomplete copy: remove the directory, and make the copy again", ErrUnfinished, s.dir)
 	}
@@ -85,6 +91,21 @@ func (s *Store) inspect() error {
 	}
 	s.fresh = true
 	return nil
+}
+
+// creationEnded reports whether the creation that the mark speaks of has ended, so
+// that the mark should be gone. The removal of a file comes back when a disk loses
+// a sync of its directory. The last step of a creation is that the log vouches for
+// the manifest, and only a store that was complete is ever closed.
+func (s *Store) creationEnded(names []string) (bool, error) {
+	if slices.Contains(names, closingFile) {
+		return true, nil
+	}
+	vouch, err := wal.Last(s.fs, s.logPath())
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return vouch.HasIs, wrap(err, unfinishedFile+" is there, but the log cannot be read")
 }
 
 // checkMarkers makes sure that the files are there without which Pebble takes a

@@ -48,6 +48,7 @@ type Store struct {
 	foreign atomic.Pointer[map[string]bool] // files that Pebble must not remove
 
 	fresh    bool     // there is no index yet, or one whose creation was cut short
+	outlived bool     // there is the mark of a creation that has ended
 	made     []string // directories that Open has made
 	writing  bool     // StartWriting has succeeded
 	stranded func()   // ends a Pebble that did not come up in time, once it is up
@@ -157,6 +158,11 @@ func (s *Store) StartWriting() error {
 	}
 	if err := start(); err != nil {
 		return err
+	}
+	if s.outlived {
+		if err := unmark(s.fs, s.dir); err != nil {
+			return wrap(err, unfinishedFile)
+		}
 	}
 	// The file goes before anything is written that it knows nothing of.
 	if err := s.removeClosing(); err != nil {
