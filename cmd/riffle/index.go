@@ -42,8 +42,8 @@ first batch.
 
 The last line on standard output is a JSON object: docs, seconds, text_bytes
 (strings that are indexed or stored), mb_per_s, index_bytes (of the segments),
-disk_bytes (of all files, old logs that compact removes among them), written_bytes
-(log and tables, rewritten ones again), segments, skipped; with --stages the seconds
+disk_bytes (of all files), written_bytes (log and tables, rewritten ones again),
+segments, skipped; with --stages the seconds
 of a bulk load that went into waiting for parsers, indexing, waiting for a GPU, and
 writing.`
 
@@ -259,6 +259,9 @@ func (w *indexWriter) apply(ctx context.Context, c *chunk) error {
 		w.total.TextBytes += c.textBytes
 	}
 	w.progress.update(w.total.Docs, w.total.TextBytes, c.inputBytes)
+	if errors.Is(err, riffle.ErrPending) { // Close waits for it
+		w.total.Docs += c.documents.Len()
+	}
 	return err
 }
 

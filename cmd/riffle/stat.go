@@ -82,6 +82,7 @@ type inventory struct {
 	IndexBytes uint64          `json:"index_bytes"`
 	DiskBytes  uint64          `json:"disk_bytes"`
 	LogRecords uint64          `json:"log_records"`
+	LogBytes   uint64          `json:"log_bytes"`
 	Segments   []segmentLine   `json:"segments"`
 	Fields     []fieldLine     `json:"fields"`
 	Schema     json.RawMessage `json:"schema"`
@@ -107,7 +108,7 @@ type fieldLine struct {
 
 func newInventory(st *riffle.Stats, schema *riffle.Schema) *inventory {
 	in := &inventory{
-		Docs: st.Docs, Deleted: st.Deleted, IndexBytes: st.Store.SegmentBytes, DiskBytes: st.Store.DiskBytes, LogRecords: st.LogRecords,
+		Docs: st.Docs, Deleted: st.Deleted, IndexBytes: st.Store.SegmentBytes, DiskBytes: st.Store.DiskBytes, LogRecords: st.LogRecords, LogBytes: st.Store.LogBytes,
 		Segments: []segmentLine{}, Fields: []fieldLine{}, Schema: json.RawMessage(schema.String()),
 	}
 	for _, s := range st.Segments {
@@ -123,7 +124,7 @@ func (in *inventory) print(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "documents    %d (%d deleted ones wait for a merge)\n", in.Docs, in.Deleted)
 	fmt.Fprintf(w, "bytes        %d in segments, %d in all files\n", in.IndexBytes, in.DiskBytes)
-	fmt.Fprintf(w, "log records  %d\n", in.LogRecords)
+	fmt.Fprintf(w, "log records  %d (%d bytes)\n", in.LogRecords, in.LogBytes)
 	fmt.Fprintf(w, "schema       %s\n\n", in.Schema)
 	fmt.Fprintln(t, "segment\tdocuments\tdeleted\tbytes\torder\t")
 	for _, s := range in.Segments {

@@ -225,7 +225,7 @@ func (w *writer) sync() error {
 
 // extend writes zeroes behind the frames, as far ahead as an eighth of the file,
 // up to a megabyte. A sync that also has to make a new size of the file durable
-// takes half as long again on ext4, since the journal is written, too. A small
+// takes a third longer on ext4, since the journal is written, too. A small
 // file gets no more than the rest of its last block.
 func (w *writer) extend() error {
 	if err := w.flush(); err != nil || !w.dirty || w.pos+frameHeaderBytes <= w.size {
