@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -109,6 +110,18 @@ func (d *disk) ask(kind opKind, path string) verdict {
 }
 
 func (d *disk) fails(kind opKind, path string) error { return d.ask(kind, path).err }
+
+// allClosed reports files that are still open. Those who were told to close them get a
+// while for it.
+func (d *disk) allClosed() error {
+	for range patience {
+		if d.open.Load() == 0 {
+			return nil
+		}
+		time.Sleep(patienceStep)
+	}
+	return when(errors.New("files are left open"), "%d", d.open.Load())
+}
 
 // crash returns a disk as a crash may leave it: what was synced and, of the rest, about
 // so many percent of the blocks and directory entries.

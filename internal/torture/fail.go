@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"sync/atomic"
@@ -45,10 +46,13 @@ func failPart(r *round) {
 // endureOn leads a life on a disk with a trouble, and looks at the disk afterwards: as it
 // is, and as crashes leave it.
 func (v *living) endureOn(d *disk, t trouble, seed uint64) error {
-	l := v.life
+	l, before := v.life, takeInventory()
 	err := v.endure(t)
 	d.setRule(nil)
 	if err != nil {
+		return err
+	}
+	if err := errors.Join(d.allClosed(), before.compare()); err != nil {
 		return err
 	}
 	p := v.promises()

@@ -183,15 +183,21 @@ func openFiles() int {
 	return len(names)
 }
 
+// How long goroutines get that were told to end: so many steps.
+const (
+	patience     = 150
+	patienceStep = 20 * time.Millisecond
+)
+
 // compare reports what the process holds more than before. Goroutines that were told to
 // end get a while for it.
 func (before inventory) compare() error {
 	var now inventory
-	for range 150 {
+	for range patience {
 		if now = takeInventory(); now.goroutines <= before.goroutines && now.files <= before.files {
 			return nil
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(patienceStep)
 	}
 	if now.files > before.files {
 		return fmt.Errorf("%d files are open, %d were", now.files, before.files)

@@ -194,8 +194,8 @@ func (w *world) end() error {
 		if err != nil {
 			return when(err, "close")
 		}
-		if n := s.disk.open.Load(); n != 0 {
-			return fmt.Errorf("%d files are open after Close", n)
+		if err := s.disk.allClosed(); err != nil {
+			return err
 		}
 		return s.boundDisk(int64(st.Store.SegmentBytes))
 	})
