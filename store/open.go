@@ -47,6 +47,8 @@ type Store struct {
 	hidden  atomic.Pointer[string]          // directory that Pebble is to believe missing
 	foreign atomic.Pointer[map[string]bool] // files that Pebble must not remove
 
+	opening atomic.Bool // Pebble opens the database for writing; see pebbleFS
+
 	fresh    bool     // there is no index yet, or one whose creation was cut short
 	outlived bool     // there is the mark of a creation that has ended
 	made     []string // directories that Open has made
@@ -109,7 +111,7 @@ func Load(dir string, opts *Options) (_ *Store, err error) {
 	}
 	l := newLogger(o.Log, o.Failed)
 	s := &Store{dir: dir, opts: o, fs: newFence(o.FS, lock), lock: lock, log: l, gate: newGate(), made: made, doomed: map[uint64]struct{}{}}
-	s.popt = o.pebbleOptions(pebbleFS{FS: s.fs, log: l, hidden: &s.hidden, foreign: &s.foreign, after: vfs.NewMem()}, l)
+	s.popt = o.pebbleOptions(pebbleFS{FS: s.fs, log: l, hidden: &s.hidden, opening: &s.opening, foreign: &s.foreign, after: vfs.NewMem()}, l)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.release())
@@ -237,6 +239,7 @@ func (s *Store) reopen() error {
 func (s *Store) openPebble(readOnly bool) error {
 	popt := *s.popt
 	popt.ReadOnly, popt.ErrorIfNotExists = readOnly, !s.fresh
+	s.opening.Store(!readOnly)
 	ended := make(chan struct{})
 	var db *pebble.DB
 	opened := s.log.start(func() (err error) {
@@ -258,6 +261,7 @@ func (s *Store) openPebble(readOnly bool) error {
 	if err := s.openError(<-opened); err != nil {
 		return err
 	}
+	s.opening.Store(false)
 	s.db = db
 	return nil
 }

@@ -33,17 +33,34 @@ import (
 // Once the store's fence is down, changes succeed, but in memory only. They are
 // those of a Pebble that has been given up. Were they to fail, it would try for
 // ever, or park goroutines with its locks; as it is, it comes to an end.
+//
+// While Pebble opens a database for writing, a change that fails is a failure of the
+// store, too. Pebble's Open would return the error, and leave files open and
+// goroutines behind that nobody can reach any more. So it does not get to know of
+// the error, goes on in memory when the fence is down, and is closed then.
 type pebbleFS struct {
 	vfs.FS
 	log     *logger
 	hidden  *atomic.Pointer[string]          // a directory that seems not to be there, or nil
 	foreign *atomic.Pointer[map[string]bool] // files that Pebble takes for its own
+	opening *atomic.Bool                     // Pebble opens a database for writing
 	after   *vfs.MemFS                       // takes the changes after the store's fence has come down
+}
+
+// settle returns the error of a change. While Pebble opens a database for writing it
+// returns, once the fence is down, that of a change that the fence has refused.
+func (p pebbleFS) settle(err error) error {
+	if err == nil || isFenced(err) || !p.opening.Load() || errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrExist) {
+		return err
+	}
+	p.log.failed(err)
+	<-p.log.over
+	return errFenced
 }
 
 func (p pebbleFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if strings.HasPrefix(p.PathBase(name), "marker.") {
-		if err := syncDir(p.FS, p.PathDir(name)); err != nil && !isFenced(err) {
+		if err := p.settle(syncDir(p.FS, p.PathDir(name))); err != nil && !isFenced(err) {
 			return nil, err
 		}
 	}
@@ -63,9 +80,9 @@ func (p pebbleFS) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vfs.F
 
 // opened wraps a file that was opened for writing, or makes it in memory.
 func (p pebbleFS) opened(name string, f vfs.File, err error) (vfs.File, error) {
-	switch {
+	switch err = p.settle(err); {
 	case err == nil:
-		return pebbleFile{f}, nil
+		return pebbleFile{f, p}, nil
 	case !isFenced(err):
 		return nil, err
 	}
@@ -118,7 +135,7 @@ func (p pebbleFS) MkdirAll(name string, perm os.FileMode) error {
 // changed returns the error of a change, unless the fence has refused it. Then
 // the change is made in memory, and does nothing to what is not there.
 func (p pebbleFS) changed(err error, inMemory func() error) error {
-	if !isFenced(err) {
+	if err = p.settle(err); !isFenced(err) {
 		return err
 	}
 	if err = inMemory(); errors.Is(err, os.ErrNotExist) {
@@ -142,11 +159,14 @@ func (p pebbleFS) Unwrap() vfs.FS { return p.FS }
 
 // A pebbleFile is a file that Pebble writes. After the store's fence has come
 // down, what it writes is dropped.
-type pebbleFile struct{ vfs.File }
+type pebbleFile struct {
+	vfs.File
+	fs pebbleFS
+}
 
 func (f pebbleFile) Write(b []byte) (int, error) {
 	n, err := f.File.Write(b)
-	if isFenced(err) {
+	if err = f.fs.settle(err); isFenced(err) {
 		return len(b), nil
 	}
 	return n, err
@@ -154,7 +174,7 @@ func (f pebbleFile) Write(b []byte) (int, error) {
 
 func (f pebbleFile) WriteAt(b []byte, off int64) (int, error) {
 	n, err := f.File.WriteAt(b, off)
-	if isFenced(err) {
+	if err = f.fs.settle(err); isFenced(err) {
 		return len(b), nil
 	}
 	return n, err
@@ -164,13 +184,15 @@ func (f pebbleFile) WriteAt(b []byte, off int64) (int, error) {
 // to be small on the disk.
 func (f pebbleFile) Preallocate(off, n int64) error { return nil }
 
-func (f pebbleFile) Sync() error     { return unlessFenced(f.File.Sync()) }
-func (f pebbleFile) SyncData() error { return unlessFenced(f.File.SyncData()) }
+func (f pebbleFile) Sync() error     { return f.settled(f.File.Sync()) }
+func (f pebbleFile) SyncData() error { return f.settled(f.File.SyncData()) }
 
 func (f pebbleFile) SyncTo(n int64) (bool, error) {
 	full, err := f.File.SyncTo(n)
-	return full, unlessFenced(err)
+	return full, f.settled(err)
 }
+
+func (f pebbleFile) settled(err error) error { return unlessFenced(f.fs.settle(err)) }
 
 func unlessFenced(err error) error {
 	if isFenced(err) {

@@ -9,7 +9,6 @@ import (
 	"path"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -28,7 +27,7 @@ type disk struct {
 	rule func(op) verdict // nil: everything works
 	ops  int              // operations so far
 
-	open atomic.Int64 // files that are open
+	open sync.Map // *diskFile of each file that is open
 }
 
 // An op is one operation of a file system.
@@ -114,13 +113,18 @@ func (d *disk) fails(kind opKind, path string) error { return d.ask(kind, path).
 // allClosed reports files that are still open. Those who were told to close them get a
 // while for it.
 func (d *disk) allClosed() error {
+	var names []string
 	for range patience {
-		if d.open.Load() == 0 {
+		names = nil
+		for f := range d.open.Range {
+			names = append(names, path.Base(f.(*diskFile).path))
+		}
+		if len(names) == 0 {
 			return nil
 		}
 		time.Sleep(patienceStep)
 	}
-	return when(errors.New("files are left open"), "%d", d.open.Load())
+	return when(errors.New("files are left open"), "%q", names)
 }
 
 // crash returns a disk as a crash may leave it: what was synced and, of the rest, about
@@ -310,8 +314,9 @@ func (d *disk) file(name string) func(vfs.File, error) (vfs.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		d.open.Add(1)
-		return &diskFile{f, d, name}, nil
+		opened := &diskFile{f, d, name}
+		d.open.Store(opened, nil)
+		return opened, nil
 	}
 }
 
@@ -323,7 +328,7 @@ type diskFile struct {
 }
 
 func (f *diskFile) Close() error {
-	f.disk.open.Add(-1)
+	f.disk.open.Delete(f)
 	return f.File.Close()
 }
 
