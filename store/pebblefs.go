@@ -34,8 +34,8 @@ import (
 // those of a Pebble that has been given up. Were they to fail, it would try for
 // ever, or park goroutines with its locks; as it is, it comes to an end.
 //
-// While Pebble opens a database for writing, a change that fails is a failure of the
-// store, too. Pebble's Open would return the error, and leave files open and
+// While Pebble opens a database for writing, an operation that fails is a failure of
+// the store, too. Pebble's Open would return the error, and leave files open and
 // goroutines behind that nobody can reach any more. So it does not get to know of
 // the error, goes on in memory when the fence is down, and is closed then.
 type pebbleFS struct {
@@ -47,7 +47,7 @@ type pebbleFS struct {
 	after   *vfs.MemFS                       // takes the changes after the store's fence has come down
 }
 
-// settle returns the error of a change. While Pebble opens a database for writing it
+// settle returns the error of an operation. While Pebble opens a database for writing it
 // returns, once the fence is down, that of a change that the fence has refused.
 func (p pebbleFS) settle(err error) error {
 	if err == nil || isFenced(err) || !p.opening.Load() || errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrExist) {
@@ -96,7 +96,19 @@ func (p pebbleFS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 	if f, err := p.after.Open(name); err == nil {
 		return f, nil
 	}
-	return p.FS.Open(name, opts...)
+	f, err := p.FS.Open(name, opts...)
+	if isFenced(p.settle(err)) { // the store has failed; maybe it works now, so that Pebble comes up
+		return p.FS.Open(name, opts...)
+	}
+	return f, err
+}
+
+func (p pebbleFS) List(dir string) ([]string, error) {
+	names, err := p.FS.List(dir)
+	if isFenced(p.settle(err)) {
+		return p.FS.List(dir)
+	}
+	return names, err
 }
 
 func (p pebbleFS) Stat(name string) (vfs.FileInfo, error) {

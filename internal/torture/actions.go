@@ -421,7 +421,7 @@ func (w *world) lookAtCopy(s *side, dir string, want model, rng random) error {
 	if err := errors.Join(w.open(s, rng), s.disk.RemoveAll(old)); err != nil {
 		return err
 	}
-	return s.e.Apply(background, difference(want, w.now))
+	return s.apply(difference(want, w.now), want)
 }
 
 // difference is the batch that leads from one model to another.
