@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/riffle-search/riffle/store/wal"
 )
@@ -92,7 +93,7 @@ func (s *Store) copyTo(dir string) error {
 	s.hidden.Store(&dir)
 	defer s.hidden.Store(nil)
 	if err := s.log.write(func() error { return s.db.Checkpoint(dir, pebble.WithFlushedWAL()) }); err != nil {
-		return err
+		return errors.Join(err, s.closeCopied())
 	}
 	end, err := s.copyLogTo(s.fs.PathJoin(dir, logDir))
 	if err != nil {
@@ -102,6 +103,17 @@ func (s *Store) copyTo(dir string) error {
 		return err
 	}
 	return unmark(s.fs, dir)
+}
+
+// closeCopied closes what Pebble has left open in a copy that failed.
+func (s *Store) closeCopied() (err error) {
+	if s.log.fail.Load() != nil {
+		return nil // Pebble may still be at work on it
+	}
+	for f := range s.copied.Range {
+		err = errors.Join(err, f.(vfs.File).Close())
+	}
+	return err
 }
 
 // copyLogTo writes a log with the records that no segment has, all durable, and

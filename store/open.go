@@ -48,6 +48,7 @@ type Store struct {
 	foreign atomic.Pointer[map[string]bool] // files that Pebble must not remove
 
 	opening atomic.Bool // Pebble opens the database for writing; see pebbleFS
+	copied  sync.Map    // files that Pebble has open in a copy; see pebbleFS
 
 	fresh    bool     // there is no index yet, or one whose creation was cut short
 	outlived bool     // there is the mark of a creation that has ended
@@ -111,7 +112,7 @@ func Load(dir string, opts *Options) (_ *Store, err error) {
 	}
 	l := newLogger(o.Log, o.Failed)
 	s := &Store{dir: dir, opts: o, fs: newFence(o.FS, lock), lock: lock, log: l, gate: newGate(), made: made, doomed: map[uint64]struct{}{}}
-	s.popt = o.pebbleOptions(pebbleFS{FS: s.fs, log: l, hidden: &s.hidden, opening: &s.opening, foreign: &s.foreign, after: vfs.NewMem()}, l)
+	s.popt = o.pebbleOptions(pebbleFS{FS: s.fs, log: l, hidden: &s.hidden, opening: &s.opening, copied: &s.copied, foreign: &s.foreign, after: vfs.NewMem()}, l)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.release())
@@ -345,6 +346,11 @@ func (s *Store) release() error {
 // end when the operating system says so; on a full disk that is at once.
 const hangTime = 10 * time.Second
 
+// drainTime is how long giveUp waits for Pebble to come to its end, which takes
+// milliseconds if it ever comes. Pebble still reads the directory on the way, and is
+// puzzled by what the next owner does there.
+const drainTime = time.Second
+
 // giveUp gives the lock back without closing Pebble, whose locks may be held for
 // good, and which may go on for ever with what it cannot do.
 //
@@ -358,7 +364,15 @@ func (s *Store) giveUp() error {
 	idle := s.fs.lower()
 	finish := func() error {
 		close(s.log.over)
-		go s.drain(s.db)
+		drained := make(chan struct{})
+		go func() {
+			defer close(drained)
+			s.drain(s.db)
+		}()
+		select {
+		case <-drained:
+		case <-time.After(drainTime):
+		}
 		return wrap(s.lock.Close(), "close "+s.dir)
 	}
 	select {

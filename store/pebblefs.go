@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -44,6 +45,7 @@ type pebbleFS struct {
 	hidden  *atomic.Pointer[string]          // a directory that seems not to be there, or nil
 	foreign *atomic.Pointer[map[string]bool] // files that Pebble takes for its own
 	opening *atomic.Bool                     // Pebble opens a database for writing
+	copied  *sync.Map                        // what is open below the hidden directory
 	after   *vfs.MemFS                       // takes the changes after the store's fence has come down
 }
 
@@ -82,7 +84,7 @@ func (p pebbleFS) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vfs.F
 func (p pebbleFS) opened(name string, f vfs.File, err error) (vfs.File, error) {
 	switch err = p.settle(err); {
 	case err == nil:
-		return pebbleFile{f, p}, nil
+		return p.noted(name, &pebbleFile{f, p}), nil
 	case !isFenced(err):
 		return nil, err
 	}
@@ -158,10 +160,22 @@ func (p pebbleFS) changed(err error, inMemory func() error) error {
 
 func (p pebbleFS) OpenDir(name string) (vfs.File, error) {
 	f, err := p.FS.OpenDir(name)
+	if isFenced(p.settle(err)) {
+		f, err = p.FS.OpenDir(name)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return directory{f, p.log}, nil
+	return p.noted(name, &directory{f, p}), nil
+}
+
+// noted notes a file that is open below the hidden directory, until it is closed. Pebble
+// leaves some open when its Checkpoint fails.
+func (p pebbleFS) noted(name string, f vfs.File) vfs.File {
+	if hidden := p.hidden.Load(); hidden != nil && (name == *hidden || p.PathDir(name) == *hidden) {
+		p.copied.Store(f, nil)
+	}
+	return f
 }
 
 func (pebbleFS) Lock(string) (io.Closer, error) { return io.NopCloser(nil), nil }
@@ -176,7 +190,12 @@ type pebbleFile struct {
 	fs pebbleFS
 }
 
-func (f pebbleFile) Write(b []byte) (int, error) {
+func (f *pebbleFile) Close() error {
+	f.fs.copied.Delete(f)
+	return f.File.Close()
+}
+
+func (f *pebbleFile) Write(b []byte) (int, error) {
 	n, err := f.File.Write(b)
 	if err = f.fs.settle(err); isFenced(err) {
 		return len(b), nil
@@ -184,7 +203,7 @@ func (f pebbleFile) Write(b []byte) (int, error) {
 	return n, err
 }
 
-func (f pebbleFile) WriteAt(b []byte, off int64) (int, error) {
+func (f *pebbleFile) WriteAt(b []byte, off int64) (int, error) {
 	n, err := f.File.WriteAt(b, off)
 	if err = f.fs.settle(err); isFenced(err) {
 		return len(b), nil
@@ -194,17 +213,17 @@ func (f pebbleFile) WriteAt(b []byte, off int64) (int, error) {
 
 // Preallocate does nothing: Pebble's log has little to hold, and a small index is
 // to be small on the disk.
-func (f pebbleFile) Preallocate(off, n int64) error { return nil }
+func (f *pebbleFile) Preallocate(off, n int64) error { return nil }
 
-func (f pebbleFile) Sync() error     { return f.settled(f.File.Sync()) }
-func (f pebbleFile) SyncData() error { return f.settled(f.File.SyncData()) }
+func (f *pebbleFile) Sync() error     { return f.settled(f.File.Sync()) }
+func (f *pebbleFile) SyncData() error { return f.settled(f.File.SyncData()) }
 
-func (f pebbleFile) SyncTo(n int64) (bool, error) {
+func (f *pebbleFile) SyncTo(n int64) (bool, error) {
 	full, err := f.File.SyncTo(n)
 	return full, f.settled(err)
 }
 
-func (f pebbleFile) settled(err error) error { return unlessFenced(f.fs.settle(err)) }
+func (f *pebbleFile) settled(err error) error { return unlessFenced(f.fs.settle(err)) }
 
 func unlessFenced(err error) error {
 	if isFenced(err) {
@@ -215,12 +234,17 @@ func unlessFenced(err error) error {
 
 type directory struct {
 	vfs.File
-	log *logger
+	fs pebbleFS
 }
 
-func (d directory) Sync() error {
+func (d *directory) Close() error {
+	d.fs.copied.Delete(d)
+	return d.File.Close()
+}
+
+func (d *directory) Sync() error {
 	if err := unlessFenced(d.File.Sync()); err != nil {
-		d.log.Fatalf("directory sync failed: %w", err)
+		d.fs.log.Fatalf("directory sync failed: %w", err)
 	}
 	return nil
 }
