@@ -1,18 +1,14 @@
 package store
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
-
-	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
 // A countingFS knows which of its files are open.
@@ -106,38 +102,5 @@ func TestFailureLeavesNothingOpen(t *testing.T) {
 		if k > all {
 			break
 		}
-	}
-}
-
-// TestFailedCommitIsNoDamage lets a commit fail after Pebble has shown what it writes. The
-// store has failed then, but nothing is damaged.
-func TestFailedCommitIsNoDamage(t *testing.T) {
-	var mu sync.Mutex
-	broken := false
-	fsys := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
-		mu.Lock()
-		defer mu.Unlock()
-		if broken && op.Kind.ReadOrWrite() == errorfs.OpIsWrite && filepath.Dir(op.Path) == damagedDir { // not our own log
-			return errorfs.ErrInjected
-		}
-		return nil
-	}))
-	s, err := Open(damagedDir, &Options{FS: fsys})
-	if err != nil {
-		t.Fatal(err)
-	}
-	mu.Lock()
-	broken = true
-	mu.Unlock()
-	m := s.Manifest()
-	err = s.Commit(context.Background(), Edit{Manifest: &m, Meta: map[string][]byte{"schema": []byte("text")}})
-	if !errors.Is(err, ErrFailed) {
-		t.Fatalf("commit on a broken disk: %v", err)
-	}
-	if _, err := s.Meta("schema"); errors.Is(err, corrupt.Err) {
-		t.Errorf("after a commit that failed: %v", err)
-	}
-	if err := s.Close(); err == nil {
-		t.Error("a store that has failed closes without a word")
 	}
 }

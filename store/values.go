@@ -61,12 +61,9 @@ func (s *Store) getVouched(key []byte) ([]byte, error) {
 	want, ok := s.manifest.sums[string(key)]
 	s.mu.Unlock()
 	payload, sum, err := s.getSealed(key)
-	f := s.log.fail.Load()
 	switch {
 	case err != nil:
 		return nil, err
-	case f != nil && (ok != (payload != nil) || ok && sum != want):
-		return nil, f // Pebble shows what a commit has written that failed
 	case ok && payload == nil:
 		err = corrupt.New(-1, "missing; the manifest knows it")
 	case !ok && payload != nil:
