@@ -120,6 +120,10 @@ func (s *Store) closeCopied() (err error) {
 // returns the number of the next one. The caller holds commitMu. It is written
 // anew, and so neither long nor torn, and shares no file that is still written.
 func (s *Store) copyLogTo(dir string) (next uint64, err error) {
+	// The copy must not be ahead of what a crash leaves of the store.
+	if err := s.logError(s.wal.Sync(context.Background())); err != nil {
+		return 0, err
+	}
 	first := s.Manifest().LogSeq + 1
 	l, err := wal.Create(s.fs, dir, s.logID, first, s.manifestSum, &wal.Options{FileBytes: s.opts.LogFileBytes})
 	if err != nil {

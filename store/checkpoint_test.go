@@ -136,3 +136,28 @@ func TestCheckpointInTheWay(t *testing.T) {
 		t.Errorf("it was touched: %v", err)
 	}
 }
+
+// TestCheckpointNotAhead: records that were appended without sync and are in a
+// copy are in what a crash leaves of the store, too.
+func TestCheckpointNotAhead(t *testing.T) {
+	mem := vfs.NewCrashableMem()
+	h := newHistory(t)
+	h.open(mem)
+	h.append(3, false)
+	if err := h.s.Checkpoint("copy"); err != nil {
+		t.Fatal(err)
+	}
+	left := mem.CrashClone(vfs.CrashCloneCfg{})
+	if err := h.s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{damagedDir, "copy"} {
+		s, err := Open(dir, &Options{FS: left})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(wholeLog(s, 3), s.Close()); err != nil {
+			t.Errorf("%s: %v", dir, err)
+		}
+	}
+}
