@@ -92,11 +92,6 @@ func (s Shape) windowTiles(docs uint32, i int) uint32 {
 	return min(uint32(s.WindowTiles), s.tiles(docs)-uint32(i*s.WindowTiles))
 }
 
-// windowsOf is how many windows so many documents have.
-func (s Shape) windowsOf(docs uint32) int {
-	return (int(s.tiles(docs)) + s.WindowTiles - 1) / s.WindowTiles
-}
-
 // streams reports whether a plan goes by windows.
 func (x *Executor) streams(p *Plan) bool {
 	return x.options.Stream && p.Mode != blockmax.AndOr && len(p.Weights) <= maxStripTerms

@@ -36,9 +36,10 @@ const tmpSuffix = ".tmp"
 // Names that Pebble gives, those that the tables of segments have in the folder
 // "building", and those that operating systems leave behind in any directory.
 var (
-	pebbleNames = regexp.MustCompile(`^((MANIFEST|OPTIONS)-\d+|\d+\.(sst|blob)|\d+(-\d+)?\.log|marker\..*|(temporary|CURRENT)\.\d+\.dbtmp|REMOTE-OBJ-CATALOG-\d+)$`)
-	tableNames  = regexp.MustCompile(`^\d+\.(compressed|plain|behind|run\d+)$`)
-	systemNames = regexp.MustCompile(`^(lost\+found|\.DS_Store|\._.*|\.nfs.*|\.fuse_hidden.*|Thumbs\.db|desktop\.ini|\.snapshot|System Volume Information)$`)
+	pebbleNames   = regexp.MustCompile(`^((MANIFEST|OPTIONS)-\d+|\d+\.(sst|blob)|\d+(-\d+)?\.log|marker\..*|(temporary|CURRENT)\.\d+\.dbtmp|REMOTE-OBJ-CATALOG-\d+)$`)
+	numberedNames = regexp.MustCompile(`^(MANIFEST-|OPTIONS-|)(\d+)(\..*|)$`)
+	tableNames    = regexp.MustCompile(`^\d+\.(compressed|plain|behind|run\d+)$`)
+	systemNames   = regexp.MustCompile(`^(lost\+found|\.DS_Store|\._.*|\.nfs.*|\.fuse_hidden.*|Thumbs\.db|desktop\.ini|\.snapshot|System Volume Information)$`)
 )
 
 // isPartOfIndex reports whether only an index has a file of that name.
@@ -203,12 +204,16 @@ func (s *Store) foreignTables() (map[string]bool, error) {
 	}
 	tables := map[string]uint64{}
 	for _, name := range names {
-		n, err := strconv.ParseUint(strings.Trim(name, "MANIFESTOPTIONS-.logst"), 10, 64)
+		parts := numberedNames.FindStringSubmatch(name)
+		if parts == nil || !pebbleNames.MatchString(name) {
+			continue
+		}
+		n, err := strconv.ParseUint(parts[2], 10, 64)
 		switch {
-		case err != nil || !pebbleNames.MatchString(name):
-		case !strings.HasSuffix(name, ".sst"):
+		case err != nil:
+		case parts[3] != ".sst":
 			last = max(last, n)
-			if strings.HasPrefix(name, "OPTIONS") {
+			if parts[1] == "OPTIONS-" {
 				opened = max(opened, n)
 			}
 		case !known[n]:
