@@ -30,6 +30,24 @@ func filesOf(t *testing.T, dir string) map[string]string {
 	return sums
 }
 
+// copyOpen copies the directory of an open index. A file that is removed meanwhile makes
+// it begin again.
+func copyOpen(t *testing.T, to, from string) {
+	t.Helper()
+	for {
+		err := os.CopyFS(to, os.DirFS(from))
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+		if err := os.RemoveAll(to); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestFailedOpenChangesNothing damages every file of an index that was closed, and of one
 // that was not, and opens it. An Open that fails leaves every file as it was.
 func TestFailedOpenChangesNothing(t *testing.T) {
@@ -43,9 +61,7 @@ func TestFailedOpenChangesNothing(t *testing.T) {
 	if err := e.Put(ctx, "last", map[string]any{"text": "w1"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.CopyFS(crashed, os.DirFS(closed)); err != nil {
-		t.Fatal(err)
-	}
+	copyOpen(t, crashed, closed)
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -111,9 +127,7 @@ func TestFailedReplayChangesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	put("w3")
-	if err := os.CopyFS(intact, os.DirFS(live)); err != nil {
-		t.Fatal(err)
-	}
+	copyOpen(t, intact, live)
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}

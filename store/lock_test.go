@@ -121,9 +121,7 @@ func tryOpen(dir string, o *Options) error {
 func TestLockSurvivesReading(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "ix")
 	openTemp(t, dir, nil)
-	if err := os.CopyFS(filepath.Join(t.TempDir(), "copy"), os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
+	copyOpen(t, filepath.Join(t.TempDir(), "copy"), dir)
 	for _, task := range []string{"write", "read"} {
 		if got := tryChild(t, task, dir); got != "locked" {
 			t.Errorf("another process that wants to %s: %s", task, got)

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
@@ -56,6 +58,24 @@ func changes(before, after map[string]string) string {
 	return b.String()
 }
 
+// copyOpen copies the directory of an open store. A file that is removed meanwhile makes
+// it begin again.
+func copyOpen(t *testing.T, to, from string) {
+	t.Helper()
+	for {
+		err := os.CopyFS(to, os.DirFS(from))
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+		if err := os.RemoveAll(to); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // damages are ways in which a file can be damaged. Those of no effect return false.
 var damages = []struct {
 	name   string
@@ -88,7 +108,8 @@ func TestFailedOpenChangesNothing(t *testing.T) {
 	top := t.TempDir()
 	crashed, closed := filepath.Join(top, "crashed"), filepath.Join(top, "closed")
 	h := newHistory(t)
-	h.s = openTemp(t, closed, nil)
+	mem := vfs.NewCrashableMem()
+	h.s = openTemp(t, "index", &Options{FS: mem})
 	h.append(3, true)
 	a, b := build(t, h.s, 50), build(t, h.s, 20)
 	h.commit(Edit{Ingest: []*SegmentWriter{a, b}, Manifest: h.manifest(2, a, b), Meta: map[string][]byte{"schema": []byte("v1")},
@@ -98,11 +119,14 @@ func TestFailedOpenChangesNothing(t *testing.T) {
 	}
 	h.append(5, true)
 	h.commit(Edit{Manifest: h.manifest(3, b), Drop: []uint64{a.Number()}, Deletions: map[uint64][]byte{b.Number(): []byte("more")}})
-	if err := os.CopyFS(crashed, os.DirFS(closed)); err != nil {
-		t.Fatal(err)
-	}
+	left := mem.CrashClone(vfs.CrashCloneCfg{})
 	if err := h.s.Close(); err != nil {
 		t.Fatal(err)
+	}
+	for dir, from := range map[string]*vfs.MemFS{crashed: left, closed: mem} {
+		if ok, err := vfs.Clone(from, vfs.Default, "index", dir); err != nil || !ok {
+			t.Fatal(ok, err)
+		}
 	}
 	failed := 0
 	for _, intact := range []string{closed, crashed} {
@@ -267,9 +291,7 @@ func TestForeignFilesStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	crashed := dir + "2"
-	if err := os.CopyFS(crashed, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
+	copyOpen(t, crashed, dir)
 	if err := w.Abort(); err != nil {
 		t.Fatal(err)
 	}
