@@ -24,6 +24,7 @@ type campaign struct {
 	seed    uint64
 	time    time.Duration
 	only    int // the one case to run; -1 for all
+	first   int // of each round only so many cases; 0 for all
 	hang    time.Duration
 	keep    string
 	verbose bool
@@ -127,7 +128,7 @@ func (c *campaign) runRound(ctx context.Context, s *state, slice time.Duration) 
 		slice = 0
 	}
 	cmd := exec.CommandContext(ctx, os.Args[0], childFlag, s.name, strconv.FormatUint(s.seed, 10), strconv.Itoa(s.from),
-		strconv.Itoa(c.only), slice.String(), c.hang.String(), c.keep)
+		strconv.Itoa(c.only), strconv.Itoa(c.first), slice.String(), c.hang.String(), c.keep)
 	tail := new(tailWriter)
 	cmd.Stderr = tail
 	out, err := cmd.StdoutPipe()
@@ -248,16 +249,17 @@ func (w *tailWriter) text() string {
 
 // child is one round in a process of its own: args are those that runRound passes.
 func child(args []string) error {
-	if len(args) != 7 {
+	if len(args) != 8 {
 		return errors.New("a round is started by a campaign")
 	}
 	seed, err1 := strconv.ParseUint(args[1], 10, 64)
 	from, err2 := strconv.Atoi(args[2])
 	only, err3 := strconv.Atoi(args[3])
-	slice, err4 := time.ParseDuration(args[4])
-	hang, err5 := time.ParseDuration(args[5])
-	keep, err6 := parseKeep(args[6])
-	if err := errors.Join(err1, err2, err3, err4, err5, err6); err != nil {
+	first, err4 := strconv.Atoi(args[4])
+	slice, err5 := time.ParseDuration(args[5])
+	hang, err6 := time.ParseDuration(args[6])
+	keep, err7 := parseKeep(args[7])
+	if err := errors.Join(err1, err2, err3, err4, err5, err6, err7); err != nil {
 		return err
 	}
 	p := findPart(args[0])
@@ -265,7 +267,7 @@ func child(args []string) error {
 		return fmt.Errorf("there is no part %q", args[0])
 	}
 	var mu sync.Mutex
-	r := &round{seed: seed, from: from, only: only, hang: hang, keep: keep, tell: func(ev event) {
+	r := &round{seed: seed, from: from, only: only, first: first, hang: hang, keep: keep, tell: func(ev event) {
 		mu.Lock()
 		defer mu.Unlock()
 		line, err := json.Marshal(ev)

@@ -121,7 +121,7 @@ const indexDir = "index"
 // knobs make everything happen in small indexes, too.
 func knobs(fsys vfs.FS) hook.Knobs {
 	return hook.Knobs{
-		Store:       store.Options{FS: fsys, MemTableBytes: 256 << 10, CacheBytes: 1 << 20},
+		Store:       store.Options{FS: fsys, MemTableBytes: 256 << 10, CacheBytes: 1 << 20, LogFileBytes: 4 << 10},
 		MemoryBytes: 16 << 10, // some ten documents
 		TableBytes:  500,
 		BlockBytes:  2 << 10,

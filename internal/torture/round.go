@@ -24,6 +24,7 @@ type round struct {
 	seed  uint64
 	from  int       // first case to run
 	only  int       // the one case to run; -1 for all
+	first int       // how many cases to run; 0 for all
 	until time.Time // no case begins after it; zero for no limit
 	hang  time.Duration
 	keep  []int // steps to keep of a list of steps; nil for all
@@ -31,6 +32,7 @@ type round struct {
 
 	mu     sync.Mutex
 	next   int  // case after the last one run
+	begun  int  // cases so far
 	cut    bool // the time was over before the last case
 	failed bool
 	counts map[string]int
@@ -68,12 +70,10 @@ func (r *round) run(p *part) {
 
 // over reports whether the time of the round is over.
 func (r *round) over() bool {
-	over := !r.until.IsZero() && time.Now().After(r.until)
-	if over {
-		r.mu.Lock()
-		r.cut = true
-		r.mu.Unlock()
-	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	over := !r.until.IsZero() && time.Now().After(r.until) || r.first > 0 && r.begun >= r.first
+	r.cut = r.cut || over
 	return over
 }
 
@@ -104,6 +104,7 @@ func (r *round) do(n int, name string, run func() error) {
 		r.told, ev.Counts = time.Now(), maps.Clone(r.counts)
 	}
 	r.next = max(r.next, n+1)
+	r.begun++
 	r.mu.Unlock()
 	r.tell(ev)
 	watchdog := time.AfterFunc(r.hang, func() {

@@ -129,6 +129,34 @@ func TestOneCase(t *testing.T) {
 	}
 }
 
+// TestParts runs the first cases of each part.
+func TestParts(t *testing.T) {
+	for _, p := range parts {
+		if strings.HasPrefix(p.name, "test-") {
+			continue
+		}
+		t.Run(p.name, func(t *testing.T) {
+			most := 10
+			switch {
+			case p.name == "kill", p.name == "beside", p.name == "steps":
+				most = 1
+			case testing.Short():
+				most = 5
+			}
+			c := newCampaign([]*part{p}, 1)
+			c.hang, c.first = time.Minute, most
+			c.runRound(context.Background(), c.states[0], time.Hour)
+			r := c.states[0].report
+			for _, f := range r.Failures {
+				t.Errorf("%s\n%s", f.Error, f.Command)
+			}
+			if r.Cases != most || len(r.Counts) == 0 {
+				t.Errorf("%d cases, want %d: %v", r.Cases, most, r.Counts)
+			}
+		})
+	}
+}
+
 // faults runs a part in this process until a fault is found, for so many cases at most.
 func faults(p *part, seed uint64, most int) []string {
 	var found []string
