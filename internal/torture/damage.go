@@ -212,20 +212,29 @@ func gcd(a, b int) int {
 	return a
 }
 
+// endOfLog reports whether the last file of the log is damaged.
+func (s *specimen) endOfLog(files image) bool {
+	last := ""
+	for _, name := range s.names {
+		if path.Base(path.Dir(name)) == "log" {
+			last = name
+		}
+	}
+	return !bytes.Equal(files[last], s.files[last])
+}
+
 // everything is a number of batches that no index has.
 const everything = 1 << 30
 
 // damagePart makes a part of a kind of damage: harm does the i-th to the files, and says
-// what it is. The damage may lead to so many batches missing, if the index was killed.
+// what it is. Damage to the end of the log may lead to so many batches missing, if the index
+// was killed.
 func damagePart(what string, mayLose int, number func(*specimen) int, harm func(s *specimen, i int, rng random) (image, string)) func(*round) {
 	return func(r *round) {
 		s, err := newSpecimen(r.seed, r.seed%3 == 2)
 		if err != nil {
 			r.fail(r.from, "an intact index", err, nil)
 			return
-		}
-		if s.killed {
-			s.mayLose = min(mayLose, s.state)
 		}
 		n := number(s)
 		for i := range n {
@@ -235,6 +244,10 @@ func damagePart(what string, mayLose int, number func(*specimen) int, harm func(
 			files, name := harm(s, spread(i, n), newRandom(r.seed, i))
 			if s.killed {
 				name += ", of an index that was killed"
+			}
+			s.mayLose = 0
+			if s.killed && s.endOfLog(files) {
+				s.mayLose = min(mayLose, s.state)
 			}
 			r.do(i, name, func() error {
 				r.count(what, 1)
