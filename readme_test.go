@@ -17,7 +17,8 @@ func ishmael(ctx context.Context, dir string) error {
 		return err
 	}
 	defer e.Close()
-	if err := e.Put(ctx, "1", map[string]any{"title": "Moby Dick", "text": "Call me Ishmael."}); err != nil {
+	doc := map[string]any{"title": "Moby Dick", "text": "Call me Ishmael."}
+	if err := e.Put(ctx, "1", doc); err != nil {
 		return err
 	}
 	res, err := e.Search(ctx, riffle.Match{Field: "text", Text: "ishmael"}, nil)

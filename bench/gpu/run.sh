@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Measures riffle on a machine with a GPU, that need not have Go nor anything of this repository but this
-# script and what "build" made of it. docs/GPU.md says what comes out.
+# script and what "build" made of it. bench/README.md says what comes out.
 #
 #   bench/gpu/run.sh build [-c CORPUS.jsonl.zst -q TOPICS.tsv]   here: makes .gpu/ of binaries and lists
 #   bench/gpu/run.sh build -i CORPUS.jsonl.zst                   here: makes .gpu/ for the part index, with the text itself
@@ -34,7 +34,7 @@
 #
 # Variables: OUT, the folder for what comes out (gpu-bench); BUDGET, seconds for each part (170); QUERIES (2048), DOCS
 # (25000000) and TIME (1s, of one measurement) of the generated collection; REPEAT (8) and CORPUS (the one that was sent) for
-# index; RIFFLE_LIBCUDA as in docs/GPU.md.
+# index; RIFFLE_LIBCUDA as in gpuexec/toolchain/README.md.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
