@@ -1,9 +1,8 @@
 // Package analysis turns text into the terms that are indexed and searched.
 //
-// An Analyzer is a Tokenizer, which finds tokens in a text, and Filters, which
-// change or drop them. Documents and queries must go through the same one, so
-// analyzers have names and an index stores those: Lookup finds an analyzer, Register
-// adds one's own, New puts one together.
+// An Analyzer is a Tokenizer, which splits a text into tokens, and Filters, which
+// change or drop tokens. Documents and queries must use the same analyzer, so an index
+// stores its name. Lookup finds an analyzer by name, New makes one, and Register names it.
 //
 //	name        tokenizer   filters
 //	standard    Words       Lowercase
@@ -12,15 +11,16 @@
 //	keyword     Keyword     Length (MaxKeywordBytes)
 //	whitespace  Whitespace
 //
-// Package analysis/lang adds the languages of Snowball's stemmers under their English
-// names ("french") for programs that import it.
+// A program that imports package analysis/lang also gets the languages of Snowball's
+// stemmers, under their English names ("french").
 //
 // # What a word is
 //
-// Words are those of Unicode Standard Annex #29 as blevesearch/segment finds them
-// (tables of Unicode 8, default rules), as far as they hold a letter or a digit.
-// Underlines join everything; . ' and : join letters, and . , ' and ; join digits,
-// if they stand alone between two. All else separates. Examples in lower case:
+// Words follow Unicode Standard Annex #29, as blevesearch/segment implements it (tables
+// of Unicode 8, default rules). A word without a letter or a digit is dropped.
+// An underscore joins whatever surrounds it. One of . ' : between two letters joins them,
+// and so does one of . , ' ; between two digits. Everything else separates. Examples in
+// lower case:
 //
 //	don't l’été U.S.A.      don't | l’été | u.s.a
 //	3.14 1,000 3.x a1       3.14 | 1,000 | 3 | x | a1
@@ -29,37 +29,43 @@
 //	ภาษาไทย                 ภาษาไทย                       scripts without spaces: one word a run
 //	№ 5 😀 ½                5                             no token of symbols, emoji, fractions
 //
-// This is what Lucene's StandardTokenizer does, except that it makes tokens of
-// emoji, and knows later versions of Unicode.
+// Lucene's StandardTokenizer does the same, but makes tokens of emoji and follows later
+// versions of Unicode.
 //
 // # A worked example
 //
-// The english analyzer on "The Dog's running." gives, besides "The", which is a stop
-// word but keeps its position:
+// The english analyzer turns "The Dog's running." into two tokens. "The" is a stop word;
+// it is dropped but keeps its position, 0.
 //
-//	position 1   bytes 4-9     dog    possessive taken off, lower case
+//	position 1   bytes 4-9     dog    possessive removed, lower case
 //	position 2   bytes 10-17   run    stemmed
 //
-// # Any input is fine
+// # Any input is valid
 //
-// No text makes an analyzer fail, and none makes it slow: time is linear in the
-// length (for n-grams, in length times Max), and memory beyond the text is bounded by the
-// longest token, which for Words and Whitespace is 255 bytes by default (longer ones are
-// cut in pieces; see Words.MaxBytes). Keyword takes the whole text for a token.
+// No text makes an analyzer fail or run slowly. Time is linear in the length (for n-grams,
+// in length times Max). Memory beyond the text is bounded by the longest token. Words and
+// Whitespace cut tokens of more than 255 bytes into pieces (Words.MaxBytes). Keyword makes
+// one token of the whole text.
 //
-// An empty text has no tokens. A byte that is no UTF-8 separates words; within a token of
-// Keyword or Whitespace each run of them becomes one U+FFFD, so that terms are always
-// UTF-8. NUL is a character like any other: it separates words and is kept by Keyword and
-// Whitespace. Terms are not normalised unless Fold does it: é and e followed by a
-// combining acute accent are different terms.
+// An empty text has no tokens. A byte that is not UTF-8 separates words. In a token of
+// Keyword or Whitespace each run of such bytes becomes one U+FFFD, so terms are always
+// UTF-8. NUL is an ordinary character: it separates words, and Keyword and Whitespace keep
+// it. Only Fold normalizes: without it é and e with a combining acute accent are different
+// terms.
 //
 // # Speed
 //
-// English prose, one core of a 2-core EPYC (Zen 5): terms of standard and of whitespace about 870 MB/s, standard with
-// the places of words about 500 MB/s, english about 100 MB/s, and no allocation per text (BenchmarkAnalyze,
-// BenchmarkAnalyzeTerms). The segmenter alone takes in 52 MB/s. Two shortcuts stand in front of it, and are held equal
-// to it by FuzzASCIIWords and FuzzWords. With AVX2 all characters are classified, 64 at a time, and words of ASCII
-// letters and digits are found by counting zeros in the masks (masks.go). Without, up to seven ASCII letters and
-// digits are recognised, lower-cased and copied in one 64-bit word. Either way other ASCII text takes a table of
-// character classes, and the segmenter sees only words that hold or touch a character outside ASCII.
+// English prose, one core of an AMD EPYC (Zen 5), no allocation per text (BenchmarkAnalyze,
+// BenchmarkAnalyzeTerms):
+//
+//	standard, whitespace, terms only     870 MB/s
+//	standard, with offsets               500 MB/s
+//	english                              100 MB/s
+//	blevesearch/segment alone             52 MB/s
+//
+// Only words that contain or touch a character outside ASCII go through the segmenter. With
+// AVX2, masks classify 64 characters at a time, and words of ASCII letters and digits
+// are found by counting zeros (masks.go). Without AVX2, one 64-bit word recognizes, lower-cases
+// and copies up to seven ASCII letters and digits. Other ASCII text goes through a table of
+// character classes. FuzzASCIIWords and FuzzWords compare both shortcuts with the segmenter.
 package analysis

@@ -1,53 +1,54 @@
-// Package postings keeps one posting list (the documents of a segment that hold a
-// term, and how often) as blocks of bytes that a CPU and a GPU decode alike. It does
-// no I/O and knows nothing of scores.
+// Package postings encodes a posting list: the documents of a segment that contain a term,
+// and how often. A list is blocks of bytes that a CPU and a GPU decode alike. The package
+// does no I/O and knows nothing of scores.
 //
-// A [Builder] takes postings in the order of documents and gives a [List] of what it
-// has so far (View) or the stored form (Encode), which [Open] turns into a List again.
-// A List is a directory in plain slices, for executors to search and to prune by, and a
-// payload that is read block by block. A [Cursor] walks a List posting by posting.
-// Merges read lists by a [Scan] and make the stored form by a [Writer], which takes blocks
-// as they are where it can.
+// A [Builder] takes postings in document order. It returns a [List] of the postings so
+// far (View) or the stored form (Encode), which [Open] turns into a List. A List is a
+// directory in plain slices, which executors search and prune by, and a payload that is
+// decoded block by block. A [Cursor] walks a List posting by posting. Merges read lists by a
+// [Scan] and write the stored form by a [Writer], which copies blocks verbatim where it can.
 //
 // # Blocks
 //
-// Documents are numbers below 1<<31, local to a segment, and rise strictly. A block is
-// 128 postings, only the last one of a list may be shorter; an extent is 32 blocks. The
-// payload is made of rows of 16 bytes: four 32-bit lanes, little endian. A block's
-// documents come first, in one of three encodings, the smallest (there are two more, see
-// Codecs):
+// Documents are numbers below 1<<31, local to a segment, and rise strictly. A block has
+// 128 postings; only the last block of a list may be shorter. An extent is 32 blocks. The
+// payload consists of rows of 16 bytes: four 32-bit lanes, little endian. A block's
+// documents come first, in the smallest of three encodings (Codecs adds two):
 //
-//	packed   the gaps between documents, minus one, in as many bits as the widest takes.
-//	         The first counts from the last document of the block before (from -1 in the
-//	         first block).
-//	bitset   one bit for each document from that one, plus one, to the block's last; the
-//	         lowest bit of the first row is the first. Also taken where it ties with packed.
-//	run      consecutive documents that end at the block's last: no rows at all.
+//	packed   the gaps between documents, minus one, each in as many bits as the widest.
+//	         The first gap counts from the last document of the previous block (from -1
+//	         in the first block).
+//	bitset   one bit for each document, from the one after the previous block's last to
+//	         this block's last; the lowest bit of the first row is the first. A tie with
+//	         packed goes to bitset.
+//	run      consecutive documents that end at the block's last: no rows.
 //
-// Then come the frequencies, minus one, packed; with 0 bits, so no rows, when all are 1.
+// The frequencies minus one follow, packed. When all frequencies are 1 they take 0 bits and
+// no rows.
 //
-// Packed values lie vertically: value i is in lane i mod 4, and the values of a lane
-// follow one another from its lowest bit up, across rows. So n values of b bits take
-// ceil(ceil(n/4)*b/32) rows, a full block exactly b, and one 128-bit register (or a warp
-// for the block) unpacks four at a step. See Lemire and Boytsov, "Decoding billions of
-// integers per second through vectorization" (2015), whose SIMD-BP128 this is.
+// Packed values lie vertically: value i is in lane i mod 4, and the values of a lane follow
+// one another from its lowest bit up, across rows. Thus n values of b bits take
+// ceil(ceil(n/4)*b/32) rows, and a full block takes b. One 128-bit register unpacks four
+// values at a time; a warp unpacks a block. This is SIMD-BP128 of Lemire and Boytsov,
+// "Decoding billions of integers per second through vectorization" (2015).
 //
 // For example, documents 3, 4, 9 and 200 with frequencies 1, 1, 3 and 1 have gaps minus
-// one of 3, 0, 4 and 190: 8 bits, of which each lane holds one value. A bitset over 201
+// one of 3, 0, 4 and 190. They take 8 bits each, one value in each lane. A bitset over 201
 // documents would take two rows. The frequencies minus one, 0, 0, 2 and 0, take 2 bits.
-// The block is therefore packed/8 tf/2, two rows (the example goes on below):
+// The block is therefore packed/8 tf/2, two rows (continued below):
 //
 //	03 00 00 00  00 00 00 00  04 00 00 00  be 00 00 00
 //	00 00 00 00  00 00 00 00  02 00 00 00  00 00 00 00
 //
 // # Codecs
 //
-// Blocks in memory are as above with the codecs Packed and Interpolative, which differ in how
-// chunks are stored (see Interpolative). A Builder whose Codec is PFor or Rice writes the gaps, or the frequencies, of a block of
-// 128 postings in one of these where it takes fewer rows. Every block says for itself what
-// it is, so readers need not know. As with packed, values are minus one. Both forms are made
-// of parts that a warp decodes side by side, as in Ding, He, Yan and Suel, "Using graphics
-// processors for high performance IR query processing" (2009), but each block for itself:
+// With the codecs Packed and Interpolative, blocks in memory are as above; the two differ in how
+// chunks are stored (see Interpolative). With PFor or Rice a Builder writes the gaps, or the
+// frequencies, of a block of 128 postings in one of the forms below where that takes fewer
+// rows. Every block names its own encoding, so readers need not know the codec. As with packed,
+// values are minus one. A warp decodes the parts of both forms in parallel, as in Ding, He, Yan
+// and Suel, "Using graphics processors for high performance IR query processing" (2009), but
+// here each block stands alone:
 //
 //	pfor     a header of 16 bits: b (5 bits), h (5 bits), number of exceptions minus one (6 bits)
 //	         position of each exception among the values, one byte, rising
@@ -58,22 +59,22 @@
 //	         a string of bits: for each value, as many zeros as it has above its low b bits, and a one
 //	         zeros up to the end of a row but one byte, where b stands; these are 2 to 8 rows
 //
-// Strings begin at the lowest bit of a byte. An exception is a value of more than b bits; its
-// high part is never 0, hence minus one. In rice, bit p of the string being the one of value
-// i, the high parts up to that of i sum up to p - i: the same search for set bits that
-// expands a bitset, and one subtraction, make documents of them.
+// Strings begin at the lowest bit of a byte. An exception is a value of more than b bits. Its
+// high part is never 0 and is stored minus one. In rice, if bit p of the string is the one of
+// value i, the high parts up to value i sum up to p - i. The search for set bits that expands
+// a bitset, and one subtraction, therefore yield documents.
 //
-// For example, the documents 1, 3, 5 and so on to 83, then 284, 286 and so on to 454, once
-// each but the last, ten times. The gaps minus one are 1, but 200 for value 42. Packed, they
-// take 8 rows; a bitset takes 4; pfor takes 2: header b=1, h=7, one exception; at 42 (2a); 99
-// (63), as 200>>1 is 100; and the low bits, all ones but that of value 42:
+// For example, take documents 1, 3, 5 and so on to 83, then 284, 286 and so on to 454. Each
+// occurs once, the last ten times. The gaps minus one are 1, except 200 for value 42. Packed
+// takes 8 rows, a bitset 4, and pfor 2: header b=1, h=7, one exception; at 42 (2a); 99 (63),
+// since 200>>1 is 100; and the low bits, all ones except that of value 42:
 //
 //	e1 00 2a 63  00 00 00 00  00 00 00 00  00 00 00 00
 //	ff ff ff ff  ff ff ff ff  ff fb ff ff  ff ff ff ff
 //
-// The frequencies have b=0, h=4 and one exception, at 127 (7f): 8, as 9 minus one; one row.
-// Rice takes 3 rows for the documents, with b=1: the low bits as above; then 42 ones, 100
-// zeros, a one for value 42, 85 ones; and 01 in the last byte:
+// The frequencies have b=0, h=4 and one exception, at 127 (7f): 8, which is 9 minus one. They
+// take one row. Rice takes 3 rows for the documents, with b=1: the low bits as above; then 42
+// ones, 100 zeros, a one for value 42, 85 ones; and 01 in the last byte:
 //
 //	ff ff ff ff  ff ff ff ff  ff fb ff ff  ff ff ff ff
 //	ff ff ff ff  ff 03 00 00  00 00 00 00  00 00 00 00
@@ -81,18 +82,18 @@
 //
 // # Impacts
 //
-// With every block, extent and list go its best pairs of frequency and length code (see
-// [Impact]), not best scores: so bounds are exact whatever the similarity's parameters.
+// Every block, extent and list has its best pairs of frequency and length code (see
+// [Impact]). They are not scores, so bounds are exact for any parameters of the similarity.
 //
 // # Stored form
 //
 // Numbers are unsigned varints (as in encoding/binary) unless a size is given. Best pairs
-// are written in rising order (both rise): for each, (frequency - the one before - 1)<<1,
-// plus 1 if another follows, and one byte, length code - the one before - 1; "before" the
-// first are frequency 0 and code -1.
+// are written in rising order; frequency and length code both rise. Each pair is
+// (frequency - the previous one - 1)<<1, plus 1 if another pair follows, and one byte, length
+// code - the previous one - 1. The first pair follows frequency 0 and code -1.
 //
-// A list of at most 128 postings (97 % of the terms of a real collection) is
-// stored whole in its entry:
+// A list of at most 128 postings (97 % of the terms of a real collection) is stored whole in
+// its entry:
 //
 //	(postings - 1)<<1
 //	last document<<1, plus 1 when all frequencies are 1
@@ -101,15 +102,15 @@
 //	best pairs; for a single posting, and when all frequencies are 1, just the length code, one byte
 //	CRC-8 of all that, one byte
 //
-// This form is for storing only: Open makes a block of it. (Where frequencies sum up to
-// 1<<31 more than there are postings, or to more than that, it says 1<<31 - 1 and the
-// string has 32 bits for each frequency minus one.) The postings (3, once, code 10), (4, once,
-// code 8) and (9, three times, code 12) make
+// This form exists on disk only: Open makes a block of it. (Where the frequencies sum up to
+// 1<<31 more than the number of postings, or to more than that, the sum is written as 1<<31 - 1
+// and the string has 32 bits for each frequency minus one.) The postings (3, once, code 10),
+// (4, once, code 8) and (9, three times, code 12) make
 //
 //	04  12  01  1b  01 08 02 03  64
 //
-// three postings; 9, the last; frequencies that sum up to 3 + 2; the string; pairs (1, 8)
-// and (3, 12); the checksum.
+// They are: three postings; 9, the last; frequencies that sum up to 3 + 2; the string; pairs
+// (1, 8) and (3, 12); the checksum.
 //
 // The entry of a longer list is
 //
@@ -119,30 +120,30 @@
 //	number of chunks
 //	CRC-8, one byte
 //
-// and beside it lie the directory, in parts of 64 extents (the last has the rest), and the
-// payload, in chunks. A directory part is a string of bits, lowest first, with zeros up to the
-// end of a byte, and the CRC-32C of that, four bytes, low byte first:
+// The directory, in parts of 64 extents (the last part has the rest), and the payload, in
+// chunks, are stored apart from the entry. A directory part is a string of bits, lowest first,
+// with zeros up to the end of a byte, and the CRC-32C of that, four bytes, low byte first:
 //
-//	k, 5 bits    of the average gap (the next number), how many it has
+//	k, 5 bits    the number of bits of the average gap (of the next number)
 //	for each block
-//	  number, k  last document - that of the block before - postings of the block
+//	  number, k  last document - that of the previous block - postings of the block
 //	  byte       the low byte of the Encoding
 //	  byte       the high byte
 //	  for each best pair
 //	    1 bit      1 if another follows
-//	    number, 0  frequency - the one before - 1
-//	    number, 6  length code - the one before - 1; (number, 1) from the second pair on
+//	    number, 0  frequency - the previous one - 1
+//	    number, 6  length code - the previous one - 1; (number, 1) from the second pair on
 //
-// A "number, k" is its k low bits; then, y being what is above them, plus 1, as many zeros as y
-// has bits behind its highest, a one, and these bits (Elias' gamma code of y). A byte is the bit 1
-// when it is that of the block before (0 in front of the first of a part); 010 when it is one
-// more and 011 when one less, bits as they come; else 00 and 8 bits. What follows from all this is
-// not stored: row offsets from the encodings, extents from their blocks. A chunk has whole
-// extents. It takes extents until it has 32 KiB or more; so it is always below 64 KiB.
-// Behind its rows is a guard of 16 bytes: 12 zeros and the CRC-32C of all before. The guard
+// A "number, k" is its k low bits and Elias' gamma code of y, where y is the rest, plus 1: as many
+// zeros as y has bits after its highest, a one, and these bits. A byte is the bit 1 when it
+// equals that of the previous block (0 before the first block of a part); the bits 010, in
+// this order, when it is one more; 011 when it is one less; else 00 and 8 bits. Row offsets
+// follow from the encodings, and extents from their blocks, so neither is stored. A chunk has
+// whole extents. It takes extents until it has 32 KiB or more, so it is always below 64 KiB. A
+// guard of 16 bytes follows its rows: 12 zeros and the CRC-32C of all bytes before. The guard
 // also lets wide loads read past the last row.
 //
-// The example, in blocks of 4: documents 3, 4, 9 and 200 as above, then 201 to 204 once
+// The example, in blocks of 4, has documents 3, 4, 9 and 200 as above, then 201 to 204 once
 // each (a run, without rows), then 210 five times:
 //
 //	entry      11  03  01 08 03 03 02 07  01  7a
@@ -156,49 +157,49 @@
 //
 // # Interpolative
 //
-// A chunk by the codec Interpolative says the same in two thirds of the bytes; rows are made
-// of it when it is loaded, the very ones that the packed codec has, so that searches are
-// as fast and only the first read of a chunk takes longer. It is one string of bits,
-// lowest bits first, zeros up to the end of a byte, and the CRC-32C of that. A
-// block is two runs of numbers that rise strictly: its documents behind the last of the block
-// before, and the running sums of its frequencies behind 0. Of each run the first and the
-// last number are known, of the others the middle one comes first, then those in the middle
-// of both halves, and so on (numbers 64; 32 and 96; 16, 48, 80 and 112 of a full block):
-// number i between a, which is number j, and b, which is number k, is at least a + i - j and at
-// most b - (k - i), and is written as what it is above the least, in as many bits as the
-// most would take. So documents in a run and frequencies of 1 take no bits, and documents that
-// crowd together few. This is the binary interpolative coding of Moffat and Stuiver,
-// "Binary interpolative coding for effective index compression" (2000).
+// The codec Interpolative stores a chunk in two thirds of the bytes. Loading it makes the rows
+// of the packed codec, so searches are as fast and only the first read of a chunk takes
+// longer. A chunk is one string of bits, lowest bits first, zeros up to the end of a byte,
+// and the CRC-32C of that. A block is two strictly rising sequences: its documents, after the last
+// one of the previous block, and the running sums of its frequencies, after 0. The first and
+// the last number of each sequence are known. The middle one of the others is written first, then
+// the middles of both halves, and so on (numbers 64; 32 and 96; 16, 48, 80 and 112 of a full
+// block). Number i between a, which is number j, and b, which is number k, is at least
+// a + i - j and at most b - (k - i). It is written as its distance from the least, in as many
+// bits as the most would take. Documents in a run and frequencies of 1 thus take no bits, and
+// clustered documents take few. This is the binary interpolative coding of Moffat and
+// Stuiver, "Binary interpolative coding for effective index compression" (2000).
 //
-//	documents     the numbers between the last document of the block before (-1) and the block's last
+//	documents     the numbers between the last document of the previous block (-1) and this block's last
 //	frequencies   nothing when they take 0 bits by the encoding, else
 //	              their sum - postings, in as many bits as postings * (1<<width - 1) takes
 //	              the running sums between 0 and the sum
 //	              (where the width is above 24: each minus one, in width bits)
 //
-// The example takes 4 bytes: in block 0, between -1 and 200, document 4 (of 1 to 198, in 8
-// bits: 3), 3 (of 0 to 3: 3) and 9 (of 5 to 199: 4); frequencies of 2 bits, so their sum less 4, 2, in 4
-// bits (12 = 4 * 3 at most), and of the sums 0, 1, 2, 5, 6 the one in the middle (of 2 to 4,
-// in 2 bits: 0) and those beside it (of 1 to 1; of 3 to 5: 2). Block 1 takes no bits at
-// all, block 2 only the sum, 5 less 1, in 3 bits. The entry has 83 instead of 03:
+// The example takes 4 bytes. Block 0, between -1 and 200, has document 4 (of 1 to 198, in 8
+// bits: 3), 3 (of 0 to 3: 3) and 9 (of 5 to 199: 4). Its frequencies have 2 bits, so their sum
+// less 4, which is 2, takes 4 bits (12 = 4 * 3 at most). Of the sums 0, 1, 2, 5, 6 the middle
+// one (of 2 to 4, in 2 bits: 0) and its neighbors (of 1 to 1; of 3 to 5: 2) follow. Block 1
+// takes no bits. Block 2 takes only the sum, 5 less 1, in 3 bits. The entry has 83 instead
+// of 03:
 //
 //	chunk      03 13 08 12  27 0b b8 dc
 //
-// testdata/format, which a test keeps true, has more. The form has no version of its own:
+// testdata/format has more examples, which a test checks. The form has no version of its own;
 // the segment that stores it has one.
 //
 // # Variants
 //
-// Blocks are decoded, and sought in, by AVX-512 (as of Ice Lake and Zen 4), by AVX2, or by
-// Go, whichever is the first that the processor has; see kernels.go. The build tag purego
-// leaves Go only, GODEBUG=cpu.avx512f=off (and cpu.avx2=off) choose at run time, and tests
-// run once for each through package internal/impl.
+// Decoding and seeking use AVX-512 (Ice Lake, Zen 4 and later), AVX2, or plain Go, the first
+// that the CPU supports; see kernels.go. The build tag purego leaves only Go.
+// GODEBUG=cpu.avx512f=off and cpu.avx2=off choose at run time. Package internal/impl runs tests
+// once for each variant.
 //
 // # Damage
 //
-// Every stored value has a checksum, and what gets past it is still checked: decoding
-// returns an error that matches corrupt.Err, or postings that rise, end where the
-// directory says and have frequencies of at least 1. It never panics, and never makes room for more
-// than a small multiple of the bytes it was given. Only calls that no caller may make
-// (adding postings out of order, say) panic, with "BUG: ...".
+// Every stored value has a checksum, and values that pass it are checked again. Decoding
+// returns an error that matches corrupt.Err, or postings that rise, end where the directory
+// says, and have frequencies of at least 1. It never panics, and never allocates more than a
+// small multiple of its input. Only misuse by a caller, such as adding postings out of order,
+// panics, with "BUG: ...".
 package postings
