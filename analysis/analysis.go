@@ -18,9 +18,17 @@ type Token struct {
 	Start, End int
 
 	// Position counts the tokens that the tokenizer found, from 0. A token that a
-	// filter drops leaves a hole, so phrases do not close over stop words.
+	// filter drops leaves a hole, so phrases do not close over stop words. Tokens
+	// that share a position are alternatives.
 	Position int
+
+	// Span is how many positions the token takes: more than 1 when it stands beside
+	// alternatives of several tokens, as a synonym of several words does. 0 means 1.
+	Span int
 }
+
+// Next returns the position of the tokens that follow on t.
+func (t *Token) Next() int { return t.Position + max(1, t.Span) }
 
 // An Analyzer turns text into tokens. All methods may be called by many
 // goroutines at once.
@@ -69,7 +77,7 @@ func (c *chain) Analyze(text []byte, emit func(batch []Token)) {
 	b := c.pool.Get().(*Batch)
 	b.emit = emit
 	c.tokenizer.Tokenize(text, b)
-	b.flush()
+	b.pass(true)
 	b.emit = nil
 	// A panic in emit or in a tokenizer loses the batch to the garbage collector: it
 	// may be half full.

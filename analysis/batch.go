@@ -26,8 +26,27 @@ type Tokenizer interface {
 // which share the batch's memory and are never more than came. It may shorten a
 // Term or give it new memory, but not write past its end; it must not leave one empty or cut a
 // rune in two. Filters must be safe for use by many goroutines at once.
+//
+// A Filter sees batches of a text, not the text. One that adds tokens, or looks at several
+// at once, is a TextFilter as well.
 type Filter interface {
 	Filter(batch []Token) []Token
+}
+
+// A TextFilter is a Filter that may add tokens, and remember what came before in the same
+// text. New calls its method Text where it would call Filter.
+type TextFilter interface {
+	Filter
+
+	// Text returns a filter for one text at a time, which is used for many texts one after
+	// the other.
+	//
+	// Each call takes the next tokens of a text, and returns the next tokens of the result, any
+	// number of them, in the order that Analyzer asks for. They are lent until the next call. What
+	// it holds back it copies: the batch belongs to the caller again when the call returns.
+	// The last call for a text has last set, and may have no tokens; the next call after that begins
+	// another text.
+	Text() func(batch []Token, last bool) []Token
 }
 
 // A FilterFunc is a function that is a Filter.
@@ -60,6 +79,7 @@ type Batch struct {
 	arena   []byte // terms of those tokens; its capacity never changes
 	lower   bool
 	filters []Filter
+	texts   []func(batch []Token, last bool) []Token // parallel to filters: of those that are TextFilters
 	emit    func(batch []Token)
 	breaker breaker  // scratch of Words
 	scan    maskScan // the same, and of Whitespace
@@ -72,12 +92,19 @@ type Batch struct {
 }
 
 func newBatch(lower bool, filters []Filter) *Batch {
-	return &Batch{
+	b := &Batch{
 		tokens:  make([]Token, MaxBatch),
 		arena:   make([]byte, 0, arenaBytes),
 		lower:   lower,
 		filters: filters,
+		texts:   make([]func([]Token, bool) []Token, len(filters)),
 	}
+	for i, f := range filters {
+		if t, ok := f.(TextFilter); ok {
+			b.texts[i] = t.Text()
+		}
+	}
+	return b
 }
 
 // newTermBatch returns a batch for AnalyzeTerms.
@@ -101,7 +128,7 @@ func (b *Batch) Add(text []byte, start, end, position int) {
 	}
 	t := &b.tokens[b.n]
 	b.n++
-	t.Start, t.End, t.Position = start, end, position
+	t.Start, t.End, t.Position, t.Span = start, end, position, 0
 	t.Term = b.copy(src)
 }
 
@@ -124,7 +151,7 @@ func (b *Batch) addShort(word uint64, n, start, position int) {
 	b.arena = b.arena[:at+n]
 	t := &b.tokens[b.n]
 	b.n++
-	t.Start, t.End, t.Position = start, start+n, position
+	t.Start, t.End, t.Position, t.Span = start, start+n, position, 0
 	t.Term = b.arena[at : at+n : at+n]
 }
 
@@ -204,8 +231,11 @@ func (b *Batch) copy(src []byte) []byte {
 	return dst
 }
 
-// flush filters and emits what was added since the last flush.
-func (b *Batch) flush() {
+// flush makes room in the batch.
+func (b *Batch) flush() { b.pass(false) }
+
+// pass filters and emits what was added since the last call. The last one ends the text.
+func (b *Batch) pass(last bool) {
 	if b.terms {
 		if b.n > 0 {
 			b.emitTerms(b.keys[:b.n], b.long)
@@ -215,11 +245,16 @@ func (b *Batch) flush() {
 		return
 	}
 	batch := b.tokens[:b.n]
-	for _, f := range b.filters {
-		if len(batch) == 0 {
-			break
+	for i, f := range b.filters {
+		if text := b.texts[i]; text != nil {
+			batch = text(batch, last)
+		} else if len(batch) > 0 {
+			batch = f.Filter(batch)
 		}
-		batch = f.Filter(batch)
+	}
+	for len(batch) > MaxBatch {
+		b.emit(batch[:MaxBatch])
+		batch = batch[MaxBatch:]
 	}
 	if len(batch) > 0 {
 		b.emit(batch)

@@ -2,6 +2,8 @@ package analysis_test
 
 import (
 	"fmt"
+	"log"
+	"strings"
 
 	"github.com/riffle-search/riffle/analysis"
 )
@@ -32,4 +34,21 @@ func ExampleEdgeNGrams() {
 	fmt.Printf("%q\n", analysis.Terms(typeahead, "Search engines"))
 	// Output:
 	// ["se" "sea" "sear" "en" "eng" "engi"]
+}
+
+func ExampleParseSynonyms() {
+	rules := "laptop, notebook\ntelly => television\n"
+	synonyms, err := analysis.ParseSynonyms(strings.NewReader(rules), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	a := analysis.New("shop", analysis.Words{}, analysis.Lowercase{}, synonyms)
+	for t := range analysis.Tokens(a, "Laptop or telly?") {
+		fmt.Println(t.Position, string(t.Term))
+	}
+	// Output:
+	// 0 laptop
+	// 0 notebook
+	// 1 or
+	// 2 television
 }
