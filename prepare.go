@@ -59,14 +59,14 @@ func (p *preparer) prepareWords(ctx context.Context, v *view, q Query, s *search
 	if !ok || m.Mode > AndOr || m.Field == "" || len(m.Fields) > 0 {
 		return nil, nil
 	}
-	words, _, err := p.rw.analyse(m, m.Field)
-	if err != nil || len(words) == 0 || len(words) > mostWords {
+	words, err := p.rw.analyse(m, m.Field)
+	if err != nil || len(words) == 0 || len(words) > mostWords || m.Mode != Or && hasAlternatives(words) {
 		return nil, nil
 	}
 	b := &p.planner
 	b.begin(ctx, v, s)
-	for _, w := range words {
-		b.addWord(m.Field, w)
+	for i := range words {
+		b.addWord(m.Field, words[i].term)
 	}
 	c, err := b.finish()
 	if c != nil && (m.Mode != And || len(b.terms) > 1) { // all of one is one of one

@@ -81,7 +81,7 @@ func TestPreparersKeepNothing(t *testing.T) {
 		ix.giveBack(p)
 		b := &p.planner
 		for _, part := range []any{b.view, b.out, b.terms[:cap(b.terms)], b.lists[:cap(b.lists)], b.entries[:cap(b.entries)], b.segments[:cap(b.segments)],
-			p.rw.text, p.rw.terms[:cap(p.rw.terms)]} {
+			p.rw.text, p.rw.tokens[:cap(p.rw.tokens)]} {
 			if !empty(reflect.ValueOf(part)) {
 				t.Errorf("%v leaves %+v", q, part)
 			}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -45,6 +46,16 @@ func ParseMode(s string) (Mode, error) {
 // Match analyses Text as the field's own text was analysed and ranks the
 // documents that have its words. A word that Text repeats counts as often as it
 // is repeated. A text without words matches nothing.
+//
+// Terms that the analyzer puts at one position are alternatives: And wants one of them,
+// and all that a document has score. A synonym of several words is one alternative
+// under And (all of its words, or what it stands for); under Or its words count one by one.
+//
+// Words of several fields are the same word where they come from the same characters of
+// Text, whatever the analyzers make of them. A word that the analyzer of one of the fields drops,
+// as a stop word, is not required under And; a field whose analyzer drops all of Text does not
+// count there. A field that is not analysed, such as a keyword or a number, has the whole of Text or
+// nothing: under And it is an alternative to all words together.
 type Match struct {
 	Field  string   // the field to search; or
 	Fields []string // several: a word may lie in any of them, and scores in each
@@ -161,10 +172,9 @@ type rewriter struct {
 	iv *inverter
 	n  int // terms so far
 
-	terms     []string // used again from match to match
-	positions []int
-	text      string // of the match at hand
-	emit      func([]analysis.Token)
+	tokens []queryToken // used again from match to match
+	text   string       // of the match at hand
+	emit   func([]analysis.Token)
 }
 
 // rewrite checks a query and brings it into clauses. Errors are *QueryError.
@@ -235,75 +245,27 @@ func (rw *rewriter) rewriteMatch(q Match, boost float64) (clause, error) {
 	if len(fields) == 0 {
 		return clause{}, queryErrorf("Match", "no field is named")
 	}
-	var clauses []clause
+	var m matchWords
 	var err error
 	if len(fields) == 1 {
-		clauses, err = rw.oneField(q, fields[0], boost)
+		m, err = rw.oneField(q, fields[0], boost)
 	} else {
-		clauses, err = rw.severalFields(q, fields, boost)
+		m, err = rw.severalFields(q, fields, boost)
 	}
 	if err != nil {
 		return clause{}, err
 	}
-	out := clause{kind: clauseBool, should: clauses}
+	out := clause{kind: clauseBool}
 	switch {
-	case q.Mode == And && len(clauses) > 0:
-		out.must, out.should = clauses, nil
-	case q.Mode == AndOr && len(clauses) > 0: // without words nothing matches in any mode
-		out.andOr = len(clauses) > 0
+	case q.Mode != And || len(m.required) == 0:
+		out.should = slices.Concat(m.required, m.optional, m.whole)
+		out.andOr = q.Mode == AndOr && len(out.should) > 0 // without words nothing matches in any mode
+	case len(m.whole) == 0:
+		out.must, out.should = m.required, m.optional
+	default:
+		out.should = append(m.whole, clause{kind: clauseBool, must: m.required, should: m.optional})
 	}
 	return out, nil
-}
-
-// oneField makes a clause of each word of a match in one field. A word that the
-// text repeats is one clause with several times the boost.
-func (rw *rewriter) oneField(q Match, field string, boost float64) ([]clause, error) {
-	terms, _, err := rw.analyse(q, field)
-	if err != nil {
-		return nil, err
-	}
-	clauses := make([]clause, 0, len(terms))
-	for _, t := range terms {
-		c, err := rw.term(field, t, boost)
-		if err != nil {
-			return nil, err
-		}
-		clauses = append(clauses, c)
-	}
-	return mergeRepeats(clauses), nil
-}
-
-// severalFields makes a clause of each word, which may lie in any of the fields.
-// The text is analysed once for each field and the results are lined up by the
-// position of the words, so that a stop word of one field may be a word of another.
-func (rw *rewriter) severalFields(q Match, fields []string, boost float64) ([]clause, error) {
-	var words []clause
-	at := map[int]int{} // position -> index into words
-	for _, field := range fields {
-		terms, positions, err := rw.analyse(q, field)
-		if err != nil {
-			return nil, err
-		}
-		for i, t := range terms {
-			c, err := rw.term(field, t, boost)
-			if err != nil {
-				return nil, err
-			}
-			j, ok := at[positions[i]]
-			if !ok {
-				j = len(words)
-				at[positions[i]] = j
-				words = append(words, clause{kind: clauseBool})
-			}
-			words[j].should = append(words[j].should, c)
-		}
-	}
-	for i, w := range words {
-		if len(w.should) == 1 {
-			words[i] = w.should[0]
-		}
-	}
-	return words, nil
 }
 
 func (rw *rewriter) rewriteBool(q Bool, boost float64) (clause, error) {
@@ -331,57 +293,6 @@ func (rw *rewriter) rewriteBool(q Bool, boost float64) (clause, error) {
 		out.filter = []clause{{kind: clauseAll}}
 	}
 	return out, nil
-}
-
-// analyse returns the terms of a match's text in one field, and their positions.
-// Both are lent until the next call.
-func (rw *rewriter) analyse(q Match, field string) (terms []string, positions []int, err error) {
-	f, known := rw.iv.schema.Fields[field]
-	if known && f.Type != TextField {
-		v, err := parseAs(f.Type, field, q.Text)
-		if err != nil {
-			return nil, nil, queryErrorf("Match.Text", "field %q: %w", field, err)
-		}
-		return []string{string(appendTerm(nil, v))}, []int{0}, nil
-	}
-	name := f.Analyzer
-	if q.Analyzer != "" {
-		name = q.Analyzer
-	}
-	a, err := rw.iv.analyzer(name)
-	if err != nil {
-		return nil, nil, queryErrorf("Match.Analyzer", "%w", err)
-	}
-	if rw.emit == nil {
-		rw.emit = rw.take
-	}
-	clear(rw.terms) // or pieces of another text might stay behind those of this one
-	rw.terms, rw.positions, rw.text = rw.terms[:0], rw.positions[:0], q.Text
-	analysis.AnalyzeString(a, q.Text, rw.emit)
-	return rw.terms, rw.positions, nil
-}
-
-// take keeps the terms of a batch. Most are a piece of the text as it stands, which
-// saves making a string.
-func (rw *rewriter) take(batch []analysis.Token) {
-	if len(rw.terms) > maxClauses {
-		return
-	}
-	for i := range batch {
-		t := &batch[i]
-		term := rw.text[t.Start:t.End]
-		if term != string(t.Term) {
-			term = string(t.Term)
-		}
-		rw.terms = append(rw.terms, term)
-		rw.positions = append(rw.positions, t.Position)
-	}
-}
-
-// forget drops what belongs to the text.
-func (rw *rewriter) forget() {
-	clear(rw.terms)
-	rw.text = ""
 }
 
 // parseAs reads the text of a match against a field that is not analysed.

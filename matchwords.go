@@ -1,0 +1,299 @@
+package riffle
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/riffle-search/riffle/analysis"
+)
+
+// A queryToken is a term of a match's text in one field.
+type queryToken struct {
+	term           string
+	position, next int // see analysis.Token
+	start, end     int // bytes of the text
+}
+
+// MatchWords are what a match asks for.
+type matchWords struct {
+	required []clause // under And
+	optional []clause // words that the analyzer of one of the fields drops
+	whole    []clause // fields that have the whole text or nothing: alternatives to the words
+}
+
+// A textWord is a stretch of the text of a match, and what it asks of one field.
+type textWord struct {
+	field      int
+	start, end int // bytes of the text
+	clause     clause
+}
+
+// oneField makes a clause of each word of a match in one field. A word that the
+// text repeats is one clause with several times the boost.
+func (rw *rewriter) oneField(q Match, field string, boost float64) (m matchWords, err error) {
+	tokens, err := rw.analyse(q, field)
+	if err != nil {
+		return m, err
+	}
+	alternatives := hasAlternatives(tokens)
+	if q.Mode == AndOr && alternatives {
+		return m, queryErrorf("Match.Mode", "AndOr takes no analyzer that puts several terms at one position, as that of field %q does here: use And or Or", field)
+	}
+	if q.Mode != And || !alternatives {
+		m.required = make([]clause, 0, len(tokens))
+		for i := range tokens {
+			c, err := rw.term(field, tokens[i].term, boost)
+			if err != nil {
+				return m, err
+			}
+			m.required = append(m.required, c)
+		}
+		m.required = mergeRepeats(m.required)
+		return m, nil
+	}
+	words, err := rw.words(nil, 0, tokens, field, boost)
+	for i := range words {
+		m.required = append(m.required, words[i].clause)
+	}
+	return m, err
+}
+
+func hasAlternatives(tokens []queryToken) bool {
+	for i := 1; i < len(tokens); i++ {
+		if tokens[i].position < tokens[i-1].next {
+			return true
+		}
+	}
+	return false
+}
+
+// words appends the words of one field: of tokens that no other token spans each for itself, and of those
+// between which a synonym of several words leads past, together.
+func (rw *rewriter) words(words []textWord, number int, tokens []queryToken, field string, boost float64) ([]textWord, error) {
+	for len(tokens) > 0 {
+		n, reach := 0, tokens[0].next
+		w := textWord{field: number, start: tokens[0].start}
+		for n < len(tokens) && (n == 0 || tokens[n].position < reach) {
+			reach = max(reach, tokens[n].next)
+			w.end = max(w.end, tokens[n].end)
+			n++
+		}
+		paths, err := rw.paths(nil, nil, tokens[:n], 0, field, boost)
+		if err != nil {
+			return nil, err
+		}
+		w.clause = anyClause(paths)
+		words = append(words, w)
+		tokens = tokens[n:]
+	}
+	return words, nil
+}
+
+// paths appends, for each way through the tokens from number at on, the clause that wants all of its terms, those
+// of before included.
+func (rw *rewriter) paths(out, before []clause, tokens []queryToken, at int, field string, boost float64) ([]clause, error) {
+	for i := at; i < len(tokens) && tokens[i].position == tokens[at].position; i++ {
+		c, err := rw.term(field, tokens[i].term, boost)
+		if err != nil {
+			return nil, err
+		}
+		path := append(slices.Clip(before), c)
+		next := i + 1
+		for next < len(tokens) && tokens[next].position < tokens[i].next {
+			next++
+		}
+		if next == len(tokens) {
+			out = append(out, allClause(path))
+			continue
+		}
+		if out, err = rw.paths(out, path, tokens, next, field, boost); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// allClause wants all of some clauses, and anyClause one of them.
+func allClause(cs []clause) clause {
+	if len(cs) == 1 {
+		return cs[0]
+	}
+	return clause{kind: clauseBool, must: cs}
+}
+
+func anyClause(cs []clause) clause {
+	if len(cs) == 1 {
+		return cs[0]
+	}
+	return clause{kind: clauseBool, should: cs}
+}
+
+// severalFields makes a clause of each word, which may lie in any of the fields. The text is
+// analysed once for each, and what comes from the same characters is the same word.
+func (rw *rewriter) severalFields(q Match, fields []string, boost float64) (m matchWords, err error) {
+	var words []textWord
+	analysed := 0 // fields with words
+	var unread error
+	for number, field := range fields {
+		tokens, err := rw.analyse(q, field)
+		if err != nil && !rw.isText(field) {
+			unread = err // what is no number is in no field of numbers
+			continue
+		}
+		if err != nil {
+			return m, err
+		}
+		if len(tokens) == 0 {
+			continue
+		}
+		if !rw.isText(field) {
+			c, err := rw.term(field, tokens[0].term, boost)
+			if err != nil {
+				return m, err
+			}
+			m.whole = append(m.whole, c)
+			continue
+		}
+		analysed++
+		if q.Mode != And {
+			for i := range tokens {
+				c, err := rw.term(field, tokens[i].term, boost)
+				if err != nil {
+					return m, err
+				}
+				words = append(words, textWord{number, tokens[i].start, tokens[i].end, c})
+			}
+			continue
+		}
+		if words, err = rw.words(words, number, tokens, field, boost); err != nil {
+			return m, err
+		}
+	}
+	whole := len(m.whole)
+	if analysed+whole == 0 {
+		return m, unread
+	}
+	if q.Mode == And {
+		words = m.takeWhole(words)
+		analysed -= len(m.whole) - whole
+	}
+	slices.SortStableFunc(words, func(a, b textWord) int { return cmp.Compare(a.start, b.start) })
+	for len(words) > 0 {
+		n, reach := 0, words[0].end
+		for n < len(words) && words[n].start < reach {
+			reach = max(reach, words[n].end)
+			n++
+		}
+		word, in := sameWord(words[:n], q.Mode)
+		if in == analysed {
+			m.required = append(m.required, word)
+		} else {
+			m.optional = append(m.optional, word)
+		}
+		words = words[n:]
+	}
+	if len(m.required) == 0 { // each analyzer drops what another one leaves
+		m.required, m.optional = m.optional, nil
+	}
+	return m, nil
+}
+
+// takeWhole takes the words that are all that an analyzer made of a text in which another one finds several, as those of
+// keywords do.
+func (m *matchWords) takeWhole(words []textWord) []textWord {
+	count, most := map[int]int{}, 0
+	start, end := math.MaxInt, 0
+	for _, w := range words {
+		count[w.field]++
+		most = max(most, count[w.field])
+		start, end = min(start, w.start), max(end, w.end)
+	}
+	if most < 2 {
+		return words
+	}
+	return slices.DeleteFunc(words, func(w textWord) bool {
+		if count[w.field] > 1 || w.start > start || w.end < end {
+			return false
+		}
+		m.whole = append(m.whole, w.clause)
+		return true
+	})
+}
+
+// sameWord makes one clause of what comes from the same characters, and counts the fields it lies in. A field has
+// all of its own words there, or does not match.
+func sameWord(words []textWord, mode Mode) (c clause, fields int) {
+	slices.SortStableFunc(words, func(a, b textWord) int { return cmp.Compare(a.field, b.field) })
+	var alternatives []clause
+	for begin := 0; begin < len(words); fields++ {
+		end := begin
+		var own []clause
+		for ; end < len(words) && words[end].field == words[begin].field; end++ {
+			own = append(own, words[end].clause)
+		}
+		if mode == And {
+			alternatives = append(alternatives, allClause(own))
+		} else {
+			alternatives = append(alternatives, own...)
+		}
+		begin = end
+	}
+	return anyClause(alternatives), fields
+}
+
+// isText reports whether the text of a match is analysed for a field.
+func (rw *rewriter) isText(field string) bool {
+	f, known := rw.iv.schema.Fields[field]
+	return !known || f.Type == TextField
+}
+
+// analyse returns the tokens of a match's text in one field. They are lent until the next call.
+func (rw *rewriter) analyse(q Match, field string) ([]queryToken, error) {
+	f := rw.iv.schema.Fields[field]
+	if !rw.isText(field) {
+		v, err := parseAs(f.Type, field, q.Text)
+		if err != nil {
+			return nil, queryErrorf("Match.Text", "field %q: %w", field, err)
+		}
+		rw.tokens = append(rw.tokens[:0], queryToken{term: string(appendTerm(nil, v)), next: 1, end: len(q.Text)})
+		return rw.tokens, nil
+	}
+	name := f.Analyzer
+	if q.Analyzer != "" {
+		name = q.Analyzer
+	}
+	a, err := rw.iv.analyzer(name)
+	if err != nil {
+		return nil, queryErrorf("Match.Analyzer", "%w", err)
+	}
+	if rw.emit == nil {
+		rw.emit = rw.take
+	}
+	clear(rw.tokens) // or pieces of another text might stay behind those of this one
+	rw.tokens, rw.text = rw.tokens[:0], q.Text
+	analysis.AnalyzeString(a, q.Text, rw.emit)
+	return rw.tokens, nil
+}
+
+// take keeps the tokens of a batch. Most terms are a piece of the text as it stands, which
+// saves making a string.
+func (rw *rewriter) take(batch []analysis.Token) {
+	if len(rw.tokens) > maxClauses {
+		return
+	}
+	for i := range batch {
+		t := &batch[i]
+		term := rw.text[t.Start:t.End]
+		if term != string(t.Term) {
+			term = string(t.Term)
+		}
+		rw.tokens = append(rw.tokens, queryToken{term, t.Position, t.Next(), t.Start, t.End})
+	}
+}
+
+// forget drops what belongs to the text.
+func (rw *rewriter) forget() {
+	clear(rw.tokens)
+	rw.text = ""
+}
