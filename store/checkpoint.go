@@ -90,6 +90,9 @@ func (s *Store) beginCopy(dir string) (_ dirLock, err error) {
 
 // copyTo makes a complete copy in a directory that beginCopy has prepared.
 func (s *Store) copyTo(dir string) error {
+	if err := s.awaitManifest(); err != nil {
+		return err
+	}
 	s.hidden.Store(&dir)
 	defer s.hidden.Store(nil)
 	if err := s.log.write(func() error { return s.db.Checkpoint(dir, pebble.WithFlushedWAL()) }); err != nil {
@@ -103,6 +106,24 @@ func (s *Store) copyTo(dir string) error {
 		return err
 	}
 	return unmark(s.fs, dir)
+}
+
+// awaitManifest has Pebble write a MANIFEST of its own. It does so with the first change of its list of tables after it
+// was opened, and before that its Checkpoint copies an empty one without a word (2.1.7: the Size of a record.Writer that
+// is not there is 0).
+func (s *Store) awaitManifest() error {
+	if s.log.hasManifest.Load() {
+		return nil
+	}
+	ended := make(chan struct{})
+	flushed := s.log.start(func() error {
+		defer close(ended)
+		return s.db.Flush()
+	})
+	if err := s.log.stall(ended); err != nil {
+		return err
+	}
+	return <-flushed
 }
 
 // closeCopied closes what Pebble has left open in a copy that failed.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -159,5 +161,45 @@ func TestCheckpointNotAhead(t *testing.T) {
 		if err := errors.Join(wholeLog(s, 3), s.Close()); err != nil {
 			t.Errorf("%s: %v", dir, err)
 		}
+	}
+}
+
+// TestCheckpointAfterOpen makes a checkpoint before Pebble has written a MANIFEST of its own. It finds nothing to flush
+// when it was killed in Open, behind the removal of its old log and before the creation of the new one.
+func TestCheckpointAfterOpen(t *testing.T) {
+	h := newHistory(t)
+	mem := vfs.NewCrashableMem()
+	h.s = openTemp(t, damagedDir, &Options{FS: mem})
+	h.append(3, true)
+	a := build(t, h.s, 50)
+	h.commit(Edit{Ingest: []*SegmentWriter{a}, Manifest: h.manifest(2, a)})
+	if err := h.s.Compact(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	disk := mem.CrashClone(vfs.CrashCloneCfg{})
+	names, err := disk.List(damagedDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if strings.HasSuffix(name, ".log") {
+			if err := disk.Remove(disk.PathJoin(damagedDir, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	want, err := dump(disk, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(damagedDir, &Options{FS: disk})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(s.Checkpoint("copy"), s.Close(), disk.RemoveAll(damagedDir), disk.Rename("copy", damagedDir)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := dump(disk, true); err != nil || !slices.Equal(got, want) {
+		t.Errorf("the copy: %v, %v, want %v", got, err, want)
 	}
 }

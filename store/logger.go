@@ -28,7 +28,9 @@ type logger struct {
 	told func(error) // Options.Failed
 	fail atomic.Pointer[failure]
 	dead chan struct{} // closed when fail is set
-	over chan struct{} // closed when the store's files can no longer be changed
+
+	hasManifest atomic.Bool   // Pebble has written a MANIFEST since the store was opened
+	over        chan struct{} // closed when the store's files can no longer be changed
 
 	calls sync.WaitGroup // calls to Pebble under way
 
@@ -167,7 +169,12 @@ func (l *logger) events() *pebble.EventListener {
 		BackgroundError: l.backgroundError,
 		FlushEnd:        func(info pebble.FlushInfo) { l.ended(info.Err) },
 		CompactionEnd:   func(info pebble.CompactionInfo) { l.ended(info.Err) },
-		DataCorruption:  func(info pebble.DataCorruptionInfo) { l.log(info.String()) },
+		ManifestCreated: func(info pebble.ManifestCreateInfo) {
+			if info.Err == nil {
+				l.hasManifest.Store(true)
+			}
+		},
+		DataCorruption: func(info pebble.DataCorruptionInfo) { l.log(info.String()) },
 	}
 }
 
