@@ -88,7 +88,7 @@ func (v *view) explain(ctx context.Context, q Query, id string, o *SearchOptions
 type explainer struct {
 	ctx context.Context
 	c   *compiled
-	seg *blockmax.Segment[*postings.List]
+	seg *blockmax.Segment
 	doc uint32
 }
 

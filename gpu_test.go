@@ -17,7 +17,6 @@ import (
 	"github.com/riffle-search/riffle/gpuexec"
 	"github.com/riffle-search/riffle/gpuexec/dispatch"
 	"github.com/riffle-search/riffle/gpuexec/listcache"
-	"github.com/riffle-search/riffle/postings"
 )
 
 // A halfDevice answers plans by the CPU, but leaves every second tile open, as a GPU does that
@@ -28,7 +27,7 @@ type halfDevice struct {
 	fail  error
 }
 
-func (h *halfDevice) Partials(ctx context.Context, plans []*cpuexec.Plan) ([]blockmax.Partial, error) {
+func (h *halfDevice) Partials(ctx context.Context, plans []*blockmax.Plan) ([]blockmax.Partial, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.plans += len(plans)
@@ -38,7 +37,7 @@ func (h *halfDevice) Partials(ctx context.Context, plans []*cpuexec.Plan) ([]blo
 	out := make([]blockmax.Partial, len(plans))
 	for i, p := range plans {
 		first := *p
-		first.Segments = append([]blockmax.Segment[*postings.List](nil), p.Segments...)
+		first.Segments = append([]blockmax.Segment(nil), p.Segments...)
 		out[i].Pass = blockmax.And
 		for s := range first.Segments {
 			seg := &first.Segments[s]

@@ -19,7 +19,7 @@ func TestImports(t *testing.T) {
 		"analysis":            {"internal/impl"},
 		"analysis/lang":       {"analysis"},
 		"postings":            {"internal/corrupt", "internal/impl"},
-		"blockmax":            {},
+		"blockmax":            {"postings"}, // for the list of a Term
 		"segment":             {"postings", "blockmax", "internal/corrupt"},
 		"store":               {"internal/corrupt", "store/wal"},
 		"store/wal":           {"internal/corrupt"},

@@ -6,11 +6,10 @@ import (
 
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/cpuexec"
-	"github.com/riffle-search/riffle/postings"
 	"github.com/riffle-search/riffle/segment"
 )
 
-type plan = blockmax.Plan[*postings.List]
+type plan = blockmax.Plan
 
 // A compiled query is a plan and what is needed to turn its hits back into
 // documents and explanations.
@@ -216,8 +215,8 @@ type planner struct {
 
 	lists    []*cachedList // of all terms in the first segment, then of all in the second, and so on
 	weights  []float64     // what ints are made from
-	entries  []blockmax.Term[*postings.List]
-	segments []blockmax.Segment[*postings.List]
+	entries  []blockmax.Term
+	segments []blockmax.Segment
 	out      compiled
 }
 
@@ -393,8 +392,8 @@ func (b *planner) scale(q *compiled) {
 }
 
 // segment makes one segment's part of the plan, with its terms in entries.
-func (b *planner) segment(sv *segmentView, lists []*cachedList, entries []blockmax.Term[*postings.List]) (blockmax.Segment[*postings.List], error) {
-	s := blockmax.Segment[*postings.List]{
+func (b *planner) segment(sv *segmentView, lists []*cachedList, entries []blockmax.Term) (blockmax.Segment, error) {
+	s := blockmax.Segment{
 		Base:   sv.base,
 		Docs:   sv.reader.Docs(),
 		Terms:  entries,

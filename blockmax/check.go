@@ -9,7 +9,7 @@ const MaxK = 10_000
 // range, segments that overlap or lack terms, columns of a wrong length, a tree
 // that names terms that are not there, or weights whose sum could overflow a
 // score. Executors call it before they start.
-func (p *Plan[L]) Check() error {
+func (p *Plan) Check() error {
 	if p.K < 1 || p.K > MaxK {
 		return fmt.Errorf("blockmax: k is %d, want 1 to %d", p.K, MaxK)
 	}
@@ -40,7 +40,7 @@ func (p *Plan[L]) Check() error {
 }
 
 // best is the sum of everything a document can score at once.
-func (p *Plan[L]) best() (uint64, error) {
+func (p *Plan) best() (uint64, error) {
 	sum := uint64(p.RankWeight)
 	if p.Tree != nil {
 		score, err := p.Tree.best(p.Weights)
@@ -84,7 +84,7 @@ func (n *Node) best(weights []uint32) (sum uint64, err error) {
 	return sum, nil
 }
 
-func (s *Segment[L]) check(terms int) error {
+func (s *Segment) check(terms int) error {
 	tiles := (int(s.Docs) + TileDocs - 1) / TileDocs
 	switch {
 	case s.Docs > 1<<31:

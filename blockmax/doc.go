@@ -1,7 +1,7 @@
 // Package blockmax is the arithmetic of ranking: what a posting adds to a score, what a
 // block of postings adds at most, and which scores can still enter the top k. It also
 // defines what executors take (Plan) and return (TopK, Work). It holds no bytes and does
-// no I/O.
+// no I/O. Of postings it knows one name, the list that a plan holds.
 //
 // # Scores are integers
 //

@@ -1,5 +1,7 @@
 package blockmax
 
+import "github.com/riffle-search/riffle/postings"
+
 // A Mode says which documents match the terms of a flat plan.
 type Mode uint8
 
@@ -13,19 +15,18 @@ const (
 // maxima and of early termination.
 const TileDocs = 4096
 
-// A Plan is one query, ready to run: lists, integer weights, mode and k. L is
-// the type of a posting list, which this package never looks into (executors
-// use *postings.List).
+// A Plan is one query, ready to run: lists, integer weights, mode and k. This package never
+// looks into the lists; executors do.
 //
 // A document's score is the sum over its terms of Contribution(Weights[t],
 // impact), plus Contribution(RankWeight, rank) when RankWeight is not zero. The
 // caller has scaled the weights (Scale), so that no sum reaches 1<<31.
-type Plan[L any] struct {
-	Segments []Segment[L] // in ascending order of Base
-	Weights  []uint32     // W_t per term; a zero weight still matches
-	Mode     Mode         // ignored when Tree is set
-	Tree     *Node        // a boolean tree over the terms, or nil for a flat plan
-	K        int          // 1 to 10,000
+type Plan struct {
+	Segments []Segment // in ascending order of Base
+	Weights  []uint32  // W_t per term; a zero weight still matches
+	Mode     Mode      // ignored when Tree is set
+	Tree     *Node     // a boolean tree over the terms, or nil for a flat plan
+	K        int       // 1 to 10,000
 
 	RankWeight uint32 // weight of the static rank; 0 for none
 	After      *Hit   // only documents that rank behind this one are wanted; nil for all. Total ignores it
@@ -33,11 +34,11 @@ type Plan[L any] struct {
 }
 
 // A Segment is what a plan needs of one segment.
-type Segment[L any] struct {
-	Base   uint32    // global number of local document 0
-	Docs   uint32    // local documents are numbered 0 to Docs-1
-	Terms  []Term[L] // one per weight; a term the segment lacks has Bounds == nil
-	Accept []uint64  // bit d is set when document d may be returned; nil for all documents
+type Segment struct {
+	Base   uint32   // global number of local document 0
+	Docs   uint32   // local documents are numbered 0 to Docs-1
+	Terms  []Term   // one per weight; a term the segment lacks has Bounds == nil
+	Accept []uint64 // bit d is set when document d may be returned; nil for all documents
 
 	Rank     []uint16 // static rank of each document as a 16-bit fraction; nil for all zero
 	RankTile []uint16 // highest rank in each tile of TileDocs documents; nil with Rank
@@ -48,8 +49,8 @@ type Segment[L any] struct {
 }
 
 // A Term is one posting list of one segment and what is needed to score it.
-type Term[L any] struct {
-	List   L
+type Term struct {
+	List   *postings.List
 	Norms  []uint8 // length code of each document's field; nil when the field keeps none (code 1 for all)
 	Table  *Table  // impacts for the query's similarity
 	Bounds *Bounds // highest impacts; nil when the segment lacks the term

@@ -3,7 +3,7 @@ package blockmax
 // Seed is a score that K documents of an OR reach at the least, if as much is known before
 // any has been seen: when K postings of one list have some impact, K documents score what
 // that contributes. It is 0 when not all documents may be returned.
-func (p *Plan[L]) Seed() (need uint32) {
+func (p *Plan) Seed() (need uint32) {
 	if p.After != nil {
 		return 0
 	}

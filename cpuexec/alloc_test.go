@@ -20,8 +20,8 @@ func TestAllocations(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(6, 6))
 	table := blockmax.NewTable(blockmax.DefaultBM25, 10)
-	seg := blockmax.Segment[*postings.List]{Docs: 40_000}
-	p := &cpuexec.Plan{K: 10}
+	seg := blockmax.Segment{Docs: 40_000}
+	p := &blockmax.Plan{K: 10}
 	for _, every := range []int{2, 5, 40, 900} {
 		var b postings.Builder
 		for d := range seg.Docs {
@@ -30,7 +30,7 @@ func TestAllocations(t *testing.T) {
 			}
 		}
 		l := b.View(postings.MaxDoc)
-		seg.Terms = append(seg.Terms, blockmax.Term[*postings.List]{List: l, Table: table, Bounds: segment.Bounds(l, table)})
+		seg.Terms = append(seg.Terms, blockmax.Term{List: l, Table: table, Bounds: segment.Bounds(l, table)})
 		p.Weights = append(p.Weights, uint32(every)<<16)
 	}
 	p.Segments = append(p.Segments, seg, seg)

@@ -274,11 +274,14 @@ func (r *run) andWords(lanes []*lane, words uint64, need uint32) error {
 	if len(lanes) > 1 {
 		return r.andBits(lanes, words, need)
 	}
-	others, lead := lanes[:len(lanes)-1], lanes[len(lanes)-1]
-	if err := r.leadWords(lead, words, need); err != nil {
+	if err := r.onlyWords(lanes[0], words, need); err != nil {
 		return err
 	}
-	return r.requireAll(others, need)
+	r.cutCandidates()
+	r.acceptCandidates()
+	r.total += r.cands.n
+	r.offerCandidates()
+	return nil
 }
 
 // requireAll offers those candidates that all lanes hold, the last first.
@@ -298,10 +301,8 @@ func (r *run) requireAll(lanes []*lane, need uint32) error {
 	return nil
 }
 
-// leadWords makes candidates of the lane's postings in the words, if they reach need
-// with what the other lists can add there.
-func (r *run) leadWords(c *lane, words uint64, need uint32) error {
-	rest := &r.prefix[len(r.active)-1]
+// onlyWords makes candidates of the postings of the only lane that reach need in the words.
+func (r *run) onlyWords(c *lane, words uint64, need uint32) error {
 	cs := &r.cands
 	cs.n = 0
 	return c.eachBlock(words, func(docs []uint32, impacts []uint16) {
@@ -309,8 +310,7 @@ func (r *run) leadWords(c *lane, words uint64, need uint32) error {
 		for i, doc := range docs {
 			score := blockmax.Contribution(c.weight, impacts[i])
 			cs.docs[n%tileDocs], cs.score[n%tileDocs] = doc, score
-			w := doc / wordDocs % 64
-			if words>>w&1 == 1 && score+rest[w] >= need {
+			if words>>(doc/wordDocs%64)&1 == 1 && score >= need {
 				n++
 			}
 		}

@@ -16,7 +16,6 @@ import (
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/cpuexec"
 	"github.com/riffle-search/riffle/internal/jsonl"
-	"github.com/riffle-search/riffle/postings"
 	"github.com/riffle-search/riffle/segment"
 )
 
@@ -79,7 +78,7 @@ func BenchmarkCount(b *testing.B) {
 	}
 }
 
-func runQueries(b *testing.B, e cpuexec.Executor, queries []cpuexec.Plan, mode blockmax.Mode, k int) {
+func runQueries(b *testing.B, e cpuexec.Executor, queries []blockmax.Plan, mode blockmax.Mode, k int) {
 	var work blockmax.Work
 	i := 0
 	for ; b.Loop(); i++ {
@@ -101,7 +100,7 @@ type corpus struct {
 	view  *segment.MemoryView
 	norms []uint8
 	table *blockmax.Table
-	lists map[string]blockmax.Term[*postings.List]
+	lists map[string]blockmax.Term
 }
 
 var standard, _ = analysis.Lookup("standard")
@@ -126,7 +125,7 @@ var gutenbergA = sync.OnceValues(func() (*corpus, error) {
 			}
 		}
 	}
-	ix := &corpus{view: m.View(), lists: make(map[string]blockmax.Term[*postings.List])}
+	ix := &corpus{view: m.View(), lists: make(map[string]blockmax.Term)}
 	norms, err := ix.view.Norms("text")
 	if err != nil {
 		return nil, err
@@ -174,7 +173,7 @@ func inverted(text string) segment.FieldTerms {
 }
 
 // queries reads plans for OR with k = 10 from a file of lines "id, tab, text".
-func (ix *corpus) queries(b *testing.B, name string, limit int) (plans []cpuexec.Plan) {
+func (ix *corpus) queries(b *testing.B, name string, limit int) (plans []blockmax.Plan) {
 	f, err := os.Open(filepath.Join(corpora(), "queries", name+".tsv"))
 	if err != nil {
 		b.Skip(err)
@@ -187,8 +186,8 @@ func (ix *corpus) queries(b *testing.B, name string, limit int) (plans []cpuexec
 	return plans
 }
 
-func (ix *corpus) plan(b *testing.B, text string) cpuexec.Plan {
-	seg := blockmax.Segment[*postings.List]{Docs: ix.view.Docs()}
+func (ix *corpus) plan(b *testing.B, text string) blockmax.Plan {
+	seg := blockmax.Segment{Docs: ix.view.Docs()}
 	var weights []float64
 	for _, t := range inverted(text).Terms {
 		term := ix.term(b, t.Term)
@@ -199,16 +198,16 @@ func (ix *corpus) plan(b *testing.B, text string) cpuexec.Plan {
 		seg.Terms = append(seg.Terms, term)
 		weights = append(weights, blockmax.Lucene.Weight(uint64(seg.Docs), uint64(count)))
 	}
-	p := cpuexec.Plan{K: 10, Segments: []blockmax.Segment[*postings.List]{seg}}
+	p := blockmax.Plan{K: 10, Segments: []blockmax.Segment{seg}}
 	p.Weights, _ = blockmax.Scale(weights)
 	return p
 }
 
-func (ix *corpus) term(b *testing.B, name []byte) blockmax.Term[*postings.List] {
+func (ix *corpus) term(b *testing.B, name []byte) blockmax.Term {
 	if term, ok := ix.lists[string(name)]; ok {
 		return term
 	}
-	term := blockmax.Term[*postings.List]{Table: ix.table, Norms: ix.norms}
+	term := blockmax.Term{Table: ix.table, Norms: ix.norms}
 	list, err := ix.view.List("text", name)
 	if err != nil {
 		b.Fatal(err)

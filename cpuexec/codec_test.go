@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/riffle-search/riffle/blockmax"
-	"github.com/riffle-search/riffle/cpuexec"
 	"github.com/riffle-search/riffle/internal/impl"
 	"github.com/riffle-search/riffle/postings"
 	"github.com/riffle-search/riffle/segment"
@@ -16,7 +15,7 @@ import (
 
 // codedPlan is a plan over lists from dense to sparse, with frequencies of which most are
 // small, written by a codec. It also says how many blocks have frequencies by it.
-func codedPlan(codec postings.Kind) (p *cpuexec.Plan, coded int) {
+func codedPlan(codec postings.Kind) (p *blockmax.Plan, coded int) {
 	const docs = 60_000
 	rng := rand.New(rand.NewPCG(91, 92))
 	norms := make([]uint8, docs)
@@ -24,8 +23,8 @@ func codedPlan(codec postings.Kind) (p *cpuexec.Plan, coded int) {
 		norms[i] = uint8(5 + rng.IntN(30))
 	}
 	table := blockmax.NewTable(blockmax.DefaultBM25, 18)
-	seg := blockmax.Segment[*postings.List]{Docs: docs}
-	p = &cpuexec.Plan{K: 10}
+	seg := blockmax.Segment{Docs: docs}
+	p = &blockmax.Plan{K: 10}
 	for i, gap := range []uint32{2, 3, 5, 8, 20} {
 		b := postings.Builder{Codec: codec}
 		for d := rng.Uint32N(gap); d < docs; d += 1 + rng.Uint32N(2*gap-1) {
@@ -37,17 +36,17 @@ func codedPlan(codec postings.Kind) (p *cpuexec.Plan, coded int) {
 				coded++
 			}
 		}
-		seg.Terms = append(seg.Terms, blockmax.Term[*postings.List]{List: l, Norms: norms, Table: table, Bounds: segment.Bounds(l, table)})
+		seg.Terms = append(seg.Terms, blockmax.Term{List: l, Norms: norms, Table: table, Bounds: segment.Bounds(l, table)})
 		p.Weights = append(p.Weights, uint32(i+1)<<24)
 	}
-	p.Segments = []blockmax.Segment[*postings.List]{seg}
+	p.Segments = []blockmax.Segment{seg}
 	return p, coded
 }
 
 // TestCodecs finds the same documents, with the same scores, whatever codec the lists
 // were written by. (The lists of package exectest are too short for blocks of 128.)
 func TestCodecs(t *testing.T) {
-	plans := make(map[postings.Kind]*cpuexec.Plan)
+	plans := make(map[postings.Kind]*blockmax.Plan)
 	for _, codec := range []postings.Kind{postings.Packed, postings.PFor, postings.Rice} {
 		p, coded := codedPlan(codec)
 		if plans[codec] = p; coded < 50 {

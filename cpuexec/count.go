@@ -12,12 +12,12 @@ import (
 // pass Plan.Check. It decodes no frequency, and no block at all for a single term
 // without an accept bitmap. K matters for AndOr only, which counts what matches
 // every term when there are K of them; After and the weights do not.
-func Count(ctx context.Context, p *Plan) (int, error) {
+func Count(ctx context.Context, p *blockmax.Plan) (int, error) {
 	return count(ctx, p, Parallel{})
 }
 
 // count is Count, shared as x says.
-func count(ctx context.Context, p *Plan, x Parallel) (int, error) {
+func count(ctx context.Context, p *blockmax.Plan, x Parallel) (int, error) {
 	if err := p.Check(); err != nil {
 		return 0, err
 	}
@@ -39,7 +39,7 @@ func count(ctx context.Context, p *Plan, x Parallel) (int, error) {
 // Matches returns the documents of one segment of a plan that match a node, as a
 // bitmap in the form of Segment.Accept. The segment's own Accept is not applied.
 // The node need not be part of the plan's tree.
-func Matches(ctx context.Context, p *Plan, segment int, n *blockmax.Node) ([]uint64, error) {
+func Matches(ctx context.Context, p *blockmax.Plan, segment int, n *blockmax.Node) ([]uint64, error) {
 	q := *p
 	q.Tree = &blockmax.Node{Filter: []blockmax.Node{*n}} // no score, so no weight can be too large
 	if err := q.Check(); err != nil {
@@ -91,7 +91,7 @@ func (r *run) countMatches(tree *blockmax.Node) (total int, err error) {
 }
 
 // countLeaf counts the postings of a term, if all of their documents are accepted.
-func countLeaf(p *Plan, t int) (n int, ok bool) {
+func countLeaf(p *blockmax.Plan, t int) (n int, ok bool) {
 	for i := range p.Segments {
 		seg := &p.Segments[i]
 		if seg.Terms[t].Bounds == nil {

@@ -70,18 +70,18 @@ func TestBitmaps(t *testing.T) {
 		}
 	}
 	table := blockmax.NewTable(blockmax.DefaultBM25, 10)
-	seg := blockmax.Segment[*postings.List]{Docs: docs}
+	seg := blockmax.Segment{Docs: docs}
 	for _, b := range []*postings.Builder{&dense, &sparse} {
 		l := b.View(postings.MaxDoc)
-		seg.Terms = append(seg.Terms, blockmax.Term[*postings.List]{List: l, Table: table, Bounds: segment.Bounds(l, table)})
+		seg.Terms = append(seg.Terms, blockmax.Term{List: l, Table: table, Bounds: segment.Bounds(l, table)})
 	}
 	list := seg.Terms[0].List
 	before := list.Bytes()
-	for _, p := range []*cpuexec.Plan{
+	for _, p := range []*blockmax.Plan{
 		{Mode: blockmax.Or}, {Mode: blockmax.And},
 		{Tree: &blockmax.Node{Must: []blockmax.Node{{Leaf: true}}, Not: []blockmax.Node{{Leaf: true, Term: 1}}}},
 	} {
-		p.K, p.Weights, p.Segments = 1, []uint32{1, 1}, []blockmax.Segment[*postings.List]{seg}
+		p.K, p.Weights, p.Segments = 1, []uint32{1, 1}, []blockmax.Segment{seg}
 		p.Segments[0].Terms = slices.Clone(seg.Terms)
 		l := dense.View(postings.MaxDoc)
 		p.Segments[0].Terms[0].List = l
@@ -120,10 +120,10 @@ func TestBitmapOfAnotherSegment(t *testing.T) {
 	}
 	l := b.View(postings.MaxDoc)
 	table := blockmax.NewTable(blockmax.DefaultBM25, 10)
-	term := blockmax.Term[*postings.List]{List: l, Table: table, Bounds: segment.Bounds(l, table)}
+	term := blockmax.Term{List: l, Table: table, Bounds: segment.Bounds(l, table)}
 	for _, docs := range []uint32{2000, 5000} {
-		seg := blockmax.Segment[*postings.List]{Docs: docs, Terms: []blockmax.Term[*postings.List]{term, term}}
-		p := &cpuexec.Plan{K: 1, Weights: []uint32{1, 1}, Segments: []blockmax.Segment[*postings.List]{seg}}
+		seg := blockmax.Segment{Docs: docs, Terms: []blockmax.Term{term, term}}
+		p := &blockmax.Plan{K: 1, Weights: []uint32{1, 1}, Segments: []blockmax.Segment{seg}}
 		if err := cpuexec.MakeBitmaps(p, func(*postings.List) bool { return true }); err != nil {
 			t.Fatal(err)
 		}

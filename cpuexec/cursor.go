@@ -33,7 +33,7 @@ type cursor struct {
 	doc uint32 // for document-at-a-time algorithms: docs[i], or end
 }
 
-func (c *cursor) reset(r *run, t int, term *blockmax.Term[*postings.List]) {
+func (c *cursor) reset(r *run, t int, term *blockmax.Term) {
 	c.run, c.term = r, t
 	c.list, c.bounds, c.table, c.norms = term.List, term.Bounds, term.Table, term.Norms
 	c.weight = r.plan.Weights[t]

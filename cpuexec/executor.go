@@ -5,11 +5,7 @@ import (
 	"fmt"
 
 	"github.com/riffle-search/riffle/blockmax"
-	"github.com/riffle-search/riffle/postings"
 )
-
-// A Plan is a query over lists of package postings.
-type Plan = blockmax.Plan[*postings.List]
 
 // An Algorithm is a way to answer OR. The answer is the same for all of them.
 type Algorithm uint8
@@ -80,12 +76,12 @@ func (e Executor) resolve() Algorithm {
 //
 // Total is exact when the plan asks for it or when nothing was pruned; otherwise
 // it is the number of matching documents that were seen.
-func (e Executor) TopK(ctx context.Context, p *Plan) (blockmax.TopK, error) {
+func (e Executor) TopK(ctx context.Context, p *blockmax.Plan) (blockmax.TopK, error) {
 	return e.topK(ctx, p, Parallel{})
 }
 
 // topK is TopK, shared as x says.
-func (e Executor) topK(ctx context.Context, p *Plan, x Parallel) (blockmax.TopK, error) {
+func (e Executor) topK(ctx context.Context, p *blockmax.Plan, x Parallel) (blockmax.TopK, error) {
 	if err := e.checkPlan(p); err != nil {
 		return blockmax.TopK{}, err
 	}
@@ -99,7 +95,7 @@ func (e Executor) topK(ctx context.Context, p *Plan, x Parallel) (blockmax.TopK,
 }
 
 // checkPlan reports what makes it impossible to run the plan.
-func (e Executor) checkPlan(p *Plan) error {
+func (e Executor) checkPlan(p *blockmax.Plan) error {
 	if e.Algorithm >= algorithms {
 		return fmt.Errorf("cpuexec: there is no %v", e.Algorithm)
 	}

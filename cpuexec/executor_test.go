@@ -34,7 +34,7 @@ func (l lost) Chunk(int) ([]byte, error) { return nil, errLost }
 
 // unreadable is a plan over one list of 1,000 documents whose directory can be
 // read but whose blocks cannot.
-func unreadable(t *testing.T) (*cpuexec.Plan, []*postings.List) {
+func unreadable(t *testing.T) (*blockmax.Plan, []*postings.List) {
 	var b postings.Builder
 	for d := range uint32(1000) {
 		b.Add(3*d, 1+d%3, 10)
@@ -45,9 +45,9 @@ func unreadable(t *testing.T) (*cpuexec.Plan, []*postings.List) {
 		t.Fatal(err)
 	}
 	table := blockmax.NewTable(blockmax.DefaultBM25, 10)
-	term := blockmax.Term[*postings.List]{List: l, Table: table, Bounds: segment.Bounds(l, table)}
-	seg := blockmax.Segment[*postings.List]{Docs: 3000, Terms: []blockmax.Term[*postings.List]{term}}
-	return &cpuexec.Plan{K: 10, Weights: []uint32{1 << 30}, Segments: []blockmax.Segment[*postings.List]{seg}}, []*postings.List{l}
+	term := blockmax.Term{List: l, Table: table, Bounds: segment.Bounds(l, table)}
+	seg := blockmax.Segment{Docs: 3000, Terms: []blockmax.Term{term}}
+	return &blockmax.Plan{K: 10, Weights: []uint32{1 << 30}, Segments: []blockmax.Segment{seg}}, []*postings.List{l}
 }
 
 func TestLostBlocks(t *testing.T) {
@@ -91,18 +91,18 @@ func TestCancelled(t *testing.T) {
 }
 
 func TestImpossiblePlans(t *testing.T) {
-	for want, spoil := range map[string]func(*cpuexec.Plan){
-		"k is 0":                  func(p *cpuexec.Plan) { p.K = 0 },
-		"k is 10001":              func(p *cpuexec.Plan) { p.K = 10001 },
-		"could score 2147483648":  func(p *cpuexec.Plan) { p.RankWeight = 1 << 30 },
-		"unknown mode 3":          func(p *cpuexec.Plan) { p.Mode = 3 },
-		"1 terms for 2 weights":   func(p *cpuexec.Plan) { p.Weights = append(p.Weights, 1) },
-		"names term 1 of 1":       func(p *cpuexec.Plan) { p.Tree = &blockmax.Node{Leaf: true, Term: 1} },
-		"accept has 1 words":      func(p *cpuexec.Plan) { p.Segments[0].Accept = make([]uint64, 1) },
-		"term 0 has 5 norms":      func(p *cpuexec.Plan) { p.Segments[0].Terms[0].Norms = make([]uint8, 5) },
-		"0 tail bounds":           func(p *cpuexec.Plan) { p.Segments[0].Tail = []uint32{} },
-		"begins at document 0":    func(p *cpuexec.Plan) { p.Segments = append(p.Segments, p.Segments[0]) },
-		"1 ranks and 0 rank tile": func(p *cpuexec.Plan) { p.Segments[0].Rank = make([]uint16, 1) },
+	for want, spoil := range map[string]func(*blockmax.Plan){
+		"k is 0":                  func(p *blockmax.Plan) { p.K = 0 },
+		"k is 10001":              func(p *blockmax.Plan) { p.K = 10001 },
+		"could score 2147483648":  func(p *blockmax.Plan) { p.RankWeight = 1 << 30 },
+		"unknown mode 3":          func(p *blockmax.Plan) { p.Mode = 3 },
+		"1 terms for 2 weights":   func(p *blockmax.Plan) { p.Weights = append(p.Weights, 1) },
+		"names term 1 of 1":       func(p *blockmax.Plan) { p.Tree = &blockmax.Node{Leaf: true, Term: 1} },
+		"accept has 1 words":      func(p *blockmax.Plan) { p.Segments[0].Accept = make([]uint64, 1) },
+		"term 0 has 5 norms":      func(p *blockmax.Plan) { p.Segments[0].Terms[0].Norms = make([]uint8, 5) },
+		"0 tail bounds":           func(p *blockmax.Plan) { p.Segments[0].Tail = []uint32{} },
+		"begins at document 0":    func(p *blockmax.Plan) { p.Segments = append(p.Segments, p.Segments[0]) },
+		"1 ranks and 0 rank tile": func(p *blockmax.Plan) { p.Segments[0].Rank = make([]uint16, 1) },
 	} {
 		p, _ := unreadable(t)
 		spoil(p)

@@ -3,6 +3,7 @@ package cpuexec
 import (
 	"context"
 
+	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/postings"
 )
 
@@ -22,7 +23,7 @@ func SetFewCandidates(n int) (old int) {
 }
 
 // MakeBitmaps makes the bitmaps of some lists of a plan.
-func MakeBitmaps(p *Plan, wanted func(*postings.List) bool) error {
+func MakeBitmaps(p *blockmax.Plan, wanted func(*postings.List) bool) error {
 	if err := p.Check(); err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 // blocks skipped, which are those that Finish did not decode either.
 //
 // An error is from Plan.Check or Partial.Check, the context's, or a *ListError.
-func (e Executor) Finish(ctx context.Context, p *Plan, part *blockmax.Partial) (blockmax.TopK, error) {
+func (e Executor) Finish(ctx context.Context, p *blockmax.Plan, part *blockmax.Partial) (blockmax.TopK, error) {
 	if err := e.checkPlan(p); err != nil {
 		return blockmax.TopK{}, err
 	}
@@ -79,7 +79,7 @@ func (r *run) passSpans(visit segmentPass, tree *blockmax.Node, spans []blockmax
 }
 
 // Finish is Executor.Finish, on the calling goroutine alone.
-func (x Parallel) Finish(ctx context.Context, p *Plan, part *blockmax.Partial) (blockmax.TopK, error) {
+func (x Parallel) Finish(ctx context.Context, p *blockmax.Plan, part *blockmax.Partial) (blockmax.TopK, error) {
 	if x.Pool == nil {
 		return x.whole().Finish(ctx, p, part)
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/cpuexec"
 	"github.com/riffle-search/riffle/internal/exectest"
-	"github.com/riffle-search/riffle/postings"
 )
 
 // A finisher answers every plan in two parts: first without the documents of some
@@ -21,7 +20,7 @@ type finisher struct {
 	open float64 // share of tiles that are left to the second part
 }
 
-func (f finisher) TopK(ctx context.Context, p *cpuexec.Plan) (blockmax.TopK, error) {
+func (f finisher) TopK(ctx context.Context, p *blockmax.Plan) (blockmax.TopK, error) {
 	part := blockmax.Partial{Pass: blockmax.And}
 	part.Top.Exact = true
 	for s := range p.Segments {
@@ -65,9 +64,9 @@ func (f finisher) spans(segment int, docs uint32) (spans []blockmax.Span) {
 }
 
 // without is the plan for all documents outside the spans.
-func without(p *cpuexec.Plan, spans []blockmax.Span) *cpuexec.Plan {
+func without(p *blockmax.Plan, spans []blockmax.Span) *blockmax.Plan {
 	q := *p
-	q.Segments = append([]blockmax.Segment[*postings.List](nil), p.Segments...)
+	q.Segments = append([]blockmax.Segment(nil), p.Segments...)
 	for i := range q.Segments {
 		s := &q.Segments[i]
 		accept := make([]uint64, (s.Docs+63)/64)
@@ -106,7 +105,7 @@ func TestFinish(t *testing.T) {
 func TestFinishStartsFromThreshold(t *testing.T) {
 	tried := 0
 	for round := range 400 {
-		exectest.Plans(3, round, func(ix *exectest.Index, p *cpuexec.Plan) bool {
+		exectest.Plans(3, round, func(ix *exectest.Index, p *blockmax.Plan) bool {
 			want := exectest.Oracle(ix, p)
 			if p.Tree != nil || p.Mode != blockmax.Or || p.CountAll || len(want.Hits) < p.K || len(p.Segments) < 2 {
 				return true
@@ -136,7 +135,7 @@ func TestFinishStartsFromThreshold(t *testing.T) {
 // TestFinishRefuses names what is wrong with spans.
 func TestFinishRefuses(t *testing.T) {
 	const tile = blockmax.TileDocs
-	p := &cpuexec.Plan{K: 1, Segments: []blockmax.Segment[*postings.List]{{Docs: 3 * tile}, {Base: 3 * tile, Docs: 10}}}
+	p := &blockmax.Plan{K: 1, Segments: []blockmax.Segment{{Docs: 3 * tile}, {Base: 3 * tile, Docs: 10}}}
 	for _, test := range []struct {
 		spans []blockmax.Span
 		want  string

@@ -80,7 +80,7 @@ type decoded struct {
 	words   [64]coarse // bounds of the words of each tile
 }
 
-func (c *lane) reset(r *run, t int, term *blockmax.Term[*postings.List]) {
+func (c *lane) reset(r *run, t int, term *blockmax.Term) {
 	c.run, c.term = r, t
 	c.list, c.bounds, c.table, c.norms = term.List, term.Bounds, term.Table, term.Norms
 	c.ranges = term.Bounds.Refined()

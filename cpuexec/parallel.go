@@ -100,7 +100,7 @@ func (x Parallel) whole() Executor { return Executor{x.Algorithm} }
 
 // TopK answers a plan as Executor.TopK does. Work adds up over all goroutines: a
 // block that has documents of several tasks may be decoded, and counted, in each.
-func (x Parallel) TopK(ctx context.Context, p *Plan) (blockmax.TopK, error) {
+func (x Parallel) TopK(ctx context.Context, p *blockmax.Plan) (blockmax.TopK, error) {
 	if x.Pool == nil {
 		return x.whole().TopK(ctx, p)
 	}
@@ -112,7 +112,7 @@ func (x Parallel) TopK(ctx context.Context, p *Plan) (blockmax.TopK, error) {
 }
 
 // Count counts as the function Count does.
-func (x Parallel) Count(ctx context.Context, p *Plan) (int, error) {
+func (x Parallel) Count(ctx context.Context, p *blockmax.Plan) (int, error) {
 	if x.Pool == nil {
 		return Count(ctx, p)
 	}

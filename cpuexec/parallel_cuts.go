@@ -99,7 +99,7 @@ func (j *job) weigh(r *run, and bool, grain int) {
 // weight counts the postings of a segment that matter for the time that a query
 // takes: those of the shortest list for AND, else all. Where bitmaps are counted, 64 documents
 // of one take as long as a posting of OR.
-func weight(seg *blockmax.Segment[*postings.List], and, bitmaps bool) (sum int) {
+func weight(seg *blockmax.Segment, and, bitmaps bool) (sum int) {
 	inBitmap := int(seg.Docs / 64)
 	if and {
 		inBitmap /= orGrain
@@ -125,7 +125,7 @@ func weight(seg *blockmax.Segment[*postings.List], and, bitmaps bool) (sum int) 
 }
 
 // shortest returns the shortest list of a segment that lacks no term.
-func shortest(seg *blockmax.Segment[*postings.List]) *postings.List {
+func shortest(seg *blockmax.Segment) *postings.List {
 	l := seg.Terms[0].List
 	for t := range seg.Terms {
 		if other := seg.Terms[t].List; other.Count < l.Count {
@@ -149,7 +149,7 @@ func (j *job) addSheets(s int, docs uint32) {
 }
 
 // addRanges adds n pieces for segment s. It reports false when there are too many.
-func (j *job) addRanges(s int, seg *blockmax.Segment[*postings.List], n int, and, tree bool) bool {
+func (j *job) addRanges(s int, seg *blockmax.Segment, n int, and, tree bool) bool {
 	if int(j.count.Load())+n > maxPieces {
 		return false
 	}
@@ -189,7 +189,7 @@ func (j *job) divideFixed(cores int) {
 	j.count.Store(1)
 }
 
-func totalDocs(p *Plan) (docs uint32) {
+func totalDocs(p *blockmax.Plan) (docs uint32) {
 	for s := range p.Segments {
 		docs += p.Segments[s].Docs
 	}
@@ -226,7 +226,7 @@ func cutAlong(ends []uint32, docs uint32, last []uint32) {
 
 // cutBalanced cuts so that about as many blocks of all lists lie in each range. It
 // looks at the long lists only.
-func (j *job) cutBalanced(ends []uint32, seg *blockmax.Segment[*postings.List]) {
+func (j *job) cutBalanced(ends []uint32, seg *blockmax.Segment) {
 	n, all := len(ends), tiles(seg.Docs)
 	cells := min(all, 4*n)
 	j.cells = slices.Grow(j.cells[:0], cells)[:cells]

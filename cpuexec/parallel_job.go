@@ -20,7 +20,7 @@ type job struct {
 	pool     *Pool
 	slot     int // of the pool
 	ctx      context.Context
-	plan     *Plan
+	plan     *blockmax.Plan
 	tree     *blockmax.Node
 	visit    segmentPass
 	seed     uint32 // as in run

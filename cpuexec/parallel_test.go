@@ -286,7 +286,7 @@ func TestParsePolicy(t *testing.T) {
 var _ exectest.Executor = cpuexec.Parallel{}
 
 // long is a plan over one list of 100,000 documents.
-func long(t *testing.T) *cpuexec.Plan {
+func long(t *testing.T) *blockmax.Plan {
 	return spread(t, blockmax.Or, 1)
 }
 
@@ -301,11 +301,11 @@ func encoded(docs uint32) postings.Encoded {
 
 // spread is a plan over lists of 100,000 documents: the first has all of them, each
 // next one a third.
-func spread(t testing.TB, mode blockmax.Mode, lists int) *cpuexec.Plan {
+func spread(t testing.TB, mode blockmax.Mode, lists int) *blockmax.Plan {
 	const docs = 100_000
 	table := blockmax.NewTable(blockmax.DefaultBM25, 10)
-	seg := blockmax.Segment[*postings.List]{Docs: docs}
-	p := &cpuexec.Plan{K: 10, Mode: mode}
+	seg := blockmax.Segment{Docs: docs}
+	p := &blockmax.Plan{K: 10, Mode: mode}
 	step := uint32(1)
 	for range lists {
 		var b postings.Builder
@@ -313,10 +313,10 @@ func spread(t testing.TB, mode blockmax.Mode, lists int) *cpuexec.Plan {
 			b.Add(d, 1+d*2654435761>>28, 1)
 		}
 		l := b.View(docs)
-		seg.Terms = append(seg.Terms, blockmax.Term[*postings.List]{List: l, Table: table, Bounds: segment.Bounds(l, table)})
+		seg.Terms = append(seg.Terms, blockmax.Term{List: l, Table: table, Bounds: segment.Bounds(l, table)})
 		p.Weights = append(p.Weights, 1<<20*step)
 		step *= 3
 	}
-	p.Segments = []blockmax.Segment[*postings.List]{seg}
+	p.Segments = []blockmax.Segment{seg}
 	return p
 }

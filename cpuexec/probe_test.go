@@ -48,8 +48,8 @@ func lookUpRandom(t *testing.T, rng *rand.Rand, required bool) {
 	}
 	b.Add(tile+tileDocs, 1, 0)
 	list := b.View(postings.MaxDoc)
-	term := blockmax.Term[*postings.List]{List: list, Norms: norms, Table: table, Bounds: &blockmax.Bounds{List: 65535}}
-	r := &run{plan: &Plan{Weights: []uint32{weight}}}
+	term := blockmax.Term{List: list, Norms: norms, Table: table, Bounds: &blockmax.Bounds{List: 65535}}
+	r := &run{plan: &blockmax.Plan{Weights: []uint32{weight}}}
 	c := new(lane)
 	c.reset(r, 0, &term)
 	c.bounds = &blockmax.Bounds{Block: slices.Repeat([]uint16{65535}, list.Blocks()), Extent: slices.Repeat([]uint16{65535}, list.Blocks())}

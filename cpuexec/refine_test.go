@@ -35,8 +35,8 @@ func TestRanges(t *testing.T) {
 	}
 	list := b.View(postings.MaxDoc)
 	bounds := segment.Bounds(list, table)
-	term := blockmax.Term[*postings.List]{List: list, Norms: norms, Table: table, Bounds: bounds}
-	p := &Plan{K: 10, Weights: []uint32{1 << 30}, Segments: []blockmax.Segment[*postings.List]{{Docs: docs, Terms: []blockmax.Term[*postings.List]{term}}}}
+	term := blockmax.Term{List: list, Norms: norms, Table: table, Bounds: bounds}
+	p := &blockmax.Plan{K: 10, Weights: []uint32{1 << 30}, Segments: []blockmax.Segment{{Docs: docs, Terms: []blockmax.Term{term}}}}
 	queries := 0
 	for ; bounds.Refined() == nil; queries++ {
 		if queries == 1000 {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/internal/invariants"
-	"github.com/riffle-search/riffle/postings"
 )
 
 // A run is one plan at work: what its segments share, and memory that the next
@@ -15,7 +14,7 @@ import (
 // in any.
 type run struct {
 	ctx  context.Context
-	plan *Plan
+	plan *blockmax.Plan
 	tree *blockmax.Node // what matches in the current pass
 
 	flat   blockmax.Node // of a plan without a tree
@@ -53,7 +52,7 @@ type run struct {
 // some ranges of a segment, in ascending order, and its cursors go on from one to the
 // next. Ranges begin and end at tiles, or at the end of the segment.
 type part struct {
-	seg      *blockmax.Segment[*postings.List]
+	seg      *blockmax.Segment
 	index    int    // of seg in the plan
 	rankMax  uint32 // no document of the segment gets more from its rank
 	from, to uint32 // documents from to to-1 are at work
@@ -68,7 +67,7 @@ type segmentPass struct {
 
 var runs = sync.Pool{New: func() any { return new(run) }}
 
-func newRun(ctx context.Context, p *Plan) *run {
+func newRun(ctx context.Context, p *blockmax.Plan) *run {
 	r := runs.Get().(*run)
 	r.ctx, r.plan = ctx, p
 	r.top.Reset(p.K, p.After)
@@ -175,7 +174,7 @@ func (r *run) openAll() ([]*cursor, error) {
 }
 
 // blocksBelow counts the posting blocks of a tree's leaves.
-func blocksBelow(n *blockmax.Node, seg *blockmax.Segment[*postings.List]) (blocks int64) {
+func blocksBelow(n *blockmax.Node, seg *blockmax.Segment) (blocks int64) {
 	if n.Leaf {
 		if term := &seg.Terms[n.Term]; term.Bounds != nil {
 			blocks = int64(term.List.Blocks())

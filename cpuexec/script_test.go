@@ -11,7 +11,6 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/riffle-search/riffle/blockmax"
-	"github.com/riffle-search/riffle/cpuexec"
 	"github.com/riffle-search/riffle/postings"
 	"github.com/riffle-search/riffle/segment"
 )
@@ -46,7 +45,7 @@ type scripted struct {
 	docs    uint32
 	names   []string
 	weights []float64
-	terms   []blockmax.Term[*postings.List]
+	terms   []blockmax.Term
 }
 
 func (ix *scripted) build(t *testing.T, d *datadriven.TestData) string {
@@ -69,7 +68,7 @@ func (ix *scripted) build(t *testing.T, d *datadriven.TestData) string {
 		}
 		l := b.View(postings.MaxDoc)
 		ix.names, ix.weights = append(ix.names, name), append(ix.weights, weight)
-		ix.terms = append(ix.terms, blockmax.Term[*postings.List]{List: l, Table: table, Bounds: segment.Bounds(l, table)})
+		ix.terms = append(ix.terms, blockmax.Term{List: l, Table: table, Bounds: segment.Bounds(l, table)})
 		fmt.Fprintf(&out, "%s: %d postings in %d blocks\n", name, l.Count, l.Blocks())
 	}
 	return out.String()
@@ -102,12 +101,12 @@ func number(t *testing.T, s string) uint32 {
 }
 
 func (ix *scripted) search(t *testing.T, d *datadriven.TestData) string {
-	p := &cpuexec.Plan{CountAll: d.HasArg("count")}
+	p := &blockmax.Plan{CountAll: d.HasArg("count")}
 	d.ScanArgs(t, "k", &p.K)
 	mode := "or"
 	d.MaybeScanArgs(t, "mode", &mode)
 	p.Mode = blockmax.Mode(slices.Index([]string{"or", "and", "and+or"}, mode))
-	seg := blockmax.Segment[*postings.List]{Docs: ix.docs}
+	seg := blockmax.Segment{Docs: ix.docs}
 	var weights []float64
 	for _, name := range strings.Fields(d.Input) {
 		i := slices.Index(ix.names, name)
@@ -116,13 +115,13 @@ func (ix *scripted) search(t *testing.T, d *datadriven.TestData) string {
 		}
 		seg.Terms, weights = append(seg.Terms, ix.terms[i]), append(weights, ix.weights[i])
 	}
-	p.Segments = []blockmax.Segment[*postings.List]{seg}
+	p.Segments = []blockmax.Segment{seg}
 	var scale float64
 	p.Weights, scale = blockmax.Scale(weights)
 	return ix.run(t, d, p, scale)
 }
 
-func (ix *scripted) run(t *testing.T, d *datadriven.TestData, p *cpuexec.Plan, scale float64) string {
+func (ix *scripted) run(t *testing.T, d *datadriven.TestData, p *blockmax.Plan, scale float64) string {
 	algo := ""
 	d.MaybeScanArgs(t, "algo", &algo)
 	var out strings.Builder

@@ -153,18 +153,18 @@ func (r *run) makeBoolean(c *clause, s span, set []uint64, level int) error {
 		}
 	}
 	if c.minShould > 0 {
-		any := set
+		some := set
 		if op == and {
-			any = r.setAt(2*level+1, len(set))
+			some = r.setAt(2*level+1, len(set))
 		}
-		clear(any)
+		clear(some)
 		for i := range c.should {
-			if err := r.fold(or, &c.should[i], s, any, level); err != nil {
+			if err := r.fold(or, &c.should[i], s, some, level); err != nil {
 				return err
 			}
 		}
 		if op == and {
-			and.apply(set, any)
+			and.apply(set, some)
 		}
 	}
 	for i := range c.not {

@@ -59,9 +59,9 @@ func (r *run) accepted(i int) uint64 {
 
 // empty reports whether no document is in the set.
 func (b *bitset) empty() bool {
-	any := uint64(0)
+	union := uint64(0)
 	for _, word := range b {
-		any |= word
+		union |= word
 	}
-	return any == 0
+	return union == 0
 }

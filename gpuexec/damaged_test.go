@@ -10,7 +10,6 @@ import (
 	"github.com/riffle-search/riffle/cpuexec"
 	"github.com/riffle-search/riffle/gpuexec"
 	"github.com/riffle-search/riffle/internal/exectest"
-	"github.com/riffle-search/riffle/postings"
 )
 
 // TestDamaged: plans whose lists are damaged are refused, time and again, and others of their batch are answered. One list has a
@@ -49,7 +48,7 @@ func TestDamaged(t *testing.T) {
 }
 
 // brokenTerm writes over a block in the middle of a list.
-func brokenTerm(t *testing.T, term blockmax.Term[*postings.List]) blockmax.Term[*postings.List] {
+func brokenTerm(t *testing.T, term blockmax.Term) blockmax.Term {
 	t.Helper()
 	rows, err := term.List.Payload(term.List.Blocks() / 2)
 	if err != nil {

@@ -78,14 +78,14 @@ func directory(count int) (*postings.List, *blockmax.Bounds) {
 func (h *hostLoad) plans(k int) (plans []*Plan) {
 	for _, q := range h.queries {
 		p := &Plan{Mode: blockmax.Or, K: k}
-		s := blockmax.Segment[*postings.List]{Docs: hostDocs}
+		s := blockmax.Segment{Docs: hostDocs}
 		var weights []float64
 		for _, i := range q {
 			s.Terms = append(s.Terms, h.terms[i])
 			weights = append(weights, blockmax.Lucene.Weight(hostDocs, uint64(h.terms[i].List.Count)))
 		}
 		p.Weights, _ = blockmax.Scale(weights)
-		p.Segments = []blockmax.Segment[*postings.List]{s}
+		p.Segments = []blockmax.Segment{s}
 		plans = append(plans, p)
 	}
 	return plans

@@ -21,7 +21,7 @@ import (
 type collection struct {
 	docs  uint32
 	norms []uint8
-	lists []blockmax.Term[*postings.List]
+	lists []blockmax.Term
 }
 
 func newCollection(docs uint32, densities []float64) *collection {
@@ -43,7 +43,7 @@ func newCollection(docs uint32, densities []float64) *collection {
 			}
 		}
 		l := b.View(postings.MaxDoc)
-		c.lists = append(c.lists, blockmax.Term[*postings.List]{
+		c.lists = append(c.lists, blockmax.Term{
 			List: l, Norms: c.norms, Table: table, Bounds: segment.Bounds(l, table), Key: uint64(i + 1),
 		})
 	}
@@ -53,14 +53,14 @@ func newCollection(docs uint32, densities []float64) *collection {
 // plan is a query for some of the lists.
 func (c *collection) plan(rng *rand.Rand, mode blockmax.Mode, k, terms int) *exectest.Plan {
 	p := &exectest.Plan{Mode: mode, K: k}
-	s := blockmax.Segment[*postings.List]{Docs: c.docs}
+	s := blockmax.Segment{Docs: c.docs}
 	weights := []float64{}
 	for _, i := range rng.Perm(len(c.lists))[:terms] {
 		s.Terms = append(s.Terms, c.lists[i])
 		weights = append(weights, blockmax.Lucene.Weight(uint64(c.docs), uint64(c.lists[i].List.Count)))
 	}
 	p.Weights, _ = blockmax.Scale(weights)
-	p.Segments = []blockmax.Segment[*postings.List]{s}
+	p.Segments = []blockmax.Segment{s}
 	return p
 }
 

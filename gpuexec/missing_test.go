@@ -19,7 +19,7 @@ import (
 func TestMissingBesideResident(t *testing.T) {
 	const docs, lost = 40_960, 3
 	table := blockmax.NewTable(blockmax.DefaultBM25, 1)
-	list := func(freq func(doc uint32) uint32) blockmax.Term[*postings.List] {
+	list := func(freq func(doc uint32) uint32) blockmax.Term {
 		var b postings.Builder
 		for d := range uint32(docs) {
 			if n := freq(d); n > 0 {
@@ -27,7 +27,7 @@ func TestMissingBesideResident(t *testing.T) {
 			}
 		}
 		l := b.View(postings.MaxDoc)
-		return blockmax.Term[*postings.List]{List: l, Table: table, Bounds: segment.Bounds(l, table)}
+		return blockmax.Term{List: l, Table: table, Bounds: segment.Bounds(l, table)}
 	}
 	common := list(func(doc uint32) uint32 {
 		switch {
@@ -57,7 +57,7 @@ func TestMissingBesideResident(t *testing.T) {
 	})
 	p := &exectest.Plan{Mode: blockmax.Or, K: 10}
 	p.Weights, _ = blockmax.Scale([]float64{5, 1})
-	p.Segments = []blockmax.Segment[*postings.List]{{Docs: docs, Terms: []blockmax.Term[*postings.List]{rare, common}}}
+	p.Segments = []blockmax.Segment{{Docs: docs, Terms: []blockmax.Term{rare, common}}}
 	want, err := cpuexec.Executor{}.TopK(context.Background(), p)
 	if err != nil {
 		t.Fatal(err)

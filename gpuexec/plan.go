@@ -2,13 +2,12 @@ package gpuexec
 
 import (
 	"github.com/riffle-search/riffle/blockmax"
-	"github.com/riffle-search/riffle/postings"
 )
 
 // A Plan is a query over lists of package postings.
-type Plan = blockmax.Plan[*postings.List]
+type Plan = blockmax.Plan
 
-type term = blockmax.Term[*postings.List]
+type term = blockmax.Term
 
 // refuse says why the device cannot answer a plan, or "".
 func (x *Executor) refuse(p *Plan) string {

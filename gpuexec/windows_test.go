@@ -12,7 +12,6 @@ import (
 	"github.com/riffle-search/riffle/gpuexec"
 	"github.com/riffle-search/riffle/gpuexec/device"
 	"github.com/riffle-search/riffle/internal/exectest"
-	"github.com/riffle-search/riffle/postings"
 )
 
 // windowBytes is enough for what the windows of small indexes bring and make flat.
@@ -125,7 +124,7 @@ func TestWindowsAdmit(t *testing.T) {
 		fetched = append(fetched, x.Times().FetchedBytes)
 	}
 	for i, term := range c.lists {
-		admitted := slices.ContainsFunc(p.Segments[0].Terms, func(t blockmax.Term[*postings.List]) bool { return t.Key == term.Key })
+		admitted := slices.ContainsFunc(p.Segments[0].Terms, func(t blockmax.Term) bool { return t.Key == term.Key })
 		if resident := x.Resident(term.Key); (resident > 0) != admitted {
 			t.Errorf("of list %d, %d bytes stay, which the log has: %v", i, resident, admitted)
 		}

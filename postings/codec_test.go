@@ -45,8 +45,8 @@ func testCodecs(t *testing.T) {
 	for _, codec := range codecs {
 		docs, freqs := make(map[Kind]int), make(map[Kind]int)
 		for _, n := range []int{1, 127, 128, 129, 256, 1000, 4096, 4097, 20_000} {
-			for _, make := range []func(*rand.Rand, int) []posting{random, skewed} {
-				ps := make(rng, n)
+			for _, sample := range []func(*rand.Rand, int) []posting{random, skewed} {
+				ps := sample(rng, n)
 				b := buildBy(codec, 0, ps)
 				checkList(t, b.View(MaxDoc), ps, false)
 				l := reopen(t, b)

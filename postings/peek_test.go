@@ -13,11 +13,11 @@ func testPeek(t *testing.T) {
 	rng := rand.New(rand.NewPCG(51, 52))
 	kinds := make(map[Kind]int)
 	for i := range 60 {
-		size, make := 1+rng.IntN(BlockSize), random
+		size, sample := 1+rng.IntN(BlockSize), random
 		if i%3 == 0 {
-			size, make = BlockSize, skewed
+			size, sample = BlockSize, skewed
 		}
-		l := reopen(t, buildBy(codecs[rng.IntN(3)], size, make(rng, 1+rng.IntN(3000))))
+		l := reopen(t, buildBy(codecs[rng.IntN(3)], size, sample(rng, 1+rng.IntN(3000))))
 		var docs, tfs [BlockSize]uint32
 		var p Peek
 		for b := range l.Blocks() {
@@ -72,11 +72,11 @@ func checkRanks(t *testing.T, l *List, b int, p *Peek, docs []uint32) {
 func TestPeekNoise(t *testing.T) {
 	rng := rand.New(rand.NewPCG(53, 54))
 	for range 200 {
-		size, make := 1+rng.IntN(BlockSize), random
+		size, sample := 1+rng.IntN(BlockSize), random
 		if rng.IntN(3) == 0 {
-			size, make = BlockSize, skewed
+			size, sample = BlockSize, skewed
 		}
-		l := reopen(t, buildBy(codecs[rng.IntN(3)], size, make(rng, 1+rng.IntN(1000))))
+		l := reopen(t, buildBy(codecs[rng.IntN(3)], size, sample(rng, 1+rng.IntN(1000))))
 		var p Peek
 		for b := range l.Blocks() {
 			if err := l.Peek(b, &p); err != nil {

@@ -271,8 +271,8 @@ func (r *radix) hang(at uint32, b byte, child uint32) {
 func TestDictionaries(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 21))
 	all := map[string]dictionary{}
-	for name, make := range dictionaries {
-		all[name] = make()
+	for name, newDictionary := range dictionaries {
+		all[name] = newDictionary()
 	}
 	for i := range 60_000 {
 		term := make([]byte, rng.IntN(12))

@@ -14,14 +14,14 @@ import (
 func benchPlan() *demand.Plan {
 	table := blockmax.NewTable(blockmax.DefaultBM25, 10)
 	p := &demand.Plan{K: 10, Weights: []uint32{1 << 28, 1 << 27, 1 << 26}}
-	p.Segments = []blockmax.Segment[*postings.List]{{Docs: 1 << 24}}
+	p.Segments = []blockmax.Segment{{Docs: 1 << 24}}
 	for t := range 3 {
 		var b postings.Builder
 		for i := range uint32(300 * 4096) {
 			b.Add(13*i+uint32(t), 1+i*i%97/90+i%4096/4000, 10)
 		}
 		l := b.View(1 << 24)
-		p.Segments[0].Terms = append(p.Segments[0].Terms, blockmax.Term[*postings.List]{List: l, Table: table, Bounds: segment.Bounds(l, table)})
+		p.Segments[0].Terms = append(p.Segments[0].Terms, blockmax.Term{List: l, Table: table, Bounds: segment.Bounds(l, table)})
 	}
 	return p
 }

@@ -18,13 +18,13 @@ import (
 )
 
 // A Plan is a query over lists of package postings.
-type Plan = blockmax.Plan[*postings.List]
+type Plan = blockmax.Plan
 
 // A Finder finds extents. The zero value is ready; it keeps its memory from one query to
 // the next, and is not safe for concurrent use.
 type Finder struct {
 	plan    *Plan
-	seg     *blockmax.Segment[*postings.List]
+	seg     *blockmax.Segment
 	need    uint32
 	all     bool // a document must have all terms
 	rankMax uint32

@@ -98,7 +98,7 @@ func has(t *testing.T, l *postings.List, b int, doc uint32) bool {
 	return at < n && docs[at] == doc
 }
 
-func bitmaps(seg *blockmax.Segment[*postings.List]) (maps [][]uint64) {
+func bitmaps(seg *blockmax.Segment) (maps [][]uint64) {
 	for t := range seg.Terms {
 		n := 0
 		if seg.Terms[t].Bounds != nil {

@@ -7,11 +7,10 @@ import (
 	"time"
 
 	"github.com/riffle-search/riffle/blockmax"
-	"github.com/riffle-search/riffle/postings"
 )
 
 // A Plan is a query over lists of package postings.
-type Plan = blockmax.Plan[*postings.List]
+type Plan = blockmax.Plan
 
 // A Device answers batches of plans: *gpuexec.Executor.
 type Device interface {

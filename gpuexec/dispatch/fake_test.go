@@ -9,7 +9,6 @@ import (
 
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/cpuexec"
-	"github.com/riffle-search/riffle/postings"
 )
 
 // A fakeDevice answers plans by the CPU, all but some tiles, and fails when it is told to.
@@ -59,7 +58,7 @@ func (f *fakeDevice) answer(ctx context.Context, p *Plan) (part blockmax.Partial
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	first := *p
-	first.Segments = append([]blockmax.Segment[*postings.List](nil), p.Segments...)
+	first.Segments = append([]blockmax.Segment(nil), p.Segments...)
 	part.Pass = blockmax.And
 	for s := range first.Segments {
 		seg := &first.Segments[s]

@@ -79,7 +79,7 @@ func (b *batch) add(j *job, dev *deviceState, maxBytes int64) bool {
 }
 
 // missing is how many bytes of a list are not on a device.
-func missing(t *blockmax.Term[*postings.List], dev Device) int64 {
+func missing(t *blockmax.Term, dev Device) int64 {
 	bytes := listBytes(t.List)
 	if t.Key == 0 || dev == nil {
 		return bytes

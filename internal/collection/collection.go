@@ -23,10 +23,10 @@ import (
 )
 
 // A Plan is a query over lists of package postings.
-type Plan = blockmax.Plan[*postings.List]
+type Plan = blockmax.Plan
 
 // A Term is one posting list and what is needed to score it.
-type Term = blockmax.Term[*postings.List]
+type Term = blockmax.Term
 
 // A Collection is documents 0 to Docs-1, of which only length codes and the postings of some terms are known.
 type Collection struct {
@@ -58,13 +58,13 @@ func (c *Collection) Plan(q int, mode blockmax.Mode, k int) *Plan {
 
 // PlanOf is a query for the lists of those numbers.
 func (c *Collection) PlanOf(lists []int, mode blockmax.Mode, k int) *Plan {
-	s := blockmax.Segment[*postings.List]{Docs: c.Docs, Terms: make([]Term, len(lists))}
+	s := blockmax.Segment{Docs: c.Docs, Terms: make([]Term, len(lists))}
 	weights := make([]float64, len(lists))
 	for i, l := range lists {
 		s.Terms[i] = c.Lists[l]
 		weights[i] = blockmax.Lucene.Weight(uint64(c.Docs), uint64(s.Terms[i].List.Count))
 	}
-	p := &Plan{Segments: []blockmax.Segment[*postings.List]{s}, Mode: mode, K: k}
+	p := &Plan{Segments: []blockmax.Segment{s}, Mode: mode, K: k}
 	p.Weights, _ = blockmax.Scale(weights)
 	return p
 }

@@ -23,11 +23,10 @@ import (
 	"testing"
 
 	"github.com/riffle-search/riffle/blockmax"
-	"github.com/riffle-search/riffle/postings"
 )
 
 // A Plan is a query over lists of package postings.
-type Plan = blockmax.Plan[*postings.List]
+type Plan = blockmax.Plan
 
 // An Executor is what is tested.
 type Executor interface {

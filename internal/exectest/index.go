@@ -16,8 +16,8 @@ import (
 // executors see it.
 type Index struct {
 	Segments []Segment
-	parts    []blockmax.Segment[*postings.List] // without Accept and Tail
-	tables   []*blockmax.Table                  // of the fields
+	parts    []blockmax.Segment // without Accept and Tail
+	tables   []*blockmax.Table  // of the fields
 }
 
 // A Segment is the contents of one segment.
@@ -108,10 +108,10 @@ func newPostings(rng *rand.Rand, docs, spread uint32) map[uint32]uint32 {
 }
 
 // part is the segment as executors see it.
-func (ix *Index) part(rng *rand.Rand, s *Segment, base uint32) blockmax.Segment[*postings.List] {
-	p := blockmax.Segment[*postings.List]{Base: base, Docs: s.Docs, Rank: s.Rank}
+func (ix *Index) part(rng *rand.Rand, s *Segment, base uint32) blockmax.Segment {
+	p := blockmax.Segment{Base: base, Docs: s.Docs, Rank: s.Rank}
 	for t, list := range s.Terms {
-		term := blockmax.Term[*postings.List]{Norms: s.Norms[s.Field[t]], Table: ix.tables[s.Field[t]]}
+		term := blockmax.Term{Norms: s.Norms[s.Field[t]], Table: ix.tables[s.Field[t]]}
 		if len(list) > 0 {
 			term.List = newList(rng, list, term.Norms, s.Wide)
 			term.Bounds = segment.Bounds(term.List, term.Table)

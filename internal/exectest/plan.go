@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/riffle-search/riffle/blockmax"
-	"github.com/riffle-search/riffle/postings"
 )
 
 // pick is the index with only some of its terms, in random order.
@@ -109,7 +108,7 @@ func (ix *Index) addTails(rng *rand.Rand, p *Plan) {
 		s.Tail = make([]uint32, (s.Docs+blockmax.TileDocs-1)/blockmax.TileDocs)
 	}
 	for _, h := range matching(ix, p, tree) {
-		i, _ := slices.BinarySearchFunc(p.Segments, h.Doc, func(s blockmax.Segment[*postings.List], doc uint32) int {
+		i, _ := slices.BinarySearchFunc(p.Segments, h.Doc, func(s blockmax.Segment, doc uint32) int {
 			return int(int64(s.Base)+int64(s.Docs)-1) - int(doc)
 		})
 		s := &p.Segments[i]
