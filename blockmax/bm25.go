@@ -45,16 +45,6 @@ const (
 	Robertson
 )
 
-// ParseIDF is the inverse of String.
-func ParseIDF(name string) (IDF, error) {
-	for f := Lucene; f <= Robertson; f++ {
-		if f.String() == name {
-			return f, nil
-		}
-	}
-	return 0, fmt.Errorf("unknown idf %q, want %v or %v", name, Lucene, Robertson)
-}
-
 func (f IDF) String() string {
 	switch f {
 	case Lucene:

@@ -26,17 +26,6 @@ func TestIDF(t *testing.T) {
 	}
 }
 
-func TestParseIDF(t *testing.T) {
-	for _, f := range []IDF{Lucene, Robertson} {
-		if got, err := ParseIDF(f.String()); got != f || err != nil {
-			t.Errorf("ParseIDF(%q) = %v, %v", f, got, err)
-		}
-	}
-	if _, err := ParseIDF("tf"); err == nil {
-		t.Error("ParseIDF(tf) found something")
-	}
-}
-
 func TestValidateReportsAllFields(t *testing.T) {
 	if err := DefaultBM25.Validate(); err != nil {
 		t.Error(err)

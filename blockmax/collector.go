@@ -6,7 +6,7 @@ import (
 )
 
 // A Collector keeps the k best hits among the documents it is offered, in any
-// order. It is not safe for concurrent use.
+// order. Reset comes first. It is not safe for concurrent use.
 type Collector struct {
 	k     int
 	after uint64 // only keys below it are wanted
@@ -19,15 +19,8 @@ type Collector struct {
 	spare []uint64 // for sorting
 }
 
-// NewCollector returns a collector of the k best hits (k >= 1) that rank behind
-// after; a nil after admits all.
-func NewCollector(k int, after *Hit) *Collector {
-	c := new(Collector)
-	c.Reset(k, after)
-	return c
-}
-
-// Reset empties the collector for another query and keeps its memory.
+// Reset empties the collector for a query and keeps its memory: it collects the k best hits (k >= 1)
+// that come behind after; a nil after admits all.
 func (c *Collector) Reset(k int, after *Hit) {
 	if k < 1 {
 		panic("BUG: blockmax: a collector of no hits")
@@ -70,9 +63,6 @@ func (c *Collector) Worst() (h Hit, full bool) {
 	key := c.heap[0]
 	return Hit{Doc: ^uint32(key), Score: uint32(key >> 32)}, true
 }
-
-// Full reports whether k hits are kept.
-func (c *Collector) Full() bool { return len(c.heap) == c.k }
 
 // Offer hands in a document with its whole score, at most once each.
 func (c *Collector) Offer(doc, score uint32) {

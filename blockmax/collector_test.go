@@ -41,8 +41,8 @@ func TestCollector(t *testing.T) {
 			}
 			kept = kept[:min(k, len(kept))]
 			c.Offer(h.Doc, h.Score)
-			if c.Full() != (len(kept) == k) {
-				t.Fatalf("Full() = %v with %d of %d hits", c.Full(), len(kept), k)
+			if _, full := c.Worst(); full != (len(kept) == k) {
+				t.Fatalf("Worst says %v with %d of %d hits", full, len(kept), k)
 			}
 		}
 		if got := c.Hits(); !slices.Equal(got, kept) {
@@ -64,7 +64,7 @@ func BenchmarkCollector(b *testing.B) {
 	}
 	for _, k := range []int{10, 1000, 10000} {
 		b.Run(map[int]string{10: "k=10", 1000: "k=1000", 10000: "k=10000"}[k], func(b *testing.B) {
-			c := NewCollector(k, nil)
+			var c Collector
 			for b.Loop() {
 				c.Reset(k, nil)
 				for d, s := range scores {

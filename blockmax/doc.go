@@ -3,6 +3,8 @@
 // defines what executors take (Plan) and return (TopK, Work). It holds no bytes and does
 // no I/O. Of postings it knows one name, the list that a plan holds.
 //
+// The package is internal to riffle: it makes no compatibility promise.
+//
 // # Scores are integers
 //
 // Executors must agree bit for bit, on a CPU and on a GPU, in any order of addition. A

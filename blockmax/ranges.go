@@ -25,8 +25,8 @@ type Ranges struct {
 	Best  Best
 }
 
-// Bytes returns the memory that the ranges take.
-func (r *Ranges) Bytes() int { return len(r.Word) + len(r.Tile) + 4*len(r.First) + 2*len(r.Best) }
+// bytes returns the memory that the ranges take.
+func (r *Ranges) bytes() int { return len(r.Word) + len(r.Tile) + 4*len(r.First) + 2*len(r.Best) }
 
 // Coarse rounds the impact of a posting up to 8 bits, in units of 257. It is never
 // 0, which stands for no posting.
@@ -56,7 +56,7 @@ func (b *Bounds) Spend(n, limit int64) (due bool) {
 func (b *Bounds) Bytes() int {
 	n := 2*len(b.Extent) + 2*len(b.Block) + 2*len(b.Best)
 	if r := b.Refined(); r != nil {
-		n += r.Bytes()
+		n += r.bytes()
 	}
 	return n
 }

@@ -58,9 +58,6 @@ func (t *Table) Key() TableKey { return t.key }
 // change them. Four bytes may be read where an element of small begins.
 func (t *Table) Arrays() (small *[smallTFs][256]uint16, k *[256]float32) { return &t.small, &t.k }
 
-// K returns BM25's k1*(1 - b + b*length/avg) for a length code.
-func (t *Table) K(code uint8) float32 { return t.k[code] }
-
 // Impact returns the impact of a posting as a 16-bit fraction: 0 for a frequency
 // of 0, at most 65535. It never falls when tf rises and never rises when the code
 // does.

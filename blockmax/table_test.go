@@ -48,7 +48,7 @@ func TestImpactIsBM25(t *testing.T) {
 		for range 2000 {
 			tf, code := uint32(1+rng.ExpFloat64()*10), uint8(rng.UintN(256))
 			num := new(big.Float).SetPrec(200).SetUint64(uint64(tf) << 16)
-			den := new(big.Float).SetPrec(200).SetFloat64(float64(table.K(code)))
+			den := new(big.Float).SetPrec(200).SetFloat64(float64(table.k[code]))
 			den.Add(den, new(big.Float).SetUint64(uint64(tf)))
 			exact, _ := num.Quo(num, den).Float64()
 			if got := table.Impact(tf, code); math.Abs(float64(got)-min(exact, 65535)) > 0.51 {

@@ -53,7 +53,7 @@ func TestAllocations(t *testing.T) {
 			}
 		}
 	}
-	if n := testing.AllocsPerRun(20, func() { _, _ = cpuexec.Count(context.Background(), p) }); n > 0 {
+	if n := testing.AllocsPerRun(20, func() { _, _ = cpuexec.Parallel{}.Count(context.Background(), p) }); n > 0 {
 		t.Errorf("Count: %v allocations", n)
 	}
 }

@@ -70,7 +70,7 @@ func BenchmarkCount(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
 				p := queries[i%len(queries)]
 				p.K, p.Mode = 1, mode
-				if _, err := cpuexec.Count(context.Background(), &p); err != nil {
+				if _, err := (cpuexec.Parallel{}).Count(context.Background(), &p); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -12,12 +12,13 @@ import (
 // pass Plan.Check. It decodes no frequency, and no block at all for a single term
 // without an accept bitmap. K matters for AndOr only, which counts what matches
 // every term when there are K of them; After and the weights do not.
-func Count(ctx context.Context, p *blockmax.Plan) (int, error) {
-	return count(ctx, p, Parallel{})
-}
-
-// count is Count, shared as x says.
-func count(ctx context.Context, p *blockmax.Plan, x Parallel) (int, error) {
+func (x Parallel) Count(ctx context.Context, p *blockmax.Plan) (int, error) {
+	if x.Pool != nil {
+		if err := x.begin(); err != nil {
+			return 0, err
+		}
+		defer x.end()
+	}
 	if err := p.Check(); err != nil {
 		return 0, err
 	}

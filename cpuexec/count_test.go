@@ -24,7 +24,7 @@ func TestCount(t *testing.T) {
 				exectest.Plans(1, round, func(ix *exectest.Index, p *exectest.Plan) bool {
 					want := exectest.Oracle(ix, p).Total
 					count := func(when string) {
-						got, err := cpuexec.Count(context.Background(), p)
+						got, err := cpuexec.Parallel{}.Count(context.Background(), p)
 						if err != nil || got != want {
 							t.Fatalf("round %d: %s, counted %d documents, want %d: %v", round, when, got, want, err)
 						}
@@ -87,7 +87,7 @@ func TestBitmaps(t *testing.T) {
 		p.Segments[0].Terms[0].List = l
 		first, uses := 0, 0
 		for ; l.Bitmap() == nil; uses++ {
-			n, err := cpuexec.Count(context.Background(), p)
+			n, err := cpuexec.Parallel{}.Count(context.Background(), p)
 			if err != nil || uses > 0 && n != first || uses == 100 {
 				t.Fatalf("count %d is %d, was %d: %v", uses, n, first, err)
 			}
@@ -99,7 +99,7 @@ func TestBitmaps(t *testing.T) {
 		if !slices.Equal(l.Bitmap(), want) {
 			t.Error("the bitmap is not what the postings make")
 		}
-		if n, err := cpuexec.Count(context.Background(), p); err != nil || n != first {
+		if n, err := (cpuexec.Parallel{}).Count(context.Background(), p); err != nil || n != first {
 			t.Errorf("counted %d with the bitmap, %d without: %v", n, first, err)
 		}
 		if grown := l.Bytes() - before; grown != 8*len(want) {
@@ -128,7 +128,7 @@ func TestBitmapOfAnotherSegment(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, p.Mode = range []blockmax.Mode{blockmax.Or, blockmax.And} {
-			if n, err := cpuexec.Count(context.Background(), p); err != nil || n != 1000 {
+			if n, err := (cpuexec.Parallel{}).Count(context.Background(), p); err != nil || n != 1000 {
 				t.Errorf("%d documents, mode %d: counted %d: %v", docs, p.Mode, n, err)
 			}
 		}
@@ -182,7 +182,7 @@ func TestMatches(t *testing.T) {
 // TestCountReadsNoBlock counts a term by its directory.
 func TestCountReadsNoBlock(t *testing.T) {
 	p, lists := unreadable(t)
-	got, err := cpuexec.Count(context.Background(), p)
+	got, err := cpuexec.Parallel{}.Count(context.Background(), p)
 	if err != nil || got != lists[0].Count {
 		t.Errorf("counted %d, %v, want %d", got, err, lists[0].Count)
 	}

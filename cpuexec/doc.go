@@ -1,7 +1,8 @@
-// Package cpuexec answers plans on the CPU. Executor.TopK ranks, Finish completes an
-// answer that another processor began, Count counts and Matches evaluates a filter; all
-// take a blockmax.Plan over posting lists. Parallel has several goroutines work on one
-// plan.
+// Package cpuexec answers plans (blockmax.Plan) on the CPU. TopK ranks, Finish completes an
+// answer that a GPU began, Count counts and Matches evaluates a filter. An Executor works on
+// the calling goroutine; Parallel has several goroutines work on one plan.
+//
+// The package is internal to riffle: it makes no compatibility promise.
 //
 // # Which file answers what
 //

@@ -84,7 +84,7 @@ func TestCancelled(t *testing.T) {
 		if _, err := e.TopK(ctx, p); err != context.Canceled {
 			t.Errorf("%s: the error is %v", e.Name(), err)
 		}
-		if _, err := cpuexec.Count(ctx, p); err != context.Canceled {
+		if _, err := (cpuexec.Parallel{}).Count(ctx, p); err != context.Canceled {
 			t.Errorf("Count: the error is %v", err)
 		}
 	}

@@ -32,10 +32,10 @@ func (f finisher) TopK(ctx context.Context, p *blockmax.Plan) (blockmax.TopK, er
 	first := without(p, part.Open)
 	if p.Mode == blockmax.AndOr && p.Tree == nil {
 		first.Mode = blockmax.And
-		if n, err := cpuexec.Count(ctx, first); err == nil && n < p.K && f.rng.IntN(2) == 0 {
+		if n, err := (cpuexec.Parallel{}).Count(ctx, first); err == nil && n < p.K && f.rng.IntN(2) == 0 {
 			all := *p
 			all.Mode = blockmax.And
-			if n, err := cpuexec.Count(ctx, &all); err == nil && n < p.K {
+			if n, err := (cpuexec.Parallel{}).Count(ctx, &all); err == nil && n < p.K {
 				first.Mode, part.Pass = blockmax.Or, blockmax.Or
 			}
 		}

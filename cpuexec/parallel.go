@@ -111,18 +111,6 @@ func (x Parallel) TopK(ctx context.Context, p *blockmax.Plan) (blockmax.TopK, er
 	return x.whole().topK(ctx, p, x)
 }
 
-// Count counts as the function Count does.
-func (x Parallel) Count(ctx context.Context, p *blockmax.Plan) (int, error) {
-	if x.Pool == nil {
-		return Count(ctx, p)
-	}
-	if err := x.begin(); err != nil {
-		return 0, err
-	}
-	defer x.end()
-	return count(ctx, p, x)
-}
-
 // begin fills in the defaults, waits until the policy lets a query start, and makes
 // the caller one of the goroutines at work.
 func (x *Parallel) begin() error {

@@ -73,9 +73,6 @@ func NewPool(cores int, spin time.Duration) *Pool {
 // maxCores is what fits in job.claimed.
 const maxCores = 64
 
-// Cores returns the number of cores that the pool is for.
-func (p *Pool) Cores() int { return p.cores }
-
 // Close waits for the queries that are shared at the moment, and ends the workers.
 // Later queries run whole.
 func (p *Pool) Close() {

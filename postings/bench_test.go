@@ -192,7 +192,7 @@ func BenchmarkBuild(b *testing.B) {
 		}
 		bld := new(Builder)
 		fill := func() {
-			bld.Reset()
+			bld.reset()
 			for _, p := range ps {
 				bld.Add(p.doc, p.tf, p.length)
 			}

@@ -49,7 +49,7 @@ func (k *block) appendRows(dst []byte, prev uint32, codec Kind) ([]byte, Encodin
 	} else {
 		dst = docs.appendTo(dst, gaps[:k.n])
 	}
-	return tfs.appendTo(dst, freqs[:k.n]), MakeEncoding(docs.kind, docs.stated(), tfs.kind, tfs.stated())
+	return tfs.appendTo(dst, freqs[:k.n]), makeEncoding(docs.kind, docs.stated(), tfs.kind, tfs.stated())
 }
 
 // betterKind returns what n documents from first to last, behind prev, are written in that
@@ -88,7 +88,7 @@ const safeWidth = 24
 // Whatever they hold, it returns either an error or documents that rise strictly from
 // above prev to last.
 func decodeDocs(dst *[BlockSize]uint32, rows []byte, e Encoding, n int, prev, last uint32) error {
-	width, safe := e.DocWidth(), true
+	width, safe := e.docWidth(), true
 	switch e.Kind() {
 	case Run:
 		consecutive(dst, last-uint32(n-1))
@@ -155,7 +155,7 @@ func rising(docs []uint32, prev uint32) bool {
 // decodeFreqs writes the n frequencies of a block to dst. rows begin at the block's
 // frequencies.
 func decodeFreqs(dst *[BlockSize]uint32, rows []byte, e Encoding, n int) error {
-	width, safe := e.FreqWidth(), true
+	width, safe := e.freqWidth(), true
 	switch e.FreqKind() {
 	case PFor:
 		p, err := readPFor(rows[:RowBytes*width])
@@ -185,7 +185,7 @@ func decodeFreqs(dst *[BlockSize]uint32, rows []byte, e Encoding, n int) error {
 	}
 	if !safe {
 		if i := slices.Index(dst[:n], 0); i >= 0 {
-			return corrupt.New(RowBytes*e.DocRows(n), "frequency %d is 1<<32", i)
+			return corrupt.New(RowBytes*e.docRows(n), "frequency %d is 1<<32", i)
 		}
 	}
 	return nil

@@ -223,8 +223,8 @@ func (f *blocks) beginExtent() {
 	f.chunkOf = append(f.chunkOf, uint32(len(f.chunks)-1))
 }
 
-// Reset makes the builder empty. It keeps its memory unless a view shares it.
-func (b *Builder) Reset() {
+// reset makes the builder empty. It keeps its memory unless a view shares it.
+func (b *Builder) reset() {
 	b.tail, b.count, b.last = b.tail[:0], 0, 0
 	if b.full == nil || b.full.shared {
 		b.full = nil
@@ -233,9 +233,9 @@ func (b *Builder) Reset() {
 	f := b.full
 	*f = blocks{
 		last: f.last[:0], enc: f.enc[:0], off: f.off[:0],
-		imp:     Impacts{Start: f.imp.Start[:0], Pairs: f.imp.Pairs[:0]},
+		imp:     Impacts{Start: f.imp.Start[:0], pairs: f.imp.pairs[:0]},
 		extLast: f.extLast[:0],
-		extImp:  Impacts{Start: f.extImp.Start[:0], Pairs: f.extImp.Pairs[:0]},
+		extImp:  Impacts{Start: f.extImp.Start[:0], pairs: f.extImp.pairs[:0]},
 		chunks:  f.chunks[:0], chunkOf: f.chunkOf[:0], rowOf: f.rowOf[:0],
 		held: f.held,
 	}
@@ -246,7 +246,7 @@ func (b *Builder) Bytes() int {
 	n := int(unsafe.Sizeof(*b)) + cap(b.tail)
 	if f := b.full; f != nil {
 		n += int(unsafe.Sizeof(*f)) + 4*(cap(f.last)+cap(f.off)+cap(f.extLast)+cap(f.chunkOf)+cap(f.rowOf)) + 2*cap(f.enc)
-		n += 4*(cap(f.imp.Start)+cap(f.extImp.Start)) + int(unsafe.Sizeof(Impact{}))*(cap(f.imp.Pairs)+cap(f.extImp.Pairs))
+		n += 4*(cap(f.imp.Start)+cap(f.extImp.Start)) + int(unsafe.Sizeof(Impact{}))*(cap(f.imp.pairs)+cap(f.extImp.pairs))
 		n += f.held + int(unsafe.Sizeof([]byte(nil)))*cap(f.chunks)
 	}
 	return n

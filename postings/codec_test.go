@@ -94,7 +94,7 @@ func TestViewBlockOfCodec(t *testing.T) {
 		for n := 1; n < len(ps); n += 7 {
 			checkList(t, b.View(ps[n].doc), ps[:n], true)
 		}
-		b.Reset()
+		b.reset()
 		if b.Codec != codec {
 			t.Errorf("Reset has changed the codec to %v", b.Codec)
 		}
@@ -109,7 +109,7 @@ func checkPlan(t *testing.T, p plan, values *[BlockSize]uint32) {
 	if len(rows) != RowBytes*p.rows {
 		t.Fatalf("%+v: %d bytes, planned were %d rows", p, len(rows), p.rows)
 	}
-	e := MakeEncoding(p.kind, p.stated(), p.kind, p.stated())
+	e := makeEncoding(p.kind, p.stated(), p.kind, p.stated())
 	if e.Kind() != p.kind || e.FreqKind() != p.kind || e.Rows(BlockSize) != 2*p.rows {
 		t.Fatalf("%+v became %v", p, e)
 	}
@@ -117,7 +117,7 @@ func checkPlan(t *testing.T, p plan, values *[BlockSize]uint32) {
 	if err := decodeFreqs(&got, rows, e, BlockSize); err != nil {
 		t.Fatalf("%+v: %v", p, err)
 	}
-	peek := Peek{Len: BlockSize, FreqWidth: FreqsCoded, Freqs: rows, freqs: p.kind}
+	peek := Peek{Len: BlockSize, FreqWidth: freqsCoded, Freqs: rows, freqs: p.kind}
 	if p.kind == Packed {
 		peek.FreqWidth = uint(p.low)
 	}
@@ -293,7 +293,7 @@ func FuzzCoded(f *testing.F) {
 			kind = Rice
 		}
 		rows = rows[: RowBytes*n : RowBytes*n]
-		e := MakeEncoding(kind, n, kind, n)
+		e := makeEncoding(kind, n, kind, n)
 		var docs, tfs [BlockSize]uint32
 		err := decodeFreqs(&tfs, rows, e, BlockSize)
 		if err != nil {
@@ -301,7 +301,7 @@ func FuzzCoded(f *testing.F) {
 		} else if slices.Contains(tfs[:], 0) {
 			t.Fatalf("a frequency of 0: %v", tfs)
 		}
-		peek := Peek{Len: BlockSize, FreqWidth: FreqsCoded, Freqs: rows, freqs: kind}
+		peek := Peek{Len: BlockSize, FreqWidth: freqsCoded, Freqs: rows, freqs: kind}
 		last := prev
 		for i, tf := range tfs {
 			if got := peek.TF(i); err == nil && got != tf {

@@ -30,15 +30,6 @@ func (c *Cursor) Reset(l *List) {
 	c.l, c.b, c.i, c.n, c.doc, c.hasTF, c.err = l, -1, -1, 0, 0, false, nil
 }
 
-// Doc returns the document at hand: End when there is no further one, undefined
-// before the first Next or SeekGE.
-func (c *Cursor) Doc() uint32 {
-	if c.l == nil {
-		return End
-	}
-	return c.doc
-}
-
 // Next moves to the next posting and returns its document, End when there is none.
 func (c *Cursor) Next() uint32 {
 	if c.i+1 < c.n {

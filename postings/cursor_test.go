@@ -59,15 +59,15 @@ func testCursor(t *testing.T) {
 			if at < len(ps) {
 				want = ps[at].doc
 			}
-			if got != want || c.Doc() != want {
-				t.Fatalf("at posting %d the cursor says %d and stands on %d, want %d", at, got, c.Doc(), want)
+			if got != want || c.doc != want {
+				t.Fatalf("at posting %d the cursor says %d and stands on %d, want %d", at, got, c.doc, want)
 			}
 			if at < len(ps) && rng.IntN(2) == 0 && c.TF() != ps[at].tf {
 				t.Fatalf("posting %d has frequency %d, want %d", at, c.TF(), ps[at].tf)
 			}
 		}
 		if c.Next() != End || c.SeekGE(0) != End || c.Err() != nil {
-			t.Fatalf("behind the end: %d, %v", c.Doc(), c.Err())
+			t.Fatalf("behind the end: %d, %v", c.doc, c.Err())
 		}
 	}
 }

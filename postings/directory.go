@@ -230,7 +230,7 @@ func (l *List) parseDirectory(parts [][]byte, chunks int) error {
 			return err
 		}
 	}
-	l.BlockImpacts.Pairs = slices.Clone(pairs)
+	l.BlockImpacts.pairs = slices.Clone(pairs)
 	return l.finishOpen(chunks)
 }
 

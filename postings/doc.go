@@ -2,6 +2,9 @@
 // and how often. A list is blocks of bytes that a CPU and a GPU decode alike. The package
 // does no I/O and knows nothing of scores.
 //
+// The package is internal to riffle: it makes no compatibility promise. The stored format that
+// this comment specifies is promised: what one version has written, later ones read.
+//
 // A [Builder] takes postings in document order. It returns a [List] of the postings so
 // far (View) or the stored form (Encode), which [Open] turns into a List. A List is a
 // directory in plain slices, which executors search and prune by, and a payload that is

@@ -60,10 +60,10 @@ func (k Kind) String() string {
 // Rows are all that one must know to find a block. What else pfor and rice need is in them.
 type Encoding uint16
 
-// MakeEncoding puts an encoding together. Of packed values the width is the bits of one,
+// makeEncoding puts an encoding together. Of packed values the width is the bits of one,
 // where 0 means that all are 0; of a bitset, pfor and rice it is the number of rows; of a
 // run it is 0.
-func MakeEncoding(docs Kind, docWidth int, freqs Kind, freqWidth int) Encoding {
+func makeEncoding(docs Kind, docWidth int, freqs Kind, freqWidth int) Encoding {
 	e := Encoding(docWidth) | Encoding(docs)<<6
 	if docs >= PFor {
 		e = Encoding(docWidth) | Encoding(docs-PFor)<<5 | 3<<6
@@ -82,9 +82,9 @@ func (e Encoding) Kind() Kind {
 	return PFor + Kind(e>>5&1)
 }
 
-// DocWidth is the number of bits of a gap in a Packed block, and the number of
+// docWidth is the number of bits of a gap in a Packed block, and the number of
 // rows of documents in a block of any other kind.
-func (e Encoding) DocWidth() int {
+func (e Encoding) docWidth() int {
 	if e>>6&3 == 3 {
 		return int(e & 31)
 	}
@@ -99,35 +99,35 @@ func (e Encoding) FreqKind() Kind {
 	return Packed
 }
 
-// FreqWidth is the number of bits of a frequency minus one when frequencies are packed: 0
+// freqWidth is the number of bits of a frequency minus one when frequencies are packed: 0
 // when every frequency of the block is 1. When they are not, it is their number of rows.
-func (e Encoding) FreqWidth() int { return int(e >> 8 & 63) }
+func (e Encoding) freqWidth() int { return int(e >> 8 & 63) }
 
 // packedFreqs says whether frequencies are packed, and in how many bits.
 func (e Encoding) packedFreqs() (width int, ok bool) { return int(e >> 8), e>>8 <= 32 }
 
-// DocRows is the number of rows that the documents of a block of n postings take.
-func (e Encoding) DocRows(n int) int {
+// docRows is the number of rows that the documents of a block of n postings take.
+func (e Encoding) docRows(n int) int {
 	switch e.Kind() {
 	case Packed:
-		return packedRows(n, e.DocWidth())
+		return packedRows(n, e.docWidth())
 	case Run:
 		return 0
 	}
-	return e.DocWidth()
+	return e.docWidth()
 }
 
-// FreqRows is the number of rows that the frequencies of a block of n postings
+// freqRows is the number of rows that the frequencies of a block of n postings
 // take; they follow the rows of the documents.
-func (e Encoding) FreqRows(n int) int {
+func (e Encoding) freqRows(n int) int {
 	if width, ok := e.packedFreqs(); ok {
 		return packedRows(n, width)
 	}
-	return e.FreqWidth()
+	return e.freqWidth()
 }
 
 // Rows is the number of rows of a whole block of n postings.
-func (e Encoding) Rows(n int) int { return e.DocRows(n) + e.FreqRows(n) }
+func (e Encoding) Rows(n int) int { return e.docRows(n) + e.freqRows(n) }
 
 // fault says what is wrong with the encoding of a block of n postings whose last
 // document lies span behind that of the block before, or "" when nothing is.
@@ -138,7 +138,7 @@ func (e Encoding) fault(n int, span uint32) string {
 	if fault := e.docFault(n, span); fault != "" {
 		return fault
 	}
-	switch kind, width := e.FreqKind(), e.FreqWidth(); {
+	switch kind, width := e.FreqKind(), e.freqWidth(); {
 	case kind == Packed && width > 32:
 		return fmt.Sprintf("frequencies of %d bits", width)
 	case kind > Rice:
@@ -151,7 +151,7 @@ func (e Encoding) fault(n int, span uint32) string {
 
 // docFault is fault for documents.
 func (e Encoding) docFault(n int, span uint32) string {
-	switch kind, width := e.Kind(), e.DocWidth(); {
+	switch kind, width := e.Kind(), e.docWidth(); {
 	case kind == Packed && width > 31:
 		return fmt.Sprintf("gaps of %d bits", width)
 	case kind == Bitset && (width > 32 || width != bitsetRows(span)):
@@ -167,12 +167,12 @@ func (e Encoding) docFault(n int, span uint32) string {
 func (e Encoding) String() string {
 	docs := e.Kind().String()
 	if e.Kind() != Run {
-		docs = fmt.Sprintf("%s/%d", docs, e.DocWidth())
+		docs = fmt.Sprintf("%s/%d", docs, e.docWidth())
 	}
 	if e.FreqKind() != Packed {
-		return fmt.Sprintf("%s tf %v/%d", docs, e.FreqKind(), e.FreqWidth())
+		return fmt.Sprintf("%s tf %v/%d", docs, e.FreqKind(), e.freqWidth())
 	}
-	return fmt.Sprintf("%s tf/%d", docs, e.FreqWidth())
+	return fmt.Sprintf("%s tf/%d", docs, e.freqWidth())
 }
 
 // packedRows is the number of rows that n values of width bits take. Lanes fill

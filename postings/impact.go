@@ -21,14 +21,14 @@ type Impact struct {
 // Pairs[Start[i]:Start[i+1]].
 type Impacts struct {
 	Start []uint32 // one more than there are blocks
-	Pairs []Impact
+	pairs []Impact
 }
 
 // Of returns the pairs of block (or extent) i.
-func (m *Impacts) Of(i int) []Impact { return m.Pairs[m.Start[i]:m.Start[i+1]] }
+func (m *Impacts) Of(i int) []Impact { return m.pairs[m.Start[i]:m.Start[i+1]] }
 
 func (m *Impacts) bytes() int {
-	return 4*len(m.Start) + len(m.Pairs)*int(unsafe.Sizeof(Impact{}))
+	return 4*len(m.Start) + len(m.pairs)*int(unsafe.Sizeof(Impact{}))
 }
 
 // push appends the best pairs of one more block or extent from p, which is empty
@@ -37,13 +37,13 @@ func (m *Impacts) push(p *pareto) {
 	if len(m.Start) == 0 {
 		m.Start = append(m.Start, 0)
 	}
-	m.Pairs = p.flush(m.Pairs)
-	m.Start = append(m.Start, uint32(len(m.Pairs)))
+	m.pairs = p.flush(m.pairs)
+	m.Start = append(m.Start, uint32(len(m.pairs)))
 }
 
 // addTo adds the pairs of blocks (or extents) from to to-1 to p.
 func (m *Impacts) addTo(p *pareto, from, to int) {
-	p.addAll(m.Pairs[m.Start[from]:m.Start[to]])
+	p.addAll(m.pairs[m.Start[from]:m.Start[to]])
 }
 
 // A pareto finds the Pareto-best pairs of any number of pairs. For every length

@@ -143,7 +143,7 @@ func (k *block) appendBits(w *bitWriter, prev uint32) Encoding {
 	}
 	freqWidth := k.freqWidth()
 	k.appendFreqs(w, freqWidth)
-	return MakeEncoding(kind, width, Packed, freqWidth)
+	return makeEncoding(kind, width, Packed, freqWidth)
 }
 
 // freqWidth is the number of bits of the highest frequency, minus one.
@@ -293,7 +293,7 @@ func readDocsAs(v *[BlockSize + 1]uint32, in []byte, at int, e Encoding, n int, 
 	}
 	width := gapsWidth(v, n)
 	kind := betterKind(packedRows(n, width), prev, v[1], last, n)
-	if kind != e.Kind() || kind == Packed && width != e.DocWidth() {
+	if kind != e.Kind() || kind == Packed && width != e.docWidth() {
 		return end, corrupt.New(0, "documents are %v in %d bits, the directory says %v", kind, width, e)
 	}
 	return end, nil
@@ -331,11 +331,11 @@ func appendDocRows(dst, in []byte, at int, e Encoding, n int, prev, last uint32)
 	if end, err = readDocsAs(&v, in, at, e, n, prev, last); err != nil {
 		return dst, end, err
 	}
-	rows = dst[:len(dst)+RowBytes*e.DocRows(n)]
+	rows = dst[:len(dst)+RowBytes*e.docRows(n)]
 	to := rows[len(dst):]
 	switch e.Kind() {
 	case Packed:
-		packGaps(to, &v, n, uint(e.DocWidth()))
+		packGaps(to, &v, n, uint(e.docWidth()))
 	case Bitset:
 		for _, d := range v[1 : n+1] {
 			bit := d - prev - 1
@@ -354,8 +354,8 @@ func appendFreqRows(dst, in []byte, at int, e Encoding, n int) (rows []byte, end
 	if end, err = readFreqsAs(&v, in, at, e, n); err != nil {
 		return dst, end, err
 	}
-	rows = dst[:len(dst)+RowBytes*e.FreqRows(n)]
-	packGaps(rows[len(dst):], &v, n, uint(e.FreqWidth()))
+	rows = dst[:len(dst)+RowBytes*e.freqRows(n)]
+	packGaps(rows[len(dst):], &v, n, uint(e.freqWidth()))
 	return rows, end, nil
 }
 

@@ -107,7 +107,7 @@ func SeekBlock(docs *[BlockSize]uint32, n int, doc uint32) int {
 func (l *List) Docs(b int, dst *[BlockSize]uint32) (n int, err error) {
 	// Most blocks here, all others in docs: what takes 10 ns bears no detours.
 	c, e := l.chunk(b), l.Enc[b]
-	if width := e.DocWidth(); c != nil && e.Kind() == Packed && 0 < width && width <= safeWidth {
+	if width := e.docWidth(); c != nil && e.Kind() == Packed && 0 < width && width <= safeWidth {
 		n = l.BlockLen(b)
 		unpackDocs(dst, c.from(l.Off[b]), n, width, l.before(b))
 		if dst[n-1] == l.Last[b] {
@@ -147,7 +147,7 @@ func (l *List) Freqs(b int, dst *[BlockSize]uint32) (n int, err error) {
 			return 0, err
 		}
 	}
-	rows := c.from(l.Off[b] + uint32(e.DocRows(n)))
+	rows := c.from(l.Off[b] + uint32(e.docRows(n)))
 	if packed && width < 32 {
 		unpackFreqs(dst, rows, n, width)
 		return n, nil

@@ -15,15 +15,15 @@ type Peek struct {
 	Last      uint32
 	Len       int // postings
 	Kind      Kind
-	FreqWidth uint   // bits of a frequency minus one, or FreqsCoded
+	FreqWidth uint   // bits of a frequency minus one, or freqsCoded
 	Docs      []byte // rows of documents
 	Freqs     []byte // rows of frequencies
 
 	freqs Kind
 }
 
-// FreqsCoded stands for the width of frequencies that are not packed: only TF reads them.
-const FreqsCoded = 64
+// freqsCoded stands for the width of frequencies that are not packed: only TF reads them.
+const freqsCoded = 64
 
 // Peek sets p to block b. It finds less damage than Docs and Freqs do, but what it says of a
 // damaged block is harmless: see Rank and TF.
@@ -33,9 +33,9 @@ func (l *List) Peek(b int, p *Peek) error {
 		return err
 	}
 	e, n := l.Enc[b], l.BlockLen(b)
-	docs := RowBytes * e.DocRows(n)
+	docs := RowBytes * e.docRows(n)
 	p.First, p.Last, p.Len = l.before(b)+1, l.Last[b], n
-	p.Kind, p.freqs, p.FreqWidth = e.Kind(), e.FreqKind(), FreqsCoded
+	p.Kind, p.freqs, p.FreqWidth = e.Kind(), e.FreqKind(), freqsCoded
 	if width, ok := e.packedFreqs(); ok {
 		p.FreqWidth = uint(width)
 	}
@@ -78,7 +78,7 @@ func (p *Peek) TF(i int) uint32 {
 	switch {
 	case p.FreqWidth == 0:
 		return 1
-	case p.FreqWidth == FreqsCoded:
+	case p.FreqWidth == freqsCoded:
 		return p.codedTF(i)
 	}
 	return packedValue(p.Freqs, i, p.FreqWidth) + 1

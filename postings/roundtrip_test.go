@@ -73,7 +73,7 @@ func testBlockShapes(t *testing.T) {
 			if err := decodeDocs(&got.docs, rows, e, n, prev, want.last()); err != nil {
 				t.Fatalf("width %d, n %d: %v: %v", width, n, e, err)
 			}
-			if err := decodeFreqs(&got.tfs, rows[RowBytes*e.DocRows(n):], e, n); err != nil {
+			if err := decodeFreqs(&got.tfs, rows[RowBytes*e.docRows(n):], e, n); err != nil {
 				t.Fatalf("width %d, n %d: %v: %v", width, n, e, err)
 			}
 			for i := range n {

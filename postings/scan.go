@@ -152,7 +152,7 @@ func (s *Scan) readRows() error {
 	if err := decodeDocs(&s.Docs, rows, e, n, l.before(s.b), l.Last[s.b]); err != nil {
 		return err
 	}
-	return decodeFreqs(&s.TFs, rows[RowBytes*e.DocRows(n):], e, n)
+	return decodeFreqs(&s.TFs, rows[RowBytes*e.docRows(n):], e, n)
 }
 
 // rows are those of the block at hand.

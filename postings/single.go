@@ -21,7 +21,7 @@ func newSingle(k *block, blockSize int, best []Impact) *List {
 	rows, e := k.appendRows(nil, noDoc, Packed)
 	s.chunk.rows = rows
 	s.last[0], s.enc[0], s.start[1] = k.last(), e, uint32(len(best))
-	pairs := Impacts{Start: s.start[:], Pairs: best}
+	pairs := Impacts{Start: s.start[:], pairs: best}
 	s.List.Count, s.List.BlockSize = k.n, blockSize
 	s.Last, s.Enc, s.Off, s.ExtLast = s.last[:], s.enc[:], s.off[:], s.last[:]
 	s.BlockImpacts, s.ExtImpacts, s.ListImpacts = pairs, pairs, best

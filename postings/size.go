@@ -30,8 +30,8 @@ func (l *List) SizeBreakdown() (Sizes, error) {
 	}
 	for b, e := range l.Enc {
 		n := l.BlockLen(b)
-		s.Docs += RowBytes * e.DocRows(n)
-		s.Freqs += RowBytes * e.FreqRows(n)
+		s.Docs += RowBytes * e.docRows(n)
+		s.Freqs += RowBytes * e.freqRows(n)
 	}
 	if l.load != nil {
 		s.Directory += GuardBytes * len(l.chunks)

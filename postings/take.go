@@ -21,8 +21,8 @@ func (w *Writer) Take(s *Scan) bool {
 	if len(w.imp.Start) == 0 {
 		w.imp.Start = append(w.imp.Start, 0)
 	}
-	w.imp.Pairs = append(w.imp.Pairs, pairs...)
-	w.imp.Start = append(w.imp.Start, uint32(len(w.imp.Pairs)))
+	w.imp.pairs = append(w.imp.pairs, pairs...)
+	w.imp.Start = append(w.imp.Start, uint32(len(w.imp.pairs)))
 	w.count += s.N
 	copies := w.copies(s)
 	if !copies || len(w.last) == 0 { // Finish may want the first block

@@ -67,7 +67,7 @@ func (f *blocks) readBlock(k *block, i, size int) {
 	if err := decodeDocs(&k.docs, rows, e, size, prev, f.last[i]); err != nil {
 		panic("BUG: block in memory: " + err.Error())
 	}
-	if err := decodeFreqs(&k.tfs, rows[RowBytes*e.DocRows(size):], e, size); err != nil {
+	if err := decodeFreqs(&k.tfs, rows[RowBytes*e.docRows(size):], e, size); err != nil {
 		panic("BUG: block in memory: " + err.Error())
 	}
 }
@@ -78,14 +78,14 @@ func (f *blocks) share(l *List, n int) {
 	l.Last = append(make([]uint32, 0, n+1), f.last[:n]...)
 	l.Enc = append(make([]Encoding, 0, n+1), f.enc[:n]...)
 	l.Off = append(make([]uint32, 0, n+1), f.off[:n]...)
-	pairs := f.imp.Pairs[:f.imp.Start[n]]
+	pairs := f.imp.pairs[:f.imp.Start[n]]
 	l.BlockImpacts.Start = append(make([]uint32, 0, n+2), f.imp.Start[:n+1]...)
-	l.BlockImpacts.Pairs = append(make([]Impact, 0, len(pairs)+4), pairs...)
+	l.BlockImpacts.pairs = append(make([]Impact, 0, len(pairs)+4), pairs...)
 
 	if exts := n / ExtentBlocks; exts > 0 {
 		l.ExtLast = append(make([]uint32, 0, exts+1), f.extLast[:exts]...)
 		l.ExtImpacts.Start = append(make([]uint32, 0, exts+2), f.extImp.Start[:exts+1]...)
-		l.ExtImpacts.Pairs = slices.Clone(f.extImp.Pairs[:f.extImp.Start[exts]])
+		l.ExtImpacts.pairs = slices.Clone(f.extImp.pairs[:f.extImp.Start[exts]])
 	}
 
 	l.chunkOf = f.chunkOf[: (n-1)/ExtentBlocks+1 : (n-1)/ExtentBlocks+1]
@@ -125,6 +125,6 @@ func (l *List) finishExtents() {
 		l.ExtImpacts.push(&p)
 		l.ExtLast = append(l.ExtLast, l.Last[to-1])
 	}
-	p.addAll(l.ExtImpacts.Pairs)
+	p.addAll(l.ExtImpacts.pairs)
 	l.ListImpacts = p.flush(nil)
 }

@@ -72,7 +72,7 @@ func TestReset(t *testing.T) {
 	}
 	var all []kept
 	for range 200 {
-		b.Reset()
+		b.reset()
 		ps := random(rng, 1+rng.IntN(1000))
 		for _, p := range ps {
 			b.Add(p.doc, p.tf, p.length)
@@ -112,7 +112,7 @@ func TestAddRefuses(t *testing.T) {
 		"no frequency":            func(b *Builder) { b.Add(8, 0, 1) },
 		"a document too high":     func(b *Builder) { b.Add(MaxDoc, 1, 1) },
 		"block size 129":          func(b *Builder) { b.BlockSize = 129; b.Add(8, 1, 1) },
-		"an empty list stored":    func(b *Builder) { b.Reset(); b.Encode() },
+		"an empty list stored":    func(b *Builder) { b.reset(); b.Encode() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {

@@ -173,7 +173,7 @@ func (w *Writer) long() Encoded {
 		shape |= interpolativeShape
 	}
 	entry = append(entry, shape)
-	w.best.addAll(w.imp.Pairs)
+	w.best.addAll(w.imp.pairs)
 	var pairs [8]Impact
 	entry = appendImpacts(entry, w.best.flush(pairs[:0]))
 	entry = binary.AppendUvarint(entry, uint64(len(enc.Chunks)))
@@ -185,7 +185,7 @@ func (w *Writer) long() Encoded {
 func (w *Writer) reset() {
 	w.k.n, w.count, w.rows = 0, 0, 0
 	w.last, w.enc = w.last[:0], w.enc[:0]
-	w.imp.Start, w.imp.Pairs = w.imp.Start[:0], w.imp.Pairs[:0]
+	w.imp.Start, w.imp.pairs = w.imp.Start[:0], w.imp.pairs[:0]
 	clear(w.chunks) // they are the caller's
 	w.packed, w.chunks = w.packed[:0], w.chunks[:0]
 	w.coded = bitWriter{b: w.coded.b[:0]}

@@ -176,8 +176,8 @@ func TestTaken(t *testing.T) {
 // TestTakeRefusesWrongPairs: best pairs that do not go with the frequencies are not taken over.
 func TestTakeRefusesWrongPairs(t *testing.T) {
 	l := reopen(t, build(0, random(rand.New(rand.NewPCG(97, 98)), 1000)))
-	for i := range l.BlockImpacts.Pairs {
-		l.BlockImpacts.Pairs[i].TF++
+	for i := range l.BlockImpacts.pairs {
+		l.BlockImpacts.pairs[i].TF++
 	}
 	var w Writer
 	var s Scan

@@ -17,14 +17,14 @@ type lookupSource struct {
 }
 
 func (s *lookupSource) Get(key []byte) ([]byte, error) {
-	if Kind(key[0]) == KindList {
+	if Kind(key[0]) == kindList {
 		s.lookups[string(key)]++
 	}
 	return s.mapStore.Get(key)
 }
 
 func (s *lookupSource) Scan(lower, upper []byte) (Iterator, error) {
-	if Kind(lower[0]) == KindList {
+	if Kind(lower[0]) == kindList {
 		s.scans++
 	}
 	return s.mapStore.Scan(lower, upper)
@@ -46,7 +46,7 @@ func TestReadAhead(t *testing.T) {
 	_, _, s := merge(t, []Input{{Reader: mem.View()}}, opts)
 	long, size, behind := splitList(t, s, "b"), 0, 0
 	for _, k := range s.keys {
-		if Kind(k[0]) == KindList && string(k[:5]) == string(listKey(long, 0)[:5]) {
+		if Kind(k[0]) == kindList && string(k[:5]) == string(listKey(long, 0)[:5]) {
 			if size >= aheadBytes {
 				behind++
 			}

@@ -82,7 +82,7 @@ func BenchmarkMerge(b *testing.B) {
 				}
 			}
 			b.ReportMetric(8*float64(out.bytes)/float64(n), "bits/posting")
-			b.ReportMetric(float64(res.Taken)/float64(res.Blocks), "taken/block")
+			b.ReportMetric(float64(res.taken)/float64(res.blocks), "taken/block")
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/posting")
 		})
 	}

@@ -73,7 +73,7 @@ func Tail(docs uint32, ranks []uint16, rankWeight uint32, fields []TailField) []
 			return nil
 		}
 		for _, t := range f.Tiles {
-			tail[t.Number] += blockmax.Contribution(f.Weight, highest(t.Best, f.Table))
+			tail[t.number] += blockmax.Contribution(f.Weight, highest(t.best, f.Table))
 		}
 	}
 	return blockmax.SuffixMax(tail)

@@ -135,7 +135,7 @@ func (q query) scores(t *testing.T, r Reader) []uint32 {
 	for _, term := range q.terms {
 		norms := must(r.Norms(term.field))
 		for _, p := range readPostings(t, must(r.List(term.field, []byte(term.term)))) {
-			scores[p.doc] += blockmax.Contribution(term.weight, q.table.Impact(p.tf, norms.Of(p.doc)))
+			scores[p.doc] += blockmax.Contribution(term.weight, q.table.Impact(p.tf, norms.of(p.doc)))
 		}
 	}
 	return scores

@@ -56,9 +56,6 @@ func NewBulk(parts *Partitions, indexers int) *Bulk {
 	return &Bulk{parts: parts, shares: parts.share(max(indexers, 1)), byName: make(map[string]*bulkField)}
 }
 
-// Len is the number of documents added.
-func (b *Bulk) Len() uint32 { return b.docs }
-
 // bulkLimit is where offsets in 32 bits come to an end, with some room.
 const bulkLimit = 1 << 31
 

@@ -123,7 +123,7 @@ func sameBytes(t testing.TB, got, want *mapStore) {
 	t.Helper()
 	keys := func(s *mapStore) (keys []string) {
 		for k := range s.values {
-			if Kind(k[0]) != KindStored {
+			if Kind(k[0]) != kindStored {
 				keys = append(keys, k)
 			}
 		}

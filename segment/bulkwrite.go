@@ -13,13 +13,13 @@ import (
 // A BulkResult describes the segment that a Bulk has written.
 type BulkResult struct {
 	Docs   uint32
-	Fields []FieldInfo // as Reader.Fields will return them
+	fields []FieldInfo // as Reader.Fields will return them
 
 	// Replaced are the documents whose id came again later, ascending. They are in the
 	// segment, but their id leads to the later one: the caller marks them as deleted.
 	Replaced []uint32
 
-	Bytes int64 // all keys and values written, without stored documents
+	bytes int64 // all keys and values written, without stored documents
 }
 
 // BulkOptions says how to write a Bulk. The zero value is valid.
@@ -48,7 +48,7 @@ func (b *Bulk) Write(ctx context.Context, sink Sink, o BulkOptions) (*BulkResult
 			return nil, err
 		}
 	}
-	return &BulkResult{Docs: m.docs, Fields: m.fields, Replaced: v.replaced, Bytes: m.sink.bytes}, nil
+	return &BulkResult{Docs: m.docs, fields: m.fields, Replaced: v.replaced, bytes: m.sink.bytes}, nil
 }
 
 // writeBulkTerms writes the terms and lists of all fields.

@@ -32,7 +32,7 @@ func Check(ctx context.Context, src Source, report func(error)) {
 		c.field(i)
 	}
 	if c.lists != d.meta.lists && ctx.Err() == nil {
-		c.fault([]byte{byte(KindMeta)}, "%d long lists, but terms lead to %d", d.meta.lists, c.lists)
+		c.fault([]byte{byte(kindMeta)}, "%d long lists, but terms lead to %d", d.meta.lists, c.lists)
 	}
 	c.ids()
 	c.stored()
@@ -97,25 +97,25 @@ func (c *checker) known(key []byte) bool {
 	}
 	be := binary.BigEndian
 	switch kind {
-	case KindID:
+	case kindID:
 		ok = be.Uint32(rest) < chunksOf(m.docs, idPageIDs)
-	case KindHead:
+	case kindHead:
 		ok = be.Uint32(rest) < chunksOf(chunksOf(m.docs, idPageIDs), idHeadPages)
-	case KindPlace:
+	case kindPlace:
 		ok = be.Uint32(rest) < chunksOf(m.docs, placeChunkDocs)
-	case KindStored:
+	case kindStored:
 		ok = m.stored && be.Uint32(rest) < m.docs
-	case KindList:
+	case kindList:
 		list := be.Uint32(rest)
 		c.parts[list]++
 		ok = list < m.lists
-	case KindNorms:
+	case kindNorms:
 		docs := m.docs
 		if m.sparse[field] {
 			docs = m.fields[field].Docs
 		}
 		ok = m.fields[field].Norms && be.Uint32(rest) < chunksOf(docs, normChunkDocs)
-	case KindRank:
+	case kindRank:
 		ok = m.ranks && be.Uint32(rest) < chunksOf(m.docs, rankChunkDocs)
 	}
 	return ok
@@ -146,7 +146,7 @@ func (c *checker) field(i int) {
 	var having []uint32
 	c.best.end(func(doc, tf uint32) {
 		f.info.Docs++
-		made.add(doc, tf, f.norms.Of(doc))
+		made.add(doc, tf, f.norms.of(doc))
 		if c.d.meta.sparse[i] {
 			having = append(having, doc)
 		}
@@ -155,7 +155,7 @@ func (c *checker) field(i int) {
 		return // what the numbers say has been said
 	}
 	if f.info != want {
-		c.fault([]byte{byte(KindMeta)}, "field is %+v, its terms make it %+v", want, f.info)
+		c.fault([]byte{byte(kindMeta)}, "field is %+v, its terms make it %+v", want, f.info)
 	}
 	if c.d.meta.sparse[i] && f.norms.Sparse() && !slices.Equal(having, f.norms.having) {
 		c.fault(normsKey(c.d.meta.version, uint32(i), 0), "the documents that have a length code are not those that have the field")
@@ -169,7 +169,7 @@ func (c *checker) field(i int) {
 	if c.err(c.d.at(err, key)) {
 		return
 	}
-	sameTile := func(a, b Tile) bool { return a.Number == b.Number && slices.Equal(a.Best, b.Best) }
+	sameTile := func(a, b Tile) bool { return a.number == b.number && slices.Equal(a.best, b.best) }
 	if !slices.EqualFunc(tiles, made.finish(), sameTile) {
 		c.fault(key, "tiles differ from those of the postings")
 	}
@@ -286,7 +286,7 @@ func (c *fieldChecker) block(l *postings.List, b int, before *int64) (*pairTable
 			return nil, 0, inBlock(b, "posting of document %d with frequency %d behind document %d", doc, tf, *before)
 		}
 		*before = int64(doc)
-		code := c.norms.Of(doc)
+		code := c.norms.of(doc)
 		pairs[code] = max(pairs[code], tf)
 		c.best.raise(doc, tf)
 		c.info.Tokens += uint64(tf)
@@ -327,7 +327,7 @@ func (c *checker) ids() {
 		if c.ctx.Err() != nil {
 			return
 		}
-		key := numberKey(KindID, n)
+		key := numberKey(kindID, n)
 		p, err := c.d.readIDPage(n)
 		if c.err(err) {
 			return
@@ -338,7 +338,7 @@ func (c *checker) ids() {
 		}
 		last = p.ids.at(p.ids.len() - 1)
 		if head := heads[n/idHeadPages].at(int(n % idHeadPages)); !bytes.Equal(head, first) {
-			c.fault(numberKey(KindHead, n/idHeadPages), "page %d begins with %q, not %q", n, first, head)
+			c.fault(numberKey(kindHead, n/idHeadPages), "page %d begins with %q, not %q", n, first, head)
 		}
 		c.page(key, p, n*idPageIDs, seen)
 	}
@@ -358,7 +358,7 @@ func (c *checker) page(key []byte, p *idPage, place uint32, seen []bool) {
 		}
 		seen[doc] = true
 		if got, err := c.d.place(doc); !c.err(err) && got != place {
-			c.fault(numberKey(KindPlace, doc/placeChunkDocs), "document %d has place %d, want %d", doc, got, place)
+			c.fault(numberKey(kindPlace, doc/placeChunkDocs), "document %d has place %d, want %d", doc, got, place)
 		}
 		place++
 	}
@@ -369,7 +369,7 @@ func (c *checker) page(key []byte, p *idPage, place uint32, seen []bool) {
 // gap.
 func (c *checker) stored() {
 	next, sound := uint32(0), true
-	kind := []byte{byte(KindStored)}
+	kind := []byte{byte(kindStored)}
 	c.each(kind, after(kind), func(it Iterator) {
 		key := bytes.Clone(it.Key())
 		b, err := c.d.openStored(key, bytes.Clone(it.Value()))

@@ -16,7 +16,7 @@ func TestCodecs(t *testing.T) {
 		d, res, _ := merge(t, []Input{{Reader: from}}, MergeOptions{Codec: codec})
 		requireEqual(t, m, d)
 		coded := 0
-		for _, f := range res.Fields {
+		for _, f := range res.fields {
 			terms := must(d.Terms(f.Name, nil))
 			for terms.Next() {
 				l := must(terms.List())

@@ -131,7 +131,7 @@ func TestEveryFlippedBitIsFound(t *testing.T) {
 func TestEveryMissingValueIsFound(t *testing.T) {
 	s, _ := damaged(t)
 	for i, key := range slices.Clone(s.keys) {
-		if i > 40 && Kind(key[0]) == KindTerm { // they are all alike
+		if i > 40 && Kind(key[0]) == kindTerm { // they are all alike
 			continue
 		}
 		value := s.values[key]
@@ -147,9 +147,9 @@ func TestEveryMissingValueIsFound(t *testing.T) {
 func TestCheckFindsStrangers(t *testing.T) {
 	s, _ := damaged(t)
 	for _, key := range [][]byte{
-		{0x06}, {0x84, 0}, {byte(KindMeta), 0}, {byte(KindTerm), 0},
+		{0x06}, {0x84, 0}, {byte(kindMeta), 0}, {byte(kindTerm), 0},
 		appendTermKey(nil, Version, 77, []byte("x")), listKey(500, 0), listKey(0, 5), listKey(0, chunkPart|9),
-		numberKey(KindID, 5), numberKey(KindHead, 1), numberKey(KindPlace, 1), numberKey(KindRank, 1), normsKey(Version, 0, 1), normsKey(Version, 9, 0), tilesKey(Version, 9), tilesKey(Version, 1<<16),
+		numberKey(kindID, 5), numberKey(kindHead, 1), numberKey(kindPlace, 1), numberKey(kindRank, 1), normsKey(Version, 0, 1), normsKey(Version, 9, 0), tilesKey(Version, 9), tilesKey(Version, 1<<16),
 	} {
 		s.keys, s.sorted = append(s.keys, string(key)), false
 		s.values[string(key)] = []byte{0}
@@ -214,18 +214,18 @@ func TestCheckFindsWrongBounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	lower := slices.Clone(tiles)
-	lower[0].Best = lower[0].Best[:len(lower[0].Best)-1]
+	lower[0].best = lower[0].best[:len(lower[0].best)-1]
 	swap("tiles", tilesKey(Version, uint32(body)), endSealed(appendTiles(startSealed(nil), lower)))
 
 	m := *d.meta
 	m.fields = slices.Clone(m.fields)
 	m.fields[body].Tokens++
-	swap("tokens", []byte{byte(KindMeta)}, endSealed(m.appendTo(startSealed(nil))))
+	swap("tokens", []byte{byte(kindMeta)}, endSealed(m.appendTo(startSealed(nil))))
 }
 
 func TestOpenRefusesNewerVersions(t *testing.T) {
 	s, _ := damaged(t)
-	value := s.values[string([]byte{byte(KindMeta)})]
+	value := s.values[string([]byte{byte(kindMeta)})]
 	value[0] = Version + 1
 	copy(value[len(value)-4:], endSealed(slices.Clone(value[:len(value)-4]))[len(value)-4:])
 	if _, err := Open(s); !errors.Is(err, ErrFormat) || errors.Is(err, corrupt.Err) {

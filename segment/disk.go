@@ -57,7 +57,7 @@ func Open(src Source) (*Disk, error) {
 	if s, ok := src.(fmt.Stringer); ok {
 		d.name = s.String()
 	}
-	key := []byte{byte(KindMeta)}
+	key := []byte{byte(kindMeta)}
 	value, err := d.need(key)
 	if err != nil {
 		return nil, err
@@ -125,9 +125,9 @@ func (d *Disk) termKey(field int, term []byte) []byte {
 // HeldBytes is the memory that the segment keeps, without posting lists.
 func (d *Disk) HeldBytes() int64 { return d.heldBytes.Load() }
 
-// Release forgets what the segment keeps; it is read again when it is needed.
+// release forgets what the segment keeps; it is read again when it is needed.
 // What callers have been given stays valid.
-func (d *Disk) Release() {
+func (d *Disk) release() {
 	d.ids.release()
 	for i := range d.norms {
 		d.norms[i].p.Store(nil)
@@ -249,7 +249,7 @@ func (d *Disk) Rank() ([]uint16, error) {
 	return d.rank.get(&d.heldBytes, func() ([]uint16, int64, error) {
 		var ranks []uint16
 		for c := int64(chunksOf(d.meta.docs, rankChunkDocs)) - 1; c >= 0; c-- { // as in readColumn
-			key := numberKey(KindRank, uint32(c))
+			key := numberKey(kindRank, uint32(c))
 			payload, err := d.needSealed(key)
 			if err != nil {
 				return nil, 0, err
@@ -321,7 +321,7 @@ func (d *Disk) Stored(doc uint32) ([]byte, error) {
 
 // readStored reads the block that holds a document: the first at or behind it.
 func (d *Disk) readStored(doc uint32) (*storedBlock, error) {
-	lower := numberKey(KindStored, doc)
+	lower := numberKey(kindStored, doc)
 	it, err := d.src.Scan(lower, after(lower[:1]))
 	if err != nil {
 		return nil, d.at(err, lower)

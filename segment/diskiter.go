@@ -27,7 +27,7 @@ type diskTerms struct {
 
 func (t *diskTerms) Next() bool   { return t.it.Next() }
 func (t *diskTerms) Term() []byte { return t.it.Key()[t.prefix:] }
-func (t *diskTerms) Err() error   { return t.d.at(t.it.Err(), []byte{byte(KindTerm)}) }
+func (t *diskTerms) Err() error   { return t.d.at(t.it.Err(), []byte{byte(kindTerm)}) }
 
 func (t *diskTerms) Close() error {
 	if t.ahead != nil {

@@ -1,6 +1,9 @@
 // Package segment builds, reads, merges and checks segments: the immutable pieces
 // that an index is made of.
 //
+// The package is internal to riffle: it makes no compatibility promise. The stored format that
+// this comment specifies is promised: what one version has written, later ones read.
+//
 // Documents enter a Memory, which is searched through views while it grows. Merge
 // turns one or several segments into a sealed one, written as sorted keys and
 // values into a Sink; Open reads it back from a Source. Both sides are maps of

@@ -43,7 +43,7 @@ func addPayloads(f *testing.F, kind Kind, add func(payload []byte)) {
 }
 
 func FuzzMeta(f *testing.F) {
-	addPayloads(f, KindMeta, func(p []byte) { f.Add(p) })
+	addPayloads(f, kindMeta, func(p []byte) { f.Add(p) })
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		m, err := decodeMeta(payload, Version)
 		if err != nil {
@@ -58,8 +58,8 @@ func FuzzMeta(f *testing.F) {
 }
 
 func FuzzIDs(f *testing.F) {
-	addPayloads(f, KindID, func(p []byte) { f.Add(p, 256) })
-	addPayloads(f, KindID, func(p []byte) { f.Add(p, 44) })
+	addPayloads(f, kindID, func(p []byte) { f.Add(p, 256) })
+	addPayloads(f, kindID, func(p []byte) { f.Add(p, 44) })
 	f.Fuzz(func(t *testing.T, payload []byte, n int) {
 		if n < 0 || n > idHeadPages {
 			return
@@ -98,7 +98,7 @@ func FuzzIDs(f *testing.F) {
 }
 
 func FuzzHeads(f *testing.F) {
-	addPayloads(f, KindHead, func(p []byte) { f.Add(p, 2) })
+	addPayloads(f, kindHead, func(p []byte) { f.Add(p, 2) })
 	f.Fuzz(func(t *testing.T, payload []byte, n int) {
 		if n < 0 || n > idHeadPages {
 			return
@@ -119,7 +119,7 @@ func FuzzHeads(f *testing.F) {
 }
 
 func FuzzPlaces(f *testing.F) {
-	addPayloads(f, KindPlace, func(p []byte) { f.Add(p, uint16(300)) })
+	addPayloads(f, kindPlace, func(p []byte) { f.Add(p, uint16(300)) })
 	f.Fuzz(func(t *testing.T, payload []byte, n uint16) {
 		places, again := make([]uint32, n), make([]uint32, n)
 		if err := decodePlaces(payload, places, maxDocs); err != nil {
@@ -133,7 +133,7 @@ func FuzzPlaces(f *testing.F) {
 }
 
 func FuzzStored(f *testing.F) {
-	addPayloads(f, KindStored, func(p []byte) { f.Add(p, uint32(299)) })
+	addPayloads(f, kindStored, func(p []byte) { f.Add(p, uint32(299)) })
 	f.Fuzz(func(t *testing.T, payload []byte, last uint32) {
 		b, err := decodeStored(payload, last)
 		if err != nil {
@@ -156,7 +156,7 @@ func FuzzStored(f *testing.F) {
 }
 
 func FuzzTiles(f *testing.F) {
-	addPayloads(f, KindTiles, func(p []byte) { f.Add(p, uint32(300)) })
+	addPayloads(f, kindTiles, func(p []byte) { f.Add(p, uint32(300)) })
 	f.Fuzz(func(t *testing.T, payload []byte, docs uint32) {
 		tiles, err := decodeTiles(payload, docs, Version)
 		if err != nil {

@@ -6,9 +6,9 @@ import (
 )
 
 const (
-	// MinGraphDocs: a merge of fewer documents leaves them in order of arrival.
+	// minGraphDocs: a merge of fewer documents leaves them in order of arrival.
 	// It is soon merged again, and its lists have few blocks to skip.
-	MinGraphDocs = 2048
+	minGraphDocs = 2048
 
 	// minGraphTerm: a term of fewer documents does not count. Its list is one
 	// block at most, which is never skipped. On Gutenberg passages, to count terms of
@@ -29,7 +29,7 @@ const (
 // sortByGraph orders m.from so that documents with common terms lie close
 // together.
 func (m *merger) sortByGraph() error {
-	if m.docs < MinGraphDocs {
+	if m.docs < minGraphDocs {
 		return nil
 	}
 	f, err := m.makeForward()

@@ -47,7 +47,7 @@ func TestMergeByGraph(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 21))
 	m := topicModel(rng, 5000, "a")
 	deleted := randomDeletions(rng, len(m))
-	for deleted.GetCardinality() == 0 || len(m)-int(deleted.GetCardinality()) < MinGraphDocs {
+	for deleted.GetCardinality() == 0 || len(m)-int(deleted.GetCardinality()) < minGraphDocs {
 		deleted = randomDeletions(rng, len(m))
 	}
 	inputs := []Input{{Reader: m.memory().View(), Deleted: deleted}}
@@ -109,11 +109,11 @@ func TestMergeByGraphIsTheSameForAnyNumberOfWorkers(t *testing.T) {
 	}
 }
 
-// TestFewDocumentsStay: below MinGraphDocs the order is that of arrival, though the
+// TestFewDocumentsStay: below minGraphDocs the order is that of arrival, though the
 // segment says that it is by graph, so that nobody orders it again and again.
 func TestFewDocumentsStay(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 23))
-	m := topicModel(rng, MinGraphDocs, "a")
+	m := topicModel(rng, minGraphDocs, "a")
 	inputs := []Input{{Reader: m.memory().View(), Deleted: roaring.BitmapOf(7)}}
 	d, _, _ := merge(t, inputs, MergeOptions{Order: byGraph})
 	requireEqual(t, m.without(func(doc uint32) bool { return doc == 7 }), d)
@@ -180,7 +180,7 @@ func requireFrequentFirst(t *testing.T, f *forward) {
 // TestMergeByGraphIsCancelled cancels at ever later looks at the context, until the
 // merge gets through.
 func TestMergeByGraphIsCancelled(t *testing.T) {
-	m := topicModel(rand.New(rand.NewPCG(25, 25)), MinGraphDocs, "a")
+	m := topicModel(rand.New(rand.NewPCG(25, 25)), minGraphDocs, "a")
 	for looks := 0; ; looks += 1 + looks/2 {
 		ctx := &countdown{Context: t.Context(), left: looks}
 		_, err := Merge(ctx, newMapStore(t), []Input{{Reader: m.memory().View()}}, MergeOptions{Order: byGraph, Workers: 1})

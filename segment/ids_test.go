@@ -103,7 +103,7 @@ func TestIDCache(t *testing.T) {
 	if held := d.ids.bytes.Load(); held < idCacheBytes/2 {
 		t.Errorf("only %d bytes are held", held)
 	}
-	d.Release()
+	d.release()
 	if d.HeldBytes() != 0 || d.ids.bytes.Load() != 0 {
 		t.Errorf("after Release %d bytes are held", d.HeldBytes())
 	}
@@ -130,7 +130,7 @@ func TestCheckIDs(t *testing.T) {
 			for i := range places {
 				places[i] = uint32(i)
 			}
-			seal(s, numberKey(KindPlace, 0), appendPlaces(nil, places))
+			seal(s, numberKey(kindPlace, 0), appendPlaces(nil, places))
 		},
 	} {
 		_, s := named(t, ids)
@@ -148,7 +148,7 @@ func TestCheckIDs(t *testing.T) {
 		for i, id := range page {
 			w.addDoc([]byte(id), docs[i])
 		}
-		seal(s, numberKey(KindID, 0), w.appendTo(nil))
+		seal(s, numberKey(kindID, 0), w.appendTo(nil))
 		faults := 0
 		Check(t.Context(), s, func(err error) {
 			if faults++; !errors.Is(err, corrupt.Err) {
@@ -194,7 +194,7 @@ func TestIDsTwice(t *testing.T) {
 	m := &merger{sink: &countingSink{sink: s}, docs: docs, places: make([]uint32, docs)}
 	p := idPager{m: m, twice: true}
 	for key := range s.values {
-		if Kind(key[0]) < KindMeta {
+		if Kind(key[0]) < kindMeta {
 			s.delete(key)
 		}
 	}
@@ -204,7 +204,7 @@ func TestIDsTwice(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.delete(string([]byte{byte(KindMeta)}))
+	s.delete(string([]byte{byte(kindMeta)}))
 	for _, step := range []func() error{p.finish, m.writePlaces, m.writeMeta} {
 		if err := step(); err != nil {
 			t.Fatal(err)

@@ -5,27 +5,27 @@ import (
 	"fmt"
 )
 
-// A Kind is the first byte of a segment's key. Kinds below KindPlain hold bytes
-// that are worth compressing; those from KindPlain up are dense already.
+// A Kind is the first byte of a segment's key. Kinds below kindPlain hold bytes
+// that are worth compressing; those from kindPlain up are dense already.
 type Kind byte
 
 // The kinds, in key order. Numbers of reserved kinds are not to be reused.
 const (
-	KindTerm   Kind = 0x01 // field, term -> posting list, or where it is
-	KindID     Kind = 0x02 // page -> 256 ids in ascending order, and their documents
-	KindHead   Kind = 0x03 // chunk -> first ids of 1,024 pages
-	KindStored Kind = 0x04 // last document -> stored bytes of several
-	KindPlace  Kind = 0x05 // chunk -> places of 65,536 documents among the ids
-	KindMeta   Kind = 0x7f // -> everything about the segment as a whole
+	kindTerm   Kind = 0x01 // field, term -> posting list, or where it is
+	kindID     Kind = 0x02 // page -> 256 ids in ascending order, and their documents
+	kindHead   Kind = 0x03 // chunk -> first ids of 1,024 pages
+	kindStored Kind = 0x04 // last document -> stored bytes of several
+	kindPlace  Kind = 0x05 // chunk -> places of 65,536 documents among the ids
+	kindMeta   Kind = 0x7f // -> everything about the segment as a whole
 
-	KindPlain    Kind = 0x80 // the first kind that is not compressed
-	KindList     Kind = 0x80 // list, part -> directory part or payload chunk of a long list
-	KindNorms    Kind = 0x81 // field, chunk -> length codes of 65,536 documents, of all or of those that have the field
-	KindRank     Kind = 0x82 // chunk -> static ranks of 32,768 documents
-	KindTiles    Kind = 0x83 // field -> best pairs of each tile
-	KindPosition Kind = 0x84 // reserved: positions of a list
-	KindValues   Kind = 0x85 // reserved: columns of values for sorting and faceting
-	KindDevice   Kind = 0x86 // reserved: layouts made for one kind of processor
+	kindPlain    Kind = 0x80 // the first kind that is not compressed
+	kindList     Kind = 0x80 // list, part -> directory part or payload chunk of a long list
+	kindNorms    Kind = 0x81 // field, chunk -> length codes of 65,536 documents, of all or of those that have the field
+	kindRank     Kind = 0x82 // chunk -> static ranks of 32,768 documents
+	kindTiles    Kind = 0x83 // field -> best pairs of each tile
+	kindPosition Kind = 0x84 // reserved: positions of a list
+	kindValues   Kind = 0x85 // reserved: columns of values for sorting and faceting
+	kindDevice   Kind = 0x86 // reserved: layouts made for one kind of processor
 )
 
 // Part numbers of a long list: directory parts come first, then chunks.
@@ -62,7 +62,7 @@ func cutField(rest []byte, version byte) (field uint32, tail []byte, ok bool) {
 
 // appendTermKey appends the key of a term's posting list.
 func appendTermKey(dst []byte, version byte, field uint32, term []byte) []byte {
-	return append(appendField(append(dst, byte(KindTerm)), version, field), term...)
+	return append(appendField(append(dst, byte(kindTerm)), version, field), term...)
 }
 
 // numberKey makes the key of a kind that is numbered: chunks of a column, stored
@@ -73,18 +73,18 @@ func numberKey(kind Kind, n uint32) []byte {
 
 // normsKey makes the key of one chunk of a field's length codes.
 func normsKey(version byte, field, chunk uint32) []byte {
-	return binary.BigEndian.AppendUint32(appendField([]byte{byte(KindNorms)}, version, field), chunk)
+	return binary.BigEndian.AppendUint32(appendField([]byte{byte(kindNorms)}, version, field), chunk)
 }
 
 // tilesKey makes the key of a field's tiles.
 func tilesKey(version byte, field uint32) []byte {
-	return appendField([]byte{byte(KindTiles)}, version, field)
+	return appendField([]byte{byte(kindTiles)}, version, field)
 }
 
 // listKey makes the key of a directory part, or of a chunk when part has
 // chunkPart set.
 func listKey(list, part uint32) []byte {
-	key := binary.BigEndian.AppendUint32([]byte{byte(KindList)}, list)
+	key := binary.BigEndian.AppendUint32([]byte{byte(kindList)}, list)
 	return binary.BigEndian.AppendUint32(key, part)
 }
 
@@ -101,12 +101,12 @@ func after(prefix []byte) []byte {
 
 // keyTail is how many bytes follow the kind, or the field where there is one; -1 where any number does.
 var keyTail = map[Kind]int{
-	KindTerm: -1, KindID: 4, KindHead: 4, KindStored: 4, KindPlace: 4, KindMeta: 0,
-	KindList: 8, KindNorms: 4, KindRank: 4, KindTiles: 0,
+	kindTerm: -1, kindID: 4, kindHead: 4, kindStored: 4, kindPlace: 4, kindMeta: 0,
+	kindList: 8, kindNorms: 4, kindRank: 4, kindTiles: 0,
 }
 
 // hasField says whether keys of a kind begin with a field.
-func (k Kind) hasField() bool { return k == KindTerm || k == KindNorms || k == KindTiles }
+func (k Kind) hasField() bool { return k == kindTerm || k == kindNorms || k == kindTiles }
 
 // cutKey takes a key apart. It reports keys that no segment of a version has.
 func cutKey(key []byte, version byte) (kind Kind, field uint32, rest []byte, ok bool) {
@@ -137,26 +137,26 @@ func keyString(key []byte, version byte, fieldName func(uint32) string) string {
 	}
 	be := binary.BigEndian
 	switch kind {
-	case KindTerm:
+	case kindTerm:
 		return fmt.Sprintf("field %s, term %q", fieldName(field), rest)
-	case KindID:
+	case kindID:
 		return fmt.Sprintf("page %d of ids", be.Uint32(rest))
-	case KindHead:
+	case kindHead:
 		return fmt.Sprintf("first ids of pages from page %d", uint64(be.Uint32(rest))*idHeadPages)
-	case KindPlace:
+	case kindPlace:
 		return fmt.Sprintf("places of documents from %d", uint64(be.Uint32(rest))*placeChunkDocs)
-	case KindStored:
+	case kindStored:
 		return fmt.Sprintf("stored documents up to %d", be.Uint32(rest))
-	case KindMeta:
+	case kindMeta:
 		return "meta"
-	case KindList:
+	case kindList:
 		if part := be.Uint32(rest[4:]); part >= chunkPart {
 			return fmt.Sprintf("list %d, chunk %d", be.Uint32(rest), part-chunkPart)
 		}
 		return fmt.Sprintf("list %d, directory part %d", be.Uint32(rest), be.Uint32(rest[4:]))
-	case KindNorms:
+	case kindNorms:
 		return fmt.Sprintf("norms of field %s, chunk %d", fieldName(field), be.Uint32(rest))
-	case KindRank:
+	case kindRank:
 		return fmt.Sprintf("rank of documents from %d", uint64(be.Uint32(rest))*rankChunkDocs)
 	default:
 		return fmt.Sprintf("tiles of field %s", fieldName(field))

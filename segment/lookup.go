@@ -68,7 +68,7 @@ func (d *Disk) place(doc uint32) (uint32, error) {
 	}
 	n := doc / placeChunkDocs
 	places, err := h.get(&d.heldBytes, func() ([]uint32, int64, error) {
-		key := numberKey(KindPlace, n)
+		key := numberKey(kindPlace, n)
 		payload, err := d.needSealed(key)
 		if err != nil {
 			return nil, 0, err
@@ -85,7 +85,7 @@ func (d *Disk) place(doc uint32) (uint32, error) {
 
 // readIDPage reads a page of ids.
 func (d *Disk) readIDPage(n uint32) (*idPage, error) {
-	key := numberKey(KindID, n)
+	key := numberKey(kindID, n)
 	payload, err := d.needSealed(key)
 	if err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func (d *Disk) heads() ([]idList, error) {
 		var all []idList
 		size := int64(0)
 		for n := range chunksOf(pages, idHeadPages) {
-			key := numberKey(KindHead, n)
+			key := numberKey(kindHead, n)
 			payload, err := d.needSealed(key)
 			if err != nil {
 				return nil, 0, err
@@ -173,7 +173,7 @@ func (d *Disk) Lookup(id string) (uint32, bool, error) {
 		return 0, false, nil
 	}
 	doc, err := p.doc(i, d.meta.docs)
-	return doc, err == nil, d.at(err, numberKey(KindID, n))
+	return doc, err == nil, d.at(err, numberKey(kindID, n))
 }
 
 // IDs implements Reader.
@@ -226,7 +226,7 @@ func (t *diskIDs) Next() bool {
 	}
 	t.at++
 	t.doc, t.err = t.docs.next()
-	t.err = t.d.at(t.err, numberKey(KindID, t.page))
+	t.err = t.d.at(t.err, numberKey(kindID, t.page))
 	return t.err == nil
 }
 

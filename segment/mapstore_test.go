@@ -21,7 +21,7 @@ func newMapStore(t testing.TB) *mapStore { return &mapStore{t: t, values: make(m
 
 func (s *mapStore) Set(key, value []byte) error {
 	run := 0
-	if Kind(key[0]) >= KindPlain {
+	if Kind(key[0]) >= kindPlain {
 		run = 1
 	}
 	k := string(key)

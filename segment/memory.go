@@ -17,8 +17,8 @@ import (
 type Document struct {
 	ID     string       // at most 64 KB
 	Fields []FieldTerms // each field once
-	Stored []byte       // what Reader.Stored returns, less than 2 GB; kept, not copied
-	Rank   uint16       // static rank as a 16-bit fraction
+	stored []byte       // what Reader.Stored returns, less than 2 GB; kept, not copied
+	rank   uint16       // static rank as a 16-bit fraction
 }
 
 // FieldTerms are the terms of one field of a document.
@@ -175,11 +175,11 @@ func (m *Memory) Add(d Document) uint32 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	doc := uint32(len(m.ids))
-	if doc >= maxDocs || len(d.Stored) > maxStored {
-		panic(fmt.Sprintf("BUG: segment: document %d with %d stored bytes, want below %d and at most %d", doc, len(d.Stored), maxDocs, maxStored))
+	if doc >= maxDocs || len(d.stored) > maxStored {
+		panic(fmt.Sprintf("BUG: segment: document %d with %d stored bytes, want below %d and at most %d", doc, len(d.stored), maxDocs, maxStored))
 	}
-	grown := int64(cap(d.Stored)) + m.addID(d.ID)
-	m.addColumns(doc, d.Stored, d.Rank)
+	grown := int64(cap(d.stored)) + m.addID(d.ID)
+	m.addColumns(doc, d.stored, d.rank)
 	for i := range d.Fields {
 		grown += m.addField(doc, &d.Fields[i])
 	}

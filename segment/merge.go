@@ -44,7 +44,7 @@ type MergeOptions struct {
 	MemoryBytes int64
 
 	// TableBytes is how many stored bytes fill a table, when the Sink is a TableSink; see StoredOptions. 0 stands for
-	// DefaultTableBytes.
+	// defaultTableBytes.
 	TableBytes int
 }
 
@@ -83,7 +83,7 @@ func (o MergeOptions) validate() error {
 // A Result describes the segment that a merge has written.
 type Result struct {
 	Docs   uint32
-	Fields []FieldInfo // as Reader.Fields will return them
+	fields []FieldInfo // as Reader.Fields will return them
 
 	// Maps[i][d] is the new number of document d of input i, or NoDoc when it
 	// was left out. With it, deletions that arrived during the merge are carried
@@ -92,9 +92,9 @@ type Result struct {
 
 	// Blocks are those of 128 postings, of all lists; Taken is how many of them were
 	// taken from an input byte for byte.
-	Blocks, Taken uint64
+	blocks, taken uint64
 
-	Bytes int64 // all keys and values written
+	bytes int64 // all keys and values written
 }
 
 // Merge writes one segment with the documents of all inputs that are not
@@ -126,7 +126,7 @@ func Merge(ctx context.Context, sink Sink, inputs []Input, opts MergeOptions) (*
 			return nil, err
 		}
 	}
-	return &Result{Docs: m.docs, Fields: m.fields, Maps: m.maps, Blocks: m.blocks, Taken: m.taken, Bytes: m.sink.bytes}, nil
+	return &Result{Docs: m.docs, fields: m.fields, Maps: m.maps, blocks: m.blocks, taken: m.taken, bytes: m.sink.bytes}, nil
 }
 
 // A merger is one merge under way.
@@ -262,8 +262,8 @@ func (m *merger) norms(field string, having uint64) (Norms, error) {
 			return Norms{}, err
 		}
 		_, has := in.Reader.Field(field)
-		kept = kept || all[i].Kept()
-		ones = ones || has && (!all[i].Kept() || all[i].ones > 0)
+		kept = kept || all[i].kept()
+		ones = ones || has && (!all[i].kept() || all[i].ones > 0)
 	}
 	if !kept || m.docs == 0 {
 		return Norms{}, nil
@@ -282,7 +282,7 @@ func (m *merger) norms(field string, having uint64) (Norms, error) {
 			continue
 		}
 		maps := m.maps[i]
-		if !all[i].Kept() || all[i].ones > 0 {
+		if !all[i].kept() || all[i].ones > 0 {
 			for _, doc := range maps {
 				if doc != NoDoc {
 					n.column[doc] = 1

@@ -22,7 +22,7 @@ func (m *merger) writeTerms() error {
 			return err
 		}
 		best.begin(having)
-		f := &fieldMerger{merger: m, info: FieldInfo{Name: name, Norms: norms.Kept()}, norms: norms, best: best, encoders: encoders}
+		f := &fieldMerger{merger: m, info: FieldInfo{Name: name, Norms: norms.kept()}, norms: norms, best: best, encoders: encoders}
 		if err := f.writeTerms(); err != nil {
 			return err
 		}

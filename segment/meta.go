@@ -13,7 +13,7 @@ import (
 // ErrFormat matches the error of a segment that another version of riffle wrote, in a format that this one does not read.
 var ErrFormat = errors.New("segment: written by another version of riffle")
 
-// meta is the value of KindMeta. A field's number is its place in the list.
+// meta is the value of kindMeta. A field's number is its place in the list.
 //
 //	docs       varint
 //	flags      byte    1: ranks are kept, 2: documents are stored

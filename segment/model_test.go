@@ -33,9 +33,9 @@ type posting struct{ doc, tf uint32 }
 
 // document turns a document of the model into one for Memory.Add.
 func (d modelDoc) document() Document {
-	doc := Document{ID: d.id, Rank: d.rank}
+	doc := Document{ID: d.id, rank: d.rank}
 	if d.stored != "" {
-		doc.Stored = []byte(d.stored)
+		doc.stored = []byte(d.stored)
 	}
 	for name, f := range d.fields {
 		ft := FieldTerms{Name: name, Norms: f.norms, Length: f.length}
@@ -185,12 +185,12 @@ func requireFields(t testing.TB, m model, r Reader) {
 			t.Fatalf("field %+v, want %+v", got, want)
 		}
 		norms, err := r.Norms(name)
-		if err != nil || norms.Kept() != (codes != nil) {
+		if err != nil || norms.kept() != (codes != nil) {
 			t.Fatalf("norms of %q: %v, %v, want %v", name, norms, err, codes)
 		}
 		for doc := range codes {
-			if _, has := m[doc].fields[name]; has && norms.Of(uint32(doc)) != codes[doc] {
-				t.Fatalf("length code of field %q of document %d is %d, want %d", name, doc, norms.Of(uint32(doc)), codes[doc])
+			if _, has := m[doc].fields[name]; has && norms.of(uint32(doc)) != codes[doc] {
+				t.Fatalf("length code of field %q of document %d is %d, want %d", name, doc, norms.of(uint32(doc)), codes[doc])
 			}
 		}
 		requireTerms(t, r, name, lists)

@@ -29,8 +29,8 @@ const sparseShare = 8
 // isSparse says whether so many documents that have a field are few.
 func isSparse(having, docs uint32) bool { return having < docs/sparseShare }
 
-// Kept says whether the field keeps lengths.
-func (n *Norms) Kept() bool { return n.docs > 0 }
+// kept says whether the field keeps lengths.
+func (n *Norms) kept() bool { return n.docs > 0 }
 
 // Sparse says whether few documents have the field, so that there is no column.
 func (n *Norms) Sparse() bool { return n.docs > 0 && n.column == nil }
@@ -51,8 +51,8 @@ func (n *Norms) Expand() []uint8 {
 	return column
 }
 
-// Of returns the code of a document that has the field.
-func (n *Norms) Of(doc uint32) uint8 {
+// of returns the code of a document that has the field.
+func (n *Norms) of(doc uint32) uint8 {
 	if n.column != nil {
 		return n.column[doc]
 	}

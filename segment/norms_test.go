@@ -23,8 +23,8 @@ func requireNorms(t testing.TB, n Norms, want map[uint32]uint8) {
 	var docs []uint32
 	for doc, code := range want {
 		docs = append(docs, doc)
-		if column[doc] != code || n.Of(doc) != code {
-			t.Fatalf("document %d has code %d in the column, %d by itself, want %d", doc, column[doc], n.Of(doc), code)
+		if column[doc] != code || n.of(doc) != code {
+			t.Fatalf("document %d has code %d in the column, %d by itself, want %d", doc, column[doc], n.of(doc), code)
 		}
 	}
 	slices.Sort(docs)
@@ -70,8 +70,8 @@ func TestMemoryNormsOfEveryView(t *testing.T) {
 			}
 			m.Add(d)
 			if want[doc] == 0 {
-				if n, err := m.View().Norms("f"); err == nil && n.Kept() && len(d.Fields) > 0 {
-					want[doc] = n.Of(doc) // coarse above 40; what matters is that it stays
+				if n, err := m.View().Norms("f"); err == nil && n.kept() && len(d.Fields) > 0 {
+					want[doc] = n.of(doc) // coarse above 40; what matters is that it stays
 				}
 			}
 			if rng.IntN(40) == 0 && began {
@@ -186,7 +186,7 @@ func TestMergeOfFieldWithAndWithoutNorms(t *testing.T) {
 		d, _, s := merge(t, []Input{{Reader: a.memory().View(), Deleted: deleted}, {Reader: b.memory().View()}}, MergeOptions{})
 		Check(context.Background(), s, func(err error) { t.Error(err) })
 		n, err := d.Norms("f")
-		if err != nil || !n.Kept() {
+		if err != nil || !n.kept() {
 			t.Fatalf("norms %v, %v", n, err)
 		}
 		l, _ := d.List("f", []byte("t"))
@@ -195,7 +195,7 @@ func TestMergeOfFieldWithAndWithoutNorms(t *testing.T) {
 			if id, _ := d.ID(p.doc); id[0] == 'b' {
 				want = 1
 			}
-			if got := n.Of(p.doc); got != want {
+			if got := n.of(p.doc); got != want {
 				t.Errorf("shares %v: code %d of document %d, want %d", shares, got, p.doc, want)
 			}
 		}
@@ -218,9 +218,9 @@ func (s *mapStore) bytes() (total, norms, tiles int) {
 	for k, v := range s.values {
 		total += len(k) + len(v)
 		switch Kind(k[0]) {
-		case KindNorms:
+		case kindNorms:
 			norms += len(k) + len(v)
-		case KindTiles:
+		case kindTiles:
 			tiles += len(k) + len(v)
 		}
 	}
@@ -319,14 +319,14 @@ func TestWideKeysSort(t *testing.T) {
 		}
 		before = key
 		kind, got, term, ok := cutKey(key, Version)
-		if kind != KindTerm || got != field || string(term) != "\xff\xff" || !ok {
+		if kind != kindTerm || got != field || string(term) != "\xff\xff" || !ok {
 			t.Errorf("key %x: kind %x, field %d, term %x, %v, want field %d", key, kind, got, term, ok, field)
 		}
 	}
-	if _, _, _, ok := cutKey([]byte{byte(KindTerm), 0xff, 0xff, 0, 0, 0, 1}, Version); ok {
+	if _, _, _, ok := cutKey([]byte{byte(kindTerm), 0xff, 0xff, 0, 0, 0, 1}, Version); ok {
 		t.Error("a short number in a long form is taken")
 	}
-	if _, field, term, ok := cutKey([]byte{byte(KindTerm), 0xff, 0xff, 'x'}, oldFieldVersion); field != 0xffff || string(term) != "x" || !ok {
+	if _, field, term, ok := cutKey([]byte{byte(kindTerm), 0xff, 0xff, 'x'}, oldFieldVersion); field != 0xffff || string(term) != "x" || !ok {
 		t.Error("field 65,535 of version 4 is not read")
 	}
 }
@@ -360,7 +360,7 @@ func TestHugeNumberOfDocumentsIsNotAllocated(t *testing.T) {
 	}
 	m := *d.meta
 	m.docs = maxDocs - 1
-	s.values[string([]byte{byte(KindMeta)})] = endSealed(m.appendTo(startSealed(nil)))
+	s.values[string([]byte{byte(kindMeta)})] = endSealed(m.appendTo(startSealed(nil)))
 	if d, err = Open(s); err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ const (
 //
 // By graph, documents that share terms come close together, by recursive graph
 // bisection. Lists then have runs of small gaps and wide holes: they take less
-// room, and more blocks are skipped. A merge of fewer than MinGraphDocs documents
+// room, and more blocks are skipped. A merge of fewer than minGraphDocs documents
 // keeps the order of arrival. Of documents with equal scores the lowest number is
 // returned first, and here that says nothing about which one is older.
 type Order struct {
@@ -99,7 +99,7 @@ func (m *merger) bestImpacts(r Reader) ([]uint16, error) {
 			return nil, err
 		}
 		best.end(func(doc, tf uint32) {
-			impacts[doc] = max(impacts[doc], table.Impact(tf, norms.Of(doc)))
+			impacts[doc] = max(impacts[doc], table.Impact(tf, norms.of(doc)))
 		})
 	}
 	return impacts, nil

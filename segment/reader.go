@@ -81,8 +81,8 @@ type FieldInfo struct {
 // field, whatever the query: a document's best posting has its highest term
 // frequency, at its length.
 type Tile struct {
-	Number uint32            // of the tile: its first document divided by blockmax.TileDocs
-	Best   []postings.Impact // Pareto-best (highest frequency, length code) pairs
+	number uint32            // of the tile: its first document divided by blockmax.TileDocs
+	best   []postings.Impact // Pareto-best (highest frequency, length code) pairs
 }
 
 // A TermIterator walks the terms of one field. It starts before the first term;

@@ -84,9 +84,9 @@ func (s *script) document(words []string) Document {
 		key, value, _ := strings.Cut(w, "=")
 		switch key {
 		case "stored":
-			d.Stored = []byte(value)
+			d.stored = []byte(value)
 		case "rank":
-			d.Rank = uint16(s.number(value))
+			d.rank = uint16(s.number(value))
 		default:
 			f := FieldTerms{Name: strings.TrimPrefix(key, "#"), Norms: !strings.HasPrefix(key, "#")}
 			for term := range strings.SplitSeq(value, ",") {
@@ -218,7 +218,7 @@ func (s *script) tail(r Reader, d *datadriven.TestData) string {
 	table := blockmax.NewTable(blockmax.DefaultBM25, float64(f.Tokens)/math.Max(1, float64(f.Docs)))
 	out := ""
 	for _, t := range tiles {
-		out += fmt.Sprintf("tile %d: best %v\n", t.Number, t.Best)
+		out += fmt.Sprintf("tile %d: best %v\n", t.number, t.best)
 	}
 	return out + fmt.Sprintf("tail %v\n", Tail(r.Docs(), ranks, uint32(rankWeight), []TailField{{tiles, table, uint32(weight)}}))
 }

@@ -22,10 +22,10 @@ func TestMemoryAndDiskEqualTheModel(t *testing.T) {
 		requireEqual(t, m, view)
 		d, res, _ := merge(t, []Input{{Reader: view}}, MergeOptions{})
 		requireEqual(t, m, d)
-		if !slices.Equal(res.Fields, d.Fields()) {
-			t.Errorf("the merge says fields %v, the segment %v", res.Fields, d.Fields())
+		if !slices.Equal(res.fields, d.Fields()) {
+			t.Errorf("the merge says fields %v, the segment %v", res.fields, d.Fields())
 		}
-		d.Release()
+		d.release()
 		requireEqual(t, m, d)
 	}
 }

@@ -60,16 +60,16 @@ func (d *Disk) sizeKeys(ctx context.Context, s *Sizes) error {
 		}
 		key, value := uint64(len(it.Key())), uint64(len(it.Value()))
 		switch Kind(it.Key()[0]) {
-		case KindTerm, KindList: // the values are sized list by list, without the number of a long one
+		case kindTerm, kindList: // the values are sized list by list, without the number of a long one
 			s.Dictionary += key
-			if Kind(it.Key()[0]) == KindTerm && value > 0 && it.Value()[0]&longEntry != 0 {
+			if Kind(it.Key()[0]) == kindTerm && value > 0 && it.Value()[0]&longEntry != 0 {
 				s.Directory += entryTail
 			}
-		case KindID, KindHead, KindPlace:
+		case kindID, kindHead, kindPlace:
 			s.IDs += key + value
-		case KindNorms:
+		case kindNorms:
 			s.Norms += key + value
-		case KindStored:
+		case kindStored:
 			s.Stored += key + value
 		default:
 			s.Other += key + value

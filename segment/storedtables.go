@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// DefaultTableBytes is how many stored bytes fill a table. Tables are compressed side by side, each in one piece: while
+// defaultTableBytes is how many stored bytes fill a table. Tables are compressed side by side, each in one piece: while
 // one is, the bytes of the next ones wait in memory, on average half a table for each that is written beside the
 // first. On the other hand an index has a file for each.
-const DefaultTableBytes = 16 << 20
+const defaultTableBytes = 16 << 20
 
 // batchShare: a batch of a merge is one in so many parts of a table. What does not fill one does without a table.
 const batchShare = 16
@@ -49,13 +49,13 @@ type storedPiece struct {
 }
 
 // newStoredTables prepares for so many goroutines in all. At most half of them compress at once, and one: it is less than
-// half of the work to be done, and a compressor takes some megabytes. Zeros stand for runtime.GOMAXPROCS and DefaultTableBytes.
+// half of the work to be done, and a compressor takes some megabytes. Zeros stand for runtime.GOMAXPROCS and defaultTableBytes.
 func newStoredTables(ctx context.Context, sink Sink, workers, size int) *storedTables {
 	if workers == 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
 	if size == 0 {
-		size = DefaultTableBytes
+		size = defaultTableBytes
 	}
 	batches := 2*workers + 2
 	t := &storedTables{sink: sink, size: size, free: make(chan *storedBatch, batches), unmade: batches, running: make(chan struct{}, 1+workers/2)}
@@ -112,7 +112,7 @@ func (t *storedTables) addHere(b *storedBatch) error {
 func (t *storedTables) begin() {
 	t.end()
 	t.running <- struct{}{}
-	table, queue := t.tables.Table(KindStored), make(chan *storedBatch, cap(t.free))
+	table, queue := t.tables.Table(kindStored), make(chan *storedBatch, cap(t.free))
 	t.queue = queue
 	t.wg.Go(func() {
 		for b := range queue {
@@ -180,7 +180,7 @@ func (b *storedBatch) pack(w *storedWriter, last uint32) {
 
 // size is the bytes of keys and values.
 func (b *storedBatch) size() int64 {
-	return int64(len(b.bytes) + len(b.blocks)*len(numberKey(KindStored, 0)))
+	return int64(len(b.bytes) + len(b.blocks)*len(numberKey(kindStored, 0)))
 }
 
 func (b *storedBatch) reset() { b.base, b.blocks, b.bytes = 0, b.blocks[:0], b.bytes[:0] }
@@ -189,7 +189,7 @@ func (b *storedBatch) reset() { b.base, b.blocks, b.bytes = 0, b.blocks[:0], b.b
 func (b *storedBatch) writeTo(sink Sink) error {
 	start := 0
 	for _, p := range b.blocks {
-		if err := sink.Set(numberKey(KindStored, b.base+p.last), b.bytes[start:p.end]); err != nil {
+		if err := sink.Set(numberKey(kindStored, b.base+p.last), b.bytes[start:p.end]); err != nil {
 			return err
 		}
 		start = p.end

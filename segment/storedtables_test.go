@@ -42,7 +42,7 @@ func (s *tableStore) Table(kind Kind) Table {
 }
 
 func (t *mapTable) Set(key, value []byte) error {
-	if string(key) <= t.last || Kind(key[0]) != KindStored || t.finished {
+	if string(key) <= t.last || Kind(key[0]) != kindStored || t.finished {
 		t.s.t.Errorf("key %x follows %x in table %d", key, t.last, t.number)
 	}
 	t.last = string(key)
@@ -59,7 +59,7 @@ func (t *mapTable) Finish() error {
 // whole puts the tables, which must lie one behind the other, and what came by Set together.
 func (s *tableStore) whole(size int) *mapStore {
 	for k := range s.values {
-		if Kind(k[0]) == KindStored {
+		if Kind(k[0]) == kindStored {
 			s.t.Errorf("%s is in no table", KeyString([]byte(k)))
 		}
 	}
@@ -108,8 +108,8 @@ func TestStoredTables(t *testing.T) {
 		} else if got != tables {
 			t.Errorf("%d workers: %d tables, want %d", workers, got, tables)
 		}
-		if got := merged.whole(size); !maps.EqualFunc(got.values, plain.values, bytes.Equal) || res.Bytes != want.Bytes {
-			t.Errorf("%d workers: a merge into tables writes something else, %d bytes, want %d", workers, res.Bytes, want.Bytes)
+		if got := merged.whole(size); !maps.EqualFunc(got.values, plain.values, bytes.Equal) || res.bytes != want.bytes {
+			t.Errorf("%d workers: a merge into tables writes something else, %d bytes, want %d", workers, res.bytes, want.bytes)
 		}
 		if got := written.whole(size); !maps.EqualFunc(got.values, chunked.values, bytes.Equal) {
 			t.Errorf("%d workers: chunks into tables are something else", workers)

@@ -15,7 +15,7 @@ type StoredWriter struct {
 // StoredOptions says how to write stored documents. The zero value is valid. It does not change what is written.
 type StoredOptions struct {
 	Workers    int // goroutines that compress and write, when the Sink is a TableSink; 0 stands for runtime.GOMAXPROCS
-	TableBytes int // stored bytes that fill a table; 0 stands for DefaultTableBytes
+	TableBytes int // stored bytes that fill a table; 0 stands for defaultTableBytes
 }
 
 // NewStoredWriter returns a StoredWriter, which must be closed. An error, or the end of ctx, ends everything.

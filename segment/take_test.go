@@ -24,7 +24,7 @@ func requireSame(t *testing.T, got, want *mapStore) {
 		t.Fatalf("%d keys, want %d", len(got.keys), len(want.keys))
 	}
 	for _, k := range want.keys {
-		if Kind(k[0]) != KindNorms && !bytes.Equal(got.values[k], want.values[k]) {
+		if Kind(k[0]) != kindNorms && !bytes.Equal(got.values[k], want.values[k]) {
 			t.Fatalf("%s: %x, want %x", KeyString([]byte(k)), got.values[k], want.values[k])
 		}
 	}
@@ -68,8 +68,8 @@ func TestMergeTakesBlocks(t *testing.T) {
 		rebuilt, _, from := merge(t, []Input{{Reader: want.memory().View()}}, MergeOptions{Codec: codec})
 		requireSame(t, got, from)
 		requireRebuilt(t, rebuilt, from, want, codec)
-		blocks[codec] += res.Blocks
-		taken[codec] += res.Taken
+		blocks[codec] += res.blocks
+		taken[codec] += res.taken
 	}
 	for _, codec := range allCodecs {
 		if taken[codec] < blocks[codec]/20 || taken[codec] == blocks[codec] {
@@ -133,8 +133,8 @@ func TestWhatMergesTake(t *testing.T) {
 		{[]Input{{Reader: a, Deleted: roaring.BitmapOf(3 * 128)}}, postings.Interpolative, 10, 3},
 	} {
 		_, res, _ := merge(t, c.inputs, MergeOptions{Codec: c.codec})
-		if res.Blocks != c.blocks || res.Taken != c.taken {
-			t.Errorf("%d inputs by %v: %d of %d blocks taken, want %d of %d", len(c.inputs), c.codec, res.Taken, res.Blocks, c.taken, c.blocks)
+		if res.blocks != c.blocks || res.taken != c.taken {
+			t.Errorf("%d inputs by %v: %d of %d blocks taken, want %d of %d", len(c.inputs), c.codec, res.taken, res.blocks, c.taken, c.blocks)
 		}
 	}
 }
@@ -150,9 +150,9 @@ func TestMergeTakesNoDamage(t *testing.T) {
 		for _, key := range s.keys {
 			flips := 0
 			switch Kind(key[0]) {
-			case KindList:
+			case kindList:
 				flips = 5
-			case KindTerm: // there are many, all alike
+			case kindTerm: // there are many, all alike
 				if entries++; entries%8 == 0 {
 					flips = 1
 				}

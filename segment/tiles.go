@@ -67,11 +67,11 @@ func appendPareto(dst []postings.Impact, highest *[256]uint32) []postings.Impact
 func appendTiles(dst []byte, tiles []Tile) []byte {
 	next := uint32(0)
 	for _, t := range tiles {
-		dst = binary.AppendUvarint(dst, uint64(t.Number-next))
-		next = t.Number + 1
-		dst = binary.AppendUvarint(dst, uint64(len(t.Best)))
+		dst = binary.AppendUvarint(dst, uint64(t.number-next))
+		next = t.number + 1
+		dst = binary.AppendUvarint(dst, uint64(len(t.best)))
 		tf := uint32(0)
-		for _, p := range t.Best {
+		for _, p := range t.best {
 			dst = binary.AppendUvarint(dst, uint64(p.TF-tf))
 			dst = append(dst, p.Len)
 			tf = p.TF
@@ -92,7 +92,7 @@ func decodeTiles(payload []byte, docs uint32, version byte) ([]Tile, error) {
 			if d.err != nil {
 				break
 			}
-			if len(t.Best) > 0 {
+			if len(t.best) > 0 {
 				tiles = append(tiles, t)
 			}
 		}

@@ -17,7 +17,7 @@ type countingSource struct {
 }
 
 func (s *countingSource) Scan(lower, upper []byte) (Iterator, error) {
-	if Kind(lower[0]) == KindStored {
+	if Kind(lower[0]) == kindStored {
 		s.blocks++
 	}
 	return s.mapStore.Scan(lower, upper)
@@ -46,7 +46,7 @@ func TestStoredBlocksAreReadOncePerWindow(t *testing.T) {
 	_, _, s := merge(t, []Input{{Reader: m.memory().View()}}, MergeOptions{})
 	blocks := 0
 	for _, key := range s.keys {
-		if Kind(key[0]) == KindStored {
+		if Kind(key[0]) == kindStored {
 			blocks++
 		}
 	}

@@ -69,7 +69,7 @@ func (p *idPager) add(id []byte, doc uint32) error {
 
 // flush writes the page at hand.
 func (p *idPager) flush() error {
-	return p.m.seal(numberKey(KindID, uint32(len(p.heads)-1)), p.page.appendTo)
+	return p.m.seal(numberKey(kindID, uint32(len(p.heads)-1)), p.page.appendTo)
 }
 
 // finish writes the last page and the heads.
@@ -88,7 +88,7 @@ func (p *idPager) finish() error {
 		for _, id := range heads {
 			w.add(id)
 		}
-		if err := p.m.seal(numberKey(KindHead, n), w.appendTo); err != nil {
+		if err := p.m.seal(numberKey(kindHead, n), w.appendTo); err != nil {
 			return err
 		}
 		n++
@@ -100,7 +100,7 @@ func (p *idPager) finish() error {
 func (m *merger) writePlaces() error {
 	n := uint32(0)
 	for places := range slices.Chunk(m.places, placeChunkDocs) {
-		err := m.seal(numberKey(KindPlace, n), func(dst []byte) []byte { return appendPlaces(dst, places) })
+		err := m.seal(numberKey(kindPlace, n), func(dst []byte) []byte { return appendPlaces(dst, places) })
 		if err != nil {
 			return err
 		}
@@ -116,7 +116,7 @@ func (m *merger) endField(info FieldInfo, norms *Norms, documents func(func(doc,
 	info.Docs = 0
 	documents(func(doc, tf uint32) {
 		info.Docs++
-		code := norms.Of(doc)
+		code := norms.of(doc)
 		tiles.add(doc, tf, code)
 		if info.Norms {
 			codes.add(doc, code)
@@ -139,7 +139,7 @@ func (m *merger) writeColumns() error {
 	}
 	chunk := uint32(0)
 	for ranks := range slices.Chunk(m.ranks, rankChunkDocs) {
-		err := m.seal(numberKey(KindRank, chunk), func(dst []byte) []byte { return appendRanks(dst, ranks) })
+		err := m.seal(numberKey(kindRank, chunk), func(dst []byte) []byte { return appendRanks(dst, ranks) })
 		if err != nil {
 			return err
 		}
@@ -186,5 +186,5 @@ func (m *merger) writeMeta() error {
 	for _, payloads := range m.sparse {
 		v.sparse = append(v.sparse, payloads != nil)
 	}
-	return m.seal([]byte{byte(KindMeta)}, v.appendTo)
+	return m.seal([]byte{byte(kindMeta)}, v.appendTo)
 }
