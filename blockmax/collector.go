@@ -27,13 +27,13 @@ func (c *Collector) Reset(k int, after *Hit) {
 	}
 	c.k, c.after, c.floor, c.heap = k, 1<<63, 0, c.heap[:0]
 	if after != nil {
-		c.after = rankKey(after.Doc, after.Score)
+		c.after = hitKey(after.Doc, after.Score)
 	}
 }
 
-// rankKey is larger the better a hit ranks. Scores are below 1<<31, so keys are
+// hitKey is larger the better a hit is. Scores are below 1<<31, so keys are
 // below 1<<63.
-func rankKey(doc, score uint32) uint64 { return uint64(score)<<32 | uint64(^doc) }
+func hitKey(doc, score uint32) uint64 { return uint64(score)<<32 | uint64(^doc) }
 
 // Need returns the lowest score with which document doc, or any later one, can
 // still enter; 0 while fewer than k hits are kept. It never falls as hits come in
@@ -66,7 +66,7 @@ func (c *Collector) Worst() (h Hit, full bool) {
 
 // Offer hands in a document with its whole score, at most once each.
 func (c *Collector) Offer(doc, score uint32) {
-	if key := rankKey(doc, score); key >= c.floor && key < c.after {
+	if key := hitKey(doc, score); key >= c.floor && key < c.after {
 		c.enter(key)
 	}
 }

@@ -9,8 +9,8 @@ type Span struct {
 	From, To uint32 // documents From to To-1, by their local numbers
 }
 
-// A Partial is an answer that still lacks some documents: what a processor without
-// all lists at hand can say of a plan. Another one finishes it (Wang 2017 calls that
+// A Partial is an answer that still lacks some documents: what a GPU that does not
+// hold all lists can say of a plan. The CPU finishes it (Wang 2017 calls that
 // post-processing), and starts where this one ended: from its threshold.
 type Partial struct {
 	// Top is the answer over all documents outside Open: its Hits are the best K of

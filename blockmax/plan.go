@@ -29,7 +29,7 @@ type Plan struct {
 	K        int       // 1 to 10,000
 
 	RankWeight uint32 // weight of the static rank; 0 for none
-	After      *Hit   // only documents that rank behind this one are wanted; nil for all. Total ignores it
+	After      *Hit   // only documents that come behind this hit are wanted; nil for all. Total ignores it
 	CountAll   bool   // TopK.Total must be exact
 }
 

@@ -15,7 +15,7 @@ func (r *run) scoreWords(words uint64) error {
 		if err := c.mark(&w.matches, words); err != nil {
 			return err
 		}
-		if err := r.addLane(c, words); err != nil {
+		if err := r.addList(c, words); err != nil {
 			return err
 		}
 	}
@@ -29,8 +29,8 @@ func (r *run) scoreWords(words uint64) error {
 	return nil
 }
 
-// addLane adds the lane's postings in the words to the scores.
-func (r *run) addLane(c *lane, words uint64) error {
+// addList adds the list's postings in the words to the scores.
+func (r *run) addList(c *tileCursor, words uint64) error {
 	to := &r.win.scores
 	if c.exact {
 		for i, doc := range c.few.docs[c.from:c.to] {
@@ -64,7 +64,7 @@ func (r *run) addLane(c *lane, words uint64) error {
 
 // postingsIn returns which postings of the loaded block lie in words first to behind-1 of
 // the tile: i to j-1.
-func (c *lane) postingsIn(first, behind int) (i, j int) {
+func (c *tileCursor) postingsIn(first, behind int) (i, j int) {
 	base := c.run.win.base
 	if lo := base + uint32(first)*wordDocs; lo > c.docs[0] {
 		i = postings.SeekIn(&c.docs, c.n, lo)
@@ -78,7 +78,7 @@ func (c *lane) postingsIn(first, behind int) (i, j int) {
 
 // eachBlock calls visit with the postings of the tile in every block that can have
 // documents of the words. There may be documents of other words, too.
-func (c *lane) eachBlock(words uint64, visit func(docs []uint32, impacts []uint16)) error {
+func (c *tileCursor) eachBlock(words uint64, visit func(docs []uint32, impacts []uint16)) error {
 	if c.exact {
 		visit(c.few.docs[c.from:c.to], c.few.impacts[c.from:c.to])
 		return nil
@@ -100,7 +100,7 @@ func (c *lane) eachBlock(words uint64, visit func(docs []uint32, impacts []uint1
 }
 
 // inTile returns which postings of the loaded block, b, are in the tile at hand: i to j-1.
-func (c *lane) inTile(b int) (i, j int) {
+func (c *tileCursor) inTile(b int) (i, j int) {
 	base := c.run.win.base
 	i, j = 0, c.n
 	if c.first(b) < base {
@@ -114,7 +114,7 @@ func (c *lane) inTile(b int) (i, j int) {
 
 // wordsOf returns the words of the tile at base that can have documents of block b,
 // which must reach as far as base.
-func (c *lane) wordsOf(b int, base uint32) uint64 {
+func (c *tileCursor) wordsOf(b int, base uint32) uint64 {
 	first, last := max(c.first(b), base)-base, min(c.list.Last[b]-base, tileDocs-1)
 	if first >= tileDocs {
 		return 0

@@ -15,28 +15,28 @@ import (
 // shortest first. Lucene and Tantivy found this order a good third faster than
 // intersecting first (apache/lucene #14906, tantivy #2865).
 func (r *run) and() error {
-	lanes, err := r.openLanes()
+	lists, err := r.openLists()
 	if err != nil {
 		return err
 	}
-	if len(lanes) < len(r.seg.Terms) || len(lanes) == 0 {
+	if len(lists) < len(r.seg.Terms) || len(lists) == 0 {
 		return nil // a list is missing, so nothing matches
 	}
-	for _, c := range lanes {
+	for _, c := range lists {
 		c.plain = r.counting
-		if err := c.learn(c.wanted(lanes)); err != nil {
+		if err := c.learn(c.wanted(lists)); err != nil {
 			return err
 		}
 	}
-	r.active = append(r.active[:0], lanes...)
-	slices.SortFunc(r.active, func(a, b *lane) int {
+	r.active = append(r.active[:0], lists...)
+	slices.SortFunc(r.active, func(a, b *tileCursor) int {
 		return cmp.Or(cmp.Compare(b.list.Count, a.list.Count), cmp.Compare(a.term, b.term))
 	})
 	switch {
-	case r.counting && allBitmaps(lanes):
-		r.countAnd(lanes)
+	case r.counting && allBitmaps(lists):
+		r.countAnd(lists)
 		return nil
-	case r.sheetClaim == nil && isSparse(r.active[len(lanes)-1].list, r.seg.Docs):
+	case r.sheetClaim == nil && isSparse(r.active[len(lists)-1].list, r.seg.Docs):
 		err = r.andBlocks(r.active)
 	default:
 		err = r.andTiles(r.active)
@@ -56,10 +56,10 @@ func isSparse(lead *postings.List, docs uint32) bool {
 	return int64(lead.Count)*sparseLead < int64(docs)
 }
 
-// andBlocks answers AND by the blocks of the last lane.
-func (r *run) andBlocks(lanes []*lane) error {
-	others, lead := lanes[:len(lanes)-1], lanes[len(lanes)-1]
-	r.makePrefix(len(lanes))
+// andBlocks answers AND by the blocks of the last list.
+func (r *run) andBlocks(lists []*tileCursor) error {
+	others, lead := lists[:len(lists)-1], lists[len(lists)-1]
+	r.makePrefix(len(lists))
 	sum := r.rankMax
 	for i, c := range others {
 		for w := range r.prefix[i] {
@@ -90,7 +90,7 @@ func (r *run) andBlocks(lanes []*lane) error {
 }
 
 // andBlock offers what can get in of block b of the lead. sum bounds what others add.
-func (r *run) andBlock(lead *lane, b int, others []*lane, need, sum uint32) (err error) {
+func (r *run) andBlock(lead *tileCursor, b int, others []*tileCursor, need, sum uint32) (err error) {
 	late := need == 0 // anything gets in, so only what is in all lists is scored
 	if late {
 		err = r.leadDocs(lead, b)
@@ -111,10 +111,10 @@ func (r *run) andBlock(lead *lane, b int, others []*lane, need, sum uint32) (err
 	return nil
 }
 
-// requireOthers drops the candidates that lanes other than the lead do not hold, or with
-// which they cannot reach need. Before a lane is asked, it and the next say what they know at
+// requireOthers drops the candidates that lists other than the lead do not hold, or with
+// which they cannot reach need. Before a list is asked, it and the next say what they know at
 // a glance; all others would take longer than they save.
-func (r *run) requireOthers(others []*lane, need uint32) error {
+func (r *run) requireOthers(others []*tileCursor, need uint32) error {
 	for i, c := range slices.Backward(others) {
 		from := len(others) - 1 - i
 		to := min(from+2, len(others))
@@ -139,7 +139,7 @@ func (r *run) requireOthers(others []*lane, need uint32) error {
 
 // lead makes candidates of the accepted postings of block b, in the range at work, that
 // contribute at least floor.
-func (r *run) lead(c *lane, b int, floor uint32) error {
+func (r *run) lead(c *tileCursor, b int, floor uint32) error {
 	if err := c.load(b); err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (r *run) lead(c *lane, b int, floor uint32) error {
 
 // leadDocs makes candidates of the accepted postings of block b in the range at work, without
 // a score.
-func (r *run) leadDocs(c *lane, b int) error {
+func (r *run) leadDocs(c *tileCursor, b int) error {
 	if err := c.load(b); err != nil {
 		return err
 	}
@@ -176,8 +176,8 @@ func (r *run) leadDocs(c *lane, b int) error {
 // block.
 const fewLeads = 8
 
-// addLead adds to the candidates, which are in block b, what the lane contributes.
-func (r *run) addLead(c *lane, b int) error {
+// addLead adds to the candidates, which are in block b, what the list contributes.
+func (r *run) addLead(c *tileCursor, b int) error {
 	cs := &r.cands
 	switch {
 	case cs.n == 0:
@@ -205,14 +205,14 @@ func (r *run) addLead(c *lane, b int) error {
 
 // andTiles answers AND sheet by sheet and tile by tile, as bmm does OR: in a tile, the
 // bounds say in which words all lists have postings that together reach need.
-func (r *run) andTiles(lanes []*lane) error {
+func (r *run) andTiles(lists []*tileCursor) error {
 	for lo := r.from &^ (sheetDocs - 1); lo < r.to; lo += sheetDocs {
-		if err := r.enterSheet(lanes, lo); err != nil {
+		if err := r.enterSheet(lists, lo); err != nil {
 			return err
 		}
 		tiles := r.tilesAtWork(lo, r.common)
 		err := r.bestFirst(tiles, func(t int, bound uint32) error {
-			return r.andTile(lanes, lo+uint32(t)*tileDocs, bound)
+			return r.andTile(lists, lo+uint32(t)*tileDocs, bound)
 		})
 		if err != nil {
 			return err
@@ -222,7 +222,7 @@ func (r *run) andTiles(lanes []*lane) error {
 }
 
 // andTile offers what can get in of the tile at lo, whose documents score at most bound.
-func (r *run) andTile(lanes []*lane, lo, bound uint32) error {
+func (r *run) andTile(lists []*tileCursor, lo, bound uint32) error {
 	if bound < r.need(lo) {
 		return nil
 	}
@@ -230,7 +230,7 @@ func (r *run) andTile(lanes []*lane, lo, bound uint32) error {
 		return err
 	}
 	r.win.place(lo, r.from, r.to)
-	for _, c := range lanes {
+	for _, c := range lists {
 		c.enterTile(lo)
 	}
 	words := ^uint64(0)
@@ -239,27 +239,27 @@ func (r *run) andTile(lanes []*lane, lo, bound uint32) error {
 	}
 	rank := r.rankBound(lo, lo)
 	need := saturatingSub(r.need(lo), rank)
-	words &= r.commonWords(lanes, need)
+	words &= r.commonWords(lists, need)
 	if need == 0 && !r.counting { // a few words suffice for the first hits
 		first := lowestBits(words, 8)
-		if err := r.andWords(lanes, first, 0); err != nil {
+		if err := r.andWords(lists, first, 0); err != nil {
 			return err
 		}
 		need = saturatingSub(r.need(lo), rank)
-		words = words &^ first & r.commonWords(lanes, need)
+		words = words &^ first & r.commonWords(lists, need)
 	}
-	return r.andWords(lanes, words, need)
+	return r.andWords(lists, words, need)
 }
 
-// commonWords returns the words in which all lanes have postings whose bounds together
+// commonWords returns the words in which all lists have postings whose bounds together
 // reach need.
-func (r *run) commonWords(lanes []*lane, need uint32) uint64 {
-	r.makePrefix(len(lanes))
+func (r *run) commonWords(lists []*tileCursor, need uint32) uint64 {
+	r.makePrefix(len(lists))
 	words := ^uint64(0)
-	for i, c := range lanes {
+	for i, c := range lists {
 		reach, present := addBounds(&r.prefix[i+1], &r.prefix[i], c.words, c.unit, need)
 		words &= present
-		if i == len(lanes)-1 {
+		if i == len(lists)-1 {
 			words &= reach
 		}
 	}
@@ -267,14 +267,14 @@ func (r *run) commonWords(lanes []*lane, need uint32) uint64 {
 }
 
 // andWords offers what can get in of some words of the tile.
-func (r *run) andWords(lanes []*lane, words uint64, need uint32) error {
+func (r *run) andWords(lists []*tileCursor, words uint64, need uint32) error {
 	if words == 0 {
 		return nil
 	}
-	if len(lanes) > 1 {
-		return r.andBits(lanes, words, need)
+	if len(lists) > 1 {
+		return r.andBits(lists, words, need)
 	}
-	if err := r.onlyWords(lanes[0], words, need); err != nil {
+	if err := r.onlyWords(lists[0], words, need); err != nil {
 		return err
 	}
 	r.cutCandidates()
@@ -284,11 +284,11 @@ func (r *run) andWords(lanes []*lane, words uint64, need uint32) error {
 	return nil
 }
 
-// requireAll offers those candidates that all lanes hold, the last first.
-func (r *run) requireAll(lanes []*lane, need uint32) error {
+// requireAll offers those candidates that all lists hold, the last first.
+func (r *run) requireAll(lists []*tileCursor, need uint32) error {
 	r.cutCandidates()
 	r.acceptCandidates()
-	for i, c := range slices.Backward(lanes) {
+	for i, c := range slices.Backward(lists) {
 		if r.cands.n == 0 {
 			return nil
 		}
@@ -301,8 +301,8 @@ func (r *run) requireAll(lanes []*lane, need uint32) error {
 	return nil
 }
 
-// onlyWords makes candidates of the postings of the only lane that reach need in the words.
-func (r *run) onlyWords(c *lane, words uint64, need uint32) error {
+// onlyWords makes candidates of the postings of the only list that reach need in the words.
+func (r *run) onlyWords(c *tileCursor, words uint64, need uint32) error {
 	cs := &r.cands
 	cs.n = 0
 	return c.eachBlock(words, func(docs []uint32, impacts []uint16) {

@@ -12,9 +12,9 @@ const bitmapSparsest = 64
 // bitmapWords is how long the bitmaps of the segment at work are: whole tiles.
 func (r *run) bitmapWords() int { return tiles(r.seg.Docs) * tileDocs / 64 }
 
-// learn gives the lane the bitmap of its list, if that has been made; and makes it once
+// learn gives the cursor the bitmap of its list, if that has been made; and makes it once
 // more blocks have been decoded or looked into, with the spent ones, than that takes.
-func (c *lane) learn(spent int64) error {
+func (c *tileCursor) learn(spent int64) error {
 	words := c.run.bitmapWords()
 	if c.bitmap = c.list.Bitmap(); c.bitmap == nil {
 		if !c.dense() || !c.list.Spend(spent) {
@@ -33,7 +33,7 @@ func (c *lane) learn(spent int64) error {
 }
 
 // makeBitmap decodes the whole list.
-func (c *lane) makeBitmap(words int) ([]uint64, error) {
+func (c *tileCursor) makeBitmap(words int) ([]uint64, error) {
 	set := make([]uint64, words)
 	if err := c.markAll(set, 0, c.run.seg.Docs); err != nil {
 		return nil, err
@@ -45,13 +45,13 @@ func (c *lane) makeBitmap(words int) ([]uint64, error) {
 }
 
 // dense reports whether the list may get a bitmap.
-func (c *lane) dense() bool {
+func (c *tileCursor) dense() bool {
 	return int64(c.list.Count)*bitmapSparsest >= int64(c.run.seg.Docs)
 }
 
 // markAll adds to set the documents lo to hi-1 of the list. The first bit of set is document
 // lo, and it has a word for all.
-func (c *lane) markAll(set []uint64, lo, hi uint32) error {
+func (c *tileCursor) markAll(set []uint64, lo, hi uint32) error {
 	for b := c.list.Seek(0, lo); b < len(c.list.Last) && c.first(b) < hi; b++ {
 		if c.list.Enc[b].Kind() == postings.Bitset {
 			if err := c.peekAt(b); err != nil {
@@ -82,13 +82,13 @@ func clip(docs []uint32, lo, hi uint32) []uint32 {
 	return docs
 }
 
-// wanted is what it costs, in blocks, that the lane has no bitmap while AND of the lanes is counted:
-// all of the range where the lanes could be intersected as bitmaps, else nothing beforehand.
-func (c *lane) wanted(lanes []*lane) int64 {
+// wanted is what it costs, in blocks, that its list has no bitmap while AND of the lists is counted:
+// all of the range where the lists could be intersected as bitmaps, else nothing beforehand.
+func (c *tileCursor) wanted(lists []*tileCursor) int64 {
 	if !c.run.counting || c.list.Bitmap() != nil {
 		return 0
 	}
-	for _, other := range lanes {
+	for _, other := range lists {
 		if !other.dense() {
 			return 0
 		}
@@ -96,8 +96,8 @@ func (c *lane) wanted(lanes []*lane) int64 {
 	return int64(c.blocksAtWork())
 }
 
-func allBitmaps(lanes []*lane) bool {
-	for _, c := range lanes {
+func allBitmaps(lists []*tileCursor) bool {
+	for _, c := range lists {
 		if c.bitmap == nil {
 			return false
 		}
@@ -106,7 +106,7 @@ func allBitmaps(lanes []*lane) bool {
 }
 
 // blocksAtWork is how many blocks of the list have documents of the range at work.
-func (c *lane) blocksAtWork() int {
+func (c *tileCursor) blocksAtWork() int {
 	from := c.list.Seek(0, c.run.from)
 	return min(c.list.Seek(from, c.run.to-1)+1, len(c.list.Last)) - from
 }

@@ -18,19 +18,19 @@ import (
 // Strategies and Optimizations, 1995) with the bounds of block-max indexes (Ding
 // and Suel 2011) for ranges of documents (Dimopoulos, Nepomnyachiy and Suel 2013).
 func (r *run) bmm() error {
-	lanes, err := r.openLanes()
+	lists, err := r.openLists()
 	if err != nil {
 		return err
 	}
 	most := r.rankMax
-	for _, c := range lanes {
+	for _, c := range lists {
 		if err := c.learn(0); err != nil {
 			return err
 		}
 		most += c.max
 	}
 	for lo := r.from &^ (sheetDocs - 1); lo < r.to && most >= r.need(lo); lo += sheetDocs {
-		if err := r.bmmSheet(lanes, lo); err != nil {
+		if err := r.bmmSheet(lists, lo); err != nil {
 			return err
 		}
 	}
@@ -38,25 +38,25 @@ func (r *run) bmm() error {
 }
 
 // bmmSheet visits the tiles of the sheet at lo.
-func (r *run) bmmSheet(lanes []*lane, lo uint32) error {
-	if err := r.enterSheet(lanes, lo); err != nil {
+func (r *run) bmmSheet(lists []*tileCursor, lo uint32) error {
+	if err := r.enterSheet(lists, lo); err != nil {
 		return err
 	}
 	return r.bestFirst(r.tilesAtWork(lo, r.tiles), func(t int, bound uint32) error {
-		return r.bmmTile(lanes, t, lo+uint32(t)*tileDocs, bound)
+		return r.bmmTile(lists, t, lo+uint32(t)*tileDocs, bound)
 	})
 }
 
 // bmmTile offers what can get in of tile t of the sheet, which begins at lo and whose
 // documents score at most bound.
-func (r *run) bmmTile(lanes []*lane, t int, lo, bound uint32) error {
+func (r *run) bmmTile(lists []*tileCursor, t int, lo, bound uint32) error {
 	if bound < r.need(lo) {
 		return nil
 	}
 	if err := r.ctx.Err(); err != nil {
 		return err
 	}
-	r.enterTile(lanes, t, lo)
+	r.enterTile(lists, t, lo)
 	r.win.place(lo, r.from, r.to)
 	words, rank := ^uint64(0), r.rankBound(lo, lo)
 	if r.seg.Accept != nil {
@@ -104,7 +104,7 @@ func (r *run) bmmWords(words uint64, need uint32) error {
 	return nil
 }
 
-// addEssential adds the essential lanes of the words to the scores, notes in rest what the
+// addEssential adds the essential lists of the words to the scores, notes in rest what the
 // others can add, and returns the words that have any.
 func (r *run) addEssential(words uint64, need uint32) (live uint64, err error) {
 	for i, c := range r.active {
@@ -120,7 +120,7 @@ func (r *run) addEssential(words uint64, need uint32) (live uint64, err error) {
 			r.rest[word] = r.prefix[i][word] // the last to say so is the weakest
 		}
 		if essential != 0 {
-			if err := r.addLane(c, essential); err != nil {
+			if err := r.addList(c, essential); err != nil {
 				return 0, err
 			}
 		}

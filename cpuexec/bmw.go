@@ -43,7 +43,7 @@ func (r *run) bmw() error {
 
 // boundBlocks bounds the score that the given lists can lend a document from doc
 // up to until-1.
-func (r *run) boundBlocks(cs []*cursor, doc uint32) (bound, until uint32) {
+func (r *run) boundBlocks(cs []*docCursor, doc uint32) (bound, until uint32) {
 	until = end
 	if r.rankMax > 0 {
 		bound = r.rankBound(doc, doc)

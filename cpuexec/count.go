@@ -137,18 +137,18 @@ func (r *run) countSegment() error {
 // countOr counts the documents of the segment that hold any term: sheet by sheet, those of
 // the bitmaps first.
 func (r *run) countOr() error {
-	lanes, err := r.openLanes()
+	lists, err := r.openLists()
 	if err != nil {
 		return err
 	}
-	for _, c := range lanes {
+	for _, c := range lists {
 		if err := c.learn(int64(c.blocksAtWork())); err != nil {
 			return err
 		}
 	}
 	return r.spans(func(s span) error {
 		set := r.sheetSet[:(s.hi-s.lo+63)/64]
-		if err := r.unite(lanes, s, set); err != nil {
+		if err := r.unite(lists, s, set); err != nil {
 			return err
 		}
 		r.countSet(set, s)
@@ -156,15 +156,15 @@ func (r *run) countOr() error {
 	})
 }
 
-// unite sets set to the documents of the span that any lane has.
-func (r *run) unite(lanes []*lane, s span, set []uint64) error {
-	r.collectBitmaps(lanes, s.lo, s.hi)
+// unite sets set to the documents of the span that any list has.
+func (r *run) unite(lists []*tileCursor, s span, set []uint64) error {
+	r.collectBitmaps(lists, s.lo, s.hi)
 	if len(r.maps) > 0 {
 		unite(set, r.maps)
 	} else {
 		clear(set)
 	}
-	for _, c := range lanes {
+	for _, c := range lists {
 		if c.bitmap != nil {
 			continue
 		}
@@ -184,19 +184,19 @@ func (r *run) countSet(set []uint64, s span) {
 	r.total += countCommon(r.maps)
 }
 
-// countAnd counts the documents of the range that are in the bitmaps of all lanes.
-func (r *run) countAnd(lanes []*lane) {
-	r.collectBitmaps(lanes, r.from, r.to)
+// countAnd counts the documents of the range that are in the bitmaps of all lists.
+func (r *run) countAnd(lists []*tileCursor) {
+	r.collectBitmaps(lists, r.from, r.to)
 	if accept := r.seg.Accept; accept != nil {
 		r.maps = append(r.maps, accept[r.from/64:])
 	}
 	r.total += countCommon(r.maps)
 }
 
-// collectBitmaps sets maps to what the lanes have of documents lo to hi-1.
-func (r *run) collectBitmaps(lanes []*lane, lo, hi uint32) {
+// collectBitmaps sets maps to what the lists have of documents lo to hi-1.
+func (r *run) collectBitmaps(lists []*tileCursor, lo, hi uint32) {
 	r.maps = r.maps[:0]
-	for _, c := range lanes {
+	for _, c := range lists {
 		if c.bitmap != nil {
 			r.maps = append(r.maps, c.bitmap[lo/64:(hi+63)/64])
 		}

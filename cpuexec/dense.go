@@ -17,14 +17,14 @@ const (
 
 // andBits is andWords by bitsets: documents are intersected before they are scored, the
 // shortest lists first, as long as there are more left than it pays to look up one by one.
-func (r *run) andBits(lanes []*lane, words uint64, need uint32) error {
+func (r *run) andBits(lists []*tileCursor, words uint64, need uint32) error {
 	set := &r.win.matches
 	for w := words; w != 0; w &= w - 1 {
 		set[bits.TrailingZeros64(w)&63] = ^uint64(0)
 	}
-	left, err := r.intersectAll(lanes, set, words)
+	left, err := r.intersectAll(lists, set, words)
 	if r.counting && err == nil {
-		return r.countLeft(lanes, set, words, left)
+		return r.countLeft(lists, set, words, left)
 	}
 	if err == nil {
 		r.cands.list(set, r.win.base, left)
@@ -36,12 +36,12 @@ func (r *run) andBits(lanes []*lane, words uint64, need uint32) error {
 		return err
 	}
 	r.work.DocsScored += int64(r.cands.n)
-	return r.requireAll(lanes, need)
+	return r.requireAll(lists, need)
 }
 
-// countLeft counts what is left in the set of the words and is in the lanes that have not
+// countLeft counts what is left in the set of the words and is in the lists that have not
 // been intersected, and empties all words.
-func (r *run) countLeft(lanes []*lane, set *bitset, words, left uint64) error {
+func (r *run) countLeft(lists []*tileCursor, set *bitset, words, left uint64) error {
 	r.win.fill()
 	for w := words; w != 0; w &= w - 1 {
 		i := bits.TrailingZeros64(w) & 63
@@ -51,7 +51,7 @@ func (r *run) countLeft(lanes []*lane, set *bitset, words, left uint64) error {
 	for ; words != 0; words &= words - 1 {
 		set[bits.TrailingZeros64(words)&63] = 0
 	}
-	for i, c := range slices.Backward(lanes) {
+	for i, c := range slices.Backward(lists) {
 		if !c.intersected && r.cands.n > 0 {
 			if err := r.require(c, 0, &r.prefix[i]); err != nil {
 				return err
@@ -62,12 +62,12 @@ func (r *run) countLeft(lanes []*lane, set *bitset, words, left uint64) error {
 	return nil
 }
 
-// intersectAll keeps in set what lanes hold, and returns the words that are not empty. Lanes
+// intersectAll keeps in set what lists hold, and returns the words that are not empty. Lists
 // for which that did not pay are not marked as intersected.
-func (r *run) intersectAll(lanes []*lane, set *bitset, words uint64) (left uint64, err error) {
-	for i := len(lanes) - 1; i >= 0 && words != 0; i-- {
-		c := lanes[i]
-		c.intersected = i == len(lanes)-1 || set.count(words) > c.costOfBits(words)
+func (r *run) intersectAll(lists []*tileCursor, set *bitset, words uint64) (left uint64, err error) {
+	for i := len(lists) - 1; i >= 0 && words != 0; i-- {
+		c := lists[i]
+		c.intersected = i == len(lists)-1 || set.count(words) > c.costOfBits(words)
 		if !c.intersected {
 			continue
 		}
@@ -78,14 +78,14 @@ func (r *run) intersectAll(lanes []*lane, set *bitset, words uint64) (left uint6
 	return words, nil
 }
 
-// ranks reports whether the documents of a block are bits or a run, which need no unpacking.
-func ranks(e postings.Encoding) bool {
+// searchable reports whether the documents of a block are bits or a run, which need no unpacking.
+func searchable(e postings.Encoding) bool {
 	k := e.Kind()
 	return k == postings.Bitset || k == postings.Run
 }
 
 // costOfBits is what the bits of the blocks with documents of the words cost, in candidates.
-func (c *lane) costOfBits(words uint64) (cost int) {
+func (c *tileCursor) costOfBits(words uint64) (cost int) {
 	switch {
 	case c.bitmap != nil:
 		return bitsCost
@@ -95,7 +95,7 @@ func (c *lane) costOfBits(words uint64) (cost int) {
 	for b := c.from; b < c.to; b++ {
 		switch {
 		case words&c.wordsOf(b, c.run.win.base) == 0:
-		case ranks(c.list.Enc[b]):
+		case searchable(c.list.Enc[b]):
 			cost += bitsCost
 		default:
 			cost += unpackCost
@@ -104,9 +104,9 @@ func (c *lane) costOfBits(words uint64) (cost int) {
 	return cost
 }
 
-// intersect keeps in set what the lane holds of the words, and returns those that are
+// intersect keeps in set what the list holds of the words, and returns those that are
 // not empty.
-func (c *lane) intersect(set *bitset, words uint64) (left uint64, err error) {
+func (c *tileCursor) intersect(set *bitset, words uint64) (left uint64, err error) {
 	held := &c.run.held
 	if c.bitmap != nil {
 		held = (*bitset)(c.bitmap[c.run.win.base/64:])
@@ -133,9 +133,9 @@ func (b *bitset) keep(held *bitset, words uint64) (left uint64) {
 	return left
 }
 
-// mark adds to set the documents of the words that the lane holds; some of them only when
-// run.marks are flushed. It may add others that the lane holds, too.
-func (c *lane) mark(set *bitset, words uint64) error {
+// mark adds to set the documents of the words that the list holds; some of them only when
+// run.marks are flushed. It may add others that the list holds, too.
+func (c *tileCursor) mark(set *bitset, words uint64) error {
 	if c.bitmap != nil {
 		held := (*bitset)(c.bitmap[c.run.win.base/64:])
 		for ; words != 0; words &= words - 1 {
@@ -154,7 +154,7 @@ func (c *lane) mark(set *bitset, words uint64) error {
 		if in == 0 {
 			continue
 		}
-		if !ranks(c.list.Enc[b]) {
+		if !searchable(c.list.Enc[b]) {
 			if err := c.load(b); err != nil {
 				return err
 			}

@@ -16,7 +16,7 @@
 //	boolean trees   tree.go        bounds and tiles, eval.go the sets of a tile
 //	counts, filters count.go       the same sets without scores
 //	                sets.go        whole, where the dense lists have bitmaps (bitmap.go)
-//	what is left    finish.go      documents that another processor has not looked at
+//	what is left    finish.go      documents that a GPU has not looked at
 //
 // # Words, tiles, sheets
 //
@@ -33,12 +33,12 @@
 // of blocks stand in. Lists with few postings in a sheet are decoded at once, and bounded by
 // the postings themselves.
 //
-// A lane (lane.go, sheet.go) is one list seen so. An algorithm takes these steps in a tile:
+// A tileCursor (tilecursor.go, sheet.go) reads one list so. An algorithm takes these steps in a tile:
 //
 //	addBounds     what the lists can score in each word, added up, against need
 //	addPostings   what the lists that decide contribute, onto the scores of the tile (add.go)
 //	sift          documents that can still get in, as candidates (candidates.go)
-//	probeBlock    candidates looked up in the other lists: by bit test and rank in bitset
+//	probeBlock    candidates looked up in the other lists: by bit test and population count in bitset
 //	              blocks and short parts of bitmaps, by comparison in others, which are
 //	              unpacked (probe.go)
 //

@@ -51,7 +51,7 @@ func (r *run) eval(c *clause, level int, mask, matches *bitset, to *scores) erro
 // passed over undecoded.
 func (r *run) evalLeaf(c *clause, mask, matches *bitset, to *scores) error {
 	*matches = bitset{}
-	l := c.lane
+	l := c.cursor
 	if l == nil || l.inWords == 0 {
 		return nil
 	}

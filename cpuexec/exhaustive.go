@@ -5,12 +5,12 @@ import "math/bits"
 // exhaustive answers OR by adding up every list, tile by tile: what pruning is measured
 // against.
 func (r *run) exhaustive() error {
-	lanes, err := r.openLanes()
+	lists, err := r.openLists()
 	if err != nil {
 		return err
 	}
 	for lo := r.from &^ (sheetDocs - 1); lo < r.to; lo += sheetDocs {
-		if err := r.enterSheet(lanes, lo); err != nil {
+		if err := r.enterSheet(lists, lo); err != nil {
 			return err
 		}
 		for tiles := r.tilesAtWork(lo, r.tiles); tiles != 0; tiles &= tiles - 1 {
@@ -23,7 +23,7 @@ func (r *run) exhaustive() error {
 			}
 			base := lo + uint32(t)*tileDocs
 			r.win.place(base, r.from, r.to)
-			r.enterTile(lanes, t, base)
+			r.enterTile(lists, t, base)
 			if err := r.scoreWords(^uint64(0)); err != nil {
 				return err
 			}

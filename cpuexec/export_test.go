@@ -33,11 +33,11 @@ func MakeBitmaps(p *blockmax.Plan, wanted func(*postings.List) bool) error {
 		if err := r.enter(i); err != nil {
 			return err
 		}
-		lanes, err := r.openLanes()
+		lists, err := r.openLists()
 		if err != nil {
 			return err
 		}
-		for _, c := range lanes {
+		for _, c := range lists {
 			if c.list.Bitmap() != nil || !wanted(c.list) {
 				continue
 			}

@@ -10,25 +10,25 @@ type wordFilter struct {
 	unit   uint64   // a bound contributes so many times as much
 }
 
-// makeFilters makes filters of lanes, the last first, as they are asked. filterRests has, by lane,
-// what others can add to the bounds of its words and of those of the lane before: rest, the lanes
+// makeFilters makes filters of lists, the last first, as they are asked. filterRests has, by list,
+// what others can add to the bounds of its words and of those of the list before: rest, the lists
 // before these two, and those of the two that have no bounds of words.
-func (r *run) makeFilters(lanes []*lane, rest uint32) {
+func (r *run) makeFilters(lists []*tileCursor, rest uint32) {
 	r.filters, r.filterRests = r.filters[:0], r.filterRests[:0]
-	for _, c := range slices.Backward(lanes) {
+	for _, c := range slices.Backward(lists) {
 		f := wordFilter{bitmap: c.bitmap}
 		if c.ranges != nil {
 			f.words, f.unit = c.ranges.Word, uint64(c.unit)
 		}
 		r.filters = append(r.filters, f)
 	}
-	for i, c := range lanes {
+	for i, c := range lists {
 		sum := rest
 		if c.ranges == nil {
 			sum += c.max
 		}
 		if i > 0 {
-			before := lanes[i-1]
+			before := lists[i-1]
 			if before.ranges == nil {
 				sum += before.max
 			}

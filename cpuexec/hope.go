@@ -14,7 +14,7 @@ type hope struct {
 	unit   uint64  // a bound contributes so many times as much
 }
 
-// makeHopes makes hopes of the lanes that are to be asked in words of the tile: where they have
+// makeHopes makes hopes of the lists that are to be asked in words of the tile: where they have
 // postings and are not essential. It reports whether any has a bitmap, as only then do they
 // say more than the bounds in prefix.
 func (r *run) makeHopes(live uint64) (useful bool) {

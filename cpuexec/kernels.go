@@ -15,7 +15,7 @@ import (
 //	addPostings   what postings contribute onto the scores of their documents
 //	marks         documents into a set
 //	sift          scores of words to candidates
-//	probeBlock    candidates that a block holds (in Go: lane.probePortable)
+//	probeBlock    candidates that a block holds (in Go: tileCursor.probePortable)
 //	impacts       the impacts of a block
 //	leadBlock     postings of a block to candidates
 //	filter        candidates that bounds of words and bitmaps leave

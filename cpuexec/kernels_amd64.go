@@ -14,7 +14,7 @@ import (
 
 //go:generate go run -C _asm . -out ../kernels_amd64.s -pkg cpuexec
 
-// The variants of this processor, of which the first that is set is taken; as in
+// The variants of this CPU, of which the first that is set is taken; as in
 // package postings.
 var (
 	useAVX512 = cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL &&

@@ -17,7 +17,7 @@ func (r *run) maxScore() error {
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(cs, func(a, b *cursor) int {
+	slices.SortFunc(cs, func(a, b *docCursor) int {
 		return cmp.Or(cmp.Compare(a.max, b.max), cmp.Compare(a.term, b.term))
 	})
 	sums := append(r.sums[:0], 0) // sums[i] is what cs[:i] can contribute together
@@ -44,7 +44,7 @@ func (r *run) maxScore() error {
 	}
 }
 
-func lowestOf(cs []*cursor) uint32 {
+func lowestOf(cs []*docCursor) uint32 {
 	doc := end
 	for _, c := range cs {
 		doc = min(doc, c.doc)
@@ -54,7 +54,7 @@ func lowestOf(cs []*cursor) uint32 {
 
 // maxScoreDocument scores doc by the essential lists, then by the others as long
 // as it can still get in, and moves the essential cursors on.
-func (r *run) maxScoreDocument(cs []*cursor, essential int, doc uint32) error {
+func (r *run) maxScoreDocument(cs []*docCursor, essential int, doc uint32) error {
 	score := r.rank(doc)
 	for _, c := range cs[essential:] {
 		if c.doc != doc {

@@ -2,7 +2,7 @@ package cpuexec
 
 // ordered are the cursors of a document-at-a-time algorithm, in ascending order of
 // their documents. Those at the end come last.
-type ordered []*cursor
+type ordered []*docCursor
 
 // startAll opens all lists and moves each cursor to its first document of the range.
 func (r *run) startAll() (ordered, error) {

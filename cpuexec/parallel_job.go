@@ -362,5 +362,5 @@ func (j *job) handOver(r *run) bool {
 	return true
 }
 
-// hitKey is larger the better a hit ranks.
+// hitKey is larger the better a hit is.
 func hitKey(doc, score uint32) uint64 { return uint64(score)<<32 | uint64(^doc) }

@@ -9,24 +9,24 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// lookUp adds what the lane contributes to the candidates of some words of the tile,
+// lookUp adds what the list contributes to the candidates of some words of the tile,
 // and drops those that cannot reach need with what rest says is still to come in their
 // words. Candidates of other words must reach it anyway.
-func (r *run) lookUp(c *lane, words uint64, need uint32, rest *sums) error {
+func (r *run) lookUp(c *tileCursor, words uint64, need uint32, rest *sums) error {
 	p := &r.prober
 	p.words, p.rest, p.need, p.optional = words, rest, uint64(need), 1
 	return c.lookUpTile(p)
 }
 
 // require is lookUp for all candidates, and drops those that the list does not hold.
-func (r *run) require(c *lane, need uint32, rest *sums) error {
+func (r *run) require(c *tileCursor, need uint32, rest *sums) error {
 	p := &r.prober
 	p.words, p.rest, p.need, p.optional = ^uint64(0), rest, uint64(need), 0
 	return c.lookUpTile(p)
 }
 
 // lookUpTile looks up candidates of the tile at hand.
-func (c *lane) lookUpTile(p *probe) error {
+func (c *tileCursor) lookUpTile(p *probe) error {
 	cs, last := &c.run.cands, c.list.Last
 	p.at, p.kept, p.end = 0, 0, uint64(cs.n)
 	p.aim(c)
@@ -52,13 +52,13 @@ func (c *lane) lookUpTile(p *probe) error {
 }
 
 // lacks reports whether the bitmap says that the list does not hold a document.
-func (c *lane) lacks(doc uint32) bool {
+func (c *tileCursor) lacks(doc uint32) bool {
 	return c.bitmap != nil && c.bitmap[doc/64]>>(doc%64)&1 == 0
 }
 
 // requireAnywhere is require for candidates of any tiles, in ascending order over
 // calls. rest bounds what lists not yet asked, and the rank, can still add.
-func (r *run) requireAnywhere(c *lane, need uint32, rest *sums) error {
+func (r *run) requireAnywhere(c *tileCursor, need uint32, rest *sums) error {
 	cs, p := &r.cands, &r.prober
 	p.words, p.rest, p.need, p.optional = ^uint64(0), rest, uint64(need), 0
 	p.at, p.kept, p.end = 0, 0, uint64(cs.n)
@@ -94,7 +94,7 @@ type probe struct {
 	freqs       *byte // readable up to two rows from the beginning of any value
 	width       uint64
 
-	// Of the lane:
+	// Of the list:
 	norms   *uint8
 	impacts *[16][256]uint16
 	k       *[256]float32
@@ -130,7 +130,7 @@ func (p *probe) inSorted(cs *candidates, docs []uint32, impacts []uint16, weight
 }
 
 // lookUpBlock looks up the candidates that block b may hold.
-func (c *lane) lookUpBlock(p *probe, b int) error {
+func (c *tileCursor) lookUpBlock(p *probe, b int) error {
 	cs := &c.run.cands
 	if c.scored == b {
 		p.inSorted(cs, c.docs[:c.n], c.impacts[:c.n], c.weight, c.list.Last[b])
@@ -142,7 +142,7 @@ func (c *lane) lookUpBlock(p *probe, b int) error {
 	k := &c.peek
 	quick := hasProbe() && k.Kind != postings.Run && k.FreqWidth <= 31 && p.aimAt(k)
 	bitset := k.Kind == postings.Bitset || quick && c.aimAtBitmap(p, b)
-	if !bitset && !k.Ranks() {
+	if !bitset && !k.Searchable() {
 		if err := c.load(b); err != nil {
 			return err
 		}
@@ -156,15 +156,15 @@ func (c *lane) lookUpBlock(p *probe, b int) error {
 	return nil
 }
 
-// bitmapRanks is up to how many words of a bitmap are counted to find postings of a block: so many take
+// bitmapCounts is up to how many words of a bitmap are counted to find postings of a block: so many take
 // as long as to unpack it.
-const bitmapRanks = 24
+const bitmapCounts = 24
 
 // aimAtBitmap points the probe to the part of the list's bitmap that is block b, and reports
 // whether there is a bitmap and the part is short. The probe is aimed at the block already.
-func (c *lane) aimAtBitmap(p *probe, b int) bool {
+func (c *tileCursor) aimAtBitmap(p *probe, b int) bool {
 	from, to := p.first/64, p.last/64
-	if c.bitmap == nil || to-from >= bitmapRanks {
+	if c.bitmap == nil || to-from >= bitmapCounts {
 		return false
 	}
 	p.before = uint64(bits.OnesCount64(c.bitmap[from] & (1<<(p.first%64) - 1)))
@@ -173,8 +173,8 @@ func (c *lane) aimAtBitmap(p *probe, b int) bool {
 	return true
 }
 
-// aim points the probe to a lane.
-func (p *probe) aim(c *lane) {
+// aim points the probe to a list.
+func (p *probe) aim(c *tileCursor) {
 	cs := &c.run.cands
 	p.docs, p.scores, p.sorted = &cs.docs[0], &cs.score[0], &c.docs[0]
 	p.norms = unsafe.SliceData(c.norms)
@@ -185,7 +185,7 @@ func (p *probe) aim(c *lane) {
 // zeroRows is where frequencies that take no bits are read from.
 var zeroRows [2 * postings.RowBytes]byte
 
-// aimAt points it to a block of the lane. It returns false when assembly might read
+// aimAt points it to a block of the list. It returns false when assembly might read
 // where it must not.
 func (p *probe) aimAt(k *postings.Peek) bool {
 	p.before = 0
@@ -203,15 +203,15 @@ func (p *probe) aimAt(k *postings.Peek) bool {
 func (p *probe) forget() { *p = probe{} }
 
 // probePortable is lookUpBlock in Go, behind its preparations.
-func (c *lane) probePortable(p *probe, b int) error {
+func (c *tileCursor) probePortable(p *probe, b int) error {
 	cs, last := &c.run.cands, c.list.Last[b]
-	ranks := c.peek.Ranks()
+	searchable := c.peek.Searchable()
 	for p.at < p.end && cs.docs[p.at] <= last {
 		doc, score, hit := cs.docs[p.at], cs.score[p.at], uint64(0)
 		i := -1
 		if p.words>>(doc/wordDocs%64)&1 == 1 {
-			if ranks {
-				i = c.peek.Rank(doc)
+			if searchable {
+				i = c.peek.Find(doc)
 			} else if at := postings.SeekIn(&c.docs, c.n, doc); at < c.n && c.docs[at] == doc {
 				i = at
 			}
@@ -232,7 +232,7 @@ func (c *lane) probePortable(p *probe, b int) error {
 }
 
 // peekAt has peek look into block b.
-func (c *lane) peekAt(b int) error {
+func (c *tileCursor) peekAt(b int) error {
 	if c.peeked == b {
 		return nil
 	}
@@ -240,7 +240,7 @@ func (c *lane) peekAt(b int) error {
 		return c.fail(err)
 	}
 	c.peeked = b
-	if c.peek.Ranks() {
+	if c.peek.Searchable() {
 		c.spend(b)
 	}
 	return nil

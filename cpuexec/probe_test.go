@@ -50,7 +50,7 @@ func lookUpRandom(t *testing.T, rng *rand.Rand, required bool) {
 	list := b.View(postings.MaxDoc)
 	term := blockmax.Term{List: list, Norms: norms, Table: table, Bounds: &blockmax.Bounds{List: 65535}}
 	r := &run{plan: &blockmax.Plan{Weights: []uint32{weight}}}
-	c := new(lane)
+	c := new(tileCursor)
 	c.reset(r, 0, &term)
 	c.bounds = &blockmax.Bounds{Block: slices.Repeat([]uint16{65535}, list.Blocks()), Extent: slices.Repeat([]uint16{65535}, list.Blocks())}
 	c.enterTile(tile)

@@ -12,7 +12,7 @@ const sparsest = 256
 
 // refine makes the ranges, and the bitmaps, of lists that have been used enough to deserve them.
 func (r *run) refine() error {
-	for _, c := range r.lanes[:r.laneCount] {
+	for _, c := range r.lists[:r.listCount] {
 		spent := c.spent
 		c.spent = 0
 		if err := c.learn(spent); err != nil {
@@ -33,7 +33,7 @@ func (r *run) refine() error {
 }
 
 // makeRanges decodes the whole list.
-func (c *lane) makeRanges() (*blockmax.Ranges, error) {
+func (c *tileCursor) makeRanges() (*blockmax.Ranges, error) {
 	blocks := c.list.Blocks()
 	tiles := int(c.list.Last[blocks-1]/tileDocs) + 1
 	best := make([]uint16, 64*tiles)

@@ -10,7 +10,7 @@ import (
 )
 
 // A run is one plan at work: what its segments share, and memory that the next
-// run uses again. Cursors go through documents in ascending order, lanes tile by tile
+// run uses again. Cursors go through documents in ascending order, lists tile by tile
 // in any.
 type run struct {
 	ctx  context.Context
@@ -29,11 +29,11 @@ type run struct {
 	work       blockmax.Work
 
 	part    // the segment at work
-	cursors []*cursor
-	used    int       // cursors[:used] belong to the segment at work
-	opened  bool      // order holds those of all its terms
-	order   []*cursor // all cursors of a flat plan
-	root    *clause   // of the tree, over the segment at work; nil until it is needed
+	cursors []*docCursor
+	used    int          // cursors[:used] belong to the segment at work
+	opened  bool         // order holds those of all its terms
+	order   []*docCursor // all cursors of a flat plan
+	root    *clause      // of the tree, over the segment at work; nil until it is needed
 	sums    []uint32
 	win     window
 	cands   candidates
@@ -136,7 +136,7 @@ func (r *run) enter(i int) error {
 }
 
 // open returns a cursor on term t, or nil when the segment lacks it.
-func (r *run) open(t int) (*cursor, error) {
+func (r *run) open(t int) (*docCursor, error) {
 	term := &r.seg.Terms[t]
 	if term.Bounds == nil || term.List.Blocks() == 0 {
 		return nil, nil
@@ -145,7 +145,7 @@ func (r *run) open(t int) (*cursor, error) {
 		return nil, err
 	}
 	if r.used == len(r.cursors) {
-		r.cursors = append(r.cursors, new(cursor))
+		r.cursors = append(r.cursors, new(docCursor))
 	}
 	c := r.cursors[r.used]
 	r.used++
@@ -155,7 +155,7 @@ func (r *run) open(t int) (*cursor, error) {
 
 // openAll returns a cursor on every term the segment has. They are opened at the
 // first call, in order of the terms; later ones find them where they were left.
-func (r *run) openAll() ([]*cursor, error) {
+func (r *run) openAll() ([]*docCursor, error) {
 	if r.opened {
 		return r.order, nil
 	}

@@ -18,7 +18,7 @@ func (r *run) bySets(root *clause) bool {
 // have none yet learn it from eval.
 func (c *clause) hasSets() bool {
 	if c.Leaf {
-		return c.lane == nil || c.lane.bitmap != nil || !c.lane.dense()
+		return c.cursor == nil || c.cursor.bitmap != nil || !c.cursor.dense()
 	}
 	for _, children := range [...][]clause{c.filter, c.must, c.should, c.not} {
 		for i := range children {
@@ -105,8 +105,8 @@ func (op setOp) apply(set, with []uint64) {
 // fold changes set by the documents of the span that match the clause. Sets of the level and of
 // those below may be overwritten.
 func (r *run) fold(op setOp, c *clause, s span, set []uint64, level int) error {
-	if c.Leaf && c.lane != nil && c.lane.bitmap != nil {
-		op.apply(set, s.of(c.lane.bitmap))
+	if c.Leaf && c.cursor != nil && c.cursor.bitmap != nil {
+		op.apply(set, s.of(c.cursor.bitmap))
 		return nil
 	}
 	matches := set
@@ -127,10 +127,10 @@ func (r *run) makeSet(c *clause, s span, set []uint64, level int) error {
 	switch {
 	case c.Leaf:
 		clear(set)
-		if c.lane == nil {
+		if c.cursor == nil {
 			return nil
 		}
-		return c.lane.markAll(set, s.lo, s.hi)
+		return c.cursor.markAll(set, s.lo, s.hi)
 	case c.All:
 		for i := range set {
 			set[i] = ^uint64(0)

@@ -20,14 +20,14 @@ var noPostings coarse
 
 // enterSheet makes the sheet that begins at document lo the one at hand: tiles
 // bounds its tiles from then on.
-func (c *lane) enterSheet(lo uint32) error {
+func (c *tileCursor) enterSheet(lo uint32) error {
 	err := c.boundSheet(lo)
 	c.inTiles = c.tiles.present()
 	return err
 }
 
 // boundSheet sets tiles to the bounds of the tiles of the sheet at lo.
-func (c *lane) boundSheet(lo uint32) error {
+func (c *tileCursor) boundSheet(lo uint32) error {
 	c.exact = false
 	if r := c.ranges; r != nil {
 		c.tiles = &noPostings
@@ -56,7 +56,7 @@ func (c *lane) boundSheet(lo uint32) error {
 
 // decodeSheet decodes blocks from to to-1, which have all postings of the sheet, and
 // bounds the tiles by them.
-func (c *lane) decodeSheet(lo uint32, from, to int) error {
+func (c *tileCursor) decodeSheet(lo uint32, from, to int) error {
 	c.exact = true
 	few := &c.few
 	few.docs, few.impacts = few.docs[:0], few.impacts[:0]
@@ -119,7 +119,7 @@ func (b *coarse) allow(first, last uint32) {
 
 // boundByBlocks raises bounds to those of blocks from to to-1 in ranges of size
 // documents from lo on.
-func (c *lane) boundByBlocks(to *coarse, lo, size uint32, from, until int) {
+func (c *tileCursor) boundByBlocks(to *coarse, lo, size uint32, from, until int) {
 	shift := bits.TrailingZeros32(size)
 	for b := from; b < until; b++ {
 		first, last := (max(c.first(b), lo)-lo)>>shift, (c.list.Last[b]-lo)>>shift
@@ -131,8 +131,8 @@ func (c *lane) boundByBlocks(to *coarse, lo, size uint32, from, until int) {
 }
 
 // enterTile makes the tile that begins at document lo the one at hand: words bounds its
-// words from then on. The lane must be at the tile's sheet.
-func (c *lane) enterTile(lo uint32) {
+// words from then on. The list must be at the tile's sheet.
+func (c *tileCursor) enterTile(lo uint32) {
 	c.locate(lo)
 	switch {
 	case c.exact:
@@ -147,7 +147,7 @@ func (c *lane) enterTile(lo uint32) {
 }
 
 // locate is enterTile without bounds.
-func (c *lane) locate(lo uint32) {
+func (c *tileCursor) locate(lo uint32) {
 	switch {
 	case c.exact:
 		tile := lo / tileDocs % 64

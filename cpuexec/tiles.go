@@ -9,17 +9,17 @@ import (
 
 // A tiling is what a run needs to go tile by tile.
 type tiling struct {
-	lanes     []*lane
-	laneCount int     // lanes[:laneCount] belong to the segment at work
-	lanesOpen bool    // they have been opened
-	sheet     uint32  // first document of the sheet that they are at, or noSheet
-	tiles     uint64  // the tiles of the sheet where one of them has postings
-	common    uint64  // those where all have
-	active    []*lane // those with postings in the tile at work, weakest first
+	lists     []*tileCursor
+	listCount int           // lists[:listCount] belong to the segment at work
+	listsOpen bool          // they have been opened
+	sheet     uint32        // first document of the sheet that they are at, or noSheet
+	tiles     uint64        // the tiles of the sheet where one of them has postings
+	common    uint64        // those where all have
+	active    []*tileCursor // those with postings in the tile at work, weakest first
 
 	tileSums sums        // bounds of the tiles of the sheet
 	prefix   []sums      // prefix[i] has the bounds of active[:i] in the words of the tile, added up
-	masks    []laneWords // of active
+	masks    []listWords // of active
 	rest     sums        // what lists that are not essential can add in each word
 	freqs    [postings.BlockSize]uint32
 	prober   probe
@@ -27,10 +27,10 @@ type tiling struct {
 	hopes       []hope       // of lists that OR looks candidates up in
 	filters     []wordFilter // of lists that AND looks candidates up in
 	filterRests []uint32     // see makeFilters
-	held        bitset       // what a lane holds
+	held        bitset       // what a list holds
 	marks       marks
 
-	maps     [][]uint64             // bitmaps of lanes
+	maps     [][]uint64             // bitmaps of lists
 	sheetSet [sheetDocs / 64]uint64 // documents of a sheet, for counting
 	sets     [][]uint64             // as long, for what is below
 }
@@ -38,28 +38,28 @@ type tiling struct {
 // noSheet is where no sheet begins.
 const noSheet = ^uint32(0)
 
-// laneWords says in which words of the tile a lane has postings, and in which of them
+// listWords says in which words of the tile a list has postings, and in which of them
 // it is essential.
-type laneWords struct{ present, essential uint64 }
+type listWords struct{ present, essential uint64 }
 
-// openLanes returns a lane for every term the segment has, opened at the first call,
+// openLists returns a cursor for every term the segment has, opened at the first call,
 // in order of the terms.
-func (r *run) openLanes() ([]*lane, error) {
+func (r *run) openLists() ([]*tileCursor, error) {
 	t := &r.tiling
-	if t.lanesOpen {
-		return t.lanes[:t.laneCount], nil
+	if t.listsOpen {
+		return t.lists[:t.listCount], nil
 	}
 	for i := range r.seg.Terms {
-		if _, err := r.openLane(i); err != nil {
+		if _, err := r.openList(i); err != nil {
 			return nil, err
 		}
 	}
-	t.lanesOpen = true
-	return t.lanes[:t.laneCount], nil
+	t.listsOpen = true
+	return t.lists[:t.listCount], nil
 }
 
-// openLane opens a lane for term i, or returns nil when the segment lacks it.
-func (r *run) openLane(i int) (*lane, error) {
+// openList opens a cursor for term i, or returns nil when the segment lacks it.
+func (r *run) openList(i int) (*tileCursor, error) {
 	term := &r.seg.Terms[i]
 	if term.Bounds == nil || term.List.Blocks() == 0 {
 		return nil, nil
@@ -68,21 +68,21 @@ func (r *run) openLane(i int) (*lane, error) {
 		return nil, err
 	}
 	t := &r.tiling
-	if t.laneCount == len(t.lanes) {
-		t.lanes = append(t.lanes, new(lane))
+	if t.listCount == len(t.lists) {
+		t.lists = append(t.lists, new(tileCursor))
 	}
-	c := t.lanes[t.laneCount]
-	t.laneCount++
+	c := t.lists[t.listCount]
+	t.listCount++
 	c.reset(r, i, term)
 	return c, nil
 }
 
-// close drops the lanes of the segment at work, and what belongs to the caller.
+// close drops the lists of the segment at work, and what belongs to the caller.
 func (t *tiling) close() {
-	for _, c := range t.lanes[:t.laneCount] {
+	for _, c := range t.lists[:t.listCount] {
 		c.forget()
 	}
-	t.laneCount, t.lanesOpen, t.sheet = 0, false, noSheet
+	t.listCount, t.listsOpen, t.sheet = 0, false, noSheet
 	t.prober.forget()
 	clear(t.filters)
 	clear(t.hopes[:cap(t.hopes)])
@@ -100,13 +100,13 @@ func (r *run) checkList(t int) error {
 
 // enterSheet makes the sheet at lo the one at hand: tileSums has the bounds of its tiles
 // from then on.
-func (r *run) enterSheet(lanes []*lane, lo uint32) error {
+func (r *run) enterSheet(lists []*tileCursor, lo uint32) error {
 	if r.sheet == lo {
 		return nil
 	}
 	bounds := &r.tileSums
 	*bounds, r.tiles, r.common = sums{}, 0, ^uint64(0)
-	for _, c := range lanes {
+	for _, c := range lists {
 		if err := c.enterSheet(lo); err != nil {
 			return err
 		}
@@ -183,11 +183,11 @@ func strongest(bounds *sums, present uint64) int {
 	return best
 }
 
-// enterTile makes a tile the one at work: the window, and as r.active the lanes
+// enterTile makes a tile the one at work: the window, and as r.active the lists
 // that have postings there, weakest first.
-func (r *run) enterTile(lanes []*lane, t int, lo uint32) {
+func (r *run) enterTile(lists []*tileCursor, t int, lo uint32) {
 	active := r.active[:0]
-	for _, c := range lanes {
+	for _, c := range lists {
 		if c.tiles[t] == 0 {
 			continue
 		}
@@ -204,16 +204,16 @@ func (r *run) enterTile(lanes []*lane, t int, lo uint32) {
 	r.makePrefix(len(active))
 }
 
-// makePrefix makes room for the sums of so many lanes. The first is of none, and zero.
-func (r *run) makePrefix(lanes int) {
-	if n := lanes + 1; n > len(r.prefix) {
+// makePrefix makes room for the sums of so many lists. The first is of none, and zero.
+func (r *run) makePrefix(lists int) {
+	if n := lists + 1; n > len(r.prefix) {
 		r.prefix = append(r.prefix, make([]sums, n-len(r.prefix))...)
-		r.masks = append(r.masks, make([]laneWords, n-len(r.masks))...)
+		r.masks = append(r.masks, make([]listWords, n-len(r.masks))...)
 	}
 	r.prefix[0] = sums{}
 }
 
-// presentWords are the words of the tile in which a lane has postings.
+// presentWords are the words of the tile in which a list has postings.
 func (r *run) presentWords() (present uint64) {
 	for _, c := range r.active {
 		present |= c.words.present()

@@ -12,8 +12,8 @@ import (
 // A clause is a node of the tree at work on one segment.
 type clause struct {
 	*blockmax.Node
-	lane *lane  // of a leaf; nil when the segment lacks the term
-	cost uint64 // about how many documents match
+	cursor *tileCursor // of a leaf; nil when the segment lacks the term
+	cost   uint64      // about how many documents match
 
 	must, should, filter, not []clause
 	minShould                 int // should nodes that must match, counting the rule for nodes without Must and Filter
@@ -65,7 +65,7 @@ func (r *run) eachTile(n *blockmax.Node, scores bool, visit func(root *clause, t
 	if err := r.visitTiles(visit); err != nil && err != errDone {
 		return err
 	}
-	for _, c := range r.lanes[:r.laneCount] {
+	for _, c := range r.lists[:r.listCount] {
 		spent := c.spent
 		c.spent = 0
 		if !c.plain {
@@ -81,7 +81,7 @@ func (r *run) eachTile(n *blockmax.Node, scores bool, visit func(root *clause, t
 func (r *run) visitTiles(visit func(root *clause, t int) error) error {
 	for lo := r.from &^ (sheetDocs - 1); lo < r.to; lo += sheetDocs {
 		if r.sheet != lo {
-			for _, c := range r.lanes[:r.laneCount] {
+			for _, c := range r.lists[:r.listCount] {
 				if err := c.enterSheet(lo); err != nil {
 					return err
 				}
@@ -108,7 +108,7 @@ func (r *run) visitTiles(visit func(root *clause, t int) error) error {
 // evalTile sets matches to the documents of tile t, the window, that match the tree, and adds
 // to scores what they score.
 func (r *run) evalTile(root *clause, t int, matches *bitset, to *scores) error {
-	for _, c := range r.lanes[:r.laneCount] {
+	for _, c := range r.lists[:r.listCount] {
 		c.inWords = 0
 		if c.tiles[t] > 0 {
 			c.enterTile(r.win.base)
@@ -139,18 +139,18 @@ func (r *run) rootOf(n *blockmax.Node, scores bool) (*clause, error) {
 	return r.root, nil
 }
 
-// newClause opens lanes for the leaves below a node.
+// newClause opens lists for the leaves below a node.
 func (r *run) newClause(n *blockmax.Node, scores bool) (clause, error) {
 	c := clause{Node: n, minShould: n.MinShould}
 	scores = scores && !n.Constant
 	if n.Leaf {
 		var err error
-		if c.lane, err = r.openLane(n.Term); c.lane == nil {
+		if c.cursor, err = r.openList(n.Term); c.cursor == nil {
 			return c, err
 		}
-		c.cost = uint64(c.lane.list.Count)
-		c.lane.plain = !scores
-		return c, c.lane.learn(0)
+		c.cost = uint64(c.cursor.list.Count)
+		c.cursor.plain = !scores
+		return c, c.cursor.learn(0)
 	}
 	if n.All {
 		c.cost = uint64(r.seg.Docs)
@@ -196,23 +196,23 @@ func (c *clause) plan() {
 
 // tiles returns the tiles of the sheet at hand in which documents may match.
 func (c *clause) tiles() uint64 {
-	return c.where(func(l *lane) uint64 { return l.inTiles })
+	return c.where(func(l *tileCursor) uint64 { return l.inTiles })
 }
 
 // words returns the words of the tile at hand in which documents may match.
 func (c *clause) words() uint64 {
-	return c.where(func(l *lane) uint64 { return l.inWords })
+	return c.where(func(l *tileCursor) uint64 { return l.inWords })
 }
 
 // where combines what of says of the leaves.
-func (c *clause) where(of func(*lane) uint64) uint64 {
+func (c *clause) where(of func(*tileCursor) uint64) uint64 {
 	switch {
 	case c.All:
 		return ^uint64(0)
-	case c.Leaf && c.lane == nil, c.minShould > len(c.should):
+	case c.Leaf && c.cursor == nil, c.minShould > len(c.should):
 		return 0
 	case c.Leaf:
-		return of(c.lane)
+		return of(c.cursor)
 	}
 	in := ^uint64(0)
 	if c.minShould > 0 {
@@ -234,10 +234,10 @@ func (c *clause) where(of func(*lane) uint64) uint64 {
 func (c *clause) bound(t int) (bound uint32, ok bool) {
 	switch {
 	case c.Leaf:
-		if c.lane == nil || c.lane.tiles[t] == 0 {
+		if c.cursor == nil || c.cursor.tiles[t] == 0 {
 			return 0, false
 		}
-		bound, ok = c.lane.unit*uint32(c.lane.tiles[t]), true
+		bound, ok = c.cursor.unit*uint32(c.cursor.tiles[t]), true
 	case c.All:
 		ok = true
 	default:

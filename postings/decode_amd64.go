@@ -12,8 +12,8 @@ import (
 
 //go:generate go run -C _asm . -out ../decode_amd64.s -pkg postings
 
-// The variants of this processor, of which the first that is set is taken. AVX-512 means
-// what Ice Lake and Zen 4 brought: processors before them lower their clock for it and
+// The variants of this CPU, of which the first that is set is taken. AVX-512 means
+// what Ice Lake and Zen 4 brought: CPUs before them lower their clock for it and
 // cannot shuffle bytes, so they take AVX2.
 var (
 	useAVX512 = cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL &&

@@ -26,7 +26,7 @@ type Peek struct {
 const freqsCoded = 64
 
 // Peek sets p to block b. It finds less damage than Docs and Freqs do, but what it says of a
-// damaged block is harmless: see Rank and TF.
+// damaged block is harmless: see Find and TF.
 func (l *List) Peek(b int, p *Peek) error {
 	rows, err := l.Payload(b)
 	if err != nil {
@@ -43,13 +43,13 @@ func (l *List) Peek(b int, p *Peek) error {
 	return nil
 }
 
-// Ranks reports whether the block is a bitset or a run, which Rank needs.
-func (p *Peek) Ranks() bool { return p.Kind == Bitset || p.Kind == Run }
+// Searchable reports whether the block is a bitset or a run, which Find needs.
+func (p *Peek) Searchable() bool { return p.Kind == Bitset || p.Kind == Run }
 
-// Rank returns which posting of the block document doc is, counted from 0, or -1 when the
+// Find returns which posting of the block document doc is, counted from 0, or -1 when the
 // block does not hold it. Of a damaged block the number may be one that the block
 // does not have.
-func (p *Peek) Rank(doc uint32) int {
+func (p *Peek) Find(doc uint32) int {
 	if doc < p.First || doc > p.Last {
 		return -1
 	}
@@ -62,11 +62,11 @@ func (p *Peek) Rank(doc uint32) int {
 	if word>>(at%64)&1 == 0 {
 		return -1
 	}
-	rank := bits.OnesCount64(word & (1<<(at%64) - 1))
+	i := bits.OnesCount64(word & (1<<(at%64) - 1))
 	for rows = rows[:len(rows)-8]; len(rows) >= 8; rows = rows[8:] {
-		rank += bits.OnesCount64(binary.LittleEndian.Uint64(rows))
+		i += bits.OnesCount64(binary.LittleEndian.Uint64(rows))
 	}
-	return rank
+	return i
 }
 
 // TF returns the frequency of posting i, or 0, which no posting has, when the block is

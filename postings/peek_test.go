@@ -40,7 +40,7 @@ func testPeek(t *testing.T) {
 			if p.TF(n) != 0 || p.TF(-1) != 0 {
 				t.Fatalf("block %d has frequencies of postings -1 and %d", b, n)
 			}
-			if p.Ranks() {
+			if p.Searchable() {
 				checkRanks(t, l, b, &p, docs[:n])
 			}
 		}
@@ -61,7 +61,7 @@ func checkRanks(t *testing.T, l *List, b int, p *Peek, docs []uint32) {
 		if i < len(docs) && docs[i] == doc {
 			want, i = i, i+1
 		}
-		if got := p.Rank(doc); got != want {
+		if got := p.Find(doc); got != want {
 			t.Fatalf("block %d, %v: document %d has rank %d, want %d", b, l.Enc[b], doc, got, want)
 		}
 	}
@@ -92,8 +92,8 @@ func TestPeekNoise(t *testing.T) {
 				p.TF(i)
 			}
 			for range 20 {
-				if rank := p.Rank(p.First + rng.Uint32N(p.Last-p.First+1)); p.Ranks() && rank >= p.Len && p.TF(rank) != 0 {
-					t.Fatalf("posting %d of %d has a frequency", rank, p.Len)
+				if i := p.Find(p.First + rng.Uint32N(p.Last-p.First+1)); p.Searchable() && i >= p.Len && p.TF(i) != 0 {
+					t.Fatalf("posting %d of %d has a frequency", i, p.Len)
 				}
 			}
 		}

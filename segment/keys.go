@@ -25,7 +25,7 @@ const (
 	kindTiles    Kind = 0x83 // field -> best pairs of each tile
 	kindPosition Kind = 0x84 // reserved: positions of a list
 	kindValues   Kind = 0x85 // reserved: columns of values for sorting and faceting
-	kindDevice   Kind = 0x86 // reserved: layouts made for one kind of processor
+	kindDevice   Kind = 0x86 // reserved: layouts made for one kind of device
 )
 
 // Part numbers of a long list: directory parts come first, then chunks.

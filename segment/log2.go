@@ -6,7 +6,7 @@ import (
 )
 
 // Logarithms are integers here, in units of 1/logOne: a sum of them is the same
-// in any order and on any processor.
+// in any order and on any CPU.
 const (
 	logBits   = 12
 	logOne    = 1 << logBits

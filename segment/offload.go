@@ -2,7 +2,7 @@ package segment
 
 import "cmp"
 
-// A Sorter makes one record a term of the records of many chunks, on another processor than
+// A Sorter makes one record a term of the records of many chunks, on another device than
 // this one: it inverts some partitions of a Bulk, which keeps no dictionary for them.
 type Sorter interface {
 	// Room is how many bytes of records a Sort can take.
@@ -42,7 +42,7 @@ type offload struct {
 
 // Offload leaves partitions to a Sorter, from the beginning: those with most terms for their
 // postings, until they are that share of the work by the sample. The few terms that come everywhere stay,
-// which a processor finds in its cache (Wei 2011, section III.E). What is written is the
+// which a core finds in its cache (Wei 2011, section III.E). What is written is the
 // same to the byte.
 //
 // If the Sorter fails, failed is told once, and everything goes on as without.

@@ -28,7 +28,7 @@ func readRecord(b []byte) (r runRecord, next []byte) {
 //
 // Nearly all of what a term of a large dictionary leads to lies in no near cache. Looked up
 // one after the other, each term waits for its slot, then for its bytes, then for its
-// list, and a wrong guess at a branch keeps the processor from looking ahead. fetch
+// list, and a wrong guess at a branch keeps the core from looking ahead. fetch
 // goes over the terms once for each of these, with loads that do not depend on each other and
 // nothing to guess. Adding takes half the time.
 type recordBatch struct {

@@ -21,16 +21,16 @@ const (
 // lowers it, so that its small lists go all ways.
 var exactPostings = 1024
 
-// coarse bounds, in units of the lane, what a list contributes in each word of a tile
+// coarse bounds, in units of the cursor, what a list contributes in each word of a tile
 // or in each tile of a sheet: 0 where it has no posting.
 type coarse [64]uint8
 
-// A lane is one list of one segment, seen sheet by sheet and tile by tile. Sheets come in
+// A tileCursor is one list of one segment, read sheet by sheet and tile by tile. Sheets come in
 // ascending order, the tiles of a sheet in any.
 //
-// The bounds of a lane are from the list's ranges if it has them, from its blocks
+// Its bounds are from the list's ranges if it has them, from its blocks
 // if not, and from the postings themselves where there are few.
-type lane struct {
+type tileCursor struct {
 	run    *run
 	term   int
 	list   *postings.List
@@ -72,7 +72,7 @@ type lane struct {
 	own   [2]coarse // where tiles and words lie when they are not in ranges
 }
 
-// decoded are all postings that a lane has in a sheet.
+// decoded are all postings that a list has in a sheet.
 type decoded struct {
 	docs    []uint32
 	impacts []uint16
@@ -80,7 +80,7 @@ type decoded struct {
 	words   [64]coarse // bounds of the words of each tile
 }
 
-func (c *lane) reset(r *run, t int, term *blockmax.Term) {
+func (c *tileCursor) reset(r *run, t int, term *blockmax.Term) {
 	c.run, c.term = r, t
 	c.list, c.bounds, c.table, c.norms = term.List, term.Bounds, term.Table, term.Norms
 	c.ranges = term.Bounds.Refined()
@@ -94,13 +94,13 @@ func (c *lane) reset(r *run, t int, term *blockmax.Term) {
 }
 
 // forget drops what belongs to the caller of the run.
-func (c *lane) forget() {
+func (c *tileCursor) forget() {
 	c.list, c.bounds, c.ranges, c.table, c.norms, c.tiles, c.words, c.bitmap = nil, nil, nil, nil, nil, nil, nil, nil
 	c.peek = postings.Peek{}
 }
 
 // first is the lowest document that block b can hold, by the directory.
-func (c *lane) first(b int) uint32 {
+func (c *tileCursor) first(b int) uint32 {
 	if b == 0 {
 		return 0
 	}
@@ -108,7 +108,7 @@ func (c *lane) first(b int) uint32 {
 }
 
 // load decodes the documents of block b.
-func (c *lane) load(b int) error {
+func (c *tileCursor) load(b int) error {
 	if c.loaded == b {
 		return nil
 	}
@@ -125,7 +125,7 @@ func (c *lane) load(b int) error {
 }
 
 // spend notes that block b is decoded, or looked into.
-func (c *lane) spend(b int) {
+func (c *tileCursor) spend(b int) {
 	c.spent++
 	word, bit := &c.seen[b/64], uint64(1)<<(b%64)
 	if *word&bit == 0 {
@@ -135,7 +135,7 @@ func (c *lane) spend(b int) {
 }
 
 // score computes the impacts of the loaded block.
-func (c *lane) score() error {
+func (c *tileCursor) score() error {
 	if c.scored == c.loaded {
 		return nil
 	}
@@ -147,7 +147,7 @@ func (c *lane) score() error {
 }
 
 // impactsOf computes the impacts of block b, whose n documents are given.
-func (c *lane) impactsOf(b int, docs *[postings.BlockSize]uint32, n int, dst *[postings.BlockSize]uint16) error {
+func (c *tileCursor) impactsOf(b int, docs *[postings.BlockSize]uint32, n int, dst *[postings.BlockSize]uint16) error {
 	if err := c.loadFreqs(b); err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (c *lane) impactsOf(b int, docs *[postings.BlockSize]uint32, n int, dst *[p
 }
 
 // loadFreqs decodes the frequencies of block b to run.freqs.
-func (c *lane) loadFreqs(b int) error {
+func (c *tileCursor) loadFreqs(b int) error {
 	freqs := &c.run.freqs
 	if _, err := c.list.Freqs(b, freqs); err != nil {
 		return c.fail(err)
@@ -170,7 +170,7 @@ func (c *lane) loadFreqs(b int) error {
 }
 
 // check holds a posting of block b against the bounds of the block and of its extent.
-func (c *lane) check(b int, doc uint32, impact uint16) {
+func (c *tileCursor) check(b int, doc uint32, impact uint16) {
 	if invariants.Enabled {
 		invariants.Check(impact <= c.bounds.Block[b], "document %d has impact %d for term %d, above the bound %d of block %d", doc, impact, c.term, c.bounds.Block[b], b)
 		extent := c.bounds.Extent[b/postings.ExtentBlocks]
@@ -183,14 +183,14 @@ func (c *lane) check(b int, doc uint32, impact uint16) {
 }
 
 // code is the length code of a document's field.
-func (c *lane) code(doc uint32) uint8 {
+func (c *tileCursor) code(doc uint32) uint8 {
 	if c.norms == nil {
 		return 1
 	}
 	return c.norms[doc]
 }
 
-func (c *lane) fail(err error) error {
+func (c *tileCursor) fail(err error) error {
 	c.run.win.torn = true
 	return &ListError{c.run.index, c.term, err}
 }

@@ -12,7 +12,7 @@ const end = ^uint32(0)
 // A cursor walks one list of one segment, forward only, for algorithms that go
 // document at a time. It has two positions: the current block, which moves by the
 // directory alone, and a posting within it, which means something only after load.
-type cursor struct {
+type docCursor struct {
 	run    *run
 	term   int
 	list   *postings.List
@@ -33,7 +33,7 @@ type cursor struct {
 	doc uint32 // for document-at-a-time algorithms: docs[i], or end
 }
 
-func (c *cursor) reset(r *run, t int, term *blockmax.Term) {
+func (c *docCursor) reset(r *run, t int, term *blockmax.Term) {
 	c.run, c.term = r, t
 	c.list, c.bounds, c.table, c.norms = term.List, term.Bounds, term.Table, term.Norms
 	c.weight = r.plan.Weights[t]
@@ -44,7 +44,7 @@ func (c *cursor) reset(r *run, t int, term *blockmax.Term) {
 
 // seekBlock moves the current block to the first whose last document is doc or
 // later, and reports whether there is one.
-func (c *cursor) seekBlock(doc uint32) bool {
+func (c *docCursor) seekBlock(doc uint32) bool {
 	if c.block < len(c.list.Last) && c.list.Last[c.block] < doc {
 		c.block = c.list.Seek(c.block+1, doc)
 	}
@@ -52,7 +52,7 @@ func (c *cursor) seekBlock(doc uint32) bool {
 }
 
 // first is the lowest document that block b can hold, by the directory.
-func (c *cursor) first(b int) uint32 {
+func (c *docCursor) first(b int) uint32 {
 	if b == 0 {
 		return 0
 	}
@@ -60,16 +60,16 @@ func (c *cursor) first(b int) uint32 {
 }
 
 // last is the last document of the current block.
-func (c *cursor) last() uint32 { return c.list.Last[c.block] }
+func (c *docCursor) last() uint32 { return c.list.Last[c.block] }
 
 // blockMax bounds what a posting of block b contributes.
-func (c *cursor) blockMax(b int) uint32 {
+func (c *docCursor) blockMax(b int) uint32 {
 	return blockmax.Contribution(c.weight, c.bounds.Block[b])
 }
 
 // load decodes the documents of the current block and makes the first one that is
 // doc or later the posting at hand. The block must reach as far as doc.
-func (c *cursor) load(doc uint32) error {
+func (c *docCursor) load(doc uint32) error {
 	if c.loaded != c.block {
 		n, err := c.list.Docs(c.block, &c.docs)
 		if err != nil {
@@ -84,7 +84,7 @@ func (c *cursor) load(doc uint32) error {
 
 // advance moves the posting at hand to the first whose document is doc or later.
 // The loaded block must have one.
-func (c *cursor) advance(doc uint32) {
+func (c *docCursor) advance(doc uint32) {
 	const near = 8 // where a binary search starts to be cheaper
 	i := c.i
 	for step := 0; c.docs[i&127] < doc; step++ {
@@ -97,7 +97,7 @@ func (c *cursor) advance(doc uint32) {
 	c.i = i
 }
 
-func (c *cursor) search(lo int, doc uint32) int {
+func (c *docCursor) search(lo int, doc uint32) int {
 	hi := c.n - 1
 	for lo < hi {
 		if mid := (lo + hi) / 2; c.docs[mid&127] < doc {
@@ -110,7 +110,7 @@ func (c *cursor) search(lo int, doc uint32) int {
 }
 
 // loadFreqs decodes the frequencies of the loaded block.
-func (c *cursor) loadFreqs() error {
+func (c *docCursor) loadFreqs() error {
 	if c.scored == c.loaded {
 		return nil
 	}
@@ -131,7 +131,7 @@ func (c *cursor) loadFreqs() error {
 
 // score is what posting i of the loaded block contributes. Its frequencies must
 // be loaded.
-func (c *cursor) score(i int) uint32 {
+func (c *docCursor) score(i int) uint32 {
 	code := uint8(1)
 	if c.norms != nil {
 		code = c.norms[c.docs[i&127]]
@@ -139,12 +139,12 @@ func (c *cursor) score(i int) uint32 {
 	return blockmax.Contribution(c.weight, c.table.Impact(c.freqs[i&127], code))
 }
 
-func (c *cursor) fail(err error) error { return &ListError{c.run.index, c.term, err} }
+func (c *docCursor) fail(err error) error { return &ListError{c.run.index, c.term, err} }
 
 // The rest is for algorithms that go document at a time.
 
 // seekGE moves to the first posting whose document is target or later.
-func (c *cursor) seekGE(target uint32) error {
+func (c *docCursor) seekGE(target uint32) error {
 	if c.doc >= target && c.loaded >= 0 {
 		return nil
 	}
@@ -160,7 +160,7 @@ func (c *cursor) seekGE(target uint32) error {
 }
 
 // next moves to the next posting.
-func (c *cursor) next() error {
+func (c *docCursor) next() error {
 	if c.loaded == c.block && c.i+1 < c.n {
 		c.i++
 		c.doc = c.docs[c.i&127]
@@ -170,7 +170,7 @@ func (c *cursor) next() error {
 }
 
 // scoreHere is what the posting under the cursor contributes.
-func (c *cursor) scoreHere() (uint32, error) {
+func (c *docCursor) scoreHere() (uint32, error) {
 	if c.scored != c.loaded {
 		if err := c.loadFreqs(); err != nil {
 			return 0, err
