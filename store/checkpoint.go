@@ -175,24 +175,23 @@ func (s *Store) dropCopy(dir string) error {
 // leaves behind when it is truncated goes. Segments are never compacted: their
 // tables are dense and do not overlap, and those of dropped ones go at once.
 //
-// Pebble's own call waits for as long as it takes a full disk to become free.
-// This one gives up when Pebble has failed several times over; Pebble will go on
-// trying.
+// Pebble's own call waits for as long as it takes a full disk to become free, and while its memtables are full it does
+// not look at ctx. This one gives up when Pebble has failed several times over; Pebble will go on trying.
 func (s *Store) Compact(ctx context.Context) error {
 	if err := s.writable(); err != nil {
 		return err
 	}
 	defer s.gate.leave()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	go func() {
-		if err := s.log.stall(ctx.Done()); err != nil {
-			cancel(err)
-		}
-	}()
-	err := s.log.do(func() error { return s.db.Compact(ctx, []byte{0}, []byte{spaceSegment}, false) })
-	if err != nil && errors.Is(err, ctx.Err()) {
-		err = context.Cause(ctx)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan struct{})
+	done := s.log.start(func() error {
+		defer close(ended)
+		return s.db.Compact(ctx, []byte{0}, []byte{spaceSegment}, false)
+	})
+	err := s.log.stall(ended)
+	if err == nil {
+		err = <-done
 	}
 	return wrap(err, "compact")
 }

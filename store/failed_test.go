@@ -144,6 +144,51 @@ func TestCloseWhileFlushFails(t *testing.T) {
 	}
 }
 
+// TestCompactWhileFlushFails compacts again and again while no flush succeeds, until Pebble's memtables are full
+// and its Compact waits without looking at its context.
+func TestCompactWhileFlushFails(t *testing.T) {
+	mem := vfs.NewMem()
+	var broken atomic.Bool
+	fsys := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if broken.Load() && op.Kind.ReadOrWrite() == errorfs.OpIsWrite && strings.HasSuffix(op.Path, ".sst") {
+			return errDiskFull
+		}
+		return nil
+	}))
+	s, err := Open(damagedDir, &Options{FS: fsys, MemTableBytes: 256 << 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken.Store(true)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for i := range 8 {
+		ctx := t.Context()
+		if i%2 == 1 {
+			ctx = ended
+		}
+		if err := s.Compact(ctx); err == nil {
+			t.Error("a compaction without a flush")
+		}
+		if s.log.fail.Load() != nil {
+			break
+		}
+		if err := s.Commit(t.Context(), Edit{Meta: map[string][]byte{"schema": {byte(i)}}}); err != nil {
+			break
+		}
+	}
+	if err := s.Close(); !errors.Is(err, ErrFailed) {
+		t.Errorf("close: %v", err)
+	}
+	broken.Store(false)
+	if s, err = Open(damagedDir, &Options{FS: fsys}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestFailedCommitIsNoDamage fills the disk before the k-th write of a Commit,
 // for every k. Pebble may then show the batch of the commit that has failed, though
 // the manifest in force is the one before. That is a failed store, not damage.
