@@ -120,7 +120,7 @@ func (s *Store) checkMarkers(names []string) error {
 			return corrupt.At(corrupt.New(-1, "missing, but there is %s; copy the whole directory again from where it is intact", firstPart(names)), s.fs.PathJoin(s.dir, marker+"*"))
 		}
 	}
-	return nil
+	return s.checkManifestFile(names)
 }
 
 func firstPart(names []string) string { return names[slices.IndexFunc(names, isPartOfIndex)] }

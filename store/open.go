@@ -276,8 +276,9 @@ func (s *Store) openError(err error) error {
 		return notExist(s.dir)
 	case isForeign(err):
 		return fmt.Errorf("%w: %w", ErrFormat, err)
-	case errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), "object size mismatch"):
-		// A file that Pebble's own manifest lists is missing, or cut.
+	case errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), "object size mismatch") || strings.Contains(err.Error(), "WALRecoveryDirs"):
+		// A file that Pebble's own manifest lists is missing, or cut; or its OPTIONS name another directory for the
+		// log, which ours never do.
 		return &corrupt.Error{Key: s.dir, Block: -1, Offset: -1, Cause: oneLine{err}}
 	}
 	return wrap(err, s.dir)

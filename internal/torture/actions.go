@@ -96,6 +96,8 @@ func (w *world) cancelled(rng random) error {
 				s.maybe = append(s.maybe, w.now)
 			}
 			return nil
+		} else if errors.Is(err, riffle.ErrPending) {
+			return s.apply(b, w.now) // the batch takes its course, before this one
 		} else if !errors.Is(err, context.DeadlineExceeded) {
 			return err
 		}
