@@ -359,8 +359,7 @@ const drainTime = time.Second
 // has ended, the directory is nobody's. From then on all that Pebble changes succeeds, in
 // memory (see pebbleFS), and the goroutines that Fatalf holds go on. So it
 // can be closed like any other, and leaves nothing behind. Should it not come to an
-// end (a commit that panicked holds the lock of the commits), its memory is lost until the
-// process ends, and nothing else.
+// end, its memory is lost until the process ends, and nothing else.
 func (s *Store) giveUp() error {
 	idle := s.fs.lower()
 	finish := func() error {

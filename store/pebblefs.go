@@ -12,7 +12,7 @@ import (
 )
 
 // A pebbleFS is the file system that Pebble sees. It differs from the store's in
-// six things.
+// seven things.
 //
 // A file that a marker names must be there before the marker is. Pebble creates
 // a MANIFEST, then the marker that names it, then syncs the directory once; where
@@ -39,6 +39,9 @@ import (
 // the store, too. Pebble's Open would return the error, and leave files open and
 // goroutines behind that nobody can reach any more. So it does not get to know of
 // the error, goes on in memory when the fence is down, and is closed then.
+//
+// The same holds for Pebble's log at all times. Pebble panics when it cannot be written, and keeps the lock of
+// the commits, or its main one, for good.
 type pebbleFS struct {
 	vfs.FS
 	log     *logger
@@ -49,10 +52,12 @@ type pebbleFS struct {
 	after   *vfs.MemFS                       // takes the changes after the store's fence has come down
 }
 
-// settle returns the error of an operation. While Pebble opens a database for writing it
+// settle returns the error of an operation. While Pebble opens a database for writing, and for a change of its log, it
 // returns, once the fence is down, that of a change that the fence has refused.
-func (p pebbleFS) settle(err error) error {
-	if err == nil || isFenced(err) || !p.opening.Load() || errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrExist) {
+func (p pebbleFS) settle(err error) error { return p.settleOf(false, err) }
+
+func (p pebbleFS) settleOf(log bool, err error) error {
+	if err == nil || isFenced(err) || !p.opening.Load() && !log || errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrExist) {
 		return err
 	}
 	p.log.failed(err)
@@ -82,9 +87,10 @@ func (p pebbleFS) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vfs.F
 
 // opened wraps a file that was opened for writing, or makes it in memory.
 func (p pebbleFS) opened(name string, f vfs.File, err error) (vfs.File, error) {
-	switch err = p.settle(err); {
+	log := strings.HasSuffix(name, ".log") && !p.isCopy(name)
+	switch err = p.settleOf(log, err); {
 	case err == nil:
-		return p.noted(name, &pebbleFile{f, p}), nil
+		return p.noted(name, &pebbleFile{f, p, log}), nil
 	case !isFenced(err):
 		return nil, err
 	}
@@ -172,10 +178,16 @@ func (p pebbleFS) OpenDir(name string) (vfs.File, error) {
 // noted notes a file that is open below the hidden directory, until it is closed. Pebble
 // leaves some open when its Checkpoint fails.
 func (p pebbleFS) noted(name string, f vfs.File) vfs.File {
-	if hidden := p.hidden.Load(); hidden != nil && (name == *hidden || p.PathDir(name) == *hidden) {
+	if p.isCopy(name) {
 		p.copied.Store(f, nil)
 	}
 	return f
+}
+
+// isCopy reports whether a name is that of the hidden directory or of a file in it.
+func (p pebbleFS) isCopy(name string) bool {
+	hidden := p.hidden.Load()
+	return hidden != nil && (name == *hidden || p.PathDir(name) == *hidden)
 }
 
 func (pebbleFS) Lock(string) (io.Closer, error) { return io.NopCloser(nil), nil }
@@ -187,7 +199,8 @@ func (p pebbleFS) Unwrap() vfs.FS { return p.FS }
 // down, what it writes is dropped.
 type pebbleFile struct {
 	vfs.File
-	fs pebbleFS
+	fs  pebbleFS
+	log bool // it is Pebble's log
 }
 
 func (f *pebbleFile) Close() error {
@@ -197,7 +210,7 @@ func (f *pebbleFile) Close() error {
 
 func (f *pebbleFile) Write(b []byte) (int, error) {
 	n, err := f.File.Write(b)
-	if err = f.fs.settle(err); isFenced(err) {
+	if err = f.settle(err); isFenced(err) {
 		return len(b), nil
 	}
 	return n, err
@@ -205,7 +218,7 @@ func (f *pebbleFile) Write(b []byte) (int, error) {
 
 func (f *pebbleFile) WriteAt(b []byte, off int64) (int, error) {
 	n, err := f.File.WriteAt(b, off)
-	if err = f.fs.settle(err); isFenced(err) {
+	if err = f.settle(err); isFenced(err) {
 		return len(b), nil
 	}
 	return n, err
@@ -223,7 +236,9 @@ func (f *pebbleFile) SyncTo(n int64) (bool, error) {
 	return full, f.settled(err)
 }
 
-func (f *pebbleFile) settled(err error) error { return unlessFenced(f.fs.settle(err)) }
+func (f *pebbleFile) settled(err error) error { return unlessFenced(f.settle(err)) }
+
+func (f *pebbleFile) settle(err error) error { return f.fs.settleOf(f.log, err) }
 
 func unlessFenced(err error) error {
 	if isFenced(err) {
