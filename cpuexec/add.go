@@ -11,26 +11,27 @@ import (
 // nothing.
 func (r *run) scoreWords(words uint64) error {
 	w := &r.win
-	for _, c := range r.active {
+	for _, c := range r.tiled.active {
 		if err := c.mark(&w.matches, words); err != nil {
 			return err
 		}
-		if err := r.addList(c, words); err != nil {
+		if err := c.add(words); err != nil {
 			return err
 		}
 	}
-	r.marks.flush(&w.matches)
+	r.win.marks.flush(&w.matches)
 	w.fill()
 	for i := range w.matches {
 		w.matches[i] &= w.all[i] & -(words >> i & 1)
 	}
-	r.collect(words, saturatingSub(r.needed(r.seg.Base+w.lo), r.rankBound(w.lo, w.lo)))
+	r.collect(words, saturatingSub(r.out.threshold(w.lo), r.at.rankBound(w.lo, w.lo)))
 	r.offerCandidates()
 	return nil
 }
 
-// addList adds the list's postings in the words to the scores.
-func (r *run) addList(c *tileCursor, words uint64) error {
+// add adds the list's postings in the words to the scores.
+func (c *tileCursor) add(words uint64) error {
+	r := c.run
 	to := &r.win.scores
 	if c.exact {
 		for i, doc := range c.few.docs[c.from:c.to] {
@@ -55,7 +56,7 @@ func (r *run) addList(c *tileCursor, words uint64) error {
 			first := bits.TrailingZeros64(in)
 			behind := first + bits.TrailingZeros64(^(in >> first))
 			i, j := c.postingsIn(first, behind)
-			addPostings(to, c.docs[i:j], r.freqs[i:j], c.norms, c.table, c.weight)
+			addPostings(to, c.docs[i:j], r.tiled.freqs[i:j], c.norms, c.table, c.weight)
 			in &= in + 1<<first // carries through the run
 		}
 	}

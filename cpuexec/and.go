@@ -15,31 +15,31 @@ import (
 // shortest first. Lucene and Tantivy found this order a good third faster than
 // intersecting first (apache/lucene #14906, tantivy #2865).
 func (r *run) and() error {
-	lists, err := r.openLists()
+	lists, err := r.tiled.openAll(r)
 	if err != nil {
 		return err
 	}
-	if len(lists) < len(r.seg.Terms) || len(lists) == 0 {
+	if len(lists) < len(r.at.seg.Terms) || len(lists) == 0 {
 		return nil // a list is missing, so nothing matches
 	}
 	for _, c := range lists {
-		c.plain = r.counting
+		c.plain = r.out.counting
 		if err := c.learn(c.wanted(lists)); err != nil {
 			return err
 		}
 	}
-	r.active = append(r.active[:0], lists...)
-	slices.SortFunc(r.active, func(a, b *tileCursor) int {
+	r.tiled.active = append(r.tiled.active[:0], lists...)
+	slices.SortFunc(r.tiled.active, func(a, b *tileCursor) int {
 		return cmp.Or(cmp.Compare(b.list.Count, a.list.Count), cmp.Compare(a.term, b.term))
 	})
 	switch {
-	case r.counting && allBitmaps(lists):
+	case r.out.counting && allBitmaps(lists):
 		r.countAnd(lists)
 		return nil
-	case r.sheetClaim == nil && isSparse(r.active[len(lists)-1].list, r.seg.Docs):
-		err = r.andBlocks(r.active)
+	case r.share.claim == nil && isSparse(r.tiled.active[len(lists)-1].list, r.at.seg.Docs):
+		err = r.andBlocks(r.tiled.active)
 	default:
-		err = r.andTiles(r.active)
+		err = r.andTiles(r.tiled.active)
 	}
 	if err != nil {
 		return err
@@ -59,26 +59,26 @@ func isSparse(lead *postings.List, docs uint32) bool {
 // andBlocks answers AND by the blocks of the last list.
 func (r *run) andBlocks(lists []*tileCursor) error {
 	others, lead := lists[:len(lists)-1], lists[len(lists)-1]
-	r.makePrefix(len(lists))
-	sum := r.rankMax
+	r.tiled.makePrefix(len(lists))
+	sum := r.at.rankMax
 	for i, c := range others {
-		for w := range r.prefix[i] {
-			r.prefix[i][w] = sum
+		for w := range r.tiled.prefix[i] {
+			r.tiled.prefix[i][w] = sum
 		}
 		sum += c.max
 	}
-	r.makeFilters(others, r.rankMax)
+	r.glance.makeFilters(others, r.at.rankMax)
 	last := lead.list.Last
-	for b := lead.list.Seek(lead.at, r.from); b < len(last) && lead.first(b) < r.to; b++ {
+	for b := lead.list.Seek(lead.at, r.at.from); b < len(last) && lead.first(b) < r.at.to; b++ {
 		lead.at = b
-		doc := max(lead.first(b), r.from)
+		doc := max(lead.first(b), r.at.from)
 		if r.tailDone(doc) {
 			return nil
 		}
-		if err := r.ctx.Err(); err != nil {
+		if err := r.query.ctx.Err(); err != nil {
 			return err
 		}
-		need := r.need(doc)
+		need := r.out.need(doc)
 		if blockmax.Contribution(lead.weight, lead.bounds.Block[b])+sum < need {
 			continue
 		}
@@ -100,13 +100,13 @@ func (r *run) andBlock(lead *tileCursor, b int, others []*tileCursor, need, sum 
 	if err == nil {
 		err = r.requireOthers(others, need)
 	}
-	if late && !r.counting && err == nil {
+	if late && !r.out.counting && err == nil {
 		err = r.addLead(lead, b)
 	}
 	if err != nil {
 		return err
 	}
-	r.total += r.cands.n
+	r.out.total += r.cands.n
 	r.offerCandidates()
 	return nil
 }
@@ -122,15 +122,15 @@ func (r *run) requireOthers(others []*tileCursor, need uint32) error {
 			from++ // nothing new to say: only scores change
 		}
 		if from < to {
-			filter(&r.cands, r.filters[from:to], r.filterRests[i], need)
+			filter(&r.cands, r.glance.filters[from:to], r.glance.rests[i], need)
 		}
 		if r.cands.n == 0 {
 			return nil
 		}
-		if r.counting && c.bitmap != nil {
+		if r.out.counting && c.bitmap != nil {
 			continue // what is left is in it
 		}
-		if err := r.requireAnywhere(c, need, &r.prefix[i]); err != nil {
+		if err := c.requireAnywhere(need, &r.tiled.prefix[i]); err != nil {
 			return err
 		}
 	}
@@ -146,9 +146,9 @@ func (r *run) lead(c *tileCursor, b int, floor uint32) error {
 	if err := c.score(); err != nil {
 		return err
 	}
-	leadBlock(&r.cands, &c.docs, &c.impacts, c.n, c.weight, floor, r.from, r.to)
-	r.acceptCandidates()
-	r.work.DocsScored += int64(c.n)
+	leadBlock(&r.cands, &c.docs, &c.impacts, c.n, c.weight, floor, r.at.from, r.at.to)
+	r.cands.accept(r.at.seg.Accept)
+	r.out.work.DocsScored += int64(c.n)
 	return nil
 }
 
@@ -159,16 +159,16 @@ func (r *run) leadDocs(c *tileCursor, b int) error {
 		return err
 	}
 	i, j := 0, c.n
-	if c.docs[0] < r.from {
-		i = postings.SeekIn(&c.docs, c.n, r.from)
+	if c.docs[0] < r.at.from {
+		i = postings.SeekIn(&c.docs, c.n, r.at.from)
 	}
-	if c.list.Last[b] >= r.to {
-		j = postings.SeekIn(&c.docs, c.n, r.to)
+	if c.list.Last[b] >= r.at.to {
+		j = postings.SeekIn(&c.docs, c.n, r.at.to)
 	}
 	cs := &r.cands
 	cs.n = copy(cs.docs[:], c.docs[i:j])
 	clear(cs.score[:cs.n])
-	r.acceptCandidates()
+	r.cands.accept(r.at.seg.Accept)
 	return nil
 }
 
@@ -195,22 +195,22 @@ func (r *run) addLead(c *tileCursor, b int) error {
 		i := postings.SeekIn(&c.docs, c.n, doc) & 127
 		impact := c.impacts[i]
 		if cs.n <= fewLeads {
-			impact = c.table.Impact(r.freqs[i], c.code(doc))
+			impact = c.table.Impact(r.tiled.freqs[i], c.code(doc))
 		}
 		cs.score[p] += blockmax.Contribution(c.weight, impact)
 	}
-	r.work.DocsScored += int64(cs.n)
+	r.out.work.DocsScored += int64(cs.n)
 	return nil
 }
 
 // andTiles answers AND sheet by sheet and tile by tile, as bmm does OR: in a tile, the
 // bounds say in which words all lists have postings that together reach need.
 func (r *run) andTiles(lists []*tileCursor) error {
-	for lo := r.from &^ (sheetDocs - 1); lo < r.to; lo += sheetDocs {
-		if err := r.enterSheet(lists, lo); err != nil {
+	for lo := r.at.from &^ (sheetDocs - 1); lo < r.at.to; lo += sheetDocs {
+		if err := r.tiled.enterSheet(lists, lo, &r.at); err != nil {
 			return err
 		}
-		tiles := r.tilesAtWork(lo, r.common)
+		tiles := r.at.tilesAtWork(lo, r.tiled.common)
 		err := r.bestFirst(tiles, func(t int, bound uint32) error {
 			return r.andTile(lists, lo+uint32(t)*tileDocs, bound)
 		})
@@ -223,29 +223,29 @@ func (r *run) andTiles(lists []*tileCursor) error {
 
 // andTile offers what can get in of the tile at lo, whose documents score at most bound.
 func (r *run) andTile(lists []*tileCursor, lo, bound uint32) error {
-	if bound < r.need(lo) {
+	if bound < r.out.need(lo) {
 		return nil
 	}
-	if err := r.ctx.Err(); err != nil {
+	if err := r.query.ctx.Err(); err != nil {
 		return err
 	}
-	r.win.place(lo, r.from, r.to)
+	r.win.place(lo, r.at.from, r.at.to)
 	for _, c := range lists {
 		c.enterTile(lo)
 	}
 	words := ^uint64(0)
-	if r.seg.Accept != nil {
-		words = r.acceptedWords()
+	if r.at.seg.Accept != nil {
+		words = r.at.acceptedWords(r.win.base)
 	}
-	rank := r.rankBound(lo, lo)
-	need := saturatingSub(r.need(lo), rank)
+	rank := r.at.rankBound(lo, lo)
+	need := saturatingSub(r.out.need(lo), rank)
 	words &= r.commonWords(lists, need)
-	if need == 0 && !r.counting { // a few words suffice for the first hits
+	if need == 0 && !r.out.counting { // a few words suffice for the first hits
 		first := lowestBits(words, 8)
 		if err := r.andWords(lists, first, 0); err != nil {
 			return err
 		}
-		need = saturatingSub(r.need(lo), rank)
+		need = saturatingSub(r.out.need(lo), rank)
 		words = words &^ first & r.commonWords(lists, need)
 	}
 	return r.andWords(lists, words, need)
@@ -254,10 +254,10 @@ func (r *run) andTile(lists []*tileCursor, lo, bound uint32) error {
 // commonWords returns the words in which all lists have postings whose bounds together
 // reach need.
 func (r *run) commonWords(lists []*tileCursor, need uint32) uint64 {
-	r.makePrefix(len(lists))
+	r.tiled.makePrefix(len(lists))
 	words := ^uint64(0)
 	for i, c := range lists {
-		reach, present := addBounds(&r.prefix[i+1], &r.prefix[i], c.words, c.unit, need)
+		reach, present := addBounds(&r.tiled.prefix[i+1], &r.tiled.prefix[i], c.words, c.unit, need)
 		words &= present
 		if i == len(lists)-1 {
 			words &= reach
@@ -277,26 +277,26 @@ func (r *run) andWords(lists []*tileCursor, words uint64, need uint32) error {
 	if err := r.onlyWords(lists[0], words, need); err != nil {
 		return err
 	}
-	r.cutCandidates()
-	r.acceptCandidates()
-	r.total += r.cands.n
+	r.cands.cut(&r.win, r.at.seg.Docs)
+	r.cands.accept(r.at.seg.Accept)
+	r.out.total += r.cands.n
 	r.offerCandidates()
 	return nil
 }
 
 // requireAll offers those candidates that all lists hold, the last first.
 func (r *run) requireAll(lists []*tileCursor, need uint32) error {
-	r.cutCandidates()
-	r.acceptCandidates()
+	r.cands.cut(&r.win, r.at.seg.Docs)
+	r.cands.accept(r.at.seg.Accept)
 	for i, c := range slices.Backward(lists) {
 		if r.cands.n == 0 {
 			return nil
 		}
-		if err := r.require(c, need, &r.prefix[i]); err != nil {
+		if err := c.require(need, &r.tiled.prefix[i]); err != nil {
 			return err
 		}
 	}
-	r.total += r.cands.n
+	r.out.total += r.cands.n
 	r.offerCandidates()
 	return nil
 }
@@ -315,6 +315,6 @@ func (r *run) onlyWords(c *tileCursor, words uint64, need uint32) error {
 			}
 		}
 		cs.n = n
-		r.work.DocsScored += int64(len(docs))
+		r.out.work.DocsScored += int64(len(docs))
 	})
 }

@@ -10,12 +10,12 @@ import (
 const bitmapSparsest = 64
 
 // bitmapWords is how long the bitmaps of the segment at work are: whole tiles.
-func (r *run) bitmapWords() int { return tiles(r.seg.Docs) * tileDocs / 64 }
+func (at *part) bitmapWords() int { return tiles(at.seg.Docs) * tileDocs / 64 }
 
 // learn gives the cursor the bitmap of its list, if that has been made; and makes it once
 // more blocks have been decoded or looked into, with the spent ones, than that takes.
 func (c *tileCursor) learn(spent int64) error {
-	words := c.run.bitmapWords()
+	words := c.run.at.bitmapWords()
 	if c.bitmap = c.list.Bitmap(); c.bitmap == nil {
 		if !c.dense() || !c.list.Spend(spent) {
 			return nil
@@ -35,7 +35,7 @@ func (c *tileCursor) learn(spent int64) error {
 // makeBitmap decodes the whole list.
 func (c *tileCursor) makeBitmap(words int) ([]uint64, error) {
 	set := make([]uint64, words)
-	if err := c.markAll(set, 0, c.run.seg.Docs); err != nil {
+	if err := c.markAll(set, 0, c.run.at.seg.Docs); err != nil {
 		return nil, err
 	}
 	if n := countCommon([][]uint64{set}); n != c.list.Count {
@@ -46,7 +46,7 @@ func (c *tileCursor) makeBitmap(words int) ([]uint64, error) {
 
 // dense reports whether the list may get a bitmap.
 func (c *tileCursor) dense() bool {
-	return int64(c.list.Count)*bitmapSparsest >= int64(c.run.seg.Docs)
+	return int64(c.list.Count)*bitmapSparsest >= int64(c.run.at.seg.Docs)
 }
 
 // markAll adds to set the documents lo to hi-1 of the list. The first bit of set is document
@@ -85,7 +85,7 @@ func clip(docs []uint32, lo, hi uint32) []uint32 {
 // wanted is what it costs, in blocks, that its list has no bitmap while AND of the lists is counted:
 // all of the range where the lists could be intersected as bitmaps, else nothing beforehand.
 func (c *tileCursor) wanted(lists []*tileCursor) int64 {
-	if !c.run.counting || c.list.Bitmap() != nil {
+	if !c.run.out.counting || c.list.Bitmap() != nil {
 		return 0
 	}
 	for _, other := range lists {
@@ -107,6 +107,6 @@ func allBitmaps(lists []*tileCursor) bool {
 
 // blocksAtWork is how many blocks of the list have documents of the range at work.
 func (c *tileCursor) blocksAtWork() int {
-	from := c.list.Seek(0, c.run.from)
-	return min(c.list.Seek(from, c.run.to-1)+1, len(c.list.Last)) - from
+	from := c.list.Seek(0, c.run.at.from)
+	return min(c.list.Seek(from, c.run.at.to-1)+1, len(c.list.Last)) - from
 }

@@ -18,53 +18,49 @@ import (
 // Strategies and Optimizations, 1995) with the bounds of block-max indexes (Ding
 // and Suel 2011) for ranges of documents (Dimopoulos, Nepomnyachiy and Suel 2013).
 func (r *run) bmm() error {
-	lists, err := r.openLists()
+	lists, err := r.tiled.openAll(r)
 	if err != nil {
 		return err
 	}
-	most := r.rankMax
+	most := r.at.rankMax
 	for _, c := range lists {
 		if err := c.learn(0); err != nil {
 			return err
 		}
 		most += c.max
 	}
-	for lo := r.from &^ (sheetDocs - 1); lo < r.to && most >= r.need(lo); lo += sheetDocs {
-		if err := r.bmmSheet(lists, lo); err != nil {
+	for lo := r.at.from &^ (sheetDocs - 1); lo < r.at.to && most >= r.out.need(lo); lo += sheetDocs {
+		if err := r.tiled.enterSheet(lists, lo, &r.at); err != nil {
+			return err
+		}
+		err := r.bestFirst(r.at.tilesAtWork(lo, r.tiled.present), func(t int, bound uint32) error {
+			return r.bmmTile(lists, t, lo+uint32(t)*tileDocs, bound)
+		})
+		if err != nil {
 			return err
 		}
 	}
 	return r.refine()
 }
 
-// bmmSheet visits the tiles of the sheet at lo.
-func (r *run) bmmSheet(lists []*tileCursor, lo uint32) error {
-	if err := r.enterSheet(lists, lo); err != nil {
-		return err
-	}
-	return r.bestFirst(r.tilesAtWork(lo, r.tiles), func(t int, bound uint32) error {
-		return r.bmmTile(lists, t, lo+uint32(t)*tileDocs, bound)
-	})
-}
-
 // bmmTile offers what can get in of tile t of the sheet, which begins at lo and whose
 // documents score at most bound.
 func (r *run) bmmTile(lists []*tileCursor, t int, lo, bound uint32) error {
-	if bound < r.need(lo) {
+	if bound < r.out.need(lo) {
 		return nil
 	}
-	if err := r.ctx.Err(); err != nil {
+	if err := r.query.ctx.Err(); err != nil {
 		return err
 	}
-	r.enterTile(lists, t, lo)
-	r.win.place(lo, r.from, r.to)
-	words, rank := ^uint64(0), r.rankBound(lo, lo)
-	if r.seg.Accept != nil {
-		words = r.acceptedWords()
+	r.tiled.enterTile(lists, t, lo)
+	r.win.place(lo, r.at.from, r.at.to)
+	words, rank := ^uint64(0), r.at.rankBound(lo, lo)
+	if r.at.seg.Accept != nil {
+		words = r.at.acceptedWords(r.win.base)
 	}
-	need := r.need(lo)
+	need := r.out.need(lo)
 	for need <= rank { // all must be seen; a few words suffice for the first hits
-		few := lowestBits(words&r.presentWords(), 4)
+		few := lowestBits(words&r.tiled.presentWords(), 4)
 		if few == 0 {
 			return nil
 		}
@@ -72,7 +68,7 @@ func (r *run) bmmTile(lists []*tileCursor, t int, lo, bound uint32) error {
 		if err := r.scoreWords(few); err != nil {
 			return err
 		}
-		need = r.need(lo)
+		need = r.out.need(lo)
 	}
 	return r.bmmWords(words, need-rank)
 }
@@ -84,18 +80,18 @@ func (r *run) bmmWords(words uint64, need uint32) error {
 	if live == 0 || err != nil {
 		return err
 	}
-	scored := sift(&r.cands, &r.win.scores, r.win.base, live, &r.rest, need)
-	r.work.DocsScored += int64(scored)
-	r.cutCandidates()
-	r.acceptCandidates()
-	r.total += r.cands.n
-	if r.cands.n >= fewCandidates && r.makeHopes(live) {
-		dropHopeless(&r.cands, r.hopes, need)
+	scored := sift(&r.cands, &r.win.scores, r.win.base, live, &r.tiled.rest, need)
+	r.out.work.DocsScored += int64(scored)
+	r.cands.cut(&r.win, r.at.seg.Docs)
+	r.cands.accept(r.at.seg.Accept)
+	r.out.total += r.cands.n
+	if r.cands.n >= fewCandidates && r.glance.makeHopes(&r.tiled, live, r.win.base) {
+		dropHopeless(&r.cands, r.glance.hopes, need)
 	}
-	for i, c := range slices.Backward(r.active) {
-		m := r.masks[i]
+	for i, c := range slices.Backward(r.tiled.active) {
+		m := r.tiled.masks[i]
 		if ask := live & m.present &^ m.essential; ask != 0 && r.cands.n > 0 {
-			if err := r.lookUp(c, ask, need, &r.prefix[i]); err != nil {
+			if err := c.lookUp(ask, need, &r.tiled.prefix[i]); err != nil {
 				return err
 			}
 		}
@@ -107,20 +103,20 @@ func (r *run) bmmWords(words uint64, need uint32) error {
 // addEssential adds the essential lists of the words to the scores, notes in rest what the
 // others can add, and returns the words that have any.
 func (r *run) addEssential(words uint64, need uint32) (live uint64, err error) {
-	for i, c := range r.active {
-		m := &r.masks[i]
-		m.essential, m.present = addBounds(&r.prefix[i+1], &r.prefix[i], c.words, c.unit, need)
+	for i, c := range r.tiled.active {
+		m := &r.tiled.masks[i]
+		m.essential, m.present = addBounds(&r.tiled.prefix[i+1], &r.tiled.prefix[i], c.words, c.unit, need)
 		m.essential &= words
 		live |= m.essential
 	}
-	for i, c := range slices.Backward(r.active) {
-		essential := r.masks[i].essential
+	for i, c := range slices.Backward(r.tiled.active) {
+		essential := r.tiled.masks[i].essential
 		for w := essential; w != 0; w &= w - 1 {
 			word := bits.TrailingZeros64(w) & 63
-			r.rest[word] = r.prefix[i][word] // the last to say so is the weakest
+			r.tiled.rest[word] = r.tiled.prefix[i][word] // the last to say so is the weakest
 		}
 		if essential != 0 {
-			if err := r.addList(c, essential); err != nil {
+			if err := c.add(essential); err != nil {
 				return 0, err
 			}
 		}

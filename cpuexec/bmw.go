@@ -10,21 +10,21 @@ import "github.com/riffle-search/riffle/blockmax"
 // directory alone. When they do not reach it, nothing before the first of these
 // blocks ends can get in, and one cursor leaps there.
 func (r *run) bmw() error {
-	cs, err := r.startAll()
+	cs, err := r.docs.start(r)
 	if err != nil {
 		return err
 	}
 	for step := 0; ; step++ {
-		need := r.need(cs.lowest())
-		pivot := cs.pivot(need, r.rankMax)
+		need := r.out.need(cs.lowest())
+		pivot := cs.pivot(need, r.at.rankMax)
 		if pivot < 0 {
 			return nil
 		}
 		doc := cs[pivot].doc
-		if err := r.interrupted(step); err != nil {
+		if err := r.query.interrupted(step); err != nil {
 			return err
 		}
-		if doc >= r.to || r.tailDone(doc) {
+		if doc >= r.at.to || r.tailDone(doc) {
 			return nil
 		}
 		switch bound, until := r.boundBlocks(cs[:pivot+1], doc); {
@@ -45,8 +45,8 @@ func (r *run) bmw() error {
 // up to until-1.
 func (r *run) boundBlocks(cs []*docCursor, doc uint32) (bound, until uint32) {
 	until = end
-	if r.rankMax > 0 {
-		bound = r.rankBound(doc, doc)
+	if r.at.rankMax > 0 {
+		bound = r.at.rankBound(doc, doc)
 		until = doc - doc%blockmax.TileDocs + blockmax.TileDocs
 	}
 	for _, c := range cs {

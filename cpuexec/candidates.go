@@ -17,9 +17,9 @@ func (r *run) collect(words uint64, floor uint32) {
 	w, cs := &r.win, &r.cands
 	for left := words; left != 0; left &= left - 1 {
 		i := bits.TrailingZeros64(left) & 63
-		r.work.DocsScored += int64(bits.OnesCount64(w.matches[i]))
-		w.matches[i] &= r.accepted(i)
-		r.total += bits.OnesCount64(w.matches[i])
+		r.out.work.DocsScored += int64(bits.OnesCount64(w.matches[i]))
+		w.matches[i] &= r.at.accepted(r.win.base, i)
+		r.out.total += bits.OnesCount64(w.matches[i])
 	}
 	if floor == 0 {
 		cs.list(&w.matches, w.base, words)
@@ -50,10 +50,9 @@ func (cs *candidates) keepOnly(set *bitset) {
 	cs.n = n
 }
 
-// cutCandidates drops those that lie outside of the range at work.
-func (r *run) cutCandidates() {
-	cs, w := &r.cands, &r.win
-	if w.lo == w.base && w.hi == min(w.base+tileDocs, r.seg.Docs) {
+// cut drops those that lie outside of the range at work, in a segment of docs documents.
+func (cs *candidates) cut(w *window, docs uint32) {
+	if w.lo == w.base && w.hi == min(w.base+tileDocs, docs) {
 		return
 	}
 	from, to := search(cs.docs[:cs.n], w.lo), search(cs.docs[:cs.n], w.hi)
@@ -62,41 +61,18 @@ func (r *run) cutCandidates() {
 	cs.n = to - from
 }
 
-// acceptCandidates drops those that may not be returned.
-func (r *run) acceptCandidates() {
-	if r.seg.Accept == nil {
+// accept drops those that are not in a segment's accept bitmap.
+func (cs *candidates) accept(bitmap []uint64) {
+	if bitmap == nil {
 		return
 	}
-	cs := &r.cands
 	kept := 0
 	for p := range cs.n {
 		doc := cs.docs[p]
 		cs.docs[kept], cs.score[kept] = doc, cs.score[p]
-		if r.accepts(doc) {
+		if bitmap[doc/64]>>(doc%64)&1 == 1 {
 			kept++
 		}
 	}
 	cs.n = kept
-}
-
-// acceptedWords returns the words of the tile that have documents that may be
-// returned.
-func (r *run) acceptedWords() (words uint64) {
-	for i := range 64 {
-		if r.accepted(i) != 0 {
-			words |= 1 << i
-		}
-	}
-	return words
-}
-
-// offerCandidates hands all candidates to the collector.
-func (r *run) offerCandidates() {
-	cs := &r.cands
-	if r.counting {
-		return
-	}
-	for p := range cs.n {
-		r.offer(cs.docs[p], cs.score[p])
-	}
 }

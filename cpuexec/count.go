@@ -29,12 +29,12 @@ func (x Parallel) Count(ctx context.Context, p *blockmax.Plan) (int, error) {
 		return r.countMatches(p.Tree)
 	}
 	if p.Mode != blockmax.Or {
-		n, err := r.countMatches(r.flatTree(blockmax.And))
+		n, err := r.countMatches(r.query.flatTree(blockmax.And))
 		if err != nil || p.Mode == blockmax.And || n >= p.K {
 			return n, err
 		}
 	}
-	return r.countMatches(r.flatTree(blockmax.Or))
+	return r.countMatches(r.query.flatTree(blockmax.Or))
 }
 
 // Matches returns the documents of one segment of a plan that match a node, as a
@@ -58,9 +58,9 @@ func Matches(ctx context.Context, p *blockmax.Plan, segment int, n *blockmax.Nod
 	if err != nil {
 		return nil, err
 	}
-	set := make([]uint64, (int(r.seg.Docs)+63)/64)
+	set := make([]uint64, (int(r.at.seg.Docs)+63)/64)
 	if r.bySets(root) {
-		err := r.spans(func(s span) error { return r.fold(replace, root, s, s.of(set), 0) })
+		err := r.spans(func(s span) error { return r.sets.fold(replace, root, s, s.of(set), 0) })
 		return set, err
 	}
 	err = r.eachTile(n, false, func(root *clause, t int) error {
@@ -78,17 +78,17 @@ func Matches(ctx context.Context, p *blockmax.Plan, segment int, n *blockmax.Nod
 
 // countMatches counts the accepted documents of all segments that match the tree.
 func (r *run) countMatches(tree *blockmax.Node) (total int, err error) {
-	ranked := r.total
-	defer func() { r.total = ranked }()
-	r.counting, r.total = true, 0
+	ranked := r.out.total
+	defer func() { r.out.total = ranked }()
+	r.out.counting, r.out.total = true, 0
 	if leaf := onlyLeaf(tree); leaf != nil {
-		if n, ok := countLeaf(r.plan, leaf.Term); ok {
-			return n, r.ctx.Err()
+		if n, ok := countLeaf(r.query.plan, leaf.Term); ok {
+			return n, r.query.ctx.Err()
 		}
 	}
 	// Bitmaps are many times as fast as tiles to be claimed, so flat plans go by ranges.
-	err = r.pass(segmentPass{(*run).countSegment, r.plan.Tree != nil}, tree)
-	return r.total, err
+	err = r.pass(segmentPass{(*run).countSegment, r.query.plan.Tree != nil}, tree)
+	return r.out.total, err
 }
 
 // countLeaf counts the postings of a term, if all of their documents are accepted.
@@ -108,27 +108,27 @@ func countLeaf(p *blockmax.Plan, t int) (n int, ok bool) {
 
 // countSegment adds the accepted documents of the range that match to total.
 func (r *run) countSegment() error {
-	leaf := onlyLeaf(r.tree)
+	leaf := onlyLeaf(r.query.tree)
 	switch {
-	case leaf != nil && r.seg.Accept == nil:
-		if term := r.seg.Terms[leaf.Term]; term.Bounds != nil && r.from == 0 && r.mine(0) {
-			r.total += term.List.Count // with the first tile, for the whole segment
+	case leaf != nil && r.at.seg.Accept == nil:
+		if term := r.at.seg.Terms[leaf.Term]; term.Bounds != nil && r.at.from == 0 && r.share.mine(0) {
+			r.out.total += term.List.Count // with the first tile, for the whole segment
 		}
 		return nil
-	case r.plan.Tree != nil:
-		root, err := r.rootOf(r.tree, false)
+	case r.query.plan.Tree != nil:
+		root, err := r.rootOf(r.query.tree, false)
 		if err != nil {
 			return err
 		}
 		if r.bySets(root) {
 			return r.countTree(root)
 		}
-		return r.eachTile(r.tree, false, func(root *clause, t int) error {
+		return r.eachTile(r.query.tree, false, func(root *clause, t int) error {
 			err := r.evalTile(root, t, &r.win.matches, nil)
 			r.countWindow()
 			return err
 		})
-	case len(r.tree.Must) > 0 && leaf == nil:
+	case len(r.query.tree.Must) > 0 && leaf == nil:
 		return r.and()
 	}
 	return r.countOr()
@@ -137,7 +137,7 @@ func (r *run) countSegment() error {
 // countOr counts the documents of the segment that hold any term: sheet by sheet, those of
 // the bitmaps first.
 func (r *run) countOr() error {
-	lists, err := r.openLists()
+	lists, err := r.tiled.openAll(r)
 	if err != nil {
 		return err
 	}
@@ -147,66 +147,28 @@ func (r *run) countOr() error {
 		}
 	}
 	return r.spans(func(s span) error {
-		set := r.sheetSet[:(s.hi-s.lo+63)/64]
-		if err := r.unite(lists, s, set); err != nil {
+		set := r.sets.sheet[:(s.hi-s.lo+63)/64]
+		if err := r.sets.unite(lists, s, set); err != nil {
 			return err
 		}
-		r.countSet(set, s)
+		r.out.total += r.sets.count(set, s, r.at.seg.Accept)
 		return nil
 	})
 }
 
-// unite sets set to the documents of the span that any list has.
-func (r *run) unite(lists []*tileCursor, s span, set []uint64) error {
-	r.collectBitmaps(lists, s.lo, s.hi)
-	if len(r.maps) > 0 {
-		unite(set, r.maps)
-	} else {
-		clear(set)
-	}
-	for _, c := range lists {
-		if c.bitmap != nil {
-			continue
-		}
-		if err := c.markAll(set, s.lo, s.hi); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// countSet adds the accepted documents of a set over the span to total.
-func (r *run) countSet(set []uint64, s span) {
-	r.maps = append(r.maps[:0], set)
-	if accept := r.seg.Accept; accept != nil {
-		r.maps = append(r.maps, s.of(accept))
-	}
-	r.total += countCommon(r.maps)
-}
-
 // countAnd counts the documents of the range that are in the bitmaps of all lists.
 func (r *run) countAnd(lists []*tileCursor) {
-	r.collectBitmaps(lists, r.from, r.to)
-	if accept := r.seg.Accept; accept != nil {
-		r.maps = append(r.maps, accept[r.from/64:])
+	r.sets.collect(lists, r.at.from, r.at.to)
+	if accept := r.at.seg.Accept; accept != nil {
+		r.sets.maps = append(r.sets.maps, accept[r.at.from/64:])
 	}
-	r.total += countCommon(r.maps)
-}
-
-// collectBitmaps sets maps to what the lists have of documents lo to hi-1.
-func (r *run) collectBitmaps(lists []*tileCursor, lo, hi uint32) {
-	r.maps = r.maps[:0]
-	for _, c := range lists {
-		if c.bitmap != nil {
-			r.maps = append(r.maps, c.bitmap[lo/64:(hi+63)/64])
-		}
-	}
+	r.out.total += countCommon(r.sets.maps)
 }
 
 // countWindow counts the accepted matches of the window, and leaves it empty.
 func (r *run) countWindow() {
 	for i, word := range r.win.matches {
-		r.total += bits.OnesCount64(word & r.accepted(i))
+		r.out.total += bits.OnesCount64(word & r.at.accepted(r.win.base, i))
 		r.win.matches[i] = 0
 	}
 }

@@ -23,7 +23,7 @@ func (r *run) andBits(lists []*tileCursor, words uint64, need uint32) error {
 		set[bits.TrailingZeros64(w)&63] = ^uint64(0)
 	}
 	left, err := r.intersectAll(lists, set, words)
-	if r.counting && err == nil {
+	if r.out.counting && err == nil {
 		return r.countLeft(lists, set, words, left)
 	}
 	if err == nil {
@@ -35,7 +35,7 @@ func (r *run) andBits(lists []*tileCursor, words uint64, need uint32) error {
 	if err != nil {
 		return err
 	}
-	r.work.DocsScored += int64(r.cands.n)
+	r.out.work.DocsScored += int64(r.cands.n)
 	return r.requireAll(lists, need)
 }
 
@@ -45,7 +45,7 @@ func (r *run) countLeft(lists []*tileCursor, set *bitset, words, left uint64) er
 	r.win.fill()
 	for w := words; w != 0; w &= w - 1 {
 		i := bits.TrailingZeros64(w) & 63
-		set[i] &= r.win.all[i] & r.accepted(i) & -(left >> i & 1)
+		set[i] &= r.win.all[i] & r.at.accepted(r.win.base, i) & -(left >> i & 1)
 	}
 	r.cands.list(set, r.win.base, left)
 	for ; words != 0; words &= words - 1 {
@@ -53,12 +53,12 @@ func (r *run) countLeft(lists []*tileCursor, set *bitset, words, left uint64) er
 	}
 	for i, c := range slices.Backward(lists) {
 		if !c.intersected && r.cands.n > 0 {
-			if err := r.require(c, 0, &r.prefix[i]); err != nil {
+			if err := c.require(0, &r.tiled.prefix[i]); err != nil {
 				return err
 			}
 		}
 	}
-	r.total += r.cands.n
+	r.out.total += r.cands.n
 	return nil
 }
 
@@ -107,7 +107,7 @@ func (c *tileCursor) costOfBits(words uint64) (cost int) {
 // intersect keeps in set what the list holds of the words, and returns those that are
 // not empty.
 func (c *tileCursor) intersect(set *bitset, words uint64) (left uint64, err error) {
-	held := &c.run.held
+	held := &c.run.tiled.held
 	if c.bitmap != nil {
 		held = (*bitset)(c.bitmap[c.run.win.base/64:])
 		return set.keep(held, words), nil
@@ -118,7 +118,7 @@ func (c *tileCursor) intersect(set *bitset, words uint64) (left uint64, err erro
 	if err := c.mark(held, words); err != nil {
 		return 0, err
 	}
-	c.run.marks.flush(held)
+	c.run.win.marks.flush(held)
 	return set.keep(held, words), nil
 }
 
@@ -145,7 +145,7 @@ func (c *tileCursor) mark(set *bitset, words uint64) error {
 		return nil
 	}
 	if c.exact {
-		c.run.marks.mark(c.few.docs[c.from:c.to])
+		c.run.win.marks.mark(c.few.docs[c.from:c.to])
 		return nil
 	}
 	base := c.run.win.base
@@ -159,7 +159,7 @@ func (c *tileCursor) mark(set *bitset, words uint64) error {
 				return err
 			}
 			i, j := c.inTile(b)
-			c.run.marks.mark(c.docs[i:j])
+			c.run.win.marks.mark(c.docs[i:j])
 			continue
 		}
 		if err := c.peekAt(b); err != nil {

@@ -18,6 +18,23 @@
 //	                sets.go        whole, where the dense lists have bitmaps (bitmap.go)
 //	what is left    finish.go      documents that a GPU has not looked at
 //
+// # A run and its parts
+//
+// A run (run.go) is one plan at work on one goroutine. Algorithms are its methods, as they
+// need several of its parts; what concerns one part is a method of that part:
+//
+//	query         what is asked: the plan, the tree of the pass, the context
+//	part          the segment at work and the range of its documents: accept bitmap, static rank
+//	results       hits, counts and work so far, and need: the lowest score that can still enter
+//	docCursors    lists read document by document (doccursor.go)
+//	tileCursors   lists read tile by tile, and their bounds in the sheet and the tile at hand (tiles.go)
+//	window        which documents of the tile match, and what they score so far
+//	candidates    those that can still enter
+//	prefilter     what bounds and bitmaps say of candidates before they are looked up
+//	evaluator     what matches a tree in a tile (eval.go)
+//	setMaker      what matches a tree in a sheet, as whole sets (sets.go)
+//	member        what the run takes of a query that goroutines share (parallel_member.go)
+//
 // # Words, tiles, sheets
 //
 // Documents are looked at on three levels of 64. A word is 64 documents, a tile is 64 words
@@ -84,5 +101,6 @@
 //	parallel_pool.go    workers, who look for jobs, sleep and are woken
 //	parallel_job.go     a query at work: who takes part, and what is taken
 //	parallel_cuts.go    how its documents are divided
-//	parallel_member.go  what a run asks meanwhile: tiles, threshold, collector
+//	parallel_member.go  which units a run takes
+//	results.go          the threshold and the collector that they share
 package cpuexec

@@ -9,7 +9,71 @@ import (
 // end is the document of a cursor that has run off its list.
 const end = ^uint32(0)
 
-// A cursor walks one list of one segment, forward only, for algorithms that go
+// docCursors are the cursors on the lists of the segment at work.
+type docCursors struct {
+	all    []*docCursor
+	used   int          // all[:used] belong to the segment at work
+	opened bool         // order holds those of all its terms
+	order  []*docCursor // all cursors of a flat plan
+	sums   []uint32     // see maxScore
+}
+
+// start opens all lists and moves each cursor to its first document of the range.
+func (d *docCursors) start(r *run) (ordered, error) {
+	cs, err := d.openAll(r)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range cs {
+		if err := c.seekGE(r.at.from); err != nil {
+			return nil, err
+		}
+	}
+	o := ordered(cs)
+	for i := range o {
+		o.lower(i)
+	}
+	return o, nil
+}
+
+// openAll returns a cursor on every term the segment has. They are opened at the
+// first call, in order of the terms; later ones find them where they were left.
+func (d *docCursors) openAll(r *run) ([]*docCursor, error) {
+	if d.opened {
+		return d.order, nil
+	}
+	d.order = d.order[:0]
+	for t := range r.at.seg.Terms {
+		term := &r.at.seg.Terms[t]
+		if term.Bounds == nil || term.List.Blocks() == 0 {
+			continue // the segment lacks it
+		}
+		if err := r.at.checkList(t); err != nil {
+			return nil, err
+		}
+		if d.used == len(d.all) {
+			d.all = append(d.all, new(docCursor))
+		}
+		c := d.all[d.used]
+		d.used++
+		c.reset(r, t, term)
+		d.order = append(d.order, c)
+	}
+	d.opened = true
+	return d.order, nil
+}
+
+// close leaves the segment at work.
+func (d *docCursors) close() { d.used, d.opened = 0, false }
+
+// forget drops what belongs to the caller of the run.
+func (d *docCursors) forget() {
+	for _, c := range d.all {
+		c.list, c.bounds, c.table, c.norms = nil, nil, nil, nil
+	}
+}
+
+// A docCursor walks one list of one segment, forward only, for algorithms that go
 // document at a time. It has two positions: the current block, which moves by the
 // directory alone, and a posting within it, which means something only after load.
 type docCursor struct {
@@ -36,7 +100,7 @@ type docCursor struct {
 func (c *docCursor) reset(r *run, t int, term *blockmax.Term) {
 	c.run, c.term = r, t
 	c.list, c.bounds, c.table, c.norms = term.List, term.Bounds, term.Table, term.Norms
-	c.weight = r.plan.Weights[t]
+	c.weight = r.query.plan.Weights[t]
 	c.max = blockmax.Contribution(c.weight, term.Bounds.List)
 	c.block, c.loaded, c.scored, c.n, c.i = 0, -1, -1, 0, 0
 	c.doc = 0
@@ -76,7 +140,7 @@ func (c *docCursor) load(doc uint32) error {
 			return c.fail(err)
 		}
 		c.loaded, c.n, c.i = c.block, n, 0
-		c.run.work.BlocksDecoded++
+		c.run.out.work.BlocksDecoded++
 	}
 	c.advance(doc)
 	return nil
@@ -139,7 +203,7 @@ func (c *docCursor) score(i int) uint32 {
 	return blockmax.Contribution(c.weight, c.table.Impact(c.freqs[i&127], code))
 }
 
-func (c *docCursor) fail(err error) error { return &ListError{c.run.index, c.term, err} }
+func (c *docCursor) fail(err error) error { return &ListError{c.run.at.index, c.term, err} }
 
 // The rest is for algorithms that go document at a time.
 

@@ -6,6 +6,13 @@ import (
 	"github.com/riffle-search/riffle/blockmax"
 )
 
+// An evaluator finds what matches a tree in a tile.
+type evaluator struct {
+	root   *clause // of the tree, over the segment at work; nil until it is needed
+	frames []*frame
+	marks  *marks // of the window
+}
+
 // A frame is the scratch memory of one level of the tree.
 type frame struct {
 	left   bitset // documents that can still match the node
@@ -16,18 +23,18 @@ type frame struct {
 }
 
 // frame returns the scratch memory of a level, from 0 for the root.
-func (r *run) frame(level int) *frame {
-	for level >= len(r.frames) {
-		r.frames = append(r.frames, new(frame))
+func (e *evaluator) frame(level int) *frame {
+	for level >= len(e.frames) {
+		e.frames = append(e.frames, new(frame))
 	}
-	return r.frames[level]
+	return e.frames[level]
 }
 
 // eval sets matches to the documents of mask that match the node, and adds to
 // scores what each of them scores. Scores of other documents may be changed too
 // in the root only (level 0), whose caller looks at no others. With nil scores no
 // frequency is read.
-func (r *run) eval(c *clause, level int, mask, matches *bitset, to *scores) error {
+func (e *evaluator) eval(c *clause, level int, mask, matches *bitset, to *scores) error {
 	inner := to
 	if c.Constant {
 		inner = nil
@@ -35,11 +42,11 @@ func (r *run) eval(c *clause, level int, mask, matches *bitset, to *scores) erro
 	var err error
 	switch {
 	case c.Leaf:
-		err = r.evalLeaf(c, mask, matches, inner)
+		err = e.leaf(c, mask, matches, inner)
 	case c.All:
 		*matches = *mask
 	default:
-		err = r.evalBoolean(c, level, mask, matches, inner)
+		err = e.boolean(c, level, mask, matches, inner)
 	}
 	if err == nil && c.Constant && to != nil {
 		matches.each(func(d uint32) { to[d] += c.Score })
@@ -47,9 +54,9 @@ func (r *run) eval(c *clause, level int, mask, matches *bitset, to *scores) erro
 	return err
 }
 
-// evalLeaf is eval for a term. Blocks without a document in a word of the mask are
+// leaf is eval for a term. Blocks without a document in a word of the mask are
 // passed over undecoded.
-func (r *run) evalLeaf(c *clause, mask, matches *bitset, to *scores) error {
+func (e *evaluator) leaf(c *clause, mask, matches *bitset, to *scores) error {
 	*matches = bitset{}
 	l := c.cursor
 	if l == nil || l.inWords == 0 {
@@ -59,7 +66,7 @@ func (r *run) evalLeaf(c *clause, mask, matches *bitset, to *scores) error {
 	if err := l.mark(matches, words); err != nil {
 		return err
 	}
-	r.marks.flush(matches)
+	e.marks.flush(matches)
 	hits := uint64(0)
 	for w := l.inWords; w != 0; w &= w - 1 {
 		i := bits.TrailingZeros64(w) & 63
@@ -79,10 +86,10 @@ func (r *run) evalLeaf(c *clause, mask, matches *bitset, to *scores) error {
 	})
 }
 
-// evalBoolean is eval for a node with clauses: what must match narrows the set,
+// boolean is eval for a node with clauses: what must match narrows the set,
 // the cheapest first, then what must not; the should nodes see only what is left.
-func (r *run) evalBoolean(c *clause, level int, mask, matches *bitset, to *scores) error {
-	f := r.frame(level)
+func (e *evaluator) boolean(c *clause, level int, mask, matches *bitset, to *scores) error {
+	f := e.frame(level)
 	inner := to
 	if to != nil && level > 0 {
 		inner = &f.scores // a document may match children and yet not the node
@@ -91,24 +98,24 @@ func (r *run) evalBoolean(c *clause, level int, mask, matches *bitset, to *score
 	*matches = bitset{}
 	f.left = *mask
 	for i := range c.filter {
-		if err := r.narrow(&c.filter[i], level, nil); err != nil || f.left.empty() {
+		if err := e.narrow(&c.filter[i], level, nil); err != nil || f.left.empty() {
 			return err
 		}
 	}
 	for i := range c.must {
-		if err := r.narrow(&c.must[i], level, inner); err != nil || f.left.empty() {
+		if err := e.narrow(&c.must[i], level, inner); err != nil || f.left.empty() {
 			return err
 		}
 	}
 	for i := range c.not {
-		if err := r.eval(&c.not[i], level+1, &f.left, &f.child, nil); err != nil {
+		if err := e.eval(&c.not[i], level+1, &f.left, &f.child, nil); err != nil {
 			return err
 		}
 		for w := range f.left {
 			f.left[w] &^= f.child[w]
 		}
 	}
-	if err := r.evalShould(c, level, inner); err != nil {
+	if err := e.should(c, level, inner); err != nil {
 		return err
 	}
 	*matches = f.left
@@ -119,28 +126,28 @@ func (r *run) evalBoolean(c *clause, level int, mask, matches *bitset, to *score
 }
 
 // narrow keeps only what matches the child.
-func (r *run) narrow(child *clause, level int, to *scores) error {
-	f := r.frame(level)
-	if err := r.eval(child, level+1, &f.left, &f.child, to); err != nil {
+func (e *evaluator) narrow(child *clause, level int, to *scores) error {
+	f := e.frame(level)
+	if err := e.eval(child, level+1, &f.left, &f.child, to); err != nil {
 		return err
 	}
 	f.left = f.child
 	return nil
 }
 
-// evalShould adds up the should nodes of what is left, and keeps what matches
+// should adds up the should nodes of what is left, and keeps what matches
 // minShould of them.
-func (r *run) evalShould(c *clause, level int, to *scores) error {
+func (e *evaluator) should(c *clause, level int, to *scores) error {
 	if to == nil && c.minShould == 0 {
 		return nil
 	}
-	f := r.frame(level)
+	f := e.frame(level)
 	f.any = bitset{}
 	if c.minShould > 1 {
 		clear(f.counts[:])
 	}
 	for i := range c.should {
-		if err := r.eval(&c.should[i], level+1, &f.left, &f.child, to); err != nil {
+		if err := e.eval(&c.should[i], level+1, &f.left, &f.child, to); err != nil {
 			return err
 		}
 		for w := range f.any {

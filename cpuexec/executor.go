@@ -102,37 +102,37 @@ func (e Executor) checkPlan(p *blockmax.Plan) error {
 	return p.Check()
 }
 
-// answer is what the run has found.
+// answer is what the run has found. If the plan asks for an exact total, pruned documents are
+// counted now.
 func (r *run) answer() (blockmax.TopK, error) {
-	top := blockmax.TopK{Hits: r.top.Hits(), Total: r.total, Exact: !r.pruned}
-	skipped := max(0, r.listBlocks-r.work.BlocksDecoded) // goroutines that share a query may decode one twice
-	if r.plan.CountAll && r.pruned {
-		total, err := r.countMatches(r.tree)
+	top := blockmax.TopK{Hits: r.out.top.Hits(), Total: r.out.total, Exact: !r.out.pruned}
+	skipped := r.out.skipped()
+	if r.query.plan.CountAll && r.out.pruned {
+		total, err := r.countMatches(r.query.tree)
 		if err != nil {
 			return blockmax.TopK{}, err
 		}
 		top.Total, top.Exact = total, true
 	}
-	top.Work = r.work
+	top.Work = r.out.work
 	top.Work.BlocksSkipped = skipped
 	return top, nil
 }
 
 // search fills the collector, by the plan's tree or by its mode.
 func (r *run) search(a Algorithm) error {
-	if r.plan.Tree != nil {
-		return r.pass(treeAlgorithm(a), r.plan.Tree)
+	if r.query.plan.Tree != nil {
+		return r.pass(treeAlgorithm(a), r.query.plan.Tree)
 	}
-	if r.plan.Mode != blockmax.Or {
-		if err := r.pass(andAlgorithm(a), r.flatTree(blockmax.And)); err != nil {
+	if r.query.plan.Mode != blockmax.Or {
+		if err := r.pass(andAlgorithm(a), r.query.flatTree(blockmax.And)); err != nil {
 			return err
 		}
 		// Pruning begins only once k documents match, so total decides.
-		if r.plan.Mode == blockmax.And || r.total >= r.plan.K {
+		if r.query.plan.Mode == blockmax.And || r.out.total >= r.query.plan.K {
 			return nil
 		}
-		r.top.Reset(r.plan.K, r.plan.After)
-		r.total, r.pruned = 0, false
+		r.out.restart(r.query.plan)
 	}
 	return r.or(a)
 }
@@ -140,9 +140,9 @@ func (r *run) search(a Algorithm) error {
 // or is the pass that finds documents with any of the terms.
 func (r *run) or(a Algorithm) error {
 	if a != Exhaustive {
-		r.seed = r.plan.Seed()
+		r.out.seed = r.query.plan.Seed()
 	}
-	return r.pass(orAlgorithm(a), r.flatTree(blockmax.Or))
+	return r.pass(orAlgorithm(a), r.query.flatTree(blockmax.Or))
 }
 
 func treeAlgorithm(a Algorithm) segmentPass {
@@ -171,18 +171,4 @@ func orAlgorithm(a Algorithm) segmentPass {
 		return segmentPass{(*run).bmm, true}
 	}
 	return segmentPass{(*run).exhaustive, true}
-}
-
-// flatTree is the tree that the flat plan stands for under a mode. The next call
-// changes it.
-func (r *run) flatTree(mode blockmax.Mode) *blockmax.Node {
-	n := len(r.plan.Weights)
-	for len(r.leaves) < n { // they are the same for all plans
-		r.leaves = append(r.leaves, blockmax.Node{Leaf: true, Term: len(r.leaves)})
-	}
-	r.flat = blockmax.Node{Should: r.leaves[:n]}
-	if mode == blockmax.And {
-		r.flat = blockmax.Node{Must: r.leaves[:n]}
-	}
-	return &r.flat
 }

@@ -5,25 +5,25 @@ import "math/bits"
 // exhaustive answers OR by adding up every list, tile by tile: what pruning is measured
 // against.
 func (r *run) exhaustive() error {
-	lists, err := r.openLists()
+	lists, err := r.tiled.openAll(r)
 	if err != nil {
 		return err
 	}
-	for lo := r.from &^ (sheetDocs - 1); lo < r.to; lo += sheetDocs {
-		if err := r.enterSheet(lists, lo); err != nil {
+	for lo := r.at.from &^ (sheetDocs - 1); lo < r.at.to; lo += sheetDocs {
+		if err := r.tiled.enterSheet(lists, lo, &r.at); err != nil {
 			return err
 		}
-		for tiles := r.tilesAtWork(lo, r.tiles); tiles != 0; tiles &= tiles - 1 {
+		for tiles := r.at.tilesAtWork(lo, r.tiled.present); tiles != 0; tiles &= tiles - 1 {
 			t := bits.TrailingZeros64(tiles)
-			if !r.mine(t) {
+			if !r.share.mine(t) {
 				continue
 			}
-			if err := r.ctx.Err(); err != nil {
+			if err := r.query.ctx.Err(); err != nil {
 				return err
 			}
 			base := lo + uint32(t)*tileDocs
-			r.win.place(base, r.from, r.to)
-			r.enterTile(lists, t, base)
+			r.win.place(base, r.at.from, r.at.to)
+			r.tiled.enterTile(lists, t, base)
 			if err := r.scoreWords(^uint64(0)); err != nil {
 				return err
 			}

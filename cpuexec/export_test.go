@@ -33,7 +33,7 @@ func MakeBitmaps(p *blockmax.Plan, wanted func(*postings.List) bool) error {
 		if err := r.enter(i); err != nil {
 			return err
 		}
-		lists, err := r.openLists()
+		lists, err := r.tiled.openAll(r)
 		if err != nil {
 			return err
 		}
@@ -41,7 +41,7 @@ func MakeBitmaps(p *blockmax.Plan, wanted func(*postings.List) bool) error {
 			if c.list.Bitmap() != nil || !wanted(c.list) {
 				continue
 			}
-			words, err := c.makeBitmap(r.bitmapWords())
+			words, err := c.makeBitmap(r.at.bitmapWords())
 			if err != nil {
 				return err
 			}

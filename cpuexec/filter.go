@@ -10,17 +10,30 @@ type wordFilter struct {
 	unit   uint64   // a bound contributes so many times as much
 }
 
-// makeFilters makes filters of lists, the last first, as they are asked. filterRests has, by list,
+// A prefilter is what lists say of candidates at a glance, before they are looked up.
+type prefilter struct {
+	filters []wordFilter // of lists that AND looks candidates up in
+	rests   []uint32     // see makeFilters
+	hopes   []hope       // of lists that OR looks candidates up in
+}
+
+// forget drops what belongs to the caller of the run.
+func (g *prefilter) forget() {
+	clear(g.filters[:cap(g.filters)])
+	clear(g.hopes[:cap(g.hopes)])
+}
+
+// makeFilters makes filters of lists, the last first, as they are asked. rests has, by list,
 // what others can add to the bounds of its words and of those of the list before: rest, the lists
 // before these two, and those of the two that have no bounds of words.
-func (r *run) makeFilters(lists []*tileCursor, rest uint32) {
-	r.filters, r.filterRests = r.filters[:0], r.filterRests[:0]
+func (g *prefilter) makeFilters(lists []*tileCursor, rest uint32) {
+	g.filters, g.rests = g.filters[:0], g.rests[:0]
 	for _, c := range slices.Backward(lists) {
 		f := wordFilter{bitmap: c.bitmap}
 		if c.ranges != nil {
 			f.words, f.unit = c.ranges.Word, uint64(c.unit)
 		}
-		r.filters = append(r.filters, f)
+		g.filters = append(g.filters, f)
 	}
 	for i, c := range lists {
 		sum := rest
@@ -34,7 +47,7 @@ func (r *run) makeFilters(lists []*tileCursor, rest uint32) {
 			}
 			rest += before.max
 		}
-		r.filterRests = append(r.filterRests, sum)
+		g.rests = append(g.rests, sum)
 	}
 }
 

@@ -30,39 +30,38 @@ func (e Executor) Finish(ctx context.Context, p *blockmax.Plan, part *blockmax.P
 
 // finish fills the collector with what part has, and then from its open spans.
 func (r *run) finish(a Algorithm, part *blockmax.Partial) error {
-	r.work, r.total, r.pruned = part.Top.Work, part.Top.Total, !part.Top.Exact
+	r.out.work, r.out.total, r.out.pruned = part.Top.Work, part.Top.Total, !part.Top.Exact
 	for _, h := range part.Top.Hits {
-		r.top.Offer(h.Doc, h.Score)
+		r.out.top.Offer(h.Doc, h.Score)
 	}
-	mode := r.plan.Mode
+	mode := r.query.plan.Mode
 	if mode == blockmax.AndOr {
 		mode = part.Pass
 	}
 	switch {
-	case r.plan.Tree != nil:
-		return r.passSpans(treeAlgorithm(a), r.plan.Tree, part.Open)
+	case r.query.plan.Tree != nil:
+		return r.passSpans(treeAlgorithm(a), r.query.plan.Tree, part.Open)
 	case mode == blockmax.Or:
 		if a != Exhaustive {
-			r.seed = r.plan.Seed()
+			r.out.seed = r.query.plan.Seed()
 		}
-		return r.passSpans(orAlgorithm(a), r.flatTree(blockmax.Or), part.Open)
+		return r.passSpans(orAlgorithm(a), r.query.flatTree(blockmax.Or), part.Open)
 	}
-	if err := r.passSpans(andAlgorithm(a), r.flatTree(blockmax.And), part.Open); err != nil {
+	if err := r.passSpans(andAlgorithm(a), r.query.flatTree(blockmax.And), part.Open); err != nil {
 		return err
 	}
-	if r.plan.Mode == blockmax.And || r.total >= r.plan.K {
+	if r.query.plan.Mode == blockmax.And || r.out.total >= r.query.plan.K {
 		return nil
 	}
-	r.top.Reset(r.plan.K, r.plan.After)
-	r.total, r.pruned = 0, false
+	r.out.restart(r.query.plan)
 	return r.or(a)
 }
 
 // passSpans is pass over some documents only.
 func (r *run) passSpans(visit segmentPass, tree *blockmax.Node, spans []blockmax.Span) error {
-	r.tree = tree
-	for i := range r.plan.Segments {
-		r.listBlocks += blocksBelow(tree, &r.plan.Segments[i])
+	r.query.tree = tree
+	for i := range r.query.plan.Segments {
+		r.out.listBlocks += blocksBelow(tree, &r.query.plan.Segments[i])
 	}
 	for i, s := range spans {
 		if i == 0 || s.Segment != spans[i-1].Segment {
@@ -70,7 +69,7 @@ func (r *run) passSpans(visit segmentPass, tree *blockmax.Node, spans []blockmax
 				return err
 			}
 		}
-		r.from, r.to = s.From, s.To
+		r.at.from, r.at.to = s.From, s.To
 		if err := visit.run(r); err != nil {
 			return err
 		}

@@ -14,21 +14,21 @@ type hope struct {
 	unit   uint64  // a bound contributes so many times as much
 }
 
-// makeHopes makes hopes of the lists that are to be asked in words of the tile: where they have
+// makeHopes makes hopes of the lists that are to be asked in words of the tile at base: where they have
 // postings and are not essential. It reports whether any has a bitmap, as only then do they
 // say more than the bounds in prefix.
-func (r *run) makeHopes(live uint64) (useful bool) {
-	r.hopes = r.hopes[:0]
-	for i, c := range r.active {
-		h := hope{bounds: c.words, unit: uint64(c.unit), asked: live & r.masks[i].present &^ r.masks[i].essential}
+func (g *prefilter) makeHopes(t *tileCursors, live uint64, base uint32) (useful bool) {
+	g.hopes = g.hopes[:0]
+	for i, c := range t.active {
+		h := hope{bounds: c.words, unit: uint64(c.unit), asked: live & t.masks[i].present &^ t.masks[i].essential}
 		if h.asked == 0 {
 			continue
 		}
 		if c.bitmap != nil {
-			h.held = (*bitset)(c.bitmap[r.win.base/64:])
+			h.held = (*bitset)(c.bitmap[base/64:])
 			useful = true
 		}
-		r.hopes = append(r.hopes, h)
+		g.hopes = append(g.hopes, h)
 	}
 	return useful
 }

@@ -13,32 +13,32 @@ import (
 // cannot get in. So documents come from the essential lists alone, and the others
 // are asked, strongest first, until the document cannot get in any more.
 func (r *run) maxScore() error {
-	cs, err := r.startAll()
+	cs, err := r.docs.start(r)
 	if err != nil {
 		return err
 	}
 	slices.SortFunc(cs, func(a, b *docCursor) int {
 		return cmp.Or(cmp.Compare(a.max, b.max), cmp.Compare(a.term, b.term))
 	})
-	sums := append(r.sums[:0], 0) // sums[i] is what cs[:i] can contribute together
+	sums := append(r.docs.sums[:0], 0) // sums[i] is what cs[:i] can contribute together
 	for i, c := range cs {
 		sums = append(sums, sums[i]+c.max)
 	}
-	r.sums = sums
+	r.docs.sums = sums
 	essential := 0
 	for step := 0; ; step++ {
 		doc := lowestOf(cs[essential:])
-		if doc >= r.to || r.tailDone(doc) {
+		if doc >= r.at.to || r.tailDone(doc) {
 			return nil
 		}
-		if err := r.interrupted(step); err != nil {
+		if err := r.query.interrupted(step); err != nil {
 			return err
 		}
 		if err := r.maxScoreDocument(cs, essential, doc); err != nil {
 			return err
 		}
-		need := r.need(doc + 1)
-		for essential < len(cs) && sums[essential+1]+r.rankMax < need {
+		need := r.out.need(doc + 1)
+		for essential < len(cs) && sums[essential+1]+r.at.rankMax < need {
 			essential++
 		}
 	}
@@ -55,7 +55,7 @@ func lowestOf(cs []*docCursor) uint32 {
 // maxScoreDocument scores doc by the essential lists, then by the others as long
 // as it can still get in, and moves the essential cursors on.
 func (r *run) maxScoreDocument(cs []*docCursor, essential int, doc uint32) error {
-	score := r.rank(doc)
+	score := r.at.rank(doc)
 	for _, c := range cs[essential:] {
 		if c.doc != doc {
 			continue
@@ -69,14 +69,14 @@ func (r *run) maxScoreDocument(cs []*docCursor, essential int, doc uint32) error
 			return err
 		}
 	}
-	r.work.DocsScored++
-	if !r.accepts(doc) {
+	r.out.work.DocsScored++
+	if !r.at.accepts(doc) {
 		return nil
 	}
-	r.total++
-	need := r.need(doc)
+	r.out.total++
+	need := r.out.need(doc)
 	for i := essential - 1; i >= 0; i-- {
-		if score+r.sums[i+1] < need {
+		if score+r.docs.sums[i+1] < need {
 			return nil
 		}
 		c := cs[i]
@@ -92,6 +92,6 @@ func (r *run) maxScoreDocument(cs []*docCursor, essential int, doc uint32) error
 		}
 		score += part
 	}
-	r.keep(r.seg.Base+doc, score)
+	r.out.offer(doc, score)
 	return nil
 }

@@ -4,24 +4,6 @@ package cpuexec
 // their documents. Those at the end come last.
 type ordered []*docCursor
 
-// startAll opens all lists and moves each cursor to its first document of the range.
-func (r *run) startAll() (ordered, error) {
-	cs, err := r.openAll()
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range cs {
-		if err := c.seekGE(r.from); err != nil {
-			return nil, err
-		}
-	}
-	o := ordered(cs)
-	for i := range o {
-		o.lower(i)
-	}
-	return o, nil
-}
-
 // lowest is the lowest document under a cursor, or end.
 func (o ordered) lowest() uint32 {
 	if len(o) == 0 {
@@ -94,8 +76,8 @@ func (r *run) scoreDocument(o ordered, doc uint32) error {
 	for at < len(o) && o[at].doc == doc {
 		at++
 	}
-	r.work.DocsScored++
-	if r.accepts(doc) {
+	r.out.work.DocsScored++
+	if r.at.accepts(doc) {
 		score := uint32(0)
 		for _, c := range o[:at] {
 			part, err := c.scoreHere()
@@ -104,7 +86,7 @@ func (r *run) scoreDocument(o ordered, doc uint32) error {
 			}
 			score += part
 		}
-		r.total++
+		r.out.total++
 		r.offer(doc, score)
 	}
 	for i := at - 1; i >= 0; i-- {
@@ -112,14 +94,6 @@ func (r *run) scoreDocument(o ordered, doc uint32) error {
 			return err
 		}
 		o.raise(i)
-	}
-	return nil
-}
-
-// interrupted asks the context every 1,024 steps.
-func (r *run) interrupted(step int) error {
-	if step%1024 == 0 {
-		return r.ctx.Err()
 	}
 	return nil
 }

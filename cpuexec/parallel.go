@@ -148,12 +148,12 @@ func (x *Parallel) share(r *run, visit segmentPass) (shared bool, err error) {
 	if !x.divide(j, r, visit) {
 		return false, nil
 	}
-	j.owner, j.pool, j.ctx, j.plan, j.tree, j.visit = r, x.Pool, r.ctx, r.plan, r.tree, visit
-	j.seed, j.counting, j.top = r.seed, r.counting, &r.top
+	j.owner, j.pool, j.ctx, j.plan, j.tree, j.visit = r, x.Pool, r.query.ctx, r.query.plan, r.query.tree, visit
+	j.seed, j.counting, j.top = r.out.seed, r.out.counting, &r.out.top
 	if !x.Pool.publish(j) {
 		return false, nil
 	}
-	r.part, r.member = part{}, member{job: j}
+	r.at, r.share, r.out.job = part{}, member{job: j}, j
 	defer func() { err = j.dissolve() }() // helpers must be gone even when this goroutine panics
 	j.takeAll(r, 0)
 	if j.fixed.Load() {

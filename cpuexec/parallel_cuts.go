@@ -40,7 +40,7 @@ const orGrain = 64
 
 // divide divides a query. There are no pieces when it had better stay whole.
 func (j *job) divide(r *run, visit segmentPass, grain int) {
-	plan, and := r.plan, r.plan.Tree == nil && len(r.tree.Must) > 0
+	plan, and := r.query.plan, r.query.plan.Tree == nil && len(r.query.tree.Must) > 0
 	j.count.Store(0)
 	if j.weigh(r, and, grain); j.units < 1 {
 		return
@@ -76,14 +76,14 @@ func (j *job) divide(r *run, visit segmentPass, grain int) {
 
 // weigh weighs the segments, and counts the grains of them all.
 func (j *job) weigh(r *run, and bool, grain int) {
-	plan := r.plan
+	plan := r.query.plan
 	if !and {
 		grain *= orGrain
 	}
 	j.weights = j.weights[:0]
 	total := 0
 	for s := range plan.Segments {
-		w := weight(&plan.Segments[s], and, r.counting && plan.Tree == nil)
+		w := weight(&plan.Segments[s], and, r.out.counting && plan.Tree == nil)
 		if plan.Tree != nil {
 			w += int(plan.Segments[s].Docs)/8 + 1 // all of them may match
 		}

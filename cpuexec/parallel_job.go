@@ -145,10 +145,11 @@ func (j *job) dissolve() error {
 	j.state.Add(-jobOpen)
 	j.await(func(j *job) bool { return j.state.Load() == 0 })
 	r := j.owner
-	r.total += j.total
-	r.pruned = r.pruned || j.pruned
-	r.work.Add(j.work)
-	r.member = member{}
+	r.out.total += j.total
+	r.out.pruned = r.out.pruned || j.pruned
+	r.out.work.Add(j.work)
+	r.out.work.Tasks += r.share.units
+	r.share, r.out.job = member{}, nil
 	j.owner, j.ctx, j.plan, j.tree, j.visit, j.top = nil, nil, nil, nil, segmentPass{}, nil
 	if j.panicked != nil {
 		panic(j.panicked)
@@ -198,13 +199,13 @@ func (j *job) help(id int) (ticket uint64) {
 	}()
 	j.pool.wakeFor(j)
 	r := newRun(j.ctx, j.plan)
-	r.tree, r.seed, r.counting = j.tree, j.seed, j.counting
-	r.member = member{job: j, turn: int(j.joined.Add(1))}
+	r.query.tree, r.out.seed, r.out.counting = j.tree, j.seed, j.counting
+	r.share, r.out.job = member{job: j, turn: int(j.joined.Add(1))}, j
 	j.takeAll(r, id)
-	if r.leaving {
+	if r.share.leaving {
 		ticket = 0
 	}
-	r.member = member{}
+	r.share, r.out.job = member{}, nil
 	r.release()
 	return ticket
 }
@@ -217,8 +218,8 @@ func (j *job) takeAll(r *run, id int) {
 		return
 	}
 	n := int(j.count.Load())
-	first := r.turn * n / (j.helpers + 1) % n // so that nobody is in another's way
-	for at := 0; at < n && !r.leaving && !j.failed.Load(); {
+	first := r.share.turn * n / (j.helpers + 1) % n // so that nobody is in another's way
+	for at := 0; at < n && !r.share.leaving && !j.failed.Load(); {
 		pieces, err := j.takePiece(r, (first+at)%n)
 		if err != nil {
 			j.fail(err)
@@ -238,26 +239,26 @@ func (j *job) takePiece(r *run, i int) (pieces int, err error) {
 	p, c := &j.pieces[i], &j.claims[i]
 	to := p.to
 	switch free := c.free(); {
-	case free == 0, p.tiles && free < fewTiles && r.turn > 0:
+	case free == 0, p.tiles && free < fewTiles && r.share.turn > 0:
 		return 1, nil
 	case p.tiles:
-		r.sheetClaim, pieces = c, 1
+		r.share.claim, pieces = c, 1
 	case c.take(0):
 		pieces, to = j.takeMore(i)
 	default:
 		return 1, nil
 	}
-	if r.seg != &j.plan.Segments[p.segment] || p.from < r.to {
+	if r.at.seg != &j.plan.Segments[p.segment] || p.from < r.at.to {
 		if err := r.enter(p.segment); err != nil {
 			return pieces, err
 		}
 	}
-	r.from, r.to = p.from, to
+	r.at.from, r.at.to = p.from, to
 	err = j.visit.run(r)
-	r.sheetClaim = nil
+	r.share.claim = nil
 	if !p.tiles {
-		r.took(pieces)
-	} else if err == nil && !r.leaving {
+		r.share.took(pieces)
+	} else if err == nil && !r.share.leaving {
 		c.taken.Store(^uint64(0)) // what is not taken cannot get in
 	}
 	return pieces, err
@@ -283,7 +284,7 @@ func (j *job) takeShare(r *run, core int) {
 	if core >= j.cores || !j.claims[0].take(core) {
 		return
 	}
-	r.took(1)
+	r.share.took(1)
 	if err := j.doShare(r, core); err != nil {
 		j.fail(err)
 	}
@@ -305,7 +306,7 @@ func (j *job) doShare(r *run, core int) error {
 		if err := r.enter(s); err != nil {
 			return err
 		}
-		r.from, r.to = from, to
+		r.at.from, r.at.to = from, to
 		if err := j.visit.run(r); err != nil {
 			return err
 		}
@@ -326,7 +327,7 @@ func (j *job) fail(err error) {
 
 // handIn hands in all that a run has found, and what a helper's has counted.
 func (j *job) handIn(r *run) {
-	for i := 1; !j.handOver(r); i++ {
+	for i := 1; !j.handOver(&r.out); i++ {
 		spinPause()
 		if i%64 == 0 {
 			runtime.Gosched()
@@ -336,29 +337,30 @@ func (j *job) handIn(r *run) {
 		return
 	}
 	j.mu.Lock()
-	j.total += r.total
-	j.pruned = j.pruned || r.pruned
-	j.work.Add(r.work)
+	j.total += r.out.total
+	j.pruned = j.pruned || r.out.pruned
+	j.work.Add(r.out.work)
+	j.work.Tasks += r.share.units
 	j.mu.Unlock()
 }
 
 // handOver offers what a run has found to the collector, unless another goroutine
 // is doing so; then it had better go on with its units.
-func (j *job) handOver(r *run) bool {
-	if len(r.found) == 0 {
+func (j *job) handOver(o *results) bool {
+	if len(o.found) == 0 {
 		return true
 	}
 	if !j.mu.TryLock() {
 		return false
 	}
-	for _, h := range r.found {
+	for _, h := range o.found {
 		j.top.Offer(h.Doc, h.Score)
 	}
 	if h, ok := j.top.Worst(); ok {
 		j.worst.Store(hitKey(h.Doc, h.Score))
 	}
 	j.mu.Unlock()
-	r.found = r.found[:0]
+	o.found = o.found[:0]
 	return true
 }
 

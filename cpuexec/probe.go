@@ -12,15 +12,15 @@ import (
 // lookUp adds what the list contributes to the candidates of some words of the tile,
 // and drops those that cannot reach need with what rest says is still to come in their
 // words. Candidates of other words must reach it anyway.
-func (r *run) lookUp(c *tileCursor, words uint64, need uint32, rest *sums) error {
-	p := &r.prober
+func (c *tileCursor) lookUp(words uint64, need uint32, rest *sums) error {
+	p := &c.run.tiled.prober
 	p.words, p.rest, p.need, p.optional = words, rest, uint64(need), 1
 	return c.lookUpTile(p)
 }
 
 // require is lookUp for all candidates, and drops those that the list does not hold.
-func (r *run) require(c *tileCursor, need uint32, rest *sums) error {
-	p := &r.prober
+func (c *tileCursor) require(need uint32, rest *sums) error {
+	p := &c.run.tiled.prober
 	p.words, p.rest, p.need, p.optional = ^uint64(0), rest, uint64(need), 0
 	return c.lookUpTile(p)
 }
@@ -58,8 +58,8 @@ func (c *tileCursor) lacks(doc uint32) bool {
 
 // requireAnywhere is require for candidates of any tiles, in ascending order over
 // calls. rest bounds what lists not yet asked, and the rank, can still add.
-func (r *run) requireAnywhere(c *tileCursor, need uint32, rest *sums) error {
-	cs, p := &r.cands, &r.prober
+func (c *tileCursor) requireAnywhere(need uint32, rest *sums) error {
+	cs, p := &c.run.cands, &c.run.tiled.prober
 	p.words, p.rest, p.need, p.optional = ^uint64(0), rest, uint64(need), 0
 	p.at, p.kept, p.end = 0, 0, uint64(cs.n)
 	p.aim(c)

@@ -49,7 +49,7 @@ func lookUpRandom(t *testing.T, rng *rand.Rand, required bool) {
 	b.Add(tile+tileDocs, 1, 0)
 	list := b.View(postings.MaxDoc)
 	term := blockmax.Term{List: list, Norms: norms, Table: table, Bounds: &blockmax.Bounds{List: 65535}}
-	r := &run{plan: &blockmax.Plan{Weights: []uint32{weight}}}
+	r := &run{query: query{plan: &blockmax.Plan{Weights: []uint32{weight}}}}
 	c := new(tileCursor)
 	c.reset(r, 0, &term)
 	c.bounds = &blockmax.Bounds{Block: slices.Repeat([]uint16{65535}, list.Blocks()), Extent: slices.Repeat([]uint16{65535}, list.Blocks())}
@@ -92,9 +92,9 @@ func lookUpRandom(t *testing.T, rng *rand.Rand, required bool) {
 	}
 	var err error
 	if required {
-		err = r.require(c, need, &rest)
+		err = c.require(need, &rest)
 	} else {
-		err = r.lookUp(c, words, need, &rest)
+		err = c.lookUp(words, need, &rest)
 	}
 	if err != nil {
 		t.Fatal(err)

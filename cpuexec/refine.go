@@ -12,13 +12,13 @@ const sparsest = 256
 
 // refine makes the ranges, and the bitmaps, of lists that have been used enough to deserve them.
 func (r *run) refine() error {
-	for _, c := range r.lists[:r.listCount] {
+	for _, c := range r.tiled.lists[:r.tiled.count] {
 		spent := c.spent
 		c.spent = 0
 		if err := c.learn(spent); err != nil {
 			return err
 		}
-		if c.ranges != nil || c.list.Count <= exactPostings || uint32(c.list.Count) < r.seg.Docs/sparsest {
+		if c.ranges != nil || c.list.Count <= exactPostings || uint32(c.list.Count) < r.at.seg.Docs/sparsest {
 			continue
 		}
 		if c.bounds.Spend(spent, int64(c.list.Blocks())) {

@@ -6,45 +6,61 @@ import (
 	"sync"
 
 	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/internal/corrupt"
 	"github.com/riffle-search/riffle/internal/invariants"
 )
 
-// A run is one plan at work: what its segments share, and memory that the next
-// run uses again. Cursors go through documents in ascending order, lists tile by tile
-// in any.
+// A run is one plan at work on one goroutine, and memory that the next run uses again. Each part
+// answers one question.
 type run struct {
-	ctx  context.Context
-	plan *blockmax.Plan
-	tree *blockmax.Node // what matches in the current pass
+	query query   // What is asked?
+	at    part    // Which documents are looked at now?
+	out   results // What has been found, and what can still enter?
 
-	flat   blockmax.Node // of a plan without a tree
-	leaves []blockmax.Node
+	docs  docCursors  // Where are the lists, for algorithms that go document at a time?
+	tiled tileCursors // And for those that go tile by tile?
 
-	top        blockmax.Collector
-	seed       uint32 // a need known before the first document was seen
-	total      int    // matching documents seen in the current pass
-	pruned     bool   // some may not have been seen
-	counting   bool   // nothing is scored: documents are counted only
-	listBlocks int64  // blocks of all lists of all passes so far
-	work       blockmax.Work
-
-	part    // the segment at work
-	cursors []*docCursor
-	used    int          // cursors[:used] belong to the segment at work
-	opened  bool         // order holds those of all its terms
-	order   []*docCursor // all cursors of a flat plan
-	root    *clause      // of the tree, over the segment at work; nil until it is needed
-	sums    []uint32
-	win     window
-	cands   candidates
-	frames  []*frame
-	tiling
+	win    window     // Which documents of the tile match, and what do they score so far?
+	cands  candidates // Which of them can still enter?
+	glance prefilter  // Which of these can be dropped by bounds and bitmaps alone?
+	eval   evaluator  // What matches a tree, tile by tile?
+	sets   setMaker   // And by whole sets?
 
 	// For a query on which several goroutines work (parallel_job.go).
 	parallel Parallel
-	member
-	found []blockmax.Hit // not yet in the collector of the job
-	team  job            // of the queries that this run owns
+	share    member // What does this run take?
+	team     job    // of the queries that this run owns
+}
+
+// A query is what a run has been asked for.
+type query struct {
+	ctx    context.Context
+	plan   *blockmax.Plan
+	tree   *blockmax.Node // what matches in the current pass
+	flat   blockmax.Node  // of a plan without a tree
+	leaves []blockmax.Node
+}
+
+// flatTree is the tree that the flat plan stands for under a mode. The next call
+// changes it.
+func (q *query) flatTree(mode blockmax.Mode) *blockmax.Node {
+	n := len(q.plan.Weights)
+	for len(q.leaves) < n { // they are the same for all plans
+		q.leaves = append(q.leaves, blockmax.Node{Leaf: true, Term: len(q.leaves)})
+	}
+	q.flat = blockmax.Node{Should: q.leaves[:n]}
+	if mode == blockmax.And {
+		q.flat = blockmax.Node{Must: q.leaves[:n]}
+	}
+	return &q.flat
+}
+
+// interrupted asks the context every 1,024 steps.
+func (q *query) interrupted(step int) error {
+	if step%1024 == 0 {
+		return q.ctx.Err()
+	}
+	return nil
 }
 
 // A part is the segment at work, and the range of its documents to look at: all of
@@ -52,10 +68,82 @@ type run struct {
 // some ranges of a segment, in ascending order, and its cursors go on from one to the
 // next. Ranges begin and end at tiles, or at the end of the segment.
 type part struct {
-	seg      *blockmax.Segment
-	index    int    // of seg in the plan
-	rankMax  uint32 // no document of the segment gets more from its rank
-	from, to uint32 // documents from to to-1 are at work
+	seg        *blockmax.Segment
+	index      int    // of seg in the plan
+	rankWeight uint32 // of the plan
+	rankMax    uint32 // no document of the segment gets more from its rank
+	from, to   uint32 // documents from to to-1 are at work
+}
+
+// accepts reports whether doc may be returned.
+func (at *part) accepts(doc uint32) bool {
+	return at.seg.Accept == nil || at.seg.Accept[doc/64]>>(doc%64)&1 == 1
+}
+
+// accepted returns the word of the segment's accept bitmap for word i of the tile at base.
+func (at *part) accepted(base uint32, i int) uint64 {
+	if at.seg.Accept == nil {
+		return ^uint64(0)
+	}
+	if w := int(base/64) + i; w < len(at.seg.Accept) {
+		return at.seg.Accept[w]
+	}
+	return 0
+}
+
+// acceptedWords returns the words of the tile at base that have documents that may be
+// returned.
+func (at *part) acceptedWords(base uint32) (words uint64) {
+	for i := range 64 {
+		if at.accepted(base, i) != 0 {
+			words |= 1 << i
+		}
+	}
+	return words
+}
+
+// rank is what the static rank adds to the score of doc.
+func (at *part) rank(doc uint32) uint32 {
+	if at.seg.Rank == nil {
+		return 0
+	}
+	return blockmax.Contribution(at.rankWeight, at.seg.Rank[doc])
+}
+
+// rankBound bounds rank for documents lo to hi.
+func (at *part) rankBound(lo, hi uint32) uint32 {
+	if at.seg.Rank == nil || at.rankMax == 0 {
+		return 0
+	}
+	first, last := lo/blockmax.TileDocs, hi/blockmax.TileDocs
+	if last-first >= 8 { // looking longer costs more than it saves
+		return at.rankMax
+	}
+	highest := uint16(0)
+	for _, m := range at.seg.RankTile[first : last+1] {
+		highest = max(highest, m)
+	}
+	return blockmax.Contribution(at.rankWeight, highest)
+}
+
+// tilesAtWork returns those tiles of the sheet at lo that lie in the range at work.
+func (at *part) tilesAtWork(lo uint32, tiles uint64) uint64 {
+	if at.from > lo {
+		tiles &= ^uint64(0) << ((at.from - lo) / tileDocs)
+	}
+	if last := (at.to - 1 - lo) / tileDocs; last < 63 {
+		tiles &= 1<<(last+1) - 1
+	}
+	return tiles
+}
+
+// checkList refuses a list that names documents which the segment does not have.
+func (at *part) checkList(t int) error {
+	l := at.seg.Terms[t].List
+	if last := l.Last[l.Blocks()-1]; last >= at.seg.Docs {
+		return &ListError{at.index, t, corrupt.New(-1, "the list ends at document %d of %d", last, at.seg.Docs)}
+	}
+	return nil
 }
 
 // A segmentPass finds the hits in the range of the segment at work. It may be run again
@@ -65,27 +153,29 @@ type segmentPass struct {
 	byTiles bool // visits only tiles that are mine
 }
 
-var runs = sync.Pool{New: func() any { return new(run) }}
+var runs = sync.Pool{New: func() any {
+	r := new(run)
+	r.eval.marks = &r.win.marks
+	return r
+}}
 
 func newRun(ctx context.Context, p *blockmax.Plan) *run {
 	r := runs.Get().(*run)
-	r.ctx, r.plan = ctx, p
-	r.top.Reset(p.K, p.After)
-	r.seed, r.total, r.pruned, r.counting, r.listBlocks, r.work = 0, 0, false, false, 0, blockmax.Work{}
+	r.query.ctx, r.query.plan = ctx, p
+	r.out.reset(p)
 	return r
 }
 
 // release gives the memory back, without a reference to anything of the caller's.
 func (r *run) release() {
-	r.ctx, r.plan, r.tree, r.part, r.parallel = nil, nil, nil, part{}, Parallel{}
-	r.found = r.found[:0] // an error may have left some
-	for _, c := range r.cursors {
-		c.list, c.bounds, c.table, c.norms = nil, nil, nil, nil
-	}
-	r.used, r.opened, r.root = 0, false, nil
-	r.tiling.close()
+	r.query.ctx, r.query.plan, r.query.tree, r.at, r.parallel = nil, nil, nil, part{}, Parallel{}
+	r.out.found = r.out.found[:0] // an error may have left some
+	r.leaveSegment()
+	r.docs.forget()
+	r.glance.forget()
+	r.sets.forget()
 	if r.win.torn {
-		r.win, r.marks = window{}, marks{}
+		r.win = window{}
 	}
 	if invariants.Enabled {
 		invariants.Check(r.win.matches == bitset{} && r.win.scores == scores{}, "a run leaves matches or scores in its window")
@@ -96,20 +186,20 @@ func (r *run) release() {
 // pass takes all segments through one algorithm. tree is what matches, whatever
 // the algorithm.
 func (r *run) pass(visit segmentPass, tree *blockmax.Node) error {
-	r.tree = tree
-	for i := range r.plan.Segments {
-		r.listBlocks += blocksBelow(tree, &r.plan.Segments[i])
+	r.query.tree = tree
+	for i := range r.query.plan.Segments {
+		r.out.listBlocks += blocksBelow(tree, &r.query.plan.Segments[i])
 	}
 	if r.parallel.Pool != nil {
 		if shared, err := r.parallel.share(r, visit); shared {
 			return err
 		}
 	}
-	for i := range r.plan.Segments {
+	for i := range r.query.plan.Segments {
 		if err := r.enter(i); err != nil {
 			return err
 		}
-		if r.seg.Docs == 0 {
+		if r.at.seg.Docs == 0 {
 			continue
 		}
 		if err := visit.run(r); err != nil {
@@ -121,56 +211,25 @@ func (r *run) pass(visit segmentPass, tree *blockmax.Node) error {
 
 // enter makes segment i the one at work.
 func (r *run) enter(i int) error {
-	seg := &r.plan.Segments[i]
-	r.part = part{seg: seg, index: i, to: seg.Docs}
-	r.used, r.opened, r.root = 0, false, nil
-	r.tiling.close()
+	seg := &r.query.plan.Segments[i]
+	r.leaveSegment()
+	r.at = part{seg: seg, index: i, rankWeight: r.query.plan.RankWeight, to: seg.Docs}
+	r.out.base = seg.Base
 	if seg.Rank != nil {
 		highest := uint16(0)
 		for _, m := range seg.RankTile {
 			highest = max(highest, m)
 		}
-		r.rankMax = blockmax.Contribution(r.plan.RankWeight, highest)
+		r.at.rankMax = blockmax.Contribution(r.at.rankWeight, highest)
 	}
-	return r.ctx.Err()
+	return r.query.ctx.Err()
 }
 
-// open returns a cursor on term t, or nil when the segment lacks it.
-func (r *run) open(t int) (*docCursor, error) {
-	term := &r.seg.Terms[t]
-	if term.Bounds == nil || term.List.Blocks() == 0 {
-		return nil, nil
-	}
-	if err := r.checkList(t); err != nil {
-		return nil, err
-	}
-	if r.used == len(r.cursors) {
-		r.cursors = append(r.cursors, new(docCursor))
-	}
-	c := r.cursors[r.used]
-	r.used++
-	c.reset(r, t, term)
-	return c, nil
-}
-
-// openAll returns a cursor on every term the segment has. They are opened at the
-// first call, in order of the terms; later ones find them where they were left.
-func (r *run) openAll() ([]*docCursor, error) {
-	if r.opened {
-		return r.order, nil
-	}
-	r.order = r.order[:0]
-	for t := range r.seg.Terms {
-		c, err := r.open(t)
-		if err != nil {
-			return nil, err
-		}
-		if c != nil {
-			r.order = append(r.order, c)
-		}
-	}
-	r.opened = true
-	return r.order, nil
+// leaveSegment closes what is open of the segment at work.
+func (r *run) leaveSegment() {
+	r.docs.close()
+	r.tiled.close()
+	r.eval.root = nil
 }
 
 // blocksBelow counts the posting blocks of a tree's leaves.
@@ -189,57 +248,23 @@ func blocksBelow(n *blockmax.Node, seg *blockmax.Segment) (blocks int64) {
 	return blocks
 }
 
-// need is the lowest score with which document doc of the segment, or a later
-// one, can still enter. Once it is above zero documents may be passed over unseen.
-func (r *run) need(doc uint32) uint32 {
-	if r.counting {
-		return 0
-	}
-	n := max(r.seed, r.needed(r.seg.Base+doc))
-	if n > 0 {
-		r.pruned = true
-	}
-	return n
-}
-
 // tailDone reports whether no document from doc on, in this segment, can enter.
 func (r *run) tailDone(doc uint32) bool {
-	return r.seg.Tail != nil && r.seg.Tail[doc/blockmax.TileDocs] < r.need(doc)
-}
-
-// accepts reports whether doc may be returned.
-func (r *run) accepts(doc uint32) bool {
-	return r.seg.Accept == nil || r.seg.Accept[doc/64]>>(doc%64)&1 == 1
-}
-
-// rank is what the static rank adds to the score of doc.
-func (r *run) rank(doc uint32) uint32 {
-	if r.seg.Rank == nil {
-		return 0
-	}
-	return blockmax.Contribution(r.plan.RankWeight, r.seg.Rank[doc])
-}
-
-// rankBound bounds rank for documents lo to hi.
-func (r *run) rankBound(lo, hi uint32) uint32 {
-	if r.seg.Rank == nil || r.rankMax == 0 {
-		return 0
-	}
-	first, last := lo/blockmax.TileDocs, hi/blockmax.TileDocs
-	if last-first >= 8 { // looking longer costs more than it saves
-		return r.rankMax
-	}
-	highest := uint16(0)
-	for _, m := range r.seg.RankTile[first : last+1] {
-		highest = max(highest, m)
-	}
-	return blockmax.Contribution(r.plan.RankWeight, highest)
+	return r.at.seg.Tail != nil && r.at.seg.Tail[doc/blockmax.TileDocs] < r.out.need(doc)
 }
 
 // offer hands a document that matches and is accepted to the collector. score is
 // without the rank.
-func (r *run) offer(doc, score uint32) {
-	r.keep(r.seg.Base+doc, score+r.rank(doc))
+func (r *run) offer(doc, score uint32) { r.out.offer(doc, score+r.at.rank(doc)) }
+
+// offerCandidates hands all candidates to the collector.
+func (r *run) offerCandidates() {
+	if r.out.counting {
+		return
+	}
+	for p, doc := range r.cands.docs[:r.cands.n] {
+		r.offer(doc, r.cands.score[p])
+	}
 }
 
 // A ListError says which list could not be read. The error below, a

@@ -6,12 +6,60 @@ import "math/bits"
 // matches a node in a sheet is made from what matches its children, 64 documents at a step. That
 // takes some 20 ns a tile and leaf, where eval takes hundreds, but passes over nothing.
 
+// A setMaker makes sets of the documents of a sheet.
+type setMaker struct {
+	maps  [][]uint64             // bitmaps at hand
+	sheet [sheetDocs / 64]uint64 // the set that is being made
+	spare [][]uint64             // as long, for what is below
+}
+
+// collect sets maps to what the lists have of documents lo to hi-1.
+func (m *setMaker) collect(lists []*tileCursor, lo, hi uint32) {
+	m.maps = m.maps[:0]
+	for _, c := range lists {
+		if c.bitmap != nil {
+			m.maps = append(m.maps, c.bitmap[lo/64:(hi+63)/64])
+		}
+	}
+}
+
+// unite sets set to the documents of the span that any list has.
+func (m *setMaker) unite(lists []*tileCursor, s span, set []uint64) error {
+	m.collect(lists, s.lo, s.hi)
+	if len(m.maps) > 0 {
+		unite(set, m.maps)
+	} else {
+		clear(set)
+	}
+	for _, c := range lists {
+		if c.bitmap != nil {
+			continue
+		}
+		if err := c.markAll(set, s.lo, s.hi); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// count returns how many documents of a set over the span are in the accept bitmap.
+func (m *setMaker) count(set []uint64, s span, accept []uint64) int {
+	m.maps = append(m.maps[:0], set)
+	if accept != nil {
+		m.maps = append(m.maps, s.of(accept))
+	}
+	return countCommon(m.maps)
+}
+
+// forget drops what belongs to the caller of the run.
+func (m *setMaker) forget() { clear(m.maps[:cap(m.maps)]) }
+
 // tilesForSets is one tile in how many must have matches for sets to be worth it.
 const tilesForSets = 10
 
 // bySets reports whether a tree is better evaluated by sets.
 func (r *run) bySets(root *clause) bool {
-	return root.cost*tilesForSets >= uint64(tiles(r.seg.Docs)) && root.hasSets()
+	return root.cost*tilesForSets >= uint64(tiles(r.at.seg.Docs)) && root.hasSets()
 }
 
 // hasSets reports whether all lists have bitmaps, but for those too sparse for one. Lists that
@@ -38,9 +86,9 @@ func (s span) of(bitmap []uint64) []uint64 { return bitmap[s.lo/64 : (s.hi+63)/6
 
 // spans calls visit with the range at work, a sheet at a time.
 func (r *run) spans(visit func(s span) error) error {
-	for s := (span{hi: r.from}); s.hi < r.to; {
-		s = span{s.hi, s.hi + min(sheetDocs, r.to-s.hi)}
-		if err := r.ctx.Err(); err != nil {
+	for s := (span{hi: r.at.from}); s.hi < r.at.to; {
+		s = span{s.hi, s.hi + min(sheetDocs, r.at.to-s.hi)}
+		if err := r.query.ctx.Err(); err != nil {
 			return err
 		}
 		if err := visit(s); err != nil {
@@ -53,13 +101,13 @@ func (r *run) spans(visit func(s span) error) error {
 // countTree counts the documents of the range that match a tree, by sets.
 func (r *run) countTree(root *clause) error {
 	mine := ^uint64(0)
-	if r.sheetClaim != nil { // the range is a sheet; others may have counted some tiles already
-		mine = ^r.sheetClaim.taken.Or(mine)
-		r.took(bits.OnesCount64(mine))
+	if r.share.claim != nil { // the range is a sheet; others may have counted some tiles already
+		mine = ^r.share.claim.taken.Or(mine)
+		r.share.took(bits.OnesCount64(mine))
 	}
 	return r.spans(func(s span) error {
-		set := r.sheetSet[:(s.hi-s.lo+63)/64]
-		if err := r.fold(replace, root, s, set, 0); err != nil {
+		set := r.sets.sheet[:(s.hi-s.lo+63)/64]
+		if err := r.sets.fold(replace, root, s, set, 0); err != nil {
 			return err
 		}
 		for theirs := ^mine; theirs != 0; theirs &= theirs - 1 {
@@ -67,7 +115,7 @@ func (r *run) countTree(root *clause) error {
 				clear(set[at:min(at+64, len(set))])
 			}
 		}
-		r.countSet(set, s)
+		r.out.total += r.sets.count(set, s, r.at.seg.Accept)
 		return nil
 	})
 }
@@ -104,16 +152,16 @@ func (op setOp) apply(set, with []uint64) {
 
 // fold changes set by the documents of the span that match the clause. Sets of the level and of
 // those below may be overwritten.
-func (r *run) fold(op setOp, c *clause, s span, set []uint64, level int) error {
+func (m *setMaker) fold(op setOp, c *clause, s span, set []uint64, level int) error {
 	if c.Leaf && c.cursor != nil && c.cursor.bitmap != nil {
 		op.apply(set, s.of(c.cursor.bitmap))
 		return nil
 	}
 	matches := set
 	if op != replace {
-		matches = r.setAt(2*level, len(set))
+		matches = m.setAt(2*level, len(set))
 	}
-	if err := r.makeSet(c, s, matches, level+1); err != nil {
+	if err := m.makeSet(c, s, matches, level+1); err != nil {
 		return err
 	}
 	if op != replace {
@@ -123,7 +171,7 @@ func (r *run) fold(op setOp, c *clause, s span, set []uint64, level int) error {
 }
 
 // makeSet sets set to the documents of the span that match the clause.
-func (r *run) makeSet(c *clause, s span, set []uint64, level int) error {
+func (m *setMaker) makeSet(c *clause, s span, set []uint64, level int) error {
 	switch {
 	case c.Leaf:
 		clear(set)
@@ -138,15 +186,15 @@ func (r *run) makeSet(c *clause, s span, set []uint64, level int) error {
 		set[len(set)-1] >>= -s.hi % 64
 		return nil
 	}
-	return r.makeBoolean(c, s, set, level)
+	return m.makeBoolean(c, s, set, level)
 }
 
 // makeBoolean is makeSet for a node with clauses.
-func (r *run) makeBoolean(c *clause, s span, set []uint64, level int) error {
+func (m *setMaker) makeBoolean(c *clause, s span, set []uint64, level int) error {
 	op := replace
 	for _, required := range [...][]clause{c.filter, c.must} {
 		for i := range required {
-			if err := r.fold(op, &required[i], s, set, level); err != nil {
+			if err := m.fold(op, &required[i], s, set, level); err != nil {
 				return err
 			}
 			op = and
@@ -155,11 +203,11 @@ func (r *run) makeBoolean(c *clause, s span, set []uint64, level int) error {
 	if c.minShould > 0 {
 		some := set
 		if op == and {
-			some = r.setAt(2*level+1, len(set))
+			some = m.setAt(2*level+1, len(set))
 		}
 		clear(some)
 		for i := range c.should {
-			if err := r.fold(or, &c.should[i], s, some, level); err != nil {
+			if err := m.fold(or, &c.should[i], s, some, level); err != nil {
 				return err
 			}
 		}
@@ -168,7 +216,7 @@ func (r *run) makeBoolean(c *clause, s span, set []uint64, level int) error {
 		}
 	}
 	for i := range c.not {
-		if err := r.fold(andNot, &c.not[i], s, set, level); err != nil {
+		if err := m.fold(andNot, &c.not[i], s, set, level); err != nil {
 			return err
 		}
 	}
@@ -176,9 +224,9 @@ func (r *run) makeBoolean(c *clause, s span, set []uint64, level int) error {
 }
 
 // setAt returns the set of so many words that has a number, to be written to.
-func (r *run) setAt(i, words int) []uint64 {
-	for i >= len(r.sets) {
-		r.sets = append(r.sets, make([]uint64, len(r.sheetSet)))
+func (m *setMaker) setAt(i, words int) []uint64 {
+	for i >= len(m.spare) {
+		m.spare = append(m.spare, make([]uint64, len(m.sheet)))
 	}
-	return r.sets[i][:words]
+	return m.spare[i][:words]
 }

@@ -84,7 +84,7 @@ func (c *tileCursor) reset(r *run, t int, term *blockmax.Term) {
 	c.run, c.term = r, t
 	c.list, c.bounds, c.table, c.norms = term.List, term.Bounds, term.Table, term.Norms
 	c.ranges = term.Bounds.Refined()
-	c.weight = r.plan.Weights[t]
+	c.weight = r.query.plan.Weights[t]
 	c.max = blockmax.Contribution(c.weight, term.Bounds.List)
 	c.unit = blockmax.CoarseUnit(c.weight)
 	c.blocks, c.peeked, c.loaded, c.scored, c.spent = 0, -1, -1, -1, 0
@@ -130,7 +130,7 @@ func (c *tileCursor) spend(b int) {
 	word, bit := &c.seen[b/64], uint64(1)<<(b%64)
 	if *word&bit == 0 {
 		*word |= bit
-		c.run.work.BlocksDecoded++
+		c.run.out.work.BlocksDecoded++
 	}
 }
 
@@ -151,13 +151,13 @@ func (c *tileCursor) impactsOf(b int, docs *[postings.BlockSize]uint32, n int, d
 	if err := c.loadFreqs(b); err != nil {
 		return err
 	}
-	impacts(dst, docs, &c.run.freqs, n, c.norms, c.table)
+	impacts(dst, docs, &c.run.tiled.freqs, n, c.norms, c.table)
 	return nil
 }
 
 // loadFreqs decodes the frequencies of block b to run.freqs.
 func (c *tileCursor) loadFreqs(b int) error {
-	freqs := &c.run.freqs
+	freqs := &c.run.tiled.freqs
 	if _, err := c.list.Freqs(b, freqs); err != nil {
 		return c.fail(err)
 	}
@@ -192,5 +192,5 @@ func (c *tileCursor) code(doc uint32) uint8 {
 
 func (c *tileCursor) fail(err error) error {
 	c.run.win.torn = true
-	return &ListError{c.run.index, c.term, err}
+	return &ListError{c.run.at.index, c.term, err}
 }

@@ -3,36 +3,29 @@ package cpuexec
 import (
 	"math/bits"
 
-	"github.com/riffle-search/riffle/internal/corrupt"
 	"github.com/riffle-search/riffle/postings"
 )
 
-// A tiling is what a run needs to go tile by tile.
-type tiling struct {
-	lists     []*tileCursor
-	listCount int           // lists[:listCount] belong to the segment at work
-	listsOpen bool          // they have been opened
-	sheet     uint32        // first document of the sheet that they are at, or noSheet
-	tiles     uint64        // the tiles of the sheet where one of them has postings
-	common    uint64        // those where all have
-	active    []*tileCursor // those with postings in the tile at work, weakest first
+// tileCursors are the cursors on the lists of the segment at work, what they say of the sheet and
+// of the tile at hand together, and memory that they share.
+type tileCursors struct {
+	lists []*tileCursor
+	count int  // lists[:count] belong to the segment at work
+	open  bool // all of its terms are among them
 
-	tileSums sums        // bounds of the tiles of the sheet
-	prefix   []sums      // prefix[i] has the bounds of active[:i] in the words of the tile, added up
-	masks    []listWords // of active
-	rest     sums        // what lists that are not essential can add in each word
-	freqs    [postings.BlockSize]uint32
-	prober   probe
+	sheet    uint32 // first document of the sheet at hand, or noSheet
+	present  uint64 // the tiles of the sheet where a list has postings
+	common   uint64 // those where all have
+	tileSums sums   // bounds of the tiles of the sheet
 
-	hopes       []hope       // of lists that OR looks candidates up in
-	filters     []wordFilter // of lists that AND looks candidates up in
-	filterRests []uint32     // see makeFilters
-	held        bitset       // what a list holds
-	marks       marks
+	active []*tileCursor // those with postings in the tile at hand, weakest first
+	prefix []sums        // prefix[i] has the bounds of active[:i] in the words of the tile, added up
+	masks  []listWords   // of active
+	rest   sums          // what lists that are not essential can add in each word
 
-	maps     [][]uint64             // bitmaps of lists
-	sheetSet [sheetDocs / 64]uint64 // documents of a sheet, for counting
-	sets     [][]uint64             // as long, for what is below
+	freqs  [postings.BlockSize]uint32
+	prober probe
+	held   bitset // what a list holds
 }
 
 // noSheet is where no sheet begins.
@@ -42,101 +35,76 @@ const noSheet = ^uint32(0)
 // it is essential.
 type listWords struct{ present, essential uint64 }
 
-// openLists returns a cursor for every term the segment has, opened at the first call,
+// openAll returns a cursor for every term the segment has, opened at the first call,
 // in order of the terms.
-func (r *run) openLists() ([]*tileCursor, error) {
-	t := &r.tiling
-	if t.listsOpen {
-		return t.lists[:t.listCount], nil
+func (t *tileCursors) openAll(r *run) ([]*tileCursor, error) {
+	if t.open {
+		return t.lists[:t.count], nil
 	}
-	for i := range r.seg.Terms {
-		if _, err := r.openList(i); err != nil {
+	for i := range r.at.seg.Terms {
+		if _, err := t.openOne(r, i); err != nil {
 			return nil, err
 		}
 	}
-	t.listsOpen = true
-	return t.lists[:t.listCount], nil
+	t.open = true
+	return t.lists[:t.count], nil
 }
 
-// openList opens a cursor for term i, or returns nil when the segment lacks it.
-func (r *run) openList(i int) (*tileCursor, error) {
-	term := &r.seg.Terms[i]
+// openOne opens a cursor for term i, or returns nil when the segment lacks it.
+func (t *tileCursors) openOne(r *run, i int) (*tileCursor, error) {
+	term := &r.at.seg.Terms[i]
 	if term.Bounds == nil || term.List.Blocks() == 0 {
 		return nil, nil
 	}
-	if err := r.checkList(i); err != nil {
+	if err := r.at.checkList(i); err != nil {
 		return nil, err
 	}
-	t := &r.tiling
-	if t.listCount == len(t.lists) {
+	if t.count == len(t.lists) {
 		t.lists = append(t.lists, new(tileCursor))
 	}
-	c := t.lists[t.listCount]
-	t.listCount++
+	c := t.lists[t.count]
+	t.count++
 	c.reset(r, i, term)
 	return c, nil
 }
 
-// close drops the lists of the segment at work, and what belongs to the caller.
-func (t *tiling) close() {
-	for _, c := range t.lists[:t.listCount] {
+// close drops the cursors of the segment at work, and what belongs to the caller.
+func (t *tileCursors) close() {
+	for _, c := range t.lists[:t.count] {
 		c.forget()
 	}
-	t.listCount, t.listsOpen, t.sheet = 0, false, noSheet
+	t.count, t.open, t.sheet = 0, false, noSheet
 	t.prober.forget()
-	clear(t.filters)
-	clear(t.hopes[:cap(t.hopes)])
-	clear(t.maps[:cap(t.maps)])
-}
-
-// checkList refuses a list that names documents which the segment does not have.
-func (r *run) checkList(t int) error {
-	l := r.seg.Terms[t].List
-	if last := l.Last[l.Blocks()-1]; last >= r.seg.Docs {
-		return &ListError{r.index, t, corrupt.New(-1, "the list ends at document %d of %d", last, r.seg.Docs)}
-	}
-	return nil
 }
 
 // enterSheet makes the sheet at lo the one at hand: tileSums has the bounds of its tiles
 // from then on.
-func (r *run) enterSheet(lists []*tileCursor, lo uint32) error {
-	if r.sheet == lo {
+func (t *tileCursors) enterSheet(lists []*tileCursor, lo uint32, at *part) error {
+	if t.sheet == lo {
 		return nil
 	}
-	bounds := &r.tileSums
-	*bounds, r.tiles, r.common = sums{}, 0, ^uint64(0)
+	bounds := &t.tileSums
+	*bounds, t.present, t.common = sums{}, 0, ^uint64(0)
 	for _, c := range lists {
 		if err := c.enterSheet(lo); err != nil {
 			return err
 		}
 		addBounds(bounds, bounds, c.tiles, c.unit, 0)
-		r.tiles |= c.inTiles
-		r.common &= c.inTiles
+		t.present |= c.inTiles
+		t.common &= c.inTiles
 	}
-	if r.seg.Rank != nil || r.seg.Tail != nil {
-		for tiles := r.tiles; tiles != 0; tiles &= tiles - 1 {
-			t := bits.TrailingZeros64(tiles)
-			doc := lo + uint32(t)*tileDocs
-			bounds[t] += r.rankBound(doc, doc)
-			if r.seg.Tail != nil {
-				bounds[t] = min(bounds[t], r.seg.Tail[doc/tileDocs])
+	if at.seg.Rank != nil || at.seg.Tail != nil {
+		for tiles := t.present; tiles != 0; tiles &= tiles - 1 {
+			i := bits.TrailingZeros64(tiles)
+			doc := lo + uint32(i)*tileDocs
+			bounds[i] += at.rankBound(doc, doc)
+			if at.seg.Tail != nil {
+				bounds[i] = min(bounds[i], at.seg.Tail[doc/tileDocs])
 			}
 		}
 	}
-	r.sheet = lo
+	t.sheet = lo
 	return nil
-}
-
-// tilesAtWork returns those tiles of the sheet at lo that lie in the range at work.
-func (r *run) tilesAtWork(lo uint32, tiles uint64) uint64 {
-	if r.from > lo {
-		tiles &= ^uint64(0) << ((r.from - lo) / tileDocs)
-	}
-	if last := (r.to - 1 - lo) / tileDocs; last < 63 {
-		tiles &= 1<<(last+1) - 1
-	}
-	return tiles
 }
 
 // bestTiles is how many tiles of a sheet are visited in order of their bounds before the
@@ -148,22 +116,22 @@ const bestTiles = 6
 
 // bestFirst visits tiles, those with the highest bounds first.
 func (r *run) bestFirst(tiles uint64, visit func(t int, bound uint32) error) error {
-	if r.sheetClaim != nil {
+	if r.share.claim != nil {
 		return r.shareTiles(tiles, visit)
 	}
 	for range bestTiles {
-		t := strongest(&r.tileSums, tiles)
+		t := strongest(&r.tiled.tileSums, tiles)
 		if t < 0 {
 			return nil
 		}
 		tiles &^= 1 << t
-		if err := visit(t, r.tileSums[t]); err != nil {
+		if err := visit(t, r.tiled.tileSums[t]); err != nil {
 			return err
 		}
 	}
 	for ; tiles != 0; tiles &= tiles - 1 {
 		t := bits.TrailingZeros64(tiles)
-		if err := visit(t, r.tileSums[t]); err != nil {
+		if err := visit(t, r.tiled.tileSums[t]); err != nil {
 			return err
 		}
 	}
@@ -183,16 +151,16 @@ func strongest(bounds *sums, present uint64) int {
 	return best
 }
 
-// enterTile makes a tile the one at work: the window, and as r.active the lists
+// enterTile makes tile i of the sheet, at lo, the one at hand: active are the lists
 // that have postings there, weakest first.
-func (r *run) enterTile(lists []*tileCursor, t int, lo uint32) {
-	active := r.active[:0]
+func (t *tileCursors) enterTile(lists []*tileCursor, i int, lo uint32) {
+	active := t.active[:0]
 	for _, c := range lists {
-		if c.tiles[t] == 0 {
+		if c.tiles[i] == 0 {
 			continue
 		}
 		c.enterTile(lo)
-		c.bound = c.unit * uint32(c.tiles[t])
+		c.bound = c.unit * uint32(c.tiles[i])
 		at := len(active)
 		active = append(active, c)
 		for ; at > 0 && active[at-1].bound > c.bound; at-- {
@@ -200,22 +168,22 @@ func (r *run) enterTile(lists []*tileCursor, t int, lo uint32) {
 		}
 		active[at] = c
 	}
-	r.active = active
-	r.makePrefix(len(active))
+	t.active = active
+	t.makePrefix(len(active))
 }
 
 // makePrefix makes room for the sums of so many lists. The first is of none, and zero.
-func (r *run) makePrefix(lists int) {
-	if n := lists + 1; n > len(r.prefix) {
-		r.prefix = append(r.prefix, make([]sums, n-len(r.prefix))...)
-		r.masks = append(r.masks, make([]listWords, n-len(r.masks))...)
+func (t *tileCursors) makePrefix(lists int) {
+	if n := lists + 1; n > len(t.prefix) {
+		t.prefix = append(t.prefix, make([]sums, n-len(t.prefix))...)
+		t.masks = append(t.masks, make([]listWords, n-len(t.masks))...)
 	}
-	r.prefix[0] = sums{}
+	t.prefix[0] = sums{}
 }
 
 // presentWords are the words of the tile in which a list has postings.
-func (r *run) presentWords() (present uint64) {
-	for _, c := range r.active {
+func (t *tileCursors) presentWords() (present uint64) {
+	for _, c := range t.active {
 		present |= c.words.present()
 	}
 	return present

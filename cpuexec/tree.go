@@ -23,12 +23,12 @@ type clause struct {
 // the tile that match it from the sets of its children. Tiles in which the bound of
 // the tree cannot reach need are passed over.
 func (r *run) treePruned() error {
-	return r.eachTile(r.tree, true, func(root *clause, t int) error {
+	return r.eachTile(r.query.tree, true, func(root *clause, t int) error {
 		lo := r.win.lo
 		if r.tailDone(lo) {
 			return errDone
 		}
-		need, rank := r.need(lo), r.rankBound(lo, lo)
+		need, rank := r.out.need(lo), r.at.rankBound(lo, lo)
 		if bound, ok := root.bound(t); !ok || bound+rank < need {
 			return nil
 		}
@@ -38,7 +38,7 @@ func (r *run) treePruned() error {
 
 // treeExhaustive is treePruned without the pruning.
 func (r *run) treeExhaustive() error {
-	return r.eachTile(r.tree, true, func(root *clause, t int) error { return r.offerTree(root, t, 0) })
+	return r.eachTile(r.query.tree, true, func(root *clause, t int) error { return r.offerTree(root, t, 0) })
 }
 
 // offerTree offers the matches of the tile that score at least floor without the
@@ -65,7 +65,7 @@ func (r *run) eachTile(n *blockmax.Node, scores bool, visit func(root *clause, t
 	if err := r.visitTiles(visit); err != nil && err != errDone {
 		return err
 	}
-	for _, c := range r.lists[:r.listCount] {
+	for _, c := range r.tiled.lists[:r.tiled.count] {
 		spent := c.spent
 		c.spent = 0
 		if !c.plain {
@@ -79,25 +79,25 @@ func (r *run) eachTile(n *blockmax.Node, scores bool, visit func(root *clause, t
 }
 
 func (r *run) visitTiles(visit func(root *clause, t int) error) error {
-	for lo := r.from &^ (sheetDocs - 1); lo < r.to; lo += sheetDocs {
-		if r.sheet != lo {
-			for _, c := range r.lists[:r.listCount] {
+	for lo := r.at.from &^ (sheetDocs - 1); lo < r.at.to; lo += sheetDocs {
+		if r.tiled.sheet != lo {
+			for _, c := range r.tiled.lists[:r.tiled.count] {
 				if err := c.enterSheet(lo); err != nil {
 					return err
 				}
 			}
-			r.sheet = lo
+			r.tiled.sheet = lo
 		}
-		for tiles := r.tilesAtWork(lo, r.root.tiles()); tiles != 0; tiles &= tiles - 1 {
+		for tiles := r.at.tilesAtWork(lo, r.eval.root.tiles()); tiles != 0; tiles &= tiles - 1 {
 			t := bits.TrailingZeros64(tiles)
-			if !r.mine(t) {
+			if !r.share.mine(t) {
 				continue
 			}
-			r.win.place(lo+uint32(t)*tileDocs, r.from, r.to)
-			if err := r.ctx.Err(); err != nil {
+			r.win.place(lo+uint32(t)*tileDocs, r.at.from, r.at.to)
+			if err := r.query.ctx.Err(); err != nil {
 				return err
 			}
-			if err := visit(r.root, t); err != nil {
+			if err := visit(r.eval.root, t); err != nil {
 				return err
 			}
 		}
@@ -108,7 +108,7 @@ func (r *run) visitTiles(visit func(root *clause, t int) error) error {
 // evalTile sets matches to the documents of tile t, the window, that match the tree, and adds
 // to scores what they score.
 func (r *run) evalTile(root *clause, t int, matches *bitset, to *scores) error {
-	for _, c := range r.lists[:r.listCount] {
+	for _, c := range r.tiled.lists[:r.tiled.count] {
 		c.inWords = 0
 		if c.tiles[t] > 0 {
 			c.enterTile(r.win.base)
@@ -124,19 +124,19 @@ func (r *run) evalTile(root *clause, t int, matches *bitset, to *scores) error {
 	for out := ^words; out != 0; out &= out - 1 {
 		r.win.all[bits.TrailingZeros64(out)&63] = 0
 	}
-	return r.eval(root, 0, &r.win.all, matches, to)
+	return r.eval.eval(root, 0, &r.win.all, matches, to)
 }
 
 // rootOf returns the clause of a tree over the segment at work.
 func (r *run) rootOf(n *blockmax.Node, scores bool) (*clause, error) {
-	if r.root == nil || r.root.Node != n {
+	if r.eval.root == nil || r.eval.root.Node != n {
 		root, err := r.newClause(n, scores)
 		if err != nil {
 			return nil, err
 		}
-		r.root = &root
+		r.eval.root = &root
 	}
-	return r.root, nil
+	return r.eval.root, nil
 }
 
 // newClause opens lists for the leaves below a node.
@@ -145,7 +145,7 @@ func (r *run) newClause(n *blockmax.Node, scores bool) (clause, error) {
 	scores = scores && !n.Constant
 	if n.Leaf {
 		var err error
-		if c.cursor, err = r.openList(n.Term); c.cursor == nil {
+		if c.cursor, err = r.tiled.openOne(r, n.Term); c.cursor == nil {
 			return c, err
 		}
 		c.cost = uint64(c.cursor.list.Count)
@@ -153,7 +153,7 @@ func (r *run) newClause(n *blockmax.Node, scores bool) (clause, error) {
 		return c, c.cursor.learn(0)
 	}
 	if n.All {
-		c.cost = uint64(r.seg.Docs)
+		c.cost = uint64(r.at.seg.Docs)
 		return c, nil
 	}
 	for _, part := range [...]struct {

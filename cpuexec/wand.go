@@ -7,21 +7,21 @@ package cpuexec
 // list bound, added to those of all cursors before it, reaches need: no document
 // below the pivot's can get in, because only the lists before it can hold one.
 func (r *run) wand() error {
-	cs, err := r.startAll()
+	cs, err := r.docs.start(r)
 	if err != nil {
 		return err
 	}
 	for step := 0; ; step++ {
-		need := r.need(cs.lowest())
-		pivot := cs.pivot(need, r.rankMax)
+		need := r.out.need(cs.lowest())
+		pivot := cs.pivot(need, r.at.rankMax)
 		if pivot < 0 {
 			return nil
 		}
 		doc := cs[pivot].doc
-		if err := r.interrupted(step); err != nil {
+		if err := r.query.interrupted(step); err != nil {
 			return err
 		}
-		if doc >= r.to || r.tailDone(doc) {
+		if doc >= r.at.to || r.tailDone(doc) {
 			return nil
 		}
 		if cs[0].doc == doc {

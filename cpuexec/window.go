@@ -15,7 +15,8 @@ type window struct {
 	all     bitset // the documents of the tile in the range at work
 	matches bitset // like the scores: between uses there are none
 	scores  scores
-	torn    bool // an error may have left matches and scores
+	marks   marks // on their way into a set
+	torn    bool  // an error may have left matches and scores
 }
 
 // place makes the window the tile of doc, as far as it lies in documents from to to-1. It
@@ -44,17 +45,6 @@ func (w *window) fill() {
 		clear(w.all[hi/64+1:])
 		w.all[hi/64] &= 1<<(hi%64) - 1
 	}
-}
-
-// accepted returns the word of the segment's accept bitmap for word i of the window.
-func (r *run) accepted(i int) uint64 {
-	if r.seg.Accept == nil {
-		return ^uint64(0)
-	}
-	if at := int(r.win.base/64) + i; at < len(r.seg.Accept) {
-		return r.seg.Accept[at]
-	}
-	return 0
 }
 
 // empty reports whether no document is in the set.
