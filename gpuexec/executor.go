@@ -167,13 +167,13 @@ func (x *Executor) divide() (err error) {
 	return x.dev.Do(func(q *device.Queue) {
 		x.in, x.compute, x.out = q.Urgent(2), q.Stream(), q.Stream()
 		x.load(q)
-		x.windows.plan = q.Urgent(1)
+		x.windows.plan, x.windows.first = q.Urgent(1), q.Event()
 		if x.options.Traced { // one after the other: what runs beside another takes longer
 			x.in, x.windows.plan = x.compute, x.compute
 		}
 		for i := range x.windows.thirds {
 			h := &x.windows.thirds[i]
-			h.heads, h.chosen, h.fetched, h.scored = q.Event(), q.Event(), q.Event(), q.Event()
+			h.heads, h.opened, h.chosen, h.fetched, h.scored = q.Event(), q.Event(), q.Event(), q.Event(), q.Event()
 		}
 		for i := range int64(slots) {
 			from := lists + tables + columns + i*bytes

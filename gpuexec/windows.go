@@ -20,9 +20,9 @@ import (
 //
 // Four streams work on it, for window t:
 //
-//	in       the first parts of records, and, once blocks are chosen, those
-//	plan     queues tiles by bounds, marks strips, chooses blocks; when window t-2 has been scored
-//	compute  makes blocks flat, scores
+//	in       the first parts of records of window t+2, and the blocks of t+1 once they are chosen
+//	plan     makes ready what is chosen by; chooses blocks of a batch's first window
+//	compute  chooses blocks of window t+1: queues tiles by bounds, marks strips; makes those of t flat, scores t
 //	out      results
 type windows struct {
 	bytes   int64  // of all, but for residents
@@ -33,6 +33,7 @@ type windows struct {
 	ready   device.Event // of the batch before
 	begun   bool         // there is one
 	plan    device.Stream
+	first   device.Event // it is known which blocks of a batch's first window matter; of its own, since it is on another stream than chosen is
 
 	residents residents
 	records   records
@@ -43,7 +44,8 @@ type third struct {
 	address uint64
 	rows    uint32
 	heads   device.Event // the first parts of records are there
-	chosen  device.Event // it is known which blocks matter
+	opened  device.Event // and what blocks are chosen by
+	chosen  device.Event // it is known which blocks matter, but of a batch's first window
 	fetched device.Event // they are there
 	scored  device.Event
 }
@@ -565,53 +567,104 @@ func (x *Executor) startWindows(q *device.Queue, s *slot) {
 	}
 }
 
-// launchWindows puts the kernels of a batch that goes by windows on the streams.
+// launchWindows puts the kernels of a batch that goes by windows on the streams. Blocks of a window are chosen just before the window before it is
+// scored, and come meanwhile.
 func (x *Executor) launchWindows(q *device.Queue, s *slot) {
 	steps := s.batch.windowed.steps
-	x.fetchHeads(q, s, &steps[0])
+	x.fetchHeads(q, s, 0)
+	x.openStep(q, s, 0)
+	x.chooseFirst(q, s)
+	x.fetchPieces(q, s, 0)
+	x.fetchHeads(q, s, 1)
 	for i := range steps {
-		x.planStep(q, s, i)
-		if i+1 < len(steps) {
-			x.fetchHeads(q, s, &steps[i+1])
+		if i == 0 {
+			x.flattenStep(q, s, i)
+			x.scoreSeeds(q, s)
 		}
-		x.fetchPieces(q, s, &steps[i])
+		if i+1 < len(steps) {
+			x.openStep(q, s, i+1)
+			x.chooseStep(q, s, i+1)
+			x.fetchHeads(q, s, i+2)
+			x.fetchPieces(q, s, i+1)
+		}
+		if i > 0 {
+			x.flattenStep(q, s, i)
+		}
 		x.scoreStep(q, s, i)
 	}
 	x.windows.turn += len(steps)
 }
 
-// fetchHeads has the first parts of records come.
-func (x *Executor) fetchHeads(q *device.Queue, s *slot, t *step) {
+// fetchHeads has the first parts of records come, if there is such a window.
+func (x *Executor) fetchHeads(q *device.Queue, s *slot, i int) {
+	if i >= len(s.batch.windowed.steps) {
+		return
+	}
+	t := &s.batch.windowed.steps[i]
 	h := &x.windows.thirds[t.third]
 	q.After(x.in, h.scored) // of the window that had this memory
 	x.launchWindow(q, s, x.in, "fetch_rows", t, t.fetchUnits)
 	q.Record(h.heads, x.in)
 }
 
-// planStep finds out which blocks of a window matter. In the first, thresholds are only what is known of lists: it is looked at for seeds, and so may tiles be
-// that thresholds without them would leave.
-func (x *Executor) planStep(q *device.Queue, s *slot, i int) {
-	b, w := &s.batch, &x.windows
-	t := &b.windowed.steps[i]
-	b.passes = t.passes
+// openStep makes ready what blocks are chosen by.
+func (x *Executor) openStep(q *device.Queue, s *slot, i int) {
+	w, t := &x.windows, &s.batch.windowed.steps[i]
 	h := &w.thirds[t.third]
 	q.After(w.plan, h.heads)
-	q.After(w.plan, w.thirds[(t.third+1)%len(w.thirds)].scored) // the window before that before this
-	q.Move(w.plan, s.part(b.windowed.scenes[t.third].span), s.part(t.scene))
+	q.Move(w.plan, s.part(s.batch.windowed.scenes[t.third].span), s.part(t.scene))
 	q.Fill(w.plan, device.Memory{Address: h.address, Bytes: int64(t.marks)}, 0)
 	x.launchWindow(q, s, w.plan, "open_slices", t, (t.slices+7)/8)
-	threads := (int(b.tilesMost)*len(b.parts) + 255) / 256
+	q.Record(h.opened, w.plan)
+}
+
+// chooseFirst finds out which blocks of the first window matter, and queues its seeds. Thresholds are only what is known of lists; so may tiles be looked at
+// that thresholds leave. It goes beside the scores of the batch before.
+func (x *Executor) chooseFirst(q *device.Queue, s *slot) {
+	b, plan := &s.batch, x.windows.plan
+	t := &b.windowed.steps[0]
+	b.passes = t.passes
 	for _, seeds := range b.modes() {
-		if i == 0 {
-			x.launchOn(q, s, w.plan, "bound_tiles", seeds, threads)
-			x.launchOn(q, s, w.plan, "queue_seeds", seeds, (seedTiles*len(b.queries)+7)/8)
-			x.launchOn(q, s, w.plan, "mark", seeds, (seedTiles*len(b.queries)+255)/256)
-		}
-		x.launchOn(q, s, w.plan, "queue_tiles", seeds+1, math.MaxInt)
-		x.launchOn(q, s, w.plan, "mark", seeds+1, threads)
+		x.launchOn(q, s, plan, "bound_tiles", seeds, (int(b.tilesMost)*len(b.parts)+255)/256)
+		x.launchOn(q, s, plan, "queue_seeds", seeds, (seedTiles*len(b.queries)+7)/8)
+		x.launchOn(q, s, plan, "mark", seeds, (seedTiles*len(b.queries)+255)/256)
 	}
-	x.launchWindow(q, s, w.plan, "choose_blocks", t, (t.units+31)/32)
-	q.Record(h.chosen, w.plan)
+	x.choose(q, s, plan, t)
+	q.Record(x.windows.first, plan)
+}
+
+// chooseStep finds out which blocks of another window matter, by the thresholds so far. It goes before the scores of the window before, and not beside
+// them: kernels that score leave no room for others, so that these would wait for one after the other to end, and so would what they choose.
+func (x *Executor) chooseStep(q *device.Queue, s *slot, i int) {
+	b := &s.batch
+	t := &b.windowed.steps[i]
+	b.passes = t.passes
+	q.After(x.compute, x.windows.thirds[t.third].opened)
+	x.choose(q, s, x.compute, t)
+	q.Record(x.windows.thirds[t.third].chosen, x.compute)
+}
+
+// chosen is when it is known which blocks of a window matter.
+func (x *Executor) chosen(s *slot, i int) device.Event {
+	if i == 0 {
+		return x.windows.first
+	}
+	return x.windows.thirds[s.batch.windowed.steps[i].third].chosen
+}
+
+// choose queues tiles by bounds, marks their strips, and chooses the blocks that touch these.
+func (x *Executor) choose(q *device.Queue, s *slot, stream device.Stream, t *step) {
+	for _, seeds := range s.batch.modes() {
+		x.queueTiles(q, s, stream, seeds+1)
+	}
+	x.launchWindow(q, s, stream, "choose_blocks", t, (t.units+31)/32)
+}
+
+// queueTiles queues the tiles that can win by now, and marks their strips.
+func (x *Executor) queueTiles(q *device.Queue, s *slot, stream device.Stream, pass int) {
+	b := &s.batch
+	x.launchOn(q, s, stream, "queue_tiles", pass, math.MaxInt)
+	x.launchOn(q, s, stream, "mark", pass, (int(b.tilesMost)*len(b.parts)+255)/256)
 }
 
 // modes are the passes for seeds of those modes that plans have.
@@ -626,41 +679,51 @@ func (b *batch) modes() (seeds []int) {
 }
 
 // fetchPieces has the blocks come that matter.
-func (x *Executor) fetchPieces(q *device.Queue, s *slot, t *step) {
+func (x *Executor) fetchPieces(q *device.Queue, s *slot, i int) {
+	t := &s.batch.windowed.steps[i]
 	h := &x.windows.thirds[t.third]
 	if t.pieces {
-		q.After(x.in, h.chosen)
+		q.After(x.in, x.chosen(s, i))
 		x.launchWindow(q, s, x.in, "fetch_pieces", t, t.units)
 	}
 	q.Record(h.fetched, x.in)
 }
 
-// scoreStep has a window scored. Of the first two, what was queued was so before there were thresholds to speak of: it is queued anew.
-func (x *Executor) scoreStep(q *device.Queue, s *slot, i int) {
-	b, w := &s.batch, &x.windows
-	t := &b.windowed.steps[i]
-	h, scene := &w.thirds[t.third], &b.windowed.scenes[t.third]
-	q.After(x.compute, h.chosen)
+// flattenStep makes the blocks of a window flat.
+func (x *Executor) flattenStep(q *device.Queue, s *slot, i int) {
+	t := &s.batch.windowed.steps[i]
+	h := &x.windows.thirds[t.third]
+	q.After(x.compute, x.chosen(s, i))
 	q.After(x.compute, h.fetched)
 	x.launchWindow(q, s, x.compute, "flatten_slices", t, (t.units+3)/4)
 	x.launchWindow(q, s, x.compute, "bound_slices", t, (t.shares+7)/8)
-	if i == 0 {
-		for _, seeds := range b.modes() {
-			x.score(q, s, "", seeds, b.tilesOf(seeds), seedTiles*len(b.queries))
-		}
+}
+
+// scoreSeeds scores those of the first window, so that blocks of the second are chosen by what they give.
+func (x *Executor) scoreSeeds(q *device.Queue, s *slot) {
+	b := &s.batch
+	b.passes = b.windowed.steps[0].passes
+	for _, seeds := range b.modes() {
+		x.score(q, s, "", seeds, b.tilesOf(seeds), seedTiles*len(b.queries))
 	}
-	if i < 2 {
+}
+
+// scoreStep scores a window. What was queued of the first was so without a threshold to speak of: it is queued anew.
+func (x *Executor) scoreStep(q *device.Queue, s *slot, i int) {
+	b := &s.batch
+	t := &b.windowed.steps[i]
+	b.passes = t.passes
+	if i == 0 {
 		from, to := int64(b.windowed.queues[0]), int64(b.windowed.queues[1])
-		q.Move(x.compute, s.part(scene.span).Slice(from, to), s.part(t.scene).Slice(from, to))
+		q.Move(x.compute, s.part(b.windowed.scenes[t.third].span).Slice(from, to), s.part(t.scene).Slice(from, to))
 		for _, seeds := range b.modes() {
-			x.launch(q, s, "queue_tiles", seeds+1, math.MaxInt)
-			x.launch(q, s, "mark", seeds+1, (int(b.tilesMost)*len(b.parts)+255)/256) // which tiles may go as a whole
+			x.queueTiles(q, s, x.compute, seeds+1) // marks say which tiles may go as a whole
 		}
 	}
 	for _, seeds := range b.modes() {
 		x.score(q, s, "", seeds+1, b.tilesOf(seeds), math.MaxInt)
 	}
-	q.Record(h.scored, x.compute)
+	q.Record(x.windows.thirds[t.third].scored, x.compute)
 }
 
 // tilesOf are the tiles that a pass has at most.

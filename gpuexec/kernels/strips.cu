@@ -16,8 +16,9 @@
 const uint32_t strip_threads = 128, strip_blocks = 6;
 
 // Consecutive tiles of the queue that a warp takes at most at a time. They are of one part mostly, so that what is to be known of it is
-// asked once.
-const uint32_t strip_run = 8;
+// asked once. Where each warp has few of them it takes fewer at a time: those of one part are alike, and a run of the worst takes longer than all others
+// together, which the end of the kernel waits for.
+const uint32_t strip_run = 8, runs_of_warp = 32;
 
 // What a warp has in shared memory: keys to hand in, a score for each document of a strip, and a mark. Functions find it on their
 // own, because only so the compiler knows that it is shared. A strip has 1 << shift documents.
@@ -240,6 +241,8 @@ __device__ __forceinline__ bool add_list(const Batch &b, const Part &part, uint3
   uint32_t from = __shfl_sync(all_lanes, h.from, at), to = __shfl_sync(all_lanes, h.to, at);
   n->postings += to - from;
   for (;;) {
+    Words next = words;
+    if (from + 64 < to) next = load_words(part, flat, from + 64, to);  // on their way while these are added
     words = without_others(s, words, from, to);
     if (all) {
       marked |= add_and(b, part, s, words, weight, list, list + 1 == lists, n);
@@ -247,7 +250,7 @@ __device__ __forceinline__ bool add_list(const Batch &b, const Part &part, uint3
       add_or(s, words, weight, need, sum);
     }
     if ((from += 64) >= to) break;
-    words = load_words(part, flat, from, to);
+    words = next;
   }
   if (!all) return true;
   marked = __any_sync(all_lanes, marked);
@@ -426,7 +429,7 @@ __device__ __forceinline__ void take_tiles(const Batch &b) {
   Source of{nullptr, nullptr, nullptr, nullptr, 0, 0};
   Counts n{0, 0, 0};
   for (;;) {
-    uint32_t size = queue.size, run = min(strip_run, max(1u, size / (4 * gridDim.x * (blockDim.x / 32)))), runs = (size + run - 1) / run;
+    uint32_t size = queue.size, run = min(strip_run, max(1u, size / (runs_of_warp * gridDim.x * (blockDim.x / 32)))), runs = (size + run - 1) / run;
     uint32_t number = threadIdx.x % 32 == 0 ? atomicAdd(&queue.next, 1u) : 0;
     number = __shfl_sync(all_lanes, number, 0);
     if (number >= runs) break;
