@@ -26,6 +26,10 @@ func (x *Executor) load(q *device.Queue) {
 	pool := func(b *batch) int { return 8 * b.poolRoom }
 	tile := func(b *batch) int { return x.shape.tileShared(b.tileRoom, b.lanes) }
 	largest := &batch{tileRoom: 2*maxK + leastRoom, poolRoom: maxPoolRoom, lanes: maxTerms}
+	queueThreads := 256
+	if x.options.Stream {
+		queueThreads = besideThreads
+	}
 	plan, flatten, strips, windows := q.Load(ptx("plan")), q.Load(ptx("flatten")), q.Load(ptx("strips")), q.Load(ptx("windows"))
 	for _, k := range []struct {
 		name    string
@@ -39,7 +43,6 @@ func (x *Executor) load(q *device.Queue) {
 		{"bound_strips", flatten, 256, none},
 		{"fetch_rows", windows, readThreads, none},
 		{"open_slices", windows, 256, none},
-		{"mark", windows, 256, none},
 		{"choose_blocks", windows, besideThreads, none},
 		{"fetch_pieces", windows, readThreads, none},
 		{"flatten_slices", windows, besideThreads, none},
@@ -49,7 +52,7 @@ func (x *Executor) load(q *device.Queue) {
 		{"and_strips", strips, stripThreads, func(*batch) int { return x.shape.stripShared() }},
 		{"bound_tiles", plan, 256, none},
 		{"queue_seeds", plan, 256, none},
-		{"queue_tiles", plan, 256, none},
+		{"queue_tiles", plan, queueThreads, none},
 		{"or_tile", q.Load(ptx("or_tile")), x.shape.TileThreads, tile},
 		{"or_maxscore", q.Load(ptx("or_maxscore")), x.shape.TileThreads, tile},
 		{"and_tile", q.Load(ptx("and_tile")), x.shape.TileThreads, tile},
@@ -62,6 +65,9 @@ func (x *Executor) load(q *device.Queue) {
 		f := q.Kernel(k.module, k.name)
 		if most := k.shared(largest); most > 0 {
 			q.AllowShared(f, min(most, q.Info().SharedPerBlock))
+		}
+		if x.options.Stream {
+			q.PreferShared(f, streamShared)
 		}
 		x.kernels[k.name] = &kernel{Kernel: f, threads: k.threads, shared: k.shared, asked: -1}
 	}

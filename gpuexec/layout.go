@@ -146,7 +146,7 @@ type devBatch struct {
 	moves, rows, heaps, counters, flattenings                                                                   uint64
 	queryCount, partCount, moveCount, groupCount, tilesMost, tileShift                                          uint32
 	unresolvedRoom, tileRoom, poolRoom, heapRoom, listCount, blockCount                                         uint32
-	andPass, rangeAlgorithm, laneRoom, stagedFrom, flatteningCount, unused                                      uint32
+	andPass, rangeAlgorithm, laneRoom, stagedFrom, flatteningCount, marks                                       uint32
 }
 
 // devDecoding is the argument of decode_list.

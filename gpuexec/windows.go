@@ -197,7 +197,7 @@ func (b *batch) fillWindows() (ok bool) {
 		queryCount: uint32(len(b.queries)), partCount: uint32(len(b.parts)),
 		states: b.results.states, unresolvedCount: b.results.unresolvedCount, unresolved: b.results.unresolved,
 		unresolvedRoom: uint32(b.results.unresolvedRoom), tilesMost: b.tilesMost,
-		tileShift: b.shape.TileShift, tileRoom: uint32(b.tileRoom), poolRoom: uint32(b.poolRoom), laneRoom: uint32(b.lanes), heapRoom: uint32(b.kMost), rows: b.arena,
+		tileShift: b.shape.TileShift, tileRoom: uint32(b.tileRoom), poolRoom: uint32(b.poolRoom), laneRoom: uint32(b.lanes), heapRoom: uint32(b.kMost), rows: b.arena, marks: 1,
 	}
 	b.findAddresses()
 	for i := range w.count {
@@ -627,7 +627,6 @@ func (x *Executor) chooseFirst(q *device.Queue, s *slot) {
 	for _, seeds := range b.modes() {
 		x.launchOn(q, s, plan, "bound_tiles", seeds, (int(b.tilesMost)*len(b.parts)+255)/256)
 		x.launchOn(q, s, plan, "queue_seeds", seeds, (seedTiles*len(b.queries)+7)/8)
-		x.launchOn(q, s, plan, "mark", seeds, (seedTiles*len(b.queries)+255)/256)
 	}
 	x.choose(q, s, plan, t)
 	q.Record(x.windows.first, plan)
@@ -652,19 +651,12 @@ func (x *Executor) chosen(s *slot, i int) device.Event {
 	return x.windows.thirds[s.batch.windowed.steps[i].third].chosen
 }
 
-// choose queues tiles by bounds, marks their strips, and chooses the blocks that touch these.
+// choose queues tiles by bounds, which marks their strips, and chooses the blocks that touch these.
 func (x *Executor) choose(q *device.Queue, s *slot, stream device.Stream, t *step) {
 	for _, seeds := range s.batch.modes() {
-		x.queueTiles(q, s, stream, seeds+1)
+		x.launchOn(q, s, stream, "queue_tiles", seeds+1, math.MaxInt)
 	}
 	x.launchWindow(q, s, stream, "choose_blocks", t, (t.units+31)/32)
-}
-
-// queueTiles queues the tiles that can win by now, and marks their strips.
-func (x *Executor) queueTiles(q *device.Queue, s *slot, stream device.Stream, pass int) {
-	b := &s.batch
-	x.launchOn(q, s, stream, "queue_tiles", pass, math.MaxInt)
-	x.launchOn(q, s, stream, "mark", pass, (int(b.tilesMost)*len(b.parts)+255)/256)
 }
 
 // modes are the passes for seeds of those modes that plans have.
@@ -717,7 +709,7 @@ func (x *Executor) scoreStep(q *device.Queue, s *slot, i int) {
 		from, to := int64(b.windowed.queues[0]), int64(b.windowed.queues[1])
 		q.Move(x.compute, s.part(b.windowed.scenes[t.third].span).Slice(from, to), s.part(t.scene).Slice(from, to))
 		for _, seeds := range b.modes() {
-			x.queueTiles(q, s, x.compute, seeds+1) // marks say which tiles may go as a whole
+			x.launch(q, s, "queue_tiles", seeds+1, math.MaxInt)
 		}
 	}
 	for _, seeds := range b.modes() {
@@ -734,20 +726,27 @@ func (b *batch) tilesOf(pass int) tileCounts {
 	return b.orTiles
 }
 
-// readThreads are the threads of a block that reads the host's memory. With 7 warps in a block of those kernels that take most registers there is room for it beside them.
-const readThreads, besideThreads = 64, 224
+// readThreads are the threads of a block that reads the host's memory. With 7 warps in a block of those kernels that take most registers there is room for it
+// beside them. There is such a block on one multiprocessor in readEach: of more that is on its way at a time, nothing comes sooner, and what else goes over the
+// link waits, commands of the driver too.
+const readThreads, besideThreads, readEach = 64, 224, 2
 
-// launchWindow runs a kernel on a window. Those that read the host's memory have a thread block a multiprocessor.
+// streamShared is how much of the memory of a multiprocessor is shared, in per cent, whatever kernel runs: if kernels had what they need, those that score would
+// wait until those that read have ended.
+const streamShared = 100
+
+// launchWindow runs a kernel on a window.
 func (x *Executor) launchWindow(q *device.Queue, s *slot, stream device.Stream, name string, t *step, blocks int) {
 	k := x.kernels[name]
 	shared := k.shared(&s.batch)
 	if k.asked != shared {
 		k.asked, k.atOnce = shared, max(1, q.Occupancy(k.Kernel, k.threads, shared))
-		if k.threads == readThreads {
-			k.atOnce = 1
-		}
+	}
+	most := x.shape.Multiprocessors * k.atOnce
+	if k.threads == readThreads {
+		most = (x.shape.Multiprocessors + readEach - 1) / readEach
 	}
 	s.trace.around(q, stream, name, func() {
-		q.Launch(stream, k.Kernel, device.Grid{Blocks: min(blocks, x.shape.Multiprocessors*k.atOnce), Threads: k.threads, Shared: shared}, s.part(t.window))
+		q.Launch(stream, k.Kernel, device.Grid{Blocks: min(blocks, most), Threads: k.threads, Shared: shared}, s.part(t.window))
 	})
 }

@@ -23,6 +23,10 @@ static int pin(void **p, size_t bytes) { return cuMemHostAlloc(p, bytes, CU_MEMH
 static int allow_shared(void *function, int bytes) {
 	return cuFuncSetAttribute((CUfunction)function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes);
 }
+
+static int prefer_shared(void *function, int percent) {
+	return cuFuncSetAttribute((CUfunction)function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, percent);
+}
 */
 import "C"
 
@@ -213,6 +217,11 @@ func driverAllowShared(n int, f driverFunction, bytes int) error {
 	// A cu.Function is the driver's handle and no more.
 	handle := *(*unsafe.Pointer)(unsafe.Pointer(&f))
 	return refused(n, "cuFuncSetAttribute", int(C.allow_shared(handle, C.int(bytes))))
+}
+
+func driverPreferShared(n int, f driverFunction, percent int) error {
+	handle := *(*unsafe.Pointer)(unsafe.Pointer(&f))
+	return refused(n, "cuFuncSetAttribute", int(C.prefer_shared(handle, C.int(percent))))
 }
 
 func driverOccupancy(n int, f driverFunction, threads, shared int) (int, error) {

@@ -43,6 +43,7 @@ func driverFind(int, driverModule, string) (driverFunction, error) {
 	return driverFunction{}, errNoDriver
 }
 func driverAllowShared(int, driverFunction, int) error                   { return errNoDriver }
+func driverPreferShared(int, driverFunction, int) error                  { return errNoDriver }
 func driverOccupancy(int, driverFunction, int, int) (int, error)         { return 0, errNoDriver }
 func driverKernelInfo(int, driverFunction) (KernelInfo, error)           { return KernelInfo{}, errNoDriver }
 func driverToDevice(int, driverStream, Memory, Pinned) error             { return errNoDriver }

@@ -57,6 +57,7 @@ func TestRefused(t *testing.T) {
 	err := b.Do(func(q *Queue) {
 		k := q.Kernel(b.module, "histogram")
 		q.AllowShared(k, 64<<10)
+		q.PreferShared(k, 100)
 		q.Launch(b.stream, k, Grid{1, 32, 64 << 10}, b.args)
 		q.Synchronize(b.stream)
 	})

@@ -120,6 +120,15 @@ func (q *Queue) AllowShared(k Kernel, bytes int) {
 	}
 }
 
+// PreferShared says how much of the memory of a multiprocessor that is cache or shared is to be shared while k runs, in per cent of the most. Without it
+// each kernel has as much as its blocks need. A multiprocessor divides that memory anew only when nothing runs on it: a kernel that needs more than there is
+// waits for all others there to end, so that kernels that are to run beside one another want to prefer the same.
+func (q *Queue) PreferShared(k Kernel, percent int) {
+	if q.err == nil {
+		q.note(driverPreferShared(q.d.info.Number, k.function, percent))
+	}
+}
+
 // Occupancy is how many blocks of k fit on a multiprocessor at once.
 func (q *Queue) Occupancy(k Kernel, threads, shared int) int {
 	blocks, _ := try(q, func(n int) (int, error) { return driverOccupancy(n, k.function, threads, shared) })

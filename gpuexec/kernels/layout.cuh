@@ -281,7 +281,7 @@ struct Batch {
   uint32_t lane_room;        // lists that fit into the shared memory of a thread block: the most that a part has
   uint32_t staged_from;      // blocks of postings of a tile from which on its length codes are staged; 0 for never
   uint32_t flattening_count;
-  uint32_t unused;
+  uint32_t marks;            // not 0 when lists have marks: of a window
 };
 
 const uint32_t take_group = 0, take_query = 1, take_move = 2;
@@ -476,6 +476,7 @@ AT(Batch, range_algorithm, 180);
 AT(Batch, lane_room, 184);
 AT(Batch, staged_from, 188);
 AT(Batch, flattening_count, 192);
+AT(Batch, marks, 196);
 SIZE(Batch, 200);
 
 #undef AT

@@ -196,6 +196,26 @@ __device__ __forceinline__ Left strips_left(const Batch &b, const Part &part, co
   return left;
 }
 
+// From how many strips on all of a tile of a window is made flat, so that it may go as a whole.
+const uint32_t most_strips = 24;
+
+// Marks the strips of an item in all lists of its part, so that they are made flat (windows.cu): all of the tile when it goes as a whole, or may. It returns
+// the item's tile, which has strips_only when it may not. A thread calls it alone.
+[[maybe_unused]] static __device__ __noinline__ uint32_t mark_item(const Part &part, uint32_t tile, uint32_t alive, bool whole) {
+  if (part.way == by_or_tiles && !whole) {
+    whole = static_cast<uint32_t>(__popc(alive)) >= most_strips && !(tile & strips_only);
+    if (!whole) tile |= strips_only;
+  }
+  if (whole) alive = ~0u;
+  for (uint32_t i = 0; i < part.term_count; i++) {
+    const List &l = *part.terms[i].list;
+    if (l.tile_first.address == 0) continue;
+    uint32_t *marks = &l.tile_first[tile & ~strips_only];
+    if (alive & ~*const_cast<volatile uint32_t *>(marks)) atomicOr(marks, alive);
+  }
+  return tile;
+}
+
 // Puts the items of those lanes that want into a queue. A warp calls it together.
 __device__ __forceinline__ void enqueue(Queue &queue, bool wants, const Item &item) {
   uint32_t lane = threadIdx.x % 32, votes = __ballot_sync(all_lanes, wants), first = 0;
@@ -243,8 +263,10 @@ extern "C" __global__ void __launch_bounds__(256) queue_tiles(const Batch *batch
     }
     wanted &= mine.alive != 0;
     enqueue(*b.queue, wanted && !q.by_strips, Item{p, tile, mine.alive});
-    enqueue(*b.strip_queue, wanted && q.by_strips && !mine.whole, Item{p, tile | (mine.seed ? strips_only : 0), mine.alive});
-    enqueue(*b.flat_queue, wanted && q.by_strips && mine.whole, Item{p, tile, mine.alive});
+    Item item{p, tile | (mine.seed && !mine.whole ? strips_only : 0), mine.alive};
+    if (b.marks && wanted) item.tile = mark_item(part, item.tile, item.alive, mine.whole);
+    enqueue(*b.strip_queue, wanted && q.by_strips && !mine.whole, item);
+    enqueue(*b.flat_queue, wanted && q.by_strips && mine.whole, item);
   }
 }
 
@@ -270,7 +292,9 @@ extern "C" __global__ void __launch_bounds__(256) queue_seeds(const Batch *batch
     if (lane == 0) {
       bool by_strips = q.by_strips && !whole;
       Queue &queue = by_strips ? *b.strip_queue : q.by_strips ? *b.flat_queue : *b.queue;
-      queue.items[atomicAdd(&queue.size, 1u)] = Item{static_cast<uint32_t>(&part - b.parts.get()), tile | (by_strips ? strips_only : 0), alive};
+      Item item{static_cast<uint32_t>(&part - b.parts.get()), tile | (by_strips ? strips_only : 0), alive};
+      if (b.marks) item.tile = mark_item(part, item.tile, item.alive, whole);
+      queue.items[atomicAdd(&queue.size, 1u)] = item;
     }
   }
 }

@@ -3,7 +3,7 @@
 //	fetch_rows      reads the first parts of records from the host's memory, which is mapped: bounds of strips and directories of blocks; and
 //	                all of those records that come to stay
 //	open_slices     puts bounds of strips where kernels look for them
-//	mark            marks the strips of lists that queries may look at, by the queues of a pass
+//	queue_tiles     marks the strips of lists that queries may look at (plan.cu)
 //	choose_blocks   finds the blocks that touch what is marked; with all that is known of bounds they are few
 //	fetch_pieces    reads them, in pieces of 1 KB
 //	flatten_slices  makes them flat
@@ -99,36 +99,6 @@ extern "C" __global__ void __launch_bounds__(256) open_slices(const Window *wind
   for (uint32_t i = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32; i < w.slice_count; i += warps) {
     const Slice &s = w.slices[i];
     for (uint32_t row = lane; row < s.tiles * strips / 16; row += 32) reinterpret_cast<uint4 *>(s.bound.get())[row] = s.record[row];
-  }
-}
-
-// From how many strips on all of a tile is made flat, so that it may go as a whole.
-const uint32_t most_strips = 24;
-
-// Marks the strips of an item in all lists of its part: all of the tile when it goes as a whole, or may. A thread calls it alone.
-__device__ __forceinline__ void mark_item(const Batch &b, Item &item, bool whole) {
-  const Part &part = b.parts[item.part];
-  if (part.way == by_or_tiles && !whole) {
-    whole = static_cast<uint32_t>(__popc(item.alive)) >= most_strips && !(item.tile & strips_only);
-    if (!whole) item.tile |= strips_only;
-  }
-  uint32_t alive = whole ? ~0u : item.alive;
-  for (uint32_t i = 0; i < part.term_count; i++) {
-    const List &l = *part.terms[i].list;
-    if (l.tile_first.address == 0) continue;
-    uint32_t *marks = &l.tile_first[item.tile & ~strips_only];
-    if (alive & ~*const_cast<volatile uint32_t *>(marks)) atomicOr(marks, alive);
-  }
-}
-
-// A thread for each item.
-extern "C" __global__ void __launch_bounds__(256) mark(const Batch *batch) {
-  const Batch b = *batch;
-  const Queue &by_strips = *b.strip_queue, &whole = *b.flat_queue;
-  uint32_t most = by_strips.size + whole.size;
-  for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < most; i += blockDim.x * gridDim.x) {
-    bool in_strips = i < by_strips.size;
-    mark_item(b, in_strips ? by_strips.items[i] : whole.items[i - by_strips.size], !in_strips);
   }
 }
 
