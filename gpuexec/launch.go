@@ -26,10 +26,6 @@ func (x *Executor) load(q *device.Queue) {
 	pool := func(b *batch) int { return 8 * b.poolRoom }
 	tile := func(b *batch) int { return x.shape.tileShared(b.tileRoom, b.lanes) }
 	largest := &batch{tileRoom: 2*maxK + leastRoom, poolRoom: maxPoolRoom, lanes: maxTerms}
-	queueThreads := 256
-	if x.options.Stream {
-		queueThreads = besideThreads
-	}
 	plan, flatten, strips, windows := q.Load(ptx("plan")), q.Load(ptx("flatten")), q.Load(ptx("strips")), q.Load(ptx("windows"))
 	for _, k := range []struct {
 		name    string
@@ -52,7 +48,8 @@ func (x *Executor) load(q *device.Queue) {
 		{"and_strips", strips, stripThreads, func(*batch) int { return x.shape.stripShared() }},
 		{"bound_tiles", plan, 256, none},
 		{"queue_seeds", plan, 256, none},
-		{"queue_tiles", plan, queueThreads, none},
+		{"queue_tiles", plan, 256, none},
+		{"queue_and_mark", plan, besideThreads, none},
 		{"or_tile", q.Load(ptx("or_tile")), x.shape.TileThreads, tile},
 		{"or_maxscore", q.Load(ptx("or_maxscore")), x.shape.TileThreads, tile},
 		{"and_tile", q.Load(ptx("and_tile")), x.shape.TileThreads, tile},

@@ -654,7 +654,7 @@ func (x *Executor) chosen(s *slot, i int) device.Event {
 // choose queues tiles by bounds, which marks their strips, and chooses the blocks that touch these.
 func (x *Executor) choose(q *device.Queue, s *slot, stream device.Stream, t *step) {
 	for _, seeds := range s.batch.modes() {
-		x.launchOn(q, s, stream, "queue_tiles", seeds+1, math.MaxInt)
+		x.launchOn(q, s, stream, "queue_and_mark", seeds+1, math.MaxInt)
 	}
 	x.launchWindow(q, s, stream, "choose_blocks", t, (t.units+31)/32)
 }
@@ -709,7 +709,7 @@ func (x *Executor) scoreStep(q *device.Queue, s *slot, i int) {
 		from, to := int64(b.windowed.queues[0]), int64(b.windowed.queues[1])
 		q.Move(x.compute, s.part(b.windowed.scenes[t.third].span).Slice(from, to), s.part(t.scene).Slice(from, to))
 		for _, seeds := range b.modes() {
-			x.launch(q, s, "queue_tiles", seeds+1, math.MaxInt)
+			x.launch(q, s, "queue_and_mark", seeds+1, math.MaxInt)
 		}
 	}
 	for _, seeds := range b.modes() {
@@ -731,9 +731,9 @@ func (b *batch) tilesOf(pass int) tileCounts {
 // link waits, commands of the driver too.
 const readThreads, besideThreads, readEach = 64, 224, 2
 
-// streamShared is how much of the memory of a multiprocessor is shared, in per cent, whatever kernel runs: if kernels had what they need, those that score would
-// wait until those that read have ended.
-const streamShared = 100
+// streamShared is how much of the memory of a multiprocessor that can be shared is so, in per cent, whatever kernel runs: two blocks of or_flat of an H200. If each
+// kernel had what it needs, those that score would wait where others read until these have ended.
+const streamShared = 72
 
 // launchWindow runs a kernel on a window.
 func (x *Executor) launchWindow(q *device.Queue, s *slot, stream device.Stream, name string, t *step, blocks int) {

@@ -225,10 +225,10 @@ __device__ __forceinline__ void enqueue(Queue &queue, bool wants, const Item &it
   if (wants) queue.items[first + __popc(votes & ((1u << lane) - 1))] = item;
 }
 
-// A thread for each tile and part queues the tile, unless bounds drop it, or it was a seed. Where there are few, a warp takes fewer than it has threads:
-// it goes through those by strips one after the other.
-extern "C" __global__ void __launch_bounds__(256) queue_tiles(const Batch *batch) {
-  const Batch b = *batch;
+// A thread for each tile and part queues the tile, unless bounds drop it, or it was a seed, and marks its strips if marks. Where there are few, a warp takes
+// fewer than it has threads: it goes through those by strips one after the other.
+template <bool marks>
+__device__ __forceinline__ void queue_all(const Batch &b) {
   uint32_t all = b.tiles_most * b.part_count, lane = threadIdx.x % 32, warps = gridDim.x * (blockDim.x / 32);
   uint32_t each = min(32u, max(1u, (all + warps - 1) / warps));
   Known known{~0u, 0, {nullptr, nullptr, nullptr, nullptr, 0, 0}};
@@ -263,11 +263,22 @@ extern "C" __global__ void __launch_bounds__(256) queue_tiles(const Batch *batch
     }
     wanted &= mine.alive != 0;
     enqueue(*b.queue, wanted && !q.by_strips, Item{p, tile, mine.alive});
-    Item item{p, tile | (mine.seed && !mine.whole ? strips_only : 0), mine.alive};
-    if (b.marks && wanted) item.tile = mark_item(part, item.tile, item.alive, mine.whole);
-    enqueue(*b.strip_queue, wanted && q.by_strips && !mine.whole, item);
-    enqueue(*b.flat_queue, wanted && q.by_strips && mine.whole, item);
+    uint32_t strip_tile = tile | (mine.seed ? strips_only : 0);
+    if (marks && wanted) strip_tile = mark_item(part, strip_tile, mine.alive, mine.whole);
+    enqueue(*b.strip_queue, wanted && q.by_strips && !mine.whole, Item{p, strip_tile, mine.alive});
+    enqueue(*b.flat_queue, wanted && q.by_strips && mine.whole, Item{p, tile, mine.alive});
   }
+}
+
+extern "C" __global__ void __launch_bounds__(256) queue_tiles(const Batch *batch) {
+  const Batch b = *batch;
+  queue_all<false>(b);
+}
+
+// The same in a window, whose lists have marks.
+extern "C" __global__ void __launch_bounds__(256) queue_and_mark(const Batch *batch) {
+  const Batch b = *batch;
+  queue_all<true>(b);
 }
 
 // A warp for each seed queues its tile.

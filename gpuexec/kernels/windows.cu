@@ -3,7 +3,7 @@
 //	fetch_rows      reads the first parts of records from the host's memory, which is mapped: bounds of strips and directories of blocks; and
 //	                all of those records that come to stay
 //	open_slices     puts bounds of strips where kernels look for them
-//	queue_tiles     marks the strips of lists that queries may look at (plan.cu)
+//	queue_and_mark  marks the strips of lists that queries may look at (plan.cu)
 //	choose_blocks   finds the blocks that touch what is marked; with all that is known of bounds they are few
 //	fetch_pieces    reads them, in pieces of 1 KB
 //	flatten_slices  makes them flat
@@ -314,7 +314,6 @@ __device__ __forceinline__ uint32_t *best_of_tile() {
 // Raises the bounds of cells by the postings of some consecutive strips. A warp calls it together.
 __device__ __forceinline__ void raise_cells(const Slice &s, uint32_t shift, uint32_t from, uint32_t to, uint32_t lane) {
   const uint4 *fours = reinterpret_cast<const uint4 *>(s.flat.get());
-  const uint32_t none = ~0u;
   uint32_t *best = best_of_tile(), most = (to - 1) / 4;
   for (uint32_t base = from / 4; base <= most; base += 64) {
     uint4 four[2];
@@ -323,20 +322,10 @@ __device__ __forceinline__ void raise_cells(const Slice &s, uint32_t shift, uint
 #pragma unroll
     for (uint32_t g = 0; g < 2; g++) {
       uint32_t at = 4 * (base + 32 * g + lane), word[4] = {four[g].x, four[g].y, four[g].z, four[g].w};
-      // Neighbours are in one cell mostly: of those a lane raises the bound once, as that of one place goes up lane by lane.
-      uint32_t cell = none, most_here = 0;
 #pragma unroll
       for (uint32_t j = 0; j < 4; j++) {
-        uint32_t its = word[j] >> (shift - 3) & (strips * cells - 1);
-        if (at + j < from || at + j >= to) continue;
-        if (its != cell && cell != none) {
-          atomicMax(&best[cell], most_here);
-          most_here = 0;
-        }
-        cell = its;
-        most_here = max(most_here, (word[j] >> 16) + 1);
+        if (at + j >= from && at + j < to) atomicMax(&best[word[j] >> (shift - 3) & (strips * cells - 1)], (word[j] >> 16) + 1);
       }
-      if (cell != none) atomicMax(&best[cell], most_here);
     }
   }
 }
