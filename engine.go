@@ -76,7 +76,7 @@ type Engine struct {
 // Names of the values kept in the store's meta space.
 const (
 	metaSchema   = "schema"
-	metaOptions  = "options"
+	metaOptions  = "options"    // what the index was opened with when the schema changed, for people to read
 	metaPrices   = "gpu-prices" // what searches cost this machine, as dispatch.Model has learnt
 	metaBuilding = "building"   // not empty while Build has not finished
 )
@@ -155,6 +155,13 @@ func (e *Engine) load() error {
 	if len(mark) > 0 && !e.opts.private.building {
 		return fmt.Errorf("%w: a build of this index was interrupted; start it over", ErrUnfinished)
 	}
+	opened, err := e.store.Meta(metaOptions)
+	if err == nil {
+		err = checkKeptOptions(opened)
+	}
+	if err != nil {
+		return err
+	}
 	kept, wanted, err := e.loadSchemas()
 	if err != nil {
 		return err
@@ -202,8 +209,8 @@ func (e *Engine) loadSchemas() (kept, wanted *Schema, err error) {
 	case text == nil:
 		wanted = kept
 	default:
-		if kept, err = ParseSchema(text); err != nil {
-			return nil, nil, corrupt.At(corrupt.New(-1, "%v", err), "schema")
+		if kept, err = parseKeptSchema(text); err != nil {
+			return nil, nil, err
 		}
 		if wanted = kept; given != nil {
 			if wanted, err = kept.extend(given); err != nil {
@@ -258,9 +265,6 @@ func (e *Engine) openSegment(number uint64, info []byte) (*liveSegment, error) {
 	s.bytes = int64(bytes)
 	var err error
 	if s.disk, err = segment.Open(source{e.store.Segment(number)}); err != nil {
-		if errors.Is(err, segment.ErrFormat) {
-			err = fmt.Errorf("%w: %w", ErrFormat, err)
-		}
 		return nil, s.at(err)
 	}
 	value, err := e.store.Deletions(number)
@@ -344,10 +348,13 @@ type sink struct{ *store.SegmentWriter }
 // Table implements segment.TableSink.
 func (s sink) Table(kind segment.Kind) segment.Table { return s.SegmentWriter.Table(byte(kind)) }
 
-// at names the segment in a corruption error.
+// at names the segment in an error about its bytes.
 func (s *liveSegment) at(err error) error {
-	if err == nil || s.memory != nil {
+	switch {
+	case err == nil || s.memory != nil:
 		return err
+	case errors.Is(err, ErrFormat):
+		return fmt.Errorf("segment %d: %w", s.number, err)
 	}
 	return corrupt.At(err, fmt.Sprintf("segment %d", s.number))
 }

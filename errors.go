@@ -6,6 +6,7 @@ import (
 
 	"github.com/riffle-search/riffle/gpuexec/device"
 	"github.com/riffle-search/riffle/internal/corrupt"
+	"github.com/riffle-search/riffle/internal/format"
 	"github.com/riffle-search/riffle/store"
 )
 
@@ -16,7 +17,7 @@ var (
 
 	// ErrFormat: the index was written by another version of riffle, in a format that this one
 	// does not read, or the directory holds something else than an index.
-	ErrFormat = store.ErrFormat
+	ErrFormat = format.Err
 
 	// ErrCorrupt matches every error that reports stored bytes no version of
 	// riffle could have written. Its text names the key and the offset.

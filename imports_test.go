@@ -20,9 +20,9 @@ func TestImports(t *testing.T) {
 		"analysis/lang":       {"analysis"},
 		"postings":            {"internal/corrupt", "internal/impl"},
 		"blockmax":            {"postings"}, // for the list of a Term
-		"segment":             {"postings", "blockmax", "internal/corrupt"},
-		"store":               {"internal/corrupt", "store/wal"},
-		"store/wal":           {"internal/corrupt"},
+		"segment":             {"postings", "blockmax", "internal/corrupt", "internal/format"},
+		"store":               {"internal/corrupt", "internal/format", "store/wal"},
+		"store/wal":           {"internal/corrupt", "internal/format"},
 		"cpuexec":             {"postings", "blockmax", "internal/corrupt", "internal/impl", "internal/invariants"},
 		"gpuexec":             {"postings", "blockmax", "gpuexec/demand", "gpuexec/device", "gpuexec/listcache"},
 		"gpuexec/demand":      {"postings", "blockmax", "gpuexec/listcache"},
@@ -30,11 +30,12 @@ func TestImports(t *testing.T) {
 		"gpuexec/invert":      {"gpuexec/device", "segment"},
 		"gpuexec/listcache":   {},
 		"internal/corrupt":    {},
+		"internal/format":     {"internal/corrupt"},
 		"internal/hook":       {"store"},
 		"internal/impl":       {},
 		"internal/collection": {"analysis", "blockmax", "internal/jsonl", "internal/trec", "postings", "segment"},
 		"internal/gov2":       {"blockmax", "internal/collection", "postings"},
-		".":                   {"analysis", "blockmax", "cpuexec", "gpuexec", "gpuexec/demand", "gpuexec/device", "gpuexec/dispatch", "gpuexec/invert", "gpuexec/listcache", "internal/corrupt", "internal/hook", "internal/jsonl", "postings", "segment", "store"},
+		".":                   {"analysis", "blockmax", "cpuexec", "gpuexec", "gpuexec/demand", "gpuexec/device", "gpuexec/dispatch", "gpuexec/invert", "gpuexec/listcache", "internal/corrupt", "internal/format", "internal/hook", "internal/jsonl", "postings", "segment", "store"},
 		"internal/torture":    {"internal/corrupt", "internal/hook", "store"},
 	}
 	mayUsePebble := []string{"store", "store/wal", "internal/torture"} // the last two only its file systems

@@ -2,8 +2,11 @@ package riffle
 
 import (
 	"encoding/binary"
+	"errors"
+	"fmt"
 
 	"github.com/riffle-search/riffle/internal/corrupt"
+	"github.com/riffle-search/riffle/internal/format"
 )
 
 // The log of documents holds what Apply acknowledged and no sealed segment has
@@ -14,8 +17,19 @@ import (
 //	'P'  length of the id (uvarint), id, length of the values (uvarint), values (see appendValues)
 //	'D'  length of the id (uvarint), id
 //
+// From version 2 on a record begins with its version (1 byte, below 0x20: no
+// operation has such a code). An operation that older builds do not know takes a
+// new version; a kind of value has versions of its own (valueVersions).
+//
 // Replaying operations that a sealed segment already holds does no harm: a
 // document replaces the one with its id.
+
+// recordVersions are those of the records.
+var recordVersions = format.Range{What: "log record", Oldest: 1, Newest: 1}
+
+// versionBytes: a version is a byte below it, so that it is nothing else that a record, or
+// what stands behind an empty name, begins with.
+const versionBytes = 0x20
 
 // maxRecordBytes is where a batch's record is cut.
 const maxRecordBytes = 1 << 20
@@ -52,6 +66,11 @@ func encodeRecords(ops []operation) [][]byte {
 func decodeRecord(data []byte) ([]operation, error) {
 	var ops []operation
 	r := byteReader{data: data}
+	if len(data) > 0 && data[0] < versionBytes {
+		if err := recordVersions.Check(uint64(r.byte())); err != nil {
+			return nil, err
+		}
+	}
 	for r.off < len(data) {
 		var op operation
 		switch code := r.byte(); code {
@@ -80,6 +99,15 @@ func decodeRecord(data []byte) ([]operation, error) {
 		ops = append(ops, op)
 	}
 	return ops, nil
+}
+
+// atRecord says which record of the log an error is about.
+func atRecord(seq uint64, err error) error {
+	at := fmt.Sprintf("log record %d", seq)
+	if errors.Is(err, ErrFormat) {
+		return fmt.Errorf("%s: %w", at, err)
+	}
+	return corrupt.At(err, at)
 }
 
 // shifted moves a fault inside a part of a record to its place in the record.

@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/riffle-search/riffle/analysis"
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/gpuexec/dispatch"
+	"github.com/riffle-search/riffle/internal/corrupt"
+	"github.com/riffle-search/riffle/internal/format"
 	"github.com/riffle-search/riffle/segment"
 	"github.com/riffle-search/riffle/store"
 )
@@ -313,6 +316,25 @@ func (o *Options) Validate() error {
 		return fmt.Errorf("riffle: %w", err)
 	}
 	return nil
+}
+
+// optionsVersions are those of the options that an index keeps: lines `name=value`, as String
+// writes them. From version 2 on the first line is `version=` and the number. Nothing reads the
+// others, so lines may come and go; a line that older builds must not pass over takes a new version.
+var optionsVersions = format.Range{What: "options", Oldest: 1, Newest: 1}
+
+// checkKeptOptions checks the version of the options that an index keeps.
+func checkKeptOptions(text []byte) error {
+	line, _, _ := strings.Cut(string(text), "\n")
+	version, ok := strings.CutPrefix(line, "version=")
+	if !ok {
+		return nil
+	}
+	n, err := strconv.ParseUint(version, 10, 64)
+	if err != nil {
+		return corrupt.At(corrupt.New(0, "%v", err), "options")
+	}
+	return optionsVersions.Check(n)
 }
 
 // analyzer finds an analyzer by name: the Engine's own first, then the registered ones.

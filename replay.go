@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/riffle-search/riffle/internal/corrupt"
 	"github.com/riffle-search/riffle/store"
 )
 
@@ -16,7 +15,7 @@ func (e *Engine) checkLog() error {
 	return e.store.Replay(e.seq+1, func(seq uint64, record []byte) error {
 		ops, err := decodeRecord(record)
 		if err != nil {
-			return corrupt.At(err, fmt.Sprintf("log record %d", seq))
+			return atRecord(seq, err)
 		}
 		if _, err := findSealed(e.background, nil, sealed, ops); err != nil {
 			return fmt.Errorf("log record %d: %w", seq, err)
@@ -79,7 +78,7 @@ func (e *Engine) replaySome(untilFull bool) (full bool, err error) {
 func (e *Engine) replayRecord(seq uint64, record []byte) error {
 	ops, err := decodeRecord(record)
 	if err != nil {
-		return corrupt.At(err, fmt.Sprintf("log record %d", seq))
+		return atRecord(seq, err)
 	}
 	chunks, err := e.invertAll(e.background, ops)
 	if err != nil {

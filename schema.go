@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/riffle-search/riffle/analysis"
+	"github.com/riffle-search/riffle/internal/corrupt"
+	"github.com/riffle-search/riffle/internal/format"
 )
 
 // A FieldType says how the values of a field become terms.
@@ -103,19 +105,51 @@ type Schema struct {
 
 // ParseSchema reads a schema from its JSON text. Unknown keys are errors.
 func ParseSchema(text []byte) (*Schema, error) {
+	s := new(Schema)
+	if err := decodeStrictly(text, s); err != nil {
+		return nil, fmt.Errorf("riffle: schema: %w", err)
+	}
+	return s, nil
+}
+
+// decodeStrictly reads one JSON value without unknown keys.
+func decodeStrictly(text []byte, into any) error {
 	if !utf8.Valid(text) {
-		return nil, errors.New("riffle: schema: the text is not UTF-8")
+		return errors.New("the text is not UTF-8")
 	}
 	d := json.NewDecoder(strings.NewReader(string(text)))
 	d.DisallowUnknownFields()
-	s := new(Schema)
-	if err := d.Decode(s); err != nil {
-		return nil, fmt.Errorf("riffle: schema: %w", err)
+	if err := d.Decode(into); err != nil {
+		return err
 	}
 	if d.More() {
-		return nil, errors.New("riffle: schema: more than one JSON value")
+		return errors.New("more than one JSON value")
 	}
-	return s, nil
+	return nil
+}
+
+// schemaVersions are those of the schema that an index keeps: its JSON, as String writes it.
+// From version 2 on it has a member "version" beside the others. A member, a field type or a rule
+// that older builds do not know takes a new version.
+var schemaVersions = format.Range{What: "schema", Oldest: 1, Newest: 1}
+
+// parseKeptSchema reads the schema that an index keeps.
+func parseKeptSchema(text []byte) (*Schema, error) {
+	var kept struct {
+		Version uint64 `json:"version"`
+		Schema
+	}
+	kept.Version = 1
+	// The version first: a later one may have members that the schema here lacks.
+	if err := json.Unmarshal(text, &struct{ Version *uint64 }{&kept.Version}); err == nil {
+		if err := schemaVersions.Check(kept.Version); err != nil {
+			return nil, err
+		}
+	}
+	if err := decodeStrictly(text, &kept); err != nil {
+		return nil, corrupt.At(corrupt.New(-1, "%v", err), "schema")
+	}
+	return &kept.Schema, nil
 }
 
 // String returns the schema as JSON, as ParseSchema reads it.

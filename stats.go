@@ -209,7 +209,7 @@ func (e *Engine) checkStore(ctx context.Context, report func(error)) error {
 	}
 	errs = append(errs, e.store.Replay(m.LogSeq+1, func(seq uint64, record []byte) error {
 		if _, err := decodeRecord(record); err != nil {
-			report(corrupt.At(err, fmt.Sprintf("log record %d", seq)))
+			report(atRecord(seq, err))
 		}
 		return ctx.Err()
 	}))

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/riffle-search/riffle/internal/corrupt"
+	"github.com/riffle-search/riffle/internal/format"
 )
 
 // A value is one field value of a document, flattened: arrays have become several
@@ -127,6 +128,9 @@ func appendTerm(dst []byte, v value) []byte {
 //
 //	's' length (uvarint) and bytes      'i' zigzag varint     'b' 1 byte
 //	'f' 8 bytes, little endian          't' 12 bytes, as in the term
+//
+// From version 2 on all that comes behind a zero and the version (1 byte, below 0x20, which no kind
+// is). A document that has only kinds which older builds know is written without.
 func appendValues(dst []byte, vals []value) []byte {
 	for _, v := range vals {
 		dst = binary.AppendUvarint(dst, uint64(len(v.name)))
@@ -149,10 +153,19 @@ func appendValues(dst []byte, vals []value) []byte {
 	return dst
 }
 
+// valueVersions are those of the stored form of a document.
+var valueVersions = format.Range{What: "stored document", Oldest: 1, Newest: 1}
+
 // parseValues reads what appendValues wrote.
 func parseValues(data []byte) ([]value, error) {
 	var vals []value
 	r := byteReader{data: data}
+	if len(data) > 1 && data[0] == 0 && data[1] < versionBytes {
+		r.off = 2
+		if err := valueVersions.Check(uint64(data[1])); err != nil {
+			return nil, err
+		}
+	}
 	for r.off < len(data) {
 		v := value{name: r.text()}
 		v.kind = valueKind(r.byte())

@@ -130,11 +130,15 @@ func FuzzDecodeRecord(f *testing.F) {
 	}
 	f.Add([]byte{})
 	f.Add([]byte("P\x01a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"))
+	f.Add([]byte("\x01D\x01a"))
+	f.Add([]byte("\x02what comes next"))
+	f.Add([]byte("P\x01a\x02\x00\x01D\x01b"))
+	f.Add([]byte("P\x01a\x03\x00\x02z"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		ops, err := decodeRecord(data)
 		if err != nil {
-			if !errors.Is(err, ErrCorrupt) {
-				t.Fatalf("not reported as corruption: %v", err)
+			if errors.Is(err, ErrCorrupt) == errors.Is(err, ErrFormat) {
+				t.Fatalf("neither corruption nor another format, or both: %v", err)
 			}
 			return
 		}

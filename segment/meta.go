@@ -2,16 +2,14 @@ package segment
 
 import (
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"math"
 
 	"github.com/riffle-search/riffle/blockmax"
-	"github.com/riffle-search/riffle/internal/corrupt"
+	"github.com/riffle-search/riffle/internal/format"
 )
 
 // ErrFormat matches the error of a segment that another version of riffle wrote, in a format that this one does not read.
-var ErrFormat = errors.New("segment: written by another version of riffle")
+var ErrFormat = format.Err
 
 // meta is the value of kindMeta. A field's number is its place in the list.
 //
@@ -90,13 +88,11 @@ func appendOrder(dst []byte, o Order) []byte {
 // another version, which is ErrFormat and no corruption.
 func openMeta(value []byte) (*meta, error) {
 	version, payload, err := checkSeal(value)
-	switch {
-	case err != nil:
+	if err == nil {
+		err = versions.Check(uint64(version))
+	}
+	if err != nil {
 		return nil, err
-	case version == 0:
-		return nil, corrupt.New(0, "version 0, want %d", Version)
-	case version < oldestVersion || version > Version:
-		return nil, fmt.Errorf("%w: format %d, this one reads %d to %d", ErrFormat, version, oldestVersion, Version)
 	}
 	return decodeMeta(payload, version)
 }

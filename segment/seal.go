@@ -5,6 +5,7 @@ import (
 	"hash/crc32"
 
 	"github.com/riffle-search/riffle/internal/corrupt"
+	"github.com/riffle-search/riffle/internal/format"
 )
 
 // Version is the format version that this package writes. It is the first byte of
@@ -18,6 +19,8 @@ import (
 //	4  directories of lists are bit strings
 //	5  norms and tiles of a field only where documents have it; fields beyond 65,535
 const Version = 5
+
+var versions = format.Range{What: "segment", Oldest: oldestVersion, Newest: Version}
 
 const (
 	oldestVersion   = 4

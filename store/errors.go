@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/riffle-search/riffle/internal/corrupt"
+	"github.com/riffle-search/riffle/internal/format"
 )
 
 // Errors that callers may want to tell apart. Damage matches corrupt.Err, and a
@@ -19,7 +20,7 @@ var (
 
 	// ErrFormat: a newer version wrote the directory, or what is in it belongs
 	// to somebody else.
-	ErrFormat = errors.New("store: format not supported")
+	ErrFormat = format.Err
 
 	// ErrUnfinished: what wrote the directory did not come to its end.
 	ErrUnfinished = errors.New("store: unfinished")

@@ -100,8 +100,8 @@ func (s *Store) checkFormat(first []byte) error {
 	if n <= 0 {
 		return corrupt.At(corrupt.New(1, "no version in %x", payload), KeyString(metaKey(formatName)))
 	}
-	if v > FormatVersion {
-		return fmt.Errorf("%w: %s has version %d, this program knows up to %d", ErrFormat, s.dir, v, FormatVersion)
+	if err := versions.Check(v); err != nil {
+		return corrupt.At(err, KeyString(metaKey(formatName)))
 	}
 	rest := payload[n:]
 	if v > 1 && len(rest) != 8 || v < 2 && len(rest) > 0 {

@@ -143,8 +143,6 @@ func (s *Store) loadLog() error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return corrupt.At(corrupt.New(-1, "missing; an index has one with at least one file"), s.logPath())
-	case errors.Is(err, wal.ErrFormat):
-		return errors.Join(ErrFormat, err)
 	case err != nil:
 		return wrap(err, "log")
 	case found.ID() != s.logID:

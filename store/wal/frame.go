@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/riffle-search/riffle/internal/corrupt"
+	"github.com/riffle-search/riffle/internal/format"
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -21,10 +22,14 @@ const (
 // fileMagic begins every file; its last byte is the version.
 var fileMagic = [8]byte{'r', 'i', 'f', 'f', 'l', 'o', 'g', version}
 
-// version is that of the files.
+// version is that of the files that this package writes. A new kind of frame, or a new flag of
+// one, takes a new version.
 //
 //	1  the first
 const version = 1
+
+// versions are those that it reads.
+var versions = format.Range{What: "log file", Oldest: 1, Newest: version}
 
 // A fileHeader is the start of a file.
 type fileHeader struct {
@@ -65,8 +70,8 @@ func decodeFileHeader(b []byte) (h fileHeader, seed uint32, err error) {
 	if got := checksum(b[:end]); got != seed {
 		return h, 0, corrupt.New(end, "checksum of the file's header %08x, want %08x", got, seed)
 	}
-	if b[7] != version {
-		return h, 0, &versionError{b[7]}
+	if err := versions.Check(uint64(b[7])); err != nil {
+		return h, 0, err
 	}
 	h.id = binary.LittleEndian.Uint64(b[8:])
 	h.nonce = binary.LittleEndian.Uint64(b[16:])

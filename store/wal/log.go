@@ -12,21 +12,15 @@ import (
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/riffle-search/riffle/internal/format"
 )
 
 // ErrClosed: a call after Close.
 var ErrClosed = errors.New("log: closed")
 
 // ErrFormat: a newer version wrote the log.
-var ErrFormat = errors.New("log: format not supported")
-
-type versionError struct{ found byte }
-
-func (e *versionError) Error() string {
-	return fmt.Sprintf("%v: version %d, this program knows up to %d", ErrFormat, e.found, version)
-}
-
-func (e *versionError) Is(target error) bool { return target == ErrFormat }
+var ErrFormat = format.Err
 
 // Options are the choices of a Log that is written. The zero value is a good one.
 type Options struct {
