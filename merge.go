@@ -7,6 +7,8 @@ import (
 	"math/bits"
 	"strings"
 	"time"
+
+	"github.com/riffle-search/riffle/segment"
 )
 
 // Merges are tiered, after Lucene's LogMergePolicy: segments are grouped by size
@@ -229,8 +231,8 @@ func (e *Engine) pickMerge(all []mergeInput) []mergeInput {
 }
 
 // Compact writes everything into one segment (of two billion documents at most;
-// else into several) without deleted documents, in the order of Options.Merge.Order, and gives the space of the old ones back. It
-// takes about as long as writing the whole index. Searches and changes go on
+// else into several) without deleted documents, in the order of Options.Merge.Order and the newest format, and gives the space of the
+// old ones back. It takes about as long as writing the whole index. Searches and changes go on
 // meanwhile; what is applied while it runs may lie in segments of its own.
 func (e *Engine) Compact(ctx context.Context) error {
 	if err := e.Flush(ctx); err != nil {
@@ -250,7 +252,8 @@ func (e *Engine) mergeAll(ctx context.Context) error {
 	for range e.wholes(e.sealed()) { // no more often: segments may come as fast as they are merged
 		err := e.mergeOnce(ctx, func(all []mergeInput) []mergeInput {
 			for _, whole := range e.wholes(all) {
-				if len(whole) > 1 || whole[0].deleted.count() > 0 || whole[0].s.disk.Order() != e.docOrder() {
+				only := whole[0].s.disk
+				if len(whole) > 1 || whole[0].deleted.count() > 0 || only.Order() != e.docOrder() || only.Format().Version < segment.Version {
 					return whole
 				}
 			}

@@ -41,6 +41,13 @@ type SegmentStats struct {
 	Deleted uint64
 	Bytes   int64
 	Order   DocOrder
+
+	// Format is the version of the segment's format, Writer the release of riffle that wrote it
+	// (empty before format 6), and Features what it has besides, also what this release passes over.
+	// A segment in memory has none of them. Compact leaves no old format.
+	Format   int
+	Writer   string
+	Features []string
 }
 
 // FieldStats are figures about one indexed field, deleted documents included.
@@ -71,6 +78,9 @@ func (e *Engine) Stats() (*Stats, error) {
 		if !line.Sealed {
 			line.Bytes = s.home.memory.Bytes()
 			st.MemoryBytes += line.Bytes
+		} else {
+			f := s.home.disk.Format()
+			line.Format, line.Writer, line.Features = f.Version, f.Writer, f.Features
 		}
 		st.Deleted += line.Deleted
 		st.Segments = append(st.Segments, line)

@@ -92,6 +92,9 @@ func (c *checker) keys() {
 func (c *checker) known(key []byte) bool {
 	m := c.d.meta
 	kind, field, rest, ok := cutKey(key, m.version)
+	if _, ours := keyTail[kind]; !ours {
+		return m.brings(kind)
+	}
 	if !ok || kind.hasField() && int64(field) >= int64(len(m.fields)) {
 		return false
 	}

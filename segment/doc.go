@@ -45,7 +45,8 @@
 // Tiles in which no document has the field are left out. So a field costs what its documents cost.
 //
 // A sealed value begins with the format version (1 byte) and ends with the CRC-32C
-// of all before. Posting entries, directory parts and chunks carry the checksums
+// of all before. Versions 4 to 6 are read, and 6 is written; a segment is of one version
+// as a whole, which a merge makes the newest. Posting entries, directory parts and chunks carry the checksums
 // that package postings gives them.
 //
 // Ids lie in their own order, so that they share prefixes and can be searched; the
@@ -55,20 +56,33 @@
 // storedBlock, appendNorms, appendSparseNorms, appendRanks, appendTiles, meta, splitEntry, and in
 // package postings.
 //
+// # Features
+//
+// Version 6 grows by features, so that the next thing to be stored orphans no index. The meta value
+// begins with the release of riffle that wrote the segment, and with the features that the segment has
+// beyond its version: a name in words, whether it is required, the kinds of its keys, and data of
+// its own (type feature). A build that lacks a required feature refuses the segment with ErrFormat, which
+// names the feature and the release. It passes over an optional one and over its keys, and
+// merges leave it out. All later versions begin in the same way.
+//
+// A codec, an encoding of blocks, an order or a flag that older builds lack comes with a required
+// feature; keys that they can do without, with an optional one.
+//
 // # Example
 //
 // Two documents, "a" with body "go go" (length 2) and stored bytes "x", and "b"
 // with body "go" (length 1) and none:
 //
 //	010000676f      020200010101000038                        field 0, term "go": postings 0 (twice) and 1
-//	0200000000      050201000161620000e60df69b                two ids: "a", then "b", which are documents 0 and 1
-//	0300000000      05010161e4ca4ecb                          one page, which begins with "a"
-//	0400000001      0502010078141a417c                        two documents: 1 byte and none
-//	0500000000      050100690d5948                            places: a run of 2, from 0 on
-//	7f              05020200000104626f6479010201020311d0b5ec  2 documents, stored; 1 field: "body" with norms,
-//	                                                           2 documents, 1 term, 2 postings, 3 tokens
-//	81000000000000  050201f326d58e                            length codes 2 and 1
-//	830000          050002010101026a8c628c                    tile 0: best pairs (1, code 1), (2, code 2)
+//	0200000000      060201000161620000cf015982                two ids: "a", then "b", which are documents 0 and 1
+//	0300000000      06010161dd436ca9                          one page, which begins with "a"
+//	0400000001      0602010078e0aa7234                        two documents: 1 byte and none
+//	0500000000      0601001acd77a2                            places: a run of 2, from 0 on
+//	7f              0603302e3100020200000104626f6479          written by riffle "0.1", no features; 2 documents,
+//	                0102010203c8f36c2f                        stored; 1 field: "body" with norms, 2 documents,
+//	                                                           1 term, 2 postings, 3 tokens
+//	81000000000000  06020180e6fb64                            length codes 2 and 1
+//	830000          0600020101010232f96734                    tile 0: best pairs (1, code 1), (2, code 2)
 //
 // # Order of documents
 //

@@ -2,6 +2,7 @@ package segment
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -43,13 +44,28 @@ func addPayloads(f *testing.F, kind Kind, add func(payload []byte)) {
 }
 
 func FuzzMeta(f *testing.F) {
-	addPayloads(f, kindMeta, func(p []byte) { f.Add(p) })
-	f.Fuzz(func(t *testing.T, payload []byte) {
-		m, err := decodeMeta(payload, Version)
+	addPayloads(f, kindMeta, func(p []byte) { f.Add(p, byte(Version)) })
+	for v := byte(oldestVersion); v < Version; v++ {
+		value := readSegment(f, fmt.Sprintf("testdata/v%d/segment", v)).values[string([]byte{byte(kindMeta)})]
+		f.Add(value[1:len(value)-4], v)
+	}
+	strange := meta{writer: "7.1", features: []feature{{name: "a", kinds: []Kind{6, 7}, data: []byte("data")}, {name: "b"}}}
+	f.Add(strange.appendTo(nil), byte(Version))
+	strange.features[1].required = true
+	f.Add(strange.appendTo(nil), byte(Version))
+	f.Fuzz(func(t *testing.T, payload []byte, version byte) {
+		if versions.Check(uint64(version)) != nil {
+			return
+		}
+		m, err := decodeMeta(payload, version)
+		if errors.Is(err, ErrFormat) && !errors.Is(err, corrupt.Err) {
+			return
+		}
 		if err != nil {
 			requireCorrupt(t, err)
 			return
 		}
+		m.version = Version
 		again, err := decodeMeta(m.appendTo(nil), Version)
 		if err != nil || !reflect.DeepEqual(again, m) {
 			t.Fatalf("round trip: %+v, %v, want %+v", again, err, m)

@@ -2,6 +2,7 @@ package segment
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 
 	"github.com/riffle-search/riffle/blockmax"
@@ -11,8 +12,12 @@ import (
 // ErrFormat matches the error of a segment that another version of riffle wrote, in a format that this one does not read.
 var ErrFormat = format.Err
 
-// meta is the value of kindMeta. A field's number is its place in the list.
+// meta is the value of kindMeta. A field's number is its place in the list. A text is its length
+// (varint) and its bytes.
 //
+//	writer     text    the release of riffle that wrote the segment
+//	features   varint  number of features
+//	feature, by ascending name: see type feature
 //	docs       varint
 //	flags      byte    1: ranks are kept, 2: documents are stored
 //	order      byte    OrderKind; ByGlobalScore is followed by alpha, k1 and b
@@ -20,20 +25,24 @@ var ErrFormat = format.Err
 //	lists      varint  number of long lists
 //	fields     varint  number of fields
 //	field, by ascending name:
-//	  name     varint length, bytes
+//	  name     text
 //	  flags    byte    1: norms are kept, 2: they are sparse
 //	  docs, terms, postings, tokens   varint each
 //
-// Version 4 has no sparse norms.
+// Later versions begin with writer and features, too. Up to version 5 there is neither, and
+// version 4 has no sparse norms. A flag or an order that a build does not know is a required feature
+// that it lacks, as of version 6; new ones come as features, which have better names.
 type meta struct {
-	version byte
-	docs    uint32
-	ranks   bool
-	stored  bool
-	order   Order
-	lists   uint32
-	fields  []FieldInfo
-	sparse  []bool // of the same fields: their norms are documents and codes, as many as FieldInfo.Docs says
+	version  byte
+	writer   string    // empty before featureVersion
+	features []feature // by name
+	docs     uint32
+	ranks    bool
+	stored   bool
+	order    Order
+	lists    uint32
+	fields   []FieldInfo
+	sparse   []bool // of the same fields: their norms are documents and codes, as many as FieldInfo.Docs says
 }
 
 const (
@@ -48,15 +57,16 @@ const (
 	maxOldFields = 1 << 16 // up to oldFieldVersion
 )
 
+// appendTo appends the payload in the newest version.
 func (m *meta) appendTo(dst []byte) []byte {
+	dst = appendFeatures(appendText(dst, m.writer), m.features)
 	dst = binary.AppendUvarint(dst, uint64(m.docs))
 	dst = append(dst, bit(m.ranks, metaRanks)|bit(m.stored, metaStored))
 	dst = appendOrder(dst, m.order)
 	dst = binary.AppendUvarint(dst, uint64(m.lists))
 	dst = binary.AppendUvarint(dst, uint64(len(m.fields)))
 	for i, f := range m.fields {
-		dst = binary.AppendUvarint(dst, uint64(len(f.Name)))
-		dst = append(dst, f.Name...)
+		dst = appendText(dst, f.Name)
 		dst = append(dst, bit(f.Norms, fieldNorms)|bit(m.sparse[i], fieldSparse))
 		dst = binary.AppendUvarint(dst, uint64(f.Docs))
 		dst = binary.AppendUvarint(dst, f.Terms)
@@ -88,10 +98,14 @@ func appendOrder(dst []byte, o Order) []byte {
 // another version, which is ErrFormat and no corruption.
 func openMeta(value []byte) (*meta, error) {
 	version, payload, err := checkSeal(value)
-	if err == nil {
-		err = versions.Check(uint64(version))
-	}
 	if err != nil {
+		return nil, err
+	}
+	writer := ""
+	if version > Version {
+		writer = writerOf(payload)
+	}
+	if err := versions.CheckOf(uint64(version), writer); err != nil {
 		return nil, err
 	}
 	return decodeMeta(payload, version)
@@ -99,13 +113,15 @@ func openMeta(value []byte) (*meta, error) {
 
 func decodeMeta(payload []byte, version byte) (*meta, error) {
 	d := newDecoder(payload)
-	m := &meta{version: version, docs: uint32(d.uint("number of documents", maxDocs))}
-	has := d.byte("flags")
-	if has&^(metaRanks|metaStored) != 0 {
-		d.fail("flags %#x, want some of %#x", has, metaRanks|metaStored)
+	m := &meta{version: version}
+	if version >= featureVersion {
+		m.writer = string(d.text("writer"))
+		d.features(m)
 	}
+	m.docs = uint32(d.uint("number of documents", maxDocs))
+	has := d.flags(m, "flags", metaRanks|metaStored)
 	m.ranks, m.stored = has&metaRanks != 0, has&metaStored != 0
-	m.order = d.order()
+	m.order = d.order(m)
 	m.lists = uint32(d.uint("number of long lists", math.MaxUint32))
 	most, flags := uint64(maxFields), byte(fieldNorms|fieldSparse)
 	if version <= oldFieldVersion {
@@ -113,7 +129,7 @@ func decodeMeta(payload []byte, version byte) (*meta, error) {
 	}
 	n := int(d.uint("number of fields", most))
 	for i := 0; i < n && d.err == nil; i++ {
-		f, sparse := d.field(m.docs, flags)
+		f, sparse := d.field(m, flags)
 		if i > 0 && f.Name <= m.fields[i-1].Name && d.err == nil {
 			d.fail("field %q follows %q", f.Name, m.fields[i-1].Name)
 		}
@@ -122,10 +138,14 @@ func decodeMeta(payload []byte, version byte) (*meta, error) {
 	return m, d.end()
 }
 
-func (d *decoder) order() Order {
+func (d *decoder) order(m *meta) Order {
 	o := Order{Kind: OrderKind(d.byte("order"))}
-	if o.Kind > ByGraph {
+	switch {
+	case o.Kind <= ByGraph:
+	case m.version < featureVersion:
 		d.fail("order %d, want at most %d", o.Kind, ByGraph)
+	default:
+		d.lacks(m, fmt.Sprintf("order %d", o.Kind))
 	}
 	if o.Kind != ByGlobalScore {
 		return o
@@ -143,14 +163,14 @@ func (d *decoder) order() Order {
 }
 
 // field reads a field, which may have some flags, and whether its norms are sparse.
-func (d *decoder) field(docs uint32, known byte) (f FieldInfo, sparse bool) {
-	f.Name = string(d.bytes("field name", int(d.uint("length of a field name", uint64(d.left())))))
-	flags := d.byte("flags of a field")
-	if flags&^known != 0 || flags == fieldSparse {
-		d.fail("flags %#x of a field, want some of %#x", flags, known)
+func (d *decoder) field(m *meta, known byte) (f FieldInfo, sparse bool) {
+	f.Name = string(d.text("field name"))
+	flags := d.flags(m, "flags of a field", known)
+	if flags == fieldSparse {
+		d.fail("a field has sparse norms and no norms")
 	}
 	f.Norms, sparse = flags&fieldNorms != 0, flags&fieldSparse != 0
-	f.Docs = uint32(d.uint("documents of a field", uint64(docs)))
+	f.Docs = uint32(d.uint("documents of a field", uint64(m.docs)))
 	f.Terms = d.uint("terms of a field", math.MaxUint64)
 	f.Postings = d.uint("postings of a field", math.MaxUint64)
 	f.Tokens = d.uint("tokens of a field", math.MaxUint64)

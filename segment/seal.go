@@ -18,7 +18,11 @@ import (
 //	3  ids in pages, with places instead of a lookup for each; not read any more
 //	4  directories of lists are bit strings
 //	5  norms and tiles of a field only where documents have it; fields beyond 65,535
-const Version = 5
+//	6  who wrote it, and features
+//
+// A change that builds without it would misread takes a feature (type feature), and a new version
+// only where every segment has it.
+const Version = 6
 
 var versions = format.Range{What: "segment", Oldest: oldestVersion, Newest: Version}
 
@@ -26,6 +30,7 @@ const (
 	oldestVersion   = 4
 	oldTilesVersion = 4 // tiles of all documents
 	oldFieldVersion = 4 // 65,536 fields at most, all numbered in two bytes
+	featureVersion  = 6 // the first with features
 )
 
 // sealBytes is what a seal adds to a value: the version before, the checksum

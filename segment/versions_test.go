@@ -90,7 +90,7 @@ func writeSegment(t *testing.T, s *mapStore) {
 	}
 }
 
-func readSegment(t *testing.T, path string) *mapStore {
+func readSegment(t testing.TB, path string) *mapStore {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {

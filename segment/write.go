@@ -182,7 +182,7 @@ func (m *merger) writeNorms(field uint32, name string) error {
 
 // writeMeta writes the meta value, the last of all.
 func (m *merger) writeMeta() error {
-	v := meta{docs: m.docs, ranks: m.ranks != nil, stored: m.stored, order: m.order, lists: m.lists, fields: m.fields}
+	v := meta{writer: release, docs: m.docs, ranks: m.ranks != nil, stored: m.stored, order: m.order, lists: m.lists, fields: m.fields}
 	for _, payloads := range m.sparse {
 		v.sparse = append(v.sparse, payloads != nil)
 	}

@@ -25,14 +25,15 @@ var unsteady = []struct {
 	pattern *regexp.Regexp
 	with    string
 }{
-	{regexp.MustCompile(`("(seconds|mb_per_s|index_bytes|disk_bytes|written_bytes|bytes|micros|(mean|p50|p95|p99)_us|qps|wait|index|gpu|write)":)[0-9.e+-]+`), "${1}#"},
+	{regexp.MustCompile(`("(seconds|mb_per_s|index_bytes|disk_bytes|written_bytes|bytes|micros|(mean|p50|p95|p99)_us|qps|wait|index|gpu|write|format)":)[0-9.e+-]+`), "${1}#"},
+	{regexp.MustCompile(`"writer":"[^"]*"`), `"writer":"#"`},
 	{regexp.MustCompile(`(documents, )[0-9.]+.?s on`), "${1}# on"},
 	{regexp.MustCompile(`(mean|p50|p95|p99|queries/s)( +)[0-9.]+`), "${1}${2}#"},
 	{regexp.MustCompile(`[0-9]+ in segments, [0-9]+ in all files`), "# in segments, # in all files"},
 	{regexp.MustCompile(`( log records, )[0-9]+( bytes)`), "${1}#${2}"},
 	{regexp.MustCompile(`segments [0-9]+ -> 1, deleted documents [0-9]+ -> 0, bytes [0-9]+ -> [0-9]+`), "segments # -> 1, deleted documents # -> 0, bytes # -> #"},
 	{regexp.MustCompile(`"number":[0-9]+`), `"number":#`},
-	{regexp.MustCompile(`(?m)^( +[0-9]+ +[0-9]+ +[0-9]+ +)[0-9]+(  arrival)$`), "${1}#${2}"},
+	{regexp.MustCompile(`(?m)^( +[0-9]+ +[0-9]+ +[0-9]+ +)[0-9]+(  arrival +)[0-9]+$`), "${1}#${2}#"},
 }
 
 // TestScripts runs the scripts in testdata, which read like a terminal:

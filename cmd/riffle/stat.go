@@ -96,6 +96,8 @@ type segmentLine struct {
 	Bytes   int64  `json:"bytes"`
 	Order   string `json:"order"`
 	Memory  bool   `json:"memory,omitempty"` // read back from the log, not written out yet
+	Format  int    `json:"format,omitempty"`
+	Writer  string `json:"writer,omitempty"` // release of riffle
 }
 
 type fieldLine struct {
@@ -112,7 +114,7 @@ func newInventory(st *riffle.Stats, schema *riffle.Schema) *inventory {
 		Segments: []segmentLine{}, Fields: []fieldLine{}, Schema: json.RawMessage(schema.String()),
 	}
 	for _, s := range st.Segments {
-		in.Segments = append(in.Segments, segmentLine{s.Number, s.Docs, s.Deleted, s.Bytes, s.Order.String(), !s.Sealed})
+		in.Segments = append(in.Segments, segmentLine{s.Number, s.Docs, s.Deleted, s.Bytes, s.Order.String(), !s.Sealed, s.Format, s.Writer})
 	}
 	for _, f := range st.Fields {
 		in.Fields = append(in.Fields, fieldLine{f.Name, f.Docs, f.Terms, f.Postings, f.Tokens})
@@ -126,13 +128,13 @@ func (in *inventory) print(w io.Writer) error {
 	fmt.Fprintf(w, "bytes        %d in segments, %d in all files\n", in.IndexBytes, in.DiskBytes)
 	fmt.Fprintf(w, "log records  %d (%d bytes)\n", in.LogRecords, in.LogBytes)
 	fmt.Fprintf(w, "schema       %s\n\n", in.Schema)
-	fmt.Fprintln(t, "segment\tdocuments\tdeleted\tbytes\torder\t")
+	fmt.Fprintln(t, "segment\tdocuments\tdeleted\tbytes\torder\tformat\t")
 	for _, s := range in.Segments {
-		name := fmt.Sprint(s.Number)
+		name, format := fmt.Sprint(s.Number), fmt.Sprint(s.Format)
 		if s.Memory {
-			name = "(log)"
+			name, format = "(log)", "-"
 		}
-		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%s\t\n", name, s.Docs, s.Deleted, s.Bytes, s.Order)
+		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%s\t%s\t\n", name, s.Docs, s.Deleted, s.Bytes, s.Order, format)
 	}
 	if err := t.Flush(); err != nil {
 		return err
