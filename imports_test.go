@@ -31,6 +31,7 @@ func TestImports(t *testing.T) {
 		"gpuexec/listcache":   {},
 		"internal/corrupt":    {},
 		"internal/format":     {"internal/corrupt"},
+		"internal/formats":    {"internal/format"},
 		"internal/hook":       {"store"},
 		"internal/impl":       {},
 		"internal/collection": {"analysis", "blockmax", "internal/jsonl", "internal/trec", "postings", "segment"},

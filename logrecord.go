@@ -19,13 +19,10 @@ import (
 //
 // From version 2 on a record begins with its version (1 byte, below 0x20: no
 // operation has such a code). An operation that older builds do not know takes a
-// new version; a kind of value has versions of its own (valueVersions).
+// new version (format.Record), a kind of value one of the document (format.Document).
 //
 // Replaying operations that a sealed segment already holds does no harm: a
 // document replaces the one with its id.
-
-// recordVersions are those of the records.
-var recordVersions = format.Range{What: "log record", Oldest: 1, Newest: 1}
 
 // versionBytes: a version is a byte below it, so that it is nothing else that a record, or
 // what stands behind an empty name, begins with.
@@ -67,7 +64,7 @@ func decodeRecord(data []byte) ([]operation, error) {
 	var ops []operation
 	r := byteReader{data: data}
 	if len(data) > 0 && data[0] < versionBytes {
-		if err := recordVersions.Check(uint64(r.byte())); err != nil {
+		if err := format.Record.Check(uint64(r.byte())); err != nil {
 			return nil, err
 		}
 	}

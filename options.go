@@ -318,12 +318,10 @@ func (o *Options) Validate() error {
 	return nil
 }
 
-// optionsVersions are those of the options that an index keeps: lines `name=value`, as String
-// writes them. From version 2 on the first line is `version=` and the number. Nothing reads the
-// others, so lines may come and go; a line that older builds must not pass over takes a new version.
-var optionsVersions = format.Range{What: "options", Oldest: 1, Newest: 1}
-
-// checkKeptOptions checks the version of the options that an index keeps.
+// checkKeptOptions checks the version of the options that an index keeps: lines `name=value`, as
+// String writes them. From version 2 on the first line is `version=` and the number. Nothing reads
+// the others, so lines may come and go; a line that older builds must not pass over takes a new
+// version (format.Options).
 func checkKeptOptions(text []byte) error {
 	line, _, _ := strings.Cut(string(text), "\n")
 	version, ok := strings.CutPrefix(line, "version=")
@@ -334,7 +332,7 @@ func checkKeptOptions(text []byte) error {
 	if err != nil {
 		return corrupt.At(corrupt.New(0, "%v", err), "options")
 	}
-	return optionsVersions.Check(n)
+	return format.Options.Check(n)
 }
 
 // analyzer finds an analyzer by name: the Engine's own first, then the registered ones.

@@ -128,12 +128,9 @@ func decodeStrictly(text []byte, into any) error {
 	return nil
 }
 
-// schemaVersions are those of the schema that an index keeps: its JSON, as String writes it.
-// From version 2 on it has a member "version" beside the others. A member, a field type or a rule
-// that older builds do not know takes a new version.
-var schemaVersions = format.Range{What: "schema", Oldest: 1, Newest: 1}
-
-// parseKeptSchema reads the schema that an index keeps.
+// parseKeptSchema reads the schema that an index keeps: its JSON, as String writes it. From version 2
+// on it has a member "version" beside the others. A member, a field type or a rule that older builds
+// do not know takes a new version (format.Schema).
 func parseKeptSchema(text []byte) (*Schema, error) {
 	var kept struct {
 		Version uint64 `json:"version"`
@@ -142,7 +139,7 @@ func parseKeptSchema(text []byte) (*Schema, error) {
 	kept.Version = 1
 	// The version first: a later one may have members that the schema here lacks.
 	if err := json.Unmarshal(text, &struct{ Version *uint64 }{&kept.Version}); err == nil {
-		if err := schemaVersions.Check(kept.Version); err != nil {
+		if err := format.Schema.Check(kept.Version); err != nil {
 			return nil, err
 		}
 	}

@@ -153,16 +153,13 @@ func appendValues(dst []byte, vals []value) []byte {
 	return dst
 }
 
-// valueVersions are those of the stored form of a document.
-var valueVersions = format.Range{What: "stored document", Oldest: 1, Newest: 1}
-
 // parseValues reads what appendValues wrote.
 func parseValues(data []byte) ([]value, error) {
 	var vals []value
 	r := byteReader{data: data}
 	if len(data) > 1 && data[0] == 0 && data[1] < versionBytes {
 		r.off = 2
-		if err := valueVersions.Check(uint64(data[1])); err != nil {
+		if err := format.Document.Check(uint64(data[1])); err != nil {
 			return nil, err
 		}
 	}

@@ -1,11 +1,18 @@
 package riffle
 
 import (
+	"encoding/binary"
 	"errors"
+	"hash/crc32"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/riffle-search/riffle/internal/format"
+	"github.com/riffle-search/riffle/segment"
 	"github.com/riffle-search/riffle/store"
 )
 
@@ -110,5 +117,114 @@ func TestVersionsOfValues(t *testing.T) {
 	}
 	if _, err := decodeRecord([]byte("\x00P")); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("a record of version 0: %v, want ErrCorrupt", err)
+	}
+}
+
+// metaKind is the kind of the value that says everything about a segment as a whole. Kinds 01 and 80
+// are posting lists, which have no seal.
+const metaKind = 0x7f
+
+// oneSegment is an index of one segment whose values rewrite has changed, below their seals.
+func oneSegment(t *testing.T, version byte, rewrite func(kind byte, payload []byte) []byte) vfs.FS {
+	t.Helper()
+	fsys := vfs.NewMem()
+	e, err := tuning{}.open(worldDir, fsys)
+	if err == nil {
+		err = errors.Join(e.Put(ctx, "a", map[string]any{"text": "one two", "n": 1}), e.Put(ctx, "b", map[string]any{"text": "two"}), e.Flush(ctx), e.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := map[string][]byte{}
+	err = eachKey(fsys, worldDir, func(key, value []byte) error {
+		if key[0] == 'S' && key[9] != 0x01 && key[9] != 0x80 {
+			v := append([]byte{version}, rewrite(key[9], value[1:len(value)-4])...)
+			changed[string(key)] = binary.LittleEndian.AppendUint32(v, crc32.Checksum(v, crc32.MakeTable(crc32.Castagnoli)))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, value := range changed {
+		setBelow(t, fsys, []byte(key), value)
+	}
+	return fsys
+}
+
+// TestCompactUpgrades compacts an index of one segment, of a format before the newest, in which
+// nothing else is to be done.
+func TestCompactUpgrades(t *testing.T) {
+	fsys := oneSegment(t, 5, func(kind byte, payload []byte) []byte {
+		if kind != metaKind {
+			return payload
+		}
+		return payload[1+len(format.Release)+1:] // neither writer nor features
+	})
+	e, err := tuning{}.open(worldDir, fsys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []SegmentStats{{Format: 5}, {Format: segment.Version, Writer: format.Release}, {Format: segment.Version, Writer: format.Release}} {
+		st, err := e.Stats()
+		if err != nil || st.Segments[0].Format != want.Format || st.Segments[0].Writer != want.Writer {
+			t.Errorf("after %d Compacts: %v, %+v, want %+v", i, err, st.Segments, want)
+		}
+		number := st.Segments[0].Number
+		if err := errors.Join(checkAll(e), e.Compact(ctx)); err != nil {
+			t.Error(err)
+		}
+		if st, err := e.Stats(); err != nil || (st.Segments[0].Number == number) != (i > 0) {
+			t.Errorf("Compact %d: %v, %+v: only the first has something to do", i, err, st.Segments)
+		}
+	}
+	if err := e.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestFeatures opens an index whose segment has features that this riffle lacks. An optional one
+// shows in Stats and nowhere else, until Compact leaves it out.
+func TestFeatures(t *testing.T) {
+	with := func(name string, flags byte) vfs.FS {
+		return oneSegment(t, segment.Version, func(kind byte, payload []byte) []byte {
+			if kind != metaKind {
+				return payload
+			}
+			p := append([]byte("\x037.1\x01"), byte(len(name)))
+			p = append(append(p, name...), flags, 1, 0x86, 2, 'h', 'i')
+			return append(p, payload[1+len(format.Release)+1:]...)
+		})
+	}
+	fsys := with("positions", 1)
+	for _, readOnly := range []bool{true, false} {
+		e, err := tuning{opts: Options{ReadOnly: readOnly}}.open(worldDir, fsys)
+		if err == nil {
+			e.Close()
+		}
+		want := `segment 1: format not supported: segment of version 6 (written by riffle 7.1) needs the feature "positions", which riffle ` + format.Release + ` lacks; open the index with riffle 7.1 or later`
+		if !errors.Is(err, ErrFormat) || errors.Is(err, ErrCorrupt) || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("read-only %v: %v, want %s", readOnly, err, want)
+		}
+	}
+	e, err := tuning{}.open(worldDir, with("hints", 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := e.Stats()
+	if err != nil || st.Segments[0].Writer != "7.1" || !slices.Equal(st.Segments[0].Features, []string{"hints"}) {
+		t.Errorf("%v, %+v", err, st.Segments)
+	}
+	if n, err := e.Count(ctx, Match{Field: "text", Text: "two"}); n != 2 || err != nil {
+		t.Errorf("%d documents, %v, want 2", n, err)
+	}
+	if err := errors.Join(checkAll(e), e.Delete(ctx, "a"), e.Compact(ctx), checkAll(e)); err != nil {
+		t.Error(err)
+	}
+	if st, err := e.Stats(); err != nil || st.Segments[0].Writer != format.Release || len(st.Segments[0].Features) > 0 {
+		t.Errorf("after Compact: %v, %+v", err, st.Segments)
+	}
+	if err := e.Close(); err != nil {
+		t.Error(err)
 	}
 }

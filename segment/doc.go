@@ -78,9 +78,10 @@
 //	0300000000      06010161dd436ca9                          one page, which begins with "a"
 //	0400000001      0602010078e0aa7234                        two documents: 1 byte and none
 //	0500000000      0601001acd77a2                            places: a run of 2, from 0 on
-//	7f              0603302e3100020200000104626f6479          written by riffle "0.1", no features; 2 documents,
-//	                0102010203c8f36c2f                        stored; 1 field: "body" with norms, 2 documents,
-//	                                                           1 term, 2 postings, 3 tokens
+//	7f              0603302e3100020200000104626f64790102010203c8f36c2f
+//	                                                          written by riffle "0.1", no features; 2 documents,
+//	                                                          stored; 1 field: "body" with norms, 2 documents,
+//	                                                          1 term, 2 postings, 3 tokens
 //	81000000000000  06020180e6fb64                            length codes 2 and 1
 //	830000          0600020101010232f96734                    tile 0: best pairs (1, code 1), (2, code 2)
 //

@@ -45,7 +45,7 @@ func addPayloads(f *testing.F, kind Kind, add func(payload []byte)) {
 
 func FuzzMeta(f *testing.F) {
 	addPayloads(f, kindMeta, func(p []byte) { f.Add(p, byte(Version)) })
-	for v := byte(oldestVersion); v < Version; v++ {
+	for v := byte(versions.Oldest); v < Version; v++ {
 		value := readSegment(f, fmt.Sprintf("testdata/v%d/segment", v)).values[string([]byte{byte(kindMeta)})]
 		f.Add(value[1:len(value)-4], v)
 	}

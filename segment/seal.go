@@ -9,7 +9,7 @@ import (
 )
 
 // Version is the format version that this package writes. It is the first byte of
-// every sealed value. Segments of versions from oldestVersion on are read; the meta
+// every sealed value. Segments of the versions of format.Segment are read; the meta
 // value of any other is refused as a whole (ErrFormat). All values of a segment
 // have the version of its meta value.
 //
@@ -24,10 +24,9 @@ import (
 // only where every segment has it.
 const Version = 6
 
-var versions = format.Range{What: "segment", Oldest: oldestVersion, Newest: Version}
+var versions = format.Segment
 
 const (
-	oldestVersion   = 4
 	oldTilesVersion = 4 // tiles of all documents
 	oldFieldVersion = 4 // 65,536 fields at most, all numbered in two bytes
 	featureVersion  = 6 // the first with features

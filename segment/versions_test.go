@@ -48,13 +48,16 @@ func versionModel(version int) model {
 // TestVersions opens the segment that each format version left in testdata. It
 // also fails when a version has left none.
 func TestVersions(t *testing.T) {
+	if versions.Newest != Version {
+		t.Fatalf("format.Segment says %d, and Version is %d", versions.Newest, Version)
+	}
 	if *writeVersion {
 		want := versionModel(Version)
 		order := Order{Kind: ByGlobalScore, Alpha: 1, BM25: blockmax.DefaultBM25}
 		_, _, s := merge(t, []Input{{Reader: want.memory().View()}}, MergeOptions{Order: order})
 		writeSegment(t, s)
 	}
-	for v := oldestVersion; v <= Version; v++ {
+	for v := int(versions.Oldest); v <= Version; v++ {
 		want := versionModel(v)
 		s := readSegment(t, fmt.Sprintf("testdata/v%d/segment", v))
 		Check(t.Context(), s, func(err error) { t.Errorf("version %d: %v", v, err) })

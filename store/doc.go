@@ -33,7 +33,8 @@
 //	      1 byte                       4 bytes, little-endian
 //
 // A value found under a key that it was not written to fails its checksum too.
-// Segments seal their own values.
+// A seal of a later version is ErrFormat and no damage: later versions keep the first
+// byte and the checksum where they are. Segments seal their own values.
 //
 // The payload of the manifest, all numbers varints, byte strings with their
 // length before them:
@@ -45,7 +46,10 @@
 // The sums are of all values in 'D' and 'M' but the format: the manifest vouches
 // for them, so that one which is missing, or older than it should be, is noticed.
 // The payload of "format" is the version (a varint) and, from version 2 on, the id
-// of the log (8 bytes, little-endian).
+// of the log (8 bytes, little-endian). Versions 1 and 2 are read, a later one is
+// ErrFormat (format.Store). It covers all that this package lays down, and the form
+// of the deletions: a change that older builds would misread takes a new version. What
+// the caller's values mean has versions of its own.
 //
 // After three documents ("one", "two", "three") were logged and the first two
 // sealed into segment 1, with deletions "bitmap", the text "schema" and two keys,

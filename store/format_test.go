@@ -1,6 +1,7 @@
 package store
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/riffle-search/riffle/internal/corrupt"
+	"github.com/riffle-search/riffle/internal/format"
 )
 
 // TestFormat runs testdata/format: stores in, keys and bytes out.
@@ -218,4 +220,19 @@ func FuzzManifest(f *testing.F) {
 			t.Fatalf("round trip: %+v, %v, want %+v", again, err, m)
 		}
 	})
+}
+
+// TestVersions: what this package writes is the newest that it reads, and a value of a later seal is
+// no damage.
+func TestVersions(t *testing.T) {
+	if format.Store.Newest != FormatVersion || format.Sealed.Newest != sealVersion {
+		t.Errorf("%+v and %+v, want %d and %d", format.Store, format.Sealed, FormatVersion, sealVersion)
+	}
+	key, value := metaKey("schema"), make([]byte, 4+sealBytes)
+	sealInto(value, key, []byte("what"))
+	value[0]++
+	binary.LittleEndian.PutUint32(value[len(value)-4:], sealSum(key, value[:len(value)-4]))
+	if _, _, err := unseal(key, value); !errors.Is(err, ErrFormat) || errors.Is(err, corrupt.Err) {
+		t.Errorf("a later seal: %v, want ErrFormat", err)
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/riffle-search/riffle/internal/corrupt"
+	"github.com/riffle-search/riffle/internal/format"
 	"github.com/riffle-search/riffle/store/wal"
 )
 
@@ -100,7 +101,7 @@ func (s *Store) checkFormat(first []byte) error {
 	if n <= 0 {
 		return corrupt.At(corrupt.New(1, "no version in %x", payload), KeyString(metaKey(formatName)))
 	}
-	if err := versions.Check(v); err != nil {
+	if err := format.Store.Check(v); err != nil {
 		return corrupt.At(err, KeyString(metaKey(formatName)))
 	}
 	rest := payload[n:]

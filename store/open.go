@@ -14,7 +14,6 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/riffle-search/riffle/internal/corrupt"
-	"github.com/riffle-search/riffle/internal/format"
 	"github.com/riffle-search/riffle/store/wal"
 )
 
@@ -24,9 +23,6 @@ import (
 //	1  the first; the log is kept in Pebble, record by record
 //	2  the log is kept in files of its own (package wal)
 const FormatVersion = 2
-
-// versions are those that this package reads. Of version 1 it makes version 2 when it writes.
-var versions = format.Range{What: "store", Oldest: 1, Newest: FormatVersion}
 
 // buildDir is the folder, below that of the store, in which segments' tables are
 // written before they are ingested. Pebble leaves it alone and does not copy it

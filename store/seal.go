@@ -11,8 +11,6 @@ import (
 // sealVersion is the first byte of every sealed value.
 const sealVersion = 1
 
-var sealVersions = format.Range{What: "sealed value", Oldest: 1, Newest: sealVersion}
-
 // sealBytes is what a seal adds to a payload: version before, checksum behind.
 const sealBytes = 1 + 4
 
@@ -46,7 +44,7 @@ func unseal(key, value []byte) (payload []byte, sum uint32, err error) {
 	if got := sealSum(key, value[:end]); got != sum {
 		return nil, 0, corrupt.New(end, "checksum %08x, want %08x", got, sum)
 	}
-	if err := sealVersions.Check(uint64(value[0])); err != nil {
+	if err := format.Sealed.Check(uint64(value[0])); err != nil {
 		return nil, 0, err
 	}
 	return value[1:end], sum, nil

@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/riffle-search/riffle/internal/corrupt"
+	"github.com/riffle-search/riffle/internal/format"
 )
 
 // killed returns what is on the disk of a process that was killed when every
@@ -95,6 +96,9 @@ func TestBitFlips(t *testing.T) {
 
 // TestNewerVersion: a file of a newer version is told from damage.
 func TestNewerVersion(t *testing.T) {
+	if format.LogFile.Newest != version {
+		t.Errorf("%+v, want %d", format.LogFile, version)
+	}
 	intact, _ := killed(t, nil, 1, 1)
 	path := folder{intact, testDir}.path(1)
 	data, err := intact.UnsafeGetFileDataBuffer(path)

@@ -30,6 +30,9 @@
 //	| checksum of the 60 bytes above (4B)                             |
 //	+-----------------------------------------------------------------+
 //
+// A file of a later version is ErrFormat and no damage: every version keeps the magic, the
+// version and the checksum where they are. A new kind of frame, or a new flag, takes a new version.
+//
 // "End of the file before" is the offset up to which the file with the number
 // before is part of the log; it was durable that far when this one was made. A
 // vouch is a byte of flags (1: there is a manifest in force, 2: one is announced)

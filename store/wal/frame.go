@@ -28,9 +28,6 @@ var fileMagic = [8]byte{'r', 'i', 'f', 'f', 'l', 'o', 'g', version}
 //	1  the first
 const version = 1
 
-// versions are those that it reads.
-var versions = format.Range{What: "log file", Oldest: 1, Newest: version}
-
 // A fileHeader is the start of a file.
 type fileHeader struct {
 	id     uint64 // of the log
@@ -70,7 +67,7 @@ func decodeFileHeader(b []byte) (h fileHeader, seed uint32, err error) {
 	if got := checksum(b[:end]); got != seed {
 		return h, 0, corrupt.New(end, "checksum of the file's header %08x, want %08x", got, seed)
 	}
-	if err := versions.Check(uint64(b[7])); err != nil {
+	if err := format.LogFile.Check(uint64(b[7])); err != nil {
 		return h, 0, err
 	}
 	h.id = binary.LittleEndian.Uint64(b[8:])

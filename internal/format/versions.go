@@ -1,0 +1,28 @@
+package format
+
+import (
+	"fmt"
+	"strings"
+)
+
+// The formats of an index, and the versions that this build reads. What each version means stands
+// beside the code that reads it. CONTRIBUTING.md says when one goes up.
+var (
+	Store    = Range{What: "store", Oldest: 1, Newest: 2}           // package store: keys, the manifest
+	Sealed   = Range{What: "sealed value", Oldest: 1, Newest: 1}    // package store: what lies under keys that are not a segment's
+	LogFile  = Range{What: "log file", Oldest: 1, Newest: 1}        // package store/wal
+	Segment  = Range{What: "segment", Oldest: 4, Newest: 6}         // package segment
+	Schema   = Range{What: "schema", Oldest: 1, Newest: 1}          // the schema that an index keeps
+	Options  = Range{What: "options", Oldest: 1, Newest: 1}         // the options that it keeps
+	Record   = Range{What: "log record", Oldest: 1, Newest: 1}      // the operations in a record of the log
+	Document = Range{What: "stored document", Oldest: 1, Newest: 1} // values in records and in segments
+)
+
+// Written says which version of each format this build writes, one `format version` a line.
+func Written() string {
+	var b strings.Builder
+	for _, r := range []Range{Store, Sealed, LogFile, Segment, Schema, Options, Record, Document} {
+		fmt.Fprintf(&b, "%s %d\n", r.What, r.Newest)
+	}
+	return b.String()
+}

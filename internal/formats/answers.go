@@ -1,0 +1,91 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/riffle-search/riffle"
+)
+
+// queries are asked of every index. Alpha is the share of the static rank.
+var queries = []struct {
+	name  string
+	query riffle.Query
+	alpha float64
+}{
+	{"or", riffle.Match{Field: "body", Text: "w0 w3 w60"}, 0},
+	{"and", riffle.Match{Field: "body", Text: "w1 w2", Mode: riffle.And}, 0},
+	{"one long list", riffle.Match{Field: "body", Text: "every"}, 0},
+	{"one short list", riffle.Match{Field: "body", Text: "w72"}, 0},
+	{"stems, two fields", riffle.Match{Fields: []string{"title", "body"}, Text: "run w7"}, 0},
+	{"a copy", riffle.Match{Field: "both", Text: "running w9"}, 0},
+	{"sparse norms", riffle.Match{Field: "seldom", Text: "w5 w20"}, 0},
+	{"keyword", riffle.Term{Field: "tag", Value: "tag 3"}, 0},
+	{"number", riffle.Term{Field: "n", Value: -7}, 0},
+	{"fraction", riffle.Term{Field: "inner.x", Value: 41.5}, 0},
+	{"bool", riffle.Bool{Must: []riffle.Query{riffle.Term{Field: "flag", Value: true}}, MustNot: []riffle.Query{riffle.Match{Field: "body", Text: "w4"}}}, 0},
+	{"not stored", riffle.Term{Field: "hidden", Value: "h1"}, 0},
+	{"rank", riffle.Match{Field: "body", Text: "w0 w11"}, 0.25},
+}
+
+// answersOf opens an index to read it and asks all queries.
+func answersOf(dir string) (string, error) {
+	e, err := riffle.Open(dir, &riffle.Options{Rank: rank, ReadOnly: true})
+	if err != nil {
+		return "", err
+	}
+	text, err := ask(e, 12)
+	return text, errors.Join(err, e.Close())
+}
+
+// ask asks all queries for so many hits.
+func ask(e *riffle.Engine, k int) (string, error) {
+	var b strings.Builder
+	for _, q := range queries {
+		n, err := e.Count(ctx, q.query)
+		if err != nil {
+			return "", err
+		}
+		res, err := e.Search(ctx, q.query, &riffle.SearchOptions{K: k, Alpha: &q.alpha})
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&b, "%s: %d documents\n", q.name, n)
+		for _, h := range res.Hits {
+			fmt.Fprintf(&b, "\t%s %.9g\n", h.ID, h.Score)
+		}
+	}
+	return b.String(), nil
+}
+
+// checkDocuments holds what the index stores against the documents.
+func checkDocuments(e *riffle.Engine) error {
+	count := 0
+	var err error
+	live(func(number, state int) {
+		count++
+		got, e := e.Get(ctx, id(number))
+		if want := stored(document(number, state)); e == nil && fmt.Sprint(got) != fmt.Sprint(want) {
+			e = fmt.Errorf("document %s is\n%v\nwant\n%v", id(number), got, want)
+		}
+		err = errors.Join(err, e)
+	})
+	if st, e := e.Stats(); e != nil || int(st.Docs) != count {
+		err = errors.Join(err, e, fmt.Errorf("%d documents, want %d", st.Docs, count))
+	}
+	return err
+}
+
+// stored is a document as it comes back: what is stored, with names in a row.
+func stored(doc map[string]any) map[string]any {
+	delete(doc, "body")
+	delete(doc, "hidden")
+	if inner, ok := doc["inner"].(map[string]any); ok {
+		delete(doc, "inner")
+		for name, v := range inner {
+			doc["inner."+name] = v
+		}
+	}
+	return doc
+}

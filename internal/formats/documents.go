@@ -1,0 +1,108 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/riffle-search/riffle"
+)
+
+// Documents by number. They make segments: the first ones are merged by graph, which takes 2,048 at
+// least, then there is a run for each other codec and one by global score. The last stay in the log.
+const (
+	graphDocs = 2200
+	runDocs   = 140
+	runs      = 4
+	logged    = graphDocs + runs*runDocs
+	docs      = logged + 25
+)
+
+var schema = riffle.Schema{
+	Fields: map[string]riffle.Field{
+		"title":  {Type: riffle.TextField, Analyzer: "english"},
+		"body":   {Type: riffle.TextField, NoStore: true},
+		"tag":    {Type: riffle.KeywordField},
+		"n":      {Type: riffle.NumberField},
+		"day":    {Type: riffle.DateField},
+		"flag":   {Type: riffle.BoolField},
+		"rank":   {Type: riffle.NumberField},
+		"note":   {Type: riffle.TextField, NoIndex: true},
+		"hidden": {Type: riffle.KeywordField, NoStore: true},
+		"both":   {Type: riffle.TextField, CopyFrom: []string{"title", "body"}},
+	},
+}
+
+// random is a sequence of its own, which no release of Go can change (splitmix64).
+type random uint64
+
+func (r *random) next(n int) int {
+	*r += 0x9e3779b97f4a7c15
+	x := uint64(*r)
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return int((x ^ x>>31) >> 33 % uint64(n))
+}
+
+// word is w0 most often.
+func (r *random) word() string {
+	return fmt.Sprint("w", min(r.next(80), r.next(80), r.next(80)))
+}
+
+func (r *random) words(n int) string {
+	var b strings.Builder
+	for range n {
+		b.WriteString(r.word() + " ")
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func id(number int) string { return fmt.Sprintf("d%04d", number) }
+
+// document is a document in its first form (state 0) or a later one.
+func document(number, state int) map[string]any {
+	r := random(number<<8 | state)
+	if number < graphDocs {
+		return map[string]any{"body": r.words(3)}
+	}
+	doc := map[string]any{
+		"title": "The running of " + r.words(2),
+		"body":  "every " + r.words(3+r.next(14)),
+		"tag":   []any{fmt.Sprint("tag ", r.next(7)), "state " + fmt.Sprint(state)},
+		"n":     int64(r.next(50) - 25),
+		"rank":  float64(r.next(1000)) / 1000,
+	}
+	if number%3 == 0 {
+		doc["day"] = time.Unix(int64(r.next(1<<30)), int64(r.next(1e9))).UTC()
+		doc["flag"] = r.next(2) == 0
+	}
+	if number%5 == 0 {
+		doc["inner"] = map[string]any{"x": float64(r.next(100)) + 0.5, "y": "deep " + r.word()}
+		doc["note"] = "not to be found"
+		doc["hidden"] = "h" + fmt.Sprint(r.next(3))
+	}
+	if number%37 == 0 {
+		doc["seldom"] = r.words(30 + r.next(30))
+	}
+	return doc
+}
+
+// deleted says which documents are deleted, some of them while they lie in the log.
+func deleted(number int) bool { return number%29 == 7 || number == logged+3 }
+
+// replaced says which get another form, while documents from logged on are in the log.
+func replaced(number int) bool { return number%31 == 11 || number == logged+5 }
+
+// live are the documents that are left, in the order in which they came last.
+func live(visit func(number, state int)) {
+	for n := range docs {
+		if !deleted(n) && !replaced(n) {
+			visit(n, 0)
+		}
+	}
+	for n := range docs {
+		if replaced(n) && !deleted(n) {
+			visit(n, 1)
+		}
+	}
+}

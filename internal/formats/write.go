@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/riffle-search/riffle"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: go run ./internal/formats testdata/formats/NAME")
+		os.Exit(2)
+	}
+	if err := writeFolder(os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, "formats:", err)
+		os.Exit(1)
+	}
+}
+
+// writeFolder writes a folder that does not exist yet.
+func writeFolder(dir string) error {
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		return err
+	}
+	index := filepath.Join(dir, "index")
+	if err := writeIndex(index); err != nil {
+		return err
+	}
+	text, err := answersOf(index)
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		os.WriteFile(filepath.Join(dir, "answers"), []byte(text), 0o666),
+		os.WriteFile(filepath.Join(dir, "versions"), []byte(versions()), 0o666),
+	)
+}
+
+var rank = riffle.Rank{Field: "rank", Alpha: 0.25}
+
+// writeIndex writes the index: segments of every order and codec, deletions in each of them, and
+// a log that is not sealed.
+func writeIndex(dir string) error {
+	byGraph := riffle.Options{Schema: &schema, Merge: riffle.MergeOptions{Order: riffle.ByGraph}}
+	err := with(dir, byGraph, func(e *riffle.Engine) error {
+		return errors.Join(put(e, 0, graphDocs), e.Compact(ctx))
+	})
+	if err != nil {
+		return err
+	}
+	first := graphDocs
+	for _, codec := range []riffle.Codec{riffle.Packed, riffle.PFor, riffle.Rice} {
+		err := with(dir, riffle.Options{Codec: codec}, func(e *riffle.Engine) error {
+			return errors.Join(put(e, first, first+runDocs), e.Flush(ctx))
+		})
+		if err != nil {
+			return err
+		}
+		first += runDocs
+	}
+	byScore := riffle.Options{Merge: riffle.MergeOptions{Order: riffle.ByGlobalScore}}
+	err = with(dir, byScore, func(e *riffle.Engine) error {
+		err := errors.Join(put(e, first, logged), change(e, 0, logged-20), e.Flush(ctx))
+		return errors.Join(err, put(e, logged, docs), change(e, logged-20, docs))
+	})
+	return err
+}
+
+var ctx = context.Background()
+
+// with opens an index, does something with it, and closes it. Nothing is merged in the background.
+func with(dir string, o riffle.Options, do func(*riffle.Engine) error) error {
+	o.Rank, o.Merge.Disabled = rank, true
+	e, err := riffle.Open(dir, &o)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(e), e.Close())
+}
+
+// put applies the documents from first to end-1 in their first form.
+func put(e *riffle.Engine, first, end int) error {
+	var b riffle.Batch
+	for n := first; n < end; n++ {
+		b.Put(id(n), document(n, 0))
+	}
+	return e.Apply(ctx, &b)
+}
+
+// change replaces and deletes what is to be replaced and deleted of the documents from first to end-1.
+func change(e *riffle.Engine, first, end int) error {
+	var b riffle.Batch
+	for n := first; n < end; n++ {
+		switch {
+		case deleted(n):
+			b.Delete(id(n))
+		case replaced(n):
+			b.Put(id(n), document(n, 1))
+		}
+	}
+	return e.Apply(ctx, &b)
+}
