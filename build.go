@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"sync"
 
-	"github.com/riffle-search/riffle/gpuexec/invert"
+	"github.com/riffle-search/riffle/internal/accelerator"
 	"github.com/riffle-search/riffle/segment"
 )
 
@@ -49,9 +49,9 @@ type BuildOptions struct {
 
 type privateBuild struct {
 	blockBytes int
-	runBytes   int64          // MemoryBytes, below its least
-	sorter     segment.Sorter // instead of a GPU
-	invert     invert.Options
+	runBytes   int64                    // MemoryBytes, below its least
+	sorter     accelerator.SorterFinder // instead of a GPU
+	trees      bool                     // have a GPU find terms by B-trees
 }
 
 // BuildProgress says how far a build is.

@@ -5,8 +5,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/riffle-search/riffle/gpuexec/device"
-	"github.com/riffle-search/riffle/gpuexec/invert"
+	"github.com/riffle-search/riffle/internal/accelerator"
 	"github.com/riffle-search/riffle/segment"
 )
 
@@ -49,12 +48,10 @@ func (g *BuildGPUOptions) validate() error {
 // something to invert.
 type buildGPU struct {
 	options BuildGPUOptions
-	how     invert.Options
 	room    int           // that it will have, if so much memory is free
 	opened  chan struct{} // closed when the fields below are there
 	err     error         // why it could not be opened
-	dev     *device.Device
-	sorter  segment.Sorter
+	sorter  accelerator.Sorter
 	spent   time.Duration // in Sort
 	there   bool          // it was opened when it was needed
 }
@@ -65,39 +62,27 @@ func (b *builder) findGPU() error {
 	if o == nil {
 		return nil
 	}
-	g := &buildGPU{options: *o, how: b.opts.private.invert, opened: make(chan struct{}), sorter: b.opts.private.sorter}
+	g := &buildGPU{options: *o, opened: make(chan struct{})}
 	if g.options.Share == 0 {
 		g.options.Share = 1
 	}
-	if g.sorter == nil {
-		if _, err := device.Find(o.Device); err != nil {
-			b.result.NoGPU = err.Error()
-			return g.require(err)
-		}
+	find := b.opts.private.sorter
+	if find == nil {
+		find = findSorter
 	}
-	b.gpu, b.result.GPU = g, true
-	most := g.how.MemoryFor(b.opts.private.runBytes / 2)
-	if o.MemoryBytes > 0 {
-		most = min(most, o.MemoryBytes)
+	room, open, err := find(accelerator.SorterOptions{
+		Device: o.Device, MemoryBytes: o.MemoryBytes, Records: b.opts.private.runBytes / 2, Trees: b.opts.private.trees,
+	})
+	if err != nil {
+		b.result.NoGPU = err.Error()
+		return g.require(err)
 	}
-	g.room = g.how.RoomIn(most)
+	g.room, b.gpu, b.result.GPU = room, g, true
 	go func() {
 		defer close(g.opened)
-		if g.sorter == nil {
-			g.err = g.open(most)
-		}
+		g.sorter, g.err = open()
 	}()
 	return nil
-}
-
-func (g *buildGPU) open(most int64) (err error) {
-	g.dev, err = device.Open(g.options.Device, device.Options{MemoryBytes: g.options.MemoryBytes, Most: most})
-	if err != nil {
-		return err
-	}
-	s, err := invert.New(g.dev, g.how)
-	g.sorter = s
-	return err
 }
 
 // require returns the error of Build for a GPU that cannot be used, or nil if it can do without.
@@ -153,10 +138,10 @@ func (g *buildGPU) close() error {
 		return nil
 	}
 	<-g.opened
-	if g.dev == nil {
+	if g.err != nil {
 		return nil
 	}
-	return g.dev.Close()
+	return g.sorter.Close()
 }
 
 // BuildTimes say where a build has spent its time, by the clock of the goroutine that takes documents in order. While it

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/riffle-search/riffle/gpuexec/device"
+	"github.com/riffle-search/riffle/internal/accelerator"
 	"github.com/riffle-search/riffle/segment"
 )
 
@@ -52,7 +53,7 @@ func TestBuildOnGPU(t *testing.T) {
 		for _, gpu := range []BuildGPUOptions{{}, {Share: 0.5}, {MemoryBytes: 700 << 10}} {
 			gpu.Required = true
 			o := (&BuildOptions{Workers: workers, MemoryBytes: 4 << 20, GPU: &gpu}).small()
-			o.private.invert.Trees = workers == 1 && gpu.Share == 0
+			o.private.trees = workers == 1 && gpu.Share == 0
 			got, res := builtKeys(t, files, o)
 			if got != want || len(want) < 10_000 {
 				t.Fatalf("with %d workers and %+v the segments have other bytes", workers, gpu)
@@ -156,7 +157,8 @@ func TestBuildLosesGPU(t *testing.T) {
 // A brokenSorter fails at once.
 type brokenSorter struct{ sorts int }
 
-func (*brokenSorter) Room() int { return 1000 }
+func (*brokenSorter) Room() int    { return 1000 }
+func (*brokenSorter) Close() error { return nil }
 func (s *brokenSorter) Sort(int, []segment.Piece) ([][]byte, error) {
 	s.sorts++
 	return nil, errors.New("out of order")
@@ -171,7 +173,9 @@ func TestBuildWithoutGPU(t *testing.T) {
 	}
 	broken := &brokenSorter{}
 	o := (&BuildOptions{Workers: 2, GPU: &BuildGPUOptions{Required: true}}).small()
-	o.private.sorter = broken
+	o.private.sorter = func(accelerator.SorterOptions) (int, func() (accelerator.Sorter, error), error) {
+		return broken.Room(), func() (accelerator.Sorter, error) { return broken, nil }, nil
+	}
 	got, res := builtKeys(t, yieldAll(docs), o)
 	if got != want || broken.sorts != 1 || res.NoGPU != "out of order" {
 		t.Errorf("one that fails: %d sorts, %+v", broken.sorts, res)

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/riffle-search/riffle/gpuexec/invert"
 	"github.com/riffle-search/riffle/internal/jsonl"
 )
 
@@ -39,17 +38,17 @@ func BenchmarkBuildRows(b *testing.B) {
 	for _, workers := range slices.Compact([]int{max(1, cores/2), cores}) {
 		for _, share := range []float64{0, 0.5, 1} {
 			b.Run(fmt.Sprintf("workers=%d/gpu=%v", workers, share), func(b *testing.B) {
-				buildRow(b, files, dir, workers, share, invert.Options{})
+				buildRow(b, files, dir, workers, share, false)
 			})
 		}
 		b.Run(fmt.Sprintf("workers=%d/gpu=1/trees", workers), func(b *testing.B) {
-			buildRow(b, files, dir, workers, 1, invert.Options{Trees: true})
+			buildRow(b, files, dir, workers, 1, true)
 		})
 	}
 }
 
-func buildRow(b *testing.B, files []string, dir string, workers int, share float64, how invert.Options) {
-	o := &BuildOptions{private: privateBuild{invert: how}, Workers: workers, Index: Options{Schema: &Schema{
+func buildRow(b *testing.B, files []string, dir string, workers int, share float64, trees bool) {
+	o := &BuildOptions{private: privateBuild{trees: trees}, Workers: workers, Index: Options{Schema: &Schema{
 		Fields: map[string]Field{"text": {}}, Dynamic: DynamicIgnore, NoStore: os.Getenv("RIFFLE_BUILD_STORE") == "",
 	}}}
 	if share > 0 {

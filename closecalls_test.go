@@ -83,7 +83,7 @@ func lastOf[T any](seq func(func(T, error) bool)) (last error) {
 func openForClosing(t *testing.T, fsys *crashFS, segments int) *Engine {
 	t.Helper()
 	tu := tuning{opts: Options{GPU: &GPUOptions{}, Merge: MergeOptions{Disabled: true}, Durability: NoSync}}
-	tu.opts.private.devices = append(tu.opts.private.devices, new(halfDevice))
+	tu.opts.private.accelerator = overDevices(new(halfDevice))
 	tu.opts.private.store.CacheBytes = 1
 	e, err := tu.open(worldDir, fsys)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 
 	"github.com/riffle-search/riffle/cpuexec"
+	"github.com/riffle-search/riffle/internal/accelerator"
 	"github.com/riffle-search/riffle/internal/corrupt"
 	"github.com/riffle-search/riffle/segment"
 	"github.com/riffle-search/riffle/store"
@@ -28,7 +29,9 @@ type Engine struct {
 	tables tableCache
 	fields *fieldSet
 	pool   *cpuexec.Pool // helps with searches
-	gpu    *gpus         // nil when Options.GPU is
+
+	accelerator   accelerator.Accelerator // nil when the CPU is all there is
+	noAccelerator error                   // why, with Options.GPU
 
 	calls     gate                 // those that Close waits for
 	current   atomic.Pointer[view] // never nil inside the gate
@@ -122,20 +125,20 @@ func Open(dir string, opts *Options) (*Engine, error) {
 	if e.opts.private.building {
 		so.NewMeta = map[string][]byte{metaBuilding: []byte("1")}
 	}
-	var err error
 	if e.opts.GPU != nil {
-		if e.gpu, err = openGPUs(e.opts.GPU, e.opts.Parallel.Workers, e.opts.Listener, e.opts.private.devices); err != nil {
+		if err := e.openAccelerator(); err != nil {
 			e.stop()
 			return nil, err
 		}
 	}
+	var err error
 	if e.store, err = store.Load(dir, &so); err != nil {
-		return nil, errors.Join(fmt.Errorf("riffle: open %s: %w", dir, err), e.gpu.close())
+		return nil, errors.Join(fmt.Errorf("riffle: open %s: %w", dir, err), e.closeAccelerator())
 	}
 	if err := e.load(); err != nil {
 		e.stop()
 		e.work.Wait()
-		return nil, errors.Join(fmt.Errorf("riffle: open %s: %w", dir, err), e.store.Close(), e.gpu.close())
+		return nil, errors.Join(fmt.Errorf("riffle: open %s: %w", dir, err), e.store.Close(), e.closeAccelerator())
 	}
 	e.loadPrices()
 	if !e.opts.ReadOnly {
@@ -326,7 +329,7 @@ func (e *Engine) close() error {
 	e.calls.shut()
 	e.work.Wait() // and so for a seal that runs, which is not broken off
 	e.current.Swap(nil).unref()
-	err = errors.Join(err, e.gpu.close(), e.keepPrices())
+	err = errors.Join(err, e.closeAccelerator(), e.keepPrices())
 	e.pool.Close()
 	if err := e.dropUnused(); err != nil {
 		e.opts.Listener.failed(err) // the next Open removes them
@@ -370,7 +373,9 @@ func (e *Engine) unused(s *liveSegment) {
 		return
 	}
 	e.lists.dropSegment(s.number)
-	e.gpu.dropSegment(s.number)
+	if e.accelerator != nil {
+		e.accelerator.Drop(func(key uint64) bool { return segmentOfKey(key) == s.number })
+	}
 	e.dropMu.Lock()
 	e.drops = append(e.drops, s.number)
 	e.dropMu.Unlock()

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/riffle-search/riffle/gpuexec/device"
+	"github.com/riffle-search/riffle/internal/accelerator"
 	"github.com/riffle-search/riffle/internal/corrupt"
 	"github.com/riffle-search/riffle/internal/format"
 	"github.com/riffle-search/riffle/store"
@@ -41,7 +41,7 @@ var (
 	ErrNotFound = errors.New("riffle: no such document")
 
 	// ErrNoDevice: a GPU was demanded and none is there, or this build has no GPU support.
-	ErrNoDevice = device.ErrNoDevice
+	ErrNoDevice = accelerator.ErrNoDevice
 )
 
 // A DocumentError says which document of a batch was refused, and which of its

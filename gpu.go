@@ -6,10 +6,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/riffle-search/riffle/gpuexec"
-	"github.com/riffle-search/riffle/gpuexec/device"
-	"github.com/riffle-search/riffle/gpuexec/dispatch"
-	"github.com/riffle-search/riffle/gpuexec/listcache"
+	"github.com/riffle-search/riffle/internal/accelerator"
 )
 
 // GPUOptions say how an Engine uses GPUs. Answers are the same as on the CPU, to the last bit.
@@ -84,39 +81,39 @@ type GPUOptions struct {
 	BatchDelay time.Duration
 }
 
-// A GPUPolicy says which searches go to a GPU; see package gpuexec/dispatch.
-type GPUPolicy = dispatch.Policy
+// A GPUPolicy says which searches go to a GPU; see package internal/dispatch.
+type GPUPolicy = accelerator.Policy
 
 const (
-	PolicyAuto   = dispatch.Auto       // where the search is estimated to be done first
-	PolicyLong   = dispatch.Long       // those with long lists
-	PolicyLBD    = dispatch.LBD        // those with short lists (Huang 2017)
-	PolicyHalves = dispatch.Halves     // every second one (Huang 2017)
-	PolicyGroups = dispatch.Groups     // three groups, deadlines and stealing (Ding 2009)
-	PolicyGPU    = dispatch.Devices    // all
-	PolicyCPU    = dispatch.Processors // none
+	PolicyAuto   = accelerator.Auto       // where the search is estimated to be done first
+	PolicyLong   = accelerator.Long       // those with long lists
+	PolicyLBD    = accelerator.LBD        // those with short lists (Huang 2017)
+	PolicyHalves = accelerator.Halves     // every second one (Huang 2017)
+	PolicyGroups = accelerator.Groups     // three groups, deadlines and stealing (Ding 2009)
+	PolicyGPU    = accelerator.Devices    // all
+	PolicyCPU    = accelerator.Processors // none
 )
 
 // ParseGPUPolicy reads "auto", "long", "lbd", "halves", "groups", "gpu" or "cpu".
-func ParseGPUPolicy(name string) (GPUPolicy, error) { return dispatch.ParsePolicy(name) }
+func ParseGPUPolicy(name string) (GPUPolicy, error) { return accelerator.ParsePolicy(name) }
 
 // A CachePolicy says what is kept in the memory of a GPU; see package gpuexec/listcache.
-type CachePolicy = listcache.Policy
+type CachePolicy = accelerator.CachePolicy
 
 const (
-	CacheVFB   = listcache.VFB   // parts of lists, by how often they are visited (Wang 2017)
-	CacheQtf   = listcache.Qtf   // whole lists, by how many searches have the word
-	CacheQtfDf = listcache.QtfDf // the same, divided by the length of the list
+	CacheVFB   = accelerator.VFB   // parts of lists, by how often they are visited (Wang 2017)
+	CacheQtf   = accelerator.Qtf   // whole lists, by how many searches have the word
+	CacheQtfDf = accelerator.QtfDf // the same, divided by the length of the list
 )
 
 // ParseCachePolicy reads "vfb", "qtf" or "qtfdf".
-func ParseCachePolicy(name string) (CachePolicy, error) { return listcache.ParsePolicy(name) }
+func ParseCachePolicy(name string) (CachePolicy, error) { return accelerator.ParseCachePolicy(name) }
 
 // A GPUAlgorithm is how a GPU answers; see package gpuexec.
-type GPUAlgorithm = gpuexec.Algorithm
+type GPUAlgorithm = accelerator.Algorithm
 
 // ParseGPUAlgorithm reads a name as GPUAlgorithm prints it, such as "auto" or "maxscore".
-func ParseGPUAlgorithm(name string) (GPUAlgorithm, error) { return gpuexec.ParseAlgorithm(name) }
+func ParseGPUAlgorithm(name string) (GPUAlgorithm, error) { return accelerator.ParseAlgorithm(name) }
 
 // validate reports every field that cannot be carried out.
 func (g *GPUOptions) validate() error {
@@ -145,135 +142,39 @@ func (g *GPUOptions) validate() error {
 	want(g.BatchQueries >= 0, "BatchQueries must not be negative, not %d", g.BatchQueries)
 	want(g.BatchBytes >= 0, "BatchBytes must not be negative, not %d", g.BatchBytes)
 	want(g.BatchDelay >= 0, "BatchDelay must not be negative, not %v", g.BatchDelay)
-	_, err := gpuexec.ParseAlgorithm(g.Algorithm.String())
+	_, err := accelerator.ParseAlgorithm(g.Algorithm.String())
 	want(err == nil, "Algorithm: there is no %v", g.Algorithm)
 	return errors.Join(errs...)
 }
 
-// executor are the options of what runs on a GPU.
-func (g *GPUOptions) executor() gpuexec.Options {
-	return gpuexec.Options{
-		Algorithm: g.Algorithm, BatchBytes: g.BatchBytes, FlatBytes: g.FlatBytes, NoFlat: g.NoFlat, Leave: g.Prune,
-		Cache:  listcache.Config{Policy: g.Cache, Lambda: g.Lambda, Static: g.StaticCache},
-		Stream: g.Stream, StaticLists: g.Stream && g.StaticCache, HostBytes: g.HostBytes,
+// accelerator returns the options as package accelerator wants them.
+func (g *GPUOptions) accelerator() accelerator.Options {
+	return accelerator.Options{
+		Devices: g.Devices, MemoryBytes: g.MemoryBytes, Policy: g.Policy, Threshold: g.Threshold, Algorithm: g.Algorithm,
+		Cache: g.Cache, Lambda: g.Lambda, StaticCache: g.StaticCache, Prune: g.Prune, FlatBytes: g.FlatBytes, NoFlat: g.NoFlat,
+		Stream: g.Stream, HostBytes: g.HostBytes, BatchQueries: g.BatchQueries, BatchBytes: g.BatchBytes, BatchDelay: g.BatchDelay,
 	}
 }
 
 // GPUInfo is what a GPU is.
-type GPUInfo = device.Info
+type GPUInfo = accelerator.Info
 
 // GPUs lists the GPUs of the machine. When there are none its error matches ErrNoDevice, and says
 // whether it is the machine, its driver or this program that lacks something.
-func GPUs() ([]GPUInfo, error) { return device.List() }
+func GPUs() ([]GPUInfo, error) { return accelerator.List() }
 
-// gpus are the GPUs of an Engine.
-type gpus struct {
-	dispatch  *dispatch.Dispatcher // nil when there are none
-	devices   []*device.Device
-	executors []*gpuexec.Executor
-	name      string // of what runs there
-	why       error  // there are none
+// GPUStats are figures about the GPUs of an Engine since it was opened.
+type GPUStats struct {
+	Devices []GPUDeviceStats
+	NoGPU   string // why there are none; empty when there are
+
+	// Searches, by who answered them, and batches; see package internal/dispatch.
+	Searches accelerator.Searches
 }
 
-// openGPUs opens the devices that the options name. Without Required, no device is no error.
-func openGPUs(o *GPUOptions, cores int, l *Listener, instead []dispatch.Device) (*gpus, error) {
-	g := &gpus{name: "gpu"}
-	all := instead
-	if all == nil {
-		if err := g.open(o); err != nil {
-			_ = g.closeDevices() // err says more
-			g.devices, g.executors = nil, nil
-			if g.why = err; o.Required {
-				return nil, fmt.Errorf("riffle: Options.GPU: %w", err)
-			}
-			return g, nil
-		}
-		for _, x := range g.executors {
-			all = append(all, x)
-			g.name = x.Name()
-		}
-	}
-	g.dispatch = dispatch.New(all, dispatch.Options{
-		Policy: o.Policy, Threshold: o.Threshold, MaxCount: o.BatchQueries, MaxBytes: o.BatchBytes, Delay: o.BatchDelay,
-		Depth: batchesUnderWay, Cores: cores,
-		Failed: func(device int, lost bool, err error) { l.gpuFailed(GPUEvent{Device: device, Lost: lost, Err: err}) },
-	})
-	return g, nil
-}
-
-// batchesUnderWay is how many batches an executor works on at a time.
-const batchesUnderWay = 3
-
-// open opens devices and makes their executors.
-func (g *gpus) open(o *GPUOptions) error {
-	numbers := o.Devices
-	if numbers == nil {
-		infos, err := device.List()
-		if err != nil {
-			return err
-		}
-		for _, info := range infos {
-			numbers = append(numbers, info.Number)
-		}
-	}
-	if len(numbers) == 0 {
-		return ErrNoDevice
-	}
-	for _, n := range numbers {
-		dev, err := device.Open(n, device.Options{MemoryBytes: o.MemoryBytes, Most: gpuexec.MaxMemory})
-		if err != nil {
-			return err
-		}
-		g.devices = append(g.devices, dev)
-		x, err := gpuexec.New(dev, o.executor())
-		if err != nil {
-			return err
-		}
-		g.executors = append(g.executors, x)
-	}
-	return nil
-}
-
-// close has searches that wait answered by the CPU, and gives the devices back.
-func (g *gpus) close() error {
-	if g == nil {
-		return nil
-	}
-	if g.dispatch != nil {
-		g.dispatch.Close()
-	}
-	return g.closeDevices()
-}
-
-// closeDevices leaves the lists of devices as they are: Stats may be reading them.
-func (g *gpus) closeDevices() error {
-	var errs []error
-	for _, dev := range g.devices {
-		errs = append(errs, dev.Close())
-	}
-	return errors.Join(errs...)
-}
-
-// there reports whether there is any device. It accepts nil.
-func (g *gpus) there() bool { return g != nil && g.dispatch != nil }
-
-// reason says why there is no device. It accepts nil.
-func (g *gpus) reason() error {
-	switch {
-	case g == nil:
-		return fmt.Errorf("%w: opened without Options.GPU", ErrNoDevice)
-	case g.why != nil:
-		return g.why
-	}
-	return ErrNoDevice
-}
-
-// dropSegment forgets the lists of a segment that is gone.
-func (g *gpus) dropSegment(number uint64) {
-	if g == nil {
-		return
-	}
-	for _, x := range g.executors {
-		x.Cache().Drop(func(key uint64) bool { return segmentOfKey(key) == number })
-	}
+// GPUDeviceStats are figures about one GPU.
+type GPUDeviceStats struct {
+	Info  GPUInfo
+	Lost  string                 // why it cannot be used any more; empty when it can
+	Cache accelerator.CacheStats // of the lists in its memory
 }

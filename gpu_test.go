@@ -14,9 +14,9 @@ import (
 
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/cpuexec"
-	"github.com/riffle-search/riffle/gpuexec"
-	"github.com/riffle-search/riffle/gpuexec/dispatch"
-	"github.com/riffle-search/riffle/gpuexec/listcache"
+	"github.com/riffle-search/riffle/internal/accelerator"
+	"github.com/riffle-search/riffle/internal/dispatch"
+	"github.com/riffle-search/riffle/internal/gpu"
 )
 
 // A halfDevice answers plans by the CPU, but leaves every second tile open, as a GPU does that
@@ -74,9 +74,14 @@ func (h *halfDevice) Lost() error {
 	return h.fail
 }
 
+// overDevices puts such GPUs in the place of those of the machine.
+func overDevices(devices ...dispatch.Device) accelerator.Opener {
+	return func(o accelerator.Options) (accelerator.Accelerator, error) { return gpu.Over(o, devices...), nil }
+}
+
 // withDevices are options for an index with such GPUs.
 func withDevices(o *GPUOptions, devices ...dispatch.Device) *Options {
-	return &Options{GPU: o, private: privateOptions{devices: devices}, Merge: MergeOptions{Disabled: true}}
+	return &Options{GPU: o, private: privateOptions{accelerator: overDevices(devices...)}, Merge: MergeOptions{Disabled: true}}
 }
 
 // fillWords puts documents of random words, a few segments of them.
@@ -256,22 +261,33 @@ func TestGPUOptions(t *testing.T) {
 	}
 }
 
-// TestGPUOptionsArrive: what an Engine is told, the executor is.
+// TestGPUOptionsArrive: what an Engine is told, its accelerator is, but for what the Engine itself sees to.
 func TestGPUOptionsArrive(t *testing.T) {
-	o := GPUOptions{
-		Algorithm: gpuexec.BMW, BatchBytes: 1, FlatBytes: 2, NoFlat: true, Prune: true, Cache: CacheQtf, Lambda: 0.5, StaticCache: true,
+	var given GPUOptions
+	from := reflect.ValueOf(&given).Elem()
+	for i := range from.NumField() { // every field gets a value of its own
+		switch f := from.Field(i); f.Kind() {
+		case reflect.Bool:
+			f.SetBool(true)
+		case reflect.Float64:
+			f.SetFloat(0.5)
+		case reflect.Slice:
+			f.Set(reflect.ValueOf([]int{i}))
+		case reflect.Uint8:
+			f.SetUint(uint64(i))
+		default:
+			f.SetInt(int64(i + 1))
+		}
 	}
-	want := gpuexec.Options{
-		Algorithm: gpuexec.BMW, BatchBytes: 1, FlatBytes: 2, NoFlat: true, Leave: true,
-		Cache: listcache.Config{Policy: CacheQtf, Lambda: 0.5, Static: true},
-	}
-	if got := o.executor(); !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v, want %+v", got, want)
-	}
-	o = GPUOptions{Stream: true, HostBytes: 3, StaticCache: true}
-	want = gpuexec.Options{Stream: true, HostBytes: 3, StaticLists: true, Cache: listcache.Config{Static: true}}
-	if got := o.executor(); !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v, want %+v", got, want)
+	to := reflect.ValueOf(given.accelerator())
+	for i := range from.NumField() {
+		name := from.Type().Field(i).Name
+		if name == "Required" {
+			continue
+		}
+		if got, want := to.FieldByName(name), from.Field(i).Interface(); !got.IsValid() || !reflect.DeepEqual(got.Interface(), want) {
+			t.Errorf("%s: got %v, want %v", name, got, want)
+		}
 	}
 }
 
@@ -317,7 +333,7 @@ func TestPricesAreKept(t *testing.T) {
 	ix := newIndex(t, o)
 	ix.fillWords(100)
 	prices := func() string {
-		text, err := ix.gpu.dispatch.Model().MarshalJSON()
+		text, err := ix.accelerator.Model().MarshalJSON()
 		ix.must(err)
 		return string(text)
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/riffle-search/riffle/cpuexec"
-	"github.com/riffle-search/riffle/gpuexec/dispatch"
+	"github.com/riffle-search/riffle/internal/dispatch"
 )
 
 // BenchmarkCostModel has a model learn what queries cost one core, and then estimate others:

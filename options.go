@@ -11,7 +11,7 @@ import (
 
 	"github.com/riffle-search/riffle/analysis"
 	"github.com/riffle-search/riffle/blockmax"
-	"github.com/riffle-search/riffle/gpuexec/dispatch"
+	"github.com/riffle-search/riffle/internal/accelerator"
 	"github.com/riffle-search/riffle/internal/corrupt"
 	"github.com/riffle-search/riffle/internal/format"
 	"github.com/riffle-search/riffle/segment"
@@ -211,15 +211,15 @@ type Options struct {
 }
 
 type privateOptions struct {
-	store       store.Options     // the file system, sizes
-	memoryBytes int64             // MemoryBytes, below its least
-	tableBytes  int               // of stored documents; 0 stands for segment.DefaultTableBytes
-	building    bool              // opened by Build
-	devices     []dispatch.Device // instead of GPUs
-	now         func() time.Time  // instead of time.Now, where background work is paced
-	maxDocs     uint64            // instead of MaxDocs
-	segmentDocs uint64            // instead of maxSegmentDocs
-	replayed    func(bytes int64) // is told what memory holds after each record of the log that Open reads
+	store       store.Options      // the file system, sizes
+	memoryBytes int64              // MemoryBytes, below its least
+	tableBytes  int                // of stored documents; 0 stands for segment.DefaultTableBytes
+	building    bool               // opened by Build
+	accelerator accelerator.Opener // instead of GPUs
+	now         func() time.Time   // instead of time.Now, where background work is paced
+	maxDocs     uint64             // instead of MaxDocs
+	segmentDocs uint64             // instead of maxSegmentDocs
+	replayed    func(bytes int64)  // is told what memory holds after each record of the log that Open reads
 }
 
 // withDefaults returns a copy in which zero values are replaced. It accepts nil.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/cpuexec"
 )
 
@@ -158,8 +159,8 @@ func (e *Engine) settings(o *SearchOptions) (s searchSettings, err error) {
 			fault("Parallel", "%w", err)
 		}
 	}
-	if s.Processor == GPU && !e.gpu.there() {
-		errs = append(errs, e.gpu.reason())
+	if s.Processor == GPU && e.accelerator == nil {
+		errs = append(errs, e.noGPU())
 	}
 	return s, errors.Join(errs...)
 }
@@ -248,11 +249,38 @@ func (v *view) count(ctx context.Context, q Query) (int, error) {
 }
 
 func (v *view) search(ctx context.Context, q Query, o *SearchOptions) (*Result, error) {
-	r, err := v.start(ctx, q, o)
+	if v.e.accelerator != nil {
+		r, err := v.submit(ctx, q, o)
+		if err != nil {
+			return nil, err
+		}
+		return r.finish(ctx)
+	}
+	set, err := v.e.settings(o)
 	if err != nil {
 		return nil, err
 	}
-	return r.finish(ctx)
+	p := v.e.borrow()
+	defer v.e.giveBack(p)
+	c, err := p.prepare(ctx, v, q, &set)
+	if err != nil {
+		return nil, err
+	}
+	cpu := v.e.executor(&set)
+	top, err := cpu.TopK(ctx, &c.plan)
+	return v.result(ctx, p, c, &set, top, executorName(cpu, top.Work), err)
+}
+
+// result makes a Result of what an executor has found, unless it failed.
+func (v *view) result(ctx context.Context, p *preparer, c *compiled, s *searchSettings, top blockmax.TopK, executor string, err error) (*Result, error) {
+	if err != nil {
+		return nil, v.at(err)
+	}
+	res := &Result{Total: top.Total, TotalExact: top.Exact, Work: top.Work, Executor: executor}
+	if res.Hits, err = p.namer.hits(ctx, v, top.Hits, c.scale, s.Load); err != nil {
+		return nil, err
+	}
+	return res, nil
 }
 
 // at names the segment and term that an executor's error came from.

@@ -69,7 +69,7 @@ func (e *Engine) Stats() (*Stats, error) {
 	defer v.release()
 	st := &Stats{Docs: v.live, CacheBytes: e.lists.bytes.Load()}
 	st.CacheHits, st.CacheMisses = e.lists.counts()
-	st.GPU = e.gpu.stats()
+	st.GPU = e.gpuStats()
 	st.Pinned = e.pinnedStats()
 	fields := map[string]*FieldStats{}
 	for i := range v.segs {

@@ -40,7 +40,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 kit=$root/.gpu
 limit=$((60 << 20)) # bytes of .gpu/ and of the repository, of the 64 MiB that can be sent
-tests="gpuexec gpuexec/device gpuexec/invert gpuexec/listcache gpuexec/demand gpuexec/dispatch postings"
+tests="gpuexec gpuexec/device gpuexec/invert gpuexec/listcache gpuexec/demand internal/dispatch postings"
 
 say() { echo "=== $*" >&2; }
 

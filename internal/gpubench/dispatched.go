@@ -12,7 +12,7 @@ import (
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/cpuexec"
 	"github.com/riffle-search/riffle/gpuexec"
-	"github.com/riffle-search/riffle/gpuexec/dispatch"
+	"github.com/riffle-search/riffle/internal/dispatch"
 )
 
 // A station is devices and a CPU behind a dispatcher, as in an engine.

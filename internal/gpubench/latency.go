@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/riffle-search/riffle/blockmax"
-	"github.com/riffle-search/riffle/gpuexec/dispatch"
+	"github.com/riffle-search/riffle/internal/dispatch"
 )
 
 // shares of the rate at which a station saturates.

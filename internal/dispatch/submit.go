@@ -4,10 +4,12 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"github.com/riffle-search/riffle/gpuexec/device"
 )
 
 // Submit has a query answered, by the processor that the policy chooses unless the query says
-// which. Its plan must not change until Wait has returned. The error is ErrNoDevice, for a query that
+// which. Its plan must not change until Wait has returned. The error is device.ErrNoDevice, for a query that
 // demands a device.
 func (d *Dispatcher) Submit(q Query) (Ticket, error) {
 	j := newJob(d, q)
@@ -19,7 +21,7 @@ func (d *Dispatcher) Submit(q Query) (Ticket, error) {
 	noDevice := d.alive == 0 || d.closed
 	if q.On == OnGPU && noDevice {
 		j.release()
-		return Ticket{}, ErrNoDevice
+		return Ticket{}, device.ErrNoDevice
 	}
 	if q.On == OnCPU || noDevice {
 		d.stats.ToCPU++

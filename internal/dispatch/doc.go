@@ -33,5 +33,5 @@
 // # When a device fails
 //
 // The queries of a batch that fails are answered by the CPU. A device that is lost gets no
-// further batch; with the last one, queries go to the CPU, and those that demand a device fail with ErrNoDevice.
+// further batch; with the last one, queries go to the CPU, and those that demand a device fail with device.ErrNoDevice.
 package dispatch

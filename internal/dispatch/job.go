@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/gpuexec/device"
 )
 
 // A Ticket is a query that has been submitted. Wait must be called, once.
@@ -67,7 +68,7 @@ func (t Ticket) Wait(ctx context.Context) (Answer, error) {
 	defer j.release()
 	switch j.state {
 	case refused:
-		return Answer{}, ErrNoDevice
+		return Answer{}, device.ErrNoDevice
 	case partial:
 		return j.complete(ctx)
 	}

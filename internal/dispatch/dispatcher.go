@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -38,7 +37,7 @@ type Side uint8
 const (
 	Any    Side = iota // whichever the policy chooses
 	OnCPU              // the CPU
-	OnGPU              // a device; ErrNoDevice when there is none
+	OnGPU              // a device; device.ErrNoDevice when there is none
 	OnBoth             // of an answer: a device began, the CPU completed it
 )
 
@@ -54,9 +53,6 @@ type Answer struct {
 	blockmax.TopK
 	By Side
 }
-
-// ErrNoDevice: a device was demanded, and there is none, or none is left.
-var ErrNoDevice = errors.New("dispatch: no GPU device")
 
 // Options of a Dispatcher. The zero value takes the defaults that the comments name.
 type Options struct {

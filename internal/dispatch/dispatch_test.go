@@ -11,6 +11,7 @@ import (
 
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/cpuexec"
+	"github.com/riffle-search/riffle/gpuexec/device"
 	"github.com/riffle-search/riffle/internal/exectest"
 )
 
@@ -258,7 +259,7 @@ func TestLost(t *testing.T) {
 	if err := <-told; !errors.Is(err, errBroken) {
 		t.Errorf("was told of %v", err)
 	}
-	if _, err := d.TopK(t.Context(), q); !errors.Is(err, ErrNoDevice) {
+	if _, err := d.TopK(t.Context(), q); !errors.Is(err, device.ErrNoDevice) {
 		t.Errorf("with no device left: %v", err)
 	}
 	q.On = Any
@@ -307,7 +308,7 @@ func TestClose(t *testing.T) {
 		t.Errorf("by %v, %v", a.By, err)
 	}
 	q.On = OnGPU
-	if _, err := d.TopK(t.Context(), q); !errors.Is(err, ErrNoDevice) {
+	if _, err := d.TopK(t.Context(), q); !errors.Is(err, device.ErrNoDevice) {
 		t.Errorf("closed: %v", err)
 	}
 }

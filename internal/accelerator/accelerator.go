@@ -1,0 +1,97 @@
+// Package accelerator says what an Engine wants of GPUs: an Accelerator that answers some of its
+// searches, and a Sorter that inverts documents while an index is built. Package internal/gpu
+// implements both; only programs built with the tag cuda have it. Without one, every search runs on
+// the CPU and passes through none of this.
+//
+// The package knows plans, keys of posting lists, and the names of the options that users set. It must
+// not know how a device is driven or how its answers come about, nor what a document, a query or a
+// view of the index is.
+package accelerator
+
+import (
+	"context"
+
+	"github.com/riffle-search/riffle/internal/dispatch"
+	"github.com/riffle-search/riffle/segment"
+)
+
+// An Accelerator answers searches in place of the CPU, or together with it. Answers are the same, to
+// the last bit. Its methods are safe for concurrent use.
+type Accelerator interface {
+	// Name is what runs a search, such as "gpu/maxscore".
+	Name() string
+
+	// Appetite is how many searches should be under way to keep the accelerator busy.
+	Appetite() int
+
+	// Submit begins a search, here or on the CPU: wherever it is estimated to end first, unless the
+	// query demands one of them. Ticket.Wait returns the answer, and must be called.
+	Submit(Query) (Ticket, error)
+
+	// Warm fills the accelerator's memory with what a log of n queries needs most. query returns
+	// the i-th of them, and a function that gives its plan back.
+	Warm(ctx context.Context, n int, query func(i int) (q Query, done func(), err error)) error
+
+	// Drop forgets the lists whose keys gone reports.
+	Drop(gone func(key uint64) bool)
+
+	// Stats returns current figures.
+	Stats() Stats
+
+	// Model is what it has learnt of costs, and goes on learning.
+	Model() *Model
+
+	// Close has the CPU answer the searches that wait, and gives the devices back. Stats and Model
+	// can still be called.
+	Close() error
+}
+
+// A Query is a plan, what answers it on the CPU, and where it may run.
+type Query = dispatch.Query
+
+// A Ticket is a query that has been submitted.
+type Ticket = dispatch.Ticket
+
+// A Side is where a query may run, or where an answer comes from.
+type Side = dispatch.Side
+
+const (
+	Anywhere = dispatch.Any
+	OnCPU    = dispatch.OnCPU
+	OnGPU    = dispatch.OnGPU
+	OnBoth   = dispatch.OnBoth
+)
+
+// Stats are figures about an Accelerator.
+type Stats struct {
+	Devices  []DeviceStats
+	Searches Searches
+}
+
+// DeviceStats are figures about one device.
+type DeviceStats struct {
+	Info  Info
+	Lost  error // why it cannot be used any more
+	Cache CacheStats
+}
+
+// An Opener opens an Accelerator. Its error is ErrNoDevice when there is nothing to open.
+type Opener func(Options) (Accelerator, error)
+
+// A Sorter inverts documents that are built.
+type Sorter interface {
+	segment.Sorter
+	Close() error
+}
+
+// SorterOptions say which device a Sorter gets, and how much of it.
+type SorterOptions struct {
+	Device      int
+	MemoryBytes int64 // of the device; 0 is as much as there is
+	Records     int64 // bytes that it may have to sort at a time
+	Trees       bool  // find terms by B-trees, as in Wei 2011
+}
+
+// A SorterFinder looks for a device that can sort. It returns at once: how many bytes the device will
+// have room for, and the function that opens it, which takes a good part of a second.
+type SorterFinder func(SorterOptions) (room int, open func() (Sorter, error), err error)

@@ -1,0 +1,87 @@
+package accelerator
+
+import (
+	"time"
+
+	"github.com/riffle-search/riffle/gpuexec"
+	"github.com/riffle-search/riffle/gpuexec/device"
+	"github.com/riffle-search/riffle/gpuexec/listcache"
+	"github.com/riffle-search/riffle/internal/dispatch"
+)
+
+// Names and figures of the packages below that are a part of riffle's own API.
+type (
+	Policy      = dispatch.Policy
+	Searches    = dispatch.Stats
+	Model       = dispatch.Model
+	Algorithm   = gpuexec.Algorithm
+	CachePolicy = listcache.Policy
+	CacheStats  = listcache.Stats
+	Info        = device.Info
+)
+
+const (
+	Auto       = dispatch.Auto
+	Long       = dispatch.Long
+	LBD        = dispatch.LBD
+	Halves     = dispatch.Halves
+	Groups     = dispatch.Groups
+	Devices    = dispatch.Devices
+	Processors = dispatch.Processors
+
+	VFB   = listcache.VFB
+	Qtf   = listcache.Qtf
+	QtfDf = listcache.QtfDf
+)
+
+// ErrNoDevice: there is no such device, no driver, or no support for one in this program.
+var ErrNoDevice = device.ErrNoDevice
+
+// ParsePolicy is the inverse of Policy.String.
+func ParsePolicy(name string) (Policy, error) { return dispatch.ParsePolicy(name) }
+
+// ParseCachePolicy is the inverse of CachePolicy.String.
+func ParseCachePolicy(name string) (CachePolicy, error) { return listcache.ParsePolicy(name) }
+
+// ParseAlgorithm is the inverse of Algorithm.String.
+func ParseAlgorithm(name string) (Algorithm, error) { return gpuexec.ParseAlgorithm(name) }
+
+// List gives the devices of the machine. When there are none its error is ErrNoDevice and says why.
+func List() ([]Info, error) { return device.List() }
+
+// Options are those of riffle.GPUOptions, with what an Engine adds.
+type Options struct {
+	Devices      []int // nil for all
+	MemoryBytes  int64
+	Policy       Policy
+	Threshold    int
+	Algorithm    Algorithm
+	Cache        CachePolicy
+	Lambda       float64
+	StaticCache  bool
+	Prune        bool
+	FlatBytes    int64
+	NoFlat       bool
+	Stream       bool
+	HostBytes    int64
+	BatchQueries int
+	BatchBytes   int64
+	BatchDelay   time.Duration
+
+	Cores  int                                    // that compute searches
+	Failed func(device int, lost bool, err error) // is told of every batch that a device failed to answer
+}
+
+// None is the Opener of programs without the tag cuda.
+func None(Options) (Accelerator, error) { return nil, noDevice() }
+
+// NoSorter is the SorterFinder of programs without the tag cuda.
+func NoSorter(SorterOptions) (int, func() (Sorter, error), error) { return 0, nil, noDevice() }
+
+// noDevice says why there is none.
+func noDevice() error {
+	if _, err := device.List(); err != nil {
+		return err
+	}
+	return ErrNoDevice
+}

@@ -1,0 +1,37 @@
+package gpu
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/riffle-search/riffle/gpuexec"
+	"github.com/riffle-search/riffle/gpuexec/listcache"
+	"github.com/riffle-search/riffle/internal/accelerator"
+)
+
+// TestOptionsArrive: what an Accelerator is told, the executor is.
+func TestOptionsArrive(t *testing.T) {
+	for _, test := range []struct {
+		given accelerator.Options
+		want  gpuexec.Options
+	}{
+		{
+			accelerator.Options{
+				Algorithm: gpuexec.BMW, BatchBytes: 1, FlatBytes: 2, NoFlat: true, Prune: true,
+				Cache: listcache.Qtf, Lambda: 0.5, StaticCache: true,
+			},
+			gpuexec.Options{
+				Algorithm: gpuexec.BMW, BatchBytes: 1, FlatBytes: 2, NoFlat: true, Leave: true,
+				Cache: listcache.Config{Policy: listcache.Qtf, Lambda: 0.5, Static: true},
+			},
+		},
+		{
+			accelerator.Options{Stream: true, HostBytes: 3, StaticCache: true},
+			gpuexec.Options{Stream: true, HostBytes: 3, StaticLists: true, Cache: listcache.Config{Static: true}},
+		},
+	} {
+		if got := executorOptions(&test.given); !reflect.DeepEqual(got, test.want) {
+			t.Errorf("%+v, want %+v", got, test.want)
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package gpu
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/gpuexec/demand"
+	"github.com/riffle-search/riffle/internal/accelerator"
+	"github.com/riffle-search/riffle/internal/dispatch"
+)
+
+// warmBatch is how many queries of a log run together.
+const warmBatch = 256
+
+// Warm implements accelerator.Accelerator, after Wang 2017: it counts what all queries visit, has every
+// cache choose by these counts, and runs the log on every device, so that its lists are copied there.
+func (a *Accelerator) Warm(ctx context.Context, n int, query func(int) (accelerator.Query, func(), error)) error {
+	for i := range n {
+		if err := a.countVisits(ctx, i, query); err != nil {
+			return fmt.Errorf("query %d: %w", i, err)
+		}
+	}
+	for _, x := range a.executors {
+		x.Admit()
+	}
+	for from := 0; from < n; from += warmBatch {
+		if err := a.runOnAll(ctx, from, min(n, from+warmBatch), query); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// countVisits has the caches of all devices count what a query visits. When the CPU completes answers
+// that is what its threshold leaves in the end, else whatever must be cached before it begins.
+func (a *Accelerator) countVisits(ctx context.Context, i int, query func(int) (accelerator.Query, func(), error)) error {
+	q, done, err := query(i)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if q.Plan.Tree != nil {
+		return nil // trees are not for GPUs
+	}
+	mode, need := q.Plan.Mode, uint32(0)
+	switch {
+	case a.prune:
+		if mode, need, err = finalNeed(ctx, q); err != nil {
+			return err
+		}
+	case mode == blockmax.Or:
+		need = q.Plan.Seed()
+	}
+	var f demand.Finder
+	for _, x := range a.executors {
+		x.Count(&f, q.Plan, mode, need)
+	}
+	return nil
+}
+
+// finalNeed runs a query on the CPU. It returns how its answer was found, and the score of the last hit, 0
+// when there are fewer than wanted.
+func finalNeed(ctx context.Context, q accelerator.Query) (mode blockmax.Mode, need uint32, err error) {
+	top, err := q.CPU.TopK(ctx, q.Plan)
+	if err != nil {
+		return 0, 0, err
+	}
+	mode = q.Plan.Mode
+	if len(top.Hits) == q.Plan.K {
+		need = top.Hits[q.Plan.K-1].Score
+	} else if mode == blockmax.AndOr {
+		mode = blockmax.Or
+	}
+	return mode, need, nil
+}
+
+// runOnAll runs queries on every device, for what that copies there. Answers are not wanted.
+func (a *Accelerator) runOnAll(ctx context.Context, from, to int, query func(int) (accelerator.Query, func(), error)) error {
+	var plans []*dispatch.Plan
+	for i := from; i < to; i++ {
+		q, done, err := query(i)
+		if err != nil {
+			return err
+		}
+		defer done()
+		plans = append(plans, q.Plan)
+	}
+	for _, x := range a.executors {
+		if _, err := x.Partials(ctx, plans); err != nil {
+			return err
+		}
+	}
+	return nil
+}
