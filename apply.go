@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/riffle-search/riffle/internal/document"
 	"github.com/riffle-search/riffle/segment"
 )
 
@@ -29,7 +30,7 @@ func (e *Engine) Delete(ctx context.Context, id string) error {
 // Options.Durability) and every search that begins from then on sees it. Searches never see a part
 // of a batch, nor one before another that was logged first.
 //
-// When a document cannot be indexed, Apply returns a *DocumentError for each and nothing
+// When a document cannot be indexed, Apply returns a *document.Error for each and nothing
 // of the batch happens. Nothing happens either when ctx ends before the batch is in the log: the
 // error is that of ctx. When ctx ends later the error matches ErrPending as well: the batch will
 // be applied as if Apply had been waited for. After an error of the log itself no search sees the
@@ -68,12 +69,12 @@ func (e *Engine) Apply(ctx context.Context, b *Batch) error {
 	return nil
 }
 
-func (e *Engine) apply(ctx context.Context, ops []operation) error {
+func (e *Engine) apply(ctx context.Context, ops []document.Operation) error {
 	chunks, err := e.invertAll(ctx, ops)
 	if err != nil {
 		return err
 	}
-	if err := e.fields.takeChunks(chunks); err != nil {
+	if err := e.fields.TakeChunks(chunks); err != nil {
 		return err
 	}
 	p := e.newPending(ops, chunks)
@@ -104,11 +105,11 @@ func (e *Engine) Sync(ctx context.Context) error {
 // insert carries out operations in memory: chunks are the inverted documents of
 // the Put operations, whose fields are held, gone what they replace in sealed segments. It cannot
 // fail. The caller holds e.mu, or is alone.
-func (e *Engine) insert(ops []operation, chunks []*segment.Chunk, gone []place) {
+func (e *Engine) insert(ops []document.Operation, chunks []*segment.Chunk, gone []place) {
 	m := e.memory
 	next := m.memory.Docs()
 	for _, c := range chunks {
-		e.fields.enter(c, m.memory)
+		e.fields.Enter(c, m.memory)
 		m.memory.AddChunk(c)
 		c.Reset()
 		e.chunks.Put(c)
@@ -119,7 +120,7 @@ func (e *Engine) insert(ops []operation, chunks []*segment.Chunk, gone []place) 
 		batch = make(map[string]uint32, len(ops))
 	}
 	for i := range ops {
-		id := ops[i].id
+		id := ops[i].ID
 		for n := len(e.segments) - 2; n >= 0 && e.segments[n].memory != nil; n-- { // being sealed
 			if doc, ok := e.segments[n].memory.Lookup(id); ok && !e.segments[n].deleted.contains(doc) {
 				gone = append(gone, place{e.segments[n], doc})
@@ -132,7 +133,7 @@ func (e *Engine) insert(ops []operation, chunks []*segment.Chunk, gone []place) 
 		if ok {
 			gone = append(gone, place{m, doc})
 		}
-		if !ops[i].del {
+		if !ops[i].Delete {
 			if batch != nil {
 				batch[id] = next
 			}
@@ -156,10 +157,10 @@ func (e *Engine) insert(ops []operation, chunks []*segment.Chunk, gone []place) 
 
 // invertAll analyses the documents of the Put operations, on all cores when there
 // are many. The chunks have them in the order of the operations.
-func (e *Engine) invertAll(ctx context.Context, ops []operation) ([]*segment.Chunk, error) {
-	puts := make([]*operation, 0, len(ops))
+func (e *Engine) invertAll(ctx context.Context, ops []document.Operation) ([]*segment.Chunk, error) {
+	puts := make([]*document.Operation, 0, len(ops))
 	for i := range ops {
-		if !ops[i].del {
+		if !ops[i].Delete {
 			puts = append(puts, &ops[i])
 		}
 	}
@@ -172,7 +173,7 @@ func (e *Engine) invertAll(ctx context.Context, ops []operation) ([]*segment.Chu
 	errs := make([]error, len(puts))
 	var next atomic.Int64
 	run := func() {
-		iv := e.inverters.Get().(*inverter)
+		iv := e.inverters.Get().(*document.Inverter)
 		defer e.inverters.Put(iv)
 		for {
 			i := int(next.Add(1)) - 1
@@ -181,7 +182,7 @@ func (e *Engine) invertAll(ctx context.Context, ops []operation) ([]*segment.Chu
 			}
 			c := e.chunks.Get().(*segment.Chunk)
 			for at := i * per; at < min((i+1)*per, len(puts)); at++ {
-				errs[at] = iv.invert(c, puts[at].id, puts[at].values)
+				errs[at] = iv.Invert(c, puts[at].ID, puts[at].Values)
 			}
 			c.Group(segment.OnePartition)
 			chunks[i] = c

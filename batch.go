@@ -2,22 +2,17 @@ package riffle
 
 import (
 	"errors"
-	"fmt"
+
+	"github.com/riffle-search/riffle/internal/document"
 )
 
 // A Batch is a list of changes that Apply carries out together, in order: all of
 // them or none. The zero Batch is empty and ready to use. A Batch must not be
 // changed while it is being applied; afterwards it may be Reset and filled again.
 type Batch struct {
-	ops  []operation
+	ops  []document.Operation
 	size int
 	errs []error
-}
-
-type operation struct {
-	id     string
-	del    bool
-	values []value
 }
 
 // Put adds a document, or replaces the one that has this id. doc is a map with
@@ -25,11 +20,11 @@ type operation struct {
 // changed afterwards. Field names are UTF-8 and at most MaxNameBytes long; ids are
 // any bytes. A document that cannot be indexed is reported by Apply.
 func (b *Batch) Put(id string, doc any) {
-	if err := checkID(id); err != nil {
+	if err := document.CheckID(id); err != nil {
 		b.errs = append(b.errs, err)
 		return
 	}
-	vals, err := flatten(doc)
+	vals, err := document.Flatten(doc)
 	if err != nil {
 		var de *DocumentError
 		if errors.As(err, &de) {
@@ -41,19 +36,19 @@ func (b *Batch) Put(id string, doc any) {
 		return
 	}
 	for i := range vals {
-		b.size += len(vals[i].name) + len(vals[i].str) + 16
+		b.size += len(vals[i].Name) + len(vals[i].Str) + 16
 	}
-	b.ops = append(b.ops, operation{id: id, values: vals})
+	b.ops = append(b.ops, document.Operation{ID: id, Values: vals})
 	b.size += len(id)
 }
 
 // Delete removes the document that has this id, if there is one.
 func (b *Batch) Delete(id string) {
-	if err := checkID(id); err != nil {
+	if err := document.CheckID(id); err != nil {
 		b.errs = append(b.errs, err)
 		return
 	}
-	b.ops = append(b.ops, operation{id: id, del: true})
+	b.ops = append(b.ops, document.Operation{ID: id, Delete: true})
 	b.size += len(id)
 }
 
@@ -64,7 +59,7 @@ func (b *Batch) Len() int { return len(b.ops) + len(b.errs) }
 func (b *Batch) puts() int {
 	n := 0
 	for i := range b.ops {
-		if !b.ops[i].del {
+		if !b.ops[i].Delete {
 			n++
 		}
 	}
@@ -79,14 +74,4 @@ func (b *Batch) Size() int { return b.size }
 func (b *Batch) Reset() {
 	clear(b.ops)
 	b.ops, b.errs, b.size = b.ops[:0], nil, 0
-}
-
-func checkID(id string) error {
-	if id == "" {
-		return &DocumentError{ID: id, Err: errors.New("an id must not be empty")}
-	}
-	if len(id) > MaxIDBytes {
-		return &DocumentError{ID: id[:32] + "…", Err: fmt.Errorf("an id of %d bytes, at most %d are allowed", len(id), MaxIDBytes)}
-	}
-	return nil
 }

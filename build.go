@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/riffle-search/riffle/internal/accelerator"
+	"github.com/riffle-search/riffle/internal/document"
 	"github.com/riffle-search/riffle/segment"
 )
 
@@ -37,7 +38,7 @@ type BuildOptions struct {
 	OneSegment bool
 
 	// Bad is told of each document that cannot be indexed, in the order of the input: an
-	// *InputError or a *DocumentError. If it returns nil the document is left out, otherwise
+	// *InputError or a *document.Error. If it returns nil the document is left out, otherwise
 	// that error ends the build. The default is to end with the first.
 	Bad func(err error) error
 
@@ -133,7 +134,7 @@ const buildBlockBytes = 2 << 20
 // Errors are those of Open, those of the source, what BuildOptions.Bad returned, ctx.Err(), and
 // fs.ErrExist if the directory holds an index that has documents. Before the first
 // document nothing is made. More indexed fields than BuildOptions.Index.MaxFields allows end the build
-// with a *DocumentError, which BuildOptions.Bad is not asked about.
+// with a *document.Error, which BuildOptions.Bad is not asked about.
 //
 // # How
 //
@@ -149,7 +150,7 @@ func Build(ctx context.Context, dir string, source Source, opts *BuildOptions) (
 	if err != nil {
 		return nil, err
 	}
-	b := &builder{dir: dir, source: source, opts: o, fields: newFieldSet(o.Index.withDefaults().MaxFields)}
+	b := &builder{dir: dir, source: source, opts: o, fields: document.NewFields(o.Index.withDefaults().MaxFields)}
 	b.ctx, b.cancel = context.WithCancel(ctx)
 	defer b.cancel()
 	if err := b.run(); err != nil {
@@ -170,12 +171,12 @@ type builder struct {
 	opts   BuildOptions
 	result BuildResult
 
-	schema *Schema
-	fields *fieldSet // of all blocks taken so far
-	engine *Engine   // nil before the first document
-	now    *buildRun // nil between runs
-	gpu    *buildGPU // nil when none was asked for, or there is none
-	noGPU  error     // it is required, and cannot be used
+	schema *document.Schema
+	fields *document.Fields // of all blocks taken so far
+	engine *Engine          // nil before the first document
+	now    *buildRun        // nil between runs
+	gpu    *buildGPU        // nil when none was asked for, or there is none
+	noGPU  error            // it is required, and cannot be used
 
 	parts   *segment.Partitions
 	sampled chan struct{} // closed when parts is there
@@ -198,9 +199,9 @@ type buildBlock struct {
 
 // run takes the blocks in order.
 func (b *builder) run() (err error) {
-	b.schema = b.opts.Index.Schema
+	b.schema = b.opts.Index.Schema.internal()
 	if b.schema == nil {
-		b.schema = new(Schema)
+		b.schema = new(document.Schema)
 	}
 	var work sync.WaitGroup
 	defer func() {
@@ -308,7 +309,7 @@ func (b *builder) take(block *buildBlock) error {
 	if uint64(b.result.Docs) > MaxDocs {
 		return fmt.Errorf("riffle: build: more than %d documents", uint64(MaxDocs))
 	}
-	if err := b.fields.takeChunks([]*segment.Chunk{&block.chunk}); err != nil {
+	if err := b.fields.TakeChunks([]*segment.Chunk{&block.chunk}); err != nil {
 		return err
 	}
 	if err := b.add(block); err != nil {

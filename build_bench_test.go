@@ -62,7 +62,7 @@ func BenchmarkBuildStages(b *testing.B) {
 			bytes += len(lines)
 		}
 		r.Close()
-		w := newBuildWorker(schema, &Options{})
+		w := newBuildWorker(schema.internal(), &Options{})
 		var chunk segment.Chunk
 		var parts *segment.Partitions
 		var bulk *segment.Bulk

@@ -113,7 +113,7 @@ func TestBuildIsApply(t *testing.T) {
 	for i, workers := range []int{1, 2, 16} {
 		for _, source := range []Source{yieldAll(docs), JSONLines{Files: files}} {
 			dir := filepath.Join(t.TempDir(), "index")
-			o := (&BuildOptions{Workers: workers, Index: Options{Schema: world.schema}}).small()
+			o := (&BuildOptions{Workers: workers, Index: Options{Schema: world.Schema()}}).small()
 			o.private.runBytes = []int64{0, 30 << 10, 60 << 10}[i]
 			res, err := Build(ctx, dir, source, o)
 			if err != nil {

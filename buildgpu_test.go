@@ -82,7 +82,7 @@ func TestBuildOnGPUSegments(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "index")
-	o := (&BuildOptions{Workers: 2, GPU: &BuildGPUOptions{Required: true}, Index: Options{Schema: world.schema}}).small()
+	o := (&BuildOptions{Workers: 2, GPU: &BuildGPUOptions{Required: true}, Index: Options{Schema: world.Schema()}}).small()
 	o.private.runBytes = 180 << 10 // what is kept for the GPU takes 128 KiB at least
 	res, err := Build(ctx, dir, yieldAll(docs), o)
 	if err != nil || res.Segments < 2 {

@@ -6,20 +6,21 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/riffle-search/riffle/internal/document"
 	"github.com/riffle-search/riffle/internal/jsonl"
 )
 
 // A buildWorker parses and inverts blocks. It is for one goroutine.
 type buildWorker struct {
-	iv     *inverter
+	iv     *document.Inverter
 	parser jsonl.Parser
 	doc    jsonl.Document
-	flat   flattener
+	flat   document.Flattener
 	copied map[string]bool // fields that others copy
 }
 
-func newBuildWorker(s *Schema, o *Options) *buildWorker {
-	w := &buildWorker{iv: newInverter(s, o.Rank.Field, o.analyzer, false), parser: jsonl.Parser{Borrow: true}, copied: map[string]bool{}}
+func newBuildWorker(s *document.Schema, o *Options) *buildWorker {
+	w := &buildWorker{iv: document.NewInverter(s, o.Rank.Field, o.analyzer, false), parser: jsonl.Parser{Borrow: true}, copied: map[string]bool{}}
 	for _, f := range s.Fields {
 		for _, from := range f.CopyFrom {
 			w.copied[from] = true
@@ -62,8 +63,8 @@ func atLine(err error, file string, line int) error {
 
 // value inverts a document that is a Go value.
 func (w *buildWorker) value(b *buildBlock, d sourceDocument) error {
-	w.flat.reset()
-	if err := w.flat.flatten(d.doc); err != nil {
+	w.flat.Reset()
+	if err := w.flat.Flatten(d.doc); err != nil {
 		var de *DocumentError
 		if errors.As(err, &de) {
 			de.ID = d.id
@@ -71,7 +72,7 @@ func (w *buildWorker) value(b *buildBlock, d sourceDocument) error {
 		}
 		return &DocumentError{ID: d.id, Err: err}
 	}
-	return w.invert(b, d.id, w.flat.vals)
+	return w.invert(b, d.id, w.flat.Values)
 }
 
 // line inverts a document that is a line of JSON.
@@ -80,55 +81,55 @@ func (w *buildWorker) line(b *buildBlock, line []byte) error {
 		return err
 	}
 	f := &w.flat
-	f.reset()
+	f.Reset()
 	for i := range w.doc.Fields {
 		field := &w.doc.Fields[i]
 		switch v := field.Value.(type) {
 		case string:
-			f.put(stringValue(field.Name, v))
+			f.Put(document.Text(field.Name, v))
 		case []string:
 			for _, s := range v {
-				f.put(stringValue(field.Name, s))
+				f.Put(document.Text(field.Name, s))
 			}
 		case int64:
-			f.put(intValue(field.Name, v))
+			f.Put(document.Int(field.Name, v))
 		case float64:
-			f.addFloat(field.Name, v)
+			f.AddFloat(field.Name, v)
 		case bool:
-			f.put(boolValue(field.Name, v))
+			f.Put(document.Bool(field.Name, v))
 		}
 	}
 	id := w.doc.ID
 	if b.input.prefix != "" {
 		id = b.input.prefix + id
 	}
-	if f.err != nil {
+	if f.Err != nil {
 		var de *DocumentError
-		if errors.As(f.err, &de) {
+		if errors.As(f.Err, &de) {
 			de.ID = strings.Clone(id)
 		}
-		return f.err
+		return f.Err
 	}
 	// In the order of Batch.Put, which takes the entries of a map by name.
-	slices.SortStableFunc(f.vals, func(a, b value) int { return strings.Compare(a.name, b.name) })
-	return w.invert(b, id, f.vals)
+	slices.SortStableFunc(f.Values, func(a, b document.Value) int { return strings.Compare(a.Name, b.Name) })
+	return w.invert(b, id, f.Values)
 }
 
 // invert adds a document to the chunk of a block.
-func (w *buildWorker) invert(b *buildBlock, id string, vals []value) error {
-	if err := checkID(id); err != nil {
+func (w *buildWorker) invert(b *buildBlock, id string, vals []document.Value) error {
+	if err := document.CheckID(id); err != nil {
 		return err
 	}
-	if err := w.iv.invert(&b.chunk, id, vals); err != nil {
+	if err := w.iv.Invert(&b.chunk, id, vals); err != nil {
 		return err
 	}
 	for i := range vals {
 		v := &vals[i]
-		if v.kind != kindString {
+		if v.Kind != document.KindText {
 			continue
 		}
-		if f, known := w.iv.schema.Fields[v.name]; w.iv.indexes(f, known) || w.iv.stores(f, known) || w.copied[v.name] {
-			b.textBytes += int64(len(v.str))
+		if f, known := w.iv.Schema.Fields[v.Name]; w.iv.Indexes(f, known) || w.iv.Stores(f, known) || w.copied[v.Name] {
+			b.textBytes += int64(len(v.Str))
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/riffle-search/riffle/internal/document"
 	"github.com/riffle-search/riffle/segment"
 	"github.com/riffle-search/riffle/store"
 )
@@ -84,7 +85,7 @@ func (b *builder) open() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.segments = []*liveSegment{e.memory}
-	e.fields = newFieldSet(e.opts.MaxFields)
+	e.fields = document.NewFields(e.opts.MaxFields)
 	e.publish()
 	return nil
 }
@@ -160,7 +161,7 @@ func (e *Engine) commitBuilt(w *store.SegmentWriter, replaced []uint32) error {
 	defer e.mu.Unlock()
 	last := len(e.segments) - 1
 	e.segments = append(e.segments[:last:last], live, e.memory)
-	e.fields.replace(nil, live.disk)
+	e.fields.Replace(nil, live.disk)
 	e.publish()
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/riffle-search/riffle/internal/document"
 	"github.com/riffle-search/riffle/internal/jsonl"
 	"github.com/riffle-search/riffle/segment"
 	"github.com/riffle-search/riffle/store"
@@ -110,7 +111,7 @@ func storedBlocks(b *testing.B, path string, most int) (blocks []*buildBlock, si
 		b.Fatal(err)
 	}
 	defer r.Close()
-	w := newBuildWorker(new(Schema), &Options{})
+	w := newBuildWorker(new(document.Schema), &Options{})
 	var parts *segment.Partitions
 	for len(blocks) < most {
 		lines, first, err := r.Block(nil, buildBlockBytes)

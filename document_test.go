@@ -2,146 +2,14 @@ package riffle
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 	"math"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/riffle-search/riffle/internal/document"
 )
-
-// printed shows flattened values as name=value, a kind before what is no text.
-func printed(vals []value) string {
-	var parts []string
-	for _, v := range vals {
-		switch v.kind {
-		case kindString:
-			parts = append(parts, fmt.Sprintf("%s=%q", v.name, v.str))
-		case kindTime:
-			parts = append(parts, fmt.Sprintf("%s=t:%s", v.name, v.any().(time.Time).Format(time.RFC3339Nano)))
-		default:
-			parts = append(parts, fmt.Sprintf("%s=%c:%v", v.name, v.kind, v.any()))
-		}
-	}
-	return strings.Join(parts, " ")
-}
-
-type (
-	testName   string
-	testCount  uint8
-	testInner  struct{ X, Y int }
-	testBase   struct{ Base string }
-	testTagged struct {
-		Title   string `riffle:"title,analyzer=english"`
-		Tag     string `riffle:",keyword"`
-		Out     string `riffle:"-"`
-		private string
-		Inner   testInner `riffle:"in"`
-		*testBase
-	}
-	testEmbedding struct {
-		testInner
-		TestEmbedded
-		*TestPointer
-		TestWord
-		time.Time
-	}
-	TestEmbedded struct{ E int }
-	TestPointer  struct{ P int }
-	TestWord     string
-	testTree     struct {
-		Name        string
-		Left, Right *testTree
-	}
-)
-
-func TestFlatten(t *testing.T) {
-	at := time.Date(2024, 2, 29, 12, 0, 0, 5, time.FixedZone("x", 3600))
-	text := "hi"
-	for _, c := range []struct {
-		doc  any
-		want string
-	}{
-		{map[string]any{}, ""},
-		{struct{}{}, ""},
-		{map[string]any{"b": 1, "a": "x"}, `a="x" b=i:1`}, // by name
-		{map[testName]testCount{"n": 200}, `n=i:200`},
-		{map[string]any{"s": "", "bytes": []byte("\xff\x00"), "name": testName("n")}, `bytes="\xff\x00" name="n" s=""`},
-		{map[string]any{"t": true, "f": false}, `f=b:false t=b:true`},
-		{map[string]any{"a": int8(-1), "b": uint64(math.MaxInt64), "c": int64(math.MinInt64)}, `a=i:-1 b=i:9223372036854775807 c=i:-9223372036854775808`},
-		{map[string]any{"a": 5.0, "b": 2.5, "c": float32(0.5), "d": math.Copysign(0, -1)}, `a=i:5 b=f:2.5 c=f:0.5 d=i:0`},
-		{map[string]any{"a": float64(1 << 62), "b": -0x1p63, "c": 0x1p63}, `a=i:4611686018427387904 b=i:-9223372036854775808 c=f:9.223372036854776e+18`},
-		{map[string]any{"a": json.Number("12"), "b": json.Number("1e3"), "c": json.Number("0.1"), "d": json.Number("9223372036854775808")}, `a=i:12 b=i:1000 c=f:0.1 d=f:9.223372036854776e+18`},
-		{map[string]any{"at": at, "ptr": &at}, `at=t:2024-02-29T11:00:00.000000005Z ptr=t:2024-02-29T11:00:00.000000005Z`},
-		{map[string]any{"a": []string{"x", "y"}, "b": [2]int{1, 2}, "c": []any{"z", nil, 3, []bool{true}}, "d": []int{}}, `a="x" a="y" b=i:1 b=i:2 c="z" c=i:3 c=b:true`},
-		{map[string]any{"n": nil, "p": (*int)(nil), "m": map[string]any(nil), "s": &text}, `s="hi"`},
-		{map[string]any{"o": map[string]any{"i": map[string]int{"x": 1}}, "l": []map[string]int{{"x": 1}, {"x": 2}}}, `l.x=i:1 l.x=i:2 o.i.x=i:1`},
-		{&testTagged{Title: "T", Tag: "k", Out: "o", private: "p", Inner: testInner{1, 2}}, `title="T" Tag="k" in.X=i:1 in.Y=i:2`},
-		{testEmbedding{TestEmbedded: TestEmbedded{1}, TestPointer: &TestPointer{2}, TestWord: "w", Time: at}, `E=i:1 P=i:2 TestWord="w" Time=t:2024-02-29T11:00:00.000000005Z`},
-		{testEmbedding{}, `E=i:0 TestWord="" Time=t:0001-01-01T00:00:00Z`},
-		{testTree{Name: "root", Left: &testTree{Name: "leaf"}}, `Name="root" Left.Name="leaf"`},
-		{any(&struct{ A any }{A: &text}), `A="hi"`},
-	} {
-		vals, err := flatten(c.doc)
-		if got := printed(vals); err != nil || got != c.want {
-			t.Errorf("%#v:\n got %s, %v\nwant %s", c.doc, got, err, c.want)
-		}
-	}
-}
-
-func TestFlattenRefuses(t *testing.T) {
-	cyclic := map[string]any{}
-	cyclic["a"], cyclic["b"] = cyclic, []any{cyclic}
-	ring := &testTree{}
-	ring.Left, ring.Right = ring, ring
-	var self any
-	self = &self
-	// Thirty levels of two references to the next are 2^30 values.
-	wide := []any{"x"}
-	for range 30 {
-		wide = []any{wide, wide}
-	}
-	for _, c := range []struct {
-		doc         any
-		field, want string
-	}{
-		{nil, "", "the document is nil"},
-		{(*testInner)(nil), "", "the document is nil"},
-		{map[string]any{"a": map[string]any{"b": []any{1, func() {}}}}, "a.b", "a func() cannot be indexed"},
-		{"text", "", "a document is a map or a struct, not string"},
-		{time.Now(), "", "a document is a map or a struct, not time.Time"},
-		{self, "", "nested deeper than 32"},
-		{map[int]string{1: "x"}, "", "keys that are not strings"},
-		{map[string]any{"m": map[int]int{}}, "m", "a map[int]int has keys that are not strings"},
-		{map[string]any{"": 1}, "", "a field needs a name"},
-		{map[string]any{"o": map[string]any{"": 1}}, "o", "a field needs a name"},
-		{map[string]any{"n": uint64(math.MaxInt64) + 1}, "n", "9223372036854775808 does not fit 64 signed bits"},
-		{map[string]any{"x": math.NaN()}, "x", "NaN is not a number that can be indexed"},
-		{map[string]any{"x": float32(math.Inf(-1))}, "x", "-Inf is not a number"},
-		{map[string]any{"x": json.Number("ten")}, "x", `"ten" is not a number`},
-		{map[string]any{"x": json.Number("1e999")}, "x", `"1e999" is not a number`},
-		{map[string]any{"c": make(chan int)}, "c", "a chan int cannot be indexed"},
-		{map[string]any{"c": 1i}, "c", "a complex128 cannot be indexed"},
-		{cyclic, strings.Repeat("a.", 32) + "a", "nested deeper than 32"},
-		{ring, "", "nested deeper than 32"},
-		{map[string]any{"w": wide}, "w", "more than 32768 values"},
-		{map[string]any{"w": make([]int, MaxFields+1)}, "w", "more than 32768 values"},
-	} {
-		vals, err := flatten(c.doc)
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%T: %v, want %q; flattened to %d values", c.doc, err, c.want, len(vals))
-			continue
-		}
-		var de *DocumentError
-		if errors.As(err, &de) != (c.field != "") && c.field != "" || de != nil && c.field != "" && de.Field != c.field {
-			t.Errorf("%T: %v, want field %q", c.doc, err, c.field)
-		}
-	}
-	if _, err := flatten(map[string]any{"w": make([]int, MaxFields)}); err != nil {
-		t.Errorf("as many values as are allowed: %v", err)
-	}
-}
 
 // TestDocumentsComeBack puts documents and loads them.
 func TestDocumentsComeBack(t *testing.T) {
@@ -169,12 +37,19 @@ func TestDocumentsComeBack(t *testing.T) {
 			t.Errorf("%s: %v, %v\nwant %v", state, got, err, want)
 		}
 		// The shape that comes out goes in again.
-		again, err := flatten(got)
-		if err != nil || !reflect.DeepEqual(unflatten(again), want) {
-			t.Errorf("%s: flattened again: %s, %v", state, printed(again), err)
+		again, err := document.Flatten(got)
+		if err != nil || !reflect.DeepEqual(document.Unflatten(again), want) {
+			t.Errorf("%s: flattened again: %v, %v", state, again, err)
 		}
 	}
 }
+
+type (
+	schemaInner    struct{ X, Y int }
+	SchemaEmbedded struct{ E int }
+	SchemaWord     string
+	schemaTree     struct{ Left, Right *schemaTree }
+)
 
 func TestSchemaOf(t *testing.T) {
 	type all struct {
@@ -186,9 +61,9 @@ func TestSchemaOf(t *testing.T) {
 		F   [2]float32
 		T   []time.Time
 		Yes bool
-		In  []testInner `riffle:"in"`
-		TestEmbedded
-		TestWord
+		In  []schemaInner `riffle:"in"`
+		SchemaEmbedded
+		SchemaWord
 		Out    chan int `riffle:"-"`
 		hidden chan int
 	}
@@ -197,18 +72,18 @@ func TestSchemaOf(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]Field{
-		"s":        {NoStore: true},
-		"k":        {Type: KeywordField, NoIndex: true},
-		"b":        {Analyzer: "english"},
-		"i":        {Type: NumberField},
-		"n":        {Type: NumberField},
-		"F":        {Type: NumberField},
-		"T":        {Type: DateField},
-		"Yes":      {Type: BoolField},
-		"in.X":     {Type: NumberField},
-		"in.Y":     {Type: NumberField},
-		"E":        {Type: NumberField},
-		"TestWord": {Type: TextField},
+		"s":          {NoStore: true},
+		"k":          {Type: KeywordField, NoIndex: true},
+		"b":          {Analyzer: "english"},
+		"i":          {Type: NumberField},
+		"n":          {Type: NumberField},
+		"F":          {Type: NumberField},
+		"T":          {Type: DateField},
+		"Yes":        {Type: BoolField},
+		"in.X":       {Type: NumberField},
+		"in.Y":       {Type: NumberField},
+		"E":          {Type: NumberField},
+		"SchemaWord": {Type: TextField},
 	}
 	if !reflect.DeepEqual(s.Fields, want) {
 		t.Errorf("got %v\nwant %v", s.Fields, want)
@@ -216,7 +91,7 @@ func TestSchemaOf(t *testing.T) {
 	// What the schema says and what the document holds agree.
 	ix := newIndex(t, &Options{Schema: s})
 	i := int64(3)
-	ix.put("1", &all{S: "x", K: []string{"k"}, B: []byte("words"), I: &i, N: "4", T: []time.Time{time.Now()}, In: []testInner{{}}})
+	ix.put("1", &all{S: "x", K: []string{"k"}, B: []byte("words"), I: &i, N: "4", T: []time.Time{time.Now()}, In: []schemaInner{{}}})
 }
 
 func TestSchemaOfRefuses(t *testing.T) {
@@ -236,7 +111,7 @@ func TestSchemaOfRefuses(t *testing.T) {
 		{struct {
 			S string `riffle:"s,stored"`
 		}{}, `tag item "stored" is not understood`},
-		{testTree{}, "nested deeper than 32"},
+		{schemaTree{}, "nested deeper than 32"},
 	} {
 		if _, err := SchemaOf(c.doc); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%T: %v, want %q", c.doc, err, c.want)

@@ -13,6 +13,7 @@ import (
 	"github.com/riffle-search/riffle/cpuexec"
 	"github.com/riffle-search/riffle/internal/accelerator"
 	"github.com/riffle-search/riffle/internal/corrupt"
+	"github.com/riffle-search/riffle/internal/document"
 	"github.com/riffle-search/riffle/segment"
 	"github.com/riffle-search/riffle/store"
 )
@@ -23,11 +24,11 @@ import (
 // under mu. Searches take none of them; they run on the current view.
 type Engine struct {
 	opts   Options // defaults filled in
-	schema *Schema
+	schema *document.Schema
 	store  *store.Store
 	lists  *listCache
 	tables tableCache
-	fields *fieldSet
+	fields *document.Fields
 	pool   *cpuexec.Pool // helps with searches
 
 	accelerator   accelerator.Accelerator // nil when the CPU is all there is
@@ -107,7 +108,7 @@ func Open(dir string, opts *Options) (*Engine, error) {
 		e.opts.MemoryBytes = n
 	}
 	e.lists = newListCache(e.opts.CacheBytes)
-	e.fields = newFieldSet(e.opts.MaxFields)
+	e.fields = document.NewFields(e.opts.MaxFields)
 	e.chunks.New = func() any { return new(segment.Chunk) }
 	e.pool = cpuexec.NewPool(e.opts.Parallel.Workers, e.opts.Parallel.Spin)
 	e.background, e.stop = context.WithCancel(context.Background())
@@ -177,7 +178,7 @@ func (e *Engine) load() error {
 			return err
 		}
 		e.segments = append(e.segments, live)
-		e.fields.replace(nil, live.disk)
+		e.fields.Replace(nil, live.disk)
 	}
 	e.addMemory()
 	e.seq, e.sealedSeq = m.LogSeq, m.LogSeq
@@ -199,34 +200,34 @@ func (e *Engine) load() error {
 
 // loadSchemas returns the schema kept in the index (an empty one for a new
 // index), and that widened by the caller's, which is to count from now on.
-func (e *Engine) loadSchemas() (kept, wanted *Schema, err error) {
+func (e *Engine) loadSchemas() (kept, wanted *document.Schema, err error) {
 	text, err := e.store.Meta(metaSchema)
 	if err != nil {
 		return nil, nil, err
 	}
-	kept = new(Schema)
-	given := e.opts.Schema
+	kept = new(document.Schema)
+	given := e.opts.Schema.internal()
 	switch {
 	case text == nil && given != nil:
-		wanted = given.clone()
+		wanted = given
 	case text == nil:
 		wanted = kept
 	default:
-		if kept, err = parseKeptSchema(text); err != nil {
+		if kept, err = document.ParseKept(text); err != nil {
 			return nil, nil, err
 		}
 		if wanted = kept; given != nil {
-			if wanted, err = kept.extend(given); err != nil {
+			if wanted, err = kept.Extend(given); err != nil {
 				return nil, nil, err
 			}
 		}
 	}
-	return kept, wanted, wanted.validate(e.opts.analyzer)
+	return kept, wanted, wanted.Validate(e.opts.analyzer)
 }
 
 // changeSchema puts another schema in force and keeps it in the index. Documents
 // that are still in the log must be sealed before: it might not take them.
-func (e *Engine) changeSchema(wanted *Schema) error {
+func (e *Engine) changeSchema(wanted *document.Schema) error {
 	if e.opts.ReadOnly || e.opts.private.building { // a build keeps it at its end
 		e.setSchema(wanted, false)
 		return nil
@@ -251,11 +252,11 @@ func (e *Engine) changeSchema(wanted *Schema) error {
 
 // setSchema is for Open alone: nothing may be using the schema. replay says that
 // documents from the log come next.
-func (e *Engine) setSchema(s *Schema, replay bool) {
+func (e *Engine) setSchema(s *document.Schema, replay bool) {
 	e.schema = s
-	make := func() *inverter { return newInverter(s, e.opts.Rank.Field, e.opts.analyzer, replay) }
-	e.inverters = sync.Pool{New: func() any { return make() }}
-	e.preparers = sync.Pool{New: func() any { return &preparer{rw: rewriter{iv: make()}} }}
+	invert := func() *document.Inverter { return document.NewInverter(s, e.opts.Rank.Field, e.opts.analyzer, replay) }
+	e.inverters = sync.Pool{New: func() any { return invert() }}
+	e.preparers = sync.Pool{New: func() any { return &preparer{rw: rewriter{iv: invert()}} }}
 }
 
 // openSegment opens a sealed segment and its deletions.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/riffle-search/riffle/internal/accelerator"
 	"github.com/riffle-search/riffle/internal/corrupt"
+	"github.com/riffle-search/riffle/internal/document"
 	"github.com/riffle-search/riffle/internal/format"
 	"github.com/riffle-search/riffle/store"
 )
@@ -46,21 +47,13 @@ var (
 
 // A DocumentError says which document of a batch was refused, and which of its
 // fields is at fault. Nothing of the batch has been applied.
-type DocumentError struct {
-	ID    string // id of the document
-	Field string // field at fault; empty when it is the document as a whole
-	Err   error
-}
-
-func (e *DocumentError) Error() string {
-	if e.Field == "" {
-		return fmt.Sprintf("riffle: document %q: %v", e.ID, e.Err)
-	}
-	return fmt.Sprintf("riffle: document %q: field %q: %v", e.ID, e.Field, e.Err)
-}
-
-// Unwrap returns the reason.
-func (e *DocumentError) Unwrap() error { return e.Err }
+//
+//	type DocumentError struct {
+//		ID    string // id of the document
+//		Field string // field at fault; empty when it is the document as a whole
+//		Err   error  // the reason, which Unwrap returns
+//	}
+type DocumentError = document.Error
 
 // A QueryError says which part of a query or of its options cannot be carried out.
 type QueryError struct {

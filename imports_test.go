@@ -31,6 +31,7 @@ func TestImports(t *testing.T) {
 		"internal/accelerator": {"gpuexec", "gpuexec/device", "gpuexec/listcache", "internal/dispatch", "segment"},
 		"internal/corrupt":     {},
 		"internal/dispatch":    {"blockmax", "gpuexec/device", "postings"},
+		"internal/document":    {"analysis", "internal/corrupt", "internal/format", "segment"},
 		"internal/format":      {"internal/corrupt"},
 		"internal/formats":     {"internal/format"},
 		"internal/gpu":         {"blockmax", "gpuexec", "gpuexec/demand", "gpuexec/device", "gpuexec/invert", "gpuexec/listcache", "internal/accelerator", "internal/dispatch"},
@@ -38,7 +39,7 @@ func TestImports(t *testing.T) {
 		"internal/impl":        {},
 		"internal/collection":  {"analysis", "blockmax", "internal/jsonl", "internal/trec", "postings", "segment"},
 		"internal/gov2":        {"blockmax", "internal/collection", "postings"},
-		".":                    {"analysis", "blockmax", "cpuexec", "internal/accelerator", "internal/corrupt", "internal/format", "internal/hook", "internal/jsonl", "postings", "segment", "store"},
+		".":                    {"analysis", "blockmax", "cpuexec", "internal/accelerator", "internal/corrupt", "internal/document", "internal/format", "internal/hook", "internal/jsonl", "postings", "segment", "store"},
 		"internal/torture":     {"internal/corrupt", "internal/hook", "store"},
 	}
 	mayUsePebble := []string{"store", "store/wal", "internal/torture"} // the last two only its file systems

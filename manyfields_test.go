@@ -24,7 +24,7 @@ func TestMoreFieldsThanALimitHeals(t *testing.T) {
 		return e
 	}
 	e := open()
-	e.fields.limit = 1 << 20 // as before there was a limit
+	e.fields.Limit = 1 << 20 // as before there was a limit
 	for d := range 3 {
 		if err := e.Put(ctx, fmt.Sprint(d), fieldsDoc(fmt.Sprint("f", d, "_"), 0, 22_500)); err != nil {
 			t.Fatal(err)
@@ -39,7 +39,7 @@ func TestMoreFieldsThanALimitHeals(t *testing.T) {
 	if err := errors.Join(e.Delete(ctx, "0"), e.Put(ctx, "3", fieldsDoc("f1_", 0, 10)), e.Flush(ctx)); err != nil {
 		t.Fatal(err)
 	}
-	e.fields.limit = 1 << 20
+	e.fields.Limit = 1 << 20
 	if err := errors.Join(e.Put(ctx, "4", fieldsDoc("f4_", 0, 22_500)), e.Flush(ctx), e.Compact(ctx)); err != nil {
 		t.Fatal(err)
 	}

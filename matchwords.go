@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/riffle-search/riffle/analysis"
+	"github.com/riffle-search/riffle/internal/document"
 )
 
 // A queryToken is a term of a match's text in one field.
@@ -244,26 +245,26 @@ func sameWord(words []textWord, mode Mode) (c clause, fields int) {
 
 // isText reports whether the text of a match is analysed for a field.
 func (rw *rewriter) isText(field string) bool {
-	f, known := rw.iv.schema.Fields[field]
+	f, known := rw.iv.Schema.Fields[field]
 	return !known || f.Type == TextField
 }
 
 // analyse returns the tokens of a match's text in one field. They are lent until the next call.
 func (rw *rewriter) analyse(q Match, field string) ([]queryToken, error) {
-	f := rw.iv.schema.Fields[field]
+	f := rw.iv.Schema.Fields[field]
 	if !rw.isText(field) {
 		v, err := parseAs(f.Type, field, q.Text)
 		if err != nil {
 			return nil, queryErrorf("Match.Text", "field %q: %w", field, err)
 		}
-		rw.tokens = append(rw.tokens[:0], queryToken{term: string(appendTerm(nil, v)), next: 1, end: len(q.Text)})
+		rw.tokens = append(rw.tokens[:0], queryToken{term: string(document.AppendTerm(nil, v)), next: 1, end: len(q.Text)})
 		return rw.tokens, nil
 	}
 	name := f.Analyzer
 	if q.Analyzer != "" {
 		name = q.Analyzer
 	}
-	a, err := rw.iv.analyzer(name)
+	a, err := rw.iv.Analyzer(name)
 	if err != nil {
 		return nil, queryErrorf("Match.Analyzer", "%w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/riffle-search/riffle/analysis"
+	"github.com/riffle-search/riffle/internal/document"
 )
 
 const badName = "caf\xe9"
@@ -109,8 +110,8 @@ func TestBadNamesInLog(t *testing.T) {
 	ix := newIndex(t, &Options{Schema: &Schema{Dynamic: DynamicRefuse, Fields: map[string]Field{
 		"caf\ufffd": {Type: KeywordField}, "copy": {CopyFrom: []string{"caf\ufffd"}},
 	}}})
-	ix.schema.Fields[badName] = Field{Type: KeywordField}
-	b := &Batch{ops: []operation{{id: "1", values: []value{stringValue(badName, "x y")}}}}
+	ix.schema.Fields[badName] = document.Field{Type: KeywordField}
+	b := &Batch{ops: []document.Operation{{ID: "1", Values: []document.Value{document.Text(badName, "x y")}}}}
 	ix.must(ix.Apply(ctx, b))
 	ix.reopen(nil)
 	if got := ix.ids(Term{badName, "x y"}); len(got) != 1 {

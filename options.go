@@ -13,6 +13,7 @@ import (
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/internal/accelerator"
 	"github.com/riffle-search/riffle/internal/corrupt"
+	"github.com/riffle-search/riffle/internal/document"
 	"github.com/riffle-search/riffle/internal/format"
 	"github.com/riffle-search/riffle/segment"
 	"github.com/riffle-search/riffle/store"
@@ -76,6 +77,17 @@ func (o DocOrder) String() string {
 // BM25 holds the parameters of the similarity; see blockmax.BM25.
 type BM25 = blockmax.BM25
 
+// Limits of a document.
+const (
+	MaxIDBytes   = document.MaxIDBytes   // longest document id
+	MaxNameBytes = document.MaxNameBytes // longest name of a field, with the dots, and of an analyzer
+	MaxFields    = document.MaxFields    // most values of one document
+	MaxTermBytes = document.MaxTermBytes // longest term, as in Lucene; a longer keyword is refused
+
+	// MaxDocumentBytes bounds a document: the bytes of its strings and names, and 16 for each value.
+	MaxDocumentBytes = document.MaxDocumentBytes
+)
+
 // Default sizes and limits.
 const (
 	DefaultMemoryBytes     = 64 << 20
@@ -86,11 +98,7 @@ const (
 	DefaultMaxFields       = 10_000
 	MaxMaxFields           = 1 << 16 // the most that Options.MaxFields may be
 
-	MaxK         = 10_000  // most hits of one search
-	MaxIDBytes   = 1024    // longest document id
-	MaxNameBytes = 1024    // longest name of a field, with the dots, and of an analyzer
-	MaxFields    = 1 << 15 // most values of one document
-	MaxTermBytes = 32_766  // longest term, as in Lucene; a longer keyword is refused
+	MaxK = 10_000 // most hits of one search
 
 	// MaxDocs bounds an index: documents that searches can find, and those deleted but not
 	// merged away yet. A view numbers them in 32 bits, and leaves some for batches on their way.
@@ -99,9 +107,6 @@ const (
 	// MaxMemoryBytes bounds Options.MemoryBytes: no segment in memory then has more documents
 	// than a segment may have.
 	MaxMemoryBytes = 64 << 30
-
-	// MaxDocumentBytes bounds a document: the bytes of its strings and names, and 16 for each value.
-	MaxDocumentBytes = 512 << 20
 )
 
 // MergeOptions configures the background merges.
@@ -160,7 +165,7 @@ type Options struct {
 	MemoryBytes int64
 
 	// MaxFields is how many indexed fields the index may have, over all its segments and the batches
-	// under way. A document that would bring one more is refused with a *DocumentError. Each field
+	// under way. A document that would bring one more is refused with a *document.Error. Each field
 	// costs about a kilobyte of memory and a hundred bytes in each segment. An index that has more,
 	// from before the limit or under a higher one, can be opened, searched, and given documents
 	// without new fields. A field counts until no segment has it any more, which takes a merge
@@ -301,14 +306,14 @@ func (o *Options) Validate() error {
 		}
 	}
 	for name, a := range d.Analyzers {
-		want(name != "" && a != nil, "Analyzers", "must map names to analyzers", fmt.Sprintf("%q: %v", shortName(name), a))
-		want(name == "" || checkName(name) == nil, "Analyzers", "must have names that are UTF-8 and at most 1,024 bytes long", fmt.Sprintf("%q", shortName(name)))
+		want(name != "" && a != nil, "Analyzers", "must map names to analyzers", fmt.Sprintf("%q: %v", document.ShortName(name), a))
+		want(name == "" || document.CheckName(name) == nil, "Analyzers", "must have names that are UTF-8 and at most 1,024 bytes long", fmt.Sprintf("%q", document.ShortName(name)))
 	}
 	if d.Rank.Field != "" {
-		want(checkName(d.Rank.Field) == nil, "Rank.Field", "must be UTF-8 and at most 1,024 bytes long", fmt.Sprintf("%q", shortName(d.Rank.Field)))
+		want(document.CheckName(d.Rank.Field) == nil, "Rank.Field", "must be UTF-8 and at most 1,024 bytes long", fmt.Sprintf("%q", document.ShortName(d.Rank.Field)))
 	}
-	if d.Schema != nil {
-		if err := errors.Join(d.Schema.checkNames(), d.Schema.validate(d.analyzer)); err != nil {
+	if s := d.Schema.internal(); s != nil {
+		if err := errors.Join(s.CheckNames(), s.Validate(d.analyzer)); err != nil {
 			errs = append(errs, fmt.Errorf("Options.%w", err))
 		}
 	}

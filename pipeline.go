@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/riffle-search/riffle/internal/document"
 	"github.com/riffle-search/riffle/segment"
 	"github.com/riffle-search/riffle/store"
 )
@@ -27,7 +28,7 @@ import (
 // A pendingBatch is a batch between locate and settle. Engine.mu guards all fields but those that
 // say otherwise.
 type pendingBatch struct {
-	ops     []operation
+	ops     []document.Operation
 	chunks  []*segment.Chunk // the inverted documents of the Put operations
 	records uint64           // of the log
 	found   []place          // what the batch replaces in segments that were sealed when locate began
@@ -72,7 +73,7 @@ func (e *Engine) locate(ctx context.Context, p *pendingBatch) (err error) {
 
 // findSealed finds the live documents of sealed segments that operations replace or delete, and
 // adds them to found. An id has one at the most.
-func findSealed(ctx context.Context, found []place, sealed []mergeInput, ops []operation) ([]place, error) {
+func findSealed(ctx context.Context, found []place, sealed []mergeInput, ops []document.Operation) ([]place, error) {
 	if len(sealed) == 0 {
 		return found, nil
 	}
@@ -81,7 +82,7 @@ func findSealed(ctx context.Context, found []place, sealed []mergeInput, ops []o
 			return nil, err
 		}
 		for _, in := range slices.Backward(sealed) {
-			doc, ok, err := in.s.disk.Lookup(ops[i].id)
+			doc, ok, err := in.s.disk.Lookup(ops[i].ID)
 			if err != nil {
 				return nil, in.s.at(err)
 			}
@@ -123,7 +124,7 @@ func (e *Engine) forget(p *pendingBatch) {
 
 // log gives a batch its place in the log and in the queue.
 func (e *Engine) log(ctx context.Context, p *pendingBatch) error {
-	records, err := store.PackLog(encodeRecords(p.ops))
+	records, err := store.PackLog(document.EncodeRecords(p.ops))
 	if err != nil {
 		return fmt.Errorf("riffle: apply: %w", err)
 	}
@@ -198,7 +199,7 @@ func (e *Engine) finish(ctx context.Context, p *pendingBatch) error {
 }
 
 // newPending returns a batch that is about to be located.
-func (e *Engine) newPending(ops []operation, chunks []*segment.Chunk) *pendingBatch {
+func (e *Engine) newPending(ops []document.Operation, chunks []*segment.Chunk) *pendingBatch {
 	p, _ := e.pending.Get().(*pendingBatch)
 	if p == nil {
 		p = &pendingBatch{done: make(chan struct{}, 1)}
@@ -293,7 +294,7 @@ func (p *pendingBatch) replaced() []place {
 				continue
 			}
 			for o := range p.ops { // locate did not look into memory
-				if doc, ok := in.s.memory.Lookup(p.ops[o].id); ok {
+				if doc, ok := in.s.memory.Lookup(p.ops[o].ID); ok {
 					now = m.add(now, i, doc)
 				}
 			}
@@ -315,7 +316,7 @@ func (m *move) add(places []place, input int, doc uint32) []place {
 
 // recycle gives the chunks of a batch back that came to nothing.
 func (e *Engine) recycle(chunks []*segment.Chunk) {
-	e.fields.dropChunks(chunks)
+	e.fields.DropChunks(chunks)
 	for _, c := range chunks {
 		c.Reset()
 		e.chunks.Put(c)

@@ -344,7 +344,7 @@ func TestApplyWhileSegmentsMove(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := e.fields.takeChunks(chunks); err != nil {
+		if err := e.fields.TakeChunks(chunks); err != nil {
 			t.Fatal(err)
 		}
 		p := e.newPending(b.ops, chunks)

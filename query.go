@@ -11,6 +11,7 @@ import (
 
 	"github.com/riffle-search/riffle/analysis"
 	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/internal/document"
 )
 
 // A Query says which documents are wanted and what they score. The types of
@@ -169,7 +170,7 @@ const maxClauses = 4096
 
 // A rewriter turns queries into clauses.
 type rewriter struct {
-	iv *inverter
+	iv *document.Inverter
 	n  int // terms so far
 
 	tokens []queryToken // used again from match to match
@@ -210,7 +211,7 @@ func (rw *rewriter) rewriteTerm(q Term, boost float64) (clause, error) {
 	if q.Field == "" {
 		return clause{}, queryErrorf("Term.Field", "is empty")
 	}
-	vals, err := flatten(map[string]any{"value": q.Value}) // a field that no document can have is no error
+	vals, err := document.Flatten(map[string]any{"value": q.Value}) // a field that no document can have is no error
 	if err != nil {
 		var de *DocumentError
 		if errors.As(err, &de) {
@@ -221,7 +222,7 @@ func (rw *rewriter) rewriteTerm(q Term, boost float64) (clause, error) {
 	if len(vals) != 1 {
 		return clause{}, queryErrorf("Term.Value", "one value is wanted, not %#v", q.Value)
 	}
-	return rw.term(q.Field, string(appendTerm(nil, vals[0])), boost)
+	return rw.term(q.Field, string(document.AppendTerm(nil, vals[0])), boost)
 }
 
 func (rw *rewriter) term(field, term string, boost float64) (clause, error) {
@@ -296,29 +297,29 @@ func (rw *rewriter) rewriteBool(q Bool, boost float64) (clause, error) {
 }
 
 // parseAs reads the text of a match against a field that is not analysed.
-func parseAs(t FieldType, field, text string) (value, error) {
+func parseAs(t FieldType, field, text string) (document.Value, error) {
 	switch t {
 	case NumberField:
 		if i, err := strconv.ParseInt(text, 10, 64); err == nil {
-			return intValue(field, i), nil
+			return document.Int(field, i), nil
 		}
 		x, err := strconv.ParseFloat(text, 64)
 		if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
-			return value{}, fmt.Errorf("%q is not a number", text)
+			return document.Value{}, fmt.Errorf("%q is not a number", text)
 		}
-		return floatValue(field, x), nil
+		return document.Float(field, x), nil
 	case DateField:
 		d, err := time.Parse(time.RFC3339Nano, text)
 		if err != nil {
-			return value{}, fmt.Errorf("%q is not a time as RFC 3339 writes it", text)
+			return document.Value{}, fmt.Errorf("%q is not a time as RFC 3339 writes it", text)
 		}
-		return timeValue(field, d), nil
+		return document.Time(field, d), nil
 	case BoolField:
 		b, err := strconv.ParseBool(text)
 		if err != nil {
-			return value{}, fmt.Errorf("%q is neither true nor false", text)
+			return document.Value{}, fmt.Errorf("%q is neither true nor false", text)
 		}
-		return boolValue(field, b), nil
+		return document.Bool(field, b), nil
 	}
-	return stringValue(field, text), nil
+	return document.Text(field, text), nil
 }

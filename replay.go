@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/riffle-search/riffle/internal/document"
 	"github.com/riffle-search/riffle/store"
 )
 
@@ -13,9 +14,9 @@ import (
 func (e *Engine) checkLog() error {
 	sealed := e.sealed()
 	return e.store.Replay(e.seq+1, func(seq uint64, record []byte) error {
-		ops, err := decodeRecord(record)
+		ops, err := document.DecodeRecord(record)
 		if err != nil {
-			return atRecord(seq, err)
+			return document.AtRecord(seq, err)
 		}
 		if _, err := findSealed(e.background, nil, sealed, ops); err != nil {
 			return fmt.Errorf("log record %d: %w", seq, err)
@@ -76,9 +77,9 @@ func (e *Engine) replaySome(untilFull bool) (full bool, err error) {
 // replayRecord carries out the operations of one record. Nobody else uses the
 // Engine yet.
 func (e *Engine) replayRecord(seq uint64, record []byte) error {
-	ops, err := decodeRecord(record)
+	ops, err := document.DecodeRecord(record)
 	if err != nil {
-		return atRecord(seq, err)
+		return document.AtRecord(seq, err)
 	}
 	chunks, err := e.invertAll(e.background, ops)
 	if err != nil {
@@ -88,7 +89,7 @@ func (e *Engine) replayRecord(seq uint64, record []byte) error {
 	if err != nil {
 		return fmt.Errorf("log record %d: %w", seq, err)
 	}
-	e.fields.takeAcceptedChunks(chunks)
+	e.fields.TakeAcceptedChunks(chunks)
 	e.insert(ops, chunks, gone)
 	e.seq = seq
 	return nil

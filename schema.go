@@ -1,83 +1,27 @@
 package riffle
 
-import (
-	"encoding/json"
-	"errors"
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
-	"unicode/utf8"
-
-	"github.com/riffle-search/riffle/analysis"
-	"github.com/riffle-search/riffle/internal/corrupt"
-	"github.com/riffle-search/riffle/internal/format"
-)
+import "github.com/riffle-search/riffle/internal/document"
 
 // A FieldType says how the values of a field become terms.
-type FieldType uint8
+type FieldType = document.FieldType
 
 const (
-	TextField    FieldType = iota // analysed into words; scored with length normalisation
-	KeywordField                  // the whole value is one term
-	NumberField                   // an exact number: integers to 64 bits, or float64
-	DateField                     // a time, exact to the nanosecond
-	BoolField                     // true or false
+	TextField    = document.TextField    // analysed into words; scored with length normalisation
+	KeywordField = document.KeywordField // the whole value is one term
+	NumberField  = document.NumberField  // an exact number: integers to 64 bits, or float64
+	DateField    = document.DateField    // a time, exact to the nanosecond
+	BoolField    = document.BoolField    // true or false
 )
-
-var fieldTypeNames = [...]string{"text", "keyword", "number", "date", "bool"}
-
-func (t FieldType) String() string {
-	if int(t) < len(fieldTypeNames) {
-		return fieldTypeNames[t]
-	}
-	return fmt.Sprintf("FieldType(%d)", uint8(t))
-}
-
-// MarshalText writes the type's name.
-func (t FieldType) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
-
-// UnmarshalText reads a type's name.
-func (t *FieldType) UnmarshalText(b []byte) error {
-	i := slices.Index(fieldTypeNames[:], string(b))
-	if i < 0 {
-		return fmt.Errorf("unknown field type %q (want one of %s)", b, strings.Join(fieldTypeNames[:], ", "))
-	}
-	*t = FieldType(i)
-	return nil
-}
 
 // A Dynamic rule says what happens to fields that the schema does not name.
-type Dynamic uint8
+type Dynamic = document.Dynamic
 
 const (
-	DynamicIndex  Dynamic = iota // indexed by the kind of their value (strings as text), and stored
-	DynamicStore                 // stored, not indexed
-	DynamicIgnore                // neither
-	DynamicRefuse                // the document is refused
+	DynamicIndex  = document.DynamicIndex  // indexed by the kind of their value (strings as text), and stored
+	DynamicStore  = document.DynamicStore  // stored, not indexed
+	DynamicIgnore = document.DynamicIgnore // neither
+	DynamicRefuse = document.DynamicRefuse // the document is refused
 )
-
-var dynamicNames = [...]string{"index", "store", "ignore", "refuse"}
-
-func (d Dynamic) String() string {
-	if int(d) < len(dynamicNames) {
-		return dynamicNames[d]
-	}
-	return fmt.Sprintf("Dynamic(%d)", uint8(d))
-}
-
-// MarshalText writes the rule's name.
-func (d Dynamic) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
-
-// UnmarshalText reads a rule's name.
-func (d *Dynamic) UnmarshalText(b []byte) error {
-	i := slices.Index(dynamicNames[:], string(b))
-	if i < 0 {
-		return fmt.Errorf("unknown dynamic rule %q (want one of %s)", b, strings.Join(dynamicNames[:], ", "))
-	}
-	*d = Dynamic(i)
-	return nil
-}
 
 // A Field is the part of a Schema that describes one field.
 type Field struct {
@@ -104,168 +48,50 @@ type Schema struct {
 }
 
 // ParseSchema reads a schema from its JSON text. Unknown keys are errors.
-func ParseSchema(text []byte) (*Schema, error) {
-	s := new(Schema)
-	if err := decodeStrictly(text, s); err != nil {
-		return nil, fmt.Errorf("riffle: schema: %w", err)
-	}
-	return s, nil
-}
+func ParseSchema(text []byte) (*Schema, error) { return publicSchema(document.ParseSchema(text)) }
 
-// decodeStrictly reads one JSON value without unknown keys.
-func decodeStrictly(text []byte, into any) error {
-	if !utf8.Valid(text) {
-		return errors.New("the text is not UTF-8")
-	}
-	d := json.NewDecoder(strings.NewReader(string(text)))
-	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
-		return err
-	}
-	if d.More() {
-		return errors.New("more than one JSON value")
-	}
-	return nil
-}
-
-// parseKeptSchema reads the schema that an index keeps: its JSON, as String writes it. From version 2
-// on it has a member "version" beside the others. A member, a field type or a rule that older builds
-// do not know takes a new version (format.Schema).
-func parseKeptSchema(text []byte) (*Schema, error) {
-	var kept struct {
-		Version uint64 `json:"version"`
-		Schema
-	}
-	kept.Version = 1
-	// The version first: a later one may have members that the schema here lacks.
-	if err := json.Unmarshal(text, &struct{ Version *uint64 }{&kept.Version}); err == nil {
-		if err := format.Schema.Check(kept.Version); err != nil {
-			return nil, err
-		}
-	}
-	if err := decodeStrictly(text, &kept); err != nil {
-		return nil, corrupt.At(corrupt.New(-1, "%v", err), "schema")
-	}
-	return &kept.Schema, nil
-}
+// SchemaOf reads a schema off the tags of a struct, or a pointer to one:
+//
+//	type Page struct {
+//		Title string    `riffle:"title,analyzer=english"`
+//		URL   string    `riffle:"url,keyword,nostore"`
+//		Size  int       `riffle:"size,noindex"`
+//		Seen  time.Time `riffle:"seen"`
+//	}
+//
+// The first item is the field's name; then, in any order, keyword, noindex,
+// nostore and analyzer=NAME. The type follows from the Go type.
+func SchemaOf(doc any) (*Schema, error) { return publicSchema(document.SchemaOf(doc)) }
 
 // String returns the schema as JSON, as ParseSchema reads it.
-func (s *Schema) String() string {
-	b, err := json.Marshal(s)
-	if err != nil {
-		panic("BUG: schema does not marshal: " + err.Error())
-	}
-	return string(b)
-}
+func (s *Schema) String() string { return s.internal().String() }
 
-func (s *Schema) clone() *Schema {
-	c := *s
-	c.Fields = maps.Clone(s.Fields)
-	return &c
-}
-
-// checkNames reports the names that a schema may not have. The schema kept in an
-// index is not asked: it may come from a time when longer names were allowed.
-func (s *Schema) checkNames() error {
-	var errs []error
-	check := func(where, name string) {
-		if name == "" {
-			return // validate looks at names that are missing
-		}
-		if err := checkName(name); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", where, err))
-		}
+// internal returns a copy of the schema for package document. It accepts nil.
+func (s *Schema) internal() *document.Schema {
+	if s == nil {
+		return nil
 	}
-	check(fmt.Sprintf("Schema.Analyzer %q", shortName(s.Analyzer)), s.Analyzer)
-	for _, name := range slices.Sorted(maps.Keys(s.Fields)) {
-		f, at := s.Fields[name], fmt.Sprintf("Schema.Fields[%q]", shortName(name))
-		check(at, name)
-		check(fmt.Sprintf("%s: analyzer %q", at, shortName(f.Analyzer)), f.Analyzer)
-		for _, from := range f.CopyFrom {
-			if from == "" {
-				errs = append(errs, fmt.Errorf("%s: copies from a field without a name", at))
-			}
-			check(fmt.Sprintf("%s: copies from %q", at, shortName(from)), from)
-		}
+	d := &document.Schema{Dynamic: s.Dynamic, Analyzer: s.Analyzer, NoStore: s.NoStore}
+	if s.Fields != nil {
+		d.Fields = make(map[string]document.Field, len(s.Fields))
 	}
-	return errors.Join(errs...)
-}
-
-// validate reports every other fault of the schema at once.
-func (s *Schema) validate(lookup func(string) (analysis.Analyzer, error)) error {
-	var errs []error
-	fault := func(field, format string, args ...any) {
-		errs = append(errs, fmt.Errorf("Schema.Fields[%q]: %w", field, fmt.Errorf(format, args...)))
-	}
-	if s.Analyzer != "" {
-		if _, err := lookup(s.Analyzer); err != nil {
-			errs = append(errs, fmt.Errorf("Schema.Analyzer: %w", err))
-		}
-	}
-	if int(s.Dynamic) >= len(dynamicNames) {
-		errs = append(errs, fmt.Errorf("Schema.Dynamic: unknown rule %d", s.Dynamic))
-	}
-	for _, name := range slices.Sorted(maps.Keys(s.Fields)) {
-		f := s.Fields[name]
-		switch {
-		case name == "":
-			fault(name, "a field needs a name")
-		case int(f.Type) >= len(fieldTypeNames):
-			fault(name, "unknown type %d", f.Type)
-		case f.Analyzer != "" && f.Type != TextField:
-			fault(name, "an analyzer goes with a text field, this one is %s", f.Type)
-		case len(f.CopyFrom) > 0 && f.Type != TextField:
-			fault(name, "copy_from makes a text field, this one is %s", f.Type)
-		}
-		if f.Analyzer != "" {
-			if _, err := lookup(f.Analyzer); err != nil {
-				fault(name, "%w", err)
-			}
-		}
-		for _, from := range f.CopyFrom {
-			if len(s.Fields[from].CopyFrom) > 0 {
-				fault(name, "copies from %q, which is itself a copy", from)
-			}
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// extend returns the stored schema widened by what the caller opened with, or an
-// error when the two disagree about what is already declared.
-func (s *Schema) extend(with *Schema) (*Schema, error) {
-	var errs []error
-	if s.Analyzer != with.Analyzer {
-		errs = append(errs, fmt.Errorf("Schema.Analyzer: the index has %q, not %q", s.Analyzer, with.Analyzer))
-	}
-	merged := s.clone()
-	merged.Dynamic, merged.NoStore = with.Dynamic, with.NoStore
-	if merged.Fields == nil {
-		merged.Fields = map[string]Field{}
-	}
-	for _, name := range slices.Sorted(maps.Keys(with.Fields)) {
-		f := with.Fields[name]
-		old, ok := merged.Fields[name]
-		if ok && (old.Type != f.Type || old.Analyzer != f.Analyzer || !slices.Equal(old.CopyFrom, f.CopyFrom)) {
-			errs = append(errs, fmt.Errorf("Schema.Fields[%q]: the index has %+v, not %+v", name, old, f))
-			continue
-		}
-		merged.Fields[name] = f
-	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, fmt.Errorf("riffle: schema differs from the one the index was made with: %w", err)
-	}
-	return merged, nil
-}
-
-// copies returns the names of the indexed copies in order.
-func (s *Schema) copies() []string {
-	var names []string
 	for name, f := range s.Fields {
-		if len(f.CopyFrom) > 0 && !f.NoIndex {
-			names = append(names, name)
-		}
+		d.Fields[name] = document.Field(f)
 	}
-	slices.Sort(names)
-	return names
+	return d
+}
+
+// publicSchema is the inverse of internal; an error stays one.
+func publicSchema(d *document.Schema, err error) (*Schema, error) {
+	if err != nil {
+		return nil, err
+	}
+	s := &Schema{Dynamic: d.Dynamic, Analyzer: d.Analyzer, NoStore: d.NoStore}
+	if d.Fields != nil {
+		s.Fields = make(map[string]Field, len(d.Fields))
+	}
+	for name, f := range d.Fields {
+		s.Fields[name] = Field(f)
+	}
+	return s, nil
 }

@@ -381,9 +381,9 @@ func (e *Engine) replace(inputs []mergeInput, live *liveSegment, out *merged) {
 	}
 	var fresh []*liveSegment
 	if live == nil {
-		e.fields.replace(old, nil)
+		e.fields.Replace(old, nil)
 	} else {
-		e.fields.replace(old, live.disk)
+		e.fields.Replace(old, live.disk)
 		live.deleted = live.deleted.with(lateDeletions(inputs, out.result.Maps))
 		fresh = []*liveSegment{live}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/cpuexec"
+	"github.com/riffle-search/riffle/internal/document"
 )
 
 // An Algorithm is a way to rank the documents of an OR. They all give the same
@@ -301,7 +302,7 @@ func (s *segmentView) load(doc uint32, names []string) (map[string]any, error) {
 	if err != nil {
 		return nil, s.home.at(err)
 	}
-	vals, err := parseValues(data)
+	vals, err := document.ParseValues(data)
 	if err != nil {
 		return nil, s.home.at(err)
 	}
@@ -312,11 +313,11 @@ func (s *segmentView) load(doc uint32, names []string) (map[string]any, error) {
 	if !wanted["*"] {
 		kept := vals[:0]
 		for _, v := range vals {
-			if wanted[v.name] {
+			if wanted[v.Name] {
 				kept = append(kept, v)
 			}
 		}
 		vals = kept
 	}
-	return unflatten(vals), nil
+	return document.Unflatten(vals), nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/riffle-search/riffle/internal/corrupt"
+	"github.com/riffle-search/riffle/internal/document"
 	"github.com/riffle-search/riffle/segment"
 	"github.com/riffle-search/riffle/store"
 )
@@ -147,7 +148,10 @@ func (v *view) sizes(ctx context.Context) (sum Sizes, err error) {
 }
 
 // Schema returns the schema in force.
-func (e *Engine) Schema() *Schema { return e.schema.clone() }
+func (e *Engine) Schema() *Schema {
+	s, _ := publicSchema(e.schema, nil)
+	return s
+}
 
 // Check reads the whole index and verifies every checksum and invariant: of the
 // segments, their deletions, the schema and the log. It calls report for each fault, which
@@ -218,8 +222,8 @@ func (e *Engine) checkStore(ctx context.Context, report func(error)) error {
 		errs = append(errs, err)
 	}
 	errs = append(errs, e.store.Replay(m.LogSeq+1, func(seq uint64, record []byte) error {
-		if _, err := decodeRecord(record); err != nil {
-			report(atRecord(seq, err))
+		if _, err := document.DecodeRecord(record); err != nil {
+			report(document.AtRecord(seq, err))
 		}
 		return ctx.Err()
 	}))

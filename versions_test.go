@@ -11,6 +11,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/riffle-search/riffle/internal/document"
 	"github.com/riffle-search/riffle/internal/format"
 	"github.com/riffle-search/riffle/segment"
 	"github.com/riffle-search/riffle/store"
@@ -83,12 +84,12 @@ func TestVersionsOfValues(t *testing.T) {
 	text := `{"fields":{"text":{"type":"keyword"}},"dynamic":"store"}`
 	want := parsed(t, text)
 	for _, kept := range []string{text, `{"version":1,` + text[1:]} {
-		if got, err := parseKeptSchema([]byte(kept)); err != nil || !reflect.DeepEqual(got, want) {
+		if got, err := publicSchema(document.ParseKept([]byte(kept))); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, %v", kept, got, err)
 		}
 	}
 	for _, kept := range []string{`{"version":1,"what":0}`, `{"version":0}`, `{"version":"2"}`, `{"version":-1}`, text + text, "", "[]"} {
-		if _, err := parseKeptSchema([]byte(kept)); !errors.Is(err, ErrCorrupt) {
+		if _, err := document.ParseKept([]byte(kept)); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("schema %q: %v, want ErrCorrupt", kept, err)
 		}
 	}
@@ -101,22 +102,6 @@ func TestVersionsOfValues(t *testing.T) {
 		if err := checkKeptOptions([]byte(kept)); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("options %q: %v, want ErrCorrupt", kept, err)
 		}
-	}
-	vals := sampleValues()
-	if got, err := parseValues(append([]byte{0, 1}, appendValues(nil, vals)...)); err != nil || !reflect.DeepEqual(got, vals) {
-		t.Errorf("a document with its version: %v, %v", got, err)
-	}
-	ops := []operation{{id: "a", values: vals}, {id: "b", del: true}}
-	if got, err := decodeRecord(append([]byte{1}, encodeRecords(ops)[0]...)); err != nil || !reflect.DeepEqual(got, ops) {
-		t.Errorf("a record with its version: %v, %v", got, err)
-	}
-	for _, data := range []string{"\x00\x00", "\x00\x00\x02"} {
-		if _, err := parseValues([]byte(data)); !errors.Is(err, ErrCorrupt) {
-			t.Errorf("values %q: %v, want ErrCorrupt", data, err)
-		}
-	}
-	if _, err := decodeRecord([]byte("\x00P")); !errors.Is(err, ErrCorrupt) {
-		t.Errorf("a record of version 0: %v, want ErrCorrupt", err)
 	}
 }
 

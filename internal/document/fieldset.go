@@ -1,4 +1,4 @@
-package riffle
+package document
 
 import (
 	"fmt"
@@ -7,34 +7,35 @@ import (
 	"github.com/riffle-search/riffle/segment"
 )
 
-// A fieldSet knows the indexed fields of a whole index, so that Options.MaxFields can hold: for each
+// Fields knows the indexed fields of a whole index, so that Options.MaxFields can hold: for each
 // field the number of its holders. These are the live segments, the one in memory among them, and the
 // chunks of batches under way, so that two batches at once cannot pass the limit together.
-type fieldSet struct {
-	limit int
+type Fields struct {
+	Limit int // not to be changed once chunks are taken
 
 	mu      sync.Mutex
 	holders map[string]int
 }
 
-func newFieldSet(limit int) *fieldSet {
-	return &fieldSet{limit: limit, holders: map[string]int{}}
+// NewFields returns an empty set that takes so many fields.
+func NewFields(limit int) *Fields {
+	return &Fields{Limit: limit, holders: map[string]int{}}
 }
 
-// len is the number of fields.
-func (s *fieldSet) len() int {
+// Len is the number of fields.
+func (s *Fields) Len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.holders)
 }
 
-// takeChunks holds the fields of chunks. When these are more than the limit allows it holds none, and
+// TakeChunks holds the fields of chunks. When these are more than the limit allows it holds none, and
 // names the first document at fault. Fields that the index has already are never refused.
-func (s *fieldSet) takeChunks(chunks []*segment.Chunk) error {
+func (s *Fields) TakeChunks(chunks []*segment.Chunk) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, c := range chunks {
-		if err := s.takeChunk(c, s.limit); err != nil {
+		if err := s.takeChunk(c, s.Limit); err != nil {
 			for _, c := range chunks[:i] {
 				s.dropChunk(c)
 			}
@@ -44,8 +45,8 @@ func (s *fieldSet) takeChunks(chunks []*segment.Chunk) error {
 	return nil
 }
 
-// takeAcceptedChunks holds the fields of documents that were accepted before, however many.
-func (s *fieldSet) takeAcceptedChunks(chunks []*segment.Chunk) {
+// TakeAcceptedChunks holds the fields of documents that were accepted before, however many.
+func (s *Fields) TakeAcceptedChunks(chunks []*segment.Chunk) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range chunks {
@@ -55,7 +56,7 @@ func (s *fieldSet) takeAcceptedChunks(chunks []*segment.Chunk) {
 	}
 }
 
-func (s *fieldSet) takeChunk(c *segment.Chunk, limit int) error {
+func (s *Fields) takeChunk(c *segment.Chunk, limit int) error {
 	var field string
 	var doc uint32
 	for name, first := range c.Fields() {
@@ -70,12 +71,12 @@ func (s *fieldSet) takeChunk(c *segment.Chunk, limit int) error {
 	}
 	n := len(s.holders)
 	s.dropChunk(c)
-	return &DocumentError{ID: c.ID(doc), Field: field, Err: fmt.Errorf(
+	return &Error{ID: c.ID(doc), Field: field, Err: fmt.Errorf(
 		"one indexed field too many: the index has %d with those of its batch, Options.MaxFields is %d; names that are data are better values of one field", n, limit)}
 }
 
-// dropChunks lets go of the fields of chunks that come to nothing.
-func (s *fieldSet) dropChunks(chunks []*segment.Chunk) {
+// DropChunks lets go of the fields of chunks that come to nothing.
+func (s *Fields) DropChunks(chunks []*segment.Chunk) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range chunks {
@@ -84,13 +85,13 @@ func (s *fieldSet) dropChunks(chunks []*segment.Chunk) {
 }
 
 // dropChunk lets go of the fields of a chunk that are held.
-func (s *fieldSet) dropChunk(c *segment.Chunk) {
+func (s *Fields) dropChunk(c *segment.Chunk) {
 	for name := range c.Fields() {
 		s.drop(name)
 	}
 }
 
-func (s *fieldSet) drop(name string) {
+func (s *Fields) drop(name string) {
 	if n := s.holders[name]; n > 1 {
 		s.holders[name] = n - 1
 	} else {
@@ -98,8 +99,8 @@ func (s *fieldSet) drop(name string) {
 	}
 }
 
-// enter passes the fields of a chunk on to the memory segment that it is about to be added to.
-func (s *fieldSet) enter(c *segment.Chunk, m *segment.Memory) {
+// Enter passes the fields of a chunk on to the memory segment that it is about to be added to.
+func (s *Fields) Enter(c *segment.Chunk, m *segment.Memory) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for name := range c.Fields() {
@@ -109,9 +110,9 @@ func (s *fieldSet) enter(c *segment.Chunk, m *segment.Memory) {
 	}
 }
 
-// replace lets go of the fields of segments that are no longer live, and holds those of the one in
+// Replace lets go of the fields of segments that are no longer live, and holds those of the one in
 // their place, which may be nil.
-func (s *fieldSet) replace(old []segment.Reader, live segment.Reader) {
+func (s *Fields) Replace(old []segment.Reader, live segment.Reader) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if live != nil {

@@ -1,4 +1,4 @@
-package riffle
+package document
 
 import (
 	"encoding/binary"
@@ -9,28 +9,28 @@ import (
 	"github.com/riffle-search/riffle/internal/format"
 )
 
-// A value is one field value of a document, flattened: arrays have become several
+// A Value is one field value of a document, flattened: arrays have become several
 // values of one name, nested objects dotted names.
-type value struct {
-	name string
-	kind valueKind
-	str  string // kindString: the text; kindTime: its sortable twelve bytes
-	num  uint64 // kindInt: two's complement; kindFloat: IEEE 754 bits; kindBool: 0 or 1
+type Value struct {
+	Name string
+	Kind valueKind
+	Str  string // KindText: the text; kindTime: its sortable twelve bytes
+	num  uint64 // KindInt: two's complement; kindFloat: IEEE 754 bits; kindBool: 0 or 1
 }
 
 type valueKind byte
 
 const (
-	kindString valueKind = 's'
-	kindInt    valueKind = 'i'
-	kindFloat  valueKind = 'f'
-	kindBool   valueKind = 'b'
-	kindTime   valueKind = 't'
+	KindText  valueKind = 's'
+	KindInt   valueKind = 'i'
+	kindFloat valueKind = 'f'
+	kindBool  valueKind = 'b'
+	kindTime  valueKind = 't'
 )
 
 func (k valueKind) fieldType() FieldType {
 	switch k {
-	case kindString:
+	case KindText:
 		return TextField
 	case kindBool:
 		return BoolField
@@ -40,38 +40,38 @@ func (k valueKind) fieldType() FieldType {
 	return NumberField
 }
 
-func stringValue(name, s string) value { return value{name: name, kind: kindString, str: s} }
+func Text(name, s string) Value { return Value{Name: name, Kind: KindText, Str: s} }
 
-func intValue(name string, i int64) value { return value{name: name, kind: kindInt, num: uint64(i)} }
+func Int(name string, i int64) Value { return Value{Name: name, Kind: KindInt, num: uint64(i)} }
 
-// floatValue keeps integral numbers as integers, so that 5 and 5.0 are one term.
-func floatValue(name string, f float64) value {
+// Float keeps integral numbers as integers, so that 5 and 5.0 are one term.
+func Float(name string, f float64) Value {
 	if f == math.Trunc(f) && f >= -1<<63 && f < 1<<63 {
-		return intValue(name, int64(f))
+		return Int(name, int64(f))
 	}
-	return value{name: name, kind: kindFloat, num: math.Float64bits(f)}
+	return Value{Name: name, Kind: kindFloat, num: math.Float64bits(f)}
 }
 
-func boolValue(name string, b bool) value {
-	v := value{name: name, kind: kindBool}
+func Bool(name string, b bool) Value {
+	v := Value{Name: name, Kind: kindBool}
 	if b {
 		v.num = 1
 	}
 	return v
 }
 
-// timeValue keeps the instant to the nanosecond and drops the zone.
-func timeValue(name string, t time.Time) value {
+// Time keeps the instant to the nanosecond and drops the zone.
+func Time(name string, t time.Time) Value {
 	var b [12]byte
 	binary.BigEndian.PutUint64(b[:8], uint64(t.Unix())^1<<63)
 	binary.BigEndian.PutUint32(b[8:], uint32(t.Nanosecond()))
-	return value{name: name, kind: kindTime, str: string(b[:])}
+	return Value{Name: name, Kind: kindTime, Str: string(b[:])}
 }
 
 // float returns a number as float64; ok is false for other kinds.
-func (v value) float() (f float64, ok bool) {
-	switch v.kind {
-	case kindInt:
+func (v Value) float() (f float64, ok bool) {
+	switch v.Kind {
+	case KindInt:
 		return float64(int64(v.num)), true
 	case kindFloat:
 		return math.Float64frombits(v.num), true
@@ -81,22 +81,22 @@ func (v value) float() (f float64, ok bool) {
 
 // any returns the value as callers see it: string, int64, float64, bool or
 // time.Time in UTC.
-func (v value) any() any {
-	switch v.kind {
-	case kindInt:
+func (v Value) any() any {
+	switch v.Kind {
+	case KindInt:
 		return int64(v.num)
 	case kindFloat:
 		return math.Float64frombits(v.num)
 	case kindBool:
 		return v.num != 0
 	case kindTime:
-		sec := int64(binary.BigEndian.Uint64([]byte(v.str[:8])) ^ 1<<63)
-		return time.Unix(sec, int64(binary.BigEndian.Uint32([]byte(v.str[8:])))).UTC()
+		sec := int64(binary.BigEndian.Uint64([]byte(v.Str[:8])) ^ 1<<63)
+		return time.Unix(sec, int64(binary.BigEndian.Uint32([]byte(v.Str[8:])))).UTC()
 	}
-	return v.str
+	return v.Str
 }
 
-// appendTerm appends the term under which a value other than analysed text is
+// AppendTerm appends the term under which a value other than analysed text is
 // indexed. Strings are their own bytes. The other kinds begin with a NUL and
 // their kind, and sort as their values do:
 //
@@ -104,13 +104,13 @@ func (v value) any() any {
 //	00 'f' float64 bits, big endian; all flipped when negative, else the sign bit
 //	00 'b' 0 or 1
 //	00 't' seconds since 1970 with the sign bit flipped, then nanoseconds, big endian
-func appendTerm(dst []byte, v value) []byte {
-	if v.kind == kindString {
-		return append(dst, v.str...)
+func AppendTerm(dst []byte, v Value) []byte {
+	if v.Kind == KindText {
+		return append(dst, v.Str...)
 	}
-	dst = append(dst, 0, byte(v.kind))
-	switch v.kind {
-	case kindInt:
+	dst = append(dst, 0, byte(v.Kind))
+	switch v.Kind {
+	case KindInt:
 		return binary.BigEndian.AppendUint64(dst, v.num^1<<63)
 	case kindFloat:
 		if v.num>>63 == 1 {
@@ -120,10 +120,10 @@ func appendTerm(dst []byte, v value) []byte {
 	case kindBool:
 		return append(dst, byte(v.num))
 	}
-	return append(dst, v.str...)
+	return append(dst, v.Str...)
 }
 
-// appendValues appends the stored form of a document: for each value the length
+// AppendValues appends the stored form of a document: for each value the length
 // of its name (uvarint), the name, the kind (1 byte), then
 //
 //	's' length (uvarint) and bytes      'i' zigzag varint     'b' 1 byte
@@ -131,31 +131,31 @@ func appendTerm(dst []byte, v value) []byte {
 //
 // From version 2 on all that comes behind a zero and the version (1 byte, below 0x20, which no kind
 // is). A document that has only kinds which older builds know is written without.
-func appendValues(dst []byte, vals []value) []byte {
+func AppendValues(dst []byte, vals []Value) []byte {
 	for _, v := range vals {
-		dst = binary.AppendUvarint(dst, uint64(len(v.name)))
-		dst = append(dst, v.name...)
-		dst = append(dst, byte(v.kind))
-		switch v.kind {
-		case kindString:
-			dst = binary.AppendUvarint(dst, uint64(len(v.str)))
-			dst = append(dst, v.str...)
-		case kindInt:
+		dst = binary.AppendUvarint(dst, uint64(len(v.Name)))
+		dst = append(dst, v.Name...)
+		dst = append(dst, byte(v.Kind))
+		switch v.Kind {
+		case KindText:
+			dst = binary.AppendUvarint(dst, uint64(len(v.Str)))
+			dst = append(dst, v.Str...)
+		case KindInt:
 			dst = binary.AppendVarint(dst, int64(v.num))
 		case kindFloat:
 			dst = binary.LittleEndian.AppendUint64(dst, v.num)
 		case kindBool:
 			dst = append(dst, byte(v.num))
 		case kindTime:
-			dst = append(dst, v.str...)
+			dst = append(dst, v.Str...)
 		}
 	}
 	return dst
 }
 
-// parseValues reads what appendValues wrote.
-func parseValues(data []byte) ([]value, error) {
-	var vals []value
+// ParseValues reads what AppendValues wrote.
+func ParseValues(data []byte) ([]Value, error) {
+	var vals []Value
 	r := byteReader{data: data}
 	if len(data) > 1 && data[0] == 0 && data[1] < versionBytes {
 		r.off = 2
@@ -164,12 +164,12 @@ func parseValues(data []byte) ([]value, error) {
 		}
 	}
 	for r.off < len(data) {
-		v := value{name: r.text()}
-		v.kind = valueKind(r.byte())
-		switch v.kind {
-		case kindString:
-			v.str = r.text()
-		case kindInt:
+		v := Value{Name: r.text()}
+		v.Kind = valueKind(r.byte())
+		switch v.Kind {
+		case KindText:
+			v.Str = r.text()
+		case KindInt:
 			v.num = uint64(r.varint())
 		case kindFloat:
 			if b := r.take(8); b != nil {
@@ -178,9 +178,9 @@ func parseValues(data []byte) ([]value, error) {
 		case kindBool:
 			v.num = uint64(r.byte())
 		case kindTime:
-			v.str = string(r.take(12))
+			v.Str = string(r.take(12))
 		default:
-			r.fail("unknown value kind %#x", byte(v.kind))
+			r.fail("unknown value kind %#x", byte(v.Kind))
 		}
 		if r.err != nil {
 			return nil, r.err

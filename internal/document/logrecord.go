@@ -1,4 +1,4 @@
-package riffle
+package document
 
 import (
 	"encoding/binary"
@@ -14,7 +14,7 @@ import (
 // large, several that the store writes atomically. The store compresses them and
 // adds checksums (package store/wal). An operation is
 //
-//	'P'  length of the id (uvarint), id, length of the values (uvarint), values (see appendValues)
+//	'P'  length of the id (uvarint), id, length of the values (uvarint), values (see AppendValues)
 //	'D'  length of the id (uvarint), id
 //
 // From version 2 on a record begins with its version (1 byte, below 0x20: no
@@ -31,20 +31,20 @@ const versionBytes = 0x20
 // maxRecordBytes is where a batch's record is cut.
 const maxRecordBytes = 1 << 20
 
-// encodeRecords turns operations into log records.
-func encodeRecords(ops []operation) [][]byte {
+// EncodeRecords turns operations into log records.
+func EncodeRecords(ops []Operation) [][]byte {
 	var records [][]byte
 	var rec, vals []byte
 	for _, op := range ops {
-		if op.del {
+		if op.Delete {
 			rec = append(rec, 'D')
-			rec = binary.AppendUvarint(rec, uint64(len(op.id)))
-			rec = append(rec, op.id...)
+			rec = binary.AppendUvarint(rec, uint64(len(op.ID)))
+			rec = append(rec, op.ID...)
 		} else {
-			vals = appendValues(vals[:0], op.values)
+			vals = AppendValues(vals[:0], op.Values)
 			rec = append(rec, 'P')
-			rec = binary.AppendUvarint(rec, uint64(len(op.id)))
-			rec = append(rec, op.id...)
+			rec = binary.AppendUvarint(rec, uint64(len(op.ID)))
+			rec = append(rec, op.ID...)
 			rec = binary.AppendUvarint(rec, uint64(len(vals)))
 			rec = append(rec, vals...)
 		}
@@ -59,9 +59,9 @@ func encodeRecords(ops []operation) [][]byte {
 	return records
 }
 
-// decodeRecord reads the operations of one record.
-func decodeRecord(data []byte) ([]operation, error) {
-	var ops []operation
+// DecodeRecord reads the operations of one record.
+func DecodeRecord(data []byte) ([]Operation, error) {
+	var ops []Operation
 	r := byteReader{data: data}
 	if len(data) > 0 && data[0] < versionBytes {
 		if err := format.Record.Check(uint64(r.byte())); err != nil {
@@ -69,23 +69,23 @@ func decodeRecord(data []byte) ([]operation, error) {
 		}
 	}
 	for r.off < len(data) {
-		var op operation
+		var op Operation
 		switch code := r.byte(); code {
 		case 'D':
-			op.del = true
-			op.id = r.text()
+			op.Delete = true
+			op.ID = r.text()
 		case 'P':
-			op.id = r.text()
+			op.ID = r.text()
 			n := r.uvarint()
 			if n > uint64(len(data)) {
 				r.fail("values of %d bytes in a record of %d", n, len(data))
 			}
 			at := r.off
-			vals, err := parseValues(r.take(int(min(n, uint64(len(data))))))
+			vals, err := ParseValues(r.take(int(min(n, uint64(len(data))))))
 			if err != nil {
 				return nil, shifted(err, at)
 			}
-			op.values = vals
+			op.Values = vals
 		default:
 			r.off--
 			r.fail("unknown operation %#x", code)
@@ -98,10 +98,10 @@ func decodeRecord(data []byte) ([]operation, error) {
 	return ops, nil
 }
 
-// atRecord says which record of the log an error is about.
-func atRecord(seq uint64, err error) error {
+// AtRecord says which record of the log an error is about.
+func AtRecord(seq uint64, err error) error {
 	at := fmt.Sprintf("log record %d", seq)
-	if errors.Is(err, ErrFormat) {
+	if errors.Is(err, format.Err) {
 		return fmt.Errorf("%s: %w", at, err)
 	}
 	return corrupt.At(err, at)

@@ -1,4 +1,4 @@
-package riffle
+package document
 
 import (
 	"errors"
@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// checkName reports whether a field or an analyzer may have this name. Names are
+// CheckName reports whether a field or an analyzer may have this name. Names are
 // kept in the index as JSON, which has no place for bytes that are not UTF-8: it
 // would give back another name, under which nothing is found.
-func checkName(name string) error {
+func CheckName(name string) error {
 	switch {
 	case name == "":
 		return errors.New("a field needs a name")
@@ -21,8 +21,8 @@ func checkName(name string) error {
 	return nil
 }
 
-// shortName is a name as errors show it.
-func shortName(name string) string {
+// ShortName is a name as errors show it.
+func ShortName(name string) string {
 	if len(name) > MaxNameBytes {
 		return name[:32] + "…"
 	}

@@ -1,4 +1,4 @@
-package riffle
+package document
 
 import (
 	"encoding/json"
@@ -16,7 +16,7 @@ import (
 // maxDepth bounds the nesting of a document, so that a cyclic one ends in an error.
 const maxDepth = 32
 
-// flatten turns a document into field values. It takes maps with string keys,
+// Flatten turns a document into field values. It takes maps with string keys,
 // structs, and pointers to them. Within it may lie strings, byte slices (as text),
 // booleans, numbers, json.Number, time.Time, slices and arrays of these (several
 // values of one field), and further maps and structs (fields named outer.inner).
@@ -24,16 +24,16 @@ const maxDepth = 32
 //
 // A struct field is named by its tag, `riffle:"name"`, else by its Go name;
 // `riffle:"-"` leaves it out, as does being unexported. SchemaOf reads the rest of the tag.
-func flatten(doc any) ([]value, error) {
-	f := flattener{}
-	err := f.flatten(doc)
-	return f.vals, err
+func Flatten(doc any) ([]Value, error) {
+	f := Flattener{}
+	err := f.Flatten(doc)
+	return f.Values, err
 }
 
-func (f *flattener) flatten(doc any) error {
+func (f *Flattener) Flatten(doc any) error {
 	if m, ok := doc.(map[string]any); ok {
 		f.addFields("", m, 0)
-		return f.err
+		return f.Err
 	}
 	v := reflect.ValueOf(doc)
 	for depth := 0; v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface; depth++ {
@@ -50,7 +50,7 @@ func (f *flattener) flatten(doc any) error {
 	default:
 		return fmt.Errorf("a document is a map or a struct, not %s", v.Type())
 	}
-	return f.err
+	return f.Err
 }
 
 var (
@@ -58,43 +58,43 @@ var (
 	numberType = reflect.TypeFor[json.Number]()
 )
 
-type flattener struct {
-	vals  []value
-	size  int      // of the values, as MaxDocumentBytes counts
-	names []string // of the maps at hand, each within those of the outer one
-	err   error    // a *DocumentError without an id
+type Flattener struct {
+	Values []Value
+	size   int      // of the values, as MaxDocumentBytes counts
+	names  []string // of the maps at hand, each within those of the outer one
+	Err    error    // a *Error without an id
 }
 
-// reset makes a flattener ready for the next document. The values of the last one are gone.
-func (f *flattener) reset() { f.vals, f.size, f.names, f.err = f.vals[:0], 0, f.names[:0], nil }
+// Reset makes a flattener ready for the next document. The values of the last one are gone.
+func (f *Flattener) Reset() { f.Values, f.size, f.names, f.Err = f.Values[:0], 0, f.names[:0], nil }
 
-func (f *flattener) fail(name, format string, args ...any) {
-	if f.err == nil {
-		f.err = &DocumentError{Field: shortName(name), Err: fmt.Errorf(format, args...)}
+func (f *Flattener) fail(name, format string, args ...any) {
+	if f.Err == nil {
+		f.Err = &Error{Field: ShortName(name), Err: fmt.Errorf(format, args...)}
 	}
 }
 
-func (f *flattener) put(v value) {
-	n := len(f.vals)
+func (f *Flattener) Put(v Value) {
+	n := len(f.Values)
 	if n == MaxFields {
-		f.fail(v.name, "more than %d values", MaxFields)
+		f.fail(v.Name, "more than %d values", MaxFields)
 		return
 	}
-	if n == 0 || v.name != f.vals[n-1].name { // most values of an array come here with one name
-		if err := checkName(v.name); err != nil {
-			f.fail(v.name, "%w", err)
+	if n == 0 || v.Name != f.Values[n-1].Name { // most values of an array come here with one name
+		if err := CheckName(v.Name); err != nil {
+			f.fail(v.Name, "%w", err)
 			return
 		}
 	}
-	if f.size += len(v.name) + len(v.str) + 16; f.size > MaxDocumentBytes {
-		f.fail(v.name, "the document takes more than %d bytes", MaxDocumentBytes)
+	if f.size += len(v.Name) + len(v.Str) + 16; f.size > MaxDocumentBytes {
+		f.fail(v.Name, "the document takes more than %d bytes", MaxDocumentBytes)
 		return
 	}
-	f.vals = append(f.vals, v)
+	f.Values = append(f.Values, v)
 }
 
 // addFields is addMap for the map that nearly all documents are, without reflection.
-func (f *flattener) addFields(name string, m map[string]any, depth int) {
+func (f *Flattener) addFields(name string, m map[string]any, depth int) {
 	begin := len(f.names)
 	for key := range m {
 		f.names = append(f.names, key)
@@ -107,18 +107,18 @@ func (f *flattener) addFields(name string, m map[string]any, depth int) {
 			f.fail(name, "a field needs a name")
 			break
 		}
-		if f.addAny(join(name, key), m[key], depth+1); f.err != nil {
+		if f.addAny(join(name, key), m[key], depth+1); f.Err != nil {
 			break // a long name is not put before all that follow
 		}
 	}
 	f.names = f.names[:begin]
 }
 
-func (f *flattener) addAny(name string, v any, depth int) {
-	if f.err == nil && depth <= maxDepth {
+func (f *Flattener) addAny(name string, v any, depth int) {
+	if f.Err == nil && depth <= maxDepth {
 		switch v := v.(type) {
 		case string:
-			f.put(stringValue(name, v))
+			f.Put(Text(name, v))
 			return
 		case map[string]any:
 			f.addFields(name, v, depth)
@@ -128,8 +128,8 @@ func (f *flattener) addAny(name string, v any, depth int) {
 	f.add(name, reflect.ValueOf(v), depth)
 }
 
-func (f *flattener) add(name string, v reflect.Value, depth int) {
-	if f.err != nil {
+func (f *Flattener) add(name string, v reflect.Value, depth int) {
+	if f.Err != nil {
 		return
 	}
 	if depth > maxDepth {
@@ -149,19 +149,19 @@ func (f *flattener) add(name string, v reflect.Value, depth int) {
 			f.addNumber(name, json.Number(v.String()))
 			return
 		}
-		f.put(stringValue(name, v.String()))
+		f.Put(Text(name, v.String()))
 	case reflect.Bool:
-		f.put(boolValue(name, v.Bool()))
+		f.Put(Bool(name, v.Bool()))
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		f.put(intValue(name, v.Int()))
+		f.Put(Int(name, v.Int()))
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
 		if v.Uint() > math.MaxInt64 {
 			f.fail(name, "number %d does not fit 64 signed bits", v.Uint())
 			return
 		}
-		f.put(intValue(name, int64(v.Uint())))
+		f.Put(Int(name, int64(v.Uint())))
 	case reflect.Float32, reflect.Float64:
-		f.addFloat(name, v.Float())
+		f.AddFloat(name, v.Float())
 	case reflect.Slice, reflect.Array:
 		f.addSlice(name, v, depth)
 	case reflect.Map:
@@ -173,27 +173,27 @@ func (f *flattener) add(name string, v reflect.Value, depth int) {
 	}
 }
 
-func (f *flattener) addNumber(name string, s json.Number) {
+func (f *Flattener) addNumber(name string, s json.Number) {
 	if i, err := s.Int64(); err == nil {
-		f.put(intValue(name, i))
+		f.Put(Int(name, i))
 	} else if x, err := s.Float64(); err == nil {
-		f.addFloat(name, x)
+		f.AddFloat(name, x)
 	} else {
 		f.fail(name, "%q is not a number", string(s))
 	}
 }
 
-func (f *flattener) addFloat(name string, x float64) {
+func (f *Flattener) AddFloat(name string, x float64) {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		f.fail(name, "%v is not a number that can be indexed", x)
 		return
 	}
-	f.put(floatValue(name, x))
+	f.Put(Float(name, x))
 }
 
-func (f *flattener) addSlice(name string, v reflect.Value, depth int) {
+func (f *Flattener) addSlice(name string, v reflect.Value, depth int) {
 	if v.Type().Elem().Kind() == reflect.Uint8 && v.Kind() == reflect.Slice {
-		f.put(stringValue(name, string(v.Bytes())))
+		f.Put(Text(name, string(v.Bytes())))
 		return
 	}
 	for i := range v.Len() {
@@ -201,7 +201,7 @@ func (f *flattener) addSlice(name string, v reflect.Value, depth int) {
 	}
 }
 
-func (f *flattener) addMap(name string, v reflect.Value, depth int) {
+func (f *Flattener) addMap(name string, v reflect.Value, depth int) {
 	if v.Type().Key().Kind() != reflect.String {
 		f.fail(name, "a %s has keys that are not strings", v.Type())
 		return
@@ -215,15 +215,15 @@ func (f *flattener) addMap(name string, v reflect.Value, depth int) {
 			f.fail(name, "a field needs a name")
 			return
 		}
-		if f.add(join(name, key), entries[key], depth+1); f.err != nil {
+		if f.add(join(name, key), entries[key], depth+1); f.Err != nil {
 			return
 		}
 	}
 }
 
-func (f *flattener) addStruct(name string, v reflect.Value, depth int) {
+func (f *Flattener) addStruct(name string, v reflect.Value, depth int) {
 	if v.Type() == timeType {
-		f.put(timeValue(name, v.Interface().(time.Time)))
+		f.Put(Time(name, v.Interface().(time.Time)))
 		return
 	}
 	for _, sf := range fieldsOf(v.Type()) {
@@ -288,18 +288,18 @@ func join(outer, inner string) string {
 	return outer + "." + inner
 }
 
-// unflatten gives values the shape in which callers see a document: a map from
+// Unflatten gives values the shape in which callers see a document: a map from
 // field name to value, or to []any where a field has several.
-func unflatten(vals []value) map[string]any {
+func Unflatten(vals []Value) map[string]any {
 	m := make(map[string]any, len(vals))
 	for _, v := range vals {
-		switch old := m[v.name].(type) {
+		switch old := m[v.Name].(type) {
 		case nil:
-			m[v.name] = v.any()
+			m[v.Name] = v.any()
 		case []any:
-			m[v.name] = append(old, v.any())
+			m[v.Name] = append(old, v.any())
 		default:
-			m[v.name] = []any{old, v.any()}
+			m[v.Name] = []any{old, v.any()}
 		}
 	}
 	return m
@@ -356,7 +356,7 @@ func (s *Schema) addStruct(prefix string, t reflect.Type, depth int) error {
 		}
 		f, err := fieldOf(et, tag[1:])
 		if err == nil {
-			err = checkName(name)
+			err = CheckName(name)
 		}
 		if err != nil {
 			return fmt.Errorf("riffle: SchemaOf: field %q: %w", name, err)

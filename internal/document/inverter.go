@@ -1,4 +1,4 @@
-package riffle
+package document
 
 import (
 	"errors"
@@ -11,11 +11,11 @@ import (
 	"github.com/riffle-search/riffle/segment"
 )
 
-// An inverter turns documents into terms and frequencies, which it puts into chunks.
+// An Inverter turns documents into terms and frequencies, which it puts into chunks.
 // It belongs to one goroutine at a time; its memory is used again from document to
 // document.
-type inverter struct {
-	schema *Schema
+type Inverter struct {
+	Schema *Schema
 	rank   string // Options.Rank.Field
 	lookup func(name string) (analysis.Analyzer, error)
 
@@ -33,8 +33,8 @@ type inverter struct {
 	exact           []byte
 }
 
-func newInverter(s *Schema, rank string, lookup func(name string) (analysis.Analyzer, error), replay bool) *inverter {
-	iv := &inverter{schema: s, rank: rank, lookup: lookup, copies: s.copies(), replay: replay}
+func NewInverter(s *Schema, rank string, lookup func(name string) (analysis.Analyzer, error), replay bool) *Inverter {
+	iv := &Inverter{Schema: s, rank: rank, lookup: lookup, copies: s.copies(), replay: replay}
 	iv.count = func(batch []analysis.Token) {
 		iv.length += uint64(len(batch))
 		for i := range batch {
@@ -52,9 +52,9 @@ func newInverter(s *Schema, rank string, lookup func(name string) (analysis.Anal
 	return iv
 }
 
-// invert adds one document to a chunk. After an error, which names the field, the chunk
+// Invert adds one document to a chunk. After an error, which names the field, the chunk
 // is as it was.
-func (iv *inverter) invert(c *segment.Chunk, id string, values []value) (err error) {
+func (iv *Inverter) Invert(c *segment.Chunk, id string, values []Value) (err error) {
 	iv.chunk = c
 	c.Begin(id)
 	defer func() {
@@ -66,23 +66,23 @@ func (iv *inverter) invert(c *segment.Chunk, id string, values []value) (err err
 	iv.stored = iv.stored[:0]
 	for i := range values {
 		v := &values[i]
-		f, known := iv.declared(v.name)
+		f, known := iv.declared(v.Name)
 		if err := iv.checkValue(v, f, known); err != nil {
-			return &DocumentError{ID: strings.Clone(id), Field: v.name, Err: err}
+			return &Error{ID: strings.Clone(id), Field: v.Name, Err: err}
 		}
-		if v.name == iv.rank && iv.rank != "" {
+		if v.Name == iv.rank && iv.rank != "" {
 			r, err := rankFraction(v)
 			if err != nil && !iv.replay {
-				return &DocumentError{ID: strings.Clone(id), Field: v.name, Err: err}
+				return &Error{ID: strings.Clone(id), Field: v.Name, Err: err}
 			}
 			rank = r
 		}
-		if iv.stores(f, known) {
-			iv.stored = appendValues(iv.stored, values[i:i+1])
+		if iv.Stores(f, known) {
+			iv.stored = AppendValues(iv.stored, values[i:i+1])
 		}
 	}
 	if field, err := iv.invertFields(values); err != nil {
-		return &DocumentError{ID: strings.Clone(id), Field: field, Err: err}
+		return &Error{ID: strings.Clone(id), Field: field, Err: err}
 	}
 	c.End(rank, iv.stored)
 	return nil
@@ -93,50 +93,50 @@ func (iv *inverter) invert(c *segment.Chunk, id string, values []value) (err err
 // There was a time when names that are not UTF-8 were accepted, and an index that
 // still has some in its log has kept another name for them in its schema. Where it
 // refuses fields that are not declared, each was declared under the name it had.
-func (iv *inverter) declared(name string) (f Field, known bool) {
-	f, known = iv.schema.Fields[name]
-	if !known && iv.replay && iv.schema.Dynamic == DynamicRefuse {
-		f, known = iv.schema.Fields[asKept(name)]
+func (iv *Inverter) declared(name string) (f Field, known bool) {
+	f, known = iv.Schema.Fields[name]
+	if !known && iv.replay && iv.Schema.Dynamic == DynamicRefuse {
+		f, known = iv.Schema.Fields[asKept(name)]
 	}
 	return f, known
 }
 
 // checkValue refuses a value that its field cannot hold.
-func (iv *inverter) checkValue(v *value, f Field, known bool) error {
+func (iv *Inverter) checkValue(v *Value, f Field, known bool) error {
 	switch {
-	case !known && iv.schema.Dynamic == DynamicRefuse:
+	case !known && iv.Schema.Dynamic == DynamicRefuse:
 		return errors.New("the schema has no such field and refuses others")
 	case !known:
 	case len(f.CopyFrom) > 0:
 		return errors.New("the field is a copy of others and cannot be set")
-	case f.Type == KeywordField && v.kind == kindString:
-	case f.Type != v.kind.fieldType():
-		return fmt.Errorf("the schema wants %s, not %s", f.Type, v.kind.fieldType())
+	case f.Type == KeywordField && v.Kind == KindText:
+	case f.Type != v.Kind.fieldType():
+		return fmt.Errorf("the schema wants %s, not %s", f.Type, v.Kind.fieldType())
 	}
-	if v.kind == kindString && known && f.Type == KeywordField && !f.NoIndex && len(v.str) > MaxTermBytes {
-		return fmt.Errorf("a keyword of %d bytes, at most %d are allowed", len(v.str), MaxTermBytes)
+	if v.Kind == KindText && known && f.Type == KeywordField && !f.NoIndex && len(v.Str) > MaxTermBytes {
+		return fmt.Errorf("a keyword of %d bytes, at most %d are allowed", len(v.Str), MaxTermBytes)
 	}
 	return nil
 }
 
-func (iv *inverter) stores(f Field, known bool) bool {
-	if iv.schema.NoStore {
+func (iv *Inverter) Stores(f Field, known bool) bool {
+	if iv.Schema.NoStore {
 		return false
 	}
 	if known {
 		return !f.NoStore
 	}
-	return iv.schema.Dynamic <= DynamicStore
+	return iv.Schema.Dynamic <= DynamicStore
 }
 
-func (iv *inverter) indexes(f Field, known bool) bool {
+func (iv *Inverter) Indexes(f Field, known bool) bool {
 	if known {
 		return !f.NoIndex
 	}
-	return iv.schema.Dynamic == DynamicIndex
+	return iv.Schema.Dynamic == DynamicIndex
 }
 
-func rankFraction(v *value) (uint16, error) {
+func rankFraction(v *Value) (uint16, error) {
 	x, ok := v.float()
 	if !ok || x < 0 || x > 1 {
 		return 0, fmt.Errorf("a static rank is a number in [0, 1], not %v", v.any())
@@ -147,13 +147,13 @@ func rankFraction(v *value) (uint16, error) {
 // invertFields counts the terms of every indexed field, in the order in which
 // the fields first appear, then of the copies by name. An error is about the field
 // that comes with it.
-func (iv *inverter) invertFields(vals []value) (field string, err error) {
+func (iv *Inverter) invertFields(vals []Value) (field string, err error) {
 	var done map[string]bool // fields that have had their turn, when there are many values
 	if len(vals) > fewValues {
 		done = make(map[string]bool, len(vals))
 	}
 	for i := range vals {
-		name := vals[i].name
+		name := vals[i].Name
 		if done[name] || done == nil && hasField(vals[:i], name) {
 			continue
 		}
@@ -161,12 +161,12 @@ func (iv *inverter) invertFields(vals []value) (field string, err error) {
 			done[name] = true
 		}
 		f, known := iv.declared(name)
-		if !iv.indexes(f, known) {
+		if !iv.Indexes(f, known) {
 			continue
 		}
 		iv.beginField(name)
 		for j := i; j < len(vals); j++ {
-			if vals[j].name != name {
+			if vals[j].Name != name {
 				continue
 			}
 			if err := iv.countValue(&vals[j], f, known); err != nil {
@@ -183,30 +183,30 @@ func (iv *inverter) invertFields(vals []value) (field string, err error) {
 // fewValues is how many values are searched one by one for a field that has come before.
 const fewValues = 16
 
-func hasField(vals []value, name string) bool {
+func hasField(vals []Value, name string) bool {
 	for i := range vals {
-		if vals[i].name == name {
+		if vals[i].Name == name {
 			return true
 		}
 	}
 	return false
 }
 
-func (iv *inverter) invertCopies(vals []value) (field string, err error) {
+func (iv *Inverter) invertCopies(vals []Value) (field string, err error) {
 	for _, name := range iv.copies {
-		f := iv.schema.Fields[name]
+		f := iv.Schema.Fields[name]
 		var parts []string
 		for _, from := range f.CopyFrom {
 			for _, v := range vals {
-				if (v.name == from || iv.replay && asKept(v.name) == from) && v.kind == kindString {
-					parts = append(parts, v.str)
+				if (v.Name == from || iv.replay && asKept(v.Name) == from) && v.Kind == KindText {
+					parts = append(parts, v.Str)
 				}
 			}
 		}
 		if len(parts) == 0 {
 			continue
 		}
-		joined := stringValue(name, strings.Join(parts, " "))
+		joined := Text(name, strings.Join(parts, " "))
 		iv.beginField(name)
 		err := iv.countValue(&joined, f, true)
 		if err == nil {
@@ -219,34 +219,34 @@ func (iv *inverter) invertCopies(vals []value) (field string, err error) {
 	return "", nil
 }
 
-func (iv *inverter) beginField(name string) {
+func (iv *Inverter) beginField(name string) {
 	iv.length, iv.longest, iv.analysed, iv.terms = 0, 0, false, false
 	iv.chunk.Field(name)
 }
 
 // countValue counts the terms of one value of the field at hand.
-func (iv *inverter) countValue(v *value, f Field, known bool) error {
-	if v.kind != kindString || known && f.Type == KeywordField {
-		iv.exact = appendTerm(iv.exact[:0], *v)
+func (iv *Inverter) countValue(v *Value, f Field, known bool) error {
+	if v.Kind != KindText || known && f.Type == KeywordField {
+		iv.exact = AppendTerm(iv.exact[:0], *v)
 		iv.longest = max(iv.longest, len(iv.exact))
 		iv.terms = true
 		iv.chunk.Add(iv.exact)
 		return nil
 	}
-	a, err := iv.analyzer(f.Analyzer)
+	a, err := iv.Analyzer(f.Analyzer)
 	if err != nil {
 		return err
 	}
 	iv.analysed = true
-	if a, ok := a.(analysis.TermAnalyzer); ok && a.AnalyzeTerms(unsafe.Slice(unsafe.StringData(v.str), len(v.str)), iv.words) {
+	if a, ok := a.(analysis.TermAnalyzer); ok && a.AnalyzeTerms(unsafe.Slice(unsafe.StringData(v.Str), len(v.Str)), iv.words) {
 		return nil
 	}
-	analysis.AnalyzeString(a, v.str, iv.count)
+	analysis.AnalyzeString(a, v.Str, iv.count)
 	return nil
 }
 
 // endField ends the field at hand, if it may be as it is.
-func (iv *inverter) endField() error {
+func (iv *Inverter) endField() error {
 	if iv.longest > MaxTermBytes {
 		return fmt.Errorf("its analyzer made a term of %d bytes, at most %d are allowed", iv.longest, MaxTermBytes)
 	}
@@ -259,10 +259,10 @@ func (iv *inverter) endField() error {
 	return nil
 }
 
-// analyzer returns the analyzer of a text field.
-func (iv *inverter) analyzer(name string) (analysis.Analyzer, error) {
+// Analyzer returns the analyzer of a text field.
+func (iv *Inverter) Analyzer(name string) (analysis.Analyzer, error) {
 	if name == "" {
-		name = iv.schema.Analyzer
+		name = iv.Schema.Analyzer
 	}
 	if name == "" {
 		name = "standard"

@@ -1,0 +1,24 @@
+package document
+
+import (
+	"errors"
+	"fmt"
+)
+
+// An Operation is a change of one document.
+type Operation struct {
+	ID     string
+	Delete bool // the document goes, instead of being put
+	Values []Value
+}
+
+// CheckID reports whether a document may have this id.
+func CheckID(id string) error {
+	if id == "" {
+		return &Error{ID: id, Err: errors.New("an id must not be empty")}
+	}
+	if len(id) > MaxIDBytes {
+		return &Error{ID: id[:32] + "…", Err: fmt.Errorf("an id of %d bytes, at most %d are allowed", len(id), MaxIDBytes)}
+	}
+	return nil
+}
