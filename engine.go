@@ -12,6 +12,7 @@ import (
 
 	"github.com/riffle-search/riffle/cpuexec"
 	"github.com/riffle-search/riffle/internal/accelerator"
+	"github.com/riffle-search/riffle/internal/cache"
 	"github.com/riffle-search/riffle/internal/corrupt"
 	"github.com/riffle-search/riffle/internal/document"
 	"github.com/riffle-search/riffle/segment"
@@ -26,8 +27,8 @@ type Engine struct {
 	opts   Options // defaults filled in
 	schema *document.Schema
 	store  *store.Store
-	lists  *listCache
-	tables tableCache
+	lists  *cache.Lists
+	tables cache.Tables
 	fields *document.Fields
 	pool   *cpuexec.Pool // helps with searches
 
@@ -107,7 +108,7 @@ func Open(dir string, opts *Options) (*Engine, error) {
 	if n := e.opts.private.memoryBytes; n > 0 {
 		e.opts.MemoryBytes = n
 	}
-	e.lists = newListCache(e.opts.CacheBytes)
+	e.lists = cache.NewLists(e.opts.CacheBytes)
 	e.fields = document.NewFields(e.opts.MaxFields)
 	e.chunks.New = func() any { return new(segment.Chunk) }
 	e.pool = cpuexec.NewPool(e.opts.Parallel.Workers, e.opts.Parallel.Spin)
@@ -369,11 +370,11 @@ func (e *Engine) unused(s *liveSegment) {
 		return
 	}
 	e.unpin(s)
-	e.lists.dropSegment(s.columnKey())
+	e.lists.DropSegment(s.columnKey())
 	if s.disk == nil {
 		return
 	}
-	e.lists.dropSegment(s.number)
+	e.lists.DropSegment(s.number)
 	if e.accelerator != nil {
 		e.accelerator.Drop(func(key uint64) bool { return segmentOfKey(key) == s.number })
 	}

@@ -144,7 +144,7 @@ func TestColumnsOfSeldomFieldsAreBounded(t *testing.T) {
 			if err != nil || len(res.Hits) == 0 {
 				t.Fatal(res, err)
 			}
-			held := e.lists.bytes.Load()
+			held, _ := e.lists.Bytes()
 			if most = max(most, held); held > budget {
 				t.Fatalf("%s: %d bytes are held after %d fields, the budget is %d", state, held, f+1, budget)
 			}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/cpuexec"
+	"github.com/riffle-search/riffle/internal/cache"
 	"github.com/riffle-search/riffle/segment"
 )
 
@@ -183,7 +184,7 @@ func (v *view) restrict(ctx context.Context, p *plan, s shape, o *searchSettings
 	if err != nil {
 		return err
 	}
-	defer v.e.lists.settle(b.lists)
+	defer v.e.lists.Settle(b.lists)
 	n := b.node(&c)
 	q.plan.K = 1
 	for i := range p.Segments {
@@ -213,7 +214,7 @@ type planner struct {
 	constants []float64 // scores of constant clauses
 	ints      []uint32  // after finish: integer weights of terms, then of constants
 
-	lists    []*cachedList // of all terms in the first segment, then of all in the second, and so on
+	lists    []*cache.List // of all terms in the first segment, then of all in the second, and so on
 	weights  []float64     // what ints are made from
 	entries  []blockmax.Term
 	segments []blockmax.Segment
@@ -334,8 +335,8 @@ func (b *planner) lookup() error {
 				return err
 			}
 			b.lists = append(b.lists, l)
-			if l.list != nil {
-				term.docFreq += uint64(l.list.Count)
+			if l.Postings != nil {
+				term.docFreq += uint64(l.Postings.Count)
 			}
 		}
 	}
@@ -392,7 +393,7 @@ func (b *planner) scale(q *compiled) {
 }
 
 // segment makes one segment's part of the plan, with its terms in entries.
-func (b *planner) segment(sv *segmentView, lists []*cachedList, entries []blockmax.Term) (blockmax.Segment, error) {
+func (b *planner) segment(sv *segmentView, lists []*cache.List, entries []blockmax.Term) (blockmax.Segment, error) {
 	s := blockmax.Segment{
 		Base:   sv.base,
 		Docs:   sv.reader.Docs(),
@@ -405,15 +406,15 @@ func (b *planner) segment(sv *segmentView, lists []*cachedList, entries []blockm
 	for t, l := range lists {
 		term := &entries[t]
 		term.Table = b.terms[t].table
-		if l.list != nil {
+		if l.Postings != nil {
 			if of < 0 || b.terms[of].field != b.terms[t].field {
 				if norms, err = b.view.norms(sv, b.terms[t].field); err != nil {
 					return s, err
 				}
 				of = t
 			}
-			term.List, term.Norms, term.Bounds = l.list, norms, l.boundsFor(term.Table)
-			term.Key = sv.home.keyOf(l.list)
+			term.List, term.Norms, term.Bounds = l.Postings, norms, l.BoundsFor(term.Table)
+			term.Key = sv.home.keyOf(l.Postings)
 		}
 	}
 	if b.out.plan.RankWeight > 0 {

@@ -20,7 +20,7 @@ func (e *Engine) borrow() *preparer { return e.preparers.Get().(*preparer) }
 // giveBack takes a preparer back, without a reference to the view and the text that it
 // worked on, and counts what the lists of the plan have come to take.
 func (e *Engine) giveBack(p *preparer) {
-	e.lists.settle(p.planner.lists)
+	e.lists.Settle(p.planner.lists)
 	p.planner.forget()
 	p.rw.forget()
 	e.preparers.Put(p)

@@ -68,8 +68,9 @@ func (e *Engine) Stats() (*Stats, error) {
 		return nil, err
 	}
 	defer v.release()
-	st := &Stats{Docs: v.live, CacheBytes: e.lists.bytes.Load()}
-	st.CacheHits, st.CacheMisses = e.lists.counts()
+	st := &Stats{Docs: v.live}
+	st.CacheBytes, _ = e.lists.Bytes()
+	st.CacheHits, st.CacheMisses = e.lists.Counts()
 	st.GPU = e.gpuStats()
 	st.Pinned = e.pinnedStats()
 	fields := map[string]*FieldStats{}

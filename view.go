@@ -10,6 +10,7 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 
 	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/internal/cache"
 	"github.com/riffle-search/riffle/postings"
 	"github.com/riffle-search/riffle/segment"
 )
@@ -72,12 +73,12 @@ func (s *liveSegment) keyOf(l *postings.List) uint64 {
 	return s.number<<32 | l.Number
 }
 
-// columnKey names the columns of the segment in the list cache.
+// cache.Columns names the columns of the segment in the list cache.
 func (s *liveSegment) columnKey() uint64 {
 	if s.disk != nil {
-		return columnKey | s.number
+		return cache.Columns | s.number
 	}
-	return columnKey | memoryColumnKey | s.memoryNumber
+	return cache.Columns | cache.MemoryColumns | s.memoryNumber
 }
 
 // segmentOfKey is the number of the segment of a list with such a key.
@@ -182,7 +183,7 @@ func (t *fieldTotals) average() float64 {
 }
 
 // table returns the field's impact table under a similarity.
-func (t *fieldTotals) table(sim BM25, tables *tableCache) *blockmax.Table {
+func (t *fieldTotals) table(sim BM25, tables *cache.Tables) *blockmax.Table {
 	if last := t.last.Load(); last != nil && last.sim == sim {
 		return last.table
 	}
@@ -190,7 +191,7 @@ func (t *fieldTotals) table(sim BM25, tables *tableCache) *blockmax.Table {
 	if !t.norms {
 		wanted.B = 0 // no lengths are kept: all count as equal
 	}
-	next := &simTable{sim, tables.get(wanted, t.average())}
+	next := &simTable{sim, tables.Get(wanted, t.average())}
 	t.last.Store(next)
 	return next.table
 }
@@ -213,16 +214,16 @@ func (v *view) field(name string) *fieldTotals {
 
 // list opens the posting list of a term in one segment, through the cache when
 // the segment is sealed. The list in the result is nil when the term is absent.
-func (v *view) list(s *segmentView, field, term string) (*cachedList, error) {
+func (v *view) list(s *segmentView, field, term string) (*cache.List, error) {
 	open := func() (*postings.List, error) {
 		l, err := s.reader.List(field, []byte(term))
 		return l, s.home.at(err)
 	}
 	if s.home.memory != nil {
 		l, err := open()
-		return &cachedList{list: l}, err
+		return &cache.List{Postings: l}, err
 	}
-	return v.e.lists.get(listKey{s.home.number, field, term}, open)
+	return v.e.lists.Get(cache.Key{s.home.number, field, term}, open)
 }
 
 // norms returns the length codes of a field by document, or nil when it keeps none.
@@ -235,7 +236,7 @@ func (v *view) norms(s *segmentView, field string) ([]uint8, error) {
 		return n.Column(), nil
 	}
 	sparse := n // n itself is not to escape
-	return v.e.lists.column(s.home.columnKey(), field, s.reader.Docs(), sparse.Expand), nil
+	return v.e.lists.Column(s.home.columnKey(), field, s.reader.Docs(), sparse.Expand), nil
 }
 
 // segmentOf finds the segment of a global document number.

@@ -1,4 +1,4 @@
-package riffle
+package cache
 
 import (
 	"hash/maphash"
@@ -11,14 +11,14 @@ import (
 	"github.com/riffle-search/riffle/segment"
 )
 
-// A listCache keeps opened posting lists of sealed segments, least recently used
-// ones going first when the byte budget is exceeded. It also remembers that a
+// Lists keep opened posting lists of sealed segments, least recently used
+// ones going first when the byte budget is exceeded. They also remember that a
 // segment lacks a term. A query whose lists are all here makes no call to the store.
 //
-// It is made of shards with a lock each: one lock for all would be what sixteen
+// They are made of shards with a lock each: one lock for all would be what sixteen
 // cores with queries of 20 µs wait for. Which list is the oldest is known within a
 // shard; shards give up theirs in turn.
-type listCache struct {
+type Lists struct {
 	budget  int64
 	bytes   atomic.Int64 // held by all shards
 	bitmaps atomic.Int64 // bytes of these that are bitmaps of lists
@@ -36,28 +36,29 @@ const bitmapShare = 2
 
 type listShard struct {
 	mu           sync.Mutex
-	lists        map[uint64]*cachedList // by hash; others with the same one follow
-	newest       cachedList             // sentinel of a ring: newest.next is the most recently used
+	lists        map[uint64]*List // by hash; others with the same one follow
+	newest       List             // sentinel of a ring: newest.next is the most recently used
 	hits, misses int64
 	_            [64]byte // a shard's neighbour is on another cache line
 }
 
-type listKey struct {
-	segment     uint64
-	field, term string
+// A Key names a list: the term of a field in a segment. Of a column it names the field alone.
+type Key struct {
+	Segment     uint64
+	Field, Term string
 }
 
-// A cachedList is one opened list and its bounds under the table last used.
-type cachedList struct {
-	key        listKey
-	list       *postings.List // nil when the segment lacks the term
+// A List is one opened list and its bounds under the table last used.
+type List struct {
+	key        Key
+	Postings   *postings.List // nil when the segment lacks the term
 	column     []uint8        // of sparse norms, instead of a list
 	bounds     atomic.Pointer[keyedBounds]
-	size       atomic.Int64 // as counted in listCache.bytes; 0 of a list in no cache. Changed under listShard.mu
+	size       atomic.Int64 // as counted in Lists.bytes; 0 of a list in no cache. Changed under listShard.mu
 	bitmap     int64        // bytes of size
 	hash       uint64
-	prev, next *cachedList // in the ring; guarded by listShard.mu
-	same       *cachedList // the next of the same hash; guarded by listShard.mu
+	prev, next *List // in the ring; guarded by listShard.mu
+	same       *List // the next of the same hash; guarded by listShard.mu
 }
 
 type keyedBounds struct {
@@ -65,22 +66,22 @@ type keyedBounds struct {
 	bounds *blockmax.Bounds
 }
 
-// columnKey marks the keys of columns in listKey.segment, which have no term, and memoryColumnKey those of
+// Columns marks the keys of columns in Key.segment, which have no term, and MemoryColumns those of
 // segments in memory.
 const (
-	columnKey       = 1 << 63
-	memoryColumnKey = 1 << 62
+	Columns       = 1 << 63
+	MemoryColumns = 1 << 62
 )
 
 // entryOverhead is about what an entry takes besides its list: the entry, its
 // share of the map, and the strings of its key.
 const entryOverhead = 256
 
-func newListCache(budget int64) *listCache {
-	c := &listCache{budget: budget, seed: maphash.MakeSeed()}
+func NewLists(budget int64) *Lists {
+	c := &Lists{budget: budget, seed: maphash.MakeSeed()}
 	for i := range c.shards {
 		s := &c.shards[i]
-		s.lists = map[uint64]*cachedList{}
+		s.lists = map[uint64]*List{}
 		s.newest.prev, s.newest.next = &s.newest, &s.newest
 	}
 	return c
@@ -88,14 +89,14 @@ func newListCache(budget int64) *listCache {
 
 // hash says where a list belongs: in which shard, and where there. It is taken once for both. The
 // same term of several fields has one.
-func (c *listCache) hash(key listKey) uint64 {
-	return maphash.String(c.seed, key.term) + key.segment*0x9e3779b97f4a7c15
+func (c *Lists) hash(key Key) uint64 {
+	return maphash.String(c.seed, key.Term) + key.Segment*0x9e3779b97f4a7c15
 }
 
-func (c *listCache) shard(hash uint64) *listShard { return &c.shards[hash%cacheShards] }
+func (c *Lists) shard(hash uint64) *listShard { return &c.shards[hash%cacheShards] }
 
 // find returns the entry of a key, or nil.
-func (s *listShard) find(hash uint64, key listKey) *cachedList {
+func (s *listShard) find(hash uint64, key Key) *List {
 	e := s.lists[hash]
 	for e != nil && e.key != key {
 		e = e.same
@@ -103,9 +104,9 @@ func (s *listShard) find(hash uint64, key listKey) *cachedList {
 	return e
 }
 
-// get returns the list of a term, opening it if need be. Two callers that miss at
+// Get returns the list of a term, opening it if need be. Two callers that miss at
 // once may both open it; one of the two is kept.
-func (c *listCache) get(key listKey, open func() (*postings.List, error)) (*cachedList, error) {
+func (c *Lists) Get(key Key, open func() (*postings.List, error)) (*List, error) {
 	hash := c.hash(key)
 	s := c.shard(hash)
 	s.mu.Lock()
@@ -127,7 +128,7 @@ func (c *listCache) get(key listKey, open func() (*postings.List, error)) (*cach
 		return other, nil
 	}
 	// The caller's string may be a piece of a long text.
-	e := &cachedList{key: listKey{key.segment, key.field, strings.Clone(key.term)}, list: l, hash: hash}
+	e := &List{key: Key{key.Segment, key.Field, strings.Clone(key.Term)}, Postings: l, hash: hash}
 	grown := c.insert(s, e)
 	s.mu.Unlock()
 	c.grow(grown, e)
@@ -135,7 +136,7 @@ func (c *listCache) get(key listKey, open func() (*postings.List, error)) (*cach
 }
 
 // insert puts an entry into its shard and returns its size.
-func (c *listCache) insert(s *listShard, e *cachedList) int64 {
+func (c *Lists) insert(s *listShard, e *List) int64 {
 	e.same = s.lists[e.hash]
 	e.prev, e.next = e, e
 	s.lists[e.hash] = e
@@ -143,11 +144,11 @@ func (c *listCache) insert(s *listShard, e *cachedList) int64 {
 	return c.count(e)
 }
 
-// column returns a column of sparse norms, a byte for each of docs documents. It is made if need be, also
+// Column returns a column of sparse norms, a byte for each of docs documents. It is made if need be, also
 // when a segment in memory has grown since it was. It lies among the lists, for a field that few
 // documents have is seldom asked for: to keep its column for good would cost a byte for every document.
-func (c *listCache) column(segment uint64, field string, docs uint32, expand func() []uint8) []uint8 {
-	key := listKey{segment: segment, field: field}
+func (c *Lists) Column(segment uint64, field string, docs uint32, expand func() []uint8) []uint8 {
+	key := Key{Segment: segment, Field: field}
 	hash := c.hash(key) + maphash.String(c.seed, field) // of so many columns, each goes to a shard of its own
 	s := c.shard(hash)
 	s.mu.Lock()
@@ -159,7 +160,7 @@ func (c *listCache) column(segment uint64, field string, docs uint32, expand fun
 	}
 	s.mu.Unlock()
 	column := expand()
-	e = &cachedList{key: key, column: column, hash: hash}
+	e = &List{key: key, column: column, hash: hash}
 	s.mu.Lock()
 	if other := s.find(hash, key); other != nil {
 		c.remove(s, other)
@@ -171,7 +172,7 @@ func (c *listCache) column(segment uint64, field string, docs uint32, expand fun
 }
 
 // touch makes an entry the newest.
-func (s *listShard) touch(e *cachedList) {
+func (s *listShard) touch(e *List) {
 	if s.newest.next != e {
 		e.prev.next, e.next.prev = e.next, e.prev
 		e.prev, e.next = &s.newest, s.newest.next
@@ -180,18 +181,18 @@ func (s *listShard) touch(e *cachedList) {
 }
 
 // count measures an entry and returns by how much it has grown since it was measured last.
-func (c *listCache) count(e *cachedList) (grown int64) {
-	if e.list != nil {
+func (c *Lists) count(e *List) (grown int64) {
+	if e.Postings != nil {
 		c.admitBitmap(e)
 	}
 	size := e.measure()
 	return size - e.size.Swap(size)
 }
 
-// settle counts what lists have come to take while a query used them: they load their payload when
+// Settle counts what lists have come to take while a query used them: they load their payload when
 // it is asked for, and learn bounds, bitmaps and ranges. Every query settles what it has got,
 // or lists that are never asked for again would not be counted.
-func (c *listCache) settle(lists []*cachedList) {
+func (c *Lists) Settle(lists []*List) {
 	for _, e := range lists {
 		counted := e.size.Load()
 		if counted == 0 || counted == e.measure() {
@@ -211,23 +212,23 @@ func (c *listCache) settle(lists []*cachedList) {
 
 // admitBitmap counts the bitmap that a list has got since it was last looked at, or has the list
 // drop it when bitmaps take their share already.
-func (c *listCache) admitBitmap(e *cachedList) {
-	bytes := 8 * int64(len(e.list.Bitmap()))
+func (c *Lists) admitBitmap(e *List) {
+	bytes := 8 * int64(len(e.Postings.Bitmap()))
 	if bytes <= e.bitmap {
 		return
 	}
 	if c.bitmaps.Add(bytes) > c.budget/bitmapShare {
-		e.list.DropBitmap()
+		e.Postings.DropBitmap()
 		c.bitmaps.Add(-bytes)
 		return
 	}
 	e.bitmap = bytes
 }
 
-func (e *cachedList) measure() int64 {
-	size := int64(entryOverhead + len(e.key.field) + len(e.key.term) + cap(e.column))
-	if e.list != nil {
-		size += int64(e.list.Bytes())
+func (e *List) measure() int64 {
+	size := int64(entryOverhead + len(e.key.Field) + len(e.key.Term) + cap(e.column))
+	if e.Postings != nil {
+		size += int64(e.Postings.Bytes())
 	}
 	if kb := e.bounds.Load(); kb != nil {
 		size += int64(kb.bounds.Bytes())
@@ -237,7 +238,7 @@ func (e *cachedList) measure() int64 {
 
 // grow counts bytes that a list has come to take, and removes the oldest lists of the
 // shards in turn until the budget holds; keep stays.
-func (c *listCache) grow(bytes int64, keep *cachedList) {
+func (c *Lists) grow(bytes int64, keep *List) {
 	held := c.bytes.Add(bytes)
 	for fruitless := 0; held > c.budget && fruitless < cacheShards; fruitless++ {
 		s := &c.shards[c.turn.Add(1)%cacheShards]
@@ -251,7 +252,7 @@ func (c *listCache) grow(bytes int64, keep *cachedList) {
 	}
 }
 
-func (c *listCache) remove(s *listShard, e *cachedList) {
+func (c *Lists) remove(s *listShard, e *List) {
 	c.bytes.Add(-e.size.Load())
 	c.bitmaps.Add(-e.bitmap)
 	e.prev.next, e.next.prev = e.next, e.prev
@@ -269,13 +270,13 @@ func (c *listCache) remove(s *listShard, e *cachedList) {
 	}
 }
 
-// dropSegment forgets the lists, or the columns, of a segment that is gone.
-func (c *listCache) dropSegment(number uint64) {
+// DropSegment forgets the lists, or the columns, of a segment that is gone.
+func (c *Lists) DropSegment(number uint64) {
 	for i := range c.shards {
 		s := &c.shards[i]
 		s.mu.Lock()
 		for e := s.newest.next; e != &s.newest; e = e.next {
-			if e.key.segment == number {
+			if e.key.Segment == number {
 				c.remove(s, e) // its own links stay
 			}
 		}
@@ -283,8 +284,24 @@ func (c *listCache) dropSegment(number uint64) {
 	}
 }
 
-// counts returns how often a list was there, and how often not.
-func (c *listCache) counts() (hits, misses int64) {
+// Bytes is how much the lists are counted to take, and what bounds it.
+func (c *Lists) Bytes() (bytes, budget int64) { return c.bytes.Load(), c.budget }
+
+// Measure adds up what the lists take, each looked at anew.
+func (c *Lists) Measure() (sum int64) {
+	for i := range c.shards {
+		s := &c.shards[i]
+		s.mu.Lock()
+		for e := s.newest.next; e != &s.newest; e = e.next {
+			sum += e.measure()
+		}
+		s.mu.Unlock()
+	}
+	return sum
+}
+
+// Counts returns how often a list was there, and how often not.
+func (c *Lists) Counts() (hits, misses int64) {
 	for i := range c.shards {
 		s := &c.shards[i]
 		s.mu.Lock()
@@ -294,12 +311,12 @@ func (c *listCache) counts() (hits, misses int64) {
 	return hits, misses
 }
 
-// boundsFor returns the list's highest impacts under a table.
-func (e *cachedList) boundsFor(t *blockmax.Table) *blockmax.Bounds {
+// BoundsFor returns the list's highest impacts under a table.
+func (e *List) BoundsFor(t *blockmax.Table) *blockmax.Bounds {
 	if kb := e.bounds.Load(); kb != nil && kb.key == t.Key() {
 		return kb.bounds
 	}
-	kb := &keyedBounds{key: t.Key(), bounds: segment.Bounds(e.list, t)}
+	kb := &keyedBounds{key: t.Key(), bounds: segment.Bounds(e.Postings, t)}
 	e.bounds.Store(kb)
 	return kb.bounds
 }

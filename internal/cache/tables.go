@@ -1,4 +1,4 @@
-package riffle
+package cache
 
 import (
 	"maps"
@@ -8,10 +8,10 @@ import (
 	"github.com/riffle-search/riffle/blockmax"
 )
 
-// tableCache keeps the impact tables in use. Average lengths are rounded, so one
+// Tables keep the impact tables in use. Average lengths are rounded, so one
 // table serves many views; making one takes as long as a short query. Every term of
 // every query asks, so a hit takes no lock.
-type tableCache struct {
+type Tables struct {
 	tables atomic.Pointer[map[blockmax.TableKey]*blockmax.Table] // replaced, never changed
 	mu     sync.Mutex                                            // held to replace it
 }
@@ -19,7 +19,7 @@ type tableCache struct {
 // maxTables bounds the cache: a table takes 9 KB, and a service uses a few.
 const maxTables = 256
 
-func (c *tableCache) get(sim BM25, avg float64) *blockmax.Table {
+func (c *Tables) Get(sim blockmax.BM25, avg float64) *blockmax.Table {
 	key := blockmax.MakeTableKey(sim, avg)
 	if t := c.lookup(key); t != nil {
 		return t
@@ -39,7 +39,7 @@ func (c *tableCache) get(sim BM25, avg float64) *blockmax.Table {
 	return t
 }
 
-func (c *tableCache) lookup(key blockmax.TableKey) *blockmax.Table {
+func (c *Tables) lookup(key blockmax.TableKey) *blockmax.Table {
 	if tables := c.tables.Load(); tables != nil {
 		return (*tables)[key]
 	}

@@ -1,0 +1,195 @@
+package cache
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/riffle-search/riffle/postings"
+)
+
+// someList is a list of n documents.
+func someList(n int) *postings.List {
+	var b postings.Builder
+	for d := range n {
+		b.Add(uint32(2*d), 1, 1)
+	}
+	return b.View(postings.MaxDoc)
+}
+
+// TestListCacheBitmaps gives lists bitmaps until their share of the budget is used up.
+func TestListCacheBitmaps(t *testing.T) {
+	const budget, bitmap = 1 << 20, 8 << 10
+	c := NewLists(budget)
+	get := func(i int) *List {
+		e, err := c.Get(Key{1, "f", fmt.Sprint(i)}, func() (*postings.List, error) { return someList(200), nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	kept := 0
+	for i := range 100 {
+		e := get(i)
+		e.Postings.KeepBitmap(make([]uint64, bitmap/8))
+		if c.Settle([]*List{e}); e.Postings.Bitmap() != nil {
+			kept++
+		}
+		if c.Settle([]*List{e}); c.bitmaps.Load() != int64(kept*bitmap) {
+			t.Fatalf("%d bitmaps are counted as %d bytes", kept, c.bitmaps.Load())
+		}
+	}
+	if want := budget / 2 / bitmap; kept != want {
+		t.Errorf("%d bitmaps are kept, want %d", kept, want)
+	}
+	if held := c.bytes.Load(); held < int64(kept*bitmap) || held > budget {
+		t.Errorf("%d bytes are counted, with %d bitmaps", held, kept)
+	}
+	c.DropSegment(1)
+	if c.bytes.Load() != 0 || c.bitmaps.Load() != 0 {
+		t.Errorf("an empty cache holds %d bytes, %d of bitmaps", c.bytes.Load(), c.bitmaps.Load())
+	}
+}
+
+func TestListCacheBudget(t *testing.T) {
+	const budget = 64 << 10
+	c, opened := NewLists(budget), 0
+	get := func(segment uint64, term string, l *postings.List) *List {
+		e, err := c.Get(Key{segment, "f", term}, func() (*postings.List, error) { opened++; return l, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	absent := get(1, "absent", nil)
+	if again := get(1, "absent", nil); again != absent || absent.Postings != nil || opened != 1 {
+		t.Errorf("an absent term was looked up %d times", opened)
+	}
+	for i := range 1000 {
+		get(1, fmt.Sprint(i), someList(200))
+		if held := c.bytes.Load(); held > budget {
+			t.Fatalf("%d bytes after %d lists, the budget is %d", held, i, budget)
+		}
+	}
+	opened = 0
+	for i := range 1000 {
+		get(1, fmt.Sprint(999-i), someList(200))
+	}
+	if kept := 1000 - opened; kept < 20 || kept > 100 {
+		t.Errorf("%d of 1,000 lists of about a kilobyte were kept in 64 KB", kept)
+	}
+	large := get(2, "large", someList(100_000))
+	if get(2, "large", nil) != large {
+		t.Error("a list above the budget is not kept while it is the newest")
+	}
+	get(1, "one more", someList(1))
+	if held := c.bytes.Load(); held > budget {
+		t.Errorf("%d bytes after a large list, the budget is %d", held, budget)
+	}
+	c.DropSegment(1)
+	c.DropSegment(2)
+	if held := c.bytes.Load(); held != 0 {
+		t.Errorf("%d bytes are held for no segment", held)
+	}
+	hits, misses := c.Counts()
+	if hits+misses != 1+1+1000+1000+2+1 || misses < 1000 {
+		t.Errorf("%d hits, %d misses", hits, misses)
+	}
+}
+
+// TestListCacheSameTerm: a term of several fields, which have one hash, has a list for each.
+func TestListCacheSameTerm(t *testing.T) {
+	c := NewLists(1 << 20)
+	fields := []string{"a", "b", "c", "d"}
+	get := func(segment uint64, field string, l *postings.List) *postings.List {
+		e, err := c.Get(Key{segment, field, "x"}, func() (*postings.List, error) { return l, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e.Postings
+	}
+	for segment := range uint64(2) {
+		for i, f := range fields {
+			get(segment, f, someList(i+1))
+		}
+	}
+	c.DropSegment(1)
+	for i, f := range fields {
+		if got := get(0, f, nil); got == nil || got.Count != i+1 {
+			t.Errorf("field %s has another list", f)
+		}
+		if get(1, f, nil) != nil {
+			t.Errorf("field %s has a list of the segment that was dropped", f)
+		}
+	}
+	shard := c.shard(c.hash(Key{0, "a", "x"}))
+	for _, f := range []string{"b", "d", "a", "c"} { // from within a chain, its ends, and the last
+		c.remove(shard, shard.find(c.hash(Key{0, f, "x"}), Key{0, f, "x"}))
+		for i, g := range fields {
+			e := shard.find(c.hash(Key{0, g, "x"}), Key{0, g, "x"})
+			if e != nil && e.Postings.Count != i+1 {
+				t.Errorf("without %s, %s has another list", f, g)
+			}
+		}
+	}
+	if len(shard.lists) > 1 {
+		t.Errorf("%d hashes are left", len(shard.lists))
+	}
+}
+
+func TestListCacheErrors(t *testing.T) {
+	c, broken := NewLists(1000), errors.New("broken")
+	for range 2 { // an error is not kept
+		if _, err := c.Get(Key{Term: "x"}, func() (*postings.List, error) { return nil, broken }); err != broken {
+			t.Errorf("the error is %v", err)
+		}
+	}
+	if e, err := c.Get(Key{Term: "x"}, func() (*postings.List, error) { return nil, nil }); err != nil || e == nil {
+		t.Errorf("%v %v", e, err)
+	}
+}
+
+// TestListCacheConcurrent: whoever asks gets the list of the key, and what is held
+// adds up in the end.
+func TestListCacheConcurrent(t *testing.T) {
+	lists := make([]*postings.List, 300)
+	for i := range lists {
+		lists[i] = someList(i + 1)
+	}
+	c := NewLists(100 << 10)
+	var wg sync.WaitGroup
+	for worker := range 8 {
+		wg.Go(func() {
+			rng := rand.New(rand.NewPCG(1, uint64(worker)))
+			for range 3000 {
+				i := rng.IntN(len(lists))
+				e, err := c.Get(Key{uint64(i % 3), "f", fmt.Sprint(i)}, func() (*postings.List, error) { return lists[i], nil })
+				if err != nil || e.Postings != lists[i] {
+					t.Errorf("another list than asked for: %v", err)
+				}
+				if rng.IntN(500) == 0 {
+					c.DropSegment(uint64(rng.IntN(3)))
+				}
+			}
+		})
+	}
+	wg.Wait()
+	sum, n := int64(0), 0
+	for i := range c.shards {
+		s := &c.shards[i]
+		for e := s.newest.next; e != &s.newest; e = e.next {
+			sum += e.size.Load()
+			n++
+		}
+		for _, e := range s.lists {
+			for ; e != nil; e = e.same {
+				n--
+			}
+		}
+	}
+	if held := c.bytes.Load(); held != sum || held > c.budget || n != 0 {
+		t.Errorf("%d bytes counted, %d held, the budget is %d; the rings have %d more entries than the maps", held, sum, c.budget, n)
+	}
+}
