@@ -8,6 +8,7 @@ import (
 
 	"github.com/riffle-search/riffle/cpuexec"
 	"github.com/riffle-search/riffle/internal/accelerator"
+	"github.com/riffle-search/riffle/internal/plan"
 	"github.com/riffle-search/riffle/store"
 )
 
@@ -60,7 +61,7 @@ type accelerated struct {
 	v         *view
 	settings  searchSettings
 	p         *preparer
-	c         *compiled
+	c         *plan.Compiled
 	cpu       cpuexec.Parallel
 	ticket    accelerator.Ticket
 	submitted bool
@@ -73,11 +74,11 @@ func (v *view) submit(ctx context.Context, q Query, o *SearchOptions) (r acceler
 	}
 	r.v, r.p, r.cpu = v, v.e.borrow(), v.e.executor(&r.settings)
 	if r.c, err = r.p.prepare(ctx, v, q, &r.settings); err == nil && r.settings.mayAccelerate() {
-		r.ticket, err = v.e.accelerator.Submit(accelerator.Query{Plan: &r.c.plan, CPU: r.cpu, On: r.settings.Processor.side()})
+		r.ticket, err = v.e.accelerator.Submit(accelerator.Query{Plan: &r.c.Plan, CPU: r.cpu, On: r.settings.Processor.side()})
 		r.submitted = err == nil
 	}
 	if err != nil {
-		v.e.giveBack(r.p)
+		v.giveBack(r.p)
 	}
 	return r, err
 }
@@ -92,9 +93,9 @@ func (p Processor) side() accelerator.Side {
 
 // finish answers the search.
 func (r *accelerated) finish(ctx context.Context) (*Result, error) {
-	defer r.v.e.giveBack(r.p)
+	defer r.v.giveBack(r.p)
 	if !r.submitted {
-		top, err := r.cpu.TopK(ctx, &r.c.plan)
+		top, err := r.cpu.TopK(ctx, &r.c.Plan)
 		return r.v.result(ctx, r.p, r.c, &r.settings, top, executorName(r.cpu, top.Work), err)
 	}
 	answer, err := r.ticket.Wait(ctx)
@@ -188,10 +189,10 @@ func (v *view) logged(ctx context.Context, q Query, o *SearchOptions) (accelerat
 	p := v.e.borrow()
 	c, err := p.prepare(ctx, v, q, &s)
 	if err != nil {
-		v.e.giveBack(p)
+		v.giveBack(p)
 		return accelerator.Query{}, nil, err
 	}
-	return accelerator.Query{Plan: &c.plan, CPU: v.e.executor(&s)}, func() { v.e.giveBack(p) }, nil
+	return accelerator.Query{Plan: &c.Plan, CPU: v.e.executor(&s)}, func() { v.giveBack(p) }, nil
 }
 
 // loadPrices begins with what searches cost when the index was last open. Prices that cannot be

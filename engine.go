@@ -15,6 +15,7 @@ import (
 	"github.com/riffle-search/riffle/internal/cache"
 	"github.com/riffle-search/riffle/internal/corrupt"
 	"github.com/riffle-search/riffle/internal/document"
+	"github.com/riffle-search/riffle/internal/plan"
 	"github.com/riffle-search/riffle/segment"
 	"github.com/riffle-search/riffle/store"
 )
@@ -257,7 +258,7 @@ func (e *Engine) setSchema(s *document.Schema, replay bool) {
 	e.schema = s
 	invert := func() *document.Inverter { return document.NewInverter(s, e.opts.Rank.Field, e.opts.analyzer, replay) }
 	e.inverters = sync.Pool{New: func() any { return invert() }}
-	e.preparers = sync.Pool{New: func() any { return &preparer{rw: rewriter{iv: invert()}} }}
+	e.preparers = sync.Pool{New: func() any { return &preparer{Preparer: plan.NewPreparer(invert())} }}
 }
 
 // openSegment opens a sealed segment and its deletions.

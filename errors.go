@@ -2,12 +2,12 @@ package riffle
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/riffle-search/riffle/internal/accelerator"
 	"github.com/riffle-search/riffle/internal/corrupt"
 	"github.com/riffle-search/riffle/internal/document"
 	"github.com/riffle-search/riffle/internal/format"
+	"github.com/riffle-search/riffle/internal/plan"
 	"github.com/riffle-search/riffle/store"
 )
 
@@ -56,16 +56,9 @@ var (
 type DocumentError = document.Error
 
 // A QueryError says which part of a query or of its options cannot be carried out.
-type QueryError struct {
-	Part string // the clause or option, such as "Match" or "SearchOptions.K"
-	Err  error
-}
-
-func (e *QueryError) Error() string { return fmt.Sprintf("riffle: %s: %v", e.Part, e.Err) }
-
-// Unwrap returns the reason.
-func (e *QueryError) Unwrap() error { return e.Err }
-
-func queryErrorf(part, format string, args ...any) error {
-	return &QueryError{Part: part, Err: fmt.Errorf(format, args...)}
-}
+//
+//	type QueryError struct {
+//		Part string // the clause or option, such as "Match" or "SearchOptions.K"
+//		Err  error  // the reason, which Unwrap returns
+//	}
+type QueryError = plan.Error

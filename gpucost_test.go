@@ -62,7 +62,7 @@ func costErrors(b *testing.B, e *Engine, model *dispatch.Model, mode Mode, k int
 		b.Fatal(err)
 	}
 	planner := e.borrow()
-	defer e.giveBack(planner)
+	defer v.giveBack(planner)
 	d := dispatch.New(nil, dispatch.Options{Model: model})
 	defer d.Close()
 	plain, n := dispatch.DefaultModel(), 0.0
@@ -79,20 +79,20 @@ func costErrors(b *testing.B, e *Engine, model *dispatch.Model, mode Mode, k int
 				b.Fatal(err)
 			}
 			if round == 0 || round == 1 && i >= len(texts)/2 || round == 2 && i < len(texts)/2 {
-				if _, err := (cpuexec.Executor{}).TopK(ctx, &c.plan); err != nil {
+				if _, err := (cpuexec.Executor{}).TopK(ctx, &c.Plan); err != nil {
 					b.Fatal(err)
 				}
 				continue
 			}
-			features := dispatch.FeaturesOf(&c.plan)
+			features := dispatch.FeaturesOf(&c.Plan)
 			if round == 1 {
-				if _, err := d.TopK(ctx, dispatch.Query{Plan: &c.plan, CPU: cpuexec.Executor{}}); err != nil {
+				if _, err := d.TopK(ctx, dispatch.Query{Plan: &c.Plan, CPU: cpuexec.Executor{}}); err != nil {
 					b.Fatal(err)
 				}
 				continue
 			}
 			start := time.Now()
-			if _, err := (cpuexec.Executor{}).TopK(ctx, &c.plan); err != nil {
+			if _, err := (cpuexec.Executor{}).TopK(ctx, &c.Plan); err != nil {
 				b.Fatal(err)
 			}
 			took := float64(time.Since(start))

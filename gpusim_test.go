@@ -124,7 +124,7 @@ func newSimLog(b *testing.B, mode Mode, ranked bool) *simLog {
 		b.Fatal(err)
 	}
 	planner := e.borrow()
-	defer e.giveBack(planner)
+	defer v.giveBack(planner)
 	log := &simLog{}
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		_, text, _ := strings.Cut(lines.Text(), "\t")
@@ -132,8 +132,8 @@ func newSimLog(b *testing.B, mode Mode, ranked bool) *simLog {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if c.plan.Tree == nil {
-			log.add(b, &c.plan)
+		if c.Plan.Tree == nil {
+			log.add(b, &c.Plan)
 		}
 	}
 	return log
@@ -151,7 +151,7 @@ func newGov2Log(b *testing.B, mode Mode) *simLog {
 }
 
 // add runs a query and notes what it visits.
-func (log *simLog) add(b *testing.B, p *plan) {
+func (log *simLog) add(b *testing.B, p *blockmax.Plan) {
 	before, after := thresholds(b, p)
 	var f demand.Finder
 	log.wants = append(log.wants, long(f.Needs(nil, p, p.Mode, before, simHead)))
@@ -170,7 +170,7 @@ func (log *simLog) add(b *testing.B, p *plan) {
 }
 
 // thresholds returns the score that is needed before the first document, and after the last.
-func thresholds(b *testing.B, p *plan) (before, after uint32) {
+func thresholds(b *testing.B, p *blockmax.Plan) (before, after uint32) {
 	if p.Mode == blockmax.Or {
 		before = p.Seed()
 	}

@@ -47,9 +47,9 @@ func TestKeysOfLists(t *testing.T) {
 		ix.must(err)
 		c, err := ix.borrow().prepare(context.Background(), v, match("t", "often each rare"), &set)
 		ix.must(err)
-		for i := range c.plan.Segments {
-			for j := range c.plan.Segments[i].Terms {
-				out = append(out, c.plan.Segments[i].Terms[j].Key)
+		for i := range c.Plan.Segments {
+			for j := range c.Plan.Segments[i].Terms {
+				out = append(out, c.Plan.Segments[i].Terms[j].Key)
 			}
 		}
 		return out

@@ -12,33 +12,14 @@ import (
 	"github.com/riffle-search/riffle/blockmax"
 )
 
-// shapeText says in a line what a query comes down to: the words of a flat plan
-// and the numbers of its filters and exclusions, or "tree".
+// shapeText says in a line what a query comes down to; see plan.Clause.Shape.
 func shapeText(t *testing.T, ix *testIndex, q Query) string {
 	t.Helper()
-	c, err := ix.borrow().rw.rewrite(q, 1)
+	c, err := rewrite(q, ix.borrow().Rewriter(), 1)
 	ix.must(err)
-	s, err := shapeOf(c)
+	shape, err := c.Shape()
 	ix.must(err)
-	if s.tree != nil {
-		return "tree"
-	}
-	var words []string
-	for _, w := range s.words {
-		word := w.field + ":" + w.term
-		if w.boost != 1 {
-			word += fmt.Sprintf("^%g", w.boost)
-		}
-		words = append(words, word)
-	}
-	out := [...]string{"or", "and", "and+or"}[s.mode] + "(" + strings.Join(words, " ") + ")"
-	if n := len(s.filter); n > 0 {
-		out += fmt.Sprintf(" #%d", n)
-	}
-	if n := len(s.not); n > 0 {
-		out += fmt.Sprintf(" -%d", n)
-	}
-	return out
+	return shape
 }
 
 // TestShapes: what has a flat core runs flat, with filters in front of it; flat

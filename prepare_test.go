@@ -6,9 +6,11 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/riffle-search/riffle/internal/plan"
 )
 
-// TestPreparedWords: the plan that prepareWords makes is the plan of the clauses, over
+// TestPreparedWords: the plan that Preparer.Words makes is the plan of the clauses, over
 // random matches, in a preparer that has made other plans before.
 func TestPreparedWords(t *testing.T) {
 	r := modelQueries{rand.New(rand.NewPCG(11, 12))}
@@ -30,16 +32,16 @@ func TestPreparedWords(t *testing.T) {
 		s, err := ix.settings(nil)
 		ix.must(err)
 		s.alpha = float64(r.IntN(2)) / 4
-		got, err := quick.prepareWords(t.Context(), v, q, &s)
+		set := plan.Settings{K: s.K, Sim: s.sim, Alpha: s.alpha}
+		got, err := quick.Words(t.Context(), v, plan.Match(q), &set)
 		ix.must(err)
 		if got == nil {
 			continue
 		}
 		planned++
-		whole.rw.n = 0
-		root, err := whole.rw.rewrite(q, 1)
+		root, err := rewrite(q, whole.Rewriter(), 1)
 		ix.must(err)
-		want, err := v.compile(t.Context(), &whole.planner, root, &s)
+		want, err := whole.Plan(t.Context(), v, root, &set)
 		ix.must(err)
 		if !reflect.DeepEqual(got, want) {
 			t.Fatalf("%v:\n got %+v\nwant %+v", q, got, want)
@@ -78,21 +80,26 @@ func TestPreparersKeepNothing(t *testing.T) {
 		ix.must(err)
 		_, err = p.prepare(t.Context(), v, q, &s)
 		ix.must(err)
-		ix.giveBack(p)
-		b := &p.planner
-		for _, part := range []any{b.view, b.out, b.terms[:cap(b.terms)], b.lists[:cap(b.lists)], b.entries[:cap(b.entries)], b.segments[:cap(b.segments)],
-			p.rw.text, p.rw.tokens[:cap(p.rw.tokens)]} {
-			if !empty(reflect.ValueOf(part)) {
-				t.Errorf("%v leaves %+v", q, part)
+		v.giveBack(p)
+		kept := reflect.ValueOf(&p.Preparer).Elem()
+		for from, names := range map[string][]string{
+			"planner": {"ctx", "index", "out", "terms", "lists", "entries", "segments"}, "rw": {"text", "tokens"},
+		} {
+			for _, name := range names {
+				if part := kept.FieldByName(from).FieldByName(name); !empty(part) {
+					t.Errorf("%v leaves %s.%s: %v", q, from, name, part)
+				}
 			}
 		}
 	}
 }
 
+// empty reports whether a value is zero, or a slice of zeros as far as its memory goes.
 func empty(v reflect.Value) bool {
 	if v.Kind() != reflect.Slice {
 		return v.IsZero()
 	}
+	v = v.Slice(0, v.Cap())
 	for i := range v.Len() {
 		if !v.Index(i).IsZero() {
 			return false

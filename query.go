@@ -1,17 +1,11 @@
 package riffle
 
 import (
-	"errors"
 	"fmt"
-	"math"
-	"slices"
-	"strconv"
 	"strings"
-	"time"
 
-	"github.com/riffle-search/riffle/analysis"
 	"github.com/riffle-search/riffle/blockmax"
-	"github.com/riffle-search/riffle/internal/document"
+	"github.com/riffle-search/riffle/internal/plan"
 )
 
 // A Query says which documents are wanted and what they score. The types of
@@ -19,7 +13,7 @@ import (
 // ConstantScore. A query is a plain value; it can be shared and used again.
 type Query interface {
 	fmt.Stringer
-	isQuery()
+	rewrite(rw *plan.Rewriter, boost float64) (plan.Clause, error)
 }
 
 // A Mode says how many words of a Match a document must have.
@@ -102,12 +96,60 @@ type ConstantScore struct {
 	Score float64 // finite, not negative
 }
 
-func (Match) isQuery()         {}
-func (Term) isQuery()          {}
-func (Bool) isQuery()          {}
-func (Boost) isQuery()         {}
-func (All) isQuery()           {}
-func (ConstantScore) isQuery() {}
+// rewrite turns a query into a clause, with its scores multiplied by boost. Errors are *QueryError.
+func rewrite(q Query, rw *plan.Rewriter, boost float64) (plan.Clause, error) {
+	if q == nil {
+		return plan.Clause{}, plan.Errorf("Query", "is nil")
+	}
+	return q.rewrite(rw, boost)
+}
+
+func (q Match) rewrite(rw *plan.Rewriter, boost float64) (plan.Clause, error) {
+	return rw.Match(plan.Match(q), boost)
+}
+
+func (q Term) rewrite(rw *plan.Rewriter, boost float64) (plan.Clause, error) {
+	return rw.Term(q.Field, q.Value, boost)
+}
+
+func (q Bool) rewrite(rw *plan.Rewriter, boost float64) (plan.Clause, error) {
+	b, err := plan.NewBool(len(q.Should), q.MinShould)
+	if err != nil {
+		return plan.Clause{}, err
+	}
+	for _, part := range [...]struct {
+		part    plan.Part
+		queries []Query
+	}{{plan.Must, q.Must}, {plan.Should, q.Should}, {plan.MustNot, q.MustNot}, {plan.Filter, q.Filter}} {
+		for _, sub := range part.queries {
+			c, err := rewrite(sub, rw, boost)
+			if err != nil {
+				return plan.Clause{}, err
+			}
+			b.Add(part.part, c)
+		}
+	}
+	return b.Clause()
+}
+
+func (q Boost) rewrite(rw *plan.Rewriter, boost float64) (plan.Clause, error) {
+	boost, err := plan.Boosted(boost, q.By)
+	if err != nil {
+		return plan.Clause{}, err
+	}
+	return rewrite(q.Query, rw, boost)
+}
+
+func (All) rewrite(*plan.Rewriter, float64) (plan.Clause, error) { return plan.All(), nil }
+
+func (q ConstantScore) rewrite(rw *plan.Rewriter, boost float64) (plan.Clause, error) {
+	score, err := plan.ConstantScore(boost, q.Score)
+	if err != nil {
+		return plan.Clause{}, err
+	}
+	inner, err := rewrite(q.Query, rw, 1)
+	return plan.Constant(inner, score), err
+}
 
 func (q Match) String() string {
 	fields := q.Fields
@@ -140,186 +182,3 @@ func (q Bool) String() string {
 func (q Boost) String() string         { return fmt.Sprintf("%v^%g", q.Query, q.By) }
 func (All) String() string             { return "all" }
 func (q ConstantScore) String() string { return fmt.Sprintf("constant(%v %g)", q.Query, q.Score) }
-
-// A clause is a query after analysis: terms instead of text, boosts multiplied
-// into weights.
-type clause struct {
-	kind clauseKind
-
-	field, term string  // clauseTerm
-	boost       float64 // clauseTerm: factor of the idf; repeated words count several times
-	score       float64 // clauseConstant
-	index       int     // set by a planner: number of the term, or of the constant
-
-	must, should, not, filter []clause // clauseBool; clauseConstant has its query in must
-	min                       int
-	andOr                     bool // clauseBool: should holds the words of an AND+OR match
-}
-
-type clauseKind uint8
-
-const (
-	clauseTerm clauseKind = iota
-	clauseAll
-	clauseBool
-	clauseConstant
-)
-
-// maxClauses bounds the terms of one query, so that one request cannot take all memory.
-const maxClauses = 4096
-
-// A rewriter turns queries into clauses.
-type rewriter struct {
-	iv *document.Inverter
-	n  int // terms so far
-
-	tokens []queryToken // used again from match to match
-	text   string       // of the match at hand
-	emit   func([]analysis.Token)
-}
-
-// rewrite checks a query and brings it into clauses. Errors are *QueryError.
-func (rw *rewriter) rewrite(q Query, boost float64) (clause, error) {
-	switch q := q.(type) {
-	case nil:
-		return clause{}, queryErrorf("Query", "is nil")
-	case Match:
-		return rw.rewriteMatch(q, boost)
-	case Term:
-		return rw.rewriteTerm(q, boost)
-	case Bool:
-		return rw.rewriteBool(q, boost)
-	case Boost:
-		if !(q.By >= 0) || math.IsInf(q.By, 0) || math.IsInf(boost*q.By, 0) {
-			return clause{}, queryErrorf("Boost.By", "must be finite and not negative, not %v", q.By)
-		}
-		return rw.rewrite(q.Query, boost*q.By)
-	case All:
-		return clause{kind: clauseAll}, nil
-	case ConstantScore:
-		score := boost * q.Score
-		if !(score >= 0) || math.IsInf(score, 0) {
-			return clause{}, queryErrorf("ConstantScore.Score", "must be finite and not negative, not %v", q.Score)
-		}
-		inner, err := rw.rewrite(q.Query, 1)
-		return clause{kind: clauseConstant, score: score, must: []clause{inner}}, err
-	}
-	return clause{}, queryErrorf("Query", "unknown type %T", q)
-}
-
-func (rw *rewriter) rewriteTerm(q Term, boost float64) (clause, error) {
-	if q.Field == "" {
-		return clause{}, queryErrorf("Term.Field", "is empty")
-	}
-	vals, err := document.Flatten(map[string]any{"value": q.Value}) // a field that no document can have is no error
-	if err != nil {
-		var de *DocumentError
-		if errors.As(err, &de) {
-			err = de.Err
-		}
-		return clause{}, queryErrorf("Term.Value", "field %q: %w", q.Field, err)
-	}
-	if len(vals) != 1 {
-		return clause{}, queryErrorf("Term.Value", "one value is wanted, not %#v", q.Value)
-	}
-	return rw.term(q.Field, string(document.AppendTerm(nil, vals[0])), boost)
-}
-
-func (rw *rewriter) term(field, term string, boost float64) (clause, error) {
-	if rw.n++; rw.n > maxClauses {
-		return clause{}, queryErrorf("Query", "more than %d terms", maxClauses)
-	}
-	return clause{kind: clauseTerm, field: field, term: term, boost: boost}, nil
-}
-
-func (rw *rewriter) rewriteMatch(q Match, boost float64) (clause, error) {
-	if q.Mode > AndOr {
-		return clause{}, queryErrorf("Match.Mode", "must be Or, And or AndOr, not %d", q.Mode)
-	}
-	fields := q.Fields
-	switch {
-	case q.Field != "" && len(fields) > 0:
-		fields = append([]string{q.Field}, fields...)
-	case q.Field != "":
-		fields = []string{q.Field}
-	}
-	if len(fields) == 0 {
-		return clause{}, queryErrorf("Match", "no field is named")
-	}
-	var m matchWords
-	var err error
-	if len(fields) == 1 {
-		m, err = rw.oneField(q, fields[0], boost)
-	} else {
-		m, err = rw.severalFields(q, fields, boost)
-	}
-	if err != nil {
-		return clause{}, err
-	}
-	out := clause{kind: clauseBool}
-	switch {
-	case q.Mode != And || len(m.required) == 0:
-		out.should = slices.Concat(m.required, m.optional, m.whole)
-		out.andOr = q.Mode == AndOr && len(out.should) > 0 // without words nothing matches in any mode
-	case len(m.whole) == 0:
-		out.must, out.should = m.required, m.optional
-	default:
-		out.should = append(m.whole, clause{kind: clauseBool, must: m.required, should: m.optional})
-	}
-	return out, nil
-}
-
-func (rw *rewriter) rewriteBool(q Bool, boost float64) (clause, error) {
-	if q.MinShould < 0 || q.MinShould > len(q.Should) {
-		return clause{}, queryErrorf("Bool.MinShould", "must lie in 0 to %d, the number of Should, not %d", len(q.Should), q.MinShould)
-	}
-	out := clause{kind: clauseBool, min: q.MinShould}
-	for _, part := range []struct {
-		name string
-		from []Query
-		to   *[]clause
-	}{{"Must", q.Must, &out.must}, {"Should", q.Should, &out.should}, {"MustNot", q.MustNot, &out.not}, {"Filter", q.Filter, &out.filter}} {
-		for _, sub := range part.from {
-			c, err := rw.rewrite(sub, boost)
-			if err != nil {
-				return clause{}, err
-			}
-			*part.to = append(*part.to, c)
-		}
-	}
-	if len(out.must)+len(out.should)+len(out.filter) == 0 {
-		if len(out.not) == 0 {
-			return clause{}, queryErrorf("Bool", "has no clause")
-		}
-		out.filter = []clause{{kind: clauseAll}}
-	}
-	return out, nil
-}
-
-// parseAs reads the text of a match against a field that is not analysed.
-func parseAs(t FieldType, field, text string) (document.Value, error) {
-	switch t {
-	case NumberField:
-		if i, err := strconv.ParseInt(text, 10, 64); err == nil {
-			return document.Int(field, i), nil
-		}
-		x, err := strconv.ParseFloat(text, 64)
-		if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
-			return document.Value{}, fmt.Errorf("%q is not a number", text)
-		}
-		return document.Float(field, x), nil
-	case DateField:
-		d, err := time.Parse(time.RFC3339Nano, text)
-		if err != nil {
-			return document.Value{}, fmt.Errorf("%q is not a time as RFC 3339 writes it", text)
-		}
-		return document.Time(field, d), nil
-	case BoolField:
-		b, err := strconv.ParseBool(text)
-		if err != nil {
-			return document.Value{}, fmt.Errorf("%q is neither true nor false", text)
-		}
-		return document.Bool(field, b), nil
-	}
-	return document.Text(field, text), nil
-}

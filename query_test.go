@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/riffle-search/riffle/internal/plan"
 )
 
 var newYear = time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -287,7 +289,7 @@ func TestQueryErrors(t *testing.T) {
 			t.Errorf("%v: %v", q, got)
 		}
 	}
-	many := make([]string, maxClauses+1)
+	many := make([]string, plan.MaxClauses+1)
 	for i := range many {
 		many[i] = fmt.Sprint("w", i)
 	}

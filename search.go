@@ -9,6 +9,7 @@ import (
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/cpuexec"
 	"github.com/riffle-search/riffle/internal/document"
+	"github.com/riffle-search/riffle/internal/plan"
 )
 
 // An Algorithm is a way to rank the documents of an OR. They all give the same
@@ -132,7 +133,7 @@ func (e *Engine) settings(o *SearchOptions) (s searchSettings, err error) {
 	}
 	var errs []error // none but one is made for each fault: a search has no time for more
 	fault := func(part, format string, args ...any) {
-		errs = append(errs, queryErrorf("SearchOptions."+part, format, args...))
+		errs = append(errs, plan.Errorf("SearchOptions."+part, format, args...))
 	}
 	if s.K < 1 || s.K > MaxK {
 		fault("K", "must lie in 1 to %d, not %d", MaxK, s.K)
@@ -240,12 +241,12 @@ func (v *view) count(ctx context.Context, q Query) (int, error) {
 	}
 	set.alpha = 0
 	p := v.e.borrow()
-	defer v.e.giveBack(p)
+	defer v.giveBack(p)
 	c, err := p.prepare(ctx, v, q, &set)
 	if err != nil {
 		return 0, err
 	}
-	n, err := v.e.executor(&set).Count(ctx, &c.plan)
+	n, err := v.e.executor(&set).Count(ctx, &c.Plan)
 	return n, v.at(err)
 }
 
@@ -262,23 +263,23 @@ func (v *view) search(ctx context.Context, q Query, o *SearchOptions) (*Result, 
 		return nil, err
 	}
 	p := v.e.borrow()
-	defer v.e.giveBack(p)
+	defer v.giveBack(p)
 	c, err := p.prepare(ctx, v, q, &set)
 	if err != nil {
 		return nil, err
 	}
 	cpu := v.e.executor(&set)
-	top, err := cpu.TopK(ctx, &c.plan)
+	top, err := cpu.TopK(ctx, &c.Plan)
 	return v.result(ctx, p, c, &set, top, executorName(cpu, top.Work), err)
 }
 
 // result makes a Result of what an executor has found, unless it failed.
-func (v *view) result(ctx context.Context, p *preparer, c *compiled, s *searchSettings, top blockmax.TopK, executor string, err error) (*Result, error) {
+func (v *view) result(ctx context.Context, p *preparer, c *plan.Compiled, s *searchSettings, top blockmax.TopK, executor string, err error) (*Result, error) {
 	if err != nil {
 		return nil, v.at(err)
 	}
 	res := &Result{Total: top.Total, TotalExact: top.Exact, Work: top.Work, Executor: executor}
-	if res.Hits, err = p.namer.hits(ctx, v, top.Hits, c.scale, s.Load); err != nil {
+	if res.Hits, err = p.namer.hits(ctx, v, top.Hits, c.Scale, s.Load); err != nil {
 		return nil, err
 	}
 	return res, nil

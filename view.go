@@ -11,6 +11,7 @@ import (
 
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/internal/cache"
+	"github.com/riffle-search/riffle/internal/plan"
 	"github.com/riffle-search/riffle/postings"
 	"github.com/riffle-search/riffle/segment"
 )
@@ -212,9 +213,24 @@ func (v *view) field(name string) *fieldTotals {
 	return t
 }
 
-// list opens the posting list of a term in one segment, through the cache when
-// the segment is sealed. The list in the result is nil when the term is absent.
-func (v *view) list(s *segmentView, field, term string) (*cache.List, error) {
+// Segments implements plan.Index.
+func (v *view) Segments() int { return len(v.segs) }
+
+// Segment implements plan.Index.
+func (v *view) Segment(i int) plan.Segment { return &v.segs[i] }
+
+// Field implements plan.Index.
+func (v *view) Field(name string, sim BM25) (docs uint64, table *blockmax.Table) {
+	t := v.field(name)
+	return t.docs, t.table(sim, &v.e.tables)
+}
+
+// Settle implements plan.Index.
+func (v *view) Settle(lists []*cache.List) { v.e.lists.Settle(lists) }
+
+// List implements plan.Index. It goes through the cache when the segment is sealed.
+func (v *view) List(i int, field, term string) (*cache.List, error) {
+	s := &v.segs[i]
 	open := func() (*postings.List, error) {
 		l, err := s.reader.List(field, []byte(term))
 		return l, s.home.at(err)
@@ -223,11 +239,12 @@ func (v *view) list(s *segmentView, field, term string) (*cache.List, error) {
 		l, err := open()
 		return &cache.List{Postings: l}, err
 	}
-	return v.e.lists.Get(cache.Key{s.home.number, field, term}, open)
+	return v.e.lists.Get(cache.Key{Segment: s.home.number, Field: field, Term: term}, open)
 }
 
-// norms returns the length codes of a field by document, or nil when it keeps none.
-func (v *view) norms(s *segmentView, field string) ([]uint8, error) {
+// Norms implements plan.Index.
+func (v *view) Norms(i int, field string) ([]uint8, error) {
+	s := &v.segs[i]
 	n, err := s.reader.Norms(field)
 	if err != nil {
 		return nil, s.home.at(err)
@@ -364,10 +381,22 @@ func (v *view) add(s *liveSegment, deleted *deletions) {
 	v.live += uint64(sv.reader.Docs()) - deleted.count()
 }
 
-// accept returns the bitset of documents that may be returned: not deleted.
-func (s *segmentView) accept() []uint64 { return s.deleted.acceptBits(s.reader.Docs()) }
+// Reader implements plan.Segment.
+func (s *segmentView) Reader() segment.Reader { return s.reader }
 
-// sealedByScore reports whether the segment's documents are in order of global score.
-func (s *segmentView) sealedByScore() bool {
+// Base implements plan.Segment.
+func (s *segmentView) Base() uint32 { return s.base }
+
+// Key implements plan.Segment.
+func (s *segmentView) Key(l *postings.List) uint64 { return s.home.keyOf(l) }
+
+// At implements plan.Segment.
+func (s *segmentView) At(err error) error { return s.home.at(err) }
+
+// Accept implements plan.Segment.
+func (s *segmentView) Accept() []uint64 { return s.deleted.acceptBits(s.reader.Docs()) }
+
+// ByScore implements plan.Segment.
+func (s *segmentView) ByScore() bool {
 	return s.home.disk != nil && s.reader.Order().Kind == segment.ByGlobalScore
 }

@@ -1,4 +1,4 @@
-package riffle
+package plan
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/riffle-search/riffle/analysis"
+	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/internal/document"
 )
 
@@ -18,31 +19,31 @@ type queryToken struct {
 
 // MatchWords are what a match asks for.
 type matchWords struct {
-	required []clause // under And
-	optional []clause // words that the analyzer of one of the fields drops
-	whole    []clause // fields that have the whole text or nothing: alternatives to the words
+	required []Clause // under And
+	optional []Clause // words that the analyzer of one of the fields drops
+	whole    []Clause // fields that have the whole text or nothing: alternatives to the words
 }
 
 // A textWord is a stretch of the text of a match, and what it asks of one field.
 type textWord struct {
 	field      int
 	start, end int // bytes of the text
-	clause     clause
+	clause     Clause
 }
 
 // oneField makes a clause of each word of a match in one field. A word that the
 // text repeats is one clause with several times the boost.
-func (rw *rewriter) oneField(q Match, field string, boost float64) (m matchWords, err error) {
+func (rw *Rewriter) oneField(q Match, field string, boost float64) (m matchWords, err error) {
 	tokens, err := rw.analyse(q, field)
 	if err != nil {
 		return m, err
 	}
 	alternatives := hasAlternatives(tokens)
-	if q.Mode == AndOr && alternatives {
-		return m, queryErrorf("Match.Mode", "AndOr takes no analyzer that puts several terms at one position, as that of field %q does here: use And or Or", field)
+	if q.Mode == blockmax.AndOr && alternatives {
+		return m, Errorf("Match.Mode", "AndOr takes no analyzer that puts several terms at one position, as that of field %q does here: use And or Or", field)
 	}
-	if q.Mode != And || !alternatives {
-		m.required = make([]clause, 0, len(tokens))
+	if q.Mode != blockmax.And || !alternatives {
+		m.required = make([]Clause, 0, len(tokens))
 		for i := range tokens {
 			c, err := rw.term(field, tokens[i].term, boost)
 			if err != nil {
@@ -71,7 +72,7 @@ func hasAlternatives(tokens []queryToken) bool {
 
 // words appends the words of one field: of tokens that no other token spans each for itself, and of those
 // between which a synonym of several words leads past, together.
-func (rw *rewriter) words(words []textWord, number int, tokens []queryToken, field string, boost float64) ([]textWord, error) {
+func (rw *Rewriter) words(words []textWord, number int, tokens []queryToken, field string, boost float64) ([]textWord, error) {
 	for len(tokens) > 0 {
 		n, reach := 0, tokens[0].next
 		w := textWord{field: number, start: tokens[0].start}
@@ -93,7 +94,7 @@ func (rw *rewriter) words(words []textWord, number int, tokens []queryToken, fie
 
 // paths appends, for each way through the tokens from number at on, the clause that wants all of its terms, those
 // of before included.
-func (rw *rewriter) paths(out, before []clause, tokens []queryToken, at int, field string, boost float64) ([]clause, error) {
+func (rw *Rewriter) paths(out, before []Clause, tokens []queryToken, at int, field string, boost float64) ([]Clause, error) {
 	for i := at; i < len(tokens) && tokens[i].position == tokens[at].position; i++ {
 		c, err := rw.term(field, tokens[i].term, boost)
 		if err != nil {
@@ -116,23 +117,23 @@ func (rw *rewriter) paths(out, before []clause, tokens []queryToken, at int, fie
 }
 
 // allClause wants all of some clauses, and anyClause one of them.
-func allClause(cs []clause) clause {
+func allClause(cs []Clause) Clause {
 	if len(cs) == 1 {
 		return cs[0]
 	}
-	return clause{kind: clauseBool, must: cs}
+	return Clause{kind: clauseBool, must: cs}
 }
 
-func anyClause(cs []clause) clause {
+func anyClause(cs []Clause) Clause {
 	if len(cs) == 1 {
 		return cs[0]
 	}
-	return clause{kind: clauseBool, should: cs}
+	return Clause{kind: clauseBool, should: cs}
 }
 
 // severalFields makes a clause of each word, which may lie in any of the fields. The text is
 // analysed once for each, and what comes from the same characters is the same word.
-func (rw *rewriter) severalFields(q Match, fields []string, boost float64) (m matchWords, err error) {
+func (rw *Rewriter) severalFields(q Match, fields []string, boost float64) (m matchWords, err error) {
 	var words []textWord
 	analysed := 0 // fields with words
 	var unread error
@@ -157,7 +158,7 @@ func (rw *rewriter) severalFields(q Match, fields []string, boost float64) (m ma
 			continue
 		}
 		analysed++
-		if q.Mode != And {
+		if q.Mode != blockmax.And {
 			for i := range tokens {
 				c, err := rw.term(field, tokens[i].term, boost)
 				if err != nil {
@@ -175,7 +176,7 @@ func (rw *rewriter) severalFields(q Match, fields []string, boost float64) (m ma
 	if analysed+whole == 0 {
 		return m, unread
 	}
-	if q.Mode == And {
+	if q.Mode == blockmax.And {
 		words = m.takeWhole(words)
 		analysed -= len(m.whole) - whole
 	}
@@ -224,16 +225,16 @@ func (m *matchWords) takeWhole(words []textWord) []textWord {
 
 // sameWord makes one clause of what comes from the same characters, and counts the fields it lies in. A field has
 // all of its own words there, or does not match.
-func sameWord(words []textWord, mode Mode) (c clause, fields int) {
+func sameWord(words []textWord, mode blockmax.Mode) (c Clause, fields int) {
 	slices.SortStableFunc(words, func(a, b textWord) int { return cmp.Compare(a.field, b.field) })
-	var alternatives []clause
+	var alternatives []Clause
 	for begin := 0; begin < len(words); fields++ {
 		end := begin
-		var own []clause
+		var own []Clause
 		for ; end < len(words) && words[end].field == words[begin].field; end++ {
 			own = append(own, words[end].clause)
 		}
-		if mode == And {
+		if mode == blockmax.And {
 			alternatives = append(alternatives, allClause(own))
 		} else {
 			alternatives = append(alternatives, own...)
@@ -244,18 +245,18 @@ func sameWord(words []textWord, mode Mode) (c clause, fields int) {
 }
 
 // isText reports whether the text of a match is analysed for a field.
-func (rw *rewriter) isText(field string) bool {
+func (rw *Rewriter) isText(field string) bool {
 	f, known := rw.iv.Schema.Fields[field]
-	return !known || f.Type == TextField
+	return !known || f.Type == document.TextField
 }
 
 // analyse returns the tokens of a match's text in one field. They are lent until the next call.
-func (rw *rewriter) analyse(q Match, field string) ([]queryToken, error) {
+func (rw *Rewriter) analyse(q Match, field string) ([]queryToken, error) {
 	f := rw.iv.Schema.Fields[field]
 	if !rw.isText(field) {
 		v, err := parseAs(f.Type, field, q.Text)
 		if err != nil {
-			return nil, queryErrorf("Match.Text", "field %q: %w", field, err)
+			return nil, Errorf("Match.Text", "field %q: %w", field, err)
 		}
 		rw.tokens = append(rw.tokens[:0], queryToken{term: string(document.AppendTerm(nil, v)), next: 1, end: len(q.Text)})
 		return rw.tokens, nil
@@ -266,7 +267,7 @@ func (rw *rewriter) analyse(q Match, field string) ([]queryToken, error) {
 	}
 	a, err := rw.iv.Analyzer(name)
 	if err != nil {
-		return nil, queryErrorf("Match.Analyzer", "%w", err)
+		return nil, Errorf("Match.Analyzer", "%w", err)
 	}
 	if rw.emit == nil {
 		rw.emit = rw.take
@@ -279,8 +280,8 @@ func (rw *rewriter) analyse(q Match, field string) ([]queryToken, error) {
 
 // take keeps the tokens of a batch. Most terms are a piece of the text as it stands, which
 // saves making a string.
-func (rw *rewriter) take(batch []analysis.Token) {
-	if len(rw.tokens) > maxClauses {
+func (rw *Rewriter) take(batch []analysis.Token) {
+	if len(rw.tokens) > MaxClauses {
 		return
 	}
 	for i := range batch {
@@ -294,7 +295,7 @@ func (rw *rewriter) take(batch []analysis.Token) {
 }
 
 // forget drops what belongs to the text.
-func (rw *rewriter) forget() {
+func (rw *Rewriter) forget() {
 	clear(rw.tokens)
 	rw.text = ""
 }

@@ -1,0 +1,165 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/riffle-search/riffle/blockmax"
+)
+
+// A Clause is a query after analysis: terms instead of text, boosts multiplied
+// into weights.
+type Clause struct {
+	kind clauseKind
+
+	field, term string  // clauseTerm
+	boost       float64 // clauseTerm: factor of the idf; repeated words count several times
+	score       float64 // clauseConstant
+	index       int     // set by a planner: number of the term, or of the constant
+
+	must, should, not, filter []Clause // clauseBool; clauseConstant has its query in must
+	min                       int
+	andOr                     bool // clauseBool: should holds the words of an AND+OR match
+}
+
+type clauseKind uint8
+
+const (
+	clauseTerm clauseKind = iota
+	clauseAll
+	clauseBool
+	clauseConstant
+)
+
+// A shape is what a query comes down to: words in a flat mode, filtered, or else
+// a tree.
+type shape struct {
+	words  []Clause // clauseTerm each; empty when tree is set
+	mode   blockmax.Mode
+	filter []Clause
+	not    []Clause
+	tree   *Clause
+}
+
+// shapeOf finds the flat core of a clause. Flat plans have the fastest algorithms;
+// everything else runs as a tree.
+func shapeOf(c Clause) (shape, error) {
+	s := shape{}
+	core := &c
+	for core.kind == clauseBool && len(core.must) == 1 && len(core.should) == 0 && core.must[0].kind != clauseConstant {
+		s.filter = append(s.filter, core.filter...)
+		s.not = append(s.not, core.not...)
+		core = &core.must[0]
+	}
+	switch {
+	case core.kind == clauseTerm:
+		s.words = []Clause{*core}
+	case core.kind != clauseBool:
+	case core.andOr && allTerms(core.should):
+		s.words, s.mode = core.should, blockmax.AndOr
+	case len(core.must) > 0 && len(core.should) == 0 && allTerms(core.must):
+		s.words, s.mode = core.must, blockmax.And
+	case !core.andOr && len(core.must) == 0 && (core.min == 1 || core.min == 0 && len(core.filter) == 0):
+		s.words = anyOf(nil, core.should)
+	}
+	if s.words == nil {
+		if hasAndOr(&c) {
+			return s, Errorf("Match.Mode", "AndOr works on one field, alone or with Must, Filter and MustNot around it")
+		}
+		return shape{tree: &c}, nil
+	}
+	if core.kind == clauseBool {
+		s.filter = append(s.filter, core.filter...)
+		s.not = append(s.not, core.not...)
+	}
+	s.words = mergeRepeats(s.words)
+	return s, nil
+}
+
+// Shape says in a line what a clause comes down to: the words of a flat plan and the numbers of its
+// filters and exclusions, or "tree".
+func (c Clause) Shape() (string, error) {
+	s, err := shapeOf(c)
+	if err != nil || s.tree != nil {
+		return "tree", err
+	}
+	var words []string
+	for _, w := range s.words {
+		word := w.field + ":" + w.term
+		if w.boost != 1 {
+			word += fmt.Sprintf("^%g", w.boost)
+		}
+		words = append(words, word)
+	}
+	out := [...]string{"or", "and", "and+or"}[s.mode] + "(" + strings.Join(words, " ") + ")"
+	if n := len(s.filter); n > 0 {
+		out += fmt.Sprintf(" #%d", n)
+	}
+	if n := len(s.not); n > 0 {
+		out += fmt.Sprintf(" -%d", n)
+	}
+	return out, nil
+}
+
+// anyOf returns the terms of alternatives that are terms or themselves nothing but
+// alternatives, or nil when one of them is something else.
+func anyOf(words, alternatives []Clause) []Clause {
+	for i := range alternatives {
+		switch c := &alternatives[i]; {
+		case c.kind == clauseTerm:
+			words = append(words, *c)
+		case c.kind == clauseBool && !c.andOr && c.min <= 1 && len(c.should) > 0 && len(c.must)+len(c.filter)+len(c.not) == 0:
+			if words = anyOf(words, c.should); words == nil {
+				return nil
+			}
+		default:
+			return nil
+		}
+	}
+	return words
+}
+
+func allTerms(cs []Clause) bool {
+	return !slices.ContainsFunc(cs, func(c Clause) bool { return c.kind != clauseTerm })
+}
+
+func hasAndOr(c *Clause) bool {
+	if c.andOr {
+		return true
+	}
+	for _, list := range [][]Clause{c.must, c.should, c.not, c.filter} {
+		for i := range list {
+			if hasAndOr(&list[i]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// mergeRepeats adds up the boosts of words that occur several times, in place.
+func mergeRepeats(words []Clause) []Clause {
+	out := words[:0]
+	index := map[string]int(nil) // only for queries so long that a scan would be slower
+	if len(words) > 32 {
+		index = make(map[string]int, len(words))
+	}
+	for _, w := range words {
+		i := -1
+		if index == nil {
+			i = slices.IndexFunc(out, func(o Clause) bool { return o.field == w.field && o.term == w.term })
+		} else if j, ok := index[w.field+"\x00"+w.term]; ok {
+			i = j
+		}
+		if i >= 0 {
+			out[i].boost += w.boost
+			continue
+		}
+		if index != nil {
+			index[w.field+"\x00"+w.term] = len(out)
+		}
+		out = append(out, w)
+	}
+	return out
+}

@@ -1,0 +1,100 @@
+package plan
+
+import (
+	"context"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/internal/document"
+)
+
+// Settings are the options of a search that its plan depends on.
+type Settings struct {
+	K        int
+	CountAll bool
+	After    *blockmax.Hit
+	Sim      blockmax.BM25
+	Alpha    float64 // of the static rank
+}
+
+// A Preparer turns queries into plans. Its memory, and so a plan that it has made, is
+// used again from query to query.
+type Preparer struct {
+	rw      Rewriter
+	planner planner
+}
+
+// NewPreparer returns a Preparer of queries under the rules of an inverter's schema, which is its own
+// from then on.
+func NewPreparer(iv *document.Inverter) Preparer { return Preparer{rw: Rewriter{iv: iv}} }
+
+// Forget drops references to the index and the text that the Preparer worked on, and has the index
+// count what the lists of the plan have come to take.
+func (p *Preparer) Forget(x Index) {
+	x.Settle(p.planner.lists)
+	p.planner.forget()
+	p.rw.forget()
+}
+
+// Rewriter returns what turns the parts of another query into clauses.
+func (p *Preparer) Rewriter() *Rewriter {
+	p.rw.n = 0
+	return &p.rw
+}
+
+// Plan makes the plan of a clause on an index. The plan is lent until the next call.
+func (p *Preparer) Plan(ctx context.Context, x Index, c Clause, s *Settings) (*Compiled, error) {
+	q, err := p.planner.compile(ctx, x, c, s)
+	if err != nil {
+		return nil, err
+	}
+	return q.limit(s), nil
+}
+
+// limit says how many hits are wanted, and behind which one.
+func (c *Compiled) limit(s *Settings) *Compiled {
+	c.Plan.K, c.Plan.CountAll, c.Plan.After = s.K, s.CountAll, s.After
+	return c
+}
+
+// mostWords is how many words Words takes on: it looks for repeated ones by comparing all.
+const mostWords = 32
+
+// Words plans the most frequent of queries, the words of a Match in one field, without the clauses in
+// between, which take as long as the rest. The plan is the same as of other queries that come down to
+// words (shapeOf), and lent until the next call. Words returns nil for those and for what is in error.
+func (p *Preparer) Words(ctx context.Context, x Index, m Match, s *Settings) (*Compiled, error) {
+	p.rw.n = 0
+	if m.Mode > blockmax.AndOr || m.Field == "" || len(m.Fields) > 0 {
+		return nil, nil
+	}
+	words, err := p.rw.analyse(m, m.Field)
+	if err != nil || len(words) == 0 || len(words) > mostWords || m.Mode != blockmax.Or && hasAlternatives(words) {
+		return nil, nil
+	}
+	b := &p.planner
+	b.begin(ctx, x, s)
+	for i := range words {
+		b.addWord(m.Field, words[i].term)
+	}
+	c, err := b.finish()
+	if err != nil {
+		return nil, err
+	}
+	if m.Mode != blockmax.And || len(b.terms) > 1 { // all of one is one of one
+		c.Plan.Mode = m.Mode
+	}
+	return c.limit(s), nil
+}
+
+// addWord adds a term that scores. One that comes several times has several times the
+// boost.
+func (b *planner) addWord(field, word string) {
+	for i := range b.terms {
+		if b.terms[i].term == word {
+			b.terms[i].boost++
+			return
+		}
+	}
+	b.terms = append(b.terms, planTerm{field: field, term: word, boost: 1})
+	b.scored = append(b.scored, true)
+}

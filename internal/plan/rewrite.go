@@ -1,0 +1,199 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/riffle-search/riffle/analysis"
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/internal/document"
+)
+
+// MaxClauses bounds the terms of one query, so that one request cannot take all memory.
+const MaxClauses = 4096
+
+// A Match is riffle.Match.
+type Match struct {
+	Field    string
+	Fields   []string
+	Text     string
+	Mode     blockmax.Mode
+	Analyzer string
+}
+
+// A Rewriter turns queries into clauses, under the rules of a schema. It belongs to one goroutine at a
+// time; its memory is used again from query to query. Errors are *Error.
+type Rewriter struct {
+	iv *document.Inverter
+	n  int // terms so far
+
+	tokens []queryToken // used again from match to match
+	text   string       // of the match at hand
+	emit   func([]analysis.Token)
+}
+
+// All is the clause of every document, with score 0.
+func All() Clause { return Clause{kind: clauseAll} }
+
+// Boosted returns the factor of what is below a boost.
+func Boosted(boost, by float64) (float64, error) {
+	if !(by >= 0) || math.IsInf(by, 0) || math.IsInf(boost*by, 0) {
+		return 0, Errorf("Boost.By", "must be finite and not negative, not %v", by)
+	}
+	return boost * by, nil
+}
+
+// ConstantScore checks the score of a clause that is to be Constant.
+func ConstantScore(boost, score float64) (float64, error) {
+	if product := boost * score; product >= 0 && !math.IsInf(product, 0) {
+		return product, nil
+	}
+	return 0, Errorf("ConstantScore.Score", "must be finite and not negative, not %v", score)
+}
+
+// Constant matches what a clause matches, all with one score.
+func Constant(c Clause, score float64) Clause {
+	return Clause{kind: clauseConstant, score: score, must: []Clause{c}}
+}
+
+// A Bool combines clauses.
+type Bool struct{ c Clause }
+
+// A Part is a part of a Bool.
+type Part uint8
+
+const (
+	Must Part = iota
+	Should
+	MustNot
+	Filter
+)
+
+// NewBool returns a Bool to which so many Should clauses will be added, of which some must match.
+func NewBool(should, least int) (Bool, error) {
+	if least < 0 || least > should {
+		return Bool{}, Errorf("Bool.MinShould", "must lie in 0 to %d, the number of Should, not %d", should, least)
+	}
+	return Bool{Clause{kind: clauseBool, min: least}}, nil
+}
+
+// Add adds a clause to a part.
+func (b *Bool) Add(p Part, c Clause) {
+	switch p {
+	case Must:
+		b.c.must = append(b.c.must, c)
+	case Should:
+		b.c.should = append(b.c.should, c)
+	case MustNot:
+		b.c.not = append(b.c.not, c)
+	case Filter:
+		b.c.filter = append(b.c.filter, c)
+	}
+}
+
+// Clause returns the Bool as a clause. One with nothing but MustNot matches all other documents.
+func (b *Bool) Clause() (Clause, error) {
+	if len(b.c.must)+len(b.c.should)+len(b.c.filter) == 0 {
+		if len(b.c.not) == 0 {
+			return Clause{}, Errorf("Bool", "has no clause")
+		}
+		b.c.filter = []Clause{All()}
+	}
+	return b.c, nil
+}
+
+// Term returns the clause of a value as it stands.
+func (rw *Rewriter) Term(field string, value any, boost float64) (Clause, error) {
+	if field == "" {
+		return Clause{}, Errorf("Term.Field", "is empty")
+	}
+	vals, err := document.Flatten(map[string]any{"value": value}) // a field that no document can have is no error
+	if err != nil {
+		var de *document.Error
+		if errors.As(err, &de) {
+			err = de.Err
+		}
+		return Clause{}, Errorf("Term.Value", "field %q: %w", field, err)
+	}
+	if len(vals) != 1 {
+		return Clause{}, Errorf("Term.Value", "one value is wanted, not %#v", value)
+	}
+	return rw.term(field, string(document.AppendTerm(nil, vals[0])), boost)
+}
+
+func (rw *Rewriter) term(field, term string, boost float64) (Clause, error) {
+	if rw.n++; rw.n > MaxClauses {
+		return Clause{}, Errorf("Query", "more than %d terms", MaxClauses)
+	}
+	return Clause{kind: clauseTerm, field: field, term: term, boost: boost}, nil
+}
+
+// Match returns the clause of a text.
+func (rw *Rewriter) Match(q Match, boost float64) (Clause, error) {
+	if q.Mode > blockmax.AndOr {
+		return Clause{}, Errorf("Match.Mode", "must be Or, And or AndOr, not %d", q.Mode)
+	}
+	fields := q.Fields
+	switch {
+	case q.Field != "" && len(fields) > 0:
+		fields = append([]string{q.Field}, fields...)
+	case q.Field != "":
+		fields = []string{q.Field}
+	}
+	if len(fields) == 0 {
+		return Clause{}, Errorf("Match", "no field is named")
+	}
+	var m matchWords
+	var err error
+	if len(fields) == 1 {
+		m, err = rw.oneField(q, fields[0], boost)
+	} else {
+		m, err = rw.severalFields(q, fields, boost)
+	}
+	if err != nil {
+		return Clause{}, err
+	}
+	out := Clause{kind: clauseBool}
+	switch {
+	case q.Mode != blockmax.And || len(m.required) == 0:
+		out.should = slices.Concat(m.required, m.optional, m.whole)
+		out.andOr = q.Mode == blockmax.AndOr && len(out.should) > 0 // without words nothing matches in any mode
+	case len(m.whole) == 0:
+		out.must, out.should = m.required, m.optional
+	default:
+		out.should = append(m.whole, Clause{kind: clauseBool, must: m.required, should: m.optional})
+	}
+	return out, nil
+}
+
+// parseAs reads the text of a match against a field that is not analysed.
+func parseAs(t document.FieldType, field, text string) (document.Value, error) {
+	switch t {
+	case document.NumberField:
+		if i, err := strconv.ParseInt(text, 10, 64); err == nil {
+			return document.Int(field, i), nil
+		}
+		x, err := strconv.ParseFloat(text, 64)
+		if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
+			return document.Value{}, fmt.Errorf("%q is not a number", text)
+		}
+		return document.Float(field, x), nil
+	case document.DateField:
+		d, err := time.Parse(time.RFC3339Nano, text)
+		if err != nil {
+			return document.Value{}, fmt.Errorf("%q is not a time as RFC 3339 writes it", text)
+		}
+		return document.Time(field, d), nil
+	case document.BoolField:
+		b, err := strconv.ParseBool(text)
+		if err != nil {
+			return document.Value{}, fmt.Errorf("%q is neither true nor false", text)
+		}
+		return document.Bool(field, b), nil
+	}
+	return document.Text(field, text), nil
+}
