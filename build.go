@@ -29,8 +29,8 @@ type BuildOptions struct {
 	// The default is 256 MiB, the least 1 MiB.
 	MemoryBytes int64
 
-	// GPU has a GPU invert parts of the dictionary. The default, nil, is none; docs/BENCHMARKS.md
-	// has what it gains.
+	// GPU makes a GPU invert part of the dictionary. The default, nil, uses none: a GPU saves at
+	// most a tenth of the time (docs/GPU.md).
 	GPU *BuildGPUOptions
 
 	// OneSegment merges the segments into one at the end, if there are several. An order of

@@ -6,9 +6,9 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// A Codec says how posting lists are stored. Every search gives the same answer. A segment
-// keeps its codec until it is merged, and those of several codecs live in one index.
-// docs/BENCHMARKS.md has sizes and times.
+// A Codec says how posting lists are stored. Searches give the same answers with any codec. A
+// segment keeps its codec until it is merged, so one index may hold several.
+// bench/results/2026-11-20-codecs.md has sizes and times.
 type Codec uint8
 
 const (

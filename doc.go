@@ -2,20 +2,28 @@
 // adds documents while it runs, and searches them at once.
 //
 //	e, err := riffle.Open("index", nil)
-//	if err != nil { ... }
+//	if err != nil {
+//		return err
+//	}
 //	defer e.Close()
-//	err = e.Put(ctx, "1", map[string]any{"title": "Moby Dick", "text": "Call me Ishmael."})
+//	doc := map[string]any{"title": "Moby Dick", "text": "Call me Ishmael."}
+//	if err := e.Put(ctx, "1", doc); err != nil {
+//		return err
+//	}
 //	res, err := e.Search(ctx, riffle.Match{Field: "text", Text: "ishmael"}, nil)
+//	if err != nil {
+//		return err
+//	}
 //	for _, hit := range res.Hits {
 //		fmt.Println(hit.ID, hit.Score)
 //	}
 //
 // # Four nouns
 //
-// An [Engine] is an open index. A [Batch] is a set of changes that happen
+// An [Engine] is an open index. A [Batch] is a set of changes that take effect
 // together: [Engine.Apply] returns when they are durable and visible. A [Query]
-// says what is wanted; [Engine.Search] ranks by BM25 and returns a [Result]. A
-// [Snapshot] is the index as it was at one moment, for as long as it is held.
+// describes documents; [Engine.Search] ranks them by BM25 and returns a [Result]. A
+// [Snapshot] is the index at one moment, for as long as it is held.
 //
 // # Exactness
 //
@@ -33,9 +41,9 @@
 //
 // # A whole index at once
 //
-// [Build] makes a new index of files of JSON lines or of Go values several times as fast
-// as Apply: nothing is logged, all cores analyse and index, and memory stays within
-// a budget. An interrupted build is started over.
+// [Build] makes a new index from files of JSON lines or from Go values, several times as
+// fast as Apply. It logs nothing, uses all cores, and keeps to a memory budget. An
+// interrupted build must be started over.
 //
 // # Concurrency
 //

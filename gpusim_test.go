@@ -293,7 +293,7 @@ func (log *simLog) run(c *listcache.Cache, buffer listcache.Region, from, to int
 
 // BenchmarkListCache is figures 6 to 9 of Wang 2017 without a device: what must be copied,
 // and what is left to the CPU, by policy, λ and memory. Memory is in hundredths of all lists that
-// the log has. RIFFLE_SIM names a set of queries to run alone. See docs/BENCHMARKS.md.
+// the log has. RIFFLE_SIM names a set of queries to run alone. See bench/results/2026-11-20-list-cache.md.
 func BenchmarkListCache(b *testing.B) {
 	for _, set := range []struct {
 		name string

@@ -53,7 +53,7 @@
 //
 // # The build tag
 //
-// With the tag cuda the driver is called through cgo (driver_cuda.go). Without it all of this package is
-// there, and Open fails (driver_none.go), so that what is built on it needs no tag. docs/GPU.md
-// tells how to build, and how the emulated driver stands in for a GPU in tests.
+// With the tag cuda the package calls the driver through cgo (driver_cuda.go). Without the tag it compiles,
+// and Open fails (driver_none.go), so that its importers need no tag. docs/GPU.md tells how to build,
+// and gpuexec/emulator/README.md how the emulated driver replaces a GPU in tests.
 package device

@@ -1,4 +1,4 @@
-// Command gpubench measures the executors of riffle side by side, on the CPU and on GPUs: the figures of the
+// Command gpubench compares riffle's executors on the CPU and on GPUs. It measures the figures of the
 // papers on GPUs, and those of docs/BENCHMARKS.md. bench/gpu/run.sh builds it and knows the flags.
 //
 //	gpubench [flags] PART ...
