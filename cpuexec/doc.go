@@ -14,8 +14,8 @@
 //	AND             and.go         led by the shortest list; dense.go where it can go by bits
 //	AND+OR          executor.go    AND, and OR when fewer than k documents match
 //	boolean trees   tree.go        bounds and tiles, eval.go the sets of a tile
-//	counts, filters count.go       the same sets without scores
-//	                sets.go        whole, where the dense lists have bitmaps (bitmap.go)
+//	counts, filters count.go       sets of tiles without scores
+//	                sets.go        whole sets, where the dense lists have bitmaps (bitmap.go)
 //	what is left    finish.go      documents that a GPU has not looked at
 //
 // # A run and its parts
@@ -37,63 +37,63 @@
 //
 // # Words, tiles, sheets
 //
-// Documents are looked at on three levels of 64. A word is 64 documents, a tile is 64 words
-// (4,096 documents), a sheet is 64 tiles (262,144 documents). So a bit mask picks words of a
-// tile, or tiles of a sheet, and the bounds of a list in each of them are 64 bytes: one
-// register of AVX-512.
+// Documents are grouped on three levels of 64. A word is 64 documents, a tile is 64 words
+// (4,096 documents), a sheet is 64 tiles (262,144 documents). A bit mask thus selects words
+// of a tile, or tiles of a sheet, and a list's bounds in each of them are 64 bytes: one AVX-512
+// register.
 //
-// Bounds of words are what pruning lives by. A block of postings begins and ends where it
-// happens to, and is as wide as its list is rare; words are the same 64 documents for all
-// lists, so what lists can score there adds up, word by word. They are kept in
-// blockmax.Ranges, which a list gets (refine.go) once its blocks have been decoded about as
-// often as making them takes. Until then, and for lists too rare for them, the bounds
-// of blocks stand in. Lists with few postings in a sheet are decoded at once, and bounded by
-// the postings themselves.
+// Pruning depends on the bounds of words. Blocks of different lists begin and end at different
+// documents, and blocks of rare lists are wide. Words are the same 64 documents for all lists,
+// so the bounds of several lists add up word by word. They are kept in blockmax.Ranges, which a
+// list gets (refine.go) once decoding its blocks has cost about as much as making them. Until
+// then, and for lists too rare for them, the bounds of blocks are used. Lists with few postings
+// in a sheet are decoded at once, and the postings themselves are the bounds.
 //
-// A tileCursor (tilecursor.go, sheet.go) reads one list so. An algorithm takes these steps in a tile:
+// A tileCursor (tilecursor.go, sheet.go) reads one list in this way. An algorithm takes these
+// steps in a tile:
 //
-//	addBounds     what the lists can score in each word, added up, against need
-//	addPostings   what the lists that decide contribute, onto the scores of the tile (add.go)
-//	sift          documents that can still get in, as candidates (candidates.go)
-//	probeBlock    candidates looked up in the other lists: by bit test and population count in bitset
-//	              blocks and short parts of bitmaps, by comparison in others, which are
+//	addBounds     adds up the lists' bounds in each word and compares them with need
+//	addPostings   adds the contributions of the essential lists to the scores of the tile (add.go)
+//	sift          collects the documents that can still enter the top k, as candidates (candidates.go)
+//	probeBlock    looks candidates up in the other lists: by bit test and population count in bitset
+//	              blocks and short parts of bitmaps, by comparison in other blocks, which are
 //	              unpacked (probe.go)
 //
-// and hands what is left to the collector. AND led by a sparse list goes by its blocks instead:
+// It gives the remaining candidates to the collector. An AND that a sparse list leads goes by
+// the blocks of that list instead:
 //
-//	leadBlock     postings of the block that can get in, as candidates
-//	filter        those that the next two lists may hold, by bounds of words and bitmaps (filter.go)
+//	leadBlock     collects the postings of the block that can enter the top k, as candidates
+//	filter        keeps those that the next two lists may contain, by bounds of words and bitmaps (filter.go)
 //	probeBlock    as above
 //
-// Postings of dense lists are intersected and
-// united as bits where they lie (dense.go). The tiles with the best bounds come first, so
-// that their hits prune the others; the threshold begins with what k postings of one list are
-// known to reach (blockmax.Plan.Seed).
+// Dense lists are intersected and united as bits in place (dense.go). The tiles with the best
+// bounds come first, so that their hits prune the others. The threshold starts at what k
+// postings of one list are known to reach (blockmax.Plan.Seed).
 //
 // # Bitmaps
 //
 // A list with a posting for every 64 documents or more also gets a bitmap of all documents of
 // its segment (postings.List.Bitmap), once its blocks have been used often enough (bitmap.go).
-// To count the union or the intersection of such lists takes one bit a document and list,
-// read at 100 GB/s from the second-level cache (count.go, sets.go). Sparse lists set, or ask
-// for, one bit after the other. Ranking holds candidates against the bitmaps before it looks
-// them up: seven of eight candidates of OR go, because lists that might save them do not hold
-// them (hope.go, filter.go).
+// Counting the union or the intersection of such lists reads one bit for each document and
+// list, at 100 GB/s from the second-level cache (count.go, sets.go). Sparse lists set or test
+// one bit at a time. Ranking tests candidates against the bitmaps before it looks them up. That
+// drops seven of eight candidates of OR, because the lists that could lift them over the
+// threshold do not contain them (hope.go, filter.go).
 //
 // # Kernels
 //
-// The steps above have variants in AVX-512, in AVX2 and in Go (kernels.go), chosen at run
-// time. The build tag purego leaves only Go. Tests hold each variant to the one in Go
-// and run all of package exectest with each. A call from Go to assembly costs some 2 ns
-// and cannot be inlined, so kernels take a tile, or all that is to be done in a block or bitmap.
+// The steps above have variants in AVX-512, AVX2 and Go (kernels.go), chosen at run time. The
+// build tag purego leaves only Go. Tests compare each variant with the one in Go and run all
+// of package exectest with each. A call from Go to assembly costs some 2 ns and cannot be
+// inlined, so a kernel handles a whole tile, or all work in a block or bitmap.
 //
 // # The promise
 //
-// Whatever the algorithm, the answer is the oracle's of package exectest, to the
-// last hit and the last bit. A document, word, block, tile or segment is passed over
-// only when an upper bound on its score is below need, the lowest score that can still
-// enter. With the build tag invariants (or the race detector) postings scored are held
-// against the bounds of their blocks and words.
+// Every algorithm returns the answer of the oracle in package exectest: the same hits with the
+// same score bits. A document, word, block, tile or segment is skipped only when an upper
+// bound on its score is below need, the lowest score that can still enter the top k. With the
+// build tag invariants (or the race detector) each scored posting is compared with the bounds
+// of its block and word.
 //
 // # Several goroutines
 //

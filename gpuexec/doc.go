@@ -1,5 +1,5 @@
-// Package gpuexec answers batches of plans on a GPU. It gives the answers of the CPU, bit for bit, or, where lists
-// or means are missing, a part of one and what remains to be looked at.
+// Package gpuexec answers batches of plans on a GPU. An answer equals the CPU's bit for bit. Where lists are missing it
+// is a partial answer, with the documents that remain open.
 //
 //	dev, err := device.Open(0, device.Options{MemoryBytes: 8 << 30})
 //	gpu, err := gpuexec.New(dev, gpuexec.Options{})
@@ -11,48 +11,47 @@
 //		}
 //	}
 //
-// Flat plans of up to 64 terms and 1,000 hits are for the device, whatever their mode, filter, rank, position
-// (After) and number of segments; others are refused, which means that all their documents remain.
+// The device takes flat plans of up to 64 terms and 1,000 hits, with any mode, filter, rank, position (After) and number
+// of segments. It refuses other plans: all their documents remain open.
 //
 // # How a batch runs
 //
-// The host makes one piece of memory of all that the batch needs and the device does not have (batch.go, lists.go): structs
-// as kernels/layout.cuh has them, columns, heads and extents of lists. It goes to the device in one copy, some ten kernels
-// run, and one copy comes back. What queries have in common stays from batch to batch: a list that lies on the device whole
-// is neither looked at nor copied, and takes 80 bytes of a batch (known.go, tables.go).
+// The host gathers in one buffer what the batch needs and the device lacks (batch.go, lists.go): structs of
+// kernels/layout.cuh, columns, heads and extents of lists. One copy takes the buffer to the device, some ten kernels run,
+// and one copy comes back. Data that queries share stays from batch to batch. A list that is resident as a whole is
+// neither examined nor copied, and takes 80 bytes of a batch (known.go, tables.go).
 //
-//	scatter       extents that stay are moved to their places in the cache
-//	index_lists   directories of tiles: where a list's blocks are, and its bounds; sparse lists are decoded for it
-//	bound_tiles   an upper bound for each tile of each query; some of the best become seeds
-//	queue_seeds   ... which are visited first, so that thresholds rise
-//	or_strips     tiles are scored, candidates handed in: of flat lists strip by strip,
-//	or_flat       or, where many strips of a tile are alive, as a whole;
-//	or_maxscore   of others, or by another algorithm, block by block
-//	queue_tiles   the tiles that can still win, and which parts of them
-//	or_strips, or_flat, or_maxscore   the same for them
-//	top_k         the best keys of each query, in order
-//	flatten       lists that have come to stay are made flat, for the batches that follow
+//	scatter       moves admitted extents to their places in the cache
+//	index_lists   makes directories of tiles: where a list's blocks are, and its bounds; decodes sparse lists for that
+//	bound_tiles   bounds each tile of each query; some of the best become seeds
+//	queue_seeds   queues the seeds first, so that thresholds rise
+//	or_strips     scores tiles and collects candidates: strip by strip for flat lists,
+//	or_flat       or as a whole where many strips of a tile are alive;
+//	or_maxscore   block by block for other lists, or by another algorithm
+//	queue_tiles   queues the tiles that can still win, and which parts of them
+//	or_strips, or_flat, or_maxscore   score these
+//	top_k         sorts the best keys of each query
+//	flatten       makes newly resident lists flat, for the following batches
 //
-// ANDs come before ORs, by strips (and_strips), by tiles (and_tile) or by the blocks of the shortest list (and_lead), and settle decides
-// which queries of mode AndOr go on with OR. The unit of work is a tile of a query, 16,384 documents, with a score for each
-// in shared memory, or some of its 32 strips. Thread blocks are persistent: each takes items until none are left, so that an
-// expensive query is shared by all.
+// ANDs precede ORs: by strips (and_strips), by tiles (and_tile) or by the blocks of the shortest list (and_lead). settle
+// decides which queries of mode AndOr continue with OR. The unit of work is a tile of a query, 16,384 documents, with a
+// score for each in shared memory, or some of its 32 strips. Thread blocks are persistent: each takes items until none are
+// left, so all of them share an expensive query.
 //
-// Flat postings (kernels/flat.cuh, flats.go) are a word each, impact and document, with bounds for each strip of 512 documents and each
-// cell of 64 (kernels/cells.cuh).
-// On an H200 they are scored several times as fast as blocks, at 4 bytes a posting instead of 1.2, so lists have them beside their blocks,
-// which are what is stored, copied and cached, as far as Options.FlatBytes go. Queries by strips do without the blocks of lists that are
-// flat: the cache is not asked for them, and may let go of them.
+// A flat posting (kernels/flat.cuh, flats.go) is one word, impact and document. Flat lists have bounds for each strip of
+// 512 documents and each cell of 64 (kernels/cells.cuh). An H200 scores them several times as fast as blocks, at 4 bytes a
+// posting instead of 1.2. Lists keep them beside their blocks, which are stored, copied and cached, up to
+// Options.FlatBytes. Queries by strips need no blocks of flat lists, so the cache may evict those blocks.
 //
-// A document is ranked by one number, its key (layout.cuh), and a query's threshold is the key that is
-// the worst of its best k. All that is passed over has a bound, as a key, below the threshold, ties and all.
+// A document is ranked by one number, its key (layout.cuh). A query's threshold is the k-th best key. Whatever is skipped
+// has a bound, as a key, below the threshold, ties included.
 //
 // # Missing extents
 //
-// listcache says for each extent of a list where it lies: in the cache, in the memory of the batch, or nowhere. A tile
-// that needs an extent which is nowhere is dropped when its bound is below the threshold, and reported otherwise. It
-// is all or nothing: what was reported has handed in nothing. Answer.Open has these documents, for the CPU to go on with
-// from the device's threshold (Wang 2017: post-processing). The answer is exact in the end.
+// Package listcache says for each extent whether it is in the cache, in the memory of the batch, or missing. A tile that
+// needs a missing extent is dropped if its bound is below the threshold, and reported otherwise. A reported tile has
+// contributed no candidate. Answer.Open has its documents, and the CPU continues with them from the device's threshold
+// (post-processing in Wang 2017). The final answer is exact.
 //
 // # Windows
 //
@@ -72,15 +71,15 @@
 //
 // # The papers' own methods
 //
-// Beside tiles, and to be measured against them, are Huang 2017's ranges (kernels/ranges.cu: a block of threads a query, a
-// range of documents a thread), Wang 2017's rounds along the shortest list with early termination on
-// global-score order (and_rounds.cu), and Ding 2009's codecs, data-parallel (block.cuh), and intersection with selection of
-// the blocks to decode (lead.cuh).
+// For comparison with tiles there are Huang 2017's ranges (kernels/ranges.cu: a thread block for a query, a range of
+// documents for a thread) and Wang 2017's rounds along the shortest list with early termination on global-score order
+// (and_rounds.cu). Ding 2009 contributes the data-parallel codecs (block.cuh) and intersection with selection of the blocks
+// to decode (lead.cuh).
 //
 // # Trust
 //
-// Kernels trust what they read. Directories have been checked when lists were opened; payload is decoded on the host before
-// it is copied for the first time. A plan with a damaged list is refused, and the CPU reports what is wrong.
+// Kernels trust what they read. Open checks the directories of lists, and the host decodes payload before it is copied
+// for the first time. A plan with a damaged list is refused, and the CPU reports the damage.
 //
 // # Files
 //

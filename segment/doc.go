@@ -35,38 +35,38 @@
 //
 // A field is a u16. From 65,535 on it is ffff and a u32.
 //
-// Kinds below 80 are worth compressing, those from 80 up are dense. Each of the two
-// runs is written in ascending order. Fields are numbered within the segment, by
-// name, so a merge renumbers them and there is no registry to keep. Lists are
-// numbered in the order of their terms.
+// Kinds below 80 are compressed, kinds from 80 on are dense. Each of the two runs is written
+// in ascending order. Fields are numbered within the segment, by name. A merge renumbers
+// them, so no registry is needed. Lists are numbered in the order of their terms.
 //
-// The length codes of a field are those of all documents, by document, where at least half of the documents
-// have the field or that is shorter; else they are sparse: the documents that have the field, and their codes.
-// Tiles in which no document has the field are left out. So a field costs what its documents cost.
+// The length codes of a field are those of all documents, by document, where at least half of
+// the documents have the field or that form is shorter. Otherwise they are sparse: the
+// documents that have the field, and their codes. Tiles in which no document has the field
+// are left out. The size of a field thus follows its number of documents.
 //
-// A sealed value begins with the format version (1 byte) and ends with the CRC-32C
-// of all before. Versions 4 to 6 are read, and 6 is written; a segment is of one version
-// as a whole, which a merge makes the newest. Posting entries, directory parts and chunks carry the checksums
-// that package postings gives them.
+// A sealed value begins with the format version (1 byte) and ends with the CRC-32C of all
+// bytes before. This build reads versions 4 to 6 and writes 6. A segment has one version as a
+// whole, and a merge writes the newest. Posting entries, directory parts and chunks carry the
+// checksums that package postings gives them.
 //
-// Ids lie in their own order, so that they share prefixes and can be searched; the
-// place of a document is that of its id in this order.
+// Ids are stored in their own order, so that they share prefixes and can be searched. The
+// place of a document is the position of its id in this order.
 //
-// The layouts of values stand beside the code that reads them: idPage, appendPlaces,
+// The layouts of values are specified beside the code that reads them: idPage, appendPlaces,
 // storedBlock, appendNorms, appendSparseNorms, appendRanks, appendTiles, meta, splitEntry, and in
 // package postings.
 //
 // # Features
 //
-// Version 6 grows by features, so that the next thing to be stored orphans no index. The meta value
-// begins with the release of riffle that wrote the segment, and with the features that the segment has
-// beyond its version: a name in words, whether it is required, the kinds of its keys, and data of
-// its own (type feature). A build that lacks a required feature refuses the segment with ErrFormat, which
-// names the feature and the release. It passes over an optional one and over its keys, and
-// merges leave it out. All later versions begin in the same way.
+// Version 6 grows by features. The meta value begins with the release of riffle that wrote the
+// segment and with the features that the segment has beyond its version: for each a name in
+// words, whether it is required, the kinds of its keys, and its own data (type feature). A
+// build that lacks a required feature refuses the segment with ErrFormat, which names the
+// feature and the release. It ignores an optional feature and its keys, and merges drop it.
+// All later versions begin in the same way.
 //
-// A codec, an encoding of blocks, an order or a flag that older builds lack comes with a required
-// feature; keys that they can do without, with an optional one.
+// A codec, a block encoding, an order or a flag that older builds lack gets a required
+// feature. Keys that older builds can ignore get an optional one.
 //
 // # Example
 //
@@ -87,9 +87,9 @@
 //
 // # Order of documents
 //
-// A merge may renumber documents (Order). By best possible score, the tiles of each
-// field fall steeply, and Tail, which bounds "everything from this tile on", lets
-// executors stop. By graph, documents with common terms lie together, so that gaps
-// are small and blocks alike. Tiles are kept whatever the order. No order changes
-// an answer, but for which of several equal scores comes first.
+// A merge may renumber documents (Order). In order of best possible score, the bounds of
+// tiles fall steeply, and executors stop by Tail, which bounds "everything from this tile on".
+// In graph order, documents with common terms are neighbors, so gaps are small and blocks
+// alike. Every order has tiles. An order changes an answer only in which of several equal
+// scores comes first.
 package segment

@@ -1,9 +1,9 @@
-// Package store keeps an index on disk: the log of documents, the manifest, the
-// keys of immutable segments, deletions. It is the only importer of Pebble, and
-// it knows nothing of what the bytes mean that segments and callers give it.
+// Package store keeps an index on disk: the log of documents, the manifest, the keys of
+// immutable segments, and deletions. It is the only importer of Pebble. It does not know
+// what the bytes of segments and callers mean.
 //
-// The log is files of its own, in the folder "log"; package wal says what is in
-// them, and how they survive crashes and damage. Everything else is in Pebble.
+// The log has files of its own, in the folder "log". Package wal describes them and how
+// they survive crashes and damage. Everything else is in Pebble.
 //
 // # Keys
 //
@@ -14,16 +14,14 @@
 //	'F'              the manifest, sealed
 //	'L' sequence     one record of the log, sealed; in format 1 only
 //	'M' name         a named text: "format" is ours, others are the caller's; sealed
-//	'S' segment key  a key of a segment, with a value that is the segment's affair
+//	'S' segment key  a key of a segment, with a value that the segment seals
 //
-// All keys of a segment are one range. DESIGN.md gives kinds of keys (terms,
-// lists, norms) a space each, and the segment number after it; with the number
-// first, a segment is two tables, of neighbouring ranges, that overlap with no
-// table of any other segment: one for what is worth compressing (kinds of key
-// below 0x80), one for what is not. Or more: Pebble compresses where keys are
-// set, so a writer may cut one kind of key into tables that goroutines write side
-// by side (SegmentWriter.Table). To drop a segment is to strike a few files off a list;
-// to find what a crash left over is one seek a segment.
+// The segment number comes before the kind of key, so all keys of a segment are one
+// range. A segment is two tables of adjacent ranges, one compressed (kinds below 0x80) and
+// one not. They overlap with no table of another segment. A writer may cut one kind of key
+// into more tables, which goroutines write in parallel, since Pebble compresses where keys
+// are set (SegmentWriter.Table). Dropping a segment removes a few files from a list, and
+// finding what a crash left over takes one seek a segment.
 //
 // # Sealed values
 //
@@ -32,28 +30,27 @@
 //	+-------------+---------+------------------------------------+
 //	      1 byte                       4 bytes, little-endian
 //
-// A value found under a key that it was not written to fails its checksum too.
-// A seal of a later version is ErrFormat and no damage: later versions keep the first
-// byte and the checksum where they are. Segments seal their own values.
+// The checksum covers the key, so a value under the wrong key fails. A seal of a later version
+// is ErrFormat, not damage: later versions keep the first byte and the checksum in place.
+// Segments seal their own values.
 //
-// The payload of the manifest, all numbers varints, byte strings with their
-// length before them:
+// In the payload of the manifest all numbers are varints, and a byte string follows its
+// length:
 //
 //	next segment number, last log record covered, info,
 //	number of segments, then for each: number, info
 //	number of sums, then for each: key, checksum in the seal of its value
 //
-// The sums are of all values in 'D' and 'M' but the format: the manifest vouches
-// for them, so that one which is missing, or older than it should be, is noticed.
-// The payload of "format" is the version (a varint) and, from version 2 on, the id
-// of the log (8 bytes, little-endian). Versions 1 and 2 are read, a later one is
-// ErrFormat (format.Store). It covers all that this package lays down, and the form
-// of the deletions: a change that older builds would misread takes a new version. What
-// the caller's values mean has versions of its own.
+// The sums cover all values in 'D' and 'M' except the format. By them the manifest reveals a
+// value that is missing or too old. The payload of "format" is the version (a varint) and,
+// from version 2 on, the id of the log (8 bytes, little-endian). This build reads versions
+// 1 and 2; a later one is ErrFormat (format.Store). The version covers everything that this
+// package writes and the form of the deletions. A change that older builds would misread needs
+// a new version. The caller's values have versions of their own.
 //
-// After three documents ("one", "two", "three") were logged and the first two
-// sealed into segment 1, with deletions "bitmap", the text "schema" and two keys,
-// Pebble holds (testdata/format prints it):
+// In this example three documents ("one", "two", "three") were logged and the first two
+// sealed into segment 1, with deletions "bitmap", the text "schema" and two keys. Pebble
+// holds (testdata/format prints it):
 //
 //	44 0000000000000001            01 6269746d6170 c1c2ac55    deletions of segment 1
 //	46                             01 02 02 00                 next 2, log 2, no info
@@ -69,91 +66,83 @@
 //
 // # Life of a segment
 //
-// NewSegment gives it a number that no segment has had. Its tables are
-// written in the folder "building", outside Pebble, and Finish syncs them. Commit
-// ingests them: Pebble links the files in and lists them, and still nobody knows
-// of the segment. Then one atomic, synced write makes it live: the new manifest
-// and deletions. A crash before that write leaves an orphan, and Open removes
-// orphans. The log hears of the manifest twice. Before the write it announces the
-// checksum, durably, and with it all records that the manifest may cover. After the
-// write it confirms the checksum, and files whose records are all covered go.
+// NewSegment gives it a number that no segment has had. Its tables are written in the
+// folder "building", outside Pebble, and Finish syncs them. Commit ingests them: Pebble links
+// the files in and lists them, but no manifest names the segment yet. One atomic, synced
+// write of the new manifest and deletions then makes it live. A crash before that write
+// leaves an orphan, which Open removes. The log learns of the manifest twice. Before the
+// write it announces the checksum, durably, together with all records that the manifest may
+// cover. After the write it confirms the checksum and removes files whose records are all
+// covered.
 //
-// A dropped segment leaves the manifest in such a write too. Its tables are then
-// cut out of Pebble's list (an excise), and the space is free as soon as no
-// iterator holds them. Range deletions would leave tombstones in the segments'
-// part of the key range, and compactions that remove these rewrite what lies
-// around. As it is, nothing but ingestion and excision ever touches that part:
-// segments go to Pebble's lowest level and stay there as they are.
+// Such a write also takes a dropped segment out of the manifest. An excise then cuts its
+// tables out of Pebble's list, and the space is free once no iterator holds them. Range
+// deletions would leave tombstones in the segments' part of the key range, and compactions
+// that remove them would rewrite their neighbors. Only ingestion and excision touch that
+// part, so segments go to Pebble's lowest level and stay there unchanged.
 //
-// So Pebble's memtables, its WAL and its compactions have only manifests,
-// deletions and named values to do with: kilobytes.
+// Pebble's memtables, its WAL and its compactions thus handle only manifests, deletions and
+// named values: kilobytes.
 //
 // # Locks
 //
-// One writer, or any number of readers, may have a directory open. The lock is a
-// flock of the directory itself. It belongs to the open directory, not to a name
-// or a process. So it survives when the process reads or copies any file of the
-// directory; it follows a directory that is renamed; it stops a second Open in
-// the same process. A reader needs only the right to list the directory, so it
-// notices a writer even where it may write nothing.
+// One writer, or any number of readers, may have a directory open. The lock is a flock of
+// the directory itself. It belongs to the open directory, not to a name or a process. It
+// survives when the process reads or copies a file of the directory, follows a directory that
+// is renamed, and stops a second Open in the same process. A reader needs only the right to
+// list the directory, so it notices a writer even where it may write nothing.
 //
-// Earlier versions of riffle locked the file LOCK, as Pebble does. A writer still
-// takes that lock, to keep them out, and a reader shares it, to notice them; if
-// it is lost, nothing else happens. LOCK is the only lock on file systems without
-// flock, and the only one that other machines see on NFS. It is lost when the
-// process that holds it opens and closes LOCK: copy a directory on NFS with
-// Checkpoint while it is open.
+// A writer also locks the file LOCK, as Pebble and stores of format 1 do, and a reader shares
+// that lock. Losing it has no other effect. LOCK is the only lock on file systems without
+// flock, and the only one that other machines see on NFS. A process loses it by opening and
+// closing LOCK, so copy an open directory on NFS with Checkpoint.
 //
-// Windows has no flock. There LOCK is opened with a share mode: readers share it,
-// a writer does not.
+// Windows has no flock. There LOCK is opened with a share mode: readers share it, a writer
+// does not.
 //
 // # Crashes, damage, failures
 //
-// A crash loses nothing that was acknowledged and leaves nothing half-made; the
-// tests stop a store before every single write of its life, and of its recovery,
-// with none, all or a random half of the unsynced bytes kept.
+// A crash loses nothing that was acknowledged and leaves nothing half-made. Tests stop a
+// store before every single write of its life and of its recovery, and keep none, all or a
+// random half of the unsynced bytes.
 //
-// Damage is found by checksums, Pebble's of its blocks or ours, and reported as
-// corrupt.Err with the file and offset, or the key. The end of a log needs more
-// than that. When the last records of Pebble's WAL or MANIFEST do not check, Pebble
-// takes that for a write that a crash cut short, and goes on without them. So the
-// log of documents vouches for the manifest: Pebble must have the last one that
-// was confirmed, or the one announced after it. The log itself tells damage from
-// a torn tail.
+// Checksums find damage, Pebble's in its blocks and ours elsewhere. It is reported as
+// corrupt.Err with the file and offset, or the key. The end of a log needs more. When the
+// last records of Pebble's WAL or MANIFEST fail their checksum, Pebble assumes that a crash
+// cut a write short, and drops them. The log of documents therefore vouches for the manifest:
+// Pebble must have the last one that was confirmed, or the one announced after it. The log
+// itself tells damage from a torn tail.
 //
-// After a clean end nothing may be missing at all. Close leaves the file CLOSED
-// behind, sealed like a value, with the number of the next log record and the
-// checksum of the manifest. To salvage a store in spite of that, remove the file.
+// After a clean end nothing may be missing. Close writes the file CLOSED, sealed like a value,
+// with the number of the next log record and the checksum of the manifest. To salvage a
+// store that this check refuses, remove the file.
 //
-// A store of format 1 is read as it is. The first StartWriting makes it one of
-// format 2, which older programs refuse; a crash at any point leaves one or the
-// other, whole (see upgrade.go).
+// A store of format 1 can be read. The first StartWriting upgrades it to format 2, which older
+// programs refuse. A crash at any point leaves one or the other, whole (see upgrade.go).
 //
-// Open has two phases. Load checks and changes nothing: Pebble is opened read-only,
-// over a file system that refuses every change (fence), and format, manifest, the
-// values that it vouches for, the end that CLOSED promises and every log record
-// are read. StartWriting opens Pebble again, for writing. So an Open that fails
-// over what it finds leaves the directory as it was, and a file that was lost or
-// damaged can still be put back.
+// Open has two phases. Load checks and changes nothing: it opens Pebble read-only, over a
+// file system that refuses every change (fence), and reads format, manifest, the values that
+// the manifest covers, the end that CLOSED promises, and every log record. StartWriting opens
+// Pebble again, for writing. An Open that fails on what it finds therefore leaves the directory
+// as it was, and a lost or damaged file can still be restored.
 //
-// A directory is a new store only when it is empty, but for files that operating
-// systems leave in any directory, or when it has the mark of a creation that was
-// cut short. The mark is the file UNFINISHED, which comes before all others and
-// goes after them. Checkpoint marks its copy in the same way until the copy is
-// complete. Where files of an index lack what every index has, that is damage. Where
-// there are other files and no index, Open returns ErrFormat. Open removes only
-// files of the names that riffle and Pebble give.
+// A directory is a new store only if it is empty, except for files that operating systems put
+// in any directory, or if it has the mark of an unfinished creation. The mark is the file
+// UNFINISHED, which is created before all other files and removed after them. Checkpoint
+// marks its copy in the same way until the copy is complete. An index that lacks a file which
+// every index has is damaged. A directory of other files without an index is ErrFormat. Open
+// removes only files with names that riffle and Pebble give.
 //
-// A write to Pebble's own lists that fails cannot be taken back, and a write that
-// waits for a flush that fails again and again would wait for ever. The Store is
-// then failed: calls return ErrFailed, at once if they would have hung, and reads
-// go on. Close cuts the failed Pebble off from the disk, waits for the changes
-// under way, and unlocks the directory. What was acknowledged is there at the next
-// Open, in the same process, too. On a full disk Open returns an error rather than wait.
+// A failed write to Pebble's own lists cannot be undone, and a write that waits for a flush
+// which keeps failing would wait forever. The Store is then failed: calls return ErrFailed,
+// at once if they would hang, and reads continue. Close cuts the failed Pebble off from the
+// disk, waits for the changes under way, and unlocks the directory. The next Open, in the same
+// process or another, finds everything that was acknowledged. On a full disk Open returns an
+// error instead of waiting.
 //
 // # What it is not for
 //
-// Values are copied on Get; a caller that wants speed caches what it decodes.
-// There are no snapshots, because segments do not change: who keeps a segment
-// from being dropped has one.
+// Get copies values; a caller that needs speed caches what it decodes. There are no
+// snapshots, because segments do not change: a caller that keeps a segment from being dropped
+// has a snapshot of it.
 package store

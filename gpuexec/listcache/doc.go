@@ -1,7 +1,7 @@
-// Package listcache decides which parts of which posting lists lie in the memory of a
-// device, and where. It moves no byte itself and knows no device: for each batch of
-// queries it says where every part that the batch needs lies or is to be put, and whoever
-// runs the batch copies and launches. So all of it runs, and is tested, anywhere.
+// Package listcache decides which parts of which posting lists are resident in a device's
+// memory, and where. It moves no bytes and knows no device. For each batch of queries it
+// says where every part that the batch needs is or must be put; the caller copies and
+// launches. All of it can therefore be tested without a device.
 //
 // # Pieces and rows
 //
@@ -10,9 +10,9 @@
 //
 //   - an extent is the payload of 32 blocks, from the first row of its first block on. Block
 //     b of it begins at row(extent) + Off[b] - Off[first block of the extent];
-//   - the head is all that is needed to skip in the list and to bound it: directory and
-//     block maxima, in a form that is the executor's own business, cut into as many parts
-//     as it likes. The head of a list of which any extent is resident is resident, too.
+//   - the head is what skipping and bounding need: directory and block maxima, in a form that
+//     the executor chooses, cut into any number of parts. If any extent of a list is
+//     resident, so is the head.
 //
 // A piece of 0 rows (an extent of runs, all frequencies 1) needs no place; its row is 0.
 //
@@ -23,36 +23,36 @@
 //	for _, c := range batch.Copies { put piece c.Piece of needs[c.List] at row c.At of the buffer }
 //	// copy the buffer to the device, move pieces with c.Row != c.At to c.Row, run the kernels
 //
-// Place gives every wanted piece one of three places: a row in the part of the arena that
-// is the cache's, when it is resident or is taken in with this batch; a row in the buffer of
-// this batch; or none (Missing), when the buffer is full or the caller says so (Need.Leave).
-// Tiles that reach into missing extents are the executor's to prove harmless or to
-// report as unresolved (blockmax.Partial).
+// Place gives every wanted piece one of three places: a row in the cache's part of the arena,
+// if it is resident or admitted with this batch; a row in the buffer of this batch; or none
+// (Missing), if the buffer is full or the caller says so (Need.Leave). The executor must
+// prove that tiles which reach into missing extents do not matter, or report them as
+// unresolved (blockmax.Partial).
 //
-// What is copied goes into the buffer without gaps, in the order of Copies, so that it is
-// one transfer. What is taken in must then be moved to its place on the device, behind all
-// kernels of earlier batches and before those of this one: its place may be one that an
-// earlier batch still reads something else from. A stream of kernels does just that.
+// Copies go into the buffer without gaps, in the order of Copies, so that they are one
+// transfer. An admitted piece must then be moved to its place on the device, after all kernels
+// of earlier batches and before those of this one, since an earlier batch may still read
+// something else from that place. A stream of kernels has that order.
 //
 // # What is kept
 //
-// A Policy weighs extents by how often queries want them; Wang, Yu, Stones, Ren, Wang, Liu
-// and Ren, "Efficient GPU-based Query Processing with Pruned List Caching in Search Engines",
-// 2017, compares the three there are. Two things are done in other ways than in the paper:
+// A Policy ranks extents by how often queries want them. Wang, Yu, Stones, Ren, Wang, Liu and
+// Ren, "Efficient GPU-based Query Processing with Pruned List Caching in Search Engines",
+// 2017, compares the three policies. The package differs from the paper in two points:
 //
-//   - Frequency alone ranks extents in VFB, though they differ in size. To keep an extent costs
-//     its bytes, and spares as many whenever it is wanted; so what is spared for a byte kept is
-//     the frequency. Dividing that by bytes once more was tried: it copies up to 9 % more.
-//   - The paper's cache is static: filled once, by a log of queries (Count, then Admit).
-//     That is here, too (Config.Static). Otherwise visits go on being counted, fade with a half-life,
-//     and a piece that was copied for a batch stays if something worth less lies where it fits.
+//   - Frequency alone ranks extents in VFB, although their sizes differ. An extent costs its
+//     bytes to keep and saves as many each time it is wanted, so the saving for a byte kept is
+//     the frequency. Dividing by bytes again copies up to 9 % more.
+//   - The paper's cache is static: a query log fills it once (Count, then Admit). Config.Static
+//     does the same. Otherwise visits continue to be counted and fade with a half-life, and a
+//     piece that was copied for a batch stays if it can replace something worth less.
 //
-// Which file answers what:
+// Files:
 //
-//	need.go, batch.go  what is asked and what is answered
-//	place.go           the way of a batch
-//	admit.go           what is taken in, evict.go  what goes for it
-//	rest.go            what is taken in though nobody wants it
+//	need.go, batch.go  question and answer
+//	place.go           placing a batch
+//	admit.go           admission, evict.go  eviction
+//	rest.go            admission of pieces that no query of the batch wants
 //	static.go          what a log of queries says
 //	entry.go           a list: visits and places
 //	slots.go           the arena: slabs of slots of one size

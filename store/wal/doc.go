@@ -1,19 +1,17 @@
-// Package wal is the log of documents: what Apply acknowledged and no sealed
-// segment holds yet. It survives a crash at any moment, and it tells a record
-// that was damaged from one that a crash cut short.
+// Package wal is the log of documents that Apply acknowledged and no sealed segment
+// contains yet. It survives a crash at any moment, and it tells a damaged record from one
+// that a crash cut short.
 //
-// A record is bytes with a sequence number. Numbers ascend without gaps. The
-// package knows nothing of what records mean, nor of the manifest that covers
-// them, which goes by a checksum.
+// A record is bytes with a sequence number. Numbers ascend without gaps. The package does
+// not know what records mean. It knows the manifest that covers them by a checksum only.
 //
 // # Files
 //
-// A log is a folder of files 00000001.log, 00000002.log, and so on. Only the last
-// one is written, and only at its end. It ends and the next one begins when a
-// seal begins (Roll), when it would outgrow Options.FileBytes, and when a Confirm
-// covers all of its records. Files whose records are all covered are removed; so
-// the oldest file has the first record that is needed. Names with .tmp are files
-// that are being made; the next Start removes them.
+// A log is a folder of files 00000001.log, 00000002.log, and so on. Only the last file is
+// written, and only at its end. The next file begins when a seal begins (Roll), when the last
+// one would outgrow Options.FileBytes, and when a Confirm covers all of its records. Files
+// whose records are all covered are removed, so the oldest file has the first record that
+// is needed. Names with .tmp are unfinished files, which the next Start removes.
 //
 // Integers are little-endian, but for varints. Checksums are CRC-32C. A file
 // begins with a header, which is durable before the file has its name:
@@ -33,14 +31,13 @@
 // A file of a later version is ErrFormat and no damage: every version keeps the magic, the
 // version and the checksum where they are. A new kind of frame, or a new flag, takes a new version.
 //
-// "End of the file before" is the offset up to which the file with the number
-// before is part of the log; it was durable that far when this one was made. A
-// vouch is a byte of flags (1: there is a manifest in force, 2: one is announced)
-// and the checksums of the two (4B each).
+// "End of the file before" is the offset up to which the previous file is part of the log.
+// It was durable that far when this file was made. A vouch is a byte of flags (1: a manifest
+// is in force, 2: one is announced) and the checksums of the two (4B each).
 //
 // # Frames
 //
-// Frames follow, one behind the other:
+// Frames follow the header without gaps:
 //
 //	+-------------+-----------+------------+------------------------+
 //	| magic (2B)  | kind (1B) | flags (1B) | length of payload (4B) |
@@ -54,24 +51,23 @@
 //	| payload                                                       |
 //	+---------------------------------------------------------------+
 //
-// The checksum of the header begins with that in the file's header and the offset
-// of the frame, so bytes of another file, or that have moved, never check.
-// "Durable" is the offset up to which the file was durable when the frame was
-// written. There are four kinds:
+// The checksum of the header starts with the checksum in the file's header and the offset of
+// the frame, so bytes of another file, or bytes that have moved, fail it. "Durable" is the
+// offset up to which the file was durable when the frame was written. There are four kinds:
 //
 //	'R'  records
-//	'D'  no payload: there for its field durable
-//	'M'  a vouch, which replaces the one before
-//	'E'  no payload: the log goes on in the file with the next number
+//	'D'  no payload: only its field durable matters
+//	'M'  a vouch, which replaces the previous one
+//	'E'  no payload: the log continues in the file with the next number
 //
-// The payload of 'R' is pieces of records. A piece is a varint, twice its length
-// and one more when its record goes on in the next frame, then its bytes. Flag 1
-// says that the payload is compressed as an S2 block, of at most 256 KiB when
-// decompressed. Flag 2 says that the next frame belongs to the same Append, whose
-// records are all there or not at all.
+// The payload of 'R' is pieces of records. A piece is a varint and its bytes. The varint is
+// twice the piece's length, plus one when its record continues in the next frame. Flag 1 says
+// that the payload is compressed as an S2 block, of at most 256 KiB when decompressed. Flag 2
+// says that the next frame belongs to the same Append, whose records are all present or all
+// absent.
 //
-// Two records "one" and "two" are synced, a manifest bbbb is announced, and the
-// first file looks as follows (testdata/format prints it all):
+// In this example two records "one" and "two" are synced, and a manifest bbbb is announced.
+// The first file is then (testdata/format prints all of it):
 //
 //	  0  726966666c6f6701 1111111111111111   magic, version 1, id of the log
 //	 16  2222222222222222 0100000000000000   nonce, file 1
@@ -92,51 +88,46 @@
 //
 // # Writing
 //
-// One goroutine writes. Those who append queue their records, compressed before
-// (Pack), and wait; while the disk syncs others queue up, and the next sync is for
-// all of them. Nobody holds a lock while the disk works, and everybody who waits
-// has a context. What is queued is bounded.
+// One goroutine writes. Callers compress their records (Pack), queue them, and wait. While the
+// disk syncs, others queue, and the next sync serves all of them. Nobody holds a lock while
+// the disk works, and every wait has a context. The queue is bounded.
 //
-// Behind the frames of the last file there may be zeroes, written ahead so that
-// most syncs need not make a new size of the file durable: as far as the last
-// block of 4 KiB goes, and an eighth of the file, up to 1 MiB.
+// Zeroes may follow the frames of the last file. They are written ahead so that most syncs
+// need not make a new file size durable: up to the end of the last block of 4 KiB, and an
+// eighth of the file, at most 1 MiB.
 //
-// After a sync the goroutine writes a frame 'D', and only then are those who wait
-// told: so every record whose sync was acknowledged is followed by a frame that
-// says that it was durable. That frame need not be durable itself. A process that
-// is killed leaves it to the kernel, and after a power failure it may be missing,
-// as may any frame that was not synced.
+// After a sync the goroutine writes a frame 'D', and only then wakes the callers. Every
+// record whose sync was acknowledged is thus followed by a frame that says it was durable.
+// That frame need not be durable itself. When a process is killed, the kernel still writes
+// it. After a power failure it may be missing, like any frame that was not synced.
 //
-// A write or a sync that fails is the end of the Log: nothing more is written,
-// and nothing is synced again as if nothing had happened, for the pages that a
-// failed sync leaves behind count as written and are not. The next Start copies
-// the last file, unless it ends with a frame that says that all of it is durable,
-// so that what is found in it gets to the disk, and a torn tail is cut off.
+// A failed write or sync ends the Log. Nothing more is written, and nothing is synced again,
+// because a failed sync leaves pages that count as written but are not. The next Start copies
+// the last file, unless it ends with a frame that says that all of it is durable. Copying
+// brings its contents to the disk and cuts a torn tail off.
 //
 // # Damage and torn tails
 //
-// Scan reads the frames of every file that is needed. In a file that another one
-// follows, all must check, up to the end that the next header states. In the last
-// file a place without a whole frame is one of three things. Where all is zero to
-// the end, the log ends. When any frame behind it says that the file was durable
-// beyond that place, it is damage: corrupt.Err, with file, offset and record.
-// Otherwise a crash tore the tail: what lies there was never acknowledged, and the
-// log ends with the last whole Append.
+// Scan reads the frames of every file that is needed. In a file that another one follows, all
+// frames must pass their checksums, up to the end that the next header states. In the last
+// file, an offset without a whole frame means one of three things. If all bytes from it on
+// are zero, the log ends. If any later frame says that the file was durable beyond the offset,
+// the file is damaged: corrupt.Err, with file, offset and record. Otherwise a crash tore the
+// tail: its bytes were never acknowledged, and the log ends with the last whole Append.
 //
-// A missing file shows by the numbers; if it is the last one, by the frame 'E'
-// of the file before. Records that are missing at the front, or that the manifest
-// covers and the log ends before, show by their numbers. All of these are
-// corrupt.Err.
+// File numbers reveal a missing file. If it is the last one, the frame 'E' of the previous file
+// reveals it. Sequence numbers reveal records that are missing at the front, and records that
+// the manifest covers but the log lacks at its end. All of these are corrupt.Err.
 //
-// What does not show: damage that takes the last records of a killed process and
-// every frame behind them, such as a file cut short. A crash leaves the same.
-// After a clean end the store knows better; see its file CLOSED.
+// One kind of damage is not detected: damage that takes the last records of a killed process
+// and every later frame, such as a file cut short. A crash leaves the same bytes. After a
+// clean end the store detects it by its file CLOSED.
 //
 // # Vouching
 //
-// The store's manifest lies in a database whose own log ends at the first record
-// that does not check, whatever the reason. So before a manifest is committed,
-// Announce makes its checksum durable here, and with it every record it may
-// cover; Confirm follows the commit. A store that has another manifest than the
-// one in force or the one announced has lost one.
+// The store's manifest is in a database whose own log ends at the first record that fails its
+// checksum, for whatever reason. Before a manifest is committed, Announce therefore makes its
+// checksum durable here, together with every record it may cover. Confirm follows the
+// commit. A store whose manifest is neither the one in force nor the one announced has lost a
+// manifest.
 package wal
