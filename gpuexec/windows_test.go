@@ -43,6 +43,9 @@ func openStream(t testing.TB, listBytes int64, o gpuexec.Options, shape gpuexec.
 // TestWindowsConformance runs plan by plan, whose lists have no keys and so travel with the batch.
 func TestWindowsConformance(t *testing.T) {
 	for _, a := range strips {
+		if testing.Short() && a != gpuexec.MaxScore {
+			continue
+		}
 		t.Run(a.String(), func(t *testing.T) {
 			c := compose(openStream(t, 1<<20, gpuexec.Options{Algorithm: a}, small))
 			exectest.Run(t, c)
@@ -60,11 +63,11 @@ func TestWindowsConformance(t *testing.T) {
 func TestWindowsCaches(t *testing.T) {
 	rounds := checkRounds / 2
 	if testing.Short() {
-		rounds = checkRounds / 4
+		rounds = checkRounds / 20
 	}
 	for _, a := range strips {
 		for _, sizes := range []struct{ lists, host int64 }{{0, 0}, {4 << 10, 0}, {64 << 10, 0}, {8 << 20, 0}, {64 << 10, 64 << 10}} {
-			if a != gpuexec.MaxScore && sizes.lists != 64<<10 {
+			if a != gpuexec.MaxScore && (sizes.lists != 64<<10 || testing.Short()) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%v/%d KiB/%d KiB", a, sizes.lists>>10, sizes.host>>10), func(t *testing.T) {
@@ -89,7 +92,7 @@ func TestWindowsCaches(t *testing.T) {
 func TestWindowsLarge(t *testing.T) {
 	docs := uint32(150_000)
 	if testing.Short() {
-		docs = 50_000
+		docs = 20_000
 	}
 	c := newCollection(docs, []float64{0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.001, 0.0001})
 	for _, listBytes := range []int64{1 << 20, 64 << 10, 0} {
