@@ -30,7 +30,7 @@ func (e *Engine) Delete(ctx context.Context, id string) error {
 // Options.Durability) and every search that begins from then on sees it. Searches never see a part
 // of a batch, nor one before another that was logged first.
 //
-// When a document cannot be indexed, Apply returns a *document.Error for each and nothing
+// When a document cannot be indexed, Apply returns a *DocumentError for each and nothing
 // of the batch happens. Nothing happens either when ctx ends before the batch is in the log: the
 // error is that of ctx. When ctx ends later the error matches ErrPending as well: the batch will
 // be applied as if Apply had been waited for. After an error of the log itself no search sees the

@@ -38,7 +38,7 @@ type BuildOptions struct {
 	OneSegment bool
 
 	// Bad is told of each document that cannot be indexed, in the order of the input: an
-	// *InputError or a *document.Error. If it returns nil the document is left out, otherwise
+	// *InputError or a *DocumentError. If it returns nil the document is left out, otherwise
 	// that error ends the build. The default is to end with the first.
 	Bad func(err error) error
 
@@ -134,7 +134,7 @@ const buildBlockBytes = 2 << 20
 // Errors are those of Open, those of the source, what BuildOptions.Bad returned, ctx.Err(), and
 // fs.ErrExist if the directory holds an index that has documents. Before the first
 // document nothing is made. More indexed fields than BuildOptions.Index.MaxFields allows end the build
-// with a *document.Error, which BuildOptions.Bad is not asked about.
+// with a *DocumentError, which BuildOptions.Bad is not asked about.
 //
 // # How
 //

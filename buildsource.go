@@ -93,7 +93,7 @@ type InputError struct {
 	File   string
 	Line   int   // counted from 1
 	Column int   // in bytes, counted from 1; 0 for the line as a whole
-	Err    error // a *document.Error if the line is well-formed
+	Err    error // a *DocumentError if the line is well-formed
 }
 
 // Error reads FILE:LINE:COLUMN: reason.

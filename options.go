@@ -165,7 +165,7 @@ type Options struct {
 	MemoryBytes int64
 
 	// MaxFields is how many indexed fields the index may have, over all its segments and the batches
-	// under way. A document that would bring one more is refused with a *document.Error. Each field
+	// under way. A document that would bring one more is refused with a *DocumentError. Each field
 	// costs about a kilobyte of memory and a hundred bytes in each segment. An index that has more,
 	// from before the limit or under a higher one, can be opened, searched, and given documents
 	// without new fields. A field counts until no segment has it any more, which takes a merge

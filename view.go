@@ -74,7 +74,7 @@ func (s *liveSegment) keyOf(l *postings.List) uint64 {
 	return s.number<<32 | l.Number
 }
 
-// cache.Columns names the columns of the segment in the list cache.
+// columnKey names the columns of the segment in the list cache.
 func (s *liveSegment) columnKey() uint64 {
 	if s.disk != nil {
 		return cache.Columns | s.number

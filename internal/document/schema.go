@@ -158,6 +158,7 @@ func (s *Schema) String() string {
 	return string(b)
 }
 
+// Clone returns a copy that shares nothing which can be changed but lists of CopyFrom.
 func (s *Schema) Clone() *Schema {
 	c := *s
 	c.Fields = maps.Clone(s.Fields)
@@ -170,7 +171,7 @@ func (s *Schema) CheckNames() error {
 	var errs []error
 	check := func(where, name string) {
 		if name == "" {
-			return // validate looks at names that are missing
+			return // Validate looks at names that are missing
 		}
 		if err := CheckName(name); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", where, err))

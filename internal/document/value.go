@@ -40,6 +40,7 @@ func (k valueKind) fieldType() FieldType {
 	return NumberField
 }
 
+// Text, Int, Float, Bool and Time make values.
 func Text(name, s string) Value { return Value{Name: name, Kind: KindText, Str: s} }
 
 func Int(name string, i int64) Value { return Value{Name: name, Kind: KindInt, num: uint64(i)} }

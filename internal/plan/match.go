@@ -17,7 +17,7 @@ type queryToken struct {
 	start, end     int // bytes of the text
 }
 
-// MatchWords are what a match asks for.
+// matchWords are what a match asks for.
 type matchWords struct {
 	required []Clause // under And
 	optional []Clause // words that the analyzer of one of the fields drops
