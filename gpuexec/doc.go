@@ -90,7 +90,8 @@
 //	known.go     what is remembered of lists
 //	tables.go    where the extents of lists are, which stays
 //	flats.go     lists as flat postings, which stay
-//	windows.go   batches that go by windows, records.go lists in main memory, residents.go those of them that stay on the device
+//	windows.go   batches that go by windows, windowsfill.go what the host writes of them, windowslaunch.go their kernels
+//	records.go   lists in main memory, residents.go those of them that stay on the device
 //	columns.go   length codes and the like, which stay
 //	launch.go    which kernels run, in which order
 //	results.go   what comes back
