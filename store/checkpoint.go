@@ -115,12 +115,8 @@ func (s *Store) awaitManifest() error {
 	if s.log.hasManifest.Load() {
 		return nil
 	}
-	ended := make(chan struct{})
-	flushed := s.log.start(func() error {
-		defer close(ended)
-		return s.db.Flush()
-	})
-	if err := s.log.stall(ended); err != nil {
+	flushed, err := s.log.startFlush(s.db.Flush)
+	if err != nil {
 		return err
 	}
 	return <-flushed
@@ -184,12 +180,7 @@ func (s *Store) Compact(ctx context.Context) error {
 	defer s.gate.leave()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	ended := make(chan struct{})
-	done := s.log.start(func() error {
-		defer close(ended)
-		return s.db.Compact(ctx, []byte{0}, []byte{spaceSegment}, false)
-	})
-	err := s.log.stall(ended)
+	done, err := s.log.startFlush(func() error { return s.db.Compact(ctx, []byte{0}, []byte{spaceSegment}, false) })
 	if err == nil {
 		err = <-done
 	}

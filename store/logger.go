@@ -97,17 +97,22 @@ func (l *logger) do(call func() error) error {
 // write is do for a call that may wait for a flush. That the flush goes on
 // failing is a failure of the store: nobody knows what becomes of the call.
 func (l *logger) write(call func() error) error {
-	done := l.start(call)
-	ended := make(chan struct{})
-	result := make(chan error, 1)
-	go func() {
-		result <- <-done
-		close(ended)
-	}()
-	if err := l.stall(ended); err != nil {
+	done, err := l.startFlush(call)
+	if err != nil {
 		return l.failed(err)
 	}
-	return <-result
+	return <-done
+}
+
+// startFlush starts a call that may wait for a flush, and returns when it has ended, which is when done has its
+// error, or with the error for which there is no use in waiting any longer.
+func (l *logger) startFlush(call func() error) (done <-chan error, stalled error) {
+	ended := make(chan struct{})
+	done = l.start(func() error {
+		defer close(ended)
+		return call()
+	})
+	return done, l.stall(ended)
 }
 
 // start makes a call in a goroutine of its own.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"slices"
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2/record"
@@ -41,7 +40,7 @@ func (s *Store) checkManifestFile(names []string) error {
 		}
 		var head [binary.MaxVarintLen64]byte
 		got, err := io.ReadFull(edit, head[:])
-		if err != nil && !slices.Contains([]error{io.EOF, io.ErrUnexpectedEOF}, err) {
+		if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
 			break
 		}
 		if tag, _ := binary.Uvarint(head[:got]); n > 0 && tag == tagComparer {

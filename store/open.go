@@ -241,14 +241,12 @@ func (s *Store) openPebble(readOnly bool) error {
 	popt := *s.popt
 	popt.ReadOnly, popt.ErrorIfNotExists = readOnly, !s.fresh
 	s.opening.Store(!readOnly)
-	ended := make(chan struct{})
 	var db *pebble.DB
-	opened := s.log.start(func() (err error) {
-		defer close(ended)
+	opened, err := s.log.startFlush(func() (err error) {
 		db, err = pebble.Open(s.dir, &popt)
 		return err
 	})
-	if err := s.log.stall(ended); err != nil {
+	if err != nil {
 		// The flush that Pebble's Open waits for goes on failing, or the
 		// MANIFEST cannot be written.
 		s.log.failed(err)
