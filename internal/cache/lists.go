@@ -77,6 +77,7 @@ const (
 // share of the map, and the strings of its key.
 const entryOverhead = 256
 
+// NewLists returns a cache of at most so many bytes.
 func NewLists(budget int64) *Lists {
 	c := &Lists{budget: budget, seed: maphash.MakeSeed()}
 	for i := range c.shards {

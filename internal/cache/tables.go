@@ -19,6 +19,7 @@ type Tables struct {
 // maxTables bounds the cache: a table takes 9 KB, and a service uses a few.
 const maxTables = 256
 
+// Get returns the table of a similarity for an average length, made if need be.
 func (c *Tables) Get(sim blockmax.BM25, avg float64) *blockmax.Table {
 	key := blockmax.MakeTableKey(sim, avg)
 	if t := c.lookup(key); t != nil {

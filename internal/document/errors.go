@@ -2,7 +2,7 @@ package document
 
 import "fmt"
 
-// A Error says which document of a batch was refused, and which of its
+// An Error says which document of a batch was refused, and which of its
 // fields is at fault. Nothing of the batch has been applied.
 type Error struct {
 	ID    string // id of the document

@@ -30,6 +30,7 @@ func Flatten(doc any) ([]Value, error) {
 	return f.Values, err
 }
 
+// Flatten adds the values of a document to Values, as the function of that name returns them.
 func (f *Flattener) Flatten(doc any) error {
 	if m, ok := doc.(map[string]any); ok {
 		f.addFields("", m, 0)
@@ -58,6 +59,7 @@ var (
 	numberType = reflect.TypeFor[json.Number]()
 )
 
+// A Flattener is Flatten for one document after the other, or for one whose values come one by one.
 type Flattener struct {
 	Values []Value
 	size   int      // of the values, as MaxDocumentBytes counts
@@ -74,6 +76,7 @@ func (f *Flattener) fail(name, format string, args ...any) {
 	}
 }
 
+// Put adds a value. What is wrong with it, or with the document with it, goes to Err, and the first error stays.
 func (f *Flattener) Put(v Value) {
 	n := len(f.Values)
 	if n == MaxFields {
@@ -183,6 +186,7 @@ func (f *Flattener) addNumber(name string, s json.Number) {
 	}
 }
 
+// AddFloat is Put for a floating-point number, which must be finite.
 func (f *Flattener) AddFloat(name string, x float64) {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		f.fail(name, "%v is not a number that can be indexed", x)

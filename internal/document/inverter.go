@@ -33,6 +33,8 @@ type Inverter struct {
 	exact           []byte
 }
 
+// NewInverter returns an inverter for a schema, with Options.Rank.Field and a function that finds analyzers by name.
+// Replayed documents were accepted before and are so again, whatever the options are now.
 func NewInverter(s *Schema, rank string, lookup func(name string) (analysis.Analyzer, error), replay bool) *Inverter {
 	iv := &Inverter{Schema: s, rank: rank, lookup: lookup, copies: s.copies(), replay: replay}
 	iv.count = func(batch []analysis.Token) {
@@ -119,6 +121,7 @@ func (iv *Inverter) checkValue(v *Value, f Field, known bool) error {
 	return nil
 }
 
+// Stores reports whether a field, which the schema has or not, is stored.
 func (iv *Inverter) Stores(f Field, known bool) bool {
 	if iv.Schema.NoStore {
 		return false
@@ -129,6 +132,7 @@ func (iv *Inverter) Stores(f Field, known bool) bool {
 	return iv.Schema.Dynamic <= DynamicStore
 }
 
+// Indexes reports whether a field, which the schema has or not, is indexed.
 func (iv *Inverter) Indexes(f Field, known bool) bool {
 	if known {
 		return !f.NoIndex

@@ -158,13 +158,6 @@ func (s *Schema) String() string {
 	return string(b)
 }
 
-// Clone returns a copy that shares nothing which can be changed but lists of CopyFrom.
-func (s *Schema) Clone() *Schema {
-	c := *s
-	c.Fields = maps.Clone(s.Fields)
-	return &c
-}
-
 // CheckNames reports the names that a schema may not have. The schema kept in an
 // index is not asked: it may come from a time when longer names were allowed.
 func (s *Schema) CheckNames() error {
@@ -239,7 +232,8 @@ func (s *Schema) Extend(with *Schema) (*Schema, error) {
 	if s.Analyzer != with.Analyzer {
 		errs = append(errs, fmt.Errorf("Schema.Analyzer: the index has %q, not %q", s.Analyzer, with.Analyzer))
 	}
-	merged := s.Clone()
+	merged := new(*s)
+	merged.Fields = maps.Clone(s.Fields)
 	merged.Dynamic, merged.NoStore = with.Dynamic, with.NoStore
 	if merged.Fields == nil {
 		merged.Fields = map[string]Field{}
