@@ -206,3 +206,20 @@ func TestSchemaChangesOverLog(t *testing.T) {
 		t.Errorf("found %v", got)
 	}
 }
+
+// TestSchemaIsCopiedWhole: inside, a schema has another type. Nothing of it is lost on the way there and back.
+func TestSchemaIsCopiedWhole(t *testing.T) {
+	s := &Schema{Fields: map[string]Field{"f": {Type: DateField, CopyFrom: []string{"g"}}}, Dynamic: DynamicStore, Analyzer: "english", NoStore: true}
+	v := reflect.ValueOf(*s)
+	for i := range v.NumField() {
+		if v.Field(i).IsZero() {
+			t.Errorf("this test gives %s no value", v.Type().Field(i).Name)
+		}
+	}
+	if inside := s.internal(); v.NumField() != reflect.ValueOf(*inside).NumField() {
+		t.Errorf("a schema inside has %d members, not %d", reflect.ValueOf(*inside).NumField(), v.NumField())
+	}
+	if back, err := publicSchema(s.internal(), nil); err != nil || !reflect.DeepEqual(back, s) {
+		t.Errorf("%+v comes back as %+v, %v", s, back, err)
+	}
+}
