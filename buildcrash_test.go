@@ -23,7 +23,7 @@ func TestBuildCrashAtEveryWrite(t *testing.T) {
 	var mu sync.Mutex
 	stride := 8 // each crash costs a build; other runs, which begin elsewhere, have the other writes
 	if brief() {
-		stride = 24
+		stride = 48
 	}
 	writes := rng.IntN(stride)
 	found := map[string]int{}

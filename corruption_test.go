@@ -211,7 +211,7 @@ func TestFlippedBits(t *testing.T) {
 func flipsIn(path string) int {
 	n := 24
 	if brief() {
-		n = 8
+		n = 4
 	}
 	if strings.HasPrefix(filepath.Base(path), "OPTIONS") {
 		n /= 10
@@ -326,7 +326,7 @@ func sample(rng *rand.Rand, all []storedValue) []int {
 	}
 	most := 12
 	if brief() {
-		most = 2
+		most = 1
 	}
 	var picked []int
 	for _, list := range byKind {

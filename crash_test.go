@@ -138,7 +138,7 @@ func runCrashWorkload(t *testing.T, states []model, rng *rand.Rand, wrecks chan<
 	writes := 0
 	stride := 1
 	if brief() {
-		stride = 7
+		stride = 15
 	}
 	inj := errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if op.Kind.ReadOrWrite() != errorfs.OpIsWrite {

@@ -36,7 +36,7 @@ func TestParallelConformance(t *testing.T) {
 				x := cpuexec.Parallel{Algorithm: a, Pool: newPool(t, 3), Policy: policy, Grain: 1}
 				if policy == cpuexec.Adaptive {
 					exectest.Run(t, x)
-				} else if err := exectest.Check(x, uint64(100+policy), exectest.Rounds/10); err != nil {
+				} else if err := exectest.Check(x, uint64(100+policy), exectest.Fewer(200)); err != nil {
 					t.Fatal(err)
 				}
 			})

@@ -41,7 +41,14 @@ func openShaped(t testing.TB, n int, cacheBytes int64, o gpuexec.Options, shape 
 	if o.FlatBytes == 0 {
 		o.FlatBytes = flatBytes
 	}
-	dev, err := device.Open(n, device.Options{MemoryBytes: 3*batchBytes + columnBytes + o.FlatBytes + cacheBytes})
+	o.Shape = shape
+	return openSized(t, n, columnBytes+o.FlatBytes+cacheBytes, o)
+}
+
+// openSized returns an executor on device n with so many bytes of memory beside that of its batches.
+func openSized(t testing.TB, n int, bytes int64, o gpuexec.Options) *gpuexec.Executor {
+	t.Helper()
+	dev, err := device.Open(n, device.Options{MemoryBytes: 3*batchBytes + bytes})
 	if errors.Is(err, device.ErrNoDevice) {
 		t.Skip(err)
 	}
@@ -53,7 +60,7 @@ func openShaped(t testing.TB, n int, cacheBytes int64, o gpuexec.Options, shape 
 			t.Error(err)
 		}
 	})
-	o.BatchBytes, o.ColumnBytes, o.Shape = batchBytes, columnBytes, shape
+	o.BatchBytes, o.ColumnBytes = batchBytes, columnBytes
 	x, err := gpuexec.New(dev, o)
 	if err != nil {
 		t.Fatal(err)
@@ -186,9 +193,9 @@ func (b *batching) TopK(ctx context.Context, p *exectest.Plan) (blockmax.TopK, e
 // TestCaches runs batches with caches from nothing to all that is needed, where what a list lacks is copied, or
 // left to the CPU.
 func TestCaches(t *testing.T) {
-	sizes, rounds := []int64{0, 4 << 10, 16 << 10, 64 << 10, 32 << 20}, checkRounds/2
+	sizes := []int64{0, 4 << 10, 16 << 10, 64 << 10, 32 << 20}
 	if testing.Short() {
-		sizes, rounds = []int64{0, 16 << 10, 32 << 20}, checkRounds/4
+		sizes = []int64{0, 16 << 10, 32 << 20}
 	}
 	for _, cacheBytes := range sizes {
 		for _, leave := range []bool{false, true} {
@@ -198,7 +205,7 @@ func TestCaches(t *testing.T) {
 					o.Cache.Lambda = 0.5
 				}
 				b := newBatching(open(t, 0, cacheBytes, o))
-				if err := exectest.Check(b, 3, rounds); err != nil {
+				if err := exectest.Check(b, 3, exectest.Fewer(checkRounds/2)); err != nil {
 					t.Error(err)
 				}
 				if *b.flatRefused > 0 || !leave && *b.partial > 0 {
@@ -225,7 +232,7 @@ func TestFlat(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%v/%d KiB/%d KiB", a, sizes.flats>>10, sizes.cache>>10), func(t *testing.T) {
 				b := newBatching(open(t, 0, sizes.cache, gpuexec.Options{Algorithm: a, FlatBytes: sizes.flats}))
-				if err := exectest.Check(b, 9, checkRounds/4); err != nil {
+				if err := exectest.Check(b, 9, exectest.Fewer(checkRounds/4)); err != nil {
 					t.Error(err)
 				}
 				if *b.flatRefused > 0 || *b.partial > 0 || *b.unread > 0 {
@@ -251,7 +258,7 @@ func TestMissing(t *testing.T) {
 				rng := rand.New(rand.NewPCG(1, uint64(share)))
 				x.Lose(func(int) bool { return rng.IntN(10) < share })
 				b := newBatching(x)
-				if err := exectest.Check(b, 4, checkRounds/10); err != nil {
+				if err := exectest.Check(b, 4, exectest.Fewer(checkRounds/10)); err != nil {
 					t.Error(err)
 				}
 				if *b.flatRefused > 0 || *b.partial == 0 || *b.whole == 0 {
@@ -276,7 +283,7 @@ func TestDevices(t *testing.T) {
 	for i := range list {
 		s.devices = append(s.devices, newBatching(open(t, i, 64<<10, gpuexec.Options{})))
 	}
-	if err := exectest.Check(&s, 5, checkRounds/2); err != nil {
+	if err := exectest.Check(&s, 5, exectest.Fewer(checkRounds/2)); err != nil {
 		t.Error(err)
 	}
 }

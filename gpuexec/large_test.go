@@ -75,17 +75,23 @@ func TestLarge(t *testing.T) {
 	for _, a := range all {
 		t.Run(a.String(), func(t *testing.T) {
 			x := openShaped(t, 0, 32<<20, gpuexec.Options{Algorithm: a}, gpuexec.Shape{Multiprocessors: 2, StripPostings: 1})
-			var group sync.WaitGroup
-			for worker := range 4 {
-				group.Go(func() {
-					if err := runLarge(x, c, worker); err != nil {
-						t.Error(err)
-					}
-				})
-			}
-			group.Wait()
+			runWorkers(t, x, c, 4)
 		})
 	}
+}
+
+// runWorkers is runLarge of several goroutines at once.
+func runWorkers(t *testing.T, x *gpuexec.Executor, c *collection, workers int) {
+	t.Helper()
+	var group sync.WaitGroup
+	for worker := range workers {
+		group.Go(func() {
+			if err := runLarge(x, c, worker); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
 }
 
 func runLarge(x *gpuexec.Executor, c *collection, worker int) error {

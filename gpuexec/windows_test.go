@@ -1,16 +1,13 @@
 package gpuexec_test
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"testing"
 
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/gpuexec"
-	"github.com/riffle-search/riffle/gpuexec/device"
 	"github.com/riffle-search/riffle/internal/exectest"
 )
 
@@ -20,24 +17,8 @@ const windowBytes = 8 << 20
 // openStream returns an executor that goes by windows, with room for so many bytes of lists.
 func openStream(t testing.TB, listBytes int64, o gpuexec.Options, shape gpuexec.Shape) *gpuexec.Executor {
 	t.Helper()
-	dev, err := device.Open(0, device.Options{MemoryBytes: 3*batchBytes + columnBytes + windowBytes + listBytes})
-	if errors.Is(err, device.ErrNoDevice) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := dev.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	o.Stream, o.BatchBytes, o.ColumnBytes, o.WindowBytes, o.Shape = true, batchBytes, columnBytes, windowBytes, shape
-	x, err := gpuexec.New(dev, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return x
+	o.Stream, o.WindowBytes, o.Shape = true, windowBytes, shape
+	return openSized(t, 0, columnBytes+windowBytes+listBytes, o)
 }
 
 // TestWindowsConformance runs plan by plan, whose lists have no keys and so travel with the batch.
@@ -61,10 +42,6 @@ func TestWindowsConformance(t *testing.T) {
 
 // TestWindowsCaches has from nothing to all of the lists stay on the device, and the host keep them all or hardly any.
 func TestWindowsCaches(t *testing.T) {
-	rounds := checkRounds / 2
-	if testing.Short() {
-		rounds = checkRounds / 20
-	}
 	for _, a := range strips {
 		for _, sizes := range []struct{ lists, host int64 }{{0, 0}, {4 << 10, 0}, {64 << 10, 0}, {8 << 20, 0}, {64 << 10, 64 << 10}} {
 			if a != gpuexec.MaxScore && (sizes.lists != 64<<10 || testing.Short()) {
@@ -73,7 +50,7 @@ func TestWindowsCaches(t *testing.T) {
 			t.Run(fmt.Sprintf("%v/%d KiB/%d KiB", a, sizes.lists>>10, sizes.host>>10), func(t *testing.T) {
 				x := openStream(t, sizes.lists, gpuexec.Options{Algorithm: a, HostBytes: sizes.host}, small)
 				b := newBatching(x)
-				if err := exectest.Check(b, 3, rounds); err != nil {
+				if err := exectest.Check(b, 3, exectest.Fewer(checkRounds/2)); err != nil {
 					t.Error(err)
 				}
 				if *b.flatRefused > 0 || *b.partial > 0 {
@@ -98,15 +75,7 @@ func TestWindowsLarge(t *testing.T) {
 	for _, listBytes := range []int64{1 << 20, 64 << 10, 0} {
 		t.Run(fmt.Sprintf("%d KiB", listBytes>>10), func(t *testing.T) {
 			x := openStream(t, listBytes, gpuexec.Options{}, gpuexec.Shape{TileShift: 10, WindowTiles: 16, Multiprocessors: 2})
-			var group sync.WaitGroup
-			for worker := range 3 {
-				group.Go(func() {
-					if err := runLarge(x, c, worker); err != nil {
-						t.Error(err)
-					}
-				})
-			}
-			group.Wait()
+			runWorkers(t, x, c, 3)
 		})
 	}
 }

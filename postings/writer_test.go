@@ -295,11 +295,14 @@ func TestScanFindsDamage(t *testing.T) {
 // search finds, and what it lets pass is taken such that searches can read it.
 func TestDamageBehindChecksums(t *testing.T) {
 	rng := rand.New(rand.NewPCG(105, 106))
-	found := make(map[bool]int)
+	found, step := make(map[bool]int), 1
+	if testing.Short() {
+		step = 7
+	}
 	for _, codec := range codecs {
 		enc := buildBy(codec, 0, skewed(rng, 700)).Encode()
 		intact := enc.Chunks[0]
-		for bit := range 8 * (len(intact) - 4) {
+		for bit := 0; bit < 8*(len(intact)-4); bit += step {
 			body := slices.Clone(intact[:len(intact)-4])
 			body[bit/8] ^= 1 << (bit % 8)
 			enc.Chunks[0] = sealPart(body)
@@ -310,7 +313,7 @@ func TestDamageBehindChecksums(t *testing.T) {
 			found[checkScan(t, l) != nil]++
 		}
 	}
-	if found[true] < 1000 || found[false] < 1000 {
+	if found[true] < 1000/step || found[false] < 1000/step {
 		t.Errorf("damage that was found, or not: %v; the test needs both", found)
 	}
 }

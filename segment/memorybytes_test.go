@@ -34,6 +34,9 @@ func heapGrowth[T any](f func() T) (made T, bytes int64) {
 // TestMemoryIsCountedAsItIs holds what a Memory says it takes to what the heap grows by, for documents of
 // several shapes: within a tenth.
 func TestMemoryIsCountedAsItIs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the heap of a program under the race detector is another one")
+	}
 	zipf := rand.NewZipf(rand.New(rand.NewPCG(1, 9)), 1.1, 10, 200_000)
 	words := func(c *Chunk, n int, word func() string) {
 		for range n {

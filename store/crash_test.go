@@ -303,7 +303,11 @@ func crashes(mem *vfs.MemFS, seed uint64, h *history, life func(vfs.FS)) []crash
 
 // TestCrash stops a store at every write of its life.
 func TestCrash(t *testing.T) {
-	for seed := range uint64(3) {
+	seeds := uint64(3)
+	if testing.Short() {
+		seeds = 1
+	}
+	for seed := range seeds {
 		h, mem := newHistory(t), vfs.NewCrashableMem()
 		all := crashes(mem, seed, h, h.run)
 		for _, c := range all {
@@ -323,9 +327,12 @@ func TestCrash(t *testing.T) {
 // TestCrashInRecovery stops stores while they recover from a crash.
 func TestCrashInRecovery(t *testing.T) {
 	h, mem := newHistory(t), vfs.NewCrashableMem()
-	n := 0
+	n, stride := 0, 7
+	if testing.Short() {
+		stride = 28
+	}
 	for i, c := range crashes(mem, 1, h, h.run) {
-		if i%7 != 0 {
+		if i%stride != 0 {
 			continue
 		}
 		fixed := &history{ack: c.acked}

@@ -94,18 +94,22 @@ func TestFailedStoreOpensAgain(t *testing.T) {
 	}
 }
 
-// TestCloseWhileFlushFails closes a store whose flushes go on failing while its
-// log can be written. Close ends, and so does an Open that needs the flush.
-func TestCloseWhileFlushFails(t *testing.T) {
-	before := runtime.NumGoroutine()
-	mem := vfs.NewCrashableMem()
-	var broken atomic.Bool
-	fsys := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+// flushless is a file system in which tables cannot be written as long as broken is set.
+func flushless(fs vfs.FS) (_ vfs.FS, broken *atomic.Bool) {
+	broken = new(atomic.Bool)
+	return errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if broken.Load() && op.Kind.ReadOrWrite() == errorfs.OpIsWrite && strings.HasSuffix(op.Path, ".sst") {
 			return errDiskFull
 		}
 		return nil
-	}))
+	})), broken
+}
+
+// TestCloseWhileFlushFails closes a store whose flushes go on failing while its
+// log can be written. Close ends, and so does an Open that needs the flush.
+func TestCloseWhileFlushFails(t *testing.T) {
+	before := runtime.NumGoroutine()
+	fsys, broken := flushless(vfs.NewCrashableMem())
 	s, err := Open(damagedDir, &Options{FS: fsys, MemTableBytes: 256 << 10})
 	if err != nil {
 		t.Fatal(err)
@@ -147,14 +151,7 @@ func TestCloseWhileFlushFails(t *testing.T) {
 // TestCompactWhileFlushFails compacts again and again while no flush succeeds, until Pebble's memtables are full
 // and its Compact waits without looking at its context.
 func TestCompactWhileFlushFails(t *testing.T) {
-	mem := vfs.NewMem()
-	var broken atomic.Bool
-	fsys := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
-		if broken.Load() && op.Kind.ReadOrWrite() == errorfs.OpIsWrite && strings.HasSuffix(op.Path, ".sst") {
-			return errDiskFull
-		}
-		return nil
-	}))
+	fsys, broken := flushless(vfs.NewMem())
 	s, err := Open(damagedDir, &Options{FS: fsys, MemTableBytes: 256 << 10})
 	if err != nil {
 		t.Fatal(err)

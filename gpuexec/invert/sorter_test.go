@@ -145,7 +145,11 @@ func testSegments(t *testing.T, o Options) {
 	large := open(t, 24<<20, o)
 	rng := rand.New(rand.NewPCG(31, 31))
 	never := func(err error) { t.Error(err) }
-	for _, n := range []int{1, 7, 300, 2000} {
+	most := 2000
+	if testing.Short() {
+		most = 900
+	}
+	for _, n := range []int{1, 7, 300, most} {
 		docs := random(rng, n)
 		for _, perChunk := range []int{1 << 20, 150, 9} {
 			if n > 300 && perChunk == 9 && testing.Short() {

@@ -40,8 +40,17 @@ var (
 	only = flag.Int("exectest.round", -1, "run only this `round`")
 )
 
-// Rounds is the number of random indexes of a run; a tenth of it with -short.
+// Rounds is the number of random indexes of a run; a twentieth of it with -short.
 const Rounds = 2000
+
+// Fewer is for tests of many settings, which need not try each with all rounds: so many rounds, a quarter of them with
+// -short.
+func Fewer(rounds int) int {
+	if testing.Short() {
+		return rounds / 4
+	}
+	return rounds
+}
 
 // Run fails the test unless e answers as the oracle does, and, if it claims to
 // prune, has skipped blocks.
@@ -49,7 +58,7 @@ func Run(t *testing.T, e Executor) {
 	t.Helper()
 	rounds := Rounds
 	if testing.Short() {
-		rounds /= 10
+		rounds /= 20
 	}
 	if *only >= 0 {
 		if _, err := Round(e, *seed, *only); err != nil {

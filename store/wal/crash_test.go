@@ -186,9 +186,12 @@ func TestCrash(t *testing.T) {
 func TestCrashInRecovery(t *testing.T) {
 	var p promises
 	w := &tester{t: t, records: map[uint64][]byte{}}
-	n := 0
+	n, stride := 0, 1
+	if testing.Short() {
+		stride = 4
+	}
 	for i, s := range stops(1, newMem(t), &p, func(fsys vfs.FS) { life(t, fsys, w, &p) }) {
-		if s.promises.is == 0 {
+		if s.promises.is == 0 || i%stride != 0 {
 			continue
 		}
 		// goOn adds a record, which is a promise of its own.
@@ -216,7 +219,7 @@ func TestCrashInRecovery(t *testing.T) {
 			t.Fatal("BUG in the test")
 		}
 	}
-	if n < 100 {
+	if n < 100/stride {
 		t.Errorf("only %d writes in recovery: too few to prove anything", n)
 	}
 }
