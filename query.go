@@ -1,6 +1,7 @@
 package riffle
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -11,10 +12,24 @@ import (
 // A Query says which documents are wanted and what they score. The types of
 // this package are its only implementations: Match, Term, Bool, Boost, All and
 // ConstantScore. A query is a plain value; it can be shared and used again.
+//
+// json.Marshal writes a query in a stable form, and UnmarshalQuery reads it.
 type Query interface {
 	fmt.Stringer
+	json.Marshaler
+
+	// Validate reports the first part of the query that no index can carry out, as a *QueryError: boosts
+	// and scores that are negative, infinite or above MaxBoost when multiplied, an unknown mode, a missing
+	// query or field. What depends on an index, such as analyzers, a search reports.
+	Validate() error
+
+	validate(boost float64) error
 	rewrite(rw *plan.Rewriter, boost float64) (plan.Clause, error)
 }
+
+// MaxBoost bounds what boosts multiply to, and scores of ConstantScore with the boosts around them. So
+// scores are always finite.
+const MaxBoost = plan.MaxBoost
 
 // A Mode says how many words of a Match a document must have.
 type Mode = blockmax.Mode
@@ -24,6 +39,8 @@ const (
 	And   = blockmax.And   // every one
 	AndOr = blockmax.AndOr // every one; and when fewer than k documents have them all, at least one
 )
+
+var modeNames = [...]string{Or: "or", And: "and", AndOr: "and+or"}
 
 // ParseMode reads "or", "and" or "and+or".
 func ParseMode(s string) (Mode, error) {
@@ -84,7 +101,7 @@ type Bool struct {
 // Boost multiplies the scores of a query.
 type Boost struct {
 	Query Query
-	By    float64 // finite, not negative
+	By    float64 // 0 to MaxBoost, also when multiplied with boosts around it
 }
 
 // All matches every document, with score 0 (give it one with ConstantScore).
@@ -93,7 +110,7 @@ type All struct{}
 // ConstantScore matches what its query matches, all with the same score.
 type ConstantScore struct {
 	Query Query
-	Score float64 // finite, not negative
+	Score float64 // 0 to MaxBoost, also when multiplied with boosts around it
 }
 
 // rewrite turns a query into a clause, with its scores multiplied by boost. Errors are *QueryError.
@@ -151,13 +168,82 @@ func (q ConstantScore) rewrite(rw *plan.Rewriter, boost float64) (plan.Clause, e
 	return plan.Constant(inner, score), err
 }
 
+// Validate implements Query.
+func (q Match) Validate() error { return q.validate(1) }
+
+// Validate implements Query.
+func (q Term) Validate() error { return q.validate(1) }
+
+// Validate implements Query.
+func (q Bool) Validate() error { return q.validate(1) }
+
+// Validate implements Query.
+func (q Boost) Validate() error { return q.validate(1) }
+
+// Validate implements Query.
+func (All) Validate() error { return nil }
+
+// Validate implements Query.
+func (q ConstantScore) Validate() error { return q.validate(1) }
+
+// validate is Validate of a query with so much of a boost around it.
+func validate(q Query, boost float64) error {
+	if q == nil {
+		return plan.Errorf("Query", "is nil")
+	}
+	return q.validate(boost)
+}
+
+func (q Match) validate(float64) error {
+	_, err := plan.Match(q).Validate()
+	return err
+}
+
+func (q Term) validate(float64) error {
+	_, err := plan.TermOf(q.Field, q.Value)
+	return err
+}
+
+func (q Bool) validate(boost float64) error {
+	if _, err := plan.NewBool(len(q.Should), q.MinShould); err != nil {
+		return err
+	}
+	if len(q.Must)+len(q.Should)+len(q.MustNot)+len(q.Filter) == 0 {
+		return plan.ErrEmptyBool()
+	}
+	for _, part := range [...][]Query{q.Must, q.Should, q.MustNot, q.Filter} {
+		for _, sub := range part {
+			if err := validate(sub, boost); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (q Boost) validate(boost float64) error {
+	boost, err := plan.Boosted(boost, q.By)
+	if err != nil {
+		return err
+	}
+	return validate(q.Query, boost)
+}
+
+func (All) validate(float64) error { return nil }
+
+func (q ConstantScore) validate(boost float64) error {
+	if _, err := plan.ConstantScore(boost, q.Score); err != nil {
+		return err
+	}
+	return validate(q.Query, 1)
+}
+
 func (q Match) String() string {
 	fields := q.Fields
 	if q.Field != "" {
 		fields = append([]string{q.Field}, fields...)
 	}
-	mode := [...]string{"or", "and", "and+or"}[min(q.Mode, AndOr)]
-	return fmt.Sprintf("match(%s %s %q)", strings.Join(fields, ","), mode, q.Text)
+	return fmt.Sprintf("match(%s %s %q)", strings.Join(fields, ","), modeNames[min(q.Mode, AndOr)], q.Text)
 }
 
 func (q Term) String() string { return fmt.Sprintf("term(%s %#v)", q.Field, q.Value) }

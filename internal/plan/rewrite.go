@@ -39,20 +39,31 @@ type Rewriter struct {
 // All is the clause of every document, with score 0.
 func All() Clause { return Clause{kind: clauseAll} }
 
+// MaxBoost bounds the factors of weights. It leaves room in a float64 for the weights of MaxClauses terms.
+const MaxBoost = 1e30
+
 // Boosted returns the factor of what is below a boost.
 func Boosted(boost, by float64) (float64, error) {
-	if !(by >= 0) || math.IsInf(by, 0) || math.IsInf(boost*by, 0) {
-		return 0, Errorf("Boost.By", "must be finite and not negative, not %v", by)
+	product := boost * by
+	if by >= 0 && by <= MaxBoost && product <= MaxBoost {
+		return product, nil
 	}
-	return boost * by, nil
+	if by >= 0 && by <= MaxBoost {
+		return 0, Errorf("Boost.By", "%v makes %v with the boosts around it, more than %v", by, product, MaxBoost)
+	}
+	return 0, Errorf("Boost.By", "must lie in 0 to %v, not %v", MaxBoost, by)
 }
 
 // ConstantScore checks the score of a clause that is to be Constant.
 func ConstantScore(boost, score float64) (float64, error) {
-	if product := boost * score; product >= 0 && !math.IsInf(product, 0) {
+	product := boost * score
+	if score >= 0 && score <= MaxBoost && product <= MaxBoost {
 		return product, nil
 	}
-	return 0, Errorf("ConstantScore.Score", "must be finite and not negative, not %v", score)
+	if score >= 0 && score <= MaxBoost {
+		return 0, Errorf("ConstantScore.Score", "%v makes %v with the boosts around it, more than %v", score, product, MaxBoost)
+	}
+	return 0, Errorf("ConstantScore.Score", "must lie in 0 to %v, not %v", MaxBoost, score)
 }
 
 // Constant matches what a clause matches, all with one score.
@@ -81,6 +92,9 @@ func NewBool(should, least int) (Bool, error) {
 	return Bool{Clause{kind: clauseBool, min: least}}, nil
 }
 
+// ErrEmptyBool says that a Bool combines nothing.
+func ErrEmptyBool() error { return Errorf("Bool", "has no clause") }
+
 // Add adds a clause to a part.
 func (b *Bool) Add(p Part, c Clause) {
 	switch p {
@@ -99,7 +113,7 @@ func (b *Bool) Add(p Part, c Clause) {
 func (b *Bool) Clause() (Clause, error) {
 	if len(b.c.must)+len(b.c.should)+len(b.c.filter) == 0 {
 		if len(b.c.not) == 0 {
-			return Clause{}, Errorf("Bool", "has no clause")
+			return Clause{}, ErrEmptyBool()
 		}
 		b.c.filter = []Clause{All()}
 	}
@@ -108,8 +122,17 @@ func (b *Bool) Clause() (Clause, error) {
 
 // Term returns the clause of a value as it stands.
 func (rw *Rewriter) Term(field string, value any, boost float64) (Clause, error) {
+	term, err := TermOf(field, value)
+	if err != nil {
+		return Clause{}, err
+	}
+	return rw.term(field, term, boost)
+}
+
+// TermOf returns the term under which a value is indexed.
+func TermOf(field string, value any) (string, error) {
 	if field == "" {
-		return Clause{}, Errorf("Term.Field", "is empty")
+		return "", Errorf("Term.Field", "is empty")
 	}
 	vals, err := document.Flatten(map[string]any{"value": value}) // a field that no document can have is no error
 	if err != nil {
@@ -117,12 +140,12 @@ func (rw *Rewriter) Term(field string, value any, boost float64) (Clause, error)
 		if errors.As(err, &de) {
 			err = de.Err
 		}
-		return Clause{}, Errorf("Term.Value", "field %q: %w", field, err)
+		return "", Errorf("Term.Value", "field %q: %w", field, err)
 	}
 	if len(vals) != 1 {
-		return Clause{}, Errorf("Term.Value", "one value is wanted, not %#v", value)
+		return "", Errorf("Term.Value", "one value is wanted, not %#v", value)
 	}
-	return rw.term(field, string(document.AppendTerm(nil, vals[0])), boost)
+	return string(document.AppendTerm(nil, vals[0])), nil
 }
 
 func (rw *Rewriter) term(field, term string, boost float64) (Clause, error) {
@@ -132,12 +155,12 @@ func (rw *Rewriter) term(field, term string, boost float64) (Clause, error) {
 	return Clause{kind: clauseTerm, field: field, term: term, boost: boost}, nil
 }
 
-// Match returns the clause of a text.
-func (rw *Rewriter) Match(q Match, boost float64) (Clause, error) {
+// Validate reports what is wrong with a match whatever the index, and returns its fields.
+func (q Match) Validate() (fields []string, err error) {
 	if q.Mode > blockmax.AndOr {
-		return Clause{}, Errorf("Match.Mode", "must be Or, And or AndOr, not %d", q.Mode)
+		return nil, Errorf("Match.Mode", "must be Or, And or AndOr, not %d", q.Mode)
 	}
-	fields := q.Fields
+	fields = q.Fields
 	switch {
 	case q.Field != "" && len(fields) > 0:
 		fields = append([]string{q.Field}, fields...)
@@ -145,10 +168,18 @@ func (rw *Rewriter) Match(q Match, boost float64) (Clause, error) {
 		fields = []string{q.Field}
 	}
 	if len(fields) == 0 {
-		return Clause{}, Errorf("Match", "no field is named")
+		return nil, Errorf("Match", "no field is named")
+	}
+	return fields, nil
+}
+
+// Match returns the clause of a text.
+func (rw *Rewriter) Match(q Match, boost float64) (Clause, error) {
+	fields, err := q.Validate()
+	if err != nil {
+		return Clause{}, err
 	}
 	var m matchWords
-	var err error
 	if len(fields) == 1 {
 		m, err = rw.oneField(q, fields[0], boost)
 	} else {

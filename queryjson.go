@@ -1,0 +1,252 @@
+package riffle
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/riffle-search/riffle/internal/document"
+	"github.com/riffle-search/riffle/internal/plan"
+)
+
+// The JSON form of queries. A query is an object with one member, named after its type:
+//
+//	{"match": {"field": "title", "text": "white whale", "mode": "and"}}
+//	{"match": {"fields": ["title", "body"], "text": "white whale", "analyzer": "english"}}
+//	{"term": {"field": "year", "value": 1851}}
+//	{"term": {"field": "published", "time": "1851-10-18T00:00:00Z"}}
+//	{"bool": {"must": [QUERY…], "should": [QUERY…], "must_not": [QUERY…], "filter": [QUERY…], "min_should": 1}}
+//	{"boost": {"query": QUERY, "by": 2}}
+//	{"constant": {"query": QUERY, "score": 1}}
+//	{"all": {}}
+//
+// A member that is missing has its type's zero value. A member that is not listed is an error, so that
+// an older server does not answer another question than it was asked. The value of a term is a string, a
+// boolean or a number; numbers without a fraction are integers, as 5 and 5.0 are one term. Texts are
+// UTF-8: JSON has no form for other bytes.
+
+// maxQueryDepth bounds how deep queries from JSON are nested.
+const maxQueryDepth = 100
+
+type matchJSON struct {
+	Field    string   `json:"field,omitempty"`
+	Fields   []string `json:"fields,omitempty"`
+	Text     string   `json:"text"`
+	Mode     string   `json:"mode,omitempty"`
+	Analyzer string   `json:"analyzer,omitempty"`
+}
+
+type termJSON struct {
+	Field string     `json:"field"`
+	Value any        `json:"value,omitempty"`
+	Time  *time.Time `json:"time,omitempty"`
+}
+
+// parts is what the members of a Bool, Boost or ConstantScore are: Query where they are written,
+// json.RawMessage where they are read.
+type boolJSON[part any] struct {
+	Must      []part `json:"must,omitempty"`
+	Should    []part `json:"should,omitempty"`
+	MustNot   []part `json:"must_not,omitempty"`
+	Filter    []part `json:"filter,omitempty"`
+	MinShould int    `json:"min_should,omitempty"`
+}
+
+type boostJSON[part any] struct {
+	Query part    `json:"query"`
+	By    float64 `json:"by"`
+}
+
+type constantJSON[part any] struct {
+	Query part    `json:"query"`
+	Score float64 `json:"score"`
+}
+
+// MarshalJSON writes the query as {"match": …}; see UnmarshalQuery.
+func (q Match) MarshalJSON() ([]byte, error) {
+	if q.Mode > AndOr {
+		return nil, plan.Errorf("Match.Mode", "must be Or, And or AndOr, not %d", q.Mode)
+	}
+	j := matchJSON{Field: q.Field, Fields: q.Fields, Text: q.Text, Analyzer: q.Analyzer}
+	if q.Mode != Or {
+		j.Mode = modeNames[q.Mode]
+	}
+	return json.Marshal(map[string]any{"match": j})
+}
+
+// MarshalJSON writes the query as {"term": …}; see UnmarshalQuery.
+func (q Term) MarshalJSON() ([]byte, error) {
+	vals, err := document.Flatten(map[string]any{"value": q.Value})
+	if err != nil || len(vals) != 1 {
+		return nil, plan.Errorf("Term.Value", "one value is wanted, not %#v", q.Value)
+	}
+	j := termJSON{Field: q.Field, Value: document.Unflatten(vals)["value"]}
+	if t, ok := j.Value.(time.Time); ok {
+		j.Value, j.Time = nil, &t
+	}
+	return json.Marshal(map[string]any{"term": j})
+}
+
+// MarshalJSON writes the query as {"bool": …}; see UnmarshalQuery.
+func (q Bool) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]any{"bool": boolJSON[Query](q)})
+}
+
+// MarshalJSON writes the query as {"boost": …}; see UnmarshalQuery.
+func (q Boost) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]any{"boost": boostJSON[Query](q)})
+}
+
+// MarshalJSON writes the query as {"all": {}}.
+func (All) MarshalJSON() ([]byte, error) { return []byte(`{"all":{}}`), nil }
+
+// MarshalJSON writes the query as {"constant": …}; see UnmarshalQuery.
+func (q ConstantScore) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]any{"constant": constantJSON[Query](q)})
+}
+
+// UnmarshalQuery reads a query from its JSON form, which json.Marshal writes: an object with one
+// member, whose name says the type.
+//
+//	{"match": {"field": "title", "text": "white whale", "mode": "and"}}
+//	{"match": {"fields": ["title", "body"], "text": "white whale"}}
+//	{"term": {"field": "year", "value": 1851}}
+//	{"term": {"field": "published", "time": "1851-10-18T00:00:00Z"}}
+//	{"bool": {"must": […], "should": […], "must_not": […], "filter": […], "min_should": 1}}
+//	{"boost": {"query": …, "by": 2}}
+//	{"constant": {"query": …, "score": 1}}
+//	{"all": {}}
+//
+// Unknown members are errors. Queries are nested at most a hundred levels deep. The form is stable: later
+// versions read what this one writes. The query is not yet checked; see Query.Validate.
+func UnmarshalQuery(data []byte) (Query, error) {
+	q, err := unmarshalQuery(data, 0)
+	if err != nil {
+		var qe *QueryError
+		if !errors.As(err, &qe) {
+			err = plan.Errorf("Query", "JSON: %w", err)
+		}
+		return nil, err
+	}
+	return q, nil
+}
+
+func unmarshalQuery(data []byte, depth int) (Query, error) {
+	if depth >= maxQueryDepth {
+		return nil, fmt.Errorf("more than %d levels of queries", maxQueryDepth)
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(data, &members); err != nil {
+		return nil, err
+	}
+	if len(members) != 1 {
+		return nil, fmt.Errorf(`a query has one member, such as "match" or "bool", not %d`, len(members))
+	}
+	for kind, body := range members {
+		q, err := unmarshalKind(kind, body, depth)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", kind, err)
+		}
+		return q, nil
+	}
+	panic("BUG: a map of one member has none")
+}
+
+func unmarshalKind(kind string, body []byte, depth int) (Query, error) {
+	switch kind {
+	case "match":
+		var j matchJSON
+		if err := strictly(body, &j); err != nil {
+			return nil, err
+		}
+		q := Match{Field: j.Field, Fields: j.Fields, Text: j.Text, Analyzer: j.Analyzer}
+		if j.Mode != "" {
+			var err error
+			if q.Mode, err = ParseMode(j.Mode); err != nil {
+				return nil, err
+			}
+		}
+		return q, nil
+	case "term":
+		var j termJSON
+		if err := strictly(body, &j); err != nil {
+			return nil, err
+		}
+		v, err := j.value()
+		return Term{j.Field, v}, err
+	case "bool":
+		var j boolJSON[json.RawMessage]
+		if err := strictly(body, &j); err != nil {
+			return nil, err
+		}
+		q := Bool{MinShould: j.MinShould}
+		for _, part := range [...]struct {
+			name string
+			from []json.RawMessage
+			to   *[]Query
+		}{{"must", j.Must, &q.Must}, {"should", j.Should, &q.Should}, {"must_not", j.MustNot, &q.MustNot}, {"filter", j.Filter, &q.Filter}} {
+			for i, raw := range part.from {
+				sub, err := unmarshalQuery(raw, depth+1)
+				if err != nil {
+					return nil, fmt.Errorf("%s %d: %w", part.name, i, err)
+				}
+				*part.to = append(*part.to, sub)
+			}
+		}
+		return q, nil
+	case "boost":
+		var j boostJSON[json.RawMessage]
+		if err := strictly(body, &j); err != nil {
+			return nil, err
+		}
+		inner, err := unmarshalQuery(j.Query, depth+1)
+		return Boost{inner, j.By}, err
+	case "constant":
+		var j constantJSON[json.RawMessage]
+		if err := strictly(body, &j); err != nil {
+			return nil, err
+		}
+		inner, err := unmarshalQuery(j.Query, depth+1)
+		return ConstantScore{inner, j.Score}, err
+	case "all":
+		return All{}, strictly(body, &struct{}{})
+	}
+	return nil, errors.New("there is no such query")
+}
+
+// strictly reads an object, and refuses members that v lacks. Numbers keep all their digits.
+func strictly(data []byte, v any) error {
+	if d := bytes.TrimSpace(data); len(d) == 0 || d[0] != '{' {
+		return errors.New("an object is wanted")
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	d.UseNumber()
+	return d.Decode(v)
+}
+
+// value is the value of a term: a time, or a string, boolean or number.
+func (j *termJSON) value() (any, error) {
+	switch v := j.Value.(type) {
+	case nil:
+		if j.Time != nil {
+			return *j.Time, nil
+		}
+	case string, bool:
+		if j.Time == nil {
+			return v, nil
+		}
+	case json.Number:
+		if j.Time != nil {
+			break
+		}
+		if i, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
+			return i, nil
+		}
+		return v.Float64()
+	}
+	return nil, errors.New(`a "value" is wanted (a string, boolean or number), or a "time"`)
+}

@@ -1,0 +1,164 @@
+package riffle
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+// queriesJSON are queries and their stable JSON form: later versions read it.
+var queriesJSON = []struct {
+	q    Query
+	form string
+}{
+	{Match{Field: "title", Text: `white "whale"`}, `{"match":{"field":"title","text":"white \"whale\""}}`},
+	{Match{Fields: []string{"title", "body"}, Text: "x", Mode: And, Analyzer: "english"},
+		`{"match":{"fields":["title","body"],"text":"x","mode":"and","analyzer":"english"}}`},
+	{Match{Field: "t", Mode: AndOr}, `{"match":{"field":"t","text":"","mode":"and+or"}}`},
+	{Term{"k", ""}, `{"term":{"field":"k","value":""}}`},
+	{Term{"b", false}, `{"term":{"field":"b","value":false}}`},
+	{Term{"n", int64(math.MaxInt64)}, `{"term":{"field":"n","value":9223372036854775807}}`},
+	{Term{"n", 0.1}, `{"term":{"field":"n","value":0.1}}`},
+	{Term{"n", 1e300}, `{"term":{"field":"n","value":1e+300}}`},
+	{Term{"d", time.Date(1851, 10, 18, 12, 0, 0, 5, time.UTC)}, `{"term":{"field":"d","time":"1851-10-18T12:00:00.000000005Z"}}`},
+	{Bool{Must: []Query{All{}}, Should: []Query{All{}, Term{"k", "v"}}, MustNot: []Query{Term{"k", "w"}}, Filter: []Query{All{}}, MinShould: 2},
+		`{"bool":{"must":[{"all":{}}],"should":[{"all":{}},{"term":{"field":"k","value":"v"}}],` +
+			`"must_not":[{"term":{"field":"k","value":"w"}}],"filter":[{"all":{}}],"min_should":2}}`},
+	{Boost{ConstantScore{All{}, 0.5}, 2}, `{"boost":{"query":{"constant":{"query":{"all":{}},"score":0.5}},"by":2}}`},
+}
+
+func TestQueryJSON(t *testing.T) {
+	for _, c := range queriesJSON {
+		data, err := json.Marshal(c.q)
+		if err != nil || string(data) != c.form {
+			t.Errorf("%v: %s %v, want %s", c.q, data, err, c.form)
+		}
+		if q, err := UnmarshalQuery([]byte(c.form)); err != nil || !reflect.DeepEqual(q, c.q) {
+			t.Errorf("%s: %#v %v, want %#v", c.form, q, err, c.q)
+		}
+	}
+	// Values of one term have one form.
+	for _, v := range []any{5, int8(5), uint16(5), 5.0} {
+		if data, err := json.Marshal(Term{"n", v}); err != nil || string(data) != `{"term":{"field":"n","value":5}}` {
+			t.Errorf("%T: %s %v", v, data, err)
+		}
+	}
+}
+
+func TestQueryJSONErrors(t *testing.T) {
+	deep := strings.Repeat(`{"boost":{"by":1,"query":`, maxQueryDepth) + `{"all":{}}` + strings.Repeat("}}", maxQueryDepth)
+	for _, c := range []struct{ form, want string }{
+		{``, "unexpected end"},
+		{`null`, "one member"},
+		{`{}`, "one member"},
+		{`{"all":{},"match":{}}`, "one member"},
+		{`{"all":null}`, "an object is wanted"},
+		{`{"phrase":{}}`, "phrase: there is no such query"},
+		{`{"match":{"text":"x","slop":1}}`, `unknown field "slop"`},
+		{`{"match":{"text":"x","mode":"xor"}}`, `unknown mode "xor"`},
+		{`{"term":{"field":"a"}}`, `a "value" is wanted`},
+		{`{"term":{"field":"a","value":[1]}}`, `a "value" is wanted`},
+		{`{"term":{"field":"a","value":1,"time":"2024-01-01T00:00:00Z"}}`, `a "value" is wanted`},
+		{`{"term":{"field":"a","value":1e999}}`, "out of range"},
+		{`{"bool":{"must":[{"all":{}},null]}}`, "bool: must 1: a query has one member"},
+		{`{"boost":{"by":2}}`, "boost: unexpected end"},
+		{deep, "more than 100 levels"},
+	} {
+		_, err := UnmarshalQuery([]byte(c.form))
+		var qe *QueryError
+		if !errors.As(err, &qe) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%.100s: %v, want %s", c.form, err, c.want)
+		}
+	}
+	for _, q := range []Query{Match{Mode: 9}, Term{"a", nil}, Term{"a", math.NaN()}, Boost{All{}, math.Inf(1)}} {
+		if data, err := json.Marshal(q); err == nil {
+			t.Errorf("%v: %s", q, data)
+		}
+	}
+}
+
+// FuzzUnmarshalQuery: what is read is written as what is read again as the same.
+func FuzzUnmarshalQuery(f *testing.F) {
+	for _, c := range queriesJSON {
+		f.Add([]byte(c.form))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		q, err := UnmarshalQuery(data)
+		if err != nil {
+			return
+		}
+		_ = q.Validate()
+		form, err := json.Marshal(q)
+		if err != nil {
+			t.Fatalf("%#v: %v", q, err)
+		}
+		again, err := UnmarshalQuery(form)
+		if err != nil {
+			t.Fatalf("%s: %v", form, err)
+		}
+		if twice, err := json.Marshal(again); err != nil || string(twice) != string(form) {
+			t.Errorf("%s became %s, %v", form, twice, err)
+		}
+	})
+}
+
+// TestBoundedBoosts: finite weights never panic, scores are finite, and Validate knows without an index.
+func TestBoundedBoosts(t *testing.T) {
+	ix := newIndex(t, nil)
+	for i := range 9 {
+		ix.put(fmt.Sprint(i), map[string]any{"t": fmt.Sprint("x y", i)})
+	}
+	x := Match{Field: "t", Text: "x"}
+	for _, c := range []struct {
+		q  Query
+		ok bool
+	}{
+		{Boost{Match{Field: "t", Text: "y1 y2"}, 1.7e308}, false},
+		{Bool{Should: []Query{ConstantScore{x, 1e308}, ConstantScore{x, 1e308}}}, false},
+		{ConstantScore{x, math.MaxFloat64}, false},
+		{ConstantScore{x, math.Nextafter(MaxBoost, math.Inf(1))}, false},
+		{Boost{Boost{x, 1e308}, 1e-308}, false},
+		{Boost{x, math.NaN()}, false},
+		{Boost{x, -1}, false},
+		{Boost{Boost{x, MaxBoost}, 1}, true},
+		{Bool{Should: []Query{ConstantScore{x, MaxBoost}, ConstantScore{x, MaxBoost}}}, true},
+		{Boost{Match{Field: "t", Text: "y1 y2"}, MaxBoost}, true},
+		{Boost{Match{Field: "t", Text: "y1 y2"}, math.SmallestNonzeroFloat64}, true},
+	} {
+		var qe *QueryError
+		if err := c.q.Validate(); c.ok != (err == nil) || err != nil && !errors.As(err, &qe) {
+			t.Errorf("%v: Validate: %v", c.q, err)
+		}
+		res, err := ix.Search(t.Context(), c.q, nil)
+		if c.ok != (err == nil) {
+			t.Errorf("%v: %v", c.q, err)
+			continue
+		}
+		if c.ok && (len(res.Hits) == 0 || math.IsInf(res.Hits[0].Score, 0)) {
+			t.Errorf("%v: %v", c.q, res.Hits)
+		}
+	}
+}
+
+// TestValidateQuery: what no index can carry out is known without one.
+func TestValidateQuery(t *testing.T) {
+	for _, q := range []Query{
+		Match{Text: "a"}, Match{Field: "a", Mode: 9}, Term{"", 1}, Term{"a", nil}, Bool{}, Bool{Must: []Query{nil}},
+		Bool{Should: []Query{All{}}, MinShould: 2}, Boost{nil, 1}, ConstantScore{nil, 1}, Bool{Filter: []Query{Boost{All{}, -1}}},
+	} {
+		var qe *QueryError
+		if err := q.Validate(); !errors.As(err, &qe) {
+			t.Errorf("%v: %v", q, err)
+		}
+	}
+	for _, c := range queriesJSON {
+		if err := c.q.Validate(); err != nil {
+			t.Errorf("%v: %v", c.q, err)
+		}
+	}
+}
