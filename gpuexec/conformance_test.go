@@ -12,6 +12,7 @@ import (
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/cpuexec"
 	"github.com/riffle-search/riffle/gpuexec"
+	"github.com/riffle-search/riffle/gpuexec/baselines"
 	"github.com/riffle-search/riffle/gpuexec/device"
 	"github.com/riffle-search/riffle/internal/exectest"
 	"github.com/riffle-search/riffle/postings"
@@ -60,7 +61,7 @@ func openSized(t testing.TB, n int, bytes int64, o gpuexec.Options) *gpuexec.Exe
 			t.Error(err)
 		}
 	})
-	o.BatchBytes, o.ColumnBytes = batchBytes, columnBytes
+	o.BatchBytes, o.ColumnBytes, o.Baselines = batchBytes, columnBytes, baselines.Kernels
 	x, err := gpuexec.New(dev, o)
 	if err != nil {
 		t.Fatal(err)
@@ -96,7 +97,7 @@ func (c composed) TopK(ctx context.Context, p *exectest.Plan) (blockmax.TopK, er
 
 func (c composed) complete(ctx context.Context, p *exectest.Plan, a *gpuexec.Answer) (blockmax.TopK, error) {
 	switch {
-	case a.Refused != "":
+	case a.Refused != nil:
 		*c.refused++
 		if p.Tree == nil && p.K <= 1000 {
 			*c.flatRefused++

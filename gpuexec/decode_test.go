@@ -11,12 +11,18 @@ import (
 	"time"
 
 	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/gpuexec/baselines"
 	"github.com/riffle-search/riffle/gpuexec/device"
 	"github.com/riffle-search/riffle/postings"
 	"github.com/riffle-search/riffle/segment"
 )
 
 // A decoder decodes whole lists on a device.
+// devDecoding is the argument of decode_list.
+type devDecoding struct {
+	list, docs, freqs uint64
+}
+
 type decoder struct {
 	t       testing.TB
 	dev     *device.Device
@@ -39,7 +45,7 @@ func newDecoder(t testing.TB, bytes int64) *decoder {
 	t.Cleanup(func() { d.dev.Close() })
 	m := d.dev.Memory()
 	if err := d.dev.Do(func(q *device.Queue) {
-		d.kernel = q.Kernel(q.Load(ptx("decode")), "decode_list")
+		d.kernel = q.Kernel(q.Load(read(baselines.Kernels, "decode.ptx")), "decode_list")
 		d.stream, d.done, d.pinned = q.Stream(), q.Event(), q.Pin(m.Bytes)
 	}); err != nil {
 		t.Fatal(err)

@@ -71,7 +71,7 @@
 //
 // # The papers' own methods
 //
-// For comparison with tiles there are Huang 2017's ranges (kernels/ranges.cu: a thread block for a query, a range of
+// For comparison with tiles there are Huang 2017's ranges (gpuexec/baselines/ranges.cu: a thread block for a query, a range of
 // documents for a thread) and Wang 2017's rounds along the shortest list with early termination on global-score order
 // (and_rounds.cu). Ding 2009 contributes the data-parallel codecs (block.cuh) and intersection with selection of the blocks
 // to decode (lead.cuh).

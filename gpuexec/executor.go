@@ -2,7 +2,9 @@ package gpuexec
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -55,6 +57,9 @@ type Options struct {
 	StaticLists bool
 
 	Shape Shape
+
+	// Baselines has the kernels of Ranges, RangesWAND, RangesBMW and Rounds: baselines.Kernels. Other algorithms need none.
+	Baselines fs.FS
 
 	// Timed has Times measure how long kernels take, which costs some microseconds a batch; Traced each kernel by itself, one after the other.
 	Timed, Traced bool
@@ -126,6 +131,9 @@ func New(dev *device.Device, o Options) (*Executor, error) {
 	}
 	if x.options.Stream {
 		x.divideWindows()
+	}
+	if o.Algorithm.isBaseline() && o.Baselines == nil {
+		return nil, fmt.Errorf("gpuexec: %v needs Options.Baselines", o.Algorithm)
 	}
 	if err := x.divide(); err != nil {
 		return nil, err
@@ -221,8 +229,8 @@ func (x *Executor) Run(ctx context.Context, plans []*Plan) ([]Answer, error) {
 	answers := make([]Answer, len(plans))
 	var taken []int
 	for i, p := range plans {
-		if why := x.refuse(p); why != "" {
-			answers[i] = refused(p, why)
+		if err := x.check(p); err != nil {
+			answers[i] = refused(p, err)
 		} else {
 			taken = append(taken, i)
 		}
@@ -266,16 +274,16 @@ func (x *Executor) run(ctx context.Context, plans []*Plan, taken []int, answers 
 	if byWindows {
 		x.windows.records.begin()
 	}
-	outcome, err := x.start(s, plans, taken, answers)
+	became, err := x.start(s, plans, taken, answers)
 	if err == nil {
 		err = x.dev.Wait(s.done)
 	}
-	if err == nil && outcome == started {
+	if err == nil && became == started {
 		began := time.Now()
 		err = x.finish(s, answers)
 		x.note(Times{Answers: time.Since(began)})
 	}
-	if err == nil && outcome == started && x.options.Timed {
+	if err == nil && became == started && x.options.Timed {
 		err = x.timeKernels(s)
 	}
 	if byWindows {
@@ -284,7 +292,7 @@ func (x *Executor) run(ctx context.Context, plans []*Plan, taken []int, answers 
 	s.batch.forget()
 	x.free <- s
 	switch {
-	case err != nil || outcome == started || outcome == nothing:
+	case err != nil || became == started || became == nothing:
 		return err
 	case len(taken) > 1:
 		half := len(taken) / 2
@@ -293,21 +301,31 @@ func (x *Executor) run(ctx context.Context, plans []*Plan, taken []int, answers 
 		}
 		return x.run(ctx, plans, taken[half:], answers, byWindows)
 	}
-	answers[taken[0]] = refused(plans[taken[0]], outcome)
+	answers[taken[0]] = refused(plans[taken[0]], became.refusal())
 	return nil
 }
 
-// Outcomes of start, other than reasons why a single plan cannot be answered here.
+// An outcome is what has become of a batch that was to start.
+type outcome uint8
+
 const (
-	started = ""
-	nothing = "no plan that can be answered"
-	tooBig  = "more memory than a batch has"
-	badList = "a list that is damaged or does not fit"
+	started outcome = iota // its answers are there with slot.done
+	nothing                // no plan can be answered
+	tooBig                 // it needs more memory than a batch has
+	badList                // a list is damaged, or does not fit
 )
+
+// refusal is why a batch of one plan has not started.
+func (o outcome) refusal() error {
+	if o == tooBig {
+		return errors.New("gpuexec: more memory than a batch has")
+	}
+	return errors.New("gpuexec: a list that is damaged or does not fit")
+}
 
 // start makes a batch and puts all its work on the streams. Until there is something that batches share, and that they must
 // do one after another, it holds no lock.
-func (x *Executor) start(s *slot, plans []*Plan, taken []int, answers []Answer) (outcome string, err error) {
+func (x *Executor) start(s *slot, plans []*Plan, taken []int, answers []Answer) (_ outcome, err error) {
 	b := &s.batch
 	began := time.Now()
 	x.gather(b, plans, taken, answers)
@@ -330,14 +348,14 @@ func (x *Executor) start(s *slot, plans []*Plan, taken []int, answers []Answer) 
 	} else if !b.fill() {
 		return tooBig, nil // nothing has been placed
 	}
-	outcome = started
+	became := started
 	if !b.byWindows && !b.place(x.cache, x.options.Leave) {
-		outcome = badList // what was taken into the cache must be brought there all the same
+		became = badList // what was taken into the cache must be brought there all the same
 	}
-	if err = x.dev.Do(func(q *device.Queue) { x.put(q, s, outcome == started) }); err != nil {
+	if err = x.dev.Do(func(q *device.Queue) { x.put(q, s, became == started) }); err != nil {
 		x.forgetAll() // what was to be brought may not be there
 	}
-	return outcome, err
+	return became, err
 }
 
 // gather finds out what a batch of plans needs. Those that cannot be answered it refuses.
@@ -345,8 +363,8 @@ func (x *Executor) gather(b *batch, plans []*Plan, taken []int, answers []Answer
 	b.begin()
 	x.known.mu.RLock()
 	for _, i := range taken {
-		if why := b.add(plans[i], i); why != "" {
-			answers[i] = refused(plans[i], why)
+		if err := b.add(plans[i], i); err != nil {
+			answers[i] = refused(plans[i], err)
 		}
 	}
 	x.known.mu.RUnlock()

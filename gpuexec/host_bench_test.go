@@ -127,8 +127,8 @@ func newHost(b *testing.B, plans []*Plan, a Algorithm) *host {
 func (h *host) choose(b *testing.B) []int {
 	for i, p := range h.plans {
 		h.taken[i] = i
-		if why := h.executor.refuse(p); why != "" {
-			b.Fatal(why)
+		if err := h.executor.check(p); err != nil {
+			b.Fatal(err)
 		}
 	}
 	return h.taken

@@ -27,12 +27,13 @@ func (x *Executor) load(q *device.Queue) {
 	tile := func(b *batch) int { return x.shape.tileShared(b.tileRoom, b.lanes) }
 	largest := &batch{tileRoom: 2*maxK + leastRoom, poolRoom: maxPoolRoom, lanes: maxTerms}
 	plan, flatten, strips, windows := q.Load(ptx("plan")), q.Load(ptx("flatten")), q.Load(ptx("strips")), q.Load(ptx("windows"))
-	for _, k := range []struct {
+	type entry struct {
 		name    string
 		module  device.Module
 		threads int
 		shared  func(*batch) int
-	}{
+	}
+	kernels := []entry{
 		{"scatter", q.Load(ptx("scatter")), 256, none},
 		{"index_lists", q.Load(ptx("index_lists")), 256, none},
 		{"flatten", flatten, 256, none},
@@ -54,11 +55,16 @@ func (x *Executor) load(q *device.Queue) {
 		{"or_maxscore", q.Load(ptx("or_maxscore")), x.shape.TileThreads, tile},
 		{"and_tile", q.Load(ptx("and_tile")), x.shape.TileThreads, tile},
 		{"and_lead", q.Load(ptx("and_lead")), x.shape.LeadThreads, pool},
-		{"and_rounds", q.Load(ptx("and_rounds")), x.shape.LeadThreads, pool},
-		{"ranges", q.Load(ptx("ranges")), x.shape.RangeThreads, pool},
 		{"settle", q.Load(ptx("settle")), 256, none},
 		{"top_k", q.Load(ptx("top_k")), min(256, x.shape.TileThreads), pool},
-	} {
+	}
+	switch a := x.options.Algorithm; {
+	case a.byRanges():
+		kernels = append(kernels, entry{"ranges", q.Load(x.baseline("ranges")), x.shape.RangeThreads, pool})
+	case a == Rounds:
+		kernels = append(kernels, entry{"and_rounds", q.Load(x.baseline("and_rounds")), x.shape.LeadThreads, pool})
+	}
+	for _, k := range kernels {
 		f := q.Kernel(k.module, k.name)
 		if most := k.shared(largest); most > 0 {
 			q.AllowShared(f, min(most, q.Info().SharedPerBlock))

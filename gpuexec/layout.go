@@ -148,8 +148,3 @@ type devBatch struct {
 	unresolvedRoom, tileRoom, poolRoom, heapRoom, listCount, blockCount                                         uint32
 	andPass, rangeAlgorithm, laneRoom, stagedFrom, flatteningCount, marks                                       uint32
 }
-
-// devDecoding is the argument of decode_list.
-type devDecoding struct {
-	list, docs, freqs uint64
-}

@@ -48,6 +48,9 @@ func (a Algorithm) prunes() bool { return a != Exhaustive && a != Ranges }
 // byRanges reports whether threads go through ranges of documents on their own.
 func (a Algorithm) byRanges() bool { return a >= Ranges && a <= RangesBMW }
 
+// isBaseline reports whether kernels of package baselines are needed.
+func (a Algorithm) isBaseline() bool { return a >= Ranges }
+
 // bounds is which bounds are made use of.
 func (a Algorithm) bounds() uint32 {
 	switch a {

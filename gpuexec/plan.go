@@ -1,6 +1,9 @@
 package gpuexec
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/riffle-search/riffle/blockmax"
 )
 
@@ -9,27 +12,27 @@ type Plan = blockmax.Plan
 
 type term = blockmax.Term
 
-// refuse says why the device cannot answer a plan, or "".
-func (x *Executor) refuse(p *Plan) string {
+// check says why the device cannot answer a plan, whatever the lists are, or returns nil.
+func (x *Executor) check(p *Plan) error {
 	terms := maxTerms
 	if x.options.Algorithm.byRanges() {
 		terms = maxRangeTerms
 	}
-	switch {
-	case p.Check() != nil:
-		return "not a plan"
+	switch err := p.Check(); {
+	case err != nil:
+		return err
 	case p.Tree != nil:
-		return "a boolean tree"
+		return errors.New("gpuexec: a boolean tree")
 	case p.K > maxK:
-		return "more than 1,000 hits"
+		return fmt.Errorf("gpuexec: %d hits, more than %d", p.K, maxK)
 	case len(p.Weights) > terms:
-		return "too many terms"
+		return fmt.Errorf("gpuexec: %d terms, more than %d", len(p.Weights), terms)
 	}
-	return ""
+	return nil
 }
 
-// damagedList is why a plan is refused that has a list which names documents that the segment does not have.
-const damagedList = "a damaged list"
+// errDamagedList: a list names documents that the segment does not have.
+var errDamagedList = errors.New("gpuexec: a damaged list")
 
 // A query is a plan in a batch.
 type query struct {
@@ -56,10 +59,10 @@ type partTerm struct {
 	weight uint32
 }
 
-// add takes a plan into the batch, or says why the device cannot answer it.
-func (b *batch) add(p *Plan, answer int) (why string) {
+// add takes a plan into the batch. An error says why the device cannot answer it.
+func (b *batch) add(p *Plan, answer int) error {
 	if !b.find(p) {
-		return damagedList
+		return errDamagedList
 	}
 	q := query{plan: p, answer: answer, from: len(b.parts)}
 	if p.Mode != blockmax.And && b.algorithm.prunes() {
@@ -75,7 +78,7 @@ func (b *batch) add(p *Plan, answer int) (why string) {
 	b.settles = b.settles || p.Mode == blockmax.AndOr
 	b.kMost = max(b.kMost, p.K)
 	b.queries = append(b.queries, q)
-	return ""
+	return nil
 }
 
 // find finds the lists of a plan, segment by segment; nil stands for a term that a segment lacks. It reports false when

@@ -1,13 +1,21 @@
 package gpuexec
 
-import "path"
+import (
+	"io/fs"
+	"path"
+)
 
 //go:generate kernels/ptx.sh
 
-// ptx is the translation of kernels/name.cu. Only programs with the tag cuda have it with them (1.1 MB): without,
+// baseline is the translation of baselines/name.cu.
+func (x *Executor) baseline(name string) string { return read(x.options.Baselines, name+".ptx") }
+
+// ptx is the translation of kernels/name.cu. Only programs with the tag cuda have it with them (1.3 MB): without,
 // there is no device that could ask for it.
-func ptx(name string) string {
-	text, err := ptxFiles.ReadFile(path.Join("kernels", name+".ptx"))
+func ptx(name string) string { return read(ptxFiles, path.Join("kernels", name+".ptx")) }
+
+func read(files fs.FS, name string) string {
+	text, err := fs.ReadFile(files, name)
 	if err != nil {
 		panic("BUG: gpuexec: " + err.Error())
 	}

@@ -3,25 +3,35 @@
 package gpuexec
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/riffle-search/riffle/gpuexec/baselines"
 )
 
 // TestPTX looks at what the compiler made: floats must round as on the CPU, and the scores that a
 // thread block shares must be added up where they are, by the atomics of shared memory.
 func TestPTX(t *testing.T) {
-	files, err := ptxFiles.ReadDir("kernels")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%d files, %v", len(files), err)
+	texts := map[string]string{}
+	for _, of := range []struct {
+		files fs.FS
+		glob  string
+	}{{ptxFiles, "kernels/*.ptx"}, {baselines.Kernels, "*.ptx"}} {
+		names, err := fs.Glob(of.files, of.glob)
+		if err != nil || len(names) == 0 {
+			t.Fatalf("%d files, %v", len(names), err)
+		}
+		for _, name := range names {
+			texts[name] = read(of.files, name)
+		}
 	}
 	inexact := regexp.MustCompile(`\b(fma|mad)\.[a-z.]*f(32|64)|\.approx|\.full|\.ftz|\bdiv\.r[^n]`)
-	for _, f := range files {
-		name := strings.TrimSuffix(f.Name(), ".ptx")
-		text := ptx(name)
+	for name, text := range texts {
 		if !strings.Contains(text, ".target sm_80") || !strings.Contains(text, ".visible .entry ") {
 			t.Errorf("%s: no kernel for sm_80", name)
 		}
@@ -36,13 +46,22 @@ func TestPTX(t *testing.T) {
 	}
 }
 
+// sources are the files of kernels and baselines that end so.
+func sources(t *testing.T, end string) (names []string) {
+	for _, room := range []string{"kernels", "baselines"} {
+		some, err := filepath.Glob(room + "/*" + end)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, some...)
+	}
+	return names
+}
+
 // TestSharedVariables looks whether kernels name all static shared variables to changed_by_others: forgetting one is
 // a fault that the emulator does not show.
 func TestSharedVariables(t *testing.T) {
-	files, err := filepath.Glob("kernels/*.cu")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%d kernels, %v", len(files), err)
-	}
+	files := sources(t, ".cu")
 	found := 0
 	declared := regexp.MustCompile(`(?m)^\s*__shared__ \w+ (.*);$`)
 	named := regexp.MustCompile(`changed_by_others\(([^)]*)\)`)

@@ -61,12 +61,12 @@ func (r *results) keys(i int) uint64 { return r.states + uint64(r.keysAt[i]) }
 type Answer struct {
 	blockmax.Partial
 
-	// Refused says why the plan was not for the device; then all documents are open. It is "" otherwise.
-	Refused string
+	// Refused says why the plan was not for the device; then all documents are open. It is nil otherwise.
+	Refused error
 }
 
 // refused is the answer to a plan that the device does not take.
-func refused(p *Plan, why string) Answer {
+func refused(p *Plan, why error) Answer {
 	a := Answer{Refused: why}
 	a.openAll(p)
 	return a

@@ -15,7 +15,7 @@ headers=$(ls -t "$here"/src/*.h "$here"/../kernels/*.h "$here"/../kernels/*.cuh 
 build() {
   mkdir -p "$1"
   objects=
-  for source in "$here"/src/*.cpp "$here"/../kernels/*.cu "$here"/../invert/*.cu "$here"/../device/testdata/*.cu; do
+  for source in "$here"/src/*.cpp "$here"/../kernels/*.cu "$here"/../baselines/*.cu "$here"/../invert/*.cu "$here"/../device/testdata/*.cu; do
     kernel_flags=
     case $source in
       */race.cpp) [ -n "$3" ] || continue ;;

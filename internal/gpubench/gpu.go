@@ -9,6 +9,7 @@ import (
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/cpuexec"
 	"github.com/riffle-search/riffle/gpuexec"
+	"github.com/riffle-search/riffle/gpuexec/baselines"
 	"github.com/riffle-search/riffle/gpuexec/device"
 	"github.com/riffle-search/riffle/internal/collection"
 )
@@ -36,7 +37,7 @@ func (b *bench) openGPU(n int, o gpuexec.Options, cacheBytes int64) (*gpu, error
 		shape.RangeThreads = o.Shape.RangeThreads
 	}
 	o.Shape = shape
-	o.NoCache, o.Timed = cacheBytes == 0, true
+	o.NoCache, o.Timed, o.Baselines = cacheBytes == 0, true, baselines.Kernels
 	dev, err := device.Open(n, device.Options{MemoryBytes: cacheBytes + 3*b.batchBytes + b.columnBytes + o.FlatBytes})
 	if err != nil {
 		return nil, err
@@ -132,7 +133,7 @@ func (b *bench) take(r *reference, numbers []int, answers []gpuexec.Answer, rest
 	open, refused := 0, 0
 	for i := range answers {
 		a, number := &answers[i], numbers[i]
-		if a.Refused != "" {
+		if a.Refused != nil {
 			refused++
 		} else if len(a.Open) > 0 {
 			open++

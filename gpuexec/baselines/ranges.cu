@@ -6,8 +6,8 @@
 //
 // P is the number of threads of a block. What a thread keeps of its lists (range_terms cursors) lies in
 // local memory, its heap in Batch.heaps.
-#include "cursor.cuh"
-#include "pool.cuh"
+#include "../kernels/cursor.cuh"
+#include "../kernels/pool.cuh"
 
 const uint32_t range_terms = 16;
 // Batch.range_algorithm: WAND is what is neither.

@@ -1,6 +1,6 @@
 // Decoding alone, to be measured as in table 1 and figure 4 of Ding et al. (2009), and to be tested
 // against package postings: a warp for each block of a list, four postings a lane.
-#include "block.cuh"
+#include "../kernels/block.cuh"
 
 // A list to decode, and room for what it holds, block_size entries a block.
 struct Decoding {

@@ -3,7 +3,7 @@
 // that hash segments leave (seek.cuh), and merges what it found into the best k. With documents in the
 // order of their global scores, it stops where the k-th best beats the best that any later document can
 // score.
-#include "lead.cuh"
+#include "../kernels/lead.cuh"
 
 // Goes through the lead of one part. All threads of the block call it together.
 __device__ __forceinline__ void go_rounds(const Batch &b, uint32_t part_index, uint32_t *docs, const Pool &pool, LeadTally *tally,
