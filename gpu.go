@@ -3,7 +3,6 @@ package riffle
 import (
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/riffle-search/riffle/internal/accelerator"
@@ -30,27 +29,9 @@ type GPUOptions struct {
 	// Policy says which searches go to a GPU, unless they say so themselves. The default is PolicyAuto.
 	Policy GPUPolicy
 
-	// Threshold is the number of blocks (of 128 postings) from which on a search is long, for PolicyLong
-	// and PolicyLBD. The default is 400, and 30,000 for PolicyLBD.
-	Threshold int
-
-	// Algorithm is how a GPU answers. The default is the fastest by measurement.
-	Algorithm GPUAlgorithm
-
-	// Cache says what is kept in the memory of a GPU. The default is CacheVFB.
-	Cache CachePolicy
-
-	// Lambda, in (0, 1], is the largest share of a list that CacheVFB keeps: λ in Wang 2017. The
-	// default is 1.
-	Lambda float64
-
 	// StaticCache keeps what Engine.Warm has put there, and nothing else. By default a cache goes
 	// on learning from searches.
 	StaticCache bool
-
-	// Prune leaves to the CPU what a list lacks of which other parts are in the memory of a GPU,
-	// instead of copying it there for one batch.
-	Prune bool
 
 	// FlatBytes is how much of a GPU's memory, in bytes, is for lists as flat postings: one word a posting, which is scored
 	// several times as fast as the blocks that it is made from, and which a list that comes again is turned into. The default, 0,
@@ -63,7 +44,8 @@ type GPUOptions struct {
 
 	// Stream is for indexes whose lists are more than the memory of a GPU: they stay in main memory, whence the GPU reads the blocks that can matter
 	// to a batch, while it scores others. What is searched most stays on the GPU. Without it, searches of lists that a GPU has no room for are several
-	// times as slow; with it, those of lists that it has room for are half as fast. It takes the place of FlatBytes, NoFlat, Lambda and Prune.
+	// times as slow; with it, those of lists that it has room for are half as fast. It takes the place of FlatBytes
+	// and NoFlat.
 	Stream bool
 
 	// HostBytes is how much main memory Stream may pin for lists, as they are searched. What it has no room for is copied
@@ -81,39 +63,36 @@ type GPUOptions struct {
 	BatchDelay time.Duration
 }
 
-// A GPUPolicy says which searches go to a GPU; see package internal/dispatch.
-type GPUPolicy = accelerator.Policy
+// A GPUPolicy says which searches go to a GPU.
+type GPUPolicy uint8
 
 const (
-	PolicyAuto   = accelerator.Auto       // where the search is estimated to be done first
-	PolicyLong   = accelerator.Long       // those with long lists
-	PolicyLBD    = accelerator.LBD        // those with short lists (Huang 2017)
-	PolicyHalves = accelerator.Halves     // every second one (Huang 2017)
-	PolicyGroups = accelerator.Groups     // three groups, deadlines and stealing (Ding 2009)
-	PolicyGPU    = accelerator.Devices    // all
-	PolicyCPU    = accelerator.Processors // none
+	PolicyAuto GPUPolicy = iota // where the search is estimated to be done first
+	PolicyGPU                   // all
+	PolicyCPU                   // none
 )
 
-// ParseGPUPolicy reads "auto", "long", "lbd", "halves", "groups", "gpu" or "cpu".
-func ParseGPUPolicy(name string) (GPUPolicy, error) { return accelerator.ParsePolicy(name) }
+var gpuPolicies = [...]struct {
+	name     string
+	dispatch accelerator.Policy
+}{{"auto", accelerator.Auto}, {"gpu", accelerator.Devices}, {"cpu", accelerator.Processors}}
 
-// A CachePolicy says what is kept in the memory of a GPU; see package gpuexec/listcache.
-type CachePolicy = accelerator.CachePolicy
+func (p GPUPolicy) String() string {
+	if int(p) < len(gpuPolicies) {
+		return gpuPolicies[p].name
+	}
+	return fmt.Sprintf("GPUPolicy(%d)", uint8(p))
+}
 
-const (
-	CacheVFB   = accelerator.VFB   // parts of lists, by how often they are visited (Wang 2017)
-	CacheQtf   = accelerator.Qtf   // whole lists, by how many searches have the word
-	CacheQtfDf = accelerator.QtfDf // the same, divided by the length of the list
-)
-
-// ParseCachePolicy reads "vfb", "qtf" or "qtfdf".
-func ParseCachePolicy(name string) (CachePolicy, error) { return accelerator.ParseCachePolicy(name) }
-
-// A GPUAlgorithm is how a GPU answers; see package gpuexec.
-type GPUAlgorithm = accelerator.Algorithm
-
-// ParseGPUAlgorithm reads a name as GPUAlgorithm prints it, such as "auto" or "maxscore".
-func ParseGPUAlgorithm(name string) (GPUAlgorithm, error) { return accelerator.ParseAlgorithm(name) }
+// ParseGPUPolicy reads "auto", "gpu" or "cpu".
+func ParseGPUPolicy(name string) (GPUPolicy, error) {
+	for p := range gpuPolicies {
+		if gpuPolicies[p].name == name {
+			return GPUPolicy(p), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown policy %q, want auto, gpu or cpu", name)
+}
 
 // validate reports every field that cannot be carried out.
 func (g *GPUOptions) validate() error {
@@ -130,29 +109,24 @@ func (g *GPUOptions) validate() error {
 	}
 	want(g.MemoryBytes >= 0, "MemoryBytes must not be negative, not %d", g.MemoryBytes)
 	want(g.Policy <= PolicyCPU, "Policy: there is no %v", g.Policy)
-	want(g.Threshold >= 0, "Threshold must not be negative, not %d", g.Threshold)
-	want(g.Cache <= CacheQtfDf, "Cache: there is no %v", g.Cache)
-	want(g.Lambda >= 0 && g.Lambda <= 1 && !math.IsNaN(g.Lambda), "Lambda must lie in (0, 1], not %v", g.Lambda)
 	want(g.FlatBytes >= 0, "FlatBytes must not be negative, not %d", g.FlatBytes)
 	want(g.FlatBytes == 0 || !g.NoFlat, "FlatBytes must be 0 with NoFlat, not %d", g.FlatBytes)
 	want(g.MemoryBytes <= 0 || g.FlatBytes < g.MemoryBytes, "FlatBytes must be less than MemoryBytes, %d, not %d", g.MemoryBytes, g.FlatBytes)
 	want(g.HostBytes >= 0, "HostBytes must not be negative, not %d", g.HostBytes)
 	want(g.HostBytes == 0 || g.Stream, "HostBytes is for Stream, which is off")
-	want(!g.Stream || g.FlatBytes == 0 && !g.NoFlat && !g.Prune && (g.Lambda == 0 || g.Lambda == 1), "Stream takes the place of FlatBytes, NoFlat, Lambda and Prune")
+	want(!g.Stream || g.FlatBytes == 0 && !g.NoFlat, "Stream takes the place of FlatBytes and NoFlat")
 	want(g.BatchQueries >= 0, "BatchQueries must not be negative, not %d", g.BatchQueries)
 	want(g.BatchBytes >= 0, "BatchBytes must not be negative, not %d", g.BatchBytes)
 	want(g.BatchDelay >= 0, "BatchDelay must not be negative, not %v", g.BatchDelay)
-	_, err := accelerator.ParseAlgorithm(g.Algorithm.String())
-	want(err == nil, "Algorithm: there is no %v", g.Algorithm)
 	return errors.Join(errs...)
 }
 
 // accelerator returns the options as package accelerator wants them.
 func (g *GPUOptions) accelerator() accelerator.Options {
 	return accelerator.Options{
-		Devices: g.Devices, MemoryBytes: g.MemoryBytes, Policy: g.Policy, Threshold: g.Threshold, Algorithm: g.Algorithm,
-		Cache: g.Cache, Lambda: g.Lambda, StaticCache: g.StaticCache, Prune: g.Prune, FlatBytes: g.FlatBytes, NoFlat: g.NoFlat,
-		Stream: g.Stream, HostBytes: g.HostBytes, BatchQueries: g.BatchQueries, BatchBytes: g.BatchBytes, BatchDelay: g.BatchDelay,
+		Devices: g.Devices, MemoryBytes: g.MemoryBytes, Policy: gpuPolicies[g.Policy].dispatch, StaticCache: g.StaticCache,
+		FlatBytes: g.FlatBytes, NoFlat: g.NoFlat, Stream: g.Stream, HostBytes: g.HostBytes,
+		BatchQueries: g.BatchQueries, BatchBytes: g.BatchBytes, BatchDelay: g.BatchDelay,
 	}
 }
 

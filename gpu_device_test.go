@@ -9,6 +9,7 @@ import (
 
 	"github.com/riffle-search/riffle/gpuexec/device"
 	"github.com/riffle-search/riffle/gpuexec/listcache"
+	"github.com/riffle-search/riffle/internal/accelerator"
 )
 
 // TestOnGPU runs on the GPU of the machine, or on an emulated one (docs/GPU.md): searches are as
@@ -19,9 +20,13 @@ func TestOnGPU(t *testing.T) {
 	}
 	ix := newIndex(t, &Options{
 		GPU: &GPUOptions{
-			Required: true, Policy: PolicyGPU, MemoryBytes: 40 << 20, BatchBytes: 8 << 20, BatchDelay: 10 * time.Millisecond, Prune: true,
+			Required: true, Policy: PolicyGPU, MemoryBytes: 40 << 20, BatchBytes: 8 << 20, BatchDelay: 10 * time.Millisecond,
 		},
 		Merge: MergeOptions{Disabled: true},
+		private: privateOptions{accelerator: func(o accelerator.Options) (accelerator.Accelerator, error) {
+			o.Prune = true
+			return openAccelerator(o)
+		}},
 	})
 	ix.fillWords(2000)
 	queries := gpuQueries(14)

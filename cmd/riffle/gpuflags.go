@@ -15,11 +15,7 @@ type gpuFlags struct {
 	devices    []int
 	memory     byteSize
 	policy     choice[riffle.GPUPolicy]
-	algorithm  choice[riffle.GPUAlgorithm]
-	cache      choice[riffle.CachePolicy]
-	lambda     float64
 	static     bool
-	prune      bool
 	flatBytes  byteSize
 	noFlat     bool
 	stream     bool
@@ -33,16 +29,9 @@ func (g *gpuFlags) declare(c *cobra.Command) {
 	f.IntSliceVar(&g.devices, "gpus", nil, "numbers of the GPUs to use, such as 0,1 (default all)")
 	f.Var(&g.memory, "gpu-memory", "memory to take of each GPU; 0 is seven eighths of what is free")
 	g.policy = choice[riffle.GPUPolicy]{text: "auto", parse: riffle.ParseGPUPolicy,
-		names: []string{"auto", "long", "lbd", "halves", "groups", "gpu", "cpu"}}
+		names: []string{"auto", "gpu", "cpu"}}
 	g.policy.declare(c, "gpu-policy", "which searches go to a GPU")
-	g.algorithm = choice[riffle.GPUAlgorithm]{text: "auto", kind: "name", parse: riffle.ParseGPUAlgorithm,
-		names: []string{"auto", "exhaustive", "wand", "bmw", "maxscore", "ranges", "ranges-wand", "ranges-bmw", "rounds"}}
-	g.algorithm.declare(c, "gpu-algo", "algorithm on GPUs: auto, exhaustive, wand, bmw, maxscore, ranges, ranges-wand, ranges-bmw or rounds")
-	g.cache = choice[riffle.CachePolicy]{text: "vfb", parse: riffle.ParseCachePolicy, names: []string{"vfb", "qtf", "qtfdf"}}
-	g.cache.declare(c, "gpu-cache", "what stays in the memory of a GPU")
-	f.Float64Var(&g.lambda, "gpu-lambda", 1, "with --gpu-cache vfb: largest share of a list that stays")
 	f.BoolVar(&g.static, "gpu-static", false, "keep what a log has put there, and nothing else")
-	f.BoolVar(&g.prune, "gpu-prune", false, "leave what a list lacks to the CPU, instead of copying it for one batch")
 	f.Var(&g.flatBytes, "gpu-flat-bytes", "memory for lists as flat postings, which are scored fastest; 0 is a quarter of all")
 	f.BoolVar(&g.noFlat, "gpu-no-flat", false, "keep no flat postings, and leave that memory to blocks")
 	f.BoolVar(&g.stream, "gpu-stream", false, "leave lists in main memory, whence the GPU reads what can matter: for indexes larger than its memory")
@@ -63,9 +52,9 @@ func (g *gpuFlags) options(on riffle.Processor, batch int) *riffle.GPUOptions {
 		return nil
 	}
 	return &riffle.GPUOptions{
-		Devices: g.devices, Required: on == riffle.GPU, MemoryBytes: int64(g.memory), Policy: g.policy.value,
-		Algorithm: g.algorithm.value, Cache: g.cache.value, Lambda: g.lambda, StaticCache: g.static, Prune: g.prune,
-		FlatBytes: int64(g.flatBytes), NoFlat: g.noFlat, Stream: g.stream, BatchQueries: min(batch, mostTogether), BatchBytes: int64(g.batchBytes), BatchDelay: g.delay,
+		Devices: g.devices, Required: on == riffle.GPU, MemoryBytes: int64(g.memory), Policy: g.policy.value, StaticCache: g.static,
+		FlatBytes: int64(g.flatBytes), NoFlat: g.noFlat, Stream: g.stream,
+		BatchQueries: min(batch, mostTogether), BatchBytes: int64(g.batchBytes), BatchDelay: g.delay,
 	}
 }
 

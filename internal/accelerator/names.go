@@ -3,7 +3,6 @@ package accelerator
 import (
 	"time"
 
-	"github.com/riffle-search/riffle/gpuexec"
 	"github.com/riffle-search/riffle/gpuexec/device"
 	"github.com/riffle-search/riffle/gpuexec/listcache"
 	"github.com/riffle-search/riffle/internal/dispatch"
@@ -11,13 +10,11 @@ import (
 
 // Names and figures of the packages below that are a part of riffle's own API.
 type (
-	Policy      = dispatch.Policy
-	Searches    = dispatch.Stats
-	Model       = dispatch.Model
-	Algorithm   = gpuexec.Algorithm
-	CachePolicy = listcache.Policy
-	CacheStats  = listcache.Stats
-	Info        = device.Info
+	Policy     = dispatch.Policy
+	Searches   = dispatch.Stats
+	Model      = dispatch.Model
+	CacheStats = listcache.Stats
+	Info       = device.Info
 )
 
 const (
@@ -28,38 +25,21 @@ const (
 	Groups     = dispatch.Groups
 	Devices    = dispatch.Devices
 	Processors = dispatch.Processors
-
-	VFB   = listcache.VFB
-	Qtf   = listcache.Qtf
-	QtfDf = listcache.QtfDf
 )
 
 // ErrNoDevice: there is no such device, no driver, or no support for one in this program.
 var ErrNoDevice = device.ErrNoDevice
 
-// ParsePolicy is the inverse of Policy.String.
-func ParsePolicy(name string) (Policy, error) { return dispatch.ParsePolicy(name) }
-
-// ParseCachePolicy is the inverse of CachePolicy.String.
-func ParseCachePolicy(name string) (CachePolicy, error) { return listcache.ParsePolicy(name) }
-
-// ParseAlgorithm is the inverse of Algorithm.String.
-func ParseAlgorithm(name string) (Algorithm, error) { return gpuexec.ParseAlgorithm(name) }
-
 // List gives the devices of the machine. When there are none its error is ErrNoDevice and says why.
 func List() ([]Info, error) { return device.List() }
 
-// Options are those of riffle.GPUOptions, with what an Engine adds.
+// Options are those of riffle.GPUOptions, with what an Engine adds, and what only tests set: Prune, and other policies.
 type Options struct {
 	Devices      []int // nil for all
 	MemoryBytes  int64
 	Policy       Policy
-	Threshold    int
-	Algorithm    Algorithm
-	Cache        CachePolicy
-	Lambda       float64
 	StaticCache  bool
-	Prune        bool
+	Prune        bool // what a list lacks on a device is left to the CPU, instead of copied for a batch
 	FlatBytes    int64
 	NoFlat       bool
 	Stream       bool

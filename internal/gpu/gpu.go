@@ -65,7 +65,7 @@ func Over(o accelerator.Options, devices ...dispatch.Device) *Accelerator {
 func (a *Accelerator) begin(o accelerator.Options, name string, devices []dispatch.Device) {
 	a.name, a.prune = name, o.Prune
 	a.Dispatcher = dispatch.New(devices, dispatch.Options{
-		Policy: o.Policy, Threshold: o.Threshold, MaxCount: o.BatchQueries, MaxBytes: o.BatchBytes, Delay: o.BatchDelay,
+		Policy: o.Policy, MaxCount: o.BatchQueries, MaxBytes: o.BatchBytes, Delay: o.BatchDelay,
 		Depth: batchesUnderWay, Cores: o.Cores, Failed: o.Failed,
 	})
 }
@@ -88,8 +88,8 @@ func (a *Accelerator) open(number int, o *accelerator.Options) error {
 // executorOptions are the options of what runs on a GPU.
 func executorOptions(o *accelerator.Options) gpuexec.Options {
 	return gpuexec.Options{
-		Algorithm: o.Algorithm, BatchBytes: o.BatchBytes, FlatBytes: o.FlatBytes, NoFlat: o.NoFlat, Leave: o.Prune,
-		Cache:  listcache.Config{Policy: o.Cache, Lambda: o.Lambda, Static: o.StaticCache},
+		BatchBytes: o.BatchBytes, FlatBytes: o.FlatBytes, NoFlat: o.NoFlat, Leave: o.Prune,
+		Cache:  listcache.Config{Static: o.StaticCache},
 		Stream: o.Stream, StaticLists: o.Stream && o.StaticCache, HostBytes: o.HostBytes,
 	}
 }

@@ -16,14 +16,8 @@ func TestOptionsArrive(t *testing.T) {
 		want  gpuexec.Options
 	}{
 		{
-			accelerator.Options{
-				Algorithm: gpuexec.BMW, BatchBytes: 1, FlatBytes: 2, NoFlat: true, Prune: true,
-				Cache: listcache.Qtf, Lambda: 0.5, StaticCache: true,
-			},
-			gpuexec.Options{
-				Algorithm: gpuexec.BMW, BatchBytes: 1, FlatBytes: 2, NoFlat: true, Leave: true,
-				Cache: listcache.Config{Policy: listcache.Qtf, Lambda: 0.5, Static: true},
-			},
+			accelerator.Options{BatchBytes: 1, FlatBytes: 2, NoFlat: true, Prune: true, StaticCache: true},
+			gpuexec.Options{BatchBytes: 1, FlatBytes: 2, NoFlat: true, Leave: true, Cache: listcache.Config{Static: true}},
 		},
 		{
 			accelerator.Options{Stream: true, HostBytes: 3, StaticCache: true},
