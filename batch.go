@@ -19,6 +19,11 @@ type Batch struct {
 // string keys or a struct (see SchemaOf for tags); it is read now and may be
 // changed afterwards. Field names are UTF-8 and at most MaxNameBytes long; ids are
 // any bytes. A document that cannot be indexed is reported by Apply.
+//
+// Values are strings, byte slices (as text), booleans, numbers, json.Number, time.Time,
+// pointers to these, and what has a method MarshalText and no exported fields, such as netip.Addr.
+// Slices and arrays are several values of one field; maps and structs within are fields
+// with dotted names. Nil is no value. Any other value is an error.
 func (b *Batch) Put(id string, doc any) {
 	if err := document.CheckID(id); err != nil {
 		b.errs = append(b.errs, err)

@@ -85,18 +85,16 @@ func (w *buildWorker) line(b *buildBlock, line []byte) error {
 	for i := range w.doc.Fields {
 		field := &w.doc.Fields[i]
 		switch v := field.Value.(type) {
-		case string:
-			f.Put(document.Text(field.Name, v))
 		case []string:
 			for _, s := range v {
 				f.Put(document.Text(field.Name, s))
 			}
-		case int64:
-			f.Put(document.Int(field.Name, v))
-		case float64:
-			f.AddFloat(field.Name, v)
-		case bool:
-			f.Put(document.Bool(field.Name, v))
+		case []any:
+			for _, e := range v {
+				w.put(field.Name, e)
+			}
+		default:
+			w.put(field.Name, v)
 		}
 	}
 	id := w.doc.ID
@@ -115,6 +113,20 @@ func (w *buildWorker) line(b *buildBlock, line []byte) error {
 	return w.invert(b, id, f.Values)
 }
 
+// put adds a single value of a line to the document at hand.
+func (w *buildWorker) put(name string, v any) {
+	switch v := v.(type) {
+	case string:
+		w.flat.Put(document.Text(name, v))
+	case int64:
+		w.flat.Put(document.Int(name, v))
+	case float64:
+		w.flat.AddFloat(name, v)
+	case bool:
+		w.flat.Put(document.Bool(name, v))
+	}
+}
+
 // invert adds a document to the chunk of a block.
 func (w *buildWorker) invert(b *buildBlock, id string, vals []document.Value) error {
 	if err := document.CheckID(id); err != nil {
@@ -128,7 +140,7 @@ func (w *buildWorker) invert(b *buildBlock, id string, vals []document.Value) er
 		if v.Kind != document.KindText {
 			continue
 		}
-		if f, known := w.iv.Schema.Fields[v.Name]; w.iv.Indexes(f, known) || w.iv.Stores(f, known) || w.copied[v.Name] {
+		if f, known := w.iv.Schema.Fields[v.Name]; w.iv.Indexes(v, f, known) || w.iv.Stores(v, f, known) || w.copied[v.Name] {
 			b.textBytes += int64(len(v.Str))
 		}
 	}

@@ -72,7 +72,7 @@ func (d Documents) read(ctx context.Context, size int, emit func(*blockInput) bo
 //
 //	{"id": "m1", "title": "Moby Dick", "text": "Call me Ishmael.", "year": 1851}
 //
-// Strings, numbers, booleans and arrays of strings are values, members of objects get
+// Strings, numbers, booleans and arrays of these are values, members of objects get
 // dotted names (a.b), null is no field.
 type JSONLines struct {
 	Files []string  // "-" is Stdin

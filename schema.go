@@ -9,7 +9,7 @@ const (
 	TextField    = document.TextField    // analysed into words; scored with length normalisation
 	KeywordField = document.KeywordField // the whole value is one term
 	NumberField  = document.NumberField  // an exact number: integers to 64 bits, or float64
-	DateField    = document.DateField    // a time, exact to the nanosecond
+	DateField    = document.DateField    // a time, exact to the nanosecond: a time.Time, or a string (RFC 3339, or a date alone)
 	BoolField    = document.BoolField    // true or false
 )
 
@@ -60,7 +60,12 @@ func ParseSchema(text []byte) (*Schema, error) { return publicSchema(document.Pa
 //	}
 //
 // The first item is the field's name; then, in any order, keyword, noindex,
-// nostore and analyzer=NAME. The type follows from the Go type.
+// nostore and analyzer=NAME. The type follows from the Go type. Fields of structs within
+// get dotted names, and the rules of the struct; those of an embedded struct are
+// fields of the outer one. Maps and interfaces are left to Schema.Dynamic.
+//
+// Put and Build read the same tags: keyword, noindex and nostore hold for fields that
+// no schema declares, too. An analyzer has to be declared.
 func SchemaOf(doc any) (*Schema, error) { return publicSchema(document.SchemaOf(doc)) }
 
 // String returns the schema as JSON, as ParseSchema reads it.

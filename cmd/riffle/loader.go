@@ -258,6 +258,12 @@ func textBytes(d *jsonl.Document, counts func(string) bool) int64 {
 			for _, s := range v {
 				n += len(s)
 			}
+		case []any:
+			for _, e := range v {
+				if s, ok := e.(string); ok {
+					n += len(s)
+				}
+			}
 		}
 	}
 	return int64(n)

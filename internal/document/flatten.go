@@ -1,6 +1,7 @@
 package document
 
 import (
+	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,7 +24,13 @@ const maxDepth = 32
 // Nil values are left out. Map entries are taken in the order of their names.
 //
 // A struct field is named by its tag, `riffle:"name"`, else by its Go name;
-// `riffle:"-"` leaves it out, as does being unexported. SchemaOf reads the rest of the tag.
+// `riffle:"-"` leaves it out, as does being unexported. The exported fields of an embedded
+// struct are fields of the outer one. What the rest of the tag says (see SchemaOf) holds for
+// the values of the field, and for those of the fields within it.
+//
+// A slice, an array, or a struct without exported fields that has a method MarshalText is the
+// text that this gives, such as netip.Addr. Other structs without exported fields, and the
+// numbers of math/big, are errors.
 func Flatten(doc any) ([]Value, error) {
 	f := Flattener{}
 	err := f.Flatten(doc)
@@ -55,8 +62,9 @@ func (f *Flattener) Flatten(doc any) error {
 }
 
 var (
-	timeType   = reflect.TypeFor[time.Time]()
-	numberType = reflect.TypeFor[json.Number]()
+	timeType      = reflect.TypeFor[time.Time]()
+	numberType    = reflect.TypeFor[json.Number]()
+	marshalerType = reflect.TypeFor[encoding.TextMarshaler]()
 )
 
 // A Flattener is Flatten for one document after the other, or for one whose values come one by one.
@@ -64,11 +72,14 @@ type Flattener struct {
 	Values []Value
 	size   int      // of the values, as MaxDocumentBytes counts
 	names  []string // of the maps at hand, each within those of the outer one
+	rules  rules    // of the struct fields that the value at hand lies in
 	Err    error    // a *Error without an id
 }
 
 // Reset makes a flattener ready for the next document. The values of the last one are gone.
-func (f *Flattener) Reset() { f.Values, f.size, f.names, f.Err = f.Values[:0], 0, f.names[:0], nil }
+func (f *Flattener) Reset() {
+	f.Values, f.size, f.names, f.rules, f.Err = f.Values[:0], 0, f.names[:0], 0, nil
+}
 
 func (f *Flattener) fail(name, format string, args ...any) {
 	if f.Err == nil {
@@ -93,6 +104,7 @@ func (f *Flattener) Put(v Value) {
 		f.fail(v.Name, "the document takes more than %d bytes", MaxDocumentBytes)
 		return
 	}
+	v.rules = f.rules
 	f.Values = append(f.Values, v)
 }
 
@@ -196,6 +208,10 @@ func (f *Flattener) AddFloat(name string, x float64) {
 }
 
 func (f *Flattener) addSlice(name string, v reflect.Value, depth int) {
+	if isMarshaled(v.Type()) {
+		f.addMarshaled(name, v)
+		return
+	}
 	if v.Type().Elem().Kind() == reflect.Uint8 && v.Kind() == reflect.Slice {
 		f.Put(Text(name, string(v.Bytes())))
 		return
@@ -230,19 +246,57 @@ func (f *Flattener) addStruct(name string, v reflect.Value, depth int) {
 		f.Put(Time(name, v.Interface().(time.Time)))
 		return
 	}
-	for _, sf := range fieldsOf(v.Type()) {
+	fields := fieldsOf(v.Type())
+	if len(fields) == 0 && !hasExported(v.Type()) {
+		switch {
+		case depth == 0 && v.NumField() > 0:
+			f.fail(name, "a document is a map or a struct with exported fields, not %s", v.Type())
+		case v.Type().PkgPath() == "math/big":
+			f.fail(name, "a %s cannot be indexed: put it as an int64, a float64 or a string", v.Type())
+		case isMarshaled(v.Type()):
+			f.addMarshaled(name, v)
+		case depth > 0:
+			f.fail(name, "a %s cannot be indexed: it has neither exported fields nor MarshalText; leave the field out with the tag `riffle:\"-\"`", v.Type())
+		}
+		return
+	}
+	outer := f.rules
+	for _, sf := range fields {
 		inner := name
 		if sf.name != "" {
 			inner = join(name, sf.name)
 		}
+		if sf.err != nil {
+			f.fail(inner, "%w", sf.err)
+			return
+		}
+		f.rules = outer | sf.rules
 		f.add(inner, v.Field(sf.index), depth+1)
 	}
+	f.rules = outer
+}
+
+// addMarshaled adds the text that MarshalText gives, which may be a method of the pointer.
+func (f *Flattener) addMarshaled(name string, v reflect.Value) {
+	if !v.Type().Implements(marshalerType) {
+		p := reflect.New(v.Type())
+		p.Elem().Set(v)
+		v = p
+	}
+	text, err := v.Interface().(encoding.TextMarshaler).MarshalText()
+	if err != nil {
+		f.fail(name, "%w", err)
+		return
+	}
+	f.Put(Text(name, string(text)))
 }
 
 // A structField is a field of a struct that is part of a document.
 type structField struct {
 	name  string // empty when its fields count as those of the outer struct
 	index int
+	rules rules
+	err   error // its tag cannot be read
 }
 
 // fieldsByType holds what fieldsOf has found: a []structField by reflect.Type.
@@ -255,34 +309,58 @@ func fieldsOf(t reflect.Type) []structField {
 	}
 	var fields []structField
 	for i := range t.NumField() {
-		sf := t.Field(i)
-		if !sf.IsExported() {
+		name, items, ok := documentField(t.Field(i))
+		if !ok {
 			continue
 		}
-		tag, _, _ := strings.Cut(sf.Tag.Get("riffle"), ",")
-		switch {
-		case tag == "-":
-		case tag == "" && embeds(sf):
-			fields = append(fields, structField{"", i})
-		case tag == "":
-			fields = append(fields, structField{sf.Name, i})
-		default:
-			fields = append(fields, structField{tag, i})
-		}
+		sf := structField{name: name, index: i}
+		sf.rules, _, sf.err = parseTag(items)
+		fields = append(fields, sf)
 	}
 	fieldsByType.Store(t, fields)
 	return fields
 }
 
-// embeds reports whether a struct field is an embedded struct, whose fields count
-// as those of the outer one. An embedded time.Time, or a type that is no struct, is
-// a field named after its type.
-func embeds(sf reflect.StructField) bool {
+// documentField returns the name of a struct field in documents, which is empty when its fields count
+// as those of the outer struct, and the items of its tag. ok is false when it is no part of them.
+func documentField(sf reflect.StructField) (name string, items []string, ok bool) {
+	tag := strings.Split(sf.Tag.Get("riffle"), ",")
 	t := sf.Type
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	return sf.Anonymous && t.Kind() == reflect.Struct && t != timeType
+	isStruct := sf.Anonymous && t.Kind() == reflect.Struct && t != timeType
+	switch {
+	case tag[0] == "-":
+		return "", nil, false
+	case tag[0] != "":
+		return tag[0], tag[1:], sf.IsExported()
+	case isStruct && hasExported(t): // of an unexported type as well
+		return "", tag[1:], true
+	case isStruct && t.PkgPath() != "math/big" && !isMarshaled(t):
+		return "", nil, false // sync.Mutex and the like promote no field
+	}
+	return sf.Name, tag[1:], sf.IsExported()
+}
+
+// hasExported reports whether a type of structs has exported fields, its own or promoted ones.
+func hasExported(t reflect.Type) bool { return hasExportedWithin(t, 0) }
+
+func hasExportedWithin(t reflect.Type, depth int) bool {
+	for i := range t.NumField() {
+		sf := t.Field(i)
+		if sf.IsExported() {
+			return true
+		}
+		et := sf.Type
+		if et.Kind() == reflect.Pointer {
+			et = et.Elem()
+		}
+		if sf.Anonymous && et.Kind() == reflect.Struct && depth < maxDepth && hasExportedWithin(et, depth+1) {
+			return true
+		}
+	}
+	return false
 }
 
 func join(outer, inner string) string {
@@ -319,7 +397,12 @@ func Unflatten(vals []Value) map[string]any {
 //	}
 //
 // The first item is the field's name; then, in any order, keyword, noindex,
-// nostore and analyzer=NAME. The type follows from the Go type.
+// nostore and analyzer=NAME. The type follows from the Go type. Fields of structs within
+// get dotted names, and the rules of the struct; those of an embedded struct are
+// fields of the outer one. Maps and interfaces are left to Schema.Dynamic.
+//
+// Put and Build read the same tags: keyword, noindex and nostore hold for fields that
+// no schema declares, too. An analyzer has to be declared.
 func SchemaOf(doc any) (*Schema, error) {
 	t := reflect.TypeOf(doc)
 	for t != nil && t.Kind() == reflect.Pointer {
@@ -329,45 +412,60 @@ func SchemaOf(doc any) (*Schema, error) {
 		return nil, fmt.Errorf("riffle: SchemaOf takes a struct, not %T", doc)
 	}
 	s := &Schema{Fields: map[string]Field{}}
-	if err := s.addStruct("", t, 0); err != nil {
+	if err := s.addStruct("", t, 0, 0); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-func (s *Schema) addStruct(prefix string, t reflect.Type, depth int) error {
+func (s *Schema) addStruct(prefix string, t reflect.Type, outer rules, depth int) error {
 	if depth > maxDepth {
 		return fmt.Errorf("riffle: SchemaOf: field %q is nested deeper than %d", prefix, maxDepth)
 	}
 	for i := range t.NumField() {
 		sf := t.Field(i)
-		tag := strings.Split(sf.Tag.Get("riffle"), ",")
-		if !sf.IsExported() || tag[0] == "-" {
+		tag, items, ok := documentField(sf)
+		if !ok {
 			continue
 		}
-		name := join(prefix, sf.Name)
-		if tag[0] != "" {
-			name = join(prefix, tag[0])
-		} else if embeds(sf) {
-			name = prefix
+		name := prefix
+		if tag != "" {
+			name = join(prefix, tag)
+		}
+		fault := func(err error) error { return fmt.Errorf("riffle: SchemaOf: field %q: %w", name, err) }
+		r, analyzer, err := parseTag(items)
+		if err != nil {
+			return fault(err)
 		}
 		et := elementOf(sf.Type)
-		if et.Kind() == reflect.Struct && et != timeType {
-			if err := s.addStruct(name, et, depth+1); err != nil {
+		switch {
+		case isDocument(et):
+			if analyzer != "" {
+				return fault(fmt.Errorf("tag item %q is not understood for a %s", "analyzer="+analyzer, et))
+			}
+			err := s.addStruct(name, et, outer|r, depth+1)
+			if err != nil {
 				return err
 			}
 			continue
+		case et.Kind() == reflect.Map && et.Key().Kind() == reflect.String, et.Kind() == reflect.Interface:
+			continue // its fields are not known before there is a document; their tags hold without a schema
 		}
-		f, err := fieldOf(et, tag[1:])
+		f, err := fieldOf(et, r, outer, analyzer)
 		if err == nil {
 			err = CheckName(name)
 		}
 		if err != nil {
-			return fmt.Errorf("riffle: SchemaOf: field %q: %w", name, err)
+			return fault(err)
 		}
 		s.Fields[name] = f
 	}
 	return nil
+}
+
+// isDocument reports whether values of a type are structs that become fields of their own.
+func isDocument(t reflect.Type) bool {
+	return t.Kind() == reflect.Struct && t != timeType && hasExported(t)
 }
 
 // elementOf returns the type of a field's single values. (A type such as []T that
@@ -375,7 +473,7 @@ func (s *Schema) addStruct(prefix string, t reflect.Type, depth int) error {
 func elementOf(t reflect.Type) reflect.Type {
 	for range maxDepth {
 		k := t.Kind()
-		if k != reflect.Pointer && k != reflect.Array && (k != reflect.Slice || t.Elem().Kind() == reflect.Uint8) {
+		if isMarshaled(t) || k != reflect.Pointer && k != reflect.Array && (k != reflect.Slice || t.Elem().Kind() == reflect.Uint8) {
 			break
 		}
 		t = t.Elem()
@@ -383,35 +481,41 @@ func elementOf(t reflect.Type) reflect.Type {
 	return t
 }
 
-func fieldOf(t reflect.Type, tag []string) (Field, error) {
-	var f Field
+// fieldOf declares a field of a type, with the rules of its tag and those of the structs around it.
+func fieldOf(t reflect.Type, r, outer rules, analyzer string) (Field, error) {
+	f := Field{Analyzer: analyzer, NoIndex: (r|outer)&ruleNoIndex != 0, NoStore: (r|outer)&ruleNoStore != 0}
 	switch k := t.Kind(); {
 	case t == timeType:
 		f.Type = DateField
-	case t == reflect.TypeFor[json.Number]():
+	case t == numberType:
 		f.Type = NumberField
 	case k == reflect.Bool:
 		f.Type = BoolField
 	case k >= reflect.Int && k <= reflect.Float64:
 		f.Type = NumberField
-	case k == reflect.String, k == reflect.Slice && t.Elem().Kind() == reflect.Uint8:
+	case k == reflect.String, k == reflect.Slice && t.Elem().Kind() == reflect.Uint8, isMarshaled(t):
 		f.Type = TextField
 	default:
 		return f, fmt.Errorf("a %s cannot be indexed", t)
 	}
-	for _, item := range tag {
-		switch name, ok := strings.CutPrefix(item, "analyzer="); {
-		case ok:
-			f.Analyzer = name
-		case item == "keyword" && f.Type == TextField:
-			f.Type = KeywordField
-		case item == "noindex":
-			f.NoIndex = true
-		case item == "nostore":
-			f.NoStore = true
-		default:
-			return f, fmt.Errorf("tag item %q is not understood for a %s", item, t)
-		}
+	switch {
+	case f.Type == TextField && (r|outer)&ruleKeyword != 0:
+		f.Type = KeywordField
+	case f.Type == TextField:
+	case r&ruleKeyword != 0:
+		return f, fmt.Errorf("tag item %q is not understood for a %s", "keyword", t)
+	case r&ruleAnalyzer != 0:
+		return f, fmt.Errorf("tag item %q is not understood for a %s", "analyzer="+analyzer, t)
 	}
 	return f, nil
+}
+
+// isMarshaled reports whether values of a type are the text that their MarshalText gives.
+func isMarshaled(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Struct, reflect.Array, reflect.Slice:
+		// Slices and arrays without a name, which nearly all are, have no methods.
+		return t.PkgPath() != "math/big" && (t.Kind() == reflect.Struct || t.Name() != "") && (t.Implements(marshalerType) || reflect.PointerTo(t).Implements(marshalerType))
+	}
+	return false
 }

@@ -5,7 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
+	"net"
+	"net/netip"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -49,11 +53,21 @@ type (
 	TestEmbedded struct{ E int }
 	TestPointer  struct{ P int }
 	TestWord     string
-	testTree     struct {
+	testID       [2]byte
+	testLocked   struct {
+		sync.Mutex
+		netip.Addr
+		Title string
+	}
+	testTree struct {
 		Name        string
 		Left, Right *testTree
 	}
 )
+
+func (id *testID) MarshalText() ([]byte, error) {
+	return fmt.Appendf(nil, "id %d %d", id[0], id[1]), nil
+}
 
 func TestFlatten(t *testing.T) {
 	at := time.Date(2024, 2, 29, 12, 0, 0, 5, time.FixedZone("x", 3600))
@@ -77,8 +91,11 @@ func TestFlatten(t *testing.T) {
 		{map[string]any{"n": nil, "p": (*int)(nil), "m": map[string]any(nil), "s": &text}, `s="hi"`},
 		{map[string]any{"o": map[string]any{"i": map[string]int{"x": 1}}, "l": []map[string]int{{"x": 1}, {"x": 2}}}, `l.x=i:1 l.x=i:2 o.i.x=i:1`},
 		{&testTagged{Title: "T", Tag: "k", Out: "o", private: "p", Inner: testInner{1, 2}}, `title="T" Tag="k" in.X=i:1 in.Y=i:2`},
-		{testEmbedding{TestEmbedded: TestEmbedded{1}, TestPointer: &TestPointer{2}, TestWord: "w", Time: at}, `E=i:1 P=i:2 TestWord="w" Time=t:2024-02-29T11:00:00.000000005Z`},
-		{testEmbedding{}, `E=i:0 TestWord="" Time=t:0001-01-01T00:00:00Z`},
+		{&testTagged{Inner: testInner{1, 2}, testBase: &testBase{"b"}}, `title="" Tag="" in.X=i:1 in.Y=i:2 Base="b"`},
+		{map[string]any{"ip": netip.MustParseAddr("1.2.3.4"), "ips": []net.IP{net.IPv4(1, 2, 3, 4)}, "id": testID{1, 2}}, `id="id 1 2" ip="1.2.3.4" ips="1.2.3.4"`},
+		{testLocked{Title: "T", Addr: netip.MustParseAddr("::1")}, `Addr="::1" Title="T"`},
+		{testEmbedding{TestEmbedded: TestEmbedded{1}, TestPointer: &TestPointer{2}, TestWord: "w", Time: at}, `X=i:0 Y=i:0 E=i:1 P=i:2 TestWord="w" Time=t:2024-02-29T11:00:00.000000005Z`},
+		{testEmbedding{}, `X=i:0 Y=i:0 E=i:0 TestWord="" Time=t:0001-01-01T00:00:00Z`},
 		{testTree{Name: "root", Left: &testTree{Name: "leaf"}}, `Name="root" Left.Name="leaf"`},
 		{any(&struct{ A any }{A: &text}), `A="hi"`},
 	} {
@@ -88,6 +105,10 @@ func TestFlatten(t *testing.T) {
 		}
 	}
 }
+
+type testFails struct{}
+
+func (testFails) MarshalText() ([]byte, error) { return nil, errors.New("no text today") }
 
 func TestFlattenRefuses(t *testing.T) {
 	cyclic := map[string]any{}
@@ -122,6 +143,17 @@ func TestFlattenRefuses(t *testing.T) {
 		{map[string]any{"x": json.Number("1e999")}, "x", `"1e999" is not a number`},
 		{map[string]any{"c": make(chan int)}, "c", "a chan int cannot be indexed"},
 		{map[string]any{"c": 1i}, "c", "a complex128 cannot be indexed"},
+		{map[string]any{"n": big.NewInt(5)}, "n", "a big.Int cannot be indexed: put it as an int64, a float64 or a string"},
+		{map[string]any{"r": []any{*big.NewFloat(5)}}, "r", "a big.Float cannot be indexed"},
+		{map[string]any{"e": errors.New("boom")}, "e", "a errors.errorString cannot be indexed: it has neither exported fields nor MarshalText"},
+		{map[string]any{"r": strings.NewReader("x")}, "r", "a strings.Reader cannot be indexed"},
+		{struct{ Mu sync.Mutex }{}, "Mu", "a sync.Mutex cannot be indexed"},
+		{map[string]any{"set": map[string]struct{}{"x": {}}}, "set.x", "a struct {} cannot be indexed"},
+		{netip.MustParseAddr("::1"), "", "a document is a map or a struct with exported fields, not netip.Addr"},
+		{map[string]any{"ip": netip.AddrPort{}, "z": testFails{}}, "z", "no text today"},
+		{struct {
+			S string `riffle:"s,stored"`
+		}{}, "s", `tag item "stored" is not understood`},
 		{cyclic, strings.Repeat("a.", 32) + "a", "nested deeper than 32"},
 		{ring, "", "nested deeper than 32"},
 		{map[string]any{"w": wide}, "w", "more than 32768 values"},

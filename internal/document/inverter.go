@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -66,6 +67,7 @@ func (iv *Inverter) Invert(c *segment.Chunk, id string, values []Value) (err err
 	}()
 	rank := uint16(0)
 	iv.stored = iv.stored[:0]
+	var kept rules // of any value that is stored
 	for i := range values {
 		v := &values[i]
 		f, known := iv.declared(v.Name)
@@ -79,12 +81,17 @@ func (iv *Inverter) Invert(c *segment.Chunk, id string, values []Value) (err err
 			}
 			rank = r
 		}
-		if iv.Stores(f, known) {
-			iv.stored = AppendValues(iv.stored, values[i:i+1])
+		if iv.Stores(v, f, known) {
+			r := v.rules.beyond(f, known)
+			iv.stored = appendValue(iv.stored, v, r)
+			kept |= r
 		}
 	}
 	if field, err := iv.invertFields(values); err != nil {
 		return &Error{ID: strings.Clone(id), Field: field, Err: err}
+	}
+	if kept != 0 {
+		iv.stored = slices.Insert(iv.stored, 0, 0, valuesWithRules)
 	}
 	c.End(rank, iv.stored)
 	return nil
@@ -108,22 +115,33 @@ func (iv *Inverter) checkValue(v *Value, f Field, known bool) error {
 	switch {
 	case !known && iv.Schema.Dynamic == DynamicRefuse:
 		return errors.New("the schema has no such field and refuses others")
+	case !known && v.rules&ruleAnalyzer != 0 && iv.Schema.Dynamic == DynamicIndex && v.rules&ruleNoIndex == 0:
+		return errors.New("its tag names an analyzer, which holds for fields that the schema declares; SchemaOf makes a schema of tags")
 	case !known:
 	case len(f.CopyFrom) > 0:
 		return errors.New("the field is a copy of others and cannot be set")
 	case f.Type == KeywordField && v.Kind == KindText:
+	case f.Type == DateField && v.Kind == KindText:
+		if _, err := ParseTime(v.Str); err != nil && !iv.replay {
+			return err
+		}
 	case f.Type != v.Kind.fieldType():
 		return fmt.Errorf("the schema wants %s, not %s", f.Type, v.Kind.fieldType())
 	}
-	if v.Kind == KindText && known && f.Type == KeywordField && !f.NoIndex && len(v.Str) > MaxTermBytes {
+	if len(v.Str) > MaxTermBytes && v.Kind == KindText && isKeyword(v, f, known) && iv.Indexes(v, f, known) {
 		return fmt.Errorf("a keyword of %d bytes, at most %d are allowed", len(v.Str), MaxTermBytes)
 	}
 	return nil
 }
 
-// Stores reports whether a field, which the schema has or not, is stored.
-func (iv *Inverter) Stores(f Field, known bool) bool {
-	if iv.Schema.NoStore {
+// isKeyword reports whether a text is one term.
+func isKeyword(v *Value, f Field, known bool) bool {
+	return known && f.Type == KeywordField || !known && v.rules&ruleKeyword != 0
+}
+
+// Stores reports whether a value is stored, of a field that the schema has or not.
+func (iv *Inverter) Stores(v *Value, f Field, known bool) bool {
+	if iv.Schema.NoStore || v.rules&ruleNoStore != 0 {
 		return false
 	}
 	if known {
@@ -132,8 +150,11 @@ func (iv *Inverter) Stores(f Field, known bool) bool {
 	return iv.Schema.Dynamic <= DynamicStore
 }
 
-// Indexes reports whether a field, which the schema has or not, is indexed.
-func (iv *Inverter) Indexes(f Field, known bool) bool {
+// Indexes reports whether a value is indexed, of a field that the schema has or not.
+func (iv *Inverter) Indexes(v *Value, f Field, known bool) bool {
+	if v.rules&ruleNoIndex != 0 {
+		return false
+	}
 	if known {
 		return !f.NoIndex
 	}
@@ -165,12 +186,16 @@ func (iv *Inverter) invertFields(vals []Value) (field string, err error) {
 			done[name] = true
 		}
 		f, known := iv.declared(name)
-		if !iv.Indexes(f, known) {
+		first := i
+		for first < len(vals) && (vals[first].Name != name || !iv.Indexes(&vals[first], f, known)) {
+			first++
+		}
+		if first == len(vals) {
 			continue
 		}
 		iv.beginField(name)
-		for j := i; j < len(vals); j++ {
-			if vals[j].Name != name {
+		for j := first; j < len(vals); j++ {
+			if vals[j].Name != name || !iv.Indexes(&vals[j], f, known) {
 				continue
 			}
 			if err := iv.countValue(&vals[j], f, known); err != nil {
@@ -201,6 +226,9 @@ func (iv *Inverter) invertCopies(vals []Value) (field string, err error) {
 		f := iv.Schema.Fields[name]
 		var parts []string
 		for _, from := range f.CopyFrom {
+			if iv.Schema.Fields[from].Type == DateField { // a date is no text, however it is written
+				continue
+			}
 			for _, v := range vals {
 				if (v.Name == from || iv.replay && asKept(v.Name) == from) && v.Kind == KindText {
 					parts = append(parts, v.Str)
@@ -230,7 +258,15 @@ func (iv *Inverter) beginField(name string) {
 
 // countValue counts the terms of one value of the field at hand.
 func (iv *Inverter) countValue(v *Value, f Field, known bool) error {
-	if v.Kind != KindText || known && f.Type == KeywordField {
+	if v.Kind == KindText && known && f.Type == DateField {
+		t, err := ParseTime(v.Str)
+		if err != nil { // of a replayed document: stored, as it was accepted
+			return nil
+		}
+		date := Time(v.Name, t)
+		return iv.countValue(&date, f, known)
+	}
+	if v.Kind != KindText || isKeyword(v, f, known) {
 		iv.exact = AppendTerm(iv.exact[:0], *v)
 		iv.longest = max(iv.longest, len(iv.exact))
 		iv.terms = true

@@ -3,6 +3,7 @@ package document
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/riffle-search/riffle/internal/corrupt"
@@ -12,10 +13,11 @@ import (
 // A Value is one field value of a document, flattened: arrays have become several
 // values of one name, nested objects dotted names.
 type Value struct {
-	Name string
-	Kind valueKind
-	Str  string // KindText: the text; kindTime: its sortable twelve bytes
-	num  uint64 // KindInt: two's complement; kindFloat: IEEE 754 bits; kindBool: 0 or 1
+	Name  string
+	Kind  valueKind
+	rules rules  // of the tag of a struct's field
+	Str   string // KindText: the text; kindTime: its sortable twelve bytes
+	num   uint64 // KindInt: two's complement; kindFloat: IEEE 754 bits; kindBool: 0 or 1
 }
 
 type valueKind byte
@@ -131,25 +133,44 @@ func AppendTerm(dst []byte, v Value) []byte {
 //	'f' 8 bytes, little endian          't' 12 bytes, as in the term
 //
 // From version 2 on all that comes behind a zero and the version (1 byte, below 0x20, which no kind
-// is). A document that has only kinds which older builds know is written without.
+// is). A document that has only what older builds know is written without.
+//
+// Version 2 has values with rules of their own. Their kind has its highest bit set, and the rules
+// (1 byte: 1 not indexed, 2 not stored, 4 a keyword) stand behind it.
 func AppendValues(dst []byte, vals []Value) []byte {
-	for _, v := range vals {
-		dst = binary.AppendUvarint(dst, uint64(len(v.Name)))
-		dst = append(dst, v.Name...)
+	if slices.ContainsFunc(vals, func(v Value) bool { return v.rules&keptRules != 0 }) {
+		dst = append(dst, 0, valuesWithRules)
+	}
+	for i := range vals {
+		dst = appendValue(dst, &vals[i], vals[i].rules)
+	}
+	return dst
+}
+
+// valuesWithRules is the version of a document that has such.
+const valuesWithRules = 2
+
+// appendValue appends one value with some rules.
+func appendValue(dst []byte, v *Value, r rules) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(v.Name)))
+	dst = append(dst, v.Name...)
+	if r &= keptRules; r == 0 {
 		dst = append(dst, byte(v.Kind))
-		switch v.Kind {
-		case KindText:
-			dst = binary.AppendUvarint(dst, uint64(len(v.Str)))
-			dst = append(dst, v.Str...)
-		case KindInt:
-			dst = binary.AppendVarint(dst, int64(v.num))
-		case kindFloat:
-			dst = binary.LittleEndian.AppendUint64(dst, v.num)
-		case kindBool:
-			dst = append(dst, byte(v.num))
-		case kindTime:
-			dst = append(dst, v.Str...)
-		}
+	} else {
+		dst = append(dst, byte(v.Kind)|hasRules, byte(r))
+	}
+	switch v.Kind {
+	case KindText:
+		dst = binary.AppendUvarint(dst, uint64(len(v.Str)))
+		dst = append(dst, v.Str...)
+	case KindInt:
+		dst = binary.AppendVarint(dst, int64(v.num))
+	case kindFloat:
+		dst = binary.LittleEndian.AppendUint64(dst, v.num)
+	case kindBool:
+		dst = append(dst, byte(v.num))
+	case kindTime:
+		dst = append(dst, v.Str...)
 	}
 	return dst
 }
@@ -158,15 +179,23 @@ func AppendValues(dst []byte, vals []Value) []byte {
 func ParseValues(data []byte) ([]Value, error) {
 	var vals []Value
 	r := byteReader{data: data}
+	version := byte(1)
 	if len(data) > 1 && data[0] == 0 && data[1] < versionBytes {
-		r.off = 2
-		if err := format.Document.Check(uint64(data[1])); err != nil {
+		r.off, version = 2, data[1]
+		if err := format.Document.Check(uint64(version)); err != nil {
 			return nil, err
 		}
 	}
 	for r.off < len(data) {
 		v := Value{Name: r.text()}
-		v.Kind = valueKind(r.byte())
+		kind := r.byte()
+		if version >= valuesWithRules && kind&hasRules != 0 {
+			kind &^= hasRules
+			if v.rules = rules(r.byte()); v.rules&^keptRules != 0 || v.rules == 0 {
+				r.fail("unknown rules %#x", byte(v.rules))
+			}
+		}
+		v.Kind = valueKind(kind)
 		switch v.Kind {
 		case KindText:
 			v.Str = r.text()

@@ -24,6 +24,35 @@ func sampleValues() []Value {
 	}
 }
 
+// TestRulesRoundTrip: rules are kept, those that only a schema can carry out are not.
+func TestRulesRoundTrip(t *testing.T) {
+	vals := sampleValues()
+	for i := range vals {
+		vals[i].rules = rules(i) & 7
+	}
+	data := AppendValues(nil, vals)
+	if got, err := ParseValues(data); err != nil || !reflect.DeepEqual(got, vals) {
+		t.Errorf("%v, %v\nwant %v", got, err, vals)
+	}
+	if !bytes.Equal(data[:2], []byte{0, 2}) {
+		t.Errorf("begins with %v", data[:2])
+	}
+	v := Text("s", "x")
+	v.rules = ruleAnalyzer
+	if got := AppendValues(nil, []Value{v}); !bytes.Equal(got, []byte("\x01ss\x01x")) {
+		t.Errorf("%q", got)
+	}
+	v.rules = ruleKeyword | ruleNoStore
+	if got := AppendValues(nil, []Value{v}); !bytes.Equal(got, []byte("\x00\x02\x01s\xf3\x06\x01x")) {
+		t.Errorf("%q", got)
+	}
+	for _, bad := range []string{"\x01s\xf3\x06\x01x", "\x00\x02\x01s\xf3\x00\x01x", "\x00\x02\x01s\xf3\x08\x01x"} {
+		if _, err := ParseValues([]byte(bad)); !errors.Is(err, corrupt.Err) {
+			t.Errorf("%q: %v, want corruption", bad, err)
+		}
+	}
+}
+
 func TestValuesRoundTrip(t *testing.T) {
 	vals := sampleValues()
 	data := AppendValues(nil, vals)

@@ -15,7 +15,7 @@ var (
 	Schema   = Range{What: "schema", Oldest: 1, Newest: 1}          // the schema that an index keeps
 	Options  = Range{What: "options", Oldest: 1, Newest: 1}         // the options that it keeps
 	Record   = Range{What: "log record", Oldest: 1, Newest: 1}      // the operations in a record of the log
-	Document = Range{What: "stored document", Oldest: 1, Newest: 1} // values in records and in segments
+	Document = Range{What: "stored document", Oldest: 1, Newest: 2} // values in records and in segments
 )
 
 // Written says which version of each format this build writes, one `format version` a line.

@@ -71,6 +71,9 @@ func checkDocuments(e *riffle.Engine) error {
 		}
 		err = errors.Join(err, e)
 	})
+	there, tagErr := checkTagged(e)
+	count += there
+	err = errors.Join(err, tagErr)
 	if st, e := e.Stats(); e != nil || int(st.Docs) != count {
 		err = errors.Join(err, e, fmt.Errorf("%d documents, want %d", st.Docs, count))
 	}

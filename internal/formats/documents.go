@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -85,6 +86,41 @@ func document(number, state int) map[string]any {
 		doc["seldom"] = r.words(30 + r.next(30))
 	}
 	return doc
+}
+
+// tagged is a document whose values have rules of their own. Its fields are no other document's.
+type tagged struct {
+	Key    string `riffle:"tagged.key,keyword"`
+	Note   string `riffle:"tagged.note,noindex"`
+	Secret string `riffle:"tagged.secret,nostore"`
+}
+
+// putTagged adds a tagged document, which indexes of stored document 1 lack.
+func putTagged(e *riffle.Engine) error {
+	return e.Put(ctx, "tagged", tagged{Key: "one term", Note: "memo", Secret: "found but not kept"})
+}
+
+// checkTagged holds a tagged document, if there is one, against what putTagged has put.
+func checkTagged(e *riffle.Engine) (there int, err error) {
+	got, err := e.Get(ctx, "tagged")
+	if errors.Is(err, riffle.ErrNotFound) {
+		return 0, nil
+	}
+	if want := map[string]any{"tagged.key": "one term", "tagged.note": "memo"}; err == nil && fmt.Sprint(got) != fmt.Sprint(want) {
+		err = fmt.Errorf("the tagged document is %v, want %v", got, want)
+	}
+	for q, want := range map[riffle.Query]int{
+		riffle.Term{Field: "tagged.key", Value: "one term"}: 1,
+		riffle.Term{Field: "tagged.note", Value: "memo"}:    0,
+		riffle.Term{Field: "tagged.secret", Value: "kept"}:  1,
+	} {
+		n, e := e.Count(ctx, q)
+		if e == nil && n != want {
+			e = fmt.Errorf("%v: %d documents, want %d", q, n, want)
+		}
+		err = errors.Join(err, e)
+	}
+	return 1, err
 }
 
 // deleted says which documents are deleted, some of them while they lie in the log.

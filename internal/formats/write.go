@@ -67,7 +67,10 @@ func writeIndex(dir string) error {
 		err := errors.Join(put(e, first, logged), change(e, 0, logged-20), e.Flush(ctx))
 		return errors.Join(err, put(e, logged, docs), change(e, logged-20, docs))
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	return with(dir, byScore, putTagged) // stored document 2
 }
 
 var ctx = context.Background()

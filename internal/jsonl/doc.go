@@ -21,7 +21,8 @@
 //	17                  int64, when it has neither fraction nor exponent and fits
 //	1.5, 2e3, 1e19...   float64
 //	true                bool
-//	["a", null, "b"]    []string; null elements are left out, other elements are errors
+//	["a", null, "b"]    []string; null elements are left out
+//	[1, 2.5, "a", true] []any of the types above; arrays and objects in arrays are errors
 //	{"b": {"c": 1}}     fields of their own, with names joined by dots: a.b.c
 //	null                no field
 //

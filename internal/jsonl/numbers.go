@@ -2,26 +2,23 @@ package jsonl
 
 import "strconv"
 
-// number reads a number into a field: int64 where it is an integer that fits,
-// float64 otherwise.
-func (p *Parser) number(name string) error {
+// number reads a number: int64 where it is an integer that fits, float64 otherwise.
+func (p *Parser) number() (any, error) {
 	at := p.pos
 	digits, integer, err := p.digits()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if integer {
 		if n, err := strconv.ParseInt(string(digits), 10, 64); err == nil {
-			p.add(name, n)
-			return nil
+			return n, nil
 		}
 	}
 	f, err := strconv.ParseFloat(string(digits), 64)
 	if err != nil {
-		return p.fault(at, "%.40s is beyond the range of a float64", digits)
+		return nil, p.fault(at, "%.40s is beyond the range of a float64", digits)
 	}
-	p.add(name, f)
-	return nil
+	return f, nil
 }
 
 // digits reads the characters of a number and says whether they are those of an

@@ -149,34 +149,41 @@ func (p *Parser) value(name string, depth int) error {
 	if name == "id" {
 		return p.id(c)
 	}
+	switch c {
+	case '{':
+		p.pos++
+		p.path = append(p.path, '.')
+		return p.object(depth + 1)
+	case '[':
+		p.pos++
+		return p.array(name)
+	case 'n':
+		return p.literal("null")
+	}
+	v, err := p.scalar(c, "a value")
+	if err == nil {
+		p.add(name, v)
+	}
+	return err
+}
+
+// scalar reads a string, a number or a boolean, which begins with c.
+func (p *Parser) scalar(c int, want string) (any, error) {
 	switch {
 	case c == '"':
 		s, err := p.str()
 		if err != nil {
-			return err
+			return nil, err
 		}
-		p.add(name, p.kept(s))
-	case c == '{':
-		p.pos++
-		p.path = append(p.path, '.')
-		return p.object(depth + 1)
-	case c == '[':
-		p.pos++
-		return p.array(name)
+		return p.kept(s), nil
 	case c == '-' || '0' <= c && c <= '9':
-		return p.number(name)
+		return p.number()
 	case c == 't':
-		p.add(name, true)
-		return p.literal("true")
+		return true, p.literal("true")
 	case c == 'f':
-		p.add(name, false)
-		return p.literal("false")
-	case c == 'n':
-		return p.literal("null")
-	default:
-		return p.unexpected("a value")
+		return false, p.literal("false")
 	}
-	return nil
+	return nil, p.unexpected(want)
 }
 
 // id reads the document's id: a string, or an integer as its digits.
@@ -209,46 +216,58 @@ func (p *Parser) id(c int) error {
 	return nil
 }
 
-// array reads strings and nulls up to the closing bracket. The opening one has
-// been read.
+// array reads values and nulls up to the closing bracket. The opening one has
+// been read. Its value is a []string as long as no element is anything else.
 func (p *Parser) array(name string) error {
-	values := []string{}
-	if p.token() == ']' {
-		p.pos++
-		p.add(name, values)
-		return nil
-	}
-	for {
+	texts := []string{}
+	var values []any // all of them, from the first on that is no string
+	for first := true; ; first = false {
+		c := p.token()
+		if c == ']' && first {
+			break
+		}
 		if p.elements++; p.elements > MaxElements {
 			return p.fault(p.pos, "more than %d array elements", MaxElements)
 		}
-		switch p.token() {
-		case '"':
+		switch {
+		case c == '"' && values == nil:
 			s, err := p.str()
 			if err != nil {
 				return err
 			}
-			values = append(values, p.kept(s))
-		case 'n':
+			texts = append(texts, p.kept(s))
+		case c == 'n':
 			if err := p.literal("null"); err != nil {
 				return err
 			}
-		case end:
-			return p.unexpected("a string")
+		case c == '[' || c == '{':
+			return p.fault(p.pos, "the array %q may hold strings, numbers and booleans, no arrays or objects", name)
 		default:
-			return p.fault(p.pos, "the array %q may hold strings only", name)
+			v, err := p.scalar(c, "a string, a number or a boolean")
+			if err != nil {
+				return err
+			}
+			for _, s := range texts {
+				values = append(values, s)
+			}
+			texts = nil
+			values = append(values, v)
 		}
-		switch p.token() {
-		case ',':
-			p.pos++
-		case ']':
-			p.pos++
-			p.add(name, values)
-			return nil
-		default:
+		if c = p.token(); c == ']' {
+			break
+		}
+		if c != ',' {
 			return p.unexpected("',' or ']'")
 		}
+		p.pos++
 	}
+	p.pos++
+	if values != nil {
+		p.add(name, values)
+	} else {
+		p.add(name, texts)
+	}
+	return nil
 }
 
 // kept returns bytes of str or digits as a string that stays.

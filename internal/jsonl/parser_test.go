@@ -30,6 +30,8 @@ func TestParse(t *testing.T) {
 
 		{`{"id":"a","t":[]}`, `"a" t=[]`},
 		{`{"id":"a","t":[ "x" , null , "y" ]}`, `"a" t=["x" "y"]`},
+		{`{"id":"a","t":[1, 2.5, null, -3]}`, `"a" t=[1 2.5 -3]`},
+		{`{"id":"a","t":["x", true, "y", 7, false]}`, `"a" t=[x true y 7 false]`},
 
 		{`{"id":"a","t":"q\" b\\ s\/ \b\f\n\r\t é \u00e9 \u2019 \ud83d\ude00"}`, `"a" t="q\" b\\ s/ \b\f\n\r\t é é ’ 😀"`},
 		{`{"id":"a","t":"\ud800"}`, `"a" t="�"`},
@@ -72,7 +74,7 @@ func TestParseErrors(t *testing.T) {
 		{`{"id":"b`, `9: the line ends where the end of a string should be`},
 		{`{"id":"b","t":"x\`, `18: the line ends where an escape should be`},
 		{`{"id":"b","t":["x"`, `19: the line ends where ',' or ']' should be`},
-		{`{"id":"b","t":[`, `16: the line ends where a string should be`},
+		{`{"id":"b","t":[`, `16: the line ends where a string, a number or a boolean should be`},
 		{`{`, `2: the line ends where a name in double quotes should be`},
 		{`["id"]`, `1: found '[', want an object`},
 		{`"id"`, `1: found '"', want an object`},
@@ -111,8 +113,10 @@ func TestParseErrors(t *testing.T) {
 		{`{"id":"b","o":{"t":1},"o":{"u":1}}`, `23: "o" is there twice`},
 		{`{"id":"b","o":{"t":1},"o.t":1}`, `23: "o.t" is there twice`},
 		{`{"id":"b","":1}`, `11: empty name`},
-		{`{"id":"b","t":["x",1]}`, `20: the array "t" may hold strings only`},
-		{`{"id":"b","t":[["x"]]}`, `16: the array "t" may hold strings only`},
+		{`{"id":"b","t":["x",1,{}]}`, `22: the array "t" may hold strings, numbers and booleans, no arrays or objects`},
+		{`{"id":"b","t":[["x"]]}`, `16: the array "t" may hold strings, numbers and booleans, no arrays or objects`},
+		{`{"id":"b","t":[1,]}`, `18: found ']', want a string, a number or a boolean`},
+		{`{"id":"b","t":[1e999]}`, `16: 1e999 is beyond the range of a float64`},
 
 		{`{"id":"b","t":` + nested(MaxDepth) + `}`, `170: objects nested deeper than 32`},
 		{`{"id":"b","` + long + `n":1}`, `11: name longer than 1024 bytes`},
@@ -267,11 +271,7 @@ func (s *slowParser) value(name string, value json.Token, depth int) bool {
 		}
 		return s.array(name)
 	case json.Number:
-		if n, err := strconv.ParseInt(string(v), 10, 64); err == nil {
-			value = n
-		} else if f, err := strconv.ParseFloat(string(v), 64); err == nil {
-			value = f
-		} else {
+		if value = slowNumber(v); value == nil {
 			return false
 		}
 	}
@@ -279,19 +279,42 @@ func (s *slowParser) value(name string, value json.Token, depth int) bool {
 	return true
 }
 
+func slowNumber(v json.Number) any {
+	if n, err := strconv.ParseInt(string(v), 10, 64); err == nil {
+		return n
+	}
+	if f, err := strconv.ParseFloat(string(v), 64); err == nil {
+		return f
+	}
+	return nil
+}
+
 func (s *slowParser) array(name string) bool {
-	values := []string{}
+	texts, values := []string{}, []any{}
 	for s.dec.More() {
 		s.elements++
 		switch v, _ := s.dec.Token(); v := v.(type) {
 		case nil:
 		case string:
+			texts = append(texts, v)
 			values = append(values, v)
+		case bool:
+			values = append(values, v)
+		case json.Number:
+			n := slowNumber(v)
+			if n == nil {
+				return false
+			}
+			values = append(values, n)
 		default:
 			return false
 		}
 	}
 	s.dec.Token() // the closing bracket
-	s.doc.Fields = append(s.doc.Fields, Field{name, values})
+	if len(texts) == len(values) {
+		s.doc.Fields = append(s.doc.Fields, Field{name, texts})
+	} else {
+		s.doc.Fields = append(s.doc.Fields, Field{name, values})
+	}
 	return true
 }

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/riffle-search/riffle/analysis"
 	"github.com/riffle-search/riffle/blockmax"
@@ -214,9 +213,9 @@ func parseAs(t document.FieldType, field, text string) (document.Value, error) {
 		}
 		return document.Float(field, x), nil
 	case document.DateField:
-		d, err := time.Parse(time.RFC3339Nano, text)
+		d, err := document.ParseTime(text)
 		if err != nil {
-			return document.Value{}, fmt.Errorf("%q is not a time as RFC 3339 writes it", text)
+			return document.Value{}, err
 		}
 		return document.Time(field, d), nil
 	case document.BoolField:

@@ -1,0 +1,54 @@
+package document
+
+import (
+	"fmt"
+	"strings"
+)
+
+// rules are what the tag of a struct's field says of its values. They hold whether or not a schema
+// declares the field; a schema that declares it has the last word about keywords.
+type rules uint8
+
+const (
+	ruleNoIndex  rules = 1 << iota // not to be searched
+	ruleNoStore                    // not to be kept for retrieval
+	ruleKeyword                    // a text is one term
+	ruleAnalyzer                   // a text has an analyzer, which only a schema can name
+
+	keptRules = ruleNoIndex | ruleNoStore | ruleKeyword // those that a log record keeps
+
+	// hasRules is the bit of a kind behind which rules stand.
+	hasRules = 0x80
+)
+
+// parseTag reads the items of a tag behind the name.
+func parseTag(items []string) (r rules, analyzer string, err error) {
+	for _, item := range items {
+		switch name, ok := strings.CutPrefix(item, "analyzer="); {
+		case ok:
+			r |= ruleAnalyzer
+			analyzer = name
+		case item == "keyword":
+			r |= ruleKeyword
+		case item == "noindex":
+			r |= ruleNoIndex
+		case item == "nostore":
+			r |= ruleNoStore
+		default:
+			return 0, "", fmt.Errorf("tag item %q is not understood", item)
+		}
+	}
+	return r, analyzer, nil
+}
+
+// beyond returns the rules that a stored value keeps: those that its field has not got by the schema.
+func (r rules) beyond(f Field, known bool) rules {
+	r &= ruleNoIndex | ruleKeyword
+	if known {
+		r &^= ruleKeyword
+	}
+	if known && f.NoIndex {
+		r = 0
+	}
+	return r
+}

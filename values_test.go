@@ -1,0 +1,266 @@
+package riffle
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// eachState runs a check on what is in memory, then read from the log, then sealed.
+func (ix *testIndex) eachState(check func(state string)) {
+	ix.t.Helper()
+	check("in memory")
+	ix.reopen(nil)
+	check("from the log")
+	ix.flush()
+	check("sealed")
+	ix.reopen(nil)
+	check("reopened")
+}
+
+// TestDateStrings: a date field takes RFC 3339 and dates from JSON, maps and structs. What was put comes back.
+func TestDateStrings(t *testing.T) {
+	ix := newIndex(t, &Options{Schema: &Schema{Fields: map[string]Field{
+		"d": {Type: DateField}, "both": {CopyFrom: []string{"d", "t"}},
+	}}})
+	at := time.Date(2024, 1, 5, 10, 0, 0, 5, time.UTC)
+	var parsed map[string]any
+	ix.must(json.Unmarshal([]byte(`{"d": "2024-01-05T10:00:00.000000005Z", "t": "word"}`), &parsed))
+	ix.put("json", parsed)
+	ix.put("offset", map[string]string{"d": "2024-01-05T11:00:00.000000005+01:00"})
+	ix.put("struct", struct {
+		D string `riffle:"d"`
+	}{"2024-01-05"})
+	ix.put("several", map[string]any{"d": []any{"2024-01-05", at}})
+	ix.put("time", map[string]any{"d": at})
+	ix.eachState(func(state string) {
+		for _, c := range []struct {
+			q    Query
+			want []string
+		}{
+			{Term{"d", at}, []string{"json", "offset", "several", "time"}},
+			{match("d", "2024-01-05T10:00:00.000000005Z"), []string{"json", "offset", "several", "time"}},
+			{match("d", "2024-01-05"), []string{"several", "struct"}},
+			{match("both", "2024"), nil}, // a date is no text
+			{match("both", "word"), []string{"json"}},
+		} {
+			got := ix.ids(c.q)
+			if slices.Sort(got); !slices.Equal(got, c.want) {
+				t.Errorf("%s: %v: %v, want %v", state, c.q, got, c.want)
+			}
+		}
+		for id, want := range map[string]any{"offset": "2024-01-05T11:00:00.000000005+01:00", "struct": "2024-01-05", "several": []any{"2024-01-05", at}, "time": at} {
+			if got, err := ix.Get(ctx, id); err != nil || !reflect.DeepEqual(got["d"], want) {
+				t.Errorf("%s: %s is stored as %v, %v, want %v", state, id, got["d"], err, want)
+			}
+		}
+	})
+	for _, bad := range []string{"", "today", "2024-13-01", "2024-01-05 10:00:00", "2024-01-05T10:00:00"} {
+		err := ix.Put(ctx, "bad", map[string]any{"d": bad})
+		var de *DocumentError
+		if !errors.As(err, &de) || de.Field != "d" || !strings.Contains(err.Error(), fmt.Sprintf("%q is not a time", bad)) {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+// TestUndeclaredDateIsText: a string of a field that nobody has declared stays a text, whatever it looks like.
+func TestUndeclaredDateIsText(t *testing.T) {
+	ix := newIndex(t, nil)
+	ix.put("1", map[string]any{"d": "2024-01-05"})
+	ix.eachState(func(state string) {
+		if got := ix.ids(match("d", "2024")); len(got) != 1 {
+			t.Errorf("%s: not found by a word", state)
+		}
+	})
+}
+
+// TestArraysEverywhere: Put and Build take the same arrays from JSON.
+func TestArraysEverywhere(t *testing.T) {
+	const line = `{"id": "a", "n": [1, 2.5, -3], "d": ["2024-01-05", "2024-01-06T00:00:00Z"], "b": [true, false], "k": ["Big House", null, "x"], "mixed": ["word", 7, true]}`
+	schema := &Schema{Fields: map[string]Field{"n": {Type: NumberField}, "d": {Type: DateField}, "b": {Type: BoolField}, "k": {Type: KeywordField}}}
+	file := filepath.Join(t.TempDir(), "a.jsonl")
+	if err := os.WriteFile(file, []byte(line+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	built := filepath.Join(t.TempDir(), "built")
+	if _, err := Build(ctx, built, JSONLines{Files: []string{file}}, &BuildOptions{Index: Options{Schema: schema}}); err != nil {
+		t.Fatal(err)
+	}
+	var doc map[string]any
+	if err := json.Unmarshal([]byte(line), &doc); err != nil {
+		t.Fatal(err)
+	}
+	delete(doc, "id")
+	type typed struct {
+		N     []float64 `riffle:"n"`
+		D     []string  `riffle:"d"`
+		B     [2]bool   `riffle:"b"`
+		K     []string  `riffle:"k,keyword"`
+		Mixed []any     `riffle:"mixed"`
+	}
+	want := map[string]any{
+		"n": []any{int64(1), 2.5, int64(-3)}, "d": []any{"2024-01-05", "2024-01-06T00:00:00Z"}, "b": []any{true, false},
+		"k": []any{"Big House", "x"}, "mixed": []any{"word", int64(7), true},
+	}
+	for name, make := range map[string]func() *testIndex{
+		"build": func() *testIndex { return openIndex(t, built, nil) },
+		"map": func() *testIndex {
+			ix := newIndex(t, &Options{Schema: schema})
+			ix.put("a", doc)
+			return ix
+		},
+		"struct": func() *testIndex {
+			ix := newIndex(t, &Options{Schema: schema})
+			ix.put("a", typed{[]float64{1, 2.5, -3}, []string{"2024-01-05", "2024-01-06T00:00:00Z"}, [2]bool{true, false}, []string{"Big House", "x"}, []any{"word", 7, true}})
+			return ix
+		},
+	} {
+		ix := make()
+		for _, q := range []Query{Term{"n", 2.5}, Term{"n", -3}, match("d", "2024-01-06"), Term{"b", true}, Term{"b", false}, Term{"k", "Big House"}, Term{"mixed", 7}, match("mixed", "word")} {
+			if got := ix.ids(q); len(got) != 1 {
+				t.Errorf("%s: %v: %v", name, q, got)
+			}
+		}
+		if got, err := ix.Get(ctx, "a"); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: stored %v, %v\nwant %v", name, got, err, want)
+		}
+	}
+}
+
+// openIndex opens an index that is there.
+func openIndex(t testing.TB, dir string, o *Options) *testIndex {
+	ix := &testIndex{t: t, dir: dir}
+	ix.open(o)
+	t.Cleanup(func() { ix.Close() })
+	return ix
+}
+
+// TestNoValueVanishes: what cannot be indexed is an error that names document and field.
+func TestNoValueVanishes(t *testing.T) {
+	ix := newIndex(t, nil)
+	for _, v := range []any{big.NewInt(5), errors.New("boom"), strings.NewReader("x"), struct{ hidden int }{1}} {
+		err := ix.Put(ctx, "1", map[string]any{"v": v})
+		var de *DocumentError
+		if !errors.As(err, &de) || de.ID != "1" || de.Field != "v" {
+			t.Errorf("%T: %v", v, err)
+		}
+	}
+	ix.put("1", map[string]any{"v": netip.MustParseAddr("1.2.3.4")})
+	if got, err := ix.Get(ctx, "1"); err != nil || got["v"] != "1.2.3.4" {
+		t.Errorf("an address: %v, %v", got, err)
+	}
+}
+
+type taggedInner struct {
+	A string
+	N int
+}
+
+// taggedDocument has every rule that a tag can give a field.
+type taggedDocument struct {
+	Secret string         `riffle:"secret,noindex,nostore"`
+	Note   string         `riffle:"note,noindex"`
+	Words  []string       `riffle:"words,nostore"`
+	URL    string         `riffle:"url,keyword"`
+	In     taggedInner    `riffle:"in,noindex"`
+	Extra  map[string]any `riffle:"extra,nostore"`
+	Plain  string
+}
+
+// TestTagsWithoutSchema: tags hold for structs whether or not a schema has them.
+func TestTagsWithoutSchema(t *testing.T) {
+	tagged, err := SchemaOf(taggedDocument{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := &Schema{Fields: map[string]Field{"secret": {}, "note": {}, "words": {}, "url": {Type: KeywordField}, "Plain": {}}}
+	doc := taggedDocument{"hunter2", "memo", []string{"alpha", "beta"}, "https://example.com/a", taggedInner{"inner", 5}, map[string]any{"x": "extra"}, "plain"}
+	for name, schema := range map[string]*Schema{"no schema": nil, "the tags' schema": tagged, "a schema without rules": plain} {
+		ix := newIndex(t, &Options{Schema: schema})
+		ix.put("1", &doc)
+		ix.eachState(func(state string) {
+			for _, c := range []struct {
+				q    Query
+				want int
+			}{
+				{match("secret", "hunter2"), 0}, {match("note", "memo"), 0}, {match("in.A", "inner"), 0}, {Term{"in.N", 5}, 0},
+				{match("words", "beta"), 1}, {Term{"url", "https://example.com/a"}, 1}, {Term{"url", "example.com"}, 0},
+				{match("extra.x", "extra"), 1}, {match("Plain", "plain"), 1},
+			} {
+				if got := len(ix.ids(c.q)); got != c.want {
+					t.Errorf("%s, %s: %v: %d documents, want %d", name, state, c.q, got, c.want)
+				}
+			}
+			want := map[string]any{"note": "memo", "url": "https://example.com/a", "in.A": "inner", "in.N": int64(5), "Plain": "plain"}
+			if got, err := ix.Get(ctx, "1"); err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("%s, %s: stored %v, %v\nwant %v", name, state, got, err, want)
+			}
+		})
+		st, err := ix.Stats()
+		ix.must(err)
+		for _, f := range st.Fields {
+			if slices.Contains([]string{"secret", "note", "in.A", "in.N"}, f.Name) {
+				t.Errorf("%s: the index has a field %s", name, f.Name)
+			}
+		}
+	}
+	ix := newIndex(t, nil)
+	err = ix.Put(ctx, "1", struct {
+		T string `riffle:"t,analyzer=english"`
+	}{"running"})
+	if err == nil || !strings.Contains(err.Error(), `document "1": field "t": its tag names an analyzer`) {
+		t.Errorf("an analyzer without a schema: %v", err)
+	}
+}
+
+// TestBuildHoldsTags: Build keeps to the tags of structs, too.
+func TestBuildHoldsTags(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "built")
+	docs := Documents(func(yield func(string, any) bool) { yield("1", taggedDocument{Secret: "hunter2", URL: "a b"}) })
+	if _, err := Build(ctx, dir, docs, nil); err != nil {
+		t.Fatal(err)
+	}
+	ix := openIndex(t, dir, nil)
+	if got := ix.ids(match("secret", "hunter2")); len(got) != 0 {
+		t.Error("found in spite of noindex")
+	}
+	if got := ix.ids(Term{"url", "a b"}); len(got) != 1 {
+		t.Error("a keyword by its tag is not one term")
+	}
+	if got, err := ix.Get(ctx, "1"); err != nil || got["secret"] != nil {
+		t.Errorf("stored in spite of nostore: %v, %v", got, err)
+	}
+}
+
+// TestSchemaOfTakesWhatPutTakes: maps and interfaces within a struct are fields that no schema can name.
+func TestSchemaOfTakesWhatPutTakes(t *testing.T) {
+	type product struct {
+		taggedInner
+		Name  map[string]string `riffle:"name"`
+		Extra map[string]any
+		Any   any
+		IP    netip.Addr `riffle:"ip,keyword"`
+	}
+	s, err := SchemaOf(product{})
+	want := map[string]Field{"A": {}, "N": {Type: NumberField}, "ip": {Type: KeywordField}}
+	if err != nil || !reflect.DeepEqual(s.Fields, want) {
+		t.Errorf("%v, %v, want %v", s, err, want)
+	}
+	ix := newIndex(t, &Options{Schema: s})
+	ix.put("1", product{taggedInner{"a", 1}, map[string]string{"en": "x"}, map[string]any{"a": 1}, "y", netip.MustParseAddr("::1")})
+	for _, q := range []Query{match("A", "a"), match("name.en", "x"), Term{"Extra.a", 1}, match("Any", "y"), Term{"ip", "::1"}} {
+		if got := ix.ids(q); len(got) != 1 {
+			t.Errorf("%v: %v", q, got)
+		}
+	}
+}
