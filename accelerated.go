@@ -8,8 +8,8 @@ import (
 
 	"github.com/riffle-search/riffle/cpuexec"
 	"github.com/riffle-search/riffle/internal/accelerator"
+	"github.com/riffle-search/riffle/internal/live"
 	"github.com/riffle-search/riffle/internal/plan"
-	"github.com/riffle-search/riffle/store"
 )
 
 // What an Engine does with an accelerator. One that has none calls nothing here.
@@ -58,7 +58,7 @@ func (s *searchSettings) mayAccelerate() bool {
 
 // An accelerated search has been planned and submitted, or found to be one for the CPU alone.
 type accelerated struct {
-	v         *view
+	v         view
 	settings  searchSettings
 	p         *preparer
 	c         *plan.Compiled
@@ -68,7 +68,7 @@ type accelerated struct {
 }
 
 // submit plans a search and submits it. After an error there is nothing to finish.
-func (v *view) submit(ctx context.Context, q Query, o *SearchOptions) (r accelerated, err error) {
+func (v view) submit(ctx context.Context, q Query, o *SearchOptions) (r accelerated, err error) {
 	if r.settings, err = v.e.settings(o); err != nil {
 		return r, err
 	}
@@ -173,15 +173,15 @@ func (e *Engine) Warm(ctx context.Context, log []Query, o *SearchOptions) error 
 	if err != nil {
 		return err
 	}
-	defer v.release()
-	ctx, cancel := e.untilClose(ctx)
+	defer v.Release()
+	ctx, cancel := e.index.UntilClose(ctx)
 	defer cancel()
 	err = e.accelerator.Warm(ctx, len(log), func(i int) (accelerator.Query, func(), error) { return v.logged(ctx, log[i], o) })
-	return e.orClosed(v.at(err))
+	return e.index.OrClosed(v.at(err))
 }
 
 // logged plans a query of a log, and returns what gives the plan back.
-func (v *view) logged(ctx context.Context, q Query, o *SearchOptions) (accelerator.Query, func(), error) {
+func (v view) logged(ctx context.Context, q Query, o *SearchOptions) (accelerator.Query, func(), error) {
 	s, err := v.e.settings(o)
 	if err != nil {
 		return accelerator.Query{}, nil, err
@@ -201,7 +201,7 @@ func (e *Engine) loadPrices() {
 	if e.accelerator == nil {
 		return
 	}
-	if text, err := e.store.Meta(metaPrices); err == nil && text != nil {
+	if text, err := e.index.Meta(live.MetaPrices); err == nil && text != nil {
 		var m accelerator.Model
 		if json.Unmarshal(text, &m) == nil {
 			_ = json.Unmarshal(text, e.accelerator.Model())
@@ -218,7 +218,7 @@ func (e *Engine) keepPrices() error {
 	if err != nil {
 		return err
 	}
-	return e.store.Commit(context.Background(), store.Edit{Meta: map[string][]byte{metaPrices: text}})
+	return e.index.SetMeta(live.MetaPrices, text)
 }
 
 // gpuStats returns current figures, or nil without Options.GPU.

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/riffle-search/riffle/internal/live"
 )
 
 // A testIndex is an Engine with methods that fail the test instead of returning
@@ -669,3 +671,6 @@ func TestHugeDocument(t *testing.T) {
 		}
 	}
 }
+
+// probe looks below an engine.
+func (e *Engine) probe() live.Probe { return live.Probe{Index: e.index} }

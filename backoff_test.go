@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/riffle-search/riffle/internal/corrupt"
+	"github.com/riffle-search/riffle/segment"
 )
 
 // A pacedIndex is an engine whose clock stands still and whose segments can be
@@ -63,7 +64,7 @@ func (ix *pacedIndex) addSegments(n int) {
 
 // merges carries out what is due and returns how many merges were tried.
 func (ix *pacedIndex) merges() (tried int) {
-	for ix.mergeNext() {
+	for ix.probe().MergeNext() {
 		tried++
 	}
 	return tried
@@ -89,7 +90,7 @@ func TestMergeBacksOff(t *testing.T) {
 	ix.broken.Store(false)
 	ix.addSegments(2)
 	ix.want("a merge of other segments", ix.merges(), 1)
-	ix.want("segments", len(ix.sealed()), 5)
+	ix.want("segments", len(ix.probe().Disks()), 5)
 	ix.broken.Store(true)
 	ix.addSegmentsBroken(2)
 	ix.want("another that fails", ix.merges(), 1)
@@ -102,7 +103,7 @@ func TestMergeBacksOff(t *testing.T) {
 	ix.clock.Add(1)
 	ix.want("both after two", ix.merges(), 2)
 	ix.want("told", int(ix.told.Load()), 6)
-	if next := ix.nextMerge(); next != time.Unix(ix.clock.Load()+4, 0) {
+	if next, _ := ix.probe().NextMerge(); next != time.Unix(ix.clock.Load()+4, 0) {
 		t.Errorf("the next merge is due at %v", next)
 	}
 	if err := ix.Compact(ctx); !errors.Is(err, errorfs.ErrInjected) || !strings.Contains(err.Error(), "riffle: merge of segments ") {
@@ -112,9 +113,9 @@ func TestMergeBacksOff(t *testing.T) {
 	ix.broken.Store(false)
 	ix.clock.Add(4)
 	ix.want("both succeed, and what they made is merged", ix.merges(), 3)
-	ix.want("segments", len(ix.sealed()), 1)
-	if next := ix.nextMerge(); !next.IsZero() || len(ix.aside) != 0 {
-		t.Errorf("still set aside: %v, until %v", ix.aside, next)
+	ix.want("segments", len(ix.probe().Disks()), 1)
+	if next, aside := ix.probe().NextMerge(); !next.IsZero() || aside != 0 {
+		t.Errorf("still set aside: %d, until %v", aside, next)
 	}
 }
 
@@ -125,53 +126,32 @@ func (ix *pacedIndex) addSegmentsBroken(n int) {
 	ix.broken.Store(true)
 }
 
-// TestPausesAreCapped: a pause does not grow beyond its cap, nor overflow.
-func TestPausesAreCapped(t *testing.T) {
-	var b backoff
-	now := time.Unix(0, 0)
-	for i := range 100 {
-		b.fail(now)
-		want := mostPause
-		if i < 10 {
-			want = min(mostPause, leastPause<<i)
-		}
-		if b.next != now.Add(want) || b.due(now) || !b.due(now.Add(want)) {
-			t.Fatalf("failure %d: until %v, want %v", i, b.next, want)
-		}
-	}
-	if b.reset(); !b.due(now) || b.tries != 0 {
-		t.Errorf("%+v after a reset", b)
-	}
-}
-
 // TestMergeAroundDamage has one segment of many that cannot be read. The others are
 // merged, it is left alone in the end.
 func TestMergeAroundDamage(t *testing.T) {
 	ix := newPacedIndex(t, tuning{opts: Options{Merge: MergeOptions{SegmentsPerTier: 4, Disabled: true}}})
 	ix.addSegments(7)
-	bad := ix.sealed()[2].s
+	bad := ix.probe().Disks()[2]
 	failed := 0
 	for range 20 {
-		ix.mergeMu.Lock()
-		for inputs := ix.pickDue(ix.sealed()); inputs != nil; inputs = ix.pickDue(ix.sealed()) {
-			var err error
-			if slices.ContainsFunc(inputs, func(in mergeInput) bool { return in.s == bad }) {
-				err = corrupt.New(0, "a flipped bit")
-				failed++
-			} else if err = ix.merge(ctx, inputs); err != nil {
-				t.Fatal(err)
+		err := ix.probe().MergeDue(ctx, func(inputs []*segment.Disk) error {
+			if !slices.Contains(inputs, bad) {
+				return nil
 			}
-			ix.aside.note(inputs, err, ix.now())
+			failed++
+			return corrupt.New(0, "a flipped bit")
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
-		ix.mergeMu.Unlock()
-		ix.clock.Add(int64(mostPause / time.Second))
+		ix.clock.Add(int64(10 * time.Minute / time.Second)) // the longest pause
 	}
 	ix.want("merges with the damaged segment", failed, 4) // of 7, 3, 2, 1
-	all := ix.sealed()
-	if len(all) > 4 || !slices.ContainsFunc(all, func(in mergeInput) bool { return in.s == bad }) {
+	all := ix.probe().Disks()
+	if len(all) > 4 || !slices.Contains(all, bad) {
 		t.Errorf("%d segments are left", len(all))
 	}
-	if next := ix.nextMerge(); !next.IsZero() {
+	if next, _ := ix.probe().NextMerge(); !next.IsZero() {
 		t.Errorf("the damaged segment is tried again at %v", next)
 	}
 	ix.addSegments(4)
@@ -179,7 +159,7 @@ func TestMergeAroundDamage(t *testing.T) {
 	if err := ix.Compact(ctx); err != nil { // it is not really damaged
 		t.Fatal(err)
 	}
-	ix.want("segments", len(ix.sealed()), 1)
+	ix.want("segments", len(ix.probe().Disks()), 1)
 }
 
 // TestSealBacksOff lets seals fail until memory is full. Then Apply returns the
@@ -227,11 +207,8 @@ func TestSealBacksOff(t *testing.T) {
 		t.Errorf("in the pause: %v", err)
 	}
 	ix.clock.Add(16)
-	ix.retrySeal()
-	ix.mu.Lock()
-	err = ix.awaitSeal(ctx)
-	ix.mu.Unlock()
-	if err := errors.Join(err, put(), ix.Flush(ctx)); err != nil {
+	ix.probe().RetrySeal()
+	if err := errors.Join(ix.probe().AwaitSeal(ctx), put(), ix.Flush(ctx)); err != nil {
 		t.Errorf("after the pause: %v", err)
 	}
 	ix.want("attempts that failed", int(ix.told.Load()), 5)

@@ -60,17 +60,6 @@ func (b *Batch) Delete(id string) {
 // Len returns the number of changes.
 func (b *Batch) Len() int { return len(b.ops) + len(b.errs) }
 
-// puts returns the number of Put operations.
-func (b *Batch) puts() int {
-	n := 0
-	for i := range b.ops {
-		if !b.ops[i].Delete {
-			n++
-		}
-	}
-	return n
-}
-
 // Size returns about how many bytes the changes take in memory, for callers that
 // cut their input into batches.
 func (b *Batch) Size() int { return b.size }

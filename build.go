@@ -9,6 +9,7 @@ import (
 
 	"github.com/riffle-search/riffle/internal/accelerator"
 	"github.com/riffle-search/riffle/internal/document"
+	"github.com/riffle-search/riffle/internal/live"
 	"github.com/riffle-search/riffle/segment"
 )
 
@@ -173,7 +174,7 @@ type builder struct {
 
 	schema *document.Schema
 	fields *document.Fields // of all blocks taken so far
-	engine *Engine          // nil before the first document
+	index  *live.Index      // nil before the first document
 	now    *buildRun        // nil between runs
 	gpu    *buildGPU        // nil when none was asked for, or there is none
 	noGPU  error            // it is required, and cannot be used

@@ -344,7 +344,7 @@ func TestBuildRefuses(t *testing.T) {
 		t.Error(err)
 	}
 	s.Close()
-	live := e.store.Manifest().Segments
+	live := e.probe().Store().Manifest().Segments
 	if err := errors.Join(e.Close(), noOrphans(mem, live)); err != nil {
 		t.Error(err)
 	}
@@ -398,7 +398,7 @@ func TestBuildEmpty(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	if n, err := e.Count(ctx, All{}); n != 0 || err != nil || e.schema.Analyzer != "english" {
-		t.Errorf("%d documents, %v, analyzer %q", n, err, e.schema.Analyzer)
+	if n, err := e.Count(ctx, All{}); n != 0 || err != nil || e.Schema().Analyzer != "english" {
+		t.Errorf("%d documents, %v, analyzer %q", n, err, e.Schema().Analyzer)
 	}
 }

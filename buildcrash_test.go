@@ -103,7 +103,7 @@ func inspectBuild(fsys *crashFS, docs []modelPut, final model) (what string, err
 			return what, err
 		}
 	}
-	live := e.store.Manifest().Segments
+	live := e.probe().Store().Manifest().Segments
 	s, err := e.Snapshot()
 	if err != nil {
 		return what, err

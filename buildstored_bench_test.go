@@ -70,7 +70,7 @@ func BenchmarkBuildStored(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		w, err := e.store.NewSegment()
+		w, err := e.probe().Store().NewSegment()
 		if err != nil {
 			b.Fatal(err)
 		}

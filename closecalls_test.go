@@ -234,10 +234,7 @@ func TestCloseInCallbacks(t *testing.T) {
 		if err := errors.Join(e.Put(ctx, "d7", map[string]any{"text": "again"}), e.Flush(ctx)); err != nil {
 			t.Fatal(err)
 		}
-		e.mu.Lock()
-		e.segments[0].deleted = nil // two live documents with one id: a fault
-		e.publish()
-		e.mu.Unlock()
+		e.probe().Undelete() // two live documents with one id: a fault
 		reports := 0
 		err := e.Check(ctx, func(fault error) {
 			if reports++; !errors.Is(fault, ErrCorrupt) {

@@ -225,7 +225,7 @@ func (w *wreck) inspectOnce(states []model, merge bool) (err error) {
 			return err
 		}
 	}
-	live = e.store.Manifest().Segments
+	live = e.probe().Store().Manifest().Segments
 	if _, err := findState(e, states); err != nil {
 		return err
 	}

@@ -1,12 +1,11 @@
 package riffle
 
 import (
-	"errors"
-
 	"github.com/riffle-search/riffle/internal/accelerator"
 	"github.com/riffle-search/riffle/internal/corrupt"
 	"github.com/riffle-search/riffle/internal/document"
 	"github.com/riffle-search/riffle/internal/format"
+	"github.com/riffle-search/riffle/internal/live"
 	"github.com/riffle-search/riffle/internal/plan"
 	"github.com/riffle-search/riffle/store"
 )
@@ -33,13 +32,13 @@ var (
 
 	// ErrPending: the context of an Apply ended when the batch was in the log already. The batch will
 	// be applied, unless the log fails.
-	ErrPending = errors.New("riffle: the batch is logged and will be applied")
+	ErrPending = live.ErrPending
 
 	// ErrReadOnly: a change was asked of an Engine opened with Options.ReadOnly.
-	ErrReadOnly = errors.New("riffle: opened read-only")
+	ErrReadOnly = live.ErrReadOnly
 
 	// ErrNotFound: no document has the id that was asked for.
-	ErrNotFound = errors.New("riffle: no such document")
+	ErrNotFound = live.ErrNotFound
 
 	// ErrNoDevice: a GPU was demanded and none is there, or this build has no GPU support.
 	ErrNoDevice = accelerator.ErrNoDevice

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/internal/live"
 )
 
 // Work counts what a search did; see blockmax.Work.
@@ -83,8 +84,20 @@ func (l *Listener) gpuFailed(ev GPUEvent) {
 	}
 }
 
-func (l *Listener) failed(err error) {
-	if l != nil && l.Failed != nil {
-		l.Failed(err)
+// live returns the listener that package live tells. It accepts nil.
+func (l *Listener) live() live.Listener {
+	if l == nil {
+		return live.Listener{}
 	}
+	to := live.Listener{Failed: l.Failed}
+	if told := l.Applied; told != nil {
+		to.Applied = func(ev live.Applied) { told(ApplyEvent(ev)) }
+	}
+	if told := l.Sealed; told != nil {
+		to.Sealed = func(ev live.Sealed) { told(SealEvent(ev)) }
+	}
+	if told := l.Merged; told != nil {
+		to.Merged = func(ev live.Merged) { told(MergeEvent(ev)) }
+	}
+	return to
 }

@@ -27,7 +27,7 @@ func (e *Engine) Explain(ctx context.Context, q Query, id string, o *SearchOptio
 	if err != nil {
 		return nil, err
 	}
-	defer v.release()
+	defer v.Release()
 	return v.explain(ctx, q, id, o)
 }
 
@@ -37,16 +37,16 @@ func (s *Snapshot) Explain(ctx context.Context, q Query, id string, o *SearchOpt
 	if err != nil {
 		return nil, err
 	}
-	defer v.release()
+	defer v.Release()
 	return v.explain(ctx, q, id, o)
 }
 
-func (v *view) explain(ctx context.Context, q Query, id string, o *SearchOptions) (*Explanation, error) {
+func (v view) explain(ctx context.Context, q Query, id string, o *SearchOptions) (*Explanation, error) {
 	set, err := v.e.settings(o)
 	if err != nil {
 		return nil, err
 	}
-	sv, doc, err := v.find(ctx, id)
+	segment, doc, err := v.Find(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -57,11 +57,6 @@ func (v *view) explain(ctx context.Context, q Query, id string, o *SearchOptions
 	if err != nil {
 		return nil, err
 	}
-	for i := range v.segs {
-		if &v.segs[i] == sv {
-			x, err := c.Explain(ctx, i, doc)
-			return x, sv.home.at(err)
-		}
-	}
-	panic("BUG: a document lies in none of its view's segments")
+	x, err := c.Explain(ctx, segment, doc)
+	return x, v.Segment(segment).At(err)
 }

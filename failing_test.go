@@ -202,7 +202,7 @@ func TestMergeUnreadable(t *testing.T) {
 	if err := e.Flush(ctx); err != nil {
 		t.Errorf("flush afterwards: %v", err)
 	}
-	if n := len(e.sealed()); n != 2 {
+	if n := len(e.probe().Disks()); n != 2 {
 		t.Errorf("%d sealed segments, want that of the merge and a new one", n)
 	}
 	if _, err := findState(e, []model{want}); err != nil {

@@ -54,7 +54,7 @@ func TestMaxFieldsCountsTheWholeIndex(t *testing.T) {
 	if after, _ := e.Stats(); after.LogRecords != before.LogRecords || after.Docs != 2 {
 		t.Errorf("%d log records and %d documents after a refused batch, had %d and 2", after.LogRecords, after.Docs, before.LogRecords)
 	}
-	if n := e.fields.Len(); n != 7 {
+	if n := e.probe().Fields().Len(); n != 7 {
 		t.Errorf("%d fields are held after a refused batch, want 7", n)
 	}
 	if err := e.Put(ctx, "fits", fieldsDoc("c", 0, 3)); err != nil { // what the refused batch held is free again
@@ -92,8 +92,8 @@ func TestMaxFieldsOfConcurrentBatches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(st.Fields) != 50 || accepted != 50 || e.fields.Len() != 50 {
-		t.Errorf("%d fields, %d held, of %d accepted documents, want 50", len(st.Fields), e.fields.Len(), accepted)
+	if len(st.Fields) != 50 || accepted != 50 || e.probe().Fields().Len() != 50 {
+		t.Errorf("%d fields, %d held, of %d accepted documents, want 50", len(st.Fields), e.probe().Fields().Len(), accepted)
 	}
 }
 
@@ -106,7 +106,7 @@ func TestMaxFieldsOfAnOlderIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	e = fieldsEngine(t, dir, 20) // 30 fields in a segment, 30 in the log
-	if n := e.fields.Len(); n != 60 {
+	if n := e.probe().Fields().Len(); n != 60 {
 		t.Errorf("%d fields are known, want 60", n)
 	}
 	requireRefused(t, e.Put(ctx, "c", fieldsDoc("c", 0, 1)), "c", "c0", 20)
@@ -131,7 +131,7 @@ func TestFieldsAreFreeAgain(t *testing.T) {
 	if err := errors.Join(e.Delete(ctx, "many"), e.Compact(ctx)); err != nil {
 		t.Fatal(err)
 	}
-	if n := e.fields.Len(); n != 2 {
+	if n := e.probe().Fields().Len(); n != 2 {
 		t.Errorf("%d fields are left, want 2", n)
 	}
 	if err := e.Put(ctx, "new", fieldsDoc("n", 0, 8)); err != nil {
@@ -140,7 +140,7 @@ func TestFieldsAreFreeAgain(t *testing.T) {
 	if err := errors.Join(e.Delete(ctx, "new"), e.Delete(ctx, "few"), e.Compact(ctx)); err != nil {
 		t.Fatal(err)
 	}
-	if n := e.fields.Len(); n != 0 {
+	if n := e.probe().Fields().Len(); n != 0 {
 		t.Errorf("%d fields are left in an empty index", n)
 	}
 }

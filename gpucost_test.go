@@ -56,7 +56,7 @@ func costErrors(b *testing.B, e *Engine, model *dispatch.Model, mode Mode, k int
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer v.release()
+	defer v.Release()
 	set, err := e.settings(&SearchOptions{K: k})
 	if err != nil {
 		b.Fatal(err)

@@ -118,7 +118,7 @@ func newSimLog(b *testing.B, mode Mode, ranked bool) *simLog {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer v.release()
+	defer v.Release()
 	set, err := e.settings(&SearchOptions{K: 10})
 	if err != nil {
 		b.Fatal(err)

@@ -152,7 +152,7 @@ func TestListenerHearsOfFailingFlushes(t *testing.T) {
 		t.Fatal(err)
 	}
 	broken.Store(true)
-	if err := e.store.Compact(ctx); !errors.Is(err, errorfs.ErrInjected) {
+	if err := e.probe().Store().Compact(ctx); !errors.Is(err, errorfs.ErrInjected) {
 		t.Errorf("compact: %v", err)
 	}
 	if err := <-told; !errors.Is(err, errorfs.ErrInjected) {

@@ -18,21 +18,21 @@ type namer struct {
 const keptIDBytes = 64 << 10
 
 // hits returns the hits of top on a view, with the stored fields that load names.
-func (n *namer) hits(ctx context.Context, v *view, top []blockmax.Hit, scale float64, load []string) (hits []Hit, err error) {
+func (n *namer) hits(ctx context.Context, v view, top []blockmax.Hit, scale float64, load []string) (hits []Hit, err error) {
 	hits, n.ids, n.ends = make([]Hit, len(top)), n.ids[:0], n.ends[:0]
 	for i, h := range top {
 		hit := &hits[i]
 		hit.Score, hit.doc, hit.score = float64(h.Score)/scale, h.Doc, h.Score
-		sv := v.segmentOf(h.Doc)
-		if n.ids, err = sv.reader.AppendID(n.ids, h.Doc-sv.base); err != nil {
-			return nil, sv.home.at(err)
+		sv := v.SegmentOf(h.Doc)
+		if n.ids, err = sv.Reader().AppendID(n.ids, h.Doc-sv.Base()); err != nil {
+			return nil, sv.At(err)
 		}
 		n.ends = append(n.ends, len(n.ids))
 		if len(load) > 0 {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			if hit.Fields, err = sv.load(h.Doc-sv.base, load); err != nil {
+			if hit.Fields, err = loadFields(sv, h.Doc-sv.Base(), load); err != nil {
 				return nil, err
 			}
 		}

@@ -39,8 +39,14 @@ func TestMaxDocs(t *testing.T) {
 func TestSegmentDocs(t *testing.T) {
 	ix := newPacedIndex(t, tuning{opts: Options{private: privateOptions{segmentDocs: 4}, Merge: MergeOptions{SegmentsPerTier: 3, Disabled: true}}})
 	sizes := func() (docs []uint64) {
-		for _, in := range ix.sealed() {
-			docs = append(docs, in.liveDocs())
+		st, err := ix.Stats()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range st.Segments {
+			if s.Sealed {
+				docs = append(docs, uint64(s.Docs)-s.Deleted)
+			}
 		}
 		return docs
 	}

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-
-	"github.com/riffle-search/riffle/internal/cache"
 )
 
 // TestListCacheSettles: what lists load for a query is counted when the query ends, and
@@ -23,8 +21,8 @@ func TestListCacheSettles(t *testing.T) {
 		t.Helper()
 		_, err := ix.Search(context.Background(), q, &SearchOptions{ExactTotal: true})
 		ix.must(err)
-		sum := ix.lists.Measure()
-		if held, budget := ix.lists.Bytes(); held != sum || held > budget {
+		sum := ix.probe().Lists().Measure()
+		if held, budget := ix.probe().Lists().Bytes(); held != sum || held > budget {
 			t.Fatalf("after %v: %d bytes counted, %d held, the budget is %d", q, held, sum, budget)
 		}
 	}
@@ -42,7 +40,7 @@ func TestKeysOfLists(t *testing.T) {
 	keys := func() (out []uint64) {
 		v, err := ix.acquire()
 		ix.must(err)
-		defer v.release()
+		defer v.Release()
 		set, err := ix.settings(nil)
 		ix.must(err)
 		c, err := ix.borrow().prepare(context.Background(), v, match("t", "often each rare"), &set)
@@ -67,7 +65,7 @@ func TestKeysOfLists(t *testing.T) {
 	if len(first) != 3 || first[0] == 0 || first[1] == 0 || first[0] == first[1] || first[2] != 0 {
 		t.Fatalf("keys are %x; want two different ones, and none for a short list", first)
 	}
-	ix.lists = cache.NewLists(1)
+	ix.probe().ForgetLists()
 	if again := keys(); !slices.Equal(again, first) {
 		t.Errorf("lists opened anew have keys %x, before %x", again, first)
 	}

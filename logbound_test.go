@@ -56,7 +56,7 @@ func TestLogIsBounded(t *testing.T) {
 					t.Fatal(err)
 				}
 				// A batch is let in below twice the bound.
-				if n := e.store.LogBytes(); n > 2*o.LogBytes+40<<10 {
+				if n := e.probe().Store().LogBytes(); n > 2*o.LogBytes+40<<10 {
 					t.Fatalf("the log has %d bytes, its bound is twice %d", n, o.LogBytes)
 				}
 			}
@@ -110,7 +110,7 @@ func TestFullLogWaits(t *testing.T) {
 		return e.Put(ctx, fmt.Sprint(i), map[string]any{"t": "word", "raw": noise(rng, 20_000)})
 	}
 	n := 0
-	for ; e.store.LogBytes() < 2*o.LogBytes; n++ {
+	for ; e.probe().Store().LogBytes() < 2*o.LogBytes; n++ {
 		if err := put(ctx, n); err != nil {
 			t.Fatal(err)
 		}

@@ -24,7 +24,7 @@ func TestMoreFieldsThanALimitHeals(t *testing.T) {
 		return e
 	}
 	e := open()
-	e.fields.Limit = 1 << 20 // as before there was a limit
+	e.probe().Fields().Limit = 1 << 20 // as before there was a limit
 	for d := range 3 {
 		if err := e.Put(ctx, fmt.Sprint(d), fieldsDoc(fmt.Sprint("f", d, "_"), 0, 22_500)); err != nil {
 			t.Fatal(err)
@@ -39,7 +39,7 @@ func TestMoreFieldsThanALimitHeals(t *testing.T) {
 	if err := errors.Join(e.Delete(ctx, "0"), e.Put(ctx, "3", fieldsDoc("f1_", 0, 10)), e.Flush(ctx)); err != nil {
 		t.Fatal(err)
 	}
-	e.fields.Limit = 1 << 20
+	e.probe().Fields().Limit = 1 << 20
 	if err := errors.Join(e.Put(ctx, "4", fieldsDoc("f4_", 0, 22_500)), e.Flush(ctx), e.Compact(ctx)); err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func TestColumnsOfSeldomFieldsAreBounded(t *testing.T) {
 			if err != nil || len(res.Hits) == 0 {
 				t.Fatal(res, err)
 			}
-			held, _ := e.lists.Bytes()
+			held, _ := e.probe().Lists().Bytes()
 			if most = max(most, held); held > budget {
 				t.Fatalf("%s: %d bytes are held after %d fields, the budget is %d", state, held, f+1, budget)
 			}
@@ -156,9 +156,9 @@ func TestColumnsOfSeldomFieldsAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, s := range e.segments {
-		if s.disk != nil && s.disk.HeldBytes() > 40*20_000 {
-			t.Errorf("a segment holds %d bytes", s.disk.HeldBytes())
+	for _, disk := range e.probe().Disks() {
+		if disk.HeldBytes() > 40*20_000 {
+			t.Errorf("a segment holds %d bytes", disk.HeldBytes())
 		}
 	}
 }

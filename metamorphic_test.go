@@ -518,7 +518,7 @@ func (w *world) compact() {
 // and again by the rounding of the weights themselves.
 func (w *world) compareScores(s *Snapshot, q Query, o SearchOptions) {
 	w.t.Helper()
-	sim, alpha := *s.v.e.opts.Similarity, w.opts.Rank.Alpha
+	sim, alpha := *s.e.opts.Similarity, w.opts.Rank.Alpha
 	if o.Similarity != nil {
 		sim = *o.Similarity
 	}

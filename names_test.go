@@ -110,7 +110,7 @@ func TestBadNamesInLog(t *testing.T) {
 	ix := newIndex(t, &Options{Schema: &Schema{Dynamic: DynamicRefuse, Fields: map[string]Field{
 		"caf\ufffd": {Type: KeywordField}, "copy": {CopyFrom: []string{"caf\ufffd"}},
 	}}})
-	ix.schema.Fields[badName] = document.Field{Type: KeywordField}
+	ix.index.Schema().Fields[badName] = document.Field{Type: KeywordField}
 	b := &Batch{ops: []document.Operation{{ID: "1", Values: []document.Value{document.Text(badName, "x y")}}}}
 	ix.must(ix.Apply(ctx, b))
 	ix.reopen(nil)

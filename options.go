@@ -5,16 +5,14 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/riffle-search/riffle/analysis"
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/internal/accelerator"
-	"github.com/riffle-search/riffle/internal/corrupt"
 	"github.com/riffle-search/riffle/internal/document"
-	"github.com/riffle-search/riffle/internal/format"
+	"github.com/riffle-search/riffle/internal/live"
 	"github.com/riffle-search/riffle/segment"
 	"github.com/riffle-search/riffle/store"
 )
@@ -223,7 +221,7 @@ type privateOptions struct {
 	accelerator accelerator.Opener // instead of GPUs
 	now         func() time.Time   // instead of time.Now, where background work is paced
 	maxDocs     uint64             // instead of MaxDocs
-	segmentDocs uint64             // instead of maxSegmentDocs
+	segmentDocs uint64             // instead of what a segment may have
 	replayed    func(bytes int64)  // is told what memory holds after each record of the log that Open reads
 }
 
@@ -259,9 +257,6 @@ func (o *Options) withDefaults() Options {
 	}
 	if d.private.maxDocs == 0 {
 		d.private.maxDocs = MaxDocs
-	}
-	if d.private.segmentDocs == 0 {
-		d.private.segmentDocs = maxSegmentDocs
 	}
 	d.Parallel = d.Parallel.withDefaults()
 	if d.Similarity == nil {
@@ -323,23 +318,6 @@ func (o *Options) Validate() error {
 	return nil
 }
 
-// checkKeptOptions checks the version of the options that an index keeps: lines `name=value`, as
-// String writes them. From version 2 on the first line is `version=` and the number. Nothing reads
-// the others, so lines may come and go; a line that older builds must not pass over takes a new
-// version (format.Options).
-func checkKeptOptions(text []byte) error {
-	line, _, _ := strings.Cut(string(text), "\n")
-	version, ok := strings.CutPrefix(line, "version=")
-	if !ok {
-		return nil
-	}
-	n, err := strconv.ParseUint(version, 10, 64)
-	if err != nil {
-		return corrupt.At(corrupt.New(0, "%v", err), "options")
-	}
-	return format.Options.Check(n)
-}
-
 // analyzer finds an analyzer by name: the Engine's own first, then the registered ones.
 func (o *Options) analyzer(name string) (analysis.Analyzer, error) {
 	if a, ok := o.Analyzers[name]; ok {
@@ -393,4 +371,51 @@ func (o *Options) String() string {
 		line("schema", d.Schema)
 	}
 	return b.String()
+}
+
+// docOrderOf is the public name of a segment's order.
+func docOrderOf(o segment.Order) DocOrder {
+	switch o.Kind {
+	case segment.ByGlobalScore:
+		return ByGlobalScore
+	case segment.ByGraph:
+		return ByGraph
+	}
+	return ByArrival
+}
+
+// live returns the options as package live wants them. It is for options with their defaults.
+func (o *Options) live() *live.Options {
+	text := *o
+	text.Schema = nil
+	l := &live.Options{
+		Store: o.private.store, Building: o.private.building,
+		Schema: o.Schema.internal(), RankField: o.Rank.Field, Analyzer: o.analyzer, Text: text.String(),
+		Sync: o.Durability == SyncBatch, MemoryBytes: o.MemoryBytes, LogBytes: o.LogBytes, CacheBytes: o.CacheBytes, MaxFields: o.MaxFields, MaxDocs: o.private.maxDocs,
+		Codec: kinds[o.Codec], TableBytes: o.private.tableBytes,
+		Merge: live.Merge{
+			Disabled: o.Merge.Disabled, SegmentsPerTier: o.Merge.SegmentsPerTier, MaxSegmentBytes: o.Merge.MaxSegmentBytes, MaxSegmentDocs: o.private.segmentDocs,
+			Order: o.order(), Workers: o.Merge.Workers, MemoryBytes: o.Merge.MemoryBytes,
+		},
+		Listener: o.Listener.live(), Now: o.private.now, Replayed: o.private.replayed,
+	}
+	l.Store.ReadOnly = o.ReadOnly
+	if o.Listener != nil {
+		l.Store.Log = o.Listener.Log
+	}
+	if n := o.private.memoryBytes; n > 0 {
+		l.MemoryBytes = n
+	}
+	return l
+}
+
+// order is the order in which merges put documents.
+func (o *Options) order() segment.Order {
+	switch o.Merge.Order {
+	case ByGlobalScore:
+		return segment.Order{Kind: segment.ByGlobalScore, Alpha: o.Rank.Alpha, BM25: *o.Similarity}
+	case ByGraph:
+		return segment.Order{Kind: segment.ByGraph}
+	}
+	return segment.Order{}
 }

@@ -115,7 +115,7 @@ func TestSnapshotsWhileWriting(t *testing.T) {
 			t.Fatal(err)
 		}
 		all = append(all, s)
-		if segs := s.v.segs; len(segs) > 0 && segs[len(segs)-1].home.disk != nil {
+		if s.e.probe().SealedInView(s.v) {
 			sealed++
 		}
 	}
@@ -158,13 +158,18 @@ func TestSnapshotWithoutRoom(t *testing.T) {
 		}
 	}
 	var all []*Snapshot
-	for ix.pinnedBytes.Load() <= tinyMemory {
+	for pinned := int64(0); pinned <= tinyMemory; {
 		put()
 		s, err := ix.Snapshot()
 		if err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, s)
+		st, err := ix.Stats()
+		if err != nil {
+			t.Fatal(err)
+		}
+		pinned = st.Pinned.MemoryBytes
 	}
 	put()
 	ix.broken.Store(true)

@@ -227,9 +227,8 @@ func TestCallsWhileSealHangs(t *testing.T) {
 		case !errors.Is(err, context.Canceled):
 			t.Fatal(err)
 		default:
-			e.mu.Lock()
-			full = e.seal.done != nil && e.memory.memory.Bytes() >= e.opts.MemoryBytes
-			e.mu.Unlock()
+			runs, out := e.probe().Sealing()
+			full = runs && out
 		}
 		if batches++; batches > 10_000 {
 			t.Fatal("memory does not become full")
@@ -268,9 +267,7 @@ func TestApplyWaitsForOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := e.order.lock(ctx); err != nil {
-		t.Fatal(err)
-	}
+	release := e.probe().HoldLog()
 	c, cancel := context.WithCancel(ctx)
 	waits := make(chan error)
 	go func() { waits <- e.Put(c, "x", map[string]any{"num": 1}) }()
@@ -279,9 +276,9 @@ func TestApplyWaitsForOrder(t *testing.T) {
 	if err := <-waits; !errors.Is(err, context.Canceled) || errors.Is(err, ErrPending) {
 		t.Error(err)
 	}
-	e.order.unlock()
-	if len(e.underWay) > 0 {
-		t.Errorf("%d batches are still under way", len(e.underWay))
+	release()
+	if n := e.probe().UnderWay(); n > 0 {
+		t.Errorf("%d batches are still under way", n)
 	}
 	if err := e.Put(ctx, "y", map[string]any{"num": 1}); err != nil {
 		t.Error(err)
@@ -306,11 +303,7 @@ func TestApplyWhileSegmentsMove(t *testing.T) {
 		return func(e *Engine) error { return e.Delete(ctx, id) }
 	}
 	sealing := func(e *Engine) error { // is begun, and ends when it likes
-		e.mu.Lock()
-		if e.seq > e.sealedSeq {
-			e.startSeal()
-		}
-		e.mu.Unlock()
+		e.probe().StartSeal()
 		return nil
 	}
 	steps := []func(*Engine) error{put("x", 2), put("y", 2), put("z", 2), flush, compact, remove("x"), remove("z"), sealing}
@@ -340,20 +333,13 @@ func TestApplyWhileSegmentsMove(t *testing.T) {
 		b.Delete("y")
 		b.Put("z", map[string]any{"num": 11})
 		b.Put("x", map[string]any{"num": 12})
-		chunks, err := e.invertAll(ctx, b.ops)
+		history += " locate"
+		finish, err := e.probe().Locate(ctx, b.ops)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := e.fields.TakeChunks(chunks); err != nil {
-			t.Fatal(err)
-		}
-		p := e.newPending(b.ops, chunks)
-		history += " locate"
-		if err := e.locate(ctx, p); err != nil {
-			t.Fatal(err)
-		}
 		some(8)
-		if err := errors.Join(e.log(ctx, p), e.finish(ctx, p)); err != nil {
+		if err := finish(); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := findState(e, []model{{"x": {"num": 12}, "z": {"num": 11}}}); err != nil {
@@ -471,15 +457,14 @@ func TestNoFilesUnderLock(t *testing.T) {
 		}
 		// Another goroutine may hold it for a moment. One that holds it here holds it for good.
 		for range 5000 {
-			if e.mu.TryLock() {
-				e.mu.Unlock()
+			if e.probe().TryLock() {
 				return nil
 			}
 			time.Sleep(time.Millisecond)
 		}
 		if told.CompareAndSwap(false, true) {
 			stack := make([]byte, 1<<16)
-			t.Errorf("%s under Engine.mu\n%s", opText(op), stack[:runtime.Stack(stack, false)])
+			t.Errorf("%s under Index.mu\n%s", opText(op), stack[:runtime.Stack(stack, false)])
 		}
 		return nil
 	}))

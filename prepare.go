@@ -18,13 +18,13 @@ type preparer struct {
 func (e *Engine) borrow() *preparer { return e.preparers.Get().(*preparer) }
 
 // giveBack takes a preparer back from a search on the view.
-func (v *view) giveBack(p *preparer) {
+func (v view) giveBack(p *preparer) {
 	p.Forget(v)
 	v.e.preparers.Put(p)
 }
 
 // prepare turns a query into a plan on a view. The plan is lent until the next call.
-func (p *preparer) prepare(ctx context.Context, v *view, q Query, s *searchSettings) (*plan.Compiled, error) {
+func (p *preparer) prepare(ctx context.Context, v view, q Query, s *searchSettings) (*plan.Compiled, error) {
 	set := plan.Settings{K: s.K, CountAll: s.ExactTotal, Sim: s.sim, Alpha: s.alpha}
 	if s.After != nil {
 		set.After = &blockmax.Hit{Doc: s.After.doc, Score: s.After.score}

@@ -24,7 +24,7 @@ func TestPreparedWords(t *testing.T) {
 	}
 	v, err := ix.acquire()
 	ix.must(err)
-	defer v.release()
+	defer v.Release()
 	quick, whole := ix.borrow(), ix.borrow()
 	planned := 0
 	for range 2000 {
@@ -73,7 +73,7 @@ func TestPreparersKeepNothing(t *testing.T) {
 	ix := newQueryIndex(t)
 	v, err := ix.acquire()
 	ix.must(err)
-	defer v.release()
+	defer v.Release()
 	p := ix.borrow()
 	for _, q := range []Query{match("text", "apple banana cherry"), all("text", "date"), Bool{MustNot: []Query{Term{"n", 1}}}} {
 		s, err := ix.settings(nil)

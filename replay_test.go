@@ -28,7 +28,7 @@ func leaveLog(t *testing.T, states []model) *crashFS {
 			t.Fatal(err)
 		}
 	}
-	if n := len(e.sealed()); n > 0 {
+	if n := len(e.probe().Disks()); n > 0 {
 		t.Fatalf("%d segments are sealed", n)
 	}
 	left := mem.crash(0, rand.New(rand.NewPCG(1, 1)))
@@ -61,8 +61,8 @@ func TestReplayKeepsBudget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if all < 2*tinyMemory || len(e.sealed()) > 0 {
-		t.Errorf("read-only: %d bytes in memory, %d segments sealed", all, len(e.sealed()))
+	if all < 2*tinyMemory || len(e.probe().Disks()) > 0 {
+		t.Errorf("read-only: %d bytes in memory, %d segments sealed", all, len(e.probe().Disks()))
 	}
 	if _, err := findState(e, last); err != nil {
 		t.Errorf("read-only: %v", err)
@@ -79,7 +79,7 @@ func TestReplayKeepsBudget(t *testing.T) {
 	if most > tinyMemory+record {
 		t.Errorf("memory held up to %d bytes under a budget of %d", most, tinyMemory)
 	}
-	if n := len(e.sealed()); n < 2 {
+	if n := len(e.probe().Disks()); n < 2 {
 		t.Errorf("%d segments are sealed", n)
 	}
 	st, err := e.Stats()
@@ -119,7 +119,7 @@ func TestCrashInReplay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sealed := len(e.sealed())
+	sealed := len(e.probe().Disks())
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +212,7 @@ func TestCloseFinishesSeal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.commitMu.Lock() // holds the seal up before it writes anything
+	release := e.probe().HoldCommits() // holds the seal up before it writes anything
 	want := model{}
 	for sealing := false; !sealing; {
 		id := fmt.Sprint(len(want))
@@ -220,14 +220,12 @@ func TestCloseFinishesSeal(t *testing.T) {
 		if err := e.Put(ctx, id, map[string]any(want[id])); err != nil {
 			t.Fatal(err)
 		}
-		e.mu.Lock()
-		sealing = e.seal.done != nil
-		e.mu.Unlock()
+		sealing, _ = e.probe().Sealing()
 	}
 	closed := make(chan error)
 	go func() { closed <- e.Close() }()
-	<-e.background.Done() // all that Close breaks off is broken off
-	e.commitMu.Unlock()
+	<-e.probe().Closing() // all that Close breaks off is broken off
+	release()
 	if err := <-closed; err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +234,7 @@ func TestCloseFinishesSeal(t *testing.T) {
 	}
 	defer e.Close()
 	st, err := e.Stats()
-	if err != nil || st.LogRecords > 0 || len(e.sealed()) == 0 {
+	if err != nil || st.LogRecords > 0 || len(e.probe().Disks()) == 0 {
 		t.Errorf("%d of %d records are in the log: %v", st.LogRecords, len(want), err)
 	}
 	if _, err := findState(e, []model{want}); err != nil {
@@ -254,17 +252,13 @@ func TestCloseSealsAfterFailure(t *testing.T) {
 		if err := ix.Put(ctx, fmt.Sprint(ix.puts), map[string]any{"text": "w1 w2 w3"}); err != nil {
 			t.Fatal(err)
 		}
-		ix.mu.Lock()
-		if ix.seal.segment != nil {
-			_ = ix.awaitSeal(ctx) // the Listener is told
-		}
-		ix.mu.Unlock()
+		_ = ix.probe().AwaitSeal(ctx) // the Listener is told
 	}
 	ix.broken.Store(false)
 	if err := ix.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if ix.sealedSeq != ix.seq || len(ix.sealed()) != 1 {
-		t.Errorf("sealed up to record %d of %d", ix.sealedSeq, ix.seq)
+	if n := ix.probe().Unsealed(); n > 0 || len(ix.probe().Disks()) != 1 {
+		t.Errorf("%d records are not sealed", n)
 	}
 }

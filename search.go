@@ -173,7 +173,7 @@ func (e *Engine) Search(ctx context.Context, q Query, o *SearchOptions) (*Result
 	if err != nil {
 		return nil, err
 	}
-	defer v.release()
+	defer v.Release()
 	return v.searchTimed(ctx, q, o)
 }
 
@@ -183,7 +183,7 @@ func (e *Engine) Count(ctx context.Context, q Query) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer v.release()
+	defer v.Release()
 	return v.count(ctx, q)
 }
 
@@ -193,12 +193,12 @@ func (s *Snapshot) Search(ctx context.Context, q Query, o *SearchOptions) (*Resu
 	if err != nil {
 		return nil, err
 	}
-	defer v.release()
+	defer v.Release()
 	return v.searchTimed(ctx, q, o)
 }
 
 // searchTimed is search, with the time that it takes, and tells the listener.
-func (v *view) searchTimed(ctx context.Context, q Query, o *SearchOptions) (*Result, error) {
+func (v view) searchTimed(ctx context.Context, q Query, o *SearchOptions) (*Result, error) {
 	start := time.Now()
 	res, err := v.search(ctx, q, o)
 	if res != nil {
@@ -209,7 +209,7 @@ func (v *view) searchTimed(ctx context.Context, q Query, o *SearchOptions) (*Res
 }
 
 // tell tells the listener of a search that began then.
-func (v *view) tell(q Query, o *SearchOptions, res *Result, err error, start time.Time) {
+func (v view) tell(q Query, o *SearchOptions, res *Result, err error, start time.Time) {
 	l := v.e.opts.Listener
 	if l == nil || l.Searched == nil {
 		return
@@ -230,11 +230,11 @@ func (s *Snapshot) Count(ctx context.Context, q Query) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer v.release()
+	defer v.Release()
 	return v.count(ctx, q)
 }
 
-func (v *view) count(ctx context.Context, q Query) (int, error) {
+func (v view) count(ctx context.Context, q Query) (int, error) {
 	set, err := v.e.settings(nil)
 	if err != nil {
 		return 0, err
@@ -250,7 +250,7 @@ func (v *view) count(ctx context.Context, q Query) (int, error) {
 	return n, v.at(err)
 }
 
-func (v *view) search(ctx context.Context, q Query, o *SearchOptions) (*Result, error) {
+func (v view) search(ctx context.Context, q Query, o *SearchOptions) (*Result, error) {
 	if v.e.accelerator != nil {
 		r, err := v.submit(ctx, q, o)
 		if err != nil {
@@ -274,7 +274,7 @@ func (v *view) search(ctx context.Context, q Query, o *SearchOptions) (*Result, 
 }
 
 // result makes a Result of what an executor has found, unless it failed.
-func (v *view) result(ctx context.Context, p *preparer, c *plan.Compiled, s *searchSettings, top blockmax.TopK, executor string, err error) (*Result, error) {
+func (v view) result(ctx context.Context, p *preparer, c *plan.Compiled, s *searchSettings, top blockmax.TopK, executor string, err error) (*Result, error) {
 	if err != nil {
 		return nil, v.at(err)
 	}
@@ -286,26 +286,26 @@ func (v *view) result(ctx context.Context, p *preparer, c *plan.Compiled, s *sea
 }
 
 // at names the segment and term that an executor's error came from.
-func (v *view) at(err error) error {
+func (v view) at(err error) error {
 	if err == nil {
 		return nil
 	}
 	var le *cpuexec.ListError
-	if errors.As(err, &le) && le.Segment < len(v.segs) {
-		return v.segs[le.Segment].home.at(le.Err)
+	if errors.As(err, &le) && le.Segment < v.Segments() {
+		return v.Segment(le.Segment).At(le.Err)
 	}
 	return err
 }
 
-// load returns the named stored fields of a document; "*" names all.
-func (s *segmentView) load(doc uint32, names []string) (map[string]any, error) {
-	data, err := s.reader.Stored(doc)
+// loadFields returns the named stored fields of a document; "*" names all.
+func loadFields(s plan.Segment, doc uint32, names []string) (map[string]any, error) {
+	data, err := s.Reader().Stored(doc)
 	if err != nil {
-		return nil, s.home.at(err)
+		return nil, s.At(err)
 	}
 	vals, err := document.ParseValues(data)
 	if err != nil {
-		return nil, s.home.at(err)
+		return nil, s.At(err)
 	}
 	wanted := map[string]bool{}
 	for _, n := range names {

@@ -16,7 +16,7 @@ func (e *Engine) SearchBatch(ctx context.Context, queries []Query, o *SearchOpti
 	if err != nil {
 		return nil, err
 	}
-	defer v.release()
+	defer v.Release()
 	return v.searchBatch(ctx, queries, o)
 }
 
@@ -26,13 +26,13 @@ func (s *Snapshot) SearchBatch(ctx context.Context, queries []Query, o *SearchOp
 	if err != nil {
 		return nil, err
 	}
-	defer v.release()
+	defer v.Release()
 	return v.searchBatch(ctx, queries, o)
 }
 
-func (v *view) searchBatch(ctx context.Context, queries []Query, o *SearchOptions) ([]*Result, error) {
+func (v view) searchBatch(ctx context.Context, queries []Query, o *SearchOptions) ([]*Result, error) {
 	b := &batchSearch{view: v, queries: queries, options: o, results: make([]*Result, len(queries))}
-	ctx, open := v.e.untilClose(ctx)
+	ctx, open := v.e.index.UntilClose(ctx)
 	defer open()
 	workers := min(len(queries), v.e.opts.Parallel.Workers)
 	work := b.work
@@ -51,14 +51,14 @@ func (v *view) searchBatch(ctx context.Context, queries []Query, o *SearchOption
 	}
 	wg.Wait()
 	if err := context.Cause(ctx); err != nil {
-		return nil, v.e.orClosed(err)
+		return nil, v.e.index.OrClosed(err)
 	}
 	return b.results, nil
 }
 
 // A batchSearch is many searches, of which several goroutines take one after another.
 type batchSearch struct {
-	view    *view
+	view    view
 	queries []Query
 	options *SearchOptions
 	results []*Result

@@ -5,7 +5,7 @@ import (
 	"iter"
 	"sync"
 
-	"github.com/riffle-search/riffle/segment"
+	"github.com/riffle-search/riffle/internal/live"
 )
 
 // A Snapshot is the index as it was at one moment. It stays as it is, whatever is
@@ -16,7 +16,7 @@ import (
 type Snapshot struct {
 	e  *Engine
 	mu sync.Mutex
-	v  *view // nil once closed
+	v  *live.View // nil once closed
 }
 
 // Snapshot returns the index as it is now. The caller closes it.
@@ -25,11 +25,7 @@ type Snapshot struct {
 // has been sealed since: then it waits until what is in memory is sealed, too, and
 // holds none.
 func (e *Engine) Snapshot() (*Snapshot, error) {
-	if err := e.begin(); err != nil {
-		return nil, err
-	}
-	defer e.calls.leave()
-	v, err := e.snapshotView()
+	v, err := e.index.Snapshot()
 	if err != nil {
 		return nil, err
 	}
@@ -44,23 +40,23 @@ func (s *Snapshot) Close() {
 	s.v = nil
 	s.mu.Unlock()
 	if v != nil {
-		v.unref()
+		v.Unref()
 	}
 }
 
 // hold begins a call on the snapshot's view, as Engine.acquire does on the current one.
-func (s *Snapshot) hold() (*view, error) {
-	if err := s.e.begin(); err != nil {
-		return nil, err
+func (s *Snapshot) hold() (v view, err error) {
+	if err := s.e.index.Begin(); err != nil {
+		return v, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.v == nil {
-		s.e.calls.leave()
-		return nil, ErrClosed
+		s.e.index.End()
+		return v, ErrClosed
 	}
-	s.v.refs.Add(1)
-	return s.v, nil
+	s.v.Ref()
+	return view{s.v, s.e}, nil
 }
 
 // Len returns the number of documents, and 0 once the Snapshot or its Engine is closed.
@@ -69,8 +65,8 @@ func (s *Snapshot) Len() int {
 	if err != nil {
 		return 0
 	}
-	defer v.release()
-	return int(v.live)
+	defer v.Release()
+	return int(v.Docs())
 }
 
 // Get returns the stored fields of a document; see Hit.Fields for their types. It
@@ -80,7 +76,7 @@ func (s *Snapshot) Get(ctx context.Context, id string) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer v.release()
+	defer v.Release()
 	return v.get(ctx, id)
 }
 
@@ -90,8 +86,8 @@ func (e *Engine) Len() int {
 	if err != nil {
 		return 0
 	}
-	defer v.release()
-	return int(v.live)
+	defer v.Release()
+	return int(v.Docs())
 }
 
 // Get returns the stored fields of a document as it is now; see Snapshot.Get.
@@ -100,16 +96,16 @@ func (e *Engine) Get(ctx context.Context, id string) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer v.release()
+	defer v.Release()
 	return v.get(ctx, id)
 }
 
-func (v *view) get(ctx context.Context, id string) (map[string]any, error) {
-	sv, doc, err := v.find(ctx, id)
+func (v view) get(ctx context.Context, id string) (map[string]any, error) {
+	segment, doc, err := v.Find(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return sv.load(doc, []string{"*"})
+	return loadFields(v.Segment(segment), doc, []string{"*"})
 }
 
 // IDs iterates over the ids of all documents from the first one >= from, in
@@ -123,7 +119,7 @@ func (v *view) get(ctx context.Context, id string) (map[string]any, error) {
 //	}
 func (s *Snapshot) IDs(from string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		s.walk(from, func(_ *view, p idPlace) bool { return yield(p.id, nil) },
+		s.walk(from, func(_ view, d live.Document) bool { return yield(d.ID, nil) },
 			func(err error) { yield("", err) })
 	}
 }
@@ -140,24 +136,24 @@ type Document struct {
 func (s *Snapshot) Documents(from string) iter.Seq2[Document, error] {
 	return func(yield func(Document, error) bool) {
 		fail := func(err error) { yield(Document{}, err) }
-		s.walk(from, func(v *view, p idPlace) bool {
-			fields, err := v.loadAnnounced(p)
+		s.walk(from, func(v view, d live.Document) bool {
+			fields, err := v.loadAnnounced(d)
 			if err != nil {
 				fail(err)
 				return false
 			}
-			return yield(Document{p.id, fields}, nil)
+			return yield(Document{d.ID, fields}, nil)
 		}, fail)
 	}
 }
 
 // loadAnnounced loads a document in a call of its own.
-func (v *view) loadAnnounced(p idPlace) (map[string]any, error) {
-	if err := v.e.begin(); err != nil {
+func (v view) loadAnnounced(d live.Document) (map[string]any, error) {
+	if err := v.e.index.Begin(); err != nil {
 		return nil, err
 	}
-	defer v.e.calls.leave()
-	return p.s.load(p.doc, []string{"*"})
+	defer v.e.index.End()
+	return loadFields(d.Segment, d.Number, []string{"*"})
 }
 
 // walkPage is how many ids are read before their documents are handed out.
@@ -166,7 +162,7 @@ const walkPage = 256
 // walk calls visit for each live document in the order of ids, until it returns
 // false; fail is called at most once. Visits hold the view but are not calls that
 // Close waits for: they run the body of the caller's loop.
-func (s *Snapshot) walk(from string, visit func(*view, idPlace) bool, fail func(error)) {
+func (s *Snapshot) walk(from string, visit func(view, live.Document) bool, fail func(error)) {
 	for {
 		v, page, err := s.page(from)
 		if err != nil {
@@ -175,96 +171,30 @@ func (s *Snapshot) walk(from string, visit func(*view, idPlace) bool, fail func(
 		}
 		for _, p := range page {
 			if !visit(v, p) {
-				v.unref()
+				v.Unref()
 				return
 			}
 		}
-		v.unref()
+		v.Unref()
 		if len(page) < walkPage {
 			return
 		}
-		from = page[len(page)-1].id + "\x00"
+		from = page[len(page)-1].ID + "\x00"
 	}
 }
 
 // page reads a page of ids. The caller holds the view that comes with it, in which
 // the documents are.
-func (s *Snapshot) page(from string) (*view, []idPlace, error) {
+func (s *Snapshot) page(from string) (view, []live.Document, error) {
 	v, err := s.hold()
 	if err != nil {
-		return nil, nil, err
+		return v, nil, err
 	}
-	page, err := v.nextIDs(from, walkPage)
+	page, err := v.IDs(from, walkPage)
 	if err != nil {
-		v.release()
-		return nil, nil, err
+		v.Release()
+		return v, nil, err
 	}
-	v.e.calls.leave()
+	v.e.index.End()
 	return v, page, nil
-}
-
-// An idPlace is a live document and its id.
-type idPlace struct {
-	id  string
-	s   *segmentView
-	doc uint32
-}
-
-// nextIDs returns the first n live documents with ids >= from, by merging the
-// id orders of all segments.
-func (v *view) nextIDs(from string, n int) (page []idPlace, err error) {
-	var heads []idHead
-	defer func() {
-		for _, h := range heads {
-			if cerr := h.it.Close(); err == nil {
-				err = h.s.home.at(cerr)
-			}
-		}
-	}()
-	for i := range v.segs {
-		s := &v.segs[i]
-		it, err := s.reader.IDs(from)
-		if err != nil {
-			return nil, s.home.at(err)
-		}
-		heads = append(heads, idHead{s: s, it: it})
-		if err := heads[len(heads)-1].next(); err != nil {
-			return nil, err
-		}
-	}
-	for len(page) < n {
-		var least *idHead
-		for i := range heads {
-			if h := &heads[i]; h.ok && (least == nil || h.id < least.id) {
-				least = h
-			}
-		}
-		if least == nil {
-			break
-		}
-		page = append(page, idPlace{least.id, least.s, least.doc})
-		if err := least.next(); err != nil {
-			return nil, err
-		}
-	}
-	return page, nil
-}
-
-// An idHead is the next live document of one segment in the order of ids.
-type idHead struct {
-	s   *segmentView
-	it  segment.IDIterator
-	ok  bool
-	id  string
-	doc uint32
-}
-
-func (h *idHead) next() error {
-	for h.ok = h.it.Next(); h.ok; h.ok = h.it.Next() {
-		if doc := h.it.Doc(); !h.s.deleted.contains(doc) {
-			h.id, h.doc = string(h.it.ID()), doc
-			return nil
-		}
-	}
-	return h.s.home.at(h.it.Err())
 }

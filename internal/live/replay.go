@@ -1,9 +1,10 @@
-package riffle
+package live
 
 import (
 	"errors"
 	"fmt"
 
+	"github.com/riffle-search/riffle/internal/corrupt"
 	"github.com/riffle-search/riffle/internal/document"
 	"github.com/riffle-search/riffle/store"
 )
@@ -11,14 +12,14 @@ import (
 // checkLog finds the damage that replay would meet: it decodes the log's records and looks up, in
 // sealed segments, the documents that they replace. Open does so before it writes anything. Looking
 // ids up twice costs little next to analysing the documents, which is left to replay.
-func (e *Engine) checkLog() error {
-	sealed := e.sealed()
-	return e.store.Replay(e.seq+1, func(seq uint64, record []byte) error {
+func (ix *Index) checkLog() error {
+	sealed := ix.sealed()
+	return ix.store.Replay(ix.seq+1, func(seq uint64, record []byte) error {
 		ops, err := document.DecodeRecord(record)
 		if err != nil {
 			return document.AtRecord(seq, err)
 		}
-		if _, err := findSealed(e.background, nil, sealed, ops); err != nil {
+		if _, err := findSealed(ix.background, nil, sealed, ops); err != nil {
 			return fmt.Errorf("log record %d: %w", seq, err)
 		}
 		return nil
@@ -27,21 +28,21 @@ func (e *Engine) checkLog() error {
 
 // replay brings the log's documents back into memory, and seals them when they
 // exceed its budget, so that a log that was written under a larger one takes no
-// more memory than Apply would. A read-only Engine, which cannot seal, holds them all.
+// more memory than Apply would. A read-only Index, which cannot seal, holds them all.
 //
 // A seal is the same step here as after an Apply: a crash in the middle of Open
 // finds either the records in the log or the segment that covers them. Should it
 // fail, on a full disk say, the rest of the log stays in memory: the index can be
 // searched, and documents deleted, as long as there is memory for it.
-func (e *Engine) replay() error {
-	seals := !e.opts.ReadOnly
+func (ix *Index) replay() error {
+	seals := !ix.opts.Store.ReadOnly
 	for {
-		full, err := e.replaySome(seals)
+		full, err := ix.replaySome(seals)
 		if err != nil || !full {
 			return err
 		}
-		switch err := e.flushMemory(e.background); {
-		case errors.Is(err, store.ErrFailed) || errors.Is(err, ErrCorrupt):
+		switch err := ix.flushMemory(ix.background); {
+		case errors.Is(err, store.ErrFailed) || errors.Is(err, corrupt.Err):
 			return err
 		case err != nil:
 			seals = false // the Listener knows why
@@ -55,15 +56,15 @@ var errMemoryFull = errors.New("memory is full")
 
 // replaySome brings records back until none is left or, where that matters, memory
 // is full.
-func (e *Engine) replaySome(untilFull bool) (full bool, err error) {
-	err = e.store.Replay(e.seq+1, func(seq uint64, record []byte) error {
-		if err := e.replayRecord(seq, record); err != nil {
+func (ix *Index) replaySome(untilFull bool) (full bool, err error) {
+	err = ix.store.Replay(ix.seq+1, func(seq uint64, record []byte) error {
+		if err := ix.replayRecord(seq, record); err != nil {
 			return err
 		}
-		if e.opts.private.replayed != nil {
-			e.opts.private.replayed(e.memoryBytes())
+		if ix.opts.Replayed != nil {
+			ix.opts.Replayed(ix.memoryBytes())
 		}
-		if untilFull && e.memory.memory.Bytes() >= e.opts.MemoryBytes {
+		if untilFull && ix.memory.memory.Bytes() >= ix.opts.MemoryBytes {
 			return errMemoryFull
 		}
 		return nil
@@ -75,22 +76,22 @@ func (e *Engine) replaySome(untilFull bool) (full bool, err error) {
 }
 
 // replayRecord carries out the operations of one record. Nobody else uses the
-// Engine yet.
-func (e *Engine) replayRecord(seq uint64, record []byte) error {
+// Index yet.
+func (ix *Index) replayRecord(seq uint64, record []byte) error {
 	ops, err := document.DecodeRecord(record)
 	if err != nil {
 		return document.AtRecord(seq, err)
 	}
-	chunks, err := e.invertAll(e.background, ops)
+	chunks, err := ix.invertAll(ix.background, ops)
 	if err != nil {
 		return fmt.Errorf("log record %d: %w", seq, err)
 	}
-	gone, err := findSealed(e.background, nil, e.sealed(), ops)
+	gone, err := findSealed(ix.background, nil, ix.sealed(), ops)
 	if err != nil {
 		return fmt.Errorf("log record %d: %w", seq, err)
 	}
-	e.fields.TakeAcceptedChunks(chunks)
-	e.insert(ops, chunks, gone)
-	e.seq = seq
+	ix.fields.TakeAcceptedChunks(chunks)
+	ix.insert(ops, chunks, gone)
+	ix.seq = seq
 	return nil
 }

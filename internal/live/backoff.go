@@ -1,4 +1,4 @@
-package riffle
+package live
 
 import "time"
 
@@ -30,9 +30,9 @@ func (b *backoff) reset() { *b = backoff{} }
 func (b *backoff) due(now time.Time) bool { return !now.Before(b.next) }
 
 // now is the time by which background work is paced.
-func (e *Engine) now() time.Time {
-	if e.opts.private.now != nil {
-		return e.opts.private.now()
+func (ix *Index) now() time.Time {
+	if ix.opts.Now != nil {
+		return ix.opts.Now()
 	}
 	return time.Now()
 }

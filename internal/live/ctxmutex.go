@@ -1,4 +1,4 @@
-package riffle
+package live
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package riffle
+package live
 
 import (
 	"context"
@@ -16,16 +16,16 @@ import (
 //  1. invert: documents become chunks, on all cores (invertAll).
 //  2. locate: sealed segments are asked which documents the batch replaces. From here on the
 //     batch is registered, so that it learns of segments that are sealed or merged.
-//  3. log: batches get their order and their place in the log, one at a time under Engine.order.
+//  3. log: batches get their order and their place in the log, one at a time under Index.order.
 //  4. wait: the log becomes durable. Batches that wait together share one sync.
 //  5. settle: in the order of the log, batches are inserted into memory and become visible.
 //
 // Steps 1 to 3 may be broken off, and nothing has happened. From step 4 on the batch takes its
-// course even if the caller has left. Step 5 reads memory alone, so it needs Engine.mu for
+// course even if the caller has left. Step 5 reads memory alone, so it needs Index.mu for
 // microseconds and cannot fail: what locate found in a segment that has been replaced since is
 // translated by the moves that the batch was told of.
 
-// A pendingBatch is a batch between locate and settle. Engine.mu guards all fields but those that
+// A pendingBatch is a batch between locate and settle. Index.mu guards all fields but those that
 // say otherwise.
 type pendingBatch struct {
 	ops     []document.Operation
@@ -56,12 +56,12 @@ type place struct {
 }
 
 // locate registers a batch and finds what it replaces in sealed segments.
-func (e *Engine) locate(ctx context.Context, p *pendingBatch) (err error) {
-	e.mu.Lock()
-	v := e.retain() // it has the segments of this moment, which stay readable with it
-	e.underWay = append(e.underWay, p)
-	e.mu.Unlock()
-	defer v.unref()
+func (ix *Index) locate(ctx context.Context, p *pendingBatch) (err error) {
+	ix.mu.Lock()
+	v := ix.retain() // it has the segments of this moment, which stay readable with it
+	ix.underWay = append(ix.underWay, p)
+	ix.mu.Unlock()
+	defer v.Unref()
 	for i := range v.segs {
 		if s := &v.segs[i]; s.home.disk != nil {
 			p.sealed = append(p.sealed, mergeInput{s.home, s.deleted})
@@ -95,112 +95,112 @@ func findSealed(ctx context.Context, found []place, sealed []mergeInput, ops []d
 	return found, nil
 }
 
-// moved tells batches under way that segments have been replaced. The caller holds e.mu.
-func (e *Engine) moved(inputs []mergeInput, maps [][]uint32, live *liveSegment) {
-	if len(e.underWay) == 0 {
+// moved tells batches under way that segments have been replaced. The caller holds ix.mu.
+func (ix *Index) moved(inputs []mergeInput, maps [][]uint32, live *liveSegment) {
+	if len(ix.underWay) == 0 {
 		return
 	}
 	m := &move{inputs, maps, live}
-	for _, p := range e.underWay {
+	for _, p := range ix.underWay {
 		p.moves = append(p.moves, m)
 	}
 }
 
 // withdraw forgets a batch that has not been logged.
-func (e *Engine) withdraw(p *pendingBatch) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.forget(p)
-	e.recycle(p.chunks)
+func (ix *Index) withdraw(p *pendingBatch) {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	ix.forget(p)
+	ix.recycle(p.chunks)
 }
 
-// forget takes a batch off the list of those under way. The caller holds e.mu.
-func (e *Engine) forget(p *pendingBatch) {
-	last := len(e.underWay) - 1
-	e.underWay[slices.Index(e.underWay, p)] = e.underWay[last]
-	e.underWay[last] = nil
-	e.underWay = e.underWay[:last]
+// forget takes a batch off the list of those under way. The caller holds ix.mu.
+func (ix *Index) forget(p *pendingBatch) {
+	last := len(ix.underWay) - 1
+	ix.underWay[slices.Index(ix.underWay, p)] = ix.underWay[last]
+	ix.underWay[last] = nil
+	ix.underWay = ix.underWay[:last]
 }
 
 // log gives a batch its place in the log and in the queue.
-func (e *Engine) log(ctx context.Context, p *pendingBatch) error {
+func (ix *Index) log(ctx context.Context, p *pendingBatch) error {
 	records, err := store.PackLog(document.EncodeRecords(p.ops))
 	if err != nil {
 		return fmt.Errorf("riffle: apply: %w", err)
 	}
 	p.records = records.Len()
-	if err := e.order.lock(ctx); err != nil {
+	if err := ix.order.lock(ctx); err != nil {
 		return err
 	}
-	defer e.order.unlock()
-	if err := e.makeRoom(ctx); err != nil {
+	defer ix.order.unlock()
+	if err := ix.makeRoom(ctx); err != nil {
 		return err
 	}
-	wait, err := e.store.Append(e.logged+1, records, e.opts.Durability == SyncBatch)
+	wait, err := ix.store.Append(ix.logged+1, records, ix.opts.Sync)
 	if err != nil {
 		return fmt.Errorf("riffle: apply: %w", err)
 	}
 	p.wait = wait
-	e.logged += p.records
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.queue = append(e.queue, p)
+	ix.logged += p.records
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	ix.queue = append(ix.queue, p)
 	return nil
 }
 
 // makeRoom waits until the in-memory segment is below its budget, and the log below twice its own.
-func (e *Engine) makeRoom(ctx context.Context) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+func (ix *Index) makeRoom(ctx context.Context) error {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
 	for {
-		if e.closed {
-			return ErrClosed
+		if ix.closed {
+			return store.ErrClosed
 		}
-		if e.hasRoom() {
+		if ix.hasRoom() {
 			return nil
 		}
-		e.startSeal()
-		if e.hasRoom() {
+		ix.startSeal()
+		if ix.hasRoom() {
 			return nil
 		}
-		if err := e.awaitSeal(ctx); err != nil {
+		if err := ix.awaitSeal(ctx); err != nil {
 			return err
 		}
 	}
 }
 
-// hasRoom reports whether a batch may be logged. The caller holds e.mu.
-func (e *Engine) hasRoom() bool {
-	return e.memory.memory.Bytes() < e.opts.MemoryBytes && (e.seq == e.sealedSeq || e.store.LogBytes() < 2*e.opts.LogBytes)
+// hasRoom reports whether a batch may be logged. The caller holds ix.mu.
+func (ix *Index) hasRoom() bool {
+	return ix.memory.memory.Bytes() < ix.opts.MemoryBytes && (ix.seq == ix.sealedSeq || ix.store.LogBytes() < 2*ix.opts.LogBytes)
 }
 
 // finish waits until a batch that has been logged is visible. When ctx ends before that, the batch
 // takes its course without the caller.
-func (e *Engine) finish(ctx context.Context, p *pendingBatch) error {
+func (ix *Index) finish(ctx context.Context, p *pendingBatch) error {
 	err := p.wait(ctx)
 	if err != nil && errors.Is(err, ctx.Err()) {
-		e.leave(p)
-		e.work.Go(func() { e.settle(p, p.wait(context.Background())) })
+		ix.leave(p)
+		ix.work.Go(func() { ix.settle(p, p.wait(context.Background())) })
 		return fmt.Errorf("%w: %w", ErrPending, err)
 	}
-	e.settle(p, err)
+	ix.settle(p, err)
 	select {
 	case <-p.done:
-		return e.ended(p)
+		return ix.ended(p)
 	default:
 	}
 	select {
 	case <-p.done:
-		return e.ended(p)
+		return ix.ended(p)
 	case <-ctx.Done():
-		e.leave(p)
+		ix.leave(p)
 		return fmt.Errorf("%w: %w", ErrPending, ctx.Err())
 	}
 }
 
 // newPending returns a batch that is about to be located.
-func (e *Engine) newPending(ops []document.Operation, chunks []*segment.Chunk) *pendingBatch {
-	p, _ := e.pending.Get().(*pendingBatch)
+func (ix *Index) newPending(ops []document.Operation, chunks []*segment.Chunk) *pendingBatch {
+	p, _ := ix.pending.Get().(*pendingBatch)
 	if p == nil {
 		p = &pendingBatch{done: make(chan struct{}, 1)}
 	}
@@ -209,7 +209,7 @@ func (e *Engine) newPending(ops []document.Operation, chunks []*segment.Chunk) *
 }
 
 // ended returns the error of a batch that has come to its end, and keeps its memory for the next.
-func (e *Engine) ended(p *pendingBatch) error {
+func (ix *Index) ended(p *pendingBatch) error {
 	err := p.err
 	if cap(p.found) > maxKeptPlaces {
 		p.found = nil
@@ -217,7 +217,7 @@ func (e *Engine) ended(p *pendingBatch) error {
 	clear(p.found[:cap(p.found)]) // insert has added to it
 	clear(p.sealed)
 	*p = pendingBatch{done: p.done, found: p.found[:0], sealed: p.sealed[:0]}
-	e.pending.Put(p)
+	ix.pending.Put(p)
 	return err
 }
 
@@ -225,58 +225,58 @@ func (e *Engine) ended(p *pendingBatch) error {
 const maxKeptPlaces = 1 << 12
 
 // leave makes a batch independent of what its caller does with the Batch.
-func (e *Engine) leave(p *pendingBatch) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+func (ix *Index) leave(p *pendingBatch) {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
 	p.ops = slices.Clone(p.ops)
 }
 
 // settle notes whether the log has taken a batch, and makes it and those behind it visible, as far
 // as the log has settled them. Once a batch has failed, all behind it fail: a crash would lose
 // them with it.
-func (e *Engine) settle(p *pendingBatch, err error) {
-	e.mu.Lock()
-	sound := e.logErr == nil
+func (ix *Index) settle(p *pendingBatch, err error) {
+	ix.mu.Lock()
+	sound := ix.logErr == nil
 	p.settled, p.err = true, err
-	e.insertSettled()
-	err = e.logErr
-	e.mu.Unlock()
+	ix.insertSettled()
+	err = ix.logErr
+	ix.mu.Unlock()
 	if sound && err != nil { // callers that have left hear of it in no other way
-		e.opts.Listener.failed(err)
+		ix.opts.failed(err)
 	}
 }
 
 // insertSettled ends the batches at the head of the queue that the log has settled. The caller
-// holds e.mu.
-func (e *Engine) insertSettled() {
-	n, seq := 0, e.seq
-	for ; n < len(e.queue) && e.queue[n].settled; n++ {
-		q := e.queue[n]
-		e.forget(q)
-		if e.logErr == nil && q.err != nil {
-			e.logErr = fmt.Errorf("riffle: apply: %w", q.err)
+// holds ix.mu.
+func (ix *Index) insertSettled() {
+	n, seq := 0, ix.seq
+	for ; n < len(ix.queue) && ix.queue[n].settled; n++ {
+		q := ix.queue[n]
+		ix.forget(q)
+		if ix.logErr == nil && q.err != nil {
+			ix.logErr = fmt.Errorf("riffle: apply: %w", q.err)
 		}
-		if q.err = e.logErr; q.err != nil {
-			e.recycle(q.chunks)
+		if q.err = ix.logErr; q.err != nil {
+			ix.recycle(q.chunks)
 			continue
 		}
-		e.insert(q.ops, q.chunks, q.replaced())
-		e.seq += uint64(q.records)
+		ix.insert(q.ops, q.chunks, q.replaced())
+		ix.seq += uint64(q.records)
 	}
-	if e.seq > seq {
-		e.publish()
-		if e.memoryFull() {
-			e.startSeal()
+	if ix.seq > seq {
+		ix.publish()
+		if ix.memoryFull() {
+			ix.startSeal()
 		}
 	}
-	for _, q := range e.queue[:n] {
+	for _, q := range ix.queue[:n] {
 		q.done <- struct{}{}
 	}
-	e.queue = slices.Delete(e.queue, 0, n)
+	ix.queue = slices.Delete(ix.queue, 0, n)
 }
 
 // replaced returns what the batch replaces in sealed segments as they are now. The caller holds
-// Engine.mu.
+// Index.mu.
 func (p *pendingBatch) replaced() []place {
 	now := p.found
 	for _, m := range p.moves {
@@ -315,10 +315,10 @@ func (m *move) add(places []place, input int, doc uint32) []place {
 }
 
 // recycle gives the chunks of a batch back that came to nothing.
-func (e *Engine) recycle(chunks []*segment.Chunk) {
-	e.fields.DropChunks(chunks)
+func (ix *Index) recycle(chunks []*segment.Chunk) {
+	ix.fields.DropChunks(chunks)
 	for _, c := range chunks {
 		c.Reset()
-		e.chunks.Put(c)
+		ix.chunks.Put(c)
 	}
 }

@@ -1,9 +1,11 @@
-package riffle
+package live
 
 import (
 	"errors"
 	"slices"
 	"time"
+
+	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
 // A failedMerge is a run of neighbouring segments whose merge has failed. They stay
@@ -15,7 +17,7 @@ type failedMerge struct {
 	damaged bool // one segment that cannot be read: nothing but Compact and a new Open tries again
 }
 
-// failedMerges are disjoint. They are guarded by Engine.mergeMu.
+// failedMerges are disjoint. They are guarded by Index.mergeMu.
 type failedMerges []failedMerge
 
 // note keeps the outcome of a merge in the background. Of segments of which one is
@@ -33,7 +35,7 @@ func (f *failedMerges) note(inputs []mergeInput, err error, now time.Time) {
 	if err == nil {
 		return
 	}
-	parts, damage := [][]mergeInput{inputs}, errors.Is(err, ErrCorrupt)
+	parts, damage := [][]mergeInput{inputs}, errors.Is(err, corrupt.Err)
 	if n := len(inputs); damage && n > 1 {
 		parts = [][]mergeInput{inputs[:n/2], inputs[n/2:]}
 	}
@@ -59,23 +61,23 @@ func (f failedMerges) of(s *liveSegment) *failedMerge {
 
 // pickDue is pickMerge around what has been set aside, and for that when its time
 // has come. The caller holds mergeMu.
-func (e *Engine) pickDue(all []mergeInput) []mergeInput {
-	e.aside = slices.DeleteFunc(e.aside, func(m failedMerge) bool {
+func (ix *Index) pickDue(all []mergeInput) []mergeInput {
+	ix.aside = slices.DeleteFunc(ix.aside, func(m failedMerge) bool {
 		return slices.ContainsFunc(m.inputs, func(s *liveSegment) bool { return s.obsolete.Load() })
 	})
-	now := e.now()
+	now := ix.now()
 	for start, end := 0, 0; start < len(all); start = end {
-		if m := e.aside.of(all[start].s); m != nil {
+		if m := ix.aside.of(all[start].s); m != nil {
 			end = start + len(m.inputs) // nothing has come between them
 			if !m.damaged && m.due(now) {
 				return all[start:end]
 			}
 			continue
 		}
-		for end < len(all) && e.aside.of(all[end].s) == nil {
+		for end < len(all) && ix.aside.of(all[end].s) == nil {
 			end++
 		}
-		if inputs := e.pickMerge(all[start:end]); inputs != nil {
+		if inputs := ix.pickMerge(all[start:end]); inputs != nil {
 			return inputs
 		}
 	}
@@ -83,10 +85,10 @@ func (e *Engine) pickDue(all []mergeInput) []mergeInput {
 }
 
 // nextMerge returns when the next merge that was set aside is due, or the zero time.
-func (e *Engine) nextMerge() (next time.Time) {
-	e.mergeMu.Lock()
-	defer e.mergeMu.Unlock()
-	for _, m := range e.aside {
+func (ix *Index) nextMerge() (next time.Time) {
+	ix.mergeMu.Lock()
+	defer ix.mergeMu.Unlock()
+	for _, m := range ix.aside {
 		if !m.damaged && (next.IsZero() || m.next.Before(next)) {
 			next = m.next
 		}

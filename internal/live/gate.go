@@ -1,10 +1,12 @@
-package riffle
+package live
 
 import (
 	"context"
 	"errors"
 	"sync"
 	"sync/atomic"
+
+	"github.com/riffle-search/riffle/store"
 )
 
 // A gate counts the calls that are under way, so that Close can turn new ones away and wait for
@@ -42,25 +44,25 @@ func (g *gate) shut() {
 	<-g.idle
 }
 
-// begin announces a call that Close waits for; it ends with e.calls.leave.
-func (e *Engine) begin() error {
-	if !e.calls.enter() {
-		return ErrClosed
+// Begin announces a call that Close waits for; it ends with End.
+func (ix *Index) Begin() error {
+	if !ix.calls.enter() {
+		return store.ErrClosed
 	}
 	return nil
 }
 
-// untilClose returns a context that also ends when the Engine is closed.
-func (e *Engine) untilClose(ctx context.Context) (context.Context, context.CancelFunc) {
+// UntilClose returns a context that also ends when the Index is closed.
+func (ix *Index) UntilClose(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(e.background, cancel)
+	stop := context.AfterFunc(ix.background, cancel)
 	return ctx, func() { stop(); cancel() }
 }
 
-// orClosed is the error of a call that Close may have broken off.
-func (e *Engine) orClosed(err error) error {
-	if e.background.Err() != nil && errors.Is(err, context.Canceled) {
-		return ErrClosed
+// OrClosed is the error of a call that Close may have broken off.
+func (ix *Index) OrClosed(err error) error {
+	if ix.background.Err() != nil && errors.Is(err, context.Canceled) {
+		return store.ErrClosed
 	}
 	return err
 }
@@ -68,26 +70,29 @@ func (e *Engine) orClosed(err error) error {
 // apart runs work in a goroutine of its own, which Close breaks off and waits for. It returns when
 // the work ends or ctx does, so that the caller does not wait for a disk that hangs; the work then
 // ends when it next looks at its context.
-func (e *Engine) apart(ctx context.Context, work func(context.Context) error) error {
-	if err := e.begin(); err != nil {
+func (ix *Index) apart(ctx context.Context, work func(context.Context) error) error {
+	if err := ix.Begin(); err != nil {
 		return err
 	}
-	defer e.calls.leave()
-	ctx, cancel := e.untilClose(ctx)
+	defer ix.End()
+	ctx, cancel := ix.UntilClose(ctx)
 	done := make(chan error, 1)
-	e.work.Go(func() {
+	ix.work.Go(func() {
 		defer cancel()
 		done <- work(ctx)
 	})
 	select {
 	case err := <-done:
-		return e.orClosed(err)
+		return ix.OrClosed(err)
 	case <-ctx.Done():
 	}
 	select {
 	case err := <-done: // both have come
-		return e.orClosed(err)
+		return ix.OrClosed(err)
 	default:
-		return e.orClosed(ctx.Err())
+		return ix.OrClosed(ctx.Err())
 	}
 }
+
+// End ends a call that Begin has announced.
+func (ix *Index) End() { ix.calls.leave() }

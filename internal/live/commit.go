@@ -1,0 +1,141 @@
+package live
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/riffle-search/riffle/segment"
+	"github.com/riffle-search/riffle/store"
+)
+
+// A change puts a merged segment in the place of its inputs.
+type change struct {
+	out    *merged
+	inputs []mergeInput
+	seq    uint64             // the last log record that the manifest covers from then on; 0 leaves that as it is
+	made   func(*liveSegment) // is told of the segment, nil when no document was left
+
+	persisted map[*liveSegment]*deletions // deletions that came into the store with it
+}
+
+// commitMerged makes a change on disk and then in view.
+func (ix *Index) commitMerged(c *change) error {
+	ix.commitMu.Lock()
+	defer ix.commitMu.Unlock()
+	if err := ix.adoptBehind(); err != nil {
+		return err
+	}
+	edit := ix.editFor(c)
+	if err := ix.store.Commit(context.Background(), edit); err != nil {
+		return err
+	}
+	ix.behind = c
+	return ix.adoptBehind()
+}
+
+// adopt brings a change into view that was made on disk, but whose segment could
+// not be opened then. Nothing is merged or sealed before.
+func (ix *Index) adopt() error {
+	ix.commitMu.Lock()
+	defer ix.commitMu.Unlock()
+	return ix.adoptBehind()
+}
+
+// adoptBehind is adopt for a caller that holds commitMu.
+func (ix *Index) adoptBehind() error {
+	c := ix.behind
+	if c == nil {
+		return nil
+	}
+	var live *liveSegment
+	if w := c.out.writer; w != nil {
+		live = &liveSegment{number: w.Number(), bytes: int64(w.Bytes())}
+		var err error
+		if live.disk, err = segment.Open(source{ix.store.Segment(live.number)}); err != nil {
+			return fmt.Errorf("the new segment cannot be read: %w", live.at(err))
+		}
+	}
+	ix.behind = nil
+	ix.mu.Lock()
+	for s, d := range c.persisted {
+		s.persisted = d
+	}
+	ix.replace(c.inputs, live, c.out)
+	if c.seq > 0 {
+		ix.sealedSeq = c.seq
+		ix.seal.segment = nil
+		if s := c.inputs[0].s; s.wanted > 0 && live != nil {
+			s.sealed = live
+			live.users.Add(int64(s.wanted))
+		}
+	}
+	ix.publish()
+	ix.mu.Unlock()
+	c.made(live)
+	return nil
+}
+
+// editFor makes the atomic change of the store: the new list of segments, the new
+// segment, and every deletion that the store does not have yet. Deletions that
+// come after it are in the log behind the record that the manifest covers, so a
+// crash finds them there.
+func (ix *Index) editFor(c *change) store.Edit {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	m := ix.store.Manifest()
+	m.Segments = nil
+	if c.seq > 0 {
+		m.LogSeq = c.seq
+	}
+	edit := store.Edit{Manifest: &m, Deletions: map[uint64][]byte{}}
+	c.persisted = map[*liveSegment]*deletions{}
+	for i := 0; i < len(ix.segments); i++ {
+		s := ix.segments[i]
+		if s == c.inputs[0].s {
+			if w := c.out.writer; w != nil {
+				m.Segments = append(m.Segments, store.Segment{Number: w.Number(), Info: binary.AppendUvarint(nil, w.Bytes())})
+				edit.Ingest = []*store.SegmentWriter{w}
+				if late := lateDeletions(c.inputs, c.out.result.Maps); len(late) > 0 {
+					edit.Deletions[w.Number()] = marshalDeletions((*deletions)(nil).with(late))
+				}
+			}
+			i += len(c.inputs) - 1
+			continue
+		}
+		if s.disk == nil {
+			continue
+		}
+		m.Segments = append(m.Segments, store.Segment{Number: s.number, Info: binary.AppendUvarint(nil, uint64(s.bytes))})
+		if s.deleted != s.persisted {
+			edit.Deletions[s.number] = marshalDeletions(s.deleted)
+			c.persisted[s] = s.deleted
+		}
+	}
+	return edit
+}
+
+// replace swaps the inputs for the merged segment. The caller holds ix.mu.
+func (ix *Index) replace(inputs []mergeInput, live *liveSegment, out *merged) {
+	at := slices.Index(ix.segments, inputs[0].s)
+	if at < 0 {
+		panic("BUG: the segments of a merge are gone")
+	}
+	var old []segment.Reader
+	for _, in := range inputs {
+		in.s.obsolete.Store(true)
+		ix.pin(in.s)
+		old = append(old, in.s.reader())
+	}
+	var fresh []*liveSegment
+	if live == nil {
+		ix.fields.Replace(old, nil)
+	} else {
+		ix.fields.Replace(old, live.disk)
+		live.deleted = live.deleted.with(lateDeletions(inputs, out.result.Maps))
+		fresh = []*liveSegment{live}
+	}
+	ix.segments = slices.Replace(slices.Clone(ix.segments), at, at+len(inputs), fresh...)
+	ix.moved(inputs, out.result.Maps, live)
+}

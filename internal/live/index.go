@@ -1,0 +1,230 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/riffle-search/riffle/internal/cache"
+	"github.com/riffle-search/riffle/internal/document"
+	"github.com/riffle-search/riffle/segment"
+	"github.com/riffle-search/riffle/store"
+)
+
+// An Index is an open index. Its methods are safe for concurrent use.
+//
+// Locks are taken in this order: mergeMu, commitMu, mu; and order, mu. Nothing waits for the disk
+// under mu. Searches take none of them; they run on the current view.
+type Index struct {
+	opts   Options
+	schema *document.Schema
+	store  *store.Store
+	lists  *cache.Lists
+	tables cache.Tables
+	fields *document.Fields
+
+	calls     gate                 // those that Close waits for
+	current   atomic.Pointer[View] // never nil inside the gate
+	inverters sync.Pool            // of *inverter
+	chunks    sync.Pool            // of *segment.Chunk, empty
+	pending   sync.Pool            // of *pendingBatch, empty
+
+	mu        sync.Mutex
+	closing   chan struct{}   // closed when Close has ended; nil before it is called
+	closeErr  error           // what Close returned; set before closing is closed
+	closed    bool            // no more background work begins
+	segments  []*liveSegment  // sealed ones in order of arrival; then the one being sealed, if any; then memory
+	memory    *liveSegment    // takes new documents
+	memories  uint64          // segments in memory so far
+	seq       uint64          // last log record whose operations are in segments
+	underWay  []*pendingBatch // batches that may have looked into sealed segments, and are not inserted
+	queue     []*pendingBatch // those of them that are logged, in order
+	logErr    error           // why the log takes nothing more
+	sealedSeq uint64          // last log record that the manifest covers
+	seal      sealState
+
+	order  ctxMutex // makes batches get into the log one at a time
+	logged uint64   // last record given to the log; order guards it
+
+	commitMu sync.Mutex   // makes manifest changes one at a time
+	behind   *change      // in the manifest, but not in segments yet; guarded by commitMu
+	mergeMu  sync.Mutex   // makes merges one at a time
+	aside    failedMerges // guarded by mergeMu
+
+	adoptPause, dropPause backoff // of the merger's goroutine
+
+	background context.Context // ends with Close
+	stop       context.CancelFunc
+	work       sync.WaitGroup
+	mergeKick  chan struct{} // wakes the merger; one slot
+
+	dropMu sync.Mutex
+	drops  []uint64               // segments that no view holds any more
+	pinned map[*liveSegment]int64 // bytes of segments that have been replaced, and that views still hold
+
+	pinnedBytes atomic.Int64 // of those in memory
+}
+
+// Names of the values kept in the store's meta space.
+const (
+	metaSchema   = "schema"
+	metaOptions  = "options"  // what the index was opened with when the schema changed, for people to read
+	metaBuilding = "building" // not empty while Build has not finished
+
+	// MetaPrices is what searches cost this machine, as an accelerator has learnt: the index keeps it and checks
+	// that it can be read.
+	MetaPrices = "gpu-prices"
+)
+
+// Schema returns the schema in force, which nobody may change.
+func (ix *Index) Schema() *document.Schema { return ix.schema }
+
+// Meta returns a value that is kept beside the documents, or nil.
+func (ix *Index) Meta(name string) ([]byte, error) { return ix.store.Meta(name) }
+
+// SetMeta keeps a value beside the documents.
+func (ix *Index) SetMeta(name string, value []byte) error {
+	return ix.store.Commit(context.Background(), store.Edit{Meta: map[string][]byte{name: value}})
+}
+
+// Open opens the index in a directory. Documents that were acknowledged but not yet sealed are read back
+// from the log. Those that exceed Options.MemoryBytes are sealed on the way, unless the index is open for
+// reading alone. An Open that fails because of what it finds changes nothing in the directory.
+func Open(dir string, o *Options) (*Index, error) {
+	ix := &Index{opts: *o, mergeKick: make(chan struct{}, 1), pinned: map[*liveSegment]int64{}}
+	if ix.opts.Merge.MaxSegmentDocs == 0 {
+		ix.opts.Merge.MaxSegmentDocs = maxSegmentDocs
+	}
+	ix.calls.idle = make(chan struct{})
+	ix.order = newCtxMutex()
+	ix.lists = cache.NewLists(ix.opts.CacheBytes)
+	ix.fields = document.NewFields(ix.opts.MaxFields)
+	ix.chunks.New = func() any { return new(segment.Chunk) }
+	ix.background, ix.stop = context.WithCancel(context.Background())
+	so := ix.opts.Store
+	if ix.opts.Failed != nil {
+		so.Failed = func(err error) {
+			if ix.Begin() == nil { // Close waits, and nobody is told after it
+				defer ix.End()
+				ix.opts.Failed(fmt.Errorf("riffle: %w", err))
+			}
+		}
+	}
+	if ix.opts.Building {
+		so.NewMeta = map[string][]byte{metaBuilding: []byte("1")}
+	}
+	var err error
+	if ix.store, err = store.Load(dir, &so); err != nil {
+		ix.stop()
+		return nil, fmt.Errorf("riffle: open %s: %w", dir, err)
+	}
+	if err := ix.load(); err != nil {
+		ix.stop()
+		ix.work.Wait()
+		return nil, errors.Join(fmt.Errorf("riffle: open %s: %w", dir, err), ix.store.Close())
+	}
+	if !so.ReadOnly {
+		ix.work.Go(ix.mergeLoop)
+		ix.kickMerge()
+	}
+	return ix, nil
+}
+
+// load reads schema, segments and log. Whatever can be wrong with the directory is found before
+// StartWriting, so that an Open that fails leaves it as it was.
+func (ix *Index) load() error {
+	mark, err := ix.store.Meta(metaBuilding)
+	if err != nil {
+		return err
+	}
+	if len(mark) > 0 && !ix.opts.Building {
+		return fmt.Errorf("%w: a build of this index was interrupted; start it over", store.ErrUnfinished)
+	}
+	opened, err := ix.store.Meta(metaOptions)
+	if err == nil {
+		err = checkKeptOptions(opened)
+	}
+	if err != nil {
+		return err
+	}
+	kept, wanted, err := ix.loadSchemas()
+	if err != nil {
+		return err
+	}
+	ix.setSchema(kept, true) // what the documents in the log were accepted under
+	m := ix.store.Manifest()
+	for _, s := range m.Segments {
+		live, err := ix.openSegment(s.Number, s.Info)
+		if err != nil {
+			return err
+		}
+		ix.segments = append(ix.segments, live)
+		ix.fields.Replace(nil, live.disk)
+	}
+	ix.addMemory()
+	ix.seq, ix.sealedSeq = m.LogSeq, m.LogSeq
+	if !ix.opts.Store.ReadOnly {
+		if err := ix.checkLog(); err != nil {
+			return err
+		}
+		if err := ix.store.StartWriting(); err != nil {
+			return err
+		}
+	}
+	if err := ix.replay(); err != nil {
+		return err
+	}
+	ix.logged = ix.seq
+	ix.publish()
+	return ix.changeSchema(wanted)
+}
+
+// addMemory begins a new in-memory segment. The caller holds ix.mu, or is alone.
+func (ix *Index) addMemory() {
+	ix.memories++
+	ix.memory = &liveSegment{memory: segment.NewMemory(), memoryNumber: ix.memories}
+	ix.segments = append(ix.segments, ix.memory)
+}
+
+// Close ends background work and closes the index. It waits for calls that are under way; long ones
+// are broken off (UntilClose). Documents in memory are written out first when they take a sixteenth of
+// Options.MemoryBytes or more, and a seal that runs is finished; the rest stays in the log, and the next
+// Open reads it back. last is called when no call is under way and no view is left, while the store is
+// still open.
+//
+// Whatever Close returns, the directory is free for the next Open. A second Close waits for the first
+// one and returns the same.
+func (ix *Index) Close(last func() error) error {
+	ix.mu.Lock()
+	if ix.closing != nil {
+		ix.mu.Unlock()
+		<-ix.closing
+		return ix.closeErr
+	}
+	ix.closing = make(chan struct{})
+	ix.mu.Unlock()
+	ix.closeErr = ix.close(last)
+	close(ix.closing)
+	return ix.closeErr
+}
+
+func (ix *Index) close(last func() error) error {
+	var err error
+	if !ix.opts.Store.ReadOnly && ix.manyUnsealed() {
+		err = ix.Flush(context.Background())
+	}
+	ix.mu.Lock()
+	ix.closed = true
+	ix.mu.Unlock()
+	ix.stop()
+	ix.calls.shut()
+	ix.work.Wait() // and so for a seal that runs, which is not broken off
+	ix.current.Swap(nil).Unref()
+	err = errors.Join(err, last())
+	if err := ix.dropUnused(); err != nil {
+		ix.opts.failed(err) // the next Open removes them
+	}
+	return errors.Join(err, ix.store.Close())
+}

@@ -1,0 +1,165 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/riffle-search/riffle/internal/cache"
+	"github.com/riffle-search/riffle/internal/document"
+	"github.com/riffle-search/riffle/segment"
+	"github.com/riffle-search/riffle/store"
+)
+
+// A Probe is for tests of the packages above: they look into an index, hold its locks, and set off what it
+// else does by itself. No program uses it.
+type Probe struct{ *Index }
+
+// Store returns what the index is kept in.
+func (p Probe) Store() *store.Store { return p.store }
+
+// Fields returns the indexed fields.
+func (p Probe) Fields() *document.Fields { return p.fields }
+
+// Lists returns the opened posting lists.
+func (p Probe) Lists() *cache.Lists { return p.lists }
+
+// ForgetLists replaces the opened posting lists by none.
+func (p Probe) ForgetLists() { p.lists = cache.NewLists(1) }
+
+// Disks returns the sealed segments.
+func (p Probe) Disks() (disks []*segment.Disk) {
+	for _, in := range p.sealed() {
+		disks = append(disks, in.s.disk)
+	}
+	return disks
+}
+
+// SealedInView reports whether the last segment of a view is a sealed one.
+func (p Probe) SealedInView(v *View) bool {
+	return len(v.segs) > 0 && v.segs[len(v.segs)-1].home.disk != nil
+}
+
+// TryLock takes the lock of Apply and Stats for a moment, if it is free.
+func (p Probe) TryLock() bool {
+	if p.mu.TryLock() {
+		p.mu.Unlock()
+		return true
+	}
+	return false
+}
+
+// HoldCommits keeps seals and merges from changing the manifest until release is called.
+func (p Probe) HoldCommits() (release func()) {
+	p.commitMu.Lock()
+	return p.commitMu.Unlock
+}
+
+// HoldLog keeps batches out of the log until release is called.
+func (p Probe) HoldLog() (release func()) {
+	if err := p.order.lock(context.Background()); err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return p.order.unlock
+}
+
+// Closing is closed when Close has broken off what it breaks off.
+func (p Probe) Closing() <-chan struct{} { return p.background.Done() }
+
+// UnderWay counts the batches that are in the pipeline.
+func (p Probe) UnderWay() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.underWay)
+}
+
+// Locate brings a batch to where it knows what it replaces. The rest of Apply is in finish.
+func (p Probe) Locate(ctx context.Context, ops []document.Operation) (finish func() error, err error) {
+	chunks, err := p.invertAll(ctx, ops)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.fields.TakeChunks(chunks); err != nil {
+		return nil, err
+	}
+	b := p.newPending(ops, chunks)
+	if err := p.locate(ctx, b); err != nil {
+		return nil, err
+	}
+	return func() error { return errors.Join(p.log(ctx, b), p.finish(ctx, b)) }, nil
+}
+
+// Unsealed counts the records that no sealed segment covers.
+func (p Probe) Unsealed() uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.seq - p.sealedSeq
+}
+
+// Sealing reports whether a seal runs, and whether the segment in memory is full.
+func (p Probe) Sealing() (runs, full bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.seal.done != nil, p.memory.memory.Bytes() >= p.opts.MemoryBytes
+}
+
+// StartSeal begins a seal if something is unsealed.
+func (p Probe) StartSeal() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.seq > p.sealedSeq {
+		p.startSeal()
+	}
+}
+
+// RetrySeal tries a seal again that has failed, if that is due.
+func (p Probe) RetrySeal() { p.retrySeal() }
+
+// AwaitSeal waits for the seal under way, if there is one.
+func (p Probe) AwaitSeal(ctx context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.seal.segment == nil {
+		return nil
+	}
+	return p.awaitSeal(ctx)
+}
+
+// MergeNext carries out the next merge that is due.
+func (p Probe) MergeNext() bool { return p.mergeNext() }
+
+// NextMerge returns when the next merge that was set aside is due, and how many are set aside.
+func (p Probe) NextMerge() (next time.Time, aside int) {
+	next = p.nextMerge()
+	p.mergeMu.Lock()
+	defer p.mergeMu.Unlock()
+	return next, len(p.aside)
+}
+
+// MergeDue carries out the merges that are due, but for those that fault has an error for: these fail with it.
+func (p Probe) MergeDue(ctx context.Context, fault func(inputs []*segment.Disk) error) error {
+	p.mergeMu.Lock()
+	defer p.mergeMu.Unlock()
+	for inputs := p.pickDue(p.sealed()); inputs != nil; inputs = p.pickDue(p.sealed()) {
+		var disks []*segment.Disk
+		for _, in := range inputs {
+			disks = append(disks, in.s.disk)
+		}
+		err := fault(disks)
+		if err == nil {
+			if err := p.merge(ctx, inputs); err != nil {
+				return err
+			}
+		}
+		p.aside.note(inputs, err, p.now())
+	}
+	return nil
+}
+
+// Undelete brings back the deleted documents of the first segment, which is a fault of the index.
+func (p Probe) Undelete() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.segments[0].deleted = nil
+	p.publish()
+}

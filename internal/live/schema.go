@@ -1,0 +1,85 @@
+package live
+
+import (
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/riffle-search/riffle/internal/corrupt"
+	"github.com/riffle-search/riffle/internal/document"
+	"github.com/riffle-search/riffle/internal/format"
+	"github.com/riffle-search/riffle/store"
+)
+
+// loadSchemas returns the schema kept in the index (an empty one for a new
+// index), and that widened by the caller's, which is to count from now on.
+func (ix *Index) loadSchemas() (kept, wanted *document.Schema, err error) {
+	text, err := ix.store.Meta(metaSchema)
+	if err != nil {
+		return nil, nil, err
+	}
+	kept = new(document.Schema)
+	given := ix.opts.Schema
+	switch {
+	case text == nil && given != nil:
+		wanted = given
+	case text == nil:
+		wanted = kept
+	default:
+		if kept, err = document.ParseKept(text); err != nil {
+			return nil, nil, err
+		}
+		if wanted = kept; given != nil {
+			if wanted, err = kept.Extend(given); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	return kept, wanted, wanted.Validate(ix.opts.Analyzer)
+}
+
+// changeSchema puts another schema in force and keeps it in the index. Documents
+// that are still in the log must be sealed before: it might not take them.
+func (ix *Index) changeSchema(wanted *document.Schema) error {
+	if ix.opts.Store.ReadOnly || ix.opts.Building { // a build keeps it at its end
+		ix.setSchema(wanted, false)
+		return nil
+	}
+	if wanted.String() != ix.schema.String() {
+		if err := ix.Flush(ix.background); err != nil {
+			return err
+		}
+	}
+	ix.setSchema(wanted, false)
+	text, err := ix.store.Meta(metaSchema)
+	if err != nil || string(text) == wanted.String() {
+		return err
+	}
+	return ix.store.Commit(ix.background, store.Edit{Meta: map[string][]byte{
+		metaSchema:  []byte(wanted.String()),
+		metaOptions: []byte(ix.opts.Text),
+	}})
+}
+
+// setSchema is for Open alone: nothing may be using the schema. replay says that
+// documents from the log come next.
+func (ix *Index) setSchema(s *document.Schema, replay bool) {
+	ix.schema = s
+	ix.inverters = sync.Pool{New: func() any { return document.NewInverter(s, ix.opts.RankField, ix.opts.Analyzer, replay) }}
+}
+
+// checkKeptOptions checks the version of the options that an index keeps: lines `name=value`. From version 2 on the first line is `version=` and the number. Nothing reads
+// the others, so lines may come and go; a line that older builds must not pass over takes a new
+// version (format.Options).
+func checkKeptOptions(text []byte) error {
+	line, _, _ := strings.Cut(string(text), "\n")
+	version, ok := strings.CutPrefix(line, "version=")
+	if !ok {
+		return nil
+	}
+	n, err := strconv.ParseUint(version, 10, 64)
+	if err != nil {
+		return corrupt.At(corrupt.New(0, "%v", err), "options")
+	}
+	return format.Options.Check(n)
+}

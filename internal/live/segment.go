@@ -1,0 +1,118 @@
+package live
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"sync/atomic"
+
+	"github.com/RoaringBitmap/roaring/v2"
+	"github.com/riffle-search/riffle/internal/cache"
+	"github.com/riffle-search/riffle/internal/corrupt"
+	"github.com/riffle-search/riffle/internal/format"
+	"github.com/riffle-search/riffle/postings"
+	"github.com/riffle-search/riffle/segment"
+	"github.com/riffle-search/riffle/store"
+)
+
+// openSegment opens a sealed segment and its deletions.
+func (ix *Index) openSegment(number uint64, info []byte) (*liveSegment, error) {
+	s := &liveSegment{number: number}
+	bytes, n := binary.Uvarint(info)
+	if n <= 0 {
+		return nil, corrupt.At(corrupt.New(-1, "segment %d has no size", number), "manifest")
+	}
+	s.bytes = int64(bytes)
+	var err error
+	if s.disk, err = segment.Open(source{ix.store.Segment(number)}); err != nil {
+		return nil, s.at(err)
+	}
+	value, err := ix.store.Deletions(number)
+	if err != nil || value == nil {
+		return s, err
+	}
+	bm := roaring.New()
+	if err := bm.UnmarshalBinary(value); err != nil {
+		return nil, corrupt.At(corrupt.New(-1, "%v", err), fmt.Sprintf("deletions of segment %d", number))
+	}
+	if !bm.IsEmpty() && bm.Maximum() >= s.disk.Docs() {
+		return nil, corrupt.At(corrupt.New(-1, "document %d of %d", bm.Maximum(), s.disk.Docs()), fmt.Sprintf("deletions of segment %d", number))
+	}
+	s.deleted = &deletions{bitmap: bm}
+	s.persisted = s.deleted
+	return s, nil
+}
+
+// source makes a store's segment reader a segment.Source.
+type source struct{ *store.SegmentReader }
+
+// Scan implements segment.Source.
+func (s source) Scan(lower, upper []byte) (segment.Iterator, error) {
+	return s.SegmentReader.Scan(lower, upper)
+}
+
+// sink makes a store's segment writer a segment.TableSink.
+type sink struct{ *store.SegmentWriter }
+
+// Table implements segment.TableSink.
+func (s sink) Table(kind segment.Kind) segment.Table { return s.SegmentWriter.Table(byte(kind)) }
+
+// at names the segment in an error about its bytes.
+func (s *liveSegment) at(err error) error {
+	switch {
+	case err == nil || s.memory != nil:
+		return err
+	case errors.Is(err, format.Err):
+		return fmt.Errorf("segment %d: %w", s.number, err)
+	}
+	return corrupt.At(err, fmt.Sprintf("segment %d", s.number))
+}
+
+// A liveSegment is one segment of the index, sealed or in memory. The fields
+// below mu are guarded by Index.mu.
+type liveSegment struct {
+	number uint64          // in the store; unique in this process even for segments in memory
+	memory *segment.Memory // nil once sealed
+	disk   *segment.Disk   // nil while in memory
+	bytes  int64           // size in the store
+	users  atomic.Int64    // views that hold it
+
+	wanted int          // snapshots that wait for the sealed segment; they hold it
+	sealed *liveSegment // what it has become for them; nil when no document was left
+
+	memoryNumber uint64 // of a segment in memory: unique in this process
+
+	obsolete  atomic.Bool // no longer in Index.segments
+	deleted   *deletions
+	persisted *deletions // what the store has; differs while the log holds the rest
+}
+
+// reader returns the segment as it is now.
+func (s *liveSegment) reader() segment.Reader {
+	if s.disk != nil {
+		return s.disk
+	}
+	return s.memory.View()
+}
+
+// keyOf names a list for blockmax.Term.Key: by the number of its segment, which is
+// never given to another one, and its own. Both fit unless the index has seen four
+// billion segments.
+func (s *liveSegment) keyOf(l *postings.List) uint64 {
+	if s.disk == nil || l.Number == 0 || s.number >= 1<<31 || l.Number > math.MaxUint32 {
+		return 0
+	}
+	return s.number<<32 | l.Number
+}
+
+// columnKey names the columns of the segment in the list cache.
+func (s *liveSegment) columnKey() uint64 {
+	if s.disk != nil {
+		return cache.Columns | s.number
+	}
+	return cache.Columns | cache.MemoryColumns | s.memoryNumber
+}
+
+// SegmentOfKey is the number of the segment of a list with such a key.
+func SegmentOfKey(key uint64) uint64 { return key >> 32 }

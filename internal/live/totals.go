@@ -1,0 +1,61 @@
+package live
+
+import (
+	"sync/atomic"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/internal/cache"
+)
+
+// fieldTotals are the statistics of a field over a whole view, deleted documents
+// included: they go when their segment is merged.
+type fieldTotals struct {
+	docs   uint64 // documents that have the field
+	tokens uint64
+	norms  bool
+
+	last atomic.Pointer[simTable] // that table returned
+}
+
+// A simTable is the impact table of a field under a similarity.
+type simTable struct {
+	sim   blockmax.BM25
+	table *blockmax.Table
+}
+
+func (t *fieldTotals) average() float64 {
+	if t.docs == 0 || !t.norms {
+		return 1
+	}
+	return float64(t.tokens) / float64(t.docs)
+}
+
+// table returns the field's impact table under a similarity.
+func (t *fieldTotals) table(sim blockmax.BM25, tables *cache.Tables) *blockmax.Table {
+	if last := t.last.Load(); last != nil && last.sim == sim {
+		return last.table
+	}
+	wanted := sim
+	if !t.norms {
+		wanted.B = 0 // no lengths are kept: all count as equal
+	}
+	next := &simTable{sim, tables.Get(wanted, t.average())}
+	t.last.Store(next)
+	return next.table
+}
+
+func (v *View) field(name string) *fieldTotals {
+	if t, ok := v.totals.Load(name); ok {
+		return t.(*fieldTotals)
+	}
+	t := new(fieldTotals)
+	for i := range v.segs {
+		if f, ok := v.segs[i].reader.Field(name); ok {
+			t.docs += uint64(f.Docs)
+			t.tokens += f.Tokens
+			t.norms = t.norms || f.Norms
+		}
+	}
+	v.totals.Store(name, t)
+	return t
+}

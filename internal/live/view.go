@@ -1,0 +1,219 @@
+package live
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/internal/cache"
+	"github.com/riffle-search/riffle/internal/plan"
+	"github.com/riffle-search/riffle/postings"
+	"github.com/riffle-search/riffle/segment"
+)
+
+// A View is the index at one moment: segments, their deleted documents, and
+// totals. It never changes. The Index publishes a new one with every batch and
+// every merge; a search runs on the one that was current when it began.
+type View struct {
+	ix   *Index
+	segs []Segment
+	docs uint32 // over all segments, deleted ones included
+	live uint64 // documents that are not deleted
+	refs atomic.Int64
+
+	totals sync.Map // field name -> *fieldTotals
+}
+
+// A Segment is one segment as a view sees it.
+type Segment struct {
+	home    *liveSegment
+	reader  segment.Reader
+	base    uint32 // global number of its first document
+	deleted *deletions
+}
+
+// Segments implements plan.Index.
+func (v *View) Segments() int { return len(v.segs) }
+
+// Segment implements plan.Index.
+func (v *View) Segment(i int) plan.Segment { return &v.segs[i] }
+
+// Field implements plan.Index.
+func (v *View) Field(name string, sim blockmax.BM25) (docs uint64, table *blockmax.Table) {
+	t := v.field(name)
+	return t.docs, t.table(sim, &v.ix.tables)
+}
+
+// Settle implements plan.Index.
+func (v *View) Settle(lists []*cache.List) { v.ix.lists.Settle(lists) }
+
+// List implements plan.Index. It goes through the cache when the segment is sealed.
+func (v *View) List(i int, field, term string) (*cache.List, error) {
+	s := &v.segs[i]
+	open := func() (*postings.List, error) {
+		l, err := s.reader.List(field, []byte(term))
+		return l, s.home.at(err)
+	}
+	if s.home.memory != nil {
+		l, err := open()
+		return &cache.List{Postings: l}, err
+	}
+	return v.ix.lists.Get(cache.Key{Segment: s.home.number, Field: field, Term: term}, open)
+}
+
+// Norms implements plan.Index.
+func (v *View) Norms(i int, field string) ([]uint8, error) {
+	s := &v.segs[i]
+	n, err := s.reader.Norms(field)
+	if err != nil {
+		return nil, s.home.at(err)
+	}
+	if !n.Sparse() {
+		return n.Column(), nil
+	}
+	sparse := n // n itself is not to escape
+	return v.ix.lists.Column(s.home.columnKey(), field, s.reader.Docs(), sparse.Expand), nil
+}
+
+// SegmentOf finds the segment of a global document number.
+func (v *View) SegmentOf(doc uint32) *Segment {
+	lo, hi := 0, len(v.segs)
+	for hi-lo > 1 {
+		if mid := (lo + hi) / 2; v.segs[mid].base <= doc {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return &v.segs[lo]
+}
+
+// Find finds the live document of an id, and returns the number of its segment and its own in it;
+// ErrNotFound when there is none.
+func (v *View) Find(ctx context.Context, id string) (segment int, doc uint32, err error) {
+	for i := len(v.segs) - 1; i >= 0; i-- {
+		if err := ctx.Err(); err != nil {
+			return 0, 0, err
+		}
+		s := &v.segs[i]
+		doc, ok, err := s.reader.Lookup(id)
+		if err != nil {
+			return 0, 0, s.home.at(err)
+		}
+		if ok && !s.deleted.contains(doc) {
+			return i, doc, nil
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return 0, 0, err
+	}
+	return 0, 0, ErrNotFound
+}
+
+// Docs returns how many documents the view has that are not deleted.
+func (v *View) Docs() uint64 { return v.live }
+
+// Acquire begins a call on the current view: Close waits until the view is released, and its
+// segments stay.
+func (ix *Index) Acquire() (*View, error) {
+	if err := ix.Begin(); err != nil {
+		return nil, err
+	}
+	return ix.retain(), nil
+}
+
+// Release ends a call that has a reference to the view: one of Acquire, or of Begin and Ref.
+func (v *View) Release() {
+	v.Unref()
+	v.ix.End()
+}
+
+// retain takes a reference to the current view. The caller has announced itself.
+func (ix *Index) retain() *View {
+	for {
+		v := ix.current.Load()
+		if v.ref() {
+			return v
+		}
+	}
+}
+
+// ref adds a reference unless the last one is gone.
+func (v *View) ref() bool {
+	for {
+		n := v.refs.Load()
+		if n == 0 {
+			return false
+		}
+		if v.refs.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+// Ref adds a reference for a caller that has one.
+func (v *View) Ref() { v.refs.Add(1) }
+
+// Unref gives a reference back. With the last one the view lets go of its
+// segments, and those that no view holds any more are dropped in the background.
+func (v *View) Unref() {
+	if v.refs.Add(-1) > 0 {
+		return
+	}
+	for i := range v.segs {
+		if home := v.segs[i].home; home.users.Add(-1) == 0 {
+			v.ix.unused(home)
+		}
+	}
+}
+
+// publish makes the current segments visible. The caller holds ix.mu.
+func (ix *Index) publish() {
+	v := ix.newView()
+	for _, s := range ix.segments {
+		v.add(s, s.deleted)
+	}
+	if old := ix.current.Swap(v); old != nil {
+		old.Unref()
+	}
+}
+
+// newView returns an empty view with one reference.
+func (ix *Index) newView() *View {
+	v := &View{ix: ix}
+	v.refs.Store(1)
+	return v
+}
+
+// add puts a segment behind the others of a view that nobody has seen yet.
+func (v *View) add(s *liveSegment, deleted *deletions) {
+	sv := Segment{home: s, reader: s.reader(), base: v.docs, deleted: deleted}
+	if sv.reader.Docs() == 0 {
+		return
+	}
+	s.users.Add(1)
+	v.segs = append(v.segs, sv)
+	v.docs += sv.reader.Docs()
+	v.live += uint64(sv.reader.Docs()) - deleted.count()
+}
+
+// Reader implements plan.Segment.
+func (s *Segment) Reader() segment.Reader { return s.reader }
+
+// Base implements plan.Segment.
+func (s *Segment) Base() uint32 { return s.base }
+
+// Key implements plan.Segment.
+func (s *Segment) Key(l *postings.List) uint64 { return s.home.keyOf(l) }
+
+// At implements plan.Segment.
+func (s *Segment) At(err error) error { return s.home.at(err) }
+
+// Accept implements plan.Segment.
+func (s *Segment) Accept() []uint64 { return s.deleted.acceptBits(s.reader.Docs()) }
+
+// ByScore implements plan.Segment.
+func (s *Segment) ByScore() bool {
+	return s.home.disk != nil && s.reader.Order().Kind == segment.ByGlobalScore
+}
