@@ -23,30 +23,29 @@ type batch struct {
 	settles bool // there are plans of mode AndOr
 	lists   lists
 
-	staging           staging
-	addresses         map[columnKey]uint64 // of columns and tables
-	recent            [2]placedColumn      // the last column and the last table, which most lists share
-	columns           *columns
-	taken             []columnKey // by columns, with this batch
-	moves             []devMove
-	found             []*knownList // scratch memory
-	flats             *flats
-	flattenings       []devFlattening
-	flattened         []*knownList // by them
-	tilesMost         uint32       // of any part
-	groups            uint32       // of lead blocks
-	tiles             uint32       // of all parts
-	andTiles, orTiles tileCounts
-	tileRoom          int // keys in the pool of a thread block that works on a tile
-	poolRoom          int // in that of any other
-	results           results
-	tileBounds        span         // of lists, to be cleared
-	seeds             [passes]span // to be cleared
-	states            span         // as they are at first, to be moved to the results
-	common            devBatch
-	passes            [passes]uint64 // addresses of a devBatch each
-	byWindows         bool
-	windowed          windowed
+	found      []*knownList // scratch memory
+	staging    staging
+	placed     placedColumns
+	flat       flattenings
+	work       work
+	tileRoom   int // keys in the pool of a thread block that works on a tile
+	poolRoom   int // in that of any other
+	results    results
+	tileBounds span         // of lists, to be cleared
+	seeds      [passes]span // to be cleared
+	states     span         // as they are at first, to be moved to the results
+	common     devBatch
+	passes     [passes]uint64 // addresses of a devBatch each
+	byWindows  bool
+	windowed   windowed
+}
+
+// work is what kernels go through.
+type work struct {
+	tilesMost uint32 // of any part
+	tiles     uint32 // of all parts
+	groups    uint32 // of lead blocks
+	and, or   tileCounts
 }
 
 // tileCounts are the tiles of some parts, by what goes through them.
@@ -78,11 +77,9 @@ const (
 // forget lets go of the caller's data.
 func (b *batch) forget() {
 	clear(b.queries)
-	clear(b.addresses)
-	clear(b.recent[:])
-	clear(b.taken)
+	b.placed.forget()
 	clear(b.found)
-	clear(b.flattened)
+	clear(b.flat.lists)
 	clear(b.windowed.lists)
 	clear(b.windowed.taken)
 	b.lists.forget()
@@ -91,24 +88,21 @@ func (b *batch) forget() {
 func (b *batch) begin() {
 	b.queries, b.parts, b.terms = b.queries[:0], b.parts[:0], b.terms[:0]
 	b.kMost, b.lanes, b.settles = 1, 1, false
-	b.tilesMost, b.groups, b.tiles, b.andTiles, b.orTiles = 0, 0, 0, tileCounts{}, tileCounts{}
+	b.work = work{}
 	b.lists.begin()
 	b.staging.begin()
-	b.taken, b.moves = b.taken[:0], b.moves[:0]
-	b.flattenings, b.flattened = b.flattenings[:0], b.flattened[:0]
-	if b.addresses == nil {
-		b.addresses = map[columnKey]uint64{}
-	}
+	b.placed.begin(&b.staging)
+	b.flat.begin()
 }
 
 // fill writes all structs of the batch but what place knows. It reports false when they do not fit. Batches are filled
 // and placed in the order in which they run.
 func (b *batch) fill() bool {
-	b.columns.begin()
-	b.flats.begin(b.lists.known.cleared.Load())
+	b.placed.columns.begin()
+	b.flat.flats.begin(b.lists.known.cleared.Load())
 	b.chooseStrips()
 	s := &b.staging
-	lists, blocks, bounds := b.lists.put(s, b.arena, b.table, b.norms)
+	lists, blocks, bounds := b.lists.put(s, b.arena, b.placed.table, b.placed.norms)
 	b.putFlats()
 	b.tileBounds = bounds
 	b.tileRoom = 2*b.kMost + max(poolSlack, leastRoom)
@@ -119,19 +113,17 @@ func (b *batch) fill() bool {
 		lists: lists, listCount: uint32(len(b.lists.entries)), blockCount: uint32(blocks),
 		queries: queries, queryCount: uint32(len(b.queries)), parts: parts, partCount: uint32(len(b.parts)),
 		states: b.results.states, unresolvedCount: b.results.unresolvedCount, unresolved: b.results.unresolved,
-		unresolvedRoom: uint32(b.results.unresolvedRoom), groupCount: b.groups, tilesMost: b.tilesMost,
+		unresolvedRoom: uint32(b.results.unresolvedRoom), groupCount: b.work.groups, tilesMost: b.work.tilesMost,
 		tileShift: b.shape.TileShift, stagedFrom: b.shape.StageLengths, tileRoom: uint32(b.tileRoom), poolRoom: uint32(b.poolRoom), laneRoom: uint32(b.lanes), heapRoom: uint32(b.kMost), rows: b.arena,
-		rangeAlgorithm: b.algorithm.ranges(), tileBounds: s.keep(4 * int(b.tiles)),
+		rangeAlgorithm: b.algorithm.ranges(), tileBounds: s.keep(4 * int(b.work.tiles)),
 	}
 	if b.algorithm.byRanges() {
 		b.common.heaps = s.keep(8 * b.kMost * b.shape.RangeThreads * b.shape.rangeBlocks(len(b.queries)))
 	}
 	b.fillPasses()
 	if s.full || b.roomFor(0) > s.free() || // what lists need is copied as far as it fits
-		b.results.bytes > b.resultRoom || uint64(b.tilesMost)*uint64(len(b.parts)) >= 1<<31 {
-		for _, key := range b.taken {
-			b.columns.forget(key)
-		}
+		b.results.bytes > b.resultRoom || uint64(b.work.tilesMost)*uint64(len(b.parts)) >= 1<<31 {
+		b.placed.undo()
 		return false
 	}
 	return true
@@ -141,7 +133,7 @@ func (b *batch) fill() bool {
 func (b *batch) roomFor(pieces int) int {
 	bytes, moves := b.lists.tablesRoom()
 	bytes += wholeRows(len(b.lists.entries) * int(unsafe.Sizeof(devFlattening{})))
-	return bytes + wholeRows((len(b.moves)+moves+pieces)*int(unsafe.Sizeof(devMove{})))
+	return bytes + wholeRows((len(b.placed.moves)+moves+pieces)*int(unsafe.Sizeof(devMove{})))
 }
 
 // leastRoom is room for candidates beside twice k. When tiles have more at once, what there is of them is cut to k,
@@ -215,54 +207,27 @@ func (b *batch) fillPart(d *devPart, pt *part) {
 	seg := &p.Segments[pt.segment]
 	tiles := b.shape.tiles(seg.Docs)
 	*d = devPart{
-		accept: column(b, seg.Accept), termCount: uint32(pt.to - pt.from), query: uint32(pt.query),
+		accept: column(&b.placed, seg.Accept), termCount: uint32(pt.to - pt.from), query: uint32(pt.query),
 		segment: uint32(pt.segment), base: seg.Base, docs: seg.Docs, way: pt.way,
-		tiles: tiles, firstTile: b.tiles, firstGroup: b.groups,
+		tiles: tiles, firstTile: b.work.tiles, firstGroup: b.work.groups,
 	}
 	if seg.Rank != nil && p.RankWeight > 0 {
-		d.rank, d.rankTile = column(b, seg.Rank), column(b, seg.RankTile)
+		d.rank, d.rankTile = column(&b.placed, seg.Rank), column(&b.placed, seg.RankTile)
 	}
 	if seg.Tail != nil && b.algorithm.prunes() {
-		d.tail = column(b, seg.Tail)
+		d.tail = column(&b.placed, seg.Tail)
 	}
-	b.tiles += tiles
+	b.work.tiles += tiles
 	switch pt.way {
 	case byLeadBlocks:
 		d.groups = b.shape.groups(b.listOf(b.terms[pt.from]).blocks)
-		b.groups += d.groups
+		b.work.groups += d.groups
 	case byAndTiles:
-		b.andTiles.add(b.queries[pt.query].byStrips, tiles)
+		b.work.and.add(b.queries[pt.query].byStrips, tiles)
 	default:
-		b.orTiles.add(b.queries[pt.query].byStrips, tiles)
+		b.work.or.add(b.queries[pt.query].byStrips, tiles)
 	}
-	b.tilesMost = max(b.tilesMost, tiles)
-}
-
-// norms is where the length codes of a term's documents are, the first docs of them; 0 when there are none.
-func (b *batch) norms(t *term, docs uint32) (address uint64) {
-	if t.Norms == nil {
-		return 0
-	}
-	return column(b, t.Norms[:docs])
-}
-
-// table puts the impacts of a term's similarity into the staging, once.
-func (b *batch) table(of *term, _ uint32) (address uint64) {
-	t := of.Table
-	key := columnKey{unsafe.Pointer(t), 0}
-	if r := &b.recent[1]; r.key == key {
-		return r.address
-	}
-	address, known := b.addresses[key]
-	if !known {
-		var d []devTable
-		d, address = put[devTable](&b.staging, 1)
-		small, k := t.Arrays()
-		d[0] = devTable{*small, *k}
-		b.addresses[key] = address
-	}
-	b.recent[1] = placedColumn{key, address}
-	return address
+	b.work.tilesMost = max(b.work.tilesMost, tiles)
 }
 
 // fillPasses writes a devBatch for each pass.
@@ -272,10 +237,10 @@ func (b *batch) fillPasses() {
 		and := pass == andSeeds || pass == andRest
 		seeds := pass == andSeeds || pass == orSeeds
 		c := b.common
-		items := b.orTiles
+		items := b.work.or
 		if and {
 			c.andPass = 1
-			items = b.andTiles
+			items = b.work.and
 		}
 		if seeds {
 			most := uint32(seedTiles * len(b.queries))
@@ -308,17 +273,17 @@ func (b *batch) place(cache *listcache.Cache, leave bool) (usable bool) {
 	s := &b.staging
 	b.lists.tables.begin()
 	b.lists.ask(leave, b.algorithm.prunes())
-	b.moves, usable = b.lists.place(s, cache, max(0, s.free()-b.roomFor(2*b.lists.extents)), b.moves, b.flatten)
+	b.placed.moves, usable = b.lists.place(s, cache, max(0, s.free()-b.roomFor(2*b.lists.extents)), b.placed.moves, func(e *listEntry) { b.flat.add(e, b.shape) })
 	if !usable {
-		b.dropFlattenings()
+		b.flat.drop()
 	}
-	moves, flattenings := putAll(s, b.moves), putAll(s, b.flattenings)
+	moves, flattenings := putAll(s, b.placed.moves), putAll(s, b.flat.structs)
 	for pass := range b.passes {
 		d := view[devBatch](s.host[b.passes[pass]-s.address:])
-		d.moves, d.moveCount = moves, uint32(len(b.moves))
-		d.flattenings, d.flatteningCount = flattenings, uint32(len(b.flattenings))
+		d.moves, d.moveCount = moves, uint32(len(b.placed.moves))
+		d.flattenings, d.flatteningCount = flattenings, uint32(len(b.flat.structs))
 	}
-	b.common.moveCount = uint32(len(b.moves))
+	b.common.moveCount = uint32(len(b.placed.moves))
 	return usable
 }
 

@@ -69,42 +69,96 @@ func (c *columns) take(key columnKey, rows uint32) (row uint32, address uint64, 
 // forget gives up a column that was taken in but has not been copied.
 func (c *columns) forget(key columnKey) { delete(c.placed, key) }
 
-// moveRows is how many rows one move has at most: a warp does a move.
-const moveRows = 1 << 12
+// placedColumns are the columns and impact tables of a batch, each there once.
+type placedColumns struct {
+	columns   *columns
+	staging   *staging
+	addresses map[columnKey]uint64
+	recent    [2]placedColumn // the last column and the last table, which most lists share
+	taken     []columnKey     // by columns, with this batch
+	moves     []devMove       // from the staging to where columns stay, and of the pieces of lists
+}
+
+func (c *placedColumns) begin(s *staging) {
+	c.staging = s
+	c.taken, c.moves = c.taken[:0], c.moves[:0]
+	if c.addresses == nil {
+		c.addresses = map[columnKey]uint64{}
+	}
+}
+
+// undo gives up what has been taken in: the batch does not run.
+func (c *placedColumns) undo() {
+	for _, key := range c.taken {
+		c.columns.forget(key)
+	}
+}
+
+// forget lets go of the caller's data.
+func (c *placedColumns) forget() {
+	clear(c.addresses)
+	clear(c.recent[:])
+	clear(c.taken)
+}
 
 // column makes values of a segment's documents be on the device, once for a batch.
-func column[T any](b *batch, values []T) (address uint64) {
+func column[T any](c *placedColumns, values []T) (address uint64) {
 	if len(values) == 0 {
 		return 0
 	}
 	key := columnKey{unsafe.Pointer(&values[0]), len(values)}
-	if r := &b.recent[0]; r.key == key {
+	if r := &c.recent[0]; r.key == key {
 		return r.address
 	}
-	address, known := b.addresses[key]
+	address, known := c.addresses[key]
 	if !known {
-		address, known = b.columns.find(key)
+		address, known = c.columns.find(key)
 	}
 	if !known {
-		address = putAll(&b.staging, values)
-		from, rows := b.staging.rowOf(address), uint32(wholeRows(len(values)*int(unsafe.Sizeof(values[0])))/rowBytes)
-		if !b.staging.full { // else it is not brought
-			if row, place, ok := b.columns.take(key, rows); ok {
+		address = putAll(c.staging, values)
+		from, rows := c.staging.rowOf(address), uint32(wholeRows(len(values)*int(unsafe.Sizeof(values[0])))/rowBytes)
+		if !c.staging.full { // else it is not brought
+			if row, place, ok := c.columns.take(key, rows); ok {
 				address = place
-				b.moveColumn(key, from, row, rows)
+				c.taken = append(c.taken, key)
+				c.moves = addMoves(c.moves, from, row, rows)
 			}
 		}
 	}
-	b.addresses[key] = address
-	b.recent[0] = placedColumn{key, address}
+	c.addresses[key] = address
+	c.recent[0] = placedColumn{key, address}
 	return address
 }
 
-// moveColumn has a column moved to its place on the device.
-func (b *batch) moveColumn(key columnKey, from, to, rows uint32) {
-	b.taken = append(b.taken, key)
-	b.moves = addMoves(b.moves, from, to, rows)
+// norms is where the length codes of a term's documents are, the first docs of them; 0 when there are none.
+func (c *placedColumns) norms(t *term, docs uint32) (address uint64) {
+	if t.Norms == nil {
+		return 0
+	}
+	return column(c, t.Norms[:docs])
 }
+
+// table puts the impacts of a term's similarity into the staging, once.
+func (c *placedColumns) table(of *term, _ uint32) (address uint64) {
+	t := of.Table
+	key := columnKey{unsafe.Pointer(t), 0}
+	if r := &c.recent[1]; r.key == key {
+		return r.address
+	}
+	address, known := c.addresses[key]
+	if !known {
+		var d []devTable
+		d, address = put[devTable](c.staging, 1)
+		small, k := t.Arrays()
+		d[0] = devTable{*small, *k}
+		c.addresses[key] = address
+	}
+	c.recent[1] = placedColumn{key, address}
+	return address
+}
+
+// moveRows is how many rows one move has at most: a warp does a move.
+const moveRows = 1 << 12
 
 // addMoves appends the moves of so many rows.
 func addMoves(moves []devMove, from, to, rows uint32) []devMove {

@@ -9,14 +9,14 @@ import (
 func TestColumnWithoutRoom(t *testing.T) {
 	values := make([]uint8, 1000)
 	key := columnKey{unsafe.Pointer(&values[0]), len(values)}
-	b := &batch{columns: &columns{rows: 1 << 10}}
+	b := &batch{placed: placedColumns{columns: &columns{rows: 1 << 10}}}
 	try := func(room int) (there bool) {
 		b.staging = staging{host: make([]byte, room), size: room}
 		b.begin()
-		b.columns.begin()
-		column(b, values)
+		b.placed.columns.begin()
+		column(&b.placed, values)
 		b.forget()
-		_, there = b.columns.find(key)
+		_, there = b.placed.columns.find(key)
 		return there
 	}
 	if try(2000) {

@@ -195,7 +195,7 @@ func (x *Executor) divide() (err error) {
 			}
 			s.batch.algorithm, s.batch.shape, s.batch.arena = x.options.Algorithm, x.shape, x.memory.Address
 			s.batch.windowed.windows = &x.windows
-			s.batch.columns, s.batch.flats, s.batch.resultRoom = &x.columns, &x.flats, int(s.results.Len())
+			s.batch.placed.columns, s.batch.flat.flats, s.batch.resultRoom = &x.columns, &x.flats, int(s.results.Len())
 			s.batch.lists.slot, s.batch.lists.known, s.batch.lists.tables = int(i), &x.known, &x.tables
 			x.free <- s
 		}

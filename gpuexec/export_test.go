@@ -7,7 +7,7 @@ func (x *Executor) Algorithm() Algorithm { return x.options.Algorithm }
 func (x *Executor) StripTiles() (n uint32) {
 	for range slots {
 		s := <-x.free
-		n += s.batch.andTiles.strips + s.batch.orTiles.strips
+		n += s.batch.work.and.strips + s.batch.work.or.strips
 		x.free <- s
 	}
 	return n

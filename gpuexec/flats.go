@@ -98,31 +98,42 @@ func (f *flats) drop(k *knownList) {
 	f.keys.Delete(k.key)
 }
 
-// flatten has a list made flat that is on the device whole, if it is not, and worth it.
-func (b *batch) flatten(e *listEntry) {
-	if k := e.known; k.key != 0 && b.shape.TileShift >= minFlatTile && b.shape.TileShift <= maxFlatTile && !b.flats.has(k) && b.flats.worth(k, e.tiles) {
-		if l := b.shape.flatLayout(k.count, e.tiles); b.flats.take(k, l.rows) {
-			b.flattened = append(b.flattened, k)
-			b.flattenings = append(b.flattenings, devFlattening{
-				list: e.address, flat: k.flat, first: k.flat + l.first, bound: k.flat + l.bound, shift: l.shift, entries: l.entries,
-			})
-		}
+// flattenings are the lists that a batch makes flat.
+type flattenings struct {
+	flats   *flats
+	structs []devFlattening
+	lists   []*knownList // of them
+}
+
+func (f *flattenings) begin() { f.structs, f.lists = f.structs[:0], f.lists[:0] }
+
+// add has a list made flat that is on the device whole, if it is not, and worth it.
+func (f *flattenings) add(e *listEntry, shape Shape) {
+	k := e.known
+	if k.key == 0 || shape.TileShift < minFlatTile || shape.TileShift > maxFlatTile || f.flats.has(k) || !f.flats.worth(k, e.tiles) {
+		return
+	}
+	if l := shape.flatLayout(k.count, e.tiles); f.flats.take(k, l.rows) {
+		f.lists = append(f.lists, k)
+		f.structs = append(f.structs, devFlattening{
+			list: e.address, flat: k.flat, first: k.flat + l.first, bound: k.flat + l.bound, shift: l.shift, entries: l.entries,
+		})
 	}
 }
 
-// dropFlattenings gives up the lists that were to be made flat: no kernel of the batch runs.
-func (b *batch) dropFlattenings() {
-	for _, k := range b.flattened {
-		b.flats.drop(k)
+// drop gives up the lists that were to be made flat: no kernel of the batch runs.
+func (f *flattenings) drop() {
+	for _, k := range f.lists {
+		f.flats.drop(k)
 	}
-	b.flattenings = b.flattenings[:0]
+	f.structs = f.structs[:0]
 }
 
 // putFlats has lists say where their flat postings are.
 func (b *batch) putFlats() {
 	for i := range b.lists.entries {
 		e := &b.lists.entries[i]
-		has := b.flats.has(e.known)
+		has := b.flat.flats.has(e.known)
 		if has {
 			b.putFlat(&b.lists.structs[i], e)
 		}
@@ -151,7 +162,7 @@ func (b *batch) chooseStrips() {
 			pt.way = byAndTiles
 		}
 		for _, t := range b.terms[pt.from:pt.to] {
-			if e := &b.lists.entries[t.entry]; !strips || !b.flats.has(e.known) {
+			if e := &b.lists.entries[t.entry]; !strips || !b.flat.flats.has(e.known) {
 				e.read = true
 				e.all = e.all || expected // nobody has found out which extents matter
 			}
@@ -178,9 +189,9 @@ func (b *batch) wouldGoByStrips(q *query, has func(*flats, *knownList) bool) boo
 			e := &b.lists.entries[t.entry]
 			postings += int(e.known.count)
 			switch {
-			case has(b.flats, e.known):
+			case has(b.flat.flats, e.known):
 				flat = true
-			case b.flats.worth(e.known, e.tiles):
+			case b.flat.flats.worth(e.known, e.tiles):
 				return false
 			}
 		}

@@ -71,7 +71,7 @@ func TestGoesByStrips(t *testing.T) {
 		{[]uint32{3, 3}, 0, 10, false},
 		{make([]uint32, 33), 33, 0, false},
 	} {
-		b := batch{shape: Shape{}.withDefaults(), flats: new(flats)}
+		b := batch{shape: Shape{}.withDefaults(), flat: flattenings{flats: new(flats)}}
 		b.queries = []query{{plan: &Plan{K: test.k}, to: 1}}
 		b.parts = []part{{to: len(test.counts)}}
 		for i, count := range test.counts {

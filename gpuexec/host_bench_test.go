@@ -110,9 +110,9 @@ func newHost(b *testing.B, plans []*Plan, a Algorithm) *host {
 	if x.cache, err = listcache.New(listcache.Config{Region: listcache.Region{First: 1 << 28, Rows: 1 << 30}}); err != nil {
 		b.Fatal(err)
 	}
-	bt.algorithm, bt.shape, bt.columns, bt.resultRoom = a, Shape{}.withDefaults(), &x.columns, 64<<20
+	bt.algorithm, bt.shape, bt.placed.columns, bt.resultRoom = a, Shape{}.withDefaults(), &x.columns, 64<<20
 	bt.staging = staging{host: make([]byte, 128<<20), address: 1 << 40, size: 1 << 30}
-	bt.lists.known, bt.lists.tables, bt.flats = &x.known, &x.tables, &x.flats
+	bt.lists.known, bt.lists.tables, bt.flat.flats = &x.known, &x.tables, &x.flats
 	x.gather(bt, plans, h.choose(b), h.answers)
 	bt.chooseStrips()
 	for bringing := true; bringing; bringing = bt.lists.placed.Rows > 0 { // without the bytes

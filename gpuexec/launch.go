@@ -126,7 +126,7 @@ func (x *Executor) computeAll(q *device.Queue, s *slot) {
 		x.byTiles(q, s)
 	}
 	x.launch(q, s, "top_k", orRest, len(b.queries))
-	if len(b.flattenings) > 0 { // for the batches that follow
+	if len(b.flat.structs) > 0 { // for the batches that follow
 		x.launch(q, s, "flatten", andSeeds, math.MaxInt)
 		x.launch(q, s, "bound_strips", andSeeds, math.MaxInt)
 	}
@@ -135,9 +135,9 @@ func (x *Executor) computeAll(q *device.Queue, s *slot) {
 // byTiles does AND, then OR.
 func (x *Executor) byTiles(q *device.Queue, s *slot) {
 	b := &s.batch
-	x.visit(q, s, "and_tile", andSeeds, b.andTiles)
-	if lead := "and_lead"; b.groups > 0 {
-		blocks := int(b.groups)
+	x.visit(q, s, "and_tile", andSeeds, b.work.and)
+	if lead := "and_lead"; b.work.groups > 0 {
+		blocks := int(b.work.groups)
 		if x.options.Algorithm == Rounds {
 			lead, blocks = "and_rounds", len(b.queries)
 		}
@@ -150,7 +150,7 @@ func (x *Executor) byTiles(q *device.Queue, s *slot) {
 	if a := x.options.Algorithm; a == Exhaustive || a == WAND || a == BMW {
 		or = "or_tile"
 	}
-	x.visit(q, s, or, orSeeds, b.orTiles)
+	x.visit(q, s, or, orSeeds, b.work.or)
 }
 
 // visit goes through tiles: the seeds in one pass, the others in the next.
@@ -159,7 +159,7 @@ func (x *Executor) visit(q *device.Queue, s *slot, kernel string, seeds int, til
 		return
 	}
 	b := &s.batch
-	threads := (int(b.tilesMost)*len(b.parts) + 255) / 256
+	threads := (int(b.work.tilesMost)*len(b.parts) + 255) / 256
 	q.Fill(x.compute, s.part(b.seeds[seeds]), 0)
 	x.launch(q, s, "bound_tiles", seeds, threads)
 	x.launch(q, s, "queue_seeds", seeds, (seedTiles*len(b.queries)+7)/8)
@@ -188,13 +188,13 @@ func (x *Executor) score(q *device.Queue, s *slot, kernel string, pass int, tile
 func (x *Executor) byRanges(q *device.Queue, s *slot) {
 	b := &s.batch
 	blocks := x.shape.rangeBlocks(len(b.queries))
-	if b.groups > 0 {
+	if b.work.groups > 0 {
 		x.launch(q, s, "ranges", andSeeds, blocks)
 	}
 	if b.settles {
 		x.launch(q, s, "settle", orSeeds, (len(b.queries)+255)/256)
 	}
-	if b.orTiles != (tileCounts{}) {
+	if b.work.or != (tileCounts{}) {
 		x.launch(q, s, "ranges", orSeeds, blocks)
 	}
 }

@@ -10,16 +10,13 @@ import (
 
 // fillWindows is fill and place of a batch that goes by windows.
 func (b *batch) fillWindows() (ok bool) {
-	b.columns.begin()
-	b.taken = b.taken[:0]
+	b.placed.columns.begin()
 	w := &b.windowed
 	w.taken, w.steps = w.taken[:0], w.steps[:0]
 	defer func() {
 		if !ok {
 			w.windows.residents.undo(w.taken)
-			for _, key := range b.taken {
-				b.columns.forget(key)
-			}
+			b.placed.undo()
 		}
 	}()
 	if !b.findRecords() {
@@ -36,7 +33,7 @@ func (b *batch) fillWindows() (ok bool) {
 	b.common = devBatch{
 		queryCount: uint32(len(b.queries)), partCount: uint32(len(b.parts)),
 		states: b.results.states, unresolvedCount: b.results.unresolvedCount, unresolved: b.results.unresolved,
-		unresolvedRoom: uint32(b.results.unresolvedRoom), tilesMost: b.tilesMost,
+		unresolvedRoom: uint32(b.results.unresolvedRoom), tilesMost: b.work.tilesMost,
 		tileShift: b.shape.TileShift, tileRoom: uint32(b.tileRoom), poolRoom: uint32(b.poolRoom), laneRoom: uint32(b.lanes), heapRoom: uint32(b.kMost), rows: b.arena, marks: 1,
 	}
 	b.findAddresses()
@@ -56,11 +53,11 @@ func (b *batch) fillWindows() (ok bool) {
 		w.wanted += w.steps[i].wanted
 		w.fetched += w.steps[i].fetched
 	}
-	moves := putAll(s, b.moves)
+	moves := putAll(s, b.placed.moves)
 	d := view[devBatch](s.host[b.passes[andSeeds]-s.address:])
-	d.moves, d.moveCount = moves, uint32(len(b.moves))
-	b.common.moveCount = uint32(len(b.moves))
-	return !s.full && b.results.bytes <= b.resultRoom && uint64(b.tilesMost)*uint64(len(b.parts)) < 1<<31
+	d.moves, d.moveCount = moves, uint32(len(b.placed.moves))
+	b.common.moveCount = uint32(len(b.placed.moves))
+	return !s.full && b.results.bytes <= b.resultRoom && uint64(b.work.tilesMost)*uint64(len(b.parts)) < 1<<31
 }
 
 // findRecords finds the records of all lists. It reports false when one is damaged, or has no room.
@@ -88,13 +85,13 @@ func (b *batch) countTiles() {
 		q := &b.queries[pt.query]
 		q.byStrips = true
 		tiles := b.shape.windowTiles(q.plan.Segments[pt.segment].Docs, 0)
-		b.tiles += tiles
-		b.tilesMost = max(b.tilesMost, tiles)
+		b.work.tiles += tiles
+		b.work.tilesMost = max(b.work.tilesMost, tiles)
 		if pt.way == byOrTiles {
-			b.orTiles.add(true, tiles)
+			b.work.or.add(true, tiles)
 		} else {
 			pt.way = byAndTiles
-			b.andTiles.add(true, tiles)
+			b.work.and.add(true, tiles)
 		}
 	}
 }
@@ -114,11 +111,11 @@ func (b *batch) layScenes() {
 	for i := range w.scenes {
 		w.scenes[i].span = span{s.keep(at), at}
 	}
-	strips := int(b.tilesMost) * tileStrips
+	strips := int(b.work.tilesMost) * tileStrips
 	w.empty.bytes = wholeRows(max(4*(strips+1), strips+stripCells*strips))
 	w.empty.address = s.keep(w.empty.bytes)
 	for i := range w.bounds {
-		w.bounds[i] = span{s.keep(4 * int(b.tiles)), 4 * int(b.tiles)}
+		w.bounds[i] = span{s.keep(4 * int(b.work.tiles)), 4 * int(b.work.tiles)}
 		for _, pass := range []int{andSeeds, orSeeds} {
 			bytes := wholeRows(8 * seedTiles * len(b.queries))
 			w.seeds[i][pass] = span{s.keep(bytes), bytes}
@@ -137,9 +134,9 @@ func (b *batch) fillScene(c *scene) {
 	}
 	c.terms = at
 	for pass := range passes {
-		items := b.orTiles
+		items := b.work.or
 		if pass == andSeeds || pass == andRest {
-			items = b.andTiles
+			items = b.work.and
 		}
 		most := int(items.strips)
 		if pass == andSeeds || pass == orSeeds {
@@ -175,18 +172,18 @@ func (b *batch) findAddresses() {
 	w.listColumns = slices.Grow(w.listColumns[:0], len(b.lists.entries))
 	for i := range b.lists.entries {
 		e := &b.lists.entries[i]
-		w.listColumns = append(w.listColumns, listColumns{b.table(e.term, e.docs), b.norms(e.term, e.docs)})
+		w.listColumns = append(w.listColumns, listColumns{b.placed.table(e.term, e.docs), b.placed.norms(e.term, e.docs)})
 	}
 	w.partColumns = slices.Grow(w.partColumns[:0], len(b.parts))
 	for i := range b.parts {
 		p := b.queries[b.parts[i].query].plan
 		seg := &p.Segments[b.parts[i].segment]
-		c := partColumns{accept: column(b, seg.Accept)}
+		c := partColumns{accept: column(&b.placed, seg.Accept)}
 		if seg.Rank != nil && p.RankWeight > 0 {
-			c.rank, c.rankTile = column(b, seg.Rank), column(b, seg.RankTile)
+			c.rank, c.rankTile = column(&b.placed, seg.Rank), column(&b.placed, seg.RankTile)
 		}
 		if seg.Tail != nil && b.algorithm.prunes() {
-			c.tail = column(b, seg.Tail)
+			c.tail = column(&b.placed, seg.Tail)
 		}
 		w.partColumns = append(w.partColumns, c)
 	}

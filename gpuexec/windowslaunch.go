@@ -92,7 +92,7 @@ func (x *Executor) chooseFirst(q *device.Queue, s *slot) {
 	t := &b.windowed.steps[0]
 	b.passes = t.passes
 	for _, seeds := range b.modes() {
-		x.launchOn(q, s, plan, "bound_tiles", seeds, (int(b.tilesMost)*len(b.parts)+255)/256)
+		x.launchOn(q, s, plan, "bound_tiles", seeds, (int(b.work.tilesMost)*len(b.parts)+255)/256)
 		x.launchOn(q, s, plan, "queue_seeds", seeds, (seedTiles*len(b.queries)+7)/8)
 	}
 	x.choose(q, s, plan, t)
@@ -128,10 +128,10 @@ func (x *Executor) choose(q *device.Queue, s *slot, stream device.Stream, t *ste
 
 // modes are the passes for seeds of those modes that plans have.
 func (b *batch) modes() (seeds []int) {
-	if b.andTiles.strips > 0 {
+	if b.work.and.strips > 0 {
 		seeds = append(seeds, andSeeds)
 	}
-	if b.orTiles.strips > 0 {
+	if b.work.or.strips > 0 {
 		seeds = append(seeds, orSeeds)
 	}
 	return seeds
@@ -188,9 +188,9 @@ func (x *Executor) scoreStep(q *device.Queue, s *slot, i int) {
 // tilesOf are the tiles that a pass has at most.
 func (b *batch) tilesOf(pass int) tileCounts {
 	if pass == andSeeds || pass == andRest {
-		return b.andTiles
+		return b.work.and
 	}
-	return b.orTiles
+	return b.work.or
 }
 
 // readThreads are the threads of a block that reads the host's memory. With 7 warps in a block of those kernels that take most registers there is room for it
