@@ -59,6 +59,7 @@ func (s *searchSettings) mayAccelerate() bool {
 // An accelerated search has been planned and submitted, or found to be one for the CPU alone.
 type accelerated struct {
 	v         view
+	query     Query
 	settings  searchSettings
 	p         *preparer
 	c         *plan.Compiled
@@ -72,7 +73,7 @@ func (v view) submit(ctx context.Context, q Query, o *SearchOptions) (r accelera
 	if r.settings, err = v.e.settings(o); err != nil {
 		return r, err
 	}
-	r.v, r.p, r.cpu = v, v.e.borrow(), v.e.executor(&r.settings)
+	r.v, r.query, r.p, r.cpu = v, q, v.e.borrow(), v.e.executor(&r.settings)
 	if r.c, err = r.p.prepare(ctx, v, q, &r.settings); err == nil && r.settings.mayAccelerate() {
 		r.ticket, err = v.e.accelerator.Submit(accelerator.Query{Plan: &r.c.Plan, CPU: r.cpu, On: r.settings.Processor.side()})
 		r.submitted = err == nil
@@ -96,7 +97,7 @@ func (r *accelerated) finish(ctx context.Context) (*Result, error) {
 	defer r.v.giveBack(r.p)
 	if !r.submitted {
 		top, err := r.cpu.TopK(ctx, &r.c.Plan)
-		return r.v.result(ctx, r.p, r.c, &r.settings, top, executorName(r.cpu, top.Work), err)
+		return r.v.result(ctx, r.p, r.query, r.c, &r.settings, top, executorName(r.cpu, top.Work), err)
 	}
 	answer, err := r.ticket.Wait(ctx)
 	name := executorName(r.cpu, answer.Work)
@@ -106,7 +107,7 @@ func (r *accelerated) finish(ctx context.Context) (*Result, error) {
 	case accelerator.OnBoth:
 		name = r.v.e.accelerator.Name() + "+" + name
 	}
-	return r.v.result(ctx, r.p, r.c, &r.settings, answer.TopK, name, err)
+	return r.v.result(ctx, r.p, r.query, r.c, &r.settings, answer.TopK, name, err)
 }
 
 // acceleratedBatch is many searches on an accelerator. Each goroutine has several under way, so that

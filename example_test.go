@@ -234,7 +234,7 @@ func ExampleSearchOptions_after() {
 		}
 		fmt.Printf("page %d: ", page)
 		show(res, nil)
-		o.After = &res.Hits[len(res.Hits)-1]
+		o.After = res.Hits[len(res.Hits)-1].Cursor
 	}
 	// Output:
 	// page 1: nautilus moby

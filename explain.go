@@ -50,7 +50,7 @@ func (v view) explain(ctx context.Context, q Query, id string, o *SearchOptions)
 	if err != nil {
 		return nil, err
 	}
-	set.K, set.After = MaxK, nil
+	set.K, set.From, set.After = MaxK, 0, Cursor{}
 	p := v.e.borrow()
 	defer v.giveBack(p)
 	c, err := p.prepare(ctx, v, q, &set)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/internal/plan"
 )
 
 // A namer turns what executors found into hits. The ids of one result share one string, so
@@ -17,13 +18,15 @@ type namer struct {
 // keptIDBytes is how large a namer's buffer may be that is kept for the next search.
 const keptIDBytes = 64 << 10
 
-// hits returns the hits of top on a view, with the stored fields that load names.
-func (n *namer) hits(ctx context.Context, v view, top []blockmax.Hit, scale float64, load []string) (hits []Hit, err error) {
+// hits returns the hits of top on a view, with the stored fields that load names. Their cursors share page,
+// whose text also takes the ids.
+func (n *namer) hits(ctx context.Context, v view, top []blockmax.Hit, c *plan.Compiled, load []string, page *cursorPage) (hits []Hit, err error) {
 	hits, n.ids, n.ends = make([]Hit, len(top)), n.ids[:0], n.ends[:0]
 	for i, h := range top {
 		hit := &hits[i]
-		hit.Score, hit.doc, hit.score = float64(h.Score)/scale, h.Doc, h.Score
 		sv := v.SegmentOf(h.Doc)
+		hit.Score = float64(h.Score) / c.Scale
+		hit.Cursor = Cursor{page: page, segment: uint32(sv.Number()), local: h.Doc - sv.Base(), doc: h.Doc, score: h.Score}
 		if n.ids, err = sv.Reader().AppendID(n.ids, h.Doc-sv.Base()); err != nil {
 			return nil, sv.At(err)
 		}
@@ -37,9 +40,18 @@ func (n *namer) hits(ctx context.Context, v view, top []blockmax.Hit, scale floa
 			}
 		}
 	}
-	ids, from := string(n.ids), 0
+	if len(hits) == 0 {
+		return hits, nil
+	}
+	page.statistics = len(n.ids)
+	n.ids = c.AppendStatistics(n.ids)
+	page.text = string(n.ids)
+	from := 0
 	for i, to := range n.ends {
-		hits[i].ID, from = ids[from:to], to
+		hit := &hits[i]
+		hit.ID = page.text[from:to]
+		hit.Cursor.from, hit.Cursor.to = uint32(from), uint32(to)
+		from = to
 	}
 	if cap(n.ids) > keptIDBytes {
 		n.ids = nil

@@ -344,7 +344,7 @@ func (w *world) compareOrder(q Query, a Algorithm, hits []Hit, want []string) {
 		if _, ok := slices.BinarySearch(want, h.ID); !ok {
 			w.t.Fatalf("%v, %v: %q is a hit but does not match", q, a, h.ID)
 		}
-		if i > 0 && (h.score > hits[i-1].score || h.score == hits[i-1].score && h.doc <= hits[i-1].doc) {
+		if i > 0 && (h.Cursor.score > hits[i-1].Cursor.score || h.Cursor.score == hits[i-1].Cursor.score && h.Cursor.doc <= hits[i-1].Cursor.doc) {
 			w.t.Fatalf("%v, %v: hits %d and %d are out of order: %v", q, a, i-1, i, hits[i-1:i+1])
 		}
 	}
@@ -366,9 +366,9 @@ func (w *world) comparePages(s *Snapshot, q Query, o SearchOptions, all []Hit) {
 		if len(pages) > len(all) || len(r.Hits) < o.K {
 			break
 		}
-		o.After = &r.Hits[len(r.Hits)-1]
+		o.After = r.Hits[len(r.Hits)-1].Cursor
 	}
-	if len(pages) != len(all) || len(all) > 0 && !reflect.DeepEqual(pages, all) {
+	if !sameHits(pages, all) {
 		w.t.Fatalf("%v in pages of %d:\n got %v\nwant %v", q, o.K, pages, all)
 	}
 }

@@ -3,7 +3,6 @@ package riffle
 import (
 	"context"
 
-	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/internal/plan"
 )
 
@@ -25,12 +24,25 @@ func (v view) giveBack(p *preparer) {
 
 // prepare turns a query into a plan on a view. The plan is lent until the next call.
 func (p *preparer) prepare(ctx context.Context, v view, q Query, s *searchSettings) (*plan.Compiled, error) {
-	set := plan.Settings{K: s.K, CountAll: s.ExactTotal, Sim: s.sim, Alpha: s.alpha}
-	if s.After != nil {
-		set.After = &blockmax.Hit{Doc: s.After.doc, Score: s.After.score}
+	set := plan.Settings{K: s.K + s.From, CountAll: s.ExactTotal, Sim: s.sim, Alpha: s.alpha}
+	if !s.After.IsZero() {
+		if err := v.resume(ctx, q, s, &set); err != nil {
+			return nil, err
+		}
 	}
+	c, err := p.plan(ctx, v, q, &set)
+	if err != nil || s.From == 0 || c.Plan.Mode != AndOr {
+		return c, err
+	}
+	c.Plan.K = s.K // which of the two it is depends on the page, not on those in front of it
+	err = v.settle(ctx, &c.Plan, s)
+	c.Plan.K += s.From
+	return c, err
+}
+
+func (p *preparer) plan(ctx context.Context, v view, q Query, set *plan.Settings) (*plan.Compiled, error) {
 	if m, ok := q.(Match); ok {
-		if c, err := p.Words(ctx, v, plan.Match(m), &set); c != nil || err != nil {
+		if c, err := p.Words(ctx, v, plan.Match(m), set); c != nil || err != nil {
 			return c, err
 		}
 	}
@@ -38,5 +50,18 @@ func (p *preparer) prepare(ctx context.Context, v view, q Query, s *searchSettin
 	if err != nil {
 		return nil, err
 	}
-	return p.Plan(ctx, v, root, &set)
+	return p.Plan(ctx, v, root, set)
+}
+
+// settle decides whether a plan in mode AndOr is an AND, as it is when K documents match that, or an OR.
+func (v view) settle(ctx context.Context, p *plan.Plan, s *searchSettings) error {
+	p.Mode = And
+	n, err := v.e.executor(s).Count(ctx, p)
+	if err != nil {
+		return v.at(err)
+	}
+	if n < p.K {
+		p.Mode = Or
+	}
+	return nil
 }

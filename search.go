@@ -59,10 +59,14 @@ type SearchOptions struct {
 	// K is the most hits to return, 1 to MaxK. The default is DefaultK.
 	K int
 
-	// After continues behind a hit of an earlier search for the same query: the
-	// last one of the page before. Pages fit together without gaps or repeats on
-	// one Snapshot; on an Engine, changes in between may shift documents.
-	After *Hit
+	// After continues behind a hit of an earlier search for the same query, normally the last one of the
+	// page before: see Cursor for what holds on an index that changes in between.
+	After Cursor
+
+	// From passes over so many hits: the third page of ten begins with From: 20. A search with From costs
+	// what one for From + K hits does, so together they are at most MaxK; After goes as deep as you like
+	// for the price of a page. A search has one or the other.
+	From int
 
 	// ExactTotal makes Result.Total exact, at the price of counting every match.
 	ExactTotal bool
@@ -94,7 +98,7 @@ type SearchOptions struct {
 type Result struct {
 	Hits []Hit // by descending score, ties by position in the index
 
-	// Total is the number of documents that match, After or not: exactly that
+	// Total is the number of documents that match, whatever After and From: exactly that
 	// when TotalExact is true, else at least that.
 	Total      int
 	TotalExact bool
@@ -102,6 +106,8 @@ type Result struct {
 	Work     Work   // what the search cost
 	Executor string // what ran it, such as "cpu/bmm"; "cpu/bmm/adaptive" with help of other cores; "gpu/maxscore+cpu/bmm" together
 	Duration time.Duration
+
+	page cursorPage
 }
 
 // A Hit is one document of a Result.
@@ -113,7 +119,8 @@ type Hit struct {
 	// float64, bool, time.Time, or []any of these where a field has several values.
 	Fields map[string]any
 
-	doc, score uint32 // global number and integer score, for After
+	// Cursor is the place of the hit in the answer, for SearchOptions.After. In JSON it is a text.
+	Cursor Cursor
 }
 
 // searchSettings are SearchOptions with defaults filled in and checked.
@@ -137,6 +144,14 @@ func (e *Engine) settings(o *SearchOptions) (s searchSettings, err error) {
 	}
 	if s.K < 1 || s.K > MaxK {
 		fault("K", "must lie in 1 to %d, not %d", MaxK, s.K)
+	}
+	switch {
+	case s.From < 0:
+		fault("From", "must not be negative, as %d is", s.From)
+	case s.From > MaxK-s.K && s.K <= MaxK:
+		fault("From", "From and K must be at most %d together, not %d + %d; After goes on behind any hit", MaxK, s.From, s.K)
+	case s.From > 0 && !s.After.IsZero():
+		fault("From", "goes without After: the page behind a hit is found at once")
 	}
 	if s.Similarity != nil {
 		s.sim = *s.Similarity
@@ -270,16 +285,19 @@ func (v view) search(ctx context.Context, q Query, o *SearchOptions) (*Result, e
 	}
 	cpu := v.e.executor(&set)
 	top, err := cpu.TopK(ctx, &c.Plan)
-	return v.result(ctx, p, c, &set, top, executorName(cpu, top.Work), err)
+	return v.result(ctx, p, q, c, &set, top, executorName(cpu, top.Work), err)
 }
 
 // result makes a Result of what an executor has found, unless it failed.
-func (v view) result(ctx context.Context, p *preparer, c *plan.Compiled, s *searchSettings, top blockmax.TopK, executor string, err error) (*Result, error) {
+func (v view) result(ctx context.Context, p *preparer, q Query, c *plan.Compiled, s *searchSettings, top blockmax.TopK, executor string, err error) (*Result, error) {
 	if err != nil {
 		return nil, v.at(err)
 	}
-	res := &Result{Total: top.Total, TotalExact: top.Exact, Work: top.Work, Executor: executor}
-	if res.Hits, err = p.namer.hits(ctx, v, top.Hits, c.Scale, s.Load); err != nil {
+	res := &Result{
+		Total: top.Total, TotalExact: top.Exact, Work: top.Work, Executor: executor,
+		page: cursorPage{query: q, sim: s.sim, alpha: s.alpha, k: s.K},
+	}
+	if res.Hits, err = p.namer.hits(ctx, v, top.Hits[min(s.From, len(top.Hits)):], c, s.Load, &res.page); err != nil {
 		return nil, err
 	}
 	return res, nil

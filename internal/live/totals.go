@@ -35,13 +35,17 @@ func (t *fieldTotals) table(sim blockmax.BM25, tables *cache.Tables) *blockmax.T
 	if last := t.last.Load(); last != nil && last.sim == sim {
 		return last.table
 	}
-	wanted := sim
-	if !t.norms {
-		wanted.B = 0 // no lengths are kept: all count as equal
-	}
-	next := &simTable{sim, tables.Get(wanted, t.average())}
+	next := &simTable{sim, t.tableAt(sim, t.average(), tables)}
 	t.last.Store(next)
 	return next.table
+}
+
+// tableAt returns the field's impact table under a similarity and another average length than its own.
+func (t *fieldTotals) tableAt(sim blockmax.BM25, average float64, tables *cache.Tables) *blockmax.Table {
+	if !t.norms {
+		sim.B, average = 0, 1 // no lengths are kept: all count as equal
+	}
+	return tables.Get(sim, average)
 }
 
 func (v *View) field(name string) *fieldTotals {

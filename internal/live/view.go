@@ -45,6 +45,14 @@ func (v *View) Field(name string, sim blockmax.BM25) (docs uint64, table *blockm
 	return t.docs, t.table(sim, &v.ix.tables)
 }
 
+// SegmentAt returns a segment by its number in the view, with all that a View knows of it.
+func (v *View) SegmentAt(i int) *Segment { return &v.segs[i] }
+
+// Table implements plan.Index.
+func (v *View) Table(name string, sim blockmax.BM25, average float64) *blockmax.Table {
+	return v.field(name).tableAt(sim, average, &v.ix.tables)
+}
+
 // Settle implements plan.Index.
 func (v *View) Settle(lists []*cache.List) { v.ix.lists.Settle(lists) }
 
@@ -203,6 +211,15 @@ func (s *Segment) Reader() segment.Reader { return s.reader }
 
 // Base implements plan.Segment.
 func (s *Segment) Base() uint32 { return s.base }
+
+// Number returns the number of the segment in the store, or of one in memory. No other segment of the
+// process has it.
+func (s *Segment) Number() uint64 { return s.home.number }
+
+// AsArrived reports whether the documents are in the order in which they came.
+func (s *Segment) AsArrived() bool {
+	return s.home.disk == nil || s.reader.Order().Kind == segment.Arrival
+}
 
 // Key implements plan.Segment.
 func (s *Segment) Key(l *postings.List) uint64 { return s.home.keyOf(l) }

@@ -23,6 +23,9 @@ type Index interface {
 	// Field returns how many documents have a field, and its impact table under a similarity.
 	Field(name string, sim blockmax.BM25) (docs uint64, table *blockmax.Table)
 
+	// Table returns the impact table of a field under a similarity, as if average were its average length.
+	Table(name string, sim blockmax.BM25, average float64) *blockmax.Table
+
 	// List opens the list of a term in a segment. List.Postings is nil where the term does not occur.
 	List(segment int, field, term string) (*cache.List, error)
 

@@ -103,6 +103,7 @@ type planner struct {
 	index Index
 	sim   blockmax.BM25
 	alpha float64
+	given string // Settings.Frozen
 
 	terms     []planTerm
 	scored    []bool    // parallel to terms: whether the term scores
@@ -119,13 +120,13 @@ type planner struct {
 // begin makes the planner ready for another plan.
 func (b *planner) begin(ctx context.Context, x Index, s *Settings) {
 	b.ctx = ctx
-	b.index, b.sim, b.alpha = x, s.Sim, s.Alpha
+	b.index, b.sim, b.alpha, b.given = x, s.Sim, s.Alpha, s.Frozen
 	b.terms, b.scored, b.constants = b.terms[:0], b.scored[:0], b.constants[:0]
 }
 
 // forget drops what belongs to the index.
 func (b *planner) forget() {
-	b.ctx, b.index, b.out = nil, nil, Compiled{}
+	b.ctx, b.index, b.out, b.given = nil, nil, Compiled{}, ""
 	clear(b.terms)
 	clear(b.lists)
 	b.lists = b.lists[:0] // the next query may fail before it has any
@@ -197,6 +198,11 @@ func (b *planner) finish() (*Compiled, error) {
 		return nil, err
 	}
 	b.weigh()
+	if b.given != "" {
+		if err := b.thaw(b.given); err != nil {
+			return nil, err
+		}
+	}
 	q := &b.out
 	*q = Compiled{terms: b.terms, sim: b.sim, alpha: b.alpha}
 	b.scale(q)
@@ -248,9 +254,13 @@ func (b *planner) weigh() {
 			docs, table = b.index.Field(t.field, b.sim)
 		}
 		t.docs, t.table = docs, table
-		t.idf = b.sim.IDF.Weight(t.docs, t.docFreq)
-		t.weight = t.boost * t.idf
+		t.weigh(b.sim)
 	}
+}
+
+func (t *planTerm) weigh(sim blockmax.BM25) {
+	t.idf = sim.IDF.Weight(t.docs, t.docFreq)
+	t.weight = t.boost * t.idf
 }
 
 // scale makes integers of the weights. With a static rank the weights are first

@@ -14,6 +14,7 @@ type Settings struct {
 	After    *blockmax.Hit
 	Sim      blockmax.BM25
 	Alpha    float64 // of the static rank
+	Frozen   string  // statistics that count instead of the index's (Compiled.AppendStatistics), or ""
 }
 
 // A Preparer turns queries into plans. Its memory, and so a plan that it has made, is

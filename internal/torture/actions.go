@@ -197,11 +197,18 @@ func (w *world) pages(rng random) error {
 			if err != nil {
 				return err
 			}
+			if len(r.Hits) == k {
+				o.After = r.Hits[k-1].Cursor
+			}
 			pages = append(pages, r.Hits...)
 			if len(r.Hits) < k {
 				break
 			}
-			o.After = &r.Hits[k-1]
+		}
+		for _, hits := range [...][]riffle.Hit{pages, whole.Hits} {
+			for i := range hits {
+				hits[i].Cursor = riffle.Cursor{} // a place on other pages
+			}
 		}
 		if len(pages) != len(whole.Hits) || len(pages) > 0 && !reflect.DeepEqual(pages, whole.Hits) {
 			return wrongf("%v in pages of %d: %v, want %v", q, k, pages, whole.Hits)

@@ -1,0 +1,302 @@
+package riffle
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// sameHits compares hits, and where their cursors stand, whatever page they are of.
+func sameHits(a, b []Hit) bool {
+	return slices.EqualFunc(a, b, func(a, b Hit) bool {
+		same := a.Cursor.doc == b.Cursor.doc && a.Cursor.score == b.Cursor.score
+		a.Cursor, b.Cursor = Cursor{}, Cursor{}
+		return same && reflect.DeepEqual(a, b)
+	})
+}
+
+// pagingIndex has 10 documents with the word x, all scores different, and n in all.
+func pagingIndex(t *testing.T, n int) *testIndex {
+	ix := newIndex(t, nil)
+	var b Batch
+	for i := range n {
+		text := strings.Repeat("y ", 10)
+		if i < 10 {
+			text = strings.Repeat("x ", i+1) + strings.Repeat("y ", 10-i)
+		}
+		b.Put(fmt.Sprint("d", i), map[string]any{"t": text})
+	}
+	ix.must(ix.Apply(t.Context(), &b))
+	return ix
+}
+
+// throughText is a cursor after a way through JSON.
+func throughText(t *testing.T, h Hit) Cursor {
+	t.Helper()
+	data, err := json.Marshal(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back Hit
+	if err := json.Unmarshal(data, &back); err != nil {
+		t.Fatalf("%s: %v", data, err)
+	}
+	if again, err := json.Marshal(back); err != nil || string(again) != string(data) {
+		t.Fatalf("%s became %s, %v", data, again, err)
+	}
+	return back.Cursor
+}
+
+// TestCursorAcrossScales: the weight of the word crosses a power of two between two pages, so that
+// all integer scores double or halve.
+func TestCursorAcrossScales(t *testing.T) {
+	for _, c := range []struct {
+		docs   int
+		change func(ix *testIndex)
+	}{
+		{76, func(ix *testIndex) { ix.put("new", map[string]any{"t": strings.Repeat("y ", 11)}) }},
+		{77, func(ix *testIndex) {
+			ix.must(ix.Delete(t.Context(), "d76"))
+			ix.must(ix.Compact(t.Context()))
+		}},
+	} {
+		for k := 1; k < 10; k++ {
+			ix := pagingIndex(t, c.docs)
+			first := ix.search(match("t", "x"), &SearchOptions{K: k})
+			c.change(ix)
+			second := ix.search(match("t", "x"), &SearchOptions{K: 20, After: throughText(t, first.Hits[k-1])})
+			got := append(hitIDs(first), hitIDs(second)...)
+			if want := []string{"d9", "d8", "d7", "d6", "d5", "d4", "d3", "d2", "d1", "d0"}; !slices.Equal(got, want) {
+				t.Errorf("%d documents, pages of %d: %v", c.docs, k, got)
+			}
+		}
+	}
+}
+
+// TestCursorText: a cursor is the same after JSON, on a snapshot as in a long page, and refused when damaged.
+func TestCursorText(t *testing.T) {
+	ix := pagingIndex(t, 77)
+	s, err := ix.Snapshot()
+	ix.must(err)
+	defer s.Close()
+	for _, q := range []Query{match("t", "x y"), all("t", "x y"), All{}, Match{Field: "t", Text: "x y", Mode: AndOr}} {
+		whole, err := s.Search(t.Context(), q, &SearchOptions{K: 3})
+		ix.must(err)
+		o := &SearchOptions{K: 3, Load: []string{"*"}}
+		for range 2 {
+			o.After = throughText(t, whole.Hits[1])
+			next, err := s.Search(t.Context(), q, o)
+			ix.must(err)
+			if a, b := next.Hits[0], whole.Hits[2]; a.ID != b.ID || a.Score != b.Score || a.Cursor.String() != b.Cursor.String() {
+				t.Errorf("%v: %v %v, want %v %v", q, a, a.Cursor, b, b.Cursor)
+			}
+			o.After = whole.Hits[1].Cursor
+		}
+	}
+	text := ix.search(match("t", "x"), nil).Hits[0].Cursor.String()
+	if c, err := ParseCursor(text); err != nil || c.IsZero() || c.String() != text {
+		t.Errorf("%s: %v %v", text, c, err)
+	}
+	if c, err := ParseCursor(""); err != nil || !c.IsZero() || c.String() != "" {
+		t.Errorf("an empty text: %v %v", c, err)
+	}
+	for i := range text {
+		var qe *QueryError
+		for _, bad := range []string{text[:i], text[:i] + "!" + text[i+1:], text[:i] + string("Ab"[(i+int(text[i]))%2]) + text[i+1:]} {
+			if _, err := ParseCursor(bad); bad != text && bad != "" && !errors.As(err, &qe) {
+				t.Errorf("%q: %v", bad, err)
+			}
+		}
+	}
+}
+
+// TestCursorOfAnotherQuery is refused.
+func TestCursorOfAnotherQuery(t *testing.T) {
+	ix := pagingIndex(t, 20)
+	for _, c := range []struct {
+		q, other Query
+		o        SearchOptions
+		ok       bool
+	}{
+		{match("t", "x"), match("t", "x"), SearchOptions{K: 3}, true},
+		{match("t", "x"), match("t", "y"), SearchOptions{}, false},
+		{match("t", "x"), all("t", "x"), SearchOptions{}, false},
+		{match("t", "x"), Match{Field: "t", Text: "x", Analyzer: "english"}, SearchOptions{}, false},
+		{match("t", "x"), Boost{match("t", "x"), 2}, SearchOptions{}, false},
+		{match("t", "x"), match("t", "x"), SearchOptions{Similarity: &BM25{K1: 1.2, B: 0.5}}, false},
+		{Match{Field: "t", Text: "x y", Mode: AndOr}, Match{Field: "t", Text: "x y", Mode: AndOr}, SearchOptions{K: 10}, true},
+		{Match{Field: "t", Text: "x y", Mode: AndOr}, Match{Field: "t", Text: "x y", Mode: AndOr}, SearchOptions{K: 11}, false},
+	} {
+		c.o.After = throughText(t, ix.search(c.q, nil).Hits[2])
+		_, err := ix.Search(t.Context(), c.other, &c.o)
+		var qe *QueryError
+		if c.ok && err != nil || !c.ok && (!errors.As(err, &qe) || qe.Part != "SearchOptions.After") {
+			t.Errorf("a cursor of %v for %v: %v", c.q, c.other, err)
+		}
+	}
+	if _, err := ix.Search(t.Context(), match("t", "x"), &SearchOptions{From: 1, After: ix.search(match("t", "x"), nil).Hits[0].Cursor}); err == nil {
+		t.Error("From and After together give no error")
+	}
+}
+
+// TestCursorOnChangingIndex pages while documents come, go and change, and segments are sealed and merged: each
+// document that stays as it is is on exactly one page, those with equal scores included.
+func TestCursorOnChangingIndex(t *testing.T) {
+	for seed := range uint64(8) {
+		rng := rand.New(rand.NewPCG(seed, 0))
+		ix := newIndex(t, nil)
+		text := func() string { return strings.Repeat("x ", 1+rng.IntN(3)) + strings.Repeat("y ", rng.IntN(3)) + "z" }
+		var b Batch
+		for i := range 120 {
+			b.Put(fmt.Sprintf("d%03d", i), map[string]any{"t": text()})
+			if i%30 == 29 {
+				ix.must(ix.Apply(t.Context(), &b))
+				ix.must(ix.Flush(t.Context()))
+				b.Reset()
+			}
+		}
+		q := []Query{match("t", "x y"), Bool{Must: []Query{match("t", "x")}, Should: []Query{match("t", "y")}}, All{}, ConstantScore{match("t", "z"), 1}}[seed%4]
+		touched, seen := map[string]bool{}, map[string]int{}
+		o := &SearchOptions{K: 4 + rng.IntN(16)}
+		for {
+			res := ix.search(q, o)
+			for _, h := range res.Hits {
+				seen[h.ID]++
+			}
+			if len(res.Hits) < o.K {
+				break
+			}
+			last := res.Hits[o.K-1]
+			o.After = throughText(t, last)
+			for n := range 1 + rng.IntN(3) {
+				id := fmt.Sprintf("d%03d", rng.IntN(120))
+				if id == last.ID {
+					continue // its place may get lost, see the next test
+				}
+				switch rng.IntN(3) {
+				case 0:
+					ix.put(fmt.Sprintf("new%d-%d", len(seen), n), map[string]any{"t": text()})
+				case 1:
+					touched[id] = true
+					ix.must(ix.Delete(t.Context(), id))
+				case 2:
+					touched[id] = true
+					ix.put(id, map[string]any{"t": text()})
+				}
+			}
+			switch rng.IntN(4) {
+			case 0:
+				ix.must(ix.Flush(t.Context()))
+			case 1:
+				ix.must(ix.Compact(t.Context()))
+			}
+		}
+		for i := range 120 {
+			if id := fmt.Sprintf("d%03d", i); !touched[id] && seen[id] != 1 {
+				t.Errorf("seed %d, %v: %s, which stayed as it was, is on %d pages", seed, q, id, seen[id])
+			}
+		}
+	}
+}
+
+// TestCursorWithoutItsDocument: the place of a document that has gone is known while its old copy is there. After a
+// merge documents of the very same score come again, and none is missed.
+func TestCursorWithoutItsDocument(t *testing.T) {
+	for _, compact := range []bool{false, true} {
+		for _, again := range []bool{false, true} {
+			ix := newIndex(t, nil)
+			for i := range 9 {
+				ix.put(fmt.Sprint(i), map[string]any{"t": "x"})
+			}
+			ix.must(ix.Flush(t.Context()))
+			c := throughText(t, ix.search(match("t", "x"), &SearchOptions{K: 5}).Hits[4])
+			ix.must(ix.Delete(t.Context(), "4"))
+			if again {
+				ix.put("4", map[string]any{"t": "x"})
+			}
+			want := []string{"5", "6", "7", "8"}
+			if compact {
+				ix.must(ix.Compact(t.Context()))
+				want = []string{"0", "1", "2", "3", "5", "6", "7", "8"}
+			}
+			if again {
+				want = append(want, "4")
+			}
+			if got := hitIDs(ix.search(match("t", "x"), &SearchOptions{After: c})); !slices.Equal(got, want) {
+				t.Errorf("compacted %v, put again %v: %v, want %v", compact, again, got, want)
+			}
+		}
+	}
+}
+
+// TestFrom: pages by number are slices of one long page, in every mode.
+func TestFrom(t *testing.T) {
+	ix := pagingIndex(t, 77)
+	for _, q := range []Query{
+		match("t", "x y"), all("t", "x y"), All{}, Bool{Must: []Query{match("t", "y")}, Filter: []Query{match("t", "x")}},
+		Match{Field: "t", Text: "x y", Mode: AndOr}, // 9 documents have both
+	} {
+		for _, k := range []int{4, 9} {
+			whole := ix.search(q, &SearchOptions{K: k}).Hits
+			for len(whole)%k == 0 {
+				more := ix.search(q, &SearchOptions{K: k, After: whole[len(whole)-1].Cursor}).Hits
+				whole = append(whole, more...)
+				if len(more) == 0 {
+					break
+				}
+			}
+			for from := 0; from < len(whole)+2*k; from += k {
+				res := ix.search(q, &SearchOptions{K: k, From: from, ExactTotal: true})
+				if want := whole[min(from, len(whole)):min(from+k, len(whole))]; !sameHits(res.Hits, want) || res.Total != len(whole) {
+					t.Errorf("%v, %d from %d: %v of %d, want %v of %d", q, k, from, res.Hits, res.Total, want, len(whole))
+				}
+			}
+		}
+	}
+	for _, o := range []SearchOptions{{From: -1}, {From: MaxK - 9}, {K: MaxK, From: 1}, {From: 1<<63 - 1}} {
+		var qe *QueryError
+		if _, err := ix.Search(t.Context(), All{}, &o); !errors.As(err, &qe) || qe.Part != "SearchOptions.From" {
+			t.Errorf("From %d, K %d: %v", o.From, o.K, err)
+		}
+	}
+	if _, err := ix.Search(t.Context(), All{}, &SearchOptions{From: MaxK - 10}); err != nil {
+		t.Error(err)
+	}
+}
+
+func FuzzParseCursor(f *testing.F) {
+	e, err := Open(f.TempDir(), nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	defer e.Close()
+	for i := range 3 {
+		if err := e.Put(f.Context(), fmt.Sprint(i), map[string]any{"t": "x y"}); err != nil {
+			f.Fatal(err)
+		}
+	}
+	res, err := e.Search(f.Context(), match("t", "x y"), nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(res.Hits[0].Cursor.score, res.Hits[0].Cursor.local, res.Hits[0].ID, res.page.text[res.page.statistics:])
+	f.Fuzz(func(t *testing.T, score, local uint32, id, statistics string) {
+		c := res.Hits[0].Cursor
+		page := *c.page
+		page.text, page.statistics = id+statistics, len(id)
+		c = Cursor{page: &page, segment: c.segment, local: local, score: score, to: uint32(len(id))}
+		again, err := ParseCursor(c.String())
+		if (err == nil) != (score < 1<<31) {
+			t.Fatalf("%v: %v", c, err)
+		}
+		if err == nil && again.String() != c.String() {
+			t.Fatalf("%v became %v", c, again)
+		}
+		_, _ = e.Search(t.Context(), match("t", "x y"), &SearchOptions{After: again}) // an error or not, but no panic
+	})
+}
