@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
-	"sync"
+	"time"
 
 	"github.com/riffle-search/riffle/internal/accelerator"
-	"github.com/riffle-search/riffle/internal/document"
-	"github.com/riffle-search/riffle/internal/live"
-	"github.com/riffle-search/riffle/segment"
+	"github.com/riffle-search/riffle/internal/bulk"
 )
 
 // BuildOptions configure Build. Nil is valid, and a field left at its zero value takes
@@ -90,7 +89,7 @@ func (o *BuildOptions) withDefaults() (BuildOptions, error) {
 		d.MemoryBytes = DefaultBuildMemory
 	}
 	if d.private.blockBytes == 0 {
-		d.private.blockBytes = buildBlockBytes
+		d.private.blockBytes = bulk.BlockBytes
 	}
 	if d.private.runBytes == 0 {
 		d.private.runBytes = d.MemoryBytes
@@ -117,11 +116,6 @@ func (o *BuildOptions) withDefaults() (BuildOptions, error) {
 	return d, d.Index.Validate()
 }
 
-// buildBlockBytes is how much input a worker takes at once. Its table of terms stays near the
-// second-level cache, and a term has some ten postings in it: a lookup in the whole dictionary,
-// which lies in no cache, for each ten.
-const buildBlockBytes = 2 << 20
-
 // Build makes a new index in dir of all documents of a source, several times as fast as
 // Apply would: nothing is logged, for a build that was interrupted is simply started
 // over. Until it has ended well the directory is no index: Open returns ErrUnfinished,
@@ -137,193 +131,89 @@ const buildBlockBytes = 2 << 20
 // document nothing is made. More indexed fields than BuildOptions.Index.MaxFields allows end the build
 // with a *DocumentError, which BuildOptions.Bad is not asked about.
 //
-// # How
-//
-// It is the pipeline of Wei 2011: one goroutine reads and decompresses; workers decode,
-// analyse and invert a block of documents each, and group the terms by partitions of the
-// dictionary; indexers own some partitions each and gather postings without locks. A
-// sample of the first block decides which partitions are worth how much. What exceeds
-// the memory becomes a segment, encoded by all workers. Stored documents are written meanwhile, and
-// compressed by as many goroutines as that takes. With BuildOptions.GPU a GPU takes
-// the place of indexers.
+// Package internal/bulk says how. With BuildOptions.GPU a GPU takes the place of indexers.
 func Build(ctx context.Context, dir string, source Source, opts *BuildOptions) (*BuildResult, error) {
 	o, err := opts.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	b := &builder{dir: dir, source: source, opts: o, fields: document.NewFields(o.Index.withDefaults().MaxFields)}
-	b.ctx, b.cancel = context.WithCancel(ctx)
-	defer b.cancel()
-	if err := b.run(); err != nil {
-		if ctx.Err() != nil {
-			err = ctx.Err()
-		}
+	r, err := bulk.Build(ctx, dir, source.source(), o.bulk())
+	if err != nil {
 		return nil, err
 	}
-	return &b.result, nil
+	return &BuildResult{
+		BuildProgress: BuildProgress(r.Progress), Replaced: r.Replaced, WrittenBytes: r.WrittenBytes, Times: BuildTimes(r.Times), GPU: r.GPU, NoGPU: r.NoGPU,
+	}, nil
 }
 
-// A builder is one build under way.
-type builder struct {
-	ctx    context.Context
-	cancel context.CancelFunc
-	dir    string
-	source Source
-	opts   BuildOptions
-	result BuildResult
-
-	schema *document.Schema
-	fields *document.Fields // of all blocks taken so far
-	index  *live.Index      // nil before the first document
-	now    *buildRun        // nil between runs
-	gpu    *buildGPU        // nil when none was asked for, or there is none
-	noGPU  error            // it is required, and cannot be used
-
-	parts   *segment.Partitions
-	sampled chan struct{} // closed when parts is there
-
-	free    chan *buildBlock // blocks that are not in use: no more than these are ever made
-	inOrder chan *buildBlock // in the order of the source
-	toParse chan *buildBlock
-}
-
-// A buildBlock is a run of documents on their way: as they came, then inverted.
-type buildBlock struct {
-	input  blockInput
-	number int // from 0
-
-	parsed    chan struct{} // gets a value when the fields below are there
-	chunk     segment.Chunk
-	textBytes int64
-	faults    []error
-}
-
-// run takes the blocks in order.
-func (b *builder) run() (err error) {
-	b.schema = b.opts.Index.Schema.internal()
-	if b.schema == nil {
-		b.schema = new(document.Schema)
+// bulk returns the options as package bulk wants them. It is for options with their defaults.
+func (o *BuildOptions) bulk() bulk.Options {
+	index := o.Index.withDefaults()
+	text := index.live().Text
+	index.Merge.Disabled, index.private.building = true, true
+	if o.Index.Merge.Workers == 0 {
+		index.Merge.Workers = o.Workers
 	}
-	var work sync.WaitGroup
-	defer func() {
-		b.cancel()
-		work.Wait()
-		err = errors.Join(err, b.close(err))
-	}()
-	if err := b.findGPU(); err != nil {
-		return err
+	b := bulk.Options{
+		Index: index.live(), Workers: o.Workers, MemoryBytes: o.private.runBytes, BlockBytes: o.private.blockBytes, OneSegment: o.OneSegment,
+		Bad: o.Bad, Progress: func(p bulk.Progress) { o.Progress(BuildProgress(p)) },
 	}
-	b.start(&work)
-	for {
-		block, err := b.next()
-		if err != nil {
-			return err
+	b.Index.Text = text
+	if g := o.GPU; g != nil {
+		b.GPU = &bulk.GPU{Device: g.Device, Required: g.Required, MemoryBytes: g.MemoryBytes, Share: g.Share, Trees: o.private.trees, Find: o.private.sorter}
+		if g.Share == 0 {
+			b.GPU.Share = 1
 		}
-		if block == nil {
-			return b.finish()
+		if b.GPU.Find == nil {
+			b.GPU.Find = findSorter
 		}
-		if err := b.take(block); err != nil {
-			return err
+		b.GPU.Failed = func(err error) {
+			o.Index.Listener.gpuFailed(GPUEvent{Device: g.Device, Lost: true, Err: err})
 		}
 	}
+	return b
 }
 
-// next waits for the next block to be parsed. It returns nil behind the last one.
-func (b *builder) next() (block *buildBlock, err error) {
-	err = b.timed(&b.result.Times.Wait, func() error {
-		if block = <-b.inOrder; block != nil {
-			<-block.parsed
-		}
-		return b.ctx.Err()
-	})
-	return block, err
+// BuildGPUOptions say how Build uses a GPU. Programs built without the tag cuda have none; see docs/GPU.md.
+//
+// A GPU inverts partitions of the dictionary, as in Wei 2011: those with most terms for their postings. It finds
+// the terms, sorts them and gathers their postings; the CPU does the rest. A segment of the same documents is the
+// same to the byte. But inverted documents take less memory then, so that fewer segments may come of them.
+type BuildGPUOptions struct {
+	// Device is the number of the GPU.
+	Device int
+
+	// Required makes Build fail when the GPU cannot be used, with ErrNoDevice and at once when there is no such GPU. By
+	// default the CPU does everything then, and BuildResult.NoGPU says why; as always when a GPU is lost later.
+	Required bool
+
+	// MemoryBytes is how much memory of the GPU to take. The default, which is also the most that is taken, is
+	// what BuildOptions.MemoryBytes can need, twelve times as much; or seven eighths of what is free. With less, the
+	// GPU works in rounds.
+	MemoryBytes int64
+
+	// Share, in (0, 1], is how much of the work of indexing the GPU gets, by the sample that partitions are drawn
+	// from. The default is 1, all.
+	Share float64
 }
 
-// start sets reader and parsers to work. They end with b.ctx, or behind the last block.
-func (b *builder) start(work *sync.WaitGroup) {
-	blocks := 2*b.opts.Workers + 2
-	b.free = make(chan *buildBlock, blocks)
-	b.inOrder, b.toParse = make(chan *buildBlock, blocks), make(chan *buildBlock, blocks)
-	b.sampled = make(chan struct{})
-	for range blocks {
-		b.free <- &buildBlock{parsed: make(chan struct{}, 1)}
+func (g *BuildGPUOptions) validate() error {
+	switch {
+	case g.Device < 0:
+		return fmt.Errorf("riffle: BuildOptions.GPU.Device: must not be negative, not %d", g.Device)
+	case g.MemoryBytes < 0:
+		return fmt.Errorf("riffle: BuildOptions.GPU.MemoryBytes: must not be negative, not %d", g.MemoryBytes)
+	case g.Share < 0 || g.Share > 1 || math.IsNaN(g.Share):
+		return fmt.Errorf("riffle: BuildOptions.GPU.Share: must lie in (0, 1], not %v", g.Share)
 	}
-	work.Go(func() {
-		defer close(b.inOrder)
-		defer close(b.toParse)
-		number := 0
-		b.source.read(b.ctx, b.opts.private.blockBytes, func(in *blockInput) bool {
-			select {
-			case block := <-b.free:
-				block.input, *in = *in, block.input // the source gets old buffers back
-				block.number = number
-				number++
-				b.inOrder <- block
-				b.toParse <- block
-				return true
-			case <-b.ctx.Done():
-				return false
-			}
-		})
-	})
-	for range b.opts.Workers {
-		work.Go(func() {
-			w := newBuildWorker(b.schema, &b.opts.Index)
-			for block := range b.toParse {
-				w.parse(b.ctx, block)
-				b.group(block)
-				block.parsed <- struct{}{}
-			}
-		})
-	}
-}
-
-// group makes the chunk of a block ready for indexers. The first block is the sample by
-// which partitions are made.
-func (b *builder) group(block *buildBlock) {
-	if block.number == 0 {
-		b.parts = block.chunk.Sample()
-		close(b.sampled)
-	}
-	<-b.sampled
-	block.chunk.Group(b.parts)
-}
-
-// take adds a block that has been parsed to the run at hand.
-func (b *builder) take(block *buildBlock) error {
-	for _, fault := range block.faults {
-		if err := b.opts.Bad(fault); err != nil {
-			return err
-		}
-		b.result.Bad++
-	}
-	if err := block.input.err; err != nil {
-		return err
-	}
-	b.result.Docs += int(block.chunk.Docs())
-	b.result.TextBytes += block.textBytes
-	b.result.InputBytes = block.input.read
-	if block.chunk.Docs() == 0 {
-		b.release(block)
-		return nil
-	}
-	if uint64(b.result.Docs) > MaxDocs {
-		return fmt.Errorf("riffle: build: more than %d documents", uint64(MaxDocs))
-	}
-	if err := b.fields.TakeChunks([]*segment.Chunk{&block.chunk}); err != nil {
-		return err
-	}
-	if err := b.add(block); err != nil {
-		return err
-	}
-	b.opts.Progress(b.result.BuildProgress)
 	return nil
 }
 
-// release makes a block free for other documents.
-func (b *builder) release(block *buildBlock) {
-	block.chunk.Reset()
-	clear(block.faults)
-	block.faults, block.textBytes = block.faults[:0], 0
-	b.free <- block
+// BuildTimes say where a build has spent its time, by the clock of the goroutine that takes documents in order. While it
+// waits, and while it does anything else, others read, decompress and analyse.
+type BuildTimes struct {
+	Wait  time.Duration // for documents to be analysed
+	Index time.Duration // adding them to the dictionary, by all indexers
+	GPU   time.Duration // waiting for the GPU: until it is opened, and for its results, copies included
+	Write time.Duration // sorting terms, encoding, tables and commits, by all workers; waiting for room in tables of stored documents
 }

@@ -35,6 +35,7 @@ func TestImports(t *testing.T) {
 		"internal/format":      {"internal/corrupt"},
 		"internal/formats":     {"internal/format"},
 		"internal/cache":       {"blockmax", "postings", "segment"},
+		"internal/bulk":        {"internal/accelerator", "internal/document", "internal/jsonl", "internal/live", "segment"},
 		"internal/live":        {"analysis", "blockmax", "internal/cache", "internal/corrupt", "internal/document", "internal/format", "internal/plan", "postings", "segment", "store"},
 		"internal/plan":        {"analysis", "blockmax", "cpuexec", "internal/cache", "internal/document", "postings", "segment"},
 		"internal/gpu":         {"blockmax", "gpuexec", "gpuexec/demand", "gpuexec/device", "gpuexec/invert", "gpuexec/listcache", "internal/accelerator", "internal/dispatch"},
@@ -42,7 +43,7 @@ func TestImports(t *testing.T) {
 		"internal/impl":        {},
 		"internal/collection":  {"analysis", "blockmax", "internal/jsonl", "internal/trec", "postings", "segment"},
 		"internal/gov2":        {"blockmax", "internal/collection", "postings"},
-		".":                    {"analysis", "blockmax", "cpuexec", "internal/accelerator", "internal/corrupt", "internal/document", "internal/format", "internal/hook", "internal/jsonl", "internal/live", "internal/plan", "postings", "segment", "store"},
+		".":                    {"analysis", "blockmax", "cpuexec", "internal/accelerator", "internal/bulk", "internal/document", "internal/corrupt", "internal/format", "internal/hook", "internal/live", "internal/plan", "postings", "segment", "store"},
 		"internal/torture":     {"internal/corrupt", "internal/hook", "store"},
 	}
 	mayUsePebble := []string{"store", "store/wal", "internal/torture"} // the last two only its file systems

@@ -122,10 +122,10 @@ func (ix *Index) MergeBuilt(ctx context.Context) (segments int, err error) {
 	return len(ix.store.Manifest().Segments), nil
 }
 
-// FinishBuild makes the index one that Open takes, with a text of its options.
-func (ix *Index) FinishBuild(ctx context.Context, options string) error {
+// FinishBuild makes the index one that Open takes, and keeps its schema and Options.Text.
+func (ix *Index) FinishBuild(ctx context.Context) error {
 	return ix.store.Commit(ctx, store.Edit{Meta: map[string][]byte{
-		metaSchema: []byte(ix.schema.String()), metaOptions: []byte(options), metaBuilding: nil,
+		metaSchema: []byte(ix.schema.String()), metaOptions: []byte(ix.opts.Text), metaBuilding: nil,
 	}})
 }
 

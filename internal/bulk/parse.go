@@ -1,4 +1,4 @@
-package riffle
+package bulk
 
 import (
 	"context"
@@ -8,10 +8,11 @@ import (
 
 	"github.com/riffle-search/riffle/internal/document"
 	"github.com/riffle-search/riffle/internal/jsonl"
+	"github.com/riffle-search/riffle/internal/live"
 )
 
-// A buildWorker parses and inverts blocks. It is for one goroutine.
-type buildWorker struct {
+// A worker parses and inverts blocks. It is for one goroutine.
+type worker struct {
 	iv     *document.Inverter
 	parser jsonl.Parser
 	doc    jsonl.Document
@@ -19,8 +20,8 @@ type buildWorker struct {
 	copied map[string]bool // fields that others copy
 }
 
-func newBuildWorker(s *document.Schema, o *Options) *buildWorker {
-	w := &buildWorker{iv: document.NewInverter(s, o.Rank.Field, o.analyzer, false), parser: jsonl.Parser{Borrow: true}, copied: map[string]bool{}}
+func newWorker(s *document.Schema, o *live.Options) *worker {
+	w := &worker{iv: document.NewInverter(s, o.RankField, o.Analyzer, false), parser: jsonl.Parser{Borrow: true}, copied: map[string]bool{}}
 	for _, f := range s.Fields {
 		for _, from := range f.CopyFrom {
 			w.copied[from] = true
@@ -30,7 +31,7 @@ func newBuildWorker(s *document.Schema, o *Options) *buildWorker {
 }
 
 // parse inverts the documents of a block. It leaves off when ctx is done.
-func (w *buildWorker) parse(ctx context.Context, b *buildBlock) {
+func (w *worker) parse(ctx context.Context, b *docBlock) {
 	in := &b.input
 	if in.bad {
 		b.faults = append(b.faults, in.err)
@@ -62,21 +63,21 @@ func atLine(err error, file string, line int) error {
 }
 
 // value inverts a document that is a Go value.
-func (w *buildWorker) value(b *buildBlock, d sourceDocument) error {
+func (w *worker) value(b *docBlock, d sourceDocument) error {
 	w.flat.Reset()
 	if err := w.flat.Flatten(d.doc); err != nil {
-		var de *DocumentError
+		var de *document.Error
 		if errors.As(err, &de) {
 			de.ID = d.id
 			return err
 		}
-		return &DocumentError{ID: d.id, Err: err}
+		return &document.Error{ID: d.id, Err: err}
 	}
 	return w.invert(b, d.id, w.flat.Values)
 }
 
 // line inverts a document that is a line of JSON.
-func (w *buildWorker) line(b *buildBlock, line []byte) error {
+func (w *worker) line(b *docBlock, line []byte) error {
 	if err := w.parser.Parse(line, &w.doc); err != nil {
 		return err
 	}
@@ -102,7 +103,7 @@ func (w *buildWorker) line(b *buildBlock, line []byte) error {
 		id = b.input.prefix + id
 	}
 	if f.Err != nil {
-		var de *DocumentError
+		var de *document.Error
 		if errors.As(f.Err, &de) {
 			de.ID = strings.Clone(id)
 		}
@@ -114,7 +115,7 @@ func (w *buildWorker) line(b *buildBlock, line []byte) error {
 }
 
 // put adds a single value of a line to the document at hand.
-func (w *buildWorker) put(name string, v any) {
+func (w *worker) put(name string, v any) {
 	switch v := v.(type) {
 	case string:
 		w.flat.Put(document.Text(name, v))
@@ -128,7 +129,7 @@ func (w *buildWorker) put(name string, v any) {
 }
 
 // invert adds a document to the chunk of a block.
-func (w *buildWorker) invert(b *buildBlock, id string, vals []document.Value) error {
+func (w *worker) invert(b *docBlock, id string, vals []document.Value) error {
 	if err := document.CheckID(id); err != nil {
 		return err
 	}

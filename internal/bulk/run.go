@@ -1,4 +1,4 @@
-package riffle
+package bulk
 
 import (
 	"errors"
@@ -9,8 +9,8 @@ import (
 	"github.com/riffle-search/riffle/segment"
 )
 
-// A buildRun is the documents that are in memory, and the segment that they become.
-type buildRun struct {
+// A run is the documents that are in memory, and the segment that they become.
+type run struct {
 	bulk   *segment.Bulk
 	writer *live.SegmentWriter
 	stored *segment.StoredWriter // writes tables of writer beside it
@@ -18,7 +18,7 @@ type buildRun struct {
 
 // add adds a block to the run at hand, which it begins if there is none, and ends when
 // its memory is full.
-func (b *builder) add(block *buildBlock) error {
+func (b *builder) add(block *docBlock) error {
 	if b.index == nil {
 		if err := b.open(); err != nil {
 			return err
@@ -40,7 +40,7 @@ func (b *builder) add(block *buildBlock) error {
 		return fmt.Errorf("riffle: build: %w", err)
 	}
 	b.release(block)
-	if b.now.bulk.Full(b.opts.private.runBytes) {
+	if b.now.bulk.Full(b.opts.MemoryBytes) {
 		return b.timed(&b.result.Times.Write, b.endRun)
 	}
 	return nil
@@ -49,14 +49,7 @@ func (b *builder) add(block *buildBlock) error {
 // open makes the index, or begins it anew. A mark says that it is unfinished; a new index
 // has it from the write on that creates it.
 func (b *builder) open() error {
-	o := b.opts.Index
-	o.Merge.Disabled = true
-	if o.Merge.Workers == 0 {
-		o.Merge.Workers = b.opts.Workers
-	}
-	o.private.building = true
-	o = o.withDefaults()
-	index, err := live.Open(b.dir, o.live())
+	index, err := live.Open(b.dir, b.opts.Index)
 	if err != nil {
 		return err
 	}
@@ -73,10 +66,10 @@ func (b *builder) begin() error {
 	if err != nil {
 		return fmt.Errorf("riffle: build: %w", err)
 	}
-	r := &buildRun{
+	r := &run{
 		bulk:   segment.NewBulk(b.parts, b.indexers()),
 		writer: w,
-		stored: segment.NewStoredWriter(b.ctx, w, segment.StoredOptions{Workers: b.opts.Workers, TableBytes: b.opts.Index.private.tableBytes}),
+		stored: segment.NewStoredWriter(b.ctx, w, segment.StoredOptions{Workers: b.opts.Workers, TableBytes: b.opts.Index.TableBytes}),
 	}
 	b.offload(r.bulk)
 	b.now = r
@@ -91,7 +84,7 @@ func (b *builder) indexers() int { return max(1, b.opts.Workers/4) }
 func (b *builder) endRun() error {
 	r, start := b.now, time.Now()
 	r.stored.End()
-	res, err := r.bulk.Write(b.ctx, r.writer, segment.BulkOptions{Codec: kinds[b.opts.Index.Codec], Workers: b.opts.Workers})
+	res, err := r.bulk.Write(b.ctx, r.writer, segment.BulkOptions{Codec: b.opts.Index.Codec, Workers: b.opts.Workers})
 	if err == nil {
 		err = b.noGPU
 	}
@@ -110,8 +103,8 @@ func (b *builder) endRun() error {
 	b.now = nil
 	b.result.Segments++
 	b.result.Replaced += len(res.Replaced)
-	if l := b.opts.Index.Listener; l != nil && l.Sealed != nil {
-		l.Sealed(SealEvent{Segment: r.writer.Number(), Docs: int(res.Docs), Bytes: int64(r.writer.Bytes()), Duration: time.Since(start)})
+	if told := b.opts.Index.Sealed; told != nil {
+		told(live.Sealed{Segment: r.writer.Number(), Docs: int(res.Docs), Bytes: int64(r.writer.Bytes()), Duration: time.Since(start)})
 	}
 	return nil
 }
@@ -139,17 +132,15 @@ func (b *builder) complete() error {
 		return fmt.Errorf("riffle: build: %w", err)
 	}
 	b.result.Replaced += replaced
-	if b.opts.OneSegment || b.opts.Index.Merge.Order != ByArrival {
+	if b.opts.OneSegment || b.opts.Index.Merge.Order.Kind != segment.Arrival {
 		if b.result.Segments, err = b.index.MergeBuilt(b.ctx); err != nil {
 			return err
 		}
 	}
-	opened := b.opts.Index.withDefaults()
-	opened.Schema = nil
-	if err := b.index.FinishBuild(b.ctx, opened.String()); err != nil {
+	if err := b.index.FinishBuild(b.ctx); err != nil {
 		return fmt.Errorf("riffle: build: %w", err)
 	}
-	b.opts.Progress(b.result.BuildProgress)
+	b.opts.Progress(b.result.Progress)
 	b.result.WrittenBytes, err = b.index.WrittenBytes()
 	return err
 }

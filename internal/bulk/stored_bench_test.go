@@ -1,6 +1,6 @@
 //go:build linux
 
-package riffle
+package bulk
 
 import (
 	"context"
@@ -11,8 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/riffle-search/riffle/analysis"
 	"github.com/riffle-search/riffle/internal/document"
 	"github.com/riffle-search/riffle/internal/jsonl"
+	"github.com/riffle-search/riffle/internal/live"
 	"github.com/riffle-search/riffle/segment"
 	"github.com/riffle-search/riffle/store"
 )
@@ -66,11 +68,11 @@ func BenchmarkBuildStored(b *testing.B) {
 	for b.Loop() {
 		blocks, size := storedBlocks(b, path, 50)
 		bytes += size
-		e, err := Open(b.TempDir(), nil)
+		e, err := store.Open(b.TempDir(), nil)
 		if err != nil {
 			b.Fatal(err)
 		}
-		w, err := e.probe().Store().NewSegment()
+		w, err := e.NewSegment()
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -105,23 +107,23 @@ func BenchmarkBuildStored(b *testing.B) {
 }
 
 // storedBlocks returns the first blocks of a file, inverted, with all fields stored, and their size.
-func storedBlocks(b *testing.B, path string, most int) (blocks []*buildBlock, size int) {
+func storedBlocks(b *testing.B, path string, most int) (blocks []*docBlock, size int) {
 	r, err := jsonl.Open(path)
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer r.Close()
-	w := newBuildWorker(new(document.Schema), &Options{})
+	w := newWorker(new(document.Schema), &live.Options{Analyzer: analysis.Lookup})
 	var parts *segment.Partitions
 	for len(blocks) < most {
-		lines, first, err := r.Block(nil, buildBlockBytes)
+		lines, first, err := r.Block(nil, BlockBytes)
 		if err == io.EOF {
 			return blocks, size
 		}
 		if err != nil {
 			b.Fatal(err)
 		}
-		block := &buildBlock{input: blockInput{lines: lines, first: first}}
+		block := &docBlock{input: blockInput{lines: lines, first: first}}
 		w.parse(context.Background(), block)
 		if parts == nil {
 			parts = block.chunk.Sample()

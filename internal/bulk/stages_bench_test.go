@@ -1,11 +1,12 @@
 //go:build linux
 
-package riffle
+package bulk
 
 import (
 	"context"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"testing"
@@ -13,7 +14,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riffle-search/riffle/analysis"
+	"github.com/riffle-search/riffle/internal/document"
 	"github.com/riffle-search/riffle/internal/jsonl"
+	"github.com/riffle-search/riffle/internal/live"
 	"github.com/riffle-search/riffle/segment"
 )
 
@@ -21,6 +25,19 @@ import (
 type noSink struct{}
 
 func (noSink) Set(_, _ []byte) error { return nil }
+
+// corporaFile returns a file of the corpora, or skips.
+func corporaFile(b *testing.B, name string) string {
+	dir := os.Getenv("RIFFLE_CORPORA")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "..", "shared", "corpora")
+	}
+	path := filepath.Join(dir, name)
+	if _, err := os.Stat(path); err != nil {
+		b.Skipf("no corpora: set RIFFLE_CORPORA (%v)", err)
+	}
+	return path
+}
 
 // threadTime is the processor time of this thread, which is what a stage costs also when
 // other work runs beside it.
@@ -36,13 +53,13 @@ func threadTime(b *testing.B) time.Duration {
 // goroutine, in ns a byte of JSON (so that they add up), on a quarter of gutenberg-a.
 func BenchmarkBuildStages(b *testing.B) {
 	path := corporaFile(b, "gutenberg-a.jsonl.zst")
-	most, size := 50, buildBlockBytes
+	most, size := 50, BlockBytes
 	if v, err := strconv.Atoi(os.Getenv("BB")); err == nil {
 		most, size = 50<<20/v, v
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	schema := &Schema{Fields: map[string]Field{"text": {NoStore: true}}, Dynamic: DynamicIgnore, NoStore: true}
+	schema := &document.Schema{Fields: map[string]document.Field{"text": {NoStore: true}}, Dynamic: document.DynamicIgnore, NoStore: true}
 	var total, decode, split, parse, group, add, write time.Duration
 	bytes := 0
 	for b.Loop() {
@@ -50,7 +67,7 @@ func BenchmarkBuildStages(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		var blocks []*buildBlock
+		var blocks []*docBlock
 		for len(blocks) < most {
 			start := threadTime(b)
 			lines, first, err := r.Block(nil, size)
@@ -58,11 +75,11 @@ func BenchmarkBuildStages(b *testing.B) {
 			if err == io.EOF {
 				break
 			}
-			blocks = append(blocks, &buildBlock{input: blockInput{lines: lines, first: first}})
+			blocks = append(blocks, &docBlock{input: blockInput{lines: lines, first: first}})
 			bytes += len(lines)
 		}
 		r.Close()
-		w := newBuildWorker(schema.internal(), &Options{})
+		w := newWorker(schema, &live.Options{Analyzer: analysis.Lookup})
 		var chunk segment.Chunk
 		var parts *segment.Partitions
 		var bulk *segment.Bulk

@@ -1,4 +1,4 @@
-package riffle
+package bulk
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"github.com/riffle-search/riffle/internal/jsonl"
 )
 
-// A Source is where Build gets documents from: Documents or JSONLines.
+// A Source is where documents come from: Documents or JSONLines.
 type Source interface {
 	// read calls emit with one block of about size bytes after the other until emit returns
 	// false, in an order that is always the same. emit leaves another input in the
@@ -40,8 +40,8 @@ type sourceDocument struct {
 	doc any
 }
 
-// Documents are Go values with their ids: maps or structs, as Batch.Put takes them. A
-// document must not be changed after it has been yielded.
+// Documents are Go values with their ids: maps or structs. A document must not be changed after it has
+// been yielded.
 type Documents iter.Seq2[string, any]
 
 // docBytes is what a document of Documents counts for in the size of a block.
@@ -66,34 +66,13 @@ func (d Documents) read(ctx context.Context, size int, emit func(*blockInput) bo
 	}
 }
 
-// JSONLines are files with one JSON object a line, plain or compressed (gzip and zstd,
-// told by their content). The member "id" of an object is the document's id, a string
-// or an integer; every other member is a field:
-//
-//	{"id": "m1", "title": "Moby Dick", "text": "Call me Ishmael.", "year": 1851}
-//
-// Strings, numbers, booleans and arrays of these are values, members of objects get
-// dotted names (a.b), null is no field.
-type JSONLines struct {
-	Files []string  // "-" is Stdin
-	Stdin io.Reader // nil when no file is "-"
-
-	// IDPrefix is put before every id, where those of several sources clash.
-	IDPrefix string
-
-	// Readers is how many files are read and decompressed at a time. With more than one,
-	// documents come from these files by turns, some hundreds each, and lie so in the
-	// index. The default is 1: file after file.
-	Readers int
-}
-
 // An InputError says where in the input something stands that is no document, or one that
 // cannot be indexed.
 type InputError struct {
 	File   string
 	Line   int   // counted from 1
 	Column int   // in bytes, counted from 1; 0 for the line as a whole
-	Err    error // a *DocumentError if the line is well-formed
+	Err    error // a *document.Error if the line is well-formed
 }
 
 // Error reads FILE:LINE:COLUMN: reason.
@@ -115,6 +94,14 @@ func inputError(err error) error {
 		return &InputError{File: bad.File, Line: bad.Line, Column: bad.Column, Err: errors.New(bad.Reason)}
 	}
 	return err
+}
+
+// JSONLines are files with one JSON object a line, plain or compressed, as package jsonl reads them.
+type JSONLines struct {
+	Files    []string  // "-" is Stdin
+	Stdin    io.Reader // nil when no file is "-"
+	IDPrefix string    // put before every id
+	Readers  int       // files that are read at a time; documents come from these by turns
 }
 
 func (s JSONLines) read(ctx context.Context, size int, emit func(*blockInput) bool) {
