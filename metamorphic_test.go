@@ -78,6 +78,7 @@ func (tu tuning) open(dir string, fsys vfs.FS) (*Engine, error) {
 	if o.Schema == nil {
 		o.Schema = modelSchema
 	}
+	o.AllowUnknownFields = true // documents of the model have fields by chance
 	o.private.store.FS = fsys
 	o.private.store.MemTableBytes = 256 << 10
 	o.private.memoryBytes = tu.memory

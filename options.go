@@ -199,6 +199,12 @@ type Options struct {
 	// Rank configures the static rank. The default is none.
 	Rank Rank
 
+	// AllowUnknownFields makes a query that names a field which the index does not have match
+	// nothing there. The default is a *QueryError that names the fields that exist. A field exists if
+	// the schema declares it, or a document has it that is searched; in an index without fields, whose
+	// schema takes any, every name is taken. Set it where fields come and go with documents.
+	AllowUnknownFields bool
+
 	// Analyzers are known to this Engine by the names they are mapped to, besides
 	// the registered ones.
 	Analyzers map[string]analysis.Analyzer
@@ -366,6 +372,7 @@ func (o *Options) String() string {
 	line("similarity.idf", d.Similarity.IDF)
 	line("rank.field", d.Rank.Field)
 	line("rank.alpha", d.Rank.Alpha)
+	line("allow_unknown_fields", d.AllowUnknownFields)
 	line("read_only", d.ReadOnly)
 	if d.Schema != nil {
 		line("schema", d.Schema)

@@ -139,6 +139,7 @@ similarity.b=0.75
 similarity.idf=lucene
 rank.field=
 rank.alpha=0
+allow_unknown_fields=false
 read_only=false
 `
 	var none *Options
@@ -177,6 +178,7 @@ similarity.b=0.4
 similarity.idf=robertson
 rank.field=pr
 rank.alpha=0.25
+allow_unknown_fields=false
 read_only=true
 schema={"fields":{"t":{"type":"text","analyzer":"english"}},"dynamic":"refuse"}
 `

@@ -10,12 +10,13 @@ import (
 	"testing"
 
 	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/internal/plan"
 )
 
 // shapeText says in a line what a query comes down to; see plan.Clause.Shape.
 func shapeText(t *testing.T, ix *testIndex, q Query) string {
 	t.Helper()
-	c, err := rewrite(q, ix.borrow().Rewriter(), 1)
+	c, err := rewrite(q, ix.borrow().Rewriter(nil, new(plan.Settings)), 1)
 	ix.must(err)
 	shape, err := c.Shape()
 	ix.must(err)

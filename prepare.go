@@ -24,7 +24,7 @@ func (v view) giveBack(p *preparer) {
 
 // prepare turns a query into a plan on a view. The plan is lent until the next call.
 func (p *preparer) prepare(ctx context.Context, v view, q Query, s *searchSettings) (*plan.Compiled, error) {
-	set := plan.Settings{K: s.K + s.From, CountAll: s.ExactTotal, Sim: s.sim, Alpha: s.alpha}
+	set := plan.Settings{K: s.K + s.From, CountAll: s.ExactTotal, Sim: s.sim, Alpha: s.alpha, AllowUnknown: v.e.opts.AllowUnknownFields}
 	if !s.After.IsZero() {
 		if err := v.resume(ctx, q, s, &set); err != nil {
 			return nil, err
@@ -46,7 +46,7 @@ func (p *preparer) plan(ctx context.Context, v view, q Query, set *plan.Settings
 			return c, err
 		}
 	}
-	root, err := rewrite(q, p.Rewriter(), 1)
+	root, err := rewrite(q, p.Rewriter(v.View, set), 1)
 	if err != nil {
 		return nil, err
 	}

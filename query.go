@@ -79,7 +79,8 @@ type Match struct {
 }
 
 // Term matches documents that have exactly this term: a word as the analyzer
-// leaves it, a keyword, a number, a time.Time or a boolean.
+// leaves it, a keyword, a number, a time.Time or a boolean. A string is read as the number,
+// time or boolean that it spells, in a field that holds such and no texts.
 type Term struct {
 	Field string
 	Value any // string, bool, any integer or float type, or time.Time

@@ -32,8 +32,9 @@ var queryCorpus = map[string]map[string]any{
 // of replaced and deleted documents in each.
 func newQueryIndex(t testing.TB) *testIndex {
 	ix := newIndex(t, &Options{
-		Merge:  MergeOptions{Disabled: true},
-		Schema: &Schema{Fields: map[string]Field{"tag": {Type: KeywordField}, "eng": {Analyzer: "english"}}},
+		AllowUnknownFields: true,
+		Merge:              MergeOptions{Disabled: true},
+		Schema:             &Schema{Fields: map[string]Field{"tag": {Type: KeywordField}, "eng": {Analyzer: "english"}}},
 	})
 	for i := range 10 {
 		var b Batch
@@ -112,7 +113,7 @@ func TestQueries(t *testing.T) {
 		{Term{"n", 2.5}, "3"},
 		{Term{"n", -1}, "4"},
 		{Term{"n", math.MaxInt64}, "7"},
-		{Term{"n", "1"}, ""}, // a string is not a number
+		{Term{"n", "1"}, "1 5"}, // a string that spells a number
 		{Term{"ok", true}, "0 2 4"},
 		{Term{"ok", false}, "1"},
 		{Term{"at", newYear}, "0"},
@@ -282,7 +283,7 @@ func TestQueriesPrint(t *testing.T) {
 }
 
 func TestQueryErrors(t *testing.T) {
-	ix := newIndex(t, &Options{Schema: &Schema{Fields: map[string]Field{"n": {Type: NumberField}, "d": {Type: DateField}, "b": {Type: BoolField}}}})
+	ix := newIndex(t, &Options{Schema: &Schema{Fields: map[string]Field{"n": {Type: NumberField}, "d": {Type: DateField}, "b": {Type: BoolField}, "title": {}}}})
 	ix.put("1", map[string]any{"text": "a b", "n": 1, "d": newYear, "b": true})
 	for _, q := range []Query{match("n", "1"), match("n", "1.0"), match("d", "2024-01-01T02:00:00+02:00"), match("b", "true")} {
 		if got := ix.ids(q); len(got) != 1 {
@@ -365,6 +366,103 @@ func TestParseNames(t *testing.T) {
 	for _, err := range []error{errM, errA, errP} {
 		if err == nil || !strings.Contains(err.Error(), "want") {
 			t.Errorf("an unknown name: %v", err)
+		}
+	}
+}
+
+// TestUnknownFields: a query of a field that is not there is an error, which names those that are.
+func TestUnknownFields(t *testing.T) {
+	schema := &Schema{Fields: map[string]Field{"title": {}, "note": {NoIndex: true}}}
+	ix := newIndex(t, &Options{Schema: schema})
+	queries := []Query{
+		match("Title", "apple"), match("Title", ""), Term{"Title", "apple"}, Boost{match("Title", "apple"), 2},
+		Match{Fields: []string{"title", "Title"}, Text: "apple"}, Bool{Must: []Query{match("title", "apple")}, Filter: []Query{Term{"Title", 1}}},
+		Bool{MustNot: []Query{ConstantScore{match("Title", "x"), 1}}},
+	}
+	for _, q := range queries {
+		if n, err := ix.Count(ctx, q); n != 0 || err != nil { // nothing is there yet, anything may come
+			t.Errorf("%v in an empty index: %d, %v", q, n, err)
+		}
+	}
+	before, err := ix.Snapshot()
+	ix.must(err)
+	defer before.Close()
+	ix.put("1", map[string]any{"title": "apple", "year": 1851, "note": "n"})
+	for _, state := range []string{"in memory", "sealed"} {
+		if state == "sealed" {
+			ix.flush()
+		}
+		for _, q := range queries {
+			_, err := ix.Search(ctx, q, nil)
+			var qe *QueryError
+			if !errors.As(err, &qe) || !strings.HasSuffix(qe.Part, ".Field") || !strings.Contains(err.Error(), `the index has no field "Title" to search; it has title, year`) {
+				t.Errorf("%s: %v: %v", state, q, err)
+			}
+			if _, counted := ix.Count(ctx, q); counted == nil || counted.Error() != err.Error() {
+				t.Errorf("%s: %v: Count says %v", state, q, counted)
+			}
+			if n, err := before.Count(ctx, q); n != 0 || err != nil {
+				t.Errorf("%s: %v: the snapshot has changed its mind: %d, %v", state, q, n, err)
+			}
+		}
+		if _, err := ix.Count(ctx, match("note", "n")); err == nil || !strings.Contains(err.Error(), `field "note" is not indexed`) {
+			t.Errorf("%s: a field that is not indexed: %v", state, err)
+		}
+	}
+	ix.reopen(&Options{AllowUnknownFields: true})
+	for _, q := range queries {
+		if _, err := ix.Search(ctx, q, nil); err != nil {
+			t.Errorf("%v: %v", q, err)
+		}
+	}
+	strict := newIndex(t, &Options{Schema: &Schema{Dynamic: DynamicRefuse, Fields: map[string]Field{"title": {}}}})
+	if _, err := strict.Count(ctx, match("Title", "x")); err == nil {
+		t.Error("a schema that refuses other fields has no field Title, documents or not")
+	}
+}
+
+// TestTermsOfDeclaredTypes: a term has the type of its field where it is plain what is meant; else it is an error.
+func TestTermsOfDeclaredTypes(t *testing.T) {
+	at := time.Date(2024, 1, 5, 0, 0, 0, 0, time.UTC)
+	doc := map[string]any{"d": at, "b": true, "n": 1851, "k": "7", "text": "seven 7"}
+	declared := &Schema{Fields: map[string]Field{"d": {Type: DateField}, "b": {Type: BoolField}, "n": {Type: NumberField}, "k": {Type: KeywordField}}}
+	for name, schema := range map[string]*Schema{"declared": declared, "undeclared": nil} {
+		ix := newIndex(t, &Options{Schema: schema})
+		ix.put("1", doc)
+		ix.put("2", map[string]any{"text": "other", "n": 7})
+		ix.eachState(func(state string) {
+			for _, q := range []Query{
+				Term{"d", "2024-01-05"}, Term{"d", "2024-01-05T01:00:00+01:00"}, Term{"b", "true"}, Term{"n", "1851"}, Term{"n", "1851.0"},
+				match("n", "1851"), match("d", "2024-01-05"), match("b", "true"), Match{Fields: []string{"text", "n"}, Text: "1851", Mode: And}, Term{"k", "7"}, Term{"text", "seven"},
+			} {
+				if got := ix.ids(q); !slices.Equal(got, []string{"1"}) {
+					t.Errorf("%s, %s: %v: %v", name, state, q, got)
+				}
+			}
+			if got := ix.ids(Term{"b", "false"}); len(got) != 0 {
+				t.Errorf("%s, %s: false: %v", name, state, got)
+			}
+		})
+		if schema == nil {
+			continue
+		}
+		for _, c := range []struct {
+			q    Query
+			want string
+		}{
+			{Term{"d", "today"}, `Term.Value: field "d": "today" is not a time as RFC 3339 writes it`},
+			{Term{"d", 5}, `Term.Value: field "d": the schema declares date, not number`},
+			{Term{"b", "maybe"}, `Term.Value: field "b": "maybe" is neither true nor false`},
+			{Term{"n", "many"}, `Term.Value: field "n": "many" is not a number`},
+			{Term{"n", true}, `Term.Value: field "n": the schema declares number, not bool`},
+			{Term{"k", 7}, `Term.Value: field "k": the schema declares keyword, not number`},
+			{match("n", "many"), `Match.Text: field "n": "many" is not a number`},
+		} {
+			_, err := ix.Search(ctx, c.q, nil)
+			var qe *QueryError
+			if !errors.As(err, &qe) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v: %v, want %s", c.q, err, c.want)
+			}
 		}
 	}
 }

@@ -18,12 +18,14 @@ import (
 // eachState runs a check on what is in memory, then read from the log, then sealed.
 func (ix *testIndex) eachState(check func(state string)) {
 	ix.t.Helper()
+	o := ix.opts
+	o.Schema = nil // the one that the index keeps
 	check("in memory")
-	ix.reopen(nil)
+	ix.reopen(&o)
 	check("from the log")
 	ix.flush()
 	check("sealed")
-	ix.reopen(nil)
+	ix.reopen(&o)
 	check("reopened")
 }
 
@@ -186,7 +188,7 @@ func TestTagsWithoutSchema(t *testing.T) {
 	plain := &Schema{Fields: map[string]Field{"secret": {}, "note": {}, "words": {}, "url": {Type: KeywordField}, "Plain": {}}}
 	doc := taggedDocument{"hunter2", "memo", []string{"alpha", "beta"}, "https://example.com/a", taggedInner{"inner", 5}, map[string]any{"x": "extra"}, "plain"}
 	for name, schema := range map[string]*Schema{"no schema": nil, "the tags' schema": tagged, "a schema without rules": plain} {
-		ix := newIndex(t, &Options{Schema: schema})
+		ix := newIndex(t, &Options{Schema: schema, AllowUnknownFields: true})
 		ix.put("1", &doc)
 		ix.eachState(func(state string) {
 			for _, c := range []struct {
@@ -230,7 +232,7 @@ func TestBuildHoldsTags(t *testing.T) {
 	if _, err := Build(ctx, dir, docs, nil); err != nil {
 		t.Fatal(err)
 	}
-	ix := openIndex(t, dir, nil)
+	ix := openIndex(t, dir, &Options{AllowUnknownFields: true})
 	if got := ix.ids(match("secret", "hunter2")); len(got) != 0 {
 		t.Error("found in spite of noindex")
 	}

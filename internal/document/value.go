@@ -30,6 +30,9 @@ const (
 	kindTime  valueKind = 't'
 )
 
+// Type is what a field is declared as that holds the value as it is.
+func (v Value) Type() FieldType { return v.Kind.fieldType() }
+
 func (k valueKind) fieldType() FieldType {
 	switch k {
 	case KindText:

@@ -111,7 +111,6 @@ func checkTagged(e *riffle.Engine) (there int, err error) {
 	}
 	for q, want := range map[riffle.Query]int{
 		riffle.Term{Field: "tagged.key", Value: "one term"}: 1,
-		riffle.Term{Field: "tagged.note", Value: "memo"}:    0,
 		riffle.Term{Field: "tagged.secret", Value: "kept"}:  1,
 	} {
 		n, e := e.Count(ctx, q)

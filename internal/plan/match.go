@@ -244,17 +244,17 @@ func sameWord(words []textWord, mode blockmax.Mode) (c Clause, fields int) {
 	return anyClause(alternatives), fields
 }
 
-// isText reports whether the text of a match is analysed for a field.
-func (rw *Rewriter) isText(field string) bool {
-	f, known := rw.iv.Schema.Fields[field]
-	return !known || f.Type == document.TextField
-}
-
 // analyse returns the tokens of a match's text in one field. They are lent until the next call.
 func (rw *Rewriter) analyse(q Match, field string) ([]queryToken, error) {
-	f := rw.iv.Schema.Fields[field]
+	f, declared := rw.iv.Schema.Fields[field]
 	if !rw.isText(field) {
-		v, err := parseAs(f.Type, field, q.Text)
+		v := document.Text(field, q.Text)
+		var err error
+		if declared {
+			v, err = parseAs(f.Type, field, q.Text)
+		} else {
+			v = rw.asIndexed(field, v)
+		}
 		if err != nil {
 			return nil, Errorf("Match.Text", "field %q: %w", field, err)
 		}
@@ -297,5 +297,5 @@ func (rw *Rewriter) take(batch []analysis.Token) {
 // forget drops what belongs to the text.
 func (rw *Rewriter) forget() {
 	clear(rw.tokens)
-	rw.text = ""
+	rw.text, rw.index = "", nil
 }

@@ -15,6 +15,8 @@ type Settings struct {
 	Sim      blockmax.BM25
 	Alpha    float64 // of the static rank
 	Frozen   string  // statistics that count instead of the index's (Compiled.AppendStatistics), or ""
+
+	AllowUnknown bool // fields that the index does not have match nothing, instead of being an error
 }
 
 // A Preparer turns queries into plans. Its memory, and so a plan that it has made, is
@@ -36,9 +38,10 @@ func (p *Preparer) Forget(x Index) {
 	p.rw.forget()
 }
 
-// Rewriter returns what turns the parts of another query into clauses.
-func (p *Preparer) Rewriter() *Rewriter {
-	p.rw.n = 0
+// Rewriter returns what turns the parts of another query into clauses, for an index that has the fields
+// it names. Without an index they are not checked.
+func (p *Preparer) Rewriter(x Index, s *Settings) *Rewriter {
+	p.rw.n, p.rw.index, p.rw.allowUnknown = 0, x, s.AllowUnknown
 	return &p.rw
 }
 
@@ -62,9 +65,10 @@ const mostWords = 32
 
 // Words plans the most frequent of queries, the words of a Match in one field, without the clauses in
 // between, which take as long as the rest. The plan is the same as of other queries that come down to
-// words (shapeOf), and lent until the next call. Words returns nil for those and for what is in error.
+// words (shapeOf), and lent until the next call. Words returns nil for those, for what is in error, and
+// where the index has none of the words.
 func (p *Preparer) Words(ctx context.Context, x Index, m Match, s *Settings) (*Compiled, error) {
-	p.rw.n = 0
+	p.rw.n, p.rw.index = 0, nil // fields are looked at when nothing is found
 	if m.Mode > blockmax.AndOr || m.Field == "" || len(m.Fields) > 0 {
 		return nil, nil
 	}
@@ -81,10 +85,23 @@ func (p *Preparer) Words(ctx context.Context, x Index, m Match, s *Settings) (*C
 	if err != nil {
 		return nil, err
 	}
+	if !b.found() {
+		return nil, nil // perhaps the field is not there, or has no words
+	}
 	if m.Mode != blockmax.And || len(b.terms) > 1 { // all of one is one of one
 		c.Plan.Mode = m.Mode
 	}
 	return c.limit(s), nil
+}
+
+// found reports whether the index has one of the terms.
+func (b *planner) found() bool {
+	for i := range b.terms {
+		if b.terms[i].docFreq > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // addWord adds a term that scores. One that comes several times has several times the

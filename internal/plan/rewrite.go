@@ -30,6 +30,9 @@ type Rewriter struct {
 	iv *document.Inverter
 	n  int // terms so far
 
+	index        Index // that the query is for; nil where fields are not checked
+	allowUnknown bool  // Settings.AllowUnknown
+
 	tokens []queryToken // used again from match to match
 	text   string       // of the match at hand
 	emit   func([]analysis.Token)
@@ -121,17 +124,31 @@ func (b *Bool) Clause() (Clause, error) {
 
 // Term returns the clause of a value as it stands.
 func (rw *Rewriter) Term(field string, value any, boost float64) (Clause, error) {
-	term, err := TermOf(field, value)
+	v, err := valueOf(field, value)
 	if err != nil {
 		return Clause{}, err
 	}
-	return rw.term(field, term, boost)
+	if rw.index != nil {
+		if err := rw.checkField("Term.Field", field); err != nil {
+			return Clause{}, err
+		}
+		if v, err = rw.asDeclared(field, v); err != nil {
+			return Clause{}, Errorf("Term.Value", "field %q: %w", field, err)
+		}
+	}
+	return rw.term(field, string(document.AppendTerm(nil, v)), boost)
 }
 
 // TermOf returns the term under which a value is indexed.
 func TermOf(field string, value any) (string, error) {
+	v, err := valueOf(field, value)
+	return string(document.AppendTerm(nil, v)), err
+}
+
+// valueOf returns the value of a Term.
+func valueOf(field string, value any) (v document.Value, err error) {
 	if field == "" {
-		return "", Errorf("Term.Field", "is empty")
+		return v, Errorf("Term.Field", "is empty")
 	}
 	vals, err := document.Flatten(map[string]any{"value": value}) // a field that no document can have is no error
 	if err != nil {
@@ -139,12 +156,12 @@ func TermOf(field string, value any) (string, error) {
 		if errors.As(err, &de) {
 			err = de.Err
 		}
-		return "", Errorf("Term.Value", "field %q: %w", field, err)
+		return v, Errorf("Term.Value", "field %q: %w", field, err)
 	}
 	if len(vals) != 1 {
-		return "", Errorf("Term.Value", "one value is wanted, not %#v", value)
+		return v, Errorf("Term.Value", "one value is wanted, not %#v", value)
 	}
-	return string(document.AppendTerm(nil, vals[0])), nil
+	return vals[0], nil
 }
 
 func (rw *Rewriter) term(field, term string, boost float64) (Clause, error) {
@@ -177,6 +194,11 @@ func (rw *Rewriter) Match(q Match, boost float64) (Clause, error) {
 	fields, err := q.Validate()
 	if err != nil {
 		return Clause{}, err
+	}
+	for _, field := range fields {
+		if err := rw.checkField("Match.Field", field); err != nil {
+			return Clause{}, err
+		}
 	}
 	var m matchWords
 	if len(fields) == 1 {

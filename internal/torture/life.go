@@ -133,10 +133,11 @@ func knobs(fsys vfs.FS) hook.Knobs {
 func (l *life) options(fsys vfs.FS, schema int) *riffle.Options {
 	r := newRandom(l.seed, 2)
 	o := &riffle.Options{
-		Schema:   schemas[schema],
-		Codec:    riffle.Codec(r.IntN(4)),
-		Merge:    riffle.MergeOptions{SegmentsPerTier: 2 + r.IntN(2), Order: riffle.DocOrder(r.IntN(3)), Workers: 1},
-		Parallel: riffle.Parallel{Workers: 1},
+		Schema:             schemas[schema],
+		AllowUnknownFields: true, // documents have fields by chance
+		Codec:              riffle.Codec(r.IntN(4)),
+		Merge:              riffle.MergeOptions{SegmentsPerTier: 2 + r.IntN(2), Order: riffle.DocOrder(r.IntN(3)), Workers: 1},
+		Parallel:           riffle.Parallel{Workers: 1},
 	}
 	o.Merge.Disabled = r.IntN(3) == 0 || l.still
 	if r.IntN(4) == 0 {

@@ -235,13 +235,14 @@ func (w *world) both(do func(*side) error) error {
 func (w *world) open(s *side, rng random) (err error) {
 	s.memory = 16 << (10 + rng.IntN(4))
 	o := &riffle.Options{
-		Schema:     schemas[w.schema],
-		Durability: riffle.Durability(rng.IntN(2)),
-		Codec:      riffle.Codec(rng.IntN(4)),
-		CacheBytes: []int64{1, 1 << 20, 0}[rng.IntN(3)],
-		Merge:      riffle.MergeOptions{SegmentsPerTier: 2 + rng.IntN(4), Order: riffle.DocOrder(rng.IntN(3)), Workers: 1 + rng.IntN(2), Disabled: rng.IntN(5) == 0},
-		Parallel:   riffle.Parallel{Workers: 1 + rng.IntN(3), Policy: riffle.Policy(rng.IntN(int(riffle.DOCP) + 1)), Grain: 1 + rng.IntN(100)},
-		Rank:       w.rank,
+		Schema:             schemas[w.schema],
+		AllowUnknownFields: true, // documents have fields by chance
+		Durability:         riffle.Durability(rng.IntN(2)),
+		Codec:              riffle.Codec(rng.IntN(4)),
+		CacheBytes:         []int64{1, 1 << 20, 0}[rng.IntN(3)],
+		Merge:              riffle.MergeOptions{SegmentsPerTier: 2 + rng.IntN(4), Order: riffle.DocOrder(rng.IntN(3)), Workers: 1 + rng.IntN(2), Disabled: rng.IntN(5) == 0},
+		Parallel:           riffle.Parallel{Workers: 1 + rng.IntN(3), Policy: riffle.Policy(rng.IntN(int(riffle.DOCP) + 1)), Grain: 1 + rng.IntN(100)},
+		Rank:               w.rank,
 	}
 	k := knobs(s.disk)
 	k.MemoryBytes = s.memory
