@@ -81,11 +81,11 @@ void Block::prepare() {
     t.index = {i % size.x, i / size.x % size.y, i / size.x / size.y};
     t.warp = i / 32;
     t.lane = i % 32;
-    t.done = false;
     t.meeting = Meeting::none;
     t.copies.clear();
     t.groups = 0;
-    stacks_.prepare(i, t.context, entry);
+    stacks_.prepare(i, t.context, entry, t.done);
+    t.done = false;
     warps_[t.warp].live |= 1u << t.lane;
     warps_[t.warp].runnable |= 1u << t.lane;
   }
@@ -168,7 +168,6 @@ void Block::end() {
     break;
   }
   hand_over();
-  __builtin_unreachable();
 }
 
 std::string Block::who() const { return ranges({static_cast<unsigned>(self_ - threads_.data())}); }

@@ -19,7 +19,7 @@ struct Thread {
   Context context;
   uint3 index;
   unsigned warp, lane;
-  bool done;
+  bool done = false; // also: its stack is free
 
   // The meeting it waits at; none when it can run.
   Meeting meeting;
@@ -61,7 +61,7 @@ public:
 private:
   static void entry(); // of every fiber
   void prepare();
-  [[noreturn]] void end();   // of the running thread
+  void end();                // of the running thread. It does not return, and is not said not to: the sanitizer would unpoison all of the stack
   void hand_over();          // to another one that can run; the report when none can
   void turn(Thread &next);   // to that one
   Thread *pick();            // after the running one, nullptr when there is none

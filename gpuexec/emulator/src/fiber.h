@@ -17,8 +17,9 @@ struct Context {
 class Stacks {
 public:
   void reserve(size_t n);
-  // Prepares a context that calls entry() on stack i, from its beginning. entry must not return.
-  void prepare(size_t i, Context &to, void (*entry)());
+  // Prepares a context that calls entry() on stack i, from its beginning. entry must not return. When the stack was
+  // used before, ended says whether that call of entry came to its end.
+  void prepare(size_t i, Context &to, void (*entry)(), bool ended);
   bool contain(const void *p) const;
 
 private:
