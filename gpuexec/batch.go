@@ -15,13 +15,13 @@ type batch struct {
 
 	resultRoom int // bytes of results that the host has room for
 
-	queries []query
-	parts   []part     // of all queries
-	terms   []partTerm // of all parts
-	kMost   int
-	lanes   int  // lists of any part
-	settles bool // there are plans of mode AndOr
-	lists   lists
+	queries   []query
+	parts     []part     // of all queries
+	terms     []partTerm // of all parts
+	kMost     int
+	listsMost int  // of any part
+	settles   bool // there are plans of mode AndOr
+	lists     lists
 
 	found      []*knownList // scratch memory
 	staging    staging
@@ -87,7 +87,7 @@ func (b *batch) forget() {
 
 func (b *batch) begin() {
 	b.queries, b.parts, b.terms = b.queries[:0], b.parts[:0], b.terms[:0]
-	b.kMost, b.lanes, b.settles = 1, 1, false
+	b.kMost, b.listsMost, b.settles = 1, 1, false
 	b.work = work{}
 	b.lists.begin()
 	b.staging.begin()
@@ -114,7 +114,7 @@ func (b *batch) fill() bool {
 		queries: queries, queryCount: uint32(len(b.queries)), parts: parts, partCount: uint32(len(b.parts)),
 		states: b.results.states, unresolvedCount: b.results.unresolvedCount, unresolved: b.results.unresolved,
 		unresolvedRoom: uint32(b.results.unresolvedRoom), groupCount: b.work.groups, tilesMost: b.work.tilesMost,
-		tileShift: b.shape.TileShift, stagedFrom: b.shape.StageLengths, tileRoom: uint32(b.tileRoom), poolRoom: uint32(b.poolRoom), laneRoom: uint32(b.lanes), heapRoom: uint32(b.kMost), rows: b.arena,
+		tileShift: b.shape.TileShift, stagedFrom: b.shape.StageLengths, tileRoom: uint32(b.tileRoom), poolRoom: uint32(b.poolRoom), listRoom: uint32(b.listsMost), heapRoom: uint32(b.kMost), rows: b.arena,
 		rangeAlgorithm: b.algorithm.ranges(), tileBounds: s.keep(4 * int(b.work.tiles)),
 	}
 	if b.algorithm.byRanges() {

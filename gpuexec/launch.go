@@ -24,8 +24,8 @@ func (x *Executor) load(q *device.Queue) {
 	x.kernels = map[string]*kernel{}
 	none := func(*batch) int { return 0 }
 	pool := func(b *batch) int { return 8 * b.poolRoom }
-	tile := func(b *batch) int { return x.shape.tileShared(b.tileRoom, b.lanes) }
-	largest := &batch{tileRoom: 2*maxK + leastRoom, poolRoom: maxPoolRoom, lanes: maxTerms}
+	tile := func(b *batch) int { return x.shape.tileShared(b.tileRoom, b.listsMost) }
+	largest := &batch{tileRoom: 2*maxK + leastRoom, poolRoom: maxPoolRoom, listsMost: maxTerms}
 	plan, flatten, strips, windows := q.Load(ptx("plan")), q.Load(ptx("flatten")), q.Load(ptx("strips")), q.Load(ptx("windows"))
 	type entry struct {
 		name    string

@@ -96,10 +96,10 @@ type devTable struct {
 	k     [256]float32
 }
 
-// Sizes of a Lane and of Fixed of tile.cuh.
+// Sizes of a TileList and of Fixed of tile.cuh.
 const (
-	laneBytes  = 144
-	fixedBytes = 1392
+	tileListBytes = 144
+	fixedBytes    = 1392
 )
 
 type devTerm struct {
@@ -146,5 +146,5 @@ type devBatch struct {
 	moves, rows, heaps, counters, flattenings                                                                   uint64
 	queryCount, partCount, moveCount, groupCount, tilesMost, tileShift                                          uint32
 	unresolvedRoom, tileRoom, poolRoom, heapRoom, listCount, blockCount                                         uint32
-	andPass, rangeAlgorithm, laneRoom, stagedFrom, flatteningCount, marks                                       uint32
+	andPass, rangeAlgorithm, listRoom, stagedFrom, flatteningCount, marks                                       uint32
 }

@@ -30,8 +30,8 @@ func TestNumbers(t *testing.T) {
 		"packed": uint64(postings.Packed), "bitset": uint64(postings.Bitset), "run": uint64(postings.Run),
 		"pfor": uint64(postings.PFor), "rice": uint64(postings.Rice),
 		"adders": flatAdders, "slots": flatSlots, "flat_threads": flatThreads,
-		"tile_threads": uint64(defaults.TileThreads),
-		"sizeof(Lane)": laneBytes, "sizeof(Fixed)": fixedBytes,
+		"tile_threads":     uint64(defaults.TileThreads),
+		"sizeof(TileList)": tileListBytes, "sizeof(Fixed)": fixedBytes,
 	}
 	var text strings.Builder
 	for _, pattern := range []string{"kernels/*.cu*", "baselines/*.cu"} {

@@ -139,11 +139,11 @@ const flatAdders, flatSlots = 7, 3
 
 const flatThreads = 32 * (flatAdders + 1)
 
-// flatShared is the dynamic shared memory of such a block: keys, sheets about the tiles to come, words nobody reads, candidates,
+// flatShared is the dynamic shared memory of such a block: keys, jobs (tiles to come), words nobody reads, candidates,
 // and for each document of a tile a score and a bit.
 func (s Shape) flatShared() int {
-	sheet := 32 + 32*flatAdders + 16*maxStripTerms
-	return 64*8 + (flatSlots+1)*sheet + 16 + 4*32 + 2*1024 + 4<<s.TileShift + 4*max(1, 1<<s.TileShift/32)
+	job := 32 + 32*flatAdders + 16*maxStripTerms
+	return 64*8 + (flatSlots+1)*job + 16 + 4*32 + 2*1024 + 4<<s.TileShift + 4*max(1, 1<<s.TileShift/32)
 }
 
 // groups is how many groups so many blocks of a lead make, one for each warp of a thread block.
@@ -158,8 +158,8 @@ func (s Shape) rangeBlocks(queries int) int { return min(queries, 8*s.Multiproce
 
 // tileShared is the dynamic shared memory of a thread block that works on a tile: the pool, the lists of two tiles, a
 // score for each document, and two bit sets.
-func (s Shape) tileShared(tileRoom, laneRoom int) int {
-	bytes := fixedBytes + 8*tileRoom + 2*laneBytes*laneRoom + 4<<s.TileShift + 2*4*max(1, 1<<s.TileShift/32)
+func (s Shape) tileShared(tileRoom, listRoom int) int {
+	bytes := fixedBytes + 8*tileRoom + 2*tileListBytes*listRoom + 4<<s.TileShift + 2*4*max(1, 1<<s.TileShift/32)
 	if s.StageLengths > 0 {
 		bytes += 2 << s.TileShift
 	}

@@ -137,7 +137,7 @@ func (b *batch) addPart(q *query, s int, found []*knownList, all bool) {
 		pt.way = b.wayOfAnd(terms)
 	}
 	b.parts = append(b.parts, pt)
-	b.lanes = max(b.lanes, len(terms))
+	b.listsMost = max(b.listsMost, len(terms))
 	b.want(len(b.parts)-1, q.plan, need)
 }
 

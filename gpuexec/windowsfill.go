@@ -34,7 +34,7 @@ func (b *batch) fillWindows() (ok bool) {
 		queryCount: uint32(len(b.queries)), partCount: uint32(len(b.parts)),
 		states: b.results.states, unresolvedCount: b.results.unresolvedCount, unresolved: b.results.unresolved,
 		unresolvedRoom: uint32(b.results.unresolvedRoom), tilesMost: b.work.tilesMost,
-		tileShift: b.shape.TileShift, tileRoom: uint32(b.tileRoom), poolRoom: uint32(b.poolRoom), laneRoom: uint32(b.lanes), heapRoom: uint32(b.kMost), rows: b.arena, marks: 1,
+		tileShift: b.shape.TileShift, tileRoom: uint32(b.tileRoom), poolRoom: uint32(b.poolRoom), listRoom: uint32(b.listsMost), heapRoom: uint32(b.kMost), rows: b.arena, marks: 1,
 	}
 	b.findAddresses()
 	for i := range w.count {

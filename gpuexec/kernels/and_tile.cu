@@ -6,7 +6,7 @@
 #include "prepare.cuh"
 
 // Adds the postings of a block that are in the set from (of the first list: all) to the scores and to the set to.
-__device__ __forceinline__ void keep_block(const Desk &d, const Lane &l, uint32_t block, const uint32_t *from, uint32_t *to) {
+__device__ __forceinline__ void keep_block(const Desk &d, const TileList &l, uint32_t block, const uint32_t *from, uint32_t *to) {
   const Tile &t = *d.tile;
   uint32_t lane = threadIdx.x % 32, doc[4], tf[4];
   Block k = open_block(l.list, block);
@@ -37,8 +37,8 @@ __device__ __forceinline__ bool meets(const Tile &t, const List &l, uint32_t blo
   const Tile &t = *d.tile;
   Key threshold = common_threshold(*t.state);
   uint32_t decoded = 0, *from = nullptr, *to = d.bits;
-  for (uint32_t of = 0; of < t.lanes; of++) {
-    const Lane &l = d.lanes[of];
+  for (uint32_t of = 0; of < t.lists; of++) {
+    const TileList &l = d.lists[of];
     for (uint32_t block = l.blocks.from + threadIdx.x / 32; block < l.blocks.to; block += blockDim.x / 32) {
       if (from && !meets(t, l.list, block, from)) continue;
       if (block_is_lost(t, l, block, threshold)) {

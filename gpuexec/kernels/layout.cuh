@@ -278,7 +278,7 @@ struct Batch {
   uint32_t block_count;      // of all lists
   uint32_t and_pass;         // not 0 while it is the turn of AND
   uint32_t range_algorithm;  // ranges.cu
-  uint32_t lane_room;        // lists that fit into the shared memory of a thread block: the most that a part has
+  uint32_t list_room;        // lists that fit into the shared memory of a thread block: the most that a part has
   uint32_t staged_from;      // blocks of postings of a tile from which on its length codes are staged; 0 for never
   uint32_t flattening_count;
   uint32_t marks;            // not 0 when lists have marks: of a window
@@ -473,7 +473,7 @@ AT(Batch, list_count, 168);
 AT(Batch, block_count, 172);
 AT(Batch, and_pass, 176);
 AT(Batch, range_algorithm, 180);
-AT(Batch, lane_room, 184);
+AT(Batch, list_room, 184);
 AT(Batch, staged_from, 188);
 AT(Batch, flattening_count, 192);
 AT(Batch, marks, 196);

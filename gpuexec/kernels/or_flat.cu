@@ -6,7 +6,7 @@
 //
 // A tile has 64 KB of scores, so that three blocks are on an H200's multiprocessor, too few warps to hide every read. So each warp
 // has several chunks on their way, of this tile and the next, and does nothing else than add: one warp more, the scout (scout.cuh),
-// finds out what the tiles to come are about and leaves it in shared memory, a sheet for each (sheet.cuh).
+// finds out what the tiles to come are about and leaves it in shared memory, a job for each (job.cuh).
 //
 // Instructions are what counts next. A chunk of which all words count takes 52 of sm_90's, its fetching included, that is 13 for a
 // posting of each lane:
@@ -28,7 +28,7 @@ struct Slot {
 
 // Where an adder is in its chunks. Those in which the same words count are a run.
 struct Cursor {
-  uint32_t warp, sheet;
+  uint32_t warp, job;
   uint32_t run, more;  // chunks of the run, and behind it of the tile
   uint32_t list;
   Stretch left;        // of the list behind the run; words may be below 0
@@ -40,13 +40,13 @@ struct Cursor {
 __device__ __forceinline__ void next_run(Cursor &c) {
   const FlatDesk &d = flat_desk();
   if (c.more == 0) {
-    c.sheet = sheet_after(c.sheet);
-    const Share &s = d.sheets[c.sheet].shares[c.warp];
+    c.job = job_after(c.job);
+    const Share &s = d.jobs[c.job].shares[c.warp];
     c.left = s.first;
     c.list = s.list;
     c.more = s.chunks;
   } else if (static_cast<int>(c.left.words) <= 0) {
-    c.left = d.sheets[c.sheet].lists[++c.list];
+    c.left = d.jobs[c.job].lists[++c.list];
   }
   uint32_t lane = threadIdx.x % 32, before = c.left.base & 15;
   c.left.base -= before;
@@ -81,15 +81,15 @@ __device__ __forceinline__ void fetch(Cursor &c, Slot &s) {
 
 // The tile at hand, for an adder.
 struct Tile {
-  uint32_t sheet, turn;
+  uint32_t job, turn;
   uint32_t chunks;  // of the warp, that are not added yet, if only an empty one
   uint32_t look;
   uint32_t base;  // address in shared memory where the score of document 0 modulo 65,536 would be
 };
 
-__device__ __forceinline__ Tile tile_of(uint32_t tile_shift, uint32_t sheet, uint32_t warp, uint32_t turn) {
-  const Sheet &s = flat_desk().sheets[sheet];
-  return Tile{sheet, turn, s.shares[warp].chunks, s.look, address_of(scores()) - 4 * ((s.tile << tile_shift) & 65535)};
+__device__ __forceinline__ Tile tile_of(uint32_t tile_shift, uint32_t job, uint32_t warp, uint32_t turn) {
+  const Job &s = flat_desk().jobs[job];
+  return Tile{job, turn, s.shares[warp].chunks, s.look, address_of(scores()) - 4 * ((s.tile << tile_shift) & 65535)};
 }
 
 // What a thread counts in a part: postings whose document had a score, and, where that is not all others, documents that may
@@ -101,7 +101,7 @@ struct Found {
 // Looks closer at a posting that was added.
 __device__ __forceinline__ void look_at(const Batch &b, const Tile &t, uint32_t word, uint32_t old, uint32_t add, Found *n) {
   FlatDesk &d = flat_desk();
-  const Sheet &s = d.sheets[t.sheet];
+  const Job &s = d.jobs[t.job];
   uint32_t i = word & ((1u << b.tile_shift) - 1);
   if (s.need - 1 - old < add) {  // old < need <= old + add
     uint32_t at = atomicAdd(&d.seen[t.turn].count, 1u);
@@ -119,7 +119,7 @@ __device__ __forceinline__ void look_at(const Batch &b, const Tile &t, uint32_t 
 
 // Looks closer at a chunk that was added, row by row where there is something to be seen. A warp calls it together.
 __device__ __forceinline__ void look_closer(const Batch &b, const Tile &t, uint32_t valid, uint4 word, uint4 add, uint4 old, Found *n) {
-  const Sheet &s = flat_desk().sheets[t.sheet];
+  const Job &s = flat_desk().jobs[t.job];
   uint32_t mine = 0, need = s.need, careful = s.careful;
   mine |= (need - 1 - old.x < add.x || (old.x == 0 && (careful || add.x == 0))) << 0;
   mine |= (need - 1 - old.y < add.y || (old.y == 0 && (careful || add.y == 0))) << 1;
@@ -192,7 +192,7 @@ __device__ __forceinline__ void settle(const Part &part, State &s, Found n) {
 // Leaves a tile, once all have added its postings, and goes on to the next; false when there is none. All adders call it together.
 __device__ __forceinline__ bool leave(const Batch &b, uint32_t tile_shift, uint32_t warp, Tile &t, Found *n) {
   FlatDesk &d = flat_desk();
-  const Sheet &s = d.sheets[t.sheet];
+  const Job &s = d.jobs[t.job];
   uint32_t part = s.part;
   meet();
   Seen seen = d.seen[t.turn];
@@ -200,9 +200,9 @@ __device__ __forceinline__ bool leave(const Batch &b, uint32_t tile_shift, uint3
     meet();  // the scout hands in
     if (seen.zeros) clear_zeros(tile_shift);
   }
-  t = tile_of(tile_shift, sheet_after(t.sheet), warp, t.turn ^ 1);
+  t = tile_of(tile_shift, job_after(t.job), warp, t.turn ^ 1);
   clear_scores(tile_shift);
-  uint32_t next = d.sheets[t.sheet].part;
+  uint32_t next = d.jobs[t.job].part;
   if (next != part) {
     settle(b.parts[part], *s.state, *n);
     *n = Found{0, 0};
@@ -216,7 +216,7 @@ __device__ __forceinline__ void add_tiles(const Batch &b, uint32_t warp) {
   uint32_t tile_shift = b.tile_shift;
   Cursor c{};
   c.warp = warp;
-  c.sheet = sheet_count - 1;  // before the first
+  c.job = job_count - 1;  // before the first
   Slot s[slots];
 #pragma unroll
   for (uint32_t i = 0; i < slots; i++) fetch(c, s[i]);
@@ -242,11 +242,11 @@ extern "C" __global__ void __launch_bounds__(flat_threads, flat_blocks) or_flat(
   if (flat_run * blockIdx.x >= size) return;
   Scout s{};
   s.part = no_part;
-  // The last sheet that is there from the beginning is the scout's, since that part is what it goes on with.
-  uint32_t sheet = warp == adders ? sheet_count - 2 : warp;
-  if (sheet < sheet_count - 2 || warp == adders) {
-    fill(b, s, item_of(items, size, sheet), Interval{0, 0}, d.sheets[sheet]);
-    if (lane == 0 && sheet == 0) set_need(d.sheets[0], threshold_for(d.sheets[0]));
+  // The last job that is there from the beginning is the scout's, since that part is what it goes on with.
+  uint32_t job = warp == adders ? job_count - 2 : warp;
+  if (job < job_count - 2 || warp == adders) {
+    fill(b, s, item_of(items, size, job), Interval{0, 0}, d.jobs[job]);
+    if (lane == 0 && job == 0) set_need(d.jobs[0], threshold_for(d.jobs[0]));
     if (warp != adders) account(s);
   }
   if (warp < adders) {

@@ -12,23 +12,23 @@
 [[maybe_unused]] static __device__ __noinline__ void part_lists(const Batch &b, uint32_t turn) {
   Desk d = desk_of(b, turn);
   Tile &t = *d.tile;
-  Lane *lanes = d.lanes;
+  TileList *lists = d.lists;
   uint8_t *order = d.fixed->orders[turn];
-  uint32_t n = t.lanes, sum = t.rank, weak = 0;
+  uint32_t n = t.lists, sum = t.rank, weak = 0;
   for (uint32_t i = 0; i < n; i++) {
     uint32_t at = i;
-    for (; at > 0 && lanes[order[at - 1]].highest > lanes[i].highest; at--) order[at] = order[at - 1];
+    for (; at > 0 && lists[order[at - 1]].highest > lists[i].highest; at--) order[at] = order[at - 1];
     order[at] = i;
   }
-  while (weak < n && t.query->bounds != no_bounds && !can_win(sum + lanes[order[weak]].highest, t.part->base + t.lo, t.threshold)) {
-    Lane &l = lanes[order[weak++]];
+  while (weak < n && t.query->bounds != no_bounds && !can_win(sum + lists[order[weak]].highest, t.part->base + t.lo, t.threshold)) {
+    TileList &l = lists[order[weak++]];
     sum += l.highest;
     l.essential = 0;
   }
   t.blocks = 0;
   for (uint32_t i = 0; i < n; i++) {
-    lanes[i].first = t.blocks;
-    if (lanes[i].essential) t.blocks += lanes[i].blocks.to - lanes[i].blocks.from;
+    lists[i].first = t.blocks;
+    if (lists[i].essential) t.blocks += lists[i].blocks.to - lists[i].blocks.from;
   }
   d.fixed->weak[turn] = weak;
 }
@@ -66,10 +66,10 @@ __device__ __forceinline__ bool touches(const Tile &t, const uint32_t *bits, uin
   uint32_t *bits = d.bits + d.words;  // the second set: documents that can still get in
   uint32_t weak = d.fixed->weak[turn], rest = t.rank, decoded = 0;
   Key threshold = common_threshold(*t.state);
-  for (uint32_t o = 0; o < weak; o++) rest += d.lanes[order[o]].highest;
+  for (uint32_t o = 0; o < weak; o++) rest += d.lists[order[o]].highest;
   for (uint32_t o = weak; o-- > 0;) {
     if (!still_in(d, t, bits, rest, threshold)) break;
-    const Lane &l = d.lanes[order[o]];
+    const TileList &l = d.lists[order[o]];
     for (uint32_t block = l.blocks.from + threadIdx.x / 32; block < l.blocks.to; block += blockDim.x / 32) {
       if (block_is_lost(t, l, block, threshold)) continue;  // it may be missing, too
       if (!touches(t, bits, before(l.list, block) + 1, last_of(l.list, block))) continue;

@@ -11,7 +11,7 @@
 #include "tile.cuh"
 
 // Whether a block of the tile that matters is missing.
-__device__ __forceinline__ bool lane_is_missing(const Tile &t, const Lane &l) {
+__device__ __forceinline__ bool list_is_missing(const Tile &t, const TileList &l) {
   for (uint32_t block = l.blocks.from; block < l.blocks.to;) {
     uint32_t next = min(l.blocks.to, (block / extent_blocks + 1) * extent_blocks);
     if (is_missing(l.list, block)) {
@@ -31,13 +31,13 @@ __device__ __forceinline__ void report_unresolved(const Batch &b, uint32_t part,
 }
 
 // Finds the lists of a tile, their blocks and bounds. A warp calls it together.
-__device__ __forceinline__ void fill_lanes(const Batch &b, Tile &t, Lane *lanes, uint32_t lane) {
+__device__ __forceinline__ void fill_lists(const Batch &b, Tile &t, TileList *lists, uint32_t lane) {
   const Part &part = *t.part;
   uint32_t sum = t.rank, blocks = 0;
-  for (uint32_t base = 0; base < t.lanes; base += 32) {
+  for (uint32_t base = 0; base < t.lists; base += 32) {
     uint32_t i = base + lane, highest = 0, count = 0;
-    Lane &l = lanes[min(i, t.lanes - 1)];
-    if (i < t.lanes) {
+    TileList &l = lists[min(i, t.lists - 1)];
+    if (i < t.lists) {
       const Term &term = part.terms[i];
       l.list = *term.list;
       l.norms = l.list.norms.address ? l.list.norms.get() : nullptr;
@@ -49,11 +49,11 @@ __device__ __forceinline__ void fill_lanes(const Batch &b, Tile &t, Lane *lanes,
       l.highest = highest = contribution(l.weight, highest);
     }
     uint32_t first = blocks + sum_before(count, lane);
-    if (i < t.lanes) l.first = first;
+    if (i < t.lists) l.first = first;
     sum += __reduce_add_sync(all_lanes, highest);
     blocks += __reduce_add_sync(all_lanes, count);
   }
-  for (uint32_t i = lane; i < t.lanes; i += 32) lanes[i].others = sum - lanes[i].highest;
+  for (uint32_t i = lane; i < t.lists; i += 32) lists[i].others = sum - lists[i].highest;
   if (lane == 0) {
     t.blocks = blocks;
     t.bound = min(sum, tail_bound(part, t.lo));
@@ -65,16 +65,16 @@ __device__ __forceinline__ void fill_lanes(const Batch &b, Tile &t, Lane *lanes,
 // of the first list's field, and lists of other fields read theirs from where they are. A warp calls it together.
 __device__ __forceinline__ void stage_codes(const Batch &b, const Desk &d, uint32_t turn) {
   const Tile &t = *d.tile;
-  Lane *lanes = d.lanes;
+  TileList *lists = d.lists;
   uint8_t *codes = d.codes + (turn << b.tile_shift);
-  const uint8_t *norms = lanes[0].norms;
+  const uint8_t *norms = lists[0].norms;
   uint32_t lane = threadIdx.x % 32;
   if (b.staged_from == 0 || t.blocks < b.staged_from || norms == nullptr) return;
   for (uint32_t i = 16 * lane; i < t.hi - t.lo; i += 16 * 32) copy_async_16(codes + i, norms + t.lo + i);
   copy_async_commit();
   __syncwarp();
-  for (uint32_t i = lane; i < t.lanes; i += 32) {
-    if (lanes[i].norms == norms) lanes[i].norms = codes - t.lo;
+  for (uint32_t i = lane; i < t.lists; i += 32) {
+    if (lists[i].norms == norms) lists[i].norms = codes - t.lo;
   }
 }
 
@@ -88,7 +88,7 @@ __device__ __forceinline__ void stage_arrived() {
 [[maybe_unused]] static __device__ __noinline__ void prepare(const Batch &b, uint32_t turn) {
   Desk d = desk_of(b, turn);
   Tile &t = *d.tile;
-  Lane *lanes = d.lanes;
+  TileList *lists = d.lists;
   Queue &queue = *b.queue;
   uint32_t lane = threadIdx.x % 32;
   for (;;) {
@@ -105,7 +105,7 @@ __device__ __forceinline__ void stage_arrived() {
       t.state = &b.states[part.query];
       t.lo = item.tile << b.tile_shift;
       t.hi = min(part.docs, t.lo + (1u << b.tile_shift));
-      t.lanes = part.term_count;
+      t.lists = part.term_count;
       t.shift = b.tile_shift;
       t.alive = item.alive;
       t.rank = there ? rank_bound(part, t.query->rank_weight, t.lo, t.hi) : 0;
@@ -115,13 +115,13 @@ __device__ __forceinline__ void stage_arrived() {
     __syncwarp();
     if (!there) return;
     if (t.state->answered) continue;
-    fill_lanes(b, t, lanes, lane);
+    fill_lists(b, t, lists, lane);
     if (t.query->bounds != no_bounds && !can_win(t.bound, part.base + t.lo, t.threshold)) {
       if (lane == 0) t.state->pruned = 1;
       continue;
     }
     bool gone = false;
-    for (uint32_t i = lane; i < t.lanes; i += 32) gone |= lane_is_missing(t, lanes[i]);
+    for (uint32_t i = lane; i < t.lists; i += 32) gone |= list_is_missing(t, lists[i]);
     if (!__any_sync(all_lanes, gone)) {
       stage_codes(b, d, turn);
       return;

@@ -3,7 +3,7 @@
 #pragma once
 #include "flat.cuh"
 #include "insert.cuh"
-#include "sheet.cuh"
+#include "job.cuh"
 
 // Consecutive tiles of the queue, which are of one part mostly, so that what is to be known of it is asked once.
 const uint32_t flat_run = 8;
@@ -15,7 +15,7 @@ __device__ __forceinline__ Item item_of(const Item *items, uint32_t size, uint32
   return run < runs && at < size ? items[at] : Item{no_part, 0, 0};
 }
 
-// What a warp that fills sheets knows of a part, the same for all lanes, and of the lane's list.
+// What a warp that fills jobs knows of a part, the same for all lanes, and of the lane's list.
 struct Scout {
   uint32_t part;
   const Part *of;
@@ -61,7 +61,7 @@ __device__ __forceinline__ Share empty_share(const Batch &b) {
 
 // Deals chunks out, of a list of each lane, or none; list is its number among those that are there. A lane makes a share. A warp calls it
 // together.
-__device__ __forceinline__ void deal(const Batch &b, Sheet &to, const Stretch &s, uint32_t list) {
+__device__ __forceinline__ void deal(const Batch &b, Job &to, const Stretch &s, uint32_t list) {
   uint32_t lane = threadIdx.x % 32, chunks = (s.words + chunk - 1) / chunk, first = sum_before(chunks, lane);
   uint32_t all = __reduce_add_sync(all_lanes, chunks), each = (all + adders - 1) / adders, at = lane * each, owner = 0;
   for (uint32_t rest = __ballot_sync(all_lanes, chunks != 0); rest; rest &= rest - 1) {
@@ -87,8 +87,8 @@ __device__ __forceinline__ Interval postings_in(const Scout &s, uint32_t tile) {
   return Interval{__ldg(&s.first[tile * s.each]), __ldg(&s.first[(tile + 1) * s.each])};
 }
 
-// Fills a sheet, but for need and look. in are the postings of the tile if it is of the scout's part. A warp calls it together.
-__device__ __forceinline__ void fill(const Batch &b, Scout &s, const Item &item, Interval in, Sheet &to) {
+// Fills a job, but for need and look. in are the postings of the tile if it is of the scout's part. A warp calls it together.
+__device__ __forceinline__ void fill(const Batch &b, Scout &s, const Item &item, Interval in, Job &to) {
   uint32_t lane = threadIdx.x % 32;
   if (item.part == no_part) {
     if (lane == 0) to.part = no_part;
@@ -119,12 +119,12 @@ __device__ __forceinline__ void fill(const Batch &b, Scout &s, const Item &item,
   to.careful = light || s.of->accept.address;
 }
 
-// The threshold for the documents of a sheet.
-__device__ __forceinline__ Key threshold_for(const Sheet &s) { return s.part == no_part ? 0 : threshold_of(*GLOBAL(State, s.state.address)); }
+// The threshold for the documents of a job.
+__device__ __forceinline__ Key threshold_for(const Job &s) { return s.part == no_part ? 0 : threshold_of(*GLOBAL(State, s.state.address)); }
 
-// Says on a sheet from which score on a document may enter: at least 1, since those without one are looked at apart. A thread calls
+// Says on a job from which score on a document may enter: at least 1, since those without one are looked at apart. A thread calls
 // it that has filled it, or met those who have.
-__device__ __forceinline__ void set_need(Sheet &s, Key threshold) {
+__device__ __forceinline__ void set_need(Job &s, Key threshold) {
   uint32_t need = static_cast<uint32_t>(threshold >> 32);
   s.need = s.part == no_part ? 1 : max(1u, need > s.rank ? need - s.rank : 0);
   s.look = s.part == no_part || s.careful ? 0 : s.need;
@@ -146,14 +146,14 @@ __device__ __forceinline__ uint32_t offer(const Part &part, const Query &q, Stat
 }
 
 // Hands in the candidates of a tile: those told apart, or all documents that match. A warp calls it together.
-[[maybe_unused]] static __device__ __noinline__ void hand_in_tile(const Batch &b, uint32_t sheet, uint32_t turn) {
+[[maybe_unused]] static __device__ __noinline__ void hand_in_tile(const Batch &b, uint32_t job, uint32_t turn) {
   FlatDesk &d = flat_desk();
-  const Part &part = b.parts[d.sheets[sheet].part];
+  const Part &part = b.parts[d.jobs[job].part];
   const Query &q = b.queries[part.query];
   State &s = b.states[part.query];
-  uint32_t count = d.seen[turn].count, lane = threadIdx.x % 32, lo = d.sheets[sheet].tile << b.tile_shift, docs = 1u << b.tile_shift, held = 0;
+  uint32_t count = d.seen[turn].count, lane = threadIdx.x % 32, lo = d.jobs[job].tile << b.tile_shift, docs = 1u << b.tile_shift, held = 0;
   bool zeros = d.seen[turn].zeros != 0, all = zeros || count > candidates_most;
-  uint32_t most = all ? docs : count, need = d.sheets[sheet].need, *zero = zeros_of(b.tile_shift);
+  uint32_t most = all ? docs : count, need = d.jobs[job].need, *zero = zeros_of(b.tile_shift);
   Key threshold = common_threshold(s);
   for (uint32_t base = 0; base < most; base += 32) {
     uint32_t at = base + lane, i = at, score = 0;
@@ -171,24 +171,24 @@ __device__ __forceinline__ uint32_t offer(const Part &part, const Query &q, Stat
   if (held) insert(q, s, d.keys, held);
 }
 
-// Fills the sheets of all tiles but the first, which are there, ahead of those who add, and hands in what they find. A warp calls
+// Fills the jobs of all tiles but the first, which are there, ahead of those who add, and hands in what they find. A warp calls
 // it together.
 __device__ __forceinline__ void scout_tiles(const Batch &b, Scout &s, const Item *items, uint32_t size) {
   FlatDesk &d = flat_desk();
-  Item upcoming = item_of(items, size, sheet_count - 1), after = item_of(items, size, sheet_count);
+  Item upcoming = item_of(items, size, job_count - 1), after = item_of(items, size, job_count);
   Interval in{0, 0};
   if (upcoming.part == s.part && s.part != no_part) in = postings_in(s, upcoming.tile);
-  uint32_t lane = threadIdx.x % 32, empty = sheet_count - 1, here = 0, turn = 0;
-  for (uint32_t number = sheet_count + 1; d.sheets[here].part != no_part; number++) {
-    uint32_t next = sheet_after(here);
-    Key threshold = threshold_for(d.sheets[next]);  // as late as may be
-    fill(b, s, upcoming, in, d.sheets[empty]);
+  uint32_t lane = threadIdx.x % 32, empty = job_count - 1, here = 0, turn = 0;
+  for (uint32_t number = job_count + 1; d.jobs[here].part != no_part; number++) {
+    uint32_t next = job_after(here);
+    Key threshold = threshold_for(d.jobs[next]);  // as late as may be
+    fill(b, s, upcoming, in, d.jobs[empty]);
     if (after.part == s.part) in = postings_in(s, after.tile);  // on its way until the next turn
     upcoming = after;
     after = item_of(items, size, number);
     if (lane == 0) {
       d.seen[turn ^ 1] = Seen{0, 0};
-      set_need(d.sheets[next], threshold);
+      set_need(d.jobs[next], threshold);
     }
     meet();
     if (d.seen[turn].count | d.seen[turn].zeros) {

@@ -5,7 +5,7 @@
 //
 //	Fixed      1,392 bytes
 //	pool       1,184          for k = 10; 17,024 for 1,000
-//	lanes      1,920        two tiles of eight lists
+//	lists      1,920        two tiles of eight lists
 //	scores    65,536        one word a document. Integers, so that the order of additions does not
 //	                        matter and no barrier stands between lists; integer atomics on shared
 //	                        memory are single instructions (ATOMS.ADD), those on floats are loops
@@ -25,7 +25,7 @@
 const uint32_t tile_threads = 512, tile_blocks = 3;
 
 // A list in a tile. The List is a copy: so what a warp needs for a block is one step away.
-struct Lane {
+struct TileList {
   List list;
   const uint8_t *norms;  // of document 0, perhaps in shared memory; or null
   uint32_t weight;
@@ -37,7 +37,7 @@ struct Lane {
   uint32_t unused;
 };
 
-static_assert(sizeof(Lane) == 144, "differs from layout.go");
+static_assert(sizeof(TileList) == 144, "differs from layout.go");
 
 // A tile of a query, the same for all threads.
 struct Tile {
@@ -47,7 +47,7 @@ struct Tile {
   Key threshold;  // as it was when the tile was taken
   uint32_t lo, hi;  // documents
   uint32_t shift;   // hi is at most lo + (1 << shift)
-  uint32_t lanes;
+  uint32_t lists;
   uint32_t blocks;  // of essential lists
   uint32_t bound;   // on every score
   uint32_t rank;    // what the rank adds at most
@@ -63,7 +63,7 @@ struct Tally {
 };
 
 // What lies first in the shared memory of a kernel that goes by tiles. There are two of each Tile, Tally and array of
-// lanes, for the tile at hand and the next.
+// lists, for the tile at hand and the next.
 struct Fixed {
   Tile tiles[2];
   Tally tallies[2];
@@ -85,7 +85,7 @@ struct Desk {
   uint32_t *scores;
   uint32_t *bits;  // bit sets, one after another
   Pool pool;
-  Lane *lanes;  // of the tile at hand
+  TileList *lists;  // of the tile at hand
   Tile *tile;
   Tally *tally;
   uint8_t *codes;  // of both tiles
@@ -99,9 +99,9 @@ __device__ __forceinline__ Desk desk_of(const Batch &b, uint32_t turn) {
   d.fixed = fixed;
   Key *keys = reinterpret_cast<Key *>(fixed + 1);
   d.pool = Pool{keys, b.tile_room, &fixed->count, fixed->bins, &fixed->worst};
-  Lane *lanes = reinterpret_cast<Lane *>(keys + b.tile_room);
-  d.lanes = lanes + turn * b.lane_room;
-  d.scores = reinterpret_cast<uint32_t *>(lanes + 2 * b.lane_room);
+  TileList *lists = reinterpret_cast<TileList *>(keys + b.tile_room);
+  d.lists = lists + turn * b.list_room;
+  d.scores = reinterpret_cast<uint32_t *>(lists + 2 * b.list_room);
   d.bits = d.scores + (1u << b.tile_shift);
   d.words = max(1u, (1u << b.tile_shift) / 32);
   d.codes = reinterpret_cast<uint8_t *>(d.bits + 2 * d.words);
@@ -119,7 +119,7 @@ __device__ __forceinline__ void clear_desk(const Batch &b) {
 
 // Whether bounds say that no posting of a block decides: its own highest impact and all that the others
 // can add to it do not suffice.
-__device__ __forceinline__ bool block_is_lost(const Tile &t, const Lane &l, uint32_t block, Key threshold) {
+__device__ __forceinline__ bool block_is_lost(const Tile &t, const TileList &l, uint32_t block, Key threshold) {
   if (is_unneeded(l.list, block)) return true;
   if (t.query->bounds != block_bounds) return false;
   if (t.alive != ~0u) {
@@ -136,19 +136,19 @@ __device__ __forceinline__ uint32_t take_block(Tally &n) {
 }
 
 // The list that a block is of, by its number through all essential lists.
-__device__ __forceinline__ const Lane &lane_of(const Lane *lanes, uint32_t i) {
+__device__ __forceinline__ const TileList &list_of(const TileList *lists, uint32_t i) {
   uint32_t at = 0;
-  while (i < lanes[at].first || i - lanes[at].first >= lanes[at].blocks.to - lanes[at].blocks.from || !lanes[at].essential) at++;
-  return lanes[at];
+  while (i < lists[at].first || i - lists[at].first >= lists[at].blocks.to - lists[at].blocks.from || !lists[at].essential) at++;
+  return lists[at];
 }
 
 // What a posting adds to the score of doc.
-__device__ __forceinline__ uint32_t score_in(const Lane &l, uint32_t doc, uint32_t tf) {
+__device__ __forceinline__ uint32_t score_in(const TileList &l, uint32_t doc, uint32_t tf) {
   return contribution(l.weight, impact(*l.list.table, tf, l.norms ? l.norms[doc] : 1));
 }
 
 // Adds the postings of a block within the tile to the scores, with only: of those documents alone.
-__device__ __forceinline__ void score_block(const Desk &d, const Lane &l, uint32_t block, const uint32_t *only) {
+__device__ __forceinline__ void score_block(const Desk &d, const TileList &l, uint32_t block, const uint32_t *only) {
   const Tile &t = *d.tile;
   uint32_t lane = threadIdx.x % 32, doc[4], tf[4];
   Block k = open_block(l.list, block);
@@ -176,7 +176,7 @@ __device__ __forceinline__ void score_block(const Desk &d, const Lane &l, uint32
   Key threshold = common_threshold(*t.state);
   uint32_t decoded = 0, blocks = t.blocks;
   for (uint32_t i = take_block(*d.tally); i < blocks; i = take_block(*d.tally)) {
-    const Lane &l = lane_of(d.lanes, i);
+    const TileList &l = list_of(d.lists, i);
     uint32_t block = l.blocks.from + i - l.first;
     if (block_is_lost(t, l, block, threshold)) {
       d.tally->pruned = 1;

@@ -38,7 +38,7 @@ struct __align__(16) Share {
 };
 
 // What a tile is about.
-struct __align__(16) Sheet {
+struct __align__(16) Job {
   uint32_t part;  // no_part when there is no further tile
   uint32_t tile;
   uint32_t need;  // the score from which on a document is a candidate, not 0
@@ -52,8 +52,8 @@ struct __align__(16) Sheet {
 
 const uint32_t no_part = ~0u;
 
-// Sheets in use: that of the tile at hand, those of the chunks on their way, of as many tiles at most; and one that the scout fills.
-const uint32_t sheet_count = slots + 1;
+// Jobs in use: that of the tile at hand, those of the chunks on their way, of as many tiles at most; and one that the scout fills.
+const uint32_t job_count = slots + 1;
 
 // What has to be handed in of a tile.
 struct __align__(8) Seen {
@@ -64,13 +64,13 @@ struct __align__(8) Seen {
 // What lies first in the shared memory of a block.
 struct FlatDesk {
   Key keys[insert_room];
-  Sheet sheets[sheet_count];
+  Job jobs[job_count];
   Seen seen[2];        // in this tile and the next
   uint32_t aside[32];  // stays 0
   uint16_t candidates[candidates_most];
 };
 
-static_assert(sizeof(FlatDesk) == 512 + sheet_count * (32 + 32 * adders + 16 * 32) + 16 + 128 + 2048, "differs from options.go");
+static_assert(sizeof(FlatDesk) == 512 + job_count * (32 + 32 * adders + 16 * 32) + 16 + 128 + 2048, "differs from options.go");
 
 __device__ __forceinline__ FlatDesk &flat_desk() {
   DYNAMIC_SHARED(FlatDesk, t);
@@ -80,7 +80,7 @@ __device__ __forceinline__ uint32_t *scores() { return reinterpret_cast<uint32_t
 // Documents that match with a score of 0, a bit each.
 __device__ __forceinline__ uint32_t *zeros_of(uint32_t tile_shift) { return scores() + (1u << tile_shift); }
 
-__device__ __forceinline__ uint32_t sheet_after(uint32_t i) { return i + 1 == sheet_count ? 0 : i + 1; }
+__device__ __forceinline__ uint32_t job_after(uint32_t i) { return i + 1 == job_count ? 0 : i + 1; }
 
 // A barrier of all threads, those of the scout too, who come to it from elsewhere.
 __device__ __forceinline__ void meet() { __syncthreads(); }
