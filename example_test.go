@@ -242,6 +242,21 @@ func ExampleSearchOptions_after() {
 	// of 3
 }
 
+// The title counts three times as much as the text, and the better of both is what a document scores.
+func ExampleMatch_fields() {
+	ctx := context.Background()
+	e, done := library(nil)
+	defer done()
+	show(e.Search(ctx, riffle.Match{
+		Fields:  []string{"title", "text"},
+		Text:    "whale ship",
+		Boosts:  map[string]float64{"title": 3},
+		Combine: riffle.CombineBest,
+		Tie:     0.1,
+	}, nil))
+	// Output: nautilus moby beagle
+}
+
 // A snapshot stays as it is until it is closed.
 func ExampleEngine_Snapshot() {
 	ctx := context.Background()

@@ -2,6 +2,7 @@ package riffle
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/riffle-search/riffle/internal/plan"
 )
@@ -20,8 +21,9 @@ import (
 type Explanation = plan.Explanation
 
 // Explain derives the score that a search for q with these options gives a
-// document, whether or not it is among the best. ErrNotFound means that no
-// document has the id.
+// document, whether or not it is among the best, or on the page that the options
+// ask for. A Match with AndOr is explained as the AND or the OR that it is for K.
+// ErrNotFound means that no document has the id.
 func (e *Engine) Explain(ctx context.Context, q Query, id string, o *SearchOptions) (*Explanation, error) {
 	v, err := e.acquire()
 	if err != nil {
@@ -50,13 +52,23 @@ func (v view) explain(ctx context.Context, q Query, id string, o *SearchOptions)
 	if err != nil {
 		return nil, err
 	}
-	set.K, set.From, set.After = MaxK, 0, Cursor{}
+	set.From = 0
 	p := v.e.borrow()
 	defer v.giveBack(p)
 	c, err := p.prepare(ctx, v, q, &set)
 	if err != nil {
 		return nil, err
 	}
+	either := c.Plan.Else != nil || c.Plan.Tree == nil && c.Plan.Mode == AndOr
+	if err := v.settle(ctx, &c.Plan, &set); err != nil {
+		return nil, err
+	}
 	x, err := c.Explain(ctx, segment, doc)
-	return x, v.Segment(segment).At(err)
+	if err != nil {
+		return nil, v.Segment(segment).At(err)
+	}
+	if either && c.Plan.Mode == And && !x.Matches {
+		x.Text += fmt.Sprintf(" (AND+OR: at least K = %d documents match all words, so those with some are no hits)", set.K)
+	}
+	return x, nil
 }

@@ -18,7 +18,7 @@ func shapeText(t *testing.T, ix *testIndex, q Query) string {
 	t.Helper()
 	c, err := rewrite(q, ix.borrow().Rewriter(nil, new(plan.Settings)), 1)
 	ix.must(err)
-	shape, err := c.Shape()
+	shape := c.Shape()
 	ix.must(err)
 	return shape
 }

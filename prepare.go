@@ -31,12 +31,9 @@ func (p *preparer) prepare(ctx context.Context, v view, q Query, s *searchSettin
 		}
 	}
 	c, err := p.plan(ctx, v, q, &set)
-	if err != nil || s.From == 0 || c.Plan.Mode != AndOr {
-		return c, err
+	if err == nil && s.From > 0 {
+		err = v.settle(ctx, &c.Plan, s) // it depends on the page, not on those in front of it
 	}
-	c.Plan.K = s.K // which of the two it is depends on the page, not on those in front of it
-	err = v.settle(ctx, &c.Plan, s)
-	c.Plan.K += s.From
 	return c, err
 }
 
@@ -53,15 +50,23 @@ func (p *preparer) plan(ctx context.Context, v view, q Query, set *plan.Settings
 	return p.Plan(ctx, v, root, set)
 }
 
-// settle decides whether a plan in mode AndOr is an AND, as it is when K documents match that, or an OR.
+// settle decides which of the two a plan is that wants all words or, where fewer than K documents have them,
+// some.
 func (v view) settle(ctx context.Context, p *plan.Plan, s *searchSettings) error {
-	p.Mode = And
+	mode, other := p.Mode, p.Else
+	if other == nil && (p.Tree != nil || mode != AndOr) {
+		return nil
+	}
+	p.Mode, p.Else = And, nil
 	n, err := v.e.executor(s).Count(ctx, p)
 	if err != nil {
 		return v.at(err)
 	}
-	if n < p.K {
+	if n < s.K {
 		p.Mode = Or
+		if other != nil {
+			p.Tree = other
+		}
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package riffle
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/riffle-search/riffle/blockmax"
@@ -37,10 +38,12 @@ type Mode = blockmax.Mode
 const (
 	Or    = blockmax.Or    // at least one
 	And   = blockmax.And   // every one
-	AndOr = blockmax.AndOr // every one; and when fewer than k documents have them all, at least one
+	AndOr = blockmax.AndOr // every one; and when fewer than K documents match the query so, at least one
 )
 
 var modeNames = [...]string{Or: "or", And: "and", AndOr: "and+or"}
+
+var combineNames = [...]string{CombineSum: "sum", CombineCross: "cross", CombineBest: "best"}
 
 // ParseMode reads "or", "and" or "and+or".
 func ParseMode(s string) (Mode, error) {
@@ -70,13 +73,33 @@ func ParseMode(s string) (Mode, error) {
 // nothing: under And it is an alternative to all words together.
 type Match struct {
 	Field  string   // the field to search; or
-	Fields []string // several: a word may lie in any of them, and scores in each
+	Fields []string // several: Combine says what they score together
 	Text   string
 	Mode   Mode // the zero value is Or
+
+	// Boosts multiply the scores of fields: {"title": 3}. Those it does not name have 1.
+	Boosts map[string]float64
+
+	// Combine and Tie say how several fields make up a score.
+	Combine Combine
+	Tie     float64 // share of what is not the best, in [0, 1]; with CombineCross and CombineBest
 
 	// Analyzer overrides the field's own. Normally it is empty.
 	Analyzer string
 }
+
+// A Combine says how the fields of a Match make up a score. S(f, w) is the BM25 score of word w in field f,
+// multiplied by the boost of the field, or 0 where the field lacks the word. best(x, y, …) is the greatest of
+// them, plus Tie times the sum of the others.
+//
+// Under And, CombineSum and CombineCross find a word in any of the fields, CombineBest all words in one.
+type Combine = plan.Combine
+
+const (
+	CombineSum   = plan.CombineSum   // Σw Σf S(f, w): a word counts in each field
+	CombineCross = plan.CombineCross // Σw best of f of S(f, w): the fields are like one, as first and last name are
+	CombineBest  = plan.CombineBest  // best of f of Σw S(f, w): dis-max, the field that fits the text best
+)
 
 // Term matches documents that have exactly this term: a word as the analyzer
 // leaves it, a keyword, a number, a time.Time or a boolean. A string is read as the number,
@@ -195,8 +218,9 @@ func validate(q Query, boost float64) error {
 	return q.validate(boost)
 }
 
-func (q Match) validate(float64) error {
-	_, err := plan.Match(q).Validate()
+func (q Match) validate(boost float64) error {
+	m := plan.Match(q)
+	_, err := m.Validate(boost)
 	return err
 }
 
@@ -244,7 +268,17 @@ func (q Match) String() string {
 	if q.Field != "" {
 		fields = append([]string{q.Field}, fields...)
 	}
-	return fmt.Sprintf("match(%s %s %q)", strings.Join(fields, ","), modeNames[min(q.Mode, AndOr)], q.Text)
+	named := slices.Clone(fields)
+	for i, f := range named {
+		if by, ok := q.Boosts[f]; ok {
+			named[i] += fmt.Sprintf("^%g", by)
+		}
+	}
+	how := modeNames[min(q.Mode, AndOr)]
+	if q.Combine != CombineSum && q.Combine <= CombineBest {
+		how += " " + combineNames[q.Combine]
+	}
+	return fmt.Sprintf("match(%s %s %q)", strings.Join(named, ","), how, q.Text)
 }
 
 func (q Term) String() string { return fmt.Sprintf("term(%s %#v)", q.Field, q.Value) }

@@ -323,8 +323,12 @@ func TestQueryErrors(t *testing.T) {
 		{Bool{Should: []Query{All{}}, MinShould: 2}, "Bool.MinShould", "must lie in 0 to 1, the number of Should, not 2"},
 		{Bool{Should: []Query{All{}}, MinShould: -1}, "Bool.MinShould", "not -1"},
 		{match("text", strings.Join(many, " ")), "Query", "more than 4096 terms"},
-		{Bool{Should: []Query{Match{Field: "text", Text: "a b", Mode: AndOr}, All{}}}, "Match.Mode", "AndOr works on one field"},
-		{Match{Fields: []string{"text", "title"}, Text: "a b", Mode: AndOr}, "Match.Mode", "AndOr works on one field"},
+		{Match{Field: "text", Text: "a", Boosts: map[string]float64{"title": 2}}, "Match.Boosts", `field "title" is not one of Fields`},
+		{Match{Field: "text", Text: "a", Boosts: map[string]float64{"text": -1}}, "Match.Boosts", "not -1"},
+		{Boost{Match{Field: "text", Text: "a", Boosts: map[string]float64{"text": 1e20}}, 1e20}, "Match.Boosts", "with the boosts around it"},
+		{Match{Field: "text", Text: "a", Combine: 9}, "Match.Combine", "there is no 9"},
+		{Match{Field: "text", Text: "a", Tie: 0.5}, "Match.Tie", "goes with CombineCross or CombineBest"},
+		{Match{Field: "text", Text: "a", Combine: CombineBest, Tie: 1.5}, "Match.Tie", "must lie in 0 to 1"},
 	} {
 		_, err := ix.Search(t.Context(), c.q, nil)
 		var qe *QueryError

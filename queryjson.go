@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 // The JSON form of queries. A query is an object with one member, named after its type:
 //
 //	{"match": {"field": "title", "text": "white whale", "mode": "and"}}
-//	{"match": {"fields": ["title", "body"], "text": "white whale", "analyzer": "english"}}
+//	{"match": {"fields": ["title", "body"], "text": "white whale", "boosts": {"title": 3}, "combine": "best", "tie": 0.3, "analyzer": "english"}}
 //	{"term": {"field": "year", "value": 1851}}
 //	{"term": {"field": "published", "time": "1851-10-18T00:00:00Z"}}
 //	{"bool": {"must": [QUERY…], "should": [QUERY…], "must_not": [QUERY…], "filter": [QUERY…], "min_should": 1}}
@@ -32,11 +33,14 @@ import (
 const maxQueryDepth = 100
 
 type matchJSON struct {
-	Field    string   `json:"field,omitempty"`
-	Fields   []string `json:"fields,omitempty"`
-	Text     string   `json:"text"`
-	Mode     string   `json:"mode,omitempty"`
-	Analyzer string   `json:"analyzer,omitempty"`
+	Field    string             `json:"field,omitempty"`
+	Fields   []string           `json:"fields,omitempty"`
+	Text     string             `json:"text"`
+	Mode     string             `json:"mode,omitempty"`
+	Boosts   map[string]float64 `json:"boosts,omitempty"`
+	Combine  string             `json:"combine,omitempty"`
+	Tie      float64            `json:"tie,omitempty"`
+	Analyzer string             `json:"analyzer,omitempty"`
 }
 
 type termJSON struct {
@@ -70,9 +74,15 @@ func (q Match) MarshalJSON() ([]byte, error) {
 	if q.Mode > AndOr {
 		return nil, plan.Errorf("Match.Mode", "must be Or, And or AndOr, not %d", q.Mode)
 	}
-	j := matchJSON{Field: q.Field, Fields: q.Fields, Text: q.Text, Analyzer: q.Analyzer}
+	if q.Combine > CombineBest {
+		return nil, plan.Errorf("Match.Combine", "there is no %d", q.Combine)
+	}
+	j := matchJSON{Field: q.Field, Fields: q.Fields, Text: q.Text, Boosts: q.Boosts, Tie: q.Tie, Analyzer: q.Analyzer}
 	if q.Mode != Or {
 		j.Mode = modeNames[q.Mode]
+	}
+	if q.Combine != CombineSum {
+		j.Combine = combineNames[q.Combine]
 	}
 	return json.Marshal(map[string]any{"match": j})
 }
@@ -112,7 +122,7 @@ func (q ConstantScore) MarshalJSON() ([]byte, error) {
 // member, whose name says the type.
 //
 //	{"match": {"field": "title", "text": "white whale", "mode": "and"}}
-//	{"match": {"fields": ["title", "body"], "text": "white whale"}}
+//	{"match": {"fields": ["title", "body"], "text": "white whale", "boosts": {"title": 3}, "combine": "best", "tie": 0.3}}
 //	{"term": {"field": "year", "value": 1851}}
 //	{"term": {"field": "published", "time": "1851-10-18T00:00:00Z"}}
 //	{"bool": {"must": […], "should": […], "must_not": […], "filter": […], "min_should": 1}}
@@ -162,7 +172,14 @@ func unmarshalKind(kind string, body []byte, depth int) (Query, error) {
 		if err := strictly(body, &j); err != nil {
 			return nil, err
 		}
-		q := Match{Field: j.Field, Fields: j.Fields, Text: j.Text, Analyzer: j.Analyzer}
+		q := Match{Field: j.Field, Fields: j.Fields, Text: j.Text, Boosts: j.Boosts, Tie: j.Tie, Analyzer: j.Analyzer}
+		if j.Combine != "" {
+			i := slices.Index(combineNames[:], j.Combine)
+			if i < 0 {
+				return nil, fmt.Errorf(`unknown combine %q (want "sum", "cross" or "best")`, j.Combine)
+			}
+			q.Combine = Combine(i)
+		}
 		if j.Mode != "" {
 			var err error
 			if q.Mode, err = ParseMode(j.Mode); err != nil {

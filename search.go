@@ -182,6 +182,23 @@ func (e *Engine) settings(o *SearchOptions) (s searchSettings, err error) {
 	return s, errors.Join(errs...)
 }
 
+// A Searcher answers queries: an Engine from the index as it is now, a Snapshot from the index as it was.
+type Searcher interface {
+	// Search ranks the documents that match a query. A nil *SearchOptions asks for the default.
+	Search(ctx context.Context, q Query, o *SearchOptions) (*Result, error)
+
+	// SearchBatch answers many queries, each as Search does, all from one state of the index.
+	SearchBatch(ctx context.Context, queries []Query, o *SearchOptions) ([]*Result, error)
+
+	// Count returns exactly how many documents match a query.
+	Count(ctx context.Context, q Query) (int, error)
+
+	// Explain derives the score that Search gives a document.
+	Explain(ctx context.Context, q Query, id string, o *SearchOptions) (*Explanation, error)
+}
+
+var _, _ Searcher = (*Engine)(nil), (*Snapshot)(nil)
+
 // Search ranks the documents that match a query, as the index is now.
 func (e *Engine) Search(ctx context.Context, q Query, o *SearchOptions) (*Result, error) {
 	v, err := e.acquire()

@@ -44,6 +44,11 @@ func (p *Plan) best() (uint64, error) {
 	sum := uint64(p.RankWeight)
 	if p.Tree != nil {
 		score, err := p.Tree.best(p.Weights)
+		if err == nil && p.Else != nil {
+			var other uint64
+			other, err = p.Else.best(p.Weights)
+			score = max(score, other)
+		}
 		return sum + score, err
 	}
 	for _, w := range p.Weights {
@@ -77,6 +82,9 @@ func (n *Node) best(weights []uint32) (sum uint64, err error) {
 				sum += score
 			}
 		}
+	}
+	if n.Tie > TieOne {
+		return 0, fmt.Errorf("a node of the tree has tie %d, want at most %d", n.Tie, TieOne)
 	}
 	if n.Constant {
 		sum = uint64(n.Score)

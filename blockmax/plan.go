@@ -26,6 +26,7 @@ type Plan struct {
 	Weights  []uint32  // W_t per term; a zero weight still matches
 	Mode     Mode      // ignored when Tree is set
 	Tree     *Node     // a boolean tree over the terms, or nil for a flat plan
+	Else     *Node     // with Tree: answers instead when fewer than K accepted documents match that; or nil
 	K        int       // 1 to 10,000
 
 	RankWeight uint32 // weight of the static rank; 0 for none
@@ -81,7 +82,7 @@ type Bounds struct {
 // neither Must nor Filter needs at least one Should, so one of only Not nodes (or
 // of nothing) matches no document. Its score is the sum over the Must and Should
 // nodes that match; Filter and Not never score. A term named by two leaves counts
-// twice.
+// twice. With Best the Should nodes add what BestOf makes of their scores.
 type Node struct {
 	Leaf      bool // a term: matches the documents of Term
 	Term      int  // index into Plan.Weights
@@ -92,8 +93,20 @@ type Node struct {
 	Not       []Node
 	MinShould int
 
+	Best bool   // of the Should nodes the best counts, and of the others a share
+	Tie  uint32 // with Best: the share, 0 to TieOne
+
 	Constant bool   // the node scores Score for every document it matches, whatever is below it
 	Score    uint32 // at the plan's scale
+}
+
+// TieOne is the Tie with which the other nodes count in full.
+const TieOne = 1 << 16
+
+// BestOf is what nodes of which the best scores best, and all together sum, score under a tie-breaker. It
+// never falls when one of their scores rises.
+func BestOf(best, sum, tie uint32) uint32 {
+	return best + uint32(uint64(sum-best)*uint64(tie)>>16)
 }
 
 // A Hit is one document of an answer.

@@ -11,7 +11,7 @@ import (
 // Count returns the number of accepted documents that match a plan, which must
 // pass Plan.Check. It decodes no frequency, and no block at all for a single term
 // without an accept bitmap. K matters for AndOr only, which counts what matches
-// every term when there are K of them; After and the weights do not.
+// every term when there are K of them, and for Else; After and the weights do not.
 func (x Parallel) Count(ctx context.Context, p *blockmax.Plan) (int, error) {
 	if x.Pool != nil {
 		if err := x.begin(); err != nil {
@@ -26,7 +26,11 @@ func (x Parallel) Count(ctx context.Context, p *blockmax.Plan) (int, error) {
 	defer r.release()
 	r.parallel = x
 	if p.Tree != nil {
-		return r.countMatches(p.Tree)
+		n, err := r.countMatches(p.Tree)
+		if err != nil || p.Else == nil || n >= p.K {
+			return n, err
+		}
+		return r.countMatches(p.Else)
 	}
 	if p.Mode != blockmax.Or {
 		n, err := r.countMatches(r.query.flatTree(blockmax.And))

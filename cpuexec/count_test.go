@@ -144,7 +144,7 @@ func TestMatches(t *testing.T) {
 				return true
 			}
 			all := *p
-			all.K, all.After, all.Segments = blockmax.MaxK, nil, slices.Clone(p.Segments)
+			all.K, all.After, all.Else, all.Segments = blockmax.MaxK, nil, nil, slices.Clone(p.Segments)
 			if round%2 == 1 {
 				if err := cpuexec.MakeBitmaps(p, func(l *postings.List) bool { return round%4 == 1 || someLists(l) }); err != nil {
 					t.Fatal(err)

@@ -20,6 +20,12 @@ type frame struct {
 	any    bitset // documents that match a should node
 	counts [tileDocs]uint32
 	scores scores
+	best   *bestScores // of a node with Best; nil until there is one
+}
+
+// bestScores are what the should nodes of a node with Best score. They are zero between nodes.
+type bestScores struct {
+	child, best, sum scores
 }
 
 // frame returns the scratch memory of a level, from 0 for the root.
@@ -146,9 +152,25 @@ func (e *evaluator) should(c *clause, level int, to *scores) error {
 	if c.minShould > 1 {
 		clear(f.counts[:])
 	}
+	childTo, best := to, (*bestScores)(nil)
+	if c.Best && to != nil {
+		if f.best == nil {
+			f.best = new(bestScores)
+		}
+		best = f.best
+		childTo = &best.child
+		defer func() { *best = bestScores{} }()
+	}
 	for i := range c.should {
-		if err := e.eval(&c.should[i], level+1, &f.left, &f.child, to); err != nil {
+		if err := e.eval(&c.should[i], level+1, &f.left, &f.child, childTo); err != nil {
 			return err
+		}
+		if best != nil {
+			f.child.each(func(d uint32) {
+				best.best[d] = max(best.best[d], best.child[d])
+				best.sum[d] += best.child[d]
+				best.child[d] = 0
+			})
 		}
 		for w := range f.any {
 			f.any[w] |= f.child[w]
@@ -156,6 +178,9 @@ func (e *evaluator) should(c *clause, level int, to *scores) error {
 		if c.minShould > 1 {
 			f.child.each(func(d uint32) { f.counts[d]++ })
 		}
+	}
+	if best != nil {
+		f.any.each(func(d uint32) { to[d] += blockmax.BestOf(best.best[d], best.sum[d], c.Tie) })
 	}
 	if c.minShould > 0 {
 		f.left = f.any

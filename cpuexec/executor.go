@@ -122,7 +122,14 @@ func (r *run) answer() (blockmax.TopK, error) {
 // search fills the collector, by the plan's tree or by its mode.
 func (r *run) search(a Algorithm) error {
 	if r.query.plan.Tree != nil {
-		return r.pass(treeAlgorithm(a), r.query.plan.Tree)
+		if err := r.pass(treeAlgorithm(a), r.query.plan.Tree); err != nil {
+			return err
+		}
+		if r.query.plan.Else == nil || r.out.total >= r.query.plan.K { // as below
+			return nil
+		}
+		r.out.restart(r.query.plan)
+		return r.pass(treeAlgorithm(a), r.query.plan.Else)
 	}
 	if r.query.plan.Mode != blockmax.Or {
 		if err := r.pass(andAlgorithm(a), r.query.flatTree(blockmax.And)); err != nil {

@@ -39,6 +39,9 @@ func (r *run) finish(a Algorithm, part *blockmax.Partial) error {
 		mode = part.Pass
 	}
 	switch {
+	case r.query.plan.Else != nil: // no device takes such plans, so there is no part worth keeping
+		r.out.restart(r.query.plan)
+		return r.search(a)
 	case r.query.plan.Tree != nil:
 		return r.passSpans(treeAlgorithm(a), r.query.plan.Tree, part.Open)
 	case mode == blockmax.Or:

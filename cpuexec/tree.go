@@ -262,12 +262,15 @@ func (c *clause) boundBoolean(t int) (sum uint32, ok bool) {
 		}
 		sum += bound
 	}
-	possible := 0
+	possible, best, all := 0, uint32(0), uint32(0)
 	for i := range c.should {
 		if bound, ok := c.should[i].bound(t); ok {
-			sum += bound
+			best, all = max(best, bound), all+bound
 			possible++
 		}
 	}
-	return sum, possible >= c.minShould
+	if c.Best {
+		all = blockmax.BestOf(best, all, c.Tie)
+	}
+	return sum + all, possible >= c.minShould
 }

@@ -16,8 +16,12 @@ func Oracle(ix *Index, p *Plan) blockmax.TopK {
 		tree = flat(p, p.Mode)
 	}
 	all := matching(ix, p, tree)
-	if p.Tree == nil && p.Mode == blockmax.AndOr && len(all) < p.K {
+	switch {
+	case len(all) >= p.K:
+	case p.Tree == nil && p.Mode == blockmax.AndOr:
 		all = matching(ix, p, flat(p, blockmax.Or))
+	case p.Tree != nil && p.Else != nil:
+		all = matching(ix, p, p.Else)
 	}
 	top := blockmax.TopK{Total: len(all), Exact: true}
 	slices.SortFunc(all, ranksBefore)
@@ -114,13 +118,17 @@ func (ix *Index) scoreBoolean(p *Plan, segment int, doc uint32, n *blockmax.Node
 		}
 		sum += score
 	}
-	matched := 0
+	matched, best, should := 0, uint32(0), uint32(0)
 	for i := range n.Should {
 		if score, ok := ix.score(p, segment, doc, &n.Should[i]); ok {
-			sum += score
+			best, should = max(best, score), should+score
 			matched++
 		}
 	}
+	if n.Best {
+		should = best + uint32(uint64(should-best)*uint64(n.Tie)/blockmax.TieOne)
+	}
+	sum += should
 	least := n.MinShould
 	if len(n.Must)+len(n.Filter) == 0 {
 		least = max(least, 1)

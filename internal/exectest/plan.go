@@ -42,6 +42,9 @@ func (ix *Index) newPlan(rng *rand.Rand, k int) *Plan {
 	if count > 0 && rng.IntN(3) == 0 {
 		unit = min(unit, 1<<19) // a tree may name a term often
 		p.Tree = newTree(rng, count, unit, 2)
+		if rng.IntN(4) == 0 {
+			p.Else = newTree(rng, count, unit, 2)
+		}
 	}
 	for _, share := range shares[:count] {
 		p.Weights = append(p.Weights, share*unit)
@@ -73,6 +76,9 @@ func newTree(rng *rand.Rand, count int, unit uint32, depth int) *blockmax.Node {
 			*to = append(*to, *newTree(rng, count, unit, depth-1))
 		}
 		n.MinShould = max(0, rng.IntN(5)-1)
+		if rng.IntN(4) == 0 {
+			n.Best, n.Tie = true, []uint32{0, 1, blockmax.TieOne / 3, blockmax.TieOne}[rng.IntN(4)]
+		}
 	}
 	if rng.IntN(8) == 0 {
 		n.Constant, n.Score = true, rng.Uint32N(4)*unit
@@ -107,7 +113,11 @@ func (ix *Index) addTails(rng *rand.Rand, p *Plan) {
 		s := &p.Segments[i]
 		s.Tail = make([]uint32, (s.Docs+blockmax.TileDocs-1)/blockmax.TileDocs)
 	}
-	for _, h := range matching(ix, p, tree) {
+	hits := matching(ix, p, tree)
+	if p.Else != nil {
+		hits = append(hits, matching(ix, p, p.Else)...)
+	}
+	for _, h := range hits {
 		i, _ := slices.BinarySearchFunc(p.Segments, h.Doc, func(s blockmax.Segment, doc uint32) int {
 			return int(int64(s.Base)+int64(s.Docs)-1) - int(doc)
 		})
@@ -147,6 +157,10 @@ func describe(p *Plan) string {
 		b.WriteString(", tree ")
 		describeNode(&b, p.Tree)
 	}
+	if p.Else != nil {
+		b.WriteString(", else ")
+		describeNode(&b, p.Else)
+	}
 	for i, s := range p.Segments {
 		fmt.Fprintf(&b, "\nsegment %d: accept %x, tail %v", i, s.Accept[:min(2, len(s.Accept))], s.Tail)
 	}
@@ -177,4 +191,7 @@ func describeNode(b *strings.Builder, n *blockmax.Node) {
 		}
 	}
 	fmt.Fprintf(b, " )%d", n.MinShould)
+	if n.Best {
+		fmt.Fprintf(b, " best, tie %d", n.Tie)
+	}
 }

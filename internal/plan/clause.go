@@ -20,7 +20,14 @@ type Clause struct {
 
 	must, should, not, filter []Clause // clauseBool; clauseConstant has its query in must
 	min                       int
-	andOr                     bool // clauseBool: should holds the words of an AND+OR match
+
+	best bool   // clauseBool: blockmax.Node.Best
+	tie  uint32 // with best
+
+	// clauseBool: an AND+OR match. It is all of should when K documents match the query with that, or strict
+	// where that is set; else it is what it says.
+	andOr  bool
+	strict *Clause
 }
 
 type clauseKind uint8
@@ -44,7 +51,7 @@ type shape struct {
 
 // shapeOf finds the flat core of a clause. Flat plans have the fastest algorithms;
 // everything else runs as a tree.
-func shapeOf(c Clause) (shape, error) {
+func shapeOf(c Clause) shape {
 	s := shape{}
 	core := &c
 	for core.kind == clauseBool && len(core.must) == 1 && len(core.should) == 0 && core.must[0].kind != clauseConstant {
@@ -56,33 +63,31 @@ func shapeOf(c Clause) (shape, error) {
 	case core.kind == clauseTerm:
 		s.words = []Clause{*core}
 	case core.kind != clauseBool:
-	case core.andOr && allTerms(core.should):
+	case core.best:
+	case core.andOr && core.strict == nil && allTerms(core.should):
 		s.words, s.mode = core.should, blockmax.AndOr
 	case len(core.must) > 0 && len(core.should) == 0 && allTerms(core.must):
 		s.words, s.mode = core.must, blockmax.And
 	case !core.andOr && len(core.must) == 0 && (core.min == 1 || core.min == 0 && len(core.filter) == 0):
 		s.words = anyOf(nil, core.should)
 	}
-	if s.words == nil {
-		if hasAndOr(&c) {
-			return s, Errorf("Match.Mode", "AndOr works on one field, alone or with Must, Filter and MustNot around it")
-		}
-		return shape{tree: &c}, nil
-	}
 	if core.kind == clauseBool {
 		s.filter = append(s.filter, core.filter...)
 		s.not = append(s.not, core.not...)
 	}
+	if s.words == nil || slices.ContainsFunc(s.filter, hasAndOr) || slices.ContainsFunc(s.not, hasAndOr) {
+		return shape{tree: &c}
+	}
 	s.words = mergeRepeats(s.words)
-	return s, nil
+	return s
 }
 
 // Shape says in a line what a clause comes down to: the words of a flat plan and the numbers of its
 // filters and exclusions, or "tree".
-func (c Clause) Shape() (string, error) {
-	s, err := shapeOf(c)
-	if err != nil || s.tree != nil {
-		return "tree", err
+func (c Clause) Shape() string {
+	s := shapeOf(c)
+	if s.tree != nil {
+		return "tree"
 	}
 	var words []string
 	for _, w := range s.words {
@@ -99,7 +104,7 @@ func (c Clause) Shape() (string, error) {
 	if n := len(s.not); n > 0 {
 		out += fmt.Sprintf(" -%d", n)
 	}
-	return out, nil
+	return out
 }
 
 // anyOf returns the terms of alternatives that are terms or themselves nothing but
@@ -109,7 +114,7 @@ func anyOf(words, alternatives []Clause) []Clause {
 		switch c := &alternatives[i]; {
 		case c.kind == clauseTerm:
 			words = append(words, *c)
-		case c.kind == clauseBool && !c.andOr && c.min <= 1 && len(c.should) > 0 && len(c.must)+len(c.filter)+len(c.not) == 0:
+		case c.kind == clauseBool && !c.andOr && !c.best && c.min <= 1 && len(c.should) > 0 && len(c.must)+len(c.filter)+len(c.not) == 0:
 			if words = anyOf(words, c.should); words == nil {
 				return nil
 			}
@@ -124,18 +129,26 @@ func allTerms(cs []Clause) bool {
 	return !slices.ContainsFunc(cs, func(c Clause) bool { return c.kind != clauseTerm })
 }
 
-func hasAndOr(c *Clause) bool {
-	if c.andOr {
-		return true
+func hasAndOr(c Clause) bool {
+	return c.andOr || slices.ContainsFunc(c.must, hasAndOr) || slices.ContainsFunc(c.should, hasAndOr) ||
+		slices.ContainsFunc(c.not, hasAndOr) || slices.ContainsFunc(c.filter, hasAndOr)
+}
+
+// strictly returns the clause with all words of its AND+OR matches required.
+func (c Clause) strictly() Clause {
+	switch {
+	case c.andOr && c.strict != nil:
+		return *c.strict
+	case c.andOr:
+		return Clause{kind: clauseBool, must: slices.Clone(c.should)}
 	}
-	for _, list := range [][]Clause{c.must, c.should, c.not, c.filter} {
-		for i := range list {
-			if hasAndOr(&list[i]) {
-				return true
-			}
+	for _, part := range [...]*[]Clause{&c.must, &c.should, &c.not, &c.filter} {
+		*part = slices.Clone(*part)
+		for i := range *part {
+			(*part)[i] = (*part)[i].strictly()
 		}
 	}
-	return false
+	return c
 }
 
 // mergeRepeats adds up the boosts of words that occur several times, in place.

@@ -136,7 +136,7 @@ func (x *explainer) boolean(n *blockmax.Node) (*Explanation, uint32, error) {
 			out.Matches, out.Text = false, why
 		}
 	}
-	matched := 0
+	matched, best, should := 0, uint32(0), uint32(0)
 	for _, group := range []struct {
 		nodes  []blockmax.Node
 		name   string
@@ -155,10 +155,13 @@ func (x *explainer) boolean(n *blockmax.Node) (*Explanation, uint32, error) {
 			case (group.name == "must" || group.name == "filter") && !part.Matches:
 				fail("a " + group.name + " clause does not match")
 			}
-			if part.Matches && group.scores {
-				score += s
-			} else {
+			switch {
+			case !part.Matches || !group.scores:
 				part.Score = 0
+			case group.name == "should":
+				best, should = max(best, s), should+s
+			default:
+				score += s
 			}
 			if part.Matches || !out.Matches {
 				part.Text = group.name + ": " + part.Text
@@ -166,6 +169,14 @@ func (x *explainer) boolean(n *blockmax.Node) (*Explanation, uint32, error) {
 			}
 		}
 	}
+	if n.Best {
+		should = blockmax.BestOf(best, should, n.Tie)
+		out.Text = "the best of what matches"
+		if n.Tie > 0 {
+			out.Text += fmt.Sprintf(", and %g of the others", float64(n.Tie)/blockmax.TieOne)
+		}
+	}
+	score += should
 	least := n.MinShould
 	if least == 0 && len(n.Must)+len(n.Filter) == 0 {
 		least = 1

@@ -38,11 +38,8 @@ func (rw *Rewriter) oneField(q Match, field string, boost float64) (m matchWords
 	if err != nil {
 		return m, err
 	}
-	alternatives := hasAlternatives(tokens)
-	if q.Mode == blockmax.AndOr && alternatives {
-		return m, Errorf("Match.Mode", "AndOr takes no analyzer that puts several terms at one position, as that of field %q does here: use And or Or", field)
-	}
-	if q.Mode != blockmax.And || !alternatives {
+	boost *= q.boost(field)
+	if q.Mode != blockmax.And || !hasAlternatives(tokens) {
 		m.required = make([]Clause, 0, len(tokens))
 		for i := range tokens {
 			c, err := rw.term(field, tokens[i].term, boost)
@@ -138,6 +135,7 @@ func (rw *Rewriter) severalFields(q Match, fields []string, boost float64) (m ma
 	analysed := 0 // fields with words
 	var unread error
 	for number, field := range fields {
+		boost := boost * q.boost(field)
 		tokens, err := rw.analyse(q, field)
 		if err != nil && !rw.isText(field) {
 			unread = err // what is no number is in no field of numbers
@@ -187,7 +185,7 @@ func (rw *Rewriter) severalFields(q Match, fields []string, boost float64) (m ma
 			reach = max(reach, words[n].end)
 			n++
 		}
-		word, in := sameWord(words[:n], q.Mode)
+		word, in := q.sameWord(words[:n])
 		if in == analysed {
 			m.required = append(m.required, word)
 		} else {
@@ -225,7 +223,7 @@ func (m *matchWords) takeWhole(words []textWord) []textWord {
 
 // sameWord makes one clause of what comes from the same characters, and counts the fields it lies in. A field has
 // all of its own words there, or does not match.
-func sameWord(words []textWord, mode blockmax.Mode) (c Clause, fields int) {
+func (q *Match) sameWord(words []textWord) (c Clause, fields int) {
 	slices.SortStableFunc(words, func(a, b textWord) int { return cmp.Compare(a.field, b.field) })
 	var alternatives []Clause
 	for begin := 0; begin < len(words); fields++ {
@@ -234,14 +232,53 @@ func sameWord(words []textWord, mode blockmax.Mode) (c Clause, fields int) {
 		for ; end < len(words) && words[end].field == words[begin].field; end++ {
 			own = append(own, words[end].clause)
 		}
-		if mode == blockmax.And {
+		switch {
+		case q.Mode == blockmax.And:
 			alternatives = append(alternatives, allClause(own))
-		} else {
+		case q.Combine == CombineCross:
+			alternatives = append(alternatives, anyClause(own))
+		default:
 			alternatives = append(alternatives, own...)
 		}
 		begin = end
 	}
+	if q.Combine == CombineCross {
+		return q.bestClause(alternatives), fields
+	}
 	return anyClause(alternatives), fields
+}
+
+// bestClause wants one of some clauses, of which the best counts.
+func (q *Match) bestClause(cs []Clause) Clause {
+	c := anyClause(cs)
+	if len(cs) > 1 {
+		c.best, c.tie = true, uint32(math.Round(q.Tie*blockmax.TieOne))
+	}
+	return c
+}
+
+// bestField makes a clause of each field, which has a document by itself.
+func (rw *Rewriter) bestField(q Match, fields []string, boost float64) (Clause, error) {
+	var alternatives []Clause
+	var unread error
+	for _, field := range fields {
+		m, err := rw.oneField(q, field, boost)
+		switch {
+		case err != nil && !rw.isText(field):
+			unread = err // what is no number is in no field of numbers
+		case err != nil:
+			return Clause{}, err
+		case len(m.required) == 0:
+		case q.Mode == blockmax.And:
+			alternatives = append(alternatives, allClause(m.required))
+		default:
+			alternatives = append(alternatives, anyClause(m.required))
+		}
+	}
+	if len(alternatives) == 0 {
+		return Clause{kind: clauseBool}, unread // nothing matches
+	}
+	return q.bestClause(alternatives), nil
 }
 
 // analyse returns the tokens of a match's text in one field. They are lent until the next call.

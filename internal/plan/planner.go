@@ -37,13 +37,17 @@ type planTerm struct {
 
 // compile turns a clause into a plan over an index. The plan is b's, and lacks K and After.
 func (b *planner) compile(ctx context.Context, x Index, c Clause, o *Settings) (*Compiled, error) {
-	s, err := shapeOf(c)
-	if err != nil {
-		return nil, err
-	}
+	s := shapeOf(c)
 	b.begin(ctx, x, o)
+	var strict *Clause
 	if s.tree != nil {
 		b.collect(s.tree, true)
+		if hasAndOr(c) {
+			all := c.strictly()
+			strict = &all
+			b.again()
+			b.collect(strict, true)
+		}
 	} else {
 		for i := range s.words {
 			b.collect(&s.words[i], true)
@@ -56,6 +60,10 @@ func (b *planner) compile(ctx context.Context, x Index, c Clause, o *Settings) (
 	if s.tree != nil {
 		n := b.node(s.tree)
 		q.Plan.Tree = &n
+		if strict != nil {
+			all := b.node(strict)
+			q.Plan.Tree, q.Plan.Else = &all, &n
+		}
 		return q, nil
 	}
 	q.Plan.Mode = s.mode
@@ -106,9 +114,11 @@ type planner struct {
 	given string // Settings.Frozen
 
 	terms     []planTerm
-	scored    []bool    // parallel to terms: whether the term scores
-	constants []float64 // scores of constant clauses
-	ints      []uint32  // after finish: integer weights of terms, then of constants
+	known     map[knownTerm][]int // what has been collected and may be again, see again
+	scored    []bool              // parallel to terms: whether the term scores
+	constant  int                 // how many constants have been met
+	constants []float64           // scores of constant clauses
+	ints      []uint32            // after finish: integer weights of terms, then of constants
 
 	lists    []*cache.List // of all terms in the first segment, then of all in the second, and so on
 	weights  []float64     // what ints are made from
@@ -120,6 +130,7 @@ type planner struct {
 // begin makes the planner ready for another plan.
 func (b *planner) begin(ctx context.Context, x Index, s *Settings) {
 	b.ctx = ctx
+	b.known, b.constant = nil, 0
 	b.index, b.sim, b.alpha, b.given = x, s.Sim, s.Alpha, s.Frozen
 	b.terms, b.scored, b.constants = b.terms[:0], b.scored[:0], b.constants[:0]
 }
@@ -139,14 +150,23 @@ func (b *planner) forget() {
 func (b *planner) collect(c *Clause, scores bool) {
 	switch c.kind {
 	case clauseTerm:
+		if b.known != nil {
+			key := knownTerm{c.field, c.term, c.boost, scores}
+			if free := b.known[key]; len(free) > 0 {
+				c.index, b.known[key] = free[0], free[1:]
+				return
+			}
+		}
 		c.index = len(b.terms)
 		b.terms = append(b.terms, planTerm{field: c.field, term: c.term, boost: c.boost})
 		b.scored = append(b.scored, scores)
 	case clauseConstant:
 		c.index = -1
 		if scores {
-			c.index = len(b.constants)
-			b.constants = append(b.constants, c.score)
+			c.index = b.constant
+			if b.constant++; b.constant > len(b.constants) {
+				b.constants = append(b.constants, c.score)
+			}
 		}
 		b.collect(&c.must[0], false)
 	case clauseBool:
@@ -154,6 +174,23 @@ func (b *planner) collect(c *Clause, scores bool) {
 		b.collectAll(c.should, scores)
 		b.collectAll(c.filter, false)
 		b.collectAll(c.not, false)
+	}
+}
+
+// A knownTerm is a term as two versions of a query have it.
+type knownTerm struct {
+	field, term string
+	boost       float64
+	scores      bool
+}
+
+// again makes collect number another version of the same query, of which one or the other will be
+// answered: what both have counts once. Constants are the same in both.
+func (b *planner) again() {
+	b.constant, b.known = 0, make(map[knownTerm][]int, len(b.terms))
+	for i, t := range b.terms {
+		key := knownTerm{t.field, t.term, t.boost, b.scored[i]}
+		b.known[key] = append(b.known[key], i)
 	}
 }
 
@@ -180,7 +217,7 @@ func (b *planner) node(c *Clause) blockmax.Node {
 	return blockmax.Node{
 		Must: b.nodes(c.must), Should: b.nodes(c.should),
 		Filter: b.nodes(c.filter), Not: b.nodes(c.not),
-		MinShould: c.min,
+		MinShould: c.min, Best: c.best, Tie: c.tie,
 	}
 }
 

@@ -69,7 +69,7 @@ const mostWords = 32
 // where the index has none of the words.
 func (p *Preparer) Words(ctx context.Context, x Index, m Match, s *Settings) (*Compiled, error) {
 	p.rw.n, p.rw.index = 0, nil // fields are looked at when nothing is found
-	if m.Mode > blockmax.AndOr || m.Field == "" || len(m.Fields) > 0 {
+	if m.Mode > blockmax.AndOr || m.Field == "" || len(m.Fields) > 0 || len(m.Boosts) > 0 || m.Combine != CombineSum || m.Tie != 0 {
 		return nil, nil
 	}
 	words, err := p.rw.analyse(m, m.Field)

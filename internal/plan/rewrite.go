@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -21,7 +22,27 @@ type Match struct {
 	Fields   []string
 	Text     string
 	Mode     blockmax.Mode
+	Boosts   map[string]float64
+	Combine  Combine
+	Tie      float64
 	Analyzer string
+}
+
+// A Combine says how the fields of a match make up a score.
+type Combine uint8
+
+const (
+	CombineSum Combine = iota
+	CombineCross
+	CombineBest
+)
+
+// boost is the factor of a field.
+func (q *Match) boost(field string) float64 {
+	if by, ok := q.Boosts[field]; ok {
+		return by
+	}
+	return 1
 }
 
 // A Rewriter turns queries into clauses, under the rules of a schema. It belongs to one goroutine at a
@@ -171,8 +192,9 @@ func (rw *Rewriter) term(field, term string, boost float64) (Clause, error) {
 	return Clause{kind: clauseTerm, field: field, term: term, boost: boost}, nil
 }
 
-// Validate reports what is wrong with a match whatever the index, and returns its fields.
-func (q Match) Validate() (fields []string, err error) {
+// Validate reports what is wrong with a match whatever the index, with so much of a boost around it, and
+// returns its fields.
+func (q *Match) Validate(boost float64) (fields []string, err error) {
 	if q.Mode > blockmax.AndOr {
 		return nil, Errorf("Match.Mode", "must be Or, And or AndOr, not %d", q.Mode)
 	}
@@ -186,12 +208,26 @@ func (q Match) Validate() (fields []string, err error) {
 	if len(fields) == 0 {
 		return nil, Errorf("Match", "no field is named")
 	}
+	for _, field := range slices.Sorted(maps.Keys(q.Boosts)) {
+		if !slices.Contains(fields, field) {
+			return nil, Errorf("Match.Boosts", "field %q is not one of Fields", field)
+		}
+		if by := q.Boosts[field]; !(by >= 0 && by <= MaxBoost && boost*by <= MaxBoost) {
+			return nil, Errorf("Match.Boosts", "field %q: must lie in 0 to %v, with the boosts around it, not %v", field, MaxBoost, by)
+		}
+	}
+	if q.Combine > CombineBest {
+		return nil, Errorf("Match.Combine", "there is no %d", q.Combine)
+	}
+	if !(q.Tie >= 0 && q.Tie <= 1) || q.Tie > 0 && q.Combine == CombineSum {
+		return nil, Errorf("Match.Tie", "must lie in 0 to 1, and goes with CombineCross or CombineBest, not %v", q.Tie)
+	}
 	return fields, nil
 }
 
 // Match returns the clause of a text.
 func (rw *Rewriter) Match(q Match, boost float64) (Clause, error) {
-	fields, err := q.Validate()
+	fields, err := q.Validate(boost)
 	if err != nil {
 		return Clause{}, err
 	}
@@ -200,10 +236,37 @@ func (rw *Rewriter) Match(q Match, boost float64) (Clause, error) {
 			return Clause{}, err
 		}
 	}
+	if q.Mode != blockmax.AndOr {
+		return rw.match(q, fields, boost)
+	}
+	q.Mode = blockmax.Or
+	c, err := rw.match(q, fields, boost)
+	if err != nil || c.kind == clauseBool && len(c.should) == 0 { // without words nothing matches in any mode
+		return c, err
+	}
+	if c.kind != clauseBool {
+		c = Clause{kind: clauseBool, should: []Clause{c}}
+	}
+	c.andOr = true
+	if len(fields) > 1 || hasAlternatives(rw.tokens) {
+		q.Mode = blockmax.And
+		strict, err := rw.match(q, fields, boost)
+		c.strict = &strict
+		return c, err
+	}
+	return c, nil
+}
+
+// match is Match for Or and And.
+func (rw *Rewriter) match(q Match, fields []string, boost float64) (Clause, error) {
 	var m matchWords
-	if len(fields) == 1 {
+	var err error
+	switch {
+	case len(fields) == 1:
 		m, err = rw.oneField(q, fields[0], boost)
-	} else {
+	case q.Combine == CombineBest:
+		return rw.bestField(q, fields, boost)
+	default:
 		m, err = rw.severalFields(q, fields, boost)
 	}
 	if err != nil {
@@ -211,9 +274,8 @@ func (rw *Rewriter) Match(q Match, boost float64) (Clause, error) {
 	}
 	out := Clause{kind: clauseBool}
 	switch {
-	case q.Mode != blockmax.And || len(m.required) == 0:
+	case q.Mode == blockmax.Or || len(m.required) == 0:
 		out.should = slices.Concat(m.required, m.optional, m.whole)
-		out.andOr = q.Mode == blockmax.AndOr && len(out.should) > 0 // without words nothing matches in any mode
 	case len(m.whole) == 0:
 		out.must, out.should = m.required, m.optional
 	default:
