@@ -154,7 +154,8 @@ func (e *Engine) Schema() *Schema {
 	return s
 }
 
-// A view is the index at one moment, as an Engine searches it.
+// A view is the index at one moment, as an Engine searches it. It is passed by value, which allocates
+// nothing; what wants a plan.Index gets the View in it.
 type view struct {
 	*live.View
 	e *Engine

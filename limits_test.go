@@ -1,6 +1,8 @@
 package riffle
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -31,6 +33,47 @@ func TestMaxDocs(t *testing.T) {
 	ix.must(ix.Apply(ctx, &b))
 	if got := ix.ids(Match{Field: "t", Text: "x y"}); len(got) != 9 {
 		t.Errorf("found %v", got)
+	}
+}
+
+// TestMaxDocsAtOnce: batches that are applied at the same time count together. Otherwise each would fit by
+// itself, and all of them not; documents of a batch that comes to nothing do not count.
+func TestMaxDocsAtOnce(t *testing.T) {
+	ix := newIndex(t, &Options{private: privateOptions{maxDocs: 10}})
+	ix.put("first", map[string]any{"t": "x"})
+	six := func(name string) (b Batch) {
+		for i := range 6 {
+			b.Put(fmt.Sprint(name, i), map[string]any{"t": "y"})
+		}
+		return b
+	}
+	a, b := six("a"), six("b")
+	finish, err := ix.probe().Locate(ctx, a.ops)
+	ix.must(err)
+	err = ix.Apply(ctx, &b)
+	if err == nil || !strings.Contains(err.Error(), "6 documents more than the 1 there are (0 of them deleted) and the 6 of other batches exceed the limit of 10") {
+		t.Errorf("beside a batch under way: %v", err)
+	}
+	ix.must(finish())
+	if err := ix.Apply(ctx, &b); err == nil || strings.Contains(err.Error(), "other batches") {
+		t.Errorf("behind it: %v", err)
+	}
+	done, cancel := context.WithCancel(ctx)
+	cancel()
+	three := Batch{ops: b.ops[:3]}
+	for range 3 {
+		if err := ix.Apply(done, &three); !errors.Is(err, context.Canceled) {
+			t.Errorf("broken off: %v", err)
+		}
+		var bad Batch
+		bad.Put("c", map[string]any{"t": strings.Repeat("x", MaxDocumentBytes)})
+		if err := ix.Apply(ctx, &bad); err == nil {
+			t.Error("a document that cannot be indexed is taken")
+		}
+	}
+	ix.must(ix.Apply(ctx, &three))
+	if n := ix.Len(); n != 10 {
+		t.Errorf("%d documents, want 10", n)
 	}
 }
 

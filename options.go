@@ -99,7 +99,7 @@ const (
 	MaxK = 10_000 // most hits of one search
 
 	// MaxDocs bounds an index: documents that searches can find, and those deleted but not
-	// merged away yet. A view numbers them in 32 bits, and leaves some for batches on their way.
+	// merged away yet. Batches that are applied at the same time count together.
 	MaxDocs = 4_000_000_000
 
 	// MaxMemoryBytes bounds Options.MemoryBytes: no segment in memory then has more documents

@@ -18,7 +18,7 @@ func (e *Engine) borrow() *preparer { return e.preparers.Get().(*preparer) }
 
 // giveBack takes a preparer back from a search on the view.
 func (v view) giveBack(p *preparer) {
-	p.Forget(v)
+	p.Forget(v.View)
 	v.e.preparers.Put(p)
 }
 
@@ -39,7 +39,7 @@ func (p *preparer) prepare(ctx context.Context, v view, q Query, s *searchSettin
 
 func (p *preparer) plan(ctx context.Context, v view, q Query, set *plan.Settings) (*plan.Compiled, error) {
 	if m, ok := q.(Match); ok {
-		if c, err := p.Words(ctx, v, plan.Match(m), set); c != nil || err != nil {
+		if c, err := p.Words(ctx, v.View, plan.Match(m), set); c != nil || err != nil {
 			return c, err
 		}
 	}
@@ -47,7 +47,7 @@ func (p *preparer) plan(ctx context.Context, v view, q Query, set *plan.Settings
 	if err != nil {
 		return nil, err
 	}
-	return p.Plan(ctx, v, root, set)
+	return p.Plan(ctx, v.View, root, set)
 }
 
 // settle decides which of the two a plan is that wants all words or, where fewer than K documents have them,

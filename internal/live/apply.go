@@ -34,16 +34,19 @@ func (ix *Index) Apply(ctx context.Context, ops []document.Operation) error {
 	if len(ops) == 0 {
 		return nil
 	}
-	puts := 0
-	for i := range ops {
-		if !ops[i].Delete {
-			puts++
-		}
-	}
-	if err := ix.checkDocs(puts); err != nil {
+	p, err := ix.prepare(ctx, ops)
+	if err != nil {
 		return err
 	}
-	if err := ix.apply(ctx, ops); err != nil {
+	puts := p.puts
+	if err = ix.locate(ctx, p); err == nil {
+		err = ix.log(ctx, p)
+	}
+	if err != nil {
+		ix.withdraw(p)
+		return err
+	}
+	if err := ix.finish(ctx, p); err != nil {
 		return err
 	}
 	if told := ix.opts.Applied; told != nil {
@@ -52,23 +55,46 @@ func (ix *Index) Apply(ctx context.Context, ops []document.Operation) error {
 	return nil
 }
 
-func (ix *Index) apply(ctx context.Context, ops []document.Operation) error {
+// prepare admits the documents of a batch, analyses them, and takes their fields. Nobody sees the batch yet.
+func (ix *Index) prepare(ctx context.Context, ops []document.Operation) (*pendingBatch, error) {
+	puts := 0
+	for i := range ops {
+		if !ops[i].Delete {
+			puts++
+		}
+	}
+	if err := ix.admit(puts); err != nil {
+		return nil, err
+	}
 	chunks, err := ix.invertAll(ctx, ops)
-	if err != nil {
-		return err
-	}
-	if err := ix.fields.TakeChunks(chunks); err != nil {
-		return err
-	}
-	p := ix.newPending(ops, chunks)
-	if err = ix.locate(ctx, p); err == nil {
-		err = ix.log(ctx, p)
+	if err == nil {
+		err = ix.fields.TakeChunks(chunks)
 	}
 	if err != nil {
-		ix.withdraw(p)
-		return err
+		ix.coming.Add(-int64(puts))
+		return nil, err
 	}
-	return ix.finish(ctx, p)
+	return ix.newPending(ops, chunks, puts), nil
+}
+
+// admit counts documents that are to come, or refuses them when the index could not number them: no search
+// could be answered then. They count as coming until a view has them, or their batch has come to nothing.
+func (ix *Index) admit(docs int) error {
+	if docs == 0 {
+		return nil
+	}
+	coming := ix.coming.Add(int64(docs)) // before current is read: what stops coming is in view by then
+	v := ix.current.Load()
+	if uint64(v.docs)+uint64(coming) <= ix.opts.MaxDocs {
+		return nil
+	}
+	ix.coming.Add(-int64(docs))
+	others := ""
+	if n := coming - int64(docs); n > 0 {
+		others = fmt.Sprintf(" and the %d of other batches", n)
+	}
+	return fmt.Errorf("riffle: apply: %d documents more than the %d there are (%d of them deleted)%s exceed the limit of %d; Compact drops deleted ones",
+		docs, v.docs, uint64(v.docs)-v.live, others, ix.opts.MaxDocs)
 }
 
 // insert carries out operations in memory: chunks are the inverted documents of
@@ -175,13 +201,3 @@ const (
 	invertChunk    = 8
 	maxInvertChunk = 1024
 )
-
-// checkDocs refuses documents that the index cannot number any more. Batches that
-// are applied at the same time count each by itself; MaxDocs leaves room for that.
-func (ix *Index) checkDocs(more int) error {
-	if v := ix.current.Load(); more > 0 && uint64(v.docs)+uint64(more) > ix.opts.MaxDocs {
-		return fmt.Errorf("riffle: apply: %d documents more than the %d there are (%d of them deleted) exceed the limit of %d; Compact drops deleted ones",
-			more, v.docs, uint64(v.docs)-v.live, ix.opts.MaxDocs)
-	}
-	return nil
-}

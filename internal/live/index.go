@@ -41,6 +41,7 @@ type Index struct {
 	seq       uint64          // last log record whose operations are in segments
 	underWay  []*pendingBatch // batches that may have looked into sealed segments, and are not inserted
 	queue     []*pendingBatch // those of them that are logged, in order
+	coming    atomic.Int64    // documents of batches that have been admitted and are in no view yet
 	logErr    error           // why the log takes nothing more
 	sealedSeq uint64          // last log record that the manifest covers
 	seal      sealState

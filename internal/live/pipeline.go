@@ -30,6 +30,7 @@ import (
 type pendingBatch struct {
 	ops     []document.Operation
 	chunks  []*segment.Chunk // the inverted documents of the Put operations
+	puts    int              // documents that are coming
 	records uint64           // of the log
 	found   []place          // what the batch replaces in segments that were sealed when locate began
 	moves   []*move          // since locate began, in order
@@ -112,6 +113,7 @@ func (ix *Index) withdraw(p *pendingBatch) {
 	defer ix.mu.Unlock()
 	ix.forget(p)
 	ix.recycle(p.chunks)
+	ix.coming.Add(-int64(p.puts))
 }
 
 // forget takes a batch off the list of those under way. The caller holds ix.mu.
@@ -199,12 +201,12 @@ func (ix *Index) finish(ctx context.Context, p *pendingBatch) error {
 }
 
 // newPending returns a batch that is about to be located.
-func (ix *Index) newPending(ops []document.Operation, chunks []*segment.Chunk) *pendingBatch {
+func (ix *Index) newPending(ops []document.Operation, chunks []*segment.Chunk, puts int) *pendingBatch {
 	p, _ := ix.pending.Get().(*pendingBatch)
 	if p == nil {
 		p = &pendingBatch{done: make(chan struct{}, 1)}
 	}
-	p.ops, p.chunks = ops, chunks
+	p.ops, p.chunks, p.puts = ops, chunks, puts
 	return p
 }
 
@@ -270,6 +272,7 @@ func (ix *Index) insertSettled() {
 		}
 	}
 	for _, q := range ix.queue[:n] {
+		ix.coming.Add(-int64(q.puts)) // a view has them
 		q.done <- struct{}{}
 	}
 	ix.queue = slices.Delete(ix.queue, 0, n)

@@ -75,14 +75,10 @@ func (p Probe) UnderWay() int {
 
 // Locate brings a batch to where it knows what it replaces. The rest of Apply is in finish.
 func (p Probe) Locate(ctx context.Context, ops []document.Operation) (finish func() error, err error) {
-	chunks, err := p.invertAll(ctx, ops)
+	b, err := p.prepare(ctx, ops)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.fields.TakeChunks(chunks); err != nil {
-		return nil, err
-	}
-	b := p.newPending(ops, chunks)
 	if err := p.locate(ctx, b); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,8 @@
 package live
 
 import (
+	"math"
+	"math/bits"
 	"sync/atomic"
 
 	"github.com/riffle-search/riffle/blockmax"
@@ -56,7 +58,11 @@ func (v *View) field(name string) *fieldTotals {
 	for i := range v.segs {
 		if f, ok := v.segs[i].reader.Field(name); ok {
 			t.docs += uint64(f.Docs)
-			t.tokens += f.Tokens
+			if sum, over := bits.Add64(t.tokens, f.Tokens, 0); over == 0 {
+				t.tokens = sum
+			} else {
+				t.tokens = math.MaxUint64 // a segment says so that no documents can have made
+			}
 			t.norms = t.norms || f.Norms
 		}
 	}
