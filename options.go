@@ -142,8 +142,8 @@ type Rank struct {
 	Field string
 
 	// Alpha in [0, 1]: a hit's score is Alpha·rank + (1-Alpha)·BM25, with BM25
-	// divided by the sum of the query's weights. At zero the rank is ignored and
-	// scores are plain BM25.
+	// divided by the sum of the query's weights; words that no document of the
+	// index has do not count. At zero the rank is ignored and scores are plain BM25.
 	Alpha float64
 }
 

@@ -62,6 +62,27 @@ func TestRankFormula(t *testing.T) {
 	}
 }
 
+// TestRankShare: the share of the static rank does not depend on words and fields that are not there.
+func TestRankShare(t *testing.T) {
+	ix := newIndex(t, &Options{Rank: Rank{Field: "pr", Alpha: 0.3}, Schema: &Schema{Fields: map[string]Field{"title": {}, "k": {Type: KeywordField}}}})
+	for i := range 5 {
+		ix.put(fmt.Sprint(i), map[string]any{"t": strings.Repeat("x ", i+1) + "y", "pr": float64(5-i) / 5})
+	}
+	want := ix.search(match("t", "x y"), nil).Hits
+	for _, q := range []Query{
+		match("t", "x y nowhere"),
+		match("t", "nothing x never y nowhere"),
+		Match{Fields: []string{"t", "title", "k"}, Text: "x y"},
+		Match{Fields: []string{"t", "title"}, Text: "x y", Combine: CombineCross},
+		Bool{Should: []Query{match("t", "x y"), Term{"k", "nothing"}}},
+	} {
+		got := ix.search(q, nil).Hits
+		if !slices.EqualFunc(got, want, func(a, b Hit) bool { return a.ID == b.ID && near(a.Score, b.Score) }) {
+			t.Errorf("%v: %v, want %v", q, got, want)
+		}
+	}
+}
+
 // docTexts are the texts of a small corpus, for statistics.
 type docTexts map[string]string
 

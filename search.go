@@ -112,7 +112,10 @@ type Result struct {
 
 // A Hit is one document of a Result.
 type Hit struct {
-	ID    string // shares its memory with the ids of all hits: see strings.Clone
+	ID string // shares its memory with the ids of all hits: see strings.Clone
+
+	// Score is within 3e-4 (relative) of BM25 for documents of up to 40 times the average length of a
+	// field. For longer ones it is within 2^-16 of the weights of the words that match.
 	Score float64
 
 	// Fields are the stored fields that SearchOptions.Load names: string, int64,

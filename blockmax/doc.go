@@ -23,6 +23,15 @@
 // arithmetic, and no posting of the block exceeds it. Each step rounds by itself (IEEE 754,
 // ties to even), so vector units and GPUs get the same bits.
 //
+// # Precision
+//
+// A term's score is off by at most W/65536 from W * tf/(tf+K), as impacts have 16 bits. Relative to
+// that score this is 3e-4 or less while tf/(tf+K) is above 0.026: with k1 = 1.2 and b = 0.75, for a word
+// that occurs once in a document of up to 40 times the average length. Longer documents score less, so
+// the same error weighs more: 6e-4 at 80 times the average, 3e-3 at 400 times. K is made from lengths
+// of one byte and the average rounded to four digits, as Lucene's is but for the rounding, which
+// adds up to 5e-4 * K/(tf+K).
+//
 // # Example
 //
 // One field with an average length of 10, k1 = 1.2, b = 0.75, and a query of two

@@ -109,3 +109,20 @@ func BenchmarkImpact(b *testing.B) {
 		})
 	}
 }
+
+// TestPrecision holds impacts to what the package comment promises.
+func TestPrecision(t *testing.T) {
+	const avg = 10
+	table := NewTable(DefaultBM25, avg)
+	for code := range 256 {
+		times := float64(CodeLength(uint8(code))) / avg
+		k := DefaultBM25.K1 * (1 - DefaultBM25.B + DefaultBM25.B*times)
+		for tf := uint32(1); tf < 40; tf++ {
+			want := float64(tf) / (float64(tf) + k)
+			off := math.Abs(float64(table.Impact(tf, uint8(code)))/65536 - want)
+			if off > 1.0/65536 || times <= 40 && off > 3e-4*want {
+				t.Errorf("tf %d, %v times the average: off by %v of %v", tf, times, off, want)
+			}
+		}
+	}
+}

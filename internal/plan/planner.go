@@ -301,13 +301,14 @@ func (t *planTerm) weigh(sim blockmax.BM25) {
 }
 
 // scale makes integers of the weights. With a static rank the weights are first
-// normalised to add up to 1-alpha, and the rank weighs alpha (Wang 2017).
+// normalised to add up to 1-alpha, and the rank weighs alpha (Wang 2017). Words that no
+// document has would take the largest share for nothing, so they weigh nothing then.
 func (b *planner) scale(q *Compiled) {
 	weights := b.weights[:0]
 	sum := 0.0
 	for t := range b.terms {
 		w := 0.0
-		if b.scored[t] {
+		if b.scored[t] && (b.alpha == 0 || b.terms[t].docFreq > 0) {
 			w = b.terms[t].weight
 		}
 		weights = append(weights, w)
