@@ -12,7 +12,7 @@ import (
 )
 
 // TestImports holds the rooms apart: which packages of riffle each room may
-// import, and who imports Pebble. Tests may import more.
+// import, and who imports Pebble or what is for the command alone. Tests may import more rooms.
 func TestImports(t *testing.T) {
 	const module = "github.com/riffle-search/riffle/"
 	allowed := map[string][]string{
@@ -47,6 +47,9 @@ func TestImports(t *testing.T) {
 		"internal/torture":     {"internal/corrupt", "internal/hook", "store"},
 	}
 	mayUsePebble := []string{"store", "store/wal", "internal/torture"} // the last two only its file systems
+	// What only the command and examples need: a program that imports riffle must not have to download it, not for the tests
+	// of riffle's packages either (docs/decisions/0018).
+	ofPrograms := []string{"github.com/spf13/", "github.com/schollz/", "golang.org/x/term"}
 	seen := map[string]bool{}
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() && (strings.HasPrefix(d.Name(), ".") && path != "." || d.Name() == "testdata") {
@@ -55,7 +58,7 @@ func TestImports(t *testing.T) {
 			}
 			return err
 		}
-		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+		if !strings.HasSuffix(path, ".go") {
 			return nil
 		}
 		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
@@ -63,11 +66,18 @@ func TestImports(t *testing.T) {
 			return err
 		}
 		room := filepath.ToSlash(filepath.Dir(path))
-		seen[room] = true
+		test := strings.HasSuffix(path, "_test.go")
+		seen[room] = seen[room] || !test
 		for _, spec := range f.Imports {
 			name, err := strconv.Unquote(spec.Path.Value)
 			if err != nil {
 				return err
+			}
+			if room != "cmd/riffle" && !strings.HasPrefix(room, "examples/") && slices.ContainsFunc(ofPrograms, func(p string) bool { return strings.HasPrefix(name, p) }) {
+				t.Errorf("%s imports %s, which only programs may", path, name)
+			}
+			if test {
+				continue
 			}
 			if strings.HasPrefix(name, "github.com/cockroachdb/pebble/") && !slices.Contains(mayUsePebble, room) {
 				t.Errorf("%s imports %s, which only %v may", path, name, mayUsePebble)
