@@ -52,6 +52,9 @@ func (ix *Index) Begin() error {
 	return nil
 }
 
+// End ends a call that Begin has announced.
+func (ix *Index) End() { ix.calls.leave() }
+
 // UntilClose returns a context that also ends when the Index is closed.
 func (ix *Index) UntilClose(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -93,6 +96,3 @@ func (ix *Index) apart(ctx context.Context, work func(context.Context) error) er
 		return ix.OrClosed(ctx.Err())
 	}
 }
-
-// End ends a call that Begin has announced.
-func (ix *Index) End() { ix.calls.leave() }

@@ -10,7 +10,7 @@ import (
 	"github.com/riffle-search/riffle/store"
 )
 
-// Options configure an Index. They are complete: only what may be nil or is said to have a default may be zero.
+// Options configure an Index. Every field is set, except those that may be nil or have a default.
 type Options struct {
 	Store    store.Options // Failed and NewMeta are set by Open
 	Building bool          // the index is unfinished, and FinishBuild makes it whole

@@ -16,6 +16,54 @@ import (
 	"github.com/riffle-search/riffle/store"
 )
 
+// A liveSegment is one segment of the index, sealed or in memory. Index.mu guards wanted, sealed,
+// deleted and persisted.
+type liveSegment struct {
+	number uint64          // in the store; unique in this process even for segments in memory
+	memory *segment.Memory // nil once sealed
+	disk   *segment.Disk   // nil while in memory
+	bytes  int64           // size in the store
+	users  atomic.Int64    // views that hold it
+
+	wanted int          // snapshots that wait for the sealed segment; they hold it
+	sealed *liveSegment // what it has become for them; nil when no document was left
+
+	memoryNumber uint64 // of a segment in memory: unique in this process
+
+	obsolete  atomic.Bool // no longer in Index.segments
+	deleted   *deletions
+	persisted *deletions // what the store has; differs while the log holds the rest
+}
+
+// reader returns the segment as it is now.
+func (s *liveSegment) reader() segment.Reader {
+	if s.disk != nil {
+		return s.disk
+	}
+	return s.memory.View()
+}
+
+// keyOf names a list for blockmax.Term.Key: by the number of its segment, which is
+// never given to another one, and its own. Both fit unless the index has seen four
+// billion segments.
+func (s *liveSegment) keyOf(l *postings.List) uint64 {
+	if s.disk == nil || l.Number == 0 || s.number >= 1<<31 || l.Number > math.MaxUint32 {
+		return 0
+	}
+	return s.number<<32 | l.Number
+}
+
+// columnKey names the columns of the segment in the list cache.
+func (s *liveSegment) columnKey() uint64 {
+	if s.disk != nil {
+		return cache.Columns | s.number
+	}
+	return cache.Columns | cache.MemoryColumns | s.memoryNumber
+}
+
+// SegmentOfKey is the number of the segment of a list with such a key.
+func SegmentOfKey(key uint64) uint64 { return key >> 32 }
+
 // openSegment opens a sealed segment and its deletions.
 func (ix *Index) openSegment(number uint64, info []byte) (*liveSegment, error) {
 	s := &liveSegment{number: number}
@@ -68,51 +116,3 @@ func (s *liveSegment) at(err error) error {
 	}
 	return corrupt.At(err, fmt.Sprintf("segment %d", s.number))
 }
-
-// A liveSegment is one segment of the index, sealed or in memory. The fields
-// below mu are guarded by Index.mu.
-type liveSegment struct {
-	number uint64          // in the store; unique in this process even for segments in memory
-	memory *segment.Memory // nil once sealed
-	disk   *segment.Disk   // nil while in memory
-	bytes  int64           // size in the store
-	users  atomic.Int64    // views that hold it
-
-	wanted int          // snapshots that wait for the sealed segment; they hold it
-	sealed *liveSegment // what it has become for them; nil when no document was left
-
-	memoryNumber uint64 // of a segment in memory: unique in this process
-
-	obsolete  atomic.Bool // no longer in Index.segments
-	deleted   *deletions
-	persisted *deletions // what the store has; differs while the log holds the rest
-}
-
-// reader returns the segment as it is now.
-func (s *liveSegment) reader() segment.Reader {
-	if s.disk != nil {
-		return s.disk
-	}
-	return s.memory.View()
-}
-
-// keyOf names a list for blockmax.Term.Key: by the number of its segment, which is
-// never given to another one, and its own. Both fit unless the index has seen four
-// billion segments.
-func (s *liveSegment) keyOf(l *postings.List) uint64 {
-	if s.disk == nil || l.Number == 0 || s.number >= 1<<31 || l.Number > math.MaxUint32 {
-		return 0
-	}
-	return s.number<<32 | l.Number
-}
-
-// columnKey names the columns of the segment in the list cache.
-func (s *liveSegment) columnKey() uint64 {
-	if s.disk != nil {
-		return cache.Columns | s.number
-	}
-	return cache.Columns | cache.MemoryColumns | s.memoryNumber
-}
-
-// SegmentOfKey is the number of the segment of a list with such a key.
-func SegmentOfKey(key uint64) uint64 { return key >> 32 }
