@@ -37,6 +37,24 @@ func newIndex(t testing.TB, opts *Options) *testIndex {
 	return ix
 }
 
+// Len returns the number of documents.
+func (ix *testIndex) Len() int {
+	ix.t.Helper()
+	n, err := ix.Engine.Len()
+	ix.must(err)
+	return n
+}
+
+// lenOf returns the number of documents of an Engine or a Snapshot.
+func lenOf(t testing.TB, x interface{ Len() (int, error) }) int {
+	t.Helper()
+	n, err := x.Len()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
 func (ix *testIndex) open(opts *Options) {
 	ix.t.Helper()
 	e, err := Open(ix.dir, opts)
@@ -314,8 +332,8 @@ func TestSnapshots(t *testing.T) {
 			ix.must(err)
 			docs = append(docs, d)
 		}
-		want := []Document{{"a", map[string]any{"t": "old"}}, {"b", map[string]any{"t": "old"}}}
-		if !slices.Equal(hitIDs(res), []string{"a", "b"}) || fields["t"] != "old" || n != 2 || s.Len() != 2 || !reflect.DeepEqual(docs, want) {
+		want := []Document{{ID: "a", Fields: map[string]any{"t": "old"}}, {ID: "b", Fields: map[string]any{"t": "old"}}}
+		if !slices.Equal(hitIDs(res), []string{"a", "b"}) || fields["t"] != "old" || n != 2 || lenOf(t, s) != 2 || !reflect.DeepEqual(docs, want) {
 			t.Errorf("after change %d: hits %v, a is %v, %d documents: %v", i, hitIDs(res), fields, n, docs)
 		}
 	}
@@ -335,8 +353,8 @@ func TestSnapshots(t *testing.T) {
 			t.Errorf("a closed snapshot: %v", err)
 		}
 	}
-	if s.Len() != 0 {
-		t.Errorf("a closed snapshot has %d documents", s.Len())
+	if n, err := s.Len(); n != 0 || !errors.Is(err, ErrClosed) {
+		t.Errorf("Len of a closed snapshot: %d, %v", n, err)
 	}
 }
 
@@ -407,8 +425,11 @@ func TestClosedEngine(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if ix.Len() != 0 || s.Len() != 0 {
-		t.Errorf("Len is %d, of a held snapshot %d", ix.Len(), s.Len())
+	if n, err := ix.Engine.Len(); n != 0 || !errors.Is(err, ErrClosed) {
+		t.Errorf("Len: %d, %v", n, err)
+	}
+	if n, err := s.Len(); n != 0 || !errors.Is(err, ErrClosed) {
+		t.Errorf("Len of a held snapshot: %d, %v", n, err)
 	}
 	ix.must(ix.Close()) // again
 }

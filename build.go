@@ -137,7 +137,7 @@ func Build(ctx context.Context, dir string, source Source, opts *BuildOptions) (
 	if err != nil {
 		return nil, err
 	}
-	r, err := bulk.Build(ctx, dir, source.source(), o.bulk())
+	r, err := bulk.Build(ctx, dir, bulkSource(ctx, source), o.bulk())
 	if err != nil {
 		return nil, err
 	}

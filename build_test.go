@@ -83,9 +83,9 @@ func buildModel(rng *rand.Rand, n int) (docs []modelPut, final model) {
 }
 
 func yieldAll(docs []modelPut) Documents {
-	return func(yield func(string, any) bool) {
+	return func(yield func(Document, error) bool) {
 		for _, d := range docs {
-			if !yield(d.id, map[string]any(d.doc)) {
+			if !yield(Document{ID: d.id, Fields: d.doc}, nil) {
 				return
 			}
 		}
@@ -300,7 +300,9 @@ func TestBuildBadInput(t *testing.T) {
 	if !errors.As(refused[1], &in) || in.Line != 4 || !errors.As(refused[1], &de) || de.Field != "k" {
 		t.Errorf("%#v", refused[1])
 	}
-	docs := Documents(func(yield func(string, any) bool) { _ = yield("a", 5) && yield("b", map[string]any{"x": 1}) })
+	docs := Documents(func(yield func(Document, error) bool) {
+		_ = yield(Document{ID: "a", Value: 5}, nil) && yield(Document{ID: "b", Fields: map[string]any{"x": 1}}, nil)
+	})
 	if _, err := Build(ctx, filepath.Join(t.TempDir(), "i"), docs, nil); !errors.As(err, &de) || de.ID != "a" {
 		t.Errorf("a document that is none: %v", err)
 	}
@@ -317,9 +319,9 @@ func TestBuildRefuses(t *testing.T) {
 	broken := errors.New("no more")
 	o.Index.Schema = &Schema{Analyzer: "english"}
 	n := 0
-	_, err := Build(ctx, worldDir, Documents(func(yield func(string, any) bool) {
+	_, err := Build(ctx, worldDir, Documents(func(yield func(Document, error) bool) {
 		yieldAll(docs)(yield)
-		yield("bad", 1)
+		yield(Document{ID: "bad", Value: 1}, nil)
 	}), &BuildOptions{Index: o.Index, private: o.private, Bad: func(error) error { return broken }, Progress: func(p BuildProgress) { n = p.Segments }})
 	if !errors.Is(err, broken) || n == 0 {
 		t.Fatalf("%v after %d segments", err, n)
@@ -369,9 +371,9 @@ func TestBuildCancel(t *testing.T) {
 				cancel()
 			}
 		}
-		endless := Documents(func(yield func(string, any) bool) {
+		endless := Documents(func(yield func(Document, error) bool) {
 			for i := 0; ; i++ {
-				if !yield(fmt.Sprint(i), map[string]any(docs[i%len(docs)].doc)) {
+				if !yield(Document{ID: fmt.Sprint(i), Fields: docs[i%len(docs)].doc}, nil) {
 					return
 				}
 			}

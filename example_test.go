@@ -141,7 +141,7 @@ func ExampleBatch() {
 	b.Delete("emma")
 	b.Put("zola", map[string]any{"title": "Nana", "extra": make(chan int)})
 	fmt.Println(e.Apply(ctx, &b))
-	fmt.Println(e.Len(), "documents")
+	fmt.Println(documents(e), "documents")
 	// Output:
 	// emma moby
 	// riffle: document "zola": field "extra": a chan int cannot be indexed
@@ -270,7 +270,7 @@ func ExampleEngine_Snapshot() {
 	if err := e.Delete(ctx, "moby"); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println("now", e.Len(), "documents, in the snapshot", s.Len())
+	fmt.Println("now", documents(e), "documents, in the snapshot", documents(s))
 	for id, err := range s.IDs("b") { // from there on
 		if err != nil {
 			log.Fatal(err)
@@ -375,7 +375,7 @@ func ExampleEngine_Checkpoint() {
 		log.Fatal(err)
 	}
 	defer backup.Close()
-	fmt.Println(backup.Len(), "documents")
+	fmt.Println(documents(backup), "documents")
 	fmt.Println(errors.Is(backup.Delete(ctx, "moby"), riffle.ErrReadOnly))
 	// Output:
 	// 4 documents
@@ -417,4 +417,13 @@ func ExampleBuild() {
 	// Output:
 	// 3 documents, 1 replaced
 	// emma
+}
+
+// documents returns the number of documents of an Engine or a Snapshot.
+func documents(x interface{ Len() (int, error) }) int {
+	n, err := x.Len()
+	if err != nil {
+		log.Fatal(err)
+	}
+	return n
 }

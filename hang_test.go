@@ -64,7 +64,7 @@ func TestContextsWhileDiskHangs(t *testing.T) {
 			if err := call(c, e); !errors.Is(err, context.Canceled) {
 				t.Errorf("%v", err)
 			}
-			if n := e.Len(); n != 3 {
+			if n := lenOf(t, e); n != 3 {
 				t.Errorf("%d documents, want 3", n)
 			}
 			d.lift()

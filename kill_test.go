@@ -110,7 +110,7 @@ func killCheck(t *testing.T, e *Engine, acked int) (last int) {
 		}
 	}
 	first := max(0, last-killWindow+1)
-	if n := e.Len(); n != 2*(last-first+1) {
+	if n := lenOf(t, e); n != 2*(last-first+1) {
 		t.Fatalf("%d documents after batch %d, want %d", n, last, 2*(last-first+1))
 	}
 	for i := first; i <= last; i++ {

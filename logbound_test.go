@@ -128,8 +128,8 @@ func TestFullLogWaits(t *testing.T) {
 	if err := put(ctx, n); err != nil {
 		t.Error(err)
 	}
-	if e.Len() != n+1 {
-		t.Errorf("%d documents, want %d", e.Len(), n+1)
+	if lenOf(t, e) != n+1 {
+		t.Errorf("%d documents, want %d", lenOf(t, e), n+1)
 	}
 	if err := e.Close(); err != nil {
 		t.Fatal(err)

@@ -37,6 +37,7 @@ func (ix *testIndex) wantIDs(q Query, want ...string) {
 // where they have several words.
 func TestAndWithSynonyms(t *testing.T) {
 	ix := newIndex(t, &Options{
+		AllowUnknownFields: true,
 		Analyzers: map[string]analysis.Analyzer{
 			"synonyms": synonymsOf(t, "synonyms", "laptop, notebook\ndns, domain name system\n"),
 			"grams":    analysis.New("grams", analysis.NGrams{Min: 2, Max: 3}, analysis.Lowercase{}),
@@ -69,7 +70,7 @@ func TestAndWithSynonyms(t *testing.T) {
 
 // TestAndOverFields: a word may lie in any of the fields, whatever their analyzers make of it.
 func TestAndOverFields(t *testing.T) {
-	ix := newIndex(t, &Options{Schema: &Schema{Fields: map[string]Field{
+	ix := newIndex(t, &Options{AllowUnknownFields: true, Schema: &Schema{Fields: map[string]Field{
 		"title": {Analyzer: "english"}, "author": {Analyzer: "standard"}, "tag": {Type: KeywordField}, "n": {Type: NumberField},
 		"code": {Analyzer: "keyword"},
 	}}})

@@ -293,8 +293,8 @@ func (w *world) randomOptions() SearchOptions {
 func (w *world) compare(s *Snapshot, m model, q Query, o SearchOptions) {
 	w.t.Helper()
 	w.log("  %v", q)
-	if s.Len() != len(m) {
-		w.t.Fatalf("%d documents, want %d", s.Len(), len(m))
+	if lenOf(w.t, s) != len(m) {
+		w.t.Fatalf("%d documents, want %d", lenOf(w.t, s), len(m))
 	}
 	n, err := s.Count(ctx, q)
 	w.must(err)

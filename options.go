@@ -72,8 +72,19 @@ func (o DocOrder) String() string {
 	return fmt.Sprintf("DocOrder(%d)", uint8(o))
 }
 
-// BM25 holds the parameters of the similarity; see blockmax.BM25.
+// BM25 holds the parameters of the similarity:
+//
+//	type BM25 struct {
+//		K1  float64 // how slowly repeated terms saturate, up to 1000; Zero ignores frequency
+//		B   float64 // how much long fields are held back, up to 1; Zero is not at all
+//		IDF IDF     // how rarity becomes weight: blockmax.Lucene or blockmax.Robertson
+//	}
+//
+// Parameters left at 0 are those of Lucene: k1 = 1.2, b = 0.75. Zero stands for the number 0.
 type BM25 = blockmax.BM25
+
+// Zero is 0 as K1 or B of a BM25, where 0 itself stands for the default.
+const Zero = blockmax.Zero
 
 // Limits of a document.
 const (
@@ -265,10 +276,11 @@ func (o *Options) withDefaults() Options {
 		d.private.maxDocs = MaxDocs
 	}
 	d.Parallel = d.Parallel.withDefaults()
-	if d.Similarity == nil {
-		sim := blockmax.DefaultBM25
-		d.Similarity = &sim
+	sim := blockmax.DefaultBM25
+	if d.Similarity != nil {
+		sim = d.Similarity.OrDefault()
 	}
+	d.Similarity = &sim
 	return d
 }
 

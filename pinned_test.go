@@ -124,7 +124,7 @@ func TestSnapshotsWhileWriting(t *testing.T) {
 	for i, s := range all {
 		left, err1 := s.Get(ctx, "left")
 		right, err2 := s.Get(ctx, "right")
-		if s.Len() == 0 {
+		if lenOf(t, s) == 0 {
 			continue // before the first batch
 		}
 		if err1 != nil || err2 != nil || left["num"] != right["num"] {
@@ -136,8 +136,8 @@ func TestSnapshotsWhileWriting(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if n != s.Len() {
-			t.Errorf("snapshot %d: %d ids, Len is %d", i, n, s.Len())
+		if n != lenOf(t, s) {
+			t.Errorf("snapshot %d: %d ids, Len is %d", i, n, lenOf(t, s))
 		}
 		s.Close()
 	}
@@ -177,14 +177,14 @@ func TestSnapshotWithoutRoom(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	put()
-	ix.want("documents", ix.Len(), ix.puts)
+	ix.want("documents", lenOf(t, ix), ix.puts)
 	ix.broken.Store(false)
 	ix.clock.Add(1)
 	s, err := ix.Snapshot()
 	if err != nil {
 		t.Fatal(err)
 	}
-	ix.want("documents of the snapshot", s.Len(), ix.puts)
+	ix.want("documents of the snapshot", lenOf(t, s), ix.puts)
 	for _, s := range append(all, s) {
 		s.Close()
 	}

@@ -89,7 +89,7 @@ func TestFailedApplyIsInvisible(t *testing.T) {
 		if err := e.Put(ctx, id, map[string]any{"text": "w1"}); err == nil {
 			t.Errorf("put %q succeeds, without a log", id)
 		}
-		if has(t, e, id) || e.Len() != 1 {
+		if has(t, e, id) || lenOf(t, e) != 1 {
 			t.Errorf("%q is visible, though Apply failed", id)
 		}
 	}

@@ -89,12 +89,12 @@ func TestSimilarityOfTheQuery(t *testing.T) {
 	}
 	avg := float64(tokens) / float64(len(texts))
 	for _, sim := range []*BM25{
-		nil, {K1: 1.2, B: 0.75}, {K1: 0.9, B: 0.4}, {K1: 0, B: 0.5}, {K1: 5, B: 0}, {K1: 100, B: 1},
+		nil, {K1: 1.2, B: 0.75}, {K1: 0.9, B: 0.4}, {K1: Zero, B: 0.5}, {K1: 5, B: Zero}, {K1: 100, B: 1},
 		{K1: 1.2, B: 0.75, IDF: blockmax.Robertson},
 	} {
 		p := BM25{K1: 2, B: 0.1}
 		if sim != nil {
-			p = *sim
+			p = sim.OrDefault()
 		}
 		for _, word := range []string{"x", "z"} {
 			n, N := 0.0, float64(len(texts))

@@ -157,7 +157,7 @@ func (e *Engine) settings(o *SearchOptions) (s searchSettings, err error) {
 		fault("From", "goes without After: the page behind a hit is found at once")
 	}
 	if s.Similarity != nil {
-		s.sim = *s.Similarity
+		s.sim = s.Similarity.OrDefault()
 		if err := s.sim.Validate(); err != nil {
 			fault("Similarity", "%w", err)
 		}

@@ -59,14 +59,14 @@ func (s *Snapshot) hold() (v view, err error) {
 	return view{s.v, s.e}, nil
 }
 
-// Len returns the number of documents, and 0 once the Snapshot or its Engine is closed.
-func (s *Snapshot) Len() int {
+// Len returns the number of documents.
+func (s *Snapshot) Len() (int, error) {
 	v, err := s.hold()
 	if err != nil {
-		return 0
+		return 0, err
 	}
 	defer v.Release()
-	return int(v.Docs())
+	return int(v.Docs()), nil
 }
 
 // Get returns the stored fields of a document; see Hit.Fields for their types. It
@@ -80,14 +80,14 @@ func (s *Snapshot) Get(ctx context.Context, id string) (map[string]any, error) {
 	return v.get(ctx, id)
 }
 
-// Len returns the number of documents, and 0 once the Engine is closed.
-func (e *Engine) Len() int {
+// Len returns the number of documents, as the index is now.
+func (e *Engine) Len() (int, error) {
 	v, err := e.acquire()
 	if err != nil {
-		return 0
+		return 0, err
 	}
 	defer v.Release()
-	return int(v.Docs())
+	return int(v.Docs()), nil
 }
 
 // Get returns the stored fields of a document as it is now; see Snapshot.Get.
@@ -124,10 +124,14 @@ func (s *Snapshot) IDs(from string) iter.Seq2[string, error] {
 	}
 }
 
-// A Document is one document as Documents yields it.
+// A Document is one document: as Snapshot.Documents yields it, and as a Source gives it to Build.
 type Document struct {
 	ID     string
-	Fields map[string]any // stored fields, see Hit.Fields
+	Fields map[string]any // of a snapshot: the stored fields, see Hit.Fields
+
+	// Value takes the place of Fields in a Source, unless it is nil: a struct, or a map of
+	// another type, as Batch.Put takes it. Snapshots leave it nil.
+	Value any
 }
 
 // Documents iterates over all documents in the order of their ids, from the first
@@ -142,7 +146,7 @@ func (s *Snapshot) Documents(from string) iter.Seq2[Document, error] {
 				fail(err)
 				return false
 			}
-			return yield(Document{d.ID, fields}, nil)
+			return yield(Document{ID: d.ID, Fields: fields}, nil)
 		}, fail)
 	}
 }

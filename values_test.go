@@ -1,9 +1,11 @@
 package riffle
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"math/big"
 	"net/netip"
 	"os"
@@ -228,7 +230,9 @@ func TestTagsWithoutSchema(t *testing.T) {
 // TestBuildHoldsTags: Build keeps to the tags of structs, too.
 func TestBuildHoldsTags(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "built")
-	docs := Documents(func(yield func(string, any) bool) { yield("1", taggedDocument{Secret: "hunter2", URL: "a b"}) })
+	docs := Documents(func(yield func(Document, error) bool) {
+		yield(Document{ID: "1", Value: taggedDocument{Secret: "hunter2", URL: "a b"}}, nil)
+	})
 	if _, err := Build(ctx, dir, docs, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -264,5 +268,121 @@ func TestSchemaOfTakesWhatPutTakes(t *testing.T) {
 		if got := ix.ids(q); len(got) != 1 {
 			t.Errorf("%v: %v", q, got)
 		}
+	}
+}
+
+// TestSimilarityDefaults: a parameter of BM25 left at 0 is the default, and Zero is 0.
+func TestSimilarityDefaults(t *testing.T) {
+	ix := newIndex(t, nil)
+	ix.put("1", map[string]any{"t": "x x y"})
+	ix.put("2", map[string]any{"t": "x y z z z z z"})
+	score := func(m *BM25) string {
+		var scores []float64
+		for _, h := range ix.search(match("t", "x y"), &SearchOptions{Similarity: m}).Hits {
+			scores = append(scores, h.Score)
+		}
+		return fmt.Sprint(scores)
+	}
+	for _, c := range []struct {
+		m    BM25
+		same BM25
+	}{
+		{BM25{}, BM25{K1: 1.2, B: 0.75}},
+		{BM25{K1: 0.9}, BM25{K1: 0.9, B: 0.75}},
+		{BM25{B: 0.3}, BM25{K1: 1.2, B: 0.3}},
+	} {
+		if got, want := score(&c.m), score(&c.same); got != want {
+			t.Errorf("%+v scores %s, and %+v %s", c.m, got, c.same, want)
+		}
+		o := (&Options{Similarity: &c.m}).withDefaults()
+		if got := *o.Similarity; got != c.same {
+			t.Errorf("Options with %+v have %+v", c.m, got)
+		}
+	}
+	flat := BM25{K1: 0.9, B: Zero}
+	if score(&flat) == score(&BM25{K1: 0.9}) {
+		t.Error("Zero as B is the default")
+	}
+	if o := (&Options{Similarity: &BM25{K1: Zero, B: Zero}}).withDefaults(); *o.Similarity != (BM25{}) {
+		t.Errorf("Zero is %+v", *o.Similarity)
+	}
+}
+
+// ownSource is a Source of a user's.
+type ownSource []error
+
+// Documents yields a document and then each of the errors, and at last another document.
+func (s ownSource) Documents(context.Context) iter.Seq2[Document, error] {
+	return func(yield func(Document, error) bool) {
+		more := yield(Document{ID: "first", Fields: map[string]any{"t": "x"}}, nil)
+		for _, err := range s {
+			more = more && yield(Document{}, err)
+		}
+		if more {
+			yield(Document{ID: "last", Value: struct{ T string }{"y"}}, nil)
+		}
+	}
+}
+
+// TestBuildFromOwnSource: a source may be anybody's, and may fail.
+func TestBuildFromOwnSource(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "good")
+	if _, err := Build(ctx, dir, ownSource{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	ix := openIndex(t, dir, nil)
+	if got := ix.sortedIDs(All{}); !slices.Equal(got, []string{"first", "last"}) {
+		t.Errorf("built %v", got)
+	}
+	// A build of what a snapshot has.
+	s, err := ix.Snapshot()
+	ix.must(err)
+	defer s.Close()
+	again := filepath.Join(t.TempDir(), "again")
+	if _, err := Build(ctx, again, Documents(s.Documents("")), nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := openIndex(t, again, nil).sortedIDs(All{}); !slices.Equal(got, []string{"first", "last"}) {
+		t.Errorf("built again: %v", got)
+	}
+
+	broken := errors.New("the database is gone")
+	if _, err := Build(ctx, filepath.Join(t.TempDir(), "bad"), ownSource{broken}, nil); !errors.Is(err, broken) {
+		t.Errorf("a source that fails: %v", err)
+	}
+	fault := &DocumentError{ID: "second", Err: errors.New("no good")}
+	if _, err := Build(ctx, filepath.Join(t.TempDir(), "bad"), ownSource{fault}, nil); !errors.Is(err, fault) {
+		t.Errorf("a document that is none: %v", err)
+	}
+	var bad []error
+	res, err := Build(ctx, filepath.Join(t.TempDir(), "skip"), ownSource{fault, fault}, &BuildOptions{Bad: func(err error) error {
+		bad = append(bad, err)
+		return nil
+	}})
+	if err != nil || res.Docs != 2 || res.Bad != 2 || len(bad) != 2 {
+		t.Errorf("%+v, %v, faults %v", res, err, bad)
+	}
+}
+
+// TestJSONLinesAsDocuments: lines can be read one by one, as Build takes them.
+func TestJSONLinesAsDocuments(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a.jsonl")
+	if err := os.WriteFile(file, []byte("{\"id\":\"a\",\"t\":\"x\"}\n\n{bad}\n{\"id\":7,\"n\":[1,2]}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for d, err := range (JSONLines{Files: []string{file, file + ".none"}, IDPrefix: "p-"}).Documents(ctx) {
+		var in *InputError
+		switch {
+		case errors.As(err, &in):
+			got = append(got, fmt.Sprintf("line %d", in.Line))
+		case err != nil:
+			got = append(got, fmt.Sprint(errors.Is(err, os.ErrNotExist)))
+		default:
+			got = append(got, fmt.Sprintln(d.ID, d.Fields))
+		}
+	}
+	if want := []string{"p-a map[t:x]\n", "line 3", "p-7 map[n:[1 2]]\n", "true"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -16,6 +16,26 @@ type BM25 struct {
 	IDF IDF     // how rarity becomes weight
 }
 
+// Zero is 0 as K1 or B of a BM25 in options, where 0 itself stands for the default. It is so small
+// that no score tells them apart.
+const Zero = math.SmallestNonzeroFloat64
+
+// OrDefault returns the parameters that a BM25 in options stands for.
+func (m BM25) OrDefault() BM25 {
+	for _, p := range []struct {
+		param    *float64
+		standard float64
+	}{{&m.K1, DefaultBM25.K1}, {&m.B, DefaultBM25.B}} {
+		switch *p.param {
+		case 0:
+			*p.param = p.standard
+		case Zero:
+			*p.param = 0
+		}
+	}
+	return m
+}
+
 // DefaultBM25 has the parameters of Lucene.
 var DefaultBM25 = BM25{K1: 1.2, B: 0.75}
 

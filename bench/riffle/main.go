@@ -41,19 +41,19 @@ func (e *engine) Build(docs, dir string, options map[string]string) (int, error)
 		return 0, fmt.Errorf("order %q: not known", order)
 	}
 	n := 0
-	var readErr error
-	lines := riffle.Documents(func(yield func(string, any) bool) {
-		n, readErr = protocol.ReadLines(docs, func(n int, line []byte) error {
-			if !yield(strconv.Itoa(n), &document{string(line)}) {
+	lines := riffle.Documents(func(yield func(riffle.Document, error) bool) {
+		var err error
+		n, err = protocol.ReadLines(docs, func(n int, line []byte) error {
+			if !yield(riffle.Document{ID: strconv.Itoa(n), Value: &document{string(line)}}, nil) {
 				return errStopped
 			}
 			return nil
 		})
+		if err != nil && err != errStopped {
+			yield(riffle.Document{}, err)
+		}
 	})
 	_, err := riffle.Build(context.Background(), dir, lines, &riffle.BuildOptions{Index: *opts, OneSegment: true})
-	if err == nil {
-		err = readErr
-	}
 	return n, err
 }
 

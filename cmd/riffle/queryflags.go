@@ -48,6 +48,12 @@ func (q *queryFlags) options(c *cobra.Command) (*riffle.SearchOptions, error) {
 		if err := sim.Validate(); err != nil {
 			return nil, usageError{err}
 		}
+		if q.k1 == 0 {
+			sim.K1 = riffle.Zero
+		}
+		if q.b == 0 {
+			sim.B = riffle.Zero
+		}
 		o.Similarity = &sim
 	}
 	return o, nil

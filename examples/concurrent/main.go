@@ -72,9 +72,13 @@ func run(ctx context.Context, dir string, w io.Writer) error {
 	if err := <-bank.errs; err != nil {
 		return err
 	}
+	docs, err := e.Len()
+	if err != nil {
+		return err
+	}
 	fmt.Fprintf(w, "%d moves by %d writers\n", writers*moves, writers)
 	fmt.Fprintf(w, "%d accounts hold %d coins, and did each of the %d times that %d readers looked\n",
-		e.Len(), accounts*coins, bank.looks.Load(), readers)
+		docs, accounts*coins, bank.looks.Load(), readers)
 	return nil
 }
 

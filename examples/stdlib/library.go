@@ -206,6 +206,10 @@ func (l *library) print(ctx context.Context, w io.Writer, words string, k int, c
 		}
 		fmt.Fprintln(w)
 	}
-	_, err = fmt.Fprintf(w, "%d of %d documents match, found in %.2f ms by %s\n", res.Total, l.e.Len()-1, float64(took.Microseconds())/1000, res.Executor)
+	docs, err := l.e.Len()
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%d of %d documents match, found in %.2f ms by %s\n", res.Total, docs-1, float64(took.Microseconds())/1000, res.Executor)
 	return err
 }

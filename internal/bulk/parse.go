@@ -63,17 +63,17 @@ func atLine(err error, file string, line int) error {
 }
 
 // value inverts a document that is a Go value.
-func (w *worker) value(b *docBlock, d sourceDocument) error {
+func (w *worker) value(b *docBlock, d Document) error {
 	w.flat.Reset()
-	if err := w.flat.Flatten(d.doc); err != nil {
+	if err := w.flat.Flatten(d.Doc); err != nil {
 		var de *document.Error
 		if errors.As(err, &de) {
-			de.ID = d.id
+			de.ID = d.ID
 			return err
 		}
-		return &document.Error{ID: d.id, Err: err}
+		return &document.Error{ID: d.ID, Err: err}
 	}
-	return w.invert(b, d.id, w.flat.Values)
+	return w.invert(b, d.ID, w.flat.Values)
 }
 
 // line inverts a document that is a line of JSON.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/riffle-search/riffle/internal/document"
 	"github.com/riffle-search/riffle/internal/jsonl"
 )
 
@@ -28,21 +29,22 @@ type blockInput struct {
 	first  int    // number of the first line
 	lines  []byte
 
-	docs []sourceDocument
+	docs []Document
 
 	read int64 // bytes read of the whole source, up to this block
 	err  error // the last thing the source has to say; maybe a bad line, which is no end
 	bad  bool  // err is a fault of a document that is left out
 }
 
-type sourceDocument struct {
-	id  string
-	doc any
+// A Document is a Go value, a map or a struct, with its id.
+type Document struct {
+	ID  string
+	Doc any
 }
 
-// Documents are Go values with their ids: maps or structs. A document must not be changed after it has
-// been yielded.
-type Documents iter.Seq2[string, any]
+// Documents are Go values, or errors in their place. A document must not be changed after it has been
+// yielded. An error that is an *InputError or a *document.Error is about one document; any other is the end.
+type Documents iter.Seq2[Document, error]
 
 // docBytes is what a document of Documents counts for in the size of a block.
 const docBytes = 1 << 10
@@ -50,20 +52,40 @@ const docBytes = 1 << 10
 func (d Documents) read(ctx context.Context, size int, emit func(*blockInput) bool) {
 	var in blockInput
 	most := max(1, size/docBytes)
-	for id, doc := range d {
-		in.docs = append(in.docs, sourceDocument{id, doc})
-		if len(in.docs) < most {
-			continue
-		}
+	pass := func() bool {
 		if !emit(&in) {
-			return
+			return false
 		}
 		clear(in.docs)
 		in = blockInput{docs: in.docs[:0]}
+		return true
+	}
+	for doc, err := range d {
+		if err != nil {
+			if len(in.docs) > 0 && !pass() { // those before it come first
+				return
+			}
+			in.err, in.bad = err, isFault(err)
+			if !pass() || !isFault(err) {
+				return
+			}
+			continue
+		}
+		in.docs = append(in.docs, doc)
+		if len(in.docs) == most && !pass() {
+			return
+		}
 	}
 	if len(in.docs) > 0 {
-		emit(&in)
+		pass()
 	}
+}
+
+// isFault reports whether an error is about one document.
+func isFault(err error) bool {
+	var in *InputError
+	var de *document.Error
+	return errors.As(err, &in) || errors.As(err, &de)
 }
 
 // An InputError says where in the input something stands that is no document, or one that
@@ -102,6 +124,45 @@ type JSONLines struct {
 	Stdin    io.Reader // nil when no file is "-"
 	IDPrefix string    // put before every id
 	Readers  int       // files that are read at a time; documents come from these by turns
+}
+
+// Documents yields the documents of all files, one file after the other.
+func (s JSONLines) Documents(ctx context.Context) iter.Seq2[Document, error] {
+	return func(yield func(Document, error) bool) {
+		for _, path := range s.Files {
+			r, err := s.open(path)
+			if err != nil {
+				yield(Document{}, err)
+				return
+			}
+			more := s.each(ctx, r, yield)
+			r.Close() // read only, nothing can be lost
+			if !more {
+				return
+			}
+		}
+	}
+}
+
+// each yields the documents of one file. It returns false when no other file is wanted.
+func (s JSONLines) each(ctx context.Context, r *jsonl.Reader, yield func(Document, error) bool) bool {
+	for ctx.Err() == nil {
+		var d jsonl.Document
+		err := r.Next(&d)
+		if err == io.EOF {
+			return true
+		}
+		doc := Document{}
+		if err == nil {
+			doc = Document{s.IDPrefix + d.ID, d.Map()}
+		}
+		err = inputError(err)
+		if !yield(doc, err) || err != nil && !isFault(err) {
+			return false
+		}
+	}
+	yield(Document{}, ctx.Err())
+	return false
 }
 
 func (s JSONLines) read(ctx context.Context, size int, emit func(*blockInput) bool) {
@@ -178,7 +239,7 @@ func (f *fileReader) run(ctx context.Context, size int) {
 			return false
 		}
 	}
-	r, err := f.open()
+	r, err := f.source.open(f.path)
 	if err != nil {
 		send(blockInput{err: err})
 		return
@@ -204,12 +265,12 @@ func (f *fileReader) run(ctx context.Context, size int) {
 	}
 }
 
-func (f *fileReader) open() (*jsonl.Reader, error) {
-	if f.path != "-" {
-		return jsonl.Open(f.path)
+func (s JSONLines) open(path string) (*jsonl.Reader, error) {
+	if path != "-" {
+		return jsonl.Open(path)
 	}
-	if f.source.Stdin == nil {
+	if s.Stdin == nil {
 		return nil, errors.New(`riffle: JSONLines: there is a file "-", but Stdin is nil`)
 	}
-	return jsonl.NewReader(f.path, f.source.Stdin), nil
+	return jsonl.NewReader(path, s.Stdin), nil
 }

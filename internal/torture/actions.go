@@ -47,8 +47,8 @@ func (w *world) badCalls(rng random) error {
 		if _, err := s.e.Search(background, riffle.All{}, &riffle.SearchOptions{K: riffle.MaxK + 1}); err == nil {
 			return wrongf("a K that is too large is accepted")
 		}
-		if n := s.e.Len(); n != len(before) {
-			return wrongf("%d documents after calls that were refused, want %d", n, len(before))
+		if n, err := s.e.Len(); err != nil || n != len(before) {
+			return wrongf("%d documents after calls that were refused, want %d: %v", n, len(before), err)
 		}
 		return nil
 	})
@@ -133,8 +133,8 @@ func (w *world) searchWhileApplying(rng random) error {
 			readers.Go(func() {
 				for {
 					n, err := s.e.Count(background, riffle.Term{Field: "num", Value: left})
-					all := s.e.Len()
-					if err != nil || n != 0 && n != 2 || all != before && all != len(next) {
+					all, lenErr := s.e.Len()
+					if err = errors.Join(err, lenErr); err != nil || n != 0 && n != 2 || all != before && all != len(next) {
 						faults[i] = wrongf("%d of 2 documents of a batch, %d in all, while it is applied to %d that become %d: %v", n, all, before, len(next), err)
 						return
 					}
@@ -373,7 +373,7 @@ func (w *world) figures(random) error {
 		if err != nil {
 			return err
 		}
-		if int(st.Docs) != len(w.now) || s.e.Len() != len(w.now) {
+		if n, err := s.e.Len(); err != nil || int(st.Docs) != len(w.now) || n != len(w.now) {
 			return wrongf("%d documents, want %d", st.Docs, len(w.now))
 		}
 		// One segment fills up while another is written; the last batch may go over.

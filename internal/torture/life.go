@@ -314,9 +314,9 @@ func (v *living) build(dir string) error {
 
 // source yields the documents of a model.
 func (m model) source() riffle.Documents {
-	return func(yield func(string, any) bool) {
+	return func(yield func(riffle.Document, error) bool) {
 		for _, id := range m.ids() {
-			if !yield(id, map[string]any(m[id])) {
+			if !yield(riffle.Document{ID: id, Fields: m[id]}, nil) {
 				return
 			}
 		}

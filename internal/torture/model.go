@@ -256,8 +256,8 @@ func agrees(s *riffle.Snapshot, m model) error {
 
 // sameDocuments compares all documents of a snapshot with a model.
 func sameDocuments(s *riffle.Snapshot, m model) error {
-	if s.Len() != len(m) {
-		return wrongf("%d documents, want %d", s.Len(), len(m))
+	if n, err := s.Len(); err != nil || n != len(m) {
+		return wrongf("%d documents, want %d: %v", n, len(m), err)
 	}
 	want := m.ids()
 	for d, err := range s.Documents("") {

@@ -156,12 +156,13 @@ func windowState(e *riffle.Engine) (last int, err error) {
 		last = max(last, int(n))
 	}
 	first := max(0, last-window+1)
-	if want := 2 * (last - first + 1); s.Len() != want {
-		return 0, wrongf("%d documents after batch %d, want %d", s.Len(), last, want)
+	docs, err := s.Len()
+	if want := 2 * (last - first + 1); err != nil || docs != want {
+		return 0, wrongf("%d documents after batch %d, want %d: %v", docs, last, want, err)
 	}
 	n, err := s.Count(background, riffle.Match{Field: "text", Text: "w1"})
-	if err == nil && n < s.Len() {
-		err = wrongf("%d matches of %d documents", n, s.Len())
+	if err == nil && n < docs {
+		err = wrongf("%d matches of %d documents", n, docs)
 	}
 	return last, errors.Join(err, check(e))
 }
@@ -286,10 +287,10 @@ func buildRole(dir string, rng random, say func(string, ...any)) error {
 }
 
 func windowSource(last int) riffle.Documents {
-	return func(yield func(string, any) bool) {
+	return func(yield func(riffle.Document, error) bool) {
 		for i := max(0, last-window+1); i <= last; i++ {
 			for _, half := range []string{"a", "b"} {
-				if !yield(fmt.Sprintf("%d.%s", i, half), map[string]any{"num": i, "half": half, "text": fmt.Sprintf("w1 w%d", i%10)}) {
+				if !yield(riffle.Document{ID: fmt.Sprintf("%d.%s", i, half), Fields: map[string]any{"num": i, "half": half, "text": fmt.Sprintf("w1 w%d", i%10)}}, nil) {
 					return
 				}
 			}
