@@ -257,6 +257,32 @@ func ExampleMatch_fields() {
 	// Output: nautilus moby beagle
 }
 
+// Two indexes score as one: each is asked for its statistics, and gets the sum.
+func ExampleStatistics() {
+	ctx := context.Background()
+	q := riffle.Match{Field: "text", Text: "whale ship"}
+	var shards []*riffle.Engine
+	var sum riffle.Statistics
+	for range 2 {
+		e, done := library(nil)
+		defer done()
+		own, err := e.Statistics(ctx, q)
+		if err != nil {
+			log.Fatal(err)
+		}
+		sum.Add(own)
+		shards = append(shards, e)
+	}
+	fmt.Println(sum.Fields["text"].Documents, "documents")
+	for _, e := range shards {
+		show(e.Search(ctx, q, &riffle.SearchOptions{Statistics: &sum}))
+	}
+	// Output:
+	// 8 documents
+	// nautilus moby beagle
+	// nautilus moby beagle
+}
+
 // A snapshot stays as it is until it is closed.
 func ExampleEngine_Snapshot() {
 	ctx := context.Background()

@@ -24,7 +24,10 @@ func (v view) giveBack(p *preparer) {
 
 // prepare turns a query into a plan on a view. The plan is lent until the next call.
 func (p *preparer) prepare(ctx context.Context, v view, q Query, s *searchSettings) (*plan.Compiled, error) {
-	set := plan.Settings{K: s.K + s.From, CountAll: s.ExactTotal, Sim: s.sim, Alpha: s.alpha, AllowUnknown: v.e.opts.AllowUnknownFields}
+	set := plan.Settings{
+		K: s.K + s.From, CountAll: s.ExactTotal, Sim: s.sim, Alpha: s.alpha, Outside: s.Statistics,
+		AllowUnknown: v.e.opts.AllowUnknownFields || s.Statistics != nil, // another index may have the field
+	}
 	if !s.After.IsZero() {
 		if err := v.resume(ctx, q, s, &set); err != nil {
 			return nil, err

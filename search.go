@@ -78,6 +78,9 @@ type SearchOptions struct {
 	// Similarity overrides the engine's BM25 parameters for this search.
 	Similarity *BM25
 
+	// Statistics take the place of the index's own, so that several indexes score as one: see Statistics.
+	Statistics *Statistics
+
 	// Alpha overrides the weight of the static rank, in [0, 1]. The default is
 	// Options.Rank.Alpha.
 	Alpha *float64
@@ -198,6 +201,9 @@ type Searcher interface {
 
 	// Explain derives the score that Search gives a document.
 	Explain(ctx context.Context, q Query, id string, o *SearchOptions) (*Explanation, error)
+
+	// Statistics returns what BM25 knows of the fields and terms of a query.
+	Statistics(ctx context.Context, q Query) (*Statistics, error)
 }
 
 var _, _ Searcher = (*Engine)(nil), (*Snapshot)(nil)

@@ -53,6 +53,15 @@ func (v *View) Table(name string, sim blockmax.BM25, average float64) *blockmax.
 	return v.field(name).tableAt(sim, average, &v.ix.tables)
 }
 
+// Totals implements plan.Index.
+func (v *View) Totals(name string) (docs, tokens uint64) {
+	t := v.field(name)
+	if !t.norms {
+		return t.docs, 0
+	}
+	return t.docs, t.tokens
+}
+
 // Settle implements plan.Index.
 func (v *View) Settle(lists []*cache.List) { v.ix.lists.Settle(lists) }
 

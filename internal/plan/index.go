@@ -26,6 +26,10 @@ type Index interface {
 	// Table returns the impact table of a field under a similarity, as if average were its average length.
 	Table(name string, sim blockmax.BM25, average float64) *blockmax.Table
 
+	// Totals returns how many documents have a field, and how many tokens these have in it, or 0 where it
+	// keeps no lengths.
+	Totals(name string) (docs, tokens uint64)
+
 	// List opens the list of a term in a segment. List.Postings is nil where the term does not occur.
 	List(segment int, field, term string) (*cache.List, error)
 

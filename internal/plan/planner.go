@@ -107,11 +107,12 @@ func restrict(ctx context.Context, x Index, p *Plan, s shape, o *Settings) error
 // collects them, looks them up in every segment, weighs and scales them, and then
 // makes the nodes of a tree. It makes one plan after the other, in the same memory.
 type planner struct {
-	ctx   context.Context
-	index Index
-	sim   blockmax.BM25
-	alpha float64
-	given string // Settings.Frozen
+	ctx     context.Context
+	index   Index
+	sim     blockmax.BM25
+	alpha   float64
+	outside *Statistics // Settings.Outside
+	frozen  string      // Settings.Frozen
 
 	terms     []planTerm
 	known     map[knownTerm][]int // what has been collected and may be again, see again
@@ -131,13 +132,15 @@ type planner struct {
 func (b *planner) begin(ctx context.Context, x Index, s *Settings) {
 	b.ctx = ctx
 	b.known, b.constant = nil, 0
-	b.index, b.sim, b.alpha, b.given = x, s.Sim, s.Alpha, s.Frozen
+	b.index, b.sim, b.alpha = x, s.Sim, s.Alpha
+	b.outside, b.frozen = s.Outside, s.Frozen
 	b.terms, b.scored, b.constants = b.terms[:0], b.scored[:0], b.constants[:0]
 }
 
 // forget drops what belongs to the index.
 func (b *planner) forget() {
-	b.ctx, b.index, b.out, b.given = nil, nil, Compiled{}, ""
+	b.ctx, b.index, b.out = nil, nil, Compiled{}
+	b.outside, b.frozen = nil, ""
 	clear(b.terms)
 	clear(b.lists)
 	b.lists = b.lists[:0] // the next query may fail before it has any
@@ -235,10 +238,8 @@ func (b *planner) finish() (*Compiled, error) {
 		return nil, err
 	}
 	b.weigh()
-	if b.given != "" {
-		if err := b.thaw(b.given); err != nil {
-			return nil, err
-		}
+	if err := b.reweigh(); err != nil {
+		return nil, err
 	}
 	q := &b.out
 	*q = Compiled{terms: b.terms, sim: b.sim, alpha: b.alpha}
@@ -293,6 +294,17 @@ func (b *planner) weigh() {
 		t.docs, t.table = docs, table
 		t.weigh(b.sim)
 	}
+}
+
+// reweigh weighs the terms by other statistics than the index's, where there are any.
+func (b *planner) reweigh() error {
+	switch {
+	case b.frozen != "":
+		return b.thaw(b.frozen)
+	case b.outside != nil:
+		return b.weighBy(b.outside)
+	}
+	return nil
 }
 
 func (t *planTerm) weigh(sim blockmax.BM25) {

@@ -13,8 +13,9 @@ type Settings struct {
 	CountAll bool
 	After    *blockmax.Hit
 	Sim      blockmax.BM25
-	Alpha    float64 // of the static rank
-	Frozen   string  // statistics that count instead of the index's (Compiled.AppendStatistics), or ""
+	Alpha    float64     // of the static rank
+	Outside  *Statistics // of several indexes together, instead of the index's; or nil
+	Frozen   string      // statistics that count instead of the index's (Compiled.AppendStatistics), or ""
 
 	AllowUnknown bool // fields that the index does not have match nothing, instead of being an error
 }

@@ -1,9 +1,135 @@
 package plan
 
 import (
+	"encoding/base64"
 	"encoding/binary"
+	"encoding/json"
+	"fmt"
 	"math"
+	"strings"
+	"unicode/utf8"
 )
+
+// Statistics are what BM25 knows of a collection, as far as it concerns some queries.
+type Statistics struct {
+	Fields map[string]FieldStatistics `json:"fields"`
+}
+
+// FieldStatistics are those of one field.
+type FieldStatistics struct {
+	Documents uint64            // that have the field
+	Tokens    uint64            // in all of them; 0 where no lengths are kept
+	Terms     map[string]uint64 // documents that have each term, as it is indexed
+}
+
+// Add adds the statistics of another collection that has no document in common.
+func (s *Statistics) Add(o *Statistics) {
+	if s.Fields == nil {
+		s.Fields = make(map[string]FieldStatistics, len(o.Fields))
+	}
+	for name, from := range o.Fields {
+		f := s.Fields[name]
+		f.Documents = saturated(f.Documents, from.Documents)
+		f.Tokens = saturated(f.Tokens, from.Tokens)
+		terms := make(map[string]uint64, max(len(f.Terms), len(from.Terms)))
+		for _, m := range [...]map[string]uint64{f.Terms, from.Terms} {
+			for term, n := range m {
+				terms[term] = saturated(terms[term], n)
+			}
+		}
+		f.Terms = terms
+		s.Fields[name] = f
+	}
+}
+
+func saturated(a, b uint64) uint64 {
+	if a+b < a {
+		return math.MaxUint64
+	}
+	return a + b
+}
+
+// fieldJSON is the JSON form. Terms that are not text, as those of numbers, are in binary, in base64.
+type fieldJSON struct {
+	Documents uint64            `json:"documents"`
+	Tokens    uint64            `json:"tokens"`
+	Terms     map[string]uint64 `json:"terms,omitempty"`
+	Binary    map[string]uint64 `json:"binary,omitempty"`
+}
+
+// MarshalJSON implements json.Marshaler: {"documents": 3, "tokens": 20, "terms": {"whale": 2}}.
+func (f FieldStatistics) MarshalJSON() ([]byte, error) {
+	j := fieldJSON{Documents: f.Documents, Tokens: f.Tokens, Terms: map[string]uint64{}, Binary: map[string]uint64{}}
+	for term, n := range f.Terms {
+		if utf8.ValidString(term) && !strings.HasPrefix(term, "\x00") {
+			j.Terms[term] = n
+		} else {
+			j.Binary[base64.StdEncoding.EncodeToString([]byte(term))] = n
+		}
+	}
+	return json.Marshal(j)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (f *FieldStatistics) UnmarshalJSON(data []byte) error {
+	var j fieldJSON
+	if err := json.Unmarshal(data, &j); err != nil {
+		return err
+	}
+	*f = FieldStatistics{j.Documents, j.Tokens, j.Terms}
+	for text, n := range j.Binary {
+		term, err := base64.StdEncoding.DecodeString(text)
+		if err != nil {
+			return fmt.Errorf("the binary term %q is not base64: %w", text, err)
+		}
+		if f.Terms == nil {
+			f.Terms = map[string]uint64{}
+		}
+		f.Terms[string(term)] = n
+	}
+	return nil
+}
+
+// Statistics returns what the weights of the query's terms come from, by name.
+func (c *Compiled) Statistics(x Index) *Statistics {
+	s := &Statistics{Fields: map[string]FieldStatistics{}}
+	for i := range c.terms {
+		t := &c.terms[i]
+		f, ok := s.Fields[t.field]
+		if !ok {
+			f.Terms = map[string]uint64{}
+			f.Documents, f.Tokens = x.Totals(t.field)
+			s.Fields[t.field] = f
+		}
+		f.Terms[t.term] = t.docFreq
+	}
+	return s
+}
+
+// weighBy weighs the terms by statistics from outside.
+func (b *planner) weighBy(s *Statistics) error {
+	for i := range b.terms {
+		t := &b.terms[i]
+		f, ok := s.Fields[t.field]
+		if ok {
+			t.docFreq, ok = f.Terms[t.term]
+		}
+		if !ok {
+			return Errorf("SearchOptions.Statistics", "lack the term %q of field %q; they must be of the same query", printable(t.term), t.field)
+		}
+		if i > 0 && t.field == b.terms[i-1].field {
+			t.docs, t.table = b.terms[i-1].docs, b.terms[i-1].table
+		} else {
+			average := 1.0
+			if f.Documents > 0 {
+				average = float64(f.Tokens) / float64(f.Documents)
+			}
+			t.docs, t.table = f.Documents, b.index.Table(t.field, b.sim, average)
+		}
+		t.weigh(b.sim)
+	}
+	return nil
+}
 
 // AppendStatistics appends the statistics that the query's weights come from, for Settings.Frozen: for each
 // term, where its field is not that of the term before, the number of documents that have the field (uvarint)

@@ -1,0 +1,70 @@
+package riffle
+
+import (
+	"context"
+
+	"github.com/riffle-search/riffle/internal/plan"
+)
+
+// Statistics are what BM25 knows of a collection, as far as it concerns a query: how many documents and
+// tokens each field has, and how many documents each term.
+//
+// Several indexes (shards) with one schema score as one index of all their documents, to the last bit:
+// ask each for its Statistics of the query, Add them up, and give the sum to each search as
+// SearchOptions.Statistics.
+//
+//	type Statistics struct {
+//		Fields map[string]FieldStatistics
+//	}
+//
+// Add adds the statistics of another collection. The form of json.Marshal is stable:
+//
+//	{"fields": {"title": {"documents": 3, "tokens": 20, "terms": {"whale": 2}}}}
+//
+// Terms that are not text, such as numbers, are under "binary", in base64. Documents that are deleted
+// count until a merge drops them. A Match with AndOr goes by the documents of each index alone.
+type Statistics = plan.Statistics
+
+// FieldStatistics are the part of Statistics about one field.
+//
+//	type FieldStatistics struct {
+//		Documents uint64            // that have the field
+//		Tokens    uint64            // in all of them; 0 where no lengths are kept
+//		Terms     map[string]uint64 // documents that have each term, as it is indexed
+//	}
+type FieldStatistics = plan.FieldStatistics
+
+// Statistics returns what BM25 knows of the fields and terms of a query, as the index is now. Fields that
+// the index does not have, and their terms, have zeros. Filters, which do not score, may be left out.
+func (e *Engine) Statistics(ctx context.Context, q Query) (*Statistics, error) {
+	v, err := e.acquire()
+	if err != nil {
+		return nil, err
+	}
+	defer v.Release()
+	return v.statistics(ctx, q)
+}
+
+// Statistics returns what BM25 knows of the fields and terms of a query; see Engine.Statistics.
+func (s *Snapshot) Statistics(ctx context.Context, q Query) (*Statistics, error) {
+	v, err := s.hold()
+	if err != nil {
+		return nil, err
+	}
+	defer v.Release()
+	return v.statistics(ctx, q)
+}
+
+func (v view) statistics(ctx context.Context, q Query) (*Statistics, error) {
+	set, err := v.e.settings(nil)
+	if err != nil {
+		return nil, err
+	}
+	p := v.e.borrow()
+	defer v.giveBack(p)
+	c, err := p.plan(ctx, v, q, &plan.Settings{K: set.K, Sim: set.sim, AllowUnknown: true})
+	if err != nil {
+		return nil, err
+	}
+	return c.Statistics(v.View), nil
+}
