@@ -137,6 +137,9 @@ func Build(ctx context.Context, dir string, source Source, opts *BuildOptions) (
 	if err != nil {
 		return nil, err
 	}
+	if lines, ok := source.(JSONLines); ok && lines.Readers < 0 {
+		return nil, fmt.Errorf("riffle: JSONLines.Readers: must not be negative, not %d", lines.Readers)
+	}
 	r, err := bulk.Build(ctx, dir, bulkSource(ctx, source), o.bulk())
 	if err != nil {
 		return nil, err

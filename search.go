@@ -182,6 +182,9 @@ func (e *Engine) settings(o *SearchOptions) (s searchSettings, err error) {
 			fault("Parallel", "%w", err)
 		}
 	}
+	if s.Processor > GPU {
+		fault("Processor", "must be AnyProcessor, CPU or GPU, not %d", s.Processor)
+	}
 	if s.Processor == GPU && e.accelerator == nil {
 		errs = append(errs, e.noGPU())
 	}

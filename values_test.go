@@ -386,3 +386,22 @@ func TestJSONLinesAsDocuments(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// TestOutOfRange: numbers that mean nothing are refused.
+func TestOutOfRange(t *testing.T) {
+	ix := newIndex(t, nil)
+	_, err := ix.Search(ctx, All{}, &SearchOptions{Processor: 77})
+	if err == nil || !strings.Contains(err.Error(), "SearchOptions.Processor: must be AnyProcessor, CPU or GPU, not 77") {
+		t.Errorf("processor 77: %v", err)
+	}
+	_, err = Build(ctx, filepath.Join(t.TempDir(), "x"), JSONLines{Readers: -3}, nil)
+	if err == nil || !strings.Contains(err.Error(), "JSONLines.Readers: must not be negative, not -3") {
+		t.Errorf("-3 readers: %v", err)
+	}
+	ix.must(ix.Close())
+	for name, err := range map[string]error{"Put": ix.Put(ctx, "1", map[string]any{}), "Flush": ix.Flush(ctx), "Compact": ix.Compact(ctx)} {
+		if !errors.Is(err, ErrClosed) || !strings.HasPrefix(err.Error(), "riffle: ") {
+			t.Errorf("%s of a closed Engine: %v", name, err)
+		}
+	}
+}

@@ -29,7 +29,7 @@ var (
 	ErrReadOnly = errors.New("store: opened read-only")
 
 	// ErrClosed: a call after Close.
-	ErrClosed = errors.New("store: closed")
+	ErrClosed = errors.New("riffle: closed")
 
 	// ErrFailed: an earlier write failed in a way that leaves memory and disk
 	// in disagreement. What was read is still good and can still be read, but

@@ -187,7 +187,7 @@ func (b *benchCommand) open() (*riffle.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkField(e, b.field); err != nil {
+	if err := checkFields(e, b.fieldNames()); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil

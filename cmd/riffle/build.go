@@ -85,6 +85,8 @@ func (b *buildFlags) check(bulk bool) error {
 	switch {
 	case b.gpu && !bulk:
 		return usagef("--gpu is for an index that is made as a whole (--bulk on)")
+	case b.workers < 0 || b.readers < 1:
+		return usagef("--workers must not be negative and --readers at least 1, not %d and %d", b.workers, b.readers)
 	case b.stages && !bulk:
 		return usagef("--stages is for an index that is made as a whole (--bulk on)")
 	}

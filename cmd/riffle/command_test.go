@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -214,6 +215,28 @@ func TestCompletion(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
 		if out := must(t, "completion", shell); len(out) < 1000 {
 			t.Errorf("completion for %s is %d bytes", shell, len(out))
+		}
+	}
+}
+
+// TestTruncatedArchiveLeavesNothing: a file that cannot be unpacked at all makes no index, in either way of indexing.
+func TestTruncatedArchiveLeavesNothing(t *testing.T) {
+	var whole bytes.Buffer
+	z := gzip.NewWriter(&whole)
+	z.Write([]byte(`{"id": "a", "text": "one"}` + "\n"))
+	z.Close()
+	for _, length := range []int{5, 12} {
+		file := filepath.Join(t.TempDir(), "a.jsonl.gz")
+		if err := os.WriteFile(file, whole.Bytes()[:length], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, bulk := range []string{"on", "off"} {
+			db := filepath.Join(t.TempDir(), "db")
+			var out, errw bytes.Buffer
+			code := execute(context.Background(), []string{"index", "--db", db, "--bulk", bulk, "--progress", "none", file}, nil, &out, &errw)
+			if _, err := os.Stat(db); code != exitFailure || !os.IsNotExist(err) {
+				t.Errorf("%d bytes, bulk %s: exit code %d, %s, index: %v", length, bulk, code, &errw, err)
+			}
 		}
 	}
 }

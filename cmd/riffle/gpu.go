@@ -101,7 +101,7 @@ func (t *gpuTrial) run(c *cobra.Command) (err error) {
 		return err
 	}
 	defer closing(e, &err)
-	if err := checkField(e, t.field); err != nil {
+	if err := checkFields(e, t.fieldNames()); err != nil {
 		return err
 	}
 	if err := t.warm(c.Context(), e, &t.queryFlags, o); err != nil {

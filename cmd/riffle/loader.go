@@ -90,8 +90,10 @@ func (l *loader) run(ctx context.Context, apply func(*chunk) error) error {
 		if c == nil || err != nil {
 			return err
 		}
-		if err := apply(c); err != nil {
-			return err
+		if len(c.lines) > 0 { // a file that cannot be read at all leaves no index behind
+			if err := apply(c); err != nil {
+				return err
+			}
 		}
 		if c.last != nil {
 			return c.last

@@ -53,6 +53,16 @@ func closing(e *riffle.Engine, err *error) {
 	*err = errors.Join(*err, e.Close())
 }
 
+// checkFields is checkField for several.
+func checkFields(e *riffle.Engine, fields []string) error {
+	for _, field := range fields {
+		if err := checkField(e, field); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // checkField makes sure that a field can be searched, because a search in a field
 // that does not exist is a search without hits, and the caller would wonder why.
 func checkField(e *riffle.Engine, field string) error {

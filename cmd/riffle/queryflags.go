@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,7 +22,7 @@ type queryFlags struct {
 
 func (q *queryFlags) declare(c *cobra.Command, k int) {
 	f := c.Flags()
-	f.StringVar(&q.field, "field", "text", "field to search")
+	f.StringVar(&q.field, "field", "text", "field to search, or several: title^3,text finds words in any of them, with boosts")
 	f.IntVarP(&q.k, "k", "k", k, "most hits of a query, 1 to 10000")
 	q.mode = choice[riffle.Mode]{text: "or", value: riffle.Or, parse: riffle.ParseMode,
 		names: []string{"or", "and", "and+or"}}
@@ -69,7 +70,40 @@ func (q *queryFlags) engineOptions() *riffle.Options {
 }
 
 func (q *queryFlags) match(text string) riffle.Query {
-	return riffle.Match{Field: q.field, Text: text, Mode: q.mode.value}
+	m := riffle.Match{Text: text, Mode: q.mode.value}
+	for _, field := range strings.Split(q.field, ",") {
+		name, boost := cutBoost(field)
+		m.Fields = append(m.Fields, name)
+		if boost != 1 {
+			if m.Boosts == nil {
+				m.Boosts = map[string]float64{}
+			}
+			m.Boosts[name] = boost
+		}
+	}
+	if len(m.Fields) == 1 {
+		m.Field, m.Fields = m.Fields[0], nil
+	}
+	return m
+}
+
+// cutBoost takes title^3 apart. What is no number behind the last ^ belongs to the name.
+func cutBoost(field string) (name string, boost float64) {
+	if i := strings.LastIndexByte(field, '^'); i > 0 {
+		if boost, err := strconv.ParseFloat(field[i+1:], 64); err == nil {
+			return field[:i], boost
+		}
+	}
+	return field, 1
+}
+
+// fieldNames are the fields that --field names.
+func (q *queryFlags) fieldNames() []string {
+	names := strings.Split(q.field, ",")
+	for i := range names {
+		names[i], _ = cutBoost(names[i])
+	}
+	return names
 }
 
 // A choice is the value of a flag that takes one of a few names.

@@ -65,7 +65,7 @@ func (r *runCommand) run(c *cobra.Command) (err error) {
 		return err
 	}
 	defer closing(e, &err)
-	if err := checkField(e, r.field); err != nil {
+	if err := checkFields(e, r.fieldNames()); err != nil {
 		return err
 	}
 	return writeTo(r.output, c.OutOrStdout(), func(w io.Writer) error {

@@ -27,6 +27,10 @@ type searchCommand struct {
 	queryFlags
 	db                   string
 	explain, json, total bool
+	filters              []string
+	from                 int
+	rank                 string
+	alpha                float64
 }
 
 func newSearch() *cobra.Command {
@@ -45,7 +49,28 @@ func newSearch() *cobra.Command {
 	f.BoolVar(&s.explain, "explain", false, "derive each score, term by term")
 	f.BoolVar(&s.json, "json", false, "print a JSON object on one line")
 	f.BoolVar(&s.total, "total", false, "count all matches exactly, which pruning otherwise avoids")
+	f.StringArrayVar(&s.filters, "filter", nil, "only documents whose field has this value: NAME=VALUE, exactly (may be repeated)")
+	f.IntVar(&s.from, "from", 0, "pass over so many hits: the third page of ten begins with --from 20")
+	f.StringVar(&s.rank, "rank", "", "numeric field with the static rank that the index was made with")
+	f.Float64Var(&s.alpha, "alpha", 0, "share of the static rank in a score, 0 to 1")
 	return c
+}
+
+// query is what the flags and the words ask.
+func (s *searchCommand) query(text string) (riffle.Query, error) {
+	q := s.match(text)
+	if len(s.filters) == 0 {
+		return q, nil
+	}
+	b := riffle.Bool{Must: []riffle.Query{q}}
+	for _, f := range s.filters {
+		name, value, ok := strings.Cut(f, "=")
+		if !ok || name == "" {
+			return nil, usagef("--filter %s: want NAME=VALUE", f)
+		}
+		b.Filter = append(b.Filter, riffle.Term{Field: name, Value: value})
+	}
+	return b, nil
 }
 
 func (s *searchCommand) run(c *cobra.Command, text string) (err error) {
@@ -53,38 +78,50 @@ func (s *searchCommand) run(c *cobra.Command, text string) (err error) {
 	if err != nil {
 		return err
 	}
-	o.ExactTotal, o.Load = s.total, []string{"*"}
-	e, err := openWith(s.db, s.engineOptions())
+	o.ExactTotal, o.Load, o.From = s.total, []string{"*"}, s.from
+	q, err := s.query(text)
+	if err != nil {
+		return err
+	}
+	if s.alpha != 0 && s.rank == "" {
+		return usagef("--alpha goes with --rank, the field that has the static rank")
+	}
+	opts := s.engineOptions()
+	opts.Rank = riffle.Rank{Field: s.rank, Alpha: s.alpha}
+	if err := opts.Validate(); err != nil {
+		return usageError{err}
+	}
+	e, err := openWith(s.db, opts)
 	if err != nil {
 		return err
 	}
 	defer closing(e, &err)
-	if err := checkField(e, s.field); err != nil {
+	if err := checkFields(e, s.fieldNames()); err != nil {
 		return err
 	}
-	res, err := e.Search(c.Context(), s.match(text), o)
+	res, err := e.Search(c.Context(), q, o)
 	if err != nil {
 		return err
 	}
-	why, err := s.explanations(c.Context(), e, text, res, o)
+	why, err := s.explanations(c.Context(), e, q, res, o)
 	if err != nil {
 		return err
 	}
 	if s.json {
-		return printJSON(c.OutOrStdout(), res, why)
+		return printJSON(c.OutOrStdout(), res, s.from, why)
 	}
-	return s.print(c, newSnippets(e.Schema(), s.field, text), res, why)
+	return s.print(c, newSnippets(e.Schema(), s.fieldNames(), text), res, why)
 }
 
 // explanations derives the scores of all hits; nil unless asked for.
-func (s *searchCommand) explanations(ctx context.Context, e *riffle.Engine, text string, res *riffle.Result, o *riffle.SearchOptions) ([]*riffle.Explanation, error) {
+func (s *searchCommand) explanations(ctx context.Context, e *riffle.Engine, q riffle.Query, res *riffle.Result, o *riffle.SearchOptions) ([]*riffle.Explanation, error) {
 	if !s.explain {
 		return nil, nil
 	}
 	why := make([]*riffle.Explanation, len(res.Hits))
 	for i, h := range res.Hits {
 		var err error
-		if why[i], err = e.Explain(ctx, s.match(text), h.ID, o); err != nil {
+		if why[i], err = e.Explain(ctx, q, h.ID, o); err != nil {
 			return nil, err
 		}
 	}
@@ -94,9 +131,9 @@ func (s *searchCommand) explanations(ctx context.Context, e *riffle.Engine, text
 func (s *searchCommand) print(c *cobra.Command, sn *snippets, res *riffle.Result, why []*riffle.Explanation) error {
 	var b strings.Builder
 	for i, h := range res.Hits {
-		fmt.Fprintf(&b, "%3d  %9.4f  %s", i+1, h.Score, oneLine(h.ID, riffle.MaxIDBytes))
-		if title, ok := h.Fields["title"].(string); ok && title != "" {
-			fmt.Fprintf(&b, "  %s", oneLine(title, 100))
+		fmt.Fprintf(&b, "%3d  %9.4f  %s", s.from+i+1, h.Score, oneLine(h.ID, riffle.MaxIDBytes))
+		if titles := texts(h.Fields["title"]); len(titles) > 0 && titles[0] != "" {
+			fmt.Fprintf(&b, "  %s", oneLine(strings.Join(titles, " / "), 100))
 		}
 		b.WriteByte('\n')
 		if text := sn.best(h.Fields); text != "" {
@@ -159,14 +196,14 @@ func newExplainJSON(x *riffle.Explanation) *explainJSON {
 	return out
 }
 
-func printJSON(w io.Writer, res *riffle.Result, why []*riffle.Explanation) error {
+func printJSON(w io.Writer, res *riffle.Result, from int, why []*riffle.Explanation) error {
 	out := searchJSON{
 		Total: res.Total, TotalExact: res.TotalExact, Executor: res.Executor, Micros: float64(res.Duration.Nanoseconds()) / 1000,
 		Work: workJSON{res.Work.BlocksDecoded, res.Work.BlocksSkipped, res.Work.DocsScored},
 		Hits: []hitJSON{},
 	}
 	for i, h := range res.Hits {
-		hit := hitJSON{Rank: i + 1, Score: h.Score, ID: h.ID, Fields: h.Fields}
+		hit := hitJSON{Rank: from + i + 1, Score: h.Score, ID: h.ID, Fields: h.Fields}
 		if why != nil {
 			hit.Explain = newExplainJSON(why[i])
 		}

@@ -20,12 +20,16 @@ type snippets struct {
 	words    map[string]bool
 }
 
-func newSnippets(schema *riffle.Schema, field, query string) *snippets {
-	f := schema.Fields[field]
-	s := &snippets{fields: []string{field}, words: map[string]bool{}}
-	if len(f.CopyFrom) > 0 {
-		s.fields = f.CopyFrom
+func newSnippets(schema *riffle.Schema, fields []string, query string) *snippets {
+	s := &snippets{words: map[string]bool{}}
+	for _, field := range fields {
+		if from := schema.Fields[field].CopyFrom; len(from) > 0 {
+			s.fields = append(s.fields, from...)
+		} else {
+			s.fields = append(s.fields, field)
+		}
 	}
+	f := schema.Fields[fields[0]] // one analyzer will do for a snippet
 	name := "standard"
 	for _, n := range []string{f.Analyzer, schema.Analyzer} {
 		if n != "" {
@@ -52,15 +56,33 @@ func (s *snippets) best(fields map[string]any) string {
 	var best string
 	most := -1
 	for _, name := range s.fields {
-		text, ok := fields[name].(string)
-		if !ok || name == "title" { // titles are shown anyway
+		if name == "title" { // titles are shown anyway
 			continue
 		}
-		if start, found := s.window(text); found > most {
-			best, most = cut(text, start), found
+		for _, text := range texts(fields[name]) {
+			if start, found := s.window(text); found > most {
+				best, most = cut(text, start), found
+			}
 		}
 	}
 	return best
+}
+
+// texts are the strings of a stored field, which has one value or several.
+func texts(value any) []string {
+	switch v := value.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		var all []string
+		for _, e := range v {
+			if s, ok := e.(string); ok {
+				all = append(all, s)
+			}
+		}
+		return all
+	}
+	return nil
 }
 
 // A place is a query word in a text.
