@@ -12,7 +12,9 @@ import (
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/internal/accelerator"
 	"github.com/riffle-search/riffle/internal/document"
+	"github.com/riffle-search/riffle/internal/hook"
 	"github.com/riffle-search/riffle/internal/live"
+	"github.com/riffle-search/riffle/postings"
 	"github.com/riffle-search/riffle/segment"
 	"github.com/riffle-search/riffle/store"
 )
@@ -70,6 +72,47 @@ func (o DocOrder) String() string {
 		return "graph"
 	}
 	return fmt.Sprintf("DocOrder(%d)", uint8(o))
+}
+
+// A Codec says how posting lists are stored. Searches give the same answers with any codec. A
+// segment keeps its codec until it is merged, so one index may hold several.
+// bench/results/2026-11-20-codecs.md has sizes and times.
+type Codec uint8
+
+const (
+	// Interpolative is the smallest. What a search needs is unpacked when it is read
+	// into the list cache, at about 7 ns a posting; from then on lists are Packed.
+	Interpolative Codec = iota
+
+	// Packed stores lists as they are searched. They take half as much again on disk and are
+	// read at the speed of a copy: for an index that changes all the time, or is many times
+	// larger than Options.CacheBytes.
+	Packed
+
+	// PFor and Rice store blocks with exceptions, or in unary parts, and leave them so in
+	// memory: smaller than Packed there too, and slower to search.
+	PFor
+	Rice
+)
+
+// kinds are what package postings calls the codecs.
+var kinds = [...]postings.Kind{Interpolative: postings.Interpolative, Packed: postings.Packed, PFor: postings.PFor, Rice: postings.Rice}
+
+func (c Codec) String() string {
+	if int(c) < len(kinds) {
+		return kinds[c].String()
+	}
+	return fmt.Sprintf("Codec(%d)", uint8(c))
+}
+
+// ParseCodec reads "interpolative", "packed", "pfor" or "rice".
+func ParseCodec(name string) (Codec, error) {
+	for c := range Codec(len(kinds)) {
+		if c.String() == name {
+			return c, nil
+		}
+	}
+	return 0, fmt.Errorf(`unknown codec %q (want "interpolative", "packed", "pfor" or "rice")`, name)
 }
 
 // BM25 holds the parameters of the similarity:
@@ -240,6 +283,25 @@ type privateOptions struct {
 	maxDocs     uint64             // instead of MaxDocs
 	segmentDocs uint64             // instead of what a segment may have
 	replayed    func(bytes int64)  // is told what memory holds after each record of the log that Open reads
+}
+
+// Test programs of other packages reach privateOptions and privateBuild through package hook.
+func init() {
+	hook.Set = func(opts any, k hook.Knobs) {
+		switch o := opts.(type) {
+		case *Options:
+			o.private.set(k)
+		case *BuildOptions:
+			o.Index.private.set(k)
+			o.private.blockBytes, o.private.runBytes = k.BlockBytes, k.RunBytes
+		default:
+			panic(fmt.Sprintf("BUG: knobs for %T", opts))
+		}
+	}
+}
+
+func (p *privateOptions) set(k hook.Knobs) {
+	p.store, p.memoryBytes, p.tableBytes = k.Store, k.MemoryBytes, k.TableBytes
 }
 
 // withDefaults returns a copy in which zero values are replaced. It accepts nil.
