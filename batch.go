@@ -1,7 +1,9 @@
 package riffle
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/riffle-search/riffle/internal/document"
 )
@@ -40,11 +42,15 @@ func (b *Batch) Put(id string, doc any) {
 		b.errs = append(b.errs, err)
 		return
 	}
-	for i := range vals {
-		b.size += len(vals[i].Name) + len(vals[i].Str) + 16
+	b.add(document.Operation{ID: id, Values: vals})
+}
+
+func (b *Batch) add(op document.Operation) {
+	for i := range op.Values {
+		b.size += len(op.Values[i].Name) + len(op.Values[i].Str) + 16
 	}
-	b.ops = append(b.ops, document.Operation{ID: id, Values: vals})
-	b.size += len(id)
+	b.ops = append(b.ops, op)
+	b.size += len(op.ID)
 }
 
 // Delete removes the document that has this id, if there is one.
@@ -53,8 +59,47 @@ func (b *Batch) Delete(id string) {
 		b.errs = append(b.errs, err)
 		return
 	}
-	b.ops = append(b.ops, document.Operation{ID: id, Delete: true})
-	b.size += len(id)
+	b.add(document.Operation{ID: id, Delete: true})
+}
+
+// MarshalJSON writes the changes as an array, in a form that stays and loses nothing:
+//
+//	[
+//	  {"put": "moby", "fields": {"title": "Moby Dick", "author.name": "Melville", "tags": ["whale", "sea"], "year": 1851}},
+//	  {"put": "log", "fields": {"at": {"time": "1851-10-18T00:00:00Z"}, "raw": {"bytes": "/w=="}}},
+//	  {"delete": "nautilus"}
+//	]
+//
+// Fields have flat names. A time, a text that is not UTF-8 (in base64), and a value that the tags of a struct give
+// rules ({"value": "x", "noindex": true}, also nostore and keyword) are objects. An id that is not UTF-8 is
+// {"bytes": …}, too. The error is that of a change which Apply would refuse.
+func (b Batch) MarshalJSON() ([]byte, error) {
+	if err := errors.Join(b.errs...); err != nil {
+		return nil, err
+	}
+	if len(b.ops) == 0 {
+		return []byte("[]"), nil
+	}
+	return json.Marshal(b.ops)
+}
+
+// UnmarshalJSON replaces the changes by what MarshalJSON has written. What is not understood is an error, and
+// leaves the batch as it was.
+func (b *Batch) UnmarshalJSON(data []byte) error {
+	var list []json.RawMessage
+	if err := json.Unmarshal(data, &list); err != nil {
+		return fmt.Errorf("riffle: batch: %w", err)
+	}
+	next := Batch{ops: make([]document.Operation, 0, len(list))}
+	for i, text := range list {
+		var op document.Operation
+		if err := json.Unmarshal(text, &op); err != nil {
+			return fmt.Errorf("riffle: batch: change %d: %w", i, err)
+		}
+		next.add(op)
+	}
+	*b = next
+	return nil
 }
 
 // Len returns the number of changes.
