@@ -2,7 +2,7 @@
 # Builds the emulated driver with every kernel in it, and compiles only what has changed:
 #   gpuexec/emulator/build.sh              .cuda/emulator/libcuda.so
 #   gpuexec/emulator/build.sh asan race    .cuda/emulator/asan/libcuda.so and .cuda/emulator/race/libcuda.so
-# asan finds accesses out of bounds and undefined behaviour, in programs built with go's -asan; race finds
+# asan finds accesses out of bounds and undefined behaviour, in programs that preload libasan or are built with go's -asan; race finds
 # accesses that nothing puts in an order (src/race.cpp). Wants cuda.h in $RIFFLE_CUDA_INCLUDE, or where
 # gpuexec/toolchain/setup.sh has put it.
 set -eu
