@@ -47,6 +47,7 @@ func publicCalls(e *Engine, s *Snapshot) map[string]func(i int) error {
 			}
 			return err
 		},
+		"Engine.Statistics":    func(int) error { return discard(e.Statistics(ctx, q)) },
 		"Engine.Stats":         func(int) error { return discard(e.Stats()) },
 		"Engine.Sync":          func(int) error { return e.Sync(ctx) },
 		"Engine.Warm":          func(int) error { return e.Warm(ctx, []Query{q, q}, nil) },
@@ -57,6 +58,7 @@ func publicCalls(e *Engine, s *Snapshot) map[string]func(i int) error {
 		"Snapshot.Get":         func(i int) error { return discard(s.Get(ctx, fmt.Sprint("d", i*97%400))) },
 		"Snapshot.IDs":         func(int) error { return lastOf(s.IDs("")) },
 		"Snapshot.Len":         func(int) error { return discard(s.Len()) },
+		"Snapshot.Statistics":  func(int) error { return discard(s.Statistics(ctx, q)) },
 		"Snapshot.Search":      func(int) error { return discard(s.Search(ctx, q, load)) },
 		"Snapshot.SearchBatch": func(int) error { return discard(s.SearchBatch(ctx, []Query{q, q, q, q}, load)) },
 	}
