@@ -62,7 +62,12 @@ func TestAndWithSynonyms(t *testing.T) {
 	ix.wantIDs(Match{Field: "t", Text: "dns", Analyzer: "synonyms"}, "dns", "domain", "half") // Or takes words one by one
 	ix.wantIDs(Match{Field: "g", Text: "hello", Mode: And}, "laptop")
 	ix.wantIDs(Match{Fields: []string{"g", "u"}, Text: "hello", Mode: And}, "laptop")
-	ix.wantIDs(Match{Field: "t", Text: "dns", Mode: AndOr, Analyzer: "synonyms"}, "dns", "domain", "half") // no ten have all words
+	for k, want := range map[int][]string{2: {"dns", "domain"}, 3: {"dns", "domain", "half"}} { // two documents match And
+		got := hitIDs(ix.search(Match{Field: "t", Text: "dns", Mode: AndOr, Analyzer: "synonyms"}, &SearchOptions{K: k}))
+		if slices.Sort(got); !slices.Equal(got, want) {
+			t.Errorf("and+or with synonyms, k = %d: %v, want %v", k, got, want)
+		}
+	}
 }
 
 // TestAndOverFields: a word may lie in any of the fields, whatever their analyzers make of it.

@@ -67,7 +67,7 @@ const mostWords = 32
 // Words plans the most frequent of queries, the words of a Match in one field, without the clauses in
 // between, which take as long as the rest. The plan is the same as of other queries that come down to
 // words (shapeOf), and lent until the next call. Words returns nil for those, for what is in error, and
-// where the index has none of the words.
+// where the index has neither one of the words nor any other in the field.
 func (p *Preparer) Words(ctx context.Context, x Index, m Match, s *Settings) (*Compiled, error) {
 	p.rw.n, p.rw.index = 0, nil // fields are looked at when nothing is found
 	if m.Mode > blockmax.AndOr || m.Field == "" || len(m.Fields) > 0 || len(m.Boosts) > 0 || m.Combine != CombineSum || m.Tie != 0 {
@@ -87,7 +87,9 @@ func (p *Preparer) Words(ctx context.Context, x Index, m Match, s *Settings) (*C
 		return nil, err
 	}
 	if !b.found() {
-		return nil, nil // perhaps the field is not there, or has no words
+		if _, tokens := x.Totals(m.Field); tokens == 0 {
+			return nil, nil // perhaps the field is not there, or has no words
+		}
 	}
 	if m.Mode != blockmax.And || len(b.terms) > 1 { // all of one is one of one
 		c.Plan.Mode = m.Mode
