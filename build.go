@@ -144,9 +144,13 @@ func Build(ctx context.Context, dir string, source Source, opts *BuildOptions) (
 	if err != nil {
 		return nil, err
 	}
+	return newBuildResult(r), nil
+}
+
+func newBuildResult(r *bulk.Result) *BuildResult {
 	return &BuildResult{
 		BuildProgress: BuildProgress(r.Progress), Replaced: r.Replaced, WrittenBytes: r.WrittenBytes, Times: BuildTimes(r.Times), GPU: r.GPU, NoGPU: r.NoGPU,
-	}, nil
+	}
 }
 
 // bulk returns the options as package bulk wants them. It is for options with their defaults.

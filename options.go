@@ -208,6 +208,13 @@ type Options struct {
 	// a new index, one that indexes and stores everything.
 	Schema *Schema
 
+	// AlterSchema lets Schema change the rules of an index that is there: its Dynamic and NoStore,
+	// and the NoIndex and NoStore of the fields that it names, take the place of those kept, for
+	// documents that come from now on. Without it Open refuses a Schema with other rules, except
+	// those left at their zero values, which stay as they are. Fields can be added in either case.
+	// What documents are indexed by never changes: see Reindex.
+	AlterSchema bool
+
 	// Durability of Apply. The default is SyncBatch.
 	Durability Durability
 
@@ -471,7 +478,7 @@ func (o *Options) live() *live.Options {
 	text.Schema = nil
 	l := &live.Options{
 		Store: o.private.store, Building: o.private.building,
-		Schema: o.Schema.internal(), RankField: o.Rank.Field, Analyzer: o.analyzer, Text: text.String(),
+		Schema: o.Schema.internal(), AlterSchema: o.AlterSchema, RankField: o.Rank.Field, Analyzer: o.analyzer, Text: text.String(),
 		Sync: o.Durability == SyncBatch, MemoryBytes: o.MemoryBytes, LogBytes: o.LogBytes, CacheBytes: o.CacheBytes, MaxFields: o.MaxFields, MaxDocs: o.private.maxDocs,
 		Codec: kinds[o.Codec], TableBytes: o.private.tableBytes,
 		Merge: live.Merge{

@@ -38,8 +38,9 @@ type Field struct {
 
 // A Schema says what the fields of documents are. The zero Schema indexes every
 // field by the kind of its value and stores everything. A schema is kept in the
-// index; it can be extended with further fields at a later Open, but a field that
-// has been declared keeps its type, analyzer and sources.
+// index. A later Open can add fields that no document has, or that documents are
+// indexed by in just that way. Other rules take Options.AlterSchema; another type,
+// analyzer or source takes Reindex. What a later Schema leaves at zero stays.
 type Schema struct {
 	Fields   map[string]Field `json:"fields,omitempty"`
 	Dynamic  Dynamic          `json:"dynamic"`            // rule for fields not named

@@ -2,10 +2,13 @@ package riffle
 
 import (
 	"errors"
+	"fmt"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestParseSchema(t *testing.T) {
@@ -67,7 +70,7 @@ func TestSchemaIsKept(t *testing.T) {
 		t.Error("Schema gives its own map away")
 	}
 
-	ix.reopen(&Options{Schema: &Schema{Analyzer: "english", Dynamic: DynamicRefuse, Fields: map[string]Field{"k": {Type: KeywordField, NoStore: true}, "z": {Type: DateField}}}})
+	ix.reopen(&Options{AlterSchema: true, Schema: &Schema{Analyzer: "english", Dynamic: DynamicRefuse, Fields: map[string]Field{"k": {Type: KeywordField, NoStore: true}, "z": {Type: DateField}}}})
 	s := ix.Schema()
 	if len(s.Fields) != 4 || s.Fields["z"].Type != DateField || !s.Fields["k"].NoStore || s.Dynamic != DynamicRefuse {
 		t.Errorf("widened: %v", s)
@@ -182,25 +185,128 @@ func TestNoStore(t *testing.T) {
 	}
 }
 
-// TestSchemaChangesOverLog declares a field that documents still in the log hold
-// with another type: they were accepted, so they stay.
-func TestSchemaChangesOverLog(t *testing.T) {
-	ix := newIndex(t, nil)
-	ix.put("old", map[string]any{"size": "large"})
-	numbers := &Options{Schema: &Schema{Fields: map[string]Field{"size": {Type: NumberField}}}}
-	for range 2 {
-		ix.reopen(numbers)
-		if fields, err := ix.Get(t.Context(), "old"); err != nil || fields["size"] != "large" {
-			t.Errorf("stored %v, %v", fields, err)
+// TestOpenKeepsTheSchema: what a later Open leaves at zero stays; other rules are asked for by name.
+func TestOpenKeepsTheSchema(t *testing.T) {
+	ix := newIndex(t, &Options{Schema: &Schema{Dynamic: DynamicRefuse, NoStore: true, Fields: map[string]Field{"a": {NoIndex: true}}}})
+	ix.reopen(&Options{Schema: &Schema{Fields: map[string]Field{"a": {}, "b": {}}}})
+	s := ix.Schema()
+	if s.Dynamic != DynamicRefuse || !s.NoStore || !s.Fields["a"].NoIndex || len(s.Fields) != 2 {
+		t.Errorf("an Open that adds a field has made the schema %v", s)
+	}
+	ix.must(ix.Close())
+	for _, c := range []struct {
+		schema Schema
+		want   string
+	}{
+		{Schema{Dynamic: DynamicStore}, "Schema.Dynamic: the index has refuse, not store; Options.AlterSchema changes it"},
+		{Schema{Fields: map[string]Field{"b": {NoIndex: true}}}, `Schema.Fields["b"].NoIndex: the index has false, not true`},
+		{Schema{Fields: map[string]Field{"b": {NoStore: true}}}, `Schema.Fields["b"].NoStore: the index has false, not true`},
+	} {
+		if _, err := Open(ix.dir, &Options{Schema: &c.schema}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: %v, want %s", &c.schema, err, c.want)
 		}
 	}
-	err := ix.Put(t.Context(), "new", map[string]any{"size": "large"})
-	if err == nil || !strings.Contains(err.Error(), `document "new": field "size": the schema wants number, not text`) {
-		t.Errorf("a text is put in a number field: %v", err)
+	ix.open(&Options{AlterSchema: true, Schema: &Schema{Fields: map[string]Field{"a": {}}}})
+	if s := ix.Schema(); s.Dynamic != DynamicIndex || s.NoStore || s.Fields["a"].NoIndex || len(s.Fields) != 2 {
+		t.Errorf("altered: %v", s)
 	}
-	ix.put("new", map[string]any{"size": 12})
-	if got := ix.ids(Match{Field: "size", Text: "12"}); !slices.Equal(got, []string{"new"}) {
-		t.Errorf("found %v", got)
+}
+
+// TestDeclareLater: a field that documents have is declared as they are indexed, or not at all; a failed Open
+// changes nothing.
+func TestDeclareLater(t *testing.T) {
+	for _, sealed := range []bool{false, true} {
+		ix := newIndex(t, nil)
+		ix.put("old", map[string]any{"title": "Running shoes", "year": 1851, "seen": time.Unix(0, 0), "tags": []string{"a b"}})
+		if sealed {
+			ix.flush()
+		}
+		ix.must(ix.Close())
+		before := filesOf(t, ix.dir)
+		for _, c := range []struct {
+			name string
+			f    Field
+			want string
+		}{
+			{"title", Field{Analyzer: "english"}, `Schema.Fields["title"]: documents of the index are indexed by the analyzer "standard"`},
+			{"title", Field{Type: KeywordField}, `Schema.Fields["title"]: documents of the index are indexed as text`},
+			{"year", Field{Type: KeywordField}, `Schema.Fields["year"]: documents of the index are indexed as number`},
+			{"year", Field{Type: DateField}, `Schema.Fields["year"]: documents of the index are indexed as number`},
+			{"seen", Field{}, `Schema.Fields["seen"]: documents of the index are indexed as date`},
+		} {
+			for _, readOnly := range []bool{true, false} {
+				_, err := Open(ix.dir, &Options{ReadOnly: readOnly, Schema: &Schema{Fields: map[string]Field{c.name: c.f}}})
+				if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "Reindex") || errors.Is(err, ErrCorrupt) {
+					t.Errorf("sealed %v: %s %+v: %v", sealed, c.name, c.f, err)
+				}
+			}
+		}
+		if after := filesOf(t, ix.dir); !reflect.DeepEqual(before, after) {
+			t.Errorf("sealed %v: an Open that failed changed files", sealed)
+		}
+		ix.open(&Options{Schema: &Schema{Fields: map[string]Field{"title": {}, "year": {Type: NumberField}, "seen": {Type: DateField}, "tags": {Analyzer: "standard"}, "new": {Type: KeywordField}}}})
+		for _, q := range []Query{match("title", "running"), Term{"year", 1851}, match("seen", "1970-01-01"), match("tags", "b")} {
+			if got := ix.ids(q); len(got) != 1 {
+				t.Errorf("sealed %v: %v: %v", sealed, q, got)
+			}
+		}
+	}
+}
+
+// TestReindex: an index of another schema comes from the stored documents, with the rules of their values.
+func TestReindex(t *testing.T) {
+	ix := newIndex(t, nil)
+	ix.put("1", map[string]any{"title": "Running shoes", "year": 1851, "n": "12", "pr": 0.5, "q": 0.25})
+	ix.put("2", struct {
+		Note string `riffle:"note,noindex"`
+		Key  string `riffle:"key,keyword"`
+	}{"memo", "one term"})
+	s, err := ix.Snapshot()
+	ix.must(err)
+	defer s.Close()
+	ix.must(ix.Delete(ctx, "1"))
+	dir := filepath.Join(t.TempDir(), "again")
+	schema := &Schema{Fields: map[string]Field{"title": {Analyzer: "english"}, "year": {Type: KeywordField}, "n": {Type: NumberField}}}
+	res, err := Reindex(ctx, s, dir, &BuildOptions{Index: Options{Schema: schema, Rank: Rank{Field: "q"}}})
+	if err != nil || res.Docs != 2 {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	again := openIndex(t, dir, &Options{AllowUnknownFields: true})
+	for q, want := range map[Query]int{
+		Term{"year", "1851"}: 1, Term{"n", 12}: 1, Term{"key", "one term"}: 1, Term{"note", "memo"}: 0, Boost{Term{"title", "run"}, 1}: 1,
+	} {
+		if got := again.ids(q); len(got) != want {
+			t.Errorf("%v: %v, want %d", q, got, want)
+		}
+	}
+	for _, lossy := range []Schema{{NoStore: true}, {Dynamic: DynamicIgnore}, {Fields: map[string]Field{"f": {NoStore: true}}}} {
+		ix := newIndex(t, &Options{Schema: &lossy})
+		s, err := ix.Snapshot()
+		ix.must(err)
+		if _, err := Reindex(ctx, s, filepath.Join(t.TempDir(), "x"), nil); err == nil || !strings.Contains(err.Error(), "cannot be indexed again") {
+			t.Errorf("%v: %v", &lossy, err)
+		}
+		s.Close()
+	}
+}
+
+// TestOtherRankField: documents have their static rank from one field; another one takes Reindex.
+func TestOtherRankField(t *testing.T) {
+	ix := newIndex(t, &Options{Rank: Rank{Field: "pr"}})
+	ix.reopen(&Options{Rank: Rank{Field: "q"}}) // no document has a rank yet
+	ix.reopen(&Options{Rank: Rank{Field: "q"}, Schema: &Schema{Fields: map[string]Field{"q": {Type: NumberField}}}})
+	ix.put("1", map[string]any{"q": 0.5, "pr": 0.1})
+	for _, sealed := range []bool{false, true} {
+		if sealed {
+			ix.flush()
+		}
+		ix.reopen(&Options{Schema: &Schema{Fields: map[string]Field{fmt.Sprint("f", sealed): {}}}}) // says nothing of a rank
+		ix.must(ix.Close())
+		_, err := Open(ix.dir, &Options{Rank: Rank{Field: "pr"}})
+		if err == nil || !strings.Contains(err.Error(), `Options.Rank.Field: documents of the index have their static rank from "q", not from "pr"`) {
+			t.Errorf("sealed %v: %v", sealed, err)
+		}
+		ix.open(&Options{Rank: Rank{Field: "q", Alpha: 0.5}})
 	}
 }
 

@@ -346,13 +346,9 @@ func (v view) at(err error) error {
 
 // loadFields returns the named stored fields of a document; "*" names all.
 func loadFields(s plan.Segment, doc uint32, names []string) (map[string]any, error) {
-	data, err := s.Reader().Stored(doc)
+	vals, err := readStored(s, doc)
 	if err != nil {
-		return nil, s.At(err)
-	}
-	vals, err := document.ParseValues(data)
-	if err != nil {
-		return nil, s.At(err)
+		return nil, err
 	}
 	wanted := map[string]bool{}
 	for _, n := range names {
@@ -368,4 +364,17 @@ func loadFields(s plan.Segment, doc uint32, names []string) (map[string]any, err
 		vals = kept
 	}
 	return document.Unflatten(vals), nil
+}
+
+// readStored returns the stored values of a document.
+func readStored(s plan.Segment, doc uint32) (document.Stored, error) {
+	data, err := s.Reader().Stored(doc)
+	if err != nil {
+		return nil, s.At(err)
+	}
+	vals, err := document.ParseValues(data)
+	if err != nil {
+		return nil, s.At(err)
+	}
+	return vals, nil
 }

@@ -39,6 +39,14 @@ func Flatten(doc any) ([]Value, error) {
 
 // Flatten adds the values of a document to Values, as the function of that name returns them.
 func (f *Flattener) Flatten(doc any) error {
+	if stored, ok := doc.(Stored); ok {
+		for _, v := range stored {
+			f.rules = v.rules
+			f.Put(v)
+		}
+		f.rules = 0
+		return f.Err
+	}
 	if m, ok := doc.(map[string]any); ok {
 		f.addFields("", m, 0)
 		return f.Err

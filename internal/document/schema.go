@@ -225,34 +225,6 @@ func (s *Schema) Validate(lookup func(string) (analysis.Analyzer, error)) error 
 	return errors.Join(errs...)
 }
 
-// Extend returns the stored schema widened by what the caller opened with, or an
-// error when the two disagree about what is already declared.
-func (s *Schema) Extend(with *Schema) (*Schema, error) {
-	var errs []error
-	if s.Analyzer != with.Analyzer {
-		errs = append(errs, fmt.Errorf("Schema.Analyzer: the index has %q, not %q", s.Analyzer, with.Analyzer))
-	}
-	merged := new(*s)
-	merged.Fields = maps.Clone(s.Fields)
-	merged.Dynamic, merged.NoStore = with.Dynamic, with.NoStore
-	if merged.Fields == nil {
-		merged.Fields = map[string]Field{}
-	}
-	for _, name := range slices.Sorted(maps.Keys(with.Fields)) {
-		f := with.Fields[name]
-		old, ok := merged.Fields[name]
-		if ok && (old.Type != f.Type || old.Analyzer != f.Analyzer || !slices.Equal(old.CopyFrom, f.CopyFrom)) {
-			errs = append(errs, fmt.Errorf("Schema.Fields[%q]: the index has %+v, not %+v", name, old, f))
-			continue
-		}
-		merged.Fields[name] = f
-	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, fmt.Errorf("riffle: schema differs from the one the index was made with: %w", err)
-	}
-	return merged, nil
-}
-
 // copies returns the names of the indexed copies in order.
 func (s *Schema) copies() []string {
 	var names []string

@@ -166,6 +166,12 @@ func (ix *Index) load() error {
 	}
 	ix.addMemory()
 	ix.seq, ix.sealedSeq = m.LogSeq, m.LogSeq
+	if err := ix.checkDeclared(kept, wanted); err != nil {
+		return err
+	}
+	if err := ix.checkRank(keptRank(opened)); err != nil {
+		return err
+	}
 	if !ix.opts.Store.ReadOnly {
 		if err := ix.checkLog(); err != nil {
 			return err

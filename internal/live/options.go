@@ -15,10 +15,11 @@ type Options struct {
 	Store    store.Options // Failed and NewMeta are set by Open
 	Building bool          // the index is unfinished, and FinishBuild makes it whole
 
-	Schema    *document.Schema // nil for the one that the index has
-	RankField string           // numeric field of the static rank; empty for none
-	Analyzer  func(name string) (analysis.Analyzer, error)
-	Text      string // the options as people read them, kept beside the schema; see checkKeptOptions
+	Schema      *document.Schema // nil for the one that the index has
+	AlterSchema bool             // Schema's rules take the place of the index's
+	RankField   string           // numeric field of the static rank; empty for none
+	Analyzer    func(name string) (analysis.Analyzer, error)
+	Text        string // the options as people read them, kept beside the schema; see checkKeptOptions
 
 	Sync        bool   // Apply waits until the log is on disk
 	MemoryBytes int64  // budget of the segment in memory

@@ -30,7 +30,7 @@ func (ix *Index) loadSchemas() (kept, wanted *document.Schema, err error) {
 			return nil, nil, err
 		}
 		if wanted = kept; given != nil {
-			if wanted, err = kept.Extend(given); err != nil {
+			if wanted, err = kept.Extend(given, ix.opts.AlterSchema); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -52,12 +52,23 @@ func (ix *Index) changeSchema(wanted *document.Schema) error {
 	}
 	ix.setSchema(wanted, false)
 	text, err := ix.store.Meta(metaSchema)
-	if err != nil || string(text) == wanted.String() {
+	if err != nil {
 		return err
+	}
+	opened, err := ix.store.Meta(metaOptions)
+	if err != nil {
+		return err
+	}
+	rank, options := keptRank(opened), ix.opts.Text
+	if string(text) == wanted.String() && (ix.opts.RankField == "" || rank == ix.opts.RankField) {
+		return nil
+	}
+	if ix.opts.RankField == "" { // the next Open must know that documents have a rank
+		options = strings.Replace(options, rankLine+"\n", rankLine+rank+"\n", 1)
 	}
 	return ix.store.Commit(ix.background, store.Edit{Meta: map[string][]byte{
 		metaSchema:  []byte(wanted.String()),
-		metaOptions: []byte(ix.opts.Text),
+		metaOptions: []byte(options),
 	}})
 }
 
@@ -68,8 +79,8 @@ func (ix *Index) setSchema(s *document.Schema, replay bool) {
 	ix.inverters = sync.Pool{New: func() any { return document.NewInverter(s, ix.opts.RankField, ix.opts.Analyzer, replay) }}
 }
 
-// checkKeptOptions checks the version of the options that an index keeps: lines `name=value`. From version 2 on the first line is `version=` and the number. Nothing reads
-// the others, so lines may come and go; a line that older builds must not pass over takes a new
+// checkKeptOptions checks the version of the options that an index keeps: lines `name=value`. From version 2 on the first
+// line is `version=` and the number. Of the others only rank.field is read (keptRank), so lines may come and go; a line that older builds must not pass over takes a new
 // version (format.Options).
 func checkKeptOptions(text []byte) error {
 	line, _, _ := strings.Cut(string(text), "\n")

@@ -135,6 +135,7 @@ func (l *life) options(fsys vfs.FS, schema int) *riffle.Options {
 	o := &riffle.Options{
 		Schema:             schemas[schema],
 		AllowUnknownFields: true, // documents have fields by chance
+		AlterSchema:        true,
 		Codec:              riffle.Codec(r.IntN(4)),
 		Merge:              riffle.MergeOptions{SegmentsPerTier: 2 + r.IntN(2), Order: riffle.DocOrder(r.IntN(3)), Workers: 1},
 		Parallel:           riffle.Parallel{Workers: 1},

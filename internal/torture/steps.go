@@ -237,6 +237,7 @@ func (w *world) open(s *side, rng random) (err error) {
 	o := &riffle.Options{
 		Schema:             schemas[w.schema],
 		AllowUnknownFields: true, // documents have fields by chance
+		AlterSchema:        true,
 		Durability:         riffle.Durability(rng.IntN(2)),
 		Codec:              riffle.Codec(rng.IntN(4)),
 		CacheBytes:         []int64{1, 1 << 20, 0}[rng.IntN(3)],

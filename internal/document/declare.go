@@ -1,0 +1,121 @@
+package document
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Extend returns the schema of an index widened by what the caller opened with, or an error when the
+// two disagree about what is declared. What the caller leaves at its zero value stays. With alter the
+// caller's rules take the place of those of the index: Dynamic, NoStore, and the NoIndex and NoStore of
+// the fields it names. Types, analyzers and sources never change: documents are indexed by them.
+func (s *Schema) Extend(with *Schema, alter bool) (*Schema, error) {
+	var errs []error
+	if s.Analyzer != with.Analyzer {
+		errs = append(errs, fmt.Errorf("Schema.Analyzer: the index has %q, not %q", s.Analyzer, with.Analyzer))
+	}
+	merged := new(*s)
+	merged.Fields = maps.Clone(s.Fields)
+	if merged.Fields == nil {
+		merged.Fields = map[string]Field{}
+	}
+	rule := func(what string, differs bool, kept, given any) {
+		if differs && !alter {
+			errs = append(errs, fmt.Errorf("%s: the index has %v, not %v; Options.AlterSchema changes it", what, kept, given))
+		}
+	}
+	rule("Schema.Dynamic", with.Dynamic != 0 && with.Dynamic != s.Dynamic, s.Dynamic, with.Dynamic)
+	rule("Schema.NoStore", with.NoStore && !s.NoStore, s.NoStore, with.NoStore)
+	if alter {
+		merged.Dynamic, merged.NoStore = with.Dynamic, with.NoStore
+	}
+	for _, name := range slices.Sorted(maps.Keys(with.Fields)) {
+		f := with.Fields[name]
+		old, ok := merged.Fields[name]
+		if ok && (old.Type != f.Type || old.Analyzer != f.Analyzer || !slices.Equal(old.CopyFrom, f.CopyFrom)) {
+			errs = append(errs, fmt.Errorf("Schema.Fields[%q]: the index has %+v, not %+v; Reindex makes an index of another schema", name, old, f))
+			continue
+		}
+		if ok && !alter {
+			at := fmt.Sprintf("Schema.Fields[%q]", name)
+			rule(at+".NoIndex", f.NoIndex && !old.NoIndex, old.NoIndex, f.NoIndex)
+			rule(at+".NoStore", f.NoStore && !old.NoStore, old.NoStore, f.NoStore)
+			f = old
+		}
+		merged.Fields[name] = f
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("riffle: schema differs from the one the index was made with: %w", err)
+	}
+	return merged, nil
+}
+
+// Declared returns the fields that a wider schema declares and this one leaves to its rule, in order. They
+// are those for which documents must be asked how they are indexed.
+func (s *Schema) Declared(wider *Schema) []string {
+	if s.Dynamic != DynamicIndex {
+		return nil // they are not indexed
+	}
+	var names []string
+	for name, f := range wider.Fields {
+		if _, ok := s.Fields[name]; !ok && len(f.CopyFrom) == 0 && !f.NoIndex {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// CheckWords reports whether a field of which documents have words, by this schema, may be declared so in a
+// wider one.
+func (s *Schema) CheckWords(name string, wider *Schema) error {
+	f := wider.Fields[name]
+	was, now := orStandard(s.Analyzer), orStandard(f.Analyzer, wider.Analyzer)
+	switch {
+	case f.Type != TextField:
+		return declaredOtherwise(name, "as text", f)
+	case was != now:
+		return declaredOtherwise(name, fmt.Sprintf("by the analyzer %q", was), f)
+	}
+	return nil
+}
+
+// CheckTerm reports whether a field of which documents have an exact term may be declared so.
+func (s *Schema) CheckTerm(name string, term []byte, wider *Schema) error {
+	is := KeywordField
+	if len(term) > 2 && term[0] == 0 {
+		if k := valueKind(term[1]); k == KindInt || k == kindFloat || k == kindBool || k == kindTime {
+			is = k.fieldType()
+		}
+	}
+	if f := wider.Fields[name]; f.Type != is {
+		return declaredOtherwise(name, "as "+is.String(), f)
+	}
+	return nil
+}
+
+// CheckValue is CheckWords and CheckTerm for a value that is in the log.
+func (s *Schema) CheckValue(v *Value, wider *Schema) error {
+	switch {
+	case v.rules&ruleNoIndex != 0:
+		return nil
+	case v.Kind == KindText && v.rules&ruleKeyword == 0:
+		return s.CheckWords(v.Name, wider)
+	}
+	return s.CheckTerm(v.Name, AppendTerm(nil, *v), wider)
+}
+
+func declaredOtherwise(name, how string, f Field) error {
+	return fmt.Errorf("riffle: Schema.Fields[%q]: documents of the index are indexed %s, so it cannot be declared as %+v; Reindex makes an index of another schema", name, how, f)
+}
+
+func orStandard(names ...string) string {
+	for _, name := range names {
+		if name != "" {
+			return name
+		}
+	}
+	return "standard"
+}

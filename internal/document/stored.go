@@ -1,0 +1,52 @@
+package document
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// Stored are the values of a document that an index stores, with the rules that came with them. Flatten
+// takes them as they are.
+type Stored []Value
+
+// As returns the values with the types that a schema declares, where a value says the same in both: a number
+// as its digits, a text as the number or boolean that it spells. Others stay, and the inverter refuses them.
+func (vals Stored) As(s *Schema) Stored {
+	for i := range vals {
+		v := &vals[i]
+		f, declared := s.Fields[v.Name]
+		if !declared || f.Type == v.Type() {
+			continue
+		}
+		r := v.rules
+		switch {
+		case (f.Type == TextField || f.Type == KeywordField) && v.Kind != KindText:
+			*v = Text(v.Name, v.text())
+		case f.Type == NumberField && v.Kind == KindText:
+			if n, err := strconv.ParseInt(v.Str, 10, 64); err == nil {
+				*v = Int(v.Name, n)
+			} else if x, err := strconv.ParseFloat(v.Str, 64); err == nil && x-x == 0 { // finite
+				*v = Float(v.Name, x)
+			}
+		case f.Type == BoolField && v.Kind == KindText:
+			if b, err := strconv.ParseBool(v.Str); err == nil {
+				*v = Bool(v.Name, b)
+			}
+		}
+		v.rules = r
+	}
+	return vals
+}
+
+// text spells a value as JSON would.
+func (v Value) text() string {
+	switch x := v.any().(type) {
+	case float64:
+		return strconv.FormatFloat(x, 'g', -1, 64)
+	case time.Time:
+		return x.Format(time.RFC3339Nano)
+	default:
+		return fmt.Sprint(x)
+	}
+}

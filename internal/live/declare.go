@@ -1,0 +1,107 @@
+package live
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/riffle-search/riffle/internal/document"
+	"github.com/riffle-search/riffle/segment"
+)
+
+// checkDeclared refuses a schema that declares a field which documents have, and by which they would have
+// been indexed otherwise: they would no longer be found. It looks at segments and at the log.
+func (ix *Index) checkDeclared(kept, wanted *document.Schema) error {
+	names := kept.Declared(wanted)
+	if len(names) == 0 {
+		return nil
+	}
+	for _, s := range ix.segments {
+		if s.disk == nil {
+			continue
+		}
+		for _, name := range names {
+			info, ok := s.disk.Field(name)
+			switch {
+			case !ok:
+				continue
+			case info.Norms:
+				if err := kept.CheckWords(name, wanted); err != nil {
+					return err
+				}
+				continue
+			}
+			var refused error
+			err := eachTerm(s.disk, name, func(term []byte) bool {
+				refused = kept.CheckTerm(name, term, wanted)
+				return refused == nil
+			})
+			if err != nil {
+				return s.at(err)
+			}
+			if refused != nil {
+				return refused
+			}
+		}
+	}
+	return ix.store.Replay(ix.seq+1, func(seq uint64, record []byte) error {
+		ops, err := document.DecodeRecord(record)
+		if err != nil {
+			return document.AtRecord(seq, err)
+		}
+		for i := range ops {
+			for j := range ops[i].Values {
+				v := &ops[i].Values[j]
+				if _, found := slices.BinarySearch(names, v.Name); !found {
+					continue
+				}
+				if err := kept.CheckValue(v, wanted); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// eachTerm calls visit with the terms of a field until it returns false.
+func eachTerm(r segment.Reader, field string, visit func(term []byte) bool) error {
+	it, err := r.Terms(field, nil)
+	if err != nil {
+		return err
+	}
+	for it.Next() && visit(it.Term()) {
+	}
+	return errors.Join(it.Err(), it.Close())
+}
+
+// rankLine begins the line of the kept options that names the field of the static rank.
+const rankLine = "rank.field="
+
+// keptRank returns the field by which documents have their static rank, as the kept options name it.
+func keptRank(options []byte) string {
+	for line := range strings.Lines(string(options)) {
+		if name, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), rankLine); ok {
+			return name
+		}
+	}
+	return ""
+}
+
+// errRecord ends a replay that looks for one record.
+var errRecord = errors.New("there is a record")
+
+// checkRank refuses another field for the static rank than that by which documents have theirs.
+func (ix *Index) checkRank(kept string) error {
+	if kept == "" || ix.opts.RankField == "" || kept == ix.opts.RankField {
+		return nil
+	}
+	if len(ix.store.Manifest().Segments) == 0 {
+		err := ix.store.Replay(ix.seq+1, func(uint64, []byte) error { return errRecord })
+		if err != errRecord {
+			return err
+		}
+	}
+	return fmt.Errorf("riffle: Options.Rank.Field: documents of the index have their static rank from %q, not from %q; Reindex makes an index of another one", kept, ix.opts.RankField)
+}
