@@ -527,7 +527,7 @@ func (w *world) compareScores(s *Snapshot, q Query, o SearchOptions) {
 		alpha = *o.Alpha
 	}
 	st := w.now.stats(sim)
-	weights := st.weights(q, 1)
+	weights := st.weights(q, 1, alpha > 0)
 	o.K = MaxK
 	r, err := s.Search(ctx, q, &o)
 	w.must(err)

@@ -250,28 +250,35 @@ func (st *modelStats) score(d modelDoc, field, term string, boost float64) float
 	return st.weight(field, term, boost) * tf / (tf + k)
 }
 
-// weights is the sum of the weights of everything in q that scores.
-func (st *modelStats) weights(q Query, boost float64) (sum float64) {
+// weights is the sum of the weights of everything in q that scores; beside a static rank, words that no document
+// has weigh nothing.
+func (st *modelStats) weights(q Query, boost float64, ranked bool) (sum float64) {
+	weight := func(field, term string) float64 {
+		if ranked && st.freq[[2]string{field, term}] == 0 {
+			return 0
+		}
+		return st.weight(field, term, boost)
+	}
 	switch q := q.(type) {
 	case Term:
 		terms := modelTerms(q.Field, q.Value)
 		if s, isText := q.Value.(string); isText {
 			terms = []string{s}
 		}
-		return st.weight(q.Field, terms[0], boost)
+		return weight(q.Field, terms[0])
 	case Match:
 		for _, w := range strings.Fields(q.Text) {
 			for _, field := range q.fields() {
-				sum += st.weight(field, w, boost)
+				sum += weight(field, w)
 			}
 		}
 	case Boost:
-		return st.weights(q.Query, boost*q.By)
+		return st.weights(q.Query, boost*q.By, ranked)
 	case ConstantScore:
 		return boost * q.Score
 	case Bool:
 		for _, c := range slices.Concat(q.Must, q.Should) {
-			sum += st.weights(c, boost)
+			sum += st.weights(c, boost, ranked)
 		}
 	}
 	return sum
