@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
@@ -82,6 +83,75 @@ func TestSnapshotsPinLittle(t *testing.T) {
 		t.Errorf("still pinned: %+v %v", st.Pinned, err)
 	}
 	if err := e.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSnapshotBehindSeal takes a snapshot that has to seal while the run of the seal before is about to end: its
+// segment is in view, but a Listener is still being told of it.
+func TestSnapshotBehindSeal(t *testing.T) {
+	var blocks atomic.Bool
+	inCall, goOn := make(chan struct{}), make(chan struct{})
+	l := &Listener{Sealed: func(SealEvent) {
+		if blocks.CompareAndSwap(true, false) {
+			close(inCall)
+			<-goOn
+		}
+	}}
+	e, err := tuning{memory: tinyMemory, opts: Options{Listener: l, Merge: MergeOptions{Disabled: true}}}.open(worldDir, newCrashFS())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []*Snapshot
+	docs := 0
+	put := func() {
+		t.Helper()
+		if err := e.Put(ctx, fmt.Sprint(docs), map[string]any{"text": "w1 w2"}); err != nil {
+			t.Fatal(err)
+		}
+		docs++
+	}
+	for pinned := int64(0); pinned <= tinyMemory; {
+		put()
+		s, err := e.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, s)
+		st, err := e.Stats()
+		if err != nil {
+			t.Fatal(err)
+		}
+		pinned = st.Pinned.MemoryBytes
+	}
+	put()
+	blocks.Store(true)
+	flushed := make(chan error, 1)
+	go func() { flushed <- e.Flush(ctx) }()
+	<-inCall
+	put()
+	type result struct {
+		s   *Snapshot
+		err error
+	}
+	taken := make(chan result, 1)
+	go func() {
+		s, err := e.Snapshot()
+		taken <- result{s, err}
+	}()
+	time.Sleep(20 * time.Millisecond) // it waits for the seal by now, or will find it ended
+	close(goOn)
+	r := <-taken
+	if r.err != nil {
+		t.Fatal(r.err)
+	}
+	if n, err := r.s.Len(); err != nil || n != docs {
+		t.Errorf("the snapshot has %d documents of %d, %v", n, docs, err)
+	}
+	for _, s := range append(all, r.s) {
+		s.Close()
+	}
+	if err := errors.Join(<-flushed, e.Close()); err != nil {
 		t.Error(err)
 	}
 }

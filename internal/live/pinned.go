@@ -92,7 +92,7 @@ func (ix *Index) Snapshot() (*View, error) {
 func (ix *Index) sealedView() (*View, error) {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
-	for ix.seal.segment != nil {
+	for ix.seal.segment != nil || ix.seal.done != nil { // also one that is in view, but whose run has not ended: ours could not start
 		ix.startSeal()
 		if err := ix.awaitSeal(ix.background); err != nil {
 			return nil, ix.OrClosed(err)
