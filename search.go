@@ -86,7 +86,7 @@ type SearchOptions struct {
 	Alpha *float64
 
 	// Algorithm for OR on the CPU, where a search with another one than Auto, the default, runs unless
-	// it demands a GPU: there it is GPUOptions.Algorithm that counts.
+	// it demands a GPU, which has one of its own.
 	Algorithm Algorithm
 
 	// Parallel overrides Options.Parallel for this search, but for Workers and Spin,
