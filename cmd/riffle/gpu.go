@@ -46,7 +46,7 @@ func newGPUInfo() *cobra.Command {
 }
 
 const gpuWarmLong = `Fills the memory of the GPUs with the lists that the queries of a log visit most, and
-prints what fits: a trial of --gpu-memory, --gpu-cache and --gpu-lambda. The memory
+prints what fits: a trial of --gpu-memory and --gpu-flat-bytes. The memory
 belongs to the process; programs call Engine.Warm, and bench has --warm.`
 
 func newGPUWarm() *cobra.Command {
