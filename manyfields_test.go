@@ -17,7 +17,7 @@ func TestMoreFieldsThanALimitHeals(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
 	open := func() *Engine {
-		e, err := Open(dir, &Options{MemoryBytes: 4 << 30}) // Close leaves the log
+		e, err := Open(dir, &Options{MemoryBytes: 4 << 30, AllowUnknownFields: true}) // Close leaves the log
 		if err != nil {
 			t.Fatal(err)
 		}
