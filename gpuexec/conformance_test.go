@@ -259,7 +259,7 @@ func TestMissing(t *testing.T) {
 				rng := rand.New(rand.NewPCG(1, uint64(share)))
 				x.Lose(func(int) bool { return rng.IntN(10) < share })
 				b := newBatching(x)
-				if err := exectest.Check(b, 4, exectest.Fewer(checkRounds/10)); err != nil {
+				if err := exectest.Check(b, 4, exectest.Fewer(checkRounds/5)); err != nil {
 					t.Error(err)
 				}
 				if *b.flatRefused > 0 || *b.partial == 0 || *b.whole == 0 {
