@@ -20,7 +20,7 @@ func (e *Engine) openAccelerator() error {
 	if open == nil {
 		open = openAccelerator
 	}
-	o.Cores = e.opts.Parallel.Workers
+	o.Cores = e.opts.SearchWorkers
 	o.Failed = func(device int, lost bool, err error) {
 		e.opts.Listener.gpuFailed(GPUEvent{Device: device, Lost: lost, Err: err})
 	}
@@ -53,7 +53,7 @@ func (e *Engine) noGPU() error {
 // mayAccelerate reports whether a GPU may run a search: not one that asks for the CPU, or for an
 // algorithm of the CPU.
 func (s *searchSettings) mayAccelerate() bool {
-	return s.Processor == GPU || s.Processor == AnyProcessor && s.Algorithm == Auto
+	return s.Processor == GPU || s.Processor == AnyProcessor && s.exec.Algorithm == Auto
 }
 
 // An accelerated search has been planned and submitted, or found to be one for the CPU alone.

@@ -213,10 +213,10 @@ func TestBatchOrder(t *testing.T) {
 func TestSearchOptionErrors(t *testing.T) {
 	ix := newIndex(t, nil)
 	bad := 2.0
-	_, err := ix.Search(t.Context(), All{}, &SearchOptions{K: MaxK + 1, Similarity: &BM25{K1: -1}, Alpha: &bad, Algorithm: 77, Processor: GPU})
+	_, err := ix.Search(t.Context(), All{}, &SearchOptions{K: MaxK + 1, Similarity: &BM25{K1: -1}, Alpha: &bad, Exec: &Exec{Algorithm: 77}, Processor: GPU})
 	for _, want := range []string{
 		"SearchOptions.K: must lie in 1 to 10000, not 10001", "SearchOptions.Similarity: k1 is -1",
-		"SearchOptions.Alpha: must lie in [0, 1], not 2", "SearchOptions.Algorithm", "no GPU device",
+		"SearchOptions.Alpha: must lie in [0, 1], not 2", "SearchOptions.Exec: Algorithm", "no GPU device",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in %v", want, err)
@@ -261,7 +261,7 @@ func TestKAndPages(t *testing.T) {
 		}
 		for a := Auto; a <= BMM; a++ {
 			k := 97
-			o := &SearchOptions{K: k, Algorithm: a, ExactTotal: true}
+			o := &SearchOptions{K: k, Exec: &Exec{Algorithm: a}, ExactTotal: true}
 			var pages []Hit
 			for {
 				res := ix.search(q, o)

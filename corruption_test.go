@@ -96,7 +96,7 @@ func probeIndex(t *testing.T, what string, dir string, fsys vfs.FS, readOnly boo
 	}
 	for _, q := range probeQueries {
 		for _, a := range []Algorithm{Auto, Exhaustive} {
-			r, err := e.Search(ctx, q, &SearchOptions{K: 20, Algorithm: a, Load: []string{"*"}})
+			r, err := e.Search(ctx, q, &SearchOptions{K: 20, Exec: &Exec{Algorithm: a}, Load: []string{"*"}})
 			if err == nil {
 				answer(r.Hits, nil)
 			} else {

@@ -55,7 +55,7 @@ func Open(dir string, opts *Options) (*Engine, error) {
 	if e.index, err = live.Open(dir, o); err != nil {
 		return nil, errors.Join(err, e.closeAccelerator())
 	}
-	e.pool = cpuexec.NewPool(e.opts.Parallel.Workers, e.opts.Parallel.Spin)
+	e.pool = cpuexec.NewPool(e.opts.SearchWorkers, e.opts.private.spin)
 	e.preparers.New = func() any {
 		iv := document.NewInverter(e.index.Schema(), e.opts.Rank.Field, e.opts.analyzer, false)
 		return &preparer{Preparer: plan.NewPreparer(iv)}

@@ -168,7 +168,7 @@ func TestGPUAnswersAlike(t *testing.T) {
 				}
 			}
 		}
-		if res := ix.search(queries[0], &SearchOptions{Algorithm: WAND}); res.Executor != "cpu/wand" {
+		if res := ix.search(queries[0], &SearchOptions{Exec: &Exec{Algorithm: WAND}}); res.Executor != "cpu/wand" {
 			t.Errorf("%v: a search by WAND ran on %s", policy, res.Executor)
 		}
 		st, err := ix.Stats()

@@ -39,12 +39,12 @@ func TestImports(t *testing.T) {
 		"internal/live":        {"analysis", "blockmax", "internal/cache", "internal/corrupt", "internal/document", "internal/format", "internal/plan", "postings", "segment", "store"},
 		"internal/plan":        {"analysis", "blockmax", "cpuexec", "internal/cache", "internal/document", "postings", "segment"},
 		"internal/gpu":         {"blockmax", "gpuexec", "gpuexec/demand", "gpuexec/device", "gpuexec/invert", "gpuexec/listcache", "internal/accelerator", "internal/dispatch"},
-		"internal/hook":        {"store"},
+		"internal/hook":        {"cpuexec", "store"},
 		"internal/impl":        {},
 		"internal/collection":  {"analysis", "blockmax", "internal/jsonl", "internal/trec", "postings", "segment"},
 		"internal/gov2":        {"blockmax", "internal/collection", "postings"},
 		".":                    {"analysis", "blockmax", "cpuexec", "internal/accelerator", "internal/bulk", "internal/document", "internal/corrupt", "internal/format", "internal/hook", "internal/live", "internal/plan", "postings", "segment", "store"},
-		"internal/torture":     {"internal/corrupt", "internal/hook", "store"},
+		"internal/torture":     {"cpuexec", "internal/corrupt", "internal/hook", "store"},
 	}
 	mayUsePebble := []string{"store", "store/wal", "internal/torture"} // the last two only its file systems
 	// What only the command and examples need: a program that imports riffle must not have to download it, not for the tests

@@ -21,7 +21,7 @@ func synonymsOf(t *testing.T, name, rules string) analysis.Analyzer {
 func (ix *testIndex) wantIDs(q Query, want ...string) {
 	ix.t.Helper()
 	for _, a := range []Algorithm{Exhaustive, Auto} {
-		ids := hitIDs(ix.search(q, &SearchOptions{K: 100, Algorithm: a}))
+		ids := hitIDs(ix.search(q, &SearchOptions{K: 100, Exec: &Exec{Algorithm: a}}))
 		slices.Sort(ids)
 		if !slices.Equal(ids, want) {
 			ix.t.Errorf("%v, %v: %q, want %q", q, a, ids, want)

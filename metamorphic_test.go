@@ -17,6 +17,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/riffle-search/riffle/cpuexec"
 	"github.com/riffle-search/riffle/internal/invariants"
 )
 
@@ -317,8 +318,9 @@ func (w *world) compareAlgorithms(s *Snapshot, m model, q Query, o SearchOptions
 	want := m.matches(q, k)
 	var first []Hit
 	for a := Auto; a <= BMM; a++ {
-		o.K, o.Algorithm, o.ExactTotal = k, a, w.IntN(2) == 0
-		o.Parallel = &Parallel{Policy: Policy(w.IntN(int(DOCP) + 1)), Grain: 1}
+		o.K, o.ExactTotal = k, w.IntN(2) == 0
+		o.Exec = &Exec{Algorithm: a, Grain: 1}
+		o.Exec.baseline = Policy(w.IntN(int(cpuexec.DOCP) + 1))
 		r, err := s.Search(ctx, q, &o)
 		w.must(err)
 		if r.Total > len(want) || r.Total < len(r.Hits) || r.TotalExact && r.Total != len(want) || o.ExactTotal && !r.TotalExact {
@@ -360,7 +362,7 @@ func (w *world) comparePages(s *Snapshot, q Query, o SearchOptions, all []Hit) {
 	o.K = max(1+w.IntN(12), len(all)/8)
 	var pages []Hit
 	for {
-		o.Algorithm = Algorithm(w.IntN(int(BMM) + 1))
+		o.Exec = &Exec{Algorithm: Algorithm(w.IntN(int(BMM) + 1))}
 		r, err := s.Search(ctx, q, &o)
 		w.must(err)
 		pages = append(pages, r.Hits...)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/riffle-search/riffle/analysis"
 	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/cpuexec"
 	"github.com/riffle-search/riffle/internal/accelerator"
 	"github.com/riffle-search/riffle/internal/document"
 	"github.com/riffle-search/riffle/internal/hook"
@@ -247,8 +248,15 @@ type Options struct {
 	// Merge configures background merges.
 	Merge MergeOptions
 
-	// Parallel says how searches share the cores.
-	Parallel Parallel
+	// SearchWorkers is the number of cores that one search may use, and that searches are
+	// thought to have together: a search gets help while fewer goroutines than that are
+	// searching. Any number of goroutines may search at once; the Engine adds at most
+	// SearchWorkers-1 of its own, which start with the first search that wants help.
+	// SearchBatch uses as many. The default is GOMAXPROCS.
+	SearchWorkers int
+
+	// Exec is how searches run that have no SearchOptions.Exec, and counts. Leave it at zero.
+	Exec Exec
 
 	// GPU has searches answered by GPUs, too. The default, nil, is none.
 	GPU *GPUOptions
@@ -286,13 +294,14 @@ type privateOptions struct {
 	tableBytes  int                // of stored documents; 0 stands for segment.DefaultTableBytes
 	building    bool               // opened by Build
 	accelerator accelerator.Opener // instead of GPUs
+	spin        time.Duration      // how long an idle worker looks for a search to help with; 0 stands for cpuexec.DefaultSpin, less for none
 	now         func() time.Time   // instead of time.Now, where background work is paced
 	maxDocs     uint64             // instead of MaxDocs
 	segmentDocs uint64             // instead of what a segment may have
 	replayed    func(bytes int64)  // is told what memory holds after each record of the log that Open reads
 }
 
-// Test programs of other packages reach privateOptions and privateBuild through package hook.
+// Programs of riffle that test and measure reach what is private through package hook.
 func init() {
 	hook.Set = func(opts any, k hook.Knobs) {
 		switch o := opts.(type) {
@@ -305,10 +314,11 @@ func init() {
 			panic(fmt.Sprintf("BUG: knobs for %T", opts))
 		}
 	}
+	hook.SetPolicy = func(exec any, p cpuexec.Policy) { exec.(*Exec).baseline = p }
 }
 
 func (p *privateOptions) set(k hook.Knobs) {
-	p.store, p.memoryBytes, p.tableBytes = k.Store, k.MemoryBytes, k.TableBytes
+	p.store, p.memoryBytes, p.tableBytes, p.spin = k.Store, k.MemoryBytes, k.TableBytes, k.Spin
 }
 
 // withDefaults returns a copy in which zero values are replaced. It accepts nil.
@@ -344,7 +354,15 @@ func (o *Options) withDefaults() Options {
 	if d.private.maxDocs == 0 {
 		d.private.maxDocs = MaxDocs
 	}
-	d.Parallel = d.Parallel.withDefaults()
+	if d.SearchWorkers == 0 {
+		d.SearchWorkers = runtime.GOMAXPROCS(0)
+	}
+	if d.Exec.Grain == 0 {
+		d.Exec.Grain = cpuexec.DefaultGrain
+	}
+	if d.Exec.Delta == 0 {
+		d.Exec.Delta = cpuexec.DefaultDelta
+	}
 	sim := blockmax.DefaultBM25
 	if d.Similarity != nil {
 		sim = d.Similarity.OrDefault()
@@ -379,8 +397,9 @@ func (o *Options) Validate() error {
 	if err := d.Similarity.Validate(); err != nil {
 		errs = append(errs, fmt.Errorf("Options.Similarity: %w", err))
 	}
-	if err := d.Parallel.validate(); err != nil {
-		errs = append(errs, fmt.Errorf("Options.Parallel: %w", err))
+	want(d.SearchWorkers > 0, "SearchWorkers", "must be at least 1", d.SearchWorkers)
+	if err := d.Exec.validate(); err != nil {
+		errs = append(errs, fmt.Errorf("Options.Exec: %w", err))
 	}
 	if d.GPU != nil {
 		if err := d.GPU.validate(); err != nil {
@@ -430,11 +449,11 @@ func (o *Options) String() string {
 	line("merge.workers", d.Merge.Workers)
 	line("merge.memory_bytes", d.Merge.MemoryBytes)
 	line("merge.disabled", d.Merge.Disabled)
-	line("parallel.workers", d.Parallel.Workers)
-	line("parallel.policy", d.Parallel.Policy)
-	line("parallel.delta", d.Parallel.Delta)
-	line("parallel.grain", d.Parallel.Grain)
-	line("parallel.spin", d.Parallel.Spin)
+	line("search_workers", d.SearchWorkers)
+	line("exec.algorithm", d.Exec.Algorithm)
+	line("exec.policy", d.Exec.Policy)
+	line("exec.grain", d.Exec.Grain)
+	line("exec.delta", d.Exec.Delta)
 	if g := d.GPU; g != nil {
 		line("gpu.devices", g.Devices)
 		line("gpu.required", g.Required)

@@ -36,15 +36,15 @@ func TestValidateReportsEveryFault(t *testing.T) {
 				"f": {CopyFrom: []string{"c"}},
 			},
 		},
-		Durability:  7,
-		MemoryBytes: 64<<10 - 1,
-		MaxFields:   -1,
-		CacheBytes:  -1,
-		Merge:       MergeOptions{SegmentsPerTier: 1, MaxSegmentBytes: -5, Order: 4, Workers: -1, MemoryBytes: -1},
-		Similarity:  &BM25{K1: -1, B: 2},
-		Parallel:    Parallel{Workers: -2, Policy: 9, Delta: -3, Grain: -4},
-		Rank:        Rank{Alpha: 1.5},
-		Analyzers:   map[string]analysis.Analyzer{"x": nil},
+		Durability:    7,
+		MemoryBytes:   64<<10 - 1,
+		MaxFields:     -1,
+		CacheBytes:    -1,
+		Merge:         MergeOptions{SegmentsPerTier: 1, MaxSegmentBytes: -5, Order: 4, Workers: -1, MemoryBytes: -1},
+		Similarity:    &BM25{K1: -1, B: 2},
+		SearchWorkers: -2, Exec: Exec{Policy: 9, Delta: -3, Grain: -4},
+		Rank:      Rank{Alpha: 1.5},
+		Analyzers: map[string]analysis.Analyzer{"x": nil},
 	}
 	err := bad.Validate()
 	if err == nil {
@@ -69,10 +69,10 @@ func TestValidateReportsEveryFault(t *testing.T) {
 		"Options.Merge.Workers: must be at least 1, not -1",
 		"Options.Merge.MemoryBytes: must be positive, not -1",
 		"Options.Similarity: ",
-		"Options.Parallel: workers must not be negative, not -2",
-		"there is no Policy(9)",
-		"delta must not be negative, not -3",
-		"grain must not be negative, not -4",
+		"Options.SearchWorkers: must be at least 1, not -2",
+		"Options.Exec: Policy: must be Adaptive or Inter, not Policy(9)",
+		"Delta: must not be negative, not -3",
+		"Grain: must not be negative, not -4",
 		"k1",
 		"Options.Rank.Alpha: must lie in [0, 1], not 1.5",
 		"Options.Rank.Field: must name a field when Alpha is set",
@@ -129,11 +129,11 @@ merge.order=arrival
 merge.workers=3
 merge.memory_bytes=268435456
 merge.disabled=false
-parallel.workers=6
-parallel.policy=adaptive
-parallel.delta=150
-parallel.grain=256
-parallel.spin=50µs
+search_workers=6
+exec.algorithm=auto
+exec.policy=adaptive
+exec.grain=256
+exec.delta=150
 similarity.k1=1.2
 similarity.b=0.75
 similarity.idf=lucene
@@ -150,11 +150,11 @@ read_only=false
 	}
 	o := &Options{
 		Durability: NoSync, MemoryBytes: 1 << 20, MaxFields: 77, LogBytes: 3 << 20, CacheBytes: 2 << 20, Codec: Rice, ReadOnly: true,
-		Merge:      MergeOptions{SegmentsPerTier: 4, MaxSegmentBytes: 3 << 20, Order: ByGlobalScore, Workers: 5, MemoryBytes: 4 << 20, Disabled: true},
-		Similarity: &BM25{K1: 0.9, B: 0.4, IDF: blockmax.Robertson},
-		Parallel:   Parallel{Workers: 7, Policy: FGQP, Delta: 5, Grain: 64, Spin: -1},
-		Rank:       Rank{Field: "pr", Alpha: 0.25},
-		Schema:     &Schema{Dynamic: DynamicRefuse, Fields: map[string]Field{"t": {Analyzer: "english"}}},
+		Merge:         MergeOptions{SegmentsPerTier: 4, MaxSegmentBytes: 3 << 20, Order: ByGlobalScore, Workers: 5, MemoryBytes: 4 << 20, Disabled: true},
+		Similarity:    &BM25{K1: 0.9, B: 0.4, IDF: blockmax.Robertson},
+		SearchWorkers: 7, Exec: Exec{Algorithm: BMW, Policy: Inter, Delta: 5, Grain: 64},
+		Rank:   Rank{Field: "pr", Alpha: 0.25},
+		Schema: &Schema{Dynamic: DynamicRefuse, Fields: map[string]Field{"t": {Analyzer: "english"}}},
 	}
 	const want = `durability=no-sync
 memory_bytes=1048576
@@ -168,11 +168,11 @@ merge.order=global-score
 merge.workers=5
 merge.memory_bytes=4194304
 merge.disabled=true
-parallel.workers=7
-parallel.policy=fgqp
-parallel.delta=5
-parallel.grain=64
-parallel.spin=-1ns
+search_workers=7
+exec.algorithm=bmw
+exec.policy=inter
+exec.grain=64
+exec.delta=5
 similarity.k1=0.9
 similarity.b=0.4
 similarity.idf=robertson

@@ -156,7 +156,7 @@ func TestQueries(t *testing.T) {
 	} {
 		want := strings.Fields(c.want)
 		for _, a := range []Algorithm{Auto, Exhaustive, WAND, BMW, MaxScore, BMM} {
-			res := ix.search(c.q, &SearchOptions{K: 100, Algorithm: a, ExactTotal: true})
+			res := ix.search(c.q, &SearchOptions{K: 100, Exec: &Exec{Algorithm: a}, ExactTotal: true})
 			got := hitIDs(res)
 			slices.Sort(got)
 			if !slices.Equal(got, want) || res.Total != len(want) || !res.TotalExact {

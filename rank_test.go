@@ -165,7 +165,7 @@ func TestGlobalScoreOrder(t *testing.T) {
 			for _, q := range rankQueries() {
 				for _, a := range []Algorithm{Exhaustive, WAND, BMW, MaxScore, BMM} {
 					for _, o := range []SearchOptions{{K: 1}, {K: 10}, {K: 10, Similarity: &BM25{K1: 0.3, B: 1}}} {
-						o.Algorithm = a
+						o.Exec = &Exec{Algorithm: a}
 						one, two := ixs[0].search(q, &o), ixs[1].search(q, &o)
 						if err := sameUpToTies(one.Hits, two.Hits); err != nil {
 							t.Errorf("%v, %v, k %d: %v\nby arrival %v\nby score   %v", q, a, o.K, err, one.Hits, two.Hits)

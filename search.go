@@ -12,22 +12,6 @@ import (
 	"github.com/riffle-search/riffle/internal/plan"
 )
 
-// An Algorithm is a way to rank the documents of an OR. They all give the same
-// answer; they differ in how much of the index they need not read.
-type Algorithm = cpuexec.Algorithm
-
-const (
-	Auto       = cpuexec.Auto       // the fastest by measurement
-	Exhaustive = cpuexec.Exhaustive // scores every document that matches
-	WAND       = cpuexec.WAND       // Broder 2003
-	BMW        = cpuexec.BMW        // block-max WAND, Ding and Suel 2011
-	MaxScore   = cpuexec.MaxScore   // Turtle and Flood 1995
-	BMM        = cpuexec.BMM        // block-max MaxScore, over windows of documents
-)
-
-// ParseAlgorithm reads "auto", "exhaustive", "wand", "bmw", "maxscore" or "bmm".
-func ParseAlgorithm(name string) (Algorithm, error) { return cpuexec.ParseAlgorithm(name) }
-
 // A Processor is where a search runs.
 type Processor uint8
 
@@ -85,16 +69,11 @@ type SearchOptions struct {
 	// Options.Rank.Alpha.
 	Alpha *float64
 
-	// Algorithm for OR on the CPU, where a search with another one than Auto, the default, runs unless
-	// it demands a GPU, which has one of its own.
-	Algorithm Algorithm
-
-	// Parallel overrides Options.Parallel for this search, but for Workers and Spin,
-	// which are the Engine's.
-	Parallel *Parallel
-
 	// Processor to run on. The default is the engine's choice.
 	Processor Processor
+
+	// Exec overrides Options.Exec for this search.
+	Exec *Exec
 }
 
 // A Result is the answer to a search.
@@ -134,10 +113,11 @@ type searchSettings struct {
 	SearchOptions
 	sim   BM25
 	alpha float64
+	exec  Exec
 }
 
 func (e *Engine) settings(o *SearchOptions) (s searchSettings, err error) {
-	s.sim, s.alpha = *e.opts.Similarity, e.opts.Rank.Alpha
+	s.sim, s.alpha, s.exec = *e.opts.Similarity, e.opts.Rank.Alpha, e.opts.Exec
 	if o != nil {
 		s.SearchOptions = *o
 	}
@@ -174,12 +154,10 @@ func (e *Engine) settings(o *SearchOptions) (s searchSettings, err error) {
 			fault("Alpha", "the index was opened without Options.Rank.Field")
 		}
 	}
-	if s.Algorithm > BMM {
-		fault("Algorithm", "there is no %v", s.Algorithm)
-	}
-	if s.Parallel != nil {
-		if err := s.Parallel.validate(); err != nil {
-			fault("Parallel", "%w", err)
+	if s.Exec != nil {
+		s.exec = *s.Exec
+		if err := s.exec.validate(); err != nil {
+			fault("Exec", "%w", err)
 		}
 	}
 	if s.Processor > GPU {

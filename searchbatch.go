@@ -34,7 +34,7 @@ func (v view) searchBatch(ctx context.Context, queries []Query, o *SearchOptions
 	b := &batchSearch{view: v, queries: queries, options: o, results: make([]*Result, len(queries))}
 	ctx, open := v.e.index.UntilClose(ctx)
 	defer open()
-	workers := min(len(queries), v.e.opts.Parallel.Workers)
+	workers := min(len(queries), v.e.opts.SearchWorkers)
 	work := b.work
 	if a := v.e.accelerator; a != nil {
 		work = (&acceleratedBatch{batchSearch: b, window: 1 + a.Appetite()/max(1, workers)}).work

@@ -277,7 +277,7 @@ func stressSearch(snap *Snapshot, m model, r modelQueries) error {
 		q = Bool{Should: []Query{q, Term{"writer", 1}}, MustNot: []Query{Match{Field: "text", Text: r.word()}}}
 	}
 	want := m.matches(q, MaxK)
-	o := SearchOptions{K: 1000, Algorithm: Algorithm(r.IntN(int(BMM) + 1)), ExactTotal: true}
+	o := SearchOptions{K: 1000, Exec: &Exec{Algorithm: Algorithm(r.IntN(int(BMM) + 1))}, ExactTotal: true}
 	all, err := snap.Search(ctx, q, &o)
 	if err != nil {
 		return err
@@ -295,7 +295,7 @@ func stressSearch(snap *Snapshot, m model, r modelQueries) error {
 	if err != nil {
 		return err
 	}
-	o.Algorithm = Exhaustive
+	o.Exec = &Exec{Algorithm: Exhaustive}
 	exact, err := snap.Search(ctx, q, &o)
 	if err != nil {
 		return err

@@ -66,9 +66,11 @@ func (e *engine) Open(dir string, options map[string]string) (protocol.Reply, er
 		return protocol.Reply{}, err
 	}
 	if name := options["algorithm"]; name != "" {
-		if e.opts.Algorithm, err = riffle.ParseAlgorithm(name); err != nil {
+		algorithm, err := riffle.ParseAlgorithm(name)
+		if err != nil {
 			return protocol.Reply{}, err
 		}
+		e.opts.Exec = &riffle.Exec{Algorithm: algorithm}
 	}
 	e.opts.Processor = riffle.CPU
 	e.e = index

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/riffle-search/riffle"
+	"github.com/riffle-search/riffle/internal/hook"
 	"github.com/riffle-search/riffle/internal/trec"
 )
 
@@ -122,7 +123,7 @@ func (b *benchCommand) run(c *cobra.Command) (err error) {
 	if err := b.check(c); err != nil {
 		return err
 	}
-	o, err := b.options(c)
+	o, err := b.searchOptions(c)
 	if err != nil {
 		return err
 	}
@@ -179,11 +180,25 @@ func (b *benchCommand) check(c *cobra.Command) error {
 	return nil
 }
 
+// searchOptions returns what the flags say of a search, those of the load included.
+func (b *benchCommand) searchOptions(c *cobra.Command) (*riffle.SearchOptions, error) {
+	o, err := b.options(c)
+	if err != nil {
+		return nil, err
+	}
+	x := b.load.exec()
+	x.Algorithm = b.algo.value
+	o.Exec = &x
+	return o, nil
+}
+
 // open opens the index as the flags say.
 func (b *benchCommand) open() (*riffle.Engine, error) {
-	e, err := openWith(b.db, &riffle.Options{
-		Parallel: b.load.parallel(), CacheBytes: int64(b.load.cache), GPU: b.gpu.options(b.exec.value, b.batch),
-	})
+	o := &riffle.Options{
+		SearchWorkers: b.load.cores, Exec: b.load.exec(), CacheBytes: int64(b.load.cache), GPU: b.gpu.options(b.exec.value, b.batch),
+	}
+	hook.Set(o, hook.Knobs{Spin: b.load.spin})
+	e, err := openWith(b.db, o)
 	if err != nil {
 		return nil, err
 	}

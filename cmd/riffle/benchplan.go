@@ -53,11 +53,7 @@ func (b *benchCommand) readPlan(c *cobra.Command) (lines []*planLine, err error)
 			err = usagef("a plan is of measurements with --seconds")
 		}
 		if err == nil {
-			l.options, err = l.benchCommand.options(lc)
-		}
-		if err == nil {
-			p := l.load.parallel()
-			l.options.Parallel = &p // the engine is opened with that of another line
+			l.options, err = l.searchOptions(lc)
 		}
 		if err != nil {
 			return nil, usagef("%s:%d: %w", b.plan, number, err)

@@ -15,6 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/riffle-search/riffle"
+	"github.com/riffle-search/riffle/cpuexec"
+	"github.com/riffle-search/riffle/internal/hook"
 	"github.com/riffle-search/riffle/internal/trec"
 )
 
@@ -24,7 +26,7 @@ type load struct {
 	seconds float64
 	seed    uint64
 
-	policy       choice[riffle.Policy]
+	policy       choice[cpuexec.Policy] // those of papers, too
 	cores        int
 	delta, grain int
 	spin         time.Duration
@@ -36,7 +38,7 @@ func (l *load) declare(c *cobra.Command) {
 	f.Float64Var(&l.rate, "rate", 0, "with --seconds: queries that arrive in a second, at random times")
 	f.Float64Var(&l.seconds, "seconds", 0, "draw queries at random for so long")
 	f.Uint64Var(&l.seed, "seed", 1, "of the random queries and times")
-	l.policy = choice[riffle.Policy]{text: "inter", value: riffle.Inter, parse: riffle.ParsePolicy,
+	l.policy = choice[cpuexec.Policy]{text: "inter", value: cpuexec.Inter, parse: cpuexec.ParsePolicy,
 		names: []string{"inter", "fgqp", "docp", "adaptive"}}
 	l.policy.declare(c, "policy", "how searches share the cores")
 	f.IntVar(&l.cores, "cores", 0, "cores to use; 0 is all")
@@ -64,8 +66,10 @@ func (l *load) check() error {
 	return nil
 }
 
-func (l *load) parallel() riffle.Parallel {
-	return riffle.Parallel{Workers: l.cores, Policy: l.policy.value, Delta: l.delta, Grain: l.grain, Spin: l.spin}
+func (l *load) exec() riffle.Exec {
+	x := riffle.Exec{Delta: l.delta, Grain: l.grain}
+	hook.SetPolicy(&x, l.policy.value)
+	return x
 }
 
 // takeCores limits the program to the cores, and undoes it. Where there is a core to

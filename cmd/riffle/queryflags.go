@@ -42,7 +42,7 @@ func (q *queryFlags) options(c *cobra.Command) (*riffle.SearchOptions, error) {
 	if q.k < 1 || q.k > riffle.MaxK {
 		return nil, usagef("-k must lie in 1 to %d, not %d", riffle.MaxK, q.k)
 	}
-	o := &riffle.SearchOptions{K: q.k, Algorithm: q.algo.value, Processor: q.exec.value}
+	o := &riffle.SearchOptions{K: q.k, Processor: q.exec.value, Exec: &riffle.Exec{Algorithm: q.algo.value}}
 	if c.Flags().Changed("k1") || c.Flags().Changed("b") {
 		sim := blockmax.DefaultBM25
 		sim.K1, sim.B = q.k1, q.b

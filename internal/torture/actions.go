@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/riffle-search/riffle"
+	"github.com/riffle-search/riffle/cpuexec"
 	"github.com/riffle-search/riffle/internal/hook"
 )
 
@@ -157,7 +158,8 @@ func (w *world) searchWhileApplying(rng random) error {
 
 func (w *world) search(rng random) error {
 	q := rng.query(2)
-	policy := riffle.Parallel{Policy: riffle.Policy(rng.IntN(int(riffle.DOCP) + 1)), Grain: 1}
+	exec := riffle.Exec{Grain: 1}
+	hook.SetPolicy(&exec, cpuexec.Policy(rng.IntN(int(cpuexec.DOCP)+1)))
 	k := 1 + rng.IntN(12)
 	return w.show(func(s *side, snap *riffle.Snapshot) error {
 		if err := sameAnswer(snap, w.now, q); err != nil {
@@ -165,7 +167,8 @@ func (w *world) search(rng random) error {
 		}
 		var first []riffle.Hit
 		for a := riffle.Auto; a <= riffle.BMM; a++ {
-			r, err := snap.Search(background, q, &riffle.SearchOptions{K: k, Algorithm: a, Parallel: &policy, ExactTotal: true})
+			exec.Algorithm = a
+			r, err := snap.Search(background, q, &riffle.SearchOptions{K: k, Exec: &exec, ExactTotal: true})
 			if err != nil {
 				return err
 			}

@@ -138,7 +138,7 @@ func (l *life) options(fsys vfs.FS, schema int) *riffle.Options {
 		AlterSchema:        true,
 		Codec:              riffle.Codec(r.IntN(4)),
 		Merge:              riffle.MergeOptions{SegmentsPerTier: 2 + r.IntN(2), Order: riffle.DocOrder(r.IntN(3)), Workers: 1},
-		Parallel:           riffle.Parallel{Workers: 1},
+		SearchWorkers:      1,
 	}
 	o.Merge.Disabled = r.IntN(3) == 0 || l.still
 	if r.IntN(4) == 0 {

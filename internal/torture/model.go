@@ -290,7 +290,7 @@ func sameAnswer(s *riffle.Snapshot, m model, q riffle.Query) error {
 	for _, k := range []int{3, riffle.MaxK} {
 		var first []riffle.Hit
 		for _, a := range []riffle.Algorithm{riffle.Auto, riffle.Exhaustive} {
-			r, err := s.Search(background, q, &riffle.SearchOptions{K: k, Algorithm: a, Load: []string{"*"}})
+			r, err := s.Search(background, q, &riffle.SearchOptions{K: k, Exec: &riffle.Exec{Algorithm: a}, Load: []string{"*"}})
 			if err != nil {
 				return err
 			}

@@ -169,7 +169,7 @@ func windowState(e *riffle.Engine) (last int, err error) {
 
 // windowOptions configure an index of windows.
 func windowOptions(rng random) *riffle.Options {
-	o := &riffle.Options{AllowUnknownFields: true, Codec: riffle.Codec(rng.IntN(4)), Merge: riffle.MergeOptions{SegmentsPerTier: 2 + rng.IntN(3), Workers: 1}, Parallel: riffle.Parallel{Workers: 1}}
+	o := &riffle.Options{AllowUnknownFields: true, Codec: riffle.Codec(rng.IntN(4)), Merge: riffle.MergeOptions{SegmentsPerTier: 2 + rng.IntN(3), Workers: 1}, SearchWorkers: 1}
 	k := knobs(nil)
 	k.Store.FS = nil
 	k.MemoryBytes = 8 << (10 + rng.IntN(6))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/riffle-search/riffle"
+	"github.com/riffle-search/riffle/cpuexec"
 	"github.com/riffle-search/riffle/internal/hook"
 )
 
@@ -242,9 +243,11 @@ func (w *world) open(s *side, rng random) (err error) {
 		Codec:              riffle.Codec(rng.IntN(4)),
 		CacheBytes:         []int64{1, 1 << 20, 0}[rng.IntN(3)],
 		Merge:              riffle.MergeOptions{SegmentsPerTier: 2 + rng.IntN(4), Order: riffle.DocOrder(rng.IntN(3)), Workers: 1 + rng.IntN(2), Disabled: rng.IntN(5) == 0},
-		Parallel:           riffle.Parallel{Workers: 1 + rng.IntN(3), Policy: riffle.Policy(rng.IntN(int(riffle.DOCP) + 1)), Grain: 1 + rng.IntN(100)},
+		SearchWorkers:      1 + rng.IntN(3),
 		Rank:               w.rank,
 	}
+	hook.SetPolicy(&o.Exec, cpuexec.Policy(rng.IntN(int(cpuexec.DOCP)+1)))
+	o.Exec.Grain = 1 + rng.IntN(100)
 	k := knobs(s.disk)
 	k.MemoryBytes = s.memory
 	hook.Set(o, k)

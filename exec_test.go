@@ -8,12 +8,14 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/riffle-search/riffle/cpuexec"
 )
 
 // TestParallelSearch: searches that several cores work on give the very hits of
 // those that run whole, alone and side by side, and say how they ran.
 func TestParallelSearch(t *testing.T) {
-	ix := newIndex(t, &Options{Parallel: Parallel{Workers: 3}, Merge: MergeOptions{Disabled: true}})
+	ix := newIndex(t, &Options{SearchWorkers: 3, Merge: MergeOptions{Disabled: true}})
 	for segment := range 3 {
 		var b Batch
 		for i := range 6000 {
@@ -33,12 +35,13 @@ func TestParallelSearch(t *testing.T) {
 	var wg sync.WaitGroup
 	for _, q := range queries {
 		for _, k := range []int{1, 10, 1000} {
-			whole := ix.search(q, &SearchOptions{K: k, ExactTotal: true, Parallel: &Parallel{Policy: Inter}})
+			whole := ix.search(q, &SearchOptions{K: k, ExactTotal: true, Exec: &Exec{Policy: Inter}})
 			if whole.Executor != "cpu/bmm" {
 				t.Errorf("inter runs by %s", whole.Executor)
 			}
-			for policy := Adaptive; policy <= DOCP; policy++ {
-				o := &SearchOptions{K: k, ExactTotal: true, Parallel: &Parallel{Policy: policy, Grain: 1}}
+			for policy := Adaptive; policy <= cpuexec.DOCP; policy++ {
+				o := &SearchOptions{K: k, ExactTotal: true, Exec: &Exec{Grain: 1}}
+				o.Exec.baseline = policy
 				wg.Go(func() {
 					for range 5 {
 						r, err := ix.Search(ctx, q, o)
@@ -51,11 +54,11 @@ func TestParallelSearch(t *testing.T) {
 		}
 	}
 	wg.Wait()
-	r := ix.search(queries[0], &SearchOptions{Parallel: &Parallel{Grain: 1}})
+	r := ix.search(queries[0], &SearchOptions{Exec: &Exec{Grain: 1}})
 	if r.Executor != "cpu/bmm/adaptive" || r.Work.Tasks < 2 {
 		t.Errorf("with idle cores a search runs by %s in %d tasks", r.Executor, r.Work.Tasks)
 	}
-	if r = ix.search(queries[0], &SearchOptions{Parallel: &Parallel{Grain: 1 << 20}}); r.Executor != "cpu/bmm" || r.Work.Tasks != 0 {
+	if r = ix.search(queries[0], &SearchOptions{Exec: &Exec{Grain: 1 << 20}}); r.Executor != "cpu/bmm" || r.Work.Tasks != 0 {
 		t.Errorf("a search too short to cut runs by %s in %d tasks", r.Executor, r.Work.Tasks)
 	}
 }
@@ -63,7 +66,7 @@ func TestParallelSearch(t *testing.T) {
 // TestParallelWorkersEnd: they start with the first search that wants help, and end
 // with the Engine.
 func TestParallelWorkersEnd(t *testing.T) {
-	ix := newIndex(t, &Options{Parallel: Parallel{Workers: 9, Spin: -1}})
+	ix := newIndex(t, &Options{SearchWorkers: 9, private: privateOptions{spin: -1}})
 	var b Batch
 	for i := range 9000 {
 		b.Put(fmt.Sprint(i), map[string]any{"text": "word"})
@@ -71,7 +74,7 @@ func TestParallelWorkersEnd(t *testing.T) {
 	ix.must(ix.Apply(ctx, &b))
 	ix.must(ix.Flush(ctx))
 	before := runtime.NumGoroutine()
-	ix.search(match("text", "word"), &SearchOptions{Parallel: &Parallel{Grain: 1}})
+	ix.search(match("text", "word"), &SearchOptions{Exec: &Exec{Grain: 1}})
 	if got := runtime.NumGoroutine() - before; got < 4 { // some of the Engine's own may have ended
 		t.Errorf("%d more goroutines with 8 workers", got)
 	}
@@ -85,17 +88,49 @@ func TestParallelWorkersEnd(t *testing.T) {
 	t.Errorf("%d goroutines after Close, %d before the workers started", runtime.NumGoroutine(), before)
 }
 
-func TestParallelRefused(t *testing.T) {
+// TestExecRefused: a search and Open refuse what cannot be carried out, and the policies that exist to
+// be measured against.
+func TestExecRefused(t *testing.T) {
 	ix := newIndex(t, nil)
-	_, err := ix.Search(ctx, All{}, &SearchOptions{Parallel: &Parallel{Policy: 9, Delta: -1}})
-	for _, want := range []string{"SearchOptions.Parallel: ", "there is no Policy(9)", "delta must not be negative, not -1"} {
+	_, err := ix.Search(ctx, All{}, &SearchOptions{Exec: &Exec{Algorithm: 77, Policy: cpuexec.FGQP, Grain: -3, Delta: -1}})
+	for _, want := range []string{
+		"SearchOptions.Exec: Algorithm: there is no Algorithm(77)", "Policy: must be Adaptive or Inter, not fgqp",
+		"Grain: must not be negative, not -3", "Delta: must not be negative, not -1",
+	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not say %q", err, want)
 		}
 	}
-	for p := Adaptive; p <= DOCP; p++ {
+}
+
+func TestParsePolicy(t *testing.T) {
+	for p := Adaptive; p <= Inter; p++ {
 		if got, err := ParsePolicy(p.String()); err != nil || got != p {
 			t.Errorf("ParsePolicy(%q) = %v, %v", p, got, err)
 		}
+	}
+	if _, err := ParsePolicy("docp"); err == nil {
+		t.Error("ParsePolicy takes a baseline")
+	}
+}
+
+// TestExecOfOptions: searches that say nothing run, and counts, as Options.Exec says; its algorithm keeps
+// searches on the CPU, and a search may take it back.
+func TestExecOfOptions(t *testing.T) {
+	ix := newIndex(t, &Options{SearchWorkers: 3, Exec: Exec{Algorithm: WAND, Policy: Inter, Grain: 1}})
+	var b Batch
+	for i := range 9000 {
+		b.Put(fmt.Sprint(i), map[string]any{"text": "word"})
+	}
+	ix.must(ix.Apply(ctx, &b))
+	ix.must(ix.Flush(ctx))
+	if r := ix.search(match("text", "word"), nil); r.Executor != "cpu/wand" {
+		t.Errorf("runs by %s", r.Executor)
+	}
+	if r := ix.search(match("text", "word"), &SearchOptions{Exec: &Exec{Grain: 1}}); r.Executor != "cpu/bmm/adaptive" {
+		t.Errorf("with an Exec of its own, it runs by %s", r.Executor)
+	}
+	if n, err := ix.Count(ctx, match("text", "word")); n != 9000 || err != nil {
+		t.Errorf("%d documents, %v", n, err)
 	}
 }

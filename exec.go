@@ -1,0 +1,104 @@
+package riffle
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/riffle-search/riffle/cpuexec"
+)
+
+// An Exec steers how the CPU runs searches, never what they answer. The zero Exec leaves that to the
+// engine and is the fastest by measurement. The others serve to compare and to test.
+type Exec struct {
+	// Algorithm for OR. A search with another one than Auto runs on the CPU, unless
+	// SearchOptions.Processor demands a GPU, which has one of its own.
+	Algorithm Algorithm
+
+	// Policy says when several cores work on one search. The default is Adaptive.
+	Policy Policy
+
+	// Grain is the number of postings that are worth the help of another core: of the
+	// rarest word for And, and 64 times as many of all words for Or. Searches below a
+	// grain run whole. The default is 256, some 5 µs of work.
+	Grain int
+
+	// Delta bounds the work that waits for a core: while more than Delta grains of other searches
+	// wait, no further search is cut; its goroutine runs it whole. The default is 150.
+	Delta int
+
+	baseline Policy // unless 0, a policy of a paper that the others are measured against: see hook.SetPolicy
+}
+
+// An Algorithm is a way to rank the documents of an OR. They all give the same
+// answer; they differ in how much of the index they need not read.
+type Algorithm = cpuexec.Algorithm
+
+const (
+	Auto       = cpuexec.Auto       // the fastest by measurement
+	Exhaustive = cpuexec.Exhaustive // scores every document that matches
+	WAND       = cpuexec.WAND       // Broder 2003
+	BMW        = cpuexec.BMW        // block-max WAND, Ding and Suel 2011
+	MaxScore   = cpuexec.MaxScore   // Turtle and Flood 1995
+	BMM        = cpuexec.BMM        // block-max MaxScore, over windows of documents
+)
+
+// ParseAlgorithm reads "auto", "exhaustive", "wand", "bmw", "maxscore" or "bmm".
+func ParseAlgorithm(name string) (Algorithm, error) { return cpuexec.ParseAlgorithm(name) }
+
+// A Policy says when several cores work on one search.
+type Policy = cpuexec.Policy
+
+const (
+	// Adaptive cuts a search into tasks while cores are idle, and else runs it
+	// whole: for short times under low load, for throughput under high load.
+	Adaptive = cpuexec.Adaptive
+
+	// Inter runs every search whole, on the goroutine that asks.
+	Inter = cpuexec.Inter
+)
+
+// ParsePolicy reads "adaptive" or "inter".
+func ParsePolicy(name string) (Policy, error) {
+	for p := range Inter + 1 {
+		if p.String() == name {
+			return p, nil
+		}
+	}
+	return 0, fmt.Errorf(`unknown policy %q (want "adaptive" or "inter")`, name)
+}
+
+// validate reports every field that cannot be carried out.
+func (x Exec) validate() error {
+	var errs []error
+	if x.Algorithm > BMM {
+		errs = append(errs, fmt.Errorf("Algorithm: there is no %v", x.Algorithm))
+	}
+	if x.Policy > Inter {
+		errs = append(errs, fmt.Errorf("Policy: must be Adaptive or Inter, not %v", x.Policy))
+	}
+	if x.Delta < 0 {
+		errs = append(errs, fmt.Errorf("Delta: must not be negative, not %d", x.Delta))
+	}
+	if x.Grain < 0 {
+		errs = append(errs, fmt.Errorf("Grain: must not be negative, not %d", x.Grain))
+	}
+	return errors.Join(errs...)
+}
+
+// executor returns what runs a search on the CPU.
+func (e *Engine) executor(s *searchSettings) cpuexec.Parallel {
+	x := s.exec
+	if x.baseline != 0 {
+		x.Policy = x.baseline
+	}
+	return cpuexec.Parallel{Algorithm: x.Algorithm, Pool: e.pool, Policy: x.Policy, Delta: x.Delta, Grain: x.Grain}
+}
+
+// executorName says what ran a search: x, or its algorithm alone when the search
+// ran whole.
+func executorName(x cpuexec.Parallel, w Work) string {
+	if w.Tasks == 0 {
+		x.Pool = nil
+	}
+	return x.Name()
+}
