@@ -47,13 +47,8 @@ var combineNames = [...]string{CombineSum: "sum", CombineCross: "cross", Combine
 
 // ParseMode reads "or", "and" or "and+or".
 func ParseMode(s string) (Mode, error) {
-	switch strings.ToLower(s) {
-	case "or":
-		return Or, nil
-	case "and":
-		return And, nil
-	case "and+or":
-		return AndOr, nil
+	if m := slices.Index(modeNames[:], strings.ToLower(s)); m >= 0 {
+		return Mode(m), nil
 	}
 	return 0, fmt.Errorf(`unknown mode %q (want "or", "and" or "and+or")`, s)
 }

@@ -1,7 +1,6 @@
 package riffle
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,22 +11,6 @@ import (
 	"github.com/riffle-search/riffle/internal/document"
 	"github.com/riffle-search/riffle/internal/plan"
 )
-
-// The JSON form of queries. A query is an object with one member, named after its type:
-//
-//	{"match": {"field": "title", "text": "white whale", "mode": "and"}}
-//	{"match": {"fields": ["title", "body"], "text": "white whale", "boosts": {"title": 3}, "combine": "best", "tie": 0.3, "analyzer": "english"}}
-//	{"term": {"field": "year", "value": 1851}}
-//	{"term": {"field": "published", "time": "1851-10-18T00:00:00Z"}}
-//	{"bool": {"must": [QUERY…], "should": [QUERY…], "must_not": [QUERY…], "filter": [QUERY…], "min_should": 1}}
-//	{"boost": {"query": QUERY, "by": 2}}
-//	{"constant": {"query": QUERY, "score": 1}}
-//	{"all": {}}
-//
-// A member that is missing has its type's zero value. A member that is not listed is an error, so that
-// an older server does not answer another question than it was asked. The value of a term is a string, a
-// boolean or a number; numbers without a fraction are integers, as 5 and 5.0 are one term. Texts are
-// UTF-8: JSON has no form for other bytes.
 
 // maxQueryDepth bounds how deep queries from JSON are nested.
 const maxQueryDepth = 100
@@ -122,16 +105,23 @@ func (q ConstantScore) MarshalJSON() ([]byte, error) {
 // member, whose name says the type.
 //
 //	{"match": {"field": "title", "text": "white whale", "mode": "and"}}
-//	{"match": {"fields": ["title", "body"], "text": "white whale", "boosts": {"title": 3}, "combine": "best", "tie": 0.3}}
+//	{"match": {"fields": ["title", "body"], "text": "white whale", "boosts": {"title": 3},
+//	           "combine": "best", "tie": 0.3, "analyzer": "english"}}
 //	{"term": {"field": "year", "value": 1851}}
 //	{"term": {"field": "published", "time": "1851-10-18T00:00:00Z"}}
-//	{"bool": {"must": […], "should": […], "must_not": […], "filter": […], "min_should": 1}}
-//	{"boost": {"query": …, "by": 2}}
-//	{"constant": {"query": …, "score": 1}}
+//	{"bool": {"must": [QUERY…], "should": [QUERY…], "must_not": [QUERY…], "filter": [QUERY…],
+//	          "min_should": 1}}
+//	{"boost": {"query": QUERY, "by": 2}}
+//	{"constant": {"query": QUERY, "score": 1}}
 //	{"all": {}}
 //
-// Unknown members are errors. Queries are nested at most a hundred levels deep. The form is stable: later
-// versions read what this one writes. The query is not yet checked; see Query.Validate.
+// A member that is missing has its type's zero value. A member that is not listed is an error, so that
+// an older server does not answer another question than it was asked. The value of a term is a string, a
+// boolean or a number; numbers without a fraction are integers, as 5 and 5.0 are one term. Texts are
+// UTF-8: JSON has no form for other bytes. Queries are nested at most a hundred levels deep.
+//
+// The form is stable: later versions read what this one writes. The query is not yet checked; see
+// Query.Validate.
 func UnmarshalQuery(data []byte) (Query, error) {
 	q, err := unmarshalQuery(data, 0)
 	if err != nil {
@@ -169,7 +159,7 @@ func unmarshalKind(kind string, body []byte, depth int) (Query, error) {
 	switch kind {
 	case "match":
 		var j matchJSON
-		if err := strictly(body, &j); err != nil {
+		if err := document.DecodeObject(body, &j); err != nil {
 			return nil, err
 		}
 		q := Match{Field: j.Field, Fields: j.Fields, Text: j.Text, Boosts: j.Boosts, Tie: j.Tie, Analyzer: j.Analyzer}
@@ -189,14 +179,14 @@ func unmarshalKind(kind string, body []byte, depth int) (Query, error) {
 		return q, nil
 	case "term":
 		var j termJSON
-		if err := strictly(body, &j); err != nil {
+		if err := document.DecodeObject(body, &j); err != nil {
 			return nil, err
 		}
 		v, err := j.value()
 		return Term{j.Field, v}, err
 	case "bool":
 		var j boolJSON[json.RawMessage]
-		if err := strictly(body, &j); err != nil {
+		if err := document.DecodeObject(body, &j); err != nil {
 			return nil, err
 		}
 		q := Bool{MinShould: j.MinShould}
@@ -216,33 +206,22 @@ func unmarshalKind(kind string, body []byte, depth int) (Query, error) {
 		return q, nil
 	case "boost":
 		var j boostJSON[json.RawMessage]
-		if err := strictly(body, &j); err != nil {
+		if err := document.DecodeObject(body, &j); err != nil {
 			return nil, err
 		}
 		inner, err := unmarshalQuery(j.Query, depth+1)
 		return Boost{inner, j.By}, err
 	case "constant":
 		var j constantJSON[json.RawMessage]
-		if err := strictly(body, &j); err != nil {
+		if err := document.DecodeObject(body, &j); err != nil {
 			return nil, err
 		}
 		inner, err := unmarshalQuery(j.Query, depth+1)
 		return ConstantScore{inner, j.Score}, err
 	case "all":
-		return All{}, strictly(body, &struct{}{})
+		return All{}, document.DecodeObject(body, &struct{}{})
 	}
 	return nil, errors.New("there is no such query")
-}
-
-// strictly reads an object, and refuses members that v lacks. Numbers keep all their digits.
-func strictly(data []byte, v any) error {
-	if d := bytes.TrimSpace(data); len(d) == 0 || d[0] != '{' {
-		return errors.New("an object is wanted")
-	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	d.UseNumber()
-	return d.Decode(v)
 }
 
 // value is the value of a term: a time, or a string, boolean or number.

@@ -32,7 +32,7 @@ func TestParseSchema(t *testing.T) {
 
 func TestParseSchemaRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		``:                                   "EOF",
+		``:                                   "an object is wanted",
 		`{"field":{}}`:                       `unknown field "field"`,
 		`{"dynamic":"perhaps"}`:              `unknown dynamic rule "perhaps" (want one of index, store, ignore, refuse)`,
 		`{"fields":{"a":{"type":"string"}}}`: `unknown field type "string" (want one of text, keyword, number, date, bool)`,

@@ -159,10 +159,10 @@ func (e *evaluator) should(c *clause, level int, to *scores) error {
 		}
 		best = f.best
 		childTo = &best.child
-		defer func() { *best = bestScores{} }()
 	}
 	for i := range c.should {
 		if err := e.eval(&c.should[i], level+1, &f.left, &f.child, childTo); err != nil {
+			f.best = nil // what it holds belongs to this tile
 			return err
 		}
 		if best != nil {
@@ -180,7 +180,10 @@ func (e *evaluator) should(c *clause, level int, to *scores) error {
 		}
 	}
 	if best != nil {
-		f.any.each(func(d uint32) { to[d] += blockmax.BestOf(best.best[d], best.sum[d], c.Tie) })
+		f.any.each(func(d uint32) {
+			to[d] += blockmax.BestOf(best.best[d], best.sum[d], c.Tie)
+			best.best[d], best.sum[d] = 0, 0
+		})
 	}
 	if c.minShould > 0 {
 		f.left = f.any

@@ -49,13 +49,7 @@ func openShaped(t testing.TB, n int, cacheBytes int64, o gpuexec.Options, shape 
 // openSized returns an executor on device n with so many bytes of memory beside that of its batches.
 func openSized(t testing.TB, n int, bytes int64, o gpuexec.Options) *gpuexec.Executor {
 	t.Helper()
-	dev, err := device.Open(n, device.Options{MemoryBytes: 3*batchBytes + bytes})
-	if errors.Is(err, device.ErrNoDevice) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	dev := openDevice(t, n, 3*batchBytes+bytes)
 	t.Cleanup(func() {
 		if err := dev.Close(); err != nil {
 			t.Error(err)
@@ -67,6 +61,19 @@ func openSized(t testing.TB, n int, bytes int64, o gpuexec.Options) *gpuexec.Exe
 		t.Fatal(err)
 	}
 	return x
+}
+
+// openDevice opens device n with so many bytes of memory. The caller closes it.
+func openDevice(t testing.TB, n int, bytes int64) *device.Device {
+	t.Helper()
+	dev, err := device.Open(n, device.Options{MemoryBytes: bytes})
+	if errors.Is(err, device.ErrNoDevice) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dev
 }
 
 // A composed executor has the CPU finish what the device leaves open, as the engine does.

@@ -16,13 +16,7 @@ import (
 func TestLost(t *testing.T) {
 	t.Setenv("RIFFLE_EMULATOR_FAIL", "12") // a device that is real does not fail
 	c := newCollection(5000, []float64{0.3, 0.1})
-	dev, err := device.Open(0, device.Options{MemoryBytes: 32 << 20})
-	if errors.Is(err, device.ErrNoDevice) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	dev := openDevice(t, 0, 32<<20)
 	defer dev.Close()
 	x, err := gpuexec.New(dev, gpuexec.Options{Shape: small})
 	if err != nil {

@@ -29,16 +29,6 @@ func (a Algorithm) String() string {
 	return fmt.Sprintf("Algorithm(%d)", uint8(a))
 }
 
-// ParseAlgorithm is the inverse of String.
-func ParseAlgorithm(name string) (Algorithm, error) {
-	for a, n := range algorithmNames {
-		if n == name {
-			return Algorithm(a), nil
-		}
-	}
-	return 0, fmt.Errorf("unknown algorithm %q, want one of %v", name, algorithmNames)
-}
-
 // byStrips reports whether tiles of flat lists go strip by strip.
 func (a Algorithm) byStrips() bool { return a == Auto || a == Exhaustive || a == BMW || a == MaxScore }
 

@@ -106,7 +106,7 @@ func (op *Operation) UnmarshalJSON(data []byte) error {
 		Delete json.RawMessage `json:"delete"`
 		Fields json.RawMessage `json:"fields"`
 	}
-	if err := strictly(data, &j); err != nil {
+	if err := DecodeObject(data, &j); err != nil {
 		return err
 	}
 	id := j.Put
@@ -181,10 +181,10 @@ func (f *Flattener) parseFields(data []byte) error {
 func parseValue(data []byte) (Value, error) {
 	var j valueJSON
 	if len(data) > 0 && data[0] == '{' {
-		if err := strictly(data, &j); err != nil {
+		if err := DecodeObject(data, &j); err != nil {
 			return Value{}, err
 		}
-	} else if err := strictly(fmt.Appendf(nil, `{"value":%s}`, data), &j); err != nil {
+	} else if err := DecodeObject(fmt.Appendf(nil, `{"value":%s}`, data), &j); err != nil {
 		return Value{}, err
 	}
 	var v Value
@@ -215,12 +215,4 @@ func parseValue(data []byte) (Value, error) {
 		}
 	}
 	return v, nil
-}
-
-// strictly reads one JSON value and refuses members that v lacks. Numbers keep all their digits.
-func strictly(data []byte, v any) error {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	d.UseNumber()
-	return d.Decode(v)
 }

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/riffle-search/riffle/analysis"
 	"github.com/riffle-search/riffle/internal/corrupt"
@@ -106,26 +105,10 @@ type Schema struct {
 // ParseSchema reads a schema from its JSON text. Unknown keys are errors.
 func ParseSchema(text []byte) (*Schema, error) {
 	s := new(Schema)
-	if err := decodeStrictly(text, s); err != nil {
+	if err := DecodeObject(text, s); err != nil {
 		return nil, fmt.Errorf("riffle: schema: %w", err)
 	}
 	return s, nil
-}
-
-// decodeStrictly reads one JSON value without unknown keys.
-func decodeStrictly(text []byte, into any) error {
-	if !utf8.Valid(text) {
-		return errors.New("the text is not UTF-8")
-	}
-	d := json.NewDecoder(strings.NewReader(string(text)))
-	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
-		return err
-	}
-	if d.More() {
-		return errors.New("more than one JSON value")
-	}
-	return nil
 }
 
 // ParseKept reads the schema that an index keeps: its JSON, as String writes it. From version 2
@@ -143,7 +126,7 @@ func ParseKept(text []byte) (*Schema, error) {
 			return nil, err
 		}
 	}
-	if err := decodeStrictly(text, &kept); err != nil {
+	if err := DecodeObject(text, &kept); err != nil {
 		return nil, corrupt.At(corrupt.New(-1, "%v", err), "schema")
 	}
 	return &kept.Schema, nil

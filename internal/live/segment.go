@@ -19,7 +19,7 @@ import (
 // A liveSegment is one segment of the index, sealed or in memory. Index.mu guards wanted, sealed,
 // deleted and persisted.
 type liveSegment struct {
-	number uint64          // in the store; unique in this process even for segments in memory
+	number uint64          // in the store; 0 while in memory
 	memory *segment.Memory // nil once sealed
 	disk   *segment.Disk   // nil while in memory
 	bytes  int64           // size in the store

@@ -221,9 +221,17 @@ func (s *Segment) Reader() segment.Reader { return s.reader }
 // Base implements plan.Segment.
 func (s *Segment) Base() uint32 { return s.base }
 
-// Number returns the number of the segment in the store, or of one in memory. No other segment of the
-// process has it.
-func (s *Segment) Number() uint64 { return s.home.number }
+// Number returns a number that no other segment of this process has: that of the store, or above all of
+// these (below 1<<32) one that segments in memory count on their own.
+func (s *Segment) Number() uint64 {
+	if s.home.disk == nil {
+		return memoryNumbers + s.home.memoryNumber
+	}
+	return s.home.number
+}
+
+// memoryNumbers is where Segment.Number begins for segments in memory.
+const memoryNumbers = 1 << 31
 
 // AsArrived reports whether the documents are in the order in which they came.
 func (s *Segment) AsArrived() bool {
