@@ -34,7 +34,7 @@
 #
 # Variables: OUT, the folder for what comes out (gpu-bench); BUDGET, seconds for each part (170); QUERIES (2048), DOCS
 # (25000000) and TIME (1s, of one measurement) of the generated collection; REPEAT (8) and CORPUS (the one that was sent) for
-# index; RIFFLE_LIBCUDA as in gpuexec/toolchain/README.md.
+# index; RIFFLE_LIBCUDA, the driver, as in docs/GPU.md.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -52,8 +52,7 @@ build() {
     case $flag in c) corpus=$OPTARG ;; q) topics=$OPTARG ;; i) text=$OPTARG ;; *) exit 2 ;; esac
   done
   cd "$root"
-  variables=$(gpuexec/toolchain/setup.sh)
-  eval "$variables"
+  export CGO_ENABLED=1
   rm -rf "$kit"
   mkdir -p "$kit/stage/bin"
   local p probe=gpubench
@@ -245,6 +244,7 @@ parts() {
 dry() {
   local scratch
   scratch=$(mktemp -d)
+  "$root/gpuexec/emulator/build.sh"
   export RIFFLE_LIBCUDA=$root/.cuda/emulator/libcuda.so RIFFLE_GPU_WORK=$scratch/work OUT=${OUT:-$scratch/out}
   export DOCS=20000 QUERIES=30 TIME=1ms BUDGET=100 TESTFLAGS='-test.short -test.run=Decode|Kernels|Events|Extents|Script|Choose|Codec|Missing'
   export BENCHFLAGS='-test.bench=Decode/codec=packed/postings=4096 -test.benchtime=1x'

@@ -1,5 +1,5 @@
 // Package device runs work on a GPU: memory, copies, kernel launches and events of one
-// device, as little of the CUDA driver as riffle needs, over gorgonia.org/cu.
+// device, as little of the CUDA driver as riffle needs.
 //
 //	dev, err := device.Open(0, device.Options{MemoryBytes: 1 << 30})
 //	err = dev.Do(func(q *device.Queue) {           // once: what is made stays
@@ -39,9 +39,8 @@
 // driver, not of Go, which a copy may touch after the call has returned. The bytes must be left alone until
 // an event behind the copy has been waited for.
 //
-// One pointer a launch. A kernel's one parameter is the address of a struct in device memory.
-// gorgonia.org/cu copies 8 bytes for each parameter whatever its size, and a struct can be written once for a
-// whole batch.
+// One pointer a launch. A kernel's one parameter is the address of a struct in device memory, which is
+// written once for a whole batch.
 //
 // # Errors
 //
@@ -53,7 +52,11 @@
 //
 // # The build tag
 //
-// With the tag cuda the package calls the driver through cgo (driver_cuda.go). Without the tag it compiles,
-// and Open fails (driver_none.go), so that its importers need no tag. docs/GPU.md tells how to build,
-// and gpuexec/emulator/README.md how the emulated driver replaces a GPU in tests.
+// With the tag cuda the package calls the driver through cgo (driver_linux.go; cuda_abi.h declares what of it).
+// It looks for the driver's library when Open or List is first called: $RIFFLE_LIBCUDA, or libcuda.so.1, also
+// where containers and WSL have it. So a program links without a driver, and runs on machines that have none.
+// Without the tag, without cgo and elsewhere than on Linux the package compiles, and Open fails
+// (driver_none.go), so that its importers need no tag.
+//
+// gpuexec/emulator/README.md tells how the emulated driver replaces a GPU in tests.
 package device

@@ -1,10 +1,11 @@
-//go:build !cuda
+//go:build !(cuda && cgo && linux)
 
 package device
 
 import "fmt"
 
-// Without the tag cuda there is no driver: driverDevices says so, and nothing else is ever called.
+// Without the tag cuda, without cgo and elsewhere than on Linux there is no driver: driverDevices says so,
+// and nothing else is ever called.
 
 type (
 	driverContext  struct{}
@@ -14,7 +15,7 @@ type (
 	driverFunction struct{}
 )
 
-var errNoDriver = fmt.Errorf("%w: riffle was built without the tag cuda", ErrNoDevice)
+var errNoDriver = fmt.Errorf("%w: riffle was built without the tag cuda, without cgo or not for Linux", ErrNoDevice)
 
 func driverDevices() (int, error)                                  { return 0, errNoDriver }
 func driverInfo(int) (Info, error)                                 { return Info{}, errNoDriver }

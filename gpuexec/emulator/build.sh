@@ -3,13 +3,11 @@
 #   gpuexec/emulator/build.sh              .cuda/emulator/libcuda.so
 #   gpuexec/emulator/build.sh asan race    .cuda/emulator/asan/libcuda.so and .cuda/emulator/race/libcuda.so
 # asan finds accesses out of bounds and undefined behaviour, in programs that preload libasan or are built with go's -asan; race finds
-# accesses that nothing puts in an order (src/race.cpp). Wants cuda.h in $RIFFLE_CUDA_INCLUDE, or where
-# gpuexec/toolchain/setup.sh has put it.
+# accesses that nothing puts in an order (src/race.cpp). RIFFLE_LIBCUDA names the one that a program takes for its driver.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 cuda=$(cd "$here/../.." && pwd)/.cuda
-include=${RIFFLE_CUDA_INCLUDE:-$cuda/include}
-headers=$(ls -t "$here"/src/*.h "$here"/../kernels/*.h "$here"/../kernels/*.cuh "$here"/../invert/*.cuh "$here/build.sh" 2>/dev/null | head -n 1)
+headers=$(ls -t "$here"/src/*.h "$here"/../device/*.h "$here"/../kernels/*.h "$here"/../kernels/*.cuh "$here"/../invert/*.cuh "$here/build.sh" 2>/dev/null | head -n 1)
 
 # build FOLDER FLAGS KERNEL_FLAGS
 build() {
@@ -27,7 +25,7 @@ build() {
     [ "$object" -nt "$source" ] && [ "$object" -nt "$headers" ] && continue
     echo "$object" >&2
     ${CXX:-c++} -c -x c++ -std=c++17 -g -fPIC -ffp-contract=off -fvisibility=hidden -Wall -Wno-parentheses -Wno-unknown-pragmas \
-      -I"$here/src" -I"$here/../toolchain/cuda13" -I"$include" $2 $kernel_flags -o "$object" "$source" || exit 1
+      -I"$here/src" $2 $kernel_flags -o "$object" "$source" || exit 1
   done
   ${CXX:-c++} -shared -Wl,-Bsymbolic $2 -o "$1/libcuda.new" $objects -ldl -lpthread
   mv "$1/libcuda.new" "$1/libcuda.so"

@@ -8,7 +8,7 @@
 // that is missing is added to both. Beyond plain CUDA there are these rules:
 //
 //   - A kernel is  extern "C" __global__ void __launch_bounds__(threads, blocks) name(const Args *args):
-//     one pointer to a struct in device memory, since gorgonia.org/cu copies 8 bytes a parameter.
+//     one pointer to a struct in device memory, which is written once for a whole batch.
 //     The emulator finds kernels by name, so a name must not be one of libc's (select, index, ...).
 //   - Static __shared__ variables stand in kernels, not in templates, and each is named to
 //     changed_by_others there, since clang 14 may keep an old value over a barrier. Dynamic shared memory is

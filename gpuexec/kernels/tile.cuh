@@ -21,7 +21,7 @@
 #include "seek.cuh"
 
 // Threads of a block, and blocks of a multiprocessor that the compiler shall leave registers for: 40 a thread,
-// with which the loop over postings spills 32 bytes (toolchain/registers.sh). With 512 and 2 it is 64, and nothing is spilled.
+// with which the loop over postings spills 32 bytes (registers.sh). With 512 and 2 it is 64, and nothing is spilled.
 const uint32_t tile_threads = 512, tile_blocks = 3;
 
 // A list in a tile. The List is a copy: so what a warp needs for a block is one step away.

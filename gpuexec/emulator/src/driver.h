@@ -1,5 +1,5 @@
-// A libcuda whose devices are emulated: the calls of the driver API that riffle makes, and those
-// of gorgonia.org/cu's init. Signatures are cuda.h's.
+// A libcuda whose devices are emulated: the calls of the driver API that riffle makes
+// (gpuexec/device/cuda_abi.h).
 //
 // What is put on a stream waits there until something synchronises with it: so a result that is
 // read too early, or a stream that does not wait for another's event, shows every time and not
@@ -21,9 +21,6 @@
 //   RIFFLE_EMULATOR_INIT             what cuInit returns, 0
 #pragma once
 
-#pragma GCC visibility push(default)
-#include <cuda.h>
-#pragma GCC visibility pop
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,6 +31,16 @@
 #include <mutex>
 #include <string>
 #include <vector>
+
+#include "../../device/cuda_abi.h"
+
+#pragma GCC visibility push(default)
+extern "C" {
+#define DECLARE(name, params, args) CUresult name params;
+RIFFLE_CUDA_FUNCTIONS(DECLARE)
+#undef DECLARE
+}
+#pragma GCC visibility pop
 
 namespace driver {
 
@@ -69,7 +76,7 @@ struct Kernel {
 
 } // namespace driver
 
-// The opaque types of cuda.h.
+// The opaque types of the driver API.
 
 struct CUstream_st {
   std::shared_ptr<driver::Stream> state;
@@ -109,7 +116,7 @@ struct CUctx_st {
 namespace driver {
 
 extern std::recursive_mutex mutex; // around every call
-extern thread_local std::vector<CUcontext> current;
+extern thread_local CUcontext current;
 
 uint64_t setting(const char *name, uint64_t otherwise);
 unsigned shared_of_block();         // the most that a block may have, by request
@@ -119,8 +126,8 @@ void complain(const std::string &); // on standard error
 // A call that needs a current context begins with this.
 #define WITH_CONTEXT                                                       \
   std::lock_guard<std::recursive_mutex> lock(driver::mutex);               \
-  if (driver::current.empty() || !driver::current.back()) return CUDA_ERROR_INVALID_CONTEXT; \
-  CUctx_st &context = *driver::current.back();                             \
+  if (!driver::current) return CUDA_ERROR_INVALID_CONTEXT;                 \
+  CUctx_st &context = *driver::current;                                    \
   if (context.lost != CUDA_SUCCESS) return context.lost;
 
 // Puts work on a stream; the null stream waits for all blocking ones and is done at once.

@@ -8,7 +8,7 @@
 namespace driver {
 
 std::recursive_mutex mutex;
-thread_local std::vector<CUcontext> current;
+thread_local CUcontext current;
 
 uint64_t setting(const char *name, uint64_t otherwise) {
   const char *value = getenv(name);
@@ -67,11 +67,6 @@ CUresult cuInit(unsigned flags) {
   return flags ? CUDA_ERROR_INVALID_VALUE : static_cast<CUresult>(setting("RIFFLE_EMULATOR_INIT", 0));
 }
 
-CUresult cuDriverGetVersion(int *version) {
-  *version = CUDA_VERSION;
-  return CUDA_SUCCESS;
-}
-
 CUresult cuDeviceGetCount(int *count) {
   *count = devices();
   return CUDA_SUCCESS;
@@ -89,7 +84,7 @@ CUresult cuDeviceGetName(char *name, int size, CUdevice device) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceTotalMem(size_t *bytes, CUdevice device) {
+CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device) {
   WITH_DEVICE(device)
   *bytes = setting("RIFFLE_EMULATOR_MEMORY", 256 << 20);
   return CUDA_SUCCESS;
@@ -100,18 +95,6 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
   switch (attribute) {
   case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
     *value = static_cast<int>(setting("RIFFLE_EMULATOR_MULTIPROCESSORS", 4));
-    break;
-  case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-    *value = 1024;
-    break;
-  case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
-    *value = 2048;
-    break;
-  case CU_DEVICE_ATTRIBUTE_WARP_SIZE:
-    *value = 32;
-    break;
-  case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK:
-    *value = 48 << 10;
     break;
   case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
     *value = shared_of_block();
@@ -127,13 +110,6 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
     break;
   case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
     *value = 50 << 20;
-    break;
-  case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
-  case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE:
-    *value = 1000000; // kHz
-    break;
-  case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH:
-    *value = 64;
     break;
   default:
     complain("device attribute " + std::to_string(attribute) + " is not emulated");
@@ -151,7 +127,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
   WITH_DEVICE(device)
   auto it = contexts().find(device);
   if (it == contexts().end()) return CUDA_ERROR_INVALID_CONTEXT;
@@ -164,38 +140,8 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
   return CUDA_ERROR_ILLEGAL_STATE;
 }
 
-CUresult cuDevicePrimaryCtxReset(CUdevice device) {
-  WITH_DEVICE(device)
-  if (auto it = contexts().find(device); it != contexts().end()) destroy(*it->second);
-  return CUDA_SUCCESS;
-}
-
 CUresult cuCtxSetCurrent(CUcontext context) {
-  if (!current.empty()) current.pop_back();
-  if (context) current.push_back(context);
-  return CUDA_SUCCESS;
-}
-
-CUresult cuCtxGetCurrent(CUcontext *context) {
-  *context = current.empty() ? nullptr : current.back();
-  return CUDA_SUCCESS;
-}
-
-CUresult cuCtxPushCurrent(CUcontext context) {
-  current.push_back(context);
-  return CUDA_SUCCESS;
-}
-
-CUresult cuCtxPopCurrent(CUcontext *context) {
-  if (current.empty()) return CUDA_ERROR_INVALID_CONTEXT;
-  if (context) *context = current.back();
-  current.pop_back();
-  return CUDA_SUCCESS;
-}
-
-CUresult cuCtxGetDevice(CUdevice *device) {
-  WITH_CONTEXT
-  *device = context.device;
+  current = context;
   return CUDA_SUCCESS;
 }
 
@@ -207,21 +153,21 @@ CUresult cuCtxSynchronize() {
 
 static const struct {
   CUresult code;
-  const char *name, *text;
+  const char *name;
 } errors[] = {
-    {CUDA_SUCCESS, "CUDA_SUCCESS", "no error"},
-    {CUDA_ERROR_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
-    {CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
-    {CUDA_ERROR_NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
-    {CUDA_ERROR_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
-    {CUDA_ERROR_INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
-    {CUDA_ERROR_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
-    {CUDA_ERROR_INVALID_PTX, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
-    {CUDA_ERROR_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
-    {CUDA_ERROR_ILLEGAL_STATE, "CUDA_ERROR_ILLEGAL_STATE", "the operation cannot be performed in the present state"},
-    {CUDA_ERROR_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
-    {CUDA_ERROR_NOT_READY, "CUDA_ERROR_NOT_READY", "device not ready"},
-    {CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
+    {CUDA_SUCCESS, "CUDA_SUCCESS"},
+    {CUDA_ERROR_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE"},
+    {CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY"},
+    {CUDA_ERROR_NO_DEVICE, "CUDA_ERROR_NO_DEVICE"},
+    {CUDA_ERROR_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE"},
+    {CUDA_ERROR_INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE"},
+    {CUDA_ERROR_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT"},
+    {CUDA_ERROR_INVALID_PTX, "CUDA_ERROR_INVALID_PTX"},
+    {CUDA_ERROR_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE"},
+    {CUDA_ERROR_ILLEGAL_STATE, "CUDA_ERROR_ILLEGAL_STATE"},
+    {CUDA_ERROR_NOT_FOUND, "CUDA_ERROR_NOT_FOUND"},
+    {CUDA_ERROR_NOT_READY, "CUDA_ERROR_NOT_READY"},
+    {CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED"},
 };
 
 CUresult cuGetErrorName(CUresult code, const char **name) {
@@ -231,10 +177,4 @@ CUresult cuGetErrorName(CUresult code, const char **name) {
   return CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult cuGetErrorString(CUresult code, const char **text) {
-  for (const auto &e : errors)
-    if (e.code == code) return *text = e.text, CUDA_SUCCESS;
-  *text = nullptr;
-  return CUDA_ERROR_INVALID_VALUE;
-}
 }

@@ -2,8 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <algorithm>
-
 #include "driver.h"
 
 using namespace driver;
@@ -38,16 +36,6 @@ CUresult put(CUctx_st &context, CUstream stream, CUdeviceptr device, const void 
   return CUDA_SUCCESS;
 }
 
-// The same at once, as on the null stream; host memory may be any.
-CUresult now(CUctx_st &context, CUdeviceptr device, size_t size, std::function<void()> work) {
-  return put(context, nullptr, device, nullptr, size, std::move(work));
-}
-
-template <class T>
-void fill(CUdeviceptr to, T value, size_t n) {
-  std::fill_n(static_cast<T *>(bytes(to)), n, value);
-}
-
 } // namespace
 
 bool CUctx_st::on_device(CUdeviceptr p, size_t size) const {
@@ -68,14 +56,14 @@ bool CUctx_st::in_pinned(const void *host, size_t size) const {
 
 extern "C" {
 
-CUresult cuMemGetInfo(size_t *free, size_t *total) {
+CUresult cuMemGetInfo_v2(size_t *free, size_t *total) {
   WITH_CONTEXT
   *free = context.total - context.used;
   *total = context.total;
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemAlloc(CUdeviceptr *to, size_t size) {
+CUresult cuMemAlloc_v2(CUdeviceptr *to, size_t size) {
   WITH_CONTEXT
   if (size == 0) return CUDA_ERROR_INVALID_VALUE;
   if (size > context.total - context.used) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -87,7 +75,7 @@ CUresult cuMemAlloc(CUdeviceptr *to, size_t size) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemFree(CUdeviceptr p) {
+CUresult cuMemFree_v2(CUdeviceptr p) {
   WITH_CONTEXT
   auto it = context.allocations.find(p);
   if (it == context.allocations.end()) return CUDA_ERROR_INVALID_VALUE;
@@ -107,8 +95,6 @@ CUresult cuMemHostAlloc(void **to, size_t size, unsigned) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemAllocHost(void **to, size_t size) { return cuMemHostAlloc(to, size, 0); }
-
 CUresult cuMemFreeHost(void *p) {
   WITH_CONTEXT
   auto it = context.pinned.find(static_cast<char *>(p));
@@ -119,55 +105,25 @@ CUresult cuMemFreeHost(void *p) {
   return context.lost;
 }
 
-CUresult cuMemcpyHtoD(CUdeviceptr to, const void *from, size_t size) {
-  WITH_CONTEXT
-  return now(context, to, size, [=] { memcpy(bytes(to), from, size); });
-}
-
-CUresult cuMemcpyDtoH(void *to, CUdeviceptr from, size_t size) {
-  WITH_CONTEXT
-  return now(context, from, size, [=] { memcpy(to, bytes(from), size); });
-}
-
-CUresult cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, size_t size) {
-  WITH_CONTEXT
-  if (!context.on_device(from, size)) return CUDA_ERROR_INVALID_VALUE;
-  return now(context, to, size, [=] { memmove(bytes(to), bytes(from), size); });
-}
-
-CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t size, CUstream stream) {
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t size, CUstream stream) {
   WITH_CONTEXT
   return put(context, stream, to, from, size, [=] { memcpy(bytes(to), from, size); });
 }
 
-CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t size, CUstream stream) {
+CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t size, CUstream stream) {
   WITH_CONTEXT
   return put(context, stream, from, to, size, [=] { memcpy(to, bytes(from), size); });
 }
 
-CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream) {
+CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream) {
   WITH_CONTEXT
   if (!context.on_device(from, size)) return CUDA_ERROR_INVALID_VALUE;
   return put(context, stream, to, nullptr, size, [=] { memmove(bytes(to), bytes(from), size); });
 }
 
-CUresult cuMemsetD8(CUdeviceptr to, unsigned char value, size_t n) {
-  WITH_CONTEXT
-  return now(context, to, n, [=] { fill(to, value, n); });
-}
-
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t n, CUstream stream) {
   WITH_CONTEXT
-  return put(context, stream, to, nullptr, n, [=] { fill(to, value, n); });
+  return put(context, stream, to, nullptr, n, [=] { memset(bytes(to), value, n); });
 }
 
-CUresult cuMemsetD32(CUdeviceptr to, unsigned value, size_t n) {
-  WITH_CONTEXT
-  return now(context, to, 4 * n, [=] { fill(to, value, n); });
-}
-
-CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t n, CUstream stream) {
-  WITH_CONTEXT
-  return put(context, stream, to, nullptr, 4 * n, [=] { fill(to, value, n); });
-}
 }

@@ -90,10 +90,6 @@ CUresult cuModuleLoadData(CUmodule *module, const void *image) {
   return load(context, module, static_cast<const char *>(image));
 }
 
-CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned, CUjit_option *, void **) {
-  return cuModuleLoadData(module, image);
-}
-
 CUresult cuModuleUnload(CUmodule module) {
   WITH_CONTEXT
   context.drain();

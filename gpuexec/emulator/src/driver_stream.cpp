@@ -52,7 +52,7 @@ void CUctx_st::drain() {
 
 extern "C" {
 
-CUresult cuStreamCreate(CUstream *stream, unsigned flags) {
+CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int) {
   WITH_CONTEXT
   auto made = std::make_unique<CUstream_st>();
   made->state = std::make_shared<Stream>();
@@ -62,9 +62,7 @@ CUresult cuStreamCreate(CUstream *stream, unsigned flags) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int) { return cuStreamCreate(stream, flags); }
-
-CUresult cuStreamDestroy(CUstream stream) {
+CUresult cuStreamDestroy_v2(CUstream stream) {
   WITH_CONTEXT
   if (!stream || !valid(context, stream)) return CUDA_ERROR_INVALID_HANDLE;
   stream->state->drain();
@@ -77,15 +75,6 @@ CUresult cuStreamSynchronize(CUstream stream) {
   if (!valid(context, stream)) return CUDA_ERROR_INVALID_HANDLE;
   stream_of(context, stream).drain();
   return context.lost;
-}
-
-CUresult cuStreamQuery(CUstream stream) { // each call brings it on by a step
-  WITH_CONTEXT
-  if (!valid(context, stream)) return CUDA_ERROR_INVALID_HANDLE;
-  Stream &s = stream_of(context, stream);
-  if (s.steps.empty()) return CUDA_SUCCESS;
-  s.step();
-  return context.lost ? context.lost : CUDA_ERROR_NOT_READY;
 }
 
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
@@ -105,7 +94,7 @@ CUresult cuEventCreate(CUevent *event, unsigned flags) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuEventDestroy(CUevent event) {
+CUresult cuEventDestroy_v2(CUevent event) {
   WITH_CONTEXT
   return context.events.erase(event) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }

@@ -14,7 +14,7 @@ if [ ! -x "$ptxas" ]; then
   rm "$cuda"/nvcc/*.whl
   chmod +x "$ptxas"
 fi
-[ $# -gt 0 ] || set -- "$here"/../kernels/*.ptx
+[ $# -gt 0 ] || set -- "$here"/*.ptx
 for ptx; do
   "$ptxas" -v -arch="$arch" -o /dev/null "$ptx" 2>&1
 done | awk '
