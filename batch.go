@@ -1,6 +1,7 @@
 package riffle
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,9 +10,15 @@ import (
 )
 
 // A Batch is a list of changes that Apply carries out together, in order: all of
-// them or none. The zero Batch is empty and ready to use. A Batch must not be
+// them or none, with their position. The zero Batch is empty and ready to use. A Batch must not be
 // changed while it is being applied; afterwards it may be Reset and filled again.
 type Batch struct {
+	// Position says where the batch stands in what the caller reads changes from: an offset in a log, the
+	// number of a message. It is at most MaxPositionBytes long and means nothing to riffle, which stores
+	// it atomically with the changes: after a crash Engine.Position returns that of the last batch that
+	// survived. A batch may have a position and no changes. One without a position leaves the index's as it is.
+	Position []byte
+
 	ops  []document.Operation
 	size int
 	errs []error
@@ -62,7 +69,7 @@ func (b *Batch) Delete(id string) {
 	b.add(document.Operation{ID: id, Delete: true})
 }
 
-// MarshalJSON writes the changes as an array, in a form that stays and loses nothing:
+// MarshalJSON writes the batch in a form that stays and loses nothing: an array of its changes,
 //
 //	[
 //	  {"put": "moby", "fields": {"title": "Moby Dick", "author.name": "Melville", "tags": ["whale", "sea"], "year": 1851}},
@@ -70,27 +77,45 @@ func (b *Batch) Delete(id string) {
 //	  {"delete": "nautilus"}
 //	]
 //
+// or, where there is a position, an object with the array and the position in base64:
+//
+//	{"position": "AAAAAAAAAAc=", "changes": [{"delete": "nautilus"}]}
+//
 // Fields have flat names. A time, a text that is not UTF-8 (in base64), and a value that the tags of a struct give
 // rules ({"value": "x", "noindex": true}, also nostore and keyword) are objects. An id that is not UTF-8 is
 // {"bytes": …}, too. The error is that of a change which Apply would refuse.
 func (b Batch) MarshalJSON() ([]byte, error) {
-	if err := errors.Join(b.errs...); err != nil {
+	if err := errors.Join(errors.Join(b.errs...), document.CheckPosition(string(b.Position))); err != nil {
 		return nil, err
 	}
-	if len(b.ops) == 0 {
-		return []byte("[]"), nil
+	ops := b.ops
+	if ops == nil {
+		ops = []document.Operation{}
 	}
-	return json.Marshal(b.ops)
+	if len(b.Position) == 0 {
+		return json.Marshal(ops)
+	}
+	return json.Marshal(struct {
+		Position []byte               `json:"position"`
+		Changes  []document.Operation `json:"changes"`
+	}{b.Position, ops})
 }
 
-// UnmarshalJSON replaces the changes by what MarshalJSON has written. What is not understood is an error, and
+// UnmarshalJSON replaces the batch by what MarshalJSON has written. What is not understood is an error, and
 // leaves the batch as it was.
 func (b *Batch) UnmarshalJSON(data []byte) error {
+	var position []byte
 	var list []json.RawMessage
-	if err := json.Unmarshal(data, &list); err != nil {
+	var err error
+	if data = bytes.TrimLeft(data, " \t\r\n"); len(data) > 0 && data[0] == '{' {
+		position, list, err = unmarshalPositioned(data)
+	} else {
+		err = json.Unmarshal(data, &list)
+	}
+	if err != nil {
 		return fmt.Errorf("riffle: batch: %w", err)
 	}
-	next := Batch{ops: make([]document.Operation, 0, len(list))}
+	next := Batch{Position: position, ops: make([]document.Operation, 0, len(list))}
 	for i, text := range list {
 		var op document.Operation
 		if err := json.Unmarshal(text, &op); err != nil {
@@ -102,6 +127,34 @@ func (b *Batch) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// unmarshalPositioned reads the object that a batch with a position is.
+func unmarshalPositioned(data []byte) (position []byte, changes []json.RawMessage, err error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(data, &members); err != nil {
+		return nil, nil, err
+	}
+	for name, text := range members {
+		switch name {
+		case "position":
+			err = json.Unmarshal(text, &position)
+		case "changes":
+			err = json.Unmarshal(text, &changes)
+		default:
+			err = fmt.Errorf(`unknown member %q: a batch is an array of changes, or an object with "position" and "changes"`, document.ShortName(name))
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	if len(position) == 0 {
+		return nil, nil, errors.New(`an object without a "position", in base64`)
+	}
+	if len(position) > MaxPositionBytes {
+		return nil, nil, fmt.Errorf(`a "position" of %d bytes, at most %d are allowed`, len(position), MaxPositionBytes)
+	}
+	return position, changes, nil
+}
+
 // Len returns the number of changes.
 func (b *Batch) Len() int { return len(b.ops) + len(b.errs) }
 
@@ -109,8 +162,9 @@ func (b *Batch) Len() int { return len(b.ops) + len(b.errs) }
 // cut their input into batches.
 func (b *Batch) Size() int { return b.size }
 
-// Reset empties the batch and keeps its memory.
+// Reset empties the batch, which has no position then, and keeps its memory.
 func (b *Batch) Reset() {
 	clear(b.ops)
+	b.Position = nil
 	b.ops, b.errs, b.size = b.ops[:0], nil, 0
 }

@@ -71,6 +71,19 @@ func TestBatchJSON(t *testing.T) {
 	if data, err := json.Marshal(Batch{}); err != nil || string(data) != "[]" {
 		t.Errorf("an empty batch: %s %v", data, err)
 	}
+	b.Position = []byte("\x00seven")
+	if data, err = json.Marshal(b); err != nil || !strings.HasPrefix(string(data), `{"position":"AHNldmVu","changes":[{"put":"moby",`) {
+		t.Errorf("with a position: %s %v", data, err)
+	}
+	if err := json.Unmarshal(append([]byte(" \n"), data...), back); err != nil || string(back.Position) != "\x00seven" || back.Len() != b.Len() {
+		t.Errorf("read back: position %q, %d changes, %v", back.Position, back.Len(), err)
+	}
+	if data, err := json.Marshal(Batch{Position: []byte("x")}); err != nil || string(data) != `{"position":"eA==","changes":[]}` {
+		t.Errorf("a position alone: %s %v", data, err)
+	}
+	if data, err := json.Marshal(Batch{Position: make([]byte, MaxPositionBytes+1)}); err == nil {
+		t.Errorf("a position that Apply refuses: %.20s", data)
+	}
 	var refused Batch
 	refused.Put("", nil)
 	if data, err := json.Marshal(&refused); err == nil {
@@ -82,7 +95,13 @@ func TestBatchJSONErrors(t *testing.T) {
 	var b Batch
 	b.Delete("kept")
 	for _, c := range []struct{ form, want string }{
-		{`{}`, "riffle: batch: "},
+		{`{}`, `riffle: batch: an object without a "position"`},
+		{`{"position":"","changes":[]}`, `an object without a "position"`},
+		{`{"position":"!"}`, "illegal base64"},
+		{`{"position":"eA==","changes":{}}`, "cannot unmarshal object"},
+		{`{"position":"eA==","changes":[{}]}`, "change 0: a change is"},
+		{`{"position":"eA==","ops":[]}`, `unknown member "ops"`},
+		{`{"position":"` + strings.Repeat("AAAA", MaxPositionBytes/3+1) + `"}`, "at most 1024 are allowed"},
 		{`[{"put":"a","fields":{}},{}]`, "change 1: a change is"},
 		{`[{"put":"a","delete":"b"}]`, "a change is"},
 		{`[{"delete":"a","fields":{}}]`, "a change is"},
@@ -114,6 +133,7 @@ func FuzzBatchJSON(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(data)
+	f.Add([]byte(`{"position":"eA==","changes":[{"delete":"a"}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var b, again Batch
 		if json.Unmarshal(data, &b) != nil {

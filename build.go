@@ -10,6 +10,7 @@ import (
 
 	"github.com/riffle-search/riffle/internal/accelerator"
 	"github.com/riffle-search/riffle/internal/bulk"
+	"github.com/riffle-search/riffle/internal/document"
 )
 
 // BuildOptions configure Build. Nil is valid, and a field left at its zero value takes
@@ -36,6 +37,9 @@ type BuildOptions struct {
 	// OneSegment merges the segments into one at the end, if there are several. An order of
 	// documents other than ByArrival (Index.Merge.Order) does so too.
 	OneSegment bool
+
+	// Position becomes that of the index, as if a batch with it had brought all documents: see Batch.Position.
+	Position []byte
 
 	// Bad is told of each document that cannot be indexed, in the order of the input: an
 	// *InputError or a *DocumentError. If it returns nil the document is left out, otherwise
@@ -108,6 +112,9 @@ func (o *BuildOptions) withDefaults() (BuildOptions, error) {
 	case d.Index.ReadOnly:
 		return d, errors.New("riffle: BuildOptions.Index.ReadOnly: an index cannot be built read-only")
 	}
+	if err := document.CheckPosition(string(d.Position)); err != nil {
+		return d, err
+	}
 	if d.GPU != nil {
 		if err := d.GPU.validate(); err != nil {
 			return d, err
@@ -162,7 +169,7 @@ func (o *BuildOptions) bulk() bulk.Options {
 		index.Merge.Workers = o.Workers
 	}
 	b := bulk.Options{
-		Index: index.live(), Workers: o.Workers, MemoryBytes: o.private.runBytes, BlockBytes: o.private.blockBytes, OneSegment: o.OneSegment,
+		Index: index.live(), Workers: o.Workers, MemoryBytes: o.private.runBytes, BlockBytes: o.private.blockBytes, OneSegment: o.OneSegment, Position: string(o.Position),
 		Bad: o.Bad, Progress: func(p bulk.Progress) { o.Progress(BuildProgress(p)) },
 	}
 	b.Index.Text = text

@@ -112,9 +112,17 @@ func crashStates(r modelQueries) []model {
 	return states
 }
 
-// batchBetween makes the batch that leads from one state to the next.
+// position is that of the batch that has led to a state of crashStates.
+func (m model) position() []byte {
+	if left := m["left"]; left != nil {
+		return fmt.Append(nil, "batch ", left["num"])
+	}
+	return nil
+}
+
+// batchBetween makes the batch that leads from one state to the next, with its position.
 func batchBetween(from, to model) *Batch {
-	b := new(Batch)
+	b := &Batch{Position: to.position()}
 	for _, id := range from.ids() {
 		if _, ok := to[id]; !ok {
 			b.Delete(id)
@@ -243,11 +251,19 @@ func findState(e *Engine, states []model) (int, error) {
 	for i, m := range states {
 		err := sameDocuments(s, m)
 		if err == nil {
-			return i, sameCounts(s, m)
+			return i, errors.Join(sameCounts(s, m), samePosition(s, m.position()))
 		}
 		errs = append(errs, fmt.Errorf("not state %d: %w", i, err))
 	}
 	return 0, errors.Join(errs...)
+}
+
+// samePosition compares the position of an Engine or a Snapshot.
+func samePosition(x interface{ Position() ([]byte, error) }, want []byte) error {
+	if got, err := x.Position(); err != nil || string(got) != string(want) {
+		return fmt.Errorf("position %q, %v, want %q", got, err, want)
+	}
+	return nil
 }
 
 // sameCounts holds posting lists against documents.

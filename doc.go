@@ -39,6 +39,9 @@
 // loses nothing that Apply acknowledged and shows nothing half-made. Searches may
 // see a batch shortly before its Apply returns.
 //
+// A Batch may carry a position: where the program stood when it read the changes. It is stored with the
+// batch, and [Engine.Position] returns it after a crash, so the program reads on from there.
+//
 // # A whole index at once
 //
 // [Build] makes a new index from files of JSON lines or from Go values, several times as

@@ -99,6 +99,10 @@ func (e *Engine) Delete(ctx context.Context, id string) error {
 // Options.Durability) and every search that begins from then on sees it. Searches never see a part
 // of a batch, nor one before another that was logged first.
 //
+// Batch.Position becomes the position of the index with the changes, at the same moment and with the same
+// durability. Concurrent calls are logged in any order, so a caller with positions applies one batch after
+// the other.
+//
 // When a document cannot be indexed, Apply returns a *DocumentError for each and nothing
 // of the batch happens. Nothing happens either when ctx ends before the batch is in the log: the
 // error is that of ctx. When ctx ends later the error matches ErrPending as well: the batch will
@@ -113,7 +117,7 @@ func (e *Engine) Apply(ctx context.Context, b *Batch) error {
 	if len(b.errs) > 0 {
 		return errors.Join(b.errs...)
 	}
-	return e.index.Apply(ctx, b.ops)
+	return e.index.Apply(ctx, b.ops, string(b.Position))
 }
 
 // Sync makes every batch applied so far durable. It matters only with

@@ -87,7 +87,7 @@ const killWindow = 300
 
 // killBatch makes batch i.
 func killBatch(i int) *Batch {
-	b := new(Batch)
+	b := &Batch{Position: strconv.AppendInt(nil, int64(i), 10)}
 	for _, half := range []string{"a", "b"} {
 		b.Put(fmt.Sprintf("%d.%s", i, half), map[string]any{"text": fmt.Sprintf("w1 w%d %s", i%10, half), "num": i})
 		if i >= killWindow {
@@ -124,11 +124,14 @@ func killCheck(t *testing.T, e *Engine, acked int) (last int) {
 	if n, err := e.Count(ctx, Match{Field: "text", Text: "w1 a", Mode: And}); err != nil || n != last-first+1 {
 		t.Fatalf("%d matches, %v, want %d", n, err, last-first+1)
 	}
+	if err := samePosition(e, strconv.AppendInt(nil, int64(last), 10)); err != nil {
+		t.Fatalf("after batch %d: %v", last, err)
+	}
 	return last
 }
 
-// TestKillChild writes batches until it is killed, beginning behind the last one
-// that is there.
+// TestKillChild writes batches until it is killed, beginning behind the position
+// that it finds.
 func TestKillChild(t *testing.T) {
 	tu := tuning{memory: tinyMemory, opts: Options{Schema: new(Schema), Merge: MergeOptions{SegmentsPerTier: 2}}}
 	e, err := tu.open(dirOfChild(t), nil)
@@ -136,19 +139,13 @@ func TestKillChild(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := -1
-	s, err := e.Snapshot()
-	if err != nil {
+	if p, err := e.Position(); err != nil {
 		t.Fatal(err)
-	}
-	for id, err := range s.IDs("") {
-		n, _, _ := strings.Cut(id, ".")
-		i, aerr := strconv.Atoi(n)
-		if err != nil || aerr != nil {
-			t.Fatal(err, aerr)
+	} else if p != nil {
+		if last, err = strconv.Atoi(string(p)); err != nil {
+			t.Fatal(err)
 		}
-		last = max(last, i)
 	}
-	s.Close()
 	for i := last + 1; ; i++ {
 		if err := e.Apply(ctx, killBatch(i)); err != nil {
 			t.Fatal(err)

@@ -48,7 +48,7 @@ func TestMaxDocsAtOnce(t *testing.T) {
 		return b
 	}
 	a, b := six("a"), six("b")
-	finish, err := ix.probe().Locate(ctx, a.ops)
+	finish, err := ix.probe().Locate(ctx, a.ops, "")
 	ix.must(err)
 	err = ix.Apply(ctx, &b)
 	if err == nil || !strings.Contains(err.Error(), "6 documents more than the 1 there are (0 of them deleted) and the 6 of other batches exceed the limit of 10") {

@@ -130,12 +130,14 @@ type BM25 = blockmax.BM25
 // Zero is 0 as K1 or B of a BM25, where 0 itself stands for the default.
 const Zero = blockmax.Zero
 
-// Limits of a document.
+// Limits of a document and a batch.
 const (
 	MaxIDBytes   = document.MaxIDBytes   // longest document id
 	MaxNameBytes = document.MaxNameBytes // longest name of a field, with the dots, and of an analyzer
 	MaxFields    = document.MaxFields    // most values of one document
 	MaxTermBytes = document.MaxTermBytes // longest term, as in Lucene; a longer keyword is refused
+
+	MaxPositionBytes = document.MaxPositionBytes // longest Batch.Position
 
 	// MaxDocumentBytes bounds a document: the bytes of its strings and names, and 16 for each value.
 	MaxDocumentBytes = document.MaxDocumentBytes

@@ -334,7 +334,7 @@ func TestApplyWhileSegmentsMove(t *testing.T) {
 		b.Put("z", map[string]any{"num": 11})
 		b.Put("x", map[string]any{"num": 12})
 		history += " locate"
-		finish, err := e.probe().Locate(ctx, b.ops)
+		finish, err := e.probe().Locate(ctx, b.ops, "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,7 +17,7 @@ import (
 // schema, other analyzers, another static rank. It is how an index changes what documents are indexed by,
 // which Options.AlterSchema cannot do. A number that becomes a keyword is its digits, and a text that becomes a
 // number what it spells. A nil schema is that of the snapshot's index. Documents lie in the order of
-// their ids. The index that the snapshot belongs to stays as it is, and may go on being used; what it takes
+// their ids. The position is that of the snapshot, unless BuildOptions.Position is another. The index that the snapshot belongs to stays as it is, and may go on being used; what it takes
 // meanwhile is not in the new one.
 //
 // A field that is not stored would be lost, so Reindex refuses an index whose schema has one, and names it.
@@ -33,6 +33,11 @@ func Reindex(ctx context.Context, from *Snapshot, dir string, opts *BuildOptions
 	}
 	if o.Index.Schema == nil {
 		o.Index.Schema = schema
+	}
+	if len(o.Position) == 0 {
+		if o.Position, err = from.Position(); err != nil {
+			return nil, err
+		}
 	}
 	r, err := bulk.Build(ctx, dir, bulk.Documents(from.stored(o.Index.Schema.internal())), o.bulk())
 	if err != nil {

@@ -69,6 +69,18 @@ func (s *Snapshot) Len() (int, error) {
 	return int(v.Docs()), nil
 }
 
+// Position returns the Batch.Position of the snapshot: that of the last batch with one whose changes are in
+// the snapshot, and nil if there is none. All batches before it are in the snapshot, too, and none behind it
+// is, unless without a position.
+func (s *Snapshot) Position() ([]byte, error) {
+	v, err := s.hold()
+	if err != nil {
+		return nil, err
+	}
+	defer v.Release()
+	return v.position(), nil
+}
+
 // Get returns the stored fields of a document; see Hit.Fields for their types. It
 // returns ErrNotFound when no document has the id.
 func (s *Snapshot) Get(ctx context.Context, id string) (map[string]any, error) {
@@ -88,6 +100,28 @@ func (e *Engine) Len() (int, error) {
 	}
 	defer v.Release()
 	return int(v.Docs()), nil
+}
+
+// Position returns the Batch.Position of the index as it is now: that of the last batch with one which
+// searches see, and nil if there is none. Merges, Compact and Checkpoint keep it. Behind Open it is that of
+// the last batch that is there, from which a caller reads on.
+//
+// What searches see is durable unless Options.Durability is NoSync. Then a position is durable once a Sync
+// that began after it was returned has succeeded.
+func (e *Engine) Position() ([]byte, error) {
+	v, err := e.acquire()
+	if err != nil {
+		return nil, err
+	}
+	defer v.Release()
+	return v.position(), nil
+}
+
+func (v view) position() []byte {
+	if p := v.Position(); p != "" {
+		return []byte(p)
+	}
+	return nil
 }
 
 // Get returns the stored fields of a document as it is now; see Snapshot.Get.

@@ -45,7 +45,12 @@ func TestNewerValues(t *testing.T) {
 	}{
 		{"schema", meta("schema", `{"version":2,"synonyms":{"car":["auto"]}}`), "schema of version 2; "},
 		{"options", meta("options", "version=9\ncodec=ans\n"), "options of version 9; "},
-		{"log record", record("\x02Xanything"), "log record 2: format not supported: log record of version 2; "},
+		{"log record", record("\x03Xanything"), "log record 2: format not supported: log record of version 3; "},
+		{"index info", func(s *store.Store) error {
+			m := s.Manifest()
+			m.Info = []byte("\x02anything")
+			return s.Commit(ctx, store.Edit{Manifest: &m})
+		}, "index info of version 2; "},
 		{"document in a log record", record("P\x01b\x05\x00\x03abc"), "log record 2: format not supported: stored document of version 3; "},
 	} {
 		dir := t.TempDir()

@@ -11,10 +11,11 @@ import (
 type Options struct {
 	Index       *live.Options // with Building, and background merges disabled
 	Workers     int
-	MemoryBytes int64 // that inverted documents may take before they are written as a segment
-	BlockBytes  int   // of input that a worker takes at once
-	OneSegment  bool  // merge the segments into one at the end
-	GPU         *GPU  // nil for none
+	MemoryBytes int64  // that inverted documents may take before they are written as a segment
+	BlockBytes  int    // of input that a worker takes at once
+	OneSegment  bool   // merge the segments into one at the end
+	Position    string // of the index
+	GPU         *GPU   // nil for none
 
 	Bad      func(error) error // says whether a document that cannot be indexed ends the build
 	Progress func(Progress)

@@ -137,7 +137,7 @@ func (b *builder) complete() error {
 			return err
 		}
 	}
-	if err := b.index.FinishBuild(b.ctx); err != nil {
+	if err := b.index.FinishBuild(b.ctx, b.opts.Position); err != nil {
 		return fmt.Errorf("riffle: build: %w", err)
 	}
 	b.opts.Progress(b.result.Progress)

@@ -16,10 +16,17 @@ import (
 //
 //	'P'  length of the id (uvarint), id, length of the values (uvarint), values (see AppendValues)
 //	'D'  length of the id (uvarint), id
+//	'@'  length of the position (uvarint), position
 //
 // From version 2 on a record begins with its version (1 byte, below 0x20: no
 // operation has such a code). An operation that older builds do not know takes a
 // new version (format.Record), a kind of value one of the document (format.Document).
+//
+//	1  'P' and 'D'; written without the byte
+//	2  '@', the position of a batch. Batches without one are written as version 1.
+//
+// A position ends the last record of its batch, so it counts only once the whole batch
+// is replayed.
 //
 // Replaying operations that a sealed segment already holds does no harm: a
 // document replaces the one with its id.
@@ -28,13 +35,22 @@ import (
 // what stands behind an empty name, begins with.
 const versionBytes = 0x20
 
+// recordWithPosition is the version of the records of a batch that has a position.
+const recordWithPosition = 2
+
 // maxRecordBytes is where a batch's record is cut.
 const maxRecordBytes = 1 << 20
 
-// EncodeRecords turns operations into log records.
-func EncodeRecords(ops []Operation) [][]byte {
+// EncodeRecords turns the operations of a batch and its position, which may be empty, into log records.
+func EncodeRecords(ops []Operation, position string) [][]byte {
 	var records [][]byte
 	var rec, vals []byte
+	begin := func() {
+		if rec = nil; position != "" {
+			rec = []byte{recordWithPosition}
+		}
+	}
+	begin()
 	for _, op := range ops {
 		if op.Delete {
 			rec = append(rec, 'D')
@@ -50,8 +66,13 @@ func EncodeRecords(ops []Operation) [][]byte {
 		}
 		if len(rec) >= maxRecordBytes {
 			records = append(records, rec)
-			rec = nil
+			begin()
 		}
+	}
+	if position != "" {
+		rec = append(rec, '@')
+		rec = binary.AppendUvarint(rec, uint64(len(position)))
+		rec = append(rec, position...)
 	}
 	if len(rec) > 0 {
 		records = append(records, rec)
@@ -59,22 +80,32 @@ func EncodeRecords(ops []Operation) [][]byte {
 	return records
 }
 
-// DecodeRecord reads the operations of one record.
-func DecodeRecord(data []byte) ([]Operation, error) {
-	var ops []Operation
+// DecodeRecord reads the operations of one record, and the position that it ends with, if it has one.
+func DecodeRecord(data []byte) (ops []Operation, position string, err error) {
 	r := byteReader{data: data}
+	version := uint64(1)
 	if len(data) > 0 && data[0] < versionBytes {
-		if err := format.Record.Check(uint64(r.byte())); err != nil {
-			return nil, err
+		version = uint64(r.byte())
+		if err := format.Record.Check(version); err != nil {
+			return nil, "", err
 		}
 	}
 	for r.off < len(data) {
 		var op Operation
-		switch code := r.byte(); code {
-		case 'D':
+		switch code := r.byte(); {
+		case code == '@' && version >= recordWithPosition:
+			position = r.text()
+			if n := len(position); r.err == nil && (n == 0 || n > MaxPositionBytes || r.off < len(data)) {
+				r.fail("a position of %d bytes, with %d behind it", n, len(data)-r.off)
+			}
+			if r.err != nil {
+				return nil, "", r.err
+			}
+			return ops, position, nil
+		case code == 'D':
 			op.Delete = true
 			op.ID = r.text()
-		case 'P':
+		case code == 'P':
 			op.ID = r.text()
 			n := r.uvarint()
 			if n > uint64(len(data)) {
@@ -83,7 +114,7 @@ func DecodeRecord(data []byte) ([]Operation, error) {
 			at := r.off
 			vals, err := ParseValues(r.take(int(min(n, uint64(len(data))))))
 			if err != nil {
-				return nil, shifted(err, at)
+				return nil, "", shifted(err, at)
 			}
 			op.Values = vals
 		default:
@@ -91,11 +122,11 @@ func DecodeRecord(data []byte) ([]Operation, error) {
 			r.fail("unknown operation %#x", code)
 		}
 		if r.err != nil {
-			return nil, r.err
+			return nil, "", r.err
 		}
 		ops = append(ops, op)
 	}
-	return ops, nil
+	return ops, "", nil
 }
 
 // AtRecord says which record of the log an error is about.

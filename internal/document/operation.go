@@ -12,6 +12,14 @@ type Operation struct {
 	Values []Value
 }
 
+// CheckPosition reports whether a batch may have this position.
+func CheckPosition(p string) error {
+	if len(p) > MaxPositionBytes {
+		return fmt.Errorf("riffle: a position of %d bytes, at most %d are allowed", len(p), MaxPositionBytes)
+	}
+	return nil
+}
+
 // CheckID reports whether a document may have this id.
 func CheckID(id string) error {
 	if id == "" {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -130,26 +131,60 @@ func TestLogRecordsRoundTrip(t *testing.T) {
 		{ID: "big", Values: []Value{Text("t", string(make([]byte, maxRecordBytes)))}},
 		{ID: "c", Values: []Value{Int("n", 1)}},
 	}
-	records := EncodeRecords(ops)
-	if len(records) != 2 { // cut behind the big one
-		t.Errorf("%d records, want 2", len(records))
-	}
-	var got []Operation
-	for _, rec := range records {
-		part, err := DecodeRecord(rec)
-		if err != nil {
-			t.Fatal(err)
+	for _, position := range []string{"", "at\x00\xff", strings.Repeat("p", MaxPositionBytes)} {
+		records := EncodeRecords(ops, position)
+		if len(records) != 2 { // cut behind the big one
+			t.Errorf("%d records, want 2", len(records))
 		}
-		got = append(got, part...)
+		var got []Operation
+		for i, rec := range records {
+			part, at, err := DecodeRecord(rec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if last := i == len(records)-1; last && at != position || !last && at != "" {
+				t.Errorf("record %d has the position %q, that of the batch is %q", i, at, position)
+			}
+			got = append(got, part...)
+		}
+		if !reflect.DeepEqual(got, ops) {
+			t.Errorf("got %.200v\nwant %.200v", got, ops)
+		}
 	}
-	if !reflect.DeepEqual(got, ops) {
-		t.Errorf("got %.200v\nwant %.200v", got, ops)
-	}
-	if records := EncodeRecords(nil); len(records) != 0 {
+	if records := EncodeRecords(nil, ""); len(records) != 0 {
 		t.Errorf("nothing makes %d records", len(records))
 	}
-	if _, err := DecodeRecord([]byte("X")); !errors.Is(err, corrupt.Err) {
+	if _, _, err := DecodeRecord([]byte("X")); !errors.Is(err, corrupt.Err) {
 		t.Errorf("an unknown operation: %v", err)
+	}
+}
+
+// TestPositionRecord prints the bytes of records with a position, and of one without, which older builds read.
+func TestPositionRecord(t *testing.T) {
+	for _, c := range []struct {
+		ops      []Operation
+		position string
+		want     string
+	}{
+		{[]Operation{{ID: "a", Delete: true}}, "", "D\x01a"},
+		{[]Operation{{ID: "a", Delete: true}}, "p7", "\x02D\x01a@\x02p7"},
+		{nil, "p7", "\x02@\x02p7"},
+	} {
+		records := EncodeRecords(c.ops, c.position)
+		if len(records) != 1 || string(records[0]) != c.want {
+			t.Errorf("%v at %q: %q, want %q", c.ops, c.position, records, c.want)
+		}
+	}
+	for _, data := range []string{
+		"@\x02p7",                               // in a record of version 1
+		"\x02@\x00",                             // empty
+		"\x02@\x03p7",                           // cut
+		"\x02@\x02p7D\x01a", "\x02@\x01p@\x01q", // not at the end
+		"\x02@\x81\x08" + strings.Repeat("p", MaxPositionBytes+1),
+	} {
+		if _, _, err := DecodeRecord([]byte(data)); !errors.Is(err, corrupt.Err) {
+			t.Errorf("%.20q: %v, want ErrCorrupt", data, err)
+		}
 	}
 }
 
@@ -157,17 +192,20 @@ func TestLogRecordsRoundTrip(t *testing.T) {
 // store's checksum. What it takes for a record it must write again unchanged in
 // meaning.
 func FuzzDecodeRecord(f *testing.F) {
-	for _, rec := range EncodeRecords([]Operation{{ID: "a", Values: sampleValues()}, {ID: "b", Delete: true}}) {
-		f.Add(rec)
+	for _, position := range []string{"", "p7"} {
+		for _, rec := range EncodeRecords([]Operation{{ID: "a", Values: sampleValues()}, {ID: "b", Delete: true}}, position) {
+			f.Add(rec)
+		}
 	}
 	f.Add([]byte{})
 	f.Add([]byte("P\x01a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"))
 	f.Add([]byte("\x01D\x01a"))
-	f.Add([]byte("\x02what comes next"))
+	f.Add([]byte("\x02@\x02p7"))
+	f.Add([]byte("\x03what comes next"))
 	f.Add([]byte("P\x01a\x02\x00\x01D\x01b"))
 	f.Add([]byte("P\x01a\x03\x00\x02z"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		ops, err := DecodeRecord(data)
+		ops, position, err := DecodeRecord(data)
 		if err != nil {
 			if errors.Is(err, corrupt.Err) == errors.Is(err, format.Err) {
 				t.Fatalf("neither corruption nor another format, or both: %v", err)
@@ -175,15 +213,16 @@ func FuzzDecodeRecord(f *testing.F) {
 			return
 		}
 		var again []Operation
-		for _, rec := range EncodeRecords(ops) {
-			part, err := DecodeRecord(rec)
-			if err != nil {
+		at := ""
+		for _, rec := range EncodeRecords(ops, position) {
+			var part []Operation
+			if part, at, err = DecodeRecord(rec); err != nil {
 				t.Fatalf("written again: %v", err)
 			}
 			again = append(again, part...)
 		}
-		if !reflect.DeepEqual(again, ops) {
-			t.Fatalf("written again: %v\nwant %v", again, ops)
+		if !reflect.DeepEqual(again, ops) || at != position {
+			t.Fatalf("written again: %v at %q\nwant %v at %q", again, at, ops, position)
 		}
 	})
 }

@@ -15,7 +15,7 @@ func TestVersionsOfValues(t *testing.T) {
 		t.Errorf("a document with its version: %v, %v", got, err)
 	}
 	ops := []Operation{{ID: "a", Values: vals}, {ID: "b", Delete: true}}
-	if got, err := DecodeRecord(append([]byte{1}, EncodeRecords(ops)[0]...)); err != nil || !reflect.DeepEqual(got, ops) {
+	if got, _, err := DecodeRecord(append([]byte{1}, EncodeRecords(ops, "")[0]...)); err != nil || !reflect.DeepEqual(got, ops) {
 		t.Errorf("a record with its version: %v, %v", got, err)
 	}
 	for _, data := range []string{"\x00\x00", "\x00\x00\x02"} {
@@ -23,7 +23,7 @@ func TestVersionsOfValues(t *testing.T) {
 			t.Errorf("values %q: %v, want ErrCorrupt", data, err)
 		}
 	}
-	if _, err := DecodeRecord([]byte("\x00P")); !errors.Is(err, corrupt.Err) {
+	if _, _, err := DecodeRecord([]byte("\x00P")); !errors.Is(err, corrupt.Err) {
 		t.Errorf("a record of version 0: %v, want ErrCorrupt", err)
 	}
 }

@@ -14,14 +14,15 @@ var (
 	Segment  = Range{What: "segment", Oldest: 4, Newest: 6}         // package segment
 	Schema   = Range{What: "schema", Oldest: 1, Newest: 1}          // the schema that an index keeps
 	Options  = Range{What: "options", Oldest: 1, Newest: 1}         // the options that it keeps
-	Record   = Range{What: "log record", Oldest: 1, Newest: 1}      // the operations in a record of the log
+	Info     = Range{What: "index info", Oldest: 1, Newest: 1}      // what the manifest keeps of the index as a whole
+	Record   = Range{What: "log record", Oldest: 1, Newest: 2}      // the operations in a record of the log
 	Document = Range{What: "stored document", Oldest: 1, Newest: 2} // values in records and in segments
 )
 
 // Written says which version of each format this build writes, one `format version` a line.
 func Written() string {
 	var b strings.Builder
-	for _, r := range []Range{Store, Sealed, LogFile, Segment, Schema, Options, Record, Document} {
+	for _, r := range []Range{Store, Sealed, LogFile, Segment, Schema, Options, Info, Record, Document} {
 		fmt.Fprintf(&b, "%s %d\n", r.What, r.Newest)
 	}
 	return b.String()

@@ -122,6 +122,17 @@ func checkTagged(e *riffle.Engine) (there int, err error) {
 	return 1, err
 }
 
+// The positions of an index: that of what is sealed, and that of the last batch in the log. Indexes of
+// log record 1 have none.
+const sealedPosition, position = "sealed\x00\xff", "logged\x00\xff"
+
+// putPosition moves the index to the last position, with a document.
+func putPosition(e *riffle.Engine) error {
+	b := riffle.Batch{Position: []byte(position)}
+	b.Put(id(docs-1), document(docs-1, 0))
+	return e.Apply(ctx, &b)
+}
+
 // deleted says which documents are deleted, some of them while they lie in the log.
 func deleted(number int) bool { return number%29 == 7 || number == logged+3 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/riffle-search/riffle"
 	"github.com/riffle-search/riffle/internal/format"
+	"github.com/riffle-search/riffle/store"
 )
 
 const fixtures = "../../testdata/formats"
@@ -98,6 +99,41 @@ func stats(t *testing.T, e *riffle.Engine) *riffle.Stats {
 	return st
 }
 
+// requirePosition holds the position of an index against that of its fixture: none before log record 2.
+func requirePosition(t *testing.T, f string, e *riffle.Engine) {
+	t.Helper()
+	want := ""
+	if strings.Contains(text(t, filepath.Join(f, "versions")), format.Info.What) {
+		want = position
+	}
+	if got, err := e.Position(); err != nil || string(got) != want {
+		t.Errorf("position %q, %v, want %q", got, err, want)
+	}
+}
+
+// TestSealedPosition reads the position of what is sealed, which those of the log hide: it is that of an index
+// whose log is empty.
+func TestSealedPosition(t *testing.T) {
+	fixtures, err := filepath.Glob(filepath.Join(fixtures, "*", "versions"))
+	must(t, err)
+	found := 0
+	for _, path := range fixtures {
+		if !strings.Contains(text(t, path), format.Info.What) {
+			continue
+		}
+		found++
+		s, err := store.Open(filepath.Join(filepath.Dir(path), "index"), &store.Options{ReadOnly: true})
+		must(t, err)
+		if want, got := "\x01\x08"+sealedPosition, string(s.Manifest().Info); got != want {
+			t.Errorf("%s: the manifest has %q, want %q", path, got, want)
+		}
+		must(t, s.Close())
+	}
+	if found == 0 {
+		t.Error("no index has a position")
+	}
+}
+
 // readFixture opens the index to read, which changes nothing, and to write, and asks it what was
 // asked when it was written.
 func readFixture(t *testing.T, f string) {
@@ -123,6 +159,7 @@ func readFixture(t *testing.T, f string) {
 		if err := checkDocuments(e); err != nil {
 			t.Errorf("read-only %v: %v", readOnly, err)
 		}
+		requirePosition(t, f, e)
 		check(t, e)
 		must(t, e.Close())
 		if readOnly && !slices.Equal(before, filesOf(t, dir)) {
@@ -169,6 +206,7 @@ func changeFixture(t *testing.T, f string) {
 		if _, err := e.Get(ctx, id(3)); !errors.Is(err, riffle.ErrNotFound) {
 			t.Errorf("a document that was deleted: %v", err)
 		}
+		requirePosition(t, f, e)
 		check(t, e)
 		must(t, e.Close())
 		e = open(t, dir, unmerged)
@@ -196,6 +234,7 @@ func mergeFixture(t *testing.T, f string) {
 	if err := checkDocuments(e); err != nil {
 		t.Error(err)
 	}
+	requirePosition(t, f, e)
 	check(t, e)
 	must(t, e.Close())
 }
@@ -225,6 +264,7 @@ func compactFixture(t *testing.T, f string) {
 		if err := checkDocuments(e); err != nil {
 			t.Errorf("%v: %v", codec, err)
 		}
+		requirePosition(t, f, e)
 		check(t, e)
 		must(t, e.Close())
 		requireNewest(t, dir)

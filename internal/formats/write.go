@@ -64,13 +64,17 @@ func writeIndex(dir string) error {
 	}
 	byScore := riffle.Options{Merge: riffle.MergeOptions{Order: riffle.ByGlobalScore}}
 	err = with(dir, byScore, func(e *riffle.Engine) error {
-		err := errors.Join(put(e, first, logged), change(e, 0, logged-20), e.Flush(ctx))
+		moved := &riffle.Batch{Position: []byte(sealedPosition)} // index info 1
+		err := errors.Join(put(e, first, logged), change(e, 0, logged-20), e.Apply(ctx, moved), e.Flush(ctx))
 		return errors.Join(err, put(e, logged, docs), change(e, logged-20, docs))
 	})
 	if err != nil {
 		return err
 	}
-	return with(dir, byScore, putTagged) // stored document 2
+	if err := with(dir, byScore, putTagged); err != nil { // stored document 2
+		return err
+	}
+	return with(dir, byScore, putPosition) // log record 2
 }
 
 var ctx = context.Background()

@@ -13,13 +13,14 @@ import (
 	"github.com/riffle-search/riffle/segment"
 )
 
-// Apply carries out a batch of operations, all of them or none. When it returns nil, the batch is durable
+// Apply carries out a batch of operations, all of them or none, and moves the index to the batch's position,
+// unless that is empty. When it returns nil, the batch is durable
 // (Options.Sync) and every view that is taken from then on has it. No view has a part of a batch, nor one
 // without another that was logged before it. The operations must not be changed until Apply returns.
 //
 // A document that cannot be indexed gives a *document.Error for each. Nothing has happened either when ctx
 // ends before the batch is in the log. When it ends later the error matches ErrPending as well.
-func (ix *Index) Apply(ctx context.Context, ops []document.Operation) error {
+func (ix *Index) Apply(ctx context.Context, ops []document.Operation, position string) error {
 	start := time.Now()
 	if ix.opts.Store.ReadOnly {
 		return ErrReadOnly
@@ -31,10 +32,10 @@ func (ix *Index) Apply(ctx context.Context, ops []document.Operation) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if len(ops) == 0 {
+	if len(ops) == 0 && position == "" {
 		return nil
 	}
-	p, err := ix.prepare(ctx, ops)
+	p, err := ix.prepare(ctx, ops, position)
 	if err != nil {
 		return err
 	}
@@ -56,7 +57,10 @@ func (ix *Index) Apply(ctx context.Context, ops []document.Operation) error {
 }
 
 // prepare admits the documents of a batch, analyses them, and takes their fields. Nobody sees the batch yet.
-func (ix *Index) prepare(ctx context.Context, ops []document.Operation) (*pendingBatch, error) {
+func (ix *Index) prepare(ctx context.Context, ops []document.Operation, position string) (*pendingBatch, error) {
+	if err := document.CheckPosition(position); err != nil {
+		return nil, err
+	}
 	puts := 0
 	for i := range ops {
 		if !ops[i].Delete {
@@ -74,7 +78,9 @@ func (ix *Index) prepare(ctx context.Context, ops []document.Operation) (*pendin
 		ix.coming.Add(-int64(puts))
 		return nil, err
 	}
-	return ix.newPending(ops, chunks, puts), nil
+	p := ix.newPending(ops, chunks, puts)
+	p.position = position
+	return p, nil
 }
 
 // admit counts documents that are to come, or refuses them when the index could not number them: no search

@@ -122,9 +122,11 @@ func (ix *Index) MergeBuilt(ctx context.Context) (segments int, err error) {
 	return len(ix.store.Manifest().Segments), nil
 }
 
-// FinishBuild makes the index one that Open takes, and keeps its schema and Options.Text.
-func (ix *Index) FinishBuild(ctx context.Context) error {
-	return ix.store.Commit(ctx, store.Edit{Meta: map[string][]byte{
+// FinishBuild makes the index one that Open takes, and keeps its schema, Options.Text and a position.
+func (ix *Index) FinishBuild(ctx context.Context, position string) error {
+	m := ix.store.Manifest()
+	m.Info = encodeInfo(position)
+	return ix.store.Commit(ctx, store.Edit{Manifest: &m, Meta: map[string][]byte{
 		metaSchema: []byte(ix.schema.String()), metaOptions: []byte(ix.opts.Text), metaBuilding: nil,
 	}})
 }

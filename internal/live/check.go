@@ -79,7 +79,7 @@ func (ix *Index) checkStore(ctx context.Context, report func(error)) error {
 		errs = append(errs, err)
 	}
 	errs = append(errs, ix.store.Replay(m.LogSeq+1, func(seq uint64, record []byte) error {
-		if _, err := document.DecodeRecord(record); err != nil {
+		if _, _, err := document.DecodeRecord(record); err != nil {
 			report(document.AtRecord(seq, err))
 		}
 		return ctx.Err()

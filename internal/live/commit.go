@@ -14,7 +14,7 @@ import (
 type change struct {
 	out    *merged
 	inputs []mergeInput
-	seq    uint64             // the last log record that the manifest covers from then on; 0 leaves that as it is
+	end    sealedEnd          // what the manifest covers from then on; the zero one leaves that as it is
 	made   func(*liveSegment) // is told of the segment, nil when no document was left
 
 	persisted map[*liveSegment]*deletions // deletions that came into the store with it
@@ -63,8 +63,8 @@ func (ix *Index) adoptBehind() error {
 		s.persisted = d
 	}
 	ix.replace(c.inputs, live, c.out)
-	if c.seq > 0 {
-		ix.sealedSeq = c.seq
+	if c.end.seq > 0 {
+		ix.sealedSeq = c.end.seq
 		ix.seal.segment = nil
 		if s := c.inputs[0].s; s.wanted > 0 && live != nil {
 			s.sealed = live
@@ -86,8 +86,8 @@ func (ix *Index) editFor(c *change) store.Edit {
 	defer ix.mu.Unlock()
 	m := ix.store.Manifest()
 	m.Segments = nil
-	if c.seq > 0 {
-		m.LogSeq = c.seq
+	if c.end.seq > 0 {
+		m.LogSeq, m.Info = c.end.seq, encodeInfo(c.end.position)
 	}
 	edit := store.Edit{Manifest: &m, Deletions: map[uint64][]byte{}}
 	c.persisted = map[*liveSegment]*deletions{}

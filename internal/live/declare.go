@@ -46,7 +46,7 @@ func (ix *Index) checkDeclared(kept, wanted *document.Schema) error {
 		}
 	}
 	return ix.store.Replay(ix.seq+1, func(seq uint64, record []byte) error {
-		ops, err := document.DecodeRecord(record)
+		ops, _, err := document.DecodeRecord(record)
 		if err != nil {
 			return document.AtRecord(seq, err)
 		}

@@ -7,6 +7,7 @@
 //   - a seal writes that segment out (seal.go), a merge makes one of several (merge.go), by a policy
 //     (policy.go) and around what fails (aside.go, backoff.go); both write a segment (write.go) and put it
 //     in the place of the old ones, on disk and then in view (commit.go);
+//   - the position of the last batch goes wherever its documents go (position.go);
 //   - a segment goes when the last view lets go of it (pinned.go).
 //
 // A gate counts the calls that Close waits for (gate.go). Opened lists are in a cache.Lists.

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/riffle-search/riffle/internal/cache"
+	"github.com/riffle-search/riffle/internal/corrupt"
 	"github.com/riffle-search/riffle/internal/document"
 	"github.com/riffle-search/riffle/segment"
 	"github.com/riffle-search/riffle/store"
@@ -43,6 +44,7 @@ type Index struct {
 	queue     []*pendingBatch // those of them that are logged, in order
 	coming    atomic.Int64    // documents of batches that have been admitted and are in no view yet
 	logErr    error           // why the log takes nothing more
+	position  string          // of the batches up to seq
 	sealedSeq uint64          // last log record that the manifest covers
 	seal      sealState
 
@@ -166,6 +168,9 @@ func (ix *Index) load() error {
 	}
 	ix.addMemory()
 	ix.seq, ix.sealedSeq = m.LogSeq, m.LogSeq
+	if ix.position, err = decodeInfo(m.Info); err != nil {
+		return corrupt.At(err, "index info")
+	}
 	if err := ix.checkDeclared(kept, wanted); err != nil {
 		return err
 	}

@@ -28,12 +28,13 @@ import (
 // A pendingBatch is a batch between locate and settle. Index.mu guards all fields but those that
 // say otherwise.
 type pendingBatch struct {
-	ops     []document.Operation
-	chunks  []*segment.Chunk // the inverted documents of the Put operations
-	puts    int              // documents that are coming
-	records uint64           // of the log
-	found   []place          // what the batch replaces in segments that were sealed when locate began
-	moves   []*move          // since locate began, in order
+	ops      []document.Operation
+	position string           // empty for that of the batch before
+	chunks   []*segment.Chunk // the inverted documents of the Put operations
+	puts     int              // documents that are coming
+	records  uint64           // of the log
+	found    []place          // what the batch replaces in segments that were sealed when locate began
+	moves    []*move          // since locate began, in order
 
 	wait    func(context.Context) error // for the log; belongs to the goroutine that waits
 	settled bool                        // the log has taken the batch, or has failed
@@ -126,7 +127,7 @@ func (ix *Index) forget(p *pendingBatch) {
 
 // log gives a batch its place in the log and in the queue.
 func (ix *Index) log(ctx context.Context, p *pendingBatch) error {
-	records, err := store.PackLog(document.EncodeRecords(p.ops))
+	records, err := store.PackLog(document.EncodeRecords(p.ops, p.position))
 	if err != nil {
 		return fmt.Errorf("riffle: apply: %w", err)
 	}
@@ -263,7 +264,8 @@ func (ix *Index) insertSettled() {
 			continue
 		}
 		ix.insert(q.ops, q.chunks, q.replaced())
-		ix.seq += uint64(q.records)
+		ix.seq += q.records
+		ix.moveTo(q.position)
 	}
 	if ix.seq > seq {
 		ix.publish()

@@ -74,8 +74,8 @@ func (p Probe) UnderWay() int {
 }
 
 // Locate brings a batch to where it knows what it replaces. The rest of Apply is in finish.
-func (p Probe) Locate(ctx context.Context, ops []document.Operation) (finish func() error, err error) {
-	b, err := p.prepare(ctx, ops)
+func (p Probe) Locate(ctx context.Context, ops []document.Operation, position string) (finish func() error, err error) {
+	b, err := p.prepare(ctx, ops, position)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 func (ix *Index) checkLog() error {
 	sealed := ix.sealed()
 	return ix.store.Replay(ix.seq+1, func(seq uint64, record []byte) error {
-		ops, err := document.DecodeRecord(record)
+		ops, _, err := document.DecodeRecord(record)
 		if err != nil {
 			return document.AtRecord(seq, err)
 		}
@@ -78,7 +78,7 @@ func (ix *Index) replaySome(untilFull bool) (full bool, err error) {
 // replayRecord carries out the operations of one record. Nobody else uses the
 // Index yet.
 func (ix *Index) replayRecord(seq uint64, record []byte) error {
-	ops, err := document.DecodeRecord(record)
+	ops, position, err := document.DecodeRecord(record)
 	if err != nil {
 		return document.AtRecord(seq, err)
 	}
@@ -93,5 +93,6 @@ func (ix *Index) replayRecord(seq uint64, record []byte) error {
 	ix.fields.TakeAcceptedChunks(chunks)
 	ix.insert(ops, chunks, gone)
 	ix.seq = seq
+	ix.moveTo(position)
 	return nil
 }

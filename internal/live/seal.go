@@ -12,10 +12,16 @@ import (
 // fields are guarded by Index.mu.
 type sealState struct {
 	segment *liveSegment  // was memory; stays until it has been written
-	seq     uint64        // last log record it holds
+	end     sealedEnd     // what it reaches to
 	done    chan struct{} // closed when the run at hand ends; nil when none is running
 	err     error         // of the last run; nil after a successful one
 	pause   backoff       // between runs that failed
+}
+
+// A sealedEnd is the end of what a segment that leaves memory holds.
+type sealedEnd struct {
+	seq      uint64 // last log record
+	position string // of the batches up to it
 }
 
 // Flush writes the in-memory segment out and waits until it is sealed. Nothing
@@ -74,15 +80,15 @@ func (ix *Index) sealNow() {
 		return
 	}
 	if ix.seal.segment == nil {
-		ix.seal.segment, ix.seal.seq = ix.memory, ix.seq
+		ix.seal.segment, ix.seal.end = ix.memory, sealedEnd{ix.seq, ix.position}
 		ix.store.RollLog()
 		ix.addMemory()
 	}
 	done := make(chan struct{})
 	ix.seal.done = done
-	s, seq, deleted := ix.seal.segment, ix.seal.seq, ix.seal.segment.deleted
+	s, end, deleted := ix.seal.segment, ix.seal.end, ix.seal.segment.deleted
 	ix.work.Go(func() {
-		err := ix.runSeal(s, seq, deleted)
+		err := ix.runSeal(s, end, deleted)
 		if err != nil {
 			ix.opts.failed(err)
 		}
@@ -152,7 +158,7 @@ func (ix *Index) awaitSeal(ctx context.Context) error {
 // and puts the sealed one in its place. Close does not break it off: it ends soon,
 // since memory has a budget, and a program that runs briefly would otherwise seal
 // the same documents in vain each time.
-func (ix *Index) runSeal(s *liveSegment, seq uint64, deleted *deletions) error {
+func (ix *Index) runSeal(s *liveSegment, end sealedEnd, deleted *deletions) error {
 	start := time.Now()
 	if err := ix.adopt(); err != nil {
 		return fmt.Errorf("riffle: seal: %w", err)
@@ -166,7 +172,7 @@ func (ix *Index) runSeal(s *liveSegment, seq uint64, deleted *deletions) error {
 		return fmt.Errorf("riffle: seal: %w", err)
 	}
 	defer out.abort()
-	err = ix.commitMerged(&change{out: out, inputs: inputs, seq: seq, made: func(live *liveSegment) {
+	err = ix.commitMerged(&change{out: out, inputs: inputs, end: end, made: func(live *liveSegment) {
 		if told := ix.opts.Sealed; told != nil && live != nil {
 			told(Sealed{Segment: live.number, Docs: int(out.result.Docs), Bytes: live.bytes, Duration: time.Since(start)})
 		}

@@ -20,6 +20,7 @@ type View struct {
 	segs []Segment
 	docs uint32 // over all segments, deleted ones included
 	live uint64 // documents that are not deleted
+	at   string // position of the batches that it has
 	refs atomic.Int64
 
 	totals sync.Map // field name -> *fieldTotals
@@ -128,6 +129,9 @@ func (v *View) Find(ctx context.Context, id string) (segment int, doc uint32, er
 	return 0, 0, ErrNotFound
 }
 
+// Position returns the position of the last batch with one that the view has; it is empty if none had one.
+func (v *View) Position() string { return v.at }
+
 // Docs returns how many documents the view has that are not deleted.
 func (v *View) Docs() uint64 { return v.live }
 
@@ -196,9 +200,9 @@ func (ix *Index) publish() {
 	}
 }
 
-// newView returns an empty view with one reference.
+// newView returns an empty view with one reference, for the batches so far. The caller holds ix.mu.
 func (ix *Index) newView() *View {
-	v := &View{ix: ix}
+	v := &View{ix: ix, at: ix.position}
 	v.refs.Store(1)
 	return v
 }

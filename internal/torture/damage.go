@@ -150,9 +150,15 @@ func (s *specimen) examine(d *disk, w way) (noticed, err error) {
 // agrees compares a snapshot with the state of the index or, where the end of the log may be
 // lost, with those before it.
 func (s *specimen) agrees(snap *riffle.Snapshot) error {
-	last := agrees(snap, s.states[s.state])
+	is := func(i int) error {
+		if err := agrees(snap, s.states[i]); err != nil {
+			return err
+		}
+		return samePosition(snap, position(i))
+	}
+	last := is(s.state)
 	for i := s.state - 1; i >= s.state-s.mayLose && isMismatch(last); i-- {
-		if err := agrees(snap, s.states[i]); !isMismatch(err) {
+		if err := is(i); !isMismatch(err) {
 			return err
 		}
 	}

@@ -277,6 +277,17 @@ func sameDocuments(s *riffle.Snapshot, m model) error {
 	return nil
 }
 
+// samePosition compares the position of a snapshot with that of the last batch.
+func samePosition(s *riffle.Snapshot, want []byte) error {
+	switch got, err := s.Position(); {
+	case err != nil:
+		return err
+	case string(got) != string(want):
+		return wrongf("position %q, want %q", got, want)
+	}
+	return nil
+}
+
 // sameAnswer compares what a snapshot says to a query with what a model says.
 func sameAnswer(s *riffle.Snapshot, m model, q riffle.Query) error {
 	want := m.matches(q)

@@ -125,7 +125,7 @@ func (w *worker) finish() (said []string, err error) {
 const window = 40
 
 func windowBatch(i int) *riffle.Batch {
-	b := new(riffle.Batch)
+	b := &riffle.Batch{Position: windowPosition(i)}
 	for _, half := range []string{"a", "b"} {
 		b.Put(fmt.Sprintf("%d.%s", i, half), map[string]any{"num": i, "half": half,
 			"text": fmt.Sprintf("w1 w%d %s", i%10, strings.Repeat("filler ", i%50))})
@@ -134,6 +134,14 @@ func windowBatch(i int) *riffle.Batch {
 		}
 	}
 	return b
+}
+
+// windowPosition is that of an index after batch i; -1 is before the first.
+func windowPosition(i int) []byte {
+	if i < 0 {
+		return nil
+	}
+	return strconv.AppendInt(nil, int64(i), 10)
 }
 
 // windowState checks that an engine is as some batch has left it, and returns which; -1 is
@@ -164,7 +172,7 @@ func windowState(e *riffle.Engine) (last int, err error) {
 	if err == nil && n < docs {
 		err = wrongf("%d matches of %d documents", n, docs)
 	}
-	return last, errors.Join(err, check(e))
+	return last, errors.Join(err, samePosition(s, windowPosition(last)), check(e))
 }
 
 // windowOptions configure an index of windows.
@@ -274,7 +282,7 @@ func holdRole(dir string, rng random, say func(string, ...any)) error {
 // buildRole builds an index in bulk, of so many windows as the seed says.
 func buildRole(dir string, rng random, say func(string, ...any)) error {
 	last := 100 + rng.IntN(400)
-	o := &riffle.BuildOptions{Workers: 2, OneSegment: rng.IntN(2) == 0}
+	o := &riffle.BuildOptions{Workers: 2, OneSegment: rng.IntN(2) == 0, Position: windowPosition(last)}
 	k := knobs(nil)
 	k.Store.FS = nil
 	hook.Set(o, k)
