@@ -2,8 +2,10 @@ package riffle_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"iter"
 	"log"
 	"os"
 	"path/filepath"
@@ -146,6 +148,50 @@ func ExampleBatch() {
 	// emma moby
 	// riffle: document "zola": field "extra": a chan int cannot be indexed
 	// 4 documents
+}
+
+// A program that reads changes from a log stores with each batch how far it has come. After a crash it
+// reads on from there.
+func ExampleBatch_position() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "riffle-example-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	messages := []string{"Omoo", "Typee", "Mardi", "Redburn", "Pierre"}
+	follow := func(most int) {
+		e, err := riffle.Open(dir, nil)
+		if err != nil {
+			log.Fatal(err)
+		}
+		defer e.Close()
+		position, err := e.Position()
+		if err != nil {
+			log.Fatal(err)
+		}
+		next := 0
+		if position != nil {
+			next = int(binary.BigEndian.Uint64(position)) + 1
+		}
+		fmt.Println("from message", next)
+		for i, title := range messages[next:min(next+most, len(messages))] {
+			var b riffle.Batch
+			b.Put(title, map[string]any{"title": title})
+			b.Position = binary.BigEndian.AppendUint64(nil, uint64(next+i))
+			if err := e.Apply(ctx, &b); err != nil {
+				log.Fatal(err)
+			}
+		}
+		fmt.Println(documents(e), "documents")
+	}
+	follow(3)
+	follow(3)
+	// Output:
+	// from message 0
+	// 3 documents
+	// from message 3
+	// 5 documents
 }
 
 // Or wants any of the words, And all of them. AndOr asks for all, and for any
@@ -361,6 +407,50 @@ func ExampleSchemaOf() {
 	// date text
 }
 
+// A later Open adds fields to the schema that the index keeps. Other rules than those in force have to be asked
+// for with AlterSchema. They hold for what is put from then on.
+func ExampleOptions_alterSchema() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "riffle-example-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	e, err := riffle.Open(dir, &riffle.Options{Schema: &riffle.Schema{Fields: map[string]riffle.Field{"notes": {}}}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := e.Put(ctx, "emma", map[string]any{"title": "Emma", "notes": "a gift"}); err != nil {
+		log.Fatal(err)
+	}
+	if err := e.Close(); err != nil {
+		log.Fatal(err)
+	}
+	unstored := &riffle.Schema{Fields: map[string]riffle.Field{"notes": {NoStore: true}}}
+	if _, err := riffle.Open(dir, &riffle.Options{Schema: unstored}); err != nil {
+		_, reason, _ := strings.Cut(err.Error(), "made with: ")
+		fmt.Println(reason)
+	}
+	if e, err = riffle.Open(dir, &riffle.Options{Schema: unstored, AlterSchema: true}); err != nil {
+		log.Fatal(err)
+	}
+	defer e.Close()
+	if err := e.Put(ctx, "jane", map[string]any{"title": "Jane Eyre", "notes": "a gift, too"}); err != nil {
+		log.Fatal(err)
+	}
+	for _, id := range []string{"emma", "jane"} {
+		fields, err := e.Get(ctx, id)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(fields)
+	}
+	// Output:
+	// Schema.Fields["notes"].NoStore: the index has false, not true; Options.AlterSchema changes it
+	// map[notes:a gift title:Emma]
+	// map[title:Jane Eyre]
+}
+
 // With a static rank the better known book comes first when both match as well.
 func ExampleRank() {
 	ctx := context.Background()
@@ -443,6 +533,92 @@ func ExampleBuild() {
 	// Output:
 	// 3 documents, 1 replaced
 	// emma
+}
+
+// An index whose documents are to be indexed otherwise is built anew from what it stores.
+func ExampleReindex() {
+	ctx := context.Background()
+	e, done := library(nil)
+	defer done()
+	dir, err := os.MkdirTemp("", "riffle-example-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	s, err := e.Snapshot()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	schema := e.Schema()
+	schema.Fields = map[string]riffle.Field{"text": {Analyzer: "english"}}
+	if _, err := riffle.Reindex(ctx, s, filepath.Join(dir, "index"), &riffle.BuildOptions{Index: riffle.Options{Schema: schema}}); err != nil {
+		log.Fatal(err)
+	}
+	again, err := riffle.Open(filepath.Join(dir, "index"), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer again.Close()
+	for _, e := range []*riffle.Engine{e, again} {
+		n, err := e.Count(ctx, riffle.Match{Field: "text", Text: "whales"})
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(n, "documents about whales")
+	}
+	// Output:
+	// 0 documents about whales
+	// 2 documents about whales
+}
+
+// A shelf is a Source: lines of an id and a title.
+type shelf string
+
+// Documents yields the documents in the order of the lines. A line that is no document is an InputError, so that
+// BuildOptions.Bad decides whether the build goes on; another error ends it.
+func (s shelf) Documents(ctx context.Context) iter.Seq2[riffle.Document, error] {
+	return func(yield func(riffle.Document, error) bool) {
+		n := 0
+		for line := range strings.Lines(string(s)) {
+			n++
+			if ctx.Err() != nil {
+				return
+			}
+			d, err := riffle.Document{}, error(nil)
+			id, title, ok := strings.Cut(strings.TrimSpace(line), ": ")
+			if ok {
+				d = riffle.Document{ID: id, Fields: map[string]any{"title": title}}
+			} else {
+				err = &riffle.InputError{File: "shelf", Line: n, Err: errors.New("no id")}
+			}
+			if !yield(d, err) {
+				return
+			}
+		}
+	}
+}
+
+// Build takes documents from any type that yields them.
+func ExampleSource() {
+	dir, err := os.MkdirTemp("", "riffle-example-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	res, err := riffle.Build(context.Background(), dir, shelf("moby: Moby Dick\n***\nemma: Emma\n"), &riffle.BuildOptions{
+		Bad: func(err error) error {
+			fmt.Println("left out:", err)
+			return nil
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(res.Docs, "documents")
+	// Output:
+	// left out: shelf:2: no id
+	// 2 documents
 }
 
 // documents returns the number of documents of an Engine or a Snapshot.

@@ -17,8 +17,9 @@ import (
 // schema, other analyzers, another static rank. It is how an index changes what documents are indexed by,
 // which Options.AlterSchema cannot do. A number that becomes a keyword is its digits, and a text that becomes a
 // number what it spells. A nil schema is that of the snapshot's index. Documents lie in the order of
-// their ids. The position is that of the snapshot, unless BuildOptions.Position is another. The index that the snapshot belongs to stays as it is, and may go on being used; what it takes
-// meanwhile is not in the new one.
+// their ids. The position is that of the snapshot, unless BuildOptions.Position is another. The index that
+// the snapshot belongs to stays as it is, and may go on being used; what it takes meanwhile is not in the
+// new one.
 //
 // A field that is not stored would be lost, so Reindex refuses an index whose schema has one, and names it.
 // Values that are not stored because the tag of a struct says so are lost. Errors are those of Build.
