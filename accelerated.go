@@ -53,7 +53,7 @@ func (e *Engine) noGPU() error {
 // mayAccelerate reports whether a GPU may run a search: not one that asks for the CPU, or for an
 // algorithm of the CPU.
 func (s *searchSettings) mayAccelerate() bool {
-	return s.Processor == GPU || s.Processor == AnyProcessor && s.exec.Algorithm == Auto
+	return s.Processor == ProcessorGPU || s.Processor == ProcessorAuto && s.exec.Algorithm == AlgorithmAuto
 }
 
 // An accelerated search has been planned and submitted, or found to be one for the CPU alone.
@@ -86,7 +86,7 @@ func (v view) submit(ctx context.Context, q Query, o *SearchOptions) (r accelera
 
 // side is where a submitted search may run.
 func (p Processor) side() accelerator.Side {
-	if p == GPU {
+	if p == ProcessorGPU {
 		return accelerator.OnGPU
 	}
 	return accelerator.Anywhere

@@ -16,7 +16,7 @@ func TestSearchAllocations(t *testing.T) {
 	}
 	ctx := context.Background()
 	allocs := func(docs int, q Query) float64 {
-		e, err := Open(t.TempDir(), &Options{Durability: NoSync, Schema: &Schema{NoStore: true}})
+		e, err := Open(t.TempDir(), &Options{Durability: SyncNone, Schema: &Schema{NoStore: true}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +41,7 @@ func TestSearchAllocations(t *testing.T) {
 		}
 		return testing.AllocsPerRun(100, search)
 	}
-	for _, mode := range []Mode{Or, And} {
+	for _, mode := range []Mode{ModeOr, ModeAnd} {
 		q := Match{Field: "t", Text: "all half1 third2", Mode: mode}
 		few, many := allocs(500, q), allocs(30_000, q)
 		const most = 5 // however many hits

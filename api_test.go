@@ -120,7 +120,7 @@ func hitIDs(res *Result) []string {
 // nothing of the batch is applied.
 func TestBadDocuments(t *testing.T) {
 	ix := newIndex(t, &Options{Schema: &Schema{Fields: map[string]Field{
-		"n": {Type: NumberField}, "k": {Type: KeywordField}, "both": {CopyFrom: []string{"a", "b"}},
+		"n": {Type: FieldNumber}, "k": {Type: FieldKeyword}, "both": {CopyFrom: []string{"a", "b"}},
 	}}})
 	ix.put("kept", map[string]any{"a": "x"})
 	long := strings.Repeat("k", MaxTermBytes+1)
@@ -213,7 +213,7 @@ func TestBatchOrder(t *testing.T) {
 func TestSearchOptionErrors(t *testing.T) {
 	ix := newIndex(t, nil)
 	bad := 2.0
-	_, err := ix.Search(t.Context(), All{}, &SearchOptions{K: MaxK + 1, Similarity: &BM25{K1: -1}, Alpha: &bad, Exec: &Exec{Algorithm: 77}, Processor: GPU})
+	_, err := ix.Search(t.Context(), All{}, &SearchOptions{K: MaxK + 1, Similarity: &BM25{K1: -1}, Alpha: &bad, Exec: &Exec{Algorithm: 77}, Processor: ProcessorGPU})
 	for _, want := range []string{
 		"SearchOptions.K: must lie in 1 to 10000, not 10001", "SearchOptions.Similarity: k1 is -1",
 		"SearchOptions.Alpha: must lie in [0, 1], not 2", "SearchOptions.Exec: Algorithm", "no GPU device",
@@ -229,7 +229,7 @@ func TestSearchOptionErrors(t *testing.T) {
 	if _, err := ix.Search(t.Context(), All{}, &SearchOptions{K: -1}); !errors.As(err, &qe) || qe.Part != "SearchOptions.K" {
 		t.Errorf("K = -1: %v", err)
 	}
-	for _, p := range []Processor{AnyProcessor, CPU} {
+	for _, p := range []Processor{ProcessorAuto, ProcessorCPU} {
 		if res := ix.search(All{}, &SearchOptions{Processor: p, K: MaxK}); len(res.Hits) != 0 || !strings.HasPrefix(res.Executor, "cpu") {
 			t.Errorf("processor %v: %+v", p, res)
 		}
@@ -239,7 +239,7 @@ func TestSearchOptionErrors(t *testing.T) {
 // TestKAndPages: K hits are returned and After goes on behind them, over segments,
 // ties and every algorithm.
 func TestKAndPages(t *testing.T) {
-	ix := newIndex(t, &Options{Durability: NoSync, Merge: MergeOptions{Disabled: true}})
+	ix := newIndex(t, &Options{Durability: SyncNone, Merge: MergeOptions{Disabled: true}})
 	var b Batch
 	const n = 1200
 	for i := range n {
@@ -259,7 +259,7 @@ func TestKAndPages(t *testing.T) {
 		if len(whole.Hits) < n/2 {
 			t.Fatalf("%v: %d hits", q, len(whole.Hits))
 		}
-		for a := Auto; a <= BMM; a++ {
+		for a := AlgorithmAuto; a <= AlgorithmBMM; a++ {
 			k := 97
 			o := &SearchOptions{K: k, Exec: &Exec{Algorithm: a}, ExactTotal: true}
 			var pages []Hit
@@ -360,7 +360,7 @@ func TestSnapshots(t *testing.T) {
 
 // TestIDs walks ids in order, from anywhere, over segments and pages.
 func TestIDs(t *testing.T) {
-	ix := newIndex(t, &Options{Durability: NoSync, Merge: MergeOptions{Disabled: true}})
+	ix := newIndex(t, &Options{Durability: SyncNone, Merge: MergeOptions{Disabled: true}})
 	var want []string
 	for part := range 3 {
 		var b Batch
@@ -666,7 +666,7 @@ func TestHugeDocument(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes some 2 GB and some seconds")
 	}
-	ix := newIndex(t, &Options{Durability: NoSync})
+	ix := newIndex(t, &Options{Durability: SyncNone})
 	text := strings.Repeat("needle in a haystack of straw; ", 100<<20/31)
 	ix.put("huge", map[string]any{"t": text})
 	ix.put("small", map[string]any{"t": "a needle"})

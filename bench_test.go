@@ -22,7 +22,7 @@ func zipfText(z *rand.Zipf, n int) string {
 // benchEngine returns an index of 50,000 documents of 60 words in one sealed segment.
 func benchEngine(b *testing.B) *Engine {
 	b.Helper()
-	e, err := Open(b.TempDir(), &Options{Durability: NoSync, Schema: &Schema{NoStore: true}})
+	e, err := Open(b.TempDir(), &Options{Durability: SyncNone, Schema: &Schema{NoStore: true}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -53,10 +53,10 @@ func BenchmarkSearch(b *testing.B) {
 		name, text string
 		mode       Mode
 	}{
-		{"rare", "w180000", Or},
-		{"or3", "w3 w40 w700", Or},
-		{"or8", "w3 w40 w700 w12 w5 w999 w77 w1500", Or},
-		{"and3", "w3 w40 w700", And},
+		{"rare", "w180000", ModeOr},
+		{"or3", "w3 w40 w700", ModeOr},
+		{"or8", "w3 w40 w700 w12 w5 w999 w77 w1500", ModeOr},
+		{"and3", "w3 w40 w700", ModeAnd},
 	} {
 		b.Run("query="+q.name, func(b *testing.B) {
 			b.ReportAllocs()
@@ -77,7 +77,7 @@ func BenchmarkSearch(b *testing.B) {
 // BenchmarkApply measures batches of 100 documents of 60 words, not synced, in
 // bytes of text.
 func BenchmarkApply(b *testing.B) {
-	e, err := Open(b.TempDir(), &Options{Durability: NoSync})
+	e, err := Open(b.TempDir(), &Options{Durability: SyncNone})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func BenchmarkApply(b *testing.B) {
 // their documents replacing older ones, in documents. On 2 cores of a virtual machine, and a disk
 // that syncs in about 1 ms.
 func BenchmarkApplyWriters(b *testing.B) {
-	for _, d := range []Durability{SyncBatch, NoSync} {
+	for _, d := range []Durability{SyncBatch, SyncNone} {
 		for _, batch := range []int{1, 100} {
 			for _, writers := range []int{1, 8} {
 				b.Run(fmt.Sprintf("%v/batch=%d/writers=%d", d, batch, writers), func(b *testing.B) { benchWriters(b, d, batch, writers) })
@@ -179,7 +179,7 @@ func benchWriters(b *testing.B, d Durability, batch, writers int) {
 func BenchmarkApplyAmongFields(b *testing.B) {
 	for _, fields := range []int{10, 10_000} {
 		b.Run(fmt.Sprint("fields=", fields), func(b *testing.B) {
-			e, err := Open(b.TempDir(), &Options{Durability: NoSync, MemoryBytes: 1 << 30})
+			e, err := Open(b.TempDir(), &Options{Durability: SyncNone, MemoryBytes: 1 << 30})
 			if err != nil {
 				b.Fatal(err)
 			}

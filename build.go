@@ -35,7 +35,7 @@ type BuildOptions struct {
 	GPU *BuildGPUOptions
 
 	// OneSegment merges the segments into one at the end, if there are several. An order of
-	// documents other than ByArrival (Index.Merge.Order) does so too.
+	// documents other than OrderByArrival (Index.Merge.Order) does so too.
 	OneSegment bool
 
 	// Position becomes that of the index, as if a batch with it had brought all documents: see Batch.Position.

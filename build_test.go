@@ -272,7 +272,7 @@ func TestBuildBadInput(t *testing.T) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	schema := &Schema{Fields: map[string]Field{"k": {Type: KeywordField}}}
+	schema := &Schema{Fields: map[string]Field{"k": {Type: FieldKeyword}}}
 	want := []string{
 		path + ":2:9: the line ends where a name in double quotes should be",
 		path + ":4: document \"3\": field \"k\": the schema wants keyword, not number",

@@ -77,7 +77,7 @@ func lastOf[T any](seq func(func(T, error) bool)) (last error) {
 // caches next to nothing, so that calls read.
 func openForClosing(t *testing.T, fsys *crashFS, segments int) *Engine {
 	t.Helper()
-	tu := tuning{opts: Options{GPU: &GPUOptions{}, Merge: MergeOptions{Disabled: true}, Durability: NoSync}}
+	tu := tuning{opts: Options{GPU: &GPUOptions{}, Merge: MergeOptions{Disabled: true}, Durability: SyncNone}}
 	tu.opts.private.accelerator = overDevices(new(halfDevice))
 	tu.opts.private.store.CacheBytes = 1
 	e, err := tu.open(worldDir, fsys)

@@ -23,7 +23,7 @@ func TestCodecs(t *testing.T) {
 	bytes := map[Codec]uint64{}
 	var want []Hit
 	for c := range Codec(len(kinds)) {
-		e, err := Open(t.TempDir(), &Options{Codec: c, Durability: NoSync})
+		e, err := Open(t.TempDir(), &Options{Codec: c, Durability: SyncNone})
 		must := func(err error) {
 			t.Helper()
 			if err != nil {
@@ -47,7 +47,7 @@ func TestCodecs(t *testing.T) {
 		must(e.Check(t.Context(), func(err error) { t.Errorf("%v: %v", c, err) }))
 		must(e.Close())
 	}
-	if bytes[Interpolative] >= bytes[Rice] || bytes[Rice] >= bytes[Packed] || bytes[PFor] >= bytes[Packed] {
+	if bytes[CodecInterpolative] >= bytes[CodecRice] || bytes[CodecRice] >= bytes[CodecPacked] || bytes[CodecPFor] >= bytes[CodecPacked] {
 		t.Errorf("bytes by codec: %v", bytes)
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 // combineIndex has documents of random words in the fields a and b, and keywords in k.
 func combineIndex(t *testing.T, rng *rand.Rand, docs int) *testIndex {
-	ix := newIndex(t, &Options{Schema: &Schema{Fields: map[string]Field{"k": {Type: KeywordField}}}})
+	ix := newIndex(t, &Options{Schema: &Schema{Fields: map[string]Field{"k": {Type: FieldKeyword}}}})
 	words := func() string {
 		var s []string
 		for range rng.IntN(6) {
@@ -49,7 +49,7 @@ func TestCombine(t *testing.T) {
 			single[f+w] = ix.scoresOf(match(f, w))
 		}
 	}
-	for _, mode := range []Mode{Or, And} {
+	for _, mode := range []Mode{ModeOr, ModeAnd} {
 		for combine := CombineSum; combine <= CombineBest; combine++ {
 			for _, tie := range []float64{0, 0.25, 1} {
 				if combine == CombineSum && tie > 0 {
@@ -75,7 +75,7 @@ func TestCombine(t *testing.T) {
 					case CombineCross:
 						want = best(ax, bx) + best(ay, by)
 					case CombineBest:
-						if mode == And {
+						if mode == ModeAnd {
 							inA, inB = has("a", "x") && has("a", "y"), has("b", "x") && has("b", "y")
 							if !inA {
 								ax, ay = 0, 0
@@ -87,7 +87,7 @@ func TestCombine(t *testing.T) {
 						}
 						want = best(ax+ay, bx+by)
 					}
-					if mode == And && combine != CombineBest {
+					if mode == ModeAnd && combine != CombineBest {
 						matches = (has("a", "x") || has("b", "x")) && (has("a", "y") || has("b", "y"))
 					}
 					score, ok := got[id]
@@ -141,29 +141,29 @@ func TestAndOrAnywhere(t *testing.T) {
 			return Bool{Must: []Query{match("a", "x")}, Filter: []Query{Match{Field: "b", Text: "x y", Mode: m}}}
 		},
 	} {
-		n, err := ix.Count(t.Context(), query(And))
+		n, err := ix.Count(t.Context(), query(ModeAnd))
 		ix.must(err)
 		if n < 2 {
 			t.Fatalf("%s: %d documents match all", name, n)
 		}
 		for _, k := range []int{1, n - 1, n, n + 1, 150} {
-			want := query(And)
+			want := query(ModeAnd)
 			if n < k {
-				want = query(Or)
+				want = query(ModeOr)
 			}
-			res := ix.search(query(AndOr), &SearchOptions{K: k, ExactTotal: true})
+			res := ix.search(query(ModeAndOr), &SearchOptions{K: k, ExactTotal: true})
 			plain := ix.search(want, &SearchOptions{K: k, ExactTotal: true})
 			same := slices.EqualFunc(res.Hits, plain.Hits, func(a, b Hit) bool { return a.ID == b.ID && math.Abs(a.Score-b.Score) < 1e-4*b.Score })
 			if !same || res.Total != plain.Total {
 				t.Errorf("%s, k = %d of %d: %v of %d, want %v of %d", name, k, n, hitIDs(res), res.Total, hitIDs(plain), plain.Total)
 			}
-			if second := ix.search(query(AndOr), &SearchOptions{K: k, From: k}); len(second.Hits) != max(0, min(k, plain.Total-k)) {
+			if second := ix.search(query(ModeAndOr), &SearchOptions{K: k, From: k}); len(second.Hits) != max(0, min(k, plain.Total-k)) {
 				t.Errorf("%s, k = %d of %d: %d hits on the second page", name, k, n, len(second.Hits))
 			}
 			matches := ix.scoresOf(want)
 			for i := range 150 {
 				id := fmt.Sprintf("%03d", i)
-				x, err := ix.Explain(t.Context(), query(AndOr), id, &SearchOptions{K: k})
+				x, err := ix.Explain(t.Context(), query(ModeAndOr), id, &SearchOptions{K: k})
 				ix.must(err)
 				score, ok := matches[id]
 				if x.Matches != ok || math.Abs(x.Score-score) > 1e-4*score {
@@ -171,7 +171,7 @@ func TestAndOrAnywhere(t *testing.T) {
 				}
 			}
 			for _, h := range res.Hits {
-				if x, err := ix.Explain(t.Context(), query(AndOr), h.ID, &SearchOptions{K: k}); err != nil || x.Score != h.Score {
+				if x, err := ix.Explain(t.Context(), query(ModeAndOr), h.ID, &SearchOptions{K: k}); err != nil || x.Score != h.Score {
 					t.Errorf("%s: %s scores %v, explained: %v %v", name, h.ID, h.Score, x, err)
 				}
 			}

@@ -19,7 +19,7 @@ import (
 
 // damageTuning is that of the index that the tests of this file damage.
 var damageTuning = tuning{opts: Options{
-	Merge: MergeOptions{Disabled: true, Order: ByGlobalScore},
+	Merge: MergeOptions{Disabled: true, Order: OrderByGlobalScore},
 	Rank:  Rank{Field: "rank", Alpha: 0.3},
 }}
 
@@ -69,7 +69,7 @@ type probe struct {
 var probeQueries = []Query{
 	All{},
 	Match{Field: "text", Text: "w1 w2 w5 w17 w30"},
-	Match{Field: "text", Text: "w1 w3", Mode: And},
+	Match{Field: "text", Text: "w1 w3", Mode: ModeAnd},
 	Match{Fields: []string{"title", "text"}, Text: "w4 w9"},
 	Term{modelKeyword, "Tag 2"},
 	Term{"num", 3},
@@ -95,7 +95,7 @@ func probeIndex(t *testing.T, what string, dir string, fsys vfs.FS, readOnly boo
 		p.answers = append(p.answers, a)
 	}
 	for _, q := range probeQueries {
-		for _, a := range []Algorithm{Auto, Exhaustive} {
+		for _, a := range []Algorithm{AlgorithmAuto, AlgorithmExhaustive} {
 			r, err := e.Search(ctx, q, &SearchOptions{K: 20, Exec: &Exec{Algorithm: a}, Load: []string{"*"}})
 			if err == nil {
 				answer(r.Hits, nil)

@@ -268,7 +268,7 @@ func samePosition(x interface{ Position() ([]byte, error) }, want []byte) error 
 
 // sameCounts holds posting lists against documents.
 func sameCounts(s *Snapshot, m model) error {
-	for _, q := range []Query{All{}, Match{Field: "text", Text: "w1 w5"}, Match{Fields: []string{"title", "text"}, Text: "w2 w3", Mode: And}, Term{"num", m["left"]["num"]}} {
+	for _, q := range []Query{All{}, Match{Field: "text", Text: "w1 w5"}, Match{Fields: []string{"title", "text"}, Text: "w2 w3", Mode: ModeAnd}, Term{"num", m["left"]["num"]}} {
 		if q, ok := q.(Term); ok && q.Value == nil {
 			continue
 		}

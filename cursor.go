@@ -44,7 +44,7 @@ import (
 // # Other queries
 //
 // A cursor belongs to a query, the parameters of its BM25 and the weight of its static rank; and to K,
-// where the query has a Match with AndOr. A search with another one is refused with a *QueryError.
+// where the query has a Match with ModeAndOr. A search with another one is refused with a *QueryError.
 type Cursor struct {
 	page *cursorPage
 
@@ -174,9 +174,9 @@ func (p *cursorPage) makeKey() (cursorKey, error) {
 func hasAndOr(q Query) bool {
 	switch q := q.(type) {
 	case Match:
-		return q.Mode == AndOr
+		return q.Mode == ModeAndOr
 	case *Match:
-		return q.Mode == AndOr
+		return q.Mode == ModeAndOr
 	case Bool:
 		for _, part := range [...][]Query{q.Must, q.Should, q.MustNot, q.Filter} {
 			for _, sub := range part {
@@ -210,7 +210,7 @@ func (v view) resume(ctx context.Context, q Query, s *searchSettings, set *plan.
 		return nil // which is refused with better words
 	}
 	if key, err := page.makeKey(); err != nil || key != want {
-		return plan.Errorf("SearchOptions.After", "the cursor is of another query, or of the same one with another Similarity, Alpha or, for AndOr, K")
+		return plan.Errorf("SearchOptions.After", "the cursor is of another query, or of the same one with another Similarity, Alpha or, for ModeAndOr, K")
 	}
 	set.Frozen = s.After.page.text[s.After.page.statistics:]
 	doc, found, err := v.placeOf(ctx, &s.After)

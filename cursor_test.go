@@ -84,7 +84,7 @@ func TestCursorText(t *testing.T) {
 	s, err := ix.Snapshot()
 	ix.must(err)
 	defer s.Close()
-	for _, q := range []Query{match("t", "x y"), all("t", "x y"), All{}, Match{Field: "t", Text: "x y", Mode: AndOr}} {
+	for _, q := range []Query{match("t", "x y"), all("t", "x y"), All{}, Match{Field: "t", Text: "x y", Mode: ModeAndOr}} {
 		whole, err := s.Search(t.Context(), q, &SearchOptions{K: 3})
 		ix.must(err)
 		o := &SearchOptions{K: 3, Load: []string{"*"}}
@@ -129,8 +129,8 @@ func TestCursorOfAnotherQuery(t *testing.T) {
 		{match("t", "x"), Match{Field: "t", Text: "x", Analyzer: "english"}, SearchOptions{}, false},
 		{match("t", "x"), Boost{match("t", "x"), 2}, SearchOptions{}, false},
 		{match("t", "x"), match("t", "x"), SearchOptions{Similarity: &BM25{K1: 1.2, B: 0.5}}, false},
-		{Match{Field: "t", Text: "x y", Mode: AndOr}, Match{Field: "t", Text: "x y", Mode: AndOr}, SearchOptions{K: 10}, true},
-		{Match{Field: "t", Text: "x y", Mode: AndOr}, Match{Field: "t", Text: "x y", Mode: AndOr}, SearchOptions{K: 11}, false},
+		{Match{Field: "t", Text: "x y", Mode: ModeAndOr}, Match{Field: "t", Text: "x y", Mode: ModeAndOr}, SearchOptions{K: 10}, true},
+		{Match{Field: "t", Text: "x y", Mode: ModeAndOr}, Match{Field: "t", Text: "x y", Mode: ModeAndOr}, SearchOptions{K: 11}, false},
 	} {
 		c.o.After = throughText(t, ix.search(c.q, nil).Hits[2])
 		_, err := ix.Search(t.Context(), c.other, &c.o)
@@ -239,7 +239,7 @@ func TestFrom(t *testing.T) {
 	ix := pagingIndex(t, 77)
 	for _, q := range []Query{
 		match("t", "x y"), all("t", "x y"), All{}, Bool{Must: []Query{match("t", "y")}, Filter: []Query{match("t", "x")}},
-		Match{Field: "t", Text: "x y", Mode: AndOr}, // 9 documents have both
+		Match{Field: "t", Text: "x y", Mode: ModeAndOr}, // 9 documents have both
 	} {
 		for _, k := range []int{4, 9} {
 			whole := ix.search(q, &SearchOptions{K: k}).Hits

@@ -73,17 +73,17 @@ func TestSchemaOf(t *testing.T) {
 	}
 	want := map[string]Field{
 		"s":          {NoStore: true},
-		"k":          {Type: KeywordField, NoIndex: true},
+		"k":          {Type: FieldKeyword, NoIndex: true},
 		"b":          {Analyzer: "english"},
-		"i":          {Type: NumberField},
-		"n":          {Type: NumberField},
-		"F":          {Type: NumberField},
-		"T":          {Type: DateField},
-		"Yes":        {Type: BoolField},
-		"in.X":       {Type: NumberField},
-		"in.Y":       {Type: NumberField},
-		"E":          {Type: NumberField},
-		"SchemaWord": {Type: TextField},
+		"i":          {Type: FieldNumber},
+		"n":          {Type: FieldNumber},
+		"F":          {Type: FieldNumber},
+		"T":          {Type: FieldDate},
+		"Yes":        {Type: FieldBool},
+		"in.X":       {Type: FieldNumber},
+		"in.Y":       {Type: FieldNumber},
+		"E":          {Type: FieldNumber},
+		"SchemaWord": {Type: FieldText},
 	}
 	if !reflect.DeepEqual(s.Fields, want) {
 		t.Errorf("got %v\nwant %v", s.Fields, want)

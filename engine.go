@@ -121,7 +121,7 @@ func (e *Engine) Apply(ctx context.Context, b *Batch) error {
 }
 
 // Sync makes every batch applied so far durable. It matters only with
-// Options.Durability NoSync.
+// Options.Durability SyncNone.
 func (e *Engine) Sync(ctx context.Context) error { return e.index.Sync(ctx) }
 
 // Flush writes the in-memory segment out and waits until it is sealed. Nothing

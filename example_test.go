@@ -194,20 +194,20 @@ func ExampleBatch_position() {
 	// 5 documents
 }
 
-// Or wants any of the words, And all of them. AndOr asks for all, and for any
+// ModeOr wants any of the words, ModeAnd all of them. ModeAndOr asks for all, and for any
 // when fewer than K documents have all.
 func ExampleMatch() {
 	ctx := context.Background()
 	e, done := library(nil)
 	defer done()
-	for _, mode := range []riffle.Mode{riffle.Or, riffle.And} {
+	for _, mode := range []riffle.Mode{riffle.ModeOr, riffle.ModeAnd} {
 		show(e.Search(ctx, riffle.Match{Field: "text", Text: "white whale ship", Mode: mode}, nil))
 	}
 	for _, k := range []int{1, 3} {
-		show(e.Search(ctx, riffle.Match{Field: "text", Text: "white whale ship", Mode: riffle.AndOr}, &riffle.SearchOptions{K: k}))
+		show(e.Search(ctx, riffle.Match{Field: "text", Text: "white whale ship", Mode: riffle.ModeAndOr}, &riffle.SearchOptions{K: k}))
 	}
 	// A word may lie in any of several fields.
-	show(e.Search(ctx, riffle.Match{Fields: []string{"title", "text"}, Text: "voyage world", Mode: riffle.And}, nil))
+	show(e.Search(ctx, riffle.Match{Fields: []string{"title", "text"}, Text: "voyage world", Mode: riffle.ModeAnd}, nil))
 	// Output:
 	// moby nautilus beagle
 	// moby
@@ -219,7 +219,7 @@ func ExampleMatch() {
 func ExampleBool() {
 	ctx := context.Background()
 	e, done := library(&riffle.Options{Schema: &riffle.Schema{
-		Fields: map[string]riffle.Field{"tag": {Type: riffle.KeywordField}},
+		Fields: map[string]riffle.Field{"tag": {Type: riffle.FieldKeyword}},
 	}})
 	defer done()
 	show(e.Search(ctx, riffle.Bool{
@@ -456,7 +456,7 @@ func ExampleRank() {
 	ctx := context.Background()
 	e, done := library(&riffle.Options{
 		Rank:  riffle.Rank{Field: "fame", Alpha: 0.3},
-		Merge: riffle.MergeOptions{Order: riffle.ByGlobalScore},
+		Merge: riffle.MergeOptions{Order: riffle.OrderByGlobalScore},
 	})
 	defer done()
 	var b riffle.Batch

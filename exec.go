@@ -10,15 +10,15 @@ import (
 // An Exec steers how the CPU runs searches, never what they answer. The zero Exec leaves that to the
 // engine and is the fastest by measurement. The others serve to compare and to test.
 type Exec struct {
-	// Algorithm for OR. A search with another one than Auto runs on the CPU, unless
+	// Algorithm for OR. A search with another one than AlgorithmAuto runs on the CPU, unless
 	// SearchOptions.Processor demands a GPU, which has one of its own.
 	Algorithm Algorithm
 
-	// Policy says when several cores work on one search. The default is Adaptive.
+	// Policy says when several cores work on one search. The default is PolicyAdaptive.
 	Policy Policy
 
 	// Grain is the number of postings that are worth the help of another core: of the
-	// rarest word for And, and 64 times as many of all words for Or. Searches below a
+	// rarest word for ModeAnd, and 64 times as many of all words for ModeOr. Searches below a
 	// grain run whole. The default is 256, some 5 µs of work.
 	Grain int
 
@@ -34,12 +34,12 @@ type Exec struct {
 type Algorithm = cpuexec.Algorithm
 
 const (
-	Auto       = cpuexec.Auto       // the fastest by measurement
-	Exhaustive = cpuexec.Exhaustive // scores every document that matches
-	WAND       = cpuexec.WAND       // Broder 2003
-	BMW        = cpuexec.BMW        // block-max WAND, Ding and Suel 2011
-	MaxScore   = cpuexec.MaxScore   // Turtle and Flood 1995
-	BMM        = cpuexec.BMM        // block-max MaxScore, over windows of documents
+	AlgorithmAuto       = cpuexec.Auto       // the fastest by measurement
+	AlgorithmExhaustive = cpuexec.Exhaustive // scores every document that matches
+	AlgorithmWAND       = cpuexec.WAND       // Broder 2003
+	AlgorithmBMW        = cpuexec.BMW        // block-max WAND, Ding and Suel 2011
+	AlgorithmMaxScore   = cpuexec.MaxScore   // Turtle and Flood 1995
+	AlgorithmBMM        = cpuexec.BMM        // block-max MaxScore, over windows of documents
 )
 
 // ParseAlgorithm reads "auto", "exhaustive", "wand", "bmw", "maxscore" or "bmm".
@@ -49,17 +49,17 @@ func ParseAlgorithm(name string) (Algorithm, error) { return cpuexec.ParseAlgori
 type Policy = cpuexec.Policy
 
 const (
-	// Adaptive cuts a search into tasks while cores are idle, and else runs it
+	// PolicyAdaptive cuts a search into tasks while cores are idle, and else runs it
 	// whole: for short times under low load, for throughput under high load.
-	Adaptive = cpuexec.Adaptive
+	PolicyAdaptive = cpuexec.Adaptive
 
-	// Inter runs every search whole, on the goroutine that asks.
-	Inter = cpuexec.Inter
+	// PolicyInter runs every search whole, on the goroutine that asks.
+	PolicyInter = cpuexec.Inter
 )
 
 // ParsePolicy reads "adaptive" or "inter".
 func ParsePolicy(name string) (Policy, error) {
-	for p := range Inter + 1 {
+	for p := range PolicyInter + 1 {
 		if p.String() == name {
 			return p, nil
 		}
@@ -70,11 +70,11 @@ func ParsePolicy(name string) (Policy, error) {
 // validate reports every field that cannot be carried out.
 func (x Exec) validate() error {
 	var errs []error
-	if x.Algorithm > BMM {
+	if x.Algorithm > AlgorithmBMM {
 		errs = append(errs, fmt.Errorf("Algorithm: there is no %v", x.Algorithm))
 	}
-	if x.Policy > Inter {
-		errs = append(errs, fmt.Errorf("Policy: must be Adaptive or Inter, not %v", x.Policy))
+	if x.Policy > PolicyInter {
+		errs = append(errs, fmt.Errorf("Policy: must be PolicyAdaptive or PolicyInter, not %v", x.Policy))
 	}
 	if x.Delta < 0 {
 		errs = append(errs, fmt.Errorf("Delta: must not be negative, not %d", x.Delta))

@@ -27,19 +27,19 @@ func TestParallelSearch(t *testing.T) {
 	}
 	queries := []Query{
 		match("text", "every some few"),
-		Match{Field: "text", Text: "every some few", Mode: And},
-		Match{Field: "text", Text: "some none", Mode: AndOr},
+		Match{Field: "text", Text: "every some few", Mode: ModeAnd},
+		Match{Field: "text", Text: "some none", Mode: ModeAndOr},
 		Bool{Must: []Query{match("text", "some few")}, MustNot: []Query{Term{"text", "few"}}},
 		match("text", "none"),
 	}
 	var wg sync.WaitGroup
 	for _, q := range queries {
 		for _, k := range []int{1, 10, 1000} {
-			whole := ix.search(q, &SearchOptions{K: k, ExactTotal: true, Exec: &Exec{Policy: Inter}})
+			whole := ix.search(q, &SearchOptions{K: k, ExactTotal: true, Exec: &Exec{Policy: PolicyInter}})
 			if whole.Executor != "cpu/bmm" {
 				t.Errorf("inter runs by %s", whole.Executor)
 			}
-			for policy := Adaptive; policy <= cpuexec.DOCP; policy++ {
+			for policy := PolicyAdaptive; policy <= cpuexec.DOCP; policy++ {
 				o := &SearchOptions{K: k, ExactTotal: true, Exec: &Exec{Grain: 1}}
 				o.Exec.baseline = policy
 				wg.Go(func() {
@@ -94,7 +94,7 @@ func TestExecRefused(t *testing.T) {
 	ix := newIndex(t, nil)
 	_, err := ix.Search(ctx, All{}, &SearchOptions{Exec: &Exec{Algorithm: 77, Policy: cpuexec.FGQP, Grain: -3, Delta: -1}})
 	for _, want := range []string{
-		"SearchOptions.Exec: Algorithm: there is no Algorithm(77)", "Policy: must be Adaptive or Inter, not fgqp",
+		"SearchOptions.Exec: Algorithm: there is no Algorithm(77)", "Policy: must be PolicyAdaptive or PolicyInter, not fgqp",
 		"Grain: must not be negative, not -3", "Delta: must not be negative, not -1",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -104,7 +104,7 @@ func TestExecRefused(t *testing.T) {
 }
 
 func TestParsePolicy(t *testing.T) {
-	for p := Adaptive; p <= Inter; p++ {
+	for p := PolicyAdaptive; p <= PolicyInter; p++ {
 		if got, err := ParsePolicy(p.String()); err != nil || got != p {
 			t.Errorf("ParsePolicy(%q) = %v, %v", p, got, err)
 		}
@@ -117,7 +117,7 @@ func TestParsePolicy(t *testing.T) {
 // TestExecOfOptions: searches that say nothing run, and counts, as Options.Exec says; its algorithm keeps
 // searches on the CPU, and a search may take it back.
 func TestExecOfOptions(t *testing.T) {
-	ix := newIndex(t, &Options{SearchWorkers: 3, Exec: Exec{Algorithm: WAND, Policy: Inter, Grain: 1}})
+	ix := newIndex(t, &Options{SearchWorkers: 3, Exec: Exec{Algorithm: AlgorithmWAND, Policy: PolicyInter, Grain: 1}})
 	var b Batch
 	for i := range 9000 {
 		b.Put(fmt.Sprint(i), map[string]any{"text": "word"})

@@ -22,7 +22,7 @@ type Explanation = plan.Explanation
 
 // Explain derives the score that a search for q with these options gives a
 // document, whether or not it is among the best, or on the page that the options
-// ask for. A Match with AndOr is explained as the AND or the OR that it is for K.
+// ask for. A Match with ModeAndOr is explained as the AND or the OR that it is for K.
 // ErrNotFound means that no document has the id.
 func (e *Engine) Explain(ctx context.Context, q Query, id string, o *SearchOptions) (*Explanation, error) {
 	v, err := e.acquire()
@@ -59,7 +59,7 @@ func (v view) explain(ctx context.Context, q Query, id string, o *SearchOptions)
 	if err != nil {
 		return nil, err
 	}
-	either := c.Plan.Else != nil || c.Plan.Tree == nil && c.Plan.Mode == AndOr
+	either := c.Plan.Else != nil || c.Plan.Tree == nil && c.Plan.Mode == ModeAndOr
 	if err := v.settle(ctx, &c.Plan, &set); err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (v view) explain(ctx context.Context, q Query, id string, o *SearchOptions)
 	if err != nil {
 		return nil, v.Segment(segment).At(err)
 	}
-	if either && c.Plan.Mode == And && !x.Matches {
+	if either && c.Plan.Mode == ModeAnd && !x.Matches {
 		x.Text += fmt.Sprintf(" (AND+OR: at least K = %d documents match all words, so those with some are no hits)", set.K)
 	}
 	return x, nil

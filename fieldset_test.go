@@ -29,7 +29,7 @@ func requireRefused(t *testing.T, err error, id, field string, limit int) {
 
 func fieldsEngine(t *testing.T, dir string, limit int) *Engine {
 	t.Helper()
-	e, err := Open(dir, &Options{MaxFields: limit, Durability: NoSync})
+	e, err := Open(dir, &Options{MaxFields: limit, Durability: SyncNone})
 	if err != nil {
 		t.Fatal(err)
 	}

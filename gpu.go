@@ -26,7 +26,7 @@ type GPUOptions struct {
 	// seven eighths of what is free. More than 64 GiB are of no use, and are not taken.
 	MemoryBytes int64
 
-	// Policy says which searches go to a GPU, unless they say so themselves. The default is PolicyAuto.
+	// Policy says which searches go to a GPU, unless they say so themselves. The default is GPUPolicyAuto.
 	Policy GPUPolicy
 
 	// StaticCache keeps what Engine.Warm has put there, and nothing else. By default a cache goes
@@ -67,9 +67,9 @@ type GPUOptions struct {
 type GPUPolicy uint8
 
 const (
-	PolicyAuto GPUPolicy = iota // where the search is estimated to be done first
-	PolicyGPU                   // all
-	PolicyCPU                   // none
+	GPUPolicyAuto GPUPolicy = iota // where the search is estimated to be done first
+	GPUPolicyGPU                   // all
+	GPUPolicyCPU                   // none
 )
 
 var gpuPolicies = [...]struct {
@@ -108,7 +108,7 @@ func (g *GPUOptions) validate() error {
 		seen[n] = true
 	}
 	want(g.MemoryBytes >= 0, "MemoryBytes must not be negative, not %d", g.MemoryBytes)
-	want(g.Policy <= PolicyCPU, "Policy: there is no %v", g.Policy)
+	want(g.Policy <= GPUPolicyCPU, "Policy: there is no %v", g.Policy)
 	want(g.FlatBytes >= 0, "FlatBytes must not be negative, not %d", g.FlatBytes)
 	want(g.FlatBytes == 0 || !g.NoFlat, "FlatBytes must be 0 with NoFlat, not %d", g.FlatBytes)
 	want(g.MemoryBytes <= 0 || g.FlatBytes < g.MemoryBytes, "FlatBytes must be less than MemoryBytes, %d, not %d", g.MemoryBytes, g.FlatBytes)

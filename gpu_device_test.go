@@ -20,7 +20,7 @@ func TestOnGPU(t *testing.T) {
 	}
 	ix := newIndex(t, &Options{
 		GPU: &GPUOptions{
-			Required: true, Policy: PolicyGPU, MemoryBytes: 40 << 20, BatchBytes: 8 << 20, BatchDelay: 10 * time.Millisecond,
+			Required: true, Policy: GPUPolicyGPU, MemoryBytes: 40 << 20, BatchBytes: 8 << 20, BatchDelay: 10 * time.Millisecond,
 		},
 		Merge: MergeOptions{Disabled: true},
 		private: privateOptions{accelerator: func(o accelerator.Options) (accelerator.Accelerator, error) {
@@ -32,9 +32,9 @@ func TestOnGPU(t *testing.T) {
 	queries := gpuQueries(14)
 	same := func() {
 		t.Helper()
-		onCPU, err := ix.SearchBatch(t.Context(), queries, &SearchOptions{Processor: CPU})
+		onCPU, err := ix.SearchBatch(t.Context(), queries, &SearchOptions{Processor: ProcessorCPU})
 		ix.must(err)
-		onGPU, err := ix.SearchBatch(t.Context(), queries, &SearchOptions{Processor: GPU})
+		onGPU, err := ix.SearchBatch(t.Context(), queries, &SearchOptions{Processor: ProcessorGPU})
 		ix.must(err)
 		ran := map[string]int{}
 		for i := range queries {

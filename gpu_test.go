@@ -117,7 +117,7 @@ func gpuQueries(n int) (qs []Query) {
 		}
 		mode := Mode(i % 3)
 		if i%7 == 6 {
-			mode = Or
+			mode = ModeOr
 		}
 		q := Query(Match{Field: "t", Text: words.String(), Mode: mode})
 		switch i % 7 {
@@ -152,14 +152,14 @@ func TestGPUAnswersAlike(t *testing.T) {
 			ix.must(err)
 			for i, q := range queries {
 				want := plain.search(q, o)
-				for _, on := range []Processor{AnyProcessor, CPU, GPU} {
+				for _, on := range []Processor{ProcessorAuto, ProcessorCPU, ProcessorGPU} {
 					o := *o
 					o.Processor = on
 					got := ix.search(q, &o)
 					if !reflect.DeepEqual(got.Hits, want.Hits) || got.TotalExact && want.TotalExact && got.Total != want.Total {
 						t.Fatalf("%v, processor %d, k %d, %+v: %d of %d hits, by %s, want %d of %d", policy, on, k, q, len(got.Hits), got.Total, got.Executor, len(want.Hits), want.Total)
 					}
-					if on == CPU && !strings.HasPrefix(got.Executor, "cpu") || on == GPU && i%7 < 5 && i%3 != 2 && got.Executor != "gpu+cpu/bmm" {
+					if on == ProcessorCPU && !strings.HasPrefix(got.Executor, "cpu") || on == ProcessorGPU && i%7 < 5 && i%3 != 2 && got.Executor != "gpu+cpu/bmm" {
 						t.Errorf("processor %d: ran on %s", on, got.Executor)
 					}
 				}
@@ -168,7 +168,7 @@ func TestGPUAnswersAlike(t *testing.T) {
 				}
 			}
 		}
-		if res := ix.search(queries[0], &SearchOptions{Exec: &Exec{Algorithm: WAND}}); res.Executor != "cpu/wand" {
+		if res := ix.search(queries[0], &SearchOptions{Exec: &Exec{Algorithm: AlgorithmWAND}}); res.Executor != "cpu/wand" {
 			t.Errorf("%v: a search by WAND ran on %s", policy, res.Executor)
 		}
 		st, err := ix.Stats()
@@ -183,7 +183,7 @@ func TestGPUAnswersAlike(t *testing.T) {
 func TestGPULost(t *testing.T) {
 	broken := errors.New("broken")
 	events := make(chan GPUEvent, 1)
-	o := withDevices(&GPUOptions{Policy: PolicyGPU, BatchDelay: time.Microsecond}, &halfDevice{fail: broken})
+	o := withDevices(&GPUOptions{Policy: GPUPolicyGPU, BatchDelay: time.Microsecond}, &halfDevice{fail: broken})
 	o.Listener = &Listener{GPUFailed: func(ev GPUEvent) { events <- ev }}
 	ix := newIndex(t, o)
 	ix.put("1", map[string]any{"t": "a b c"})
@@ -193,7 +193,7 @@ func TestGPULost(t *testing.T) {
 	if ev := <-events; !ev.Lost || !errors.Is(ev.Err, broken) || ev.Device != 0 {
 		t.Errorf("was told %+v", ev)
 	}
-	if _, err := ix.Search(t.Context(), match("t", "a b"), &SearchOptions{Processor: GPU}); !errors.Is(err, ErrNoDevice) {
+	if _, err := ix.Search(t.Context(), match("t", "a b"), &SearchOptions{Processor: ProcessorGPU}); !errors.Is(err, ErrNoDevice) {
 		t.Errorf("a search that demands the GPU: %v", err)
 	}
 	if res := ix.search(match("t", "a b"), nil); len(res.Hits) != 1 {
@@ -216,7 +216,10 @@ func TestNoGPU(t *testing.T) {
 		t.Errorf("%+v does not say why there is no GPU", st.GPU)
 	}
 	for _, err := range []error{
-		func() error { _, err := ix.Search(t.Context(), All{}, &SearchOptions{Processor: GPU}); return err }(),
+		func() error {
+			_, err := ix.Search(t.Context(), All{}, &SearchOptions{Processor: ProcessorGPU})
+			return err
+		}(),
 		func() error {
 			_, err := Open(t.TempDir(), &Options{GPU: &GPUOptions{Devices: []int{1000}, Required: true}})
 			return err
@@ -238,7 +241,7 @@ func TestGPUOptions(t *testing.T) {
 		{GPUOptions{Devices: []int{0, 0}}, "Devices: 0 is negative or comes twice"},
 		{GPUOptions{Devices: []int{-1}}, "Devices: -1"},
 		{GPUOptions{MemoryBytes: -1}, "MemoryBytes"},
-		{GPUOptions{Policy: PolicyCPU + 1}, "Policy"},
+		{GPUOptions{Policy: GPUPolicyCPU + 1}, "Policy"},
 		{GPUOptions{BatchQueries: -1}, "BatchQueries"},
 		{GPUOptions{BatchBytes: -1}, "BatchBytes"},
 		{GPUOptions{FlatBytes: -1}, "FlatBytes must not be negative, not -1"},
@@ -254,7 +257,7 @@ func TestGPUOptions(t *testing.T) {
 			t.Errorf("%+v: error %v, want one about %s", test.o, err, test.want)
 		}
 	}
-	o := (&Options{GPU: &GPUOptions{Policy: PolicyCPU, FlatBytes: 5000}}).String()
+	o := (&Options{GPU: &GPUOptions{Policy: GPUPolicyCPU, FlatBytes: 5000}}).String()
 	for _, line := range []string{"gpu.policy=cpu\n", "gpu.flat_bytes=5000\n", "gpu.no_flat=false\n"} {
 		if !strings.Contains(o, line) {
 			t.Errorf("options print as\n%s, without %q", o, line)
@@ -275,7 +278,7 @@ func TestGPUOptionsArrive(t *testing.T) {
 		case reflect.Slice:
 			f.Set(reflect.ValueOf([]int{i}))
 		case reflect.Uint8:
-			f.SetUint(uint64(PolicyGPU))
+			f.SetUint(uint64(GPUPolicyGPU))
 		default:
 			f.SetInt(int64(i + 1))
 		}
@@ -331,7 +334,7 @@ func TestSearchBatch(t *testing.T) {
 
 // TestPricesAreKept: what searches cost is known when the index is opened again.
 func TestPricesAreKept(t *testing.T) {
-	o := withDevices(&GPUOptions{Policy: PolicyCPU}, new(halfDevice))
+	o := withDevices(&GPUOptions{Policy: GPUPolicyCPU}, new(halfDevice))
 	ix := newIndex(t, o)
 	ix.fillWords(100)
 	prices := func() string {

@@ -29,7 +29,7 @@ func BenchmarkCostModel(b *testing.B) {
 	for _, mode := range []struct {
 		name string
 		mode Mode
-	}{{"or", Or}, {"and", And}} {
+	}{{"or", ModeOr}, {"and", ModeAnd}} {
 		for _, k := range []int{10, 1000} {
 			b.Run(mode.name+"/k="+map[int]string{10: "10", 1000: "1000"}[k], func(b *testing.B) {
 				model := dispatch.DefaultModel()

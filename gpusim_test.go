@@ -57,10 +57,10 @@ func simIndex(ranked bool) (*Engine, error) {
 		return nil, err
 	}
 	defer r.Close()
-	o := &Options{Durability: NoSync, MemoryBytes: 1 << 30, Schema: &Schema{NoStore: true}}
+	o := &Options{Durability: SyncNone, MemoryBytes: 1 << 30, Schema: &Schema{NoStore: true}}
 	if ranked {
 		o.Rank = Rank{Field: "rank", Alpha: 0.3}
-		o.Merge.Order = ByGlobalScore
+		o.Merge.Order = OrderByGlobalScore
 	}
 	e, err := Open(dir, o)
 	if err != nil {
@@ -299,11 +299,11 @@ func BenchmarkListCache(b *testing.B) {
 		name string
 		log  func() *simLog
 	}{
-		{"or", func() *simLog { return newSimLog(b, Or, false) }},
-		{"and", func() *simLog { return newSimLog(b, And, false) }},
-		{"and-ranked", func() *simLog { return newSimLog(b, And, true) }},
-		{"gov2-or", func() *simLog { return newGov2Log(b, Or) }},
-		{"gov2-and", func() *simLog { return newGov2Log(b, And) }},
+		{"or", func() *simLog { return newSimLog(b, ModeOr, false) }},
+		{"and", func() *simLog { return newSimLog(b, ModeAnd, false) }},
+		{"and-ranked", func() *simLog { return newSimLog(b, ModeAnd, true) }},
+		{"gov2-or", func() *simLog { return newGov2Log(b, ModeOr) }},
+		{"gov2-and", func() *simLog { return newGov2Log(b, ModeAnd) }},
 	} {
 		if only := os.Getenv("RIFFLE_SIM"); only != "" && only != set.name {
 			continue

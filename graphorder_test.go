@@ -14,7 +14,7 @@ import (
 // deletions; its statistics name the order, and compacting it again does nothing.
 func TestGraphOrderAnswers(t *testing.T) {
 	ctx := context.Background()
-	arrival, graph := openTopics(t, ByArrival), openTopics(t, ByGraph)
+	arrival, graph := openTopics(t, OrderByArrival), openTopics(t, OrderByGraph)
 	for round := range 2 {
 		for _, e := range []*Engine{arrival, graph} {
 			if round > 0 {
@@ -28,7 +28,7 @@ func TestGraphOrderAnswers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(st.Segments) != 1 || st.Segments[0].Order != ByGraph {
+		if len(st.Segments) != 1 || st.Segments[0].Order != OrderByGraph {
 			t.Fatalf("segments %+v, want one by graph", st.Segments)
 		}
 		if err := graph.Compact(ctx); err != nil {
@@ -48,7 +48,7 @@ func TestGraphOrderAnswers(t *testing.T) {
 // openTopics makes an index of 3,000 documents on four topics, shuffled together.
 func openTopics(t *testing.T, order DocOrder) *Engine {
 	t.Helper()
-	e, err := Open(t.TempDir(), &Options{Durability: NoSync, Merge: MergeOptions{Order: order, Workers: 2}})
+	e, err := Open(t.TempDir(), &Options{Durability: SyncNone, Merge: MergeOptions{Order: order, Workers: 2}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func requireSameAnswers(t *testing.T, a, b *Engine) {
 	rng := rand.New(rand.NewPCG(31, 31))
 	for range 40 {
 		text := fmt.Sprintf("c%d t%d-%d c%d", rng.IntN(100), rng.IntN(4), rng.IntN(30), rng.IntN(100))
-		for _, mode := range []Mode{Or, And} {
+		for _, mode := range []Mode{ModeOr, ModeAnd} {
 			q := Match{Field: "body", Text: text, Mode: mode}
 			want, got := allHits(t, a, q), allHits(t, b, q)
 			if !slices.Equal(got, want) {

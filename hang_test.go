@@ -37,7 +37,7 @@ func TestContextsWhileDiskHangs(t *testing.T) {
 			tu := tuning{opts: Options{Merge: MergeOptions{Disabled: true}}}
 			tu.opts.private.store.CacheBytes = 1
 			if name == "Sync" { // else there is nothing to sync
-				tu.opts.Durability = NoSync
+				tu.opts.Durability = SyncNone
 			}
 			e, err := tu.open(worldDir, fsys)
 			if err != nil {

@@ -121,7 +121,7 @@ func killCheck(t *testing.T, e *Engine, acked int) (last int) {
 			}
 		}
 	}
-	if n, err := e.Count(ctx, Match{Field: "text", Text: "w1 a", Mode: And}); err != nil || n != last-first+1 {
+	if n, err := e.Count(ctx, Match{Field: "text", Text: "w1 a", Mode: ModeAnd}); err != nil || n != last-first+1 {
 		t.Fatalf("%d matches, %v, want %d", n, err, last-first+1)
 	}
 	if err := samePosition(e, strconv.AppendInt(nil, int64(last), 10)); err != nil {

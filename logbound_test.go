@@ -42,7 +42,7 @@ func TestLogIsBounded(t *testing.T) {
 	for name, add := range cases {
 		t.Run(name, func(t *testing.T) {
 			mem := vfs.NewMem()
-			o := Options{LogBytes: 256 << 10, Durability: NoSync, Schema: &Schema{NoStore: true, Dynamic: DynamicIgnore, Fields: map[string]Field{"t": {}}}}
+			o := Options{LogBytes: 256 << 10, Durability: SyncNone, Schema: &Schema{NoStore: true, Dynamic: DynamicIgnore, Fields: map[string]Field{"t": {}}}}
 			o.private.store.FS = mem
 			o.private.store.LogFileBytes = 128 << 10
 			e, err := Open(worldDir, &o)
@@ -98,7 +98,7 @@ func TestFullLogWaits(t *testing.T) {
 		}
 		return nil
 	}))
-	o := Options{LogBytes: 64 << 10, Durability: NoSync, Schema: &Schema{NoStore: true, Dynamic: DynamicIgnore, Fields: map[string]Field{"t": {}}}}
+	o := Options{LogBytes: 64 << 10, Durability: SyncNone, Schema: &Schema{NoStore: true, Dynamic: DynamicIgnore, Fields: map[string]Field{"t": {}}}}
 	o.private.store.FS = fsys
 	e, err := Open(worldDir, &o)
 	if err != nil {

@@ -89,7 +89,7 @@ func TestSeldomFieldsScore(t *testing.T) {
 	check := func(state string) {
 		t.Helper()
 		for f := range 5 {
-			for _, mode := range []Mode{Or, And} {
+			for _, mode := range []Mode{ModeOr, ModeAnd} {
 				q := Match{Field: fmt.Sprint("f", f), Text: "w0 w1 w2 w7", Mode: mode}
 				got, err := all.Search(ctx, q, &SearchOptions{K: 50, ExactTotal: true})
 				want, werr := alone[f].Search(ctx, q, &SearchOptions{K: 50, ExactTotal: true})
@@ -125,7 +125,7 @@ func TestSeldomFieldsScore(t *testing.T) {
 func TestColumnsOfSeldomFieldsAreBounded(t *testing.T) {
 	ctx := context.Background()
 	const budget = 256 << 10
-	e, err := Open(t.TempDir(), &Options{Durability: NoSync, CacheBytes: budget})
+	e, err := Open(t.TempDir(), &Options{Durability: SyncNone, CacheBytes: budget})
 	if err != nil {
 		t.Fatal(err)
 	}

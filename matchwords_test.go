@@ -20,7 +20,7 @@ func synonymsOf(t *testing.T, name, rules string) analysis.Analyzer {
 // wantIDs runs each query exhaustively and pruned, and wants the same documents.
 func (ix *testIndex) wantIDs(q Query, want ...string) {
 	ix.t.Helper()
-	for _, a := range []Algorithm{Exhaustive, Auto} {
+	for _, a := range []Algorithm{AlgorithmExhaustive, AlgorithmAuto} {
 		ids := hitIDs(ix.search(q, &SearchOptions{K: 100, Exec: &Exec{Algorithm: a}}))
 		slices.Sort(ids)
 		if !slices.Equal(ids, want) {
@@ -51,7 +51,7 @@ func TestAndWithSynonyms(t *testing.T) {
 	ix.put("domain", map[string]any{"t": "the domain name system server"})
 	ix.put("half", map[string]any{"t": "the domain name server"})
 	for _, fields := range [][]string{{"t"}, {"t", "u"}} {
-		and := func(text string) Match { return Match{Fields: fields, Text: text, Mode: And, Analyzer: "synonyms"} }
+		and := func(text string) Match { return Match{Fields: fields, Text: text, Mode: ModeAnd, Analyzer: "synonyms"} }
 		ix.wantIDs(and("gaming laptop"), "laptop", "notebook")
 		ix.wantIDs(and("notebook"), "laptop", "notebook")
 		ix.wantIDs(and("dns server"), "dns", "domain")
@@ -60,10 +60,10 @@ func TestAndWithSynonyms(t *testing.T) {
 		ix.wantIDs(Bool{Must: []Query{and("dns")}, MustNot: []Query{and("a")}}, "domain")
 	}
 	ix.wantIDs(Match{Field: "t", Text: "dns", Analyzer: "synonyms"}, "dns", "domain", "half") // Or takes words one by one
-	ix.wantIDs(Match{Field: "g", Text: "hello", Mode: And}, "laptop")
-	ix.wantIDs(Match{Fields: []string{"g", "u"}, Text: "hello", Mode: And}, "laptop")
+	ix.wantIDs(Match{Field: "g", Text: "hello", Mode: ModeAnd}, "laptop")
+	ix.wantIDs(Match{Fields: []string{"g", "u"}, Text: "hello", Mode: ModeAnd}, "laptop")
 	for k, want := range map[int][]string{2: {"dns", "domain"}, 3: {"dns", "domain", "half"}} { // two documents match And
-		got := hitIDs(ix.search(Match{Field: "t", Text: "dns", Mode: AndOr, Analyzer: "synonyms"}, &SearchOptions{K: k}))
+		got := hitIDs(ix.search(Match{Field: "t", Text: "dns", Mode: ModeAndOr, Analyzer: "synonyms"}, &SearchOptions{K: k}))
 		if slices.Sort(got); !slices.Equal(got, want) {
 			t.Errorf("and+or with synonyms, k = %d: %v, want %v", k, got, want)
 		}
@@ -73,7 +73,7 @@ func TestAndWithSynonyms(t *testing.T) {
 // TestAndOverFields: a word may lie in any of the fields, whatever their analyzers make of it.
 func TestAndOverFields(t *testing.T) {
 	ix := newIndex(t, &Options{AllowUnknownFields: true, Schema: &Schema{Fields: map[string]Field{
-		"title": {Analyzer: "english"}, "author": {Analyzer: "standard"}, "tag": {Type: KeywordField}, "n": {Type: NumberField},
+		"title": {Analyzer: "english"}, "author": {Analyzer: "standard"}, "tag": {Type: FieldKeyword}, "n": {Type: FieldNumber},
 		"code": {Analyzer: "keyword"},
 	}}})
 	ix.put("call", map[string]any{"title": "The Call of the Wild", "author": "Jack London", "code": "Call of"})
@@ -103,7 +103,7 @@ func TestAndOverFields(t *testing.T) {
 		{"title author unknown", "jack wild", "call"}, // nobody has that field
 		{"author title", "The Call of the Wild", "call"},
 	} {
-		ix.wantIDs(Match{Fields: strings.Fields(c.fields), Text: c.text, Mode: And}, strings.Fields(c.want)...)
+		ix.wantIDs(Match{Fields: strings.Fields(c.fields), Text: c.text, Mode: ModeAnd}, strings.Fields(c.want)...)
 	}
 	if _, err := ix.Search(ctx, Match{Fields: []string{"n"}, Text: "five"}, nil); err == nil {
 		t.Error("a word in a field of numbers is no error")

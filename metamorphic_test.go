@@ -62,16 +62,16 @@ var tinyTables = privateOptions{tableBytes: 500}
 var tunings = []tuning{
 	{name: "defaults"},
 	{name: "tiny", memory: tinyMemory, opts: Options{private: tinyTables, Merge: MergeOptions{SegmentsPerTier: 2}}},
-	{name: "nosync", memory: tinyMemory, opts: Options{Durability: NoSync, CacheBytes: 1, Merge: MergeOptions{SegmentsPerTier: 3}}},
+	{name: "nosync", memory: tinyMemory, opts: Options{Durability: SyncNone, CacheBytes: 1, Merge: MergeOptions{SegmentsPerTier: 3}}},
 	{name: "unmerged", memory: tinyMemory, opts: Options{Merge: MergeOptions{Disabled: true}}},
 	{name: "byscore", memory: tinyMemory, opts: Options{
-		Merge: MergeOptions{SegmentsPerTier: 2, Order: ByGlobalScore}, Rank: Rank{Field: "rank", Alpha: 0.3}}},
+		Merge: MergeOptions{SegmentsPerTier: 2, Order: OrderByGlobalScore}, Rank: Rank{Field: "rank", Alpha: 0.3}}},
 	{name: "byscore-unranked", memory: tinyMemory, opts: Options{
-		Merge: MergeOptions{SegmentsPerTier: 4, Order: ByGlobalScore}, Similarity: &BM25{K1: 0.9, B: 0.4}}},
-	{name: "bygraph", memory: tinyMemory, opts: Options{private: tinyTables, Merge: MergeOptions{SegmentsPerTier: 3, Order: ByGraph}}},
+		Merge: MergeOptions{SegmentsPerTier: 4, Order: OrderByGlobalScore}, Similarity: &BM25{K1: 0.9, B: 0.4}}},
+	{name: "bygraph", memory: tinyMemory, opts: Options{private: tinyTables, Merge: MergeOptions{SegmentsPerTier: 3, Order: OrderByGraph}}},
 	{name: "changing", memory: tinyMemory}, // other options at every Open
 	{name: "wide", wide: true, memory: 1 << 20, opts: Options{
-		Merge: MergeOptions{SegmentsPerTier: 2, Order: ByGlobalScore}, Rank: Rank{Field: "rank", Alpha: 0.5}}},
+		Merge: MergeOptions{SegmentsPerTier: 2, Order: OrderByGlobalScore}, Rank: Rank{Field: "rank", Alpha: 0.5}}},
 }
 
 func (tu tuning) open(dir string, fsys vfs.FS) (*Engine, error) {
@@ -149,7 +149,7 @@ type world struct {
 	fs    *crashFS
 	e     *Engine
 	now   model
-	maybe []model // with NoSync: states that a crash may go back to, oldest first
+	maybe []model // with SyncNone: states that a crash may go back to, oldest first
 	snaps []heldSnapshot
 	saved int // checkpoints made
 	trace []string
@@ -251,7 +251,7 @@ func (w *world) apply(n int, deletions float64) {
 		next[id] = d
 	}
 	w.must(w.e.Apply(ctx, &b))
-	if w.opts.Durability == NoSync {
+	if w.opts.Durability == SyncNone {
 		w.maybe = append(w.maybe, w.now)
 	}
 	w.now = next
@@ -307,7 +307,7 @@ func (w *world) compare(s *Snapshot, m model, q Query, o SearchOptions) {
 	w.comparePages(s, q, o, all)
 	w.compareExplanations(s, q, o, all)
 	if match, ok := q.(Match); ok && len(match.Fields) == 0 {
-		match.Mode = AndOr
+		match.Mode = ModeAndOr
 		w.compareAlgorithms(s, m, match, o, 1+w.IntN(6))
 	}
 }
@@ -317,7 +317,7 @@ func (w *world) compareAlgorithms(s *Snapshot, m model, q Query, o SearchOptions
 	w.t.Helper()
 	want := m.matches(q, k)
 	var first []Hit
-	for a := Auto; a <= BMM; a++ {
+	for a := AlgorithmAuto; a <= AlgorithmBMM; a++ {
 		o.K, o.ExactTotal = k, w.IntN(2) == 0
 		o.Exec = &Exec{Algorithm: a, Grain: 1}
 		o.Exec.baseline = Policy(w.IntN(int(cpuexec.DOCP) + 1))
@@ -330,7 +330,7 @@ func (w *world) compareAlgorithms(s *Snapshot, m model, q Query, o SearchOptions
 			w.t.Fatalf("%v, %v, k %d: %d hits, want %d", q, a, k, len(r.Hits), min(k, len(want)))
 		}
 		w.compareOrder(q, a, r.Hits, want)
-		if a == Auto {
+		if a == AlgorithmAuto {
 			first = r.Hits
 		} else if !reflect.DeepEqual(r.Hits, first) {
 			w.t.Fatalf("%v, %v, k %d:\n got %v\nwant %v", q, a, k, r.Hits, first)
@@ -362,7 +362,7 @@ func (w *world) comparePages(s *Snapshot, q Query, o SearchOptions, all []Hit) {
 	o.K = max(1+w.IntN(12), len(all)/8)
 	var pages []Hit
 	for {
-		o.Exec = &Exec{Algorithm: Algorithm(w.IntN(int(BMM) + 1))}
+		o.Exec = &Exec{Algorithm: Algorithm(w.IntN(int(AlgorithmBMM) + 1))}
 		r, err := s.Search(ctx, q, &o)
 		w.must(err)
 		pages = append(pages, r.Hits...)

@@ -26,7 +26,7 @@ type modelDoc map[string]any
 const modelKeyword = "tag"
 
 // modelSchema declares that field. The others follow from their values.
-var modelSchema = &Schema{Fields: map[string]Field{modelKeyword: {Type: KeywordField}}}
+var modelSchema = &Schema{Fields: map[string]Field{modelKeyword: {Type: FieldKeyword}}}
 
 // modelTerms returns the terms that a value becomes.
 func modelTerms(field string, v any) []string {
@@ -94,12 +94,12 @@ func (m model) ids() []string { return slices.Sorted(maps.Keys(m)) }
 // matches returns the ids of the documents that a search for q with this k
 // matches, in ascending order.
 func (m model) matches(q Query, k int) []string {
-	if q, ok := q.(Match); ok && q.Mode == AndOr {
-		q.Mode = And
+	if q, ok := q.(Match); ok && q.Mode == ModeAndOr {
+		q.Mode = ModeAnd
 		if all := m.matches(q, k); len(all) >= k {
 			return all
 		}
-		q.Mode = Or
+		q.Mode = ModeOr
 		return m.matches(q, k)
 	}
 	ids := []string{}
@@ -154,7 +154,7 @@ func (d modelDoc) evalMatch(q Match, st *modelStats, boost float64) (ok bool, sc
 		}
 	}
 	ok = found > 0
-	if q.Mode == And {
+	if q.Mode == ModeAnd {
 		ok = found == len(words) && found > 0
 	}
 	return ok, score

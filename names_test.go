@@ -108,9 +108,9 @@ func TestDocumentTooLarge(t *testing.T) {
 // accepted: its schema has another name for the field than its log.
 func TestBadNamesInLog(t *testing.T) {
 	ix := newIndex(t, &Options{Schema: &Schema{Dynamic: DynamicRefuse, Fields: map[string]Field{
-		"caf\ufffd": {Type: KeywordField}, "copy": {CopyFrom: []string{"caf\ufffd"}},
+		"caf\ufffd": {Type: FieldKeyword}, "copy": {CopyFrom: []string{"caf\ufffd"}},
 	}}})
-	ix.index.Schema().Fields[badName] = document.Field{Type: KeywordField}
+	ix.index.Schema().Fields[badName] = document.Field{Type: FieldKeyword}
 	b := &Batch{ops: []document.Operation{{ID: "1", Values: []document.Value{document.Text(badName, "x y")}}}}
 	ix.must(ix.Apply(ctx, b))
 	ix.reopen(nil)

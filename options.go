@@ -27,16 +27,16 @@ const (
 	// SyncBatch: Apply returns when the batch is synced to disk. A power cut loses nothing acknowledged.
 	SyncBatch Durability = iota
 
-	// NoSync: Apply returns when the batch is handed to the log. A crash of the
+	// SyncNone: Apply returns when the batch is handed to the log. A crash of the
 	// process or the machine may lose the latest batches, never a part of one.
-	NoSync
+	SyncNone
 )
 
 func (d Durability) String() string {
 	switch d {
 	case SyncBatch:
 		return "sync-batch"
-	case NoSync:
+	case SyncNone:
 		return "no-sync"
 	}
 	return fmt.Sprintf("Durability(%d)", uint8(d))
@@ -46,30 +46,30 @@ func (d Durability) String() string {
 type DocOrder uint8
 
 const (
-	// ByArrival keeps the order in which documents came: ties go to the older one.
-	ByArrival DocOrder = iota
+	// OrderByArrival keeps the order in which documents came: ties go to the older one.
+	OrderByArrival DocOrder = iota
 
-	// ByGlobalScore puts documents that can score highest first (α·rank +
+	// OrderByGlobalScore puts documents that can score highest first (α·rank +
 	// (1-α)·best impact, as in Wang 2017), so that a query stops when no later
 	// document can enter its top k. Worth it when documents have a static rank.
-	ByGlobalScore
+	OrderByGlobalScore
 
-	// ByGraph brings documents that share words close together, by recursive graph
+	// OrderByGraph brings documents that share words close together, by recursive graph
 	// bisection (Dhulipala 2016). The index becomes smaller and searches faster,
 	// the more so the more the order of arrival was random; merges take longer. It
 	// is merges that reorder: a segment that comes fresh out of memory, and one of
 	// fewer than segment.MinGraphDocs documents, stay as they came. Of hits with
 	// equal scores it is then not the older document that comes first.
-	ByGraph
+	OrderByGraph
 )
 
 func (o DocOrder) String() string {
 	switch o {
-	case ByArrival:
+	case OrderByArrival:
 		return "arrival"
-	case ByGlobalScore:
+	case OrderByGlobalScore:
 		return "global-score"
-	case ByGraph:
+	case OrderByGraph:
 		return "graph"
 	}
 	return fmt.Sprintf("DocOrder(%d)", uint8(o))
@@ -81,23 +81,23 @@ func (o DocOrder) String() string {
 type Codec uint8
 
 const (
-	// Interpolative is the smallest. What a search needs is unpacked when it is read
-	// into the list cache, at about 7 ns a posting; from then on lists are Packed.
-	Interpolative Codec = iota
+	// CodecInterpolative is the smallest. What a search needs is unpacked when it is read
+	// into the list cache, at about 7 ns a posting; from then on lists are CodecPacked.
+	CodecInterpolative Codec = iota
 
-	// Packed stores lists as they are searched. They take half as much again on disk and are
+	// CodecPacked stores lists as they are searched. They take half as much again on disk and are
 	// read at the speed of a copy: for an index that changes all the time, or is many times
 	// larger than Options.CacheBytes.
-	Packed
+	CodecPacked
 
-	// PFor and Rice store blocks with exceptions, or in unary parts, and leave them so in
-	// memory: smaller than Packed there too, and slower to search.
-	PFor
-	Rice
+	// CodecPFor and CodecRice store blocks with exceptions, or in unary parts, and leave them so in
+	// memory: smaller than CodecPacked there too, and slower to search.
+	CodecPFor
+	CodecRice
 )
 
 // kinds are what package postings calls the codecs.
-var kinds = [...]postings.Kind{Interpolative: postings.Interpolative, Packed: postings.Packed, PFor: postings.PFor, Rice: postings.Rice}
+var kinds = [...]postings.Kind{CodecInterpolative: postings.Interpolative, CodecPacked: postings.Packed, CodecPFor: postings.PFor, CodecRice: postings.Rice}
 
 func (c Codec) String() string {
 	if int(c) < len(kinds) {
@@ -119,16 +119,25 @@ func ParseCodec(name string) (Codec, error) {
 // BM25 holds the parameters of the similarity:
 //
 //	type BM25 struct {
-//		K1  float64 // how slowly repeated terms saturate, up to 1000; Zero ignores frequency
-//		B   float64 // how much long fields are held back, up to 1; Zero is not at all
-//		IDF IDF     // how rarity becomes weight: blockmax.Lucene or blockmax.Robertson
+//		K1  float64 // how slowly repeated terms saturate, up to 1000; BM25Zero ignores frequency
+//		B   float64 // how much long fields are held back, up to 1; BM25Zero is not at all
+//		IDF IDF     // how rarity becomes weight: IDFLucene or IDFRobertson
 //	}
 //
-// Parameters left at 0 are those of Lucene: k1 = 1.2, b = 0.75. Zero stands for the number 0.
+// Parameters left at 0 are those of Lucene: k1 = 1.2, b = 0.75. BM25Zero stands for the number 0.
 type BM25 = blockmax.BM25
 
-// Zero is 0 as K1 or B of a BM25, where 0 itself stands for the default.
-const Zero = blockmax.Zero
+// An IDF says how the rarity of a term becomes its weight: N is the number of documents, and n of them
+// have the term.
+type IDF = blockmax.IDF
+
+const (
+	IDFLucene    = blockmax.Lucene    // ln(1 + (N-n+0.5)/(n+0.5)), above zero for every term
+	IDFRobertson = blockmax.Robertson // ln((N-n+0.5)/(n+0.5)), zero for terms in more than half of the documents
+)
+
+// BM25Zero is 0 as K1 or B of a BM25, where 0 itself stands for the default.
+const BM25Zero = blockmax.Zero
 
 // Limits of a document and a batch.
 const (
@@ -174,15 +183,15 @@ type MergeOptions struct {
 	// to drop deleted documents. The default is 5 GiB.
 	MaxSegmentBytes int64
 
-	// Order of documents in merged segments. The default is ByArrival.
+	// Order of documents in merged segments. The default is OrderByArrival.
 	Order DocOrder
 
-	// Workers is how many goroutines merge posting lists and look for an order ByGraph. The
+	// Workers is how many goroutines merge posting lists and look for OrderByGraph. The
 	// default is half of GOMAXPROCS, at least one. The segment does not depend on it.
 	Workers int
 
 	// MemoryBytes is what a merge may use to change the order of documents. With
-	// less than about 5 bytes for each posting an order ByGraph goes by fewer words
+	// less than about 5 bytes for each posting OrderByGraph goes by fewer words
 	// and is less good. The default is 256 MiB, of which small indexes use little.
 	MemoryBytes int64
 
@@ -244,7 +253,7 @@ type Options struct {
 	// use. The default is 128 MiB.
 	CacheBytes int64
 
-	// Codec of the segments that are written from now on. The default is Interpolative.
+	// Codec of the segments that are written from now on. The default is CodecInterpolative.
 	Codec Codec
 
 	// Merge configures background merges.
@@ -382,16 +391,16 @@ func (o *Options) Validate() error {
 			errs = append(errs, fmt.Errorf("%s: %s, not %v", "Options."+field, rule, got))
 		}
 	}
-	want(d.Durability <= NoSync, "Durability", "must be SyncBatch or NoSync", d.Durability)
+	want(d.Durability <= SyncNone, "Durability", "must be SyncBatch or SyncNone", d.Durability)
 	want(d.MemoryBytes >= 64<<10, "MemoryBytes", "must be at least 64 KiB", d.MemoryBytes)
 	want(d.MemoryBytes <= MaxMemoryBytes, "MemoryBytes", "must be at most 64 GiB", d.MemoryBytes)
 	want(d.MaxFields > 0 && d.MaxFields <= MaxMaxFields, "MaxFields", "must lie in [1, 65536]", d.MaxFields)
 	want(d.LogBytes >= 64<<10, "LogBytes", "must be at least 64 KiB", d.LogBytes)
 	want(d.CacheBytes > 0, "CacheBytes", "must be positive", d.CacheBytes)
-	want(int(d.Codec) < len(kinds), "Codec", "must be Interpolative, Packed, PFor or Rice", d.Codec)
+	want(int(d.Codec) < len(kinds), "Codec", "must be CodecInterpolative, CodecPacked, CodecPFor or CodecRice", d.Codec)
 	want(d.Merge.SegmentsPerTier >= 2, "Merge.SegmentsPerTier", "must be at least 2", d.Merge.SegmentsPerTier)
 	want(d.Merge.MaxSegmentBytes > 0, "Merge.MaxSegmentBytes", "must be positive", d.Merge.MaxSegmentBytes)
-	want(d.Merge.Order <= ByGraph, "Merge.Order", "must be ByArrival, ByGlobalScore or ByGraph", d.Merge.Order)
+	want(d.Merge.Order <= OrderByGraph, "Merge.Order", "must be OrderByArrival, OrderByGlobalScore or OrderByGraph", d.Merge.Order)
 	want(d.Merge.Workers > 0, "Merge.Workers", "must be at least 1", d.Merge.Workers)
 	want(d.Merge.MemoryBytes > 0, "Merge.MemoryBytes", "must be positive", d.Merge.MemoryBytes)
 	want(d.Rank.Alpha >= 0 && d.Rank.Alpha <= 1 && !math.IsNaN(d.Rank.Alpha), "Rank.Alpha", "must lie in [0, 1]", d.Rank.Alpha)
@@ -486,11 +495,11 @@ func (o *Options) String() string {
 func docOrderOf(o segment.Order) DocOrder {
 	switch o.Kind {
 	case segment.ByGlobalScore:
-		return ByGlobalScore
+		return OrderByGlobalScore
 	case segment.ByGraph:
-		return ByGraph
+		return OrderByGraph
 	}
-	return ByArrival
+	return OrderByArrival
 }
 
 // live returns the options as package live wants them. It is for options with their defaults.
@@ -521,9 +530,9 @@ func (o *Options) live() *live.Options {
 // order is the order in which merges put documents.
 func (o *Options) order() segment.Order {
 	switch o.Merge.Order {
-	case ByGlobalScore:
+	case OrderByGlobalScore:
 		return segment.Order{Kind: segment.ByGlobalScore, Alpha: o.Rank.Alpha, BM25: *o.Similarity}
-	case ByGraph:
+	case OrderByGraph:
 		return segment.Order{Kind: segment.ByGraph}
 	}
 	return segment.Order{}

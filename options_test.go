@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/riffle-search/riffle/analysis"
-	"github.com/riffle-search/riffle/blockmax"
 )
 
 func TestDefaultsAreValid(t *testing.T) {
@@ -29,9 +28,9 @@ func TestValidateReportsEveryFault(t *testing.T) {
 			Fields: map[string]Field{
 				"":  {},
 				"a": {Type: 77},
-				"b": {Type: NumberField, Analyzer: "english"},
+				"b": {Type: FieldNumber, Analyzer: "english"},
 				"c": {Analyzer: "klingon"},
-				"d": {Type: KeywordField, CopyFrom: []string{"c"}},
+				"d": {Type: FieldKeyword, CopyFrom: []string{"c"}},
 				"e": {CopyFrom: []string{"f"}},
 				"f": {CopyFrom: []string{"c"}},
 			},
@@ -59,18 +58,18 @@ func TestValidateReportsEveryFault(t *testing.T) {
 		`Schema.Fields["c"]: analysis: unknown analyzer "klingon"`,
 		`Schema.Fields["d"]: copy_from makes a text field, this one is keyword`,
 		`Schema.Fields["e"]: copies from "f", which is itself a copy`,
-		"Options.Durability: must be SyncBatch or NoSync, not Durability(7)",
+		"Options.Durability: must be SyncBatch or SyncNone, not Durability(7)",
 		"Options.MemoryBytes: must be at least 64 KiB, not 65535",
 		"Options.MaxFields: must lie in [1, 65536], not -1",
 		"Options.CacheBytes: must be positive, not -1",
 		"Options.Merge.SegmentsPerTier: must be at least 2, not 1",
 		"Options.Merge.MaxSegmentBytes: must be positive, not -5",
-		"Options.Merge.Order: must be ByArrival, ByGlobalScore or ByGraph, not DocOrder(4)",
+		"Options.Merge.Order: must be OrderByArrival, OrderByGlobalScore or OrderByGraph, not DocOrder(4)",
 		"Options.Merge.Workers: must be at least 1, not -1",
 		"Options.Merge.MemoryBytes: must be positive, not -1",
 		"Options.Similarity: ",
 		"Options.SearchWorkers: must be at least 1, not -2",
-		"Options.Exec: Policy: must be Adaptive or Inter, not Policy(9)",
+		"Options.Exec: Policy: must be PolicyAdaptive or PolicyInter, not Policy(9)",
 		"Delta: must not be negative, not -3",
 		"Grain: must not be negative, not -4",
 		"k1",
@@ -149,10 +148,10 @@ read_only=false
 		}
 	}
 	o := &Options{
-		Durability: NoSync, MemoryBytes: 1 << 20, MaxFields: 77, LogBytes: 3 << 20, CacheBytes: 2 << 20, Codec: Rice, ReadOnly: true,
-		Merge:         MergeOptions{SegmentsPerTier: 4, MaxSegmentBytes: 3 << 20, Order: ByGlobalScore, Workers: 5, MemoryBytes: 4 << 20, Disabled: true},
-		Similarity:    &BM25{K1: 0.9, B: 0.4, IDF: blockmax.Robertson},
-		SearchWorkers: 7, Exec: Exec{Algorithm: BMW, Policy: Inter, Delta: 5, Grain: 64},
+		Durability: SyncNone, MemoryBytes: 1 << 20, MaxFields: 77, LogBytes: 3 << 20, CacheBytes: 2 << 20, Codec: CodecRice, ReadOnly: true,
+		Merge:         MergeOptions{SegmentsPerTier: 4, MaxSegmentBytes: 3 << 20, Order: OrderByGlobalScore, Workers: 5, MemoryBytes: 4 << 20, Disabled: true},
+		Similarity:    &BM25{K1: 0.9, B: 0.4, IDF: IDFRobertson},
+		SearchWorkers: 7, Exec: Exec{Algorithm: AlgorithmBMW, Policy: PolicyInter, Delta: 5, Grain: 64},
 		Rank:   Rank{Field: "pr", Alpha: 0.25},
 		Schema: &Schema{Dynamic: DynamicRefuse, Fields: map[string]Field{"t": {Analyzer: "english"}}},
 	}

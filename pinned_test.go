@@ -159,7 +159,7 @@ func TestSnapshotBehindSeal(t *testing.T) {
 // TestSnapshotsWhileWriting takes snapshots and keeps them while batches of two
 // documents go on, and merges: no snapshot has half a batch.
 func TestSnapshotsWhileWriting(t *testing.T) {
-	e, err := tuning{memory: tinyMemory, opts: Options{Durability: NoSync, Merge: MergeOptions{SegmentsPerTier: 2}}}.open(worldDir, newCrashFS())
+	e, err := tuning{memory: tinyMemory, opts: Options{Durability: SyncNone, Merge: MergeOptions{SegmentsPerTier: 2}}}.open(worldDir, newCrashFS())
 	if err != nil {
 		t.Fatal(err)
 	}

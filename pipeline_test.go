@@ -313,7 +313,7 @@ func TestApplyWhileSegmentsMove(t *testing.T) {
 		rounds = 60
 	}
 	for range rounds {
-		e, err := tuning{opts: Options{Durability: NoSync, Merge: MergeOptions{Disabled: true}}}.open(worldDir, newCrashFS())
+		e, err := tuning{opts: Options{Durability: SyncNone, Merge: MergeOptions{Disabled: true}}}.open(worldDir, newCrashFS())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/internal/plan"
 )
 
@@ -34,18 +33,18 @@ func TestShapes(t *testing.T) {
 	}{
 		{abc, "or(t:a t:b t:c)"},
 		{all("t", "a b"), "and(t:a t:b)"},
-		{Match{Field: "t", Text: "a b", Mode: AndOr}, "and+or(t:a t:b)"},
+		{Match{Field: "t", Text: "a b", Mode: ModeAndOr}, "and+or(t:a t:b)"},
 		{match("t", "a b a"), "or(t:a^2 t:b)"},
 		{Boost{match("t", "a b a"), 1.5}, "or(t:a^3 t:b^1.5)"},
 		{Term{"t", "a"}, "or(t:a)"},
 		{Bool{Must: []Query{abc}, Filter: []Query{Term{"n", 1}}, MustNot: []Query{Term{"n", 2}, Term{"n", 3}}}, "or(t:a t:b t:c) #1 -2"},
 		{Bool{Must: []Query{Bool{Must: []Query{Term{"t", "a"}}, Filter: []Query{All{}}}}, Filter: []Query{All{}}}, "or(t:a) #2"},
-		{Bool{Must: []Query{Match{Field: "t", Text: "a b", Mode: AndOr}}, MustNot: []Query{All{}}}, "and+or(t:a t:b) -1"},
+		{Bool{Must: []Query{Match{Field: "t", Text: "a b", Mode: ModeAndOr}}, MustNot: []Query{All{}}}, "and+or(t:a t:b) -1"},
 		{Bool{Must: []Query{Term{"t", "a"}, Term{"t", "b"}}, MustNot: []Query{Term{"t", "c"}}}, "and(t:a t:b) -1"},
 		{Bool{Should: []Query{Term{"t", "a"}, Term{"u", "b"}}}, "or(t:a u:b)"},
 		{Bool{Should: []Query{Term{"t", "a"}, Term{"u", "b"}}, MinShould: 1, Filter: []Query{All{}}}, "or(t:a u:b) #1"},
-		{Match{Fields: []string{"t", "u"}, Text: "a", Mode: And}, "or(t:a u:a)"},
-		{Match{Fields: []string{"t", "u"}, Text: "a b", Mode: And}, "tree"},
+		{Match{Fields: []string{"t", "u"}, Text: "a", Mode: ModeAnd}, "or(t:a u:a)"},
+		{Match{Fields: []string{"t", "u"}, Text: "a b", Mode: ModeAnd}, "tree"},
 		{Bool{Should: []Query{Term{"t", "a"}, Term{"u", "b"}}, Filter: []Query{All{}}}, "tree"}, // matches without any
 		{Bool{Should: []Query{Term{"t", "a"}, Term{"u", "b"}}, MinShould: 2}, "tree"},
 		{Bool{Must: []Query{Term{"t", "a"}}, Should: []Query{Term{"t", "b"}}}, "tree"},
@@ -54,7 +53,7 @@ func TestShapes(t *testing.T) {
 		{Match{Fields: []string{"t", "u"}, Text: "a b"}, "or(t:a u:a t:b u:b)"},
 		{Bool{Should: []Query{Term{"t", "a"}, Boost{match("u", "b c"), 2}}}, "or(t:a u:b^2 u:c^2)"},
 		{Bool{Should: []Query{Term{"t", "a"}, all("u", "b c")}}, "tree"},
-		{Match{Field: "t", Text: "", Mode: AndOr}, "tree"}, // matches nothing
+		{Match{Field: "t", Text: "", Mode: ModeAndOr}, "tree"}, // matches nothing
 		{All{}, "tree"},
 		{Bool{MustNot: []Query{abc}}, "tree"},
 	} {
@@ -89,8 +88,8 @@ func TestSimilarityOfTheQuery(t *testing.T) {
 	}
 	avg := float64(tokens) / float64(len(texts))
 	for _, sim := range []*BM25{
-		nil, {K1: 1.2, B: 0.75}, {K1: 0.9, B: 0.4}, {K1: Zero, B: 0.5}, {K1: 5, B: Zero}, {K1: 100, B: 1},
-		{K1: 1.2, B: 0.75, IDF: blockmax.Robertson},
+		nil, {K1: 1.2, B: 0.75}, {K1: 0.9, B: 0.4}, {K1: BM25Zero, B: 0.5}, {K1: 5, B: BM25Zero}, {K1: 100, B: 1},
+		{K1: 1.2, B: 0.75, IDF: IDFRobertson},
 	} {
 		p := BM25{K1: 2, B: 0.1}
 		if sim != nil {
@@ -104,7 +103,7 @@ func TestSimilarityOfTheQuery(t *testing.T) {
 				}
 			}
 			idf := math.Log(1 + (N-n+0.5)/(n+0.5))
-			if p.IDF == blockmax.Robertson {
+			if p.IDF == IDFRobertson {
 				idf = max(0, math.Log((N-n+0.5)/(n+0.5)))
 			}
 			hits := ix.search(match("t", word), &SearchOptions{Similarity: sim}).Hits

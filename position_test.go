@@ -197,7 +197,7 @@ func TestPositionOfSnapshot(t *testing.T) {
 // its position into the same document, so at any moment document and position must be of one batch, and after
 // a crash as well: of one that is durable, or of an earlier one without Sync.
 func TestPositionAndDocuments(t *testing.T) {
-	for _, d := range []Durability{SyncBatch, NoSync} {
+	for _, d := range []Durability{SyncBatch, SyncNone} {
 		t.Run(fmt.Sprint("durability ", d), func(t *testing.T) { positionAndDocuments(t, d) })
 	}
 }

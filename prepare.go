@@ -57,16 +57,16 @@ func (p *preparer) plan(ctx context.Context, v view, q Query, set *plan.Settings
 // some.
 func (v view) settle(ctx context.Context, p *plan.Plan, s *searchSettings) error {
 	mode, other := p.Mode, p.Else
-	if other == nil && (p.Tree != nil || mode != AndOr) {
+	if other == nil && (p.Tree != nil || mode != ModeAndOr) {
 		return nil
 	}
-	p.Mode, p.Else = And, nil
+	p.Mode, p.Else = ModeAnd, nil
 	n, err := v.e.executor(s).Count(ctx, p)
 	if err != nil {
 		return v.at(err)
 	}
 	if n < s.K {
-		p.Mode = Or
+		p.Mode = ModeOr
 		if other != nil {
 			p.Tree = other
 		}

@@ -14,7 +14,7 @@ import (
 // random matches, in a preparer that has made other plans before.
 func TestPreparedWords(t *testing.T) {
 	r := modelQueries{rand.New(rand.NewPCG(11, 12))}
-	schema := &Schema{Fields: map[string]Field{"en": {Type: TextField, Analyzer: "english"}, modelKeyword: {Type: KeywordField}}}
+	schema := &Schema{Fields: map[string]Field{"en": {Type: FieldText, Analyzer: "english"}, modelKeyword: {Type: FieldKeyword}}}
 	ix := newIndex(t, &Options{Schema: schema, Merge: MergeOptions{Disabled: true}, Rank: Rank{Field: "rank"}})
 	for i := range 300 {
 		ix.put(r.id(), map[string]any{"text": r.words(1 + r.IntN(20)), "en": "Running " + r.words(3), modelKeyword: r.tag(), "rank": r.Float64()})

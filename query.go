@@ -36,12 +36,12 @@ const MaxBoost = plan.MaxBoost
 type Mode = blockmax.Mode
 
 const (
-	Or    = blockmax.Or    // at least one
-	And   = blockmax.And   // every one
-	AndOr = blockmax.AndOr // every one; and when fewer than K documents match the query so, at least one
+	ModeOr    = blockmax.Or    // at least one
+	ModeAnd   = blockmax.And   // every one
+	ModeAndOr = blockmax.AndOr // every one; and when fewer than K documents match the query so, at least one
 )
 
-var modeNames = [...]string{Or: "or", And: "and", AndOr: "and+or"}
+var modeNames = [...]string{ModeOr: "or", ModeAnd: "and", ModeAndOr: "and+or"}
 
 var combineNames = [...]string{CombineSum: "sum", CombineCross: "cross", CombineBest: "best"}
 
@@ -57,20 +57,20 @@ func ParseMode(s string) (Mode, error) {
 // documents that have its words. A word that Text repeats counts as often as it
 // is repeated. A text without words matches nothing.
 //
-// Terms that the analyzer puts at one position are alternatives: And wants one of them,
+// Terms that the analyzer puts at one position are alternatives: ModeAnd wants one of them,
 // and all that a document has score. A synonym of several words is one alternative
-// under And (all of its words, or what it stands for); under Or its words count one by one.
+// under ModeAnd (all of its words, or what it stands for); under ModeOr its words count one by one.
 //
 // Words of several fields are the same word where they come from the same characters of
 // Text, whatever the analyzers make of them. A word that the analyzer of one of the fields drops,
-// as a stop word, is not required under And; a field whose analyzer drops all of Text does not
+// as a stop word, is not required under ModeAnd; a field whose analyzer drops all of Text does not
 // count there. A field that is not analysed, such as a keyword or a number, has the whole of Text or
-// nothing: under And it is an alternative to all words together.
+// nothing: under ModeAnd it is an alternative to all words together.
 type Match struct {
 	Field  string   // the field to search; or
 	Fields []string // several: Combine says what they score together
 	Text   string
-	Mode   Mode // the zero value is Or
+	Mode   Mode // the zero value is ModeOr
 
 	// Boosts multiply the scores of fields: {"title": 3}. Those it does not name have 1.
 	Boosts map[string]float64
@@ -87,7 +87,7 @@ type Match struct {
 // multiplied by the boost of the field, or 0 where the field lacks the word. best(x, y, …) is the greatest of
 // them, plus Tie times the sum of the others.
 //
-// Under And, CombineSum and CombineCross find a word in any of the fields, CombineBest all words in one.
+// Under ModeAnd, CombineSum and CombineCross find a word in any of the fields, CombineBest all words in one.
 type Combine = plan.Combine
 
 const (
@@ -269,7 +269,7 @@ func (q Match) String() string {
 			named[i] += fmt.Sprintf("^%g", by)
 		}
 	}
-	how := modeNames[min(q.Mode, AndOr)]
+	how := modeNames[min(q.Mode, ModeAndOr)]
 	if q.Combine != CombineSum && q.Combine <= CombineBest {
 		how += " " + combineNames[q.Combine]
 	}

@@ -34,7 +34,7 @@ func newQueryIndex(t testing.TB) *testIndex {
 	ix := newIndex(t, &Options{
 		AllowUnknownFields: true,
 		Merge:              MergeOptions{Disabled: true},
-		Schema:             &Schema{Fields: map[string]Field{"tag": {Type: KeywordField}, "eng": {Analyzer: "english"}}},
+		Schema:             &Schema{Fields: map[string]Field{"tag": {Type: FieldKeyword}, "eng": {Analyzer: "english"}}},
 	})
 	for i := range 10 {
 		var b Batch
@@ -59,7 +59,7 @@ func newQueryIndex(t testing.TB) *testIndex {
 }
 
 func match(field, text string) Match { return Match{Field: field, Text: text} }
-func all(field, text string) Match   { return Match{Field: field, Text: text, Mode: And} }
+func all(field, text string) Match   { return Match{Field: field, Text: text, Mode: ModeAnd} }
 
 // TestQueries asks every kind of query and compares the ids of all that match.
 func TestQueries(t *testing.T) {
@@ -87,8 +87,8 @@ func TestQueries(t *testing.T) {
 		{match("eng", "the running apple"), "8 9"},
 		{all("eng", "the running apple"), "8 9"}, // "the" is no word there
 		{match("eng", "the"), ""},
-		{Match{Field: "text", Text: "the date", Analyzer: "english", Mode: And}, "4 5"},
-		{Match{Field: "text", Text: "the apples", Analyzer: "whitespace", Mode: And}, "8"},
+		{Match{Field: "text", Text: "the date", Analyzer: "english", Mode: ModeAnd}, "4 5"},
+		{Match{Field: "text", Text: "the apples", Analyzer: "whitespace", Mode: ModeAnd}, "8"},
 		{match("tag", "Red One"), "0 1 5"},
 		{match("tag", "red one"), ""},
 		{match("tag", "Red"), ""},
@@ -96,11 +96,11 @@ func TestQueries(t *testing.T) {
 		// several fields
 		{Match{Fields: both, Text: "apple"}, "0 1 2 5"},
 		{Match{Fields: both, Text: "banana salad"}, "0 1 2 4 5 6"},
-		{Match{Fields: both, Text: "fruit apple", Mode: And}, "0 1"},
-		{Match{Fields: both, Text: "apple banana cherry", Mode: And}, "2 5"},
-		{Match{Field: "title", Fields: []string{"text"}, Text: "apple cherry", Mode: And}, "1 2 5"},
-		{Match{Fields: []string{"eng", "text"}, Text: "the running", Mode: And}, "8 9"}, // eng drops "the"
-		{Match{Field: "text", Text: "the running", Mode: And}, "8"},
+		{Match{Fields: both, Text: "fruit apple", Mode: ModeAnd}, "0 1"},
+		{Match{Fields: both, Text: "apple banana cherry", Mode: ModeAnd}, "2 5"},
+		{Match{Field: "title", Fields: []string{"text"}, Text: "apple cherry", Mode: ModeAnd}, "1 2 5"},
+		{Match{Fields: []string{"eng", "text"}, Text: "the running", Mode: ModeAnd}, "8 9"}, // eng drops "the"
+		{Match{Field: "text", Text: "the running", Mode: ModeAnd}, "8"},
 		{Match{Fields: []string{"eng", "title"}, Text: "running apple"}, "2 8 9"},
 
 		// exact terms
@@ -149,13 +149,13 @@ func TestQueries(t *testing.T) {
 		{Bool{Should: []Query{
 			Bool{Must: []Query{match("text", "date")}, MustNot: []Query{match("text", "apple")}},
 			Bool{Must: []Query{Term{"tag", "Red One"}}, Filter: []Query{Term{"ok", false}}},
-			Match{Fields: both, Text: "salad", Mode: And},
+			Match{Fields: both, Text: "salad", Mode: ModeAnd},
 		}}, "1 4 6"},
 		{Bool{MustNot: []Query{Bool{MustNot: []Query{Term{"ok", true}}}}}, "0 2 4"},
 		{Bool{Must: []Query{Boost{ConstantScore{Term{"ok", true}, 1}, 2}, Match{Fields: both, Text: "banana"}}}, "0 2 4"},
 	} {
 		want := strings.Fields(c.want)
-		for _, a := range []Algorithm{Auto, Exhaustive, WAND, BMW, MaxScore, BMM} {
+		for _, a := range []Algorithm{AlgorithmAuto, AlgorithmExhaustive, AlgorithmWAND, AlgorithmBMW, AlgorithmMaxScore, AlgorithmBMM} {
 			res := ix.search(c.q, &SearchOptions{K: 100, Exec: &Exec{Algorithm: a}, ExactTotal: true})
 			got := hitIDs(res)
 			slices.Sort(got)
@@ -188,7 +188,7 @@ func TestAndOr(t *testing.T) {
 		{"date banana cherry", 9, "0 1 2 3 4 5", "0 2 3 4"},
 		{"nowhere", 5, "", ""},
 	} {
-		q := Match{Field: "text", Text: c.text, Mode: AndOr}
+		q := Match{Field: "text", Text: c.text, Mode: ModeAndOr}
 		if c.want != "" {
 			got := hitIDs(ix.search(q, &SearchOptions{K: c.k}))
 			slices.Sort(got)
@@ -206,7 +206,7 @@ func TestAndOr(t *testing.T) {
 	}
 	// Three documents, of which two have both words: as OR ranks them.
 	or := ix.search(match("text", "apple banana"), &SearchOptions{K: 3})
-	andOr := ix.search(Match{Field: "text", Text: "apple banana", Mode: AndOr}, &SearchOptions{K: 3})
+	andOr := ix.search(Match{Field: "text", Text: "apple banana", Mode: ModeAndOr}, &SearchOptions{K: 3})
 	if !slices.Equal(hitIDs(or), hitIDs(andOr)) {
 		t.Errorf("and+or falls back to %v, or gives %v", hitIDs(andOr), hitIDs(or))
 	}
@@ -271,7 +271,7 @@ func TestScoresAddUp(t *testing.T) {
 func TestQueriesPrint(t *testing.T) {
 	q := Bool{
 		Must:      []Query{match("a", "x y"), Boost{Term{"n", 1}, 2.5}},
-		Should:    []Query{Match{Fields: []string{"a", "b"}, Text: "z", Mode: AndOr}, Match{Field: "c", Fields: []string{"d"}, Mode: And}},
+		Should:    []Query{Match{Fields: []string{"a", "b"}, Text: "z", Mode: ModeAndOr}, Match{Field: "c", Fields: []string{"d"}, Mode: ModeAnd}},
 		Filter:    []Query{ConstantScore{All{}, 1}},
 		MustNot:   []Query{Term{"k", "v"}},
 		MinShould: 1,
@@ -283,7 +283,7 @@ func TestQueriesPrint(t *testing.T) {
 }
 
 func TestQueryErrors(t *testing.T) {
-	ix := newIndex(t, &Options{Schema: &Schema{Fields: map[string]Field{"n": {Type: NumberField}, "d": {Type: DateField}, "b": {Type: BoolField}, "title": {}}}})
+	ix := newIndex(t, &Options{Schema: &Schema{Fields: map[string]Field{"n": {Type: FieldNumber}, "d": {Type: FieldDate}, "b": {Type: FieldBool}, "title": {}}}})
 	ix.put("1", map[string]any{"text": "a b", "n": 1, "d": newYear, "b": true})
 	for _, q := range []Query{match("n", "1"), match("n", "1.0"), match("d", "2024-01-01T02:00:00+02:00"), match("b", "true")} {
 		if got := ix.ids(q); len(got) != 1 {
@@ -300,7 +300,7 @@ func TestQueryErrors(t *testing.T) {
 	}{
 		{nil, "Query", "is nil"},
 		{Match{Text: "a"}, "Match", "no field is named"},
-		{Match{Field: "text", Text: "a", Mode: 9}, "Match.Mode", "must be Or, And or AndOr, not 9"},
+		{Match{Field: "text", Text: "a", Mode: 9}, "Match.Mode", "must be ModeOr, ModeAnd or ModeAndOr, not 9"},
 		{Match{Field: "text", Text: "a", Analyzer: "klingon"}, "Match.Analyzer", `unknown analyzer "klingon"`},
 		{match("n", "one"), "Match.Text", `field "n": "one" is not a number`},
 		{match("n", "NaN"), "Match.Text", "is not a number"},
@@ -349,17 +349,17 @@ func TestParseNames(t *testing.T) {
 	for _, m := range []struct {
 		name string
 		want Mode
-	}{{"or", Or}, {"AND", And}, {"and+or", AndOr}} {
+	}{{"or", ModeOr}, {"AND", ModeAnd}, {"and+or", ModeAndOr}} {
 		if got, err := ParseMode(m.name); err != nil || got != m.want {
 			t.Errorf("%s: %v, %v", m.name, got, err)
 		}
 	}
-	for _, a := range []Algorithm{Auto, Exhaustive, WAND, BMW, MaxScore, BMM} {
+	for _, a := range []Algorithm{AlgorithmAuto, AlgorithmExhaustive, AlgorithmWAND, AlgorithmBMW, AlgorithmMaxScore, AlgorithmBMM} {
 		if got, err := ParseAlgorithm(a.String()); err != nil || got != a {
 			t.Errorf("%v: %v, %v", a, got, err)
 		}
 	}
-	for name, want := range map[string]Processor{"auto": AnyProcessor, "cpu": CPU, "gpu": GPU} {
+	for name, want := range map[string]Processor{"auto": ProcessorAuto, "cpu": ProcessorCPU, "gpu": ProcessorGPU} {
 		if got, err := ParseProcessor(name); err != nil || got != want {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
@@ -429,7 +429,7 @@ func TestUnknownFields(t *testing.T) {
 func TestTermsOfDeclaredTypes(t *testing.T) {
 	at := time.Date(2024, 1, 5, 0, 0, 0, 0, time.UTC)
 	doc := map[string]any{"d": at, "b": true, "n": 1851, "k": "7", "text": "seven 7"}
-	declared := &Schema{Fields: map[string]Field{"d": {Type: DateField}, "b": {Type: BoolField}, "n": {Type: NumberField}, "k": {Type: KeywordField}}}
+	declared := &Schema{Fields: map[string]Field{"d": {Type: FieldDate}, "b": {Type: FieldBool}, "n": {Type: FieldNumber}, "k": {Type: FieldKeyword}}}
 	for name, schema := range map[string]*Schema{"declared": declared, "undeclared": nil} {
 		ix := newIndex(t, &Options{Schema: schema})
 		ix.put("1", doc)
@@ -437,7 +437,7 @@ func TestTermsOfDeclaredTypes(t *testing.T) {
 		ix.eachState(func(state string) {
 			for _, q := range []Query{
 				Term{"d", "2024-01-05"}, Term{"d", "2024-01-05T01:00:00+01:00"}, Term{"b", "true"}, Term{"n", "1851"}, Term{"n", "1851.0"},
-				match("n", "1851"), match("d", "2024-01-05"), match("b", "true"), Match{Fields: []string{"text", "n"}, Text: "1851", Mode: And}, Term{"k", "7"}, Term{"text", "seven"},
+				match("n", "1851"), match("d", "2024-01-05"), match("b", "true"), Match{Fields: []string{"text", "n"}, Text: "1851", Mode: ModeAnd}, Term{"k", "7"}, Term{"text", "seven"},
 			} {
 				if got := ix.ids(q); !slices.Equal(got, []string{"1"}) {
 					t.Errorf("%s, %s: %v: %v", name, state, q, got)

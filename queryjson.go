@@ -54,14 +54,14 @@ type constantJSON[part any] struct {
 
 // MarshalJSON writes the query as {"match": …}; see UnmarshalQuery.
 func (q Match) MarshalJSON() ([]byte, error) {
-	if q.Mode > AndOr {
-		return nil, plan.Errorf("Match.Mode", "must be Or, And or AndOr, not %d", q.Mode)
+	if q.Mode > ModeAndOr {
+		return nil, plan.Errorf("Match.Mode", "must be ModeOr, ModeAnd or ModeAndOr, not %d", q.Mode)
 	}
 	if q.Combine > CombineBest {
 		return nil, plan.Errorf("Match.Combine", "there is no %d", q.Combine)
 	}
 	j := matchJSON{Field: q.Field, Fields: q.Fields, Text: q.Text, Boosts: q.Boosts, Tie: q.Tie, Analyzer: q.Analyzer}
-	if q.Mode != Or {
+	if q.Mode != ModeOr {
 		j.Mode = modeNames[q.Mode]
 	}
 	if q.Combine != CombineSum {

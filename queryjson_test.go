@@ -17,12 +17,12 @@ var queriesJSON = []struct {
 	form string
 }{
 	{Match{Field: "title", Text: `white "whale"`}, `{"match":{"field":"title","text":"white \"whale\""}}`},
-	{Match{Fields: []string{"title", "body"}, Text: "x", Mode: And, Analyzer: "english"},
+	{Match{Fields: []string{"title", "body"}, Text: "x", Mode: ModeAnd, Analyzer: "english"},
 		`{"match":{"fields":["title","body"],"text":"x","mode":"and","analyzer":"english"}}`},
 	{Match{Fields: []string{"title", "body"}, Text: "x", Boosts: map[string]float64{"title": 3, "body": 0}, Combine: CombineBest, Tie: 0.25},
 		`{"match":{"fields":["title","body"],"text":"x","boosts":{"body":0,"title":3},"combine":"best","tie":0.25}}`},
 	{Match{Fields: []string{"a", "b"}, Combine: CombineCross}, `{"match":{"fields":["a","b"],"text":"","combine":"cross"}}`},
-	{Match{Field: "t", Mode: AndOr}, `{"match":{"field":"t","text":"","mode":"and+or"}}`},
+	{Match{Field: "t", Mode: ModeAndOr}, `{"match":{"field":"t","text":"","mode":"and+or"}}`},
 	{Term{"k", ""}, `{"term":{"field":"k","value":""}}`},
 	{Term{"b", false}, `{"term":{"field":"b","value":false}}`},
 	{Term{"n", int64(math.MaxInt64)}, `{"term":{"field":"n","value":9223372036854775807}}`},

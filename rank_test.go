@@ -64,7 +64,7 @@ func TestRankFormula(t *testing.T) {
 
 // TestRankShare: the share of the static rank does not depend on words and fields that are not there.
 func TestRankShare(t *testing.T) {
-	ix := newIndex(t, &Options{Rank: Rank{Field: "pr", Alpha: 0.3}, Schema: &Schema{Fields: map[string]Field{"title": {}, "k": {Type: KeywordField}}}})
+	ix := newIndex(t, &Options{Rank: Rank{Field: "pr", Alpha: 0.3}, Schema: &Schema{Fields: map[string]Field{"title": {}, "k": {Type: FieldKeyword}}}})
 	for i := range 5 {
 		ix.put(fmt.Sprint(i), map[string]any{"t": strings.Repeat("x ", i+1) + "y", "pr": float64(5-i) / 5})
 	}
@@ -145,7 +145,7 @@ func TestGlobalScoreOrder(t *testing.T) {
 			var ixs [2]*testIndex
 			for order := range ixs {
 				ixs[order] = newIndex(t, &Options{
-					Schema: &Schema{NoStore: true}, Durability: NoSync,
+					Schema: &Schema{NoStore: true}, Durability: SyncNone,
 					Rank:  Rank{Field: "pr", Alpha: alpha},
 					Merge: MergeOptions{Order: DocOrder(order), Disabled: true},
 				})
@@ -163,7 +163,7 @@ func TestGlobalScoreOrder(t *testing.T) {
 			}
 			var scored [2]int64
 			for _, q := range rankQueries() {
-				for _, a := range []Algorithm{Exhaustive, WAND, BMW, MaxScore, BMM} {
+				for _, a := range []Algorithm{AlgorithmExhaustive, AlgorithmWAND, AlgorithmBMW, AlgorithmMaxScore, AlgorithmBMM} {
 					for _, o := range []SearchOptions{{K: 1}, {K: 10}, {K: 10, Similarity: &BM25{K1: 0.3, B: 1}}} {
 						o.Exec = &Exec{Algorithm: a}
 						one, two := ixs[0].search(q, &o), ixs[1].search(q, &o)

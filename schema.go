@@ -6,11 +6,11 @@ import "github.com/riffle-search/riffle/internal/document"
 type FieldType = document.FieldType
 
 const (
-	TextField    = document.TextField    // analysed into words; scored with length normalisation
-	KeywordField = document.KeywordField // the whole value is one term
-	NumberField  = document.NumberField  // an exact number: integers to 64 bits, or float64
-	DateField    = document.DateField    // a time, exact to the nanosecond: a time.Time, or a string (RFC 3339, or a date alone)
-	BoolField    = document.BoolField    // true or false
+	FieldText    = document.TextField    // analysed into words; scored with length normalisation
+	FieldKeyword = document.KeywordField // the whole value is one term
+	FieldNumber  = document.NumberField  // an exact number: integers to 64 bits, or float64
+	FieldDate    = document.DateField    // a time, exact to the nanosecond: a time.Time, or a string (RFC 3339, or a date alone)
+	FieldBool    = document.BoolField    // true or false
 )
 
 // A Dynamic rule says what happens to fields that the schema does not name.

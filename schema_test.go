@@ -22,10 +22,10 @@ func TestParseSchema(t *testing.T) {
 	if got := s.String(); got != text {
 		t.Errorf("printed again:\n%s\nwant\n%s", got, text)
 	}
-	if f := s.Fields["body"]; f.Type != TextField || !slices.Equal(f.CopyFrom, []string{"title", "text"}) {
+	if f := s.Fields["body"]; f.Type != FieldText || !slices.Equal(f.CopyFrom, []string{"title", "text"}) {
 		t.Errorf("body: %+v", f)
 	}
-	if s.Dynamic != DynamicStore || !s.NoStore || s.Fields["when"].Type != DateField {
+	if s.Dynamic != DynamicStore || !s.NoStore || s.Fields["when"].Type != FieldDate {
 		t.Errorf("%+v", s)
 	}
 }
@@ -49,8 +49,8 @@ func TestParseSchemaRefuses(t *testing.T) {
 // with one that disagrees.
 func TestSchemaIsKept(t *testing.T) {
 	first := &Schema{Analyzer: "english", Fields: map[string]Field{
-		"k": {Type: KeywordField},
-		"n": {Type: NumberField},
+		"k": {Type: FieldKeyword},
+		"n": {Type: FieldNumber},
 		"b": {CopyFrom: []string{"t"}},
 	}}
 	ix := newIndex(t, &Options{Schema: first})
@@ -66,13 +66,13 @@ func TestSchemaIsKept(t *testing.T) {
 		t.Errorf("the kept analyzer finds %v", got)
 	}
 	ix.Schema().Fields["k"] = Field{} // changes a copy
-	if ix.Schema().Fields["k"].Type != KeywordField {
+	if ix.Schema().Fields["k"].Type != FieldKeyword {
 		t.Error("Schema gives its own map away")
 	}
 
-	ix.reopen(&Options{AlterSchema: true, Schema: &Schema{Analyzer: "english", Dynamic: DynamicRefuse, Fields: map[string]Field{"k": {Type: KeywordField, NoStore: true}, "z": {Type: DateField}}}})
+	ix.reopen(&Options{AlterSchema: true, Schema: &Schema{Analyzer: "english", Dynamic: DynamicRefuse, Fields: map[string]Field{"k": {Type: FieldKeyword, NoStore: true}, "z": {Type: FieldDate}}}})
 	s := ix.Schema()
-	if len(s.Fields) != 4 || s.Fields["z"].Type != DateField || !s.Fields["k"].NoStore || s.Dynamic != DynamicRefuse {
+	if len(s.Fields) != 4 || s.Fields["z"].Type != FieldDate || !s.Fields["k"].NoStore || s.Dynamic != DynamicRefuse {
 		t.Errorf("widened: %v", s)
 	}
 	if got := ix.ids(Term{"k", "A B"}); len(got) != 1 {
@@ -81,10 +81,10 @@ func TestSchemaIsKept(t *testing.T) {
 
 	ix.must(ix.Close())
 	_, err := Open(ix.dir, &Options{Schema: &Schema{Fields: map[string]Field{
-		"k":   {Type: TextField},
-		"n":   {Type: NumberField},
+		"k":   {Type: FieldText},
+		"n":   {Type: FieldNumber},
 		"b":   {CopyFrom: []string{"u"}},
-		"new": {Type: BoolField},
+		"new": {Type: FieldBool},
 	}}})
 	if err == nil {
 		t.Fatal("a schema that disagrees is accepted")
@@ -150,7 +150,7 @@ func TestFieldRules(t *testing.T) {
 	ix := newIndex(t, &Options{AllowUnknownFields: true, Schema: &Schema{Fields: map[string]Field{
 		"hidden": {NoIndex: true},
 		"secret": {NoStore: true},
-		"k":      {Type: KeywordField},
+		"k":      {Type: FieldKeyword},
 		"both":   {CopyFrom: []string{"hidden", "secret", "k", "n"}},
 	}}})
 	ix.put("1", map[string]any{"hidden": "alpha", "secret": []string{"beta", "gamma"}, "k": "Delta Eps", "n": 5})
@@ -160,7 +160,7 @@ func TestFieldRules(t *testing.T) {
 	}{
 		{Match{Field: "hidden", Text: "alpha"}, 0},
 		{Match{Field: "secret", Text: "beta"}, 1},
-		{Match{Field: "both", Text: "alpha beta gamma delta eps", Mode: And}, 1},
+		{Match{Field: "both", Text: "alpha beta gamma delta eps", Mode: ModeAnd}, 1},
 		{Match{Field: "both", Text: "5"}, 0}, // only texts are copied
 		{Match{Field: "k", Text: "Delta Eps"}, 1},
 		{Match{Field: "k", Text: "delta"}, 0},
@@ -229,9 +229,9 @@ func TestDeclareLater(t *testing.T) {
 			want string
 		}{
 			{"title", Field{Analyzer: "english"}, `Schema.Fields["title"]: documents of the index are indexed by the analyzer "standard"`},
-			{"title", Field{Type: KeywordField}, `Schema.Fields["title"]: documents of the index are indexed as text`},
-			{"year", Field{Type: KeywordField}, `Schema.Fields["year"]: documents of the index are indexed as number`},
-			{"year", Field{Type: DateField}, `Schema.Fields["year"]: documents of the index are indexed as number`},
+			{"title", Field{Type: FieldKeyword}, `Schema.Fields["title"]: documents of the index are indexed as text`},
+			{"year", Field{Type: FieldKeyword}, `Schema.Fields["year"]: documents of the index are indexed as number`},
+			{"year", Field{Type: FieldDate}, `Schema.Fields["year"]: documents of the index are indexed as number`},
 			{"seen", Field{}, `Schema.Fields["seen"]: documents of the index are indexed as date`},
 		} {
 			for _, readOnly := range []bool{true, false} {
@@ -244,7 +244,7 @@ func TestDeclareLater(t *testing.T) {
 		if after := filesOf(t, ix.dir); !reflect.DeepEqual(before, after) {
 			t.Errorf("sealed %v: an Open that failed changed files", sealed)
 		}
-		ix.open(&Options{Schema: &Schema{Fields: map[string]Field{"title": {}, "year": {Type: NumberField}, "seen": {Type: DateField}, "tags": {Analyzer: "standard"}, "new": {Type: KeywordField}}}})
+		ix.open(&Options{Schema: &Schema{Fields: map[string]Field{"title": {}, "year": {Type: FieldNumber}, "seen": {Type: FieldDate}, "tags": {Analyzer: "standard"}, "new": {Type: FieldKeyword}}}})
 		for _, q := range []Query{match("title", "running"), Term{"year", 1851}, match("seen", "1970-01-01"), match("tags", "b")} {
 			if got := ix.ids(q); len(got) != 1 {
 				t.Errorf("sealed %v: %v: %v", sealed, q, got)
@@ -266,7 +266,7 @@ func TestReindex(t *testing.T) {
 	defer s.Close()
 	ix.must(ix.Delete(ctx, "1"))
 	dir := filepath.Join(t.TempDir(), "again")
-	schema := &Schema{Fields: map[string]Field{"title": {Analyzer: "english"}, "year": {Type: KeywordField}, "n": {Type: NumberField}}}
+	schema := &Schema{Fields: map[string]Field{"title": {Analyzer: "english"}, "year": {Type: FieldKeyword}, "n": {Type: FieldNumber}}}
 	res, err := Reindex(ctx, s, dir, &BuildOptions{Index: Options{Schema: schema, Rank: Rank{Field: "q"}}})
 	if err != nil || res.Docs != 2 {
 		t.Fatalf("%+v, %v", res, err)
@@ -294,7 +294,7 @@ func TestReindex(t *testing.T) {
 func TestOtherRankField(t *testing.T) {
 	ix := newIndex(t, &Options{Rank: Rank{Field: "pr"}})
 	ix.reopen(&Options{Rank: Rank{Field: "q"}}) // no document has a rank yet
-	ix.reopen(&Options{Rank: Rank{Field: "q"}, Schema: &Schema{Fields: map[string]Field{"q": {Type: NumberField}}}})
+	ix.reopen(&Options{Rank: Rank{Field: "q"}, Schema: &Schema{Fields: map[string]Field{"q": {Type: FieldNumber}}}})
 	ix.put("1", map[string]any{"q": 0.5, "pr": 0.1})
 	for _, sealed := range []bool{false, true} {
 		if sealed {
@@ -312,7 +312,7 @@ func TestOtherRankField(t *testing.T) {
 
 // TestSchemaIsCopiedWhole: inside, a schema has another type. Nothing of it is lost on the way there and back.
 func TestSchemaIsCopiedWhole(t *testing.T) {
-	s := &Schema{Fields: map[string]Field{"f": {Type: DateField, CopyFrom: []string{"g"}}}, Dynamic: DynamicStore, Analyzer: "english", NoStore: true}
+	s := &Schema{Fields: map[string]Field{"f": {Type: FieldDate, CopyFrom: []string{"g"}}}, Dynamic: DynamicStore, Analyzer: "english", NoStore: true}
 	v := reflect.ValueOf(*s)
 	for i := range v.NumField() {
 		if v.Field(i).IsZero() {

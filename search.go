@@ -16,20 +16,20 @@ import (
 type Processor uint8
 
 const (
-	AnyProcessor Processor = iota // the engine chooses
-	CPU
-	GPU // ErrNoDevice when there is none
+	ProcessorAuto Processor = iota // the engine chooses
+	ProcessorCPU
+	ProcessorGPU // ErrNoDevice when there is none
 )
 
 // ParseProcessor reads "auto", "cpu" or "gpu".
 func ParseProcessor(name string) (Processor, error) {
 	switch name {
 	case "auto":
-		return AnyProcessor, nil
+		return ProcessorAuto, nil
 	case "cpu":
-		return CPU, nil
+		return ProcessorCPU, nil
 	case "gpu":
-		return GPU, nil
+		return ProcessorGPU, nil
 	}
 	return 0, fmt.Errorf(`unknown processor %q (want "auto", "cpu" or "gpu")`, name)
 }
@@ -160,10 +160,10 @@ func (e *Engine) settings(o *SearchOptions) (s searchSettings, err error) {
 			fault("Exec", "%w", err)
 		}
 	}
-	if s.Processor > GPU {
-		fault("Processor", "must be AnyProcessor, CPU or GPU, not %d", s.Processor)
+	if s.Processor > ProcessorGPU {
+		fault("Processor", "must be ProcessorAuto, ProcessorCPU or ProcessorGPU, not %d", s.Processor)
 	}
-	if s.Processor == GPU && e.accelerator == nil {
+	if s.Processor == ProcessorGPU && e.accelerator == nil {
 		errs = append(errs, e.noGPU())
 	}
 	return s, errors.Join(errs...)

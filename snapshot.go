@@ -106,7 +106,7 @@ func (e *Engine) Len() (int, error) {
 // searches see, and nil if there is none. Merges, Compact and Checkpoint keep it. Behind Open it is that of
 // the last batch that is there, from which a caller reads on.
 //
-// What searches see is durable unless Options.Durability is NoSync. Then a position is durable once a Sync
+// What searches see is durable unless Options.Durability is SyncNone. Then a position is durable once a Sync
 // that began after it was returned has succeeded.
 func (e *Engine) Position() ([]byte, error) {
 	v, err := e.acquire()

@@ -22,7 +22,7 @@ import (
 //	{"fields": {"title": {"documents": 3, "tokens": 20, "terms": {"whale": 2}}}}
 //
 // Terms that are not text, such as numbers, are under "binary", in base64. Documents that are deleted
-// count until a merge drops them. A Match with AndOr goes by the documents of each index alone.
+// count until a merge drops them. A Match with ModeAndOr goes by the documents of each index alone.
 type Statistics = plan.Statistics
 
 // FieldStatistics are the part of Statistics about one field.

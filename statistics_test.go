@@ -14,7 +14,7 @@ import (
 // have been through JSON; on the way a cursor and an explanation do as well.
 func TestSharedStatistics(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 9))
-	o := &Options{Rank: Rank{Field: "pr"}, Schema: &Schema{Fields: map[string]Field{"k": {Type: KeywordField}, "year": {Type: NumberField}}}}
+	o := &Options{Rank: Rank{Field: "pr"}, Schema: &Schema{Fields: map[string]Field{"k": {Type: FieldKeyword}, "year": {Type: FieldNumber}}}}
 	whole := newIndex(t, o)
 	shards := []*testIndex{newIndex(t, o), newIndex(t, o), newIndex(t, o)}
 	home := map[string]int{}

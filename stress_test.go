@@ -76,8 +76,8 @@ func stressBatch(writer, v int) *Batch {
 // all the time, and holds every snapshot against what it must be.
 func TestStress(t *testing.T) {
 	for _, tu := range []tuning{
-		{name: "graph", memory: 3 * tinyMemory, opts: Options{Durability: NoSync, Merge: MergeOptions{SegmentsPerTier: 3, Order: ByGraph}}},
-		{name: "global-score", memory: 2 * tinyMemory, opts: Options{CacheBytes: 64 << 10, Merge: MergeOptions{SegmentsPerTier: 2, Order: ByGlobalScore}}},
+		{name: "graph", memory: 3 * tinyMemory, opts: Options{Durability: SyncNone, Merge: MergeOptions{SegmentsPerTier: 3, Order: OrderByGraph}}},
+		{name: "global-score", memory: 2 * tinyMemory, opts: Options{CacheBytes: 64 << 10, Merge: MergeOptions{SegmentsPerTier: 2, Order: OrderByGlobalScore}}},
 	} {
 		t.Run(tu.name, func(t *testing.T) { runStress(t, tu, *stressFlag) })
 	}
@@ -277,7 +277,7 @@ func stressSearch(snap *Snapshot, m model, r modelQueries) error {
 		q = Bool{Should: []Query{q, Term{"writer", 1}}, MustNot: []Query{Match{Field: "text", Text: r.word()}}}
 	}
 	want := m.matches(q, MaxK)
-	o := SearchOptions{K: 1000, Exec: &Exec{Algorithm: Algorithm(r.IntN(int(BMM) + 1))}, ExactTotal: true}
+	o := SearchOptions{K: 1000, Exec: &Exec{Algorithm: Algorithm(r.IntN(int(AlgorithmBMM) + 1))}, ExactTotal: true}
 	all, err := snap.Search(ctx, q, &o)
 	if err != nil {
 		return err
@@ -295,7 +295,7 @@ func stressSearch(snap *Snapshot, m model, r modelQueries) error {
 	if err != nil {
 		return err
 	}
-	o.Exec = &Exec{Algorithm: Exhaustive}
+	o.Exec = &Exec{Algorithm: AlgorithmExhaustive}
 	exact, err := snap.Search(ctx, q, &o)
 	if err != nil {
 		return err

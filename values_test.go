@@ -34,7 +34,7 @@ func (ix *testIndex) eachState(check func(state string)) {
 // TestDateStrings: a date field takes RFC 3339 and dates from JSON, maps and structs. What was put comes back.
 func TestDateStrings(t *testing.T) {
 	ix := newIndex(t, &Options{Schema: &Schema{Fields: map[string]Field{
-		"d": {Type: DateField}, "both": {CopyFrom: []string{"d", "t"}},
+		"d": {Type: FieldDate}, "both": {CopyFrom: []string{"d", "t"}},
 	}}})
 	at := time.Date(2024, 1, 5, 10, 0, 0, 5, time.UTC)
 	var parsed map[string]any
@@ -91,7 +91,7 @@ func TestUndeclaredDateIsText(t *testing.T) {
 // TestArraysEverywhere: Put and Build take the same arrays from JSON.
 func TestArraysEverywhere(t *testing.T) {
 	const line = `{"id": "a", "n": [1, 2.5, -3], "d": ["2024-01-05", "2024-01-06T00:00:00Z"], "b": [true, false], "k": ["Big House", null, "x"], "mixed": ["word", 7, true]}`
-	schema := &Schema{Fields: map[string]Field{"n": {Type: NumberField}, "d": {Type: DateField}, "b": {Type: BoolField}, "k": {Type: KeywordField}}}
+	schema := &Schema{Fields: map[string]Field{"n": {Type: FieldNumber}, "d": {Type: FieldDate}, "b": {Type: FieldBool}, "k": {Type: FieldKeyword}}}
 	file := filepath.Join(t.TempDir(), "a.jsonl")
 	if err := os.WriteFile(file, []byte(line+"\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -187,7 +187,7 @@ func TestTagsWithoutSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain := &Schema{Fields: map[string]Field{"secret": {}, "note": {}, "words": {}, "url": {Type: KeywordField}, "Plain": {}}}
+	plain := &Schema{Fields: map[string]Field{"secret": {}, "note": {}, "words": {}, "url": {Type: FieldKeyword}, "Plain": {}}}
 	doc := taggedDocument{"hunter2", "memo", []string{"alpha", "beta"}, "https://example.com/a", taggedInner{"inner", 5}, map[string]any{"x": "extra"}, "plain"}
 	for name, schema := range map[string]*Schema{"no schema": nil, "the tags' schema": tagged, "a schema without rules": plain} {
 		ix := newIndex(t, &Options{Schema: schema, AllowUnknownFields: true})
@@ -258,7 +258,7 @@ func TestSchemaOfTakesWhatPutTakes(t *testing.T) {
 		IP    netip.Addr `riffle:"ip,keyword"`
 	}
 	s, err := SchemaOf(product{})
-	want := map[string]Field{"A": {}, "N": {Type: NumberField}, "ip": {Type: KeywordField}}
+	want := map[string]Field{"A": {}, "N": {Type: FieldNumber}, "ip": {Type: FieldKeyword}}
 	if err != nil || !reflect.DeepEqual(s.Fields, want) {
 		t.Errorf("%v, %v, want %v", s, err, want)
 	}
@@ -271,7 +271,7 @@ func TestSchemaOfTakesWhatPutTakes(t *testing.T) {
 	}
 }
 
-// TestSimilarityDefaults: a parameter of BM25 left at 0 is the default, and Zero is 0.
+// TestSimilarityDefaults: a parameter of BM25 left at 0 is the default, and BM25Zero is 0.
 func TestSimilarityDefaults(t *testing.T) {
 	ix := newIndex(t, nil)
 	ix.put("1", map[string]any{"t": "x x y"})
@@ -299,12 +299,12 @@ func TestSimilarityDefaults(t *testing.T) {
 			t.Errorf("Options with %+v have %+v", c.m, got)
 		}
 	}
-	flat := BM25{K1: 0.9, B: Zero}
+	flat := BM25{K1: 0.9, B: BM25Zero}
 	if score(&flat) == score(&BM25{K1: 0.9}) {
-		t.Error("Zero as B is the default")
+		t.Error("BM25Zero as B is the default")
 	}
-	if o := (&Options{Similarity: &BM25{K1: Zero, B: Zero}}).withDefaults(); *o.Similarity != (BM25{}) {
-		t.Errorf("Zero is %+v", *o.Similarity)
+	if o := (&Options{Similarity: &BM25{K1: BM25Zero, B: BM25Zero}}).withDefaults(); *o.Similarity != (BM25{}) {
+		t.Errorf("BM25Zero is %+v", *o.Similarity)
 	}
 }
 
@@ -391,7 +391,7 @@ func TestJSONLinesAsDocuments(t *testing.T) {
 func TestOutOfRange(t *testing.T) {
 	ix := newIndex(t, nil)
 	_, err := ix.Search(ctx, All{}, &SearchOptions{Processor: 77})
-	if err == nil || !strings.Contains(err.Error(), "SearchOptions.Processor: must be AnyProcessor, CPU or GPU, not 77") {
+	if err == nil || !strings.Contains(err.Error(), "SearchOptions.Processor: must be ProcessorAuto, ProcessorCPU or ProcessorGPU, not 77") {
 		t.Errorf("processor 77: %v", err)
 	}
 	_, err = Build(ctx, filepath.Join(t.TempDir(), "x"), JSONLines{Readers: -3}, nil)

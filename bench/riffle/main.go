@@ -25,7 +25,7 @@ type document struct {
 func (e *engine) options() *riffle.Options {
 	return &riffle.Options{
 		Schema: &riffle.Schema{
-			Fields:  map[string]riffle.Field{"text": {Type: riffle.TextField, Analyzer: "whitespace", NoStore: true}},
+			Fields:  map[string]riffle.Field{"text": {Type: riffle.FieldText, Analyzer: "whitespace", NoStore: true}},
 			NoStore: true,
 		},
 	}
@@ -36,7 +36,7 @@ func (e *engine) Build(docs, dir string, options map[string]string) (int, error)
 	switch order := options["order"]; order {
 	case "":
 	case "bp":
-		opts.Merge.Order = riffle.ByGraph
+		opts.Merge.Order = riffle.OrderByGraph
 	default:
 		return 0, fmt.Errorf("order %q: not known", order)
 	}
@@ -72,7 +72,7 @@ func (e *engine) Open(dir string, options map[string]string) (protocol.Reply, er
 		}
 		e.opts.Exec = &riffle.Exec{Algorithm: algorithm}
 	}
-	e.opts.Processor = riffle.CPU
+	e.opts.Processor = riffle.ProcessorCPU
 	e.e = index
 	stats, err := index.Stats()
 	if err != nil {
@@ -94,7 +94,7 @@ func (e *engine) DF(term string) (int, error) {
 func match(query string, and bool) riffle.Match {
 	q := riffle.Match{Field: "text", Text: query}
 	if and {
-		q.Mode = riffle.And
+		q.Mode = riffle.ModeAnd
 	}
 	return q
 }

@@ -69,7 +69,7 @@ func (ff *fieldFlags) restrict(s *riffle.Schema) {
 	}
 	for _, name := range ff.only {
 		if _, ok := s.Fields[name]; !ok {
-			s.Fields[name] = riffle.Field{Type: riffle.TextField}
+			s.Fields[name] = riffle.Field{Type: riffle.FieldText}
 		}
 	}
 	if s.Dynamic == riffle.DynamicIndex {
@@ -87,7 +87,7 @@ func (ff *fieldFlags) addCopies(s *riffle.Schema) error {
 		if _, ok := s.Fields[name]; ok {
 			return usagef("--copy-to %s: field %q is described already", rule, name)
 		}
-		s.Fields[name] = riffle.Field{Type: riffle.TextField, CopyFrom: from}
+		s.Fields[name] = riffle.Field{Type: riffle.FieldText, CopyFrom: from}
 	}
 	return nil
 }

@@ -48,11 +48,11 @@ func (g *gpuFlags) declareLog(c *cobra.Command, name, usage string) {
 // options are those for the processor that is chosen: GPUs must be there if it is one, and are not used
 // if it is the CPU. batch is the number of searches that are asked for together, 0 when that is open.
 func (g *gpuFlags) options(on riffle.Processor, batch int) *riffle.GPUOptions {
-	if on == riffle.CPU {
+	if on == riffle.ProcessorCPU {
 		return nil
 	}
 	return &riffle.GPUOptions{
-		Devices: g.devices, Required: on == riffle.GPU, MemoryBytes: int64(g.memory), Policy: g.policy.value, StaticCache: g.static,
+		Devices: g.devices, Required: on == riffle.ProcessorGPU, MemoryBytes: int64(g.memory), Policy: g.policy.value, StaticCache: g.static,
 		FlatBytes: int64(g.flatBytes), NoFlat: g.noFlat, Stream: g.stream,
 		BatchQueries: min(batch, mostTogether), BatchBytes: int64(g.batchBytes), BatchDelay: g.delay,
 	}

@@ -123,7 +123,7 @@ func (ix *indexCommand) run(c *cobra.Command, files []string) (err error) {
 		progress: newProgress(ix.progress.value, c.ErrOrStderr(), total),
 	}
 	if ix.noSync {
-		w.options.Durability = riffle.NoSync
+		w.options.Durability = riffle.SyncNone
 	}
 	if err := w.options.Validate(); err != nil {
 		return usageError{err}

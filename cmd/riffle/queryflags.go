@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/riffle-search/riffle"
-	"github.com/riffle-search/riffle/blockmax"
 )
 
 // queryFlags are the flags of every command that searches.
@@ -24,17 +23,18 @@ func (q *queryFlags) declare(c *cobra.Command, k int) {
 	f := c.Flags()
 	f.StringVar(&q.field, "field", "text", "field to search, or several: title^3,text finds words in any of them, with boosts")
 	f.IntVarP(&q.k, "k", "k", k, "most hits of a query, 1 to 10000")
-	q.mode = choice[riffle.Mode]{text: "or", value: riffle.Or, parse: riffle.ParseMode,
+	q.mode = choice[riffle.Mode]{text: "or", value: riffle.ModeOr, parse: riffle.ParseMode,
 		names: []string{"or", "and", "and+or"}}
 	q.mode.declare(c, "mode", "words a document must have: one (or), all (and), all and where too few have all, one (and+or)")
-	q.algo = choice[riffle.Algorithm]{text: "auto", value: riffle.Auto, parse: riffle.ParseAlgorithm,
+	q.algo = choice[riffle.Algorithm]{text: "auto", value: riffle.AlgorithmAuto, parse: riffle.ParseAlgorithm,
 		names: []string{"auto", "exhaustive", "wand", "bmw", "maxscore", "bmm"}}
 	q.algo.declare(c, "algo", "algorithm; all give the same answer, at different cost")
-	q.exec = choice[riffle.Processor]{text: "auto", value: riffle.AnyProcessor, parse: riffle.ParseProcessor,
+	q.exec = choice[riffle.Processor]{text: "auto", value: riffle.ProcessorAuto, parse: riffle.ParseProcessor,
 		names: []string{"auto", "cpu", "gpu"}}
 	q.exec.declare(c, "exec", "processor; gpu fails where there is none")
-	f.Float64Var(&q.k1, "k1", blockmax.DefaultBM25.K1, "BM25 k1, how much repetition counts; belongs to the query, not to the index")
-	f.Float64Var(&q.b, "b", blockmax.DefaultBM25.B, "BM25 b, how much length counts; belongs to the query, not to the index")
+	sim := riffle.BM25{}.OrDefault()
+	f.Float64Var(&q.k1, "k1", sim.K1, "BM25 k1, how much repetition counts; belongs to the query, not to the index")
+	f.Float64Var(&q.b, "b", sim.B, "BM25 b, how much length counts; belongs to the query, not to the index")
 }
 
 // options returns what the flags say; k1 and b override only when they are given.
@@ -44,16 +44,16 @@ func (q *queryFlags) options(c *cobra.Command) (*riffle.SearchOptions, error) {
 	}
 	o := &riffle.SearchOptions{K: q.k, Processor: q.exec.value, Exec: &riffle.Exec{Algorithm: q.algo.value}}
 	if c.Flags().Changed("k1") || c.Flags().Changed("b") {
-		sim := blockmax.DefaultBM25
+		sim := riffle.BM25{}.OrDefault()
 		sim.K1, sim.B = q.k1, q.b
 		if err := sim.Validate(); err != nil {
 			return nil, usageError{err}
 		}
 		if q.k1 == 0 {
-			sim.K1 = riffle.Zero
+			sim.K1 = riffle.BM25Zero
 		}
 		if q.b == 0 {
-			sim.B = riffle.Zero
+			sim.B = riffle.BM25Zero
 		}
 		o.Similarity = &sim
 	}
@@ -63,7 +63,7 @@ func (q *queryFlags) options(c *cobra.Command) (*riffle.SearchOptions, error) {
 // engineOptions are what the index must be opened with: a command with few queries uses a GPU only
 // when it is told to.
 func (q *queryFlags) engineOptions() *riffle.Options {
-	if q.exec.value != riffle.GPU {
+	if q.exec.value != riffle.ProcessorGPU {
 		return &riffle.Options{}
 	}
 	return &riffle.Options{GPU: &riffle.GPUOptions{Required: true}}

@@ -117,7 +117,7 @@ func main() {
 
 func run(ctx context.Context, dir string, w io.Writer) error {
 	e, err := riffle.Open(dir, &riffle.Options{Schema: &riffle.Schema{
-		Fields: map[string]riffle.Field{"name": {Type: riffle.TextField, Analyzer: "parts"}},
+		Fields: map[string]riffle.Field{"name": {Type: riffle.FieldText, Analyzer: "parts"}},
 	}})
 	if err != nil {
 		return err
@@ -132,7 +132,7 @@ func run(ctx context.Context, dir string, w io.Writer) error {
 	}
 	for _, text := range []string{"bolt m 8 × 40", "SPANNER 13mm", "discs M8", "facade 8x80"} {
 		fmt.Fprintf(w, "%s  (%s)\n", text, strings.Join(analysis.Terms(parts, text), " "))
-		res, err := e.Search(ctx, riffle.Match{Field: "name", Text: text, Mode: riffle.And},
+		res, err := e.Search(ctx, riffle.Match{Field: "name", Text: text, Mode: riffle.ModeAnd},
 			&riffle.SearchOptions{Load: []string{"name"}})
 		if err != nil {
 			return err

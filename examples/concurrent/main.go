@@ -40,7 +40,7 @@ func main() {
 
 func run(ctx context.Context, dir string, w io.Writer) error {
 	e, err := riffle.Open(dir, &riffle.Options{
-		Durability:  riffle.NoSync,
+		Durability:  riffle.SyncNone,
 		MemoryBytes: 64 << 10, // tiny, so that segments are sealed and merged meanwhile
 	})
 	if err != nil {

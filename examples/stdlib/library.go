@@ -29,12 +29,12 @@ func open(dir string, readOnly bool) (*library, error) {
 	if err != nil {
 		return nil, err
 	}
-	schema.Fields["version"] = riffle.Field{Type: riffle.KeywordField, NoIndex: true} // of the document `about`
+	schema.Fields["version"] = riffle.Field{Type: riffle.FieldKeyword, NoIndex: true} // of the document `about`
 	e, err := riffle.Open(dir, &riffle.Options{
 		Schema:     schema,
 		Analyzers:  map[string]analysis.Analyzer{"go": goAnalyzer},
 		Rank:       riffle.Rank{Field: "rank", Alpha: 0.15},
-		Durability: riffle.NoSync, // a build that a power cut ends can be made again
+		Durability: riffle.SyncNone, // a build that a power cut ends can be made again
 		ReadOnly:   readOnly,
 	})
 	if err != nil {

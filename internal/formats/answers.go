@@ -15,7 +15,7 @@ var queries = []struct {
 	alpha float64
 }{
 	{"or", riffle.Match{Field: "body", Text: "w0 w3 w60"}, 0},
-	{"and", riffle.Match{Field: "body", Text: "w1 w2", Mode: riffle.And}, 0},
+	{"and", riffle.Match{Field: "body", Text: "w1 w2", Mode: riffle.ModeAnd}, 0},
 	{"one long list", riffle.Match{Field: "body", Text: "every"}, 0},
 	{"one short list", riffle.Match{Field: "body", Text: "w72"}, 0},
 	{"stems, two fields", riffle.Match{Fields: []string{"title", "body"}, Text: "run w7"}, 0},

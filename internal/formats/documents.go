@@ -21,16 +21,16 @@ const (
 
 var schema = riffle.Schema{
 	Fields: map[string]riffle.Field{
-		"title":  {Type: riffle.TextField, Analyzer: "english"},
-		"body":   {Type: riffle.TextField, NoStore: true},
-		"tag":    {Type: riffle.KeywordField},
-		"n":      {Type: riffle.NumberField},
-		"day":    {Type: riffle.DateField},
-		"flag":   {Type: riffle.BoolField},
-		"rank":   {Type: riffle.NumberField},
-		"note":   {Type: riffle.TextField, NoIndex: true},
-		"hidden": {Type: riffle.KeywordField, NoStore: true},
-		"both":   {Type: riffle.TextField, CopyFrom: []string{"title", "body"}},
+		"title":  {Type: riffle.FieldText, Analyzer: "english"},
+		"body":   {Type: riffle.FieldText, NoStore: true},
+		"tag":    {Type: riffle.FieldKeyword},
+		"n":      {Type: riffle.FieldNumber},
+		"day":    {Type: riffle.FieldDate},
+		"flag":   {Type: riffle.FieldBool},
+		"rank":   {Type: riffle.FieldNumber},
+		"note":   {Type: riffle.FieldText, NoIndex: true},
+		"hidden": {Type: riffle.FieldKeyword, NoStore: true},
+		"both":   {Type: riffle.FieldText, CopyFrom: []string{"title", "body"}},
 	},
 }
 

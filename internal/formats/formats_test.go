@@ -242,7 +242,7 @@ func mergeFixture(t *testing.T, f string) {
 // compactFixture compacts the index, by all codecs, and holds it against one that was written today.
 func compactFixture(t *testing.T, f string) {
 	want := fresh()
-	for _, codec := range []riffle.Codec{riffle.Interpolative, riffle.Packed, riffle.PFor, riffle.Rice} {
+	for _, codec := range []riffle.Codec{riffle.CodecInterpolative, riffle.CodecPacked, riffle.CodecPFor, riffle.CodecRice} {
 		o := unmerged
 		o.Codec = codec
 		dir := copied(t, f)

@@ -45,7 +45,7 @@ var rank = riffle.Rank{Field: "rank", Alpha: 0.25}
 // writeIndex writes the index: segments of every order and codec, deletions in each of them, and
 // a log that is not sealed.
 func writeIndex(dir string) error {
-	byGraph := riffle.Options{Schema: &schema, Merge: riffle.MergeOptions{Order: riffle.ByGraph}}
+	byGraph := riffle.Options{Schema: &schema, Merge: riffle.MergeOptions{Order: riffle.OrderByGraph}}
 	err := with(dir, byGraph, func(e *riffle.Engine) error {
 		return errors.Join(put(e, 0, graphDocs), e.Compact(ctx))
 	})
@@ -53,7 +53,7 @@ func writeIndex(dir string) error {
 		return err
 	}
 	first := graphDocs
-	for _, codec := range []riffle.Codec{riffle.Packed, riffle.PFor, riffle.Rice} {
+	for _, codec := range []riffle.Codec{riffle.CodecPacked, riffle.CodecPFor, riffle.CodecRice} {
 		err := with(dir, riffle.Options{Codec: codec}, func(e *riffle.Engine) error {
 			return errors.Join(put(e, first, first+runDocs), e.Flush(ctx))
 		})
@@ -62,7 +62,7 @@ func writeIndex(dir string) error {
 		}
 		first += runDocs
 	}
-	byScore := riffle.Options{Merge: riffle.MergeOptions{Order: riffle.ByGlobalScore}}
+	byScore := riffle.Options{Merge: riffle.MergeOptions{Order: riffle.OrderByGlobalScore}}
 	err = with(dir, byScore, func(e *riffle.Engine) error {
 		moved := &riffle.Batch{Position: []byte(sealedPosition)} // index info 1
 		err := errors.Join(put(e, first, logged), change(e, 0, logged-20), e.Apply(ctx, moved), e.Flush(ctx))

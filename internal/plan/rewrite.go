@@ -196,7 +196,7 @@ func (rw *Rewriter) term(field, term string, boost float64) (Clause, error) {
 // returns its fields.
 func (q *Match) Validate(boost float64) (fields []string, err error) {
 	if q.Mode > blockmax.AndOr {
-		return nil, Errorf("Match.Mode", "must be Or, And or AndOr, not %d", q.Mode)
+		return nil, Errorf("Match.Mode", "must be ModeOr, ModeAnd or ModeAndOr, not %d", q.Mode)
 	}
 	fields = q.Fields
 	switch {

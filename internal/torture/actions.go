@@ -93,7 +93,7 @@ func (w *world) cancelled(rng random) error {
 		soon, cancelApply := context.WithTimeout(background, time.Duration(rng.IntN(2000))*time.Microsecond)
 		defer cancelApply()
 		if err := s.e.Apply(soon, b); err == nil {
-			if s.options.Durability == riffle.NoSync {
+			if s.options.Durability == riffle.SyncNone {
 				s.maybe = append(s.maybe, w.now)
 			}
 			return nil
@@ -166,7 +166,7 @@ func (w *world) search(rng random) error {
 			return err
 		}
 		var first []riffle.Hit
-		for a := riffle.Auto; a <= riffle.BMM; a++ {
+		for a := riffle.AlgorithmAuto; a <= riffle.AlgorithmBMM; a++ {
 			exec.Algorithm = a
 			r, err := snap.Search(background, q, &riffle.SearchOptions{K: k, Exec: &exec, ExactTotal: true})
 			if err != nil {
@@ -175,7 +175,7 @@ func (w *world) search(rng random) error {
 			if want := len(w.now.matches(q)); !r.TotalExact || r.Total != want {
 				return wrongf("%v, %v: total %d, exact %v, want %d", q, a, r.Total, r.TotalExact, want)
 			}
-			if a == riffle.Auto {
+			if a == riffle.AlgorithmAuto {
 				first = r.Hits
 			} else if !reflect.DeepEqual(r.Hits, first) {
 				return wrongf("%v, k %d, %v: %v, want %v", q, k, a, r.Hits, first)

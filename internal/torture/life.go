@@ -156,7 +156,7 @@ func (l *life) options(fsys vfs.FS, schema int) *riffle.Options {
 	}
 	o.Merge.Disabled = r.IntN(3) == 0 || l.still
 	if r.IntN(4) == 0 {
-		o.Durability = riffle.NoSync
+		o.Durability = riffle.SyncNone
 	}
 	if r.IntN(3) == 0 {
 		o.Rank = riffle.Rank{Field: "rank", Alpha: 0.3}

@@ -30,9 +30,9 @@ const keyword = "tag"
 
 // schemas are the schemas of an index in the order in which it may get them.
 var schemas = []*riffle.Schema{
-	{Fields: map[string]riffle.Field{keyword: {Type: riffle.KeywordField}}},
-	{Fields: map[string]riffle.Field{keyword: {Type: riffle.KeywordField}, "both": {CopyFrom: []string{"title", "text"}}}},
-	{Fields: map[string]riffle.Field{keyword: {Type: riffle.KeywordField}, "both": {CopyFrom: []string{"title", "text"}}, "late": {Type: riffle.NumberField}}},
+	{Fields: map[string]riffle.Field{keyword: {Type: riffle.FieldKeyword}}},
+	{Fields: map[string]riffle.Field{keyword: {Type: riffle.FieldKeyword}, "both": {CopyFrom: []string{"title", "text"}}}},
+	{Fields: map[string]riffle.Field{keyword: {Type: riffle.FieldKeyword}, "both": {CopyFrom: []string{"title", "text"}}, "late": {Type: riffle.FieldNumber}}},
 }
 
 // terms returns the terms of a field.
@@ -75,7 +75,7 @@ func (d document) matches(q riffle.Query) bool {
 				found++
 			}
 		}
-		return found > 0 && (q.Mode != riffle.And || found == len(words))
+		return found > 0 && (q.Mode != riffle.ModeAnd || found == len(words))
 	case riffle.Bool:
 		should := 0
 		for _, c := range q.Should {
@@ -219,7 +219,7 @@ func (r random) query(depth int) riffle.Query {
 var questions = []riffle.Query{
 	riffle.All{},
 	riffle.Match{Field: "text", Text: "w1 w5 w17"},
-	riffle.Match{Fields: []string{"title", "text"}, Text: "w2 w3", Mode: riffle.And},
+	riffle.Match{Fields: []string{"title", "text"}, Text: "w2 w3", Mode: riffle.ModeAnd},
 	riffle.Term{Field: keyword, Value: "Tag 2"},
 	riffle.Term{Field: "num", Value: 3},
 	riffle.Bool{Must: []riffle.Query{riffle.Match{Field: "text", Text: "w2 w1"}}, MustNot: []riffle.Query{riffle.Term{Field: "flag", Value: true}}},
@@ -300,7 +300,7 @@ func sameAnswer(s *riffle.Snapshot, m model, q riffle.Query) error {
 	}
 	for _, k := range []int{3, riffle.MaxK} {
 		var first []riffle.Hit
-		for _, a := range []riffle.Algorithm{riffle.Auto, riffle.Exhaustive} {
+		for _, a := range []riffle.Algorithm{riffle.AlgorithmAuto, riffle.AlgorithmExhaustive} {
 			r, err := s.Search(background, q, &riffle.SearchOptions{K: k, Exec: &riffle.Exec{Algorithm: a}, Load: []string{"*"}})
 			if err != nil {
 				return err
@@ -313,7 +313,7 @@ func sameAnswer(s *riffle.Snapshot, m model, q riffle.Query) error {
 					return wrongf("%v, %v: hit %q %v does not match", q, a, h.ID, h.Fields)
 				}
 			}
-			if a == riffle.Auto {
+			if a == riffle.AlgorithmAuto {
 				first = r.Hits
 			} else if !reflect.DeepEqual(first, r.Hits) {
 				return wrongf("%v: algorithms disagree: %v, %v", q, first, r.Hits)

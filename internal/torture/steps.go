@@ -298,7 +298,7 @@ func (w *world) change(rng random, n int, deletions float64) (*riffle.Batch, mod
 func (s *side) apply(b *riffle.Batch, was model) error {
 	s.largest = max(s.largest, b.Size())
 	err := s.e.Apply(background, b)
-	if err == nil && s.options.Durability == riffle.NoSync {
+	if err == nil && s.options.Durability == riffle.SyncNone {
 		s.maybe = append(s.maybe, was)
 	}
 	return err
