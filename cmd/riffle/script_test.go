@@ -43,10 +43,10 @@ var unsteady = []struct {
 //	----
 //	standard output, then standard error behind "! ", then the exit code if not 0
 //
-// With "stdin=FILE" the command reads that file.
+// With "stdin=FILE" the command reads that file. CURSOR stands for the last cursor that was printed.
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
-		dir := t.TempDir()
+		dir, cursor := t.TempDir(), ""
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			switch d.Cmd {
 			case "file":
@@ -57,7 +57,7 @@ func TestScripts(t *testing.T) {
 				}
 				return ""
 			case "riffle":
-				return runLine(t, dir, d)
+				return runLine(t, dir, &cursor, d)
 			}
 			d.Fatalf(t, "unknown command %q", d.Cmd)
 			return ""
@@ -65,7 +65,10 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-func runLine(t *testing.T, dir string, d *datadriven.TestData) string {
+// aCursor is a cursor in what a command prints.
+var aCursor = regexp.MustCompile(`(--after |"next":")([A-Za-z0-9_-]{40,})`)
+
+func runLine(t *testing.T, dir string, cursor *string, d *datadriven.TestData) string {
 	var stdin string
 	if d.HasArg("stdin") {
 		var name string
@@ -76,7 +79,8 @@ func runLine(t *testing.T, dir string, d *datadriven.TestData) string {
 		}
 		stdin = string(text)
 	}
-	code, stdout, stderr := commandLine(stdin, strings.Fields(strings.ReplaceAll(d.Input, "DIR", dir))...)
+	line := strings.NewReplacer("DIR", dir, "CURSOR", *cursor).Replace(d.Input)
+	code, stdout, stderr := commandLine(stdin, strings.Fields(line)...)
 	var b strings.Builder
 	b.WriteString(stdout)
 	for line := range strings.Lines(stderr) {
@@ -86,6 +90,10 @@ func runLine(t *testing.T, dir string, d *datadriven.TestData) string {
 		fmt.Fprintf(&b, "exit code %d\n", code)
 	}
 	text := strings.ReplaceAll(b.String(), dir, "DIR")
+	if found := aCursor.FindStringSubmatch(text); found != nil {
+		*cursor = found[2]
+		text = aCursor.ReplaceAllString(text, "${1}CURSOR")
+	}
 	for _, u := range unsteady {
 		text = u.pattern.ReplaceAllString(text, u.with)
 	}

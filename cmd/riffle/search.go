@@ -19,9 +19,15 @@ it took and what ran it goes to standard error.
 The words of the query are analysed as those of the field were. Scores are BM25;
 k1 and b are choices of the query, so try them freely.
 
+Page by page: --cursor prints the cursor of the next page to standard error, and
+--after CURSOR continues there with the same query and any -k. Each page costs as
+much as the first, and documents that come or go meanwhile do not shift the others.
+Ranks count from the beginning of the page. --from pages by number instead.
+
 With --json everything is one object: total, total_exact, executor, micros, work
-(blocks_decoded, blocks_skipped, docs_scored) and hits (rank, score, id, fields,
-and with --explain the derivation of the score).`
+(blocks_decoded, blocks_skipped, docs_scored), hits (rank, score, id, fields,
+and with --explain the derivation of the score), and next, the cursor of the next
+page if this one is full.`
 
 type searchCommand struct {
 	queryFlags
@@ -29,6 +35,8 @@ type searchCommand struct {
 	explain, json, total bool
 	filters              []string
 	from                 int
+	after                string
+	cursor               bool
 	rank                 string
 	alpha                float64
 }
@@ -51,6 +59,8 @@ func newSearch() *cobra.Command {
 	f.BoolVar(&s.total, "total", false, "count all matches exactly, which pruning otherwise avoids")
 	f.StringArrayVar(&s.filters, "filter", nil, "only documents whose field has this value: NAME=VALUE, exactly (may be repeated)")
 	f.IntVar(&s.from, "from", 0, "pass over so many hits: the third page of ten begins with --from 20")
+	f.StringVar(&s.after, "after", "", "the page behind this cursor, which --cursor or the page before has printed")
+	f.BoolVar(&s.cursor, "cursor", false, "print the cursor of the next page, for --after")
 	f.StringVar(&s.rank, "rank", "", "numeric field with the static rank that the index was made with")
 	f.Float64Var(&s.alpha, "alpha", 0, "share of the static rank in a score, 0 to 1")
 	return c
@@ -79,6 +89,9 @@ func (s *searchCommand) run(c *cobra.Command, text string) (err error) {
 		return err
 	}
 	o.ExactTotal, o.Load, o.From = s.total, []string{"*"}, s.from
+	if o.After, err = riffle.ParseCursor(s.after); err != nil {
+		return usagef("--after: %w", err)
+	}
 	q, err := s.query(text)
 	if err != nil {
 		return err
@@ -108,7 +121,7 @@ func (s *searchCommand) run(c *cobra.Command, text string) (err error) {
 		return err
 	}
 	if s.json {
-		return printJSON(c.OutOrStdout(), res, s.from, why)
+		return printJSON(c.OutOrStdout(), res, s.from, s.next(res), why)
 	}
 	return s.print(c, newSnippets(e.Schema(), s.fieldNames(), text), res, why)
 }
@@ -151,7 +164,22 @@ func (s *searchCommand) print(c *cobra.Command, sn *snippets, res *riffle.Result
 		atLeast = ""
 	}
 	fmt.Fprintf(c.ErrOrStderr(), "%d of %s%d documents, %v on %s\n", len(res.Hits), atLeast, res.Total, res.Duration, res.Executor)
+	if s.cursor || s.after != "" {
+		if next := s.next(res); next != "" {
+			fmt.Fprintf(c.ErrOrStderr(), "next page: --after %s\n", next)
+		} else {
+			fmt.Fprintln(c.ErrOrStderr(), "this is the last page")
+		}
+	}
 	return nil
+}
+
+// next is the cursor of the page behind a full one.
+func (s *searchCommand) next(res *riffle.Result) string {
+	if n := len(res.Hits); n == s.k {
+		return res.Hits[n-1].Cursor.String()
+	}
+	return ""
 }
 
 func indent(text string) string {
@@ -166,6 +194,7 @@ type searchJSON struct {
 	Micros     float64   `json:"micros"`
 	Work       workJSON  `json:"work"`
 	Hits       []hitJSON `json:"hits"`
+	Next       string    `json:"next,omitempty"` // cursor
 }
 
 type workJSON struct {
@@ -196,11 +225,11 @@ func newExplainJSON(x *riffle.Explanation) *explainJSON {
 	return out
 }
 
-func printJSON(w io.Writer, res *riffle.Result, from int, why []*riffle.Explanation) error {
+func printJSON(w io.Writer, res *riffle.Result, from int, next string, why []*riffle.Explanation) error {
 	out := searchJSON{
 		Total: res.Total, TotalExact: res.TotalExact, Executor: res.Executor, Micros: float64(res.Duration.Nanoseconds()) / 1000,
 		Work: workJSON{res.Work.BlocksDecoded, res.Work.BlocksSkipped, res.Work.DocsScored},
-		Hits: []hitJSON{},
+		Hits: []hitJSON{}, Next: next,
 	}
 	for i, h := range res.Hits {
 		hit := hitJSON{Rank: from + i + 1, Score: h.Score, ID: h.ID, Fields: h.Fields}
