@@ -163,40 +163,11 @@ func (p *cursorPage) makeKey() (cursorKey, error) {
 		return cursorKey{}, err
 	}
 	k := 0
-	if hasAndOr(p.query) {
+	if dependsOnK(p.query) {
 		k = p.k
 	}
 	sum := sha256.Sum256(fmt.Appendf(form, " %x %x %d %x %d", p.sim.K1, p.sim.B, p.sim.IDF, p.alpha, k))
 	return cursorKey(sum[:8]), nil
-}
-
-// hasAndOr reports whether the answer to a query depends on K.
-func hasAndOr(q Query) bool {
-	switch q := q.(type) {
-	case Match:
-		return q.Mode == ModeAndOr
-	case *Match:
-		return q.Mode == ModeAndOr
-	case Bool:
-		for _, part := range [...][]Query{q.Must, q.Should, q.MustNot, q.Filter} {
-			for _, sub := range part {
-				if hasAndOr(sub) {
-					return true
-				}
-			}
-		}
-	case *Bool:
-		return hasAndOr(*q)
-	case Boost:
-		return hasAndOr(q.Query)
-	case *Boost:
-		return hasAndOr(q.Query)
-	case ConstantScore:
-		return hasAndOr(q.Query)
-	case *ConstantScore:
-		return hasAndOr(q.Query)
-	}
-	return false
 }
 
 // resume makes a search continue behind its cursor, on a view.

@@ -144,6 +144,26 @@ func TestCursorOfAnotherQuery(t *testing.T) {
 	}
 }
 
+// TestDependsOnK: the answer to a query depends on K where a match in it, however deep, has ModeAndOr.
+func TestDependsOnK(t *testing.T) {
+	andOr, or := Match{Field: "t", Text: "x", Mode: ModeAndOr}, match("t", "x")
+	for _, wrap := range []func(Query) Query{
+		func(q Query) Query { return q },
+		func(q Query) Query { return Boost{q, 2} },
+		func(q Query) Query { return &ConstantScore{q, 2} },
+		func(q Query) Query { return Bool{Must: []Query{All{}, q}} },
+		func(q Query) Query { return Bool{Should: []Query{q}} },
+		func(q Query) Query { return &Bool{MustNot: []Query{Term{"t", "x"}, q}} },
+		func(q Query) Query { return Boost{Bool{Filter: []Query{nil, q}}, 1} },
+	} {
+		for q, want := range map[Query]bool{&andOr: true, &or: false, nil: false} {
+			if got := wrap(q); dependsOnK(got) != want {
+				t.Errorf("%v: %v", got, !want)
+			}
+		}
+	}
+}
+
 // TestCursorOnChangingIndex pages while documents come, go and change, and segments are sealed and merged: each
 // document that stays as it is is on exactly one page, those with equal scores included.
 func TestCursorOnChangingIndex(t *testing.T) {

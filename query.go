@@ -26,6 +26,7 @@ type Query interface {
 
 	validate(boost float64) error
 	rewrite(rw *plan.Rewriter, boost float64) (plan.Clause, error)
+	dependsOnK() bool
 }
 
 // MaxBoost bounds what boosts multiply to, and scores of ConstantScore with the boosts around them. So
@@ -257,6 +258,24 @@ func (q ConstantScore) validate(boost float64) error {
 	}
 	return validate(q.Query, 1)
 }
+
+// dependsOnK reports whether the answer to a query depends on K: with ModeAndOr somewhere in it.
+func dependsOnK(q Query) bool { return q != nil && q.dependsOnK() }
+
+func (q Match) dependsOnK() bool { return q.Mode == ModeAndOr }
+
+func (Term) dependsOnK() bool { return false }
+
+func (q Bool) dependsOnK() bool {
+	return slices.ContainsFunc(q.Must, dependsOnK) || slices.ContainsFunc(q.Should, dependsOnK) ||
+		slices.ContainsFunc(q.MustNot, dependsOnK) || slices.ContainsFunc(q.Filter, dependsOnK)
+}
+
+func (q Boost) dependsOnK() bool { return dependsOnK(q.Query) }
+
+func (All) dependsOnK() bool { return false }
+
+func (q ConstantScore) dependsOnK() bool { return dependsOnK(q.Query) }
 
 func (q Match) String() string {
 	fields := q.Fields
