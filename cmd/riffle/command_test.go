@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -237,6 +238,23 @@ func TestTruncatedArchiveLeavesNothing(t *testing.T) {
 			if _, err := os.Stat(db); code != exitFailure || !os.IsNotExist(err) {
 				t.Errorf("%d bytes, bulk %s: exit code %d, %s, index: %v", length, bulk, code, &errw, err)
 			}
+		}
+	}
+}
+
+// TestStatShowsPosition: an index that another program keeps shows how far that has come.
+func TestStatShowsPosition(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "db")
+	e, err := riffle.Open(dir, nil)
+	if err == nil {
+		err = errors.Join(e.Apply(context.Background(), &riffle.Batch{Position: []byte("log 7\x00")}), e.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ args, want string }{{"", "\nposition     \"log 7\\x00\"\n"}, {"--json", `"position":"bG9nIDcA"`}} {
+		if out := must(t, strings.Fields("stat --db "+dir+" "+c.args)...); !strings.Contains(out, c.want) {
+			t.Errorf("stat %s lacks %q:\n%s", c.args, c.want, out)
 		}
 	}
 }

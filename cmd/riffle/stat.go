@@ -42,6 +42,9 @@ func stat(c *cobra.Command, db string, asJSON, parts bool) (err error) {
 		return err
 	}
 	in := newInventory(st, e.Schema())
+	if in.Position, err = e.Position(); err != nil {
+		return err
+	}
 	if parts {
 		sizes, err := e.Sizes(c.Context())
 		if err != nil {
@@ -83,6 +86,7 @@ type inventory struct {
 	DiskBytes  uint64          `json:"disk_bytes"`
 	LogRecords uint64          `json:"log_records"`
 	LogBytes   uint64          `json:"log_bytes"`
+	Position   []byte          `json:"position,omitempty"` // riffle.Batch.Position, in base64
 	Segments   []segmentLine   `json:"segments"`
 	Fields     []fieldLine     `json:"fields"`
 	Schema     json.RawMessage `json:"schema"`
@@ -127,6 +131,9 @@ func (in *inventory) print(w io.Writer) error {
 	fmt.Fprintf(w, "documents    %d (%d deleted ones wait for a merge)\n", in.Docs, in.Deleted)
 	fmt.Fprintf(w, "bytes        %d in segments, %d in all files\n", in.IndexBytes, in.DiskBytes)
 	fmt.Fprintf(w, "log records  %d (%d bytes)\n", in.LogRecords, in.LogBytes)
+	if in.Position != nil {
+		fmt.Fprintf(w, "position     %q\n", in.Position)
+	}
 	fmt.Fprintf(w, "schema       %s\n\n", in.Schema)
 	fmt.Fprintln(t, "segment\tdocuments\tdeleted\tbytes\torder\tformat\t")
 	for _, s := range in.Segments {
