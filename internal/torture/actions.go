@@ -107,7 +107,7 @@ func (w *world) cancelled(rng random) error {
 			return err
 		}
 		defer snap.Close()
-		if err := sameDocuments(snap, w.now); err != nil {
+		if err := errors.Join(sameDocuments(snap, w.now), samePosition(snap, w.now.position())); err != nil {
 			return when(err, "a batch whose Apply was broken off")
 		}
 		return s.apply(b, w.now)
@@ -125,6 +125,7 @@ func (w *world) searchWhileApplying(rng random) error {
 		b.Put(half, map[string]any(d))
 		next[half] = d
 	}
+	b.Position = next.position()
 	before := len(w.now)
 	err := w.both(func(s *side) error {
 		done := make(chan struct{})
@@ -279,7 +280,7 @@ func (w *world) walk(rng random) error {
 		if len(want) > 0 {
 			return wrongf("ids are missing from %q on: %.200q", from, want)
 		}
-		return agrees(snap, w.now)
+		return agreesAt(snap, w.now)
 	})
 }
 
@@ -299,7 +300,7 @@ func (w *world) lookAtHeld(rng random) error {
 	}
 	h, q := w.held[rng.IntN(len(w.held))], rng.query(2)
 	for i, s := range h.of {
-		if err := errors.Join(sameDocuments(s, h.want), sameAnswer(s, h.want, q)); err != nil {
+		if err := errors.Join(sameDocuments(s, h.want), samePosition(s, h.want.position()), sameAnswer(s, h.want, q)); err != nil {
 			return when(err, "a held snapshot of side %d", i)
 		}
 	}
@@ -414,7 +415,7 @@ func (w *world) lookAtCopy(s *side, dir string, want model, rng random) error {
 	if err != nil {
 		return errors.Join(err, e.Close())
 	}
-	err = errors.Join(agrees(snap, want), check(e))
+	err = errors.Join(agreesAt(snap, want), check(e))
 	snap.Close()
 	if perr := e.Put(background, "x", map[string]any{}); !errors.Is(perr, riffle.ErrReadOnly) {
 		err = errors.Join(err, wrongf("put into a read-only engine: %v", perr))
@@ -438,7 +439,7 @@ func (w *world) lookAtCopy(s *side, dir string, want model, rng random) error {
 
 // difference is the batch that leads from one model to another.
 func difference(from, to model) *riffle.Batch {
-	b := new(riffle.Batch)
+	b := &riffle.Batch{Position: to.position()}
 	for _, id := range from.ids() {
 		if _, ok := to[id]; !ok {
 			b.Delete(id)
@@ -457,7 +458,7 @@ func (w *world) build(rng random) error {
 	w.copies++
 	dir := fmt.Sprintf("built%d", w.copies)
 	return w.both(func(s *side) error {
-		o := &riffle.BuildOptions{Index: *s.options, Workers: 1 + rng.IntN(3), OneSegment: rng.IntN(2) == 0}
+		o := &riffle.BuildOptions{Index: *s.options, Workers: 1 + rng.IntN(3), OneSegment: rng.IntN(2) == 0, Position: w.now.position()}
 		hook.Set(o, knobs(s.disk))
 		res, err := riffle.Build(background, dir, w.now.source(), o)
 		if err != nil || res.Docs != len(w.now) {
@@ -490,7 +491,7 @@ func (w *world) reopen(rng random) error {
 		h.close()
 	}
 	w.held = nil
-	return w.show(func(s *side, snap *riffle.Snapshot) error { return agrees(snap, w.now) })
+	return w.show(func(s *side, snap *riffle.Snapshot) error { return agreesAt(snap, w.now) })
 }
 
 // readOnly reads both sides without changing anything.
@@ -512,7 +513,7 @@ func (w *world) readOnly(rng random) error {
 		}
 		snap, err := e.Snapshot()
 		if err == nil {
-			err = agrees(snap, w.now)
+			err = agreesAt(snap, w.now)
 			snap.Close()
 		}
 		if err := errors.Join(err, check(e), e.Close()); err != nil {
@@ -547,6 +548,9 @@ func (w *world) crash(rng random) error {
 		defer snap.Close()
 		for i := len(states) - 1; i >= 0; i-- {
 			if err = sameDocuments(snap, states[i]); err == nil {
+				if err := samePosition(snap, states[i].position()); err != nil {
+					return when(err, "state %d of %d", i, len(states))
+				}
 				if i == len(states)-1 {
 					return nil
 				}

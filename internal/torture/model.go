@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -24,6 +25,15 @@ type model map[string]document
 type document map[string]any
 
 func (m model) ids() []string { return slices.Sorted(maps.Keys(m)) }
+
+// position is that of the batches that have led a world to a model: a digest of the documents.
+func (m model) position() []byte {
+	h := fnv.New64a()
+	for _, id := range m.ids() {
+		fmt.Fprintf(h, "%q %v\n", id, m[id])
+	}
+	return h.Sum(nil)
+}
 
 // keyword is the field whose strings are one term each.
 const keyword = "tag"
@@ -236,6 +246,11 @@ func isMismatch(err error) bool {
 }
 
 var background = context.Background()
+
+// agreesAt is agrees, and compares the position that goes with the model.
+func agreesAt(s *riffle.Snapshot, m model) error {
+	return errors.Join(agrees(s, m), samePosition(s, m.position()))
+}
 
 // agrees compares all documents of a snapshot, and the answers to all questions, with a
 // model. A wrong answer goes before an error: it is looked for even after one.

@@ -156,6 +156,10 @@ func runWorld(r *round, number int, list []int) (err error) {
 		if err := w.open(w.sides[i], rng); err != nil {
 			return err
 		}
+		e := w.sides[i].e
+		if err := errors.Join(e.Apply(background, &riffle.Batch{Position: w.now.position()}), e.Sync(background)); err != nil {
+			return err
+		}
 	}
 	total := 0
 	for _, a := range actions {
@@ -292,6 +296,7 @@ func (w *world) change(rng random, n int, deletions float64) (*riffle.Batch, mod
 		}
 		next[id] = d
 	}
+	b.Position = next.position()
 	return b, next
 }
 
