@@ -4,13 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"iter"
+	"maps"
 	"math"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/riffle-search/riffle/internal/accelerator"
 	"github.com/riffle-search/riffle/internal/bulk"
 	"github.com/riffle-search/riffle/internal/document"
+	"github.com/riffle-search/riffle/internal/gpu/link"
+	"github.com/riffle-search/riffle/internal/live"
 )
 
 // BuildOptions configure Build. Nil is valid, and a field left at its zero value takes
@@ -179,7 +185,7 @@ func (o *BuildOptions) bulk() bulk.Options {
 			b.GPU.Share = 1
 		}
 		if b.GPU.Find == nil {
-			b.GPU.Find = findSorter
+			b.GPU.Find = link.FindSorter
 		}
 		b.GPU.Failed = func(err error) {
 			o.Index.Listener.gpuFailed(GPUEvent{Device: g.Device, Lost: true, Err: err})
@@ -230,4 +236,158 @@ type BuildTimes struct {
 	Index time.Duration // adding them to the dictionary, by all indexers
 	GPU   time.Duration // waiting for the GPU: until it is opened, and for its results, copies included
 	Write time.Duration // sorting terms, encoding, tables and commits, by all workers; waiting for room in tables of stored documents
+}
+
+// A Source is where Build gets documents from: Documents, JSONLines, or a type of your own.
+type Source interface {
+	// Documents yields all documents, in an order that is always the same. A document must
+	// not be changed after it has been yielded. An error comes with no document. It ends the
+	// build, unless it is an *InputError or a *DocumentError: then it is about one document,
+	// and BuildOptions.Bad decides. The iterator ends early when ctx does.
+	Documents(ctx context.Context) iter.Seq2[Document, error]
+}
+
+// Documents are a Source of documents that are Go values:
+//
+//	riffle.Build(ctx, dir, riffle.Documents(snapshot.Documents("")), nil)
+type Documents iter.Seq2[Document, error]
+
+// Documents implements Source.
+func (d Documents) Documents(context.Context) iter.Seq2[Document, error] {
+	return iter.Seq2[Document, error](d)
+}
+
+// JSONLines are files with one JSON object a line, plain or compressed (gzip and zstd,
+// told by their content). The member "id" of an object is the document's id, a string
+// or an integer; every other member is a field:
+//
+//	{"id": "m1", "title": "Moby Dick", "text": "Call me Ishmael.", "year": 1851}
+//
+// Strings, numbers, booleans and arrays of these are values, members of objects get
+// dotted names (a.b), null is no field.
+type JSONLines struct {
+	Files []string  // "-" is Stdin
+	Stdin io.Reader // nil when no file is "-"
+
+	// IDPrefix is put before every id, where those of several sources clash.
+	IDPrefix string
+
+	// Readers is how many files are read and decompressed at a time. With more than one,
+	// documents come from these files by turns, some hundreds each, and lie so in the
+	// index. The default is 1: file after file.
+	Readers int
+}
+
+// An InputError says where in the input something stands that is no document, or one that
+// cannot be indexed.
+//
+//	type InputError struct {
+//		File   string
+//		Line   int   // counted from 1
+//		Column int   // in bytes, counted from 1; 0 for the line as a whole
+//		Err    error // a *DocumentError if the line is well-formed; Unwrap returns it
+//	}
+//
+// Its Error reads FILE:LINE:COLUMN: reason.
+type InputError = bulk.InputError
+
+// Documents implements Source. Build does not call it: it parses lines on all cores.
+func (s JSONLines) Documents(ctx context.Context) iter.Seq2[Document, error] {
+	return func(yield func(Document, error) bool) {
+		for d, err := range bulk.JSONLines(s).Documents(ctx) {
+			fields, _ := d.Doc.(map[string]any) // none with an error
+			if !yield(Document{ID: d.ID, Fields: fields}, err) {
+				return
+			}
+		}
+	}
+}
+
+// bulkSource returns a source as package bulk wants it.
+func bulkSource(ctx context.Context, s Source) bulk.Source {
+	if lines, ok := s.(JSONLines); ok {
+		return bulk.JSONLines(lines)
+	}
+	return bulk.Documents(func(yield func(bulk.Document, error) bool) {
+		for d, err := range s.Documents(ctx) {
+			value := d.Value
+			if value == nil {
+				value = d.Fields
+			}
+			if !yield(bulk.Document{ID: d.ID, Doc: value}, err) {
+				return
+			}
+		}
+	})
+}
+
+// Reindex builds an index in dir from the stored documents of a snapshot, under other options: another
+// schema, other analyzers, another static rank. It is how an index changes what documents are indexed by,
+// which Options.AlterSchema cannot do. A number that becomes a keyword is its digits, and a text that becomes a
+// number what it spells. A nil schema is that of the snapshot's index. Documents lie in the order of
+// their ids. The position is that of the snapshot, unless BuildOptions.Position is another. The index that
+// the snapshot belongs to stays as it is, and may go on being used; what it takes meanwhile is not in the
+// new one.
+//
+// A field that is not stored would be lost, so Reindex refuses an index whose schema has one, and names it.
+// Values that are not stored because the tag of a struct says so are lost. Errors are those of Build.
+func Reindex(ctx context.Context, from *Snapshot, dir string, opts *BuildOptions) (*BuildResult, error) {
+	schema := from.e.Schema()
+	if err := reindexable(schema); err != nil {
+		return nil, err
+	}
+	o, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if o.Index.Schema == nil {
+		o.Index.Schema = schema
+	}
+	if len(o.Position) == 0 {
+		if o.Position, err = from.Position(); err != nil {
+			return nil, err
+		}
+	}
+	r, err := bulk.Build(ctx, dir, bulk.Documents(from.stored(o.Index.Schema.internal())), o.bulk())
+	if err != nil {
+		return nil, err
+	}
+	return newBuildResult(r), nil
+}
+
+// reindexable reports the fields that documents have and snapshots lack.
+func reindexable(s *Schema) error {
+	if s.NoStore || s.Dynamic == DynamicIgnore {
+		return errors.New("riffle: Reindex: the schema of the index does not store all fields (Schema.NoStore or Dynamic), so its documents cannot be indexed again")
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Fields)) {
+		if f := s.Fields[name]; f.NoStore && len(f.CopyFrom) == 0 {
+			return fmt.Errorf("riffle: Reindex: field %q is not stored, so documents cannot be indexed again", name)
+		}
+	}
+	return nil
+}
+
+// stored iterates over the documents as they are stored, with the rules of their values and the types of a schema.
+func (s *Snapshot) stored(as *document.Schema) iter.Seq2[bulk.Document, error] {
+	return func(yield func(bulk.Document, error) bool) {
+		fail := func(err error) { yield(bulk.Document{}, err) }
+		s.walk("", func(v view, d live.Document) bool {
+			values, err := v.storedValues(d)
+			if err != nil {
+				fail(err)
+				return false
+			}
+			return yield(bulk.Document{ID: d.ID, Doc: values.As(as)}, nil)
+		}, fail)
+	}
+}
+
+// storedValues reads a document in a call of its own.
+func (v view) storedValues(d live.Document) (document.Stored, error) {
+	if err := v.e.index.Begin(); err != nil {
+		return nil, err
+	}
+	defer v.e.index.End()
+	return d.Segment.Stored(d.Number)
 }

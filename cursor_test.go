@@ -9,14 +9,17 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/riffle-search/riffle/internal/search"
 )
 
 // sameHits compares hits, and where their cursors stand, whatever page they are of.
 func sameHits(a, b []Hit) bool {
 	return slices.EqualFunc(a, b, func(a, b Hit) bool {
-		same := a.Cursor.doc == b.Cursor.doc && a.Cursor.score == b.Cursor.score
+		docA, _, scoreA, _ := search.Place(a.Cursor.at)
+		docB, _, scoreB, _ := search.Place(b.Cursor.at)
 		a.Cursor, b.Cursor = Cursor{}, Cursor{}
-		return same && reflect.DeepEqual(a, b)
+		return docA == docB && scoreA == scoreB && reflect.DeepEqual(a, b)
 	})
 }
 
@@ -304,12 +307,11 @@ func FuzzParseCursor(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(res.Hits[0].Cursor.score, res.Hits[0].Cursor.local, res.Hits[0].ID, res.page.text[res.page.statistics:])
+	first := res.Hits[0]
+	_, local, score, statistics := search.Place(first.Cursor.at)
+	f.Add(score, local, first.ID, statistics)
 	f.Fuzz(func(t *testing.T, score, local uint32, id, statistics string) {
-		c := res.Hits[0].Cursor
-		page := *c.page
-		page.text, page.statistics = id+statistics, len(id)
-		c = Cursor{page: &page, segment: c.segment, local: local, score: score, to: uint32(len(id))}
+		c := Cursor{search.Forge(first.Cursor.at, local, score, id, statistics)}
 		again, err := ParseCursor(c.String())
 		if (err == nil) != (score < 1<<31) {
 			t.Fatalf("%v: %v", c, err)

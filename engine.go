@@ -3,21 +3,19 @@ package riffle
 import (
 	"context"
 	"errors"
-	"sync"
 
-	"github.com/riffle-search/riffle/cpuexec"
 	"github.com/riffle-search/riffle/internal/accelerator"
 	"github.com/riffle-search/riffle/internal/document"
 	"github.com/riffle-search/riffle/internal/live"
 	"github.com/riffle-search/riffle/internal/plan"
+	"github.com/riffle-search/riffle/internal/search"
 )
 
 // An Engine is an open index. Its methods are safe for concurrent use.
 type Engine struct {
-	opts      Options // defaults filled in
-	index     *live.Index
-	pool      *cpuexec.Pool // helps with searches
-	preparers sync.Pool     // of *preparer
+	opts     Options // defaults filled in
+	index    *live.Index
+	searcher *search.Searcher
 
 	accelerator   accelerator.Accelerator // nil when the CPU is all there is
 	noAccelerator error                   // why, with Options.GPU
@@ -55,13 +53,16 @@ func Open(dir string, opts *Options) (*Engine, error) {
 	if e.index, err = live.Open(dir, o); err != nil {
 		return nil, errors.Join(err, e.closeAccelerator())
 	}
-	e.pool = cpuexec.NewPool(e.opts.SearchWorkers, e.opts.private.spin)
-	e.preparers.New = func() any {
-		iv := document.NewInverter(e.index.Schema(), e.opts.Rank.Field, e.opts.analyzer, false)
-		return &preparer{Preparer: plan.NewPreparer(iv)}
-	}
+	e.searcher = search.New(search.Options{
+		Preparer: e.newPreparer, Cores: e.opts.SearchWorkers, Spin: e.opts.private.spin, Accelerator: e.accelerator,
+	})
 	e.loadPrices()
 	return e, nil
+}
+
+// newPreparer returns what turns queries into plans.
+func (e *Engine) newPreparer() plan.Preparer {
+	return plan.NewPreparer(document.NewInverter(e.index.Schema(), e.opts.Rank.Field, e.opts.analyzer, false))
 }
 
 // Close ends background work and closes the index. It waits for calls that are under way: short
@@ -76,7 +77,7 @@ func Open(dir string, opts *Options) (*Engine, error) {
 // for the goroutine that calls it.
 func (e *Engine) Close() error {
 	return e.index.Close(func() error {
-		defer e.pool.Close()
+		defer e.searcher.Close()
 		return errors.Join(e.closeAccelerator(), e.keepPrices())
 	})
 }

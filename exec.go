@@ -85,20 +85,10 @@ func (x Exec) validate() error {
 	return errors.Join(errs...)
 }
 
-// executor returns what runs a search on the CPU.
-func (e *Engine) executor(s *searchSettings) cpuexec.Parallel {
-	x := s.exec
+// parallel returns what runs a search on the CPU, but for the cores that help.
+func (x Exec) parallel() cpuexec.Parallel {
 	if x.baseline != 0 {
 		x.Policy = x.baseline
 	}
-	return cpuexec.Parallel{Algorithm: x.Algorithm, Pool: e.pool, Policy: x.Policy, Delta: x.Delta, Grain: x.Grain}
-}
-
-// executorName says what ran a search: x, or its algorithm alone when the search
-// ran whole.
-func executorName(x cpuexec.Parallel, w Work) string {
-	if w.Tasks == 0 {
-		x.Pool = nil
-	}
-	return x.Name()
+	return cpuexec.Parallel{Algorithm: x.Algorithm, Policy: x.Policy, Delta: x.Delta, Grain: x.Grain}
 }

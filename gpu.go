@@ -1,11 +1,16 @@
 package riffle
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/riffle-search/riffle/internal/accelerator"
+	"github.com/riffle-search/riffle/internal/gpu/link"
+	"github.com/riffle-search/riffle/internal/live"
+	"github.com/riffle-search/riffle/internal/search"
 )
 
 // GPUOptions say how an Engine uses GPUs. Answers are the same as on the CPU, to the last bit.
@@ -151,4 +156,113 @@ type GPUDeviceStats struct {
 	Info  GPUInfo
 	Lost  string                 // why it cannot be used any more; empty when it can
 	Cache accelerator.CacheStats // of the lists in its memory
+}
+
+// Warm fills the memory of all GPUs with what the queries of a log visit most, whatever was there
+// (Wang 2017), and then runs the log there, so that it is copied. It is ErrNoDevice when there is no
+// GPU.
+//
+// What is there stays until searches want other things more, or, with GPUOptions.StaticCache, for
+// good; lists of segments that are merged go with them.
+func (e *Engine) Warm(ctx context.Context, log []Query, o *SearchOptions) error {
+	if e.accelerator == nil {
+		return e.noGPU()
+	}
+	v, err := e.acquire()
+	if err != nil {
+		return err
+	}
+	defer v.Release()
+	ctx, cancel := e.index.UntilClose(ctx)
+	defer cancel()
+	err = e.searcher.Warm(ctx, v.View, len(log), func(i int) (*search.Run, error) {
+		s, err := e.settings(o)
+		if err != nil {
+			return nil, err
+		}
+		return v.plan(ctx, log[i], &s)
+	})
+	return e.index.OrClosed(err)
+}
+
+// openAccelerator opens the GPUs that Options.GPU asks for. Without Required, no device is no error.
+func (e *Engine) openAccelerator() error {
+	open, o := e.opts.private.accelerator, e.opts.GPU.accelerator()
+	if open == nil {
+		open = link.Open
+	}
+	o.Cores = e.opts.SearchWorkers
+	o.Failed = func(device int, lost bool, err error) {
+		e.opts.Listener.gpuFailed(GPUEvent{Device: device, Lost: lost, Err: err})
+	}
+	var err error
+	if e.accelerator, err = open(o); err != nil {
+		e.accelerator, e.noAccelerator = nil, err
+		if e.opts.GPU.Required {
+			return fmt.Errorf("riffle: Options.GPU: %w", err)
+		}
+	}
+	return nil
+}
+
+// closeAccelerator gives the devices back. Without an accelerator it does nothing.
+func (e *Engine) closeAccelerator() error {
+	if e.accelerator == nil {
+		return nil
+	}
+	return e.accelerator.Close()
+}
+
+// noGPU says why there is no accelerator.
+func (e *Engine) noGPU() error {
+	if e.noAccelerator != nil {
+		return e.noAccelerator
+	}
+	return fmt.Errorf("%w: opened without Options.GPU", ErrNoDevice)
+}
+
+// loadPrices begins with what searches cost when the index was last open. Prices that cannot be
+// read are as good as none.
+func (e *Engine) loadPrices() {
+	if e.accelerator == nil {
+		return
+	}
+	if text, err := e.index.Meta(live.MetaPrices); err == nil && text != nil {
+		var m accelerator.Model
+		if json.Unmarshal(text, &m) == nil {
+			_ = json.Unmarshal(text, e.accelerator.Model())
+		}
+	}
+}
+
+// keepPrices keeps what searches cost for the next Open.
+func (e *Engine) keepPrices() error {
+	if e.accelerator == nil || e.opts.ReadOnly {
+		return nil
+	}
+	text, err := json.Marshal(e.accelerator.Model())
+	if err != nil {
+		return err
+	}
+	return e.index.SetMeta(live.MetaPrices, text)
+}
+
+// gpuStats returns current figures, or nil without Options.GPU.
+func (e *Engine) gpuStats() *GPUStats {
+	if e.accelerator == nil {
+		if e.noAccelerator == nil {
+			return nil
+		}
+		return &GPUStats{NoGPU: e.noAccelerator.Error()}
+	}
+	st := e.accelerator.Stats()
+	out := &GPUStats{Searches: st.Searches}
+	for _, d := range st.Devices {
+		dev := GPUDeviceStats{Info: d.Info, Cache: d.Cache}
+		if d.Lost != nil {
+			dev.Lost = d.Lost.Error()
+		}
+		out.Devices = append(out.Devices, dev)
+	}
+	return out
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/riffle-search/riffle/gpuexec/device"
 	"github.com/riffle-search/riffle/gpuexec/listcache"
 	"github.com/riffle-search/riffle/internal/accelerator"
+	"github.com/riffle-search/riffle/internal/gpu/link"
 )
 
 // TestOnGPU runs on the GPU of the machine, or on an emulated one (docs/GPU.md): searches are as
@@ -25,7 +26,7 @@ func TestOnGPU(t *testing.T) {
 		Merge: MergeOptions{Disabled: true},
 		private: privateOptions{accelerator: func(o accelerator.Options) (accelerator.Accelerator, error) {
 			o.Prune = true
-			return openAccelerator(o)
+			return link.Open(o)
 		}},
 	})
 	ix.fillWords(2000)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/riffle-search/riffle/cpuexec"
 	"github.com/riffle-search/riffle/internal/dispatch"
+	"github.com/riffle-search/riffle/internal/search"
 )
 
 // BenchmarkCostModel has a model learn what queries cost one core, and then estimate others:
@@ -61,8 +62,6 @@ func costErrors(b *testing.B, e *Engine, model *dispatch.Model, mode Mode, k int
 	if err != nil {
 		b.Fatal(err)
 	}
-	planner := e.borrow()
-	defer v.giveBack(planner)
 	d := dispatch.New(nil, dispatch.Options{Model: model})
 	defer d.Close()
 	plain, n := dispatch.DefaultModel(), 0.0
@@ -74,14 +73,16 @@ func costErrors(b *testing.B, e *Engine, model *dispatch.Model, mode Mode, k int
 	}
 	for round := range 3 { // lists are opened and refined in the first one
 		for i, text := range texts {
-			c, err := planner.prepare(ctx, v, Match{Field: "text", Text: text, Mode: mode}, &set)
+			x, err := v.plan(ctx, Match{Field: "text", Text: text, Mode: mode}, &set)
 			if err != nil {
 				b.Fatal(err)
 			}
+			c := search.Compiled(x)
 			if round == 0 || round == 1 && i >= len(texts)/2 || round == 2 && i < len(texts)/2 {
 				if _, err := (cpuexec.Executor{}).TopK(ctx, &c.Plan); err != nil {
 					b.Fatal(err)
 				}
+				x.End()
 				continue
 			}
 			features := dispatch.FeaturesOf(&c.Plan)
@@ -89,6 +90,7 @@ func costErrors(b *testing.B, e *Engine, model *dispatch.Model, mode Mode, k int
 				if _, err := d.TopK(ctx, dispatch.Query{Plan: &c.Plan, CPU: cpuexec.Executor{}}); err != nil {
 					b.Fatal(err)
 				}
+				x.End()
 				continue
 			}
 			start := time.Now()
@@ -99,6 +101,7 @@ func costErrors(b *testing.B, e *Engine, model *dispatch.Model, mode Mode, k int
 			before += math.Abs(float64(plain.CPU(&features))-took) / took
 			after += math.Abs(float64(model.CPU(&features))-took) / took
 			n++
+			x.End()
 		}
 	}
 	return before / n, after / n

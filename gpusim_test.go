@@ -20,6 +20,7 @@ import (
 	"github.com/riffle-search/riffle/gpuexec/listcache"
 	"github.com/riffle-search/riffle/internal/gov2"
 	"github.com/riffle-search/riffle/internal/jsonl"
+	"github.com/riffle-search/riffle/internal/search"
 	"github.com/riffle-search/riffle/postings"
 )
 
@@ -123,18 +124,17 @@ func newSimLog(b *testing.B, mode Mode, ranked bool) *simLog {
 	if err != nil {
 		b.Fatal(err)
 	}
-	planner := e.borrow()
-	defer v.giveBack(planner)
 	log := &simLog{}
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		_, text, _ := strings.Cut(lines.Text(), "\t")
-		c, err := planner.prepare(context.Background(), v, Match{Field: "text", Text: text, Mode: mode}, &set)
+		x, err := v.plan(context.Background(), Match{Field: "text", Text: text, Mode: mode}, &set)
 		if err != nil {
 			b.Fatal(err)
 		}
-		if c.Plan.Tree == nil {
+		if c := search.Compiled(x); c.Plan.Tree == nil {
 			log.add(b, &c.Plan)
 		}
+		x.End()
 	}
 	return log
 }

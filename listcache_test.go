@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/riffle-search/riffle/internal/search"
 )
 
 // TestListCacheSettles: what lists load for a query is counted when the query ends, and
@@ -43,8 +45,10 @@ func TestKeysOfLists(t *testing.T) {
 		defer v.Release()
 		set, err := ix.settings(nil)
 		ix.must(err)
-		c, err := ix.borrow().prepare(context.Background(), v, match("t", "often each rare"), &set)
+		x, err := v.plan(context.Background(), match("t", "often each rare"), &set)
 		ix.must(err)
+		defer x.End()
+		c := search.Compiled(x)
 		for i := range c.Plan.Segments {
 			for j := range c.Plan.Segments[i].Terms {
 				out = append(out, c.Plan.Segments[i].Terms[j].Key)

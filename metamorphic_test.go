@@ -19,6 +19,7 @@ import (
 
 	"github.com/riffle-search/riffle/cpuexec"
 	"github.com/riffle-search/riffle/internal/invariants"
+	"github.com/riffle-search/riffle/internal/search"
 )
 
 var (
@@ -343,13 +344,16 @@ func (w *world) compareAlgorithms(s *Snapshot, m model, q Query, o SearchOptions
 // of equal ones the older in the index.
 func (w *world) compareOrder(q Query, a Algorithm, hits []Hit, want []string) {
 	w.t.Helper()
+	var above, before uint32
 	for i, h := range hits {
 		if _, ok := slices.BinarySearch(want, h.ID); !ok {
 			w.t.Fatalf("%v, %v: %q is a hit but does not match", q, a, h.ID)
 		}
-		if i > 0 && (h.Cursor.score > hits[i-1].Cursor.score || h.Cursor.score == hits[i-1].Cursor.score && h.Cursor.doc <= hits[i-1].Cursor.doc) {
+		doc, _, score, _ := search.Place(h.Cursor.at)
+		if i > 0 && (score > above || score == above && doc <= before) {
 			w.t.Fatalf("%v, %v: hits %d and %d are out of order: %v", q, a, i-1, i, hits[i-1:i+1])
 		}
+		above, before = score, doc
 	}
 }
 

@@ -15,7 +15,8 @@ import (
 // shapeText says in a line what a query comes down to; see plan.Clause.Shape.
 func shapeText(t *testing.T, ix *testIndex, q Query) string {
 	t.Helper()
-	c, err := rewrite(q, ix.borrow().Rewriter(nil, new(plan.Settings)), 1)
+	p := ix.newPreparer()
+	c, err := rewrite(q, p.Rewriter(nil, new(plan.Settings)), 1)
 	ix.must(err)
 	shape := c.Shape()
 	ix.must(err)

@@ -25,14 +25,13 @@ func TestPreparedWords(t *testing.T) {
 	v, err := ix.acquire()
 	ix.must(err)
 	defer v.Release()
-	quick, whole := ix.borrow(), ix.borrow()
+	quick, whole := ix.newPreparer(), ix.newPreparer()
 	planned := 0
 	for range 2000 {
 		q := r.wordsMatch()
 		s, err := ix.settings(nil)
 		ix.must(err)
-		s.alpha = float64(r.IntN(2)) / 4
-		set := plan.Settings{K: s.K, Sim: s.sim, Alpha: s.alpha}
+		set := plan.Settings{K: s.K, Sim: s.Sim, Alpha: float64(r.IntN(2)) / 4}
 		got, err := quick.Words(t.Context(), v, plan.Match(q), &set)
 		ix.must(err)
 		if got == nil {
@@ -68,20 +67,25 @@ func (r modelQueries) wordsMatch() Match {
 	return q
 }
 
-// TestPreparersKeepNothing: what goes back to the pool refers to no view, nor to lists or texts.
-func TestPreparersKeepNothing(t *testing.T) {
+// TestRunsKeepNothing: what goes back to the pool refers to no view or query, nor to lists or texts.
+func TestRunsKeepNothing(t *testing.T) {
 	ix := newQueryIndex(t)
 	v, err := ix.acquire()
 	ix.must(err)
 	defer v.Release()
-	p := ix.borrow()
 	for _, q := range []Query{match("text", "apple banana cherry"), all("text", "date"), Bool{MustNot: []Query{Term{"n", 1}}}} {
 		s, err := ix.settings(nil)
 		ix.must(err)
-		_, err = p.prepare(t.Context(), v, q, &s)
+		x, err := v.plan(t.Context(), q, &s)
 		ix.must(err)
-		v.giveBack(p)
-		kept := reflect.ValueOf(&p.Preparer).Elem()
+		x.End()
+		run := reflect.ValueOf(x).Elem()
+		for _, name := range []string{"view", "settings", "compiled", "ticket"} {
+			if part := run.FieldByName(name); !empty(part) {
+				t.Errorf("%v leaves %s: %v", q, name, part)
+			}
+		}
+		kept := run.FieldByName("preparer")
 		for from, names := range map[string][]string{
 			"planner": {"ctx", "index", "out", "terms", "lists", "entries", "segments"}, "rw": {"text", "tokens"},
 		} {

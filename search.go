@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/riffle-search/riffle/blockmax"
-	"github.com/riffle-search/riffle/cpuexec"
-	"github.com/riffle-search/riffle/internal/document"
+	"github.com/riffle-search/riffle/internal/accelerator"
 	"github.com/riffle-search/riffle/internal/plan"
+	"github.com/riffle-search/riffle/internal/search"
 )
 
 // A Processor is where a search runs.
@@ -89,7 +88,7 @@ type Result struct {
 	Executor string // what ran it, such as "cpu/bmm"; "cpu/bmm/adaptive" with help of other cores; "gpu/maxscore+cpu/bmm" together
 	Duration time.Duration
 
-	page cursorPage
+	page search.Page // that the cursors of Hits share
 }
 
 // A Hit is one document of a Result.
@@ -108,66 +107,75 @@ type Hit struct {
 	Cursor Cursor
 }
 
-// searchSettings are SearchOptions with defaults filled in and checked.
-type searchSettings struct {
-	SearchOptions
-	sim   BM25
-	alpha float64
-	exec  Exec
-}
-
-func (e *Engine) settings(o *SearchOptions) (s searchSettings, err error) {
-	s.sim, s.alpha, s.exec = *e.opts.Similarity, e.opts.Rank.Alpha, e.opts.Exec
-	if o != nil {
-		s.SearchOptions = *o
+// settings are the options of a search, checked, with defaults filled in.
+func (e *Engine) settings(o *SearchOptions) (s search.Settings, err error) {
+	if o == nil {
+		o = &defaultSearch
 	}
-	if s.K == 0 {
-		s.K = DefaultK
+	exec := &e.opts.Exec
+	s = search.Settings{
+		Settings: plan.Settings{
+			CountAll: o.ExactTotal, Sim: *e.opts.Similarity, Alpha: e.opts.Rank.Alpha, Outside: o.Statistics,
+			AllowUnknown: e.opts.AllowUnknownFields || o.Statistics != nil, // another index may have the field
+		},
+		From: o.From, Cursor: o.After.at,
+	}
+	k := o.K
+	if k == 0 {
+		k = DefaultK
 	}
 	var errs []error // none but one is made for each fault: a search has no time for more
 	fault := func(part, format string, args ...any) {
 		errs = append(errs, plan.Errorf("SearchOptions."+part, format, args...))
 	}
-	if s.K < 1 || s.K > MaxK {
-		fault("K", "must lie in 1 to %d, not %d", MaxK, s.K)
+	if k < 1 || k > MaxK {
+		fault("K", "must lie in 1 to %d, not %d", MaxK, k)
 	}
 	switch {
 	case s.From < 0:
 		fault("From", "must not be negative, as %d is", s.From)
-	case s.From > MaxK-s.K && s.K <= MaxK:
-		fault("From", "From and K must be at most %d together, not %d + %d; After goes on behind any hit", MaxK, s.From, s.K)
-	case s.From > 0 && !s.After.IsZero():
+	case s.From > MaxK-k && k <= MaxK:
+		fault("From", "From and K must be at most %d together, not %d + %d; After goes on behind any hit", MaxK, s.From, k)
+	case s.From > 0 && !o.After.IsZero():
 		fault("From", "goes without After: the page behind a hit is found at once")
 	}
-	if s.Similarity != nil {
-		s.sim = s.Similarity.OrDefault()
-		if err := s.sim.Validate(); err != nil {
+	s.K = k + s.From
+	if o.Similarity != nil {
+		s.Sim = o.Similarity.OrDefault()
+		if err := s.Sim.Validate(); err != nil {
 			fault("Similarity", "%w", err)
 		}
 	}
-	if s.Alpha != nil {
-		s.alpha = *s.Alpha
-		if !(s.alpha >= 0 && s.alpha <= 1) {
-			fault("Alpha", "must lie in [0, 1], not %v", s.alpha)
+	if o.Alpha != nil {
+		s.Alpha = *o.Alpha
+		if !(s.Alpha >= 0 && s.Alpha <= 1) {
+			fault("Alpha", "must lie in [0, 1], not %v", s.Alpha)
 		}
-		if s.alpha > 0 && e.opts.Rank.Field == "" {
+		if s.Alpha > 0 && e.opts.Rank.Field == "" {
 			fault("Alpha", "the index was opened without Options.Rank.Field")
 		}
 	}
-	if s.Exec != nil {
-		s.exec = *s.Exec
-		if err := s.exec.validate(); err != nil {
+	if o.Exec != nil {
+		exec = o.Exec
+		if err := exec.validate(); err != nil {
 			fault("Exec", "%w", err)
 		}
 	}
-	if s.Processor > ProcessorGPU {
-		fault("Processor", "must be ProcessorAuto, ProcessorCPU or ProcessorGPU, not %d", s.Processor)
-	}
-	if s.Processor == ProcessorGPU && e.accelerator == nil {
+	s.CPU = exec.parallel()
+	switch {
+	case o.Processor > ProcessorGPU:
+		fault("Processor", "must be ProcessorAuto, ProcessorCPU or ProcessorGPU, not %d", o.Processor)
+	case o.Processor == ProcessorGPU && e.accelerator == nil:
 		errs = append(errs, e.noGPU())
+	case o.Processor == ProcessorGPU:
+		s.On = accelerator.OnGPU
+	case o.Processor == ProcessorCPU || exec.Algorithm != AlgorithmAuto:
+		s.On = accelerator.OnCPU
 	}
 	return s, errors.Join(errs...)
 }
+
+var defaultSearch SearchOptions
 
 // A Searcher answers queries: an Engine from the index as it is now, a Snapshot from the index as it was.
 type Searcher interface {
@@ -261,98 +269,199 @@ func (v view) count(ctx context.Context, q Query) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	set.alpha = 0
-	p := v.e.borrow()
-	defer v.giveBack(p)
-	c, err := p.prepare(ctx, v, q, &set)
+	set.Alpha = 0
+	x, err := v.plan(ctx, q, &set)
 	if err != nil {
 		return 0, err
 	}
-	n, err := v.e.executor(&set).Count(ctx, &c.Plan)
-	return n, v.at(err)
+	defer x.End()
+	return x.Count(ctx)
 }
 
-func (v view) search(ctx context.Context, q Query, o *SearchOptions) (*Result, error) {
-	if v.e.accelerator != nil {
-		r, err := v.submit(ctx, q, o)
-		if err != nil {
-			return nil, err
-		}
-		return r.finish(ctx)
+// plan plans a search. The caller ends it.
+func (v view) plan(ctx context.Context, q Query, s *search.Settings) (*search.Run, error) {
+	if q == nil {
+		return nil, plan.Errorf("Query", "is nil")
 	}
+	s.Query, s.DependsOnK = q, q.dependsOnK()
+	x := v.e.searcher.Begin(v.View, s)
+	if err := planRun(ctx, x, q); err != nil {
+		x.End()
+		return nil, err
+	}
+	return x, nil
+}
+
+func planRun(ctx context.Context, x *search.Run, q Query) error {
+	if err := x.Resume(ctx); err != nil {
+		return err
+	}
+	if m, ok := q.(Match); ok {
+		if planned, err := x.Words(ctx, plan.Match(m)); planned || err != nil {
+			return err
+		}
+	}
+	clause, err := rewrite(q, x.Rewriter(), 1)
+	if err != nil {
+		return err
+	}
+	return x.Plan(ctx, clause)
+}
+
+// begin plans a search and submits it.
+func (v view) begin(ctx context.Context, q Query, o *SearchOptions) (*search.Run, error) {
 	set, err := v.e.settings(o)
 	if err != nil {
 		return nil, err
 	}
-	p := v.e.borrow()
-	defer v.giveBack(p)
-	c, err := p.prepare(ctx, v, q, &set)
+	x, err := v.plan(ctx, q, &set)
 	if err != nil {
 		return nil, err
 	}
-	cpu := v.e.executor(&set)
-	top, err := cpu.TopK(ctx, &c.Plan)
-	return v.result(ctx, p, q, c, &set, top, executorName(cpu, top.Work), err)
+	if err := x.Submit(); err != nil {
+		x.End()
+		return nil, err
+	}
+	return x, nil
 }
 
-// result makes a Result of what an executor has found, unless it failed.
-func (v view) result(ctx context.Context, p *preparer, q Query, c *plan.Compiled, s *searchSettings, top blockmax.TopK, executor string, err error) (*Result, error) {
+// end answers a search and ends it.
+func end(ctx context.Context, x *search.Run, o *SearchOptions) (*Result, error) {
+	defer x.End()
+	answer, err := x.Answer(ctx)
 	if err != nil {
-		return nil, v.at(err)
-	}
-	res := &Result{
-		Total: top.Total, TotalExact: top.Exact, Work: top.Work, Executor: executor,
-		page: cursorPage{query: q, sim: s.sim, alpha: s.alpha, k: s.K},
-	}
-	if res.Hits, err = p.namer.hits(ctx, v, top.Hits[min(s.From, len(top.Hits)):], c, s.Load, &res.page); err != nil {
 		return nil, err
 	}
+	if o == nil {
+		o = &defaultSearch
+	}
+	res := &Result{Total: answer.Total, TotalExact: answer.Exact, Work: answer.Work, Executor: answer.Executor}
+	found := answer.Hits[min(o.From, len(answer.Hits)):]
+	hits := make([]Hit, len(found))
+	if err := x.Hits(found, &res.page, func(i int) *search.Cursor { return &hits[i].Cursor.at }); err != nil {
+		return nil, err
+	}
+	for i := range hits {
+		hit := &hits[i]
+		hit.ID, hit.Score = hit.Cursor.at.ID(), x.Score(hit.Cursor.at)
+		if len(o.Load) == 0 {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if hit.Fields, err = x.Fields(hit.Cursor.at, o.Load); err != nil {
+			return nil, err
+		}
+	}
+	res.Hits = hits
 	return res, nil
 }
 
-// at names the segment and term that an executor's error came from.
-func (v view) at(err error) error {
-	if err == nil {
-		return nil
-	}
-	var le *cpuexec.ListError
-	if errors.As(err, &le) && le.Segment < v.Segments() {
-		return v.Segment(le.Segment).At(le.Err)
-	}
-	return err
-}
-
-// loadFields returns the named stored fields of a document; "*" names all.
-func loadFields(s plan.Segment, doc uint32, names []string) (map[string]any, error) {
-	vals, err := readStored(s, doc)
+func (v view) search(ctx context.Context, q Query, o *SearchOptions) (*Result, error) {
+	x, err := v.begin(ctx, q, o)
 	if err != nil {
 		return nil, err
 	}
-	wanted := map[string]bool{}
-	for _, n := range names {
-		wanted[n] = true
-	}
-	if !wanted["*"] {
-		kept := vals[:0]
-		for _, v := range vals {
-			if wanted[v.Name] {
-				kept = append(kept, v)
-			}
-		}
-		vals = kept
-	}
-	return document.Unflatten(vals), nil
+	return end(ctx, x, o)
 }
 
-// readStored returns the stored values of a document.
-func readStored(s plan.Segment, doc uint32) (document.Stored, error) {
-	data, err := s.Reader().Stored(doc)
+// SearchBatch answers many queries, each as Search does, on all cores, and on all GPUs if there are
+// any. Results are parallel to queries. All are answered from the index as it is now. The first error
+// ends them all; it says which query it is of, counted from 0.
+func (e *Engine) SearchBatch(ctx context.Context, queries []Query, o *SearchOptions) ([]*Result, error) {
+	v, err := e.acquire()
 	if err != nil {
-		return nil, s.At(err)
+		return nil, err
 	}
-	vals, err := document.ParseValues(data)
+	defer v.Release()
+	return v.searchBatch(ctx, queries, o)
+}
+
+// SearchBatch answers many queries, as Engine.SearchBatch does, from the snapshot.
+func (s *Snapshot) SearchBatch(ctx context.Context, queries []Query, o *SearchOptions) ([]*Result, error) {
+	v, err := s.hold()
 	if err != nil {
-		return nil, s.At(err)
+		return nil, err
 	}
-	return vals, nil
+	defer v.Release()
+	return v.searchBatch(ctx, queries, o)
+}
+
+func (v view) searchBatch(ctx context.Context, queries []Query, o *SearchOptions) ([]*Result, error) {
+	results := make([]*Result, len(queries))
+	ctx, open := v.e.index.UntilClose(ctx)
+	defer open()
+	begin := func(ctx context.Context, i int) (*search.Run, error) { return v.begin(ctx, queries[i], o) }
+	err := v.e.searcher.Batch(ctx, len(queries), begin, func(ctx context.Context, i int, x *search.Run, err error, began time.Time) error {
+		if err == nil {
+			results[i], err = end(ctx, x, o)
+		}
+		if err == nil {
+			results[i].Duration = time.Since(began)
+		}
+		v.tell(queries[i], o, results[i], err, began)
+		if err != nil {
+			return fmt.Errorf("query %d: %w", i, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, v.e.index.OrClosed(err)
+	}
+	return results, nil
+}
+
+// An Explanation derives the score of one document, term by term. The value of
+// the root is exactly the score that Search returns.
+//
+//	type Explanation struct {
+//		Matches bool    // the document matches (this part of) the query
+//		Score   float64 // what it adds; at the root, the hit's score
+//		Text    string  // how that comes about
+//		Parts   []*Explanation
+//	}
+//
+// Its String prints the tree, one part a line, indented.
+type Explanation = plan.Explanation
+
+// Explain derives the score that a search for q with these options gives a
+// document, whether or not it is among the best, or on the page that the options
+// ask for. A Match with ModeAndOr is explained as the AND or the OR that it is for K.
+// ErrNotFound means that no document has the id.
+func (e *Engine) Explain(ctx context.Context, q Query, id string, o *SearchOptions) (*Explanation, error) {
+	v, err := e.acquire()
+	if err != nil {
+		return nil, err
+	}
+	defer v.Release()
+	return v.explain(ctx, q, id, o)
+}
+
+// Explain derives the score of a document of the snapshot; see Engine.Explain.
+func (s *Snapshot) Explain(ctx context.Context, q Query, id string, o *SearchOptions) (*Explanation, error) {
+	v, err := s.hold()
+	if err != nil {
+		return nil, err
+	}
+	defer v.Release()
+	return v.explain(ctx, q, id, o)
+}
+
+func (v view) explain(ctx context.Context, q Query, id string, o *SearchOptions) (*Explanation, error) {
+	set, err := v.e.settings(o)
+	if err != nil {
+		return nil, err
+	}
+	segment, doc, err := v.Find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	set.K, set.From = set.K-set.From, 0
+	x, err := v.plan(ctx, q, &set)
+	if err != nil {
+		return nil, err
+	}
+	defer x.End()
+	return x.Explain(ctx, segment, doc)
 }

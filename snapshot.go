@@ -139,7 +139,7 @@ func (v view) get(ctx context.Context, id string) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return loadFields(v.Segment(segment), doc, []string{"*"})
+	return v.SegmentAt(segment).Fields(doc, []string{"*"})
 }
 
 // IDs iterates over the ids of all documents from the first one >= from, in
@@ -191,7 +191,7 @@ func (v view) loadAnnounced(d live.Document) (map[string]any, error) {
 		return nil, err
 	}
 	defer v.e.index.End()
-	return loadFields(d.Segment, d.Number, []string{"*"})
+	return d.Segment.Fields(d.Number, []string{"*"})
 }
 
 // walkPage is how many ids are read before their documents are handed out.

@@ -60,11 +60,11 @@ func (v view) statistics(ctx context.Context, q Query) (*Statistics, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := v.e.borrow()
-	defer v.giveBack(p)
-	c, err := p.plan(ctx, v, q, &plan.Settings{K: set.K, Sim: set.sim, AllowUnknown: true})
+	set.Alpha, set.AllowUnknown = 0, true
+	x, err := v.plan(ctx, q, &set)
 	if err != nil {
 		return nil, err
 	}
-	return c.Statistics(v.View), nil
+	defer x.End()
+	return x.Statistics(), nil
 }

@@ -10,6 +10,8 @@
 //   - the position of the last batch goes wherever its documents go (position.go);
 //   - a segment goes when the last view lets go of it (pinned.go).
 //
+// A document is found by its id (view.go, ids.go) and keeps what was stored of it (stored.go).
+//
 // A gate counts the calls that Close waits for (gate.go). Opened lists are in a cache.Lists.
 //
 // It implements plan.Index and keeps the schema, but it must not know queries, plans, scores, who runs

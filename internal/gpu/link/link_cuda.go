@@ -1,6 +1,6 @@
 //go:build cuda
 
-package riffle
+package link
 
 import (
 	"github.com/riffle-search/riffle/internal/accelerator"
@@ -9,6 +9,6 @@ import (
 
 // With the tag cuda there are GPUs.
 var (
-	openAccelerator accelerator.Opener       = gpu.Open
-	findSorter      accelerator.SorterFinder = gpu.FindSorter
+	Open       accelerator.Opener       = gpu.Open
+	FindSorter accelerator.SorterFinder = gpu.FindSorter
 )

@@ -1,0 +1,6 @@
+// Package link decides whether a program has GPUs: only one that is built with the tag cuda links package
+// internal/gpu and what drives a device.
+//
+// It knows both implementations of package internal/accelerator and nothing else. It is the only package
+// that the tag changes for the packages above.
+package link

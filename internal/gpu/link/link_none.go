@@ -1,0 +1,11 @@
+//go:build !cuda
+
+package link
+
+import "github.com/riffle-search/riffle/internal/accelerator"
+
+// Without the tag cuda there are no GPUs.
+var (
+	Open       accelerator.Opener       = accelerator.None
+	FindSorter accelerator.SorterFinder = accelerator.NoSorter
+)

@@ -1,0 +1,78 @@
+package search
+
+import (
+	"context"
+	"errors"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/cpuexec"
+	"github.com/riffle-search/riffle/internal/accelerator"
+	"github.com/riffle-search/riffle/internal/live"
+)
+
+// An Answer is what an executor has found, and which one.
+type Answer struct {
+	blockmax.TopK
+	Executor string // such as "cpu/bmm/adaptive"
+}
+
+// Submit gives a planned search to the accelerator, if there is one and it may run there. Others run when they
+// are answered.
+func (x *Run) Submit() (err error) {
+	a := x.searcher.accelerator
+	if a == nil || x.settings.On == accelerator.OnCPU {
+		return nil
+	}
+	x.ticket, err = a.Submit(accelerator.Query{Plan: &x.compiled.Plan, CPU: x.settings.CPU, On: x.settings.On})
+	x.waiting = err == nil
+	return err
+}
+
+// Answer answers a planned search. One that was submitted must be answered before it ends.
+func (x *Run) Answer(ctx context.Context) (Answer, error) {
+	if !x.waiting {
+		top, err := x.settings.CPU.TopK(ctx, &x.compiled.Plan)
+		return Answer{top, nameOf(x.settings.CPU, top.Work)}, at(x.view, err)
+	}
+	x.waiting = false
+	answer, err := x.ticket.Wait(ctx)
+	name := nameOf(x.settings.CPU, answer.Work)
+	switch answer.By {
+	case accelerator.OnGPU:
+		name = x.searcher.accelerator.Name()
+	case accelerator.OnBoth:
+		name = x.searcher.accelerator.Name() + "+" + name
+	}
+	return Answer{answer.TopK, name}, at(x.view, err)
+}
+
+// nameOf says what ran a search on the CPU: x, or its algorithm alone when the search ran whole.
+func nameOf(x cpuexec.Parallel, w blockmax.Work) string {
+	if w.Tasks == 0 {
+		x.Pool = nil
+	}
+	return x.Name()
+}
+
+// at names the segment and term of a view that an executor's error came from.
+func at(v *live.View, err error) error {
+	if err == nil {
+		return nil
+	}
+	var le *cpuexec.ListError
+	if errors.As(err, &le) && le.Segment < v.Segments() {
+		return v.Segment(le.Segment).At(le.Err)
+	}
+	return err
+}
+
+// Warm fills the accelerator's memory with what a log of n searches on a view needs most. begin plans the i-th.
+func (s *Searcher) Warm(ctx context.Context, v *live.View, n int, begin func(i int) (*Run, error)) error {
+	return at(v, s.accelerator.Warm(ctx, n, func(i int) (accelerator.Query, func(), error) {
+		x, err := begin(i)
+		if err != nil {
+			return accelerator.Query{}, nil, err
+		}
+		return accelerator.Query{Plan: &x.compiled.Plan, CPU: x.settings.CPU}, x.End, nil
+	}))
+}

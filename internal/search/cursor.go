@@ -1,0 +1,167 @@
+package search
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"math"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/internal/plan"
+)
+
+// A Cursor is the place of a hit in the answer to a query. What holds of it on an index that changes,
+// riffle.Cursor says. The zero Cursor is the beginning.
+type Cursor struct {
+	page *Page
+
+	segment, local uint32 // number of the hit's segment, and of its document there
+	doc, score     uint32 // global number of the document; integer score under page's statistics
+	from, to       uint32 // its id in page.text
+}
+
+// A Page is what the cursors of one answer share.
+type Page struct {
+	query json.Marshaler // nil when key is set
+	sim   blockmax.BM25
+	alpha float64
+	k     int // 0 when the answer does not depend on it
+
+	text       string // ids of the hits, then statistics (plan.Compiled.AppendStatistics)
+	statistics int    // where they begin
+	key        cursorKey
+}
+
+// A cursorKey tells a query and what else a cursor belongs to.
+type cursorKey [8]byte
+
+// IsZero reports whether the cursor is the zero Cursor.
+func (c Cursor) IsZero() bool { return c.page == nil }
+
+// ID is the id of the hit. It shares its memory with the other ids of the page.
+func (c Cursor) ID() string { return c.page.text[c.from:c.to] }
+
+// Score is the score of a hit of the run.
+func (x *Run) Score(c Cursor) float64 { return float64(c.score) / x.compiled.Scale }
+
+// keptIDBytes is how large a buffer for ids may be that is kept for the next search.
+const keptIDBytes = 64 << 10
+
+func (x *Run) newPage() Page {
+	o := &x.settings
+	page := Page{query: o.Query, sim: o.Sim, alpha: o.Alpha}
+	if o.DependsOnK {
+		page.k = o.page()
+	}
+	return page
+}
+
+// Hits makes the cursors of hits, the i-th at cursor(i), and page, which they share. All ids are in one string, so
+// that a thousand hits take two allocations; a caller that keeps one id for long keeps the others, unless it
+// is cloned.
+func (x *Run) Hits(hits []blockmax.Hit, page *Page, cursor func(i int) *Cursor) (err error) {
+	*page = x.newPage()
+	ids := x.ids[:0]
+	for i, h := range hits {
+		s := x.view.SegmentOf(h.Doc)
+		c := cursor(i)
+		*c = Cursor{page: page, segment: uint32(s.Number()), local: h.Doc - s.Base(), doc: h.Doc, score: h.Score, from: uint32(len(ids))}
+		if ids, err = s.Reader().AppendID(ids, c.local); err != nil {
+			return s.At(err)
+		}
+		c.to = uint32(len(ids))
+	}
+	if len(hits) > 0 {
+		page.statistics = len(ids)
+		ids = x.compiled.AppendStatistics(ids)
+		page.text = string(ids)
+	}
+	if x.ids = ids; cap(ids) > keptIDBytes {
+		x.ids = nil
+	}
+	return nil
+}
+
+// Fields returns the stored fields of a hit that names wants; "*" is all.
+func (x *Run) Fields(c Cursor, names []string) (map[string]any, error) {
+	return x.view.SegmentOf(c.doc).Fields(c.local, names)
+}
+
+// cursorVersion begins the bytes whose base64 a cursor's text is:
+//
+//	version (1 byte), key (8 bytes), score, number of the segment, local and global number of the
+//	document, length of the id (all uvarint), id, statistics, CRC-32C of all before (4 bytes, little endian)
+const cursorVersion = 1
+
+// MarshalText implements encoding.TextMarshaler. The text of the zero Cursor is empty. The error is that
+// of a query that has no JSON form.
+func (c Cursor) MarshalText() ([]byte, error) {
+	if c.IsZero() {
+		return []byte{}, nil
+	}
+	key, err := c.page.makeKey()
+	if err != nil {
+		return nil, err
+	}
+	b := append([]byte{cursorVersion}, key[:]...)
+	for _, n := range [...]uint32{c.score, c.segment, c.local, c.doc, c.to - c.from} {
+		b = binary.AppendUvarint(b, uint64(n))
+	}
+	b = append(b, c.ID()...)
+	b = append(b, c.page.text[c.page.statistics:]...)
+	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
+	return base64.RawURLEncoding.AppendEncode(nil, b), nil
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// ParseCursor reads the text of a cursor.
+func ParseCursor(text []byte) (Cursor, error) {
+	if len(text) == 0 {
+		return Cursor{}, nil
+	}
+	data, err := base64.RawURLEncoding.DecodeString(string(text))
+	if err != nil || len(data) < 1+len(cursorKey{})+4 {
+		return Cursor{}, errCursor
+	}
+	data, sum := data[:len(data)-4], binary.LittleEndian.Uint32(data[len(data)-4:])
+	if crc32.Checksum(data, castagnoli) != sum {
+		return Cursor{}, errCursor
+	}
+	if data[0] != cursorVersion {
+		return Cursor{}, plan.Errorf("Cursor", "of version %d, this build reads %d", data[0], cursorVersion)
+	}
+	page := new(Page)
+	rest := data[1+copy(page.key[:], data[1:]):]
+	c := Cursor{page: page}
+	for _, to := range [...]*uint32{&c.score, &c.segment, &c.local, &c.doc, &c.to} {
+		n, size := binary.Uvarint(rest)
+		if size <= 0 || n > math.MaxUint32 {
+			return Cursor{}, errCursor
+		}
+		*to, rest = uint32(n), rest[size:]
+	}
+	if uint64(c.to) > uint64(len(rest)) || c.score >= 1<<31 {
+		return Cursor{}, errCursor
+	}
+	page.text, page.statistics = string(rest), int(c.to)
+	return c, nil
+}
+
+var errCursor = plan.Errorf("Cursor", "the text is damaged, or not of a cursor")
+
+// makeKey is the key of the query that the page answers.
+func (p *Page) makeKey() (cursorKey, error) {
+	if p.query == nil {
+		return p.key, nil
+	}
+	form, err := json.Marshal(p.query)
+	if err != nil {
+		return cursorKey{}, err
+	}
+	sum := sha256.Sum256(fmt.Appendf(form, " %x %x %d %x %d", p.sim.K1, p.sim.B, p.sim.IDF, p.alpha, p.k))
+	return cursorKey(sum[:8]), nil
+}

@@ -1,0 +1,66 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/internal/live"
+	"github.com/riffle-search/riffle/internal/plan"
+)
+
+// Resume makes a search that is not planned yet continue behind its cursor, if it has one.
+func (x *Run) Resume(ctx context.Context) error {
+	after := &x.settings.Cursor
+	if after.IsZero() {
+		return nil
+	}
+	want, err := after.page.makeKey()
+	if err != nil {
+		return err
+	}
+	page := x.newPage()
+	if key, err := page.makeKey(); err != nil || key != want {
+		return plan.Errorf("SearchOptions.After", "the cursor is of another query, or of the same one with another Similarity, Alpha or, for ModeAndOr, K")
+	}
+	x.settings.Frozen = after.page.text[after.page.statistics:]
+	doc, found, err := placeOf(ctx, x.view, after)
+	if err != nil {
+		return err
+	}
+	x.settings.After = &blockmax.Hit{Doc: doc, Score: after.score}
+	if !found {
+		x.settings.After = &blockmax.Hit{Doc: math.MaxUint32, Score: after.score + 1} // in front of all that score as much
+	}
+	return nil
+}
+
+// placeOf returns the global number of a cursor's document in a view, or of what has been its old copy. Without
+// its segment it is found by its id, if that shows that the document is still the same: in an order of
+// arrival it cannot have moved back, as one that was put again has.
+func placeOf(ctx context.Context, v *live.View, c *Cursor) (doc uint32, found bool, err error) {
+	var buf [64]byte
+	for i := range v.Segments() {
+		s := v.SegmentAt(i)
+		if uint32(s.Number()) != c.segment || c.local >= s.Reader().Docs() {
+			continue
+		}
+		id, err := s.Reader().AppendID(buf[:0], c.local)
+		if err != nil {
+			return 0, false, s.At(err)
+		}
+		if string(id) == c.ID() { // or it is another index that has a segment of this number
+			return s.Base() + c.local, true, nil
+		}
+	}
+	i, local, err := v.Find(ctx, c.ID())
+	if errors.Is(err, live.ErrNotFound) {
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, err
+	}
+	doc = v.Segment(i).Base() + local
+	return doc, v.SegmentAt(i).AsArrived() && doc <= c.doc, nil
+}

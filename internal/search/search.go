@@ -1,0 +1,180 @@
+// Package search takes a search from its clauses to the places of its hits. A Searcher is what an engine's
+// searches share: memory, the cores that help, and an accelerator if there is one. A Run is one search on a
+// view of the index:
+//
+//   - it is planned, behind a cursor if there is one (search.go, resume.go);
+//   - it is answered by the CPU, or by the accelerator, which may do so at the side of others (answer.go);
+//   - several goroutines answer many searches, so that an accelerator has enough of them (batch.go);
+//   - the hits of an answer get ids and cursors, whose text outlives the process (cursor.go).
+//
+// It knows views, plans, executors and accelerators. It must not know how an index changes, how a plan is
+// answered, nor the queries, options and results that callers of package riffle see: it gets clauses, and
+// Settings that have been checked.
+package search
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/cpuexec"
+	"github.com/riffle-search/riffle/internal/accelerator"
+	"github.com/riffle-search/riffle/internal/live"
+	"github.com/riffle-search/riffle/internal/plan"
+)
+
+// Options are those of a Searcher.
+type Options struct {
+	Preparer    func() plan.Preparer    // makes one for the index that is searched
+	Cores       int                     // that searches share
+	Spin        time.Duration           // how long an idle worker looks for a search to help with: see cpuexec.NewPool
+	Accelerator accelerator.Accelerator // nil when the CPU is all there is; its owner closes it
+}
+
+// A Searcher runs the searches of an engine. Its methods are safe for concurrent use.
+type Searcher struct {
+	cores       int
+	accelerator accelerator.Accelerator
+	pool        *cpuexec.Pool
+	runs        sync.Pool // of *Run
+}
+
+// New returns a Searcher. The caller closes it.
+func New(o Options) *Searcher {
+	s := &Searcher{cores: o.Cores, accelerator: o.Accelerator, pool: cpuexec.NewPool(o.Cores, o.Spin)}
+	s.runs.New = func() any { return &Run{searcher: s, preparer: o.Preparer()} }
+	return s
+}
+
+// Close ends the workers. Searches that come later run whole.
+func (s *Searcher) Close() { s.pool.Close() }
+
+// Settings are those of one search, checked and complete.
+type Settings struct {
+	plan.Settings // After and Frozen are those of Cursor
+
+	From   int              // hits of the K that are passed over
+	Cursor Cursor           // behind which the search continues
+	CPU    cpuexec.Parallel // how the CPU answers; its Pool is the Searcher's
+	On     accelerator.Side // where the search may run
+
+	// Query and DependsOnK tell the query from others, for cursors: its JSON form, and whether its
+	// answer depends on K.
+	Query      json.Marshaler
+	DependsOnK bool
+}
+
+// page is how many hits are to be returned.
+func (o *Settings) page() int { return o.K - o.From }
+
+// A Run is one search on a view. Its memory is used again from search to search.
+type Run struct {
+	preparer plan.Preparer
+	searcher *Searcher
+	ids      []byte // of a page; scratch
+
+	view     *live.View
+	settings Settings
+	compiled *plan.Compiled
+	ticket   accelerator.Ticket
+	waiting  bool // the ticket is to be waited for
+}
+
+// Begin begins a search on a view, which stays until the caller ends the run. The caller plans it by Words or
+// by Plan.
+func (s *Searcher) Begin(v *live.View, o *Settings) *Run {
+	x := s.runs.Get().(*Run)
+	x.view, x.settings = v, *o
+	x.settings.CPU.Pool = s.pool
+	return x
+}
+
+// End ends the search. What it has answered stays.
+func (x *Run) End() {
+	x.preparer.Forget(x.view)
+	x.view, x.settings, x.compiled = nil, Settings{}, nil
+	x.ticket, x.waiting = accelerator.Ticket{}, false
+	x.searcher.runs.Put(x)
+}
+
+// Words plans the words of a match, if the search is of the kind that Preparer.Words takes.
+func (x *Run) Words(ctx context.Context, m plan.Match) (planned bool, err error) {
+	c, err := x.preparer.Words(ctx, x.view, m, &x.settings.Settings)
+	if c == nil || err != nil {
+		return false, err
+	}
+	return true, x.keep(ctx, c)
+}
+
+// Rewriter returns what turns the search's query into the clause for Plan.
+func (x *Run) Rewriter() *plan.Rewriter { return x.preparer.Rewriter(x.view, &x.settings.Settings) }
+
+// Plan plans the search of a clause.
+func (x *Run) Plan(ctx context.Context, c plan.Clause) error {
+	compiled, err := x.preparer.Plan(ctx, x.view, c, &x.settings.Settings)
+	if err != nil {
+		return err
+	}
+	return x.keep(ctx, compiled)
+}
+
+// keep keeps the plan. One of a later page is settled: what it is depends on the page, and not on those in
+// front of it.
+func (x *Run) keep(ctx context.Context, c *plan.Compiled) error {
+	x.compiled = c
+	if x.settings.From > 0 {
+		return x.settle(ctx)
+	}
+	return nil
+}
+
+// settle decides which of the two a plan is that wants all words or, where fewer than K documents have them,
+// some.
+func (x *Run) settle(ctx context.Context) error {
+	p := &x.compiled.Plan
+	mode, other := p.Mode, p.Else
+	if other == nil && (p.Tree != nil || mode != blockmax.AndOr) {
+		return nil
+	}
+	p.Mode, p.Else = blockmax.And, nil
+	n, err := x.Count(ctx)
+	if err != nil {
+		return err
+	}
+	if n < x.settings.page() {
+		p.Mode = blockmax.Or
+		if other != nil {
+			p.Tree = other
+		}
+	}
+	return nil
+}
+
+// Count counts the documents that match.
+func (x *Run) Count(ctx context.Context) (int, error) {
+	n, err := x.settings.CPU.Count(ctx, &x.compiled.Plan)
+	return n, at(x.view, err)
+}
+
+// Explain derives the score of a document of a segment.
+func (x *Run) Explain(ctx context.Context, segment int, doc uint32) (*plan.Explanation, error) {
+	p := &x.compiled.Plan
+	either := p.Else != nil || p.Tree == nil && p.Mode == blockmax.AndOr
+	if err := x.settle(ctx); err != nil {
+		return nil, err
+	}
+	e, err := x.compiled.Explain(ctx, segment, doc)
+	if err != nil {
+		return nil, x.view.Segment(segment).At(err)
+	}
+	if either && p.Mode == blockmax.And && !e.Matches {
+		e.Text += fmt.Sprintf(" (AND+OR: at least K = %d documents match all words, so those with some are no hits)", x.settings.page())
+	}
+	return e, nil
+}
+
+// Statistics returns what the weights of the query's terms come from, by name.
+func (x *Run) Statistics() *plan.Statistics { return x.compiled.Statistics(x.view) }
