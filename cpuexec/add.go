@@ -12,6 +12,15 @@ import (
 func (r *run) scoreWords(words uint64) error {
 	w := &r.win
 	for _, c := range r.tiled.active {
+		if c.branch != nil {
+			r.win.marks.flush(&w.matches)
+			set := &r.eval.branches.set
+			if err := c.matchBranch(set, words, &w.scores); err != nil {
+				return err
+			}
+			or.apply(w.matches[:], set[:])
+			continue
+		}
 		if err := c.mark(&w.matches, words); err != nil {
 			return err
 		}
@@ -31,6 +40,9 @@ func (r *run) scoreWords(words uint64) error {
 
 // add adds the list's postings in the words to the scores.
 func (c *tileCursor) add(words uint64) error {
+	if c.branch != nil {
+		return c.addBranch(words)
+	}
 	r := c.run
 	to := &r.win.scores
 	if c.exact {

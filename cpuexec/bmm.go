@@ -22,11 +22,18 @@ func (r *run) bmm() error {
 	if err != nil {
 		return err
 	}
-	most := r.at.rankMax
 	for _, c := range lists {
 		if err := c.learn(0); err != nil {
 			return err
 		}
+	}
+	return r.union(lists)
+}
+
+// union is bmm for any lists and branches.
+func (r *run) union(lists []*tileCursor) error {
+	most := r.at.rankMax
+	for _, c := range lists {
 		most += c.max
 	}
 	for lo := r.at.from &^ (sheetDocs - 1); lo < r.at.to && most >= r.out.need(lo); lo += sheetDocs {

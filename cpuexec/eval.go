@@ -8,9 +8,11 @@ import (
 
 // An evaluator finds what matches a tree in a tile.
 type evaluator struct {
-	root   *clause // of the tree, over the segment at work; nil until it is needed
-	frames []*frame
-	marks  *marks // of the window
+	root     *clause // of the tree, over the segment at work; nil until it is needed
+	frames   []*frame
+	bounds   []*boundFrame
+	branches branches
+	marks    *marks // of the window
 }
 
 // A frame is the scratch memory of one level of the tree.

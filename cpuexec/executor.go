@@ -122,6 +122,9 @@ func (r *run) answer() (blockmax.TopK, error) {
 // search fills the collector, by the plan's tree or by its mode.
 func (r *run) search(a Algorithm) error {
 	if r.query.plan.Tree != nil {
+		if a != Exhaustive && r.query.plan.Else == nil { // whether Else comes is decided by a total that pruning must not touch
+			r.out.seed = r.query.plan.SeedOf(r.query.plan.Tree)
+		}
 		if err := r.pass(treeAlgorithm(a), r.query.plan.Tree); err != nil {
 			return err
 		}
@@ -129,6 +132,9 @@ func (r *run) search(a Algorithm) error {
 			return nil
 		}
 		r.out.restart(r.query.plan)
+		if a != Exhaustive {
+			r.out.seed = r.query.plan.SeedOf(r.query.plan.Else)
+		}
 		return r.pass(treeAlgorithm(a), r.query.plan.Else)
 	}
 	if r.query.plan.Mode != blockmax.Or {

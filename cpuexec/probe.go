@@ -13,6 +13,9 @@ import (
 // and drops those that cannot reach need with what rest says is still to come in their
 // words. Candidates of other words must reach it anyway.
 func (c *tileCursor) lookUp(words uint64, need uint32, rest *sums) error {
+	if c.branch != nil {
+		return c.lookUpBranch(words, need, rest)
+	}
 	p := &c.run.tiled.prober
 	p.words, p.rest, p.need, p.optional = words, rest, uint64(need), 1
 	return c.lookUpTile(p)

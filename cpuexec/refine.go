@@ -18,7 +18,7 @@ func (r *run) refine() error {
 		if err := c.learn(spent); err != nil {
 			return err
 		}
-		if c.ranges != nil || c.list.Count <= exactPostings || uint32(c.list.Count) < r.at.seg.Docs/sparsest {
+		if c.plain || c.ranges != nil || c.list.Count <= exactPostings || uint32(c.list.Count) < r.at.seg.Docs/sparsest {
 			continue
 		}
 		if c.bounds.Spend(spent, int64(c.list.Blocks())) {

@@ -230,6 +230,7 @@ func (r *run) leaveSegment() {
 	r.docs.close()
 	r.tiled.close()
 	r.eval.root = nil
+	r.eval.branches.forget()
 }
 
 // blocksBelow counts the posting blocks of a tree's leaves.

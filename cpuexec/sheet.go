@@ -28,6 +28,9 @@ func (c *tileCursor) enterSheet(lo uint32) error {
 
 // boundSheet sets tiles to the bounds of the tiles of the sheet at lo.
 func (c *tileCursor) boundSheet(lo uint32) error {
+	if c.branch != nil {
+		return c.branchSheet(lo)
+	}
 	c.exact = false
 	if r := c.ranges; r != nil {
 		c.tiles = &noPostings
@@ -133,6 +136,10 @@ func (c *tileCursor) boundByBlocks(to *coarse, lo, size uint32, from, until int)
 // enterTile makes the tile that begins at document lo the one at hand: words bounds its
 // words from then on. The list must be at the tile's sheet.
 func (c *tileCursor) enterTile(lo uint32) {
+	if c.branch != nil {
+		c.branchTile(lo)
+		return
+	}
 	c.locate(lo)
 	switch {
 	case c.exact:

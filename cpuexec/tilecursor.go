@@ -32,6 +32,7 @@ type coarse [64]uint8
 // if not, and from the postings themselves where there are few.
 type tileCursor struct {
 	run    *run
+	branch *branch // nil for a list; the cursor stands for that otherwise
 	term   int
 	list   *postings.List
 	bounds *blockmax.Bounds

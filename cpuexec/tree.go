@@ -19,24 +19,16 @@ type clause struct {
 	minShould                 int // should nodes that must match, counting the rule for nodes without Must and Filter
 }
 
-// treePruned answers any tree, tile by tile: each node makes the set of documents of
-// the tile that match it from the sets of its children. Tiles in which the bound of
-// the tree cannot reach need are passed over.
+// treePruned answers any tree as a union of lists and branches.
 func (r *run) treePruned() error {
-	return r.eachTile(r.query.tree, true, func(root *clause, t int) error {
-		lo := r.win.lo
-		if r.tailDone(lo) {
-			return errDone
-		}
-		need, rank := r.out.need(lo), r.at.rankBound(lo, lo)
-		if bound, ok := root.bound(t); !ok || bound+rank < need {
-			return nil
-		}
-		return r.offerTree(root, t, saturatingSub(need, rank))
-	})
+	root, err := r.rootOf(r.query.tree, true)
+	if err != nil {
+		return err
+	}
+	return r.union(r.unitsOf(root))
 }
 
-// treeExhaustive is treePruned without the pruning.
+// treeExhaustive answers any tree without pruning.
 func (r *run) treeExhaustive() error {
 	return r.eachTile(r.query.tree, true, func(root *clause, t int) error { return r.offerTree(root, t, 0) })
 }
