@@ -10,6 +10,9 @@ import (
 // scoreWords offers all documents of some words of the tile, also those that score
 // nothing.
 func (r *run) scoreWords(words uint64) error {
+	if r.tiled.guard != nil {
+		return r.scoreTree(words)
+	}
 	w := &r.win
 	for _, c := range r.tiled.active {
 		if c.branch != nil {

@@ -65,6 +65,10 @@ func (r *run) bmmTile(lists []*tileCursor, t int, lo, bound uint32) error {
 	if r.at.seg.Accept != nil {
 		words = r.at.acceptedWords(r.win.base)
 	}
+	if g := r.tiled.guard; g != nil {
+		g.enterTile(lo)
+		words &= g.inWords
+	}
 	need := r.out.need(lo)
 	for need <= rank { // all must be seen; a few words suffice for the first hits
 		few := lowestBits(words&r.tiled.presentWords(), 4)
@@ -91,7 +95,9 @@ func (r *run) bmmWords(words uint64, need uint32) error {
 	r.out.work.DocsScored += int64(scored)
 	r.cands.cut(&r.win, r.at.seg.Docs)
 	r.cands.accept(r.at.seg.Accept)
-	r.out.total += r.cands.n
+	if r.tiled.guard == nil {
+		r.out.total += r.cands.n
+	}
 	if r.cands.n >= fewCandidates && r.glance.makeHopes(&r.tiled, live, r.win.base) {
 		dropHopeless(&r.cands, r.glance.hopes, need)
 	}
@@ -102,6 +108,12 @@ func (r *run) bmmWords(words uint64, need uint32) error {
 				return err
 			}
 		}
+	}
+	if g := r.tiled.guard; g != nil {
+		if err := g.require(0, &noSums); err != nil {
+			return err
+		}
+		r.out.total += r.cands.n
 	}
 	r.offerCandidates()
 	return nil

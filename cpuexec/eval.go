@@ -101,7 +101,7 @@ func (e *evaluator) boolean(c *clause, level int, mask, matches *bitset, to *sco
 	inner := to
 	if to != nil && level > 0 {
 		inner = &f.scores // a document may match children and yet not the node
-		defer clear(f.scores[:])
+		defer f.scores.clear(mask.words())
 	}
 	*matches = bitset{}
 	f.left = *mask
@@ -210,6 +210,14 @@ func (b *bitset) words() (words uint64) {
 		words |= in << i
 	}
 	return words
+}
+
+// clear makes the scores of some words 0.
+func (s *scores) clear(words uint64) {
+	for ; words != 0; words &= words - 1 {
+		i := bits.TrailingZeros64(words) & 63
+		clear(s[wordDocs*i:][:wordDocs])
+	}
 }
 
 // each calls visit with every position in the set, ascending.

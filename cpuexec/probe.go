@@ -14,7 +14,7 @@ import (
 // words. Candidates of other words must reach it anyway.
 func (c *tileCursor) lookUp(words uint64, need uint32, rest *sums) error {
 	if c.branch != nil {
-		return c.lookUpBranch(words, need, rest)
+		return c.lookUpBranch(words, need, rest, false)
 	}
 	p := &c.run.tiled.prober
 	p.words, p.rest, p.need, p.optional = words, rest, uint64(need), 1
@@ -23,6 +23,9 @@ func (c *tileCursor) lookUp(words uint64, need uint32, rest *sums) error {
 
 // require is lookUp for all candidates, and drops those that the list does not hold.
 func (c *tileCursor) require(need uint32, rest *sums) error {
+	if c.branch != nil {
+		return c.lookUpBranch(^uint64(0), need, rest, true)
+	}
 	p := &c.run.tiled.prober
 	p.words, p.rest, p.need, p.optional = ^uint64(0), rest, uint64(need), 0
 	return c.lookUpTile(p)

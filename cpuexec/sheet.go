@@ -22,7 +22,7 @@ var noPostings coarse
 // bounds its tiles from then on.
 func (c *tileCursor) enterSheet(lo uint32) error {
 	err := c.boundSheet(lo)
-	c.inTiles = c.tiles.present()
+	c.inTiles, c.sheet = c.tiles.present(), lo
 	return err
 }
 

@@ -31,24 +31,27 @@ type coarse [64]uint8
 // Its bounds are from the list's ranges if it has them, from its blocks
 // if not, and from the postings themselves where there are few.
 type tileCursor struct {
-	run    *run
-	branch *branch // nil for a list; the cursor stands for that otherwise
-	term   int
-	list   *postings.List
-	bounds *blockmax.Bounds
-	ranges *blockmax.Ranges // nil while the list has none
-	table  *blockmax.Table
-	norms  []uint8
-	weight uint32
-	max    uint32 // no posting of the list contributes more
-	unit   uint32 // coarse * unit bounds contributions
-	bound  uint32 // no posting of the tile at hand contributes more
+	run      *run
+	branch   *branch // nil for a list; the cursor stands for that otherwise
+	cost     uint64  // about how many documents it has, for trees
+	unscored bool    // of a branch: only what matches is asked for
+	term     int
+	list     *postings.List
+	bounds   *blockmax.Bounds
+	ranges   *blockmax.Ranges // nil while the list has none
+	table    *blockmax.Table
+	norms    []uint8
+	weight   uint32
+	max      uint32 // no posting of the list contributes more
+	unit     uint32 // coarse * unit bounds contributions
+	bound    uint32 // no posting of the tile at hand contributes more
 
 	plain  bool     // only documents matter: bounds are more or less than 0 and say no more
 	bitmap []uint64 // of the list; nil while it is not known, or not wanted
 
 	tiles   *coarse // of the sheet
 	inTiles uint64  // where there are postings
+	sheet   uint32  // its first document
 	exact   bool    // all postings of the sheet are in few
 	few     decoded
 	blocks  int // blocks[blocks:] are behind the sheets before, when there are no ranges
@@ -89,7 +92,7 @@ func (c *tileCursor) reset(r *run, t int, term *blockmax.Term) {
 	c.max = blockmax.Contribution(c.weight, term.Bounds.List)
 	c.unit = blockmax.CoarseUnit(c.weight)
 	c.blocks, c.peeked, c.loaded, c.scored, c.spent = 0, -1, -1, -1, 0
-	c.exact, c.plain, c.at, c.bitmap = false, false, 0, nil
+	c.exact, c.plain, c.at, c.bitmap, c.sheet = false, false, 0, nil, noSheet
 	c.seen = slices.Grow(c.seen[:0], c.list.Blocks()/64+1)[:c.list.Blocks()/64+1]
 	clear(c.seen)
 }

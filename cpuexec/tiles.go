@@ -19,9 +19,13 @@ type tileCursors struct {
 	tileSums sums   // bounds of the tiles of the sheet
 
 	active []*tileCursor // those with postings in the tile at hand, weakest first
-	prefix []sums        // prefix[i] has the bounds of active[:i] in the words of the tile, added up
-	masks  []listWords   // of active
-	rest   sums          // what lists that are not essential can add in each word
+	// Of a tree that is a union:
+	guard     *tileCursor // candidates must match it, too; or nil
+	unguarded bool        // and so does what matches the guard alone
+
+	prefix []sums      // prefix[i] has the bounds of active[:i] in the words of the tile, added up
+	masks  []listWords // of active
+	rest   sums        // what lists that are not essential can add in each word
 
 	freqs  [postings.BlockSize]uint32
 	prober probe
@@ -73,7 +77,7 @@ func (t *tileCursors) close() {
 	for _, c := range t.lists[:t.count] {
 		c.forget()
 	}
-	t.count, t.open, t.sheet = 0, false, noSheet
+	t.count, t.open, t.sheet, t.guard = 0, false, noSheet, nil
 	t.prober.forget()
 }
 
@@ -92,6 +96,15 @@ func (t *tileCursors) enterSheet(lists []*tileCursor, lo uint32, at *part) error
 		addBounds(bounds, bounds, c.tiles, c.unit, 0)
 		t.present |= c.inTiles
 		t.common &= c.inTiles
+	}
+	if t.guard != nil {
+		if err := t.guard.enterSheet(lo); err != nil {
+			return err
+		}
+		t.present &= t.guard.inTiles
+		if t.unguarded {
+			t.present = t.guard.inTiles
+		}
 	}
 	if at.seg.Rank != nil || at.seg.Tail != nil {
 		for tiles := t.present; tiles != 0; tiles &= tiles - 1 {
@@ -183,6 +196,9 @@ func (t *tileCursors) makePrefix(lists int) {
 
 // presentWords are the words of the tile in which a list has postings.
 func (t *tileCursors) presentWords() (present uint64) {
+	if t.guard != nil && t.unguarded {
+		return t.guard.inWords
+	}
 	for _, c := range t.active {
 		present |= c.words.present()
 	}

@@ -19,7 +19,9 @@ var treeShapes = []struct {
 }{
 	{"nested", &blockmax.Node{Should: []blockmax.Node{{Must: leaves(0, 1)}, {Should: leaves(2, 3)}}}},
 	{"and of ands", &blockmax.Node{Must: []blockmax.Node{{Must: leaves(0, 1)}, {Must: leaves(2)}}}},
+	{"optional", &blockmax.Node{Must: leaves(0), Should: append(leaves(1, 2), blockmax.Node{Must: leaves(3, 4)})}},
 	{"and of ors", &blockmax.Node{Must: []blockmax.Node{{Should: leaves(0, 1)}, {Should: leaves(2, 3)}}}},
+	{"least", &blockmax.Node{Should: leaves(0, 1, 2, 3, 4), MinShould: 2}},
 	{"best", &blockmax.Node{Should: []blockmax.Node{
 		{Should: leaves(0, 1, 2), Best: true, Tie: blockmax.TieOne / 10},
 		{Should: leaves(3, 4, 5), Best: true},
@@ -29,6 +31,7 @@ var treeShapes = []struct {
 		{Should: leaves(2, 3), Best: true, Tie: blockmax.TieOne / 3},
 	}}},
 	{"without", &blockmax.Node{Should: append(leaves(0, 1), blockmax.Node{Must: leaves(2, 3)}), Not: leaves(6)}},
+	{"filtered", &blockmax.Node{Should: append(leaves(0, 1), blockmax.Node{Must: leaves(2, 3)}), Filter: leaves(6)}},
 	{"constant", &blockmax.Node{Should: append(leaves(0, 1), blockmax.Node{Must: leaves(2), Constant: true, Score: 1 << 20})}},
 }
 

@@ -1,0 +1,202 @@
+package cpuexec
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/riffle-search/riffle/blockmax"
+)
+
+// A clause is a node of the tree at work on one segment.
+type clause struct {
+	*blockmax.Node
+	cursor *tileCursor // of a leaf; nil when the segment lacks the term
+	cost   uint64      // about how many documents match
+
+	must, should, filter, not []clause
+	minShould                 int // should nodes that must match, counting the rule for nodes without Must and Filter
+}
+
+// newClause opens lists for the leaves below a node.
+func (r *run) newClause(n *blockmax.Node, scores bool) (clause, error) {
+	c := clause{Node: n, minShould: n.MinShould}
+	scores = scores && !n.Constant
+	if n.Leaf {
+		var err error
+		if c.cursor, err = r.tiled.openOne(r, n.Term); c.cursor == nil {
+			return c, err
+		}
+		c.cost = uint64(c.cursor.list.Count)
+		c.cursor.plain = !scores
+		return c, c.cursor.learn(0)
+	}
+	if n.All {
+		c.cost = uint64(r.at.seg.Docs)
+		return c, nil
+	}
+	for _, part := range [...]struct {
+		nodes  []blockmax.Node
+		scores bool
+		to     *[]clause
+	}{{n.Must, scores, &c.must}, {n.Should, scores, &c.should}, {n.Filter, false, &c.filter}, {n.Not, false, &c.not}} {
+		for i := range part.nodes {
+			child, err := r.newClause(&part.nodes[i], part.scores)
+			if err != nil {
+				return c, err
+			}
+			*part.to = append(*part.to, child)
+		}
+	}
+	if len(n.Must)+len(n.Filter) == 0 {
+		c.minShould = max(c.minShould, 1)
+	}
+	c.plan()
+	return c, nil
+}
+
+// plan estimates the cost of a boolean node and puts what must match in ascending
+// order of cost, so that the sets get small early.
+func (c *clause) plan() {
+	byCost := func(a, b clause) int { return cmp.Compare(a.cost, b.cost) }
+	slices.SortStableFunc(c.must, byCost)
+	slices.SortStableFunc(c.filter, byCost)
+	if c.minShould > 0 {
+		for i := range c.should {
+			c.cost += c.should[i].cost
+		}
+	}
+	for _, required := range [...][]clause{c.must, c.filter} {
+		if len(required) > 0 && (c.cost == 0 || required[0].cost < c.cost) {
+			c.cost = required[0].cost
+		}
+	}
+}
+
+// tiles returns the tiles of the sheet at hand in which documents may match.
+func (c *clause) tiles() uint64 {
+	return c.where(func(l *tileCursor) uint64 { return l.inTiles })
+}
+
+// words returns the words of the tile at hand in which documents may match.
+func (c *clause) words() uint64 {
+	return c.where(func(l *tileCursor) uint64 { return l.inWords })
+}
+
+// where combines what of says of the leaves.
+func (c *clause) where(of func(*tileCursor) uint64) uint64 {
+	switch {
+	case c.All:
+		return ^uint64(0)
+	case c.Leaf && c.cursor == nil, c.minShould > len(c.should):
+		return 0
+	case c.Leaf:
+		return of(c.cursor)
+	}
+	in := ^uint64(0)
+	if c.minShould > 0 {
+		in = 0
+		for i := range c.should {
+			in |= c.should[i].where(of)
+		}
+	}
+	for _, required := range [...][]clause{c.must, c.filter} {
+		for i := range required {
+			in &= required[i].where(of)
+		}
+	}
+	return in
+}
+
+// possible reports whether documents of the segment may match the clause.
+func (c *clause) possible() bool { return c.where(func(*tileCursor) uint64 { return 1 }) != 0 }
+
+// isUnion reports whether a document matches a boolean node if and only if it matches one
+// of its should nodes.
+func (c *clause) isUnion() bool {
+	return !c.Leaf && !c.All && !c.Constant && len(c.must)+len(c.filter)+len(c.not) == 0 && c.minShould <= 1
+}
+
+// only returns the only child of a node that matches and scores as that child does, or else the
+// node.
+func (c *clause) only() *clause {
+	for !c.Leaf && !c.All && !c.Constant && len(c.filter)+len(c.not) == 0 {
+		switch {
+		case len(c.must) == 1 && len(c.should) == 0 && c.minShould <= 0:
+			c = &c.must[0]
+		case len(c.must) == 0 && len(c.should) == 1 && c.minShould <= 1:
+			c = &c.should[0]
+		default:
+			return c
+		}
+	}
+	return c
+}
+
+// appendLeaves appends the lists below a clause.
+func (c *clause) appendLeaves(to []*tileCursor) []*tileCursor {
+	if c.cursor != nil {
+		to = append(to, c.cursor)
+	}
+	for _, part := range [...][]clause{c.must, c.should, c.filter, c.not} {
+		for i := range part {
+			to = part[i].appendLeaves(to)
+		}
+	}
+	return to
+}
+
+// isAll reports whether a node is an AND of lists, or of such ANDs, all of which the segment has.
+func (c *clause) isAll() bool {
+	if c.Constant || c.All || c.Leaf || len(c.must) == 0 || len(c.should)+len(c.not) > 0 || c.minShould > 0 {
+		return false
+	}
+	for i := range c.must {
+		if m := c.must[i].only(); m.Constant || m.Leaf && m.cursor == nil || !m.Leaf && !m.isAll() {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(c.filter, func(f clause) bool { return f.cursor == nil })
+}
+
+// appendAll appends the lists of such a node.
+func (c *clause) appendAll(all, filters []*tileCursor) (must, filter []*tileCursor) {
+	if c.cursor != nil {
+		return append(all, c.cursor), filters
+	}
+	for i := range c.must {
+		all, filters = c.must[i].appendAll(all, filters)
+	}
+	for i := range c.filter {
+		if f := c.filter[i].cursor; f != nil {
+			filters = append(filters, f)
+		}
+	}
+	if len(c.must) == 0 && len(c.should) == 1 {
+		return c.should[0].appendAll(all, filters)
+	}
+	return all, filters
+}
+
+// highest bounds what any document scores.
+func (c *clause) highest() uint32 {
+	switch {
+	case c.Constant:
+		return c.Score
+	case c.Leaf && c.cursor == nil:
+		return 0
+	case c.Leaf:
+		return c.cursor.max
+	}
+	must, best, all := uint32(0), uint32(0), uint32(0)
+	for i := range c.must {
+		must += c.must[i].highest()
+	}
+	for i := range c.should {
+		h := c.should[i].highest()
+		best, all = max(best, h), all+h
+	}
+	if c.Best {
+		all = blockmax.BestOf(best, all, c.Tie)
+	}
+	return must + all
+}

@@ -1,0 +1,136 @@
+package cpuexec
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Units are what a tree is made of at the top: lists, and branches for all else. There are two
+// kinds of trees.
+//
+// A union is answered by bmm: a document that matches has a score from one of the units. What else
+// it takes to match (a filter, should nodes that are too few) is the guard, which candidates
+// are tested against at last.
+//
+// A conjunction (conjunction.go) has required units besides.
+
+// branches are those of the segment at work, and memory that they share.
+type branches struct {
+	root     *clause       // whose units are known
+	units    []*tileCursor // of which a document of a union matches one; of a conjunction they are optional
+	required []*tileCursor // all of which a document matches, the cheapest last
+	all      []*tileCursor // both
+	none     bool          // nothing can match
+
+	pool  []*tileCursor
+	count int // pool[:count] belong to the segment at work
+
+	bounds    sums // of the branch at hand
+	set, mask bitset
+	tile      bestScores
+
+	docs, scores, asked, best, sum []uint32 // of candidates
+}
+
+// forget drops what belongs to the caller of the run.
+func (b *branches) forget() {
+	b.root = nil
+	for _, l := range b.pool[:b.count] {
+		l.branch.clause = nil
+	}
+}
+
+// unitsOf finds the units of a tree.
+func (r *run) unitsOf(root *clause) *branches {
+	e := &r.eval
+	b := &e.branches
+	if b.root == root {
+		return b
+	}
+	b.root, b.units, b.required, b.count = root, b.units[:0], b.required[:0], 0
+	r.tiled.guard = nil
+	if b.none = !root.possible(); b.none {
+		return b
+	}
+	switch c := root.only(); {
+	case c.Leaf || c.All || c.Constant || c.Best && !c.isUnion() || len(c.must) > 0 && c.minShould > 0:
+		e.addUnits(r, c)
+	case len(c.must) > 0:
+		e.require(r, c)
+	case !c.isUnion():
+		for i := range c.should {
+			e.addUnits(r, &c.should[i])
+		}
+		guard := &clause{Node: c.Node, filter: c.filter, not: c.not}
+		if c.minShould > 1 {
+			guard = c
+		}
+		r.tiled.guard = e.newBranch(r, guard)
+		r.tiled.guard.unscored = true
+		r.tiled.unguarded = c.minShould == 0
+	default:
+		e.addUnits(r, c)
+	}
+	return b
+}
+
+// require adds the units of a node with must nodes.
+func (e *evaluator) require(r *run, c *clause) {
+	b := &e.branches
+	lists := clause{Node: c.Node}
+	guard := clause{Node: c.Node, not: c.not}
+	for i := range c.must {
+		if m := c.must[i].only(); m.Leaf && !m.Constant || m.isAll() {
+			lists.must = append(lists.must, *m)
+		} else {
+			b.required = append(b.required, e.newBranch(r, m))
+		}
+	}
+	for i := range c.filter {
+		if c.filter[i].Leaf && len(lists.must) > 0 {
+			lists.filter = append(lists.filter, c.filter[i])
+		} else {
+			guard.filter = append(guard.filter, c.filter[i])
+		}
+	}
+	if len(lists.must) == 1 && lists.must[0].Leaf && len(lists.filter) == 0 {
+		l := lists.must[0].cursor
+		l.cost = lists.must[0].cost
+		b.required = append(b.required, l)
+	} else if len(lists.must) > 0 {
+		lists.plan()
+		b.required = append(b.required, e.newBranch(r, &lists))
+	}
+	slices.SortStableFunc(b.required, func(a, b *tileCursor) int { return cmp.Compare(b.cost, a.cost) })
+	if len(guard.filter)+len(guard.not) > 0 {
+		l := e.newBranch(r, &guard)
+		l.unscored = true
+		b.required = slices.Insert(b.required, 0, l)
+	}
+	if c.Best && len(c.should) > 0 {
+		if best := (&clause{Node: c.Node, should: c.should, minShould: 1}); best.possible() {
+			b.units = append(b.units, e.newBranch(r, best))
+		}
+		return
+	}
+	for i := range c.should {
+		e.addUnits(r, &c.should[i])
+	}
+}
+
+// addUnits adds the units of a clause.
+func (e *evaluator) addUnits(r *run, c *clause) {
+	c = c.only()
+	b := &e.branches
+	switch {
+	case !c.possible():
+	case c.Leaf && !c.Constant:
+		b.units = append(b.units, c.cursor)
+	case c.isUnion() && !c.Best:
+		for i := range c.should {
+			e.addUnits(r, &c.should[i])
+		}
+	default:
+		b.units = append(b.units, e.newBranch(r, c))
+	}
+}
