@@ -29,29 +29,31 @@ func (x *Run) Submit() (err error) {
 }
 
 // Answer answers a planned search. One that was submitted must be answered before it ends.
-func (x *Run) Answer(ctx context.Context) (Answer, error) {
+func (x *Run) Answer(ctx context.Context) (a Answer, err error) {
 	if !x.waiting {
-		top, err := x.settings.CPU.TopK(ctx, &x.compiled.Plan)
-		return Answer{top, nameOf(x.settings.CPU, top.Work)}, at(x.view, err)
+		a.TopK, err = x.settings.CPU.TopK(ctx, &x.compiled.Plan)
+		a.Executor = x.cpuName(a.Work.Tasks)
+		return a, at(x.view, err)
 	}
 	x.waiting = false
 	answer, err := x.ticket.Wait(ctx)
-	name := nameOf(x.settings.CPU, answer.Work)
+	a.TopK, a.Executor = answer.TopK, x.cpuName(answer.Work.Tasks)
 	switch answer.By {
 	case accelerator.OnGPU:
-		name = x.searcher.accelerator.Name()
+		a.Executor = x.searcher.accelerator.Name()
 	case accelerator.OnBoth:
-		name = x.searcher.accelerator.Name() + "+" + name
+		a.Executor = x.searcher.accelerator.Name() + "+" + a.Executor
 	}
-	return Answer{answer.TopK, name}, at(x.view, err)
+	return a, at(x.view, err)
 }
 
-// nameOf says what ran a search on the CPU: x, or its algorithm alone when the search ran whole.
-func nameOf(x cpuexec.Parallel, w blockmax.Work) string {
-	if w.Tasks == 0 {
-		x.Pool = nil
+// cpuName says what ran a search in so many tasks on the CPU: its algorithm alone when it ran whole.
+func (x *Run) cpuName(tasks int64) string {
+	cpu := x.settings.CPU
+	if tasks == 0 {
+		cpu.Pool = nil
 	}
-	return x.Name()
+	return cpu.Name()
 }
 
 // at names the segment and term of a view that an executor's error came from.
