@@ -23,10 +23,38 @@ type Ranges struct {
 	Tile  []uint8  // of each tile; as many as whole runs of 64 tiles take
 	First []uint32 // for each tile that Word covers, and one more, the first block that reaches as far
 	Best  Best
+	Peaks []Peak // the best postings of the list, at most MaxPeaks, the best first
 }
 
+// A Peak is one of the best postings of a list.
+type Peak struct {
+	Doc    uint32
+	Impact uint16
+}
+
+// MaxPeaks is how many of its best postings a list remembers. They take a tenth of its bounds by word in an
+// index of 200,000 documents. Where 20 % are deleted, 13 of them say what ten documents reach.
+const MaxPeaks = 32
+
 // bytes returns the memory that the ranges take.
-func (r *Ranges) bytes() int { return len(r.Word) + len(r.Tile) + 4*len(r.First) + 2*len(r.Best) }
+func (r *Ranges) bytes() int {
+	return len(r.Word) + len(r.Tile) + 4*len(r.First) + 2*len(r.Best) + 8*len(r.Peaks)
+}
+
+// Add takes one more posting into account, in a tile that the ranges cover. They are not shared yet.
+func (r *Ranges) Add(doc uint32, impact uint16) {
+	coarse, word := Coarse(impact), doc/WordDocs
+	r.Word[word] = max(r.Word[word], coarse)
+	r.Tile[word/64] = max(r.Tile[word/64], coarse)
+	at := len(r.Peaks)
+	for at > 0 && r.Peaks[at-1].Impact < impact {
+		at--
+	}
+	if at < len(r.Peaks) {
+		copy(r.Peaks[at+1:], r.Peaks[at:])
+		r.Peaks[at] = Peak{doc, impact}
+	}
+}
 
 // Coarse rounds the impact of a posting up to 8 bits, in units of 257. It is never
 // 0, which stands for no posting.
@@ -67,6 +95,9 @@ func (b *Bounds) Bytes() int {
 func (b *Bounds) Reached(k int) uint16 {
 	best := b.Best.at(k)
 	if r := b.Refined(); r != nil {
+		if k <= len(r.Peaks) {
+			return r.Peaks[k-1].Impact
+		}
 		best = max(best, r.Best.at(k))
 	}
 	return best
@@ -110,3 +141,9 @@ type refinement struct {
 	spent  atomic.Int64 // blocks decoded
 	due    atomic.Bool  // somebody is making ranges, or has made them
 }
+
+// Follow notes what has been spent on the list when it was shorter. It comes before the bounds are shared.
+func (b *Bounds) Follow(old *Bounds) { b.spent.Store(min(old.spent.Load(), int64(len(b.Block)))) }
+
+// Tiles returns how many tiles so many documents take.
+func Tiles(docs uint32) int { return int((uint64(docs) + TileDocs - 1) / TileDocs) }

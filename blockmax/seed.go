@@ -1,10 +1,11 @@
 package blockmax
 
 // Seed is a score that K documents of an OR reach at the least, if as much is known before
-// any has been seen: when K postings of one list have some impact, K documents score what
-// that contributes. It is 0 when not all documents may be returned.
+// any has been seen: when K postings of one list have some impact, in all segments together, K
+// documents score what that contributes. Where not all documents may be returned, the postings must be
+// known one by one (Ranges.Peaks), and those of other documents do not count.
 func (p *Plan) Seed() (need uint32) {
-	if !p.seeds() {
+	if p.After != nil {
 		return 0
 	}
 	for t := range p.Weights {
@@ -17,7 +18,7 @@ func (p *Plan) Seed() (need uint32) {
 // are nothing but alternatives between its leaf and the root.
 func (p *Plan) SeedOf(n *Node) (need uint32) {
 	switch {
-	case !p.seeds() || n.Constant || n.All:
+	case p.After != nil || n.Constant || n.All:
 		return 0
 	case n.Leaf:
 		return p.seedOf(n.Term)
@@ -30,22 +31,86 @@ func (p *Plan) SeedOf(n *Node) (need uint32) {
 	return need
 }
 
-// seeds reports whether all documents may be returned.
-func (p *Plan) seeds() bool {
+// seedOf is what K documents of a term reach.
+func (p *Plan) seedOf(t int) uint32 { return Contribution(p.Weights[t], p.reached(t)) }
+
+// reached returns an impact that at least K postings of a term reach, of documents that may be returned.
+func (p *Plan) reached(term int) (impact uint16) {
 	for i := range p.Segments {
-		if p.Segments[i].Accept != nil {
-			return false
+		if s := &p.Segments[i]; s.Accept == nil && s.Terms[term].Bounds != nil {
+			impact = max(impact, s.Terms[term].Bounds.Reached(p.K))
+			if len(p.Segments) == 1 {
+				return impact
+			}
 		}
 	}
-	return p.After == nil
+	if p.K <= mostMerged {
+		impact = max(impact, p.reachedTogether(term))
+	}
+	return impact
 }
 
-// seedOf is what K documents of a term reach in a segment.
-func (p *Plan) seedOf(t int) (need uint32) {
-	for i := range p.Segments {
-		if b := p.Segments[i].Terms[t].Bounds; b != nil {
-			need = max(need, Contribution(p.Weights[t], b.Reached(p.K)))
+// The best postings of several segments are merged for a K of at most mostMerged, as each takes a step, and of
+// so many segments, which each step looks at.
+const (
+	mostMerged   = 100
+	mostSegments = 32
+)
+
+// reachedTogether merges the best postings that the segments know of a term until there are K.
+func (p *Plan) reachedTogether(term int) (impact uint16) {
+	var all [mostSegments]bestOf
+	segs := all[:0]
+	for i := range p.Segments[:min(len(p.Segments), mostSegments)] {
+		s := &p.Segments[i]
+		if b := s.Terms[term].Bounds; b != nil {
+			of := bestOf{bounds: b, accept: s.Accept}
+			if r := b.Refined(); r != nil {
+				of.peaks = r.Peaks
+			}
+			if of.next(); of.impact > 0 {
+				segs = append(segs, of)
+			}
 		}
 	}
-	return need
+	for range p.K {
+		best := -1
+		for i := range segs {
+			if best < 0 || segs[i].impact > segs[best].impact {
+				best = i
+			}
+		}
+		if best < 0 || segs[best].impact == 0 {
+			return 0
+		}
+		impact = segs[best].impact
+		segs[best].next()
+	}
+	return impact
+}
+
+// A bestOf goes through what is known of the best postings of a list in one segment.
+type bestOf struct {
+	bounds *Bounds
+	accept []uint64
+	peaks  []Peak
+	seen   int
+	impact uint16 // which at least one posting more reaches; 0 when no more are known
+}
+
+func (b *bestOf) next() {
+	b.impact = 0
+	if b.accept == nil {
+		b.seen++
+		b.impact = b.bounds.Reached(b.seen)
+		return
+	}
+	for b.seen < len(b.peaks) {
+		peak := b.peaks[b.seen]
+		b.seen++
+		if b.accept[peak.Doc/64]>>(peak.Doc%64)&1 == 1 {
+			b.impact = peak.Impact
+			return
+		}
+	}
 }

@@ -91,7 +91,7 @@ func (r *run) countMatches(tree *blockmax.Node) (total int, err error) {
 		}
 	}
 	// Bitmaps are many times as fast as tiles to be claimed, so flat plans go by ranges.
-	err = r.pass(segmentPass{(*run).countSegment, r.query.plan.Tree != nil}, tree)
+	err = r.pass(segmentPass{(*run).countSegment, r.query.plan.Tree != nil, false}, tree)
 	return r.out.total, err
 }
 

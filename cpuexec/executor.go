@@ -160,28 +160,28 @@ func (r *run) or(a Algorithm) error {
 
 func treeAlgorithm(a Algorithm) segmentPass {
 	if a == Exhaustive {
-		return segmentPass{(*run).treeExhaustive, true}
+		return segmentPass{(*run).treeExhaustive, true, false}
 	}
-	return segmentPass{(*run).treePruned, true}
+	return segmentPass{(*run).treePruned, true, true}
 }
 
 func andAlgorithm(a Algorithm) segmentPass {
 	if a == Exhaustive {
-		return segmentPass{(*run).treeExhaustive, true}
+		return segmentPass{(*run).treeExhaustive, true, false}
 	}
-	return segmentPass{(*run).and, true}
+	return segmentPass{(*run).and, true, true}
 }
 
 func orAlgorithm(a Algorithm) segmentPass {
 	switch a {
 	case WAND:
-		return segmentPass{(*run).wand, false}
+		return segmentPass{(*run).wand, false, true}
 	case BMW:
-		return segmentPass{(*run).bmw, false}
+		return segmentPass{(*run).bmw, false, true}
 	case MaxScore:
-		return segmentPass{(*run).maxScore, false}
+		return segmentPass{(*run).maxScore, false, true}
 	case BMM:
-		return segmentPass{(*run).bmm, true}
+		return segmentPass{(*run).bmm, true, true}
 	}
-	return segmentPass{(*run).exhaustive, true}
+	return segmentPass{(*run).exhaustive, true, false}
 }

@@ -57,7 +57,7 @@ func (j *job) divide(r *run, visit segmentPass, grain int) {
 	}
 	few := needed <= maxPieces/2
 	grain = max(total/j.units, total/(maxPieces/2)) // those of single units
-	for s := range plan.Segments {
+	for _, s := range r.query.order {
 		if j.weights[s] == 0 {
 			continue
 		}

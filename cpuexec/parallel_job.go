@@ -254,7 +254,9 @@ func (j *job) takePiece(r *run, i int) (pieces int, err error) {
 		}
 	}
 	r.at.from, r.at.to = p.from, to
-	err = j.visit.run(r)
+	if !r.hopeless(j.visit) {
+		err = j.visit.run(r)
+	}
 	r.share.claim = nil
 	if !p.tiles {
 		r.share.took(pieces)

@@ -6,8 +6,7 @@ import (
 )
 
 // Lists with fewer than a posting for so many documents get no ranges: they would take four
-// bytes a posting, and more. With exactPostings, only lists that are clustered go without
-// for that reason.
+// bytes a posting, and more. Of a list of one block they would save nothing.
 const sparsest = 256
 
 // refine makes the ranges, and the bitmaps, of lists that have been used enough to deserve them.
@@ -18,7 +17,7 @@ func (r *run) refine() error {
 		if err := c.learn(spent); err != nil {
 			return err
 		}
-		if c.plain || c.ranges != nil || c.list.Count <= exactPostings || uint32(c.list.Count) < r.at.seg.Docs/sparsest {
+		if c.plain || c.ranges != nil || c.list.Blocks() <= 1 || uint32(c.list.Count) < r.at.seg.Docs/sparsest {
 			continue
 		}
 		if c.bounds.Spend(spent, int64(c.list.Blocks())) {
@@ -37,6 +36,8 @@ func (c *tileCursor) makeRanges() (*blockmax.Ranges, error) {
 	blocks := c.list.Blocks()
 	tiles := int(c.list.Last[blocks-1]/tileDocs) + 1
 	best := make([]uint16, 64*tiles)
+	var top blockmax.Collector
+	top.Reset(blockmax.MaxPeaks, nil)
 	for b := range blocks {
 		if err := c.load(b); err != nil {
 			return nil, err
@@ -47,6 +48,7 @@ func (c *tileCursor) makeRanges() (*blockmax.Ranges, error) {
 		for i, doc := range c.docs[:c.n] {
 			word := &best[doc/wordDocs]
 			*word = max(*word, c.impacts[i], 1) // 0 stands for no posting
+			top.Offer(doc, uint32(c.impacts[i]))
 		}
 	}
 	r := &blockmax.Ranges{
@@ -63,6 +65,9 @@ func (c *tileCursor) makeRanges() (*blockmax.Ranges, error) {
 		}
 	}
 	r.Best = tally.Best()
+	for _, h := range top.Hits() {
+		r.Peaks = append(r.Peaks, blockmax.Peak{Doc: h.Doc, Impact: uint16(h.Score)})
+	}
 	return r, nil
 }
 

@@ -39,6 +39,9 @@ type query struct {
 	tree   *blockmax.Node // what matches in the current pass
 	flat   blockmax.Node  // of a plan without a tree
 	leaves []blockmax.Node
+
+	order  []int    // of the segments, the best first
+	bounds []uint32 // by segment, what a document can score: see orderSegments
 }
 
 // flatTree is the tree that the flat plan stands for under a mode. The next call
@@ -151,6 +154,7 @@ func (at *part) checkList(t int) error {
 type segmentPass struct {
 	run     func(*run) error
 	byTiles bool // visits only tiles that are mine
+	prunes  bool // passes over what cannot enter
 }
 
 var runs = sync.Pool{New: func() any {
@@ -187,6 +191,7 @@ func (r *run) release() {
 // the algorithm.
 func (r *run) pass(visit segmentPass, tree *blockmax.Node) error {
 	r.query.tree = tree
+	r.query.orderSegments()
 	for i := range r.query.plan.Segments {
 		r.out.listBlocks += blocksBelow(tree, &r.query.plan.Segments[i])
 	}
@@ -195,11 +200,11 @@ func (r *run) pass(visit segmentPass, tree *blockmax.Node) error {
 			return err
 		}
 	}
-	for i := range r.query.plan.Segments {
+	for _, i := range r.query.order {
 		if err := r.enter(i); err != nil {
 			return err
 		}
-		if r.at.seg.Docs == 0 {
+		if r.at.seg.Docs == 0 || r.hopeless(visit) {
 			continue
 		}
 		if err := visit.run(r); err != nil {

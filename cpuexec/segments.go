@@ -1,0 +1,61 @@
+package cpuexec
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/riffle-search/riffle/blockmax"
+)
+
+// A query that has several segments takes the one with the highest bound first. What is found there prunes the
+// others, and a segment whose bound is below the threshold by then is not opened at all.
+
+// orderSegments orders the segments of the pass by what their documents can score at most, the best first.
+// Those with equal bounds stay in order of documents.
+func (q *query) orderSegments() {
+	segs := q.plan.Segments
+	q.order, q.bounds = q.order[:0], q.bounds[:0]
+	for i := range segs {
+		q.order = append(q.order, i)
+		if len(segs) > 1 {
+			q.bounds = append(q.bounds, bestScore(q.tree, q.plan, i))
+		}
+	}
+	if len(segs) > 1 {
+		slices.SortStableFunc(q.order, func(i, j int) int { return cmp.Compare(q.bounds[j], q.bounds[i]) })
+	}
+}
+
+// bestScore bounds what a node scores in a segment, by the bounds of its lists.
+func bestScore(n *blockmax.Node, p *blockmax.Plan, segment int) (sum uint32) {
+	switch {
+	case n.Constant:
+		return n.Score
+	case n.Leaf:
+		if b := p.Segments[segment].Terms[n.Term].Bounds; b != nil {
+			return blockmax.Contribution(p.Weights[n.Term], b.List)
+		}
+		return 0
+	}
+	for i := range n.Must {
+		sum += bestScore(&n.Must[i], p, segment)
+	}
+	best, all := uint32(0), uint32(0)
+	for i := range n.Should {
+		score := bestScore(&n.Should[i], p, segment)
+		best, all = max(best, score), all+score
+	}
+	if n.Best {
+		return sum + blockmax.BestOf(best, all, n.Tie)
+	}
+	return sum + all
+}
+
+// hopeless reports whether no document of the segment at work can enter.
+func (r *run) hopeless(visit segmentPass) bool {
+	if !visit.prunes || len(r.query.plan.Segments) == 1 {
+		return false
+	}
+	need := r.out.need(0)
+	return need > 0 && bestScore(r.query.tree, r.query.plan, r.at.index)+r.at.rankMax < need
+}
