@@ -32,3 +32,36 @@ func (l *List) Spend(n int64) (due bool) {
 	m, limit := &l.bitmap, int64(l.Blocks())
 	return n > 0 && m.spent.Load() <= limit && m.spent.Add(n) > limit && m.due.CompareAndSwap(false, true)
 }
+
+// WidenBitmap makes the bitmap at least so many words long, if there is one: the segment has got more documents
+// while the list has not.
+func (l *List) WidenBitmap(words int) {
+	if held := l.Bitmap(); held != nil && len(held) < words {
+		l.KeepBitmap(append(held[:len(held):len(held)], make([]uint64, words-len(held))...))
+	}
+}
+
+// Follow takes over what a shorter list of the same builder has learnt. The bitmap, if there is one, gets so many
+// words, and the documents that have come since.
+func (l *List) Follow(old *List, words int) error {
+	l.bitmap.spent.Store(min(old.bitmap.spent.Load(), int64(l.Blocks())))
+	held := old.Bitmap()
+	if held == nil {
+		return nil
+	}
+	set := make([]uint64, max(words, len(held)))
+	copy(set, held)
+	var docs [BlockSize]uint32
+	for b := old.Count / l.BlockSize; b < l.Blocks(); b++ {
+		n, err := l.Docs(b, &docs)
+		if err != nil {
+			return err
+		}
+		for _, d := range docs[:n] {
+			set[d/64] |= 1 << (d % 64)
+		}
+	}
+	l.bitmap.due.Store(true)
+	l.KeepBitmap(set)
+	return nil
+}

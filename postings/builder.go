@@ -69,6 +69,9 @@ func (b *Builder) codec() Kind {
 // Len returns the number of postings added.
 func (b *Builder) Len() int { return int(b.count) }
 
+// Last returns the last document added, when there is one.
+func (b *Builder) Last() uint32 { return b.last }
+
 // Add appends a posting. doc must be above all documents added before and below
 // MaxDoc, tf at least 1; length is the length code of the document's field.
 //

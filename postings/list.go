@@ -27,6 +27,10 @@ type List struct {
 	// list, and for one that no segment keeps. Whoever opens the list sets it.
 	Number uint64
 
+	// Cut is set for a view whose last block lacks postings of the builder's. Its impacts are then bounds that
+	// perhaps no posting attains.
+	Cut bool
+
 	Last []uint32   // last document of each block
 	Enc  []Encoding // of each block
 	Off  []uint32   // where each block's rows begin, in rows from the start of the list's payload
@@ -233,7 +237,7 @@ func (l *List) openChunk(i int, value []byte) (*chunk, error) {
 }
 
 // Bytes returns the memory that the list holds: the directory, the chunks
-// loaded so far and the bitmap. A list that views a Builder shares its chunks and counts them all.
+// loaded so far and the bitmap. A list that views a Builder shares its chunks, which count as the Builder's.
 func (l *List) Bytes() int {
 	n := int(unsafe.Sizeof(*l)) + 4*len(l.Last) + 2*len(l.Enc) + 4*len(l.Off) + 4*len(l.ExtLast)
 	n += l.BlockImpacts.bytes() + l.ExtImpacts.bytes() + len(l.ListImpacts)*int(unsafe.Sizeof(Impact{}))

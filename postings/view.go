@@ -21,7 +21,8 @@ func (b *Builder) View(limit uint32) *List {
 	}
 	var k block
 	var p pareto
-	if f != nil && full < len(f.last) {
+	cut := f != nil && full < len(f.last)
+	if cut {
 		f.readBlock(&k, full, size)
 		k.cut(limit)
 		p.addAll(f.imp.Of(full))
@@ -34,9 +35,11 @@ func (b *Builder) View(limit uint32) *List {
 	}
 	if full == 0 && k.n > 0 {
 		var pairs [8]Impact
-		return newSingle(&k, size, p.flush(pairs[:0]))
+		l := newSingle(&k, size, p.flush(pairs[:0]))
+		l.Cut = cut
+		return l
 	}
-	l := &List{Count: full*size + k.n, BlockSize: size}
+	l := &List{Count: full*size + k.n, BlockSize: size, Cut: cut && k.n > 0}
 	if full > 0 {
 		f.share(l, full)
 	}
@@ -92,13 +95,9 @@ func (f *blocks) share(l *List, n int) {
 	used := int(l.chunkOf[len(l.chunkOf)-1]) + 1
 	l.rowOf = f.rowOf[:used:used]
 	l.chunks = make([]atomic.Pointer[chunk], used)
-	held := int64(0)
 	for i := range used {
-		c := f.chunks[i]
-		l.chunks[i].Store(&chunk{rows: c, first: f.rowOf[i]})
-		held += int64(len(c))
+		l.chunks[i].Store(&chunk{rows: f.chunks[i], first: f.rowOf[i]})
 	}
-	l.loaded.Store(held)
 }
 
 // addTail appends a last block that lies in no chunk. p holds its impacts.

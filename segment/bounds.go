@@ -1,6 +1,8 @@
 package segment
 
 import (
+	"slices"
+
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/postings"
 )
@@ -15,8 +17,10 @@ func Bounds(l *postings.List, t *blockmax.Table) *blockmax.Bounds {
 		Block:  highestOfEach(&l.BlockImpacts, t),
 	}
 	var tally blockmax.Tally // every block's best is a posting of its own
-	for _, impact := range b.Block {
-		tally.Add(impact)
+	for i, impact := range b.Block {
+		if !l.Cut || i < len(b.Block)-1 {
+			tally.Add(impact)
+		}
 	}
 	b.Best = tally.Best()
 	return b
@@ -77,4 +81,40 @@ func Tail(docs uint32, ranks []uint16, rankWeight uint32, fields []TailField) []
 		}
 	}
 	return blockmax.SuffixMax(tail)
+}
+
+// Extend returns the ranges of a list under a table. It had ranges r when it had fewer postings, and norms are the
+// length codes of its field by document, or nil.
+func Extend(r *blockmax.Ranges, l *postings.List, had int, t *blockmax.Table, norms []uint8) (*blockmax.Ranges, error) {
+	first, last := had/l.BlockSize, l.Blocks()-1
+	before, tiles := len(r.Word)/64, blockmax.Tiles(l.Last[last]+1)
+	x := &blockmax.Ranges{
+		Word:  append(make([]uint8, 0, 64*tiles), r.Word...)[:64*tiles],
+		Tile:  append(make([]uint8, 0, (tiles+63)&^63), r.Tile...)[:(tiles+63)&^63],
+		First: append(make([]uint32, 0, tiles+1), r.First[:before]...)[:tiles+1],
+		Best:  r.Best,
+		Peaks: slices.Clone(r.Peaks),
+	}
+	for b, tile := first, before; tile <= tiles; tile++ {
+		b = l.Seek(b, uint32(tile)*blockmax.TileDocs)
+		x.First[tile] = uint32(b)
+	}
+	var docs, freqs [postings.BlockSize]uint32
+	for b := first; b <= last; b++ {
+		n, err := l.Docs(b, &docs)
+		if err == nil {
+			_, err = l.Freqs(b, &freqs)
+		}
+		if err != nil {
+			return nil, err
+		}
+		for i := max(0, had-b*l.BlockSize); i < n; i++ {
+			doc, code := docs[i], uint8(1)
+			if norms != nil {
+				code = norms[doc]
+			}
+			x.Add(doc, t.Impact(freqs[i], code))
+		}
+	}
+	return x, nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unsafe"
 
 	"github.com/riffle-search/riffle/postings"
 )
@@ -87,6 +88,25 @@ func (v *MemoryView) List(field string, term []byte) (*postings.List, error) {
 		return nil, nil
 	}
 	return t.list.View(v.docs), nil
+}
+
+// Postings returns how many postings a term has in the view, unless the segment has a posting of it already
+// that the view does not show.
+func (v *MemoryView) Postings(field, term string) (n int, known bool) {
+	v.m.mu.Lock()
+	defer v.m.mu.Unlock()
+	f := v.field(field)
+	if f == nil {
+		return 0, true
+	}
+	t := f.find(unsafe.Slice(unsafe.StringData(term), len(term)))
+	switch {
+	case t == nil || t.first >= v.docs:
+		return 0, true
+	case t.list.Last() >= v.docs:
+		return 0, false
+	}
+	return t.list.Len(), true
 }
 
 // Norms implements Reader.

@@ -11,7 +11,7 @@ import (
 	"github.com/riffle-search/riffle/segment"
 )
 
-// Lists keep opened posting lists of sealed segments, least recently used
+// Lists keep opened posting lists, of sealed segments and of segments in memory (Growing), least recently used
 // ones going first when the byte budget is exceeded. They also remember that a
 // segment lacks a term. A query whose lists are all here makes no call to the store.
 //
@@ -54,8 +54,9 @@ type List struct {
 	Postings   *postings.List // nil when the segment lacks the term
 	column     []uint8        // of sparse norms, instead of a list
 	bounds     atomic.Pointer[keyedBounds]
-	size       atomic.Int64 // as counted in Lists.bytes; 0 of a list in no cache. Changed under listShard.mu
-	bitmap     int64        // bytes of size
+	before     atomic.Pointer[grownFrom] // of a list that has grown, until bounds are asked for
+	size       atomic.Int64              // as counted in Lists.bytes; 0 of a list in no cache. Changed under listShard.mu
+	bitmap     int64                     // bytes of size
 	hash       uint64
 	prev, next *List // in the ring; guarded by listShard.mu
 	same       *List // the next of the same hash; guarded by listShard.mu
@@ -67,10 +68,11 @@ type keyedBounds struct {
 }
 
 // Columns marks the keys of columns in Key.segment, which have no term, and MemoryColumns those of
-// segments in memory.
+// segments in memory. MemoryLists marks those of their lists.
 const (
 	Columns       = 1 << 63
 	MemoryColumns = 1 << 62
+	MemoryLists   = 1 << 61
 )
 
 // entryOverhead is about what an entry takes besides its list: the entry, its
@@ -312,12 +314,16 @@ func (c *Lists) Counts() (hits, misses int64) {
 	return hits, misses
 }
 
-// BoundsFor returns the list's highest impacts under a table.
-func (e *List) BoundsFor(t *blockmax.Table) *blockmax.Bounds {
+// BoundsFor returns the list's highest impacts under a table. norms are the length codes of its field by
+// document, or nil.
+func (e *List) BoundsFor(t *blockmax.Table, norms []uint8) (*blockmax.Bounds, error) {
 	if kb := e.bounds.Load(); kb != nil && kb.key == t.Key() {
-		return kb.bounds
+		return kb.bounds, nil
 	}
 	kb := &keyedBounds{key: t.Key(), bounds: segment.Bounds(e.Postings, t)}
+	if err := e.extend(kb, t, norms); err != nil {
+		return nil, err
+	}
 	e.bounds.Store(kb)
-	return kb.bounds
+	return kb.bounds, nil
 }

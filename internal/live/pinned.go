@@ -130,6 +130,9 @@ func (ix *Index) unused(s *liveSegment) {
 	ix.unpin(s)
 	ix.lists.DropSegment(s.columnKey())
 	if s.disk == nil {
+		ix.lists.DropSegment(s.listsKey())
+	}
+	if s.disk == nil {
 		return
 	}
 	ix.lists.DropSegment(s.number)

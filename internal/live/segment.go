@@ -61,6 +61,9 @@ func (s *liveSegment) columnKey() uint64 {
 	return cache.Columns | cache.MemoryColumns | s.memoryNumber
 }
 
+// listsKey names the lists of a segment in memory in the list cache.
+func (s *liveSegment) listsKey() uint64 { return cache.MemoryLists | s.memoryNumber }
+
 // SegmentOfKey is the number of the segment of a list with such a key.
 func SegmentOfKey(key uint64) uint64 { return key >> 32 }
 

@@ -74,10 +74,26 @@ func (v *View) List(i int, field, term string) (*cache.List, error) {
 		return l, s.home.at(err)
 	}
 	if s.home.memory != nil {
-		l, err := open()
-		return &cache.List{Postings: l}, err
+		return v.memoryList(s, field, term, open)
 	}
 	return v.ix.lists.Get(cache.Key{Segment: s.home.number, Field: field, Term: term}, open)
+}
+
+// noList is the list of a term that a segment in memory lacks.
+var noList cache.List
+
+// memoryList is List of a segment in memory, whose lists are kept while the segment grows. One that has grown
+// beyond the view already is made for this search alone.
+func (v *View) memoryList(s *Segment, field, term string, open func() (*postings.List, error)) (*cache.List, error) {
+	n, known := s.reader.(*segment.MemoryView).Postings(field, term)
+	switch {
+	case !known:
+		l, err := open()
+		return &cache.List{Postings: l}, err
+	case n == 0:
+		return &noList, nil
+	}
+	return v.ix.lists.Growing(cache.Key{Segment: s.home.listsKey(), Field: field, Term: term}, n, s.reader.Docs(), open)
 }
 
 // Norms implements plan.Index.

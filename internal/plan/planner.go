@@ -369,7 +369,10 @@ func (b *planner) segment(number int, lists []*cache.List, entries []blockmax.Te
 				}
 				of = t
 			}
-			term.List, term.Norms, term.Bounds = l.Postings, norms, l.BoundsFor(term.Table)
+			term.List, term.Norms = l.Postings, norms
+			if term.Bounds, err = l.BoundsFor(term.Table, norms); err != nil {
+				return s, sv.At(err)
+			}
 			term.Key = sv.Key(l.Postings)
 		}
 	}

@@ -29,31 +29,29 @@ func (x *Run) Submit() (err error) {
 }
 
 // Answer answers a planned search. One that was submitted must be answered before it ends.
-func (x *Run) Answer(ctx context.Context) (a Answer, err error) {
+func (x *Run) Answer(ctx context.Context) (Answer, error) {
 	if !x.waiting {
-		a.TopK, err = x.settings.CPU.TopK(ctx, &x.compiled.Plan)
-		a.Executor = x.cpuName(a.Work.Tasks)
-		return a, at(x.view, err)
+		top, err := x.settings.CPU.TopK(ctx, &x.compiled.Plan)
+		return Answer{top, nameOf(x.settings.CPU, top.Work)}, at(x.view, err)
 	}
 	x.waiting = false
 	answer, err := x.ticket.Wait(ctx)
-	a.TopK, a.Executor = answer.TopK, x.cpuName(answer.Work.Tasks)
+	name := nameOf(x.settings.CPU, answer.Work)
 	switch answer.By {
 	case accelerator.OnGPU:
-		a.Executor = x.searcher.accelerator.Name()
+		name = x.searcher.accelerator.Name()
 	case accelerator.OnBoth:
-		a.Executor = x.searcher.accelerator.Name() + "+" + a.Executor
+		name = x.searcher.accelerator.Name() + "+" + name
 	}
-	return a, at(x.view, err)
+	return Answer{answer.TopK, name}, at(x.view, err)
 }
 
-// cpuName says what ran a search in so many tasks on the CPU: its algorithm alone when it ran whole.
-func (x *Run) cpuName(tasks int64) string {
-	cpu := x.settings.CPU
-	if tasks == 0 {
-		cpu.Pool = nil
+// nameOf says what ran a search on the CPU: x, or its algorithm alone when the search ran whole.
+func nameOf(x cpuexec.Parallel, w blockmax.Work) string {
+	if w.Tasks == 0 {
+		x.Pool = nil
 	}
-	return cpu.Name()
+	return x.Name()
 }
 
 // at names the segment and term of a view that an executor's error came from.

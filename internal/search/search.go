@@ -101,8 +101,8 @@ func (x *Run) End() {
 }
 
 // Words plans the words of a match, if the search is of the kind that Preparer.Words takes.
-func (x *Run) Words(ctx context.Context, m *plan.Match) (planned bool, err error) {
-	c, err := x.preparer.Words(ctx, x.view, *m, &x.settings.Settings)
+func (x *Run) Words(ctx context.Context, m plan.Match) (planned bool, err error) {
+	c, err := x.preparer.Words(ctx, x.view, m, &x.settings.Settings)
 	if c == nil || err != nil {
 		return false, err
 	}

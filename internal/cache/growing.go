@@ -1,0 +1,84 @@
+package cache
+
+import (
+	"strings"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/postings"
+	"github.com/riffle-search/riffle/segment"
+)
+
+// Growing is Get for a list of a segment in memory, of which a view of so many documents has count
+// postings, at least one. A list with more postings than the one at hand takes its place, and goes on from what that has
+// learnt: a search after a small batch pays for the postings of the batch.
+func (c *Lists) Growing(key Key, count int, docs uint32, open func() (*postings.List, error)) (*List, error) {
+	words := blockmax.Tiles(docs) * blockmax.TileDocs / 64
+	hash := c.hash(key)
+	s := c.shard(hash)
+	s.mu.Lock()
+	old := s.find(hash, key)
+	if old != nil {
+		s.touch(old)
+	}
+	s.mu.Unlock()
+	if old != nil && old.Postings.Count == count {
+		old.Postings.WidenBitmap(words)
+		return old, nil
+	}
+	l, err := open()
+	if err != nil {
+		return nil, err
+	}
+	if old != nil && old.Postings.Count > count {
+		return &List{Postings: l}, nil // for an old view
+	}
+	e := &List{key: Key{key.Segment, key.Field, strings.Clone(key.Term)}, Postings: l, hash: hash}
+	if old != nil {
+		if err := e.follow(old, words); err != nil {
+			return nil, err
+		}
+	}
+	s.mu.Lock()
+	if other := s.find(hash, key); other != nil {
+		if other.Postings.Count >= count {
+			s.mu.Unlock()
+			return &List{Postings: l}, nil
+		}
+		c.remove(s, other)
+	}
+	grown := c.insert(s, e)
+	s.mu.Unlock()
+	c.grow(grown, e)
+	return e, nil
+}
+
+// grownFrom is what a list has learnt when it had fewer postings.
+type grownFrom struct {
+	count  int
+	learnt *keyedBounds
+}
+
+// follow takes over what a shorter list of the same term has learnt.
+func (e *List) follow(old *List, words int) error {
+	if kb := old.bounds.Load(); kb != nil {
+		e.before.Store(&grownFrom{old.Postings.Count, kb})
+	}
+	return e.Postings.Follow(old.Postings, words)
+}
+
+// extend extends what the list had learnt under the table of kb.
+func (e *List) extend(kb *keyedBounds, t *blockmax.Table, norms []uint8) error {
+	before := e.before.Swap(nil)
+	if before == nil || before.learnt.key != kb.key {
+		return nil
+	}
+	kb.bounds.Follow(before.learnt.bounds)
+	if r := before.learnt.bounds.Refined(); r != nil {
+		longer, err := segment.Extend(r, e.Postings, before.count, t, norms)
+		if err != nil {
+			return err
+		}
+		kb.bounds.Refine(longer)
+	}
+	return nil
+}
