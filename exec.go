@@ -8,7 +8,7 @@ import (
 )
 
 // An Exec steers how the CPU runs searches, never what they answer. The zero Exec leaves that to the
-// engine and is the fastest by measurement. Any other serves to compare and to test.
+// engine and is the fastest by measurement. The others serve to compare and to test.
 type Exec struct {
 	// Algorithm for OR. A search with another one than AlgorithmAuto runs on the CPU, unless
 	// SearchOptions.Processor demands a GPU, which has one of its own.

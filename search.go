@@ -297,7 +297,7 @@ func planRun(ctx context.Context, x *search.Run, q Query) error {
 		return err
 	}
 	if m, ok := q.(Match); ok {
-		if planned, err := x.Words(ctx, (*plan.Match)(&m)); planned || err != nil {
+		if planned, err := x.Words(ctx, plan.Match(m)); planned || err != nil {
 			return err
 		}
 	}

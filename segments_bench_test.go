@@ -1,0 +1,228 @@
+package riffle
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/riffle-search/riffle/internal/jsonl"
+)
+
+// BenchmarkSegments searches the passages of gutenberg-a in indexes that were filled in different ways, with
+// one goroutine a query:
+//
+//	one      a single segment
+//	many     what Apply leaves behind that takes 1,000 at a time: some segments, and one in memory
+//	sealed   the same with less memory: more segments
+//	deleted  a single segment of which 20 % are deleted
+//	put      a single segment, and a document that is put right before each search
+//	beside   a single segment, and a document that is put into another index right before each search: what it
+//	         costs that the processor's caches have seen other things
+//
+// An operation is all rounds together. A query's time is the best of its rounds, and a figure is the mean over
+// the queries; x/one is how many times that of the single segment. Rounds go through the indexes in turn, so
+// that noise meets all. RIFFLE_PASSAGES bounds the passages, and RIFFLE_ONLY names the indexes to look at.
+func BenchmarkSegments(b *testing.B) {
+	passages := readPassages(b)
+	indexes := []*filledIndex{{name: "one"}, {name: "many"}, {name: "sealed"}, {name: "deleted"}, {name: "put"}, {name: "beside"}}
+	if only := os.Getenv("RIFFLE_ONLY"); only != "" {
+		indexes = indexes[:0]
+		for name := range strings.SplitSeq(only, ",") {
+			indexes = append(indexes, &filledIndex{name: name})
+		}
+	}
+	for _, x := range indexes {
+		x.fill(b, passages)
+	}
+	for _, mode := range []Mode{ModeOr, ModeAnd} {
+		for _, file := range []string{"gutenberg-dev", "msmarco-dev"} {
+			b.Run(fmt.Sprintf("mode=%v/queries=%s", mode, file), func(b *testing.B) {
+				queries := readQueries(b, file, 500)
+				for b.Loop() {
+					compareIndexes(b, indexes, passages, queries, mode)
+				}
+				b.ReportMetric(0, "ns/op")
+			})
+		}
+	}
+}
+
+// A filledIndex is an index of the benchmark, and what its queries have cost.
+type filledIndex struct {
+	name   string
+	engine *Engine
+	put    *Engine // which gets a document before each search; or nil
+	puts   int
+	best   []time.Duration // by query
+	work   Work            // of one round
+}
+
+func compareIndexes(b *testing.B, indexes []*filledIndex, passages []jsonl.Document, queries []string, mode Mode) {
+	const warm, rounds = 4, 12
+	for _, x := range indexes {
+		x.best = x.best[:0]
+		for range queries {
+			x.best = append(x.best, math.MaxInt64)
+		}
+	}
+	for round := range warm + rounds {
+		for _, x := range indexes {
+			x.work = Work{}
+			for i, q := range queries {
+				if x.put != nil {
+					x.puts++
+					if err := x.put.Put(ctx, fmt.Sprint("put", x.puts), map[string]any{"text": textOf(&passages[x.puts*7919%len(passages)])}); err != nil {
+						b.Fatal(err)
+					}
+				}
+				res, err := x.engine.Search(ctx, Match{Field: "text", Text: q, Mode: mode}, nil)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if round >= warm {
+					x.best[i] = min(x.best[i], res.Duration)
+				}
+				x.work.Add(res.Work)
+			}
+		}
+	}
+	var one float64
+	for _, x := range indexes {
+		sum := time.Duration(0)
+		for _, d := range x.best {
+			sum += d
+		}
+		mean := float64(sum.Nanoseconds()) / 1000 / float64(len(queries))
+		b.ReportMetric(mean, "µs-"+x.name)
+		b.ReportMetric(float64(x.work.DocsScored)/float64(len(queries)), "scored-"+x.name)
+		if x.name == "one" {
+			one = mean
+		} else if one > 0 {
+			b.ReportMetric(mean/one, "x/one-"+x.name)
+		}
+	}
+}
+
+// fill makes the index.
+func (x *filledIndex) fill(b *testing.B, passages []jsonl.Document) {
+	o := &Options{Durability: SyncNone, Schema: &Schema{NoStore: true}, Exec: Exec{Policy: PolicyInter}}
+	if x.name == "sealed" {
+		o.MemoryBytes = int64(len(passages)) * 80
+	}
+	e, err := Open(b.TempDir(), o)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { e.Close() })
+	x.engine = e
+	var batch Batch
+	for i := range passages {
+		batch.Put(passages[i].ID, map[string]any{"text": textOf(&passages[i])})
+		if batch.Len() == 1000 || i == len(passages)-1 {
+			if err := e.Apply(ctx, &batch); err != nil {
+				b.Fatal(err)
+			}
+			batch.Reset()
+		}
+	}
+	if x.name == "many" || x.name == "sealed" {
+		settled(b, e)
+	} else if err := e.Compact(ctx); err != nil {
+		b.Fatal(err)
+	}
+	if x.name == "deleted" {
+		for i := 0; i < len(passages); i += 5 {
+			batch.Delete(passages[(i+i/5%5)%len(passages)].ID)
+		}
+		if err := errors.Join(e.Apply(ctx, &batch), e.Flush(ctx)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	switch x.name {
+	case "put":
+		x.put = e
+	case "beside":
+		if x.put, err = Open(b.TempDir(), o); err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() { x.put.Close() })
+	}
+	stats, err := e.Stats()
+	if err != nil {
+		b.Fatal(err)
+	}
+	var sizes []string
+	for _, s := range stats.Segments {
+		sizes = append(sizes, fmt.Sprintf("%d (sealed: %v)", s.Docs, s.Sealed))
+	}
+	b.Logf("%s: %d documents in segments of %s", x.name, stats.Docs, strings.Join(sizes, ", "))
+}
+
+// settled waits until no segment has come or gone for a while.
+func settled(b *testing.B, e *Engine) {
+	segments, since := -1, time.Now()
+	for time.Since(since) < 2*time.Second {
+		stats, err := e.Stats()
+		if err != nil {
+			b.Fatal(err)
+		}
+		if n := len(stats.Segments); n != segments {
+			segments, since = n, time.Now()
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+func readPassages(b *testing.B) (passages []jsonl.Document) {
+	limit := math.MaxInt
+	if s := os.Getenv("RIFFLE_PASSAGES"); s != "" {
+		limit, _ = strconv.Atoi(s)
+	}
+	r, err := jsonl.Open(corporaFile(b, "gutenberg-a.jsonl.zst"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer r.Close()
+	for len(passages) < limit {
+		var d jsonl.Document
+		if err := r.Next(&d); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			b.Fatal(err)
+		}
+		passages = append(passages, d)
+	}
+	return passages
+}
+
+// textOf returns the text of a passage.
+func textOf(d *jsonl.Document) any {
+	for _, f := range d.Fields {
+		if f.Name == "text" {
+			return f.Value
+		}
+	}
+	return ""
+}
+
+// readQueries reads queries from a file of lines "id, tab, text".
+func readQueries(b *testing.B, name string, limit int) (queries []string) {
+	f, err := os.Open(corporaFile(b, filepath.Join("queries", name+".tsv")))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan() && len(queries) < limit; {
+		_, text, _ := strings.Cut(lines.Text(), "\t")
+		queries = append(queries, text)
+	}
+	return queries
+}
