@@ -46,8 +46,12 @@ func (c *tileCursor) add(words uint64) error {
 	if c.branch != nil {
 		return c.addBranch(words)
 	}
+	return c.addTo(&c.run.win.scores, words)
+}
+
+// addTo adds what a list has in the words to scores.
+func (c *tileCursor) addTo(to *scores, words uint64) error {
 	r := c.run
-	to := &r.win.scores
 	if c.exact {
 		for i, doc := range c.few.docs[c.from:c.to] {
 			in := uint32(words >> (doc / wordDocs % 64) & 1)

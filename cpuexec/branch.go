@@ -96,6 +96,9 @@ func (b *branch) round(to *coarse, bounds *sums, in uint64) {
 
 // addBranch is add for a branch.
 func (c *tileCursor) addBranch(words uint64) error {
+	if len(c.branch.any) > 0 {
+		return c.run.addAny(c.branch, words, &c.run.win.scores)
+	}
 	return c.matchBranch(&c.run.eval.branches.set, words, &c.run.win.scores)
 }
 
@@ -116,7 +119,14 @@ func (c *tileCursor) matchBranch(matches *bitset, words uint64, to *scores) erro
 		}
 		return nil
 	case len(b.any) > 0:
-		return r.addAny(b, matches, words, to)
+		matches.empties(words)
+		for _, l := range b.any {
+			if err := l.mark(matches, words&l.inWords); err != nil {
+				return err
+			}
+		}
+		r.win.marks.flush(matches)
+		return r.addAny(b, words, to)
 	}
 	mask := &r.eval.branches.mask
 	r.win.within(mask, words)
@@ -155,41 +165,61 @@ func (r *run) requireLists(lists []*tileCursor) error {
 	return nil
 }
 
-// addAny is matchBranch for an OR of lists or the best of them.
-func (r *run) addAny(b *branch, matches *bitset, words uint64, to *scores) error {
-	t := &r.eval.branches.tile
-	matches.empties(words)
+// addAny adds what an OR of lists, or the best of them, contributes in the words. Where only one list
+// has postings there is nothing to choose from.
+func (r *run) addAny(b *branch, words uint64, to *scores) error {
+	some, several := uint64(0), uint64(0)
 	for _, l := range b.any {
-		in := words & l.inWords
+		several |= some & l.inWords
+		some |= l.inWords
+	}
+	if !b.clause.Best {
+		several = 0
+	}
+	several &= words
+	t := &r.eval.branches.tile
+	for _, l := range b.any {
+		if in := words & l.inWords &^ several; in != 0 {
+			if err := l.addTo(to, in); err != nil {
+				return err
+			}
+		}
+		in := several & l.inWords
 		if in == 0 {
 			continue
 		}
-		err := l.eachBlock(in, func(docs []uint32, impacts []uint16) {
-			for i, doc := range docs {
-				d := doc % tileDocs
-				if words>>(d/wordDocs)&1 == 0 {
-					continue
-				}
-				score := blockmax.Contribution(l.weight, impacts[i])
-				t.best[d] = max(t.best[d], score)
-				t.sum[d] += score
-				matches[d/wordDocs] |= 1 << (d % wordDocs)
-			}
-		})
-		if err != nil {
+		if err := l.addTo(&t.child, in); err != nil {
 			*t = bestScores{}
 			return err
 		}
+		t.choose(in)
 	}
-	for ; words != 0; words &= words - 1 {
-		w := bits.TrailingZeros64(words) & 63
-		for m := matches[w]; m != 0; m &= m - 1 {
-			d := (w*wordDocs + bits.TrailingZeros64(m)) % tileDocs
-			to[d] += b.anyOf(t.best[d], t.sum[d])
-			t.best[d], t.sum[d] = 0, 0
+	for ; several != 0; several &= several - 1 {
+		w := bits.TrailingZeros64(several) & 63
+		best, sum, to := (*[wordDocs]uint32)(t.best[wordDocs*w:]), (*[wordDocs]uint32)(t.sum[wordDocs*w:]), (*[wordDocs]uint32)(to[wordDocs*w:])
+		for i, s := range sum {
+			if s != 0 {
+				to[i] += b.anyOf(best[i], s)
+				best[i], sum[i] = 0, 0
+			}
 		}
 	}
 	return nil
+}
+
+// choose takes the scores of a child in some words to the best ones and to the sum.
+func (t *bestScores) choose(words uint64) {
+	for ; words != 0; words &= words - 1 {
+		w := bits.TrailingZeros64(words) & 63
+		child, best, sum := (*[wordDocs]uint32)(t.child[wordDocs*w:]), (*[wordDocs]uint32)(t.best[wordDocs*w:]), (*[wordDocs]uint32)(t.sum[wordDocs*w:])
+		for i, s := range child {
+			if s != 0 {
+				best[i] = max(best[i], s)
+				sum[i] += s
+				child[i] = 0
+			}
+		}
+	}
 }
 
 // anyOf is what lists contribute of which the best contributes best, and all together sum.
