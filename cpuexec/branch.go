@@ -19,7 +19,13 @@ type branch struct {
 	// Two kinds of nodes need no evaluator:
 	all     []*tileCursor // an AND of these lists, the longest first; or nil
 	filters []*tileCursor // which hold all documents of that AND and score nothing
-	any     []*tileCursor // an OR of these lists, or the best of them; or nil
+	any     []group       // an OR of lists, or the best of such ORs; or nil
+}
+
+// A group is an OR of lists whose scores add up.
+type group struct {
+	lists   []*tileCursor
+	inWords uint64 // of the tile at hand
 }
 
 // noSums bounds nothing. Nobody writes to it.
@@ -43,9 +49,7 @@ func (e *evaluator) newBranch(r *run, c *clause) *tileCursor {
 		n.all, n.filters = n.all[:0], n.filters[:0]
 	}
 	slices.SortFunc(n.all, func(a, b *tileCursor) int { return cmp.Compare(b.list.Count, a.list.Count) })
-	if c.isUnion() && !slices.ContainsFunc(c.should, func(c clause) bool { return !c.Leaf || c.Constant }) {
-		n.any = append(n.any, n.leaves...)
-	}
+	n.any = c.appendGroups(n.any)
 	return l
 }
 
@@ -80,6 +84,13 @@ func (c *tileCursor) branchTile(lo uint32) {
 	}
 	e := &c.run.eval
 	c.words = &c.own[1]
+	for i := range c.branch.any {
+		g := &c.branch.any[i]
+		g.inWords = 0
+		for _, l := range g.lists {
+			g.inWords |= l.inWords
+		}
+	}
 	c.inWords = e.bound(c.branch.clause, 0, true, &e.branches.bounds)
 	c.branch.round(c.words, &e.branches.bounds, c.inWords)
 }
@@ -120,7 +131,7 @@ func (c *tileCursor) matchBranch(matches *bitset, words uint64, to *scores) erro
 		return nil
 	case len(b.any) > 0:
 		matches.empties(words)
-		for _, l := range b.any {
+		for _, l := range b.leaves {
 			if err := l.mark(matches, words&l.inWords); err != nil {
 				return err
 			}
@@ -165,42 +176,46 @@ func (r *run) requireLists(lists []*tileCursor) error {
 	return nil
 }
 
-// addAny adds what an OR of lists, or the best of them, contributes in the words. Where only one list
-// has postings there is nothing to choose from.
+// addAny adds what an OR of lists, or the best of such ORs, contributes in the words. Where only one
+// group has postings there is nothing to choose from.
 func (r *run) addAny(b *branch, words uint64, to *scores) error {
 	some, several := uint64(0), uint64(0)
-	for _, l := range b.any {
-		several |= some & l.inWords
-		some |= l.inWords
-	}
-	if !b.clause.Best {
-		several = 0
+	for i := range b.any {
+		several |= some & b.any[i].inWords
+		some |= b.any[i].inWords
 	}
 	several &= words
 	t := &r.eval.branches.tile
-	for _, l := range b.any {
-		if in := words & l.inWords &^ several; in != 0 {
-			if err := l.addTo(to, in); err != nil {
-				return err
-			}
+	for i := range b.any {
+		g := &b.any[i]
+		if err := g.add(to, words&^several); err != nil {
+			return err
 		}
-		in := several & l.inWords
-		if in == 0 {
-			continue
-		}
-		if err := l.addTo(&t.child, in); err != nil {
+		if err := g.add(&t.child, several); err != nil {
 			*t = bestScores{}
 			return err
 		}
-		t.choose(in)
+		t.choose(several & g.inWords)
 	}
 	for ; several != 0; several &= several - 1 {
 		w := bits.TrailingZeros64(several) & 63
 		best, sum, to := (*[wordDocs]uint32)(t.best[wordDocs*w:]), (*[wordDocs]uint32)(t.sum[wordDocs*w:]), (*[wordDocs]uint32)(to[wordDocs*w:])
 		for i, s := range sum {
 			if s != 0 {
-				to[i] += b.anyOf(best[i], s)
+				to[i] += blockmax.BestOf(best[i], s, b.clause.Tie)
 				best[i], sum[i] = 0, 0
+			}
+		}
+	}
+	return nil
+}
+
+// add adds what the lists of the group have in the words to scores.
+func (g *group) add(to *scores, words uint64) error {
+	for _, l := range g.lists {
+		if in := words & l.inWords; in != 0 {
+			if err := l.addTo(to, in); err != nil {
+				return err
 			}
 		}
 	}
@@ -220,14 +235,6 @@ func (t *bestScores) choose(words uint64) {
 			}
 		}
 	}
-}
-
-// anyOf is what lists contribute of which the best contributes best, and all together sum.
-func (b *branch) anyOf(best, sum uint32) uint32 {
-	if b.clause.Best {
-		return blockmax.BestOf(best, sum, b.clause.Tie)
-	}
-	return sum
 }
 
 // lookUpBranch is lookUp for a branch, and with required it is require.
@@ -298,37 +305,44 @@ func (c *tileCursor) matchCandidates() error {
 	return nil
 }
 
-// matchAny is matchCandidates for an OR of lists or the best of them.
+// matchAny is matchCandidates for an OR of lists or the best of such ORs.
 func (r *run) matchAny(b *branch) error {
 	cs, own := &r.cands, &r.eval.branches
 	n := cs.n
 	own.asked = append(own.asked[:0], cs.docs[:n]...)
 	own.best = append(own.best[:0], cs.score[:n]...)
 	own.sum = append(own.sum[:0], cs.score[:n]...)
+	own.child = append(own.child[:0], cs.score[:n]...)
 	matches := &own.set
 	*matches = bitset{}
-	for _, l := range b.any {
-		if l.inWords == 0 {
-			continue
-		}
-		cs.n = copy(cs.docs[:], own.asked)
-		clear(cs.score[:n])
-		if err := l.require(0, &noSums); err != nil {
-			return err
-		}
-		at := 0
-		for p, doc := range own.asked {
-			if at < cs.n && cs.docs[at] == doc {
-				own.best[p] = max(own.best[p], cs.score[at])
-				own.sum[p] += cs.score[at]
-				matches[doc/wordDocs%64] |= 1 << (doc % wordDocs)
-				at++
+	for i := range b.any {
+		clear(own.child[:n])
+		for _, l := range b.any[i].lists {
+			if l.inWords == 0 {
+				continue
 			}
+			cs.n = copy(cs.docs[:], own.asked)
+			clear(cs.score[:n])
+			if err := l.require(0, &noSums); err != nil {
+				return err
+			}
+			at := 0
+			for p, doc := range own.asked {
+				if at < cs.n && cs.docs[at] == doc {
+					own.child[p] += cs.score[at]
+					matches[doc/wordDocs%64] |= 1 << (doc % wordDocs)
+					at++
+				}
+			}
+		}
+		for p, score := range own.child[:n] {
+			own.best[p] = max(own.best[p], score)
+			own.sum[p] += score
 		}
 	}
 	cs.n = copy(cs.docs[:], own.asked)
 	for p := range own.asked {
-		cs.score[p] = b.anyOf(own.best[p], own.sum[p])
+		cs.score[p] = blockmax.BestOf(own.best[p], own.sum[p], b.clause.Tie)
 	}
 	cs.keepOnly(matches)
 	return nil

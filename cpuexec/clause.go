@@ -200,3 +200,46 @@ func (c *clause) highest() uint32 {
 	}
 	return must + all
 }
+
+// appendGroups appends the groups of an OR of lists, which are one, or those of the best of such
+// ORs; none if the node is something else.
+func (c *clause) appendGroups(to []group) []group {
+	if !c.isUnion() || len(c.should) == 0 {
+		return to
+	}
+	if !c.Best {
+		if lists, ok := c.appendSum(nil); ok {
+			to = append(to, group{lists: lists})
+		}
+		return to
+	}
+	begin := len(to)
+	for i := range c.should {
+		lists, ok := c.should[i].appendSum(nil)
+		if !ok {
+			return to[:begin]
+		}
+		to = append(to, group{lists: lists})
+	}
+	return to
+}
+
+// appendSum appends the lists whose scores a clause adds up, and reports whether it is an OR of lists.
+func (c *clause) appendSum(to []*tileCursor) (lists []*tileCursor, ok bool) {
+	c = c.only()
+	if c.Leaf && !c.Constant {
+		if c.cursor != nil {
+			to = append(to, c.cursor)
+		}
+		return to, true
+	}
+	if !c.isUnion() || c.Best {
+		return to, false
+	}
+	for i := range c.should {
+		if to, ok = c.should[i].appendSum(to); !ok {
+			return to, false
+		}
+	}
+	return to, true
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/cpuexec"
+	"github.com/riffle-search/riffle/internal/exectest"
 	"github.com/riffle-search/riffle/postings"
 	"github.com/riffle-search/riffle/segment"
 )
@@ -26,6 +27,11 @@ var treeShapes = []struct {
 		{Should: leaves(0, 1, 2), Best: true, Tie: blockmax.TieOne / 10},
 		{Should: leaves(3, 4, 5), Best: true},
 	}}},
+	{"best of ors", &blockmax.Node{Best: true, Tie: blockmax.TieOne / 5, Should: []blockmax.Node{
+		{Should: leaves(0, 1, 2)},
+		{Should: leaves(3, 4)},
+		{Leaf: true, Term: 5},
+	}}},
 	{"and of best", &blockmax.Node{Must: []blockmax.Node{
 		{Should: leaves(0, 1), Best: true},
 		{Should: leaves(2, 3), Best: true, Tie: blockmax.TieOne / 3},
@@ -33,6 +39,56 @@ var treeShapes = []struct {
 	{"without", &blockmax.Node{Should: append(leaves(0, 1), blockmax.Node{Must: leaves(2, 3)}), Not: leaves(6)}},
 	{"filtered", &blockmax.Node{Should: append(leaves(0, 1), blockmax.Node{Must: leaves(2, 3)}), Filter: leaves(6)}},
 	{"constant", &blockmax.Node{Should: append(leaves(0, 1), blockmax.Node{Must: leaves(2), Constant: true, Score: 1 << 20})}},
+}
+
+// TestConformanceOfTrees holds these trees, over the lists of random indexes, to the oracle: random
+// trees are seldom of their kinds.
+func TestConformanceOfTrees(t *testing.T) {
+	defer cpuexec.SetFewCandidates(cpuexec.SetFewCandidates(1))
+	for _, exact := range []int{0, 16} {
+		defer cpuexec.SetExactPostings(cpuexec.SetExactPostings(exact))
+		for round := range exectest.Fewer(400) {
+			exectest.Plans(11, round, func(ix *exectest.Index, p *exectest.Plan) bool {
+				terms := len(p.Weights)
+				if terms < 3 || p.K > 1000 {
+					return true
+				}
+				for i := range p.Weights {
+					p.Weights[i] /= 8 // a tree names some twice
+				}
+				p.Else = nil
+				for i := range p.Segments {
+					p.Segments[i].Tail = nil // of another tree
+				}
+				for _, shape := range treeShapes {
+					tree := overTerms(shape.tree, terms)
+					p.Tree = &tree
+					if err := cpuexec.MakeBitmaps(p, someLists); err != nil {
+						t.Fatal(err)
+					}
+					got, want := answer(t, cpuexec.Executor{}, p), exectest.Oracle(ix, p)
+					if !slices.Equal(got.Hits, want.Hits) || got.Total > want.Total || got.Exact && got.Total != want.Total {
+						t.Fatalf("%s, round %d, k %d:\n got %v, %d\nwant %v, %d", shape.name, round, p.K, got.Hits, got.Total, want.Hits, want.Total)
+					}
+				}
+				return true
+			})
+		}
+	}
+}
+
+// overTerms is a tree whose terms are wrapped to so many.
+func overTerms(n *blockmax.Node, terms int) blockmax.Node {
+	c := *n
+	c.Term %= terms
+	c.Score = min(c.Score, 1)
+	for _, part := range []*[]blockmax.Node{&c.Must, &c.Should, &c.Filter, &c.Not} {
+		*part = slices.Clone(*part)
+		for i := range *part {
+			(*part)[i] = overTerms(&(*part)[i], terms)
+		}
+	}
+	return c
 }
 
 func leaves(terms ...int) (nodes []blockmax.Node) {

@@ -29,7 +29,7 @@ type branches struct {
 	set, mask bitset
 	tile      bestScores
 
-	docs, scores, asked, best, sum []uint32 // of candidates
+	docs, scores, asked, child, best, sum []uint32 // of candidates
 }
 
 // forget drops what belongs to the caller of the run.
