@@ -21,7 +21,7 @@ import (
 //
 //	one      a single segment
 //	many     what Apply leaves behind that takes 1,000 at a time: some segments, and one in memory
-//	sealed   the same with less memory: more segments
+//	five     the same with less memory and without merges: some five segments, and one in memory
 //	deleted  a single segment of which 20 % are deleted
 //	put      a single segment, and a document that is put right before each search
 //	beside   a single segment, and a document that is put into another index right before each search: what it
@@ -32,7 +32,7 @@ import (
 // that noise meets all. RIFFLE_PASSAGES bounds the passages, and RIFFLE_ONLY names the indexes to look at.
 func BenchmarkSegments(b *testing.B) {
 	passages := readPassages(b)
-	indexes := []*filledIndex{{name: "one"}, {name: "many"}, {name: "sealed"}, {name: "deleted"}, {name: "put"}, {name: "beside"}}
+	indexes := []*filledIndex{{name: "one"}, {name: "many"}, {name: "five"}, {name: "deleted"}, {name: "put"}, {name: "beside"}}
 	if only := os.Getenv("RIFFLE_ONLY"); only != "" {
 		indexes = indexes[:0]
 		for name := range strings.SplitSeq(only, ",") {
@@ -114,8 +114,8 @@ func compareIndexes(b *testing.B, indexes []*filledIndex, passages []jsonl.Docum
 // fill makes the index.
 func (x *filledIndex) fill(b *testing.B, passages []jsonl.Document) {
 	o := &Options{Durability: SyncNone, Schema: &Schema{NoStore: true}, Exec: Exec{Policy: PolicyInter}}
-	if x.name == "sealed" {
-		o.MemoryBytes = int64(len(passages)) * 80
+	if x.name == "five" {
+		o.MemoryBytes, o.Merge.Disabled = int64(len(passages))*140, true
 	}
 	e, err := Open(b.TempDir(), o)
 	if err != nil {
@@ -133,7 +133,7 @@ func (x *filledIndex) fill(b *testing.B, passages []jsonl.Document) {
 			batch.Reset()
 		}
 	}
-	if x.name == "many" || x.name == "sealed" {
+	if x.name == "many" || x.name == "five" {
 		settled(b, e)
 	} else if err := e.Compact(ctx); err != nil {
 		b.Fatal(err)
