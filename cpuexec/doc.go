@@ -67,8 +67,9 @@
 //	probeBlock    as above
 //
 // Dense lists are intersected and united as bits in place (dense.go). The tiles with the best
-// bounds come first, so that their hits prune the others. The threshold starts at what k
-// postings of one list are known to reach (blockmax.Plan.Seed).
+// bounds come first, so that their hits prune the others. So does the segment with the best, and one that
+// cannot reach the threshold is not opened (segments.go). The threshold starts at what k postings
+// of one term are known to reach (blockmax.Plan.Seed).
 //
 // # Bitmaps
 //
