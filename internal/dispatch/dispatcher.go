@@ -72,7 +72,7 @@ type Options struct {
 	// MaxBytes bounds the bytes of lists that a batch brings to its device. The default is 256 MiB.
 	MaxBytes int64
 
-	// Delay is how long a query waits for others to make a batch with. The default is 2 ms.
+	// Delay is how long a query waits for others to make a batch with, while its device works on others. The default is 2 ms.
 	Delay time.Duration
 
 	// Deadline is the time in which queries should be answered: those that have waited for half of it
@@ -175,7 +175,7 @@ func New(devices []Device, o Options) *Dispatcher {
 	d.cores = make(chan struct{}, o.atOnce(len(devices)))
 	d.kick, d.stop = make(chan struct{}, max(1, len(devices)*o.Depth)), make(chan struct{})
 	for i, dev := range devices {
-		s := &deviceState{Device: dev, number: i}
+		s := &deviceState{Device: dev, number: i, kick: make(chan struct{}, 1)}
 		d.devices = append(d.devices, s)
 		for range o.Depth {
 			d.workers.Go(func() { d.serve(s) })

@@ -7,15 +7,15 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// ready reports whether a batch should start now, and if not, when to look again; never, while
-// nothing waits.
-func (d *Dispatcher) ready(now time.Time) (start bool, after time.Duration) {
+// ready reports whether a batch should start now on a device, and if not, when to look again; never, while
+// nothing waits. A device that has nothing to do takes what there is.
+func (d *Dispatcher) ready(dev *deviceState, now time.Time) (start bool, after time.Duration) {
 	oldest := d.queue.oldest(forDevices, forEither, forCPU)
 	if oldest == nil {
 		return false, -1
 	}
 	wait := oldest.arrived.Add(d.options.Delay).Sub(now)
-	return wait <= 0 || d.queue.len() >= d.options.MaxCount || d.queue.bytes >= d.options.MaxBytes, wait
+	return wait <= 0 || dev.batches == 0 || d.queue.len() >= d.options.MaxCount || d.queue.bytes >= d.options.MaxBytes, wait
 }
 
 // A batch is some jobs for a device.

@@ -38,7 +38,11 @@ const (
 	refused              // no device is left, and it demands one
 )
 
-var jobs = sync.Pool{New: func() any { return &job{ready: make(chan struct{}, 1)} }}
+var jobs = newJobs()
+
+func newJobs() *sync.Pool {
+	return &sync.Pool{New: func() any { return &job{ready: make(chan struct{}, 1)} }}
+}
 
 func newJob(d *Dispatcher, q Query) *job {
 	j := jobs.Get().(*job)

@@ -7,12 +7,14 @@ import (
 	"time"
 )
 
-// A deviceState is a device and how it has done. Dispatcher.mu guards failures.
+// A deviceState is a device and how it has done. Dispatcher.mu guards failures and batches.
 type deviceState struct {
 	Device
 	number   int
 	lost     atomic.Bool
-	failures int // batches that failed one after another
+	failures int           // batches that failed one after another
+	batches  int           // under way
+	kick     chan struct{} // to its workers: look at the queue
 }
 
 // patience is how many batches may fail one after another, without the device saying that it
@@ -37,6 +39,7 @@ func (d *Dispatcher) serve(dev *deviceState) {
 		timer.Reset(wait)
 		select {
 		case <-d.kick:
+		case <-dev.kick:
 		case <-timer.C:
 		case <-d.stop:
 		}
@@ -55,7 +58,7 @@ func (d *Dispatcher) next(dev *deviceState, b *batch) (wait time.Duration, ok bo
 	if d.closed || dev.lost.Load() {
 		return 0, false
 	}
-	start, wait := d.ready(time.Now())
+	start, wait := d.ready(dev, time.Now())
 	if !start {
 		d.idle++
 		if wait < 0 {
@@ -64,11 +67,27 @@ func (d *Dispatcher) next(dev *deviceState, b *batch) (wait time.Duration, ok bo
 		return wait, true
 	}
 	d.form(dev, b)
+	if len(b.jobs) > 0 {
+		dev.batches++
+	}
 	d.letIn()
-	if again, _ := d.ready(time.Now()); again {
+	if again, _ := d.ready(dev, time.Now()); again {
 		d.wake()
 	}
+	if d.queue.len() > 0 {
+		d.wakeIdle()
+	}
 	return 0, true
+}
+
+// idleDevice is a device that has nothing to do, or nil.
+func (d *Dispatcher) idleDevice() *deviceState {
+	for _, dev := range d.devices {
+		if dev.batches == 0 && !dev.lost.Load() {
+			return dev
+		}
+	}
+	return nil
 }
 
 // letIn lets those in that have waited for room in the queue.
@@ -85,6 +104,16 @@ func (d *Dispatcher) wake() {
 	select {
 	case d.kick <- struct{}{}:
 	default:
+	}
+}
+
+// wakeIdle has a worker of a device that has nothing to do look at the queue.
+func (d *Dispatcher) wakeIdle() {
+	if dev := d.idleDevice(); dev != nil {
+		select {
+		case dev.kick <- struct{}{}:
+		default:
+		}
 	}
 }
 
@@ -108,6 +137,7 @@ func (d *Dispatcher) run(dev *deviceState, b *batch) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	dev.failures = 0
+	dev.batches--
 	d.stats.batch(b, moved, took)
 	for i, j := range b.jobs {
 		j.partial = answers[i]
@@ -120,6 +150,7 @@ func (d *Dispatcher) run(dev *deviceState, b *batch) {
 func (d *Dispatcher) fail(dev *deviceState, b *batch, err error) {
 	d.mu.Lock()
 	dev.failures++
+	dev.batches--
 	lost := !dev.lost.Load() && (dev.Lost() != nil || dev.failures >= patience)
 	d.stats.FailedBatches++
 	d.stats.FailedOver += int64(len(b.jobs))

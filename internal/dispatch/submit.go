@@ -58,6 +58,7 @@ func (d *Dispatcher) enter(j *job, g group) {
 	if n := d.queue.len(); n == 1 || n >= d.options.MaxCount || d.queue.bytes >= d.options.MaxBytes {
 		d.wake()
 	}
+	d.wakeIdle()
 }
 
 // withdraw takes a job out whose caller no longer waits. It reports false when it is too late.

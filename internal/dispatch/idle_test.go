@@ -1,0 +1,84 @@
+package dispatch
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/riffle-search/riffle/blockmax"
+)
+
+// A slowDevice takes a while for each batch, however large.
+type slowDevice struct {
+	took    time.Duration
+	mu      sync.Mutex
+	batches []int // how many plans each had
+}
+
+func (s *slowDevice) Partials(_ context.Context, plans []*Plan) ([]blockmax.Partial, error) {
+	s.mu.Lock()
+	s.batches = append(s.batches, len(plans))
+	s.mu.Unlock()
+	time.Sleep(s.took)
+	return make([]blockmax.Partial, len(plans)), nil
+}
+func (*slowDevice) Resident(uint64) int64 { return 1 << 40 }
+func (*slowDevice) Lost() error           { return nil }
+
+// TestIdleTakesAtOnce: a device with nothing to do takes a query at once. What comes while it works makes a batch, until it is done or the delay is over.
+func TestIdleTakesAtOnce(t *testing.T) {
+	const ms = time.Millisecond
+	for _, test := range []struct {
+		name    string
+		devices int
+		delay   time.Duration
+		arrive  []time.Duration
+		done    []time.Duration
+		batches [][]int // of each device
+	}{
+		{"alone", 1, 5 * ms, []time.Duration{0}, []time.Duration{3 * ms}, [][]int{{1}}},
+		{"when the device is done", 1, 5 * ms, []time.Duration{0, 1 * ms, 2 * ms, 20 * ms}, []time.Duration{3 * ms, 6 * ms, 6 * ms, 23 * ms}, [][]int{{1, 2, 1}}},
+		{"when the delay is over", 1, 1 * ms / 2, []time.Duration{0, 1 * ms, 1*ms + ms/4}, []time.Duration{3 * ms, 4*ms + ms/2, 4*ms + ms/2}, [][]int{{1, 2}}},
+		{"on another device", 2, 5 * ms, []time.Duration{0, 1 * ms, 2 * ms}, []time.Duration{3 * ms, 4 * ms, 6 * ms}, [][]int{{1, 1}, {1}}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			// Channels made in a bubble are of no use outside, nor others inside.
+			outside := jobs
+			jobs = newJobs()
+			defer func() { jobs = outside }()
+			synctest.Test(t, func(t *testing.T) {
+				devices, fakes := make([]Device, test.devices), make([]*slowDevice, test.devices)
+				for i := range devices {
+					fakes[i] = &slowDevice{took: 3 * ms}
+					devices[i] = fakes[i]
+				}
+				d := New(devices, Options{Policy: Devices, Delay: test.delay})
+				synctest.Wait()
+				start, done := time.Now(), make([]time.Duration, len(test.arrive))
+				var group sync.WaitGroup
+				for i, at := range test.arrive {
+					group.Go(func() {
+						time.Sleep(at)
+						if _, err := d.TopK(t.Context(), Query{Plan: new(Plan)}); err != nil {
+							t.Error(err)
+						}
+						done[i] = time.Since(start)
+					})
+				}
+				group.Wait()
+				d.Close()
+				if !slices.Equal(done, test.done) {
+					t.Errorf("done after %v, want %v", done, test.done)
+				}
+				for i, fake := range fakes {
+					if !slices.Equal(fake.batches, test.batches[i]) {
+						t.Errorf("device %d had batches of %v, want %v", i, fake.batches, test.batches[i])
+					}
+				}
+			})
+		})
+	}
+}
