@@ -175,9 +175,9 @@ func (x *Executor) divide() (err error) {
 	return x.dev.Do(func(q *device.Queue) {
 		x.in, x.compute, x.out = q.Urgent(2), q.Stream(), q.Stream()
 		x.load(q)
-		x.windows.plan, x.windows.first = q.Urgent(1), q.Event()
+		x.windows.up, x.windows.plan, x.windows.first = q.Stream(), q.Urgent(1), q.Event()
 		if x.options.Traced { // one after the other: what runs beside another takes longer
-			x.in, x.windows.plan = x.compute, x.compute
+			x.in, x.windows.up, x.windows.plan = x.compute, x.compute, x.compute
 		}
 		for i := range x.windows.thirds {
 			h := &x.windows.thirds[i]
@@ -383,6 +383,7 @@ func (x *Executor) forgetAll() {
 	x.windows.residents.forget()
 	_ = x.dev.Do(func(q *device.Queue) { // a device that is lost refuses, and reads nothing any more
 		q.Synchronize(x.in)
+		q.Synchronize(x.windows.up)
 		q.Synchronize(x.windows.plan)
 		q.Synchronize(x.compute)
 		q.Synchronize(x.out)

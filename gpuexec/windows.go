@@ -15,8 +15,9 @@ import (
 // kernels that score the window before. They are made flat, in memory that all windows share, and scored as flat lists are. So
 // the host gathers nothing, and neither does it decide anything.
 //
-// Four streams work on it, for window t:
+// Five streams work on it, for window t:
 //
+//	up       what the host has written of a batch
 //	in       the first parts of records of window t+2, and the blocks of t+1 once they are chosen
 //	plan     makes ready what is chosen by; chooses blocks of a batch's first window
 //	compute  chooses blocks of window t+1: queues tiles by bounds, marks strips; makes those of t flat, scores t
@@ -29,6 +30,7 @@ type windows struct {
 	turn    int
 	ready   device.Event // of the batch before
 	begun   bool         // there is one
+	up      device.Stream
 	plan    device.Stream
 	first   device.Event // it is known which blocks of a batch's first window matter; of its own, since it is on another stream than chosen is
 

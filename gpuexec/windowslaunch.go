@@ -14,8 +14,9 @@ func (x *Executor) startWindows(q *device.Queue, s *slot) {
 	}
 	w.residents.flush = false
 	filled := int64(b.staging.used)
-	q.ToDevice(x.in, s.memory.Slice(0, filled), s.staging.Slice(0, filled))
-	q.Record(s.filled, x.in)
+	q.ToDevice(w.up, s.memory.Slice(0, filled), s.staging.Slice(0, filled)) // not behind the last blocks of the batch before
+	q.Record(s.filled, w.up)
+	q.After(x.in, s.filled)
 	q.After(w.plan, s.filled)
 	q.Record(s.began, w.plan)
 	if b.common.moveCount > 0 {
