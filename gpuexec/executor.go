@@ -175,7 +175,8 @@ func (x *Executor) divide() (err error) {
 	return x.dev.Do(func(q *device.Queue) {
 		x.in, x.compute, x.out = q.Urgent(2), q.Stream(), q.Stream()
 		x.load(q)
-		x.windows.up, x.windows.plan, x.windows.first = q.Stream(), q.Urgent(1), q.Event()
+		x.windows.up, x.windows.plan = q.Stream(), q.Urgent(1)
+		x.windows.firstHeads, x.windows.first = q.Event(), q.Event()
 		if x.options.Traced { // one after the other: what runs beside another takes longer
 			x.in, x.windows.up, x.windows.plan = x.compute, x.compute, x.compute
 		}

@@ -17,8 +17,8 @@ import (
 //
 // Five streams work on it, for window t:
 //
-//	up       what the host has written of a batch
-//	in       the first parts of records of window t+2, and the blocks of t+1 once they are chosen
+//	up       what the host has written of a batch, and the first parts of records of its first window
+//	in       those of window t+2, and the blocks of t+1 once they are chosen
 //	plan     makes ready what is chosen by; chooses blocks of a batch's first window
 //	compute  chooses blocks of window t+1: queues tiles by bounds, marks strips; makes those of t flat, scores t
 //	out      results
@@ -32,7 +32,9 @@ type windows struct {
 	begun   bool         // there is one
 	up      device.Stream
 	plan    device.Stream
-	first   device.Event // it is known which blocks of a batch's first window matter; of its own, since it is on another stream than chosen is
+
+	// Of a batch's first window, in place of heads and chosen of its third, which are recorded on other streams.
+	firstHeads, first device.Event
 
 	residents residents
 	records   records
@@ -42,7 +44,7 @@ type windows struct {
 type third struct {
 	address uint64
 	rows    uint32
-	heads   device.Event // the first parts of records are there
+	heads   device.Event // the first parts of records are there, but of a batch's first window
 	opened  device.Event // and what blocks are chosen by
 	chosen  device.Event // it is known which blocks matter, but of a batch's first window
 	fetched device.Event // they are there

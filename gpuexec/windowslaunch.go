@@ -10,7 +10,7 @@ import (
 func (x *Executor) startWindows(q *device.Queue, s *slot) {
 	b, w := &s.batch, &x.windows
 	if w.residents.flush && w.begun {
-		q.After(x.in, w.ready)
+		q.After(w.up, w.ready)
 	}
 	w.residents.flush = false
 	filled := int64(b.staging.used)
@@ -39,11 +39,11 @@ func (x *Executor) startWindows(q *device.Queue, s *slot) {
 // scored, and come meanwhile.
 func (x *Executor) launchWindows(q *device.Queue, s *slot) {
 	steps := s.batch.windowed.steps
-	x.fetchHeads(q, s, 0)
+	x.fetchHeads(q, s, x.windows.up, 0)
 	x.openStep(q, s, 0)
 	x.chooseFirst(q, s)
 	x.fetchPieces(q, s, 0)
-	x.fetchHeads(q, s, 1)
+	x.fetchHeads(q, s, x.in, 1)
 	for i := range steps {
 		if i == 0 {
 			x.flattenStep(q, s, i)
@@ -52,7 +52,7 @@ func (x *Executor) launchWindows(q *device.Queue, s *slot) {
 		if i+1 < len(steps) {
 			x.openStep(q, s, i+1)
 			x.chooseStep(q, s, i+1)
-			x.fetchHeads(q, s, i+2)
+			x.fetchHeads(q, s, x.in, i+2)
 			x.fetchPieces(q, s, i+1)
 		}
 		if i > 0 {
@@ -63,23 +63,32 @@ func (x *Executor) launchWindows(q *device.Queue, s *slot) {
 	x.windows.turn += len(steps)
 }
 
-// fetchHeads has the first parts of records come, if there is such a window.
-func (x *Executor) fetchHeads(q *device.Queue, s *slot, i int) {
+// fetchHeads has the first parts of records come, if there is such a window. Those of a batch's first window do not wait for the last blocks of the batch before, so
+// that its own are chosen by the time when these have come. Records of a window that are to stay are brought on the same stream by each batch.
+func (x *Executor) fetchHeads(q *device.Queue, s *slot, stream device.Stream, i int) {
 	if i >= len(s.batch.windowed.steps) {
 		return
 	}
 	t := &s.batch.windowed.steps[i]
 	h := &x.windows.thirds[t.third]
-	q.After(x.in, h.scored) // of the window that had this memory
-	x.launchWindow(q, s, x.in, "fetch_rows", t, t.fetchUnits)
-	q.Record(h.heads, x.in)
+	q.After(stream, h.scored) // of the window that had this memory
+	x.launchWindow(q, s, stream, "fetch_rows", t, t.fetchUnits)
+	q.Record(x.heads(s, i), stream)
+}
+
+// heads is when the first parts of records of a window are there.
+func (x *Executor) heads(s *slot, i int) device.Event {
+	if i == 0 {
+		return x.windows.firstHeads
+	}
+	return x.windows.thirds[s.batch.windowed.steps[i].third].heads
 }
 
 // openStep makes ready what blocks are chosen by.
 func (x *Executor) openStep(q *device.Queue, s *slot, i int) {
 	w, t := &x.windows, &s.batch.windowed.steps[i]
 	h := &w.thirds[t.third]
-	q.After(w.plan, h.heads)
+	q.After(w.plan, x.heads(s, i))
 	q.Move(w.plan, s.part(s.batch.windowed.scenes[t.third].span), s.part(t.scene))
 	q.Fill(w.plan, device.Memory{Address: h.address, Bytes: int64(t.marks)}, 0)
 	x.launchWindow(q, s, w.plan, "open_slices", t, (t.slices+7)/8)
