@@ -119,14 +119,11 @@ func (d *Dispatcher) cpuWait() time.Duration {
 }
 
 // gpuWait is how long a query waits until its batch begins, and what the batch costs whoever is in
-// it: unless a device has nothing to do, it waits for the rest of the delay, for a device, and for those before it.
+// it: it waits for the rest of the delay, for a device, and for those before it.
 func (d *Dispatcher) gpuWait(now time.Time) time.Duration {
 	wait := d.options.Delay
 	if oldest := d.queue.oldest(forDevices, forEither); oldest != nil {
 		wait = max(0, oldest.arrived.Add(d.options.Delay).Sub(now))
-	}
-	if d.idleDevice() != nil {
-		wait = 0
 	}
 	if d.idle == 0 {
 		wait = max(wait, d.stats.meanBatch/2)

@@ -72,7 +72,7 @@ type Options struct {
 	// MaxBytes bounds the bytes of lists that a batch brings to its device. The default is 256 MiB.
 	MaxBytes int64
 
-	// Delay is how long a query waits for others to make a batch with, while its device works on others. The default is 2 ms.
+	// Delay is how long a query waits for others to make a batch with, while its device works on others; under Auto in any case. The default is 2 ms.
 	Delay time.Duration
 
 	// Deadline is the time in which queries should be answered: those that have waited for half of it

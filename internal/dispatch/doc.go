@@ -7,7 +7,7 @@
 //	Submit   a policy chooses (choose.go), by what the query would cost here and there (cost.go)
 //	         CPU: the ticket says so at once, and Wait computes, on the goroutine of the caller
 //	         device: the query waits in a queue (queue.go)
-//	a batch  is formed at once for a device that has nothing to do; for one that works on another when there are enough
+//	a batch  is formed at once for a device that has nothing to do, but under Auto; for one that works on another when there are enough
 //	         queries or bytes, or the oldest query has waited for long enough (form.go); lists that several queries share
 //	         count once
 //	Wait     gives the answer; what the device left open the goroutine of the caller looks at first

@@ -8,14 +8,15 @@ import (
 )
 
 // ready reports whether a batch should start now on a device, and if not, when to look again; never, while
-// nothing waits. A device that has nothing to do takes what there is.
+// nothing waits. A device that has nothing to do takes what there is, but not under Auto: there it took queries one by one that the
+// CPU answers sooner, and the p99 of an H200 with 16 cores doubled at a twentieth of its load.
 func (d *Dispatcher) ready(dev *deviceState, now time.Time) (start bool, after time.Duration) {
 	oldest := d.queue.oldest(forDevices, forEither, forCPU)
 	if oldest == nil {
 		return false, -1
 	}
 	wait := oldest.arrived.Add(d.options.Delay).Sub(now)
-	return wait <= 0 || dev.batches == 0 || d.queue.len() >= d.options.MaxCount || d.queue.bytes >= d.options.MaxBytes, wait
+	return wait <= 0 || dev.batches == 0 && d.options.Policy != Auto || d.queue.len() >= d.options.MaxCount || d.queue.bytes >= d.options.MaxBytes, wait
 }
 
 // A batch is some jobs for a device.

@@ -109,6 +109,9 @@ func (d *Dispatcher) wake() {
 
 // wakeIdle has a worker of a device that has nothing to do look at the queue.
 func (d *Dispatcher) wakeIdle() {
+	if d.options.Policy == Auto {
+		return
+	}
 	if dev := d.idleDevice(); dev != nil {
 		select {
 		case dev.kick <- struct{}{}:
