@@ -201,11 +201,9 @@ func (r *run) addAny(b *branch, words uint64, to *scores) error {
 		w := bits.TrailingZeros64(several) & 63
 		best, sum, to := (*[wordDocs]uint32)(t.best[wordDocs*w:]), (*[wordDocs]uint32)(t.sum[wordDocs*w:]), (*[wordDocs]uint32)(to[wordDocs*w:])
 		for i, s := range sum {
-			if s != 0 {
-				to[i] += blockmax.BestOf(best[i], s, b.clause.Tie)
-				best[i], sum[i] = 0, 0
-			}
+			to[i] += blockmax.BestOf(best[i], s, b.clause.Tie)
 		}
+		*best, *sum = [wordDocs]uint32{}, [wordDocs]uint32{}
 	}
 	return nil
 }
@@ -228,12 +226,10 @@ func (t *bestScores) choose(words uint64) {
 		w := bits.TrailingZeros64(words) & 63
 		child, best, sum := (*[wordDocs]uint32)(t.child[wordDocs*w:]), (*[wordDocs]uint32)(t.best[wordDocs*w:]), (*[wordDocs]uint32)(t.sum[wordDocs*w:])
 		for i, s := range child {
-			if s != 0 {
-				best[i] = max(best[i], s)
-				sum[i] += s
-				child[i] = 0
-			}
+			best[i] = max(best[i], s)
+			sum[i] += s
 		}
+		*child = [wordDocs]uint32{}
 	}
 }
 
