@@ -57,7 +57,7 @@ func (e *evaluator) newBranch(r *run, c *clause) *tileCursor {
 func (c *tileCursor) branchSheet(lo uint32) error {
 	for _, l := range c.branch.leaves {
 		if l.sheet == lo {
-			continue // a unit has it, too
+			continue // another operand has it, too
 		}
 		if err := l.enterSheet(lo); err != nil {
 			return err

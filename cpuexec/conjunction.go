@@ -7,13 +7,13 @@ import (
 	"github.com/riffle-search/riffle/blockmax"
 )
 
-// conjunction answers a tree with required units, tile by tile as bmm does. Where all required
-// units have postings in a word and the bounds of all units reach need, the documents of the cheapest
-// required unit, the lead, are candidates. The other required units drop those that they do not
+// conjunction answers a tree with required operands, tile by tile as bmm does. Where all required
+// operands have postings in a word and the bounds of all operands reach need, the documents of the cheapest
+// required operand, the lead, are candidates. The other required operands drop those that they do not
 // hold; the optional ones are looked up last. (Lucene's ReqOptSumScorer and
 // BlockMaxConjunctionScorer do so by blocks.)
 func (r *run) conjunction(b *branches) error {
-	all := append(append(b.all[:0], b.units...), b.required...)
+	all := append(append(b.all[:0], b.operands...), b.required...)
 	b.all = all
 	for lo := r.at.from &^ (sheetDocs - 1); lo < r.at.to; lo += sheetDocs {
 		if err := r.tiled.enterSheet(all, lo, &r.at); err != nil {
@@ -43,7 +43,7 @@ func (r *run) conjunctionTile(b *branches, t int, lo, bound uint32) error {
 		return err
 	}
 	r.win.place(lo, r.at.from, r.at.to)
-	r.tiled.enterTile(b.units, t, lo)
+	r.tiled.enterTile(b.operands, t, lo)
 	words, rank := ^uint64(0), r.at.rankBound(lo, lo)
 	if r.at.seg.Accept != nil {
 		words = r.at.acceptedWords(r.win.base)
@@ -70,7 +70,7 @@ func (r *run) conjunctionTile(b *branches, t int, lo, bound uint32) error {
 }
 
 // conjunctionWords offers what can get in of some words of the tile, of which the first active
-// units are optional.
+// operands are optional.
 func (r *run) conjunctionWords(words uint64, need uint32, optional int) error {
 	t := &r.tiled
 	last := len(t.active) - 1
@@ -118,7 +118,7 @@ func (r *run) conjunctionWords(words uint64, need uint32, optional int) error {
 }
 
 // leadWords makes candidates of what the lead holds in the words and can reach need with what rest
-// says of the other units.
+// says of the other operands.
 func (r *run) leadWords(c *tileCursor, words uint64, need uint32, rest *sums) error {
 	cs := &r.cands
 	switch {

@@ -13,7 +13,10 @@
 //	                exhaustive.go  every document is scored: what pruning is measured against
 //	AND             and.go         led by the shortest list; dense.go where it can go by bits
 //	AND+OR          executor.go    AND, and OR when fewer than k documents match
-//	boolean trees   tree.go        bounds and tiles, eval.go the sets of a tile
+//	boolean trees   operands.go    what a tree is a union, or a conjunction, of
+//	                branch.go      nodes that are read like lists, treebound.go their bounds
+//	                conjunction.go trees with required nodes
+//	                tree.go, eval.go, clause.go  any node, by the sets of a tile
 //	counts, filters count.go       sets of tiles without scores
 //	                sets.go        whole sets, where the dense lists have bitmaps (bitmap.go)
 //	what is left    finish.go      documents that a GPU has not looked at
@@ -31,7 +34,7 @@
 //	window        which documents of the tile match, and what they score so far
 //	candidates    those that can still enter
 //	prefilter     what bounds and bitmaps say of candidates before they are looked up
-//	evaluator     what matches a tree in a tile (eval.go)
+//	evaluator     what matches a tree in a tile (eval.go), and its operands (operands.go)
 //	setMaker      what matches a tree in a sheet, as whole sets (sets.go)
 //	member        what the run takes of a query that goroutines share (parallel_member.go)
 //
@@ -70,6 +73,25 @@
 // bounds come first, so that their hits prune the others. So does the segment with the best, and one that
 // cannot reach the threshold is not opened (segments.go). The threshold starts at what k postings
 // of one term are known to reach (blockmax.Plan.Seed).
+//
+// # Trees
+//
+// A boolean tree is a union of operands: lists, and branches for all nodes below that are not lists. A
+// branch is read like a list. Its bounds, in the tiles of a sheet and in the words of a tile, follow
+// from those of its lists by the arithmetic of its nodes: sums, the best of some with a share of the
+// rest, constants, and 0 where a required list has no posting. So the algorithm of OR above runs on
+// trees, too: branches that are not essential in a word are only asked for candidates. An AND of
+// lists, an OR of lists and the best of such ORs do so by the kernels of lists; other branches are
+// evaluated by sets, in the words or for the candidates in question. Nested ORs and nodes of one
+// child are flattened first.
+//
+// A tree with must nodes is led by the cheapest of them, in the words where all of them have
+// postings and the bounds of the whole tree reach need. The other required nodes drop candidates, and
+// optional nodes are looked up last. What else a tree asks (Filter, Not, MinShould) is tested on the
+// candidates that are left.
+//
+// Lucene does the same by blocks, in WANDScorer, BlockMaxConjunctionScorer and ReqOptSumScorer; bounds
+// of blocks are of Ding and Suel 2011.
 //
 // # Bitmaps
 //

@@ -12,13 +12,13 @@ func (r *run) treePruned() error {
 	if err != nil {
 		return err
 	}
-	switch b := r.unitsOf(root); {
+	switch b := r.operandsOf(root); {
 	case b.none:
 		return nil
 	case len(b.required) > 0:
 		return r.conjunction(b)
 	default:
-		return r.union(b.units)
+		return r.union(b.operands)
 	}
 }
 

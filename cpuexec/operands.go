@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// Units are what a tree is made of at the top: lists, and branches for all else. There are two
+// Operands are what a tree is made of at the top: lists, and branches for all else. There are two
 // kinds of trees.
 //
-// A union is answered by bmm: a document that matches has a score from one of the units. What else
+// A union is answered by bmm: a document that matches has a score from one of the operands. What else
 // it takes to match (a filter, should nodes that are too few) is the guard, which candidates
 // are tested against at last.
 //
-// A conjunction (conjunction.go) has required units besides.
+// A conjunction (conjunction.go) has required operands besides.
 
 // branches are those of the segment at work, and memory that they share.
 type branches struct {
-	root     *clause       // whose units are known
-	units    []*tileCursor // of which a document of a union matches one; of a conjunction they are optional
+	root     *clause       // whose operands are known
+	operands []*tileCursor // of which a document of a union matches one; of a conjunction they are optional
 	required []*tileCursor // all of which a document matches, the cheapest last
 	all      []*tileCursor // both
 	none     bool          // nothing can match
@@ -40,26 +40,26 @@ func (b *branches) forget() {
 	}
 }
 
-// unitsOf finds the units of a tree.
-func (r *run) unitsOf(root *clause) *branches {
+// operandsOf finds the operands of a tree.
+func (r *run) operandsOf(root *clause) *branches {
 	e := &r.eval
 	b := &e.branches
 	if b.root == root {
 		return b
 	}
-	b.root, b.units, b.required, b.count = root, b.units[:0], b.required[:0], 0
+	b.root, b.operands, b.required, b.count = root, b.operands[:0], b.required[:0], 0
 	r.tiled.guard = nil
 	if b.none = !root.possible(); b.none {
 		return b
 	}
 	switch c := root.only(); {
 	case c.Leaf || c.All || c.Constant || c.Best && !c.isUnion() || len(c.must) > 0 && c.minShould > 0:
-		e.addUnits(r, c)
+		e.addOperands(r, c)
 	case len(c.must) > 0:
 		e.require(r, c)
 	case !c.isUnion():
 		for i := range c.should {
-			e.addUnits(r, &c.should[i])
+			e.addOperands(r, &c.should[i])
 		}
 		guard := &clause{Node: c.Node, filter: c.filter, not: c.not}
 		if c.minShould > 1 {
@@ -69,12 +69,12 @@ func (r *run) unitsOf(root *clause) *branches {
 		r.tiled.guard.unscored = true
 		r.tiled.unguarded = c.minShould == 0
 	default:
-		e.addUnits(r, c)
+		e.addOperands(r, c)
 	}
 	return b
 }
 
-// require adds the units of a node with must nodes.
+// require adds the operands of a node with must nodes.
 func (e *evaluator) require(r *run, c *clause) {
 	b := &e.branches
 	lists := clause{Node: c.Node}
@@ -109,28 +109,28 @@ func (e *evaluator) require(r *run, c *clause) {
 	}
 	if c.Best && len(c.should) > 0 {
 		if best := (&clause{Node: c.Node, should: c.should, minShould: 1}); best.possible() {
-			b.units = append(b.units, e.newBranch(r, best))
+			b.operands = append(b.operands, e.newBranch(r, best))
 		}
 		return
 	}
 	for i := range c.should {
-		e.addUnits(r, &c.should[i])
+		e.addOperands(r, &c.should[i])
 	}
 }
 
-// addUnits adds the units of a clause.
-func (e *evaluator) addUnits(r *run, c *clause) {
+// addOperands adds the operands of a clause.
+func (e *evaluator) addOperands(r *run, c *clause) {
 	c = c.only()
 	b := &e.branches
 	switch {
 	case !c.possible():
 	case c.Leaf && !c.Constant:
-		b.units = append(b.units, c.cursor)
+		b.operands = append(b.operands, c.cursor)
 	case c.isUnion() && !c.Best:
 		for i := range c.should {
-			e.addUnits(r, &c.should[i])
+			e.addOperands(r, &c.should[i])
 		}
 	default:
-		b.units = append(b.units, e.newBranch(r, c))
+		b.operands = append(b.operands, e.newBranch(r, c))
 	}
 }
