@@ -9,14 +9,15 @@ import (
 	"github.com/riffle-search/riffle/internal/document"
 )
 
-// A Batch is a list of changes that Apply carries out together, in order: all of
-// them or none, with their position. The zero Batch is empty and ready to use. A Batch must not be
-// changed while it is being applied; afterwards it may be Reset and filled again.
+// A Batch is a list of changes that Apply carries out together and in order. Either all of them and
+// the position take effect, or none. The zero Batch is empty and ready to use. Do not change a
+// Batch while it is being applied; afterwards it may be Reset and filled again.
 type Batch struct {
-	// Position says where the batch stands in what the caller reads changes from: an offset in a log, the
-	// number of a message. It is at most MaxPositionBytes long and means nothing to riffle, which stores
-	// it atomically with the changes: after a crash Engine.Position returns that of the last batch that
-	// survived. A batch may have a position and no changes. One without a position leaves the index's as it is.
+	// Position says how far the caller has read the source of its changes: an offset in a log, or
+	// the number of a message. It has at most MaxPositionBytes and means nothing to riffle, which
+	// stores it atomically with the changes: after a crash Engine.Position returns that of the last
+	// batch that survived. A batch may have a position and no changes. A batch without a position
+	// leaves the index's position as it is.
 	Position []byte
 
 	ops  []document.Operation
@@ -24,15 +25,15 @@ type Batch struct {
 	errs []error
 }
 
-// Put adds a document, or replaces the one that has this id. doc is a map with
-// string keys or a struct (see SchemaOf for tags); it is read now and may be
-// changed afterwards. Field names are UTF-8 and at most MaxNameBytes long; ids are
-// any bytes. A document that cannot be indexed is reported by Apply.
+// Put adds a document, or replaces the one with this id. doc is a map with string keys or a struct
+// (see SchemaOf for tags). Put reads doc immediately, so the caller may change it afterwards. Field
+// names are UTF-8 and at most MaxNameBytes long; ids are any bytes. Apply reports a document that
+// cannot be indexed.
 //
-// Values are strings, byte slices (as text), booleans, numbers, json.Number, time.Time,
-// pointers to these, and what has a method MarshalText and no exported fields, such as netip.Addr.
-// Slices and arrays are several values of one field; maps and structs within are fields
-// with dotted names. Nil is no value. Any other value is an error.
+// Values are strings, byte slices (as text), booleans, numbers, json.Number, time.Time, pointers to
+// these, and types with a method MarshalText and no exported fields, such as netip.Addr. Slices and
+// arrays are several values of one field. Nested maps and structs are fields with dotted names. Nil
+// is no value. Any other value is an error.
 func (b *Batch) Put(id string, doc any) {
 	if err := document.CheckID(id); err != nil {
 		b.errs = append(b.errs, err)
@@ -60,7 +61,7 @@ func (b *Batch) add(op document.Operation) {
 	b.size += len(op.ID)
 }
 
-// Delete removes the document that has this id, if there is one.
+// Delete removes the document with this id, if it exists.
 func (b *Batch) Delete(id string) {
 	if err := document.CheckID(id); err != nil {
 		b.errs = append(b.errs, err)
@@ -69,7 +70,7 @@ func (b *Batch) Delete(id string) {
 	b.add(document.Operation{ID: id, Delete: true})
 }
 
-// MarshalJSON writes the batch in a form that stays and loses nothing: an array of its changes,
+// MarshalJSON writes the batch in a stable form without loss: an array of its changes,
 //
 //	[
 //	  {"put": "moby", "fields": {"title": "Moby Dick", "author.name": "Melville", "tags": ["whale", "sea"], "year": 1851}},
@@ -77,13 +78,14 @@ func (b *Batch) Delete(id string) {
 //	  {"delete": "nautilus"}
 //	]
 //
-// or, where there is a position, an object with the array and the position in base64:
+// or, for a batch with a position, an object with the array and the position in base64:
 //
 //	{"position": "AAAAAAAAAAc=", "changes": [{"delete": "nautilus"}]}
 //
-// Fields have flat names. A time, a text that is not UTF-8 (in base64), and a value that the tags of a struct give
-// rules ({"value": "x", "noindex": true}, also nostore and keyword) are objects. An id that is not UTF-8 is
-// {"bytes": …}, too. The error is that of a change which Apply would refuse.
+// Fields have flat names. Three kinds of values are objects: a time, a text that is not UTF-8 (in
+// base64), and a value with rules from struct tags ({"value": "x", "noindex": true}, also nostore
+// and keyword). An id that is not UTF-8 is {"bytes": …}, too. MarshalJSON fails with the error of
+// the first change that Apply would refuse.
 func (b Batch) MarshalJSON() ([]byte, error) {
 	if err := errors.Join(errors.Join(b.errs...), document.CheckPosition(string(b.Position))); err != nil {
 		return nil, err
@@ -101,8 +103,8 @@ func (b Batch) MarshalJSON() ([]byte, error) {
 	}{b.Position, ops})
 }
 
-// UnmarshalJSON replaces the batch by what MarshalJSON has written. What is not understood is an error, and
-// leaves the batch as it was.
+// UnmarshalJSON replaces the batch with one that MarshalJSON wrote. Input that it does not
+// understand is an error and leaves the batch unchanged.
 func (b *Batch) UnmarshalJSON(data []byte) error {
 	var position []byte
 	var list []json.RawMessage
@@ -127,7 +129,7 @@ func (b *Batch) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// unmarshalPositioned reads the object that a batch with a position is.
+// unmarshalPositioned reads the object form, that of a batch with a position.
 func unmarshalPositioned(data []byte) (position []byte, changes []json.RawMessage, err error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(data, &members); err != nil {
@@ -158,11 +160,11 @@ func unmarshalPositioned(data []byte) (position []byte, changes []json.RawMessag
 // Len returns the number of changes.
 func (b *Batch) Len() int { return len(b.ops) + len(b.errs) }
 
-// Size returns about how many bytes the changes take in memory, for callers that
-// cut their input into batches.
+// Size returns about how many bytes of memory the changes take, for callers that split their input
+// into batches.
 func (b *Batch) Size() int { return b.size }
 
-// Reset empties the batch, which has no position then, and keeps its memory.
+// Reset empties the batch, clears its position, and keeps its memory.
 func (b *Batch) Reset() {
 	clear(b.ops)
 	b.Position = nil

@@ -19,40 +19,42 @@ import (
 	"github.com/riffle-search/riffle/internal/live"
 )
 
-// BuildOptions configure Build. Nil is valid, and a field left at its zero value takes
-// the default its comment names.
+// BuildOptions configure Build. Nil is valid, and a field left at its zero value takes the default
+// that its comment names.
 type BuildOptions struct {
-	// Index are the options of the index, as for Open. Schema, analyzers and rank count while
-	// documents are read, Merge where segments become one; Durability and GPU do not matter.
+	// Index are the options of the index, as for Open. Schema, analyzers and rank apply while
+	// documents are read, and Merge when segments are merged into one. Durability and GPU have no
+	// effect.
 	Index Options
 
-	// Workers is how many goroutines analyse documents, index them and write. The default
+	// Workers is the number of goroutines that analyse documents, index them and write. The default
 	// is GOMAXPROCS. The index does not depend on it.
 	Workers int
 
-	// MemoryBytes is how much memory the inverted documents may take before they are written
-	// as a segment. On top come about 25 MB a worker, the window of a Zstandard file (up to
-	// 128 MB), and what Go's collector leaves lying. More memory makes fewer segments.
-	// The default is 256 MiB, the least 1 MiB.
+	// MemoryBytes is how much memory the inverted documents may take before they are written as a
+	// segment. Add about 25 MB a worker, the window of a Zstandard file (up to 128 MB), and garbage
+	// not yet collected. More memory makes fewer segments. The default is 256 MiB, the minimum 1
+	// MiB.
 	MemoryBytes int64
 
-	// GPU makes a GPU invert part of the dictionary. The default, nil, uses none: a GPU saves at
+	// GPU lets a GPU invert part of the dictionary. The default, nil, uses none: a GPU saves at
 	// most a tenth of the time (docs/GPU.md).
 	GPU *BuildGPUOptions
 
-	// OneSegment merges the segments into one at the end, if there are several. An order of
-	// documents other than OrderByArrival (Index.Merge.Order) does so too.
+	// OneSegment merges all segments into one at the end. An order of documents other than
+	// OrderByArrival (Index.Merge.Order) implies it.
 	OneSegment bool
 
-	// Position becomes that of the index, as if a batch with it had brought all documents: see Batch.Position.
+	// Position becomes the position of the index, as if one batch with this Batch.Position had put
+	// all documents.
 	Position []byte
 
-	// Bad is told of each document that cannot be indexed, in the order of the input: an
-	// *InputError or a *DocumentError. If it returns nil the document is left out, otherwise
-	// that error ends the build. The default is to end with the first.
+	// Bad is called for each document that cannot be indexed, in the order of the input, with an
+	// *InputError or a *DocumentError. If it returns nil the document is left out; otherwise the
+	// returned error ends the build. By default the first such document ends it.
 	Bad func(err error) error
 
-	// Progress is called again and again, by one goroutine, and should be quick.
+	// Progress is called repeatedly, by one goroutine, and should return quickly.
 	Progress func(BuildProgress)
 
 	private privateBuild // knobs for tests
@@ -60,28 +62,28 @@ type BuildOptions struct {
 
 type privateBuild struct {
 	blockBytes int
-	runBytes   int64                    // MemoryBytes, below its least
+	runBytes   int64                    // MemoryBytes, below its minimum
 	sorter     accelerator.SorterFinder // instead of a GPU
 	trees      bool                     // have a GPU find terms by B-trees
 }
 
-// BuildProgress says how far a build is.
+// BuildProgress says how far a build has come.
 type BuildProgress struct {
-	Docs       int   // documents taken so far
+	Docs       int   // documents taken
 	Bad        int   // documents left out
-	TextBytes  int64 // of strings in them that are indexed or stored
-	InputBytes int64 // read so far, as compressed as it came; 0 where a source cannot tell
-	Segments   int   // written so far
+	TextBytes  int64 // of their strings that are indexed or stored
+	InputBytes int64 // read, in the compressed size; 0 where a source cannot tell
+	Segments   int   // written
 }
 
 // BuildResult says what a build has made.
 type BuildResult struct {
 	BuildProgress
-	Replaced     int    // documents whose id came again later: they are gone
-	WrittenBytes uint64 // to disk; over the size of the index this is the write amplification
+	Replaced     int    // documents replaced by a later one with the same id
+	WrittenBytes uint64 // to disk; divided by the size of the index this is the write amplification
 	Times        BuildTimes
-	GPU          bool   // a GPU was there, as BuildOptions.GPU has asked
-	NoGPU        string // why it was not, or was given up; nothing is lost by that
+	GPU          bool   // BuildOptions.GPU was set, and the GPU could be opened
+	NoGPU        string // why it could not, or was given up later; the index is complete all the same
 }
 
 // DefaultBuildMemory is the default of BuildOptions.MemoryBytes.
@@ -129,22 +131,20 @@ func (o *BuildOptions) withDefaults() (BuildOptions, error) {
 	return d, d.Index.Validate()
 }
 
-// Build makes a new index in dir of all documents of a source, several times as fast as
-// Apply would: nothing is logged, for a build that was interrupted is simply started
-// over. Until it has ended well the directory is no index: Open returns ErrUnfinished,
-// and only another Build makes something of it. When Build returns nil, the index is
-// complete, synced and closed.
+// Build makes a new index in dir of all documents of a source. It is several times as fast as Apply
+// because it logs nothing: an interrupted build simply starts over. Until it has succeeded the
+// directory is no index: Open returns ErrUnfinished, and only another Build can use it. When Build
+// returns nil, the index is complete, synced and closed.
 //
-// Of several documents with one id the last stays, as with Apply. Documents lie in the
-// order of the source, whatever the number of workers: the same source gives the
-// same index.
+// Of several documents with one id the last remains, as with Apply. Documents are numbered in the
+// order of the source, whatever the number of workers: the same source gives the same index.
 //
-// Errors are those of Open, those of the source, what BuildOptions.Bad returned, ctx.Err(), and
-// fs.ErrExist if the directory holds an index that has documents. Before the first
-// document nothing is made. More indexed fields than BuildOptions.Index.MaxFields allows end the build
-// with a *DocumentError, which BuildOptions.Bad is not asked about.
+// Build returns the errors of Open and of the source, what BuildOptions.Bad returned, ctx.Err(),
+// and fs.ErrExist if the directory holds an index that has documents. Before the first document it
+// creates nothing. More indexed fields than BuildOptions.Index.MaxFields end the build with a
+// *DocumentError, without a call of BuildOptions.Bad.
 //
-// Package internal/bulk says how. With BuildOptions.GPU a GPU takes the place of indexers.
+// Package internal/bulk explains how. With BuildOptions.GPU a GPU takes the place of indexers.
 func Build(ctx context.Context, dir string, source Source, opts *BuildOptions) (*BuildResult, error) {
 	o, err := opts.withDefaults()
 	if err != nil {
@@ -166,7 +166,7 @@ func newBuildResult(r *bulk.Result) *BuildResult {
 	}
 }
 
-// bulk returns the options as package bulk wants them. It is for options with their defaults.
+// bulk returns the options as package bulk takes them. It expects options with their defaults set.
 func (o *BuildOptions) bulk() bulk.Options {
 	index := o.Index.withDefaults()
 	text := index.live().Text
@@ -194,26 +194,29 @@ func (o *BuildOptions) bulk() bulk.Options {
 	return b
 }
 
-// BuildGPUOptions say how Build uses a GPU. Programs built without the tag cuda have none; see docs/GPU.md.
+// BuildGPUOptions say how Build uses a GPU. Programs built without the tag cuda support none; see
+// docs/GPU.md.
 //
-// A GPU inverts partitions of the dictionary, as in Wei 2011: those with most terms for their postings. It finds
-// the terms, sorts them and gathers their postings; the CPU does the rest. A segment of the same documents is the
-// same to the byte. But inverted documents take less memory then, so that fewer segments may come of them.
+// A GPU inverts partitions of the dictionary, as in Wei 2011: those with most terms for their
+// postings. It finds the terms, sorts them and gathers their postings; the CPU does the rest. A
+// segment of the same documents is identical, byte for byte. But inverted documents then take less
+// memory, so a build may make fewer segments.
 type BuildGPUOptions struct {
 	// Device is the number of the GPU.
 	Device int
 
-	// Required makes Build fail when the GPU cannot be used, with ErrNoDevice and at once when there is no such GPU. By
-	// default the CPU does everything then, and BuildResult.NoGPU says why; as always when a GPU is lost later.
+	// Required makes Build fail with ErrNoDevice when the GPU cannot be used, and at once when
+	// there is no such GPU. By default the CPU then does everything, and BuildResult.NoGPU says
+	// why. When a GPU is lost later, the CPU always takes over.
 	Required bool
 
-	// MemoryBytes is how much memory of the GPU to take. The default, which is also the most that is taken, is
-	// what BuildOptions.MemoryBytes can need, twelve times as much; or seven eighths of what is free. With less, the
-	// GPU works in rounds.
+	// MemoryBytes is how much of the GPU's memory to take. The default is also the maximum: what
+	// BuildOptions.MemoryBytes can need, twelve times as much; or seven eighths of what is free.
+	// With less, the GPU works in rounds.
 	MemoryBytes int64
 
-	// Share, in (0, 1], is how much of the work of indexing the GPU gets, by the sample that partitions are drawn
-	// from. The default is 1, all.
+	// Share, in (0, 1], is the GPU's share of the indexing work, estimated from the sample that
+	// determines the partitions. The default is 1, all of it.
 	Share float64
 }
 
@@ -229,8 +232,8 @@ func (g *BuildGPUOptions) validate() error {
 	return nil
 }
 
-// BuildTimes say where a build has spent its time, by the clock of the goroutine that takes documents in order. While it
-// waits, and while it does anything else, others read, decompress and analyse.
+// BuildTimes say where a build spent its time, by the clock of the goroutine that takes documents
+// in order. Meanwhile other goroutines read, decompress and analyse.
 type BuildTimes struct {
 	Wait  time.Duration // for documents to be analysed
 	Index time.Duration // adding them to the dictionary, by all indexers
@@ -238,16 +241,16 @@ type BuildTimes struct {
 	Write time.Duration // sorting terms, encoding, tables and commits, by all workers; waiting for room in tables of stored documents
 }
 
-// A Source is where Build gets documents from: Documents, JSONLines, or a type of your own.
+// A Source supplies Build with documents: Documents, JSONLines, or a type of your own.
 type Source interface {
-	// Documents yields all documents, in an order that is always the same. A document must
-	// not be changed after it has been yielded. An error comes with no document. It ends the
-	// build, unless it is an *InputError or a *DocumentError: then it is about one document,
-	// and BuildOptions.Bad decides. The iterator ends early when ctx does.
+	// Documents yields all documents, always in the same order. A document must not be changed
+	// after it has been yielded. An error comes without a document. It ends the build, unless it is
+	// an *InputError or a *DocumentError: these concern one document, and BuildOptions.Bad decides.
+	// The iterator ends early when ctx does.
 	Documents(ctx context.Context) iter.Seq2[Document, error]
 }
 
-// Documents are a Source of documents that are Go values:
+// Documents are a Source of Go values:
 //
 //	riffle.Build(ctx, dir, riffle.Documents(snapshot.Documents("")), nil)
 type Documents iter.Seq2[Document, error]
@@ -257,29 +260,28 @@ func (d Documents) Documents(context.Context) iter.Seq2[Document, error] {
 	return iter.Seq2[Document, error](d)
 }
 
-// JSONLines are files with one JSON object a line, plain or compressed (gzip and zstd,
-// told by their content). The member "id" of an object is the document's id, a string
-// or an integer; every other member is a field:
+// JSONLines are files with one JSON object a line, plain or compressed (gzip and zstd, recognized
+// by content). The member "id" of an object is the document's id, a string or an integer; every
+// other member is a field:
 //
 //	{"id": "m1", "title": "Moby Dick", "text": "Call me Ishmael.", "year": 1851}
 //
-// Strings, numbers, booleans and arrays of these are values, members of objects get
-// dotted names (a.b), null is no field.
+// Strings, numbers, booleans and arrays of these are values. Members of nested objects get dotted
+// names (a.b). A null is no field.
 type JSONLines struct {
 	Files []string  // "-" is Stdin
 	Stdin io.Reader // nil when no file is "-"
 
-	// IDPrefix is put before every id, where those of several sources clash.
+	// IDPrefix is put before every id, to keep the ids of several sources apart.
 	IDPrefix string
 
-	// Readers is how many files are read and decompressed at a time. With more than one,
-	// documents come from these files by turns, some hundreds each, and lie so in the
-	// index. The default is 1: file after file.
+	// Readers is how many files are read and decompressed at a time. With more than one, documents
+	// come from these files in turns of some hundreds, and the index keeps that order. The default
+	// is 1: file after file.
 	Readers int
 }
 
-// An InputError says where in the input something stands that is no document, or one that
-// cannot be indexed.
+// An InputError locates input that is no document, or a document that cannot be indexed.
 //
 //	type InputError struct {
 //		File   string
@@ -295,7 +297,7 @@ type InputError = bulk.InputError
 func (s JSONLines) Documents(ctx context.Context) iter.Seq2[Document, error] {
 	return func(yield func(Document, error) bool) {
 		for d, err := range bulk.JSONLines(s).Documents(ctx) {
-			fields, _ := d.Doc.(map[string]any) // none with an error
+			fields, _ := d.Doc.(map[string]any) // nil with an error
 			if !yield(Document{ID: d.ID, Fields: fields}, err) {
 				return
 			}
@@ -303,7 +305,7 @@ func (s JSONLines) Documents(ctx context.Context) iter.Seq2[Document, error] {
 	}
 }
 
-// bulkSource returns a source as package bulk wants it.
+// bulkSource returns a source as package bulk takes it.
 func bulkSource(ctx context.Context, s Source) bulk.Source {
 	if lines, ok := s.(JSONLines); ok {
 		return bulk.JSONLines(lines)
@@ -321,16 +323,18 @@ func bulkSource(ctx context.Context, s Source) bulk.Source {
 	})
 }
 
-// Reindex builds an index in dir from the stored documents of a snapshot, under other options: another
-// schema, other analyzers, another static rank. It is how an index changes what documents are indexed by,
-// which Options.AlterSchema cannot do. A number that becomes a keyword is its digits, and a text that becomes a
-// number what it spells. A nil schema is that of the snapshot's index. Documents lie in the order of
-// their ids. The position is that of the snapshot, unless BuildOptions.Position is another. The index that
-// the snapshot belongs to stays as it is, and may go on being used; what it takes meanwhile is not in the
-// new one.
+// Reindex builds an index in dir from the stored documents of a snapshot, under other options:
+// another schema, other analyzers, another static rank. It serves for changes to the indexing of
+// fields that Options.AlterSchema cannot make. A number that becomes a keyword is its digits, and a
+// text that becomes a number is the number that it spells.
 //
-// A field that is not stored would be lost, so Reindex refuses an index whose schema has one, and names it.
-// Values that are not stored because the tag of a struct says so are lost. Errors are those of Build.
+// With a nil schema the new index takes that of the snapshot. Documents are in the order of their
+// ids. The position is that of the snapshot, unless BuildOptions.Position gives another. The index
+// of the snapshot stays as it is and in service; the new index lacks its later changes.
+//
+// A field that is not stored would be lost, so Reindex refuses an index whose schema has one, and
+// names it. Single values that a struct tag excludes from storing are lost. Errors are those of
+// Build.
 func Reindex(ctx context.Context, from *Snapshot, dir string, opts *BuildOptions) (*BuildResult, error) {
 	schema := from.e.Schema()
 	if err := reindexable(schema); err != nil {
@@ -355,7 +359,7 @@ func Reindex(ctx context.Context, from *Snapshot, dir string, opts *BuildOptions
 	return newBuildResult(r), nil
 }
 
-// reindexable reports the fields that documents have and snapshots lack.
+// reindexable returns an error if the schema has fields that are not stored.
 func reindexable(s *Schema) error {
 	if s.NoStore || s.Dynamic == DynamicIgnore {
 		return errors.New("riffle: Reindex: the schema of the index does not store all fields (Schema.NoStore or Dynamic), so its documents cannot be indexed again")
@@ -368,7 +372,8 @@ func reindexable(s *Schema) error {
 	return nil
 }
 
-// stored iterates over the documents as they are stored, with the rules of their values and the types of a schema.
+// stored iterates over the stored documents, with the rules of their values and the types of a
+// schema.
 func (s *Snapshot) stored(as *document.Schema) iter.Seq2[bulk.Document, error] {
 	return func(yield func(bulk.Document, error) bool) {
 		fail := func(err error) { yield(bulk.Document{}, err) }

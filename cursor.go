@@ -2,12 +2,13 @@ package riffle
 
 import "github.com/riffle-search/riffle/internal/search"
 
-// A Cursor is the place of a hit in the answer to a query. SearchOptions.After continues behind it. The
-// zero Cursor is the beginning.
+// A Cursor marks the place of a hit in the answer to a query. SearchOptions.After continues after
+// it. The zero Cursor is the beginning.
 //
-// Its text (String, MarshalText) is opaque, safe in a URL, and some fifty bytes long plus the id of the
-// hit and a few bytes for each term of the query. It outlives the process: any index that has the
-// documents takes it. It is not signed. Whoever changes it gets other pages of the same query, or an error.
+// Its text (String, MarshalText) is opaque and safe in a URL. It takes some fifty bytes plus the id
+// of the hit and a few bytes for each term of the query. It outlives the process: any index that
+// has the documents accepts it. It is not signed. A forged cursor yields other pages of the same
+// query, or an error.
 //
 // # On a Snapshot
 //
@@ -15,23 +16,25 @@ import "github.com/riffle-search/riffle/internal/search"
 //
 // # On an index that changes
 //
-// The cursor carries the statistics of its query's terms (documents, frequencies, average lengths), and
-// the search that continues uses these. So a document that stays as it is keeps its score on all pages,
-// whatever else is added, deleted or merged, and hits are ordered by score. From this follows:
+// The cursor carries the statistics of its query's terms (documents, frequencies, average lengths),
+// and the search that continues uses these. So an unchanged document keeps its score on all pages,
+// whatever else is added, deleted or merged, and hits are ordered by score. It follows:
 //
 //   - A document that is neither changed nor deleted is on exactly one page.
-//   - A document that is added, or changed, is found if its score puts it behind the cursor.
+//   - A document that is added, or changed, is found if its score puts it after the cursor.
 //   - A changed document may therefore come twice, or not at all.
 //
-// Documents with exactly the score of the cursor's hit continue behind the place of that hit in the
-// order of the index, which additions, deletions and merges keep. The place can get lost: when a merge
-// has removed the hit's old copy after it was deleted or changed, or when a merge reorders documents
-// (Options.Merge.Order). Then the documents with exactly this score come again, so that none is missed.
+// Documents with exactly the score of the cursor's hit continue after that hit in the order of the
+// index, which additions, deletions and merges keep. The place can get lost: when a merge has
+// removed the hit's old copy after it was deleted or changed, or when a merge reorders documents
+// (Options.Merge.Order). Then all documents with exactly this score come again, so that none is
+// missed.
 //
 // # Other queries
 //
-// A cursor belongs to a query, the parameters of its BM25 and the weight of its static rank; and to K,
-// where the query has a Match with ModeAndOr. A search with another one is refused with a *QueryError.
+// A cursor belongs to a query, its BM25 parameters and the weight of its static rank. Where the
+// query has a Match with ModeAndOr, it also belongs to K. A search with any other is refused with a
+// *QueryError.
 type Cursor struct{ at search.Cursor }
 
 // IsZero reports whether the cursor is the zero Cursor, the beginning of any answer.

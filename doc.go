@@ -1,5 +1,5 @@
-// Package riffle is an embeddable search engine: a program opens a directory,
-// adds documents while it runs, and searches them at once.
+// Package riffle is an embeddable search engine: a program opens a directory, adds documents while
+// it runs, and searches them at once.
 //
 //	e, err := riffle.Open("index", nil)
 //	if err != nil {
@@ -20,38 +20,36 @@
 //
 // # Four nouns
 //
-// An [Engine] is an open index. A [Batch] is a set of changes that take effect
-// together: [Engine.Apply] returns when they are durable and visible. A [Query]
-// describes documents; [Engine.Search] ranks them by BM25 and returns a [Result]. A
-// [Snapshot] is the index at one moment, for as long as it is held.
+// An [Engine] is an open index. A [Batch] is a set of changes that take effect together:
+// [Engine.Apply] returns when they are durable and visible. A [Query] describes documents;
+// [Engine.Search] ranks them by BM25 and returns a [Result]. A [Snapshot] is the index at one
+// moment, for as long as it is held.
 //
 // # Exactness
 //
-// Scores are integers while a query runs: every algorithm (exhaustive, WAND,
-// block-max WAND, MaxScore, block-max MaxScore) returns the same documents in the
-// same order with the same score, to the bit. Pruning only ever skips what cannot
-// enter the top k. [Result.Work] counts what was decoded, skipped and scored.
+// Scores are integers while a query runs: every algorithm (exhaustive, WAND, block-max WAND,
+// MaxScore, block-max MaxScore) returns the same documents in the same order with the same score,
+// to the bit. Pruning skips only what cannot enter the top k. [Result.Work] counts what was
+// decoded, skipped and scored.
 //
 // # Durability
 //
-// Apply writes the batch to a write-ahead log, synced unless
-// Options.Durability says otherwise, and only then returns. A crash at any point
-// loses nothing that Apply acknowledged and shows nothing half-made. Searches may
-// see a batch shortly before its Apply returns.
+// Apply writes the batch to a write-ahead log, syncs it unless Options.Durability says otherwise,
+// and only then returns. A crash at any point loses nothing that Apply acknowledged, and leaves no
+// batch half applied. Searches may see a batch shortly before its Apply returns.
 //
-// A Batch may carry a position: where the program stood when it read the changes. It is stored with the
-// batch, and [Engine.Position] returns it after a crash, so the program reads on from there.
+// A Batch may carry a position: how far the program had read its source of changes. It is stored
+// with the batch. After a crash [Engine.Position] returns it, and the program continues from there.
 //
 // # A whole index at once
 //
-// [Build] makes a new index from files of JSON lines or from Go values, several times as
-// fast as Apply. It logs nothing, uses all cores, and keeps to a memory budget. An
-// interrupted build must be started over.
+// [Build] makes a new index from files of JSON lines or from Go values, several times as fast as
+// Apply. It logs nothing, uses all cores, and keeps to a memory budget. An interrupted build must
+// be started over.
 //
 // # Concurrency
 //
-// All methods of Engine and Snapshot are safe for concurrent use. Searches never
-// wait for writers. Writers wait for each other only while a batch is put in
-// order, and for the disk when the in-memory segment is full and the one before
-// it is still being written.
+// All methods of Engine and Snapshot are safe for concurrent use. Searches never wait for writers.
+// Writers wait for each other only while a batch is put in order, and for the disk when the
+// in-memory segment is full and the one before it is still being written.
 package riffle

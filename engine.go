@@ -17,22 +17,21 @@ type Engine struct {
 	index    *live.Index
 	searcher *search.Searcher
 
-	accelerator   accelerator.Accelerator // nil when the CPU is all there is
-	noAccelerator error                   // why, with Options.GPU
+	accelerator   accelerator.Accelerator // nil without a GPU
+	noAccelerator error                   // why accelerator is nil, with Options.GPU
 }
 
-// Open opens the index in a directory; unless Options.ReadOnly is set, a missing
-// or empty directory becomes a new index. Nil options are the defaults.
+// Open opens the index in a directory. Unless Options.ReadOnly is set, a missing or empty directory
+// becomes a new index. Nil options are the defaults.
 //
-// Documents that were acknowledged but not yet sealed are read back from the log,
-// which takes about as long as analysing them did. Those that exceed
-// Options.MemoryBytes are sealed on the way; with Options.ReadOnly, which forbids
-// that, they all stay in memory.
+// Open reads documents that were acknowledged but not yet sealed back from the log, which takes
+// about as long as analysing them did. Whenever they exceed Options.MemoryBytes, it seals them.
+// With Options.ReadOnly, which forbids sealing, they all stay in memory.
 //
-// Errors match ErrLocked (at once, when another process or this one has the
-// directory open), ErrFormat (also for a directory that holds other files and no index),
-// ErrCorrupt, ErrUnfinished, or fs.ErrNotExist for a read-only open of nothing. An Open that
-// fails because of what it finds changes nothing in the directory.
+// Errors match ErrLocked (at once, when this process or another has the directory open), ErrFormat
+// (also for a directory that holds other files and no index), ErrCorrupt, ErrUnfinished, or
+// fs.ErrNotExist for a read-only open of a missing index. An Open that fails because of the
+// directory's contents changes nothing in it.
 func Open(dir string, opts *Options) (*Engine, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
@@ -60,20 +59,20 @@ func Open(dir string, opts *Options) (*Engine, error) {
 	return e, nil
 }
 
-// newPreparer returns what turns queries into plans.
+// newPreparer returns a preparer, which turns queries into plans.
 func (e *Engine) newPreparer() plan.Preparer {
 	return plan.NewPreparer(document.NewInverter(e.index.Schema(), e.opts.Rank.Field, e.opts.analyzer, false))
 }
 
-// Close ends background work and closes the index. It waits for calls that are under way: short
-// ones, such as a Search, run to their end, and long ones, such as Check, Compact or SearchBatch,
-// are broken off and return ErrClosed, as do all calls that begin later. Documents in memory are
-// written out first when they take a sixteenth of Options.MemoryBytes or more, and a seal that runs
-// is finished; the rest stays in the log, and the next Open reads it back.
+// Close stops background work and closes the index. It waits for running calls: short ones, such as
+// a Search, complete; long ones, such as Check, Compact or SearchBatch, are interrupted and return
+// ErrClosed, as do all later calls. Close first writes out documents in memory if they take a
+// sixteenth of Options.MemoryBytes or more, and completes a running seal. The rest stays in the
+// log, and the next Open reads it back.
 //
 // Whatever Close returns, the directory is free for the next Open. A second Close waits for the
 // first one and returns the same. The body of a loop over Documents or IDs may call Close, and so
-// may the function that is passed to Check; a function of a Listener must not, because Close waits
+// may the function that is passed to Check. A function of a Listener must not, because Close waits
 // for the goroutine that calls it.
 func (e *Engine) Close() error {
 	return e.index.Close(func() error {
@@ -89,26 +88,26 @@ func (e *Engine) Put(ctx context.Context, id string, doc any) error {
 	return e.Apply(ctx, &b)
 }
 
-// Delete removes one document, if it is there.
+// Delete removes the document with this id, if it exists.
 func (e *Engine) Delete(ctx context.Context, id string) error {
 	var b Batch
 	b.Delete(id)
 	return e.Apply(ctx, &b)
 }
 
-// Apply carries out a batch. When it returns nil the batch is durable (see
-// Options.Durability) and every search that begins from then on sees it. Searches never see a part
-// of a batch, nor one before another that was logged first.
+// Apply carries out a batch. When it returns nil the batch is durable (see Options.Durability), and
+// every later search sees it. Searches never see a part of a batch, nor a batch without those
+// logged before it.
 //
-// Batch.Position becomes the position of the index with the changes, at the same moment and with the same
-// durability. Concurrent calls are logged in any order, so a caller with positions applies one batch after
-// the other.
+// Batch.Position becomes the position of the index together with the changes, at the same moment
+// and with the same durability. Concurrent calls are logged in any order, so a caller with
+// positions applies one batch after the other.
 //
-// When a document cannot be indexed, Apply returns a *DocumentError for each and nothing
-// of the batch happens. Nothing happens either when ctx ends before the batch is in the log: the
-// error is that of ctx. When ctx ends later the error matches ErrPending as well: the batch will
-// be applied as if Apply had been waited for. After an error of the log itself no search sees the
-// batch, but the next Open may find it.
+// When documents cannot be indexed, Apply returns a *DocumentError for each and applies nothing of
+// the batch. It also applies nothing, and returns the error of ctx, when ctx ends before the batch
+// is in the log. When ctx ends later the error matches ErrPending as well: the batch will be
+// applied nevertheless. After an error of the log itself no search sees the batch, but the next
+// Open may find it.
 //
 // Apply waits when memory is full and the disk is behind.
 func (e *Engine) Apply(ctx context.Context, b *Batch) error {
@@ -125,30 +124,30 @@ func (e *Engine) Apply(ctx context.Context, b *Batch) error {
 // Options.Durability SyncNone.
 func (e *Engine) Sync(ctx context.Context) error { return e.index.Sync(ctx) }
 
-// Flush writes the in-memory segment out and waits until it is sealed. Nothing
-// needs it for durability; it makes the next Open quick and memory free.
+// Flush writes the in-memory segment out and waits until it is sealed. Durability does not need it;
+// it makes the next Open quick and frees memory.
 func (e *Engine) Flush(ctx context.Context) error { return e.index.Flush(ctx) }
 
-// Compact writes everything into one segment (of two billion documents at most;
-// else into several) without deleted documents, in the order of Options.Merge.Order and the newest
-// format, and gives the space of the old ones back. It takes about as long as writing the whole index.
-// Searches and changes go on meanwhile; what is applied while it runs may lie in segments of its own.
+// Compact rewrites the index as one segment (or several, of two billion documents each at most),
+// without deleted documents, in the order of Options.Merge.Order and the newest format. It then
+// frees the space of the old segments. It takes about as long as writing the whole index. Searches
+// and changes continue meanwhile; changes applied while it runs may end up in segments of their
+// own.
 func (e *Engine) Compact(ctx context.Context) error { return e.index.Compact(ctx) }
 
-// Checkpoint writes a complete, durable copy of the index as it is now into dir,
-// which must not exist. Where the file system can, it is made of hard links and
-// costs no space until the index changes. The copy can be opened like any other
-// index, also read-only. Changes and searches go on meanwhile. When ctx ends while the disk is at
-// work, Checkpoint returns, and the copy, which appears as a whole, may still appear.
+// Checkpoint writes a complete, durable copy of the current index into dir, which must not exist.
+// Where the file system can, the copy consists of hard links and costs no space until the index
+// changes. It opens like any other index, also read-only. Changes and searches continue meanwhile.
+// When ctx ends during disk work, Checkpoint returns; the copy may still appear, as a whole.
 func (e *Engine) Checkpoint(ctx context.Context, dir string) error {
 	return e.index.Checkpoint(ctx, dir)
 }
 
-// Check reads the whole index and verifies every checksum and invariant: of the
-// segments, their deletions, the schema and the log. It calls report for each fault, which
-// matches ErrCorrupt, and returns an error only when the check itself could not go
-// on. Changes and searches go on meanwhile. report is called by the goroutine that called
-// Check, with nothing locked: it may call the Engine, Close included.
+// Check reads the whole index and verifies every checksum and invariant: of the segments, their
+// deletions, the schema and the log. It calls report for each fault, which matches ErrCorrupt. It
+// returns an error only when the check itself could not continue. Changes and searches continue
+// meanwhile. report runs on the goroutine that called Check, with nothing locked: it may call the
+// Engine, Close included.
 func (e *Engine) Check(ctx context.Context, report func(error)) error {
 	return e.index.Check(ctx, report)
 }
@@ -159,14 +158,14 @@ func (e *Engine) Schema() *Schema {
 	return s
 }
 
-// A view is the index at one moment, as an Engine searches it. It is passed by value, which allocates
-// nothing; what wants a plan.Index gets the View in it.
+// A view is the index at one moment, as an Engine searches it. It is passed by value, which
+// allocates nothing. Its View serves as a plan.Index.
 type view struct {
 	*live.View
 	e *Engine
 }
 
-// acquire begins a call on the current view, which ends with Release.
+// acquire begins a call on the current view. Release ends it.
 func (e *Engine) acquire() (view, error) {
 	v, err := e.index.Acquire()
 	return view{v, e}, err

@@ -12,40 +12,40 @@ import (
 
 // Errors that callers test for with errors.Is.
 var (
-	// ErrLocked: another process, or another Engine of this one, holds the directory.
+	// ErrLocked: another process, or another Engine of this process, holds the directory.
 	ErrLocked = store.ErrLocked
 
-	// ErrFormat: the index was written by another version of riffle, in a format that this one
-	// does not read, or the directory holds something else than an index.
+	// ErrFormat: another version of riffle wrote the index, in a format that this version does not
+	// read, or the directory holds something else.
 	ErrFormat = format.Err
 
-	// ErrCorrupt matches every error that reports stored bytes no version of
-	// riffle could have written. Its text names the key and the offset.
+	// ErrCorrupt matches every error about stored bytes that no version of riffle could have
+	// written. Its text names the key and the offset.
 	ErrCorrupt = corrupt.Err
 
-	// ErrUnfinished: a Build of the index was interrupted, or the Checkpoint that was writing it.
-	// It has to be started over.
+	// ErrUnfinished: a Build of the index, or the Checkpoint that wrote it, was interrupted. It has
+	// to start over.
 	ErrUnfinished = store.ErrUnfinished
 
 	// ErrClosed: the Engine or Snapshot has been closed.
 	ErrClosed = store.ErrClosed
 
-	// ErrPending: the context of an Apply ended when the batch was in the log already. The batch will
-	// be applied, unless the log fails.
+	// ErrPending: the context of an Apply ended when the batch was already in the log. The batch
+	// will be applied, unless the log fails.
 	ErrPending = live.ErrPending
 
-	// ErrReadOnly: a change was asked of an Engine opened with Options.ReadOnly.
+	// ErrReadOnly: the call would change an Engine opened with Options.ReadOnly.
 	ErrReadOnly = live.ErrReadOnly
 
-	// ErrNotFound: no document has the id that was asked for.
+	// ErrNotFound: no document has this id.
 	ErrNotFound = live.ErrNotFound
 
-	// ErrNoDevice: a GPU was demanded and none is there, or this build has no GPU support.
+	// ErrNoDevice: a required GPU is missing, or this build has no GPU support.
 	ErrNoDevice = accelerator.ErrNoDevice
 )
 
-// A DocumentError says which document of a batch was refused, and which of its
-// fields is at fault. Nothing of the batch has been applied.
+// A DocumentError says which document of a batch was refused, and which of its fields is at fault.
+// Nothing of the batch has been applied.
 //
 //	type DocumentError struct {
 //		ID    string // id of the document
@@ -54,7 +54,7 @@ var (
 //	}
 type DocumentError = document.Error
 
-// A QueryError says which part of a query or of its options cannot be carried out.
+// A QueryError says which part of a query or of its options is invalid.
 //
 //	type QueryError struct {
 //		Part string // the clause or option, such as "Match" or "SearchOptions.K"

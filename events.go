@@ -10,30 +10,32 @@ import (
 // Work counts what a search did; see blockmax.Work.
 type Work = blockmax.Work
 
-// A Listener is told what happens inside an Engine. Fields may be nil. The
-// functions are called from the goroutine that did the work: they must be quick and
-// safe for concurrent use. They may search and read, and ask for Stats. They must not
-// call what waits for that goroutine: Close, and what changes the index or waits for
-// its background work, such as Apply, Flush or Compact. Log must not call the Engine.
+// A Listener receives the events of an Engine. Fields may be nil. The goroutine that did the work
+// calls the functions, so they must return quickly and be safe for concurrent use. They may search,
+// read, and call Stats. They must not call methods that wait for that goroutine: Close, and those
+// that change the index or wait for its background work, such as Apply, Flush or Compact. Log must
+// not call the Engine.
 type Listener struct {
 	Applied  func(ApplyEvent)  // a batch is durable and visible
 	Searched func(SearchEvent) // a search has been answered, or has failed
 	Sealed   func(SealEvent)   // the in-memory segment has been written out
 	Merged   func(MergeEvent)  // segments have become one
 
-	// GPUFailed: a GPU could not answer a batch, or invert documents that are built. The CPU did; nothing is lost.
+	// GPUFailed: a GPU failed to answer a batch, or to invert documents of a build. The CPU did it
+	// instead; nothing is lost.
 	GPUFailed func(GPUEvent)
 
-	// Failed: work in the background has failed: a seal, a merge, a clean-up. It is
-	// called once for each failure. The next attempt follows after a pause, which is a
-	// second at first and doubles up to ten minutes; Flush and Compact try at once and
-	// return the error. Apply returns it when memory is full and cannot be written out.
-	// When the store below cannot flush or compact its own tables, it is called when that has failed
-	// six times in a row, and each time this number has doubled.
-	// When the log fails, it is called once, and Apply fails until the index is opened anew.
+	// Failed: background work has failed: a seal, a merge, a clean-up. It is called once for each
+	// failure. The next attempt follows after a pause, of a second at first, doubling up to ten
+	// minutes. Flush and Compact try at once and return the error. Apply returns it when memory is
+	// full and cannot be written out.
+	//
+	// When the underlying store cannot flush or compact its own tables, Failed is called after six
+	// failures in a row, and again each time this number has doubled. When the log fails, Failed is
+	// called once, and Apply fails until the index is reopened.
 	Failed func(error)
 
-	// Log receives what the store below reports of itself, a line a call.
+	// Log receives the messages of the underlying store, one line a call.
 	Log func(line string)
 }
 
@@ -71,7 +73,7 @@ type MergeEvent struct {
 	Duration time.Duration
 }
 
-// A GPUEvent describes a batch that a GPU could not answer, or documents that it could not invert.
+// A GPUEvent describes a batch that a GPU failed to answer, or documents that it failed to invert.
 type GPUEvent struct {
 	Device int  // index into Options.GPU.Devices, or number of the device when that is nil, and in Build
 	Lost   bool // the device gets no further batch, or documents
@@ -84,7 +86,7 @@ func (l *Listener) gpuFailed(ev GPUEvent) {
 	}
 }
 
-// live returns the listener that package live tells. It accepts nil.
+// live returns the listener as package live takes it. It accepts nil.
 func (l *Listener) live() live.Listener {
 	if l == nil {
 		return live.Listener{}

@@ -7,30 +7,30 @@ import (
 	"github.com/riffle-search/riffle/cpuexec"
 )
 
-// An Exec steers how the CPU runs searches, never what they answer. The zero Exec leaves that to the
-// engine and is the fastest by measurement. The others serve to compare and to test.
+// An Exec steers how the CPU runs searches, never what they return. The zero Exec lets the engine
+// choose, and is the fastest by measurement. The other values are for comparisons and tests.
 type Exec struct {
-	// Algorithm for OR. A search with another one than AlgorithmAuto runs on the CPU, unless
-	// SearchOptions.Processor demands a GPU, which has one of its own.
+	// Algorithm for OR. A search with another than AlgorithmAuto runs on the CPU, unless
+	// SearchOptions.Processor requires a GPU, which has an algorithm of its own.
 	Algorithm Algorithm
 
 	// Policy says when several cores work on one search. The default is PolicyAdaptive.
 	Policy Policy
 
-	// Grain is the number of postings that are worth the help of another core: of the
-	// rarest word for ModeAnd, and 64 times as many of all words for ModeOr. Searches below a
-	// grain run whole. The default is 256, some 5 µs of work.
+	// Grain is the number of postings that justify the help of another core: of the rarest word for
+	// ModeAnd, and 64 times as many of all words for ModeOr. Searches below a grain are not
+	// divided. The default is 256, some 5 µs of work.
 	Grain int
 
 	// Delta bounds the work that waits for a core: while more than Delta grains of other searches
-	// wait, no further search is cut; its goroutine runs it whole. The default is 150.
+	// wait, no further search is divided; its own goroutine runs all of it. The default is 150.
 	Delta int
 
-	baseline Policy // unless 0, a policy of a paper that the others are measured against: see hook.SetPolicy
+	baseline Policy // unless 0, a policy from a paper, for comparison: see hook.SetPolicy
 }
 
-// An Algorithm is a way to rank the documents of an OR. They all give the same
-// answer; they differ in how much of the index they need not read.
+// An Algorithm is a way to rank the documents of an OR. All give the same answer; they differ in
+// how much of the index they can skip.
 type Algorithm = cpuexec.Algorithm
 
 const (
@@ -49,11 +49,11 @@ func ParseAlgorithm(name string) (Algorithm, error) { return cpuexec.ParseAlgori
 type Policy = cpuexec.Policy
 
 const (
-	// PolicyAdaptive cuts a search into tasks while cores are idle, and else runs it
-	// whole: for short times under low load, for throughput under high load.
+	// PolicyAdaptive divides a search into tasks while cores are idle, and otherwise runs it whole:
+	// for low latency under low load, and throughput under high load.
 	PolicyAdaptive = cpuexec.Adaptive
 
-	// PolicyInter runs every search whole, on the goroutine that asks.
+	// PolicyInter runs every search whole, on the caller's goroutine.
 	PolicyInter = cpuexec.Inter
 )
 
@@ -67,7 +67,7 @@ func ParsePolicy(name string) (Policy, error) {
 	return 0, fmt.Errorf(`unknown policy %q (want "adaptive" or "inter")`, name)
 }
 
-// validate reports every field that cannot be carried out.
+// validate reports every invalid field.
 func (x Exec) validate() error {
 	var errs []error
 	if x.Algorithm > AlgorithmBMM {
@@ -85,7 +85,7 @@ func (x Exec) validate() error {
 	return errors.Join(errs...)
 }
 
-// parallel returns what runs a search on the CPU, but for the cores that help.
+// parallel returns the CPU executor of a search, without the helping cores.
 func (x Exec) parallel() cpuexec.Parallel {
 	if x.baseline != 0 {
 		x.Policy = x.baseline

@@ -46,20 +46,19 @@ func (d Durability) String() string {
 type DocOrder uint8
 
 const (
-	// OrderByArrival keeps the order in which documents came: ties go to the older one.
+	// OrderByArrival keeps the order of arrival: ties go to the older document.
 	OrderByArrival DocOrder = iota
 
-	// OrderByGlobalScore puts documents that can score highest first (α·rank +
-	// (1-α)·best impact, as in Wang 2017), so that a query stops when no later
-	// document can enter its top k. Worth it when documents have a static rank.
+	// OrderByGlobalScore puts documents that can score highest first (α·rank + (1-α)·best impact,
+	// as in Wang 2017), so that a query stops when no later document can enter its top k. It pays
+	// when documents have a static rank.
 	OrderByGlobalScore
 
-	// OrderByGraph brings documents that share words close together, by recursive graph
-	// bisection (Dhulipala 2016). The index becomes smaller and searches faster,
-	// the more so the more the order of arrival was random; merges take longer. It
-	// is merges that reorder: a segment that comes fresh out of memory, and one of
-	// fewer than segment.MinGraphDocs documents, stay as they came. Of hits with
-	// equal scores it is then not the older document that comes first.
+	// OrderByGraph brings documents that share words close together, by recursive graph bisection
+	// (Dhulipala 2016). The index becomes smaller and searches faster, the more so the more random
+	// the order of arrival was; merges take longer. Only merges reorder: a newly sealed segment,
+	// and one of fewer than segment.MinGraphDocs documents, keep the order of arrival. Hits with
+	// equal scores are then no longer in the order of arrival.
 	OrderByGraph
 )
 
@@ -77,26 +76,26 @@ func (o DocOrder) String() string {
 
 // A Codec says how posting lists are stored. Searches give the same answers with any codec. A
 // segment keeps its codec until it is merged, so one index may hold several.
-// bench/results/2026-11-20-codecs.md has sizes and times.
+// bench/results/2026-11-20-codecs.md lists sizes and times.
 type Codec uint8
 
 const (
-	// CodecInterpolative is the smallest. What a search needs is unpacked when it is read
-	// into the list cache, at about 7 ns a posting; from then on lists are CodecPacked.
+	// CodecInterpolative is the smallest. Postings that a search needs are unpacked when they are
+	// read into the list cache, at about 7 ns a posting; in the cache lists are CodecPacked.
 	CodecInterpolative Codec = iota
 
-	// CodecPacked stores lists as they are searched. They take half as much again on disk and are
-	// read at the speed of a copy: for an index that changes all the time, or is many times
-	// larger than Options.CacheBytes.
+	// CodecPacked stores lists in the form in which they are searched. They take half as much again
+	// on disk and are read at the speed of a copy. It suits an index that changes all the time, or
+	// is many times larger than Options.CacheBytes.
 	CodecPacked
 
-	// CodecPFor and CodecRice store blocks with exceptions, or in unary parts, and leave them so in
-	// memory: smaller than CodecPacked there too, and slower to search.
+	// CodecPFor and CodecRice store blocks with exceptions, or partly in unary, and keep that form
+	// in memory: smaller than CodecPacked there too, and slower to search.
 	CodecPFor
 	CodecRice
 )
 
-// kinds are what package postings calls the codecs.
+// kinds maps the codecs to those of package postings.
 var kinds = [...]postings.Kind{CodecInterpolative: postings.Interpolative, CodecPacked: postings.Packed, CodecPFor: postings.PFor, CodecRice: postings.Rice}
 
 func (c Codec) String() string {
@@ -120,7 +119,7 @@ func ParseCodec(name string) (Codec, error) {
 //
 //	type BM25 struct {
 //		K1  float64 // how slowly repeated terms saturate, up to 1000; BM25Zero ignores frequency
-//		B   float64 // how much long fields are held back, up to 1; BM25Zero is not at all
+//		B   float64 // how strongly long fields are penalized, up to 1; BM25Zero is not at all
 //		IDF IDF     // how rarity becomes weight: IDFLucene or IDFRobertson
 //	}
 //
@@ -302,14 +301,14 @@ type Options struct {
 type privateOptions struct {
 	store       store.Options      // the file system, sizes
 	memoryBytes int64              // MemoryBytes, below its least
-	tableBytes  int                // of stored documents; 0 stands for segment.DefaultTableBytes
+	tableBytes  int                // MemoryBytes, below its minimum
 	building    bool               // opened by Build
 	accelerator accelerator.Opener // instead of GPUs
 	spin        time.Duration      // how long an idle worker looks for a search to help with; 0 stands for cpuexec.DefaultSpin, less for none
-	now         func() time.Time   // instead of time.Now, where background work is paced
-	maxDocs     uint64             // instead of MaxDocs
+	now         func() time.Time   // how long an idle worker looks for a search to help with; 0 stands for cpuexec.DefaultSpin, negative for none
+	maxDocs     uint64             // instead of time.Now, to pace background work
 	segmentDocs uint64             // instead of what a segment may have
-	replayed    func(bytes int64)  // is told what memory holds after each record of the log that Open reads
+	replayed    func(bytes int64)  // instead of a segment's maximum
 }
 
 // Programs of riffle that test and measure reach what is private through package hook.

@@ -10,18 +10,19 @@ import (
 	"github.com/riffle-search/riffle/internal/plan"
 )
 
-// A Query says which documents are wanted and what they score. The types of
-// this package are its only implementations: Match, Term, Bool, Boost, All and
-// ConstantScore. A query is a plain value; it can be shared and used again.
+// A Query says which documents match and how they score. The types of this package are its only
+// implementations: Match, Term, Bool, Boost, All and ConstantScore. A query is a plain value; it
+// can be shared and reused.
 //
 // json.Marshal writes a query in a stable form, and UnmarshalQuery reads it.
 type Query interface {
 	fmt.Stringer
 	json.Marshaler
 
-	// Validate reports the first part of the query that no index can carry out, as a *QueryError: boosts
-	// and scores that are negative, infinite or above MaxBoost when multiplied, an unknown mode, a missing
-	// query or field. What depends on an index, such as analyzers, a search reports.
+	// Validate reports the first part of the query that is invalid on any index, as a *QueryError:
+	// boosts and scores that are negative, infinite or above MaxBoost when multiplied, an unknown
+	// mode, a missing query or field. Faults that depend on an index, such as unknown analyzers,
+	// are reported by the search.
 	Validate() error
 
 	validate(boost float64) error
@@ -29,8 +30,8 @@ type Query interface {
 	dependsOnK() bool
 }
 
-// MaxBoost bounds what boosts multiply to, and scores of ConstantScore with the boosts around them. So
-// scores are always finite.
+// MaxBoost bounds the product of nested boosts, and scores of ConstantScore times the boosts around
+// them. So scores are always finite.
 const MaxBoost = plan.MaxBoost
 
 // A Mode says how many words of a Match a document must have.
@@ -39,7 +40,7 @@ type Mode = blockmax.Mode
 const (
 	ModeOr    = blockmax.Or    // at least one
 	ModeAnd   = blockmax.And   // every one
-	ModeAndOr = blockmax.AndOr // every one; and when fewer than K documents match the query so, at least one
+	ModeAndOr = blockmax.AndOr // every one; but at least one if fewer than K documents match the query that way
 )
 
 var modeNames = [...]string{ModeOr: "or", ModeAnd: "and", ModeAndOr: "and+or"}
@@ -54,62 +55,63 @@ func ParseMode(s string) (Mode, error) {
 	return 0, fmt.Errorf(`unknown mode %q (want "or", "and" or "and+or")`, s)
 }
 
-// Match analyses Text as the field's own text was analysed and ranks the
-// documents that have its words. A word that Text repeats counts as often as it
-// is repeated. A text without words matches nothing.
+// Match analyses Text as the field's own text was analysed, and ranks the documents that have its
+// words. A word that Text repeats counts as often as it is repeated. A text without words matches
+// nothing.
 //
-// Terms that the analyzer puts at one position are alternatives: ModeAnd wants one of them,
-// and all that a document has score. A synonym of several words is one alternative
-// under ModeAnd (all of its words, or what it stands for); under ModeOr its words count one by one.
+// Terms that the analyzer puts at one position are alternatives: ModeAnd requires one of them, and
+// all that a document has score. Under ModeAnd a synonym of several words is one alternative (all
+// of its words, or what it stands for); under ModeOr its words count one by one.
 //
-// Words of several fields are the same word where they come from the same characters of
-// Text, whatever the analyzers make of them. A word that the analyzer of one of the fields drops,
-// as a stop word, is not required under ModeAnd; a field whose analyzer drops all of Text does not
-// count there. A field that is not analysed, such as a keyword or a number, has the whole of Text or
-// nothing: under ModeAnd it is an alternative to all words together.
+// Words of several fields are the same word if they come from the same characters of Text, whatever
+// the analyzers make of them. Under ModeAnd, a word that the analyzer of one of the fields drops,
+// as a stop word, is not required, and a field whose analyzer drops all of Text is ignored. A field
+// that is not analysed, such as a keyword or a number, matches the whole of Text or nothing: under
+// ModeAnd it is an alternative to all words together.
 type Match struct {
 	Field  string   // the field to search; or
-	Fields []string // several: Combine says what they score together
+	Fields []string // several: Combine says how they score together
 	Text   string
 	Mode   Mode // the zero value is ModeOr
 
-	// Boosts multiply the scores of fields: {"title": 3}. Those it does not name have 1.
+	// Boosts multiply the scores of fields: {"title": 3}. Fields that it does not name have boost
+	// 1.
 	Boosts map[string]float64
 
-	// Combine and Tie say how several fields make up a score.
+	// Combine and Tie say how the scores of several fields are combined.
 	Combine Combine
-	Tie     float64 // share of what is not the best, in [0, 1]; with CombineCross and CombineBest
+	Tie     float64 // share of the scores below the best, in [0, 1]; with CombineCross and CombineBest
 
-	// Analyzer overrides the field's own. Normally it is empty.
+	// Analyzer replaces the field's own. Normally it is empty.
 	Analyzer string
 }
 
-// A Combine says how the fields of a Match make up a score. S(f, w) is the BM25 score of word w in field f,
-// multiplied by the boost of the field, or 0 where the field lacks the word. best(x, y, …) is the greatest of
-// them, plus Tie times the sum of the others.
+// A Combine says how the score of a Match is computed from its fields. S(f, w) is the BM25 score of
+// word w in field f, multiplied by the boost of the field, or 0 where the field lacks the word.
+// best(x, y, …) is the greatest of them, plus Tie times the sum of the others.
 //
-// Under ModeAnd, CombineSum and CombineCross find a word in any of the fields, CombineBest all words in one.
+// Under ModeAnd, CombineSum and CombineCross look for each word in any of the fields, CombineBest
+// for all words in one.
 type Combine = plan.Combine
 
 const (
 	CombineSum   = plan.CombineSum   // Σw Σf S(f, w): a word counts in each field
-	CombineCross = plan.CombineCross // Σw best of f of S(f, w): the fields are like one, as first and last name are
+	CombineCross = plan.CombineCross // Σw best of f of S(f, w): the fields act as one, like first and last name
 	CombineBest  = plan.CombineBest  // best of f of Σw S(f, w): dis-max, the field that fits the text best
 )
 
-// Term matches documents that have exactly this term: a word as the analyzer
-// leaves it, a keyword, a number, a time.Time or a boolean. A string is read as the number,
-// time or boolean that it spells, in a field that holds such and no texts.
+// Term matches documents that have exactly this term: a word as the analyzer leaves it, a keyword,
+// a number, a time.Time or a boolean. In a field that holds numbers, times or booleans and no
+// texts, a string is read as the value that it spells.
 type Term struct {
 	Field string
 	Value any // string, bool, any integer or float type, or time.Time
 }
 
-// Bool combines queries. A document matches when it matches every Must and
-// Filter query, none of MustNot, and at least MinShould of Should. When there is
-// neither Must nor Filter at least one Should must match. A Bool with nothing but
-// MustNot matches all other documents, with score 0. The score is the sum over
-// the Must and Should queries that the document matches.
+// Bool combines queries. A document matches when it matches every Must and Filter query, none of
+// MustNot, and at least MinShould of Should. Without Must and Filter, at least one Should must
+// match. A Bool of MustNot alone matches all other documents, with score 0. The score is the sum
+// over the Must and Should queries that the document matches.
 type Bool struct {
 	Must      []Query
 	Should    []Query
@@ -124,10 +126,10 @@ type Boost struct {
 	By    float64 // 0 to MaxBoost, also when multiplied with boosts around it
 }
 
-// All matches every document, with score 0 (give it one with ConstantScore).
+// All matches every document, with score 0. Wrap it in ConstantScore for another score.
 type All struct{}
 
-// ConstantScore matches what its query matches, all with the same score.
+// ConstantScore matches the documents of its query, all with the same score.
 type ConstantScore struct {
 	Query Query
 	Score float64 // 0 to MaxBoost, also when multiplied with boosts around it
@@ -206,7 +208,7 @@ func (All) Validate() error { return nil }
 // Validate implements Query.
 func (q ConstantScore) Validate() error { return q.validate(1) }
 
-// validate is Validate of a query with so much of a boost around it.
+// validate validates a query inside boosts that multiply to boost.
 func validate(q Query, boost float64) error {
 	if q == nil {
 		return plan.Errorf("Query", "is nil")
@@ -259,7 +261,7 @@ func (q ConstantScore) validate(boost float64) error {
 	return validate(q.Query, 1)
 }
 
-// dependsOnK reports whether the answer to a query depends on K: with ModeAndOr somewhere in it.
+// dependsOnK reports whether the answer to a query depends on K: whether ModeAndOr occurs in it.
 func dependsOnK(q Query) bool { return q != nil && q.dependsOnK() }
 
 func (q Match) dependsOnK() bool { return q.Mode == ModeAndOr }

@@ -12,7 +12,7 @@ import (
 	"github.com/riffle-search/riffle/internal/plan"
 )
 
-// maxQueryDepth bounds how deep queries from JSON are nested.
+// maxQueryDepth bounds the nesting of queries from JSON.
 const maxQueryDepth = 100
 
 type matchJSON struct {
@@ -32,8 +32,8 @@ type termJSON struct {
 	Time  *time.Time `json:"time,omitempty"`
 }
 
-// parts is what the members of a Bool, Boost or ConstantScore are: Query where they are written,
-// json.RawMessage where they are read.
+// part is the type of the queries in a Bool, Boost or ConstantScore: Query when written,
+// json.RawMessage when read.
 type boolJSON[part any] struct {
 	Must      []part `json:"must,omitempty"`
 	Should    []part `json:"should,omitempty"`
@@ -115,13 +115,12 @@ func (q ConstantScore) MarshalJSON() ([]byte, error) {
 //	{"constant": {"query": QUERY, "score": 1}}
 //	{"all": {}}
 //
-// A member that is missing has its type's zero value. A member that is not listed is an error, so that
-// an older server does not answer another question than it was asked. The value of a term is a string, a
-// boolean or a number; numbers without a fraction are integers, as 5 and 5.0 are one term. Texts are
-// UTF-8: JSON has no form for other bytes. Queries are nested at most a hundred levels deep.
+// A missing member has its type's zero value. An unlisted member is an error, so that an older
+// server does not silently answer a different question. The value of a term is a string, a boolean
+// or a number; numbers without a fraction are integers, as 5 and 5.0 are one term. Texts are UTF-8:
+// JSON has no form for other bytes. Queries are nested at most a hundred levels deep.
 //
-// The form is stable: later versions read what this one writes. The query is not yet checked; see
-// Query.Validate.
+// The form is stable: later versions read it. The query is not validated yet; see Query.Validate.
 func UnmarshalQuery(data []byte) (Query, error) {
 	q, err := unmarshalQuery(data, 0)
 	if err != nil {
@@ -224,7 +223,7 @@ func unmarshalKind(kind string, body []byte, depth int) (Query, error) {
 	return nil, errors.New("there is no such query")
 }
 
-// value is the value of a term: a time, or a string, boolean or number.
+// value returns the value of a term: a time, or a string, boolean or number.
 func (j *termJSON) value() (any, error) {
 	switch v := j.Value.(type) {
 	case nil:

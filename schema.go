@@ -28,30 +28,29 @@ type Field struct {
 	Type     FieldType `json:"type"`
 	Analyzer string    `json:"analyzer,omitempty"` // of a text field; empty for the schema's
 	NoIndex  bool      `json:"no_index,omitempty"` // cannot be searched
-	NoStore  bool      `json:"no_store,omitempty"` // is not kept for retrieval
+	NoStore  bool      `json:"no_store,omitempty"` // is not stored for retrieval
 
-	// CopyFrom makes this a text field of its own, whose value is that of the
-	// named fields joined by a space, in this order. It is never stored, and a
-	// document must not set it.
+	// CopyFrom makes this a text field whose value is that of the named fields joined by a space,
+	// in this order. It is never stored, and documents must not set it.
 	CopyFrom []string `json:"copy_from,omitempty"`
 }
 
-// A Schema says what the fields of documents are. The zero Schema indexes every
-// field by the kind of its value and stores everything. A schema is kept in the
-// index. A later Open can add fields that no document has, or that documents are
-// indexed by in just that way. Other rules take Options.AlterSchema; another type,
-// analyzer or source takes Reindex. What a later Schema leaves at zero stays.
+// A Schema says what the fields of documents are. The zero Schema indexes every field by the kind
+// of its value and stores everything. The index stores its schema. A later Open can add fields that
+// no document has, and fields whose documents are already indexed in just that way. Changed rules
+// need Options.AlterSchema; another type, analyzer or source needs Reindex. What a later Schema
+// leaves at zero stays as it is.
 type Schema struct {
 	Fields   map[string]Field `json:"fields,omitempty"`
 	Dynamic  Dynamic          `json:"dynamic"`            // rule for fields not named
 	Analyzer string           `json:"analyzer,omitempty"` // of text fields that name none; default "standard"
-	NoStore  bool             `json:"no_store,omitempty"` // stores no field at all, whatever Fields says
+	NoStore  bool             `json:"no_store,omitempty"` // stores no fields at all, whatever Fields says
 }
 
 // ParseSchema reads a schema from its JSON text. Unknown keys are errors.
 func ParseSchema(text []byte) (*Schema, error) { return publicSchema(document.ParseSchema(text)) }
 
-// SchemaOf reads a schema off the tags of a struct, or a pointer to one:
+// SchemaOf derives a schema from the tags of a struct, or a pointer to one:
 //
 //	type Page struct {
 //		Title string    `riffle:"title,analyzer=english"`
@@ -60,13 +59,13 @@ func ParseSchema(text []byte) (*Schema, error) { return publicSchema(document.Pa
 //		Seen  time.Time `riffle:"seen"`
 //	}
 //
-// The first item is the field's name; then, in any order, keyword, noindex,
-// nostore and analyzer=NAME. The type follows from the Go type. Fields of structs within
-// get dotted names, and the rules of the struct; those of an embedded struct are
-// fields of the outer one. Maps and interfaces are left to Schema.Dynamic.
+// The first item is the field's name; then, in any order, keyword, noindex, nostore and
+// analyzer=NAME. The type follows from the Go type. Fields of nested structs get dotted names and
+// the rules of the struct; those of an embedded struct are fields of the outer one. Maps and
+// interfaces are left to Schema.Dynamic.
 //
-// Put and Build read the same tags: keyword, noindex and nostore hold for fields that
-// no schema declares, too. An analyzer has to be declared.
+// Put and Build read the same tags: keyword, noindex and nostore also apply to fields that no
+// schema declares. An analyzer must be declared in the schema.
 func SchemaOf(doc any) (*Schema, error) { return publicSchema(document.SchemaOf(doc)) }
 
 // String returns the schema as JSON, as ParseSchema reads it.

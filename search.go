@@ -17,7 +17,7 @@ type Processor uint8
 const (
 	ProcessorAuto Processor = iota // the engine chooses
 	ProcessorCPU
-	ProcessorGPU // ErrNoDevice when there is none
+	ProcessorGPU // ErrNoDevice without a GPU
 )
 
 // ParseProcessor reads "auto", "cpu" or "gpu".
@@ -33,25 +33,25 @@ func ParseProcessor(name string) (Processor, error) {
 	return 0, fmt.Errorf(`unknown processor %q (want "auto", "cpu" or "gpu")`, name)
 }
 
-// DefaultK is how many hits a search returns unless it says otherwise.
+// DefaultK is how many hits a search returns by default.
 const DefaultK = 10
 
-// SearchOptions configures one search. A nil *SearchOptions is valid, and a field
-// left at its zero value takes the default its comment names.
+// SearchOptions configures one search. A nil *SearchOptions is valid, and a field left at its zero
+// value takes the default that its comment names.
 type SearchOptions struct {
-	// K is the most hits to return, 1 to MaxK. The default is DefaultK.
+	// K is the maximum number of hits to return, 1 to MaxK. The default is DefaultK.
 	K int
 
-	// After continues behind a hit of an earlier search for the same query, normally the last one of the
-	// page before: see Cursor for what holds on an index that changes in between.
+	// After continues after a hit of an earlier search for the same query, normally the last one of
+	// the previous page. See Cursor for the guarantees on an index that changes in between.
 	After Cursor
 
-	// From passes over so many hits: the third page of ten begins with From: 20. A search with From costs
-	// what one for From + K hits does, so together they are at most MaxK; After goes as deep as you like
-	// for the price of a page. A search has one or the other.
+	// From skips this many hits: with ten a page, the third begins with From: 20. A search with
+	// From costs as much as one for From + K hits, so together they are at most MaxK. After goes to
+	// any depth for the cost of a page. A search has one or the other.
 	From int
 
-	// ExactTotal makes Result.Total exact, at the price of counting every match.
+	// ExactTotal makes Result.Total exact, at the cost of counting every match.
 	ExactTotal bool
 
 	// Load names the stored fields to load into Hit.Fields; "*" stands for all.
@@ -61,14 +61,14 @@ type SearchOptions struct {
 	// Similarity overrides the engine's BM25 parameters for this search.
 	Similarity *BM25
 
-	// Statistics take the place of the index's own, so that several indexes score as one: see Statistics.
+	// Statistics replace the index's own, so that several indexes score as one: see Statistics.
 	Statistics *Statistics
 
 	// Alpha overrides the weight of the static rank, in [0, 1]. The default is
 	// Options.Rank.Alpha.
 	Alpha *float64
 
-	// Processor to run on. The default is the engine's choice.
+	// Processor to run on. By default the engine chooses.
 	Processor Processor
 
 	// Exec overrides Options.Exec for this search.
@@ -79,8 +79,8 @@ type SearchOptions struct {
 type Result struct {
 	Hits []Hit // by descending score, ties by position in the index
 
-	// Total is the number of documents that match, whatever After and From: exactly that
-	// when TotalExact is true, else at least that.
+	// Total is the number of documents that match, regardless of After and From. It is exact when
+	// TotalExact is true; otherwise it is a lower bound.
 	Total      int
 	TotalExact bool
 
@@ -88,26 +88,27 @@ type Result struct {
 	Executor string // what ran it, such as "cpu/bmm"; "cpu/bmm/adaptive" with help of other cores; "gpu/maxscore+cpu/bmm" together
 	Duration time.Duration
 
-	page search.Page // that the cursors of Hits share
+	page search.Page // shared by the cursors of Hits
 }
 
 // A Hit is one document of a Result.
 type Hit struct {
 	ID string // shares its memory with the ids of all hits: see strings.Clone
 
-	// Score is within 3e-4 (relative) of BM25 for documents of up to 40 times the average length of a
-	// field. For longer ones it is within 2^-16 of the weights of the words that match.
+	// Score is within 3e-4 (relative) of BM25 for documents of up to 40 times the average length of
+	// a field. For longer ones it is within 2^-16 of the weights of the words that match.
 	Score float64
 
-	// Fields are the stored fields that SearchOptions.Load names: string, int64,
-	// float64, bool, time.Time, or []any of these where a field has several values.
+	// Fields are the stored fields that SearchOptions.Load names: string, int64, float64, bool,
+	// time.Time, or []any of these if a field has several values.
 	Fields map[string]any
 
-	// Cursor is the place of the hit in the answer, for SearchOptions.After. In JSON it is a text.
+	// Cursor marks the place of the hit in the answer, for SearchOptions.After. In JSON it is a
+	// string.
 	Cursor Cursor
 }
 
-// settings are the options of a search, checked, with defaults filled in.
+// settings validates the options of a search and fills in defaults.
 func (e *Engine) settings(o *SearchOptions) (s search.Settings, err error) {
 	if o == nil {
 		o = &defaultSearch
@@ -124,7 +125,7 @@ func (e *Engine) settings(o *SearchOptions) (s search.Settings, err error) {
 	if k == 0 {
 		k = DefaultK
 	}
-	var errs []error // none but one is made for each fault: a search has no time for more
+	var errs []error // collected in a slice only on a fault, to save time
 	fault := func(part, format string, args ...any) {
 		errs = append(errs, plan.Errorf("SearchOptions."+part, format, args...))
 	}
@@ -177,9 +178,10 @@ func (e *Engine) settings(o *SearchOptions) (s search.Settings, err error) {
 
 var defaultSearch SearchOptions
 
-// A Searcher answers queries: an Engine from the index as it is now, a Snapshot from the index as it was.
+// A Searcher answers queries: an Engine from the current index, a Snapshot from the index at its
+// moment.
 type Searcher interface {
-	// Search ranks the documents that match a query. A nil *SearchOptions asks for the default.
+	// Search ranks the documents that match a query. A nil *SearchOptions stands for the defaults.
 	Search(ctx context.Context, q Query, o *SearchOptions) (*Result, error)
 
 	// SearchBatch answers many queries, each as Search does, all from one state of the index.
@@ -191,13 +193,13 @@ type Searcher interface {
 	// Explain derives the score that Search gives a document.
 	Explain(ctx context.Context, q Query, id string, o *SearchOptions) (*Explanation, error)
 
-	// Statistics returns what BM25 knows of the fields and terms of a query.
+	// Statistics returns the BM25 statistics of the fields and terms of a query.
 	Statistics(ctx context.Context, q Query) (*Statistics, error)
 }
 
 var _, _ Searcher = (*Engine)(nil), (*Snapshot)(nil)
 
-// Search ranks the documents that match a query, as the index is now.
+// Search ranks the documents of the current index that match a query.
 func (e *Engine) Search(ctx context.Context, q Query, o *SearchOptions) (*Result, error) {
 	v, err := e.acquire()
 	if err != nil {
@@ -207,7 +209,7 @@ func (e *Engine) Search(ctx context.Context, q Query, o *SearchOptions) (*Result
 	return v.searchTimed(ctx, q, o)
 }
 
-// Count returns exactly how many documents match a query, as the index is now.
+// Count returns exactly how many documents of the current index match a query.
 func (e *Engine) Count(ctx context.Context, q Query) (int, error) {
 	v, err := e.acquire()
 	if err != nil {
@@ -227,7 +229,7 @@ func (s *Snapshot) Search(ctx context.Context, q Query, o *SearchOptions) (*Resu
 	return v.searchTimed(ctx, q, o)
 }
 
-// searchTimed is search, with the time that it takes, and tells the listener.
+// searchTimed is search with timing; it notifies the listener.
 func (v view) searchTimed(ctx context.Context, q Query, o *SearchOptions) (*Result, error) {
 	start := time.Now()
 	res, err := v.search(ctx, q, o)
@@ -238,7 +240,7 @@ func (v view) searchTimed(ctx context.Context, q Query, o *SearchOptions) (*Resu
 	return res, err
 }
 
-// tell tells the listener of a search that began then.
+// tell notifies the listener of a search that began at start.
 func (v view) tell(q Query, o *SearchOptions, res *Result, err error, start time.Time) {
 	l := v.e.opts.Listener
 	if l == nil || l.Searched == nil {
@@ -366,9 +368,9 @@ func (v view) search(ctx context.Context, q Query, o *SearchOptions) (*Result, e
 	return end(ctx, x, o)
 }
 
-// SearchBatch answers many queries, each as Search does, on all cores, and on all GPUs if there are
-// any. Results are parallel to queries. All are answered from the index as it is now. The first error
-// ends them all; it says which query it is of, counted from 0.
+// SearchBatch answers many queries, each as Search does, on all cores and all GPUs of the engine.
+// Results are parallel to queries. All are answered from one state of the index, that at the call.
+// The first error ends them all; it names its query, counted from 0.
 func (e *Engine) SearchBatch(ctx context.Context, queries []Query, o *SearchOptions) ([]*Result, error) {
 	v, err := e.acquire()
 	if err != nil {
@@ -412,23 +414,23 @@ func (v view) searchBatch(ctx context.Context, queries []Query, o *SearchOptions
 	return results, nil
 }
 
-// An Explanation derives the score of one document, term by term. The value of
-// the root is exactly the score that Search returns.
+// An Explanation derives the score of one document, term by term. The value of the root is exactly
+// the score that Search returns.
 //
 //	type Explanation struct {
 //		Matches bool    // the document matches (this part of) the query
 //		Score   float64 // what it adds; at the root, the hit's score
-//		Text    string  // how that comes about
+//		Text    string  // how the score is derived
 //		Parts   []*Explanation
 //	}
 //
 // Its String prints the tree, one part a line, indented.
 type Explanation = plan.Explanation
 
-// Explain derives the score that a search for q with these options gives a
-// document, whether or not it is among the best, or on the page that the options
-// ask for. A Match with ModeAndOr is explained as the AND or the OR that it is for K.
-// ErrNotFound means that no document has the id.
+// Explain derives the score that a search for q with these options gives a document. The document
+// need not be among the best, or on the page that the options select. A Match with ModeAndOr is
+// explained as the AND or the OR that it becomes for K. ErrNotFound means that no document has the
+// id.
 func (e *Engine) Explain(ctx context.Context, q Query, id string, o *SearchOptions) (*Explanation, error) {
 	v, err := e.acquire()
 	if err != nil {

@@ -8,10 +8,9 @@ import (
 	"github.com/riffle-search/riffle/internal/live"
 )
 
-// A Snapshot is the index as it was at one moment. It stays as it is, whatever is
-// applied or merged meanwhile, until it is closed; the space of what has been
-// replaced since is held back for as long (Stats.Pinned). Snapshots hold at most
-// three times Options.MemoryBytes of memory besides, however many there are: see
+// A Snapshot is the index at one moment. It stays the same, whatever is applied or merged
+// meanwhile, until it is closed. Until then replaced segments keep their space (Stats.Pinned). All
+// snapshots together hold at most three times Options.MemoryBytes of additional memory: see
 // Engine.Snapshot. Its methods are safe for concurrent use.
 type Snapshot struct {
 	e  *Engine
@@ -19,11 +18,10 @@ type Snapshot struct {
 	v  *live.View // nil once closed
 }
 
-// Snapshot returns the index as it is now. The caller closes it.
+// Snapshot returns the current index. The caller closes it.
 //
-// It costs nothing, unless others hold more than Options.MemoryBytes of memory that
-// has been sealed since: then it waits until what is in memory is sealed, too, and
-// holds none.
+// It costs nothing, unless other snapshots hold more than Options.MemoryBytes of memory that has
+// been sealed since. Then it waits until the current memory is sealed, too, and holds none.
 func (e *Engine) Snapshot() (*Snapshot, error) {
 	v, err := e.index.Snapshot()
 	if err != nil {
@@ -32,8 +30,7 @@ func (e *Engine) Snapshot() (*Snapshot, error) {
 	return &Snapshot{e: e, v: v}, nil
 }
 
-// Close lets go of the snapshot. Calls that are still running end as usual.
-// Closing twice does nothing.
+// Close releases the snapshot. Running calls complete as usual. Closing twice does nothing.
 func (s *Snapshot) Close() {
 	s.mu.Lock()
 	v := s.v
@@ -69,9 +66,9 @@ func (s *Snapshot) Len() (int, error) {
 	return int(v.Docs()), nil
 }
 
-// Position returns the Batch.Position of the snapshot: that of the last batch with one whose changes are in
-// the snapshot, and nil if there is none. All batches before it are in the snapshot, too, and none behind it
-// is, unless without a position.
+// Position returns the Batch.Position of the snapshot: that of the last batch with a position whose
+// changes are in the snapshot, and nil if there is none. All batches before it are in the snapshot,
+// too, and none after it, except batches without a position.
 func (s *Snapshot) Position() ([]byte, error) {
 	v, err := s.hold()
 	if err != nil {
@@ -92,7 +89,7 @@ func (s *Snapshot) Get(ctx context.Context, id string) (map[string]any, error) {
 	return v.get(ctx, id)
 }
 
-// Len returns the number of documents, as the index is now.
+// Len returns the number of documents in the current index.
 func (e *Engine) Len() (int, error) {
 	v, err := e.acquire()
 	if err != nil {
@@ -102,12 +99,12 @@ func (e *Engine) Len() (int, error) {
 	return int(v.Docs()), nil
 }
 
-// Position returns the Batch.Position of the index as it is now: that of the last batch with one which
-// searches see, and nil if there is none. Merges, Compact and Checkpoint keep it. Behind Open it is that of
-// the last batch that is there, from which a caller reads on.
+// Position returns the current Batch.Position of the index: that of the last batch with a position
+// that searches see, and nil if there is none. Merges, Compact and Checkpoint keep it. After Open
+// it is that of the last batch that survived, from which a caller continues.
 //
-// What searches see is durable unless Options.Durability is SyncNone. Then a position is durable once a Sync
-// that began after it was returned has succeeded.
+// What searches see is durable unless Options.Durability is SyncNone. Then a position is durable
+// once a Sync that began after it was returned has succeeded.
 func (e *Engine) Position() ([]byte, error) {
 	v, err := e.acquire()
 	if err != nil {
@@ -124,7 +121,7 @@ func (v view) position() []byte {
 	return nil
 }
 
-// Get returns the stored fields of a document as it is now; see Snapshot.Get.
+// Get returns the stored fields of a document in the current index; see Snapshot.Get.
 func (e *Engine) Get(ctx context.Context, id string) (map[string]any, error) {
 	v, err := e.acquire()
 	if err != nil {
@@ -142,10 +139,10 @@ func (v view) get(ctx context.Context, id string) (map[string]any, error) {
 	return v.SegmentAt(segment).Fields(doc, []string{"*"})
 }
 
-// IDs iterates over the ids of all documents from the first one >= from, in
-// ascending byte order. It ends early with an error. The body of the loop may do
-// anything, Close of the Snapshot and of the Engine included; the loop ends with
-// ErrClosed then, at the latest with its next page of some hundred ids.
+// IDs iterates over the ids of all documents from the first one >= from, in ascending byte order.
+// It ends early with an error. The body of the loop may do anything, including Close of the
+// Snapshot and of the Engine. The loop then ends with ErrClosed, at the latest with its next page
+// of some hundred ids.
 //
 //	for id, err := range s.IDs("") {
 //		if err != nil { return err }
@@ -158,13 +155,13 @@ func (s *Snapshot) IDs(from string) iter.Seq2[string, error] {
 	}
 }
 
-// A Document is one document: as Snapshot.Documents yields it, and as a Source gives it to Build.
+// A Document is one document: Snapshot.Documents yields it, and a Source passes it to Build.
 type Document struct {
 	ID     string
 	Fields map[string]any // of a snapshot: the stored fields, see Hit.Fields
 
-	// Value takes the place of Fields in a Source, unless it is nil: a struct, or a map of
-	// another type, as Batch.Put takes it. Snapshots leave it nil.
+	// Value, unless nil, replaces Fields in a Source: a struct, or a map of another type, as for
+	// Batch.Put. Snapshots leave it nil.
 	Value any
 }
 
@@ -194,12 +191,12 @@ func (v view) loadAnnounced(d live.Document) (map[string]any, error) {
 	return d.Segment.Fields(d.Number, []string{"*"})
 }
 
-// walkPage is how many ids are read before their documents are handed out.
+// walkPage is how many ids are read before their documents are yielded.
 const walkPage = 256
 
-// walk calls visit for each live document in the order of ids, until it returns
-// false; fail is called at most once. Visits hold the view but are not calls that
-// Close waits for: they run the body of the caller's loop.
+// walk calls visit for each live document in the order of ids, until it returns false. It calls
+// fail at most once. Visits hold the view but are not calls that Close waits for: they run the body
+// of the caller's loop.
 func (s *Snapshot) walk(from string, visit func(view, live.Document) bool, fail func(error)) {
 	for {
 		v, page, err := s.page(from)
@@ -221,8 +218,7 @@ func (s *Snapshot) walk(from string, visit func(view, live.Document) bool, fail 
 	}
 }
 
-// page reads a page of ids. The caller holds the view that comes with it, in which
-// the documents are.
+// page reads a page of ids. The caller holds the returned view, which has the documents.
 func (s *Snapshot) page(from string) (view, []live.Document, error) {
 	v, err := s.hold()
 	if err != nil {

@@ -6,12 +6,12 @@ import (
 	"github.com/riffle-search/riffle/internal/plan"
 )
 
-// Statistics are what BM25 knows of a collection, as far as it concerns a query: how many documents and
-// tokens each field has, and how many documents each term.
+// Statistics are what BM25 needs to know of a collection for a query: how many documents and tokens
+// each field has, and how many documents each term has.
 //
-// Several indexes (shards) with one schema score as one index of all their documents, to the last bit:
-// ask each for its Statistics of the query, Add them up, and give the sum to each search as
-// SearchOptions.Statistics.
+// Several indexes (shards) with one schema score as one index of all their documents, to the last
+// bit: request the Statistics of the query from each, Add them up, and pass the sum to each search
+// as SearchOptions.Statistics.
 //
 //	type Statistics struct {
 //		Fields map[string]FieldStatistics
@@ -21,8 +21,8 @@ import (
 //
 //	{"fields": {"title": {"documents": 3, "tokens": 20, "terms": {"whale": 2}}}}
 //
-// Terms that are not text, such as numbers, are under "binary", in base64. Documents that are deleted
-// count until a merge drops them. A Match with ModeAndOr goes by the documents of each index alone.
+// Terms that are not text, such as numbers, are under "binary", in base64. Deleted documents count
+// until a merge drops them. A Match with ModeAndOr decides by the documents of each index alone.
 type Statistics = plan.Statistics
 
 // FieldStatistics are the part of Statistics about one field.
@@ -34,8 +34,9 @@ type Statistics = plan.Statistics
 //	}
 type FieldStatistics = plan.FieldStatistics
 
-// Statistics returns what BM25 knows of the fields and terms of a query, as the index is now. Fields that
-// the index does not have, and their terms, have zeros. Filters, which do not score, may be left out.
+// Statistics returns the BM25 statistics of the fields and terms of a query in the current index.
+// Fields that the index does not have, and their terms, have zeros. Filters, which do not score,
+// may be left out.
 func (e *Engine) Statistics(ctx context.Context, q Query) (*Statistics, error) {
 	v, err := e.acquire()
 	if err != nil {
@@ -45,7 +46,7 @@ func (e *Engine) Statistics(ctx context.Context, q Query) (*Statistics, error) {
 	return v.statistics(ctx, q)
 }
 
-// Statistics returns what BM25 knows of the fields and terms of a query; see Engine.Statistics.
+// Statistics returns the BM25 statistics of the fields and terms of a query; see Engine.Statistics.
 func (s *Snapshot) Statistics(ctx context.Context, q Query) (*Statistics, error) {
 	v, err := s.hold()
 	if err != nil {

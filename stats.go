@@ -10,7 +10,7 @@ import (
 // Stats are figures about an index. Sizes are in bytes.
 type Stats struct {
 	Docs     uint64 // documents that searches can find
-	Deleted  uint64 // documents that are deleted but not merged away yet
+	Deleted  uint64 // documents deleted but not yet merged away
 	Segments []SegmentStats
 	Fields   []FieldStats // by name
 
@@ -19,12 +19,12 @@ type Stats struct {
 	CacheHits   int64
 	CacheMisses int64
 
-	// Pinned is what snapshots and searches hold besides: segments that have been replaced.
+	// Pinned is what snapshots and searches hold in addition: replaced segments.
 	Pinned PinnedStats
 
 	GPU *GPUStats // nil without Options.GPU
 
-	LogRecords uint64 // operations' records that no sealed segment covers yet
+	LogRecords uint64 // log records that no sealed segment covers yet
 	Store      store.Stats
 }
 
@@ -38,8 +38,8 @@ type SegmentStats struct {
 	Order   DocOrder
 
 	// Format is the version of the segment's format, Writer the release of riffle that wrote it
-	// (empty before format 6), and Features what it has besides, also what this release passes over.
-	// A segment in memory has none of them. Compact leaves no old format.
+	// (empty before format 6), and Features the segment's features, including optional ones that
+	// this release ignores. A segment in memory has none of them. Compact leaves no old format.
 	Format   int
 	Writer   string
 	Features []string
@@ -55,8 +55,8 @@ type FieldStats struct {
 	Norms    bool // lengths are kept
 }
 
-// PinnedStats are figures about segments that seals and merges have replaced, and
-// that only snapshots and searches under way still hold.
+// PinnedStats are figures about segments that seals and merges have replaced, and that only
+// snapshots and running searches still hold.
 type PinnedStats struct {
 	Segments    int
 	Docs        uint64
@@ -90,7 +90,7 @@ func (e *Engine) Stats() (*Stats, error) {
 	return st, nil
 }
 
-// Sizes says how the bytes of sealed segments divide; see segment.Sizes.
+// Sizes breaks down the bytes of sealed segments; see segment.Sizes.
 type Sizes = segment.Sizes
 
 // Sizes reads all sealed segments and adds up their parts. It takes about as long
