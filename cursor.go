@@ -44,11 +44,11 @@ func (c Cursor) IsZero() bool { return c.at.IsZero() }
 // of a query that has no JSON form.
 func (c Cursor) MarshalText() ([]byte, error) { return c.at.MarshalText() }
 
-// String returns the text of MarshalText, or says in words why there is none.
+// String returns the text of MarshalText, or the reason why there is none.
 func (c Cursor) String() string {
 	text, err := c.MarshalText()
 	if err != nil {
-		return "!" + err.Error() // no text of a cursor begins so
+		return "!" + err.Error() // no cursor's text begins with this
 	}
 	return string(text)
 }

@@ -147,7 +147,8 @@ const (
 
 	MaxPositionBytes = document.MaxPositionBytes // longest Batch.Position
 
-	// MaxDocumentBytes bounds a document: the bytes of its strings and names, and 16 for each value.
+	// MaxDocumentBytes bounds a document: the bytes of its strings and names, and 16 for each
+	// value.
 	MaxDocumentBytes = document.MaxDocumentBytes
 )
 
@@ -159,140 +160,138 @@ const (
 	DefaultSegmentsPerTier = 8
 	DefaultMaxSegmentBytes = 5 << 30
 	DefaultMaxFields       = 10_000
-	MaxMaxFields           = 1 << 16 // the most that Options.MaxFields may be
+	MaxMaxFields           = 1 << 16 // the maximum of Options.MaxFields
 
-	MaxK = 10_000 // most hits of one search
+	MaxK = 10_000 // maximum of SearchOptions.K
 
-	// MaxDocs bounds an index: documents that searches can find, and those deleted but not
-	// merged away yet. Batches that are applied at the same time count together.
+	// MaxDocs bounds the documents of an index, including those deleted but not yet merged away.
+	// Batches that are applied concurrently count together.
 	MaxDocs = 4_000_000_000
 
-	// MaxMemoryBytes bounds Options.MemoryBytes: no segment in memory then has more documents
-	// than a segment may have.
+	// MaxMemoryBytes bounds Options.MemoryBytes, so that a segment in memory cannot exceed the
+	// documents that a segment may have.
 	MaxMemoryBytes = 64 << 30
 )
 
 // MergeOptions configures the background merges.
 type MergeOptions struct {
-	// SegmentsPerTier is how many neighbouring segments of about one size are
-	// merged into one. Fewer make searches faster and writing dearer. The default is 8.
+	// SegmentsPerTier is how many neighboring segments of similar size are merged into one. Fewer
+	// make searches faster and writing slower. The default is 8.
 	SegmentsPerTier int
 
-	// MaxSegmentBytes: segments larger than this are merged only by Compact, or
-	// to drop deleted documents. The default is 5 GiB.
+	// MaxSegmentBytes: larger segments are merged only by Compact, or to drop deleted documents.
+	// The default is 5 GiB.
 	MaxSegmentBytes int64
 
 	// Order of documents in merged segments. The default is OrderByArrival.
 	Order DocOrder
 
-	// Workers is how many goroutines merge posting lists and look for OrderByGraph. The
-	// default is half of GOMAXPROCS, at least one. The segment does not depend on it.
+	// Workers is the number of goroutines that merge posting lists and compute OrderByGraph. The
+	// default is half of GOMAXPROCS, at least one. The merged segment does not depend on it.
 	Workers int
 
-	// MemoryBytes is what a merge may use to change the order of documents. With
-	// less than about 5 bytes for each posting OrderByGraph goes by fewer words
-	// and is less good. The default is 256 MiB, of which small indexes use little.
+	// MemoryBytes is the memory that a merge may use to reorder documents. With less than about 5
+	// bytes for each posting, OrderByGraph considers fewer words and yields a worse order. The
+	// default is 256 MiB, of which small indexes use little.
 	MemoryBytes int64
 
 	// Disabled turns background merges off; Compact still merges.
 	Disabled bool
 }
 
-// Rank configures a static rank: a number in [0, 1] that each document may carry
-// (PageRank or the like), and how much it counts.
+// Rank configures a static rank: a number in [0, 1] that each document may carry (PageRank, for
+// example), and its weight.
 type Rank struct {
-	// Field is the numeric field that holds a document's rank. Empty means no
-	// static rank. A document without the field has rank 0; one with a number
-	// outside [0, 1] is refused.
+	// Field is the numeric field that holds a document's rank. Empty means no static rank. A
+	// document without the field has rank 0; a document with a number outside [0, 1] is refused.
 	Field string
 
-	// Alpha in [0, 1]: a hit's score is Alpha·rank + (1-Alpha)·BM25, with BM25
-	// divided by the sum of the query's weights; words that no document of the
-	// index has do not count. At zero the rank is ignored and scores are plain BM25.
+	// Alpha in [0, 1]: a hit's score is Alpha·rank + (1-Alpha)·BM25, with BM25 divided by the sum
+	// of the query's weights. Words that no document of the index has do not count in that sum. At
+	// zero the rank is ignored and scores are plain BM25.
 	Alpha float64
 }
 
-// Options configures an Engine. A nil *Options is valid, and a field left at its
-// zero value takes the default its comment names.
+// Options configures an Engine. A nil *Options is valid, and a field left at its zero value takes
+// the default that its comment names.
 type Options struct {
 	// Schema describes the fields. Nil takes the schema kept in the index or, for
 	// a new index, one that indexes and stores everything.
 	Schema *Schema
 
-	// AlterSchema lets Schema change the rules of an index that is there: its Dynamic and NoStore,
-	// and the NoIndex and NoStore of the fields that it names, take the place of those kept, for
-	// documents that come from now on. Without it Open refuses a Schema with other rules, except
-	// those left at their zero values, which stay as they are. Fields can be added in either case.
-	// What documents are indexed by never changes: see Reindex.
+	// AlterSchema lets Schema change the rules of an existing index. Its Dynamic and NoStore, and
+	// the NoIndex and NoStore of the fields that it names, replace the stored rules for later
+	// documents. Without it Open refuses a Schema with other rules, except rules left at their zero
+	// values, which stay as they are. Fields can be added in either case. How existing documents
+	// are indexed never changes: see Reindex.
 	AlterSchema bool
 
 	// Durability of Apply. The default is SyncBatch.
 	Durability Durability
 
-	// MemoryBytes is the budget of the in-memory segment: when it is reached the
-	// segment is sealed and written out. Up to twice as much is in use while that
-	// goes on. The default is 64 MiB, the least 64 KiB.
+	// MemoryBytes is the budget of the in-memory segment: a full segment is sealed and written out.
+	// Meanwhile up to twice as much is in use. The default is 64 MiB, the minimum 64 KiB.
 	MemoryBytes int64
 
-	// MaxFields is how many indexed fields the index may have, over all its segments and the batches
-	// under way. A document that would bring one more is refused with a *DocumentError. Each field
-	// costs about a kilobyte of memory and a hundred bytes in each segment. An index that has more,
-	// from before the limit or under a higher one, can be opened, searched, and given documents
-	// without new fields. A field counts until no segment has it any more, which takes a merge
-	// after its last document is gone. The default is 10,000, the most 65,536.
+	// MaxFields is the maximum number of indexed fields, over all segments and the batches being
+	// applied. A document that would add one more is refused with a *DocumentError. Each field
+	// costs about a kilobyte of memory and a hundred bytes in each segment. An index may have more,
+	// written without the limit or under a higher one: it can still be opened, searched, and given
+	// documents without new fields. A field counts until no segment has it any more, which takes a
+	// merge after its last document is gone. The default is 10,000, the maximum 65,536.
 	MaxFields int
 
-	// LogBytes is how far the log may grow before the in-memory segment is sealed though it has
-	// memory left: deletions and fields that are ignored take room in the log and none in memory.
-	// While that goes on Apply may log as much again; then it waits. On disk the log takes up to
-	// 16 MiB more. The default is 64 MiB, or MemoryBytes if that is more; the least is 64 KiB.
+	// LogBytes is the size of the log at which the in-memory segment is sealed even if it is not
+	// full: deletions and ignored fields take room in the log and none in memory. Meanwhile Apply
+	// may log as much again; then it waits. On disk the log takes up to 16 MiB more. The default is
+	// 64 MiB, or MemoryBytes if that is more; the minimum is 64 KiB.
 	LogBytes int64
 
-	// CacheBytes bounds the cache of opened posting lists, with what they have learnt from
-	// use. The default is 128 MiB.
+	// CacheBytes bounds the cache of opened posting lists and what was derived from them. The
+	// default is 128 MiB.
 	CacheBytes int64
 
-	// Codec of the segments that are written from now on. The default is CodecInterpolative.
+	// Codec of new segments. The default is CodecInterpolative.
 	Codec Codec
 
 	// Merge configures background merges.
 	Merge MergeOptions
 
-	// SearchWorkers is the number of cores that one search may use, and that searches are
-	// thought to have together: a search gets help while fewer goroutines than that are
-	// searching. Any number of goroutines may search at once; the Engine adds at most
-	// SearchWorkers-1 of its own, which start with the first search that wants help.
-	// SearchBatch uses as many. The default is GOMAXPROCS.
+	// SearchWorkers is the number of cores that one search may use, and that the engine assumes for
+	// all searches together: a search gets help while fewer goroutines than that are searching. Any
+	// number of goroutines may search at once. The Engine adds at most SearchWorkers-1 of its own,
+	// and starts them with the first search that can use help. SearchBatch uses as many. The
+	// default is GOMAXPROCS.
 	SearchWorkers int
 
-	// Exec is how searches run that have no SearchOptions.Exec, and counts. Leave it at zero.
+	// Exec applies to counts and to searches without SearchOptions.Exec. Leave it at zero.
 	Exec Exec
 
-	// GPU has searches answered by GPUs, too. The default, nil, is none.
+	// GPU lets GPUs answer searches, too. The default, nil, uses none.
 	GPU *GPUOptions
 
-	// Similarity holds the BM25 parameters that searches use unless they bring
-	// their own. The default is k1 = 1.2, b = 0.75 with Lucene's idf.
+	// Similarity holds the BM25 parameters of searches that set none of their own. The default is
+	// k1 = 1.2, b = 0.75 with Lucene's idf.
 	Similarity *BM25
 
 	// Rank configures the static rank. The default is none.
 	Rank Rank
 
-	// AllowUnknownFields makes a query that names a field which the index does not have match
-	// nothing there. The default is a *QueryError that names the fields that exist. A field exists if
-	// the schema declares it, or a document has it that is searched; in an index without fields, whose
-	// schema takes any, every name is taken. Set it where fields come and go with documents.
+	// AllowUnknownFields makes a clause on a field that the index does not have match nothing. The
+	// default is a *QueryError that names the existing fields. A field exists if the schema
+	// declares it, or a searchable document has it. In an index without fields, whose schema
+	// accepts any, every name is accepted. Set it where fields come and go with documents.
 	AllowUnknownFields bool
 
-	// Analyzers are known to this Engine by the names they are mapped to, besides
-	// the registered ones.
+	// Analyzers are available to this Engine by the names they are mapped to, besides the
+	// registered ones.
 	Analyzers map[string]analysis.Analyzer
 
-	// Listener is told what happens inside. The default is nobody.
+	// Listener receives the engine's events. The default is none.
 	Listener *Listener
 
-	// ReadOnly opens an existing index without changing anything in its directory. Several
-	// readers may have one open; while a writer has it, Open returns ErrLocked.
+	// ReadOnly opens an existing index without changing anything in its directory. Several readers
+	// may have an index open at once; while a writer has it open, Open returns ErrLocked.
 	ReadOnly bool
 
 	private privateOptions // knobs for tests
@@ -300,18 +299,18 @@ type Options struct {
 
 type privateOptions struct {
 	store       store.Options      // the file system, sizes
-	memoryBytes int64              // MemoryBytes, below its least
-	tableBytes  int                // MemoryBytes, below its minimum
+	memoryBytes int64              // MemoryBytes, below its minimum
+	tableBytes  int                // of stored documents; 0 stands for segment.DefaultTableBytes
 	building    bool               // opened by Build
 	accelerator accelerator.Opener // instead of GPUs
-	spin        time.Duration      // how long an idle worker looks for a search to help with; 0 stands for cpuexec.DefaultSpin, less for none
-	now         func() time.Time   // how long an idle worker looks for a search to help with; 0 stands for cpuexec.DefaultSpin, negative for none
-	maxDocs     uint64             // instead of time.Now, to pace background work
-	segmentDocs uint64             // instead of what a segment may have
-	replayed    func(bytes int64)  // instead of a segment's maximum
+	spin        time.Duration      // how long an idle worker looks for a search to help with; 0 stands for cpuexec.DefaultSpin, negative for none
+	now         func() time.Time   // instead of time.Now, to pace background work
+	maxDocs     uint64             // instead of MaxDocs
+	segmentDocs uint64             // instead of a segment's maximum
+	replayed    func(bytes int64)  // called after each log record that Open reads, with the bytes held in memory
 }
 
-// Programs of riffle that test and measure reach what is private through package hook.
+// Test and benchmark programs of riffle reach private options through package hook.
 func init() {
 	hook.Set = func(opts any, k hook.Knobs) {
 		switch o := opts.(type) {
@@ -331,7 +330,7 @@ func (p *privateOptions) set(k hook.Knobs) {
 	p.store, p.memoryBytes, p.tableBytes, p.spin = k.Store, k.MemoryBytes, k.TableBytes, k.Spin
 }
 
-// withDefaults returns a copy in which zero values are replaced. It accepts nil.
+// withDefaults returns a copy with zero values replaced by defaults. It accepts nil.
 func (o *Options) withDefaults() Options {
 	var d Options
 	if o != nil {
@@ -381,7 +380,7 @@ func (o *Options) withDefaults() Options {
 	return d
 }
 
-// Validate reports every field that cannot be carried out, all in one error.
+// Validate reports all invalid fields in one error.
 func (o *Options) Validate() error {
 	d := o.withDefaults()
 	var errs []error
@@ -490,7 +489,7 @@ func (o *Options) String() string {
 	return b.String()
 }
 
-// docOrderOf is the public name of a segment's order.
+// docOrderOf returns the public name of a segment's order.
 func docOrderOf(o segment.Order) DocOrder {
 	switch o.Kind {
 	case segment.ByGlobalScore:
@@ -501,7 +500,7 @@ func docOrderOf(o segment.Order) DocOrder {
 	return OrderByArrival
 }
 
-// live returns the options as package live wants them. It is for options with their defaults.
+// live returns the options as package live takes them. It expects options with their defaults set.
 func (o *Options) live() *live.Options {
 	text := *o
 	text.Schema = nil
@@ -526,7 +525,7 @@ func (o *Options) live() *live.Options {
 	return l
 }
 
-// order is the order in which merges put documents.
+// order returns the order in which merges put documents.
 func (o *Options) order() segment.Order {
 	switch o.Merge.Order {
 	case OrderByGlobalScore:

@@ -125,7 +125,7 @@ func (e *Engine) settings(o *SearchOptions) (s search.Settings, err error) {
 	if k == 0 {
 		k = DefaultK
 	}
-	var errs []error // collected in a slice only on a fault, to save time
+	var errs []error // allocated only on a fault, to save time
 	fault := func(part, format string, args ...any) {
 		errs = append(errs, plan.Errorf("SearchOptions."+part, format, args...))
 	}
