@@ -15,46 +15,49 @@ import (
 
 // GPUOptions say how an Engine uses GPUs. Answers are the same as on the CPU, to the last bit.
 //
-// Searches that come at about the same time run in batches. Which go to a GPU a policy says; what
-// a GPU cannot answer alone, since parts of lists are not in its memory, the CPU completes.
-// Programs built without the tag cuda have no GPU; see docs/GPU.md.
+// Searches that arrive together run in batches, and a policy decides which of them go to a GPU. The
+// CPU completes answers for which parts of lists are not resident. Programs built without the tag
+// cuda have no GPU; see docs/GPU.md.
 type GPUOptions struct {
-	// Devices are the numbers of the GPUs to use. The default is all there are.
+	// Devices are the numbers of the GPUs to use. The default is all GPUs of the machine.
 	Devices []int
 
-	// Required makes Open fail with ErrNoDevice when there is no such GPU, or it cannot be
-	// used. By default the CPU does everything then, and Stats.GPU says why.
+	// Required makes Open fail with ErrNoDevice when one of Devices does not exist or cannot be
+	// used. By default the CPU then does everything, and Stats.GPU says why.
 	Required bool
 
-	// MemoryBytes is how much memory to take of each GPU, once and for all: for batches and for
-	// the lists that stay there. More than there is is an error if a GPU is Required. The default is
-	// seven eighths of what is free. More than 64 GiB are of no use, and are not taken.
+	// MemoryBytes is how much memory to take of each GPU, once, when it is opened: for batches and
+	// for resident lists. If a GPU is Required, asking for more than it has is an error. The
+	// default is seven eighths of what is free. At most 64 GiB are taken; more would be of no use.
 	MemoryBytes int64
 
-	// Policy says which searches go to a GPU, unless they say so themselves. The default is GPUPolicyAuto.
+	// Policy says which searches go to a GPU, unless they say so themselves. The default is
+	// GPUPolicyAuto.
 	Policy GPUPolicy
 
-	// StaticCache keeps what Engine.Warm has put there, and nothing else. By default a cache goes
-	// on learning from searches.
+	// StaticCache keeps what Engine.Warm loaded, and nothing else. By default the cache keeps
+	// learning from searches.
 	StaticCache bool
 
-	// FlatBytes is how much of a GPU's memory, in bytes, is for lists as flat postings: one word a posting, which is scored
-	// several times as fast as the blocks that it is made from, and which a list that comes again is turned into. The default, 0,
-	// is a quarter of the memory; NoFlat makes it none. With the three batches it must fit into the memory that is taken;
-	// Open fails if it does not and a GPU is Required. What it takes, the cache of lists lacks.
+	// FlatBytes is how much of a GPU's memory, in bytes, holds lists as flat postings: one word a
+	// posting. A flat list is scored several times as fast as its blocks. A list that recurs is
+	// converted to one. The default, 0, is a quarter of the memory; NoFlat makes it none. FlatBytes
+	// and three batches must fit into the memory that is taken, or else Open fails if a GPU is
+	// Required. FlatBytes reduces the memory of the list cache.
 	FlatBytes int64
 
 	// NoFlat keeps no flat postings: every search decodes blocks.
 	NoFlat bool
 
-	// Stream is for indexes whose lists are more than the memory of a GPU: they stay in main memory, whence the GPU reads the blocks that can matter
-	// to a batch, while it scores others. What is searched most stays on the GPU. Without it, searches of lists that a GPU has no room for are several
-	// times as slow; with it, those of lists that it has room for are half as fast. It takes the place of FlatBytes
-	// and NoFlat.
+	// Stream is for indexes whose lists exceed the memory of a GPU. The lists stay in main memory,
+	// and the GPU reads the blocks that can matter to a batch while it scores others. The lists
+	// searched most stay resident. Without Stream, searches of lists that do not fit are several
+	// times as slow; with it, searches of lists that do fit are half as fast. Stream replaces
+	// FlatBytes and NoFlat.
 	Stream bool
 
-	// HostBytes is how much main memory Stream may pin for lists, as they are searched. What it has no room for is copied
-	// with every batch. The default is 32 GiB.
+	// HostBytes is how much main memory Stream may pin for lists, as they are searched. Lists that
+	// do not fit are copied with every batch. The default is 32 GiB.
 	HostBytes int64
 
 	// BatchQueries is the most searches in a batch. The default is 1,024.
@@ -73,7 +76,7 @@ type GPUOptions struct {
 type GPUPolicy uint8
 
 const (
-	GPUPolicyAuto GPUPolicy = iota // where the search is estimated to be done first
+	GPUPolicyAuto GPUPolicy = iota // where the search is estimated to finish first
 	GPUPolicyGPU                   // all
 	GPUPolicyCPU                   // none
 )
@@ -100,7 +103,7 @@ func ParseGPUPolicy(name string) (GPUPolicy, error) {
 	return 0, fmt.Errorf("unknown policy %q, want auto, gpu or cpu", name)
 }
 
-// validate reports every field that cannot be carried out.
+// validate reports every invalid field.
 func (g *GPUOptions) validate() error {
 	var errs []error
 	want := func(ok bool, format string, args ...any) {
@@ -127,7 +130,7 @@ func (g *GPUOptions) validate() error {
 	return errors.Join(errs...)
 }
 
-// accelerator returns the options as package accelerator wants them.
+// accelerator returns the options in the form of package accelerator.
 func (g *GPUOptions) accelerator() accelerator.Options {
 	return accelerator.Options{
 		Devices: g.Devices, MemoryBytes: g.MemoryBytes, Policy: gpuPolicies[g.Policy].dispatch, StaticCache: g.StaticCache,
@@ -136,35 +139,35 @@ func (g *GPUOptions) accelerator() accelerator.Options {
 	}
 }
 
-// GPUInfo is what a GPU is.
+// GPUInfo describes a GPU.
 type GPUInfo = accelerator.Info
 
-// GPUs lists the GPUs of the machine. When there are none its error matches ErrNoDevice, and says
-// whether it is the machine, its driver or this program that lacks something.
+// GPUs lists the GPUs of the machine. If it finds none, its error matches ErrNoDevice and says what
+// is missing: the GPU, its driver or support in this build.
 func GPUs() ([]GPUInfo, error) { return accelerator.List() }
 
 // GPUStats are figures about the GPUs of an Engine since it was opened.
 type GPUStats struct {
 	Devices []GPUDeviceStats
-	NoGPU   string // why there are none; empty when there are
+	NoGPU   string // why no GPU is used; empty when one is
 
-	// Searches, by who answered them, and batches; see package internal/dispatch.
+	// Searches, by which processor answered them, and batches; see package internal/dispatch.
 	Searches accelerator.Searches
 }
 
 // GPUDeviceStats are figures about one GPU.
 type GPUDeviceStats struct {
 	Info  GPUInfo
-	Lost  string                 // why it cannot be used any more; empty when it can
+	Lost  string                 // why it can no longer be used; empty when it can
 	Cache accelerator.CacheStats // of the lists in its memory
 }
 
-// Warm fills the memory of all GPUs with what the queries of a log visit most, whatever was there
-// (Wang 2017), and then runs the log there, so that it is copied. It is ErrNoDevice when there is no
-// GPU.
+// Warm replaces the contents of all GPUs' memory with what the queries of a log visit most (Wang
+// 2017). It then runs the log there, so that those lists are copied. Without a GPU it returns
+// ErrNoDevice.
 //
-// What is there stays until searches want other things more, or, with GPUOptions.StaticCache, for
-// good; lists of segments that are merged go with them.
+// Warmed lists stay resident until searches want others more or, with GPUOptions.StaticCache, for
+// good. A segment's lists are dropped when it is merged.
 func (e *Engine) Warm(ctx context.Context, log []Query, o *SearchOptions) error {
 	if e.accelerator == nil {
 		return e.noGPU()
@@ -186,7 +189,7 @@ func (e *Engine) Warm(ctx context.Context, log []Query, o *SearchOptions) error 
 	return e.index.OrClosed(err)
 }
 
-// openAccelerator opens the GPUs that Options.GPU asks for. Without Required, no device is no error.
+// openAccelerator opens the GPUs of Options.GPU. Without Required, a missing device is no error.
 func (e *Engine) openAccelerator() error {
 	open, o := e.opts.private.accelerator, e.opts.GPU.accelerator()
 	if open == nil {
@@ -222,8 +225,8 @@ func (e *Engine) noGPU() error {
 	return fmt.Errorf("%w: opened without Options.GPU", ErrNoDevice)
 }
 
-// loadPrices begins with what searches cost when the index was last open. Prices that cannot be
-// read are as good as none.
+// loadPrices starts from the search costs of the last session. Prices that cannot be read are
+// ignored.
 func (e *Engine) loadPrices() {
 	if e.accelerator == nil {
 		return
@@ -236,7 +239,7 @@ func (e *Engine) loadPrices() {
 	}
 }
 
-// keepPrices keeps what searches cost for the next Open.
+// keepPrices saves what searches cost, for the next Open.
 func (e *Engine) keepPrices() error {
 	if e.accelerator == nil || e.opts.ReadOnly {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"github.com/riffle-search/riffle/internal/gpu/link"
 )
 
-// TestOnGPU runs on the GPU of the machine, or on an emulated one (docs/GPU.md): searches are as
-// on the CPU, the lists of a log come into its memory, and those of merged segments leave it.
+// TestOnGPU runs on the GPU of the machine, or on an emulated one (docs/GPU.md). Searches answer as
+// on the CPU, the lists of a log become resident, and those of merged segments are dropped.
 func TestOnGPU(t *testing.T) {
 	if _, err := GPUs(); errors.Is(err, ErrNoDevice) {
 		t.Skip(err)
@@ -76,7 +76,7 @@ func TestOnGPU(t *testing.T) {
 	same()
 }
 
-// TestFlatBytes: memory for flat lists is taken from that of the cache; more than there is is an error.
+// TestFlatBytes: memory for flat lists is taken from the cache; asking for too much is an error.
 func TestFlatBytes(t *testing.T) {
 	if _, err := GPUs(); errors.Is(err, ErrNoDevice) {
 		t.Skip(err)
@@ -102,7 +102,7 @@ func TestFlatBytes(t *testing.T) {
 		}
 		return n
 	}
-	// Of memory for lists 1/128 is for tables of their extents, in whole units of device.ArenaAlign.
+	// Tables of extents take 1/128 of the memory for lists, in whole units of device.ArenaAlign.
 	none := bytes(GPUOptions{NoFlat: true})
 	for _, test := range []struct{ flat, takes int64 }{{0, 16 << 20}, {4 << 20, 4 << 20}} {
 		less := none - bytes(GPUOptions{FlatBytes: test.flat})

@@ -19,8 +19,8 @@ import (
 	"github.com/riffle-search/riffle/internal/gpu"
 )
 
-// A halfDevice answers plans by the CPU, but leaves every second tile open, as a GPU does that
-// lacks half of its lists. It fails when it is told to.
+// A halfDevice answers plans on the CPU but leaves every second tile open, like a GPU that lacks
+// half of its lists. It fails on demand.
 type halfDevice struct {
 	mu    sync.Mutex
 	plans int
@@ -74,7 +74,7 @@ func (h *halfDevice) Lost() error {
 	return h.fail
 }
 
-// overDevices puts such GPUs in the place of those of the machine.
+// overDevices replaces the GPUs of the machine.
 func overDevices(devices ...dispatch.Device) accelerator.Opener {
 	return func(o accelerator.Options) (accelerator.Accelerator, error) { return gpu.Over(o, devices...), nil }
 }
@@ -131,8 +131,8 @@ func gpuQueries(n int) (qs []Query) {
 	return qs
 }
 
-// TestGPUAnswersAlike: with devices or without, one at a time or in batches, on whatever processor: the
-// hits are the same.
+// TestGPUAnswersAlike: hits are the same with or without devices, one at a time or in batches, on
+// either processor.
 func TestGPUAnswersAlike(t *testing.T) {
 	plain := newIndex(t, &Options{Merge: MergeOptions{Disabled: true}})
 	plain.fillWords(4500)
@@ -179,7 +179,8 @@ func TestGPUAnswersAlike(t *testing.T) {
 	}
 }
 
-// TestGPULost: searches go on, who listens is told, and a GPU that is demanded is not there any more.
+// TestGPULost: after a loss searches go on, the listener is told, and a GPU that is demanded is an
+// error.
 func TestGPULost(t *testing.T) {
 	broken := errors.New("broken")
 	events := make(chan GPUEvent, 1)
@@ -201,8 +202,8 @@ func TestGPULost(t *testing.T) {
 	}
 }
 
-// TestNoGPU: a GPU that is only allowed may be missing; one that is required may not. This holds
-// whatever the machine has: it has no GPU number 1,000.
+// TestNoGPU: a GPU may be missing if it is only allowed, but not if it is required. This holds on
+// any machine, since none has GPU number 1,000.
 func TestNoGPU(t *testing.T) {
 	o := &GPUOptions{Devices: []int{1000}}
 	ix := newIndex(t, &Options{GPU: o})
@@ -232,7 +233,7 @@ func TestNoGPU(t *testing.T) {
 	}
 }
 
-// TestGPUOptions: what cannot be carried out is named.
+// TestGPUOptions: an error names each invalid field.
 func TestGPUOptions(t *testing.T) {
 	for _, test := range []struct {
 		o    GPUOptions
@@ -265,7 +266,8 @@ func TestGPUOptions(t *testing.T) {
 	}
 }
 
-// TestGPUOptionsArrive: what an Engine is told, its accelerator is, but for what the Engine itself sees to.
+// TestGPUOptionsArrive: an Engine passes all its options to the accelerator, except those that it
+// handles itself.
 func TestGPUOptionsArrive(t *testing.T) {
 	var given GPUOptions
 	from := reflect.ValueOf(&given).Elem()
@@ -289,14 +291,15 @@ func TestGPUOptionsArrive(t *testing.T) {
 		if name == "Required" {
 			continue
 		}
-		// A policy has another type there, and the same name.
+		// The accelerator's policy has another type with the same names.
 		if got, want := to.FieldByName(name), from.Field(i).Interface(); !got.IsValid() || fmt.Sprint(got.Interface()) != fmt.Sprint(want) {
 			t.Errorf("%s: got %v, want %v", name, got, want)
 		}
 	}
 }
 
-// TestSearchBatch: without a GPU, too, a batch is what searches one by one are; and an error says of which query it is.
+// TestSearchBatch: without a GPU, too, a batch answers like single searches, and an error says
+// which query it concerns.
 func TestSearchBatch(t *testing.T) {
 	ix := newIndex(t, nil)
 	ix.fillWords(500)
@@ -332,7 +335,7 @@ func TestSearchBatch(t *testing.T) {
 	}
 }
 
-// TestPricesAreKept: what searches cost is known when the index is opened again.
+// TestPricesAreKept: what searches cost is known after the index is reopened.
 func TestPricesAreKept(t *testing.T) {
 	o := withDevices(&GPUOptions{Policy: GPUPolicyCPU}, new(halfDevice))
 	ix := newIndex(t, o)

@@ -16,8 +16,8 @@ import (
 	"github.com/riffle-search/riffle/internal/search"
 )
 
-// BenchmarkCostModel has a model learn what queries cost one core, and then estimate others:
-// the mean relative error is 20 % in Ding 2009, section 9.
+// BenchmarkCostModel teaches a model what queries cost one core, then has it estimate others: the
+// mean relative error is 20 % in Ding 2009, section 9.
 func BenchmarkCostModel(b *testing.B) {
 	e, err := simIndex(false)
 	if errors.Is(err, os.ErrNotExist) {
@@ -45,8 +45,8 @@ func BenchmarkCostModel(b *testing.B) {
 	}
 }
 
-// costErrors runs a log twice: the first half teaches the model, the second tests it. It returns the mean
-// relative errors of a default model and of the one that has learnt.
+// costErrors runs a log twice: the first half teaches the model, the second tests it. It returns
+// the mean relative errors of a default model and of the trained one.
 func costErrors(b *testing.B, e *Engine, model *dispatch.Model, mode Mode, k int) (before, after float64) {
 	f, err := os.Open(filepath.Join(corporaDir(), "queries", "terabyte05.tsv"))
 	if err != nil {

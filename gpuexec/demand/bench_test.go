@@ -26,8 +26,8 @@ func benchPlan() *demand.Plan {
 	return p
 }
 
-// BenchmarkExtents is a query of 3.7 million postings, with thresholds that all extents, some and
-// none can reach.
+// BenchmarkExtents is a query of 3.7 million postings, with thresholds that all, some or no extents
+// can reach.
 func BenchmarkExtents(b *testing.B) {
 	p := benchPlan()
 	wanted := bitmaps(&p.Segments[0])

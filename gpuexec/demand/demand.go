@@ -1,11 +1,11 @@
-// Package demand says which extents of its posting lists a query can need: those with a
-// block that, together with the blocks of the other lists over the same documents, can
-// hold a document for the top k. It reads directories and bounds, never payload.
+// Package demand finds the extents of its posting lists that a query can need. Such an extent has a
+// block that, together with the blocks of the other lists over the same documents, can hold a
+// document of the top k. The package reads directories and bounds, never payload.
 //
-// With the threshold that is known beforehand (blockmax.Plan.Seed) that is what has to be on a
-// device for an answer without gaps. With the final one it is what the query visits in the sense
-// of Wang 2017, where a query ends at an upper bound of all that follows; here it
-// passes over any range whose bound is too low, wherever it lies.
+// With the threshold known in advance (blockmax.Plan.Seed), these extents must be resident for an
+// answer without gaps. With the final threshold, they are what the query visits in the sense of
+// Wang 2017. There, a query ends at an upper bound of everything that follows. Here, it skips any
+// range whose bound is too low, wherever it lies.
 package demand
 
 import (
@@ -31,7 +31,7 @@ type Finder struct {
 	lanes   []lane
 }
 
-// A lane is one list, where the sweep has come to.
+// A lane is one list, at the sweep's position.
 type lane struct {
 	list   *postings.List
 	bounds *blockmax.Bounds
@@ -40,38 +40,38 @@ type lane struct {
 	extent int    // the one that reaches doc
 	last   uint32 // document of it
 	bound  uint32 // what it can contribute
-	open   int    // no extent between the one at hand and this one is unknown to be needed
+	open   int    // no extent between the current one and this one is unmarked
 
-	// In a range that is looked at more closely.
+	// While a range is examined by blocks.
 	block      int    // no earlier one reaches doc
 	blockLast  uint32 // document of it
 	blockBound uint32 // what it can contribute
 }
 
-// moveBlock makes a block the one at hand.
+// moveBlock makes a block the current one.
 func (l *lane) moveBlock(block int) {
 	l.block = block
 	l.blockLast = l.list.Last[block]
 	l.blockBound = blockmax.Contribution(l.weight, l.bounds.Block[block])
 }
 
-// move makes an extent the one at hand.
+// move makes an extent the current one.
 func (l *lane) move(extent int) {
 	l.extent = extent
 	l.last = l.list.ExtLast[extent]
 	l.bound = blockmax.Contribution(l.weight, l.bounds.Extent[extent])
 }
 
-// marked reports whether the extent at hand is known to be needed.
+// marked reports whether the current extent is known to be needed.
 func (l *lane) marked() bool {
 	return atomic.LoadUint64(&l.wanted[l.extent/64])>>(l.extent%64)&1 == 1
 }
 
-// Extents sets in wanted, for each term of a segment of a flat plan, the bit of every extent
-// that the query can need: bit e%64 of word e/64. mode is And or Or, need the lowest score
-// that can still enter the top k. wanted[t] must have a word for every 64 extents of the list of
-// term t; those of terms that the segment lacks are not looked at. Several Finders may set bits
-// of the same words at the same time.
+// Extents sets in wanted, for each term of a segment of a flat plan, the bit of every extent that
+// the query can need: bit e%64 of word e/64. mode is And or Or; need is the lowest score that can
+// still enter the top k. wanted[t] must have a word for every 64 extents of the list of term t;
+// those of terms that the segment lacks are ignored. Several Finders may set bits of the same words
+// concurrently.
 func (f *Finder) Extents(p *Plan, segment int, mode blockmax.Mode, need uint32, wanted [][]uint64) {
 	f.plan, f.seg, f.need, f.all = p, &p.Segments[segment], need, mode == blockmax.And
 	f.lanes = f.lanes[:0]
@@ -88,13 +88,13 @@ func (f *Finder) Extents(p *Plan, segment int, mode blockmax.Mode, need uint32, 
 	f.sweep()
 }
 
-// forget lets go of the caller's data.
+// forget drops references to the caller's data.
 func (f *Finder) forget() {
 	f.plan, f.seg = nil, nil
 	clear(f.lanes)
 }
 
-// highestRank bounds what the static rank adds.
+// highestRank bounds the contribution of the static rank.
 func (f *Finder) highestRank() uint32 {
 	highest := uint16(0)
 	for _, r := range f.seg.RankTile {
@@ -103,7 +103,7 @@ func (f *Finder) highestRank() uint32 {
 	return blockmax.Contribution(f.plan.RankWeight, highest)
 }
 
-// sweep goes through the ranges of documents in which no list comes to its next extent.
+// sweep visits the ranges of documents within which no list reaches its next extent.
 func (f *Finder) sweep() {
 	for doc := uint32(0); len(f.lanes) > 0; {
 		if f.seg.Tail != nil && f.seg.Tail[doc/blockmax.TileDocs] < f.need {
@@ -132,7 +132,7 @@ func (f *Finder) sweep() {
 	}
 }
 
-// marked reports whether the extents at hand are known to be needed already.
+// marked reports whether the current extents are all known to be needed.
 func (f *Finder) marked() bool {
 	for i := range f.lanes {
 		if !f.lanes[i].marked() {
@@ -150,8 +150,9 @@ func (f *Finder) mark() {
 	}
 }
 
-// nextOpen returns the first document behind those of the extents at hand of which an extent is not known to be needed. It
-// reports false when there is none. Queries of a batch share lists, so for most all is soon known.
+// nextOpen returns the first document after the current extents that lies in an unmarked extent. It
+// reports false when there is none. Queries of a batch share lists, so most of them soon find
+// everything marked.
 func (f *Finder) nextOpen() (doc uint32, ok bool) {
 	doc = ^uint32(0)
 	for i := range f.lanes {
@@ -163,7 +164,7 @@ func (f *Finder) nextOpen() (doc uint32, ok bool) {
 	return doc, ok
 }
 
-// findOpen makes open the next extent that is not known to be needed; the one at hand is.
+// findOpen sets open to the next unmarked extent; the current one is marked.
 func (l *lane) findOpen() {
 	l.open = max(l.open, l.extent+1)
 	for l.open < len(l.list.ExtLast) {
@@ -175,7 +176,7 @@ func (l *lane) findOpen() {
 	}
 }
 
-// seek returns the first extent behind the one at hand that reaches a document.
+// seek returns the first extent after the current one that reaches a document.
 func (l *lane) seek(doc uint32) int {
 	ends := l.list.ExtLast
 	from, step := l.extent+1, 1
@@ -187,7 +188,7 @@ func (l *lane) seek(doc uint32) int {
 	return from + n
 }
 
-// passTo goes on with a document. It reports false when there is nothing more.
+// passTo moves to a document. It reports false at the end.
 func (f *Finder) passTo(doc uint32) bool {
 	for i := 0; i < len(f.lanes); i++ {
 		l := &f.lanes[i]
@@ -208,8 +209,8 @@ func (f *Finder) passTo(doc uint32) bool {
 	return true
 }
 
-// canEnter reports whether blocks over some document from first to last, all in the
-// extents at hand, add up to what is needed.
+// canEnter reports whether, for some document from first to last, the blocks over it add up to what
+// is needed. The current extents span the range.
 func (f *Finder) canEnter(first, last uint32) bool {
 	bound := f.rankMax
 	for i := range f.lanes {

@@ -10,8 +10,8 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// TestExtents: whatever the threshold, no extent that has a posting of a document of the
-// answer may be missing, and with an impossible one none is wanted.
+// TestExtents: whatever the threshold, every extent with a posting of a document of the answer is
+// wanted. With an unreachable threshold none is.
 func TestExtents(t *testing.T) {
 	var f demand.Finder
 	checked, spared := 0, 0
@@ -48,8 +48,7 @@ func seed(p *demand.Plan) uint32 {
 	return 0
 }
 
-// check returns how many postings of hits it looked at, and how many extents are not
-// wanted.
+// check returns how many postings of hits it checked, and how many extents are not wanted.
 func check(t *testing.T, f *demand.Finder, p *demand.Plan, hits []blockmax.Hit, need uint32) (checked, spared int) {
 	for s := range p.Segments {
 		seg := &p.Segments[s]
@@ -109,8 +108,8 @@ func bitmaps(seg *blockmax.Segment) (maps [][]uint64) {
 	return maps
 }
 
-// TestTogether: queries that mark the extents of the same lists, some of which are marked already, come to what each of them
-// marks alone.
+// TestTogether: queries that mark extents of the same, partly marked lists end with the union of
+// what each marks alone.
 func TestTogether(t *testing.T) {
 	var f demand.Finder
 	skipped := false

@@ -8,12 +8,12 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// A Head says how many rows each part of the head of a list takes, in the form in which an
-// executor has it on its device.
+// A Head says how many rows each part of the head of a list takes, in the executor's form on the
+// device.
 type Head func(*postings.List) []uint32
 
-// Needs appends what a query needs of each of its lists, but for those that have nothing a
-// query for a score of at least need can use. mode and need are those of Extents.
+// Needs appends what a query needs of each of its lists. It omits lists that cannot help reach a
+// score of need. mode and need are those of Extents.
 func (f *Finder) Needs(dst []listcache.Need, p *Plan, mode blockmax.Mode, need uint32, head Head) []listcache.Need {
 	for s := range p.Segments {
 		seg := &p.Segments[s]
@@ -45,7 +45,7 @@ func ExtentRows(dst []uint32, l *postings.List) []uint32 {
 	return dst
 }
 
-// endRow is the row behind the first n blocks of a list.
+// endRow is the row after the first n blocks of a list.
 func endRow(l *postings.List, n int) uint32 {
 	if n < l.Blocks() {
 		return l.Off[n]

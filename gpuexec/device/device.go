@@ -7,13 +7,13 @@ import (
 	"sync"
 )
 
-// ArenaAlign is what the bytes taken of a device are a multiple of: the alignment of cuMemAlloc.
+// ArenaAlign divides the number of bytes taken of a device: it is the alignment of cuMemAlloc.
 const ArenaAlign = 256
 
 // Options of Open.
 type Options struct {
-	// MemoryBytes is how much of the device's memory to take: rounded up to ArenaAlign, and
-	// at least that. Zero takes seven eighths of what is free.
+	// MemoryBytes is how much of the device's memory to take, rounded up to a positive multiple of
+	// ArenaAlign. Zero takes seven eighths of what is free.
 	MemoryBytes int64
 
 	// Most bounds what is taken, whatever MemoryBytes says. Zero is no bound.
@@ -27,14 +27,14 @@ type Device struct {
 
 	work chan task // to the device's thread
 
-	mu      sync.RWMutex // held by all who use the context, for writing by Close
+	mu      sync.RWMutex // held by all users of the context; Close holds it for writing
 	closed  bool
 	context driverContext
 
 	lostMu sync.Mutex
 	lost   error // the first error that lost it
 
-	// What has been made and is to be freed, known to the device's thread only.
+	// What was made and must be freed. Only the device's thread uses these fields.
 	pinned  []Pinned
 	streams []Stream
 	events  []Event
@@ -51,8 +51,8 @@ type outcome struct {
 	panicked any
 }
 
-// Find says what device number n of the machine is, from 0, without taking it. One that Open would not take, for it is not
-// there or too old, is ErrNoDevice.
+// Find describes device number n of the machine, from 0, without taking it. The error is
+// ErrNoDevice if Open would refuse the device because it is missing or too old.
 func Find(n int) (Info, error) {
 	count, err := driverDevices()
 	if err != nil {
@@ -71,7 +71,7 @@ func Find(n int) (Info, error) {
 	return info, nil
 }
 
-// Open takes device number n of the machine, from 0, and memory of it.
+// Open takes device number n of the machine, from 0, and some of its memory.
 func Open(n int, o Options) (*Device, error) {
 	info, err := Find(n)
 	if err != nil {
@@ -86,7 +86,7 @@ func Open(n int, o Options) (*Device, error) {
 	return d, nil
 }
 
-// Info says what the device is.
+// Info describes the device.
 func (d *Device) Info() Info { return d.info }
 
 // Memory is all the memory that was taken. Its contents are undefined at first.
@@ -99,7 +99,7 @@ func (d *Device) Lost() error {
 	return d.lost
 }
 
-// thread is the life of the device's goroutine.
+// thread is the body of the device's goroutine.
 func (d *Device) thread(opened chan<- error, o Options) {
 	runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
 	if err := d.open(o); err != nil {
@@ -141,9 +141,9 @@ func (d *Device) open(o Options) (err error) {
 	return err
 }
 
-// Do runs f on the device's thread and returns the first error of its calls. Calls of Do are carried out
-// one after another, in the order in which they arrive. f must not call Do or Close. When f
-// panics, Do panics with the same value.
+// Do runs f on the device's thread and returns the first error of its calls. Calls of Do run one at
+// a time, in the order of their arrival. f must not call Do or Close. When f panics, Do panics with
+// the same value.
 func (d *Device) Do(f func(*Queue)) error {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -167,7 +167,7 @@ func (d *Device) run(f func(*Queue)) (o outcome) {
 	defer func() {
 		o.panicked = recover()
 		o.err = q.err
-		q.d = nil // a Queue that is kept is of no use
+		q.d = nil // makes a Queue useless to callers that keep it
 	}()
 	if q.err = d.Lost(); q.err == nil {
 		f(&q)
@@ -186,7 +186,7 @@ func (d *Device) Wait(e Event) error {
 	if err := d.Lost(); err != nil {
 		return err
 	}
-	runtime.LockOSThread() // between the two calls
+	runtime.LockOSThread() // for both calls
 	defer runtime.UnlockOSThread()
 	err := driverSetCurrent(d.info.Number, d.context)
 	if err == nil {
@@ -195,7 +195,7 @@ func (d *Device) Wait(e Event) error {
 	return d.seen(err)
 }
 
-// seen notes an error that loses the device, and gives what callers shall see.
+// seen notes an error that loses the device, and returns the error for the caller.
 func (d *Device) seen(err error) error {
 	if err == nil || !errors.Is(err, ErrLost) {
 		return err
@@ -208,8 +208,8 @@ func (d *Device) seen(err error) error {
 	return d.lost
 }
 
-// Close waits for the work under way, frees everything that was made on the device, and gives it back.
-// Of a device that is lost, it gives back what the driver lets it. A second Close does nothing.
+// Close waits for pending work, frees everything that was made on the device, and releases it. If
+// the device is lost, it frees what the driver allows. A second Close does nothing.
 func (d *Device) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -226,13 +226,13 @@ func (d *Device) Close() error {
 	o := <-t.done
 	close(d.work)
 	if lost != nil {
-		_ = driverRelease(d.info.Number) // it repeats the error that is known
+		_ = driverRelease(d.info.Number) // it repeats the known error
 		return nil
 	}
 	return o.err
 }
 
-// free undoes all that was made, the last first, on the device's thread.
+// free undoes everything that was made, in reverse order, on the device's thread.
 func (d *Device) free() error {
 	n := d.info.Number
 	err := driverSynchronize(n)

@@ -23,8 +23,8 @@ type words struct {
 	n, _    uint32
 }
 
-// open gives a device with 1 MiB, or skips the test where there is none. What is left over when the test ends
-// is an error of Close.
+// open returns a device with 1 MiB, or skips the test where there is none. Close reports what the
+// test did not free.
 func open(t *testing.T, n int) *Device {
 	t.Helper()
 	d, err := Open(n, Options{MemoryBytes: 1 << 20})
@@ -44,7 +44,7 @@ func open(t *testing.T, n int) *Device {
 
 func onEmulator() bool { return strings.Contains(os.Getenv("RIFFLE_LIBCUDA"), "emulator") }
 
-// emulated skips a test that needs the emulated driver, and sets one of its variables.
+// emulated skips a test that needs the emulated driver, and sets one of the driver's variables.
 func emulated(t *testing.T, name, value string) {
 	t.Helper()
 	if !onEmulator() {
@@ -78,7 +78,7 @@ func newBench(t *testing.T, n int) *bench {
 	return b
 }
 
-// launch runs a kernel over in and gives the first n words of its results.
+// launch runs a kernel over in and returns the first n words of its results.
 func (b *bench) launch(kernel string, g Grid, in []uint32, n int) ([]uint32, error) {
 	args, input := b.host.Slice(0, 1<<14), b.host.Slice(1<<14, 2<<14)
 	output := b.host.Slice(2<<14, 2<<14+int64(4*n))
@@ -157,7 +157,7 @@ func TestInfo(t *testing.T) {
 	}
 }
 
-// TestMost: what is taken is bounded, whether it was asked for or is a share of what is free.
+// TestMost: Most bounds the memory taken, whether it was requested or is a share of what is free.
 func TestMost(t *testing.T) {
 	for _, asked := range []int64{0, 1 << 20, 4 << 20} {
 		d, err := Open(0, Options{MemoryBytes: asked, Most: 2 << 20})
@@ -191,7 +191,7 @@ func TestEvents(t *testing.T) {
 		q.Fill(b.stream, b.in, 0x22)
 		q.Move(b.stream, b.out.Slice(4, 8), b.in.Slice(0, 4))
 		q.Record(filled, b.stream)
-		q.After(other, filled) // without it, other would copy what was there before
+		q.After(other, filled) // without it, other would copy stale contents
 		q.ToHost(other, out, b.out.Slice(4, 8))
 		q.Record(end, other)
 		q.Synchronize(other)
@@ -211,7 +211,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-func TestOrder(t *testing.T) { // Do from many goroutines: each closure whole
+func TestOrder(t *testing.T) { // Do from many goroutines: closures do not interleave
 	b := newBench(t, 0)
 	var wg sync.WaitGroup
 	inside := 0

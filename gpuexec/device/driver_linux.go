@@ -16,7 +16,7 @@ import (
 	"unsafe"
 )
 
-// The calls of the driver. They are made on a thread on which the device's context is current.
+// The calls of the driver. They run on a thread on which the device's context is current.
 
 type (
 	driverContext  = C.CUcontext
@@ -39,7 +39,8 @@ func failed(n int, call string, code C.CUresult) error {
 	return &Error{n, call, int(code), name}
 }
 
-// openDriver finds the driver, once: RIFFLE_LIBCUDA, or the system's. It returns why there is none, or "".
+// openDriver loads the driver, once: RIFFLE_LIBCUDA, or the system's. It returns the reason for a
+// failure, or "".
 var openDriver = sync.OnceValue(func() string {
 	path := C.CString(os.Getenv("RIFFLE_LIBCUDA"))
 	defer C.free(unsafe.Pointer(path))
@@ -155,7 +156,7 @@ func driverUnpin(n int, p Pinned) error {
 	return failed(n, "cuMemFreeHost", C.riffle_cuMemFreeHost(p.base))
 }
 
-// A driver takes a priority that it does not have for the nearest; 0 is the lowest.
+// The driver clamps a priority to its range; 0 is the lowest.
 func driverStreamCreate(n, priority int) (s driverStream, err error) {
 	err = failed(n, "cuStreamCreateWithPriority",
 		C.riffle_cuStreamCreateWithPriority(&s, C.CU_STREAM_NON_BLOCKING, C.int(-priority)))
@@ -170,7 +171,7 @@ func driverStreamSynchronize(n int, s driverStream) error {
 	return failed(n, "cuStreamSynchronize", C.riffle_cuStreamSynchronize(s))
 }
 
-// Whoever waits for an event sleeps, rather than spin on one of the cores that queries are answered on.
+// Waiting for an event sleeps instead of spinning, because queries need the cores.
 func driverEventCreate(n int) (e driverEvent, err error) {
 	err = failed(n, "cuEventCreate", C.riffle_cuEventCreate(&e, C.CU_EVENT_BLOCKING_SYNC))
 	return e, err

@@ -4,8 +4,8 @@ package device
 
 import "fmt"
 
-// Without the tag cuda, without cgo and elsewhere than on Linux there is no driver: driverDevices says so,
-// and nothing else is ever called.
+// Without the tag cuda, without cgo, or on systems other than Linux there is no driver.
+// driverDevices says so, and nothing else is ever called.
 
 type (
 	driverContext  struct{}

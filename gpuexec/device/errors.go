@@ -6,18 +6,18 @@ import (
 )
 
 var (
-	// ErrNoDevice: there is no such GPU, no driver, or no support for GPUs in this build. Errors that
-	// are it say which.
+	// ErrNoDevice: no such GPU, no driver, or no support for GPUs in this build. The error's text
+	// says which.
 	ErrNoDevice = errors.New("riffle: no GPU device")
 
-	// ErrLost: the device failed and cannot be used any more by this process.
+	// ErrLost: the device failed, and this process can no longer use it.
 	ErrLost = errors.New("riffle: GPU lost")
 
 	// ErrClosed: the Device has been closed.
 	ErrClosed = errors.New("riffle: GPU closed")
 )
 
-// An Error is what the driver refused.
+// An Error is a driver call that failed.
 type Error struct {
 	Device int    // number of the device
 	Call   string // function of the driver, such as "cuLaunchKernel"
@@ -32,8 +32,8 @@ func (e *Error) Error() string {
 // Is makes errors that lose the device match ErrLost.
 func (e *Error) Is(target error) bool { return target == ErrLost && sticky(e.Code) }
 
-// sticky reports codes that leave the context unusable, or say that it is: the CUDA driver API calls it
-// corrupted, and returns the same error from every later call.
+// sticky reports codes that make the context unusable, or report that it is. The CUDA driver API
+// calls it corrupted, and every later call returns the same error.
 func sticky(code int) bool {
 	switch code {
 	case 4, // deinitialized
