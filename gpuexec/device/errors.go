@@ -50,7 +50,7 @@ func sticky(code int) bool {
 		717, // invalid address space
 		718, // invalid program counter
 		719, // launch failed
-		721, // contained error: the device needs a reset
+		721, // contained error; the device must be reset
 		802, // system not ready
 		999: // unknown
 		return true

@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// isCall reports an *Error of that call that does not lose the device, with one of those codes: drivers differ.
+// isCall reports whether err is an *Error of that call, with one of those codes, that does not lose
+// the device. Drivers differ in the code.
 func isCall(err error, call string, codes []int) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Call == call && slices.Contains(codes, e.Code) &&
@@ -43,14 +44,14 @@ func TestRefused(t *testing.T) {
 			c.do(q)
 			first := q.Err()
 			q.Pin(16)
-			q.Fill(b.stream, Memory{1, 1}, 0) // would be refused, or worse
+			q.Fill(b.stream, Memory{1, 1}, 0) // would be refused or do harm if it ran
 			after = q.Err() == first && q.Event() == Event{}
 		})
 		if !isCall(err, c.call, c.codes) || !after {
 			t.Errorf("%s: %v; quiet afterwards: %v", c.call, err, after)
 		}
 	}
-	// A closure that failed leaves the device as it was, and large blocks are to be had.
+	// A failed closure leaves the device as it was, and large blocks can still be launched.
 	if got, err := b.launch("lock", Grid{1, 32, 0}, nil, 2); err != nil || got[1] != 32 {
 		t.Errorf("after all that: %v, %v", got, err)
 	}
@@ -154,7 +155,7 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// TestNoLibrary runs this binary where there is no driver, or no device: it must start, and say so.
+// TestNoLibrary runs this binary without a driver or a device. It must start and say so.
 func TestNoLibrary(t *testing.T) {
 	if os.Getenv("RIFFLE_TEST_NO_LIBRARY") != "" {
 		_, err := Open(0, Options{})

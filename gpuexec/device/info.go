@@ -8,7 +8,7 @@ type Info struct {
 	Name               string
 	Memory             int64
 	Multiprocessors    int
-	SharedPerBlock     int // the most that a block may have, by request (Queue.AllowShared)
+	SharedPerBlock     int // the most that a block may have, after Queue.AllowShared
 	SharedPerProcessor int
 	L2                 int
 	Major, Minor       int // compute capability
@@ -19,10 +19,10 @@ func (i Info) String() string {
 		i.Number, i.Name, float64(i.Memory)/(1<<30), i.Multiprocessors, i.Major, i.Minor)
 }
 
-// leastMajor is the compute capability that the kernels are compiled for.
+// leastMajor is the major compute capability that the kernels are compiled for.
 const leastMajor = 8
 
-// List gives the devices of the machine. When there are none its error is ErrNoDevice.
+// List returns the devices of the machine. When there are none its error is ErrNoDevice.
 func List() ([]Info, error) {
 	n, err := driverDevices()
 	if err != nil {

@@ -19,14 +19,14 @@ func (m Memory) Slice(from, to int64) Memory {
 	return Memory{m.Address + uint64(from), to - from}
 }
 
-// Pinned is a range of host memory that the device reads and writes itself. It belongs to the driver,
-// not to Go, and is gone when the device is closed.
+// Pinned is a range of host memory that the device reads and writes itself. It belongs to the
+// driver, not to Go, and is freed when the device is closed.
 type Pinned struct {
 	base  unsafe.Pointer
 	bytes int64
 }
 
-// Len is its length in bytes.
+// Len is the length in bytes.
 func (p Pinned) Len() int64 { return p.bytes }
 
 // Slice is the part from byte from up to byte to. It panics when that is not within p.
@@ -40,9 +40,9 @@ func (p Pinned) Slice(from, to int64) Pinned {
 // Bytes is the memory itself.
 func (p Pinned) Bytes() []byte { return unsafe.Slice((*byte)(p.base), p.bytes) }
 
-// View is pinned memory as values of T, as many as fit. T holds no Go pointers, and no
-// padding that the device could see differently. p begins at a multiple of T's alignment, which
-// the beginning of a Pin is for any T.
+// View returns pinned memory as values of T, as many as fit. T must have no Go pointers and no
+// padding that the device could lay out differently. p must be aligned for T, as the beginning of a
+// Pin is for any T.
 func View[T any](p Pinned) []T {
 	var t T
 	if uintptr(p.base)%unsafe.Alignof(t) != 0 {

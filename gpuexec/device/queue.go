@@ -2,29 +2,30 @@ package device
 
 import "time"
 
-// A Queue makes the driver's calls for one closure, on the device's thread (Device.Do). After the first call that
-// fails the others do nothing. It must not be kept when the closure ends.
+// A Queue makes the driver's calls for one closure, on the device's thread (Device.Do). After the
+// first call that fails, the others do nothing. A Queue must not be used after its closure ends.
 type Queue struct {
 	d   *Device
 	err error
 }
 
-// Stream is a row of work that the device does in order. Work of two streams is in no order but that of events.
+// A Stream is a sequence of work that the device does in order. Only events order the work of two
+// streams.
 type Stream struct{ stream driverStream }
 
-// Event is a mark in a stream.
+// An Event is a mark in a stream.
 type Event struct{ event driverEvent }
 
-// Module is a piece of PTX that has been translated for the device.
+// A Module is PTX that has been translated for the device.
 type Module struct{ module driverModule }
 
-// Kernel is a function of a Module.
+// A Kernel is a function of a Module.
 type Kernel struct {
 	Name     string
 	function driverFunction
 }
 
-// Grid is how many threads run a kernel.
+// A Grid is the number of threads that run a kernel.
 type Grid struct {
 	Blocks, Threads int // threads of each block, 1..1024
 	Shared          int // bytes of dynamic shared memory of each block
@@ -32,9 +33,9 @@ type Grid struct {
 
 // KernelInfo is what a kernel uses on this device.
 type KernelInfo struct {
-	Registers int // of a thread
-	Local     int // bytes of a thread in device memory: more than zero when registers were spilled
-	Shared    int // bytes of static shared memory of a block
+	Registers int // per thread
+	Local     int // bytes per thread in device memory: above zero when registers were spilled
+	Shared    int // bytes of static shared memory per block
 	Threads   int // the most that a block may have
 }
 
@@ -44,14 +45,14 @@ func (q *Queue) Err() error { return q.err }
 // Info says what the device is.
 func (q *Queue) Info() Info { return q.d.info }
 
-// note keeps err when it is the first.
+// note keeps err if it is the first.
 func (q *Queue) note(err error) {
 	if q.err == nil {
 		q.err = q.d.seen(err)
 	}
 }
 
-// try makes a call unless one has failed.
+// try makes a call unless an earlier one has failed.
 func try[T any](q *Queue, call func(n int) (T, error)) (made T, ok bool) {
 	if q.err != nil {
 		return made, false
@@ -61,12 +62,13 @@ func try[T any](q *Queue, call func(n int) (T, error)) (made T, ok bool) {
 	return made, err == nil
 }
 
-// Making. What is made lives until the device is closed.
+// Constructors. What they make lives until the device is closed.
 
 // Stream makes a stream.
 func (q *Queue) Stream() Stream { return q.Urgent(0) }
 
-// Urgent makes a stream whose kernels get room before those of streams with a lower priority, as far as the device tells priorities apart.
+// Urgent makes a stream whose kernels get room before those of streams with a lower priority, as
+// far as the device distinguishes priorities.
 func (q *Queue) Urgent(priority int) Stream {
 	s, ok := try(q, func(n int) (driverStream, error) { return driverStreamCreate(n, priority) })
 	if !ok {
@@ -76,7 +78,7 @@ func (q *Queue) Urgent(priority int) Stream {
 	return Stream{s}
 }
 
-// Event makes an event. Until it has been recorded nobody waits for it.
+// Event makes an event. Until it has been recorded, nothing waits for it.
 func (q *Queue) Event() Event {
 	e, ok := try(q, driverEventCreate)
 	if !ok {
@@ -86,7 +88,7 @@ func (q *Queue) Event() Event {
 	return Event{e}
 }
 
-// Pin makes host memory that copies can go from and to.
+// Pin allocates host memory that copies can use.
 func (q *Queue) Pin(bytes int64) Pinned {
 	p, ok := try(q, func(n int) (Pinned, error) { return driverPin(n, bytes) })
 	if !ok {
@@ -112,36 +114,38 @@ func (q *Queue) Kernel(m Module, name string) Kernel {
 	return Kernel{name, f}
 }
 
-// AllowShared lets launches of k ask for that many bytes of dynamic shared memory. Without it 48 KiB, with
-// static, is the limit; with it, Info.SharedPerBlock.
+// AllowShared lets launches of k use that many bytes of dynamic shared memory. The limit, static
+// memory included, is then Info.SharedPerBlock; without AllowShared it is 48 KiB.
 func (q *Queue) AllowShared(k Kernel, bytes int) {
 	if q.err == nil {
 		q.note(driverAllowShared(q.d.info.Number, k.function, bytes))
 	}
 }
 
-// PreferShared says how much of the memory of a multiprocessor that is cache or shared is to be shared while k runs, in per cent of the most. Without it
-// each kernel has as much as its blocks need. A multiprocessor divides that memory anew only when nothing runs on it: a kernel that needs more than there is
-// waits for all others there to end, so that kernels that are to run beside one another want to prefer the same.
+// PreferShared sets how much of a multiprocessor's combined cache and shared memory is shared while
+// k runs, in per cent of the most. By default each kernel gets what its blocks need. A
+// multiprocessor divides that memory anew only when it is idle: a kernel that needs more shared
+// memory waits for all others there to end. Kernels that should run side by side should prefer the
+// same share.
 func (q *Queue) PreferShared(k Kernel, percent int) {
 	if q.err == nil {
 		q.note(driverPreferShared(q.d.info.Number, k.function, percent))
 	}
 }
 
-// Occupancy is how many blocks of k fit on a multiprocessor at once.
+// Occupancy is the number of blocks of k that fit on a multiprocessor at once.
 func (q *Queue) Occupancy(k Kernel, threads, shared int) int {
 	blocks, _ := try(q, func(n int) (int, error) { return driverOccupancy(n, k.function, threads, shared) })
 	return blocks
 }
 
-// KernelInfo says what k uses.
+// KernelInfo reports what k uses.
 func (q *Queue) KernelInfo(k Kernel) KernelInfo {
 	info, _ := try(q, func(n int) (KernelInfo, error) { return driverKernelInfo(n, k.function) })
 	return info
 }
 
-// Work. It is put on a stream, and done when the device gets there.
+// Work. Each call puts it on a stream, and the device does it in the order of the stream.
 
 // ToDevice copies all of from, which must be as long as to.
 func (q *Queue) ToDevice(s Stream, to Memory, from Pinned) {
@@ -159,7 +163,7 @@ func (q *Queue) ToHost(s Stream, to Pinned, from Memory) {
 	}
 }
 
-// Move copies within the device, between ranges of one length that do not overlap.
+// Move copies within the device, between two ranges of equal length that do not overlap.
 func (q *Queue) Move(s Stream, to, from Memory) {
 	equal(to.Bytes, from.Bytes)
 	if q.err == nil && to.Bytes > 0 {
@@ -174,31 +178,31 @@ func (q *Queue) Fill(s Stream, m Memory, value byte) {
 	}
 }
 
-// Launch runs a kernel with the address of args, which lies on the device and stays as it is until the kernel
-// has ended. A grid without blocks does nothing.
+// Launch runs a kernel with the address of args, which must stay unchanged on the device until the
+// kernel has ended. A grid without blocks does nothing.
 func (q *Queue) Launch(s Stream, k Kernel, g Grid, args Memory) {
 	if q.err == nil && g.Blocks > 0 {
 		q.note(driverLaunch(q.d.info.Number, s.stream, k.function, g, args.Address))
 	}
 }
 
-// Record puts e behind all that is on s now.
+// Record puts e behind all work that s holds at the time of the call.
 func (q *Queue) Record(e Event, s Stream) {
 	if q.err == nil {
 		q.note(driverRecord(q.d.info.Number, e.event, s.stream))
 	}
 }
 
-// After lets what is put on s from now on begin only when the last Record of e has been reached.
+// After makes later work on s wait for the last Record of e.
 func (q *Queue) After(s Stream, e Event) {
 	if q.err == nil {
 		q.note(driverAfter(q.d.info.Number, s.stream, e.event))
 	}
 }
 
-// Waiting. While it waits, no other closure runs; see Device.Wait.
+// Waiting. While these calls wait, no other closure runs; see Device.Wait.
 
-// Synchronize returns when all that is on s is done.
+// Synchronize returns when all work on s is done.
 func (q *Queue) Synchronize(s Stream) {
 	if q.err == nil {
 		q.note(driverStreamSynchronize(q.d.info.Number, s.stream))
@@ -211,7 +215,7 @@ func (q *Queue) Reached(e Event) bool {
 	return reached
 }
 
-// Elapsed is the time on the device between two events that have been reached, good to about half a microsecond.
+// Elapsed is the time on the device between two reached events, to about half a microsecond.
 func (q *Queue) Elapsed(from, to Event) time.Duration {
 	ms, _ := try(q, func(n int) (float64, error) { return driverElapsed(n, from.event, to.event) })
 	return time.Duration(ms * float64(time.Millisecond))

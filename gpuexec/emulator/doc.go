@@ -1,5 +1,5 @@
-// Package emulator holds no Go, only its tests: a CUDA emulator in C++ that kernels are tested on
-// where there is no GPU. In src:
+// Package emulator has no Go code except tests. They cover a CUDA emulator in C++ on which kernels
+// are tested where there is no GPU. In src:
 //
 //	emulator.h      what a kernel's source sees; begins with what the emulator proves and what it cannot
 //	fiber.cpp       a fiber for each CUDA thread

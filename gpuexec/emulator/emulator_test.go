@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// The emulator is C++, and so is what it runs. These tests build testdata/check.cpp with the
-// kernels of meetings.cu and wrong.cu, with each compiler that is there and once with the
-// address sanitizer, and look at what it prints.
+// The emulator is C++, as are the kernels. These tests build testdata/check.cpp with the kernels of
+// meetings.cu and wrong.cu, with each installed compiler and once with the address sanitizer, and
+// check the output.
 
 type check struct {
 	kernel          string
@@ -22,7 +22,7 @@ type check struct {
 	results         int // words of out
 }
 
-// run gives what the check printed and, where it broke off, what the sanitizer wrote.
+// run returns what the check printed and, if it aborted, what the sanitizer wrote.
 func (c check) run(t *testing.T, binary string) string {
 	t.Helper()
 	cmd := exec.Command(binary, c.kernel, fmt.Sprint(c.blocks), fmt.Sprint(c.threads),
@@ -43,7 +43,8 @@ func words(n []int) string {
 	return b.String()
 }
 
-// build compiles the check, or skips the test when the machine has no such compiler. kernelFlags are for kernels only.
+// build compiles the check, or skips the test when the machine lacks the compiler. Only kernels are
+// compiled with kernelFlags.
 func build(t *testing.T, compiler string, flags, kernelFlags []string) string {
 	t.Helper()
 	if _, err := exec.LookPath(compiler); err != nil {
@@ -201,7 +202,7 @@ func testRaces(t *testing.T, binary string) {
 }
 
 func TestMain(m *testing.M) {
-	// Linux only: fibers need mmap and the emulator's sections ELF.
+	// Linux only: fibers need mmap, and the emulator's sections need ELF.
 	if _, err := os.Stat("/proc/self/exe"); err != nil {
 		fmt.Println("skipped: the emulator runs on Linux")
 		return

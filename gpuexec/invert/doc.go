@@ -1,9 +1,11 @@
-// Package invert inverts partitions of the dictionary on a GPU, while an index is built: a Sorter is a segment.Sorter.
+// Package invert inverts partitions of the dictionary on a GPU, while an index is built: a Sorter
+// is a segment.Sorter.
 //
-// The input is records of many chunks (segment.Chunk.Group): for each chunk, field and partition of the dictionary
-// its terms, each with the bytes of its postings. The output is records again, one for each term, in the order of
-// terms. In between the GPU does what a dictionary does on the CPU, finding each term among all, and what precedes
-// writing: sorting the terms and gathering their postings. The device keeps nothing from one Sort to the next.
+// The input is records of many chunks (segment.Chunk.Group): for each chunk, field and partition of
+// the dictionary its terms, each with the bytes of its postings. The output is records too, one for
+// each term, in the order of terms. In between the GPU does the dictionary's work on the CPU: it
+// finds each term among all. It also sorts the terms and gathers their postings, which prepares
+// writing. The device keeps nothing from one Sort to the next.
 //
 //	split    a thread for each piece: finds and reads its records
 //	sort     by cell, then term, seven bytes of it a round: a radix sort of eight bits a pass, stable, so that the
@@ -14,19 +16,20 @@
 //
 // All data is integers and bytes, so the result is exact. Terms are ordered by their bytes.
 //
-// # The paper's way
+// # The paper's method
 //
-// GPU indexers of Wei 2011 keep a B-tree for each prefix of three letters. A warp inserts the words of the text one by
-// one and compares each with 31 keys at a time. With Options.Trees the package does so with records instead of sorting
-// them, so it inserts a term once for all its postings in a chunk. Sorting is the default: no thread waits for the
-// insertion of another, and a frequent prefix does not burden a single warp. It takes 0.4 of the time of trees.
+// GPU indexers of Wei 2011 keep a B-tree for each prefix of three letters. A warp inserts the words
+// of the text one by one and compares each with 31 keys at a time. With Options.Trees the package
+// does so with records instead of sorting them, so it inserts a term once for all its postings in a
+// chunk. Sorting is the default: no thread waits for the insertion of another, and a frequent
+// prefix does not burden a single warp. It takes 0.4 of the time of trees.
 //
-// The division of labor is the paper's: popular partitions stay on the CPU (segment.Bulk.Offload), and the CPU encodes
-// postings.
+// The division of labor is the paper's: popular partitions stay on the CPU (segment.Bulk.Offload),
+// and the CPU encodes postings.
 //
 // # Memory
 //
-// A Sorter takes a device for itself. A byte of records needs up to 24 bytes of its memory, 36 with trees: a record has
-// at least six bytes and takes a hundred on the device. Room is therefore a 24th of the memory. Some 8 MiB of pinned host
-// memory carry the copies.
+// A Sorter takes a device for itself. A byte of records needs up to 24 bytes of its memory, 36 with
+// trees: a record has at least six bytes and takes a hundred on the device. Room is therefore a
+// 24th of the memory. Some 8 MiB of pinned host memory carry the copies.
 package invert

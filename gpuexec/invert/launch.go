@@ -2,7 +2,7 @@ package invert
 
 import "github.com/riffle-search/riffle/gpuexec/device"
 
-// A step is kernels that are launched one after the other with the same arguments.
+// A step is a sequence of kernels that are launched one after the other with the same arguments.
 type step struct {
 	args     devArgs
 	launches []launch
@@ -10,18 +10,19 @@ type step struct {
 
 type launch struct {
 	kernel string
-	blocks int // of 256 threads
+	blocks int // of 256 threads each
 }
 
 const threads = 256
 
-// blocksFor is how many blocks do n things, a thread each; each thread does several where there are many.
+// blocksFor is the number of blocks for n items with a thread each, up to 4096. Beyond that, each
+// thread does several.
 func blocksFor(n int) int { return min((n+threads-1)/threads, 4096) }
 
-// tilesOf is how many blocks do n things, a tile each.
+// tilesOf is the number of blocks for n items, a tile each.
 func tilesOf(n int) int { return (n + tile - 1) / tile }
 
-// scan is the step that turns n values into the sums of those before each.
+// scan is the step that replaces each of n values by the sum of those before it.
 func (r *run) scan(values uint64, n int) step {
 	a := r.args
 	a.values, a.valueCount = values, uint32(n)
@@ -37,7 +38,8 @@ func (r *run) pass() step {
 	return step{a, []launch{{"count_digits", tiles}, {"sum_tiles", scanned}, {"sum_before_each", scanned}, {"move_entries", tiles}}}
 }
 
-// do carries out steps and waits for them. It returns the word on the device at an address, if that is not 0.
+// do runs steps and waits for them. It returns the word on the device at an address, unless that is
+// 0.
 func (r *run) do(word uint64, steps ...step) (uint32, error) {
 	s := r.s
 	view := device.View[devArgs](s.args)

@@ -2,14 +2,14 @@ package invert
 
 // Mirrors of layout.cuh, which says what the fields are.
 
-// devPiece is Piece.
+// devPiece mirrors Piece.
 type devPiece struct {
 	from, bytes uint32
 	base        uint32
 	cell        uint32
 }
 
-// devArgs is Args; what are numbers there of 64 bits are addresses on the device.
+// devArgs mirrors Args; its 64-bit numbers are addresses on the device.
 type devArgs struct {
 	bytes, pieces    uint64
 	pieceFirst       uint64

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestLayout holds the structs and sizes of this package to those that layout.cuh states, and has its compilers check.
+// TestLayout compares the structs and sizes of this package with those that layout.cuh states, and
+// lets the compilers of layout.cuh check them.
 func TestLayout(t *testing.T) {
 	types := map[string]reflect.Type{"Piece": reflect.TypeFor[devPiece](), "Args": reflect.TypeFor[devArgs]()}
 	sizes := map[string]int{"Piece": pieceBytes, "Args": argsBytes, "Record": recordBytes, "Entry": entryBytes, "Whole": wholeBytes, "Node": nodeBytes, "Chain": chainBytes}

@@ -10,7 +10,8 @@ import (
 	"github.com/riffle-search/riffle/segment"
 )
 
-// A run is one Sort. Every array on the device is there once, but those that a round or a pass makes of another.
+// A run is one Sort. It has one copy of every array on the device, and two of those that a round or
+// a pass rewrites.
 type run struct {
 	s     *Sorter
 	cells int
@@ -21,7 +22,8 @@ type run struct {
 	head, starts, out device.Memory
 }
 
-// maxRounds of seven bytes each. A longer term is one for the CPU, if another one begins like it.
+// maxRounds bounds the rounds of seven bytes each. A longer term that shares all those bytes with
+// another is left to the CPU.
 const maxRounds = 64
 
 // reserve takes device memory for count elements.
@@ -75,7 +77,7 @@ func (r *run) upload(pieces []segment.Piece) error {
 	return w.flush()
 }
 
-// split finds the records, and gives what depends on their number its memory.
+// split finds the records, and allocates what depends on their number.
 func (r *run) split() error {
 	var err error
 	pieces := int(r.args.pieceCount)
@@ -139,7 +141,7 @@ func (r *run) sort() error {
 		a.from, a.to = a.to, a.from
 		a.slots, a.nextSlots = a.nextSlots, a.slots
 		a.count = left
-		groupBits = bits.Len(uint(n)) // groups of this round, those that are done too
+		groupBits = bits.Len(uint(n)) // groups of this round, including finished ones
 	}
 	return nil
 }
@@ -178,10 +180,10 @@ func (r *run) trees() error {
 	return err
 }
 
-// gather writes the records that come of it.
+// gather writes the resulting records.
 func (r *run) gather() error {
 	a := &r.args
-	a.whole, a.size = a.from, a.differs // entries are not needed any more
+	a.whole, a.size = a.from, a.differs // entries are no longer needed
 	n := int(a.recordCount)
 	bytes, err := r.do(a.size+4*uint64(n), step{*a, []launch{{"measure_records", blocksFor(n)}}}, r.scan(a.size, n))
 	if err != nil {
@@ -220,5 +222,5 @@ func (r *run) download() ([][]byte, error) {
 	return cells, nil
 }
 
-// none is where the records of a cell without records begin.
+// none marks the start of the records of a cell that has none.
 const none = ^uint32(0)

@@ -9,7 +9,7 @@ import (
 	"github.com/riffle-search/riffle/segment"
 )
 
-// A Sorter inverts on one device. It is for one goroutine at a time.
+// A Sorter inverts on one device. Only one goroutine may use it at a time.
 type Sorter struct {
 	dev     *device.Device
 	kernels map[string]device.Kernel
@@ -24,8 +24,8 @@ type Sorter struct {
 
 // Options of New.
 type Options struct {
-	// Trees finds terms by B-trees, as Wei 2011 does, and not by sorting, which is faster. It takes half as much memory
-	// again.
+	// Trees finds terms with B-trees, as Wei 2011 does, instead of by the faster sorting. It takes
+	// half as much memory again.
 	Trees bool
 }
 
@@ -39,12 +39,12 @@ func (o Options) bytesEach() int64 {
 
 var _ segment.Sorter = (*Sorter)(nil)
 
-// Stats say what a Sorter has done so far. Times are those that its caller waited.
+// Stats report what a Sorter has done so far. Times are how long its caller waited.
 type Stats struct {
 	Sorts   int
 	Records int64
-	Bytes   int64 // of records that came
-	Sorted  int64 // of records that went
+	Bytes   int64 // of input records
+	Sorted  int64 // of output records
 
 	Upload   time.Duration // to the device
 	Sort     time.Duration // split, sort, measure and gather there
@@ -52,16 +52,16 @@ type Stats struct {
 }
 
 const (
-	maxRoom  = 1 << 30  // offsets have 32 bits, and what comes out may be twice as long
-	fixed    = 64 << 10 // of device memory, for what does not depend on them
+	maxRoom  = 1 << 30  // offsets have 32 bits, and the output may be twice as long
+	fixed    = 64 << 10 // of device memory, for what does not depend on the records
 	slabSize = 4 << 20
 	maxSteps = 64 // of one batch of launches
 )
 
-// MinMemory is the least device memory that a Sorter works with, which is good for tests alone.
+// MinMemory is the least device memory that a Sorter works with. It suffices only for tests.
 const MinMemory = 256 << 10
 
-// New prepares a device, which is for this Sorter alone.
+// New prepares a device, which only this Sorter may use.
 func New(dev *device.Device, o Options) (*Sorter, error) {
 	if b := dev.Memory().Bytes; b < MinMemory {
 		return nil, fmt.Errorf("gpu %d: %d bytes of device memory are too few to build with, at least %d are needed", dev.Info().Number, b, MinMemory)
@@ -93,21 +93,22 @@ func New(dev *device.Device, o Options) (*Sorter, error) {
 // Room implements segment.Sorter.
 func (s *Sorter) Room() int { return s.options.RoomIn(s.dev.Memory().Bytes) }
 
-// RoomIn is the Room of a Sorter with so much device memory.
+// RoomIn is the Room of a Sorter with that much device memory.
 func (o Options) RoomIn(memory int64) int {
 	return int(max(0, min(maxRoom, (memory-fixed)/o.bytesEach())))
 }
 
-// MemoryFor is the device memory that has room for so many bytes of records.
+// MemoryFor is the device memory needed for that many bytes of records.
 func (o Options) MemoryFor(records int64) int64 {
 	return max(MinMemory, o.bytesEach()*min(records, maxRoom)+fixed)
 }
 
-// Stats says what was done so far.
+// Stats returns what was done so far.
 func (s *Sorter) Stats() Stats { return s.stats }
 
-// Sort implements segment.Sorter. Besides errors of the device there are two: pieces beyond Room, and terms of more
-// than 448 bytes that begin alike, which would take more rounds than they are worth.
+// Sort implements segment.Sorter. Besides device errors there are two: pieces beyond Room, and
+// terms of more than 448 bytes with the same beginning, which would take more rounds than they are
+// worth.
 func (s *Sorter) Sort(cells int, pieces []segment.Piece) ([][]byte, error) {
 	start := time.Now()
 	lap := func(to *time.Duration) {
@@ -142,7 +143,7 @@ func (s *Sorter) Sort(cells int, pieces []segment.Piece) ([][]byte, error) {
 	return out, nil
 }
 
-// An arena gives a run its parts of the device's memory.
+// An arena hands out a run's parts of the device's memory.
 type arena struct {
 	memory device.Memory
 	used   int64
@@ -150,7 +151,7 @@ type arena struct {
 
 var errNoRoom = errors.New("gpu: more records than there is device memory for")
 
-// take takes so many bytes, aligned as the whole is.
+// take takes that many bytes, aligned like the whole.
 func (a *arena) take(bytes int64) (device.Memory, error) {
 	end := a.used + bytes
 	if end > a.memory.Bytes {

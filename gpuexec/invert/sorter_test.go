@@ -14,7 +14,7 @@ import (
 	"github.com/riffle-search/riffle/segment"
 )
 
-// open gives a Sorter of so much device memory. It skips where there is no device.
+// open returns a Sorter with that much device memory. It skips the test where there is no device.
 func open(t testing.TB, bytes int64, o Options) *Sorter {
 	t.Helper()
 	dev, err := device.Open(0, device.Options{MemoryBytes: bytes})
@@ -47,7 +47,8 @@ func (s sink) Set(key, value []byte) error {
 // A document is the terms of its fields.
 type document map[string][]string
 
-// write makes a segment of documents, so many a chunk. With a Sorter all of it is offloaded.
+// write makes a segment of documents, perChunk in each chunk. With a Sorter everything is
+// offloaded.
 func write(t testing.TB, docs []document, perChunk int, s segment.Sorter, share float64, failed func(error)) sink {
 	t.Helper()
 	var c segment.Chunk
@@ -97,8 +98,8 @@ func same(t testing.TB, got, want sink) {
 	}
 }
 
-// random makes documents of terms of all kinds: few and often, many and once, empty, with zeros inside and
-// at the end, long ones that begin alike.
+// random makes documents with terms of all kinds: a few frequent and many rare ones, empty ones,
+// with zeros inside and at the end, and long ones with a common beginning.
 func random(rng *rand.Rand, n int) []document {
 	term := func() string {
 		switch rng.IntN(8) {
@@ -134,8 +135,8 @@ func random(rng *rand.Rand, n int) []document {
 	return docs
 }
 
-// TestSegments: a segment is the same to the byte when a device inverts it, however much of it, in however many
-// rounds.
+// TestSegments: a segment is the same to the byte when a device inverts it, whatever the share and
+// the number of rounds.
 func TestSegments(t *testing.T) {
 	t.Run("sort", func(t *testing.T) { testSegments(t, Options{}) })
 	t.Run("trees", func(t *testing.T) { testSegments(t, Options{Trees: true}) })
@@ -166,7 +167,7 @@ func testSegments(t *testing.T, o Options) {
 	}
 }
 
-// TestRounds: with little device memory there are several rounds a segment, and it is still the same.
+// TestRounds: with little device memory a segment takes several rounds and is still the same.
 func TestRounds(t *testing.T) {
 	t.Run("sort", func(t *testing.T) { testRounds(t, Options{}) })
 	t.Run("trees", func(t *testing.T) { testRounds(t, Options{Trees: true}) })
@@ -182,7 +183,7 @@ func testRounds(t *testing.T, o Options) {
 	}
 }
 
-// TestSlabs: more than one slab goes to the device and comes back.
+// TestSlabs: the copies to and from the device take more than one slab.
 func TestSlabs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("half a million terms")
@@ -202,7 +203,7 @@ func TestSlabs(t *testing.T) {
 	}
 }
 
-// TestLongTerms: terms that are alike for too long are refused, and the CPU indexes them.
+// TestLongTerms: a Sorter refuses terms with too long a common beginning, and the CPU indexes them.
 func TestLongTerms(t *testing.T) {
 	s := open(t, 4<<20, Options{})
 	long := strings.Repeat("x", 1000)
@@ -213,18 +214,18 @@ func TestLongTerms(t *testing.T) {
 	if refused == nil || errors.Is(refused, device.ErrLost) {
 		t.Errorf("terms of 1,000 bytes: %v", refused)
 	}
-	// Alone, a long term needs no second look.
+	// A single long term needs no second round.
 	docs = []document{{"f": {long}}, {"f": {"short"}}}
 	same(t, write(t, docs, 2, s, 1, func(err error) { t.Error(err) }), write(t, docs, 2, nil, 0, nil))
 }
 
-// TestLost: a device that is lost while it works costs nothing but time, wherever that happens.
+// TestLost: losing the device at any step costs only time.
 func TestLost(t *testing.T) {
 	docs := random(rand.New(rand.NewPCG(33, 33)), 200)
 	want := write(t, docs, 20, nil, 0, nil)
 	lost := 0
 	for _, launches := range []string{"1", "2", "5", "40", "150"} {
-		t.Setenv("RIFFLE_EMULATOR_FAIL", launches) // a device that is real does not fail
+		t.Setenv("RIFFLE_EMULATOR_FAIL", launches) // a real device does not fail
 		dev, err := device.Open(0, device.Options{MemoryBytes: 512 << 10})
 		if errors.Is(err, device.ErrNoDevice) {
 			t.Skip(err)
@@ -254,7 +255,7 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// TestTooLittle: a Sorter says when it cannot work, and when it is given too much.
+// TestTooLittle: a Sorter reports that it has too little memory to work, or is given too much.
 func TestTooLittle(t *testing.T) {
 	s := open(t, MinMemory, Options{})
 	if _, err := s.Sort(1, []segment.Piece{{Records: make([]byte, s.Room()+1)}}); !errors.Is(err, errNoRoom) {

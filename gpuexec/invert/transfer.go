@@ -4,11 +4,12 @@ import (
 	"github.com/riffle-search/riffle/gpuexec/device"
 )
 
-// A slab carries bytes between the host and the device: one is on its way while the other is filled or emptied.
+// A slab carries bytes between the host and the device: one is on its way while the other is filled
+// or emptied.
 type slab struct {
 	memory device.Pinned
 	event  device.Event // behind its last copy
-	busy   bool         // there was one that nobody has waited for
+	busy   bool         // its last copy has not been waited for
 }
 
 func (s *Sorter) await(b *slab) error {
@@ -19,13 +20,13 @@ func (s *Sorter) await(b *slab) error {
 	return s.dev.Wait(b.event)
 }
 
-// A writer writes bytes to a range of device memory, one behind the other.
+// A writer writes bytes sequentially to a range of device memory.
 type writer struct {
 	s    *Sorter
 	to   device.Memory
-	at   int64 // of to, where the slab at hand goes
+	at   int64 // where in to the current slab goes
 	slab int
-	used int64 // of the slab at hand
+	used int64 // of the current slab
 }
 
 func (w *writer) write(b []byte) error {
@@ -47,7 +48,7 @@ func (w *writer) write(b []byte) error {
 	return nil
 }
 
-// flush sends what is in the slab at hand.
+// flush sends what is in the current slab.
 func (w *writer) flush() error {
 	if w.used == 0 {
 		return nil
@@ -63,7 +64,7 @@ func (w *writer) flush() error {
 	return err
 }
 
-// read returns a copy of a range of device memory, when what is on the stream has been done.
+// read returns a copy of a range of device memory, after the work on the stream is done.
 func (s *Sorter) read(from device.Memory) ([]byte, error) {
 	size := s.slabs[0].memory.Len()
 	part := func(i int64) device.Memory { return from.Slice(i*size, min((i+1)*size, from.Bytes)) }

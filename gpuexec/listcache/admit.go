@@ -2,16 +2,16 @@ package listcache
 
 import "slices"
 
-// takeIn gives places to what a need wants and the cache lacks, as far as it is worth more
-// than what has to go for it.
+// takeIn gives places to the pieces that a need wants and the cache lacks, if each is worth more
+// than what it displaces.
 func (c *Cache) takeIn(e *entry, n *Need) {
-	if e.total == 0 && e.headAt == nil { // runs only: there is nothing but the head
+	if e.total == 0 && e.headAt == nil { // runs only: the list has only a head
 		c.giveHead(e, func(rows uint32, o owner) (uint32, bool) {
 			return c.findSlot(rows, c.worthOf(o), o)
 		})
 	}
 	if n.Rest && e.headAt == nil && len(c.slots.free) > 0 {
-		c.giveHead(e, c.slots.take) // though queries may want no extent
+		c.giveHead(e, c.slots.take) // even if queries want no extent
 	}
 	if c.hopeless(e) {
 		return
@@ -24,7 +24,7 @@ func (c *Cache) takeIn(e *entry, n *Need) {
 		row, ok := c.findSlot(rows, c.worth(e, x), owner{e, int32(x)})
 		if !ok {
 			if c.config.Policy != VFB {
-				return // what the list has left is worth no more
+				return // the rest of the list is worth no more
 			}
 			continue
 		}
@@ -38,8 +38,8 @@ func (c *Cache) takeIn(e *entry, n *Need) {
 	}
 }
 
-// hopeless reports whether no extent of a list is worth as much as the least that is there. Now and then it
-// does not say so, for the least is only what samples have shown.
+// hopeless reports whether no extent of a list is worth as much as the least cached piece. Now and
+// then it reports false regardless, because that least value is an estimate from samples.
 func (c *Cache) hopeless(e *entry) bool {
 	if e.some != nil && c.config.Policy == VFB || len(c.slots.free) > 0 || c.worth(e, 0) > c.slots.floor {
 		return false
@@ -51,7 +51,7 @@ func (c *Cache) hopeless(e *entry) bool {
 	return false
 }
 
-// limit is how many rows of a list the policy lets in.
+// limit is how many rows of a list the policy admits.
 func (c *Cache) limit(e *entry) int64 {
 	if c.config.Policy != VFB {
 		return e.total
@@ -59,7 +59,7 @@ func (c *Cache) limit(e *entry) int64 {
 	return int64(c.config.Lambda * float64(e.total))
 }
 
-// keep notes the place of an extent.
+// keep records the place of an extent.
 func (c *Cache) keep(e *entry, x int, row uint32) {
 	e.at[x] = row
 	e.setPending(x)
@@ -86,7 +86,7 @@ func (c *Cache) giveHead(e *entry, find func(rows uint32, o owner) (uint32, bool
 	}
 	e.headAt, e.headDue = slices.Clone(c.found), true
 	if e.headAt == nil {
-		e.headAt = []uint32{} // of no parts
+		e.headAt = []uint32{} // a head without parts
 	}
 	e.at = make([]uint32, len(e.sizes))
 	for x, rows := range e.sizes {
@@ -98,7 +98,7 @@ func (c *Cache) giveHead(e *entry, find func(rows uint32, o owner) (uint32, bool
 	return true
 }
 
-// giveBack gives the slots of the first parts of a head back.
+// giveBack frees the slots of the first parts of a head.
 func (c *Cache) giveBack(at, parts []uint32) {
 	for i, row := range at {
 		if parts[i] > 0 {
@@ -107,7 +107,7 @@ func (c *Cache) giveBack(at, parts []uint32) {
 	}
 }
 
-// worth is what the policy goes by: the higher, the more an extent should be kept.
+// worth is the policy's value of an extent: the higher, the longer it should be kept.
 func (c *Cache) worth(e *entry, x int) float32 {
 	switch c.config.Policy {
 	case Qtf:

@@ -19,12 +19,11 @@ func (b *Batch) begin(needs []Need, buffer Region) {
 	b.extents = slices.Grow(b.extents[:0], extents)
 }
 
-// end lets go of what the answer does not need.
+// end drops references that the answer does not need.
 func (b *Batch) end() { clear(b.entries) }
 
-// copyTo has a piece copied into the buffer and, unless row is Missing, from there to
-// that row of the cache. It returns where the piece is then: Missing, when the buffer is
-// full.
+// copyTo schedules the copy of a piece into the buffer and, unless row is Missing, from there to
+// that row of the cache. It returns the piece's row afterwards, or Missing when the buffer is full.
 func (b *Batch) copyTo(c Copy, row uint32) uint32 {
 	if c.Rows == 0 {
 		return 0

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestBuffer places lists without a cache: what is wanted is copied without gaps, in
-// order, until the buffer is full.
+// TestBuffer places lists without a cache: wanted pieces are copied without gaps, in order, until
+// the buffer is full.
 func TestBuffer(t *testing.T) {
 	c, err := New(Config{})
 	if err != nil {
@@ -18,7 +18,7 @@ func TestBuffer(t *testing.T) {
 		{Head: []uint32{1}, Extents: []uint32{100, 3}},
 	}
 	var b Batch
-	for range 2 { // the second time in the memory of the first
+	for range 2 { // the second time the batch's memory is reused
 		c.Place(needs, Region{First: 1000, Rows: 30}, &b)
 		want := []Placed{
 			{Head: []uint32{1000, 1002}, Extents: []uint32{1003, 0, 1008}, Complete: true},
@@ -39,8 +39,8 @@ func TestBuffer(t *testing.T) {
 	}
 }
 
-// TestDropLeavesBatch: a list that is dropped after its batch was placed stays where the batch was told that it is. Batches
-// that are placed later run later, and only they can bring other pieces there.
+// TestDropLeavesBatch: if a list is dropped after its batch was placed, its pieces keep the places
+// that the batch was told. Only batches placed later, which run later, can overwrite them.
 func TestDropLeavesBatch(t *testing.T) {
 	for name, drop := range map[string]func(*Cache){
 		"Drop":  func(c *Cache) { c.Drop(func(uint64) bool { return true }) },
@@ -53,7 +53,7 @@ func TestDropLeavesBatch(t *testing.T) {
 		}
 		needs := []Need{{Key: 1, Head: []uint32{20}, Extents: []uint32{64, 0, 64}}}
 		var b Batch
-		for range 2 { // the second time it is there
+		for range 2 { // the second time it is cached
 			c.Place(needs, Region{First: 4096, Rows: 4096}, &b)
 		}
 		if b.Lists[0].Serial == 0 {
@@ -67,8 +67,8 @@ func TestDropLeavesBatch(t *testing.T) {
 	}
 }
 
-// TestRest: a list of which queries never want all comes to be resident as a whole, behind what they want, unless
-// something would have to go for that.
+// TestRest: a list whose queries never want all of it becomes fully resident, after what they want,
+// unless that would displace something.
 func TestRest(t *testing.T) {
 	for _, test := range []struct {
 		rows  uint32 // of the cache
@@ -80,7 +80,7 @@ func TestRest(t *testing.T) {
 		}
 		needs := []Need{{Key: 1, Head: []uint32{20}, Extents: []uint32{64, 0, 64, 64, 64, 64}, Wanted: []uint64{0b100}, Rest: true}}
 		var b Batch
-		c.Place(needs, Region{First: 4096, Rows: 84 + 2*64}, &b) // room for two that are not wanted
+		c.Place(needs, Region{First: 4096, Rows: 84 + 2*64}, &b) // room for two unwanted extents
 		if n, first := len(b.Copies), b.Copies[1].Piece; n != 4 && test.whole || first != 2 {
 			t.Fatalf("%d pieces are copied, and extent %d first", n, first)
 		}

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// BenchmarkPlace places batches of 1,000 lists of 300 extents, of which so many hundredths would fit if slots had no waste.
+// BenchmarkPlace places batches of 1,000 lists of 300 extents. Its argument is the percentage of
+// them that would fit if slots wasted nothing.
 func BenchmarkPlace(b *testing.B) {
 	for _, percent := range []int{5, 50, 110} {
 		b.Run(fmt.Sprintf("fit=%d", percent), func(b *testing.B) {

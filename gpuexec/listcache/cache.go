@@ -10,42 +10,43 @@ import (
 
 // Config says how much memory a Cache has and what it keeps there.
 type Config struct {
-	// Region is the part of the arena that the cache has for its own. The row behind its
-	// last one must belong to the arena, too: kernels read a row more than a piece has.
-	// With 0 rows nothing is kept, and every batch brings all it needs.
+	// Region is the part of the arena that belongs to the cache. The row after its last one must
+	// belong to the arena, too: kernels read one row past a piece. With 0 rows nothing is kept, and
+	// every batch copies all it needs.
 	Region Region
 
 	Policy Policy
 
-	// Lambda is the largest share of a list's extents, by rows, that policy VFB takes in: the
-	// paper's maximum admission ratio λ. 0 stands for 1.
+	// Lambda is the largest share of a list's extents, by rows, that policy VFB admits: the paper's
+	// maximum admission ratio λ. 0 stands for 1.
 	Lambda float64
 
-	// Static: only Admit takes lists in.
+	// Static: only Admit adds lists.
 	Static bool
 
-	// HalfLife is after how many queries a visit counts half. 0 stands for DefaultHalfLife.
+	// HalfLife is the number of queries after which a visit counts half. 0 stands for
+	// DefaultHalfLife.
 	HalfLife int
 }
 
-// DefaultHalfLife is some seconds of queries.
+// DefaultHalfLife is a few seconds of queries.
 const DefaultHalfLife = 100_000
 
-// A Policy says what is worth keeping. The names are those of Wang 2017.
+// A Policy decides what is worth keeping. The names are those of Wang 2017.
 type Policy uint8
 
 const (
-	// VFB (visiting frequency based block admission) keeps the extents that are wanted most
-	// often, of each list at most a share Lambda.
+	// VFB (visiting frequency based block admission) keeps the extents that are wanted most often,
+	// but at most a share Lambda of each list.
 	VFB Policy = iota
 
-	// Qtf keeps whole lists: those that most queries have.
+	// Qtf keeps whole lists: those that occur in most queries.
 	Qtf
 
-	// QtfDf keeps whole lists: those that most queries have for their length.
+	// QtfDf keeps whole lists: those that occur in most queries for their length.
 	QtfDf
 
-	policies // how many there are
+	policies // the number of policies
 )
 
 var policyNames = [policies]string{"vfb", "qtf", "qtfdf"}
@@ -67,10 +68,10 @@ func ParsePolicy(name string) (Policy, error) {
 	return 0, fmt.Errorf("unknown policy %q, want one of %v", name, policyNames)
 }
 
-// A Cache keeps pieces of lists in one part of a device's memory. It is safe for
-// concurrent use, but batches must run in the order in which they were placed.
+// A Cache keeps pieces of lists in one part of a device's memory. It is safe for concurrent use,
+// but batches must run in the order in which they were placed.
 //
-// What it does depends on the calls alone, in their order: not on time, and not on chance.
+// It is deterministic: its decisions depend only on the sequence of calls.
 type Cache struct {
 	mu      sync.Mutex
 	config  Config
@@ -79,10 +80,10 @@ type Cache struct {
 	slots   *slots
 	stats   Stats
 	batch   uint64 // number of the last batch
-	serial  uint64 // the last one given
+	serial  uint64 // the last one assigned
 	queries int    // counted since the epoch began
 	epoch   uint32
-	refused int      // lists, since one was last given a try
+	refused int      // lists refused since one was last let through
 	found   []uint32 // scratch memory
 }
 
@@ -109,12 +110,12 @@ func New(config Config) (*Cache, error) {
 	return c, nil
 }
 
-// Drop forgets the lists whose keys gone reports: those of segments that no query will
-// ask for again. No other list is touched.
+// Drop forgets the lists whose keys gone reports: those of segments that no query will use again.
+// No other list is touched.
 func (c *Cache) Drop(gone func(key uint64) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, key := range slices.Sorted(maps.Keys(c.entries)) { // slots become free in an order that is always the same
+	for _, key := range slices.Sorted(maps.Keys(c.entries)) { // slots become free in a fixed order
 		if gone(key) {
 			c.dropEntry(c.entries[key])
 			c.forget(key)
@@ -122,8 +123,8 @@ func (c *Cache) Drop(gone func(key uint64) bool) {
 	}
 }
 
-// Resident returns how many bytes of a list's extents lie in the cache, or are about to. It
-// does not wait for a batch that is being placed.
+// Resident returns how many bytes of a list's extents are cached or scheduled to be. It does not
+// wait for a batch that is being placed.
 func (c *Cache) Resident(key uint64) int64 {
 	if n, ok := c.sizes.Load(key); ok {
 		return RowBytes * n.(*atomic.Int64).Load()
@@ -131,21 +132,20 @@ func (c *Cache) Resident(key uint64) int64 {
 	return 0
 }
 
-// forget forgets all about a list of which nothing is resident.
+// forget removes all knowledge of a list without resident pieces.
 func (c *Cache) forget(key uint64) {
 	delete(c.entries, key)
 	c.sizes.Delete(key)
 }
 
-// Reset empties the cache: the device has lost what was there. What is known of visits
-// stays.
+// Reset empties the cache, because the device has lost its contents. Counts of visits remain.
 func (c *Cache) Reset() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.clear()
 }
 
-// clear takes everything out.
+// clear removes everything.
 func (c *Cache) clear() {
 	for _, e := range c.entries {
 		c.dropEntry(e)
@@ -153,8 +153,8 @@ func (c *Cache) clear() {
 	c.slots.clear()
 }
 
-// passTime begins another epoch when there have been enough queries, and forgets lists
-// that have not been wanted for long.
+// passTime begins another epoch after enough queries, and forgets lists that have not been wanted
+// for long.
 func (c *Cache) passTime() {
 	if c.queries < c.config.HalfLife {
 		return

@@ -20,7 +20,7 @@ func TestSameAgain(t *testing.T) {
 			b := new(Batch)
 			c.Place(pick(rng, lists), Region{First: 2000, Rows: 3000}, b)
 			b.Lists = append([]Placed(nil), b.Lists...)
-			for j := range b.Lists { // they are good until the next call only
+			for j := range b.Lists { // valid only until the next call
 				b.Lists[j].Extents = append([]uint32(nil), b.Lists[j].Extents...)
 				b.Lists[j].Head = append([]uint32(nil), b.Lists[j].Head...)
 			}
@@ -39,7 +39,7 @@ func TestSameAgain(t *testing.T) {
 	}
 }
 
-// TestPlaceAllocatesNothing: lists that are known, and a batch whose memory has grown.
+// TestPlaceAllocatesNothing: with known lists, once the batch's memory has grown.
 func TestPlaceAllocatesNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	c, err := New(Config{Region: Region{Rows: 3000}})
@@ -57,8 +57,8 @@ func TestPlaceAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestSerial: a list that is there as a whole keeps its serial as long as nothing of it
-// moves, and then has another one.
+// TestSerial: a fully resident list keeps its serial until one of its places changes. Then it gets
+// another.
 func TestSerial(t *testing.T) {
 	c, err := New(Config{Region: Region{Rows: 1000}})
 	if err != nil {
@@ -88,7 +88,7 @@ func TestSerial(t *testing.T) {
 	}
 }
 
-// TestZeroNeed: among others it changes nothing, not even the figures.
+// TestZeroNeed: a zero Need among others changes nothing, not even the statistics.
 func TestZeroNeed(t *testing.T) {
 	full := Need{Key: 1, Head: []uint32{2}, Extents: []uint32{5, 6}}
 	var figures [2]Stats
@@ -111,7 +111,7 @@ func TestZeroNeed(t *testing.T) {
 	}
 }
 
-// TestConfig: what cannot be carried out is named.
+// TestConfig: an error names each invalid field.
 func TestConfig(t *testing.T) {
 	for _, test := range []struct {
 		config Config

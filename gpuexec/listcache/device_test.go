@@ -7,20 +7,20 @@ import (
 	"testing"
 )
 
-// A cell says what lies in a row of a device: which row of which piece of which list.
+// A cell records the content of a row of a device: which row of which piece of which list.
 type cell struct {
 	key, version uint64
 	piece        int32
 	row          uint32
 }
 
-// A device is what the cells of an arena hold, and does what Place says.
+// A device simulates an arena: it holds its cells and carries out the copies of Place.
 type device struct {
 	t     *testing.T
 	cells []cell
 }
 
-// run carries out the copies of a batch and checks every place that it was told.
+// run carries out the copies of a batch and checks every place that the batch was told.
 func (d *device) run(needs []Need, buffer Region, b *Batch) {
 	next := buffer.First
 	for _, c := range b.Copies {
@@ -60,7 +60,7 @@ func versionOf(n *Need, piece int32) uint64 {
 	return n.Version
 }
 
-// check reads every piece where it is said to be.
+// check reads every piece at its reported place.
 func (d *device) check(n *Need, p *Placed) {
 	complete := len(p.Head) == len(n.Head) && len(p.Extents) == len(n.Extents)
 	read := func(piece int32, rows, at uint32) {
@@ -89,7 +89,7 @@ func (d *device) check(n *Need, p *Placed) {
 	}
 }
 
-// checkSlots holds slots and entries to one another.
+// checkSlots checks that slots and entries agree.
 func checkSlots(t *testing.T, c *Cache) {
 	t.Helper()
 	used, owned, lists, extents := int64(0), 0, 0, 0
@@ -179,8 +179,8 @@ func pick(rng *rand.Rand, lists []Need) (needs []Need) {
 	return needs
 }
 
-// TestModel runs random batches on a device that remembers what lies where: every piece
-// must be where Place said, while lists come and go, and whatever the policy.
+// TestModel runs random batches on a simulated device that remembers its contents. Every piece must
+// be where Place reported, while lists come and go, under any policy.
 func TestModel(t *testing.T) {
 	for round := range 300 {
 		rng := rand.New(rand.NewPCG(1, uint64(round)))

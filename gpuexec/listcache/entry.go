@@ -6,8 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// An entry is a list that the cache knows: how often it is wanted, and which of its pieces
-// have a place.
+// An entry is a list that the cache knows: how often it is wanted, and the places of its pieces.
 type entry struct {
 	key     uint64
 	version uint64 // of the head that has a place
@@ -16,20 +15,20 @@ type entry struct {
 	total   int64    // their sum
 	head    int64    // rows of all parts
 
-	// Visits, which fade: see fade.
+	// Visits, halved each epoch: see fade.
 	queries float32   // that had the list
-	all     float32   // of these, that wanted all extents
-	some    []float32 // of each extent, by queries that did not want all; nil before the first
-	epoch   uint32    // for which the above hold
+	all     float32   // of these, those that wanted all extents
+	some    []float32 // for each extent, visits of queries that did not want all; nil until there is one
+	epoch   uint32    // of the visits above
 
-	headAt    []uint32      // rows of the parts' places; nil when they have none
-	at        []uint32      // row of each extent's place, or Missing; nil when none has one
-	pending   []uint64      // bit of each extent that has a place but has not been copied there; nil for none
+	headAt    []uint32      // rows of the parts' places; nil if they have none
+	at        []uint32      // row of each extent's place, or Missing; nil if no extent has one
+	pending   []uint64      // bit of each extent that has a place but has not been copied; nil if none
 	headDue   bool          // the head has not been copied to its place
 	headBatch uint64        // the last batch that had the head of this version
 	resident  int64         // rows of the extents that have a place
 	kept      int           // number of those extents
-	shown     *atomic.Int64 // resident, for all to see
+	shown     *atomic.Int64 // resident, for readers without the lock
 	batch     uint64        // the last batch that had the list
 	serial    uint64        // changes with any place
 }
@@ -48,12 +47,12 @@ func sum(rows []uint32) (total int64) {
 	return total
 }
 
-// is reports whether n is the list as the entry knows it.
+// is reports whether n is the list that the entry knows.
 func (e *entry) is(n *Need) bool {
 	return len(e.sizes) == len(n.Extents) && (same(e.parts, n.Head) || slices.Equal(e.parts, n.Head))
 }
 
-// same reports whether two slices are one and the same.
+// same reports whether two slices share their memory.
 func same(a, b []uint32) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
 
 // count counts the visits of the queries of a need.
@@ -74,7 +73,7 @@ func (e *entry) count(n *Need) {
 	}
 }
 
-// fade halves the visits for each epoch that has gone by.
+// fade halves the visits once for each epoch that has passed.
 func (e *entry) fade(epoch uint32) {
 	if e.epoch == epoch {
 		return
@@ -104,12 +103,12 @@ func (e *entry) rowsOf(piece int32) uint32 {
 	return e.sizes[piece]
 }
 
-// isPending reports whether an extent has a place but is not there yet.
+// isPending reports whether an extent has a place but has not been copied to it.
 func (e *entry) isPending(extent int) bool {
 	return e.pending != nil && e.pending[extent/64]>>(extent%64)&1 == 1
 }
 
-// setPending notes that an extent has been given a place.
+// setPending records that an extent was given a place.
 func (e *entry) setPending(extent int) {
 	if e.pending == nil {
 		e.pending = make([]uint64, (len(e.sizes)+63)/64)
@@ -117,7 +116,7 @@ func (e *entry) setPending(extent int) {
 	e.pending[extent/64] |= 1 << (extent % 64)
 }
 
-// clearPending notes that an extent is being copied to its place, or has lost it.
+// clearPending records that an extent is being copied to its place, or has lost it.
 func (e *entry) clearPending(extent int) {
 	if e.pending != nil {
 		e.pending[extent/64] &^= 1 << (extent % 64)
@@ -135,7 +134,7 @@ func (e *entry) place(extent int) uint32 {
 	return e.at[extent]
 }
 
-// whole reports whether every piece has a place and is there.
+// whole reports whether every piece has a place and has been copied to it.
 func (e *entry) whole() bool {
 	return e.resident == e.total && e.headAt != nil && !e.headDue && !e.anyPending()
 }

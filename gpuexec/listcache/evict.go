@@ -5,10 +5,11 @@ import (
 	"slices"
 )
 
-// How many slots are looked at for one that is worth less, how many pieces that are worth no
-// more than such a sample are refused before the next is taken, and for how many that found nothing
-// slabs are looked at. Caches that choose by samples do nearly as well as those that keep all in
-// order; and what is worth little, which is most of what comes by, must cost next to nothing.
+// A search for a less valuable slot samples sampledSlots slots. After modesty refusals of pieces
+// worth no more than such a sample, the next piece causes a new one. After slabPatience failed
+// searches, sampledSlabs slabs are sampled. Caches that choose by samples do nearly as well as
+// those that keep everything in order, and most pieces are worth little, so refusing one must cost
+// next to nothing.
 const (
 	sampledSlots = 16
 	sampledSlabs = 16
@@ -16,8 +17,8 @@ const (
 	slabPatience = 2
 )
 
-// findSlot finds a place for a piece: a free one, or that of a piece of about its size
-// that is worth less, or one in a slab of pieces that are.
+// findSlot finds a place for a piece: a free one, that of a less valuable piece of similar size, or
+// one in a slab of less valuable pieces.
 func (c *Cache) findSlot(rows uint32, worth float32, mine owner) (row uint32, ok bool) {
 	if row, ok = c.slots.take(rows, mine); ok || c.slots.packed {
 		return row, ok
@@ -40,7 +41,7 @@ func (c *Cache) findSlot(rows uint32, worth float32, mine owner) (row uint32, ok
 	return 0, false
 }
 
-// refuses reports whether a piece is not even worth a look at those that are there.
+// refuses reports whether a piece is worth too little to compare it with cached ones.
 func (c *class) refuses(worth float32) bool {
 	if worth > c.floor {
 		return false
@@ -53,7 +54,7 @@ func (c *class) refuses(worth float32) bool {
 }
 
 // cheapest returns the piece with the lowest price in a sample of a class, if that is less than
-// worth. It is none of mine.
+// worth. It skips pieces of mine.
 func (c *Cache) cheapest(class *class, worth float32, mine *entry) (victim owner) {
 	floor, least := float32(math.MaxFloat32), worth
 	c.slots.each(class, sampledSlots, func(o owner) {
@@ -67,13 +68,13 @@ func (c *Cache) cheapest(class *class, worth float32, mine *entry) (victim owner
 		}
 	})
 	if class.floor = floor; floor == math.MaxFloat32 {
-		class.floor = 0 // nothing was seen
+		class.floor = 0 // the sample was empty
 	}
 	return victim
 }
 
-// price is what must be exceeded to take the slot of a piece: its worth, or twice that if
-// the batch at hand has the list, since the piece must then be copied for it.
+// price is the worth that another piece must exceed to take a slot: that of its piece, or twice
+// that if the current batch has the list, since the piece must then be copied for it.
 func (c *Cache) price(o owner) float32 {
 	w := c.worthOf(o)
 	if o.entry.batch == c.batch {
@@ -82,8 +83,8 @@ func (c *Cache) price(o owner) float32 {
 	return w
 }
 
-// emptySlab frees the slab among a few whose pieces have the lowest price on average, if
-// that is less than worth. None may be of the list that wants it.
+// emptySlab samples a few slabs and frees the one whose pieces have the lowest average price, if
+// that is less than worth. It skips slabs with pieces of mine.
 func (c *Cache) emptySlab(worth float32, mine *entry) bool {
 	s := c.slots
 	least, victim := worth, int32(-1)
@@ -98,7 +99,7 @@ func (c *Cache) emptySlab(worth float32, mine *entry) bool {
 	}
 	owners := s.slabs[victim].owners
 	for i := range owners {
-		if o := owners[i]; o.entry != nil { // not gone with one before
+		if o := owners[i]; o.entry != nil { // not evicted with an earlier one
 			c.evict(o)
 		}
 	}
@@ -107,8 +108,8 @@ func (c *Cache) emptySlab(worth float32, mine *entry) bool {
 }
 
 // slabPrice is the average price of the rows in use in a slab, 0 when there are none. It is
-// infinite when the slab is free as it is. While no owner comes or goes it is the same for all of a
-// batch, whose visits are counted before.
+// infinite for a free slab. Until an owner changes, it holds for a whole batch, because the batch's
+// visits are counted first.
 func (c *Cache) slabPrice(i int32) float32 {
 	s := &c.slots.slabs[i]
 	if s.class == nil {
@@ -135,7 +136,7 @@ func (s *slab) has(e *entry) bool {
 	return slices.ContainsFunc(s.owners, func(o owner) bool { return o.entry == e })
 }
 
-// evict takes a piece out; with a head, or the last extent, all that is there of its list.
+// evict removes a piece. With a head, or with the last extent, it removes the whole list.
 func (c *Cache) evict(o owner) {
 	e := o.entry
 	if o.piece < 0 || e.kept == 1 {
@@ -152,7 +153,7 @@ func (c *Cache) dropExtent(e *entry, x int) {
 	e.clearPending(x)
 }
 
-// giveExtent gives the slot of an extent back.
+// giveExtent frees the slot of an extent.
 func (c *Cache) giveExtent(e *entry, x int) {
 	rows := e.sizes[x]
 	c.slots.give(e.at[x], rows)
@@ -163,8 +164,8 @@ func (c *Cache) giveExtent(e *entry, x int) {
 	c.stats.evict(rows)
 }
 
-// dropEntry takes all pieces of a list out. It leaves the places as they are: a batch that was placed before may still
-// have them, while a segment goes.
+// dropEntry removes all pieces of a list. It does not overwrite the slice of places: a batch that
+// was placed before may still use it after its segment is dropped.
 func (c *Cache) dropEntry(e *entry) {
 	for x, rows := range e.sizes {
 		if rows > 0 && e.place(x) != Missing {
