@@ -27,13 +27,13 @@ import (
 // simBatch is how many queries of the simulation make a batch.
 const simBatch = 256
 
-// A simLog is what the queries of a log need of their lists. The first half of the log is
-// what a cache is filled by, the second half is what it is measured with.
+// A simLog is what the queries of a log need of their lists. The first half of the log fills a
+// cache, and the second half measures it.
 type simLog struct {
 	visits [][]listcache.Need // of each query, with the final threshold
-	wants  [][]listcache.Need // with the one known beforehand
+	wants  [][]listcache.Need // with the one known in advance
 	rows   int                // of all lists together
-	seen   map[uint64]bool    // lists that rows has
+	seen   map[uint64]bool    // lists included in rows
 }
 
 // simHead is a head of 12 bytes a block, in parts of 64 extents.
@@ -45,9 +45,8 @@ func simHead(l *postings.List) (parts []uint32) {
 	return parts
 }
 
-// simIndex makes an index of gutenberg-a as one segment. A ranked one is that of the
-// paper: every document has a static rank, few a high one, and documents lie in order of global
-// score.
+// simIndex makes an index of gutenberg-a as one segment. A ranked one is like the paper's: every
+// document has a static rank, few a high one, and documents are in order of global score.
 func simIndex(ranked bool) (*Engine, error) {
 	dir, err := os.MkdirTemp("", "riffle-sim")
 	if err != nil {
@@ -150,7 +149,7 @@ func newGov2Log(b *testing.B, mode Mode) *simLog {
 	return log
 }
 
-// add runs a query and notes what it visits.
+// add runs a query and records what it visits.
 func (log *simLog) add(b *testing.B, p *blockmax.Plan) {
 	before, after := thresholds(b, p)
 	var f demand.Finder
@@ -169,7 +168,7 @@ func (log *simLog) add(b *testing.B, p *blockmax.Plan) {
 	}
 }
 
-// thresholds returns the score that is needed before the first document, and after the last.
+// thresholds returns the score needed before the first document, and after the last.
 func thresholds(b *testing.B, p *blockmax.Plan) (before, after uint32) {
 	if p.Mode == blockmax.Or {
 		before = p.Seed()
@@ -189,7 +188,7 @@ func long(needs []listcache.Need) []listcache.Need {
 	return slices.DeleteFunc(needs, func(n listcache.Need) bool { return n.Key == 0 })
 }
 
-// together makes the needs of a batch of those of its queries: each list once.
+// together merges the needs of a batch's queries: each list once.
 func together(queries [][]listcache.Need) (needs []listcache.Need) {
 	at := map[uint64]int{}
 	for _, query := range queries {
@@ -210,15 +209,15 @@ func together(queries [][]listcache.Need) (needs []listcache.Need) {
 	return needs
 }
 
-// An outcome is what the second half of a log came to, a query.
+// An outcome is the second half of a log, averaged per query.
 type outcome struct {
 	hitRate float64 // of the bytes of extents that batches wanted
 	copied  float64 // bytes
-	left    float64 // bytes of extents that the CPU must go through, since the device lacks them
+	left    float64 // bytes of extents that the CPU must read, since the device lacks them
 }
 
-// simulate fills a cache by the first half of a log, if it is static, or has it learn
-// from it, and runs the second half. leave has what a pruned list lacks left to the CPU.
+// simulate runs the second half of a log. The first half fills a static cache, or trains another.
+// With leave, the CPU completes what a pruned list lacks.
 func (log *simLog) simulate(b *testing.B, config listcache.Config, leave bool) outcome {
 	c, err := listcache.New(config)
 	if err != nil {
@@ -250,7 +249,7 @@ func (log *simLog) simulate(b *testing.B, config listcache.Config, leave bool) o
 	}
 }
 
-// load brings all there that has been given a place.
+// load copies every piece that has a place.
 func (log *simLog) load(c *listcache.Cache, buffer listcache.Region) {
 	lists := map[uint64]listcache.Need{}
 	for _, n := range slices.Concat(log.wants...) {
@@ -264,7 +263,7 @@ func (log *simLog) load(c *listcache.Cache, buffer listcache.Region) {
 	}
 }
 
-// run runs queries in batches. It returns the bytes that are left to the CPU.
+// run runs queries in batches. It returns the bytes left to the CPU.
 func (log *simLog) run(c *listcache.Cache, buffer listcache.Region, from, to int, leave bool) (left float64) {
 	var b listcache.Batch
 	for ; from < to; from += simBatch {
@@ -291,9 +290,9 @@ func (log *simLog) run(c *listcache.Cache, buffer listcache.Region, from, to int
 	return left
 }
 
-// BenchmarkListCache is figures 6 to 9 of Wang 2017 without a device: what must be copied,
-// and what is left to the CPU, by policy, λ and memory. Memory is in hundredths of all lists that
-// the log has. RIFFLE_SIM names a set of queries to run alone. See bench/results/2026-11-20-list-cache.md.
+// BenchmarkListCache reproduces figures 6 to 9 of Wang 2017 without a device: what must be copied,
+// and what is left to the CPU, by policy, λ and memory. Memory is in hundredths of all lists of the
+// log. RIFFLE_SIM names the one set of queries to run. See bench/results/2026-11-20-list-cache.md.
 func BenchmarkListCache(b *testing.B) {
 	for _, set := range []struct {
 		name string

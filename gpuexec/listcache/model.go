@@ -6,25 +6,25 @@ import (
 	"time"
 )
 
-// A Model says how memory is best divided between lists that stay and the buffer of a batch: the
-// more lists stay, the less must be copied, but the fewer queries make a batch. It is that of
+// A Model finds the best division of memory between resident lists and the buffer of a batch. With
+// more resident lists, less must be copied, but fewer queries make a batch. The model is that of
 // Wang 2017, section 4.2.1: with lists in Sc bytes and a buffer of Sb,
 //
 //	queries a second = 1 / (c(n) + t(Sb) * dq(Sc))      n = Sb / dq(Sc)
 //
-// where what a query lacks, dq, comes from a simulation over a log (BenchmarkListCache), and the other
-// two from measuring a device.
+// dq, the bytes that a query lacks, comes from a simulation over a log (BenchmarkListCache). The
+// other two functions come from measuring a device.
 type Model struct {
 	Compute  Curve // c: nanoseconds a query, by queries in a batch
 	Transfer Curve // t: nanoseconds a byte, by bytes of a transfer
-	Volume   Curve // dq: bytes that must be copied for a query, by bytes of lists that stay
+	Volume   Curve // dq: bytes that must be copied for a query, by bytes of resident lists
 }
 
-// A Curve is a function by some points in ascending order of X: straight lines between them, and level
-// before the first and behind the last.
+// A Curve is a function through points in ascending order of X. It is linear between them, and
+// constant before the first and after the last.
 type Curve []Point
 
-// A Point is one of a Curve.
+// A Point is a point of a Curve.
 type Point struct{ X, Y float64 }
 
 // At returns the value at x; 0 for a curve without points.
@@ -48,7 +48,7 @@ func (c Curve) At(x float64) float64 {
 	return a.Y + (b.Y-a.Y)*(x-a.X)/(b.X-a.X)
 }
 
-// A Partition is what a Model promises of one way to divide the memory.
+// A Partition is a Model's prediction for one division of the memory.
 type Partition struct {
 	Cache, Buffer    int64
 	Queries          float64 // in a batch
@@ -56,11 +56,11 @@ type Partition struct {
 	BatchTime        time.Duration
 }
 
-// partitions is how finely Best divides memory.
+// partitions is the number of divisions that Best tries.
 const partitions = 200
 
-// Best returns the division of so many bytes with the most queries a second among those whose batches
-// take at most so long; 0 stands for any time. It is empty when there is none.
+// Best returns the division of memory bytes with the most queries a second among those whose
+// batches take at most most; 0 stands for any time. The result is empty if there is none.
 func (m *Model) Best(memory int64, most time.Duration) (best Partition) {
 	for i := range partitions {
 		cache := memory * int64(i) / partitions
@@ -71,14 +71,14 @@ func (m *Model) Best(memory int64, most time.Duration) (best Partition) {
 	return best
 }
 
-// with is what comes of a cache, and of the largest buffer up to the given one with which a batch takes
-// no longer than most.
+// with returns the partition of a cache and the largest buffer, up to the given one, with which a
+// batch takes no longer than most.
 func (m *Model) with(cache, buffer int64, most time.Duration) Partition {
 	p := m.evaluate(cache, buffer)
 	if most <= 0 || p.BatchTime <= most {
 		return p
 	}
-	low, high := int64(1), buffer // low may be too much as well
+	low, high := int64(1), buffer // low may also be too much
 	for high-low > max(1, buffer/1000) {
 		if mid := (low + high) / 2; m.evaluate(cache, mid).BatchTime <= most {
 			low = mid
@@ -93,7 +93,7 @@ func (m *Model) with(cache, buffer int64, most time.Duration) Partition {
 }
 
 func (m *Model) evaluate(cache, buffer int64) Partition {
-	volume := max(1, m.Volume.At(float64(cache))) // a query has terms and weights at least
+	volume := max(1, m.Volume.At(float64(cache))) // a query has at least terms and weights
 	n := max(1, float64(buffer)/volume)
 	nanoseconds := m.Compute.At(n) + m.Transfer.At(float64(buffer))*volume
 	if nanoseconds <= 0 {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestCurve: lines between points, level outside.
+// TestCurve: linear between points, constant outside.
 func TestCurve(t *testing.T) {
 	c := Curve{{1, 10}, {3, 20}, {4, 0}}
 	for _, test := range []Point{{0, 10}, {1, 10}, {2, 15}, {3, 20}, {3.5, 10}, {4, 0}, {9, 0}} {
@@ -19,8 +19,8 @@ func TestCurve(t *testing.T) {
 	}
 }
 
-// TestPartition: the model has its best where the paper has it, between a cache of nothing and one
-// of everything; and what it says of a partition is the formula.
+// TestPartition: the model's optimum lies where the paper has it, between no cache and a cache of
+// everything, and its prediction for a partition follows the formula.
 func TestPartition(t *testing.T) {
 	const memory = 1 << 30
 	m := Model{

@@ -6,17 +6,18 @@ const RowBytes = 16
 // Missing is the row of a piece that is not on the device.
 const Missing = ^uint32(0)
 
-// A Need is one list that a batch needs. Each list should come once: a repeat is right,
-// but may be copied a second time. The zero Need asks for nothing, and counts no visit.
+// A Need is one list that a batch needs. Each list should come once: a repeat is answered
+// correctly, but may be copied a second time. The zero Need requests nothing, and counts no visit.
 type Need struct {
 	Key     uint64 // blockmax.Term.Key; a list of key 0 is never kept
-	Version uint64 // of the head: one of another version is copied anew, and extents stay
+	Version uint64 // of the head: another version is copied again, while extents stay
 
 	// Queries is how many queries of the batch have the list. 0 counts as 1.
 	Queries int
 
-	// Head and Extents are the rows of each part of the head, and of each extent. The cache keeps these slices: their
-	// elements never change. A list that comes with the same ones again is known without a look at them.
+	// Head and Extents are the rows of each part of the head, and of each extent. The cache keeps
+	// these slices, whose elements never change. It recognizes the same slices without comparing
+	// elements.
 	Head    []uint32
 	Extents []uint32
 
@@ -24,13 +25,14 @@ type Need struct {
 	// Nil stands for all.
 	Wanted []uint64
 
-	// Leave has extents that are not resident, and are not taken in, left Missing
-	// instead of copied for this batch alone, if any other extent of the list is resident:
-	// what a pruned list lacks is left to the CPU, as in Wang 2017.
+	// Leave leaves extents Missing that are neither resident nor admitted, instead of copying them
+	// for this batch alone, if any other extent of the list is resident. The CPU then completes
+	// what a pruned list lacks, as in Wang 2017.
 	Leave bool
 
-	// Rest has extents that are not wanted brought to the cache as well, so that the list is resident as a whole: a few
-	// with each batch (rest.go), where there is memory that no list has, and only behind all that the batch wants.
+	// Rest also brings extents to the cache that are not wanted, until the whole list is resident:
+	// a few with each batch (rest.go), only into memory that no list uses, and only after all that
+	// the batch wants.
 	Rest bool
 }
 
@@ -43,34 +45,34 @@ type Region struct {
 type Copy struct {
 	List  int32  // index into the needs
 	Piece int32  // extent Piece, or part -1-Piece of the head
-	Rows  uint32 // how many
+	Rows  uint32 // number of rows
 	At    uint32 // the first row it takes in the buffer
 	Row   uint32 // where kernels find it: At, or a row of the cache to move it to
 }
 
-// A Batch is what Place answers. Its memory is used again for the next batch that is
-// placed with it. Nothing in it may be changed.
+// A Batch is the answer of Place. Its memory is reused for the next batch that is placed with it.
+// Callers must not change it.
 type Batch struct {
 	Lists  []Placed // parallel to the needs
 	Copies []Copy
 	Rows   uint32 // of the buffer, taken by Copies
 
 	buffer         Region
-	rest           uint32   // rows that may still be copied though nobody wants them
-	heads, extents []uint32 // behind Lists
-	entries        []*entry // of the needs, while they are placed
+	rest           uint32   // rows of unwanted extents that may still be copied
+	heads, extents []uint32 // memory of Lists
+	entries        []*entry // of the needs, during Place
 }
 
 // A Placed says where the pieces of a list are while its batch runs.
 type Placed struct {
 	Head    []uint32 // row of each part, or Missing
-	Extents []uint32 // row of each extent; Missing, too, for one that is neither wanted nor resident
+	Extents []uint32 // row of each extent; also Missing for one that is neither wanted nor resident
 
 	// Complete: no part of the head and no wanted extent is missing.
 	Complete bool
 
-	// Serial is not 0 when every piece of the list is resident, and then another one
-	// whenever any of its places has changed: a table of rows that lies on the device
-	// under a serial need not be sent again.
+	// Serial is 0 unless every piece of the list is resident. It changes whenever one of the list's
+	// places changes, so a table of rows that is on the device under a serial need not be sent
+	// again.
 	Serial uint64
 }

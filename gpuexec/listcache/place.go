@@ -1,10 +1,11 @@
 package listcache
 
-// Place says where each piece that a batch needs is to lie, and what must be copied for
-// that; see the package comment. buffer is the part of the arena that the batch has for
-// itself. needs may be changed after the call, but not what Head and Extents point to; b is good until the next one.
+// Place decides where each piece that a batch needs will lie, and what must be copied for that; see
+// the package comment. buffer is the part of the arena for the batch alone. Callers may change
+// needs after the call, but not the elements of Head and Extents. b is valid until the next call
+// with it.
 //
-// What Place has said holds from then on: the batch must run, or Reset be called.
+// The cache assumes these places from then on: the batch must run, or Reset be called.
 func (c *Cache) Place(needs []Need, buffer Region, b *Batch) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -14,7 +15,7 @@ func (c *Cache) Place(needs []Need, buffer Region, b *Batch) {
 		c.pin(&needs[i], b)
 	}
 	c.slots.settle()
-	for i, e := range b.entries { // who is in is settled before anything is said to be where
+	for i, e := range b.entries { // all admissions precede the first place, since they may evict
 		if e != nil && !c.config.Static && !e.whole() {
 			c.takeIn(e, &needs[i])
 		}
@@ -33,8 +34,8 @@ func (c *Cache) Place(needs []Need, buffer Region, b *Batch) {
 	c.passTime()
 }
 
-// pin finds the entry of a need, or makes one, counts the visit, and notes that the batch
-// has the list.
+// pin finds or makes the entry of a need, counts the visit, and records that the batch has the
+// list.
 func (c *Cache) pin(n *Need, b *Batch) {
 	var e *entry
 	if n.Key != 0 && c.config.Region.Rows > 0 {
@@ -45,8 +46,8 @@ func (c *Cache) pin(n *Need, b *Batch) {
 	b.entries = append(b.entries, e)
 }
 
-// known returns the entry of a need, with the visit counted. It is nil for a list that
-// the batch has in another form, too.
+// known returns the entry of a need, with the visit counted. It is nil for a list that the batch
+// also has in another form.
 func (c *Cache) known(n *Need) *entry {
 	e := c.entries[n.Key]
 	if e != nil && !e.is(n) {
@@ -108,8 +109,8 @@ func (c *Cache) placeHead(list int32, n *Need, e *entry, b *Batch) {
 	p.Head = b.heads[from:len(b.heads):len(b.heads)]
 }
 
-// sameHead reports whether the place of a head is for the one that is needed. It is
-// made so, unless an earlier list of the batch is there with another version.
+// sameHead reports whether the place of a head is for the needed version. If not, it adopts that
+// version, unless an earlier list of the batch uses another one.
 func (c *Cache) sameHead(e *entry, n *Need) bool {
 	if e.version == n.Version {
 		e.headBatch = c.batch
@@ -145,8 +146,8 @@ func (c *Cache) placeExtents(list int32, n *Need, e *entry, b *Batch) {
 	p.Extents = b.extents[from:len(b.extents):len(b.extents)]
 }
 
-// bring has a wanted extent copied to its place, if it has one, or else to the
-// buffer. It returns its row, Missing when that cannot be.
+// bring schedules the copy of a wanted extent to its place, if it has one, or else to the buffer.
+// It returns its row, or Missing if the buffer is full.
 func (c *Cache) bring(copying Copy, n *Need, e *entry, b *Batch) (row uint32) {
 	x := int(copying.Piece)
 	if e == nil || e.place(x) == Missing {
@@ -162,7 +163,7 @@ func (c *Cache) bring(copying Copy, n *Need, e *entry, b *Batch) (row uint32) {
 	return row
 }
 
-// change gives an entry another serial: some place of its has changed.
+// change gives an entry a new serial, because one of its places has changed.
 func (c *Cache) change(e *entry) {
 	c.serial++
 	e.serial = c.serial

@@ -1,18 +1,20 @@
 package listcache
 
-// What a batch brings of extents that nobody has wanted: a kilobyte for each query of each list, which is not felt beside the
-// query, so 7 MB in a batch of 2,000 queries. A collection of 2.4 GB is there after 700,000 queries.
+// The limit for unwanted extents in a batch: a kilobyte for each query of each list, which costs
+// little compared with the query. A batch of 2,000 queries copies 7 MB. A collection of 2.4 GB is
+// resident after 700,000 queries.
 const (
 	restRows  = 1 << 10 / RowBytes // for each query of each list
 	restLeast = 64 << 10 / RowBytes
 	restMost  = 16 << 20 / RowBytes
 )
 
-// placeRest has extents of a list brought to the cache that are not wanted, until it is resident as a whole.
+// placeRest brings unwanted extents of a list to the cache, until the whole list is resident.
 //
-// Why at all: who knows that lists are resident need not find out which extents its queries want, which takes a
-// processor longer than all else that a batch needs; but the last extents of a list, of a low bound, may never be
-// wanted. They are taken in only as long as there are slabs that no list has.
+// If lists are known to be resident, the executor need not find out which extents its queries want.
+// That takes a processor longer than all else that a batch needs. But the last extents of a list,
+// of a low bound, may never be wanted. They are admitted only while there are slabs that no list
+// uses.
 func (c *Cache) placeRest(list int32, n *Need, b *Batch) {
 	e, p := b.entries[list], &b.Lists[list]
 	if e == nil || c.config.Static || len(c.slots.free) == 0 || p.Serial != 0 || e.headAt == nil || e.headDue || e.version != n.Version {
@@ -35,7 +37,7 @@ func (c *Cache) placeRest(list int32, n *Need, b *Batch) {
 	}
 }
 
-// hasPlace reports whether an extent has a place, or can be given one that is free.
+// hasPlace reports whether an extent has a place, or gets a free one.
 func (c *Cache) hasPlace(e *entry, x int) bool {
 	if e.place(x) != Missing {
 		return true

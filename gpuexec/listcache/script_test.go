@@ -12,7 +12,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 )
 
-// A script is a cache and the lists that its lines speak of.
+// A script is a cache and the lists that its lines name.
 type script struct {
 	cache  *Cache
 	buffer Region
@@ -20,7 +20,7 @@ type script struct {
 	names  []string
 }
 
-// TestScript runs testdata/*, which say what is taken in and what goes. Commands are
+// TestScript runs testdata/*, which show what is admitted and evicted. Commands are
 //
 //	cache rows=N policy=P lambda=L static half-life=N buffer=N
 //	lists         a line each: name, head=(rows of parts) extents=(rows)
@@ -146,7 +146,7 @@ func (s *script) needs(d *datadriven.TestData) (needs []Need) {
 	return needs
 }
 
-// place places a batch and prints what is where.
+// place places a batch and prints where each piece is.
 func (s *script) place(needs []Need) string {
 	var b Batch
 	s.cache.Place(needs, s.buffer, &b)
@@ -165,7 +165,7 @@ func (s *script) place(needs []Need) string {
 	return out.String()
 }
 
-// where says in a word where a piece is: "here" already, "in" the cache from now on, in the
+// where says in a word where a piece is: "here" already, "in" the cache as of this batch, in the
 // "buffer", or "-" for nowhere.
 func (s *script) where(b *Batch, p *Placed, list, piece int) string {
 	name, row := fmt.Sprint(piece), uint32(0)
@@ -188,7 +188,7 @@ func (s *script) where(b *Batch, p *Placed, list, piece int) string {
 	return name + "=" + state
 }
 
-// show prints what is in the cache.
+// show prints the contents of the cache.
 func (s *script) show() string {
 	out := new(strings.Builder)
 	for _, key := range slices.Sorted(maps.Keys(s.cache.entries)) {

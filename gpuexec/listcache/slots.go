@@ -6,16 +6,15 @@ import (
 	"slices"
 )
 
-// slots divide the rows of a cache. Pieces have any size and come and go one by one, so
-// a heap of free ranges would soon be full of gaps that fit nothing. Instead rows are divided
-// into slabs, all of one size; a slab is divided into slots of one size, and a piece takes a
-// slot of the next size up. There are eight sizes between a number and its double, so a
-// slot is at most an eighth too large, and some 5 % on average. What could still go wrong is
-// that slabs are of sizes nobody wants any more; then a slab is emptied and divided anew
-// (Cache.emptySlab). So nothing is ever moved, and no memory is ever lost for long.
+// slots divide the rows of a cache. Pieces have any size and come and go one by one, so a heap of
+// free ranges would soon be full of gaps that fit nothing. Instead rows are divided into slabs, all
+// of one size; a slab is divided into slots of one size, and a piece takes a slot of the next size
+// up. There are eight sizes between a number and its double, so a slot is at most an eighth too
+// large, and some 5 % on average. Slabs may end up with slot sizes that no piece wants any longer;
+// such a slab is emptied and divided anew (Cache.emptySlab). So nothing is ever moved, and no
+// memory is lost for long.
 //
-// A cache that never gives anything up has no need of that: there pieces lie one behind
-// another (packed).
+// A cache that never evicts does not need this: its pieces lie one after another (packed).
 type slots struct {
 	region Region
 	packed bool
@@ -26,7 +25,7 @@ type slots struct {
 	free     []int32  // slabs that are not divided; the last is taken first
 	bySize   []*class // by the size of their slots
 	classes  []*class // in the order in which they were first needed
-	hand     int      // the slab that is looked at next
+	hand     int      // the slab that is sampled next
 	used     int64    // rows of pieces
 	floor    float32  // the least floor of all classes
 }
@@ -37,10 +36,10 @@ type slab struct {
 	owners []owner
 
 	price  float32 // Cache.slabPrice
-	priced uint64  // the batch for which it holds; 0 when an owner has come or gone since
+	priced uint64  // the batch for which it holds; 0 if an owner has changed since
 }
 
-// An owner is the piece in a slot; its entry is nil when there is none.
+// An owner is the piece in a slot; its entry is nil for a free slot.
 type owner struct {
 	entry *entry
 	piece int32 // as in Copy
@@ -51,16 +50,16 @@ type class struct {
 	size  uint32
 	free  []uint32 // first rows of free slots; the last is taken first
 	slabs []int32  // in ascending order
-	hand  int      // the slot that is looked at next, counted over slabs
+	hand  int      // the slot that is sampled next, counted over slabs
 
-	// What is known of how little pieces here are worth: a sample had none below floor.
+	// A lower estimate of what pieces here are worth: a sample had none below floor.
 	floor   float32
-	refused int // pieces that have not been worth more, since the last sample
-	failed  int // pieces that found no slot though they were, since a slab was last looked at
+	refused int // pieces worth no more than floor since the last sample
+	failed  int // pieces worth more that found no slot since slabs were last sampled
 }
 
-// Slabs have a size that gives each of some ten sizes of slots several, but are not so
-// small that parts of heads do not fit, unless the cache is small itself.
+// A slab should hold several slots of each of some ten sizes, but should be large enough for the
+// parts of heads, unless the cache itself is small.
 const (
 	slabsWanted = 256
 	slabsLeast  = 16
@@ -70,7 +69,7 @@ const (
 	sizesDouble = 8 // sizes of slots between a number and its double
 )
 
-// slabRows is the size of a slab in a cache of so many rows: a power of two.
+// slabRows is the size of a slab in a cache of that many rows: a power of two.
 func slabRows(rows uint32) uint32 {
 	n := max(rows/slabsWanted, min(goodRows, rows/slabsLeast))
 	return min(maxSlabRows, max(minSlabRows, uint32(1)<<bits.Len32(n/2)))
@@ -96,7 +95,7 @@ func (s *slots) clear() {
 	}
 }
 
-// slotSize is the size of the slots for pieces of so many rows.
+// slotSize is the size of the slots for pieces of that many rows.
 func slotSize(rows uint32) uint32 {
 	if rows <= sizesDouble {
 		return rows
@@ -105,7 +104,7 @@ func slotSize(rows uint32) uint32 {
 	return (rows + step - 1) &^ (step - 1)
 }
 
-// take finds a place for a piece without giving anything else up. o is its owner.
+// take finds a place for a piece without evicting another. o is its owner.
 func (s *slots) take(rows uint32, o owner) (row uint32, ok bool) {
 	if s.packed {
 		if rows > s.region.Rows-s.next {
@@ -132,8 +131,8 @@ func (s *slots) take(rows uint32, o owner) (row uint32, ok bool) {
 	return row, true
 }
 
-// larger returns the next larger class that has a free slot, up to half as large again:
-// that wastes less than leaving the slot empty.
+// larger returns the next larger class that has a free slot, up to half as large again. Leaving the
+// slot empty would waste more.
 func (s *slots) larger(size uint32) *class {
 	for n := slotSize(size + 1); n <= size+size/2 && n <= s.slabRows; n = slotSize(n + 1) {
 		if c := s.bySize[n]; c != nil && len(c.free) > 0 {
@@ -143,7 +142,7 @@ func (s *slots) larger(size uint32) *class {
 	return nil
 }
 
-// settle works out what the least is worth that is there.
+// settle computes the least worth of any class.
 func (s *slots) settle() {
 	s.floor = math.MaxFloat32
 	for _, c := range s.classes {
@@ -156,14 +155,14 @@ func (s *slots) settle() {
 	}
 }
 
-// fade halves what the least is worth, when everything is.
+// fade halves the least worth, along with everything else's.
 func (s *slots) fade() {
 	for _, c := range s.classes {
 		c.floor /= 2
 	}
 }
 
-// room bounds the rows of pieces that can still be taken.
+// room bounds the rows of pieces that can still be added.
 func (s *slots) room() int64 {
 	if s.packed {
 		return int64(s.region.Rows - s.next)
@@ -171,7 +170,7 @@ func (s *slots) room() int64 {
 	return math.MaxInt64
 }
 
-// class returns the class of slots for a piece, nil when it is larger than a slab.
+// class returns the class of slots for a piece, nil if it is larger than a slab.
 func (s *slots) class(rows uint32) *class {
 	size := slotSize(rows)
 	if size > s.slabRows {
@@ -186,7 +185,7 @@ func (s *slots) class(rows uint32) *class {
 	return c
 }
 
-// divide makes slots of a free slab.
+// divide divides a free slab into slots.
 func (s *slots) divide(c *class) bool {
 	if len(s.free) == 0 {
 		return false
@@ -206,31 +205,31 @@ func (s *slots) divide(c *class) bool {
 // first is the first row of a slab.
 func (s *slots) first(slab int32) uint32 { return s.region.First + uint32(slab)*s.slabRows }
 
-// owner returns whose the slot at a row is.
+// owner returns the owner of the slot at a row.
 func (s *slots) owner(row uint32) *owner {
 	i := (row - s.region.First) / s.slabRows
 	slab := &s.slabs[i]
 	return &slab.owners[(row-s.first(int32(i)))/slab.class.size]
 }
 
-// own says whose the slot at a row is from now on.
+// own sets the owner of the slot at a row.
 func (s *slots) own(row uint32, o owner) {
 	*s.owner(row) = o
 	s.slabs[(row-s.region.First)/s.slabRows].priced = 0
 }
 
-// give gives the slot of a piece back.
+// give frees the slot of a piece.
 func (s *slots) give(row, rows uint32) {
 	s.used -= int64(rows)
 	if s.packed {
-		return // its rows are lost until all is cleared
+		return // its rows are lost until the cache is cleared
 	}
 	s.own(row, owner{})
 	c := s.slabs[(row-s.region.First)/s.slabRows].class
 	c.free = append(c.free, row)
 }
 
-// undivide makes a slab free whose slots all are.
+// undivide frees a slab whose slots are all free.
 func (s *slots) undivide(i int32) {
 	slab := &s.slabs[i]
 	c, first := slab.class, s.first(i)
@@ -241,8 +240,8 @@ func (s *slots) undivide(i int32) {
 	s.free = append(s.free, i)
 }
 
-// each calls visit with the owner of the next n slots of a class, round and round,
-// at most each slot once.
+// each calls visit with the owner of the next n slots of a class, in a cycle, at most each slot
+// once.
 func (s *slots) each(c *class, n int, visit func(owner)) {
 	per := int(s.slabRows / c.size)
 	total := per * len(c.slabs)

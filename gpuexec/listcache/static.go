@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// Count counts the visits of queries without placing anything: those of a log, for Admit.
-// Calls may come from one goroutine for each query.
+// Count counts the visits of a log's queries for Admit, without placing anything. Each call may be
+// for one query, and calls may run concurrently.
 func (c *Cache) Count(needs []Need) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.config.Region.Rows == 0 {
 		return
 	}
-	c.batch++ // so that two forms of a list are not taken for those of one batch
+	c.batch++ // so that two forms of a list do not count as one batch's
 	for i := range needs {
 		if needs[i].Key != 0 {
 			c.known(&needs[i])
@@ -22,9 +22,9 @@ func (c *Cache) Count(needs []Need) {
 	c.passTime()
 }
 
-// Admit empties the cache and gives places to what is worth most by the visits counted
-// so far. Nothing is copied yet: pieces are when a batch first wants them. Pending tells
-// which lists to ask for in order to have all there beforehand.
+// Admit empties the cache and gives places to the extents or lists worth most by the visits counted
+// so far. Pieces are copied later, when a batch first wants them. Pending tells which lists to
+// request in order to copy everything in advance.
 func (c *Cache) Admit() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -36,22 +36,21 @@ func (c *Cache) Admit() {
 	}
 }
 
-// A candidate is an extent, or all of a list, that could be taken in.
+// A candidate is an extent, or a whole list, that could be admitted.
 type candidate struct {
 	worth  float32
 	entry  *entry
 	extent int
 }
 
-// better orders candidates: among those of equal worth, as in the paper, the one
-// whose list more queries have comes first.
+// better orders candidates by worth. Ties go to the list that more queries have, as in the paper.
 func better(a, b candidate) int {
 	return cmp.Or(cmp.Compare(b.worth, a.worth), cmp.Compare(b.entry.queries, a.entry.queries),
 		cmp.Compare(a.entry.key, b.entry.key), cmp.Compare(a.extent, b.extent))
 }
 
-// admitExtents takes in extents by visiting frequency; what no query visits comes last, in
-// lists that were asked for. One that does not fit is passed over: a smaller one may.
+// admitExtents admits extents by visiting frequency. Extents of requested lists that no query
+// visits come last. One that does not fit is skipped, since a smaller one may.
 func (c *Cache) admitExtents() {
 	var all []candidate
 	for _, e := range c.entries {
@@ -71,7 +70,7 @@ func (c *Cache) admitExtents() {
 	}
 }
 
-// admitLists takes in whole lists. One that does not fit is passed over.
+// admitLists admits whole lists. One that does not fit is skipped.
 func (c *Cache) admitLists() {
 	var all []candidate
 	for _, e := range c.entries {
@@ -111,8 +110,8 @@ func (c *Cache) admit(e *entry, x int) bool {
 	return true
 }
 
-// Pending calls yield with the key of each list of which something has a place but is not
-// there yet, and with the extents that are meant, in ascending order of keys.
+// Pending calls yield, in ascending order of keys, for each list with pieces that have a place but
+// have not been copied. It passes the list's key and these extents.
 func (c *Cache) Pending(yield func(key uint64, extents []uint64) bool) {
 	type item struct {
 		key     uint64

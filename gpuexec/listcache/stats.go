@@ -4,21 +4,20 @@ package listcache
 type Stats struct {
 	Bytes     int64 // of the cache
 	UsedBytes int64 // of pieces in it
-	Lists     int   // of which there is something in the cache
+	Lists     int   // with any piece in the cache
 	Extents   int   // in the cache
 
 	Batches      int64
 	WantedBytes  int64 // of extents that batches wanted
-	HitBytes     int64 // of these, in the cache already
-	CopiedBytes  int64 // of pieces that were copied, heads too
-	MissingBytes int64 // of extents that were wanted and left missing
+	HitBytes     int64 // of these, already in the cache
+	CopiedBytes  int64 // of copied pieces, heads included
+	MissingBytes int64 // of wanted extents left missing
 
-	AdmittedBytes int64 // of extents that were taken in
-	EvictedBytes  int64 // of extents that were given up, for others or with their segments
+	AdmittedBytes int64 // of admitted extents
+	EvictedBytes  int64 // of evicted extents, displaced by others or dropped with their segments
 }
 
-// HitRate is the share of the bytes wanted that were in the cache; 0 when nothing was
-// wanted.
+// HitRate is the share of the wanted bytes that were in the cache; 0 if nothing was wanted.
 func (s *Stats) HitRate() float64 {
 	if s.WantedBytes == 0 {
 		return 0
@@ -51,7 +50,7 @@ func (c *Cache) Stats() Stats {
 	return s
 }
 
-// hit counts a list that is there as a whole.
+// hit counts a fully resident list.
 func (s *Stats) hit(n *Need, total int64) {
 	if n.Wanted != nil {
 		total = 0
@@ -65,7 +64,7 @@ func (s *Stats) hit(n *Need, total int64) {
 	s.HitBytes += RowBytes * total
 }
 
-// want counts an extent that is wanted: was it there, and where is it now?
+// want counts a wanted extent: whether it was resident, and where it is placed.
 func (s *Stats) want(rows uint32, had bool, row uint32) {
 	bytes := RowBytes * int64(rows)
 	s.WantedBytes += bytes

@@ -1,11 +1,11 @@
-// Package accelerator says what an Engine wants of GPUs: an Accelerator that answers some of its
-// searches, and a Sorter that inverts documents while an index is built. Package internal/gpu
-// implements both; only programs built with the tag cuda have it. Without one, every search runs on
-// the CPU and passes through none of this.
+// Package accelerator declares what an Engine expects of GPUs: an Accelerator that answers some of
+// its searches, and a Sorter that inverts documents while an index is built. Package internal/gpu
+// implements both; only programs built with the tag cuda have it. Without an Accelerator, every
+// search runs on the CPU and uses none of this.
 //
-// The package knows plans, keys of posting lists, and the names of the options that users set. It must
-// not know how a device is driven or how its answers come about, nor what a document, a query or a
-// view of the index is.
+// The package knows plans, keys of posting lists, and the names of the options that users set. It
+// must not know how a device is driven or how its answers come about, nor what a document, a query
+// or a view of the index is.
 package accelerator
 
 import (
@@ -15,21 +15,21 @@ import (
 	"github.com/riffle-search/riffle/segment"
 )
 
-// An Accelerator answers searches in place of the CPU, or together with it. Answers are the same, to
+// An Accelerator answers searches instead of the CPU, or together with it. Answers are the same, to
 // the last bit. Its methods are safe for concurrent use.
 type Accelerator interface {
-	// Name is what runs a search, such as "gpu/maxscore".
+	// Name identifies what runs a search, such as "gpu/maxscore".
 	Name() string
 
-	// Appetite is how many searches should be under way to keep the accelerator busy.
+	// Appetite is the number of concurrent searches that keeps the accelerator busy.
 	Appetite() int
 
 	// Submit begins a search, here or on the CPU: wherever it is estimated to end first, unless the
-	// query demands one of them. Ticket.Wait returns the answer, and must be called.
+	// query demands one of them. Callers must call Ticket.Wait, which returns the answer.
 	Submit(Query) (Ticket, error)
 
 	// Warm fills the accelerator's memory with what a log of n queries needs most. query returns
-	// the i-th of them, and a function that gives its plan back.
+	// the i-th query, and a function that releases its plan.
 	Warm(ctx context.Context, n int, query func(i int) (q Query, done func(), err error)) error
 
 	// Drop forgets the lists whose keys gone reports.
@@ -38,11 +38,11 @@ type Accelerator interface {
 	// Stats returns current figures.
 	Stats() Stats
 
-	// Model is what it has learnt of costs, and goes on learning.
+	// Model is the cost model, which keeps learning.
 	Model() *Model
 
-	// Close has the CPU answer the searches that wait, and gives the devices back. Stats and Model
-	// can still be called.
+	// Close lets the CPU answer waiting searches, and releases the devices. Stats and Model can
+	// still be called.
 	Close() error
 }
 
@@ -71,14 +71,14 @@ type Stats struct {
 // DeviceStats are figures about one device.
 type DeviceStats struct {
 	Info  Info
-	Lost  error // why it cannot be used any more
+	Lost  error // why it can no longer be used
 	Cache CacheStats
 }
 
 // An Opener opens an Accelerator. Its error is ErrNoDevice when there is nothing to open.
 type Opener func(Options) (Accelerator, error)
 
-// A Sorter inverts documents that are built.
+// A Sorter inverts documents while an index is built.
 type Sorter interface {
 	segment.Sorter
 	Close() error
@@ -87,11 +87,11 @@ type Sorter interface {
 // SorterOptions say which device a Sorter gets, and how much of it.
 type SorterOptions struct {
 	Device      int
-	MemoryBytes int64 // of the device; 0 is as much as there is
-	Records     int64 // bytes that it may have to sort at a time
+	MemoryBytes int64 // of the device; 0 takes all that is available
+	Records     int64 // the most bytes to sort at a time
 	Trees       bool  // find terms by B-trees, as in Wei 2011
 }
 
-// A SorterFinder looks for a device that can sort. It returns at once: how many bytes the device will
-// have room for, and the function that opens it, which takes a good part of a second.
+// A SorterFinder looks for a device that can sort. It returns at once, with the number of bytes
+// that fit on the device and the function that opens it, which takes a good part of a second.
 type SorterFinder func(SorterOptions) (room int, open func() (Sorter, error), err error)

@@ -8,7 +8,7 @@ import (
 	"github.com/riffle-search/riffle/internal/dispatch"
 )
 
-// Names and figures of the packages below that are a part of riffle's own API.
+// Names and figures of lower packages that are part of riffle's own API.
 type (
 	Policy     = dispatch.Policy
 	Searches   = dispatch.Stats
@@ -27,19 +27,21 @@ const (
 	Processors = dispatch.Processors
 )
 
-// ErrNoDevice: there is no such device, no driver, or no support for one in this program.
+// ErrNoDevice: no such device, no driver, or no support for devices in this program.
 var ErrNoDevice = device.ErrNoDevice
 
-// List gives the devices of the machine. When there are none its error is ErrNoDevice and says why.
+// List returns the devices of the machine. When there are none its error is ErrNoDevice and says
+// why.
 func List() ([]Info, error) { return device.List() }
 
-// Options are those of riffle.GPUOptions, with what an Engine adds, and what only tests set: Prune, and other policies.
+// Options are those of riffle.GPUOptions, those that an Engine adds, and those that only tests set:
+// Prune, and other policies.
 type Options struct {
 	Devices      []int // nil for all
 	MemoryBytes  int64
 	Policy       Policy
 	StaticCache  bool
-	Prune        bool // what a list lacks on a device is left to the CPU, instead of copied for a batch
+	Prune        bool // the CPU completes what a list lacks on a device, instead of copying it for a batch
 	FlatBytes    int64
 	NoFlat       bool
 	Stream       bool
@@ -48,8 +50,8 @@ type Options struct {
 	BatchBytes   int64
 	BatchDelay   time.Duration
 
-	Cores  int                                    // that compute searches
-	Failed func(device int, lost bool, err error) // is told of every batch that a device failed to answer
+	Cores  int                                    // that execute searches
+	Failed func(device int, lost bool, err error) // called for every batch that a device failed to answer
 }
 
 // None is the Opener of programs without the tag cuda.
@@ -58,7 +60,7 @@ func None(Options) (Accelerator, error) { return nil, noDevice() }
 // NoSorter is the SorterFinder of programs without the tag cuda.
 func NoSorter(SorterOptions) (int, func() (Sorter, error), error) { return 0, nil, noDevice() }
 
-// noDevice says why there is none.
+// noDevice says why there is no device.
 func noDevice() error {
 	if _, err := device.List(); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 const (
 	siteDocs  = 256 // mean
 	pageDocs  = 16  // mean
-	pageTopic = 0.7 // of the pages of a site have its topic
+	pageTopic = 0.7 // share of a site's pages that have its topic
 )
 
 // documents are what all lists share.
@@ -20,10 +20,10 @@ type documents struct {
 	ratio   [256]float32 // length over average by length code
 
 	sites []site
-	pages []page // and one behind the last
+	pages []page // and one after the last
 }
 
-// A site is documents in a row with much in common; its pages end where those of the next begin.
+// A site is consecutive documents with much in common; its pages end where those of the next begin.
 type site struct {
 	page   uint32  // its first
 	topic  uint8   //
@@ -73,7 +73,8 @@ func (d *documents) drawLengths(o *Options) {
 	}
 }
 
-// drawSites divides the documents. The last site and the last page are empty, so that all others have an end.
+// drawSites divides the documents. The last site and the last page are empty: they mark the end of
+// the others.
 func (d *documents) drawSites(rng *rand.Rand, docs uint32) {
 	size := func(mean float64) uint32 { return 1 + uint32(rng.ExpFloat64()*(mean-1)) }
 	for doc := uint32(0); doc < docs; {
@@ -93,7 +94,8 @@ func (d *documents) drawSites(rng *rand.Rand, docs uint32) {
 	d.pages = append(d.pages, page{doc: docs})
 }
 
-// gamma draws from the gamma distribution of that shape and mean 1 (Marsaglia and Tsang, 2000).
+// gamma draws from the gamma distribution of the given shape and mean 1 (Marsaglia and Tsang,
+// 2000).
 func gamma(rng *rand.Rand, shape float64) float64 {
 	if shape < 1 {
 		return gamma(rng, shape+1) * (shape + 1) / shape * math.Pow(unitOf(rng), 1/shape)

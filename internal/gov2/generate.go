@@ -8,15 +8,15 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// Options of Generate. The zero value takes the defaults that the comments name.
+// Options of Generate. Comments name the defaults, which zero values stand for.
 type Options struct {
 	Docs       uint32        // 25,000,000
 	Queries    int           // 1,000
-	Postings   float64       // of a query on average, as a share of Docs; 0.148, which is 3.7 million in 25
-	StopWords  bool          // queries have words, too, that are in more than a third of a text's documents
+	Postings   float64       // of a query on average, as a share of Docs; 0.148, which is 3.7 million in 25 million
+	StopWords  bool          // queries also have words in more than a third of a text's documents
 	Codec      postings.Kind // of the lists, Packed
 	Seed       uint64        // 1
-	Goroutines int           // one a core
+	Goroutines int           // one per core
 }
 
 // DefaultPostings is GOV2's.
@@ -45,14 +45,14 @@ func Generate(o Options) *collection.Collection {
 	words, queries := newQueries(&o)
 	d := newDocuments(&o)
 	lists := make([]*postings.List, len(words))
-	collection.InParallel(len(words), o.Goroutines, func(i int) { // the longest first
+	collection.InParallel(len(words), o.Goroutines, func(i int) { // the longest lists first
 		lists[i] = d.list(words[i], &o)
 	})
 	name := fmt.Sprintf("gov2-shaped/%d docs/%d queries/seed %d", o.Docs, o.Queries, o.Seed)
 	return collection.New(name, d.norms, d.average, lists, queries)
 }
 
-// random is a source of its own for each thing that is drawn, whatever the order.
+// random is a separate source for each thing that is drawn, so that order does not matter.
 func random(o *Options, what, number uint64) *rand.PCG {
 	return rand.NewPCG(o.Seed<<8|what, number)
 }

@@ -47,7 +47,7 @@ func same(t *testing.T, a, b *postings.List) bool {
 	return y.Next() == postings.End
 }
 
-// TestShape asks for what Options say.
+// TestShape: the collection has the shape that Options specify.
 func TestShape(t *testing.T) {
 	s, err := Generate(Options{Docs: 50_000, Queries: 1000}).Measure()
 	if err != nil {
@@ -67,7 +67,7 @@ func within(t *testing.T, what string, got, want, share float64) {
 	}
 }
 
-// TestLikeText compares what is made with gutenberg-a: the first passages of it, and as many documents.
+// TestLikeText compares a collection with as many of the first passages of gutenberg-a.
 func TestLikeText(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads a corpus")
@@ -99,7 +99,7 @@ func TestLikeText(t *testing.T) {
 	within(t, "postings", got.Postings, want.Postings, 0.05)
 	for _, w := range want.Classes {
 		i := slices.IndexFunc(got.Classes, func(k collection.Class) bool { return k.Log2 == w.Log2 })
-		if i < 0 || w.Log2 < -11 { // lists of less than 24 postings
+		if i < 0 || w.Log2 < -11 { // lists of fewer than 24 postings
 			continue
 		}
 		g := got.Classes[i]

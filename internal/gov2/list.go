@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	topicRate = 16   // times a word is as likely on pages of its topic
-	repeats   = 0.12 // the mean of further occurrences, where the rate is low
-	perRate   = 0.5  // and what is added to it for each unit of the rate
+	topicRate = 16   // how many times as likely a word is on pages of its topic
+	repeats   = 0.12 // the mean number of further occurrences, where the rate is low
+	perRate   = 0.5  // what each unit of the rate adds to it
 
-	// Below so many expected postings a site is taken as a whole: at most one in a hundred such sites has two, which
-	// then need not be on one page.
+	// A site with fewer expected postings is drawn as a whole: at most one in a hundred such sites
+	// has two, which then need not be on one page.
 	wholeSite = 0.02
 )
 
@@ -23,10 +23,10 @@ type lister struct {
 	d       *documents
 	w       word
 	r       *rand.PCG
-	rng     *rand.Rand    // on r
+	rng     *rand.Rand    // uses r
 	rates   [1024]float32 // equally likely values of site(t), and of page(t)
 	base    float32
-	left    float64 // of the rates to be passed over up to the next posting
+	left    float64 // of the rates to be skipped up to the next posting
 	builder postings.Builder
 }
 
@@ -59,7 +59,8 @@ func (l *lister) drawRates() {
 	}
 }
 
-// fit finds base(t): that with which a sample of documents has the word as often as it should.
+// fit finds base(t): the value with which the word is as frequent in a sample of documents as it
+// should be.
 func (l *lister) fit() float32 {
 	var sample [2048]float64
 	for i := range sample {
@@ -116,7 +117,8 @@ func (l *lister) site(i int) {
 	}
 }
 
-// page draws the postings of a page. What is left has no memory: after a posting it is drawn anew.
+// page draws the postings of a page. The remaining distance is memoryless: after a posting it is
+// drawn anew.
 func (l *lister) page(doc, end uint32, rate float32) {
 	for ; doc < end; doc++ {
 		x := rate * l.d.ratio[l.d.norms[doc]]

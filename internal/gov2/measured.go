@@ -7,21 +7,23 @@ import (
 
 // Measured on gutenberg-a with terabyte05.tsv; TestLikeText measures them again.
 
-// lengthQuantiles are lengths of documents in tokens, by the share of documents that are at most as long.
+// lengthQuantiles are lengths of documents in tokens, by the share of documents that are at most as
+// long.
 var lengthQuantiles = []struct{ share, length float64 }{
 	{0, 24}, {0.01, 96}, {0.05, 96}, {0.10, 104}, {0.25, 112}, {0.50, 136}, {0.75, 200}, {0.90, 280}, {0.95, 344}, {0.99, 536}, {1, 6680},
 }
 
-// wordsOf is how many of 9,667 queries have 1, 2, ... 8 words, the longest 80 cut.
+// wordsOf is how many of 9,667 queries have 1, 2, ... 8 words; the longest 80 are cut.
 var wordsOf = []int{1775, 3151, 2129, 1324, 665, 295, 152, 176}
 
-// rankShares are log2 of the share of documents that a word is in, for words of the rank by number of
-// queries, and its standard deviation.
+// rankShares are log2 of the share of documents that a word is in, for words of the rank by number
+// of queries, and its standard deviation.
 var rankShares = []struct{ rank, mean, deviation float64 }{
 	{1, -0.08, 0}, {3, -0.10, 0.08}, {4, -1.9, 2.8}, {8, -5.9, 5.0}, {16, -6.6, 3.4}, {64, -7.3, 3.5}, {512, -8.9, 3.4}, {4096, -12.0, 3.3},
 }
 
-// lengthAt is the length that a share of documents are at most as long as; between quantiles by the logarithm.
+// lengthAt is the length that a share of documents do not exceed. It interpolates between quantiles
+// by the logarithm.
 func lengthAt(share float64) float64 {
 	i := sort.Search(len(lengthQuantiles)-1, func(i int) bool { return lengthQuantiles[i].share >= share })
 	if i == 0 {
@@ -31,7 +33,8 @@ func lengthAt(share float64) float64 {
 	return a.length * math.Pow(b.length/a.length, (share-a.share)/(b.share-a.share))
 }
 
-// shareAt gives mean and deviation for any rank, from 1; beyond the last one the line goes on.
+// shareAt returns mean and deviation for any rank, from 1. Beyond the last one it extrapolates
+// linearly.
 func shareAt(rank float64) (mean, deviation float64) {
 	i := sort.Search(len(rankShares)-1, func(i int) bool { return rankShares[i].rank >= rank })
 	i = max(i, 1)

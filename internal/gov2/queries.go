@@ -12,8 +12,8 @@ const (
 	topics    = 64
 	pool      = 1 << 14 // words that queries are drawn from
 	sameTopic = 0.2     // of the further words of a query
-	mostShare = 0.97    // of all documents that a word is in
-	stopShare = 1. / 3  // words that are in more are stop words
+	mostShare = 0.97    // share of all documents that a word may be in
+	stopShare = 1. / 3  // words in a larger share are stop words
 )
 
 // A word is what a posting list is made for.
@@ -23,8 +23,8 @@ type word struct {
 	share  float64 // of the documents that it is in
 }
 
-// newQueries draws queries and the words they have, the most frequent word first. Queries name words by their
-// place among those.
+// newQueries draws queries and their words, the most frequent word first. Queries name words by
+// their index in that order.
 func newQueries(o *Options) (words []word, queries [][]int) {
 	all := newPool(o)
 	for q := range o.Queries {
@@ -100,7 +100,7 @@ func newPool(o *Options) *wordPool {
 	return p
 }
 
-// query draws a query of different words.
+// query draws a query of distinct words.
 func (p *wordPool) query(rng *rand.Rand) []int {
 	n := rng.IntN(sum(wordsOf))
 	count := 1

@@ -1,8 +1,9 @@
-// Package gpu makes accelerators of the machine's GPUs: it opens devices (gpuexec/device), gives each an
-// executor with its list cache (gpuexec), and puts a dispatcher before them (internal/dispatch).
+// Package gpu makes accelerators of the machine's GPUs: it opens devices (gpuexec/device), gives
+// each an executor with its list cache (gpuexec), and puts a dispatcher in front of them
+// (internal/dispatch).
 //
-// It knows plans, devices and their memory. It must not know what a document, a query or a view of the
-// index is, nor what a segment is beyond the key of a list.
+// It knows plans, devices and their memory. It must not know what a document, a query or a view of
+// the index is, nor what a segment is beyond the key of a list.
 package gpu
 
 import (
@@ -15,7 +16,7 @@ import (
 	"github.com/riffle-search/riffle/internal/dispatch"
 )
 
-// An Accelerator is some GPUs and the dispatcher before them.
+// An Accelerator is GPUs and the dispatcher in front of them.
 type Accelerator struct {
 	*dispatch.Dispatcher
 	name      string
@@ -46,7 +47,7 @@ func Open(o accelerator.Options) (accelerator.Accelerator, error) {
 	var executors []dispatch.Device
 	for _, n := range numbers {
 		if err := a.open(n, &o); err != nil {
-			_ = a.closeDevices() // err says more
+			_ = a.closeDevices() // err is more informative
 			return nil, err
 		}
 		executors = append(executors, a.executors[len(a.executors)-1])
@@ -55,7 +56,7 @@ func Open(o accelerator.Options) (accelerator.Accelerator, error) {
 	return a, nil
 }
 
-// Over makes an Accelerator of devices that are open, such as those of tests.
+// Over makes an Accelerator of open devices, such as those of tests.
 func Over(o accelerator.Options, devices ...dispatch.Device) *Accelerator {
 	a := new(Accelerator)
 	a.begin(o, "gpu", devices)
@@ -85,7 +86,7 @@ func (a *Accelerator) open(number int, o *accelerator.Options) error {
 	return nil
 }
 
-// executorOptions are the options of what runs on a GPU.
+// executorOptions are the options of an executor on a GPU.
 func executorOptions(o *accelerator.Options) gpuexec.Options {
 	return gpuexec.Options{
 		BatchBytes: o.BatchBytes, FlatBytes: o.FlatBytes, NoFlat: o.NoFlat, Leave: o.Prune,
@@ -119,7 +120,7 @@ func (a *Accelerator) Close() error {
 	return a.closeDevices()
 }
 
-// closeDevices leaves the lists of devices as they are: Stats may be reading them.
+// closeDevices keeps the lists of devices, which Stats may be reading.
 func (a *Accelerator) closeDevices() error {
 	var errs []error
 	for _, dev := range a.devices {

@@ -9,7 +9,7 @@ import (
 	"github.com/riffle-search/riffle/internal/accelerator"
 )
 
-// TestOptionsArrive: what an Accelerator is told, the executor is.
+// TestOptionsArrive: an Accelerator passes its options to the executor.
 func TestOptionsArrive(t *testing.T) {
 	for _, test := range []struct {
 		given accelerator.Options

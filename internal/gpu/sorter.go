@@ -12,7 +12,7 @@ type sorter struct {
 	dev *device.Device
 }
 
-// Close gives the GPU back.
+// Close releases the GPU.
 func (s sorter) Close() error { return s.dev.Close() }
 
 // FindSorter is an accelerator.SorterFinder.
@@ -32,7 +32,7 @@ func FindSorter(o accelerator.SorterOptions) (room int, open func() (accelerator
 		}
 		s, err := invert.New(dev, how)
 		if err != nil {
-			_ = dev.Close() // err says more
+			_ = dev.Close() // err is more informative
 			return nil, err
 		}
 		return sorter{s, dev}, nil

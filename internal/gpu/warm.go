@@ -13,8 +13,9 @@ import (
 // warmBatch is how many queries of a log run together.
 const warmBatch = 256
 
-// Warm implements accelerator.Accelerator, after Wang 2017: it counts what all queries visit, has every
-// cache choose by these counts, and runs the log on every device, so that its lists are copied there.
+// Warm implements accelerator.Accelerator, after Wang 2017: it counts what all queries visit, lets
+// every cache choose by these counts, and runs the log on every device, so that its lists are
+// copied there.
 func (a *Accelerator) Warm(ctx context.Context, n int, query func(int) (accelerator.Query, func(), error)) error {
 	for i := range n {
 		if err := a.countVisits(ctx, i, query); err != nil {
@@ -32,8 +33,9 @@ func (a *Accelerator) Warm(ctx context.Context, n int, query func(int) (accelera
 	return nil
 }
 
-// countVisits has the caches of all devices count what a query visits. When the CPU completes answers
-// that is what its threshold leaves in the end, else whatever must be cached before it begins.
+// countVisits lets the caches of all devices count what a query visits. When the CPU completes
+// answers, that is what the final threshold leaves; otherwise it is all that must be cached before
+// the query begins.
 func (a *Accelerator) countVisits(ctx context.Context, i int, query func(int) (accelerator.Query, func(), error)) error {
 	q, done, err := query(i)
 	if err != nil {
@@ -41,7 +43,7 @@ func (a *Accelerator) countVisits(ctx context.Context, i int, query func(int) (a
 	}
 	defer done()
 	if q.Plan.Tree != nil {
-		return nil // trees are not for GPUs
+		return nil // GPUs do not run trees
 	}
 	mode, need := q.Plan.Mode, uint32(0)
 	switch {
@@ -59,8 +61,8 @@ func (a *Accelerator) countVisits(ctx context.Context, i int, query func(int) (a
 	return nil
 }
 
-// finalNeed runs a query on the CPU. It returns how its answer was found, and the score of the last hit, 0
-// when there are fewer than wanted.
+// finalNeed runs a query on the CPU. It returns how its answer was found, and the score of the last
+// hit, or 0 when there are fewer hits than k.
 func finalNeed(ctx context.Context, q accelerator.Query) (mode blockmax.Mode, need uint32, err error) {
 	top, err := q.CPU.TopK(ctx, q.Plan)
 	if err != nil {
@@ -75,7 +77,7 @@ func finalNeed(ctx context.Context, q accelerator.Query) (mode blockmax.Mode, ne
 	return mode, need, nil
 }
 
-// runOnAll runs queries on every device, for what that copies there. Answers are not wanted.
+// runOnAll runs queries on every device, so that their lists are copied there. It discards answers.
 func (a *Accelerator) runOnAll(ctx context.Context, from, to int, query func(int) (accelerator.Query, func(), error)) error {
 	var plans []*dispatch.Plan
 	for i := from; i < to; i++ {
