@@ -42,7 +42,10 @@ func (e *evaluator) newBranch(r *run, c *clause) *tileCursor {
 	n := l.branch
 	*n = branch{clause: c, leaves: c.appendLeaves(n.leaves[:0]), all: n.all[:0], filters: n.filters[:0], any: n.any[:0]}
 	l.run, l.max = r, c.highest()
-	n.shift = uint(max(0, bits.Len32(l.max)-8))
+	n.shift = 0
+	for l.max > 255<<n.shift { // 255 units are no less than max
+		n.shift++
+	}
 	l.unit = 1 << n.shift
 	l.cost, l.unscored = c.cost, false
 	if n.all, n.filters = c.appendAll(n.all, n.filters); !c.isAll() {
