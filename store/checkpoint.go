@@ -17,15 +17,13 @@ import (
 // unfinishedSuffix ends the name under which Checkpoint writes a copy.
 const unfinishedSuffix = ".unfinished"
 
-// Checkpoint writes a complete and durable copy of the store, as it is now, into
-// dir, which must not exist. Where the file system can, tables are hard links
-// and cost no space until the store drops them. The copy is a store in its own
-// right. Writers go on meanwhile; Commits wait.
+// Checkpoint writes a complete and durable copy of the current store into dir, which must not
+// exist. Where the file system can, tables are hard links and cost no space until the store drops
+// them. The copy is a store in its own right. Writers continue meanwhile; Commits wait.
 //
-// The copy is written beside dir, as "dir.unfinished", and gets its name when it
-// is complete and synced. Until then it carries the file UNFINISHED, and Open
-// refuses it with ErrUnfinished. What a crash leaves under that name is removed
-// by the next Checkpoint to dir.
+// The copy is written next to dir, as "dir.unfinished", and gets its name when it is complete and
+// synced. Until then it carries the file UNFINISHED, and Open refuses it with ErrUnfinished. The
+// next Checkpoint to dir removes what a crash left under that name.
 func (s *Store) Checkpoint(dir string) (err error) {
 	if err := s.writable(); err != nil {
 		return err
@@ -54,7 +52,7 @@ func (s *Store) Checkpoint(dir string) (err error) {
 	return wrap(syncDir(s.fs, s.fs.PathDir(dir)), "checkpoint")
 }
 
-// beginCopy makes a directory for a copy, empty but for its mark, and locks it.
+// beginCopy makes a directory for a copy, empty except for its mark, and locks it.
 func (s *Store) beginCopy(dir string) (_ dirLock, err error) {
 	if _, err := mkdirs(s.fs, dir); err != nil {
 		return nil, err
@@ -108,9 +106,9 @@ func (s *Store) copyTo(dir string) error {
 	return unmark(s.fs, dir)
 }
 
-// awaitManifest has Pebble write a MANIFEST of its own. It does so with the first change of its list of tables after it
-// was opened, and before that its Checkpoint copies an empty one without a word (2.1.7: the Size of a record.Writer that
-// is not there is 0).
+// awaitManifest makes Pebble write a MANIFEST of its own. Pebble does so with the first change of
+// its list of tables after it was opened. Before that its Checkpoint silently copies an empty one
+// (2.1.7: the Size of a missing record.Writer is 0).
 func (s *Store) awaitManifest() error {
 	if s.log.hasManifest.Load() {
 		return nil
@@ -122,10 +120,10 @@ func (s *Store) awaitManifest() error {
 	return <-flushed
 }
 
-// closeCopied closes what Pebble has left open in a copy that failed.
+// closeCopied closes what Pebble has left open in a failed copy.
 func (s *Store) closeCopied() (err error) {
 	if s.log.fail.Load() != nil {
-		return nil // Pebble may still be at work on it
+		return nil // Pebble may still be using it
 	}
 	for f := range s.copied.Range {
 		err = errors.Join(err, f.(vfs.File).Close())
@@ -133,11 +131,11 @@ func (s *Store) closeCopied() (err error) {
 	return err
 }
 
-// copyLogTo writes a log with the records that no segment has, all durable, and
-// returns the number of the next one. The caller holds commitMu. It is written
-// anew, and so neither long nor torn, and shares no file that is still written.
+// copyLogTo writes a log with the records that no segment has, all durable, and returns the number
+// of the next one. The caller holds commitMu. The log is written anew, so it is neither long nor
+// torn, and shares no file that is still written.
 func (s *Store) copyLogTo(dir string) (next uint64, err error) {
-	// The copy must not be ahead of what a crash leaves of the store.
+	// The copy must not be ahead of what the store keeps after a crash.
 	if err := s.logError(s.wal.Sync(context.Background())); err != nil {
 		return 0, err
 	}
@@ -153,7 +151,7 @@ func (s *Store) copyLogTo(dir string) (next uint64, err error) {
 	return l.NextSeq(), errors.Join(err, l.Close())
 }
 
-// dropCopy removes what there is of a copy that failed. The mark goes last.
+// dropCopy removes a failed copy. The mark goes last.
 func (s *Store) dropCopy(dir string) error {
 	if _, err := s.fs.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil // Pebble has removed it
@@ -167,12 +165,12 @@ func (s *Store) dropCopy(dir string) error {
 	return s.fs.Remove(dir)
 }
 
-// Compact flushes and compacts everything but segments, so that what the log
-// leaves behind when it is truncated goes. Segments are never compacted: their
-// tables are dense and do not overlap, and those of dropped ones go at once.
+// Compact flushes and compacts everything but segments, which frees what a truncated log leaves
+// behind. Segments are never compacted: their tables are dense and do not overlap, and dropped ones
+// are excised at once.
 //
-// Pebble's own call waits for as long as it takes a full disk to become free, and while its memtables are full it does
-// not look at ctx. This one gives up when Pebble has failed several times over; Pebble will go on trying.
+// Pebble's own call waits until a full disk becomes free, and while its memtables are full it
+// ignores ctx. This one gives up after several failures of Pebble, which continues to retry.
 func (s *Store) Compact(ctx context.Context) error {
 	if err := s.writable(); err != nil {
 		return err

@@ -10,18 +10,16 @@ import (
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
-// closingFile lies in the directory of a store that was closed, and says what a
-// later Open must find there.
+// closingFile is a file in the directory of a closed store. It says what a later Open must find.
 //
-// Pebble takes damage at the end of its WAL or of its MANIFEST for a last write
-// that a crash cut short, and goes on without a word; all that followed the
-// damage is lost. After a crash that is the only right thing to do. After a
-// Close there has been no crash, and the file says so: it has the checksum of
-// the manifest, which vouches for everything but the log, and the number of the
-// log record that comes next. It goes before anything is written again.
+// Pebble takes damage at the end of its WAL or of its MANIFEST for a last write that a crash cut
+// short. It continues silently, and everything after the damage is lost. After a crash nothing else
+// is possible. After a Close there was no crash, and the file says so: it has the checksum of the
+// manifest, which vouches for everything but the log, and the number of the next log record. The
+// file is removed before anything is written again.
 const closingFile = "CLOSED"
 
-// closingKey takes the place of a key in the seal of the file.
+// closingKey stands for a key in the seal of the file.
 var closingKey = []byte(closingFile)
 
 // closing writes the file of a store that is being closed.
@@ -32,8 +30,7 @@ func (s *Store) closing() error {
 	return s.writeClosing(s.dir, s.NextSeq())
 }
 
-// writeClosing writes the file into dir. There must be nothing there that the
-// next Open will not find.
+// writeClosing writes the file into dir. The next Open must find everything that dir holds now.
 func (s *Store) writeClosing(dir string, nextSeq uint64) error {
 	payload := binary.AppendUvarint(nil, nextSeq)
 	payload = binary.AppendUvarint(payload, uint64(s.manifestSum))

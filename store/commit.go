@@ -14,31 +14,28 @@ type Edit struct {
 	// Ingest are finished segments that the manifest lists for the first time.
 	Ingest []*SegmentWriter
 
-	// Manifest replaces the manifest; nil keeps it. Files of the log without a
-	// record behind its LogSeq are removed. Next is ignored.
+	// Manifest replaces the manifest; nil keeps it. Files of the log without a record after its
+	// LogSeq are removed. Next is ignored.
 	Manifest *Manifest
 
-	// Deletions replace the deletions of live segments, whole. An empty value
-	// removes them.
+	// Deletions replace the deletions of live segments as a whole. An empty value removes them.
 	Deletions map[uint64][]byte
 
 	// Meta sets named values that belong to the caller ("schema", "options").
 	Meta map[string][]byte
 
-	// Drop are segments that the manifest no longer lists and that nobody
-	// reads any more. Those that are still read are left out here and go to
-	// DropSegments when their last reader has gone.
+	// Drop are segments that the manifest no longer lists and that have no readers. Segments that
+	// are still read are left out here; pass them to DropSegments when their last reader is done.
 	Drop []uint64
 }
 
 // Commit carries out e. After a crash either all of it has happened or nothing.
 //
-// It ingests the segments first, under prefixes that nobody knows yet, then
-// makes manifest, deletions, meta values and the end of the log's life durable
-// in one atomic write, then removes the keys of what was dropped. An error means
-// that nothing has happened, unless it matches ErrFailed: then the next Open
-// tells. Dropped keys that cannot be removed are no error; they are tried again
-// at the next Commit and at Open.
+// It first ingests the segments, under prefixes that nothing refers to yet. One atomic write then
+// makes manifest, deletions, meta values and the new start of the log durable. Last, it removes the
+// keys of dropped segments. An error means that nothing has happened, unless it matches ErrFailed:
+// then only the next Open can tell. Dropped keys that cannot be removed are no error; the next
+// Commit and Open retry.
 func (s *Store) Commit(ctx context.Context, e Edit) (err error) {
 	if err := s.writable(); err != nil {
 		return err
@@ -76,7 +73,7 @@ func (s *Store) Commit(ctx context.Context, e Edit) (err error) {
 	return nil
 }
 
-// next returns the manifest after e. What e may not say is a bug of the caller.
+// next returns the manifest after e. An invalid e is a bug of the caller.
 func (s *Store) next(e *Edit) *Manifest {
 	s.mu.Lock()
 	old := s.manifest.clone()
@@ -119,9 +116,9 @@ func must(ok bool, format string, args ...any) {
 	}
 }
 
-// ingest moves the tables of finished segments into Pebble. Their keys are new
-// and lie after everything in the memtables, so that no flush is forced, and
-// they go to the lowest level, where nothing will ever rewrite them.
+// ingest moves the tables of finished segments into Pebble. Their keys are new and sort after
+// everything in the memtables, so no flush is forced. They go to the lowest level, where nothing
+// ever rewrites them.
 func (s *Store) ingest(ctx context.Context, ws []*SegmentWriter) error {
 	var paths []string
 	for _, w := range ws {
@@ -139,8 +136,8 @@ func (s *Store) ingest(ctx context.Context, ws []*SegmentWriter) error {
 	return nil
 }
 
-// fill puts e into the batch, and the manifest last, which the rest alters. It
-// returns the manifest's checksum.
+// fill puts e into the batch. The manifest comes last because the rest changes it. fill returns the
+// manifest's checksum.
 func (s *Store) fill(b *pebble.Batch, e *Edit, m *Manifest) uint32 {
 	set := func(key, value []byte) { m.sums[string(key)] = setSealed(b, key, value) }
 	unset := func(key []byte) {
@@ -164,8 +161,7 @@ func (s *Store) fill(b *pebble.Batch, e *Edit, m *Manifest) uint32 {
 	return setSealed(b, manifestKey, appendManifest(nil, m))
 }
 
-// remove and deleteRange add to a batch in memory, which cannot fail but by
-// growing beyond 4 GiB.
+// remove and deleteRange add to a batch in memory, which fails only when it exceeds 4 GiB.
 func remove(b *pebble.Batch, key []byte) {
 	if err := b.Delete(key, nil); err != nil {
 		panic("BUG: " + err.Error())
@@ -178,23 +174,20 @@ func deleteRange(b *pebble.Batch, lower, upper []byte) {
 	}
 }
 
-// DropSegments removes the keys and the deletions of segments that the manifest
-// does not list: those that were still read when the Commit that took them off
-// the list was made. Readers of theirs find nothing from then on, but for open
-// iterators.
+// DropSegments removes the keys and the deletions of segments that the manifest does not list:
+// those that still had readers at the Commit that removed them from the list. Later reads of them
+// find nothing; open iterators are not affected.
 func (s *Store) DropSegments(ctx context.Context, numbers []uint64) error {
 	return s.Commit(ctx, Edit{Drop: numbers})
 }
 
-// removeDoomed cuts the segments that wait for it out of Pebble.
+// removeDoomed excises the doomed segments from Pebble.
 //
-// An excise takes whole tables out of Pebble's list in one synced edit, and the
-// files are free as soon as no iterator holds them. A range deletion would leave
-// a tombstone to be flushed and compacted first, and its table, sharing a level
-// with the segments', would draw them into compactions: a merge would then be
-// paid for a second time. That an excise cannot be part of the atomic write does
-// not matter: a segment that no manifest lists is an orphan, and Open removes
-// orphans.
+// An excise takes whole tables out of Pebble's list in one synced edit, and the files are free as
+// soon as no iterator holds them. A range deletion would leave a tombstone to be flushed and
+// compacted first. Its table, sharing a level with those of segments, would draw them into
+// compactions, so a merge would be paid for a second time. An excise cannot be part of the atomic
+// write, but it need not: a segment that no manifest lists is an orphan, and Open removes orphans.
 func (s *Store) removeDoomed() {
 	for _, n := range slices.Sorted(maps.Keys(s.doomed)) {
 		if err := s.excise(n); err != nil {
@@ -207,18 +200,18 @@ func (s *Store) removeDoomed() {
 
 func (s *Store) excise(segment uint64) error {
 	keys := pebble.KeyRange{Start: segmentPrefix(segment), End: segmentEnd(segment)}
-	// Not the caller's context: half of a clean-up is no use to anybody.
+	// Not the caller's context: the clean-up must not stop halfway.
 	return s.log.write(func() error { return s.db.Excise(context.Background(), keys) })
 }
 
-// Manifest returns a copy of the manifest as last committed.
+// Manifest returns a copy of the last committed manifest.
 func (s *Store) Manifest() Manifest {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.manifest.clone()
 }
 
-// Deletions returns the deletions of a segment, or nil when it has none.
+// Deletions returns the deletions of a segment, or nil if it has none.
 func (s *Store) Deletions(segment uint64) ([]byte, error) {
 	if err := s.gate.enter(); err != nil {
 		return nil, err
@@ -227,8 +220,7 @@ func (s *Store) Deletions(segment uint64) ([]byte, error) {
 	return s.getVouched(deletionsKey(segment))
 }
 
-// Meta returns a named value that belongs to the caller, or nil when there is
-// none.
+// Meta returns a named value of the caller, or nil if there is none.
 func (s *Store) Meta(name string) ([]byte, error) {
 	must(name != formatName, "meta value %q belongs to the store", name)
 	if err := s.gate.enter(); err != nil {

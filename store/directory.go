@@ -16,25 +16,24 @@ import (
 	"github.com/riffle-search/riffle/store/wal"
 )
 
-// unfinishedFile marks a directory whose content is not complete: an index that
-// is being created, or a copy that Checkpoint is writing. It comes before all
-// other files and goes after them, each durably. So a directory that has files
-// of an index but neither this one nor all that an index must have is damaged;
-// never is it new. A mark that lies in an index that was complete does not count, and
-// the next Open for writing removes it.
+// unfinishedFile marks a directory with incomplete content: an index that is being created, or a
+// copy that Checkpoint is writing. It is created before all other files and removed after them,
+// each durably. So a directory that has some files of an index, but neither this one nor all the
+// required ones, is damaged; it is never taken for a new one. A mark in an index that was complete
+// does not count, and the next Open for writing removes it.
 const unfinishedFile = "UNFINISHED"
 
-// What the file says.
+// Contents of the file.
 const (
 	markCreation   = "riffle: this index is being created. Open it to start over.\n"
 	markCheckpoint = "riffle: this copy of an index is incomplete. Remove the directory, and make the copy again.\n"
 )
 
-// tmpSuffix ends the names of files that are not yet whole.
+// tmpSuffix ends the names of files that are not yet complete.
 const tmpSuffix = ".tmp"
 
-// Names that Pebble gives, those that the tables of segments have in the folder
-// "building", and those that operating systems leave behind in any directory.
+// File names: those of Pebble, those of segment tables in the folder "building", and those that
+// operating systems leave in any directory.
 var (
 	pebbleNames   = regexp.MustCompile(`^((MANIFEST|OPTIONS)-\d+|\d+\.(sst|blob)|\d+(-\d+)?\.log|marker\..*|(temporary|CURRENT)\.\d+\.dbtmp|REMOTE-OBJ-CATALOG-\d+)$`)
 	numberedNames = regexp.MustCompile(`^(MANIFEST-|OPTIONS-|)(\d+)(\..*|)$`)
@@ -42,12 +41,12 @@ var (
 	systemNames   = regexp.MustCompile(`^(lost\+found|\.DS_Store|\._.*|\.nfs.*|\.fuse_hidden.*|Thumbs\.db|desktop\.ini|\.snapshot|System Volume Information)$`)
 )
 
-// isPartOfIndex reports whether only an index has a file of that name.
+// isPartOfIndex reports whether only an index has a file with this name.
 func isPartOfIndex(name string) bool {
 	return name == closingFile || pebbleNames.MatchString(name)
 }
 
-// isOwn reports whether riffle gives files that name.
+// isOwn reports whether riffle gives files this name.
 func isOwn(name string) bool {
 	switch strings.TrimSuffix(name, tmpSuffix) {
 	case lockFile, closingFile, unfinishedFile:
@@ -56,8 +55,8 @@ func isOwn(name string) bool {
 	return isPartOfIndex(name)
 }
 
-// inspect looks at the names in the directory, and finds out whether it holds an
-// index (or what is left of one), nothing yet, or something else.
+// inspect looks at the names in the directory. It finds out whether the directory holds an index
+// (or part of one), is empty, or belongs to something else.
 func (s *Store) inspect() error {
 	names, err := s.fs.List(s.dir)
 	if err != nil {
@@ -94,10 +93,9 @@ func (s *Store) inspect() error {
 	return nil
 }
 
-// creationEnded reports whether the creation that the mark speaks of has ended, so
-// that the mark should be gone. The removal of a file comes back when a disk loses
-// a sync of its directory. The last step of a creation is that the log vouches for
-// the manifest, and only a store that was complete is ever closed.
+// creationEnded reports whether the marked creation has ended, so that the mark should be gone. A
+// removed file reappears when a disk loses a sync of its directory. In the last step of a creation
+// the log vouches for the manifest, and only a complete store is ever closed.
 func (s *Store) creationEnded(names []string) (bool, error) {
 	if slices.Contains(names, closingFile) {
 		return true, nil
@@ -109,8 +107,8 @@ func (s *Store) creationEnded(names []string) (bool, error) {
 	return vouch.HasIs, wrap(err, unfinishedFile+" is there, but the log cannot be read")
 }
 
-// checkMarkers makes sure that the files are there without which Pebble takes a
-// directory for a new one.
+// checkMarkers makes sure that the files exist without which Pebble would take a directory for a
+// new one.
 func (s *Store) checkMarkers(names []string) error {
 	if slices.Contains(names, "CURRENT") {
 		return fmt.Errorf("%w: %s is another program's database", ErrFormat, s.dir)
@@ -125,8 +123,8 @@ func (s *Store) checkMarkers(names []string) error {
 
 func firstPart(names []string) string { return names[slices.IndexFunc(names, isPartOfIndex)] }
 
-// readMark returns what the file UNFINISHED says, and nothing when there is none
-// that riffle wrote.
+// readMark returns the contents of the file UNFINISHED, or an empty string if riffle did not write
+// one.
 func readMark(fsys vfs.FS, dir string) (string, error) {
 	f, err := fsys.Open(fsys.PathJoin(dir, unfinishedFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -149,8 +147,8 @@ func unmark(fsys vfs.FS, dir string) error {
 	return errors.Join(fsys.Remove(fsys.PathJoin(dir, unfinishedFile)), syncDir(fsys, dir))
 }
 
-// removeOwn removes what riffle wrote into a directory, but for the lock and for
-// the mark that says that it may be removed.
+// removeOwn removes what riffle wrote into a directory, except the lock, and the mark that permits
+// the removal.
 func removeOwn(fsys vfs.FS, dir string) error {
 	names, err := fsys.List(dir)
 	if err != nil {
@@ -173,18 +171,17 @@ func removeOwn(fsys vfs.FS, dir string) error {
 	return nil
 }
 
-// A table that Pebble's list does not have is one that a crash left over, and
-// Pebble removes it, unless somebody else gave it its name. A table of ours is
-// complete and ends with Pebble's magic number, or it was being written when the
-// crash came: then its number follows that of the OPTIONS, which are written when the
-// database is opened, and exceeds those that are known by little.
+// Pebble removes a table that its list does not have as a leftover of a crash, even if another
+// program wrote it. Of our tables, a complete one ends with Pebble's magic number. An incomplete
+// one was being written at a crash: its number follows that of the OPTIONS, which are written when
+// the database is opened, and exceeds the known numbers only by little.
 const (
 	tableMagic    = "\xf0\x9f\xaa\xb3\xf0\x9f\xaa\xb3"
-	tablesWritten = 64 // more than are ever being written at a time
+	tablesWritten = 64 // more than are ever being written at once
 )
 
-// foreignTables returns the paths of files that Pebble would remove as tables of
-// its own and that are none.
+// foreignTables returns the paths of files that Pebble would remove as its own tables although they
+// are not.
 func (s *Store) foreignTables() (map[string]bool, error) {
 	names, err := s.fs.List(s.dir)
 	if err != nil {
@@ -246,8 +243,8 @@ func endsWith(fsys vfs.FS, path, end string) bool {
 	return (err == nil || err == io.EOF) && string(got) == end
 }
 
-// removeBuilding removes the tables of segments that were begun and never
-// ingested, and the folder when nothing else is in it.
+// removeBuilding removes the tables of segments that were begun and never ingested, and the folder
+// if nothing else is in it.
 func removeBuilding(fsys vfs.FS, dir string) error {
 	names, err := fsys.List(dir)
 	if errors.Is(err, fs.ErrNotExist) {

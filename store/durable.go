@@ -8,9 +8,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// resolve makes sure that dir exists, which for a read-only store means to
-// complain when it does not, and returns the one path that it goes by, and which
-// directories it has made. They are not durable yet.
+// resolve makes sure that dir exists, or fails for a read-only store if it does not. It returns its
+// canonical path, and the directories that it has made. They are not durable yet.
 func resolve(dir string, o *Options) (path string, made []string, err error) {
 	if o.ReadOnly {
 		if _, err := o.FS.Stat(dir); errors.Is(err, fs.ErrNotExist) {
@@ -31,8 +30,7 @@ func resolve(dir string, o *Options) (path string, made []string, err error) {
 	return path, made, wrap(err, dir)
 }
 
-// mkdirs makes dir and those above it, and returns those that were missing, from
-// the top down.
+// mkdirs makes dir and its parents, and returns those that were missing, from the top down.
 func mkdirs(fsys vfs.FS, dir string) (made []string, err error) {
 	_, err = fsys.Stat(dir)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -49,7 +47,7 @@ func mkdirs(fsys vfs.FS, dir string) (made []string, err error) {
 	return append(made, dir), nil
 }
 
-// removeDirs removes what mkdirs has made, as far as it is empty.
+// removeDirs removes the directories of mkdirs that are empty.
 func removeDirs(fsys vfs.FS, made []string) error {
 	for i := range made {
 		dir := made[len(made)-1-i]
@@ -63,7 +61,7 @@ func removeDirs(fsys vfs.FS, made []string) error {
 	return nil
 }
 
-// syncParents makes the entries of directories in those above them durable.
+// syncParents makes the entries of directories in their parents durable.
 func syncParents(fsys vfs.FS, dirs ...string) error {
 	for _, dir := range dirs {
 		if err := syncDir(fsys, fsys.PathDir(dir)); err != nil {
@@ -73,7 +71,7 @@ func syncParents(fsys vfs.FS, dirs ...string) error {
 	return nil
 }
 
-// writeDurably makes a file appear in dir, whole.
+// writeDurably makes a complete file appear in dir.
 func writeDurably(fsys vfs.FS, dir, name string, data []byte) error {
 	path := fsys.PathJoin(dir, name)
 	f, err := fsys.Create(path+tmpSuffix, vfs.WriteCategoryUnspecified)

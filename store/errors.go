@@ -11,18 +11,17 @@ import (
 	"github.com/riffle-search/riffle/internal/format"
 )
 
-// Errors that callers may want to tell apart. Damage matches corrupt.Err, and a
-// store that is not there matches fs.ErrNotExist.
+// Errors that callers may want to tell apart. Damage matches corrupt.Err, and a missing store
+// matches fs.ErrNotExist.
 var (
-	// ErrLocked: this or another process has the directory open for writing, or
-	// it is to be opened for writing and somebody reads it.
+	// ErrLocked: this or another process has the directory open for writing, or an Open for writing
+	// found readers.
 	ErrLocked = errors.New("store: the directory is in use")
 
-	// ErrFormat: a newer version wrote the directory, or what is in it belongs
-	// to somebody else.
+	// ErrFormat: a newer version wrote the directory, or its contents are not riffle's.
 	ErrFormat = format.Err
 
-	// ErrUnfinished: what wrote the directory did not come to its end.
+	// ErrUnfinished: the creation of the directory was interrupted.
 	ErrUnfinished = errors.New("store: unfinished")
 
 	// ErrReadOnly: a write to a store that was opened read-only.
@@ -31,15 +30,13 @@ var (
 	// ErrClosed: a call after Close.
 	ErrClosed = errors.New("riffle: closed")
 
-	// ErrFailed: an earlier write failed in a way that leaves memory and disk
-	// in disagreement. What was read is still good and can still be read, but
-	// nothing can be written any more. Opening anew, after Close, finds
-	// everything that was acknowledged.
+	// ErrFailed: an earlier write failed in a way that leaves memory and disk in disagreement.
+	// Earlier reads are valid and reading continues to work, but nothing can be written any more.
+	// Opening anew, after Close, finds everything that was acknowledged.
 	ErrFailed = errors.New("store: failed")
 )
 
-// wrap turns an error of Pebble's into one of ours; what says in words what was
-// being done, or to which key.
+// wrap turns an error of Pebble's into one of ours; what describes the operation, or names the key.
 //
 // Pebble's corruption errors name the file and the offset in it.
 func wrap(err error, what string) error {
@@ -60,8 +57,7 @@ func wrap(err error, what string) error {
 	return fmt.Errorf("store: %s: %w", what, err)
 }
 
-// A oneLine is an error of Pebble's without the lines that say only that more
-// is attached to it.
+// A oneLine is an error of Pebble's without the lines that only say that more is attached to it.
 type oneLine struct{ error }
 
 func (e oneLine) Error() string {

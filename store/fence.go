@@ -9,15 +9,15 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// A fence is the file system of one Store. All of the store's files are made
-// and changed through it, Pebble's included, so that it can promise two things.
+// A fence is the file system of one Store. All of the store's files are made and changed through
+// it, including Pebble's. So it can guarantee two things.
 //
-// Nothing is changed before Open has checked everything: until the fence is
-// lifted it refuses every change.
+// Nothing changes before Open has checked everything: until the fence is lifted it refuses every
+// change.
 //
-// Nothing is changed after Close: once the fence is down it refuses every change
-// and has waited for those under way. That holds even for a Pebble that has
-// failed and cannot be stopped. So the directory can be unlocked and opened again.
+// Nothing changes after Close: a lowered fence refuses every change and has waited for running
+// ones. That holds even for a Pebble that has failed and cannot be stopped. So the directory can be
+// unlocked and opened again.
 type fence struct {
 	vfs.FS
 	lock dirLock
@@ -36,7 +36,7 @@ const (
 	down                       // nothing may be changed any more
 )
 
-// errFenced is the error of a change after the fence has come down.
+// errFenced is the error of a change after the fence was lowered.
 var errFenced = fmt.Errorf("%w: its files can no longer be changed", ErrClosed)
 
 func newFence(fsys vfs.FS, lock dirLock) *fence {
@@ -50,8 +50,8 @@ func (f *fence) lift() {
 	f.state = lifted
 }
 
-// lower refuses changes from now on. The channel it returns is closed when the
-// last change under way has ended.
+// lower refuses changes from now on. The returned channel is closed when the last running change
+// has ended.
 func (f *fence) lower() (idle <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -64,7 +64,7 @@ func (f *fence) lower() (idle <-chan struct{}) {
 	return f.idle
 }
 
-// begin announces a change, and end its end.
+// begin announces a change; end announces its end.
 func (f *fence) begin(what, name string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -86,8 +86,8 @@ func (f *fence) end() {
 	}
 }
 
-// change carries out a change of the directory's entries. It fails when the
-// directory has been renamed: its path may lead to somebody else's by now.
+// change carries out a change of the directory's entries. It fails when the directory has been
+// renamed: its path may lead to another one.
 func (f *fence) change(what, name string, op func() error) error {
 	if err := f.begin(what, name); err != nil {
 		return err
@@ -99,7 +99,7 @@ func (f *fence) change(what, name string, op func() error) error {
 	return op()
 }
 
-// open opens a file by a change.
+// open opens a file as a change.
 func (f *fence) open(what, name string, op func() (vfs.File, error)) (file vfs.File, err error) {
 	err = f.change(what, name, func() error {
 		file, err = op()
@@ -191,5 +191,5 @@ func (t fencedFile) SyncTo(n int64) (full bool, err error) {
 	return full, err
 }
 
-// isFenced reports whether an error is that of a change after Close.
+// isFenced reports whether an error comes from a change after Close.
 func isFenced(err error) bool { return errors.Is(err, errFenced) }

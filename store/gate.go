@@ -5,13 +5,11 @@ import (
 	"sync/atomic"
 )
 
-// A gate counts the calls in progress, so that Close can wait for them: Pebble
-// panics when it is used after its Close. An open iterator counts as a call that
-// lasts until the iterator is closed.
+// A gate counts running calls, so that Close can wait for them: Pebble panics when it is used after
+// its Close. An open iterator counts as a call that lasts until the iterator is closed.
 //
-// A read-write lock would not do. A call that makes another call while Close
-// waits would queue behind Close, and Close behind it; the gate turns the inner
-// call away instead.
+// A read-write lock would deadlock: a call that makes another call while Close waits would queue
+// behind Close, and Close behind it. The gate refuses the inner call instead.
 type gate struct {
 	closed atomic.Bool // set under mu; read without it by iterators
 	mu     sync.Mutex

@@ -5,8 +5,7 @@ import (
 	"fmt"
 )
 
-// Key spaces: the first byte of every key in Pebble. Numbers of spaces that are
-// given up are not to be used again.
+// Key spaces: the first byte of every key in Pebble. Numbers of retired spaces must not be reused.
 const (
 	spaceDeletions byte = 'D' // segment number -> sealed deletions bitmap
 	spaceManifest  byte = 'F' // -> sealed manifest; one key
@@ -15,15 +14,13 @@ const (
 	spaceSegment   byte = 'S' // segment number, segment key -> the segment's own value
 )
 
-// firstPlainKind is the lowest first byte of a segment key that belongs to the
-// table without compression.
+// firstPlainKind is the lowest first byte of the segment keys in the table without compression.
 const firstPlainKind = 0x80
 
-// prefixLen is the length of what comes before a segment's own key: the space
-// and the segment number.
+// prefixLen is the length of the prefix of a segment's own key: the space and the segment number.
 const prefixLen = 1 + 8
 
-// formatName names the meta value that holds FormatVersion. Callers may not.
+// formatName names the meta value that holds FormatVersion. Callers must not use the name.
 const formatName = "format"
 
 var manifestKey = []byte{spaceManifest}
@@ -73,8 +70,8 @@ func isOurs(key []byte) bool {
 	return false
 }
 
-// KeyString says in words what a key in Pebble leads to, for errors and for
-// people who look around in an index. It takes any bytes.
+// KeyString describes a key in Pebble, for errors and for people who inspect an index. It accepts
+// any bytes.
 func KeyString(key []byte) string {
 	if len(key) == 0 {
 		return "empty key"

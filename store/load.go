@@ -34,8 +34,8 @@ func (s *Store) load() error {
 	return s.checkClosing()
 }
 
-// verify reads everything that StartWriting and the caller's recovery will rely
-// on, so that damage is found before anything is written.
+// verify reads everything on which StartWriting and the caller's recovery rely, so that damage is
+// found before anything is written.
 func (s *Store) verify() error {
 	for key := range s.manifest.sums {
 		if _, err := s.getVouched([]byte(key)); err != nil {
@@ -51,8 +51,8 @@ func (s *Store) verify() error {
 	return s.Replay(s.manifest.LogSeq+1, func(uint64, []byte) error { return nil })
 }
 
-// create makes a new store. Until its first keys are durable the directory is
-// marked as unfinished, and the next Open starts over.
+// create makes a new store. Until its first keys are durable the directory is marked as unfinished,
+// and the next Open starts over.
 func (s *Store) create() error {
 	if err := syncParents(s.fs, append(s.made, s.dir)...); err != nil {
 		return wrap(err, s.dir)
@@ -85,7 +85,7 @@ func (s *Store) create() error {
 	return wrap(unmark(s.fs, s.dir), "create "+s.dir)
 }
 
-// checkFormat reads the format version; first is the first key there is.
+// checkFormat reads the format version; first is the first key in Pebble.
 func (s *Store) checkFormat(first []byte) error {
 	payload, _, err := s.getSealed(metaKey(formatName))
 	if err != nil {
@@ -114,8 +114,8 @@ func (s *Store) checkFormat(first []byte) error {
 	return nil
 }
 
-// loadManifest reads the manifest and makes sure that the segments it lists have
-// keys: should Pebble have lost a table and not noticed, we do.
+// loadManifest reads the manifest and makes sure that the segments it lists have keys: Pebble may
+// have lost a table without noticing.
 func (s *Store) loadManifest() error {
 	payload, sum, err := s.getSealed(manifestKey)
 	if err != nil {

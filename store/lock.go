@@ -12,9 +12,8 @@ import (
 
 // A dirLock is a lock on a directory.
 type dirLock interface {
-	// claim makes sure that the file LOCK is there and locked. It is called for
-	// writers, once nothing can be found wrong with the directory any more:
-	// until then Open creates no file.
+	// claim makes sure that the file LOCK exists and is locked. Writers call it after all checks of
+	// the directory have passed; before that Open creates no file.
 	claim() error
 
 	// moved returns an error when the directory is no longer found under the
@@ -25,7 +24,7 @@ type dirLock interface {
 	Close() error
 }
 
-// heldError: a lock cannot be had because others have it.
+// heldError: a lock is not available because others hold it.
 type heldError struct{ by string }
 
 func (e heldError) Error() string { return "open for " + e.by }
@@ -58,20 +57,19 @@ func lockError(err error, dir string) error {
 	return wrap(err, "lock "+dir)
 }
 
-// errMoved is the error of a lock whose directory has another name now.
+// errMoved is the error of a lock whose directory has been renamed.
 func errMoved(path string) error {
 	return fmt.Errorf("%s was moved or replaced while it was open; close it and open it under its new name", path)
 }
 
-// processLocks are the locks by path: of file systems that are not the operating
-// system's, and thus live and die with the process, and of directories that flock
-// does not work for.
+// processLocks holds locks within the process by path. They serve file systems other than the
+// operating system's, which live and die with the process, and directories on which flock fails.
 var processLocks struct {
 	sync.Mutex
 	holders map[any]int // readers, or -1 for a writer
 }
 
-// lockInProcess takes or shares the lock that goes by key.
+// lockInProcess takes or shares the lock of key.
 func lockInProcess(key any, shared bool) (release func(), err error) {
 	processLocks.Lock()
 	defer processLocks.Unlock()
@@ -98,7 +96,7 @@ func lockInProcess(key any, shared bool) (release func(), err error) {
 	}, nil
 }
 
-// A pathLock is the lock of a directory in a file system of the caller's.
+// A pathLock is the lock of a directory in a file system that the caller supplies.
 type pathLock struct {
 	fs      vfs.FS
 	path    string

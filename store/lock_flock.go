@@ -17,7 +17,7 @@ type directoryLock struct {
 	dir     *os.File // open for as long as the lock is held
 	file    *os.File // LOCK; nil while it is not locked
 	shared  bool
-	release func() // gives back the lock within the process, where flock does not work
+	release func() // releases the lock within the process, where flock does not work
 }
 
 func lockDirectory(path string, shared bool) (dirLock, error) {
@@ -37,8 +37,7 @@ func lockDirectory(path string, shared bool) (dirLock, error) {
 	return l, nil
 }
 
-// errReplaced: between the opening and the locking of a directory another one
-// took its place.
+// errReplaced: the directory was replaced between its opening and its locking.
 var errReplaced = errors.New("directory replaced")
 
 func (l *directoryLock) lockDir() error {
@@ -70,8 +69,8 @@ func (l *directoryLock) lockDir() error {
 	return err
 }
 
-// hasNoFlock reports whether an error says that a file system does not know
-// flock, or not for directories.
+// hasNoFlock reports whether an error says that a file system does not support flock, or not for
+// directories.
 func hasNoFlock(err error) bool {
 	for _, e := range []error{syscall.ENOTSUP, syscall.ENOSYS, syscall.EINVAL, syscall.EBADF, syscall.ENOLCK, syscall.EISDIR} {
 		if errors.Is(err, e) {
@@ -81,9 +80,9 @@ func hasNoFlock(err error) bool {
 	return false
 }
 
-// mayDoWithout reports whether an Open may go on though LOCK could not be locked:
-// a writer makes the file later, in claim. A reader that must not open it does
-// without, if it could lock the directory.
+// mayDoWithout reports whether an Open may continue although LOCK could not be locked. A writer
+// creates the file later, in claim. A reader without permission to open it continues if it could
+// lock the directory.
 func (l *directoryLock) mayDoWithout(err error) bool {
 	if errors.Is(err, fs.ErrNotExist) {
 		return true
@@ -91,8 +90,7 @@ func (l *directoryLock) mayDoWithout(err error) bool {
 	return l.shared && l.release == nil && (errors.Is(err, fs.ErrPermission) || hasNoFlock(err))
 }
 
-// lockFile locks LOCK as Pebble does, or shares it. flags may say that the file
-// is to be made.
+// lockFile locks LOCK as Pebble does, or shares it. flags may request that the file be created.
 func (l *directoryLock) lockFile(flags int) error {
 	typ := int16(syscall.F_RDLCK)
 	if !l.shared {
@@ -134,8 +132,8 @@ func (l *directoryLock) moved() error {
 }
 
 func (l *directoryLock) Close() error {
-	// A child that is just being started may have inherited the descriptor, and
-	// the lock would stay until it has gone. So it is taken off first.
+	// A child that is just being started may have inherited the descriptor, and the lock would last
+	// until the child ends. So it is unlocked first.
 	err := flock(l.dir, syscall.LOCK_UN)
 	if l.release != nil {
 		l.release()

@@ -4,8 +4,8 @@ package store
 
 import "github.com/cockroachdb/pebble/v2/vfs"
 
-// lockDirectory locks by path within the process, and writers against those of
-// other processes by the file LOCK, where Pebble knows how to.
+// lockDirectory locks by path within the process. Against other processes it locks for writers by
+// the file LOCK, where Pebble supports that.
 func lockDirectory(path string, shared bool) (dirLock, error) {
 	return lockPath(vfs.Default, vfs.Default, path, shared)
 }

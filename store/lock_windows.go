@@ -7,9 +7,8 @@ import (
 	"syscall"
 )
 
-// A directoryLock is the file LOCK, opened with a share mode: a writer shares it
-// with nobody, readers share it with readers. Windows renames no directory in
-// which a file is open.
+// A directoryLock is the file LOCK, opened with a share mode: exclusive for a writer, shared among
+// readers. Windows does not rename a directory that contains an open file.
 type directoryLock struct {
 	path   string
 	shared bool
@@ -21,7 +20,7 @@ func lockDirectory(path string, shared bool) (dirLock, error) {
 	l := &directoryLock{path: path, shared: shared}
 	err := l.openFile(syscall.OPEN_EXISTING)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = nil // a writer makes it in claim; until then there was none
+		err = nil // a writer creates it in claim; until then it does not exist
 	}
 	return l, err
 }

@@ -15,14 +15,14 @@ const logDir = "log"
 
 func (s *Store) logPath() string { return s.fs.PathJoin(s.dir, logDir) }
 
-// A LogBatch is records made ready for the log.
+// A LogBatch holds records prepared for the log.
 type LogBatch = wal.Batch
 
-// PackLog makes records ready for Append: it compresses them, outside every lock.
-// They may be changed as soon as it has returned.
+// PackLog prepares records for Append: it compresses them, outside every lock. The caller may
+// change them as soon as it returns.
 func PackLog(records [][]byte) (*LogBatch, error) { return wal.Pack(records) }
 
-// logOptions are those of the log of a store that is written.
+// logOptions are the options of a log that is written.
 func (s *Store) logOptions() *wal.Options {
 	return &wal.Options{
 		FileBytes: s.opts.LogFileBytes,
@@ -40,16 +40,15 @@ func (s *Store) NextSeq() uint64 {
 	return s.nextSeq
 }
 
-// Append adds records to the log, the first of them with the number first, which
-// must be NextSeq. They are all there after a crash, or a prefix of the log ends
-// before them; never some of one Append. Append does no I/O and waits for nobody.
+// Append adds records to the log, the first of them with the number first, which must be NextSeq.
+// After a crash all of them survive, or the log ends before them; never some of one Append. Append
+// does no I/O and does not wait.
 //
-// With sync, the records are durable once wait has returned nil; those who wait
-// at the same time share one fsync. Without, wait returns at once, unless the disk
-// is far behind. It need not be called, and returns when its context ends.
+// With sync, the records are durable once wait has returned nil; concurrent waits share one fsync.
+// Without, wait returns at once, unless the disk is far behind. It need not be called, and returns
+// when its context ends.
 //
-// An error of either kind leaves it open whether the records are there after the
-// next Open.
+// After an error of either kind the records may or may not survive the next Open.
 func (s *Store) Append(first uint64, records *LogBatch, sync bool) (wait func(context.Context) error, err error) {
 	if err := s.writable(); err != nil {
 		return nil, err
@@ -71,8 +70,8 @@ func (s *Store) Sync(ctx context.Context) error {
 	return s.logError(s.wal.Sync(ctx))
 }
 
-// RollLog has records from now on go to a new file, so that those so far go as
-// soon as a Commit covers them. It waits for nobody.
+// RollLog starts a new file for later records, so that the earlier ones can be removed as soon as a
+// Commit covers them. It does not wait.
 func (s *Store) RollLog() {
 	if s.writable() == nil {
 		defer s.gate.leave()
@@ -80,8 +79,8 @@ func (s *Store) RollLog() {
 	}
 }
 
-// LogBytes returns the size of the log: of records that no manifest covers yet,
-// what is queued for the disk included. It takes no time.
+// LogBytes returns the size of the log: of records that no manifest covers yet, including those
+// queued for the disk. It takes no time.
 func (s *Store) LogBytes() int64 {
 	switch {
 	case s.wal != nil:
@@ -92,9 +91,9 @@ func (s *Store) LogBytes() int64 {
 	return 0
 }
 
-// Replay calls fn for each log record from the number from on, in order. The
-// record is lent until fn returns; an error of fn's ends the replay and is
-// returned. A missing record between from and the end of the log is corruption.
+// Replay calls fn for each log record with a number of at least from, in order. The record is lent
+// until fn returns. An error of fn ends the replay and is returned. A missing record between from
+// and the end of the log is corruption.
 func (s *Store) Replay(from uint64, fn func(seq uint64, record []byte) error) error {
 	if err := s.gate.enter(); err != nil {
 		return err
@@ -119,7 +118,7 @@ func (s *Store) Replay(from uint64, fn func(seq uint64, record []byte) error) er
 	return nil // a new store
 }
 
-// logError says what an error of the log means: its end is the store's.
+// logError translates an error of the log: when the log has failed, so has the store.
 func (s *Store) logError(err error) error {
 	switch {
 	case err == nil, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
@@ -130,13 +129,13 @@ func (s *Store) logError(err error) error {
 	return s.log.failed(err)
 }
 
-// loadLog checks the log, and that the manifest is one that the log vouches for:
-// should Pebble have lost the last one, it shows here.
+// loadLog checks the log, and that the log vouches for the manifest: it detects that Pebble has
+// lost the last manifest.
 func (s *Store) loadLog() error {
 	if s.version == 1 {
 		return s.loadOldLog()
 	}
-	if s.found != nil { // by the Load before
+	if s.found != nil { // by an earlier Load
 		return nil
 	}
 	found, err := wal.Scan(s.fs, s.logPath(), s.manifest.LogSeq)
@@ -160,8 +159,7 @@ func (s *Store) loadLog() error {
 	return nil
 }
 
-// startLog makes the log ready for writing, and has it vouch for the manifest
-// that was found.
+// startLog prepares the log for writing, and makes it vouch for the manifest that was found.
 func (s *Store) startLog() error {
 	if s.version == 1 {
 		return s.upgrade()
@@ -177,8 +175,7 @@ func (s *Store) startLog() error {
 	return nil
 }
 
-// confirm has the log vouch for the manifest in force, and lets go of the records
-// that it covers.
+// confirm makes the log vouch for the manifest in force, and releases the records that it covers.
 func (s *Store) confirm() error {
 	return s.logError(s.wal.Confirm(context.Background(), s.manifestSum, s.Manifest().LogSeq))
 }

@@ -12,17 +12,16 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// A logger is Pebble's way to talk to us.
+// A logger receives Pebble's messages.
 //
-// Pebble calls Fatalf when a write has failed that it cannot take back (to the
-// MANIFEST, for one), in whatever goroutine that was, and relies on the call not
-// to return; its own default ends the process. A library has no right to do
-// that. So ours notes the failure and holds the goroutine, with whatever locks of
-// Pebble's it has, and everybody who waits for Pebble, which is what do is for,
+// Pebble calls Fatalf when a write has failed that it cannot take back (to the MANIFEST, for one),
+// on whatever goroutine that was, and relies on the call not to return; its own default ends the
+// process. A library has no right to do that. So ours records the failure and holds the goroutine,
+// with whatever locks of Pebble's it has. Everything that waits for Pebble does so through do, and
 // is told at once. The store then refuses writes.
 //
-// Close lets these goroutines go on, once nothing that they do reaches the disk:
-// see Store.giveUp.
+// Close lets these goroutines continue, once nothing that they do reaches the disk: see
+// Store.giveUp.
 type logger struct {
 	log  func(line string)
 	told func(error) // Options.Failed
@@ -32,23 +31,22 @@ type logger struct {
 	hasManifest atomic.Bool   // Pebble has written a MANIFEST since the store was opened
 	over        chan struct{} // closed when the store's files can no longer be changed
 
-	calls sync.WaitGroup // calls to Pebble under way
+	calls sync.WaitGroup // running calls to Pebble
 
 	mu    sync.Mutex
-	tries int           // flushes and compactions that failed since the last one that did not
-	last  error         // of the latest of them
-	next  chan struct{} // closed at the next one
+	tries int           // flushes and compactions that failed since the last success
+	last  error         // the error of the latest of them
+	next  chan struct{} // closed at the next failure
 }
 
 func newLogger(log func(string), told func(error)) *logger {
 	return &logger{log: log, told: told, dead: make(chan struct{}), over: make(chan struct{}), next: make(chan struct{})}
 }
 
-// Pebble tries a flush or a compaction that failed again at once, and for ever.
-// On a full disk that would take a core, and whoever waits for the flush would
-// wait as long. So the n-th failure in a row costs a pause of 2^n milliseconds,
-// up to a second, and those who wait give up after stuckTries of them, an eighth
-// of a second in all, and when that many have passed already, after stuckMore.
+// Pebble retries a failed flush or compaction at once, and forever. On a full disk that would take
+// a core, and callers that wait for the flush would wait as long. So the n-th failure in a row adds
+// a pause of 2^n milliseconds, up to a second. Callers give up after stuckTries failures, an eighth
+// of a second in all, and if that many have already happened, after stuckMore.
 const (
 	stuckTries    = 6
 	stuckMore     = 2
@@ -59,9 +57,9 @@ func (l *logger) Infof(string, ...any) {}
 
 func (l *logger) Errorf(format string, args ...any) { l.log(fmt.Sprintf(format, args...)) }
 
-// Fatalf returns when the store has been given up, and only where Pebble goes on
-// with an error or as if nothing had been wrong. Pebble's other calls report bugs
-// of its own; what would follow them is anybody's guess.
+// Fatalf returns only after the store has been given up, and only where Pebble continues with an
+// error or as if nothing had happened. Pebble's other calls report bugs of its own, after which
+// anything may follow.
 func (l *logger) Fatalf(format string, args ...any) {
 	err := fmt.Errorf(format, args...)
 	l.log(l.failed(err).Error())
@@ -74,7 +72,7 @@ func (l *logger) Fatalf(format string, args ...any) {
 	select {}
 }
 
-// failed makes err the store's failure, unless it has one, and returns that.
+// failed makes err the store's failure, unless it already has one, and returns the failure.
 func (l *logger) failed(err error) *failure {
 	if l.fail.CompareAndSwap(nil, &failure{cause: err}) {
 		close(l.dead)
@@ -82,8 +80,8 @@ func (l *logger) failed(err error) *failure {
 	return l.fail.Load()
 }
 
-// do makes a call to Pebble and returns its error, or the store's failure should
-// it fail meanwhile: then the call may never return.
+// do makes a call to Pebble and returns its error, or the store's failure if the store fails
+// meanwhile: then the call may never return.
 func (l *logger) do(call func() error) error {
 	done := l.start(call)
 	select {
@@ -94,8 +92,8 @@ func (l *logger) do(call func() error) error {
 	}
 }
 
-// write is do for a call that may wait for a flush. That the flush goes on
-// failing is a failure of the store: nobody knows what becomes of the call.
+// write is do for a call that may wait for a flush. A flush that keeps failing is a failure of the
+// store, because the outcome of the call is unknown.
 func (l *logger) write(call func() error) error {
 	done, err := l.startFlush(call)
 	if err != nil {
@@ -104,8 +102,8 @@ func (l *logger) write(call func() error) error {
 	return <-done
 }
 
-// startFlush starts a call that may wait for a flush, and returns when it has ended, which is when done has its
-// error, or with the error for which there is no use in waiting any longer.
+// startFlush starts a call that may wait for a flush. It returns when the call has ended and done
+// has its error, or with the error that makes waiting pointless.
 func (l *logger) startFlush(call func() error) (done <-chan error, stalled error) {
 	ended := make(chan struct{})
 	done = l.start(func() error {
@@ -115,7 +113,7 @@ func (l *logger) startFlush(call func() error) (done <-chan error, stalled error
 	return done, l.stall(ended)
 }
 
-// start makes a call in a goroutine of its own.
+// start makes a call on a goroutine of its own.
 func (l *logger) start(call func() error) <-chan error {
 	done := make(chan error, 1)
 	l.calls.Go(func() {
@@ -126,13 +124,13 @@ func (l *logger) start(call func() error) <-chan error {
 			switch {
 			case r == nil:
 			case l.fail.Load() != nil:
-				// Nobody waits for the call any more. It has gone on from an
-				// error that it does not expect to survive.
+				// No caller waits any longer. Pebble has continued from an error that it does not
+				// expect to survive.
 				l.log(fmt.Sprintf("panic in a failed store: %v", r))
 				done <- l.fail.Load()
 			case isBug || !isError:
 				panic(r)
-			default: // Pebble panics so when its log cannot be written
+			default: // Pebble panics like this when its log cannot be written
 				done <- l.failed(err)
 			}
 		}()
@@ -141,9 +139,8 @@ func (l *logger) start(call func() error) <-chan error {
 	return done
 }
 
-// stall waits until ended is closed and returns nil, or until so many flushes in
-// a row have failed that there is no use in waiting, or until the store fails,
-// and returns that error.
+// stall waits until ended is closed and returns nil. It returns an error if so many flushes in a
+// row have failed that waiting is pointless, or if the store fails.
 func (l *logger) stall(ended <-chan struct{}) error {
 	first := -1
 	for {
@@ -166,9 +163,8 @@ func (l *logger) stall(ended <-chan struct{}) error {
 	}
 }
 
-// events listens to what has no caller to return to. DataCorruption must be set:
-// Pebble's default for it is Fatalf, but whoever read the damaged block gets the
-// error anyway.
+// events handles errors that no call returns. DataCorruption must be set: Pebble's default for it
+// is Fatalf, but the reader of the damaged block gets the error anyway.
 func (l *logger) events() *pebble.EventListener {
 	return &pebble.EventListener{
 		BackgroundError: l.backgroundError,
@@ -191,8 +187,8 @@ func (l *logger) ended(err error) {
 	}
 }
 
-// backgroundError runs under Pebble's lock, so the pause holds up writers too;
-// they could not go far anyway.
+// backgroundError runs under Pebble's lock, so the pause delays writers too; they could not proceed
+// anyway.
 func (l *logger) backgroundError(err error) {
 	l.log("background error: " + err.Error())
 	l.mu.Lock()
@@ -203,14 +199,14 @@ func (l *logger) backgroundError(err error) {
 	l.next = make(chan struct{})
 	l.mu.Unlock()
 	if n%stuckTries == 0 && bits.OnesCount(uint(n/stuckTries)) == 1 {
-		// Not here, where Pebble's locks are held.
+		// On another goroutine, because Pebble's locks are held here.
 		go l.told(fmt.Errorf("store: flush or compaction: %d failures in a row, the last one: %w", n, err))
 	}
 	time.Sleep(time.Millisecond << min(n, maxPauseShift))
 	select {
 	case <-l.over:
 		if n > maxPauseShift {
-			select {} // what fails even in memory has an error that stays; Pebble would go on for ever
+			select {} // what fails even in memory keeps failing; Pebble would retry forever
 		}
 	default:
 	}

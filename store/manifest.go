@@ -15,9 +15,9 @@ type Manifest struct {
 	// Segments are the live segments. Their order is the caller's and is kept.
 	Segments []Segment
 
-	// LogSeq is the last log record whose effects lie in Segments and in their
-	// deletions. What follows it in the log is to be replayed; it and what
-	// precedes it is gone from the log. It never falls.
+	// LogSeq is the last log record whose effects are in Segments and in their deletions. Later
+	// records are to be replayed; this one and earlier ones are gone from the log. It never
+	// decreases.
 	LogSeq uint64
 
 	// Info belongs to the caller.
@@ -26,13 +26,12 @@ type Manifest struct {
 	// Next is the number that the next segment gets. Commit fills it in.
 	Next uint64
 
-	// sums has the checksum in the seal of every deletions and meta value, by
-	// key. So the manifest vouches for them: should Pebble lose a table, what
-	// is missing or out of date shows.
+	// sums has the checksum in the seal of every deletions and meta value, by key. So the manifest
+	// vouches for them: if Pebble loses a table, it reveals what is missing or out of date.
 	sums map[string]uint32
 }
 
-// A Segment is the manifest's line about one live segment.
+// A Segment is the manifest's entry of one live segment.
 type Segment struct {
 	Number uint64
 	Info   []byte // belongs to the caller

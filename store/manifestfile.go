@@ -16,9 +16,9 @@ import (
 // tagComparer begins the first record of Pebble's MANIFEST, the one with all tables, and no other.
 const tagComparer = 1
 
-// checkManifestFile makes sure that Pebble's MANIFEST is not two of them, one behind the other, as a copy gone
-// wrong leaves it. Each record checks, so Pebble adds the tables of both, and stops the process when it meets
-// the same key twice.
+// checkManifestFile makes sure that Pebble's MANIFEST is not two concatenated ones, as a faulty
+// copy leaves it. Each record passes its checksum, so Pebble would add the tables of both, and stop
+// the process when it meets the same key twice.
 func (s *Store) checkManifestFile(names []string) error {
 	const marker = "marker.manifest."
 	i := len(names) - 1
@@ -28,7 +28,7 @@ func (s *Store) checkManifestFile(names []string) error {
 	name := names[i][strings.LastIndexByte(names[i], '.')+1:]
 	f, err := s.fs.Open(s.fs.PathJoin(s.dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // Pebble says so
+		return nil // Pebble reports it
 	} else if err != nil {
 		return wrap(err, name)
 	}

@@ -17,16 +17,15 @@ import (
 	"github.com/riffle-search/riffle/store/wal"
 )
 
-// FormatVersion is the version of everything this package lays down: key spaces,
-// seals, the manifest. A store of a higher version is refused with ErrFormat.
+// FormatVersion is the version of everything that this package writes: key spaces, seals, the
+// manifest. A store of a higher version is refused with ErrFormat.
 //
 //	1  the first; the log is kept in Pebble, record by record
 //	2  the log is kept in files of its own (package wal)
 const FormatVersion = 2
 
-// buildDir is the folder, below that of the store, in which segments' tables are
-// written before they are ingested. Pebble leaves it alone and does not copy it
-// into checkpoints.
+// buildDir is the folder, below that of the store, in which segments' tables are written before
+// they are ingested. Pebble leaves it alone and does not copy it into checkpoints.
 const buildDir = "building"
 
 // lockFile is the file that Pebble would lock; see takeLock.
@@ -44,14 +43,14 @@ type Store struct {
 	log  *logger
 	gate gate
 
-	hidden  atomic.Pointer[string]          // directory that Pebble is to believe missing
+	hidden  atomic.Pointer[string]          // a directory that is hidden from Pebble
 	foreign atomic.Pointer[map[string]bool] // files that Pebble must not remove
 
 	opening atomic.Bool // Pebble opens the database for writing; see pebbleFS
 	copied  sync.Map    // files that Pebble has open in a copy; see pebbleFS
 
-	fresh    bool     // there is no index yet, or one whose creation was cut short
-	outlived bool     // there is the mark of a creation that has ended
+	fresh    bool     // there is no index yet, or an interrupted creation of one
+	outlived bool     // the mark of a creation remains after its end
 	made     []string // directories that Open has made
 	writing  bool     // StartWriting has succeeded
 	stranded func()   // ends a Pebble that did not come up in time, once it is up
@@ -65,20 +64,19 @@ type Store struct {
 	wal     *wal.Log   // nil until StartWriting
 	nextSeq uint64     // of the next log record, until StartWriting
 
-	// commitMu makes a Commit and a Checkpoint one at a time. A checkpoint
-	// takes the list of tables first and the WAL later; a Commit in between
-	// would put a manifest into the copy that lists segments the copy lacks.
+	// commitMu makes a Commit and a Checkpoint exclude each other. A checkpoint takes the list of
+	// tables first and the WAL later. A Commit in between would put a manifest into the copy that
+	// lists segments which the copy lacks.
 	commitMu sync.Mutex
 	doomed   map[uint64]struct{} // segments no longer live whose keys could not be removed yet
 
 	manifestSum uint32 // checksum in the seal of the manifest value
 
 	mu       sync.Mutex
-	manifest Manifest // as last committed, but for Next, which NewSegment moves on
+	manifest Manifest // as last committed, except Next, which NewSegment advances
 }
 
-// Open opens the store in dir for what opts say: it is Load and, unless opts say
-// read-only, StartWriting.
+// Open opens the store in dir with opts: it is Load and, unless opts are read-only, StartWriting.
 func Open(dir string, opts *Options) (*Store, error) {
 	s, err := Load(dir, opts)
 	if err != nil || s.opts.ReadOnly {
@@ -90,16 +88,14 @@ func Open(dir string, opts *Options) (*Store, error) {
 	return s, nil
 }
 
-// Load locks dir, checks what is in it, and changes nothing: everything can be
-// read, and writes return ErrReadOnly until StartWriting. The log has been read to its
-// end and every record has been checked, and so have all values that the manifest
-// vouches for. A directory that is missing or empty is a new store, with nothing
-// in it, unless opts say read-only.
+// Load locks dir, checks its contents, and changes nothing: everything can be read, and writes
+// return ErrReadOnly until StartWriting. It reads the log to its end and checks every record, and
+// all values that the manifest vouches for. A missing or empty directory is a new, empty store,
+// unless opts are read-only.
 //
-// Errors: ErrLocked, at once, when this or another process has dir open;
-// fs.ErrNotExist when there is no store and opts say read-only; ErrFormat when the
-// directory belongs to a newer version or holds something else; ErrUnfinished;
-// corrupt.Err. After an error everything in the directory is as it was.
+// Errors: ErrLocked, at once, when this or another process has dir open; fs.ErrNotExist when there
+// is no store and opts are read-only; ErrFormat when the directory belongs to a newer version or
+// holds something else; ErrUnfinished; corrupt.Err. After an error the directory is unchanged.
 func Load(dir string, opts *Options) (_ *Store, err error) {
 	o := opts.withDefaults()
 	dir, made, err := resolve(dir, &o)
@@ -137,12 +133,10 @@ func Load(dir string, opts *Options) (_ *Store, err error) {
 	return s, s.verify()
 }
 
-// StartWriting makes a store that was loaded one that can be written to. It must
-// not be called beside anything else.
+// StartWriting makes a loaded store writable. No other call may run meanwhile.
 //
-// What an interrupted run left behind goes: tables half written, segments that
-// no manifest lists, deletions of segments that are gone. After an error the store
-// must be closed.
+// It removes what an interrupted run left behind: incomplete tables, segments that no manifest
+// lists, deletions of segments that are gone. After an error the store must be closed.
 func (s *Store) StartWriting() error {
 	if s.opts.ReadOnly {
 		return ErrReadOnly
@@ -167,7 +161,7 @@ func (s *Store) StartWriting() error {
 			return wrap(err, unfinishedFile)
 		}
 	}
-	// The file goes before anything is written that it knows nothing of.
+	// The file is removed before the first write, of which it knows nothing.
 	if err := s.removeClosing(); err != nil {
 		return err
 	}
@@ -184,9 +178,8 @@ func (s *Store) StartWriting() error {
 	return nil
 }
 
-// leastRoom is how many bytes must be free for an index to be opened for writing,
-// on top of what its logs may become when they are flushed. Pebble would find a full
-// disk, too, but it finds it in the middle of things.
+// leastRoom is how many bytes must be free to open an index for writing, in addition to what its
+// logs may need when they are flushed. Pebble would notice a full disk, too, but only halfway.
 const leastRoom = 256 << 10
 
 // checkRoom makes sure that the disk is not full.
@@ -247,8 +240,7 @@ func (s *Store) openPebble(readOnly bool) error {
 		return err
 	})
 	if err != nil {
-		// The flush that Pebble's Open waits for goes on failing, or the
-		// MANIFEST cannot be written.
+		// The flush that Pebble's Open waits for keeps failing, or the MANIFEST cannot be written.
 		s.log.failed(err)
 		s.stranded = func() {
 			if <-opened == nil {
@@ -265,7 +257,7 @@ func (s *Store) openPebble(readOnly bool) error {
 	return nil
 }
 
-// openError says what an error of Pebble's Open means.
+// openError translates an error of Pebble's Open.
 func (s *Store) openError(err error) error {
 	switch {
 	case err == nil:
@@ -275,15 +267,15 @@ func (s *Store) openError(err error) error {
 	case isForeign(err):
 		return fmt.Errorf("%w: %w", ErrFormat, err)
 	case errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), "object size mismatch") || strings.Contains(err.Error(), "WALRecoveryDirs"):
-		// A file that Pebble's own manifest lists is missing, or cut; or its OPTIONS name another directory for the
-		// log, which ours never do.
+		// A file that Pebble's own manifest lists is missing, or truncated; or its OPTIONS name
+		// another directory for the log, which ours never do.
 		return &corrupt.Error{Key: s.dir, Block: -1, Offset: -1, Cause: oneLine{err}}
 	}
 	return wrap(err, s.dir)
 }
 
-// isForeign reports whether a database was written by a newer Pebble, or by a
-// program that sorts or merges in another way. Pebble has no values for either.
+// isForeign reports whether a newer Pebble wrote the database, or a program that sorts or merges in
+// another way. Pebble has no error values for either.
 func isForeign(err error) bool {
 	text := err.Error()
 	return strings.Contains(text, "format major version") || strings.Contains(text, "name from file")
@@ -295,11 +287,10 @@ func notExist(dir string) error {
 
 func (s *Store) buildPath() string { return s.opts.FS.PathJoin(s.dir, buildDir) }
 
-// Close waits for calls in progress and for open iterators, whose walks end with
-// ErrClosed, and closes the store. Log records that were appended without sync
-// are durable after it. Whatever error it returns, the store is closed and the
-// directory can be opened again. Further calls wait for the first one and return
-// the same error.
+// Close waits for running calls and for open iterators, whose walks end with ErrClosed, and closes
+// the store. Afterwards log records that were appended without sync are durable. Whatever error it
+// returns, the store is closed and the directory can be opened again. Further calls wait for the
+// first one and return the same error.
 func (s *Store) Close() error {
 	s.closeOnce.Do(func() {
 		s.gate.shut()
@@ -315,8 +306,8 @@ func (s *Store) Close() error {
 	return s.closeErr
 }
 
-// release closes the database and gives the lock back. Nothing of the store's
-// changes a file after that, whatever becomes of Pebble.
+// release closes the database and releases the lock. Nothing of the store changes a file after
+// that, whatever Pebble does.
 func (s *Store) release() error {
 	var err error
 	if s.wal != nil && s.log.fail.Load() == nil {
@@ -341,23 +332,22 @@ func (s *Store) release() error {
 	return wrap(errors.Join(err, s.lock.Close()), "close "+s.dir)
 }
 
-// hangTime is how long giveUp waits for changes to files that are under way. They
-// end when the operating system says so; on a full disk that is at once.
+// hangTime is how long giveUp waits for running changes to files. They end when the operating
+// system says so; on a full disk that is at once.
 const hangTime = 10 * time.Second
 
-// drainTime is how long giveUp waits for Pebble to come to its end, which takes
-// milliseconds if it ever comes. Pebble still reads the directory on the way, and is
-// puzzled by what the next owner does there.
+// drainTime is how long giveUp waits for Pebble to finish, which takes milliseconds if it ever
+// does. Meanwhile Pebble still reads the directory, and changes by the next owner confuse it.
 const drainTime = time.Second
 
-// giveUp gives the lock back without closing Pebble, whose locks may be held for
-// good, and which may go on for ever with what it cannot do.
+// giveUp releases the lock without closing Pebble, whose locks may be held for good, and which may
+// retry forever what it cannot do.
 //
-// It cannot be stopped, but cut off. When the fence is down and the last change
-// has ended, the directory is nobody's. From then on all that Pebble changes succeeds, in
-// memory (see pebbleFS), and the goroutines that Fatalf holds go on. So it
-// can be closed like any other, and leaves nothing behind. Should it not come to an
-// end, its memory is lost until the process ends, and nothing else.
+// Pebble cannot be stopped, but it can be cut off. When the fence is down and the last change has
+// ended, the directory is free. From then on all of Pebble's changes succeed, in memory (see
+// pebbleFS), and the goroutines that Fatalf holds continue. So Pebble can be closed normally, and
+// leaves nothing behind. If it still does not finish, its memory is lost until the process ends,
+// and nothing else.
 func (s *Store) giveUp() error {
 	idle := s.fs.lower()
 	finish := func() error {
@@ -385,7 +375,7 @@ func (s *Store) giveUp() error {
 	}
 }
 
-// drain brings a Pebble to its end that no longer reaches the disk.
+// drain closes a Pebble that no longer reaches the disk.
 func (s *Store) drain(db *pebble.DB) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -393,13 +383,13 @@ func (s *Store) drain(db *pebble.DB) {
 		}
 	}()
 	if s.wal != nil {
-		_ = s.wal.Close() // what it still has to write comes too late
+		_ = s.wal.Close() // its remaining writes come too late
 	}
 	if s.stranded != nil {
 		s.stranded()
 	}
-	s.log.calls.Wait() // Pebble cannot be closed beside them
+	s.log.calls.Wait() // Pebble cannot be closed during them
 	if db != nil {
-		_ = db.Close() // it has errors to tell, and nobody wants to know
+		_ = db.Close() // its errors no longer matter
 	}
 }

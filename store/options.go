@@ -27,27 +27,26 @@ type Options struct {
 	// two. The default is 256 KiB.
 	MemTableBytes int
 
-	// LogFileBytes is where a file of the log ends and the next one begins. The
-	// default is that of package wal.
+	// LogFileBytes is where a file of the log ends and the next one begins. The default is that of
+	// package wal.
 	LogFileBytes int64
 
-	// NewMeta are named values of the caller that a new store begins with: the
-	// write that creates the store sets them, so that no crash leaves a store
-	// without them. A store that exists keeps what it has.
+	// NewMeta are named values of the caller for a new store. The write that creates the store sets
+	// them, so that no crash leaves a store without them. An existing store keeps its values.
 	NewMeta map[string][]byte
 
 	// FS is the file system, for tests that crash it. The default is the
 	// operating system's.
 	FS vfs.FS
 
-	// Log receives what Pebble does in the background and cannot return to
-	// anybody: failed flushes and compactions, which it tries again, and
-	// damaged files. One line a call, from any goroutine. nil drops them.
+	// Log receives Pebble's background errors that no call can return: failed flushes and
+	// compactions, which it retries, and damaged files. One line a call, from any goroutine. nil
+	// drops them.
 	Log func(line string)
 
-	// Failed is told when flushes or compactions keep failing: of the sixth
-	// failure in a row, and then each time their number has doubled. It runs in
-	// a goroutine of its own, and may still do so after Close. nil drops them.
+	// Failed is called when flushes or compactions keep failing: at the sixth failure in a row, and
+	// then each time their number has doubled. It runs on a goroutine of its own, and may still do
+	// so after Close. nil drops them.
 	Failed func(error)
 
 	logID uint64 // of the log of a new store, for tests; 0 stands for a random one
@@ -85,11 +84,10 @@ func (o *Options) withDefaults() Options {
 	return c
 }
 
-// Block sizes. A dictionary is read a key at a time and a data block is the unit
-// of decompression, which argues for small ones; it is also the unit of
-// compression and of the index, which argues for large ones. Chunks of postings
-// are 16 to 64 KiB each and get blocks of their own at any size. Large index
-// blocks keep a table's index at one level up to some ten thousand data blocks.
+// Block sizes. A dictionary is read a key at a time and a data block is the unit of decompression,
+// which favors small ones; it is also the unit of compression and of the index, which favors large
+// ones. Chunks of postings are 16 to 64 KiB each and get blocks of their own at any size. Large
+// index blocks keep a table's index at one level up to some ten thousand data blocks.
 const (
 	dataBlockBytes  = 32 << 10
 	indexBlockBytes = 256 << 10
@@ -98,17 +96,16 @@ const (
 // filterBitsPerKey gives a false positive rate of 1 %.
 const filterBitsPerKey = 10
 
-// pebbleFormat is the format of the Pebble files, pinned so that a newer Pebble
-// does not silently write what an older riffle cannot read. It brings what
-// riffle stands on: excises (FormatVirtualSSTables), a WAL that tells most torn
-// tails from damage (FormatWALSyncChunks; package wal tells the rest), checksums in
-// table footers (FormatTableFormatV6).
+// pebbleFormat is the format of the Pebble files, pinned so that a newer Pebble does not silently
+// write what an older riffle cannot read. It provides what riffle relies on: excises
+// (FormatVirtualSSTables), a WAL that tells most torn tails from damage (FormatWALSyncChunks;
+// package wal tells the rest), checksums in table footers (FormatTableFormatV6).
 const pebbleFormat = pebble.FormatTableFormatV6
 
 // pebbleOptions are the options of the database, defaults filled in.
 //
-// EnsureDefaults copies what is set for level 0 to the levels below it. Without
-// that call Pebble ignores, silently, what only Levels[0] says about the others.
+// EnsureDefaults copies the settings of level 0 to the levels below it. Without that call Pebble
+// silently ignores for the other levels what only Levels[0] sets.
 func (o *Options) pebbleOptions(fsys vfs.FS, l *logger) *pebble.Options {
 	p := &pebble.Options{
 		FS:                 fsys,
@@ -118,17 +115,16 @@ func (o *Options) pebbleOptions(fsys vfs.FS, l *logger) *pebble.Options {
 		Logger:             l,
 		EventListener:      l.events(),
 
-		// Statistics about tables steer compactions towards tombstones. Ours
-		// are few, and the job that collects them tries a damaged table again
-		// and again, without a pause.
+		// Statistics about tables steer compactions towards tombstones. Riffle has few, and the job
+		// that collects them retries a damaged table again and again, without a pause.
 		DisableTableStats: true,
 	}
 	p.Levels[0].BlockSize = dataBlockBytes
 	p.Levels[0].IndexBlockSize = indexBlockBytes
 	p.Levels[0].FilterPolicy = bloom.FilterPolicy(filterBitsPerKey)
 	p.Levels[0].Compression = func() *sstable.CompressionProfile { return sstable.FastestCompression }
-	// Compactions that reads ask for pay where several levels hold versions of
-	// a key. Segment keys have one version each.
+	// Compactions triggered by reads pay where several levels hold versions of a key. Segment keys
+	// have one version each.
 	p.Experimental.ReadSamplingMultiplier = -1
 	p.EnsureDefaults()
 	return p
@@ -136,14 +132,14 @@ func (o *Options) pebbleOptions(fsys vfs.FS, l *logger) *pebble.Options {
 
 // tableOptions are those of a segment's tables, before ingestion.
 func tableOptions(p *pebble.Options, format sstable.TableFormat, compressed bool) sstable.WriterOptions {
-	const bottom = len(p.Levels) - 1 // where an ingested table of fresh keys comes to lie
+	const bottom = len(p.Levels) - 1 // the level of an ingested table of fresh keys
 	w := p.MakeWriterOptions(bottom, format)
 	if compressed {
 		w.Compression = sstable.BalancedCompression
 		return w
 	}
-	// Postings, norms and ranks are dense already, and are asked for only by
-	// keys that exist: a filter would never say no.
+	// Postings, norms and ranks are dense already, and are only read by existing keys: a filter
+	// would never reject one.
 	w.Compression = sstable.NoCompression
 	w.FilterPolicy = pebble.NoFilterPolicy
 	return w

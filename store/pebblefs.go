@@ -11,49 +11,47 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// A pebbleFS is the file system that Pebble sees. It differs from the store's in
-// seven things.
+// A pebbleFS is the file system that Pebble sees. It differs from the store's in seven things.
 //
-// A file that a marker names must be there before the marker is. Pebble creates
-// a MANIFEST, then the marker that names it, then syncs the directory once; where
-// the two names reach the disk in another order, a crash leaves a marker that
-// names nothing and a database that does not open. Journals of most file systems
-// keep the order, but POSIX does not promise it, and the sync that does costs a
+// A file that a marker names must exist before the marker. Pebble creates a MANIFEST, then the
+// marker that names it, then syncs the directory once. If the two names reach the disk in the other
+// order, a crash leaves a marker that names nothing and a database that does not open. Journals of
+// most file systems keep the order, but POSIX does not promise it. The sync that does costs a
 // fraction of a millisecond an Open.
 //
-// A directory that cannot be synced is a failure of the store and nothing more.
-// Pebble panics, which in its own goroutines would be the end of the process.
+// A directory that cannot be synced fails the store and nothing more. Pebble panics, which would
+// end the process from its own goroutines.
 //
-// The lock that Pebble takes is the Store's affair; see takeLock.
+// The Store itself takes the lock that Pebble would take; see takeLock.
 //
-// The directory that Checkpoint has made seems not to be there: Pebble insists
-// on making it.
+// The directory that Checkpoint has made is hidden: Pebble insists on making it.
 //
 // Files that riffle has not written stay, whatever Pebble takes them for.
 //
-// Once the store's fence is down, changes succeed, but in memory only. They are
-// those of a Pebble that has been given up. Were they to fail, it would try for
-// ever, or park goroutines with its locks; as it is, it comes to an end.
+// Once the store's fence is down, changes succeed, but in memory only. They come from a Pebble that
+// was given up. If they failed, it would retry forever, or park goroutines with its locks; this way
+// it comes to an end.
 //
-// While Pebble opens a database for writing, an operation that fails is a failure of
-// the store, too. Pebble's Open would return the error, and leave files open and
-// goroutines behind that nobody can reach any more. So it does not get to know of
-// the error, goes on in memory when the fence is down, and is closed then.
+// While Pebble opens a database for writing, a failed operation fails the store, too. Pebble's Open
+// would return the error, and leave files open and goroutines behind that nothing can reach any
+// more. So the error is hidden from Pebble, which continues in memory when the fence is down, and
+// is then closed.
 //
-// The same holds for Pebble's log at all times. Pebble panics when it cannot be written, and keeps the lock of
-// the commits, or its main one, for good.
+// The same holds for Pebble's log at all times. Pebble panics when it cannot write its log, and
+// keeps the lock of the commits, or its main one, for good.
 type pebbleFS struct {
 	vfs.FS
 	log     *logger
-	hidden  *atomic.Pointer[string]          // a directory that seems not to be there, or nil
+	hidden  *atomic.Pointer[string]          // a hidden directory, or nil
 	foreign *atomic.Pointer[map[string]bool] // files that Pebble takes for its own
 	opening *atomic.Bool                     // Pebble opens a database for writing
-	copied  *sync.Map                        // what is open below the hidden directory
-	after   *vfs.MemFS                       // takes the changes after the store's fence has come down
+	copied  *sync.Map                        // open files below the hidden directory
+	after   *vfs.MemFS                       // takes the changes after the store's fence was lowered
 }
 
-// settle returns the error of an operation. While Pebble opens a database for writing, and for a change of its log, it
-// returns, once the fence is down, that of a change that the fence has refused.
+// settle returns the error of an operation. For a change of Pebble's log, and for any change while
+// Pebble opens a database for writing, it instead returns the fence's refusal once the fence is
+// down.
 func (p pebbleFS) settle(err error) error { return p.settleOf(false, err) }
 
 func (p pebbleFS) settleOf(log bool, err error) error {
@@ -105,7 +103,7 @@ func (p pebbleFS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 		return f, nil
 	}
 	f, err := p.FS.Open(name, opts...)
-	if isFenced(p.settle(err)) { // the store has failed; maybe it works now, so that Pebble comes up
+	if isFenced(p.settle(err)) { // the store has failed; it may work in memory, so that Pebble comes up
 		return p.FS.Open(name, opts...)
 	}
 	return f, err
@@ -152,8 +150,8 @@ func (p pebbleFS) MkdirAll(name string, perm os.FileMode) error {
 	return p.changed(p.FS.MkdirAll(name, perm), func() error { return p.after.MkdirAll(name, perm) })
 }
 
-// changed returns the error of a change, unless the fence has refused it. Then
-// the change is made in memory, and does nothing to what is not there.
+// changed returns the error of a change, unless the fence has refused it. Then the change is made
+// in memory; a change to a missing file does nothing.
 func (p pebbleFS) changed(err error, inMemory func() error) error {
 	if err = p.settle(err); !isFenced(err) {
 		return err
@@ -175,8 +173,8 @@ func (p pebbleFS) OpenDir(name string) (vfs.File, error) {
 	return p.noted(name, &directory{f, p}), nil
 }
 
-// noted notes a file that is open below the hidden directory, until it is closed. Pebble
-// leaves some open when its Checkpoint fails.
+// noted records an open file below the hidden directory, until it is closed. Pebble leaves some
+// open when its Checkpoint fails.
 func (p pebbleFS) noted(name string, f vfs.File) vfs.File {
 	if p.isCopy(name) {
 		p.copied.Store(f, nil)
@@ -195,8 +193,8 @@ func (pebbleFS) Lock(string) (io.Closer, error) { return io.NopCloser(nil), nil 
 // Unwrap lets Pebble find what lies below.
 func (p pebbleFS) Unwrap() vfs.FS { return p.FS }
 
-// A pebbleFile is a file that Pebble writes. After the store's fence has come
-// down, what it writes is dropped.
+// A pebbleFile is a file that Pebble writes. Once the store's fence is down, its writes are
+// dropped.
 type pebbleFile struct {
 	vfs.File
 	fs  pebbleFS
@@ -224,8 +222,7 @@ func (f *pebbleFile) WriteAt(b []byte, off int64) (int, error) {
 	return n, err
 }
 
-// Preallocate does nothing: Pebble's log has little to hold, and a small index is
-// to be small on the disk.
+// Preallocate does nothing: Pebble's log holds little, and a small index should be small on disk.
 func (f *pebbleFile) Preallocate(off, n int64) error { return nil }
 
 func (f *pebbleFile) Sync() error     { return f.settled(f.File.Sync()) }

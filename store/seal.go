@@ -11,7 +11,7 @@ import (
 // sealVersion is the first byte of every sealed value.
 const sealVersion = 1
 
-// sealBytes is what a seal adds to a payload: version before, checksum behind.
+// sealBytes is what a seal adds to a payload: the version before it, the checksum after it.
 const sealBytes = 1 + 4
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -27,8 +27,7 @@ func sealInto(dst, key, payload []byte) uint32 {
 	return sum
 }
 
-// sealSum covers the key too, so that a value found under a key that it was not
-// written to is as wrong as one with a flipped bit.
+// sealSum covers the key too, so a value under a wrong key is as invalid as one with a flipped bit.
 func sealSum(key, versioned []byte) uint32 {
 	return crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, versioned)
 }

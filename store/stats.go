@@ -2,7 +2,7 @@ package store
 
 // Stats are figures about a store, in bytes unless they say otherwise.
 type Stats struct {
-	DiskBytes     uint64 // all files, those that wait for their removal included
+	DiskBytes     uint64 // all files, including those not yet removed
 	SegmentBytes  uint64 // tables of segments, orphans included
 	LogBytes      uint64 // log of documents: files with records that no segment has yet
 	WALBytes      uint64 // Pebble's write-ahead log, of manifests

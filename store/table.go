@@ -8,8 +8,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// A TableWriter writes one table of a segment: an sstable, whose blocks are compressed where Set is called. One goroutine
-// uses it at a time.
+// A TableWriter writes one table of a segment: an sstable, whose blocks are compressed on the
+// goroutine that calls Set. One goroutine uses it at a time.
 type TableWriter struct {
 	s          *Store
 	segment    uint64
@@ -20,10 +20,11 @@ type TableWriter struct {
 	bytes      uint64          // size of the finished file
 	keys       uint64
 	err        error
-	key        []byte // the last one, behind the segment's prefix
+	key        []byte // the last one, without the segment's prefix
 }
 
-// Set adds a key, which lies behind all before. Neither key nor value is kept. After an error the table is of no more use.
+// Set adds a key, which must sort after all earlier ones. Neither key nor value is retained. After
+// an error the table is unusable.
 func (t *TableWriter) Set(key, value []byte) error {
 	if t.err != nil {
 		return t.err
@@ -59,7 +60,7 @@ func (t *TableWriter) last() byte {
 	return t.key[prefixLen]
 }
 
-// size is the size of the file, as far as it is written.
+// size returns the size of the file written so far.
 func (t *TableWriter) size() uint64 {
 	if t.w != nil {
 		return t.w.Raw().EstimatedSize()
@@ -67,8 +68,8 @@ func (t *TableWriter) size() uint64 {
 	return t.bytes
 }
 
-// Finish completes the table and makes it durable. It returns the error of a Set that failed. To call it again does
-// nothing.
+// Finish completes the table and makes it durable. It returns the error of a failed Set. Calling it
+// again does nothing.
 func (t *TableWriter) Finish() error {
 	if t.err == nil {
 		t.err = wrap(t.finish(), fmt.Sprintf("finish segment %d", t.segment))
@@ -96,7 +97,7 @@ func (t *TableWriter) finish() error {
 // abort removes the file.
 func (t *TableWriter) abort() error {
 	if t.w != nil {
-		_ = t.w.Close() // what it has to say about a file that goes does not matter
+		_ = t.w.Close() // the file goes, so its error does not matter
 		t.w = nil
 	}
 	if t.keys == 0 {

@@ -11,17 +11,17 @@ import (
 	"github.com/riffle-search/riffle/store/wal"
 )
 
-// A store of version 1 keeps its log in Pebble, record by record, in the space
-// 'L'. It is read as it is. The first Open for writing makes it one of version 2:
+// A store of version 1 keeps its log in Pebble, record by record, in the space 'L'. Reading leaves
+// it unchanged. The first Open for writing upgrades it to version 2:
 //
 //  1. A log is made that has all records, durable, with no manifest in force.
 //  2. One atomic write sets the version and the log's id and deletes the records
 //     in Pebble.
 //  3. The log confirms the manifest.
 //
-// Before step 2 the store is one of version 1, whatever the folder of the log
-// holds, and the next upgrade removes that. After it the store is one of version
-// 2, and older programs refuse it with ErrFormat.
+// Before step 2 the store has version 1, whatever is in the folder of the log, and the next upgrade
+// removes that folder. After it the store has version 2, and older programs refuse it with
+// ErrFormat.
 
 // loadOldLog finds the number of the next record in Pebble.
 func (s *Store) loadOldLog() error {
@@ -79,7 +79,7 @@ func (s *Store) replayOld(from uint64, fn func(seq uint64, record []byte) error)
 	return wrap(it.Error(), "log")
 }
 
-// upgrade makes a store of version 1 one of version 2.
+// upgrade upgrades a store from version 1 to version 2.
 func (s *Store) upgrade() error {
 	if err := wal.Remove(s.fs, s.logPath()); err != nil {
 		return wrap(err, "upgrade")
@@ -107,8 +107,7 @@ func (s *Store) upgrade() error {
 // copyBytes is how many bytes of records copyLog appends at once.
 const copyBytes = 1 << 20
 
-// copyLog appends the records that replay has from first on, and makes them
-// durable.
+// copyLog appends the records of replay from first on, and makes them durable.
 func (s *Store) copyLog(to *wal.Log, first uint64, replay func(uint64, func(uint64, []byte) error) error) error {
 	var records [][]byte
 	size := 0

@@ -9,7 +9,7 @@ import (
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
-// get returns an own copy of a value, or nil when there is none.
+// get returns a copy of a value, or nil if there is none.
 func (s *Store) get(key []byte) (value []byte, err error) {
 	if s.db == nil {
 		return nil, nil // a new store
@@ -26,20 +26,20 @@ func (s *Store) get(key []byte) (value []byte, err error) {
 	return value, wrap(s.closeRead(closer), KeyString(key))
 }
 
-// closeRead ends a read. The last reader of an old version of Pebble's list of
-// tables takes a lock for that, which a store that fails may hold for good, also from
-// the moment on when somebody already waits for it: then nobody waits any longer.
-// (The goroutine costs half a microsecond; reads that come this far take several.)
+// closeRead ends a read. The last reader of an old version of Pebble's list of tables takes a lock
+// for that. A failing store may hold this lock for good, even after a caller has begun to wait for
+// it; in both cases closeRead stops waiting. (The goroutine costs half a microsecond; reads that
+// come this far take several.)
 func (s *Store) closeRead(c io.Closer) error {
 	err := s.log.do(c.Close)
 	if s.log.fail.Load() != nil {
-		return nil // what was read was read
+		return nil // the read itself succeeded
 	}
 	return err
 }
 
-// getSealed returns the payload and the checksum of a sealed value; the payload
-// is nil when there is no value.
+// getSealed returns the payload and the checksum of a sealed value; the payload is nil if there is
+// no value.
 func (s *Store) getSealed(key []byte) (payload []byte, sum uint32, err error) {
 	value, err := s.get(key)
 	if value == nil || err != nil {
@@ -49,11 +49,11 @@ func (s *Store) getSealed(key []byte) (payload []byte, sum uint32, err error) {
 	return payload, sum, corrupt.At(err, KeyString(key))
 }
 
-// getVouched returns the payload of a value whose checksum the manifest knows,
-// or nil when neither knows of one.
+// getVouched returns the payload of a value whose checksum the manifest has, or nil if neither has
+// one.
 //
-// Pebble may show the batch of a commit that has failed, which the manifest in
-// memory knows nothing of. In a store that has failed, such a difference is ErrFailed.
+// Pebble may show the batch of a failed commit, of which the manifest in memory knows nothing. In a
+// failed store, such a difference is ErrFailed.
 func (s *Store) getVouched(key []byte) ([]byte, error) {
 	s.commitMu.Lock() // manifest and value change together
 	defer s.commitMu.Unlock()
@@ -88,10 +88,9 @@ func setSealed(b *pebble.Batch, key, payload []byte) uint32 {
 	return sum
 }
 
-// apply commits a batch durably and closes it. An error is the end of the store:
-// Pebble's commits wait for each other, and one has come to nothing. Pebble may
-// then still be at work on the batch, so it is not given back: the pool it would
-// go to serves all databases of the process.
+// apply commits a batch durably and closes it. An error is the end of the store: Pebble's commits
+// wait for each other, and this one has failed. Pebble may still be using the batch, so it is not
+// returned to its pool, which serves all databases of the process.
 func (s *Store) apply(b *pebble.Batch) error {
 	if err := s.log.write(func() error { return s.db.Apply(b, pebble.Sync) }); err != nil {
 		return s.log.failed(err)

@@ -6,13 +6,13 @@ import (
 	"sync"
 )
 
-// A SegmentWriter writes one segment into two tables outside Pebble, or more with Table. Nothing of it is part of the store
-// before the Commit that ingests it. A writer is used by one goroutine at a time and ends with Finish and a Commit, or
-// with Abort.
+// A SegmentWriter writes one segment into two tables outside Pebble, or more with Table. None of it
+// is part of the store before the Commit that ingests it. One goroutine at a time uses a writer,
+// and ends it with Finish and a Commit, or with Abort.
 type SegmentWriter struct {
 	s      *Store
 	number uint64
-	tables [3]*TableWriter // compressed; plain; and compressed, of the keys behind those of runs
+	tables [3]*TableWriter // compressed; plain; and compressed, of the keys after those of runs
 	runs   []*TableWriter  // of Table, in their order
 	behind byte            // first byte of the keys that go to the third table
 	state  writerState
@@ -47,7 +47,7 @@ func (s *Store) NewSegment() (*SegmentWriter, error) {
 	return w, nil
 }
 
-// table begins a table. There is no file before the first key.
+// table begins a table. Its file is created with the first key.
 func (w *SegmentWriter) table(name string, compressed bool) *TableWriter {
 	path := w.s.fs.PathJoin(w.s.buildPath(), fmt.Sprintf("%d.%s", w.number, name))
 	return &TableWriter{s: w.s, segment: w.number, path: path, compressed: compressed, key: segmentPrefix(w.number)}
@@ -56,11 +56,12 @@ func (w *SegmentWriter) table(name string, compressed bool) *TableWriter {
 // Number returns the segment's number.
 func (w *SegmentWriter) Number() uint64 { return w.number }
 
-// Table begins a compressed table for a run of keys whose first byte is kind, below 0x7f and the same at every call. The
-// keys of each table lie behind those of the tables begun before it. Another goroutine may
-// write it, while this one goes on with Set and with further tables.
+// Table begins a compressed table for a run of keys whose first byte is kind, below 0x7f and the
+// same at every call. The keys of each table sort after those of the tables begun before it.
+// Another goroutine may write it, while this one continues with Set and with further tables.
 //
-// From the first call on, Set must not get keys of that kind. Those that it got before lie in front of all runs.
+// After the first call, Set must not get keys of that kind. Those that it got earlier sort before
+// all runs.
 func (w *SegmentWriter) Table(kind byte) *TableWriter {
 	must(w.state == writing, "table for segment %d, which is %v", w.number, w.state)
 	if len(w.runs) == 0 {
@@ -75,9 +76,9 @@ func (w *SegmentWriter) Table(kind byte) *TableWriter {
 	return t
 }
 
-// Set adds a key. Keys whose first byte is below 0x80 go to a compressed
-// table, the others to the plain one; within each they must ascend. Neither key
-// nor value is kept. After an error the writer is of no more use.
+// Set adds a key. Keys whose first byte is below 0x80 go to a compressed table, the others to the
+// plain one; within each they must ascend. Neither key nor value is retained. After an error the
+// writer is unusable.
 func (w *SegmentWriter) Set(key, value []byte) error {
 	must(w.state == writing, "key for segment %d, which is %v", w.number, w.state)
 	must(len(key) > 0, "empty key for segment %d", w.number)
@@ -93,13 +94,13 @@ func (w *SegmentWriter) Set(key, value []byte) error {
 	return t.Set(key, value)
 }
 
-// all returns all tables, those without a key included.
+// all returns all tables, including those without keys.
 func (w *SegmentWriter) all() []*TableWriter {
 	return append(w.tables[:len(w.tables):len(w.tables)], w.runs...)
 }
 
-// Bytes returns the size of the tables as far as they are written, and their
-// final size after Finish. No other goroutine may be writing one.
+// Bytes returns the size of the tables written so far, and their final size after Finish. No other
+// goroutine may be writing one.
 func (w *SegmentWriter) Bytes() uint64 {
 	var n uint64
 	for _, t := range w.all() {
@@ -108,15 +109,15 @@ func (w *SegmentWriter) Bytes() uint64 {
 	return n
 }
 
-// Finish completes the tables and makes them durable. A segment without a key
-// cannot be finished. It comes after the last call of every TableWriter.
+// Finish completes the tables and makes them durable. A segment without a key cannot be finished.
+// It comes after the last call of every TableWriter.
 func (w *SegmentWriter) Finish() error {
 	must(w.state == writing, "segment %d is finished, but %v", w.number, w.state)
 	must(len(w.paths()) > 0, "segment %d is finished without a key", w.number)
-	// Each table ends with a sync: all at once take no longer than one.
+	// Each table ends with a sync: parallel syncs take no longer than one.
 	var wg sync.WaitGroup
 	for _, t := range w.all() {
-		wg.Go(func() { _ = t.Finish() }) // it keeps its error
+		wg.Go(func() { _ = t.Finish() }) // the table keeps the error
 	}
 	wg.Wait()
 	for _, t := range w.all() {

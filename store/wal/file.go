@@ -11,7 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Files are named by their number, with tempSuffix until they are whole.
+// Files are named by their number, with tempSuffix until they are complete.
 const (
 	fileSuffix = ".log"
 	tempSuffix = ".tmp"
@@ -37,8 +37,7 @@ type folder struct {
 
 func (d folder) path(number uint64) string { return d.fs.PathJoin(d.dir, fileName(number)) }
 
-// numbers lists the files of the log in their order, and the temporary ones that
-// a crash has left.
+// numbers lists the files of the log in their order, and temporary files that a crash left.
 func (d folder) numbers() (numbers []uint64, temps []string, err error) {
 	names, err := d.fs.List(d.dir)
 	if err != nil {
@@ -57,8 +56,8 @@ func (d folder) numbers() (numbers []uint64, temps []string, err error) {
 	return numbers, temps, nil
 }
 
-// create makes a file appear, durable, with what fill writes. Until then its
-// name is another, so that a crash never leaves half a header.
+// create makes a durable file with the contents that fill writes. Until then it has a temporary
+// name, so that a crash never leaves half a header.
 func (d folder) create(number uint64, fill func(io.Writer) error) error {
 	temp := d.path(number) + tempSuffix
 	f, err := d.fs.Create(temp, vfs.WriteCategoryUnspecified)

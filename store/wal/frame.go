@@ -22,8 +22,8 @@ const (
 // fileMagic begins every file; its last byte is the version.
 var fileMagic = [8]byte{'r', 'i', 'f', 'f', 'l', 'o', 'g', version}
 
-// version is that of the files that this package writes. A new kind of frame, or a new flag of
-// one, takes a new version.
+// version is that of the files that this package writes. A new kind of frame, or a new flag of one,
+// needs a new version.
 //
 //	1  the first
 const version = 1
@@ -34,7 +34,7 @@ type fileHeader struct {
 	nonce  uint64 // random, of the file
 	number uint64
 	first  uint64 // sequence number of the next record when the file was begun
-	prev   uint32 // where the frames of the file before end; 0 when there is none
+	prev   uint32 // where the frames of the previous file end; 0 without one
 	vouch  Vouch
 }
 
@@ -50,7 +50,7 @@ func (h *fileHeader) encode() []byte {
 	return binary.LittleEndian.AppendUint32(b, checksum(b))
 }
 
-// seed is what the checksums in the file begin with.
+// seed is the initial value of the checksums in the file.
 func (h *fileHeader) seed() uint32 { return binary.LittleEndian.Uint32(h.encode()[fileHeaderBytes-4:]) }
 
 // decodeFileHeader returns the header and the seed of the checksums in the file.
@@ -79,8 +79,7 @@ func decodeFileHeader(b []byte) (h fileHeader, seed uint32, err error) {
 	return h, seed, err
 }
 
-// A Vouch says which manifest of the store the log vouches for. A manifest goes
-// by a checksum.
+// A Vouch says which manifest of the store the log vouches for. A checksum identifies a manifest.
 type Vouch struct {
 	Is      uint32 // the manifest in force
 	HasIs   bool   // false until the first one is confirmed
@@ -117,9 +116,9 @@ func decodeVouch(b []byte) (Vouch, error) {
 // Kinds of frames.
 const (
 	kindRecords byte = 'R'
-	kindDurable byte = 'D' // no payload: there for its field durable
+	kindDurable byte = 'D' // no payload: only its field durable matters
 	kindVouch   byte = 'M' // a Vouch
-	kindEnd     byte = 'E' // no payload: the log goes on in the next file
+	kindEnd     byte = 'E' // no payload: the log continues in the next file
 )
 
 // Flags of a frame.
@@ -128,7 +127,7 @@ const (
 	flagMore            // the next frame belongs to the same Append
 )
 
-// frameMagic begins every frame, so that a scan of damaged bytes is quick.
+// frameMagic begins every frame, so that a scan of damaged bytes is fast.
 const frameMagic = 0xa7f1
 
 // A frameHeader is the start of a frame.
@@ -157,8 +156,8 @@ func (h *frameHeader) encodeInto(b []byte, seed uint32, off int64) {
 	binary.LittleEndian.PutUint32(b[28:], headerSum(b, seed, off))
 }
 
-// headerSum depends on the file and the place in it: bytes of another file, or
-// that have moved, never check.
+// headerSum depends on the file and the offset in it: bytes from another file, or bytes that have
+// moved, never pass.
 func headerSum(b []byte, seed uint32, off int64) uint32 {
 	var at [8]byte
 	binary.LittleEndian.PutUint32(at[:], seed)
@@ -166,8 +165,7 @@ func headerSum(b []byte, seed uint32, off int64) uint32 {
 	return crc32.Update(checksum(at[:]), castagnoli, b[:frameHeaderBytes-4])
 }
 
-// decodeFrameHeader reads the header of a frame at off; ok is false when there
-// is none.
+// decodeFrameHeader reads the header of a frame at off; ok is false if there is none.
 func decodeFrameHeader(b []byte, seed uint32, off int64) (h frameHeader, ok bool) {
 	if len(b) < frameHeaderBytes || binary.LittleEndian.Uint16(b) != frameMagic ||
 		binary.LittleEndian.Uint32(b[28:]) != headerSum(b, seed, off) {
@@ -182,5 +180,5 @@ func decodeFrameHeader(b []byte, seed uint32, off int64) (h frameHeader, ok bool
 	return h, true
 }
 
-// maxFileBytes is where a file ends at the latest: offsets have four bytes.
+// maxFileBytes is the largest possible end of a file: offsets have four bytes.
 const maxFileBytes = math.MaxUint32

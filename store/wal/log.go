@@ -22,23 +22,22 @@ var ErrClosed = errors.New("log: closed")
 // ErrFormat: a newer version wrote the log.
 var ErrFormat = format.Err
 
-// Options are the choices of a Log that is written. The zero value is a good one.
+// Options configure a Log that is written. The zero value is a good choice.
 type Options struct {
-	// FileBytes is where a file ends and the next one begins. An Append is not
-	// cut, so a file may be larger. The default is 16 MiB, which is what
-	// recovery from a crash may have to copy.
+	// FileBytes is where a file ends and the next one begins. An Append is not split, so a file may
+	// be larger. The default is 16 MiB, which is also what recovery from a crash may have to copy.
 	FileBytes int64
 
-	// QueueBytes bounds what waits to be written: then appenders wait, too. The
-	// default is 8 MiB.
+	// QueueBytes bounds what waits to be written; beyond it appenders wait, too. The default is 8
+	// MiB.
 	QueueBytes int64
 
-	// Failed is called once, by no appender, when a write has failed: from then
-	// on nothing can be written. The default does nothing.
+	// Failed is called once, never by an appender, when a write has failed: from then on nothing
+	// can be written. The default does nothing.
 	Failed func(error)
 
-	// Warn receives what went wrong without doing harm: a file that could not be
-	// removed and will be next time. The default does nothing.
+	// Warn receives harmless faults: a file that could not be removed, which will be retried. The
+	// default does nothing.
 	Warn func(error)
 
 	nonce func() uint64 // random, of files; for tests
@@ -74,11 +73,10 @@ func NewID() uint64 {
 	return binary.LittleEndian.Uint64(b[:])
 }
 
-// A Log is a log that is written. Its methods are safe for concurrent use.
+// A Log is a log open for writing. Its methods are safe for concurrent use.
 //
-// One goroutine writes. Those who append queue what they have and wait; while
-// the goroutine syncs, others queue up, and the next sync is for all of them. So
-// no lock is ever held while the disk works.
+// One goroutine writes. Appenders queue their batches and wait. While the goroutine syncs, others
+// queue, and the next sync serves all of them. So no lock is ever held while the disk works.
 type Log struct {
 	folder
 	opts Options
@@ -90,23 +88,23 @@ type Log struct {
 	seq     uint64 // number of the next record
 	covered uint64
 	vouch   Vouch
-	parts   []part // files, as they will be when what is queued is written
+	parts   []part // files, as they will be when the queue is written
 	spans   spans  // of the records that are not covered
 	bytes   int64  // their sum
 	next    *round // what the writer does next
 	closed  bool
 	queued  int64  // bytes of batches that are not written yet
 	written uint64 // bytes, since Start
-	ahead   int64  // zeroes behind the frames of the last file
+	ahead   int64  // zeroes after the frames of the last file
 	fail    error
-	readers int      // Replays under way
+	readers int      // running Replays
 	doomed  []uint64 // files to remove once no Replay reads them
 
 	w writer // belongs to the goroutine
 }
 
-// A round is what the writer does at once: steps in their order, then a sync
-// when somebody waits for one.
+// A round is what the writer does in one go: its steps in order, then a sync if a caller waits for
+// one.
 type round struct {
 	steps []step
 	sync  bool
@@ -125,8 +123,8 @@ type step struct {
 
 func newRound() *round { return &round{done: make(chan struct{})} }
 
-// Create makes an empty log in dir, durable, whose first record will be first.
-// No manifest is in force, and one is announced. There must be no log in dir.
+// Create makes an empty, durable log in dir, whose first record will be first. No manifest is in
+// force, and one is announced. dir must not contain a log.
 func Create(fsys vfs.FS, dir string, id, first uint64, announced uint32, opts *Options) (*Log, error) {
 	o := opts.withDefaults()
 	d := folder{fsys, dir}
@@ -149,7 +147,7 @@ func Create(fsys vfs.FS, dir string, id, first uint64, announced uint32, opts *O
 	return s.Start(&o)
 }
 
-// Remove removes the files of the log in dir, and dir when nothing else is in it.
+// Remove removes the files of the log in dir, and dir itself if nothing else is in it.
 func Remove(fsys vfs.FS, dir string) error {
 	d := folder{fsys, dir}
 	numbers, temps, err := d.numbers()
@@ -180,12 +178,12 @@ func writeHeader(h *fileHeader) func(io.Writer) error {
 	}
 }
 
-// Start makes the log ready for writing. A torn tail is cut off: the last file is
-// copied without it. That also makes durable for certain what the file holds
-// behind the last sync; after one that failed, a file's pages may be readable and
-// yet never get to the disk. Files that are not needed any more are removed.
+// Start prepares the log for writing. It cuts off a torn tail by copying the last file without it.
+// The copy also makes the bytes after the last sync certainly durable: after a failed sync, a
+// file's pages may be readable and yet never reach the disk. Start removes files that are no longer
+// needed.
 //
-// A crash at any point, or an error, leaves a log that Scan finds the same in.
+// After a crash at any point, or an error, Scan finds the same log.
 func (s *State) Start(opts *Options) (*Log, error) {
 	o := opts.withDefaults()
 	l := &Log{folder: s.folder, opts: o, id: s.id, vouch: s.vouch, seq: s.next, covered: s.covered, parts: s.parts, spans: s.spans, bytes: s.spans.sum()}
@@ -241,15 +239,14 @@ func (l *Log) NextSeq() uint64 {
 	return l.seq
 }
 
-// Bytes returns the size of the records that no manifest covers yet, with what is
-// queued.
+// Bytes returns the size of the records that no manifest covers yet, including queued ones.
 func (l *Log) Bytes() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.bytes
 }
 
-// DiskBytes returns the size of the files, with zeroes that are written ahead.
+// DiskBytes returns the size of the files, including zeroes written ahead.
 func (l *Log) DiskBytes() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -263,14 +260,14 @@ func (l *Log) Written() uint64 {
 	return l.written
 }
 
-// Append adds records, the first of them with the number first, which must be
-// NextSeq. They are all there after a crash, or none of them, and then none
-// behind them. It does no I/O and does not wait for any.
+// Append adds records, the first of them with the number first, which must be NextSeq. After a
+// crash all of them survive, or none of them and none after them. It does no I/O and does not wait
+// for any.
 //
-// With sync, wait returns nil once the records are durable, and an error when
-// they may not be, or when ctx ends before it is known. Without, it returns at
-// once, unless more is queued than the disk can take: then it waits for that,
-// or for the end of ctx. It may be called more than once, or not at all.
+// With sync, wait returns nil once the records are durable. It returns an error when they may not
+// be, or when ctx ends before it is known. Without, it returns at once, unless more is queued than
+// the disk can take: then it waits for that, or for the end of ctx. It may be called more than
+// once, or not at all.
 func (l *Log) Append(first uint64, b *Batch, sync bool) (wait func(context.Context) error, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -313,7 +310,7 @@ func (l *Log) open() (*round, error) {
 	return l.next, nil
 }
 
-// begin has the writer begin a new file. The caller holds l.mu.
+// begin makes the writer begin a new file. The caller holds l.mu.
 func (l *Log) begin(r *round) {
 	p := part{number: l.parts[len(l.parts)-1].number + 1, first: l.seq, bytes: fileHeaderBytes}
 	l.parts = append(l.parts, p)
@@ -364,8 +361,8 @@ func (l *Log) do(ctx context.Context, sync bool, add func(*round)) error {
 	return l.waiter(r, true)(ctx)
 }
 
-// Roll has records from now on go to a new file, so that those so far can be
-// removed together. It does not wait.
+// Roll starts a new file for later records, so that the earlier ones can be removed together. It
+// does not wait.
 func (l *Log) Roll() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -375,8 +372,8 @@ func (l *Log) Roll() {
 	}
 }
 
-// Announce makes durable that the store is about to get the manifest with the
-// checksum sum, and all records so far, some of which it may cover.
+// Announce makes two things durable: that the store is about to get the manifest with the checksum
+// sum, and all records so far, since the manifest may cover some of them.
 func (l *Log) Announce(ctx context.Context, sum uint32) error {
 	return l.do(ctx, true, func(r *round) {
 		l.vouch.Next, l.vouch.HasNext = sum, true
@@ -384,8 +381,8 @@ func (l *Log) Announce(ctx context.Context, sum uint32) error {
 	})
 }
 
-// Confirm makes durable that the store has the manifest with the checksum sum,
-// which covers records up to covered, and removes the files without others.
+// Confirm makes durable that the store has the manifest with the checksum sum, which covers records
+// up to covered. It removes the files that have only such records.
 func (l *Log) Confirm(ctx context.Context, sum uint32, covered uint64) error {
 	return l.do(ctx, true, func(r *round) {
 		l.vouch = Vouch{Is: sum, HasIs: true}
@@ -401,8 +398,7 @@ func (l *Log) Confirm(ctx context.Context, sum uint32, covered uint64) error {
 	})
 }
 
-// maxIdleBytes is how large a file without records that are needed may become,
-// by marks.
+// maxIdleBytes is how large a file without needed records may become, by marks alone.
 const maxIdleBytes = 16 << 10
 
 func (l *Log) mark(r *round) {
@@ -410,10 +406,9 @@ func (l *Log) mark(r *round) {
 	r.steps = append(r.steps, step{vouch: &v})
 }
 
-// Replay calls fn for each record from the number from on, in order, up to the
-// last when it was called. The record is lent until fn returns. An error of fn's
-// ends the replay and is returned. Records from from on must not be covered by
-// a Confirm meanwhile.
+// Replay calls fn for each record from the number from on, in order, up to the last one at the time
+// of the call. The record is lent until fn returns. An error of fn ends the replay and is returned.
+// Meanwhile no Confirm may cover records of the replay.
 func (l *Log) Replay(from uint64, fn func(seq uint64, record []byte) error) error {
 	l.mu.Lock()
 	l.readers++
@@ -436,8 +431,7 @@ func (l *Log) endReplay() {
 	l.removeDoomed()
 }
 
-// removeDoomed removes the files that are not needed any more, unless somebody
-// reads the log.
+// removeDoomed removes the files that are no longer needed, unless a Replay reads the log.
 func (l *Log) removeDoomed() {
 	l.mu.Lock()
 	var doomed []uint64
@@ -452,8 +446,7 @@ func (l *Log) removeDoomed() {
 	}
 }
 
-// Close makes every record durable and ends the writer. Calls after it fail with
-// ErrClosed.
+// Close makes every record durable and stops the writer. Later calls fail with ErrClosed.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	if l.closed {

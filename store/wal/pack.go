@@ -13,23 +13,22 @@ import (
 // MaxAppendBytes bounds the records of one Append.
 const MaxAppendBytes = 1 << 30
 
-// chunkBytes is where the payload of a frame is cut, before compression. S2
-// refers back no further than 64 KiB in blocks that are small; larger chunks
-// save little (0.587 of the text at 64 KiB, 0.572 at 256 KiB) and cost readers
-// and writers memory.
+// chunkBytes is where the payload of a frame is cut, before compression. In small blocks S2 refers
+// back at most 64 KiB. Larger chunks save little (0.587 of the text at 64 KiB, 0.572 at 256 KiB)
+// and cost readers and writers memory.
 const chunkBytes = 256 << 10
 
 // maxPayload bounds what a frame may claim to hold.
 var maxPayload = uint32(s2.MaxEncodedLen(chunkBytes))
 
-// minCompressed is the least payload worth compressing.
+// minCompressed is the smallest payload worth compressing.
 const minCompressed = 64
 
-// A Batch is records made ready for the log: cut into frames and compressed. It
-// is made outside every lock, and Append takes it over.
+// A Batch holds records prepared for the log: cut into frames and compressed. It is made outside
+// every lock, and Append takes it over.
 type Batch struct {
 	frames []frame
-	data   []byte // the frames, one behind the other, with room for their headers
+	data   []byte // the frames, one after the other, with room for their headers
 	count  uint64
 }
 
@@ -42,7 +41,7 @@ type frame struct {
 // Len returns the number of records.
 func (b *Batch) Len() uint64 { return b.count }
 
-// Bytes returns what the batch takes in the log.
+// Bytes returns the size of the batch in the log.
 func (b *Batch) Bytes() int64 { return int64(len(b.data)) }
 
 var (
@@ -50,7 +49,7 @@ var (
 	chunks  = sync.Pool{New: func() any { return new([]byte) }}
 )
 
-// maxPooled is the most memory a Batch keeps when it is given back.
+// maxPooled is the most memory a Batch keeps when it returns to the pool.
 const maxPooled = 4 << 20
 
 func (b *Batch) free() {
@@ -59,8 +58,7 @@ func (b *Batch) free() {
 	}
 }
 
-// Pack makes records ready for Append. They may be changed as soon as it has
-// returned.
+// Pack prepares records for Append. The caller may change them as soon as it returns.
 func Pack(records [][]byte) (*Batch, error) {
 	size := 0
 	for _, r := range records {
@@ -77,7 +75,7 @@ func Pack(records [][]byte) (*Batch, error) {
 	for _, r := range records {
 		begun++
 		for {
-			// A piece has its length and whether the record goes on, then its bytes.
+			// A piece is a varint of its length and whether the record continues, then its bytes.
 			room := chunkBytes - len(raw) - binary.MaxVarintLen32
 			if room < len(r) {
 				raw = binary.AppendUvarint(raw, uint64(room)<<1|1)
@@ -135,7 +133,7 @@ func (b *Batch) add(raw []byte, begun uint32) {
 // An unpacker reads records from payloads, one after the other.
 type unpacker struct {
 	raw  []byte // of a compressed payload
-	rec  []byte // what is there of a record that frames share
+	rec  []byte // the pieces so far of a record that spans frames
 	open bool   // the last piece was not the end of its record
 }
 
@@ -191,7 +189,7 @@ func (u *unpacker) unpack(h *frameHeader, payload []byte, fn func(seq uint64, re
 	return nil
 }
 
-// inflate returns the payload as it was before compression.
+// inflate returns the uncompressed payload.
 func (u *unpacker) inflate(h *frameHeader, payload []byte) ([]byte, error) {
 	if h.flags&flagCompressed == 0 {
 		return payload, nil

@@ -79,15 +79,14 @@ func (d folder) openFile(number uint64, limit int64) (_ *fileReader, err error) 
 
 func (r *fileReader) close() error { return r.f.Close() }
 
-// at is an error about the bytes at off.
+// at returns an error about the bytes at off.
 func (r *fileReader) at(off int64, format string, args ...any) error {
 	return corrupt.At(corrupt.New(int(off), format, args...), r.name)
 }
 
-// next reads a frame and checks it. The payload is lent until the next call. It
-// returns io.EOF at the end, an error that matches corrupt.Err where there is no
-// whole frame, after which only resync makes sense, and others when the file
-// cannot be read.
+// next reads and checks a frame. The payload is lent until the next call. It returns io.EOF at the
+// end. An error that matches corrupt.Err means that there is no whole frame; only resync may follow
+// it. Other errors mean that the file cannot be read.
 func (r *fileReader) next() (h frameHeader, payload []byte, err error) {
 	left := r.size - r.off
 	if left == 0 {
@@ -128,8 +127,8 @@ func (r *fileReader) next() (h frameHeader, payload []byte, err error) {
 	return h, payload, nil
 }
 
-// readError is what a failed read means: a file that is shorter than it said was
-// cut under our feet.
+// readError translates a failed read: if the file is shorter than it was at its opening, something
+// truncated it meanwhile.
 func (r *fileReader) readError(err error) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		return r.at(r.off, "the file has become shorter than %d bytes", r.size)
@@ -137,9 +136,9 @@ func (r *fileReader) readError(err error) error {
 	return err
 }
 
-// resync looks for frames behind a place without a whole one, and returns the
-// highest offset up to which any of them says that the file was durable, and
-// whether there are but zeroes, which are written ahead.
+// resync looks for frames after an offset without a whole one. It returns the highest offset up to
+// which any of them says that the file was durable, and whether only zeroes follow, which are
+// written ahead.
 func (r *fileReader) resync(from int64) (durable int64, zero bool, err error) {
 	zero = true
 	buf := make([]byte, max(0, min(readBufferBytes, r.size-from)))

@@ -11,13 +11,13 @@ import (
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
-// A State is a log as Scan found it. Nothing writes to it.
+// A State is a log as Scan found it. It is read-only.
 type State struct {
 	folder
 	id      uint64
 	vouch   Vouch
 	covered uint64
-	parts   []part // the files that count
+	parts   []part // the needed files
 	old     []string
 	end     int64  // of the last file's whole frames
 	size    int64  // of the last file; if it is clean, zeroes follow the frames
@@ -25,24 +25,23 @@ type State struct {
 	spans   spans
 	clean   bool // the last file ends there, and all of it is durable
 
-	// Torn says where a write that a crash cut short begins; nil when there is none. It is not an
-	// error: nothing behind that place was ever acknowledged as durable.
+	// Torn says where a write begins that a crash cut short; nil if there is none. It is not an
+	// error: nothing after it was ever acknowledged as durable.
 	Torn error
 }
 
-// A part is what is known of a file in use.
+// A part describes a needed file.
 type part struct {
 	number uint64
-	first  uint64 // the next record when it was begun
+	first  uint64 // the next record when the file was begun
 	bytes  int64
 }
 
-// Scan reads the log in dir and checks every frame that is needed: those with
-// records behind covered, the last that the manifest covers. It writes nothing.
+// Scan reads the log in dir and checks every needed frame: those with records after covered, the
+// last record that the manifest covers. It writes nothing.
 //
-// Errors: fs.ErrNotExist when there is no log; ErrFormat; corrupt.Err with file
-// and offset for damage, a missing file, missing records. A tail that a crash
-// tore is no error; see State.Torn.
+// Errors: fs.ErrNotExist without a log; ErrFormat; corrupt.Err with file and offset for damage, a
+// missing file, or missing records. A tail that a crash tore is no error; see State.Torn.
 func Scan(fsys vfs.FS, dir string, covered uint64) (*State, error) {
 	s := &State{folder: folder{fsys, dir}, covered: covered}
 	numbers, temps, err := s.numbers()
@@ -59,8 +58,7 @@ func Scan(fsys vfs.FS, dir string, covered uint64) (*State, error) {
 	return s, nil
 }
 
-// Last returns what the last file of the log in dir says of manifests.
-// fs.ErrNotExist says that there is no log.
+// Last returns the last file's Vouch of the log in dir, or fs.ErrNotExist without a log.
 func Last(fsys vfs.FS, dir string) (Vouch, error) {
 	s := &State{folder: folder{fsys, dir}}
 	numbers, _, err := s.numbers()
@@ -125,7 +123,7 @@ func (s *State) scan(numbers []uint64, covered uint64) error {
 	return nil
 }
 
-// scanWhole checks a file that another one follows: it was made durable before.
+// scanWhole checks a file that another one follows: it was durable before that one began.
 func (s *State) scanWhole(r *fileReader, next fileHeader) error {
 	if r.head.id != s.id {
 		return r.at(8, "file of log %016x, want %016x", r.head.id, s.id)
@@ -186,9 +184,9 @@ func (s *State) scanLast(r *fileReader) error {
 	}
 }
 
-// tornAt decides what a place without a whole frame is: the end of the log when
-// there are but zeroes, the tail that a crash tore when no frame behind it says
-// that it was durable, damage otherwise.
+// tornAt classifies an offset without a whole frame. If only zeroes follow, the log ends there. If
+// no later frame says that the file was durable beyond it, a crash tore the tail. Otherwise the
+// file is damaged.
 func (s *State) tornAt(r *fileReader, off int64, found error) error {
 	durable, zero, err := r.resync(off)
 	if err != nil {
@@ -207,23 +205,23 @@ func (s *State) tornAt(r *fileReader, off int64, found error) error {
 	return r.at(off, "log record %d cannot be read: %s; the file was durable up to offset %d", s.next, c.Reason, durable)
 }
 
-// ID is the number that the log got when it was made.
+// ID returns the random number that identifies the log.
 func (s *State) ID() uint64 { return s.id }
 
-// Vouch says which manifest the store must have.
+// Vouch says which manifests the store may have.
 func (s *State) Vouch() Vouch { return s.vouch }
 
-// NextSeq is the number of the record that comes next.
+// NextSeq returns the number of the next record.
 func (s *State) NextSeq() uint64 { return s.next }
 
-// Bytes is the size of the records that the manifest does not cover.
+// Bytes returns the size of the records that the manifest does not cover.
 func (s *State) Bytes() int64 { return s.spans.sum() }
 
-// DiskBytes is the size of the files, with what is behind the frames of the last.
+// DiskBytes returns the size of the files, including what follows the frames of the last.
 func (s *State) DiskBytes() int64 { return sum(s.parts) + s.size - s.end }
 
-// Replay calls fn for each record from the number from on, in order. The record
-// is lent until fn returns. An error of fn's ends the replay and is returned.
+// Replay calls fn for each record from the number from on, in order. The record is lent until fn
+// returns. An error of fn ends the replay and is returned.
 func (s *State) Replay(from uint64, fn func(seq uint64, record []byte) error) error {
 	return s.replay(s.parts, from, s.next, fn)
 }
@@ -272,7 +270,7 @@ func (d folder) replayFile(number, from, to uint64, fn func(seq uint64, record [
 		if err != nil {
 			return err
 		}
-		// A frame that another one follows may begin a record that is wanted.
+		// A frame before another one may begin a wanted record.
 		if h.kind != kindRecords || r.seq <= from && !u.open && !h.more() {
 			continue
 		}

@@ -1,8 +1,7 @@
 package wal
 
-// Spans say how many bytes records take, from the oldest on, some kilobytes of
-// them together. So the size of the log is known from any record on, though a
-// file may have records on both sides of it.
+// Spans record how many bytes records take, from the oldest on, in steps of some kilobytes. So the
+// size of the log is known from any record on, even if a file has records on both sides of it.
 type spans []span
 
 type span struct {
@@ -23,7 +22,7 @@ func (s *spans) add(last uint64, bytes int64) {
 	*s = append(*s, span{last, bytes})
 }
 
-// cover forgets what is not behind a record.
+// cover drops records up to covered.
 func (s *spans) cover(covered uint64) {
 	n := 0
 	for n < len(*s) && (*s)[n].last <= covered {

@@ -7,11 +7,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// writeBytes is how much is written at once at the most, but for batches that
-// are larger.
+// writeBytes is the maximum written at once, except for larger batches.
 const writeBytes = 1 << 20
 
-// A writer is the goroutine that writes.
+// A writer is the state of the goroutine that writes.
 type writer struct {
 	l       *Log
 	f       vfs.File // nil when the next file could not be opened
@@ -20,12 +19,12 @@ type writer struct {
 	seq     uint64 // of the next record
 	vouch   Vouch  // as the frames so far say
 	pos     int64  // where the next frame goes
-	size    int64  // of the file; behind pos there are zeroes
+	size    int64  // of the file; zeroes follow pos
 	durable int64  // the file is durable up to here
-	dirty   bool   // there are frames behind durable that are to be synced
-	marked  bool   // the last frame says that all before it is durable, or there is none
-	buf     []byte // frames that end at pos and are not written yet
-	err     error  // nothing can be written any more
+	dirty   bool   // frames after durable are yet to be synced
+	marked  bool   // the last frame says that everything before it is durable, or there is none
+	buf     []byte // frames that end at pos and are not yet written
+	err     error  // once set, nothing can be written any more
 }
 
 // run carries out rounds until the log is closed.
@@ -147,7 +146,7 @@ func (w *writer) batch(b *Batch, first uint64) error {
 	return w.writeNow(b.data)
 }
 
-// add puts bytes behind those that are to be written.
+// add appends bytes to those that are to be written.
 func (w *writer) add(b []byte) error {
 	w.buf = append(w.buf, b...)
 	w.pos += int64(len(b))
@@ -203,9 +202,9 @@ func (w *writer) writeNow(b []byte) error {
 	return nil
 }
 
-// sync makes what is written durable, and says so in the file: a kill then
-// leaves no acknowledged record unguarded. The mark itself need not be durable,
-// for the next frame says the same.
+// sync makes everything written durable, and records that in the file: a kill then leaves no
+// acknowledged record unguarded. The mark itself need not be durable, because the next frame says
+// the same.
 func (w *writer) sync() error {
 	if err := w.extend(); err != nil {
 		return err
@@ -218,15 +217,14 @@ func (w *writer) sync() error {
 		err = w.flush()
 	}
 	if err != nil {
-		w.failed(fmt.Errorf("log: %w", err)) // but what was to be durable is
+		w.failed(fmt.Errorf("log: %w", err)) // but the records are durable
 	}
 	return nil
 }
 
-// extend writes zeroes behind the frames, as far ahead as an eighth of the file,
-// up to a megabyte. A sync that also has to make a new size of the file durable
-// takes a third longer on ext4, since the journal is written, too. A small
-// file gets no more than the rest of its last block.
+// extend writes zeroes after the frames: an eighth of the file, at most a megabyte. A sync that
+// also has to make a new size of the file durable takes a third longer on ext4, because it writes
+// the journal, too. A small file is only filled up to the end of its last block.
 func (w *writer) extend() error {
 	if err := w.flush(); err != nil || !w.dirty || w.pos+frameHeaderBytes <= w.size {
 		return err
@@ -244,7 +242,7 @@ func (w *writer) extend() error {
 	return nil
 }
 
-// maxAhead is how many zeroes are written ahead at the most.
+// maxAhead is the maximum of zeroes written ahead.
 const maxAhead = 1 << 20
 
 func (w *writer) syncFile() error {
@@ -258,14 +256,13 @@ func (w *writer) syncFile() error {
 	return nil
 }
 
-// begin ends the file and begins the next one. The new one is durable before the
-// old one says that it follows, and tells where the old one ends: whatever a
-// crash leaves, a missing file shows.
+// begin ends the file and begins the next one. The new file is durable before the old one says that
+// it follows, and records where the old one ends. So a missing file shows, whatever a crash leaves.
 func (w *writer) begin(p part) error {
 	if err := w.syncFile(); err != nil {
 		return err
 	}
-	// A mark behind the last sync does not count: a crash may take it.
+	// A mark after the last sync does not count: a crash may lose it.
 	h := fileHeader{id: w.l.id, nonce: w.l.opts.nonce(), number: p.number, first: p.first, prev: uint32(w.durable), vouch: w.vouch}
 	if err := w.l.create(p.number, writeHeader(&h)); err != nil {
 		return err
@@ -291,8 +288,8 @@ func (w *writer) begin(p part) error {
 	return nil
 }
 
-// cut takes the files before the one with the record first, all of them before
-// the current one, off the list, and removes them.
+// cut drops the files before the one with the record first, but at most those before the current
+// one, from the list, and removes them.
 func (l *Log) cut(first, current uint64) {
 	l.mu.Lock()
 	for l.parts[0].number < current && l.parts[1].first <= first {
