@@ -26,15 +26,15 @@ type bench struct {
 	start time.Time
 
 	c       *collection.Collection
-	bytes   int64         // of all lists as they lie on a device
+	bytes   int64         // of all lists, in their form on a device
 	gpus    []device.Info // of the machine; none without a driver
 	machine string
-	answers map[plans]*reference // that all others must be like
+	answers map[plans]*reference // the CPU's, with which all others are compared
 
 	records []record // of all runs
 	known   map[string]bool
 	file    *os.File
-	left    int // measurements that there was no time for
+	left    int // measurements that did not fit into the time
 }
 
 // A record is one measurement: a line of runs.jsonl.
@@ -42,7 +42,7 @@ type record struct {
 	Part    string        `json:"part"`
 	Name    string        `json:"name"`
 	Figures []figure      `json:"figures"`
-	Took    time.Duration `json:"took_ns"` // with everything around it
+	Took    time.Duration `json:"took_ns"` // including preparation
 	On      string        `json:"collection"`
 	Machine string        `json:"machine"`
 	Command string        `json:"command"`
@@ -81,7 +81,7 @@ func (b *bench) open() error {
 	return b.collect()
 }
 
-// processor is the CPU's name, where the system tells it.
+// processor is the CPU's name, if the system reports it.
 func processor() string {
 	text, err := os.ReadFile("/proc/cpuinfo")
 	if err == nil {
@@ -129,7 +129,7 @@ func (b *bench) collect() (err error) {
 	return nil
 }
 
-// read reads what has been measured before.
+// read reads earlier measurements.
 func (b *bench) read() error {
 	b.known = map[string]bool{}
 	f, err := os.Open(filepath.Join(b.out, "runs.jsonl"))
@@ -142,7 +142,7 @@ func (b *bench) read() error {
 	for s := bufio.NewScanner(f); s.Scan(); {
 		var r record
 		if err := json.Unmarshal(s.Bytes(), &r); err != nil {
-			continue // the last line of a run that was killed
+			continue // the last line of an interrupted run
 		}
 		b.records = append(b.records, r)
 		b.known[r.On+" "+r.Part+" "+r.Name] = true
@@ -150,7 +150,7 @@ func (b *bench) read() error {
 	return nil
 }
 
-// measure makes a measurement, unless it is known or time is over.
+// measure makes a measurement, unless it is already recorded or time is up.
 func (b *bench) measure(part, name string, do func() ([]figure, error)) error {
 	if b.known[b.c.Name+" "+part+" "+name] {
 		return nil
@@ -182,7 +182,7 @@ func (b *bench) measure(part, name string, do func() ([]figure, error)) error {
 	return err
 }
 
-// say writes progress.
+// say reports progress.
 func (b *bench) say(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "%6.1f s  %s\n", time.Since(b.start).Seconds(), fmt.Sprintf(format, args...))
 }

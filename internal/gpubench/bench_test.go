@@ -19,7 +19,7 @@ var tiny = strings.Fields(`-docs 20000 -queries 30 -time 1ms -k 10 -batch 8 -cac
 	-batch-bytes 8388608 -column-bytes 1048576 -flat-bytes 8388608 -strip-postings -1 -memory 33554432
 	-tile-shift 12 -tile-threads 64 -lead-threads 64 -range-threads 32`)
 
-// TestParts runs all parts, and again: nothing is measured twice.
+// TestParts runs all parts twice: the second run measures nothing.
 func TestParts(t *testing.T) {
 	out := t.TempDir()
 	args := append(append([]string{"-out", out}, tiny...), "or", "and", "andor", "cache", "huang", "policies", "devices", "latency", "codecs", "cores", "strips")
@@ -68,7 +68,7 @@ func lines(t *testing.T, out string) []string {
 	return strings.Split(strings.TrimSpace(string(text)), "\n")
 }
 
-// TestMismatch changes what is expected of one query: it is named.
+// TestMismatch changes the expected answer of one query: the error names the query.
 func TestMismatch(t *testing.T) {
 	b := &bench{settings: &settings{}, ctx: context.Background(), answers: map[plans]*reference{}}
 	b.c = gov2.Generate(gov2.Options{Docs: 5000, Queries: 10})

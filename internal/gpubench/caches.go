@@ -9,8 +9,9 @@ import (
 	"github.com/riffle-search/riffle/gpuexec/listcache"
 )
 
-// caches measures caches of several sizes. Static ones are filled by the first half of the queries, and the second
-// half is measured, in the smallest batches, since what these bring must fit into the memory of a batch. What is missing is left to the CPU (leave), as in Wang 2017, or copied for the batch.
+// caches measures caches of several sizes. The first half of the queries fills static caches; the
+// second half is measured. Batches are the smallest, since what they bring must fit into the memory
+// of a batch. What is missing is left to the CPU (leave), as in Wang 2017, or copied for the batch.
 func (b *bench) caches() error {
 	if len(b.gpus) == 0 {
 		return nil

@@ -10,8 +10,9 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// codecs measures bits a posting, and integers a second on one core and on all, by codec and length of list:
-// documents with gaps summed up, and frequencies. Lists are in memory, as a device would have them.
+// codecs measures bits a posting, and integers a second on one core and on all, by codec and length
+// of list: documents, with gaps summed up, and frequencies. Lists are in memory, in their form on a
+// device.
 func (b *bench) codecs() error {
 	for _, codec := range []postings.Kind{postings.Packed, postings.PFor, postings.Rice} {
 		var recoded *collection.Collection
@@ -64,7 +65,7 @@ func (b *bench) codec(c *collection.Collection, from, to int) ([]figure, error) 
 	return fs, nil
 }
 
-// decode decodes lists again and again for a while, and returns integers a second of the fastest round.
+// decode decodes lists repeatedly for a while, and returns integers a second of the fastest round.
 func (b *bench) decode(lists []*postings.List, cores int) (best float64, err error) {
 	count := 0
 	for _, l := range lists {

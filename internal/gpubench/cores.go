@@ -30,7 +30,7 @@ type sharer struct {
 	*bench
 	algorithm cpuexec.Algorithm
 	plans     plans
-	one, many sharing // every query whole, on one core and on all: what the others are held against
+	one, many sharing // every query whole, on one core and on all: the baseline for the others
 	warm      bool
 }
 
@@ -61,7 +61,7 @@ func (m *sharer) name(load string, s sharing) string {
 	return fmt.Sprintf("%v cpu/%v %s: %v", m.plans, m.algorithm, load, s)
 }
 
-// earlier is a figure that has been measured before, or 0.
+// earlier is a recorded figure, or 0.
 func (m *sharer) earlier(load string, s sharing, figure string) float64 {
 	for _, r := range m.records {
 		if r.Part != "cores" || r.Name != m.name(load, s) || r.On != m.c.Name || r.Machine != m.machine {
@@ -76,7 +76,7 @@ func (m *sharer) earlier(load string, s sharing, figure string) float64 {
 	return 0
 }
 
-// share measures with as many cores as are to be shared.
+// share measures with the cores that queries share.
 func (m *sharer) share(load string, s sharing) ([]figure, error) {
 	r, err := m.reference(m.plans)
 	if err != nil {
@@ -94,7 +94,7 @@ func (m *sharer) share(load string, s sharing) ([]figure, error) {
 	return m.saturated(r, x, s)
 }
 
-// warmUp has lists learn from use, once, what they would else learn while the first measurements are made.
+// warmUp lets lists learn from use, once. Otherwise they would learn during the first measurements.
 func (m *sharer) warmUp(r *reference) error {
 	for n := 0; n < 4 && !m.warm; n++ {
 		err := eachPlan(r.plans, func(i int) error {
@@ -109,8 +109,9 @@ func (m *sharer) warmUp(r *reference) error {
 	return nil
 }
 
-// alone has one client ask all queries, one after another, again and again. It returns how long one takes on average: of all, and of
-// each quarter of them by the postings that decide how long it takes (those of the shortest list for AND).
+// alone has one client send all queries, one after another, repeatedly. It returns the average time
+// of a query: of all, and of each quarter of them by the postings that decide the time (those of
+// the shortest list for AND).
 func (m *sharer) alone(r *reference, x cpuexec.Parallel, s sharing) ([]figure, error) {
 	spent, tasks, rounds := make([]time.Duration, len(r.plans)), int64(0), 0
 	for start := time.Now(); rounds == 0 || time.Since(start) < m.seconds; rounds++ {
@@ -144,7 +145,7 @@ func (m *sharer) alone(r *reference, x cpuexec.Parallel, s sharing) ([]figure, e
 	return fs, nil
 }
 
-// byWeight returns the queries from the lightest on.
+// byWeight returns the queries in ascending order of weight.
 func (m *sharer) byWeight() []int {
 	weights, order := make([]int64, len(m.c.Queries)), make([]int, len(m.c.Queries))
 	for q, lists := range m.c.Queries {
@@ -159,7 +160,7 @@ func (m *sharer) byWeight() []int {
 	return order
 }
 
-// saturated has as many clients as cores ask.
+// saturated has one client per core send queries.
 func (m *sharer) saturated(r *reference, x cpuexec.Parallel, s sharing) ([]figure, error) {
 	rate, err := load(s.cores, len(r.plans), m.seconds, func(i int) error {
 		top, err := x.TopK(m.ctx, r.plans[i])

@@ -22,7 +22,7 @@ func (p plans) String() string { return fmt.Sprintf("%s k=%d", modeNames[p.mode]
 
 var modeNames = map[blockmax.Mode]string{blockmax.Or: "or", blockmax.And: "and", blockmax.AndOr: "andor"}
 
-// A reference is what the CPU answered first.
+// A reference is the CPU's answers, measured first.
 type reference struct {
 	plans []*collection.Plan
 	tops  []blockmax.TopK
@@ -45,7 +45,7 @@ func (b *bench) reference(p plans) (*reference, error) {
 	return r, err
 }
 
-// check holds an answer to query i against that of the CPU.
+// check compares an answer to query i with the CPU's.
 func (r *reference) check(i int, top *blockmax.TopK) error {
 	want := &r.tops[i]
 	if !slices.Equal(top.Hits, want.Hits) {
@@ -74,7 +74,7 @@ func eachPlan(all []*collection.Plan, do func(i int) error) error {
 	return first
 }
 
-// measureCPU runs all queries again and again on all cores, each whole on one.
+// measureCPU runs all queries repeatedly on all cores, each query on one core.
 func (b *bench) measureCPU(part string, p plans, algorithm cpuexec.Algorithm) error {
 	return b.measure(part, fmt.Sprintf("%v cpu/%v", p, algorithm), func() ([]figure, error) {
 		r, err := b.reference(p)
@@ -105,8 +105,8 @@ func (b *bench) measureCPU(part string, p plans, algorithm cpuexec.Algorithm) er
 	})
 }
 
-// rate does a round to warm up, and then rounds for the time of a measurement, at least one. It returns queries a
-// second of the fastest.
+// rate does a round to warm up, and then rounds for the time of a measurement, at least one. It
+// returns queries a second of the fastest.
 func (b *bench) rate(queries int, round func() error) (float64, error) {
 	best := 0.0
 	start := time.Time{}
@@ -124,7 +124,7 @@ func (b *bench) rate(queries int, round func() error) (float64, error) {
 	return best, nil
 }
 
-// work says what one query did, on average.
+// work reports the work of an average query.
 func (b *bench) work(w *blockmax.Work, queries int) (fs []figure) {
 	if w.BlocksDecoded > 0 {
 		fs = append(fs, figure{"blocks decoded, %", 100 * float64(w.BlocksDecoded) / float64(w.BlocksDecoded+w.BlocksSkipped)})

@@ -22,7 +22,7 @@ type station struct {
 	cpu  cpuexec.Parallel
 }
 
-// openStation opens so many devices.
+// openStation opens the given number of devices.
 func (b *bench) openStation(devices int, o dispatch.Options) (*station, error) {
 	s := &station{cpu: cpuexec.Parallel{Pool: cpuexec.NewPool(0, 0)}}
 	var all []dispatch.Device
@@ -58,12 +58,14 @@ func (s *station) ask(b *bench, r *reference, i int) error {
 	return r.check(i, &a.TopK)
 }
 
-// load has as many clients as there are wait for answers of a station, for a time. It returns queries a second.
+// load has as many clients as the station's Appetite wait for answers, for a time. It returns
+// queries a second.
 func (s *station) load(b *bench, r *reference, length time.Duration) (float64, error) {
 	return load(b.clients, len(r.plans), length, func(i int) error { return s.ask(b, r, i) })
 }
 
-// load has clients ask queries from 0 on, each one after another, again and again for a time. It returns queries a second.
+// load has clients send queries from 0 on, each client one after another, cyclically, for a time.
+// It returns queries a second.
 func load(clients, queries int, length time.Duration, ask func(i int) error) (float64, error) {
 	var next atomic.Int64
 	var group sync.WaitGroup
@@ -84,7 +86,7 @@ func load(clients, queries int, length time.Duration, ask func(i int) error) (fl
 	return float64(next.Load()) / time.Since(start).Seconds(), first
 }
 
-// loaded warms a station up, measures it and says what it did.
+// loaded warms a station up, measures it, and reports where queries ran.
 func (b *bench) loaded(devices int, o dispatch.Options) ([]figure, error) {
 	r, err := b.reference(plans{blockmax.Or, b.typicalK()})
 	if err != nil {
@@ -112,7 +114,7 @@ func (b *bench) loaded(devices int, o dispatch.Options) ([]figure, error) {
 	}, nil
 }
 
-// policies measures who answers what.
+// policies measures which processor answers queries under each policy.
 func (b *bench) policies() error {
 	if len(b.gpus) == 0 {
 		return nil
@@ -127,7 +129,7 @@ func (b *bench) policies() error {
 			return err
 		}
 	}
-	// LBD by its threshold: Huang's figure of 30,000 blocks is for other lists and kernels.
+	// Thresholds of LBD: Huang's figure of 30,000 blocks is for other lists and kernels.
 	for _, blocks := range []int{100, 1000, 10_000, 100_000} {
 		err := b.measure("policies", fmt.Sprintf("%v, S=%d blocks", dispatch.LBD, blocks), func() ([]figure, error) {
 			return b.loaded(1, dispatch.Options{Policy: dispatch.LBD, Threshold: blocks, MaxCount: b.batch[len(b.batch)-1]})

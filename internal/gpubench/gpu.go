@@ -28,7 +28,7 @@ func (b *bench) openGPU(n int, o gpuexec.Options, cacheBytes int64) (*gpu, error
 		}
 	}
 	o.BatchBytes, o.ColumnBytes, o.FlatBytes = b.batchBytes, b.columnBytes, max(0, b.flatBytes)
-	o.NoFlat = cacheBytes < b.bytes || b.flatBytes < 0 // what a cache does shows where lists are not kept in another form, too
+	o.NoFlat = cacheBytes < b.bytes || b.flatBytes < 0 // lists kept in another form as well would hide the effect of the cache
 	if o.NoFlat {
 		o.FlatBytes = 0
 	}
@@ -50,7 +50,7 @@ func (b *bench) openGPU(n int, o gpuexec.Options, cacheBytes int64) (*gpu, error
 	return &gpu{x, dev}, nil
 }
 
-// A pass is what running some queries once came to.
+// A pass is the result of running some queries once.
 type pass struct {
 	queries       int
 	took          time.Duration
@@ -61,12 +61,12 @@ type pass struct {
 	times         gpuexec.Times
 }
 
-// underWay is how many batches are at work at a time; gpuexec has room for three.
+// underWay is how many batches run at a time; gpuexec has room for three.
 const underWay = 3
 
-// run answers the queries of a reference from one on, in batches, and holds the answers against it: all of them once,
-// and again if they are not enough for several batches. What the device leaves open the CPU completes, on
-// other goroutines than those that feed the device.
+// run answers the queries of a reference from one on, in batches, and compares the answers with it:
+// all of them once, and again if they are not enough for several batches. The CPU completes what
+// the device leaves open, in goroutines other than those that feed the device.
 func (b *bench) run(g *gpu, r *reference, from, size int) (p pass, err error) {
 	before, timesBefore := g.Cache().Stats(), g.Times()
 	start := time.Now()
@@ -127,7 +127,7 @@ func (b *bench) run(g *gpu, r *reference, from, size int) (p pass, err error) {
 	return p, err
 }
 
-// take checks whole answers, and leaves the others to rest.
+// take checks whole answers, and passes the others to rest.
 func (b *bench) take(r *reference, numbers []int, answers []gpuexec.Answer, rest chan<- func() error, p *pass, mu *sync.Mutex) error {
 	var w blockmax.Work
 	open, refused := 0, 0
@@ -164,8 +164,8 @@ func (b *bench) take(r *reference, numbers []int, answers []gpuexec.Answer, rest
 	return nil
 }
 
-// passes runs queries until the cache has taken in what it will, and then for the time of a measurement, at least
-// once. It returns the fastest pass of those.
+// passes runs queries until the cache has settled, and then for the time of a measurement, at least
+// once. It returns the fastest of these passes.
 func (b *bench) passes(g *gpu, r *reference, from, size int) (best pass, err error) {
 	const mostWarming, leastTime = 10, 5 * time.Second
 	copied, used := int64(0), int64(0)
@@ -194,7 +194,7 @@ func (b *bench) passes(g *gpu, r *reference, from, size int) (best pass, err err
 	return best, nil
 }
 
-// figures are those of a pass, whose queries have so many postings on average.
+// figures are those of a pass, whose queries have the given number of postings on average.
 func (b *bench) figures(g *gpu, p *pass, postings float64) []figure {
 	info := g.dev.Info()
 	rate := float64(p.queries) / p.took.Seconds()
@@ -216,7 +216,7 @@ func (b *bench) figures(g *gpu, p *pass, postings float64) []figure {
 	return append(fs, b.limits.figures(&info, p.queries, &p.work, b.bytesPerBlock())...)
 }
 
-// bytesPerBlock is the mean over the blocks that queries ask for.
+// bytesPerBlock is the mean over the blocks that queries need.
 func (b *bench) bytesPerBlock() float64 {
 	bytes, blocks := int64(0), int64(0)
 	for _, q := range b.c.Queries {

@@ -9,17 +9,18 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// As gpuexec has them (kernels/layout.cuh, flats.go).
+// Copies of gpuexec's constants (kernels/layout.cuh, flats.go).
 const (
 	stripsOfTile = 32
 	cellsOfStrip = 8
-	flatShare    = 256 // a list is made flat when it has a posting in so many strips
-	bestOfOr     = 64  // tiles that are looked at first
+	flatShare    = 256 // a list is made flat when it has at least one posting for this many strips
+	bestOfOr     = 64  // tiles that are scored first
 	bestOfAnd    = 16  // likewise
 	noBound      = ^uint32(0)
 )
 
-// A grid is a query as the kernels over flat lists bound it (kernels/flat.cuh): its one segment in tiles, tiles in strips, strips in cells.
+// A grid is a query in the form in which the kernels over flat lists bound it (kernels/flat.cuh):
+// its one segment in tiles, tiles in strips, strips in cells.
 type grid struct {
 	plan                 *collection.Plan
 	all                  bool // a document must have all lists
@@ -29,7 +30,7 @@ type grid struct {
 // A level is all groups of 1<<shift documents.
 type level struct {
 	shift    uint32
-	bound    []uint32 // on the scores in each, noBound where nothing can match
+	bound    []uint32 // on the scores in each, or noBound where nothing can match
 	postings []uint32 // of all lists, in each
 	lists    []uint32 // that have postings there
 }
@@ -43,7 +44,8 @@ func (l *level) wins(i int, bound uint32, threshold uint64) bool {
 	return bound != noBound && keyOf(blockmax.Hit{Score: bound, Doc: uint32(i) << l.shift}) >= threshold
 }
 
-// newGrid reads all lists of a query whose documents are in one segment, in tiles of 1<<shift documents.
+// newGrid reads all lists of a query whose documents are in one segment, in tiles of 1<<shift
+// documents.
 func newGrid(p *collection.Plan, shift uint32) (*grid, error) {
 	s := &p.Segments[0]
 	tiles := int((uint64(s.Docs) + 1<<shift - 1) >> shift)
@@ -66,8 +68,9 @@ func newGrid(p *collection.Plan, shift uint32) (*grid, error) {
 	return g, nil
 }
 
-// addList adds the bounds of a list: bytes for each cell and strip; where it has fewer postings than there are strips, of cells only whether
-// there are any; and where it is too short to be flat, the byte of the tile for all in it.
+// addList adds the bounds of a list: bytes for each cell and strip. If it has fewer postings than
+// there are strips, its nonempty cells take the byte of their strip. If it is too short to be flat,
+// all strips and cells take the byte of their tile.
 func (g *grid) addList(t *collection.Term, weight uint32) error {
 	cells := make([]uint8, len(g.cells.bound))
 	err := eachPosting(t, func(doc, impact uint32) {
@@ -105,7 +108,7 @@ func (g *grid) addList(t *collection.Term, weight uint32) error {
 // boundByte is bound_byte of kernels/flat.cuh.
 func boundByte(impact uint32) uint8 { return uint8(max(1, (impact+256)/257)) }
 
-// highest are the highest of each so many bytes.
+// highest returns the highest byte of each group of each bytes.
 func highest(bytes []uint8, each int) (out []uint8) {
 	for group := range slices.Chunk(bytes, each) {
 		out = append(out, slices.Max(group))
@@ -155,7 +158,7 @@ func eachOfBlock(t *collection.Term, block int, do func(doc, impact uint32)) err
 // A seed is a tile, and the highest bound of its strips.
 type seed struct{ tile, bound uint32 }
 
-// tilesByStrips are the tiles where something can match, the best first.
+// tilesByStrips returns the tiles where something can match, the best first.
 func (g *grid) tilesByStrips() (seeds []seed) {
 	for tile := range g.tiles.bound {
 		s, there := seed{tile: uint32(tile)}, false
@@ -174,7 +177,7 @@ func (g *grid) tilesByStrips() (seeds []seed) {
 
 func (g *grid) stripsOf(tile int) []uint32 { return g.strips.bound[tile*stripsOfTile:][:stripsOfTile] }
 
-// firstTiles is how many tiles are looked at first.
+// firstTiles is how many tiles are scored first.
 func (g *grid) firstTiles() int {
 	if g.all {
 		return bestOfAnd
@@ -182,7 +185,7 @@ func (g *grid) firstTiles() int {
 	return bestOfOr
 }
 
-// bestStrips are the best strip of each of the best tiles.
+// bestStrips returns the best strip of each of the best tiles.
 func (g *grid) bestStrips() (strips []uint32) {
 	tiles := g.tilesByStrips()
 	for _, s := range tiles[:min(len(tiles), g.firstTiles())] {
@@ -192,8 +195,8 @@ func (g *grid) bestStrips() (strips []uint32) {
 	return strips
 }
 
-// seeds are what kernels/plan.cu takes: of each residue class of tiles, by their number, the best one, and its strips that are
-// nearly as good as the best.
+// seeds returns the seeds of kernels/plan.cu: the best tile of each residue class of tile numbers,
+// and its strips that are nearly as good as the best.
 func (g *grid) seeds() (strips []uint32) {
 	taken := make([]bool, g.firstTiles())
 	for _, s := range g.tilesByStrips() {
@@ -211,10 +214,10 @@ func (g *grid) seeds() (strips []uint32) {
 	return strips
 }
 
-// keysIn are the keys of all documents in some strips that match.
+// keysIn returns the keys of all matching documents in some strips.
 func (g *grid) keysIn(strips []uint32) (keys []uint64, err error) {
 	width := uint32(1) << g.strips.shift
-	slots := make([]int32, len(g.strips.bound)) // 0, or one more than where the strip is among strips
+	slots := make([]int32, len(g.strips.bound)) // 0, or one more than the strip's index in strips
 	for i, strip := range strips {
 		slots[strip] = int32(i + 1)
 	}

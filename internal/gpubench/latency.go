@@ -42,7 +42,7 @@ func (b *bench) latency() error {
 	return nil
 }
 
-// latencies measures one station: as fast as it can, and at shares of that.
+// latencies measures one station: at its full rate, and at shares of that.
 func (b *bench) latencies(r *reference, name string, devices int, o dispatch.Options) error {
 	o.MaxCount = b.batch[len(b.batch)-1]
 	var s *station
@@ -83,7 +83,7 @@ func (b *bench) latencies(r *reference, name string, devices int, o dispatch.Opt
 	return nil
 }
 
-// saturated is what was measured for a station before.
+// saturated is the recorded figure of a station.
 func (b *bench) saturated(name string) float64 {
 	for _, r := range b.records {
 		if r.Part == "latency" && r.Name == name+" saturated" && r.On == b.c.Name && r.Machine == b.machine {
@@ -93,7 +93,8 @@ func (b *bench) saturated(name string) float64 {
 	return 0
 }
 
-// arrivals has queries arrive at random for the time of a measurement, and measures how long each takes.
+// arrivals sends queries at random times for the time of a measurement, and measures how long each
+// takes.
 func (b *bench) arrivals(s *station, r *reference, rate float64) ([]figure, error) {
 	rng := rand.New(rand.NewPCG(b.seed, 1))
 	n := max(1, int(rate*b.seconds.Seconds()))

@@ -7,8 +7,8 @@ import (
 	"github.com/riffle-search/riffle/gpuexec/device"
 )
 
-// limits are what a device cannot do better than, whatever the program: what its memory, its link to the host and
-// its integer units can do for so many postings.
+// limits are rates that no program on a device can exceed: those of its memory, its link to the
+// host and its integer units.
 type limits struct {
 	bandwidth  float64 // bytes a second
 	link       float64 // bytes a second
@@ -16,7 +16,8 @@ type limits struct {
 	operations float64 // integer operations a posting
 }
 
-// integerUnits is how many integer operations a multiprocessor of compute capability 8 and 9 begins a cycle.
+// integerUnits is how many integer operations a multiprocessor of compute capability 8 and 9 starts
+// per cycle.
 const integerUnits = 64
 
 func (l *limits) declare(f *flag.FlagSet) {
@@ -26,15 +27,15 @@ func (l *limits) declare(f *flag.FlagSet) {
 	f.Float64Var(&l.operations, "operations", 18, "integer operations that a posting takes, at the least; between 14 and 22 for OR")
 }
 
-// figures are queries a second that a device cannot exceed for the work that was done: blocks decoded, each of 128
-// postings with its documents and frequencies, and bytes brought.
+// figures are the queries a second that a device cannot exceed for the work done: blocks decoded,
+// each of 128 postings with its documents and frequencies, and bytes copied.
 func (l *limits) figures(info *device.Info, queries int, w *blockmax.Work, bytesPerBlock float64) []figure {
 	if queries == 0 || w.BlocksDecoded == 0 {
 		return nil
 	}
 	blocks := float64(w.BlocksDecoded) / float64(queries)
 	fs := []figure{
-		{"limit by memory, q/s", l.bandwidth / (blocks * (bytesPerBlock + 128))}, // a byte of length a posting
+		{"limit by memory, q/s", l.bandwidth / (blocks * (bytesPerBlock + 128))}, // a length byte for each posting
 		{"limit by integers, q/s", float64(info.Multiprocessors) * integerUnits * l.clock / (blocks * 128 * l.operations)},
 	}
 	if w.BytesMoved > 0 {

@@ -1,5 +1,6 @@
-// Command gpubench compares riffle's executors on the CPU and on GPUs. It measures the figures of the
-// papers on GPUs, and those of docs/BENCHMARKS.md. bench/gpu/run.sh builds it and knows the flags.
+// Command gpubench compares riffle's executors on the CPU and on GPUs. It measures the figures of
+// the papers on GPUs, and those of docs/BENCHMARKS.md. bench/gpu/run.sh builds it and knows the
+// flags.
 //
 //	gpubench [flags] PART ...
 //
@@ -12,16 +13,17 @@
 //	latency        time of queries by rate of arrival (Poisson) and delay of batches; GPU, CPU, and auto
 //	cores          how queries share cores by the policies of an engine, AND and OR: time of one alone, throughput of
 //	               as many clients as cores (Tatikonda 2011, figure 4); no GPU
-//	strips         what is left of flat lists by bounds: tiles, strips and cells alive, and their postings, OR and AND by k; no GPU
+//	strips         what bounds leave of flat lists: tiles, strips and cells alive, and their postings, OR and AND by k; no GPU
 //	codecs         bits a posting and integers a second on the CPU, by codec and length of list (Ding 2009,
 //	               figures 3 and 4); BenchmarkDecode of package gpuexec has the GPU's side
 //
-// Every answer of every executor is held against the CPU's first, hit by hit and score by score; where one differs the
-// query is named and the command fails. Every measurement is a line of JSON in OUT/runs.jsonl, with machine and command; what
-// is there already is not measured again, so that an interrupted command goes on where it was. OUT/tables.md is
-// made of all lines.
+// Every answer of every executor is compared with the CPU's, hit by hit and score by score. If one
+// differs, the command names the query and fails. Every measurement is a line of JSON in
+// OUT/runs.jsonl, with machine and command. Recorded measurements are not repeated, so an
+// interrupted command continues where it stopped. OUT/tables.md is made of all lines.
 //
-// Without a GPU, or built without the tag cuda, what needs one is left out, and says so.
+// Without a GPU, or built without the tag cuda, the command skips the parts that need one, and says
+// so.
 package main
 
 import (
@@ -63,7 +65,7 @@ type settings struct {
 	limits                                     limits
 }
 
-// numbers is a list of numbers with commas between them.
+// numbers is a comma-separated list of numbers.
 type numbers []int
 
 func (n *numbers) String() string {
@@ -178,7 +180,7 @@ var parts = map[string]func(*bench) error{
 	"strips": (*bench).strips, "stream": (*bench).streams,
 }
 
-// wants reports whether -algorithms leaves an algorithm in.
+// wants reports whether -algorithms includes an algorithm.
 func (s *settings) wants(a gpuexec.Algorithm) bool {
 	return s.algorithms == "" || slices.Contains(strings.Split(s.algorithms, ","), a.String())
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/riffle-search/riffle/gpuexec"
 )
 
-// algorithms are those that differ from one another in a mode.
+// algorithms returns the algorithms that differ from one another in a mode.
 func algorithms(mode blockmax.Mode) []gpuexec.Algorithm {
 	if mode == blockmax.And {
 		return []gpuexec.Algorithm{gpuexec.Auto, gpuexec.Exhaustive, gpuexec.Rounds, gpuexec.Ranges}
@@ -25,7 +25,7 @@ func (b *bench) mode(mode blockmax.Mode) error {
 	for _, k := range append([]int{typical}, b.k...) {
 		for _, a := range []cpuexec.Algorithm{cpuexec.Auto, cpuexec.Exhaustive} {
 			if a == cpuexec.Exhaustive && k != typical && k != b.k[len(b.k)-1] {
-				continue // it takes long, and as long whatever k is
+				continue // it takes long, whatever k is
 			}
 			if err := b.measureCPU(part, plans{mode, k}, a); err != nil {
 				return err
@@ -54,7 +54,7 @@ func (b *bench) batched(part string, p plans, a gpuexec.Algorithm, size int) err
 	return b.measureGPU(part, fmt.Sprintf("%v gpu/%v batch=%d", p, a, size), p, gpuexec.Options{Algorithm: a}, size)
 }
 
-// typicalK is 10, or the first k that is wanted.
+// typicalK is 10, or the first k of -k.
 func (b *bench) typicalK() int {
 	for _, k := range b.k {
 		if k == 10 {

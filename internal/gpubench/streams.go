@@ -13,8 +13,9 @@ import (
 	"github.com/riffle-search/riffle/gpuexec/device"
 )
 
-// streams measures memory that is smaller than the lists: of the queries one half is what the choice of lists that stay is made by, the other
-// is measured. Memory is a share of the lists' bytes, and all that stays counts: records and length codes. What batches and windows have beside is not part of it.
+// streams measures memory that is smaller than the lists. One half of the queries selects the lists
+// that stay; the other half is measured. Memory is a share of the lists' bytes. It includes
+// everything that stays, records and length codes, but not the memory of batches and windows.
 func (b *bench) streams() error {
 	if len(b.gpus) == 0 {
 		return nil

@@ -8,10 +8,12 @@ import (
 	"github.com/riffle-search/riffle/blockmax"
 )
 
-// strips counts, without a GPU, what gpuexec's kernels over flat lists have to look at: tiles, strips and cells whose bounds
-// reach a threshold, and their postings, as averages over all queries. Thresholds are the final one, what is found without knowing
-// it in the best strip of each of the best tiles, and what is found in the seeds of kernels/plan.cu. So it says what better bounds,
-// other sizes (-tile-shift) or better seeds could spare. A query with too few hits has no threshold: all that can match is alive.
+// strips counts, without a GPU, what gpuexec's kernels over flat lists must examine: tiles, strips
+// and cells whose bounds reach a threshold, and their postings, as averages over all queries. There
+// are three thresholds: the final one, that found without knowing it in the best strip of each of
+// the best tiles, and that found in the seeds of kernels/plan.cu. So the counts show what better
+// bounds, other sizes (-tile-shift) or better seeds could save. A query with too few hits has no
+// threshold: everything that can match is alive.
 func (b *bench) strips() error {
 	for _, mode := range []blockmax.Mode{blockmax.Or, blockmax.And} {
 		for _, k := range b.k {
@@ -34,7 +36,7 @@ func (b *bench) strips() error {
 	return nil
 }
 
-// What the threshold is that bounds are held against.
+// The thresholds with which bounds are compared.
 const (
 	finally = iota
 	afterBest
@@ -78,7 +80,8 @@ func (b *bench) countAlive(p plans) (*aliveByThreshold, error) {
 	return &sum, err
 }
 
-// thresholds are keys as kernels/layout.cuh has them, which the best hits of the CPU and those of some strips give.
+// thresholds are keys as in kernels/layout.cuh, given by the best hits of the CPU and those of some
+// strips.
 func (g *grid) thresholds(best []blockmax.Hit) (keys [thresholds]uint64, err error) {
 	known := uint64(0)
 	if !g.all {
@@ -94,7 +97,7 @@ func (g *grid) thresholds(best []blockmax.Hit) (keys [thresholds]uint64, err err
 	return keys, err
 }
 
-// after is the threshold once some strips have been looked at, and what it was before.
+// after returns the threshold after some strips were scored, given the threshold before.
 func (g *grid) after(strips []uint32, before uint64) (uint64, error) {
 	found, err := g.keysIn(strips)
 	if err != nil || len(found) < g.plan.K {
@@ -106,13 +109,14 @@ func (g *grid) after(strips []uint32, before uint64) (uint64, error) {
 
 func keyOf(h blockmax.Hit) uint64 { return uint64(h.Score)<<32 | uint64(^h.Doc) }
 
-// An alive is how many groups have a bound that reaches a threshold, and the postings of all lists in them.
+// An alive counts groups with a bound that reaches a threshold, and the postings of all lists in
+// them.
 type alive struct {
-	tiles, strips, cells             int64 // of strips those of any tile; of cells those of strips that are alive
+	tiles, strips, cells             int64 // strips of all tiles; cells of the strips that are alive
 	tilesWithStrips, stripsWithCells int64 // that are alive
 	postings                         int64 // of all lists
 	inTiles, inStrips, inCells       int64
-	inStripsWithCells                int64 // which is what or_strips reads
+	inStripsWithCells                int64 // read by or_strips
 }
 
 func (a *alive) add(o *alive) {
@@ -128,7 +132,7 @@ func (a *alive) add(o *alive) {
 	a.inStripsWithCells += o.inStripsWithCells
 }
 
-// figures are averages over so many queries.
+// figures are averages over the given number of queries.
 func (a *alive) figures(queries int) (fs []figure) {
 	for _, f := range []struct {
 		name  string
@@ -142,7 +146,8 @@ func (a *alive) figures(queries int) (fs []figure) {
 	return fs
 }
 
-// alive counts what reaches a threshold: of tiles and strips by keys, of cells by scores, as the kernels do.
+// alive counts what reaches a threshold: tiles and strips by keys, cells by scores, as the kernels
+// do.
 func (g *grid) alive(threshold uint64) (n alive) {
 	need := uint32(threshold >> 32)
 	for i, bound := range g.tiles.bound {

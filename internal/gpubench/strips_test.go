@@ -11,7 +11,8 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// A table of impacts: of each list those of all documents, plus one; 0 where it has no posting.
+// impacts is a table: for each list the impact of every document plus one, or 0 where it has no
+// posting.
 type impacts [][]uint32
 
 func readImpacts(t *testing.T, p *collection.Plan) (all impacts) {
@@ -32,8 +33,9 @@ func readImpacts(t *testing.T, p *collection.Plan) (all impacts) {
 	return all
 }
 
-// bound looks at all documents of a group, and says what they can score at most, whether any can match, and how many postings there are.
-// Tiles bound lists that are not flat, cells of sparse lists have the bound of their strip.
+// bound examines all documents of a group. It returns a bound on their scores, whether any can
+// match, and the number of their postings. Tiles bound lists that are not flat, and cells of sparse
+// lists have the bound of their strip.
 func (all impacts) bound(p *collection.Plan, shift, width, from uint32) (bound uint32, matches bool, postings int64) {
 	lists := 0
 	for i, row := range all {
@@ -117,7 +119,7 @@ func (all impacts) score(p *collection.Plan, doc uint32) (score uint32, matches 
 	return score, lists > 0 && (p.Mode == blockmax.Or || lists == len(all))
 }
 
-// TestStripsByHand counts all again, document by document.
+// TestStripsByHand recounts everything document by document.
 func TestStripsByHand(t *testing.T) {
 	kinds := map[string]int{}
 	for _, o := range []gov2.Options{{Docs: 20_300, Queries: 12, Postings: 0.03}, {Docs: 20_300, Queries: 12, Postings: 1}} {
@@ -132,7 +134,7 @@ func TestStripsByHand(t *testing.T) {
 	}
 }
 
-// checkByHand checks all queries of one form, and counts what kinds of lists they have.
+// checkByHand checks all queries of one form, and counts the kinds of their lists.
 func checkByHand(t *testing.T, b *bench, p plans, kinds map[string]int) {
 	t.Helper()
 	r, err := b.reference(p)
@@ -184,7 +186,8 @@ func kindOf(count, strips int) string {
 	return "dense"
 }
 
-// ties are keys that a strip just reaches by its bound, and just does not, since its documents come later.
+// ties returns keys that a strip's bound just reaches, and keys that it just misses because the
+// strip's documents come later.
 func (g *grid) ties() (keys []uint64) {
 	for _, strip := range g.bestStrips() {
 		if doc := strip << g.strips.shift; doc > 0 {
@@ -195,7 +198,8 @@ func (g *grid) ties() (keys []uint64) {
 	return nil
 }
 
-// seedsByHand finds, for each residue class of tiles, the best one strip by strip, and what is nearly as good there.
+// seedsByHand finds, for each residue class of tiles, the best one strip by strip, and its strips
+// that are nearly as good.
 func (g *grid) seedsByHand() (strips []uint32) {
 	classes, bounds := map[bool]int{true: 16, false: 64}[g.all], g.strips.bound
 	for class := range classes {
@@ -214,7 +218,8 @@ func (g *grid) seedsByHand() (strips []uint32) {
 	return strips
 }
 
-// checkThresholds holds that after some strips against the scores there; no threshold may cost a hit.
+// checkThresholds compares the thresholds after some strips with the scores there. No threshold may
+// lose a hit.
 func checkThresholds(t *testing.T, g *grid, all impacts, keys [thresholds]uint64, hits []blockmax.Hit) {
 	t.Helper()
 	if tiles, best := len(g.tilesByStrips()), len(g.bestStrips()); best != min(tiles, g.firstTiles()) {

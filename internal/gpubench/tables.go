@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// tables are all records as Markdown: a table for each part, collection and machine, in the order in which they were
-// first measured.
+// tables formats all records as Markdown: a table for each part, collection and machine, in the
+// order in which they were first measured.
 func tables(records []record) string {
 	var out strings.Builder
 	for len(records) > 0 {
@@ -48,7 +48,7 @@ func table(out *strings.Builder, records []record) {
 	out.WriteByte('\n')
 }
 
-// format writes three digits or more.
+// format writes at least three digits.
 func format(v any) string {
 	x, ok := v.(float64)
 	switch {
@@ -60,7 +60,7 @@ func format(v any) string {
 	return fmt.Sprintf("%.3g", x)
 }
 
-// plain is figures on one line.
+// plain formats figures on one line.
 func plain(figures []figure) string {
 	var words []string
 	for _, f := range figures {
