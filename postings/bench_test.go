@@ -9,9 +9,9 @@ import (
 	"github.com/riffle-search/riffle/internal/impl"
 )
 
-// BenchmarkDecode decodes one block again and again: List.Docs and List.Freqs, with all that
-// is around the kernels. In ns a block of 128, on Zen 5 at 4.3 GHz, best of many runs beside
-// other work; "before" is the same benchmark before there was assembly:
+// BenchmarkDecode decodes one block repeatedly with List.Docs and List.Freqs, so it includes the
+// code around the kernels. Nanoseconds per block of 128 on Zen 5 at 4.3 GHz, the best of many runs
+// on a shared machine; "before" is the same benchmark without assembly:
 //
 //	                     before   portable   avx2   avx512
 //	docs, run              39.1       43.9    7.8      7.8
@@ -25,11 +25,11 @@ import (
 //	freqs, 8 bits          41.3       40.5    9.4      8.6
 //	freqs, 9 bits          87.3       85.1   85.4     11.1
 //
-// Of 13.7 ns, 1.4 are the call of assembly, 7.5 its work, the rest finding the rows.
+// Of 13.7 ns, calling assembly takes 1.4, its work 7.5, and finding the rows the rest.
 func BenchmarkDecode(b *testing.B) {
 	for _, c := range []struct {
 		name    string
-		gap, tf uint32 // documents are this far apart at most, frequencies this high
+		gap, tf uint32 // documents are at most gap apart, frequencies at most tf
 	}{
 		{"docs=run/freqs=0", 1, 1},
 		{"docs=bitset/freqs=2", 3, 4},
@@ -67,9 +67,9 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
-// buffers are what blocks are decoded to in turn, as an engine has one for each list of a
-// query. With a single one, results vary by a third with where it happens to lie: stores
-// hold up loads from addresses that have the same low 12 bits.
+// buffers are decoded to in turn, because an engine has one for each list of a query. With a single
+// buffer, results vary by a third with its address: stores delay loads from addresses with the same
+// low 12 bits.
 type buffers [8][BlockSize]uint32
 
 func (d *buffers) next(i int) *[BlockSize]uint32 { return &d[i%len(d)] }
@@ -78,7 +78,7 @@ func reportPostings(b *testing.B, each int) {
 	b.ReportMetric(float64(each*b.N)/1e6/b.Elapsed().Seconds(), "Mpostings/s")
 }
 
-// BenchmarkUnpack is decoding without what surrounds it, by width. In ns a block (10 ns are
+// BenchmarkUnpack measures the decoding kernels alone, by width. Nanoseconds per block (10 ns are
 // 12.8 billion integers per second):
 //
 //	            docs                        freqs
@@ -118,8 +118,8 @@ func BenchmarkUnpack(b *testing.B) {
 	}
 }
 
-// BenchmarkBitset expands a bitset of 128 documents, by rows. The bits differ from
-// time to time, so that no branch learns them. In ns a block:
+// BenchmarkBitset expands a bitset of 128 documents, by rows. The bits vary, so that the branch
+// predictor cannot learn them. Nanoseconds per block:
 //
 //	rows   portable   avx2   avx512
 //	2          85.6   22.7     11.3
@@ -149,8 +149,8 @@ func BenchmarkBitset(b *testing.B) {
 	}
 }
 
-// BenchmarkSeek seeks places that nothing foretells, in a block and in the directory of
-// 1,000 blocks. In ns, run with -benchtime 200000x (branches learn a shorter run by heart):
+// BenchmarkSeek seeks unpredictable documents, in a block and in a directory of 1,000 blocks.
+// Nanoseconds, with -benchtime 200000x (the branch predictor learns a shorter run):
 //
 //	           binary search   portable   avx2   avx512
 //	in block            30.8       23.2   14.3     10.3

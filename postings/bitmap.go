@@ -2,16 +2,16 @@ package postings
 
 import "sync/atomic"
 
-// A bitmap is what a list learns from use: its documents as plain bits. Nothing stores it; an
-// executor makes it for lists that are dense and used a lot.
+// A bitmap holds the documents of a list as plain bits. It is never stored: an executor makes it
+// for lists that are dense and often used.
 type bitmap struct {
 	words atomic.Pointer[[]uint64]
 	spent atomic.Int64 // blocks decoded
-	due   atomic.Bool  // somebody is making the words, or has made them
+	due   atomic.Bool  // a goroutine is making the words, or has made them
 }
 
-// Bitmap returns the documents of the list as bits: document d is bit d%64 of word d/64. It is
-// nil while nobody has made it. Nobody may change it.
+// Bitmap returns the documents of the list as bits: document d is bit d%64 of word d/64. It is nil
+// until KeepBitmap sets it. Callers must not change it.
 func (l *List) Bitmap() []uint64 {
 	if w := l.bitmap.words.Load(); w != nil {
 		return *w
@@ -19,30 +19,30 @@ func (l *List) Bitmap() []uint64 {
 	return nil
 }
 
-// KeepBitmap hands the documents over to all who use the list from now on. Bytes counts them.
+// KeepBitmap gives the bitmap to all later users of the list. Bytes counts it.
 func (l *List) KeepBitmap(words []uint64) { l.bitmap.words.Store(&words) }
 
 // DropBitmap forgets the bitmap. The list gets no other.
 func (l *List) DropBitmap() { l.bitmap.words.Store(nil) }
 
 // Spend notes that n blocks of the list have been decoded or looked into. It returns true once,
-// when they have come to more than the list has: by then a bitmap, which takes every block, costs
-// no more than what has been paid already.
+// when the total exceeds the number of blocks. Making a bitmap decodes every block, so from then on
+// it costs no more than was already spent.
 func (l *List) Spend(n int64) (due bool) {
 	m, limit := &l.bitmap, int64(l.Blocks())
 	return n > 0 && m.spent.Load() <= limit && m.spent.Add(n) > limit && m.due.CompareAndSwap(false, true)
 }
 
-// WidenBitmap makes the bitmap at least so many words long, if there is one: the segment has got more documents
-// while the list has not.
+// WidenBitmap extends the bitmap, if any, to at least the given number of words. This is needed
+// when the segment has got more documents while the list has not.
 func (l *List) WidenBitmap(words int) {
 	if held := l.Bitmap(); held != nil && len(held) < words {
 		l.KeepBitmap(append(held[:len(held):len(held)], make([]uint64, words-len(held))...))
 	}
 }
 
-// Follow takes over what a shorter list of the same builder has learnt. The bitmap, if there is one, gets so many
-// words, and the documents that have come since.
+// Follow takes over the bitmap, if any, of a shorter list of the same builder. It extends the
+// bitmap to the given number of words and adds the documents of the newer postings.
 func (l *List) Follow(old *List, words int) error {
 	l.bitmap.spent.Store(min(old.bitmap.spent.Load(), int64(l.Blocks())))
 	held := old.Bitmap()

@@ -7,8 +7,8 @@ import (
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
-// A block is the postings of one block, unpacked. Only the first n of each array
-// count.
+// A block is the postings of one block, unpacked. Only the first n elements of each array are
+// valid.
 type block struct {
 	n    int
 	docs [BlockSize]uint32
@@ -21,12 +21,12 @@ func (k *block) add(doc, tf uint32, length uint8) {
 	k.n++
 }
 
-// last is the last document of a block that is not empty.
+// last is the last document of the block, which must not be empty.
 func (k *block) last() uint32 { return k.docs[k.n-1] }
 
-// appendRows writes the payload of the block in the smallest encoding that a codec (Packed,
-// PFor or Rice) allows, a bitset where that ties with gaps, and leaves room for the guard.
-// prev is the last document of the block before, noDoc when there is none.
+// appendRows writes the payload of the block in the smallest encoding that the codec (Packed, PFor
+// or Rice) allows. A bitset wins a tie with gaps. It leaves room for the guard. prev is the last
+// document of the previous block, or noDoc.
 func (k *block) appendRows(dst []byte, prev uint32, codec Kind) ([]byte, Encoding) {
 	var gaps, freqs [BlockSize]uint32 // both minus one
 	p := prev
@@ -52,8 +52,8 @@ func (k *block) appendRows(dst []byte, prev uint32, codec Kind) ([]byte, Encodin
 	return tfs.appendTo(dst, freqs[:k.n]), makeEncoding(docs.kind, docs.stated(), tfs.kind, tfs.stated())
 }
 
-// betterKind returns what n documents from first to last, behind prev, are written in that
-// take so many rows packed, or by a codec: Run, Bitset, or Packed for as they are.
+// betterKind returns the kind in which to write n documents from first to last, after prev, whose
+// packed or coded form takes the given rows: Run, Bitset, or Packed to keep that form.
 func betterKind(rows int, prev, first, last uint32, n int) Kind {
 	switch {
 	case last-first == uint32(n-1):
@@ -64,8 +64,8 @@ func betterKind(rows int, prev, first, last uint32, n int) Kind {
 	return Packed
 }
 
-// noDoc stands for the last document of the block before the first: minus one, so
-// that the first gap is counted like all others.
+// noDoc stands for the last document before the first block. It is minus one, so that the first gap
+// is counted like all others.
 const noDoc = ^uint32(0)
 
 // appendBitset writes rows of 128 bits; bit i stands for document first + i.
@@ -80,13 +80,12 @@ func appendBitset(dst []byte, docs []uint32, first uint32, rows int) []byte {
 	return dst
 }
 
-// safeWidth is the widest gap of which 128 cannot sum up to 1<<32: documents that end where
-// the directory says then also rise.
+// safeWidth is the widest gap for which 128 gaps cannot sum to 1<<32. So documents of gaps no wider
+// that end where the directory says also rise.
 const safeWidth = 24
 
-// decodeDocs writes the n documents of a block to dst. rows begin at the block's.
-// Whatever they hold, it returns either an error or documents that rise strictly from
-// above prev to last.
+// decodeDocs writes the n documents of a block to dst. rows begin with the block's. For any content
+// of rows, it returns an error or documents that rise strictly from above prev to last.
 func decodeDocs(dst *[BlockSize]uint32, rows []byte, e Encoding, n int, prev, last uint32) error {
 	width, safe := e.docWidth(), true
 	switch e.Kind() {
@@ -129,7 +128,7 @@ func decodeDocs(dst *[BlockSize]uint32, rows []byte, e Encoding, n int, prev, la
 	return nil
 }
 
-// checkDocs says what is wrong with documents that were unpacked, if anything.
+// checkDocs returns an error if unpacked documents do not rise strictly from above prev to last.
 func checkDocs(docs []uint32, prev, last uint32) error {
 	if end := docs[len(docs)-1]; end != last {
 		return corrupt.New(0, "the last document is %d; the directory says %d", end, last)
@@ -140,7 +139,7 @@ func checkDocs(docs []uint32, prev, last uint32) error {
 	return nil
 }
 
-// rising says whether the documents rise strictly from above prev.
+// rising reports whether the documents rise strictly from above prev.
 func rising(docs []uint32, prev uint32) bool {
 	p := int64(int32(prev))
 	for _, d := range docs {
@@ -152,8 +151,7 @@ func rising(docs []uint32, prev uint32) bool {
 	return true
 }
 
-// decodeFreqs writes the n frequencies of a block to dst. rows begin at the block's
-// frequencies.
+// decodeFreqs writes the n frequencies of a block to dst. rows begin with the block's frequencies.
 func decodeFreqs(dst *[BlockSize]uint32, rows []byte, e Encoding, n int) error {
 	width, safe := e.freqWidth(), true
 	switch e.FreqKind() {

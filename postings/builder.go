@@ -6,18 +6,16 @@ import (
 	"unsafe"
 )
 
-// A Builder takes postings in rising order of documents and makes lists of them:
-// views while it goes on, and the stored form at the end. The zero value is ready
-// to use.
+// A Builder takes postings in rising order of documents and makes lists of them: views while it
+// grows, and the stored form at the end. The zero value is ready to use.
 //
-// An engine keeps one builder a term, and most terms occur once or twice. So a
-// builder is 48 bytes, and up to a full block it holds postings as numbers of
-// variable length, 3 or 4 bytes each. A block is encoded for good when it fills.
+// An engine keeps one builder per term, and most terms occur once or twice. So a builder is 48
+// bytes, and up to a full block it holds postings as numbers of variable length, 3 or 4 bytes each.
+// It encodes a block when the block is full.
 //
-// A builder is for one goroutine at a time. Lists that View returned are
-// independent of it.
+// A builder is for one goroutine at a time. Lists that View returned are independent of it.
 type Builder struct {
-	BlockSize uint8 // postings in a block, 1 to 128; 0 for 128. Smaller ones make many blocks of few postings in tests.
+	BlockSize uint8 // postings in a block, 1 to 128; 0 means 128. Tests use fewer, to get many blocks from few postings.
 	Codec     Kind  // Packed, PFor, Rice or Interpolative: see the package comment
 
 	tail  []byte // postings of the last, unfinished block: see Add
@@ -26,8 +24,8 @@ type Builder struct {
 	last  uint32 // last document, if count > 0
 }
 
-// blocks are the full blocks of a builder. Everything in it only ever grows at the
-// end, so a view may keep what it has seen. The fields are as in List.
+// blocks are the full blocks of a builder. Everything in it is append-only, so a view may share
+// what it has seen. The fields are as in List.
 type blocks struct {
 	last []uint32
 	enc  []Encoding
@@ -38,15 +36,15 @@ type blocks struct {
 	extImp  Impacts  // of full extents
 	rows    uint32   // in all
 	chunks  [][]byte // the last one is still growing
-	held    int      // capacities of all chunks, those behind the last one too
-	chunkOf []uint32 // of each extent begun
-	rowOf   []uint32 // of each chunk begun
-	shared  bool     // a view keeps parts of it
+	held    int      // capacities of all chunks, including spare ones after the last
+	chunkOf []uint32 // of each extent that has begun
+	rowOf   []uint32 // of each chunk that has begun
+	shared  bool     // a view shares parts of it
 }
 
-// chunkTarget is the size at which a chunk takes no further extent. An extent has
-// at most 32 KiB, so chunks stay below 64 KiB: large enough that a read from
-// Pebble costs about as much a byte as a copy does, and small enough for a cache.
+// chunkTarget is the size at which a chunk takes no further extent. An extent has at most 32 KiB,
+// so chunks stay below 64 KiB. They are large enough that a read from Pebble costs about as much
+// per byte as a copy, and small enough for a cache.
 const chunkTarget = 32 << 10
 
 func (b *Builder) blockSize() int {
@@ -69,14 +67,14 @@ func (b *Builder) codec() Kind {
 // Len returns the number of postings added.
 func (b *Builder) Len() int { return int(b.count) }
 
-// Last returns the last document added, when there is one.
+// Last returns the last document added, if any.
 func (b *Builder) Last() uint32 { return b.last }
 
 // Add appends a posting. doc must be above all documents added before and below
 // MaxDoc, tf at least 1; length is the length code of the document's field.
 //
-// The posting is kept as in a short entry (gap minus one with a bit for tf = 1, then tf
-// minus two if it is not), with the length code behind it.
+// The posting is kept as in a short entry (gap minus one with a bit for tf = 1, then tf minus two
+// if it is not), followed by the length code.
 func (b *Builder) Add(doc, tf uint32, length uint8) {
 	prev := noDoc
 	if b.count > 0 {
@@ -97,9 +95,8 @@ func (b *Builder) Add(doc, tf uint32, length uint8) {
 	}
 }
 
-// AddAll adds postings as Add does, one for each element of docs; lengths are the length
-// codes of their fields. Where a whole block is at hand it is encoded at once, which is
-// several times as fast.
+// AddAll adds postings as Add does, one for each element of docs; lengths are the length codes of
+// their fields. It encodes whole blocks at once, which is several times as fast.
 func (b *Builder) AddAll(docs, tfs []uint32, lengths []uint8) {
 	for len(docs) > 0 {
 		if len(b.tail) > 0 || b.BlockSize != 0 || len(docs) < BlockSize {
@@ -112,7 +109,7 @@ func (b *Builder) AddAll(docs, tfs []uint32, lengths []uint8) {
 	}
 }
 
-// addBlock adds a full block behind full blocks.
+// addBlock appends a full block when the tail is empty.
 func (b *Builder) addBlock(docs, tfs *[BlockSize]uint32, lengths *[BlockSize]uint8) {
 	if b.full == nil {
 		b.full = new(blocks)
@@ -176,7 +173,7 @@ func (b *Builder) readTail(k *block) {
 	}
 }
 
-// lastDoc is the last document in full blocks, noDoc when there are none.
+// lastDoc is the last document in full blocks, or noDoc.
 func (f *blocks) lastDoc() uint32 {
 	if f == nil || len(f.last) == 0 {
 		return noDoc
@@ -184,7 +181,7 @@ func (f *blocks) lastDoc() uint32 {
 	return f.last[len(f.last)-1]
 }
 
-// add encodes a block by a codec and appends it.
+// add encodes a block with a codec and appends it.
 func (f *blocks) add(k *block, codec Kind) {
 	if len(f.last)%ExtentBlocks == 0 {
 		f.beginExtent()
@@ -211,13 +208,12 @@ func (f *blocks) add(k *block, codec Kind) {
 	}
 }
 
-// beginExtent puts the next extent into the chunk at hand, or into a new one when
-// that is full.
+// beginExtent puts the next extent into the current chunk, or into a new one when that is full.
 func (f *blocks) beginExtent() {
 	if n := len(f.chunks); n == 0 || len(f.chunks[n-1]) >= chunkTarget {
 		if n < cap(f.chunks) {
 			f.chunks = f.chunks[:n+1]
-			f.chunks[n] = f.chunks[n][:0] // what Reset left, if anything
+			f.chunks[n] = f.chunks[n][:0] // empty the chunk that Reset may have left
 		} else {
 			f.chunks = append(f.chunks, nil)
 		}
@@ -244,7 +240,7 @@ func (b *Builder) reset() {
 	}
 }
 
-// Bytes returns about how much memory the builder holds.
+// Bytes returns roughly how much memory the builder holds.
 func (b *Builder) Bytes() int {
 	n := int(unsafe.Sizeof(*b)) + cap(b.tail)
 	if f := b.full; f != nil {

@@ -7,15 +7,14 @@ import (
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
-// Directory parts and chunks end in a CRC-32C. Entries, of which there are
-// millions and most of them six bytes long, end in a CRC-8.
+// Directory parts and chunks end in a CRC-32C. Entries end in a CRC-8: there are millions of them,
+// most of six bytes.
 //
-// The CRC-8 has polynomial 0x2F (x^8+x^5+x^3+x^2+x+1, as in AUTOSAR). Any CRC
-// catches a single flipped bit and any burst no longer than itself; this one has
-// x+1 as a factor and so catches every odd number of flipped bits, whatever the
-// length, and every two or three up to 119 bits, which is most entries. Starting
-// at 0xFF makes a run of zero bytes fail. Of other damage one in 256 slips
-// through; Open's own checks and the store's checksum below stand behind it.
+// The CRC-8 has polynomial 0x2F (x^8+x^5+x^3+x^2+x+1, as in AUTOSAR). Any CRC catches a single
+// flipped bit and any burst no longer than itself. This one has the factor x+1, so it catches every
+// odd number of flipped bits at any length, and every two or three up to 119 bits, which covers
+// most entries. It starts at 0xFF, so a run of zero bytes fails. It misses one in 256 of other
+// damage, against which Open's own checks and the store's checksum remain.
 const crc8Poly = 0x2F
 
 var (

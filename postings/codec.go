@@ -5,18 +5,18 @@ import (
 	"math/bits"
 )
 
-// A plan says how values (gaps or frequencies, minus one) are to be written.
+// A plan says how to write values (gaps or frequencies, minus one).
 type plan struct {
 	kind Kind
 	rows int
 	low  int // bits of a packed value, of the low part or of the remainder
 
 	exceptions int // of PFor
-	highWidth  int // of PFor: bits of what exceptions have above the low part, minus one
+	highWidth  int // of PFor: bits of the high parts of exceptions, minus one
 }
 
-// makePlan plans the smallest form of values that a codec has: that of the codec, for
-// which they must be 128, or packed, which wins a tie because it is the faster.
+// makePlan plans the smaller form of values: that of the codec, which needs 128 of them, or packed.
+// Packed wins a tie because it decodes faster.
 func makePlan(values []uint32, codec Kind) plan {
 	union := uint32(0)
 	for _, v := range values {
@@ -35,7 +35,7 @@ func makePlan(values []uint32, codec Kind) plan {
 	return p
 }
 
-// stated is the width that goes into the Encoding.
+// stated is the width that the Encoding states.
 func (p plan) stated() int {
 	if p.kind == Packed {
 		return p.low
@@ -43,7 +43,7 @@ func (p plan) stated() int {
 	return p.rows
 }
 
-// appendTo writes values as planned; of a run, nothing.
+// appendTo writes values as planned. A run has no bytes.
 func (p plan) appendTo(dst []byte, values []uint32) []byte {
 	switch p.kind {
 	case Packed:
@@ -67,8 +67,8 @@ func unpackLow(dst *[BlockSize]uint32, rows []byte, width int) {
 
 // packedValue returns value i of rows of packed values of width bits (1 to 32).
 func packedValue(rows []byte, i int, width uint) uint32 {
-	// The value begins at bit at of its lane. What a row of the lane does not hold of
-	// it is in the next.
+	// The value begins at bit at of its lane. The bits that do not fit into a row of the lane
+	// continue in the next row.
 	at := uint(i/4) * width
 	lane := rows[int(at/32)*RowBytes+i%4*4:]
 	v := uint64(binary.LittleEndian.Uint32(lane))

@@ -13,8 +13,8 @@ import (
 
 var codecs = []Kind{Packed, PFor, Rice, Interpolative}
 
-// skewed returns n postings with gaps and frequencies as text has them, most of them
-// small and some large, so that every codec has blocks to win.
+// skewed returns n postings with gaps and frequencies as in text: most are small and some large, so
+// that every codec wins some blocks.
 func skewed(rng *rand.Rand, n int) []posting {
 	skew := func(most int) uint32 {
 		return rng.Uint32N(1 << min(bits.TrailingZeros32(rng.Uint32()|1<<31)+rng.IntN(3), most))
@@ -37,7 +37,7 @@ func buildBy(codec Kind, size int, ps []posting) *Builder {
 	return b
 }
 
-// TestCodecs writes lists by every codec, and reads them back in all the ways there are.
+// TestCodecs writes lists with every codec and reads them in every way.
 func TestCodecs(t *testing.T) { eachVariant(t, testCodecs) }
 
 func testCodecs(t *testing.T) {
@@ -74,7 +74,7 @@ func testCodecs(t *testing.T) {
 	}
 }
 
-// checkCursor seeks every now and then.
+// checkCursor walks a list with occasional seeks.
 func checkCursor(t *testing.T, rng *rand.Rand, l *List, ps []posting) {
 	t.Helper()
 	var c Cursor
@@ -143,8 +143,7 @@ func checkPlan(t *testing.T, p plan, values *[BlockSize]uint32) {
 	}
 }
 
-// TestPForShapes writes every number of exceptions at every width of low and high
-// parts that a block may state.
+// TestPForShapes writes every number of exceptions with every valid width of low and high parts.
 func TestPForShapes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(65, 66))
 	for low := range 32 {
@@ -167,7 +166,7 @@ func TestPForShapes(t *testing.T) {
 	}
 }
 
-// TestRiceShapes writes every width of remainders with quotients of every sum that fits.
+// TestRiceShapes writes every width of remainders, with quotients of every sum that fits.
 func TestRiceShapes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(67, 68))
 	for low := range 31 {
@@ -195,7 +194,7 @@ func TestRiceShapes(t *testing.T) {
 	}
 }
 
-// TestPlans holds what a codec plans to the best of all that it could.
+// TestPlans checks that the plan of a codec is the smallest possible one.
 func TestPlans(t *testing.T) {
 	rng := rand.New(rand.NewPCG(69, 70))
 	won := make(map[Kind]int)
@@ -235,8 +234,8 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// TestCodecBitFlips flips every bit of stored lists, and of their rows behind the
-// checksum, where damage is found or does no harm.
+// TestCodecBitFlips flips every bit of stored lists, and of their rows with the checksum made valid
+// again. The damage must be reported or be harmless.
 func TestCodecBitFlips(t *testing.T) {
 	rng := rand.New(rand.NewPCG(71, 72))
 	for _, codec := range codecs[1:] {
@@ -270,8 +269,8 @@ func TestCodecBitFlips(t *testing.T) {
 	}
 }
 
-// FuzzCoded decodes rows that anybody made. What is no error keeps the promises of
-// decodeDocs and decodeFreqs, and Peek says the same.
+// FuzzCoded decodes arbitrary rows. Without an error, the result keeps the promises of decodeDocs
+// and decodeFreqs, and Peek agrees with it.
 func FuzzCoded(f *testing.F) {
 	rng := rand.New(rand.NewPCG(73, 74))
 	for range 20 {
@@ -319,7 +318,7 @@ func FuzzCoded(f *testing.F) {
 	})
 }
 
-// TestCodecMisuse names codecs that are none.
+// TestCodecMisuse passes kinds that are not codecs.
 func TestCodecMisuse(t *testing.T) {
 	for _, k := range []Kind{Bitset, Run, Interpolative + 1} {
 		t.Run(k.String(), func(t *testing.T) {
@@ -333,8 +332,8 @@ func TestCodecMisuse(t *testing.T) {
 	}
 }
 
-// BenchmarkCoded decodes one block by each codec, with gaps and frequencies of about so
-// many bits, most smaller.
+// BenchmarkCoded decodes one block with each codec. Its gaps and frequencies have about the given
+// number of bits, most of them fewer.
 func BenchmarkCoded(b *testing.B) {
 	for _, codec := range codecs {
 		bld := buildBy(codec, 0, skewed(rand.New(rand.NewPCG(75, 76)), 3*BlockSize))

@@ -20,15 +20,15 @@ import (
 var passages = flag.Int("passages", 50_000, "how many passages of gutenberg BenchmarkCodecs takes")
 
 // BenchmarkCodecs compares the codecs on the lists of real collections: lower-cased words,
-// the documents as they come. It takes the lists of more than 128 postings, all others being
-// stored in another way. Those of gutenberg it tells apart by length, as in figure 4 of Ding
+// documents in their original order. It uses the lists of more than 128 postings, because shorter
+// ones are stored in another way. It groups those of gutenberg by length, as in figure 4 of Ding
 // and others (2009): class 4K has lists of 2,001 to 4,000 postings.
 //
-// bits/posting is what documents or frequencies take as stored, without the directory; of
-// load, all that is stored. Mints/s are decoded from lists in memory: documents with the gaps
-// summed up, and frequencies, block by block as executors do it; load is to open a list and
-// load its chunks. Lists by the codec interpolative are packed in memory. On Zen 5, AVX-512, best of many
-// short runs beside other work, in thousands of millions a second:
+// bits/posting is the stored size of documents or frequencies, without the directory; for load, it
+// is the whole stored size. Mints/s is the rate of decoding lists in memory, block by block as
+// executors do: documents (with gaps summed) and frequencies. load opens a list and loads its
+// chunks. Lists of the codec interpolative are packed in memory. Billions of integers per second on
+// Zen 5 with AVX-512, the best of many short runs while other work ran:
 //
 //	                 bits/posting                   integers
 //	gutenberg    packed   pfor   rice   interp.   packed   pfor   rice
@@ -41,9 +41,9 @@ var passages = flag.Int("passages", 50_000, "how many passages of gutenberg Benc
 //	freqs, 4K      2.08   1.70   1.85      0.83     12.5    4.2    7.1
 //	freqs, 64K     4.21   4.03   3.60      3.69     13.3    8.5    3.8
 //
-// So lists are packed in memory and interpolative in the store: of 9.24 bits pfor saves 10 %
-// and rice 15 %, and a block takes about twice as long to decode; interpolative saves 31 %, and
-// to unpack it takes 6 to 8 ns a posting, once.
+// So lists are packed in memory and interpolative in the store. Of 9.24 bits, pfor saves 10 % and
+// rice 15 %, but a block takes about twice as long to decode. Interpolative saves 31 %, and
+// unpacking it takes 6 to 8 ns per posting, once.
 func BenchmarkCodecs(b *testing.B) {
 	for _, set := range []struct{ name, file string }{
 		{"gutenberg", "gutenberg-a.jsonl.zst"},
@@ -193,7 +193,7 @@ func compareCodecs(b *testing.B, class string, lists [][]posting) {
 	}
 }
 
-// A loader has the stored parts of a list at hand.
+// A loader serves the stored parts of a list from memory.
 type loader struct{ postings.Encoded }
 
 func (l loader) Directory(part int) ([]byte, error) { return l.Encoded.Directory[part], nil }

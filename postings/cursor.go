@@ -12,12 +12,12 @@ const End = ^uint32(0)
 //	}
 //	return c.Err()
 //
-// It decodes a block when it enters it, and its frequencies when one is asked for.
-// The zero value is at the end of an empty list. A Cursor is about 1 KB: keep it.
+// It decodes a block when it enters it, and the block's frequencies at the first call of TF. The
+// zero value is at the end of an empty list. A Cursor is about 1 KB: reuse it.
 type Cursor struct {
 	l     *List
-	b     int // block at hand
-	i, n  int // posting at hand, postings of the block
+	b     int // current block
+	i, n  int // current posting, postings in the block
 	doc   uint32
 	hasTF bool // tfs are those of the block
 	err   error
@@ -25,12 +25,12 @@ type Cursor struct {
 	tfs   [BlockSize]uint32
 }
 
-// Reset puts the cursor before the first posting of a list.
+// Reset positions the cursor before the first posting of a list.
 func (c *Cursor) Reset(l *List) {
 	c.l, c.b, c.i, c.n, c.doc, c.hasTF, c.err = l, -1, -1, 0, 0, false, nil
 }
 
-// Next moves to the next posting and returns its document, End when there is none.
+// Next moves to the next posting and returns its document, or End.
 func (c *Cursor) Next() uint32 {
 	if c.i+1 < c.n {
 		c.i++
@@ -44,8 +44,8 @@ func (c *Cursor) Next() uint32 {
 	return c.doc
 }
 
-// SeekGE moves to the first posting, from the one at hand on, whose document is doc
-// or later, and returns its document, End when there is none. It never goes back.
+// SeekGE moves to the first posting, at or after the current one, whose document is doc or later.
+// It returns its document, or End. It never moves back.
 func (c *Cursor) SeekGE(doc uint32) uint32 {
 	if c.l == nil || c.b >= c.l.Blocks() {
 		return End
@@ -62,8 +62,8 @@ func (c *Cursor) SeekGE(doc uint32) uint32 {
 	return c.doc
 }
 
-// TF returns the term frequency at hand, or 0 when there is no posting at hand or
-// the block cannot be read (see Err).
+// TF returns the current term frequency. It returns 0 when there is no current posting, or when the
+// block cannot be read (see Err).
 func (c *Cursor) TF() uint32 {
 	if c.n == 0 {
 		return 0
@@ -78,11 +78,10 @@ func (c *Cursor) TF() uint32 {
 	return c.tfs[c.i]
 }
 
-// Err returns what ended the walk early, nil at the true end.
+// Err returns the error that ended the walk early, or nil.
 func (c *Cursor) Err() error { return c.err }
 
-// enter decodes block b and puts the cursor on its first posting; false at the end
-// of the list.
+// enter decodes block b and moves to its first posting. It returns false at the end of the list.
 func (c *Cursor) enter(b int) bool {
 	c.b, c.i, c.n, c.hasTF = b, 0, 0, false
 	if b >= c.l.Blocks() {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestSeek holds Seek to a scan from every block to every interesting document.
+// TestSeek compares Seek with a scan, from every block to every interesting document.
 func TestSeek(t *testing.T) { eachVariant(t, testSeek) }
 
 func testSeek(t *testing.T) {
@@ -33,7 +33,7 @@ func testSeek(t *testing.T) {
 	}
 }
 
-// TestCursor walks by random steps, beside an index into the model.
+// TestCursor walks by random steps and compares with an index into the model.
 func TestCursor(t *testing.T) { eachVariant(t, testCursor) }
 
 func testCursor(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
-// parts are the stored values of a list, to be damaged.
+// parts returns pointers to the stored values of a list, for tests to damage.
 func parts(enc *Encoded) []*[]byte {
 	all := []*[]byte{&enc.Entry}
 	for i := range enc.Directory {
@@ -22,7 +22,7 @@ func parts(enc *Encoded) []*[]byte {
 	return all
 }
 
-// openAndRead is all that a reader of a list does.
+// openAndRead does everything that a reader of a list does.
 func openAndRead(enc Encoded) error {
 	l, err := Open(enc.Entry, &stored{Encoded: enc})
 	if err != nil {
@@ -32,7 +32,7 @@ func openAndRead(enc Encoded) error {
 	return err
 }
 
-// TestBitFlips flips every single bit of every stored value.
+// TestBitFlips flips every bit of every stored value.
 func TestBitFlips(t *testing.T) {
 	rng := rand.New(rand.NewPCG(19, 20))
 	for _, n := range []int{1, 2, 30, 128, 129, 700} {
@@ -70,7 +70,7 @@ func TestTruncation(t *testing.T) {
 	}
 }
 
-// TestChunkOfAnotherList puts a sound chunk in the wrong place.
+// TestChunkOfAnotherList puts a valid chunk in the wrong place.
 func TestChunkOfAnotherList(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 24))
 	for _, codec := range []Kind{Packed, Interpolative} {
@@ -82,7 +82,7 @@ func TestChunkOfAnotherList(t *testing.T) {
 	}
 }
 
-// TestMissingParts passes the loader's errors on.
+// TestMissingParts checks that the loader's errors are returned.
 func TestMissingParts(t *testing.T) {
 	enc := build(0, random(rand.New(rand.NewPCG(25, 26)), 1000)).Encode()
 	lost := enc
@@ -97,7 +97,7 @@ func TestMissingParts(t *testing.T) {
 	}
 }
 
-// TestLazyChunks loads a chunk when a block of it is first decoded, and once.
+// TestLazyChunks checks that a chunk is loaded once, when one of its blocks is first decoded.
 func TestLazyChunks(t *testing.T) {
 	enc := build(0, random(rand.New(rand.NewPCG(27, 28)), 150_000)).Encode()
 	if len(enc.Chunks) < 3 {

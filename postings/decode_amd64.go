@@ -12,9 +12,9 @@ import (
 
 //go:generate go run -C _asm . -out ../decode_amd64.s -pkg postings
 
-// The variants of this CPU, of which the first that is set is taken. AVX-512 means
-// what Ice Lake and Zen 4 brought: CPUs before them lower their clock for it and
-// cannot shuffle bytes, so they take AVX2.
+// Which variants this CPU has; the first that is set is used. AVX-512 means the extensions of Ice
+// Lake and Zen 4. Older CPUs lower their clock for AVX-512 and cannot shuffle bytes, so they use
+// AVX2.
 var (
 	useAVX512 = cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL &&
 		cpu.X86.HasAVX512VBMI && cpu.X86.HasAVX512VBMI2 && cpu.X86.HasAVX512VNNI && useAVX2
@@ -26,19 +26,19 @@ func init() {
 	impl.Register("postings", "avx2", &useAVX2)
 }
 
-// The widest values that assembly unpacks. Gaps of more bits are of a million documents,
-// or of 33 million; frequencies are seldom above 256: Go is fast enough for them.
+// The widest values that assembly unpacks. Wider gaps span a million documents, or 33 million, and
+// frequencies are rarely above 256: Go is fast enough for them.
 const (
 	widthAVX512     = 25
 	docsWidthAVX2   = 20
 	freqsWidthAVX2  = 8
-	readBehindBytes = 64 // what assembly reads behind a full block, at most
+	readBehindBytes = 64 // how far assembly reads past a full block, at most
 )
 
-// unpackDocs reads n gaps minus one of width bits (1 to 31) and sums them up from prev, the
-// last document of the block before. What it writes behind n values is undefined. rows
-// must hold packedRows(n, width) rows. What lies behind them may be read too, though it
-// means nothing and may change meanwhile (a Builder appends there).
+// unpackDocs reads n gaps minus one of width bits (1 to 31) and sums them up from prev, the last
+// document of the previous block. Elements of dst after the first n are undefined. rows must hold
+// packedRows(n, width) rows. Memory past them may be read too; its content does not matter and may
+// change meanwhile (a Builder appends there).
 func unpackDocs(dst *[BlockSize]uint32, rows []byte, n, width int, prev uint32) {
 	switch {
 	case nearPageEnd(rows, width):
@@ -52,8 +52,8 @@ func unpackDocs(dst *[BlockSize]uint32, rows []byte, n, width int, prev uint32) 
 	}
 }
 
-// unpackFreqs reads n values of width bits (1 to 32) and adds one to each. As for dst and
-// rows, it is like unpackDocs.
+// unpackFreqs reads n values of width bits (1 to 32) and adds one to each. dst and rows are as in
+// unpackDocs.
 func unpackFreqs(dst *[BlockSize]uint32, rows []byte, n, width int) {
 	switch {
 	case nearPageEnd(rows, width):
@@ -67,16 +67,16 @@ func unpackFreqs(dst *[BlockSize]uint32, rows []byte, n, width int) {
 	}
 }
 
-// nearPageEnd says whether unpacking rows could read memory that is not there. Assembly
-// takes blocks for full and reads 64 bytes at a time, so it may read behind rows. Within
-// a page, the least that memory is mapped by, nothing can happen.
+// nearPageEnd reports whether unpacking rows could read unmapped memory. Assembly treats every
+// block as full and reads 64 bytes at a time, so it may read past rows. Reads within a page, the
+// smallest unit of mapping, are safe.
 func nearPageEnd(rows []byte, width int) bool {
 	const page = 4096
 	reads := RowBytes*width + readBehindBytes
 	return uintptr(unsafe.Pointer(unsafe.SliceData(rows)))%page > uintptr(page-reads) && cap(rows) < reads
 }
 
-// padded has room for all that assembly reads of a block.
+// padded has room for everything that assembly reads of a block.
 type padded [32*RowBytes + readBehindBytes]byte
 
 //go:noinline
@@ -93,8 +93,9 @@ func freqsPadded(dst *[BlockSize]uint32, rows []byte, n, width int) {
 	unpackFreqs(dst, p[:], n, width)
 }
 
-// expandBitset writes the documents whose bits are set in rows, at least one, of which the lowest
-// bit is document first. It returns their number. When that is not n, it writes nothing.
+// expandBitset writes the documents whose bits are set in rows, of which it needs at least one. The
+// lowest bit is document first. It returns the number of set bits, and writes nothing when that is
+// not n.
 func expandBitset(dst *[BlockSize]uint32, rows []byte, n int, first uint32) (ones int) {
 	switch {
 	case useAVX512:
@@ -105,7 +106,7 @@ func expandBitset(dst *[BlockSize]uint32, rows []byte, n int, first uint32) (one
 	return expandBitsetPortable(dst, rows, n, first)
 }
 
-// consecutive writes 128 documents from first on.
+// consecutive writes 128 consecutive documents, beginning with first.
 func consecutive(dst *[BlockSize]uint32, first uint32) {
 	if useAVX512 || useAVX2 {
 		progressionAVX2(dst, first, 1)
@@ -123,8 +124,8 @@ func ones(dst *[BlockSize]uint32) {
 	onesPortable(dst)
 }
 
-// seekBlock returns how many of n documents, at the front, are below x. What is behind them
-// does not matter.
+// seekBlock returns how many of the first n documents are below x. Elements after them do not
+// matter.
 func seekBlock(docs *[BlockSize]uint32, n int, x uint32) int {
 	switch {
 	case useAVX512:
@@ -135,7 +136,7 @@ func seekBlock(docs *[BlockSize]uint32, n int, x uint32) int {
 	return seekPortable(docs[:n], x)
 }
 
-// seekExtent returns how many of 32 last documents, at the front, are below x.
+// seekExtent returns how many of 32 last documents are below x.
 func seekExtent(last *[ExtentBlocks]uint32, x uint32) int {
 	switch {
 	case useAVX512:
@@ -146,7 +147,7 @@ func seekExtent(last *[ExtentBlocks]uint32, x uint32) int {
 	return seekPortable(last[:], x)
 }
 
-// sumUp replaces every one of 128 gaps by the sum of prev and the gaps up to it.
+// sumUp replaces each of 128 gaps by the sum of prev and the gaps up to it.
 func sumUp(gaps *[BlockSize]uint32, prev uint32) {
 	if useAVX512 || useAVX2 {
 		sumUpAVX2(gaps, prev)
@@ -155,8 +156,8 @@ func sumUp(gaps *[BlockSize]uint32, prev uint32) {
 	sumUpPortable(gaps, prev)
 }
 
-// addQuotients adds to every one of 128 values its quotient times 1<<low, low being 0 to
-// 31. Quotient i is ends[i+1]-ends[i]-1.
+// addQuotients adds to each of 128 values its quotient times 1<<low; low is 0 to 31. Quotient i is
+// ends[i+1]-ends[i]-1.
 func addQuotients(values *[BlockSize]uint32, ends *[BlockSize + 1]uint32, low int) {
 	if useAVX512 || useAVX2 {
 		addQuotientsAVX2(values, ends, low)
@@ -165,8 +166,8 @@ func addQuotients(values *[BlockSize]uint32, ends *[BlockSize + 1]uint32, low in
 	addQuotientsPortable(values, ends, low)
 }
 
-// addQuotientSums is like addQuotients, but adds the quotients up to each: ends[0] being -1,
-// these sum up to ends[i+1]-i.
+// addQuotientSums is like addQuotients, but adds the sum of the quotients up to each. As ends[0] is
+// -1, that sum is ends[i+1]-i.
 func addQuotientSums(values *[BlockSize]uint32, ends *[BlockSize + 1]uint32, low int) {
 	if useAVX512 || useAVX2 {
 		addQuotientSumsAVX2(values, ends, low)
@@ -175,7 +176,7 @@ func addQuotientSums(values *[BlockSize]uint32, ends *[BlockSize + 1]uint32, low
 	addQuotientSumsPortable(values, ends, low)
 }
 
-// What follows is written by _asm. All blocks are full, and widths between 1 and the
+// _asm generates the functions below. All blocks are full, and widths are between 1 and the
 // constants above.
 
 //go:noescape

@@ -8,19 +8,19 @@ import (
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
-// How many low bits of a rise of length codes are written as they are: of the first pair
-// of a block, and of those behind it.
+// The number of low bits of a rise of length codes that are written verbatim: for the first pair of
+// a block, and for later ones.
 const (
 	firstLenBits = 6
 	nextLenBits  = 1
 )
 
 // minBlockBits is the least that a block takes in the directory: its last document, two bytes of
-// encoding, and a pair.
+// encoding, and one pair.
 const minBlockBits = 1 + 2 + 2 + firstLenBits + 1
 
-// gamma writes a number: as many zeros as it plus one has bits behind the highest, a one, and
-// these bits. Before that come its low bits, which it does not count.
+// gamma writes x: first its low bits verbatim, then Elias' gamma code of the rest plus 1. The code
+// has as many zeros as that number has bits after its highest, then a one, then these bits.
 func (w *bitWriter) gamma(x uint64, low int) {
 	w.put(uint32(x&(1<<low-1)), low)
 	x = x>>low + 1
@@ -30,7 +30,7 @@ func (w *bitWriter) gamma(x uint64, low int) {
 	w.put(uint32(x&(1<<n-1)), n)
 }
 
-// near writes a byte that is often the one before it, or next to that.
+// near writes a byte that often equals the previous one or differs from it by one.
 func (w *bitWriter) near(x, before uint8) {
 	switch x {
 	case before:
@@ -59,7 +59,7 @@ func (w *bitWriter) pairs(pairs []Impact) {
 	}
 }
 
-// encodePart writes the directory of blocks from to to-1.
+// encodePart writes the directory of blocks [from, to).
 func (l *List) encodePart(from, to int) []byte {
 	w := bitWriter{b: make([]byte, 0, 8*(to-from))}
 	low := l.gapBits(from, to)
@@ -76,12 +76,13 @@ func (l *List) encodePart(from, to int) []byte {
 	return sealPart(w.flush())
 }
 
-// gap is how many documents more there are between the last of two blocks than postings.
+// gap is the distance from the last document of the previous block to that of block b, less the
+// postings of block b.
 func (l *List) gap(b int) uint64 {
 	return uint64(l.Last[b]-l.before(b)) - uint64(l.BlockLen(b))
 }
 
-// gapBits is the number of bits of an average gap.
+// gapBits is the number of bits of the average gap.
 func (l *List) gapBits(from, to int) int {
 	sum := uint64(0)
 	for b := from; b < to; b++ {
@@ -90,8 +91,8 @@ func (l *List) gapBits(from, to int) int {
 	return bits.Len64(sum / uint64(to-from))
 }
 
-// A bitReader reads what a bitWriter wrote. Behind the end it reads zeros, and the end is
-// looked at by check, once for many numbers. Its first error stays.
+// A bitReader reads what a bitWriter wrote. Past the end it reads zeros; check tests for the end
+// once for many numbers. Its first error stays.
 type bitReader struct {
 	b   []byte
 	at  int // next bit
@@ -106,14 +107,14 @@ func (r *bitReader) peek() uint64 {
 	return r.peekEnd()
 }
 
-// peekEnd is peek where fewer than 8 bytes are left.
+// peekEnd is peek for fewer than 8 remaining bytes.
 func (r *bitReader) peekEnd() uint64 {
 	var padded [8]byte
 	copy(padded[:], r.b[min(r.at/8, len(r.b)):])
 	return binary.LittleEndian.Uint64(padded[:]) >> (r.at % 8)
 }
 
-// check reports whether all that was read was there.
+// check returns an error if the reader has passed the end.
 func (r *bitReader) check() error {
 	if r.at > 8*len(r.b) {
 		r.fail()
@@ -163,7 +164,7 @@ func (r *bitReader) near(before uint8) uint8 {
 	return uint8(w >> 2)
 }
 
-// pairs reads best pairs. Most take two dozen bits and are read at once.
+// pairs reads best pairs. Most take two dozen bits, so one peek reads them.
 func (r *bitReader) pairs(dst []Impact) []Impact {
 	tf, length, low := uint64(0), uint64(0), firstLenBits
 	for more := true; more && r.err == nil; {
@@ -191,7 +192,7 @@ func (r *bitReader) pairs(dst []Impact) []Impact {
 	return dst
 }
 
-// end reports bits that are left over.
+// end returns an error if bits are left over.
 func (r *bitReader) end() error {
 	if r.check() == nil && ((r.at+7)/8 != len(r.b) || r.peek() != 0) {
 		r.err = corrupt.New(r.at/8, "%d bits, %d bytes", r.at, len(r.b))
@@ -199,8 +200,8 @@ func (r *bitReader) end() error {
 	return r.err
 }
 
-// parseDirectory reads all directory parts (without checksums) of a long list of so
-// many chunks. Before it makes room for blocks it sees that there are bytes for them.
+// parseDirectory reads all directory parts (without checksums) of a long list with the given number
+// of chunks. Before it allocates blocks, it checks that there are enough bytes for them.
 func (l *List) parseDirectory(parts [][]byte, chunks int) error {
 	blocks := l.blocksByCount()
 	size := 0
@@ -234,8 +235,9 @@ func (l *List) parseDirectory(parts [][]byte, chunks int) error {
 	return l.finishOpen(chunks)
 }
 
-// parseBlock reads what the directory says of the next block. before is the encoding of the block
-// before and then of this one; rows is where its payload begins, and then where it ends.
+// parseBlock reads the directory of the next block. before is the encoding of the previous block on
+// entry and of this block on return. rows is where the block's payload begins on entry, and where
+// it ends on return.
 func (l *List) parseBlock(r *bitReader, low int, before *Encoding, pairs []Impact, rows *uint32) ([]Impact, error) {
 	b := len(l.Last)
 	n := l.BlockLen(b)

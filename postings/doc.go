@@ -5,11 +5,11 @@
 // The package is internal to riffle: it makes no compatibility promise. The stored format that
 // this comment specifies is promised: what one version has written, later ones read.
 //
-// A [Builder] takes postings in document order. It returns a [List] of the postings so
-// far (View) or the stored form (Encode), which [Open] turns into a List. A List is a
-// directory in plain slices, which executors search and prune by, and a payload that is
-// decoded block by block. A [Cursor] walks a List posting by posting. Merges read lists by a
-// [Scan] and write the stored form by a [Writer], which copies blocks verbatim where it can.
+// A [Builder] takes postings in document order. It returns a [List] of the postings so far (View)
+// or the stored form (Encode), which [Open] turns into a List. A List is a directory in plain
+// slices, which executors use for searching and pruning, and a payload that is decoded block by
+// block. A [Cursor] walks a List posting by posting. Merges read lists with a [Scan] and write the
+// stored form with a [Writer], which copies blocks verbatim where it can.
 //
 // # Blocks
 //
@@ -179,12 +179,11 @@
 //	              the running sums between 0 and the sum
 //	              (where the width is above 24: each minus one, in width bits)
 //
-// The example takes 4 bytes. Block 0, between -1 and 200, has document 4 (of 1 to 198, in 8
-// bits: 3), 3 (of 0 to 3: 3) and 9 (of 5 to 199: 4). Its frequencies have 2 bits, so their sum
-// less 4, which is 2, takes 4 bits (12 = 4 * 3 at most). Of the sums 0, 1, 2, 5, 6 the middle
-// one (of 2 to 4, in 2 bits: 0) and its neighbors (of 1 to 1; of 3 to 5: 2) follow. Block 1
-// takes no bits. Block 2 takes only the sum, 5 less 1, in 3 bits. The entry has 83 instead
-// of 03:
+// The example takes 4 bytes and a checksum. Block 0, between -1 and 200, has document 4 (of 1 to
+// 198, in 8 bits: 3), 3 (of 0 to 3: 3) and 9 (of 5 to 199: 4). Its frequencies have 2 bits, so
+// their sum less 4, which is 2, takes 4 bits (12 = 4 * 3 at most). Of the sums 0, 1, 2, 5, 6 the
+// middle one (of 2 to 4, in 2 bits: 0) and its neighbors (of 1 to 1; of 3 to 5: 2) follow. Block 1
+// takes no bits. Block 2 takes only the sum, 5 less 1, in 3 bits. The entry has 83 instead of 03:
 //
 //	chunk      03 13 08 12  27 0b b8 dc
 //

@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// partBlocks is the number of blocks in a directory part: 64 extents. A part has
-// about 5 bytes a block, so 10 KiB.
+// partBlocks is the number of blocks in a directory part: 64 extents. At about 5 bytes per block, a
+// part has 10 KiB.
 const partBlocks = 64 * ExtentBlocks
 
-// Encoded is the stored form of a list. A short list is its entry and nothing else.
+// Encoded is the stored form of a list. A short list has only an entry.
 type Encoded struct {
 	Entry     []byte
 	Directory [][]byte // what Loader.Directory must return for part 0, 1, ...
 	Chunks    [][]byte // what Loader.Chunk must return for chunk 0, 1, ...
 }
 
-// Encode returns the stored form of all postings added, which must be at least one.
-// The builder stays as it is and the result is independent of it.
+// Encode returns the stored form of all postings added; there must be at least one. The builder
+// does not change, and the result is independent of it.
 func (b *Builder) Encode() Encoded {
 	w := Writer{Codec: b.codec(), size: b.blockSize()}
 	if f := b.full; f != nil && len(f.last) > 0 {
@@ -39,7 +39,7 @@ func (b *Builder) Encode() Encoded {
 
 // appendShortEntry writes the entry of a list of at most one block.
 func appendShortEntry(dst []byte, k *block, pairs []Impact) []byte {
-	more := uint64(0) // what frequencies have above one, in all
+	more := uint64(0) // the sum of all frequencies, each minus one
 	for _, tf := range k.tfs[:k.n] {
 		more += uint64(tf - 1)
 	}
@@ -65,23 +65,24 @@ func appendShortEntry(dst []byte, k *block, pairs []Impact) []byte {
 	return sealEntry(appendImpacts(dst, pairs))
 }
 
-// unsummed is what the frequencies of a short list may not sum up to, without one for each
-// posting, if they are to be coded by their sums.
+// unsummed limits the frequencies of a short list that are coded by their sums: the sum of the
+// frequencies, each minus one, must be below it.
 const unsummed = 1 << 31
 
-// interpolativeShape is set beside the size of blocks when chunks are bit strings.
+// interpolativeShape is added to the stored block size when chunks are bit strings.
 const interpolativeShape = 1 << 7
 
-// blocksOf returns which blocks of a list of so many lie in chunk i: from to to-1.
+// blocksOf returns the range [from, to) of blocks in chunk i, for a list of the given number of
+// blocks.
 func blocksOf(chunkOf []uint32, i, blocks int) (from, to int) {
 	first, _ := slices.BinarySearch(chunkOf, uint32(i))
 	behind, _ := slices.BinarySearch(chunkOf, uint32(i+1))
 	return first * ExtentBlocks, min(behind*ExtentBlocks, blocks)
 }
 
-// layout says which chunk each extent lies in, and at which row each chunk begins
-// (and the one that would follow the last). A chunk takes extents until it has
-// chunkTarget bytes. The rule is part of the format: nothing stored says it again.
+// layout returns the chunk of each extent, and the row at which each chunk begins (and the one that
+// would follow the last). A chunk takes extents until it has chunkTarget bytes. The rule is part of
+// the format: the layout is not stored.
 func (l *List) layout() (chunkOf, rowOf []uint32) {
 	chunkOf = make([]uint32, 0, len(l.ExtLast))
 	for b := 0; b < len(l.Last); b += ExtentBlocks {

@@ -2,32 +2,32 @@ package postings
 
 import "fmt"
 
-// The shape of a list. Executors, the GPU and the stored format share these
-// numbers, so changing one is a new format version.
+// The shape of a list. Executors, the GPU and the stored format share these numbers, so changing
+// one requires a new format version.
 const (
 	BlockSize    = 128     // postings in a block
-	ExtentBlocks = 32      // blocks in an extent, the unit of caching and of the second skip level
+	ExtentBlocks = 32      // blocks in an extent, the second level of skips and the unit of GPU caches
 	RowBytes     = 16      // one row: four 32-bit lanes, little endian
-	GuardBytes   = 16      // readable bytes behind the last row of a chunk
+	GuardBytes   = 16      // readable bytes after the last row of a chunk
 	MaxDoc       = 1 << 31 // documents are numbered 0 to MaxDoc-1
 )
 
-// A Kind says how the documents of a block, or its frequencies, are written.
+// A Kind is a way to write the documents or the frequencies of a block.
 type Kind uint8
 
 const (
-	Packed Kind = iota // values bit-packed, all in as many bits as the widest takes
-	Bitset             // documents only: one bit each, from the one behind the previous block's last to the block's last
-	Run                // documents only: consecutive ones that end at the block's last, in no rows at all
-	PFor               // 128 values bit-packed in fewer bits than the widest takes, and what that cuts off apart: pfor.go
+	Packed Kind = iota // values bit-packed, each in as many bits as the widest takes
+	Bitset             // documents only: one bit each, from the document after the previous block's last to the block's last
+	Run                // documents only: consecutive ones that end at the block's last, in no rows
+	PFor               // 128 values bit-packed in fewer bits than the widest takes, with the cut-off parts stored separately: pfor.go
 	Rice               // 128 values as remainders, bit-packed, and quotients in unary: rice.go
 
 	// Interpolative is a codec of whole chunks, not a kind of block: interpolative.go.
 	Interpolative
 )
 
-// IsCodec reports whether lists can be built by k: Packed, PFor, Rice and Interpolative are
-// codecs, Bitset and Run are what every codec has besides.
+// IsCodec reports whether lists can be built with k. Packed, PFor, Rice and Interpolative are
+// codecs; every codec also uses Bitset and Run.
 func (k Kind) IsCodec() bool { return k <= Interpolative && k != Bitset && k != Run }
 
 func (k Kind) String() string {
@@ -48,8 +48,8 @@ func (k Kind) String() string {
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }
 
-// An Encoding says how one block is written. A directory stores it as it is. The low
-// byte describes the documents, the high byte the frequencies:
+// An Encoding states how one block is written. A directory stores it verbatim. The low byte
+// describes the documents, the high byte the frequencies:
 //
 //	documents   00 bbbbbb   packed in b bits (0 to 31)     frequencies   00 bbbbbb   packed in b bits (0 to 32)
 //	            01 rrrrrr   a bitset of r rows (1 to 32)                 01 rrrrrr   pfor in r rows (1 to 31)
@@ -57,12 +57,12 @@ func (k Kind) String() string {
 //	            11 0rrrrr   pfor in r rows (1 to 31)
 //	            11 1rrrrr   rice in r rows (2 to 31)
 //
-// Rows are all that one must know to find a block. What else pfor and rice need is in them.
+// The number of rows is enough to find the next block. pfor and rice keep their other parameters in
+// the rows.
 type Encoding uint16
 
-// makeEncoding puts an encoding together. Of packed values the width is the bits of one,
-// where 0 means that all are 0; of a bitset, pfor and rice it is the number of rows; of a
-// run it is 0.
+// makeEncoding combines kinds and widths. For packed values, the width is the bits per value, where
+// 0 means that all are 0. For a bitset, pfor and rice it is the number of rows. For a run it is 0.
 func makeEncoding(docs Kind, docWidth int, freqs Kind, freqWidth int) Encoding {
 	e := Encoding(docWidth) | Encoding(docs)<<6
 	if docs >= PFor {
@@ -74,7 +74,7 @@ func makeEncoding(docs Kind, docWidth int, freqs Kind, freqWidth int) Encoding {
 	return e | Encoding(freqWidth)<<8
 }
 
-// Kind says how the documents are written.
+// Kind returns the kind of the documents.
 func (e Encoding) Kind() Kind {
 	if k := Kind(e >> 6 & 3); k < PFor {
 		return k
@@ -82,8 +82,8 @@ func (e Encoding) Kind() Kind {
 	return PFor + Kind(e>>5&1)
 }
 
-// docWidth is the number of bits of a gap in a Packed block, and the number of
-// rows of documents in a block of any other kind.
+// docWidth is the number of bits of a gap in a Packed block, and the number of document rows in a
+// block of any other kind.
 func (e Encoding) docWidth() int {
 	if e>>6&3 == 3 {
 		return int(e & 31)
@@ -91,7 +91,7 @@ func (e Encoding) docWidth() int {
 	return int(e & 63)
 }
 
-// FreqKind says how the frequencies are written: Packed, PFor or Rice.
+// FreqKind returns the kind of the frequencies: Packed, PFor or Rice.
 func (e Encoding) FreqKind() Kind {
 	if k := Kind(e >> 14); k > 0 {
 		return PFor - 1 + k
@@ -99,11 +99,11 @@ func (e Encoding) FreqKind() Kind {
 	return Packed
 }
 
-// freqWidth is the number of bits of a frequency minus one when frequencies are packed: 0
-// when every frequency of the block is 1. When they are not, it is their number of rows.
+// freqWidth is the number of bits of a packed frequency minus one, which is 0 when every frequency
+// of the block is 1. For other kinds it is the number of frequency rows.
 func (e Encoding) freqWidth() int { return int(e >> 8 & 63) }
 
-// packedFreqs says whether frequencies are packed, and in how many bits.
+// packedFreqs reports whether frequencies are packed, and in how many bits.
 func (e Encoding) packedFreqs() (width int, ok bool) { return int(e >> 8), e>>8 <= 32 }
 
 // docRows is the number of rows that the documents of a block of n postings take.
@@ -117,8 +117,8 @@ func (e Encoding) docRows(n int) int {
 	return e.docWidth()
 }
 
-// freqRows is the number of rows that the frequencies of a block of n postings
-// take; they follow the rows of the documents.
+// freqRows is the number of rows that the frequencies of a block of n postings take. They follow
+// the rows of the documents.
 func (e Encoding) freqRows(n int) int {
 	if width, ok := e.packedFreqs(); ok {
 		return packedRows(n, width)
@@ -129,8 +129,8 @@ func (e Encoding) freqRows(n int) int {
 // Rows is the number of rows of a whole block of n postings.
 func (e Encoding) Rows(n int) int { return e.docRows(n) + e.freqRows(n) }
 
-// fault says what is wrong with the encoding of a block of n postings whose last
-// document lies span behind that of the block before, or "" when nothing is.
+// fault returns what is wrong with the encoding of a block of n postings, or "". The last document
+// of the block is span after that of the previous block.
 func (e Encoding) fault(n int, span uint32) string {
 	if int64(span) < int64(n) {
 		return fmt.Sprintf("%d postings among %d documents", n, span)
@@ -149,7 +149,7 @@ func (e Encoding) fault(n int, span uint32) string {
 	return ""
 }
 
-// docFault is fault for documents.
+// docFault is fault for the documents' half of the encoding.
 func (e Encoding) docFault(n int, span uint32) string {
 	switch kind, width := e.Kind(), e.docWidth(); {
 	case kind == Packed && width > 31:

@@ -6,7 +6,7 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// A term in three documents: seen while it grows, stored, and read again.
+// A term in three documents: viewed while it grows, stored, and read again.
 func Example() {
 	var b postings.Builder
 	b.Add(3, 1, 10) // document 3, once, length code 10

@@ -10,8 +10,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 )
 
-// TestFormat spells the stored form out, byte by byte. A change here is a new
-// format version.
+// TestFormat spells out the stored form, byte by byte. A change here requires a new format version.
 //
 //	encode [size=N]   stores the postings given as "document" or "document x tf" with
 //	                  "len=code", or as a range "from..to" or "from..to by step", and prints

@@ -9,8 +9,8 @@ import (
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
-// A fuzzSource seals what the fuzzer made, and stretches the rows to whatever size
-// the directory asks for: behind the checksums and the sizes is where the decoders are.
+// A fuzzSource adds valid checksums to the fuzzer's bytes and stretches the rows to the size that
+// the directory requires. So the fuzzer reaches the decoders, which run after these checks.
 type fuzzSource struct {
 	directory, rows []byte
 	list            *List
@@ -34,9 +34,9 @@ func (s *fuzzSource) Chunk(i int) ([]byte, error) {
 	return sealPart(value), nil
 }
 
-// FuzzOpen starts past the checksums: with them on, the fuzzer would seldom reach
-// the code behind. Whatever it makes is reported as corrupt, or is a list that keeps all
-// promises and survives another round, and being taken block by block.
+// FuzzOpen starts after the checksums, which the fuzzer would rarely get right. Each input must be
+// reported as corrupt, or yield a list that keeps all promises and survives another round trip and
+// being taken block by block.
 func FuzzOpen(f *testing.F) {
 	rng := rand.New(rand.NewPCG(31, 32))
 	add := func(enc Encoded, guard int) {
@@ -91,7 +91,7 @@ func mustBeCorrupt(t *testing.T, err error) {
 	}
 }
 
-// checkPromises holds a list to what executors rely on.
+// checkPromises checks what executors rely on.
 func checkPromises(t *testing.T, l *List, ps []posting) {
 	t.Helper()
 	prev := int64(-1)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// guarded returns n bytes, at most a page, behind which memory cannot be read.
+// guarded returns n bytes, at most a page, followed by memory that cannot be read.
 func guarded(t testing.TB, n int) []byte {
 	t.Helper()
 	page := os.Getpagesize()

@@ -20,7 +20,7 @@ type Impact struct {
 // Impacts are the Pareto pairs of consecutive blocks (or extents): those of i are
 // Pairs[Start[i]:Start[i+1]].
 type Impacts struct {
-	Start []uint32 // one more than there are blocks
+	Start []uint32 // one element more than there are blocks
 	pairs []Impact
 }
 
@@ -31,8 +31,7 @@ func (m *Impacts) bytes() int {
 	return 4*len(m.Start) + len(m.pairs)*int(unsafe.Sizeof(Impact{}))
 }
 
-// push appends the best pairs of one more block or extent from p, which is empty
-// afterwards.
+// push appends the best pairs of the next block or extent from p and empties p.
 func (m *Impacts) push(p *pareto) {
 	if len(m.Start) == 0 {
 		m.Start = append(m.Start, 0)
@@ -41,21 +40,21 @@ func (m *Impacts) push(p *pareto) {
 	m.Start = append(m.Start, uint32(len(m.pairs)))
 }
 
-// addTo adds the pairs of blocks (or extents) from to to-1 to p.
+// addTo adds the pairs of blocks (or extents) [from, to) to p.
 func (m *Impacts) addTo(p *pareto, from, to int) {
 	p.addAll(m.pairs[m.Start[from]:m.Start[to]])
 }
 
-// A pareto finds the Pareto-best pairs of any number of pairs. For every length
-// code it keeps the highest frequency; going up the codes, a frequency above all
-// before it is a best pair. The zero value is ready to use.
+// A pareto finds the Pareto-best pairs of any number of pairs. For every length code it keeps the
+// highest frequency. In rising order of codes, a frequency above all earlier ones makes a best
+// pair. The zero value is ready to use.
 type pareto struct {
 	tf   [256]uint32
-	used [4]uint64 // bit c is set when tf[c] counts
+	used [4]uint64 // bit c is set when tf[c] is valid
 }
 
 func (p *pareto) add(tf uint32, length uint8) {
-	if tf > p.tf[length] { // seldom: frequencies are 1 or 2, and lengths alike
+	if tf > p.tf[length] { // rare: most frequencies are 1 or 2, and lengths are alike
 		p.tf[length] = tf
 		p.used[length/64] |= 1 << (length % 64)
 	}
@@ -67,8 +66,7 @@ func (p *pareto) addAll(pairs []Impact) {
 	}
 }
 
-// flush appends the best pairs, rising in both frequency and length code, and
-// makes p empty again.
+// flush appends the best pairs, rising in both frequency and length code, and empties p.
 func (p *pareto) flush(dst []Impact) []Impact {
 	best := uint32(0)
 	for w := range p.used {
@@ -85,8 +83,8 @@ func (p *pareto) flush(dst []Impact) []Impact {
 	return dst
 }
 
-// appendImpacts writes best pairs: for each, uvarint (rise of the frequency minus
-// one)<<1 | more, and a byte for the rise of the length code minus one (from -1).
+// appendImpacts writes best pairs. For each it writes uvarint (rise of the frequency minus one)<<1
+// | more, and a byte for the rise of the length code minus one (from -1).
 func appendImpacts(dst []byte, pairs []Impact) []byte {
 	tf, length := uint32(0), -1
 	for i, m := range pairs {

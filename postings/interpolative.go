@@ -8,12 +8,12 @@ import (
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
-// wideFreqs is the most bits of a frequency minus one with which 128 frequencies sum up to
-// less than 1<<32. Wider ones, which no text has, are not coded by their sums.
+// wideFreqs is the most bits of a frequency minus one with which the sum of 128 frequencies stays
+// below 1<<32. Wider ones do not occur in text and are not coded by their sums.
 const wideFreqs = 24
 
-// maxBlockBits is the most that a block can take as a bit string, and be it damaged: its
-// numbers have 32 bits each, and the sum of its frequencies too.
+// maxBlockBits is the most that even a damaged block can take as a bit string: its numbers have 32
+// bits each, and so has the sum of its frequencies.
 const maxBlockBits = 32 * (2*BlockSize + 1)
 
 // A bitWriter appends bits to bytes, lowest first.
@@ -23,7 +23,7 @@ type bitWriter struct {
 	held int // bits of acc that are not in b yet, below 32 between calls
 }
 
-// put appends the low n bits of v, at most 32; the others must be 0.
+// put appends the low n bits of v, at most 32. The other bits must be 0.
 func (w *bitWriter) put(v uint32, n int) {
 	w.acc |= uint64(v) << (w.held & 63)
 	if w.held += n; w.held >= 32 {
@@ -33,7 +33,7 @@ func (w *bitWriter) put(v uint32, n int) {
 	}
 }
 
-// flush fills the last byte up with zeros and returns all bytes.
+// flush fills up the last byte with zeros and returns all bytes.
 func (w *bitWriter) flush() []byte {
 	for ; w.held > 0; w.held -= 8 {
 		w.b = append(w.b, byte(w.acc))
@@ -43,10 +43,9 @@ func (w *bitWriter) flush() []byte {
 	return w.b
 }
 
-// rising writes what lies between v[0] and v[n], numbers that rise strictly: for each the
-// number of values that lie between it and the least it can be, in as many bits as the most
-// it can be takes. The middle one comes first, then those in the middle of the
-// halves, and so on.
+// rising writes the numbers between v[0] and v[n], which rise strictly. It writes each number as
+// its distance from the least possible value, in as many bits as the greatest possible distance
+// takes. The middle number comes first, then the middles of the halves, and so on.
 func (w *bitWriter) rising(v *[BlockSize + 1]uint32, n int) {
 	if n == BlockSize {
 		w.risingFull(v)
@@ -62,8 +61,9 @@ func (w *bitWriter) rising(v *[BlockSize + 1]uint32, n int) {
 	}
 }
 
-// risingFull is rising for 128 numbers, whose halves are all of one size. It writes eight bytes for
-// each, of which those that follow overwrite what is not full: no branch depends on the bits.
+// risingFull is rising for 128 numbers, whose halves all have the same size. For each number it
+// writes eight bytes, and later numbers overwrite the unused bits. So no branch depends on the
+// bits.
 func (w *bitWriter) risingFull(v *[BlockSize + 1]uint32) {
 	const most = 4*BlockSize + 8 // bytes
 	b := slices.Grow(w.b, most)
@@ -85,9 +85,9 @@ func (w *bitWriter) risingFull(v *[BlockSize + 1]uint32) {
 	w.b, w.acc, w.held = b[:at], acc, held
 }
 
-// readRising is the reverse of rising: v[0] and v[n] are given and lie n or more apart. It
-// reads b from bit at on and returns where it ended. There must be room for maxBlockBits. ok
-// is false when the bits say what rising does not write.
+// readRising is the reverse of rising. v[0] and v[n] are given and lie n or more apart. It reads b
+// from bit at and returns the bit after the last it read. b must have room for maxBlockBits. ok is
+// false for bits that rising does not write.
 func readRising(b []byte, at int, v *[BlockSize + 1]uint32, n int) (end int, ok bool) {
 	if n == BlockSize {
 		return readRisingFull(b, at, v)
@@ -100,7 +100,7 @@ func readRising(b []byte, at int, v *[BlockSize + 1]uint32, n int) (end int, ok 
 			most := v[behind] - uint32(behind-i)
 			width := bits.Len32(most - least)
 			x := binary.LittleEndian.Uint64(b[at>>3:]) >> (at & 7) & (1<<width - 1)
-			bad |= uint64(most-least) - x // below zero when x is too large
+			bad |= uint64(most-least) - x // negative when x is too large
 			v[i] = least + uint32(x)
 			at += width
 		}
@@ -108,7 +108,7 @@ func readRising(b []byte, at int, v *[BlockSize + 1]uint32, n int) (end int, ok 
 	return at, bad>>63 == 0
 }
 
-// readRisingFull is readRising for 128 numbers, whose halves are all of one size.
+// readRisingFull is readRising for 128 numbers, whose halves all have the same size.
 func readRisingFull(b []byte, at int, v *[BlockSize + 1]uint32) (end int, ok bool) {
 	bad := uint64(0)
 	for step := BlockSize / 2; step > 0; step /= 2 {
@@ -127,7 +127,8 @@ func readRisingFull(b []byte, at int, v *[BlockSize + 1]uint32) (end int, ok boo
 	return at, bad>>63 == 0
 }
 
-// appendBits writes a block behind prev, and returns the encoding that its rows will have.
+// appendBits writes a block that follows document prev, and returns the encoding that its rows will
+// have.
 func (k *block) appendBits(w *bitWriter, prev uint32) Encoding {
 	var v [BlockSize + 1]uint32
 	v[0] = prev
@@ -155,7 +156,8 @@ func (k *block) freqWidth() int {
 	return bits.Len32(union)
 }
 
-// appendDocs writes the documents of a block behind prev; the last is known otherwise.
+// appendDocs writes the documents of a block that follows document prev. It omits the last
+// document, which the directory states.
 func (k *block) appendDocs(w *bitWriter, prev uint32) {
 	var v [BlockSize + 1]uint32
 	v[0] = prev
@@ -163,8 +165,8 @@ func (k *block) appendDocs(w *bitWriter, prev uint32) {
 	w.rising(&v, k.n)
 }
 
-// appendFreqs writes the frequencies of a block, of which the widest has so many bits, minus
-// one. They are coded by their running sums.
+// appendFreqs writes the frequencies of a block as running sums. width is the number of bits of the
+// widest, minus one.
 func (k *block) appendFreqs(w *bitWriter, width int) {
 	switch {
 	case width == 0:
@@ -179,7 +181,7 @@ func (k *block) appendFreqs(w *bitWriter, width int) {
 	}
 }
 
-// sums are the running sums of the frequencies, from 0 on.
+// sums returns the running sums of the frequencies, beginning with 0.
 func (k *block) sums() (v [BlockSize + 1]uint32) {
 	for i, tf := range k.tfs[:k.n] {
 		v[i+1] = v[i] + tf
@@ -190,8 +192,8 @@ func (k *block) sums() (v [BlockSize + 1]uint32) {
 // sumWidth is the number of bits of the sum of n numbers of width bits each.
 func sumWidth(n, width int) int { return bits.Len32(uint32(n) * (1<<width - 1)) }
 
-// readDocs is the reverse of appendDocs: n documents behind prev of which the last is given,
-// n or more behind it.
+// readDocs is the reverse of appendDocs. It reads the documents of a block after prev, given the
+// last, which is at least n after prev.
 func (k *block) readDocs(b []byte, at int, prev, last uint32) (end int, ok bool) {
 	var v [BlockSize + 1]uint32
 	v[0], v[k.n] = prev, last
@@ -233,7 +235,7 @@ func (k *block) readSums(b []byte, at int, total uint32) (end int, ok bool) {
 	return end, ok
 }
 
-// copyBits appends the bits of b from one on and up to the end.
+// copyBits appends bits [from, end) of b.
 func (w *bitWriter) copyBits(b []byte, from, end int) {
 	for ; end-from > 32; from += 32 {
 		w.put(bitsAt(b, from), 32)
@@ -241,7 +243,8 @@ func (w *bitWriter) copyBits(b []byte, from, end int) {
 	w.put(bitsAt(b, from)&(1<<(end-from)-1), end-from)
 }
 
-// room returns the bytes of b if a block can be read there, else a copy that zeros follow.
+// room returns the bytes of b if a whole block can be read from them, else a copy padded with
+// zeros.
 func room(b []byte, copied *[maxBlockBits/8 + 8]byte) []byte {
 	if len(b) >= len(copied) {
 		return b
@@ -250,8 +253,8 @@ func room(b []byte, copied *[maxBlockBits/8 + 8]byte) []byte {
 	return copied[:]
 }
 
-// decodeBits makes rows of the bit string of a chunk, of blocks from to to-1, so many rows in
-// all. It also says how many bytes of body are documents.
+// decodeBits turns the bit string of a chunk into the given number of rows, for blocks [from, to).
+// It also returns how many bytes of body hold documents.
 func (l *List) decodeBits(body []byte, from, to, rows int) (dst []byte, docs int, err error) {
 	dst = make([]byte, 0, RowBytes*rows+GuardBytes) // at most 64 KiB
 	var copied [maxBlockBits/8 + 8]byte
@@ -276,7 +279,7 @@ func (l *List) decodeBits(body []byte, from, to, rows int) (dst []byte, docs int
 	return dst, docs / 8, nil
 }
 
-// endOfBits reports what a bit string has behind the last block but zeros up to the end of a byte.
+// endOfBits returns an error unless only zeros, less than a byte, follow the last block.
 func endOfBits(body []byte, at int) error {
 	if (at+7)/8 != len(body) || at%8 != 0 && body[len(body)-1]>>(at%8) != 0 {
 		return corrupt.New(at/8, "%d bits, %d bytes", at, len(body))
@@ -284,7 +287,7 @@ func endOfBits(body []byte, at int) error {
 	return nil
 }
 
-// readDocsAs reads the documents of a block of n postings to v[1:]. They must be such as e says.
+// readDocsAs reads the documents of a block of n postings to v[1:]. They must match encoding e.
 func readDocsAs(v *[BlockSize + 1]uint32, in []byte, at int, e Encoding, n int, prev, last uint32) (end int, err error) {
 	v[0], v[n] = prev, last
 	end, ok := readRising(in, at, v, n)
@@ -299,8 +302,8 @@ func readDocsAs(v *[BlockSize + 1]uint32, in []byte, at int, e Encoding, n int, 
 	return end, nil
 }
 
-// readFreqsAs reads the frequencies of a block of n postings: their running sums to v, from 0 on, which
-// wrap around when they are wide. They must be such as e says.
+// readFreqsAs reads the frequencies of a block of n postings as running sums to v, beginning with
+// 0. Sums of wide frequencies wrap around. The frequencies must match encoding e.
 func readFreqsAs(v *[BlockSize + 1]uint32, in []byte, at int, e Encoding, n int) (end int, err error) {
 	width, packed := e.packedFreqs()
 	if !packed {
@@ -371,7 +374,8 @@ func gapsWidth(v *[BlockSize + 1]uint32, n int) int {
 	return bits.Len32(union)
 }
 
-// packGaps writes the n gaps in v, minus one, packed in width bits each. to is zero.
+// packGaps writes the n gaps in v, minus one, packed in width bits each. The bytes of to must be
+// zero.
 func packGaps(to []byte, v *[BlockSize + 1]uint32, n int, width uint) {
 	if width == 0 {
 		return
@@ -398,7 +402,7 @@ func packGaps(to []byte, v *[BlockSize + 1]uint32, n int, width uint) {
 	}
 }
 
-// putRow writes the low words of the four lanes and returns what is behind.
+// putRow writes the low words of the four lanes and returns the bytes after them.
 func putRow(to []byte, a, b, c, d uint64) []byte {
 	_ = to[RowBytes-1]
 	binary.LittleEndian.PutUint64(to, uint64(uint32(a))|b<<32)

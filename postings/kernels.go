@@ -6,9 +6,8 @@ import (
 	"slices"
 )
 
-// The kernels of decoding a block, each with a variant in Go, below and in unpack.go, and
-// variants in assembly, in decode_amd64.go. Which one runs is decided there, or in
-// decode_noasm.go where there is no choice:
+// The kernels that decode a block. Each has a variant in Go, here and in unpack.go, and variants in
+// assembly. decode_amd64.go chooses the variant; decode_noasm.go always runs Go:
 //
 //	unpackDocs       gaps of 1 to 31 bits to documents
 //	unpackFreqs      frequencies of 1 to 32 bits
@@ -52,7 +51,7 @@ func onesPortable(dst *[BlockSize]uint32) { *dst = allOnes }
 
 var allOnes = [BlockSize]uint32(slices.Repeat([]uint32{1}, BlockSize))
 
-// sumUpPortable is sumUp in Go. Two additions of every four wait for those before.
+// sumUpPortable is sumUp in Go. Of every four additions, only two depend on the previous group.
 func sumUpPortable(gaps *[BlockSize]uint32, prev uint32) {
 	for i := 0; i < len(gaps); i += 4 {
 		a, b, c, d := gaps[i], gaps[i+1], gaps[i+2], gaps[i+3]
@@ -64,8 +63,7 @@ func sumUpPortable(gaps *[BlockSize]uint32, prev uint32) {
 	}
 }
 
-// addQuotientsPortable is addQuotients in Go. It multiplies because a shift by a variable
-// takes longer.
+// addQuotientsPortable is addQuotients in Go. It multiplies because a variable shift takes longer.
 func addQuotientsPortable(values *[BlockSize]uint32, ends *[BlockSize + 1]uint32, low int) {
 	unit := uint32(1) << low
 	for i := range values {
@@ -81,9 +79,9 @@ func addQuotientSumsPortable(values *[BlockSize]uint32, ends *[BlockSize + 1]uin
 	}
 }
 
-// seekPortable returns how many numbers at the front of a sorted slice, not empty, are
-// below x. It halves the slice without a branch, which takes two thirds of the time of
-// a search that branches when nothing foretells the places.
+// seekPortable returns how many numbers of a sorted slice, not empty, are below x. It halves the
+// slice without branching. For unpredictable targets this takes two thirds of the time of a search
+// that branches.
 func seekPortable(sorted []uint32, x uint32) int {
 	from, n := 0, len(sorted)
 	for n > 1 {

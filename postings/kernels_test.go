@@ -18,8 +18,8 @@ func eachVariant(t *testing.T, test func(t *testing.T)) {
 	}
 }
 
-// A guardedBlock is memory for a block and its rows that ends where no more can be read or
-// written: a kernel that goes too far faults.
+// A guardedBlock is memory for a block and its rows. It ends where reads and writes fault, which
+// catches kernels that go too far.
 type guardedBlock struct {
 	memory []byte
 	dst    *[BlockSize]uint32
@@ -30,7 +30,7 @@ func makeGuarded(t testing.TB) guardedBlock {
 	return guardedBlock{guarded(t, 40*RowBytes), (*[BlockSize]uint32)(unsafe.Pointer(&dst[0]))}
 }
 
-// noise puts that many rows of noise at the end of the memory.
+// noise puts the given number of rows of noise at the end of the memory.
 func (g guardedBlock) noise(rng *rand.Rand, rows int) []byte {
 	out := g.memory[len(g.memory)-RowBytes*rows:]
 	for i := range out {
@@ -39,7 +39,7 @@ func (g guardedBlock) noise(rng *rand.Rand, rows int) []byte {
 	return out
 }
 
-// valueOf is the slow twin of unpacking: value i of rows, bit by bit.
+// valueOf is the slow twin of unpacking: it reads value i of rows bit by bit.
 func valueOf(rows []byte, i, width int) (v uint32) {
 	for bit := range width {
 		at := i/4*width + bit // of the lane
@@ -58,7 +58,7 @@ func checkUnpack(t *testing.T, dst *[BlockSize]uint32, rows []byte, n, width int
 		}
 	}
 	if width == 32 {
-		return // no gap is that wide
+		return // no gap has that width
 	}
 	unpackDocs(dst, rows, n, width, prev)
 	for i, want := 0, prev; i < n; i++ {
@@ -76,7 +76,8 @@ func TestUnpack(t *testing.T) {
 			for n := 1; n <= BlockSize; n++ {
 				rows := g.noise(rng, packedRows(n, width))
 				checkUnpack(t, g.dst, rows, n, width, rng.Uint32())
-				// With as little behind them as assembly may need, and noise there.
+				// Give assembly the fewest bytes after the rows that it may need, filled with
+				// noise.
 				rows = g.noise(rng, width+4)[:len(rows)]
 				checkUnpack(t, g.dst, rows, n, width, noDoc)
 			}
@@ -104,7 +105,7 @@ func TestExpandBitset(t *testing.T) {
 		for rows := 1; rows <= 32; rows++ {
 			for n := 1; n <= BlockSize; n++ {
 				bits := rng.Perm(128 * rows)[:n]
-				if n%3 == 0 { // as close together as can be, at a random place
+				if n%3 == 0 { // as close together as possible, at a random place
 					first := rng.IntN(128*rows - n + 1)
 					for i := range bits {
 						bits[i] = first + i
@@ -130,7 +131,7 @@ func checkBitset(t *testing.T, g guardedBlock, rows int, bits []int) {
 	if ones := expandBitset(g.dst, set, n, 1000); ones != n || !slices.Equal(g.dst[:n], want[:n]) {
 		t.Fatalf("%d of %d rows: %d documents %v, want %v", n, rows, ones, g.dst[:n], want[:n])
 	}
-	// When the number of bits is another, all that may happen is that it is returned.
+	// When the number of bits differs from n, it may only return that number.
 	*g.dst = [BlockSize]uint32{7}
 	for _, other := range []int{n - 1, n + 1} {
 		if ones := expandBitset(g.dst, set, other, 1000); ones != n || *g.dst != [BlockSize]uint32{7} {
@@ -176,8 +177,8 @@ func TestOnes(t *testing.T) {
 	})
 }
 
-// TestSeekKernels seeks every document of a block and its neighbours, for every size of
-// block, with noise behind it.
+// TestSeekKernels seeks every document of a block and its neighbors, for every size of block, with
+// noise after it.
 func TestSeekKernels(t *testing.T) {
 	eachVariant(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(45, 46))
@@ -214,7 +215,7 @@ func TestSeekKernels(t *testing.T) {
 	})
 }
 
-// FuzzKernels holds all variants to bit-by-bit unpacking and to one another.
+// FuzzKernels compares all variants with bit-by-bit unpacking and with one another.
 func FuzzKernels(f *testing.F) {
 	f.Add([]byte{1, 2, 3}, uint8(5), uint8(127), uint32(9))
 	f.Add([]byte{0xff, 0}, uint8(24), uint8(50), noDoc)
@@ -241,7 +242,7 @@ func FuzzKernels(f *testing.F) {
 	})
 }
 
-// TestCodedKernels holds what pfor and rice need to loops, on noise.
+// TestCodedKernels compares the kernels of pfor and rice with plain loops, on noise.
 func TestCodedKernels(t *testing.T) {
 	eachVariant(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(47, 48))

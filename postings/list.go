@@ -7,33 +7,32 @@ import (
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
-// A Loader reads the stored parts of a long list, just as Encode made them and
-// with their checksums still on. Nobody may change the bytes afterwards. Calls
-// come from many goroutines at once.
+// A Loader reads the stored parts of a long list, exactly as Encode made them, with checksums.
+// Nobody may change the bytes afterwards. Many goroutines call it at once.
 type Loader interface {
 	Directory(part int) ([]byte, error)
 	Chunk(chunk int) ([]byte, error)
 }
 
-// A List is an immutable posting list: a directory, which says all about every
-// block but its postings, and the payload, whose chunks are loaded when a block of
-// theirs is first decoded and stay loaded from then on. It may be used by any number of
-// goroutines. The exported fields are for reading only.
+// A List is an immutable posting list: a directory, which describes every block, and the payload,
+// which holds the postings. A chunk of the payload is loaded when one of its blocks is first
+// decoded, and stays loaded. Any number of goroutines may use a List. The exported fields are for
+// reading only.
 type List struct {
 	Count     int // postings
 	BlockSize int // postings in every block but the last: 128, or fewer in tests
 
-	// Number tells the list from the other long lists of its segment. It is 0 for a short
-	// list, and for one that no segment keeps. Whoever opens the list sets it.
+	// Number identifies the list among the long lists of its segment. It is 0 for a short list and
+	// for one that no segment keeps. The opener of the list sets it.
 	Number uint64
 
-	// Cut is set for a view whose last block lacks postings of the builder's. Its impacts are then bounds that
-	// perhaps no posting attains.
+	// Cut is set for a view whose last block lacks some of the builder's postings. Its impacts are
+	// then bounds that perhaps no posting attains.
 	Cut bool
 
 	Last []uint32   // last document of each block
 	Enc  []Encoding // of each block
-	Off  []uint32   // where each block's rows begin, in rows from the start of the list's payload
+	Off  []uint32   // first row of each block, counted from the start of the list's payload
 
 	ExtLast      []uint32 // last document of each extent of ExtentBlocks blocks
 	BlockImpacts Impacts
@@ -45,7 +44,7 @@ type List struct {
 	chunks  []atomic.Pointer[chunk]
 	chunkOf []uint32 // the chunk of each extent
 	rowOf   []uint32 // first row of each chunk, and of the one that would follow
-	tail    *chunk   // the last block, when it lies in no chunk
+	tail    *chunk   // the last block, when it is in no chunk
 	loaded  atomic.Int64
 	stored  Sizes // of a list that came from a short entry
 	entry   int   // bytes of the entry and of the directory parts, as stored
@@ -54,10 +53,10 @@ type List struct {
 
 // A chunk is a loaded run of whole extents.
 type chunk struct {
-	rows  []byte // with GuardBytes or more of capacity behind them, unless empty
-	first uint32 // where they begin, in rows from the start of the list's payload
+	rows  []byte // with at least GuardBytes of capacity after them, unless empty
+	first uint32 // number of the first row in the list's payload
 
-	stored Sizes // of a chunk by the codec Interpolative, without checksum
+	stored Sizes // of a chunk of the codec Interpolative, without checksum
 }
 
 // Blocks returns the number of blocks.
@@ -66,8 +65,8 @@ func (l *List) Blocks() int { return len(l.Last) }
 // BlockLen returns the number of postings in block b.
 func (l *List) BlockLen(b int) int { return min(l.BlockSize, l.Count-b*l.BlockSize) }
 
-// Seek returns the first block from block from on whose last document is doc or
-// later, the only one that can hold doc; Blocks() when there is none.
+// Seek returns the first block, at or after block from, whose last document is doc or later. Only
+// that block can hold doc. Seek returns Blocks() if there is none.
 func (l *List) Seek(from int, doc uint32) int {
 	if from >= len(l.Last) || l.Last[from] >= doc {
 		return min(from, len(l.Last))
@@ -78,7 +77,7 @@ func (l *List) Seek(from int, doc uint32) int {
 			return len(l.Last)
 		}
 	}
-	// The blocks of the extent before block from are below doc, too.
+	// Blocks of the extent that precede block from are below doc, too.
 	blocks := l.Last[e*ExtentBlocks:]
 	if len(blocks) < ExtentBlocks {
 		return e*ExtentBlocks + seekPortable(blocks, doc)
@@ -86,8 +85,8 @@ func (l *List) Seek(from int, doc uint32) int {
 	return e*ExtentBlocks + seekExtent((*[ExtentBlocks]uint32)(blocks), doc)
 }
 
-// seekExtents returns the first extent from extent e on whose last document is doc or
-// later. It gallops, as the next is often not far.
+// seekExtents returns the first extent, at or after extent e, whose last document is doc or later.
+// It gallops, because the target is often near.
 func (l *List) seekExtents(e int, doc uint32) int {
 	for step := 1; e < len(l.ExtLast); step *= 2 {
 		ahead := l.ExtLast[e:min(e+step, len(l.ExtLast))]
@@ -99,17 +98,16 @@ func (l *List) seekExtents(e int, doc uint32) int {
 	return e
 }
 
-// SeekBlock returns which of the n documents of a block, at least one, is the first that
-// is doc or later; n when there is none.
+// SeekBlock returns the index of the first of n documents, at least one, that is doc or later, or n
+// if there is none.
 func SeekBlock(docs *[BlockSize]uint32, n int, doc uint32) int {
 	return seekBlock(docs, n, doc)
 }
 
-// Docs writes the documents of block b to dst, rising, and returns their number.
-// What is behind them in dst is undefined. An error is the Loader's, or matches
-// corrupt.Err.
+// Docs writes the documents of block b to dst, rising, and returns their number. Later elements of
+// dst are undefined. An error is the Loader's, or matches corrupt.Err.
 func (l *List) Docs(b int, dst *[BlockSize]uint32) (n int, err error) {
-	// Most blocks here, all others in docs: what takes 10 ns bears no detours.
+	// Handle most blocks here and the others in docs: in 10 ns there is no time for extra calls.
 	c, e := l.chunk(b), l.Enc[b]
 	if width := e.docWidth(); c != nil && e.Kind() == Packed && 0 < width && width <= safeWidth {
 		n = l.BlockLen(b)
@@ -135,8 +133,8 @@ func (l *List) docs(b int, dst *[BlockSize]uint32) (n int, err error) {
 	return n, nil
 }
 
-// Freqs writes the term frequencies of block b to dst, each at least 1, and returns
-// their number. What is behind them in dst is undefined.
+// Freqs writes the term frequencies of block b to dst, each at least 1, and returns their number.
+// Later elements of dst are undefined.
 func (l *List) Freqs(b int, dst *[BlockSize]uint32) (n int, err error) {
 	n = l.BlockLen(b)
 	e := l.Enc[b]
@@ -162,9 +160,9 @@ func (l *List) Freqs(b int, dst *[BlockSize]uint32) (n int, err error) {
 	return n, nil
 }
 
-// Payload returns the rows of block b: those of its documents, then those of its
-// frequencies. Behind them, unless there are none, GuardBytes more may be read, within the
-// capacity; they mean nothing. The caller must not write.
+// Payload returns the rows of block b: those of its documents, then those of its frequencies.
+// Unless there are none, GuardBytes more bytes may be read after them, within the capacity; these
+// mean nothing. The caller must not write to them.
 func (l *List) Payload(b int) ([]byte, error) {
 	c := l.chunk(b)
 	if c == nil {
@@ -184,10 +182,10 @@ func (l *List) chunk(b int) *chunk {
 	return l.chunks[l.chunkOf[b/ExtentBlocks]].Load()
 }
 
-// from returns the rows of the chunk from one of the list's on.
+// from returns the rows of the chunk from the given row of the list.
 func (c *chunk) from(row uint32) []byte { return c.rows[RowBytes*int(row-c.first):] }
 
-// before returns the last document of the block before b, noDoc for the first.
+// before returns the last document of the block before b, or noDoc.
 func (l *List) before(b int) uint32 {
 	if b == 0 {
 		return noDoc
@@ -195,8 +193,8 @@ func (l *List) before(b int) uint32 {
 	return l.Last[b-1]
 }
 
-// loadChunk loads the chunk of block b. When several readers want it at once, each loads it and
-// all but one throw theirs away.
+// loadChunk loads the chunk of block b. When several readers need it at once, each loads it and all
+// but one discard their copies.
 func (l *List) loadChunk(b int) (*chunk, error) {
 	i := int(l.chunkOf[b/ExtentBlocks])
 	value, err := l.load.Chunk(i)
@@ -214,7 +212,7 @@ func (l *List) loadChunk(b int) (*chunk, error) {
 	return c, nil
 }
 
-// openChunk checks a stored chunk and makes rows of it, if it is none yet.
+// openChunk checks a stored chunk and converts a bit string to rows.
 func (l *List) openChunk(i int, value []byte) (*chunk, error) {
 	body, err := unsealPart(value, "posting chunk")
 	if err != nil {
@@ -236,8 +234,8 @@ func (l *List) openChunk(i int, value []byte) (*chunk, error) {
 	return c, nil
 }
 
-// Bytes returns the memory that the list holds: the directory, the chunks
-// loaded so far and the bitmap. A list that views a Builder shares its chunks, which count as the Builder's.
+// Bytes returns the memory that the list holds: the directory, the loaded chunks and the bitmap.
+// Chunks that a view shares with a Builder count as the Builder's.
 func (l *List) Bytes() int {
 	n := int(unsafe.Sizeof(*l)) + 4*len(l.Last) + 2*len(l.Enc) + 4*len(l.Off) + 4*len(l.ExtLast)
 	n += l.BlockImpacts.bytes() + l.ExtImpacts.bytes() + len(l.ListImpacts)*int(unsafe.Sizeof(Impact{}))

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A posting is what the tests' models are slices of.
+// A posting is an element of the tests' models.
 type posting struct {
 	doc, tf uint32
 	length  uint8
@@ -57,7 +57,7 @@ func reopen(t testing.TB, b *Builder) *List {
 	return l
 }
 
-// read returns all postings of a list, by blocks. Length codes are not in it.
+// read returns all postings of a list, block by block, without length codes.
 func read(l *List) ([]posting, error) {
 	var docs, tfs [BlockSize]uint32
 	var ps []posting
@@ -91,8 +91,8 @@ func best(ps []posting) []Impact {
 	return out
 }
 
-// checkList holds a list to its model, directory and all. With cut set, impacts
-// need only bound.
+// checkList compares a list and its directory with its model. With cut set, impacts need only be
+// bounds.
 func checkList(t testing.TB, l *List, want []posting, cut bool) {
 	t.Helper()
 	got, err := read(l)
@@ -135,8 +135,8 @@ func checkList(t testing.TB, l *List, want []posting, cut bool) {
 	check("list", 0, l.ListImpacts, want)
 }
 
-// random returns n postings: stretches of sparse, dense and consecutive documents,
-// with frequencies small, absent or huge.
+// random returns n postings: stretches of sparse, dense and consecutive documents, with frequencies
+// that are all 1, small or large.
 func random(rng *rand.Rand, n int) []posting {
 	var ps []posting
 	next := uint32(rng.IntN(1000))
@@ -151,7 +151,7 @@ func random(rng *rand.Rand, n int) []posting {
 	return ps
 }
 
-// TestAddAll: many postings at once make the list that single ones make.
+// TestAddAll checks that postings added together make the same list as postings added one by one.
 func TestAddAll(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 9))
 	for range 50 {

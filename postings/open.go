@@ -8,12 +8,12 @@ import (
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
-// Open reads a list from its entry. A short list is then complete; of a long one
-// Open loads and checks the directory, and load is kept for the chunks (it may be
-// nil when the list is known to be short). entry is not kept.
+// Open reads a list from its entry. A short list is then complete. Of a long list, Open loads and
+// checks the directory, and keeps load for the chunks (load may be nil when the list is known to be
+// short). It does not keep entry.
 //
-// The form has no version of its own: its owner (a segment) has one in its meta
-// data. An error is the Loader's, or matches corrupt.Err.
+// The form has no version of its own: its owner (a segment) has one in its metadata. An error is
+// the Loader's, or matches corrupt.Err.
 func Open(entry []byte, load Loader) (*List, error) {
 	body, err := unsealEntry(entry)
 	if err != nil {
@@ -49,8 +49,8 @@ func Open(entry []byte, load Loader) (*List, error) {
 
 func (l *List) blocksByCount() int { return (l.Count + l.BlockSize - 1) / l.BlockSize }
 
-// parseEntry reads an entry without its checksum. Of a long list it gives Count,
-// BlockSize and ListImpacts, and returns the number of chunks.
+// parseEntry reads an entry without its checksum. For a long list it sets Count, BlockSize and
+// ListImpacts, and returns the number of chunks.
 func parseEntry(body []byte) (l *List, chunks int, err error) {
 	r := reader{b: body}
 	v := r.uvarint()
@@ -131,8 +131,8 @@ func (k *block) parseShort(r *reader, count int, best []Impact, sizes *Sizes) ([
 	return best, nil
 }
 
-// readShort reads the bit string of a short list whose last document is known, and by how
-// much its frequencies are above one, in all.
+// readShort reads the bit string of a short list, given its last document. more is the sum of its
+// frequencies, each minus one.
 func (k *block) readShort(r *reader, last uint32, more uint64, sizes *Sizes) error {
 	if r.err != nil {
 		return r.err
@@ -159,7 +159,7 @@ func (k *block) readShort(r *reader, last uint32, more uint64, sizes *Sizes) err
 	return nil
 }
 
-// finishOpen derives the rest from the blocks and holds it to the entry.
+// finishOpen derives the other fields from the blocks and compares them with the entry.
 func (l *List) finishOpen(chunks int) error {
 	want := l.ListImpacts
 	l.finishExtents()
@@ -174,7 +174,7 @@ func (l *List) finishOpen(chunks int) error {
 	return nil
 }
 
-// inBlock says in which block a fault lies.
+// inBlock adds the block to an error.
 func inBlock(err error, b int) error {
 	var c *corrupt.Error
 	if errors.As(err, &c) {

@@ -6,9 +6,9 @@ import "encoding/binary"
 // operation works on two lanes.
 const lanes2 = 1<<32 | 1
 
-// appendPacked writes values in the vertical layout: value i lies in lane i mod
-// 4, and the values of a lane follow one another from its lowest bit up, width
-// bits each, through as many rows as they need.
+// appendPacked writes values in the vertical layout. Value i lies in lane i mod 4. The values of a
+// lane follow one another from its lowest bit up, width bits each, through as many rows as they
+// need.
 func appendPacked(dst []byte, values []uint32, width int) []byte {
 	if width == 0 {
 		return dst
@@ -40,14 +40,13 @@ func appendRow(dst []byte, a, b, c, d uint64) []byte {
 	return binary.LittleEndian.AppendUint64(dst, uint64(uint32(c))|d<<32)
 }
 
-// A lanes reads the rows of a packed run of values, four values (one per lane)
-// at a time, as two uint64 of two lanes each.
+// A lanes reads packed rows, four values (one per lane) at a time, as two uint64 of two lanes each.
 type lanes struct {
-	rows   []byte // what is left to load
-	lo, hi uint64 // the row at hand: lanes 0 and 1, lanes 2 and 3
-	shift  uint   // bits of the row at hand that have been read
+	rows   []byte // not loaded yet
+	lo, hi uint64 // current row: lanes 0 and 1, lanes 2 and 3
+	shift  uint   // bits of the current row that have been read
 	width  uint
-	mask   uint64 // width ones in each half
+	mask   uint64 // width one bits in each half
 }
 
 func makeLanes(rows []byte, width int) lanes {

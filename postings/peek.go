@@ -5,11 +5,11 @@ import (
 	"math/bits"
 )
 
-// A Peek looks into one block without unpacking it: whether it holds a document, for
-// blocks that are bitsets or runs, and the frequency of one posting, for all. Where few
-// documents of a block are asked for, this takes a fraction of the time. The fields are
-// for reading only; the rows are as the package comment has them, with GuardBytes or more of
-// capacity behind those of frequencies, if there are any.
+// A Peek looks into one block without unpacking it. For any block it finds the frequency of one
+// posting; for bitsets and runs, also whether the block holds a document. When a query needs few
+// documents of a block, this takes a fraction of the time of decoding. The fields are for reading
+// only. Rows are as in the package comment, with at least GuardBytes of capacity after those of
+// frequencies, if there are any.
 type Peek struct {
 	First     uint32 // lowest document that the block can hold
 	Last      uint32
@@ -25,8 +25,8 @@ type Peek struct {
 // freqsCoded stands for the width of frequencies that are not packed: only TF reads them.
 const freqsCoded = 64
 
-// Peek sets p to block b. It finds less damage than Docs and Freqs do, but what it says of a
-// damaged block is harmless: see Find and TF.
+// Peek sets p to block b. It finds less damage than Docs and Freqs do, but its results for a
+// damaged block are harmless: see Find and TF.
 func (l *List) Peek(b int, p *Peek) error {
 	rows, err := l.Payload(b)
 	if err != nil {
@@ -43,12 +43,11 @@ func (l *List) Peek(b int, p *Peek) error {
 	return nil
 }
 
-// Searchable reports whether the block is a bitset or a run, which Find needs.
+// Searchable reports whether the block is a bitset or a run, as Find requires.
 func (p *Peek) Searchable() bool { return p.Kind == Bitset || p.Kind == Run }
 
-// Find returns which posting of the block document doc is, counted from 0, or -1 when the
-// block does not hold it. Of a damaged block the number may be one that the block
-// does not have.
+// Find returns the index of document doc among the postings of the block, counted from 0, or -1
+// when the block does not hold it. For a damaged block, the index may exceed the block.
 func (p *Peek) Find(doc uint32) int {
 	if doc < p.First || doc > p.Last {
 		return -1
@@ -69,7 +68,7 @@ func (p *Peek) Find(doc uint32) int {
 	return i
 }
 
-// TF returns the frequency of posting i, or 0, which no posting has, when the block is
+// TF returns the frequency of posting i. It returns 0, which no posting has, when the block is
 // damaged or has no such posting.
 func (p *Peek) TF(i int) uint32 {
 	if uint(i) >= uint(p.Len) {
@@ -84,7 +83,7 @@ func (p *Peek) TF(i int) uint32 {
 	return packedValue(p.Freqs, i, p.FreqWidth) + 1
 }
 
-// codedTF is TF where frequencies are not packed.
+// codedTF is TF for frequencies that are not packed.
 func (p *Peek) codedTF(i int) uint32 {
 	if p.freqs == PFor {
 		if f, err := readPFor(p.Freqs); err == nil {

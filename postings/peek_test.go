@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestPeek asks every block of lists of all kinds for every document it could hold and
-// for every frequency.
+// TestPeek looks in every block of lists of all kinds for every document it could hold, and reads
+// every frequency.
 func TestPeek(t *testing.T) { eachVariant(t, testPeek) }
 
 func testPeek(t *testing.T) {
@@ -52,7 +52,7 @@ func testPeek(t *testing.T) {
 	}
 }
 
-// checkRanks asks for the documents of a block and all in between.
+// checkRanks looks for the documents of a block and all in between.
 func checkRanks(t *testing.T, l *List, b int, p *Peek, docs []uint32) {
 	t.Helper()
 	i := 0
@@ -67,8 +67,8 @@ func checkRanks(t *testing.T, l *List, b int, p *Peek, docs []uint32) {
 	}
 }
 
-// TestPeekNoise looks into blocks whose rows hold noise, as damage behind the
-// checksums would: whatever it finds, it does not panic.
+// TestPeekNoise looks into blocks whose rows hold noise, like damage that the checksums missed.
+// Whatever it finds, it must not panic.
 func TestPeekNoise(t *testing.T) {
 	rng := rand.New(rand.NewPCG(53, 54))
 	for range 200 {

@@ -7,25 +7,25 @@ import (
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
-// maxExceptions is how many of 128 values may be exceptions: so many that their number,
-// minus one, takes 6 bits. More would pay only for values of two kinds far apart.
+// maxExceptions is how many of 128 values may be exceptions. Their number, minus one, takes 6 bits.
+// More would pay only for values of two kinds far apart.
 const maxExceptions = 64
 
-// pforRows is the number of rows that 128 values take with low bits of each packed and so
-// many exceptions of highWidth bits.
+// pforRows is the number of rows of 128 values: low bits of each, packed, and the given number of
+// exceptions with high parts of highWidth bits.
 func pforRows(low, exceptions, highWidth int) int {
 	return low + pforHead(exceptions, highWidth)
 }
 
-// pforHead is the number of rows of header and exceptions.
+// pforHead is the number of rows of the header and the exceptions.
 func pforHead(exceptions, highWidth int) int {
 	return (2 + exceptions + (exceptions*highWidth+7)/8 + RowBytes - 1) / RowBytes
 }
 
-// tryPFor changes the plan to PFor where that takes fewer rows. Among equals it takes the
-// fewest exceptions, which are what takes time.
+// tryPFor changes the plan to PFor where that takes fewer rows. Of equal plans it takes the one
+// with the fewest exceptions, which cost time.
 func (p *plan) tryPFor(values *[BlockSize]uint32) {
-	var ofWidth [33]int // values by their bits
+	var ofWidth [33]int // number of values by their bits
 	highest := uint32(0)
 	for _, v := range values {
 		ofWidth[bits.Len32(v)]++
@@ -43,7 +43,7 @@ func (p *plan) tryPFor(values *[BlockSize]uint32) {
 	}
 }
 
-// appendPFor writes header, exceptions and low parts: see the package comment.
+// appendPFor writes the header, exceptions and low parts: see the package comment.
 func (p plan) appendPFor(dst []byte, values *[BlockSize]uint32) []byte {
 	head := make([]byte, RowBytes*pforHead(p.exceptions, p.highWidth), 32*RowBytes)
 	binary.LittleEndian.PutUint16(head, uint16(p.low|p.highWidth<<5|(p.exceptions-1)<<10))
@@ -59,7 +59,7 @@ func (p plan) appendPFor(dst []byte, values *[BlockSize]uint32) []byte {
 	return appendPacked(append(dst, head...), low[:], p.low)
 }
 
-// putBits adds the bits of v to a bit string that is zero from bit at on.
+// putBits adds the bits of v to a bit string that is zero from bit at onward.
 func putBits(b []byte, at int, v uint32) {
 	for rest := uint64(v) << (at % 8); rest > 0; rest >>= 8 {
 		b[at/8] |= byte(rest)
@@ -67,7 +67,7 @@ func putBits(b []byte, at int, v uint32) {
 	}
 }
 
-// bitsAt returns 32 bits of a bit string from bit at on, zeros where it ends.
+// bitsAt returns 32 bits of a bit string, beginning with bit at, and zeros past its end.
 func bitsAt(b []byte, at int) uint32 {
 	if b = b[at/8:]; len(b) >= 8 {
 		return uint32(binary.LittleEndian.Uint64(b) >> (at % 8))
@@ -77,16 +77,16 @@ func bitsAt(b []byte, at int) uint32 {
 	return uint32(binary.LittleEndian.Uint64(padded[:]) >> (at % 8))
 }
 
-// A pfor is 128 values of kind PFor, its parts told apart.
+// A pfor is 128 values of kind PFor, split into its parts.
 type pfor struct {
 	positions []byte // of the exceptions, rising
-	high      []byte // a bit string: of each exception, what it has above the low part, minus one (and after that the low parts)
+	high      []byte // a bit string: the high part of each exception, minus one (and after that the low parts)
 	lows      []byte // rows
 	low       int    // bits of a low part
 	highWidth int    // bits of a high part
 }
 
-// readPFor tells the parts of rows apart; they must have as many bytes as the header says.
+// readPFor splits rows into the parts. They must have as many bytes as the header says.
 func readPFor(rows []byte) (pfor, error) {
 	h := int(binary.LittleEndian.Uint16(rows))
 	p := pfor{low: h & 31, highWidth: h >> 5 & 31}
@@ -114,7 +114,7 @@ func (p *pfor) freqs(dst *[BlockSize]uint32) error {
 	return nil
 }
 
-// docs writes the documents of which the values are the gaps, minus one, behind prev.
+// docs writes the documents after prev. The values are their gaps, minus one.
 func (p *pfor) docs(dst *[BlockSize]uint32, prev uint32) error {
 	if err := p.freqs(dst); err != nil {
 		return err

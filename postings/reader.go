@@ -6,9 +6,9 @@ import (
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
-// A reader takes numbers off the front of a stored value. Its first error stays,
-// and from then on all it reads are zeros, so that callers may check once for
-// several reads (before they use a number as a size or an index).
+// A reader takes numbers off the front of a stored value. Its first error stays, and all later
+// reads return zeros. So callers may check once for several reads, but must check before they use a
+// number as a size or an index.
 type reader struct {
 	b   []byte
 	at  int // next byte
@@ -44,7 +44,7 @@ func (r *reader) byte() byte {
 	return r.b[r.at-1]
 }
 
-// end reports bytes that are left over.
+// end returns an error if bytes are left over.
 func (r *reader) end() error {
 	if r.err == nil && r.at != len(r.b) {
 		r.err = corrupt.New(r.at, "%d bytes too many", len(r.b)-r.at)

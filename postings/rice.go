@@ -7,19 +7,19 @@ import (
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
-// maxUnaryRows is the most rows that quotients may take. Where they take more than 5, one
-// bit more for each remainder, one row, saves at least two.
+// maxUnaryRows is the most rows that quotients may take. Where they take more than 5, widening each
+// remainder by a bit, at the cost of one row, saves at least two.
 const maxUnaryRows = 8
 
-// safeRice is the widest remainder with which 128 gaps cannot sum up to 1<<31, whatever the
-// rows hold: remainders are below 1<<20, and quotients sum up to less than 1<<10.
+// safeRice is the widest remainder with which 128 gaps cannot sum to 1<<31, whatever the rows hold:
+// remainders are below 1<<20, and quotients sum to less than 1<<10.
 const safeRice = 20
 
-// tryRice changes the plan to Rice where that takes fewer rows. Among equals it takes
-// the narrowest remainder.
+// tryRice changes the plan to Rice where that takes fewer rows. Of equal plans it takes the one
+// with the narrowest remainder.
 func (p *plan) tryRice(values *[BlockSize]uint32) {
 	for low := range p.low {
-		unary := BlockSize + 8 // a one for each value, and the byte behind
+		unary := BlockSize + 8 // a one for each value, and the last byte
 		for _, v := range values {
 			unary += int(min(v>>low, 128*maxUnaryRows))
 		}
@@ -45,14 +45,14 @@ func (p plan) appendRice(dst []byte, values *[BlockSize]uint32) []byte {
 	return append(appendPacked(dst, low[:], p.low), unary...)
 }
 
-// A rice is 128 values of kind Rice, its parts told apart.
+// A rice is 128 values of kind Rice, split into its parts.
 type rice struct {
 	lows  []byte // rows of remainders
 	unary []byte // rows of quotients, and the width of a remainder in the last byte
 	low   int    // bits of a remainder
 }
 
-// readRice tells the parts of rows apart.
+// readRice splits rows into the parts.
 func readRice(rows []byte) (rice, error) {
 	low := int(rows[len(rows)-1])
 	unary := len(rows) - RowBytes*low
@@ -62,8 +62,8 @@ func readRice(rows []byte) (rice, error) {
 	return rice{lows: rows, unary: rows[RowBytes*low:], low: low}, nil
 }
 
-// ends writes behind -1 to which bit of the string each quotient extends: the sum of the
-// quotients up to it, plus how many there are before it.
+// ends writes -1 and then the bit of the string at which each quotient ends. That bit is the sum of
+// the quotients up to it plus the number of quotients before it.
 func (r *rice) ends(dst *[BlockSize + 1]uint32) error {
 	var set [RowBytes * maxUnaryRows]byte
 	n := copy(set[:], r.unary)
@@ -75,8 +75,8 @@ func (r *rice) ends(dst *[BlockSize + 1]uint32) error {
 	return nil
 }
 
-// docs writes the documents of which the values are the gaps, minus one, behind prev. The
-// remainders and the quotients are summed up apart.
+// docs writes the documents after prev. The values are their gaps, minus one. It sums remainders
+// and quotients separately.
 func (r *rice) docs(dst *[BlockSize]uint32, prev uint32) error {
 	var ends [BlockSize + 1]uint32
 	if err := r.ends(&ends); err != nil {
@@ -118,7 +118,7 @@ func (r *rice) value(i int) uint32 {
 	return v
 }
 
-// end returns to which bit quotient i extends, -1 when there are fewer.
+// end returns the bit at which quotient i ends, or -1 when there are fewer quotients.
 func (r *rice) end(i int) int {
 	for at := 0; at < len(r.unary); at += 8 {
 		w := binary.LittleEndian.Uint64(r.unary[at:])

@@ -24,7 +24,7 @@ func testRoundTrip(t *testing.T) {
 	}
 }
 
-// TestSizeBreakdown counts every stored byte once.
+// TestSizeBreakdown checks that every stored byte counts once.
 func TestSizeBreakdown(t *testing.T) {
 	rng := rand.New(rand.NewPCG(37, 38))
 	var sum Sizes
@@ -49,8 +49,7 @@ func TestSizeBreakdown(t *testing.T) {
 	}
 }
 
-// TestBlockShapes packs every number of postings in every width of gap and
-// frequency.
+// TestBlockShapes packs every number of postings with every width of gaps and frequencies.
 func TestBlockShapes(t *testing.T) { eachVariant(t, testBlockShapes) }
 
 func testBlockShapes(t *testing.T) {
@@ -85,8 +84,8 @@ func testBlockShapes(t *testing.T) {
 	}
 }
 
-// TestUnrolled holds the generated functions to the loop, on rows of noise: all that
-// they have in common with it is the layout.
+// TestUnrolled compares the generated functions with the loop, on rows of noise. They share only
+// the layout.
 func TestUnrolled(t *testing.T) {
 	rng := rand.New(rand.NewPCG(35, 36))
 	for width := 1; width <= 32; width++ {
@@ -115,11 +114,11 @@ func TestUnrolled(t *testing.T) {
 	}
 }
 
-// shape makes a block whose widest gap and frequency have exactly width bits (as
-// many as documents allow), behind prev.
+// shape makes a block after prev whose widest gap and frequency have exactly width bits (as far as
+// documents allow).
 func shape(rng *rand.Rand, n, width int, prev uint32) *block {
 	var k block
-	room := uint64(MaxDoc-1) - uint64(prev+1) // what all gaps may sum to
+	room := uint64(MaxDoc-1) - uint64(prev+1) // the most that all gaps may sum to
 	wide := rng.IntN(n)
 	for i := range n {
 		gap := uint64(rng.Uint32() & 1)

@@ -12,41 +12,41 @@ import "github.com/riffle-search/riffle/internal/corrupt"
 //	return s.Err()
 //
 // It finds the damage that List.Docs and List.Freqs find. But it leaves no chunk in the list, and
-// makes no rows of chunks by the codec Interpolative, which only searches need. A Writer may take
-// blocks as they are from it: that is what merges are made of.
+// converts no chunk of the codec Interpolative to rows, which only searches need. Merges work by a
+// Writer that takes blocks verbatim from a Scan.
 //
-// The zero value is at the end of an empty list. A Scan is about 3 KB: keep it.
+// The zero value is at the end of an empty list. A Scan is about 3 KB: reuse it.
 type Scan struct {
-	N    int               // postings of the block at hand
-	Docs [BlockSize]uint32 // their documents, as Shift has moved them
+	N    int               // postings in the current block
+	Docs [BlockSize]uint32 // their documents, as moved by Shift
 	TFs  [BlockSize]uint32 // and frequencies
 
 	l      *List
-	b      int    // block at hand
-	behind int    // the block behind the last one of the chunk at hand
-	shift  uint32 // of the documents of the block at hand
+	b      int    // current block
+	behind int    // the block after the last one of the current chunk
+	shift  uint32 // added to the documents of the current block
 	err    error
 
-	chunk *chunk // at hand, of a list of rows
+	chunk *chunk // the current chunk of a list of rows
 
-	body     []byte // the chunk at hand, of a list by the codec Interpolative
-	from, at int    // bits of the block at hand
+	body     []byte // the current chunk of a list of the codec Interpolative
+	from, at int    // bits of the current block
 
-	short  bool // the block of an entry comes next
+	short  bool // the block in a short entry is next
 	block  block
 	best   []Impact
 	padded [maxBlockBits/8 + 8]byte
 }
 
-// Reset puts the scan before the first block of a list.
+// Reset positions the scan before the first block of a list.
 func (s *Scan) Reset(l *List) {
 	s.l, s.b, s.behind, s.N, s.err = l, -1, 0, 0, nil
 	s.chunk, s.body, s.short = nil, nil, false
 }
 
-// ResetShort puts the scan before the block of a short list that is given by its entry (an even first
-// byte says that it is short). This makes no List, of which a merge would have to make millions.
-// It returns the last document. The entry is not kept. An error matches corrupt.Err.
+// ResetShort positions the scan before the block of a short list, given its entry. (An even first
+// byte marks a short list.) It makes no List, because a merge would have to make millions. It
+// returns the last document and does not keep entry. An error matches corrupt.Err.
 func (s *Scan) ResetShort(entry []byte) (last uint32, err error) {
 	s.Reset(nil)
 	body, err := unsealEntry(entry)
@@ -68,7 +68,7 @@ func (s *Scan) ResetShort(entry []byte) (last uint32, err error) {
 	return k.last(), nil
 }
 
-// Next reads the next block. It returns false behind the last, and when one cannot be read.
+// Next reads the next block. It returns false after the last block and on an error.
 func (s *Scan) Next() bool {
 	s.N, s.shift = 0, 0
 	if s.short {
@@ -87,11 +87,11 @@ func (s *Scan) Next() bool {
 	return true
 }
 
-// Err returns what ended the scan early, nil at the true end.
+// Err returns the error that ended the scan early, or nil.
 func (s *Scan) Err() error { return s.err }
 
-// Shift adds the same to each document of the block at hand; a sum wraps around, so that documents
-// may also move down. They must be documents still.
+// Shift adds by to each document of the current block. Sums wrap around, so documents may also move
+// down. The results must be valid documents.
 func (s *Scan) Shift(by uint32) {
 	if by == 0 {
 		return
@@ -117,7 +117,7 @@ func (s *Scan) read() (err error) {
 	return inBlock(err, s.b)
 }
 
-// load gets the chunk of block b, from the list if it has it.
+// load gets the chunk of block b, from the list if it is loaded there.
 func (s *Scan) load() error {
 	l := s.l
 	s.chunk, s.body, s.behind = l.tail, nil, l.Blocks()
@@ -155,7 +155,7 @@ func (s *Scan) readRows() error {
 	return decodeFreqs(&s.TFs, rows[RowBytes*e.docRows(n):], e, n)
 }
 
-// rows are those of the block at hand.
+// rows returns the rows of the current block.
 func (s *Scan) rows() []byte {
 	return s.chunk.from(s.l.Off[s.b])[:RowBytes*s.l.Enc[s.b].Rows(s.l.BlockLen(s.b))]
 }

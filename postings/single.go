@@ -2,8 +2,8 @@ package postings
 
 import "slices"
 
-// A single is a list of one block with all its arrays, so that opening a term that
-// occurs once, as half of all terms do, takes three allocations.
+// A single is a list of one block together with its arrays. It makes opening a term that occurs
+// once, as half of all terms do, take only three allocations.
 type single struct {
 	List
 	last  [1]uint32 // of the block and of the extent
@@ -13,8 +13,8 @@ type single struct {
 	chunk chunk
 }
 
-// newSingle makes a list of the postings of a block, at least one, whose best pairs
-// are best.
+// newSingle makes a list of the postings of a block. There is at least one, and best holds their
+// best pairs.
 func newSingle(k *block, blockSize int, best []Impact) *List {
 	s := new(single)
 	best = slices.Clone(best)

@@ -1,23 +1,22 @@
 package postings
 
-// Sizes says how many bytes a list takes, part by part. Eight times a part over
-// List.Count is its bits per posting.
+// Sizes says how many bytes a list takes, part by part. The bits per posting of a part are eight
+// times its size over List.Count.
 type Sizes struct {
 	Docs      int // documents
 	Freqs     int // frequencies
-	Directory int // all else: entry, directory, guards and checksums
+	Directory int // the rest: entry, directory, guards and checksums
 }
 
-// Add sums sizes.
+// Add adds o to s.
 func (s *Sizes) Add(o Sizes) {
 	s.Docs += o.Docs
 	s.Freqs += o.Freqs
 	s.Directory += o.Directory
 }
 
-// SizeBreakdown returns the stored size of a list from Open, without keys. For a
-// view, which is not stored, Directory is 0. Of a list by the codec Interpolative it reads
-// all chunks.
+// SizeBreakdown returns the stored size of a list from Open, without keys. For a view, which is not
+// stored, Directory is 0. For a list of the codec Interpolative it reads all chunks.
 func (l *List) SizeBreakdown() (Sizes, error) {
 	if l.entry > 0 && l.load == nil {
 		s := l.stored

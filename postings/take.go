@@ -5,14 +5,15 @@ import (
 	"slices"
 )
 
-// Take appends the block that s is at, as Shift has moved it; its documents must be such as AddAll
-// wants. It returns false, and does nothing, where that would be no block of this list: when it is a
-// short one, or when others have left this list in the middle of a block.
+// Take appends the current block of s, as moved by Shift; its documents must satisfy AddAll. Take
+// returns false and does nothing when the block cannot be a block of this list: when it is shorter
+// than a full block, or when this list has an unfinished block.
 //
-// The block's best pairs are taken as they are: its documents must have the length codes that they had.
-// Its bytes are taken if this codec would make the same ones. For that, the block must have been written by this
-// codec, and the document before it must have moved as it has, as that is what its code counts from: so
-// the first block of a second input is encoded again. What Scan has found sound is sound here.
+// Take copies the block's best pairs, so its documents must have their original length codes. It
+// copies the bytes if this codec would write the same ones. That requires that this codec wrote the
+// block, and that the preceding document has moved by the same distance, because the block's code
+// counts from it. So the first block of a second input is encoded again. Take relies on the checks
+// of Scan.
 func (w *Writer) Take(s *Scan) bool {
 	pairs, ok := w.pairsOf(s)
 	if !ok {
@@ -25,7 +26,7 @@ func (w *Writer) Take(s *Scan) bool {
 	w.imp.Start = append(w.imp.Start, uint32(len(w.imp.pairs)))
 	w.count += s.N
 	copies := w.copies(s)
-	if !copies || len(w.last) == 0 { // Finish may want the first block
+	if !copies || len(w.last) == 0 { // Finish may need the first block
 		w.k.n, w.k.docs, w.k.tfs = s.N, s.Docs, s.TFs
 	}
 	if copies {
@@ -37,8 +38,8 @@ func (w *Writer) Take(s *Scan) bool {
 	return true
 }
 
-// pairsOf returns the best pairs of the block that s is at, if that can be a block of this list. Pairs
-// that do not go with the frequencies, which may be damage, are not taken.
+// pairsOf returns the best pairs of the current block of s if it can be a block of this list. It
+// rejects pairs that contradict the frequencies, which may be damage.
 func (w *Writer) pairsOf(s *Scan) (pairs []Impact, ok bool) {
 	if size := w.blockSize(); w.k.n > 0 || s.N != size || s.l == nil || s.l.BlockSize != size {
 		return nil, false
@@ -47,7 +48,7 @@ func (w *Writer) pairsOf(s *Scan) (pairs []Impact, ok bool) {
 	return pairs, pairs[len(pairs)-1].TF == slices.Max(s.TFs[:s.N])
 }
 
-// copies reports whether the block that s is at has the bytes that it would have here.
+// copies reports whether the current block of s would have the same bytes in this list.
 func (w *Writer) copies(s *Scan) bool {
 	if s.l.before(s.b)+s.shift != w.lastDoc() {
 		return false
@@ -58,8 +59,9 @@ func (w *Writer) copies(s *Scan) bool {
 	return s.l.Enc[s.b].madeBy(w.Codec)
 }
 
-// madeBy reports whether a codec of rows would write a whole block in this encoding. PFor and Rice are known by
-// their own kind only: a block without it may come from a list by Packed, where they were not tried.
+// madeBy reports whether a codec of rows would write a whole block in this encoding. PFor and Rice
+// are known only by their own kinds: a block without them may come from a list of the codec Packed,
+// which did not try them.
 func (e Encoding) madeBy(codec Kind) bool {
 	docs, freqs := e.Kind(), e.FreqKind()
 	if codec == Packed {
@@ -68,7 +70,7 @@ func (e Encoding) madeBy(codec Kind) bool {
 	return docs == codec && (freqs == codec || freqs == Packed) || docs < PFor && freqs == codec
 }
 
-// copyBlock appends the bytes of the block that s is at.
+// copyBlock appends the bytes of the current block of s.
 func (w *Writer) copyBlock(s *Scan) {
 	if s.Docs[0] >= MaxDoc || s.Docs[s.N-1] >= MaxDoc {
 		panic(fmt.Sprintf("BUG: documents %d to %d", s.Docs[0], s.Docs[s.N-1]))

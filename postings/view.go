@@ -6,13 +6,12 @@ import (
 	"sync/atomic"
 )
 
-// View returns the postings of documents below limit as a list that stays as it is
-// while the builder goes on. It shares the payload of full blocks and copies the
-// directory (about 20 bytes a block), so it costs little more than the blocks it
-// is made of are worth. Nothing but the call itself must be kept apart from Add.
+// View returns the postings of documents below limit as a list that does not change while the
+// builder grows. It shares the payload of full blocks and copies the directory (about 20 bytes per
+// block), so it is cheap. Only the call itself must not overlap with Add.
 //
-// When limit cuts a full block, the impacts of what is left of it are those of the
-// whole: still bounds, but perhaps not attained.
+// When limit cuts a full block, the remaining postings keep the impacts of the whole block. These
+// are still bounds, but perhaps not attained.
 func (b *Builder) View(limit uint32) *List {
 	f := b.full
 	size, full := b.blockSize(), 0
@@ -50,13 +49,13 @@ func (b *Builder) View(limit uint32) *List {
 	return l
 }
 
-// cut drops the postings of documents from limit on.
+// cut drops the postings of documents at or after limit.
 func (k *block) cut(limit uint32) {
 	k.n = sort.Search(k.n, func(i int) bool { return k.docs[i] >= limit })
 }
 
-// readBlock unpacks documents and frequencies of full block i of size postings;
-// length codes are known no more.
+// readBlock unpacks the documents and frequencies of full block i. Blocks have size postings.
+// Length codes are not kept, so it cannot restore them.
 func (f *blocks) readBlock(k *block, i, size int) {
 	c := f.chunkOf[i/ExtentBlocks]
 	e := f.enc[i]
@@ -100,7 +99,7 @@ func (f *blocks) share(l *List, n int) {
 	}
 }
 
-// addTail appends a last block that lies in no chunk. p holds its impacts.
+// addTail appends a last block that is in no chunk. p holds its impacts.
 func (l *List) addTail(k *block, p *pareto) {
 	off := uint32(0)
 	if n := len(l.Last); n > 0 {
@@ -114,8 +113,8 @@ func (l *List) addTail(k *block, p *pareto) {
 	l.BlockImpacts.push(p)
 }
 
-// finishExtents makes, from the blocks, those extents that the list lacks, and the
-// impacts of the list.
+// finishExtents derives from the blocks the extents that the list lacks, and the impacts of the
+// list.
 func (l *List) finishExtents() {
 	var p pareto
 	for from := len(l.ExtLast) * ExtentBlocks; from < len(l.Last); from += ExtentBlocks {

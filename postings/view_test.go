@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestViewWhileAdding takes views of every prefix, with every kind of limit, and
-// checks them only after the builder has gone on.
+// TestViewWhileAdding takes views of every prefix, with every kind of limit, and checks them only
+// after more postings were added.
 func TestViewWhileAdding(t *testing.T) {
 	for size := 1; size <= 8; size++ {
 		rng := rand.New(rand.NewPCG(9, uint64(size)))
@@ -27,7 +27,7 @@ func TestViewWhileAdding(t *testing.T) {
 			if n <= i {
 				limit = ps[n].doc
 			}
-			cut := n < i+1-(i+1)%size // some full block is cut, or may be
+			cut := n < i+1-(i+1)%size // a full block is cut, or may be
 			views = append(views, taken{b.View(limit), ps[:n], cut})
 		}
 		for _, v := range views {
@@ -36,8 +36,8 @@ func TestViewWhileAdding(t *testing.T) {
 	}
 }
 
-// TestViewsAreIndependent reads views in other goroutines while the builder adds,
-// for the race detector to watch.
+// TestViewsAreIndependent reads views in other goroutines while the builder grows, under the race
+// detector.
 func TestViewsAreIndependent(t *testing.T) {
 	ps := random(rand.New(rand.NewPCG(11, 12)), 10_000)
 	b := new(Builder)
@@ -61,8 +61,7 @@ func TestViewsAreIndependent(t *testing.T) {
 	}
 }
 
-// TestReset uses one builder for many lists, with and without views that outlive
-// them.
+// TestReset uses one builder for many lists, with and without views that outlive them.
 func TestReset(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 14))
 	b := &Builder{BlockSize: 4}
@@ -104,7 +103,7 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
-// TestAddRefuses shows what only a bug can ask for.
+// TestAddRefuses checks that misuse, which only a bug can cause, panics.
 func TestAddRefuses(t *testing.T) {
 	for name, add := range map[string]func(b *Builder){
 		"the same document twice": func(b *Builder) { b.Add(7, 1, 1) },
@@ -125,7 +124,7 @@ func TestAddRefuses(t *testing.T) {
 	}
 }
 
-// TestBuilderBytes keeps most terms cheap.
+// TestBuilderBytes checks that most terms take little memory.
 func TestBuilderBytes(t *testing.T) {
 	if n := build(0, []posting{{1_000_000, 2, 40}}).Bytes(); n > 64 {
 		t.Errorf("a builder of one posting takes %d bytes", n)

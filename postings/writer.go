@@ -6,18 +6,18 @@ import (
 	"slices"
 )
 
-// A Writer makes the stored form of lists, one after the other, and nothing else: blocks are
-// encoded as they are stored, and nothing is kept that only a view needs. It takes postings
-// (AddAll) and whole blocks of other lists (Take). The zero value is ready to use.
+// A Writer makes the stored form of lists, one after the other. It encodes blocks as they are
+// stored, and keeps nothing that only a view needs. It takes postings (AddAll) and whole blocks of
+// other lists (Take). The zero value is ready to use.
 //
-// A Writer is for one goroutine at a time. It is some 3 KB, and keeps room for the directory
-// and for a chunk: keep it.
+// A Writer is for one goroutine at a time. It is about 3 KB and keeps room for the directory and
+// for a chunk: reuse it.
 type Writer struct {
 	Codec Kind // Packed, PFor, Rice or Interpolative: see the package comment
 
 	size  int   // postings in a block, fewer than BlockSize in tests; 0 for BlockSize
-	k     block // the unfinished block. When it is empty its arrays still hold the block before, if that is the first.
-	count int   // postings, those of k among them
+	k     block // the unfinished block. When it is empty, its arrays still hold the previous block if that is the first.
+	count int   // postings, including those of k
 	taken int
 
 	last []uint32 // of each block, as in List
@@ -25,16 +25,16 @@ type Writer struct {
 	imp  Impacts
 	best pareto // empty between calls
 
-	rows   uint32    // of the blocks of the chunk at hand
-	packed []byte    // they themselves, unless the codec is Interpolative
-	coded  bitWriter // the chunk at hand by the codec Interpolative
-	chunks [][]byte  // those before, sealed
+	rows   uint32    // of the blocks of the current chunk
+	packed []byte    // these rows, unless the codec is Interpolative
+	coded  bitWriter // the current chunk of the codec Interpolative
+	chunks [][]byte  // earlier ones, sealed
 }
 
 // Len returns the number of postings added since the last Finish.
 func (w *Writer) Len() int { return w.count }
 
-// Taken returns how many blocks of other lists have been taken byte for byte since the Writer was made.
+// Taken returns how many blocks of other lists the Writer has copied byte for byte in its lifetime.
 func (w *Writer) Taken() int { return w.taken }
 
 func (w *Writer) blockSize() int {
@@ -44,7 +44,7 @@ func (w *Writer) blockSize() int {
 	return w.size
 }
 
-// lastDoc is the last document in blocks, noDoc when there are none.
+// lastDoc is the last document in blocks, or noDoc.
 func (w *Writer) lastDoc() uint32 {
 	if len(w.last) == 0 {
 		return noDoc
@@ -52,9 +52,9 @@ func (w *Writer) lastDoc() uint32 {
 	return w.last[len(w.last)-1]
 }
 
-// AddAll appends postings, one for each element of docs: these rise strictly from above all
-// documents added before and are below MaxDoc; frequencies are at least 1; lengths are the
-// length codes of the documents' fields.
+// AddAll appends postings, one for each element of docs. Documents rise strictly from above all
+// documents added before and are below MaxDoc. Frequencies are at least 1. lengths are the length
+// codes of the documents' fields.
 func (w *Writer) AddAll(docs, tfs []uint32, lengths []uint8) {
 	size := w.blockSize()
 	w.count += len(docs)
@@ -69,7 +69,7 @@ func (w *Writer) AddAll(docs, tfs []uint32, lengths []uint8) {
 	}
 }
 
-// check panics when postings are not such as AddAll wants.
+// check panics when postings do not satisfy AddAll.
 func (k *block) check(prev uint32) {
 	for i, d := range k.docs[:k.n] {
 		if d-prev-1 >= MaxDoc || d >= MaxDoc || k.tfs[i] == 0 {
@@ -93,7 +93,7 @@ func (w *Writer) addPairs(k *block) {
 	}
 }
 
-// encode appends a block, of which the best pairs are there.
+// encode appends a block whose best pairs are already in w.
 func (w *Writer) encode(k *block) {
 	k.check(w.lastDoc())
 	w.beginBlock()
@@ -106,7 +106,7 @@ func (w *Writer) encode(k *block) {
 	w.addToDirectory(k.last(), e, k.n)
 }
 
-// beginBlock ends the chunk at hand when the next block does not belong to it: see List.layout.
+// beginBlock ends the current chunk when the next block does not belong to it: see List.layout.
 func (w *Writer) beginBlock() {
 	if !w.Codec.IsCodec() {
 		panic(fmt.Sprintf("BUG: postings.Writer.Codec is %v", w.Codec))
@@ -122,7 +122,7 @@ func (w *Writer) addToDirectory(last uint32, e Encoding, n int) {
 	w.rows += uint32(e.Rows(n))
 }
 
-// endChunk seals the chunk at hand.
+// endChunk seals the current chunk.
 func (w *Writer) endChunk() {
 	body, guard := w.packed, GuardBytes-4
 	if w.Codec == Interpolative {
@@ -134,8 +134,8 @@ func (w *Writer) endChunk() {
 	w.packed, w.coded.b, w.rows = w.packed[:0], w.coded.b[:0], 0
 }
 
-// Finish returns the stored form of all postings added, which must be at least one, and makes
-// the Writer empty. The result is independent of it.
+// Finish returns the stored form of all postings added, of which there must be at least one, and
+// empties the Writer. The result is independent of it.
 func (w *Writer) Finish() Encoded {
 	defer w.reset()
 	switch len(w.last) {
@@ -160,7 +160,7 @@ func (w *Writer) Finish() Encoded {
 	return w.long()
 }
 
-// long is Finish for a list of two blocks or more, when all are encoded.
+// long is Finish for a list of two or more blocks, all of them encoded.
 func (w *Writer) long() Encoded {
 	l := &List{Count: w.count, BlockSize: w.blockSize(), Last: w.last, Enc: w.enc, BlockImpacts: w.imp}
 	enc := Encoded{Chunks: slices.Clone(w.chunks)}
@@ -181,12 +181,12 @@ func (w *Writer) long() Encoded {
 	return enc
 }
 
-// reset makes the Writer empty.
+// reset empties the Writer.
 func (w *Writer) reset() {
 	w.k.n, w.count, w.rows = 0, 0, 0
 	w.last, w.enc = w.last[:0], w.enc[:0]
 	w.imp.Start, w.imp.pairs = w.imp.Start[:0], w.imp.pairs[:0]
-	clear(w.chunks) // they are the caller's
+	clear(w.chunks) // the caller owns them
 	w.packed, w.chunks = w.packed[:0], w.chunks[:0]
 	w.coded = bitWriter{b: w.coded.b[:0]}
 }

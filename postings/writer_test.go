@@ -11,7 +11,7 @@ import (
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
-// columns tears postings apart.
+// columns splits postings into columns.
 func columns(ps []posting) (docs, tfs []uint32, lengths []uint8) {
 	for _, p := range ps {
 		docs, tfs, lengths = append(docs, p.doc), append(tfs, p.tf), append(lengths, p.length)
@@ -19,7 +19,7 @@ func columns(ps []posting) (docs, tfs []uint32, lengths []uint8) {
 	return docs, tfs, lengths
 }
 
-// write makes the stored form of postings one by one, without a block of any other list.
+// write makes the stored form of postings with AddAll, without blocks of another list.
 func write(w *Writer, ps []posting) Encoded {
 	for _, p := range ps {
 		w.AddAll([]uint32{p.doc}, []uint32{p.tf}, []uint8{p.length})
@@ -27,7 +27,7 @@ func write(w *Writer, ps []posting) Encoded {
 	return w.Finish()
 }
 
-// TestWriterAddAll: one Writer makes many lists, of postings that come in pieces of any size.
+// TestWriterAddAll makes many lists with one Writer, from pieces of any size.
 func TestWriterAddAll(t *testing.T) {
 	rng := rand.New(rand.NewPCG(91, 92))
 	for _, codec := range codecs {
@@ -58,14 +58,14 @@ func TestWriterAddAll(t *testing.T) {
 	}
 }
 
-// A scanInput is a list as a merge gets it, with documents that count from a base of its own.
+// A scanInput is a list as a merge gets it. Its documents count from its own base.
 type scanInput struct {
 	list *List
 	base uint32
 	ps   []posting // with their documents in the merged list
 }
 
-// cutInputs cuts postings into lists, most of them by one codec, some in memory.
+// cutInputs cuts postings into lists, most of them written by one codec, some in memory.
 func cutInputs(t *testing.T, rng *rand.Rand, ps []posting, codec Kind) []scanInput {
 	var all []scanInput
 	for len(ps) > 0 {
@@ -91,7 +91,7 @@ func cutInputs(t *testing.T, rng *rand.Rand, ps []posting, codec Kind) []scanInp
 	return all
 }
 
-// takeAll writes all inputs by blocks, as a merge does.
+// takeAll writes all inputs block by block, as a merge does.
 func takeAll(t *testing.T, w *Writer, inputs []scanInput) Encoded {
 	var s Scan
 	for _, in := range inputs {
@@ -113,8 +113,8 @@ func takeAll(t *testing.T, w *Writer, inputs []scanInput) Encoded {
 	return w.Finish()
 }
 
-// TestTake: lists of blocks that were taken are those of single postings, byte for byte, whatever the
-// inputs were written by and wherever they join.
+// TestTake checks that lists made from taken blocks equal lists made from single postings, byte for
+// byte, for all codecs of the inputs and wherever they join.
 func TestTake(t *testing.T) {
 	rng := rand.New(rand.NewPCG(93, 94))
 	for _, codec := range codecs {
@@ -133,8 +133,9 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// TestTaken says which blocks are taken: all whole ones of a first list, those of a second that it is
-// aligned with but for its first block, and none of a list that lies askew, or of another codec.
+// TestTaken checks which blocks are copied. Of a first list, all whole blocks are; of an aligned
+// second list, all but its first. No block is copied from a list that is not aligned or has another
+// codec.
 func TestTaken(t *testing.T) {
 	rng := rand.New(rand.NewPCG(95, 96))
 	for _, codec := range []Kind{Packed, Interpolative} {
@@ -147,13 +148,13 @@ func TestTaken(t *testing.T) {
 			{10*BlockSize + 127, 0, codec, 10},
 			{10 * BlockSize, 5*BlockSize + 3, codec, 10 + 4},
 			{10*BlockSize + 1, 5 * BlockSize, codec, 10},
-			{10 * BlockSize, 0, Interpolative - codec, 0}, // the other one
-			{BlockSize, 0, codec, 0},                      // a short list has rows, and no bits but those of its entry
+			{10 * BlockSize, 0, Interpolative - codec, 0}, // the other codec
+			{BlockSize, 0, codec, 0},                      // a short list has rows, and no bit string but that of its entry
 		} {
 			ps := random(rng, c.first+c.second)
 			inputs := []scanInput{{list: reopen(t, buildBy(c.from, 0, ps[:c.first])), ps: ps[:c.first]}}
 			if c.second > 0 {
-				in := scanInput{base: ps[c.first-1].doc, ps: ps[c.first:]} // so its first block counts from elsewhere
+				in := scanInput{base: ps[c.first-1].doc, ps: ps[c.first:]} // so its first block counts from another document
 				own := slices.Clone(in.ps)
 				for i := range own {
 					own[i].doc -= in.base
@@ -173,7 +174,7 @@ func TestTaken(t *testing.T) {
 	}
 }
 
-// TestTakeRefusesWrongPairs: best pairs that do not go with the frequencies are not taken over.
+// TestTakeRefusesWrongPairs checks that best pairs that contradict the frequencies are not copied.
 func TestTakeRefusesWrongPairs(t *testing.T) {
 	l := reopen(t, build(0, random(rand.New(rand.NewPCG(97, 98)), 1000)))
 	for i := range l.BlockImpacts.pairs {
@@ -188,7 +189,7 @@ func TestTakeRefusesWrongPairs(t *testing.T) {
 	}
 }
 
-// TestWriterRefuses shows what only a bug can ask for.
+// TestWriterRefuses checks that misuse, which only a bug can cause, panics.
 func TestWriterRefuses(t *testing.T) {
 	ps := random(rand.New(rand.NewPCG(99, 100)), BlockSize)
 	for name, use := range map[string]func(w *Writer){
@@ -212,7 +213,7 @@ func TestWriterRefuses(t *testing.T) {
 	}
 }
 
-// takeShifted takes a block of postings.
+// takeShifted takes a block made of ps, shifted by by.
 func takeShifted(w *Writer, ps []posting, by uint32) {
 	var s Scan
 	s.Reset(build(0, ps).View(MaxDoc))
@@ -235,8 +236,8 @@ func scan(l *List) ([]posting, error) {
 	return ps, s.Err()
 }
 
-// TestScanKeepsNothing: a scan reads each chunk once and leaves none in the list; what is there already it
-// does not read again, if that is what it needs.
+// TestScanKeepsNothing checks that a scan reads each chunk once and leaves none in the list. It
+// does not read a chunk that is loaded in the form it needs.
 func TestScanKeepsNothing(t *testing.T) {
 	ps := random(rand.New(rand.NewPCG(101, 102)), 150_000)
 	for _, codec := range []Kind{Packed, Interpolative} {
@@ -291,8 +292,8 @@ func TestScanFindsDamage(t *testing.T) {
 	}
 }
 
-// TestDamageBehindChecksums flips bits of chunks and seals them again: a scan finds what the decoder of a
-// search finds, and what it lets pass is taken such that searches can read it.
+// TestDamageBehindChecksums flips bits of chunks and seals them again. A scan must find what the
+// decoder of a search finds. What it accepts must be taken so that searches can read it.
 func TestDamageBehindChecksums(t *testing.T) {
 	rng := rand.New(rand.NewPCG(105, 106))
 	found, step := make(map[bool]int), 1
@@ -318,8 +319,8 @@ func TestDamageBehindChecksums(t *testing.T) {
 	}
 }
 
-// checkScan scans a list that may be damaged behind its checksums, holds that to what searches read, and
-// takes its blocks into a list of each codec.
+// checkScan scans a list that may be damaged despite valid checksums, compares the result with what
+// searches read, and takes its blocks into a list of each codec.
 func checkScan(t *testing.T, l *List) error {
 	t.Helper()
 	want, wantErr := read(l)
@@ -351,7 +352,7 @@ func checkScan(t *testing.T, l *List) error {
 	return nil
 }
 
-// checkShort scans a short list by its entry, which Open has made a list of, or has found damaged.
+// checkShort scans a short list from its entry and compares the result with that of Open.
 func checkShort(t *testing.T, entry []byte, l *List, openErr error) {
 	t.Helper()
 	if entry[0]&1 != 0 {
@@ -388,8 +389,8 @@ func checkShort(t *testing.T, entry []byte, l *List, openErr error) {
 	}
 }
 
-// TestScanShort reads short lists by their entries, sound and with every bit flipped, behind the checksum
-// and with it.
+// TestScanShort reads short lists from their entries: intact, and with every bit flipped, both with
+// the old checksum and with a valid one.
 func TestScanShort(t *testing.T) {
 	rng := rand.New(rand.NewPCG(111, 112))
 	for _, n := range []int{1, 2, 3, 40, 127, 128, 129} {
@@ -413,7 +414,7 @@ func TestScanShort(t *testing.T) {
 	}
 }
 
-// TestCopyBits copies bit strings from and to any place.
+// TestCopyBits copies bit strings between arbitrary positions.
 func TestCopyBits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(107, 108))
 	src := make([]byte, 40)
@@ -445,8 +446,8 @@ func TestCopyBits(t *testing.T) {
 	}
 }
 
-// BenchmarkTake writes a list from one of the same codec: by blocks that are taken, by blocks of which
-// only the best pairs are, because they come behind another document, and by postings.
+// BenchmarkTake writes a list from one of the same codec: from copied blocks, from blocks that
+// follow another document, so that only their best pairs are copied, and from postings.
 func BenchmarkTake(b *testing.B) {
 	ps := skewed(rand.New(rand.NewPCG(109, 110)), 800*BlockSize)
 	docs, tfs, lengths := columns(ps)
