@@ -6,15 +6,15 @@ import (
 	"unsafe"
 )
 
-// A Token is one term of a text and the place it was found at.
+// A Token is one term of a text and its place there.
 type Token struct {
-	// Term is what is indexed: never empty, always valid UTF-8. It is valid
-	// only while the batch it came in is being handled.
+	// Term is what is indexed: never empty, always valid UTF-8. It is valid only until emit
+	// returns.
 	Term []byte
 
-	// Start and End are byte offsets: the token was made from text[Start:End].
-	// They speak of the text as it was given, so they stay true when a filter
-	// shortens, folds or stems the term. 0 <= Start < End <= len(text).
+	// Start and End are byte offsets: the token was made from text[Start:End]. They refer to the
+	// original text, so they stay true when a filter shortens, folds or stems the term. 0 <= Start
+	// < End <= len(text).
 	Start, End int
 
 	// Position counts the tokens that the tokenizer found, from 0. A token that a
@@ -22,34 +22,33 @@ type Token struct {
 	// that share a position are alternatives.
 	Position int
 
-	// Span is how many positions the token takes: more than 1 when it stands beside
-	// alternatives of several tokens, as a synonym of several words does. 0 means 1.
+	// Span is how many positions the token takes. It is more than 1 for an alternative to several
+	// tokens, such as a synonym of several words. 0 means 1.
 	Span int
 }
 
-// Next returns the position of the tokens that follow on t.
+// Next returns the position of the tokens that follow t.
 func (t *Token) Next() int { return t.Position + max(1, t.Span) }
 
 // An Analyzer turns text into tokens. All methods may be called by many
 // goroutines at once.
 type Analyzer interface {
-	// Name is what Lookup knows the analyzer by, or would.
+	// Name is the analyzer's name in Lookup, if it is registered.
 	Name() string
 
-	// Analyze calls emit with the tokens of text in the order of their Start (ties
-	// in the order of their End), in batches of 1 to MaxBatch tokens; a text without
-	// tokens makes no call. Positions never fall. The batch and the terms in it belong to the
-	// analyzer again when emit returns; until then emit may change them.
+	// Analyze calls emit with the tokens of text in the order of their Start (ties in the order of
+	// their End), in batches of 1 to MaxBatch tokens. A text without tokens makes no call.
+	// Positions never fall. emit may change the batch and its terms, which belong to the analyzer
+	// again when emit returns.
 	//
-	// Analyze neither writes to text nor keeps it, whatever bytes it holds.
+	// Analyze accepts any bytes. It neither writes to text nor keeps it.
 	Analyze(text []byte, emit func(batch []Token))
 }
 
-// New makes an analyzer of a tokenizer and the filters that its tokens pass
-// through, in that order.
+// New makes an analyzer of a tokenizer and the filters that its tokens pass through, in that order.
 //
-// A Lowercase that comes first, or behind Possessive alone, costs next to
-// nothing: it is done while the term is copied out of the text.
+// A Lowercase that comes first, or right after Possessive, costs almost nothing: terms are
+// lower-cased while they are copied out of the text.
 func New(name string, t Tokenizer, filters ...Filter) Analyzer {
 	c := &chain{name: name, tokenizer: t}
 	c.lower, c.filters = fuseLowercase(filters)
@@ -63,7 +62,7 @@ type chain struct {
 	name      string
 	tokenizer Tokenizer
 	lower     bool     // terms are lower-cased as they are added to a batch
-	filters   []Filter // what is left to do
+	filters   []Filter // remaining filters
 	pool      sync.Pool
 	termPool  sync.Pool // batches of AnalyzeTerms
 }
@@ -79,23 +78,23 @@ func (c *chain) Analyze(text []byte, emit func(batch []Token)) {
 	c.tokenizer.Tokenize(text, b)
 	b.pass(true)
 	b.emit = nil
-	// A panic in emit or in a tokenizer loses the batch to the garbage collector: it
-	// may be half full.
+	// After a panic in emit or in a tokenizer the batch may be half full, so it does not return to
+	// the pool.
 	c.pool.Put(b)
 }
 
-// A TermAnalyzer is an Analyzer that can leave out where in the text terms stand, which
-// saves a third of the time. Analyzers that New makes are.
+// A TermAnalyzer is an Analyzer that can omit the places of terms in the text, which saves a third
+// of the time. Analyzers from New are TermAnalyzers.
 type TermAnalyzer interface {
 	Analyzer
 
-	// AnalyzeTerms calls emit with the terms that Analyze finds, in that order, in batches of 1 to MaxBatch.
-	// A term of at most seven bytes is a number: its bytes, little-endian, with their count
-	// in the top byte. For a longer one that byte is 255, and its bytes are the next of long. Both
-	// slices belong to the analyzer again when emit returns.
+	// AnalyzeTerms calls emit with the terms that Analyze finds, in that order, in batches of 1 to
+	// MaxBatch. A term of at most seven bytes is a number: its bytes, little-endian, with their
+	// count in the top byte. For a longer term that byte is 255, and the term is the next element
+	// of long. Both slices belong to the analyzer again when emit returns.
 	//
-	// It returns false, and makes no call, when this analyzer can do nothing but Analyze: when
-	// it has a filter.
+	// It returns false, and makes no call, when this analyzer has a filter and so supports only
+	// Analyze.
 	AnalyzeTerms(text []byte, emit func(keys []uint64, long [][]byte)) bool
 }
 
@@ -125,9 +124,9 @@ func AnalyzeString(a Analyzer, text string, emit func(batch []Token)) {
 	a.Analyze(unsafe.Slice(unsafe.StringData(text), len(text)), emit)
 }
 
-// Tokens iterates over the tokens of a string, which is not copied. A token's
-// Term is valid until the loop's next turn. Leaving the loop early is correct but saves
-// little: the rest of the text is still analyzed.
+// Tokens iterates over the tokens of a string, which is not copied. A token's Term is valid until
+// the next iteration. Leaving the loop early is correct but saves little: the rest of the text is
+// still analyzed.
 //
 //	for t := range analysis.Tokens(analysis.English(), "The running dogs") {
 //		fmt.Printf("%s ", t.Term) // run dog

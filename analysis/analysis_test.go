@@ -17,7 +17,7 @@ import (
 	"github.com/riffle-search/riffle/internal/impl"
 )
 
-// custom are analyzers that the scripts use besides the registered ones.
+// custom are the unregistered analyzers of the scripts.
 var custom = map[string]Analyzer{
 	"words-8":         New("words-8", Words{MaxBytes: 8}),
 	"whitespace-8":    New("whitespace-8", Whitespace{MaxBytes: 8}),
@@ -90,7 +90,7 @@ func runLine(out *strings.Builder, cmd string, a Analyzer, text string) {
 	}
 }
 
-// checkTokens holds an analyzer to what Token and Analyzer promise.
+// checkTokens checks the promises of Token and Analyzer.
 func checkTokens(t *testing.T, a Analyzer, text []byte) {
 	t.Helper()
 	for range impl.Each("analysis") {
@@ -129,7 +129,7 @@ func checkTokensOnce(t *testing.T, a Analyzer, text []byte) {
 	}
 }
 
-// checkTerms: AnalyzeTerms finds the terms that Analyze finds, unless it finds nothing at all.
+// checkTerms checks that AnalyzeTerms finds the terms that Analyze finds, if it is supported.
 func checkTerms(t *testing.T, a Analyzer, text []byte) {
 	t.Helper()
 	var got []string
@@ -192,7 +192,7 @@ func TestTokenPromises(t *testing.T) {
 	}
 }
 
-// FuzzAnalyzers feeds any bytes to every analyzer.
+// FuzzAnalyzers feeds arbitrary bytes to every analyzer.
 func FuzzAnalyzers(f *testing.F) {
 	for _, s := range hardTexts {
 		f.Add([]byte(s))
@@ -205,8 +205,8 @@ func FuzzAnalyzers(f *testing.F) {
 	})
 }
 
-// TestConcurrentUse has many goroutines share an analyzer, one of them in the
-// midst of another's batch.
+// TestConcurrentUse has many goroutines share an analyzer, one of them while another handles a
+// batch.
 func TestConcurrentUse(t *testing.T) {
 	const sentence = "The dogs' owner wasn't RUNNING past l’été in naïve ways. "
 	text := strings.Repeat(sentence, 200)
@@ -233,7 +233,7 @@ func TestConcurrentUse(t *testing.T) {
 	wg.Wait()
 }
 
-// TestFoldShortcut holds terms that Fold calls folded to the long way round.
+// TestFoldShortcut checks that the full algorithm leaves terms alone that Fold considers folded.
 func TestFoldShortcut(t *testing.T) {
 	folded := 0
 	for _, text := range append(hardTexts, "й и\u0306 が か\u3099 한국어 ᄒ\u1161 שָׁלוֹם Ёлка ø ﬁ हिन्दी Ⱥ К") {

@@ -6,57 +6,55 @@ import (
 	"unicode/utf8"
 )
 
-// MaxBatch is how many tokens a batch holds at most: enough to make the calls of
-// filters and of emit free, few enough for terms and tokens (some 60 KB) to stay in
-// the second-level cache.
+// MaxBatch is the most tokens that a batch holds. It is large enough that calls of filters and of
+// emit cost next to nothing, and small enough that terms and tokens (some 60 KB) stay in the
+// second-level cache.
 const MaxBatch = 1024
 
 // arenaBytes is how many bytes of terms a batch holds. 1,024 English words take 5 KB.
 const arenaBytes = 16 << 10
 
-// A Tokenizer finds the tokens of a text. It must be safe for use by many
-// goroutines at once; what it has to remember between two tokens of one text
-// belongs on its stack.
+// A Tokenizer finds the tokens of a text. It must be safe for use by many goroutines at once, so it
+// must keep its state for a text on the stack.
 type Tokenizer interface {
 	// Tokenize adds the tokens of text to b in the order of their start.
 	Tokenize(text []byte, b *Batch)
 }
 
-// A Filter changes the tokens of a batch in place and returns those that stay,
-// which share the batch's memory and are never more than came. It may shorten a
-// Term or give it new memory, but not write past its end; it must not leave one empty or cut a
-// rune in two. Filters must be safe for use by many goroutines at once.
+// A Filter changes the tokens of a batch in place and returns those to keep, which share the
+// batch's memory and are never more than it got. It may shorten a Term or give it new memory, but
+// not write past its end. It must not leave a Term empty or cut a rune in two. Filters must be safe
+// for use by many goroutines at once.
 //
-// A Filter sees batches of a text, not the text. One that adds tokens, or looks at several
-// at once, is a TextFilter as well.
+// A Filter sees batches of a text, not the text. One that adds tokens, or looks at several at once,
+// is a TextFilter as well.
 type Filter interface {
 	Filter(batch []Token) []Token
 }
 
-// A TextFilter is a Filter that may add tokens, and remember what came before in the same
-// text. New calls its method Text where it would call Filter.
+// A TextFilter is a Filter that may add tokens, and remember earlier tokens of the same text. New
+// calls its method Text where it would call Filter.
 type TextFilter interface {
 	Filter
 
-	// Text returns a filter for one text at a time, which is used for many texts one after
-	// the other.
+	// Text returns a filter for one text at a time. It is used for many texts, one after the other.
 	//
-	// Each call takes the next tokens of a text, and returns the next tokens of the result, any
-	// number of them, in the order that Analyzer asks for. They are lent until the next call. What
-	// it holds back it copies: the batch belongs to the caller again when the call returns.
-	// The last call for a text has last set, and may have no tokens; the next call after that begins
-	// another text.
+	// Each call takes the next tokens of a text and returns the next tokens of the result, any
+	// number of them, in the order that Analyzer requires. They are valid until the next call. The
+	// filter must copy what it holds back: the batch belongs to the caller again when the call
+	// returns. The last call for a text has last set, and may have no tokens. The next call after
+	// that begins another text.
 	Text() func(batch []Token, last bool) []Token
 }
 
-// A FilterFunc is a function that is a Filter.
+// A FilterFunc is a function that implements Filter.
 type FilterFunc func(batch []Token) []Token
 
 // Filter calls f.
 func (f FilterFunc) Filter(batch []Token) []Token { return f(batch) }
 
-// keep handles each token of a batch and moves those that ok returns true for
-// together. While none has been dropped nothing is moved.
+// keep calls ok for each token of a batch and keeps those for which it returns true. It moves
+// nothing until it drops a token.
 func keep(batch []Token, ok func(*Token) bool) []Token {
 	n := 0
 	for i := range batch {
@@ -79,7 +77,7 @@ type Batch struct {
 	arena   []byte // terms of those tokens; its capacity never changes
 	lower   bool
 	filters []Filter
-	texts   []func(batch []Token, last bool) []Token // parallel to filters: of those that are TextFilters
+	texts   []func(batch []Token, last bool) []Token // parallel to filters; nil for those that are not TextFilters
 	emit    func(batch []Token)
 	breaker breaker  // scratch of Words
 	scan    maskScan // the same, and of Whitespace
@@ -112,8 +110,8 @@ func newTermBatch(lower bool) *Batch {
 	return &Batch{terms: true, keys: make([]uint64, MaxBatch), arena: make([]byte, 0, arenaBytes), lower: lower}
 }
 
-// Add adds the token text[start:end]. An empty range adds nothing. A run of bytes
-// that are no UTF-8 becomes one U+FFFD.
+// Add adds the token text[start:end]. An empty range adds nothing. A run of bytes that is not UTF-8
+// becomes one U+FFFD.
 func (b *Batch) Add(text []byte, start, end, position int) {
 	src := text[start:end]
 	if len(src) == 0 {
@@ -132,8 +130,8 @@ func (b *Batch) Add(text []byte, start, end, position int) {
 	t.Term = b.copy(src)
 }
 
-// addShort adds a token of n < 8 bytes that are the low bytes of word, ASCII and
-// lower-cased already if that is this batch's job.
+// addShort adds a token of n < 8 bytes: the low bytes of word, which are ASCII, and already
+// lower-cased if this batch lower-cases.
 func (b *Batch) addShort(word uint64, n, start, position int) {
 	if b.terms {
 		if b.n == MaxBatch {
@@ -155,13 +153,14 @@ func (b *Batch) addShort(word uint64, n, start, position int) {
 	t.Term = b.arena[at : at+n : at+n]
 }
 
-// maxPlain is the longest term of addPlain.
+// maxPlain is the longest term that addPlain takes.
 const maxPlain = 16
 
-// addPlain adds, for AnalyzeTerms, the term text[start:end], which is ASCII and of maxPlain bytes at most. At
-// least eight bytes of text must follow start. The bits of lower are set in each byte.
+// addPlain adds, for AnalyzeTerms, the term text[start:end], which is ASCII and has at most
+// maxPlain bytes. At least eight bytes of text must follow start. The bits of lower are set in each
+// byte.
 //
-// (Without a branch on the length, all terms written to the arena, it takes a third longer.)
+// (Writing all terms to the arena, without a branch on the length, takes a third longer.)
 func (b *Batch) addPlain(text []byte, start, end int, lower uint64) {
 	if b.n == MaxBatch || cap(b.arena)-len(b.arena) < maxPlain {
 		b.flush()
@@ -183,7 +182,7 @@ func (b *Batch) addPlain(text []byte, start, end int, lower uint64) {
 	b.long = append(b.long, term)
 }
 
-// addTerm adds the term of a token whose place nobody wants.
+// addTerm adds a term without its place.
 func (b *Batch) addTerm(term []byte) {
 	if n := len(term); n < 8 {
 		var word [8]byte
@@ -199,15 +198,14 @@ func (b *Batch) addTerm(term []byte) {
 // longKey stands for a term of eight bytes or more.
 const longKey = 0xff << 56
 
-// copy returns src in memory that filters may write to, lower-cased if that is
-// this batch's job. The capacity ends with the term: an append cannot run into
-// the next one.
+// copy returns src in memory that filters may write to, lower-cased if this batch lower-cases. The
+// capacity ends with the term, so an append cannot overwrite the next one.
 func (b *Batch) copy(src []byte) []byte {
 	var dst []byte
 	if n := len(b.arena); len(src) <= cap(b.arena)-n {
 		b.arena = b.arena[:n+len(src)]
 		dst = b.arena[n : n+len(src) : n+len(src)]
-	} else { // larger than a whole arena: a keyword, most likely
+	} else { // larger than a whole arena: most likely a keyword
 		dst = make([]byte, len(src))
 	}
 	table := &asciiSame
@@ -234,7 +232,7 @@ func (b *Batch) copy(src []byte) []byte {
 // flush makes room in the batch.
 func (b *Batch) flush() { b.pass(false) }
 
-// pass filters and emits what was added since the last call. The last one ends the text.
+// pass filters and emits the tokens added since the previous call. last ends the text.
 func (b *Batch) pass(last bool) {
 	if b.terms {
 		if b.n > 0 {

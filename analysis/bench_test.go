@@ -26,7 +26,7 @@ func corpora(t testing.TB) string {
 	return dir
 }
 
-// gutenberg returns about n bytes of English prose, one string a passage.
+// gutenberg returns about n bytes of English prose, one string per passage.
 func gutenberg(t testing.TB, n int) []string {
 	f, err := os.Open(filepath.Join(corpora(t), "gutenberg-a.jsonl.zst"))
 	if err != nil {
@@ -55,7 +55,7 @@ func gutenberg(t testing.TB, n int) []string {
 	return texts
 }
 
-// russian is text that no shortcut for ASCII helps.
+// russian is text for which no ASCII shortcut helps.
 var russian = []string{strings.Repeat("Все счастливые семьи похожи друг на друга, каждая несчастливая семья несчастлива по-своему. ", 500)}
 
 // BenchmarkAnalyze, best of three on a shared 2-core Zen 5 machine:
@@ -76,7 +76,7 @@ func BenchmarkAnalyze(b *testing.B) {
 	}
 }
 
-// BenchmarkAnalyzeTerms, as BenchmarkAnalyze:
+// BenchmarkAnalyzeTerms, measured like BenchmarkAnalyze:
 //
 //	analyzer=standard/impl=avx2          870 MB/s     6.5 ns/term
 //	analyzer=standard/impl=portable      390 MB/s    14.6 ns/term

@@ -7,16 +7,15 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Fold takes off accents and other marks and unifies ways to write the same
-// letter: "Élan", "Ｅｌａｎ" and "Elan" become equal but for case, "Straße" becomes
-// "Strasse", "ﬁne" becomes "fine", "①" becomes "1".
+// Fold removes accents and other marks and unifies variants of the same letter: "Élan", "Ｅｌａｎ" and
+// "Elan" become equal except for case, "Straße" becomes "Strasse", "ﬁne" becomes "fine", "①"
+// becomes "1".
 //
-// A term is decomposed for compatibility (NFKD), diacritics (Combining Diacritical
-// Marks and its extensions) are dropped, letters that Unicode does not
-// decompose (ø, ł, æ, ...) are replaced by a table, and the rest is
-// composed again (NFC). Marks that are part of a script's writing stay: those of
-// Hebrew, Arabic, the scripts of India, and the voicing marks of kana. A term of
-// diacritics alone is dropped. Case is not changed; put Lowercase in front.
+// It decomposes a term for compatibility (NFKD), drops diacritics (Combining Diacritical Marks and
+// its extensions), replaces letters that Unicode does not decompose (ø, ł, æ, ...) by a table, and
+// composes the rest again (NFC). Marks that are part of a script's writing stay: those of Hebrew,
+// Arabic, the scripts of India, and the voicing marks of kana. A term of diacritics alone is
+// dropped. Case does not change; put Lowercase before Fold.
 type Fold struct{}
 
 // Filter implements Filter.
@@ -27,7 +26,7 @@ func (Fold) Filter(batch []Token) []Token {
 	})
 }
 
-// foldTerm folds a term, in place if it is folded already, as most are.
+// foldTerm folds a term. Most terms are folded already and stay in place.
 func foldTerm(term []byte) []byte {
 	for _, c := range term {
 		if c >= utf8.RuneSelf {
@@ -71,7 +70,7 @@ func appendFolded(dst, decomposed []byte) []byte {
 	return dst
 }
 
-// diacritics are the blocks of marks that go with letters of any script.
+// diacritics are the blocks of marks that combine with letters of any script.
 var diacritics = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{Lo: 0x0300, Hi: 0x036f, Stride: 1}, // Combining Diacritical Marks
@@ -82,8 +81,7 @@ var diacritics = &unicode.RangeTable{
 	},
 }
 
-// plainLetters are the letters whose stroke, hook or ligature is no mark to
-// Unicode and does not decompose.
+// plainLetters are the letters with a stroke, hook or ligature that Unicode does not decompose.
 var plainLetters = map[rune]string{
 	'ß': "ss", 'ẞ': "SS", 'æ': "ae", 'Æ': "AE", 'œ': "oe", 'Œ': "OE",
 	'ø': "o", 'Ø': "O", 'đ': "d", 'Đ': "D", 'ð': "d", 'Ð': "D",

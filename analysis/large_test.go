@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestLargeTexts analyzes texts of many megabytes with no place to stop at: memory must not
-// grow with them, and every byte of a word must come out in some token.
+// TestLargeTexts analyzes texts of many megabytes without a word boundary. Memory must not grow
+// with them, and every byte of a word must be in some token.
 func TestLargeTexts(t *testing.T) {
 	size := 100 << 20
 	if testing.Short() {
@@ -56,8 +56,7 @@ func checkLarge(t *testing.T, text []byte, want int) {
 	if got != want {
 		t.Errorf("%d bytes in tokens, want %d", got, want)
 	}
-	// A batch, the segmenter's answers for a window, and room for what the test's
-	// own machinery allocates meanwhile.
+	// A batch, the segmenter's answers for a window, and room for other allocations of the test.
 	if used := after.TotalAlloc - before.TotalAlloc; used > 8<<20 {
 		t.Errorf("%d bytes of text made it allocate %d bytes", len(text), used)
 	}

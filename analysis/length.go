@@ -2,13 +2,12 @@ package analysis
 
 // Length bounds the length of terms, in bytes.
 type Length struct {
-	// Min and Max are the least and the greatest length of a term that stays.
-	// 0 sets no bound.
+	// Min and Max are the least and greatest length of terms to keep. 0 sets no bound.
 	Min, Max int
 
-	// Cut shortens a term that is too long to its first Max bytes (less when that
-	// would cut a rune in two) rather than dropping it. A term whose first rune has
-	// more than Max bytes is dropped all the same.
+	// Cut shortens a term that is too long to its first Max bytes (fewer, to avoid cutting a rune
+	// in two) rather than dropping it. A term whose first rune has more than Max bytes is still
+	// dropped.
 	Cut bool
 }
 

@@ -6,9 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Lowercase maps each rune to lower case by itself (Unicode's simple mapping, as
-// Lucene's LowerCaseFilter does), whatever its neighbours and whatever language: 'Σ'
-// always becomes 'σ', and 'İ' becomes 'i'.
+// Lowercase maps each rune to lower case by Unicode's simple mapping, as Lucene's LowerCaseFilter
+// does, regardless of neighbors and language: 'Σ' always becomes 'σ', and 'İ' becomes 'i'.
 type Lowercase struct{}
 
 // Filter implements Filter.
@@ -19,9 +18,8 @@ func (Lowercase) Filter(batch []Token) []Token {
 	return batch
 }
 
-// fuseLowercase reports whether the filters begin with a Lowercase that may as well be
-// done first, and returns those that are left. Possessive looks at two
-// characters that mean the same to it in either case, so it lets Lowercase pass.
+// fuseLowercase reports whether the filters begin with a Lowercase that may run first, and returns
+// the other filters. Possessive treats both cases alike, so a Lowercase may move before it.
 func fuseLowercase(filters []Filter) (lower bool, rest []Filter) {
 	for i, f := range filters {
 		switch f.(type) {
@@ -48,8 +46,8 @@ var asciiLower, asciiSame = func() (lower, same [256]byte) {
 	return lower, same
 }()
 
-// lowerTable holds the lower case of the runes that two bytes of UTF-8 can hold (Latin, Greek,
-// Cyrillic, Hebrew, Arabic), where unicode.ToLower would search its ranges.
+// lowerTable holds the lower case of the runes that take up to two bytes of UTF-8 (Latin, Greek,
+// Cyrillic, Hebrew, Arabic), for which unicode.ToLower would search its ranges.
 var lowerTable = func() (t [0x800]uint16) {
 	for r := range t {
 		t[r] = uint16(unicode.ToLower(rune(r)))
@@ -67,7 +65,7 @@ func lowerRune(r rune) rune {
 // lowerTerm lower-cases a term, in place unless it grows. Few runes do ('Ⱥ', two
 // bytes, becomes 'ⱥ', three).
 func lowerTerm(term []byte) []byte {
-	out := 0 // term[:out] is done
+	out := 0 // term[:out] is final
 	for in := 0; in < len(term); {
 		c := term[in]
 		if c < utf8.RuneSelf {

@@ -9,21 +9,21 @@ import (
 
 // # Words by masks
 //
-// Where there is AVX2, text is classified 64 characters at a time, and runs of word characters
-// are found by counting zeros in masks: no loop ends after the length of a word, which
-// a processor cannot foresee. Nearly all runs of English are words as they are (plain);
-// for the others the scan asks whoever knows the rules where to go on. So this is never right where
-// the rules are wrong, and tests hold both ways to the same tokens.
+// With AVX2, text is classified 64 characters at a time. Runs of word characters are found by
+// counting zeros in masks. So no loop ends after the length of a word, which a processor cannot
+// predict. Nearly all runs of English text are whole words (plain). For the others the scan calls a
+// function that knows the rules and returns where to continue. So the masks never decide a case on
+// which the rules might differ, and tests compare the tokens of both methods.
 
-// textMasks are the classes of 64 characters, a bit each, the first lowest.
+// textMasks are the classes of 64 characters, one bit each, the first character lowest.
 type textMasks struct {
-	word uint64 // may be in a word
-	odd  uint64 // of these: not without asking
+	word uint64 // may be part of a word
+	odd  uint64 // word characters that need the rules
 	join uint64 // may join two runs of word characters
 }
 
-// charClasses are the same as tables: bit h of byte l is set if the ASCII character 16h+l
-// is of the class. Bytes of longer runes are of all three.
+// charClasses are the same classes as tables: bit h of byte l is set if the ASCII character 16h+l
+// is in the class. Bytes of longer runes are in all three.
 type charClasses struct{ word, odd, join [16]byte }
 
 func newCharClasses(word, odd, join func(c byte) bool) *charClasses {
@@ -43,7 +43,8 @@ func newCharClasses(word, odd, join func(c byte) bool) *charClasses {
 	return t
 }
 
-// maskBlocks is how many times 64 characters are classified at once: the masks stay in the first-level cache.
+// maskBlocks is how many blocks of 64 characters are classified at once. Their masks stay in the
+// first-level cache.
 const maskBlocks = 64
 
 // A maskScan finds the words of a text by masks.
@@ -52,13 +53,13 @@ type maskScan struct {
 	classes *charClasses
 	odd     func(s *wordScan, i int) int // see words
 
-	// lower has bits that a plain word's letters get when they are lower-cased and its other
-	// characters have already.
+	// lower has the bits to set in each byte of a plain word. They lower-case its letters, and its
+	// other characters have them already.
 	lower uint64
 
-	plain   int    // the most bytes of a word that is taken as it is
-	start   int    // of the run at hand, or behind all that has been handled
-	inRun   uint64 // 1 when the character in front of the block at hand is in a run
+	plain   int    // the longest plain word, in bytes
+	start   int    // of the current run, or the end of the text handled so far
+	inRun   uint64 // 1 when the last character before the current block is in a run
 	lastOdd int    // the last character seen that makes its run odd
 	masks   [maskBlocks + 1]textMasks
 }
@@ -69,8 +70,8 @@ func (s *maskScan) begin(w wordScan, classes *charClasses, lower uint64) {
 	s.plain = min(maxPlain, s.maxBytes)
 }
 
-// words handles the whole text. odd handles what begins at text[i], a word character, and returns
-// where to go on, which is behind i.
+// words handles the whole text. odd handles the word that begins with the word character text[i],
+// and returns where to continue, which is after i.
 func (s *maskScan) words(odd func(s *wordScan, i int) int) {
 	s.odd = odd
 	whole := len(s.text) / 64
@@ -83,7 +84,7 @@ func (s *maskScan) words(odd func(s *wordScan, i int) int) {
 		}
 		s.blocks(64*at, n)
 	}
-	// The last characters, and blanks that end the last run.
+	// The last characters, followed by blanks that end the last run.
 	var tail [64]byte
 	for i := copy(tail[:], s.text[64*whole:]); i < len(tail); i++ {
 		tail[i] = ' '
@@ -91,7 +92,7 @@ func (s *maskScan) words(odd func(s *wordScan, i int) int) {
 	s.classify(tail[:], 1)
 	s.masks[1].word = 0
 	s.blocks(64*whole, 1)
-	s.wordScan = wordScan{} // the batch is kept, the text is not
+	s.wordScan = wordScan{} // keep the batch but not the text
 }
 
 func (s *maskScan) classify(text []byte, blocks int) {
@@ -102,10 +103,11 @@ func (s *maskScan) isWord(c byte) bool {
 	return c >= utf8.RuneSelf || s.classes.word[c&15]>>(c>>4)&1 != 0
 }
 
-// blocks handles n blocks of 64 characters that begin at text[at]. Of masks[n] the first bit is there.
+// blocks handles n blocks of 64 characters that begin at text[at]. masks[n] must hold the first bit
+// of the next block.
 func (s *maskScan) blocks(at, n int) {
 	b, inRun, start, lastOdd := s.b, s.inRun, s.start, s.lastOdd
-	shorts := -1 // where a short word may begin at most
+	shorts := -1 // the last place where a short word may begin
 	if b.terms && s.plain >= 8 {
 		shorts = len(s.text) - 8
 	}
@@ -114,7 +116,7 @@ func (s *maskScan) blocks(at, n int) {
 		before, behind := m.word<<1|inRun, m.word>>1|s.masks[i+1].word<<63
 		odd := m.odd&m.word | m.join&^m.word&before&behind
 		inRun = m.word >> 63
-		// Where runs begin and end, by turns.
+		// Alternately where runs begin and end.
 		for turns := m.word ^ before; turns != 0; turns &= turns - 1 {
 			bit := bits.TrailingZeros64(turns)
 			if m.word>>bit&1 != 0 {
@@ -126,7 +128,7 @@ func (s *maskScan) blocks(at, n int) {
 			}
 			n := at + bit - start
 			if uint(n-1) < 7 && lastOdd < start && start <= shorts && b.n < MaxBatch {
-				// What run would do, for three words of four.
+				// The work of run, inlined for three words of four.
 				word := binary.LittleEndian.Uint64(s.text[start:]) | s.lower
 				b.keys[b.n] = word&(1<<(8*n&63)-1) | uint64(n)<<56
 				b.n++
@@ -143,8 +145,9 @@ func (s *maskScan) blocks(at, n int) {
 	s.inRun, s.start, s.lastOdd = inRun, start, lastOdd
 }
 
-// run handles the run of word characters text[start:end], or what is left of it: start may be behind end.
-// It returns where to go on. lastOdd is the last character up to end that makes its run odd.
+// run handles the run of word characters text[start:end], or what remains of it; start may be after
+// end. It returns where to continue. lastOdd is the last character up to end that makes its run
+// odd.
 func (s *maskScan) run(start, end, lastOdd int) int {
 	if lastOdd >= start {
 		for start < end {
@@ -152,7 +155,7 @@ func (s *maskScan) run(start, end, lastOdd int) int {
 		}
 	}
 	switch n := end - start; {
-	case n <= 0: // it was odd, or handled with the run before
+	case n <= 0: // it was odd, or handled with the previous run
 		return start
 	case n > s.plain || len(s.text)-start < 8:
 		s.add(start, end)

@@ -10,13 +10,12 @@ import (
 
 //go:generate go run -C _asm . -out ../masks_amd64.s -pkg analysis
 
-// useMasks says whether words are found by masks of 64 characters.
+// useMasks is set if words are found by masks of 64 characters.
 var useMasks = cpu.X86.HasAVX2 && cpu.X86.HasBMI1 && cpu.X86.HasBMI2
 
 func init() { impl.Register("analysis", "avx2", &useMasks) }
 
-// masksAVX2 writes the masks of blocks (at least one) times 64 characters.
-// dst and c point to that many textMasks and to charClasses, whose fields avo does not know.
-//
+// masksAVX2 writes the masks of the given number of blocks (at least one) of 64 characters. dst
+// points to that many textMasks and c to charClasses; avo does not know their fields.
 //go:noescape
 func masksAVX2(dst *uint64, text *byte, blocks int, c *byte)

@@ -5,13 +5,12 @@ import (
 	"unicode/utf8"
 )
 
-// NGrams makes tokens of every run of Min to Max characters within a word, for search
-// inside words and in languages without spaces. A word here is a run of letters,
-// marks and digits. "hello" with Min 2 and Max 3 gives he hel el ell ll llo lo.
+// NGrams makes tokens of every run of Min to Max characters within a word, for search inside words
+// and in languages without spaces. A word here is a run of letters, marks and digits. "hello" with
+// Min 2 and Max 3 gives he hel el ell ll llo lo.
 //
-// Grams of equal start share a position, the next start takes the next one, and a word's first
-// gram follows on the last start of the word before it. A word of fewer
-// than Min characters gives itself.
+// Grams with the same start share a position, and each start takes the next position, across words
+// too. A word of fewer than Min characters is a gram itself.
 type NGrams struct {
 	// Min and Max are in runes. A Min below 1 means 1, a Max below Min means Min.
 	Min, Max int
@@ -37,9 +36,9 @@ func (g NGrams) Tokenize(text []byte, b *Batch) {
 	})
 }
 
-// EdgeNGrams makes tokens of the first Min to Max characters of each word, for search as
-// you type. Words and short words are those of NGrams. All grams of a word
-// have its position, so that a phrase may end in the beginning of a word.
+// EdgeNGrams makes tokens of the first Min to Max characters of each word, for search as you type.
+// It treats words and short words as NGrams does. All grams of a word have its position, so that a
+// phrase may end in a prefix.
 type EdgeNGrams struct {
 	// Min and Max are in runes. A Min below 1 means 1, a Max below Min means Min.
 	Min, Max int
@@ -62,8 +61,8 @@ func gramRange(lo, hi int) (int, int) {
 	return lo, max(lo, hi)
 }
 
-// addGrams adds the grams of lo to hi runes that begin at text[start], and
-// returns how many runes there were up to end, hi at most.
+// addGrams adds the grams of lo to hi runes that begin at text[start]. It returns the number of
+// runes up to end, at most hi.
 func addGrams(text []byte, start, end, lo, hi, position int, b *Batch) int {
 	n := 0
 	for at := start; at < end && n < hi; {

@@ -5,17 +5,17 @@ import "unicode/utf8"
 // Porter stems English terms, which must be in lower case, by the algorithm of
 // M. F. Porter, "An algorithm for suffix stripping", Program 14(3), 1980.
 //
-// The zero value has the two changes that the author has since made to his own
-// programs and that Lucene's PorterStemFilter has: -bli becomes -ble (possibly,
-// possible; the paper: only -abli becomes -able) and -logi becomes -log
-// (biology, biologist). Terms of one or two characters stay as they are.
+// The zero value includes the two changes that the author made later in his own programs and that
+// Lucene's PorterStemFilter has: -bli becomes -ble (possibly, possible; the paper: only -abli
+// becomes -able) and -logi becomes -log (biology, biologist). Terms of one or two characters stay
+// as they are.
 //
-// The words of the paper and of this file: a consonant is a letter other than a, e, i, o
-// and u, and other than a y behind a consonant. [C](VC)^m[V] is the form of any
-// word, where C and V are runs of consonants and vowels, and m is its measure.
+// The words of the paper and of this file: a consonant is a letter other than a, e, i, o and u, and
+// other than a y after a consonant. [C](VC)^m[V] is the form of any word, where C and V are runs of
+// consonants and vowels, and m is its measure.
 type Porter struct {
-	// Published leaves the two changes out, as Snowball's "porter" does. The nDCG@10
-	// of MED with it is 0.6622 rather than 0.6651, of Cranfield 0.4913 rather than 0.4918.
+	// Published omits the two changes, as Snowball's "porter" does. The nDCG@10 of MED with it is
+	// 0.6622 rather than 0.6651, of Cranfield 0.4913 rather than 0.4918.
 	Published bool
 }
 
@@ -31,10 +31,9 @@ func (p Porter) Filter(batch []Token) []Token {
 	return batch
 }
 
-// porterStem stems in place: no step makes a term longer than it was before.
+// porterStem stems in place: the stem is never longer than the term.
 //
-// A term with letters outside ASCII is stemmed by rune: rules count and compare
-// whole characters.
+// A term with letters outside ASCII is stemmed by rune: rules count and compare whole characters.
 func porterStem(term []byte, double *suffixRules) []byte {
 	if !stemEnds[term[len(term)-1]] {
 		return term
@@ -47,9 +46,8 @@ func porterStem(term []byte, double *suffixRules) []byte {
 	return porter(term, double)
 }
 
-// stemEnds are the letters that a word may end in for any step to change it: the last
-// letters of all suffixes, and the l of controll. They spare a third of English
-// words the trouble.
+// stemEnds are the last letters of the words that a step can change: the last letters of all
+// suffixes, and the l of controll. A third of English words end otherwise and are skipped.
 var stemEnds = func() (t [256]bool) {
 	for _, c := range []byte("sdgyinlrmetcu") {
 		t[c] = true
@@ -75,7 +73,7 @@ func porterWide(term []byte, double *suffixRules) []byte {
 // A unit is a character of a word: a byte of ASCII, or a rune.
 type unit interface{ byte | rune }
 
-// porter stems a word in place and returns what is left of it.
+// porter stems a word in place and returns the stem.
 func porter[U unit](w []U, double *suffixRules) []U {
 	if len(w) <= 2 {
 		return w
@@ -105,9 +103,8 @@ func plural[U unit](w []U) []U {
 	return w
 }
 
-// pastAndGerund is step 1b: agreed -> agree, plastered -> plaster, motoring ->
-// motor. What is left is tidied up: conflat(ed) -> conflate, hopp(ing) -> hop,
-// fil(ing) -> file.
+// pastAndGerund is step 1b: agreed -> agree, plastered -> plaster, motoring -> motor. It then
+// repairs the stem: conflat(ed) -> conflate, hopp(ing) -> hop, fil(ing) -> file.
 func pastAndGerund[U unit](w []U) []U {
 	var stem []U
 	switch {
@@ -150,14 +147,13 @@ func finalY[U unit](w []U) []U {
 	return w
 }
 
-// A suffixRule replaces a suffix, unless the measure of what is in front is too low.
+// A suffixRule replaces a suffix, unless the measure of the stem before it is too low.
 type suffixRule struct{ from, to string }
 
 // suffixRules are filed under a lower-case letter of the word, a being 0.
 type suffixRules [26][]suffixRule
 
-// doubleRules are the rules of step 2 by the letter in front of the last one,
-// the longest suffix first.
+// doubleRules are the rules of step 2 by the last letter but one, the longest suffix first.
 var doubleRules = suffixRules{
 	0:         {{"ational", "ate"}, {"tional", "tion"}},
 	'c' - 'a': {{"enci", "ence"}, {"anci", "ance"}},
@@ -185,8 +181,8 @@ var singleRules = suffixRules{
 	's' - 'a': {{"ness", ""}},
 }
 
-// dropSuffixes are those of step 4 by the letter in front of the last one, the
-// longest first. -ion goes only behind s or t, and is handled apart.
+// dropSuffixes are those of step 4 by the last letter but one, the longest first. -ion is dropped
+// only after s or t, and is handled separately.
 var dropSuffixes = [26][]string{
 	0:         {"al"},
 	'c' - 'a': {"ance", "ence"},
@@ -202,8 +198,8 @@ var dropSuffixes = [26][]string{
 	'z' - 'a': {"ize"},
 }
 
-// replaceSuffix carries out the first of the rules filed under key whose suffix
-// w has, if the stem's measure is above 0.
+// replaceSuffix applies the first rule under key whose suffix w has, if the stem's measure is above
+// 0.
 func replaceSuffix[U unit](w []U, rules *suffixRules, key U) []U {
 	if key < 'a' || key > 'z' {
 		return w
@@ -241,7 +237,7 @@ func dropSuffix[U unit](w []U) []U {
 	return w
 }
 
-// dropIfLong takes n letters off the end if the rest has a measure above 1.
+// dropIfLong removes the last n letters if the rest has a measure above 1.
 func dropIfLong[U unit](w []U, n int) []U {
 	if stem := w[:len(w)-n]; measure(stem) > 1 {
 		return stem
@@ -255,7 +251,7 @@ func finalE[U unit](w []U) []U {
 	if last := w[n-1]; last != 'e' && last != 'l' {
 		return w
 	}
-	m := measure(w) // with or without a final e: it counts only what a consonant follows
+	m := measure(w) // the same with or without a final e: only vowels before a consonant count
 	if w[n-1] == 'e' && (m > 1 || m == 1 && !endsShort(w[:n-1])) {
 		w = w[:n-1]
 	}
@@ -278,7 +274,7 @@ func hasSuffix[U unit](w []U, s string) bool {
 	return true
 }
 
-// letterKind says of each lower-case letter whether it is a vowel, or a y.
+// letterKind classifies each lower-case letter: a vowel, a y, or neither.
 const (
 	isVowel = 1
 	isY     = 2
@@ -293,8 +289,8 @@ func kindOf[U unit](u U) uint8 {
 	return letterKind[u]
 }
 
-// consonant reports whether letter i is one. A y is when it comes first or behind
-// a vowel, so in a run of them every other one is.
+// consonant reports whether letter i is a consonant. A y is one when it comes first or after a
+// vowel, so in a run of them every other y is one.
 func consonant[U unit](w []U, i int) bool {
 	flip := false
 	for ; kindOf(w[i]) == isY; i-- {
@@ -309,7 +305,7 @@ func consonant[U unit](w []U, i int) bool {
 // measure counts the places where a consonant follows a vowel.
 func measure[U unit](w []U) int {
 	m := 0
-	vowel := false // whether the letter before is one
+	vowel := false // whether the previous letter is one
 	for i := range w {
 		v := kindOf(w[i]) == isVowel || kindOf(w[i]) == isY && i > 0 && !vowel
 		if vowel && !v {
@@ -323,14 +319,14 @@ func measure[U unit](w []U) int {
 func hasVowel[U unit](w []U) bool {
 	for i := range w {
 		if k := kindOf(w[i]); k == isVowel || k == isY && i > 0 {
-			// A y behind the first letter is a vowel, or stands behind one.
+			// A y after the first letter is a vowel, or follows one.
 			return true
 		}
 	}
 	return false
 }
 
-// endsDouble reports whether w ends in the same consonant twice.
+// endsDouble reports whether w ends in a double consonant.
 func endsDouble[U unit](w []U) bool {
 	n := len(w)
 	return n >= 2 && w[n-1] == w[n-2] && consonant(w, n-1)

@@ -13,16 +13,15 @@ import (
 // compiler from Porter's own description.
 func snowballPorter(word string) string {
 	if utf8.RuneCountInString(word) <= 2 {
-		return word // all of Porter's programs leave these alone; Snowball does not
+		return word // Porter's programs do not change these; Snowball does
 	}
 	env := snowballstem.NewEnv(word)
 	snowball.Stem(env)
 	return env.Current()
 }
 
-// undoubles reports whether -ed or -ing may go from behind a double consonant that
-// Snowball's description does not list ("trekking"). The paper, as Lucene, says any
-// but l, s and z.
+// undoubles reports whether -ed or -ing may be removed after a double consonant that Snowball's
+// description does not list ("trekking"). The paper and Lucene allow any but l, s and z.
 func undoubles(word string) bool {
 	before := rune(-1)
 	for i, r := range word {
@@ -40,8 +39,8 @@ func undoubles(word string) bool {
 func published(word string) string { return string(porterStem([]byte(word), &publishedRules)) }
 func amended(word string) string   { return string(porterStem([]byte(word), &doubleRules)) }
 
-// checkPorter holds both variants to Snowball: the published one without
-// exception, the other where the two rules they differ in do not apply.
+// checkPorter compares both variants with Snowball: the published one always, the other where the
+// two rules in which they differ do not apply.
 func checkPorter(t *testing.T, word string) {
 	t.Helper()
 	if undoubles(word) {
@@ -51,8 +50,7 @@ func checkPorter(t *testing.T, word string) {
 	if got := published(word); got != want {
 		t.Errorf("published rules: %q became %q, want %q", word, got, want)
 	}
-	// A y that ends the word turns into the i of both rules; ly may stand before s,
-	// ed or ing.
+	// A y that ends the word turns into the i of both rules; ly may precede s, ed or ing.
 	amendable := strings.Contains(word, "bli") || strings.Contains(word, "bly") ||
 		strings.Contains(word, "logi") || strings.Contains(word, "logy")
 	if got := amended(word); got != want && !amendable {
@@ -75,11 +73,11 @@ func TestPorterMatchesSnowballOnCorpora(t *testing.T) {
 	}
 }
 
-// fuzzLetters are those that suffixes are made of, and some that are outside ASCII: of two
-// bytes, of three, and of two UTF-16 units.
+// fuzzLetters are those that suffixes consist of, and some outside ASCII: of two bytes, of three,
+// and of two UTF-16 units.
 var fuzzLetters = []rune("aeiouyaeiouybcdfglmnprsstvxzé中𐐨")
 
-// FuzzPorter makes words of letters, so that each input reaches the rules.
+// FuzzPorter makes words of these letters, so that each input reaches the rules.
 func FuzzPorter(f *testing.F) {
 	for _, w := range []string{"relational", "hopping", "yyyying", "sses", "ies", "ion", "eed", "ed", "bbing"} {
 		f.Add([]byte(w), "ing")
@@ -97,14 +95,14 @@ func FuzzPorter(f *testing.F) {
 				word.WriteRune(r)
 			}
 		}
-		// Beyond 255 bytes only a custom analyzer gets, and Snowball takes square time.
+		// Only a custom analyzer yields words above 255 bytes, and Snowball takes quadratic time.
 		if word.Len() > 0 && word.Len() <= 255 {
 			checkPorter(t, word.String())
 		}
 	})
 }
 
-// TestPorterAmendments are the places where Lucene, the paper and Snowball differ.
+// TestPorterAmendments tests the words on which Lucene, the paper and Snowball differ.
 func TestPorterAmendments(t *testing.T) {
 	for _, c := range []struct{ word, lucene, paper string }{
 		{"possibly", "possibl", "possibli"},

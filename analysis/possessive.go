@@ -2,8 +2,8 @@ package analysis
 
 import "bytes"
 
-// Possessive takes off a trailing 's (also with U+2019 or U+FF07, and with S), as
-// Lucene's EnglishPossessiveFilter does. A term that is nothing else is dropped.
+// Possessive removes a trailing 's (also with U+2019 or U+FF07, and with S), as Lucene's
+// EnglishPossessiveFilter does. A term that is only a possessive is dropped.
 type Possessive struct{}
 
 // Filter implements Filter.
@@ -14,7 +14,7 @@ func (Possessive) Filter(batch []Token) []Token {
 	})
 }
 
-// possessiveLen returns how many bytes a possessive at the end of a term takes.
+// possessiveLen returns the length in bytes of a possessive at the end of a term.
 func possessiveLen(term []byte) int {
 	n := len(term)
 	if n < 2 || term[n-1]|0x20 != 's' {

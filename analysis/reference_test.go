@@ -13,8 +13,8 @@ import (
 	"github.com/riffle-search/riffle/internal/impl"
 )
 
-// referenceWords is the slow twin of Words, without case, windows or an ASCII
-// path: it gives each valid piece of the text to the segmenter whole.
+// referenceWords is the slow twin of Words, without case, windows or an ASCII path. It passes each
+// valid piece of the text to the segmenter as a whole.
 func referenceWords(text []byte) []string {
 	var words []string
 	for len(text) > 0 {
@@ -68,8 +68,8 @@ func referencePiece(piece []byte) []string {
 // uncut makes Words find words of any length.
 const uncut = 1 << 30
 
-// sameAsReference fails if Words, with a window of any of these sizes, finds other words than
-// referenceWords, or gives them the wrong place.
+// sameAsReference fails if Words, with a window of any of these sizes, finds other words or other
+// places than referenceWords.
 func sameAsReference(t *testing.T, text []byte, windows ...int) {
 	t.Helper()
 	for variant := range impl.Each("analysis") {
@@ -100,7 +100,7 @@ func sameAsReferenceBy(t *testing.T, variant string, text []byte, windows ...int
 	}
 }
 
-// sameAsFields fails if Whitespace finds other tokens than bytes.Fields.
+// sameAsFields fails if Whitespace and bytes.Fields find different tokens.
 func sameAsFields(t *testing.T, text []byte) {
 	t.Helper()
 	a := New("spaces", Whitespace{MaxBytes: uncut})
@@ -131,7 +131,7 @@ func TestWhitespaceMatchesFields(t *testing.T) {
 	}
 }
 
-// FuzzWhitespace holds Whitespace to bytes.Fields, at any place within 64 characters.
+// FuzzWhitespace compares Whitespace with bytes.Fields, at each offset within 64 characters.
 func FuzzWhitespace(f *testing.F) {
 	for _, s := range hardTexts {
 		f.Add([]byte(s), uint8(3))
@@ -141,7 +141,7 @@ func FuzzWhitespace(f *testing.F) {
 	})
 }
 
-// hardTexts are where boundaries go wrong first; they seed the fuzz targets too.
+// hardTexts are texts with difficult boundaries. They also seed the fuzz targets.
 var hardTexts = []string{
 	"", " ", "a", "can't stop", "3.14 and 1,000.5 or 1.000,5", "a.b a:b a;b a,b a..b .a. 'a' 'a 1a.1",
 	"foo_bar __x__ ___ _1 a_'b _", "U.S.A. e.g. x.y.z.", "a1b2 1a2b a.1 1.a", "a\"b 1\"2 \"a\"",
@@ -187,7 +187,7 @@ func TestWordsMatchReferenceOnProse(t *testing.T) {
 	}
 }
 
-// FuzzASCIIWords holds the ASCII paths to the segmenter.
+// FuzzASCIIWords compares the ASCII paths with the segmenter.
 func FuzzASCIIWords(f *testing.F) {
 	for _, s := range hardTexts {
 		f.Add([]byte(s))
@@ -201,7 +201,7 @@ func FuzzASCIIWords(f *testing.F) {
 	})
 }
 
-// FuzzWords holds the whole of Words to the segmenter, for any bytes and for windows so small that
+// FuzzWords compares Words with the segmenter, for arbitrary bytes and for windows so small that
 // every word straddles one.
 func FuzzWords(f *testing.F) {
 	for _, s := range hardTexts {

@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// MaxKeywordBytes is the longest token that the keyword analyzer lets pass, as
-// long as Lucene's longest term.
+// MaxKeywordBytes is the longest token that the keyword analyzer keeps. It equals Lucene's longest
+// term.
 const MaxKeywordBytes = 32766
 
 var (
@@ -21,17 +21,17 @@ var (
 	whitespace = New("whitespace", Whitespace{})
 )
 
-// Standard is words in lower case, in any language.
+// Standard finds words in any language and lower-cases them.
 func Standard() Analyzer { return standard }
 
 // Folding is Standard without accents and other marks: see Fold.
 func Folding() Analyzer { return folding }
 
-// English is what Lucene's EnglishAnalyzer does: words, the possessive taken off, lower
-// case, without 33 stop words, stemmed by Porter's algorithm.
+// English does what Lucene's EnglishAnalyzer does: it finds words, removes possessives,
+// lower-cases, drops 33 stop words, and stems by Porter's algorithm.
 func English() Analyzer { return english }
 
-// What Lookup and Register fail with.
+// Errors of Lookup and Register.
 var (
 	ErrUnknown = errors.New("unknown analyzer")
 	ErrExists  = errors.New("analyzer exists already")
@@ -65,8 +65,8 @@ func Register(name string, a Analyzer) error {
 	return nil
 }
 
-// Lookup returns the analyzer of a name, or an error that matches ErrUnknown and lists the
-// names there are.
+// Lookup returns the analyzer with the name, or an error that matches ErrUnknown and lists the
+// known names.
 func Lookup(name string) (Analyzer, error) {
 	registry.RLock()
 	a := registry.byName[name]

@@ -7,8 +7,8 @@ var EnglishStopWords = []string{
 	"their", "then", "there", "these", "they", "this", "to", "was", "will", "with",
 }
 
-// Stop drops the tokens whose term is one of the words. Words are compared byte
-// by byte: give them as the filters in front leave them, usually lower-cased.
+// Stop drops the tokens whose term is one of the words. It compares bytes, so give the words as the
+// preceding filters leave them, usually lower-cased.
 func Stop(words ...string) Filter {
 	s := &stopSet{words: make(map[string]struct{}, len(words))}
 	for _, w := range words {
@@ -21,15 +21,15 @@ func Stop(words ...string) Filter {
 	return s
 }
 
-// A stopSet tells most terms that are no stop words by their first and last byte and their
+// A stopSet rejects most terms that are not stop words by their first and last byte and their
 // length, without hashing them.
 type stopSet struct {
 	words map[string]struct{}
 	maybe [1 << 10]uint64
 }
 
-// stopSlot puts the ends of a term together. Lower-case letters differ in their five
-// low bits, so those of ordinary words lose nothing.
+// stopSlot combines the first and last byte of a term. Lower-case letters differ in their five low
+// bits, so those of ordinary words lose nothing.
 func stopSlot(term []byte) int {
 	return int(term[0]&31)<<5 | int(term[len(term)-1]&31)
 }

@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// Synonyms is a filter that puts synonyms beside the tokens they stand for, or in their
-// place. Make it with ParseSynonyms. It is used by many goroutines at once.
+// Synonyms is a filter that adds synonyms to the tokens they stand for, or replaces these. Make it
+// with ParseSynonyms. Many goroutines may use it at once.
 //
-// The longest rule that matches wins, from left to right; what a rule has matched, and what it adds,
-// no other rule sees. A rule of several words matches tokens that lie as close as the words of
-// the rule.
+// The longest matching rule wins, from left to right. Other rules see neither the tokens that a
+// rule has matched nor those that it adds. A rule of several words matches tokens at the same
+// distances as the words of the rule.
 //
-// A synonym shares the position of what it stands for, and has its Start and End. Where one of the
-// alternatives has several words, the words of each follow on one another by Token.Next alone, and the
-// positions of later tokens move up. "dns server" with the rule "dns, domain name system":
+// A synonym has the position, Start and End of what it stands for. Where one of the alternatives
+// has several words, Token.Next links the words of each, and the positions of later tokens move up.
+// "dns server" with the rule "dns, domain name system":
 //
 //	position   0 1 2 3
 //	           dns---- server      Span 3
@@ -26,21 +26,21 @@ import (
 //	             name
 //	               system
 //
-// Tokens that share a position already, as n-grams do, match no rule; an analyzer has one Synonyms
-// at the most.
+// Tokens that already share a position, such as n-grams, match no rule. An analyzer has at most one
+// Synonyms.
 //
-// Rules of several words belong into the analyzer of queries (Match.Analyzer), where a search
-// understands them so. In documents, where the moved positions are stored, they tear
-// words apart that a phrase looks for side by side.
+// Use rules of several words in the analyzer of queries (Match.Analyzer), where searches support
+// them. In documents, the stored positions would separate words that a phrase expects to be
+// adjacent.
 type Synonyms struct {
 	rules   map[string][]*synonymRule // by the first term, the longest rules first
 	longest int                       // tokens of the longest rule
 }
 
-// A synonymRule says what some terms in a row stand for.
+// A synonymRule says what a sequence of terms stands for.
 type synonymRule struct {
 	match   []relativeTerm
-	keep    bool // what was matched stays
+	keep    bool // keep the matched tokens
 	outputs [][]string
 }
 
@@ -50,14 +50,14 @@ type relativeTerm struct {
 	at   int
 }
 
-// SynonymOptions say how rules are read. The zero value is what Solr does by default.
+// SynonymOptions say how to read rules. The zero value is Solr's default.
 type SynonymOptions struct {
-	// Analyzer makes terms of the words of rules, as the filters in front of the Synonyms make them
-	// of the words of texts. The default is Standard.
+	// Analyzer turns the words of rules into terms. It must do so as the filters before the
+	// Synonyms do for the words of texts. The default is Standard.
 	Analyzer Analyzer
 
-	// Contract has all words of a rule without an arrow give the first of them, and only that. By default
-	// each gives all.
+	// Contract maps all words of a rule without an arrow to the first of them. By default each word
+	// maps to all.
 	Contract bool
 }
 
@@ -65,13 +65,13 @@ type SynonymOptions struct {
 //
 //	# a comment
 //	laptop, notebook                 each gives both
-//	tv, television => television     what is left of the arrow gives what is right of it, and goes
+//	tv, television => television     the right side replaces the left side
 //	dns, domain name system
 //
-// Several rules for the same words add up. A backslash takes the meaning of the character behind it:
-// \, and \= and \\ are such characters themselves.
+// Several rules for the same words add up. A backslash makes the next character literal: \, and \=
+// and \\.
 //
-// An error names the line, and what is wrong with it.
+// An error names the line and the fault.
 func ParseSynonyms(rules io.Reader, o *SynonymOptions) (*Synonyms, error) {
 	p := synonymParser{analyzer: Standard(), found: map[string]*synonymRule{}}
 	if o != nil {
@@ -104,7 +104,7 @@ func ParseSynonyms(rules io.Reader, o *SynonymOptions) (*Synonyms, error) {
 	return s, nil
 }
 
-// maxSynonymLine bounds the bytes of a line of rules.
+// maxSynonymLine is the longest line of rules, in bytes.
 const maxSynonymLine = 1 << 20
 
 // A synonymParser reads rules line by line.
@@ -112,7 +112,7 @@ type synonymParser struct {
 	analyzer Analyzer
 	contract bool
 	rules    []*synonymRule
-	found    map[string]*synonymRule // by the key of what they match
+	found    map[string]*synonymRule // by the key of the terms that they match
 }
 
 func (p *synonymParser) line(line string) error {
@@ -147,7 +147,7 @@ func (p *synonymParser) line(line string) error {
 	return nil
 }
 
-// phrases reads what stands on one side of an arrow.
+// phrases reads one side of an arrow.
 func (p *synonymParser) phrases(side string) ([][]relativeTerm, error) {
 	var out [][]relativeTerm
 	for _, words := range splitUnescaped(side, ",") {
@@ -175,7 +175,7 @@ func (p *synonymParser) phrases(side string) ([][]relativeTerm, error) {
 	return out, nil
 }
 
-// add makes a rule, or adds to the one that matches the same.
+// add makes a rule, or extends the rule that matches the same terms.
 func (p *synonymParser) add(match []relativeTerm, outputs [][]relativeTerm, keep bool) {
 	var key strings.Builder
 	for _, t := range match {
@@ -200,7 +200,7 @@ func (p *synonymParser) add(match []relativeTerm, outputs [][]relativeTerm, keep
 	}
 }
 
-// splitUnescaped cuts s at each separator without a backslash in front.
+// splitUnescaped cuts s at each separator without a preceding backslash.
 func splitUnescaped(s, separator string) (parts []string) {
 	begin := 0
 	for i := 0; i < len(s); i++ {
@@ -216,7 +216,7 @@ func splitUnescaped(s, separator string) (parts []string) {
 	return append(parts, s[begin:])
 }
 
-// unescape takes off backslashes, but for those that follow on one.
+// unescape removes backslashes, except those that another backslash escapes.
 func unescape(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s
@@ -239,16 +239,16 @@ func (s *Synonyms) Text() func(batch []Token, last bool) []Token {
 	return (&synonymText{s: s}).next
 }
 
-// A synonymText is what Synonyms remember of a text.
+// A synonymText is the state of Synonyms for a text.
 type synonymText struct {
 	s     *Synonyms
-	held  []Token // not yet looked at, because a rule may begin here that ends in the next batch
+	held  []Token // pending, because a rule may begin here that ends in the next batch
 	terms []byte  // of held
-	in    []Token // held and a batch
+	in    []Token // held tokens and the batch
 	out   []Token
 	added []byte // terms of synonyms in out
 	shift int    // by how much positions have moved up
-	free  int    // the first position that no token so far takes
+	free  int    // the first position that no token has taken yet
 }
 
 func (x *synonymText) next(batch []Token, last bool) []Token {
@@ -258,7 +258,7 @@ func (x *synonymText) next(batch []Token, last bool) []Token {
 	}
 	x.out, x.added = x.out[:0], x.added[:0]
 	i := 0
-	for i < len(batch) && (last || i+x.s.longest < len(batch)) { // one more shows whether the last one shares its position
+	for i < len(batch) && (last || i+x.s.longest < len(batch)) { // the token after the longest match shows whether its last one shares its position
 		var r *synonymRule
 		if batch[i].Position >= x.free {
 			r = x.s.longestMatch(batch[i:])
@@ -285,7 +285,7 @@ func (x *synonymText) next(batch []Token, last bool) []Token {
 func (x *synonymText) hold(tokens []Token) {
 	terms := make([]byte, 0, 64)
 	if len(x.held) == 0 {
-		terms = x.terms[:0] // else tokens may lie there
+		terms = x.terms[:0] // else tokens may be stored there
 	}
 	for i := range tokens {
 		terms = append(terms, tokens[i].Term...)
@@ -320,9 +320,9 @@ func (r *synonymRule) matches(tokens []Token) bool {
 	return n == len(tokens) || tokens[n].Position >= tokens[n-1].Next()
 }
 
-// expand adds what a rule makes of the tokens it matches. Between the position of the first one and that
-// of the token behind them, each synonym of several words gets positions of its own, and what was matched
-// the last ones, so that starts never fall.
+// expand adds the output of a rule for the tokens it matches. The positions from the first matched
+// token up to the token after the match are divided: each synonym of several words gets its own,
+// and the matched tokens get the last ones, so that starts never fall.
 func (x *synonymText) expand(r *synonymRule, matched []Token) {
 	first, behind := matched[0], matched[len(matched)-1].Next()
 	begin := first.Position + x.shift
@@ -330,7 +330,7 @@ func (x *synonymText) expand(r *synonymRule, matched []Token) {
 	for _, o := range r.outputs {
 		inner += len(o) - 1
 	}
-	kept := behind - first.Position - 1 // positions that the matched tokens have between
+	kept := behind - first.Position - 1 // positions between the matched tokens
 	if !r.keep {
 		kept = 0
 	}
@@ -378,7 +378,7 @@ func (x *synonymText) expand(r *synonymRule, matched []Token) {
 	x.shift += end - begin - (behind - first.Position)
 }
 
-// emit adds a token that the position next follows on.
+// emit adds a token whose Next is the position next.
 func (x *synonymText) emit(t Token, next int) {
 	if t.Span = next - t.Position; t.Span == 1 {
 		t.Span = 0

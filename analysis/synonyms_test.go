@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// graph writes tokens as "position:term", with "-next" when a token takes more than a position.
+// graph writes tokens as "position:term", with "-next" when a token takes more than one position.
 func graph(a Analyzer, text string) string {
 	var out []string
 	for t := range Tokens(a, text) {
@@ -63,7 +63,7 @@ func TestSynonyms(t *testing.T) {
 	}
 }
 
-// TestSynonymPlaces holds the places in the text that synonyms are found at.
+// TestSynonymPlaces checks the offsets of synonyms.
 func TestSynonymPlaces(t *testing.T) {
 	a := synonymAnalyzer(t, "dns, domain name system", nil)
 	text := "my domain name system"
@@ -75,7 +75,7 @@ func TestSynonymPlaces(t *testing.T) {
 	}
 }
 
-// TestSynonymsBehindStopWords wants the words of a rule as far apart as in the rule.
+// TestSynonymsBehindStopWords checks that a rule matches only words as far apart as in the rule.
 func TestSynonymsBehindStopWords(t *testing.T) {
 	plain := New("plain", Words{}, Lowercase{}, Stop("of"))
 	s, err := ParseSynonyms(strings.NewReader("call of duty, cod"), &SynonymOptions{Analyzer: plain})
@@ -94,7 +94,7 @@ func TestSynonymsBehindStopWords(t *testing.T) {
 	}
 }
 
-// TestSynonymsOfGrams: tokens that share a position are left alone.
+// TestSynonymsOfGrams checks that tokens that share a position do not change.
 func TestSynonymsOfGrams(t *testing.T) {
 	s, err := ParseSynonyms(strings.NewReader("ab => x y\nbc => z"), nil)
 	if err != nil {
@@ -127,8 +127,8 @@ func TestSynonymErrors(t *testing.T) {
 	}
 }
 
-// TestSynonymsOverBatches holds texts of several batches against the same texts in one piece, and the promises
-// of Analyzer.
+// TestSynonymsOverBatches compares texts of several batches with the same texts in one batch, and
+// checks the promises of Analyzer.
 func TestSynonymsOverBatches(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	s, err := ParseSynonyms(strings.NewReader("a b c d, e\nb c => f f\nc, g h\nd, e => i\n"), nil)

@@ -11,10 +11,10 @@ type Keyword struct{}
 // Tokenize implements Tokenizer.
 func (Keyword) Tokenize(text []byte, b *Batch) { b.Add(text, 0, len(text), 0) }
 
-// Whitespace makes a token of every run of bytes without white space (as
-// unicode.IsSpace has it). Bytes that are no UTF-8 are no white space.
+// Whitespace makes a token of every run of bytes without white space (as defined by
+// unicode.IsSpace). Bytes that are not UTF-8 are not white space.
 type Whitespace struct {
-	// MaxBytes cuts longer tokens in pieces, as Words.MaxBytes does.
+	// MaxBytes cuts longer tokens into pieces, as Words.MaxBytes does.
 	MaxBytes int
 }
 
@@ -31,21 +31,21 @@ func (w Whitespace) Tokenize(text []byte, b *Batch) {
 	}
 }
 
-// spaceClasses are white space in ASCII and the rest of it.
+// spaceClasses have the bytes that are not white space as word characters, those above ASCII as
+// odd.
 var spaceClasses = newCharClasses(
 	func(c byte) bool { return !unicode.IsSpace(rune(c)) },
 	func(c byte) bool { return false },
 	func(c byte) bool { return false },
 )
 
-// spaced handles the token that begins at text[i], or the white space there, and returns
-// where it ends.
+// spaced handles the token or the white space that begins at text[i], and returns its end.
 func (s *wordScan) spaced(i int) int {
 	text, end := s.text, i
 	for end < len(text) {
 		r, size := rune(text[end]), 1
 		switch r {
-		case 0xc2, 0xe1, 0xe2, 0xe3: // no other byte begins white space beyond ASCII
+		case 0xc2, 0xe1, 0xe2, 0xe3: // only these bytes begin white space beyond ASCII
 			r, size = utf8.DecodeRune(text[end:])
 		default:
 			if r >= utf8.RuneSelf {

@@ -8,24 +8,23 @@ import (
 	"github.com/blevesearch/segment"
 )
 
-// windowBytes is how much text is given to the segmenter at once. It answers with all
-// tokens of what it is given, so a document of 100 MB in one script without
-// spaces would otherwise cost gigabytes.
+// windowBytes is how much text the segmenter gets at once. It returns all tokens of its input, so a
+// document of 100 MB in one script without spaces would otherwise cost gigabytes.
 const windowBytes = 16 << 10
 
-// A breaker is the memory that the segmenter's answers need, kept between calls.
+// A breaker is the memory for the segmenter's answers, kept between calls.
 type breaker struct {
 	words [][]byte
 	types []int
 }
 
-// span handles the text from i up to the next place that no rule of UAX #29 joins,
-// and returns that place: the next ASCII character of class boundary, or the next
-// byte that is no UTF-8. At least one byte is consumed.
+// span handles the text from i up to the next place that no rule of UAX #29 joins, and returns that
+// place: the next ASCII character of class boundary, or the next byte that is not UTF-8. It
+// consumes at least one byte.
 func (s *wordScan) span(i int) int {
 	end := spanEnd(s.text, i)
 	if end == i {
-		return i + 1 // no UTF-8: a separator
+		return i + 1 // not UTF-8: a separator
 	}
 	run := -1 // start of the current run of unsegmented letters, or -1
 	for size := s.window; i < end; {
@@ -65,8 +64,8 @@ func spanEnd(text []byte, i int) int {
 	return i
 }
 
-// runeStart returns the last place <= i where a rune begins, or i if there is none
-// within the length of a rune, so that text[i] is in no rune.
+// runeStart returns the last place <= i where a rune begins. It returns i if there is none within
+// the length of a rune, because then text[i] is in no rune.
 func runeStart(text []byte, i int) int {
 	for at := i; at >= 0 && at > i-utf8.UTFMax; at-- {
 		if utf8.RuneStart(text[at]) {
@@ -76,13 +75,12 @@ func runeStart(text []byte, i int) int {
 	return i
 }
 
-// segments handles text[i:i+n] as the segmenter cuts it. It returns how many bytes it is
-// done with, which is n if the window is the last of its span.
+// segments handles the segments that the segmenter finds in text[i:i+n]. It returns how many bytes
+// it has handled. That is n if the window is the last of its span.
 //
-// Otherwise the last two segments are uncertain and left to the next window: a
-// segment ends where it does because of the rune behind it, or, where
-// that rune may stand inside a word ("can't"), because of the one behind that; and either
-// segment may go on. Marks belong to the rune in front of them and do not count.
+// Otherwise the last two segments are uncertain and left to the next window. A segment's end
+// depends on the next rune, or, where that rune may stand inside a word ("can't"), on the rune
+// after it. Either segment may continue. Marks belong to the rune before them and do not count.
 func (s *wordScan) segments(i, n int, last bool, run *int) int {
 	br := &s.b.breaker
 	text := s.text[i : i+n]
@@ -90,7 +88,7 @@ func (s *wordScan) segments(i, n int, last bool, run *int) int {
 	br.words, br.types, done, _ = segment.SegmentWordsDirect(text, br.words[:0], br.types[:0])
 	words := br.words
 	if last {
-		// The segmenter stops early on what is no UTF-8 only, and here is none.
+		// The segmenter stops early only at bytes that are not UTF-8, and this text has none.
 		if done != n {
 			panic("BUG: analysis: segmenter left valid UTF-8 unread")
 		}
@@ -105,7 +103,7 @@ func (s *wordScan) segments(i, n int, last bool, run *int) int {
 	return at - i
 }
 
-// segment handles text[start:end], which the segmenter found to be one segment.
+// segment handles text[start:end], one segment of the segmenter.
 func (s *wordScan) segment(start, end, typ int, run *int) {
 	if typ == segment.None {
 		s.loose(start, end, run)
@@ -120,11 +118,10 @@ func (s *wordScan) segment(start, end, typ int, run *int) {
 	}
 }
 
-// loose handles a segment that is no word, which may still hold letters: the
-// segmenter's tables are those of Unicode 8, and UAX #29 leaves the words of
-// scripts without spaces (Thai, Lao, Khmer, Myanmar) to dictionaries. A run of such
-// letters, with their marks, is made one word, as Lucene does for those
-// scripts; to drop them would make such text unsearchable.
+// loose handles a segment that is not a word but may still hold letters: the segmenter's tables are
+// those of Unicode 8, and UAX #29 leaves the words of scripts without spaces (Thai, Lao, Khmer,
+// Myanmar) to dictionaries. A run of such letters, with their marks, becomes one word, as Lucene
+// does for those scripts. Without it such text would be unsearchable.
 func (s *wordScan) loose(start, end int, run *int) {
 	for at := start; at < end; {
 		r, size := utf8.DecodeRune(s.text[at:end])
@@ -141,9 +138,9 @@ func (s *wordScan) loose(start, end int, run *int) {
 	}
 }
 
-// allConnectors reports whether a word has no letter or digit: the segmenter
-// takes a run of underlines (ExtendNumLet, category Pc) for one, and letters that
-// have become marks since Unicode 8.
+// allConnectors reports whether a word has no letter or digit. The segmenter takes a run of
+// underscores (ExtendNumLet, category Pc) for a word, and letters that have become marks since
+// Unicode 8.
 func allConnectors(word []byte) bool {
 	if first := word[0]; first < utf8.RuneSelf && first != '_' {
 		return false

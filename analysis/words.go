@@ -7,20 +7,20 @@ import (
 	"unicode/utf8"
 )
 
-// DefaultMaxBytes is the longest token of Words and Whitespace unless they say
-// otherwise, as in Lucene (which counts UTF-16 units).
+// DefaultMaxBytes is the default length limit of tokens of Words and Whitespace, as in Lucene
+// (which counts UTF-16 units).
 const DefaultMaxBytes = 255
 
 // Words finds the words of a text by the default rules of Unicode Standard Annex
 // #29, "Unicode Text Segmentation", and keeps those that hold a letter or a digit.
 // See the package comment for what that means for common text.
 type Words struct {
-	// MaxBytes cuts longer words into pieces of at most this many bytes, at a rune
-	// boundary; each piece is a token with a position of its own. 0 means
-	// DefaultMaxBytes; less than utf8.UTFMax means utf8.UTFMax.
+	// MaxBytes cuts longer words at rune boundaries into pieces of at most this many bytes. Each
+	// piece is a token with its own position. 0 means DefaultMaxBytes; less than utf8.UTFMax means
+	// utf8.UTFMax.
 	MaxBytes int
 
-	// window stands for windowBytes if it is not 0: tests set it to a few bytes.
+	// window replaces windowBytes if it is not 0. Tests set it to a few bytes.
 	window int
 }
 
@@ -30,7 +30,7 @@ func (w Words) Tokenize(text []byte, b *Batch) {
 	if useMasks {
 		lower := uint64(0)
 		if b.lower {
-			lower = 0x20 * lowBits // in digits it is set
+			lower = 0x20 * lowBits // digits have it already
 		}
 		b.scan.begin(s, wordClasses, lower)
 		b.scan.words(func(s *wordScan, i int) int {
@@ -69,13 +69,13 @@ type wordScan struct {
 	text     []byte
 	b        *Batch
 	maxBytes int
-	window   int // bytes of text given to the segmenter at once
+	window   int // bytes of text for one call of the segmenter
 	position int // of the next token
 }
 
-// add adds the word text[start:end], cut in pieces if it is too long. Cutting a
-// word after it was found keeps an endless word linear: starting afresh at each
-// cut, as Lucene does, would look for the end of the word once a piece.
+// add adds the word text[start:end], cut into pieces if it is too long. It cuts a word only when
+// its end is known, which keeps an endless word linear. Lucene starts afresh at each cut; that
+// would look for the word's end once per piece.
 func (s *wordScan) add(start, end int) {
 	for end-start > s.maxBytes {
 		cut := runeStart(s.text, start+s.maxBytes)
@@ -87,16 +87,16 @@ func (s *wordScan) add(start, end int) {
 	s.position++
 }
 
-// Classes of ASCII characters, as bits. The classes that may stand between two
-// letters (or two digits) are the letter's (digit's) bit shifted by midShift, so
-// that one expression answers whether a character joins its neighbours: see joins.
+// Classes of ASCII characters, as bits. The class of characters that may join two letters (or two
+// digits) is the letter's (digit's) bit shifted by midShift. So one expression tells whether a
+// character joins its neighbors: see joins.
 const (
 	letter    = 1 << 0 // ALetter of UAX #29
 	digit     = 1 << 1 // Numeric
 	underline = 1 << 2 // ExtendNumLet
 	midLetter = letter << midShift
 	midNum    = digit << midShift
-	boundary  = 1 << 7 // what no rule joins to anything in front of it
+	boundary  = 1 << 7 // no rule joins it to the preceding character
 
 	midShift = 4
 	inWord   = letter | digit | underline
@@ -118,11 +118,11 @@ var wordClass = func() (t [256]uint8) {
 	t[':'] = midLetter
 	t[','], t[';'] = midNum, midNum
 	t['.'], t['\''] = midLetter|midNum, midLetter|midNum
-	t['"'] = 0 // joins Hebrew letters, so it ends a span of ASCII only
+	t['"'] = 0 // joins Hebrew letters, so it ends a span only within ASCII
 	return t
 }()
 
-// wordClasses are the same for masks: an underline may be all there is of a word.
+// wordClasses are the classes for masks. An underscore is odd, because it may be all of a word.
 var wordClasses = newCharClasses(
 	func(c byte) bool { return wordClass[c]&inWord != 0 },
 	func(c byte) bool { return wordClass[c]&underline != 0 },
@@ -135,39 +135,39 @@ func joins(before, c, after byte) bool {
 	return wordClass[before]&(wordClass[c]>>midShift)&wordClass[after] != 0
 }
 
-// short handles the word at text[i] if it is a plain one: up to seven ASCII letters and
-// digits, and behind them something that joins nothing. Three words in four of English
-// are. It returns the word's length, or 0 if the word is another kind.
+// short handles the word at text[i] if it is plain: up to seven ASCII letters and digits, followed
+// by a character that joins nothing. Three of four English words are. It returns the word's length,
+// or 0 for any other word.
 //
-// All eight bytes are looked at in one go: a loop that ends after the length of
-// a word is mispredicted nearly every time.
+// It looks at all eight bytes at once: a loop that ends after the length of a word is mispredicted
+// nearly every time.
 func (s *wordScan) short(i int) int {
 	if len(s.text)-i < 8 || s.maxBytes < 8 {
 		return 0
 	}
 	word := binary.LittleEndian.Uint64(s.text[i:])
 	letters, alnum := asciiAlnum(word)
-	n := bits.TrailingZeros64(^alnum&highBits) >> 3 // 8 if there is no end in sight
+	n := bits.TrailingZeros64(^alnum&highBits) >> 3 // 8 if the word does not end here
 	if n == 8 || wordClass[s.text[i+n]]&boundary == 0 {
 		return 0
 	}
 	if s.b.lower {
-		word |= letters >> 2 // 0x80 to 0x20, the bit that lower case has more
+		word |= letters >> 2 // 0x80 to 0x20, the bit that lower case adds
 	}
 	s.b.addShort(word, n, i, s.position)
 	s.position++
 	return n
 }
 
-// The same bit in each byte of a word of eight.
+// The same bit in each byte of an eight-byte word.
 const (
 	lowBits  = 0x0101010101010101
 	highBits = 0x80 * lowBits
 )
 
-// asciiAlnum sets the high bit of each byte that is an ASCII letter, and of each that
-// is a letter or a digit. For c < 0x80, c + (0x80 - lo) carries into the high bit if and only
-// if c >= lo, and never beyond.
+// asciiAlnum sets the high bit of each byte that is an ASCII letter, and of each that is a letter
+// or a digit. For c < 0x80, c + (0x80 - lo) carries into the high bit if and only if c >= lo, and
+// never beyond.
 func asciiAlnum(x uint64) (letters, alnum uint64) {
 	low := x &^ highBits
 	lower := low | 0x20*lowBits
@@ -177,10 +177,9 @@ func asciiAlnum(x uint64) (letters, alnum uint64) {
 	return letters & ascii, (letters | digits) & ascii
 }
 
-// ascii handles the word that begins at text[i], which is in inWord, and returns
-// where to go on. A word with anything but ASCII in it, or right behind it, is
-// left to span: the next rune could be a letter, or a mark that belongs to
-// the last one.
+// ascii handles the word that begins at text[i], a character of class inWord, and returns where to
+// continue. It leaves a word that contains or touches a non-ASCII character to span: the next rune
+// could be a letter, or a mark that belongs to the last one.
 func (s *wordScan) ascii(i int) int {
 	text := s.text
 	seen := uint8(0)
