@@ -17,5 +17,6 @@ func init() { impl.Register("analysis", "avx2", &useMasks) }
 
 // masksAVX2 writes the masks of the given number of blocks (at least one) of 64 characters. dst
 // points to that many textMasks and c to charClasses; avo does not know their fields.
+//
 //go:noescape
 func masksAVX2(dst *uint64, text *byte, blocks int, c *byte)
