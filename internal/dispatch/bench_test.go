@@ -21,7 +21,8 @@ func (quickDevice) Partials(_ context.Context, plans []*Plan) ([]blockmax.Partia
 func (quickDevice) Resident(uint64) int64 { return 1 << 40 }
 func (quickDevice) Lost() error           { return nil }
 
-// BenchmarkSubmit is what a query costs the host from Submit to its answer, apart from the device.
+// BenchmarkSubmit measures what a query costs the host from Submit to its answer, without the
+// device.
 func BenchmarkSubmit(b *testing.B) {
 	var plan *Plan
 	for round := 0; plan == nil; round++ {
@@ -40,13 +41,13 @@ func BenchmarkSubmit(b *testing.B) {
 			var left atomic.Int64
 			left.Store(int64(b.N))
 			var wg sync.WaitGroup
-			for range 4 { // each with many under way, as SearchBatch has
+			for range 4 { // each with many queries under way, as in SearchBatch
 				wg.Go(func() {
 					var open []Ticket
 					for left.Add(-1) >= 0 {
 						on := Any
 						if policy == Auto {
-							on = OnGPU // the choice is made, and overruled
+							on = OnGPU // the policy still chooses, and is overruled
 						}
 						tk, err := d.Submit(Query{Plan: plan, CPU: cpuexec.Executor{}, On: on})
 						if err != nil {

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// A Policy says which queries are for the devices; see the package comment.
+// A Policy decides which queries are for the devices; see the package comment.
 type Policy uint8
 
 const (
-	Auto       Policy = iota // where it is estimated to be done first
+	Auto       Policy = iota // where the query is estimated to finish first
 	Long                     // those of at least Threshold blocks
 	LBD                      // those of fewer than Threshold blocks
 	Halves                   // every second
@@ -17,7 +17,7 @@ const (
 	Devices                  // all
 	Processors               // none
 
-	policies // how many there are
+	policies // the number of policies
 )
 
 var policyNames = [policies]string{"auto", "long", "lbd", "halves", "groups", "gpu", "cpu"}
@@ -39,7 +39,7 @@ func ParsePolicy(name string) (Policy, error) {
 	return 0, fmt.Errorf("unknown policy %q, want one of %v", name, policyNames)
 }
 
-// estimate says what a query would cost on either side.
+// estimate sets what a query would cost on either side.
 func (d *Dispatcher) estimate(j *job) {
 	if d.options.Policy != Auto && d.options.Policy != Groups {
 		return
@@ -48,7 +48,7 @@ func (d *Dispatcher) estimate(j *job) {
 	j.gpu = d.model.GPU(&j.features, d.leastMissing(j))
 }
 
-// leastMissing is what the device that has most of a query's lists lacks of them.
+// leastMissing is what the device with most of a query's lists lacks of them.
 func (d *Dispatcher) leastMissing(j *job) (bytes int64) {
 	bytes = j.features.Bytes
 	for _, dev := range d.devices {
@@ -68,7 +68,7 @@ func (d *Dispatcher) leastMissing(j *job) (bytes int64) {
 	return bytes
 }
 
-// choose says whether the CPU computes a query at once, or else which group it waits in.
+// choose decides whether the CPU computes a query at once, and otherwise which group it waits in.
 func (d *Dispatcher) choose(j *job) (g group, onCPU bool) {
 	switch d.options.Policy {
 	case Long:
@@ -88,8 +88,9 @@ func (d *Dispatcher) choose(j *job) (g group, onCPU bool) {
 	return forDevices, d.cpuWait()+j.cpu <= d.gpuWait(j.arrived)+j.gpu && !d.isTrial()
 }
 
-// trialEvery: of the queries that Auto would give to the CPU, one in so many goes to a device all the same. Only batches teach what they
-// cost: a few expensive ones, of lists that had to be copied, would be the last otherwise.
+// trialEvery: of the queries that Auto would give to the CPU, one in trialEvery goes to a device.
+// Only batches teach what batches cost. Otherwise a few expensive ones, whose lists had to be
+// copied, could end all use of the devices.
 const trialEvery = 256
 
 func (d *Dispatcher) isTrial() bool {
@@ -108,8 +109,8 @@ func (d *Dispatcher) groupOf(j *job) group {
 	return forEither
 }
 
-// cpuWait is how long a query waits for a core, as many of them as are computed at a time:
-// the cores go from one to the next, so it is the share that others take.
+// cpuWait is how long a query waits for a core. Cores serve all running queries in turn, so the
+// wait is the share of the excess queries.
 func (d *Dispatcher) cpuWait() time.Duration {
 	over := d.running + 1 - d.options.Cores
 	if over <= 0 {
@@ -118,8 +119,8 @@ func (d *Dispatcher) cpuWait() time.Duration {
 	return time.Duration(over) * d.model.meanCPU() / time.Duration(d.options.Cores)
 }
 
-// gpuWait is how long a query waits until its batch begins, and what the batch costs whoever is in
-// it: it waits for the rest of the delay, for a device, and for those before it.
+// gpuWait is how long a query waits until its batch begins, plus the fixed cost of the batch. It
+// waits for the rest of the delay, for a device, and for the queries ahead of it.
 func (d *Dispatcher) gpuWait(now time.Time) time.Duration {
 	wait := d.options.Delay
 	if oldest := d.queue.oldest(forDevices, forEither); oldest != nil {

@@ -19,7 +19,7 @@ func TestChoose(t *testing.T) {
 		options Options
 		running int
 		idle    int
-		want    [4]bool // short, long, short, long: for a device
+		want    [4]bool // short, long, short, long: whether each is for a device
 	}{
 		{Options{Policy: Long}, 0, 1, [4]bool{false, true, false, true}},
 		{Options{Policy: LBD}, 0, 1, [4]bool{true, false, true, false}},
@@ -27,7 +27,8 @@ func TestChoose(t *testing.T) {
 		{Options{Policy: Halves}, 0, 1, [4]bool{true, false, true, false}},
 		{Options{Policy: Devices}, 0, 1, [4]bool{true, true, true, true}},
 		{Options{Policy: Processors}, 0, 1, [4]bool{}},
-		// With cores to spare nothing is worth the wait for a batch; under load what is long goes first.
+		// With spare cores, waiting for a batch never pays; under load, long queries go to the
+		// device first.
 		{Options{Policy: Auto, Cores: 16}, 0, 1, [4]bool{}},
 		{Options{Policy: Auto, Cores: 16, Delay: time.Microsecond}, 600, 1, [4]bool{true, true, true, true}},
 		{Options{Policy: Auto, Cores: 1, Delay: 10 * time.Microsecond}, 5, 1, [4]bool{false, true, false, true}},
@@ -46,7 +47,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestAutoTries: a model for which no batch is worth it is proved wrong by some queries that go to devices all the same.
+// TestAutoTries: a model that never favors a batch is corrected by the trial queries.
 func TestAutoTries(t *testing.T) {
 	d := New(nil, Options{Policy: Auto, Cores: 16})
 	defer d.Close()
@@ -92,7 +93,7 @@ func TestGroupOf(t *testing.T) {
 	}
 }
 
-// TestTakeForCPU: the order in which an idle core takes what waits.
+// TestTakeForCPU: the order in which an idle core takes waiting queries.
 func TestTakeForCPU(t *testing.T) {
 	now := time.Now()
 	aged := func(age, cost time.Duration) *job { return &job{arrived: now.Add(-age), cpu: cost} }
@@ -131,7 +132,7 @@ func TestTakeForCPU(t *testing.T) {
 	}
 }
 
-// blocked is a CPU that computes when it is told to.
+// blocked is a CPU that computes on command.
 type blocked struct {
 	began chan struct{}
 	hold  chan struct{}
@@ -147,8 +148,8 @@ func (b blocked) Finish(ctx context.Context, p *Plan, part *blockmax.Partial) (b
 	return cpuexec.Executor{}.Finish(ctx, p, part)
 }
 
-// TestGroupsKeepCores: under Groups no more queries are computed at a time than there are cores; the
-// device takes what waits for one.
+// TestGroupsKeepCores: under Groups no more queries are computed at a time than there are cores;
+// the device takes a query that waits for one.
 func TestGroupsKeepCores(t *testing.T) {
 	f := newFake()
 	m := new(Model)
@@ -189,7 +190,7 @@ func TestGroupsKeepCores(t *testing.T) {
 	}
 }
 
-// TestPolicyNames: names are read as they are written.
+// TestPolicyNames: parsing accepts the names that String returns.
 func TestPolicyNames(t *testing.T) {
 	for p := range policies {
 		if got, err := ParsePolicy(p.String()); got != p || err != nil {
@@ -201,8 +202,8 @@ func TestPolicyNames(t *testing.T) {
 	}
 }
 
-// TestCoresAtOnce: beside a device only as many queries are computed at a time as there are cores but one, and a query that waits
-// for a core can be given up.
+// TestCoresAtOnce: with a device, the CPU computes at most one query per core at a time, less one
+// core. A query that waits for a core can be canceled.
 func TestCoresAtOnce(t *testing.T) {
 	d := start(t, Options{Policy: Processors, Cores: 3}, newFake())
 	cpu := blocked{make(chan struct{}, 8), make(chan struct{})}

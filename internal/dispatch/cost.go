@@ -11,16 +11,17 @@ import (
 	"github.com/riffle-search/riffle/blockmax"
 )
 
-// Features are what is known of a query before it runs: those of Ding 2009, and the bytes of its lists.
+// Features are what is known of a query before it runs: those of Ding 2009, and the bytes of its
+// lists.
 type Features struct {
 	Terms    int   // lists, over all segments
 	Postings int64 // in all of them
-	Shortest int64 // of each segment's shortest list, added up
+	Shortest int64 // of each segment's shortest list, summed
 	Second   int64 // of each segment's second shortest
 	Blocks   int
 	Bytes    int64 // of payload
 	K        int
-	All      bool // documents must have all terms, at first
+	All      bool // documents must have all terms, at least in the first pass
 }
 
 // FeaturesOf returns the features of a plan. It takes some nanoseconds a list.
@@ -53,18 +54,18 @@ func FeaturesOf(p *Plan) (f Features) {
 	return f
 }
 
-// A Model estimates what queries cost, and learns from those that have run. A cost is a sum
-// of features, each at a price of zero or more, which are fitted by least squares of the relative error
-// (fit.go). It is safe for concurrent use.
+// A Model estimates what queries cost, and learns from those that have run. A cost is a sum of
+// features, each times a nonnegative price. Least squares of the relative error (fit.go) fit the
+// prices. A Model is safe for concurrent use.
 type Model struct {
 	mu  sync.Mutex
 	cpu [2]fit // of Or and trees, and of And
 	gpu [2]fit
-	own float64 // mean cost on the CPU of the last queries, in nanoseconds
+	own float64 // mean cost of recent queries on the CPU, in nanoseconds
 }
 
-// The features of a query as a vector, in this order. Work that bounds spare grows less than the
-// lists do: hence the square root.
+// The features of a query as a vector, in this order. The work that remains with bounds grows more
+// slowly than the lists: hence the square root.
 const (
 	perQuery = iota
 	perTerm
@@ -74,11 +75,11 @@ const (
 	perShortest
 	perSecond
 	perByte  // copied to the device
-	perBatch // of which a query has a share
+	perBatch // shared by the batch's queries
 	prices
 )
 
-// priceNames are the names of prices in a saved model: nanoseconds each.
+// priceNames are the names of prices, in nanoseconds, in a saved model.
 var priceNames = [prices]string{"query", "term", "root_posting", "root_posting_k", "posting", "shortest", "second", "byte", "batch"}
 
 type vector [prices]float64
@@ -97,9 +98,10 @@ func (f *Features) kind() int {
 	return 0
 }
 
-// defaultPrices are what a model begins with. Those of the CPU were fitted to one core of a Zen 5
-// (BenchmarkCostModel of package riffle); those of devices are derived from an H200's figures: 60,000
-// queries a second of 3.7 million postings, a host link of 55 GB/s, eight launches a batch.
+// defaultPrices are the initial prices of a model. Those of the CPU were fitted to one core of a
+// Zen 5 (BenchmarkCostModel of package riffle). Those of devices are derived from an H200's
+// figures: 60,000 queries a second of 3.7 million postings, a host link of 55 GB/s, eight launches
+// a batch.
 var defaultPrices = map[string][2]vector{
 	"cpu": {
 		{perQuery: 300, perTerm: 2000, perRoot: 30, perDeep: 2},
@@ -111,7 +113,7 @@ var defaultPrices = map[string][2]vector{
 	},
 }
 
-// DefaultModel returns a model that has seen nothing of this machine.
+// DefaultModel returns a model that has not learned from this machine.
 func DefaultModel() *Model {
 	m := new(Model)
 	m.reset(defaultPrices)
@@ -126,7 +128,7 @@ func (m *Model) reset(p map[string][2]vector) {
 	m.own = 50_000
 }
 
-// nothing is what a query costs that no document can match, since some list is empty.
+// nothing is the cost of a query that no document can match, because a list is empty.
 const nothing = 200 * time.Nanosecond
 
 // empty reports whether no document can match.
@@ -142,7 +144,7 @@ func (m *Model) CPU(f *Features) time.Duration {
 	return time.Duration(m.cpu[f.kind()].cost(f.vector()))
 }
 
-// GPU estimates what a query costs a device, one of many in a batch, when so many bytes of its lists
+// GPU estimates what a query in a batch of many costs a device, when missing bytes of its lists
 // must be copied there.
 func (m *Model) GPU(f *Features, missing int64) time.Duration {
 	v := f.vector()
@@ -152,7 +154,7 @@ func (m *Model) GPU(f *Features, missing int64) time.Duration {
 	return time.Duration(m.gpu[f.kind()].cost(v))
 }
 
-// BatchCost estimates what a batch costs apart from its queries.
+// BatchCost estimates the fixed cost of a batch.
 func (m *Model) BatchCost() time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -165,7 +167,7 @@ func (m *Model) meanCPU() time.Duration {
 	return time.Duration(m.own)
 }
 
-// learnCPU takes a query into account that has run on the CPU.
+// learnCPU learns from a query that ran on the CPU.
 func (m *Model) learnCPU(f *Features, took time.Duration) {
 	if f.empty() {
 		return
@@ -176,8 +178,8 @@ func (m *Model) learnCPU(f *Features, took time.Duration) {
 	m.own += (float64(took) - m.own) / 32
 }
 
-// learnGPU takes a batch into account: what its queries have together cost together. Batches of both
-// kinds teach the kind that most queries have.
+// learnGPU learns from a batch: the sum of its queries' features cost took. A batch of both kinds
+// teaches the kind of most of its queries.
 func (m *Model) learnGPU(jobs []*job, moved int64, took time.Duration) {
 	var sum vector
 	all := 0
@@ -197,7 +199,7 @@ func (m *Model) learnGPU(jobs []*job, moved int64, took time.Duration) {
 	m.gpu[kind].learn(sum, float64(took))
 }
 
-// MarshalJSON writes the prices, so that another process need not begin anew.
+// MarshalJSON writes the prices, so that another process can start from them.
 func (m *Model) MarshalJSON() ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -214,8 +216,8 @@ func (m *Model) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote. Prices must be finite and not negative; those that are not there are
-// zero.
+// UnmarshalJSON reads what MarshalJSON wrote. Prices must be finite and not negative; missing ones
+// are zero.
 func (m *Model) UnmarshalJSON(data []byte) error {
 	var in map[string]map[string]float64
 	if err := json.Unmarshal(data, &in); err != nil {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestModelLearns: whatever a machine's prices are, a model that has seen some thousand queries knows
-// what others cost.
+// TestModelLearns: whatever a machine's prices are, a model that has seen some thousand queries
+// predicts what others cost.
 func TestModelLearns(t *testing.T) {
 	for seed := range uint64(5) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -44,7 +44,7 @@ func TestModelLearns(t *testing.T) {
 	}
 }
 
-// TestModelBatches: a batch teaches what its queries cost together, and what it costs itself.
+// TestModelBatches: a batch teaches what its queries cost together, and its own fixed cost.
 func TestModelBatches(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	m := DefaultModel()
@@ -67,7 +67,7 @@ func TestModelBatches(t *testing.T) {
 	}
 }
 
-// TestModelIsKept: a model that is written and read estimates the same.
+// TestModelIsKept: a saved and restored model estimates the same.
 func TestModelIsKept(t *testing.T) {
 	m := DefaultModel()
 	f := Features{Terms: 2, Postings: 5000, Shortest: 100, Second: 4900, K: 10}
@@ -92,7 +92,7 @@ func TestModelIsKept(t *testing.T) {
 	}
 }
 
-// FuzzModel: no text makes a model that panics or estimates less than nothing.
+// FuzzModel: no text makes a model that panics or estimates a negative cost.
 func FuzzModel(f *testing.F) {
 	f.Add([]byte(`{"cpu_or":{"query":1},"gpu_and":{"batch":3e5}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -15,17 +15,18 @@ import (
 	"github.com/riffle-search/riffle/internal/exectest"
 )
 
-// An executor is a Dispatcher as exectest sees it.
+// An executor adapts a Dispatcher to exectest.
 type executor struct{ d *Dispatcher }
 
 func (e executor) Name() string { return "dispatch/" + e.d.options.Policy.String() }
-func (e executor) Prunes() bool { return false } // what is skipped is the fake device's
+func (e executor) Prunes() bool { return false } // any skipping is the fake device's
 func (e executor) TopK(ctx context.Context, p *Plan) (blockmax.TopK, error) {
 	a, err := e.d.TopK(ctx, Query{Plan: p, CPU: cpuexec.Executor{}})
 	return a.TopK, err
 }
 
-// TestConformance holds answers to the oracle, whatever the policy, and whatever devices leave open.
+// TestConformance compares answers with the oracle, whatever the policy, and whatever devices leave
+// open.
 func TestConformance(t *testing.T) {
 	for policy := range policies {
 		for _, open := range []float64{0, 0.5, 1} {
@@ -41,8 +42,8 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// TestTogether has many goroutines ask at once, of a dispatcher whose devices fail now and then.
-// Every one gets the oracle's answer.
+// TestTogether has many goroutines query a dispatcher concurrently while its devices occasionally
+// fail. Every one gets the oracle's answer.
 func TestTogether(t *testing.T) {
 	for policy := range policies {
 		f, g := newFake(), newFake()
@@ -96,7 +97,7 @@ func somePlan(t *testing.T, number int) (found *Plan) {
 	return found
 }
 
-// TestCount: a batch begins when there are enough queries, however long others could be waited for.
+// TestCount: a batch begins when it has enough queries, whatever the delay.
 func TestCount(t *testing.T) {
 	f := newFake()
 	d := start(t, Options{Policy: Devices, Delay: time.Hour, MaxCount: 4}, f)
@@ -119,8 +120,8 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// TestBytes: a batch has no more bytes than are allowed; a list that several queries share, and what
-// is on the device, count nothing.
+// TestBytes: a batch brings at most MaxBytes. Lists that several queries share count once, and
+// resident lists count nothing.
 func TestBytes(t *testing.T) {
 	a, b := somePlan(t, 0), somePlan(t, 1)
 	b.Segments = slices.Clone(b.Segments)
@@ -146,7 +147,7 @@ func TestBytes(t *testing.T) {
 			}
 			tickets = append(tickets, tk)
 			if i == 0 {
-				<-f.began // the others wait until the device has time
+				<-f.began // the others wait until the device is free
 			}
 		}
 		for range 3 {
@@ -163,7 +164,8 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// TestCancel: a query that waits for its batch is withdrawn; one that is in a batch waits for its end.
+// TestCancel: a canceled query that waits for its batch is withdrawn; one in a batch waits for its
+// end.
 func TestCancel(t *testing.T) {
 	f := newFake()
 	f.hold, f.began = make(chan struct{}), make(chan struct{}, 8)
@@ -200,8 +202,8 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestFull: when the queue is full, queries go to the CPU; those that demand a device wait
-// for room.
+// TestFull: when the queue is full, queries go to the CPU; those that demand a device wait for
+// room.
 func TestFull(t *testing.T) {
 	f := newFake()
 	f.hold, f.began = make(chan struct{}, 8), make(chan struct{}, 8)
@@ -236,8 +238,8 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestLost: the batch of a device that is lost is answered by the CPU, who owns it is told, and with the
-// last device queries that demand one fail.
+// TestLost: when a device is lost, the CPU answers its batch and Failed is called. After the loss
+// of the last device, queries that demand one fail.
 func TestLost(t *testing.T) {
 	f := newFake()
 	f.fail = func(int) error {
@@ -271,7 +273,7 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// TestOneIsLost: the workers of a device that is lost leave queries to those of the others.
+// TestOneIsLost: the workers of a lost device leave queries to those of the others.
 func TestOneIsLost(t *testing.T) {
 	for range 20 {
 		good, bad := newFake(), newFake()
@@ -291,7 +293,7 @@ func TestOneIsLost(t *testing.T) {
 	}
 }
 
-// TestClose: who waits is answered by the CPU, and so are later ones.
+// TestClose: the CPU answers waiting queries, and later ones.
 func TestClose(t *testing.T) {
 	d := start(t, Options{Policy: Devices, Delay: time.Hour}, newFake())
 	q := Query{Plan: somePlan(t, 0), CPU: cpuexec.Executor{}}

@@ -13,15 +13,16 @@ type Plan = blockmax.Plan
 
 // A Device answers batches of plans: *gpuexec.Executor.
 type Device interface {
-	// Partials answers plans as far as it can; answers are parallel to plans. An error says that none
-	// is answered. It is called from as many goroutines as Options.Depth says, and must be done with
-	// the plans when it returns.
+	// Partials answers plans as far as it can; answers are parallel to plans. An error says that
+	// none is answered. Options.Depth goroutines may call it at a time. It must not use the plans
+	// after it returns.
 	Partials(ctx context.Context, plans []*Plan) ([]blockmax.Partial, error)
 
-	// Resident is how many bytes of the list with a key need not be copied to the device; it may be more than the list has.
+	// Resident is how many bytes of the list with a key need not be copied to the device; it may
+	// exceed the list's size.
 	Resident(key uint64) int64
 
-	// Lost is why the device cannot be used any more, or nil.
+	// Lost is why the device can no longer be used, or nil.
 	Lost() error
 }
 
@@ -35,9 +36,9 @@ type CPU interface {
 type Side uint8
 
 const (
-	Any    Side = iota // whichever the policy chooses
+	Any    Side = iota // where the policy chooses
 	OnCPU              // the CPU
-	OnGPU              // a device; device.ErrNoDevice when there is none
+	OnGPU              // a device; device.ErrNoDevice if there is none
 	OnBoth             // of an answer: a device began, the CPU completed it
 )
 
@@ -48,13 +49,13 @@ type Query struct {
 	On   Side
 }
 
-// An Answer is a TopK and who found it.
+// An Answer is a TopK and the side that found it.
 type Answer struct {
 	blockmax.TopK
 	By Side
 }
 
-// Options of a Dispatcher. The zero value takes the defaults that the comments name.
+// Options of a Dispatcher. Comments name the defaults, which zero values stand for.
 type Options struct {
 	Policy Policy
 
@@ -62,40 +63,42 @@ type Options struct {
 	// default is 400 for Long, some 50,000 postings, and for LBD the paper's best, 30,000.
 	Threshold int
 
-	// Margin is by how much a processor must be better for a query to be in its group, for
-	// Groups. The default is 0.2, the paper's.
+	// Margin is by how much a processor must be better for a query to be in its group, for Groups.
+	// The default is 0.2, the paper's.
 	Margin float64
 
-	// MaxCount is how many queries a batch has at the most. The default is 1,024.
+	// MaxCount is the largest number of queries in a batch. The default is 1,024.
 	MaxCount int
 
-	// MaxBytes bounds the bytes of lists that a batch brings to its device. The default is 256 MiB.
+	// MaxBytes bounds the bytes of lists that a batch copies to its device. The default is 256 MiB.
 	MaxBytes int64
 
-	// Delay is how long a query waits for others to make a batch with, while its device works on others; under Auto in any case. The default is 2 ms.
+	// Delay is how long a query waits for others to form a batch. Except under Auto, it waits only
+	// while its device works on another batch. The default is 2 ms.
 	Delay time.Duration
 
-	// Deadline is the time in which queries should be answered: those that have waited for half of it
-	// come first, for Groups. The default is 500 ms, the paper's.
+	// Deadline is the time within which queries should be answered. Under Groups, those that have
+	// waited for half of it come first. The default is 500 ms, the paper's.
 	Deadline time.Duration
 
-	// MaxQueued is how many queries may wait for devices: others go to the CPU, or wait before
-	// they enter when they demand a device. The default is 8 batches of MaxCount.
+	// MaxQueued is how many queries may wait for devices. Further ones go to the CPU or, if they
+	// demand a device, wait for room. The default is 8 batches of MaxCount.
 	MaxQueued int
 
 	// Depth is how many batches a device has under way. The default is 2.
 	Depth int
 
-	// Cores is how many queries the CPU computes at a time; others wait for one to end. A core for each device is
-	// kept for those who feed it, but not of the last, and not under policy Groups. Without devices it is for
-	// estimates only. The default is 1.
+	// Cores is how many queries the CPU computes at a time; others wait. Except under policy
+	// Groups, one of the cores for each device, under Auto at least a quarter of them, is reserved
+	// for the goroutines that feed devices, but never the last core. Without devices, Cores serves
+	// only estimates. The default is 1.
 	Cores int
 
-	// Model says what queries cost. Nil is DefaultModel. It goes on learning.
+	// Model estimates what queries cost, and keeps learning. Nil is DefaultModel.
 	Model *Model
 
-	// Failed is told of every batch that a device failed to answer, and whether the device is
-	// lost with it. It may be nil.
+	// Failed is called for every batch that a device failed to answer, and says whether the device
+	// was lost. It may be nil.
 	Failed func(device int, lost bool, err error)
 }
 
@@ -131,8 +134,9 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// atOnce is how many queries the CPU computes at a time. Under Auto a quarter of the cores is left to those who make queries and feed
-// devices: an H200 with 16 cores, 15 of which computed, did a third of the queries that it does alone.
+// atOnce is how many queries the CPU computes at a time. Auto reserves a quarter of the cores for
+// the goroutines that make queries and feed devices. With 15 of 16 cores computing, an H200
+// answered only a third of the queries that it answers alone.
 func (o *Options) atOnce(devices int) int {
 	switch {
 	case devices == 0:
@@ -145,8 +149,7 @@ func (o *Options) atOnce(devices int) int {
 	return max(1, o.Cores-devices)
 }
 
-// A Dispatcher has plans answered by a CPU and any number of devices. It is safe for
-// concurrent use.
+// A Dispatcher lets a CPU and any number of devices answer plans. It is safe for concurrent use.
 type Dispatcher struct {
 	options Options
 	devices []*deviceState
@@ -154,21 +157,21 @@ type Dispatcher struct {
 
 	mu      sync.Mutex
 	queue   queue
-	waiting []*job // that demand a device and do not fit in the queue yet
+	waiting []*job // that demand a device and do not yet fit in the queue
 	alive   int    // devices that are not lost
 	idle    int    // device workers that wait for a batch
 	running int    // queries that the CPU computes, or is about to
-	turn    int    // of Halves, and of the trials of Auto
+	turn    int    // counter for Halves and the trials of Auto
 	closed  bool
 	stats   Stats
 
-	cores   chan struct{} // filled by those who compute
+	cores   chan struct{} // one element per query that the CPU computes
 	kick    chan struct{} // to device workers: look at the queue
 	stop    chan struct{} // closed by Close
 	workers sync.WaitGroup
 }
 
-// New starts the workers of the devices, of which there may be none.
+// New starts the workers of the devices. There may be no devices.
 func New(devices []Device, o Options) *Dispatcher {
 	o = o.withDefaults()
 	d := &Dispatcher{options: o, model: o.Model, alive: len(devices)}
@@ -184,8 +187,8 @@ func New(devices []Device, o Options) *Dispatcher {
 	return d
 }
 
-// Close has the queries that wait answered by the CPU, waits for batches under way, and ends
-// the workers. Queries that come later go to the CPU, unless they demand a device.
+// Close waits for batches under way, ends the workers, and lets the CPU answer waiting queries.
+// Later queries go to the CPU, unless they demand a device.
 func (d *Dispatcher) Close() {
 	d.mu.Lock()
 	if d.closed {
@@ -203,7 +206,7 @@ func (d *Dispatcher) Close() {
 	d.mu.Unlock()
 }
 
-// Model returns the model of costs, which goes on learning.
+// Model returns the model of costs, which keeps learning.
 func (d *Dispatcher) Model() *Model { return d.model }
 
 // Appetite is how many queries should be under way for all devices to have full batches.

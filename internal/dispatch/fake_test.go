@@ -11,17 +11,17 @@ import (
 	"github.com/riffle-search/riffle/cpuexec"
 )
 
-// A fakeDevice answers plans by the CPU, all but some tiles, and fails when it is told to.
+// A fakeDevice answers plans on the CPU except for some tiles, and fails on demand.
 type fakeDevice struct {
 	mu      sync.Mutex
 	rng     *rand.Rand
-	open    float64          // share of tiles that it leaves open
-	batches [][]*Plan        // that it was given
-	on      map[uint64]int64 // bytes of lists that it has
+	open    float64          // share of tiles left open
+	batches [][]*Plan        // that it received
+	on      map[uint64]int64 // resident bytes of lists
 	fail    func(batch int) error
 	lost    error
-	hold    chan struct{} // when not nil, each batch waits for one
-	began   chan struct{} // when not nil, is told of each batch that begins
+	hold    chan struct{} // if not nil, each batch waits for one element
+	began   chan struct{} // if not nil, receives one element per batch that begins
 }
 
 func newFake() *fakeDevice { return &fakeDevice{rng: rand.New(rand.NewPCG(1, 1))} }
@@ -52,8 +52,8 @@ func (f *fakeDevice) Partials(ctx context.Context, plans []*Plan) ([]blockmax.Pa
 	return answers, nil
 }
 
-// answer answers a plan, but for some tiles. What is not flat it leaves open whole, as a
-// device does that does not take a plan.
+// answer answers a plan except for some tiles. It leaves plans that are not flat open whole, as a
+// device does with plans that it refuses.
 func (f *fakeDevice) answer(ctx context.Context, p *Plan) (part blockmax.Partial, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -109,7 +109,7 @@ func (f *fakeDevice) sizes() (sizes []int) {
 
 var errBroken = errors.New("the fake device is broken")
 
-// start makes a Dispatcher that is closed with the test.
+// start makes a Dispatcher that is closed when the test ends.
 func start(t *testing.T, o Options, devices ...*fakeDevice) *Dispatcher {
 	var all []Device
 	for _, f := range devices {

@@ -2,26 +2,27 @@ package dispatch
 
 import "math"
 
-// A fit finds prices, each zero or more, by which features add up to the costs that have been
-// seen. It keeps the normal equations of weighted least squares, in which old samples fade, and
-// solves them now and then. Samples are weighed so that errors count relative to costs: by one over its cost and the cost that was expected.
+// A fit finds nonnegative prices with which features add up to the observed costs. It keeps the
+// normal equations of weighted least squares, in which old samples fade, and solves them
+// periodically. A sample's weight is one over its cost and its expected cost, so that errors count
+// relative to costs.
 type fit struct {
 	prices vector
 	a      [prices][prices]float64 // sum of weight * x * x'
 	b      vector                  // sum of weight * x * cost
-	fresh  int                     // samples since prices were last solved for
+	fresh  int                     // samples since the last solution
 }
 
 const (
 	refit  = 64           // samples from one solution to the next
-	fading = 1 - 1.0/2048 // what a sample counts when the next one comes
-	weak   = 0.001        // what a sample counts that is not the machine's own
+	fading = 1 - 1.0/2048 // factor on a sample's weight with each later sample
+	weak   = 0.001        // weight of a sample that was not measured on this machine
 	sweeps = 1000
 )
 
-// begin starts from prices: the fit sees some samples that they give, and so knows no better
-// at first, but any sample of the machine's own moves it. Of prices that are not to change, those of
-// features that never come, the samples say nothing.
+// begin starts from prices: it adds samples of little weight that have these prices. They leave the
+// fit as it is at first, but any sample measured on the machine moves it. Features that never occur
+// are zero in all samples, so that their prices do not change.
 func (f *fit) begin(p vector, onCPU bool) {
 	*f = fit{prices: p}
 	for _, terms := range []float64{1, 3, 8} {
@@ -49,7 +50,7 @@ func (f *fit) cost(v vector) (sum float64) {
 	return sum
 }
 
-// learn takes a sample into account.
+// learn adds a sample.
 func (f *fit) learn(v vector, cost float64) {
 	for i := range f.a {
 		for j := range f.a[i] {
@@ -74,8 +75,8 @@ func (f *fit) add(v vector, cost, weight float64) {
 	}
 }
 
-// solve goes down coordinate by coordinate, from the prices there are, which converges
-// for least squares with bounds.
+// solve minimizes coordinate by coordinate from the current prices, which converges for least
+// squares with bounds.
 func (f *fit) solve() {
 	for range sweeps {
 		for i := range f.prices {

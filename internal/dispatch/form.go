@@ -7,9 +7,10 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// ready reports whether a batch should start now on a device, and if not, when to look again; never, while
-// nothing waits. A device that has nothing to do takes what there is, but not under Auto: there it took queries one by one that the
-// CPU answers sooner, and the p99 of an H200 with 16 cores doubled at a twentieth of its load.
+// ready reports whether a batch should start now on a device, and if not, when to look again:
+// never, while nothing waits. Except under Auto, an idle device takes whatever waits. Under Auto it
+// would take single queries that the CPU answers sooner: the p99 of an H200 with 16 cores doubled
+// at a twentieth of its load.
 func (d *Dispatcher) ready(dev *deviceState, now time.Time) (start bool, after time.Duration) {
 	oldest := d.queue.oldest(forDevices, forEither, forCPU)
 	if oldest == nil {
@@ -23,7 +24,7 @@ func (d *Dispatcher) ready(dev *deviceState, now time.Time) (start bool, after t
 type batch struct {
 	jobs  []*job
 	plans []*Plan
-	bytes int64 // that the lists of all of them lack on the device
+	bytes int64 // of all their lists, missing on the device
 	lists map[*postings.List]struct{}
 }
 
@@ -38,7 +39,8 @@ func (b *batch) reset() {
 }
 
 // form takes jobs out of the queue for a batch on a device: those for devices, then those for
-// either, and if there are none, some of the CPU's that wait. The first may have any number of bytes.
+// either, and if there are none, some that wait for the CPU. The first may have any number of
+// bytes.
 func (d *Dispatcher) form(dev *deviceState, b *batch) {
 	b.reset()
 	for _, g := range [...]group{forDevices, forEither, forCPU} {
@@ -53,8 +55,8 @@ func (d *Dispatcher) form(dev *deviceState, b *batch) {
 	}
 }
 
-// add adds a job, unless its lists are too much for the batch: those that it has already, and
-// what of them is on the device, count nothing.
+// add adds a job, unless its lists bring too many bytes to the batch. Lists already in the batch,
+// and resident bytes, count nothing.
 func (b *batch) add(j *job, dev *deviceState, maxBytes int64) bool {
 	bytes := int64(0)
 	for s := range j.query.Plan.Segments {
@@ -66,7 +68,7 @@ func (b *batch) add(j *job, dev *deviceState, maxBytes int64) bool {
 			if _, there := b.lists[term.List]; there {
 				continue
 			}
-			b.lists[term.List] = struct{}{} // if the batch is full it does not matter any more
+			b.lists[term.List] = struct{}{} // harmless if the job does not fit, since the batch is then full
 			bytes += missing(term, dev)
 		}
 	}

@@ -11,11 +11,11 @@ import (
 	"github.com/riffle-search/riffle/blockmax"
 )
 
-// A slowDevice takes a while for each batch, however large.
+// A slowDevice takes a fixed time for each batch.
 type slowDevice struct {
 	took    time.Duration
 	mu      sync.Mutex
-	batches []int // how many plans each had
+	batches []int // number of plans in each
 }
 
 func (s *slowDevice) Partials(_ context.Context, plans []*Plan) ([]blockmax.Partial, error) {
@@ -28,7 +28,8 @@ func (s *slowDevice) Partials(_ context.Context, plans []*Plan) ([]blockmax.Part
 func (*slowDevice) Resident(uint64) int64 { return 1 << 40 }
 func (*slowDevice) Lost() error           { return nil }
 
-// TestIdleTakesAtOnce: a device with nothing to do takes a query at once. What comes while it works makes a batch, until it is done or the delay is over.
+// TestIdleTakesAtOnce: an idle device takes a query at once. Queries that arrive while it works
+// form a batch, which starts when the device is done or the delay is over.
 func TestIdleTakesAtOnce(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct {
@@ -45,7 +46,7 @@ func TestIdleTakesAtOnce(t *testing.T) {
 		{"on another device", 2, 5 * ms, []time.Duration{0, 1 * ms, 2 * ms}, []time.Duration{3 * ms, 4 * ms, 6 * ms}, [][]int{{1, 1}, {1}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			// Channels made in a bubble are of no use outside, nor others inside.
+			// Channels made inside a bubble are of no use outside, nor vice versa.
 			outside := jobs
 			jobs = newJobs()
 			defer func() { jobs = outside }()

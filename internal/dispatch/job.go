@@ -9,11 +9,11 @@ import (
 	"github.com/riffle-search/riffle/gpuexec/device"
 )
 
-// A Ticket is a query that has been submitted. Wait must be called, once.
+// A Ticket is a submitted query. Callers must call Wait, once.
 type Ticket struct{ job *job }
 
-// A job is a query on its way. All but ready is guarded by Dispatcher.mu, until ready has been
-// told; then it belongs to whoever waits.
+// A job is a query in progress. Dispatcher.mu guards all fields but ready until ready receives a
+// value. From then on the job belongs to the goroutine that waits.
 type job struct {
 	d        *Dispatcher
 	query    Query
@@ -23,7 +23,7 @@ type job struct {
 	group    group
 	state    state
 
-	granted bool // the CPU has kept a core for it
+	granted bool // the CPU has reserved a core for it
 	partial blockmax.Partial
 	ready   chan struct{} // one slot
 }
@@ -33,7 +33,7 @@ type state uint8
 const (
 	queued  state = iota // not yet in a batch
 	taken                // in a batch, or given to the CPU
-	partial              // a device has answered, in part at least
+	partial              // a device has answered it, at least in part
 	toCPU                // the caller is to compute it
 	refused              // no device is left, and it demands one
 )
@@ -50,14 +50,14 @@ func newJob(d *Dispatcher, q Query) *job {
 	return j
 }
 
-// tell wakes whoever waits for a job, in its last state.
+// tell sets a job's final state and wakes its waiter.
 func (j *job) tell(s state) {
 	j.state = s
 	j.ready <- struct{}{}
 }
 
-// Wait waits for the answer, and computes what is for the CPU to compute. When the context ends the
-// query is withdrawn; if a device has it already, its batch is waited for.
+// Wait waits for the answer, and does the CPU's share of the work. When the context ends, it
+// withdraws the query or, if a device already has it, waits for the batch.
 func (t Ticket) Wait(ctx context.Context) (Answer, error) {
 	j := t.job
 	select {
@@ -84,7 +84,7 @@ func (j *job) release() {
 	jobs.Put(j)
 }
 
-// complete makes an answer of that of a device.
+// complete completes a device's answer.
 func (j *job) complete(ctx context.Context) (Answer, error) {
 	if len(j.partial.Open) == 0 {
 		return Answer{j.partial.Top, OnGPU}, nil

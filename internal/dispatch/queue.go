@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A group is who a waiting query is for. The three are those of Ding 2009; the policies other
-// than Groups put all that waits in forDevices.
+// A group says which processors a waiting query is for. The three are those of Ding 2009. Policies
+// other than Groups put all waiting queries in forDevices.
 type group uint8
 
 const (
@@ -16,11 +16,11 @@ const (
 	groups
 )
 
-// A queue is the queries that wait, in order of arrival in each group.
+// A queue is the waiting queries, in order of arrival in each group.
 type queue struct {
 	jobs  [groups][]*job
-	bytes int64         // of the lists of all of them: more than a device will lack
-	gpu   time.Duration // what they would cost on a device, as estimated
+	bytes int64         // of all their lists: more than a device will lack
+	gpu   time.Duration // their estimated cost on a device
 }
 
 func (q *queue) put(j *job, g group) {
@@ -37,13 +37,13 @@ func (q *queue) len() (n int) {
 	return n
 }
 
-// gone forgets what a job counted for.
+// gone subtracts a job from the sums.
 func (q *queue) gone(j *job) {
 	q.bytes -= j.features.Bytes
 	q.gpu -= j.gpu
 }
 
-// remove takes a job out. It reports false when it is not there.
+// remove takes a job out. It reports false if the queue lacks it.
 func (q *queue) remove(j *job) bool {
 	i := slices.Index(q.jobs[j.group], j)
 	if i < 0 {
@@ -82,10 +82,10 @@ func (q *queue) oldest(gs ...group) (oldest *job) {
 	return oldest
 }
 
-// takeForCPU takes the job out that an idle core does next: one of the CPU's own that has waited
-// for long, or else the smallest of these, so that the average wait is short; then the oldest that
-// is for either; and while no device has time, the oldest that is for devices. None that
-// demands a device is taken.
+// takeForCPU removes and returns the next job for an idle core. The CPU's own jobs come first: the
+// oldest if it has waited for long, or else the smallest, so that the average wait is short. Then
+// comes the oldest job for either side and, if steal is set, the oldest one for devices that does
+// not demand a device.
 func (q *queue) takeForCPU(now time.Time, long time.Duration, steal bool) *job {
 	var best *job
 	for i, j := range q.jobs[forCPU] {

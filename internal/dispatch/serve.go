@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// A deviceState is a device and how it has done. Dispatcher.mu guards failures and batches.
+// A deviceState is a device and its record. Dispatcher.mu guards failures and batches.
 type deviceState struct {
 	Device
 	number   int
 	lost     atomic.Bool
-	failures int           // batches that failed one after another
+	failures int           // batches that failed in a row
 	batches  int           // under way
 	kick     chan struct{} // to its workers: look at the queue
 }
 
-// patience is how many batches may fail one after another, without the device saying that it
-// is lost, until it is given up.
+// patience is how many batches in a row may fail, without an error that loses the device, until it
+// is given up.
 const patience = 3
 
-// serve is the life of a worker: it forms batches for its device and hands in what comes of them.
+// serve is the body of a worker: it forms batches for its device and delivers their answers.
 func (d *Dispatcher) serve(dev *deviceState) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -30,7 +30,7 @@ func (d *Dispatcher) serve(dev *deviceState) {
 		wait, ok := d.next(dev, &b)
 		switch {
 		case !ok:
-			d.wake() // another device's worker, if it was a kick that has woken this one
+			d.wake() // possibly another device's worker, if a kick woke this one
 			return
 		case len(b.jobs) > 0:
 			d.run(dev, &b)
@@ -49,8 +49,8 @@ func (d *Dispatcher) serve(dev *deviceState) {
 	}
 }
 
-// next forms a batch, or says for how long there will be none. It reports false when the worker
-// is to end.
+// next forms a batch, or returns for how long there will be none. It reports false when the worker
+// must end.
 func (d *Dispatcher) next(dev *deviceState, b *batch) (wait time.Duration, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -80,7 +80,7 @@ func (d *Dispatcher) next(dev *deviceState, b *batch) (wait time.Duration, ok bo
 	return 0, true
 }
 
-// idleDevice is a device that has nothing to do, or nil.
+// idleDevice returns a device without batches, or nil.
 func (d *Dispatcher) idleDevice() *deviceState {
 	for _, dev := range d.devices {
 		if dev.batches == 0 && !dev.lost.Load() {
@@ -90,7 +90,7 @@ func (d *Dispatcher) idleDevice() *deviceState {
 	return nil
 }
 
-// letIn lets those in that have waited for room in the queue.
+// letIn admits jobs that have waited for room in the queue.
 func (d *Dispatcher) letIn() {
 	n := min(len(d.waiting), max(0, d.options.MaxQueued-d.queue.len()))
 	for _, j := range d.waiting[:n] {
@@ -99,7 +99,7 @@ func (d *Dispatcher) letIn() {
 	d.waiting = append(d.waiting[:0], d.waiting[n:]...)
 }
 
-// wake has a worker look at the queue.
+// wake makes a worker look at the queue.
 func (d *Dispatcher) wake() {
 	select {
 	case d.kick <- struct{}{}:
@@ -107,7 +107,7 @@ func (d *Dispatcher) wake() {
 	}
 }
 
-// wakeIdle has a worker of a device that has nothing to do look at the queue.
+// wakeIdle makes a worker of an idle device look at the queue.
 func (d *Dispatcher) wakeIdle() {
 	if d.options.Policy == Auto {
 		return
@@ -120,7 +120,7 @@ func (d *Dispatcher) wakeIdle() {
 	}
 }
 
-// run runs a batch and hands its answers in.
+// run runs a batch and delivers its answers.
 func (d *Dispatcher) run(dev *deviceState, b *batch) {
 	start := time.Now()
 	answers, err := dev.Partials(context.Background(), b.plans)
@@ -149,7 +149,7 @@ func (d *Dispatcher) run(dev *deviceState, b *batch) {
 	}
 }
 
-// fail has the CPU answer a batch, and gives the device up if it is of no more use.
+// fail lets the CPU answer a batch, and gives the device up if it has become useless.
 func (d *Dispatcher) fail(dev *deviceState, b *batch, err error) {
 	d.mu.Lock()
 	dev.failures++
@@ -184,7 +184,7 @@ func (d *Dispatcher) giveUp() {
 	d.waiting = nil
 }
 
-// toCPU has the callers of some queries compute them.
+// toCPU lets the callers of some queries compute them.
 func (d *Dispatcher) toCPU(jobs []*job) {
 	for _, j := range jobs {
 		j.tell(toCPU)

@@ -11,21 +11,21 @@ type Stats struct {
 	Batches    int64         // that devices have answered
 	Queries    int64         // in them
 	MovedBytes int64         // that they brought to devices
-	Device     time.Duration // that devices were at work on them
+	Device     time.Duration // time that devices worked on them
 
-	OnGPU  int64 // queries that devices have answered alone
-	OnBoth int64 // queries that the CPU has completed
-	OnCPU  int64 // queries that the CPU has answered alone
+	OnGPU  int64 // queries answered by devices alone
+	OnBoth int64 // queries completed by the CPU
+	OnCPU  int64 // queries answered by the CPU alone
 	ToCPU  int64 // queries that a policy gave to the CPU
 
-	TurnedAway    int64 // to the CPU, since the queue was full
-	Withdrawn     int64 // callers that did not wait for their answer
+	TurnedAway    int64 // queries for the CPU because the queue was full
+	Withdrawn     int64 // queries whose callers stopped waiting
 	FailedBatches int64
 	FailedOver    int64 // queries of failed batches, which the CPU answered
 	LostDevices   int64
 
-	Queued  int // queries that wait at the moment
-	Running int // queries that the CPU computes at the moment
+	Queued  int // queries waiting now
+	Running int // queries that the CPU computes now
 
 	meanBatch time.Duration // of the last few
 }
@@ -47,7 +47,7 @@ func (s *Stats) batch(b *batch, moved int64, took time.Duration) {
 	s.meanBatch += (took - s.meanBatch) / 8
 }
 
-// answered counts what a device has answered whole; Dispatcher.end does so for the others.
+// answered counts a complete answer of a device; Dispatcher.end counts the others.
 func (s *Stats) answered(p *blockmax.Partial) {
 	if len(p.Open) == 0 {
 		s.OnGPU++

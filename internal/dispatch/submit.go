@@ -8,9 +8,9 @@ import (
 	"github.com/riffle-search/riffle/gpuexec/device"
 )
 
-// Submit has a query answered, by the processor that the policy chooses unless the query says
-// which. Its plan must not change until Wait has returned. The error is device.ErrNoDevice, for a query that
-// demands a device.
+// Submit starts a query on the processor that the policy chooses, unless the query demands one. Its
+// plan must not change until Wait has returned. If the query demands a device and there is none,
+// the error is device.ErrNoDevice.
 func (d *Dispatcher) Submit(q Query) (Ticket, error) {
 	j := newJob(d, q)
 	if q.On == Any {
@@ -35,7 +35,8 @@ func (d *Dispatcher) Submit(q Query) (Ticket, error) {
 	case q.On == OnGPU:
 		d.enter(j, forDevices)
 	case onCPU || full:
-		// It counts from now on: those who come before it begins must not all take the cores for idle.
+		// The query counts from here on. Otherwise all queries that arrive before it begins would
+		// see idle cores.
 		j.granted = true
 		d.running++
 		d.stats.ToCPU++
@@ -49,7 +50,7 @@ func (d *Dispatcher) Submit(q Query) (Ticket, error) {
 	return Ticket{j}, nil
 }
 
-// enter puts a job into the queue, and wakes a worker or a core that may want it.
+// enter puts a job into the queue, and wakes a worker or a core that may take it.
 func (d *Dispatcher) enter(j *job, g group) {
 	d.queue.put(j, g)
 	if d.options.Policy == Groups {
@@ -61,7 +62,7 @@ func (d *Dispatcher) enter(j *job, g group) {
 	d.wakeIdle()
 }
 
-// withdraw takes a job out whose caller no longer waits. It reports false when it is too late.
+// withdraw removes a job whose caller no longer waits. It reports false when it is too late.
 func (d *Dispatcher) withdraw(j *job) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -77,8 +78,7 @@ func (d *Dispatcher) withdraw(j *job) bool {
 	return true
 }
 
-// grant gives cores that are idle the queries that come next. Only under policy Groups do queries
-// wait for cores.
+// grant gives idle cores the next queries. Only under policy Groups do queries wait for cores.
 func (d *Dispatcher) grant(now time.Time) {
 	for d.running < d.options.Cores {
 		j := d.queue.takeForCPU(now, d.options.Deadline/2, d.idle == 0)
@@ -92,8 +92,8 @@ func (d *Dispatcher) grant(now time.Time) {
 	}
 }
 
-// begin notes that the CPU computes a query, and waits for a core: hundreds of queries at a time would keep those who feed the
-// devices from theirs.
+// begin counts a query that the CPU computes, and waits for a core: hundreds of concurrent queries
+// would keep the goroutines that feed the devices from running.
 func (d *Dispatcher) begin(ctx context.Context, j *job) error {
 	d.mu.Lock()
 	if !j.granted {
@@ -111,7 +111,7 @@ func (d *Dispatcher) begin(ctx context.Context, j *job) error {
 	}
 }
 
-// end notes that it has done so, alone or after a device.
+// end counts a query that the CPU answered, alone or after a device.
 func (d *Dispatcher) end(by Side) {
 	<-d.cores
 	d.mu.Lock()
