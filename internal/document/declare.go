@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// Extend returns the schema of an index widened by what the caller opened with, or an error when the
-// two disagree about what is declared. What the caller leaves at its zero value stays. With alter the
-// caller's rules take the place of those of the index: Dynamic, NoStore, and the NoIndex and NoStore of
-// the fields it names. Types, analyzers and sources never change: documents are indexed by them.
+// Extend returns the schema of an index widened by the caller's, or an error if the two disagree
+// about a declaration. What the caller leaves at its zero value stays. With alter the caller's
+// rules replace those of the index: Dynamic, NoStore, and the NoIndex and NoStore of the fields it
+// names. Types, analyzers and sources never change: documents are indexed by them.
 func (s *Schema) Extend(with *Schema, alter bool) (*Schema, error) {
 	var errs []error
 	if s.Analyzer != with.Analyzer {
@@ -52,8 +52,8 @@ func (s *Schema) Extend(with *Schema, alter bool) (*Schema, error) {
 	return merged, nil
 }
 
-// Declared returns the fields that a wider schema declares and this one leaves to its rule, in order. They
-// are those for which documents must be asked how they are indexed.
+// Declared returns the fields that a wider schema declares and this one leaves to its rule, in
+// order. The caller must check how existing documents are indexed by them.
 func (s *Schema) Declared(wider *Schema) []string {
 	if s.Dynamic != DynamicIndex {
 		return nil // they are not indexed
@@ -68,8 +68,8 @@ func (s *Schema) Declared(wider *Schema) []string {
 	return names
 }
 
-// CheckWords reports whether a field of which documents have words, by this schema, may be declared so in a
-// wider one.
+// CheckWords reports whether a field that has words in documents, by this schema, may be declared
+// as in a wider one.
 func (s *Schema) CheckWords(name string, wider *Schema) error {
 	f := wider.Fields[name]
 	was, now := orStandard(s.Analyzer), orStandard(f.Analyzer, wider.Analyzer)
@@ -82,7 +82,8 @@ func (s *Schema) CheckWords(name string, wider *Schema) error {
 	return nil
 }
 
-// CheckTerm reports whether a field of which documents have an exact term may be declared so.
+// CheckTerm reports whether a field that has an exact term in documents may be declared as in a
+// wider schema.
 func (s *Schema) CheckTerm(name string, term []byte, wider *Schema) error {
 	is := KeywordField
 	if len(term) > 2 && term[0] == 0 {
@@ -96,7 +97,7 @@ func (s *Schema) CheckTerm(name string, term []byte, wider *Schema) error {
 	return nil
 }
 
-// CheckValue is CheckWords and CheckTerm for a value that is in the log.
+// CheckValue is CheckWords and CheckTerm for a value in the log.
 func (s *Schema) CheckValue(v *Value, wider *Schema) error {
 	switch {
 	case v.rules&ruleNoIndex != 0:

@@ -7,17 +7,17 @@ import (
 	"github.com/riffle-search/riffle/segment"
 )
 
-// Fields knows the indexed fields of a whole index, so that Options.MaxFields can hold: for each
-// field the number of its holders. These are the live segments, the one in memory among them, and the
-// chunks of batches under way, so that two batches at once cannot pass the limit together.
+// Fields counts the holders of each indexed field of an index, to enforce Options.MaxFields.
+// Holders are the live segments, including the one in memory, and the chunks of batches being
+// applied, so that two concurrent batches cannot pass the limit together.
 type Fields struct {
-	Limit int // not to be changed once chunks are taken
+	Limit int // must not change once chunks are taken
 
 	mu      sync.Mutex
 	holders map[string]int
 }
 
-// NewFields returns an empty set that takes so many fields.
+// NewFields returns an empty set with a limit.
 func NewFields(limit int) *Fields {
 	return &Fields{Limit: limit, holders: map[string]int{}}
 }
@@ -29,8 +29,8 @@ func (s *Fields) Len() int {
 	return len(s.holders)
 }
 
-// TakeChunks holds the fields of chunks. When these are more than the limit allows it holds none, and
-// names the first document at fault. Fields that the index has already are never refused.
+// TakeChunks holds the fields of chunks. If they exceed the limit it holds none, and names the
+// first document at fault. Fields that the index already has are never refused.
 func (s *Fields) TakeChunks(chunks []*segment.Chunk) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,7 +45,7 @@ func (s *Fields) TakeChunks(chunks []*segment.Chunk) error {
 	return nil
 }
 
-// TakeAcceptedChunks holds the fields of documents that were accepted before, however many.
+// TakeAcceptedChunks holds the fields of documents that were accepted earlier, however many.
 func (s *Fields) TakeAcceptedChunks(chunks []*segment.Chunk) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,7 +75,7 @@ func (s *Fields) takeChunk(c *segment.Chunk, limit int) error {
 		"one indexed field too many: the index has %d with those of its batch, Options.MaxFields is %d; names that are data are better values of one field", n, limit)}
 }
 
-// DropChunks lets go of the fields of chunks that come to nothing.
+// DropChunks releases the fields of chunks that are discarded.
 func (s *Fields) DropChunks(chunks []*segment.Chunk) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,7 +84,7 @@ func (s *Fields) DropChunks(chunks []*segment.Chunk) {
 	}
 }
 
-// dropChunk lets go of the fields of a chunk that are held.
+// dropChunk releases the held fields of a chunk.
 func (s *Fields) dropChunk(c *segment.Chunk) {
 	for name := range c.Fields() {
 		s.drop(name)
@@ -99,7 +99,7 @@ func (s *Fields) drop(name string) {
 	}
 }
 
-// Enter passes the fields of a chunk on to the memory segment that it is about to be added to.
+// Enter passes the fields of a chunk on to the memory segment that is about to receive it.
 func (s *Fields) Enter(c *segment.Chunk, m *segment.Memory) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,8 +110,8 @@ func (s *Fields) Enter(c *segment.Chunk, m *segment.Memory) {
 	}
 }
 
-// Replace lets go of the fields of segments that are no longer live, and holds those of the one in
-// their place, which may be nil.
+// Replace releases the fields of segments that are no longer live, and holds those of their
+// replacement, which may be nil.
 func (s *Fields) Replace(old []segment.Reader, live segment.Reader) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

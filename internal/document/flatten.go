@@ -17,27 +17,27 @@ import (
 // maxDepth bounds the nesting of a document, so that a cyclic one ends in an error.
 const maxDepth = 32
 
-// Flatten turns a document into field values. It takes maps with string keys,
-// structs, and pointers to them. Within it may lie strings, byte slices (as text),
-// booleans, numbers, json.Number, time.Time, slices and arrays of these (several
-// values of one field), and further maps and structs (fields named outer.inner).
-// Nil values are left out. Map entries are taken in the order of their names.
+// Flatten turns a document into field values. It accepts maps with string keys, structs, and
+// pointers to them. They may contain strings, byte slices (as text), booleans, numbers,
+// json.Number, time.Time, slices and arrays of these (several values of one field), and further
+// maps and structs (fields named outer.inner). Nil values are left out. Map entries are taken in
+// the order of their names.
 //
-// A struct field is named by its tag, `riffle:"name"`, else by its Go name;
-// `riffle:"-"` leaves it out, as does being unexported. The exported fields of an embedded
-// struct are fields of the outer one. What the rest of the tag says (see SchemaOf) holds for
-// the values of the field, and for those of the fields within it.
+// A struct field is named by its tag, `riffle:"name"`, or else by its Go name. The tag `riffle:"-"`
+// leaves it out; unexported fields are left out, too. The exported fields of an embedded struct are
+// fields of the outer one. The rest of the tag (see SchemaOf) applies to the values of the field,
+// and to those of the fields within it.
 //
-// A slice, an array, or a struct without exported fields that has a method MarshalText is the
-// text that this gives, such as netip.Addr. Other structs without exported fields, and the
-// numbers of math/big, are errors.
+// A slice, an array, or a struct without exported fields that has a method MarshalText becomes the
+// text that MarshalText returns; netip.Addr is an example. Other structs without exported fields,
+// and the numbers of math/big, are errors.
 func Flatten(doc any) ([]Value, error) {
 	f := Flattener{}
 	err := f.Flatten(doc)
 	return f.Values, err
 }
 
-// Flatten adds the values of a document to Values, as the function of that name returns them.
+// Flatten appends the values of a document to Values, as the function Flatten returns them.
 func (f *Flattener) Flatten(doc any) error {
 	if stored, ok := doc.(Stored); ok {
 		for _, v := range stored {
@@ -75,16 +75,16 @@ var (
 	marshalerType = reflect.TypeFor[encoding.TextMarshaler]()
 )
 
-// A Flattener is Flatten for one document after the other, or for one whose values come one by one.
+// A Flattener is Flatten for a series of documents, or for one whose values come one by one.
 type Flattener struct {
 	Values []Value
 	size   int      // of the values, as MaxDocumentBytes counts
-	names  []string // of the maps at hand, each within those of the outer one
-	rules  rules    // of the struct fields that the value at hand lies in
+	names  []string // keys of the current maps, each after those of the outer one
+	rules  rules    // of the struct fields around the current value
 	Err    error    // a *Error without an id
 }
 
-// Reset makes a flattener ready for the next document. The values of the last one are gone.
+// Reset prepares a flattener for the next document. The values of the last one are gone.
 func (f *Flattener) Reset() {
 	f.Values, f.size, f.names, f.rules, f.Err = f.Values[:0], 0, f.names[:0], 0, nil
 }
@@ -95,7 +95,8 @@ func (f *Flattener) fail(name, format string, args ...any) {
 	}
 }
 
-// Put adds a value. What is wrong with it, or with the document with it, goes to Err, and the first error stays.
+// Put adds a value. If the value is invalid, or makes the document so, the error goes to Err, which
+// keeps the first one.
 func (f *Flattener) Put(v Value) {
 	n := len(f.Values)
 	if n == MaxFields {
@@ -116,7 +117,7 @@ func (f *Flattener) Put(v Value) {
 	f.Values = append(f.Values, v)
 }
 
-// addFields is addMap for the map that nearly all documents are, without reflection.
+// addFields is addMap without reflection, for the type of map that nearly all documents are.
 func (f *Flattener) addFields(name string, m map[string]any, depth int) {
 	begin := len(f.names)
 	for key := range m {
@@ -131,7 +132,7 @@ func (f *Flattener) addFields(name string, m map[string]any, depth int) {
 			break
 		}
 		if f.addAny(join(name, key), m[key], depth+1); f.Err != nil {
-			break // a long name is not put before all that follow
+			break // do not prefix all further names with a long one
 		}
 	}
 	f.names = f.names[:begin]
@@ -284,7 +285,7 @@ func (f *Flattener) addStruct(name string, v reflect.Value, depth int) {
 	f.rules = outer
 }
 
-// addMarshaled adds the text that MarshalText gives, which may be a method of the pointer.
+// addMarshaled adds the text that MarshalText returns, which may be a method of the pointer.
 func (f *Flattener) addMarshaled(name string, v reflect.Value) {
 	if !v.Type().Implements(marshalerType) {
 		p := reflect.New(v.Type())
@@ -307,10 +308,10 @@ type structField struct {
 	err   error // its tag cannot be read
 }
 
-// fieldsByType holds what fieldsOf has found: a []structField by reflect.Type.
+// fieldsByType caches the results of fieldsOf: a []structField by reflect.Type.
 var fieldsByType sync.Map
 
-// fieldsOf returns the fields of a type of structs that are part of a document.
+// fieldsOf returns the fields of a struct type that are part of a document.
 func fieldsOf(t reflect.Type) []structField {
 	if known, ok := fieldsByType.Load(t); ok {
 		return known.([]structField)
@@ -329,8 +330,9 @@ func fieldsOf(t reflect.Type) []structField {
 	return fields
 }
 
-// documentField returns the name of a struct field in documents, which is empty when its fields count
-// as those of the outer struct, and the items of its tag. ok is false when it is no part of them.
+// documentField returns the document's name of a struct field, which is empty if its fields count
+// as those of the outer struct, and the items of its tag. ok is false if the field is not part of
+// documents.
 func documentField(sf reflect.StructField) (name string, items []string, ok bool) {
 	tag := strings.Split(sf.Tag.Get("riffle"), ",")
 	t := sf.Type
@@ -351,7 +353,7 @@ func documentField(sf reflect.StructField) (name string, items []string, ok bool
 	return sf.Name, tag[1:], sf.IsExported()
 }
 
-// hasExported reports whether a type of structs has exported fields, its own or promoted ones.
+// hasExported reports whether a struct type has exported fields, its own or promoted ones.
 func hasExported(t reflect.Type) bool { return hasExportedWithin(t, 0) }
 
 func hasExportedWithin(t reflect.Type, depth int) bool {
@@ -378,8 +380,8 @@ func join(outer, inner string) string {
 	return outer + "." + inner
 }
 
-// Unflatten gives values the shape in which callers see a document: a map from
-// field name to value, or to []any where a field has several.
+// Unflatten returns values in the public shape of a document: a map from field name to value, or to
+// []any if a field has several.
 func Unflatten(vals []Value) map[string]any {
 	m := make(map[string]any, len(vals))
 	for _, v := range vals {
@@ -395,7 +397,7 @@ func Unflatten(vals []Value) map[string]any {
 	return m
 }
 
-// SchemaOf reads a schema off the tags of a struct, or a pointer to one:
+// SchemaOf derives a schema from the tags of a struct, or a pointer to one:
 //
 //	type Page struct {
 //		Title string    `riffle:"title,analyzer=english"`
@@ -404,13 +406,13 @@ func Unflatten(vals []Value) map[string]any {
 //		Seen  time.Time `riffle:"seen"`
 //	}
 //
-// The first item is the field's name; then, in any order, keyword, noindex,
-// nostore and analyzer=NAME. The type follows from the Go type. Fields of structs within
-// get dotted names, and the rules of the struct; those of an embedded struct are
-// fields of the outer one. Maps and interfaces are left to Schema.Dynamic.
+// The first item is the field's name; then, in any order, keyword, noindex, nostore and
+// analyzer=NAME. The type follows from the Go type. Fields of nested structs get dotted names and
+// the rules of the struct; those of an embedded struct are fields of the outer one. Maps and
+// interfaces are left to Schema.Dynamic.
 //
-// Put and Build read the same tags: keyword, noindex and nostore hold for fields that
-// no schema declares, too. An analyzer has to be declared.
+// Put and Build read the same tags: keyword, noindex and nostore also apply to fields that no
+// schema declares. An analyzer must be declared in the schema.
 func SchemaOf(doc any) (*Schema, error) {
 	t := reflect.TypeOf(doc)
 	for t != nil && t.Kind() == reflect.Pointer {
@@ -457,7 +459,7 @@ func (s *Schema) addStruct(prefix string, t reflect.Type, outer rules, depth int
 			}
 			continue
 		case et.Kind() == reflect.Map && et.Key().Kind() == reflect.String, et.Kind() == reflect.Interface:
-			continue // its fields are not known before there is a document; their tags hold without a schema
+			continue // only documents reveal its fields; their tags apply without a schema
 		}
 		f, err := fieldOf(et, r, outer, analyzer)
 		if err == nil {
@@ -518,11 +520,11 @@ func fieldOf(t reflect.Type, r, outer rules, analyzer string) (Field, error) {
 	return f, nil
 }
 
-// isMarshaled reports whether values of a type are the text that their MarshalText gives.
+// isMarshaled reports whether values of a type become the text of their MarshalText.
 func isMarshaled(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Struct, reflect.Array, reflect.Slice:
-		// Slices and arrays without a name, which nearly all are, have no methods.
+		// Nearly all slices and arrays have unnamed types, which have no methods.
 		return t.PkgPath() != "math/big" && (t.Kind() == reflect.Struct || t.Name() != "") && (t.Implements(marshalerType) || reflect.PointerTo(t).Implements(marshalerType))
 	}
 	return false

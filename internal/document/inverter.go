@@ -12,30 +12,30 @@ import (
 	"github.com/riffle-search/riffle/segment"
 )
 
-// An Inverter turns documents into terms and frequencies, which it puts into chunks.
-// It belongs to one goroutine at a time; its memory is used again from document to
-// document.
+// An Inverter turns documents into terms and frequencies, which it puts into chunks. One goroutine
+// at a time uses it; it reuses its memory from document to document.
 type Inverter struct {
 	Schema *Schema
 	rank   string // Options.Rank.Field
 	lookup func(name string) (analysis.Analyzer, error)
 
-	replay bool                         // documents were accepted before, perhaps under another Options.Rank
+	replay bool                         // documents were accepted earlier, perhaps under another Options.Rank
 	named  map[string]analysis.Analyzer // by name, resolved once
 	copies []string                     // names of the schema's indexed copies, in order
 
-	chunk           *segment.Chunk                     // where terms go
+	chunk           *segment.Chunk                     // receives terms
 	count           func(batch []analysis.Token)       // adds tokens to chunk, length and longest
-	words           func(keys []uint64, long [][]byte) // the same for terms without places
-	length          uint64                             // tokens of the field at hand
+	words           func(keys []uint64, long [][]byte) // the same for terms without positions
+	length          uint64                             // tokens of the current field
 	longest         int                                // bytes of its longest term
-	analysed, terms bool                               // it has text; it has exact terms
+	analysed, terms bool                               // the field has text; it has exact terms
 	stored          []byte
 	exact           []byte
 }
 
-// NewInverter returns an inverter for a schema, with Options.Rank.Field and a function that finds analyzers by name.
-// Replayed documents were accepted before and are so again, whatever the options are now.
+// NewInverter returns an inverter for a schema, with Options.Rank.Field and a function that finds
+// analyzers by name. With replay, documents were accepted earlier and are accepted again, whatever
+// the current options.
 func NewInverter(s *Schema, rank string, lookup func(name string) (analysis.Analyzer, error), replay bool) *Inverter {
 	iv := &Inverter{Schema: s, rank: rank, lookup: lookup, copies: s.copies(), replay: replay}
 	iv.count = func(batch []analysis.Token) {
@@ -55,8 +55,8 @@ func NewInverter(s *Schema, rank string, lookup func(name string) (analysis.Anal
 	return iv
 }
 
-// Invert adds one document to a chunk. After an error, which names the field, the chunk
-// is as it was.
+// Invert adds one document to a chunk. After an error, which names the field, the chunk is
+// unchanged.
 func (iv *Inverter) Invert(c *segment.Chunk, id string, values []Value) (err error) {
 	iv.chunk = c
 	c.Begin(id)
@@ -67,7 +67,7 @@ func (iv *Inverter) Invert(c *segment.Chunk, id string, values []Value) (err err
 	}()
 	rank := uint16(0)
 	iv.stored = iv.stored[:0]
-	var kept rules // of any value that is stored
+	var kept rules // union over the stored values
 	for i := range values {
 		v := &values[i]
 		f, known := iv.declared(v.Name)
@@ -97,11 +97,11 @@ func (iv *Inverter) Invert(c *segment.Chunk, id string, values []Value) (err err
 	return nil
 }
 
-// declared returns what the schema says of a field.
+// declared returns the schema's entry of a field.
 //
-// There was a time when names that are not UTF-8 were accepted, and an index that
-// still has some in its log has kept another name for them in its schema. Where it
-// refuses fields that are not declared, each was declared under the name it had.
+// Older releases accepted names that are not UTF-8. An index that still has some in its log stores
+// them under another name in its schema. If it refuses undeclared fields, each was declared under
+// its original name.
 func (iv *Inverter) declared(name string) (f Field, known bool) {
 	f, known = iv.Schema.Fields[name]
 	if !known && iv.replay && iv.Schema.Dynamic == DynamicRefuse {
@@ -139,7 +139,7 @@ func isKeyword(v *Value, f Field, known bool) bool {
 	return known && f.Type == KeywordField || !known && v.rules&ruleKeyword != 0
 }
 
-// Stores reports whether a value is stored, of a field that the schema has or not.
+// Stores reports whether a value is stored; known says whether the schema has its field.
 func (iv *Inverter) Stores(v *Value, f Field, known bool) bool {
 	if iv.Schema.NoStore || v.rules&ruleNoStore != 0 {
 		return false
@@ -150,7 +150,7 @@ func (iv *Inverter) Stores(v *Value, f Field, known bool) bool {
 	return iv.Schema.Dynamic <= DynamicStore
 }
 
-// Indexes reports whether a value is indexed, of a field that the schema has or not.
+// Indexes reports whether a value is indexed; known says whether the schema has its field.
 func (iv *Inverter) Indexes(v *Value, f Field, known bool) bool {
 	if v.rules&ruleNoIndex != 0 {
 		return false
@@ -169,11 +169,10 @@ func rankFraction(v *Value) (uint16, error) {
 	return uint16(math.RoundToEven(x * math.MaxUint16)), nil
 }
 
-// invertFields counts the terms of every indexed field, in the order in which
-// the fields first appear, then of the copies by name. An error is about the field
-// that comes with it.
+// invertFields counts the terms of every indexed field, in the order in which the fields first
+// appear, then of the copies by name. The returned field is the one that an error concerns.
 func (iv *Inverter) invertFields(vals []Value) (field string, err error) {
-	var done map[string]bool // fields that have had their turn, when there are many values
+	var done map[string]bool // finished fields, if there are many values
 	if len(vals) > fewValues {
 		done = make(map[string]bool, len(vals))
 	}
@@ -209,7 +208,7 @@ func (iv *Inverter) invertFields(vals []Value) (field string, err error) {
 	return iv.invertCopies(vals)
 }
 
-// fewValues is how many values are searched one by one for a field that has come before.
+// fewValues is the number of values up to which earlier ones are searched linearly for their field.
 const fewValues = 16
 
 func hasField(vals []Value, name string) bool {
@@ -256,11 +255,11 @@ func (iv *Inverter) beginField(name string) {
 	iv.chunk.Field(name)
 }
 
-// countValue counts the terms of one value of the field at hand.
+// countValue counts the terms of one value of the current field.
 func (iv *Inverter) countValue(v *Value, f Field, known bool) error {
 	if v.Kind == KindText && known && f.Type == DateField {
 		t, err := ParseTime(v.Str)
-		if err != nil { // of a replayed document: stored, as it was accepted
+		if err != nil { // of a replayed document: only stored, as when it was accepted
 			return nil
 		}
 		date := Time(v.Name, t)
@@ -285,7 +284,7 @@ func (iv *Inverter) countValue(v *Value, f Field, known bool) error {
 	return nil
 }
 
-// endField ends the field at hand, if it may be as it is.
+// endField ends the current field, if its values are valid together.
 func (iv *Inverter) endField() error {
 	if iv.longest > MaxTermBytes {
 		return fmt.Errorf("its analyzer made a term of %d bytes, at most %d are allowed", iv.longest, MaxTermBytes)

@@ -9,30 +9,28 @@ import (
 	"github.com/riffle-search/riffle/internal/format"
 )
 
-// The log of documents holds what Apply acknowledged and no sealed segment has
-// yet. A record is a run of operations; a batch is one record or, when it is
-// large, several that the store writes atomically. The store compresses them and
-// adds checksums (package store/wal). An operation is
+// The log of documents holds what Apply acknowledged and no sealed segment has yet. A record is a
+// run of operations; a batch is one record or, when it is large, several that the store writes
+// atomically. The store compresses them and adds checksums (package store/wal). An operation is
 //
 //	'P'  length of the id (uvarint), id, length of the values (uvarint), values (see AppendValues)
 //	'D'  length of the id (uvarint), id
 //	'@'  length of the position (uvarint), position
 //
-// From version 2 on a record begins with its version (1 byte, below 0x20: no
-// operation has such a code). An operation that older builds do not know takes a
-// new version (format.Record), a kind of value one of the document (format.Document).
+// From version 2 on a record begins with its version (1 byte, below 0x20: no operation has such a
+// code). An operation that older builds do not know needs a new version (format.Record), a kind of
+// value one of the document (format.Document).
 //
 //	1  'P' and 'D'; written without the byte
 //	2  '@', the position of a batch. Batches without one are written as version 1.
 //
-// A position ends the last record of its batch, so it counts only once the whole batch
-// is replayed.
+// A position ends the last record of its batch, so it counts only once the whole batch is replayed.
 //
-// Replaying operations that a sealed segment already holds does no harm: a
-// document replaces the one with its id.
+// Replaying operations that a sealed segment already holds does no harm: a document replaces the
+// one with its id.
 
-// versionBytes: a version is a byte below it, so that it is nothing else that a record, or
-// what stands behind an empty name, begins with.
+// versionBytes: a version is a byte below it, which differs from anything else that may begin a
+// record, or follow an empty name.
 const versionBytes = 0x20
 
 // recordWithPosition is the version of the records of a batch that has a position.
@@ -129,7 +127,7 @@ func DecodeRecord(data []byte) (ops []Operation, position string, err error) {
 	return ops, "", nil
 }
 
-// AtRecord says which record of the log an error is about.
+// AtRecord adds the number of the log record to an error.
 func AtRecord(seq uint64, err error) error {
 	at := fmt.Sprintf("log record %d", seq)
 	if errors.Is(err, format.Err) {

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// CheckName reports whether a field or an analyzer may have this name. Names are
-// kept in the index as JSON, which has no place for bytes that are not UTF-8: it
-// would give back another name, under which nothing is found.
+// CheckName reports whether a field or an analyzer may have this name. The index stores names as
+// JSON, which cannot represent bytes that are not UTF-8: it would return another name, under which
+// nothing is found.
 func CheckName(name string) error {
 	switch {
 	case name == "":
@@ -29,8 +29,8 @@ func ShortName(name string) string {
 	return name
 }
 
-// asKept returns a name as the JSON of a schema gives it back: each byte that is
-// not UTF-8 has become U+FFFD.
+// asKept returns a name as the JSON of a schema returns it: each byte that is not UTF-8 has become
+// U+FFFD.
 func asKept(name string) string {
 	if utf8.ValidString(name) {
 		return name

@@ -8,7 +8,7 @@ import (
 // An Operation is a change of one document.
 type Operation struct {
 	ID     string
-	Delete bool // the document goes, instead of being put
+	Delete bool // the document is deleted, instead of being put
 	Values []Value
 }
 

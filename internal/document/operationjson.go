@@ -39,7 +39,7 @@ func (op Operation) MarshalJSON() ([]byte, error) {
 	}
 	fmt.Fprintf(&b, `{"put":%s,"fields":{`, id)
 	byName := map[string][]any{}
-	var names []string // in the order in which they come
+	var names []string // in order of appearance
 	for _, v := range op.Values {
 		if byName[v.Name] == nil {
 			names = append(names, v.Name)

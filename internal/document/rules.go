@@ -5,23 +5,23 @@ import (
 	"strings"
 )
 
-// rules are what the tag of a struct's field says of its values. They hold whether or not a schema
-// declares the field; a schema that declares it has the last word about keywords.
+// rules are the struct tag's rules for a field's values. They apply whether or not a schema
+// declares the field; for a declared field the schema decides about keywords.
 type rules uint8
 
 const (
-	ruleNoIndex  rules = 1 << iota // not to be searched
-	ruleNoStore                    // not to be kept for retrieval
+	ruleNoIndex  rules = 1 << iota // not searchable
+	ruleNoStore                    // not stored for retrieval
 	ruleKeyword                    // a text is one term
 	ruleAnalyzer                   // a text has an analyzer, which only a schema can name
 
 	keptRules = ruleNoIndex | ruleNoStore | ruleKeyword // those that a log record keeps
 
-	// hasRules is the bit of a kind behind which rules stand.
+	// hasRules is the bit of a kind that announces rules.
 	hasRules = 0x80
 )
 
-// parseTag reads the items of a tag behind the name.
+// parseTag reads the items of a tag after the name.
 func parseTag(items []string) (r rules, analyzer string, err error) {
 	for _, item := range items {
 		switch name, ok := strings.CutPrefix(item, "analyzer="); {
@@ -41,7 +41,8 @@ func parseTag(items []string) (r rules, analyzer string, err error) {
 	return r, analyzer, nil
 }
 
-// beyond returns the rules that a stored value keeps: those that its field has not got by the schema.
+// beyond returns the rules that a stored value keeps: those that its field does not have by the
+// schema.
 func (r rules) beyond(f Field, known bool) rules {
 	r &= ruleNoIndex | ruleKeyword
 	if known {

@@ -83,23 +83,21 @@ type Field struct {
 	Type     FieldType `json:"type"`
 	Analyzer string    `json:"analyzer,omitempty"` // of a text field; empty for the schema's
 	NoIndex  bool      `json:"no_index,omitempty"` // cannot be searched
-	NoStore  bool      `json:"no_store,omitempty"` // is not kept for retrieval
+	NoStore  bool      `json:"no_store,omitempty"` // is not stored for retrieval
 
-	// CopyFrom makes this a text field of its own, whose value is that of the
-	// named fields joined by a space, in this order. It is never stored, and a
-	// document must not set it.
+	// CopyFrom makes this a text field whose value is that of the named fields joined by a space,
+	// in this order. It is never stored, and documents must not set it.
 	CopyFrom []string `json:"copy_from,omitempty"`
 }
 
-// A Schema says what the fields of documents are. The zero Schema indexes every
-// field by the kind of its value and stores everything. A schema is kept in the
-// index; it can be extended with further fields at a later Open, but a field that
-// has been declared keeps its type, analyzer and sources.
+// A Schema says what the fields of documents are. The zero Schema indexes every field by the kind
+// of its value and stores everything. The index stores its schema. A later Open can add fields, but
+// a declared field keeps its type, analyzer and sources.
 type Schema struct {
 	Fields   map[string]Field `json:"fields,omitempty"`
 	Dynamic  Dynamic          `json:"dynamic"`            // rule for fields not named
 	Analyzer string           `json:"analyzer,omitempty"` // of text fields that name none; default "standard"
-	NoStore  bool             `json:"no_store,omitempty"` // stores no field at all, whatever Fields says
+	NoStore  bool             `json:"no_store,omitempty"` // stores no fields at all, whatever Fields says
 }
 
 // ParseSchema reads a schema from its JSON text. Unknown keys are errors.
@@ -111,9 +109,9 @@ func ParseSchema(text []byte) (*Schema, error) {
 	return s, nil
 }
 
-// ParseKept reads the schema that an index keeps: its JSON, as String writes it. From version 2
-// on it has a member "version" beside the others. A member, a field type or a rule that older builds
-// do not know takes a new version (format.Schema).
+// ParseKept reads the schema stored in an index: its JSON, as String writes it. From version 2 on
+// it has a member "version" besides the others. A member, a field type or a rule that older builds
+// do not know needs a new version (format.Schema).
 func ParseKept(text []byte) (*Schema, error) {
 	var kept struct {
 		Version uint64 `json:"version"`
@@ -141,13 +139,13 @@ func (s *Schema) String() string {
 	return string(b)
 }
 
-// CheckNames reports the names that a schema may not have. The schema kept in an
-// index is not asked: it may come from a time when longer names were allowed.
+// CheckNames reports the names that a schema may not have. It is not applied to schemas stored in
+// an index, because older releases allowed longer names.
 func (s *Schema) CheckNames() error {
 	var errs []error
 	check := func(where, name string) {
 		if name == "" {
-			return // Validate looks at names that are missing
+			return // Validate reports missing names
 		}
 		if err := CheckName(name); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", where, err))

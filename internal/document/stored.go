@@ -6,12 +6,13 @@ import (
 	"time"
 )
 
-// Stored are the values of a document that an index stores, with the rules that came with them. Flatten
-// takes them as they are.
+// Stored are the values of a document that an index stores, with their rules. Flatten takes them
+// unchanged.
 type Stored []Value
 
-// As returns the values with the types that a schema declares, where a value says the same in both: a number
-// as its digits, a text as the number or boolean that it spells. Others stay, and the inverter refuses them.
+// As returns the values with the types that a schema declares, if a value means the same in both: a
+// number as its digits, a text as the number or boolean that it spells. Others stay, and the
+// inverter refuses them.
 func (vals Stored) As(s *Schema) Stored {
 	for i := range vals {
 		v := &vals[i]
@@ -39,7 +40,7 @@ func (vals Stored) As(s *Schema) Stored {
 	return vals
 }
 
-// text spells a value as JSON would.
+// text returns a value as JSON spells it.
 func (v Value) text() string {
 	switch x := v.any().(type) {
 	case float64:

@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// DecodeObject reads one JSON object as json.Unmarshal does, but refuses members that v lacks, anything
-// behind the object, and text that is not UTF-8. Numbers in an interface are json.Number: they keep all
-// their digits.
+// DecodeObject reads one JSON object as json.Unmarshal does, but refuses members that v lacks,
+// anything after the object, and text that is not UTF-8. Numbers in an interface are json.Number:
+// they keep all their digits.
 func DecodeObject(text []byte, v any) error {
 	if !utf8.Valid(text) {
 		return errors.New("the text is not UTF-8")

@@ -30,7 +30,7 @@ const (
 	kindTime  valueKind = 't'
 )
 
-// Type is what a field is declared as that holds the value as it is.
+// Type returns the type of field that holds the value unchanged.
 func (v Value) Type() FieldType { return v.Kind.fieldType() }
 
 func (k valueKind) fieldType() FieldType {
@@ -85,8 +85,7 @@ func (v Value) float() (f float64, ok bool) {
 	return 0, false
 }
 
-// any returns the value as callers see it: string, int64, float64, bool or
-// time.Time in UTC.
+// any returns the value in its public form: string, int64, float64, bool or time.Time in UTC.
 func (v Value) any() any {
 	switch v.Kind {
 	case KindInt:
@@ -129,17 +128,17 @@ func AppendTerm(dst []byte, v Value) []byte {
 	return append(dst, v.Str...)
 }
 
-// AppendValues appends the stored form of a document: for each value the length
-// of its name (uvarint), the name, the kind (1 byte), then
+// AppendValues appends the stored form of a document: for each value the length of its name
+// (uvarint), the name, the kind (1 byte), then
 //
 //	's' length (uvarint) and bytes      'i' zigzag varint     'b' 1 byte
 //	'f' 8 bytes, little endian          't' 12 bytes, as in the term
 //
-// From version 2 on all that comes behind a zero and the version (1 byte, below 0x20, which no kind
-// is). A document that has only what older builds know is written without.
+// From version 2 on all that follows a zero and the version (1 byte, below 0x20, which no kind is).
+// A document that has only what older builds know is written without.
 //
 // Version 2 has values with rules of their own. Their kind has its highest bit set, and the rules
-// (1 byte: 1 not indexed, 2 not stored, 4 a keyword) stand behind it.
+// (1 byte: 1 not indexed, 2 not stored, 4 a keyword) follow it.
 func AppendValues(dst []byte, vals []Value) []byte {
 	if slices.ContainsFunc(vals, func(v Value) bool { return v.rules&keptRules != 0 }) {
 		dst = append(dst, 0, valuesWithRules)
@@ -150,7 +149,7 @@ func AppendValues(dst []byte, vals []Value) []byte {
 	return dst
 }
 
-// valuesWithRules is the version of a document that has such.
+// valuesWithRules is the version of a document with rules.
 const valuesWithRules = 2
 
 // appendValue appends one value with some rules.
@@ -223,7 +222,7 @@ func ParseValues(data []byte) ([]Value, error) {
 	return vals, nil
 }
 
-// A byteReader takes a record apart and remembers the first fault.
+// A byteReader decodes a record and remembers the first fault.
 type byteReader struct {
 	data []byte
 	off  int

@@ -24,8 +24,8 @@ type Clause struct {
 	best bool   // clauseBool: blockmax.Node.Best
 	tie  uint32 // with best
 
-	// clauseBool: an AND+OR match. It is all of should when K documents match the query with that, or strict
-	// where that is set; else it is what it says.
+	// clauseBool: an AND+OR match. It requires all of should (or strict where that is set) if K
+	// documents match the query that way; otherwise it is the clause itself.
 	andOr  bool
 	strict *Clause
 }
@@ -39,8 +39,7 @@ const (
 	clauseConstant
 )
 
-// A shape is what a query comes down to: words in a flat mode, filtered, or else
-// a tree.
+// A shape is the simplest form of a query: words in a flat mode, filtered, or a tree.
 type shape struct {
 	words  []Clause // clauseTerm each; empty when tree is set
 	mode   blockmax.Mode
@@ -49,8 +48,8 @@ type shape struct {
 	tree   *Clause
 }
 
-// shapeOf finds the flat core of a clause. Flat plans have the fastest algorithms;
-// everything else runs as a tree.
+// shapeOf finds the flat core of a clause. Flat plans have the fastest algorithms; all other
+// clauses run as a tree.
 func shapeOf(c Clause) shape {
 	s := shape{}
 	core := &c
@@ -82,7 +81,7 @@ func shapeOf(c Clause) shape {
 	return s
 }
 
-// Shape says in a line what a clause comes down to: the words of a flat plan and the numbers of its
+// Shape describes the shape of a clause in a line: the words of a flat plan and the numbers of its
 // filters and exclusions, or "tree".
 func (c Clause) Shape() string {
 	s := shapeOf(c)
@@ -107,8 +106,8 @@ func (c Clause) Shape() string {
 	return out
 }
 
-// anyOf returns the terms of alternatives that are terms or themselves nothing but
-// alternatives, or nil when one of them is something else.
+// anyOf returns the terms of alternatives that are terms, or consist only of alternatives. It
+// returns nil if one of them is anything else.
 func anyOf(words, alternatives []Clause) []Clause {
 	for i := range alternatives {
 		switch c := &alternatives[i]; {

@@ -2,7 +2,7 @@ package plan
 
 import "fmt"
 
-// An Error says which part of a query or of its options cannot be carried out.
+// An Error says which part of a query or of its options is invalid.
 type Error struct {
 	Part string // the clause or option, such as "Match" or "SearchOptions.K"
 	Err  error

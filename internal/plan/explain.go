@@ -14,7 +14,7 @@ import (
 type Explanation struct {
 	Matches bool    // the document matches (this part of) the query
 	Score   float64 // what it adds; at the root, the hit's score
-	Text    string  // how that comes about
+	Text    string  // how the score is derived
 	Parts   []*Explanation
 }
 
@@ -32,14 +32,14 @@ func (x *Explanation) print(b *strings.Builder, depth int) {
 	}
 }
 
-// Explain derives the score of a document of a segment. Its error is of that segment.
+// Explain derives the score of a document of a segment. An error concerns that segment.
 func (c *Compiled) Explain(ctx context.Context, segment int, doc uint32) (*Explanation, error) {
 	x := &explainer{ctx: ctx, c: c, seg: &c.Plan.Segments[segment], doc: doc}
 	return x.root()
 }
 
-// An explainer scores one document by walking the query, not the index. It knows
-// nothing of bounds, so it also serves tests as a second opinion.
+// An explainer scores one document by walking the query, not the index. It does not use bounds, so
+// it also serves tests as an oracle.
 type explainer struct {
 	ctx context.Context
 	c   *Compiled
@@ -83,8 +83,8 @@ func (x *explainer) root() (*Explanation, error) {
 	return out, nil
 }
 
-// flat makes the tree of a flat plan. In mode AndOr a document counts as an OR
-// would score it: with all words the two are the same.
+// flat returns the tree of a flat plan. In mode AndOr a document scores as in OR: if it has all
+// words, the two are the same.
 func (x *explainer) flat(mode blockmax.Mode) *blockmax.Node {
 	leaves := make([]blockmax.Node, len(x.c.terms))
 	for i := range leaves {
@@ -222,7 +222,7 @@ func (x *explainer) leaf(t int) (*Explanation, uint32, error) {
 	return out, score, nil
 }
 
-// printable shows a term that is no text (a number, a date) in hexadecimal.
+// printable returns a term that is not text (a number, a date) in hexadecimal.
 func printable(term string) string {
 	if strings.HasPrefix(term, "\x00") {
 		return fmt.Sprintf("%x", term)

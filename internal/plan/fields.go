@@ -9,10 +9,10 @@ import (
 	"github.com/riffle-search/riffle/internal/document"
 )
 
-// A query names fields. One that neither the schema declares nor any document of the index has is a
-// mistake, most often of spelling, unless Settings.AllowUnknown is set. What counts is the index that is
-// searched: the same snapshot gives the same answer for ever. An index without fields, whose schema
-// takes any, has nothing yet to hold a name against.
+// A query names fields. A field that neither the schema declares nor any document of the index has
+// is a mistake, usually of spelling, unless Settings.AllowUnknown is set. The searched index
+// decides: the same snapshot always gives the same answer. An index without fields, whose schema
+// accepts any, accepts every name.
 
 // mostNames is how many fields an error lists.
 const mostNames = 20
@@ -57,7 +57,7 @@ func (rw *Rewriter) hasField(field string) bool {
 	return false
 }
 
-// listed prints names in their order, the first ones if there are many.
+// listed prints names in order, only the first mostNames of them.
 func listed(names map[string]bool) string {
 	sorted := slices.Sorted(maps.Keys(names))
 	more := ""
@@ -74,8 +74,8 @@ func listed(names map[string]bool) string {
 	return strings.Join(sorted, ", ") + more
 }
 
-// isText reports whether the text of a match is analysed for a field: one that the schema declares as
-// text, and one that it does not declare unless the index has only exact values of it.
+// isText reports whether a match analyses its text for a field. It does for fields that the schema
+// declares as text, and for undeclared ones unless the index has only exact values of them.
 func (rw *Rewriter) isText(field string) bool {
 	if f, declared := rw.iv.Schema.Fields[field]; declared || rw.index == nil {
 		return !declared || f.Type == document.TextField
@@ -106,8 +106,8 @@ func (rw *Rewriter) asDeclared(field string, v document.Value) (document.Value, 
 	}
 }
 
-// asIndexed returns a text as the value that it stands for in a field which is not declared and has only
-// exact values: as it is, if the index has that, else as the number, boolean or time that it spells.
+// asIndexed converts a text for an undeclared field with only exact values. The text stays as it is
+// if the index has that term; otherwise it becomes the number, boolean or time that it spells.
 func (rw *Rewriter) asIndexed(field string, v document.Value) document.Value {
 	if v.Kind != document.KindText || rw.isText(field) || rw.hasTerm(field, v) {
 		return v
@@ -120,7 +120,8 @@ func (rw *Rewriter) asIndexed(field string, v document.Value) document.Value {
 	return v
 }
 
-// hasTerm reports whether a value is in the index. A list that cannot be read is met again by the search.
+// hasTerm reports whether a value is in the index. It ignores a list that cannot be read, because
+// the search will report that.
 func (rw *Rewriter) hasTerm(field string, v document.Value) bool {
 	term := string(document.AppendTerm(nil, v))
 	for i := range rw.index.Segments() {

@@ -17,22 +17,22 @@ type queryToken struct {
 	start, end     int // bytes of the text
 }
 
-// matchWords are what a match asks for.
+// matchWords are the clauses of a match's words.
 type matchWords struct {
-	required []Clause // under And
+	required []Clause // required under And
 	optional []Clause // words that the analyzer of one of the fields drops
-	whole    []Clause // fields that have the whole text or nothing: alternatives to the words
+	whole    []Clause // fields that match the whole text or nothing: alternatives to the words
 }
 
-// A textWord is a stretch of the text of a match, and what it asks of one field.
+// A textWord is a span of a match's text, with its clause in one field.
 type textWord struct {
 	field      int
 	start, end int // bytes of the text
 	clause     Clause
 }
 
-// oneField makes a clause of each word of a match in one field. A word that the
-// text repeats is one clause with several times the boost.
+// oneField makes a clause of each word of a match in one field. A word that the text repeats is one
+// clause with several times the boost.
 func (rw *Rewriter) oneField(q Match, field string, boost float64) (m matchWords, err error) {
 	tokens, err := rw.analyse(q, field)
 	if err != nil {
@@ -67,8 +67,8 @@ func hasAlternatives(tokens []queryToken) bool {
 	return false
 }
 
-// words appends the words of one field: of tokens that no other token spans each for itself, and of those
-// between which a synonym of several words leads past, together.
+// words appends the words of one field. A token that no other token spans is a word of its own.
+// Tokens that a synonym of several words spans are one word together.
 func (rw *Rewriter) words(words []textWord, number int, tokens []queryToken, field string, boost float64) ([]textWord, error) {
 	for len(tokens) > 0 {
 		n, reach := 0, tokens[0].next
@@ -89,8 +89,8 @@ func (rw *Rewriter) words(words []textWord, number int, tokens []queryToken, fie
 	return words, nil
 }
 
-// paths appends, for each way through the tokens from number at on, the clause that wants all of its terms, those
-// of before included.
+// paths appends a clause for each path through the tokens from number at on. It requires all terms
+// of the path, and those in before.
 func (rw *Rewriter) paths(out, before []Clause, tokens []queryToken, at int, field string, boost float64) ([]Clause, error) {
 	for i := at; i < len(tokens) && tokens[i].position == tokens[at].position; i++ {
 		c, err := rw.term(field, tokens[i].term, boost)
@@ -113,7 +113,7 @@ func (rw *Rewriter) paths(out, before []Clause, tokens []queryToken, at int, fie
 	return out, nil
 }
 
-// allClause wants all of some clauses, and anyClause one of them.
+// allClause requires all of some clauses, and anyClause one of them.
 func allClause(cs []Clause) Clause {
 	if len(cs) == 1 {
 		return cs[0]
@@ -128,8 +128,8 @@ func anyClause(cs []Clause) Clause {
 	return Clause{kind: clauseBool, should: cs}
 }
 
-// severalFields makes a clause of each word, which may lie in any of the fields. The text is
-// analysed once for each, and what comes from the same characters is the same word.
+// severalFields makes a clause of each word, which may occur in any of the fields. The text is
+// analysed once for each field, and words from the same characters are the same word.
 func (rw *Rewriter) severalFields(q Match, fields []string, boost float64) (m matchWords, err error) {
 	var words []textWord
 	analysed := 0 // fields with words
@@ -138,7 +138,7 @@ func (rw *Rewriter) severalFields(q Match, fields []string, boost float64) (m ma
 		boost := boost * q.boost(field)
 		tokens, err := rw.analyse(q, field)
 		if err != nil && !rw.isText(field) {
-			unread = err // what is no number is in no field of numbers
+			unread = err // a text that is no number cannot match a field of numbers
 			continue
 		}
 		if err != nil {
@@ -193,14 +193,14 @@ func (rw *Rewriter) severalFields(q Match, fields []string, boost float64) (m ma
 		}
 		words = words[n:]
 	}
-	if len(m.required) == 0 { // each analyzer drops what another one leaves
+	if len(m.required) == 0 { // each analyzer drops what another one keeps
 		m.required, m.optional = m.optional, nil
 	}
 	return m, nil
 }
 
-// takeWhole takes the words that are all that an analyzer made of a text in which another one finds several, as those of
-// keywords do.
+// takeWhole takes out the words that cover a whole text, in which another analyzer finds several
+// words. Those of keywords do.
 func (m *matchWords) takeWhole(words []textWord) []textWord {
 	count, most := map[int]int{}, 0
 	start, end := math.MaxInt, 0
@@ -221,8 +221,8 @@ func (m *matchWords) takeWhole(words []textWord) []textWord {
 	})
 }
 
-// sameWord makes one clause of what comes from the same characters, and counts the fields it lies in. A field has
-// all of its own words there, or does not match.
+// sameWord makes one clause of words from the same characters, and counts their fields. A field
+// matches if it has all of its own words there.
 func (q *Match) sameWord(words []textWord) (c Clause, fields int) {
 	slices.SortStableFunc(words, func(a, b textWord) int { return cmp.Compare(a.field, b.field) })
 	var alternatives []Clause
@@ -248,7 +248,7 @@ func (q *Match) sameWord(words []textWord) (c Clause, fields int) {
 	return anyClause(alternatives), fields
 }
 
-// bestClause wants one of some clauses, of which the best counts.
+// bestClause requires one of some clauses; the best one scores.
 func (q *Match) bestClause(cs []Clause) Clause {
 	c := anyClause(cs)
 	if len(cs) > 1 {
@@ -257,7 +257,7 @@ func (q *Match) bestClause(cs []Clause) Clause {
 	return c
 }
 
-// bestField makes a clause of each field, which has a document by itself.
+// bestField makes a clause of each field: a document matches if one field matches alone.
 func (rw *Rewriter) bestField(q Match, fields []string, boost float64) (Clause, error) {
 	var alternatives []Clause
 	var unread error
@@ -265,7 +265,7 @@ func (rw *Rewriter) bestField(q Match, fields []string, boost float64) (Clause, 
 		m, err := rw.oneField(q, field, boost)
 		switch {
 		case err != nil && !rw.isText(field):
-			unread = err // what is no number is in no field of numbers
+			unread = err // a text that is no number cannot match a field of numbers
 		case err != nil:
 			return Clause{}, err
 		case len(m.required) == 0:
@@ -276,7 +276,7 @@ func (rw *Rewriter) bestField(q Match, fields []string, boost float64) (Clause, 
 		}
 	}
 	if len(alternatives) == 0 {
-		return Clause{kind: clauseBool}, unread // nothing matches
+		return Clause{kind: clauseBool}, unread // matches nothing
 	}
 	return q.bestClause(alternatives), nil
 }
@@ -309,14 +309,14 @@ func (rw *Rewriter) analyse(q Match, field string) ([]queryToken, error) {
 	if rw.emit == nil {
 		rw.emit = rw.take
 	}
-	clear(rw.tokens) // or pieces of another text might stay behind those of this one
+	clear(rw.tokens) // or pieces of another text might remain after those of this one
 	rw.tokens, rw.text = rw.tokens[:0], q.Text
 	analysis.AnalyzeString(a, q.Text, rw.emit)
 	return rw.tokens, nil
 }
 
-// take keeps the tokens of a batch. Most terms are a piece of the text as it stands, which
-// saves making a string.
+// take keeps the tokens of a batch. Most terms are slices of the text, which avoids allocating a
+// string.
 func (rw *Rewriter) take(batch []analysis.Token) {
 	if len(rw.tokens) > MaxClauses {
 		return
@@ -331,7 +331,7 @@ func (rw *Rewriter) take(batch []analysis.Token) {
 	}
 }
 
-// forget drops what belongs to the text.
+// forget drops references to the text.
 func (rw *Rewriter) forget() {
 	clear(rw.tokens)
 	rw.text, rw.index = "", nil

@@ -10,18 +10,18 @@ import (
 	"github.com/riffle-search/riffle/segment"
 )
 
-// A Plan is what executors answer.
+// A Plan is the input of executors.
 type Plan = blockmax.Plan
 
-// A Compiled query is a plan and what is needed to turn its hits back into
-// documents and explanations.
+// A Compiled query is a plan, with what is needed to turn its hits back into documents and
+// explanations.
 type Compiled struct {
 	Plan  Plan
 	Scale float64 // public score = integer score / scale
 
 	terms []planTerm // parallel to Plan.Weights
 	sim   blockmax.BM25
-	alpha float64 // of the static rank; 0 when it does not count
+	alpha float64 // of the static rank; 0 when it is ignored
 }
 
 // A planTerm is one term of a plan, with its statistics over the whole view.
@@ -35,7 +35,8 @@ type planTerm struct {
 	table       *blockmax.Table
 }
 
-// compile turns a clause into a plan over an index. The plan is b's, and lacks K and After.
+// compile turns a clause into a plan over an index. The plan uses b's memory, and lacks K and
+// After.
 func (b *planner) compile(ctx context.Context, x Index, c Clause, o *Settings) (*Compiled, error) {
 	s := shapeOf(c)
 	b.begin(ctx, x, o)
@@ -73,8 +74,7 @@ func (b *planner) compile(ctx context.Context, x Index, c Clause, o *Settings) (
 	return q, err
 }
 
-// restrict narrows the accepted documents of a flat plan to those that its
-// filters let through.
+// restrict narrows the accepted documents of a flat plan to those that pass its filters.
 func restrict(ctx context.Context, x Index, p *Plan, s shape, o *Settings) error {
 	c := Clause{kind: clauseBool, filter: s.filter, not: s.not}
 	if len(c.filter) == 0 {
@@ -96,16 +96,16 @@ func restrict(ctx context.Context, x Index, p *Plan, s shape, o *Settings) error
 			return x.Segment(i).At(err)
 		}
 		for j, w := range p.Segments[i].Accept {
-			bits[j] &= w // documents that are not deleted
+			bits[j] &= w // clears deleted documents
 		}
 		p.Segments[i].Accept = bits
 	}
 	return nil
 }
 
-// A planner turns the terms of a clause into the lists and weights of a plan: it
-// collects them, looks them up in every segment, weighs and scales them, and then
-// makes the nodes of a tree. It makes one plan after the other, in the same memory.
+// A planner turns the terms of a clause into the lists and weights of a plan. It collects them,
+// looks them up in every segment, weighs and scales them, and then makes the nodes of a tree. It
+// makes one plan after the other in the same memory.
 type planner struct {
 	ctx     context.Context
 	index   Index
@@ -115,20 +115,20 @@ type planner struct {
 	frozen  string      // Settings.Frozen
 
 	terms     []planTerm
-	known     map[knownTerm][]int // what has been collected and may be again, see again
+	known     map[knownTerm][]int // terms of an earlier version of the query, see again
 	scored    []bool              // parallel to terms: whether the term scores
-	constant  int                 // how many constants have been met
+	constant  int                 // number of constants so far
 	constants []float64           // scores of constant clauses
 	ints      []uint32            // after finish: integer weights of terms, then of constants
 
 	lists    []*cache.List // of all terms in the first segment, then of all in the second, and so on
-	weights  []float64     // what ints are made from
+	weights  []float64     // input of ints
 	entries  []blockmax.Term
 	segments []blockmax.Segment
 	out      Compiled
 }
 
-// begin makes the planner ready for another plan.
+// begin prepares the planner for another plan.
 func (b *planner) begin(ctx context.Context, x Index, s *Settings) {
 	b.ctx = ctx
 	b.known, b.constant = nil, 0
@@ -137,7 +137,7 @@ func (b *planner) begin(ctx context.Context, x Index, s *Settings) {
 	b.terms, b.scored, b.constants = b.terms[:0], b.scored[:0], b.constants[:0]
 }
 
-// forget drops what belongs to the index.
+// forget drops references to the index.
 func (b *planner) forget() {
 	b.ctx, b.index, b.out = nil, nil, Compiled{}
 	b.outside, b.frozen = nil, ""
@@ -180,15 +180,15 @@ func (b *planner) collect(c *Clause, scores bool) {
 	}
 }
 
-// A knownTerm is a term as two versions of a query have it.
+// A knownTerm is a term of both versions of a query.
 type knownTerm struct {
 	field, term string
 	boost       float64
 	scores      bool
 }
 
-// again makes collect number another version of the same query, of which one or the other will be
-// answered: what both have counts once. Constants are the same in both.
+// again makes collect number another version of the same query. The search will answer only one of
+// them, so terms of both count once. Constants are the same in both.
 func (b *planner) again() {
 	b.constant, b.known = 0, make(map[knownTerm][]int, len(b.terms))
 	for i, t := range b.terms {
@@ -203,7 +203,7 @@ func (b *planner) collectAll(cs []Clause, scores bool) {
 	}
 }
 
-// node makes the tree node of a clause, with constant scores at the plan's scale.
+// node returns the tree node of a clause, with constant scores at the plan's scale.
 func (b *planner) node(c *Clause) blockmax.Node {
 	switch c.kind {
 	case clauseTerm:
@@ -232,7 +232,7 @@ func (b *planner) nodes(cs []Clause) []blockmax.Node {
 	return ns
 }
 
-// finish looks the terms up, weighs them and makes the plan around them.
+// finish looks the terms up, weighs them and makes the plan.
 func (b *planner) finish() (*Compiled, error) {
 	if err := b.lookup(); err != nil {
 		return nil, err
@@ -282,7 +282,7 @@ func (b *planner) lookup() error {
 	return nil
 }
 
-// weigh fills in the statistics that the weights of the terms are made of.
+// weigh fills in the statistics from which the terms' weights are computed.
 func (b *planner) weigh() {
 	var docs uint64
 	var table *blockmax.Table
@@ -296,7 +296,7 @@ func (b *planner) weigh() {
 	}
 }
 
-// reweigh weighs the terms by other statistics than the index's, where there are any.
+// reweigh weighs the terms by outside or frozen statistics instead of the index's, if given.
 func (b *planner) reweigh() error {
 	switch {
 	case b.frozen != "":
@@ -312,9 +312,9 @@ func (t *planTerm) weigh(sim blockmax.BM25) {
 	t.weight = t.boost * t.idf
 }
 
-// scale makes integers of the weights. With a static rank the weights are first
-// normalised to add up to 1-alpha, and the rank weighs alpha (Wang 2017). Words that no
-// document has would take the largest share for nothing, so they weigh nothing then.
+// scale turns the weights into integers. With a static rank the weights are first normalized to add
+// up to 1-alpha, and the rank weighs alpha (Wang 2017). Words that no document has would take the
+// largest share in vain, so they then weigh nothing.
 func (b *planner) scale(q *Compiled) {
 	weights := b.weights[:0]
 	sum := 0.0
@@ -358,7 +358,7 @@ func (b *planner) segment(number int, lists []*cache.List, entries []blockmax.Te
 	}
 	var norms []uint8
 	var err error
-	of := -1 // the term whose field norms are of
+	of := -1 // the term whose field's norms were read
 	for t, l := range lists {
 		term := &entries[t]
 		term.Table = b.terms[t].table

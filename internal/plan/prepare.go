@@ -7,40 +7,40 @@ import (
 	"github.com/riffle-search/riffle/internal/document"
 )
 
-// Settings are the options of a search that its plan depends on.
+// Settings are the options of a search on which its plan depends.
 type Settings struct {
 	K        int
 	CountAll bool
 	After    *blockmax.Hit
 	Sim      blockmax.BM25
 	Alpha    float64     // of the static rank
-	Outside  *Statistics // of several indexes together, instead of the index's; or nil
-	Frozen   string      // statistics that count instead of the index's (Compiled.AppendStatistics), or ""
+	Outside  *Statistics // merged statistics of several indexes, instead of the index's; or nil
+	Frozen   string      // statistics instead of the index's (Compiled.AppendStatistics), or ""
 
 	AllowUnknown bool // fields that the index does not have match nothing, instead of being an error
 }
 
-// A Preparer turns queries into plans. Its memory, and so a plan that it has made, is
-// used again from query to query.
+// A Preparer turns queries into plans. It reuses its memory, including that of its plan, from query
+// to query.
 type Preparer struct {
 	rw      Rewriter
 	planner planner
 }
 
-// NewPreparer returns a Preparer of queries under the rules of an inverter's schema, which is its own
-// from then on.
+// NewPreparer returns a Preparer of queries under the rules of an inverter's schema. It takes the
+// inverter over.
 func NewPreparer(iv *document.Inverter) Preparer { return Preparer{rw: Rewriter{iv: iv}} }
 
-// Forget drops references to the index and the text that the Preparer worked on, and has the index
-// count what the lists of the plan have come to take.
+// Forget drops references to the index and the text of the last query. It makes the index account
+// for the memory that the plan's lists now take.
 func (p *Preparer) Forget(x Index) {
 	x.Settle(p.planner.lists)
 	p.planner.forget()
 	p.rw.forget()
 }
 
-// Rewriter returns what turns the parts of another query into clauses, for an index that has the fields
-// it names. Without an index they are not checked.
+// Rewriter returns a Rewriter for the parts of another query, on an index that has the fields it
+// names. Without an index they are not checked.
 func (p *Preparer) Rewriter(x Index, s *Settings) *Rewriter {
 	p.rw.n, p.rw.index, p.rw.allowUnknown = 0, x, s.AllowUnknown
 	return &p.rw
@@ -55,21 +55,22 @@ func (p *Preparer) Plan(ctx context.Context, x Index, c Clause, s *Settings) (*C
 	return q.limit(s), nil
 }
 
-// limit says how many hits are wanted, and behind which one.
+// limit sets the number of hits of the plan, and the hit after which they begin.
 func (c *Compiled) limit(s *Settings) *Compiled {
 	c.Plan.K, c.Plan.CountAll, c.Plan.After = s.K, s.CountAll, s.After
 	return c
 }
 
-// mostWords is how many words Words takes on: it looks for repeated ones by comparing all.
+// mostWords is the maximum of words that Words accepts: it finds repeated ones by comparing all
+// pairs.
 const mostWords = 32
 
-// Words plans the most frequent of queries, the words of a Match in one field, without the clauses in
-// between, which take as long as the rest. The plan is the same as of other queries that come down to
-// words (shapeOf), and lent until the next call. Words returns nil for those, for what is in error, and
-// where the index has neither one of the words nor any other in the field.
+// Words plans the most frequent queries, the words of a Match in one field. It avoids clauses,
+// which take as long as the rest. The plan is the same as that of other queries that reduce to
+// words (shapeOf), and lent until the next call. Words returns nil for all other queries, for
+// errors, and if the index has neither one of the words nor any other in the field.
 func (p *Preparer) Words(ctx context.Context, x Index, m Match, s *Settings) (*Compiled, error) {
-	p.rw.n, p.rw.index = 0, nil // fields are looked at when nothing is found
+	p.rw.n, p.rw.index = 0, nil // fields are checked when nothing is found
 	if m.Mode > blockmax.AndOr || m.Field == "" || len(m.Fields) > 0 || len(m.Boosts) > 0 || m.Combine != CombineSum || m.Tie != 0 {
 		return nil, nil
 	}
@@ -88,7 +89,7 @@ func (p *Preparer) Words(ctx context.Context, x Index, m Match, s *Settings) (*C
 	}
 	if !b.found() {
 		if _, tokens := x.Totals(m.Field); tokens == 0 {
-			return nil, nil // perhaps the field is not there, or has no words
+			return nil, nil // the field may not exist, or have no words
 		}
 	}
 	if m.Mode != blockmax.And || len(b.terms) > 1 { // all of one is one of one
@@ -107,8 +108,7 @@ func (b *planner) found() bool {
 	return false
 }
 
-// addWord adds a term that scores. One that comes several times has several times the
-// boost.
+// addWord adds a term that scores. A term that occurs several times has several times the boost.
 func (b *planner) addWord(field, word string) {
 	for i := range b.terms {
 		if b.terms[i].term == word {

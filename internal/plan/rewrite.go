@@ -13,7 +13,7 @@ import (
 	"github.com/riffle-search/riffle/internal/document"
 )
 
-// MaxClauses bounds the terms of one query, so that one request cannot take all memory.
+// MaxClauses bounds the terms of one query, so that one request cannot exhaust the memory.
 const MaxClauses = 4096
 
 // A Match is riffle.Match.
@@ -28,7 +28,7 @@ type Match struct {
 	Analyzer string
 }
 
-// A Combine says how the fields of a match make up a score.
+// A Combine says how the score of a match is computed from its fields.
 type Combine uint8
 
 const (
@@ -37,7 +37,7 @@ const (
 	CombineBest
 )
 
-// boost is the factor of a field.
+// boost returns the factor of a field.
 func (q *Match) boost(field string) float64 {
 	if by, ok := q.Boosts[field]; ok {
 		return by
@@ -45,27 +45,27 @@ func (q *Match) boost(field string) float64 {
 	return 1
 }
 
-// A Rewriter turns queries into clauses, under the rules of a schema. It belongs to one goroutine at a
-// time; its memory is used again from query to query. Errors are *Error.
+// A Rewriter turns queries into clauses, under the rules of a schema. One goroutine at a time uses
+// it; it reuses its memory from query to query. Errors are *Error.
 type Rewriter struct {
 	iv *document.Inverter
 	n  int // terms so far
 
-	index        Index // that the query is for; nil where fields are not checked
+	index        Index // index of the query; nil where fields are not checked
 	allowUnknown bool  // Settings.AllowUnknown
 
-	tokens []queryToken // used again from match to match
-	text   string       // of the match at hand
+	tokens []queryToken // reused from match to match
+	text   string       // of the current match
 	emit   func([]analysis.Token)
 }
 
 // All is the clause of every document, with score 0.
 func All() Clause { return Clause{kind: clauseAll} }
 
-// MaxBoost bounds the factors of weights. It leaves room in a float64 for the weights of MaxClauses terms.
+// MaxBoost bounds the factors of weights, so that the weights of MaxClauses terms fit in a float64.
 const MaxBoost = 1e30
 
-// Boosted returns the factor of what is below a boost.
+// Boosted returns the product of two boosts, the outer one and that of a Boost query.
 func Boosted(boost, by float64) (float64, error) {
 	product := boost * by
 	if by >= 0 && by <= MaxBoost && product <= MaxBoost {
@@ -77,7 +77,7 @@ func Boosted(boost, by float64) (float64, error) {
 	return 0, Errorf("Boost.By", "must lie in 0 to %v, not %v", MaxBoost, by)
 }
 
-// ConstantScore checks the score of a clause that is to be Constant.
+// ConstantScore checks and returns the score of a Constant clause inside a boost.
 func ConstantScore(boost, score float64) (float64, error) {
 	product := boost * score
 	if score >= 0 && score <= MaxBoost && product <= MaxBoost {
@@ -89,7 +89,7 @@ func ConstantScore(boost, score float64) (float64, error) {
 	return 0, Errorf("ConstantScore.Score", "must lie in 0 to %v, not %v", MaxBoost, score)
 }
 
-// Constant matches what a clause matches, all with one score.
+// Constant matches the documents of a clause, all with one score.
 func Constant(c Clause, score float64) Clause {
 	return Clause{kind: clauseConstant, score: score, must: []Clause{c}}
 }
@@ -107,7 +107,7 @@ const (
 	Filter
 )
 
-// NewBool returns a Bool to which so many Should clauses will be added, of which some must match.
+// NewBool returns a Bool for a number of Should clauses, of which at least least must match.
 func NewBool(should, least int) (Bool, error) {
 	if least < 0 || least > should {
 		return Bool{}, Errorf("Bool.MinShould", "must lie in 0 to %d, the number of Should, not %d", should, least)
@@ -115,7 +115,7 @@ func NewBool(should, least int) (Bool, error) {
 	return Bool{Clause{kind: clauseBool, min: least}}, nil
 }
 
-// ErrEmptyBool says that a Bool combines nothing.
+// ErrEmptyBool is the error of a Bool without clauses.
 func ErrEmptyBool() error { return Errorf("Bool", "has no clause") }
 
 // Add adds a clause to a part.
@@ -132,7 +132,7 @@ func (b *Bool) Add(p Part, c Clause) {
 	}
 }
 
-// Clause returns the Bool as a clause. One with nothing but MustNot matches all other documents.
+// Clause returns the Bool as a clause. One of MustNot alone matches all other documents.
 func (b *Bool) Clause() (Clause, error) {
 	if len(b.c.must)+len(b.c.should)+len(b.c.filter) == 0 {
 		if len(b.c.not) == 0 {
@@ -143,7 +143,7 @@ func (b *Bool) Clause() (Clause, error) {
 	return b.c, nil
 }
 
-// Term returns the clause of a value as it stands.
+// Term returns the clause of an exact value.
 func (rw *Rewriter) Term(field string, value any, boost float64) (Clause, error) {
 	v, err := valueOf(field, value)
 	if err != nil {
@@ -192,8 +192,8 @@ func (rw *Rewriter) term(field, term string, boost float64) (Clause, error) {
 	return Clause{kind: clauseTerm, field: field, term: term, boost: boost}, nil
 }
 
-// Validate reports what is wrong with a match whatever the index, with so much of a boost around it, and
-// returns its fields.
+// Validate reports what is wrong with a match on any index, inside boosts that multiply to boost.
+// It returns the match's fields.
 func (q *Match) Validate(boost float64) (fields []string, err error) {
 	if q.Mode > blockmax.AndOr {
 		return nil, Errorf("Match.Mode", "must be ModeOr, ModeAnd or ModeAndOr, not %d", q.Mode)
@@ -284,7 +284,7 @@ func (rw *Rewriter) match(q Match, fields []string, boost float64) (Clause, erro
 	return out, nil
 }
 
-// parseAs reads the text of a match against a field that is not analysed.
+// parseAs reads the text of a match as a value of a field that is not analysed.
 func parseAs(t document.FieldType, field, text string) (document.Value, error) {
 	switch t {
 	case document.NumberField:

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Statistics are what BM25 knows of a collection, as far as it concerns some queries.
+// Statistics are what BM25 needs to know of a collection for some queries.
 type Statistics struct {
 	Fields map[string]FieldStatistics `json:"fields"`
 }
@@ -49,7 +49,8 @@ func saturated(a, b uint64) uint64 {
 	return a + b
 }
 
-// fieldJSON is the JSON form. Terms that are not text, as those of numbers, are in binary, in base64.
+// fieldJSON is the JSON form. Terms that are not text, such as those of numbers, are in binary, in
+// base64.
 type fieldJSON struct {
 	Documents uint64            `json:"documents"`
 	Tokens    uint64            `json:"tokens"`
@@ -90,7 +91,7 @@ func (f *FieldStatistics) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Statistics returns what the weights of the query's terms come from, by name.
+// Statistics returns the statistics behind the weights of the query's terms, by name.
 func (c *Compiled) Statistics(x Index) *Statistics {
 	s := &Statistics{Fields: map[string]FieldStatistics{}}
 	for i := range c.terms {
@@ -131,9 +132,10 @@ func (b *planner) weighBy(s *Statistics) error {
 	return nil
 }
 
-// AppendStatistics appends the statistics that the query's weights come from, for Settings.Frozen: for each
-// term, where its field is not that of the term before, the number of documents that have the field (uvarint)
-// and their average length (IEEE 754, little endian); then how many documents have the term (uvarint).
+// AppendStatistics appends the statistics behind the query's weights, for Settings.Frozen. For each
+// term whose field differs from that of the previous term, it writes the number of documents that
+// have the field (uvarint) and their average length (IEEE 754, little endian). Then it writes how
+// many documents have the term (uvarint).
 func (c *Compiled) AppendStatistics(dst []byte) []byte {
 	for i := range c.terms {
 		t := &c.terms[i]
@@ -146,7 +148,7 @@ func (c *Compiled) AppendStatistics(dst []byte) []byte {
 	return dst
 }
 
-// thaw weighs the terms by what AppendStatistics wrote for the same query.
+// thaw weighs the terms by the output of AppendStatistics for the same query.
 func (b *planner) thaw(frozen string) error {
 	data, ok := []byte(frozen), true
 	uvarint := func() uint64 {

@@ -10,14 +10,14 @@ import (
 	"github.com/riffle-search/riffle/internal/live"
 )
 
-// An Answer is what an executor has found, and which one.
+// An Answer is the result of an executor, with the executor's name.
 type Answer struct {
 	blockmax.TopK
 	Executor string // such as "cpu/bmm/adaptive"
 }
 
-// Submit gives a planned search to the accelerator, if there is one and it may run there. Others run when they
-// are answered.
+// Submit submits a planned search to the accelerator, if there is one and the search may run there.
+// Other searches run in Answer.
 func (x *Run) Submit() (err error) {
 	a := x.searcher.accelerator
 	if a == nil || x.settings.On == accelerator.OnCPU {
@@ -28,7 +28,7 @@ func (x *Run) Submit() (err error) {
 	return err
 }
 
-// Answer answers a planned search. One that was submitted must be answered before it ends.
+// Answer answers a planned search. A submitted search must be answered before it ends.
 func (x *Run) Answer(ctx context.Context) (Answer, error) {
 	if !x.waiting {
 		top, err := x.settings.CPU.TopK(ctx, &x.compiled.Plan)
@@ -46,7 +46,7 @@ func (x *Run) Answer(ctx context.Context) (Answer, error) {
 	return Answer{answer.TopK, name}, at(x.view, err)
 }
 
-// nameOf says what ran a search on the CPU: x, or its algorithm alone when the search ran whole.
+// nameOf names what ran a search on the CPU: x, or its algorithm alone if no other core helped.
 func nameOf(x cpuexec.Parallel, w blockmax.Work) string {
 	if w.Tasks == 0 {
 		x.Pool = nil
@@ -54,7 +54,7 @@ func nameOf(x cpuexec.Parallel, w blockmax.Work) string {
 	return x.Name()
 }
 
-// at names the segment and term of a view that an executor's error came from.
+// at adds the segment and term of a view to an executor's error.
 func at(v *live.View, err error) error {
 	if err == nil {
 		return nil
@@ -66,7 +66,8 @@ func at(v *live.View, err error) error {
 	return err
 }
 
-// Warm fills the accelerator's memory with what a log of n searches on a view needs most. begin plans the i-th.
+// Warm fills the accelerator's memory with what a log of n searches on a view needs most. begin
+// plans the i-th.
 func (s *Searcher) Warm(ctx context.Context, v *live.View, n int, begin func(i int) (*Run, error)) error {
 	return at(v, s.accelerator.Warm(ctx, n, func(i int) (accelerator.Query, func(), error) {
 		x, err := begin(i)

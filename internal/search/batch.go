@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// Batch runs n searches on all cores. begin plans the i-th and submits it; end is told of each that has begun,
-// and when: it answers and ends the run, or has the error of begin. The first error of end cancels the others,
-// with itself as the cause, and is returned; else it is that of ctx.
+// Batch runs n searches on all cores. begin plans the i-th and submits it. end gets each that has
+// begun, with the time: it answers and ends the run, or handles the error of begin. The first error
+// of end cancels the others, with itself as the cause, and is returned. Otherwise Batch returns the
+// error of ctx.
 func (s *Searcher) Batch(ctx context.Context, n int, begin func(ctx context.Context, i int) (*Run, error), end func(ctx context.Context, i int, x *Run, err error, began time.Time) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -30,16 +31,16 @@ func (s *Searcher) Batch(ctx context.Context, n int, begin func(ctx context.Cont
 	return context.Cause(ctx)
 }
 
-// A batch is many searches, of which several goroutines take one after another. With an accelerator each
-// goroutine has several under way, so that there are enough for its batches.
+// A batch is many searches, which several goroutines take one after another. With an accelerator
+// each goroutine has several in flight, so that there are enough for its batches.
 type batch struct {
-	n, window int // searches; those that a goroutine has under way
+	n, window int // searches; those that a goroutine has in flight
 	next      atomic.Int64
 	begin     func(ctx context.Context, i int) (*Run, error)
 	end       func(ctx context.Context, i int, x *Run, err error, began time.Time) error
 }
 
-// An item is one of them, under way.
+// An item is a search in flight.
 type item struct {
 	number int
 	run    *Run
@@ -55,7 +56,7 @@ func (b *batch) work(ctx context.Context) error {
 		return b.end(ctx, it.number, it.run, nil, it.began)
 	}
 	defer func() {
-		for count > 0 { // what is under way must come to its end
+		for count > 0 { // searches in flight must be ended
 			_ = finish()
 		}
 	}()

@@ -13,8 +13,8 @@ import (
 	"github.com/riffle-search/riffle/internal/plan"
 )
 
-// A Cursor is the place of a hit in the answer to a query. What holds of it on an index that changes,
-// riffle.Cursor says. The zero Cursor is the beginning.
+// A Cursor marks the place of a hit in the answer to a query. riffle.Cursor documents its
+// guarantees on an index that changes. The zero Cursor is the beginning.
 type Cursor struct {
 	page *Page
 
@@ -35,19 +35,19 @@ type Page struct {
 	key        cursorKey
 }
 
-// A cursorKey tells a query and what else a cursor belongs to.
+// A cursorKey identifies a query and what else a cursor belongs to.
 type cursorKey [8]byte
 
 // IsZero reports whether the cursor is the zero Cursor.
 func (c Cursor) IsZero() bool { return c.page == nil }
 
-// ID is the id of the hit. It shares its memory with the other ids of the page.
+// ID returns the id of the hit. It shares its memory with the other ids of the page.
 func (c Cursor) ID() string { return c.page.text[c.from:c.to] }
 
-// Score is the score of a hit of the run.
+// Score returns the public score of a hit of the run.
 func (x *Run) Score(c Cursor) float64 { return float64(c.score) / x.compiled.Scale }
 
-// keptIDBytes is how large a buffer for ids may be that is kept for the next search.
+// keptIDBytes is the largest buffer for ids that is kept for the next search.
 const keptIDBytes = 64 << 10
 
 func (x *Run) newPage() Page {
@@ -59,9 +59,9 @@ func (x *Run) newPage() Page {
 	return page
 }
 
-// Hits makes the cursors of hits, the i-th at cursor(i), and page, which they share. All ids are in one string, so
-// that a thousand hits take two allocations; a caller that keeps one id for long keeps the others, unless it
-// is cloned.
+// Hits makes the cursors of hits, the i-th at cursor(i), and page, which they share. All ids are in
+// one string, so that a thousand hits take two allocations. A caller that keeps one id for long
+// keeps the others, unless it clones it.
 func (x *Run) Hits(hits []blockmax.Hit, page *Page, cursor func(i int) *Cursor) (err error) {
 	*page = x.newPage()
 	ids := x.ids[:0]
@@ -85,7 +85,7 @@ func (x *Run) Hits(hits []blockmax.Hit, page *Page, cursor func(i int) *Cursor) 
 	return nil
 }
 
-// Fields returns the stored fields of a hit that names wants; "*" is all.
+// Fields returns the stored fields of a hit that are in names; "*" stands for all.
 func (x *Run) Fields(c Cursor, names []string) (map[string]any, error) {
 	return x.view.SegmentOf(c.doc).Fields(c.local, names)
 }
@@ -96,8 +96,8 @@ func (x *Run) Fields(c Cursor, names []string) (map[string]any, error) {
 //	document, length of the id (all uvarint), id, statistics, CRC-32C of all before (4 bytes, little endian)
 const cursorVersion = 1
 
-// MarshalText implements encoding.TextMarshaler. The text of the zero Cursor is empty. The error is that
-// of a query that has no JSON form.
+// MarshalText implements encoding.TextMarshaler. The text of the zero Cursor is empty. A query
+// without a JSON form is an error.
 func (c Cursor) MarshalText() ([]byte, error) {
 	if c.IsZero() {
 		return []byte{}, nil
@@ -153,7 +153,7 @@ func ParseCursor(text []byte) (Cursor, error) {
 
 var errCursor = plan.Errorf("Cursor", "the text is damaged, or not of a cursor")
 
-// makeKey is the key of the query that the page answers.
+// makeKey computes the key of the query that the page answers.
 func (p *Page) makeKey() (cursorKey, error) {
 	if p.query == nil {
 		return p.key, nil

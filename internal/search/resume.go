@@ -10,7 +10,7 @@ import (
 	"github.com/riffle-search/riffle/internal/plan"
 )
 
-// Resume makes a search that is not planned yet continue behind its cursor, if it has one.
+// Resume makes a search that is not yet planned continue after its cursor, if it has one.
 func (x *Run) Resume(ctx context.Context) error {
 	after := &x.settings.Cursor
 	if after.IsZero() {
@@ -31,14 +31,14 @@ func (x *Run) Resume(ctx context.Context) error {
 	}
 	x.settings.After = &blockmax.Hit{Doc: doc, Score: after.score}
 	if !found {
-		x.settings.After = &blockmax.Hit{Doc: math.MaxUint32, Score: after.score + 1} // in front of all that score as much
+		x.settings.After = &blockmax.Hit{Doc: math.MaxUint32, Score: after.score + 1} // before all that score as much
 	}
 	return nil
 }
 
-// placeOf returns the global number of a cursor's document in a view, or of what has been its old copy. Without
-// its segment it is found by its id, if that shows that the document is still the same: in an order of
-// arrival it cannot have moved back, as one that was put again has.
+// placeOf returns the global number of a cursor's document in a view, or of its old copy. If the
+// segment is gone, it looks the document up by id, and accepts it if it must still be the same: in
+// order of arrival a document that was put again cannot be in an earlier place.
 func placeOf(ctx context.Context, v *live.View, c *Cursor) (doc uint32, found bool, err error) {
 	var buf [64]byte
 	for i := range v.Segments() {
@@ -50,7 +50,7 @@ func placeOf(ctx context.Context, v *live.View, c *Cursor) (doc uint32, found bo
 		if err != nil {
 			return 0, false, s.At(err)
 		}
-		if string(id) == c.ID() { // or it is another index that has a segment of this number
+		if string(id) == c.ID() { // otherwise another index has a segment of this number
 			return s.Base() + c.local, true, nil
 		}
 	}

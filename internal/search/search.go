@@ -1,15 +1,15 @@
-// Package search takes a search from its clauses to the places of its hits. A Searcher is what an engine's
-// searches share: memory, the cores that help, and an accelerator if there is one. A Run is one search on a
-// view of the index:
+// Package search takes a search from its clauses to the places of its hits. A Searcher holds what
+// an engine's searches share: memory, the helping cores, and an accelerator if there is one. A Run
+// is one search on a view of the index:
 //
-//   - it is planned, behind a cursor if there is one (search.go, resume.go);
-//   - it is answered by the CPU, or by the accelerator, which may do so at the side of others (answer.go);
-//   - several goroutines answer many searches, so that an accelerator has enough of them (batch.go);
-//   - the hits of an answer get ids and cursors, whose text outlives the process (cursor.go).
+//   - It is planned, and continues after a cursor if there is one (search.go, resume.go).
+//   - The CPU or the accelerator answers it; an accelerator may answer several at once (answer.go).
+//   - Several goroutines answer many searches, which keeps an accelerator busy (batch.go).
+//   - The hits of an answer get ids and cursors, whose text outlives the process (cursor.go).
 //
-// It knows views, plans, executors and accelerators. It must not know how an index changes, how a plan is
-// answered, nor the queries, options and results that callers of package riffle see: it gets clauses, and
-// Settings that have been checked.
+// The package knows views, plans, executors and accelerators. It must not know how an index
+// changes, how a plan is answered, or the queries, options and results that callers of package
+// riffle see: it gets clauses, and validated Settings.
 package search
 
 import (
@@ -26,12 +26,12 @@ import (
 	"github.com/riffle-search/riffle/internal/plan"
 )
 
-// Options are those of a Searcher.
+// Options configure a Searcher.
 type Options struct {
-	Preparer    func() plan.Preparer    // makes one for the index that is searched
+	Preparer    func() plan.Preparer    // makes one for the searched index
 	Cores       int                     // that searches share
 	Spin        time.Duration           // how long an idle worker looks for a search to help with: see cpuexec.NewPool
-	Accelerator accelerator.Accelerator // nil when the CPU is all there is; its owner closes it
+	Accelerator accelerator.Accelerator // nil without a GPU; its owner closes it
 }
 
 // A Searcher runs the searches of an engine. Its methods are safe for concurrent use.
@@ -49,28 +49,28 @@ func New(o Options) *Searcher {
 	return s
 }
 
-// Close ends the workers. Searches that come later run whole.
+// Close stops the workers. Later searches run on their own goroutine alone.
 func (s *Searcher) Close() { s.pool.Close() }
 
-// Settings are those of one search, checked and complete.
+// Settings are those of one search, validated and complete.
 type Settings struct {
-	plan.Settings // After and Frozen are those of Cursor
+	plan.Settings // After and Frozen come from Cursor
 
-	From   int              // hits of the K that are passed over
-	Cursor Cursor           // behind which the search continues
+	From   int              // hits of the K that are skipped
+	Cursor Cursor           // after which the search continues
 	CPU    cpuexec.Parallel // how the CPU answers; its Pool is the Searcher's
 	On     accelerator.Side // where the search may run
 
-	// Query and DependsOnK tell the query from others, for cursors: its JSON form, and whether its
-	// answer depends on K.
+	// Query and DependsOnK identify the query for cursors: its JSON form, and whether its answer
+	// depends on K.
 	Query      json.Marshaler
 	DependsOnK bool
 }
 
-// page is how many hits are to be returned.
+// page returns how many hits to return.
 func (o *Settings) page() int { return o.K - o.From }
 
-// A Run is one search on a view. Its memory is used again from search to search.
+// A Run is one search on a view. Its memory is reused from search to search.
 type Run struct {
 	preparer plan.Preparer
 	searcher *Searcher
@@ -80,11 +80,11 @@ type Run struct {
 	settings Settings
 	compiled *plan.Compiled
 	ticket   accelerator.Ticket
-	waiting  bool // the ticket is to be waited for
+	waiting  bool // the caller must wait for the ticket
 }
 
-// Begin begins a search on a view, which stays until the caller ends the run. The caller plans it by Words or
-// by Plan.
+// Begin begins a search on a view, which must stay open until the caller ends the run. The caller
+// plans it by Words or by Plan.
 func (s *Searcher) Begin(v *live.View, o *Settings) *Run {
 	x := s.runs.Get().(*Run)
 	x.view, x.settings = v, *o
@@ -92,7 +92,7 @@ func (s *Searcher) Begin(v *live.View, o *Settings) *Run {
 	return x
 }
 
-// End ends the search. What it has answered stays.
+// End ends the search. Its answer stays valid.
 func (x *Run) End() {
 	x.preparer.Forget(x.view)
 	x.view, x.settings, x.compiled = nil, Settings{}, nil
@@ -100,7 +100,7 @@ func (x *Run) End() {
 	x.searcher.runs.Put(x)
 }
 
-// Words plans the words of a match, if the search is of the kind that Preparer.Words takes.
+// Words plans the words of a match, if Preparer.Words accepts the search.
 func (x *Run) Words(ctx context.Context, m plan.Match) (planned bool, err error) {
 	c, err := x.preparer.Words(ctx, x.view, m, &x.settings.Settings)
 	if c == nil || err != nil {
@@ -109,7 +109,7 @@ func (x *Run) Words(ctx context.Context, m plan.Match) (planned bool, err error)
 	return true, x.keep(ctx, c)
 }
 
-// Rewriter returns what turns the search's query into the clause for Plan.
+// Rewriter returns a rewriter that turns the search's query into the clause for Plan.
 func (x *Run) Rewriter() *plan.Rewriter { return x.preparer.Rewriter(x.view, &x.settings.Settings) }
 
 // Plan plans the search of a clause.
@@ -121,8 +121,8 @@ func (x *Run) Plan(ctx context.Context, c plan.Clause) error {
 	return x.keep(ctx, compiled)
 }
 
-// keep keeps the plan. One of a later page is settled: what it is depends on the page, and not on those in
-// front of it.
+// keep keeps the plan. With From it settles the plan first, because AND or OR must be decided for
+// the page alone, without the hits before it.
 func (x *Run) keep(ctx context.Context, c *plan.Compiled) error {
 	x.compiled = c
 	if x.settings.From > 0 {
@@ -131,8 +131,8 @@ func (x *Run) keep(ctx context.Context, c *plan.Compiled) error {
 	return nil
 }
 
-// settle decides which of the two a plan is that wants all words or, where fewer than K documents have them,
-// some.
+// settle decides an AND+OR plan: whether it requires all words, or, if fewer than K documents have
+// them, some.
 func (x *Run) settle(ctx context.Context) error {
 	p := &x.compiled.Plan
 	mode, other := p.Mode, p.Else
@@ -176,5 +176,5 @@ func (x *Run) Explain(ctx context.Context, segment int, doc uint32) (*plan.Expla
 	return e, nil
 }
 
-// Statistics returns what the weights of the query's terms come from, by name.
+// Statistics returns the statistics behind the weights of the query's terms, by name.
 func (x *Run) Statistics() *plan.Statistics { return x.compiled.Statistics(x.view) }
