@@ -11,17 +11,18 @@ import (
 	"github.com/riffle-search/riffle/segment"
 )
 
-// BlockBytes is how much input a worker takes at once. Its table of terms stays near the
-// second-level cache, and a term has some ten postings in it: a lookup in the whole dictionary,
-// which lies in no cache, for each ten.
+// BlockBytes is how much input a worker takes at once. Its table of terms roughly stays in the
+// second-level cache. A term has some ten postings in a block, so there is one lookup in the whole
+// dictionary, which fits in no cache, for each ten.
 const BlockBytes = 2 << 20
 
-// Build makes a new index in dir of all documents of a source. Until it has ended well the directory is no
-// index: live.Open refuses it unless Options.Building is set. When Build returns nil, the index is complete,
-// synced and closed.
+// Build makes a new index in dir of all documents of a source. Until it has succeeded the directory
+// is no index: live.Open refuses it unless Options.Building is set. When Build returns nil, the
+// index is complete, synced and closed.
 //
-// Errors are those of live.Open, those of the source, what Options.Bad returned, ctx.Err(), and fs.ErrExist
-// if the directory holds an index that has documents. Before the first document nothing is made.
+// Build returns the errors of live.Open and of the source, what Options.Bad returned, ctx.Err(),
+// and fs.ErrExist if the directory holds an index that has documents. Before the first document it
+// creates nothing.
 func Build(ctx context.Context, dir string, source Source, o Options) (*Result, error) {
 	b := &builder{dir: dir, source: source, opts: o, fields: document.NewFields(o.Index.MaxFields)}
 	b.ctx, b.cancel = context.WithCancel(ctx)
@@ -35,7 +36,7 @@ func Build(ctx context.Context, dir string, source Source, o Options) (*Result, 
 	return &b.result, nil
 }
 
-// A builder is one build under way.
+// A builder is the state of a running build.
 type builder struct {
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -48,23 +49,23 @@ type builder struct {
 	fields *document.Fields // of all blocks taken so far
 	index  *live.Index      // nil before the first document
 	now    *run             // nil between runs
-	gpu    *gpuSorter       // nil when none was asked for, or there is none
-	noGPU  error            // it is required, and cannot be used
+	gpu    *gpuSorter       // nil if none was requested, or none exists
+	noGPU  error            // set if a GPU is required and cannot be used
 
 	parts   *segment.Partitions
-	sampled chan struct{} // closed when parts is there
+	sampled chan struct{} // closed when parts is set
 
-	free    chan *docBlock // blocks that are not in use: no more than these are ever made
+	free    chan *docBlock // unused blocks: no more than these are ever made
 	inOrder chan *docBlock // in the order of the source
 	toParse chan *docBlock
 }
 
-// A docBlock is a run of documents on their way: as they came, then inverted.
+// A docBlock is a run of documents on their way: first as read, then inverted.
 type docBlock struct {
 	input  blockInput
 	number int // from 0
 
-	parsed    chan struct{} // gets a value when the fields below are there
+	parsed    chan struct{} // receives a value when the fields below are set
 	chunk     segment.Chunk
 	textBytes int64
 	faults    []error
@@ -100,7 +101,7 @@ func (b *builder) run() (err error) {
 	}
 }
 
-// next waits for the next block to be parsed. It returns nil behind the last one.
+// next waits for the next block to be parsed. It returns nil after the last one.
 func (b *builder) next() (block *docBlock, err error) {
 	err = b.timed(&b.result.Times.Wait, func() error {
 		if block = <-b.inOrder; block != nil {
@@ -111,7 +112,7 @@ func (b *builder) next() (block *docBlock, err error) {
 	return block, err
 }
 
-// start sets reader and parsers to work. They end with b.ctx, or behind the last block.
+// start starts the reader and the parsers. They end with b.ctx, or after the last block.
 func (b *builder) start(work *sync.WaitGroup) {
 	blocks := 2*b.opts.Workers + 2
 	b.free = make(chan *docBlock, blocks)
@@ -150,8 +151,8 @@ func (b *builder) start(work *sync.WaitGroup) {
 	}
 }
 
-// group makes the chunk of a block ready for indexers. The first block is the sample by
-// which partitions are made.
+// group prepares the chunk of a block for indexers. The first block is the sample that determines
+// the partitions.
 func (b *builder) group(block *docBlock) {
 	if block.number == 0 {
 		b.parts = block.chunk.Sample()
@@ -161,7 +162,7 @@ func (b *builder) group(block *docBlock) {
 	block.chunk.Group(b.parts)
 }
 
-// take adds a block that has been parsed to the run at hand.
+// take adds a parsed block to the current run.
 func (b *builder) take(block *docBlock) error {
 	for _, fault := range block.faults {
 		if err := b.opts.Bad(fault); err != nil {
@@ -192,7 +193,7 @@ func (b *builder) take(block *docBlock) error {
 	return nil
 }
 
-// release makes a block free for other documents.
+// release frees a block for other documents.
 func (b *builder) release(block *docBlock) {
 	block.chunk.Reset()
 	clear(block.faults)

@@ -8,19 +8,19 @@ import (
 	"github.com/riffle-search/riffle/segment"
 )
 
-// A gpuSorter is the GPU of a build. To open it takes a good part of a second, which nobody waits for before there is
-// something to invert.
+// A gpuSorter is the GPU of a build. Opening it takes a good part of a second, so nothing waits for
+// it before there are documents to invert.
 type gpuSorter struct {
 	options GPU
-	room    int           // that it will have, if so much memory is free
-	opened  chan struct{} // closed when the fields below are there
+	room    int           // that it will have, if that much memory is free
+	opened  chan struct{} // closed when the fields below are set
 	err     error         // why it could not be opened
 	sorter  accelerator.Sorter
 	spent   time.Duration // in Sort
 	there   bool          // it was opened when it was needed
 }
 
-// findGPU begins to open the GPU that was asked for. When there is no such GPU it fails if one is required.
+// findGPU begins to open the requested GPU. If there is no such GPU it fails if one is required.
 func (b *builder) findGPU() error {
 	o := b.opts.GPU
 	if o == nil {
@@ -42,7 +42,7 @@ func (b *builder) findGPU() error {
 	return nil
 }
 
-// require returns the error of Build for a GPU that cannot be used, or nil if it can do without.
+// require returns the error of Build for a GPU that cannot be used, or nil if none is required.
 func (g *gpuSorter) require(err error) error {
 	if g.options.Required {
 		return fmt.Errorf("riffle: BuildOptions.GPU: %w", err)
@@ -89,7 +89,7 @@ func (g *gpuSorter) Sort(cells int, pieces []segment.Piece) ([][]byte, error) {
 	return g.sorter.Sort(cells, pieces)
 }
 
-// close gives the GPU back. It accepts nil.
+// close releases the GPU. It accepts nil.
 func (g *gpuSorter) close() error {
 	if g == nil {
 		return nil
@@ -101,7 +101,7 @@ func (g *gpuSorter) close() error {
 	return g.sorter.Close()
 }
 
-// timed adds the time of f to one of BuildTimes, but for what the GPU takes of it.
+// timed adds the time of f to one of BuildTimes, without the GPU's part of it.
 func (b *builder) timed(to *time.Duration, f func() error) error {
 	var before time.Duration
 	if b.gpu != nil {

@@ -11,13 +11,13 @@ import (
 type Options struct {
 	Index       *live.Options // with Building, and background merges disabled
 	Workers     int
-	MemoryBytes int64  // that inverted documents may take before they are written as a segment
+	MemoryBytes int64  // of inverted documents before they are written as a segment
 	BlockBytes  int    // of input that a worker takes at once
 	OneSegment  bool   // merge the segments into one at the end
 	Position    string // of the index
 	GPU         *GPU   // nil for none
 
-	Bad      func(error) error // says whether a document that cannot be indexed ends the build
+	Bad      func(error) error // decides whether a document that cannot be indexed ends the build
 	Progress func(Progress)
 }
 
@@ -29,29 +29,30 @@ type GPU struct {
 	Share       float64 // of the work of indexing, in (0, 1]
 	Trees       bool    // find terms by B-trees
 	Find        accelerator.SorterFinder
-	Failed      func(error) // the GPU is given up
+	Failed      func(error) // called when the GPU is given up
 }
 
-// Progress says how far a build is.
+// Progress says how far a build has come.
 type Progress struct {
-	Docs       int   // documents taken so far
+	Docs       int   // documents taken
 	Bad        int   // documents left out
-	TextBytes  int64 // of strings in them that are indexed or stored
-	InputBytes int64 // read so far, as compressed as it came; 0 where a source cannot tell
-	Segments   int   // written so far
+	TextBytes  int64 // of their strings that are indexed or stored
+	InputBytes int64 // read, in the compressed size; 0 where a source cannot tell
+	Segments   int   // written
 }
 
 // A Result says what a build has made.
 type Result struct {
 	Progress
-	Replaced     int    // documents whose id came again later: they are gone
+	Replaced     int    // documents replaced by a later one with the same id
 	WrittenBytes uint64 // to disk
 	Times        Times
-	GPU          bool   // a GPU was there
-	NoGPU        string // why it was not, or was given up
+	GPU          bool   // a GPU was opened
+	NoGPU        string // why it was not, or was given up later
 }
 
-// Times say where a build has spent its time, by the clock of the goroutine that takes documents in order.
+// Times say where a build spent its time, by the clock of the goroutine that takes documents in
+// order.
 type Times struct {
 	Wait  time.Duration // for documents to be analysed
 	Index time.Duration // adding them to the dictionary, by all indexers

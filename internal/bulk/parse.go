@@ -11,7 +11,7 @@ import (
 	"github.com/riffle-search/riffle/internal/live"
 )
 
-// A worker parses and inverts blocks. It is for one goroutine.
+// A worker parses and inverts blocks. One goroutine uses it.
 type worker struct {
 	iv     *document.Inverter
 	parser jsonl.Parser
@@ -30,7 +30,7 @@ func newWorker(s *document.Schema, o *live.Options) *worker {
 	return w
 }
 
-// parse inverts the documents of a block. It leaves off when ctx is done.
+// parse inverts the documents of a block. It stops when ctx is done.
 func (w *worker) parse(ctx context.Context, b *docBlock) {
 	in := &b.input
 	if in.bad {
@@ -53,7 +53,7 @@ func (w *worker) parse(ctx context.Context, b *docBlock) {
 	})
 }
 
-// atLine says where a fault stands.
+// atLine adds the file and line to a fault.
 func atLine(err error, file string, line int) error {
 	var bad *jsonl.LineError
 	if errors.As(err, &bad) {
@@ -109,12 +109,12 @@ func (w *worker) line(b *docBlock, line []byte) error {
 		}
 		return f.Err
 	}
-	// In the order of Batch.Put, which takes the entries of a map by name.
+	// In the order of Batch.Put, which sorts the entries of a map by name.
 	slices.SortStableFunc(f.Values, func(a, b document.Value) int { return strings.Compare(a.Name, b.Name) })
 	return w.invert(b, id, f.Values)
 }
 
-// put adds a single value of a line to the document at hand.
+// put adds a single value of a line to the current document.
 func (w *worker) put(name string, v any) {
 	switch v := v.(type) {
 	case string:

@@ -9,15 +9,15 @@ import (
 	"github.com/riffle-search/riffle/segment"
 )
 
-// A run is the documents that are in memory, and the segment that they become.
+// A run is the documents in memory, and the segment that they become.
 type run struct {
 	bulk   *segment.Bulk
 	writer *live.SegmentWriter
-	stored *segment.StoredWriter // writes tables of writer beside it
+	stored *segment.StoredWriter // writes tables of writer in parallel
 }
 
-// add adds a block to the run at hand, which it begins if there is none, and ends when
-// its memory is full.
+// add adds a block to the current run. It begins a run if there is none, and ends it when its
+// memory is full.
 func (b *builder) add(block *docBlock) error {
 	if b.index == nil {
 		if err := b.open(); err != nil {
@@ -46,8 +46,8 @@ func (b *builder) add(block *docBlock) error {
 	return nil
 }
 
-// open makes the index, or begins it anew. A mark says that it is unfinished; a new index
-// has it from the write on that creates it.
+// open creates the index, or recreates it. A mark says that it is unfinished; the write that
+// creates a new index sets it.
 func (b *builder) open() error {
 	index, err := live.Open(b.dir, b.opts.Index)
 	if err != nil {
@@ -76,11 +76,12 @@ func (b *builder) begin() error {
 	return nil
 }
 
-// indexers is how many goroutines add a block to the dictionary: that takes about a
-// tenth of what parsing takes.
+// indexers returns how many goroutines add a block to the dictionary: adding takes about a tenth of
+// the time of parsing.
 func (b *builder) indexers() int { return max(1, b.opts.Workers/4) }
 
-// endRun writes what is in memory as a segment. The last tables of stored documents are written meanwhile.
+// endRun writes the documents in memory as a segment. Meanwhile the last tables of stored documents
+// are written.
 func (b *builder) endRun() error {
 	r, start := b.now, time.Now()
 	r.stored.End()
@@ -109,8 +110,8 @@ func (b *builder) endRun() error {
 	return nil
 }
 
-// finish makes the index whole: the last run, documents that later runs have replaced, the
-// final merge. The mark goes last.
+// finish completes the index: it writes the last run, deletes documents that later runs have
+// replaced, and does the final merge. The mark is removed last.
 func (b *builder) finish() error {
 	if b.index == nil {
 		if err := b.open(); err != nil {
@@ -120,7 +121,7 @@ func (b *builder) finish() error {
 	return b.timed(&b.result.Times.Write, b.complete)
 }
 
-// complete does so in an index that is open.
+// complete does that in an open index.
 func (b *builder) complete() error {
 	if b.now != nil {
 		if err := b.endRun(); err != nil {
@@ -145,11 +146,11 @@ func (b *builder) complete() error {
 	return err
 }
 
-// close ends what the build has begun; failed is why it did not end well, or nil.
+// close releases what the build holds; failed is why it failed, or nil.
 func (b *builder) close(failed error) error {
 	var errs []error
 	if r := b.now; r != nil {
-		_ = r.stored.Close() // what it has to say about a segment that goes does not matter
+		_ = r.stored.Close() // the segment is discarded, so its error does not matter
 		_ = r.writer.Abort()
 	}
 	if b.index != nil {
@@ -157,7 +158,7 @@ func (b *builder) close(failed error) error {
 	}
 	errs = append(errs, b.gpu.close())
 	if failed != nil {
-		return nil // it says more
+		return nil // the more informative error
 	}
 	return errors.Join(errs...)
 }

@@ -14,15 +14,15 @@ import (
 	"github.com/riffle-search/riffle/internal/jsonl"
 )
 
-// A Source is where documents come from: Documents or JSONLines.
+// A Source supplies documents: Documents or JSONLines.
 type Source interface {
-	// read calls emit with one block of about size bytes after the other until emit returns
-	// false, in an order that is always the same. emit leaves another input in the
-	// place of each, whose buffers may be used again. An error goes into the last one.
+	// read calls emit with one block of about size bytes after the other, always in the same order,
+	// until emit returns false. emit replaces each input with another, whose buffers may be reused.
+	// An error is part of the last one.
 	read(ctx context.Context, size int, emit func(*blockInput) bool)
 }
 
-// A blockInput is documents as they came: lines of a file, or Go values.
+// A blockInput holds documents as read: lines of a file, or Go values.
 type blockInput struct {
 	file   string
 	prefix string // of ids
@@ -32,7 +32,7 @@ type blockInput struct {
 	docs []Document
 
 	read int64 // bytes read of the whole source, up to this block
-	err  error // the last thing the source has to say; maybe a bad line, which is no end
+	err  error // the last error of the source; it may be a bad line, after which the source continues
 	bad  bool  // err is a fault of a document that is left out
 }
 
@@ -42,11 +42,12 @@ type Document struct {
 	Doc any
 }
 
-// Documents are Go values, or errors in their place. A document must not be changed after it has been
-// yielded. An error that is an *InputError or a *document.Error is about one document; any other is the end.
+// Documents are Go values, or errors in their place. A document must not be changed after it has
+// been yielded. An error that is an *InputError or a *document.Error concerns one document; any
+// other ends the build.
 type Documents iter.Seq2[Document, error]
 
-// docBytes is what a document of Documents counts for in the size of a block.
+// docBytes is the assumed size of a document of Documents, for the size of a block.
 const docBytes = 1 << 10
 
 func (d Documents) read(ctx context.Context, size int, emit func(*blockInput) bool) {
@@ -81,15 +82,14 @@ func (d Documents) read(ctx context.Context, size int, emit func(*blockInput) bo
 	}
 }
 
-// isFault reports whether an error is about one document.
+// isFault reports whether an error concerns one document.
 func isFault(err error) bool {
 	var in *InputError
 	var de *document.Error
 	return errors.As(err, &in) || errors.As(err, &de)
 }
 
-// An InputError says where in the input something stands that is no document, or one that
-// cannot be indexed.
+// An InputError locates input that is no document, or a document that cannot be indexed.
 type InputError struct {
 	File   string
 	Line   int   // counted from 1
@@ -109,7 +109,7 @@ func (e *InputError) Error() string {
 // Unwrap returns the reason.
 func (e *InputError) Unwrap() error { return e.Err }
 
-// inputError makes a fault that package jsonl found a public one; others stay.
+// inputError turns an error of package jsonl into a public one. It returns other errors unchanged.
 func inputError(err error) error {
 	var bad *jsonl.LineError
 	if errors.As(err, &bad) {
@@ -123,7 +123,7 @@ type JSONLines struct {
 	Files    []string  // "-" is Stdin
 	Stdin    io.Reader // nil when no file is "-"
 	IDPrefix string    // put before every id
-	Readers  int       // files that are read at a time; documents come from these by turns
+	Readers  int       // files read at a time; documents come from these in turns
 }
 
 // Documents yields the documents of all files, one file after the other.
@@ -144,7 +144,7 @@ func (s JSONLines) Documents(ctx context.Context) iter.Seq2[Document, error] {
 	}
 }
 
-// each yields the documents of one file. It returns false when no other file is wanted.
+// each yields the documents of one file. It returns false if the caller wants no other file.
 func (s JSONLines) each(ctx context.Context, r *jsonl.Reader, yield func(Document, error) bool) bool {
 	for ctx.Err() == nil {
 		var d jsonl.Document
@@ -172,11 +172,11 @@ func (s JSONLines) read(ctx context.Context, size int, emit func(*blockInput) bo
 	defer cancel()
 	files := s.Files
 	readers := min(max(1, s.Readers), len(files))
-	// No file is begun before its turn: a Zstandard decoder may hold 128 MB.
+	// No file is opened before its turn: a Zstandard decoder may hold 128 MB.
 	begin := func() *fileReader {
 		f := &fileReader{source: s, path: files[0], blocks: make(chan blockInput, 1), spare: make(chan []byte, 2)}
 		files = files[1:]
-		if f.path == "-" { // nothing makes a read of a terminal return
+		if f.path == "-" { // nothing can interrupt a read from a terminal
 			go f.run(ctx, size)
 		} else {
 			wg.Go(func() { f.run(ctx, size) })
@@ -220,11 +220,11 @@ func (s JSONLines) read(ctx context.Context, size int, emit func(*blockInput) bo
 	}
 }
 
-// A fileReader reads one file in a goroutine of its own.
+// A fileReader reads one file on a goroutine of its own.
 type fileReader struct {
 	source JSONLines
 	path   string
-	blocks chan blockInput // read counts the bytes since the block before
+	blocks chan blockInput // read counts the bytes since the previous block
 	spare  chan []byte
 }
 

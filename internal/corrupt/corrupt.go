@@ -1,8 +1,8 @@
-// Package corrupt holds the one error by which every room of riffle reports
-// stored bytes that no version of riffle could have written.
+// Package corrupt holds the one error by which all of riffle reports stored bytes that no version
+// of riffle could have written.
 //
-// Damaged data is always an error and never a panic; a panic in riffle is a bug
-// of riffle's own and says so ("BUG: ...").
+// Damaged data is always an error and never a panic; a panic in riffle is a bug of riffle's own and
+// says so ("BUG: ...").
 package corrupt
 
 import (
@@ -14,13 +14,13 @@ import (
 // package exports it as riffle.ErrCorrupt.
 var Err = errors.New("corrupt index")
 
-// An Error says which stored bytes are wrong and where they are.
+// An Error says which stored bytes are wrong.
 type Error struct {
-	Key    string // the stored key, in words: `segment 7, field "body", term "go"`; outer rooms fill it in
+	Key    string // the stored key, in words: `segment 7, field "body", term "go"`; callers further out fill it in
 	Block  int    // ordinal of the posting block, or -1
 	Offset int    // first wrong byte, counted from the start of the value (or block), or -1
 	Reason string // what was found and what was expected
-	Cause  error  // the error below, if there is one
+	Cause  error  // the underlying error, if there is one
 }
 
 // New reports a fault at a byte offset of a value.
@@ -51,11 +51,11 @@ func (e *Error) Error() string {
 // Is makes errors.Is(err, Err) true.
 func (e *Error) Is(target error) bool { return target == Err }
 
-// Unwrap returns the error below.
+// Unwrap returns the underlying error.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// At names the key an error came from. An error that is no corruption, or that
-// already has a key, is returned as it is.
+// At adds the key that an error came from. It returns an error that is not corruption, or that
+// already has a key, unchanged.
 func At(err error, key string) error {
 	var c *Error
 	if !errors.As(err, &c) || c.Key != "" {

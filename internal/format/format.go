@@ -1,10 +1,10 @@
-// Package format knows what it means that stored bytes are of another version of riffle:
-// which versions of a format this build reads, and what to say of the others.
+// Package format handles stored bytes of other versions of riffle: it knows which versions of a
+// format this build reads, and what to report about the others.
 //
-// Every format has a number, which rises with a change that older builds would misread.
-// A build reads a range of them and writes the newest. What lies outside the range is no
-// damage: it is [Err], with words that say what to do. Segments have features, too
-// (package segment), so that most changes need no new number.
+// Every format has a number, which rises with a change that older builds would misread. A build
+// reads a range of them and writes the newest. A version outside the range is not damage: it is
+// [Err], with a text that says what to do. Segments also have features (package segment), so that
+// most changes need no new number.
 package format
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
-// Release names this version of riffle. Segments keep it, so that an error can say who wrote
-// them. It ends in "-dev" while the changelog begins with "Unreleased".
+// Release names this version of riffle. Segments store it, so that an error can say which release
+// wrote them. It ends in "-dev" while the changelog begins with "Unreleased".
 const Release = "0.1-dev"
 
 // Err matches (with errors.Is) every error about stored bytes that another version of riffle
@@ -32,7 +32,7 @@ type Range struct {
 // format has, and an *Error for any other.
 func (r Range) Check(version uint64) error { return r.CheckOf(version, "") }
 
-// CheckOf is Check where it is known which release wrote the version.
+// CheckOf is Check for a version whose writing release is known.
 func (r Range) CheckOf(version uint64, writer string) error {
 	switch {
 	case version == 0:
@@ -48,8 +48,8 @@ func (r Range) CheckOf(version uint64, writer string) error {
 type Error struct {
 	Range   Range
 	Version uint64
-	Feature string // the feature that this build lacks; empty when it is the version
-	Writer  string // the release that wrote the bytes; empty when that is not known
+	Feature string // the feature that this build lacks; empty if the version is at fault
+	Writer  string // the release that wrote the bytes; empty if unknown
 }
 
 func (e *Error) Error() string {

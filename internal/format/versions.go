@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// The formats of an index, and the versions that this build reads. What each version means stands
-// beside the code that reads it. CONTRIBUTING.md says when one goes up.
+// The formats of an index, and the versions that this build reads. The meaning of each version is
+// documented with the code that reads it. CONTRIBUTING.md says when one is increased.
 var (
 	Store    = Range{What: "store", Oldest: 1, Newest: 2}           // package store: keys, the manifest
-	Sealed   = Range{What: "sealed value", Oldest: 1, Newest: 1}    // package store: what lies under keys that are not a segment's
+	Sealed   = Range{What: "sealed value", Oldest: 1, Newest: 1}    // package store: values of keys that are not a segment's
 	LogFile  = Range{What: "log file", Oldest: 1, Newest: 1}        // package store/wal
 	Segment  = Range{What: "segment", Oldest: 4, Newest: 6}         // package segment
-	Schema   = Range{What: "schema", Oldest: 1, Newest: 1}          // the schema that an index keeps
-	Options  = Range{What: "options", Oldest: 1, Newest: 1}         // the options that it keeps
-	Info     = Range{What: "index info", Oldest: 1, Newest: 1}      // what the manifest keeps of the index as a whole
+	Schema   = Range{What: "schema", Oldest: 1, Newest: 1}          // the schema stored in an index
+	Options  = Range{What: "options", Oldest: 1, Newest: 1}         // the options stored in it
+	Info     = Range{What: "index info", Oldest: 1, Newest: 1}      // what the manifest stores about the index as a whole
 	Record   = Range{What: "log record", Oldest: 1, Newest: 2}      // the operations in a record of the log
 	Document = Range{What: "stored document", Oldest: 1, Newest: 2} // values in records and in segments
 )

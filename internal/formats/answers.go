@@ -8,7 +8,7 @@ import (
 	"github.com/riffle-search/riffle"
 )
 
-// queries are asked of every index. Alpha is the share of the static rank.
+// queries run on every index. Alpha is the weight of the static rank.
 var queries = []struct {
 	name  string
 	query riffle.Query
@@ -29,7 +29,7 @@ var queries = []struct {
 	{"rank", riffle.Match{Field: "body", Text: "w0 w11"}, 0.25},
 }
 
-// answersOf opens an index to read it and asks all queries.
+// answersOf opens an index read-only and runs all queries.
 func answersOf(dir string) (string, error) {
 	e, err := riffle.Open(dir, &riffle.Options{Rank: rank, ReadOnly: true})
 	if err != nil {
@@ -39,7 +39,7 @@ func answersOf(dir string) (string, error) {
 	return text, errors.Join(err, e.Close())
 }
 
-// ask asks all queries for so many hits.
+// ask runs all queries for k hits.
 func ask(e *riffle.Engine, k int) (string, error) {
 	var b strings.Builder
 	for _, q := range queries {
@@ -59,7 +59,7 @@ func ask(e *riffle.Engine, k int) (string, error) {
 	return b.String(), nil
 }
 
-// checkDocuments holds what the index stores against the documents.
+// checkDocuments compares the stored documents with the originals.
 func checkDocuments(e *riffle.Engine) error {
 	count := 0
 	var err error
@@ -80,7 +80,7 @@ func checkDocuments(e *riffle.Engine) error {
 	return err
 }
 
-// stored is a document as it comes back: what is stored, with names in a row.
+// stored returns the stored form of a document, with flat names.
 func stored(doc map[string]any) map[string]any {
 	delete(doc, "body")
 	delete(doc, "hidden")

@@ -1,9 +1,9 @@
-// Command formats writes a small index with everything that the formats of today can hold, and what
-// searches of it answer:
+// Command formats writes a small index that exercises every current format, and the answers to
+// searches of it:
 //
 //	go run ./internal/formats testdata/formats/NAME
 //
-// Each combination of formats that was ever released has such a folder, and keeps it for ever: the
+// Each combination of formats that was ever released has such a folder, and keeps it forever. The
 // test in this folder opens every one of them, searches, changes, merges and compacts it. The
 // folder has
 //
@@ -12,6 +12,5 @@
 //	versions  the version of every format, one `format version` a line
 //
 // A folder is written once, by the release that introduces the combination. The documents, the
-// queries and the steps here must stay what they are; what comes later gets steps of its own,
-// behind these.
+// queries and the steps here must not change; additions get steps of their own, after these.
 package main

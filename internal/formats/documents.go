@@ -9,8 +9,9 @@ import (
 	"github.com/riffle-search/riffle"
 )
 
-// Documents by number. They make segments: the first ones are merged by graph, which takes 2,048 at
-// least, then there is a run for each other codec and one by global score. The last stay in the log.
+// Documents by number. They form segments: the first ones are merged by graph, which takes at least
+// 2,048. Then there is a run for each other codec and one by global score. The last stay in the
+// log.
 const (
 	graphDocs = 2200
 	runDocs   = 140
@@ -34,7 +35,7 @@ var schema = riffle.Schema{
 	},
 }
 
-// random is a sequence of its own, which no release of Go can change (splitmix64).
+// random is a generator of its own, which no release of Go can change (splitmix64).
 type random uint64
 
 func (r *random) next(n int) int {
@@ -45,7 +46,7 @@ func (r *random) next(n int) int {
 	return int((x ^ x>>31) >> 33 % uint64(n))
 }
 
-// word is w0 most often.
+// word is most often w0.
 func (r *random) word() string {
 	return fmt.Sprint("w", min(r.next(80), r.next(80), r.next(80)))
 }
@@ -60,7 +61,7 @@ func (r *random) words(n int) string {
 
 func id(number int) string { return fmt.Sprintf("d%04d", number) }
 
-// document is a document in its first form (state 0) or a later one.
+// document returns a document in its first form (state 0) or a later one.
 func document(number, state int) map[string]any {
 	r := random(number<<8 | state)
 	if number < graphDocs {
@@ -88,7 +89,7 @@ func document(number, state int) map[string]any {
 	return doc
 }
 
-// tagged is a document whose values have rules of their own. Its fields are no other document's.
+// tagged is a document whose values have rules of their own. No other document has its fields.
 type tagged struct {
 	Key    string `riffle:"tagged.key,keyword"`
 	Note   string `riffle:"tagged.note,noindex"`
@@ -100,7 +101,7 @@ func putTagged(e *riffle.Engine) error {
 	return e.Put(ctx, "tagged", tagged{Key: "one term", Note: "memo", Secret: "found but not kept"})
 }
 
-// checkTagged holds a tagged document, if there is one, against what putTagged has put.
+// checkTagged compares a tagged document, if there is one, with that of putTagged.
 func checkTagged(e *riffle.Engine) (there int, err error) {
 	got, err := e.Get(ctx, "tagged")
 	if errors.Is(err, riffle.ErrNotFound) {
@@ -122,8 +123,8 @@ func checkTagged(e *riffle.Engine) (there int, err error) {
 	return 1, err
 }
 
-// The positions of an index: that of what is sealed, and that of the last batch in the log. Indexes of
-// log record 1 have none.
+// The positions of an index: that of its sealed part, and that of the last batch in the log.
+// Indexes of log record 1 have none.
 const sealedPosition, position = "sealed\x00\xff", "logged\x00\xff"
 
 // putPosition moves the index to the last position, with a document.
@@ -133,13 +134,13 @@ func putPosition(e *riffle.Engine) error {
 	return e.Apply(ctx, &b)
 }
 
-// deleted says which documents are deleted, some of them while they lie in the log.
+// deleted says which documents are deleted, some of them while in the log.
 func deleted(number int) bool { return number%29 == 7 || number == logged+3 }
 
-// replaced says which get another form, while documents from logged on are in the log.
+// replaced says which documents get another form, while documents from logged on are in the log.
 func replaced(number int) bool { return number%31 == 11 || number == logged+5 }
 
-// live are the documents that are left, in the order in which they came last.
+// live visits the remaining documents, in the order of their last put.
 func live(visit func(number, state int)) {
 	for n := range docs {
 		if !deleted(n) && !replaced(n) {

@@ -2,5 +2,5 @@ package main
 
 import "github.com/riffle-search/riffle/internal/format"
 
-// versions is the version of every format that this build writes.
+// versions returns the versions of all formats that this build writes.
 func versions() string { return format.Written() }

@@ -21,7 +21,7 @@ func main() {
 	}
 }
 
-// writeFolder writes a folder that does not exist yet.
+// writeFolder writes a new folder.
 func writeFolder(dir string) error {
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		return err
@@ -79,7 +79,7 @@ func writeIndex(dir string) error {
 
 var ctx = context.Background()
 
-// with opens an index, does something with it, and closes it. Nothing is merged in the background.
+// with opens an index without background merges, calls do, and closes it.
 func with(dir string, o riffle.Options, do func(*riffle.Engine) error) error {
 	o.Rank, o.Merge.Disabled = rank, true
 	e, err := riffle.Open(dir, &o)
@@ -98,7 +98,7 @@ func put(e *riffle.Engine, first, end int) error {
 	return e.Apply(ctx, &b)
 }
 
-// change replaces and deletes what is to be replaced and deleted of the documents from first to end-1.
+// change replaces and deletes documents from first to end-1, as replaced and deleted say.
 func change(e *riffle.Engine, first, end int) error {
 	var b riffle.Batch
 	for n := first; n < end; n++ {

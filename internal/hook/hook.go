@@ -1,6 +1,5 @@
-// Package hook lets riffle's own programs, which test and measure it, reach what the public API
-// keeps to itself. Package riffle fills the hooks in when it is initialised; its exported API
-// does not grow by them.
+// Package hook gives riffle's own test and benchmark programs access to private settings. Package
+// riffle fills the hooks in when it is initialised, so its exported API does not grow by them.
 package hook
 
 import (
@@ -13,16 +12,16 @@ import (
 // Knobs are settings below the public options.
 type Knobs struct {
 	Store       store.Options // the file system and the sizes of the store
-	MemoryBytes int64         // replaces Options.MemoryBytes, and may be smaller than its least value
+	MemoryBytes int64         // replaces Options.MemoryBytes, and may be below its minimum
 	TableBytes  int           // size of a table of stored documents
 	BlockBytes  int           // how much input a worker of Build takes at once
-	RunBytes    int64         // replaces BuildOptions.MemoryBytes, and may be smaller than its least value
-	Spin        time.Duration // how long an idle worker looks for a search to help with; less than 0 is not at all
+	RunBytes    int64         // replaces BuildOptions.MemoryBytes, and may be below its minimum
+	Spin        time.Duration // how long an idle worker looks for a search to help with; negative is not at all
 }
 
 // Set puts knobs into opts, which is a *riffle.Options or a *riffle.BuildOptions.
 var Set func(opts any, k Knobs)
 
-// SetPolicy makes exec, a *riffle.Exec, share the cores by any policy, also one that riffle does not
-// offer: cpuexec.FGQP and cpuexec.DOCP, the baselines of Tatikonda 2011.
+// SetPolicy makes exec, a *riffle.Exec, share the cores by any policy, including those that riffle
+// does not offer: cpuexec.FGQP and cpuexec.DOCP, the baselines of Tatikonda 2011.
 var SetPolicy func(exec any, p cpuexec.Policy)

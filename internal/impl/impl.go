@@ -1,14 +1,13 @@
-// Package impl knows which functions have variants (assembly for one kind of processor,
-// portable Go), so that tests run once for each:
+// Package impl knows which functions have variants (assembly for one kind of processor, portable
+// Go), so that tests run once for each:
 //
 //	for variant := range impl.Each("postings") {
 //		t.Run(variant, func(t *testing.T) { ... })
 //	}
 //
-// It is crypto/internal/impl of the standard library for this module. A package with
-// variants has a switch (a bool) for each but the portable one, and takes the first that
-// is on. Whole programs are better switched from outside: GODEBUG=cpu.avx512f=off, or
-// cpu.avx2=off with it, or the build tag purego.
+// It is crypto/internal/impl of the standard library for this module. A package with variants has a
+// switch (a bool) for each except the portable one, and uses the first that is on. For whole
+// programs, use GODEBUG=cpu.avx512f=off, with cpu.avx2=off if needed, or the build tag purego.
 package impl
 
 import (
@@ -16,7 +15,7 @@ import (
 	"iter"
 )
 
-// Portable names the variant that is left when all switches are off.
+// Portable names the variant that is used when all switches are off.
 const Portable = "portable"
 
 type variant struct {
@@ -26,9 +25,8 @@ type variant struct {
 
 var variants []variant
 
-// Register makes a variant known, if its switch is on, as it must be just when this
-// processor has what the variant needs. A package registers its variants in init, the one that it prefers
-// first.
+// Register registers a variant, if its switch is on. The switch must be on exactly if this
+// processor can run the variant. A package registers its variants in init, the preferred one first.
 func Register(pkg, name string, on *bool) {
 	if *on {
 		variants = append(variants, variant{pkg, name, on})
@@ -47,8 +45,8 @@ func Names(pkg string) []string {
 	return append(names, Portable)
 }
 
-// Use has a package use one variant only, until restore is called. Nothing else may use
-// the package meanwhile.
+// Use makes a package use one variant only, until restore is called. Nothing else may use the
+// package meanwhile.
 func Use(pkg, name string) (restore func()) {
 	known := name == Portable
 	var before []variant

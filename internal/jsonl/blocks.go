@@ -7,13 +7,13 @@ import (
 	"slices"
 )
 
-// Block appends about size bytes of whole lines to dst, for callers who look for lines
-// and parse them in goroutines of their own; see [Lines]. first is the number of the
-// first line. A file is always cut at the same places, however its bytes come in.
+// Block appends about size bytes of whole lines to dst, for callers that split and parse lines on
+// other goroutines; see [Lines]. first is the number of the first line. A file is always cut at the
+// same places, however its bytes arrive.
 //
-// At the end it returns io.EOF and nothing else. A *LineError says that the next line is too
-// long; Block may be called again for those behind it. Every other error is final.
-// A size is less than MaxLineBytes. Block is not for a Reader of which Next or Line have been called.
+// At the end it returns io.EOF and nothing else. A *LineError says that the next line is too long;
+// Block may be called again for the lines after it. Every other error is final. A size is less than
+// MaxLineBytes. Block must not be mixed with Next or Line on one Reader.
 func (r *Reader) Block(dst []byte, size int) (block []byte, first int, err error) {
 	if r.err != nil {
 		return dst, 0, r.err
@@ -34,7 +34,7 @@ func (r *Reader) Block(dst []byte, size int) (block []byte, first int, err error
 		if len(dst)-begin > r.lines.max {
 			return dst[:begin], 0, r.tooLong()
 		}
-		if r.lines.err != nil { // a part of a line stands before a fault, or nothing before the end
+		if r.lines.err != nil { // a partial line precedes a fault, or nothing precedes the end
 			r.fail(r.lines.err)
 			return dst[:begin], 0, r.err
 		}
@@ -47,7 +47,7 @@ func (r *Reader) Block(dst []byte, size int) (block []byte, first int, err error
 	return dst, first, nil
 }
 
-// tooLong passes over the rest of a line of which too much has been read.
+// tooLong skips the rest of a line that is too long.
 func (r *Reader) tooLong() error {
 	buf := make([]byte, 0, readBytes)
 	for r.lines.err == nil {

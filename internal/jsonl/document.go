@@ -10,8 +10,8 @@ const (
 	MaxElements  = 1 << 20   // elements of a document's arrays, all together
 )
 
-// A Document is one line. It can be used for line after line: its strings stay
-// valid for good, the slice Fields only until the next line is read into it.
+// A Document is one line. It can be reused for line after line: its strings stay valid for good,
+// the slice Fields only until the next line is read into it.
 type Document struct {
 	ID     string
 	Fields []Field // in the order of the line
@@ -33,6 +33,6 @@ func (d *Document) Map() map[string]any {
 }
 
 func (d *Document) reset() {
-	clear(d.Fields) // lets go of the strings of the line before
+	clear(d.Fields) // releases the strings of the previous line
 	d.ID, d.Fields = "", d.Fields[:0]
 }

@@ -2,8 +2,7 @@ package jsonl
 
 import "fmt"
 
-// A LineError says which line is not a document, and why. Reading can go on
-// behind it.
+// A LineError says which line is not a document, and why. Reading can continue after it.
 type LineError struct {
 	File   string // as it was opened; "-" is standard input
 	Line   int    // counted from 1

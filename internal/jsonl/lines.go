@@ -7,32 +7,29 @@ import (
 	"io"
 )
 
-// readBytes is how much is asked of the source at a time, and the first size of
-// the buffer.
+// readBytes is how much is read from the source at a time, and the first size of the buffer.
 const readBytes = 256 << 10
 
-// errTooLong is the reason why a line was passed over.
+// errTooLong is the reason why a line was skipped.
 var errTooLong = errors.New("line too long")
 
 // A splitter cuts a stream into lines.
 //
-// Invariant: 0 <= start <= end <= len(buf); buf[start:end] has been read and not
-// been handed out.
+// Invariant: 0 <= start <= end <= len(buf); buf[start:end] has been read and not yet returned.
 type splitter struct {
 	r          io.Reader
 	buf        []byte
 	start, end int
 	max        int   // bytes of the longest line
-	number     int   // lines handed out or passed over
-	err        error // why r gave no more
+	number     int   // lines returned or skipped
+	err        error // why r returned no more
 }
 
-// next returns the next line without its line feed, valid until the call after.
-// The error is errTooLong, after which the next call goes on, or that of the
-// reader, io.EOF at the end. What stands before an error of the reader other than
-// io.EOF is a part of a line, and is dropped.
+// next returns the next line without its line feed, valid until the next call. The error is
+// errTooLong, after which the next call continues, or that of the reader, io.EOF at the end. Data
+// before an error of the reader other than io.EOF is a partial line, and is dropped.
 func (s *splitter) next() ([]byte, error) {
-	searched := 0 // bytes behind start that hold no line feed
+	searched := 0 // bytes after start without a line feed
 	for {
 		if i := bytes.IndexByte(s.buf[s.start+searched:s.end], '\n'); i >= 0 {
 			n := searched + i
@@ -52,7 +49,7 @@ func (s *splitter) next() ([]byte, error) {
 	}
 }
 
-// take hands out the first n bytes as a line and moves on by advance.
+// take returns the first n bytes as a line and advances by advance.
 func (s *splitter) take(n, advance int) ([]byte, error) {
 	line := s.buf[s.start : s.start+n]
 	s.start += advance
@@ -79,10 +76,9 @@ func (s *splitter) passOver() error {
 	}
 }
 
-// fill reads once, behind what is there. It makes room first: it moves the
-// unfinished line to the front, and takes a larger buffer where that line fills
-// more than half. A line that is not too long always leaves readBytes in the
-// largest buffer.
+// fill reads once, after the data in the buffer. It makes room first: it moves the unfinished line
+// to the front, and takes a larger buffer if that line fills more than half. A line that is not too
+// long always leaves readBytes in the largest buffer.
 func (s *splitter) fill() {
 	limit := s.max + readBytes
 	if s.buf == nil {

@@ -2,8 +2,8 @@ package jsonl
 
 import "slices"
 
-// A nameSet holds the names of one document. Few names, the rule, are compared one
-// by one; many are hashed, so that a hostile line does not cost quadratic time.
+// A nameSet holds the names of one document. A few names, the usual case, are compared linearly;
+// many are hashed, so that a hostile line does not cost quadratic time.
 type nameSet struct {
 	list []string
 	hash map[string]struct{} // the same names, once there are more than fewNames

@@ -54,7 +54,7 @@ func (p *Parser) digits() (text []byte, integer bool, err error) {
 	return p.line[start:p.pos], integer, nil
 }
 
-// digitRun passes over digits and reports whether there was one.
+// digitRun skips digits and reports whether there was one.
 func (p *Parser) digitRun() bool {
 	start := p.pos
 	for c := p.peek(); '0' <= c && c <= '9'; c = p.peek() {

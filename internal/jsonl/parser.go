@@ -6,12 +6,12 @@ import (
 	"unsafe"
 )
 
-// A Parser turns lines into documents. The zero value is ready. It keeps scratch
-// space and the field names it has seen, so it must not be shared by goroutines.
+// A Parser turns lines into documents. The zero value is ready. It keeps scratch space and the
+// field names it has seen, so goroutines must not share it.
 type Parser struct {
-	// Borrow makes the strings of documents parts of the line or of the parser's memory. They
-	// are then valid until the next call of Parse, as long as nobody writes to the line; no
-	// text is copied that need not be.
+	// Borrow makes the strings of documents parts of the line or of the parser's memory. They are
+	// then valid until the next call of Parse, unless the line is overwritten; no text is copied
+	// needlessly.
 	Borrow bool
 
 	line []byte
@@ -31,14 +31,14 @@ type Parser struct {
 // names are data.
 const maxKnown = 1024
 
-// Parse reads the document of one line into d, overwriting it. After an error,
-// which is a *LineError without file and line, d holds nothing of use.
+// Parse reads the document of one line into d, overwriting it. After an error, which is a
+// *LineError without file and line, the contents of d are undefined.
 func (p *Parser) Parse(line []byte, d *Document) error {
 	d.reset()
 	p.line, p.pos, p.doc = line, 0, d
 	p.path, p.elements, p.hasID = p.path[:0], 0, false
 	if cap(p.text) > 1<<20 {
-		p.text = nil // one huge string must not be paid for during a whole file
+		p.text = nil // do not keep the memory of one huge string for a whole file
 	}
 	p.text = p.text[:0]
 	p.seen.reset()
@@ -114,8 +114,7 @@ func (p *Parser) member(depth int) error {
 	return nil
 }
 
-// name appends a key to the path and returns the path as a name never seen before
-// in this document.
+// name appends a key to the path and returns the path, which must be a new name in this document.
 func (p *Parser) name(at int, key []byte) (string, error) {
 	if len(key) == 0 {
 		return "", p.fault(at, "empty name")
@@ -216,11 +215,11 @@ func (p *Parser) id(c int) error {
 	return nil
 }
 
-// array reads values and nulls up to the closing bracket. The opening one has
-// been read. Its value is a []string as long as no element is anything else.
+// array reads values and nulls up to the closing bracket. The opening one has been read. The value
+// is a []string while all elements are strings.
 func (p *Parser) array(name string) error {
 	texts := []string{}
-	var values []any // all of them, from the first on that is no string
+	var values []any // all of them, from the first that is not a string
 	for first := true; ; first = false {
 		c := p.token()
 		if c == ']' && first {
@@ -270,7 +269,7 @@ func (p *Parser) array(name string) error {
 	return nil
 }
 
-// kept returns bytes of str or digits as a string that stays.
+// kept returns bytes of str or digits as a permanent string.
 func (p *Parser) kept(b []byte) string {
 	if p.Borrow {
 		return unsafe.String(unsafe.SliceData(b), len(b))
@@ -282,7 +281,7 @@ func (p *Parser) add(name string, value any) {
 	p.doc.Fields = append(p.doc.Fields, Field{Name: name, Value: value})
 }
 
-// literal reads true, false or null, of which the first byte has been seen.
+// literal reads true, false or null, whose first byte has been seen.
 func (p *Parser) literal(word string) error {
 	for i := range len(word) {
 		if p.peek() != int(word[i]) {
@@ -293,7 +292,7 @@ func (p *Parser) literal(word string) error {
 	return nil
 }
 
-// end is what peek and token return behind the last byte of the line.
+// end is what peek and token return after the last byte of the line.
 const end = -1
 
 // peek returns the next byte without reading it.
@@ -304,7 +303,7 @@ func (p *Parser) peek() int {
 	return int(p.line[p.pos])
 }
 
-// token passes over white space and returns the next byte without reading it.
+// token skips white space and returns the next byte without reading it.
 func (p *Parser) token() int {
 	for p.pos < len(p.line) {
 		switch c := p.line[p.pos]; c {
@@ -317,12 +316,12 @@ func (p *Parser) token() int {
 	return end
 }
 
-// fault reports what is wrong at a byte of the line.
+// fault reports an error at a byte of the line.
 func (p *Parser) fault(at int, format string, args ...any) error {
 	return &LineError{Column: at + 1, Reason: fmt.Sprintf(format, args...)}
 }
 
-// unexpected reports that the next byte is not what the grammar wants there.
+// unexpected reports that the grammar does not allow the next byte.
 func (p *Parser) unexpected(want string) error {
 	switch c := p.peek(); {
 	case c == end:

@@ -19,7 +19,7 @@ type Reader struct {
 	lines  splitter
 	parser Parser
 	err    error  // the final one; later calls return it again
-	rest   []byte // behind the last Block: the beginning of a line, at least
+	rest   []byte // after the last Block: the beginning of a line, at least
 }
 
 // Open opens a file, or standard input when the path is "-".
@@ -36,8 +36,8 @@ func Open(path string) (*Reader, error) {
 	return r, nil
 }
 
-// NewReader reads from a stream, which stays the caller's to close. The name
-// stands for it in errors. Nothing is read before the first call of Next or Line.
+// NewReader reads from a stream, which the caller closes. Errors call it by name. NewReader reads
+// nothing before the first call of Next or Line.
 func NewReader(name string, stream io.Reader) *Reader {
 	r := &Reader{name: name}
 	r.raw.r = stream
@@ -46,9 +46,8 @@ func NewReader(name string, stream io.Reader) *Reader {
 	return r
 }
 
-// Next reads the next document into d. At the end it returns io.EOF. After a
-// *LineError it may be called again, for the line behind the bad one; every other
-// error is final.
+// Next reads the next document into d. At the end it returns io.EOF. After a *LineError it may be
+// called again, for the line after the bad one; every other error is final.
 func (r *Reader) Next(d *Document) error {
 	line, err := r.Line()
 	if err != nil {
@@ -57,8 +56,8 @@ func (r *Reader) Next(d *Document) error {
 	return r.At(r.LineNumber(), r.parser.Parse(line, d))
 }
 
-// Line returns the next line that is not blank, valid until the next call, for
-// callers that have parsers in goroutines of their own. Errors are as for Next.
+// Line returns the next line that is not blank, valid until the next call, for callers that parse
+// on other goroutines. Errors are as for Next.
 func (r *Reader) Line() ([]byte, error) {
 	for r.err == nil {
 		line, err := r.lines.next()
@@ -79,7 +78,7 @@ func (r *Reader) Line() ([]byte, error) {
 	return nil, r.err
 }
 
-// blank reports whether a line is nothing but JSON's white space.
+// blank reports whether a line consists only of JSON's white space.
 func blank(line []byte) bool {
 	for _, c := range line {
 		if c != ' ' && c != '\t' && c != '\r' {
@@ -98,12 +97,11 @@ func (r *Reader) fail(err error) {
 	r.err = fmt.Errorf("%s:%d: %w", r.name, r.lines.number+1, err)
 }
 
-// LineNumber returns the number of the line last returned, counted from 1, blank
-// ones too.
+// LineNumber returns the number of the last line returned, counted from 1, including blank lines.
 func (r *Reader) LineNumber() int { return r.lines.number }
 
-// At adds the file's name and a line number to an error of [Parser.Parse]. Other
-// errors, nil too, are returned as they are.
+// At adds the file's name and a line number to an error of [Parser.Parse]. It returns other errors,
+// and nil, unchanged.
 func (r *Reader) At(line int, err error) error {
 	var bad *LineError
 	if errors.As(err, &bad) && bad.File == "" {
@@ -112,12 +110,12 @@ func (r *Reader) At(line int, err error) error {
 	return err
 }
 
-// RawBytes returns how many bytes of the file have been read, compressed as they
-// are; it may be called by a goroutine that shows progress.
+// RawBytes returns how many bytes of the file have been read, in compressed form. A goroutine that
+// shows progress may call it.
 func (r *Reader) RawBytes() int64 { return r.raw.n.Load() }
 
-// Close closes the file, if Open opened one. Lines and errors handed out before
-// stay valid, the last line does not.
+// Close closes the file, if Open opened one. Lines and errors returned earlier stay valid, except
+// the last line.
 func (r *Reader) Close() error {
 	r.source.close()
 	if r.err == nil {

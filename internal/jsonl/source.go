@@ -16,7 +16,7 @@ import (
 // that of zstd --long=27.
 const maxWindow = 1 << 27
 
-// A source decompresses a stream, by what its first bytes say it is.
+// A source decompresses a stream. Its first bytes determine the format.
 type source struct {
 	raw   *bufio.Reader
 	plain io.Reader // nil until the first Read
@@ -55,8 +55,8 @@ func (s *source) open() (err error) {
 	return err
 }
 
-// isZstd knows the magic numbers of Zstandard frames and of skippable frames,
-// with which some tools begin (RFC 8878, section 3.1).
+// isZstd recognizes the magic numbers of Zstandard frames and of skippable frames, with which some
+// tools begin (RFC 8878, section 3.1).
 func isZstd(magic []byte) bool {
 	return bytes.Equal(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}) ||
 		len(magic) == 4 && magic[0]&0xf0 == 0x50 && bytes.Equal(magic[1:], []byte{0x2a, 0x4d, 0x18})

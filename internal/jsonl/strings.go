@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// str reads a string, of which the opening quote is the next byte. The result is a
-// part of the line or of p.text, valid until the next call.
+// str reads a string whose opening quote is the next byte. The result is a part of the line or of
+// p.text, valid until the next call.
 func (p *Parser) str() ([]byte, error) {
 	p.pos++
 	rest := p.line[p.pos:]
@@ -20,8 +20,8 @@ func (p *Parser) str() ([]byte, error) {
 	return p.rewritten()
 }
 
-// rewritten reads a string that is not what its bytes say: it holds escapes or
-// invalid UTF-8, or it does not end.
+// rewritten reads a string whose value differs from its bytes: it has escapes or invalid UTF-8, or
+// it does not end.
 func (p *Parser) rewritten() ([]byte, error) {
 	if !p.Borrow {
 		p.text = p.text[:0]
@@ -52,8 +52,7 @@ func (p *Parser) rewritten() ([]byte, error) {
 	}
 }
 
-// escape reads a backslash and what belongs to it and appends the character meant
-// to p.text.
+// escape reads a backslash sequence and appends the character that it means to p.text.
 func (p *Parser) escape() error {
 	at := p.pos
 	p.pos++
@@ -88,8 +87,8 @@ func (p *Parser) escape() error {
 	return nil
 }
 
-// unicodeEscape reads \uXXXX, and a second one where both make a surrogate pair. A
-// surrogate without its other half is U+FFFD and leaves what follows alone.
+// unicodeEscape reads \uXXXX, and a second one if both form a surrogate pair. A surrogate without
+// its other half is U+FFFD and does not consume what follows.
 func (p *Parser) unicodeEscape(at int) (rune, error) {
 	r, ok := hex4(p.line[at:])
 	if !ok {
@@ -129,8 +128,8 @@ func hex4(b []byte) (r rune, ok bool) {
 	return r, true
 }
 
-// appendValid appends b with every byte that is not part of valid UTF-8 replaced
-// by U+FFFD. (bytes.ToValidUTF8 would make one of a run; encoding/json does not.)
+// appendValid appends b with every byte that is not part of valid UTF-8 replaced by U+FFFD.
+// (bytes.ToValidUTF8 would replace a run by one; encoding/json does not.)
 func appendValid(dst, b []byte) []byte {
 	for len(b) > 0 {
 		r, n := utf8.DecodeRune(b)
