@@ -12,8 +12,7 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// damaged is a segment whose values are small enough to flip every bit, and that
-// has every kind of value.
+// damaged is a segment with every kind of value. Its values are small enough to flip every bit.
 func damaged(t *testing.T) (*mapStore, model) {
 	rng := rand.New(rand.NewPCG(6, 6))
 	m := randomModel(rng, 400, "d")
@@ -37,8 +36,8 @@ func damaged(t *testing.T) (*mapStore, model) {
 	return s, m
 }
 
-// readEverything reads all that a segment has and returns the first error and a
-// digest of what was read before it.
+// readEverything reads a whole segment. It returns the first error and a digest of what was read
+// before it.
 func readEverything(s *mapStore) (digest []any, err error) {
 	d, err := Open(s)
 	if err != nil {
@@ -97,9 +96,8 @@ func readLists(d *Disk, field string) (all []posting, err error) {
 	return all, it.Err()
 }
 
-// TestEveryFlippedBitIsFound flips bits of every stored value: reading then either
-// ends in corrupt.Err or never meets the value. Nothing else is acceptable: no
-// panic, and no other answer.
+// TestEveryFlippedBitIsFound flips bits of every stored value. Reading must then end in corrupt.Err
+// or never read the value: no panic, and no different answer.
 func TestEveryFlippedBitIsFound(t *testing.T) {
 	s, _ := damaged(t)
 	rng := rand.New(rand.NewPCG(7, 7))
@@ -130,11 +128,11 @@ func TestEveryFlippedBitIsFound(t *testing.T) {
 	}
 }
 
-// TestEveryMissingValueIsFound takes every value away, one at a time.
+// TestEveryMissingValueIsFound removes every value, one at a time.
 func TestEveryMissingValueIsFound(t *testing.T) {
 	s, _ := damaged(t)
 	for i, key := range slices.Clone(s.keys) {
-		if i > 40 && Kind(key[0]) == kindTerm { // they are all alike
+		if i > 40 && Kind(key[0]) == kindTerm { // they are all similar
 			continue
 		}
 		value := s.values[key]
@@ -177,8 +175,7 @@ func requireFault(t *testing.T, s *mapStore, key string) {
 	}
 }
 
-// TestCheckFindsWrongBounds swaps in lists, tiles and counts that are well formed
-// and wrong.
+// TestCheckFindsWrongBounds replaces lists, tiles and counts with well-formed but wrong ones.
 func TestCheckFindsWrongBounds(t *testing.T) {
 	s, _ := damaged(t)
 	d, err := Open(s)
@@ -195,7 +192,7 @@ func TestCheckFindsWrongBounds(t *testing.T) {
 		s.values[string(key)] = was
 	}
 
-	// A list whose best pair is of another length than the norms say.
+	// A list whose best pair has another length than the norms.
 	body, _ := findField(d.Fields(), "body")
 	key := appendTermKey(nil, Version, uint32(body), []byte("t6"))
 	l, err := d.openList(key, s.values[string(key)], nil)

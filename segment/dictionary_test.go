@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// A dictionary numbers terms in the order in which they first come. Those here were
-// measured against each other; termTable is the one that is used.
+// A dictionary numbers terms in the order in which they first occur. BenchmarkDictionary compares
+// those below; the package uses termTable.
 type dictionary interface {
 	number(term []byte) uint32
 	bytes() int64
@@ -62,8 +62,8 @@ func (a *termArena) term(n uint32) []byte {
 	return a.arena[start:a.ends[n]]
 }
 
-// hybrid is the dictionary of Wei 2011: a table over the first three letters, each entry a
-// B-tree of 31 keys a node with the four bytes behind them cached beside the keys.
+// hybrid is the dictionary of Wei 2011: a table over the first three letters. Each entry is a
+// B-tree with 31 keys per node, which also hold the next four bytes of each term.
 type hybrid struct {
 	termArena
 	roots []uint32 // node plus one, by prefix
@@ -86,7 +86,7 @@ func (h *hybrid) bytes() int64 {
 	return int64(4*cap(h.roots)+4*cap(h.ends)+cap(h.arena)) + int64(cap(h.nodes))*(4*(3*hybridKeys+1)+16)
 }
 
-// collection returns the tree of a term and how many of its bytes all terms there share.
+// collection returns the tree of a term, and how many bytes all terms of that tree share.
 func collection(term []byte) (tree, skip int) {
 	if len(term) >= 3 {
 		a, b, c := term[0]-'a', term[1]-'a', term[2]-'a'
@@ -143,13 +143,13 @@ func (h *hybrid) number(term []byte) uint32 {
 		}
 		if h.nodes[n.below[i]].n == hybridKeys {
 			h.split(at, i)
-			continue // the key that came up may be the one
+			continue // the key that moved up may be the one
 		}
 		at = n.below[i]
 	}
 }
 
-// split cuts the full child i of a node that is not full in two.
+// split divides the full child i of a node that is not full.
 func (h *hybrid) split(at uint32, i int) {
 	h.nodes = append(h.nodes, hybridNode{})
 	right := uint32(len(h.nodes) - 1)
@@ -167,8 +167,7 @@ func (h *hybrid) split(at uint32, i int) {
 	n.n++
 }
 
-// radix is a compressed radix tree. A node has up to eight children in a list, or a table
-// of 256.
+// radix is a compressed radix tree. A node has up to eight children in a list, or a table of 256.
 type radix struct {
 	termArena
 	nodes  []radixNode
@@ -177,7 +176,7 @@ type radix struct {
 
 type radixNode struct {
 	term     uint32 // plus one; 0 for none
-	via      uint32 // a term whose bytes from..to are this node's
+	via      uint32 // a term whose bytes from..to are this node's label
 	from, to uint16
 	n        uint8
 	bytes    [8]byte
@@ -240,7 +239,7 @@ func (r *radix) child(n *radixNode, b byte) (uint32, bool) {
 	return 0, false
 }
 
-// cut leaves a node the first bytes of its label and gives the others to a child.
+// cut leaves a node the first bytes of its label and moves the others to a child.
 func (r *radix) cut(at uint32, keep int) {
 	lower := r.nodes[at]
 	lower.from += uint16(keep)
@@ -267,7 +266,8 @@ func (r *radix) hang(at uint32, b byte, child uint32) {
 	r.tables[n.table-1][b] = child
 }
 
-// TestDictionaries: all number terms alike, so that what is measured is the same work.
+// TestDictionaries checks that all dictionaries number terms alike, so that the benchmark measures
+// the same work.
 func TestDictionaries(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 21))
 	all := map[string]dictionary{}
@@ -318,9 +318,9 @@ func corpusWords(b *testing.B, n int) [][]byte {
 	return bytes.FieldsFunc(bytes.ToLower(text), func(r rune) bool { return r < 'a' || r > 'z' })
 }
 
-// BenchmarkDictionary measures a dictionary on words of English as they come: within blocks of
-// 1 MB, for which a parser begins anew, and the distinct words of one block after
-// the other, which is what indexers look up in the dictionary of everything.
+// BenchmarkDictionary measures a dictionary on English words in their original order: within blocks
+// of 1 MB, for each of which a parser starts anew; and on the distinct words of one block after the
+// other, which indexers look up in the dictionary of the whole collection.
 func BenchmarkDictionary(b *testing.B) {
 	words := corpusWords(b, 40<<20)
 	blocks := slices.Collect(slices.Chunk(words, len(words)/40))

@@ -9,12 +9,12 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// A Disk is a sealed segment, read from a Source. It keeps what queries need
-// again and again: length codes, ranks, tiles, where documents stand among the ids, and
-// those pages of ids that were asked for lately. Posting lists are the caller's to keep.
+// A Disk is a sealed segment, read from a Source. It caches what queries need repeatedly: length
+// codes, ranks, tiles, the places of documents among the ids, and recently used pages of ids. The
+// caller caches posting lists.
 type Disk struct {
 	src  Source
-	name string // what the source is called, for errors; may be empty
+	name string // the name of the source, for errors; may be empty
 	meta *meta
 
 	norms     []held[Norms]  // by field
@@ -28,17 +28,16 @@ type Disk struct {
 
 var _ Reader = (*Disk)(nil)
 
-// keptBlockBytes is the largest block of stored documents that is kept for the
-// next document. Larger ones hold one huge document, which is not to be pinned.
+// keptBlockBytes is the largest block of stored documents that is kept for the next document. A
+// larger one holds a single huge document, which must not stay in memory.
 const keptBlockBytes = 8 * storedBlockBytes
 
-// A held value is read when it is first asked for. Two goroutines that ask at
-// once both read it and one of them keeps it, which needs no lock and happens
-// once in the life of a segment.
+// A held value is read when it is first needed. Two goroutines that need it at once both read it,
+// and one of them keeps it. That needs no lock and is rare.
 type held[T any] struct{ p atomic.Pointer[T] }
 
-// get returns the value, reading it if need be. read also says how many bytes it
-// takes in memory.
+// get returns the value, which it reads if needed. read also returns the memory that the value
+// takes.
 func (h *held[T]) get(total *atomic.Int64, read func() (T, int64, error)) (T, error) {
 	if p := h.p.Load(); p != nil {
 		return *p, nil
@@ -50,8 +49,8 @@ func (h *held[T]) get(total *atomic.Int64, read func() (T, int64, error)) (T, er
 	return v, err
 }
 
-// Open reads the meta value of a segment and nothing else. A source without one
-// is corrupt; one of another version is ErrFormat.
+// Open reads only the meta value of a segment. A source without one is corrupt; one of another
+// version is ErrFormat.
 func Open(src Source) (*Disk, error) {
 	d := &Disk{src: src}
 	if s, ok := src.(fmt.Stringer); ok {
@@ -71,7 +70,7 @@ func Open(src Source) (*Disk, error) {
 	return d, nil
 }
 
-// at names the key that a fault was found under.
+// at adds the key of the faulty value to an error.
 func (d *Disk) at(err error, key []byte) error {
 	if err == nil {
 		return nil
@@ -79,8 +78,7 @@ func (d *Disk) at(err error, key []byte) error {
 	return corrupt.At(err, d.describe(key))
 }
 
-// describe says in words what a key leads to, with field names where the key has
-// numbers.
+// describe names in words what a key refers to, with field names instead of numbers.
 func (d *Disk) describe(key []byte) string {
 	version := byte(Version)
 	if d.meta != nil {
@@ -98,7 +96,7 @@ func (d *Disk) describe(key []byte) string {
 	return d.name + ", " + s
 }
 
-// need reads a value that must be there.
+// need reads a value that must exist.
 func (d *Disk) need(key []byte) ([]byte, error) {
 	value, err := d.src.Get(key)
 	if err == nil && value == nil {
@@ -107,7 +105,7 @@ func (d *Disk) need(key []byte) ([]byte, error) {
 	return value, d.at(err, key)
 }
 
-// needSealed reads a sealed value that must be there and returns its payload.
+// needSealed reads a sealed value that must exist and returns its payload.
 func (d *Disk) needSealed(key []byte) ([]byte, error) {
 	value, err := d.need(key)
 	if err != nil {
@@ -122,11 +120,11 @@ func (d *Disk) termKey(field int, term []byte) []byte {
 	return appendTermKey(nil, d.meta.version, uint32(field), term)
 }
 
-// HeldBytes is the memory that the segment keeps, without posting lists.
+// HeldBytes is the memory that the segment holds, without posting lists.
 func (d *Disk) HeldBytes() int64 { return d.heldBytes.Load() }
 
-// release forgets what the segment keeps; it is read again when it is needed.
-// What callers have been given stays valid.
+// release drops what the segment has cached; later calls read it again. Values that callers already
+// have stay valid.
 func (d *Disk) release() {
 	d.ids.release()
 	for i := range d.norms {
@@ -182,7 +180,7 @@ func (d *Disk) Norms(field string) (Norms, error) {
 	})
 }
 
-// readNorms reads the norms of a field that has some.
+// readNorms reads the norms of a field that keeps lengths.
 func (d *Disk) readNorms(field uint32) (Norms, error) {
 	info, docs := d.meta.fields[field], d.meta.docs
 	if d.meta.sparse[field] {
@@ -201,8 +199,8 @@ func (d *Disk) readNorms(field uint32) (Norms, error) {
 	return n, nil
 }
 
-// readColumn reads norms that are stored for all documents. The last chunk comes first: a damaged number
-// of documents is found before it is allocated for.
+// readColumn reads norms that are stored for all documents. It reads the last chunk first, so that
+// it finds a damaged number of documents before it allocates memory for them.
 func (d *Disk) readColumn(field uint32) (codes []uint8, err error) {
 	for c := int64(chunksOf(d.meta.docs, normChunkDocs)) - 1; c >= 0; c-- {
 		key := normsKey(d.meta.version, field, uint32(c))
@@ -319,7 +317,7 @@ func (d *Disk) Stored(doc uint32) ([]byte, error) {
 	return data, nil
 }
 
-// readStored reads the block that holds a document: the first at or behind it.
+// readStored reads the block that holds a document: the first whose key is not below it.
 func (d *Disk) readStored(doc uint32) (*storedBlock, error) {
 	lower := numberKey(kindStored, doc)
 	it, err := d.src.Scan(lower, after(lower[:1]))

@@ -22,7 +22,7 @@ type diskTerms struct {
 	d      *Disk
 	it     Iterator
 	prefix int         // of keys, before the term
-	ahead  *partsAhead // nil unless all lists are wanted
+	ahead  *partsAhead // nil unless all lists are read
 }
 
 func (t *diskTerms) Next() bool   { return t.it.Next() }

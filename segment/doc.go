@@ -4,20 +4,19 @@
 // The package is internal to riffle: it makes no compatibility promise. The stored format that
 // this comment specifies is promised: what one version has written, later ones read.
 //
-// Documents enter a Memory, which is searched through views while it grows. Merge
-// turns one or several segments into a sealed one, written as sorted keys and
-// values into a Sink; Open reads it back from a Source. Both sides are maps of
-// bytes: what keeps them is the store's business. Memory views and sealed segments
-// are Readers, so queries and merges do not care which they have.
+// Documents enter a Memory, which is searched through views while it grows. Merge turns one or
+// several segments into a sealed one, written as sorted keys and values into a Sink; Open reads it
+// back from a Source. Both are sorted maps of bytes, which package store keeps. Memory views and
+// sealed segments are Readers, so queries and merges do not care which they have.
 //
-// A bulk load goes another way: a Chunk is a run of documents inverted by one
-// goroutine of many, and a Bulk gathers chunks in memory, without a thought of being
-// searched, and writes what Merge would write.
+// A bulk load works differently. A Chunk is a run of documents that one of many goroutines inverts.
+// A Bulk gathers chunks in memory, where they cannot be searched, and writes what Merge would
+// write.
 //
 // # Format
 //
-// A key is a kind (1 byte) and what follows. Numbers in keys are big-endian, so
-// that they sort; everywhere else they are varints or little-endian.
+// A key is a kind (1 byte) and the rest. Numbers in keys are big-endian, so that they sort;
+// everywhere else they are varints or little-endian.
 //
 //	kind  rest of the key            value
 //	----  -------------------------  ---------------------------------------------
@@ -49,8 +48,8 @@
 // whole, and a merge writes the newest. Posting entries, directory parts and chunks carry the
 // checksums that package postings gives them.
 //
-// Ids are stored in their own order, so that they share prefixes and can be searched. The
-// place of a document is the position of its id in this order.
+// Ids are stored in their own order, so that they share prefixes and can be searched. The place of
+// a document is the position of its id in this order.
 //
 // The layouts of values are specified beside the code that reads them: idPage, appendPlaces,
 // storedBlock, appendNorms, appendSparseNorms, appendRanks, appendTiles, meta, splitEntry, and in

@@ -9,17 +9,16 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// The value of a term is the entry that postings made. Its lowest bit says
-// whether the list is long; behind a long one follow the number of the list,
-// under which its parts lie, and a check of that number:
+// The value of a term is its entry from package postings, whose lowest bit says whether the list is
+// long. The entry of a long list is followed by the number of the list, under which its parts are
+// stored, and a check of that number:
 //
 //	entry
 //	list   4 bytes, big-endian
 //	check  1 byte: CRC-8 of list
 //
-// Three terms in a hundred have a long list. A number of their own makes the
-// keys of parts short and lets them be written in order, while terms are merged;
-// keys made of the term would need escapes to sort as terms do.
+// Three terms in a hundred have a long list. Numbering the lists makes the keys of parts short and
+// lets a merge write them in order. Keys made of the term would need escapes to sort as terms do.
 const entryTail = 4 + 1
 
 const longEntry = 1
@@ -30,11 +29,11 @@ func appendList(entry []byte, list uint32) []byte {
 	return append(entry, crc8(entry[len(entry)-4:]))
 }
 
-// splitEntry takes the value of a term apart: the entry of postings, and the
-// number of a long list (0 for a short one).
+// splitEntry splits the value of a term into the entry of postings and the number of a long list (0
+// for a short one).
 func splitEntry(value []byte) (entry []byte, list uint32, err error) {
 	if len(value) == 0 || value[0]&longEntry == 0 {
-		return value, 0, nil // postings has a checksum of its own over this
+		return value, 0, nil // the entry has its own checksum
 	}
 	n := len(value) - entryTail
 	if n < 0 {
@@ -46,8 +45,8 @@ func splitEntry(value []byte) (entry []byte, list uint32, err error) {
 	return value[:n:n], binary.BigEndian.Uint32(value[n:]), nil
 }
 
-// crc8 is the CRC-8 that postings uses (polynomial 0x2F, all ones to begin with
-// and at the end), bit by bit: it runs over four bytes when a list is opened.
+// crc8 is the CRC-8 of package postings (polynomial 0x2F, all ones at the beginning and the end),
+// bit by bit: it covers only four bytes when a list is opened.
 func crc8(b []byte) byte {
 	c := byte(0xff)
 	for _, x := range b {
@@ -62,8 +61,8 @@ func crc8(b []byte) byte {
 	return ^c
 }
 
-// openList opens the list of a term entry. Neither key nor value is kept: most lists are short, and
-// are complete then. ahead, which may be nil, reads the parts of a long one.
+// openList opens the list of a term entry. It keeps neither key nor value, because most lists are
+// short and complete. ahead, which may be nil, reads the parts of a long one.
 func (d *Disk) openList(key, value []byte, ahead *partsAhead) (*postings.List, error) {
 	entry, list, err := splitEntry(value)
 	if err != nil {
@@ -78,12 +77,12 @@ func (d *Disk) openList(key, value []byte, ahead *partsAhead) (*postings.List, e
 	}
 	l, err := d.openEntry(key, entry, load)
 	if err == nil {
-		l.Number = 1 + uint64(list) // 0 is for lists without one
+		l.Number = 1 + uint64(list) // 0 means no number
 	}
 	return l, err
 }
 
-// openEntry opens a list and holds it to the number of documents.
+// openEntry opens a list and checks its documents against the segment's number.
 func (d *Disk) openEntry(key, entry []byte, load postings.Loader) (*postings.List, error) {
 	l, err := postings.Open(entry, load)
 	if err != nil {
@@ -100,7 +99,7 @@ type partLoader struct {
 	d     *Disk
 	key   []byte // of the term, for errors
 	list  uint32
-	ahead []listPart // that have been read already
+	ahead []listPart // parts that have been read already
 }
 
 // Directory implements postings.Loader.
@@ -109,9 +108,8 @@ func (p *partLoader) Directory(part int) ([]byte, error) { return p.load(uint32(
 // Chunk implements postings.Loader.
 func (p *partLoader) Chunk(chunk int) ([]byte, error) { return p.load(chunkPart | uint32(chunk)) }
 
-// load reads a part and checks it. postings will check it again; but only here
-// is it known which term the bytes belong to, and a query that fails should say.
-// A checksum is a fifth of the time of the read.
+// load reads a part and checks it. postings will check it again, but only here is the term known,
+// which the error must name. The checksum takes a fifth of the time of the read.
 func (p *partLoader) load(part uint32) ([]byte, error) {
 	value, err := p.read(part)
 	if err == nil {
@@ -132,8 +130,7 @@ func (p *partLoader) read(part uint32) ([]byte, error) {
 	return p.d.src.Get(listKey(p.list, part))
 }
 
-// checkPart checks a directory part or a chunk, which ends in the CRC-32C of all
-// before it.
+// checkPart checks a directory part or a chunk, which ends in the CRC-32C of all bytes before it.
 func checkPart(value []byte) error {
 	if value == nil {
 		return corrupt.New(-1, "the value is missing")

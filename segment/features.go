@@ -8,18 +8,19 @@ import (
 	"github.com/riffle-search/riffle/internal/format"
 )
 
-// A feature is something that a segment has beyond its version. It lets the format grow without
-// a new version: a segment without the feature stays one that older builds read.
+// A feature is an extension of a segment beyond its version. It lets the format grow without a new
+// version: older builds still read segments without the feature.
 //
-//	name   text  in words, since an error shows it to people whose build lacks it: "positions"
+//	name   text  in words, because the error of a build that lacks it shows it: "positions"
 //	flags  byte  1: required
-//	kinds  text  the kinds of keys that it brings, ascending
-//	data   text  what it says of the segment; fields go by their numbers
+//	kinds  text  the kinds of its keys, ascending
+//	data   text  the feature's own data; fields are given by number
 //
-// A required feature is one without which values would be misread or answers be wrong. A build that
-// does not know it refuses the segment: ErrFormat, with the name and the writer. An optional one
-// is passed over, with all keys of its kinds, and a merge by such a build leaves it out. So it
-// has to be something that any segment may lack: what speeds a search up, or what can be made again.
+// A build that ignored a required feature would misread values or give wrong answers. So a build
+// that does not know it refuses the segment with ErrFormat, which names the feature and the writer.
+// A build that does not know an optional feature ignores it, with all keys of its kinds, and drops
+// it in merges. So an optional feature must be one that any segment may lack: it speeds up
+// searches, or can be made again.
 type feature struct {
 	name     string
 	required bool
@@ -29,14 +30,14 @@ type feature struct {
 
 const featureRequired = 1
 
-// knownFeatures are those that this build reads. It has none yet: what there is came with
-// versions. A feature's data goes into a field of meta of its own.
+// knownFeatures are those that this build reads. There are none yet: everything so far came with
+// versions. The data of a feature goes into its own field of meta.
 var knownFeatures = map[string]bool{}
 
-// release is what a segment says of who wrote it. Tests that show bytes have their own.
+// release is what a segment records as its writer. Tests that compare bytes replace it.
 var release = format.Release
 
-// appendText appends bytes with their length before them.
+// appendText appends text, preceded by its length.
 func appendText[T string | []byte](dst []byte, text T) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
 }
@@ -59,7 +60,7 @@ func appendFeatures(dst []byte, features []feature) []byte {
 	return dst
 }
 
-// features reads the features of a segment. One that is required and not known is an error.
+// features reads the features of a segment. A required one that is unknown is an error.
 func (d *decoder) features(m *meta) {
 	for range d.uint("number of features", uint64(d.left())) {
 		f := feature{name: string(d.text("name of a feature"))}
@@ -87,14 +88,14 @@ func (d *decoder) features(m *meta) {
 	}
 }
 
-// lacks records that the segment has something that only later builds know.
+// lacks records that the segment has a feature that only later builds know.
 func (d *decoder) lacks(m *meta, feature string) {
 	if d.err == nil {
 		d.err = &format.Error{Range: versions, Version: uint64(m.version), Feature: feature, Writer: m.writer}
 	}
 }
 
-// flags reads a byte of flags. Since featureVersion those that are not known are a later build's.
+// flags reads a byte of flags. Since featureVersion, unknown flags belong to a later build.
 func (d *decoder) flags(m *meta, what string, known byte) byte {
 	flags := d.byte(what)
 	switch strange := flags &^ known; {
@@ -107,7 +108,7 @@ func (d *decoder) flags(m *meta, what string, known byte) byte {
 	return flags
 }
 
-// writerOf returns who wrote a segment of a later version, if that can be made out.
+// writerOf returns the writer of a segment of a later version, if it can be read.
 func writerOf(payload []byte) string {
 	d := newDecoder(payload)
 	name := d.text("writer")
@@ -122,19 +123,19 @@ func writerOf(payload []byte) string {
 	return string(name)
 }
 
-// brings says whether a feature of the segment brings keys of a kind.
+// brings reports whether a feature of the segment has keys of a kind.
 func (m *meta) brings(kind Kind) bool {
 	return slices.ContainsFunc(m.features, func(f feature) bool { return slices.Contains(f.kinds, kind) })
 }
 
-// A Format says in which form a segment is stored.
+// A Format describes the form in which a segment is stored.
 type Format struct {
 	Version  int
 	Writer   string   // the release of riffle that wrote it; empty before version 6
-	Features []string // what it has beyond its version, by name; also what this build passes over
+	Features []string // names of the features beyond its version, including those that this build ignores
 }
 
-// Format returns the segment's.
+// Format returns the format of the segment.
 func (d *Disk) Format() Format {
 	f := Format{Version: int(d.meta.version), Writer: d.meta.writer}
 	for _, has := range d.meta.features {

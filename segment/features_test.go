@@ -13,8 +13,8 @@ import (
 
 func init() { release = "0.1" } // goldens must not change with every release
 
-// withFeatures is a segment of some documents whose meta value says that it has features, and that
-// another release wrote it.
+// withFeatures is a segment of some documents whose meta value has the features and names another
+// release as the writer.
 func withFeatures(t *testing.T, features ...feature) (*mapStore, model) {
 	t.Helper()
 	m := randomModel(rand.New(rand.NewPCG(6, 6)), 300, "d")
@@ -34,9 +34,9 @@ func changeMeta(t *testing.T, s *mapStore, change func(*meta)) {
 	s.values[key] = endSealed(v.appendTo(startSealed(nil)))
 }
 
-// TestUnknownFeatures: a segment with an optional feature that this build does not know, with keys
-// of a kind of its own, is read, checked and merged, and the merge leaves both out. With a required
-// one it is ErrFormat, which names the feature and who wrote the segment, and no corruption.
+// TestUnknownFeatures checks that a segment with an unknown optional feature, which has keys of its
+// own kind, is read, checked and merged, and that the merge drops both. With an unknown required
+// feature it is ErrFormat, which names the feature and the writer, and not corruption.
 func TestUnknownFeatures(t *testing.T) {
 	hint := feature{name: "hints", kinds: []Kind{0x06, 0xfe}, data: []byte("of body, mostly")}
 	s, m := withFeatures(t, hint)
@@ -64,7 +64,7 @@ func TestUnknownFeatures(t *testing.T) {
 		t.Error("the merge has keys of a feature that nobody knows")
 	}
 	add("\xfd")
-	requireFault(t, s, "\xfd") // no feature brings that kind
+	requireFault(t, s, "\xfd") // no feature has keys of that kind
 
 	s, _ = withFeatures(t, hint, feature{name: "positions", required: true, kinds: []Kind{kindPosition}})
 	_, err = Open(s)
@@ -72,7 +72,7 @@ func TestUnknownFeatures(t *testing.T) {
 	Check(t.Context(), s, func(err error) { requireLacks(t, err, "positions", "7.1") })
 }
 
-// requireLacks fails the test unless err says what a segment needs and who wrote it.
+// requireLacks fails the test unless err names what a segment needs and who wrote it.
 func requireLacks(t *testing.T, err error, lacks, writer string) {
 	t.Helper()
 	var f *format.Error
@@ -84,7 +84,7 @@ func requireLacks(t *testing.T, err error, lacks, writer string) {
 	}
 }
 
-// TestKnownFeature: a required feature that this build knows is no obstacle.
+// TestKnownFeature checks that a known required feature is accepted.
 func TestKnownFeature(t *testing.T) {
 	knownFeatures["vectors"] = true
 	defer delete(knownFeatures, "vectors")
@@ -96,8 +96,8 @@ func TestKnownFeature(t *testing.T) {
 	requireEqual(t, m, d)
 }
 
-// TestUnknownFlags: as of version 6 flags that this build does not know, and orders, are features that
-// it lacks. Before, no version could have written them.
+// TestUnknownFlags checks that since version 6, flags and orders that this build does not know are
+// features that it lacks. In older versions they are corruption.
 func TestUnknownFlags(t *testing.T) {
 	for _, c := range []struct {
 		payload, lacks string
@@ -117,7 +117,7 @@ func TestUnknownFlags(t *testing.T) {
 	}
 }
 
-// TestLaterVersion: the error of a later version says who wrote the segment.
+// TestLaterVersion checks that the error of a later version names the writer.
 func TestLaterVersion(t *testing.T) {
 	for _, c := range []struct{ payload, writer string }{
 		{"\x037.1 and what nobody knows", "7.1"},
@@ -133,7 +133,7 @@ func TestLaterVersion(t *testing.T) {
 	}
 }
 
-// TestDamagedFeatures: what no build could have written is corruption.
+// TestDamagedFeatures checks that bytes that no build could have written are corruption.
 func TestDamagedFeatures(t *testing.T) {
 	for name, features := range map[string][]feature{
 		"no name":       {{}},

@@ -2,12 +2,12 @@ package segment
 
 import "slices"
 
-// A fieldBest gathers the highest frequency of each document in one field after the other. Where few
-// documents have the field it remembers which, so that a field costs what its documents cost and not
-// what all documents of the segment cost.
+// A fieldBest gathers the highest frequency of each document, one field after the other. For a
+// field of few documents it remembers these, so that the cost depends on them and not on all
+// documents of the segment.
 type fieldBest struct {
 	best    []uint32   // by document; all 0 between fields
-	sparse  bool       // touched is kept
+	sparse  bool       // touched is in use
 	touched [][]uint32 // by worker: documents whose best it raised from 0
 }
 
@@ -15,12 +15,12 @@ func newFieldBest(docs uint32, workers int) *fieldBest {
 	return &fieldBest{best: make([]uint32, docs), touched: make([][]uint32, workers)}
 }
 
-// begin begins a field that about having documents have.
+// begin begins a field of about having documents.
 func (b *fieldBest) begin(having uint64) {
 	b.sparse = having < uint64(len(b.best)/sparseShare)
 }
 
-// raise takes a frequency of a document. It is for one goroutine.
+// raise adds a frequency of a document. Only one goroutine may call it.
 func (b *fieldBest) raise(doc, tf uint32) {
 	old := b.best[doc]
 	if old < tf {
@@ -31,7 +31,8 @@ func (b *fieldBest) raise(doc, tf uint32) {
 	}
 }
 
-// end calls f for each document that has the field, in ascending order, and makes ready for the next field.
+// end calls f for each document that has the field, in ascending order, and prepares for the next
+// field.
 func (b *fieldBest) end(f func(doc, tf uint32)) {
 	if !b.sparse {
 		for doc, tf := range b.best {

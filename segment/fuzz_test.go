@@ -11,8 +11,8 @@ import (
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
-// The fuzz targets begin behind the seal: with it on, the fuzzer seldom reaches
-// the decoders. What a decoder takes it must be able to write again.
+// The fuzz targets begin after the seal, because the fuzzer would seldom get it right. A decoded
+// value must survive being encoded again.
 
 // requireCorrupt fails the test unless err reports corruption.
 func requireCorrupt(t *testing.T, err error) {

@@ -6,28 +6,27 @@ import (
 )
 
 const (
-	// minGraphDocs: a merge of fewer documents leaves them in order of arrival.
-	// It is soon merged again, and its lists have few blocks to skip.
+	// minGraphDocs is the fewest documents that a merge reorders. A smaller segment is soon merged
+	// again, and its lists have few blocks to skip.
 	minGraphDocs = 2048
 
-	// minGraphTerm: a term of fewer documents does not count. Its list is one
-	// block at most, which is never skipped. On Gutenberg passages, to count terms of
-	// 8 documents and more made the index 0.3 % larger, for lists of frequent terms
-	// then gain less; so did those of 512 and more.
+	// minGraphTerm is the fewest documents of a term that counts. A shorter list has at most one
+	// block, which is never skipped. On Gutenberg passages, counting terms of 8 documents and more
+	// made the index 0.3 % larger, because lists of frequent terms then gain less; so did counting
+	// only those of 512 and more.
 	minGraphTerm = 64
 
-	// maxGraphShare: nor does a term of more than one in so many documents. With
-	// them the index came out as large and took longer.
+	// maxGraphShare excludes terms that more than one in maxGraphShare documents has. With them the
+	// index was as large and took longer.
 	maxGraphShare = 2
 
-	// graphDocBytes is what an order costs in memory for each document, and
-	// graphTermBytes for each term and worker.
+	// graphDocBytes is the memory per document of finding an order; graphTermBytes that per term
+	// and worker.
 	graphDocBytes  = 8 + 8 + 8 // forward.starts, docKey, origin
 	graphTermBytes = 8 + 4 + 4 // splitScratch
 )
 
-// sortByGraph orders m.from so that documents with common terms lie close
-// together.
+// sortByGraph orders m.from so that documents with common terms are close together.
 func (m *merger) sortByGraph() error {
 	if m.docs < minGraphDocs {
 		return nil
@@ -48,17 +47,16 @@ func (m *merger) sortByGraph() error {
 	return nil
 }
 
-// graphWorkers is how many workers there is memory for. The first one was seen to
-// when terms were chosen.
+// graphWorkers is how many workers there is memory for. Memory for the first was reserved when
+// terms were chosen.
 func (m *merger) graphWorkers(f *forward) int {
 	left := m.opts.MemoryBytes - f.bytes()
 	more := left / int64(graphTermBytes*max(1, f.vocabulary))
 	return 1 + int(min(max(more, 0), int64(m.opts.Workers-1)))
 }
 
-// A forward index has the terms of each document: those that say something about
-// their order. Terms are numbered by falling number of documents, so that what is
-// kept by term is hot at its beginning.
+// A forward index has, for each document, the terms that matter for the order. Terms are numbered
+// by falling number of documents, so that the beginning of per-term data stays cached.
 type forward struct {
 	starts     []uint64 // where the terms of each document begin in terms, and where the last one's end
 	terms      []uint32
@@ -70,7 +68,7 @@ func (f *forward) docs() int { return len(f.starts) - 1 }
 // of returns the terms of a document.
 func (f *forward) of(doc uint32) []uint32 { return f.terms[f.starts[doc]:f.starts[doc+1]] }
 
-// bytes is the memory that an order needs that is found by one worker.
+// bytes is the memory that finding an order takes with one worker.
 func (f *forward) bytes() int64 {
 	return graphDocBytes*int64(f.docs()) + 4*int64(len(f.terms)) + graphTermBytes*int64(f.vocabulary)
 }
@@ -95,26 +93,26 @@ func (m *merger) makeForward() (*forward, error) {
 		f.terms[f.starts[doc]] = term
 		f.starts[doc]++
 	})
-	copy(f.starts[1:], f.starts) // each has come to where the next one began
+	copy(f.starts[1:], f.starts) // each has advanced to where the next one began
 	f.starts[0] = 0
 	return f, err
 }
 
-// chosenTerms numbers the terms that go into a forward index.
+// chosenTerms numbers the terms of a forward index.
 type chosenTerms struct {
-	numbers    []uint32 // of each term that has postings enough, in the order in which they come; noTerm if it is left out
+	numbers    []uint32 // of each term with enough postings, in the order of the walk; noTerm for those left out
 	vocabulary int
-	atLeast    int // postings that are enough
+	atLeast    int // the fewest postings that are enough
 }
 
 const noTerm = ^uint32(0)
 
-// chooseTerms chooses terms for the forward index: those of minGraphTerm documents
-// and more but not of most, and of these as many as there is memory for, the rarest
-// first. They say most for their memory: with a third of the postings by the rarest
-// terms the index of shuffled Gutenberg passages is 1.7 % smaller than shuffled, by
-// the most frequent ones 1.5 %, with all 2.2 %; of passages in order of books it is
-// as large as by books, 0.8 % larger, and 0.7 % smaller.
+// chooseTerms chooses the terms of the forward index. Candidates have at least minGraphTerm
+// documents but not most of them. Of these it takes as many as fit into memory, the rarest first,
+// which help most for their memory. With a third of the postings by the rarest terms the index of
+// shuffled Gutenberg passages is 1.7 % smaller than shuffled, by the most frequent ones 1.5 %, with
+// all 2.2 %. For passages in order of books it is, respectively, as large as in that order, 0.8 %
+// larger, and 0.7 % smaller.
 func (m *merger) chooseTerms() (*chosenTerms, error) {
 	c := &chosenTerms{atLeast: minGraphTerm}
 	var counts []int
@@ -148,7 +146,7 @@ func (m *merger) chooseTerms() (*chosenTerms, error) {
 	return c, nil
 }
 
-// countPostings adds up the postings of a term, deleted documents included.
+// countPostings adds up the postings of a term, including those of deleted documents.
 func countPostings(lists []inputList) int {
 	n := 0
 	for _, l := range lists {

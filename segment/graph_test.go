@@ -15,8 +15,8 @@ import (
 
 var byGraph = Order{Kind: ByGraph}
 
-// topicModel makes a segment of documents on eight topics, shuffled together, with
-// stored bytes, ranks and a field of keywords.
+// topicModel makes a segment of shuffled documents on eight topics, with stored bytes, ranks and a
+// field of keywords.
 func topicModel(rng *rand.Rand, n int, prefix string) model {
 	m := make(model, n)
 	for i, terms := range topicDocuments(rng, n, 8) {
@@ -32,7 +32,7 @@ func topicModel(rng *rand.Rand, n int, prefix string) model {
 	return m
 }
 
-// permuted is the model with its documents where a merge of one input put them.
+// permuted is the model with its documents in the order of a merge of one input.
 func (m model) permuted(numbers []uint32, docs uint32) model {
 	p := make(model, docs)
 	for old, doc := range numbers {
@@ -63,7 +63,7 @@ func TestMergeByGraph(t *testing.T) {
 	}
 }
 
-// gapBits is what an ideal code would take for a gap of the lists of "body".
+// gapBits is the bits of an ideal code for a gap of the lists of "body".
 func gapBits(t *testing.T, d *Disk) float64 {
 	it, err := d.Terms("body", nil)
 	if err != nil {
@@ -86,8 +86,8 @@ func gapBits(t *testing.T, d *Disk) float64 {
 	return bits / float64(count)
 }
 
-// TestMergeByGraphIsTheSameForAnyNumberOfWorkers compares every byte, for several
-// inputs, in memory and sealed, and also where memory is short.
+// TestMergeByGraphIsTheSameForAnyNumberOfWorkers compares every byte, for several inputs, in memory
+// and sealed, and also with little memory.
 func TestMergeByGraphIsTheSameForAnyNumberOfWorkers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(22, 22))
 	var inputs []Input
@@ -109,8 +109,8 @@ func TestMergeByGraphIsTheSameForAnyNumberOfWorkers(t *testing.T) {
 	}
 }
 
-// TestFewDocumentsStay: below minGraphDocs the order is that of arrival, though the
-// segment says that it is by graph, so that nobody orders it again and again.
+// TestFewDocumentsStay checks that below minGraphDocs the order is that of arrival. The segment
+// still says that it is by graph, so that nothing tries to order it again.
 func TestFewDocumentsStay(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 23))
 	m := topicModel(rng, minGraphDocs, "a")
@@ -127,8 +127,8 @@ func TestFewDocumentsStay(t *testing.T) {
 	}
 }
 
-// TestForwardStaysWithinMemory: terms are left out until the rest fits, the frequent
-// ones first; with no memory at all nothing moves.
+// TestForwardStaysWithinMemory checks that terms are left out until the rest fits, frequent ones
+// first, and that without memory nothing moves.
 func TestForwardStaysWithinMemory(t *testing.T) {
 	rng := rand.New(rand.NewPCG(24, 24))
 	view := topicModel(rng, 4000, "a").memory().View()
@@ -177,8 +177,8 @@ func requireFrequentFirst(t *testing.T, f *forward) {
 	}
 }
 
-// TestMergeByGraphIsCancelled cancels at ever later looks at the context, until the
-// merge gets through.
+// TestMergeByGraphIsCancelled cancels at ever later checks of the context, until the merge
+// completes.
 func TestMergeByGraphIsCancelled(t *testing.T) {
 	m := topicModel(rand.New(rand.NewPCG(25, 25)), minGraphDocs, "a")
 	for looks := 0; ; looks += 1 + looks/2 {
@@ -193,7 +193,7 @@ func TestMergeByGraphIsCancelled(t *testing.T) {
 	}
 }
 
-// A countdown is a context that is done after so many calls of Err, for one worker.
+// A countdown is a context that is done after a number of calls of Err, for one worker.
 type countdown struct {
 	context.Context
 	left int

@@ -9,7 +9,8 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// TestExtend lets a list grow and holds the ranges that are extended each time to those that its postings make.
+// TestExtend lets a list grow and compares the ranges, extended at each step, with those made from
+// all its postings.
 func TestExtend(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 8))
 	table := blockmax.NewTable(blockmax.DefaultBM25, 10)
@@ -68,8 +69,8 @@ func TestExtend(t *testing.T) {
 	}
 }
 
-// TestBoundsOfCutBlock: a block that has lost its best posting to the limit of a view has a bound that nothing
-// attains, and which says nothing of what documents reach.
+// TestBoundsOfCutBlock checks a block that has lost its best posting to the limit of a view: its
+// bound is not attained, so it must not count as a score that documents reach.
 func TestBoundsOfCutBlock(t *testing.T) {
 	table := blockmax.NewTable(blockmax.DefaultBM25, 10)
 	var b postings.Builder

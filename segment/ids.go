@@ -18,23 +18,23 @@ const (
 // name; the last one has the rest:
 //
 //	ids        varint
-//	for each   varint  bytes shared with the id before; not of the first
+//	for each   varint  bytes shared with the previous id; not for the first
 //	           varint  number of bytes that follow
 //	bytes of all
-//	documents  zigzag varint for each: from the document of the id before, plus one
+//	documents  zigzag varint for each: from the document of the previous id, plus one
 //
-// The first ids of idHeadPages pages make a value of their own (heads), which has no
-// documents. They stay in memory, and so does the place of every document among the ids, see
-// appendPlaces. Pages are read when they are asked for and kept as long as there is room.
+// The first ids of idHeadPages pages make a value of their own (heads), which has no documents.
+// They stay in memory, as does the place of every document among the ids (see appendPlaces). Pages
+// are read when needed and cached while there is room.
 type idPage struct {
 	ids  idList
-	docs []byte // as stored: only a lookup that finds its id wants one of them
+	docs []byte // as stored: only a lookup that finds its id needs one of them
 }
 
-// An id that comes twice names the last of its documents, which lie in their order; merges write
-// none twice.
+// An id that occurs twice names the last of its documents, which are in ascending order. Merges
+// write no id twice.
 
-// An idList is some ids in ascending order, taken out of their prefixes.
+// An idList is a list of ids in ascending order, with their prefixes restored.
 type idList struct {
 	starts []uint32 // where each begins in data, and the end of the last
 	data   []byte
@@ -55,7 +55,7 @@ func (l *idList) upTo(id string) int {
 	return sort.Search(l.len(), func(i int) bool { return string(l.at(i)) > id })
 }
 
-// size is about the memory that the list takes.
+// size is roughly the memory that the list takes.
 func (l *idList) size() int64 { return int64(4*cap(l.starts)+cap(l.data)) + 64 }
 
 // An idWriter collects the ids of a page, or heads.
@@ -64,11 +64,11 @@ type idWriter struct {
 	lengths []byte
 	data    []byte
 	docs    []byte
-	last    []byte // the one before, also when the writer has been emptied
-	next    int64  // document that takes the least room
+	last    []byte // the previous id, also after the writer has been emptied
+	next    int64  // the document that takes the fewest bytes
 }
 
-// add appends an id that is not below those before it.
+// add appends an id that is not below the previous ones.
 func (w *idWriter) add(id []byte) {
 	shared := 0
 	if w.n > 0 {
@@ -123,8 +123,9 @@ func decodeHeads(payload []byte, want int) (idList, error) {
 	return l, d.end()
 }
 
-// decodeIDs reads want ids, which must not fall. Each may be the longest of all anew, so they can take
-// many times the room of the payload, but no more than want times maxIDBytes.
+// decodeIDs reads want ids, which must not fall. Shared prefixes let each be as long as the
+// longest, so the ids can take many times the bytes of the payload, but at most want times
+// maxIDBytes.
 func decodeIDs(d *decoder, want int) idList {
 	if n := d.uint("number of ids", idHeadPages); d.err == nil && n != uint64(want) {
 		d.fail("%d ids, want %d", n, want)
@@ -181,7 +182,7 @@ func (p *idPage) doc(i int, docs uint32) (uint32, error) {
 type idDocs struct {
 	d    decoder
 	docs uint32
-	want int64 // the document that takes the least room
+	want int64 // the document that takes the fewest bytes
 }
 
 func (w *idDocs) reset(p *idPage, docs uint32) { *w = idDocs{d: decoder{data: p.docs}, docs: docs} }
@@ -197,5 +198,5 @@ func (w *idDocs) next() (uint32, error) {
 	return 0, w.d.err
 }
 
-// end reports bytes that are left over.
+// end returns an error if bytes are left over.
 func (w *idDocs) end() error { return w.d.end() }

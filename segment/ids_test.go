@@ -12,7 +12,7 @@ import (
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
-// named seals documents that have ids and nothing else.
+// named seals documents that have only ids.
 func named(t testing.TB, ids []string) (*Disk, *mapStore) {
 	m := NewMemory()
 	for _, id := range ids {
@@ -22,7 +22,7 @@ func named(t testing.TB, ids []string) (*Disk, *mapStore) {
 	return d, s
 }
 
-// idSets are ids of all kinds, none twice.
+// idSets are ids of many kinds, without duplicates.
 func idSets(rng *rand.Rand) map[string][]string {
 	sets := map[string][]string{"none": nil, "empty": {""}, "one": {"a"}}
 	number := func(n int, format string, order func([]string)) (ids []string) {
@@ -43,7 +43,7 @@ func idSets(rng *rand.Rand) map[string][]string {
 	return sets
 }
 
-// TestIDs asks for every id by document, for every document by id, and for ids that are not there.
+// TestIDs looks up every id by document, every document by id, and missing ids.
 func TestIDs(t *testing.T) {
 	for name, ids := range idSets(rand.New(rand.NewPCG(41, 42))) {
 		t.Run(name, func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// TestIDCache reads more ids than are kept.
+// TestIDCache reads more ids than fit into the cache.
 func TestIDCache(t *testing.T) {
 	rng := rand.New(rand.NewPCG(43, 44))
 	var ids []string
@@ -109,7 +109,7 @@ func TestIDCache(t *testing.T) {
 	}
 }
 
-// TestCheckIDs changes values of ids in ways that no checksum shows.
+// TestCheckIDs changes values of ids and makes their checksums valid again.
 func TestCheckIDs(t *testing.T) {
 	ids := idSets(rand.New(rand.NewPCG(45, 46)))["numbers"]
 	seal := func(s *mapStore, key []byte, payload []byte) {
@@ -183,7 +183,7 @@ func BenchmarkID(b *testing.B) {
 	})
 }
 
-// TestIDsTwice has pages with the same id many times, as no merge writes them.
+// TestIDsTwice has pages with the same id many times, which no merge writes.
 func TestIDsTwice(t *testing.T) {
 	const docs = 5 * idPageIDs
 	ids := make([]string, docs)
@@ -223,8 +223,8 @@ func TestIDsTwice(t *testing.T) {
 	}
 }
 
-// TestIDTooLong: a few bytes that say that all ids are as long as the longest are refused before there
-// is room for them, and merges write no id that would be.
+// TestIDTooLong checks that a small page that claims many ids of the maximal length is refused
+// before memory is allocated, and that merges refuse longer ids.
 func TestIDTooLong(t *testing.T) {
 	for _, long := range []int{maxIDBytes, maxIDBytes + 1} {
 		id := strings.Repeat("x", long)

@@ -5,12 +5,12 @@ import (
 	"sync"
 )
 
-// inOrder takes jobs from next until it says that there are none, has several goroutines produce
-// something of each, and calls use with that, in the order of the jobs. next and use are
-// called by this goroutine. Each worker has a number below workers, which it hands
-// to produce. About twice as many jobs as there are workers are on their way at a time.
+// inOrder takes jobs from next until there are no more, lets several goroutines compute a result
+// for each with produce, and calls use with the results in the order of the jobs. It calls next and
+// use in this goroutine. Each worker passes produce its number, which is below workers. About twice
+// as many jobs as workers are in progress at a time.
 //
-// The first error, by order, ends everything; so does the end of ctx.
+// The first error in the order of jobs ends everything, as does the end of ctx.
 func inOrder[J, R any](ctx context.Context, workers int, next func() (job J, ok bool, err error), produce func(worker int, job J) (R, error), use func(job J, made R) error) error {
 	type task struct {
 		job  J
@@ -50,7 +50,7 @@ func inOrder[J, R any](ctx context.Context, workers int, next func() (job J, ok 
 			continue
 		}
 		t := queue[0]
-		queue[0], queue = nil, queue[1:] // what it made is not to be kept until the queue moves
+		queue[0], queue = nil, queue[1:] // drop the result before the queue moves
 		<-t.done
 		err := ctx.Err()
 		if err == nil {

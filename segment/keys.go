@@ -5,13 +5,13 @@ import (
 	"fmt"
 )
 
-// A Kind is the first byte of a segment's key. Kinds below kindPlain hold bytes
-// that are worth compressing; those from kindPlain up are dense already.
+// A Kind is the first byte of a segment's key. Values of kinds below kindPlain are worth
+// compressing; those of later kinds are already dense.
 type Kind byte
 
-// The kinds, in key order. Numbers of reserved kinds are not to be reused.
+// The kinds, in key order. Never reuse the number of a reserved kind.
 const (
-	kindTerm   Kind = 0x01 // field, term -> posting list, or where it is
+	kindTerm   Kind = 0x01 // field, term -> posting list, or its number
 	kindID     Kind = 0x02 // page -> 256 ids in ascending order, and their documents
 	kindHead   Kind = 0x03 // chunk -> first ids of 1,024 pages
 	kindStored Kind = 0x04 // last document -> stored bytes of several
@@ -31,11 +31,12 @@ const (
 // Part numbers of a long list: directory parts come first, then chunks.
 const chunkPart = 1 << 31
 
-// wideField is the first field whose number takes six bytes in a key: two that say so, and four.
+// wideField is the first field whose number takes six bytes in a key: a two-byte mark and four
+// bytes.
 const wideField = 1<<16 - 1
 
-// appendField appends the number of a field. Shorter numbers sort before longer ones, so that keys
-// lie in the order of their fields.
+// appendField appends the number of a field. Shorter numbers sort before longer ones, so keys sort
+// in the order of their fields.
 func appendField(dst []byte, version byte, field uint32) []byte {
 	if field < wideField || version <= oldFieldVersion {
 		return binary.BigEndian.AppendUint16(dst, uint16(field))
@@ -44,7 +45,7 @@ func appendField(dst []byte, version byte, field uint32) []byte {
 	return binary.BigEndian.AppendUint32(dst, field)
 }
 
-// cutField takes the number of a field off the front of what follows the kind in a key.
+// cutField takes the number of a field off the front of rest, the bytes of a key after its kind.
 func cutField(rest []byte, version byte) (field uint32, tail []byte, ok bool) {
 	if len(rest) < 2 {
 		return 0, nil, false
@@ -65,8 +66,7 @@ func appendTermKey(dst []byte, version byte, field uint32, term []byte) []byte {
 	return append(appendField(append(dst, byte(kindTerm)), version, field), term...)
 }
 
-// numberKey makes the key of a kind that is numbered: chunks of a column, stored
-// blocks.
+// numberKey makes the key of a kind that has only a number: chunks of a column, stored blocks.
 func numberKey(kind Kind, n uint32) []byte {
 	return binary.BigEndian.AppendUint32([]byte{byte(kind)}, n)
 }
@@ -99,16 +99,16 @@ func after(prefix []byte) []byte {
 	panic(fmt.Sprintf("BUG: no key follows prefix %x", prefix))
 }
 
-// keyTail is how many bytes follow the kind, or the field where there is one; -1 where any number does.
+// keyTail is how many bytes follow the kind, or the field if there is one; -1 means any number.
 var keyTail = map[Kind]int{
 	kindTerm: -1, kindID: 4, kindHead: 4, kindStored: 4, kindPlace: 4, kindMeta: 0,
 	kindList: 8, kindNorms: 4, kindRank: 4, kindTiles: 0,
 }
 
-// hasField says whether keys of a kind begin with a field.
+// hasField reports whether keys of a kind begin with a field.
 func (k Kind) hasField() bool { return k == kindTerm || k == kindNorms || k == kindTiles }
 
-// cutKey takes a key apart. It reports keys that no segment of a version has.
+// cutKey splits a key. ok is false for keys that no segment of the version has.
 func cutKey(key []byte, version byte) (kind Kind, field uint32, rest []byte, ok bool) {
 	if len(key) == 0 {
 		return 0, 0, nil, false
@@ -121,12 +121,12 @@ func cutKey(key []byte, version byte) (kind Kind, field uint32, rest []byte, ok 
 	return kind, field, rest, ok && (n < 0 || len(rest) == n)
 }
 
-// KeyString says in words what a key of a segment leads to. It takes any bytes.
+// KeyString describes in words what a key of a segment refers to. It accepts any bytes.
 func KeyString(key []byte) string {
 	return keyString(key, Version, func(field uint32) string { return fmt.Sprint(field) })
 }
 
-// keyString is KeyString for a segment of a version, with names for the numbers of fields.
+// keyString is KeyString for a segment of a version, with names instead of numbers for fields.
 func keyString(key []byte, version byte, fieldName func(uint32) string) string {
 	kind, field, rest, ok := cutKey(key, version)
 	if len(key) == 0 {

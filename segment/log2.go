@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// Logarithms are integers here, in units of 1/logOne: a sum of them is the same
-// in any order and on any CPU.
+// Logarithms are integers here, in units of 1/logOne: their sums are the same in any order and on
+// any CPU.
 const (
 	logBits   = 12
 	logOne    = 1 << logBits
@@ -21,8 +21,7 @@ var log2Table = func() (table [1 << tableBits]int32) {
 	return table
 }()
 
-// log2 is the binary logarithm of x, too low by less than 1/700 (exact up to 2047);
-// that of 0 is taken to be 0.
+// log2 is the binary logarithm of x, too low by less than 1/700 (exact up to 2047). log2(0) is 0.
 func log2(x uint32) int32 {
 	if x == 0 {
 		return 0

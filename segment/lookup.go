@@ -5,17 +5,17 @@ import (
 	"sync/atomic"
 )
 
-// idTable is what a Disk keeps of its ids.
+// idTable is what a Disk caches of its ids.
 type idTable struct {
 	heads  held[[]idList]           // of all pages, idHeadPages at a time
 	places []held[[]uint32]         // of placeChunkDocs documents each
-	pages  []atomic.Pointer[idPage] // nil where a page is not kept
+	pages  []atomic.Pointer[idPage] // nil for pages that are not cached
 	bytes  atomic.Int64             // of pages
-	hand   atomic.Uint32            // the page to go next when there are too many
+	hand   atomic.Uint32            // the next page to drop when there are too many
 }
 
-// idCacheBytes is what the pages of one segment may take: enough for a million short ids. A page
-// that is not there takes some 10 µs.
+// idCacheBytes is the most memory for cached pages of one segment: enough for a million short ids.
+// Reading a page that is not cached takes some 10 µs.
 const idCacheBytes = 16 << 20
 
 func (t *idTable) init(docs uint32) {
@@ -23,7 +23,7 @@ func (t *idTable) init(docs uint32) {
 	t.places = make([]held[[]uint32], chunksOf(docs, placeChunkDocs))
 }
 
-// release forgets everything.
+// release drops everything.
 func (t *idTable) release() {
 	t.heads.p.Store(nil)
 	for i := range t.places {
@@ -94,8 +94,8 @@ func (d *Disk) readIDPage(n uint32) (*idPage, error) {
 	return p, d.at(err, key)
 }
 
-// keepIDPage reads a page and keeps it. When there are too many it forgets others, in turn:
-// readers that have one at hand do not mind.
+// keepIDPage reads a page and caches it. When there are too many it drops others in turn; readers
+// that use a dropped page are not affected.
 func (d *Disk) keepIDPage(n uint32) (*idPage, error) {
 	p, err := d.readIDPage(n)
 	t := &d.ids
@@ -118,7 +118,7 @@ func (d *Disk) keepIDPage(n uint32) (*idPage, error) {
 	return p, nil
 }
 
-// size is about the memory that the page takes.
+// size is roughly the memory that the page takes.
 func (p *idPage) size() int64 { return p.ids.size() + int64(len(p.docs)) }
 
 // heads returns the first ids of all pages.
@@ -144,8 +144,8 @@ func (d *Disk) heads() ([]idList, error) {
 	})
 }
 
-// pageOf returns the page that an id is in, if the segment has it: the last one that does not
-// begin behind it; ok is false when all do.
+// pageOf returns the page that holds an id, if the segment has it: the last page whose first id is
+// not above it. ok is false when there is none.
 func (d *Disk) pageOf(id string) (page uint32, ok bool, err error) {
 	heads, err := d.heads()
 	for n := len(heads) - 1; n >= 0; n-- {
@@ -182,7 +182,7 @@ func (d *Disk) IDs(from string) (IDIterator, error) {
 	if err != nil {
 		return nil, err
 	}
-	below := 0 // pages that begin below from; it may lie in the last of them
+	below := 0 // pages that begin below from, which may be in the last of them
 	for i := range heads {
 		below += heads[i].below(from)
 	}
@@ -194,18 +194,18 @@ func (d *Disk) IDs(from string) (IDIterator, error) {
 	return t, t.err
 }
 
-// diskIDs walks the ids of a segment, page by page; it keeps none.
+// diskIDs walks the ids of a segment, page by page. It caches none.
 type diskIDs struct {
 	d    *Disk
 	page uint32
-	p    *idPage // nil behind the last
+	p    *idPage // nil after the last
 	docs idDocs
 	at   int
 	doc  uint32
 	err  error
 }
 
-// load reads the page at hand, if there is one.
+// load reads the current page, if there is one.
 func (t *diskIDs) load() {
 	t.p, t.at = nil, -1
 	if int(t.page) < len(t.d.ids.pages) {

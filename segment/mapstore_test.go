@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A mapStore is a Sink that insists on the order of keys, and a Source.
+// A mapStore is a Sink that checks the order of keys, and a Source.
 type mapStore struct {
 	t      testing.TB
 	keys   []string
@@ -57,7 +57,7 @@ func (s *mapStore) delete(key string) {
 	delete(s.values, key)
 }
 
-// A mapIterator lends one buffer again and again, and spoils what it lent before.
+// A mapIterator reuses one buffer for all keys and values, and overwrites earlier ones.
 type mapIterator struct {
 	s          *mapStore
 	keys       []string
@@ -84,7 +84,7 @@ func (it *mapIterator) Value() []byte { return it.value }
 func (it *mapIterator) Err() error    { return nil }
 func (it *mapIterator) Close() error  { return nil }
 
-// merge merges into a new store, opens the outcome and checks it.
+// merge merges into a new store, opens the result and checks it.
 func merge(t testing.TB, inputs []Input, opts MergeOptions) (*Disk, *Result, *mapStore) {
 	t.Helper()
 	s := newMapStore(t)

@@ -12,8 +12,7 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// A Document is one document ready to be indexed: analysed, with its terms
-// counted.
+// A Document is a document ready for indexing: analyzed, with its terms counted.
 type Document struct {
 	ID     string       // at most 64 KB
 	Fields []FieldTerms // each field once
@@ -24,7 +23,7 @@ type Document struct {
 // FieldTerms are the terms of one field of a document.
 type FieldTerms struct {
 	Name   string
-	Norms  bool       // keep the length; without, every document of the field counts as length 1
+	Norms  bool       // keep the length; without it, every document of the field counts as length 1
 	Length uint32     // length in tokens, for Norms
 	Terms  []TermFreq // each term once, in any order
 }
@@ -35,28 +34,28 @@ type TermFreq struct {
 	TF   uint32 // at least 1
 }
 
-// Memory is the segment that documents enter: it grows by Add and is searched
-// through views. One goroutine adds while any number take views and read them.
+// Memory is the segment that documents enter. It grows by Add and is searched through views. One
+// goroutine adds while any number take views and read them.
 //
-// Nothing is ever taken out of a Memory. A document that has been replaced stays,
-// marked as deleted outside, until the memory is sealed (see Merge).
+// Nothing is ever removed from a Memory. A replaced document stays, marked as deleted outside,
+// until the memory is sealed (see Merge).
 type Memory struct {
 	bytes atomic.Int64
 
-	writer sync.Mutex // held by who adds, and while a view is made: it takes whole documents; locked before mu
+	writer sync.Mutex // held while documents are added and while a view is made, which needs whole documents; locked before mu
 
-	mu      sync.Mutex          // not a RWMutex: making a list notes in its builder what is shared
+	mu      sync.Mutex          // not a RWMutex: making a list changes its builder
 	ids     []string            // by document; append-only, as are the columns below
 	stored  [][]byte            // by document; nil until the first document with stored bytes
 	ranks   []uint16            // by document; nil until the first rank above zero
-	latest  map[string]uint32   // id -> the last document added under it
-	earlier map[string][]uint32 // id -> the documents added under it before the last, if any, ascending
+	latest  map[string]uint32   // id -> its last document
+	earlier map[string][]uint32 // id -> its earlier documents, if any, ascending
 	fields  map[string]*memoryField
-	numbers []*memoryField // of fields, in the order in which they came
-	view    *MemoryView    // the last view, as long as it shows every document
-	columns int64          // of what grows with the documents, as columnsGrown has counted it
+	numbers []*memoryField // fields in the order in which they first occurred
+	view    *MemoryView    // the last view, while it shows every document
+	columns int64          // memory of what grows with the documents, as columnsGrown last counted it
 
-	infos [][]FieldInfo // as of the last view: fieldBlock fields in each block; never changed in place
+	infos [][]FieldInfo // as of the last view: fieldBlock fields in each block, never changed in place
 	stale []int         // blocks that have changed since
 
 	byID idOrder
@@ -64,7 +63,7 @@ type Memory struct {
 	chunk runReaderSpace // scratch of AddChunk
 }
 
-// A memoryField is one field. Its numbers are those after the last document.
+// A memoryField is one field. Its statistics include the last document.
 type memoryField struct {
 	info   FieldInfo
 	number int  // in Memory.numbers
@@ -72,22 +71,23 @@ type memoryField struct {
 	norms  memoryNorms
 	table  termTable
 	terms  [][]memoryTerm // by number, in slabs of termSlab
-	used   int64          // of table, terms and norms, as counted in Memory.bytes
+	used   int64          // memory of table, terms and norms, as counted in Memory.bytes
 }
 
-// fieldBlock is how many fields a view shares with the one before it as long as none of them changes. A view
-// after a small batch costs what the fields of the batch cost, with thousands of others there.
+// fieldBlock is the unit of fields that a view shares with the previous one if none of them has
+// changed. So a view after a small batch costs what the fields of the batch cost, even among
+// thousands of others.
 const fieldBlock = 32
 
 // A memoryTerm is one term of one field.
 type memoryTerm struct {
-	first uint32 // its first document: views of fewer documents lack the term
-	bytes uint32 // of list, as counted in Memory.bytes
+	first uint32 // its first document: views that end before it lack the term
+	bytes uint32 // memory of list, as counted in Memory.bytes
 	list  postings.Builder
 }
 
-// termSlab is how many terms are allocated at once: there are hundreds of thousands,
-// and the garbage collector counts. The first slab of a field grows up to that.
+// termSlab is how many terms are allocated at once. There are hundreds of thousands, and fewer
+// allocations spare the garbage collector. The first slab of a field grows up to that size.
 const termSlab = 256
 
 // term returns a term by its number. It is valid until the next term is added.
@@ -103,7 +103,7 @@ func (f *memoryField) find(term []byte) *memoryTerm {
 	return nil
 }
 
-// findOrAdd returns a term by its termKey and its bytes, which begins with document doc if it is new.
+// findOrAdd returns a term, given its termKey and its bytes. A new term begins with document doc.
 func (f *memoryField) findOrAdd(key uint64, term []byte, doc uint32) *memoryTerm {
 	number := f.table.keyed(key, term).number - 1
 	slab := int(number / termSlab)
@@ -129,11 +129,12 @@ func NewMemory() *Memory {
 	}
 }
 
-// fieldOverhead is what a field takes before it has a term: itself, and its numbers in a view.
+// fieldOverhead is the memory of a field without terms: its struct, and its FieldInfo in a view.
 const fieldOverhead = int64(unsafe.Sizeof(memoryField{}) + unsafe.Sizeof(FieldInfo{}))
 
-// mapBytes is about what a map of so many entries takes, each of so many bytes and one of control. Its slots
-// double when seven of eight are taken, and are allocated some hundreds at a time, a sixteenth too many.
+// mapBytes is roughly the memory of a map with the given number of entries, each of the given size
+// and one control byte. Its slots double when seven of eight are taken. They are allocated some
+// hundreds at a time, a sixteenth too many.
 func mapBytes(entries int, size int64) int64 {
 	if entries == 0 {
 		return 0
@@ -145,7 +146,7 @@ func mapBytes(entries int, size int64) int64 {
 	return slots * (size + 1) * 17 / 16
 }
 
-// Bytes is about the memory that the segment takes. It may be called at any time.
+// Bytes is roughly the memory that the segment takes. It may be called at any time.
 func (m *Memory) Bytes() int64 { return m.bytes.Load() }
 
 // Docs is the number of documents added so far.
@@ -155,20 +156,18 @@ func (m *Memory) Docs() uint32 {
 	return uint32(len(m.ids))
 }
 
-// HasField says whether some document has a field.
+// HasField reports whether a document has the field.
 func (m *Memory) HasField(name string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.fields[name] != nil
 }
 
-// Add appends a document and returns its number. Views taken from then on show
-// it. An id that is there already gets a second document: the caller deletes the
-// first.
+// Add appends a document and returns its number. Later views show it. An id that already exists
+// gets a second document: the caller deletes the first.
 //
-// A term frequency of zero, a term or a field that comes twice, more stored bytes
-// than a Document may have and more than 1<<31 documents are bugs of the caller
-// and panic.
+// These are bugs of the caller, on which Add panics: a term frequency of zero, a term or a field
+// twice, more stored bytes than a Document may have, and more than 1<<31 documents.
 func (m *Memory) Add(d Document) uint32 {
 	m.writer.Lock()
 	defer m.writer.Unlock()
@@ -187,7 +186,7 @@ func (m *Memory) Add(d Document) uint32 {
 	return doc
 }
 
-// addID begins a document and returns by how much memory it has grown.
+// addID begins a document. It returns the growth in memory.
 func (m *Memory) addID(id string) (grown int64) {
 	doc := uint32(len(m.ids))
 	m.view = nil
@@ -199,7 +198,8 @@ func (m *Memory) addID(id string) (grown int64) {
 	return grown + int64(len(id))
 }
 
-// columnsGrown returns by how much what is kept by document, id or name has grown since the last call.
+// columnsGrown returns the growth in memory of everything kept by document, id or name since the
+// last call.
 func (m *Memory) columnsGrown() int64 {
 	size := 16*int64(cap(m.ids)) + 24*int64(cap(m.stored)) + 2*int64(cap(m.ranks)) + 8*int64(cap(m.numbers))
 	size += mapBytes(len(m.latest), 24) + mapBytes(len(m.earlier), 40) + mapBytes(len(m.fields), 24)
@@ -208,8 +208,8 @@ func (m *Memory) columnsGrown() int64 {
 	return n
 }
 
-// addColumns appends the stored bytes and the rank of a document. A column that
-// no document has needed yet stays nil.
+// addColumns appends the stored bytes and the rank of a document. A column that no document has
+// needed stays nil.
 func (m *Memory) addColumns(doc uint32, stored []byte, rank uint16) {
 	if m.stored == nil && len(stored) > 0 {
 		m.stored = make([][]byte, doc, doc+1)
@@ -225,8 +225,7 @@ func (m *Memory) addColumns(doc uint32, stored []byte, rank uint16) {
 	}
 }
 
-// addField adds the postings of one field of a document and returns by how much
-// memory it has grown.
+// addField adds the postings of one field of a document. It returns the growth in memory.
 func (m *Memory) addField(doc uint32, ft *FieldTerms) (grown int64) {
 	f, grown := m.field(ft.Name)
 	code := uint8(1)
@@ -251,7 +250,7 @@ func (m *Memory) addField(doc uint32, ft *FieldTerms) (grown int64) {
 	return grown + f.grown()
 }
 
-// field returns a field, which may be new, and by how much memory has grown.
+// field returns a field, which may be new, and the growth in memory.
 func (m *Memory) field(name string) (f *memoryField, grown int64) {
 	if f = m.fields[name]; f == nil {
 		f = &memoryField{info: FieldInfo{Name: strings.Clone(name)}, number: len(m.numbers)}
@@ -262,7 +261,7 @@ func (m *Memory) field(name string) (f *memoryField, grown int64) {
 	return f, grown
 }
 
-// changed notes that the numbers of a field are others than in the last view.
+// changed notes that a field has changed since the last view.
 func (m *Memory) changed(f *memoryField) {
 	if !f.stale {
 		f.stale = true
@@ -270,7 +269,7 @@ func (m *Memory) changed(f *memoryField) {
 	}
 }
 
-// grown returns by how much the list has grown since the last call.
+// grown returns the growth of the list since the last call.
 func (t *memoryTerm) grown() int64 {
 	size := uint32(t.list.Bytes())
 	n := int64(size) - int64(t.bytes)
@@ -278,7 +277,7 @@ func (t *memoryTerm) grown() int64 {
 	return n
 }
 
-// grown returns by how much all but the lists has grown since the last call.
+// grown returns the growth of everything but the lists since the last call.
 func (f *memoryField) grown() int64 {
 	size := f.table.bytes() + f.norms.bytes() + 24*int64(cap(f.terms))
 	if last := len(f.terms) - 1; last >= 0 {
@@ -292,8 +291,8 @@ func (f *memoryField) grown() int64 {
 
 // addLength notes the length code of a document's field, which is 1 without norms.
 //
-// A field may begin to keep lengths when it has documents already: those count
-// as code 1, which is what they were scored with before.
+// A field may begin to keep lengths when it already has documents. Those count as code 1, as
+// before.
 func (f *memoryField) addLength(doc uint32, code uint8, norms bool) {
 	if norms && !f.info.Norms {
 		f.info.Norms = true
@@ -307,9 +306,9 @@ func (f *memoryField) addLength(doc uint32, code uint8, norms bool) {
 	}
 }
 
-// View returns the segment as it stands: documents added later are not in the
-// view, whatever is read through it and whenever. It costs a few allocations for the
-// fields of the documents that were added since the last one, and nothing when none was.
+// View returns the current state of the segment: the view never shows documents added later. It
+// costs a few allocations for the fields of documents added since the last view, and nothing if
+// there are none.
 func (m *Memory) View() *MemoryView {
 	m.writer.Lock()
 	defer m.writer.Unlock()
@@ -322,7 +321,7 @@ func (m *Memory) View() *MemoryView {
 	return m.view
 }
 
-// fieldInfos returns the numbers of all fields, as Memory.infos has them, after bringing that up to date.
+// fieldInfos brings Memory.infos up to date and returns it.
 func (m *Memory) fieldInfos() [][]FieldInfo {
 	if len(m.stale) == 0 {
 		return m.infos

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// heapGrowth is by how much what f returns makes the heap grow. It collects until two measures agree, for other
-// tests leave garbage behind.
+// heapGrowth is how much the result of f makes the heap grow. It collects garbage, which other
+// tests leave, until two measurements agree.
 func heapGrowth[T any](f func() T) (made T, bytes int64) {
 	settled := func() uint64 {
 		var before, after runtime.MemStats
@@ -31,8 +31,8 @@ func heapGrowth[T any](f func() T) (made T, bytes int64) {
 	return made, bytes
 }
 
-// TestMemoryIsCountedAsItIs holds what a Memory says it takes to what the heap grows by, for documents of
-// several shapes: within a tenth.
+// TestMemoryIsCountedAsItIs compares Memory.Bytes with the growth of the heap, for documents of
+// several shapes. They must agree within a tenth.
 func TestMemoryIsCountedAsItIs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the heap of a program under the race detector is another one")

@@ -12,15 +12,15 @@ type runReaderSpace struct {
 	byDoc     []uint8 // length codes of a chunk's documents
 }
 
-// OnePartition is for chunks that are added to a Memory.
+// OnePartition is the Partitions for chunks that are added to a Memory.
 var OnePartition = newPartitions(new([prefixes]uint64))
 
-// AddChunk appends the documents of a chunk that was grouped with OnePartition, and returns
-// the number of the first. Views taken from then on show them. An id that is there already
-// gets a second document: the caller deletes the first, which LookupBelow finds.
+// AddChunk appends the documents of a chunk that was grouped with OnePartition, and returns the
+// number of the first. Later views show them. An id that already exists gets a second document: the
+// caller deletes the first, which LookupBelow finds.
 //
-// Readers of views wait for some microseconds at most: postings go in a few at a time, for
-// documents that no view has yet.
+// Readers of views wait for at most some microseconds: AddChunk adds a few postings at a time, for
+// documents that no view shows yet.
 func (m *Memory) AddChunk(c *Chunk) (first uint32) {
 	m.writer.Lock()
 	defer m.writer.Unlock()
@@ -33,7 +33,7 @@ func (m *Memory) AddChunk(c *Chunk) (first uint32) {
 			m.addChunkField(f, first, c.docs)
 		}
 	}
-	ids, stored := string(c.ids), append([]byte(nil), c.stored...) // shared by the documents
+	ids, stored := string(c.ids), append([]byte(nil), c.stored...) // the documents share them
 	grown := int64(cap(stored))
 	idAt, storedAt := uint32(0), 0
 	m.mu.Lock()
@@ -71,17 +71,17 @@ func (m *Memory) addChunkField(c *chunkField, first, docs uint32) {
 	}
 }
 
-// lockedRecords is how many terms are added before a reader gets its turn: some 20 µs.
+// lockedRecords is how many terms are added under one lock: some 20 µs.
 const lockedRecords = 64
 
-// addChunkDocs adds what a field has by document, and returns it.
+// addChunkDocs adds the per-document data of a field and returns the field.
 func (m *Memory) addChunkDocs(c *chunkField, first, docs uint32) *memoryField {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	f, grown := m.field(c.name)
 	m.changed(f)
 	s := &m.chunk
-	s.byDoc = slices.Grow(s.byDoc[:0], int(docs))[:docs] // only those of documents that have the field are read
+	s.byDoc = slices.Grow(s.byDoc[:0], int(docs))[:docs] // read only for documents that have the field
 	for _, d := range c.docs {
 		f.addLength(first+d.doc, d.code, c.norms)
 		s.byDoc[d.doc] = d.code
@@ -95,7 +95,7 @@ func (m *Memory) addChunkDocs(c *chunkField, first, docs uint32) *memoryField {
 	return f
 }
 
-// fetch touches what the terms of some records lead to; see recordBatch.
+// fetch touches the memory that the terms of some records refer to; see recordBatch.
 func (f *memoryField) fetch(b *recordBatch) {
 	b.fetch(&f.table)
 	for _, n := range b.numbers[:b.n] {
@@ -105,8 +105,7 @@ func (f *memoryField) fetch(b *recordBatch) {
 	}
 }
 
-// addRecord adds the postings of a chunk's record and returns by how much memory has
-// grown.
+// addRecord adds the postings of a chunk's record. It returns the growth in memory.
 func (m *Memory) addRecord(f *memoryField, r *runRecord, first uint32) (grown int64) {
 	s := &m.chunk
 	t := f.findOrAdd(r.key, r.term, first+r.first)

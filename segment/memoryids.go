@@ -8,8 +8,7 @@ import (
 	"sync/atomic"
 )
 
-// Lookup finds the last document added under an id. Unlike a view's Lookup it
-// needs no view.
+// Lookup finds the last document added under an id. Unlike a view's Lookup it needs no view.
 func (m *Memory) Lookup(id string) (doc uint32, ok bool) {
 	return m.LookupBelow(id, maxDocs)
 }
@@ -26,7 +25,7 @@ func (m *Memory) lookupBelow(id string, limit uint32) (doc uint32, ok bool) {
 	if !ok || doc < limit {
 		return doc, ok
 	}
-	earlier := m.earlier[id] // a counter that is put 100,000 times has as many
+	earlier := m.earlier[id] // an id that is put 100,000 times, such as a counter, has as many
 	n, _ := slices.BinarySearch(earlier, limit)
 	if n == 0 {
 		return 0, false
@@ -34,8 +33,8 @@ func (m *Memory) lookupBelow(id string, limit uint32) (doc uint32, ok bool) {
 	return earlier[n-1], true
 }
 
-// addEarlier notes that an id whose last document was before gets another one. It returns by
-// how much memory has grown.
+// addEarlier notes that an id whose last document was before gets another one. It returns the
+// growth in memory.
 func (m *Memory) addEarlier(id string, before uint32) (grown int64) {
 	old := m.earlier[id]
 	list := append(old, before)
@@ -43,16 +42,16 @@ func (m *Memory) addEarlier(id string, before uint32) (grown int64) {
 	return 4 * int64(cap(list)-cap(old))
 }
 
-// An idOrder is the documents of a Memory in the order of their ids. It is made when ids are first
-// walked, and later walks add the documents that have come since, so that a page of ids costs a binary
-// search. Views share it: each skips what is not below its own end.
+// An idOrder is the documents of a Memory in the order of their ids. The first walk of ids makes
+// it, and later walks add newer documents, so that a page of ids costs a binary search. Views share
+// it, and each skips documents at or after its own end.
 type idOrder struct {
 	mu     sync.Mutex // held while documents are added; locked before Memory.mu
 	sorted atomic.Pointer[[]uint32]
 }
 
-// idsInOrder returns all documents below docs, and maybe later ones, in the order of their ids;
-// documents with the same id in their own order. The slice is shared and never changes.
+// idsInOrder returns all documents below docs, and perhaps later ones, in the order of their ids.
+// Documents with the same id are ascending. The slice is shared and never changes.
 func (v *MemoryView) idsInOrder() (order []uint32, ids []string) {
 	m := v.m
 	if p := m.byID.sorted.Load(); p != nil && len(*p) >= int(v.docs) {
@@ -73,15 +72,15 @@ func (v *MemoryView) idsInOrder() (order []uint32, ids []string) {
 	return old, m.idsUpTo(len(old))
 }
 
-// idsUpTo returns the ids of the first n documents. They may lie behind the end of a view.
+// idsUpTo returns the ids of the first n documents, which may go beyond the end of a view.
 func (m *Memory) idsUpTo(n int) []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.ids[:n:n]
 }
 
-// addSorted returns the documents of ids in order. The first of them, sorted, are in order already.
-// It compares O(n log n) pairs for the n others and copies the rest in runs.
+// addSorted returns the documents of ids in the order of ids. sorted has the first of them, in
+// order. For n others it compares O(n log n) pairs, and it copies the rest in runs.
 func addSorted(sorted []uint32, ids []string) []uint32 {
 	fresh := make([]uint32, len(ids)-len(sorted))
 	for i := range fresh {

@@ -25,8 +25,8 @@ func readIDs(t *testing.T, r Reader, from string, n int) (ids []string, docs []u
 	return ids, docs
 }
 
-// TestMemorySortsIDsOnce walks a memory page by page: all pages of all views read one order, which is
-// made by the first walk.
+// TestMemorySortsIDsOnce walks a memory page by page: the first walk makes an order, and all pages
+// of all views use it.
 func TestMemorySortsIDsOnce(t *testing.T) {
 	m := NewMemory()
 	for i := range 5000 {
@@ -67,7 +67,7 @@ func TestMemorySortsIDsOnce(t *testing.T) {
 	}
 }
 
-// TestMemoryIDsOfEveryView compares the ids of views, older ones too, with a stable sort.
+// TestMemoryIDsOfEveryView compares the ids of all views, including older ones, with a stable sort.
 func TestMemoryIDsOfEveryView(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 3))
 	m := NewMemory()
@@ -117,7 +117,7 @@ func TestLookupOfAnIDPutOften(t *testing.T) {
 	if n := len(m.earlier); n != 1 {
 		t.Errorf("%d ids with earlier documents, want 1", n)
 	}
-	// A list that doubles: what the old documents cost is within a factor of two of 4 bytes each.
+	// The list doubles as it grows, so the old documents cost 4 bytes each within a factor of two.
 	if list := m.earlier["counter"]; len(list) != puts-1 || cap(list) > 2*puts {
 		t.Errorf("%d earlier documents in room for %d", len(list), cap(list))
 	}

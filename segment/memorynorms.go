@@ -2,22 +2,22 @@ package segment
 
 import "slices"
 
-// memoryNorms are the length codes of a field of a Memory. They grow at the end only, so that views share
-// what they have seen. Where many documents have the field they are a column, else documents and codes;
-// they change from one to the other as documents come, at a cost that those have paid.
+// memoryNorms are the length codes of a field of a Memory. They are append-only, so that views
+// share what they have seen. If many documents have the field they are a column, else documents and
+// codes. They change form as documents come; the amortized cost is small.
 type memoryNorms struct {
-	column []uint8  // by document, as far as the field was used; nil when sparse
+	column []uint8  // by document, up to the last one with the field; nil when sparse
 	having []uint32 // documents with a code, ascending
 	codes  []uint8  // of these
-	ones   uint32   // documents below it that have no code count as code 1
+	ones   uint32   // documents below it without a code count as code 1
 	count  uint32   // documents that have a code
 }
 
-// A field becomes a column when more than one in denseShare documents has it, and is sparse again when
-// fewer than one in sparseShare has.
+// A field becomes a column when more than one in denseShare documents has it. It becomes sparse
+// again when fewer than one in sparseShare has it.
 const denseShare = 4
 
-// add takes the code of a document behind all that have one.
+// add takes the code of a document above all that have one.
 func (n *memoryNorms) add(doc uint32, code uint8) {
 	n.count++
 	switch dense := n.count > doc/denseShare; {
@@ -36,15 +36,15 @@ func (n *memoryNorms) add(doc uint32, code uint8) {
 	n.column = append(n.column, code)
 }
 
-// pad fills the column up for documents without the field.
+// pad extends the column for documents without the field.
 func (n *memoryNorms) pad(docs uint32) {
 	if missing := int(docs) - len(n.column); missing > 0 {
 		n.column = append(n.column, make([]uint8, missing)...)
 	}
 }
 
-// makeSparse gives the column up. Codes of 0 and those below ones that are 1 are what a document
-// without a code counts as anyway.
+// makeSparse replaces the column by documents and codes. It drops codes of 0, and codes of 1 below
+// ones, because a document without a code counts the same.
 func (n *memoryNorms) makeSparse() {
 	for doc, code := range n.column {
 		if code > 1 || code == 1 && uint32(doc) >= n.ones {

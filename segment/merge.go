@@ -13,13 +13,13 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// NoDoc stands in a Result's maps for a document that was deleted.
+// NoDoc stands in a Result's maps for a document that was left out.
 const NoDoc = math.MaxUint32
 
 // An Input is one segment that goes into a merge.
 type Input struct {
 	Reader  Reader
-	Deleted *roaring.Bitmap // documents to leave out; nil for none. Not changed, and not to be changed meanwhile.
+	Deleted *roaring.Bitmap // documents to leave out; nil means none. Nobody may change it during the merge.
 }
 
 // MergeOptions says how to merge. The zero value keeps documents in the order of
@@ -27,29 +27,28 @@ type Input struct {
 type MergeOptions struct {
 	Order Order
 
-	// Codec of postings: postings.Packed, PFor, Rice or Interpolative, which is the
-	// smallest. Inputs may have been written by any.
+	// Codec of postings: postings.Packed, PFor, Rice or Interpolative, which is the smallest. The
+	// codecs of the inputs do not matter.
 	Codec postings.Kind
 
-	// Workers is how many goroutines merge posting lists, look for an order ByGraph, and compress
-	// stored documents, when the Sink is a TableSink; the rest of a merge is one goroutine's work. It does not change the
-	// outcome. 0 stands for runtime.GOMAXPROCS.
+	// Workers is how many goroutines merge posting lists, find an order ByGraph, and, when the Sink
+	// is a TableSink, compress stored documents. One goroutine does the rest of a merge. The result
+	// does not depend on Workers. 0 means runtime.GOMAXPROCS.
 	Workers int
 
-	// MemoryBytes bounds what an order other than Arrival costs in memory besides
-	// the 24 bytes a document and the lists at hand that every merge holds: the terms
-	// of each document while an order ByGraph is looked for, and after that
-	// stored documents on their way to their new places. 0 stands for
-	// DefaultMergeMemory.
+	// MemoryBytes bounds the additional memory of an order other than Arrival: the terms of each
+	// document while an order ByGraph is found, and then stored documents on their way to their new
+	// places. It does not include the 24 bytes per document and the current lists, which every
+	// merge holds. 0 means DefaultMergeMemory.
 	MemoryBytes int64
 
-	// TableBytes is how many stored bytes fill a table, when the Sink is a TableSink; see StoredOptions. 0 stands for
-	// defaultTableBytes.
+	// TableBytes is how many stored bytes fill a table, when the Sink is a TableSink; see
+	// StoredOptions. 0 means defaultTableBytes.
 	TableBytes int
 }
 
-// DefaultMergeMemory is the default of MergeOptions.MemoryBytes. It holds the
-// terms of half a million documents of 110 different words.
+// DefaultMergeMemory is the default of MergeOptions.MemoryBytes. It suffices for the terms of half
+// a million documents of 110 different words.
 const DefaultMergeMemory = 256 << 20
 
 // withDefaults replaces zero values.
@@ -63,7 +62,7 @@ func (o MergeOptions) withDefaults() MergeOptions {
 	return o
 }
 
-// validate reports options that cannot be carried out.
+// validate returns an error for invalid options.
 func (o MergeOptions) validate() error {
 	if o.Workers < 1 || o.MemoryBytes < 1 {
 		return fmt.Errorf("segment: a merge with %d workers and %d bytes of memory, want at least one of each", o.Workers, o.MemoryBytes)
@@ -85,34 +84,33 @@ type Result struct {
 	Docs   uint32
 	fields []FieldInfo // as Reader.Fields will return them
 
-	// Maps[i][d] is the new number of document d of input i, or NoDoc when it
-	// was left out. With it, deletions that arrived during the merge are carried
-	// over.
+	// Maps[i][d] is the new number of document d of input i, or NoDoc when it was left out. The
+	// caller uses it to carry over deletions that arrived during the merge.
 	Maps [][]uint32
 
-	// Blocks are those of 128 postings, of all lists; Taken is how many of them were
-	// taken from an input byte for byte.
+	// blocks counts the blocks of 128 postings of all lists, taken those copied from an input byte
+	// for byte.
 	blocks, taken uint64
 
 	bytes int64 // all keys and values written
 }
 
-// Merge writes one segment with the documents of all inputs that are not
-// deleted. Sealing a Memory is a merge of one view. The inputs' live ids must be
-// distinct. Fields go by name: a field that has lengths in one input and none in
-// another keeps them, and documents from the other count as length code 1, as
-// before.
+// Merge writes one segment with the documents of all inputs that are not deleted. Sealing a Memory
+// is a merge of one view. The inputs' live ids must be distinct. Fields are matched by name. A
+// field that has lengths in one input and none in another keeps them, and documents from the other
+// still count as length code 1.
 //
-// Lists are merged a batch of terms at a time for each worker. All postings are decoded, which finds
-// damage and gives what is best of each document. In order of arrival a block that loses no document
-// keeps its code where the new list has a block that begins with it: these are the whole blocks of the
-// first input that has the term, up to its first deleted document, and a few others (postings.Writer.Take).
-// The rest is encoded again. The outcome is the same to the byte as if all were.
+// Each worker merges the lists of a batch of terms at a time. It decodes all postings, which finds
+// damage and the best posting of each document. In order of arrival, it copies a block that loses
+// no document where the new list begins a block at the same posting. These are the whole blocks of
+// the first input that has the term, up to its first deleted document, and a few others
+// (postings.Writer.Take). It encodes the rest again. The result is the same, byte for byte, as if
+// it encoded everything.
 //
-// Besides the new lists of these batches, two a worker, the directories and at most 256 KB of each old
-// one, as many batches of stored documents of 1 MB, and what MergeOptions.MemoryBytes allows, a merge holds
-// some 24 bytes a document and no more. It stops with ctx.Err() soon after ctx is done.
-// Whatever the error, what is in the sink is then no segment.
+// A merge holds some 24 bytes per document, and the following: the new lists of two batches per
+// worker, the directories and at most 256 KB of each of their old lists, as many batches of stored
+// documents of 1 MB, and what MergeOptions.MemoryBytes allows. It stops with ctx.Err() soon after
+// ctx is done. After any error, the content of the sink is not a segment.
 func Merge(ctx context.Context, sink Sink, inputs []Input, opts MergeOptions) (*Result, error) {
 	opts = opts.withDefaults()
 	if err := opts.validate(); err != nil {
@@ -129,7 +127,7 @@ func Merge(ctx context.Context, sink Sink, inputs []Input, opts MergeOptions) (*
 	return &Result{Docs: m.docs, fields: m.fields, Maps: m.maps, blocks: m.blocks, taken: m.taken, bytes: m.sink.bytes}, nil
 }
 
-// A merger is one merge under way.
+// A merger is the state of a merge.
 type merger struct {
 	ctx    context.Context
 	sink   *countingSink
@@ -142,17 +140,17 @@ type merger struct {
 	from  []origin   // of each new document
 	ranks []uint16   // of each new document; nil when all are zero
 
-	fields []FieldInfo // written so far; a field's number is its place
+	fields []FieldInfo // written so far; a field's number is its index
 	tiles  [][]Tile    // of the same fields
-	sparse [][][]byte  // of the same fields: payloads of sparse norms; nil where they are a column, or none
+	sparse [][][]byte  // of the same fields: payloads of sparse norms; nil for a column or no norms
 	lists  uint32      // long lists written so far
-	stored bool        // some document has stored bytes
-	places []uint32    // of each new document among the ids
-	twice  bool        // an id may belong to two documents, and names the later one
+	stored bool        // at least one document has stored bytes
+	places []uint32    // place of each new document among the ids
+	twice  bool        // two documents may share an id, which names the later one
 
 	blocks, taken uint64 // as in Result
 
-	buf  []byte // a value in the making
+	buf  []byte // the value being made
 	key  []byte // of a term
 	scan postings.Scan
 }
@@ -160,7 +158,7 @@ type merger struct {
 // An origin says where a document comes from.
 type origin struct{ input, doc uint32 }
 
-// countingSink adds up what goes into a sink.
+// countingSink counts the bytes that go into a sink.
 type countingSink struct {
 	sink  Sink
 	bytes int64
@@ -171,7 +169,7 @@ func (s *countingSink) Set(key, value []byte) error {
 	return s.sink.Set(key, value)
 }
 
-// seal writes a value under key with version and checksum. payload appends it.
+// seal writes a value under key with version and checksum. payload appends its content.
 func (m *merger) seal(key []byte, payload func(dst []byte) []byte) error {
 	m.buf = endSealed(payload(startSealed(m.buf)))
 	return m.sink.Set(key, m.buf)
@@ -207,7 +205,7 @@ func (m *merger) number() error {
 	return err
 }
 
-// makeMaps makes the way from old numbers to new ones, the reverse of m.from.
+// makeMaps makes the maps from old numbers to new ones, the reverse of m.from.
 func (m *merger) makeMaps() {
 	m.maps = make([][]uint32, len(m.inputs))
 	for i, in := range m.inputs {
@@ -251,8 +249,9 @@ func (m *merger) fieldNames() []string {
 	return slices.Compact(names)
 }
 
-// norms gathers the length codes of a field for the new documents, having of which have the field at most.
-// They are not kept when no input keeps any. Documents of inputs that keep none count as code 1.
+// norms gathers the length codes of a field for the new documents, of which at most having have the
+// field. The result keeps no lengths when no input does. Documents of inputs without lengths count
+// as code 1.
 func (m *merger) norms(field string, having uint64) (Norms, error) {
 	all := make([]Norms, len(m.inputs))
 	kept, ones := false, false
@@ -320,7 +319,7 @@ func (m *merger) gatherSparse(n *Norms, all []Norms) {
 	}
 }
 
-// having is how many documents of the inputs have a field, deleted ones included.
+// having is how many documents of the inputs have a field, including deleted ones.
 func (m *merger) having(field string) (docs uint64) {
 	for _, in := range m.inputs {
 		f, _ := in.Reader.Field(field)

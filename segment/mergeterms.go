@@ -27,15 +27,15 @@ func (m *merger) writeTerms() error {
 			return err
 		}
 		if f.info.Terms == 0 {
-			continue // all its documents are gone, and so is the field
+			continue // all its documents are deleted, so the field disappears
 		}
 		m.endField(f.info, &f.norms, best.end)
 	}
 	return nil
 }
 
-// A fieldMerger merges the terms of one field: this goroutine walks the inputs' terms in step, workers
-// merge the lists of a batch of terms each, and this goroutine writes them.
+// A fieldMerger merges the terms of one field. This goroutine walks the inputs' terms in step,
+// workers merge the lists of a batch of terms each, and this goroutine writes them.
 type fieldMerger struct {
 	*merger
 	info     FieldInfo
@@ -73,7 +73,7 @@ func (f *fieldMerger) writeTerms() error {
 	})
 }
 
-// mergedTerms are the terms of a batch that have a document left.
+// mergedTerms are the terms of a batch that still have a document.
 type mergedTerms struct {
 	terms            []encodedTerm
 	postings, tokens uint64
@@ -135,7 +135,7 @@ func (e *termEncoder) merge(f *fieldMerger, made *mergedTerms, term []byte, list
 	return nil
 }
 
-// addShuffled adds the postings that were put in their new order.
+// addShuffled adds the postings after they were put in their new order.
 func (e *termEncoder) addShuffled(f *fieldMerger, made *mergedTerms) {
 	n := 0
 	flush := func() {
@@ -153,7 +153,7 @@ func (e *termEncoder) addShuffled(f *fieldMerger, made *mergedTerms) {
 	flush()
 }
 
-// open puts the scan before a list.
+// open positions the scan before a list.
 func (e *termEncoder) open(l inputList, field string, term []byte) error {
 	if l.list != nil {
 		e.scan.Reset(l.list)
@@ -165,15 +165,16 @@ func (e *termEncoder) open(l inputList, field string, term []byte) error {
 		err = corrupt.New(-1, "document %d in a segment of %d", last, in.Docs())
 	}
 	if err != nil {
-		if _, named := in.List(field, term); named != nil { // says where it lies
+		if _, named := in.List(field, term); named != nil { // adds the place
 			return named
 		}
 	}
 	return err
 }
 
-// append adds the postings of the list that the scan begins with whose documents are live, block by
-// block. Where all are, and so keep their distances, the writer may take the block as it is.
+// append adds the postings of live documents from the list at which the scan begins, block by
+// block. When all documents of a block are live and so keep their distances, the writer may copy
+// the block.
 func (e *termEncoder) append(f *fieldMerger, made *mergedTerms, input int) error {
 	numbers, s := e.maps[input], &e.scan
 	deleted := e.inputs[input].Deleted
@@ -204,8 +205,9 @@ func (e *termEncoder) append(f *fieldMerger, made *mergedTerms, input int) error
 	return s.Err()
 }
 
-// shiftOf returns by how much the numbers of documents first to last change, if by the same: if none of
-// them is deleted, as when all of the input stay. (Then no cache line is fetched to find it out.)
+// shiftOf returns the distance by which documents first to last move, if it is the same for all. It
+// is if none of them is deleted, for example when all documents of the input stay. (In that case it
+// reads no cache line of numbers.)
 func shiftOf(numbers []uint32, all bool, first, last uint32) (shift uint32, ok bool) {
 	if all {
 		return numbers[0], true
@@ -214,7 +216,7 @@ func shiftOf(numbers []uint32, all bool, first, last uint32) (shift uint32, ok b
 	return begin - first, begin != NoDoc && end != NoDoc && end-begin == last-first
 }
 
-// count adds postings to the field's numbers, but for their own number.
+// count adds postings to the field's statistics, except for their number.
 func (e *termEncoder) count(f *fieldMerger, made *mergedTerms, docs, tfs []uint32) {
 	bests := f.best
 	for i, doc := range docs {
@@ -233,7 +235,7 @@ func (e *termEncoder) count(f *fieldMerger, made *mergedTerms, docs, tfs []uint3
 	}
 }
 
-// add adds postings, a block at most, to the writer.
+// add adds postings, at most a block, to the writer.
 func (e *termEncoder) add(f *fieldMerger, docs, tfs []uint32) {
 	f.norms.fill(e.codes[:], docs)
 	e.writer.AddAll(docs, tfs, e.codes[:len(docs)])

@@ -9,10 +9,11 @@ import (
 	"github.com/riffle-search/riffle/internal/format"
 )
 
-// ErrFormat matches the error of a segment that another version of riffle wrote, in a format that this one does not read.
+// ErrFormat matches the error of a segment in a format of another riffle version that this one does
+// not read.
 var ErrFormat = format.Err
 
-// meta is the value of kindMeta. A field's number is its place in the list. A text is its length
+// meta is the value of kindMeta. A field's number is its index in the list. A text is its length
 // (varint) and its bytes.
 //
 //	writer     text    the release of riffle that wrote the segment
@@ -29,9 +30,9 @@ var ErrFormat = format.Err
 //	  flags    byte    1: norms are kept, 2: they are sparse
 //	  docs, terms, postings, tokens   varint each
 //
-// Later versions begin with writer and features, too. Up to version 5 there is neither, and
-// version 4 has no sparse norms. A flag or an order that a build does not know is a required feature
-// that it lacks, as of version 6; new ones come as features, which have better names.
+// Later versions begin with writer and features, too. Versions up to 5 have neither, and version 4
+// has no sparse norms. Since version 6, an unknown flag or order is a required feature that the
+// build lacks. New ones should be features, which have better names.
 type meta struct {
 	version  byte
 	writer   string    // empty before featureVersion
@@ -42,7 +43,7 @@ type meta struct {
 	order    Order
 	lists    uint32
 	fields   []FieldInfo
-	sparse   []bool // of the same fields: their norms are documents and codes, as many as FieldInfo.Docs says
+	sparse   []bool // of the same fields: norms are documents and codes, as many as FieldInfo.Docs says
 }
 
 const (
@@ -53,7 +54,7 @@ const (
 	fieldSparse = 2
 
 	maxDocs      = 1 << 31 // documents are numbered below it
-	maxFields    = 1 << 31 // and so are fields
+	maxFields    = 1 << 31 // fields are numbered below it, too
 	maxOldFields = 1 << 16 // up to oldFieldVersion
 )
 
@@ -94,8 +95,8 @@ func appendOrder(dst []byte, o Order) []byte {
 	return append(dst, byte(o.BM25.IDF))
 }
 
-// openMeta unseals and decodes the meta value. Unlike other values it may be of
-// another version, which is ErrFormat and no corruption.
+// openMeta unseals and decodes the meta value. Unlike other values it may be of another version,
+// which is ErrFormat and not corruption.
 func openMeta(value []byte) (*meta, error) {
 	version, payload, err := checkSeal(value)
 	if err != nil {
@@ -162,7 +163,7 @@ func (d *decoder) order(m *meta) Order {
 	return o
 }
 
-// field reads a field, which may have some flags, and whether its norms are sparse.
+// field reads a field with known flags, and whether its norms are sparse.
 func (d *decoder) field(m *meta, known byte) (f FieldInfo, sparse bool) {
 	f.Name = string(d.text("field name"))
 	flags := d.flags(m, "flags of a field", known)

@@ -31,7 +31,7 @@ type modelField struct {
 
 type posting struct{ doc, tf uint32 }
 
-// document turns a document of the model into one for Memory.Add.
+// document converts a document of the model for Memory.Add.
 func (d modelDoc) document() Document {
 	doc := Document{ID: d.id, rank: d.rank}
 	if d.stored != "" {
@@ -56,7 +56,7 @@ func (m model) memory() *Memory {
 	return mem
 }
 
-// without leaves documents out.
+// without returns the model without deleted documents.
 func (m model) without(deleted func(doc uint32) bool) model {
 	var left model
 	for i, d := range m {
@@ -67,8 +67,8 @@ func (m model) without(deleted func(doc uint32) bool) model {
 	return left
 }
 
-// field gathers a field: its numbers, its length codes (nil without norms) and
-// its postings by term.
+// field gathers a field: its statistics, its length codes (nil without norms) and its postings by
+// term.
 func (m model) field(name string) (FieldInfo, []uint8, map[string][]posting) {
 	info := FieldInfo{Name: name}
 	codes := make([]uint8, len(m))
@@ -112,9 +112,9 @@ func (m model) fieldNames() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// randomModel makes a segment of n documents. Some terms are in nearly every
-// document (long lists), some in one; some fields keep no lengths; one is seldom; ids share
-// prefixes; some documents have no field at all.
+// randomModel makes a segment of n documents. Some terms are in nearly every document (long lists),
+// some in one. Some fields keep no lengths, and one is rare. Ids share prefixes. Some documents
+// have no field at all.
 func randomModel(rng *rand.Rand, n int, prefix string) model {
 	m := make(model, n)
 	withRank, withStored := rng.IntN(2) == 0, rng.IntN(3) > 0
@@ -156,8 +156,7 @@ func randomField(rng *rand.Rand, name string, n int) modelField {
 	return f
 }
 
-// requireEqual fails the test unless r says of every document, field, term and
-// id just what the model says.
+// requireEqual fails the test unless r agrees with the model on every document, field, term and id.
 func requireEqual(t testing.TB, m model, r Reader) {
 	t.Helper()
 	if int(r.Docs()) != len(m) {
