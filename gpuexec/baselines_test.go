@@ -7,7 +7,7 @@ import (
 	"github.com/riffle-search/riffle/gpuexec"
 )
 
-// TestBaselinesAreBrought: the papers' own methods run with their kernels or not at all.
+// TestBaselinesAreBrought: the papers' own methods need their kernels, and refuse to run without.
 func TestBaselinesAreBrought(t *testing.T) {
 	dev := openDevice(t, 0, 32<<20)
 	defer dev.Close()

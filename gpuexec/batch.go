@@ -7,20 +7,20 @@ import (
 	"github.com/riffle-search/riffle/gpuexec/listcache"
 )
 
-// A batch is some plans on their way to the device and back. Its memory is used again.
+// A batch is plans on their way to the device and back. Its memory is reused.
 type batch struct {
 	algorithm Algorithm
 	shape     Shape
 	arena     uint64 // address
 
-	resultRoom int // bytes of results that the host has room for
+	resultRoom int // bytes of results that fit on the host
 
 	queries   []query
 	parts     []part     // of all queries
 	terms     []partTerm // of all parts
 	kMost     int
 	listsMost int  // of any part
-	settles   bool // there are plans of mode AndOr
+	settles   bool // some plans have mode AndOr
 	lists     lists
 
 	found      []*knownList // scratch memory
@@ -29,18 +29,18 @@ type batch struct {
 	flat       flattenings
 	work       work
 	tileRoom   int // keys in the pool of a thread block that works on a tile
-	poolRoom   int // in that of any other
+	poolRoom   int // keys in the pool of any other
 	results    results
 	tileBounds span         // of lists, to be cleared
 	seeds      [passes]span // to be cleared
-	states     span         // as they are at first, to be moved to the results
+	states     span         // the initial states, to be moved to the results
 	common     devBatch
 	passes     [passes]uint64 // addresses of a devBatch each
 	byWindows  bool
 	windowed   windowed
 }
 
-// work is what kernels go through.
+// work is the work of the kernels.
 type work struct {
 	tilesMost uint32 // of any part
 	tiles     uint32 // of all parts
@@ -48,7 +48,7 @@ type work struct {
 	and, or   tileCounts
 }
 
-// tileCounts are the tiles of some parts, by what goes through them.
+// tileCounts are the tiles of some parts, by whether kernels score them whole or by strips.
 type tileCounts struct{ whole, strips uint32 }
 
 func (c *tileCounts) add(strips bool, n uint32) {
@@ -74,7 +74,7 @@ const (
 	passes
 )
 
-// forget lets go of the caller's data.
+// forget drops references to the caller's data.
 func (b *batch) forget() {
 	clear(b.queries)
 	b.placed.forget()
@@ -95,8 +95,8 @@ func (b *batch) begin() {
 	b.flat.begin()
 }
 
-// fill writes all structs of the batch but what place knows. It reports false when they do not fit. Batches are filled
-// and placed in the order in which they run.
+// fill writes all structs of the batch except those that place writes. It reports false when they
+// do not fit. Batches are filled and placed in the order in which they run.
 func (b *batch) fill() bool {
 	b.placed.columns.begin()
 	b.flat.flats.begin(b.lists.known.cleared.Load())
@@ -121,7 +121,7 @@ func (b *batch) fill() bool {
 		b.common.heaps = s.keep(8 * b.kMost * b.shape.RangeThreads * b.shape.rangeBlocks(len(b.queries)))
 	}
 	b.fillPasses()
-	if s.full || b.roomFor(0) > s.free() || // what lists need is copied as far as it fits
+	if s.full || b.roomFor(0) > s.free() || // lists are copied as far as they fit
 		b.results.bytes > b.resultRoom || uint64(b.work.tilesMost)*uint64(len(b.parts)) >= 1<<31 {
 		b.placed.undo()
 		return false
@@ -129,19 +129,19 @@ func (b *batch) fill() bool {
 	return true
 }
 
-// roomFor is how many bytes place needs beside those of so many pieces of lists.
+// roomFor is how many bytes place needs in addition to those of the pieces of lists.
 func (b *batch) roomFor(pieces int) int {
 	bytes, moves := b.lists.tablesRoom()
 	bytes += wholeRows(len(b.lists.entries) * int(unsafe.Sizeof(devFlattening{})))
 	return bytes + wholeRows((len(b.placed.moves)+moves+pieces)*int(unsafe.Sizeof(devMove{})))
 }
 
-// leastRoom is room for candidates beside twice k. When tiles have more at once, what there is of them is cut to k,
-// and the others follow.
+// leastRoom is room for candidates in addition to twice k. When tiles find more at once, those
+// found are cut to k, and the others follow.
 const leastRoom = 128
 
-// poolRoomFor is how many keys the pool of a thread block must hold that does not work on a tile: what its warps or threads
-// find at once (pool.cuh).
+// poolRoomFor is the size, in keys, of the pool of a thread block that does not work on a tile. It
+// must hold what the block's warps or threads find at once (pool.cuh).
 func (b *batch) poolRoomFor(k int) int {
 	least := max(2*k+poolSlack, k+b.shape.RangeThreads, 4*b.shape.LeadThreads)
 	room := 32
@@ -151,7 +151,7 @@ func (b *batch) poolRoomFor(k int) int {
 	return room
 }
 
-// fillQueries writes queries, parts and terms, and the states to begin with.
+// fillQueries writes queries, parts and terms, and the initial states.
 func (b *batch) fillQueries() (parts, queries uint64) {
 	devParts, parts := put[devPart](&b.staging, len(b.parts))
 	queries = b.putQueries(parts)
@@ -159,7 +159,7 @@ func (b *batch) fillQueries() (parts, queries uint64) {
 	return parts, queries
 }
 
-// putQueries writes queries, whose parts are at an address, and the states to begin with.
+// putQueries writes queries, whose parts are at an address, and the initial states.
 func (b *batch) putQueries(parts uint64) (queries uint64) {
 	s := &b.staging
 	devQueries, queries := put[devQuery](s, len(b.queries))
@@ -260,15 +260,15 @@ func (b *batch) fillPasses() {
 	}
 }
 
-// queue makes an empty queue with room for so many tiles.
+// queue makes an empty queue with room for the given number of tiles.
 func (b *batch) queue(items uint32) (address uint64) {
 	queue, address := put[devQueue](&b.staging, 1)
 	queue[0].items = b.staging.keep(int(unsafe.Sizeof(devItem{})) * int(items))
 	return address
 }
 
-// place has the cache say where all pieces lie, writes those that must be copied behind the structs, and
-// the moves behind them. It reports whether all lists can be used.
+// place asks the cache where all pieces lie. It writes those that must be copied behind the
+// structs, and the moves behind them. It reports whether all lists can be used.
 func (b *batch) place(cache *listcache.Cache, leave bool) (usable bool) {
 	s := &b.staging
 	b.lists.tables.begin()

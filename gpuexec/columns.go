@@ -2,23 +2,24 @@ package gpuexec
 
 import "unsafe"
 
-// columns are the values of a segment's documents that are on the device from batch to batch: length codes, accepted
-// documents, ranks, tails. There are few, they are large, and nearly every query needs them.
+// columns are values of a segment's documents that stay on the device: length codes, accepted
+// documents, ranks, tails. They are few and large, and nearly every query needs them.
 //
-// A column is known by where it lies in the host's memory, and kept alive, so that nothing else can
-// ever lie there. It is taken in when it comes a second time: the documents that a query's own filter
-// accepts come once. When there is no more room, all are given up and taken in anew.
+// A column is identified by its address in the host's memory. It is kept alive, so that nothing
+// else can have that address. It is admitted when it comes a second time, since the documents that
+// a query's own filter accepts come once. When the memory is full, all columns are dropped and
+// admitted anew.
 type columns struct {
 	address uint64 // of the part of the arena
 	row     uint32
 	rows    uint32
 	used    uint32
 	placed  map[columnKey]uint32 // rows from row on
-	seen    map[uintptr]int      // lengths of columns that have come once
-	full    bool                 // one has found no room
+	seen    map[uintptr]int      // lengths of columns that came once
+	full    bool                 // one found no room
 }
 
-// A columnKey tells columns apart.
+// A columnKey identifies a column.
 type columnKey struct {
 	data unsafe.Pointer
 	n    int
@@ -30,7 +31,7 @@ type placedColumn struct {
 	address uint64
 }
 
-// seenMost bounds what is remembered of columns that came once.
+// seenMost bounds how many columns that came once are remembered.
 const seenMost = 1 << 12
 
 // begin is called before a batch is filled.
@@ -49,7 +50,7 @@ func (c *columns) find(key columnKey) (address uint64, ok bool) {
 	return c.address + uint64(row)*rowBytes, ok
 }
 
-// take gives a column a place, if it is to have one.
+// take gives a column a place if it should have one.
 func (c *columns) take(key columnKey, rows uint32) (row uint32, address uint64, ok bool) {
 	at := uintptr(key.data)
 	if c.seen[at] != key.n {
@@ -66,17 +67,17 @@ func (c *columns) take(key columnKey, rows uint32) (row uint32, address uint64, 
 	return c.row + row, c.address + uint64(row)*rowBytes, true
 }
 
-// forget gives up a column that was taken in but has not been copied.
+// forget removes a column that was admitted but has not been copied.
 func (c *columns) forget(key columnKey) { delete(c.placed, key) }
 
-// placedColumns are the columns and impact tables of a batch, each there once.
+// placedColumns are the columns and impact tables of a batch, each once.
 type placedColumns struct {
 	columns   *columns
 	staging   *staging
 	addresses map[columnKey]uint64
 	recent    [2]placedColumn // the last column and the last table, which most lists share
-	taken     []columnKey     // by columns, with this batch
-	moves     []devMove       // from the staging to where columns stay, and of the pieces of lists
+	taken     []columnKey     // columns that this batch admits
+	moves     []devMove       // from the staging to the places of columns, and of the pieces of lists
 }
 
 func (c *placedColumns) begin(s *staging) {
@@ -87,21 +88,21 @@ func (c *placedColumns) begin(s *staging) {
 	}
 }
 
-// undo gives up what has been taken in: the batch does not run.
+// undo removes what was admitted, because the batch does not run.
 func (c *placedColumns) undo() {
 	for _, key := range c.taken {
 		c.columns.forget(key)
 	}
 }
 
-// forget lets go of the caller's data.
+// forget drops references to the caller's data.
 func (c *placedColumns) forget() {
 	clear(c.addresses)
 	clear(c.recent[:])
 	clear(c.taken)
 }
 
-// column makes values of a segment's documents be on the device, once for a batch.
+// column puts values of a segment's documents on the device, once for a batch.
 func column[T any](c *placedColumns, values []T) (address uint64) {
 	if len(values) == 0 {
 		return 0
@@ -117,7 +118,7 @@ func column[T any](c *placedColumns, values []T) (address uint64) {
 	if !known {
 		address = putAll(c.staging, values)
 		from, rows := c.staging.rowOf(address), uint32(wholeRows(len(values)*int(unsafe.Sizeof(values[0])))/rowBytes)
-		if !c.staging.full { // else it is not brought
+		if !c.staging.full { // otherwise it is not copied
 			if row, place, ok := c.columns.take(key, rows); ok {
 				address = place
 				c.taken = append(c.taken, key)
@@ -130,7 +131,8 @@ func column[T any](c *placedColumns, values []T) (address uint64) {
 	return address
 }
 
-// norms is where the length codes of a term's documents are, the first docs of them; 0 when there are none.
+// norms is the address of the length codes of a term's documents, the first docs of them; 0 if
+// there are none.
 func (c *placedColumns) norms(t *term, docs uint32) (address uint64) {
 	if t.Norms == nil {
 		return 0
@@ -157,10 +159,10 @@ func (c *placedColumns) table(of *term, _ uint32) (address uint64) {
 	return address
 }
 
-// moveRows is how many rows one move has at most: a warp does a move.
+// moveRows is the most rows of one move: a warp does a move.
 const moveRows = 1 << 12
 
-// addMoves appends the moves of so many rows.
+// addMoves appends the moves of the given number of rows.
 func addMoves(moves []devMove, from, to, rows uint32) []devMove {
 	for done := uint32(0); done < rows; done += moveRows {
 		moves = append(moves, devMove{from: from + done, to: to + done, rows: min(moveRows, rows-done)})

@@ -5,7 +5,8 @@ import (
 	"unsafe"
 )
 
-// TestColumnWithoutRoom: a column that found no room in its batch has not been brought, and is not said to be there.
+// TestColumnWithoutRoom: a column that found no room in its batch was not copied, and is not
+// considered resident.
 func TestColumnWithoutRoom(t *testing.T) {
 	values := make([]uint8, 1000)
 	key := columnKey{unsafe.Pointer(&values[0]), len(values)}

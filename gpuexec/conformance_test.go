@@ -21,17 +21,17 @@ import (
 // small is a shape for small indexes on a slow emulator: many tiles, few threads.
 var small = gpuexec.Shape{TileShift: 8, TileThreads: 64, LeadThreads: 64, RangeThreads: 32, StageLengths: 5, StripPostings: -1, WindowTiles: 16, Multiprocessors: 1}
 
-// batchBytes is the memory of a batch in tests, where three are under way.
+// batchBytes is the memory of a batch in tests, of which three run at a time.
 const batchBytes = 8 << 20
 
-// columnBytes is so little that columns are given up now and then.
+// columnBytes is small enough that columns are dropped now and then.
 const columnBytes = 256 << 10
 
 // flatBytes is enough for the lists of small indexes.
 const flatBytes = 16 << 20
 
-// open returns an executor on device n of the machine, which may be an emulated one, with a cache of so many
-// bytes.
+// open returns an executor on device n of the machine, which may be emulated, with a cache of that
+// many bytes.
 func open(t testing.TB, n int, cacheBytes int64, o gpuexec.Options) *gpuexec.Executor {
 	t.Helper()
 	return openShaped(t, n, cacheBytes, o, small)
@@ -46,7 +46,8 @@ func openShaped(t testing.TB, n int, cacheBytes int64, o gpuexec.Options, shape 
 	return openSized(t, n, columnBytes+o.FlatBytes+cacheBytes, o)
 }
 
-// openSized returns an executor on device n with so many bytes of memory beside that of its batches.
+// openSized returns an executor on device n with that many bytes of memory in addition to its
+// batches'.
 func openSized(t testing.TB, n int, bytes int64, o gpuexec.Options) *gpuexec.Executor {
 	t.Helper()
 	dev := openDevice(t, n, 3*batchBytes+bytes)
@@ -63,7 +64,7 @@ func openSized(t testing.TB, n int, bytes int64, o gpuexec.Options) *gpuexec.Exe
 	return x
 }
 
-// openDevice opens device n with so many bytes of memory. The caller closes it.
+// openDevice opens device n with that many bytes of memory. The caller closes it.
 func openDevice(t testing.TB, n int, bytes int64) *device.Device {
 	t.Helper()
 	dev, err := device.Open(n, device.Options{MemoryBytes: bytes})
@@ -76,20 +77,21 @@ func openDevice(t testing.TB, n int, bytes int64) *device.Device {
 	return dev
 }
 
-// A composed executor has the CPU finish what the device leaves open, as the engine does.
+// A composed executor lets the CPU finish what the device leaves open, as the engine does.
 type composed struct {
 	*gpuexec.Executor
 	whole, partial, refused *int // answers
 	flatRefused             *int
-	unread                  *int // answers with hits for which no block is said to have been decoded
+	unread                  *int // answers with hits that report no decoded block
 }
 
 func compose(x *gpuexec.Executor) composed {
 	return composed{x, new(int), new(int), new(int), new(int), new(int)}
 }
 
-// Prunes is not asked of ranges here: in an index this small each has a handful of documents, of which its own
-// k best are never found before its end. TestRangesSkip asks it of longer lists.
+// Prunes does not require it of ranges here. In such a small index each range has a handful of
+// documents, so it finds its own k best only at its end. TestRangesSkip requires it on longer
+// lists.
 func (c composed) Prunes() bool {
 	return c.Executor.Prunes() && !strings.HasPrefix(c.Name(), "gpu/ranges-")
 }
@@ -142,8 +144,8 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// A batching executor gives lists keys, so that they are cached, and runs each plan in a batch with those
-// before it, whose answers must not change.
+// A batching executor gives lists keys, so that they are cached. It runs each plan in a batch with
+// preceding ones, whose answers must not change.
 type batching struct {
 	composed
 	keys  map[*postings.List]uint64
@@ -157,10 +159,10 @@ func newBatching(x *gpuexec.Executor) *batching {
 	return &batching{composed: compose(x), keys: map[*postings.List]uint64{}}
 }
 
-// checkRounds is how many random indexes are enough where many settings are tried.
+// checkRounds is how many random indexes suffice where many settings are tried.
 const checkRounds = 200
 
-// companions is how many plans run beside the one at hand.
+// companions is how many plans run along with the current one.
 const companions = 6
 
 func (b *batching) TopK(ctx context.Context, p *exectest.Plan) (blockmax.TopK, error) {
@@ -198,8 +200,8 @@ func (b *batching) TopK(ctx context.Context, p *exectest.Plan) (blockmax.TopK, e
 	return top, nil
 }
 
-// TestCaches runs batches with caches from nothing to all that is needed, where what a list lacks is copied, or
-// left to the CPU.
+// TestCaches runs batches with caches of sizes from zero to everything. What a list lacks is
+// copied, or left to the CPU.
 func TestCaches(t *testing.T) {
 	sizes := []int64{0, 4 << 10, 16 << 10, 64 << 10, 32 << 20}
 	if testing.Short() {
@@ -227,11 +229,11 @@ func TestCaches(t *testing.T) {
 	}
 }
 
-// strips are the algorithms that go by strips of flat lists.
+// strips are the algorithms that score flat lists by strips.
 var strips = []gpuexec.Algorithm{gpuexec.Exhaustive, gpuexec.BMW, gpuexec.MaxScore}
 
-// TestFlat has lists become flat, all or as many as there is little room for, among short ones that stay as they are; and with
-// a cache that lets go of most blocks.
+// TestFlat makes lists flat, all or as many as fit, among short ones that stay as they are. It also
+// runs with a cache that evicts most blocks.
 func TestFlat(t *testing.T) {
 	for _, a := range strips {
 		for _, sizes := range []struct{ flats, cache int64 }{{flatBytes, 32 << 20}, {16 << 10, 32 << 20}, {flatBytes, 64 << 10}} {
@@ -257,7 +259,7 @@ func TestFlat(t *testing.T) {
 	}
 }
 
-// TestMissing has extents missing at random, or all of them, whatever the algorithm.
+// TestMissing loses random extents, or all of them, with every algorithm.
 func TestMissing(t *testing.T) {
 	for _, a := range all {
 		for _, share := range []int{1, 4, 10} {
@@ -279,7 +281,7 @@ func TestMissing(t *testing.T) {
 
 // TestDevices spreads plans over several devices, each with its own cache.
 func TestDevices(t *testing.T) {
-	t.Setenv("RIFFLE_EMULATOR_DEVICES", "3") // a machine with GPUs has as many as it has
+	t.Setenv("RIFFLE_EMULATOR_DEVICES", "3") // a machine with GPUs ignores this
 	list, err := device.List()
 	if err != nil {
 		t.Skip(err)
@@ -296,7 +298,7 @@ func TestDevices(t *testing.T) {
 	}
 }
 
-// A spreading executor gives each plan to another device.
+// A spreading executor gives consecutive plans to different devices.
 type spreading struct {
 	devices []*batching
 	next    int

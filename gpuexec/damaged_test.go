@@ -12,8 +12,9 @@ import (
 	"github.com/riffle-search/riffle/internal/exectest"
 )
 
-// TestDamaged: plans whose lists are damaged are refused, time and again, and others of their batch are answered. One list has a
-// payload that is not of its directory, in an extent of many that are copied; another names documents that the segment lacks.
+// TestDamaged: plans with damaged lists are refused every time, and the other plans of their batch
+// are answered. One list has a payload that does not match its directory, in one of many copied
+// extents. Another names documents that the segment lacks.
 func TestDamaged(t *testing.T) {
 	const docs = 200_000
 	c := newCollection(docs, []float64{0.3, 0.3, 0.3, 0.05})
@@ -47,7 +48,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// brokenTerm writes over a block in the middle of a list.
+// brokenTerm overwrites a block in the middle of a list.
 func brokenTerm(t *testing.T, term blockmax.Term) blockmax.Term {
 	t.Helper()
 	rows, err := term.List.Payload(term.List.Blocks() / 2)

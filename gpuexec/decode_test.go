@@ -54,7 +54,7 @@ func newDecoder(t testing.TB, bytes int64) *decoder {
 	return d
 }
 
-// decode gives the documents and frequencies of a list as the device sees them.
+// decode returns the documents and frequencies of a list as the device decodes them.
 func (d *decoder) decode(l *postings.List) (docs, freqs []uint32) {
 	args, at := d.put(l)
 	m := d.dev.Memory()
@@ -70,7 +70,7 @@ func (d *decoder) decode(l *postings.List) (docs, freqs []uint32) {
 	return words[(args.docs-kept)/4:][:l.Count], words[(args.freqs-kept)/4:][:l.Count]
 }
 
-// do has the device do work, and waits for it.
+// do runs work on the device, and waits for it.
 func (d *decoder) do(work func(*device.Queue)) {
 	d.t.Helper()
 	err := d.dev.Do(func(q *device.Queue) {
@@ -85,7 +85,7 @@ func (d *decoder) do(work func(*device.Queue)) {
 	}
 }
 
-// put brings a list to the device, and returns the argument of decode_list and where in its memory it is.
+// put copies a list to the device. It returns the argument of decode_list and its offset in memory.
 func (d *decoder) put(l *postings.List) (_ devDecoding, at int64) {
 	s := &d.staging
 	s.begin()
@@ -117,7 +117,7 @@ func (d *decoder) put(l *postings.List) (_ devDecoding, at int64) {
 	return args[0], int64(address - m.Address)
 }
 
-// check holds what the device decodes against the list's cursor.
+// check compares what the device decodes with the list's cursor.
 func (d *decoder) check(l *postings.List) error {
 	docs, freqs := d.decode(l)
 	var c postings.Cursor
@@ -157,7 +157,7 @@ func TestDecodeWidths(t *testing.T) {
 				freqs[i] = max(1, uint32(rng.Uint64()&(1<<width-1)))
 			}
 			gaps[0] = min(uint32(1)<<max(0, width-1), 1<<29) + 1
-			freqs[n/2] = max(1, uint32(1)<<max(0, width-1)) // and so as wide as that
+			freqs[n/2] = max(1, uint32(1)<<max(0, width-1)) // this frequency requires the width
 			if err := d.check(build(postings.Builder{}, gaps, freqs)); err != nil {
 				t.Fatalf("width %d, %d postings: %v", width, n, err)
 			}

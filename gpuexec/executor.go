@@ -15,45 +15,49 @@ import (
 	"github.com/riffle-search/riffle/gpuexec/listcache"
 )
 
-// Options of New. The zero value takes the defaults.
+// Options of New. Zero values stand for the defaults.
 type Options struct {
 	Algorithm Algorithm
 
-	// Cache says what is kept on the device from batch to batch. Its Region is set by New: all
-	// memory that is not for batches. NoCache gives it none.
+	// Cache decides which lists are cached on the device. New sets its Region to all memory that is
+	// not for batches. NoCache gives it none.
 	Cache   listcache.Config
 	NoCache bool
 
-	// Leave has extents that are not on the device left to the CPU, instead of copied for one batch.
+	// Leave leaves extents that are not resident to the CPU, instead of copying them for one batch.
 	Leave bool
 
-	// ColumnBytes is the memory for length codes, accepted documents and ranks of documents. The default is a
+	// ColumnBytes is the memory for length codes, accepted documents and ranks. The default is a
 	// sixteenth of the device's memory. What does not fit is copied with every batch.
 	ColumnBytes int64
 
-	// FlatBytes is the memory for lists in the form that is scored fastest, 4 bytes a posting and some for
-	// directories, beside the blocks that they are made from. Others are decoded by every query that has them. The
-	// default is a quarter of the device's memory; NoFlat makes it 0.
+	// FlatBytes is the memory for flat postings, the form that is scored fastest: 4 bytes a posting
+	// and some for directories, in addition to the blocks that they are made from. Other lists are
+	// decoded by every query that has them. The default is a quarter of the device's memory; NoFlat
+	// makes it 0.
 	FlatBytes int64
 	NoFlat    bool
 
-	// BatchBytes is the memory of one batch, of which three are under way at once. The default is
-	// a sixteenth of the device's memory, at most 1 GiB. Of main memory each takes half as much, pinned.
+	// BatchBytes is the memory of one batch, of which three are under way at a time. The default is
+	// a sixteenth of the device's memory, at most 1 GiB. Each also pins half as much main memory.
 	BatchBytes int64
 
-	// Stream is for lists that are more than the device has room for. Batches go through the documents window by window; what a window lacks
-	// comes from main memory, where lists stay, and all that can matter of it is scored as flat postings. FlatBytes is not used then, nor is Cache but for plans
-	// that do not go by windows: those of mode AndOr, or with more than 32 terms.
+	// Stream is for lists that exceed the memory of the device. They stay in main memory. Batches
+	// process the documents window by window: what a window lacks is copied from main memory, and
+	// all of it that can matter is scored as flat postings. FlatBytes is then ignored. Cache serves
+	// only plans that do not go by windows: those of mode AndOr, or with more than 32 terms.
 	Stream bool
 
-	// WindowBytes is the memory for what windows bring and make flat. The default is 1,650 MiB, at most a quarter of the device's memory.
+	// WindowBytes is the memory for what windows copy and make flat. The default is 1,650 MiB, at
+	// most a quarter of the device's memory.
 	WindowBytes int64
 
-	// HostBytes is how much main memory may be pinned for lists, with Stream: as they are used, a little more than they take on disk. What does not fit is
-	// copied with every batch. The default is 32 GiB.
+	// HostBytes is how much main memory Stream may pin for lists. Memory is pinned as lists are
+	// used, and takes slightly more than on disk. What does not fit is copied with every batch. The
+	// default is 32 GiB.
 	HostBytes int64
 
-	// StaticLists has the lists that stay with Stream be those that Admit has chosen, and no others.
+	// StaticLists restricts the lists that stay with Stream to those that Admit has chosen.
 	StaticLists bool
 
 	Shape Shape
@@ -61,15 +65,17 @@ type Options struct {
 	// Baselines has the kernels of Ranges, RangesWAND, RangesBMW and Rounds: baselines.Kernels. Other algorithms need none.
 	Baselines fs.FS
 
-	// Timed has Times measure how long kernels take, which costs some microseconds a batch; Traced each kernel by itself, one after the other.
+	// Timed makes Times measure how long kernels take, which costs some microseconds a batch.
+	// Traced measures each kernel by itself, one after the other.
 	Timed, Traced bool
 }
 
-// slots is how many batches are under way: while one is computed, the next is copied to the device and the
-// one before it back.
+// slots is how many batches are under way: while one is computed, the next is copied to the device,
+// and the previous one's results are copied back.
 const slots = 3
 
-// MaxMemory is as much memory of a device as rows have numbers for: 64 GiB. More is of no use to an Executor.
+// MaxMemory is the most memory of a device that row numbers can address: 64 GiB. An Executor cannot
+// use more.
 const MaxMemory = rowBytes << 32
 
 // An Executor answers batches of plans on one device. It is safe for concurrent use.
@@ -88,14 +94,14 @@ type Executor struct {
 
 	in, compute, out device.Stream
 
-	mu   sync.Mutex // while a batch is filled and put on the streams: in this order batches run
+	mu   sync.Mutex // held while a batch is filled and put on the streams; it fixes the order in which batches run
 	free chan *slot
 
 	timesMu sync.Mutex
 	times   Times
 }
 
-// A slot is what a batch needs of the host and the device.
+// A slot is the host's and the device's resources for one batch.
 type slot struct {
 	batch   batch
 	memory  device.Memory
@@ -108,8 +114,8 @@ type slot struct {
 	trace   trace
 }
 
-// New prepares a device, which is for this executor alone. Of its memory, what BatchBytes says is for batches; the
-// rest, up to 64 GiB in all, is for lists. Nothing is allocated later.
+// New prepares a device, which only this executor may use. BatchBytes of its memory are for each
+// batch; the rest, up to 64 GiB in all, is for lists. Nothing is allocated later.
 func New(dev *device.Device, o Options) (*Executor, error) {
 	x := &Executor{dev: dev, options: o, free: make(chan *slot, slots)}
 	x.shape = o.Shape
@@ -141,7 +147,7 @@ func New(dev *device.Device, o Options) (*Executor, error) {
 	return x, nil
 }
 
-// divide gives the cache and the slots their memory, and makes what they need of the device.
+// divide divides the memory between cache and slots, and makes what they need of the device.
 func (x *Executor) divide() (err error) {
 	bytes := x.options.BatchBytes
 	columns := x.options.ColumnBytes &^ (device.ArenaAlign - 1)
@@ -153,7 +159,7 @@ func (x *Executor) divide() (err error) {
 			slots, bytes, minBatchBytes, columns, stream, flats, x.memory.Bytes)
 	}
 	if x.options.Stream {
-		// What is left stays for records; the cache has nothing.
+		// The rest is for records; the cache gets nothing.
 		x.windows.place(x.memory.Address+uint64(columns)+uint64(slots*bytes), stream, lists)
 		lists = 0
 	}
@@ -177,7 +183,7 @@ func (x *Executor) divide() (err error) {
 		x.load(q)
 		x.windows.up, x.windows.plan = q.Stream(), q.Urgent(1)
 		x.windows.firstHeads, x.windows.first = q.Event(), q.Event()
-		if x.options.Traced { // one after the other: what runs beside another takes longer
+		if x.options.Traced { // one after the other, since concurrent kernels take longer
 			x.in, x.windows.up, x.windows.plan = x.compute, x.compute, x.compute
 		}
 		for i := range x.windows.thirds {
@@ -203,17 +209,18 @@ func (x *Executor) divide() (err error) {
 	})
 }
 
-// tablesShare is what part of the memory for lists the tables of their extents have: an extent has a head of 320 bytes and
-// some 2 to 4 KB of payload, and takes 16 bytes in a table.
+// tablesShare is the fraction of the memory for lists that the tables of their extents get. An
+// extent has a head of 320 bytes and some 2 to 4 KB of payload, and takes 16 bytes in a table.
 const tablesShare = 128
 
 // minBatchBytes is enough for one query of a few short lists.
 const minBatchBytes = 4 << 20
 
-// Cache is the cache of lists, for its statistics and to drop what no query will ask for again.
+// Cache is the cache of lists. Callers read its statistics and drop lists that no query will use
+// again.
 func (x *Executor) Cache() *listcache.Cache { return x.cache }
 
-// Name says which executor it is: "gpu/maxscore".
+// Name identifies the executor: "gpu/maxscore".
 func (x *Executor) Name() string {
 	if x.options.Algorithm == Auto {
 		return "gpu/" + MaxScore.String()
@@ -224,8 +231,9 @@ func (x *Executor) Name() string {
 // Prunes reports whether blocks that cannot matter are skipped.
 func (x *Executor) Prunes() bool { return x.options.Algorithm.prunes() }
 
-// Run answers plans, in one batch if they fit into its memory, else in several. Answers are parallel to plans.
-// An error is the device's, and says that nothing is answered, or the context's.
+// Run answers plans, in one batch if they fit into its memory, else in several. Answers are
+// parallel to plans. An error means that nothing is answered. It comes from the device or from the
+// context.
 func (x *Executor) Run(ctx context.Context, plans []*Plan) ([]Answer, error) {
 	answers := make([]Answer, len(plans))
 	var taken []int
@@ -245,7 +253,7 @@ func (x *Executor) Run(ctx context.Context, plans []*Plan) ([]Answer, error) {
 	return answers, nil
 }
 
-// divideByWindows says which of some plans go by windows.
+// divideByWindows separates the plans that go by windows from the others.
 func (x *Executor) divideByWindows(plans []*Plan, taken []int) (streamed, others []int) {
 	if !x.options.Stream {
 		return nil, taken
@@ -260,7 +268,7 @@ func (x *Executor) divideByWindows(plans []*Plan, taken []int) (streamed, others
 	return streamed, others
 }
 
-// run answers those plans that taken names, all of which go by windows, or none.
+// run answers the plans that taken names. Either all or none of them go by windows.
 func (x *Executor) run(ctx context.Context, plans []*Plan, taken []int, answers []Answer, byWindows bool) error {
 	if len(taken) == 0 {
 		return nil
@@ -306,11 +314,11 @@ func (x *Executor) run(ctx context.Context, plans []*Plan, taken []int, answers 
 	return nil
 }
 
-// An outcome is what has become of a batch that was to start.
+// An outcome is the result of starting a batch.
 type outcome uint8
 
 const (
-	started outcome = iota // its answers are there with slot.done
+	started outcome = iota // slot.done signals its answers
 	nothing                // no plan can be answered
 	tooBig                 // it needs more memory than a batch has
 	badList                // a list is damaged, or does not fit
@@ -324,8 +332,8 @@ func (o outcome) refusal() error {
 	return errors.New("gpuexec: a list that is damaged or does not fit")
 }
 
-// start makes a batch and puts all its work on the streams. Until there is something that batches share, and that they must
-// do one after another, it holds no lock.
+// start makes a batch and puts all its work on the streams. It takes the lock only for the work
+// that batches share and must do in order.
 func (x *Executor) start(s *slot, plans []*Plan, taken []int, answers []Answer) (_ outcome, err error) {
 	b := &s.batch
 	began := time.Now()
@@ -351,15 +359,15 @@ func (x *Executor) start(s *slot, plans []*Plan, taken []int, answers []Answer) 
 	}
 	became := started
 	if !b.byWindows && !b.place(x.cache, x.options.Leave) {
-		became = badList // what was taken into the cache must be brought there all the same
+		became = badList // what the cache admitted must still be copied
 	}
 	if err = x.dev.Do(func(q *device.Queue) { x.put(q, s, became == started) }); err != nil {
-		x.forgetAll() // what was to be brought may not be there
+		x.forgetAll() // admitted pieces may not have been copied
 	}
 	return became, err
 }
 
-// gather finds out what a batch of plans needs. Those that cannot be answered it refuses.
+// gather finds out what a batch of plans needs. It refuses plans that the device cannot answer.
 func (x *Executor) gather(b *batch, plans []*Plan, taken []int, answers []Answer) {
 	b.begin()
 	x.known.mu.RLock()
@@ -374,15 +382,15 @@ func (x *Executor) gather(b *batch, plans []*Plan, taken []int, answers []Answer
 	}
 }
 
-// forgetAll forgets what lies on the device, after a batch was put on the streams in part, and waits for that part: it
-// still reads the batch's memory.
+// forgetAll forgets what is on the device, after a batch was only partly put on the streams. It
+// waits for that part, which still reads the batch's memory.
 func (x *Executor) forgetAll() {
 	x.cache.Reset()
 	x.columns.full = true
 	x.tables.forget()
 	x.flats.forget()
 	x.windows.residents.forget()
-	_ = x.dev.Do(func(q *device.Queue) { // a device that is lost refuses, and reads nothing any more
+	_ = x.dev.Do(func(q *device.Queue) { // a lost device refuses, and no longer reads anything
 		q.Synchronize(x.in)
 		q.Synchronize(x.windows.up)
 		q.Synchronize(x.windows.plan)
@@ -391,7 +399,7 @@ func (x *Executor) forgetAll() {
 	})
 }
 
-// finish reads the answers of a batch that is done.
+// finish reads the answers of a finished batch.
 func (x *Executor) finish(s *slot, answers []Answer) error {
 	b := &s.batch
 	read := s.results.Bytes()[:b.results.bytes]
@@ -440,8 +448,9 @@ func (x *Executor) Partials(ctx context.Context, plans []*Plan) ([]blockmax.Part
 	return parts, nil
 }
 
-// Resident is how many bytes of the list with a key need not be copied to the device: more than any list has, when it is
-// there as flat postings, which most queries get along with.
+// Resident is how many bytes of the list with a key need not be copied to the device. If the list
+// is resident as flat postings, which suffice for most queries, the result exceeds the size of any
+// list.
 func (x *Executor) Resident(key uint64) int64 {
 	if _, flat := x.flats.keys.Load(key); flat {
 		return math.MaxInt64
@@ -452,5 +461,5 @@ func (x *Executor) Resident(key uint64) int64 {
 	return x.cache.Resident(key)
 }
 
-// Lost is why the device cannot be used any more, or nil.
+// Lost is why the device can no longer be used, or nil.
 func (x *Executor) Lost() error { return x.dev.Lost() }

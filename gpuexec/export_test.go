@@ -1,6 +1,6 @@
 package gpuexec
 
-// Algorithm is the one that was asked for.
+// Algorithm is the requested one.
 func (x *Executor) Algorithm() Algorithm { return x.options.Algorithm }
 
 // StripTiles is how many tiles of flat lists the last batches had.
@@ -13,7 +13,7 @@ func (x *Executor) StripTiles() (n uint32) {
 	return n
 }
 
-// Lose makes those extents missing that lost reports, as if they were not on the device.
+// Lose makes the extents missing that lost reports, as if they were not resident.
 func (x *Executor) Lose(lost func(extent int) bool) {
 	for range slots {
 		s := <-x.free
@@ -22,7 +22,7 @@ func (x *Executor) Lose(lost func(extent int) bool) {
 	}
 }
 
-// ForgetFlats gives all flat lists up, as happens when one has found no room.
+// ForgetFlats drops all flat lists, as happens after one found no room.
 func (x *Executor) ForgetFlats() {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -13,9 +13,9 @@ import (
 	"github.com/riffle-search/riffle/internal/exectest"
 )
 
-// TestFlatTiles has all that a plan can ask of flat lists, in tiles of many documents: filters, ranks, bounds of tails, weights of nearly
-// nothing, pages, totals, and up to more terms than go by strips, some of whose lists are short. The last tile of the largest has
-// strips behind the last document.
+// TestFlatTiles covers all options of plans over flat lists, in tiles of many documents: filters,
+// ranks, bounds of tails, tiny weights, pages, totals, and more terms than strips support, some
+// with short lists. The last tile of the largest has strips behind the last document.
 func TestFlatTiles(t *testing.T) {
 	c := newCollection(70_001, []float64{0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.001, 0.0004, 0.0002, 0.00005, 0.00003})
 	for n := len(c.lists); len(c.lists) < 40; {
@@ -69,7 +69,7 @@ func newRank(docs uint32) (rank, tiles []uint16) {
 	return rank, tiles
 }
 
-// vary asks more of a plan.
+// vary adds options to a plan.
 func vary(t *testing.T, rng *rand.Rand, p *exectest.Plan) {
 	t.Helper()
 	s := &p.Segments[0]

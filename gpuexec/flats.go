@@ -2,37 +2,39 @@ package gpuexec
 
 import "sync"
 
-// flats are lists as flat postings (kernels/flat.cuh) that stay on the device. A list becomes flat when it is there whole and comes
-// again, by a kernel behind those of the batch, for the batches that follow; it stays so when the cache lets go of its blocks,
-// which no query needs that goes by strips: only for others is the cache asked. When there is no more room, all are given up, now
-// and then, and made anew.
+// flats are lists as flat postings (kernels/flat.cuh) that stay on the device. A list is made flat
+// when it is fully resident and recurs. A kernel does this after those of the batch, for later
+// batches. The list stays flat when the cache evicts its blocks, which queries by strips do not
+// need: only other queries request them from the cache. When the memory is full, all flat lists are
+// dropped from time to time, and made anew.
 type flats struct {
 	address    uint64 // of the part of the arena
 	rows       uint32
 	used       uint32
-	generation uint64 // of those that are there
-	full       bool   // one has found no room
-	age        int    // batches since it began anew
-	cleared    uint64 // knownLists.cleared, when it last began
+	generation uint64 // of the current contents
+	full       bool   // one found no room
+	age        int    // batches since the last start from empty
+	cleared    uint64 // knownLists.cleared at that start
 
-	keys sync.Map // of those that are there, for Executor.Resident
+	keys sync.Map // of the current contents, for Executor.Resident
 }
 
-// flatShare: a list is made flat when it has a posting in this many strips or fewer. Of shorter ones the few blocks are as good.
+// flatShare: a list is made flat when it has a posting in this many strips or fewer. A shorter one
+// has few blocks, which are as fast.
 const flatShare = 256
 
-// Flat postings have 16 bits of a document, and a tile has 256 cells: so small and so large it may be, by its shift.
+// Flat postings have 16 bits of a document, and a tile has 256 cells. These bound a tile's shift.
 const minFlatTile, maxFlatTile = 8, 16
 
-// Where a tile has fewer postings than this, what takes longest is going from tile to tile, and strips are
-// best for up to so many hits.
+// Where tiles have fewer postings than sparseTile, moving from tile to tile takes longest. Strips
+// are then best for up to sparseK hits.
 const sparseTile, sparseK = 128, 100
 
-// maxStripTerms is how many terms a part may have that goes by strips: one a lane.
+// maxStripTerms is how many terms a part by strips may have: one a lane.
 const maxStripTerms = 32
 
-// begin is called before a batch is filled, with how often all known lists were forgotten: where their flat postings are is
-// forgotten with them.
+// begin is called before a batch is filled. cleared is how often all known lists were forgotten,
+// and with them where their flat postings are.
 func (f *flats) begin(cleared uint64) {
 	if f.age++; f.full && f.age > tablesAge || f.cleared != cleared {
 		f.forget()
@@ -40,25 +42,25 @@ func (f *flats) begin(cleared uint64) {
 	f.cleared = cleared
 }
 
-// forget gives all up.
+// forget drops everything.
 func (f *flats) forget() {
 	f.used, f.full, f.age = 0, false, 0
 	f.generation++
 	f.keys.Clear()
 }
 
-// has reports whether the postings of a list are there.
+// has reports whether the flat postings of a list are resident.
 func (f *flats) has(k *knownList) bool { return k.flat != 0 && k.flatGeneration == f.generation }
 
-// had reports whether they were there when a batch last had the list. It needs no lock.
+// had reports whether they were resident when a batch last had the list. It needs no lock.
 func (f *flats) had(k *knownList) bool { return k.wasFlat.Load() }
 
-// worth reports whether a list, in a segment of so many tiles, is long enough.
+// worth reports whether a list, in a segment of the given number of tiles, is long enough.
 func (f *flats) worth(k *knownList, tiles uint32) bool {
 	return uint64(k.count)*flatShare >= uint64(tiles)*tileStrips
 }
 
-// A flatLayout says where the parts of a flat list are, in bytes from its beginning, where the postings are.
+// A flatLayout has the byte offsets of the parts of a flat list, which begins with the postings.
 type flatLayout struct {
 	shift, entries uint32 // of the directory
 	first, bound   uint64
@@ -92,7 +94,7 @@ func (f *flats) take(k *knownList, rows uint32) bool {
 	return true
 }
 
-// drop gives up a list that has been given a place, but is not there.
+// drop takes a list's place back before its postings were written.
 func (f *flats) drop(k *knownList) {
 	k.flat = 0
 	f.keys.Delete(k.key)
@@ -107,7 +109,7 @@ type flattenings struct {
 
 func (f *flattenings) begin() { f.structs, f.lists = f.structs[:0], f.lists[:0] }
 
-// add has a list made flat that is on the device whole, if it is not, and worth it.
+// add schedules a fully resident list to be made flat, if it is not yet flat and is worth it.
 func (f *flattenings) add(e *listEntry, shape Shape) {
 	k := e.known
 	if k.key == 0 || shape.TileShift < minFlatTile || shape.TileShift > maxFlatTile || f.flats.has(k) || !f.flats.worth(k, e.tiles) {
@@ -121,7 +123,7 @@ func (f *flattenings) add(e *listEntry, shape Shape) {
 	}
 }
 
-// drop gives up the lists that were to be made flat: no kernel of the batch runs.
+// drop takes back the places of the lists to be made flat: no kernel of the batch runs.
 func (f *flattenings) drop() {
 	for _, k := range f.lists {
 		f.flats.drop(k)
@@ -129,7 +131,7 @@ func (f *flattenings) drop() {
 	f.structs = f.structs[:0]
 }
 
-// putFlats has lists say where their flat postings are.
+// putFlats writes the addresses of flat postings into the structs of their lists.
 func (b *batch) putFlats() {
 	for i := range b.lists.entries {
 		e := &b.lists.entries[i]
@@ -149,8 +151,9 @@ func (b *batch) putFlat(d *devList, e *listEntry) {
 	d.flatFirst, d.flatBound = d.flat+l.first, d.flat+l.bound
 }
 
-// chooseStrips finds the queries that go by strips: one of their lists is flat, those that are not are short, and there are many postings
-// for each hit. Of flat lists that only they have, nobody reads blocks.
+// chooseStrips finds the queries that go by strips: one of their lists is flat, the others are flat
+// or short, and there are many postings for each hit. No query reads the blocks of flat lists that
+// only such queries have.
 func (b *batch) chooseStrips() {
 	for i := range b.queries {
 		b.queries[i].byStrips = b.goesByStrips(&b.queries[i])
@@ -164,7 +167,7 @@ func (b *batch) chooseStrips() {
 		for _, t := range b.terms[pt.from:pt.to] {
 			if e := &b.lists.entries[t.entry]; !strips || !b.flat.flats.has(e.known) {
 				e.read = true
-				e.all = e.all || expected // nobody has found out which extents matter
+				e.all = e.all || expected // the extents that matter were not determined
 			}
 		}
 	}
@@ -172,7 +175,8 @@ func (b *batch) chooseStrips() {
 
 func (b *batch) goesByStrips(q *query) bool { return b.wouldGoByStrips(q, (*flats).has) }
 
-// wouldGoByStrips reports whether a query goes by strips when those lists are flat that has reports.
+// wouldGoByStrips reports whether a query would go by strips if the lists that has reports were
+// flat.
 func (b *batch) wouldGoByStrips(q *query, has func(*flats, *knownList) bool) bool {
 	if !b.algorithm.byStrips() {
 		return false

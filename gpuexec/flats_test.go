@@ -2,7 +2,7 @@ package gpuexec
 
 import "testing"
 
-// TestFlatLayout: the parts of a flat list lie one behind the other, in whole rows.
+// TestFlatLayout: the parts of a flat list lie one after the other, in whole rows.
 func TestFlatLayout(t *testing.T) {
 	shape := Shape{TileShift: 14}
 	for _, test := range []struct{ count, tiles, shift, entries uint32 }{
@@ -24,7 +24,8 @@ func TestFlatLayout(t *testing.T) {
 	}
 }
 
-// TestFlatsGiveUp: lists are made flat as long as there is room; when one has found none, all are given up, after a while.
+// TestFlatsGiveUp: lists are made flat while there is room. Some time after one found none, all are
+// dropped.
 func TestFlatsGiveUp(t *testing.T) {
 	f := flats{address: 1 << 20, rows: 100}
 	var a, b, c knownList
@@ -53,11 +54,12 @@ func TestFlatsGiveUp(t *testing.T) {
 	}
 }
 
-// TestGoesByStrips: only lists that are flat, or short, and many postings for each hit, or few in each of 100 tiles.
+// TestGoesByStrips: lists must be flat or short, with many postings for each hit, or few in each of
+// 100 tiles.
 func TestGoesByStrips(t *testing.T) {
 	for _, test := range []struct {
 		counts []uint32
-		flat   int // how many of them
+		flat   int // how many of them are flat
 		k      int
 		want   bool
 	}{

@@ -11,10 +11,10 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// BenchmarkHost measures what the host does for a batch of 2,048 queries whose lists are all on the device: making the
-// batch (make), and reading its answers (read). Queries and the lengths of lists are those of 25 million documents of the
-// shape of GOV2 (package gov2): 3,359 lists, 557,000 extents. Lists have directories only, since nobody looks at the postings
-// of what is on the device. It needs no device.
+// BenchmarkHost measures the host's work for a batch of 2,048 queries whose lists are all resident:
+// making the batch (make), and reading its answers (read). Queries and the lengths of lists are
+// those of 25 million documents of the shape of GOV2 (package gov2): 3,359 lists, 557,000 extents.
+// Lists have directories only, since the host does not read resident postings. It needs no device.
 func BenchmarkHost(b *testing.B) {
 	load := newHostLoad()
 	for _, a := range []Algorithm{MaxScore, Exhaustive} {
@@ -30,7 +30,7 @@ func BenchmarkHost(b *testing.B) {
 
 const (
 	hostDocs    = 25_000_000
-	hostScale   = 1000 // documents for one that is generated
+	hostScale   = 1000 // documents for each generated one
 	hostQueries = 2048
 )
 
@@ -51,7 +51,7 @@ func newHostLoad() *hostLoad {
 	return h
 }
 
-// directory is a list of so many evenly spread postings, without the postings.
+// directory is a list of count evenly spread postings, without the postings.
 func directory(count int) (*postings.List, *blockmax.Bounds) {
 	blocks := (count + postings.BlockSize - 1) / postings.BlockSize
 	l := &postings.List{
@@ -143,7 +143,7 @@ func (h *host) make(b *testing.B) {
 }
 
 func (h *host) benchMake(b *testing.B) {
-	for range 3 { // until columns and tables are there
+	for range 3 { // until columns and tables are resident
 		h.make(b)
 		h.batch.forget()
 	}
@@ -187,7 +187,8 @@ func (h *host) results() []byte {
 	return read
 }
 
-// BenchmarkPieces measures what the host does for a batch all of whose lists must be copied, since the cache has no memory.
+// BenchmarkPieces measures the host's work for a batch whose lists must all be copied, since the
+// cache has no memory.
 func BenchmarkPieces(b *testing.B) {
 	c := gov2.Generate(gov2.Options{Docs: 500_000, Queries: 300})
 	h := newHost(b, c.Plans(blockmax.Or, 10), Exhaustive)
@@ -204,8 +205,8 @@ func BenchmarkPieces(b *testing.B) {
 	}
 }
 
-// BenchmarkGather measures what a batch costs before the lock when no list is on the device whole: what queries want
-// must be found out.
+// BenchmarkGather measures what a batch costs before the lock when no list is fully resident: the
+// host must find out which extents queries want.
 func BenchmarkGather(b *testing.B) {
 	load := newHostLoad()
 	for _, k := range []int{10, 1000} {

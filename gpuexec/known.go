@@ -9,8 +9,9 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// A knownList is what is remembered of a list from batch to batch: all that a batch needs, unless something of the list must be
-// copied. So the list itself, whose directory is in no processor's cache, is not looked at, nor kept alive.
+// A knownList is what is remembered of a list from batch to batch: all that a batch needs, unless
+// parts of the list must be copied. So a batch need not read the list, whose directory is in no
+// core's cache, nor keep it alive.
 type knownList struct {
 	key     uint64 // blockmax.Term.Key
 	version uint64 // of its bounds
@@ -20,32 +21,32 @@ type knownList struct {
 	last                     uint32   // document
 	heads, extents           []uint32 // rows, for listcache.Need; never changed
 
-	checked []uint64     // bit of each extent that has been found to be sound; nil for a list without a key
+	checked []uint64     // bit of each extent that passed its check; nil for a list without a key
 	in      [slots]place // of the batches under way
-	whole   atomic.Bool  // it was on the device whole when a batch last read its blocks
-	wasFlat atomic.Bool  // its flat postings were there when a batch last had it
+	whole   atomic.Bool  // it was fully resident when a batch last read its blocks
+	wasFlat atomic.Bool  // its flat postings were resident when a batch last had it
 
-	// Its extents, as a table that stays on the device, and its flat postings. Executor.mu guards all that follows.
+	// Its resident table of extents, and its flat postings. Executor.mu guards all that follows.
 	serial     uint64 // of listcache.Placed, when a batch last had it
-	table      uint64 // address; 0 when it is not there
+	table      uint64 // address; 0 if not resident
 	generation uint64 // of tables
 
-	flat           uint64 // address of its flat postings; 0 when they are not there
+	flat           uint64 // address of its flat postings; 0 if not resident
 	flatGeneration uint64 // of flats
 
-	visits   float64 // queries that had it, the older the less (residents)
+	visits   float64 // fading count of queries that had it (residents)
 	admitted uint64  // generation of residents that have room for it
 
 	kept *keptList // its records; records.mu guards it
 }
 
-// A place is where a batch has a list.
+// A place is a list's index in a batch.
 type place struct {
 	batch uint64
 	entry int // in lists.entries
 }
 
-// know reads what is to be known of a list. heads are as many as its extents, or more.
+// know reads what must be remembered of a list. heads has at least one element per extent.
 func (k *knownList) know(t *term, version uint64, heads, extents []uint32) {
 	l := t.List
 	*k = knownList{
@@ -60,7 +61,8 @@ func (k *knownList) know(t *term, version uint64, heads, extents []uint32) {
 	}
 }
 
-// knownLists are the lists with keys that an executor has met. Batches that are made at the same time share them.
+// knownLists are the lists with keys that an executor has met. Concurrently made batches share
+// them.
 type knownLists struct {
 	mu      sync.RWMutex
 	byKey   map[knownKey]*knownList
@@ -70,14 +72,14 @@ type knownLists struct {
 
 type knownKey struct{ key, version uint64 }
 
-// Bounds of what is remembered: some 200 MB. Beyond them all is forgotten and learnt anew.
+// Bounds of what is remembered: some 200 MB. Beyond them all is forgotten and read anew.
 const (
 	knownMost        = 1 << 19
 	knownExtentsMost = 1 << 24
 )
 
-// add takes a list in, unless another batch has done so meanwhile. The caller holds the mutex for reading, and does so again
-// on return.
+// add adds a list, unless another batch has just done so. The caller holds the mutex for reading,
+// before and after the call.
 func (k *knownLists) add(of *knownList) *knownList {
 	k.mu.RUnlock()
 	k.mu.Lock()
@@ -98,7 +100,7 @@ func (k *knownLists) add(of *knownList) *knownList {
 	return of
 }
 
-// A keyless list is known for the time of a batch.
+// A keyless list is known only during one batch.
 type keyless struct {
 	byTerm map[listIdentity]*knownList
 	lists  []*knownList // memory, of which used are in use
@@ -106,7 +108,7 @@ type keyless struct {
 	rows   []uint32
 }
 
-// A listIdentity tells lists without keys apart, under one similarity.
+// A listIdentity identifies a list without a key, under one similarity.
 type listIdentity struct {
 	list   *postings.List
 	bounds *blockmax.Bounds
@@ -119,13 +121,13 @@ func (k *keyless) begin() {
 	}
 }
 
-// take gives memory for a list of so many extents.
+// take returns memory for a list of that many extents.
 func (k *keyless) take(extents int) (*knownList, []uint32) {
 	if k.used == len(k.lists) {
 		k.lists = append(k.lists, new(knownList))
 	}
 	k.used++
-	if extents > cap(k.rows)-len(k.rows) { // what was taken before stays where it is
+	if extents > cap(k.rows)-len(k.rows) { // earlier slices keep the old memory
 		k.rows = make([]uint32, 0, 2*cap(k.rows)+extents)
 	}
 	n := len(k.rows)
@@ -133,7 +135,8 @@ func (k *keyless) take(extents int) (*knownList, []uint32) {
 	return k.lists[k.used-1], k.rows[n:][:extents:extents]
 }
 
-// know returns what is known of the list of a term, nil when the segment lacks the term. The caller holds known.mu for reading.
+// know returns what is known of the list of a term, nil if the segment lacks the term. The caller
+// holds known.mu for reading.
 func (l *lists) know(t *term) *knownList {
 	if t.Bounds == nil {
 		return nil
@@ -171,7 +174,7 @@ func (l *lists) knowKeyless(t *term) *knownList {
 	return known
 }
 
-// headsOf are the rows of so many parts of heads. All lists share them.
+// headsOf returns the rows of n parts of heads. All lists share them.
 func (l *lists) headsOf(n int) []uint32 {
 	if n > len(l.heads) {
 		l.heads = make([]uint32, 2*n)
@@ -184,7 +187,8 @@ func (l *lists) headsOf(n int) []uint32 {
 
 var versionSeed = maphash.MakeSeed()
 
-// versionOf is a number for the similarity that bounds belong to. Most terms of a batch have the same.
+// versionOf is a number for the similarity that bounds belong to. Most terms of a batch have the
+// same.
 func (l *lists) versionOf(t *blockmax.Table) uint64 {
 	if t != l.table {
 		l.table, l.version = t, maphash.Comparable(versionSeed, t.Key())

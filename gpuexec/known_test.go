@@ -2,7 +2,8 @@ package gpuexec
 
 import "testing"
 
-// TestKnownBounded: what is remembered of lists is bounded, and a list that two batches meet at the same time is known once.
+// TestKnownBounded: what is remembered of lists is bounded. A list that two batches meet at the
+// same time becomes known once.
 func TestKnownBounded(t *testing.T) {
 	k := &knownLists{}
 	k.mu.RLock()

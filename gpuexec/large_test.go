@@ -64,8 +64,8 @@ func (c *collection) plan(rng *rand.Rand, mode blockmax.Mode, k, terms int) *exe
 	return p
 }
 
-// TestLarge runs batches of queries for long lists in the shape that a GPU is given, from several goroutines,
-// and holds them against the CPU.
+// TestLarge runs batches of queries for long lists in the shape that a GPU is given, from several
+// goroutines, and compares the answers with the CPU's.
 func TestLarge(t *testing.T) {
 	docs := uint32(150_000)
 	if testing.Short() {
@@ -80,7 +80,7 @@ func TestLarge(t *testing.T) {
 	}
 }
 
-// runWorkers is runLarge of several goroutines at once.
+// runWorkers is runLarge in several goroutines at once.
 func runWorkers(t *testing.T, x *gpuexec.Executor, c *collection, workers int) {
 	t.Helper()
 	var group sync.WaitGroup
@@ -138,8 +138,8 @@ func checkLarge(x *gpuexec.Executor, plans []*exectest.Plan) error {
 	return nil
 }
 
-// TestRangesSkip has ranges go through a dense list beside a rare one whose postings decide: with bounds, most
-// blocks of the dense one are passed over, and without them none.
+// TestRangesSkip runs ranges through a dense list and a rare one whose postings decide. With
+// bounds, most blocks of the dense list are skipped, and without them none.
 func TestRangesSkip(t *testing.T) {
 	c := newCollection(200_000, []float64{0.3, 0.001})
 	p := c.plan(rand.New(rand.NewPCG(8, 8)), blockmax.Or, 1, 2)

@@ -6,17 +6,18 @@ import (
 	"github.com/riffle-search/riffle/gpuexec/device"
 )
 
-// A kernel is a function on the device and how it is laid out.
+// A kernel is a function on the device and its launch parameters.
 type kernel struct {
 	device.Kernel
 	threads int
 	shared  func(b *batch) int // bytes of a block
 
-	asked  int // bytes of shared memory, with which
-	atOnce int // so many blocks are on a multiprocessor at once
+	asked  int // bytes of shared memory for which atOnce holds
+	atOnce int // blocks on a multiprocessor at once
 }
 
-// The largest pool of a thread block that does not work on a tile: for k = 1,000, or rounds of 1,024 threads.
+// The largest pool of a thread block that does not work on a tile: for k = 1,000, or rounds of
+// 1,024 threads.
 const maxPoolRoom = 4096
 
 // load finds all kernels.
@@ -76,7 +77,7 @@ func (x *Executor) load(q *device.Queue) {
 	}
 }
 
-// put puts all work of a batch on the streams: copies to the device, kernels when compute is set, and
+// put puts all work of a batch on the streams: copies to the device, kernels if compute is set, and
 // copies of the results.
 func (x *Executor) put(q *device.Queue, s *slot, compute bool) {
 	b := &s.batch
@@ -105,7 +106,7 @@ func (x *Executor) put(q *device.Queue, s *slot, compute bool) {
 	q.Record(s.done, x.out)
 }
 
-// part is some of the batch's memory.
+// part is a part of the batch's memory.
 func (s *slot) part(of span) device.Memory {
 	at := int64(of.address - s.memory.Address)
 	return s.memory.Slice(at, at+int64(of.bytes))
@@ -126,13 +127,13 @@ func (x *Executor) computeAll(q *device.Queue, s *slot) {
 		x.byTiles(q, s)
 	}
 	x.launch(q, s, "top_k", orRest, len(b.queries))
-	if len(b.flat.structs) > 0 { // for the batches that follow
+	if len(b.flat.structs) > 0 { // for the following batches
 		x.launch(q, s, "flatten", andSeeds, math.MaxInt)
 		x.launch(q, s, "bound_strips", andSeeds, math.MaxInt)
 	}
 }
 
-// byTiles does AND, then OR.
+// byTiles launches AND, then OR.
 func (x *Executor) byTiles(q *device.Queue, s *slot) {
 	b := &s.batch
 	x.visit(q, s, "and_tile", andSeeds, b.work.and)
@@ -153,7 +154,7 @@ func (x *Executor) byTiles(q *device.Queue, s *slot) {
 	x.visit(q, s, or, orSeeds, b.work.or)
 }
 
-// visit goes through tiles: the seeds in one pass, the others in the next.
+// visit launches the kernels for tiles: the seeds in one pass, the others in the next.
 func (x *Executor) visit(q *device.Queue, s *slot, kernel string, seeds int, tiles tileCounts) {
 	if tiles == (tileCounts{}) {
 		return
@@ -168,7 +169,7 @@ func (x *Executor) visit(q *device.Queue, s *slot, kernel string, seeds int, til
 	x.score(q, s, kernel, seeds+1, tiles, math.MaxInt)
 }
 
-// score goes through the queues of a pass, of at most so many tiles each.
+// score launches the kernels for the queues of a pass, each of at most most tiles.
 func (x *Executor) score(q *device.Queue, s *slot, kernel string, pass int, tiles tileCounts, most int) {
 	if tiles.whole > 0 {
 		x.launch(q, s, kernel, pass, min(most, int(tiles.whole)))
@@ -184,7 +185,7 @@ func (x *Executor) score(q *device.Queue, s *slot, kernel string, pass int, tile
 	}
 }
 
-// byRanges does the same as Huang et al. do.
+// byRanges does the same by the method of Huang et al.
 func (x *Executor) byRanges(q *device.Queue, s *slot) {
 	b := &s.batch
 	blocks := x.shape.rangeBlocks(len(b.queries))
@@ -199,7 +200,7 @@ func (x *Executor) byRanges(q *device.Queue, s *slot) {
 	}
 }
 
-// launch runs a kernel on as many blocks as it has work for, but not on more than fit on the device.
+// launch runs a kernel on as many blocks as it has work for, but on no more than fit on the device.
 func (x *Executor) launch(q *device.Queue, s *slot, name string, pass, blocks int) {
 	x.launchOn(q, s, x.compute, name, pass, blocks)
 }

@@ -2,13 +2,13 @@ package gpuexec
 
 //lint:file-ignore U1000 kernels read and write fields that nothing here does.
 
-// The structs that kernels read and write, as kernels/layout.cuh has them, where each is explained. A test
-// holds sizes and offsets equal. Addresses are the device's; 0 is null.
+// The structs that kernels read and write, mirroring kernels/layout.cuh, which explains each. A
+// test compares sizes and offsets. Addresses are the device's; 0 is null.
 
 // Numbers that kernels share.
 const (
-	missingRow    = ^uint32(0)     // the rows of an extent that is not on the device
-	unneededRow   = missingRow - 1 // the same, when it cannot matter
+	missingRow    = ^uint32(0)     // the row of an extent that is not resident
+	unneededRow   = missingRow - 1 // the same, if it cannot matter
 	maxTerms      = 64             // of a plan
 	maxRangeTerms = 16             // of a plan, for Huang's ranges
 	maxK          = 1000
@@ -20,14 +20,14 @@ const (
 	rowBytes = 16
 )
 
-// How the documents of a part are gone through.
+// How kernels traverse the documents of a part.
 const (
 	byOrTiles uint32 = iota
 	byAndTiles
 	byLeadBlocks
 )
 
-// How much bounds are made use of.
+// Which bounds kernels use.
 const (
 	noBounds uint32 = iota
 	listBounds
@@ -61,13 +61,13 @@ type devFlattening struct {
 	shift, entries           uint32
 }
 
-// As kernels count what is to be done.
+// Units in which kernels count work.
 const (
 	sliceUnit  = 16  // blocks
 	boundShare = 64  // entries of a directory
 	fetchUnit  = 256 // rows
 
-	windowCounters = 8 // room for what is counted
+	windowCounters = 8 // room for counters
 )
 
 type devSlice struct {

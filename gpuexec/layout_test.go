@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestLayout holds the structs of this package to the offsets and sizes that layout.cuh
-// states, and has its compilers check, of the same structs.
+// TestLayout compares the structs of this package with the offsets and sizes that layout.cuh
+// states, and lets its compilers check the same structs.
 func TestLayout(t *testing.T) {
 	types := map[string]reflect.Type{
 		"Extent": reflect.TypeFor[devExtent](), "Head": reflect.TypeFor[devHead](), "List": reflect.TypeFor[devList](), "Flattening": reflect.TypeFor[devFlattening](),
@@ -63,7 +63,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// camel is the name in Go of a name in C.
+// camel converts a C name into a Go name.
 func camel(name string) string {
 	words := strings.Split(name, "_")
 	for i, w := range words[1:] {

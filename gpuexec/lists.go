@@ -27,15 +27,15 @@ type lists struct {
 	entries []listEntry
 	structs []devList // of entries, on their way to the device
 	extents int       // of all lists
-	spared  bool      // one has extents that are not on the device, since they do not matter
+	spared  bool      // some extents are not resident because they do not matter
 	doubts  []doubt
 	finders []finder
-	words   []uint64 // behind listEntry.wanted
+	words   []uint64 // memory of listEntry.wanted
 	heads   []uint32
 	needs   []listcache.Need
 	placed  listcache.Batch
 
-	lose func(extent int) bool // of tests: extents that are to be missing
+	lose func(extent int) bool // for tests: extents to treat as missing
 }
 
 type listEntry struct {
@@ -44,11 +44,11 @@ type listEntry struct {
 	address uint64 // of its devList
 	queries int
 	tiles   uint32
-	read    bool     // its blocks are: it needs a directory of tiles. Else only its flat postings are
+	read    bool     // its blocks are read, so it needs a directory of tiles; otherwise only its flat postings are
 	docs    uint32   // of the segment
 	wanted  []uint64 // the extents that matter, unless all do
 	all     bool
-	spared  bool // not all extents are on the device, since they do not matter
+	spared  bool // not all extents are resident, since the others do not matter
 	kept    *keptList
 }
 
@@ -59,14 +59,14 @@ func (l *lists) begin() {
 	l.keyless.begin()
 }
 
-// forget lets go of the caller's data.
+// forget drops references to the caller's data.
 func (l *lists) forget() {
 	clear(l.keyless.byTerm)
 	clear(l.entries)
 	l.table = nil
 }
 
-// add returns the number of the list of a term, whose segment has so many documents and tiles.
+// add returns the number of the list of a term in a segment of the given documents and tiles.
 func (l *lists) add(k *knownList, t *term, docs, tiles uint32) int {
 	in := &k.in[l.slot]
 	if in.batch != l.batch {
@@ -81,8 +81,8 @@ func (l *lists) add(k *knownList, t *term, docs, tiles uint32) int {
 // extents is how many extents a list has.
 func extents(l *postings.List) int { return (l.Blocks() + extentBlocks - 1) / extentBlocks }
 
-// put makes the device's structs of all lists; where their extents are is filled in by putTables. tables and norms are where
-// those of a term are.
+// put makes the device's structs of all lists, except for the addresses of extents, which putTables
+// fills in. tables and norms return the addresses of a term's table and length codes.
 func (l *lists) put(s *staging, arena uint64, tables, norms func(*term, uint32) uint64) (address uint64, blocks int, bounds span) {
 	l.structs, address = put[devList](s, len(l.entries))
 	for i := range l.entries {
@@ -114,8 +114,8 @@ func (l *lists) put(s *staging, arena uint64, tables, norms func(*term, uint32) 
 	return address, blocks, bounds
 }
 
-// ask makes the needs of the batch: of lists whose blocks nobody reads an empty one. rest has the cache bring what no query
-// wants, where there is room.
+// ask makes the needs of the batch. Lists whose blocks are not read get an empty need. rest lets
+// the cache also bring what no query wants, where there is room.
 func (l *lists) ask(leave, rest bool) {
 	l.needs = slices.Grow(l.needs[:0], len(l.entries))[:len(l.entries)]
 	for i := range l.entries {
@@ -135,9 +135,10 @@ func (l *lists) ask(leave, rest bool) {
 	}
 }
 
-// place has the cache say where everything lies, and writes the pieces that must be copied, which take the next rows of
-// the staging, room bytes at most, and the tables of extents. It adds what the device has to move, and reports whether all
-// lists can be used: none is damaged, and all heads have found a place.
+// place asks the cache where everything lies. It writes the pieces that must be copied, which take
+// the next rows of the staging, room bytes at most, and the tables of extents. It appends the
+// device's moves, and reports whether all lists can be used: none is damaged, and all heads have a
+// place.
 func (l *lists) place(s *staging, cache *listcache.Cache, room int, moves []devMove, settled func(*listEntry)) (_ []devMove, usable bool) {
 	region := listcache.Region{First: s.row + uint32(s.used/rowBytes), Rows: uint32(room / rowBytes)}
 	cache.Place(l.needs, region, &l.placed)

@@ -12,9 +12,10 @@ import (
 	"github.com/riffle-search/riffle/internal/exectest"
 )
 
-// TestLost has the device fail between two batches: the first is answered, all others say that it is lost.
+// TestLost lets the device fail between two batches: the first is answered, and all others report
+// the loss.
 func TestLost(t *testing.T) {
-	t.Setenv("RIFFLE_EMULATOR_FAIL", "12") // a device that is real does not fail
+	t.Setenv("RIFFLE_EMULATOR_FAIL", "12") // a real device does not fail
 	c := newCollection(5000, []float64{0.3, 0.1})
 	dev := openDevice(t, 0, 32<<20)
 	defer dev.Close()

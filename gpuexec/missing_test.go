@@ -13,9 +13,10 @@ import (
 	"github.com/riffle-search/riffle/segment"
 )
 
-// TestMissingBesideResident has a tile, documents 20,480 to 24,575, where one extent of a list ends and one that is missing
-// begins. The bounds of the latter's blocks say that it does not matter; the bound of the list in the tile, which a block of
-// the former has, says that it might for its first document. It must not be looked into.
+// TestMissingBesideResident has a tile, documents 20,480 to 24,575, in which a resident extent of a
+// list ends and a missing one begins. The bounds of the missing extent's blocks say that it does
+// not matter. The bound of the list in the tile, which comes from a block of the resident extent,
+// says that it might for its first document. Kernels must not read it.
 func TestMissingBesideResident(t *testing.T) {
 	const docs, lost = 40_960, 3
 	table := blockmax.NewTable(blockmax.DefaultBM25, 1)
@@ -36,7 +37,7 @@ func TestMissingBesideResident(t *testing.T) {
 		case doc >= 21_000 && doc < 21_250:
 			return 30
 		case doc >= 40_000:
-			return 60 // so that another tile is the seed
+			return 60 // makes another tile the seed
 		}
 		return 1
 	})

@@ -15,7 +15,7 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// TestNumbers holds the numbers of this package to those of the same meaning in the source of kernels.
+// TestNumbers compares the numbers of this package with their equivalents in the source of kernels.
 func TestNumbers(t *testing.T) {
 	defaults := Shape{}.withDefaults()
 	want := map[string]uint64{
@@ -71,7 +71,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// evaluate is the value of an expression in C of numbers, and of names that are known.
+// evaluate is the value of a C expression of numbers and known names.
 func evaluate(text string, known map[string]uint64) (uint64, error) {
 	text = regexp.MustCompile(`~0u`).ReplaceAllString(text, "0xffffffff")
 	text = regexp.MustCompile(`\b(\d+)u\b`).ReplaceAllString(text, "$1")

@@ -2,20 +2,20 @@ package gpuexec
 
 import "fmt"
 
-// An Algorithm is a way to answer plans on a device. The answer is the same for all of them.
+// An Algorithm is a way to answer plans on a device. All give the same answer.
 type Algorithm uint8
 
 const (
-	Auto       Algorithm = iota // MaxScore, and for AND the shortest list or tiles, by the lengths of lists
+	Auto       Algorithm = iota // MaxScore; for AND the shortest list or tiles, by the lengths of lists
 	Exhaustive                  // tiles; every posting of every list is scored
-	WAND                        // tiles, dropped by the bounds of lists
-	BMW                         // tiles and blocks, dropped by the bounds of blocks
-	MaxScore                    // the same, and lists that are not essential are only looked into
+	WAND                        // tiles, skipped by the bounds of lists
+	BMW                         // tiles and blocks, skipped by the bounds of blocks
+	MaxScore                    // the same, with lookups only in lists that are not essential
 	Ranges                      // Huang 2017: a thread block a query, a range of documents a thread; OR exhaustive
 	RangesWAND                  // the same with WAND in each range
 	RangesBMW                   // the same with block-max WAND
 	Rounds                      // Wang 2017: AND in rounds along the shortest list, with early termination; OR as MaxScore
-	algorithms                  // how many there are
+	algorithms                  // the number of algorithms
 )
 
 var algorithmNames = [algorithms]string{
@@ -29,19 +29,19 @@ func (a Algorithm) String() string {
 	return fmt.Sprintf("Algorithm(%d)", uint8(a))
 }
 
-// byStrips reports whether tiles of flat lists go strip by strip.
+// byStrips reports whether tiles of flat lists are scored strip by strip.
 func (a Algorithm) byStrips() bool { return a == Auto || a == Exhaustive || a == BMW || a == MaxScore }
 
-// prunes reports whether bounds are made use of.
+// prunes reports whether bounds are used.
 func (a Algorithm) prunes() bool { return a != Exhaustive && a != Ranges }
 
-// byRanges reports whether threads go through ranges of documents on their own.
+// byRanges reports whether each thread traverses a range of documents on its own.
 func (a Algorithm) byRanges() bool { return a >= Ranges && a <= RangesBMW }
 
 // isBaseline reports whether kernels of package baselines are needed.
 func (a Algorithm) isBaseline() bool { return a >= Ranges }
 
-// bounds is which bounds are made use of.
+// bounds is which bounds are used.
 func (a Algorithm) bounds() uint32 {
 	switch a {
 	case Exhaustive, Ranges:
@@ -52,7 +52,7 @@ func (a Algorithm) bounds() uint32 {
 	return blockBounds
 }
 
-// ranges is what ranges.cu shall do for OR.
+// ranges is what ranges.cu does for OR.
 func (a Algorithm) ranges() uint32 {
 	switch a {
 	case RangesWAND:
@@ -63,31 +63,34 @@ func (a Algorithm) ranges() uint32 {
 	return rangeOr
 }
 
-// A Shape says how kernels are laid out over a device. The zero value takes the defaults, which are for
-// an H200; tests take smaller ones, since they run on an emulator.
+// A Shape describes how kernels are laid out on a device. Zero values stand for the defaults, which
+// are for an H200. Tests take smaller ones, since they run on an emulator.
 type Shape struct {
-	// TileShift: a tile has 1<<TileShift documents. The default, 14 (16,384 documents), takes
-	// 64 KiB of shared memory. Tiles of 4,096 documents or more are left to the CPU whole.
+	// TileShift: a tile has 1<<TileShift documents. The default, 14 (16,384 documents), takes 64
+	// KiB of shared memory. Tiles of 4,096 documents or more are left to the CPU whole.
 	TileShift uint32
 
-	// StripPostings: queries over flat lists go strip by strip when those have at least so many postings for each hit that is
-	// asked for; else block by block. On an H200 strips were as fast with 56,000 postings a query and k = 1 to 10, seven times
-	// slower with k = 1,000, and five times faster with 3.7 million and k = 10. The default is 4,096; -1 is none.
+	// StripPostings: queries over flat lists go strip by strip if these have at least this many
+	// postings for each requested hit; else block by block. On an H200 strips were as fast with
+	// 56,000 postings a query and k = 1 to 10, seven times slower with k = 1,000, and five times
+	// faster with 3.7 million and k = 10. The default is 4,096; -1 is none.
 	StripPostings int
 
 	TileThreads  int // threads of a block that works on a tile; 512
 	LeadThreads  int // threads of a block that works on the shortest list of an AND; 128
 	RangeThreads int // P of Huang's ranges, threads of a query; 64, the paper's best
 
-	// StageLengths is how many blocks of postings a tile must have for the length codes of its documents to be
-	// brought to shared memory ahead; 0 for never. It takes two bytes of that for each document of a tile.
+	// StageLengths is how many blocks of postings a tile must have for the length codes of its
+	// documents to be loaded into shared memory in advance; 0 for never. They take two bytes for
+	// each document of a tile.
 	StageLengths uint32
 
-	// WindowTiles is how many tiles of a segment a batch goes through at a time, with Options.Stream: of at least 4,096 documents in all.
-	// The default is 128.
+	// WindowTiles is how many tiles of a segment a window has, with Options.Stream. They must have
+	// at least 4,096 documents in all. The default is 128.
 	WindowTiles int
 
-	// Multiprocessors is how many the device has; blocks of persistent kernels are a multiple.
+	// Multiprocessors is the device's number of them. Persistent kernels have a multiple of it in
+	// blocks.
 	Multiprocessors int
 }
 
@@ -109,45 +112,47 @@ func (s Shape) withDefaults() Shape {
 	return s
 }
 
-// tiles is how many tiles so many documents have.
+// tiles is the number of tiles of a segment with docs documents.
 func (s Shape) tiles(docs uint32) uint32 {
 	return uint32((uint64(docs) + 1<<s.TileShift - 1) >> s.TileShift)
 }
 
-// stripThreads are the threads of a block that goes by strips (kernels/strips.cu), each warp on its own.
+// stripThreads are the threads of a block that works by strips (kernels/strips.cu), each warp on
+// its own.
 const stripThreads = 128
 
-// stripShared is the dynamic shared memory of such a block: for each warp 64 keys, and for each document of a strip a score and a
-// mark.
+// stripShared is the dynamic shared memory of such a block: for each warp 64 keys, and for each
+// document of a strip a score and a mark.
 func (s Shape) stripShared() int {
 	return stripThreads / 32 * (64*8 + 5*max(1<<s.TileShift/tileStrips, 16))
 }
 
-// flatAdders are the warps of a thread block that add the postings of flat lists, tile by tile (kernels/or_flat.cu), flatSlots
-// the chunks that each has on its way. There is one warp more, the scout.
+// flatAdders are the warps of a thread block that add the postings of flat lists, tile by tile
+// (kernels/or_flat.cu). flatSlots are the chunks that each has in flight. One more warp is the
+// scout.
 const flatAdders, flatSlots = 7, 3
 
 const flatThreads = 32 * (flatAdders + 1)
 
-// flatShared is the dynamic shared memory of such a block: keys, jobs (tiles to come), words nobody reads, candidates,
-// and for each document of a tile a score and a bit.
+// flatShared is the dynamic shared memory of such a block: keys, jobs (tiles to come), unread
+// words, candidates, and for each document of a tile a score and a bit.
 func (s Shape) flatShared() int {
 	job := 32 + 32*flatAdders + 16*maxStripTerms
 	return 64*8 + (flatSlots+1)*job + 16 + 4*32 + 2*1024 + 4<<s.TileShift + 4*max(1, 1<<s.TileShift/32)
 }
 
-// groups is how many groups so many blocks of a lead make, one for each warp of a thread block.
+// groups is how many groups the blocks of a lead make, one for each warp of a thread block.
 func (s Shape) groups(blocks uint32) uint32 {
 	warps := uint32(s.LeadThreads / 32)
 	return (blocks + warps - 1) / warps
 }
 
-// rangeBlocks is how many thread blocks work on Huang's ranges of so many queries. Each thread has a heap of
-// its own, so there are only as many as a device runs at once.
+// rangeBlocks is how many thread blocks work on Huang's ranges of that many queries. Each thread
+// has a heap of its own, so there are only as many as a device runs at once.
 func (s Shape) rangeBlocks(queries int) int { return min(queries, 8*s.Multiprocessors) }
 
-// tileShared is the dynamic shared memory of a thread block that works on a tile: the pool, the lists of two tiles, a
-// score for each document, and two bit sets.
+// tileShared is the dynamic shared memory of a thread block that works on a tile: the pool, the
+// lists of two tiles, a score for each document, and two bit sets.
 func (s Shape) tileShared(tileRoom, listRoom int) int {
 	bytes := fixedBytes + 8*tileRoom + 2*tileListBytes*listRoom + 4<<s.TileShift + 2*4*max(1, 1<<s.TileShift/32)
 	if s.StageLengths > 0 {

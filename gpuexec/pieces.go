@@ -9,7 +9,7 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// blocksOf is the first block of extent e, and the one behind its last.
+// blocksOf is the first block of extent e, and the one after its last.
 func blocksOf(l *postings.List, e int) (from, to int) {
 	return e * extentBlocks, min((e+1)*extentBlocks, l.Blocks())
 }
@@ -20,8 +20,8 @@ func extentRows(l *postings.List, e int) uint32 {
 	return l.Off[to-1] + uint32(l.Enc[to-1].Rows(l.BlockLen(to-1))) - l.Off[from]
 }
 
-// A pieceWriter writes the pieces of lists that a batch copies. Several processors do, when there are many: all together are
-// as fast as the link to the device, one is not.
+// A pieceWriter writes the pieces of lists that a batch copies. When there are many, several
+// goroutines share the work: together they saturate the link to the device, which one cannot.
 type pieceWriter struct {
 	lists *lists
 	to    []byte // from row first on
@@ -31,10 +31,11 @@ type pieceWriter struct {
 	damaged []uint64 // keys of lists
 }
 
-// piecesAtOnce is how many pieces a processor takes at a time, some 50 µs of work.
+// piecesAtOnce is how many pieces a goroutine takes at a time, some 50 µs of work.
 const piecesAtOnce = 64
 
-// writePieces writes what the cache wants copied to where rows begin with first. It returns the keys of damaged lists.
+// writePieces writes the pieces to copy into to, which begins at row first. It returns the keys of
+// damaged lists.
 func (l *lists) writePieces(to []byte, first uint32) (damaged []uint64) {
 	w := &pieceWriter{lists: l, to: to, first: first}
 	share(runtime.GOMAXPROCS(0), len(l.placed.Copies), piecesAtOnce, func(_, from, to int) {
@@ -69,8 +70,8 @@ func (w *pieceWriter) write(c listcache.Copy) {
 	}
 }
 
-// isChecked reports whether extent e has been found to be sound. It is, too, in a list that is opened anew: whoever loads
-// a chunk compares its checksum.
+// isChecked reports whether extent e has passed its check. It remains so when the list is opened
+// again, since loading a chunk compares its checksum.
 func (k *knownList) isChecked(e int) bool {
 	return k.checked != nil && atomic.LoadUint64(&k.checked[e/64])>>(e%64)&1 == 1
 }
@@ -81,7 +82,8 @@ func (k *knownList) setChecked(e int) {
 	}
 }
 
-// checkExtent decodes every block of extent e. Kernels trust what they read, so that no damaged byte may get as far.
+// checkExtent decodes every block of extent e. Kernels trust what they read, so no damaged byte may
+// reach them.
 func checkExtent(l *postings.List, e int) error {
 	var values [postings.BlockSize]uint32
 	from, end := blocksOf(l, e)

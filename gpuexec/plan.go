@@ -12,7 +12,7 @@ type Plan = blockmax.Plan
 
 type term = blockmax.Term
 
-// check says why the device cannot answer a plan, whatever the lists are, or returns nil.
+// check returns why the device cannot answer a plan, whatever its lists are, or nil.
 func (x *Executor) check(p *Plan) error {
 	terms := maxTerms
 	if x.options.Algorithm.byRanges() {
@@ -37,19 +37,19 @@ var errDamagedList = errors.New("gpuexec: a damaged list")
 // A query is a plan in a batch.
 type query struct {
 	plan     *Plan
-	answer   int    // where it goes
-	from, to int    // its parts, of the batch's; those of AND first
+	answer   int    // index of its answer
+	from, to int    // range in the batch's parts; those of AND first
 	blocks   int64  // of all lists of all passes
-	need     uint32 // of an OR: what the answer's last hit scores at the least
-	byStrips bool   // kernels/strips.cu goes through its tiles
-	expected bool   // to go by strips, when lists are as they were: which extents matter has not been found out
+	need     uint32 // of an OR: a lower bound on the score of the answer's last hit
+	byStrips bool   // kernels/strips.cu scores its tiles
+	expected bool   // it would go by strips if its lists had not changed, so the extents that matter were not determined
 }
 
 // A part is a query in one segment that has its terms.
 type part struct {
 	query, segment int
 	way            uint32
-	from, to       int // its terms, of the batch's; of an AND, by length
+	from, to       int // range in the batch's terms; those of an AND are sorted by length
 }
 
 // A partTerm is a term of a part.
@@ -59,7 +59,7 @@ type partTerm struct {
 	weight uint32
 }
 
-// add takes a plan into the batch. An error says why the device cannot answer it.
+// add adds a plan to the batch. The error is why the device cannot answer it.
 func (b *batch) add(p *Plan, answer int) error {
 	if !b.find(p) {
 		return errDamagedList
@@ -81,8 +81,8 @@ func (b *batch) add(p *Plan, answer int) error {
 	return nil
 }
 
-// find finds the lists of a plan, segment by segment; nil stands for a term that a segment lacks. It reports false when
-// one is damaged.
+// find looks up the lists of a plan, segment by segment; nil stands for a term that a segment
+// lacks. It reports false if one is damaged.
 func (b *batch) find(p *Plan) bool {
 	b.found = b.found[:0]
 	for i := range p.Segments {
@@ -108,7 +108,7 @@ func (b *batch) addParts(q *query, all bool) {
 	}
 }
 
-// addPart adds a segment of a query, of which these lists have been found.
+// addPart adds a segment of a query, for which find returned these lists.
 func (b *batch) addPart(q *query, s int, found []*knownList, all bool) {
 	seg := &q.plan.Segments[s]
 	has := 0
@@ -144,7 +144,7 @@ func (b *batch) addPart(q *query, s int, found []*knownList, all bool) {
 // listOf is what is known of the list of a part's term.
 func (b *batch) listOf(t partTerm) *knownList { return b.lists.entries[t.entry].known }
 
-// sortByLength puts the shortest list first. Terms are few.
+// sortByLength puts the shortest list first. There are few terms, so it sorts by insertion.
 func (b *batch) sortByLength(terms []partTerm) {
 	for i := 1; i < len(terms); i++ {
 		for j := i; j > 0 && b.listOf(terms[j]).count < b.listOf(terms[j-1]).count; j-- {
@@ -153,11 +153,11 @@ func (b *batch) sortByLength(terms []partTerm) {
 	}
 }
 
-// likeLength is how many times as long as the shortest list of an AND the longest may be for it to go by
-// tiles. Tiles decode all blocks that meet; the blocks of the shortest list lead to single ones.
+// likeLength is the largest ratio of the longest to the shortest list of an AND that goes by tiles.
+// Tiles decode all blocks that meet; the blocks of the shortest list lead to single ones.
 const likeLength = 16
 
-// wayOfAnd chooses how an AND goes, whose terms are in order of length.
+// wayOfAnd chooses the traversal of an AND, whose terms are in order of length.
 func (b *batch) wayOfAnd(terms []partTerm) uint32 {
 	shortest, longest := b.listOf(terms[0]).count, b.listOf(terms[len(terms)-1]).count
 	switch {

@@ -10,8 +10,8 @@ import (
 // baseline is the translation of baselines/name.cu.
 func (x *Executor) baseline(name string) string { return read(x.options.Baselines, name+".ptx") }
 
-// ptx is the translation of kernels/name.cu. Only programs with the tag cuda have it with them (1.3 MB): without,
-// there is no device that could ask for it.
+// ptx is the translation of kernels/name.cu. Only programs with the tag cuda include it (1.3 MB).
+// Others have no device that needs it.
 func ptx(name string) string { return read(ptxFiles, path.Join("kernels", name+".ptx")) }
 
 func read(files fs.FS, name string) string {

@@ -14,8 +14,8 @@ import (
 	"github.com/riffle-search/riffle/gpuexec/baselines"
 )
 
-// TestPTX looks at what the compiler made: floats must round as on the CPU, and the scores that a
-// thread block shares must be added up where they are, by the atomics of shared memory.
+// TestPTX checks the compiler's output: floats must round as on the CPU, and the scores that a
+// thread block shares must be added in place, by the atomics of shared memory.
 func TestPTX(t *testing.T) {
 	texts := map[string]string{}
 	for _, of := range []struct {
@@ -46,7 +46,7 @@ func TestPTX(t *testing.T) {
 	}
 }
 
-// sources are the files of kernels and baselines that end so.
+// sources returns the files of kernels and baselines with the given ending.
 func sources(t *testing.T, end string) (names []string) {
 	for _, room := range []string{"kernels", "baselines"} {
 		some, err := filepath.Glob(room + "/*" + end)
@@ -58,8 +58,8 @@ func sources(t *testing.T, end string) (names []string) {
 	return names
 }
 
-// TestSharedVariables looks whether kernels name all static shared variables to changed_by_others: forgetting one is
-// a fault that the emulator does not show.
+// TestSharedVariables checks that kernels pass all static shared variables to changed_by_others.
+// The emulator does not reveal an omission.
 func TestSharedVariables(t *testing.T) {
 	files := sources(t, ".cu")
 	found := 0

@@ -10,44 +10,45 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// A record is what a batch needs of a list in one window (kernels/layout.cuh, Slice): bounds of strips, a directory of blocks,
-// and the blocks. The host writes those of a list once, to pinned memory that kernels read by themselves, when a batch first has it.
+// A record is what a batch needs of a list in one window (kernels/layout.cuh, Slice): bounds of
+// strips, a directory of blocks, and the blocks. The host writes the records of a list once, when a
+// batch first has it, to pinned memory that kernels read directly.
 type record struct {
-	address    uint64 // in the host's memory, or, of a list without a key, in that of a batch on the device
+	address    uint64 // in the host's memory or, for a list without a key, in a batch's memory on the device
 	rows       uint32
 	blocks     uint32
 	blockSize  uint32
 	lastSize   uint32 // postings of the last block
-	place      uint64 // on the device, as of generation
+	place      uint64 // on the device, valid in generation
 	generation uint64 // of residents
-	slot       int    // and the batch that brings it there
+	slot       int    // and the batch that copies it there
 	batch      uint64
 }
 
-// keptList is a list as records, by window; those without blocks have no rows.
+// keptList is a list as records, by window. Records without blocks have no rows.
 type keptList struct {
 	generation uint64 // of records
 	windows    []record
 	rows       uint64 // of all
 }
 
-// records are the records of lists that the host keeps. There is room for so many bytes, which is pinned as it is needed; when
-// it is used up, all are given up, now and then, and written anew.
+// records are the records of lists that the host keeps. Their memory is bounded, and pinned as it
+// is needed. When it is used up, all are dropped from time to time and written anew.
 type records struct {
 	dev   *device.Device
 	bytes int64 // at most
 
-	// Batches that are under way hold using for reading.
+	// Batches under way hold using for reading.
 	using sync.RWMutex
 
 	mu         sync.Mutex // guards what follows
 	chunks     []device.Pinned
-	chunk      int   // that is being filled
+	chunk      int   // the one being filled
 	used       int64 // bytes of it
 	pinned     int64 // bytes of all
 	generation uint64
-	full       bool // a list has found no room
-	age        int  // batches since it began anew
+	full       bool // a list found no room
+	age        int  // batches since the last start from empty
 }
 
 // chunkBytes is how much memory is pinned at a time.
@@ -74,7 +75,7 @@ func (r *records) begin() {
 
 func (r *records) end() { r.using.RUnlock() }
 
-// take gives memory for so many rows, or nil when there is none. The caller holds mu.
+// take returns memory for that many rows, or nil if there is none. The caller holds mu.
 func (r *records) take(rows uint32) []byte {
 	bytes := int64(rows) * rowBytes
 	if r.chunk < len(r.chunks) && r.used+bytes > r.chunks[r.chunk].Len() {
@@ -95,14 +96,15 @@ func (r *records) pin() bool {
 	}
 	var p device.Pinned
 	if err := r.dev.Do(func(q *device.Queue) { p = q.Pin(bytes) }); err != nil {
-		r.bytes = r.pinned // the system gives no more
+		r.bytes = r.pinned // the system refuses more
 		return false
 	}
 	r.chunks, r.pinned = append(r.chunks, p), r.pinned+bytes
 	return true
 }
 
-// keep writes the records of those lists of a batch that are not kept yet. It reports false when one is damaged.
+// keep writes the records of those lists of a batch that are not kept yet. It reports false if one
+// is damaged.
 func (r *records) keep(b *batch) (sound bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -142,7 +144,7 @@ func (r *records) keep(b *batch) (sound bool) {
 	sound = true
 	for _, w := range all {
 		if w.err != nil {
-			w.kept.generation = ^uint64(0) // it is written anew, and found to be damaged, when it comes again
+			w.kept.generation = ^uint64(0) // the next use writes it anew, and detects the damage
 			sound = false
 		}
 	}
@@ -160,7 +162,7 @@ type recordWriter struct {
 	err   error
 }
 
-// measure finds out how large records are.
+// measure computes the sizes of records.
 func (w *recordWriter) measure() {
 	l := w.term.List
 	width := w.shape.windowDocs()
@@ -180,7 +182,7 @@ func (w *recordWriter) measure() {
 			end = l.Seek(block, uint32(hi)) + 1
 		}
 		if end-1 > block && uint64(l.Last[end-2])+1 >= hi {
-			end-- // it begins behind the window
+			end-- // it begins after the window
 		}
 		r := &w.kept.windows[i]
 		r.blocks, r.blockSize, r.lastSize = uint32(end-block), uint32(l.BlockSize), uint32(l.BlockLen(end-1))
@@ -190,7 +192,7 @@ func (w *recordWriter) measure() {
 	}
 }
 
-// recordLayout is where the parts of a record are, in bytes; bounds are at 0.
+// recordLayout has the offsets of the parts of a record in bytes; bounds are at 0.
 type recordLayout struct{ last, row, encoding, rows int }
 
 func recordParts(blocks, tiles uint32) (p recordLayout) {
@@ -201,7 +203,7 @@ func recordParts(blocks, tiles uint32) (p recordLayout) {
 	return p
 }
 
-// write writes all records; where they lie is known.
+// write writes all records to their known places.
 func (w *recordWriter) write() error {
 	bounds := make([]uint8, int(w.shape.tiles(w.docs))*tileStrips)
 	if err := w.bound(bounds); err != nil {
@@ -218,8 +220,8 @@ func (w *recordWriter) write() error {
 	return nil
 }
 
-// bound finds the bounds of strips, as kernels/flat.cuh has them. For that it decodes all blocks: kernels trust what they read, so that no damaged
-// byte may get as far.
+// bound computes the bounds of strips, as in kernels/flat.cuh. It decodes all blocks for this:
+// kernels trust what they read, so no damaged byte may reach them.
 func (w *recordWriter) bound(bounds []uint8) error {
 	var docs, freqs [postings.BlockSize]uint32
 	t := w.term
@@ -281,7 +283,8 @@ func (w *recordWriter) writeRecord(to []byte, r *record, window int, bounds []ui
 	return nil
 }
 
-// putRecords has the records of a list that the host does not keep travel with the batch. It returns nil when it is damaged.
+// putRecords adds the records of a list that the host does not keep to the batch. It returns nil if
+// the list is damaged.
 func (b *batch) putRecords(e *listEntry) *keptList {
 	w := &recordWriter{shape: b.shape, term: e.term, docs: e.docs, kept: new(keptList)}
 	w.measure()

@@ -7,31 +7,33 @@ import (
 	"sync/atomic"
 )
 
-// residents are records that stay on the device (windows.go): of the lists that most queries have. A record that a batch brings stays when
-// there is room, and, once there has been none, when its list is among those that memory is for: those are chosen anew
-// now and then, and when they are much better than those there, all are given up and come anew as batches bring them. So memory is
-// never in pieces, and what is lost is brought once.
+// residents are records that stay on the device (windows.go): those of the lists that most queries
+// have. A record that a batch copies stays while there is room. After there has been none, it stays
+// only if its list is among those chosen for the memory. Lists are chosen anew periodically. When
+// the new choice is much better than the current contents, all are dropped, and return as batches
+// copy them. So memory is never fragmented, and a dropped record costs one more copy.
 type residents struct {
 	address    uint64
 	rows       uint64
 	used       uint64
-	generation uint64 // of those that are there
-	static     bool   // stays as Admit has chosen
+	generation uint64 // of the current contents
+	static     bool   // keeps what Admit has chosen
 
 	total   float64 // visits of all queries
 	batches int     // since lists were last chosen
-	closed  bool    // only lists that are admitted get room
-	flush   bool    // what is written may still be read by batches before
+	closed  bool    // only admitted lists get room
+	flush   bool    // earlier batches may still read the memory that is overwritten
 
-	bytes sync.Map // key of a list -> *atomic.Int64, bytes of it that are there
+	bytes sync.Map // key of a list -> *atomic.Int64, its resident bytes
 }
 
-// residentsAge is after how many batches lists are chosen anew; visits count half after visitsHalf queries.
+// residentsAge is the number of batches between choices of lists; visits count half after
+// visitsHalf queries.
 const residentsAge = 64
 
 const visitsHalf = 100_000
 
-// A list that is not among those chosen must be this much better to be worth a change, summed up.
+// The lists chosen must be this much better than the current ones, summed up, to be worth a change.
 const worthChange = 1.1
 
 // visit counts the queries of a batch.
@@ -53,10 +55,10 @@ func (r *residents) visit(b *batch, known *knownLists) {
 	}
 }
 
-// has reports whether a record is there.
+// has reports whether a record is resident.
 func (r *residents) has(of *record) bool { return of.place != 0 && of.generation == r.generation }
 
-// take gives a record of a list a place, if it is to have one.
+// take gives a record of a list a place if it should have one.
 func (r *residents) take(k *knownList, of *record) bool {
 	if k.key == 0 || r.closed && k.admitted != r.generation || uint64(of.rows) > r.rows-r.used {
 		return false
@@ -72,7 +74,7 @@ func (r *residents) add(k *knownList, of *record) {
 	bytes.(*atomic.Int64).Add(int64(of.rows) * rowBytes)
 }
 
-// undo gives up the records that a batch has taken places for, and does not bring.
+// undo takes back the places of records that a batch was to copy but does not.
 func (r *residents) undo(taken []takenRecord) {
 	for _, t := range taken {
 		t.record.place = 0
@@ -83,20 +85,21 @@ func (r *residents) undo(taken []takenRecord) {
 	}
 }
 
-// A takenRecord is one that a batch brings to stay.
+// A takenRecord is one that a batch copies to stay.
 type takenRecord struct {
 	known  *knownList
 	record *record
 }
 
-// forget gives all up.
+// forget drops everything.
 func (r *residents) forget() {
 	r.used, r.flush = 0, true
 	r.generation++
 	r.bytes.Clear()
 }
 
-// choose chooses the lists that memory is for: those that are visited most. always has it do so even where that is no gain.
+// choose chooses the most visited lists for the memory. With always, it drops the others even if
+// that is no gain.
 func (r *residents) choose(known *knownLists, always bool) {
 	known.mu.RLock()
 	defer known.mu.RUnlock()
@@ -129,7 +132,7 @@ func (r *residents) choose(known *knownLists, always bool) {
 	}
 }
 
-// recordRows are about the rows of a list's records, which may not be known.
+// recordRows estimates the rows of a list's records, which may not be known.
 func (k *knownList) recordRows() (rows uint64) {
 	for _, n := range k.extents {
 		rows += uint64(n)

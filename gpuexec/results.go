@@ -9,8 +9,8 @@ import (
 	"github.com/riffle-search/riffle/blockmax"
 )
 
-// results is the part of a batch's memory that is read back: the states of all queries, how many ranges
-// are unresolved, the best keys of each query, and, only where there are some, those ranges.
+// results is the part of a batch's memory that is read back: the states of all queries, the number
+// of unresolved ranges, the best keys of each query and, only if there are some, those ranges.
 type results struct {
 	states          uint64 // address
 	unresolvedCount uint64
@@ -24,8 +24,8 @@ const (
 	stateBytes = int(unsafe.Sizeof(devState{}))
 	rangeBytes = int(unsafe.Sizeof(devRange{}))
 
-	// unresolvedMost is how many unresolved ranges of a batch are told apart. Queries with more are looked
-	// at elsewhere whole.
+	// unresolvedMost is how many unresolved ranges of a batch are listed. The CPU evaluates queries
+	// with more in full.
 	unresolvedMost = 1 << 16
 )
 
@@ -45,7 +45,8 @@ func (b *batch) keepResults() results {
 	return r
 }
 
-// keysRoom is how many keys a query of k hits has room for: those over k that kernels/insert.cuh lets be, and a warp's more.
+// keysRoom is how many keys a query of k hits has room for: those over k that kernels/insert.cuh
+// permits, and one more warp's.
 func keysRoom(k int) int {
 	if k < 64 {
 		return k + k/8 + poolSlack
@@ -53,26 +54,27 @@ func keysRoom(k int) int {
 	return k + min(k, 512) + poolSlack
 }
 
-// keys is where the best keys of query i are.
+// keys is the address of the best keys of query i.
 func (r *results) keys(i int) uint64 { return r.states + uint64(r.keysAt[i]) }
 
-// An Answer is what a device can say of a plan: all, when Open of the Partial is empty; else as much as the
-// lists on it allow, to be finished elsewhere (cpuexec.Executor.Finish).
+// An Answer is a device's answer to a plan. It is complete if Open of the Partial is empty.
+// Otherwise it is as much as the resident lists allow, to be finished on the CPU
+// (cpuexec.Executor.Finish).
 type Answer struct {
 	blockmax.Partial
 
-	// Refused says why the plan was not for the device; then all documents are open. It is nil otherwise.
+	// Refused is why the device refused the plan; then all documents are open. It is nil otherwise.
 	Refused error
 }
 
-// refused is the answer to a plan that the device does not take.
+// refused is the answer to a plan that the device refuses.
 func refused(p *Plan, why error) Answer {
 	a := Answer{Refused: why}
 	a.openAll(p)
 	return a
 }
 
-// openAll makes the answer empty: all documents are to be looked at elsewhere.
+// openAll makes the answer empty, with all documents open.
 func (a *Answer) openAll(p *Plan) {
 	a.Partial = blockmax.Partial{Pass: blockmax.And, Top: blockmax.TopK{Exact: true}}
 	for s := range p.Segments {
@@ -82,8 +84,8 @@ func (a *Answer) openAll(p *Plan) {
 	}
 }
 
-// answers reads the results of a batch. read are the bytes of the results, ranges those unresolved, which
-// are counted even where there was no room for more.
+// answers reads the results of a batch. read are the bytes of the results, ranges the unresolved
+// ranges. rangeCount also counts ranges that found no room.
 func (b *batch) answers(read []byte, ranges []devRange, rangeCount int, answers []Answer) {
 	states := unsafe.Slice(view[devState](read), len(b.queries))
 	open := b.openSpans(ranges)
@@ -102,7 +104,8 @@ func (b *batch) answers(read []byte, ranges []devRange, rangeCount int, answers 
 			if q.plan.Mode == blockmax.Or {
 				a.Pass = blockmax.Or
 			}
-			// Of AND+OR, an AND with gaps that has found too few does not say which of the two it is.
+			// For AND+OR, an AND with gaps that found too few hits leaves open which of the two
+			// modes applies.
 			undecided := q.plan.Mode == blockmax.AndOr && s.answered == 0
 			a.leaveOpen(q.plan, open[i], undecided || rangeCount > len(ranges))
 		}
@@ -113,18 +116,18 @@ func (b *batch) answers(read []byte, ranges []devRange, rangeCount int, answers 
 	}
 }
 
-// A hitRoom is memory for the hits of answers: some answers share an allocation, and those who keep one of them keep no more
-// than that.
+// A hitRoom is memory for the hits of answers. Several answers share an allocation. A caller that
+// keeps one answer keeps only that allocation alive.
 type hitRoom struct {
 	free []uint64
 	left int // hits to come
 }
 
-// hitRoomLen makes 32 KiB: what is larger the Go runtime allocates in a slower way.
+// hitRoomLen makes 32 KiB: the Go runtime allocates larger objects in a slower way.
 const hitRoomLen = 4096
 
-// hits are what keys stand for. A blockmax.Hit lies in memory as a key does, in a little-endian machine as all are that have
-// GPUs, but for the complement of the document.
+// hits converts keys. A blockmax.Hit has the layout of a key, except for the complement of the
+// document, on little-endian machines, which all machines with GPUs are.
 func (r *hitRoom) hits(keys []uint64) []blockmax.Hit {
 	n := len(keys)
 	if n == 0 {
@@ -142,7 +145,7 @@ func (r *hitRoom) hits(keys []uint64) []blockmax.Hit {
 	return unsafe.Slice((*blockmax.Hit)(unsafe.Pointer(&to[0])), n)
 }
 
-// spared reports whether extents of a query's lists have not been looked at, since they cannot matter.
+// spared reports whether extents of a query's lists were skipped, since they cannot matter.
 func (b *batch) spared(q *query) bool {
 	if !b.lists.spared || q.from == q.to {
 		return false
@@ -168,10 +171,11 @@ func (b *batch) openSpans(ranges []devRange) map[int][]blockmax.Span {
 	return open
 }
 
-// leaveOpen makes the answer partial: without these spans, or whole when all is set.
+// leaveOpen makes the answer partial: without these spans, or without any document if all is set.
 //
-// Spans begin and end at tiles (blockmax.TileDocs), ranges of a device need not. What was found in documents that become
-// open by that is dropped, and found again; it can no longer be counted.
+// Spans begin and end at tiles (blockmax.TileDocs); ranges of a device need not. Hits in documents
+// that become open by this rounding are dropped and found again. The answer's count can no longer
+// be used.
 func (a *Answer) leaveOpen(p *Plan, spans []blockmax.Span, all bool) {
 	widened := false
 	for i := range spans {

@@ -5,8 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// share has 0 to n-1 done in ranges of atOnce, by the caller and as many more goroutines as there are ranges for, workers in
-// all at the most. Two that are at work at the same time have different numbers, from 0 on.
+// share divides 0 to n-1 into ranges of atOnce and calls do for each. The caller and further
+// goroutines share the work, at most one per range and workers in all. Concurrent calls have
+// different worker numbers, from 0 on.
 func share(workers, n, atOnce int, do func(worker, from, to int)) {
 	workers = min(workers, (n+atOnce-1)/atOnce)
 	var next atomic.Int64

@@ -2,29 +2,29 @@ package gpuexec
 
 import "unsafe"
 
-// A staging is the part of the arena that a batch has for itself, while it is made:
+// A staging is a batch's own part of the arena while the batch is made:
 //
 //	| structs, columns | pieces of lists, tables, moves | free | results, work space |
 //	^ filled here and copied in one piece --------------^      ^ used by kernels only
 //
-// What does not fit turns full on and is put elsewhere, so that the code that makes a batch asks once, at
-// the end.
+// What does not fit sets full and is put elsewhere, so that the code that makes a batch checks
+// once, at the end.
 type staging struct {
-	host    []byte // of the same size as the part of the arena, or smaller
+	host    []byte // as large as the part of the arena, or smaller
 	address uint64 // of the part
 	row     uint32 // of the arena, where it begins
 	size    int    // bytes of the part
-	used    int    // from its beginning, filled
-	kept    int    // at its end, for kernels
+	used    int    // bytes filled, from its beginning
+	kept    int    // bytes at its end, for kernels
 	full    bool
 }
 
 func (s *staging) begin() { s.used, s.kept, s.full = 0, 0, false }
 
-// free is how many bytes are left to be filled.
+// free is how many bytes can still be filled.
 func (s *staging) free() int { return max(0, min(len(s.host), s.size-s.kept)-s.used) }
 
-// put gives n elements that will be copied to the device, cleared, and where they will be there.
+// put returns n cleared elements that will be copied to the device, and their address there.
 func put[T any](s *staging, n int) (elements []T, address uint64) {
 	if n == 0 {
 		return nil, 0
@@ -40,14 +40,14 @@ func put[T any](s *staging, n int) (elements []T, address uint64) {
 	return unsafe.Slice((*T)(unsafe.Pointer(&s.host[at])), n), s.address + uint64(at)
 }
 
-// putAll is put for elements that are there already.
+// putAll is put for existing elements.
 func putAll[T any](s *staging, from []T) (address uint64) {
 	to, address := put[T](s, len(from))
 	copy(to, from)
 	return address
 }
 
-// keep gives n bytes of the device's memory, whatever is in them.
+// keep reserves n bytes of the device's memory, with arbitrary contents.
 func (s *staging) keep(n int) (address uint64) {
 	if n = wholeRows(n); n > s.size-s.kept-s.used {
 		s.full = true
@@ -62,7 +62,7 @@ func (s *staging) rowOf(address uint64) uint32 { return s.row + uint32((address-
 
 func wholeRows(n int) int { return (n + rowBytes - 1) &^ (rowBytes - 1) }
 
-// view is bytes of the staging as a struct.
+// view returns bytes of the staging as a struct.
 func view[T any](b []byte) *T {
 	_ = b[unsafe.Sizeof(*new(T))-1]
 	return (*T)(unsafe.Pointer(&b[0]))

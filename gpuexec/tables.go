@@ -6,22 +6,24 @@ import (
 	"github.com/riffle-search/riffle/gpuexec/listcache"
 )
 
-// tables are the extents of lists, as kernels have them, that stay on the device: those of lists that are there whole, as long
-// as nothing moves (listcache.Placed.Serial). They are most of what a batch would have to copy otherwise, and to make: of
-// 25 million documents 4,000 bytes a query.
+// tables are the extents of lists in the kernels' form, resident for lists that are fully resident,
+// as long as nothing moves (listcache.Placed.Serial). Otherwise they would be most of what a batch
+// must make and copy: 4,000 bytes a query with 25 million documents.
 //
-// A table is taken in when it comes a second time. When there is no more room, all are given up and taken in anew.
+// A table is admitted when its list comes a second time. When the memory is full, all are dropped
+// and admitted anew.
 type tables struct {
 	address    uint64 // of the part of the arena
 	row        uint32
 	rows       uint32
 	used       uint32
-	generation uint64 // of those that are there
-	full       bool   // one has found no room
-	age        int    // batches since it began anew
+	generation uint64 // of the current contents
+	full       bool   // one found no room
+	age        int    // batches since the last start from empty
 }
 
-// tablesAge is for how many batches tables stay at the least: there may be more than there will ever be room for.
+// tablesAge is the least number of batches for which tables stay: there may be more than will ever
+// fit.
 const tablesAge = 64
 
 const extentBytes = int(unsafe.Sizeof(devExtent{}))
@@ -33,18 +35,18 @@ func (t *tables) begin() {
 	}
 }
 
-// forget gives all up.
+// forget drops everything.
 func (t *tables) forget() {
 	t.used, t.full, t.age = 0, false, 0
 	t.generation++
 }
 
-// find returns where the table of a list is.
+// find returns the address of the table of a list.
 func (t *tables) find(k *knownList, serial uint64) (address uint64, ok bool) {
 	return k.table, serial != 0 && k.serial == serial && k.table != 0 && k.generation == t.generation
 }
 
-// take gives the table of a list a place, if it is to have one.
+// take gives the table of a list a place if it should have one.
 func (t *tables) take(k *knownList, serial uint64) (row uint32, ok bool) {
 	again := k.serial == serial
 	k.serial, k.table = serial, 0
@@ -62,8 +64,9 @@ func (t *tables) take(k *knownList, serial uint64) (row uint32, ok bool) {
 	return row, true
 }
 
-// putTables makes the extents of lists whose blocks are read be on the device, once it is known where they are. It adds what the device has to
-// move, calls settled for lists that are there to stay, and reports whether all heads are there.
+// putTables puts the extents of lists whose blocks are read on the device, once their places are
+// known. It appends the device's moves, calls settled for fully resident lists, and reports whether
+// all heads have a place.
 func (l *lists) putTables(s *staging, moves []devMove, settled func(*listEntry)) (_ []devMove, usable bool) {
 	usable = true
 	for i := range l.entries {
@@ -93,12 +96,12 @@ func (l *lists) putTables(s *staging, moves []devMove, settled func(*listEntry))
 	return moves, usable
 }
 
-// tablesRoom is how many bytes putTables takes at the most, and how many moves.
+// tablesRoom is the most bytes and moves that putTables takes.
 func (l *lists) tablesRoom() (bytes, moves int) {
 	return extentBytes * l.extents, len(l.entries) + l.extents/moveRows
 }
 
-// fill says where the extents of the list are. It reports whether all heads are on the device.
+// fill writes where the extents of the list are. It reports whether all heads have a place.
 func (e *listEntry) fill(to []devExtent, p *listcache.Placed, lose func(int) bool) (usable bool) {
 	usable = true
 	list, bounds := e.term.List, e.term.Bounds

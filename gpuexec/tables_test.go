@@ -12,8 +12,8 @@ import (
 	"github.com/riffle-search/riffle/internal/exectest"
 )
 
-// TestTablesStay: of lists that are on the device whole nothing is copied any more, not even where their extents are, and queries
-// are answered all the same, also when the lists have lost their places meanwhile.
+// TestTablesStay: nothing is copied any more of fully resident lists, not even where their extents
+// are. Queries are still answered, even after the lists lost their places.
 func TestTablesStay(t *testing.T) {
 	const docs = 200_000
 	c := newCollection(docs, []float64{0.3, 0.2, 0.1, 0.05})
@@ -46,8 +46,9 @@ func TestTablesStay(t *testing.T) {
 		}
 		return copied
 	}
-	for round := range 2 { // the second time anew
-		// At first all, then what comes a second time, then nothing of lists but what makes them flat, once.
+	for round := range 2 { // the second time, start again
+		// The first run copies everything, the second what comes a second time. Later runs copy
+		// nothing of lists except what makes them flat, once.
 		copied := []int64{run(), run(), run(), run(), run()}
 		less := int64(16 * extents)
 		if round == 0 {
@@ -57,6 +58,6 @@ func TestTablesStay(t *testing.T) {
 			t.Errorf("%d bytes are copied, of lists with %d extents", copied, extents)
 		}
 		x.Cache().Reset()
-		x.ForgetFlats() // else nobody would ask for the lists
+		x.ForgetFlats() // otherwise no query would need the lists' blocks
 	}
 }

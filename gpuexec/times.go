@@ -7,15 +7,17 @@ import (
 	"github.com/riffle-search/riffle/gpuexec/device"
 )
 
-// Times are where the time of batches went. Batches overlap, on the device with one another's copies, on the host on as many
-// processors as there are callers of Run, but for about half of Host.
+// Times sum up where batches spent their time. Batches overlap: on the device with one another's
+// copies, and on the host on as many cores as there are callers of Run, except for about half of
+// Host.
 type Times struct {
 	Batches int64
 	Host    time.Duration // to make batches and to hand them to the device
-	Answers time.Duration // to read what came back
+	Answers time.Duration // to read the results
 	Kernels time.Duration // on the device, by its own clock, from the first kernel of each batch to its last; with Options.Timed
 
-	// With Options.Stream, what batches asked for of lists that the host keeps, and what of that was not on the device.
+	// With Options.Stream, the bytes that batches requested of lists that the host keeps, and those
+	// of them that were not resident.
 	WantedBytes, FetchedBytes int64
 
 	ByKernel map[string]time.Duration // with Options.Traced
@@ -47,18 +49,18 @@ func (x *Executor) note(t Times) {
 	}
 }
 
-// timeKernels notes the time that the kernels of a batch took, which is done.
+// timeKernels adds the time of the kernels of a finished batch.
 func (x *Executor) timeKernels(s *slot) error {
 	return x.dev.Do(func(q *device.Queue) {
 		x.note(Times{Kernels: q.Elapsed(s.began, s.ready), ByKernel: s.trace.times(q)})
 	})
 }
 
-// A trace is when the kernels of a batch began and ended.
+// A trace records when the kernels of a batch began and ended.
 type trace struct {
 	on     bool
 	events []device.Event // two of each launch
-	names  []string       // of those of this batch
+	names  []string       // one of each launch of this batch
 }
 
 // around records when launch's kernel begins and ends.
@@ -77,7 +79,7 @@ func (t *trace) around(q *device.Queue, stream device.Stream, name string, launc
 	t.names = append(t.names, name)
 }
 
-// times are those of all launches, by the kernel's name, and forgotten.
+// times returns the times of all launches by the kernel's name, and forgets the launches.
 func (t *trace) times(q *device.Queue) map[string]time.Duration {
 	if !t.on {
 		return nil

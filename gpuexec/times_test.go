@@ -10,7 +10,7 @@ import (
 	"github.com/riffle-search/riffle/internal/exectest"
 )
 
-// TestTimes has the times of two batches noted, and none of one that is refused.
+// TestTimes: the times of two batches are counted, and those of a refused plan are not.
 func TestTimes(t *testing.T) {
 	x := open(t, 0, 1<<20, gpuexec.Options{Timed: true})
 	c := newCollection(3000, []float64{0.3, 0.1})

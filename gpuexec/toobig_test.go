@@ -12,8 +12,9 @@ import (
 	"github.com/riffle-search/riffle/internal/exectest"
 )
 
-// TestTooBig runs so many queries of a thousand hits that their results do not fit into those of one batch. What the first
-// attempt has given a place to was not copied, so the next ones must not take it for there.
+// TestTooBig runs more queries of a thousand hits than have results that fit into one batch. The
+// pieces that the first attempt placed were not copied, so the next ones must not assume that they
+// are resident.
 func TestTooBig(t *testing.T) {
 	c := newCollection(20_000, []float64{0.1, 0.05, 0.02, 0.01})
 	x := openShaped(t, 0, 32<<20, gpuexec.Options{}, gpuexec.Shape{Multiprocessors: 1})

@@ -12,11 +12,12 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// A query over flat lists goes by strips when it is for 10 hits in this shape, and block by block when it is for 1,000.
+// In this shape a query over flat lists goes by strips for 10 hits, and block by block for 1,000.
 var unreadShape = gpuexec.Shape{TileShift: 12, TileThreads: 64, LeadThreads: 64, StripPostings: 200, Multiprocessors: 1}
 
-// TestUnread has a cache with room for a fraction of the lists, which become flat one after the other. From then on batches copy nothing
-// of them, and ask the cache for nothing, but for queries that go block by block, and once lists are not flat any more.
+// TestUnread has a cache with room for a fraction of the lists, which become flat one after the
+// other. From then on batches copy nothing of them, and request nothing from the cache. Exceptions
+// are queries that go block by block, and lists that are no longer flat.
 func TestUnread(t *testing.T) {
 	c := newCollection(100_000, slices.Repeat([]float64{0.1}, 16))
 	all := int64(0)
@@ -37,7 +38,7 @@ func TestUnread(t *testing.T) {
 					t.Errorf("of lists that are flat a batch wanted %d bytes, and copied %d", wanted, copied)
 				}
 			}
-			for range 2 { // the first has lists wanted whole, since they were there when their blocks were last read
+			for range 2 { // the first round wants whole lists, since they were resident when their blocks were last read
 				if wanted, copied := asked(t, x, slices.Concat(many, few)); wanted == 0 || copied == 0 {
 					t.Error("queries that go block by block got along without blocks")
 				}
@@ -62,7 +63,8 @@ func payload(l *postings.List) int64 {
 	return postings.RowBytes * (int64(l.Off[last]) + int64(l.Enc[last].Rows(l.BlockLen(last))))
 }
 
-// becomeFlat runs queries for each list until it is flat, more of them for each: so what is in the cache gives way.
+// becomeFlat runs queries for each list until it is flat, with more queries for each next list, so
+// that cached ones are displaced.
 func becomeFlat(t *testing.T, x *gpuexec.Executor, c *collection, rng *rand.Rand) {
 	t.Helper()
 	var plans []*exectest.Plan
@@ -91,8 +93,8 @@ func someQueries(c *collection, rng *rand.Rand, k int) (plans []*exectest.Plan) 
 	return plans
 }
 
-// asked runs a batch, holds it against the CPU, and returns how many bytes of extents it wanted of the cache, and how many of lists were
-// copied for it.
+// asked runs a batch and compares its answers with the CPU's. It returns how many bytes of extents
+// it wanted from the cache, and how many bytes of lists were copied for it.
 func asked(t *testing.T, x *gpuexec.Executor, plans []*exectest.Plan) (wanted, copied int64) {
 	t.Helper()
 	before := x.Cache().Stats()

@@ -8,9 +8,9 @@ import (
 	"github.com/riffle-search/riffle/gpuexec/demand"
 )
 
-// A doubt is a part of which it is to be found out which extents of its lists matter.
+// A doubt is a part for which it must be determined which extents of its lists matter.
 type doubt struct {
-	part int // of the batch's
+	part int // in the batch's parts
 	need uint32
 }
 
@@ -20,11 +20,11 @@ type finder struct {
 	bits [][]uint64 // of the terms of a plan
 }
 
-// doubtsAtOnce is how many parts a processor takes at a time, some 100 µs of work.
+// doubtsAtOnce is how many parts a goroutine takes at a time, some 100 µs of work.
 const doubtsAtOnce = 8
 
-// want notes which extents of the lists of a part matter: all, or, to be found out later, those with a block that can hold a
-// document which scores need.
+// want records which extents of the lists of a part matter: all, or those with a block that can
+// hold a document with at least the needed score. The latter are determined later.
 func (b *batch) want(pt int, plan *Plan, need uint32) {
 	p := &b.parts[pt]
 	if !b.algorithm.prunes() || plan.CountAll || p.way == byOrTiles && need == 0 {
@@ -37,9 +37,9 @@ func (b *batch) want(pt int, plan *Plan, need uint32) {
 // termsOf are the terms of a part.
 func (b *batch) termsOf(p *part) []partTerm { return b.terms[p.from:p.to] }
 
-// findWanted finds out which extents matter that are in doubt. It takes ten times as long as all else that a batch needs.
-// But of lists that are on the device whole it would be of no use, nor for queries that will go by strips: their flat lists need
-// no blocks, the others are short. What becomes of flat lists meanwhile, chooseStrips sees to.
+// findWanted determines the extents in doubt. It takes ten times as long as all else that a batch
+// needs. It skips fully resident lists, and queries that will go by strips: their flat lists need
+// no blocks, and the others are short. chooseStrips handles flat lists that change meanwhile.
 func (b *batch) findWanted() {
 	l := &b.lists
 	open, last := l.doubts[:0], -1
@@ -87,7 +87,7 @@ func (b *batch) resolve(f *finder, d doubt) {
 	clear(f.bits)
 }
 
-// haveAll reports whether of all lists all extents are wanted, or on the device.
+// haveAll reports whether every list is wanted whole or fully resident.
 func (l *lists) haveAll(terms []partTerm) bool {
 	for _, t := range terms {
 		if e := &l.entries[t.entry]; !e.all && !e.known.whole.Load() {
@@ -103,7 +103,7 @@ func (l *lists) wantAll(terms []partTerm) {
 	}
 }
 
-// giveWanted gives lists memory for what is wanted of them.
+// giveWanted allocates the bits of the wanted extents of lists.
 func (l *lists) giveWanted(terms []partTerm) {
 	for _, t := range terms {
 		if e := &l.entries[t.entry]; e.wanted == nil {
@@ -112,9 +112,9 @@ func (l *lists) giveWanted(terms []partTerm) {
 	}
 }
 
-// takeWords gives n words of zero.
+// takeWords returns n zero words.
 func (l *lists) takeWords(n int) []uint64 {
-	if n > cap(l.words)-len(l.words) { // what was taken before stays where it is
+	if n > cap(l.words)-len(l.words) { // earlier slices keep the old memory
 		l.words = make([]uint64, 0, 2*cap(l.words)+n)
 	}
 	from := len(l.words)

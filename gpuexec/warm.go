@@ -6,9 +6,9 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// Count has the cache of lists count what a query visits, without running it: mode is And or Or, need
-// the score that is needed to enter its k best, beforehand or in the end. It is what a log of queries is
-// read for, before Admit.
+// Count lets the list cache count what a query visits, without running it. mode is And or Or; need
+// is the score needed to enter the k best, initial or final. Callers count a log of queries in this
+// way before Admit.
 func (x *Executor) Count(f *demand.Finder, p *Plan, mode blockmax.Mode, need uint32) {
 	if x.streams(p) {
 		x.countVisits(p)
@@ -18,7 +18,7 @@ func (x *Executor) Count(f *demand.Finder, p *Plan, mode blockmax.Mode, need uin
 	x.cache.Count(needs)
 }
 
-// Admit fills the memory for lists with what has been counted: those that are visited most.
+// Admit fills the memory for lists with the lists that were visited most.
 func (x *Executor) Admit() {
 	if x.options.Stream {
 		x.mu.Lock()
@@ -50,7 +50,7 @@ func (x *Executor) countVisits(p *Plan) {
 	x.windows.residents.total++
 }
 
-// headParts are the rows of the parts of a list's head: one part for each extent.
+// headParts returns the rows of the parts of a list's head: one part for each extent.
 func headParts(l *postings.List) []uint32 {
 	parts := make([]uint32, extents(l))
 	for i := range parts {
