@@ -7,33 +7,36 @@ import (
 	"github.com/riffle-search/riffle/gpuexec/device"
 )
 
-// windows are how batches are answered whose lists are more than the device has room for (Options.Stream). A batch goes through the documents
-// window by window: WindowTiles tiles of each segment at a time. To kernels a window is a segment of its own.
+// windows answer batches whose lists exceed the memory of the device (Options.Stream). A batch
+// processes the documents window by window: WindowTiles tiles of each segment at a time. To kernels
+// a window is a segment of its own.
 //
-// What is to be known of lists there comes first, from the records that the host keeps (records.go): bounds of strips and directories of blocks.
-// With them, and the thresholds so far, the device finds out which blocks can matter, and a kernel that reads the host's memory brings these, beside the
-// kernels that score the window before. They are made flat, in memory that all windows share, and scored as flat lists are. So
-// the host gathers nothing, and neither does it decide anything.
+// For each window, bounds of strips and directories of blocks are copied first, from the records
+// that the host keeps (records.go). With them and the current thresholds, the device determines
+// which blocks can matter. A kernel that reads the host's memory fetches these, concurrently with
+// the kernels that score the window before. They are made flat, in memory that all windows share,
+// and scored as flat lists are. So the host gathers nothing, and decides nothing.
 //
 // Five streams work on it, for window t:
 //
 //	up       what the host has written of a batch, and the first parts of records of its first window
 //	in       those of window t+2, and the blocks of t+1 once they are chosen
-//	plan     makes ready what is chosen by; chooses blocks of a batch's first window
+//	plan     prepares the choice of blocks; chooses blocks of a batch's first window
 //	compute  chooses blocks of window t+1: queues tiles by bounds, marks strips; makes those of t flat, scores t
 //	out      results
 type windows struct {
-	bytes   int64  // of all, but for residents
+	bytes   int64  // of all, except residents
 	address uint64 // of flat postings
 	rows    uint32
-	thirds  [3]third // by turns
+	thirds  [3]third // used in turn
 	turn    int
-	ready   device.Event // of the batch before
+	ready   device.Event // of the previous batch
 	begun   bool         // there is one
 	up      device.Stream
 	plan    device.Stream
 
-	// Of a batch's first window, in place of heads and chosen of its third, which are recorded on other streams.
+	// For a batch's first window, instead of heads and chosen of its third, which are recorded on
+	// other streams.
 	firstHeads, first device.Event
 
 	residents residents
@@ -44,21 +47,21 @@ type windows struct {
 type third struct {
 	address uint64
 	rows    uint32
-	heads   device.Event // the first parts of records are there, but of a batch's first window
-	opened  device.Event // and what blocks are chosen by
-	chosen  device.Event // it is known which blocks matter, but of a batch's first window
-	fetched device.Event // they are there
+	heads   device.Event // the first parts of records have been copied, except for a batch's first window
+	opened  device.Event // and the choice of blocks has been prepared
+	chosen  device.Event // the blocks that matter are known, except for a batch's first window
+	fetched device.Event // those blocks have been copied
 	scored  device.Event
 }
 
-// windowsShare is how many sixteenths of the memory of windows each third has. Flat postings take nearly half, since every posting of a window has a place there,
-// whether it can matter or not.
+// windowsShare is how many sixteenths of the memory of windows each third has. Flat postings take
+// nearly half, since every posting of a window has a place there, whether it can matter or not.
 const windowsShare = 3
 
 // windowBytes is enough for 2,048 queries of 3.7 million postings each.
 const windowBytes = 1650 << 20
 
-// divideWindows sets the defaults of streaming, and how much memory windows get.
+// divideWindows sets the defaults of streaming, and the memory of windows.
 func (x *Executor) divideWindows() {
 	o := &x.options
 	o.FlatBytes, o.NoFlat, o.NoCache = 0, true, true
@@ -74,7 +77,8 @@ func (x *Executor) divideWindows() {
 	x.windows.residents.closed = o.StaticLists
 }
 
-// place gives windows their memory, from an address on: so many bytes, and behind them those of records that stay.
+// place sets the memory of windows: bytes bytes from an address on, followed by stay bytes of
+// records that stay.
 func (w *windows) place(address uint64, bytes, stay int64) {
 	each := bytes / 16 * windowsShare &^ (device.ArenaAlign - 1)
 	for i := range w.thirds {
@@ -90,7 +94,7 @@ func (w *windows) place(address uint64, bytes, stay int64) {
 // windowDocs is how many documents of a segment a window has.
 func (s Shape) windowDocs() uint32 { return uint32(s.WindowTiles) << s.TileShift }
 
-// windowTiles is how many tiles window i of so many documents has.
+// windowTiles is how many tiles window i of a segment with docs documents has.
 func (s Shape) windowTiles(docs uint32, i int) uint32 {
 	return min(uint32(s.WindowTiles), s.tiles(docs)-uint32(i*s.WindowTiles))
 }
@@ -100,25 +104,25 @@ func (x *Executor) streams(p *Plan) bool {
 	return x.options.Stream && p.Mode != blockmax.AndOr && len(p.Weights) <= maxStripTerms
 }
 
-// A windowed batch is what a batch has beside, when it goes by windows.
+// A windowed is the further state of a batch that goes by windows.
 type windowed struct {
 	windows *windows
 	count   int
 	lists   []*keptList // of the entries
 	taken   []takenRecord
 	wanted  int64 // bytes of records
-	fetched int64 // of these, bytes that came, once the batch is done
+	fetched int64 // of these, bytes copied, once the batch is done
 
 	listColumns []listColumns
 	partColumns []partColumns
 
 	scenes [3]scene // of the windows under way, by thirds
 	parts  int      // bytes before them in a scene
-	empty  span     // what lists without postings have
-	bounds [2]span  // of tiles: of the first window, of all others
+	empty  span     // for lists without postings
+	bounds [2]span  // of tiles: of the first window, and of all others
 	seeds  [2][passes]span
 	steps  []step          // for each window
-	passes [passes]queueAt // where the queues of passes are in a scene
+	passes [passes]queueAt // offsets of the queues of passes in a scene
 	queues [2]int          // from where to where they lie
 }
 
@@ -133,13 +137,13 @@ type scene struct {
 // itemsAt are addresses.
 type itemsAt struct{ strips, flat uint64 }
 
-// A queueAt is where the queues of a pass lie in a scene, from its beginning.
+// A queueAt has the offsets of a pass's queues from the beginning of a scene.
 type queueAt struct{ tiles, strips, flat int }
 
 // A step is a window of a batch.
 type step struct {
 	window     span // a devWindow
-	scene      span // as it is at first
+	scene      span // its initial state
 	third      int
 	passes     [passes]uint64 // addresses of a devBatch each
 	marks      int            // bytes
@@ -147,17 +151,17 @@ type step struct {
 	units      int
 	shares     int
 	fetchUnits int
-	pieces     bool // blocks have to come
+	pieces     bool // it has blocks to copy
 
-	// While it is written.
+	// While the step is written.
 	memory     []byte // of the scene
 	listSlices []devSlice
 	fetches    []devFetch
 	device     *devWindow
-	room       transient // behind marks and pieces
+	room       transient // after marks and pieces
 	marksAt    uint64
 	wanted     int64 // bytes of records that the host keeps
-	fetched    int64 // of these, bytes that come before blocks are chosen
+	fetched    int64 // of these, bytes copied before blocks are chosen
 }
 
 const (
@@ -169,7 +173,7 @@ const (
 	windowBatch = int(unsafe.Sizeof(devWindow{}))
 )
 
-// A transient is the memory of a window that is left.
+// A transient is the remaining memory of a window.
 type transient struct{ flat, flatEnd, at, end uint64 }
 
 func (w *windows) room(third int) transient {
@@ -177,14 +181,14 @@ func (w *windows) room(third int) transient {
 	return transient{w.address, w.address + uint64(w.rows)*rowBytes, t.address, t.address + uint64(t.rows)*rowBytes}
 }
 
-// takeFlat takes memory for flat postings; what there is not enough of, ends behind flatEnd.
+// takeFlat takes memory for flat postings. If there is too little, the result ends beyond flatEnd.
 func (t *transient) takeFlat(bytes int) (address uint64) {
 	address = t.flat
 	t.flat += uint64(wholeRows(bytes))
 	return address
 }
 
-// take takes memory for all else; what there is not enough of, ends behind end.
+// take takes memory for all else. If there is too little, the result ends beyond end.
 func (t *transient) take(bytes int) (address uint64) {
 	address = t.at
 	t.at += uint64(wholeRows(bytes))

@@ -11,17 +11,17 @@ import (
 	"github.com/riffle-search/riffle/internal/exectest"
 )
 
-// windowBytes is enough for what the windows of small indexes bring and make flat.
+// windowBytes is enough for what the windows of small indexes copy and make flat.
 const windowBytes = 8 << 20
 
-// openStream returns an executor that goes by windows, with room for so many bytes of lists.
+// openStream returns an executor that goes by windows, with listBytes bytes of memory for lists.
 func openStream(t testing.TB, listBytes int64, o gpuexec.Options, shape gpuexec.Shape) *gpuexec.Executor {
 	t.Helper()
 	o.Stream, o.WindowBytes, o.Shape = true, windowBytes, shape
 	return openSized(t, 0, columnBytes+windowBytes+listBytes, o)
 }
 
-// TestWindowsConformance runs plan by plan, whose lists have no keys and so travel with the batch.
+// TestWindowsConformance runs single plans, whose lists have no keys and so travel with the batch.
 func TestWindowsConformance(t *testing.T) {
 	for _, a := range strips {
 		if testing.Short() && a != gpuexec.MaxScore {
@@ -40,7 +40,8 @@ func TestWindowsConformance(t *testing.T) {
 	}
 }
 
-// TestWindowsCaches has from nothing to all of the lists stay on the device, and the host keep them all or hardly any.
+// TestWindowsCaches keeps from none to all of the lists on the device, and all or hardly any on the
+// host.
 func TestWindowsCaches(t *testing.T) {
 	for _, a := range strips {
 		for _, sizes := range []struct{ lists, host int64 }{{0, 0}, {4 << 10, 0}, {64 << 10, 0}, {8 << 20, 0}, {64 << 10, 64 << 10}} {
@@ -65,7 +66,8 @@ func TestWindowsCaches(t *testing.T) {
 	}
 }
 
-// TestWindowsLarge goes through long lists in several windows, from several goroutines, as fewer and fewer of their records are on the device.
+// TestWindowsLarge runs through long lists in several windows, from several goroutines, as fewer
+// and fewer of their records are resident.
 func TestWindowsLarge(t *testing.T) {
 	docs := uint32(150_000)
 	if testing.Short() {
@@ -80,7 +82,8 @@ func TestWindowsLarge(t *testing.T) {
 	}
 }
 
-// TestWindowsAdmit fills the device by a log: what stays is what the log has, and nothing else comes to stay.
+// TestWindowsAdmit fills the device by a log: exactly the lists of the log stay, and no others are
+// admitted.
 func TestWindowsAdmit(t *testing.T) {
 	c := newCollection(30_000, []float64{0.3, 0.2, 0.1, 0.05, 0.02, 0.01})
 	x := openStream(t, 1<<20, gpuexec.Options{StaticLists: true}, gpuexec.Shape{TileShift: 10, WindowTiles: 16, Multiprocessors: 2})

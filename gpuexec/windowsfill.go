@@ -8,7 +8,7 @@ import (
 	"github.com/riffle-search/riffle/blockmax"
 )
 
-// fillWindows is fill and place of a batch that goes by windows.
+// fillWindows is fill and place for a batch that goes by windows.
 func (b *batch) fillWindows() (ok bool) {
 	b.placed.columns.begin()
 	w := &b.windowed
@@ -60,7 +60,7 @@ func (b *batch) fillWindows() (ok bool) {
 	return !s.full && b.results.bytes <= b.resultRoom && uint64(b.work.tilesMost)*uint64(len(b.parts)) < 1<<31
 }
 
-// findRecords finds the records of all lists. It reports false when one is damaged, or has no room.
+// findRecords finds the records of all lists. It reports false if one is damaged, or has no room.
 func (b *batch) findRecords() bool {
 	w := &b.windowed
 	w.lists, w.count = w.lists[:0], 1
@@ -78,7 +78,8 @@ func (b *batch) findRecords() bool {
 	return true
 }
 
-// countTiles counts the tiles of the first window, which has as many of each part as any other.
+// countTiles counts the tiles of the first window, which has at least as many of each part as any
+// other.
 func (b *batch) countTiles() {
 	for i := range b.parts {
 		pt := &b.parts[i]
@@ -96,7 +97,7 @@ func (b *batch) countTiles() {
 	}
 }
 
-// layScenes says where the parts of scenes are, and keeps memory for what windows share.
+// layScenes sets the offsets of the parts of scenes, and reserves memory that windows share.
 func (b *batch) layScenes() {
 	w, s := &b.windowed, &b.staging
 	w.parts = listBytes * len(b.lists.entries)
@@ -124,7 +125,8 @@ func (b *batch) layScenes() {
 	}
 }
 
-// fillScene writes what a scene's queries are, wherever it is at, and keeps memory for its queues.
+// fillScene writes the queries of a scene, which are the same for all windows, and reserves memory
+// for its queues.
 func (b *batch) fillScene(c *scene) {
 	s, w := &b.staging, &b.windowed
 	c.queries = b.putQueries(c.address + uint64(w.parts))
@@ -166,7 +168,7 @@ func (b *batch) fillStepPasses(window int, t *step) {
 	}
 }
 
-// findAddresses finds what lists and parts need of columns, once for all windows.
+// findAddresses finds the addresses of columns that lists and parts need, once for all windows.
 func (b *batch) findAddresses() {
 	w := &b.windowed
 	w.listColumns = slices.Grow(w.listColumns[:0], len(b.lists.entries))
@@ -195,7 +197,8 @@ type (
 	partColumns struct{ accept, rank, rankTile, tail uint64 }
 )
 
-// putStep keeps memory for a window, on the host and on the device, and says which records come to stay. It reports false when there is not enough room.
+// putStep reserves memory for a window, on the host and on the device, and decides which records
+// come to stay. It reports false if there is not enough room.
 func (b *batch) putStep(window int) bool {
 	s, w := &b.staging, &b.windowed
 	t := step{third: (w.windows.turn + window) % len(w.windows.thirds)}
@@ -242,7 +245,8 @@ func (b *batch) putStep(window int) bool {
 	return room.flat <= room.flatEnd && room.at <= room.end
 }
 
-// fillStep writes a window: its scene, and what is made flat for it. Several processors do, a window each.
+// fillStep writes a window: its scene, and what is made flat for it. Several goroutines share the
+// work, a window each.
 func (b *batch) fillStep(window int) {
 	w := &b.windowed
 	t := &w.steps[window]
@@ -287,7 +291,8 @@ func (b *batch) fillStep(window int) {
 	}
 }
 
-// countWindow counts what lies first in the memory of a window: marks of lists, and units of their blocks.
+// countWindow counts what lies first in the memory of a window: marks of lists, and units of their
+// blocks.
 func (b *batch) countWindow(window int, t *step) {
 	for n, kept := range b.windowed.lists {
 		if window < len(kept.windows) && kept.windows[window].rows > 0 {
@@ -303,8 +308,8 @@ func (b *batch) emptyList() devList {
 	return devList{flat: at, flatFirst: at, flatBound: at, flatShift: b.shape.TileShift - 5}
 }
 
-// bring says where a record is on the device, and what has to be copied there at once: nothing when it is there, all when it comes to stay, or its first
-// parts.
+// bring writes the address of a record on the device, and what must be copied at once: nothing if
+// the record is resident, all if it comes to stay, otherwise its first parts.
 func (b *batch) bring(t *step, e *listEntry, r *record, room *transient, d *devSlice, f *devFetch) {
 	w := &b.windowed
 	switch {

@@ -6,7 +6,8 @@ import (
 	"github.com/riffle-search/riffle/gpuexec/device"
 )
 
-// startWindows copies a batch to the device and has its states be as they are at first, on the stream that plans.
+// startWindows copies a batch to the device and sets its states to their initial values, on the
+// stream that plans.
 func (x *Executor) startWindows(q *device.Queue, s *slot) {
 	b, w := &s.batch, &x.windows
 	if w.residents.flush && w.begun {
@@ -14,29 +15,29 @@ func (x *Executor) startWindows(q *device.Queue, s *slot) {
 	}
 	w.residents.flush = false
 	filled := int64(b.staging.used)
-	q.ToDevice(w.up, s.memory.Slice(0, filled), s.staging.Slice(0, filled)) // not behind the last blocks of the batch before
+	q.ToDevice(w.up, s.memory.Slice(0, filled), s.staging.Slice(0, filled)) // not behind the last blocks of the previous batch
 	q.Record(s.filled, w.up)
 	q.After(x.in, s.filled)
 	q.After(w.plan, s.filled)
 	q.Record(s.began, w.plan)
 	if b.common.moveCount > 0 {
 		if w.begun {
-			q.After(w.plan, w.ready) // it may read columns that are given up
+			q.After(w.plan, w.ready) // it may still read dropped columns
 		}
 		x.launchOn(q, s, w.plan, "scatter", andSeeds, int(b.common.moveCount+7)/8)
 	}
 	q.Move(w.plan, s.part(span{b.results.states, b.states.bytes}), s.part(b.states))
 	q.Fill(w.plan, s.part(span{b.results.unresolvedCount, rowBytes}), 0)
 	q.Fill(w.plan, s.part(b.windowed.empty), 0)
-	q.Fill(w.plan, s.part(b.windowed.bounds[1]), 0xfe) // those of strips do: thresholds are good behind the first window
+	q.Fill(w.plan, s.part(b.windowed.bounds[1]), 0xfe) // bounds of strips suffice: thresholds are good after the first window
 	for _, seeds := range b.windowed.seeds {
 		q.Fill(w.plan, s.part(seeds[andSeeds]), 0)
 		q.Fill(w.plan, s.part(seeds[orSeeds]), 0)
 	}
 }
 
-// launchWindows puts the kernels of a batch that goes by windows on the streams. Blocks of a window are chosen just before the window before it is
-// scored, and come meanwhile.
+// launchWindows puts the kernels of a batch that goes by windows on the streams. Blocks of a window
+// are chosen just before the previous window is scored, and copied meanwhile.
 func (x *Executor) launchWindows(q *device.Queue, s *slot) {
 	steps := s.batch.windowed.steps
 	x.fetchHeads(q, s, x.windows.up, 0)
@@ -63,20 +64,22 @@ func (x *Executor) launchWindows(q *device.Queue, s *slot) {
 	x.windows.turn += len(steps)
 }
 
-// fetchHeads has the first parts of records come, if there is such a window. Those of a batch's first window do not wait for the last blocks of the batch before, so
-// that its own are chosen by the time when these have come. Records of a window that are to stay are brought on the same stream by each batch.
+// fetchHeads copies the first parts of records of a window, if the window exists. Those of a
+// batch's first window do not wait for the last blocks of the previous batch. So the first window's
+// own blocks are chosen by the time that those blocks have been copied. Every batch uses the same
+// stream for the records of a window that are to stay.
 func (x *Executor) fetchHeads(q *device.Queue, s *slot, stream device.Stream, i int) {
 	if i >= len(s.batch.windowed.steps) {
 		return
 	}
 	t := &s.batch.windowed.steps[i]
 	h := &x.windows.thirds[t.third]
-	q.After(stream, h.scored) // of the window that had this memory
+	q.After(stream, h.scored) // the previous window in this memory
 	x.launchWindow(q, s, stream, "fetch_rows", t, t.fetchUnits)
 	q.Record(x.heads(s, i), stream)
 }
 
-// heads is when the first parts of records of a window are there.
+// heads is recorded when the first parts of records of a window have been copied.
 func (x *Executor) heads(s *slot, i int) device.Event {
 	if i == 0 {
 		return x.windows.firstHeads
@@ -84,7 +87,7 @@ func (x *Executor) heads(s *slot, i int) device.Event {
 	return x.windows.thirds[s.batch.windowed.steps[i].third].heads
 }
 
-// openStep makes ready what blocks are chosen by.
+// openStep prepares the choice of blocks.
 func (x *Executor) openStep(q *device.Queue, s *slot, i int) {
 	w, t := &x.windows, &s.batch.windowed.steps[i]
 	h := &w.thirds[t.third]
@@ -95,8 +98,9 @@ func (x *Executor) openStep(q *device.Queue, s *slot, i int) {
 	q.Record(h.opened, w.plan)
 }
 
-// chooseFirst finds out which blocks of the first window matter, and queues its seeds. Thresholds are only what is known of lists; so may tiles be looked at
-// that thresholds leave. It goes beside the scores of the batch before.
+// chooseFirst determines which blocks of the first window matter, and queues its seeds. Its
+// thresholds are only those known from lists, so it may include tiles that later thresholds
+// exclude. It runs concurrently with the scoring of the previous batch.
 func (x *Executor) chooseFirst(q *device.Queue, s *slot) {
 	b, plan := &s.batch, x.windows.plan
 	t := &b.windowed.steps[0]
@@ -109,8 +113,10 @@ func (x *Executor) chooseFirst(q *device.Queue, s *slot) {
 	q.Record(x.windows.first, plan)
 }
 
-// chooseStep finds out which blocks of another window matter, by the thresholds so far. It goes before the scores of the window before, and not beside
-// them: kernels that score leave no room for others, so that these would wait for one after the other to end, and so would what they choose.
+// chooseStep determines which blocks of a later window matter, by the current thresholds. It runs
+// before the previous window is scored, and not concurrently: scoring kernels leave no room for
+// others. The choosing kernels would wait for them to end one after the other, and so would the
+// blocks they choose.
 func (x *Executor) chooseStep(q *device.Queue, s *slot, i int) {
 	b := &s.batch
 	t := &b.windowed.steps[i]
@@ -120,7 +126,7 @@ func (x *Executor) chooseStep(q *device.Queue, s *slot, i int) {
 	q.Record(x.windows.thirds[t.third].chosen, x.compute)
 }
 
-// chosen is when it is known which blocks of a window matter.
+// chosen is recorded when the blocks of a window that matter are known.
 func (x *Executor) chosen(s *slot, i int) device.Event {
 	if i == 0 {
 		return x.windows.first
@@ -136,7 +142,7 @@ func (x *Executor) choose(q *device.Queue, s *slot, stream device.Stream, t *ste
 	x.launchWindow(q, s, stream, "choose_blocks", t, (t.units+31)/32)
 }
 
-// modes are the passes for seeds of those modes that plans have.
+// modes returns the seed passes of the modes that plans have.
 func (b *batch) modes() (seeds []int) {
 	if b.work.and.strips > 0 {
 		seeds = append(seeds, andSeeds)
@@ -147,7 +153,7 @@ func (b *batch) modes() (seeds []int) {
 	return seeds
 }
 
-// fetchPieces has the blocks come that matter.
+// fetchPieces copies the blocks that matter.
 func (x *Executor) fetchPieces(q *device.Queue, s *slot, i int) {
 	t := &s.batch.windowed.steps[i]
 	h := &x.windows.thirds[t.third]
@@ -168,7 +174,8 @@ func (x *Executor) flattenStep(q *device.Queue, s *slot, i int) {
 	x.launchWindow(q, s, x.compute, "bound_slices", t, (t.shares+7)/8)
 }
 
-// scoreSeeds scores those of the first window, so that blocks of the second are chosen by what they give.
+// scoreSeeds scores the seeds of the first window, so that their thresholds apply to the choice of
+// blocks of the second.
 func (x *Executor) scoreSeeds(q *device.Queue, s *slot) {
 	b := &s.batch
 	b.passes = b.windowed.steps[0].passes
@@ -177,7 +184,8 @@ func (x *Executor) scoreSeeds(q *device.Queue, s *slot) {
 	}
 }
 
-// scoreStep scores a window. What was queued of the first was so without a threshold to speak of: it is queued anew.
+// scoreStep scores a window. The first window was queued almost without thresholds, so its tiles
+// are queued again.
 func (x *Executor) scoreStep(q *device.Queue, s *slot, i int) {
 	b := &s.batch
 	t := &b.windowed.steps[i]
@@ -195,7 +203,7 @@ func (x *Executor) scoreStep(q *device.Queue, s *slot, i int) {
 	q.Record(x.windows.thirds[t.third].scored, x.compute)
 }
 
-// tilesOf are the tiles that a pass has at most.
+// tilesOf returns the most tiles of a pass.
 func (b *batch) tilesOf(pass int) tileCounts {
 	if pass == andSeeds || pass == andRest {
 		return b.work.and
@@ -203,13 +211,15 @@ func (b *batch) tilesOf(pass int) tileCounts {
 	return b.work.or
 }
 
-// readThreads are the threads of a block that reads the host's memory. With 7 warps in a block of those kernels that take most registers there is room for it
-// beside them. There is such a block on one multiprocessor in readEach: of more that is on its way at a time, nothing comes sooner, and what else goes over the
-// link waits, commands of the driver too.
+// readThreads are the threads of a block that reads the host's memory. Beside such a block, the
+// kernels that take the most registers have besideThreads, 7 warps, so that both fit. One
+// multiprocessor in readEach has such a block. More concurrent reads arrive no sooner, and delay
+// everything else on the link, including the driver's commands.
 const readThreads, besideThreads, readEach = 64, 224, 2
 
-// streamShared is how much of the memory of a multiprocessor that can be shared is so, in per cent, whatever kernel runs: two blocks of or_flat of an H200. If each
-// kernel had what it needs, those that score would wait where others read until these have ended.
+// streamShared is the shared part of a multiprocessor's combined cache and shared memory, in per
+// cent, for all kernels: two blocks of or_flat of an H200. If each kernel had what it needs,
+// scoring kernels would wait on multiprocessors where others read, until these have ended.
 const streamShared = 72
 
 // launchWindow runs a kernel on a window.
