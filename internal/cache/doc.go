@@ -1,6 +1,7 @@
-// Package cache keeps what searches would otherwise make anew: opened posting lists with what they have
-// learnt from use (Lists), and impact tables (Tables). Both are bounded, and safe for concurrent use.
+// Package cache keeps what searches would otherwise have to make again: opened posting lists with
+// data derived from them (Lists), and impact tables (Tables). Both are bounded, and safe for
+// concurrent use.
 //
-// It knows lists by the number of a segment, a field and a term. It must not know segments, views or
-// queries, nor where lists come from.
+// It identifies lists by the number of a segment, a field and a term. It must not know segments,
+// views or queries, or where lists come from.
 package cache

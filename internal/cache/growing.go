@@ -8,9 +8,10 @@ import (
 	"github.com/riffle-search/riffle/segment"
 )
 
-// Growing is Get for a list of a segment in memory, of which a view of so many documents has count
-// postings, at least one. A list with more postings than the one at hand takes its place, and goes on from what that has
-// learnt: a search after a small batch pays for the postings of the batch.
+// Growing is Get for a list of a segment in memory. The caller's view has docs documents, and count
+// postings of the term, at least one. A list with more postings than the cached one replaces it,
+// and extends what was derived from it: a search after a small batch pays for the postings of the
+// batch.
 func (c *Lists) Growing(key Key, count int, docs uint32, open func() (*postings.List, error)) (*List, error) {
 	words := blockmax.Tiles(docs) * blockmax.TileDocs / 64
 	hash := c.hash(key)
@@ -52,13 +53,13 @@ func (c *Lists) Growing(key Key, count int, docs uint32, open func() (*postings.
 	return e, nil
 }
 
-// grownFrom is what a list has learnt when it had fewer postings.
+// grownFrom is what was derived from a list when it had fewer postings.
 type grownFrom struct {
 	count  int
 	learnt *keyedBounds
 }
 
-// follow takes over what a shorter list of the same term has learnt.
+// follow takes over what was derived from a shorter list of the same term.
 func (e *List) follow(old *List, words int) error {
 	if kb := old.bounds.Load(); kb != nil {
 		e.before.Store(&grownFrom{old.Postings.Count, kb})
@@ -66,7 +67,7 @@ func (e *List) follow(old *List, words int) error {
 	return e.Postings.Follow(old.Postings, words)
 }
 
-// extend extends what the list had learnt under the table of kb.
+// extend extends what was derived under the table of kb.
 func (e *List) extend(kb *keyedBounds, t *blockmax.Table, norms []uint8) error {
 	before := e.before.Swap(nil)
 	if before == nil || before.learnt.key != kb.key {

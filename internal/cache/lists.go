@@ -11,17 +11,17 @@ import (
 	"github.com/riffle-search/riffle/segment"
 )
 
-// Lists keep opened posting lists, of sealed segments and of segments in memory (Growing), least recently used
-// ones going first when the byte budget is exceeded. They also remember that a
-// segment lacks a term. A query whose lists are all here makes no call to the store.
+// Lists cache opened posting lists, of sealed segments and of segments in memory (Growing). When
+// the byte budget is exceeded, the least recently used ones are evicted. They also remember that a
+// segment lacks a term. A query whose lists are all cached makes no call to the store.
 //
-// They are made of shards with a lock each: one lock for all would be what sixteen
-// cores with queries of 20 µs wait for. Which list is the oldest is known within a
-// shard; shards give up theirs in turn.
+// The cache consists of shards with a lock each: sixteen cores with queries of 20 µs would wait for
+// a single lock. The order of use is known within a shard only; shards evict their oldest lists in
+// turn.
 type Lists struct {
 	budget  int64
 	bytes   atomic.Int64 // held by all shards
-	bitmaps atomic.Int64 // bytes of these that are bitmaps of lists
+	bitmaps atomic.Int64 // bytes of these in bitmaps of lists
 	turn    atomic.Uint32
 	seed    maphash.Seed
 	shards  [cacheShards]listShard
@@ -29,34 +29,33 @@ type Lists struct {
 
 const cacheShards = 64
 
-// bitmapShare is the part of the budget that bitmaps may take: one of so many. A bitmap is
-// several times as large as its list, so in a large segment those of a few hundred words
-// would drive out all lists.
+// bitmapShare: bitmaps may take 1/bitmapShare of the budget. A bitmap is several times as large as
+// its list, so in a large segment those of a few hundred words would evict all lists.
 const bitmapShare = 2
 
 type listShard struct {
 	mu           sync.Mutex
-	lists        map[uint64]*List // by hash; others with the same one follow
+	lists        map[uint64]*List // by hash; others with the same hash follow
 	newest       List             // sentinel of a ring: newest.next is the most recently used
 	hits, misses int64
 	_            [64]byte // a shard's neighbour is on another cache line
 }
 
-// A Key names a list: the term of a field in a segment. Of a column it names the field alone.
+// A Key identifies a list: the term of a field in a segment. For a column it has the field alone.
 type Key struct {
 	Segment     uint64
 	Field, Term string
 }
 
-// A List is one opened list and its bounds under the table last used.
+// A List is one opened list, with its bounds under the last used table.
 type List struct {
 	key        Key
-	Postings   *postings.List // nil when the segment lacks the term
+	Postings   *postings.List // nil if the segment lacks the term
 	column     []uint8        // of sparse norms, instead of a list
 	bounds     atomic.Pointer[keyedBounds]
-	before     atomic.Pointer[grownFrom] // of a list that has grown, until bounds are asked for
-	size       atomic.Int64              // as counted in Lists.bytes; 0 of a list in no cache. Changed under listShard.mu
-	bitmap     int64                     // bytes of size
+	before     atomic.Pointer[grownFrom] // of a list that has grown, until bounds are needed
+	size       atomic.Int64              // as counted in Lists.bytes; 0 for an uncached list. Changed under listShard.mu
+	bitmap     int64                     // part of size
 	hash       uint64
 	prev, next *List // in the ring; guarded by listShard.mu
 	same       *List // the next of the same hash; guarded by listShard.mu
@@ -67,19 +66,19 @@ type keyedBounds struct {
 	bounds *blockmax.Bounds
 }
 
-// Columns marks the keys of columns in Key.segment, which have no term, and MemoryColumns those of
-// segments in memory. MemoryLists marks those of their lists.
+// Columns marks the keys of columns, which have no term, in Key.segment. MemoryColumns marks those
+// of segments in memory, and MemoryLists the keys of their lists.
 const (
 	Columns       = 1 << 63
 	MemoryColumns = 1 << 62
 	MemoryLists   = 1 << 61
 )
 
-// entryOverhead is about what an entry takes besides its list: the entry, its
-// share of the map, and the strings of its key.
+// entryOverhead is about what an entry takes in addition to its list: the entry, its share of the
+// map, and the strings of its key.
 const entryOverhead = 256
 
-// NewLists returns a cache of at most so many bytes.
+// NewLists returns a cache with a budget in bytes.
 func NewLists(budget int64) *Lists {
 	c := &Lists{budget: budget, seed: maphash.MakeSeed()}
 	for i := range c.shards {
@@ -90,8 +89,8 @@ func NewLists(budget int64) *Lists {
 	return c
 }
 
-// hash says where a list belongs: in which shard, and where there. It is taken once for both. The
-// same term of several fields has one.
+// hash returns a list's hash, which determines its shard and its place there. The same term of
+// several fields has one hash.
 func (c *Lists) hash(key Key) uint64 {
 	return maphash.String(c.seed, key.Term) + key.Segment*0x9e3779b97f4a7c15
 }
@@ -107,8 +106,8 @@ func (s *listShard) find(hash uint64, key Key) *List {
 	return e
 }
 
-// Get returns the list of a term, opening it if need be. Two callers that miss at
-// once may both open it; one of the two is kept.
+// Get returns the list of a term, and opens it on a miss. Two callers that miss at once may both
+// open it; one of the two is kept.
 func (c *Lists) Get(key Key, open func() (*postings.List, error)) (*List, error) {
 	hash := c.hash(key)
 	s := c.shard(hash)
@@ -130,7 +129,7 @@ func (c *Lists) Get(key Key, open func() (*postings.List, error)) (*List, error)
 		s.mu.Unlock()
 		return other, nil
 	}
-	// The caller's string may be a piece of a long text.
+	// The caller's string may be a slice of a long text.
 	e := &List{key: Key{key.Segment, key.Field, strings.Clone(key.Term)}, Postings: l, hash: hash}
 	grown := c.insert(s, e)
 	s.mu.Unlock()
@@ -147,12 +146,13 @@ func (c *Lists) insert(s *listShard, e *List) int64 {
 	return c.count(e)
 }
 
-// Column returns a column of sparse norms, a byte for each of docs documents. It is made if need be, also
-// when a segment in memory has grown since it was. It lies among the lists, for a field that few
-// documents have is seldom asked for: to keep its column for good would cost a byte for every document.
+// Column returns a column of sparse norms, a byte for each of docs documents. It makes the column
+// on a miss, or when a segment in memory has grown since. Columns are cached with the lists,
+// because queries rarely need a field that few documents have: keeping its column for good would
+// cost a byte for every document.
 func (c *Lists) Column(segment uint64, field string, docs uint32, expand func() []uint8) []uint8 {
 	key := Key{Segment: segment, Field: field}
-	hash := c.hash(key) + maphash.String(c.seed, field) // of so many columns, each goes to a shard of its own
+	hash := c.hash(key) + maphash.String(c.seed, field) // spreads columns over the shards
 	s := c.shard(hash)
 	s.mu.Lock()
 	e := s.find(hash, key)
@@ -183,7 +183,7 @@ func (s *listShard) touch(e *List) {
 	}
 }
 
-// count measures an entry and returns by how much it has grown since it was measured last.
+// count measures an entry and returns how much it has grown since it was last measured.
 func (c *Lists) count(e *List) (grown int64) {
 	if e.Postings != nil {
 		c.admitBitmap(e)
@@ -192,9 +192,9 @@ func (c *Lists) count(e *List) (grown int64) {
 	return size - e.size.Swap(size)
 }
 
-// Settle counts what lists have come to take while a query used them: they load their payload when
-// it is asked for, and learn bounds, bitmaps and ranges. Every query settles what it has got,
-// or lists that are never asked for again would not be counted.
+// Settle counts how much lists have grown during a query: they load their payload on demand, and
+// keep bounds, bitmaps and ranges. Every query must settle its lists, or the growth of lists that
+// are never used again would not be counted.
 func (c *Lists) Settle(lists []*List) {
 	for _, e := range lists {
 		counted := e.size.Load()
@@ -203,7 +203,7 @@ func (c *Lists) Settle(lists []*List) {
 		}
 		s, grown := c.shard(e.hash), int64(0)
 		s.mu.Lock()
-		if s.find(e.hash, e.key) == e { // else it has been removed meanwhile
+		if s.find(e.hash, e.key) == e { // otherwise it has been evicted meanwhile
 			grown = c.count(e)
 		}
 		s.mu.Unlock()
@@ -213,8 +213,8 @@ func (c *Lists) Settle(lists []*List) {
 	}
 }
 
-// admitBitmap counts the bitmap that a list has got since it was last looked at, or has the list
-// drop it when bitmaps take their share already.
+// admitBitmap counts the bitmap that a list has got since its last check, or makes the list drop it
+// when bitmaps already take their share.
 func (c *Lists) admitBitmap(e *List) {
 	bytes := 8 * int64(len(e.Postings.Bitmap()))
 	if bytes <= e.bitmap {
@@ -239,8 +239,8 @@ func (e *List) measure() int64 {
 	return size
 }
 
-// grow counts bytes that a list has come to take, and removes the oldest lists of the
-// shards in turn until the budget holds; keep stays.
+// grow counts the growth of a list, and evicts the oldest lists of the shards in turn until the
+// total is within the budget; keep stays.
 func (c *Lists) grow(bytes int64, keep *List) {
 	held := c.bytes.Add(bytes)
 	for fruitless := 0; held > c.budget && fruitless < cacheShards; fruitless++ {
@@ -273,7 +273,7 @@ func (c *Lists) remove(s *listShard, e *List) {
 	}
 }
 
-// DropSegment forgets the lists, or the columns, of a segment that is gone.
+// DropSegment drops the lists, or the columns, of a segment that is gone.
 func (c *Lists) DropSegment(number uint64) {
 	for i := range c.shards {
 		s := &c.shards[i]
@@ -287,10 +287,10 @@ func (c *Lists) DropSegment(number uint64) {
 	}
 }
 
-// Bytes is how much the lists are counted to take, and what bounds it.
+// Bytes returns the counted size of the lists, and its budget.
 func (c *Lists) Bytes() (bytes, budget int64) { return c.bytes.Load(), c.budget }
 
-// Measure adds up what the lists take, each looked at anew.
+// Measure returns the size of the lists, measuring each again.
 func (c *Lists) Measure() (sum int64) {
 	for i := range c.shards {
 		s := &c.shards[i]
@@ -303,7 +303,7 @@ func (c *Lists) Measure() (sum int64) {
 	return sum
 }
 
-// Counts returns how often a list was there, and how often not.
+// Counts returns the numbers of hits and misses.
 func (c *Lists) Counts() (hits, misses int64) {
 	for i := range c.shards {
 		s := &c.shards[i]

@@ -8,9 +8,9 @@ import (
 	"github.com/riffle-search/riffle/blockmax"
 )
 
-// Tables keep the impact tables in use. Average lengths are rounded, so one
-// table serves many views; making one takes as long as a short query. Every term of
-// every query asks, so a hit takes no lock.
+// Tables cache the impact tables in use. Average lengths are rounded, so one table serves many
+// views; making one takes as long as a short query. Every term of every query needs one, so a hit
+// takes no lock.
 type Tables struct {
 	tables atomic.Pointer[map[blockmax.TableKey]*blockmax.Table] // replaced, never changed
 	mu     sync.Mutex                                            // held to replace it
@@ -19,7 +19,7 @@ type Tables struct {
 // maxTables bounds the cache: a table takes 9 KB, and a service uses a few.
 const maxTables = 256
 
-// Get returns the table of a similarity for an average length, made if need be.
+// Get returns the table of a similarity for an average length, and makes it on a miss.
 func (c *Tables) Get(sim blockmax.BM25, avg float64) *blockmax.Table {
 	key := blockmax.MakeTableKey(sim, avg)
 	if t := c.lookup(key); t != nil {

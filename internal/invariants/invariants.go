@@ -1,14 +1,14 @@
-// Package invariants switches on checks that are too dear for production.
+// Package invariants switches on checks that are too expensive for production.
 //
-// Guard each with the constant, so that without it the compiler drops the check
-// and the evaluation of its arguments:
+// Guard each with the constant, so that without it the compiler drops the check and the evaluation
+// of its arguments:
 //
 //	if invariants.Enabled {
 //		invariants.Check(score <= bound, "document %d scores %d above the bound %d of its block", doc, score, bound)
 //	}
 //
-// A failed check is a bug of riffle's own, so it panics. `go test -tags invariants`
-// and `go test -race` run with all checks on.
+// A failed check is a bug of riffle's own, so it panics. `go test -tags invariants` and `go test
+// -race` run with all checks on.
 package invariants
 
 import "fmt"

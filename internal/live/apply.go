@@ -13,13 +13,14 @@ import (
 	"github.com/riffle-search/riffle/segment"
 )
 
-// Apply carries out a batch of operations, all of them or none, and moves the index to the batch's position,
-// unless that is empty. When it returns nil, the batch is durable
-// (Options.Sync) and every view that is taken from then on has it. No view has a part of a batch, nor one
-// without another that was logged before it. The operations must not be changed until Apply returns.
+// Apply carries out a batch of operations, all of them or none, and moves the index to the batch's
+// position, unless that is empty. When it returns nil, the batch is durable (Options.Sync) and
+// every later view has it. No view has a part of a batch, or a batch without those logged before
+// it. The operations must not be changed until Apply returns.
 //
-// A document that cannot be indexed gives a *document.Error for each. Nothing has happened either when ctx
-// ends before the batch is in the log. When it ends later the error matches ErrPending as well.
+// For each document that cannot be indexed there is a *document.Error, and the batch is not
+// applied. It is not applied either when ctx ends before the batch is in the log. When ctx ends
+// later the error matches ErrPending as well.
 func (ix *Index) Apply(ctx context.Context, ops []document.Operation, position string) error {
 	start := time.Now()
 	if ix.opts.Store.ReadOnly {
@@ -56,7 +57,8 @@ func (ix *Index) Apply(ctx context.Context, ops []document.Operation, position s
 	return nil
 }
 
-// prepare admits the documents of a batch, analyses them, and takes their fields. Nobody sees the batch yet.
+// prepare admits the documents of a batch, analyses them, and takes their fields. The batch is not
+// yet visible.
 func (ix *Index) prepare(ctx context.Context, ops []document.Operation, position string) (*pendingBatch, error) {
 	if err := document.CheckPosition(position); err != nil {
 		return nil, err
@@ -83,13 +85,14 @@ func (ix *Index) prepare(ctx context.Context, ops []document.Operation, position
 	return p, nil
 }
 
-// admit counts documents that are to come, or refuses them when the index could not number them: no search
-// could be answered then. They count as coming until a view has them, or their batch has come to nothing.
+// admit counts the new documents of a batch. It refuses them if the index could not number them,
+// because then no search could be answered. They count as coming until a view has them, or their
+// batch has failed.
 func (ix *Index) admit(docs int) error {
 	if docs == 0 {
 		return nil
 	}
-	coming := ix.coming.Add(int64(docs)) // before current is read: what stops coming is in view by then
+	coming := ix.coming.Add(int64(docs)) // before reading current: documents that stop coming by then are in that view
 	v := ix.current.Load()
 	if uint64(v.docs)+uint64(coming) <= ix.opts.MaxDocs {
 		return nil
@@ -103,8 +106,8 @@ func (ix *Index) admit(docs int) error {
 		docs, v.docs, uint64(v.docs)-v.live, others, ix.opts.MaxDocs)
 }
 
-// insert carries out operations in memory: chunks are the inverted documents of
-// the Put operations, whose fields are held, gone what they replace in sealed segments. It cannot
+// insert carries out operations in memory. chunks are the inverted documents of the Put operations,
+// whose fields are held; gone are the documents of sealed segments that they replace. It cannot
 // fail. The caller holds ix.mu, or is alone.
 func (ix *Index) insert(ops []document.Operation, chunks []*segment.Chunk, gone []place) {
 	m := ix.memory
@@ -116,7 +119,7 @@ func (ix *Index) insert(ops []document.Operation, chunks []*segment.Chunk, gone 
 		ix.chunks.Put(c)
 	}
 	begin := next
-	var batch map[string]uint32 // the last document of an id so far, of those of the batch
+	var batch map[string]uint32 // the last document so far of each id in the batch
 	if len(ops) > 1 {
 		batch = make(map[string]uint32, len(ops))
 	}
@@ -128,7 +131,7 @@ func (ix *Index) insert(ops []document.Operation, chunks []*segment.Chunk, gone 
 			}
 		}
 		doc, ok := batch[id]
-		if !ok { // Memory steps back over all documents of the id that the batch has
+		if !ok { // LookupBelow steps back over the batch's own documents of the id
 			doc, ok = m.memory.LookupBelow(id, begin)
 		}
 		if ok {
@@ -156,8 +159,8 @@ func (ix *Index) insert(ops []document.Operation, chunks []*segment.Chunk, gone 
 	}
 }
 
-// invertAll analyses the documents of the Put operations, on all cores when there
-// are many. The chunks have them in the order of the operations.
+// invertAll analyses the documents of the Put operations, on all cores if there are many. The
+// chunks keep the order of the operations.
 func (ix *Index) invertAll(ctx context.Context, ops []document.Operation) ([]*segment.Chunk, error) {
 	puts := make([]*document.Operation, 0, len(ops))
 	for i := range ops {
@@ -167,7 +170,7 @@ func (ix *Index) invertAll(ctx context.Context, ops []document.Operation) ([]*se
 	}
 	workers := min(runtime.GOMAXPROCS(0), (len(puts)+invertChunk-1)/invertChunk)
 	per := invertChunk
-	if workers > 0 { // two chunks for each, lest one has to wait for the others
+	if workers > 0 { // two chunks for each, so that none waits long for the others
 		per = max(invertChunk, min(maxInvertChunk, (len(puts)+2*workers-1)/(2*workers)))
 	}
 	chunks := make([]*segment.Chunk, (len(puts)+per-1)/per)
@@ -201,8 +204,8 @@ func (ix *Index) invertAll(ctx context.Context, ops []document.Operation) ([]*se
 	return chunks, errors.Join(errs...)
 }
 
-// A worker takes a chunk at once: of at least so many documents, some 10 µs each, and of
-// at most so many, lest its table of terms outgrow the second-level cache.
+// The documents of one chunk, some 10 µs each. The minimum makes a chunk worth a goroutine; the
+// maximum keeps its table of terms within the second-level cache.
 const (
 	invertChunk    = 8
 	maxInvertChunk = 1024

@@ -8,21 +8,20 @@ import (
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
-// A failedMerge is a run of neighbouring segments whose merge has failed. They stay
-// out of other merges, which go on around them, and are tried again by themselves
-// after a pause. Compact does not ask: it tries at once.
+// A failedMerge is a run of neighboring segments whose merge has failed. Other merges leave them
+// out and continue around them. They are retried by themselves after a pause. Compact ignores the
+// pause.
 type failedMerge struct {
 	backoff
 	inputs  []*liveSegment
-	damaged bool // one segment that cannot be read: nothing but Compact and a new Open tries again
+	damaged bool // one unreadable segment: only Compact and the next Open retry it
 }
 
 // failedMerges are disjoint. They are guarded by Index.mergeMu.
 type failedMerges []failedMerge
 
-// note keeps the outcome of a merge in the background. Of segments of which one is
-// damaged each half is tried by itself, until the healthy ones are merged and the
-// damaged one is alone.
+// note records the outcome of a background merge. If one of the segments is damaged, each half of
+// them is tried by itself, until the healthy ones are merged and the damaged one is alone.
 func (f *failedMerges) note(inputs []mergeInput, err error, now time.Time) {
 	tries := 0
 	*f = slices.DeleteFunc(*f, func(m failedMerge) bool {
@@ -49,7 +48,7 @@ func (f *failedMerges) note(inputs []mergeInput, err error, now time.Time) {
 	}
 }
 
-// of returns the failed merge that a segment is part of, or nil.
+// of returns the failed merge that includes a segment, or nil.
 func (f failedMerges) of(s *liveSegment) *failedMerge {
 	for i := range f {
 		if slices.Contains(f[i].inputs, s) {
@@ -59,8 +58,8 @@ func (f failedMerges) of(s *liveSegment) *failedMerge {
 	return nil
 }
 
-// pickDue is pickMerge around what has been set aside, and for that when its time
-// has come. The caller holds mergeMu.
+// pickDue chooses the first merge that is due, in the order of segments: a failed merge whose pause
+// is over, or one that pickMerge chooses between failed merges. The caller holds mergeMu.
 func (ix *Index) pickDue(all []mergeInput) []mergeInput {
 	ix.aside = slices.DeleteFunc(ix.aside, func(m failedMerge) bool {
 		return slices.ContainsFunc(m.inputs, func(s *liveSegment) bool { return s.obsolete.Load() })
@@ -68,7 +67,7 @@ func (ix *Index) pickDue(all []mergeInput) []mergeInput {
 	now := ix.now()
 	for start, end := 0, 0; start < len(all); start = end {
 		if m := ix.aside.of(all[start].s); m != nil {
-			end = start + len(m.inputs) // nothing has come between them
+			end = start + len(m.inputs) // they are still adjacent
 			if !m.damaged && m.due(now) {
 				return all[start:end]
 			}
@@ -84,7 +83,7 @@ func (ix *Index) pickDue(all []mergeInput) []mergeInput {
 	return nil
 }
 
-// nextMerge returns when the next merge that was set aside is due, or the zero time.
+// nextMerge returns when the next failed merge is due, or the zero time.
 func (ix *Index) nextMerge() (next time.Time) {
 	ix.mergeMu.Lock()
 	defer ix.mergeMu.Unlock()

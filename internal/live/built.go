@@ -12,10 +12,11 @@ import (
 	"github.com/riffle-search/riffle/store"
 )
 
-// What package bulk does to an index while it is built: Options.Building keeps Open out until FinishBuild.
+// Methods for package bulk, which builds an index: Options.Building keeps Open out until
+// FinishBuild.
 
-// StartBuild empties an index that an earlier build has left unfinished. It refuses one that has documents,
-// with fs.ErrExist.
+// StartBuild empties an index that an earlier build has left unfinished. It refuses one that has
+// documents, with fs.ErrExist.
 func (ix *Index) StartBuild(ctx context.Context) error {
 	m := ix.store.Manifest()
 	mark, err := ix.store.Meta(metaBuilding)
@@ -54,7 +55,8 @@ func (ix *Index) NewSegment() (*SegmentWriter, error) {
 	return &SegmentWriter{sink{w}}, nil
 }
 
-// AddBuilt puts a finished segment behind the others. replaced are documents of it that others of it replace.
+// AddBuilt appends a finished segment to the index. replaced are its documents that others of it
+// replace.
 func (ix *Index) AddBuilt(w *SegmentWriter, replaced []uint32) error {
 	ix.commitMu.Lock()
 	defer ix.commitMu.Unlock()
@@ -81,7 +83,8 @@ func (ix *Index) AddBuilt(w *SegmentWriter, replaced []uint32) error {
 	return nil
 }
 
-// ReplaceBuilt deletes the documents whose id came again in a later segment, and returns how many these are.
+// ReplaceBuilt deletes the documents whose id occurs again in a later segment, and returns their
+// number.
 func (ix *Index) ReplaceBuilt(ctx context.Context) (replaced int, err error) {
 	inputs := ix.sealed()
 	if len(inputs) < 2 {
@@ -111,7 +114,7 @@ func (ix *Index) ReplaceBuilt(ctx context.Context) (replaced int, err error) {
 	return replaced, ix.store.Commit(ctx, edit)
 }
 
-// MergeBuilt merges the segments into one, and returns how many there are then.
+// MergeBuilt merges the segments into one, and returns how many remain.
 func (ix *Index) MergeBuilt(ctx context.Context) (segments int, err error) {
 	if err := ix.mergeAll(ctx); err != nil {
 		return 0, err
@@ -122,7 +125,7 @@ func (ix *Index) MergeBuilt(ctx context.Context) (segments int, err error) {
 	return len(ix.store.Manifest().Segments), nil
 }
 
-// FinishBuild makes the index one that Open takes, and keeps its schema, Options.Text and a position.
+// FinishBuild makes the index usable for Open, and stores its schema, Options.Text and a position.
 func (ix *Index) FinishBuild(ctx context.Context, position string) error {
 	m := ix.store.Manifest()
 	m.Info = encodeInfo(position)
@@ -131,7 +134,7 @@ func (ix *Index) FinishBuild(ctx context.Context, position string) error {
 	}})
 }
 
-// WrittenBytes is how much has been written to disk since Open.
+// WrittenBytes returns how much has been written to disk since Open.
 func (ix *Index) WrittenBytes() (uint64, error) {
 	st, err := ix.store.Stats()
 	return st.WrittenBytes, err

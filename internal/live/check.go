@@ -10,11 +10,11 @@ import (
 	"github.com/riffle-search/riffle/segment"
 )
 
-// Check reads the whole index and verifies every checksum and invariant: of the
-// segments, their deletions, the schema and the log. It calls report for each fault, which
-// matches corrupt.Err, and returns an error only when the check itself could not go
-// on. Changes and searches go on meanwhile. report is called by the goroutine that called
-// Check, with nothing locked: it may call the Index, Close included.
+// Check reads the whole index and verifies every checksum and invariant: of the segments, their
+// deletions, the schema and the log. It calls report for each fault, which matches corrupt.Err. It
+// returns an error only when the check itself could not continue. Changes and searches continue
+// meanwhile. report runs on the goroutine that called Check, with nothing locked: it may call the
+// Index, Close included.
 func (ix *Index) Check(ctx context.Context, report func(error)) error {
 	v, err := ix.Acquire()
 	if err != nil {
@@ -63,10 +63,10 @@ func (v *View) check(ctx context.Context, report func(error)) error {
 	return v.ix.checkStore(ctx, report)
 }
 
-// checkStore reads what lies in the store beside segments: schema and options,
-// deletions as they were last written, the log.
+// checkStore reads the store's values other than segments: schema and options, deletions as last
+// written, the log.
 func (ix *Index) checkStore(ctx context.Context, report func(error)) error {
-	ix.commitMu.Lock() // no seal may cut the log off meanwhile
+	ix.commitMu.Lock() // no seal may truncate the log meanwhile
 	defer ix.commitMu.Unlock()
 	var errs []error
 	for _, name := range []string{metaSchema, metaOptions, MetaPrices} {
@@ -98,7 +98,7 @@ func (ix *Index) checkStore(ctx context.Context, report func(error)) error {
 // checkPage is how many ids are read at a time.
 const checkPage = 256
 
-// checkIDs reports ids that two live documents have, and walks every id order.
+// checkIDs reports ids that two live documents share, and walks every id order.
 func (v *View) checkIDs(ctx context.Context, report func(error)) error {
 	from, last := "", ""
 	for {

@@ -5,11 +5,10 @@ import (
 	"fmt"
 )
 
-// Checkpoint writes a complete, durable copy of the index as it is now into dir,
-// which must not exist. Where the file system can, it is made of hard links and
-// costs no space until the index changes. The copy can be opened like any other
-// index, also read-only. Changes and searches go on meanwhile. When ctx ends while the disk is at
-// work, Checkpoint returns, and the copy, which appears as a whole, may still appear.
+// Checkpoint writes a complete, durable copy of the current index into dir, which must not exist.
+// Where the file system can, the copy consists of hard links and costs no space until the index
+// changes. It opens like any other index, also read-only. Changes and searches continue meanwhile.
+// When ctx ends during disk work, Checkpoint returns; the copy may still appear, as a whole.
 func (ix *Index) Checkpoint(ctx context.Context, dir string) error {
 	if ix.opts.Store.ReadOnly {
 		return ErrReadOnly

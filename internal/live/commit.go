@@ -10,17 +10,17 @@ import (
 	"github.com/riffle-search/riffle/store"
 )
 
-// A change puts a merged segment in the place of its inputs.
+// A change replaces its inputs by a merged segment.
 type change struct {
 	out    *merged
 	inputs []mergeInput
-	end    sealedEnd          // what the manifest covers from then on; the zero one leaves that as it is
-	made   func(*liveSegment) // is told of the segment, nil when no document was left
+	end    sealedEnd          // what the manifest covers afterwards; the zero value leaves that unchanged
+	made   func(*liveSegment) // called with the segment, or nil if no document was left
 
-	persisted map[*liveSegment]*deletions // deletions that came into the store with it
+	persisted map[*liveSegment]*deletions // deletions that the change writes to the store
 }
 
-// commitMerged makes a change on disk and then in view.
+// commitMerged makes a change on disk and then in the view.
 func (ix *Index) commitMerged(c *change) error {
 	ix.commitMu.Lock()
 	defer ix.commitMu.Unlock()
@@ -35,8 +35,8 @@ func (ix *Index) commitMerged(c *change) error {
 	return ix.adoptBehind()
 }
 
-// adopt brings a change into view that was made on disk, but whose segment could
-// not be opened then. Nothing is merged or sealed before.
+// adopt publishes a change that was made on disk, but whose segment could not be opened then. It
+// comes before any further merge or seal.
 func (ix *Index) adopt() error {
 	ix.commitMu.Lock()
 	defer ix.commitMu.Unlock()
@@ -77,10 +77,9 @@ func (ix *Index) adoptBehind() error {
 	return nil
 }
 
-// editFor makes the atomic change of the store: the new list of segments, the new
-// segment, and every deletion that the store does not have yet. Deletions that
-// come after it are in the log behind the record that the manifest covers, so a
-// crash finds them there.
+// editFor returns the atomic change of the store: the new list of segments, the new segment, and
+// every deletion that the store does not have yet. Later deletions are in the log after the record
+// that the manifest covers, so they survive a crash.
 func (ix *Index) editFor(c *change) store.Edit {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// A ctxMutex is a mutex that a goroutine can stop waiting for. As with a sync.Mutex, a goroutine
-// that is running may get it before one that waits: handing it over in turn would have every holder
+// A ctxMutex is a mutex for which a goroutine can stop waiting. As with a sync.Mutex, a running
+// goroutine may get it before a waiting one: if it were handed over in turn, every holder would
 // wait for a goroutine to be scheduled.
 type ctxMutex struct {
 	held atomic.Bool

@@ -10,8 +10,8 @@ import (
 	"github.com/riffle-search/riffle/segment"
 )
 
-// checkDeclared refuses a schema that declares a field which documents have, and by which they would have
-// been indexed otherwise: they would no longer be found. It looks at segments and at the log.
+// checkDeclared refuses a schema that declares a field of existing documents differently from how
+// they were indexed: searches would no longer find them. It checks segments and the log.
 func (ix *Index) checkDeclared(kept, wanted *document.Schema) error {
 	names := kept.Declared(wanted)
 	if len(names) == 0 {
@@ -76,10 +76,10 @@ func eachTerm(r segment.Reader, field string, visit func(term []byte) bool) erro
 	return errors.Join(it.Err(), it.Close())
 }
 
-// rankLine begins the line of the kept options that names the field of the static rank.
+// rankLine begins the line of the stored options that names the field of the static rank.
 const rankLine = "rank.field="
 
-// keptRank returns the field by which documents have their static rank, as the kept options name it.
+// keptRank returns the field of the static rank that the stored options name.
 func keptRank(options []byte) string {
 	for line := range strings.Lines(string(options)) {
 		if name, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), rankLine); ok {
@@ -89,10 +89,10 @@ func keptRank(options []byte) string {
 	return ""
 }
 
-// errRecord ends a replay that looks for one record.
+// errRecord stops a replay at the first record.
 var errRecord = errors.New("there is a record")
 
-// checkRank refuses another field for the static rank than that by which documents have theirs.
+// checkRank refuses a field for the static rank other than that of the existing documents.
 func (ix *Index) checkRank(kept string) error {
 	if kept == "" || ix.opts.RankField == "" || kept == ix.opts.RankField {
 		return nil

@@ -14,8 +14,8 @@ type deletions struct {
 	accept atomic.Pointer[acceptBits]
 }
 
-// acceptBits is a bitset of the documents below docs that are not deleted. One
-// set of deletions can go with several: a segment in memory grows.
+// acceptBits is a bitset of the documents below docs that are not deleted. One set of deletions may
+// need several, because a segment in memory grows.
 type acceptBits struct {
 	docs uint32
 	bits []uint64
@@ -30,7 +30,7 @@ func (d *deletions) count() uint64 {
 	return d.bitmap.GetCardinality()
 }
 
-// set returns the bitmap, or nil when nothing is deleted.
+// set returns the bitmap, or nil if nothing is deleted.
 func (d *deletions) set() *roaring.Bitmap {
 	if d == nil {
 		return nil
@@ -38,7 +38,7 @@ func (d *deletions) set() *roaring.Bitmap {
 	return d.bitmap
 }
 
-// with returns the deletions plus some more documents.
+// with returns the deletions with more documents added.
 func (d *deletions) with(docs []uint32) *deletions {
 	if len(docs) == 0 {
 		return d
@@ -51,8 +51,8 @@ func (d *deletions) with(docs []uint32) *deletions {
 	return n
 }
 
-// acceptBits returns a bitset of the documents below docs that are not deleted,
-// or nil when none is.
+// acceptBits returns a bitset of the documents below docs that are not deleted, or nil if none is
+// deleted.
 func (d *deletions) acceptBits(docs uint32) []uint64 {
 	if d.count() == 0 {
 		return nil
@@ -70,7 +70,7 @@ func (d *deletions) acceptBits(docs uint32) []uint64 {
 	return a.bits
 }
 
-// allBits returns a bitset in which just the first n bits are set.
+// allBits returns a bitset in which exactly the first n bits are set.
 func allBits(n uint32) []uint64 {
 	words := make([]uint64, (n+63)/64)
 	for i := range words {
@@ -82,8 +82,8 @@ func allBits(n uint32) []uint64 {
 	return words
 }
 
-// lateDeletions returns, as numbers of the merged segment, the documents that
-// have been deleted since the merge began. The caller holds ix.mu.
+// lateDeletions returns, as numbers of the merged segment, the documents that were deleted since
+// the merge began. The caller holds ix.mu.
 func lateDeletions(inputs []mergeInput, maps [][]uint32) []uint32 {
 	var late []uint32
 	for i, in := range inputs {

@@ -9,13 +9,13 @@ import (
 	"github.com/riffle-search/riffle/store"
 )
 
-// A gate counts the calls that are under way, so that Close can turn new ones away and wait for
-// the others. Every search passes it twice, so it costs one atomic addition each way.
+// A gate counts running calls, so that Close can refuse new ones and wait for the others. Every
+// search passes it twice, so it costs one atomic addition each way.
 type gate struct {
-	_     [64]byte     // the neighbours are read by every search, and are on other cache lines
-	state atomic.Int64 // calls under way, plus gateShut once Close has come
+	_     [64]byte     // puts neighbors, which every search reads, on other cache lines
+	state atomic.Int64 // running calls, plus gateShut after shut
 	_     [64]byte
-	idle  chan struct{} // closed when the gate is shut and nobody is inside
+	idle  chan struct{} // closed when the gate is shut and no call is inside
 	once  sync.Once     // closes idle
 }
 
@@ -36,7 +36,7 @@ func (g *gate) leave() {
 	}
 }
 
-// shut turns new calls away and waits for those that are under way. It is called once.
+// shut refuses new calls and waits for running ones. It is called once.
 func (g *gate) shut() {
 	g.enter()
 	g.state.Add(gateShut)
@@ -44,7 +44,7 @@ func (g *gate) shut() {
 	<-g.idle
 }
 
-// Begin announces a call that Close waits for; it ends with End.
+// Begin announces a call for which Close waits; it ends with End.
 func (ix *Index) Begin() error {
 	if !ix.calls.enter() {
 		return store.ErrClosed
@@ -62,7 +62,7 @@ func (ix *Index) UntilClose(ctx context.Context) (context.Context, context.Cance
 	return ctx, func() { stop(); cancel() }
 }
 
-// OrClosed is the error of a call that Close may have broken off.
+// OrClosed returns the error of a call that Close may have interrupted.
 func (ix *Index) OrClosed(err error) error {
 	if ix.background.Err() != nil && errors.Is(err, context.Canceled) {
 		return store.ErrClosed
@@ -70,9 +70,9 @@ func (ix *Index) OrClosed(err error) error {
 	return err
 }
 
-// apart runs work in a goroutine of its own, which Close breaks off and waits for. It returns when
-// the work ends or ctx does, so that the caller does not wait for a disk that hangs; the work then
-// ends when it next looks at its context.
+// apart runs work on a goroutine of its own, which Close interrupts and waits for. It returns when
+// the work ends or ctx does, so that the caller does not wait for a disk that hangs. The work then
+// ends when it next checks its context.
 func (ix *Index) apart(ctx context.Context, work func(context.Context) error) error {
 	if err := ix.Begin(); err != nil {
 		return err
@@ -90,7 +90,7 @@ func (ix *Index) apart(ctx context.Context, work func(context.Context) error) er
 	case <-ctx.Done():
 	}
 	select {
-	case err := <-done: // both have come
+	case err := <-done: // both have happened
 		return ix.OrClosed(err)
 	default:
 		return ix.OrClosed(ctx.Err())

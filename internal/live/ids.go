@@ -2,7 +2,7 @@ package live
 
 import "github.com/riffle-search/riffle/segment"
 
-// A Document is a document that is not deleted, and its id.
+// A Document is a live document with its id.
 type Document struct {
 	ID      string
 	Segment *Segment

@@ -26,34 +26,34 @@ type Index struct {
 	tables cache.Tables
 	fields *document.Fields
 
-	calls     gate                 // those that Close waits for
+	calls     gate                 // calls for which Close waits
 	current   atomic.Pointer[View] // never nil inside the gate
 	inverters sync.Pool            // of *inverter
 	chunks    sync.Pool            // of *segment.Chunk, empty
 	pending   sync.Pool            // of *pendingBatch, empty
 
 	mu        sync.Mutex
-	closing   chan struct{}   // closed when Close has ended; nil before it is called
+	closing   chan struct{}   // closed at the end of Close; nil before its call
 	closeErr  error           // what Close returned; set before closing is closed
 	closed    bool            // no more background work begins
 	segments  []*liveSegment  // sealed ones in order of arrival; then the one being sealed, if any; then memory
 	memory    *liveSegment    // takes new documents
-	memories  uint64          // segments in memory so far
+	memories  uint64          // number of segments in memory so far
 	seq       uint64          // last log record whose operations are in segments
-	underWay  []*pendingBatch // batches that may have looked into sealed segments, and are not inserted
+	underWay  []*pendingBatch // batches that may have read sealed segments, and are not inserted
 	queue     []*pendingBatch // those of them that are logged, in order
-	coming    atomic.Int64    // documents of batches that have been admitted and are in no view yet
-	logErr    error           // why the log takes nothing more
+	coming    atomic.Int64    // documents of admitted batches that are in no view yet
+	logErr    error           // why the log accepts nothing more
 	position  string          // of the batches up to seq
 	sealedSeq uint64          // last log record that the manifest covers
 	seal      sealState
 
-	order  ctxMutex // makes batches get into the log one at a time
+	order  ctxMutex // serializes the logging of batches
 	logged uint64   // last record given to the log; order guards it
 
-	commitMu sync.Mutex   // makes manifest changes one at a time
+	commitMu sync.Mutex   // serializes manifest changes
 	behind   *change      // in the manifest, but not in segments yet; guarded by commitMu
-	mergeMu  sync.Mutex   // makes merges one at a time
+	mergeMu  sync.Mutex   // serializes merges
 	aside    failedMerges // guarded by mergeMu
 
 	adoptPause, dropPause backoff // of the merger's goroutine
@@ -65,36 +65,36 @@ type Index struct {
 
 	dropMu sync.Mutex
 	drops  []uint64               // segments that no view holds any more
-	pinned map[*liveSegment]int64 // bytes of segments that have been replaced, and that views still hold
+	pinned map[*liveSegment]int64 // bytes of replaced segments that views still hold
 
 	pinnedBytes atomic.Int64 // of those in memory
 }
 
-// Names of the values kept in the store's meta space.
+// Names of values in the store's meta space.
 const (
 	metaSchema   = "schema"
-	metaOptions  = "options"  // what the index was opened with when the schema changed, for people to read
-	metaBuilding = "building" // not empty while Build has not finished
+	metaOptions  = "options"  // the options when the schema last changed, for people to read
+	metaBuilding = "building" // not empty until Build has finished
 
-	// MetaPrices is what searches cost this machine, as an accelerator has learnt: the index keeps it and checks
-	// that it can be read.
+	// MetaPrices is the name of the costs of searches that an accelerator has measured on this
+	// machine. The index stores them and checks that they can be read.
 	MetaPrices = "gpu-prices"
 )
 
-// Schema returns the schema in force, which nobody may change.
+// Schema returns the schema in force, which is read-only.
 func (ix *Index) Schema() *document.Schema { return ix.schema }
 
-// Meta returns a value that is kept beside the documents, or nil.
+// Meta returns a value stored with the index, or nil.
 func (ix *Index) Meta(name string) ([]byte, error) { return ix.store.Meta(name) }
 
-// SetMeta keeps a value beside the documents.
+// SetMeta stores a value with the index.
 func (ix *Index) SetMeta(name string, value []byte) error {
 	return ix.store.Commit(context.Background(), store.Edit{Meta: map[string][]byte{name: value}})
 }
 
-// Open opens the index in a directory. Documents that were acknowledged but not yet sealed are read back
-// from the log. Those that exceed Options.MemoryBytes are sealed on the way, unless the index is open for
-// reading alone. An Open that fails because of what it finds changes nothing in the directory.
+// Open opens the index in a directory. It reads documents that were acknowledged but not yet sealed
+// back from the log. Whenever they exceed Options.MemoryBytes, it seals them, unless the index is
+// read-only. An Open that fails because of the directory's contents changes nothing in it.
 func Open(dir string, o *Options) (*Index, error) {
 	ix := &Index{opts: *o, mergeKick: make(chan struct{}, 1), pinned: map[*liveSegment]int64{}}
 	if ix.opts.Merge.MaxSegmentDocs == 0 {
@@ -109,7 +109,7 @@ func Open(dir string, o *Options) (*Index, error) {
 	so := ix.opts.Store
 	if ix.opts.Failed != nil {
 		so.Failed = func(err error) {
-			if ix.Begin() == nil { // Close waits, and nobody is told after it
+			if ix.Begin() == nil { // Close waits, and nothing calls the Listener after it
 				defer ix.End()
 				ix.opts.Failed(fmt.Errorf("riffle: %w", err))
 			}
@@ -135,8 +135,8 @@ func Open(dir string, o *Options) (*Index, error) {
 	return ix, nil
 }
 
-// load reads schema, segments and log. Whatever can be wrong with the directory is found before
-// StartWriting, so that an Open that fails leaves it as it was.
+// load reads schema, segments and log. It detects every fault of the directory before StartWriting,
+// so that an Open that fails leaves it as it was.
 func (ix *Index) load() error {
 	mark, err := ix.store.Meta(metaBuilding)
 	if err != nil {
@@ -156,7 +156,7 @@ func (ix *Index) load() error {
 	if err != nil {
 		return err
 	}
-	ix.setSchema(kept, true) // what the documents in the log were accepted under
+	ix.setSchema(kept, true) // under which the documents in the log were accepted
 	m := ix.store.Manifest()
 	for _, s := range m.Segments {
 		live, err := ix.openSegment(s.Number, s.Info)
@@ -200,14 +200,14 @@ func (ix *Index) addMemory() {
 	ix.segments = append(ix.segments, ix.memory)
 }
 
-// Close ends background work and closes the index. It waits for calls that are under way; long ones
-// are broken off (UntilClose). Documents in memory are written out first when they take a sixteenth of
-// Options.MemoryBytes or more, and a seal that runs is finished; the rest stays in the log, and the next
-// Open reads it back. last is called when no call is under way and no view is left, while the store is
-// still open.
+// Close stops background work and closes the index. It waits for running calls, and interrupts long
+// ones (UntilClose). It first writes out documents in memory if they take a sixteenth of
+// Options.MemoryBytes or more, and completes a running seal. The rest stays in the log, and the
+// next Open reads it back. Close calls last when no call is running and no view is left, while the
+// store is still open.
 //
-// Whatever Close returns, the directory is free for the next Open. A second Close waits for the first
-// one and returns the same.
+// Whatever Close returns, the directory is free for the next Open. A second Close waits for the
+// first one and returns the same.
 func (ix *Index) Close(last func() error) error {
 	ix.mu.Lock()
 	if ix.closing != nil {
@@ -232,7 +232,7 @@ func (ix *Index) close(last func() error) error {
 	ix.mu.Unlock()
 	ix.stop()
 	ix.calls.shut()
-	ix.work.Wait() // and so for a seal that runs, which is not broken off
+	ix.work.Wait() // also for a running seal, which is not interrupted
 	ix.current.Swap(nil).Unref()
 	err = errors.Join(err, last())
 	if err := ix.dropUnused(); err != nil {

@@ -10,12 +10,12 @@ import (
 	"github.com/riffle-search/riffle/segment"
 )
 
-// mergeNext carries out the next merge that is due in the background; false means
-// that none is. A merge that fails is set aside for a while, and others go on.
+// mergeNext carries out the next background merge that is due; false means that none is. A merge
+// that fails is set aside for a while, and others continue.
 func (ix *Index) mergeNext() bool {
 	ix.mergeMu.Lock()
 	defer ix.mergeMu.Unlock()
-	if ix.background.Err() != nil || ix.adopt() != nil { // upkeep tells the Listener of that
+	if ix.background.Err() != nil || ix.adopt() != nil { // upkeep notifies the Listener of that
 		return false
 	}
 	inputs := ix.pickDue(ix.sealed())
@@ -33,7 +33,7 @@ func (ix *Index) mergeNext() bool {
 	return true
 }
 
-// mergeOnce merges what pick chooses from the sealed segments, if anything.
+// mergeOnce merges the sealed segments that pick chooses, if any.
 func (ix *Index) mergeOnce(ctx context.Context, pick func([]mergeInput) []mergeInput) error {
 	ix.mergeMu.Lock()
 	defer ix.mergeMu.Unlock()
@@ -50,7 +50,7 @@ func (ix *Index) mergeOnce(ctx context.Context, pick func([]mergeInput) []mergeI
 	return ix.merge(ctx, inputs)
 }
 
-// merge makes one segment of neighbours. The caller holds mergeMu.
+// merge merges neighboring segments into one. The caller holds mergeMu.
 func (ix *Index) merge(ctx context.Context, inputs []mergeInput) error {
 	start := time.Now()
 	fault := func(err error) error {
@@ -83,7 +83,7 @@ func (ix *Index) merge(ctx context.Context, inputs []mergeInput) error {
 	return nil
 }
 
-// sealed returns the sealed segments with their deletions as they are now.
+// sealed returns the sealed segments with their current deletions.
 func (ix *Index) sealed() []mergeInput {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
@@ -96,9 +96,9 @@ func (ix *Index) sealed() []mergeInput {
 	return all
 }
 
-// Compact writes everything into one segment (of two billion documents at most;
-// else into several) without deleted documents, in the order of Options.Merge and the newest format,
-// and gives the space of the old ones back. What is applied while it runs may lie in segments of its own.
+// Compact rewrites the index as one segment (or several, of two billion documents each at most),
+// without deleted documents, in the order of Options.Merge and the newest format, and frees the
+// space of the old segments. Changes applied while it runs may end up in segments of their own.
 func (ix *Index) Compact(ctx context.Context) error {
 	if err := ix.Flush(ctx); err != nil {
 		return err
@@ -111,10 +111,10 @@ func (ix *Index) Compact(ctx context.Context) error {
 	})
 }
 
-// mergeAll merges the segments that there are into one, or, where that would have
-// too many documents, into as few as can be.
+// mergeAll merges the current segments into one, or, if that would have too many documents, into as
+// few as possible.
 func (ix *Index) mergeAll(ctx context.Context) error {
-	for range ix.wholes(ix.sealed()) { // no more often: segments may come as fast as they are merged
+	for range ix.wholes(ix.sealed()) { // no more often: segments may arrive as fast as they are merged
 		err := ix.mergeOnce(ctx, func(all []mergeInput) []mergeInput {
 			for _, whole := range ix.wholes(all) {
 				only := whole[0].s.disk

@@ -10,20 +10,21 @@ import (
 	"github.com/riffle-search/riffle/store"
 )
 
-// Options configure an Index. Every field is set, except those that may be nil or have a default.
+// Options configure an Index. Every field must be set, except those that may be nil or have a
+// default.
 type Options struct {
 	Store    store.Options // Failed and NewMeta are set by Open
-	Building bool          // the index is unfinished, and FinishBuild makes it whole
+	Building bool          // the index is unfinished until FinishBuild
 
-	Schema      *document.Schema // nil for the one that the index has
-	AlterSchema bool             // Schema's rules take the place of the index's
+	Schema      *document.Schema // nil for that of the index
+	AlterSchema bool             // Schema's rules replace the index's
 	RankField   string           // numeric field of the static rank; empty for none
 	Analyzer    func(name string) (analysis.Analyzer, error)
-	Text        string // the options as people read them, kept beside the schema; see checkKeptOptions
+	Text        string // the options for people to read, stored with the schema; see checkKeptOptions
 
 	Sync        bool   // Apply waits until the log is on disk
 	MemoryBytes int64  // budget of the segment in memory
-	LogBytes    int64  // how far the log may grow before a seal
+	LogBytes    int64  // size of the log that causes a seal
 	CacheBytes  int64  // of opened posting lists
 	MaxFields   int    // indexed fields
 	MaxDocs     uint64 // in the index
@@ -35,7 +36,7 @@ type Options struct {
 	Listener
 
 	Now      func() time.Time  // paces background work; nil for time.Now
-	Replayed func(bytes int64) // is told what memory holds after each record of the log that Open reads; may be nil
+	Replayed func(bytes int64) // called after each log record that Open reads, with the bytes held in memory; may be nil
 }
 
 // Merge says how segments are merged.
@@ -43,19 +44,19 @@ type Merge struct {
 	Disabled        bool // in the background
 	SegmentsPerTier int
 	MaxSegmentBytes int64
-	MaxSegmentDocs  uint64 // 0 for the most that a segment may have
+	MaxSegmentDocs  uint64 // 0 for the maximum of a segment
 	Order           segment.Order
 	Workers         int
 	MemoryBytes     int64
 }
 
-// A Listener is told what happens, by the goroutine that does the work. Each function may be nil.
+// A Listener receives events, on the goroutine that does the work. Each function may be nil.
 type Listener struct {
 	Applied func(Applied)
 	Sealed  func(Sealed)
 	Merged  func(Merged)
-	Failed  func(error)          // work in the background has failed
-	Unused  func(segment uint64) // nobody searches a sealed segment any more
+	Failed  func(error)          // background work has failed
+	Unused  func(segment uint64) // no search uses a sealed segment any more
 }
 
 // Applied describes a batch that is durable and visible.
@@ -72,7 +73,7 @@ type Sealed struct {
 	Duration time.Duration
 }
 
-// Merged describes a merge. Segment is 0 when no document was left.
+// Merged describes a merge. Segment is 0 if no document was left.
 type Merged struct {
 	Inputs   []uint64
 	Segment  uint64
@@ -81,7 +82,7 @@ type Merged struct {
 	Duration time.Duration
 }
 
-// failed tells the listener of a failure, if there is one to tell.
+// failed notifies the listener of a failure, if there is one.
 func (l *Listener) failed(err error) {
 	if l.Failed != nil {
 		l.Failed(err)

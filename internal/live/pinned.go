@@ -7,21 +7,19 @@ import (
 	"github.com/riffle-search/riffle/store"
 )
 
-// A snapshot pins the segments of its view. A sealed one costs space on disk, one
-// in memory costs memory beyond Options.MemoryBytes once a seal has replaced it.
+// A snapshot pins the segments of its view. A sealed one costs space on disk, one in memory costs
+// memory beyond Options.MemoryBytes once a seal has replaced it.
 //
-// The sealed segment cannot stand in for it in the snapshot: it lacks documents
-// that were deleted before the seal and has others that came after the snapshot, so
-// scores and the order of ties would change under the caller's eyes. What is bounded
-// instead is how much snapshots pin. While that is more than the budget, a further
-// snapshot seals what is in memory first and takes the sealed segment from the
-// start (sealedView): it costs a seal and pins no memory. All others share the two
-// segments that were in memory then, the growing one and the one being sealed. So
-// snapshots pin at most three times the budget, however many there are and however
-// long they stay.
+// The sealed segment cannot replace it in the snapshot: it lacks documents that were deleted before
+// the seal and has others that came after the snapshot, so scores and the order of ties would
+// change. Instead there is a bound on how much snapshots pin. While that is more than the budget, a
+// further snapshot first seals what is in memory and uses the sealed segment from the start
+// (sealedView): it costs a seal and pins no memory. All others share the two segments that were in
+// memory then, the growing one and the one being sealed. So snapshots pin at most three times the
+// budget, however many there are and however long they stay.
 
-// PinnedStats are figures about segments that seals and merges have replaced, and
-// that only snapshots and searches under way still hold.
+// PinnedStats are figures about segments that seals and merges have replaced, and that only
+// snapshots and running searches still hold.
 type PinnedStats struct {
 	Segments    int
 	Docs        uint64
@@ -29,8 +27,8 @@ type PinnedStats struct {
 	DiskBytes   int64 // of those that were sealed
 }
 
-// pin counts a segment that has been replaced while views hold it. The caller
-// holds ix.mu, and the current view is one of them.
+// pin counts a replaced segment while views hold it. The caller holds ix.mu, and the current view
+// is one of them.
 func (ix *Index) pin(s *liveSegment) {
 	if s.users.Load() == 0 {
 		return // it has no documents
@@ -71,7 +69,8 @@ func (ix *Index) pinnedStats() (st PinnedStats) {
 	return st
 }
 
-// Snapshot returns the current view, to be held as long as the caller likes: Unref lets go of it.
+// Snapshot returns the current view, which the caller may hold for any time and releases with
+// Unref.
 func (ix *Index) Snapshot() (*View, error) {
 	if err := ix.Begin(); err != nil {
 		return nil, err
@@ -87,12 +86,12 @@ func (ix *Index) Snapshot() (*View, error) {
 	return v, nil
 }
 
-// sealedView freezes the in-memory segment and returns the index as it is then,
-// with the sealed segment in its place.
+// sealedView freezes the in-memory segment and returns the index of that moment, with the sealed
+// segment in its place.
 func (ix *Index) sealedView() (*View, error) {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
-	for ix.seal.segment != nil || ix.seal.done != nil { // also one that is in view, but whose run has not ended: ours could not start
+	for ix.seal.segment != nil || ix.seal.done != nil { // including one that is in the view, but whose run has not ended: ours could not start
 		ix.startSeal()
 		if err := ix.awaitSeal(ix.background); err != nil {
 			return nil, ix.OrClosed(err)
@@ -108,7 +107,7 @@ func (ix *Index) sealedView() (*View, error) {
 	if s.memory.Docs() == 0 {
 		return v, nil
 	}
-	s.wanted++ // from now on the sealed segment is held for us, too
+	s.wanted++ // from now on the sealed segment is held for this view, too
 	ix.sealNow()
 	if err := ix.awaitSeal(ix.background); !s.obsolete.Load() {
 		s.wanted--
@@ -116,7 +115,7 @@ func (ix *Index) sealedView() (*View, error) {
 		return nil, ix.OrClosed(err)
 	}
 	if s.sealed != nil {
-		v.add(s.sealed, nil) // without the documents that were deleted when it was frozen
+		v.add(s.sealed, nil) // it lacks the documents that were deleted when it was frozen
 		s.sealed.users.Add(-1)
 	}
 	return v, nil
@@ -145,8 +144,8 @@ func (ix *Index) unused(s *liveSegment) {
 	ix.kickMerge()
 }
 
-// dropUnused gives the space of segments that nobody reads back to the store.
-// What fails is tried again by the merger, at last at the next Open.
+// dropUnused drops segments that no view holds from the store. The merger retries failures, and so
+// does the next Open.
 func (ix *Index) dropUnused() error {
 	ix.dropMu.Lock()
 	drops := ix.drops

@@ -14,37 +14,37 @@ import (
 // A batch goes through Apply in steps, and holds no lock while it waits for the disk:
 //
 //  1. invert: documents become chunks, on all cores (invertAll).
-//  2. locate: sealed segments are asked which documents the batch replaces. From here on the
-//     batch is registered, so that it learns of segments that are sealed or merged.
+//  2. locate: the batch looks up in sealed segments which documents it replaces. From here on it is
+//     registered, so that it learns of segments that are sealed or merged.
 //  3. log: batches get their order and their place in the log, one at a time under Index.order.
 //  4. wait: the log becomes durable. Batches that wait together share one sync.
 //  5. settle: in the order of the log, batches are inserted into memory and become visible.
 //
-// Steps 1 to 3 may be broken off, and nothing has happened. From step 4 on the batch takes its
-// course even if the caller has left. Step 5 reads memory alone, so it needs Index.mu for
-// microseconds and cannot fail: what locate found in a segment that has been replaced since is
-// translated by the moves that the batch was told of.
+// Steps 1 to 3 can be interrupted, and then nothing has happened. From step 4 on the batch
+// continues even if the caller has left. Step 5 reads memory only, so it needs Index.mu for
+// microseconds and cannot fail: moves translate what locate found in segments that have since been
+// replaced.
 
-// A pendingBatch is a batch between locate and settle. Index.mu guards all fields but those that
+// A pendingBatch is a batch between locate and settle. Index.mu guards all fields except those that
 // say otherwise.
 type pendingBatch struct {
 	ops      []document.Operation
-	position string           // empty for that of the batch before
+	position string           // empty to leave the index's as it is
 	chunks   []*segment.Chunk // the inverted documents of the Put operations
-	puts     int              // documents that are coming
-	records  uint64           // of the log
-	found    []place          // what the batch replaces in segments that were sealed when locate began
+	puts     int              // number of new documents
+	records  uint64           // in the log
+	found    []place          // what the batch replaces in the segments that were sealed when locate began
 	moves    []*move          // since locate began, in order
 
-	wait    func(context.Context) error // for the log; belongs to the goroutine that waits
+	wait    func(context.Context) error // for the log; belongs to the waiting goroutine
 	settled bool                        // the log has taken the batch, or has failed
-	err     error                       // why the batch came to nothing; readable after done
+	err     error                       // why the batch failed; readable after done
 	done    chan struct{}               // gets a value when the batch is visible or has failed; one slot
 
 	sealed []mergeInput // scratch of locate
 }
 
-// A move is the replacement of some segments by one, at a seal or a merge.
+// A move is the replacement of some segments by one, in a seal or a merge.
 type move struct {
 	inputs []mergeInput
 	maps   [][]uint32   // for each input, the new number of each document, or segment.NoDoc
@@ -60,7 +60,7 @@ type place struct {
 // locate registers a batch and finds what it replaces in sealed segments.
 func (ix *Index) locate(ctx context.Context, p *pendingBatch) (err error) {
 	ix.mu.Lock()
-	v := ix.retain() // it has the segments of this moment, which stay readable with it
+	v := ix.retain() // it has the current segments, and keeps them readable
 	ix.underWay = append(ix.underWay, p)
 	ix.mu.Unlock()
 	defer v.Unref()
@@ -74,7 +74,7 @@ func (ix *Index) locate(ctx context.Context, p *pendingBatch) (err error) {
 }
 
 // findSealed finds the live documents of sealed segments that operations replace or delete, and
-// adds them to found. An id has one at the most.
+// appends them to found. An id has at most one.
 func findSealed(ctx context.Context, found []place, sealed []mergeInput, ops []document.Operation) ([]place, error) {
 	if len(sealed) == 0 {
 		return found, nil
@@ -97,7 +97,7 @@ func findSealed(ctx context.Context, found []place, sealed []mergeInput, ops []d
 	return found, nil
 }
 
-// moved tells batches under way that segments have been replaced. The caller holds ix.mu.
+// moved notifies pending batches that segments have been replaced. The caller holds ix.mu.
 func (ix *Index) moved(inputs []mergeInput, maps [][]uint32, live *liveSegment) {
 	if len(ix.underWay) == 0 {
 		return
@@ -117,7 +117,7 @@ func (ix *Index) withdraw(p *pendingBatch) {
 	ix.coming.Add(-int64(p.puts))
 }
 
-// forget takes a batch off the list of those under way. The caller holds ix.mu.
+// forget removes a batch from the list of pending ones. The caller holds ix.mu.
 func (ix *Index) forget(p *pendingBatch) {
 	last := len(ix.underWay) - 1
 	ix.underWay[slices.Index(ix.underWay, p)] = ix.underWay[last]
@@ -177,8 +177,8 @@ func (ix *Index) hasRoom() bool {
 	return ix.memory.memory.Bytes() < ix.opts.MemoryBytes && (ix.seq == ix.sealedSeq || ix.store.LogBytes() < 2*ix.opts.LogBytes)
 }
 
-// finish waits until a batch that has been logged is visible. When ctx ends before that, the batch
-// takes its course without the caller.
+// finish waits until a logged batch is visible. When ctx ends first, the batch continues without
+// the caller.
 func (ix *Index) finish(ctx context.Context, p *pendingBatch) error {
 	err := p.wait(ctx)
 	if err != nil && errors.Is(err, ctx.Err()) {
@@ -201,7 +201,7 @@ func (ix *Index) finish(ctx context.Context, p *pendingBatch) error {
 	}
 }
 
-// newPending returns a batch that is about to be located.
+// newPending returns a batch for locate.
 func (ix *Index) newPending(ops []document.Operation, chunks []*segment.Chunk, puts int) *pendingBatch {
 	p, _ := ix.pending.Get().(*pendingBatch)
 	if p == nil {
@@ -211,31 +211,31 @@ func (ix *Index) newPending(ops []document.Operation, chunks []*segment.Chunk, p
 	return p
 }
 
-// ended returns the error of a batch that has come to its end, and keeps its memory for the next.
+// ended returns the error of a finished batch, and keeps its memory for the next.
 func (ix *Index) ended(p *pendingBatch) error {
 	err := p.err
 	if cap(p.found) > maxKeptPlaces {
 		p.found = nil
 	}
-	clear(p.found[:cap(p.found)]) // insert has added to it
+	clear(p.found[:cap(p.found)]) // insert has appended to it
 	clear(p.sealed)
 	*p = pendingBatch{done: p.done, found: p.found[:0], sealed: p.sealed[:0]}
 	ix.pending.Put(p)
 	return err
 }
 
-// maxKeptPlaces is how many places a batch may keep memory for when it has come to its end.
+// maxKeptPlaces is the largest number of places for which a finished batch keeps memory.
 const maxKeptPlaces = 1 << 12
 
-// leave makes a batch independent of what its caller does with the Batch.
+// leave makes a batch independent of the caller's Batch.
 func (ix *Index) leave(p *pendingBatch) {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	p.ops = slices.Clone(p.ops)
 }
 
-// settle notes whether the log has taken a batch, and makes it and those behind it visible, as far
-// as the log has settled them. Once a batch has failed, all behind it fail: a crash would lose
+// settle records whether the log has taken a batch. It makes this batch and later ones visible, as
+// far as the log has settled them. Once a batch has failed, all later ones fail: a crash would lose
 // them with it.
 func (ix *Index) settle(p *pendingBatch, err error) {
 	ix.mu.Lock()
@@ -244,12 +244,12 @@ func (ix *Index) settle(p *pendingBatch, err error) {
 	ix.insertSettled()
 	err = ix.logErr
 	ix.mu.Unlock()
-	if sound && err != nil { // callers that have left hear of it in no other way
+	if sound && err != nil { // callers that have left learn of it in no other way
 		ix.opts.failed(err)
 	}
 }
 
-// insertSettled ends the batches at the head of the queue that the log has settled. The caller
+// insertSettled finishes the batches at the head of the queue that the log has settled. The caller
 // holds ix.mu.
 func (ix *Index) insertSettled() {
 	n, seq := 0, ix.seq
@@ -280,7 +280,7 @@ func (ix *Index) insertSettled() {
 	ix.queue = slices.Delete(ix.queue, 0, n)
 }
 
-// replaced returns what the batch replaces in sealed segments as they are now. The caller holds
+// replaced returns what the batch replaces in the current sealed segments. The caller holds
 // Index.mu.
 func (p *pendingBatch) replaced() []place {
 	now := p.found
@@ -308,7 +308,7 @@ func (p *pendingBatch) replaced() []place {
 	return slices.DeleteFunc(now, func(at place) bool { return at.s.deleted.contains(at.doc) })
 }
 
-// add adds the new place of a document of an input, if it still has one.
+// add appends the new place of a document of an input, if it still has one.
 func (m *move) add(places []place, input int, doc uint32) []place {
 	if m.live == nil {
 		return places
@@ -319,7 +319,7 @@ func (m *move) add(places []place, input int, doc uint32) []place {
 	return append(places, place{m.live, doc})
 }
 
-// recycle gives the chunks of a batch back that came to nothing.
+// recycle returns the chunks of a failed batch to the pool.
 func (ix *Index) recycle(chunks []*segment.Chunk) {
 	ix.fields.DropChunks(chunks)
 	for _, c := range chunks {

@@ -2,20 +2,18 @@ package live
 
 import "math/bits"
 
-// Merges are tiered, after Lucene's LogMergePolicy: segments are grouped by size
-// into tiers, each SegmentsPerTier times as large as the one below, and when
-// enough neighbours lie in one tier or below it they become one segment of the
-// next. Only neighbours are merged, so documents keep their order of arrival
-// unless Merge.Order says otherwise.
+// Merges are tiered, after Lucene's LogMergePolicy: segments are grouped by size into tiers, each
+// SegmentsPerTier times as large as the one below. When enough neighbors are in one tier or below
+// it, they become one segment of the next. Only neighbors are merged, so documents keep their order
+// of arrival unless Merge.Order says otherwise.
 
 // smallSegmentBytes is the size below which all segments count as one tier.
 const smallSegmentBytes = 1 << 20
 
-// deletedShare: a segment is rewritten when more than one in so many of its
-// documents is deleted.
+// deletedShare: a segment is rewritten when more than 1/deletedShare of its documents are deleted.
 const deletedShare = 4
 
-// tier is the size class of a segment of so many live bytes.
+// tier returns the size class of a segment by its live bytes.
 func tier(bytes int64, perTier int) int {
 	t := 0
 	for n := bytes / smallSegmentBytes; n > 0; n /= int64(perTier) {
@@ -24,7 +22,7 @@ func tier(bytes int64, perTier int) int {
 	return t
 }
 
-// maxSegmentDocs is the most documents that a segment may have.
+// maxSegmentDocs is the maximum number of documents of a segment.
 const maxSegmentDocs = 1 << 31
 
 // liveDocs counts the documents that are not deleted.
@@ -38,8 +36,8 @@ func (in mergeInput) liveBytes() int64 {
 	return int64(q)
 }
 
-// pickMerge chooses a merge that is due: neighbours that fill a tier, lowest tier
-// first, else a segment with many deleted documents.
+// pickMerge chooses a merge that is due: neighbors that fill a tier, lowest tier first, or else a
+// segment with many deleted documents.
 func (ix *Index) pickMerge(all []mergeInput) []mergeInput {
 	per := ix.opts.Merge.SegmentsPerTier
 	highest := 0
@@ -72,7 +70,7 @@ func (ix *Index) pickMerge(all []mergeInput) []mergeInput {
 	return nil
 }
 
-// wholes divides segments into runs of as many documents as a segment may have.
+// wholes divides segments into runs, each with at most as many documents as a segment may have.
 func (ix *Index) wholes(all []mergeInput) (runs [][]mergeInput) {
 	for start, end := 0, 0; start < len(all); start = end {
 		docs := uint64(0)

@@ -8,12 +8,12 @@ import (
 	"github.com/riffle-search/riffle/internal/format"
 )
 
-// The position of an index is that of its last batch that had one. It goes with the documents of
-// that batch wherever they go: into the log in the same record, into memory under the same lock, and
-// into the manifest with the seal that covers the record. So no crash separates them, and every view
-// has the position of exactly the batches that it has.
+// The position of an index is that of its last batch that had one. It goes wherever the documents
+// of that batch go: into the log in the same record, into memory under the same lock, and into the
+// manifest with the seal that covers the record. So no crash separates them, and every view has the
+// position of exactly its own batches.
 
-// moveTo makes a position that of the index, unless it is empty. The caller holds ix.mu, or is alone.
+// moveTo sets the position of the index, unless it is empty. The caller holds ix.mu, or is alone.
 func (ix *Index) moveTo(position string) {
 	if position != "" {
 		ix.position = position
@@ -23,12 +23,12 @@ func (ix *Index) moveTo(position string) {
 // infoVersion is the version of the index info that this build writes (format.Info).
 const infoVersion = 1
 
-// encodeInfo returns what the manifest keeps of the index as a whole (store.Manifest.Info): nothing
-// without a position, else
+// encodeInfo returns what the manifest stores about the index as a whole (store.Manifest.Info):
+// nothing without a position, else
 //
 //	version (uvarint), length of the position (uvarint), position
 //
-// A build that knows nothing of it leaves it as it is, and so do all commits but those of seals.
+// A build that does not know it leaves it unchanged, and so do all commits except those of seals.
 func encodeInfo(position string) []byte {
 	if position == "" {
 		return nil

@@ -11,20 +11,20 @@ import (
 	"github.com/riffle-search/riffle/store"
 )
 
-// A Probe is for tests of the packages above: they look into an index, hold its locks, and set off what it
-// else does by itself. No program uses it.
+// A Probe lets tests of the packages above look into an index, hold its locks, and trigger its
+// background work. No program uses it.
 type Probe struct{ *Index }
 
-// Store returns what the index is kept in.
+// Store returns the store of the index.
 func (p Probe) Store() *store.Store { return p.store }
 
-// Fields returns the indexed fields.
+// Fields returns the set of indexed fields.
 func (p Probe) Fields() *document.Fields { return p.fields }
 
-// Lists returns the opened posting lists.
+// Lists returns the cache of opened posting lists.
 func (p Probe) Lists() *cache.Lists { return p.lists }
 
-// ForgetLists replaces the opened posting lists by none.
+// ForgetLists replaces the cache of opened posting lists by an empty one.
 func (p Probe) ForgetLists() { p.lists = cache.NewLists(1) }
 
 // Disks returns the sealed segments.
@@ -35,7 +35,7 @@ func (p Probe) Disks() (disks []*segment.Disk) {
 	return disks
 }
 
-// SealedInView reports whether the last segment of a view is a sealed one.
+// SealedInView reports whether the last segment of a view is sealed.
 func (p Probe) SealedInView(v *View) bool {
 	return len(v.segs) > 0 && v.segs[len(v.segs)-1].home.disk != nil
 }
@@ -63,17 +63,17 @@ func (p Probe) HoldLog() (release func()) {
 	return p.order.unlock
 }
 
-// Closing is closed when Close has broken off what it breaks off.
+// Closing returns a channel that is closed when Close has interrupted the background work.
 func (p Probe) Closing() <-chan struct{} { return p.background.Done() }
 
-// UnderWay counts the batches that are in the pipeline.
+// UnderWay returns the number of batches in the pipeline.
 func (p Probe) UnderWay() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.underWay)
 }
 
-// Locate brings a batch to where it knows what it replaces. The rest of Apply is in finish.
+// Locate brings a batch to the end of locate. The returned function does the rest of Apply.
 func (p Probe) Locate(ctx context.Context, ops []document.Operation, position string) (finish func() error, err error) {
 	b, err := p.prepare(ctx, ops, position)
 	if err != nil {
@@ -85,7 +85,7 @@ func (p Probe) Locate(ctx context.Context, ops []document.Operation, position st
 	return func() error { return errors.Join(p.log(ctx, b), p.finish(ctx, b)) }, nil
 }
 
-// Unsealed counts the records that no sealed segment covers.
+// Unsealed returns the number of records that no sealed segment covers.
 func (p Probe) Unsealed() uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -99,7 +99,7 @@ func (p Probe) Sealing() (runs, full bool) {
 	return p.seal.done != nil, p.memory.memory.Bytes() >= p.opts.MemoryBytes
 }
 
-// StartSeal begins a seal if something is unsealed.
+// StartSeal begins a seal if any record is unsealed.
 func (p Probe) StartSeal() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -108,10 +108,10 @@ func (p Probe) StartSeal() {
 	}
 }
 
-// RetrySeal tries a seal again that has failed, if that is due.
+// RetrySeal retries a failed seal, if that is due.
 func (p Probe) RetrySeal() { p.retrySeal() }
 
-// AwaitSeal waits for the seal under way, if there is one.
+// AwaitSeal waits for the running seal, if any.
 func (p Probe) AwaitSeal(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -124,7 +124,7 @@ func (p Probe) AwaitSeal(ctx context.Context) error {
 // MergeNext carries out the next merge that is due.
 func (p Probe) MergeNext() bool { return p.mergeNext() }
 
-// NextMerge returns when the next merge that was set aside is due, and how many are set aside.
+// NextMerge returns when the next failed merge is due, and how many are set aside.
 func (p Probe) NextMerge() (next time.Time, aside int) {
 	next = p.nextMerge()
 	p.mergeMu.Lock()
@@ -132,7 +132,8 @@ func (p Probe) NextMerge() (next time.Time, aside int) {
 	return next, len(p.aside)
 }
 
-// MergeDue carries out the merges that are due, but for those that fault has an error for: these fail with it.
+// MergeDue carries out the merges that are due. A merge for which fault returns an error fails with
+// it.
 func (p Probe) MergeDue(ctx context.Context, fault func(inputs []*segment.Disk) error) error {
 	p.mergeMu.Lock()
 	defer p.mergeMu.Unlock()
@@ -152,7 +153,7 @@ func (p Probe) MergeDue(ctx context.Context, fault func(inputs []*segment.Disk) 
 	return nil
 }
 
-// Undelete brings back the deleted documents of the first segment, which is a fault of the index.
+// Undelete restores the deleted documents of the first segment, which makes the index faulty.
 func (p Probe) Undelete() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

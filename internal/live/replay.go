@@ -9,9 +9,9 @@ import (
 	"github.com/riffle-search/riffle/store"
 )
 
-// checkLog finds the damage that replay would meet: it decodes the log's records and looks up, in
+// checkLog finds the damage that replay would meet. It decodes the log's records and looks up, in
 // sealed segments, the documents that they replace. Open does so before it writes anything. Looking
-// ids up twice costs little next to analysing the documents, which is left to replay.
+// ids up twice costs little compared with analysing the documents, which only replay does.
 func (ix *Index) checkLog() error {
 	sealed := ix.sealed()
 	return ix.store.Replay(ix.seq+1, func(seq uint64, record []byte) error {
@@ -26,14 +26,14 @@ func (ix *Index) checkLog() error {
 	})
 }
 
-// replay brings the log's documents back into memory, and seals them when they
-// exceed its budget, so that a log that was written under a larger one takes no
-// more memory than Apply would. A read-only Index, which cannot seal, holds them all.
+// replay brings the log's documents back into memory, and seals them when they exceed its budget.
+// So a log that was written under a larger budget takes no more memory than Apply would. A
+// read-only Index, which cannot seal, holds them all.
 //
-// A seal is the same step here as after an Apply: a crash in the middle of Open
-// finds either the records in the log or the segment that covers them. Should it
-// fail, on a full disk say, the rest of the log stays in memory: the index can be
-// searched, and documents deleted, as long as there is memory for it.
+// A seal is the same step here as after an Apply: a crash during Open leaves either the records in
+// the log or the segment that covers them. If it fails, for example on a full disk, the rest of the
+// log stays in memory: the index can be searched, and documents deleted, as long as there is memory
+// for it.
 func (ix *Index) replay() error {
 	seals := !ix.opts.Store.ReadOnly
 	for {
@@ -50,12 +50,10 @@ func (ix *Index) replay() error {
 	}
 }
 
-// errMemoryFull ends a part of the replay. The store is not written to while it
-// reads the log.
+// errMemoryFull ends a part of the replay. The store cannot be written while it reads the log.
 var errMemoryFull = errors.New("memory is full")
 
-// replaySome brings records back until none is left or, where that matters, memory
-// is full.
+// replaySome replays records until none is left or, with untilFull, memory is full.
 func (ix *Index) replaySome(untilFull bool) (full bool, err error) {
 	err = ix.store.Replay(ix.seq+1, func(seq uint64, record []byte) error {
 		if err := ix.replayRecord(seq, record); err != nil {
@@ -75,8 +73,7 @@ func (ix *Index) replaySome(untilFull bool) (full bool, err error) {
 	return false, err
 }
 
-// replayRecord carries out the operations of one record. Nobody else uses the
-// Index yet.
+// replayRecord carries out the operations of one record. Nothing else uses the Index yet.
 func (ix *Index) replayRecord(seq uint64, record []byte) error {
 	ops, position, err := document.DecodeRecord(record)
 	if err != nil {

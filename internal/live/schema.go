@@ -11,8 +11,8 @@ import (
 	"github.com/riffle-search/riffle/store"
 )
 
-// loadSchemas returns the schema kept in the index (an empty one for a new
-// index), and that widened by the caller's, which is to count from now on.
+// loadSchemas returns the schema stored in the index (an empty one for a new index), and that
+// schema widened by the caller's, which applies from then on.
 func (ix *Index) loadSchemas() (kept, wanted *document.Schema, err error) {
 	text, err := ix.store.Meta(metaSchema)
 	if err != nil {
@@ -38,10 +38,10 @@ func (ix *Index) loadSchemas() (kept, wanted *document.Schema, err error) {
 	return kept, wanted, wanted.Validate(ix.opts.Analyzer)
 }
 
-// changeSchema puts another schema in force and keeps it in the index. Documents
-// that are still in the log must be sealed before: it might not take them.
+// changeSchema puts another schema in force and stores it in the index. Documents that are still in
+// the log must be sealed first: the new schema might refuse them.
 func (ix *Index) changeSchema(wanted *document.Schema) error {
-	if ix.opts.Store.ReadOnly || ix.opts.Building { // a build keeps it at its end
+	if ix.opts.Store.ReadOnly || ix.opts.Building { // a build stores it at its end
 		ix.setSchema(wanted, false)
 		return nil
 	}
@@ -72,16 +72,17 @@ func (ix *Index) changeSchema(wanted *document.Schema) error {
 	}})
 }
 
-// setSchema is for Open alone: nothing may be using the schema. replay says that
-// documents from the log come next.
+// setSchema is for Open alone: nothing may be using the schema. With replay, documents from the log
+// come next.
 func (ix *Index) setSchema(s *document.Schema, replay bool) {
 	ix.schema = s
 	ix.inverters = sync.Pool{New: func() any { return document.NewInverter(s, ix.opts.RankField, ix.opts.Analyzer, replay) }}
 }
 
-// checkKeptOptions checks the version of the options that an index keeps: lines `name=value`. From version 2 on the first
-// line is `version=` and the number. Of the others only rank.field is read (keptRank), so lines may come and go; a line that older builds must not pass over takes a new
-// version (format.Options).
+// checkKeptOptions checks the version of the options stored in an index: lines `name=value`. From
+// version 2 on the first line is `version=` and the number. Of the others only rank.field is read
+// (keptRank), so lines may be added and removed; a line that older builds must not ignore needs a
+// new version (format.Options).
 func checkKeptOptions(text []byte) error {
 	line, _, _ := strings.Cut(string(text), "\n")
 	version, ok := strings.CutPrefix(line, "version=")

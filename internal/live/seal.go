@@ -8,24 +8,23 @@ import (
 	"github.com/riffle-search/riffle/store"
 )
 
-// A sealState is the segment that is being written out, if there is one. Its
-// fields are guarded by Index.mu.
+// A sealState is the segment that is being written out, if any. Index.mu guards its fields.
 type sealState struct {
 	segment *liveSegment  // was memory; stays until it has been written
-	end     sealedEnd     // what it reaches to
-	done    chan struct{} // closed when the run at hand ends; nil when none is running
+	end     sealedEnd     // its end
+	done    chan struct{} // closed when the current run ends; nil when none is running
 	err     error         // of the last run; nil after a successful one
-	pause   backoff       // between runs that failed
+	pause   backoff       // between failed runs
 }
 
-// A sealedEnd is the end of what a segment that leaves memory holds.
+// A sealedEnd is how far the contents of a segment that leaves memory reach.
 type sealedEnd struct {
 	seq      uint64 // last log record
 	position string // of the batches up to it
 }
 
-// Flush writes the in-memory segment out and waits until it is sealed. Nothing
-// needs it for durability; it makes the next Open quick and memory free.
+// Flush writes the in-memory segment out and waits until it is sealed. Durability does not need it;
+// it makes the next Open quick and frees memory.
 func (ix *Index) Flush(ctx context.Context) error {
 	if ix.opts.Store.ReadOnly {
 		return ErrReadOnly
@@ -53,17 +52,17 @@ func (ix *Index) flushMemory(ctx context.Context) error {
 	}
 }
 
-// startSeal begins to write the in-memory segment out, unless one is being written
-// already, or has just failed: then awaitSeal returns that error until the pause is
-// over. The caller holds ix.mu.
+// startSeal begins to write the in-memory segment out, unless a seal is already running, or the
+// last one has just failed: then awaitSeal returns that error until the pause is over. The caller
+// holds ix.mu.
 func (ix *Index) startSeal() {
 	if ix.seal.pause.due(ix.now()) {
 		ix.sealNow()
 	}
 }
 
-// retrySeal tries again to write a segment whose writing has failed. It returns
-// when the next attempt is due, or the zero time.
+// retrySeal retries a failed seal, if that is due. It returns when the next attempt is due, or the
+// zero time.
 func (ix *Index) retrySeal() time.Time {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
@@ -101,18 +100,18 @@ func (ix *Index) sealNow() {
 		}
 		ix.mu.Unlock()
 		close(done)
-		ix.kickMerge() // a merge may be due, or the next attempt some time
+		ix.kickMerge() // a merge may be due, or later the next attempt
 	})
 }
 
-// memoryFull reports whether a seal of the in-memory segment is due: there is no memory left, or the
-// log has grown by what takes none (deletions, fields that are ignored). The caller
-// holds ix.mu, or is alone.
+// memoryFull reports whether a seal of the in-memory segment is due. Either memory is full, or the
+// log has grown by records that take no memory (deletions, ignored fields). The caller holds ix.mu,
+// or is alone.
 func (ix *Index) memoryFull() bool {
 	return ix.memory.memory.Bytes() >= ix.opts.MemoryBytes || ix.seq > ix.sealedSeq && ix.store.LogBytes() >= ix.opts.LogBytes
 }
 
-// memoryBytes is what all segments in memory take. The caller holds ix.mu, or is alone.
+// memoryBytes returns the memory of all segments in memory. The caller holds ix.mu, or is alone.
 func (ix *Index) memoryBytes() int64 {
 	n := ix.memory.memory.Bytes()
 	if s := ix.seal.segment; s != nil {
@@ -121,8 +120,8 @@ func (ix *Index) memoryBytes() int64 {
 	return n
 }
 
-// manyUnsealed reports whether Close should seal what no seal under way covers: so
-// much that the next Open would take long to read it back.
+// manyUnsealed reports whether Close should seal the records that no running seal covers, because
+// the next Open would take long to read them back.
 func (ix *Index) manyUnsealed() bool {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
@@ -133,8 +132,8 @@ func (ix *Index) manyUnsealed() bool {
 	return n >= ix.opts.MemoryBytes/16
 }
 
-// awaitSeal waits for the seal that is running, if one is, and returns its error.
-// The caller holds ix.mu, which is released meanwhile.
+// awaitSeal waits for the running seal, if any, and returns its error. The caller holds ix.mu,
+// which is released meanwhile.
 func (ix *Index) awaitSeal(ctx context.Context) error {
 	done := ix.seal.done
 	if done == nil {
@@ -154,17 +153,16 @@ func (ix *Index) awaitSeal(ctx context.Context) error {
 	return err
 }
 
-// runSeal writes a frozen in-memory segment, less the documents deleted so far,
-// and puts the sealed one in its place. Close does not break it off: it ends soon,
-// since memory has a budget, and a program that runs briefly would otherwise seal
-// the same documents in vain each time.
+// runSeal writes a frozen in-memory segment, without the documents deleted so far, and replaces it
+// by the sealed one. Close does not interrupt it: memory has a budget, so a seal ends soon, and a
+// program with short runs would otherwise begin to seal the same documents every time, in vain.
 func (ix *Index) runSeal(s *liveSegment, end sealedEnd, deleted *deletions) error {
 	start := time.Now()
 	if err := ix.adopt(); err != nil {
 		return fmt.Errorf("riffle: seal: %w", err)
 	}
 	if s.obsolete.Load() {
-		return nil // a run before this one had written it, and could not open it
+		return nil // an earlier run had written it, and could not open it
 	}
 	inputs := []mergeInput{{s, deleted}}
 	out, err := ix.writeMerged(context.Background(), inputs, ix.sealOrder())

@@ -25,17 +25,17 @@ type liveSegment struct {
 	bytes  int64           // size in the store
 	users  atomic.Int64    // views that hold it
 
-	wanted int          // snapshots that wait for the sealed segment; they hold it
-	sealed *liveSegment // what it has become for them; nil when no document was left
+	wanted int          // number of snapshots that wait for the sealed segment; they hold it
+	sealed *liveSegment // the sealed segment, for them; nil if no document was left
 
 	memoryNumber uint64 // of a segment in memory: unique in this process
 
 	obsolete  atomic.Bool // no longer in Index.segments
 	deleted   *deletions
-	persisted *deletions // what the store has; differs while the log holds the rest
+	persisted *deletions // deletions in the store; the log holds the others
 }
 
-// reader returns the segment as it is now.
+// reader returns a reader of the segment as it is now.
 func (s *liveSegment) reader() segment.Reader {
 	if s.disk != nil {
 		return s.disk
@@ -43,9 +43,8 @@ func (s *liveSegment) reader() segment.Reader {
 	return s.memory.View()
 }
 
-// keyOf names a list for blockmax.Term.Key: by the number of its segment, which is
-// never given to another one, and its own. Both fit unless the index has seen four
-// billion segments.
+// keyOf returns the key of a list for blockmax.Term.Key: the number of its segment, which is never
+// reused, and its own. Both fit unless the index has seen four billion segments.
 func (s *liveSegment) keyOf(l *postings.List) uint64 {
 	if s.disk == nil || l.Number == 0 || s.number >= 1<<31 || l.Number > math.MaxUint32 {
 		return 0
@@ -53,7 +52,7 @@ func (s *liveSegment) keyOf(l *postings.List) uint64 {
 	return s.number<<32 | l.Number
 }
 
-// columnKey names the columns of the segment in the list cache.
+// columnKey identifies the columns of the segment in the list cache.
 func (s *liveSegment) columnKey() uint64 {
 	if s.disk != nil {
 		return cache.Columns | s.number
@@ -61,10 +60,10 @@ func (s *liveSegment) columnKey() uint64 {
 	return cache.Columns | cache.MemoryColumns | s.memoryNumber
 }
 
-// listsKey names the lists of a segment in memory in the list cache.
+// listsKey identifies the lists of a segment in memory in the list cache.
 func (s *liveSegment) listsKey() uint64 { return cache.MemoryLists | s.memoryNumber }
 
-// SegmentOfKey is the number of the segment of a list with such a key.
+// SegmentOfKey returns the segment number in a list's key.
 func SegmentOfKey(key uint64) uint64 { return key >> 32 }
 
 // openSegment opens a sealed segment and its deletions.
@@ -109,7 +108,7 @@ type sink struct{ *store.SegmentWriter }
 // Table implements segment.TableSink.
 func (s sink) Table(kind segment.Kind) segment.Table { return s.SegmentWriter.Table(byte(kind)) }
 
-// at names the segment in an error about its bytes.
+// at adds the segment to an error about its bytes.
 func (s *liveSegment) at(err error) error {
 	switch {
 	case err == nil || s.memory != nil:

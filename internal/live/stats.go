@@ -11,7 +11,7 @@ import (
 
 // Stats are figures about an index. Sizes are in bytes.
 type Stats struct {
-	Docs, Deleted uint64 // documents that are live, and those deleted but not merged away
+	Docs, Deleted uint64 // live documents, and those deleted but not yet merged away
 	Segments      []SegmentStats
 	Fields        []FieldStats // by name
 	MemoryBytes   int64        // of segments in memory
@@ -19,7 +19,7 @@ type Stats struct {
 	CacheHits     int64
 	CacheMisses   int64
 	Pinned        PinnedStats
-	LogRecords    uint64 // that no sealed segment covers
+	LogRecords    uint64 // those that no sealed segment covers
 	Store         store.Stats
 }
 

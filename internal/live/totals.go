@@ -9,14 +9,14 @@ import (
 	"github.com/riffle-search/riffle/internal/cache"
 )
 
-// fieldTotals are the statistics of a field over a whole view, deleted documents
-// included: they go when their segment is merged.
+// fieldTotals are the statistics of a field over a whole view. They include deleted documents until
+// their segment is merged.
 type fieldTotals struct {
 	docs   uint64 // documents that have the field
 	tokens uint64
 	norms  bool
 
-	last atomic.Pointer[simTable] // that table returned
+	last atomic.Pointer[simTable] // last result of table
 }
 
 // A simTable is the impact table of a field under a similarity.
@@ -42,7 +42,7 @@ func (t *fieldTotals) table(sim blockmax.BM25, tables *cache.Tables) *blockmax.T
 	return next.table
 }
 
-// tableAt returns the field's impact table under a similarity and another average length than its own.
+// tableAt returns the field's impact table under a similarity and a given average length.
 func (t *fieldTotals) tableAt(sim blockmax.BM25, average float64, tables *cache.Tables) *blockmax.Table {
 	if !t.norms {
 		sim.B, average = 0, 1 // no lengths are kept: all count as equal
@@ -61,7 +61,7 @@ func (v *View) field(name string) *fieldTotals {
 			if sum, over := bits.Add64(t.tokens, f.Tokens, 0); over == 0 {
 				t.tokens = sum
 			} else {
-				t.tokens = math.MaxUint64 // a segment says so that no documents can have made
+				t.tokens = math.MaxUint64 // a segment claims a sum that no documents can have
 			}
 			t.norms = t.norms || f.Norms
 		}

@@ -2,7 +2,7 @@ package live
 
 import "time"
 
-// kickMerge wakes the merger, if it sleeps.
+// kickMerge wakes the merger.
 func (ix *Index) kickMerge() {
 	select {
 	case ix.mergeKick <- struct{}{}:
@@ -28,8 +28,8 @@ func (ix *Index) mergeLoop() {
 	}
 }
 
-// upkeep does the background work that is due. It returns when the next attempt at
-// what has failed is due, or the zero time.
+// upkeep does the background work that is due. It returns when the next attempt at failed work is
+// due, or the zero time.
 func (ix *Index) upkeep() (next time.Time) {
 	later := func(t time.Time) {
 		if !t.IsZero() && (next.IsZero() || t.Before(next)) {
@@ -49,8 +49,8 @@ func (ix *Index) upkeep() (next time.Time) {
 	return next
 }
 
-// paced does some work unless it has just failed, and tells the Listener when it
-// fails. It returns when to try again, or the zero time.
+// paced does some work unless it has just failed, and notifies the Listener of a failure. It
+// returns when to retry, or the zero time.
 func (ix *Index) paced(b *backoff, work func() error) time.Time {
 	if !b.due(ix.now()) {
 		return b.next

@@ -12,21 +12,21 @@ import (
 	"github.com/riffle-search/riffle/segment"
 )
 
-// A View is the index at one moment: segments, their deleted documents, and
-// totals. It never changes. The Index publishes a new one with every batch and
-// every merge; a search runs on the one that was current when it began.
+// A View is the index at one moment: segments, their deleted documents, and totals. It never
+// changes. The Index publishes a new one with every batch and every merge; a search runs on the
+// view that was current when it began.
 type View struct {
 	ix   *Index
 	segs []Segment
 	docs uint32 // over all segments, deleted ones included
 	live uint64 // documents that are not deleted
-	at   string // position of the batches that it has
+	at   string // position of its batches
 	refs atomic.Int64
 
 	totals sync.Map // field name -> *fieldTotals
 }
 
-// A Segment is one segment as a view sees it.
+// A Segment is one segment of a view.
 type Segment struct {
 	home    *liveSegment
 	reader  segment.Reader
@@ -46,7 +46,7 @@ func (v *View) Field(name string, sim blockmax.BM25) (docs uint64, table *blockm
 	return t.docs, t.table(sim, &v.ix.tables)
 }
 
-// SegmentAt returns a segment by its number in the view, with all that a View knows of it.
+// SegmentAt returns a segment by its number in the view, with all that a View knows about it.
 func (v *View) SegmentAt(i int) *Segment { return &v.segs[i] }
 
 // Table implements plan.Index.
@@ -66,7 +66,7 @@ func (v *View) Totals(name string) (docs, tokens uint64) {
 // Settle implements plan.Index.
 func (v *View) Settle(lists []*cache.List) { v.ix.lists.Settle(lists) }
 
-// List implements plan.Index. It goes through the cache when the segment is sealed.
+// List implements plan.Index. For sealed segments it uses the cache.
 func (v *View) List(i int, field, term string) (*cache.List, error) {
 	s := &v.segs[i]
 	open := func() (*postings.List, error) {
@@ -82,8 +82,8 @@ func (v *View) List(i int, field, term string) (*cache.List, error) {
 // noList is the list of a term that a segment in memory lacks.
 var noList cache.List
 
-// memoryList is List of a segment in memory, whose lists are kept while the segment grows. One that has grown
-// beyond the view already is made for this search alone.
+// memoryList is List of a segment in memory, whose lists are kept while the segment grows. If the
+// segment has already grown beyond the view, the list is made for this search alone.
 func (v *View) memoryList(s *Segment, field, term string, open func() (*postings.List, error)) (*cache.List, error) {
 	n, known := s.reader.(*segment.MemoryView).Postings(field, term)
 	switch {
@@ -106,7 +106,7 @@ func (v *View) Norms(i int, field string) ([]uint8, error) {
 	if !n.Sparse() {
 		return n.Column(), nil
 	}
-	sparse := n // n itself is not to escape
+	sparse := n // keeps n from escaping
 	return v.ix.lists.Column(s.home.columnKey(), field, s.reader.Docs(), sparse.Expand), nil
 }
 
@@ -123,8 +123,8 @@ func (v *View) SegmentOf(doc uint32) *Segment {
 	return &v.segs[lo]
 }
 
-// Find finds the live document of an id, and returns the number of its segment and its own in it;
-// ErrNotFound when there is none.
+// Find finds the live document of an id. It returns the index of its segment and its number there,
+// or ErrNotFound.
 func (v *View) Find(ctx context.Context, id string) (segment int, doc uint32, err error) {
 	for i := len(v.segs) - 1; i >= 0; i-- {
 		if err := ctx.Err(); err != nil {
@@ -145,14 +145,14 @@ func (v *View) Find(ctx context.Context, id string) (segment int, doc uint32, er
 	return 0, 0, ErrNotFound
 }
 
-// Position returns the position of the last batch with one that the view has; it is empty if none had one.
+// Position returns the position of the view's last batch that had one; it is empty if none had one.
 func (v *View) Position() string { return v.at }
 
-// Docs returns how many documents the view has that are not deleted.
+// Docs returns the number of documents that are not deleted.
 func (v *View) Docs() uint64 { return v.live }
 
-// Acquire begins a call on the current view: Close waits until the view is released, and its
-// segments stay.
+// Acquire begins a call on the current view. Until Release, Close waits and the view's segments
+// stay.
 func (ix *Index) Acquire() (*View, error) {
 	if err := ix.Begin(); err != nil {
 		return nil, err
@@ -160,13 +160,13 @@ func (ix *Index) Acquire() (*View, error) {
 	return ix.retain(), nil
 }
 
-// Release ends a call that has a reference to the view: one of Acquire, or of Begin and Ref.
+// Release ends a call that holds a reference to the view: from Acquire, or from Begin and Ref.
 func (v *View) Release() {
 	v.Unref()
 	v.ix.End()
 }
 
-// retain takes a reference to the current view. The caller has announced itself.
+// retain takes a reference to the current view. The caller has announced its call.
 func (ix *Index) retain() *View {
 	for {
 		v := ix.current.Load()
@@ -189,11 +189,11 @@ func (v *View) ref() bool {
 	}
 }
 
-// Ref adds a reference for a caller that has one.
+// Ref adds a reference for a caller that already has one.
 func (v *View) Ref() { v.refs.Add(1) }
 
-// Unref gives a reference back. With the last one the view lets go of its
-// segments, and those that no view holds any more are dropped in the background.
+// Unref releases a reference. With the last one the view releases its segments; those that no view
+// holds any more are dropped in the background.
 func (v *View) Unref() {
 	if v.refs.Add(-1) > 0 {
 		return
@@ -223,7 +223,7 @@ func (ix *Index) newView() *View {
 	return v
 }
 
-// add puts a segment behind the others of a view that nobody has seen yet.
+// add appends a segment to a view that is not yet published.
 func (v *View) add(s *liveSegment, deleted *deletions) {
 	sv := Segment{home: s, reader: s.reader(), base: v.docs, deleted: deleted}
 	if sv.reader.Docs() == 0 {
@@ -241,8 +241,8 @@ func (s *Segment) Reader() segment.Reader { return s.reader }
 // Base implements plan.Segment.
 func (s *Segment) Base() uint32 { return s.base }
 
-// Number returns a number that no other segment of this process has: that of the store, or above all of
-// these (below 1<<32) one that segments in memory count on their own.
+// Number returns a number that no other segment of this process has, below 1<<32. It is the store's
+// number, or, for a segment in memory, one above all of those, counted separately.
 func (s *Segment) Number() uint64 {
 	if s.home.disk == nil {
 		return memoryNumbers + s.home.memoryNumber
@@ -250,10 +250,10 @@ func (s *Segment) Number() uint64 {
 	return s.home.number
 }
 
-// memoryNumbers is where Segment.Number begins for segments in memory.
+// memoryNumbers is the first Segment.Number of segments in memory.
 const memoryNumbers = 1 << 31
 
-// AsArrived reports whether the documents are in the order in which they came.
+// AsArrived reports whether the documents are in their order of arrival.
 func (s *Segment) AsArrived() bool {
 	return s.home.disk == nil || s.reader.Order().Kind == segment.Arrival
 }

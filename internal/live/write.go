@@ -7,25 +7,25 @@ import (
 	"github.com/riffle-search/riffle/store"
 )
 
-// A mergeInput is a segment and the documents that were deleted when its merge began.
+// A mergeInput is a segment with its deleted documents at the start of the merge.
 type mergeInput struct {
 	s       *liveSegment
 	deleted *deletions
 }
 
-// merged is what writeMerged hands to commitMerged.
+// merged is the result of writeMerged for commitMerged.
 type merged struct {
-	writer *store.SegmentWriter // nil when no document was left
+	writer *store.SegmentWriter // nil if no document was left
 	result *segment.Result
 }
 
 func (m *merged) abort() {
 	if m.writer != nil {
-		_ = m.writer.Abort() // a file that stays behind goes at the next Open
+		_ = m.writer.Abort() // the next Open removes a remaining file
 	}
 }
 
-// writeMerged writes the live documents of some neighbouring segments as one.
+// writeMerged writes the live documents of some neighboring segments as one.
 func (ix *Index) writeMerged(ctx context.Context, inputs []mergeInput, order segment.Order) (*merged, error) {
 	w, err := ix.store.NewSegment()
 	if err != nil {
@@ -54,9 +54,9 @@ func (ix *Index) writeMerged(ctx context.Context, inputs []mergeInput, order seg
 	return out, nil
 }
 
-// sealOrder is the order in which documents leave memory. To find an order by
-// graph takes longer than all else in a seal, which writers may be waiting for, and
-// the next merge would have to find it anew.
+// sealOrder returns the order in which documents leave memory. Writers may be waiting for a seal,
+// and computing an order by graph takes longer than all the rest of it. The next merge would have
+// to compute it again anyway.
 func (ix *Index) sealOrder() segment.Order {
 	if ix.opts.Merge.Order.Kind == segment.ByGraph {
 		return segment.Order{}
