@@ -8,35 +8,36 @@ import (
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
-// Norms are the length codes (blockmax.LengthCode) of one field's documents. The zero value is that of a
-// field that keeps no lengths: every document counts as code 1.
+// Norms are the length codes (blockmax.LengthCode) of one field's documents. The zero value is for
+// a field that keeps no lengths: every document counts as code 1.
 //
-// Where many documents have the field they are a column with a byte for each document of the segment.
-// Where few have it, they are these documents and their codes, so that a field costs what its documents
-// cost: names that are data make thousands of fields with a few documents each.
+// If many documents have the field, Norms are a column with a byte for each document of the
+// segment. If few have it, they are these documents and their codes, so that the cost depends on
+// the field's documents. Field names that are data make thousands of fields with a few documents
+// each.
 type Norms struct {
 	docs   uint32   // of the segment; 0 when no lengths are kept
 	column []uint8  // by document; nil when sparse
 	having []uint32 // documents with a code, ascending
 	codes  []uint8  // of these
-	ones   uint32   // documents below it that have no code count as code 1
+	ones   uint32   // documents below it without a code count as code 1
 }
 
-// sparseShare: norms are sparse in memory when fewer than one in so many documents has the field.
-// A document costs five bytes then, a lookup some tens of nanoseconds.
+// Norms are sparse in memory when fewer than one in sparseShare documents has the field. A document
+// then takes five bytes, and a lookup some tens of nanoseconds.
 const sparseShare = 8
 
-// isSparse says whether so many documents that have a field are few.
+// isSparse reports whether few documents have a field.
 func isSparse(having, docs uint32) bool { return having < docs/sparseShare }
 
-// kept says whether the field keeps lengths.
+// kept reports whether the field keeps lengths.
 func (n *Norms) kept() bool { return n.docs > 0 }
 
-// Sparse says whether few documents have the field, so that there is no column.
+// Sparse reports whether few documents have the field, so that there is no column.
 func (n *Norms) Sparse() bool { return n.docs > 0 && n.column == nil }
 
-// Column returns the codes by document, 0 (or 1) where a document lacks the field. It is nil when the
-// field keeps no lengths, and when the norms are sparse: see Expand.
+// Column returns the codes by document, 0 (or 1) where a document lacks the field. It is nil when
+// the field keeps no lengths, and when the norms are sparse: see Expand.
 func (n *Norms) Column() []uint8 { return n.column }
 
 // Expand makes a column of sparse norms, a byte for each document of the segment.
@@ -61,7 +62,7 @@ func (n *Norms) of(doc uint32) uint8 {
 	return code[0]
 }
 
-// fill sets codes to those of documents that have the field, which ascend.
+// fill sets codes to those of docs, which have the field and ascend.
 func (n *Norms) fill(codes []uint8, docs []uint32) {
 	switch {
 	case n.column != nil:
@@ -92,7 +93,8 @@ func (n *Norms) fillSparse(codes []uint8, docs []uint32) {
 	}
 }
 
-// seek returns the first place from at on whose document is not below doc. Near ones are found soonest.
+// seek returns the first index, at or after at, whose document is not below doc. It finds near ones
+// fastest.
 func seek(docs []uint32, at int, doc uint32) int {
 	step := 1
 	for at+step <= len(docs) && docs[at+step-1] < doc {
@@ -103,8 +105,8 @@ func seek(docs []uint32, at int, doc uint32) int {
 	return at + n
 }
 
-// each calls f for each document that has a code, in ascending order. What a column has for documents
-// that lack the field comes, too.
+// each calls f for each document that has a code, in ascending order. For a column, that includes
+// documents that lack the field.
 func (n *Norms) each(f func(doc uint32, code uint8)) {
 	for i, doc := range n.having {
 		f(doc, n.codes[i])
@@ -119,7 +121,7 @@ func (n *Norms) each(f func(doc uint32, code uint8)) {
 // bytes is the memory that the norms hold.
 func (n *Norms) bytes() int64 { return int64(cap(n.column) + 4*cap(n.having) + cap(n.codes)) }
 
-// sparseNorms makes norms of a segment of so many documents: a column if many of them have the field.
+// sparseNorms makes norms of a segment of docs documents: a column if many of them have the field.
 func sparseNorms(docs uint32, having []uint32, codes []uint8) Norms {
 	n := Norms{docs: docs, having: having, codes: codes}
 	if !isSparse(uint32(len(having)), docs) {
@@ -128,18 +130,19 @@ func sparseNorms(docs uint32, having []uint32, codes []uint8) Norms {
 	return n
 }
 
-// A normsEncoder decides how the norms of a field are stored, while its documents come in ascending order:
-// as documents and codes when less than half of them have it and that is shorter, else as chunks of a column.
+// A normsEncoder takes the documents of a field in ascending order and chooses how to store its
+// norms: as documents and codes when less than half of all documents have the field and that form
+// is shorter, else as chunks of a column.
 type normsEncoder struct {
 	docs   uint32 // of the segment
 	having []uint32
 	codes  []uint8
-	many   bool // half of the documents have the field: it is a column
+	many   bool // half of the documents have the field, so it is a column
 
-	column   int // bytes of the chunks before the one at hand
+	column   int // bytes of the chunks before the current one
 	chunk    uint32
 	inChunk  int
-	uniform  bool // all codes of the chunk at hand are those of its first document
+	uniform  bool // all codes of the current chunk equal that of its first document
 	lastCode uint8
 }
 
@@ -157,7 +160,7 @@ func (e *normsEncoder) add(doc uint32, code uint8) {
 	e.having, e.codes = append(e.having, doc), append(e.codes, code)
 }
 
-// endChunk counts the bytes of the chunk at hand, if it were one of a column.
+// endChunk adds the bytes that the current chunk would have in a column.
 func (e *normsEncoder) endChunk() {
 	if len(e.having) == 0 {
 		return
@@ -169,7 +172,7 @@ func (e *normsEncoder) endChunk() {
 	e.column += n
 }
 
-// finish returns the payloads of sparse norms, or nil when a column is not longer.
+// finish returns the payloads of sparse norms, or nil when a column is at most as long.
 func (e *normsEncoder) finish() [][]byte {
 	if e.many {
 		return nil
@@ -192,7 +195,7 @@ func (e *normsEncoder) finish() [][]byte {
 
 // appendSparseNorms appends a chunk of sparse norms, at most normChunkDocs documents that have the field:
 //
-//	gaps   varint each: documents between this one and the one before; for the first of the
+//	gaps   varint each: documents between this one and the previous one; for the first of the
 //	       chunk, between it and the start of the segment
 //	codes  byte each, or one byte for all when they are the same
 func appendSparseNorms(dst []byte, docs []uint32, codes []uint8) []byte {
@@ -204,10 +207,10 @@ func appendSparseNorms(dst []byte, docs []uint32, codes []uint8) []byte {
 	return appendNorms(dst, codes)
 }
 
-// decodeSparseNorms appends the count documents of a chunk, which lie from next on, and their codes.
+// decodeSparseNorms appends the count documents of a chunk, none below next, and their codes.
 func decodeSparseNorms(payload []byte, count int, next, docs uint32, having []uint32, codes []uint8) ([]uint32, []uint8, error) {
 	d := newDecoder(payload)
-	if count > len(payload) { // a document takes a byte at least
+	if count > len(payload) { // a document takes at least a byte
 		return nil, nil, corrupt.New(1, "%d documents in %d bytes", count, len(payload))
 	}
 	least := next

@@ -13,7 +13,7 @@ import (
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
-// requireNorms holds norms to the codes of documents that have the field.
+// requireNorms compares norms with the codes of the documents that have the field.
 func requireNorms(t testing.TB, n Norms, want map[uint32]uint8) {
 	t.Helper()
 	column := n.Column()
@@ -37,8 +37,8 @@ func requireNorms(t testing.TB, n Norms, want map[uint32]uint8) {
 	}
 }
 
-// TestMemoryNormsOfEveryView lets a field become frequent and seldom again, and holds older and newer
-// views to what was added.
+// TestMemoryNormsOfEveryView lets a field become frequent and rare again, and compares older and
+// newer views with what was added.
 func TestMemoryNormsOfEveryView(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 5))
 	for range 20 {
@@ -71,7 +71,7 @@ func TestMemoryNormsOfEveryView(t *testing.T) {
 			m.Add(d)
 			if want[doc] == 0 {
 				if n, err := m.View().Norms("f"); err == nil && n.kept() && len(d.Fields) > 0 {
-					want[doc] = n.of(doc) // coarse above 40; what matters is that it stays
+					want[doc] = n.of(doc) // imprecise above 40; it only has to stay the same
 				}
 			}
 			if rng.IntN(40) == 0 && began {
@@ -144,8 +144,8 @@ func TestSparseNormsRoundTrip(t *testing.T) {
 	}
 }
 
-// TestSparseMergesAreByteForByteTheSame: whether a field came sparse or as a column, from memory, from a
-// segment of version 4, or by way of a Bulk, the sealed segment is the same.
+// TestSparseMergesAreByteForByteTheSame checks that the sealed segment is the same whether a field
+// came sparse or as a column, from memory, from a segment of version 4, or from a Bulk.
 func TestSparseMergesAreByteForByteTheSame(t *testing.T) {
 	m := versionModel(4)
 	memory := m.memory().View()
@@ -154,7 +154,7 @@ func TestSparseMergesAreByteForByteTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Segments of version 4 lie in another order: merged into order of score, both must agree.
+	// Segments of version 4 have another order: merged into order of score, both must agree.
 	order := old.Order()
 	_, _, byScore := merge(t, []Input{{Reader: memory}}, MergeOptions{Order: order})
 	_, _, again := merge(t, []Input{{Reader: old}}, MergeOptions{Order: order})
@@ -167,8 +167,8 @@ func TestSparseMergesAreByteForByteTheSame(t *testing.T) {
 	sameBytes(t, twice, want)
 }
 
-// TestMergeOfFieldWithAndWithoutNorms merges a field that keeps lengths in one input, few documents of it,
-// with one that keeps none.
+// TestMergeOfFieldWithAndWithoutNorms merges a field that keeps lengths in one input, for few of
+// its documents, with one that keeps none.
 func TestMergeOfFieldWithAndWithoutNorms(t *testing.T) {
 	build := func(prefix string, norms bool, share int) model {
 		m := make(model, 400)
@@ -202,7 +202,7 @@ func TestMergeOfFieldWithAndWithoutNorms(t *testing.T) {
 	}
 }
 
-// manyFields is a model of n documents with a field each, of which two share every twentieth.
+// manyFields is a model of n documents with a field each. Two of them share every twentieth field.
 func manyFields(n int) model {
 	m := make(model, n)
 	for i := range m {
@@ -213,7 +213,7 @@ func manyFields(n int) model {
 	return m
 }
 
-// sealedBytes is the size of a segment, kinds and all.
+// bytes is the size of the segment, and of its norms and tiles.
 func (s *mapStore) bytes() (total, norms, tiles int) {
 	for k, v := range s.values {
 		total += len(k) + len(v)
@@ -227,8 +227,9 @@ func (s *mapStore) bytes() (total, norms, tiles int) {
 	return total, norms, tiles
 }
 
-// TestFieldsCostWhatTheirDocumentsCost: with a field for each document, twice the documents take twice the
-// room, sealed and in memory, and every way to write a segment agrees.
+// TestFieldsCostWhatTheirDocumentsCost checks that with a field for each document, twice the
+// documents take twice the space, sealed and in memory, and that every way to write a segment
+// agrees.
 func TestFieldsCostWhatTheirDocumentsCost(t *testing.T) {
 	var perDoc [2]float64
 	for i, n := range []int{1000, 4000} {
@@ -264,8 +265,8 @@ func TestFieldsCostWhatTheirDocumentsCost(t *testing.T) {
 	}
 }
 
-// TestMoreFieldsThanTwoBytes seals, merges, reads and checks more fields than two bytes number: indexes
-// that older versions let grow so far need it.
+// TestMoreFieldsThanTwoBytes seals, merges, reads and checks more fields than two bytes can number,
+// because older versions let indexes grow that far.
 func TestMoreFieldsThanTwoBytes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("some seconds")
@@ -284,7 +285,7 @@ func TestMoreFieldsThanTwoBytes(t *testing.T) {
 		t.Fatalf("%d fields, want %d", len(d.Fields()), perDoc*docs)
 	}
 	Check(t.Context(), s, func(err error) { t.Error(err) })
-	for _, name := range []string{"f0_00000", "f3_16033", "f3_16034", "f3_16035", "f3_16036", "f3_16499"} { // 65,533 and on, and the ends
+	for _, name := range []string{"f0_00000", "f3_16033", "f3_16034", "f3_16035", "f3_16036", "f3_16499"} { // 65,533 and later, and both ends
 		it, err := d.Terms(name, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -309,7 +310,8 @@ func TestMoreFieldsThanTwoBytes(t *testing.T) {
 	}
 }
 
-// TestWideKeysSort: keys with longer numbers lie behind those with shorter ones, and every number comes back.
+// TestWideKeysSort checks that keys with longer numbers sort after those with shorter ones, and
+// that every number is read back.
 func TestWideKeysSort(t *testing.T) {
 	before := []byte(nil)
 	for _, field := range []uint32{0, 1, 255, 256, wideField - 1, wideField, wideField + 1, 1 << 20, maxFields - 1} {
@@ -331,7 +333,7 @@ func TestWideKeysSort(t *testing.T) {
 	}
 }
 
-// FuzzSparseNorms decodes chunks of sparse norms, and allocates in proportion to them.
+// FuzzSparseNorms decodes chunks of sparse norms, with allocations in proportion to the chunk.
 func FuzzSparseNorms(f *testing.F) {
 	f.Add(appendSparseNorms(nil, []uint32{3, 4, 90}, []uint8{7, 7, 9}), uint32(3), uint32(100))
 	f.Add(appendSparseNorms(nil, []uint32{3, 4, 90}, []uint8{7, 7, 7}), uint32(3), uint32(100))
@@ -374,8 +376,8 @@ func TestHugeNumberOfDocumentsIsNotAllocated(t *testing.T) {
 	}
 }
 
-// TestViewSharesFields: a view after a small batch makes anew what the fields of the batch take, and
-// shares the rest with the view before.
+// TestViewSharesFields checks that a view after a small batch allocates only for the fields of the
+// batch and shares the rest with the previous view.
 func TestViewSharesFields(t *testing.T) {
 	m := manyFields(2000).memory()
 	before := m.View()

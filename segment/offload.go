@@ -2,32 +2,32 @@ package segment
 
 import "cmp"
 
-// A Sorter makes one record a term of the records of many chunks, on another device than
-// this one: it inverts some partitions of a Bulk, which keeps no dictionary for them.
+// A Sorter combines the records of many chunks into one record per term, on another device. It
+// inverts some partitions of a Bulk, which then needs no dictionary for them.
 type Sorter interface {
 	// Room is how many bytes of records a Sort can take.
 	Room() int
 
-	// Sort returns the records of each cell, terms in the order of their bytes, and for each
-	// term one record that has the postings of all pieces, in their order. Its documents are those
-	// of the pieces plus their Base. Cells without a record are nil.
+	// Sort returns the records of each cell, sorted by the bytes of the terms. Each term has one
+	// record with the postings of all pieces, in their order. Its documents are those of the pieces
+	// plus their Base. Cells without a record are nil.
 	//
-	// After an error nothing is lost: the pieces, which are read and not kept, are added to
-	// a dictionary instead, and Sort is not called again.
+	// An error loses nothing. The Bulk adds the pieces, which Sort reads but does not keep, to a
+	// dictionary, and does not call Sort again.
 	Sort(cells int, pieces []Piece) ([][]byte, error)
 }
 
 // A Piece is the records of one chunk in one cell, which is a partition of a field.
 type Piece struct {
 	Cell    uint32
-	Base    uint32 // what the chunk's documents count from
-	Records []byte // see Chunk.Group; no term comes twice
+	Base    uint32 // added to the chunk's documents
+	Records []byte // see Chunk.Group; each term once
 }
 
 // An offload is the partitions that a Sorter inverts.
 //
-// Their records are kept as they come. When a Sorter has no room for more, and before
-// anything is written, what is kept becomes a round: records again, one a term and in order.
+// It keeps their records as they come. When the Sorter has no room for more, and before the Bulk is
+// written, it sorts them into a round: records again, one per term and in order.
 type offload struct {
 	sorter Sorter
 	failed func(error)
@@ -35,17 +35,17 @@ type offload struct {
 
 	kept   []Piece
 	bytes  int      // of kept
-	slabs  [][]byte // that hold them, each filled up to its length
+	slabs  [][]byte // buffers that hold them, each filled up to its length
 	rounds [][][]byte
 	sorted int64 // bytes of rounds
 }
 
-// Offload leaves partitions to a Sorter, from the beginning: those with most terms for their
-// postings, until they are that share of the work by the sample. The few terms that come everywhere stay,
-// which a core finds in its cache (Wei 2011, section III.E). What is written is the
-// same to the byte.
+// Offload leaves partitions to a Sorter, from the beginning: those with the most terms per posting,
+// until they make up the given share of the work of the sample. The few terms that occur everywhere
+// stay, because a core finds them in its cache (Wei 2011, section III.E). The output is the same,
+// byte for byte.
 //
-// If the Sorter fails, failed is told once, and everything goes on as without.
+// If the Sorter fails, failed is called once, and the Bulk continues without it.
 func (b *Bulk) Offload(s Sorter, share float64, failed func(error)) {
 	b.off = &offload{sorter: s, failed: failed}
 	for _, part := range b.parts.unpopular(share) {
@@ -65,7 +65,7 @@ func (b *Bulk) Offload(s Sorter, share float64, failed func(error)) {
 // cellOf numbers the partitions of all fields.
 func cellOf(field, part int) uint32 { return uint32(field*maxPartitions + part) }
 
-// keep takes the records that a chunk has in the Sorter's partitions.
+// keep copies the records of a chunk in the Sorter's partitions.
 func (b *Bulk) keep(c *Chunk, into []*bulkField, base uint32) {
 	o := b.off
 	if o == nil {
@@ -83,8 +83,8 @@ func (b *Bulk) keep(c *Chunk, into []*bulkField, base uint32) {
 	}
 }
 
-// keepPiece keeps a piece whose records are copied. It makes a round of those before when there is no
-// room for both; when that fails, nothing is left to the Sorter any more.
+// keepPiece keeps a piece with a copy of its records. If there is no room, it first makes a round
+// of the earlier pieces. If that fails, the Sorter gets nothing more.
 func (b *Bulk) keepPiece(p Piece) {
 	if b.off != nil && b.off.bytes+len(p.Records) > b.off.sorter.Room() {
 		b.sortKept()
@@ -98,7 +98,7 @@ func (b *Bulk) keepPiece(p Piece) {
 	b.restore(p)
 }
 
-// slabBytes is the least that is allocated for records at once.
+// slabBytes is the least that one allocation for records takes.
 const slabBytes = 64 << 10
 
 func (o *offload) copy(records []byte) []byte {
@@ -113,7 +113,7 @@ func (o *offload) copy(records []byte) []byte {
 	return (*s)[start:len(*s):len(*s)]
 }
 
-// held is how many bytes are kept, and as many again for the round that they become.
+// held is how many bytes are kept, plus the same for the round that they become.
 func (o *offload) held() int64 {
 	n := o.sorted
 	for _, s := range o.slabs {
@@ -122,7 +122,7 @@ func (o *offload) held() int64 {
 	return n
 }
 
-// sortKept makes a round of what is kept. If that fails, the dictionary takes everything.
+// sortKept makes a round of the kept pieces. If that fails, the dictionary takes everything.
 func (b *Bulk) sortKept() {
 	o := b.off
 	if o == nil || len(o.kept) == 0 {
@@ -141,7 +141,7 @@ func (b *Bulk) sortKept() {
 	o.kept, o.bytes, o.slabs = o.kept[:0], 0, nil
 }
 
-// restoreAll adds to the dictionary what the Sorter had been left.
+// restoreAll adds everything left to the Sorter to the dictionary.
 func (b *Bulk) restoreAll() {
 	o := b.off
 	b.off = nil
@@ -162,10 +162,10 @@ func (b *Bulk) restore(p Piece) {
 	b.fields[p.Cell/maxPartitions].add(int(p.Cell%maxPartitions), p.Records, p.Base)
 }
 
-// offloads says whether a partition is the Sorter's.
+// offloads reports whether a partition is the Sorter's.
 func (b *Bulk) offloads(part int) bool { return b.off != nil && b.off.parts[part] }
 
-// rounds returns the records of a partition, one slice a round.
+// rounds returns the records of a partition, one slice per round.
 func (b *Bulk) rounds(f *bulkField, part int) [][]byte {
 	if !b.offloads(part) {
 		return nil
@@ -180,8 +180,8 @@ func (b *Bulk) rounds(f *bulkField, part int) [][]byte {
 	return all
 }
 
-// unpopular returns the partitions with most terms for their postings, as many as are that share of the
-// weight.
+// unpopular returns the partitions with the most terms per posting, as many as make up the given
+// share of the weight.
 func (p *Partitions) unpopular(share float64) []int {
 	order := p.order(func(a, b int) int {
 		return cmp.Compare(p.postings[a]*max(p.weight[b], 1), p.postings[b]*max(p.weight[a], 1))

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A plainSorter is a Sorter by maps, that has room for so many bytes and fails at Sort number
-// failAt, from 1.
+// A plainSorter is a Sorter with maps. It has room for the given number of bytes and fails at Sort
+// number failAt, counted from 1.
 type plainSorter struct {
 	room, failAt, sorts int
 }
@@ -60,8 +60,8 @@ func (s *plainSorter) Sort(cells int, pieces []Piece) ([][]byte, error) {
 	return out, nil
 }
 
-// TestOffload: a segment is the same to the byte whatever share of its partitions a Sorter
-// inverts, in however many rounds, and also when it fails.
+// TestOffload checks that a segment is the same, byte for byte, for any share of its partitions
+// that a Sorter inverts and any number of rounds, and also when it fails.
 func TestOffload(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 21))
 	for _, n := range []int{1, 200, 3000} {
@@ -90,7 +90,7 @@ func TestOffload(t *testing.T) {
 	}
 }
 
-// TestUnpopular: what is left to a Sorter is about its share, and has fewer postings a term.
+// TestUnpopular checks that the Sorter gets about its share, with fewer postings per term.
 func TestUnpopular(t *testing.T) {
 	var c Chunk
 	for i := range 4000 {
@@ -123,7 +123,7 @@ func TestUnpopular(t *testing.T) {
 	}
 }
 
-// TestOffloadBytes: what is kept for a Sorter counts, also before it is sorted.
+// TestOffloadBytes checks that records kept for a Sorter count, also before they are sorted.
 func TestOffloadBytes(t *testing.T) {
 	docs, _ := zipfDocuments(1000)
 	m := model{}

@@ -10,7 +10,7 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// An OrderKind says by what the documents of a segment are numbered.
+// An OrderKind is the criterion by which the documents of a segment are numbered.
 type OrderKind uint8
 
 const (
@@ -21,17 +21,15 @@ const (
 
 // An Order is how a merge numbers documents. The zero value is order of arrival.
 //
-// By global score (Wang 2017), document d comes before e when it could reach a
-// higher score than e under the best query for it: Alpha*rank + (1-Alpha)*impact,
-// the impact being the highest of all its postings. Ties keep the order of
-// arrival. Then Tail falls steeply, and executors stop early. The order never
-// changes an answer but for ties; a query with other parameters only stops later.
+// By global score (Wang 2017), document d comes before e when it could reach a higher score than e
+// under the best query for it: Alpha*rank + (1-Alpha)*impact, the impact being the highest of all
+// its postings. Ties keep the order of arrival. Then Tail falls steeply, and executors stop early.
+// The order changes answers only in ties. A query with other parameters only stops later.
 //
-// By graph, documents that share terms come close together, by recursive graph
-// bisection. Lists then have runs of small gaps and wide holes: they take less
-// room, and more blocks are skipped. A merge of fewer than minGraphDocs documents
-// keeps the order of arrival. Of documents with equal scores the lowest number is
-// returned first, and here that says nothing about which one is older.
+// By graph, recursive graph bisection places documents that share terms close together. Lists then
+// have runs of small gaps and wide holes: they take less space, and more blocks are skipped. A
+// merge of fewer than minGraphDocs documents keeps the order of arrival. Of documents with equal
+// scores the lowest number is returned first; in this order that says nothing about age.
 type Order struct {
 	Kind  OrderKind
 	Alpha float64       // ByGlobalScore: weight of the static rank, 0 to 1
@@ -105,8 +103,8 @@ func (m *merger) bestImpacts(r Reader) ([]uint16, error) {
 	return impacts, nil
 }
 
-// averageLength is the average length of a field over all inputs. Deleted
-// documents count: an order need not be exact.
+// averageLength is the average length of a field over all inputs, including deleted documents: an
+// order need not be exact.
 func (m *merger) averageLength(field string) float64 {
 	tokens, docs := 0.0, 0.0
 	for _, in := range m.inputs {
@@ -118,7 +116,7 @@ func (m *merger) averageLength(field string) float64 {
 	return tokens / max(1, docs)
 }
 
-// readLists takes all lists of a field.
+// readLists adds all lists of a field.
 func (b *fieldBest) readLists(ctx context.Context, r Reader, field string) error {
 	it, err := r.Terms(field, nil)
 	if err != nil {

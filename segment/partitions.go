@@ -5,12 +5,11 @@ import (
 	"slices"
 )
 
-// Partitions split the terms into ranges that are indexed apart, without locks (Wei
-// 2011). A range is one of prefixes of two bytes, so that the partitions one after the
-// other have all terms in order.
+// Partitions split the terms into ranges that are indexed separately, without locks (Wei 2011). A
+// range is one of two-byte prefixes, so that the partitions in order have all terms in order.
 //
-// The ranges are drawn from a sample of documents, so that all are about equally much
-// work. Nothing that is written depends on them.
+// The ranges come from a sample of documents, so that all have about the same work. The output does
+// not depend on them.
 type Partitions struct {
 	of       [prefixes]uint8 // partition of a prefix; never falls
 	weight   []uint64        // of each partition, in the sample
@@ -21,12 +20,12 @@ type Partitions struct {
 const (
 	prefixes = 1 << 16
 
-	// maxPartitions: enough that some indexers can share them evenly, although a prefix such
-	// as th has one posting in twenty.
+	// maxPartitions is large enough that some indexers can share the partitions evenly, although a
+	// prefix such as th has one posting in twenty.
 	maxPartitions = 64
 )
 
-// prefixOf is the first two bytes of a term. A shorter one is filled up with zeros.
+// prefixOf is the first two bytes of a term, padded with zeros.
 func prefixOf(term []byte) uint16 {
 	switch len(term) {
 	case 0:
@@ -37,8 +36,7 @@ func prefixOf(term []byte) uint16 {
 	return uint16(term[0])<<8 | uint16(term[1])
 }
 
-// newPartitions cuts the prefixes where the weight of those before passes the next
-// share of the whole.
+// newPartitions cuts the prefixes where their cumulative weight passes the next share of the total.
 func newPartitions(weight *[prefixes]uint64) *Partitions {
 	var total uint64
 	for _, w := range weight {
@@ -59,7 +57,7 @@ func newPartitions(weight *[prefixes]uint64) *Partitions {
 	return p
 }
 
-// order returns the partitions in an order; of equals the first comes first.
+// order returns the partitions, sorted stably.
 func (p *Partitions) order(compare func(a, b int) int) []int {
 	order := make([]int, p.n)
 	for i := range order {
@@ -69,8 +67,8 @@ func (p *Partitions) order(compare func(a, b int) int) []int {
 	return order
 }
 
-// Share deals the partitions out to so many indexers, the heaviest first, each to
-// the one that has least so far.
+// share assigns the partitions to the indexers, the heaviest first, each to the indexer with the
+// least weight so far.
 func (p *Partitions) share(indexers int) [][]int {
 	order := p.order(func(a, b int) int { return cmp.Compare(p.weight[b], p.weight[a]) })
 	shares, load := make([][]int, indexers), make([]uint64, indexers)

@@ -2,18 +2,18 @@ package segment
 
 import "encoding/binary"
 
-// placeChunkDocs is how many documents have their places in one value: 256 KB in memory.
+// placeChunkDocs is how many documents have their places in one value, which takes 256 KB in
+// memory.
 const placeChunkDocs = 64 << 10
 
-// appendPlaces appends the places of consecutive documents among the ids of the segment, as
-// runs of places that follow each other too:
+// appendPlaces appends the places of consecutive documents among the ids of the segment, as runs of
+// consecutive places:
 //
-//	first   varint  zigzag(first place - place before - 1)<<1, plus 1 when the run is longer
+//	first   varint  zigzag(first place - previous place - 1)<<1, plus 1 when the run is longer
 //	length  varint  number of places - 2, of a longer one
 //
-// A chunk counts from place -1. Ids that rise with documents take four bytes in all, ids that
-// are numbers without leading zeros three bytes for ten of them, ids at random three
-// bytes each.
+// A chunk counts from place -1. Ids that rise with documents take four bytes in all. Ids that are
+// numbers without leading zeros take three bytes for ten of them. Random ids take three bytes each.
 func appendPlaces(dst []byte, places []uint32) []byte {
 	before := int64(-1)
 	for i := 0; i < len(places); {
@@ -34,7 +34,7 @@ func appendPlaces(dst []byte, places []uint32) []byte {
 	return dst
 }
 
-// decodePlaces reads places below docs into dst, which has the length that the chunk must have.
+// decodePlaces reads places below docs into dst, whose length must be that of the chunk.
 func decodePlaces(payload []byte, dst []uint32, docs uint32) error {
 	d := newDecoder(payload)
 	before := int64(-1)

@@ -2,9 +2,9 @@ package segment
 
 import "github.com/riffle-search/riffle/postings"
 
-// A Reader is one segment, in memory (*MemoryView) or sealed (*Disk). Documents
-// are numbered 0 to Docs()-1. What a method returns belongs to the segment:
-// callers read it for as long as they like and change nothing.
+// A Reader is one segment, in memory (*MemoryView) or sealed (*Disk). Documents are numbered 0 to
+// Docs()-1. What a method returns belongs to the segment: callers may keep it but must not change
+// it.
 //
 // All methods are safe for concurrent use. Damaged bytes come back as a
 // *corrupt.Error that names the key; a document number that is out of range is
@@ -14,18 +14,18 @@ type Reader interface {
 	// kept outside the segment.
 	Docs() uint32
 
-	// Order says by what the documents were numbered.
+	// Order returns the order of the documents.
 	Order() Order
 
 	// Fields lists the indexed fields by ascending name.
 	Fields() []FieldInfo
 
-	// Field returns the numbers of one field, and whether the segment has it.
+	// Field returns the FieldInfo of a field, and whether the segment has it.
 	Field(name string) (FieldInfo, bool)
 
-	// List opens the posting list of a term, or returns nil when no document
-	// of the segment has it. Opening reads the directory of the list and no
-	// payload; a list stays valid for as long as the segment does.
+	// List opens the posting list of a term, or returns nil when no document of the segment has it.
+	// Opening reads the directory of the list and no payload; A list stays valid as long as the
+	// segment.
 	List(field string, term []byte) (*postings.List, error)
 
 	// Norms returns the length codes of a field's documents. They are the zero
@@ -40,34 +40,33 @@ type Reader interface {
 	// documents, or nil when all are zero.
 	RankTiles() ([]uint16, error)
 
-	// Tiles returns what bounds the scores of a field: the tiles in which a document
-	// has it, ascending. A segment in memory keeps no tiles and returns nil.
+	// Tiles returns the bounds of a field's scores: the tiles in which a document has the field,
+	// ascending. A segment in memory has no tiles and returns nil.
 	Tiles(field string) ([]Tile, error)
 
-	// ID returns the name that a document was added under.
+	// ID returns the id of a document.
 	ID(doc uint32) (string, error)
 
-	// AppendID appends the same to dst, for callers that want many.
+	// AppendID appends the id to dst, for callers that need many.
 	AppendID(dst []byte, doc uint32) ([]byte, error)
 
-	// Lookup finds the document of an id. Of several in a segment in memory it
-	// returns the last; a sealed segment has only one.
+	// Lookup finds the document of an id. Of several in a segment in memory it returns the last; a
+	// sealed segment has only one.
 	Lookup(id string) (doc uint32, ok bool, err error)
 
 	// Stored returns the stored bytes of a document, nil when it has none.
 	Stored(doc uint32) ([]byte, error)
 
-	// Terms iterates over the terms of a field from the first one >= from, in
-	// ascending byte order.
+	// Terms iterates over the terms >= from of a field, in ascending byte order.
 	Terms(field string, from []byte) (TermIterator, error)
 
-	// IDs iterates over the ids from the first one >= from, in ascending byte
-	// order. An id that was added twice in memory comes twice.
+	// IDs iterates over the ids >= from, in ascending byte order. An id that was added twice in
+	// memory occurs twice.
 	IDs(from string) (IDIterator, error)
 }
 
-// FieldInfo is what a segment knows of one field. The numbers include documents
-// that have been deleted since the segment was written.
+// FieldInfo describes one field of a segment. The numbers include documents deleted since the
+// segment was written.
 type FieldInfo struct {
 	Name     string
 	Norms    bool   // lengths are kept, see Reader.Norms
@@ -77,16 +76,15 @@ type FieldInfo struct {
 	Tokens   uint64 // sum of all term frequencies; Tokens / Docs is the average length
 }
 
-// A Tile bounds every score that any document of the tile can reach in one
-// field, whatever the query: a document's best posting has its highest term
-// frequency, at its length.
+// A Tile bounds every score that a document of the tile can reach in one field, for any query: a
+// document's best posting has its highest term frequency, at its length.
 type Tile struct {
 	number uint32            // of the tile: its first document divided by blockmax.TileDocs
 	best   []postings.Impact // Pareto-best (highest frequency, length code) pairs
 }
 
-// A TermIterator walks the terms of one field. It starts before the first term;
-// Term is lent until the next call of Next.
+// A TermIterator walks the terms of one field. It starts before the first term. Term is valid until
+// the next call of Next.
 type TermIterator interface {
 	Next() bool
 	Term() []byte
@@ -95,8 +93,8 @@ type TermIterator interface {
 	Close() error
 }
 
-// An IDIterator walks ids in ascending order. It starts before the first one; ID
-// is lent until the next call of Next.
+// An IDIterator walks ids in ascending order. It starts before the first one. ID is valid until the
+// next call of Next.
 type IDIterator interface {
 	Next() bool
 	ID() []byte

@@ -1,6 +1,6 @@
 package segment
 
-// A runRecord is what a chunk says of one term; see Chunk.Group.
+// A runRecord is a chunk's record of one term; see Chunk.Group.
 type runRecord struct {
 	term      []byte
 	key       uint64 // termKey of it
@@ -10,7 +10,7 @@ type runRecord struct {
 	rest      []byte
 }
 
-// readRecord reads a record that appendRecord has written, and returns what follows.
+// readRecord reads a record of appendRecord and returns the bytes after it.
 func readRecord(b []byte) (r runRecord, next []byte) {
 	n, b := varint(b)
 	r.term, b = b[:n], b[n:]
@@ -23,23 +23,21 @@ func readRecord(b []byte) (r runRecord, next []byte) {
 	return r, b[n:]
 }
 
-// A recordBatch is some records that are added together, so that memory is waited for
-// once and not for each.
+// A recordBatch is some records that are added together, so that their cache misses overlap.
 //
-// Nearly all of what a term of a large dictionary leads to lies in no near cache. Looked up
-// one after the other, each term waits for its slot, then for its bytes, then for its
-// list, and a wrong guess at a branch keeps the core from looking ahead. fetch
-// goes over the terms once for each of these, with loads that do not depend on each other and
-// nothing to guess. Adding takes half the time.
+// Nearly all memory that a term of a large dictionary refers to is outside the near caches. Looked
+// up one after the other, each term waits for its slot, then for its bytes, then for its list, and
+// mispredicted branches stop the core from looking ahead. fetch goes over the terms once for each
+// of these, with independent loads and no unpredictable branches. That halves the time of adding.
 type recordBatch struct {
 	records [16]runRecord
-	numbers [16]uint32 // of the terms, plus one; 0 where a term is new or not in its first slot
+	numbers [16]uint32 // of the terms, plus one; 0 for a term that is new or not in its first slot
 	long    [16]uint32 // those of long terms
 	n       int
-	touched uint32 // or the compiler would see that nothing needs these loads
+	touched uint32 // keeps the compiler from removing the loads
 }
 
-// read reads the next records and returns what follows.
+// read reads the next records and returns the bytes after them.
 func (b *recordBatch) read(records []byte) []byte {
 	for b.n = 0; b.n < len(b.records) && len(records) > 0; b.n++ {
 		r := &b.records[b.n]
@@ -49,8 +47,7 @@ func (b *recordBatch) read(records []byte) []byte {
 	return records
 }
 
-// fetch finds the numbers of the terms as far as that takes one step, and touches their
-// bytes.
+// fetch finds the numbers of the terms that are in their first slot, and touches their bytes.
 func (b *recordBatch) fetch(t *termTable) {
 	b.numbers = [16]uint32{}
 	if len(t.ends) < smallTable {
@@ -68,7 +65,7 @@ func (b *recordBatch) fetch(t *termTable) {
 		}
 	}
 	touched := uint32(0)
-	for _, n := range b.long[:long] { // the key of a short one is all of it
+	for _, n := range b.long[:long] { // the key of a short term is all of it
 		touched += t.ends[n-1]
 	}
 	for _, n := range b.long[:long] {

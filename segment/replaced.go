@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Replaced finds, in segments that follow each other, the documents whose id comes again
-// in a later one: for each segment their numbers, ascending. It reads all ids, in step.
+// Replaced finds the documents whose id occurs again in a later segment: for each segment their
+// numbers, ascending. It reads all ids, in step.
 func Replaced(ctx context.Context, segments []Reader) ([][]uint32, error) {
 	w := walk[IDIterator]{key: IDIterator.ID}
 	defer w.close()

@@ -2,10 +2,10 @@ package segment
 
 import "bytes"
 
-// encodeRounds encodes the terms of a partition that a Sorter has inverted, in one round or several. Of
-// a term that is in several the postings follow one another, for so do the documents.
+// encodeRounds encodes the terms of a partition that a Sorter has inverted in one or more rounds.
+// It concatenates the postings of a term in several rounds, because their documents ascend.
 func (e *runEncoder) encodeRounds(rounds [][]byte, norms *Norms) []encodedTerm {
-	heads := make([]runRecord, len(rounds)) // the next of each round; n is 0 behind the last
+	heads := make([]runRecord, len(rounds)) // the next record of each round; n is 0 after the last
 	read := func(i int) {
 		heads[i].n = 0
 		if len(rounds[i]) > 0 {
@@ -38,7 +38,7 @@ func (e *runEncoder) encodeRounds(rounds [][]byte, norms *Norms) []encodedTerm {
 	}
 }
 
-// add unpacks the postings of a record behind those that are unpacked.
+// add appends the postings of a record to the unpacked ones.
 func (e *runEncoder) add(r *runRecord, norms *Norms) {
 	e.room(norms)
 	e.docs[e.n], e.tfs[e.n] = r.first, r.tf
@@ -57,7 +57,7 @@ func (e *runEncoder) room(norms *Norms) {
 	}
 }
 
-// flush hands unpacked postings on.
+// flush passes on unpacked postings.
 func (e *runEncoder) flush(norms *Norms) {
 	norms.fill(e.codes[:], e.docs[:e.n])
 	e.into.AddAll(e.docs[:e.n], e.tfs[:e.n], e.codes[:e.n])

@@ -5,18 +5,16 @@ import (
 	"unsafe"
 )
 
-// A runList is the postings of one term in a Bulk: bytes that grow at the end, in
-// slices of an arena that many lists share. A slice is twice as large as the one
-// before it, up to 2 KB, and ends with the place of the next one (4 bytes). So a term that
-// occurs once takes 12 bytes, and one that occurs everywhere wastes little.
-//
-// A posting is as in every run.
+// A runList is the postings of one term in a Bulk, encoded as in every run: append-only bytes, in
+// slices of an arena that many lists share. A slice is twice as large as the previous one, up to 2
+// KB, and ends with the place of the next one (4 bytes). So a term that occurs once takes 12 bytes,
+// and one that occurs everywhere wastes little.
 type runList struct {
 	first   uint32 // where its first slice begins
 	at, end uint32 // where the next byte goes, and the end of the slice without its link
-	last    uint32 // last document, noDoc when there is none
+	last    uint32 // last document, or noDoc
 	n       uint32 // postings
-	class   uint8  // of the slice at hand: it has 8<<class bytes
+	class   uint8  // of the current slice, which has 8<<class bytes
 	begun   bool
 }
 
@@ -27,8 +25,8 @@ const (
 	runLink       = 4
 )
 
-// noDoc stands for the last document of an empty list: minus one, so that the first
-// gap is counted like all others.
+// noDoc stands for the last document of an empty list. It is minus one, so that the first gap is
+// counted like all others.
 const noDoc = ^uint32(0)
 
 // append appends bytes to the list and returns the arena.

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// A run is postings in bytes, as chunks and a Bulk keep them. Each is the documents that lie between it
-// and the one before, twice, plus one if its frequency is 1; else the frequency minus
-// two follows. Both are varints.
+// A run is postings in bytes, as chunks and a Bulk keep them. A posting is the number of documents
+// between it and the previous one, twice, plus one if its frequency is 1. Otherwise the frequency
+// minus two follows. Both are varints.
 //
-// Nearly all postings take three bytes at most, and how many is as good as random: for these there is no
-// branch on it, neither in appendRuns nor in a runReader.
+// Nearly all postings take at most three bytes, but how many is unpredictable. So neither
+// appendRuns nor a runReader branches on it for these.
 
-// appendRun appends one posting of a run: gap documents behind the one before, and one more.
+// appendRun appends one posting: gap documents lie between it and the previous one.
 func appendRun(dst []byte, gap, tf uint32) []byte {
 	if tf == 1 {
 		if gap < 0x40 {
@@ -24,7 +24,7 @@ func appendRun(dst []byte, gap, tf uint32) []byte {
 	return binary.AppendUvarint(dst, uint64(tf-2))
 }
 
-// maxRunBytes is the most that a posting takes.
+// maxRunBytes is the most bytes that a posting takes.
 const maxRunBytes = 2 * binary.MaxVarintLen32
 
 // appendRuns appends postings that follow the document prev.
@@ -53,7 +53,7 @@ func appendRuns(dst []byte, prev uint32, list []docTF) []byte {
 // A runReader reads the postings of a run one by one.
 type runReader struct {
 	data []byte
-	doc  uint32 // of the posting before, noDoc in front of the first
+	doc  uint32 // of the previous posting, or noDoc
 }
 
 // read reads up to len(docs) postings and returns how many.

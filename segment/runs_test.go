@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestRuns holds appendRuns to appendRun, and a runReader to what was written, around all the places where a
-// number takes one byte more.
+// TestRuns compares appendRuns with appendRun, and a runReader with what was written, around all
+// values at which a number takes one more byte.
 func TestRuns(t *testing.T) {
 	rng := rand.New(rand.NewPCG(41, 41))
 	gaps := []uint32{0, 1, 0x3f, 0x40, 0x1fff, 0x2000, 0xfffff, 0x100000, 0x3ffffff}

@@ -223,7 +223,7 @@ func (s *script) tail(r Reader, d *datadriven.TestData) string {
 	return out + fmt.Sprintf("tail %v\n", Tail(r.Docs(), ranks, uint32(rankWeight), []TailField{{tiles, table, uint32(weight)}}))
 }
 
-// TestPackageComment holds the example of the package comment to the format.
+// TestPackageComment compares the example of the package comment with the format.
 func TestPackageComment(t *testing.T) {
 	s := &script{t: t, memories: make(map[string]*Memory), sealed: make(map[string]*mapStore)}
 	s.memory("m", "a stored=x body=go*2\nb body=go\n")

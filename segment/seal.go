@@ -8,20 +8,19 @@ import (
 	"github.com/riffle-search/riffle/internal/format"
 )
 
-// Version is the format version that this package writes. It is the first byte of
-// every sealed value. Segments of the versions of format.Segment are read; the meta
-// value of any other is refused as a whole (ErrFormat). All values of a segment
-// have the version of its meta value.
+// Version is the format version that this package writes. It is the first byte of every sealed
+// value. The package reads the versions of format.Segment and refuses the meta value of any other
+// (ErrFormat). All values of a segment have the version of its meta value.
 //
 //	1  the first; not read any more
 //	2  short lists are bit strings, long ones may be; not read any more
-//	3  ids in pages, with places instead of a lookup for each; not read any more
+//	3  ids in pages, with places instead of a lookup key for each; not read any more
 //	4  directories of lists are bit strings
 //	5  norms and tiles of a field only where documents have it; fields beyond 65,535
-//	6  who wrote it, and features
+//	6  the writer, and features
 //
-// A change that builds without it would misread takes a feature (type feature), and a new version
-// only where every segment has it.
+// A change that older builds would misread takes a feature (type feature), or a new version if
+// every segment has it.
 const Version = 6
 
 var versions = format.Segment
@@ -32,8 +31,7 @@ const (
 	featureVersion  = 6 // the first with features
 )
 
-// sealBytes is what a seal adds to a value: the version before, the checksum
-// behind.
+// sealBytes is what a seal adds to a value: the version before it and the checksum after it.
 const sealBytes = 1 + 4
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -45,13 +43,13 @@ func startSealed(dst []byte) []byte { return append(dst[:0], Version) }
 // endSealed appends the CRC-32C of everything before it.
 func endSealed(dst []byte) []byte { return endSealedAt(dst, 0) }
 
-// endSealedAt appends the CRC-32C of everything from start on.
+// endSealedAt appends the CRC-32C of the bytes from start.
 func endSealedAt(dst []byte, start int) []byte {
 	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[start:], castagnoli))
 }
 
-// unseal checks a sealed value of a segment of some version and returns the payload, which is
-// a part of it. The error counts its offset from the start of the value.
+// unseal checks a sealed value of a segment of version want and returns the payload, which is a
+// part of it. Offsets in the error count from the start of the value.
 func unseal(value []byte, want byte) ([]byte, error) {
 	version, payload, err := checkSeal(value)
 	if err == nil && version != want {
@@ -60,8 +58,8 @@ func unseal(value []byte, want byte) ([]byte, error) {
 	return payload, err
 }
 
-// checkSeal takes a seal of any version apart. Later versions keep the first
-// byte and the checksum where they are.
+// checkSeal splits a sealed value of any version. Later versions keep the first byte and the
+// checksum in place.
 func checkSeal(value []byte) (version byte, payload []byte, err error) {
 	if len(value) < sealBytes {
 		return 0, nil, corrupt.New(0, "%d bytes, want at least %d", len(value), sealBytes)
@@ -74,9 +72,8 @@ func checkSeal(value []byte) (version byte, payload []byte, err error) {
 	return value[0], value[1:end], nil
 }
 
-// A decoder reads a payload from front to back and remembers the first fault;
-// after one, everything reads as zero. Its offsets are those of the sealed
-// value, whose first byte is the version.
+// A decoder reads a payload from front to back and remembers the first fault. After one, all reads
+// return zero. Its offsets are those of the sealed value, whose first byte is the version.
 type decoder struct {
 	data []byte
 	pos  int
@@ -85,7 +82,7 @@ type decoder struct {
 
 func newDecoder(payload []byte) *decoder { return &decoder{data: payload} }
 
-// fail records a fault at the byte that is read next.
+// fail records a fault at the next byte.
 func (d *decoder) fail(format string, args ...any) {
 	if d.err == nil {
 		d.err = corrupt.New(1+d.pos, format, args...)
@@ -132,7 +129,7 @@ func (d *decoder) byte(what string) byte {
 	return 0
 }
 
-// end reports bytes that nothing has read, and returns the first fault.
+// end returns the first fault, which may be bytes that are left over.
 func (d *decoder) end() error {
 	if d.err == nil && d.left() > 0 {
 		d.fail("%d bytes too many", d.left())

@@ -10,8 +10,8 @@ import (
 	"github.com/riffle-search/riffle/blockmax"
 )
 
-// Sizes that make lists of one posting, of one block, of several blocks and of
-// several extents, and columns of one chunk and of two.
+// Sizes that make lists of one posting, of one block, of several blocks and of several extents, and
+// columns of one and two chunks.
 var sizes = []int{0, 1, 2, 17, 129, 1500, 6000}
 
 func TestMemoryAndDiskEqualTheModel(t *testing.T) {
@@ -66,7 +66,7 @@ func randomDeletions(rng *rand.Rand, n int) *roaring.Bitmap {
 	return deleted
 }
 
-// requireMaps holds the maps of a merge to the ids of both sides.
+// requireMaps compares the maps of a merge with the ids of both sides.
 func requireMaps(t *testing.T, inputs []Input, res *Result, d *Disk) {
 	t.Helper()
 	left := 0
@@ -114,8 +114,8 @@ func TestMergeByGlobalScore(t *testing.T) {
 	}
 }
 
-// requireSorted recomputes every document's best possible score from the model.
-// The average length is that of all documents that went into the merge.
+// requireSorted recomputes every document's best possible score from the model. The average length
+// is that of all documents in the merge.
 func requireSorted(t *testing.T, order Order, all, sorted model) {
 	t.Helper()
 	tables := make(map[string]*blockmax.Table)
@@ -158,7 +158,7 @@ func TestFieldBeginsToKeepLengths(t *testing.T) {
 	d, _, _ := merge(t, []Input{{Reader: mem.View()}}, MergeOptions{})
 	requireEqual(t, m, d)
 
-	// The same when they meet in a merge.
+	// The same for a merge of both.
 	var inputs []Input
 	for _, d := range m {
 		inputs = append(inputs, Input{Reader: model{d}.memory().View()})

@@ -5,19 +5,18 @@ import (
 	"slices"
 )
 
-// A shuffle puts the postings of one term in the order of their new documents.
+// A shuffle sorts the postings of one term by their new documents.
 //
-// A list with many postings is scattered into a bitmap and a column of
-// frequencies, and read off in order: two or three nanoseconds a posting, however
-// many there are. A short one is sorted.
+// It scatters a list with many postings into a bitmap and a column of frequencies, and reads it in
+// order: two or three nanoseconds per posting at any length. It sorts a short list.
 type shuffle struct {
 	short []uint64 // document<<32 | frequency
 	bits  []uint64 // of the documents of a scattered list
-	freqs []uint32 // by document; means something where the bit is set
+	freqs []uint32 // by document; valid where the bit is set
 	docs  uint32
 }
 
-// scatterShare: one posting for so many documents is worth going over the bitmap.
+// scatterShare is the most documents per posting for which scanning the bitmap pays.
 const scatterShare = 512
 
 // reset empties the shuffle, for documents below docs.
@@ -26,7 +25,7 @@ func (s *shuffle) reset(docs uint32) {
 	s.short = s.short[:0]
 }
 
-// add takes a posting. Every document comes once.
+// add takes a posting. Every document occurs once.
 func (s *shuffle) add(doc, tf uint32) {
 	if len(s.short) > int(s.docs/scatterShare) {
 		s.scatter(doc, tf)

@@ -6,9 +6,8 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// Sizes says how the bytes of a sealed segment divide: keys and values as they
-// are handed to the Sink, before what the store adds or saves (compression of
-// kinds below 0x80, indexes, filters).
+// Sizes divides the bytes of a sealed segment: keys and values as the Sink gets them, without what
+// the store adds or saves (compression of kinds below 0x80, indexes, filters).
 type Sizes struct {
 	Postings   uint64 // how many
 	Docs       uint64 // bytes of documents in blocks
@@ -21,7 +20,7 @@ type Sizes struct {
 	Other      uint64 // meta, ranks, tiles
 }
 
-// Add sums sizes.
+// Add adds o to s.
 func (s *Sizes) Add(o Sizes) {
 	s.Postings += o.Postings
 	s.Docs += o.Docs
@@ -60,7 +59,7 @@ func (d *Disk) sizeKeys(ctx context.Context, s *Sizes) error {
 		}
 		key, value := uint64(len(it.Key())), uint64(len(it.Value()))
 		switch Kind(it.Key()[0]) {
-		case kindTerm, kindList: // the values are sized list by list, without the number of a long one
+		case kindTerm, kindList: // values are sized list by list, without the number of a long one
 			s.Dictionary += key
 			if Kind(it.Key()[0]) == kindTerm && value > 0 && it.Value()[0]&longEntry != 0 {
 				s.Directory += entryTail

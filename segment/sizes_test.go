@@ -2,7 +2,7 @@ package segment
 
 import "testing"
 
-// TestSizesAddUp: every byte that a merge wrote is in one of the parts.
+// TestSizesAddUp checks that every byte that a merge wrote is in one of the parts.
 func TestSizesAddUp(t *testing.T) {
 	s, m := damaged(t) // a segment with keys of every kind
 	d, err := Open(s)

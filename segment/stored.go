@@ -3,16 +3,16 @@ package segment
 import "encoding/binary"
 
 const (
-	// storedBlockBytes ends a block of stored documents. Pebble compresses
-	// blocks of 32 KB, so two values share one; half the size would cost some
-	// 5 % in compression, twice the size twice the time to read one document.
+	// storedBlockBytes ends a block of stored documents. Pebble compresses blocks of 32 KB, so two
+	// values share one; half the size would cost some 5 % in compression, and twice the size twice
+	// the time to read one document.
 	storedBlockBytes = 16 << 10
 
 	// storedBlockDocs ends a block of documents that are empty or tiny.
 	storedBlockDocs = 1024
 
-	// maxStored is the most that one document may store: with it, the end of a
-	// document in its block fits in 32 bits.
+	// maxStored is the most bytes that one document may store. It makes the end of a document in
+	// its block fit in 32 bits.
 	maxStored = 1<<31 - 1
 )
 
@@ -22,8 +22,8 @@ const (
 //	lengths    varint  for each document
 //	bytes
 //
-// Its key is the number of its last document, so that the first key at or behind
-// a document leads to it.
+// Its key is the number of its last document, so that the first key at or after a document finds
+// it.
 type storedBlock struct {
 	first uint32   // number of the first document
 	ends  []uint32 // where each document ends in data

@@ -1,7 +1,7 @@
 package segment
 
-// writeStored writes the stored documents, or nothing when all are empty. While this goroutine reads them, others compress
-// and write them, unless they are few.
+// writeStored writes the stored documents, or nothing when all are empty. This goroutine reads
+// them, and others compress and write them, unless they are few.
 func (m *merger) writeStored() (err error) {
 	p := storedPacker{m: m, out: newStoredTables(m.ctx, m.sink.sink, m.opts.Workers, m.opts.TableBytes)}
 	err = m.eachStored(p.add)
@@ -15,7 +15,7 @@ func (m *merger) writeStored() (err error) {
 	return err
 }
 
-// A storedPacker makes blocks, and batches of them, of the stored documents of a merge.
+// A storedPacker packs the stored documents of a merge into blocks and batches of blocks.
 type storedPacker struct {
 	m     *merger
 	out   *storedTables
@@ -26,7 +26,7 @@ type storedPacker struct {
 func (p *storedPacker) add(doc int, data []byte) (err error) {
 	if len(data) > 0 && !p.m.stored {
 		p.m.stored = true
-		rest := doc % storedBlockDocs // they share a block with this one
+		rest := doc % storedBlockDocs // the rest share a block with this document
 		if err := p.out.addEmpty(0, uint32(doc-rest)); err != nil {
 			return err
 		}
@@ -53,7 +53,7 @@ func (p *storedPacker) add(doc int, data []byte) (err error) {
 	return p.out.add(full)
 }
 
-// flush writes the last batch: when no table has been begun, where all else goes.
+// flush writes the last batch. If no table has begun, it goes to the sink itself.
 func (p *storedPacker) flush() error {
 	if p.batch == nil {
 		return nil

@@ -6,38 +6,39 @@ import (
 	"sync"
 )
 
-// defaultTableBytes is how many stored bytes fill a table. Tables are compressed side by side, each in one piece: while
-// one is, the bytes of the next ones wait in memory, on average half a table for each that is written beside the
-// first. On the other hand an index has a file for each.
+// defaultTableBytes is how many stored bytes fill a table. Tables are compressed concurrently, each
+// by one goroutine. The bytes of the next tables wait in memory meanwhile: on average half a table
+// for each additional table in progress. Smaller tables would make more files.
 const defaultTableBytes = 16 << 20
 
-// batchShare: a batch of a merge is one in so many parts of a table. What does not fill one does without a table.
+// batchShare is the number of a merge's batches per table. Documents that do not fill a batch get
+// no table.
 const batchShare = 16
 
-// storedTables writes blocks of stored documents, batch by batch, into tables of their own: several at once, a goroutine
-// each, which compresses. Where a table ends depends on the bytes before alone, not on the number of goroutines.
-// Batches are used again; who asks for one waits while all are on their way.
+// storedTables writes blocks of stored documents, batch by batch, into separate tables: several at
+// once, each compressed by its own goroutine. Where a table ends depends only on the preceding
+// bytes, not on the number of goroutines. Batches are reused; batch waits while all are in use.
 //
-// A sink that has no tables gets the blocks at once.
+// A sink without tables gets the blocks at once.
 type storedTables struct {
 	ctx    context.Context // ends with the first error, which is its cause
 	cancel context.CancelCauseFunc
 	sink   Sink
-	tables TableSink // the same, or nil
+	tables TableSink // the sink, if it has tables, or nil
 	size   int       // fills a table
 
 	free    chan *storedBatch
-	unmade  int                 // batches that may still be made
-	running chan struct{}       // holds one for each table that is being written
-	queue   chan<- *storedBatch // of the table at hand; nil before the first
-	filled  int                 // bytes of the table at hand
+	unmade  int                 // how many more batches may be made
+	running chan struct{}       // one element for each table being written
+	queue   chan<- *storedBatch // of the current table; nil before the first
+	filled  int                 // bytes of the current table
 	bytes   int64               // all keys and values
 	wg      sync.WaitGroup
 }
 
 // A storedBatch is some blocks of stored documents.
 type storedBatch struct {
-	base   uint32 // what the blocks' documents count from
+	base   uint32 // added to the blocks' documents
 	blocks []storedPiece
 	bytes  []byte // of all blocks, sealed
 }
@@ -45,11 +46,12 @@ type storedBatch struct {
 // A storedPiece is a block of stored documents, sealed.
 type storedPiece struct {
 	last uint32 // its last document
-	end  int    // in the bytes of all
+	end  int    // its end in the bytes of the batch
 }
 
-// newStoredTables prepares for so many goroutines in all. At most half of them compress at once, and one: it is less than
-// half of the work to be done, and a compressor takes some megabytes. Zeros stand for runtime.GOMAXPROCS and defaultTableBytes.
+// newStoredTables prepares for the given number of goroutines in all. At most half of them, and one
+// more, compress at once: compression is less than half of the work, and a compressor takes some
+// megabytes. Zeros mean runtime.GOMAXPROCS and defaultTableBytes.
 func newStoredTables(ctx context.Context, sink Sink, workers, size int) *storedTables {
 	if workers == 0 {
 		workers = runtime.GOMAXPROCS(0)
@@ -81,7 +83,7 @@ func (t *storedTables) batch() (*storedBatch, error) {
 	return <-t.free, nil
 }
 
-// add writes a batch, some time before close returns.
+// add takes a batch, which is written by the time close returns.
 func (t *storedTables) add(b *storedBatch) error {
 	if t.tables == nil {
 		return t.addHere(b)
@@ -108,7 +110,7 @@ func (t *storedTables) addHere(b *storedBatch) error {
 	return context.Cause(t.ctx)
 }
 
-// begin begins a table, when there is one less than may be written at once.
+// begin begins a table as soon as fewer than the maximum are being written.
 func (t *storedTables) begin() {
 	t.end()
 	t.running <- struct{}{}
@@ -133,7 +135,7 @@ func (t *storedTables) begin() {
 	})
 }
 
-// end ends the table at hand.
+// end ends the current table.
 func (t *storedTables) end() {
 	if t.queue != nil {
 		close(t.queue)
@@ -141,7 +143,7 @@ func (t *storedTables) end() {
 	t.queue, t.filled = nil, 0
 }
 
-// close waits until everything is written. It comes once.
+// close waits until everything is written. It is called once.
 func (t *storedTables) close() error {
 	t.end()
 	t.wg.Wait()
@@ -150,7 +152,7 @@ func (t *storedTables) close() error {
 	return err
 }
 
-// addEmpty writes the blocks of documents without stored bytes: from first to end-1.
+// addEmpty writes blocks for documents [first, end), which have no stored bytes.
 func (t *storedTables) addEmpty(first, end uint32) error {
 	for first < end {
 		b, err := t.batch()
@@ -168,17 +170,17 @@ func (t *storedTables) addEmpty(first, end uint32) error {
 	return nil
 }
 
-// fills says whether a batch is large enough for a merge to hand it over.
+// fills reports whether a batch of a merge is large enough to pass on.
 func (t *storedTables) fills(b *storedBatch) bool { return len(b.bytes) >= t.size/batchShare }
 
-// pack adds the block in the making, which it empties.
+// pack adds the writer's block and empties the writer.
 func (b *storedBatch) pack(w *storedWriter, last uint32) {
 	start := len(b.bytes)
 	b.bytes = endSealedAt(w.appendTo(append(b.bytes, Version)), start)
 	b.blocks = append(b.blocks, storedPiece{last, len(b.bytes)})
 }
 
-// size is the bytes of keys and values.
+// size is the number of bytes of keys and values.
 func (b *storedBatch) size() int64 {
 	return int64(len(b.bytes) + len(b.blocks)*len(numberKey(kindStored, 0)))
 }

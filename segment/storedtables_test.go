@@ -21,7 +21,7 @@ type tableStore struct {
 	fail   func(table int, what string) error // what: "set" or "finish"
 }
 
-// A mapTable is one goroutine's until it is finished.
+// A mapTable belongs to one goroutine until it is finished.
 type mapTable struct {
 	s        *tableStore
 	number   int
@@ -56,7 +56,7 @@ func (t *mapTable) Finish() error {
 	return t.s.fail(t.number, "finish")
 }
 
-// whole puts the tables, which must lie one behind the other, and what came by Set together.
+// whole combines the tables, which must be consecutive, with the keys from Set.
 func (s *tableStore) whole(size int) *mapStore {
 	for k := range s.values {
 		if Kind(k[0]) == kindStored {
@@ -76,13 +76,13 @@ func (s *tableStore) whole(size int) *mapStore {
 	return s.mapStore
 }
 
-// TestStoredTables: whatever the number of workers, stored documents come into the same tables, and are the same as
-// in none; by a merge, and by a StoredWriter.
+// TestStoredTables checks that for any number of workers, stored documents go into the same tables,
+// and equal those written without tables, both by a merge and by a StoredWriter.
 func TestStoredTables(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 31))
 	const size = 16 << 10
 	m := randomModel(rng, 1500, "m")
-	for i := range m { // nothing stored at first, which takes several blocks
+	for i := range m { // the first several blocks of documents have no stored bytes
 		m[i].stored = ""
 		if i > 1100 {
 			m[i].stored = strings.Repeat(fmt.Sprint("stored ", i), rng.IntN(200))
@@ -141,7 +141,7 @@ func writeChunks(t testing.TB, m model, w *StoredWriter) {
 	}
 }
 
-// TestStoredFew: a merge of few stored bytes makes no table for them.
+// TestStoredFew checks that a merge of few stored bytes makes no table for them.
 func TestStoredFew(t *testing.T) {
 	m := model{{id: "a", stored: "few"}, {id: "b"}}
 	s := newTableStore(t)
@@ -157,8 +157,9 @@ func TestStoredFew(t *testing.T) {
 	}
 }
 
-// TestStoredTablesFail: a table that cannot be written, or completed, ends a merge and a StoredWriter with its error; so does
-// the end of the context. No goroutine stays behind, also when everybody waits for everybody.
+// TestStoredTablesFail checks that failing to write or finish a table ends a merge and a
+// StoredWriter with that error, and that the end of the context does too. No goroutine may remain,
+// even when all of them wait for one another.
 func TestStoredTablesFail(t *testing.T) {
 	m := make(model, 2000)
 	for i := range m {
@@ -217,14 +218,14 @@ func writeUntilError(m model, w *StoredWriter) error {
 	return nil
 }
 
-// A slowSink has one table, which takes nothing before as many chunks are on their way as have room.
+// A slowSink has one table, which blocks until as many chunks are pending as there is room for.
 type slowSink struct {
 	t     *testing.T
 	room  int
 	mu    sync.Mutex
 	moved sync.Cond
-	on    int  // chunks on their way
-	all   bool // none will come
+	on    int  // pending chunks
+	all   bool // no more will come
 }
 
 func (s *slowSink) Table(Kind) Table { return s }
@@ -238,7 +239,7 @@ func (s *slowSink) Set(_, _ []byte) error {
 		s.moved.Wait()
 	}
 	s.mu.Unlock()
-	for range 20 { // now is the time for one more
+	for range 20 { // give one more the time to come
 		runtime.Gosched()
 	}
 	s.mu.Lock()
@@ -249,7 +250,8 @@ func (s *slowSink) Set(_, _ []byte) error {
 	return nil
 }
 
-// TestStoredRoom: while tables are slow, chunks wait in memory, and no more than there is room for.
+// TestStoredRoom checks that while tables are slow, chunks wait in memory, but no more than there
+// is room for.
 func TestStoredRoom(t *testing.T) {
 	for _, workers := range []int{1, 3} {
 		s := &slowSink{t: t, room: 2*workers + 2}

@@ -2,29 +2,32 @@ package segment
 
 import "context"
 
-// A StoredWriter writes the stored documents of chunks, in the order in which they
-// are added to a Bulk. It touches nothing of the Bulk and may run beside it.
+// A StoredWriter writes the stored documents of chunks, in the order in which they are added to a
+// Bulk. It does not use the Bulk, so both may run concurrently.
 type StoredWriter struct {
 	tables *storedTables
-	docs   uint32 // of the chunks before
+	docs   uint32 // in earlier chunks
 	begun  bool
 	closed bool
 	err    error // of Close
 }
 
-// StoredOptions says how to write stored documents. The zero value is valid. It does not change what is written.
+// StoredOptions says how to write stored documents. The zero value is valid. The options do not
+// affect the content.
 type StoredOptions struct {
-	Workers    int // goroutines that compress and write, when the Sink is a TableSink; 0 stands for runtime.GOMAXPROCS
-	TableBytes int // stored bytes that fill a table; 0 stands for defaultTableBytes
+	Workers    int // goroutines that compress and write, when the Sink is a TableSink; 0 means runtime.GOMAXPROCS
+	TableBytes int // stored bytes that fill a table; 0 means defaultTableBytes
 }
 
-// NewStoredWriter returns a StoredWriter, which must be closed. An error, or the end of ctx, ends everything.
+// NewStoredWriter returns a StoredWriter, which must be closed. An error, or the end of ctx, stops
+// it.
 func NewStoredWriter(ctx context.Context, sink Sink, o StoredOptions) *StoredWriter {
 	return &StoredWriter{tables: newStoredTables(ctx, sink, o.Workers, o.TableBytes)}
 }
 
-// Write writes the stored documents of the next chunk, or takes them away to be written. It waits while twice as many
-// chunks as there are workers are on their way. As long as no document has stored bytes it writes nothing.
+// Write writes the stored documents of the next chunk, or takes them over for writing. It blocks
+// while twice as many chunks as workers are pending. It writes nothing until a document has stored
+// bytes.
 func (w *StoredWriter) Write(c *Chunk) error {
 	base := w.docs
 	w.docs += c.docs
@@ -49,10 +52,11 @@ func (w *StoredWriter) Write(c *Chunk) error {
 	return w.tables.add(b)
 }
 
-// End says that no chunk follows, so that the last table is completed while its caller does other things.
+// End announces that no chunk follows, so that the last table is completed while the caller does
+// other work.
 func (w *StoredWriter) End() { w.tables.end() }
 
-// Close waits until everything is written and returns the first error. To call it again does nothing.
+// Close waits until everything is written and returns the first error. Further calls do nothing.
 func (w *StoredWriter) Close() error {
 	if !w.closed {
 		w.closed, w.err = true, w.tables.close()

@@ -14,8 +14,8 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// requireSame fails the test unless two stores have the same keys and values, but for the length codes,
-// which may be 0 or 1 for documents without the field.
+// requireSame fails the test unless two stores have the same keys and values. Length codes may
+// differ between 0 and 1 for documents without the field.
 func requireSame(t *testing.T, got, want *mapStore) {
 	t.Helper()
 	got.sort()
@@ -32,9 +32,9 @@ func requireSame(t *testing.T, got, want *mapStore) {
 
 var allCodecs = []postings.Kind{postings.Packed, postings.PFor, postings.Rice, postings.Interpolative}
 
-// TestMergeTakesBlocks: a merge that takes blocks as they are writes, byte for byte, the segment that
-// sealing the same documents from memory writes. Inputs are by the codec of the merge, by others or in
-// memory; with deletions and without.
+// TestMergeTakesBlocks checks that a merge that copies blocks writes the same segment, byte for
+// byte, as sealing the same documents from memory. Inputs have the codec of the merge or others, or
+// are in memory, with and without deletions.
 func TestMergeTakesBlocks(t *testing.T) {
 	var blocks, taken [6]uint64
 	for seed := range uint64(24) {
@@ -53,7 +53,7 @@ func TestMergeTakesBlocks(t *testing.T) {
 				in.Reader, _, _ = merge(t, []Input{in}, MergeOptions{Codec: by})
 			}
 			switch rng.IntN(3) {
-			case 0: // few, so that lists lie askew from somewhere on
+			case 0: // few, so that lists lose their alignment
 				in.Deleted = roaring.BitmapOf(rng.Uint32N(uint32(len(m))), rng.Uint32N(uint32(len(m))))
 			case 1:
 				in.Deleted = randomDeletions(rng, len(m))
@@ -78,7 +78,7 @@ func TestMergeTakesBlocks(t *testing.T) {
 	}
 }
 
-// requireRebuilt holds every list of a segment to one that was made posting by posting.
+// requireRebuilt compares every list of a segment with one made posting by posting.
 func requireRebuilt(t *testing.T, d *Disk, s *mapStore, m model, codec postings.Kind) {
 	t.Helper()
 	for i, f := range d.Fields() {
@@ -107,8 +107,9 @@ func requireRebuilt(t *testing.T, d *Disk, s *mapStore, m model, codec postings.
 	}
 }
 
-// TestWhatMergesTake counts: of one whole segment every block is taken, of a second one none of lists
-// that the first one has and that lie askew, and none at all behind a deleted first document.
+// TestWhatMergesTake counts copied blocks. Of a single whole segment, every block is copied. Of a
+// second one, none is copied of lists that the first one has and that are not aligned. None at all
+// is copied after a deleted first document.
 func TestWhatMergesTake(t *testing.T) {
 	everywhere := func(n int, prefix string) *Disk {
 		m := randomModel(rand.New(rand.NewPCG(43, 44)), n, prefix)
@@ -127,7 +128,8 @@ func TestWhatMergesTake(t *testing.T) {
 		{[]Input{{Reader: a}}, postings.Interpolative, 10, 10},
 		{[]Input{{Reader: a}}, postings.Packed, 10, 0},
 		{[]Input{{Reader: a}, {Reader: b}}, postings.Interpolative, 15, 10},
-		// Behind 5 blocks the next begins with a block, and follows the document before as it did when that was -1.
+		// After 5 blocks the next list begins with a block, which follows the preceding document at
+		// the same distance as it followed -1 in its input.
 		{[]Input{{Reader: b}, {Reader: a}}, postings.Interpolative, 15, 15},
 		{[]Input{{Reader: a, Deleted: roaring.BitmapOf(0)}}, postings.Interpolative, 10, 0},
 		{[]Input{{Reader: a, Deleted: roaring.BitmapOf(3 * 128)}}, postings.Interpolative, 10, 3},
@@ -139,8 +141,8 @@ func TestWhatMergesTake(t *testing.T) {
 	}
 }
 
-// TestMergeTakesNoDamage flips bits of every chunk, directory part and entry of an input: the merge ends in
-// corrupt.Err, which names the term.
+// TestMergeTakesNoDamage flips bits of every chunk, directory part and entry of an input. The merge
+// must end in corrupt.Err, which names the term.
 func TestMergeTakesNoDamage(t *testing.T) {
 	m := randomModel(rand.New(rand.NewPCG(45, 46)), 1500, "d")
 	rng := rand.New(rand.NewPCG(47, 48))
@@ -156,7 +158,7 @@ func TestMergeTakesNoDamage(t *testing.T) {
 			switch Kind(key[0]) {
 			case kindList:
 				flips = perList
-			case kindTerm: // there are many, all alike
+			case kindTerm: // there are many similar ones
 				if entries++; entries%among == 0 {
 					flips = 1
 				}

@@ -7,20 +7,21 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// An inputList is the list that one input of a merge has of a term.
+// An inputList is the list of a term in one input of a merge.
 type inputList struct {
 	input int
 	list  *postings.List
-	short []byte // the entry of a short list, instead
+	short []byte // the entry of a short list, instead of list
 }
 
-// A mergeIterator is a TermIterator that knows that every list is wanted.
+// A mergeIterator is a TermIterator for walks that read every list.
 type mergeIterator interface {
-	// readAhead has the parts of long lists read as they lie.
+	// readAhead makes the iterator read the parts of long lists in stored order.
 	readAhead()
 
-	// shortEntry returns the entry of the term at hand, lent until the next call of Next, or nil if
-	// its list is a long one. Nearly all are short, and to make no list of them spares a merge a tenth.
+	// shortEntry returns the entry of the current term, valid until the next call of Next, or nil
+	// if its list is long. Nearly all are short, and making no list of them saves a merge a tenth
+	// of its time.
 	shortEntry() []byte
 }
 
@@ -50,7 +51,7 @@ func (m *merger) walkTerms(field string) (*termWalk, error) {
 
 func (w *termWalk) close() { w.walk.close() }
 
-// readAhead is for a walk on which all lists are read.
+// readAhead prepares a walk that reads all lists.
 func (w *termWalk) readAhead() {
 	for _, it := range w.walk.begun {
 		if m, ok := it.(mergeIterator); ok {
@@ -59,8 +60,8 @@ func (w *termWalk) readAhead() {
 	}
 }
 
-// next appends the next term and the lists of those inputs that have it. Entries of short lists go to
-// entries, unless it is nil: then they are lists like all others.
+// next appends the next term and the lists of those inputs that have it. Entries of short lists go
+// to entries. If entries is nil, they become lists like all others.
 func (w *termWalk) next(term []byte, lists []inputList, entries *[]byte) ([]byte, []inputList, error) {
 	if w.steps++; w.steps%256 == 0 && w.m.ctx.Err() != nil {
 		return nil, nil, w.m.ctx.Err()
@@ -85,7 +86,7 @@ func (w *termWalk) next(term []byte, lists []inputList, entries *[]byte) ([]byte
 	return term, lists, nil
 }
 
-// copyShort returns a copy of the entry of a short list, which it appends to entries.
+// copyShort returns a copy of the entry of a short list, appended to entries.
 func copyShort(it TermIterator, entries *[]byte) []byte {
 	m, ok := it.(mergeIterator)
 	if !ok || entries == nil {
@@ -116,14 +117,14 @@ func (b *termBatch) term(i int) []byte {
 	return b.bytes[start:b.termEnds[i]:b.termEnds[i]]
 }
 
-// A batch ends with the term that brings it to so many postings or so many terms: about a
-// millisecond's work.
+// A batch ends with the term that brings it to this many postings or terms: about a millisecond's
+// work.
 const (
 	batchPostings = 1 << 16
 	batchTerms    = 1 << 10
 )
 
-// batch returns the next terms, if there are any.
+// batch returns the next terms, if any.
 func (w *termWalk) batch() (*termBatch, bool, error) {
 	b := new(termBatch)
 	for n := 0; n < batchPostings && len(b.ends) < batchTerms && !w.walk.done(); {
@@ -134,7 +135,7 @@ func (w *termWalk) batch() (*termBatch, bool, error) {
 		}
 		b.termEnds, b.ends = append(b.termEnds, len(b.bytes)), append(b.ends, len(b.lists))
 		for _, l := range b.lists[first:] {
-			n += len(l.short) // about a posting a byte
+			n += len(l.short) // about a posting per byte
 			if l.list != nil {
 				n += l.list.Count
 			}
@@ -143,8 +144,8 @@ func (w *termWalk) batch() (*termBatch, bool, error) {
 	return b, len(b.ends) > 0, nil
 }
 
-// eachTerm calls visit for each term of a field, in ascending order, with the lists of
-// those inputs that have it. Both are lent until visit returns.
+// eachTerm calls visit for each term of a field, in ascending order, with the lists of those inputs
+// that have it. Both are valid until visit returns.
 func (m *merger) eachTerm(field string, visit func(term []byte, lists []inputList) error) error {
 	w, err := m.walkTerms(field)
 	if err != nil {
@@ -164,13 +165,13 @@ func (m *merger) eachTerm(field string, visit func(term []byte, lists []inputLis
 	return nil
 }
 
-// atTerm names the term that a fault was found in.
+// atTerm adds the field and the term to an error.
 func atTerm(err error, field string, term []byte) error {
 	return corrupt.At(err, fmt.Sprintf("field %q, term %q", field, term))
 }
 
-// eachPosting calls f for each posting of a list of an input, which a scan begins with, whose document
-// is live, with the document's number in the merged segment.
+// eachPosting calls f for each posting of a live document in a list of an input, at which the scan
+// begins, with the document's number in the merged segment.
 func (m *merger) eachPosting(input int, s *postings.Scan, f func(doc, tf uint32)) error {
 	numbers := m.maps[input]
 	for s.Next() {

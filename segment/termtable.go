@@ -6,40 +6,40 @@ import (
 	"math/rand/v2"
 )
 
-// A termTable numbers terms from 0 in the order in which they first come. It is a
-// hash table with open addressing over one arena: no pointer for the garbage
-// collector, no allocation a term. The zero value is empty and ready to use.
+// A termTable numbers terms from 0 in the order in which they first occur. It is a hash table with
+// open addressing over one arena: no pointer for the garbage collector, and no allocation per term.
+// The zero value is empty and ready to use.
 //
-// A slot holds the whole of a term of up to seven bytes, which three words of
-// English in four are, so that most lookups read 16 bytes and compare one word.
-// Compared with Wei's tries over B-trees and with a radix tree, a lookup takes half and a third
-// of the time (bench/results/2026-11-20-building.md).
+// A slot holds the whole of a term of up to seven bytes, as are three of four English words. So
+// most lookups read 16 bytes and compare one word. Compared with Wei's tries over B-trees and with
+// a radix tree, a lookup takes a half and a third of the time, respectively
+// (bench/results/2026-11-20-building.md).
 type termTable struct {
 	slots []termSlot // a power of two; at most half of them are taken
 	shift uint8      // 64 less the bits of a slot's number
 	ends  []uint32   // of each term, in arena
-	arena []byte     // all terms, one behind the other
+	arena []byte     // all terms, concatenated
 }
 
 // A termSlot is free when number is 0.
 type termSlot struct {
 	key    uint64 // see termKey
 	number uint32 // of the term, plus one
-	last   uint32 // what the owner of the table keeps with the term; 0 to begin with
+	last   uint32 // data of the table's owner about the term; 0 initially
 }
 
-// hashOdd and hashLong are drawn anew by each process, so that no text can be made
-// to collide. Nothing that is written depends on them.
+// hashOdd and hashLong are random for each process, so that no text can force collisions. The
+// output does not depend on them.
 var (
 	hashOdd  = rand.Uint64() | 1
 	hashLong = rand.Uint64() | 1
 )
 
-// longTerm marks keys that do not hold the whole term.
+// longTerm is set in keys that do not hold the whole term.
 const longTerm = 0xff << 56
 
-// termKey is the term itself where it has at most seven bytes (little-endian, the
-// length in the top byte), else 56 bits of a hash below longTerm.
+// termKey is the term itself if it has at most seven bytes (little-endian, the length in the top
+// byte), else longTerm with 56 bits of a hash.
 func termKey(term []byte) uint64 {
 	switch n := len(term); {
 	case n >= 8:
@@ -48,14 +48,13 @@ func termKey(term []byte) uint64 {
 		low := uint64(binary.LittleEndian.Uint32(term))
 		high := uint64(binary.LittleEndian.Uint32(term[n-4:])) >> (8 * (8 - n))
 		return low | high<<32 | uint64(n)<<56
-	case n > 0: // first, middle and last byte; the same one twice does no harm
+	case n > 0: // first, middle and last byte, perhaps the same
 		return uint64(term[0]) | uint64(term[n>>1])<<(8*(n>>1)) | uint64(term[n-1])<<(8*(n-1)) | uint64(n)<<56
 	}
 	return 0
 }
 
-// longKey hashes a term of eight bytes or more, its last eight bytes even if they
-// overlap those before.
+// longKey hashes a term of eight bytes or more. The last eight bytes may overlap those before.
 func longKey(term []byte) uint64 {
 	h := mix(hashLong ^ uint64(len(term)) ^ binary.LittleEndian.Uint64(term))
 	for b := term[8:]; len(b) > 8; b = b[8:] {
@@ -81,14 +80,14 @@ func (t *termTable) term(number uint32) []byte {
 	return t.arena[start:t.ends[number]:t.ends[number]]
 }
 
-// slot finds the slot of a term, and takes one for it when it is new. The slot is
-// valid until the next call.
+// slot finds the slot of a term, and takes one for a new term. The slot is valid until the next
+// call.
 func (t *termTable) slot(term []byte) *termSlot {
 	return t.keyed(termKey(term), term)
 }
 
-// keyed is slot for a caller who knows the term's key. For a key below longTerm
-// term may be nil: the key has it.
+// keyed is slot for callers that know the term's key. For a key below longTerm, which contains the
+// term, term may be nil.
 func (t *termTable) keyed(key uint64, term []byte) *termSlot {
 	if len(t.ends)*2 >= len(t.slots) {
 		t.grow()
@@ -106,7 +105,7 @@ func (t *termTable) keyed(key uint64, term []byte) *termSlot {
 	}
 }
 
-// take makes a free slot that of a new term.
+// take assigns a free slot to a new term.
 func (t *termTable) take(s *termSlot, key uint64, term []byte) {
 	if key < longTerm {
 		t.arena = binary.LittleEndian.AppendUint64(t.arena, key)
@@ -118,7 +117,7 @@ func (t *termTable) take(s *termSlot, key uint64, term []byte) {
 	*s = termSlot{key: key, number: uint32(len(t.ends))}
 }
 
-// find returns the number of a term, if it is there.
+// find returns the number of a term, if the table has it.
 func (t *termTable) find(term []byte) (number uint32, ok bool) {
 	if len(t.ends) == 0 {
 		return 0, false
@@ -153,7 +152,7 @@ func (t *termTable) grow() {
 	}
 }
 
-// reset empties the table and keeps its memory, unless it was far too large.
+// reset empties the table. It keeps its memory unless that was far too large.
 func (t *termTable) reset() {
 	if len(t.slots) > 64 && len(t.ends)*16 < len(t.slots) {
 		*t = termTable{}
@@ -163,7 +162,7 @@ func (t *termTable) reset() {
 	t.ends, t.arena = t.ends[:0], t.arena[:0]
 }
 
-// bytes is about how much memory the table holds.
+// bytes is roughly the memory that the table takes.
 func (t *termTable) bytes() int64 {
 	return 16*int64(len(t.slots)) + 4*int64(cap(t.ends)) + int64(cap(t.arena))
 }

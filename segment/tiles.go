@@ -8,12 +8,12 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// A tileMaker makes the tiles of a field of its documents, which come in ascending order.
+// A tileMaker makes the tiles of a field from its documents, which ascend.
 type tileMaker struct {
 	tiles   []Tile
-	highest [256]uint32 // of the tile at hand: the highest frequency at each length code
+	highest [256]uint32 // of the current tile: the highest frequency at each length code
 	tile    uint32
-	any     bool // a document is in the tile at hand
+	any     bool // the current tile has a document
 }
 
 // add takes the next document that has the field, with its highest frequency and its length code.
@@ -33,7 +33,7 @@ func (m *tileMaker) endTile() {
 	}
 }
 
-// finish returns the tiles. The maker is ready for another field.
+// finish returns the tiles and prepares for another field.
 func (m *tileMaker) finish() []Tile {
 	m.endTile()
 	tiles := m.tiles
@@ -41,8 +41,8 @@ func (m *tileMaker) finish() []Tile {
 	return tiles
 }
 
-// appendPareto appends the Pareto-best pairs of a table of the highest frequency
-// at each length code: ascending in both.
+// appendPareto appends the Pareto-best pairs of a table of the highest frequency at each length
+// code. They ascend in both.
 func appendPareto(dst []postings.Impact, highest *[256]uint32) []postings.Impact {
 	top := uint32(0)
 	for code, tf := range highest {
@@ -57,13 +57,13 @@ func appendPareto(dst []postings.Impact, highest *[256]uint32) []postings.Impact
 // appendTiles appends the payload of a field's tiles:
 //
 //	tile that has a document with the field, in ascending order:
-//	  gap    varint  tiles between it and the one before
+//	  gap    varint  tiles between it and the previous one
 //	  pairs  varint  number of pairs, at least 1
 //	  pair:
-//	    tf   varint  minus that of the pair before
-//	    len  byte    length code, above that of the pair before
+//	    tf   varint  minus that of the previous pair
+//	    len  byte    length code, above that of the previous pair
 //
-// Version 4 has every tile, each with its highest static rank (varint) in the place of gap.
+// Version 4 has every tile, each with its highest static rank (varint) instead of gap.
 func appendTiles(dst []byte, tiles []Tile) []byte {
 	next := uint32(0)
 	for _, t := range tiles {
@@ -110,7 +110,7 @@ func decodeTiles(payload []byte, docs uint32, version byte) ([]Tile, error) {
 	return tiles, d.end()
 }
 
-// pairs reads the best pairs of a tile, at least so many.
+// pairs reads the best pairs of a tile, which must have at least least of them.
 func (d *decoder) pairs(least int) []postings.Impact {
 	n := int(d.uint("number of pairs", 256))
 	if n < least {

@@ -16,8 +16,8 @@ import (
 
 var writeVersion = flag.Bool("write-version", false, "write testdata/v<Version>; for a new version only")
 
-// versionModel is what the segment of a version in testdata holds: every kind of
-// value, one list of each shape. It must never change.
+// versionModel is the content of the segment of a version in testdata: every kind of value, and one
+// list of each shape. It must never change.
 func versionModel(version int) model {
 	rng := rand.New(rand.NewPCG(2009, 2017))
 	m := make(model, 300)
@@ -45,8 +45,8 @@ func versionModel(version int) model {
 	return m
 }
 
-// TestVersions opens the segment that each format version left in testdata. It
-// also fails when a version has left none.
+// TestVersions opens the segment of each format version in testdata. It also fails when a version
+// has none there.
 func TestVersions(t *testing.T) {
 	if versions.Newest != Version {
 		t.Fatalf("format.Segment says %d, and Version is %d", versions.Newest, Version)

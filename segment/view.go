@@ -10,22 +10,22 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// A MemoryView is a Memory as it was at one moment: a Reader that later Adds do
-// not change. It costs nothing to keep, but keeps the whole Memory alive.
+// A MemoryView is a Memory as it was at one moment: a Reader that later Adds do not change. It is
+// cheap to keep, but keeps the whole Memory alive.
 //
-// A view reads columns without a lock, because they only ever grow behind its
-// end; it takes the Memory's lock to find a term and make its list.
+// A view reads columns without a lock, because they grow only beyond its end. It takes the Memory's
+// lock to find a term and make its list.
 type MemoryView struct {
 	m      *Memory
 	docs   uint32
 	ids    []string
 	stored [][]byte
 	ranks  []uint16
-	fields int           // how many; those that came later are not in the view
-	infos  [][]FieldInfo // of the fields, in the order in which they came
+	fields int           // how many; later ones are not in the view
+	infos  [][]FieldInfo // of the fields, in the order in which they first occurred
 
 	sorting sync.Once
-	sorted  []FieldInfo // by name, when it has been asked for
+	sorted  []FieldInfo // by name, once it has been needed
 }
 
 var _ Reader = (*MemoryView)(nil)
@@ -33,7 +33,7 @@ var _ Reader = (*MemoryView)(nil)
 // Docs implements Reader.
 func (v *MemoryView) Docs() uint32 { return v.docs }
 
-// Order implements Reader: documents in memory lie as they arrived.
+// Order implements Reader: documents in memory are in order of arrival.
 func (v *MemoryView) Order() Order { return Order{} }
 
 // Fields implements Reader.
@@ -63,12 +63,12 @@ func (v *MemoryView) field(name string) *memoryField {
 	return nil
 }
 
-// info returns the numbers of a field as of the view.
+// info returns the FieldInfo of a field as of the view.
 func (v *MemoryView) info(f *memoryField) FieldInfo {
 	return v.infos[f.number/fieldBlock][f.number%fieldBlock]
 }
 
-// findField returns the place of a field in a list that is sorted by name.
+// findField returns the index of a field in a list sorted by name.
 func findField(fields []FieldInfo, name string) (int, bool) {
 	return slices.BinarySearchFunc(fields, name, func(f FieldInfo, name string) int {
 		return strings.Compare(f.Name, name)
@@ -90,8 +90,8 @@ func (v *MemoryView) List(field string, term []byte) (*postings.List, error) {
 	return t.list.View(v.docs), nil
 }
 
-// Postings returns how many postings a term has in the view, unless the segment has a posting of it already
-// that the view does not show.
+// Postings returns how many postings a term has in the view. It is not known if the segment already
+// has a posting of the term that the view does not show.
 func (v *MemoryView) Postings(field, term string) (n int, known bool) {
 	v.m.mu.Lock()
 	defer v.m.mu.Unlock()
@@ -125,10 +125,10 @@ func (v *MemoryView) Norms(field string) (Norms, error) {
 // Rank implements Reader.
 func (v *MemoryView) Rank() ([]uint16, error) { return v.ranks, nil }
 
-// RankTiles implements Reader. It is computed at every call.
+// RankTiles implements Reader. Each call computes it.
 func (v *MemoryView) RankTiles() ([]uint16, error) { return tileMaxima(v.ranks), nil }
 
-// Tiles implements Reader: a segment in memory keeps none.
+// Tiles implements Reader: a segment in memory has none.
 func (v *MemoryView) Tiles(string) ([]Tile, error) { return nil, nil }
 
 // ID implements Reader.
@@ -170,7 +170,7 @@ func (v *MemoryView) Terms(field string, from []byte) (TermIterator, error) {
 	}
 	it.field = f
 	for number := range f.table.len() {
-		name := f.table.term(uint32(number)) // what an arena has given stays
+		name := f.table.term(uint32(number)) // bytes in the arena never change
 		if t := f.term(uint32(number)); t.first < v.docs && bytes.Compare(name, from) >= 0 {
 			it.terms = append(it.terms, namedTerm{name, uint32(number)})
 		}
@@ -184,8 +184,7 @@ type namedTerm struct {
 	number uint32
 }
 
-// memoryTerms walks the terms that a view had when the walk began, which are all
-// it will ever have.
+// memoryTerms walks the terms that the view had when the walk began. It never gets more.
 type memoryTerms struct {
 	view  *MemoryView
 	field *memoryField

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestViewsStandStill takes a view after every few documents and reads all of
-// them, again and again, while documents keep coming. Under the race detector it
-// also shows that reading needs no lock that Add does not take.
+// TestViewsStandStill takes a view after every few documents and reads all views repeatedly while
+// documents are added. Under the race detector it also shows that readers need no lock that Add
+// does not take.
 func TestViewsStandStill(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 0))
 	m := randomModel(rng, 700, "doc")
@@ -39,8 +39,8 @@ func TestViewsStandStill(t *testing.T) {
 	}
 }
 
-// TestMemoryBytes holds the estimate to what documents are bound to take at the
-// least, and to a generous most: tables of terms double now and then.
+// TestMemoryBytes compares the estimate with the least that documents must take, and with a
+// generous upper limit, because tables of terms double at times.
 func TestMemoryBytes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 0))
 	mem, before := NewMemory(), int64(0)

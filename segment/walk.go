@@ -2,16 +2,16 @@ package segment
 
 import "bytes"
 
-// A walk goes through sorted iterators in step: always at the smallest key, and
-// among equal keys at the first input. It is a binary heap; merges have a handful
-// of inputs, bulk loads a hundred.
+// A walk steps through sorted iterators together: it is always at the smallest key, and among equal
+// keys at the first input. It is a binary heap. Merges have a handful of inputs, bulk loads a
+// hundred.
 type walk[I stepper] struct {
 	key   func(I) []byte
 	heap  []walker[I]
-	begun []I // every iterator that was handed over, to be closed
+	begun []I // every iterator that was added, to be closed
 }
 
-// A stepper is what TermIterator and IDIterator have in common.
+// A stepper has the methods common to TermIterator and IDIterator.
 type stepper interface {
 	Next() bool
 	Err() error
@@ -38,7 +38,7 @@ func (w *walk[I]) add(input int, it I) error {
 
 func (w *walk[I]) done() bool { return len(w.heap) == 0 }
 
-// first is the smallest key, lent until next.
+// first is the smallest key, valid until next.
 func (w *walk[I]) first() []byte { return w.key(w.heap[0].it) }
 
 // top is the iterator at the smallest key, and the number of its input.

@@ -5,28 +5,27 @@ import (
 	"slices"
 )
 
-// A storedWindow fetches stored documents for a merge that changes their order. To
-// read them in their new order would be to read and decompress a block of 16 KB for
-// each. So they are fetched in the order of the inputs, as many at a time as there
-// is memory for, and handed out in the new one: a window reads no block twice.
+// A storedWindow fetches stored documents for a merge that changes their order. Reading them in
+// their new order would read and decompress a block of 16 KB for each. So it fetches them in the
+// order of the inputs, as many at a time as memory allows, and returns them in the new order. A
+// window reads no block twice.
 type storedWindow struct {
 	m     *merger
-	order []uint32 // new numbers of the documents, by where they come from
+	order []uint32 // new numbers of the documents, sorted by origin
 	spans []span   // of each document of the window, in data
 	data  []byte
 }
 
 type span struct{ start, end int }
 
-// firstWindowDocs is the size of the first window, which finds out how large
-// documents are.
+// firstWindowDocs is the size of the first window, which measures the size of documents.
 const firstWindowDocs = 1024
 
-// spanBytes is what a document of a window costs besides its bytes.
+// spanBytes is the memory of a document in a window besides its bytes.
 const spanBytes = 16 + 4
 
-// eachStored calls f with the stored bytes of every new document, in order. They
-// are lent until f returns.
+// eachStored calls f with the stored bytes of every new document, in order. They are valid until f
+// returns.
 func (m *merger) eachStored(f func(doc int, data []byte) error) error {
 	if m.order.Kind == Arrival {
 		for doc, o := range m.from {
@@ -57,7 +56,7 @@ func (m *merger) eachStored(f func(doc int, data []byte) error) error {
 	return nil
 }
 
-// read fetches n documents from first on, or fewer if they turn out too large.
+// read fetches n documents from first, or fewer if they are too large.
 func (w *storedWindow) read(first, n int) error {
 	for {
 		fits, err := w.tryRead(first, n)
@@ -68,8 +67,8 @@ func (w *storedWindow) read(first, n int) error {
 	}
 }
 
-// tryRead fetches n documents from first on. It gives up when they take too much
-// memory, unless there is only one.
+// tryRead fetches n documents from first. It gives up when they take too much memory, unless there
+// is only one.
 func (w *storedWindow) tryRead(first, n int) (fits bool, err error) {
 	from := w.m.from[first : first+n]
 	w.order = w.order[:0]
@@ -99,9 +98,8 @@ func (w *storedWindow) tryRead(first, n int) (fits bool, err error) {
 	return true, nil
 }
 
-// next is the size of the next window: three quarters of the memory, if documents
-// go on as they were in this one, but at most left. It also makes room, lest
-// appending copies.
+// next is the size of the next window, at most left. It uses three quarters of the memory if
+// documents are as large as in this window. It also grows the buffer, to avoid copies by append.
 func (w *storedWindow) next(left int) int {
 	docs := len(w.spans)
 	bytes := len(w.data) + docs*spanBytes

@@ -23,11 +23,10 @@ func (s *countingSource) Scan(lower, upper []byte) (Iterator, error) {
 	return s.mapStore.Scan(lower, upper)
 }
 
-// byScore shuffles documents well: their scores have nothing to do with arrival.
+// byScore shuffles documents well: their scores are unrelated to arrival.
 var byScore = Order{Kind: ByGlobalScore, Alpha: 1, BM25: blockmax.DefaultBM25}
 
-// shuffledModel makes documents of random ranks, with stored bytes of the length
-// that size says.
+// shuffledModel makes documents of random ranks, with stored bytes of the length that size returns.
 func shuffledModel(rng *rand.Rand, n int, size func(i int) int) model {
 	m := make(model, n)
 	for i, rank := range rng.Perm(n) {
@@ -37,9 +36,9 @@ func shuffledModel(rng *rand.Rand, n int, size func(i int) int) model {
 	return m
 }
 
-// TestStoredBlocksAreReadOncePerWindow: a merge that shuffles documents reads a block
-// once in each window, of which there are few when there is memory for the
-// documents. It works with hardly any.
+// TestStoredBlocksAreReadOncePerWindow checks that a merge that shuffles documents reads a block
+// once in each window. With memory for the documents there are few windows. It must also work with
+// very little memory.
 func TestStoredBlocksAreReadOncePerWindow(t *testing.T) {
 	rng := rand.New(rand.NewPCG(26, 26))
 	m := shuffledModel(rng, 4000, func(i int) int { return 100 + i%300 })
@@ -73,8 +72,8 @@ func TestStoredBlocksAreReadOncePerWindow(t *testing.T) {
 	}
 }
 
-// TestWindowsOfUnlikeDocuments: where documents suddenly become large, a window is
-// begun again with half as many.
+// TestWindowsOfUnlikeDocuments checks that a window with suddenly large documents is begun again
+// with half as many.
 func TestWindowsOfUnlikeDocuments(t *testing.T) {
 	rng := rand.New(rand.NewPCG(27, 27))
 	m := shuffledModel(rng, 3000, func(i int) int {
@@ -86,7 +85,7 @@ func TestWindowsOfUnlikeDocuments(t *testing.T) {
 	small := shuffledModel(rng, 500, func(int) int { return 0 })
 	for i := range small {
 		small[i].id += "-small"
-		small[i].rank = 65535 // before all others, so that the first windows say nothing of these
+		small[i].rank = 65535 // sort before all others, so that the first windows do not reveal the sizes
 	}
 	inputs := []Input{{Reader: m.memory().View()}, {Reader: small.memory().View()}}
 	want := append(slices.Clone(m), small...)
@@ -97,7 +96,7 @@ func TestWindowsOfUnlikeDocuments(t *testing.T) {
 	}
 }
 
-// TestWindowStaysWithinMemory looks at what a window holds.
+// TestWindowStaysWithinMemory checks the memory of a window.
 func TestWindowStaysWithinMemory(t *testing.T) {
 	rng := rand.New(rand.NewPCG(28, 28))
 	m := shuffledModel(rng, 2000, func(i int) int { return rng.IntN(1 + i) })

@@ -11,12 +11,12 @@ type wordLookup struct {
 	missed [wordBatch]uint64 // keys
 }
 
-// addWords counts at most wordBatch words and returns the long terms that are left.
+// addWords counts at most wordBatch words and returns the remaining long terms.
 //
-// A word that has come before lies in its first slot three times in four, one in five is long, and every third of
-// those found has come in this document. Nothing of that can be foreseen, so no branch asks: the words are sorted into
-// found, missed and long ones, and each sort is counted at a time. (So in another order
-// than they came, which does not matter before Group.)
+// Three of four words that have occurred earlier are in their first slot, one in five is long, and
+// every third found word has occurred in this document. None of that is predictable, so no branch
+// depends on it: the words are sorted into found, missed and long ones, and each group is counted
+// in turn. (So terms come in another order than in the text, which does not matter until Group.)
 func (c *Chunk) addWords(keys []uint64, long [][]byte) [][]byte {
 	f, w := c.cur, &c.wordLookup
 	if len(f.table.slots) == 0 {
@@ -34,15 +34,15 @@ func (c *Chunk) addWords(keys []uint64, long [][]byte) [][]byte {
 	return long[longs:]
 }
 
-// sort looks at the first slot of each word and returns how many are found and how many missed. (To look at the second
-// one, too, takes longer than it saves.)
+// sort looks at the first slot of each word and returns how many are found and how many missed.
+// (Looking at the second one, too, takes longer than it saves.)
 func (w *wordLookup) sort(t *termTable, keys []uint64) (found, missed int) {
 	slots, shift, odd := t.slots, t.shift&63, hashOdd
 	for _, key := range keys {
 		at := key * odd >> shift & uint64(len(slots)-1)
 		w.found[found&(wordBatch-1)] = uint32(at)
 		w.missed[missed&(wordBatch-1)] = key
-		other := slots[at].key ^ key | (key-1)>>63 // not the same, or long, or empty as a free slot
+		other := slots[at].key ^ key | (key-1)>>63 // not zero if different, long, or empty like a free slot
 		is := int((other|-other)>>63 ^ 1)
 		found += is
 		missed += 1 - (is | int(key>>63))
@@ -58,10 +58,10 @@ func (f *chunkField) countAll(found []uint32) {
 	for _, at := range found {
 		s := &slots[at]
 		last := int(s.last)
-		has := (begin - 1 - last) >> 63 // all ones when the document has it already
+		has := (begin - 1 - last) >> 63 // all ones when the document already has it
 		i := n ^ (n^(last-1))&has
 		p := &postings[i]
-		*p = chunkPosting{s.number - 1, p.tf&uint32(has) + 1} // a new one's memory may have been used
+		*p = chunkPosting{s.number - 1, p.tf&uint32(has) + 1} // the memory of a new one may hold old data
 		s.last = uint32(i + 1)
 		n += 1 + has
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// writeIDs writes the ids in their order, and notes which place each document has there.
+// writeIDs writes the ids in their order, and notes the place of each document.
 func (m *merger) writeIDs() error {
 	w := walk[IDIterator]{key: IDIterator.ID}
 	defer w.close()
@@ -40,7 +40,7 @@ func (m *merger) writeIDs() error {
 // An idPager writes ids in ascending order, page by page.
 type idPager struct {
 	m       *merger
-	twice   bool // an id may come twice, documents in their order
+	twice   bool // an id may occur twice, with ascending documents
 	page    idWriter
 	heads   [][]byte // first ids of the pages so far
 	written uint32
@@ -67,7 +67,7 @@ func (p *idPager) add(id []byte, doc uint32) error {
 	return nil
 }
 
-// flush writes the page at hand.
+// flush writes the current page.
 func (p *idPager) flush() error {
 	return p.m.seal(numberKey(kindID, uint32(len(p.heads)-1)), p.page.appendTo)
 }
@@ -96,7 +96,7 @@ func (p *idPager) finish() error {
 	return nil
 }
 
-// writePlaces writes where documents stand among the ids.
+// writePlaces writes the places of documents among the ids.
 func (m *merger) writePlaces() error {
 	n := uint32(0)
 	for places := range slices.Chunk(m.places, placeChunkDocs) {
@@ -109,7 +109,7 @@ func (m *merger) writePlaces() error {
 	return nil
 }
 
-// endField adds a field that has been written. Its documents come in ascending order.
+// endField adds a field that has been written. documents yields its documents in ascending order.
 func (m *merger) endField(info FieldInfo, norms *Norms, documents func(func(doc, tf uint32))) {
 	var tiles tileMaker
 	codes := normsEncoder{docs: m.docs}
@@ -127,7 +127,7 @@ func (m *merger) endField(info FieldInfo, norms *Norms, documents func(func(doc,
 	m.sparse = append(m.sparse, codes.finish())
 }
 
-// writeColumns writes what is kept by document: length codes, ranks and tiles.
+// writeColumns writes the per-document data: length codes, ranks and tiles.
 func (m *merger) writeColumns() error {
 	for i, f := range m.fields {
 		if !f.Norms {
@@ -165,7 +165,7 @@ func (m *merger) writeNorms(field uint32, name string) error {
 	if m.sparse[field] != nil {
 		return nil
 	}
-	norms, err := m.norms(name, uint64(m.docs)) // again: all fields' columns at once could be large
+	norms, err := m.norms(name, uint64(m.docs)) // again: keeping all fields' columns could take much memory
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (m *merger) writeNorms(field uint32, name string) error {
 	return nil
 }
 
-// writeMeta writes the meta value, the last of all.
+// writeMeta writes the meta value, which comes last.
 func (m *merger) writeMeta() error {
 	v := meta{writer: release, docs: m.docs, ranks: m.ranks != nil, stored: m.stored, order: m.order, lists: m.lists, fields: m.fields}
 	for _, payloads := range m.sparse {
