@@ -138,8 +138,8 @@ func newSimLog(b *testing.B, mode Mode, ranked bool) *simLog {
 	return log
 }
 
-// newGov2Log is newSimLog for a generated collection of a million documents, whose longest lists have
-// 244 extents.
+// newGov2Log is newSimLog for a generated collection of a million documents, whose longest lists
+// have 244 extents.
 func newGov2Log(b *testing.B, mode Mode) *simLog {
 	c := gov2.Generate(gov2.Options{Docs: 1_000_000, Queries: 10_000})
 	log := &simLog{}

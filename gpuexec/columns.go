@@ -77,7 +77,8 @@ type placedColumns struct {
 	addresses map[columnKey]uint64
 	recent    [2]placedColumn // the last column and the last table, which most lists share
 	taken     []columnKey     // columns that this batch admits
-	moves     []devMove       // from the staging to the places of columns, and of the pieces of lists
+	// From the staging to the places of columns, and of the pieces of lists.
+	moves []devMove
 }
 
 func (c *placedColumns) begin(s *staging) {

@@ -165,7 +165,8 @@ func TestDecodeWidths(t *testing.T) {
 	}
 }
 
-// TestDecode decodes lists of all codecs and block sizes: sparse, dense, consecutive, and with outliers.
+// TestDecode decodes lists of all codecs and block sizes: sparse, dense, consecutive, and with
+// outliers.
 func TestDecode(t *testing.T) {
 	d := newDecoder(t, 8<<20)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -202,8 +203,9 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// BenchmarkDecode decodes lists of each codec, of several lengths, documents and frequencies, as in table 1 and
-// figure 4 of Ding et al. (2009). Gaps are Zipfian, as are frequencies. Figures of the emulator mean nothing.
+// BenchmarkDecode decodes lists of each codec, of several lengths, documents and frequencies, as in
+// table 1 and figure 4 of Ding et al. (2009). Gaps are Zipfian, as are frequencies. The emulator's
+// figures mean nothing.
 func BenchmarkDecode(b *testing.B) {
 	for _, codec := range []postings.Kind{postings.Packed, postings.PFor, postings.Rice} {
 		for _, n := range []int{1 << 12, 1 << 16, 1 << 20, 1 << 23} {

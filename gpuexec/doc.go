@@ -1,5 +1,5 @@
-// Package gpuexec answers batches of plans on a GPU. An answer equals the CPU's bit for bit. Where lists are missing it
-// is a partial answer, with the documents that remain open.
+// Package gpuexec answers batches of plans on a GPU. An answer equals the CPU's bit for bit. If
+// lists are missing, it is a partial answer, with the documents that remain open.
 //
 //	dev, err := device.Open(0, device.Options{MemoryBytes: 8 << 30})
 //	gpu, err := gpuexec.New(dev, gpuexec.Options{})
@@ -11,18 +11,20 @@
 //		}
 //	}
 //
-// The device takes flat plans of up to 64 terms and 1,000 hits, with any mode, filter, rank, position (After) and number
-// of segments. It refuses other plans: all their documents remain open.
+// The device takes flat plans of up to 64 terms and 1,000 hits, with any mode, filter, rank,
+// position (After) and number of segments. It refuses other plans: all their documents remain open.
 //
 // # How a batch runs
 //
-// The host gathers in one buffer what the batch needs and the device lacks (batch.go, lists.go): structs of
-// kernels/layout.cuh, columns, heads and extents of lists. One copy takes the buffer to the device, some ten kernels run,
-// and one copy comes back. Data that queries share stays from batch to batch. A list that is resident as a whole is
-// neither examined nor copied, and takes 80 bytes of a batch (known.go, tables.go).
+// The host gathers in one buffer what the batch needs and the device lacks (batch.go, lists.go):
+// structs of kernels/layout.cuh, columns, heads and extents of lists. One copy takes the buffer to
+// the device, some ten kernels run, and one copy comes back. Data that queries share stays on the
+// device. A fully resident list is neither examined nor copied, and takes 80 bytes of a batch
+// (known.go, tables.go).
 //
 //	scatter       moves admitted extents to their places in the cache
-//	index_lists   makes directories of tiles: where a list's blocks are, and its bounds; decodes sparse lists for that
+//	index_lists   makes directories of tiles: where a list's blocks are, and its bounds;
+//	              decodes sparse lists for that
 //	bound_tiles   bounds each tile of each query; some of the best become seeds
 //	queue_seeds   queues the seeds first, so that thresholds rise
 //	or_strips     scores tiles and collects candidates: strip by strip for flat lists,
@@ -33,32 +35,36 @@
 //	top_k         sorts the best keys of each query
 //	flatten       makes newly resident lists flat, for the following batches
 //
-// ANDs precede ORs: by strips (and_strips), by tiles (and_tile) or by the blocks of the shortest list (and_lead). settle
-// decides which queries of mode AndOr continue with OR. The unit of work is a tile of a query, 16,384 documents, with a
-// score for each in shared memory, or some of its 32 strips. Thread blocks are persistent: each takes items until none are
-// left, so all of them share an expensive query.
+// ANDs precede ORs: by strips (and_strips), by tiles (and_tile) or by the blocks of the shortest
+// list (and_lead). settle decides which queries of mode AndOr continue with OR. The unit of work is
+// a tile of a query, 16,384 documents, with a score for each in shared memory, or some of its 32
+// strips. Thread blocks are persistent: each takes items until none are left, so all of them share
+// an expensive query.
 //
-// A flat posting (kernels/flat.cuh, flats.go) is one word, impact and document. Flat lists have bounds for each strip of
-// 512 documents and each cell of 64 (kernels/cells.cuh). An H200 scores them several times as fast as blocks, at 4 bytes a
-// posting instead of 1.2. Lists keep them beside their blocks, which are stored, copied and cached, up to
-// Options.FlatBytes. Queries by strips need no blocks of flat lists, so the cache may evict those blocks.
+// A flat posting (kernels/flat.cuh, flats.go) is one word, impact and document. Flat lists have
+// bounds for each strip of 512 documents and each cell of 64 (kernels/cells.cuh). An H200 scores
+// them several times as fast as blocks, at 4 bytes a posting instead of 1.2. Flat postings
+// supplement the blocks, which are stored, copied and cached, up to Options.FlatBytes. Queries by
+// strips need no blocks of flat lists, so the cache may evict those blocks.
 //
-// A document is ranked by one number, its key (layout.cuh). A query's threshold is the k-th best key. Whatever is skipped
-// has a bound, as a key, below the threshold, ties included.
+// A document is ranked by one number, its key (layout.cuh). A query's threshold is the k-th best
+// key. Whatever is skipped has a bound, as a key, below the threshold, ties included.
 //
 // # Missing extents
 //
-// Package listcache says for each extent whether it is in the cache, in the memory of the batch, or missing. A tile that
-// needs a missing extent is dropped if its bound is below the threshold, and reported otherwise. A reported tile has
-// contributed no candidate. Answer.Open has its documents, and the CPU continues with them from the device's threshold
-// (post-processing in Wang 2017). The final answer is exact.
+// For each extent, package listcache reports whether it is in the cache, in the memory of the
+// batch, or missing. A tile that needs a missing extent is dropped if its bound is below the
+// threshold, and reported otherwise. A reported tile has contributed no candidate. Answer.Open has
+// its documents, and the CPU continues with them from the device's threshold (post-processing in
+// Wang 2017). The final answer is exact.
 //
 // # Windows
 //
-// With Options.Stream the device lacks most of the lists. They are in pinned main memory, as records (records.go), and a batch goes through the documents
-// window by window (windows.go, kernels/windows.cu), on streams of its own for copying, planning and scoring:
+// With Options.Stream the device lacks most of the lists. They are in pinned main memory, as
+// records (records.go). A batch processes the documents window by window (windows.go,
+// kernels/windows.cu), with separate streams for copying, planning and scoring:
 //
-//	fetch_rows      bounds of strips and directories of blocks come, and records that are to stay
+//	fetch_rows      copies bounds of strips, directories of blocks, and records that will stay
 //	queue_tiles     queues the tiles that can win, as above: to kernels a window is a segment
 //	mark            marks their strips in all lists of their queries
 //	choose_blocks   finds the blocks that touch marked strips
@@ -67,34 +73,44 @@
 //	bound_slices    bounds their cells
 //	or_strips ...   as above
 //
-// Thresholds go from window to window. What stays on the device (residents.go) are records, not flat postings.
+// Thresholds carry over from window to window. The data that stays on the device (residents.go) is
+// records, not flat postings.
 //
 // # The papers' own methods
 //
-// For comparison with tiles there are Huang 2017's ranges (gpuexec/baselines/ranges.cu: a thread block for a query, a range of
-// documents for a thread) and Wang 2017's rounds along the shortest list with early termination on global-score order
-// (and_rounds.cu). Ding 2009 contributes the data-parallel codecs (block.cuh) and intersection with selection of the blocks
-// to decode (lead.cuh).
+// Two methods serve for comparison with tiles. Huang 2017's ranges (gpuexec/baselines/ranges.cu)
+// give each query a thread block, and each thread a range of documents. Wang 2017's rounds
+// (and_rounds.cu) follow the shortest list, with early termination on global-score order. Ding 2009
+// contributes the data-parallel codecs (block.cuh) and intersection with selection of the blocks to
+// decode (lead.cuh).
 //
 // # Trust
 //
-// Kernels trust what they read. Open checks the directories of lists, and the host decodes payload before it is copied
-// for the first time. A plan with a damaged list is refused, and the CPU reports the damage.
+// Kernels trust what they read. Open checks the directories of lists, and the host decodes payload
+// before it is copied for the first time. A plan with a damaged list is refused, and the CPU
+// reports the damage.
 //
 // # Files
 //
-//	options.go   algorithms, and the shape of kernels
-//	plan.go      what a plan needs, and what the device refuses
-//	batch.go     the structs of a batch, staging.go the memory they are written to, layout.go their layout
-//	lists.go     the lists of a batch, pieces.go heads and extents on their way
-//	known.go     what is remembered of lists
-//	tables.go    where the extents of lists are, which stays
-//	flats.go     lists as flat postings, which stay
-//	windows.go   batches that go by windows, windowsfill.go what the host writes of them, windowslaunch.go their kernels
-//	records.go   lists in main memory, residents.go those of them that stay on the device
-//	columns.go   length codes and the like, which stay
-//	launch.go    which kernels run, in which order
-//	results.go   what comes back
-//	times.go     where the time goes
-//	executor.go  batches under way: three, so that copies and kernels overlap
+//	options.go        algorithms, and the shape of kernels
+//	plan.go           what a plan needs, and what the device refuses
+//	batch.go          the structs of a batch
+//	staging.go        the memory they are written to
+//	layout.go         their layout
+//	lists.go          the lists of a batch
+//	pieces.go         heads and extents on their way
+//	want.go           which extents a batch needs
+//	known.go          what is remembered of lists
+//	tables.go         resident tables of where the extents of lists are
+//	flats.go          resident lists as flat postings
+//	windows.go        batches that go by windows
+//	windowsfill.go    what the host writes of them
+//	windowslaunch.go  their kernels
+//	records.go        lists in main memory
+//	residents.go      records of them that stay on the device
+//	columns.go        resident length codes and the like
+//	launch.go         which kernels run, in which order
+//	results.go        what comes back
+//	times.go          where the time goes
+//	executor.go       batches under way: three, so that copies and kernels overlap
 package gpuexec

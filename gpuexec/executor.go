@@ -62,7 +62,8 @@ type Options struct {
 
 	Shape Shape
 
-	// Baselines has the kernels of Ranges, RangesWAND, RangesBMW and Rounds: baselines.Kernels. Other algorithms need none.
+	// Baselines has the kernels of Ranges, RangesWAND, RangesBMW and Rounds: baselines.Kernels.
+	// Other algorithms need none.
 	Baselines fs.FS
 
 	// Timed makes Times measure how long kernels take, which costs some microseconds a batch.
@@ -94,7 +95,8 @@ type Executor struct {
 
 	in, compute, out device.Stream
 
-	mu   sync.Mutex // held while a batch is filled and put on the streams; it fixes the order in which batches run
+	// Held while a batch is filled and put on the streams. It fixes the order in which batches run.
+	mu   sync.Mutex
 	free chan *slot
 
 	timesMu sync.Mutex

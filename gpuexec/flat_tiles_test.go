@@ -15,7 +15,7 @@ import (
 
 // TestFlatTiles covers all options of plans over flat lists, in tiles of many documents: filters,
 // ranks, bounds of tails, tiny weights, pages, totals, and more terms than strips support, some
-// with short lists. The last tile of the largest has strips behind the last document.
+// with short lists. The last tile of the largest has strips after the last document.
 func TestFlatTiles(t *testing.T) {
 	c := newCollection(70_001, []float64{0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.001, 0.0004, 0.0002, 0.00005, 0.00003})
 	for n := len(c.lists); len(c.lists) < 40; {

@@ -16,8 +16,8 @@ import (
 	"github.com/riffle-search/riffle/segment"
 )
 
-// A collection is one segment of lists as long as those of real collections: dense and sparse, clustered, in full
-// blocks of all codecs.
+// A collection is one segment of lists as long as those of real collections: dense and sparse,
+// clustered, in full blocks of all codecs.
 type collection struct {
 	docs  uint32
 	norms []uint8

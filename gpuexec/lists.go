@@ -44,7 +44,7 @@ type listEntry struct {
 	address uint64 // of its devList
 	queries int
 	tiles   uint32
-	read    bool     // its blocks are read, so it needs a directory of tiles; otherwise only its flat postings are
+	read    bool     // whether its blocks are read, which takes a directory of tiles
 	docs    uint32   // of the segment
 	wanted  []uint64 // the extents that matter, unless all do
 	all     bool

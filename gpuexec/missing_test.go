@@ -14,9 +14,9 @@ import (
 )
 
 // TestMissingBesideResident has a tile, documents 20,480 to 24,575, in which a resident extent of a
-// list ends and a missing one begins. The bounds of the missing extent's blocks say that it does
-// not matter. The bound of the list in the tile, which comes from a block of the resident extent,
-// says that it might for its first document. Kernels must not read it.
+// list ends and a missing one begins. By the bounds of the missing extent's blocks, it does not
+// matter. By the bound of the list in the tile, which comes from a block of the resident extent,
+// its first document might matter. Kernels must not read it.
 func TestMissingBesideResident(t *testing.T) {
 	const docs, lost = 40_960, 3
 	table := blockmax.NewTable(blockmax.DefaultBM25, 1)

@@ -11,10 +11,10 @@ const (
 	WAND                        // tiles, skipped by the bounds of lists
 	BMW                         // tiles and blocks, skipped by the bounds of blocks
 	MaxScore                    // the same, with lookups only in lists that are not essential
-	Ranges                      // Huang 2017: a thread block a query, a range of documents a thread; OR exhaustive
+	Ranges                      // Huang 2017: a thread block a query, a range a thread; OR exhaustive
 	RangesWAND                  // the same with WAND in each range
 	RangesBMW                   // the same with block-max WAND
-	Rounds                      // Wang 2017: AND in rounds along the shortest list, with early termination; OR as MaxScore
+	Rounds                      // Wang 2017: AND in rounds along the shortest list, stopping early; OR as MaxScore
 	algorithms                  // the number of algorithms
 )
 

@@ -42,7 +42,9 @@ type query struct {
 	blocks   int64  // of all lists of all passes
 	need     uint32 // of an OR: a lower bound on the score of the answer's last hit
 	byStrips bool   // kernels/strips.cu scores its tiles
-	expected bool   // it would go by strips if its lists had not changed, so the extents that matter were not determined
+	// Whether it would go by strips if its lists had not changed. The extents that matter were then
+	// not determined.
+	expected bool
 }
 
 // A part is a query in one segment that has its terms.
@@ -144,7 +146,7 @@ func (b *batch) addPart(q *query, s int, found []*knownList, all bool) {
 // listOf is what is known of the list of a part's term.
 func (b *batch) listOf(t partTerm) *knownList { return b.lists.entries[t.entry].known }
 
-// sortByLength puts the shortest list first. There are few terms, so it sorts by insertion.
+// sortByLength puts the shortest list first. Terms are few.
 func (b *batch) sortByLength(terms []partTerm) {
 	for i := 1; i < len(terms); i++ {
 		for j := i; j > 0 && b.listOf(terms[j]).count < b.listOf(terms[j-1]).count; j-- {

@@ -14,14 +14,15 @@ import (
 // strips, a directory of blocks, and the blocks. The host writes the records of a list once, when a
 // batch first has it, to pinned memory that kernels read directly.
 type record struct {
-	address    uint64 // in the host's memory or, for a list without a key, in a batch's memory on the device
+	// In the host's memory or, for a list without a key, in a batch's memory on the device.
+	address    uint64
 	rows       uint32
 	blocks     uint32
 	blockSize  uint32
 	lastSize   uint32 // postings of the last block
 	place      uint64 // on the device, valid in generation
 	generation uint64 // of residents
-	slot       int    // and the batch that copies it there
+	slot       int    // and the batch that copies it to that place
 	batch      uint64
 }
 

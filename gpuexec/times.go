@@ -14,7 +14,9 @@ type Times struct {
 	Batches int64
 	Host    time.Duration // to make batches and to hand them to the device
 	Answers time.Duration // to read the results
-	Kernels time.Duration // on the device, by its own clock, from the first kernel of each batch to its last; with Options.Timed
+	// On the device, by its own clock, from the first kernel of each batch to its last; with
+	// Options.Timed.
+	Kernels time.Duration
 
 	// With Options.Stream, the bytes that batches requested of lists that the host keeps, and those
 	// of them that were not resident.

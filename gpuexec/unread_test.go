@@ -38,7 +38,9 @@ func TestUnread(t *testing.T) {
 					t.Errorf("of lists that are flat a batch wanted %d bytes, and copied %d", wanted, copied)
 				}
 			}
-			for range 2 { // the first round wants whole lists, since they were resident when their blocks were last read
+			// The first round wants whole lists, since they were resident when their blocks were
+			// last read.
+			for range 2 {
 				if wanted, copied := asked(t, x, slices.Concat(many, few)); wanted == 0 || copied == 0 {
 					t.Error("queries that go block by block got along without blocks")
 				}

@@ -19,10 +19,12 @@ import (
 //
 // Five streams work on it, for window t:
 //
-//	up       what the host has written of a batch, and the first parts of records of its first window
+//	up       what the host has written of a batch, and the first parts of records of its first
+//	         window
 //	in       those of window t+2, and the blocks of t+1 once they are chosen
 //	plan     prepares the choice of blocks; chooses blocks of a batch's first window
-//	compute  chooses blocks of window t+1: queues tiles by bounds, marks strips; makes those of t flat, scores t
+//	compute  chooses blocks of window t+1: queues tiles by bounds, marks strips; makes those of t
+//	         flat, scores t
 //	out      results
 type windows struct {
 	bytes   int64  // of all, except residents
@@ -47,8 +49,8 @@ type windows struct {
 type third struct {
 	address uint64
 	rows    uint32
-	heads   device.Event // the first parts of records have been copied, except for a batch's first window
-	opened  device.Event // and the choice of blocks has been prepared
+	heads   device.Event // the first parts of records are resident, except for a first window
+	opened  device.Event // and the choice of blocks is prepared
 	chosen  device.Event // the blocks that matter are known, except for a batch's first window
 	fetched device.Event // those blocks have been copied
 	scored  device.Event

@@ -15,7 +15,8 @@ func (x *Executor) startWindows(q *device.Queue, s *slot) {
 	}
 	w.residents.flush = false
 	filled := int64(b.staging.used)
-	q.ToDevice(w.up, s.memory.Slice(0, filled), s.staging.Slice(0, filled)) // not behind the last blocks of the previous batch
+	// Not behind the last blocks of the previous batch.
+	q.ToDevice(w.up, s.memory.Slice(0, filled), s.staging.Slice(0, filled))
 	q.Record(s.filled, w.up)
 	q.After(x.in, s.filled)
 	q.After(w.plan, s.filled)
@@ -29,7 +30,8 @@ func (x *Executor) startWindows(q *device.Queue, s *slot) {
 	q.Move(w.plan, s.part(span{b.results.states, b.states.bytes}), s.part(b.states))
 	q.Fill(w.plan, s.part(span{b.results.unresolvedCount, rowBytes}), 0)
 	q.Fill(w.plan, s.part(b.windowed.empty), 0)
-	q.Fill(w.plan, s.part(b.windowed.bounds[1]), 0xfe) // bounds of strips suffice: thresholds are good after the first window
+	// Bounds of strips suffice: thresholds are good after the first window.
+	q.Fill(w.plan, s.part(b.windowed.bounds[1]), 0xfe)
 	for _, seeds := range b.windowed.seeds {
 		q.Fill(w.plan, s.part(seeds[andSeeds]), 0)
 		q.Fill(w.plan, s.part(seeds[orSeeds]), 0)

@@ -23,8 +23,9 @@ func isCall(err error, call string, codes []int) bool {
 func TestRefused(t *testing.T) {
 	b := newBench(t, 0)
 	for _, c := range []struct {
-		call  string
-		codes []int // invalid value 1, invalid image 200, invalid PTX 218, not found 500, out of resources 701
+		call string
+		// Invalid value 1, invalid image 200, invalid PTX 218, not found 500, out of resources 701.
+		codes []int
 		do    func(q *Queue)
 	}{
 		{"cuModuleLoadData", []int{200, 218}, func(q *Queue) { q.Load("not PTX") }},

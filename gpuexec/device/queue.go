@@ -42,7 +42,7 @@ type KernelInfo struct {
 // Err is the first error so far.
 func (q *Queue) Err() error { return q.err }
 
-// Info says what the device is.
+// Info describes the device.
 func (q *Queue) Info() Info { return q.d.info }
 
 // note keeps err if it is the first.

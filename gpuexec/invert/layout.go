@@ -1,6 +1,6 @@
 package invert
 
-// Mirrors of layout.cuh, which says what the fields are.
+// Mirrors of the structs of layout.cuh, which explains the fields.
 
 // devPiece mirrors Piece.
 type devPiece struct {

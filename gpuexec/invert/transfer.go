@@ -8,7 +8,7 @@ import (
 // or emptied.
 type slab struct {
 	memory device.Pinned
-	event  device.Event // behind its last copy
+	event  device.Event // recorded after its last copy
 	busy   bool         // its last copy has not been waited for
 }
 

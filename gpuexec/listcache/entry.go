@@ -18,12 +18,12 @@ type entry struct {
 	// Visits, halved each epoch: see fade.
 	queries float32   // that had the list
 	all     float32   // of these, those that wanted all extents
-	some    []float32 // for each extent, visits of queries that did not want all; nil until there is one
+	some    []float32 // by extent: visits of queries that did not want all; nil if none
 	epoch   uint32    // of the visits above
 
 	headAt    []uint32      // rows of the parts' places; nil if they have none
 	at        []uint32      // row of each extent's place, or Missing; nil if no extent has one
-	pending   []uint64      // bit of each extent that has a place but has not been copied; nil if none
+	pending   []uint64      // bit of each extent with a place that has not been copied; nil if none
 	headDue   bool          // the head has not been copied to its place
 	headBatch uint64        // the last batch that had the head of this version
 	resident  int64         // rows of the extents that have a place

@@ -60,7 +60,7 @@ type Partition struct {
 const partitions = 200
 
 // Best returns the division of memory bytes with the most queries a second among those whose
-// batches take at most most; 0 stands for any time. The result is empty if there is none.
+// batches take no longer than most; 0 stands for any time. The result is empty if there is none.
 func (m *Model) Best(memory int64, most time.Duration) (best Partition) {
 	for i := range partitions {
 		cache := memory * int64(i) / partitions

@@ -12,9 +12,8 @@ const (
 // placeRest brings unwanted extents of a list to the cache, until the whole list is resident.
 //
 // If lists are known to be resident, the executor need not find out which extents its queries want.
-// That takes a processor longer than all else that a batch needs. But the last extents of a list,
-// of a low bound, may never be wanted. They are admitted only while there are slabs that no list
-// uses.
+// That takes more CPU time than all else that a batch needs. But the last extents of a list, of a
+// low bound, may never be wanted. They are admitted only while there are slabs that no list uses.
 func (c *Cache) placeRest(list int32, n *Need, b *Batch) {
 	e, p := b.entries[list], &b.Lists[list]
 	if e == nil || c.config.Static || len(c.slots.free) == 0 || p.Serial != 0 || e.headAt == nil || e.headDue || e.version != n.Version {

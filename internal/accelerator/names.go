@@ -41,7 +41,7 @@ type Options struct {
 	MemoryBytes  int64
 	Policy       Policy
 	StaticCache  bool
-	Prune        bool // the CPU completes what a list lacks on a device, instead of copying it for a batch
+	Prune        bool // the CPU completes what a list lacks on a device; no copies for a batch
 	FlatBytes    int64
 	NoFlat       bool
 	Stream       bool
@@ -50,8 +50,9 @@ type Options struct {
 	BatchBytes   int64
 	BatchDelay   time.Duration
 
-	Cores  int                                    // that execute searches
-	Failed func(device int, lost bool, err error) // called for every batch that a device failed to answer
+	Cores int // that execute searches
+	// Called for every batch that a device failed to answer.
+	Failed func(device int, lost bool, err error)
 }
 
 // None is the Opener of programs without the tag cuda.

@@ -7,9 +7,9 @@
 //	Submit   a policy chooses (choose.go), by what the query would cost on either side (cost.go)
 //	         CPU: the ticket is ready at once, and Wait computes, on the goroutine of the caller
 //	         device: the query waits in a queue (queue.go)
-//	a batch  starts at once on an idle device, except under Auto. Otherwise it starts when there are enough
-//	         queries or bytes, or the oldest query has waited long enough (form.go). Lists that several
-//	         queries share count once
+//	a batch  starts at once on an idle device, except under Auto. Otherwise it starts when there
+//	         are enough queries or bytes, or the oldest query has waited long enough (form.go).
+//	         Lists that several queries share count once
 //	Wait     returns the answer. The goroutine of the caller completes what the device left open
 //	         (post-processing, Wang 2017), while the device continues with other batches
 //
@@ -18,15 +18,17 @@
 //
 // # Policies
 //
-//	Auto     where the query is estimated to finish first: its cost, plus the work that waits there already. One in
-//	         256 of those for the CPU goes to a device, so that estimates stay current
-//	Long     long queries to the devices, others to the CPU, by the number of blocks of their lists
+//	Auto     where the query is estimated to finish first: its cost, plus the work that waits
+//	         there. One in 256 of those for the CPU goes to a device, to keep estimates current
+//	Long     long queries to the devices, others to the CPU, by the number of blocks of their
+//	         lists
 //	LBD      the opposite (length-based distribution of Huang 2017: the paper's kernels gave each
-//	         thread a range of documents, and long lists were unequally divided; ours are cut into tiles)
+//	         thread a range of documents, and long lists were unequally divided; ours are cut
+//	         into tiles)
 //	Halves   every second query to the devices (Huang's simple distribution)
-//	Groups   three groups: much better on a device, much better on the CPU, and in between (Ding 2009). A
-//	         query in between goes to the first free processor, and an idle one takes
-//	         work from the other
+//	Groups   three groups: much better on a device, much better on the CPU, and in between
+//	         (Ding 2009). A query in between goes to the first free processor, and an idle one
+//	         takes work from the other
 //	Devices, Processors  all to one kind
 //
 // The answer is the same wherever a query runs.

@@ -68,7 +68,8 @@ func (b *batch) add(j *job, dev *deviceState, maxBytes int64) bool {
 			if _, there := b.lists[term.List]; there {
 				continue
 			}
-			b.lists[term.List] = struct{}{} // harmless if the job does not fit, since the batch is then full
+			// Harmless if the job does not fit, since the batch is then full.
+			b.lists[term.List] = struct{}{}
 			bytes += missing(term, dev)
 		}
 	}

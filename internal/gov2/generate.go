@@ -10,9 +10,10 @@ import (
 
 // Options of Generate. Comments name the defaults, which zero values stand for.
 type Options struct {
-	Docs       uint32        // 25,000,000
-	Queries    int           // 1,000
-	Postings   float64       // of a query on average, as a share of Docs; 0.148, which is 3.7 million in 25 million
+	Docs    uint32 // 25,000,000
+	Queries int    // 1,000
+	// Of a query on average, as a share of Docs; 0.148, which is 3.7 million in 25 million.
+	Postings   float64
 	StopWords  bool          // queries also have words in more than a third of a text's documents
 	Codec      postings.Kind // of the lists, Packed
 	Seed       uint64        // 1
@@ -38,8 +39,9 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Generate makes a collection. It takes some 50 to 100 ns a posting on one core: for 1,000 queries, with 1.4 billion
-// postings in lists that they share, two minutes on one core and ten seconds on 16, and 3 GB of memory.
+// Generate makes a collection. It takes some 50 to 100 ns a posting on one core. For 1,000 queries,
+// with 1.4 billion postings in lists that they share, it takes two minutes on one core or ten
+// seconds on 16, and 3 GB of memory.
 func Generate(o Options) *collection.Collection {
 	o = o.withDefaults()
 	words, queries := newQueries(&o)

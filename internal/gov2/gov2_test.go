@@ -11,7 +11,8 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// TestDeterministic makes one collection with different numbers of goroutines, and another with another seed.
+// TestDeterministic makes one collection with different numbers of goroutines, and another with
+// another seed.
 func TestDeterministic(t *testing.T) {
 	o := Options{Docs: 30_000, Queries: 60, Goroutines: 1}
 	a := Generate(o)

@@ -47,7 +47,8 @@ func shareAt(rank float64) (mean, deviation float64) {
 	return a.mean + float64(at*(b.mean-a.mean)), deviation
 }
 
-// shape of the gamma distribution of rates among sites and among pages, for a word in a share f of all documents.
+// shape is that of the gamma distribution of rates among sites and among pages, for a word in a
+// share f of all documents.
 func shape(f float64) float64 {
 	power := 0.45
 	if f > 1./128 {

@@ -28,7 +28,8 @@ func (b *bench) openGPU(n int, o gpuexec.Options, cacheBytes int64) (*gpu, error
 		}
 	}
 	o.BatchBytes, o.ColumnBytes, o.FlatBytes = b.batchBytes, b.columnBytes, max(0, b.flatBytes)
-	o.NoFlat = cacheBytes < b.bytes || b.flatBytes < 0 // lists kept in another form as well would hide the effect of the cache
+	// Lists that are also kept in another form would hide the effect of the cache.
+	o.NoFlat = cacheBytes < b.bytes || b.flatBytes < 0
 	if o.NoFlat {
 		o.FlatBytes = 0
 	}

@@ -35,7 +35,7 @@ func (l *limits) figures(info *device.Info, queries int, w *blockmax.Work, bytes
 	}
 	blocks := float64(w.BlocksDecoded) / float64(queries)
 	fs := []figure{
-		{"limit by memory, q/s", l.bandwidth / (blocks * (bytesPerBlock + 128))}, // a length byte for each posting
+		{"limit by memory, q/s", l.bandwidth / (blocks * (bytesPerBlock + 128))}, // a length byte a posting
 		{"limit by integers, q/s", float64(info.Multiprocessors) * integerUnits * l.clock / (blocks * 128 * l.operations)},
 	}
 	if w.BytesMoved > 0 {

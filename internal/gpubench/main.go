@@ -4,18 +4,24 @@
 //
 //	gpubench [flags] PART ...
 //
-//	or and andor   queries of that mode: CPU (best and exhaustive, all cores) and GPU by algorithm, k and batch
-//	cache          static and dynamic caches by share of the lists, policy and λ (Wang 2017, figures 6 to 9)
-//	stream         memory smaller than the lists: windows that stream from the host's memory, by share of the lists and batch (OR and AND)
+//	or and andor   queries of that mode: CPU (best and exhaustive, all cores) and GPU by algorithm,
+//	               k and batch
+//	cache          static and dynamic caches by share of the lists, policy and λ (Wang 2017,
+//	               figures 6 to 9)
+//	stream         memory smaller than the lists: windows that stream from the host's memory, by
+//	               share of the lists and batch (OR and AND)
 //	huang          threads a query, P, of the ranges of Huang 2017 (tables 1 and 2)
 //	policies       LBD against simple distribution and the others, clients that wait (Huang 2017)
 //	devices        1, 2 and 4 GPUs (Huang 2017, table 3)
-//	latency        time of queries by rate of arrival (Poisson) and delay of batches; GPU, CPU, and auto
-//	cores          how queries share cores by the policies of an engine, AND and OR: time of one alone, throughput of
-//	               as many clients as cores (Tatikonda 2011, figure 4); no GPU
-//	strips         what bounds leave of flat lists: tiles, strips and cells alive, and their postings, OR and AND by k; no GPU
-//	codecs         bits a posting and integers a second on the CPU, by codec and length of list (Ding 2009,
-//	               figures 3 and 4); BenchmarkDecode of package gpuexec has the GPU's side
+//	latency        time of queries by rate of arrival (Poisson) and delay of batches; GPU, CPU, and
+//	               auto
+//	cores          how queries share cores by the policies of an engine, AND and OR: time of one
+//	               alone, throughput of as many clients as cores (Tatikonda 2011, figure 4); no GPU
+//	strips         what bounds leave of flat lists: tiles, strips and cells alive, and their
+//	               postings, OR and AND by k; no GPU
+//	codecs         bits a posting and integers a second on the CPU, by codec and length of list
+//	               (Ding 2009, figures 3 and 4); BenchmarkDecode of package gpuexec has the GPU's
+//	               side
 //
 // Every answer of every executor is compared with the CPU's, hit by hit and score by score. If one
 // differs, the command names the query and fails. Every measurement is a line of JSON in

@@ -112,7 +112,7 @@ func keyOf(h blockmax.Hit) uint64 { return uint64(h.Score)<<32 | uint64(^h.Doc) 
 // An alive counts groups with a bound that reaches a threshold, and the postings of all lists in
 // them.
 type alive struct {
-	tiles, strips, cells             int64 // strips of all tiles; cells of the strips that are alive
+	tiles, strips, cells             int64 // strips of all tiles; cells of strips alive
 	tilesWithStrips, stripsWithCells int64 // that are alive
 	postings                         int64 // of all lists
 	inTiles, inStrips, inCells       int64
