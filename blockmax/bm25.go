@@ -11,16 +11,16 @@ import (
 // Probabilistic Relevance Framework, 2009). They belong to a query, not to an
 // index.
 type BM25 struct {
-	K1  float64 // how slowly repeated terms saturate; 0 to 1000, 0 ignores frequency
-	B   float64 // how much long fields are held back; 0 (not at all) to 1
-	IDF IDF     // how rarity becomes weight
+	K1  float64 // how slowly repeated terms saturate, 0 to 1000; 0 ignores frequency
+	B   float64 // how much long fields are penalized, 0 (not at all) to 1
+	IDF IDF     // formula that turns rarity into weight
 }
 
-// Zero is 0 as K1 or B of a BM25 in options, where 0 itself stands for the default. It is so small
-// that no score tells them apart.
+// Zero stands for 0 as K1 or B of a BM25 in options, where 0 means the default. It is so small that
+// no score shows the difference.
 const Zero = math.SmallestNonzeroFloat64
 
-// OrDefault returns the parameters that a BM25 in options stands for.
+// OrDefault replaces zeros in options by the defaults.
 func (m BM25) OrDefault() BM25 {
 	for _, p := range []struct {
 		param    *float64
@@ -60,8 +60,8 @@ type IDF uint8
 const (
 	// Lucene is ln(1 + (N-n+0.5)/(n+0.5)), above zero for every term.
 	Lucene IDF = iota
-	// Robertson is ln((N-n+0.5)/(n+0.5)), as the papers have it, but zero where
-	// that is negative (terms in more than half of all documents).
+	// Robertson is ln((N-n+0.5)/(n+0.5)), as in the papers, but zero where that is negative (terms
+	// in more than half of all documents).
 	Robertson
 )
 
@@ -75,11 +75,11 @@ func (f IDF) String() string {
 	return fmt.Sprintf("IDF(%d)", uint8(f))
 }
 
-// Weight returns the idf of a term that docFreq of docs documents hold, both
-// counted over the whole snapshot. A docFreq above docs counts as docs.
+// Weight returns the idf of a term in docFreq of docs documents, both counted over the whole
+// snapshot. A docFreq above docs counts as docs.
 //
-// The result is rounded to 24 bits, so that the last bit of a platform's
-// logarithm does not reach the integer weights.
+// It rounds the result to 24 bits, so that a platform's last bit of the logarithm does not affect
+// the integer weights.
 func (f IDF) Weight(docs, docFreq uint64) float64 {
 	docFreq = min(docFreq, docs)
 	odds := (float64(docs-docFreq) + 0.5) / (float64(docFreq) + 0.5)
@@ -89,8 +89,8 @@ func (f IDF) Weight(docs, docFreq uint64) float64 {
 	return float64(float32(max(0, math.Log(odds))))
 }
 
-// RoundAvg rounds an average field length to four significant digits. Tables and
-// bounds are made from the rounded length, so they survive most additions.
+// RoundAvg rounds an average field length to four significant digits. Tables and bounds use the
+// rounded length, so they survive most additions.
 func RoundAvg(avg float64) float64 {
 	r, err := strconv.ParseFloat(strconv.FormatFloat(avg, 'e', 3, 64), 64)
 	if err != nil {

@@ -15,7 +15,7 @@ func TestIDF(t *testing.T) {
 		{Lucene, 1, 1, math.Log(1 + 0.5/1.5)},
 		{Lucene, 10, 1000, math.Log(1 + 990.5/10.5)},
 		{Lucene, 0, 1000, math.Log(1 + 1000.5/0.5)},
-		{Lucene, 12, 10, math.Log(1 + 0.5/10.5)}, // more documents than there are
+		{Lucene, 12, 10, math.Log(1 + 0.5/10.5)}, // docFreq above docs
 		{Robertson, 10, 1000, math.Log(990.5 / 10.5)},
 		{Robertson, 501, 1000, 0},
 		{Robertson, 1000, 1000, 0},

@@ -2,13 +2,12 @@ package blockmax
 
 import "fmt"
 
-// MaxK is the largest k of a plan. Deeper results are reached with After.
+// MaxK is the largest k of a plan. Deeper results need After.
 const MaxK = 10_000
 
-// Check reports the first thing that makes a plan impossible to run: k out of
-// range, segments that overlap or lack terms, columns of a wrong length, a tree
-// that names terms that are not there, or weights whose sum could overflow a
-// score. Executors call it before they start.
+// Check reports the first thing that makes a plan impossible to run: k out of range, segments that
+// overlap or lack terms, columns of a wrong length, a tree that names missing terms, or weights
+// whose sum could overflow a score. Executors call it before they start.
 func (p *Plan) Check() error {
 	if p.K < 1 || p.K > MaxK {
 		return fmt.Errorf("blockmax: k is %d, want 1 to %d", p.K, MaxK)
@@ -39,7 +38,7 @@ func (p *Plan) Check() error {
 	return nil
 }
 
-// best is the sum of everything a document can score at once.
+// best is the highest score that a document can have.
 func (p *Plan) best() (uint64, error) {
 	sum := uint64(p.RankWeight)
 	if p.Tree != nil {
@@ -57,8 +56,7 @@ func (p *Plan) best() (uint64, error) {
 	return sum, nil
 }
 
-// best checks the node and sums what it can score: a weight counts once for every
-// leaf that names it.
+// best checks the node and sums its scores. A weight counts once for every leaf that names it.
 func (n *Node) best(weights []uint32) (sum uint64, err error) {
 	if n.Leaf {
 		if n.Term < 0 || n.Term >= len(weights) {

@@ -5,22 +5,21 @@ import (
 	"slices"
 )
 
-// A Collector keeps the k best hits among the documents it is offered, in any
-// order. Reset comes first. It is not safe for concurrent use.
+// A Collector keeps the k best of the hits offered to it, in any order. Call Reset first. It is not
+// safe for concurrent use.
 type Collector struct {
 	k     int
-	after uint64 // only keys below it are wanted
+	after uint64 // only keys below it may enter
 	heap  []uint64
 	// Once it holds k keys, heap is a min-heap: the worst hit kept is heap[0]. The children of
-	// heap[i] are the four from heap[4*i+1] on: half the levels of a binary heap,
-	// and the least of four is found without branches.
-	// Invariant: len(heap) <= k, and every key is below after.
-	floor uint64   // only keys from it on get in: heap[0]+1 once there are k
+	// heap[i] are the four at heap[4*i+1]. That halves the levels of a binary heap, and the least
+	// of four is found without branches. Invariant: len(heap) <= k, and every key is below after.
+	floor uint64   // the lowest key that may enter: heap[0]+1 once there are k
 	spare []uint64 // for sorting
 }
 
-// Reset empties the collector for a query and keeps its memory: it collects the k best hits (k >= 1)
-// that come behind after; a nil after admits all.
+// Reset empties the collector for a query and keeps its memory. It then collects the k best hits (k
+// >= 1) that rank after the given one; a nil after admits all.
 func (c *Collector) Reset(k int, after *Hit) {
 	if k < 1 {
 		panic("BUG: blockmax: a collector of no hits")
@@ -31,17 +30,14 @@ func (c *Collector) Reset(k int, after *Hit) {
 	}
 }
 
-// hitKey is larger the better a hit is. Scores are below 1<<31, so keys are
-// below 1<<63.
+// hitKey is larger for better hits. Scores are below 1<<31, so keys are below 1<<63.
 func hitKey(doc, score uint32) uint64 { return uint64(score)<<32 | uint64(^doc) }
 
-// Need returns the lowest score with which document doc, or any later one, can
-// still enter; 0 while fewer than k hits are kept. It never falls as hits come in
-// and never as doc rises.
+// Need returns the lowest score with which document doc, or any later one, can still enter. It is 0
+// while fewer than k hits are kept. It never falls as hits come in and never as doc rises.
 //
-// A tie loses to a lower document, so for documents behind the worst hit the need
-// is one above its score. Documents that come in ascending order are always
-// behind it.
+// A tie loses to a lower document, so for documents after the worst hit the need is one above its
+// score. Documents that come in ascending order are always after it.
 func (c *Collector) Need(doc uint32) uint32 {
 	if len(c.heap) < c.k {
 		return 0
@@ -54,7 +50,7 @@ func (c *Collector) Need(doc uint32) uint32 {
 	return score
 }
 
-// Worst returns the worst hit kept, once k are: what does not rank before it cannot
+// Worst returns the worst hit kept, once there are k. A hit that does not rank before it cannot
 // enter.
 func (c *Collector) Worst() (h Hit, full bool) {
 	if len(c.heap) < c.k {
@@ -64,14 +60,14 @@ func (c *Collector) Worst() (h Hit, full bool) {
 	return Hit{Doc: ^uint32(key), Score: uint32(key >> 32)}, true
 }
 
-// Offer hands in a document with its whole score, at most once each.
+// Offer adds a document with its whole score. Offer each document at most once.
 func (c *Collector) Offer(doc, score uint32) {
 	if key := hitKey(doc, score); key >= c.floor && key < c.after {
 		c.enter(key)
 	}
 }
 
-// enter keeps a key that is better than the worst kept.
+// enter adds a key that is better than the worst kept.
 func (c *Collector) enter(key uint64) {
 	if len(c.heap) == c.k {
 		c.heap[0] = key
@@ -86,9 +82,9 @@ func (c *Collector) enter(key uint64) {
 	c.floor = c.heap[0] + 1
 }
 
-// Hits returns the hits kept so far, best first, in a slice of their own.
+// Hits returns the hits kept so far, best first, in a new slice.
 func (c *Collector) Hits() []Hit {
-	c.sort() // what ascends is a heap
+	c.sort() // ascending keys are a heap
 	hits := make([]Hit, len(c.heap))
 	for i, key := range c.heap {
 		hits[len(hits)-1-i] = Hit{Doc: ^uint32(key), Score: uint32(key >> 32)}
@@ -96,7 +92,7 @@ func (c *Collector) Hits() []Hit {
 	return hits
 }
 
-// down moves the key at i to its place among those below.
+// down moves the key at i to its place in the heap below.
 func (c *Collector) down(i int) {
 	h := c.heap
 	key := h[i]
@@ -125,9 +121,8 @@ func (c *Collector) down(i int) {
 	h[i] = key
 }
 
-// leastOf4 returns the lowest key and where it is. Which it is cannot be predicted, so
-// there are no branches: keys are below 1<<63, so the sign of a difference says which
-// is lower.
+// leastOf4 returns the lowest key and its index. The index is unpredictable, so there are no
+// branches: keys are below 1<<63, so the sign of a difference tells which is lower.
 func leastOf4(h *[4]uint64) (least uint64, at int) {
 	d01, d23 := int64(h[1]-h[0]), int64(h[3]-h[2])
 	m01, m23 := d01>>63, d23>>63 // all ones if the second is lower
@@ -138,12 +133,12 @@ func leastOf4(h *[4]uint64) (least uint64, at int) {
 	return a + uint64(d&m), int(i + (j-i)&m)
 }
 
-// sortBuckets is how many buckets sort deals keys into, and how many keys it takes for
-// that to pay: 1,000 keys are sorted in 13 µs instead of 38.
+// sortBuckets is the number of buckets of sort, and the number of keys from which they pay: 1,000
+// keys are sorted in 13 µs instead of 38.
 const sortBuckets = 512
 
-// sort puts the keys in ascending order. Many are dealt into buckets of equal width
-// between the lowest and the highest first.
+// sort puts the keys in ascending order. It first distributes many keys over buckets of equal width
+// between the lowest and the highest.
 func (c *Collector) sort() {
 	if len(c.heap) < sortBuckets/2 {
 		slices.Sort(c.heap)

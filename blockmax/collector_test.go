@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// TestCollector offers documents in random order with few distinct scores and
-// compares with sorting; before each offer, the need must tell exactly whether
-// the document enters.
+// TestCollector offers documents in random order with few distinct scores and compares with
+// sorting. Before each offer, the need must tell exactly whether the document enters.
 func TestCollector(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	var c Collector

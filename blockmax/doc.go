@@ -1,7 +1,7 @@
-// Package blockmax is the arithmetic of ranking: what a posting adds to a score, what a
-// block of postings adds at most, and which scores can still enter the top k. It also
-// defines what executors take (Plan) and return (TopK, Work). It holds no bytes and does
-// no I/O. Of postings it knows one name, the list that a plan holds.
+// Package blockmax is the arithmetic of ranking: what a posting adds to a score, what a block of
+// postings adds at most, and which scores can still enter the top k. It also defines what executors
+// take (Plan) and return (TopK, Work). It holds no bytes and does no I/O. Of package postings it
+// uses only the type of the lists in a plan.
 //
 // The package is internal to riffle: it makes no compatibility promise.
 //
@@ -26,11 +26,11 @@
 // # Precision
 //
 // A term's score is off by at most W/65536 from W * tf/(tf+K), as impacts have 16 bits. Relative to
-// that score this is 3e-4 or less while tf/(tf+K) is above 0.026: with k1 = 1.2 and b = 0.75, for a word
-// that occurs once in a document of up to 40 times the average length. Longer documents score less, so
-// the same error weighs more: 6e-4 at 80 times the average, 3e-3 at 400 times. K is made from lengths
-// of one byte and the average rounded to four digits, as Lucene's is but for the rounding, which
-// adds up to 5e-4 * K/(tf+K).
+// that score this is 3e-4 or less while tf/(tf+K) is above 0.026: with k1 = 1.2 and b = 0.75, for a
+// word that occurs once in a document of up to 40 times the average length. Longer documents score
+// less, so the same error weighs more: 6e-4 at 80 times the average, 3e-3 at 400 times. K comes
+// from one-byte lengths, as in Lucene, and from the average rounded to four digits, which adds up
+// to 5e-4 * K/(tf+K).
 //
 // # Example
 //

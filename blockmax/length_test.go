@@ -24,8 +24,8 @@ func TestLengthCodeLucene(t *testing.T) {
 	}
 }
 
-// TestLengthCodeRoundsDown checks all codes and both ends of every code's range:
-// codes rise with lengths, and a code stands for the shortest length that has it.
+// TestLengthCodeRoundsDown checks all codes and both ends of every code's range: codes rise with
+// lengths, and a code stands for its shortest length.
 func TestLengthCodeRoundsDown(t *testing.T) {
 	for c := range 256 {
 		shortest := CodeLength(uint8(c))

@@ -2,31 +2,30 @@ package blockmax
 
 import "fmt"
 
-// A Span is a range of documents of one segment of a plan. It begins at a tile, and
-// ends at one or at the end of the segment.
+// A Span is a range of documents of one segment of a plan. It begins at a tile, and ends at a tile
+// or at the end of the segment.
 type Span struct {
 	Segment  int    // index into Plan.Segments
-	From, To uint32 // documents From to To-1, by their local numbers
+	From, To uint32 // documents [From, To), by their local numbers
 }
 
-// A Partial is an answer that still lacks some documents: what a GPU that does not
-// hold all lists can say of a plan. The CPU finishes it (Wang 2017 calls that
-// post-processing), and starts where this one ended: from its threshold.
+// A Partial is an answer that lacks some documents: that of a GPU that does not hold all lists of a
+// plan. The CPU completes it (Wang 2017 calls that post-processing), beginning with its threshold.
 type Partial struct {
-	// Top is the answer over all documents outside Open: its Hits are the best K of
-	// them, and Total and Exact speak of them alone. In a pass And of AndOr, Total must
-	// be exact while it is below K: it decides whether Or comes next.
+	// Top is the answer over all documents outside Open: its Hits are the best K of them, and Total
+	// and Exact count only them. In a pass And of AndOr, Total must be exact while it is below K:
+	// it decides whether Or comes next.
 	Top TopK
 
-	// Open are the spans that have not been looked at, in ascending order and apart.
+	// Open are the spans that remain to be searched, ascending and disjoint.
 	Open []Span
 
-	// Pass says, for a plan of mode AndOr, which of the two has come so far: And, or Or
-	// after And was found to have too few documents. Other modes ignore it.
+	// Pass says, for a plan of mode AndOr, which pass the answer is from: And, or Or after And
+	// found too few documents. Other modes ignore it.
 	Pass Mode
 }
 
-// Check reports the first thing that makes a partial answer to p impossible to finish.
+// Check reports the first thing that makes it impossible to finish a partial answer to p.
 func (part *Partial) Check(segments int, docs func(segment int) uint32) error {
 	last := Span{Segment: -1}
 	for i, s := range part.Open {

@@ -15,26 +15,26 @@ const (
 // maxima and of early termination.
 const TileDocs = 4096
 
-// A Plan is one query, ready to run: lists, integer weights, mode and k. This package never
-// looks into the lists; executors do.
+// A Plan is a query ready to run: lists, integer weights, mode and k. This package never reads the
+// lists; executors do.
 //
-// A document's score is the sum over its terms of Contribution(Weights[t],
-// impact), plus Contribution(RankWeight, rank) when RankWeight is not zero. The
-// caller has scaled the weights (Scale), so that no sum reaches 1<<31.
+// A document's score is the sum over its terms of Contribution(Weights[t], impact), plus
+// Contribution(RankWeight, rank) when RankWeight is not zero. The caller has scaled the weights
+// (Scale), so that no sum reaches 1<<31.
 type Plan struct {
 	Segments []Segment // in ascending order of Base
 	Weights  []uint32  // W_t per term; a zero weight still matches
 	Mode     Mode      // ignored when Tree is set
 	Tree     *Node     // a boolean tree over the terms, or nil for a flat plan
-	Else     *Node     // with Tree: answers instead when fewer than K accepted documents match that; or nil
+	Else     *Node     // with Tree: answers instead when fewer than K accepted documents match Tree; or nil
 	K        int       // 1 to 10,000
 
 	RankWeight uint32 // weight of the static rank; 0 for none
-	After      *Hit   // only documents that come behind this hit are wanted; nil for all. Total ignores it
+	After      *Hit   // return only documents that rank after this hit; nil for all. Total ignores it
 	CountAll   bool   // TopK.Total must be exact
 }
 
-// A Segment is what a plan needs of one segment.
+// A Segment is the part of a plan for one segment.
 type Segment struct {
 	Base   uint32   // global number of local document 0
 	Docs   uint32   // local documents are numbered 0 to Docs-1
@@ -44,27 +44,26 @@ type Segment struct {
 	Rank     []uint16 // static rank of each document as a 16-bit fraction; nil for all zero
 	RankTile []uint16 // highest rank in each tile of TileDocs documents; nil with Rank
 
-	// Tail[i] bounds the score of every document in tile i or any later one of
-	// this segment. Nil when the order of documents promises nothing.
+	// Tail[i] bounds the score of every document in tile i or any later one of this segment. It is
+	// nil when the order of documents gives no such bound.
 	Tail []uint32
 }
 
-// A Term is one posting list of one segment and what is needed to score it.
+// A Term is one posting list of one segment with the data for scoring it.
 type Term struct {
 	List   *postings.List
 	Norms  []uint8 // length code of each document's field; nil when the field keeps none (code 1 for all)
 	Table  *Table  // impacts for the query's similarity
 	Bounds *Bounds // highest impacts; nil when the segment lacks the term
 
-	// Key tells the list from all others that this process will ever see in plans of
-	// the same index: caches outside main memory know it by that, though it may have
-	// been opened anew. It is 0 for a list that may still change (of a segment in
-	// memory), or that is too short for a key.
+	// Key identifies the list among all that this process will ever see in plans of the same index.
+	// Caches outside main memory use it, because the list may have been opened anew. It is 0 for a
+	// list that may still change (of a segment in memory), or that is too short for a key.
 	Key uint64
 }
 
-// Bounds are the highest impacts (16-bit fractions) of a list under one Table. They
-// may be shared by any number of goroutines, and not copied.
+// Bounds are the highest impacts (16-bit fractions) of a list under one Table. Any number of
+// goroutines may share them, but they must not be copied.
 type Bounds struct {
 	List   uint16   // of the whole list
 	Extent []uint16 // of each extent of 32 blocks
@@ -93,18 +92,18 @@ type Node struct {
 	Not       []Node
 	MinShould int
 
-	Best bool   // of the Should nodes the best counts, and of the others a share
+	Best bool   // of the Should nodes the best counts in full, and of the others a share
 	Tie  uint32 // with Best: the share, 0 to TieOne
 
-	Constant bool   // the node scores Score for every document it matches, whatever is below it
+	Constant bool   // the node scores Score for every document it matches, regardless of its children
 	Score    uint32 // at the plan's scale
 }
 
 // TieOne is the Tie with which the other nodes count in full.
 const TieOne = 1 << 16
 
-// BestOf is what nodes of which the best scores best, and all together sum, score under a tie-breaker. It
-// never falls when one of their scores rises.
+// BestOf is the score of nodes under a tie-breaker, given the best of their scores and the sum of
+// all. It never falls when one of their scores rises.
 func BestOf(best, sum, tie uint32) uint32 {
 	return best + uint32(uint64(sum-best)*uint64(tie)>>16)
 }
@@ -119,22 +118,22 @@ type Hit struct {
 // ascending document.
 type TopK struct {
 	Hits  []Hit
-	Total int  // accepted documents that match: exact if Exact, else there are at least this many
+	Total int  // accepted documents that match: exact if Exact, else a lower bound
 	Exact bool // Total is exact
 	Work  Work
 }
 
-// Work counts what an executor did. Zero-cost skipping is what pruning is for,
-// so tests assert on these numbers.
+// Work counts what an executor did. Tests assert these numbers, because they show whether pruning
+// skips work.
 type Work struct {
 	BlocksDecoded int64 // posting blocks whose documents were decoded
 	BlocksSkipped int64 // posting blocks of the query's lists that ranking never decoded
-	DocsScored    int64 // documents for which a score was computed, wholly or in part
+	DocsScored    int64 // documents for which a score was computed, fully or partly
 	BytesMoved    int64 // bytes copied to a device (0 on the CPU)
-	Tasks         int64 // tasks of queries that several goroutines worked on; 0 for one that ran whole
+	Tasks         int64 // tasks of queries that several goroutines shared; 0 for a query that one ran
 }
 
-// Add sums counters.
+// Add adds o to w.
 func (w *Work) Add(o Work) {
 	w.BlocksDecoded += o.BlocksDecoded
 	w.BlocksSkipped += o.BlocksSkipped

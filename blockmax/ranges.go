@@ -2,26 +2,25 @@ package blockmax
 
 import "sync/atomic"
 
-// WordDocs is the number of documents that one bound of Ranges covers: those of a
-// word of a bitset. A tile has 64 words.
+// WordDocs is the number of documents under one bound of Ranges: a word of a bitset. A tile has 64
+// words.
 const WordDocs = 64
 
-// Ranges bound the postings of a list by document, where Bounds do so by block:
-// the highest impact in each word and in each tile of documents, whatever block it
-// lies in, in 8 bits (Coarse). They say more than blocks do, because the words of all
-// lists begin at the same documents: lists can be added up word by word, 16 at a step,
-// and a block of 128 postings is as wide as two words only where every document has
-// the term. On gutenberg-a, with the final threshold known, 329 of 3,125 words can hold
-// one of the ten best documents of a query on average, and 779 documents in them must be looked at;
-// with ranges of 512 documents these are 1,694. (Dimopoulos, Nepomnyachiy and Suel, A
+// Ranges bound the postings of a list by document, as Bounds do by block. They hold the highest
+// impact in each word and in each tile of documents, in 8 bits (Coarse). They are tighter than
+// bounds of blocks, because the words of all lists begin at the same documents. So lists can be
+// added up word by word, 16 at a step. A block of 128 postings is as narrow as two words only where
+// every document has the term. On gutenberg-a, with the final threshold known, on average 329 of
+// 3,125 words can hold one of the ten best documents of a query, and 779 documents in them must be
+// scored. With ranges of 512 documents these are 1,694. (Dimopoulos, Nepomnyachiy and Suel, A
 // Candidate Filtering Mechanism for Fast Top-K Query Processing on Modern CPUs, 2013.)
 //
-// They take a byte for every 64 documents and are made from the postings themselves.
-// Nothing stores them: an executor makes them for the lists that are used a lot.
+// They take a byte for every 64 documents and are made from the postings. They are never stored: an
+// executor makes them for the lists that are often used.
 type Ranges struct {
-	Word  []uint8  // of each word; 0 where it has no posting. As long as whole tiles take
-	Tile  []uint8  // of each tile; as many as whole runs of 64 tiles take
-	First []uint32 // for each tile that Word covers, and one more, the first block that reaches as far
+	Word  []uint8  // of each word; 0 for a word without postings. Padded to whole tiles
+	Tile  []uint8  // of each tile; padded to whole runs of 64 tiles
+	First []uint32 // for each tile that Word covers, and one more, the first block that reaches it
 	Best  Best
 	Peaks []Peak // the best postings of the list, at most MaxPeaks, the best first
 }
@@ -32,8 +31,9 @@ type Peak struct {
 	Impact uint16
 }
 
-// MaxPeaks is how many of its best postings a list remembers. They take a tenth of its bounds by word in an
-// index of 200,000 documents. Where 20 % are deleted, 13 of them say what ten documents reach.
+// MaxPeaks is how many of its best postings a list remembers. They take a tenth of the memory of
+// its bounds by word in an index of 200,000 documents. Where 20 % are deleted, 13 of them tell what
+// ten documents reach.
 const MaxPeaks = 32
 
 // bytes returns the memory that the ranges take.
@@ -41,7 +41,8 @@ func (r *Ranges) bytes() int {
 	return len(r.Word) + len(r.Tile) + 4*len(r.First) + 2*len(r.Best) + 8*len(r.Peaks)
 }
 
-// Add takes one more posting into account, in a tile that the ranges cover. They are not shared yet.
+// Add includes one more posting, in a tile that the ranges cover. It must be called before they are
+// shared.
 func (r *Ranges) Add(doc uint32, impact uint16) {
 	coarse, word := Coarse(impact), doc/WordDocs
 	r.Word[word] = max(r.Word[word], coarse)
@@ -56,26 +57,26 @@ func (r *Ranges) Add(doc uint32, impact uint16) {
 	}
 }
 
-// Coarse rounds the impact of a posting up to 8 bits, in units of 257. It is never
-// 0, which stands for no posting.
+// Coarse rounds the impact of a posting up to 8 bits, in units of 257. It is never 0, which stands
+// for no posting.
 func Coarse(impact uint16) uint8 { return uint8((max(1, uint32(impact)) + 256) / 257) }
 
-// CoarseUnit is what one unit of Coarse is worth under weight w:
+// CoarseUnit is the score of one unit of Coarse under weight w:
 //
 //	Contribution(w, impact) <= CoarseUnit(w) * Coarse(impact)
 //
 // The right side is below w + 256.
 func CoarseUnit(w uint32) uint32 { return uint32((uint64(w)*257 + 65535) >> 16) }
 
-// Refined returns the ranges of the list, nil while nobody has made them.
+// Refined returns the ranges of the list, or nil until Refine sets them.
 func (b *Bounds) Refined() *Ranges { return b.ranges.Load() }
 
-// Refine hands the ranges over to all who use these bounds from now on.
+// Refine gives the ranges to all later users of these bounds.
 func (b *Bounds) Refine(r *Ranges) { b.ranges.Store(r) }
 
-// Spend notes that n blocks of the list have been decoded for a query. It returns true once,
-// when they have come to more than limit: by then making ranges, which decodes every block,
-// costs no more than what has been paid already.
+// Spend notes that n blocks of the list have been decoded for a query. It returns true once, when
+// the total exceeds limit. Making ranges decodes every block, so from then on it costs no more than
+// was already spent.
 func (b *Bounds) Spend(n, limit int64) (due bool) {
 	return n > 0 && b.spent.Load() <= limit && b.spent.Add(n) > limit && b.due.CompareAndSwap(false, true)
 }
@@ -89,9 +90,8 @@ func (b *Bounds) Bytes() int {
 	return n
 }
 
-// Reached returns an impact that at least k postings of the list reach, as high as is
-// known: so k documents score as much, and a threshold may begin there. It is 0
-// when nothing is known of so many.
+// Reached returns an impact that at least k postings of the list reach, as high as is known. So k
+// documents score that much, and a threshold may begin there. It is 0 when no such impact is known.
 func (b *Bounds) Reached(k int) uint16 {
 	best := b.Best.at(k)
 	if r := b.Refined(); r != nil {
@@ -103,8 +103,8 @@ func (b *Bounds) Reached(k int) uint16 {
 	return best
 }
 
-// A Best is what Tally.Best found: impacts that 1, 2, 5, 10, ... different postings
-// of a list reach, by bestCounts. It ends where there are not as many.
+// A Best is the result of Tally.Best: impacts that 1, 2, 5, 10, ... (bestCounts) different postings
+// of a list reach. It ends where the list has fewer.
 type Best []uint16
 
 var bestCounts = [...]int{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, MaxK}
@@ -124,7 +124,7 @@ type Tally struct{ counts [256]uint32 } // by the upper 8 bits of the impact
 // Add counts one more posting.
 func (t *Tally) Add(impact uint16) { t.counts[impact>>8]++ }
 
-// Best returns what the postings counted reach.
+// Best returns the impacts that the counted postings reach.
 func (t *Tally) Best() (b Best) {
 	seen := 0
 	for i := 255; i >= 0; i-- {
@@ -135,15 +135,16 @@ func (t *Tally) Best() (b Best) {
 	return b
 }
 
-// refinement is what Bounds learn from use.
+// refinement is the data that Bounds gain from use.
 type refinement struct {
 	ranges atomic.Pointer[Ranges]
 	spent  atomic.Int64 // blocks decoded
-	due    atomic.Bool  // somebody is making ranges, or has made them
+	due    atomic.Bool  // a goroutine is making ranges, or has made them
 }
 
-// Follow notes what has been spent on the list when it was shorter. It comes before the bounds are shared.
+// Follow takes over what was spent on the list when it was shorter. It must be called before the
+// bounds are shared.
 func (b *Bounds) Follow(old *Bounds) { b.spent.Store(min(old.spent.Load(), int64(len(b.Block)))) }
 
-// Tiles returns how many tiles so many documents take.
+// Tiles returns how many tiles the documents take.
 func Tiles(docs uint32) int { return int((uint64(docs) + TileDocs - 1) / TileDocs) }

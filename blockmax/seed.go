@@ -1,9 +1,9 @@
 package blockmax
 
-// Seed is a score that K documents of an OR reach at the least, if as much is known before
-// any has been seen: when K postings of one list have some impact, in all segments together, K
-// documents score what that contributes. Where not all documents may be returned, the postings must be
-// known one by one (Ranges.Peaks), and those of other documents do not count.
+// Seed is a score that at least K documents of an OR reach, as far as that is known in advance. If
+// K postings of one list, in all segments together, have some impact, K documents score its
+// contribution. If not all documents may be returned, the postings must be known one by one
+// (Ranges.Peaks), and only those of accepted documents count.
 func (p *Plan) Seed() (need uint32) {
 	if p.After != nil {
 		return 0
@@ -14,8 +14,8 @@ func (p *Plan) Seed() (need uint32) {
 	return need
 }
 
-// SeedOf is Seed for a tree: documents of a list match it and score what that contributes, if there
-// are nothing but alternatives between its leaf and the root.
+// SeedOf is Seed for a tree. Documents of a list match the tree and score the list's contribution
+// if there are only alternatives between its leaf and the root.
 func (p *Plan) SeedOf(n *Node) (need uint32) {
 	switch {
 	case p.After != nil || n.Constant || n.All:
@@ -31,10 +31,11 @@ func (p *Plan) SeedOf(n *Node) (need uint32) {
 	return need
 }
 
-// seedOf is what K documents of a term reach.
+// seedOf is a score that K documents of a term reach.
 func (p *Plan) seedOf(t int) uint32 { return Contribution(p.Weights[t], p.reached(t)) }
 
-// reached returns an impact that at least K postings of a term reach, of documents that may be returned.
+// reached returns an impact that at least K postings of a term reach, counting only documents that
+// may be returned.
 func (p *Plan) reached(term int) (impact uint16) {
 	for i := range p.Segments {
 		if s := &p.Segments[i]; s.Accept == nil && s.Terms[term].Bounds != nil {
@@ -50,14 +51,14 @@ func (p *Plan) reached(term int) (impact uint16) {
 	return impact
 }
 
-// The best postings of several segments are merged for a K of at most mostMerged, as each takes a step, and of
-// so many segments, which each step looks at.
+// The best postings of several segments are merged for a K of at most mostMerged, because each
+// takes a step, and for a limited number of segments, because each step looks at all of them.
 const (
 	mostMerged   = 100
 	mostSegments = 32
 )
 
-// reachedTogether merges the best postings that the segments know of a term until there are K.
+// reachedTogether merges the known best postings of a term in all segments until there are K.
 func (p *Plan) reachedTogether(term int) (impact uint16) {
 	var all [mostSegments]bestOf
 	segs := all[:0]
@@ -89,13 +90,13 @@ func (p *Plan) reachedTogether(term int) (impact uint16) {
 	return impact
 }
 
-// A bestOf goes through what is known of the best postings of a list in one segment.
+// A bestOf iterates over the known best postings of a list in one segment.
 type bestOf struct {
 	bounds *Bounds
 	accept []uint64
 	peaks  []Peak
 	seen   int
-	impact uint16 // which at least one posting more reaches; 0 when no more are known
+	impact uint16 // which at least one more posting reaches; 0 when no more are known
 }
 
 func (b *bestOf) next() {

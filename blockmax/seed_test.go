@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// seedSegment is a segment of a term whose documents have impacts, and the bounds of one that knows its peaks.
+// seedSegment is a segment of a term whose documents have the impacts, with bounds that know its
+// peaks.
 func seedSegment(impacts []uint16, accept []uint64) Segment {
 	var tally Tally
 	r := &Ranges{}
@@ -22,8 +23,9 @@ func seedSegment(impacts []uint16, accept []uint64) Segment {
 	return Segment{Docs: uint32(len(impacts)), Accept: accept, Terms: []Term{{Bounds: b}}}
 }
 
-// TestSeed holds seeds over random segments, some with deleted documents, to what the documents score: never
-// more than K of them reach, and exactly that where the peaks say it.
+// TestSeed compares seeds over random segments, some with deleted documents, with the documents'
+// scores. At least K of them must reach the seed, and where the peaks are known it must be the
+// highest such score.
 func TestSeed(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 6))
 	exact := 0
@@ -74,7 +76,7 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// TestRangesAdd: ranges that postings are added to are those of all postings.
+// TestRangesAdd checks that adding postings to ranges makes the ranges of all postings.
 func TestRangesAdd(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 7))
 	r := &Ranges{Word: make([]uint8, 64), Tile: make([]uint8, 64)}

@@ -2,32 +2,32 @@ package blockmax
 
 import "math"
 
-// smallTFs is how many frequencies have their impacts looked up instead of
-// computed. Of the postings of English text about 99 % have a frequency below
-// 16; at 512 bytes a row the few rows in use stay in the first-level cache.
+// smallTFs is the number of frequencies whose impacts are looked up instead of computed. About 99 %
+// of the postings of English text have a frequency below 16. At 512 bytes per row, the few rows in
+// use stay in the first-level cache.
 const smallTFs = 16
 
-// A Table turns frequencies and length codes into impacts for one similarity and
-// one average length. It never changes, so readers share it.
+// A Table maps frequencies and length codes to impacts, for one similarity and one average length.
+// It never changes, so readers share it.
 type Table struct {
 	key   TableKey
 	small [smallTFs][256]uint16 // impacts of frequencies below smallTFs; row 0 is zero
 	k     [256]float32          // K of the package comment, by length code
 }
 
-// A TableKey is equal for two tables exactly when all their impacts are: bounds
-// computed under one serve the other.
+// A TableKey is equal for two tables exactly when all their impacts are. So bounds computed under
+// one are valid for the other.
 type TableKey struct {
 	K1, B float64
 	Avg   float64 // rounded average length
 }
 
-// MakeTableKey returns the key of the table that NewTable would make. The idf is
-// no part of it: it sits in the weights.
+// MakeTableKey returns the key of the table that NewTable would make. The idf is not part of it,
+// because it is in the weights.
 func MakeTableKey(m BM25, avg float64) TableKey {
 	avg = RoundAvg(avg)
 	if !(avg > 0) {
-		avg = 1 // an empty field: no posting will ask
+		avg = 1 // an empty field has no postings
 	}
 	return TableKey{K1: m.K1, B: m.B, Avg: avg}
 }
@@ -50,17 +50,16 @@ func NewTable(m BM25, avg float64) *Table {
 	return t
 }
 
-// Key returns what the table was made from.
+// Key returns the parameters of the table.
 func (t *Table) Key() TableKey { return t.key }
 
-// Arrays returns what impacts are made from, for executors that compute them otherwise:
-// small[tf][code] for frequencies below 16, and K by length code for others. Nobody may
-// change them. Four bytes may be read where an element of small begins.
+// Arrays returns the data from which impacts are made, for executors that compute them in another
+// way: small[tf][code] for frequencies below 16, and K by length code for others. Nobody may change
+// them. Four bytes may be read at the beginning of any element of small.
 func (t *Table) Arrays() (small *[smallTFs][256]uint16, k *[256]float32) { return &t.small, &t.k }
 
-// Impact returns the impact of a posting as a 16-bit fraction: 0 for a frequency
-// of 0, at most 65535. It never falls when tf rises and never rises when the code
-// does.
+// Impact returns the impact of a posting as a 16-bit fraction: 0 for a frequency of 0, at most
+// 65535. It never falls when tf rises and never rises when the code does.
 func (t *Table) Impact(tf uint32, code uint8) uint16 {
 	if tf < smallTFs {
 		return t.small[tf][code]

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// similarities are parameters worth checking: defaults, those of the TREC runs,
-// and the ends of every range.
+// similarities are parameters to check: the defaults, those of the TREC runs, and the ends of every
+// range.
 var similarities = []struct {
 	m   BM25
 	avg float64
@@ -17,7 +17,7 @@ var similarities = []struct {
 	{BM25{K1: 1.2, B: 0}, 3}, {BM25{K1: 2, B: 1}, 1 << 30}, {DefaultBM25, 0},
 }
 
-// TestImpactMonotone is the promise that bounds stand on.
+// TestImpactMonotone checks the promise on which bounds rest.
 func TestImpactMonotone(t *testing.T) {
 	tfs := []uint32{1, 2, 3, 14, 15, 16, 17, 18, 255, 256, 1 << 16, 1<<24 - 1, 1 << 24, 1<<24 + 1, 1<<31 - 1, 1<<32 - 1}
 	for _, s := range similarities {
@@ -39,8 +39,8 @@ func TestImpactMonotone(t *testing.T) {
 	}
 }
 
-// TestImpactIsBM25 compares with tf/(tf+K) in 200-bit arithmetic: the float32
-// steps may cost one unit of 65536 but no more.
+// TestImpactIsBM25 compares with tf/(tf+K) in 200-bit arithmetic. The float32 steps may differ by
+// one unit of 65536 but no more.
 func TestImpactIsBM25(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, s := range similarities {
@@ -58,8 +58,8 @@ func TestImpactIsBM25(t *testing.T) {
 	}
 }
 
-// TestImpactBits pins impacts to the bit, because vector units and GPUs are held
-// to the same values.
+// TestImpactBits pins impacts to the bit, because vector units and GPUs must compute the same
+// values.
 func TestImpactBits(t *testing.T) {
 	table := NewTable(DefaultBM25, 10)
 	for _, c := range []struct {
@@ -110,7 +110,7 @@ func BenchmarkImpact(b *testing.B) {
 	}
 }
 
-// TestPrecision holds impacts to what the package comment promises.
+// TestPrecision checks the promises of the package comment.
 func TestPrecision(t *testing.T) {
 	const avg = 10
 	table := NewTable(DefaultBM25, avg)

@@ -11,22 +11,19 @@ func Contribution(w uint32, impact uint16) uint32 {
 	return uint32(uint64(w) * uint64(impact) >> 16)
 }
 
-// Scale turns the real weights of a query into integers whose sum is below
-// 1<<31. Pass everything a document can score at once: the weight of every term
-// (twice if the query counts it twice), of the static rank, and constant scores.
-// A public score is an integer score divided by scale.
+// Scale turns the real weights of a query into integers whose sum is below 1<<31. Pass everything a
+// document can score at once: the weight of every term (twice if the query counts it twice), of the
+// static rank, and constant scores. The public score is an integer score divided by scale.
 //
-// The scale is a power of two, so that dividing by it is exact and the same term
-// scores the same in queries of like size. It costs at most one of 31 bits, while
-// impacts have 16.
+// The scale is a power of two, so that dividing by it is exact and the same term scores the same in
+// queries of similar size. It costs at most one of 31 bits, while impacts have 16.
 //
-// Weights must be finite and not negative, and so must their sum. When all are
-// zero the scale is 1.
+// Weights must be finite and not negative, and so must their sum. When all are zero the scale is 1.
 func Scale(weights []float64) (ints []uint32, scale float64) {
 	return AppendScaled(make([]uint32, 0, len(weights)), weights)
 }
 
-// AppendScaled is Scale, and appends the integers to dst.
+// AppendScaled is Scale, but appends the integers to dst.
 func AppendScaled(dst []uint32, weights []float64) (ints []uint32, scale float64) {
 	sum := 0.0
 	for _, w := range weights {
@@ -46,7 +43,7 @@ func AppendScaled(dst []uint32, weights []float64) (ints []uint32, scale float64
 	}
 	// Rounding adds at most half to each weight.
 	room := float64(1<<31-1) - float64(len(weights))
-	_, exp := math.Frexp(min(room/sum, 0x1p1000)) // not infinite for the tiniest sums
+	_, exp := math.Frexp(min(room/sum, 0x1p1000)) // finite even for the tiniest sums
 	scale = math.Ldexp(1, exp-1)                  // <= room/sum
 	for _, w := range weights {
 		dst = append(dst, uint32(math.RoundToEven(float64(w*scale))))

@@ -52,7 +52,7 @@ func TestScaleEnds(t *testing.T) {
 	}
 }
 
-// TestPackageExample holds the figures of the package comment to the code.
+// TestPackageExample compares the figures of the package comment with the code.
 func TestPackageExample(t *testing.T) {
 	ints, scale := Scale([]float64{2, 1})
 	table, code := NewTable(DefaultBM25, 10), LengthCode(10)
