@@ -209,7 +209,7 @@ func (e *Engine) openAccelerator() error {
 	return nil
 }
 
-// closeAccelerator gives the devices back. Without an accelerator it does nothing.
+// closeAccelerator releases the devices. Without an accelerator it does nothing.
 func (e *Engine) closeAccelerator() error {
 	if e.accelerator == nil {
 		return nil

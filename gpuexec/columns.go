@@ -44,7 +44,7 @@ func (c *columns) begin() {
 	}
 }
 
-// find returns where a column is.
+// find returns the address of a column.
 func (c *columns) find(key columnKey) (address uint64, ok bool) {
 	row, ok := c.placed[key]
 	return c.address + uint64(row)*rowBytes, ok

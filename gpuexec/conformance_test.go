@@ -128,7 +128,7 @@ var all = []gpuexec.Algorithm{
 	gpuexec.Ranges, gpuexec.RangesWAND, gpuexec.RangesBMW,
 }
 
-// TestConformance runs plan by plan, each with all its lists.
+// TestConformance runs single plans, with all their lists.
 func TestConformance(t *testing.T) {
 	for _, a := range all {
 		t.Run(a.String(), func(t *testing.T) {

@@ -98,7 +98,7 @@ func (r *residents) forget() {
 	r.bytes.Clear()
 }
 
-// choose chooses the most visited lists for the memory. With always, it drops the others even if
+// choose chooses the most visited lists for the memory. With always, it applies the choice even if
 // that is no gain.
 func (r *residents) choose(known *knownLists, always bool) {
 	known.mu.RLock()

@@ -2,7 +2,7 @@ package device
 
 import "fmt"
 
-// Info is what a device is. Sizes are in bytes.
+// Info describes a device. Sizes are in bytes.
 type Info struct {
 	Number             int
 	Name               string

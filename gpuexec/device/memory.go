@@ -11,7 +11,7 @@ type Memory struct {
 	Bytes   int64
 }
 
-// Slice is the part from byte from up to byte to. It panics when that is not within m.
+// Slice returns the bytes [from, to) of m. It panics if m lacks any of them.
 func (m Memory) Slice(from, to int64) Memory {
 	if from < 0 || from > to || to > m.Bytes {
 		panic(fmt.Sprintf("device: slice [%d:%d] of %d bytes of device memory", from, to, m.Bytes))
@@ -29,7 +29,7 @@ type Pinned struct {
 // Len is the length in bytes.
 func (p Pinned) Len() int64 { return p.bytes }
 
-// Slice is the part from byte from up to byte to. It panics when that is not within p.
+// Slice returns the bytes [from, to) of p. It panics if p lacks any of them.
 func (p Pinned) Slice(from, to int64) Pinned {
 	if from < 0 || from > to || to > p.bytes {
 		panic(fmt.Sprintf("device: slice [%d:%d] of %d bytes of pinned memory", from, to, p.bytes))

@@ -3,16 +3,17 @@
 //
 // The input is records of many chunks (segment.Chunk.Group): for each chunk, field and partition of
 // the dictionary its terms, each with the bytes of its postings. The output is records too, one for
-// each term, in the order of terms. In between the GPU does the dictionary's work on the CPU: it
-// finds each term among all. It also sorts the terms and gathers their postings, which prepares
-// writing. The device keeps nothing from one Sort to the next.
+// each term, in the order of terms. The GPU thus does the work of a dictionary on the CPU: it finds
+// each term among all. It also prepares writing: it sorts the terms and gathers their postings. The
+// device keeps nothing from one Sort to the next.
 //
 //	split    a thread for each piece: finds and reads its records
-//	sort     by cell, then term, seven bytes of it a round: a radix sort of eight bits a pass, stable, so that the
-//	         records of a term stay in the order of their documents. The next round takes the records whose
-//	         term is longer and still equals another; English needs two or three rounds
-//	gather   a warp for each record: writes the head of a term, joins its first posting to the previous ones, and
-//	         copies the rest
+//	sort     by cell, then term, seven bytes of it a round: a radix sort of eight bits a pass,
+//	         stable, so that the records of a term stay in the order of their documents. The
+//	         next round takes the records whose term is longer and still equals another; English
+//	         needs two or three rounds
+//	gather   a warp for each record: writes the head of a term, joins its first posting to the
+//	         previous ones, and copies the rest
 //
 // All data is integers and bytes, so the result is exact. Terms are ordered by their bytes.
 //

@@ -16,7 +16,7 @@ const (
 	stopShare = 1. / 3  // words in a larger share are stop words
 )
 
-// A word is what a posting list is made for.
+// A word has one posting list.
 type word struct {
 	number int     // in the pool
 	topic  int     //

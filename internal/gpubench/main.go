@@ -147,7 +147,7 @@ func run() error {
 	return command(ctx, os.Args[1:])
 }
 
-// command is the command with its arguments.
+// command runs the command with its arguments.
 func command(ctx context.Context, args []string) error {
 	var s settings
 	f := flag.NewFlagSet("gpubench", flag.ContinueOnError)
