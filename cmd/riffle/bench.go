@@ -73,7 +73,7 @@ func newBench() *cobra.Command {
 	return c
 }
 
-// command returns the command with its flags, but nothing to run.
+// command returns the command with its flags, without a function to run.
 func (b *benchCommand) command() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "bench --db DIR --topics FILE",
@@ -100,7 +100,7 @@ func (b *benchCommand) command() *cobra.Command {
 	return c
 }
 
-// figures are the outcome of a benchmark.
+// figures are the results of a benchmark.
 type figures struct {
 	Queries       int     `json:"queries"`
 	MeanUS        float64 `json:"mean_us"`
@@ -160,7 +160,7 @@ func (b *benchCommand) run(c *cobra.Command) (err error) {
 	return f.print(c.OutOrStdout(), b.json)
 }
 
-// check refuses what cannot be measured, and fills in what depends on other flags.
+// check refuses what cannot be measured, and fills in values that depend on other flags.
 func (b *benchCommand) check(c *cobra.Command) error {
 	if b.threads < 1 || b.reps < 1 || b.limit < 0 || b.words < 0 {
 		return usagef("--threads and --reps must be at least 1, --limit and --words at least 0")
@@ -180,7 +180,7 @@ func (b *benchCommand) check(c *cobra.Command) error {
 	return nil
 }
 
-// searchOptions returns what the flags say of a search, those of the load included.
+// searchOptions returns the search options of the flags, including those of the load.
 func (b *benchCommand) searchOptions(c *cobra.Command) (*riffle.SearchOptions, error) {
 	o, err := b.options(c)
 	if err != nil {
@@ -208,7 +208,7 @@ func (b *benchCommand) open() (*riffle.Engine, error) {
 	return e, nil
 }
 
-// queries reads the topics that the flags leave.
+// queries reads the topics that the flags select.
 func (b *benchCommand) queries() ([]trec.Topic, error) {
 	topics, err := readTopics(b.topics)
 	if err != nil {
@@ -226,7 +226,7 @@ func (b *benchCommand) queries() ([]trec.Topic, error) {
 	return topics, nil
 }
 
-// A measurement is what is known of one query.
+// A measurement is the result for one query.
 type measurement struct {
 	best time.Duration
 	hash uint64 // of its ranks and ids
@@ -268,7 +268,7 @@ func (b *benchCommand) once(ctx context.Context, e *riffle.Engine, t trec.Topic,
 	return measurement{best: took, hash: hashAnswer(t.ID, res.Hits), work: res.Work}
 }
 
-// take adds one more repetition to what is known.
+// take adds one more repetition to a measurement.
 func (m *measurement) take(again measurement, rep int) {
 	switch {
 	case rep == 0:
@@ -302,7 +302,7 @@ func hashCount(query string, n int) uint64 {
 	return h.Sum64()
 }
 
-// sum works the figures out of the measurements.
+// sum computes the figures from the measurements.
 func (f *figures) sum(topics []trec.Topic, all []measurement) error {
 	times := make([]float64, len(all))
 	h := fnv.New64a()
@@ -327,8 +327,8 @@ func (f *figures) sum(topics []trec.Topic, all []measurement) error {
 	return nil
 }
 
-// percentile returns the smallest of the sorted values that at least p in a
-// hundred do not exceed.
+// percentile returns the smallest of the sorted values that at least p percent of them do not
+// exceed.
 func percentile(sorted []float64, p int) float64 {
 	return sorted[(len(sorted)*p+99)/100-1]
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/riffle-search/riffle/internal/trec"
 )
 
-// repeat runs all queries once: one by one, or so many to a call of SearchBatch.
+// repeat runs all queries once: one by one, or in batches of a given size with SearchBatch.
 func (b *benchCommand) repeat(ctx context.Context, e *riffle.Engine, topics []trec.Topic, o *riffle.SearchOptions, rep int, all []measurement) {
 	if b.batch == 0 {
 		inParallel(b.threads, len(topics), func(_, i int) {
@@ -44,7 +44,7 @@ func (b *benchCommand) together(ctx context.Context, e *riffle.Engine, topics []
 	}
 }
 
-// gpuFiguresOf returns what GPUs did for the queries, nil when none is in use.
+// gpuFiguresOf returns what GPUs did for the queries, or nil without a GPU.
 func gpuFiguresOf(e *riffle.Engine) (*gpuFigures, error) {
 	st, err := e.Stats()
 	if err != nil {

@@ -19,12 +19,11 @@ type planLine struct {
 	options *riffle.SearchOptions
 }
 
-// commonFlags are those that a plan's lines take from the command.
+// commonFlags are those that a plan's lines inherit from the command.
 var commonFlags = strings.Fields("db topics field k mode algo k1 b limit threads words seconds rate seed policy cores delta grain spin cache")
 
-// readPlan reads measurements, each a name and flags on a line. Flags of the command
-// itself count for all lines that do not give them. Empty lines and those that begin
-// with # are passed over.
+// readPlan reads measurements, each a name and flags on a line. Flags of the command itself apply
+// to all lines that do not give them. Empty lines and those that begin with # are skipped.
 func (b *benchCommand) readPlan(c *cobra.Command) (lines []*planLine, err error) {
 	var common []string
 	for _, name := range commonFlags {
@@ -63,15 +62,15 @@ func (b *benchCommand) readPlan(c *cobra.Command) (lines []*planLine, err error)
 	return lines, s.Err()
 }
 
-// A warmEngine is an open index on which queries have been run before.
+// A warmEngine is an open index on which queries have already run.
 type warmEngine struct {
 	engine    *riffle.Engine
-	settings  string            // that it was opened with
-	checksums map[string]string // of the queries that have been run
+	settings  string            // with which it was opened
+	checksums map[string]string // of the queries that have run
 }
 
-// runPlan runs measurements in one process, so that an index is opened and its lists
-// are read once for all that use as many cores.
+// runPlan runs measurements in one process. So an index is opened and its lists are read only once
+// for all measurements with the same number of cores.
 func (b *benchCommand) runPlan(c *cobra.Command) (err error) {
 	lines, err := b.readPlan(c)
 	if err != nil {
@@ -127,8 +126,8 @@ func (w *warmEngine) measure(c *cobra.Command, l *planLine) (*loadFigures, error
 	return f, nil
 }
 
-// warm runs all queries of a line's topics, whatever their number of words, twice, as
-// soon as they are needed. It returns the checksum of their answers.
+// warm runs all queries of a line's topics, whatever their number of words, twice, when they are
+// first needed. It returns the checksum of their answers.
 func (w *warmEngine) warm(c *cobra.Command, l *planLine) (checksum string, err error) {
 	all := l.benchCommand
 	all.words, all.reps, all.threads = 0, 2, all.load.cores

@@ -13,11 +13,11 @@ import (
 	"github.com/riffle-search/riffle"
 )
 
-// A bulkMode says whether index makes the index as a whole.
+// A bulkMode says whether index builds the index in bulk.
 type bulkMode uint8
 
 const (
-	bulkAuto bulkMode = iota // for an index that is new, of files
+	bulkAuto bulkMode = iota // for a new index, from files
 	bulkOn
 	bulkOff
 )
@@ -35,7 +35,7 @@ func declareBulk(c *cobra.Command, v *choice[bulkMode]) {
 	v.declare(c, "bulk", "make the index as a whole, several times as fast, nothing before everything: on, off, or auto, which is on for a new index unless input comes from a pipe or batches were asked for")
 }
 
-// bulk decides whether the index is made as a whole.
+// bulk decides whether the index is built in bulk.
 func (ix *indexCommand) wantsBulk(c *cobra.Command, files []string) (bool, error) {
 	switch ix.bulk.value {
 	case bulkOn:
@@ -54,10 +54,10 @@ func (ix *indexCommand) wantsBulk(c *cobra.Command, files []string) (bool, error
 	if err == nil {
 		return false, e.Close()
 	}
-	return errors.Is(err, riffle.ErrUnfinished), nil // any other error is met again
+	return errors.Is(err, riffle.ErrUnfinished), nil // any other error will occur again
 }
 
-// buildFlags say how an index is made as a whole.
+// buildFlags say how an index is built in bulk.
 type buildFlags struct {
 	workers, readers int
 	one, stages      bool
@@ -80,7 +80,7 @@ func (b *buildFlags) declare(c *cobra.Command) {
 	f.Float64Var(&b.gpuShare, "gpu-share", 1, "with --gpu: how much of the indexing it gets, up to 1")
 }
 
-// check refuses flags that only a whole index can be made by.
+// check refuses flags that apply only to a bulk build.
 func (b *buildFlags) check(bulk bool) error {
 	switch {
 	case b.gpu && !bulk:
@@ -112,7 +112,7 @@ func newStageSeconds(t riffle.BuildTimes) *stageSeconds {
 	return &stageSeconds{t.Wait.Seconds(), t.Index.Seconds(), t.GPU.Seconds(), t.Write.Seconds()}
 }
 
-// build makes the index as a whole.
+// build builds the index in bulk.
 func (ix *indexCommand) build(ctx context.Context, in io.Reader, files []string, w *indexWriter) (s summary, err error) {
 	defer w.progress.finish()
 	o := &riffle.BuildOptions{Index: *w.options, Workers: ix.workers, MemoryBytes: int64(ix.memory), OneSegment: ix.one, GPU: ix.options()}

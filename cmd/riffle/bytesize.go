@@ -35,5 +35,5 @@ func (s *byteSize) Set(text string) error {
 	return nil
 }
 
-// Type is what help texts show for the value.
+// Type returns what help texts show for the value.
 func (s *byteSize) Type() string { return "size" }

@@ -49,8 +49,8 @@ func corpus(t *testing.T, name string) string {
 	return dir
 }
 
-// TestRankingQuality holds the whole way (files, analysis, scores, run, measures)
-// to what Lucene's BM25 gives on public collections.
+// TestRankingQuality compares the whole pipeline (files, analysis, scores, run, measures) with
+// Lucene's BM25 on public collections.
 func TestRankingQuality(t *testing.T) {
 	for set, want := range map[string]map[string]float64{
 		"cranfield": {"nDCG@10": 0.4913, "MAP": 0.3960},
@@ -77,8 +77,8 @@ func TestRankingQuality(t *testing.T) {
 	}
 }
 
-// TestEveryAlgorithmAnswersAlike is what the checksum of bench is for, and that
-// pruning does less work than looking at everything.
+// TestEveryAlgorithmAnswersAlike uses the checksum of bench, and checks that pruning does less work
+// than exhaustive scoring.
 func TestEveryAlgorithmAnswersAlike(t *testing.T) {
 	dir, db := corpus(t, "nfcorpus"), filepath.Join(t.TempDir(), "db")
 	must(t, "index", "--db", db, "--batch", "500", filepath.Join(dir, "docs.jsonl"))
@@ -96,7 +96,7 @@ func TestEveryAlgorithmAnswersAlike(t *testing.T) {
 			if got.Checksum != full.Checksum {
 				t.Errorf("%s by %s has other answers than exhaustive", mode, algo)
 			}
-			// Of AND that cannot be said: it scores the shortest list's block ahead of the matches.
+			// This does not hold for AND, which scores the shortest list's block before it matches.
 			if mode == "or" && got.DocsScored >= full.DocsScored {
 				t.Errorf("%s by %s scored %d documents, exhaustive %d", mode, algo, got.DocsScored, full.DocsScored)
 			}
@@ -107,7 +107,7 @@ func TestEveryAlgorithmAnswersAlike(t *testing.T) {
 	}
 }
 
-// TestLocked: an index that another process works on is left alone, at once.
+// TestLocked: a command refuses an index that another process has open, at once.
 func TestLocked(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "db")
 	docs := writeFile(t, "docs.jsonl", `{"id":"a","text":"one"}`)
@@ -160,13 +160,13 @@ func TestCheckFindsDamage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// The middle of a small table may be padding, but not of the segment's.
+	// The middle of a small table may be padding, but not in a segment's.
 	if found < 4 {
 		t.Errorf("%d of %d damages were found", found, 2*len(tables))
 	}
 }
 
-// TestInterrupted: a cancelled run ends with an error, and what it had added stays.
+// TestInterrupted: a cancelled run ends with an error, and the documents it has added stay.
 func TestInterrupted(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "db")
 	ctx, cancel := context.WithCancel(context.Background())
@@ -186,7 +186,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// An endless reader makes documents for ever, and cancels a context after some.
+// An endless reader produces documents forever, and cancels a context after a number of them.
 type endless struct {
 	made, stop int
 	cancel     func()
@@ -220,7 +220,8 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// TestTruncatedArchiveLeavesNothing: a file that cannot be unpacked at all makes no index, in either way of indexing.
+// TestTruncatedArchiveLeavesNothing: an undecodable file leaves no index, in either way of
+// indexing.
 func TestTruncatedArchiveLeavesNothing(t *testing.T) {
 	var whole bytes.Buffer
 	z := gzip.NewWriter(&whole)
@@ -242,7 +243,7 @@ func TestTruncatedArchiveLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestStatShowsPosition: an index that another program keeps shows how far that has come.
+// TestStatShowsPosition: stat shows how far an index that another program updates has come.
 func TestStatShowsPosition(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "db")
 	e, err := riffle.Open(dir, nil)

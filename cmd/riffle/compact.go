@@ -47,7 +47,7 @@ func compact(c *cobra.Command, db string, codec riffle.Codec) (err error) {
 	return err
 }
 
-// declareCodec declares the flag of those commands that write segments.
+// declareCodec declares the codec flag of commands that write segments.
 func declareCodec(c *cobra.Command, v *choice[riffle.Codec]) {
 	*v = choice[riffle.Codec]{text: "interpolative", parse: riffle.ParseCodec, names: []string{"interpolative", "packed", "pfor", "rice"}}
 	v.declare(c, "codec", "how to store posting lists")

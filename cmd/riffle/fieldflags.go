@@ -32,8 +32,8 @@ func (ff *fieldFlags) declare(c *cobra.Command) {
 	f.BoolVar(&ff.store, "store", true, "keep the fields for get and search; --store=false keeps ids only")
 }
 
-// schema returns the schema that the flags describe: nil without flags, which is
-// the schema of the index or, for a new one, everything indexed and stored.
+// schema returns the schema that the flags describe. Without flags it is nil: the schema of the
+// index or, for a new one, everything indexed and stored.
 func (ff *fieldFlags) schema() (*riffle.Schema, error) {
 	if ff.schemaFile == "" && ff.analyzer == "" && len(ff.copies) == 0 && len(ff.only) == 0 && ff.store {
 		return nil, nil
@@ -61,7 +61,7 @@ func (ff *fieldFlags) schema() (*riffle.Schema, error) {
 	return s, ff.addCopies(s)
 }
 
-// restrict leaves only the named fields indexed.
+// restrict makes only the named fields indexed.
 func (ff *fieldFlags) restrict(s *riffle.Schema) {
 	for name, f := range s.Fields {
 		f.NoIndex = f.NoIndex || !slices.Contains(ff.only, name)
@@ -92,8 +92,8 @@ func (ff *fieldFlags) addCopies(s *riffle.Schema) error {
 	return nil
 }
 
-// counter tells which fields count as text: those that a schema indexes, copies or
-// stores.
+// counter returns a function that tells which fields count as text: those that a schema indexes,
+// copies or stores.
 func counter(s *riffle.Schema) func(field string) bool {
 	if s == nil {
 		return func(string) bool { return true }

@@ -141,14 +141,14 @@ func (t *gpuTrial) ask(ctx context.Context, e *riffle.Engine, o *riffle.SearchOp
 type gpuFigures struct {
 	Batches    int64         `json:"batches"`
 	Alone      int64         `json:"on_gpu"`  // queries that a GPU answered alone
-	Completed  int64         `json:"on_both"` // that the CPU completed
-	CPU        int64         `json:"on_cpu"`  // that it answered alone
+	Completed  int64         `json:"on_both"` // completed by the CPU
+	CPU        int64         `json:"on_cpu"`  // answered by the CPU alone
 	FailedOver int64         `json:"failed_over"`
 	MovedBytes int64         `json:"moved_bytes"`
 	Devices    []cacheFigure `json:"devices"`
 }
 
-// A cacheFigure is what lies in the memory of a GPU.
+// A cacheFigure describes the contents of a GPU's memory.
 type cacheFigure struct {
 	Name      string  `json:"name"`
 	Lost      string  `json:"lost,omitempty"`
@@ -159,7 +159,7 @@ type cacheFigure struct {
 	HitRate   float64 `json:"hit_rate"` // by bytes
 }
 
-// newGPUFigures returns nil when no GPU is in use.
+// newGPUFigures returns nil without a GPU.
 func newGPUFigures(st *riffle.GPUStats) *gpuFigures {
 	if st == nil || len(st.Devices) == 0 {
 		return nil

@@ -45,8 +45,8 @@ func (g *gpuFlags) declareLog(c *cobra.Command, name, usage string) {
 	c.MarkFlagFilename(name, "tsv", "txt")
 }
 
-// options are those for the processor that is chosen: GPUs must be there if it is one, and are not used
-// if it is the CPU. batch is the number of searches that are asked for together, 0 when that is open.
+// options returns GPU options for the chosen processor. If it is the GPU, GPUs are required; if it
+// is the CPU, none is used. batch is the number of searches that run together, 0 if that is open.
 func (g *gpuFlags) options(on riffle.Processor, batch int) *riffle.GPUOptions {
 	if on == riffle.ProcessorCPU {
 		return nil
@@ -58,10 +58,10 @@ func (g *gpuFlags) options(on riffle.Processor, batch int) *riffle.GPUOptions {
 	}
 }
 
-// mostTogether is the largest batch that pays: what is asked for together beyond that makes several.
+// mostTogether is the largest useful batch: more searches at once make several batches.
 const mostTogether = 4096
 
-// warm fills the GPUs by the log, if there is one.
+// warm fills the GPUs from the log, if there is one.
 func (g *gpuFlags) warm(ctx context.Context, e *riffle.Engine, q *queryFlags, o *riffle.SearchOptions) error {
 	if g.log == "" {
 		return nil

@@ -97,7 +97,7 @@ type summary struct {
 	TextBytes  int64   `json:"text_bytes"`
 	MBPerS     float64 `json:"mb_per_s"`
 	IndexBytes uint64  `json:"index_bytes"`   // of the segments
-	DiskBytes  uint64  `json:"disk_bytes"`    // of all files, logs that are not needed any more among them
+	DiskBytes  uint64  `json:"disk_bytes"`    // of all files, including logs that are no longer needed
 	Written    uint64  `json:"written_bytes"` // since the index was opened
 	Segments   int     `json:"segments"`
 	Skipped    int     `json:"skipped"`
@@ -159,8 +159,8 @@ func (ix *indexCommand) run(c *cobra.Command, files []string) (err error) {
 	return err
 }
 
-// inputBytes makes sure that all files are there, before an hour goes into the
-// first one, and returns their size; -1 when one of them is a stream.
+// inputBytes makes sure that all files exist, before an hour goes into the first one, and returns
+// their size; -1 if one of them is a stream.
 func inputBytes(files []string) (int64, error) {
 	var total int64
 	stream := false
@@ -185,8 +185,8 @@ func inputBytes(files []string) (int64, error) {
 	return total, nil
 }
 
-// An indexWriter puts chunks into an engine, which it opens with the first good
-// one, so that input which is bad from the start leaves no index behind.
+// An indexWriter puts chunks into an engine, which it opens with the first good one. So input that
+// is bad from the start leaves no index behind.
 type indexWriter struct {
 	dir      string
 	options  *riffle.Options
@@ -212,7 +212,7 @@ func (w *indexWriter) load(ctx context.Context, l *loader) (s summary, err error
 	if err := l.run(ctx, func(c *chunk) error { return w.apply(ctx, c) }); err != nil {
 		return s, err
 	}
-	if err := w.open(); err != nil { // no document at all is an index too
+	if err := w.open(); err != nil { // input without documents makes an index too
 		return s, err
 	}
 	if err := w.engine.Flush(ctx); err != nil {
@@ -222,7 +222,7 @@ func (w *indexWriter) load(ctx context.Context, l *loader) (s summary, err error
 	return w.total, err
 }
 
-// sizes takes down how large an index is.
+// sizes records the size of an index.
 func (w *indexWriter) sizes(e *riffle.Engine) error {
 	st, err := e.Stats()
 	if err == nil {
@@ -266,7 +266,7 @@ func (w *indexWriter) apply(ctx context.Context, c *chunk) error {
 	return err
 }
 
-// applyEach adds the documents of a batch one by one, after one of them was refused.
+// applyEach adds the documents of a batch one by one, after the engine has refused one of them.
 func (w *indexWriter) applyEach(ctx context.Context, c *chunk) error {
 	var reported []error
 	for line, d := range c.each(&reported) {
@@ -286,7 +286,7 @@ func (w *indexWriter) applyEach(ctx context.Context, c *chunk) error {
 	return nil
 }
 
-// bad takes note of a bad line, or ends the run with it.
+// bad records a bad line, or ends the run with it.
 func (w *indexWriter) bad(fault error) error {
 	if !w.skipBad {
 		return fault

@@ -20,13 +20,13 @@ import (
 	"github.com/riffle-search/riffle/internal/trec"
 )
 
-// A load is a stream of queries, and what is there to answer them.
+// A load is a stream of queries, with the clients or servers that answer them.
 type load struct {
-	rate    float64 // arrivals a second; 0 for clients that ask one query after another
+	rate    float64 // arrivals a second; 0 for clients that run one query after another
 	seconds float64
 	seed    uint64
 
-	policy       choice[cpuexec.Policy] // those of papers, too
+	policy       choice[cpuexec.Policy] // including those of papers
 	cores        int
 	delta, grain int
 	spin         time.Duration
@@ -72,8 +72,8 @@ func (l *load) exec() riffle.Exec {
 	return x
 }
 
-// takeCores limits the program to the cores, and undoes it. Where there is a core to
-// spare, the clock that lets queries arrive has one of its own.
+// takeCores limits the program to the cores, and returns a function that undoes it. If there is a
+// spare core, the clock that lets queries arrive gets it.
 func (l *load) takeCores() (undo func()) {
 	n := l.cores
 	if l.rate > 0 && n < runtime.NumCPU() {
@@ -83,8 +83,8 @@ func (l *load) takeCores() (undo func()) {
 	return func() { runtime.GOMAXPROCS(before) }
 }
 
-// arrivals returns the queries to ask, as indexes below topics, and when they
-// arrive, counted from the start.
+// arrivals returns the queries to run, as indexes below topics, with the times of their arrival,
+// counted from the start.
 func (l *load) arrivals(topics int) (queries []int32, at []time.Duration) {
 	rng := rand.New(rand.NewPCG(l.seed, 0))
 	for t := 0.0; ; {
@@ -105,9 +105,9 @@ type sample struct {
 	service  time.Duration // from its start to its end
 }
 
-// measureLoad measures under load. The figures lack the checksum.
+// measureLoad measures under load. Its figures have no checksum.
 func (b *benchCommand) measureLoad(ctx context.Context, e *riffle.Engine, topics []trec.Topic, o *riffle.SearchOptions) (*loadFigures, error) {
-	runtime.GC() // what was left of before must not count
+	runtime.GC() // garbage of earlier runs must not count
 	ask := func(query int32, arrival time.Time) (sample, error) {
 		start := time.Now()
 		res, err := e.Search(ctx, b.match(topics[query].Text), o)
@@ -132,7 +132,7 @@ func (b *benchCommand) measureLoad(ctx context.Context, e *riffle.Engine, topics
 
 type askFunc func(query int32, arrival time.Time) (sample, error)
 
-// saturate has clients ask one query after another until the time is over.
+// saturate makes clients run one query after another until the time is over.
 func (l *load) saturate(ctx context.Context, clients, topics int, ask askFunc) ([]sample, time.Duration, error) {
 	start := time.Now()
 	end := start.Add(time.Duration(l.seconds * float64(time.Second)))
@@ -150,13 +150,13 @@ func (l *load) saturate(ctx context.Context, clients, topics int, ask askFunc) (
 	})
 }
 
-// serve has servers take queries in the order of their arrival. It gives up on what
-// is left when half as much time again is over: more arrive than can be answered.
+// serve makes servers take queries in the order of their arrival. It drops the remaining queries
+// after half as much time again: more arrive than can be answered.
 func (l *load) serve(ctx context.Context, servers, topics int, ask askFunc) ([]sample, time.Duration, error) {
 	queries, at := l.arrivals(topics)
 	start := time.Now()
 	giveUp := time.Duration(1.5 * l.seconds * float64(time.Second))
-	var queue sync.Mutex // held by the server whose turn it is, while it waits for a query
+	var queue sync.Mutex // held by the next server while it waits for a query
 	next := 0
 	turn := func() (i int, ok bool) {
 		queue.Lock()
@@ -181,8 +181,7 @@ func (l *load) serve(ctx context.Context, servers, topics int, ask askFunc) ([]s
 	})
 }
 
-// gather runs workers, and returns what they took and how long it was until the last
-// one ended.
+// gather runs workers. It returns their samples and the time until the last one ended.
 func gather(workers int, start time.Time, work func(worker int, take func(sample)) error) (all []sample, took time.Duration, err error) {
 	samples, errs := make([][]sample, workers), make([]error, workers)
 	inParallel(workers, workers, func(_, i int) {
@@ -197,8 +196,8 @@ func gather(workers int, start time.Time, work func(worker int, take func(sample
 	return slices.Concat(samples...), took, nil
 }
 
-// sleepUntil sleeps, and looks at the clock for the last part: to wake up takes a
-// while, which must not count.
+// sleepUntil sleeps, but polls the clock for the last part: waking up takes a while, which must not
+// count.
 func sleepUntil(t time.Time) {
 	const wakeUp = 200 * time.Microsecond
 	if d := time.Until(t); d > 2*wakeUp {
@@ -211,7 +210,7 @@ func sleepUntil(t time.Time) {
 	}
 }
 
-// loadFigures are the outcome of a benchmark under load.
+// loadFigures are the results of a benchmark under load.
 type loadFigures struct {
 	Name    string  `json:"name,omitempty"` // in a plan
 	Policy  string  `json:"policy"`
@@ -234,7 +233,7 @@ type loadFigures struct {
 	ByWords []wordFigures `json:"by_words"`
 }
 
-// wordFigures are those of the queries with so many words.
+// wordFigures are those of the queries with a given number of words.
 type wordFigures struct {
 	Words    int     `json:"words"`
 	Searches int     `json:"searches"`

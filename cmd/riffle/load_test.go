@@ -14,8 +14,8 @@ import (
 	"github.com/riffle-search/riffle/internal/trec"
 )
 
-// TestArrivals: gaps are exponential, so their mean is their deviation; and all
-// depends on the seed alone.
+// TestArrivals: gaps are exponential, so their mean equals their deviation; all of them depend on
+// the seed alone.
 func TestArrivals(t *testing.T) {
 	l := load{rate: 2000, seconds: 10, seed: 7}
 	queries, at := l.arrivals(50)
@@ -66,8 +66,8 @@ func TestLoadFigures(t *testing.T) {
 	}
 }
 
-// TestBenchUnderLoad: clients and arrivals, with every policy, give the answers that
-// bench gives without load.
+// TestBenchUnderLoad: clients and arrivals, with every policy, return the same answers as bench
+// without load.
 func TestBenchUnderLoad(t *testing.T) {
 	var docs strings.Builder
 	for i := range 9000 {

@@ -13,54 +13,52 @@ import (
 	"github.com/riffle-search/riffle/internal/jsonl"
 )
 
-// chunkBytes is how much input makes a batch, however few its documents. Batches
-// of some megabytes make a sync worth its time, and few enough are on their way
-// to keep memory small.
+// chunkBytes is how much input makes a batch, however few its documents. Batches of some megabytes
+// justify a sync each, and only a few are in flight, which keeps memory small.
 const chunkBytes = 4 << 20
 
-// A loader turns files into batches. One goroutine reads lines, as many as there
-// are cores parse them, and the caller gets the batches in the order of the input:
+// A loader turns files into batches. One goroutine reads lines, a parser for each core parses them,
+// and the caller gets the batches in the order of the input:
 //
 //	reader ──chunks of lines──> parsers
 //	   └────the same chunks, in order────> caller, who waits for each one's parser
 type loader struct {
 	files  []string
-	in     io.Reader              // what - stands for
-	batch  int                    // most documents of a chunk
+	in     io.Reader              // stands for "-"
+	batch  int                    // maximum of documents in a chunk
 	prefix string                 // of all ids
 	counts func(name string) bool // fields that count as text
 
-	spare chan *chunk // applied ones, whose memory is used again
+	spare chan *chunk // applied ones, whose memory is reused
 }
 
-// A chunk is a run of lines of one file, then the batch of documents in them.
+// A chunk is a run of lines of one file, and later the batch of their documents.
 type chunk struct {
 	file       string
 	prefix     string
 	lines      []span
-	text       []byte // the lines, one behind the other
-	inputBytes int64  // read so far of all files, compressed as they are
-	last       error  // why reading ended behind this chunk; not for io.EOF
+	text       []byte // the lines, one after the other
+	inputBytes int64  // read so far of all files, in compressed form
+	last       error  // why reading ended after this chunk; not for io.EOF
 
-	parsed    chan struct{} // closed when the fields below are there
+	parsed    chan struct{} // closed when the fields below are set
 	documents riffle.Batch
 	textBytes int64
-	faults    []error // lines that are no documents
+	faults    []error // lines that are not documents
 }
 
 // A span is one line of a chunk.
 type span struct {
 	number int // in the file, counted from 1
-	end    int // in chunk.text; the line begins where the one before it ends
+	end    int // in chunk.text; the line begins where the previous one ends
 	fault  error
 }
 
-// run reads everything and calls apply with one chunk after the other. It returns
-// the first error: of apply, of reading (when the chunks before it are applied), or
-// the context's.
+// run reads everything and calls apply with one chunk after the other. It returns the first error:
+// of apply, of reading (after the earlier chunks are applied), or the context's.
 func (l *loader) run(ctx context.Context, apply func(*chunk) error) error {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // the goroutines end then; a read that blocks is not waited for
+	defer cancel() // ends the goroutines; nothing waits for a read that blocks
 	parsers := runtime.GOMAXPROCS(0)
 	l.spare = make(chan *chunk, parsers+2)
 	inOrder := make(chan *chunk, parsers+1)
@@ -71,7 +69,7 @@ func (l *loader) run(ctx context.Context, apply func(*chunk) error) error {
 		l.read(ctx, func(c *chunk) bool {
 			select {
 			case inOrder <- c:
-				toParse <- c // never blocks for long: parsers wait for nobody
+				toParse <- c // blocks only briefly: parsers wait for nothing
 				return true
 			case <-ctx.Done():
 				return false
@@ -90,7 +88,7 @@ func (l *loader) run(ctx context.Context, apply func(*chunk) error) error {
 		if c == nil || err != nil {
 			return err
 		}
-		if len(c.lines) > 0 { // a file that cannot be read at all leaves no index behind
+		if len(c.lines) > 0 { // an unreadable file leaves no index behind
 			if err := apply(c); err != nil {
 				return err
 			}
@@ -105,7 +103,7 @@ func (l *loader) run(ctx context.Context, apply func(*chunk) error) error {
 	}
 }
 
-// newChunk returns an empty chunk, out of a spare one if there is one.
+// newChunk returns an empty chunk, a spare one if possible.
 func (l *loader) newChunk(path string) *chunk {
 	var c chunk
 	select {
@@ -118,7 +116,7 @@ func (l *loader) newChunk(path string) *chunk {
 	return &c
 }
 
-// next waits for the next chunk and its parser. It returns nil behind the last one.
+// next waits for the next chunk and its parser. It returns nil after the last one.
 func next(ctx context.Context, chunks <-chan *chunk) (*chunk, error) {
 	select {
 	case c := <-chunks:
@@ -146,7 +144,7 @@ func (l *loader) read(ctx context.Context, emit func(*chunk) bool) {
 		}
 		ok := l.readFile(ctx, path, r, before, emit)
 		before += r.RawBytes()
-		r.Close() // read only, nothing can be lost
+		r.Close() // read only, so nothing can be lost
 		if !ok {
 			return
 		}
@@ -194,7 +192,7 @@ func (c *chunk) fill(r *jsonl.Reader, most int) error {
 	return nil
 }
 
-// parse makes documents of the lines.
+// parse makes documents from the lines.
 func (c *chunk) parse(counts func(string) bool) {
 	defer close(c.parsed)
 	for _, d := range c.each(&c.faults) {
@@ -203,9 +201,8 @@ func (c *chunk) parse(counts func(string) bool) {
 	}
 }
 
-// each iterates over the lines that are documents, by their number in the file.
-// Faults of the others are appended to faults. The document is only valid until
-// the next one.
+// each iterates over the lines that are documents, by their number in the file. It appends the
+// faults of the others to faults. The document is valid only until the next one.
 func (c *chunk) each(faults *[]error) iter.Seq2[int, *jsonl.Document] {
 	return func(yield func(int, *jsonl.Document) bool) {
 		var p jsonl.Parser
@@ -229,8 +226,8 @@ func (c *chunk) each(faults *[]error) iter.Seq2[int, *jsonl.Document] {
 	}
 }
 
-// lineOf returns the number of the first line with a document of this id, or that
-// of the last line.
+// lineOf returns the number of the first line with a document of this id, or else that of the last
+// line.
 func (c *chunk) lineOf(id string) int {
 	var faults []error
 	for line, d := range c.each(&faults) {
@@ -241,12 +238,12 @@ func (c *chunk) lineOf(id string) int {
 	return c.lines[len(c.lines)-1].number
 }
 
-// refusal says where the document stands that the engine refused.
+// refusal adds the position of the document that the engine refused.
 func (c *chunk) refusal(line int, err *riffle.DocumentError) error {
 	return fmt.Errorf("%s:%d: %s", c.file, line, strings.TrimPrefix(err.Error(), "riffle: "))
 }
 
-// textBytes returns the bytes of the strings that count.
+// textBytes returns the size of the counted strings.
 func textBytes(d *jsonl.Document, counts func(string) bool) int64 {
 	var n int
 	for _, f := range d.Fields {

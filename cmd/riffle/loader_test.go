@@ -24,7 +24,7 @@ func lines(from, to int) string {
 	return b.String()
 }
 
-// idsOf runs a loader and returns the ids that arrive, and the faults.
+// idsOf runs a loader and returns the ids in their order of arrival, and the faults.
 func idsOf(l *loader) (ids []string, faults []error, err error) {
 	err = l.run(context.Background(), func(c *chunk) error {
 		var again []error
@@ -40,7 +40,7 @@ func idsOf(l *loader) (ids []string, faults []error, err error) {
 	return ids, faults, err
 }
 
-// TestLoaderKeepsOrder: whoever parses first, chunks arrive as they were read.
+// TestLoaderKeepsOrder: whichever parser finishes first, chunks arrive in the order of the input.
 func TestLoaderKeepsOrder(t *testing.T) {
 	a, b := writeFile(t, "a.jsonl", lines(0, 5000)), writeFile(t, "b.jsonl", lines(5000, 7003))
 	for _, batch := range []int{1, 7, 1000, 100000} {
@@ -61,7 +61,7 @@ func TestLoaderKeepsOrder(t *testing.T) {
 	}
 }
 
-// TestLoaderFaults: bad lines are reported in order with their places.
+// TestLoaderFaults: bad lines are reported in order, with their positions.
 func TestLoaderFaults(t *testing.T) {
 	path := writeFile(t, "x.jsonl", "{}\n\n"+lines(0, 2)+"[]\n"+lines(2, 3)+`{"id":"3"`)
 	ids, faults, err := idsOf(&loader{files: []string{path}, batch: 2, counts: everyField})
@@ -81,7 +81,7 @@ func TestLoaderFaults(t *testing.T) {
 	}
 }
 
-// TestLoaderUnreadable: what was read before a file fails still arrives.
+// TestLoaderUnreadable: documents read before a file fails still arrive.
 func TestLoaderUnreadable(t *testing.T) {
 	good := writeFile(t, "good.jsonl", lines(0, 3))
 	missing := filepath.Join(t.TempDir(), "missing.jsonl")
@@ -95,7 +95,7 @@ func TestLoaderUnreadable(t *testing.T) {
 	}
 }
 
-// TestLoaderStops: an error of apply ends the run, also on input without end.
+// TestLoaderStops: an error of apply ends the run, even on endless input.
 func TestLoaderStops(t *testing.T) {
 	enough := errors.New("enough")
 	l := &loader{files: []string{"-"}, in: &endless{}, batch: 10, counts: everyField}

@@ -1,4 +1,4 @@
-// Command riffle builds, searches, measures and looks after riffle indexes.
+// Command riffle builds, searches, measures and maintains riffle indexes.
 //
 //	riffle index --db DIR docs.jsonl.zst     documents in
 //	riffle search --db DIR moby dick         ranked hits out
@@ -6,10 +6,9 @@
 //	riffle get, delete                       single documents
 //	riffle stat, check, compact, checkpoint  the index as a whole
 //
-// Each command is a file of its own here, named after it; `riffle help COMMAND`
-// prints what it does. Answers go to standard output, everything else to standard
-// error. Exit codes: 0 done, 1 failed (or a fault found, or a document missing),
-// 2 called wrongly.
+// Each command is a file of its own here, named after it; `riffle help COMMAND` describes it.
+// Answers go to standard output, everything else to standard error. Exit codes: 0 done, 1 failed
+// (or a fault found, or a document missing), 2 called wrongly.
 package main
 
 import (

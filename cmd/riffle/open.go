@@ -20,7 +20,7 @@ func dbFlag(c *cobra.Command, dir *string) {
 	c.MarkFlagDirname("db")
 }
 
-// openToRead opens an index that is there, and never writes to it.
+// openToRead opens an existing index, and never writes to it.
 func openToRead(dir string) (*riffle.Engine, error) {
 	return openWith(dir, &riffle.Options{})
 }
@@ -35,8 +35,8 @@ func openWith(dir string, o *riffle.Options) (*riffle.Engine, error) {
 	return e, err
 }
 
-// openToChange opens an index that is there. A plain Open would make a new one
-// where --db is mistyped, so a read-only one looks first.
+// openToChange opens an existing index. A plain Open would make a new one if --db is mistyped, so
+// it first opens the index read-only.
 func openToChange(dir string, o *riffle.Options) (*riffle.Engine, error) {
 	e, err := openToRead(dir)
 	if err != nil {
@@ -48,7 +48,7 @@ func openToChange(dir string, o *riffle.Options) (*riffle.Engine, error) {
 	return riffle.Open(dir, o)
 }
 
-// closing closes an engine at the end of a command and adds what goes wrong then.
+// closing closes an engine at the end of a command and adds an error of the Close.
 func closing(e *riffle.Engine, err *error) {
 	*err = errors.Join(*err, e.Close())
 }
@@ -63,8 +63,8 @@ func checkFields(e *riffle.Engine, fields []string) error {
 	return nil
 }
 
-// checkField makes sure that a field can be searched, because a search in a field
-// that does not exist is a search without hits, and the caller would wonder why.
+// checkField makes sure that a field can be searched. A search in a field that does not exist has
+// no hits, and the caller would wonder why.
 func checkField(e *riffle.Engine, field string) error {
 	if f, ok := e.Schema().Fields[field]; ok && !f.NoIndex {
 		return nil

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// inParallel calls do(worker, i) for every i below n, in ascending order, on so
-// many goroutines. It returns at once; wait returns when all calls have.
+// inParallel calls do(worker, i) for every i below n, in ascending order, on a number of
+// goroutines. It returns at once; wait returns when all calls have.
 func inParallel(workers, n int, do func(worker, i int)) (wait func()) {
 	var next atomic.Int64
 	var wg sync.WaitGroup

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// profileFlags declares --cpuprofile and --memprofile for every command. Help texts
-// leave them out: they are for those who work on riffle itself.
+// profileFlags declares --cpuprofile and --memprofile for every command. Help texts omit them: they
+// are for work on riffle itself.
 func profileFlags(root *cobra.Command) {
 	f := root.PersistentFlags()
 	f.String("cpuprofile", "", "write a CPU profile of the command to this file")
@@ -19,7 +19,7 @@ func profileFlags(root *cobra.Command) {
 	f.MarkHidden("memprofile")
 }
 
-// profiled runs a command, with the profiles that its flags ask for.
+// profiled runs a command, with the profiles that its flags request.
 func profiled(c *cobra.Command, run func() error) (err error) {
 	cpu, _ := c.Flags().GetString("cpuprofile")
 	mem, _ := c.Flags().GetString("memprofile")

@@ -11,11 +11,11 @@ import (
 	"golang.org/x/term"
 )
 
-// A progressMode says how index shows how far it is.
+// A progressMode says how index shows its progress.
 type progressMode uint8
 
 const (
-	progressAuto progressMode = iota // a bar when standard error is a terminal
+	progressAuto progressMode = iota // a bar if standard error is a terminal
 	progressBar
 	progressLog // a line a second
 	progressNone
@@ -35,16 +35,16 @@ func declareProgress(c *cobra.Command, v *choice[progressMode]) {
 	v.declare(c, "progress", "what to show on standard error: a bar, a line a second (log), or none; auto is a bar on a terminal")
 }
 
-// progress shows how far a run is. What it counts is in the index for good.
+// progress shows how far a run has come. It counts only documents that are safe in the index.
 type progress struct {
-	bar   *progressbar.ProgressBar // nil unless there is one
-	log   io.Writer                // nil unless lines are wanted
+	bar   *progressbar.ProgressBar // nil without a bar
+	log   io.Writer                // nil without lines
 	start time.Time
-	last  time.Time // when something was shown
+	last  time.Time // when progress was last shown
 }
 
-// newProgress begins to show progress through so many bytes of input; -1 when it is
-// not known how many.
+// newProgress begins to show progress through the bytes of the input; -1 if their number is
+// unknown.
 func newProgress(mode progressMode, w io.Writer, total int64) *progress {
 	p := &progress{start: time.Now()}
 	if mode == progressAuto && isTerminal(w) {
@@ -69,8 +69,8 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// update shows that so many documents, and so many bytes of their text, are in
-// the index, and how much of the input that is.
+// update shows how many documents and how many bytes of their text are in the index, and how much
+// of the input that is.
 func (p *progress) update(docs int, textBytes, inputBytes int64) {
 	pause := time.Second
 	if p.bar != nil {
@@ -98,7 +98,7 @@ func (p *progress) interrupt() {
 	}
 }
 
-// finish takes the bar away.
+// finish removes the bar.
 func (p *progress) finish() {
 	if p.bar != nil {
 		p.bar.Finish()

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestProgressBar: documents a second, megabytes a second, the time left; and it
-// leaves nothing behind.
+// TestProgressBar: it shows documents a second, megabytes a second and the time left, and leaves
+// nothing behind.
 func TestProgressBar(t *testing.T) {
 	var b bytes.Buffer
 	p := newProgress(progressBar, &b, 4000)
@@ -36,7 +36,7 @@ func TestProgressLog(t *testing.T) {
 	}
 }
 
-// TestProgressAuto: no bar where standard error is no terminal.
+// TestProgressAuto: no bar if standard error is no terminal.
 func TestProgressAuto(t *testing.T) {
 	var b bytes.Buffer
 	p := newProgress(progressAuto, &b, 10)

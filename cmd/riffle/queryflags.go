@@ -37,7 +37,7 @@ func (q *queryFlags) declare(c *cobra.Command, k int) {
 	f.Float64Var(&q.b, "b", sim.B, "BM25 b, how much length counts; belongs to the query, not to the index")
 }
 
-// options returns what the flags say; k1 and b override only when they are given.
+// options returns the options that the flags set; k1 and b override only if they are given.
 func (q *queryFlags) options(c *cobra.Command) (*riffle.SearchOptions, error) {
 	if q.k < 1 || q.k > riffle.MaxK {
 		return nil, usagef("-k must lie in 1 to %d, not %d", riffle.MaxK, q.k)
@@ -60,8 +60,8 @@ func (q *queryFlags) options(c *cobra.Command) (*riffle.SearchOptions, error) {
 	return o, nil
 }
 
-// engineOptions are what the index must be opened with: a command with few queries uses a GPU only
-// when it is told to.
+// engineOptions returns the options for opening the index. A command with few queries uses a GPU
+// only if told to.
 func (q *queryFlags) engineOptions() *riffle.Options {
 	if q.exec.value != riffle.ProcessorGPU {
 		return &riffle.Options{}
@@ -87,7 +87,7 @@ func (q *queryFlags) match(text string) riffle.Query {
 	return m
 }
 
-// cutBoost takes title^3 apart. What is no number behind the last ^ belongs to the name.
+// cutBoost splits title^3. If the part after the last ^ is no number, it belongs to the name.
 func cutBoost(field string) (name string, boost float64) {
 	if i := strings.LastIndexByte(field, '^'); i > 0 {
 		if boost, err := strconv.ParseFloat(field[i+1:], 64); err == nil {
@@ -97,7 +97,7 @@ func cutBoost(field string) (name string, boost float64) {
 	return field, 1
 }
 
-// fieldNames are the fields that --field names.
+// fieldNames returns the fields that --field names.
 func (q *queryFlags) fieldNames() []string {
 	names := strings.Split(q.field, ",")
 	for i := range names {
@@ -106,7 +106,7 @@ func (q *queryFlags) fieldNames() []string {
 	return names
 }
 
-// A choice is the value of a flag that takes one of a few names.
+// A choice is the value of a flag with a fixed set of names.
 type choice[T any] struct {
 	text  string
 	value T
@@ -120,17 +120,17 @@ func (v *choice[T]) declare(c *cobra.Command, name, usage string) {
 	c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(v.names, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// String returns the name that was chosen.
+// String returns the chosen name.
 func (v *choice[T]) String() string { return v.text }
 
-// Set chooses.
+// Set chooses a name.
 func (v *choice[T]) Set(s string) (err error) {
 	v.text = s
 	v.value, err = v.parse(s)
 	return err
 }
 
-// Type is what help texts show for the value.
+// Type returns what help texts show for the value.
 func (v *choice[T]) Type() string {
 	if v.kind != "" {
 		return v.kind

@@ -12,7 +12,7 @@ import (
 	"github.com/riffle-search/riffle"
 )
 
-// Exit codes, as the help text promises them.
+// Exit codes, documented in the help text.
 const (
 	exitOK      = 0
 	exitFailure = 1
@@ -31,7 +31,7 @@ Exit codes: 0 done; 1 failed, or a fault was found, or a document is missing;
 2 called wrongly. Answers go to standard output, errors and progress to standard
 error.`
 
-// A usageError is the caller's mistake rather than a failure of the work asked for.
+// A usageError is the caller's mistake rather than a failure of the work.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
@@ -40,9 +40,8 @@ func usagef(format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...)}
 }
 
-// A failure is an error of a command that has begun its work. What cobra reports
-// before that (flags, arguments, unknown commands) carries no such mark: it is
-// the caller's mistake.
+// A failure is an error of a command that has begun its work. Errors that cobra reports before that
+// (flags, arguments, unknown commands) are not marked: they are the caller's mistakes.
 type failure struct{ error }
 
 func (e failure) Unwrap() error { return e.error }
@@ -75,7 +74,7 @@ func newRoot() *cobra.Command {
 	return root
 }
 
-// markFailures wraps a command so that its errors are known for what they are.
+// markFailures wraps a command so that its errors are marked as failures.
 func markFailures(c *cobra.Command) {
 	run := c.RunE
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -100,7 +99,7 @@ func execute(ctx context.Context, args []string, in io.Reader, out, errw io.Writ
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		err = fmt.Errorf("interrupted: %w", err)
 	}
-	text := strings.ReplaceAll(": "+err.Error(), ": riffle: ", ": ") // the engine names itself too
+	text := strings.ReplaceAll(": "+err.Error(), ": riffle: ", ": ") // the engine also begins its errors with its name
 	fmt.Fprintf(errw, "riffle%s\n", text)
 	if !isUsage(err) {
 		return exitFailure

@@ -82,8 +82,8 @@ func readTopics(path string) ([]trec.Topic, error) {
 	return trec.ReadTopics(path, f)
 }
 
-// writeTo calls write with a new file, which does not stay when it fails; "-" is
-// the given writer.
+// writeTo calls write with a new file, and removes the file if write fails; "-" is the given
+// writer.
 func writeTo(path string, out io.Writer, write func(io.Writer) error) error {
 	if path == "-" {
 		return write(out)
@@ -107,7 +107,7 @@ type answer struct {
 	err  error
 }
 
-// write answers the topics in parallel and writes them in their order.
+// write answers the topics in parallel and writes the answers in the order of the topics.
 func (r *runCommand) write(ctx context.Context, e *riffle.Engine, topics []trec.Topic, o *riffle.SearchOptions, out io.Writer) error {
 	w, err := trec.NewRunWriter(out, r.tag)
 	if err != nil {
@@ -130,7 +130,7 @@ func (r *runCommand) write(ctx context.Context, e *riffle.Engine, topics []trec.
 			a.err = w.Write(t.ID, a.hits)
 		}
 		if a.err != nil {
-			cancel() // the answers still to come are errors, quickly made
+			cancel() // the remaining answers become errors, quickly
 			return a.err
 		}
 	}

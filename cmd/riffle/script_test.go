@@ -20,7 +20,7 @@ func commandLine(stdin string, args ...string) (code int, stdout, stderr string)
 	return code, out.String(), errw.String()
 }
 
-// unsteady is what differs from run to run, or with every change of a format.
+// unsteady matches output that differs from run to run, or with every change of a format.
 var unsteady = []struct {
 	pattern *regexp.Regexp
 	with    string
@@ -43,7 +43,7 @@ var unsteady = []struct {
 //	----
 //	standard output, then standard error behind "! ", then the exit code if not 0
 //
-// With "stdin=FILE" the command reads that file. CURSOR stands for the last cursor that was printed.
+// With "stdin=FILE" the command reads that file. CURSOR stands for the last printed cursor.
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		dir, cursor := t.TempDir(), ""
@@ -65,7 +65,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// aCursor is a cursor in what a command prints.
+// aCursor matches a cursor in a command's output.
 var aCursor = regexp.MustCompile(`(--after |"next":")([A-Za-z0-9_-]{40,})`)
 
 func runLine(t *testing.T, dir string, cursor *string, d *datadriven.TestData) string {

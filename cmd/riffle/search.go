@@ -66,7 +66,7 @@ func newSearch() *cobra.Command {
 	return c
 }
 
-// query is what the flags and the words ask.
+// query returns the query of the flags and words.
 func (s *searchCommand) query(text string) (riffle.Query, error) {
 	q := s.match(text)
 	if len(s.filters) == 0 {
@@ -126,7 +126,7 @@ func (s *searchCommand) run(c *cobra.Command, text string) (err error) {
 	return s.print(c, newSnippets(e.Schema(), s.fieldNames(), text), res, why)
 }
 
-// explanations derives the scores of all hits; nil unless asked for.
+// explanations derives the scores of all hits; nil unless requested.
 func (s *searchCommand) explanations(ctx context.Context, e *riffle.Engine, q riffle.Query, res *riffle.Result, o *riffle.SearchOptions) ([]*riffle.Explanation, error) {
 	if !s.explain {
 		return nil, nil
@@ -174,7 +174,7 @@ func (s *searchCommand) print(c *cobra.Command, sn *snippets, res *riffle.Result
 	return nil
 }
 
-// next is the cursor of the page behind a full one.
+// next returns the cursor after a full page.
 func (s *searchCommand) next(res *riffle.Result) string {
 	if n := len(res.Hits); n == s.k {
 		return res.Hits[n-1].Cursor.String()

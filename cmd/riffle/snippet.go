@@ -12,10 +12,10 @@ import (
 // snippetBytes is about how much of a text is shown: two lines of a terminal.
 const snippetBytes = 160
 
-// snippets picks, from the stored text of a hit, the part that has most of the
-// query's words. It analyses the text again, as indexing did.
+// snippets picks, from the stored text of a hit, the part that has most of the query's words. It
+// analyses the text again, as indexing did.
 type snippets struct {
-	fields   []string // whose text is shown: the field searched, or those it is a copy of
+	fields   []string // fields with the shown text: the searched field, or the sources of its copy
 	analyzer analysis.Analyzer
 	words    map[string]bool
 }
@@ -29,7 +29,7 @@ func newSnippets(schema *riffle.Schema, fields []string, query string) *snippets
 			s.fields = append(s.fields, field)
 		}
 	}
-	f := schema.Fields[fields[0]] // one analyzer will do for a snippet
+	f := schema.Fields[fields[0]] // one analyzer is enough for a snippet
 	name := "standard"
 	for _, n := range []string{f.Analyzer, schema.Analyzer} {
 		if n != "" {
@@ -39,7 +39,7 @@ func newSnippets(schema *riffle.Schema, fields []string, query string) *snippets
 	}
 	a, err := analysis.Lookup(name)
 	if err != nil {
-		return s // the engine knew it a moment ago; a snippet is not worth an error
+		return s // the engine knew the analyzer when it searched; a snippet is not worth an error
 	}
 	s.analyzer = a
 	analysis.AnalyzeString(a, query, func(batch []analysis.Token) {
@@ -50,8 +50,7 @@ func newSnippets(schema *riffle.Schema, fields []string, query string) *snippets
 	return s
 }
 
-// best returns the best part of a hit's stored text on one line; empty when no
-// text is stored.
+// best returns the best part of a hit's stored text on one line; empty if no text is stored.
 func (s *snippets) best(fields map[string]any) string {
 	var best string
 	most := -1
@@ -68,7 +67,7 @@ func (s *snippets) best(fields map[string]any) string {
 	return best
 }
 
-// texts are the strings of a stored field, which has one value or several.
+// texts returns the strings of a stored field, which has one value or several.
 func texts(value any) []string {
 	switch v := value.(type) {
 	case string:
@@ -85,14 +84,14 @@ func texts(value any) []string {
 	return nil
 }
 
-// A place is a query word in a text.
+// A place is the position of a query word in a text.
 type place struct {
 	start, end int
 	word       string
 }
 
-// window returns where the part of the text begins that has most different words of
-// the query, the earliest such part, and how many these are.
+// window returns the start of the earliest part of the text that has most different words of the
+// query, and the number of these words.
 func (s *snippets) window(text string) (start, most int) {
 	if s.analyzer == nil {
 		return 0, 0
@@ -122,7 +121,7 @@ func (s *snippets) window(text string) (start, most int) {
 	return start, most
 }
 
-// cut returns about snippetBytes of a text from some words before start.
+// cut returns about snippetBytes of a text, from some words before start.
 func cut(text string, start int) string {
 	from := max(0, start-snippetBytes/8)
 	if from > 0 {
@@ -139,8 +138,7 @@ func cut(text string, start int) string {
 	return out
 }
 
-// oneLine returns the text on one line, at most about so many bytes of it, cut
-// between words where it can be.
+// oneLine returns the text on one line, with a maximum of bytes, cut between words where possible.
 func oneLine(text string, most int) string {
 	short := len(text) > most
 	if short {
@@ -152,7 +150,7 @@ func oneLine(text string, most int) string {
 		}
 		text = text[:most]
 	}
-	// Control characters go too: they would upset a terminal.
+	// Control characters are removed too, because they would garble a terminal.
 	words := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
 	text = strings.Join(words, " ")
 	if short {

@@ -77,8 +77,8 @@ func printParts(out io.Writer, s *riffle.Sizes) error {
 	return w.Flush()
 }
 
-// An inventory is riffle.Stats as this command shows it: what is in the directory,
-// without the caches of this process.
+// An inventory is riffle.Stats as this command shows it: the contents of the directory, without the
+// caches of this process.
 type inventory struct {
 	Docs       uint64          `json:"docs"`
 	Deleted    uint64          `json:"deleted"`
@@ -99,7 +99,7 @@ type segmentLine struct {
 	Deleted uint64 `json:"deleted"`
 	Bytes   int64  `json:"bytes"`
 	Order   string `json:"order"`
-	Memory  bool   `json:"memory,omitempty"` // read back from the log, not written out yet
+	Memory  bool   `json:"memory,omitempty"` // read back from the log, not yet written out
 	Format  int    `json:"format,omitempty"`
 	Writer  string `json:"writer,omitempty"` // release of riffle
 }

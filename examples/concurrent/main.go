@@ -1,6 +1,6 @@
-// Concurrent searches an index from several goroutines while others change it. It
-// moves coins between accounts, two at a time in one batch, so their sum never
-// changes; every reader checks the sum on snapshots and finds it right each time.
+// Concurrent searches an index from several goroutines while others change it. It moves coins
+// between accounts, two at a time in one batch, so their sum never changes. Every reader checks the
+// sum on snapshots and finds it right each time.
 //
 //	go run ./examples/concurrent
 package main
@@ -41,7 +41,7 @@ func main() {
 func run(ctx context.Context, dir string, w io.Writer) error {
 	e, err := riffle.Open(dir, &riffle.Options{
 		Durability:  riffle.SyncNone,
-		MemoryBytes: 64 << 10, // tiny, so that segments are sealed and merged meanwhile
+		MemoryBytes: 64 << 10, // tiny, to cause seals and merges meanwhile
 	})
 	if err != nil {
 		return err
@@ -98,11 +98,11 @@ type bank struct {
 	e     *riffle.Engine
 	mu    sync.Mutex   // makes a read and the write that follows from it one step
 	looks atomic.Int64 // audits so far
-	errs  chan error   // has room for one of each goroutine
+	errs  chan error   // has room for one error of each goroutine
 }
 
-// write moves coins. The mutex is the application's own: riffle orders batches,
-// but knows nothing of what a batch was computed from.
+// write moves coins. The mutex belongs to the application: riffle orders batches, but does not know
+// from what a batch was computed.
 func (b *bank) write(ctx context.Context) {
 	for range moves {
 		from := rand.IntN(accounts)

@@ -1,6 +1,6 @@
-// Incremental keeps a small index of notes up to date while it searches it:
-// documents are added, replaced and deleted, each change is visible to the next
-// search, and a snapshot goes on seeing the index as it was.
+// Incremental keeps a small index of notes up to date while it searches it. Documents are added,
+// replaced and deleted, and each change is visible to the next search. A snapshot continues to see
+// the index as it was.
 //
 //	go run ./examples/incremental
 package main
@@ -33,7 +33,7 @@ func run(ctx context.Context, dir string, w io.Writer) error {
 	}
 	defer e.Close()
 
-	// A batch happens as a whole: searches see all of it or nothing.
+	// A batch is applied as a whole: searches see all of it or nothing.
 	var b riffle.Batch
 	b.Put("milk", map[string]any{"text": "Buy milk and bread", "done": false})
 	b.Put("call", map[string]any{"text": "Call the dentist about Monday", "done": false})
@@ -45,15 +45,15 @@ func run(ctx context.Context, dir string, w io.Writer) error {
 		return err
 	}
 
-	// A snapshot is the index at this moment, whatever comes later.
+	// A snapshot is the index at this moment, whatever changes later.
 	before, err := e.Snapshot()
 	if err != nil {
 		return err
 	}
 	defer before.Close()
 
-	// Putting an id again replaces its document. There is no partial update: read
-	// the stored fields, change them, put them back.
+	// Putting an id again replaces its document. There is no partial update: read the stored
+	// fields, change them, put them back.
 	note, err := e.Get(ctx, "call")
 	if err != nil {
 		return err
@@ -79,8 +79,8 @@ func run(ctx context.Context, dir string, w io.Writer) error {
 		return err
 	}
 
-	// Replaced and deleted documents keep their space until a merge. Merges run by
-	// themselves; Compact does all there is to do at once.
+	// Replaced and deleted documents keep their space until a merge. Merges run in the background;
+	// Compact does all pending ones at once.
 	st, err := e.Stats()
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func run(ctx context.Context, dir string, w io.Writer) error {
 	return nil
 }
 
-// A searcher is an Engine, which searches the index as it is now, or a Snapshot.
+// A searcher is an Engine, which searches the current index, or a Snapshot.
 type searcher interface {
 	Search(context.Context, riffle.Query, *riffle.SearchOptions) (*riffle.Result, error)
 }

@@ -14,10 +14,10 @@ import (
 	"strings"
 )
 
-// A declaration is one document: a function, a method, a type, a group of
-// constants or variables, or what a package says of itself.
+// A declaration is one document: a function, a method, a type, a group of constants or variables,
+// or the documentation of a package.
 type declaration struct {
-	ID      string  `riffle:"-"`                   // such as net/http.Server.Serve
+	ID      string  `riffle:"-"`                   // for example net/http.Server.Serve
 	Name    string  `riffle:"name,analyzer=go"`    // Server.Serve
 	Package string  `riffle:"package,analyzer=go"` // net/http
 	Kind    string  `riffle:"kind,keyword"`        // package, func, method, type, const or var
@@ -28,7 +28,7 @@ type declaration struct {
 	Rank    float64 `riffle:"rank,nostore"`
 }
 
-// maxSource is where the source of one declaration is cut: longer ones are tables.
+// maxSource is the maximum source text of one declaration: longer ones are tables.
 const maxSource = 16 << 10
 
 // packageDirs lists the folders of the standard library, without commands,
@@ -151,15 +151,15 @@ func (r *reader) add(kind, name string, doc *ast.CommentGroup, node ast.Node) {
 		d.ID += "." + first
 		d.Source = cut(r.text[pos.Offset:r.fset.Position(node.End()).Offset])
 	}
-	if r.seen[d.ID] { // one of several init functions, say
+	if r.seen[d.ID] { // for example, one of several init functions
 		d.ID = fmt.Sprintf("%s (%s:%d)", d.ID, path.Base(r.file), d.Line)
 	}
 	r.seen[d.ID] = true
 	r.out = append(r.out, d)
 }
 
-// rank says how likely a declaration is what somebody looks for, before any query
-// is known: what programs can import ranks above what they cannot.
+// rank says how likely a declaration is what a user looks for, before any query is known:
+// declarations that programs can import rank above those that they cannot.
 func (r *reader) rank(kind, name string) float64 {
 	internal := strings.HasPrefix(r.pkg, "internal") || strings.Contains(r.pkg, "/internal")
 	exported := kind == "package"

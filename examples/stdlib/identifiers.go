@@ -7,13 +7,13 @@ import (
 	"github.com/riffle-search/riffle/analysis"
 )
 
-// goAnalyzer is for Go source and names. An identifier becomes a term, and so do
-// the words it is made of: ServeHTTP gives servehttp, serve and http. All are
-// stemmed, so that "cancel" also finds canceled and Cancels.
+// goAnalyzer is for Go source and names. An identifier becomes a term, and so do its words:
+// ServeHTTP gives servehttp, serve and http. All are stemmed, so that "cancel" also finds canceled
+// and Cancels.
 var goAnalyzer = analysis.New("go", identifiers{}, analysis.Lowercase{}, analysis.Porter{})
 
-// identifiers is a Tokenizer: runs of letters, digits and underscores, whole (less
-// leading underscores) and by their words. The whole has the position of its first word.
+// identifiers is a Tokenizer for runs of letters, digits and underscores. It emits each run whole
+// (without leading underscores) and by its words. The whole has the position of its first word.
 type identifiers struct{}
 
 // Tokenize implements analysis.Tokenizer.
@@ -40,8 +40,8 @@ func (identifiers) Tokenize(text []byte, b *analysis.Batch) {
 
 func isIdent(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// addIdentifier adds text[start:end] and its words and returns the position after
-// them. Tokens go in by ascending start, and by ascending end where starts are equal.
+// addIdentifier adds text[start:end] and its words and returns the position after them. Tokens are
+// added by ascending start, and by ascending end if starts are equal.
 func addIdentifier(text []byte, start, end, position int, b *analysis.Batch) int {
 	first := true
 	for at := start; at < end; {
@@ -61,10 +61,9 @@ func addIdentifier(text []byte, start, end, position int, b *analysis.Batch) int
 	return position + 1
 }
 
-// nextWord returns the first word of an identifier at or behind a place: up to an
-// underscore, up to a capital behind a small letter or digit (with|Cancel,
-// sha256|Sum), or up to the last of several capitals when a small letter follows
-// (HTTP|Server). from == to means that there is none.
+// nextWord returns the first word of an identifier at or after an offset. It ends at an underscore,
+// at a capital after a small letter or digit (with|Cancel, sha256|Sum), or at the last of several
+// capitals if a small letter follows (HTTP|Server). from == to means that there is none.
 func nextWord(text []byte, at int) (from, to int) {
 	for at < len(text) && text[at] == '_' {
 		at++

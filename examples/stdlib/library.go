@@ -18,12 +18,11 @@ import (
 // A library is an open index of the standard library.
 type library struct{ e *riffle.Engine }
 
-// about is the id of the document that says which Go version the index is of. It
-// is deleted before a build and written at its end, so it is there just when the
-// index is complete.
+// about is the id of the document that names the Go version of the index. It is deleted before a
+// build and written at its end, so it exists exactly when the index is complete.
 const about = "about this index"
 
-// open opens an index; errors match os.ErrNotExist when there is none to read.
+// open opens an index; errors match os.ErrNotExist if there is none to read.
 func open(dir string, readOnly bool) (*library, error) {
 	schema, err := riffle.SchemaOf(declaration{})
 	if err != nil {
@@ -34,7 +33,7 @@ func open(dir string, readOnly bool) (*library, error) {
 		Schema:     schema,
 		Analyzers:  map[string]analysis.Analyzer{"go": goAnalyzer},
 		Rank:       riffle.Rank{Field: "rank", Alpha: 0.15},
-		Durability: riffle.SyncNone, // a build that a power cut ends can be made again
+		Durability: riffle.SyncNone, // a build that a power cut interrupts can be repeated
 		ReadOnly:   readOnly,
 	})
 	if err != nil {
@@ -45,7 +44,7 @@ func open(dir string, readOnly bool) (*library, error) {
 
 func (l *library) close() error { return l.e.Close() }
 
-// version returns the Go version of a complete index, else "".
+// version returns the Go version of a complete index, or else "".
 func (l *library) version(ctx context.Context) string {
 	fields, err := l.e.Get(ctx, about)
 	if err != nil {
@@ -55,7 +54,7 @@ func (l *library) version(ctx context.Context) string {
 	return v
 }
 
-// madeFrom is version for people.
+// madeFrom describes the version for people.
 func (l *library) madeFrom(ctx context.Context) string {
 	if v := l.version(ctx); v != "" {
 		return v
@@ -63,9 +62,8 @@ func (l *library) madeFrom(ctx context.Context) string {
 	return "an indexing that did not end"
 }
 
-// makeIndex brings an index up to date with a Go installation and returns how many
-// documents it has. Documents that are there already are replaced; those that are
-// of an older version alone are deleted.
+// makeIndex brings an index up to date with a Go installation and returns its number of documents.
+// It replaces documents that exist already, and deletes those that only the older version has.
 func makeIndex(ctx context.Context, dir, root, version string) (n int, err error) {
 	l, err := open(dir, false)
 	if err != nil {
@@ -166,9 +164,8 @@ func readLibrary(ctx context.Context, src string, add func([]declaration) error)
 	return context.Cause(ctx)
 }
 
-// query looks for the words in all fields at once. A word in the name of a
-// declaration says more than one in its documentation, and that more than one
-// somewhere in its source.
+// query looks for the words in all fields at once. A word in the name of a declaration counts more
+// than one in its documentation, which counts more than one elsewhere in its source.
 func query(words string) riffle.Query {
 	field := func(name string, boost float64) riffle.Query {
 		return riffle.Boost{Query: riffle.Match{Field: name, Text: words}, By: boost}

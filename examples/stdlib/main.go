@@ -1,20 +1,19 @@
-// Stdlib searches the documentation and source of the Go standard library that
-// lies in every Go installation:
+// Stdlib searches the documentation and source of the Go standard library that is part of every Go
+// installation:
 //
 //	go run ./examples/stdlib "context cancel goroutine"
 //
-// The first call indexes GOROOT/src, every declaration a document of its own, and
-// takes a few seconds; later calls use the index that is there, until the Go
-// version changes. A hit names package, declaration, file and line, and shows
-// where the words are.
+// The first call indexes GOROOT/src, every declaration as a document of its own, and takes a few
+// seconds. Later calls use the same index until the Go version changes. A hit names package,
+// declaration, file and line, and shows where the words are.
 //
 // What it demonstrates, by file:
 //
 //	main.go          opening an index, and rebuilding it when it is out of date
 //	goroot.go        finding the Go installation
 //	declarations.go  documents as tagged structs, with a static rank
-//	identifiers.go   an analyzer of one's own: WithCancel is also "with" and "cancel"
-//	library.go       batches, a schema read off a struct, a query over weighted fields
+//	identifiers.go   a custom analyzer: WithCancel is also "with" and "cancel"
+//	library.go       batches, a schema derived from a struct, a query over weighted fields
 //	snippet.go       the byte offsets of tokens, used for highlighting
 package main
 
@@ -79,7 +78,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, colour bo
 	return lib.print(ctx, stdout, query, *k, colour)
 }
 
-// openLibrary opens an up-to-date index, after making it if need be.
+// openLibrary opens an up-to-date index, and builds it first if needed.
 func openLibrary(ctx context.Context, dir, goroot string, log io.Writer) (*library, error) {
 	root, version, err := findGo(ctx, goroot)
 	if err != nil {

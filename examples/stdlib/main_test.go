@@ -58,12 +58,12 @@ func TestStdlib(t *testing.T) {
 	}
 }
 
-// hits is the output without its last line, which has a duration.
+// hits returns the output without its last line, which has a duration.
 func hits(out string) string {
 	return out[:strings.LastIndex(strings.TrimSpace(out), "\n")]
 }
 
-// writeGo lays out a Go installation of one package.
+// writeGo writes a Go installation of one package.
 func writeGo(t *testing.T, version, source string) string {
 	t.Helper()
 	root := t.TempDir()

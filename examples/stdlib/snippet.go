@@ -21,7 +21,7 @@ func (s style) match(text string) string { return s.underlined + text + s.off }
 // snippetLines is how many lines of a text are shown.
 const snippetLines = 3
 
-// snippets cuts the telling lines out of texts.
+// snippets extracts the most relevant lines of texts.
 type snippets struct {
 	style    style
 	doc, src map[string]bool // the query's terms, as each field's analyzer makes them
@@ -38,9 +38,8 @@ func newSnippets(query string, st style) *snippets {
 	return &snippets{style: st, doc: terms(analysis.English()), src: terms(goAnalyzer)}
 }
 
-// of returns the lines with the most different words of the query: of the
-// documentation if any is there, else of the source. Without any word it returns
-// the beginning.
+// of returns the lines with the most different words of the query: of the documentation if it has
+// any of them, otherwise of the source. Without any word it returns the beginning.
 func (s *snippets) of(doc, source string) []string {
 	lines, found := s.best(doc, analysis.English(), s.doc)
 	if found == 0 {
@@ -51,7 +50,7 @@ func (s *snippets) of(doc, source string) []string {
 	return lines
 }
 
-// A line is a line of a text, and what the query has in it.
+// A line is a line of a text, with the query's words in it.
 type line struct {
 	text  string
 	spans [][2]int // of matching tokens, in bytes of text, none touching, ascending

@@ -1,15 +1,16 @@
-// Package collection holds posting lists and queries in memory, ready to be given to any executor: what is
-// needed to measure executors side by side, without an engine around them.
+// Package collection holds posting lists and queries in memory, ready for any executor. It serves
+// to compare executors without an engine around them.
 //
-// A Collection is one segment. Generated ones come from package gov2, others from text (FromText), and each can be
-// written to a file and read again (Write, Read), for machines that have neither the text nor the time:
+// A Collection is one segment. Generated ones come from package gov2, others from text (FromText).
+// Each can be written to a file and read again (Write, Read), for machines without the text or the
+// time to index it:
 //
 //	c, err := collection.FromText("gutenberg-a", []string{"gutenberg-a.jsonl.zst"}, topics, 0)
 //	plan := c.Plan(7, blockmax.Or, 10)             // query 7
 //	top, err := cpuexec.Executor{}.TopK(ctx, plan)
 //
-// Only lists that queries ask for are there. Measure says what a collection is like (Statistics), by the same
-// program for text and for what is to resemble it.
+// It has only the lists that queries need. Measure describes a collection (Statistics), in the same
+// way for text and for generated collections that should resemble it.
 package collection
 
 import (
@@ -25,10 +26,11 @@ import (
 // A Plan is a query over lists of package postings.
 type Plan = blockmax.Plan
 
-// A Term is one posting list and what is needed to score it.
+// A Term is one posting list with the data needed to score it.
 type Term = blockmax.Term
 
-// A Collection is documents 0 to Docs-1, of which only length codes and the postings of some terms are known.
+// A Collection is documents 0 to Docs-1, of which only length codes and the postings of some terms
+// are known.
 type Collection struct {
 	Name    string
 	Docs    uint32
@@ -38,7 +40,7 @@ type Collection struct {
 	Queries [][]int // lists of each query: at least one, none twice
 }
 
-// New completes the terms of lists: length codes, similarity (BM25 as Lucene has it), bounds, keys.
+// New completes the terms of lists: length codes, similarity (BM25 as in Lucene), bounds, keys.
 func New(name string, norms []uint8, average float64, lists []*postings.List, queries [][]int) *Collection {
 	c := &Collection{Name: name, Docs: uint32(len(norms)), Average: average, Norms: norms, Queries: queries}
 	table := blockmax.NewTable(blockmax.DefaultBM25, blockmax.RoundAvg(average))
@@ -51,12 +53,12 @@ func New(name string, norms []uint8, average float64, lists []*postings.List, qu
 	return c
 }
 
-// Plan is query q.
+// Plan returns the plan of query q.
 func (c *Collection) Plan(q int, mode blockmax.Mode, k int) *Plan {
 	return c.PlanOf(c.Queries[q], mode, k)
 }
 
-// PlanOf is a query for the lists of those numbers.
+// PlanOf returns the plan of a query with the lists of those numbers.
 func (c *Collection) PlanOf(lists []int, mode blockmax.Mode, k int) *Plan {
 	s := blockmax.Segment{Docs: c.Docs, Terms: make([]Term, len(lists))}
 	weights := make([]float64, len(lists))
@@ -69,7 +71,7 @@ func (c *Collection) PlanOf(lists []int, mode blockmax.Mode, k int) *Plan {
 	return p
 }
 
-// Plans are all queries.
+// Plans returns the plans of all queries.
 func (c *Collection) Plans(mode blockmax.Mode, k int) []*Plan {
 	plans := make([]*Plan, len(c.Queries))
 	for q := range plans {
@@ -78,7 +80,7 @@ func (c *Collection) Plans(mode blockmax.Mode, k int) []*Plan {
 	return plans
 }
 
-// Postings is how many postings the lists of query q have.
+// Postings returns how many postings the lists of query q have.
 func (c *Collection) Postings(q int) (n int64) {
 	for _, l := range c.Queries[q] {
 		n += int64(c.Lists[l].List.Count)
@@ -86,14 +88,15 @@ func (c *Collection) Postings(q int) (n int64) {
 	return n
 }
 
-// PayloadBytes is how many bytes the blocks of list l take, which is what has to be copied to a device.
+// PayloadBytes returns how many bytes the blocks of list l take, which is what must be copied to a
+// device.
 func (c *Collection) PayloadBytes(l int) int64 {
 	list := c.Lists[l].List
 	b := list.Blocks() - 1
 	return postings.RowBytes * int64(int(list.Off[b])+list.Enc[b].Rows(list.BlockLen(b)))
 }
 
-// InParallel calls do with 0 to n-1, on so many goroutines; 0 stands for a goroutine a core.
+// InParallel calls do with 0 to n-1, on a number of goroutines; 0 stands for one a core.
 func InParallel(n, goroutines int, do func(i int)) {
 	if goroutines == 0 {
 		goroutines = runtime.GOMAXPROCS(0)

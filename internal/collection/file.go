@@ -10,7 +10,8 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// A stored collection is what a file has: lists in their stored form, by the codec interpolative.
+// stored is the form of a collection in a file: lists in their stored form, by the codec
+// interpolative.
 type stored struct {
 	Version int
 	Name    string
@@ -20,7 +21,7 @@ type stored struct {
 	Queries [][]int
 }
 
-// fileVersion is that of stored, and of the form of lists.
+// fileVersion is the version of stored, and of the form of lists.
 const fileVersion = 1
 
 // Write writes a collection to a file, in some 7 bits a posting.
@@ -44,7 +45,7 @@ func (c *Collection) Write(path string) (err error) {
 	return w.Flush()
 }
 
-// encode makes the stored form of list i.
+// encode returns the stored form of list i.
 func (c *Collection) encode(i int) (postings.Encoded, error) {
 	again, err := c.rebuild(i, postings.Interpolative)
 	if err != nil {
@@ -69,7 +70,7 @@ func (c *Collection) Recode(codec postings.Kind) (*Collection, error) {
 	return New(c.Name+"/"+codec.String(), c.Norms, c.Average, lists, c.Queries), nil
 }
 
-// rebuild is a builder with the postings of list i.
+// rebuild returns a builder with the postings of list i.
 func (c *Collection) rebuild(i int, codec postings.Kind) (*postings.Builder, error) {
 	b := &postings.Builder{Codec: codec}
 	var cursor postings.Cursor
@@ -80,13 +81,13 @@ func (c *Collection) rebuild(i int, codec postings.Kind) (*postings.Builder, err
 	return b, cursor.Err()
 }
 
-// A loader has the parts of a list in memory.
+// A loader holds the parts of a list in memory.
 type loader struct{ postings.Encoded }
 
 func (l loader) Directory(part int) ([]byte, error) { return l.Encoded.Directory[part], nil }
 func (l loader) Chunk(chunk int) ([]byte, error)    { return l.Chunks[chunk], nil }
 
-// Read reads a file of Write.
+// Read reads a file that Write wrote.
 func Read(path string) (*Collection, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -109,7 +110,7 @@ func Read(path string) (*Collection, error) {
 	return New(s.Name, s.Norms, s.Average, lists, s.Queries), nil
 }
 
-// open opens a list and has all of it loaded.
+// open opens a list and loads all of it.
 func open(e postings.Encoded) (*postings.List, error) {
 	l, err := postings.Open(e.Entry, loader{e})
 	for b := 0; err == nil && b < l.Blocks(); b += postings.ExtentBlocks {

@@ -6,7 +6,7 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// Statistics say what a collection is like.
+// Statistics describe a collection.
 type Statistics struct {
 	Docs     int
 	Average  float64 // length of a document
@@ -19,7 +19,8 @@ type Statistics struct {
 	Classes []Class // lists by length, ascending, without those of fewer than 16 postings
 }
 
-// A Class is the lists that between 2^Log2 and twice that of all documents are in. Means are over postings.
+// A Class is the lists with a share of all documents from 2^Log2 to twice that. Means are over
+// postings.
 type Class struct {
 	Log2        int
 	Lists       int
@@ -31,10 +32,10 @@ type Class struct {
 	BitsPosting float64 // of the blocks' payload
 }
 
-// leastPostings is how long a list must be for a class.
+// leastPostings is the minimum length of a list in a class.
 const leastPostings = 16
 
-// Measure looks through all lists.
+// Measure computes the statistics of all lists.
 func (c *Collection) Measure() (*Statistics, error) {
 	s := &Statistics{Docs: int(c.Docs), Average: c.Average, Lists: len(c.Lists), Queries: len(c.Queries)}
 	for q, lists := range c.Queries {
@@ -68,7 +69,7 @@ func (c *Collection) Measure() (*Statistics, error) {
 	return s, nil
 }
 
-// class is list i as a class of its own, with sums in place of means.
+// class returns list i as a class of its own, with sums in place of means.
 func (c *Collection) class(i int) (k Class, err error) {
 	l := c.Lists[i].List
 	share := float64(l.Count) / float64(c.Docs)
@@ -113,7 +114,7 @@ func (k *Class) divide() {
 	}
 }
 
-// evenGap is the mean log2 of a geometrically distributed gap.
+// evenGap returns the mean log2 of a geometrically distributed gap.
 func evenGap(p float64) float64 {
 	if p < 1./256 { // that of an exponential distribution: the logarithm of its mean less Euler's constant
 		return -math.Log2(p) - 0.5772156649/math.Ln2
@@ -126,8 +127,8 @@ func evenGap(p float64) float64 {
 	return mean
 }
 
-// Lifts says for neighbouring words of queries in how many times more documents they are together than they would be
-// by chance, for pairs that would be in at least three.
+// Lifts compares neighboring words of queries: for each pair, in how many times more documents they
+// occur together than by chance. It covers pairs that would occur together in at least three.
 func (c *Collection) Lifts() (lifts []float64) {
 	for _, q := range c.Queries {
 		for i := 1; i < len(q); i++ {

@@ -15,9 +15,9 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// FromText makes a collection of the field "text" of JSON lines, by the analyzer standard, and of the queries of a
-// topics file. At most limit documents are taken; 0 means all. Words that no document has are left out of the
-// queries, and queries of no other words too.
+// FromText makes a collection of the field "text" of JSON lines, with the standard analyzer, and of
+// the queries of a topics file. It uses at most limit documents; 0 means all. It drops words that
+// no document has from the queries, and queries without other words.
 func FromText(name string, files []string, topics string, limit int) (*Collection, error) {
 	queries, words, err := readQueries(topics)
 	if err != nil {
@@ -35,7 +35,8 @@ func FromText(name string, files []string, topics string, limit int) (*Collectio
 	return in.collection(name, queries), nil
 }
 
-// readQueries numbers the words of queries, which are given as such numbers, none twice in a query.
+// readQueries numbers the words of queries and returns queries as these numbers, none twice in a
+// query.
 func readQueries(topics string) (queries [][]int, words map[string]int, err error) {
 	f, err := os.Open(topics)
 	if err != nil {
@@ -61,7 +62,7 @@ func readQueries(topics string) (queries [][]int, words map[string]int, err erro
 	return queries, words, err
 }
 
-// An inverter makes lists of texts.
+// An inverter makes lists from texts.
 type inverter struct {
 	words  map[string]int
 	lists  []postings.Builder
@@ -70,8 +71,8 @@ type inverter struct {
 	limit  int
 
 	doc     uint32
-	counts  []uint32 // of each word in the document at hand
-	present []int    // words that it has
+	counts  []uint32 // of each word in the current document
+	present []int    // its words
 }
 
 func (in *inverter) read(file string) error {
@@ -120,7 +121,7 @@ func (in *inverter) add(text string) {
 	in.doc++
 }
 
-// collection numbers the lists that are not empty anew.
+// collection renumbers the lists that are not empty.
 func (in *inverter) collection(name string, queries [][]int) *Collection {
 	var lists []*postings.List
 	number := make([]int, len(in.lists))

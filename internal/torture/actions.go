@@ -24,7 +24,7 @@ func (w *world) apply(rng random, n int, deletions float64) error {
 	return nil
 }
 
-// badCalls are refused, and nothing of them happens.
+// badCalls are refused without any effect.
 func (w *world) badCalls(rng random) error {
 	before := w.now
 	return w.both(func(s *side) error {
@@ -59,7 +59,7 @@ func (w *world) badCalls(rng random) error {
 // everything.
 func (w *world) cancelled(rng random) error {
 	if len(w.now) < 20 {
-		return nil // a search of next to nothing is over before it looks at its context
+		return nil // a search that finds next to nothing ends before it checks its context
 	}
 	b, next := w.change(rng, 5, 0.3)
 	ended, cancel := context.WithCancel(background)
@@ -98,7 +98,7 @@ func (w *world) cancelled(rng random) error {
 			}
 			return nil
 		} else if errors.Is(err, riffle.ErrPending) {
-			return s.apply(b, w.now) // the batch takes its course, before this one
+			return s.apply(b, w.now) // the cancelled batch is applied before this one
 		} else if !errors.Is(err, context.DeadlineExceeded) {
 			return err
 		}
@@ -116,7 +116,7 @@ func (w *world) cancelled(rng random) error {
 	return err
 }
 
-// searchWhileApplying searches while a batch is applied: it is there wholly, or not at all.
+// searchWhileApplying searches while a batch is applied: all of it is visible, or nothing.
 func (w *world) searchWhileApplying(rng random) error {
 	b, next := w.change(rng, 10, 0.2)
 	left := int64(1000 + w.at)
@@ -186,7 +186,7 @@ func (w *world) search(rng random) error {
 	})
 }
 
-// pages pages through an answer, which must give all of it once.
+// pages pages through an answer; together the pages must give all of it once.
 func (w *world) pages(rng random) error {
 	q, k := rng.query(1), 1+rng.IntN(12)
 	return w.show(func(s *side, snap *riffle.Snapshot) error {
@@ -211,7 +211,7 @@ func (w *world) pages(rng random) error {
 		}
 		for _, hits := range [...][]riffle.Hit{pages, whole.Hits} {
 			for i := range hits {
-				hits[i].Cursor = riffle.Cursor{} // a place on other pages
+				hits[i].Cursor = riffle.Cursor{} // differs between pages
 			}
 		}
 		if len(pages) != len(whole.Hits) || len(pages) > 0 && !reflect.DeepEqual(pages, whole.Hits) {
@@ -221,7 +221,7 @@ func (w *world) pages(rng random) error {
 	})
 }
 
-// explain derives the scores of hits, and looks for what is no hit.
+// explain derives the scores of hits, and of documents that are not hits.
 func (w *world) explain(rng random) error {
 	q, id := rng.query(2), rng.id(150)
 	return w.show(func(s *side, snap *riffle.Snapshot) error {
@@ -263,7 +263,7 @@ func (w *world) get(rng random) error {
 	})
 }
 
-// walk looks at all documents, and at ids from anywhere on.
+// walk visits all documents, and ids from random starts on.
 func (w *world) walk(rng random) error {
 	from := rng.id(150)
 	return w.show(func(s *side, snap *riffle.Snapshot) error {
@@ -330,8 +330,7 @@ func (w *world) letGo(rng random) error {
 	return nil
 }
 
-// compact leaves segments without deleted documents, so that scores must be the same on
-// both sides.
+// compact leaves segments without deleted documents, so that scores must be the same on both sides.
 func (w *world) compact(rng random) error {
 	err := w.both(func(s *side) error {
 		if err := s.durably(s.e.Compact(background)); err != nil {
@@ -370,7 +369,7 @@ func (w *world) compact(rng random) error {
 	return nil
 }
 
-// figures compares figures with what they count.
+// figures compares statistics with what they count.
 func (w *world) figures(random) error {
 	return w.both(func(s *side) error {
 		st, err := s.e.Stats()
@@ -380,7 +379,7 @@ func (w *world) figures(random) error {
 		if n, err := s.e.Len(); err != nil || int(st.Docs) != len(w.now) || n != len(w.now) {
 			return wrongf("%d documents, want %d", st.Docs, len(w.now))
 		}
-		// One segment fills up while another is written; the last batch may go over.
+		// One segment fills up while another is written; the last batch may exceed the limit.
 		if most := (2*s.memory+4*int64(s.largest))*11/10 + 16<<10; st.MemoryBytes > most && len(w.held) == 0 {
 			return fmt.Errorf("%d bytes of memory with a budget of %d, at most %d are allowed", st.MemoryBytes, s.memory, most)
 		}
@@ -389,8 +388,8 @@ func (w *world) figures(random) error {
 	})
 }
 
-// checkpoint copies both indexes, changes the originals, looks at the copies, and goes on
-// with one or the other.
+// checkpoint copies both indexes, changes the originals, checks the copies, and continues with one
+// or the other.
 func (w *world) checkpoint(rng random) error {
 	w.copies++
 	dir, was := fmt.Sprintf("checkpoint%d", w.copies), w.now
@@ -403,7 +402,7 @@ func (w *world) checkpoint(rng random) error {
 	return w.both(func(s *side) error { return w.lookAtCopy(s, dir, was, rng) })
 }
 
-// lookAtCopy opens another index of a side, and goes on with it, or removes it.
+// lookAtCopy opens another index of a side, and continues with it, or removes it.
 func (w *world) lookAtCopy(s *side, dir string, want model, rng random) error {
 	o := *s.options
 	o.ReadOnly = true
@@ -437,7 +436,7 @@ func (w *world) lookAtCopy(s *side, dir string, want model, rng random) error {
 	return s.apply(difference(want, w.now), want)
 }
 
-// difference is the batch that leads from one model to another.
+// difference returns the batch that leads from one model to another.
 func difference(from, to model) *riffle.Batch {
 	b := &riffle.Batch{Position: to.position()}
 	for _, id := range from.ids() {
@@ -526,7 +525,7 @@ func (w *world) readOnly(rng random) error {
 	})
 }
 
-// crash goes on with what a crash leaves of both sides, and brings them to the same state.
+// crash continues with what a crash leaves of both sides, and brings them to the same state.
 func (w *world) crash(rng random) error {
 	for _, h := range w.held {
 		h.close()

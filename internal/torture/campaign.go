@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// A campaign runs rounds of parts, each in a process of its own, until its time is over.
-// A process that dies or hangs is a failed case; another one goes on behind it.
+// A campaign runs rounds of parts, each in a process of its own, until its time is over. A process
+// that dies or hangs is a failed case; another one continues after it.
 type campaign struct {
 	seed    uint64
 	time    time.Duration
@@ -35,27 +35,27 @@ type campaign struct {
 	states []*state
 }
 
-// A state is how far the campaign is with a part.
+// A state is how far the campaign has come with a part.
 type state struct {
 	*part
 	busy   bool
-	seed   uint64 // of the round at hand
-	from   int    // case to go on with
+	seed   uint64 // of the current round
+	from   int    // the next case
 	report partReport
-	groups map[string]*failure // by what the error says, without its numbers
+	groups map[string]*failure // by the text of the error, without its numbers
 }
 
-// A partReport is what the campaign has done of one part.
+// A partReport is what the campaign has done for one part.
 type partReport struct {
 	Part     string         `json:"part"`
 	Cases    int            `json:"cases"`
-	Rounds   int            `json:"rounds"` // that were finished
+	Rounds   int            `json:"rounds"` // completed
 	Seconds  float64        `json:"seconds"`
 	Counts   map[string]int `json:"counts"`
 	Failures []*failure     `json:"failures,omitempty"`
 }
 
-// A failure is a case that failed, and others that failed alike.
+// A failure is a failed case, together with others that failed alike.
 type failure struct {
 	Seed    uint64 `json:"seed"`
 	Case    int    `json:"case"`
@@ -65,7 +65,7 @@ type failure struct {
 	Command string `json:"command"` // repeats the case
 }
 
-// childFlag makes a process one round of a campaign, which talks JSON.
+// childFlag makes a process run one round of a campaign and report in JSON.
 const childFlag = "-round"
 
 func newCampaign(parts []*part, seed uint64) *campaign {
@@ -101,7 +101,7 @@ func (c *campaign) run(ctx context.Context) bool {
 	return !slices.ContainsFunc(c.states, func(s *state) bool { return len(s.groups) > 0 })
 }
 
-// take chooses the part that had the least time and is not at work.
+// take chooses the idle part that has had the least time.
 func (c *campaign) take() *state {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -187,7 +187,7 @@ func (c *campaign) runRound(ctx context.Context, s *state, slice time.Duration) 
 	}
 }
 
-// stop makes sure that a part that cannot run at all does not run again.
+// stop keeps a part that cannot run at all from running again.
 func (c *campaign) stop(s *state) {
 	c.mu.Lock()
 	s.report.Seconds = 1 << 30
@@ -195,7 +195,7 @@ func (c *campaign) stop(s *state) {
 	time.Sleep(time.Second)
 }
 
-// fail notes a failed case, and prints it unless others have failed alike.
+// fail records a failed case, and prints it unless others have failed alike.
 func (c *campaign) fail(s *state, ev event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -221,7 +221,7 @@ func (c *campaign) fail(s *state, ev event) {
 	fmt.Fprintf(c.out, "FAILED %s: %s: %s\n    %s\n", s.name, f.Name, strings.TrimSpace(text), f.Command)
 }
 
-// A tailWriter keeps the beginning and the end of what is written to it.
+// A tailWriter keeps the beginning and the end of its input.
 type tailWriter struct {
 	mu         sync.Mutex
 	head, tail []byte

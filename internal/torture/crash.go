@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// keptPercents are how much of what was not synced a crash leaves.
+// keptPercents are the shares of unsynced data that a crash leaves.
 var keptPercents = []int{0, 50, 100}
 
 // A wreck is what a crash just before one operation leaves, and what must be found in it.
@@ -16,9 +16,8 @@ type wreck struct {
 	promised promises
 }
 
-// crashPart stops the world before each write operation of a life. What opens then is the
-// state after some batch, not before the last one that was acknowledged nor after the
-// last one begun.
+// crashPart stops the world before each write operation of a life. What opens then is the state
+// after some batch, at least the last acknowledged one and at most the last one begun.
 func crashPart(r *round) {
 	l := wholeLife(r.seed)
 	wrecks, lived := l.wrecks(r, newDisk(), func(v *living) error { return v.lead() })
@@ -33,7 +32,8 @@ func crashPart(r *round) {
 	}
 }
 
-// inspectWreck opens a wreck, as a reader and as a writer, and once more what that has mended.
+// inspectWreck opens a wreck, as a reader and as a writer, and then once more what that has
+// repaired.
 func (l *life) inspectWreck(w wreck) error {
 	for _, writing := range []bool{false, true, false} {
 		if err := l.inspect(w.disk, w.promised, writing); err != nil {
@@ -43,9 +43,9 @@ func (l *life) inspectWreck(w wreck) error {
 	return nil
 }
 
-// wrecks starts a life and sends what a crash before each of its write operations would
-// leave, as far as the round wants it. The life waits meanwhile. The function it
-// returns waits for the end of the life.
+// wrecks starts a life and sends what a crash before each of its write operations would leave, as
+// far as the round wants it. The life waits meanwhile. The returned function waits for the end of
+// the life.
 func (l *life) wrecks(r *round, d *disk, lead func(*living) error) (<-chan wreck, func() error) {
 	v := l.begin(d)
 	wrecks, over := make(chan wreck), make(chan error, 1)
@@ -59,7 +59,7 @@ func (l *life) wrecks(r *round, d *disk, lead func(*living) error) (<-chan wreck
 			if !r.wants(number) {
 				continue
 			}
-			p := v.promises() // acknowledged before the clone is made; begun is corrected after
+			p := v.promises() // acknowledged before the clone is made; begun is corrected later
 			w := wreck{number, fmt.Sprintf("crash before write %d (%v) at step %d, %d %% of unsynced data kept", n, o, v.at.Load(), percent),
 				d.crash(percent, newRandom(r.seed, number).Rand), p}
 			w.promised.most = v.promises().most
@@ -76,8 +76,8 @@ func (l *life) wrecks(r *round, d *disk, lead func(*living) error) (<-chan wreck
 	return wrecks, func() error { return <-over }
 }
 
-// caseSpan is how many numbers of cases each of several lives in a round gets, so that a
-// case can be found without running those before it.
+// caseSpan is the range of case numbers of each life in a round, so that a case can be found
+// without running those before it.
 const caseSpan = 10_000
 
 // recoverPart crashes lives, and then crashes their recovery at each of its writes.
@@ -128,12 +128,12 @@ func (l *life) again(r, sub *round, w wreck) <-chan wreck {
 	go func() {
 		defer close(wrecks)
 		defer d.setRule(nil)
-		_ = l.inspect(d, w.promised, true) // crashPart reports what goes wrong here
+		_ = l.inspect(d, w.promised, true) // crashPart reports errors of this
 	}()
 	return wrecks
 }
 
-// sample leads a life and returns so many crashes of it, spread evenly.
+// sample leads a life and returns a number of crashes of it, spread evenly.
 func (l *life) sample(seed uint64, n int) []wreck {
 	var mu sync.Mutex
 	var all []wreck
@@ -157,7 +157,7 @@ func (l *life) sample(seed uint64, n int) []wreck {
 		}
 		return verdict{}
 	})
-	_ = v.lead() // crashPart reports what goes wrong here
+	_ = v.lead() // crashPart reports errors of this
 	d.setRule(nil)
 	return all
 }

@@ -13,25 +13,24 @@ import (
 	"github.com/riffle-search/riffle"
 )
 
-// A specimen is an index that is damaged again and again: the files of one that was
-// closed, or of one whose process was killed.
+// A specimen is an index that is damaged again and again: the files of one that was closed, or of
+// one whose process was killed.
 type specimen struct {
 	*life
 	files  image
 	names  []string // those that are not empty, in order
 	state  int
 	killed bool
-	dear   uint64 // bytes that an intact one allocates when everything is asked of it
+	dear   uint64 // bytes that an intact one allocates when all of it is read
 
-	// mayLose is how many batches at the end of the log may be missing without a word. After
-	// a kill nothing tells a log that was cut from one that was never longer, nor damage to
-	// its last record, and to the mark behind it that it was durable, from a write that
-	// did not end.
+	// mayLose is how many batches at the end of the log may silently be missing. After a kill, a
+	// log that was cut cannot be told from one that was never longer. Damage to its last record,
+	// and to the mark after it that says it was durable, cannot be told from an incomplete write.
 	mayLose int
 }
 
-// newSpecimen makes an index that has a bit of everything: merged segments and fresh ones,
-// deletions, a log. The seed decides whether it is closed.
+// newSpecimen makes an index with everything: merged segments and fresh ones, deletions, a log. The
+// seed determines whether it is closed.
 func newSpecimen(seed uint64, killed bool) (*specimen, error) {
 	l := newLife(seed, 12, false, []stepKind{stepFlush, stepCompact, stepFlush, stepSchema})
 	l.still = true
@@ -88,7 +87,7 @@ func (s *specimen) size() int {
 	return n
 }
 
-// locate finds a byte of all files laid end to end.
+// locate finds a byte in the concatenation of all files.
 func (s *specimen) locate(at int) (name string, off int) {
 	for _, name = range s.names {
 		if at < len(s.files[name]) {
@@ -99,7 +98,7 @@ func (s *specimen) locate(at int) (name string, off int) {
 	panic("BUG: behind the last byte")
 }
 
-// A way is one to use a damaged index.
+// A way is one way to use a damaged index.
 type way struct {
 	name     string
 	readOnly bool
@@ -108,8 +107,8 @@ type way struct {
 
 var ways = []way{{"read-only", true, false}, {"opened", false, false}, {"compacted", false, true}}
 
-// examine opens an index and asks everything of it. It returns what it said of damage, and
-// an error if it said something wrong.
+// examine opens an index and reads everything in it. It returns the damage that the index reported,
+// and an error if an answer was wrong.
 func (s *specimen) examine(d *disk, w way) (noticed, err error) {
 	e, err := riffle.Open(indexDir, s.reading(d, w.readOnly))
 	if err != nil {
@@ -147,8 +146,8 @@ func (s *specimen) examine(d *disk, w way) (noticed, err error) {
 	return noticed, nil
 }
 
-// agrees compares a snapshot with the state of the index or, where the end of the log may be
-// lost, with those before it.
+// agrees compares a snapshot with the state of the index or, if the end of the log may be lost,
+// with earlier states.
 func (s *specimen) agrees(snap *riffle.Snapshot) error {
 	is := func(i int) error {
 		if err := agrees(snap, s.states[i]); err != nil {
@@ -165,20 +164,20 @@ func (s *specimen) agrees(snap *riffle.Snapshot) error {
 	return last
 }
 
-// allocated is how many bytes the process has allocated so far.
+// allocated returns how many bytes the process has allocated so far.
 func allocated() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64()
 }
 
-// allocationSlack is what a damaged index may allocate beyond twice what an intact one does
-// and twice its size: messages, stacks, a cache that is filled another time.
+// allocationSlack is what a damaged index may allocate beyond twice what an intact one does and
+// twice its size: messages, stacks, a cache that is filled again.
 const allocationSlack = 8 << 20
 
-// try examines a damaged index. The answers are right or the damage is named; what is
-// allocated depends on the size of the files and not on a number in them; and when Open
-// fails, the files are as they were.
+// try examines a damaged index. Its answers must be right or the damage reported. Allocations must
+// depend on the size of the files and not on a number in them. If Open fails, the files must be
+// unchanged.
 func (s *specimen) try(r *round, files image, w way) error {
 	d := files.disk()
 	before := allocated()
@@ -200,10 +199,10 @@ func (s *specimen) try(r *round, files image, w way) error {
 	return when(strangersAreThere(d, files), "%s", w.name)
 }
 
-// opens reports whether what was noticed came after Open.
+// opens reports whether the damage was noticed after Open.
 func opens(noticed error) bool { return !strings.HasPrefix(noticed.Error(), "riffle: open ") }
 
-// spread is the i-th of n numbers in an order in which any run of them is spread over all.
+// spread returns the i-th of n numbers in an order in which any run of them is spread over all.
 func spread(i, n int) int {
 	step := int(float64(n) * 0.6180339887)
 	for step = max(step, 1); gcd(step, n) != 1; step++ {
@@ -232,9 +231,8 @@ func (s *specimen) endOfLog(files image) bool {
 // everything is a number of batches that no index has.
 const everything = 1 << 30
 
-// damagePart makes a part of a kind of damage: harm does the i-th to the files, and says
-// what it is. Damage to the end of the log may lead to so many batches missing, if the index
-// was killed.
+// damagePart makes a part of a kind of damage: harm does the i-th to the files, and describes it.
+// Damage to the end of the log may lose up to mayLose batches, if the index was killed.
 func damagePart(what string, mayLose int, number func(*specimen) int, harm func(s *specimen, i int, rng random) (image, string)) func(*round) {
 	return func(r *round) {
 		s, err := newSpecimen(r.seed, r.seed%3 == 2)
@@ -291,7 +289,7 @@ var cutPart = damagePart("files cut", everything, (*specimen).size, func(s *spec
 	return s.files.with(name, s.files[name][:off]), fmt.Sprintf("%s cut at %d of %d", path.Base(name), off, len(s.files[name]))
 })
 
-// blockBytes is the size of what goes wrong at a time in blockPart.
+// blockBytes is the unit of damage in blockPart.
 const blockBytes = 128
 
 // blockPart zeroes blocks, fills them with noise, and copies one over another.
@@ -317,7 +315,7 @@ var blockPart = damagePart("blocks overwritten", 2, func(s *specimen) int { retu
 	return s.files.with(name, data), fmt.Sprintf("block at %d of %d in %s: %s", off, len(data), path.Base(name), how)
 })
 
-// strangers are files of others that nobody may remove, likenesses files of others that
+// strangers are files of other programs that must not be removed; likenesses are such files that
 // look like ours.
 var (
 	strangers  = []string{"notes.txt", "000001.txt", "backup.sst.bak", "sub/notes.txt", "tmp", "MANIFEST"}
@@ -326,7 +324,7 @@ var (
 	foreign = slices.Concat(strangers, likenesses)
 )
 
-// strangersAreThere reports a file of others that is gone or changed.
+// strangersAreThere reports a stranger that is gone or changed.
 func strangersAreThere(d *disk, files image) error {
 	for _, name := range strangers {
 		name = path.Join(indexDir, name)
@@ -374,7 +372,7 @@ var filesPart = damagePart("files lost, swapped or added", 0, func(s *specimen) 
 	return files, name + " is none of ours"
 })
 
-// all returns the names of all files, empty ones too.
+// all returns the names of all files, including empty ones.
 func (s *specimen) all() []string {
 	names := slices.Sorted(maps.Keys(s.files))
 	return slices.DeleteFunc(names, func(name string) bool { return strings.HasSuffix(name, "/") || path.Base(name) == "LOCK" })

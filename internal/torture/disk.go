@@ -14,17 +14,17 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// A disk is a file system in memory on which a rule decides, before every operation,
-// whether it works. It can be asked what a crash would leave.
+// A disk is a file system in memory that consults a rule before every operation, which decides
+// whether it succeeds. It can produce what a crash would leave.
 type disk struct {
 	mem *vfs.MemFS
 
-	// Pebble's file system locks itself out when it is cloned during a Link or a
-	// ReuseForWrite (v2.1.7 takes cloneMu for reading twice), hence links.
+	// Pebble's file system deadlocks if it is cloned during a Link or a ReuseForWrite (v2.1.7 locks
+	// cloneMu for reading twice), hence links.
 	links sync.Mutex
 
 	mu   sync.Mutex
-	rule func(op) verdict // nil: everything works
+	rule func(op) verdict // nil: everything succeeds
 	ops  int              // operations so far
 
 	open sync.Map // *diskFile of each file that is open
@@ -67,26 +67,25 @@ var opNames = [...]string{"create", "link", "remove", "remove all", "rename", "r
 
 func (k opKind) String() string { return opNames[k] }
 
-// writes reports whether an operation of this kind changes what lies on the disk.
+// writes reports whether an operation of this kind changes the contents of the disk.
 func (k opKind) writes() bool { return k <= opAllocate }
 
-// A verdict says what becomes of an operation. The zero verdict lets it work.
+// A verdict is the outcome of an operation. With the zero verdict it succeeds.
 type verdict struct {
 	err  error // it fails with this error and does nothing; but
-	tear int   // a write first gets so many of 256 parts of its bytes to the file
+	tear int   // a write first writes this many 256ths of its bytes
 	lie  bool  // a sync does nothing and reports success
 }
 
-// errInjected is what operations fail with, unless the disk is full.
+// errInjected is the error of failed operations, unless the disk is full.
 var errInjected = errors.New("input/output error (injected)")
 
-// planted is a fault of every disk, with which tests of the campaign see to it that it
-// would be found.
+// planted is a fault of every disk, with which tests of the campaign check that it is found.
 var planted func(op) verdict
 
 func newDisk() *disk { return &disk{mem: vfs.NewCrashableMem()} }
 
-// setRule replaces the rule. It is called for one operation at a time.
+// setRule replaces the rule. The disk calls it for one operation at a time.
 func (d *disk) setRule(rule func(op) verdict) {
 	d.mu.Lock()
 	d.rule = rule
@@ -110,8 +109,8 @@ func (d *disk) ask(kind opKind, path string) verdict {
 
 func (d *disk) fails(kind opKind, path string) error { return d.ask(kind, path).err }
 
-// allClosed reports files that are still open. Those who were told to close them get a
-// while for it.
+// allClosed reports files that are still open. Goroutines that were told to close them get some
+// time for it.
 func (d *disk) allClosed() error {
 	var names []string
 	for range patience {
@@ -127,8 +126,8 @@ func (d *disk) allClosed() error {
 	return when(errors.New("files are left open"), "%q", names)
 }
 
-// crash returns a disk as a crash may leave it: what was synced and, of the rest, about
-// so many percent of the blocks and directory entries.
+// crash returns a disk as a crash may leave it: what was synced and, of the rest, about the given
+// percentage of the blocks and directory entries.
 func (d *disk) crash(percent int, rng *rand.Rand) *disk {
 	d.links.Lock()
 	defer d.links.Unlock()
@@ -138,7 +137,7 @@ func (d *disk) crash(percent int, rng *rand.Rand) *disk {
 // An image is the content of a disk: files by path. A directory without files ends in a slash.
 type image map[string][]byte
 
-// image returns the content of the disk, which nobody may be writing to.
+// image returns the content of the disk. Nothing may be writing to it.
 func (d *disk) image() image {
 	im := image{}
 	var walk func(dir string)
@@ -171,7 +170,7 @@ func (d *disk) image() image {
 	return im
 }
 
-// disk makes a disk of an image, all of it synced.
+// disk returns a disk with the files of an image, all synced.
 func (im image) disk() *disk {
 	d := newDisk()
 	for name, data := range im {
@@ -320,8 +319,8 @@ func (d *disk) file(name string) func(vfs.File, error) (vfs.File, error) {
 	}
 }
 
-// A diskFile is an open file of a disk. Its size and times are known without the disk, so
-// Stat is no operation.
+// A diskFile is an open file of a disk. It knows its size and times itself, so Stat is no
+// operation.
 type diskFile struct {
 	vfs.File
 	disk *disk

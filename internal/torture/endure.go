@@ -9,15 +9,15 @@ import (
 	"github.com/riffle-search/riffle"
 )
 
-// A trouble is something that goes wrong on a disk for a while.
+// A trouble is a fault of a disk that lasts for a while.
 type trouble interface {
-	over() bool // it will not come again
+	over() bool // it will not recur
 	failed()    // a call has failed meanwhile
 }
 
-// endure leads a life through a trouble. Calls may fail while it lasts, with an error
-// that tells the truth; what is acknowledged stays, and what is not happens wholly or not
-// at all. When the trouble is over, Close and Open in the same process mend everything.
+// endure leads a life through a trouble. Calls may fail while it lasts, with a truthful error.
+// Acknowledged changes stay, and others happen as a whole or not at all. When the trouble is over,
+// Close and Open in the same process repair everything.
 func (v *living) endure(t trouble) error {
 	if err := v.reopen(t); err != nil {
 		return err
@@ -38,7 +38,7 @@ func (v *living) endure(t trouble) error {
 // callTime is how long a call with a context may take in a trouble.
 const callTime = 5 * time.Second
 
-// endureStep tries a step again until it works.
+// endureStep retries a step until it succeeds.
 func (v *living) endureStep(t trouble, s step) error {
 	for try := 0; ; try++ {
 		troubled := !t.over()
@@ -54,12 +54,12 @@ func (v *living) endureStep(t trouble, s step) error {
 		}
 		t.failed()
 		if v.e != nil {
-			applied := v.promises().applied // and nothing of a batch that has failed
+			applied := v.promises().applied // nothing of a failed batch
 			if err := v.compare(applied, applied); err != nil {
 				return err
 			}
 		}
-		// The call itself may work the second time; if not, a new Engine must.
+		// The call itself may succeed the second time; if not, a new Engine must.
 		if v.e == nil || try > 0 {
 			if err := v.reopen(t); err != nil {
 				return err
@@ -90,7 +90,7 @@ func (v *living) tryStep(s step) error {
 	if s.kind != stepReopen && s.kind != stepSchema && s.kind != stepReadOnly {
 		return v.step(s)
 	}
-	// Steps that close go on where they failed.
+	// Steps that close continue where they failed.
 	if v.e != nil {
 		if err := v.close(); err != nil {
 			return err
@@ -107,8 +107,8 @@ func (v *living) tryStep(s step) error {
 	return v.open()
 }
 
-// reopen closes the engine, if there is one, opens another, and looks at which state it
-// is in. It fails only when the trouble is over.
+// reopen closes the engine, if there is one, opens another, and checks which state it has. It fails
+// only when the trouble is over.
 func (v *living) reopen(t trouble) error {
 	err := v.close()
 	if truth := truthful(err); truth != nil {
@@ -131,8 +131,7 @@ func (v *living) reopen(t trouble) error {
 	return v.compare(p.least, p.most)
 }
 
-// compare looks at which state the engine is in, as far as reads work. It must be one of
-// first to last.
+// compare checks which state the engine has, as far as reads work. It must be one of first to last.
 func (v *living) compare(first, last int) error {
 	state, err := v.life.state(v.e, first, last)
 	switch {
@@ -145,7 +144,7 @@ func (v *living) compare(first, last int) error {
 	return truthful(err)
 }
 
-// truthful returns an error unless it is one that a failing disk may lead to.
+// truthful returns an error unless a failing disk may cause err.
 func truthful(err error) error {
 	switch {
 	case err == nil:

@@ -14,7 +14,7 @@ type single struct{ happened atomic.Bool }
 func (s *single) over() bool { return s.happened.Load() }
 func (s *single) failed()    {}
 
-// failPart lets each operation of a life fail once.
+// failPart makes each operation of a life fail once.
 func failPart(r *round) {
 	l := shortLife(r.seed)
 	for k := 0; r.wants(k) || r.only > k || r.from > k; k++ {
@@ -43,8 +43,8 @@ func failPart(r *round) {
 	}
 }
 
-// endureOn leads a life on a disk with a trouble, and looks at the disk afterwards: as it
-// is, and as crashes leave it.
+// endureOn leads a life on a disk with a trouble, and then checks the disk: as it is, and as
+// crashes leave it.
 func (v *living) endureOn(d *disk, t trouble, seed uint64) error {
 	l, before := v.life, takeInventory()
 	err := v.endure(t)
@@ -56,7 +56,7 @@ func (v *living) endureOn(d *disk, t trouble, seed uint64) error {
 		return err
 	}
 	p := v.promises()
-	p.copies = nil // one that failed may be there, or not, and the directory be used again
+	p.copies = nil // a failed copy may exist or not, and its directory is reused
 	for _, percent := range []int{0, 100} {
 		if err := l.inspect(d.crash(percent, newRandom(seed, percent).Rand), p, true); err != nil {
 			return when(err, "after a crash with %d %% kept", percent)
@@ -68,8 +68,8 @@ func (v *living) endureOn(d *disk, t trouble, seed uint64) error {
 	return nil
 }
 
-// tornPart tears each write of a life once: a part of it reaches the file, and the call
-// fails. Some stop there, others go on.
+// tornPart tears each write of a life once: a part of it reaches the file, and the call fails. Some
+// lives stop there, others continue.
 func tornPart(r *round) {
 	l := shortLife(r.seed)
 	for k := 0; r.wants(k) || r.only > k || r.from > k; k++ {
@@ -118,7 +118,7 @@ func tornPart(r *round) {
 // A full is a disk that is full until some calls have failed.
 type full struct {
 	began, ended atomic.Bool
-	calls        atomic.Int64 // that are still to fail
+	calls        atomic.Int64 // calls that are still to fail
 }
 
 func (f *full) over() bool { return f.ended.Load() }

@@ -12,8 +12,8 @@ import (
 	"github.com/riffle-search/riffle"
 )
 
-// killPart lets processes write to an index on a real file system and kills them without
-// warning, several times over the same index. What they said was acknowledged is there.
+// killPart makes processes write to an index on a real file system and kills them without warning,
+// several times on the same index. Everything they reported as acknowledged must survive.
 func killPart(r *round) {
 	for n := range 50 {
 		r.do(n, "processes that write are killed", func() error {
@@ -71,7 +71,7 @@ func killCase(r *round, temp string, rng random) error {
 			return wrongf("after kill %d: state %d, acknowledged %d", kill, state, acked)
 		}
 		if role == "build" {
-			return nil // it was too quick
+			return nil // it ended too soon
 		}
 		for _, i := range copies {
 			if state, err := stateOf(fmt.Sprintf("%s-copy%d", dir, i), true, rng); err != nil || state != i {
@@ -82,7 +82,7 @@ func killCase(r *round, temp string, rng random) error {
 	return nil
 }
 
-// untilKilled kills a process a while after it has said its first word.
+// untilKilled kills a process some time after its first line.
 func (w *worker) untilKilled(after time.Duration) (said []string) {
 	if line, ok := <-w.lines; ok {
 		said = append(said, line)
@@ -103,8 +103,8 @@ func stateOf(dir string, readOnly bool, rng random) (int, error) {
 	return state, errors.Join(err, e.Close())
 }
 
-// besidePart lets others work on the directory of an index that a process writes to: they
-// try to write and to read, copy the directory, rename it, and are other users.
+// besidePart makes other processes work on the directory of an index while one writes to it: they
+// try to write and to read, copy the directory, rename it, and run as other users.
 func besidePart(r *round) {
 	for n := range 20 {
 		r.do(n, "others beside a writer", func() error {
@@ -152,7 +152,7 @@ func besideCase(r *round, temp string, rng random) error {
 	return nil
 }
 
-// besideStep does one thing beside the writer.
+// besideStep does one of these things.
 func besideStep(ctx context.Context, r *round, temp, dir string, rng random, idle bool) error {
 	switch rng.IntN(6) {
 	case 0:
@@ -161,7 +161,7 @@ func besideStep(ctx context.Context, r *round, temp, dir string, rng random, idl
 		return reader(ctx, r, dir, rng, false)
 	case 2:
 		return reader(ctx, r, dir, rng, true)
-	case 3: // within this process, twice: the second must not think that the first has it
+	case 3: // within this process, twice: the second must not believe that the first holds the lock
 		for range 2 {
 			e, err := riffle.Open(dir, windowOptions(rng))
 			if err == nil {
@@ -172,7 +172,7 @@ func besideStep(ctx context.Context, r *round, temp, dir string, rng random, idl
 			}
 		}
 		return nil
-	case 4: // by another name
+	case 4: // by another path
 		if !idle {
 			break // the writer would not find its files
 		}
@@ -186,8 +186,8 @@ func besideStep(ctx context.Context, r *round, temp, dir string, rng random, idl
 	return torncopy(r, temp, dir, rng)
 }
 
-// insideCase opens an index in this process, reads all its files and renames its directory.
-// Neither lets a second writer in, of this process or another.
+// insideCase opens an index in this process, reads all its files and renames its directory. Neither
+// may admit a second writer, of this process or another.
 func insideCase(r *round, temp string, rng random) error {
 	dir, to := filepath.Join(temp, "index"), filepath.Join(temp, "renamed")
 	e, err := riffle.Open(dir, windowOptions(rng))
@@ -247,7 +247,7 @@ func second(ctx context.Context, r *round, dir string, rng random) error {
 	return nil
 }
 
-// reader reads for a while. What it reads is consistent, and it is not told of damage.
+// reader reads for a while. What it reads must be consistent, without reports of damage.
 func reader(ctx context.Context, r *round, dir string, rng random, otherUser bool) error {
 	program, change := os.Args[0], asOtherUser
 	if !otherUser {
@@ -272,8 +272,8 @@ func reader(ctx context.Context, r *round, dir string, rng random, otherUser boo
 	return nil
 }
 
-// forOthers copies this program to where other users can run it, and lets them look at
-// the files below dir. It returns "" when this user may not become others.
+// forOthers copies this program to where other users can run it, and lets them inspect the files
+// below dir. It returns "" if this process may not switch users.
 func forOthers(dir string) string {
 	if !mayBeOthers() {
 		return ""
@@ -292,8 +292,8 @@ func forOthers(dir string) string {
 	return program
 }
 
-// torncopy copies the directory while the writer writes, and opens the copy. It may be
-// torn, and then says so; or it is as some batch has left it.
+// torncopy copies the directory while the writer writes, and opens the copy. The copy may be torn,
+// and must then report it; otherwise it has the state after some batch.
 func torncopy(r *round, temp, dir string, rng random) error {
 	to := filepath.Join(temp, "torn")
 	defer os.RemoveAll(to)
@@ -302,7 +302,7 @@ func torncopy(r *round, temp, dir string, rng random) error {
 		if err == nil {
 			break
 		}
-		if !absent(err) { // files go while they are copied
+		if !absent(err) { // files disappear while they are copied
 			return err
 		}
 		if err := os.RemoveAll(to); err != nil {

@@ -23,14 +23,14 @@ var liars = []struct {
 	{"all syncs but that of the mark", func(o op) bool { return !isMark(o.path) && path.Base(o.path) != indexDir }},
 }
 
-// markFile is what a clean Close leaves, and by which the next Open knows what it must find.
+// markFile is the file of a clean Close, which tells the next Open what it must find.
 const markFile = "CLOSED"
 
 func isMark(name string) bool { return strings.HasPrefix(path.Base(name), markFile) }
 
-// liePart has syncs report success without doing anything, and then stops the machine. No
-// index can be whole then. What opens must be the state after some batch; and where a
-// clean Close has left its mark, the last one.
+// liePart makes syncs report success without doing anything, and then stops the machine. Then no
+// index can be guaranteed complete. An index that opens must have the state after some batch. If a
+// clean Close has left its mark, it must be the last state.
 func liePart(r *round) {
 	l := shortLife(r.seed)
 	syncs := l.syncs()
@@ -81,7 +81,7 @@ func (l *life) syncs() int {
 	return n
 }
 
-// sameFile reports whether a file is on two disks, with the same content.
+// sameFile reports whether a file is on both disks, with the same content.
 func sameFile(a, b *disk, name string) bool {
 	x, errX := a.mem.UnsafeGetFileDataBuffer(name)
 	y, errY := b.mem.UnsafeGetFileDataBuffer(name)
@@ -119,7 +119,7 @@ func (l *life) inspectDeceived(d *disk, most int, marked bool) error {
 	return nil
 }
 
-// documented returns an error unless err is one that reports damage as it should.
+// documented returns an error unless err reports damage as documented.
 func documented(err error) error {
 	var c *corrupt.Error
 	switch {
@@ -138,7 +138,7 @@ func documented(err error) error {
 	return fmt.Errorf("damage that is not called so: %w", err)
 }
 
-// changed reports the files that differ from what they were. The lock does not count.
+// changed reports the files that differ from their earlier state. The lock does not count.
 func (im image) changed(was image) error {
 	var names []string
 	for name, data := range was {

@@ -17,13 +17,13 @@ import (
 	"github.com/riffle-search/riffle/store"
 )
 
-// A life is a fixed list of steps that an index goes through: batches, and between them
-// whatever else can happen to it. The seed decides how it is configured.
+// A life is a fixed list of steps for an index: batches, and between them everything else that can
+// happen to it. The seed determines its configuration.
 type life struct {
 	seed   uint64
 	steps  []step
 	states []model // state i is that after i batches
-	still  bool    // nothing is merged in the background, so that a seed always gives the same files
+	still  bool    // no background merges, so that a seed always yields the same files
 }
 
 // A step is one call of the API, or a few.
@@ -55,15 +55,14 @@ func (s step) String() string {
 	return stepNames[s.kind]
 }
 
-// newLife makes a life of so many batches, with the other steps spread among them. In a
-// large one some documents are larger than a block of the disk, of which a crash may
-// leave a part.
+// newLife makes a life with a number of batches, and the other steps spread among them. In a large
+// one some documents are larger than a block of the disk, of which a crash may leave a part.
 func newLife(seed uint64, batches int, large bool, others []stepKind) *life {
 	r := newRandom(seed, 1)
 	l := &life{seed: seed, states: []model{{}}}
 	for i := 1; i <= batches; i++ {
 		next := maps.Clone(l.states[i-1])
-		for _, half := range []string{"left", "right"} { // what tells a half batch
+		for _, half := range []string{"left", "right"} { // reveals half a batch
 			next[half] = document{"num": int64(i), "text": r.words(5)}
 		}
 		if large && i%3 == 0 {
@@ -84,22 +83,22 @@ func newLife(seed uint64, batches int, large bool, others []stepKind) *life {
 	return l
 }
 
-// wholeLife is what the parts that fail one operation after the other lead an index through.
+// wholeLife is the life for the parts that fail one operation after the other.
 func wholeLife(seed uint64) *life {
 	return newLife(seed, 24, true, []stepKind{stepFlush, stepFlush, stepFlush, stepCompact, stepCompact, stepSync, stepCheckpoint,
 		stepReopen, stepReopen, stepReadOnly, stepSchema, stepBuild})
 }
 
-// shortLife is for parts that lead many indexes through it.
+// shortLife is for parts that run it on many indexes.
 func shortLife(seed uint64) *life {
 	return newLife(seed, 10, seed%2 == 0, []stepKind{stepFlush, stepFlush, stepCompact, stepCheckpoint, stepReopen, stepSchema})
 }
 
-// plantedLoss is a document that is never put, with which tests of the campaign see to it
-// that the loss would be found.
+// plantedLoss is a document that is never put. Tests of the campaign use it to check that the loss
+// is found.
 var plantedLoss string
 
-// position is that of an index after batch i. Every fifth batch has none of its own.
+// position returns that of an index after batch i. Every fifth batch has none of its own.
 func position(i int) []byte {
 	if i%5 == 0 {
 		i--
@@ -129,10 +128,10 @@ func (l *life) batch(i int) *riffle.Batch {
 	return b
 }
 
-// indexDir is where a life goes on. Copies and builds get directories beside it.
+// indexDir is the directory of the index of a life. Copies and builds get directories next to it.
 const indexDir = "index"
 
-// knobs make everything happen in small indexes, too.
+// knobs make everything happen even in small indexes.
 func knobs(fsys vfs.FS) hook.Knobs {
 	return hook.Knobs{
 		Store:       store.Options{FS: fsys, MemTableBytes: 256 << 10, CacheBytes: 1 << 20, LogFileBytes: 4 << 10},
@@ -143,12 +142,12 @@ func knobs(fsys vfs.FS) hook.Knobs {
 	}
 }
 
-// options are those of the index, with the schema that it has come to.
+// options returns those of the index, with its current schema.
 func (l *life) options(fsys vfs.FS, schema int) *riffle.Options {
 	r := newRandom(l.seed, 2)
 	o := &riffle.Options{
 		Schema:             schemas[schema],
-		AllowUnknownFields: true, // documents have fields by chance
+		AllowUnknownFields: true, // documents have random fields
 		AlterSchema:        true,
 		Codec:              riffle.Codec(r.IntN(4)),
 		Merge:              riffle.MergeOptions{SegmentsPerTier: 2 + r.IntN(2), Order: riffle.DocOrder(r.IntN(3)), Workers: 1},
@@ -165,7 +164,7 @@ func (l *life) options(fsys vfs.FS, schema int) *riffle.Options {
 	return o
 }
 
-// reading are options to look at an index with, without anything happening to it by itself.
+// reading are options for inspecting an index without background work.
 func (l *life) reading(fsys vfs.FS, readOnly bool) *riffle.Options {
 	o := l.options(fsys, 0)
 	o.Schema, o.ReadOnly = nil, readOnly
@@ -173,7 +172,7 @@ func (l *life) reading(fsys vfs.FS, readOnly bool) *riffle.Options {
 	return o
 }
 
-// A living is a life being led.
+// A living is a running life.
 type living struct {
 	*life
 	fs      vfs.FS
@@ -182,16 +181,16 @@ type living struct {
 	e       *riffle.Engine
 	schema  int
 	at      atomic.Int64 // the step
-	reached int          // the last batch that was to be applied so far; endure applies lost ones again
+	reached int          // the last batch that was tried; endure applies lost ones again
 
 	mu       sync.Mutex
 	promised promises
 }
 
-// promises are what must be found in an index, should it stop now.
+// promises are what must be found in an index if it stops now.
 type promises struct {
-	least, most int // batches: as many as are durable, as many as have begun
-	applied     int // batches acknowledged, if not durable
+	least, most int // batches: the number that is durable, and the number that has begun
+	applied     int // batches acknowledged, possibly not durable
 	copies      []copied
 }
 
@@ -220,7 +219,7 @@ func (v *living) promises() promises {
 	return p
 }
 
-// durable notes that what was applied is durable.
+// durable records that everything applied is durable.
 func (v *living) durable() { v.promise(func(p *promises) { p.least = p.applied }) }
 
 func (l *life) begin(fsys vfs.FS) *living {
@@ -244,7 +243,7 @@ func (v *living) close() error {
 	return err
 }
 
-// lead leads the whole life, until an error.
+// lead runs the whole life, until an error.
 func (v *living) lead() error {
 	if err := v.open(); err != nil {
 		return err
@@ -305,7 +304,7 @@ func (v *living) durably(err error) error {
 	return err
 }
 
-// copy makes another index of the state at hand.
+// copy makes another index of the current state.
 func (v *living) copy(built bool, make func(dir string) error) error {
 	n := 0
 	v.promise(func(p *promises) {
@@ -346,7 +345,7 @@ func (v *living) building() *riffle.BuildOptions {
 	return o
 }
 
-// read opens the index read-only and compares it with the state at hand.
+// read opens the index read-only and compares it with the current state.
 func (v *living) read() error {
 	return v.life.look(v.fs, indexDir, true, func(e *riffle.Engine) error {
 		s, err := e.Snapshot()
@@ -359,7 +358,7 @@ func (v *living) read() error {
 	})
 }
 
-// look opens an index, shows it, and closes it.
+// look opens an index, passes it to show, and closes it.
 func (l *life) look(fsys vfs.FS, dir string, readOnly bool, show func(*riffle.Engine) error) error {
 	e, err := riffle.Open(dir, l.reading(fsys, readOnly))
 	if err != nil {
@@ -368,7 +367,7 @@ func (l *life) look(fsys vfs.FS, dir string, readOnly bool, show func(*riffle.En
 	return errors.Join(show(e), e.Close())
 }
 
-// state finds out which state of first to last an engine is in, and has it checked.
+// state finds out which of the states first to last an engine has, and checks it.
 func (l *life) state(e *riffle.Engine, first, last int) (int, error) {
 	s, err := e.Snapshot()
 	if err != nil {
@@ -396,8 +395,8 @@ func check(e *riffle.Engine) error {
 	return errors.Join(append(faults, err)...)
 }
 
-// inspect looks for everything promised in what has become of an index. It is to be
-// opened for writing where writing is true, which mends it.
+// inspect looks for everything promised in what has become of an index. With writing it opens the
+// index for writing, which repairs it.
 func (l *life) inspect(fsys vfs.FS, p promises, writing bool) error {
 	err := l.look(fsys, indexDir, !writing, func(e *riffle.Engine) error {
 		_, err := l.state(e, p.least, p.most)
@@ -422,8 +421,8 @@ func (l *life) inspect(fsys vfs.FS, p promises, writing bool) error {
 // absent reports whether an error says that there is no index.
 func absent(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
-// inspectCopy looks at a checkpoint or a build. One that did not end well may be missing,
-// or say that it is unfinished; what opens must be whole.
+// inspectCopy checks a checkpoint or a build. One that failed may be missing, or report that it is
+// unfinished; one that opens must be complete.
 func (l *life) inspectCopy(fsys vfs.FS, c copied) error {
 	err := l.look(fsys, c.dir, true, func(e *riffle.Engine) error {
 		_, err := l.state(e, c.state, c.state)
@@ -440,7 +439,7 @@ func (l *life) inspectCopy(fsys vfs.FS, c copied) error {
 	return err
 }
 
-// nothingLeft looks for files that a crash has left in the folder for unfinished segments.
+// nothingLeft looks for files that a crash has left in the folder of unfinished segments.
 func nothingLeft(fsys vfs.FS, dir string) error {
 	if names, err := fsys.List(fsys.PathJoin(dir, "building")); err == nil && len(names) > 0 {
 		return fmt.Errorf("files left behind: %q", names)

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// parts are all kinds of torture there are.
+// parts are all kinds of torture.
 var parts []*part
 
 func findPart(name string) *part {

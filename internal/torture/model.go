@@ -15,10 +15,9 @@ import (
 	"github.com/riffle-search/riffle"
 )
 
-// A model is an index as a child would build it: a map from id to document, searched by
-// looking at every document. Texts are lower-case words with spaces between them, so
-// that strings.Fields analyses them as the standard analyzer does. A document in a model
-// never changes, so a clone of the map is a snapshot.
+// A model is a naive index: a map from id to document, searched by looking at every document. Texts
+// are lower-case words separated by spaces, so that strings.Fields analyses them as the standard
+// analyzer does. A document in a model never changes, so a clone of the map is a snapshot.
 type model map[string]document
 
 // A document is the stored form of one, as Get returns it.
@@ -26,7 +25,8 @@ type document map[string]any
 
 func (m model) ids() []string { return slices.Sorted(maps.Keys(m)) }
 
-// position is that of the batches that have led a world to a model: a digest of the documents.
+// position returns the position of the batches that have led a world to a model: a digest of the
+// documents.
 func (m model) position() []byte {
 	h := fnv.New64a()
 	for _, id := range m.ids() {
@@ -38,7 +38,7 @@ func (m model) position() []byte {
 // keyword is the field whose strings are one term each.
 const keyword = "tag"
 
-// schemas are the schemas of an index in the order in which it may get them.
+// schemas are the schemas of an index, in the order in which it may get them.
 var schemas = []*riffle.Schema{
 	{Fields: map[string]riffle.Field{keyword: {Type: riffle.FieldKeyword}}},
 	{Fields: map[string]riffle.Field{keyword: {Type: riffle.FieldKeyword}, "both": {CopyFrom: []string{"title", "text"}}}},
@@ -66,7 +66,7 @@ func (d document) terms(field string) []string {
 	}
 }
 
-// matches reports whether a document matches a query; of Match, without regard to Mode AndOr.
+// matches reports whether a document matches a query; a Match regardless of ModeAndOr.
 func (d document) matches(q riffle.Query) bool {
 	switch q := q.(type) {
 	case riffle.All:
@@ -139,7 +139,7 @@ func (r random) words(n int) string {
 	return strings.Join(ws, " ")
 }
 
-// noise is a text of so many bytes that does not compress well.
+// noise returns a text of n bytes that does not compress well.
 func (r random) noise(n int) string {
 	var b strings.Builder
 	for b.Len() < n {
@@ -225,7 +225,7 @@ func (r random) query(depth int) riffle.Query {
 	return b
 }
 
-// questions are what every index that has been through something is asked.
+// questions are the queries that every index must answer after its trials.
 var questions = []riffle.Query{
 	riffle.All{},
 	riffle.Match{Field: "text", Text: "w1 w5 w17"},
@@ -252,8 +252,8 @@ func agreesAt(s *riffle.Snapshot, m model) error {
 	return errors.Join(agrees(s, m), samePosition(s, m.position()))
 }
 
-// agrees compares all documents of a snapshot, and the answers to all questions, with a
-// model. A wrong answer goes before an error: it is looked for even after one.
+// agrees compares all documents of a snapshot, and the answers to all questions, with a model. A
+// wrong answer takes precedence over an error: agrees looks for one even after an error.
 func agrees(s *riffle.Snapshot, m model) error {
 	failed := sameDocuments(s, m)
 	if isMismatch(failed) {
@@ -303,7 +303,7 @@ func samePosition(s *riffle.Snapshot, want []byte) error {
 	return nil
 }
 
-// sameAnswer compares what a snapshot says to a query with what a model says.
+// sameAnswer compares the answers of a snapshot and a model to a query.
 func sameAnswer(s *riffle.Snapshot, m model, q riffle.Query) error {
 	want := m.matches(q)
 	n, err := s.Count(background, q)

@@ -16,11 +16,11 @@ import (
 	"github.com/riffle-search/riffle/internal/hook"
 )
 
-// processFlag makes a process one that works on an index beside others: a role, the
-// directory of the index, and a seed.
+// processFlag makes a process work on an index next to others: a role, the directory of the index,
+// and a seed.
 const processFlag = "-process"
 
-// roles are what such a process can be. It says what it does, a line a thing.
+// roles are those that such a process can have. It reports what it does, a line each.
 var roles = map[string]func(dir string, rng random, say func(format string, args ...any)) error{
 	"write":  writeRole,
 	"stay":   stayRole,
@@ -31,7 +31,7 @@ var roles = map[string]func(dir string, rng random, say func(format string, args
 	"read":   readRole,
 }
 
-// process is one process of several, which ends with the one that has started it.
+// process runs this process as one of several, until its parent ends.
 func process(args []string) error {
 	if len(args) != 3 || roles[args[0]] == nil {
 		return errors.New("a process is started by a round")
@@ -45,7 +45,7 @@ func process(args []string) error {
 		os.Exit(3)
 	}()
 	return roles[args[0]](args[1], newRandom(seed, 7), func(format string, args ...any) {
-		// Unbuffered. A kill may cut the line, hence the point.
+		// Unbuffered. A kill may cut the line, hence the point at its end.
 		_, _ = fmt.Fprintf(os.Stdout, format+".\n", args...)
 	})
 }
@@ -54,11 +54,11 @@ func process(args []string) error {
 type worker struct {
 	cmd    *exec.Cmd
 	stdin  io.Closer
-	lines  chan string // what it says; closed at its end
+	lines  chan string // its output; closed at its end
 	errors *tailWriter
 }
 
-// startWorker starts a process. change, if not nil, is done to its command before.
+// startWorker starts a process. change, if not nil, modifies its command first.
 func startWorker(ctx context.Context, program, role, dir string, seed uint64, change func(*exec.Cmd)) (*worker, error) {
 	w := &worker{lines: make(chan string, 1<<16), errors: new(tailWriter)}
 	w.cmd = exec.CommandContext(ctx, program, processFlag, role, dir, strconv.FormatUint(seed, 10))
@@ -92,7 +92,7 @@ func startWorker(ctx context.Context, program, role, dir string, seed uint64, ch
 	return w, nil
 }
 
-// kill ends a process without a warning and returns what else it had said.
+// kill kills a process without warning and returns the rest of its output.
 func (w *worker) kill() (said []string) {
 	_ = w.cmd.Process.Kill()
 	return w.drain()
@@ -120,7 +120,7 @@ func (w *worker) finish() (said []string, err error) {
 	return said, err
 }
 
-// window is how many batches back documents go: batch i puts documents i.a and i.b, and
+// window is the number of batches for which documents stay: batch i puts documents i.a and i.b, and
 // deletes those of batch i - window.
 const window = 40
 
@@ -136,7 +136,7 @@ func windowBatch(i int) *riffle.Batch {
 	return b
 }
 
-// windowPosition is that of an index after batch i; -1 is before the first.
+// windowPosition returns that of an index after batch i; -1 is before the first.
 func windowPosition(i int) []byte {
 	if i < 0 {
 		return nil
@@ -144,7 +144,7 @@ func windowPosition(i int) []byte {
 	return strconv.AppendInt(nil, int64(i), 10)
 }
 
-// windowState checks that an engine is as some batch has left it, and returns which; -1 is
+// windowState checks that an engine has the state after some batch, and returns its number; -1 is
 // an empty one.
 func windowState(e *riffle.Engine) (last int, err error) {
 	s, err := e.Snapshot()
@@ -185,17 +185,17 @@ func windowOptions(rng random) *riffle.Options {
 	return o
 }
 
-// plantedAhead is how many batches too many writeRole claims to have had acknowledged, with
-// which a test of the campaign sees to it that the loss would be found.
+// plantedAhead is how many acknowledged batches too many writeRole reports. A test of the campaign
+// uses it to check that the loss is found.
 var plantedAhead int
 
-// writeRole writes batch after batch behind those that are there, and says which have been
-// acknowledged. Between them it does whatever else can be done to an index.
+// writeRole writes batch after batch to the existing ones, and reports which have been
+// acknowledged. Between them it does everything else that can be done to an index.
 func writeRole(dir string, rng random, say func(string, ...any)) error {
 	return write(dir, rng, say, true)
 }
 
-// stayRole writes like writeRole, without ever letting go of the index.
+// stayRole writes like writeRole, without ever closing the index.
 func stayRole(dir string, rng random, say func(string, ...any)) error {
 	return write(dir, rng, say, false)
 }
@@ -248,7 +248,7 @@ func copyRole(dir string, rng random, say func(string, ...any)) error {
 		if rng.IntN(20) == 0 {
 			to, err := os.MkdirTemp("", "riffle-torture")
 			if err == nil {
-				_ = os.CopyFS(to, os.DirFS(dir)) // files may go meanwhile
+				_ = os.CopyFS(to, os.DirFS(dir)) // files may disappear meanwhile
 				err = os.RemoveAll(to)
 			}
 			if err != nil {
@@ -258,7 +258,7 @@ func copyRole(dir string, rng random, say func(string, ...any)) error {
 	})
 }
 
-// holdRole writes a few batches and then keeps the index open, without doing anything.
+// holdRole writes a few batches and then keeps the index open, idle.
 func holdRole(dir string, rng random, say func(string, ...any)) error {
 	o := windowOptions(rng)
 	o.Merge.Disabled = true
@@ -279,7 +279,7 @@ func holdRole(dir string, rng random, say func(string, ...any)) error {
 	select {}
 }
 
-// buildRole builds an index in bulk, of so many windows as the seed says.
+// buildRole builds an index in bulk; the seed determines the number of windows.
 func buildRole(dir string, rng random, say func(string, ...any)) error {
 	last := 100 + rng.IntN(400)
 	o := &riffle.BuildOptions{Workers: 2, OneSegment: rng.IntN(2) == 0, Position: windowPosition(last)}
@@ -306,7 +306,7 @@ func windowSource(last int) riffle.Documents {
 	}
 }
 
-// secondRole tries to open an index for writing, and says how that goes.
+// secondRole tries to open an index for writing, and reports the result.
 func secondRole(dir string, rng random, say func(string, ...any)) error {
 	e, err := riffle.Open(dir, windowOptions(rng))
 	switch {
@@ -321,8 +321,8 @@ func secondRole(dir string, rng random, say func(string, ...any)) error {
 	return nil
 }
 
-// readRole opens an index read-only again and again for a while, looks at everything, and
-// says what it finds.
+// readRole opens an index read-only again and again for a while, reads everything, and reports what
+// it finds.
 func readRole(dir string, rng random, say func(string, ...any)) error {
 	o := windowOptions(rng)
 	o.ReadOnly = true

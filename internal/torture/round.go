@@ -18,13 +18,13 @@ type part struct {
 	round func(*round)
 }
 
-// A round is one pass of a part over its cases, of which there are as many as the part
-// finds. All chance in it comes from its seed. It runs in a process of its own.
+// A round is one pass of a part over its cases; the part determines their number. All its
+// randomness comes from its seed. It runs in a process of its own.
 type round struct {
 	seed  uint64
 	from  int       // first case to run
 	only  int       // the one case to run; -1 for all
-	first int       // how many cases to run; 0 for all
+	first int       // number of cases to run; 0 for all
 	until time.Time // no case begins after it; zero for no limit
 	hang  time.Duration
 	keep  []int // steps to keep of a list of steps; nil for all
@@ -47,12 +47,12 @@ type event struct {
 	Case   int            // its number; at the end, that of the next one
 	Name   string         `json:",omitempty"`
 	Error  string         `json:",omitempty"` // the case failed
-	Kind   string         `json:",omitempty"` // what it has in common with others that failed alike
-	Keep   []int          `json:",omitempty"` // steps that suffice for it to fail
+	Kind   string         `json:",omitempty"` // shared by failures that look alike
+	Keep   []int          `json:",omitempty"` // steps with which it still fails
 	Counts map[string]int `json:",omitempty"` // of the round so far
 }
 
-// run runs the round of a part and looks at what it has left behind.
+// run runs the round of a part and checks what it has left behind.
 func (r *round) run(p *part) {
 	r.counts = map[string]int{}
 	if r.hang == 0 {
@@ -77,7 +77,7 @@ func (r *round) over() bool {
 	return over
 }
 
-// wants reports whether a case is to be run.
+// wants reports whether a case should run.
 func (r *round) wants(n int) bool {
 	if r.only >= 0 {
 		return n == r.only
@@ -92,8 +92,8 @@ func (r *round) count(what string, n int) {
 	r.mu.Unlock()
 }
 
-// do runs a case, if it is wanted. A panic is a failure. A case that takes too long ends
-// the process, for nothing can be trusted then.
+// do runs a case, if it should run. A panic is a failure. A case that takes too long ends the
+// process, because nothing can be trusted then.
 func (r *round) do(n int, name string, run func() error) {
 	if !r.wants(n) {
 		return
@@ -125,7 +125,7 @@ func (r *round) fail(n int, name string, err error, keep []int) {
 	r.tell(event{Case: n, Name: name, Error: err.Error(), Kind: kindOf(err), Keep: keep})
 }
 
-// A during says when an error came about, which is not part of what it is.
+// A during adds to an error when it occurred, which is not part of its kind.
 type during struct {
 	when string
 	error
@@ -134,7 +134,7 @@ type during struct {
 func (d during) Error() string { return d.when + ": " + d.error.Error() }
 func (d during) Unwrap() error { return d.error }
 
-// when adds to an error when it came about.
+// when adds to an error when it occurred.
 func when(err error, format string, args ...any) error {
 	if err == nil {
 		return nil
@@ -142,8 +142,8 @@ func when(err error, format string, args ...any) error {
 	return during{fmt.Sprintf(format, args...), err}
 }
 
-// kindOf is what errors have in common that likely come from one fault: the first line,
-// without digits, quoted texts, and when it was.
+// kindOf returns what errors that likely come from one fault have in common: the first line,
+// without digits and quoted texts, and when it occurred.
 func kindOf(err error) string {
 	for d, ok := err.(during); ok; d, ok = err.(during) {
 		err = d.error
@@ -163,7 +163,7 @@ func kindOf(err error) string {
 	return b.String()
 }
 
-// caught makes a panic an error.
+// caught turns a panic into an error.
 func caught(run func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -173,25 +173,25 @@ func caught(run func() error) (err error) {
 	return run()
 }
 
-// An inventory is what a process holds that it must give back.
+// An inventory lists what a process holds and must release.
 type inventory struct{ goroutines, files int }
 
 func takeInventory() inventory { return inventory{runtime.NumGoroutine(), openFiles()} }
 
-// openFiles counts the descriptors of the process, where the system tells.
+// openFiles counts the descriptors of the process, where the system reports them.
 func openFiles() int {
 	names, _ := os.ReadDir("/proc/self/fd")
 	return len(names)
 }
 
-// How long goroutines get that were told to end: so many steps.
+// How many steps stopped goroutines get to end.
 const (
 	patience     = 150
 	patienceStep = 20 * time.Millisecond
 )
 
-// compare reports what the process holds more than before. Goroutines that were told to
-// end get a while for it.
+// compare reports what the process holds in addition to before. Stopped goroutines get some time to
+// end.
 func (before inventory) compare() error {
 	var now inventory
 	for range patience {
@@ -206,7 +206,7 @@ func (before inventory) compare() error {
 	return when(fmt.Errorf("goroutines left:\n%s", stacks()), "%d run, %d did", now.goroutines, before.goroutines)
 }
 
-// stacks returns the stacks of all goroutines but this one.
+// stacks returns the stacks of all goroutines except this one.
 func stacks() string {
 	buf := make([]byte, 1<<20)
 	all := strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n")

@@ -14,8 +14,8 @@ import (
 	"github.com/riffle-search/riffle/internal/hook"
 )
 
-// A world is a model and two indexes that are configured differently, which all of the API
-// is used on. What they answer must agree.
+// A world is a model and two indexes with different configurations, on which all of the API is
+// used. Their answers must agree.
 type world struct {
 	seed   uint64
 	number int
@@ -37,7 +37,7 @@ type side struct {
 	options *riffle.Options
 	memory  int64
 	largest int     // size of the largest batch so far
-	maybe   []model // states before now that a crash may go back to
+	maybe   []model // earlier states to which a crash may return
 }
 
 // A heldSnapshot is a snapshot of each side, and what it must show.
@@ -46,8 +46,8 @@ type heldSnapshot struct {
 	want model
 }
 
-// An action is one kind of step. Its chance comes from a source of its own, so that steps
-// can be left out of a list.
+// An action is one kind of step. It has a source of randomness of its own, so that steps can be
+// left out of a list.
 type action struct {
 	name   string
 	weight int
@@ -89,7 +89,7 @@ var actions = []action{
 	{"crash", 3, (*world).crash},
 }
 
-// stepsPart runs random steps in worlds, and looks for the shortest list of those that fail.
+// stepsPart runs random steps in worlds, and looks for the shortest list that fails.
 func stepsPart(r *round) {
 	const worlds, length = 25, 150
 	for n := range worlds {
@@ -117,8 +117,8 @@ func stepsPart(r *round) {
 	}
 }
 
-// shorten drops steps from a list for as long as the rest fails alike, and returns what is
-// left with its error.
+// shorten drops steps from a list as long as the rest fails alike, and returns the remaining steps
+// with their error.
 func shorten(list []int, failed error, run func([]int) error, most time.Duration) ([]int, error) {
 	until := time.Now().Add(most)
 	for size := len(list) / 2; size > 0; size /= 2 {
@@ -180,7 +180,7 @@ func runWorld(r *round, number int, list []int) (err error) {
 	return w.end()
 }
 
-// end closes the world and looks at what is left of it.
+// end closes the world and checks what is left of it.
 func (w *world) end() error {
 	if err := w.compact(newRandom(w.seed, w.number)); err != nil {
 		return when(err, "the end")
@@ -206,8 +206,8 @@ func (w *world) end() error {
 	})
 }
 
-// Bounds of the space that an index takes on disk: so many times its live data, and so
-// much for the log, Pebble's lists and options.
+// Bounds of the space that an index takes on disk: a multiple of its live data, plus a constant for
+// the log, Pebble's lists and options.
 const (
 	diskFactor = 3
 	diskSlack  = 512 << 10
@@ -236,12 +236,12 @@ func (w *world) both(do func(*side) error) error {
 	return nil
 }
 
-// open opens a side with options by chance. What changes scores is the same for both.
+// open opens a side with random options. Those that change scores are the same for both.
 func (w *world) open(s *side, rng random) (err error) {
 	s.memory = 16 << (10 + rng.IntN(4))
 	o := &riffle.Options{
 		Schema:             schemas[w.schema],
-		AllowUnknownFields: true, // documents have fields by chance
+		AllowUnknownFields: true, // documents have random fields
 		AlterSchema:        true,
 		Durability:         riffle.Durability(rng.IntN(2)),
 		Codec:              riffle.Codec(rng.IntN(4)),

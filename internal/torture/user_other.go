@@ -4,8 +4,8 @@ package main
 
 import "os/exec"
 
-// mayBeOthers reports whether this process may start others for another user.
+// mayBeOthers reports whether this process may start processes of another user.
 func mayBeOthers() bool { return false }
 
-// asOtherUser has a command run as another user.
+// asOtherUser makes a command run as another user.
 func asOtherUser(*exec.Cmd) {}

@@ -20,9 +20,9 @@ type Measures struct {
 	Recall1000 float64
 }
 
-// Evaluate scores a run against judgements. The definitions, and which queries
-// count, are in the package comment. It fails when the run and the judgements
-// have no query in common: they belong to different collections then.
+// Evaluate scores a run against judgements. The definitions, and which queries count, are in the
+// package comment. It fails if the run and the judgements have no query in common, because they
+// then belong to different collections.
 func Evaluate(qrels Qrels, run Run) (Measures, error) {
 	var mean Measures
 	answered := 0

@@ -17,9 +17,8 @@ const maxGrade = 127
 
 var beirHeader = []string{"query-id", "corpus-id", "score"}
 
-// ReadQrels reads judgements of three fields (query, document, grade) or of
-// NIST's four (query, ignored, document, grade) to a line, the same number on
-// every line. The name stands for r in errors.
+// ReadQrels reads judgements of three fields (query, document, grade) or of NIST's four (query,
+// ignored, document, grade) to a line, the same number on every line. Errors call r by name.
 func ReadQrels(name string, r io.Reader) (Qrels, error) {
 	qrels, columns := make(Qrels), 0
 	err := eachLine(name, r, func(number int, line string) error {

@@ -37,7 +37,7 @@ func ReadRun(name string, r io.Reader) (Run, error) {
 		if err != nil || math.IsNaN(score) {
 			return fmt.Errorf("score %q is not a number", f[4])
 		}
-		// Cloned, because a part of a line keeps the whole line in memory.
+		// Cloned, because a slice of a line keeps the whole line in memory.
 		hit := Hit{Doc: strings.Clone(f[2]), Score: score}
 		read[f[0]] = append(read[f[0]], runLine{hit, number})
 		return nil
@@ -54,14 +54,13 @@ func ReadRun(name string, r io.Reader) (Run, error) {
 	return run, nil
 }
 
-// A runLine is a hit and the line it stands on.
+// A runLine is a hit and its line in the file.
 type runLine struct {
 	Hit
 	number int
 }
 
-// sortHits puts the hits of one query in order and refuses a document that comes
-// twice.
+// sortHits puts the hits of one query in order and refuses a document that occurs twice.
 func sortHits(file, query string, lines []runLine) ([]Hit, error) {
 	slices.SortFunc(lines, func(a, b runLine) int {
 		return cmp.Or(cmp.Compare(a.Doc, b.Doc), a.number-b.number)
@@ -96,10 +95,9 @@ func NewRunWriter(w io.Writer, tag string) (*RunWriter, error) {
 	return &RunWriter{w: bufio.NewWriter(w), tag: tag}, nil
 }
 
-// Write writes what was retrieved for one query, best first. Written scores fall
-// strictly, so that whoever sorts them finds this order again (see the package
-// comment). Scores that rise or are not finite are an error, and nothing of the
-// query is written then.
+// Write writes what was retrieved for one query, best first. Written scores decrease strictly, so
+// that sorting by them restores this order (see the package comment). Scores that increase or are
+// not finite are an error, and then Write writes nothing of the query.
 func (w *RunWriter) Write(query string, hits []Hit) error {
 	if err := checkHits(query, hits); err != nil {
 		return err
@@ -151,13 +149,12 @@ func checkHits(query string, hits []Hit) error {
 	return nil
 }
 
-// tieStep is the least distance between two written scores. It matters only below
-// 1, where neighbouring float32 lie so close that around 0 they would be written
-// with forty digits.
+// tieStep is the least distance between two written scores. It matters only below 1, where
+// neighboring float32 are so close that around 0 they would be written with forty digits.
 const tieStep = 1e-7
 
-// fallBelow returns score as a float32, or the highest number fit for writing that
-// is below the score above it.
+// fallBelow returns score as a float32, or the highest number fit for writing that is below the
+// score above it.
 func fallBelow(above float32, score float64) float32 {
 	if s := float32(score); s < above {
 		return s

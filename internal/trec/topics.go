@@ -10,7 +10,7 @@ import (
 // A Topic is one query of an experiment.
 type Topic struct {
 	ID   string // without white space
-	Text string // as it stands in the file, without white space at its ends; may be empty
+	Text string // as in the file, without white space at its ends; may be empty
 }
 
 // ReadTopics reads `id<TAB>text` lines, in the order of the file. The name stands
@@ -36,7 +36,7 @@ func ReadTopics(name string, r io.Reader) ([]Topic, error) {
 	return topics, err
 }
 
-// checkID refuses what cannot be a field of a line separated by white space.
+// checkID refuses ids that cannot be a field of a line separated by white space.
 func checkID(kind, id string) error {
 	if id == "" {
 		return fmt.Errorf("empty %s id", kind)
