@@ -74,14 +74,13 @@ type Bounds struct {
 }
 
 // A Node is one clause of a boolean tree. Exactly one of Leaf, All and the
-// boolean lists makes up a node.
+// A Node is one clause of a boolean tree. It is either a Leaf, All, or made of the boolean lists.
 //
-// A document matches a boolean node when it matches every Must and Filter node,
-// at least MinShould of the Should nodes and none of the Not nodes; a node with
-// neither Must nor Filter needs at least one Should, so one of only Not nodes (or
-// of nothing) matches no document. Its score is the sum over the Must and Should
-// nodes that match; Filter and Not never score. A term named by two leaves counts
-// twice. With Best the Should nodes add what BestOf makes of their scores.
+// A document matches a boolean node when it matches every Must and Filter node, at least MinShould
+// of the Should nodes and none of the Not nodes. A node with neither Must nor Filter needs at least
+// one Should, so one of only Not nodes (or of nothing) matches no document. Its score is the sum
+// over the Must and Should nodes that match; Filter and Not never score. A term named by two leaves
+// counts twice. With Best, the Should nodes add BestOf of their scores.
 type Node struct {
 	Leaf      bool // a term: matches the documents of Term
 	Term      int  // index into Plan.Weights

@@ -7,8 +7,7 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// scoreWords offers all documents of some words of the tile, also those that score
-// nothing.
+// scoreWords offers all documents of some words of the tile, including those that score nothing.
 func (r *run) scoreWords(words uint64) error {
 	if r.tiled.guard != nil {
 		return r.scoreTree(words)
@@ -49,7 +48,7 @@ func (c *tileCursor) add(words uint64) error {
 	return c.addTo(&c.run.win.scores, words)
 }
 
-// addTo adds what a list has in the words to scores.
+// addTo adds the contributions of a list in the words to scores.
 func (c *tileCursor) addTo(to *scores, words uint64) error {
 	r := c.run
 	if c.exact {
@@ -70,7 +69,7 @@ func (c *tileCursor) addTo(to *scores, words uint64) error {
 		if err := c.loadFreqs(b); err != nil {
 			return err
 		}
-		// Word by word, or rather run by run of neighbours: most blocks have few.
+		// Go word by word, or rather by runs of adjacent words: most blocks have few.
 		for in != 0 {
 			first := bits.TrailingZeros64(in)
 			behind := first + bits.TrailingZeros64(^(in >> first))
@@ -82,8 +81,8 @@ func (c *tileCursor) addTo(to *scores, words uint64) error {
 	return nil
 }
 
-// postingsIn returns which postings of the loaded block lie in words first to behind-1 of
-// the tile: i to j-1.
+// postingsIn returns the range [i, j) of postings of the loaded block in words [first, behind) of
+// the tile.
 func (c *tileCursor) postingsIn(first, behind int) (i, j int) {
 	base := c.run.win.base
 	if lo := base + uint32(first)*wordDocs; lo > c.docs[0] {
@@ -96,8 +95,8 @@ func (c *tileCursor) postingsIn(first, behind int) (i, j int) {
 	return i, j
 }
 
-// eachBlock calls visit with the postings of the tile in every block that can have
-// documents of the words. There may be documents of other words, too.
+// eachBlock calls visit for every block that can have documents of the words, with its postings in
+// the tile. These may include documents of other words.
 func (c *tileCursor) eachBlock(words uint64, visit func(docs []uint32, impacts []uint16)) error {
 	if c.exact {
 		visit(c.few.docs[c.from:c.to], c.few.impacts[c.from:c.to])
@@ -119,7 +118,7 @@ func (c *tileCursor) eachBlock(words uint64, visit func(docs []uint32, impacts [
 	return nil
 }
 
-// inTile returns which postings of the loaded block, b, are in the tile at hand: i to j-1.
+// inTile returns the range [i, j) of postings of the loaded block b in the current tile.
 func (c *tileCursor) inTile(b int) (i, j int) {
 	base := c.run.win.base
 	i, j = 0, c.n
@@ -132,8 +131,8 @@ func (c *tileCursor) inTile(b int) (i, j int) {
 	return i, j
 }
 
-// wordsOf returns the words of the tile at base that can have documents of block b,
-// which must reach as far as base.
+// wordsOf returns the words of the tile at base that can have documents of block b. The block must
+// not end before base.
 func (c *tileCursor) wordsOf(b int, base uint32) uint64 {
 	first, last := max(c.first(b), base)-base, min(c.list.Last[b]-base, tileDocs-1)
 	if first >= tileDocs {

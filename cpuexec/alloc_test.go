@@ -12,8 +12,8 @@ import (
 	"github.com/riffle-search/riffle/segment"
 )
 
-// TestAllocations wants a query in steady state to allocate its answer and nothing else:
-// nothing for a block, a tile or a list.
+// TestAllocations checks that a query in steady state allocates only its answer, and nothing per
+// block, tile or list.
 func TestAllocations(t *testing.T) {
 	if invariants.Enabled {
 		t.Skip("the race detector has pools forget what they hold")
@@ -37,7 +37,7 @@ func TestAllocations(t *testing.T) {
 	p.Segments[1].Base = seg.Docs
 	for _, e := range algorithms() {
 		if e.Algorithm == cpuexec.Exhaustive {
-			continue // answers AND as a tree, which is made anew
+			continue // answers AND as a tree, which is made for each query
 		}
 		for _, p.Mode = range []blockmax.Mode{blockmax.Or, blockmax.And} {
 			query := func() {

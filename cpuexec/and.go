@@ -10,10 +10,9 @@ import (
 
 // and answers AND, led by the shortest list.
 //
-// Documents of the shortest list are scored first, many at once; those that cannot
-// get in any more are dropped, and only what is left is looked up in the other lists,
-// shortest first. Lucene and Tantivy found this order a good third faster than
-// intersecting first (apache/lucene #14906, tantivy #2865).
+// It scores documents of the shortest list first, many at once, and drops those that cannot enter.
+// Then it looks up only the rest in the other lists, shortest first. Lucene and Tantivy found this
+// order a good third faster than intersecting first (apache/lucene #14906, tantivy #2865).
 func (r *run) and() error {
 	lists, err := r.tiled.openAll(r)
 	if err != nil {
@@ -47,9 +46,9 @@ func (r *run) and() error {
 	return r.refine()
 }
 
-// sparseLead is the number of documents to one of the shortest list from which on AND
-// goes by its blocks. A block then covers a tile or more, and bounds of tiles would tell little
-// about its documents.
+// sparseLead is the fewest documents per posting of the shortest list with which AND goes by its
+// blocks. A block then covers a tile or more, so bounds of tiles would say little about its
+// documents.
 const sparseLead = 32
 
 func isSparse(lead *postings.List, docs uint32) bool {
@@ -89,9 +88,10 @@ func (r *run) andBlocks(lists []*tileCursor) error {
 	return nil
 }
 
-// andBlock offers what can get in of block b of the lead. sum bounds what others add.
+// andBlock offers the documents of block b of the lead that can enter. sum bounds what other lists
+// add.
 func (r *run) andBlock(lead *tileCursor, b int, others []*tileCursor, need, sum uint32) (err error) {
-	late := need == 0 // anything gets in, so only what is in all lists is scored
+	late := need == 0 // everything enters, so score only what is in all lists
 	if late {
 		err = r.leadDocs(lead, b)
 	} else {
@@ -111,15 +111,15 @@ func (r *run) andBlock(lead *tileCursor, b int, others []*tileCursor, need, sum 
 	return nil
 }
 
-// requireOthers drops the candidates that lists other than the lead do not hold, or with
-// which they cannot reach need. Before a list is asked, it and the next say what they know at
-// a glance; all others would take longer than they save.
+// requireOthers drops the candidates that a list other than the lead does not hold, or with which
+// they cannot reach need. Before it looks candidates up in a list, it filters them by that list and
+// the next. Filtering by all other lists would take longer than it saves.
 func (r *run) requireOthers(others []*tileCursor, need uint32) error {
 	for i, c := range slices.Backward(others) {
 		from := len(others) - 1 - i
 		to := min(from+2, len(others))
 		if from > 0 && need == 0 {
-			from++ // nothing new to say: only scores change
+			from++ // nothing new: only scores have changed
 		}
 		if from < to {
 			filter(&r.cands, r.glance.filters[from:to], r.glance.rests[i], need)
@@ -128,7 +128,7 @@ func (r *run) requireOthers(others []*tileCursor, need uint32) error {
 			return nil
 		}
 		if r.out.counting && c.bitmap != nil {
-			continue // what is left is in it
+			continue // all remaining candidates are in it
 		}
 		if err := c.requireAnywhere(need, &r.tiled.prefix[i]); err != nil {
 			return err
@@ -137,8 +137,8 @@ func (r *run) requireOthers(others []*tileCursor, need uint32) error {
 	return nil
 }
 
-// lead makes candidates of the accepted postings of block b, in the range at work, that
-// contribute at least floor.
+// lead makes candidates of the accepted postings of block b, in the current range, that contribute
+// at least floor.
 func (r *run) lead(c *tileCursor, b int, floor uint32) error {
 	if err := c.load(b); err != nil {
 		return err
@@ -152,8 +152,8 @@ func (r *run) lead(c *tileCursor, b int, floor uint32) error {
 	return nil
 }
 
-// leadDocs makes candidates of the accepted postings of block b in the range at work, without
-// a score.
+// leadDocs makes candidates of the accepted postings of block b in the current range, without a
+// score.
 func (r *run) leadDocs(c *tileCursor, b int) error {
 	if err := c.load(b); err != nil {
 		return err
@@ -172,11 +172,11 @@ func (r *run) leadDocs(c *tileCursor, b int) error {
 	return nil
 }
 
-// fewLeads is up to how many candidates addLead scores one by one: so many take as long as a
+// fewLeads is the most candidates that addLead scores one by one. That many take as long as a
 // block.
 const fewLeads = 8
 
-// addLead adds to the candidates, which are in block b, what the list contributes.
+// addLead adds the list's contributions to the candidates, which are in block b.
 func (r *run) addLead(c *tileCursor, b int) error {
 	cs := &r.cands
 	switch {
@@ -203,8 +203,8 @@ func (r *run) addLead(c *tileCursor, b int) error {
 	return nil
 }
 
-// andTiles answers AND sheet by sheet and tile by tile, as bmm does OR: in a tile, the
-// bounds say in which words all lists have postings that together reach need.
+// andTiles answers AND sheet by sheet and tile by tile, as bmm does OR. In a tile, the bounds tell
+// in which words all lists have postings that together reach need.
 func (r *run) andTiles(lists []*tileCursor) error {
 	for lo := r.at.from &^ (sheetDocs - 1); lo < r.at.to; lo += sheetDocs {
 		if err := r.tiled.enterSheet(lists, lo, &r.at); err != nil {
@@ -221,7 +221,7 @@ func (r *run) andTiles(lists []*tileCursor) error {
 	return nil
 }
 
-// andTile offers what can get in of the tile at lo, whose documents score at most bound.
+// andTile offers the documents of the tile at lo that can enter. They score at most bound.
 func (r *run) andTile(lists []*tileCursor, lo, bound uint32) error {
 	if bound < r.out.need(lo) {
 		return nil
@@ -240,7 +240,7 @@ func (r *run) andTile(lists []*tileCursor, lo, bound uint32) error {
 	rank := r.at.rankBound(lo, lo)
 	need := saturatingSub(r.out.need(lo), rank)
 	words &= r.commonWords(lists, need)
-	if need == 0 && !r.out.counting { // a few words suffice for the first hits
+	if need == 0 && !r.out.counting { // a few words are enough for the first hits
 		first := lowestBits(words, 8)
 		if err := r.andWords(lists, first, 0); err != nil {
 			return err
@@ -266,7 +266,7 @@ func (r *run) commonWords(lists []*tileCursor, need uint32) uint64 {
 	return words
 }
 
-// andWords offers what can get in of some words of the tile.
+// andWords offers the documents in some words of the tile that can enter.
 func (r *run) andWords(lists []*tileCursor, words uint64, need uint32) error {
 	if words == 0 {
 		return nil
@@ -284,7 +284,7 @@ func (r *run) andWords(lists []*tileCursor, words uint64, need uint32) error {
 	return nil
 }
 
-// requireAll offers those candidates that all lists hold, the last first.
+// requireAll offers the candidates that all lists hold. It looks them up in the last list first.
 func (r *run) requireAll(lists []*tileCursor, need uint32) error {
 	r.cands.cut(&r.win, r.at.seg.Docs)
 	r.cands.accept(r.at.seg.Accept)

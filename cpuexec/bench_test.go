@@ -25,8 +25,8 @@ import (
 // queries in terabyte05, questions in msmarco-dev. One operation is one query, its
 // lists open and loaded. "scored" is documents scored, "decoded" blocks decoded.
 //
-// Microseconds a query (the mean over queries of the best of 12 runs each) and documents
-// scored, one core of a 2-core EPYC (Zen 5), AVX-512:
+// Microseconds per query (the mean over queries of the best of 12 runs each) and documents scored,
+// on one core of a 2-core EPYC (Zen 5), AVX-512:
 //
 //	                    gutenberg-dev            terabyte05              msmarco-dev
 //	OR              k=10        k=1000       k=10       k=1000       k=10        k=1000
@@ -39,11 +39,11 @@ import (
 //	Count of OR    2.3                     1.9                      2.9
 //	Count of AND   1.8                     0.8                      0.9
 //
-// So Auto is bmm. WAND and BMW score the fewest documents, but each costs them a
-// pivot; with k = 1,000, where bounds prune little, they lose to exhaustive.
+// So Auto is bmm. WAND and BMW score the fewest documents, but each takes a pivot. With k = 1,000,
+// where bounds prune little, they are slower than exhaustive.
 //
-// While lists have no bitmaps yet, gutenberg-dev takes OR 56, Count of OR 76; before they have
-// ranges, OR 91, AND 37. With AVX2, and in Go alone, Count of OR takes 2.5 and 5.8.
+// On gutenberg-dev, OR takes 56 and Count of OR 76 while lists have no bitmaps; while they have no
+// ranges, OR takes 91 and AND 37. Count of OR takes 2.5 with AVX2 and 5.8 in Go alone.
 func BenchmarkTopK(b *testing.B) {
 	ix := gutenberg(b)
 	for _, file := range []string{"gutenberg-dev", "terabyte05", "msmarco-dev"} {
@@ -52,7 +52,7 @@ func BenchmarkTopK(b *testing.B) {
 			for _, k := range []int{10, 1000} {
 				for _, e := range algorithms()[1:] {
 					if mode == blockmax.And && e.Algorithm != cpuexec.Exhaustive && e.Algorithm != cpuexec.BMM {
-						continue // AND is the same for all that prune
+						continue // AND is the same for all algorithms that prune
 					}
 					name := fmt.Sprintf("queries=%s/mode=%s/k=%d/algo=%v", file, []string{"or", "and"}[mode], k, e.Algorithm)
 					b.Run(name, func(b *testing.B) { runQueries(b, e, queries, mode, k) })

@@ -5,15 +5,15 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// bitmapSparsest is up to how many documents a posting a list may get a bitmap. Those of
-// that density take as many bits a posting.
+// bitmapSparsest is the most documents per posting for which a list may get a bitmap. It is then
+// that many bits per posting.
 const bitmapSparsest = 64
 
-// bitmapWords is how long the bitmaps of the segment at work are: whole tiles.
+// bitmapWords is the length of the bitmaps of the current segment: whole tiles.
 func (at *part) bitmapWords() int { return tiles(at.seg.Docs) * tileDocs / 64 }
 
-// learn gives the cursor the bitmap of its list, if that has been made; and makes it once
-// more blocks have been decoded or looked into, with the spent ones, than that takes.
+// learn gives the cursor the bitmap of its list, if there is one. It makes the bitmap once more
+// blocks have been decoded or looked into, including spent, than making it takes.
 func (c *tileCursor) learn(spent int64) error {
 	words := c.run.at.bitmapWords()
 	if c.bitmap = c.list.Bitmap(); c.bitmap == nil {
@@ -27,7 +27,7 @@ func (c *tileCursor) learn(spent int64) error {
 		c.list.KeepBitmap(c.bitmap)
 	}
 	if len(c.bitmap) != words {
-		c.bitmap = nil // the list is of a segment that grows
+		c.bitmap = nil // the list belongs to a segment that grows
 	}
 	return nil
 }
@@ -49,8 +49,8 @@ func (c *tileCursor) dense() bool {
 	return int64(c.list.Count)*bitmapSparsest >= int64(c.run.at.seg.Docs)
 }
 
-// markAll adds to set the documents lo to hi-1 of the list. The first bit of set is document
-// lo, and it has a word for all.
+// markAll adds documents [lo, hi) of the list to set. The first bit of set is document lo, and set
+// has a word for all.
 func (c *tileCursor) markAll(set []uint64, lo, hi uint32) error {
 	for b := c.list.Seek(0, lo); b < len(c.list.Last) && c.first(b) < hi; b++ {
 		if c.list.Enc[b].Kind() == postings.Bitset {
@@ -71,7 +71,7 @@ func (c *tileCursor) markAll(set []uint64, lo, hi uint32) error {
 	return nil
 }
 
-// clip returns those of the documents, which rise, that are lo to hi-1.
+// clip returns those of the ascending documents that are in [lo, hi).
 func clip(docs []uint32, lo, hi uint32) []uint32 {
 	if docs[0] < lo {
 		docs = docs[search(docs, lo):]
@@ -82,8 +82,8 @@ func clip(docs []uint32, lo, hi uint32) []uint32 {
 	return docs
 }
 
-// wanted is what it costs, in blocks, that its list has no bitmap while AND of the lists is counted:
-// all of the range where the lists could be intersected as bitmaps, else nothing beforehand.
+// wanted is the cost, in blocks, of the missing bitmap of the list while AND of the lists is
+// counted. It is all blocks of the range if the lists could be intersected as bitmaps, else zero.
 func (c *tileCursor) wanted(lists []*tileCursor) int64 {
 	if !c.run.out.counting || c.list.Bitmap() != nil {
 		return 0
@@ -105,7 +105,7 @@ func allBitmaps(lists []*tileCursor) bool {
 	return true
 }
 
-// blocksAtWork is how many blocks of the list have documents of the range at work.
+// blocksAtWork is how many blocks of the list have documents of the current range.
 func (c *tileCursor) blocksAtWork() int {
 	from := c.list.Seek(0, c.run.at.from)
 	return min(c.list.Seek(from, c.run.at.to-1)+1, len(c.list.Last)) - from

@@ -7,16 +7,15 @@ import (
 
 // bmm answers OR by block-max MaxScore, sheet by sheet and tile by tile.
 //
-// The bounds of all lists are added up for the 64 tiles of a sheet, and those that
-// reach need are visited, the best ones first: what is found there prunes the rest.
-// In a tile the bounds are added up for its 64 words, from the weakest list to the
-// strongest. A list is essential in the words where its bound, with those of all
-// weaker lists, reaches need: a document there that only the weaker lists hold
-// cannot get in. Essential lists are added to the scores of their words; the
-// documents that can still get in are looked up in the lists that are not essential
-// there, strongest first, after a glance at the bitmaps of these (hope.go). This is MaxScore (Turtle and Flood, Query Evaluation:
-// Strategies and Optimizations, 1995) with the bounds of block-max indexes (Ding
-// and Suel 2011) for ranges of documents (Dimopoulos, Nepomnyachiy and Suel 2013).
+// It adds up the bounds of all lists for the 64 tiles of a sheet, and visits the tiles that reach
+// need, the best first: their hits prune the others. In a tile it adds up the bounds for the 64
+// words, from the weakest list to the strongest. A list is essential in the words where its bound,
+// with those of all weaker lists, reaches need: a document there that only the weaker lists hold
+// cannot enter. It adds essential lists to the scores of their words. It filters the documents that
+// can still enter by the bitmaps of the lists that are not essential there (hope.go), and looks the
+// rest up in these lists, strongest first. This is MaxScore (Turtle and Flood, Query Evaluation:
+// Strategies and Optimizations, 1995) with the bounds of block-max indexes (Ding and Suel 2011) for
+// ranges of documents (Dimopoulos, Nepomnyachiy and Suel 2013).
 func (r *run) bmm() error {
 	lists, err := r.tiled.openAll(r)
 	if err != nil {
@@ -50,8 +49,8 @@ func (r *run) union(lists []*tileCursor) error {
 	return r.refine()
 }
 
-// bmmTile offers what can get in of tile t of the sheet, which begins at lo and whose
-// documents score at most bound.
+// bmmTile offers the documents of tile t of the sheet that can enter. The tile begins at lo, and
+// its documents score at most bound.
 func (r *run) bmmTile(lists []*tileCursor, t int, lo, bound uint32) error {
 	if bound < r.out.need(lo) {
 		return nil
@@ -70,7 +69,7 @@ func (r *run) bmmTile(lists []*tileCursor, t int, lo, bound uint32) error {
 		words &= g.inWords
 	}
 	need := r.out.need(lo)
-	for need <= rank { // all must be seen; a few words suffice for the first hits
+	for need <= rank { // all must be seen; a few words are enough for the first hits
 		few := lowestBits(words&r.tiled.presentWords(), 4)
 		if few == 0 {
 			return nil
@@ -84,8 +83,8 @@ func (r *run) bmmTile(lists []*tileCursor, t int, lo, bound uint32) error {
 	return r.bmmWords(words, need-rank)
 }
 
-// bmmWords offers what can get in of some words of the tile: what scores need without
-// the rank.
+// bmmWords offers the documents in some words of the tile that can enter: those whose score without
+// the rank reaches need.
 func (r *run) bmmWords(words uint64, need uint32) error {
 	live, err := r.addEssential(words, need)
 	if live == 0 || err != nil {
@@ -119,8 +118,8 @@ func (r *run) bmmWords(words uint64, need uint32) error {
 	return nil
 }
 
-// addEssential adds the essential lists of the words to the scores, notes in rest what the
-// others can add, and returns the words that have any.
+// addEssential adds the essential lists of the words to the scores, notes in rest what the other
+// lists can add, and returns the words that have any.
 func (r *run) addEssential(words uint64, need uint32) (live uint64, err error) {
 	for i, c := range r.tiled.active {
 		m := &r.tiled.masks[i]
@@ -132,7 +131,7 @@ func (r *run) addEssential(words uint64, need uint32) (live uint64, err error) {
 		essential := r.tiled.masks[i].essential
 		for w := essential; w != 0; w &= w - 1 {
 			word := bits.TrailingZeros64(w) & 63
-			r.tiled.rest[word] = r.tiled.prefix[i][word] // the last to say so is the weakest
+			r.tiled.rest[word] = r.tiled.prefix[i][word] // the last write is by the weakest
 		}
 		if essential != 0 {
 			if err := c.add(essential); err != nil {

@@ -5,10 +5,9 @@ import "github.com/riffle-search/riffle/blockmax"
 // bmw answers OR by block-max WAND (Ding and Suel, Faster Top-k Document Retrieval
 // Using Block-Max Indexes, 2011).
 //
-// It is WAND with a second look: before the pivot document is scored, the bounds
-// of the blocks that may hold it must reach need too. They are found in the
-// directory alone. When they do not reach it, nothing before the first of these
-// blocks ends can get in, and one cursor leaps there.
+// It is WAND with a second look: before the pivot document is scored, the bounds of the blocks that
+// may hold it must reach need too. They come from the directory alone. When they do not reach need,
+// no document up to the first end of these blocks can enter, and one cursor leaps past it.
 func (r *run) bmw() error {
 	cs, err := r.docs.start(r)
 	if err != nil {
@@ -41,8 +40,7 @@ func (r *run) bmw() error {
 	}
 }
 
-// boundBlocks bounds the score that the given lists can lend a document from doc
-// up to until-1.
+// boundBlocks bounds the score that the given lists can contribute to documents [doc, until).
 func (r *run) boundBlocks(cs []*docCursor, doc uint32) (bound, until uint32) {
 	until = end
 	if r.at.rankMax > 0 {
@@ -54,7 +52,7 @@ func (r *run) boundBlocks(cs []*docCursor, doc uint32) (bound, until uint32) {
 			continue
 		}
 		if first := c.first(c.block); first > doc {
-			until = min(until, first) // the list has nothing before
+			until = min(until, first) // the list has no earlier posting
 			continue
 		}
 		bound += c.blockMax(c.block)
@@ -63,9 +61,9 @@ func (r *run) boundBlocks(cs []*docCursor, doc uint32) (bound, until uint32) {
 	return bound, until
 }
 
-// leapOver moves one of the cursors up to the pivot to until, or to the document
-// of the next cursor if that is lower: from there on another list has a say. It
-// takes the one with the highest list bound, which spares the most work.
+// leapOver moves one of the cursors up to the pivot to until, or to the document of the next cursor
+// if that is lower, because from there on another list contributes. It takes the cursor with the
+// highest list bound, which saves the most work.
 func (o ordered) leapOver(pivot int, until uint32) error {
 	if pivot+1 < len(o) {
 		until = min(until, o[pivot+1].doc)

@@ -8,27 +8,27 @@ import (
 	"github.com/riffle-search/riffle/blockmax"
 )
 
-// A branch is a boolean node below a union, read as if it were a list: it has bounds in each
-// tile and word, adds its scores to those of a tile, and is asked for candidates. A tileCursor
-// with a branch stands for it, so that bmm takes lists and branches alike.
+// A branch is a boolean node below a union that is read like a list: it has bounds in each tile and
+// word, adds its scores to those of a tile, and looks up candidates. A tileCursor with a branch
+// stands for it, so that bmm treats lists and branches alike.
 type branch struct {
 	clause *clause
-	leaves []*tileCursor // all lists below
+	leaves []*tileCursor // all lists below it
 	shift  uint          // the unit of the cursor is 1<<shift
 
 	// Two kinds of nodes need no evaluator:
 	all     []*tileCursor // an AND of these lists, the longest first; or nil
-	filters []*tileCursor // which hold all documents of that AND and score nothing
+	filters []*tileCursor // which hold all matches of that AND and do not score
 	any     []group       // an OR of lists, or the best of such ORs; or nil
 }
 
 // A group is an OR of lists whose scores add up.
 type group struct {
 	lists   []*tileCursor
-	inWords uint64 // of the tile at hand
+	inWords uint64 // of the current tile
 }
 
-// noSums bounds nothing. Nobody writes to it.
+// noSums bounds nothing. It is never written to.
 var noSums sums
 
 // newBranch returns a cursor that stands for a node.
@@ -43,7 +43,7 @@ func (e *evaluator) newBranch(r *run, c *clause) *tileCursor {
 	*n = branch{clause: c, leaves: c.appendLeaves(n.leaves[:0]), all: n.all[:0], filters: n.filters[:0], any: n.any[:0]}
 	l.run, l.max = r, c.highest()
 	n.shift = 0
-	for l.max > 255<<n.shift { // 255 units are no less than max
+	for l.max > 255<<n.shift { // 255 units must be at least max
 		n.shift++
 	}
 	l.unit = 1 << n.shift
@@ -60,7 +60,7 @@ func (e *evaluator) newBranch(r *run, c *clause) *tileCursor {
 func (c *tileCursor) branchSheet(lo uint32) error {
 	for _, l := range c.branch.leaves {
 		if l.sheet == lo {
-			continue // another operand has it, too
+			continue // another operand covers it
 		}
 		if err := l.enterSheet(lo); err != nil {
 			return err
@@ -70,7 +70,7 @@ func (c *tileCursor) branchSheet(lo uint32) error {
 	c.tiles = &c.own[0]
 	in := e.bound(c.branch.clause, 0, false, &e.branches.bounds)
 	if last := (c.run.at.seg.Docs - 1 - lo) / tileDocs; last < 63 {
-		in &= 1<<(last+1) - 1 // all documents may match, but there are no more
+		in &= 1<<(last+1) - 1 // all documents may match, but the segment ends here
 	}
 	c.branch.round(c.tiles, &e.branches.bounds, in)
 	return nil
@@ -98,13 +98,14 @@ func (c *tileCursor) branchTile(lo uint32) {
 	c.branch.round(c.words, &e.branches.bounds, c.inWords)
 }
 
-// round sets to to the bounds in units of the branch, and never to 0 where there may be a match.
+// round sets to to the bounds in units of the branch. It rounds up, and never to 0 where there may
+// be a match.
 func (b *branch) round(to *coarse, bounds *sums, in uint64) {
 	*to = coarse{}
 	up := uint32(1)<<b.shift - 1
 	for ; in != 0; in &= in - 1 {
 		i := bits.TrailingZeros64(in) & 63
-		to[i] = uint8(min(max((bounds[i]+up)>>b.shift, 1), 255)) // 255 units are no less than the branch's max
+		to[i] = uint8(min(max((bounds[i]+up)>>b.shift, 1), 255)) // 255 units are at least the branch's max
 	}
 }
 
@@ -116,8 +117,8 @@ func (c *tileCursor) addBranch(words uint64) error {
 	return c.matchBranch(&c.run.eval.branches.set, words, &c.run.win.scores)
 }
 
-// matchBranch adds what the branch contributes in the words to the scores. It sets matches, in
-// the words, to the documents that match.
+// matchBranch adds the branch's contributions in the words to the scores. It sets matches, in the
+// words, to the documents that match.
 func (c *tileCursor) matchBranch(matches *bitset, words uint64, to *scores) error {
 	r, b := c.run, c.branch
 	switch {
@@ -179,8 +180,8 @@ func (r *run) requireLists(lists []*tileCursor) error {
 	return nil
 }
 
-// addAny adds what an OR of lists, or the best of such ORs, contributes in the words. Where only one
-// group has postings there is nothing to choose from.
+// addAny adds the contributions of an OR of lists, or of the best of such ORs, in the words. Where
+// only one group has postings, there is no best to choose.
 func (r *run) addAny(b *branch, words uint64, to *scores) error {
 	some, several := uint64(0), uint64(0)
 	for i := range b.any {
@@ -211,7 +212,7 @@ func (r *run) addAny(b *branch, words uint64, to *scores) error {
 	return nil
 }
 
-// add adds what the lists of the group have in the words to scores.
+// add adds the contributions of the group's lists in the words to scores.
 func (g *group) add(to *scores, words uint64) error {
 	for _, l := range g.lists {
 		if in := words & l.inWords; in != 0 {
@@ -223,7 +224,7 @@ func (g *group) add(to *scores, words uint64) error {
 	return nil
 }
 
-// choose takes the scores of a child in some words to the best ones and to the sum.
+// choose merges the scores of a child in some words into the best scores and the sum.
 func (t *bestScores) choose(words uint64) {
 	for ; words != 0; words &= words - 1 {
 		w := bits.TrailingZeros64(words) & 63
@@ -251,7 +252,7 @@ func (c *tileCursor) lookUpBranch(words uint64, need uint32, rest *sums, require
 			return err
 		}
 	}
-	at, kept := 0, 0 // of matches; of all, which are as many or more
+	at, kept := 0, 0 // indexes into matches, and into all, which has at least as many
 	for p, doc := range own.docs {
 		hit := at < cs.n && cs.docs[at] == doc
 		if hit {
@@ -354,7 +355,7 @@ func (b *bitset) empties(words uint64) {
 	}
 }
 
-// of makes the set that of candidates.
+// of sets b to the documents of candidates.
 func (b *bitset) of(cs *candidates) {
 	*b = bitset{}
 	for _, doc := range cs.docs[:cs.n] {
@@ -362,7 +363,7 @@ func (b *bitset) of(cs *candidates) {
 	}
 }
 
-// within sets to to the documents at work in some words.
+// within sets to to the documents of the current range in some words.
 func (w *window) within(to *bitset, words uint64) {
 	w.fill()
 	for i := range to {

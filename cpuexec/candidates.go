@@ -2,17 +2,16 @@ package cpuexec
 
 import "math/bits"
 
-// candidates are documents in ascending order with what they score so far. A
-// window or a lead block makes them, and every further list drops those that
-// cannot get in.
+// candidates are documents in ascending order with their scores so far. A window or a lead block
+// makes them, and every further list drops those that cannot enter.
 type candidates struct {
 	n     int
 	docs  [tileDocs + 16]uint32 // assembly stores 16 at a time
 	score [tileDocs + 16]uint32
 }
 
-// collect makes candidates of the accepted matches in some words of the window that
-// score at least floor, counts all accepted ones, and leaves the words empty.
+// collect makes candidates of the accepted matches in some words of the window that score at least
+// floor. It counts all accepted matches and empties the words.
 func (r *run) collect(words uint64, floor uint32) {
 	w, cs := &r.win, &r.cands
 	for left := words; left != 0; left &= left - 1 {
@@ -40,7 +39,7 @@ func (r *run) collect(words uint64, floor uint32) {
 	}
 }
 
-// keepOnly drops what is not in the set.
+// keepOnly drops candidates that are not in the set.
 func (cs *candidates) keepOnly(set *bitset) {
 	n := 0
 	for p, doc := range cs.docs[:cs.n] {
@@ -50,7 +49,7 @@ func (cs *candidates) keepOnly(set *bitset) {
 	cs.n = n
 }
 
-// cut drops those that lie outside of the range at work, in a segment of docs documents.
+// cut drops candidates outside the current range, in a segment of docs documents.
 func (cs *candidates) cut(w *window, docs uint32) {
 	if w.lo == w.base && w.hi == min(w.base+tileDocs, docs) {
 		return
@@ -61,7 +60,7 @@ func (cs *candidates) cut(w *window, docs uint32) {
 	cs.n = to - from
 }
 
-// accept drops those that are not in a segment's accept bitmap.
+// accept drops candidates that are not in a segment's accept bitmap.
 func (cs *candidates) accept(bitmap []uint64) {
 	if bitmap == nil {
 		return

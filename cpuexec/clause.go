@@ -7,14 +7,14 @@ import (
 	"github.com/riffle-search/riffle/blockmax"
 )
 
-// A clause is a node of the tree at work on one segment.
+// A clause is a node of the tree on the current segment.
 type clause struct {
 	*blockmax.Node
 	cursor *tileCursor // of a leaf; nil when the segment lacks the term
-	cost   uint64      // about how many documents match
+	cost   uint64      // roughly how many documents match
 
 	must, should, filter, not []clause
-	minShould                 int // should nodes that must match, counting the rule for nodes without Must and Filter
+	minShould                 int // fewest should nodes that must match, including the rule for nodes without Must and Filter
 }
 
 // newClause opens lists for the leaves below a node.
@@ -54,8 +54,8 @@ func (r *run) newClause(n *blockmax.Node, scores bool) (clause, error) {
 	return c, nil
 }
 
-// plan estimates the cost of a boolean node and puts what must match in ascending
-// order of cost, so that the sets get small early.
+// plan estimates the cost of a boolean node. It sorts the required children by ascending cost, so
+// that the sets shrink early.
 func (c *clause) plan() {
 	byCost := func(a, b clause) int { return cmp.Compare(a.cost, b.cost) }
 	slices.SortStableFunc(c.must, byCost)
@@ -72,17 +72,17 @@ func (c *clause) plan() {
 	}
 }
 
-// tiles returns the tiles of the sheet at hand in which documents may match.
+// tiles returns the tiles of the current sheet in which documents may match.
 func (c *clause) tiles() uint64 {
 	return c.where(func(l *tileCursor) uint64 { return l.inTiles })
 }
 
-// words returns the words of the tile at hand in which documents may match.
+// words returns the words of the current tile in which documents may match.
 func (c *clause) words() uint64 {
 	return c.where(func(l *tileCursor) uint64 { return l.inWords })
 }
 
-// where combines what of says of the leaves.
+// where combines the results of of for the leaves.
 func (c *clause) where(of func(*tileCursor) uint64) uint64 {
 	switch {
 	case c.All:
@@ -110,13 +110,13 @@ func (c *clause) where(of func(*tileCursor) uint64) uint64 {
 // possible reports whether documents of the segment may match the clause.
 func (c *clause) possible() bool { return c.where(func(*tileCursor) uint64 { return 1 }) != 0 }
 
-// isUnion reports whether a document matches a boolean node if and only if it matches one
+// isUnion reports whether a document matches a boolean node if and only if it matches at least one
 // of its should nodes.
 func (c *clause) isUnion() bool {
 	return !c.Leaf && !c.All && !c.Constant && len(c.must)+len(c.filter)+len(c.not) == 0 && c.minShould <= 1
 }
 
-// only returns the only child of a node that matches and scores as that child does, or else the
+// only returns the only child of a node if the node matches and scores as that child does, else the
 // node.
 func (c *clause) only() *clause {
 	for !c.Leaf && !c.All && !c.Constant && len(c.filter)+len(c.not) == 0 {
@@ -145,7 +145,8 @@ func (c *clause) appendLeaves(to []*tileCursor) []*tileCursor {
 	return to
 }
 
-// isAll reports whether a node is an AND of lists, or of such ANDs, all of which the segment has.
+// isAll reports whether a node is an AND of lists, or of such ANDs, and the segment has all these
+// lists.
 func (c *clause) isAll() bool {
 	if c.Constant || c.All || c.Leaf || len(c.must) == 0 || len(c.should)+len(c.not) > 0 || c.minShould > 0 {
 		return false
@@ -177,7 +178,7 @@ func (c *clause) appendAll(all, filters []*tileCursor) (must, filter []*tileCurs
 	return all, filters
 }
 
-// highest bounds what any document scores.
+// highest bounds the score of any document.
 func (c *clause) highest() uint32 {
 	switch {
 	case c.Constant:
@@ -201,8 +202,8 @@ func (c *clause) highest() uint32 {
 	return must + all
 }
 
-// appendGroups appends the groups of an OR of lists, which are one, or those of the best of such
-// ORs; none if the node is something else.
+// appendGroups appends the groups of an OR of lists (one group), or of the best of such ORs. It
+// appends none for any other node.
 func (c *clause) appendGroups(to []group) []group {
 	if !c.isUnion() || len(c.should) == 0 {
 		return to
@@ -224,7 +225,8 @@ func (c *clause) appendGroups(to []group) []group {
 	return to
 }
 
-// appendSum appends the lists whose scores a clause adds up, and reports whether it is an OR of lists.
+// appendSum appends the lists whose scores a clause adds up, and reports whether the clause is an
+// OR of lists.
 func (c *clause) appendSum(to []*tileCursor) (lists []*tileCursor, ok bool) {
 	c = c.only()
 	if c.Leaf && !c.Constant {

@@ -13,8 +13,8 @@ import (
 	"github.com/riffle-search/riffle/segment"
 )
 
-// codedPlan is a plan over lists from dense to sparse, with frequencies of which most are
-// small, written by a codec. It also says how many blocks have frequencies by it.
+// codedPlan is a plan over lists from dense to sparse, written with a codec, whose frequencies are
+// mostly small. It also returns how many blocks have frequencies in the codec's own kind.
 func codedPlan(codec postings.Kind) (p *blockmax.Plan, coded int) {
 	const docs = 60_000
 	rng := rand.New(rand.NewPCG(91, 92))
@@ -43,8 +43,8 @@ func codedPlan(codec postings.Kind) (p *blockmax.Plan, coded int) {
 	return p, coded
 }
 
-// TestCodecs finds the same documents, with the same scores, whatever codec the lists
-// were written by. (The lists of package exectest are too short for blocks of 128.)
+// TestCodecs checks that the codec of the lists changes neither documents nor scores. (The lists of
+// package exectest are too short for blocks of 128.)
 func TestCodecs(t *testing.T) {
 	plans := make(map[postings.Kind]*blockmax.Plan)
 	for _, codec := range []postings.Kind{postings.Packed, postings.PFor, postings.Rice} {

@@ -19,9 +19,9 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// TestConformanceOfVariants runs all variants of the kernels. Lists are bounded by their
-// blocks and, once they have been used a little, by their ranges: by default the
-// small lists of the test are all decoded at once.
+// TestConformanceOfVariants runs all variants of the kernels. Lists are bounded by their blocks
+// and, after some use, by their ranges. By default the small lists of the test would all be decoded
+// at once.
 func TestConformanceOfVariants(t *testing.T) {
 	for variant := range impl.Each("cpuexec") {
 		for _, n := range []int{0, 16} {
@@ -33,8 +33,8 @@ func TestConformanceOfVariants(t *testing.T) {
 	}
 }
 
-// TestConformanceWithBitmaps gives half of the lists bitmaps before they are first used, and
-// has even a single candidate held against them.
+// TestConformanceWithBitmaps gives half of the lists bitmaps before their first use, and tests even
+// a single candidate against them.
 func TestConformanceWithBitmaps(t *testing.T) {
 	defer cpuexec.SetFewCandidates(cpuexec.SetFewCandidates(1))
 	for variant := range impl.Each("cpuexec") {

@@ -7,10 +7,10 @@ import (
 	"github.com/riffle-search/riffle/blockmax"
 )
 
-// conjunction answers a tree with required operands, tile by tile as bmm does. Where all required
-// operands have postings in a word and the bounds of all operands reach need, the documents of the cheapest
-// required operand, the lead, are candidates. The other required operands drop those that they do not
-// hold; the optional ones are looked up last. (Lucene's ReqOptSumScorer and
+// conjunction answers a tree with required operands, tile by tile like bmm. The cheapest required
+// operand is the lead. Its documents are candidates in the words where all required operands have
+// postings and the bounds of all operands reach need. The other required operands drop candidates
+// that they do not hold; the optional ones are looked up last. (Lucene's ReqOptSumScorer and
 // BlockMaxConjunctionScorer do so by blocks.)
 func (r *run) conjunction(b *branches) error {
 	all := append(append(b.all[:0], b.operands...), b.required...)
@@ -33,8 +33,8 @@ func (r *run) conjunction(b *branches) error {
 	return r.refine()
 }
 
-// conjunctionTile offers what can get in of tile t of the sheet, which begins at lo and whose
-// documents score at most bound.
+// conjunctionTile offers the documents of tile t of the sheet that can enter. The tile begins at
+// lo, and its documents score at most bound.
 func (r *run) conjunctionTile(b *branches, t int, lo, bound uint32) error {
 	if bound < r.out.need(lo) {
 		return nil
@@ -55,7 +55,7 @@ func (r *run) conjunctionTile(b *branches, t int, lo, bound uint32) error {
 	r.tiled.active = append(r.tiled.active, b.required...)
 	r.tiled.makePrefix(len(r.tiled.active))
 	need := r.out.need(lo)
-	for few := 4; need <= rank; few *= 2 { // all must be seen; a few words suffice for the first hits
+	for few := 4; need <= rank; few *= 2 { // all must be seen; a few words are enough for the first hits
 		first := lowestBits(words, few)
 		if first == 0 {
 			return nil
@@ -69,8 +69,8 @@ func (r *run) conjunctionTile(b *branches, t int, lo, bound uint32) error {
 	return r.conjunctionWords(words, need-rank, len(r.tiled.active)-len(b.required))
 }
 
-// conjunctionWords offers what can get in of some words of the tile, of which the first active
-// operands are optional.
+// conjunctionWords offers the documents in some words of the tile that can enter. The first
+// optional of the active operands are optional.
 func (r *run) conjunctionWords(words uint64, need uint32, optional int) error {
 	t := &r.tiled
 	last := len(t.active) - 1
@@ -117,8 +117,8 @@ func (r *run) conjunctionWords(words uint64, need uint32, optional int) error {
 	return nil
 }
 
-// leadWords makes candidates of what the lead holds in the words and can reach need with what rest
-// says of the other operands.
+// leadWords makes candidates of the lead's postings in the words that can reach need. rest bounds
+// what the other operands add.
 func (r *run) leadWords(c *tileCursor, words uint64, need uint32, rest *sums) error {
 	cs := &r.cands
 	switch {
@@ -162,8 +162,8 @@ func (r *run) leadWords(c *tileCursor, words uint64, need uint32, rest *sums) er
 	return nil
 }
 
-// scoreTree offers all documents of some words of the tile that match the tree, also those that
-// score nothing.
+// scoreTree offers all documents of some words of the tile that match the tree, including those
+// that score nothing.
 func (r *run) scoreTree(words uint64) error {
 	w, mask := &r.win, &r.eval.branches.mask
 	r.enterLists(int(w.base / tileDocs % 64))
@@ -171,7 +171,7 @@ func (r *run) scoreTree(words uint64) error {
 	if err := r.eval.eval(r.eval.root, 0, mask, &w.matches, &w.scores); err != nil {
 		return err
 	}
-	for left := words; left != 0; left &= left - 1 { // of documents that matched a child but not the tree
+	for left := words; left != 0; left &= left - 1 { // scores of documents that matched a child but not the tree
 		i := bits.TrailingZeros64(left) & 63
 		if w.matches[i] == 0 {
 			clear(w.scores[wordDocs*i:][:wordDocs])

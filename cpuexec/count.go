@@ -8,10 +8,10 @@ import (
 	"github.com/riffle-search/riffle/blockmax"
 )
 
-// Count returns the number of accepted documents that match a plan, which must
-// pass Plan.Check. It decodes no frequency, and no block at all for a single term
-// without an accept bitmap. K matters for AndOr only, which counts what matches
-// every term when there are K of them, and for Else; After and the weights do not.
+// Count returns the number of accepted documents that match a plan, which must pass Plan.Check. It
+// decodes no frequency, and for a single term without an accept bitmap no block. K matters only for
+// Else and for AndOr, which counts the documents with every term if there are K of them. After and
+// the weights have no effect.
 func (x Parallel) Count(ctx context.Context, p *blockmax.Plan) (int, error) {
 	if x.Pool != nil {
 		if err := x.begin(); err != nil {
@@ -41,12 +41,12 @@ func (x Parallel) Count(ctx context.Context, p *blockmax.Plan) (int, error) {
 	return r.countMatches(r.query.flatTree(blockmax.Or))
 }
 
-// Matches returns the documents of one segment of a plan that match a node, as a
-// bitmap in the form of Segment.Accept. The segment's own Accept is not applied.
-// The node need not be part of the plan's tree.
+// Matches returns the documents of one segment of a plan that match a node, as a bitmap in the form
+// of Segment.Accept. It ignores the segment's own Accept. The node need not be part of the plan's
+// tree.
 func Matches(ctx context.Context, p *blockmax.Plan, segment int, n *blockmax.Node) ([]uint64, error) {
 	q := *p
-	q.Tree = &blockmax.Node{Filter: []blockmax.Node{*n}} // no score, so no weight can be too large
+	q.Tree = &blockmax.Node{Filter: []blockmax.Node{*n}} // no score, so weights cannot be too large
 	if err := q.Check(); err != nil {
 		return nil, err
 	}
@@ -90,12 +90,12 @@ func (r *run) countMatches(tree *blockmax.Node) (total int, err error) {
 			return n, r.query.ctx.Err()
 		}
 	}
-	// Bitmaps are many times as fast as tiles to be claimed, so flat plans go by ranges.
+	// Bitmaps are far faster than claiming tiles, so flat plans go by ranges.
 	err = r.pass(segmentPass{(*run).countSegment, r.query.plan.Tree != nil, false}, tree)
 	return r.out.total, err
 }
 
-// countLeaf counts the postings of a term, if all of their documents are accepted.
+// countLeaf counts the postings of a term, if all its documents are accepted.
 func countLeaf(p *blockmax.Plan, t int) (n int, ok bool) {
 	for i := range p.Segments {
 		seg := &p.Segments[i]
@@ -110,13 +110,13 @@ func countLeaf(p *blockmax.Plan, t int) (n int, ok bool) {
 	return n, true
 }
 
-// countSegment adds the accepted documents of the range that match to total.
+// countSegment adds the number of accepted matches in the range to total.
 func (r *run) countSegment() error {
 	leaf := onlyLeaf(r.query.tree)
 	switch {
 	case leaf != nil && r.at.seg.Accept == nil:
 		if term := r.at.seg.Terms[leaf.Term]; term.Bounds != nil && r.at.from == 0 && r.share.mine(0) {
-			r.out.total += term.List.Count // with the first tile, for the whole segment
+			r.out.total += term.List.Count // counted with the first tile, for the whole segment
 		}
 		return nil
 	case r.query.plan.Tree != nil:
@@ -138,8 +138,8 @@ func (r *run) countSegment() error {
 	return r.countOr()
 }
 
-// countOr counts the documents of the segment that hold any term: sheet by sheet, those of
-// the bitmaps first.
+// countOr counts the documents of the segment with at least one term: sheet by sheet, bitmaps
+// first.
 func (r *run) countOr() error {
 	lists, err := r.tiled.openAll(r)
 	if err != nil {
@@ -160,7 +160,7 @@ func (r *run) countOr() error {
 	})
 }
 
-// countAnd counts the documents of the range that are in the bitmaps of all lists.
+// countAnd counts the documents of the range that are in all bitmaps of the lists.
 func (r *run) countAnd(lists []*tileCursor) {
 	r.sets.collect(lists, r.at.from, r.at.to)
 	if accept := r.at.seg.Accept; accept != nil {
@@ -169,7 +169,7 @@ func (r *run) countAnd(lists []*tileCursor) {
 	r.out.total += countCommon(r.sets.maps)
 }
 
-// countWindow counts the accepted matches of the window, and leaves it empty.
+// countWindow counts the accepted matches of the window and empties it.
 func (r *run) countWindow() {
 	for i, word := range r.win.matches {
 		r.out.total += bits.OnesCount64(word & r.at.accepted(r.win.base, i))
@@ -177,7 +177,7 @@ func (r *run) countWindow() {
 	}
 }
 
-// onlyLeaf returns the one leaf that decides alone what matches the tree, or nil.
+// onlyLeaf returns the leaf that alone decides what matches the tree, or nil.
 func onlyLeaf(n *blockmax.Node) *blockmax.Node {
 	switch {
 	case n.Leaf:

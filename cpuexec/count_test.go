@@ -15,8 +15,8 @@ import (
 	"github.com/riffle-search/riffle/segment"
 )
 
-// TestCount compares with the oracle, for every mode and for trees: before lists have bitmaps,
-// when some have and when all dense ones have.
+// TestCount compares with the oracle, for every mode and for trees: without bitmaps, with bitmaps
+// of some lists, and with those of all dense lists.
 func TestCount(t *testing.T) {
 	for variant := range impl.Each("cpuexec") {
 		t.Run(variant, func(t *testing.T) {
@@ -50,7 +50,7 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// someLists picks half of the lists.
+// someLists selects half of the lists.
 func someLists(l *postings.List) bool { return l.Count%2 == 0 }
 
 // TestBitmaps counts until a list has a bitmap, and compares it with the postings.
@@ -111,8 +111,7 @@ func TestBitmaps(t *testing.T) {
 	}
 }
 
-// TestBitmapOfAnotherSegment counts with a list whose segment has grown since its bitmap
-// was made.
+// TestBitmapOfAnotherSegment counts with a list whose segment has grown since its bitmap was made.
 func TestBitmapOfAnotherSegment(t *testing.T) {
 	var b postings.Builder
 	for d := range uint32(1000) {
@@ -135,8 +134,8 @@ func TestBitmapOfAnotherSegment(t *testing.T) {
 	}
 }
 
-// TestMatches compares the bitmaps with what the oracle finds when all documents
-// are accepted. In every second round some lists, or all, have bitmaps.
+// TestMatches compares the bitmaps with the oracle's matches when all documents are accepted. In
+// every second round some lists, or all, have bitmaps.
 func TestMatches(t *testing.T) {
 	for round := range 500 {
 		exectest.Plans(2, round, func(ix *exectest.Index, p *exectest.Plan) bool {
@@ -179,7 +178,7 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// TestCountReadsNoBlock counts a term by its directory.
+// TestCountReadsNoBlock counts a term from its directory.
 func TestCountReadsNoBlock(t *testing.T) {
 	p, lists := unreadable(t)
 	got, err := cpuexec.Parallel{}.Count(context.Background(), p)

@@ -8,15 +8,15 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// How many candidates cost as much to look up one by one, at some 7 ns, as the bits of a
-// block: where it is bits already, and where it must be unpacked.
+// How many candidates, looked up one by one at some 7 ns, cost as much as making the bits of a
+// block: if it is already bits, and if it must be unpacked.
 const (
 	bitsCost   = 2
 	unpackCost = 8
 )
 
-// andBits is andWords by bitsets: documents are intersected before they are scored, the
-// shortest lists first, as long as there are more left than it pays to look up one by one.
+// andBits is andWords by bitsets. It intersects documents before it scores them, the shortest lists
+// first, while more remain than are worth looking up one by one.
 func (r *run) andBits(lists []*tileCursor, words uint64, need uint32) error {
 	set := &r.win.matches
 	for w := words; w != 0; w &= w - 1 {
@@ -39,8 +39,8 @@ func (r *run) andBits(lists []*tileCursor, words uint64, need uint32) error {
 	return r.requireAll(lists, need)
 }
 
-// countLeft counts what is left in the set of the words and is in the lists that have not
-// been intersected, and empties all words.
+// countLeft counts the documents in the set of the words that are also in the lists not yet
+// intersected. It empties all words.
 func (r *run) countLeft(lists []*tileCursor, set *bitset, words, left uint64) error {
 	r.win.fill()
 	for w := words; w != 0; w &= w - 1 {
@@ -62,8 +62,8 @@ func (r *run) countLeft(lists []*tileCursor, set *bitset, words, left uint64) er
 	return nil
 }
 
-// intersectAll keeps in set what lists hold, and returns the words that are not empty. Lists
-// for which that did not pay are not marked as intersected.
+// intersectAll removes from set the documents that a list lacks, and returns the words that are not
+// empty. It skips lists for which that does not pay, and does not mark them as intersected.
 func (r *run) intersectAll(lists []*tileCursor, set *bitset, words uint64) (left uint64, err error) {
 	for i := len(lists) - 1; i >= 0 && words != 0; i-- {
 		c := lists[i]
@@ -78,13 +78,13 @@ func (r *run) intersectAll(lists []*tileCursor, set *bitset, words uint64) (left
 	return words, nil
 }
 
-// searchable reports whether the documents of a block are bits or a run, which need no unpacking.
+// searchable reports whether a block is a bitset or a run, which need no unpacking.
 func searchable(e postings.Encoding) bool {
 	k := e.Kind()
 	return k == postings.Bitset || k == postings.Run
 }
 
-// costOfBits is what the bits of the blocks with documents of the words cost, in candidates.
+// costOfBits is the cost, in candidates, of making bits of the blocks with documents of the words.
 func (c *tileCursor) costOfBits(words uint64) (cost int) {
 	switch {
 	case c.bitmap != nil:
@@ -104,8 +104,8 @@ func (c *tileCursor) costOfBits(words uint64) (cost int) {
 	return cost
 }
 
-// intersect keeps in set what the list holds of the words, and returns those that are
-// not empty.
+// intersect removes from set the documents of the words that the list lacks, and returns the words
+// that are not empty.
 func (c *tileCursor) intersect(set *bitset, words uint64) (left uint64, err error) {
 	held := &c.run.tiled.held
 	if c.bitmap != nil {
@@ -122,7 +122,7 @@ func (c *tileCursor) intersect(set *bitset, words uint64) (left uint64, err erro
 	return set.keep(held, words), nil
 }
 
-// keep leaves in the words what held has, too, and returns those that are not empty.
+// keep intersects the set with held in the words, and returns the words that are not empty.
 func (b *bitset) keep(held *bitset, words uint64) (left uint64) {
 	for ; words != 0; words &= words - 1 {
 		i := bits.TrailingZeros64(words) & 63
@@ -133,8 +133,8 @@ func (b *bitset) keep(held *bitset, words uint64) (left uint64) {
 	return left
 }
 
-// mark adds to set the documents of the words that the list holds; some of them only when
-// run.marks are flushed. It may add others that the list holds, too.
+// mark adds to set the documents of the words that the list holds, some of them only when run.marks
+// are flushed. It may also add documents of the list in other words.
 func (c *tileCursor) mark(set *bitset, words uint64) error {
 	if c.bitmap != nil {
 		held := (*bitset)(c.bitmap[c.run.win.base/64:])
@@ -177,8 +177,8 @@ func (c *tileCursor) mark(set *bitset, words uint64) error {
 	return nil
 }
 
-// orRows adds to a set the bits that are set in rows, of which the lowest is bit at of the set.
-// Some may lie before and behind the set.
+// orRows adds the set bits of rows to a set. The lowest bit of rows is bit at of the set. Some bits
+// may lie before or after the set.
 func orRows(set []uint64, rows []byte, at int) {
 	if skip := -at / 64; at < 0 && skip > 0 {
 		rows, at = rows[min(8*skip, len(rows)):], at+64*skip
@@ -224,7 +224,7 @@ func (cs *candidates) list(set *bitset, base uint32, words uint64) {
 	cs.n = n
 }
 
-// bitsFrom returns which of the 64 documents from first on a bitset or a run holds.
+// bitsFrom returns which of the 64 documents beginning with first a bitset or a run holds.
 func bitsFrom(k *postings.Peek, first uint32) uint64 {
 	if k.Kind == postings.Run {
 		return spanOf(int64(k.Last)-int64(k.Len)+1-int64(first), int64(k.Last)-int64(first))
@@ -247,7 +247,7 @@ func bitsFrom(k *postings.Peek, first uint32) uint64 {
 	return word
 }
 
-// spanOf sets bits from to to, as far as they are of 64.
+// spanOf returns bits from to to, clipped to the 64 bits.
 func spanOf(from, to int64) uint64 {
 	from, to = max(from, 0), min(to, 63)
 	if from > to {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestOr shifts rows of bits to every kind of place in, before and behind a tile.
+// TestOr shifts rows of bits to all kinds of positions in, before and after a tile.
 func TestOr(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	for range 2000 {
