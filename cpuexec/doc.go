@@ -1,6 +1,6 @@
-// Package cpuexec answers plans (blockmax.Plan) on the CPU. TopK ranks, Finish completes an
-// answer that a GPU began, Count counts and Matches evaluates a filter. An Executor works on
-// the calling goroutine; Parallel has several goroutines work on one plan.
+// Package cpuexec answers plans (blockmax.Plan) on the CPU. TopK ranks, Finish completes an answer
+// that a GPU began, Count counts, and Matches evaluates a filter. An Executor works on the calling
+// goroutine; in Parallel several goroutines share a plan.
 //
 // The package is internal to riffle: it makes no compatibility promise.
 //
@@ -10,33 +10,33 @@
 //	                maxscore.go    document at a time, essential and other lists by the bounds of lists
 //	                wand.go        document at a time, pivots from the bounds of lists
 //	                bmw.go         the same with the bounds of blocks
-//	                exhaustive.go  every document is scored: what pruning is measured against
-//	AND             and.go         led by the shortest list; dense.go where it can go by bits
+//	                exhaustive.go  scores every document: the reference for pruning
+//	AND             and.go         led by the shortest list; dense.go where bitsets are faster
 //	AND+OR          executor.go    AND, and OR when fewer than k documents match
-//	boolean trees   operands.go    what a tree is a union, or a conjunction, of
+//	boolean trees   operands.go    the operands of a tree that is a union or a conjunction
 //	                branch.go      nodes that are read like lists, treebound.go their bounds
 //	                conjunction.go trees with required nodes
 //	                tree.go, eval.go, clause.go  any node, by the sets of a tile
 //	counts, filters count.go       sets of tiles without scores
 //	                sets.go        whole sets, where the dense lists have bitmaps (bitmap.go)
-//	what is left    finish.go      documents that a GPU has not looked at
+//	the rest        finish.go      documents that a GPU has not searched
 //
 // # A run and its parts
 //
-// A run (run.go) is one plan at work on one goroutine. Algorithms are its methods, as they
-// need several of its parts; what concerns one part is a method of that part:
+// A run (run.go) executes one plan on one goroutine. Algorithms are its methods, because they need
+// several of its parts. Code that needs only one part is a method of that part:
 //
-//	query         what is asked: the plan, the tree of the pass, the context
-//	part          the segment at work and the range of its documents: accept bitmap, static rank
+//	query         the plan, the tree of the pass, the context
+//	part          the current segment and range of documents: accept bitmap, static rank
 //	results       hits, counts and work so far, and need: the lowest score that can still enter
 //	docCursors    lists read document by document (doccursor.go)
-//	tileCursors   lists read tile by tile, and their bounds in the sheet and the tile at hand (tiles.go)
-//	window        which documents of the tile match, and what they score so far
+//	tileCursors   lists read tile by tile, and their bounds in the current sheet and tile (tiles.go)
+//	window        which documents of the tile match, and their scores so far
 //	candidates    those that can still enter
-//	prefilter     what bounds and bitmaps say of candidates before they are looked up
+//	prefilter     filters candidates by bounds and bitmaps before they are looked up
 //	evaluator     what matches a tree in a tile (eval.go), and its operands (operands.go)
 //	setMaker      what matches a tree in a sheet, as whole sets (sets.go)
-//	member        what the run takes of a query that goroutines share (parallel_member.go)
+//	member        the run's units of a query that goroutines share (parallel_member.go)
 //
 // # Words, tiles, sheets
 //
@@ -70,28 +70,28 @@
 //	probeBlock    as above
 //
 // Dense lists are intersected and united as bits in place (dense.go). The tiles with the best
-// bounds come first, so that their hits prune the others. So does the segment with the best, and one that
-// cannot reach the threshold is not opened (segments.go). The threshold starts at what k postings
-// of one term are known to reach (blockmax.Plan.Seed).
+// bounds come first, so that their hits prune the others. The segment with the best bound comes
+// first, too, and a segment that cannot reach the threshold is not opened (segments.go). The
+// threshold starts at what k postings of one term are known to reach (blockmax.Plan.Seed).
 //
 // # Trees
 //
-// A boolean tree is a union of operands: lists, and branches for all nodes below that are not lists. A
-// branch is read like a list. Its bounds, in the tiles of a sheet and in the words of a tile, follow
-// from those of its lists by the arithmetic of its nodes: sums, the best of some with a share of the
-// rest, constants, and 0 where a required list has no posting. So the algorithm of OR above runs on
-// trees, too: branches that are not essential in a word are only asked for candidates. An AND of
-// lists, an OR of lists and the best of such ORs do so by the kernels of lists; other branches are
+// A boolean tree is a union of operands: lists, and branches for all other nodes. A branch is read
+// like a list. Its bounds, in the tiles of a sheet and in the words of a tile, follow from those of
+// its lists by the arithmetic of its nodes: sums, the best of some with a share of the rest,
+// constants, and 0 where a required list has no posting. So the algorithm of OR above runs on
+// trees, too. In words where a branch is not essential, it only looks up candidates. An AND of
+// lists, an OR of lists and the best of such ORs use the kernels of lists; other branches are
 // evaluated by sets, in the words or for the candidates in question. Nested ORs and nodes of one
 // child are flattened first.
 //
 // A tree with must nodes is led by the cheapest of them, in the words where all of them have
-// postings and the bounds of the whole tree reach need. The other required nodes drop candidates, and
-// optional nodes are looked up last. What else a tree asks (Filter, Not, MinShould) is tested on the
-// candidates that are left.
+// postings and the bounds of the whole tree reach need. The other required nodes drop candidates,
+// and optional nodes are looked up last. The other conditions of a tree (Filter, Not, MinShould)
+// are tested on the remaining candidates.
 //
-// Lucene does the same by blocks, in WANDScorer, BlockMaxConjunctionScorer and ReqOptSumScorer; bounds
-// of blocks are of Ding and Suel 2011.
+// Lucene does the same by blocks, in WANDScorer, BlockMaxConjunctionScorer and ReqOptSumScorer;
+// bounds of blocks are from Ding and Suel 2011.
 //
 // # Bitmaps
 //
@@ -121,9 +121,9 @@
 // # Several goroutines
 //
 //	parallel.go         the executor, and its policies
-//	parallel_pool.go    workers, who look for jobs, sleep and are woken
-//	parallel_job.go     a query at work: who takes part, and what is taken
-//	parallel_cuts.go    how its documents are divided
-//	parallel_member.go  which units a run takes
-//	results.go          the threshold and the collector that they share
+//	parallel_pool.go    workers: looking for jobs, sleeping, waking
+//	parallel_job.go     a query being run: its helpers, and the units taken
+//	parallel_cuts.go    division of its documents into units
+//	parallel_member.go  the units that a run takes
+//	results.go          their shared threshold and collector
 package cpuexec

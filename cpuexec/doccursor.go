@@ -6,14 +6,14 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// end is the document of a cursor that has run off its list.
+// end is the document of a cursor that has passed the end of its list.
 const end = ^uint32(0)
 
-// docCursors are the cursors on the lists of the segment at work.
+// docCursors are the cursors on the lists of the current segment.
 type docCursors struct {
 	all    []*docCursor
-	used   int          // all[:used] belong to the segment at work
-	opened bool         // order holds those of all its terms
+	used   int          // all[:used] belong to the current segment
+	opened bool         // order has the cursors of all its terms
 	order  []*docCursor // all cursors of a flat plan
 	sums   []uint32     // see maxScore
 }
@@ -36,8 +36,8 @@ func (d *docCursors) start(r *run) (ordered, error) {
 	return o, nil
 }
 
-// openAll returns a cursor on every term the segment has. They are opened at the
-// first call, in order of the terms; later ones find them where they were left.
+// openAll returns a cursor for every term of the segment. The first call opens them, in order of
+// the terms; later calls find them at their positions.
 func (d *docCursors) openAll(r *run) ([]*docCursor, error) {
 	if d.opened {
 		return d.order, nil
@@ -63,19 +63,19 @@ func (d *docCursors) openAll(r *run) ([]*docCursor, error) {
 	return d.order, nil
 }
 
-// close leaves the segment at work.
+// close leaves the current segment.
 func (d *docCursors) close() { d.used, d.opened = 0, false }
 
-// forget drops what belongs to the caller of the run.
+// forget drops references to the caller's data.
 func (d *docCursors) forget() {
 	for _, c := range d.all {
 		c.list, c.bounds, c.table, c.norms = nil, nil, nil, nil
 	}
 }
 
-// A docCursor walks one list of one segment, forward only, for algorithms that go
-// document at a time. It has two positions: the current block, which moves by the
-// directory alone, and a posting within it, which means something only after load.
+// A docCursor walks one list of one segment, forward only, for document-at-a-time algorithms. It
+// has two positions: the current block, which moves by the directory alone, and a posting within
+// it, which is valid only after load.
 type docCursor struct {
 	run    *run
 	term   int
@@ -90,7 +90,7 @@ type docCursor struct {
 	loaded int // block whose documents are in docs, or -1
 	scored int // block whose frequencies are in freqs, or -1
 	n      int // postings in docs
-	i      int // posting at hand: all documents before it lie behind the caller's target
+	i      int // current posting: all earlier documents are below the caller's target
 	docs   [postings.BlockSize]uint32
 	freqs  [postings.BlockSize]uint32
 
@@ -106,8 +106,8 @@ func (c *docCursor) reset(r *run, t int, term *blockmax.Term) {
 	c.doc = 0
 }
 
-// seekBlock moves the current block to the first whose last document is doc or
-// later, and reports whether there is one.
+// seekBlock moves the current block to the first whose last document is doc or later. It reports
+// whether there is one.
 func (c *docCursor) seekBlock(doc uint32) bool {
 	if c.block < len(c.list.Last) && c.list.Last[c.block] < doc {
 		c.block = c.list.Seek(c.block+1, doc)
@@ -115,7 +115,7 @@ func (c *docCursor) seekBlock(doc uint32) bool {
 	return c.block < len(c.list.Last)
 }
 
-// first is the lowest document that block b can hold, by the directory.
+// first is the lowest document that block b can hold, according to the directory.
 func (c *docCursor) first(b int) uint32 {
 	if b == 0 {
 		return 0
@@ -126,13 +126,13 @@ func (c *docCursor) first(b int) uint32 {
 // last is the last document of the current block.
 func (c *docCursor) last() uint32 { return c.list.Last[c.block] }
 
-// blockMax bounds what a posting of block b contributes.
+// blockMax bounds the contribution of a posting of block b.
 func (c *docCursor) blockMax(b int) uint32 {
 	return blockmax.Contribution(c.weight, c.bounds.Block[b])
 }
 
-// load decodes the documents of the current block and makes the first one that is
-// doc or later the posting at hand. The block must reach as far as doc.
+// load decodes the documents of the current block and moves to the first posting whose document is
+// doc or later. The block must have one.
 func (c *docCursor) load(doc uint32) error {
 	if c.loaded != c.block {
 		n, err := c.list.Docs(c.block, &c.docs)
@@ -146,10 +146,10 @@ func (c *docCursor) load(doc uint32) error {
 	return nil
 }
 
-// advance moves the posting at hand to the first whose document is doc or later.
-// The loaded block must have one.
+// advance moves to the first posting whose document is doc or later. The loaded block must have
+// one.
 func (c *docCursor) advance(doc uint32) {
-	const near = 8 // where a binary search starts to be cheaper
+	const near = 8 // beyond it a binary search is cheaper
 	i := c.i
 	for step := 0; c.docs[i&127] < doc; step++ {
 		if step == near {
@@ -193,8 +193,7 @@ func (c *docCursor) loadFreqs() error {
 	return nil
 }
 
-// score is what posting i of the loaded block contributes. Its frequencies must
-// be loaded.
+// score is the contribution of posting i of the loaded block. Its frequencies must be loaded.
 func (c *docCursor) score(i int) uint32 {
 	code := uint8(1)
 	if c.norms != nil {
@@ -205,7 +204,7 @@ func (c *docCursor) score(i int) uint32 {
 
 func (c *docCursor) fail(err error) error { return &ListError{c.run.at.index, c.term, err} }
 
-// The rest is for algorithms that go document at a time.
+// The rest is for document-at-a-time algorithms.
 
 // seekGE moves to the first posting whose document is target or later.
 func (c *docCursor) seekGE(target uint32) error {
@@ -233,7 +232,7 @@ func (c *docCursor) next() error {
 	return c.seekGE(c.doc + 1)
 }
 
-// scoreHere is what the posting under the cursor contributes.
+// scoreHere is the contribution of the current posting.
 func (c *docCursor) scoreHere() (uint32, error) {
 	if c.scored != c.loaded {
 		if err := c.loadFreqs(); err != nil {

@@ -6,9 +6,9 @@ import (
 	"github.com/riffle-search/riffle/blockmax"
 )
 
-// An evaluator finds what matches a tree in a tile.
+// An evaluator finds the matches of a tree in a tile.
 type evaluator struct {
-	root     *clause // of the tree, over the segment at work; nil until it is needed
+	root     *clause // of the tree, over the current segment; nil until it is needed
 	frames   []*frame
 	bounds   []*boundFrame
 	branches branches
@@ -18,19 +18,19 @@ type evaluator struct {
 // A frame is the scratch memory of one level of the tree.
 type frame struct {
 	left   bitset // documents that can still match the node
-	child  bitset // documents that match the child at hand
-	any    bitset // documents that match a should node
+	child  bitset // documents that match the current child
+	any    bitset // documents that match at least one should node
 	counts [tileDocs]uint32
 	scores scores
 	best   *bestScores // of a node with Best; nil until there is one
 }
 
-// bestScores are what the should nodes of a node with Best score. They are zero between nodes.
+// bestScores are the scores of the should nodes of a node with Best. They are zero between nodes.
 type bestScores struct {
 	child, best, sum scores
 }
 
-// frame returns the scratch memory of a level, from 0 for the root.
+// frame returns the scratch memory of a level; the root has level 0.
 func (e *evaluator) frame(level int) *frame {
 	for level >= len(e.frames) {
 		e.frames = append(e.frames, new(frame))
@@ -38,10 +38,9 @@ func (e *evaluator) frame(level int) *frame {
 	return e.frames[level]
 }
 
-// eval sets matches to the documents of mask that match the node, and adds to
-// scores what each of them scores. Scores of other documents may be changed too
-// in the root only (level 0), whose caller looks at no others. With nil scores no
-// frequency is read.
+// eval sets matches to the documents of mask that match the node, and adds their scores to scores.
+// In the root (level 0) it may also change scores of other documents, which the caller ignores.
+// With nil scores it reads no frequencies.
 func (e *evaluator) eval(c *clause, level int, mask, matches *bitset, to *scores) error {
 	inner := to
 	if c.Constant {
@@ -62,8 +61,7 @@ func (e *evaluator) eval(c *clause, level int, mask, matches *bitset, to *scores
 	return err
 }
 
-// leaf is eval for a term. Blocks without a document in a word of the mask are
-// passed over undecoded.
+// leaf is eval for a term. It skips blocks without a document in a word of the mask.
 func (e *evaluator) leaf(c *clause, mask, matches *bitset, to *scores) error {
 	*matches = bitset{}
 	l := c.cursor
@@ -94,13 +92,13 @@ func (e *evaluator) leaf(c *clause, mask, matches *bitset, to *scores) error {
 	})
 }
 
-// boolean is eval for a node with clauses: what must match narrows the set,
-// the cheapest first, then what must not; the should nodes see only what is left.
+// boolean is eval for a node with clauses. Required children narrow the set, the cheapest first,
+// then Not nodes. The should nodes see only the remaining documents.
 func (e *evaluator) boolean(c *clause, level int, mask, matches *bitset, to *scores) error {
 	f := e.frame(level)
 	inner := to
 	if to != nil && level > 0 {
-		inner = &f.scores // a document may match children and yet not the node
+		inner = &f.scores // a document may match children but not the node
 		defer f.scores.clear(mask.words())
 	}
 	*matches = bitset{}
@@ -133,7 +131,7 @@ func (e *evaluator) boolean(c *clause, level int, mask, matches *bitset, to *sco
 	return nil
 }
 
-// narrow keeps only what matches the child.
+// narrow keeps only the documents that match the child.
 func (e *evaluator) narrow(child *clause, level int, to *scores) error {
 	f := e.frame(level)
 	if err := e.eval(child, level+1, &f.left, &f.child, to); err != nil {
@@ -143,8 +141,8 @@ func (e *evaluator) narrow(child *clause, level int, to *scores) error {
 	return nil
 }
 
-// should adds up the should nodes of what is left, and keeps what matches
-// minShould of them.
+// should adds up the should nodes of the remaining documents, and keeps those that match minShould
+// of them.
 func (e *evaluator) should(c *clause, level int, to *scores) error {
 	if to == nil && c.minShould == 0 {
 		return nil
@@ -164,7 +162,7 @@ func (e *evaluator) should(c *clause, level int, to *scores) error {
 	}
 	for i := range c.should {
 		if err := e.eval(&c.should[i], level+1, &f.left, &f.child, childTo); err != nil {
-			f.best = nil // what it holds belongs to this tile
+			f.best = nil // it still holds scores of this tile
 			return err
 		}
 		if best != nil {
@@ -200,7 +198,7 @@ func (e *evaluator) should(c *clause, level int, to *scores) error {
 	return nil
 }
 
-// words returns which words have a document in the set.
+// words returns the words that have a document in the set.
 func (b *bitset) words() (words uint64) {
 	for i, w := range b {
 		in := uint64(0)
@@ -212,7 +210,7 @@ func (b *bitset) words() (words uint64) {
 	return words
 }
 
-// clear makes the scores of some words 0.
+// clear zeroes the scores of some words.
 func (s *scores) clear(words uint64) {
 	for ; words != 0; words &= words - 1 {
 		i := bits.TrailingZeros64(words) & 63
@@ -220,7 +218,7 @@ func (s *scores) clear(words uint64) {
 	}
 }
 
-// each calls visit with every position in the set, ascending.
+// each calls visit for every position in the set, ascending.
 func (b *bitset) each(visit func(d uint32)) {
 	for i, word := range b {
 		for ; word != 0; word &= word - 1 {

@@ -7,22 +7,22 @@ import (
 	"github.com/riffle-search/riffle/blockmax"
 )
 
-// An Algorithm is a way to answer OR. The answer is the same for all of them.
+// An Algorithm is a way to answer OR. All give the same answer.
 type Algorithm uint8
 
 const (
-	Auto       Algorithm = iota // the one that is fastest by measurement, whatever k and the lists: BMM
-	Exhaustive                  // score every document that matches, in every mode
+	Auto       Algorithm = iota // the fastest by measurement, for any k and lists: BMM
+	Exhaustive                  // score every matching document, in every mode
 	WAND                        // document at a time, pivots from list bounds
 	BMW                         // WAND with block bounds
 	MaxScore                    // document at a time, essential and other lists by list bounds
 	BMM                         // MaxScore tile by tile, with the bounds of blocks and of words of 64 documents
-	algorithms                  // how many there are
+	algorithms                  // their number
 )
 
 var algorithmNames = [algorithms]string{"auto", "exhaustive", "wand", "bmw", "maxscore", "bmm"}
 
-// executorNames are those of the executors, so that a search need not make its own.
+// executorNames are the names of the executors, so that searches need not build them.
 var executorNames = func() (names [algorithms]string) {
 	for a, n := range algorithmNames {
 		names[a] = "cpu/" + n
@@ -47,13 +47,13 @@ func ParseAlgorithm(name string) (Algorithm, error) {
 	return 0, fmt.Errorf("unknown algorithm %q, want one of %v", name, algorithmNames)
 }
 
-// An Executor runs plans on the calling goroutine. The zero value is ready, and
-// safe for concurrent use.
+// An Executor runs plans on the calling goroutine. The zero value is ready to use and safe for
+// concurrent use.
 type Executor struct {
-	Algorithm Algorithm // for OR; Exhaustive is for every mode
+	Algorithm Algorithm // for OR; Exhaustive applies to every mode
 }
 
-// Name says which executor it is, and what Auto stands for: "cpu/bmm".
+// Name names the executor, with the algorithm that Auto stands for: "cpu/bmm".
 func (e Executor) Name() string {
 	if e.Algorithm < algorithms {
 		return executorNames[e.resolve()]
@@ -61,7 +61,7 @@ func (e Executor) Name() string {
 	return "cpu/" + e.Algorithm.String()
 }
 
-// Prunes reports whether blocks that cannot matter are skipped.
+// Prunes reports whether the executor skips blocks that cannot matter.
 func (e Executor) Prunes() bool { return e.resolve() != Exhaustive }
 
 func (e Executor) resolve() Algorithm {
@@ -80,7 +80,7 @@ func (e Executor) TopK(ctx context.Context, p *blockmax.Plan) (blockmax.TopK, er
 	return e.topK(ctx, p, Parallel{})
 }
 
-// topK is TopK, shared as x says.
+// topK is TopK, shared according to x.
 func (e Executor) topK(ctx context.Context, p *blockmax.Plan, x Parallel) (blockmax.TopK, error) {
 	if err := e.checkPlan(p); err != nil {
 		return blockmax.TopK{}, err
@@ -94,7 +94,7 @@ func (e Executor) topK(ctx context.Context, p *blockmax.Plan, x Parallel) (block
 	return r.answer()
 }
 
-// checkPlan reports what makes it impossible to run the plan.
+// checkPlan returns an error for a plan that cannot be run.
 func (e Executor) checkPlan(p *blockmax.Plan) error {
 	if e.Algorithm >= algorithms {
 		return fmt.Errorf("cpuexec: there is no %v", e.Algorithm)
@@ -102,8 +102,8 @@ func (e Executor) checkPlan(p *blockmax.Plan) error {
 	return p.Check()
 }
 
-// answer is what the run has found. If the plan asks for an exact total, pruned documents are
-// counted now.
+// answer returns the result of the run. If the plan needs an exact total, it first counts the
+// pruned documents.
 func (r *run) answer() (blockmax.TopK, error) {
 	top := blockmax.TopK{Hits: r.out.top.Hits(), Total: r.out.total, Exact: !r.out.pruned}
 	skipped := r.out.skipped()
@@ -119,10 +119,10 @@ func (r *run) answer() (blockmax.TopK, error) {
 	return top, nil
 }
 
-// search fills the collector, by the plan's tree or by its mode.
+// search fills the collector according to the plan's tree or mode.
 func (r *run) search(a Algorithm) error {
 	if r.query.plan.Tree != nil {
-		if a != Exhaustive && r.query.plan.Else == nil { // whether Else comes is decided by a total that pruning must not touch
+		if a != Exhaustive && r.query.plan.Else == nil { // whether Else runs depends on the total, which pruning must not affect
 			r.out.seed = r.query.plan.SeedOf(r.query.plan.Tree)
 		}
 		if err := r.pass(treeAlgorithm(a), r.query.plan.Tree); err != nil {
@@ -150,7 +150,7 @@ func (r *run) search(a Algorithm) error {
 	return r.or(a)
 }
 
-// or is the pass that finds documents with any of the terms.
+// or is the pass that finds documents with at least one of the terms.
 func (r *run) or(a Algorithm) error {
 	if a != Exhaustive {
 		r.out.seed = r.query.plan.Seed()

@@ -23,7 +23,7 @@ func algorithms() (all []cpuexec.Executor) {
 	return all
 }
 
-// lost is a Loader that has lost its chunks.
+// lost is a Loader whose chunks are missing.
 type lost struct{ postings.Encoded }
 
 var errLost = corrupt.New(7, "chunk lost")
@@ -64,8 +64,8 @@ func TestLostBlocks(t *testing.T) {
 	}
 }
 
-// TestListBeyondSegment runs a list that names documents the segment does not
-// have: damage that must not become an index out of range.
+// TestListBeyondSegment runs a list with documents beyond the segment: damage that must not become
+// an index out of range.
 func TestListBeyondSegment(t *testing.T) {
 	for _, e := range algorithms() {
 		p, _ := unreadable(t)
@@ -123,8 +123,8 @@ func TestParseAlgorithm(t *testing.T) {
 	}
 }
 
-// TestConcurrent runs all algorithms at once on the same lists, which load their
-// chunks meanwhile, and checks each answer.
+// TestConcurrent runs all algorithms at once on the same lists while these load their chunks, and
+// checks each answer.
 func TestConcurrent(t *testing.T) {
 	var wg sync.WaitGroup
 	for round := range 20 {

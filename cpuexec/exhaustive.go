@@ -2,8 +2,7 @@ package cpuexec
 
 import "math/bits"
 
-// exhaustive answers OR by adding up every list, tile by tile: what pruning is measured
-// against.
+// exhaustive answers OR by adding up every list, tile by tile: the reference for pruning.
 func (r *run) exhaustive() error {
 	lists, err := r.tiled.openAll(r)
 	if err != nil {

@@ -7,16 +7,16 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// SetExactPostings changes exactPostings and returns what it was.
+// SetExactPostings changes exactPostings and returns the old value.
 func SetExactPostings(n int) (old int) {
 	old, exactPostings = exactPostings, n
 	return old
 }
 
-// Occupy makes a pool think that n more goroutines are at work.
+// Occupy makes a pool count n more goroutines at work.
 func (p *Pool) Occupy(n int) { p.running.Add(int32(n)) }
 
-// SetFewCandidates changes fewCandidates and returns what it was.
+// SetFewCandidates changes fewCandidates and returns the old value.
 func SetFewCandidates(n int) (old int) {
 	old, fewCandidates = fewCandidates, n
 	return old

@@ -2,30 +2,30 @@ package cpuexec
 
 import "slices"
 
-// A wordFilter is what is known of a list for any document at a glance: a bound for its word,
-// and whether the list holds it. Assembly knows it as 7 words of 8 bytes, in this order.
+// A wordFilter is what is known of a list for any document without a lookup: a bound for its word,
+// and whether the list holds it. Assembly uses it as 7 words of 8 bytes, in this order.
 type wordFilter struct {
 	words  []uint8  // Ranges.Word, or nil
 	bitmap []uint64 // or nil
-	unit   uint64   // a bound contributes so many times as much
+	unit   uint64   // contribution per unit of a bound
 }
 
-// A prefilter is what lists say of candidates at a glance, before they are looked up.
+// A prefilter filters candidates by bounds and bitmaps of lists before they are looked up.
 type prefilter struct {
-	filters []wordFilter // of lists that AND looks candidates up in
+	filters []wordFilter // of lists in which AND looks candidates up
 	rests   []uint32     // see makeFilters
-	hopes   []hope       // of lists that OR looks candidates up in
+	hopes   []hope       // of lists in which OR looks candidates up
 }
 
-// forget drops what belongs to the caller of the run.
+// forget drops references to the caller's data.
 func (g *prefilter) forget() {
 	clear(g.filters[:cap(g.filters)])
 	clear(g.hopes[:cap(g.hopes)])
 }
 
-// makeFilters makes filters of lists, the last first, as they are asked. rests has, by list,
-// what others can add to the bounds of its words and of those of the list before: rest, the lists
-// before these two, and those of the two that have no bounds of words.
+// makeFilters makes filters of lists, the last first, which is the order of lookups. For each list,
+// rests has what others can add to the word bounds of it and of the preceding list: rest, the lists
+// before these two, and those of the two without word bounds.
 func (g *prefilter) makeFilters(lists []*tileCursor, rest uint32) {
 	g.filters, g.rests = g.filters[:0], g.rests[:0]
 	for _, c := range slices.Backward(lists) {
@@ -65,7 +65,7 @@ func filterPortable(cs *candidates, lists []wordFilter, rest, need uint32) {
 	cs.n = kept
 }
 
-// boundAll bounds what lists contribute to a document, and reports whether all may hold it.
+// boundAll bounds the contributions of lists to a document, and reports whether all may hold it.
 func boundAll(lists []wordFilter, doc uint32) (bound uint32, held bool) {
 	for i := range lists {
 		f := &lists[i]

@@ -6,10 +6,10 @@ import (
 	"github.com/riffle-search/riffle/blockmax"
 )
 
-// Finish answers a plan that has been answered in part: it looks only at the documents
-// of part.Open, from the threshold that part.Top gives, and adds what it finds. The
-// answer is that of TopK, to the last bit; Work is that of both together, but for
-// blocks skipped, which are those that Finish did not decode either.
+// Finish completes a partial answer to a plan: it searches only the documents of part.Open,
+// beginning with the threshold of part.Top, and adds its hits. The answer is that of TopK, to the
+// last bit. Work is the sum of both, except for blocks skipped, which are those that Finish did not
+// decode either.
 //
 // An error is from Plan.Check or Partial.Check, the context's, or a *ListError.
 func (e Executor) Finish(ctx context.Context, p *blockmax.Plan, part *blockmax.Partial) (blockmax.TopK, error) {
@@ -28,7 +28,7 @@ func (e Executor) Finish(ctx context.Context, p *blockmax.Plan, part *blockmax.P
 	return r.answer()
 }
 
-// finish fills the collector with what part has, and then from its open spans.
+// finish fills the collector from part, and then from its open spans.
 func (r *run) finish(a Algorithm, part *blockmax.Partial) error {
 	r.out.work, r.out.total, r.out.pruned = part.Top.Work, part.Top.Total, !part.Top.Exact
 	for _, h := range part.Top.Hits {
@@ -39,7 +39,7 @@ func (r *run) finish(a Algorithm, part *blockmax.Partial) error {
 		mode = part.Pass
 	}
 	switch {
-	case r.query.plan.Else != nil: // no device takes such plans, so there is no part worth keeping
+	case r.query.plan.Else != nil: // no device takes such plans, so part has nothing worth keeping
 		r.out.restart(r.query.plan)
 		return r.search(a)
 	case r.query.plan.Tree != nil:
@@ -60,7 +60,7 @@ func (r *run) finish(a Algorithm, part *blockmax.Partial) error {
 	return r.or(a)
 }
 
-// passSpans is pass over some documents only.
+// passSpans is pass over the documents of spans only.
 func (r *run) passSpans(visit segmentPass, tree *blockmax.Node, spans []blockmax.Span) error {
 	r.query.tree = tree
 	for i := range r.query.plan.Segments {

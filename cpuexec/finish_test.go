@@ -12,12 +12,12 @@ import (
 	"github.com/riffle-search/riffle/internal/exectest"
 )
 
-// A finisher answers every plan in two parts: first without the documents of some
-// tiles, then those, from where the first part ended.
+// A finisher answers every plan in two parts: first without the documents of some tiles, then with
+// these documents, beginning where the first part ended.
 type finisher struct {
 	cpuexec.Executor
 	rng  *rand.Rand
-	open float64 // share of tiles that are left to the second part
+	open float64 // share of tiles for the second part
 }
 
 func (f finisher) TopK(ctx context.Context, p *blockmax.Plan) (blockmax.TopK, error) {
@@ -47,7 +47,7 @@ func (f finisher) TopK(ctx context.Context, p *blockmax.Plan) (blockmax.TopK, er
 	return f.Finish(ctx, p, &part)
 }
 
-// spans chooses tiles of a segment, and takes some neighbours as one span.
+// spans chooses tiles of a segment, and joins some adjacent ones to one span.
 func (f finisher) spans(segment int, docs uint32) (spans []blockmax.Span) {
 	for from := uint32(0); from < docs; from += blockmax.TileDocs {
 		to := min(from+blockmax.TileDocs, docs)
@@ -85,8 +85,8 @@ func without(p *blockmax.Plan, spans []blockmax.Span) *blockmax.Plan {
 	return &q
 }
 
-// TestFinish holds answers in two parts to the oracle, whatever is left to the second:
-// nothing, some tiles, most, or all.
+// TestFinish compares answers in two parts with the oracle, leaving nothing, some tiles, most, or
+// all to the second part.
 func TestFinish(t *testing.T) {
 	shares := []float64{0, 0.1, 0.5, 0.9, 1}
 	if testing.Short() {
@@ -104,8 +104,8 @@ func TestFinish(t *testing.T) {
 	}
 }
 
-// TestFinishStartsFromThreshold finishes a plan of which the best documents are known.
-// What is left cannot get in, so no block is decoded.
+// TestFinishStartsFromThreshold finishes a plan whose best documents are known. No other document
+// can enter, so no block is decoded.
 func TestFinishStartsFromThreshold(t *testing.T) {
 	tried := 0
 	for round := range 400 {
@@ -119,7 +119,7 @@ func TestFinishStartsFromThreshold(t *testing.T) {
 				return true
 			}
 			part := blockmax.Partial{Open: []blockmax.Span{{Segment: last, To: p.Segments[last].Docs}}}
-			for range p.K { // none can be as good
+			for range p.K { // no document scores as much
 				part.Top.Hits = append(part.Top.Hits, blockmax.Hit{Doc: uint32(len(part.Top.Hits)), Score: 1<<31 - 1})
 			}
 			p.After = nil
@@ -136,7 +136,7 @@ func TestFinishStartsFromThreshold(t *testing.T) {
 	}
 }
 
-// TestFinishRefuses names what is wrong with spans.
+// TestFinishRefuses checks that invalid spans are refused.
 func TestFinishRefuses(t *testing.T) {
 	const tile = blockmax.TileDocs
 	p := &blockmax.Plan{K: 1, Segments: []blockmax.Segment{{Docs: 3 * tile}, {Base: 3 * tile, Docs: 10}}}

@@ -1,22 +1,22 @@
 package cpuexec
 
-// fewCandidates are so few that to look them up at once is faster than a glance at the bitmaps
-// first, which may not be in a near cache. From 8 to 128 it is all the same within 3 %; without
-// any limit, half of the queries of gutenberg-dev take 8 % longer. A test lowers it.
+// fewCandidates is the most candidates for which looking them up at once is faster than first
+// testing bitmaps, which may not be in a near cache. Values from 8 to 128 differ by less than 3 %;
+// without any limit, half of the queries of gutenberg-dev take 8 % longer. A test lowers it.
 var fewCandidates = 32
 
-// A hope is what a list may still add to candidates of the tile at hand. Assembly knows it as 4
+// A hope is what a list may still add to candidates of the current tile. Assembly uses it as 4
 // words of 8 bytes, in this order.
 type hope struct {
 	bounds *coarse // of the words
-	held   *bitset // what the list holds; nil when that is not known at a glance
-	asked  uint64  // in which words
-	unit   uint64  // a bound contributes so many times as much
+	held   *bitset // the documents of the list; nil when they are not known without a lookup
+	asked  uint64  // words in which candidates are to be looked up
+	unit   uint64  // contribution per unit of a bound
 }
 
-// makeHopes makes hopes of the lists that are to be asked in words of the tile at base: where they have
-// postings and are not essential. It reports whether any has a bitmap, as only then do they
-// say more than the bounds in prefix.
+// makeHopes makes hopes of the lists in which candidates of the tile at base are to be looked up,
+// in the words where they have postings and are not essential. It reports whether any has a bitmap:
+// otherwise hopes tell no more than the bounds in prefix.
 func (g *prefilter) makeHopes(t *tileCursors, live uint64, base uint32) (useful bool) {
 	g.hopes = g.hopes[:0]
 	for i, c := range t.active {

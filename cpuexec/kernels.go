@@ -7,12 +7,11 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// The kernels, most of a tile, each with a variant in Go, here, and variants in assembly, in
-// kernels_amd64.go. Which one runs is decided there, or in kernels_noasm.go where there
-// is no choice:
+// The kernels, most of which handle a tile. Each has a variant in Go, here, and variants in
+// assembly. kernels_amd64.go chooses the variant; kernels_noasm.go always runs Go:
 //
-//	addBounds     the bounds of a list onto the sums of those before, 64 words of a tile
-//	addPostings   what postings contribute onto the scores of their documents
+//	addBounds     adds the bounds of a list to earlier sums, for 64 words of a tile
+//	addPostings   adds contributions of postings to the scores of their documents
 //	marks         documents into a set
 //	sift          scores of words to candidates
 //	probeBlock    candidates that a block holds (in Go: tileCursor.probePortable)
@@ -21,9 +20,9 @@ import (
 //	filter        candidates that bounds of words and bitmaps leave
 //	dropHopeless  candidates that bounds of the lists that hold them leave
 //	unite         the union of the bitmaps of lists
-//	countCommon   how many documents the bitmaps of lists have in common
+//	countCommon   the number of documents that the bitmaps of lists have in common
 
-// sums of bounds, for each word of a tile or each tile of a sheet.
+// sums are sums of bounds, for each word of a tile or each tile of a sheet.
 type sums [64]uint32
 
 // addBoundsPortable is addBounds in Go.
@@ -107,12 +106,11 @@ func addPostingsPortable(to *scores, docs, freqs []uint32, norms []uint8, table 
 	}
 }
 
-// marks are documents of a tile on their way into a set. In assembly each is a byte of
-// its own at first: to set bits one by one, most would have to wait for the one before, in
-// the same word, to be stored.
+// marks are documents of a tile to be added to a set. Assembly first writes a byte for each. If it
+// set bits one by one, most would wait for the store of the previous bit of the same word.
 type marks struct {
 	bytes [tileDocs]uint8
-	bits  bitset // in Go instead
+	bits  bitset // used by Go instead
 	some  bool
 }
 

@@ -14,8 +14,7 @@ import (
 
 //go:generate go run -C _asm . -out ../kernels_amd64.s -pkg cpuexec
 
-// The variants of this CPU, of which the first that is set is taken; as in
-// package postings.
+// Which variants this CPU has; the first that is set is used, as in package postings.
 var (
 	useAVX512 = cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL &&
 		cpu.X86.HasAVX512VBMI && cpu.X86.HasAVX512VBMI2 && cpu.X86.HasAVX512VPOPCNTDQ && useAVX2
@@ -27,8 +26,8 @@ func init() {
 	impl.Register("cpuexec", "avx2", &useAVX2)
 }
 
-// addBounds sets next to sum + unit*bounds. It returns which of the 64 then reach
-// need and have a bound above 0, and which have one at all.
+// addBounds sets next to sum + unit*bounds. It returns which of the 64 sums reach need and have a
+// bound above 0, and which have a bound above 0 at all.
 func addBounds(next, sum *sums, bounds *coarse, unit, need uint32) (reach, present uint64) {
 	switch {
 	case useAVX512:
@@ -39,8 +38,8 @@ func addBounds(next, sum *sums, bounds *coarse, unit, need uint32) (reach, prese
 	return addBoundsPortable(next, sum, bounds, unit, need)
 }
 
-// addPostings adds what postings contribute to the scores of their documents, all of one
-// tile. Without norms every length code is 1.
+// addPostings adds the contributions of postings to the scores of their documents, all in one tile.
+// Without norms every length code is 1.
 func addPostings(to *scores, docs, freqs []uint32, norms []uint8, table *blockmax.Table, weight uint32) {
 	if len(docs) == 0 || !useAVX512 && !useAVX2 {
 		addPostingsPortable(to, docs, freqs, norms, table, weight)
@@ -53,7 +52,7 @@ func addPostings(to *scores, docs, freqs []uint32, norms []uint8, table *blockma
 	addPostingsBMI2((*[tileDocs]uint32)(to), &docs[0], &freqs[0], len(docs), unsafe.SliceData(norms), small, k, uint64(weight))
 }
 
-// mark notes documents of a tile, until flush adds them to a set.
+// mark notes documents of a tile until flush adds them to a set.
 func (m *marks) mark(docs []uint32) {
 	switch {
 	case len(docs) == 0:
@@ -65,7 +64,7 @@ func (m *marks) mark(docs []uint32) {
 	}
 }
 
-// flush adds the documents noted to a set, and forgets them.
+// flush adds the noted documents to a set and empties m.
 func (m *marks) flush(set *bitset) {
 	switch {
 	case !m.some:
@@ -79,9 +78,9 @@ func (m *marks) flush(set *bitset) {
 	m.some = false
 }
 
-// sift makes candidates of the documents of the words whose scores reach need with
-// what rest, which is less, says is still to come in each word. It clears the scores
-// of the words and returns how many were not zero.
+// sift makes candidates of the documents of the words whose scores, plus rest, reach need. rest,
+// which is below need, bounds further contributions in each word. sift clears the scores of the
+// words and returns how many were not zero.
 func sift(cs *candidates, from *scores, base uint32, words uint64, rest *sums, need uint32) (scored int) {
 	switch {
 	case useAVX512:
@@ -94,11 +93,11 @@ func sift(cs *candidates, from *scores, base uint32, words uint64, rest *sums, n
 	return siftPortable(cs, from, base, words, rest, need)
 }
 
-// hasProbe reports whether there is probeBlock.
+// hasProbe reports whether probeBlock is available.
 func hasProbe() bool { return useAVX512 || useAVX2 }
 
-// probeBlock looks up the candidates from p.at on that are not behind the block, and
-// takes p.at behind them. It returns false, and has done nothing, when a bitset is damaged.
+// probeBlock looks up the candidates from p.at that are not beyond the block, and moves p.at past
+// them. When a bitset is damaged, it returns false and does nothing.
 func probeBlock(p *probe, bitset bool) (ok bool) {
 	words := (*[21]uint64)(unsafe.Pointer(p))
 	if bitset {
@@ -115,7 +114,7 @@ func probeBlock(p *probe, bitset bool) (ok bool) {
 // impacts computes the impacts of n postings of a block. Without norms every length code
 // is 1.
 func impacts(dst *[postings.BlockSize]uint16, docs, freqs *[postings.BlockSize]uint32, n int, norms []uint8, table *blockmax.Table) {
-	// Norms are fetched by four.
+	// Norms are loaded four bytes at a time.
 	if n == 0 || !useAVX512 || norms != nil && int(docs[n-1])+4 > len(norms) {
 		impactsPortable(dst, docs[:n], freqs, norms, table)
 		return
@@ -124,8 +123,8 @@ func impacts(dst *[postings.BlockSize]uint16, docs, freqs *[postings.BlockSize]u
 	impactsAVX512(dst, docs, freqs, n, unsafe.SliceData(norms), k)
 }
 
-// leadBlock makes candidates of those of the n postings of a block, with impacts, that
-// contribute floor or more under a weight and whose documents are from to to-1.
+// leadBlock makes candidates of those of the n postings of a block that contribute floor or more
+// under a weight and whose documents are in [from, to).
 func leadBlock(cs *candidates, docs *[postings.BlockSize]uint32, impacts *[postings.BlockSize]uint16, n int, weight, floor, from, to uint32) {
 	if !useAVX512 {
 		leadBlockPortable(cs, docs[:n], impacts, weight, floor, from, to)
@@ -134,8 +133,8 @@ func leadBlock(cs *candidates, docs *[postings.BlockSize]uint32, impacts *[posti
 	cs.n = leadAVX512(&cs.docs, &cs.score, docs, impacts, n, weight, floor, from, to)
 }
 
-// filter drops the candidates that a list lacks by its bitmap or has nothing for in their
-// words, and those that cannot reach need with rest and the bounds of their words.
+// filter drops the candidates that a list lacks by its bitmap, or for whose word it has no posting,
+// and those that cannot reach need with rest and the bounds of their words.
 func filter(cs *candidates, lists []wordFilter, rest, need uint32) {
 	if !useAVX512 || len(lists) == 0 {
 		filterPortable(cs, lists, rest, need)
@@ -144,8 +143,8 @@ func filter(cs *candidates, lists []wordFilter, rest, need uint32) {
 	cs.n = filterAVX512(&cs.docs, &cs.score, cs.n, (*[7]uint64)(unsafe.Pointer(&lists[0])), len(lists), rest, need)
 }
 
-// dropHopeless drops the candidates that do not reach need with the bounds of those lists that
-// are asked for them and hold them.
+// dropHopeless drops the candidates that do not reach need with the bounds of the lists that hold
+// them and are to be looked up for their words.
 func dropHopeless(cs *candidates, hopes []hope, need uint32) {
 	if !useAVX512 {
 		dropHopelessPortable(cs, hopes, need)
@@ -154,8 +153,7 @@ func dropHopeless(cs *candidates, hopes []hope, need uint32) {
 	cs.n = dropHopelessAVX512(&cs.docs, &cs.score, cs.n, (*[4]uint64)(unsafe.Pointer(unsafe.SliceData(hopes))), len(hopes), need)
 }
 
-// unite sets dst to what any of the maps, of which there is at least one, has set. They are
-// at least as long as dst.
+// unite sets dst to the union of the maps. There is at least one, and none is shorter than dst.
 func unite(dst []uint64, maps [][]uint64) {
 	switch {
 	case len(dst) == 0:
@@ -168,7 +166,7 @@ func unite(dst []uint64, maps [][]uint64) {
 	}
 }
 
-// countCommon returns how many bits all of the maps have set. They are as long as the first.
+// countCommon returns how many bits are set in all of the maps. None is shorter than the first.
 func countCommon(maps [][]uint64) (ones int) {
 	switch {
 	case useAVX512:
@@ -179,7 +177,7 @@ func countCommon(maps [][]uint64) (ones int) {
 	return countCommonPortable(maps)
 }
 
-// What follows is written by _asm.
+// _asm generates the functions below.
 
 //go:noescape
 func addBoundsAVX512(next, sum *[64]uint32, bounds *[64]uint8, unit, need uint32) (reach, present uint64)
@@ -199,7 +197,7 @@ func flushMarksAVX512(set *[64]uint64, marks *[4096]uint8)
 //go:noescape
 func flushMarksAVX2(set *[64]uint64, marks *[4096]uint8)
 
-// siftAVX512 may write 16 candidates behind those it returns.
+// siftAVX512 may write 16 candidates after those it returns.
 //
 //go:noescape
 func siftAVX512(docs, scores *[4112]uint32, from *[4096]uint32, base uint32, words uint64, rest *[64]uint32, need uint32) (n, scored int)
@@ -207,8 +205,8 @@ func siftAVX512(docs, scores *[4112]uint32, from *[4096]uint32, base uint32, wor
 //go:noescape
 func siftAVX2(docs, scores *[4112]uint32, from *[4096]uint32, base uint32, words uint64, rest *[64]uint32, need uint32) (n, scored int)
 
-// probeBitsetBMI2 and probeSortedBMI2 look at a candidate in some 45 instructions without
-// a branch that depends on what they find, unless a frequency is above 15.
+// probeBitsetBMI2 and probeSortedBMI2 handle a candidate in some 45 instructions, without
+// data-dependent branches unless a frequency is above 15.
 //
 //go:noescape
 func probeBitsetBMI2(p *[21]uint64) (ok bool)

@@ -184,7 +184,7 @@ func checkDropHopeless(t *testing.T, rng *rand.Rand, got, want *candidates) {
 	}
 }
 
-// TestHopeLayout holds struct hope to the offsets in _asm.
+// TestHopeLayout compares struct hope with the offsets in _asm.
 func TestHopeLayout(t *testing.T) {
 	var h hope
 	if got := unsafe.Sizeof(h); got != 4*8 {
@@ -197,7 +197,8 @@ func TestHopeLayout(t *testing.T) {
 	}
 }
 
-// TestBitmapKernels has bitmaps of every length up to more than a step, and of any number.
+// TestBitmapKernels uses bitmaps of every length up to more than a step, and various numbers of
+// them.
 func TestBitmapKernels(t *testing.T) {
 	eachVariant(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(10, 10))
@@ -240,8 +241,8 @@ func checkBitmapKernels(t *testing.T, rng *rand.Rand, count, words int) {
 
 // BenchmarkBitmapKernels takes 4 bitmaps of 400,000 documents each, 200 KB in all.
 //
-// Microseconds by AVX-512, by AVX2 and in Go, on a core of an EPYC (Zen 5): unite 2.3, 2.6
-// and 5.3, countCommon 1.9, 2.5 and 12.
+// Microseconds with AVX-512, with AVX2 and in Go, on a core of an EPYC (Zen 5): unite 2.3, 2.6 and
+// 5.3, countCommon 1.9, 2.5 and 12.
 func BenchmarkBitmapKernels(b *testing.B) {
 	maps := make([][]uint64, 4)
 	for i := range maps {
@@ -262,7 +263,7 @@ func BenchmarkBitmapKernels(b *testing.B) {
 	}
 }
 
-// TestProbeLayout holds struct probe to the offsets in _asm.
+// TestProbeLayout compares struct probe with the offsets in _asm.
 func TestProbeLayout(t *testing.T) {
 	var p probe
 	if got := unsafe.Sizeof(p); got != 21*8 {
@@ -280,10 +281,10 @@ func TestProbeLayout(t *testing.T) {
 	}
 }
 
-// randomBlock returns n rising documents below limit, and frequencies of which few are high.
+// randomBlock returns n rising documents below limit, and frequencies, few of them high.
 func randomBlock(rng *rand.Rand, n int, limit uint32) (docs, freqs [postings.BlockSize]uint32) {
 	for i := range docs {
-		docs[i], freqs[i] = rng.Uint32(), rng.Uint32() // what is behind the block may be anything
+		docs[i], freqs[i] = rng.Uint32(), rng.Uint32() // elements after the block may be anything
 	}
 	all := rng.Perm(int(limit))[:n]
 	slices.Sort(all)
@@ -376,7 +377,7 @@ func TestFilter(t *testing.T) {
 	})
 }
 
-// TestFilterLayout holds struct wordFilter to the offsets in _asm.
+// TestFilterLayout compares struct wordFilter with the offsets in _asm.
 func TestFilterLayout(t *testing.T) {
 	var f wordFilter
 	if w, b, u, size := unsafe.Offsetof(f.words), unsafe.Offsetof(f.bitmap), unsafe.Offsetof(f.unit), unsafe.Sizeof(f); w != 0 || b != 24 || u != 48 || size != 56 {

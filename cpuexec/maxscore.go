@@ -8,10 +8,10 @@ import (
 // maxScore answers OR by MaxScore, document at a time (Turtle and Flood, Query
 // Evaluation: Strategies and Optimizations, 1995).
 //
-// The lists are in ascending order of their bounds. The longest run of the weakest
-// that together cannot reach need is not essential: a document only they hold
-// cannot get in. So documents come from the essential lists alone, and the others
-// are asked, strongest first, until the document cannot get in any more.
+// The lists are in ascending order of their bounds. The longest run of the weakest that together
+// cannot reach need is not essential: a document that only they hold cannot enter. So documents
+// come from the essential lists alone. They are looked up in the other lists, strongest first,
+// until the document cannot enter any more.
 func (r *run) maxScore() error {
 	cs, err := r.docs.start(r)
 	if err != nil {
@@ -52,8 +52,8 @@ func lowestOf(cs []*docCursor) uint32 {
 	return doc
 }
 
-// maxScoreDocument scores doc by the essential lists, then by the others as long
-// as it can still get in, and moves the essential cursors on.
+// maxScoreDocument scores doc by the essential lists, then by the others while it can still enter,
+// and moves the essential cursors on.
 func (r *run) maxScoreDocument(cs []*docCursor, essential int, doc uint32) error {
 	score := r.at.rank(doc)
 	for _, c := range cs[essential:] {
