@@ -5,34 +5,34 @@ import (
 	"slices"
 )
 
-// Operands are what a tree is made of at the top: lists, and branches for all else. There are two
-// kinds of trees.
+// Operands are the top-level parts of a tree: lists, and branches for all other nodes. There are
+// two kinds of trees.
 //
-// A union is answered by bmm: a document that matches has a score from one of the operands. What else
-// it takes to match (a filter, should nodes that are too few) is the guard, which candidates
-// are tested against at last.
+// bmm answers a union: every matching document has a score from one of the operands. Any further
+// condition (a filter, a minimal number of should nodes) is the guard, against which candidates are
+// tested last.
 //
-// A conjunction (conjunction.go) has required operands besides.
+// A conjunction (conjunction.go) also has required operands.
 
-// branches are those of the segment at work, and memory that they share.
+// branches are those of the current segment, and the memory that they share.
 type branches struct {
-	root     *clause       // whose operands are known
-	operands []*tileCursor // of which a document of a union matches one; of a conjunction they are optional
-	required []*tileCursor // all of which a document matches, the cheapest last
+	root     *clause       // the node whose operands are below
+	operands []*tileCursor // of which a match of a union matches at least one; of a conjunction they are optional
+	required []*tileCursor // all of which every match matches, the cheapest last
 	all      []*tileCursor // both
 	none     bool          // nothing can match
 
 	pool  []*tileCursor
-	count int // pool[:count] belong to the segment at work
+	count int // pool[:count] belong to the current segment
 
-	bounds    sums // of the branch at hand
+	bounds    sums // of the current branch
 	set, mask bitset
 	tile      bestScores
 
 	docs, scores, asked, child, best, sum []uint32 // of candidates
 }
 
-// forget drops what belongs to the caller of the run.
+// forget drops references to the caller's data.
 func (b *branches) forget() {
 	b.root = nil
 	for _, l := range b.pool[:b.count] {

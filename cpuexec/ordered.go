@@ -1,7 +1,7 @@
 package cpuexec
 
-// ordered are the cursors of a document-at-a-time algorithm, in ascending order of
-// their documents. Those at the end come last.
+// ordered are the cursors of a document-at-a-time algorithm, in ascending order of their documents.
+// Cursors at the end come last.
 type ordered []*docCursor
 
 // lowest is the lowest document under a cursor, or end.
@@ -12,8 +12,8 @@ func (o ordered) lowest() uint32 {
 	return o[0].doc
 }
 
-// lower moves o[i] forward to its place when its document may be lower than those
-// before it.
+// lower moves o[i] forward to its place when its document may be lower than those of the preceding
+// cursors.
 func (o ordered) lower(i int) {
 	c := o[i]
 	for ; i > 0 && o[i-1].doc > c.doc; i-- {
@@ -31,9 +31,8 @@ func (o ordered) raise(i int) {
 	o[i] = c
 }
 
-// pivot returns the first cursor whose list bound, with those before it and the
-// rank, reaches need; it is the last of those at the same document. It returns -1
-// when no document can get in any more.
+// pivot returns the first cursor whose list bound, added to those before it and the rank, reaches
+// need, or the last cursor at the same document. It returns -1 when no document can enter any more.
 func (o ordered) pivot(need, rank uint32) int {
 	sum := rank
 	for i, c := range o {
@@ -60,8 +59,8 @@ func (o ordered) leap(i int, target uint32) error {
 	return nil
 }
 
-// leapBelow moves the last cursor before the pivot's document doc to it: the one
-// most likely to be on the way anyway, so the fewest cursors must be moved again.
+// leapBelow moves the last cursor before the pivot to doc, the pivot's document. That cursor is
+// most likely to end up there anyway, so this moves the fewest cursors.
 func (o ordered) leapBelow(pivot int, doc uint32) error {
 	for o[pivot].doc == doc {
 		pivot--
@@ -69,8 +68,7 @@ func (o ordered) leapBelow(pivot int, doc uint32) error {
 	return o.leap(pivot, doc)
 }
 
-// scoreDocument scores doc, which the first cursors are at, offers it, and moves
-// them on.
+// scoreDocument scores doc, which the first cursors point to, offers it, and moves them on.
 func (r *run) scoreDocument(o ordered, doc uint32) error {
 	at := 0
 	for at < len(o) && o[at].doc == doc {

@@ -7,28 +7,28 @@ import (
 	"github.com/riffle-search/riffle/blockmax"
 )
 
-// A Policy says when several goroutines work on one query. The answer is the same
-// for all policies. The names are those of Tatikonda, Cambazoglu and Junqueira,
-// Posting List Intersection on Multicore Architectures, 2011.
+// A Policy says when several goroutines share a query. The answer is the same for all policies. The
+// names are from Tatikonda, Cambazoglu and Junqueira, Posting List Intersection on Multicore
+// Architectures, 2011.
 type Policy uint8
 
 const (
-	// Adaptive cuts a query into tasks while cores are idle, and else runs it whole:
-	// for latency when there is time, for throughput when there is none.
+	// Adaptive cuts a query into tasks while cores are idle, and otherwise runs it whole. That
+	// lowers latency under light load and keeps throughput under full load.
 	Adaptive Policy = iota
 
-	// Inter runs every query whole on the goroutine that asks: the best throughput.
+	// Inter runs every query whole on the calling goroutine: the best throughput.
 	Inter
 
-	// FGQP (fine-grained query partitioning) cuts every query that is long enough, unless
-	// enough work waits for cores already.
+	// FGQP (fine-grained query partitioning) cuts every query that is long enough, unless enough
+	// work is already waiting for cores.
 	FGQP
 
-	// DOCP (document partitioning) gives each core a fixed share of the documents,
-	// and all cores to one query at a time: what FGQP is measured against.
+	// DOCP (document partitioning) gives each core a fixed share of the documents, and all cores to
+	// one query at a time: the reference for FGQP.
 	DOCP
 
-	policies // how many there are
+	policies // their number
 )
 
 var policyNames = [policies]string{"adaptive", "inter", "fgqp", "docp"}
@@ -51,41 +51,39 @@ func ParsePolicy(name string) (Policy, error) {
 }
 
 const (
-	// DefaultDelta is the δ with which the paper has the best throughput.
+	// DefaultDelta is the δ at which the paper measured the best throughput.
 	DefaultDelta = 150
 
-	// DefaultGrain is some 5 µs of work: as long as it takes until another core is at
-	// work, too.
+	// DefaultGrain is some 5 µs of work, which is about the time until another core starts helping.
 	DefaultGrain = 256
 )
 
 // Parallel is an Executor in which goroutines of a Pool help with a query.
 //
-// A query is cut into tasks, or units: tiles of documents, or ranges between the skip
-// entries of its lists (parallel_cuts.go). The calling goroutine and its helpers take
-// units until none is left; which are taken is a bit for each in a word they share. They
-// also share one collector. The key of its worst hit can be read without a lock, so
-// the threshold is as sharp as that of a query run whole.
+// It cuts a query into tasks, or units: tiles of documents, or ranges between the skip entries of
+// its lists (parallel_cuts.go). The calling goroutine and its helpers take units until none is
+// left. A shared word has a bit for each unit taken. They also share a collector. They read the key
+// of its worst hit without a lock, so the threshold is as tight as that of a query run whole.
 type Parallel struct {
 	Algorithm Algorithm
-	Pool      *Pool // nil runs every query whole
+	Pool      *Pool // nil means that every query runs whole
 	Policy    Policy
 
-	// Delta is the paper's δ: while more than Delta grains of queries wait in the pool, no
-	// further query is cut. (The paper counts tasks, of 512 postings of the shortest list:
-	// two grains.) The paper's producer, one thread for all queries, works on the tasks
-	// that wait until there are fewer. Here each query has a goroutine, which runs it
-	// whole meanwhile: when all cores are busy, to help with another query costs its
-	// beginning once more and ends none sooner. The default is DefaultDelta.
+	// Delta is the paper's δ: while more than Delta grains of queries wait in the pool, no further
+	// query is cut. (The paper counts tasks of 512 postings of the shortest list, which are two
+	// grains.) The paper's producer, one thread for all queries, works on waiting tasks until there
+	// are fewer. Here each query has a goroutine, which runs the query whole instead: when all
+	// cores are busy, helping with another query repeats its setup and ends no query sooner. The
+	// default is DefaultDelta.
 	Delta int
 
-	// Grain is the number of postings that are worth a helper: of the shortest list
-	// for AND; for OR, which passes over most of them, 64 times as many of all lists. A
-	// query of less than a grain stays whole. The default is DefaultGrain.
+	// Grain is the number of postings that are worth a helper: of the shortest list for AND; for
+	// OR, which skips most postings, 64 times as many of all lists. A query of less than a grain
+	// stays whole. The default is DefaultGrain.
 	Grain int
 }
 
-// Name says which executor it is: "cpu/bmm/adaptive".
+// Name names the executor: "cpu/bmm/adaptive".
 func (x Parallel) Name() string {
 	if x.Pool == nil {
 		return x.whole().Name()
@@ -93,13 +91,13 @@ func (x Parallel) Name() string {
 	return x.whole().Name() + "/" + x.Policy.String()
 }
 
-// Prunes reports whether blocks that cannot matter are skipped.
+// Prunes reports whether the executor skips blocks that cannot matter.
 func (x Parallel) Prunes() bool { return x.whole().Prunes() }
 
 func (x Parallel) whole() Executor { return Executor{x.Algorithm} }
 
-// TopK answers a plan as Executor.TopK does. Work adds up over all goroutines: a
-// block that has documents of several tasks may be decoded, and counted, in each.
+// TopK answers a plan as Executor.TopK does. Work is the sum over all goroutines. A block with
+// documents of several tasks may be decoded, and counted, in each.
 func (x Parallel) TopK(ctx context.Context, p *blockmax.Plan) (blockmax.TopK, error) {
 	if x.Pool == nil {
 		return x.whole().TopK(ctx, p)
@@ -111,8 +109,8 @@ func (x Parallel) TopK(ctx context.Context, p *blockmax.Plan) (blockmax.TopK, er
 	return x.whole().topK(ctx, p, x)
 }
 
-// begin fills in the defaults, waits until the policy lets a query start, and makes
-// the caller one of the goroutines at work.
+// begin fills in the defaults, waits until the policy lets a query start, and counts the caller
+// among the goroutines at work.
 func (x *Parallel) begin() error {
 	if x.Policy >= policies {
 		return fmt.Errorf("cpuexec: there is no %v", x.Policy)
@@ -138,8 +136,8 @@ func (x *Parallel) end() {
 	x.Pool.coreIdle()
 }
 
-// share takes all segments through one algorithm together with helpers. It reports
-// false, and has done nothing, when the query had better be run whole.
+// share runs one algorithm over all segments together with helpers. It returns false, and does
+// nothing, when the query should run whole.
 func (x *Parallel) share(r *run, visit segmentPass) (shared bool, err error) {
 	if x.Policy == Inter || x.Pool.cores == 1 {
 		return false, nil
@@ -154,7 +152,7 @@ func (x *Parallel) share(r *run, visit segmentPass) (shared bool, err error) {
 		return false, nil
 	}
 	r.at, r.share, r.out.job = part{}, member{job: j}, j
-	defer func() { err = j.dissolve() }() // helpers must be gone even when this goroutine panics
+	defer func() { err = j.dissolve() }() // wait for helpers even when this goroutine panics
 	j.takeAll(r, 0)
 	if j.fixed.Load() {
 		j.awaitShares()
@@ -162,7 +160,7 @@ func (x *Parallel) share(r *run, visit segmentPass) (shared bool, err error) {
 	return true, nil
 }
 
-// divide divides a query, and reports whether it is to be shared.
+// divide divides a query, and reports whether to share it.
 func (x *Parallel) divide(j *job, r *run, visit segmentPass) bool {
 	j.fixed.Store(x.Policy == DOCP)
 	if x.Policy == DOCP {
@@ -186,6 +184,6 @@ func (x *Parallel) divide(j *job, r *run, visit segmentPass) bool {
 	return !x.Pool.full(x.Delta)
 }
 
-// longQuery is from how many grains on a query is put up for help even while all
-// cores are busy: one may become idle before it ends.
+// longQuery is the number of grains from which a query is published even while all cores are busy:
+// one may become idle before it ends.
 const longQuery = 16

@@ -9,8 +9,8 @@ import (
 	"github.com/riffle-search/riffle/cpuexec"
 )
 
-// BenchmarkShared measures what it costs to put queries up for help that does not come:
-// the price that FGQP pays under full load.
+// BenchmarkShared measures the cost of publishing queries for which no help comes: the price of
+// FGQP under full load.
 func BenchmarkShared(b *testing.B) {
 	queries := gutenberg(b).queries(b, "gutenberg-dev", 300)
 	for _, mode := range []blockmax.Mode{blockmax.Or, blockmax.And} {

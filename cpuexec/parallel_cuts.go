@@ -7,38 +7,36 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// A division is how the documents of a query are divided among goroutines: into
-// pieces, each of which has up to 64 units.
+// A division divides the documents of a query among goroutines: into pieces of up to 64 units each.
 //
-// Algorithms that go by tiles take a piece for each sheet (262,144 documents) and a
-// unit for each of its tiles, so that they can take the best tiles first. The others,
-// and AND with a short list, take ranges that begin and end at skip entries: those of
-// the shortest list for AND; for OR so that the blocks of all long lists are in
-// balance. All cuts are at tiles.
+// For algorithms that go by tiles, a piece is a sheet (262,144 documents) and a unit is one of its
+// tiles, so that they can take the best tiles first. The others, and AND with a short list, get
+// ranges that begin and end at skip entries: those of the shortest list for AND; for OR, entries
+// that balance the blocks of all long lists. All cuts are at tiles.
 type division struct {
 	pieces  [maxPieces]piece
-	units   int      // what the query weighs, in grains
+	units   int      // weight of the query, in grains
 	weights []int    // of the segments
 	ends    []uint32 // scratch memory
 	cells   []int    // scratch memory
 }
 
-// A piece is a range of documents of one segment: a sheet that is taken tile by tile,
-// or else a unit.
+// A piece is a range of documents of one segment: either a sheet that is taken tile by tile, or a
+// single unit.
 type piece struct {
 	segment  int
 	from, to uint32
 	tiles    bool
 }
 
-// maxPieces bounds the pieces of a query; 64 sheets are 16 million documents. What
-// needs more is cut into ranges, several sheets each.
+// maxPieces bounds the pieces of a query; 64 sheets are 16 million documents. Larger queries are
+// cut into ranges of several sheets each.
 const maxPieces = 64
 
-// orGrain is how many times as many postings a grain of OR has, and of a tree.
+// orGrain is how many times as many postings a grain of OR, or of a tree, has.
 const orGrain = 64
 
-// divide divides a query. There are no pieces when it had better stay whole.
+// divide divides a query. It makes no pieces when the query should stay whole.
 func (j *job) divide(r *run, visit segmentPass, grain int) {
 	plan, and := r.query.plan, r.query.plan.Tree == nil && len(r.query.tree.Must) > 0
 	j.count.Store(0)
@@ -56,7 +54,7 @@ func (j *job) divide(r *run, visit segmentPass, grain int) {
 		}
 	}
 	few := needed <= maxPieces/2
-	grain = max(total/j.units, total/(maxPieces/2)) // those of single units
+	grain = max(total/j.units, total/(maxPieces/2)) // those of single-unit pieces
 	for _, s := range r.query.order {
 		if j.weights[s] == 0 {
 			continue
@@ -74,7 +72,7 @@ func (j *job) divide(r *run, visit segmentPass, grain int) {
 	}
 }
 
-// weigh weighs the segments, and counts the grains of them all.
+// weigh weighs the segments and counts the grains of all together.
 func (j *job) weigh(r *run, and bool, grain int) {
 	plan := r.query.plan
 	if !and {
@@ -85,7 +83,7 @@ func (j *job) weigh(r *run, and bool, grain int) {
 	for s := range plan.Segments {
 		w := weight(&plan.Segments[s], and, r.out.counting && plan.Tree == nil)
 		if plan.Tree != nil {
-			w += int(plan.Segments[s].Docs)/8 + 1 // all of them may match
+			w += int(plan.Segments[s].Docs)/8 + 1 // all documents may match
 		}
 		if plan.Segments[s].Docs == 0 {
 			w = 0
@@ -96,9 +94,9 @@ func (j *job) weigh(r *run, and bool, grain int) {
 	j.units = total / grain
 }
 
-// weight counts the postings of a segment that matter for the time that a query
-// takes: those of the shortest list for AND, else all. Where bitmaps are counted, 64 documents
-// of one take as long as a posting of OR.
+// weight counts the postings of a segment that determine the time of a query: those of the shortest
+// list for AND, else all. When bitmaps are counted, 64 documents of one take as long as a posting
+// of OR.
 func weight(seg *blockmax.Segment, and, bitmaps bool) (sum int) {
 	inBitmap := int(seg.Docs / 64)
 	if and {
@@ -124,7 +122,7 @@ func weight(seg *blockmax.Segment, and, bitmaps bool) (sum int) {
 	return sum
 }
 
-// shortest returns the shortest list of a segment that lacks no term.
+// shortest returns the shortest list of a segment that has every term.
 func shortest(seg *blockmax.Segment) *postings.List {
 	l := seg.Terms[0].List
 	for t := range seg.Terms {
@@ -148,7 +146,7 @@ func (j *job) addSheets(s int, docs uint32) {
 	}
 }
 
-// addRanges adds n pieces for segment s. It reports false when there are too many.
+// addRanges adds n pieces for segment s. It returns false when there are too many.
 func (j *job) addRanges(s int, seg *blockmax.Segment, n int, and, tree bool) bool {
 	if int(j.count.Load())+n > maxPieces {
 		return false
@@ -174,7 +172,7 @@ func (j *job) addRanges(s int, seg *blockmax.Segment, n int, and, tree bool) boo
 	return true
 }
 
-// add adds a piece of so many units.
+// add adds a piece of the given number of units.
 func (j *job) add(p piece, units int) {
 	n := j.count.Load()
 	j.pieces[n] = p
@@ -196,13 +194,13 @@ func totalDocs(p *blockmax.Plan) (docs uint32) {
 	return docs
 }
 
-// atTile returns the tile's beginning that is nearest to doc, but not beyond docs.
+// atTile returns the beginning of a tile nearest to doc, but at most docs.
 func atTile(doc, docs uint32) uint32 {
 	return min(docs, (doc+tileDocs/2)&^(tileDocs-1))
 }
 
-// evenEnd is where the first i of n shares of all documents end in a segment whose
-// documents are before to before+docs-1 of them.
+// evenEnd is the end, in a segment, of the first i of n equal shares of all documents. before
+// documents precede the segment, which has docs documents.
 func evenEnd(i, n int, docs, before, all uint32) uint32 {
 	end := uint32(uint64(all) * uint64(i) / uint64(n))
 	if end = end - min(end, before); end < docs {
@@ -211,8 +209,8 @@ func evenEnd(i, n int, docs, before, all uint32) uint32 {
 	return docs
 }
 
-// cutAlong cuts so that about as many blocks, whose last documents are given, lie in
-// each range.
+// cutAlong cuts so that the ranges have about equally many blocks, given the last document of each
+// block.
 func cutAlong(ends []uint32, docs uint32, last []uint32) {
 	n := len(ends)
 	for i := range n - 1 {
@@ -224,8 +222,8 @@ func cutAlong(ends []uint32, docs uint32, last []uint32) {
 	ends[n-1] = docs
 }
 
-// cutBalanced cuts so that about as many blocks of all lists lie in each range. It
-// looks at the long lists only.
+// cutBalanced cuts so that the ranges have about equally many blocks of all lists. It looks only at
+// the long lists.
 func (j *job) cutBalanced(ends []uint32, seg *blockmax.Segment) {
 	n, all := len(ends), tiles(seg.Docs)
 	cells := min(all, 4*n)

@@ -10,15 +10,14 @@ import (
 	"github.com/riffle-search/riffle/blockmax"
 )
 
-// A job is one pass of a query that several goroutines work on. It lies in the run
-// of the goroutine that asked, its owner, which uses it again for later queries. A
-// helper may hold a pointer to a job that is over, or to its successor; before join
-// it reads nothing but atomics.
+// A job is one pass of a query that several goroutines share. It is part of the run of its owner,
+// the calling goroutine, which reuses it for later queries. A helper may hold a pointer to a job
+// that has ended, or to its successor. Before join it reads only atomics.
 type job struct {
 	// Set by the owner while the job is closed.
 	owner    *run
 	pool     *Pool
-	slot     int // of the pool
+	slot     int // in the pool
 	ctx      context.Context
 	plan     *blockmax.Plan
 	tree     *blockmax.Node
@@ -29,20 +28,20 @@ type job struct {
 	cores    int // of a fixed job
 	division
 
-	ticket atomic.Uint64 // of two jobs the older has the lower one
+	ticket atomic.Uint64 // lower for older jobs
 	count  atomic.Int32  // pieces
-	grains atomic.Int32  // what the query weighs
+	grains atomic.Int32  // weight of the query
 	all    atomic.Int32  // units
 	fixed  atomic.Bool   // one piece, whose units are the shares of the cores (DOCP)
 
-	// What many goroutines write has cache lines of its own.
+	// Fields that many goroutines write have their own cache lines.
 	_      [64]byte
-	state  atomic.Int64 // jobOpen, and how many helpers are at work
+	state  atomic.Int64 // jobOpen, and the number of active helpers
 	joined atomic.Int32 // helpers so far
 	wanted atomic.Int32 // helpers still to be woken
 	left   atomic.Int32 // of a fixed job: units not yet done
 	failed atomic.Bool
-	done   chan struct{} // tells a sleeping owner to look again; one slot
+	done   chan struct{} // wakes a sleeping owner; one slot
 	_      [64]byte
 	worst  atomic.Uint64 // key of the worst hit in the collector once it is full, else 0
 	_      [64]byte
@@ -50,20 +49,20 @@ type job struct {
 
 	mu       sync.Mutex
 	top      *blockmax.Collector // the owner's
-	total    int                 // what helpers have counted
+	total    int                 // counted by helpers
 	pruned   bool
 	work     blockmax.Work
 	err      error
 	panicked any
 }
 
-// A claim says which units of a piece are taken, or not there: a bit each.
+// A claim has a bit for each unit of a piece that is taken or does not exist.
 type claim struct {
 	taken atomic.Uint64
 	_     [56]byte
 }
 
-// take makes a unit the caller's, unless it is taken.
+// take claims a unit for the caller. It returns false if the unit is taken.
 func (c *claim) take(unit int) bool {
 	return c.taken.Load()>>unit&1 == 0 && c.taken.Or(1<<unit)>>unit&1 == 0
 }
@@ -88,8 +87,8 @@ func (j *job) open(ticket uint64) {
 	j.state.Store(jobOpen)
 }
 
-// join makes the caller a helper, unless the job is over. Only from join to leave
-// may a helper use the job.
+// join makes the caller a helper, unless the job has ended. A helper may use the job only from join
+// to leave.
 func (j *job) join() bool {
 	for {
 		s := j.state.Load()
@@ -108,7 +107,7 @@ func (j *job) leave() {
 	}
 }
 
-// tell wakes the owner, should it sleep.
+// tell wakes the owner if it sleeps.
 func (j *job) tell() {
 	select {
 	case j.done <- struct{}{}:
@@ -116,11 +115,11 @@ func (j *job) tell() {
 	}
 }
 
-// awaitSpins is how often an owner looks before it sleeps: for about as long as the
-// last units of a query take.
+// awaitSpins is how often an owner polls before it sleeps: for about as long as the last units of a
+// query take.
 const awaitSpins = 1000
 
-// await waits until ready. Whoever makes it so calls tell.
+// await waits until ready returns true. The goroutine that changes the result must call tell.
 func (j *job) await(ready func(*job) bool) {
 	for i := 0; !ready(j); i++ {
 		if i < awaitSpins {
@@ -138,8 +137,7 @@ func (j *job) awaitShares() {
 	j.await(func(j *job) bool { return j.left.Load() == 0 || j.failed.Load() })
 }
 
-// dissolve turns helpers away, waits for those at work, and makes what they have
-// found and counted the owner's.
+// dissolve refuses further helpers, waits for active ones, and takes over their hits and counts.
 func (j *job) dissolve() error {
 	j.pool.withdraw(j)
 	j.state.Add(-jobOpen)
@@ -157,7 +155,7 @@ func (j *job) dissolve() error {
 	return j.err
 }
 
-// free returns how many units nobody has taken yet.
+// free returns how many units are not taken.
 func (j *job) free() (units int) {
 	for i := range j.count.Load() {
 		units += j.claims[i].free()
@@ -165,7 +163,7 @@ func (j *job) free() (units int) {
 	return units
 }
 
-// hasFree reports whether there is a unit that nobody has taken yet.
+// hasFree reports whether a unit is not taken.
 func (j *job) hasFree() bool {
 	for i := range j.count.Load() {
 		if j.claims[i].free() > 0 {
@@ -175,14 +173,13 @@ func (j *job) hasFree() bool {
 	return false
 }
 
-// waiting returns how many grains nobody works on yet, by the share of units that are
-// free.
+// waiting returns how many grains of the query are not taken, by the share of free units.
 func (j *job) waiting() int {
 	return j.free() * int(j.grains.Load()) / int(max(1, j.all.Load()))
 }
 
-// help joins the job and takes units until none is left or there is no core for the worker
-// any more. It returns the ticket of the job, or 0 when there may be more to do in it later.
+// help joins the job and takes units until none is left or there is no core for the worker any
+// more. It returns the ticket of the job, or 0 when there may be more work in it later.
 func (j *job) help(id int) (ticket uint64) {
 	if !j.join() {
 		return 0
@@ -190,7 +187,7 @@ func (j *job) help(id int) (ticket uint64) {
 	defer j.leave()
 	ticket = j.ticket.Load()
 	defer func() {
-		if v := recover(); v != nil { // the owner will panic with it
+		if v := recover(); v != nil { // the owner will panic with the value
 			j.mu.Lock()
 			j.panicked = v
 			j.mu.Unlock()
@@ -210,15 +207,14 @@ func (j *job) help(id int) (ticket uint64) {
 	return ticket
 }
 
-// takeAll takes units until none is left or the goroutine is to leave, and hands in what came
-// out.
+// takeAll takes units until none is left or the goroutine must leave, and hands in the results.
 func (j *job) takeAll(r *run, id int) {
 	if j.fixed.Load() {
 		j.takeShare(r, id)
 		return
 	}
 	n := int(j.count.Load())
-	first := r.share.turn * n / (j.helpers + 1) % n // so that nobody is in another's way
+	first := r.share.turn * n / (j.helpers + 1) % n // spreads the goroutines over the pieces
 	for at := 0; at < n && !r.share.leaving && !j.failed.Load(); {
 		pieces, err := j.takePiece(r, (first+at)%n)
 		if err != nil {
@@ -230,11 +226,10 @@ func (j *job) takeAll(r *run, id int) {
 	j.handIn(r)
 }
 
-// fewTiles is how many tiles must be left of a sheet for a helper to enter it.
+// fewTiles is the fewest free tiles of a sheet for which a helper enters it.
 const fewTiles = 5
 
-// takePiece takes units of piece i. It returns the number of pieces it has been
-// through.
+// takePiece takes units of piece i. It returns the number of pieces that it has handled.
 func (j *job) takePiece(r *run, i int) (pieces int, err error) {
 	p, c := &j.pieces[i], &j.claims[i]
 	to := p.to
@@ -261,14 +256,13 @@ func (j *job) takePiece(r *run, i int) (pieces int, err error) {
 	if !p.tiles {
 		r.share.took(pieces)
 	} else if err == nil && !r.share.leaving {
-		c.taken.Store(^uint64(0)) // what is not taken cannot get in
+		c.taken.Store(^uint64(0)) // units not taken cannot have hits
 	}
 	return pieces, err
 }
 
-// takeMore takes some of the pieces that follow piece i, which is a unit: many at
-// first, fewer towards the end. It returns how many it has then, and where the last
-// one ends.
+// takeMore takes some of the pieces after piece i, which is a unit: many at first, fewer towards
+// the end. It returns how many pieces the caller then has, and the end of the last one.
 func (j *job) takeMore(i int) (pieces int, to uint32) {
 	n := int(j.count.Load())
 	want := (n - i) / (2 * (j.helpers + 1))
@@ -316,7 +310,7 @@ func (j *job) doShare(r *run, core int) error {
 	return nil
 }
 
-// fail stops the job. The first error is the one that is reported.
+// fail stops the job. It keeps the first error.
 func (j *job) fail(err error) {
 	j.mu.Lock()
 	if j.err == nil {
@@ -327,7 +321,7 @@ func (j *job) fail(err error) {
 	j.tell()
 }
 
-// handIn hands in all that a run has found, and what a helper's has counted.
+// handIn hands in all hits of a run and the counts of a helper's run.
 func (j *job) handIn(r *run) {
 	for i := 1; !j.handOver(&r.out); i++ {
 		spinPause()
@@ -346,8 +340,8 @@ func (j *job) handIn(r *run) {
 	j.mu.Unlock()
 }
 
-// handOver offers what a run has found to the collector, unless another goroutine
-// is doing so; then it had better go on with its units.
+// handOver offers the hits of a run to the collector. It returns false when another goroutine is
+// doing so; the caller should then continue with its units.
 func (j *job) handOver(o *results) bool {
 	if len(o.found) == 0 {
 		return true
@@ -366,5 +360,5 @@ func (j *job) handOver(o *results) bool {
 	return true
 }
 
-// hitKey is larger the better a hit is.
+// hitKey is larger for better hits.
 func hitKey(doc, score uint32) uint64 { return uint64(score)<<32 | uint64(^doc) }

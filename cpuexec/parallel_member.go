@@ -4,18 +4,17 @@ import (
 	"math/bits"
 )
 
-// A member is what a run knows of the job that it works on with others, as its owner
-// or as a helper. It is zero for a run alone.
+// A member is the part of a run in a shared job, as its owner or as a helper. It is zero for a run
+// alone.
 type member struct {
 	job     *job
-	turn    int    // 0 for the owner; each helper has another one
+	turn    int    // 0 for the owner, distinct for helpers
 	leaving bool   // takes no more units
-	claim   *claim // of the sheet at work, when that is taken tile by tile
+	claim   *claim // of the current sheet, when it is taken tile by tile
 	units   int64  // taken so far
 }
 
-// mine reports whether tile t of the sheet at hand is for this run to visit. Each
-// tile is for one run only.
+// mine reports whether this run must visit tile t of the current sheet. It is true in one run only.
 func (m *member) mine(t int) bool {
 	if m.claim == nil {
 		return true
@@ -27,7 +26,7 @@ func (m *member) mine(t int) bool {
 	return true
 }
 
-// took counts units taken, and now and then asks whether they were the last.
+// took counts units taken, and occasionally checks whether the run must leave.
 func (m *member) took(units int) {
 	before := m.units
 	m.units += int64(units)
@@ -36,8 +35,8 @@ func (m *member) took(units int) {
 	}
 }
 
-// shareTiles is bestFirst for a sheet of which others take tiles, too. Each goes on
-// elsewhere once it has taken the best ones.
+// shareTiles is bestFirst for a sheet that other runs share. Each moves elsewhere once it has taken
+// the best tiles.
 func (r *run) shareTiles(tiles uint64, visit func(t int, bound uint32) error) error {
 	members := r.share.job.helpers + 1
 	ahead, best := ^uint64(0)<<(r.share.turn*64/members%64), (bestTiles+members-1)/members

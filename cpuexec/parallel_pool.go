@@ -7,38 +7,35 @@ import (
 	"time"
 )
 
-// A Pool is a bounded set of goroutines, its workers, that help with queries. One
-// Pool serves all queries of an engine, whatever their policies. The workers start
-// with the first query that wants help.
+// A Pool is a bounded set of goroutines, its workers, that help with queries. One Pool serves all
+// queries of an engine, under any policy. The workers start with the first query that needs help.
 //
-// Of a pool for n cores n-1 goroutines are workers, as each query has a goroutine
-// already. No more than n are at work at a time: a worker joins a query only while
-// there are fewer, and leaves between two tasks when there are more. (DOCP is the
-// exception.)
+// A pool for n cores has n-1 workers, because each query already has a goroutine. At most n
+// goroutines work at a time: a worker joins a query only while there are fewer, and leaves between
+// two tasks when there are more. (DOCP is the exception.)
 //
-// A worker with nothing to do looks for work for some time before it sleeps. A
-// query finds one that looks within about a microsecond; to wake one that sleeps
-// takes five to fifty, as long as a short query.
+// A worker without work polls for some time before it sleeps. A polling worker joins a query within
+// about a microsecond. Waking a sleeping one takes five to fifty, as long as a short query.
 type Pool struct {
 	cores int
 	spin  time.Duration
 	slots []atomic.Pointer[job] // open jobs
 
-	turn     sync.Mutex // of DOCP: the query at work
+	turn     sync.Mutex // of DOCP: held by the current query
 	start    sync.Once
 	workers  sync.WaitGroup
 	closed   atomic.Bool // takes no more jobs
 	stopping atomic.Bool // workers end
 
-	// What many goroutines write has cache lines of its own.
+	// Fields that many goroutines write have their own cache lines.
 	_         [64]byte
-	running   atomic.Int32 // goroutines at work, with a query of their own or helping
+	running   atomic.Int32 // goroutines at work, on their own query or helping
 	open      atomic.Int32 // jobs published
 	_         [64]byte
-	published atomic.Uint64 // jobs so far: what workers that look for work watch
-	demand    atomic.Int32  // helpers that the last job expected: more need not look
+	published atomic.Uint64 // jobs so far; polling workers watch it
+	demand    atomic.Int32  // helpers that the last job expected: more need not poll
 	_         [64]byte
-	looking   atomic.Int32 // workers that look for work
+	looking   atomic.Int32 // workers that poll
 	sleeping  atomic.Int32 // len(asleep)
 	_         [64]byte
 
@@ -50,15 +47,14 @@ type Pool struct {
 type worker struct {
 	id   int           // from 1; 0 is the owner of a job
 	wake chan struct{} // one slot
-	last uint64        // ticket of the last job that it has nothing left to do in
+	last uint64        // ticket of the last job that has no more work for it
 }
 
-// DefaultSpin is how long a worker looks for work before it sleeps.
+// DefaultSpin is how long a worker polls before it sleeps.
 const DefaultSpin = 50 * time.Microsecond
 
-// NewPool returns a pool for so many cores, GOMAXPROCS when it is 0, whose workers
-// look for work for the given time before they sleep, DefaultSpin when it is 0.
-// The caller closes it.
+// NewPool returns a pool for the given number of cores, or GOMAXPROCS when it is 0. Its workers
+// poll for the duration spin before they sleep, or DefaultSpin when it is 0. The caller closes it.
 func NewPool(cores int, spin time.Duration) *Pool {
 	if cores <= 0 {
 		cores = runtime.GOMAXPROCS(0)
@@ -70,11 +66,10 @@ func NewPool(cores int, spin time.Duration) *Pool {
 	return &Pool{cores: cores, spin: spin, slots: make([]atomic.Pointer[job], 4*cores)}
 }
 
-// maxCores is what fits in job.claimed.
+// maxCores is the most that job.claimed can count.
 const maxCores = 64
 
-// Close waits for the queries that are shared at the moment, and ends the workers.
-// Later queries run whole.
+// Close waits for the queries that are being shared, and ends the workers. Later queries run whole.
 func (p *Pool) Close() {
 	p.closed.Store(true)
 	for p.open.Load() > 0 {
@@ -82,20 +77,20 @@ func (p *Pool) Close() {
 	}
 	p.stopping.Store(true)
 	p.published.Add(1)
-	p.start.Do(func() {}) // none start from now on
+	p.start.Do(func() {}) // no workers start any more
 	for p.wakeOne() {
 	}
 	p.workers.Wait()
 }
 
-// idle returns how many cores have nothing to do.
+// idle returns how many cores are idle.
 func (p *Pool) idle() int { return max(0, p.cores-int(p.running.Load())) }
 
 // crowded reports whether more goroutines are at work than there are cores.
 func (p *Pool) crowded() bool { return p.running.Load() > int32(p.cores) }
 
-// publish puts a job up for help, and calls the helpers it expects. It reports false
-// when the pool takes no job.
+// publish offers a job to the workers and calls as many helpers as it expects. It returns false
+// when the pool is closed.
 func (p *Pool) publish(j *job) bool {
 	p.open.Add(1)
 	if p.closed.Load() {
@@ -114,13 +109,12 @@ func (p *Pool) publish(j *job) bool {
 			return true
 		}
 	}
-	// There are four queries a core in the pool, so help is unlikely to come. The
-	// owner works alone.
+	// The pool has four queries per core, so help is unlikely. The owner works alone.
 	j.slot = -1
 	return true
 }
 
-// withdraw takes a job out of the pool.
+// withdraw removes a job from the pool.
 func (p *Pool) withdraw(j *job) {
 	if j.slot >= 0 {
 		p.slots[j.slot].Store(nil)
@@ -136,7 +130,7 @@ func (p *Pool) launch() {
 	}
 }
 
-// serve is the life of a worker.
+// serve is the main loop of a worker.
 func (p *Pool) serve(w *worker) {
 	for {
 		seen := p.published.Load()
@@ -161,8 +155,8 @@ func (p *Pool) help(w *worker, j *job) {
 	p.running.Add(-1)
 }
 
-// oldest returns the oldest job that w can help with; w is nil for whichever worker may
-// come. What the owner of a job writes while it works is looked at last.
+// oldest returns the oldest job that w can help with; a nil w stands for any worker. It reads the
+// fields that the owner of a job writes last.
 func (p *Pool) oldest(w *worker) (oldest *job) {
 	full, age := w != nil && p.idle() == 0, uint64(0)
 	for i := range p.slots {
@@ -184,8 +178,7 @@ func (p *Pool) oldest(w *worker) (oldest *job) {
 	return oldest
 }
 
-// full reports whether more than delta grains of all jobs wait for somebody to work on
-// them.
+// full reports whether more than delta grains of all jobs are waiting for a goroutine.
 func (p *Pool) full(delta int) bool {
 	if p.open.Load() == 0 {
 		return false
@@ -200,9 +193,9 @@ func (p *Pool) full(delta int) bool {
 	return false
 }
 
-// look waits until a job is published after the first seen ones, or a worker is to
-// end. It reports false when the worker should sleep: nothing came for some time, or
-// there is no core left for it, or enough others look.
+// look polls until a job is published after the first seen ones, or a worker must end. It returns
+// false when the worker should sleep: nothing came for some time, there is no core for it, or
+// enough other workers poll.
 func (p *Pool) look(seen uint64) bool {
 	if n := p.looking.Add(1); n > p.demand.Load() || int(n) > p.idle() {
 		p.looking.Add(-1)
@@ -216,10 +209,10 @@ func (p *Pool) look(seen uint64) bool {
 			continue
 		}
 		if i%256 == 0 {
-			runtime.Gosched() // something else may want the core
+			runtime.Gosched() // let other goroutines use the core
 		}
 		now := time.Now()
-		spent += min(now.Sub(before), 10*time.Microsecond) // more of it was not spent here
+		spent += min(now.Sub(before), 10*time.Microsecond) // longer gaps were spent elsewhere
 		before = now
 		if spent > p.spin || p.idle() == 0 {
 			return false
@@ -228,8 +221,7 @@ func (p *Pool) look(seen uint64) bool {
 	return true
 }
 
-// sleep waits to be woken, unless a job has been published after the first seen
-// ones.
+// sleep waits to be woken, unless a job has been published after the first seen ones.
 func (p *Pool) sleep(w *worker, seen uint64) {
 	p.mu.Lock()
 	p.asleep = append(p.asleep, w)
@@ -241,8 +233,8 @@ func (p *Pool) sleep(w *worker, seen uint64) {
 	<-w.wake
 }
 
-// rise takes a worker off the list of those asleep. It reports false when it has
-// been woken already.
+// rise removes a worker from the list of sleepers. It returns false when the worker has already
+// been woken.
 func (p *Pool) rise(w *worker) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -256,8 +248,7 @@ func (p *Pool) rise(w *worker) bool {
 	return false
 }
 
-// wakeOne wakes the worker that fell asleep last. It reports false when all are
-// awake.
+// wakeOne wakes the worker that fell asleep last. It returns false when all are awake.
 func (p *Pool) wakeOne() bool {
 	p.mu.Lock()
 	n := len(p.asleep) - 1
@@ -273,10 +264,9 @@ func (p *Pool) wakeOne() bool {
 	return true
 }
 
-// call sees to it that the helpers which a job expects come. A worker that looks for
-// work comes by itself. (One that has just ceased to look is counted, too, and may be
-// the one that is woken instead of another; so a fixed job, which needs them all, wakes
-// all.)
+// call gets a job the helpers that it expects. Polling workers come without a call. (The count
+// includes one that has just stopped polling, which may then be woken instead of another. So a
+// fixed job, which needs all workers, wakes all.)
 func (p *Pool) call(j *job) {
 	if j.fixed.Load() {
 		for p.wakeOne() {
@@ -289,13 +279,12 @@ func (p *Pool) call(j *job) {
 	}
 }
 
-// wakeUnits is the least size of a query for which sleeping workers are woken. A
-// shorter one would be over before they come, and to wake one costs the owner some
-// microseconds.
+// wakeUnits is the least size of a query for which sleeping workers are woken. A shorter one would
+// end before they come, and waking one costs the owner some microseconds.
 const wakeUnits = 8
 
-// wakeFor wakes two of the workers that a job wants. Each wakes two more when it
-// joins, so that the owner need not wake them all.
+// wakeFor wakes two of the workers that a job needs. Each wakes two more when it joins, so that the
+// owner need not wake all.
 func (p *Pool) wakeFor(j *job) {
 	for range 2 {
 		if j.wanted.Load() <= 0 || j.wanted.Add(-1) < 0 || p.sleeping.Load() == 0 || !p.wakeOne() {
@@ -304,7 +293,7 @@ func (p *Pool) wakeFor(j *job) {
 	}
 }
 
-// coreIdle is called when a query has ended: another may have waited for its core.
+// coreIdle is called at the end of a query, because another may wait for its core.
 func (p *Pool) coreIdle() {
 	if p.open.Load() > 0 && p.sleeping.Load() > 0 && p.looking.Load() == 0 && p.idle() > 0 && p.oldest(nil) != nil {
 		p.wakeOne()

@@ -20,15 +20,15 @@ import (
 
 var policies = []cpuexec.Policy{cpuexec.Adaptive, cpuexec.Inter, cpuexec.FGQP, cpuexec.DOCP}
 
-// newPool returns a pool that is closed with the test, and must then be empty.
+// newPool returns a pool that the end of the test closes, and that must then be empty.
 func newPool(t testing.TB, cores int) *cpuexec.Pool {
 	p := cpuexec.NewPool(cores, 0)
 	t.Cleanup(p.Close)
 	return p
 }
 
-// TestParallelConformance cuts queries wherever they can be cut: a unit for each
-// posting. The default policy has all rounds, others other rounds but fewer.
+// TestParallelConformance cuts queries as finely as possible: a unit for each posting. The default
+// policy runs all rounds, the others fewer and different ones.
 func TestParallelConformance(t *testing.T) {
 	for _, policy := range policies {
 		for a := cpuexec.Auto; a <= cpuexec.BMM; a++ {
@@ -44,8 +44,7 @@ func TestParallelConformance(t *testing.T) {
 	}
 }
 
-// TestParallelTogether runs queries of all policies at once in one pool, and asks
-// for counts in between.
+// TestParallelTogether runs queries of all policies at once in one pool, with counts in between.
 func TestParallelTogether(t *testing.T) {
 	pool := newPool(t, 4)
 	var wg sync.WaitGroup
@@ -70,8 +69,8 @@ func TestParallelTogether(t *testing.T) {
 	wg.Wait()
 }
 
-// TestParallelWork checks that a query is cut when cores are idle and policy and
-// grain let it, and that its counters add up.
+// TestParallelWork checks that a query is cut when cores are idle and policy and grain allow it,
+// and that its counters add up.
 func TestParallelWork(t *testing.T) {
 	cores := 4
 	for _, test := range []struct {
@@ -140,8 +139,8 @@ func TestParallelCancelled(t *testing.T) {
 	}
 }
 
-// TestPoolClose closes a pool while queries are at work: they end as usual, later
-// ones run whole, and no goroutine stays.
+// TestPoolClose closes a pool during queries. They must complete, later ones must run whole, and no
+// goroutine may remain.
 func TestPoolClose(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for round := range 20 {
@@ -166,7 +165,7 @@ func TestPoolClose(t *testing.T) {
 		pool.Close()
 		wg.Wait()
 	}
-	for range 5000 { // a goroutine that has ended may still be counted for a moment
+	for range 5000 { // a goroutine that has ended may still be counted briefly
 		if runtime.NumGoroutine() <= before {
 			return
 		}
@@ -175,7 +174,7 @@ func TestPoolClose(t *testing.T) {
 	t.Errorf("%d goroutines, %d before", runtime.NumGoroutine(), before)
 }
 
-// faulty is a Loader that panics: a bug, whichever goroutine meets it.
+// faulty is a Loader that panics, like a bug in any goroutine.
 type faulty struct{ postings.Encoded }
 
 func (f faulty) Directory(part int) ([]byte, error) { return f.Encoded.Directory[part], nil }
@@ -209,7 +208,7 @@ func TestParallelPanics(t *testing.T) {
 	}
 }
 
-// halting is a Loader whose first chunk is waited for.
+// halting is a Loader that blocks on its first chunk.
 type halting struct {
 	postings.Encoded
 	reached, resume chan struct{}
@@ -223,8 +222,8 @@ func (h halting) Chunk(chunk int) ([]byte, error) {
 	return h.Chunks[chunk], nil
 }
 
-// TestParallelDelta holds up a query after it has been cut. Further ones are cut while no more than δ grains wait, on
-// cores that are all busy, and run whole else.
+// TestParallelDelta blocks a query after it has been cut. While all cores are busy, further ones
+// are cut while at most δ grains wait, and otherwise run whole.
 func TestParallelDelta(t *testing.T) {
 	for _, policy := range []cpuexec.Policy{cpuexec.Adaptive, cpuexec.FGQP} {
 		pool := newPool(t, 2)
@@ -299,8 +298,8 @@ func encoded(docs uint32) postings.Encoded {
 	return b.Encode()
 }
 
-// spread is a plan over lists of 100,000 documents: the first has all of them, each
-// next one a third.
+// spread is a plan over lists of 100,000 documents. The first list has all of them, each next one a
+// third.
 func spread(t testing.TB, mode blockmax.Mode, lists int) *blockmax.Plan {
 	const docs = 100_000
 	table := blockmax.NewTable(blockmax.DefaultBM25, 10)

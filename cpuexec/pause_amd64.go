@@ -2,8 +2,8 @@
 
 package cpuexec
 
-// spinPause passes some ten nanoseconds without using what the core shares with
-// another hardware thread. Whoever spins calls it between two looks.
+// spinPause waits some ten nanoseconds and leaves the core's shared resources to its other hardware
+// thread. Spinning goroutines call it between two polls.
 //
 //go:noescape
 func spinPause()

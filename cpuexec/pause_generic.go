@@ -6,7 +6,7 @@ import "sync/atomic"
 
 var spinLoad atomic.Uint32
 
-// spinPause passes some ten nanoseconds. Whoever spins calls it between two looks.
+// spinPause waits some ten nanoseconds. Spinning goroutines call it between two polls.
 func spinPause() {
 	for range 16 {
 		spinLoad.Load()
