@@ -37,7 +37,7 @@ func TestSearchAllocations(t *testing.T) {
 			}
 		}
 		for range 10 {
-			search() // fills the pools, the list cache and what bounds learn from use
+			search() // fills the pools, the list cache and bounds derived on use
 		}
 		return testing.AllocsPerRun(100, search)
 	}

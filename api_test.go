@@ -153,7 +153,7 @@ func TestBadDocuments(t *testing.T) {
 			t.Errorf("%v: a part of the batch was applied: %v", c.want, got)
 		}
 	}
-	// All faults of a batch are in one error.
+	// One error reports all faults of a batch.
 	var b Batch
 	for i := range 20 {
 		b.Put(fmt.Sprint("d", i), map[string]any{"n": "x", "a": "y"})
@@ -164,7 +164,7 @@ func TestBadDocuments(t *testing.T) {
 			t.Fatalf("document d%d is not named: %v", i, err)
 		}
 	}
-	// Deleting takes ids just as putting does.
+	// Delete checks ids as Put does.
 	if err := ix.Delete(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "must not be empty") {
 		t.Errorf("deleting no id: %v", err)
 	}
@@ -174,7 +174,7 @@ func TestBadDocuments(t *testing.T) {
 	}
 }
 
-// TestBatchOrder: changes happen in the order they were made.
+// TestBatchOrder: changes happen in the order in which they were made.
 func TestBatchOrder(t *testing.T) {
 	ix := newIndex(t, nil)
 	var b Batch
@@ -236,8 +236,8 @@ func TestSearchOptionErrors(t *testing.T) {
 	}
 }
 
-// TestKAndPages: K hits are returned and After goes on behind them, over segments,
-// ties and every algorithm.
+// TestKAndPages: a search returns K hits and After continues after them, over segments, ties and
+// every algorithm.
 func TestKAndPages(t *testing.T) {
 	ix := newIndex(t, &Options{Durability: SyncNone, Merge: MergeOptions{Disabled: true}})
 	var b Batch
@@ -305,7 +305,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// TestSnapshots: a snapshot stays as it is through puts, deletes, seals and merges.
+// TestSnapshots: a snapshot stays the same through puts, deletes, seals and merges.
 func TestSnapshots(t *testing.T) {
 	ix := newIndex(t, nil)
 	ix.put("a", map[string]any{"t": "old"})
@@ -485,8 +485,8 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// dirText lists the files of a directory with their sizes and times, but for the
-// lock, which a reader takes too.
+// dirText lists the files of a directory with their sizes and times, except the lock, which a
+// reader takes too.
 func dirText(t *testing.T, dir string) string {
 	t.Helper()
 	var out strings.Builder
@@ -506,8 +506,7 @@ func dirText(t *testing.T, dir string) string {
 	return out.String()
 }
 
-// TestCancellation: a context that has ended stops every call that takes one, and
-// nothing has happened.
+// TestCancellation: an ended context stops every call that takes one, and nothing has happened.
 func TestCancellation(t *testing.T) {
 	ix := newIndex(t, nil)
 	ix.put("a", map[string]any{"t": "x"})
@@ -581,7 +580,7 @@ func TestListener(t *testing.T) {
 	}
 }
 
-// TestStats follows figures through an index's life.
+// TestStats checks figures throughout an index's life.
 func TestStats(t *testing.T) {
 	ix := newIndex(t, &Options{Merge: MergeOptions{Disabled: true}})
 	stats := func() *Stats {
@@ -618,7 +617,7 @@ func TestStats(t *testing.T) {
 	}
 }
 
-// TestOddTexts: what is no ordinary text is indexed all the same.
+// TestOddTexts: unusual texts are indexed all the same.
 func TestOddTexts(t *testing.T) {
 	ix := newIndex(t, nil)
 	texts := map[string]string{
@@ -661,7 +660,7 @@ func TestOddTexts(t *testing.T) {
 	ix.must(ix.Check(t.Context(), func(err error) { t.Error(err) }))
 }
 
-// TestHugeDocument puts one text of 100 MB through the whole path.
+// TestHugeDocument puts one text of 100 MB through the whole pipeline.
 func TestHugeDocument(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes some 2 GB and some seconds")
@@ -693,5 +692,5 @@ func TestHugeDocument(t *testing.T) {
 	}
 }
 
-// probe looks below an engine.
+// probe gives access to the internals of an engine.
 func (e *Engine) probe() live.Probe { return live.Probe{Index: e.index} }

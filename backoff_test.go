@@ -15,14 +15,14 @@ import (
 	"github.com/riffle-search/riffle/segment"
 )
 
-// A pacedIndex is an engine whose clock stands still and whose segments can be
-// kept from being written.
+// A pacedIndex is an engine whose clock stands still and whose segments can be kept from being
+// written.
 type pacedIndex struct {
 	*Engine
 	t      *testing.T
 	broken atomic.Bool
 	clock  atomic.Int64 // seconds
-	told   atomic.Int64 // failures that the Listener was told of
+	told   atomic.Int64 // failures reported to the Listener
 	puts   int
 }
 
@@ -51,7 +51,7 @@ func newPacedIndex(t *testing.T, tu tuning) *pacedIndex {
 	return ix
 }
 
-// segments adds so many sealed segments of one document each.
+// segments adds sealed segments of one document each.
 func (ix *pacedIndex) addSegments(n int) {
 	ix.t.Helper()
 	for range n {
@@ -62,7 +62,7 @@ func (ix *pacedIndex) addSegments(n int) {
 	}
 }
 
-// merges carries out what is due and returns how many merges were tried.
+// merges carries out the merges that are due and returns how many were tried.
 func (ix *pacedIndex) merges() (tried int) {
 	for ix.probe().MergeNext() {
 		tried++
@@ -77,8 +77,8 @@ func (ix *pacedIndex) want(what string, got, want int) {
 	}
 }
 
-// TestMergeBacksOff lets merges fail. Each is tried again after a pause that grows,
-// not at each kick; others go on, and Compact tries at once.
+// TestMergeBacksOff makes merges fail. Each is retried after a growing pause, not at each kick.
+// Others continue, and Compact retries at once.
 func TestMergeBacksOff(t *testing.T) {
 	ix := newPacedIndex(t, tuning{opts: Options{Merge: MergeOptions{SegmentsPerTier: 2, Disabled: true}}})
 	ix.addSegments(4)
@@ -126,8 +126,8 @@ func (ix *pacedIndex) addSegmentsBroken(n int) {
 	ix.broken.Store(true)
 }
 
-// TestMergeAroundDamage has one segment of many that cannot be read. The others are
-// merged, it is left alone in the end.
+// TestMergeAroundDamage has one unreadable segment among many. The others are merged, and it
+// remains alone.
 func TestMergeAroundDamage(t *testing.T) {
 	ix := newPacedIndex(t, tuning{opts: Options{Merge: MergeOptions{SegmentsPerTier: 4, Disabled: true}}})
 	ix.addSegments(7)
@@ -162,9 +162,9 @@ func TestMergeAroundDamage(t *testing.T) {
 	ix.want("segments", len(ix.probe().Disks()), 1)
 }
 
-// TestSealBacksOff lets seals fail until memory is full. Then Apply returns the
-// error without writing the segment each time, memory stays bounded, Flush tries at
-// once, and the background after a pause.
+// TestSealBacksOff makes seals fail until memory is full. Then Apply returns the error without
+// writing the segment each time, and memory stays bounded. Flush retries at once, the background
+// after a pause.
 func TestSealBacksOff(t *testing.T) {
 	ix := newPacedIndex(t, tuning{memory: tinyMemory, opts: Options{Merge: MergeOptions{Disabled: true}}})
 	text := strings.Repeat("w1 w2 w3 ", 50)

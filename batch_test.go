@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestBatchOfOneID puts one document tens of thousands of times in one batch, as who logs every change
-// of a counter does, and deletes it in between. The last one counts. Each used to step back over all
-// before it, which took minutes.
+// TestBatchOfOneID puts one document tens of thousands of times in one batch, like a program that
+// logs every change of a counter, and deletes it in between. The last change counts. Time must not
+// be quadratic: a change must not step back over all earlier ones.
 func TestBatchOfOneID(t *testing.T) {
 	ix := newIndex(t, nil)
 	ix.must(ix.Put(context.Background(), "a", map[string]any{"t": "before"}))

@@ -27,7 +27,8 @@ func newJSONBatch() *Batch {
 	return b
 }
 
-// TestBatchJSON: a batch that has been through JSON has the same changes, and so the same effect.
+// TestBatchJSON: after a round trip through JSON a batch has the same changes, and so the same
+// effect.
 func TestBatchJSON(t *testing.T) {
 	b := newJSONBatch()
 	data, err := json.Marshal(b)
@@ -126,7 +127,7 @@ func TestBatchJSONErrors(t *testing.T) {
 	}
 }
 
-// FuzzBatchJSON: what is read is written as what is read again as the same.
+// FuzzBatchJSON: a batch that was read is written so that it reads the same again.
 func FuzzBatchJSON(f *testing.F) {
 	data, err := json.Marshal(newJSONBatch())
 	if err != nil {
@@ -141,7 +142,7 @@ func FuzzBatchJSON(f *testing.F) {
 		}
 		form, err := json.Marshal(&b)
 		if err != nil {
-			return // a year that RFC 3339 cannot write
+			return // a year that RFC 3339 cannot express
 		}
 		if err := json.Unmarshal(form, &again); err != nil {
 			t.Fatalf("%s: %v", form, err)

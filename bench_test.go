@@ -103,8 +103,8 @@ func BenchmarkApply(b *testing.B) {
 	}
 }
 
-// BenchmarkApplyWriters measures batches that several goroutines apply at the same time, half of
-// their documents replacing older ones, in documents. On 2 cores of a virtual machine, and a disk
+// BenchmarkApplyWriters measures batches that several goroutines apply concurrently, in documents.
+// Half of their documents replace older ones. Measured on 2 cores of a virtual machine, and a disk
 // that syncs in about 1 ms.
 func BenchmarkApplyWriters(b *testing.B) {
 	for _, d := range []Durability{SyncBatch, SyncNone} {
@@ -174,8 +174,8 @@ func benchWriters(b *testing.B, d Durability, batch, writers int) {
 	b.ReportMetric(float64(b.N*batch)/b.Elapsed().Seconds(), "docs/s")
 }
 
-// BenchmarkApplyAmongFields puts single documents of two fields into a memory segment that has many others.
-// A batch costs what its own fields cost.
+// BenchmarkApplyAmongFields puts single documents of two fields into a memory segment with many
+// others. A batch costs only what its own fields cost.
 func BenchmarkApplyAmongFields(b *testing.B) {
 	for _, fields := range []int{10, 10_000} {
 		b.Run(fmt.Sprint("fields=", fields), func(b *testing.B) {

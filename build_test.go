@@ -92,9 +92,8 @@ func yieldAll(docs []modelPut) Documents {
 	}
 }
 
-// TestBuildIsApply: an index that Build has made has the documents, the statistics and
-// the answers of one that Apply has filled, however many workers and segments there
-// were; and it is whole.
+// TestBuildIsApply: an index from Build has the documents, the statistics and the answers of one
+// from Apply, whatever the number of workers and segments, and it is complete.
 func TestBuildIsApply(t *testing.T) {
 	docs, final := buildModel(rand.New(rand.NewPCG(11, 11)), 1500)
 	world, err := tuning{}.open(worldDir, newCrashFS())
@@ -134,8 +133,7 @@ func TestBuildIsApply(t *testing.T) {
 	}
 }
 
-// requireBuilt compares an index with the model, and after a compaction with one that
-// Apply has filled.
+// requireBuilt compares an index with the model, and after a compaction with one from Apply.
 func requireBuilt(t *testing.T, e, world *Engine, final model) {
 	t.Helper()
 	s, err := e.Snapshot()
@@ -183,8 +181,8 @@ func requireBuilt(t *testing.T, e, world *Engine, final model) {
 	}
 }
 
-// TestBuildSameWhateverWorkers: the same source gives the same segments, byte for byte, and as many tables with any number
-// of workers.
+// TestBuildSameWhateverWorkers: the same source gives the same segments, byte for byte, and as many
+// tables, with any number of workers.
 func TestBuildSameWhateverWorkers(t *testing.T) {
 	docs, _ := buildModel(rand.New(rand.NewPCG(13, 13)), 1200)
 	files := jsonLines(t, docs, 4)
@@ -231,8 +229,8 @@ func sstables(t *testing.T, fsys vfs.FS) int {
 	return len(slices.DeleteFunc(names, func(name string) bool { return !strings.HasSuffix(name, ".sst") }))
 }
 
-// TestBuildTableFails: whichever table cannot be written, with one worker or several, the build ends with that error, which names
-// the segment, and leaves no file behind; another build makes the index whole.
+// TestBuildTableFails: whichever table cannot be written, with one worker or several, the build
+// ends with that error, which names the segment, and leaves no file behind. Another build succeeds.
 func TestBuildTableFails(t *testing.T) {
 	docs, final := buildModel(rand.New(rand.NewPCG(16, 16)), 300)
 	for i, bad := range []string{"compressed", "run0", "run1", "run5", "behind", "plain"} {
@@ -264,8 +262,8 @@ func TestBuildTableFails(t *testing.T) {
 	}
 }
 
-// TestBuildBadInput: a document that cannot be indexed ends the build and is named, or is
-// passed over and counted, in the order of the input.
+// TestBuildBadInput: a document that cannot be indexed ends the build and is named, or it is
+// skipped and counted, in the order of the input.
 func TestBuildBadInput(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "in.jsonl")
 	text := "{\"id\":1,\"a\":\"one\"}\n{\"id\":2,\n\n{\"id\":3,\"k\":5}\n{\"id\":\"" + strings.Repeat("x", MaxIDBytes+1) + "\"}\n{\"id\":4,\"a\":\"four\"}\n"
@@ -308,8 +306,8 @@ func TestBuildBadInput(t *testing.T) {
 	}
 }
 
-// TestBuildRefuses: an index that has documents is not built over; one that a build has
-// not finished opens for nobody but the next build, which starts over.
+// TestBuildRefuses: Build does not replace an index that has documents. Only the next build, which
+// starts over, can open an unfinished one.
 func TestBuildRefuses(t *testing.T) {
 	docs, final := buildModel(rand.New(rand.NewPCG(14, 14)), 400)
 	mem := newCrashFS()
@@ -356,7 +354,7 @@ func TestBuildRefuses(t *testing.T) {
 }
 
 // TestBuildCancel: a build ends soon after its context, with its error, and leaves no goroutine
-// at work on the directory.
+// working on the directory.
 func TestBuildCancel(t *testing.T) {
 	docs, _ := buildModel(rand.New(rand.NewPCG(15, 15)), 300)
 	for stop := range 5 {
@@ -387,7 +385,7 @@ func TestBuildCancel(t *testing.T) {
 	}
 }
 
-// TestBuildEmpty: no document at all is an index too.
+// TestBuildEmpty: a build without documents makes an index too.
 func TestBuildEmpty(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "index")
 	schema := &Schema{Analyzer: "english"}

@@ -12,16 +12,15 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// TestBuildCrashAtEveryWrite stops the world before each write of a build that makes
-// several segments and merges them. What a crash leaves is no index, or one that is
-// unfinished and that another build makes whole, or the whole index: never a part of it, and
-// never one without documents.
+// TestBuildCrashAtEveryWrite stops the world before each write of a build that makes several
+// segments and merges them. A crash leaves no index, or an unfinished one that another build
+// completes, or the complete index: never a part of it, and never one without documents.
 func TestBuildCrashAtEveryWrite(t *testing.T) {
 	rng := rand.New(rand.NewPCG(seedOf(t), 2))
 	docs, final := buildModel(rng, 150)
 	mem := newCrashFS()
 	var mu sync.Mutex
-	stride := 8 // each crash costs a build; other runs, which begin elsewhere, have the other writes
+	stride := 8 // each crash costs a build; runs with other offsets cover the other writes
 	if brief() {
 		stride = 48
 	}
@@ -69,7 +68,7 @@ func crashBuild() *BuildOptions {
 	return o
 }
 
-// inspectBuild says what a crash has left, and builds anew where that has to be.
+// inspectBuild classifies what a crash has left, and builds again where needed.
 func inspectBuild(fsys *crashFS, docs []modelPut, final model) (what string, err error) {
 	opts := &Options{Merge: MergeOptions{Disabled: true}}
 	opts.private.store.FS = fsys
@@ -113,8 +112,8 @@ func inspectBuild(fsys *crashFS, docs []modelPut, final model) (what string, err
 	return what, errors.Join(err, e.Close(), noOrphans(fsys, live))
 }
 
-// TestBuildIsUnfinishedFromTheFirstWrite stops the world before each write of a build that
-// is broken off after its first documents. None leaves an index that opens.
+// TestBuildIsUnfinishedFromTheFirstWrite stops the world before each write of a build that is
+// interrupted after its first documents. None leaves an index that opens.
 func TestBuildIsUnfinishedFromTheFirstWrite(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	docs, _ := buildModel(rng, 3)

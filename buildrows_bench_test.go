@@ -16,15 +16,16 @@ import (
 	"github.com/riffle-search/riffle/internal/jsonl"
 )
 
-// BenchmarkBuildRows has the rows of Wei 2011, tables IV and VI: builds by the CPU alone, and with a GPU that gets half or all of
-// the indexing, by sorting or by the paper's trees, on half of the cores and on all. Besides text MB/s each has the seconds that the
-// goroutine waited for parsers, indexed, waited for the GPU, and wrote (BuildTimes), and the index's MB.
+// BenchmarkBuildRows measures the rows of Wei 2011, tables IV and VI: builds by the CPU alone, and
+// with a GPU that does half or all of the indexing, by sorting or by the paper's trees, on half of
+// the cores and on all. Besides text MB/s it reports the seconds that the goroutine waited for
+// parsers, indexed, waited for the GPU, and wrote (BuildTimes), and the index's MB.
 //
 //	go test -tags cuda -run xxx -bench BuildRows -benchtime 3x .
 //
-// RIFFLE_BUILD_CORPUS is a file of JSON lines, gutenberg-a by default; RIFFLE_BUILD_REPEAT how often it comes, each time
-// under other ids (1): the copies have no words of their own, so that the dictionary stays as large as that of one. They
-// are read uncompressed, four at a time. RIFFLE_BUILD_STORE=1 stores text, too.
+// RIFFLE_BUILD_CORPUS is a file of JSON lines, gutenberg-a by default. RIFFLE_BUILD_REPEAT (1) is
+// how often it is read, each time under other ids: the copies add no words, so the dictionary stays
+// that of one. They are read uncompressed, four at a time. RIFFLE_BUILD_STORE=1 stores text, too.
 func BenchmarkBuildRows(b *testing.B) {
 	path := os.Getenv("RIFFLE_BUILD_CORPUS")
 	if path == "" {
@@ -81,7 +82,8 @@ func buildRow(b *testing.B, files []string, dir string, workers int, share float
 	b.ReportMetric(float64(res.Segments), "segments")
 }
 
-// repeatedFiles writes the documents of a file so many times, each time under other ids, and returns the files.
+// repeatedFiles writes the documents of a file several times, each time under other ids, and
+// returns the files.
 func repeatedFiles(b *testing.B, path, dir string, times int) []string {
 	r, err := jsonl.Open(path)
 	if err != nil {

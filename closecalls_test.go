@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// publicCalls has every method of Engine and Snapshot as a call that can be repeated, the i-th
-// time with i. Methods without an error return ErrClosed themselves where they can tell.
+// publicCalls returns every method of Engine and Snapshot as a call that can be repeated; i is the
+// number of the call. Calls of methods without an error return ErrClosed where they can tell.
 func publicCalls(e *Engine, s *Snapshot) map[string]func(i int) error {
 	q := Match{Field: "text", Text: "w1 w2"}
 	load := &SearchOptions{Load: []string{"*"}}
@@ -52,7 +52,7 @@ func publicCalls(e *Engine, s *Snapshot) map[string]func(i int) error {
 		"Engine.Stats":         func(int) error { return discard(e.Stats()) },
 		"Engine.Sync":          func(int) error { return e.Sync(ctx) },
 		"Engine.Warm":          func(int) error { return e.Warm(ctx, []Query{q, q}, nil) },
-		"Snapshot.Close":       func(int) error { return nil }, // in the midst of Snapshot.Get
+		"Snapshot.Close":       func(int) error { return nil }, // called during Snapshot.Get
 		"Snapshot.Count":       func(int) error { return discard(s.Count(ctx, q)) },
 		"Snapshot.Documents":   func(int) error { return lastOf(s.Documents("")) },
 		"Snapshot.Explain":     func(int) error { return discard(s.Explain(ctx, q, "d7", nil)) },
@@ -68,7 +68,7 @@ func publicCalls(e *Engine, s *Snapshot) map[string]func(i int) error {
 
 var copies atomic.Int64 // names the checkpoints
 
-// lastOf walks to the end and returns the error that came last.
+// lastOf walks to the end and returns the last error.
 func lastOf[T any](seq func(func(T, error) bool)) (last error) {
 	for _, last = range seq {
 	}
@@ -76,7 +76,7 @@ func lastOf[T any](seq func(func(T, error) bool)) (last error) {
 }
 
 // openForClosing opens an index of two segments and some documents in memory, with a store that
-// caches next to nothing, so that calls read.
+// caches almost nothing, so that calls read.
 func openForClosing(t *testing.T, fsys *crashFS, segments int) *Engine {
 	t.Helper()
 	tu := tuning{opts: Options{GPU: &GPUOptions{}, Merge: MergeOptions{Disabled: true}, Durability: SyncNone}}
@@ -99,8 +99,8 @@ func openForClosing(t *testing.T, fsys *crashFS, segments int) *Engine {
 }
 
 // TestCloseWaitsForReaders closes an engine while each of its methods, and of those of a snapshot,
-// is called again and again. Calls succeed or return ErrClosed, Close succeeds, and the directory
-// can be opened at once.
+// is called repeatedly. Calls succeed or return ErrClosed, Close succeeds, and the directory can be
+// reopened at once.
 func TestCloseWaitsForReaders(t *testing.T) {
 	rounds := 3
 	if brief() {
@@ -177,7 +177,7 @@ func TestCloseWaitsForReaders(t *testing.T) {
 	}
 }
 
-// TestCloseTwice: calls of Close that come together all return when the index is closed.
+// TestCloseTwice: concurrent calls of Close all return when the index is closed.
 func TestCloseTwice(t *testing.T) {
 	fsys := newCrashFS()
 	e := openForClosing(t, fsys, 1)
@@ -198,8 +198,8 @@ func TestCloseTwice(t *testing.T) {
 	}
 }
 
-// TestCloseInCallbacks closes an engine where its own calls hand out control: in the body of a
-// loop over documents or ids, and in the function that Check reports to.
+// TestCloseInCallbacks closes an engine from code that its own calls run: the body of a loop over
+// documents or ids, and the function passed to Check.
 func TestCloseInCallbacks(t *testing.T) {
 	t.Run("Documents", func(t *testing.T) {
 		fsys := newCrashFS()

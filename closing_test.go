@@ -13,9 +13,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// TestCloseWhileBusy closes an engine in the middle of everything. Close waits
-// for what cannot be broken off, and calls end well or with ErrClosed; then the
-// directory is free.
+// TestCloseWhileBusy closes an engine under load. Close waits for calls that cannot be interrupted,
+// and calls succeed or return ErrClosed. Then the directory is free.
 func TestCloseWhileBusy(t *testing.T) {
 	for round := range 4 {
 		dir := t.TempDir()
@@ -89,8 +88,8 @@ func TestCloseWhileBusy(t *testing.T) {
 	}
 }
 
-// TestCloseInLoop closes an engine in the loop over its documents, which holds
-// nothing of the store while the caller has its turn.
+// TestCloseInLoop closes an engine in the loop over its documents, which holds nothing of the store
+// while the caller's body runs.
 func TestCloseInLoop(t *testing.T) {
 	fsys := newCrashFS()
 	e, s := twoSegments(t, fsys)
@@ -113,8 +112,8 @@ func TestCloseInLoop(t *testing.T) {
 	}
 }
 
-// TestCloseDuringCheck closes an engine while Check is held up in a read. Close
-// waits for it, neither failing nor leaving the store open.
+// TestCloseDuringCheck closes an engine while Check is blocked in a read. Close waits for it. It
+// neither fails nor leaves the store open.
 func TestCloseDuringCheck(t *testing.T) {
 	mem := newCrashFS()
 	var armed atomic.Bool
@@ -135,7 +134,7 @@ func TestCloseDuringCheck(t *testing.T) {
 	select {
 	case err := <-closed:
 		t.Fatalf("closed during a check: %v", err)
-	case <-time.After(100 * time.Millisecond): // long enough for one that does not wait
+	case <-time.After(100 * time.Millisecond): // long enough to catch a Close that does not wait
 	}
 	close(goOn)
 	if err := <-closed; err != nil {
@@ -151,8 +150,8 @@ func TestCloseDuringCheck(t *testing.T) {
 	}
 }
 
-// twoSegments opens an index of documents a and b, each in a segment of its own,
-// with a store that caches next to nothing.
+// twoSegments opens an index of documents a and b, each in a segment of its own, with a store that
+// caches almost nothing.
 func twoSegments(t *testing.T, fsys vfs.FS) (*Engine, *Snapshot) {
 	t.Helper()
 	tu := tuning{}

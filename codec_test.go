@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestCodecs writes one index by every codec: searches say the same, and sizes differ as they
-// should.
+// TestCodecs writes one index with every codec: searches give the same answers, and sizes differ as
+// expected.
 func TestCodecs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(91, 92))
 	var b Batch

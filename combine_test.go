@@ -27,7 +27,7 @@ func combineIndex(t *testing.T, rng *rand.Rand, docs int) *testIndex {
 	return ix
 }
 
-// scoresOf returns what all matches of a query score.
+// scoresOf returns the scores of all matches of a query.
 func (ix *testIndex) scoresOf(q Query) map[string]float64 {
 	ix.t.Helper()
 	scores := map[string]float64{}
@@ -37,8 +37,8 @@ func (ix *testIndex) scoresOf(q Query) map[string]float64 {
 	return scores
 }
 
-// TestCombine holds scores over several fields to the formulas that Combine documents, from the scores of
-// each word in each field.
+// TestCombine compares scores over several fields with the formulas that Combine documents,
+// computed from the scores of each word in each field.
 func TestCombine(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	ix := combineIndex(t, rng, 300)
@@ -104,7 +104,7 @@ func TestCombine(t *testing.T) {
 	}
 }
 
-// TestCombineFilters: what is below filters and around other clauses has the same scores.
+// TestCombineFilters: the same scores inside other clauses, with and without filters.
 func TestCombineFilters(t *testing.T) {
 	ix := combineIndex(t, rand.New(rand.NewPCG(3, 4)), 200)
 	q := Match{Fields: []string{"a", "b", "k"}, Text: "x y", Combine: CombineBest, Tie: 0.5, Boosts: map[string]float64{"k": 0.5}}
@@ -120,8 +120,9 @@ func TestCombineFilters(t *testing.T) {
 	}
 }
 
-// TestAndOrAnywhere: a query with AndOr is answered with And where K documents match that, and else with Or,
-// over several fields, with synonyms, and inside other queries; pages, counts and explanations say the same.
+// TestAndOrAnywhere: a query with AndOr is answered with And if K documents match that, and
+// otherwise with Or, over several fields, with synonyms, and inside other queries. Pages, counts
+// and explanations agree.
 func TestAndOrAnywhere(t *testing.T) {
 	ix := combineIndex(t, rand.New(rand.NewPCG(5, 6)), 150)
 	for name, query := range map[string]func(Mode) Query{
@@ -179,7 +180,7 @@ func TestAndOrAnywhere(t *testing.T) {
 	}
 }
 
-// TestSearcher: an Engine and a Snapshot answer alike.
+// TestSearcher: an Engine and a Snapshot give the same answers.
 func TestSearcher(t *testing.T) {
 	ix := combineIndex(t, rand.New(rand.NewPCG(7, 8)), 50)
 	snap, err := ix.Snapshot()

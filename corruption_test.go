@@ -17,14 +17,14 @@ import (
 	"github.com/riffle-search/riffle/store"
 )
 
-// damageTuning is that of the index that the tests of this file damage.
+// damageTuning is the tuning of the index that the tests of this file damage.
 var damageTuning = tuning{opts: Options{
 	Merge: MergeOptions{Disabled: true, Order: OrderByGlobalScore},
 	Rank:  Rank{Field: "rank", Alpha: 0.3},
 }}
 
-// damagedIndex writes an index that has a bit of everything: two segments, one
-// of them merged, deletions, lists of several blocks, and a log.
+// damagedIndex writes an index with everything: two segments, one of them merged, deletions, lists
+// of several blocks, and a log.
 func damagedIndex(t *testing.T, dir string, fsys vfs.FS) {
 	t.Helper()
 	r := modelQueries{rand.New(rand.NewPCG(7, 7))}
@@ -51,7 +51,7 @@ func damagedIndex(t *testing.T, dir string, fsys vfs.FS) {
 	must(e.Flush(ctx))
 	put(0, 20)
 	must(e.Delete(ctx, "d295"))
-	must(e.Compact(ctx)) // all but the next lies in one segment
+	must(e.Compact(ctx)) // all but the next in one segment
 	put(340, 40)
 	must(e.Flush(ctx))
 	put(370, 10)
@@ -60,10 +60,10 @@ func damagedIndex(t *testing.T, dir string, fsys vfs.FS) {
 	must(e.Close())
 }
 
-// A probe asks an index for everything that a caller can see.
+// A probe reads everything from an index that a caller can see.
 type probe struct {
-	answers []any // what was answered, or the error
-	found   error // what Check reports, or Open
+	answers []any // the answers, or the error
+	found   error // reported by Check, or Open
 }
 
 var probeQueries = []Query{
@@ -76,7 +76,7 @@ var probeQueries = []Query{
 	Bool{Must: []Query{Match{Field: "text", Text: "w2 w3"}}, MustNot: []Query{Term{"flag", true}}, Filter: []Query{Term{"num", 1}}},
 }
 
-// probeIndex opens an index and asks. Errors that are not ErrCorrupt end the test.
+// probeIndex opens an index and probes it. Errors that are not ErrCorrupt end the test.
 func probeIndex(t *testing.T, what string, dir string, fsys vfs.FS, readOnly bool) probe {
 	t.Helper()
 	tu := damageTuning
@@ -127,8 +127,8 @@ func probeIndex(t *testing.T, what string, dir string, fsys vfs.FS, readOnly boo
 	return p
 }
 
-// mustBeCorrupt ends the test unless an error says that and where the index is
-// damaged. What makes a format unreadable may also pass for a newer one.
+// mustBeCorrupt ends the test unless an error reports damage and its position. Damage to a format's
+// version may also look like a newer one.
 func mustBeCorrupt(t *testing.T, what string, err error) {
 	t.Helper()
 	var c *corrupt.Error
@@ -142,8 +142,8 @@ func mustBeCorrupt(t *testing.T, what string, err error) {
 	}
 }
 
-// compare holds the answers of a damaged index against those of the intact one.
-// silent says that some damage shows only in Check, and not in answers.
+// compare compares the answers of a damaged index with those of the intact one. silent means that
+// some damage shows only in Check, and not in answers.
 func (p probe) compare(intact probe, silent bool) error {
 	if p.answers == nil {
 		return nil
@@ -164,8 +164,8 @@ func (p probe) noticed() bool {
 	return p.found != nil || slices.ContainsFunc(p.answers, func(a any) bool { _, isErr := a.(error); return isErr })
 }
 
-// TestFlippedBits flips bits all over the files of an index on disk, one at a
-// time. Answers are right, or errors that say where the damage is.
+// TestFlippedBits flips bits all over the files of an index on disk, one at a time. Answers must be
+// right, or errors that locate the damage.
 func TestFlippedBits(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), worldDir)
 	damagedIndex(t, dir, nil)
@@ -207,7 +207,7 @@ func TestFlippedBits(t *testing.T) {
 	}
 }
 
-// flipsIn is how many bits to flip in a file. Option files have few that matter.
+// flipsIn returns how many bits to flip in a file. In option files few bits matter.
 func flipsIn(path string) int {
 	n := 24
 	if brief() {
@@ -239,8 +239,8 @@ func flipOnDisk(t *testing.T, path string, off int64, bit byte) {
 // A storedValue is one key in Pebble and its value.
 type storedValue struct{ key, value []byte }
 
-// TestDamagedValues damages stored values below the checksums of Pebble, which
-// are those of another time: riffle's own are what must notice.
+// TestDamagedValues damages stored values and renews Pebble's checksums, so that riffle's own must
+// detect the damage.
 func TestDamagedValues(t *testing.T) {
 	fsys := newCrashFS()
 	damagedIndex(t, worldDir, fsys)
@@ -271,7 +271,7 @@ func TestDamagedValues(t *testing.T) {
 			}
 			if damaged++; p.noticed() {
 				noticed++
-			} else if d.name != "another's" { // which may be the same
+			} else if d.name != "another's" { // whose value may be the same
 				t.Errorf("%s: not noticed", what)
 			}
 		}
@@ -279,8 +279,8 @@ func TestDamagedValues(t *testing.T) {
 	t.Logf("%d values of %d damaged %d times, %d noticed", len(sample(rng, all)), len(all), damaged, noticed)
 }
 
-// A damage changes a value; false means that it has nothing to change in this
-// one. A silent one may lead to wrong answers, as long as Check finds it.
+// A damage changes a value; false means that it does not apply to this one. A silent one may lead
+// to wrong answers, but Check must find it.
 var damages = []struct {
 	name   string
 	silent bool
@@ -313,8 +313,8 @@ var damages = []struct {
 	{"removed", true, func(*rand.Rand, []byte, []byte) ([]byte, bool) { return nil, true }},
 }
 
-// sample returns all short runs of keys, and some of the long ones: there are
-// many terms and ids.
+// sample returns all short runs of keys, and some keys of the long ones, because there are many
+// terms and ids.
 func sample(rng *rand.Rand, all []storedValue) []int {
 	byKind := map[string][]int{}
 	for i, v := range all {

@@ -20,9 +20,9 @@ import (
 	"github.com/riffle-search/riffle/store"
 )
 
-// A crashFS is a file system in memory that can be asked what a crash would
-// leave. Pebble's own locks itself out when that is asked during a Link or a
-// ReuseForWrite (v2.1.7 takes cloneMu for reading twice), hence the mutex.
+// A crashFS is a file system in memory that can produce what a crash would leave. Pebble's own
+// deadlocks if that is requested during a Link or a ReuseForWrite (v2.1.7 locks cloneMu for reading
+// twice), hence the mutex.
 type crashFS struct {
 	*vfs.MemFS
 	links sync.Mutex
@@ -42,8 +42,8 @@ func (f *crashFS) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vfs.F
 	return f.MemFS.ReuseForWrite(from, to, c)
 }
 
-// crash returns what was synced and, of the rest, about so many percent of the
-// blocks and directory entries.
+// crash returns what was synced and, of the rest, about the given percentage of the blocks and
+// directory entries.
 func (f *crashFS) crash(percent int, rng *rand.Rand) *crashFS {
 	f.links.Lock()
 	defer f.links.Unlock()
@@ -61,10 +61,9 @@ type wreck struct {
 	most     int // batches begun by then
 }
 
-// TestCrashAtEveryWrite runs a workload once and stops the world before each of
-// its writes. What opens then is the state after some batch, not before the last
-// one acknowledged nor after the last one begun: nothing acknowledged is missing,
-// no batch is half there.
+// TestCrashAtEveryWrite runs a workload once and stops the world before each of its writes. What
+// opens then is the state after some batch, at least the last acknowledged one and at most the last
+// one begun: nothing acknowledged is missing, and no batch is half applied.
 func TestCrashAtEveryWrite(t *testing.T) {
 	rng := rand.New(rand.NewPCG(seedOf(t), 1))
 	states := crashStates(modelQueries{rng})
@@ -88,12 +87,11 @@ func TestCrashAtEveryWrite(t *testing.T) {
 	}
 }
 
-// crashBatches is how many batches the workload applies.
+// crashBatches is the number of batches in the workload.
 const crashBatches = 36
 
-// crashStates makes the workload: state i is that after i batches. Every batch
-// replaces two documents with a pair that tells its number, adds a few and
-// deletes a few.
+// crashStates makes the workload: state i is that after i batches. Every batch replaces two
+// documents with a pair that has its number, adds a few and deletes a few.
 func crashStates(r modelQueries) []model {
 	states := []model{{}}
 	for i := 1; i <= crashBatches; i++ {
@@ -112,7 +110,7 @@ func crashStates(r modelQueries) []model {
 	return states
 }
 
-// position is that of the batch that has led to a state of crashStates.
+// position returns that of the batch that has led to a state of crashStates.
 func (m model) position() []byte {
 	if left := m["left"]; left != nil {
 		return fmt.Append(nil, "batch ", left["num"])
@@ -202,8 +200,8 @@ func opText(op errorfs.Op) string {
 	return fmt.Sprintf("kind %d on %s", op.Kind, filepath.Base(op.Path))
 }
 
-// inspect opens what a crash has left and looks at everything in it; now and
-// then it does so again after a merge.
+// inspect opens what a crash has left and checks everything in it. Now and then it does so again
+// after a merge.
 func (w *wreck) inspect(states []model) error {
 	if err := w.inspectOnce(states[w.least:w.most+1], false); err != nil || w.write%10 != 0 {
 		return err
@@ -240,7 +238,7 @@ func (w *wreck) inspectOnce(states []model, merge bool) (err error) {
 	return checkAll(e)
 }
 
-// findState finds out which of some states an engine is in.
+// findState finds out which of some states an engine has.
 func findState(e *Engine, states []model) (int, error) {
 	s, err := e.Snapshot()
 	if err != nil {
@@ -266,7 +264,7 @@ func samePosition(x interface{ Position() ([]byte, error) }, want []byte) error 
 	return nil
 }
 
-// sameCounts holds posting lists against documents.
+// sameCounts compares posting lists with documents.
 func sameCounts(s *Snapshot, m model) error {
 	for _, q := range []Query{All{}, Match{Field: "text", Text: "w1 w5"}, Match{Fields: []string{"title", "text"}, Text: "w2 w3", Mode: ModeAnd}, Term{"num", m["left"]["num"]}} {
 		if q, ok := q.(Term); ok && q.Value == nil {
@@ -287,8 +285,8 @@ func checkAll(e *Engine) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// noOrphans looks below the store for keys of segments that are not live, and
-// for files that belong to nobody.
+// noOrphans checks the store for keys of segments that are not live, and the directory for files
+// that do not belong to it.
 func noOrphans(fsys vfs.FS, live []store.Segment) error {
 	if names, err := fsys.List(worldDir + "/building"); err == nil && len(names) > 0 {
 		return fmt.Errorf("files left behind: %s", strings.Join(names, " "))
@@ -302,8 +300,7 @@ func noOrphans(fsys vfs.FS, live []store.Segment) error {
 	})
 }
 
-// eachKey calls fn for every key that an index, which nobody has open, keeps in
-// Pebble.
+// eachKey calls fn for every key of a closed index in Pebble.
 func eachKey(fsys vfs.FS, dir string, fn func(key, value []byte) error) (err error) {
 	db, err := pebble.Open(dir, &pebble.Options{FS: fsys, Logger: quiet{}, ReadOnly: true})
 	if err != nil {
@@ -323,7 +320,7 @@ func eachKey(fsys vfs.FS, dir string, fn func(key, value []byte) error) (err err
 	return nil
 }
 
-// quiet is a Pebble logger that says nothing.
+// quiet is a Pebble logger that discards everything.
 type quiet struct{}
 
 func (quiet) Infof(string, ...any)  {}

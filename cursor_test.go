@@ -13,7 +13,7 @@ import (
 	"github.com/riffle-search/riffle/internal/search"
 )
 
-// sameHits compares hits, and where their cursors stand, whatever page they are of.
+// sameHits compares hits, and the places of their cursors, regardless of their pages.
 func sameHits(a, b []Hit) bool {
 	return slices.EqualFunc(a, b, func(a, b Hit) bool {
 		docA, _, scoreA, _ := search.Place(a.Cursor.at)
@@ -81,7 +81,8 @@ func TestCursorAcrossScales(t *testing.T) {
 	}
 }
 
-// TestCursorText: a cursor is the same after JSON, on a snapshot as in a long page, and refused when damaged.
+// TestCursorText: a cursor survives JSON, equals that of a long page on a snapshot, and is refused
+// when damaged.
 func TestCursorText(t *testing.T) {
 	ix := pagingIndex(t, 77)
 	s, err := ix.Snapshot()
@@ -147,7 +148,7 @@ func TestCursorOfAnotherQuery(t *testing.T) {
 	}
 }
 
-// TestDependsOnK: the answer to a query depends on K where a match in it, however deep, has ModeAndOr.
+// TestDependsOnK: the answer to a query depends on K if a match in it, however deep, has ModeAndOr.
 func TestDependsOnK(t *testing.T) {
 	andOr, or := Match{Field: "t", Text: "x", Mode: ModeAndOr}, match("t", "x")
 	for _, wrap := range []func(Query) Query{
@@ -167,8 +168,9 @@ func TestDependsOnK(t *testing.T) {
 	}
 }
 
-// TestCursorOnChangingIndex pages while documents come, go and change, and segments are sealed and merged: each
-// document that stays as it is is on exactly one page, those with equal scores included.
+// TestCursorOnChangingIndex pages while documents are added, deleted and changed, and segments are
+// sealed and merged. Each unchanged document is on exactly one page, including those with equal
+// scores.
 func TestCursorOnChangingIndex(t *testing.T) {
 	for seed := range uint64(8) {
 		rng := rand.New(rand.NewPCG(seed, 0))
@@ -227,8 +229,8 @@ func TestCursorOnChangingIndex(t *testing.T) {
 	}
 }
 
-// TestCursorWithoutItsDocument: the place of a document that has gone is known while its old copy is there. After a
-// merge documents of the very same score come again, and none is missed.
+// TestCursorWithoutItsDocument: the place of a deleted document is known while its old copy exists.
+// After a merge documents with exactly the same score come again, and none is missed.
 func TestCursorWithoutItsDocument(t *testing.T) {
 	for _, compact := range []bool{false, true} {
 		for _, again := range []bool{false, true} {

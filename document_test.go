@@ -36,7 +36,7 @@ func TestDocumentsComeBack(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %v, %v\nwant %v", state, got, err, want)
 		}
-		// The shape that comes out goes in again.
+		// The returned shape can be put again.
 		again, err := document.Flatten(got)
 		if err != nil || !reflect.DeepEqual(document.Unflatten(again), want) {
 			t.Errorf("%s: flattened again: %v, %v", state, again, err)
@@ -88,7 +88,7 @@ func TestSchemaOf(t *testing.T) {
 	if !reflect.DeepEqual(s.Fields, want) {
 		t.Errorf("got %v\nwant %v", s.Fields, want)
 	}
-	// What the schema says and what the document holds agree.
+	// The schema and the document must agree.
 	ix := newIndex(t, &Options{Schema: s})
 	i := int64(3)
 	ix.put("1", &all{S: "x", K: []string{"k"}, B: []byte("words"), I: &i, N: "4", T: []time.Time{time.Now()}, In: []schemaInner{{}}})

@@ -79,8 +79,8 @@ func Example() {
 	// 1 0.131 Moby Dick
 }
 
-// An index is a directory. What Apply and Put have acknowledged is there when it
-// is opened again.
+// An index is a directory. Everything that Apply and Put have acknowledged is found when it is
+// reopened.
 func ExampleOpen() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "riffle-example-")
@@ -104,7 +104,7 @@ func ExampleOpen() {
 	if err := e.Close(); err != nil {
 		log.Fatal(err)
 	}
-	e, err = riffle.Open(dir, nil) // the schema is kept in the index
+	e, err = riffle.Open(dir, nil) // the index stores the schema
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func ExampleOptions_Validate() {
 	// Options.Rank.Field: must name a field when Alpha is set, not ""
 }
 
-// The changes of a batch happen together, in the order they were made.
+// The changes of a batch happen together, in the order in which they were made.
 func ExampleBatch() {
 	ctx := context.Background()
 	e, done := library(nil)
@@ -138,7 +138,7 @@ func ExampleBatch() {
 	}
 	show(e.Search(ctx, riffle.Match{Field: "title", Text: "jane emma dick"}, nil))
 
-	// One document that cannot be indexed, and nothing of the batch is applied.
+	// With one document that cannot be indexed, nothing of the batch is applied.
 	b.Reset()
 	b.Delete("emma")
 	b.Put("zola", map[string]any{"title": "Nana", "extra": make(chan int)})
@@ -150,8 +150,8 @@ func ExampleBatch() {
 	// 4 documents
 }
 
-// A program that reads changes from a log stores with each batch how far it has come. After a crash it
-// reads on from there.
+// A program that reads changes from a log stores with each batch how far it has read. After a crash
+// it continues from there.
 func ExampleBatch_position() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "riffle-example-")
@@ -194,8 +194,8 @@ func ExampleBatch_position() {
 	// 5 documents
 }
 
-// ModeOr wants any of the words, ModeAnd all of them. ModeAndOr asks for all, and for any
-// when fewer than K documents have all.
+// ModeOr requires any of the words, ModeAnd all of them. ModeAndOr requires all, but any if fewer
+// than K documents have all.
 func ExampleMatch() {
 	ctx := context.Background()
 	e, done := library(nil)
@@ -206,7 +206,7 @@ func ExampleMatch() {
 	for _, k := range []int{1, 3} {
 		show(e.Search(ctx, riffle.Match{Field: "text", Text: "white whale ship", Mode: riffle.ModeAndOr}, &riffle.SearchOptions{K: k}))
 	}
-	// A word may lie in any of several fields.
+	// A word may occur in any of several fields.
 	show(e.Search(ctx, riffle.Match{Fields: []string{"title", "text"}, Text: "voyage world", Mode: riffle.ModeAnd}, nil))
 	// Output:
 	// moby nautilus beagle
@@ -257,8 +257,8 @@ func ExampleConstantScore() {
 	// nautilus 3
 }
 
-// After continues behind the last hit of the page before. On a Snapshot pages fit
-// together whatever is applied meanwhile.
+// After continues after the last hit of the previous page. On a Snapshot pages fit together
+// whatever is applied meanwhile.
 func ExampleSearchOptions_after() {
 	ctx := context.Background()
 	e, done := library(nil)
@@ -288,7 +288,8 @@ func ExampleSearchOptions_after() {
 	// of 3
 }
 
-// The title counts three times as much as the text, and the better of both is what a document scores.
+// The title counts three times as much as the text, and the better of the two is the document's
+// score.
 func ExampleMatch_fields() {
 	ctx := context.Background()
 	e, done := library(nil)
@@ -303,7 +304,7 @@ func ExampleMatch_fields() {
 	// Output: nautilus moby beagle
 }
 
-// Two indexes score as one: each is asked for its statistics, and gets the sum.
+// Two indexes score as one: each returns its statistics, and receives the sum.
 func ExampleStatistics() {
 	ctx := context.Background()
 	q := riffle.Match{Field: "text", Text: "whale ship"}
@@ -329,7 +330,7 @@ func ExampleStatistics() {
 	// nautilus moby beagle
 }
 
-// A snapshot stays as it is until it is closed.
+// A snapshot stays the same until it is closed.
 func ExampleEngine_Snapshot() {
 	ctx := context.Background()
 	e, done := library(nil)
@@ -407,8 +408,8 @@ func ExampleSchemaOf() {
 	// date text
 }
 
-// A later Open adds fields to the schema that the index keeps. Other rules than those in force have to be asked
-// for with AlterSchema. They hold for what is put from then on.
+// A later Open adds fields to the schema stored in the index. Rules that differ from those in force
+// need AlterSchema. They apply to documents put from then on.
 func ExampleOptions_alterSchema() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "riffle-example-")
@@ -451,7 +452,7 @@ func ExampleOptions_alterSchema() {
 	// map[title:Jane Eyre]
 }
 
-// With a static rank the better known book comes first when both match as well.
+// With a static rank, of two documents that match equally well, the better known book comes first.
 func ExampleRank() {
 	ctx := context.Background()
 	e, done := library(&riffle.Options{
@@ -535,7 +536,7 @@ func ExampleBuild() {
 	// emma
 }
 
-// An index whose documents are to be indexed otherwise is built anew from what it stores.
+// To index its documents differently, an index is rebuilt from what it stores.
 func ExampleReindex() {
 	ctx := context.Background()
 	e, done := library(nil)
@@ -575,8 +576,9 @@ func ExampleReindex() {
 // A shelf is a Source: lines of an id and a title.
 type shelf string
 
-// Documents yields the documents in the order of the lines. A line that is no document is an InputError, so that
-// BuildOptions.Bad decides whether the build goes on; another error ends it.
+// Documents yields the documents in the order of the lines. A line that is no document is an
+// InputError, so that BuildOptions.Bad decides whether the build continues; any other error ends
+// it.
 func (s shelf) Documents(ctx context.Context) iter.Seq2[riffle.Document, error] {
 	return func(yield func(riffle.Document, error) bool) {
 		n := 0

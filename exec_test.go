@@ -12,8 +12,8 @@ import (
 	"github.com/riffle-search/riffle/cpuexec"
 )
 
-// TestParallelSearch: searches that several cores work on give the very hits of
-// those that run whole, alone and side by side, and say how they ran.
+// TestParallelSearch: searches on several cores return exactly the hits of those on one core, alone
+// and concurrently, and report how they ran.
 func TestParallelSearch(t *testing.T) {
 	ix := newIndex(t, &Options{SearchWorkers: 3, Merge: MergeOptions{Disabled: true}})
 	for segment := range 3 {
@@ -63,8 +63,8 @@ func TestParallelSearch(t *testing.T) {
 	}
 }
 
-// TestParallelWorkersEnd: they start with the first search that wants help, and end
-// with the Engine.
+// TestParallelWorkersEnd: workers start with the first search that can use help, and end with the
+// Engine.
 func TestParallelWorkersEnd(t *testing.T) {
 	ix := newIndex(t, &Options{SearchWorkers: 9, private: privateOptions{spin: -1}})
 	var b Batch
@@ -88,8 +88,8 @@ func TestParallelWorkersEnd(t *testing.T) {
 	t.Errorf("%d goroutines after Close, %d before the workers started", runtime.NumGoroutine(), before)
 }
 
-// TestExecRefused: a search and Open refuse what cannot be carried out, and the policies that exist to
-// be measured against.
+// TestExecRefused: a search and Open refuse invalid values, and the policies that exist only for
+// comparison.
 func TestExecRefused(t *testing.T) {
 	ix := newIndex(t, nil)
 	_, err := ix.Search(ctx, All{}, &SearchOptions{Exec: &Exec{Algorithm: 77, Policy: cpuexec.FGQP, Grain: -3, Delta: -1}})
@@ -114,8 +114,8 @@ func TestParsePolicy(t *testing.T) {
 	}
 }
 
-// TestExecOfOptions: searches that say nothing run, and counts, as Options.Exec says; its algorithm keeps
-// searches on the CPU, and a search may take it back.
+// TestExecOfOptions: counts, and searches without an Exec, run as Options.Exec says. Its algorithm
+// keeps searches on the CPU, and a search may override that.
 func TestExecOfOptions(t *testing.T) {
 	ix := newIndex(t, &Options{SearchWorkers: 3, Exec: Exec{Algorithm: AlgorithmWAND, Policy: PolicyInter, Grain: 1}})
 	var b Batch

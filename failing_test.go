@@ -12,9 +12,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// TestWritesFail lets every write fail from the k-th on, as on a full disk, for
-// many k. The engine reports it, does not hang, still answers, and acknowledges
-// nothing that is then missing.
+// TestWritesFail makes every write fail from the k-th on, as on a full disk, for many k. The engine
+// reports it, does not hang, and still answers. Nothing acknowledged is missing later.
 func TestWritesFail(t *testing.T) {
 	rng := rand.New(rand.NewPCG(seedOf(t), 2))
 	states := crashStates(modelQueries{rng})
@@ -55,8 +54,8 @@ func TestWritesFail(t *testing.T) {
 	}
 }
 
-// failingWorkload goes through the states until something fails. It keeps track
-// of what was begun and acknowledged in w.
+// failingWorkload goes through the states until something fails. It records in w what was begun and
+// acknowledged.
 func failingWorkload(t *testing.T, fsys *errorfs.FS, states []model, w *wreck) (err error) {
 	tu := tuning{opts: Options{private: tinyTables, Merge: MergeOptions{SegmentsPerTier: 2}}}
 	e, err := tu.open(worldDir, fsys)
@@ -90,8 +89,8 @@ func failingWorkload(t *testing.T, fsys *errorfs.FS, states []model, w *wreck) (
 	}
 }
 
-// TestSealFails lets the files of segments fail for a while. Writing them is
-// tried again, and nothing is lost.
+// TestSealFails makes the files of segments fail for a while. Writing them is retried, and nothing
+// is lost.
 func TestSealFails(t *testing.T) {
 	var broken atomic.Bool
 	mem := newCrashFS()
@@ -102,7 +101,7 @@ func TestSealFails(t *testing.T) {
 		return nil
 	}))
 	var told atomic.Int64
-	// A merge that comes late would fail, too: a segment whose only document is replaced below.
+	// A late merge would fail, too: a segment whose only document is replaced below.
 	opts := Options{Listener: &Listener{Failed: func(error) { told.Add(1) }}, Merge: MergeOptions{Disabled: true}}
 	e, err := tuning{opts: opts}.open(worldDir, fsys)
 	if err != nil {
@@ -154,9 +153,8 @@ func TestSealFails(t *testing.T) {
 	}
 }
 
-// TestMergeUnreadable lets reads fail just when a merge has been committed. What
-// is in memory is then behind the disk: nothing more is merged or sealed until the
-// new segment can be read.
+// TestMergeUnreadable makes reads fail just when a merge has been committed. Memory is then behind
+// the disk: nothing more is merged or sealed until the new segment can be read.
 func TestMergeUnreadable(t *testing.T) {
 	var armed, broken atomic.Bool
 	mem := newCrashFS()

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// fieldsDoc is a document with so many fields, which are named by a prefix and their numbers from first on.
+// fieldsDoc returns a document with n fields, named by a prefix and their numbers from first on.
 func fieldsDoc(prefix string, first, n int) map[string]any {
 	doc := map[string]any{}
 	for i := range n {
@@ -18,7 +18,7 @@ func fieldsDoc(prefix string, first, n int) map[string]any {
 	return doc
 }
 
-// requireRefused fails the test unless err refuses a document for its field, and says by which limit.
+// requireRefused fails the test unless err refuses a document for its field, and names the limit.
 func requireRefused(t *testing.T, err error, id, field string, limit int) {
 	t.Helper()
 	var de *DocumentError
@@ -37,8 +37,8 @@ func fieldsEngine(t *testing.T, dir string, limit int) *Engine {
 	return e
 }
 
-// TestMaxFieldsCountsTheWholeIndex fills the limit with fields of a sealed segment, of memory and of a
-// batch. The document beyond it is refused before anything is logged.
+// TestMaxFieldsCountsTheWholeIndex reaches the limit with fields of a sealed segment, of memory and
+// of a batch. A document beyond it is refused before anything is logged.
 func TestMaxFieldsCountsTheWholeIndex(t *testing.T) {
 	ctx := context.Background()
 	e := fieldsEngine(t, t.TempDir(), 10)
@@ -57,7 +57,7 @@ func TestMaxFieldsCountsTheWholeIndex(t *testing.T) {
 	if n := e.probe().Fields().Len(); n != 7 {
 		t.Errorf("%d fields are held after a refused batch, want 7", n)
 	}
-	if err := e.Put(ctx, "fits", fieldsDoc("c", 0, 3)); err != nil { // what the refused batch held is free again
+	if err := e.Put(ctx, "fits", fieldsDoc("c", 0, 3)); err != nil { // the refused batch has released its fields
 		t.Error(err)
 	}
 	requireRefused(t, e.Put(ctx, "x", fieldsDoc("a", 0, 5)), "x", "a4", 10)
@@ -66,7 +66,7 @@ func TestMaxFieldsCountsTheWholeIndex(t *testing.T) {
 	}
 }
 
-// TestMaxFieldsOfConcurrentBatches applies more fields than are allowed from many goroutines.
+// TestMaxFieldsOfConcurrentBatches applies more fields than allowed from many goroutines.
 func TestMaxFieldsOfConcurrentBatches(t *testing.T) {
 	ctx := context.Background()
 	e := fieldsEngine(t, t.TempDir(), 50)
@@ -97,7 +97,7 @@ func TestMaxFieldsOfConcurrentBatches(t *testing.T) {
 	}
 }
 
-// TestMaxFieldsOfAnOlderIndex opens an index that has more fields than are allowed now.
+// TestMaxFieldsOfAnOlderIndex opens an index that has more fields than its current limit.
 func TestMaxFieldsOfAnOlderIndex(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
@@ -120,7 +120,8 @@ func TestMaxFieldsOfAnOlderIndex(t *testing.T) {
 	}
 }
 
-// TestFieldsAreFreeAgain deletes the documents that had many fields: once merged away they do not count.
+// TestFieldsAreFreeAgain deletes the documents with many fields: once merged away they do not
+// count.
 func TestFieldsAreFreeAgain(t *testing.T) {
 	ctx := context.Background()
 	e := fieldsEngine(t, t.TempDir(), 10)

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestGraphOrderAnswers: an index in order by graph answers as one in order of
-// arrival does, but for which of several equal scores comes first, also after
-// deletions; its statistics name the order, and compacting it again does nothing.
+// TestGraphOrderAnswers: an index in order by graph gives the same answers as one in order of
+// arrival, except for the order of equal scores, also after deletions. Its statistics name the
+// order, and compacting it again does nothing.
 func TestGraphOrderAnswers(t *testing.T) {
 	ctx := context.Background()
 	arrival, graph := openTopics(t, OrderByArrival), openTopics(t, OrderByGraph)

@@ -9,8 +9,9 @@ import (
 	"github.com/riffle-search/riffle/internal/invariants"
 )
 
-// TestGrowingMemory searches a segment in memory while it grows, so often that its lists learn ranges and
-// bitmaps and carry them on: now, and as it was for snapshots of any age. The answers are those of scoring all.
+// TestGrowingMemory searches a segment in memory while it grows, often enough that its lists derive
+// ranges and bitmaps and extend them. It searches the current index and snapshots of any age. The
+// answers are those of exhaustive scoring.
 func TestGrowingMemory(t *testing.T) {
 	e, err := Open(t.TempDir(), &Options{Durability: SyncNone, Schema: &Schema{NoStore: true}})
 	if err != nil {

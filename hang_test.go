@@ -11,8 +11,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// TestContextsWhileDiskHangs stops every operation of the disk. Calls that wait for one return when
-// their contexts end, and Close succeeds once the disk works again.
+// TestContextsWhileDiskHangs blocks every operation of the disk. Calls that wait for one return
+// when their contexts end, and Close succeeds once the disk works again.
 func TestContextsWhileDiskHangs(t *testing.T) {
 	calls := map[string]func(context.Context, *Engine) error{
 		"Check":      func(ctx context.Context, e *Engine) error { return e.Check(ctx, func(err error) { t.Error(err) }) },
@@ -58,7 +58,7 @@ func TestContextsWhileDiskHangs(t *testing.T) {
 			c, cancel := context.WithCancel(ctx)
 			defer cancel()
 			go func() {
-				<-d.held // the call, or its work, waits for the disk
+				<-d.held // the call, or its goroutine, waits for the disk
 				cancel()
 			}()
 			if err := call(c, e); !errors.Is(err, context.Canceled) {
@@ -84,7 +84,7 @@ func TestContextsWhileDiskHangs(t *testing.T) {
 
 func discardSizes(_ Sizes, err error) error { return err }
 
-// TestEndedContext: calls with a context that has ended do nothing but say so.
+// TestEndedContext: calls with an ended context return its error and do nothing else.
 func TestEndedContext(t *testing.T) {
 	e := openForClosing(t, newCrashFS(), 2)
 	s, err := e.Snapshot()
@@ -130,9 +130,9 @@ func TestEndedContext(t *testing.T) {
 	}
 }
 
-// TestListenerHearsOfFailingFlushes lets the store's own tables fail for a while, as for want of
-// space or descriptors. Puts and searches go on, the Listener is told and not flooded, and nothing
-// hangs.
+// TestListenerHearsOfFailingFlushes makes the store's own tables fail for a while, as for lack of
+// space or descriptors. Puts and searches continue, the Listener is notified but not flooded, and
+// nothing hangs.
 func TestListenerHearsOfFailingFlushes(t *testing.T) {
 	var broken atomic.Bool
 	mem := newCrashFS()

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestImports holds the rooms apart: which packages of riffle each room may
-// import, and who imports Pebble or what is for the command alone. Tests may import more rooms.
+// TestImports enforces which packages of riffle each package may import, and which may import
+// Pebble or what is for the command alone. Tests may import more packages.
 func TestImports(t *testing.T) {
 	const module = "github.com/riffle-search/riffle/"
 	allowed := map[string][]string{
@@ -54,8 +54,8 @@ func TestImports(t *testing.T) {
 		"internal/torture":     {"cpuexec", "internal/corrupt", "internal/hook", "store"},
 	}
 	mayUsePebble := []string{"store", "store/wal", "internal/torture"} // the last two only its file systems
-	// What only the command and examples need: a program that imports riffle must not have to download it, not for the tests
-	// of riffle's packages either (docs/decisions/0018).
+	// What only the command and examples need: a program that imports riffle must not have to
+	// download it, not even for the tests of riffle's packages (docs/decisions/0018).
 	ofPrograms := []string{"github.com/spf13/", "github.com/schollz/", "golang.org/x/term"}
 	seen := map[string]bool{}
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {

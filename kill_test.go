@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestKill lets a process write and kills it without warning, ten times over the
-// same index. Whatever it said was acknowledged is there.
+// TestKill starts a process that writes, and kills it without warning, ten times on the same index.
+// Everything that it reported as acknowledged must survive.
 func TestKill(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "index")
 	rng := rand.New(rand.NewPCG(seedOf(t), 5))
@@ -44,8 +44,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// runAndKill starts the writer, kills it after a while and returns the last batch
-// that it said was acknowledged. The time runs from its first acknowledgement.
+// runAndKill starts the writer, kills it after a while and returns the last batch that it reported
+// as acknowledged. The time runs from its first acknowledgement.
 func runAndKill(t *testing.T, dir string, after time.Duration) (last int) {
 	t.Helper()
 	cmd := childCommand("TestKillChild", dir)
@@ -64,7 +64,7 @@ func runAndKill(t *testing.T, dir string, after time.Duration) (last int) {
 			t.Errorf("child: %s", lines.Text())
 			continue
 		}
-		// What the kill cut off is the beginning of a number, hence the point.
+		// The kill may leave only the beginning of a number, hence the point at its end.
 		if n, ok = strings.CutSuffix(n, "."); !ok {
 			continue
 		}
@@ -97,8 +97,8 @@ func killBatch(i int) *Batch {
 	return b
 }
 
-// killCheck checks that an index is as one of the batches from acked on has left
-// it, and returns which.
+// killCheck checks that an index has the state after one of the batches from acked on, and returns
+// which.
 func killCheck(t *testing.T, e *Engine, acked int) (last int) {
 	t.Helper()
 	if err := checkAll(e); err != nil {
@@ -130,8 +130,7 @@ func killCheck(t *testing.T, e *Engine, acked int) (last int) {
 	return last
 }
 
-// TestKillChild writes batches until it is killed, beginning behind the position
-// that it finds.
+// TestKillChild writes batches until it is killed. It begins after the position that it finds.
 func TestKillChild(t *testing.T) {
 	tu := tuning{memory: tinyMemory, opts: Options{Schema: new(Schema), Merge: MergeOptions{SegmentsPerTier: 2}}}
 	e, err := tu.open(dirOfChild(t), nil)

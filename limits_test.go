@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestMaxDocs fills an index up to its last document number. Apply refuses what
-// does not fit, since no search could number it, until deleted documents are gone.
+// TestMaxDocs fills an index up to its last document number. Apply refuses further documents, since
+// no search could number them, until deleted documents are gone.
 func TestMaxDocs(t *testing.T) {
 	ix := newIndex(t, &Options{private: privateOptions{maxDocs: 10}})
 	for i := range 10 {
@@ -36,8 +36,8 @@ func TestMaxDocs(t *testing.T) {
 	}
 }
 
-// TestMaxDocsAtOnce: batches that are applied at the same time count together. Otherwise each would fit by
-// itself, and all of them not; documents of a batch that comes to nothing do not count.
+// TestMaxDocsAtOnce: concurrent batches count together, because each may fit by itself, but not all
+// of them. Documents of a failed batch do not count.
 func TestMaxDocsAtOnce(t *testing.T) {
 	ix := newIndex(t, &Options{private: privateOptions{maxDocs: 10}})
 	ix.put("first", map[string]any{"t": "x"})
@@ -77,8 +77,8 @@ func TestMaxDocsAtOnce(t *testing.T) {
 	}
 }
 
-// TestSegmentDocs merges more documents than a segment may have: into as few
-// segments as can be, by Compact and in the background, which does not try more.
+// TestSegmentDocs merges more documents than a segment may have into as few segments as possible,
+// by Compact and in the background, which then stops.
 func TestSegmentDocs(t *testing.T) {
 	ix := newPacedIndex(t, tuning{opts: Options{private: privateOptions{segmentDocs: 4}, Merge: MergeOptions{SegmentsPerTier: 3, Disabled: true}}})
 	sizes := func() (docs []uint64) {

@@ -9,8 +9,8 @@ import (
 	"github.com/riffle-search/riffle/internal/search"
 )
 
-// TestListCacheSettles: what lists load for a query is counted when the query ends, and
-// evicts others at once; nobody needs to ask for the lists again.
+// TestListCacheSettles: what lists load for a query is counted when the query ends, and evicts
+// others at once, even if the lists are never used again.
 func TestListCacheSettles(t *testing.T) {
 	ix := newIndex(t, &Options{CacheBytes: 256 << 10})
 	b := new(Batch)
@@ -35,8 +35,8 @@ func TestListCacheSettles(t *testing.T) {
 	}
 }
 
-// TestKeysOfLists: a long list of a sealed segment has a key of its own, the same when it
-// is opened anew, by this engine or the next. Others have none.
+// TestKeysOfLists: a long list of a sealed segment has a key of its own, which stays the same when
+// the list is reopened, by this engine or the next. Other lists have none.
 func TestKeysOfLists(t *testing.T) {
 	ix := newIndex(t, nil)
 	keys := func() (out []uint64) {

@@ -28,7 +28,7 @@ func childCommand(test, dir string) *exec.Cmd {
 
 const childDir = "RIFFLE_TEST_CHILD_DIR"
 
-// dirOfChild returns the directory that a parent has named.
+// dirOfChild returns the directory that the parent has named.
 func dirOfChild(t *testing.T) string {
 	dir := os.Getenv(childDir)
 	if dir == "" {
@@ -37,7 +37,7 @@ func dirOfChild(t *testing.T) string {
 	return dir
 }
 
-// TestSecondOpen tries by other names of the directory, and from another process.
+// TestSecondOpen tries other paths of the directory, and another process.
 func TestSecondOpen(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "index")
 	e, err := Open(dir, nil)
@@ -67,7 +67,7 @@ func TestSecondOpen(t *testing.T) {
 	if err != nil || !strings.Contains(string(out), "child: locked\n") {
 		t.Errorf("another process, while open: %v\n%s", err, out)
 	}
-	// Those who were turned away have not taken the lock with them.
+	// Refused opens have not taken the lock with them.
 	if err := e.Put(ctx, "1", map[string]any{"text": "one"}); err != nil {
 		t.Error(err)
 	}
@@ -83,7 +83,7 @@ func TestSecondOpen(t *testing.T) {
 	}
 }
 
-// TestSecondOpenChild says whether the directory can be opened.
+// TestSecondOpenChild reports whether the directory can be opened.
 func TestSecondOpenChild(t *testing.T) {
 	e, err := Open(dirOfChild(t), nil)
 	switch {
@@ -99,8 +99,8 @@ func TestSecondOpenChild(t *testing.T) {
 	}
 }
 
-// TestNewerFormat opens an index that a newer version of riffle has written, and
-// a Pebble database that is none.
+// TestNewerFormat opens an index that a newer version of riffle has written, and a Pebble database
+// that is not an index.
 func TestNewerFormat(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -134,16 +134,15 @@ func TestNewerFormat(t *testing.T) {
 	}
 }
 
-// sealedValue is a value of the store as its format has it: version, payload, and
-// a checksum that begins with the key.
+// sealedValue returns a value of the store in its format: version, payload, and a checksum that
+// begins with the key.
 func sealedValue(key, payload []byte) []byte {
 	v := append([]byte{1}, payload...)
 	table := crc32.MakeTable(crc32.Castagnoli)
 	return binary.LittleEndian.AppendUint32(v, crc32.Update(crc32.Checksum(key, table), table, v))
 }
 
-// setBelow sets a key in Pebble, or removes it when value is nil, in an index
-// that nobody has open.
+// setBelow sets a key in Pebble, or removes it if value is nil, in a closed index.
 func setBelow(t *testing.T, fsys vfs.FS, key, value []byte) {
 	t.Helper()
 	db, err := pebble.Open(worldDir, &pebble.Options{FS: fsys, Logger: quiet{}, FormatMajorVersion: pebble.FormatTableFormatV6})

@@ -24,9 +24,8 @@ func noise(rng *rand.Rand, n int) string {
 	return b.String()[:n]
 }
 
-// TestLogIsBounded: what takes room in the log and none in memory makes seals come
-// due, and the log stays within its bound: fields that are ignored, text of few
-// words, long ids that are deleted.
+// TestLogIsBounded: records that take room in the log and none in memory cause seals, and the log
+// stays within its bound: ignored fields, text of few words, long deleted ids.
 func TestLogIsBounded(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	few := strings.Repeat("log lines repeat the same words ", 1000)
@@ -55,7 +54,7 @@ func TestLogIsBounded(t *testing.T) {
 				if err := e.Apply(ctx, &b); err != nil {
 					t.Fatal(err)
 				}
-				// A batch is let in below twice the bound.
+				// A batch is admitted below twice the bound.
 				if n := e.probe().Store().LogBytes(); n > 2*o.LogBytes+40<<10 {
 					t.Fatalf("the log has %d bytes, its bound is twice %d", n, o.LogBytes)
 				}
@@ -86,8 +85,8 @@ func TestLogIsBounded(t *testing.T) {
 	}
 }
 
-// TestFullLogWaits: with the log at twice its bound and a seal that cannot end,
-// Apply waits, and no longer than its context.
+// TestFullLogWaits: with the log at twice its bound and a seal that cannot end, Apply waits until
+// its context ends.
 func TestFullLogWaits(t *testing.T) {
 	var stop atomic.Bool
 	release, held := make(chan struct{}), make(chan struct{}, 1000)
@@ -115,7 +114,7 @@ func TestFullLogWaits(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	<-held // the seal is under way, and stays so
+	<-held // the seal is running, and stays so
 	c, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() { done <- put(c, n) }()

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestMoreFieldsThanALimitHeals: an index that an older version let grow to more fields than two bytes
-// number, in its log and in its segments, is opened, sealed, searched and compacted.
+// TestMoreFieldsThanALimitHeals: an index of an older version with more fields than two bytes can
+// number, in its log and in its segments, can be opened, sealed, searched and compacted.
 func TestMoreFieldsThanALimitHeals(t *testing.T) {
 	if testing.Short() {
 		t.Skip("some seconds")
@@ -24,7 +24,7 @@ func TestMoreFieldsThanALimitHeals(t *testing.T) {
 		return e
 	}
 	e := open()
-	e.probe().Fields().Limit = 1 << 20 // as before there was a limit
+	e.probe().Fields().Limit = 1 << 20 // as without a limit
 	for d := range 3 {
 		if err := e.Put(ctx, fmt.Sprint(d), fieldsDoc(fmt.Sprint("f", d, "_"), 0, 22_500)); err != nil {
 			t.Fatal(err)
@@ -54,8 +54,8 @@ func TestMoreFieldsThanALimitHeals(t *testing.T) {
 	}
 }
 
-// TestSeldomFieldsScore holds searches in fields that few documents have to those of an index that has
-// no other documents: in memory, in memory that has grown, and sealed.
+// TestSeldomFieldsScore compares searches in fields that few documents have with those of an index
+// that has no other documents: in memory, in memory that has grown, and sealed.
 func TestSeldomFieldsScore(t *testing.T) {
 	ctx := context.Background()
 	rng := rand.New(rand.NewPCG(2, 11))
@@ -120,8 +120,8 @@ func TestSeldomFieldsScore(t *testing.T) {
 	check("merged")
 }
 
-// TestColumnsOfSeldomFieldsAreBounded asks for hundreds of fields that few documents have: their columns
-// are counted with the lists and stay within the budget.
+// TestColumnsOfSeldomFieldsAreBounded searches hundreds of fields that few documents have: their
+// columns are counted with the lists and stay within the budget.
 func TestColumnsOfSeldomFieldsAreBounded(t *testing.T) {
 	ctx := context.Background()
 	const budget = 256 << 10

@@ -17,7 +17,7 @@ func synonymsOf(t *testing.T, name, rules string) analysis.Analyzer {
 	return analysis.New(name, analysis.Words{}, analysis.Lowercase{}, s)
 }
 
-// wantIDs runs each query exhaustively and pruned, and wants the same documents.
+// wantIDs runs each query exhaustively and pruned, and expects the same documents.
 func (ix *testIndex) wantIDs(q Query, want ...string) {
 	ix.t.Helper()
 	for _, a := range []Algorithm{AlgorithmExhaustive, AlgorithmAuto} {
@@ -33,8 +33,8 @@ func (ix *testIndex) wantIDs(q Query, want ...string) {
 	}
 }
 
-// TestAndWithSynonyms: terms at one position are alternatives, in one field and in several, also
-// where they have several words.
+// TestAndWithSynonyms: terms at one position are alternatives, in one field and in several, even if
+// they have several words.
 func TestAndWithSynonyms(t *testing.T) {
 	ix := newIndex(t, &Options{
 		AllowUnknownFields: true,
@@ -70,7 +70,7 @@ func TestAndWithSynonyms(t *testing.T) {
 	}
 }
 
-// TestAndOverFields: a word may lie in any of the fields, whatever their analyzers make of it.
+// TestAndOverFields: a word may occur in any of the fields, whatever their analyzers make of it.
 func TestAndOverFields(t *testing.T) {
 	ix := newIndex(t, &Options{AllowUnknownFields: true, Schema: &Schema{Fields: map[string]Field{
 		"title": {Analyzer: "english"}, "author": {Analyzer: "standard"}, "tag": {Type: FieldKeyword}, "n": {Type: FieldNumber},
@@ -97,10 +97,10 @@ func TestAndOverFields(t *testing.T) {
 		{"title author tag", "the call", "call who"},  // and is no part of a word in any field
 		{"title code", "Call of", "call"},             // an analyzer that makes one term of a text
 		{"title author code", "call london", "call"},  // does not join the words of others
-		{"title n", "wolf", "sea"},                    // what is no number is in no field of numbers
+		{"title n", "wolf", "sea"},                    // a text that is no number cannot match a field of numbers
 		{"title n", "5", "sea"},                       //
 		{"n", "5", "sea"},                             //
-		{"title author unknown", "jack wild", "call"}, // nobody has that field
+		{"title author unknown", "jack wild", "call"}, // no document has that field
 		{"author title", "The Call of the Wild", "call"},
 	} {
 		ix.wantIDs(Match{Fields: strings.Fields(c.fields), Text: c.text, Mode: ModeAnd}, strings.Fields(c.want)...)

@@ -27,8 +27,8 @@ var (
 	opsFlag  = flag.Int("ops", 700, "`operations` of one metamorphic run")
 )
 
-// seedOf returns the seed of a random test, and has the command that repeats the
-// test printed should it fail.
+// seedOf returns the seed of a random test, and prints the command that repeats the test if it
+// fails.
 func seedOf(t *testing.T) uint64 {
 	seed := *seedFlag
 	if seed == 0 {
@@ -42,8 +42,8 @@ func seedOf(t *testing.T) uint64 {
 	return seed
 }
 
-// brief says whether to do less: when asked to be short, and under the race
-// detector, which makes everything ten times as long.
+// brief reports whether to do less: with -short, and under the race detector, which makes
+// everything ten times as slow.
 func brief() bool { return testing.Short() || invariants.Enabled }
 
 // A tuning is a set of options.
@@ -54,7 +54,7 @@ type tuning struct {
 	wide   bool  // many documents a batch, so that lists have several blocks and segments several tiles
 }
 
-// tinyMemory holds about ten documents, so that seals and merges go on all the time.
+// tinyMemory holds about ten documents, so that seals and merges run all the time.
 const tinyMemory = 16 << 10
 
 // tinyTables makes several tables of the stored documents of a merge.
@@ -80,15 +80,15 @@ func (tu tuning) open(dir string, fsys vfs.FS) (*Engine, error) {
 	if o.Schema == nil {
 		o.Schema = modelSchema
 	}
-	o.AllowUnknownFields = true // documents of the model have fields by chance
+	o.AllowUnknownFields = true // documents of the model have random fields
 	o.private.store.FS = fsys
 	o.private.store.MemTableBytes = 256 << 10
 	o.private.memoryBytes = tu.memory
 	return Open(dir, &o)
 }
 
-// TestMetamorphic runs random operations on an engine and on a model of it, and
-// compares all that can be seen.
+// TestMetamorphic runs random operations on an engine and on a model of it, and compares everything
+// that can be observed.
 func TestMetamorphic(t *testing.T) {
 	for _, tu := range tunings {
 		t.Run(tu.name, func(t *testing.T) {
@@ -150,7 +150,7 @@ type world struct {
 	fs    *crashFS
 	e     *Engine
 	now   model
-	maybe []model // with SyncNone: states that a crash may go back to, oldest first
+	maybe []model // with SyncNone: states to which a crash may return, oldest first
 	snaps []heldSnapshot
 	saved int // checkpoints made
 	trace []string
@@ -158,7 +158,7 @@ type world struct {
 	seals, merges atomic.Int64
 }
 
-// A heldSnapshot is a snapshot, what it must show, and what it answered before.
+// A heldSnapshot is a snapshot, what it must show, and its earlier answers.
 type heldSnapshot struct {
 	s     *Snapshot
 	want  model
@@ -219,7 +219,7 @@ func (w *world) open() {
 	w.maybe = nil
 }
 
-// id returns an id out of few, or in a wide world out of 9,000.
+// id returns an id from a small set, or in a wide world from 9,000.
 func (w *world) id() string {
 	if w.wide {
 		return fmt.Sprintf("d%d", w.IntN(9000))
@@ -290,8 +290,7 @@ func (w *world) randomOptions() SearchOptions {
 	return o
 }
 
-// compare holds everything that searches for q say against the model and
-// against each other.
+// compare compares everything that searches for q return with the model and with each other.
 func (w *world) compare(s *Snapshot, m model, q Query, o SearchOptions) {
 	w.t.Helper()
 	w.log("  %v", q)
@@ -357,7 +356,7 @@ func (w *world) compareOrder(q Query, a Algorithm, hits []Hit, want []string) {
 	}
 }
 
-// comparePages pages through the answer, which must give all of it once.
+// comparePages pages through the answer; together the pages must give all of it once.
 func (w *world) comparePages(s *Snapshot, q Query, o SearchOptions, all []Hit) {
 	w.t.Helper()
 	if len(all) > 500 {
@@ -380,8 +379,8 @@ func (w *world) comparePages(s *Snapshot, q Query, o SearchOptions, all []Hit) {
 	}
 }
 
-// compareExplanations checks that Explain, which looks at no bound, derives the
-// very score of a hit, and finds that what is no hit does not match.
+// compareExplanations checks that Explain, which uses no bounds, derives exactly the score of a
+// hit, and reports that other documents do not match.
 func (w *world) compareExplanations(s *Snapshot, q Query, o SearchOptions, all []Hit) {
 	w.t.Helper()
 	for range min(5, len(all)) {
@@ -463,7 +462,7 @@ func (w *world) takeSnapshot() {
 	w.snaps = append(w.snaps, heldSnapshot{s, w.now, q, r.Hits})
 }
 
-// searchSnapshot checks that a snapshot shows what it always did.
+// searchSnapshot checks that a snapshot still shows the same.
 func (w *world) searchSnapshot() {
 	if len(w.snaps) == 0 {
 		return
@@ -500,8 +499,7 @@ func (w *world) sync() {
 	w.maybe = nil
 }
 
-// compact leaves one segment without deleted documents, whose scores the model
-// can compute.
+// compact leaves one segment without deleted documents, whose scores the model can compute.
 func (w *world) compact() {
 	w.must(w.e.Compact(ctx))
 	w.maybe = nil
@@ -607,8 +605,7 @@ func (w *world) reopen() {
 	w.walk()
 }
 
-// crash goes on with what a crash leaves: what was synced, and as much of the
-// rest as chance has it.
+// crash continues with what a crash leaves: what was synced, and a random part of the rest.
 func (w *world) crash() {
 	left := w.fs.crash(50*w.IntN(3), w.Rand)
 	w.close()

@@ -10,10 +10,9 @@ import (
 	"strings"
 )
 
-// A model is an index as a child would build it: a map from id to document,
-// searched by looking at every document. It shares no code with the engine, its
-// analyzers least of all: texts are lower-case words with spaces between them, so
-// that strings.Fields analyses them as "standard" does.
+// A model is a naive index: a map from id to document, searched by looking at every document. It
+// shares no code with the engine, and in particular no analyzers: texts are lower-case words
+// separated by spaces, so that strings.Fields analyses them as "standard" does.
 //
 // Documents in it never change, so that a clone of the map is a snapshot.
 type model map[string]modelDoc
@@ -28,7 +27,7 @@ const modelKeyword = "tag"
 // modelSchema declares that field. The others follow from their values.
 var modelSchema = &Schema{Fields: map[string]Field{modelKeyword: {Type: FieldKeyword}}}
 
-// modelTerms returns the terms that a value becomes.
+// modelTerms returns the terms of a value.
 func modelTerms(field string, v any) []string {
 	switch v := v.(type) {
 	case string:
@@ -50,7 +49,7 @@ func modelTerms(field string, v any) []string {
 	panic(fmt.Sprintf("model: value %#v", v))
 }
 
-// stored is the document as Get returns it.
+// stored returns the document as Get returns it.
 func (d modelDoc) stored() map[string]any {
 	out := map[string]any{}
 	for name, v := range d {
@@ -196,8 +195,8 @@ func (d modelDoc) evalBool(q Bool, st *modelStats, boost float64) (ok bool, scor
 	return ok && should >= least, score
 }
 
-// modelStats are the figures that BM25 is made of, counted over the live
-// documents. The engine counts deleted ones too, until they are merged away.
+// modelStats are the inputs of BM25, counted over the live documents. The engine counts deleted
+// ones too, until they are merged away.
 type modelStats struct {
 	sim    BM25
 	docs   map[string]int // field -> documents that have it
@@ -235,8 +234,7 @@ func (st *modelStats) weight(field, term string, boost float64) float64 {
 	return boost * math.Log(1+(N-n+0.5)/(n+0.5))
 }
 
-// score is BM25 as the textbooks have it, but for the average length, which the
-// contract rounds to four digits.
+// score is textbook BM25, except for the average length, which the contract rounds to four digits.
 func (st *modelStats) score(d modelDoc, field, term string, boost float64) float64 {
 	tf := float64(d.tf(field, term))
 	if st == nil || tf == 0 {
@@ -250,8 +248,8 @@ func (st *modelStats) score(d modelDoc, field, term string, boost float64) float
 	return st.weight(field, term, boost) * tf / (tf + k)
 }
 
-// weights is the sum of the weights of everything in q that scores; beside a static rank, words that no document
-// has weigh nothing.
+// weights returns the sum of the weights of everything in q that scores. With a static rank, words
+// that no document has weigh nothing.
 func (st *modelStats) weights(q Query, boost float64, ranked bool) (sum float64) {
 	weight := func(field, term string) float64 {
 		if ranked && st.freq[[2]string{field, term}] == 0 {

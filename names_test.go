@@ -11,8 +11,8 @@ import (
 
 const badName = "caf\xe9"
 
-// TestNamesRefusedAtPut puts documents whose names an index could not keep. They
-// are refused with the name before anything is logged.
+// TestNamesRefusedAtPut puts documents whose names an index could not store. They are refused with
+// the name before anything is logged.
 func TestNamesRefusedAtPut(t *testing.T) {
 	long := strings.Repeat("n", MaxNameBytes+1)
 	type tagged struct {
@@ -51,8 +51,8 @@ func TestNamesRefusedAtPut(t *testing.T) {
 	}
 }
 
-// TestNamesRefusedInOptions does the same with what is kept as JSON or must match
-// it: schemas, analyzers, the field of the rank.
+// TestNamesRefusedInOptions does the same with names that are stored as JSON or must match such
+// names: schemas, analyzers, the field of the rank.
 func TestNamesRefusedInOptions(t *testing.T) {
 	long := strings.Repeat("n", MaxNameBytes+1)
 	dir := t.TempDir()
@@ -104,8 +104,8 @@ func TestDocumentTooLarge(t *testing.T) {
 	}
 }
 
-// TestBadNamesInLog opens an index of a time when names that are not UTF-8 were
-// accepted: its schema has another name for the field than its log.
+// TestBadNamesInLog opens an index of a version that accepted names that are not UTF-8: its schema
+// has another name for the field than its log.
 func TestBadNamesInLog(t *testing.T) {
 	ix := newIndex(t, &Options{Schema: &Schema{Dynamic: DynamicRefuse, Fields: map[string]Field{
 		"caf\ufffd": {Type: FieldKeyword}, "copy": {CopyFrom: []string{"caf\ufffd"}},

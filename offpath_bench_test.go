@@ -16,11 +16,12 @@ import (
 	"github.com/riffle-search/riffle/internal/jsonl"
 )
 
-// BenchmarkOffPath measures queries that are no flat OR against the flat OR of the same words: trees,
-// several fields, filters. The index is gutenberg-a in one segment, with tags that 0.1, 1, 10 and 50 %
-// of its passages have; the queries are the first 300 of gutenberg-dev with two words or more. All shapes
-// of a query are run one after the other, so that their ratios survive a noisy machine. A figure is the
-// mean over queries of the best of six rounds, the first two of which do not count.
+// BenchmarkOffPath compares queries that are not a flat OR with the flat OR of the same words:
+// trees, several fields, filters. The index is gutenberg-a in one segment, with tags that 0.1, 1,
+// 10 and 50 % of its passages have. The queries are the first 300 of gutenberg-dev with two words
+// or more. All shapes of a query run one after the other, so that their ratios survive a noisy
+// machine. A figure is the mean over queries of the best of six rounds, the first two of which do
+// not count.
 func BenchmarkOffPath(b *testing.B) {
 	dir := os.Getenv("RIFFLE_CORPORA")
 	f, err := os.Open(filepath.Join(dir, "queries", "gutenberg-dev.tsv"))

@@ -30,8 +30,7 @@ func filesOf(t *testing.T, dir string) map[string]string {
 	return sums
 }
 
-// copyOpen copies the directory of an open index. A file that is removed meanwhile makes
-// it begin again.
+// copyOpen copies the directory of an open index. It starts over if a file is removed meanwhile.
 func copyOpen(t *testing.T, to, from string) {
 	t.Helper()
 	for {
@@ -48,8 +47,8 @@ func copyOpen(t *testing.T, to, from string) {
 	}
 }
 
-// TestFailedOpenChangesNothing damages every file of an index that was closed, and of one
-// that was not, and opens it. An Open that fails leaves every file as it was.
+// TestFailedOpenChangesNothing damages every file of a closed index, and of one whose process was
+// killed, and opens it. An Open that fails leaves every file unchanged.
 func TestFailedOpenChangesNothing(t *testing.T) {
 	top := t.TempDir()
 	closed, crashed := filepath.Join(top, "closed"), filepath.Join(top, "crashed")
@@ -104,8 +103,8 @@ func TestFailedOpenChangesNothing(t *testing.T) {
 	}
 }
 
-// TestFailedReplayChangesNothing damages a segment whose documents the log replaces: replay has to
-// look them up, and meets what nothing else of Open reads.
+// TestFailedReplayChangesNothing damages a segment whose documents the log replaces. Replay has to
+// look them up, and reads what nothing else of Open reads.
 func TestFailedReplayChangesNothing(t *testing.T) {
 	top := t.TempDir()
 	live, intact := filepath.Join(top, "live"), filepath.Join(top, "intact")
@@ -172,7 +171,7 @@ func TestFailedReplayChangesNothing(t *testing.T) {
 	}
 }
 
-// damagedData returns what may be left of a file; nil when it is gone.
+// damagedData returns the possible remains of a file; nil if it is gone.
 func damagedData(data []byte) map[string][]byte {
 	all := map[string][]byte{"missing": nil}
 	if n := len(data); n > 0 {
@@ -186,8 +185,8 @@ func damagedData(data []byte) map[string][]byte {
 	return all
 }
 
-// openChangesNothing opens an index, for writing and for reading. It reports whether that
-// failed, with one of some errors, and makes sure that then nothing was changed.
+// openChangesNothing opens an index, for writing and for reading. It reports whether that failed
+// with one of some errors, and makes sure that a failure changed nothing.
 func openChangesNothing(t *testing.T, what, dir string, o Options, want ...error) (failed bool) {
 	t.Helper()
 	before := filesOf(t, dir)
@@ -226,8 +225,8 @@ func parsed(t *testing.T, text string) *Schema {
 	return s
 }
 
-// TestRefusedOpenChangesNothing opens whole indexes with options that do not suit them,
-// and directories that are none.
+// TestRefusedOpenChangesNothing opens intact indexes with unsuitable options, and directories that
+// are not indexes.
 func TestRefusedOpenChangesNothing(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "index")
 	e, err := Open(dir, &Options{Schema: parsed(t, `{"fields":{"text":{"type":"text"}}}`)})

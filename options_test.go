@@ -199,8 +199,8 @@ func TestUnknownValuesPrint(t *testing.T) {
 	}
 }
 
-// TestOptionsAnalyzers: an analyzer given in the options counts for the Engine,
-// also over a registered one of the same name.
+// TestOptionsAnalyzers: an analyzer in the options applies to the Engine, and replaces a registered
+// one with the same name.
 func TestOptionsAnalyzers(t *testing.T) {
 	opts := &Options{
 		Schema:    &Schema{Fields: map[string]Field{"code": {Analyzer: "commas"}, "std": {Analyzer: "standard"}}},
@@ -229,7 +229,7 @@ func TestOptionsAnalyzers(t *testing.T) {
 	ix.open(opts)
 }
 
-// commas is an analyzer whose terms are what stands between commas.
+// commas is an analyzer whose terms are separated by commas.
 var commas = analysis.New("commas", commaTokenizer{})
 
 type commaTokenizer struct{}

@@ -14,9 +14,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// TestSnapshotsPinLittle takes many snapshots between seals and keeps them all.
-// What they pin of memory is counted and stays below three budgets; each answers as
-// it did when it was taken.
+// TestSnapshotsPinLittle takes many snapshots between seals and keeps them all. The memory that
+// they pin is counted and stays below three budgets; each gives the same answers as when it was
+// taken.
 func TestSnapshotsPinLittle(t *testing.T) {
 	const slack = 4 << 10 // a batch, before a seal begins
 	e, err := tuning{memory: tinyMemory, opts: Options{Merge: MergeOptions{SegmentsPerTier: 4}}}.open(worldDir, newCrashFS())
@@ -87,8 +87,8 @@ func TestSnapshotsPinLittle(t *testing.T) {
 	}
 }
 
-// TestSnapshotBehindSeal takes a snapshot that has to seal while the run of the seal before is about to end: its
-// segment is in view, but a Listener is still being told of it.
+// TestSnapshotBehindSeal takes a snapshot that has to seal while the previous seal is about to end:
+// its segment is in the view, but the Listener call is still running.
 func TestSnapshotBehindSeal(t *testing.T) {
 	var blocks atomic.Bool
 	inCall, goOn := make(chan struct{}), make(chan struct{})
@@ -156,8 +156,8 @@ func TestSnapshotBehindSeal(t *testing.T) {
 	}
 }
 
-// TestSnapshotsWhileWriting takes snapshots and keeps them while batches of two
-// documents go on, and merges: no snapshot has half a batch.
+// TestSnapshotsWhileWriting takes snapshots and keeps them during batches of two documents and
+// merges: no snapshot has half a batch.
 func TestSnapshotsWhileWriting(t *testing.T) {
 	e, err := tuning{memory: tinyMemory, opts: Options{Durability: SyncNone, Merge: MergeOptions{SegmentsPerTier: 2}}}.open(worldDir, newCrashFS())
 	if err != nil {
@@ -216,8 +216,8 @@ func TestSnapshotsWhileWriting(t *testing.T) {
 	}
 }
 
-// TestSnapshotWithoutRoom takes a snapshot when others pin much and seals fail. It
-// says so; searches and changes do not care.
+// TestSnapshotWithoutRoom takes a snapshot when others pin much and seals fail. It returns that
+// error; searches and changes are not affected.
 func TestSnapshotWithoutRoom(t *testing.T) {
 	ix := newPacedIndex(t, tuning{memory: tinyMemory, opts: Options{Merge: MergeOptions{Disabled: true}}})
 	put := func() {

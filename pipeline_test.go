@@ -21,11 +21,11 @@ func isLogSync(op errorfs.Op) bool {
 	return (op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData || op.Kind == errorfs.OpFileSyncTo) && strings.HasSuffix(op.Path, ".log")
 }
 
-// A dam stops operations of a file system while it is shut.
+// A dam blocks operations of a file system while it is shut.
 type dam struct {
 	mu   sync.Mutex
 	open chan struct{} // closed when operations may pass; nil when they may
-	held chan struct{} // gets a value when one is stopped
+	held chan struct{} // receives a value when one is blocked
 }
 
 func newDam() *dam { return &dam{held: make(chan struct{}, 100)} }
@@ -65,8 +65,8 @@ func has(t *testing.T, e *Engine, id string) bool {
 	return err == nil
 }
 
-// TestFailedApplyIsInvisible lets the log fail to become durable. The batch is not acknowledged, so
-// no search may see it, nor any batch behind it.
+// TestFailedApplyIsInvisible makes syncs of the log fail. The batch is not acknowledged, so no
+// search may see it, or any later batch.
 func TestFailedApplyIsInvisible(t *testing.T) {
 	var broken atomic.Bool
 	fsys := errorfs.Wrap(newCrashFS(), errorfs.InjectorFunc(func(op errorfs.Op) error {
@@ -101,8 +101,8 @@ func TestFailedApplyIsInvisible(t *testing.T) {
 	}
 }
 
-// TestApplyContextWhileLogHangs stops the sync of the log. Applies whose contexts end return, all
-// else goes on, and when the disk works again the batches appear in order, whatever their callers
+// TestApplyContextWhileLogHangs blocks the sync of the log. Applies whose contexts end return, and
+// all else continues. When the disk works again the batches appear in order, whatever their callers
 // have done with them.
 func TestApplyContextWhileLogHangs(t *testing.T) {
 	d := newDam()
@@ -199,8 +199,8 @@ func TestCloseWaitsForPending(t *testing.T) {
 	}
 }
 
-// TestCallsWhileSealHangs stops the files of a seal, with a memory that is full. What must wait for
-// it obeys its context, and all else goes on.
+// TestCallsWhileSealHangs blocks the files of a seal while memory is full. Calls that must wait for
+// it obey their contexts, and all else continues.
 func TestCallsWhileSealHangs(t *testing.T) {
 	d := newDam()
 	fsys := errorfs.Wrap(newCrashFS(), errorfs.InjectorFunc(func(op errorfs.Op) error {
@@ -217,7 +217,7 @@ func TestCallsWhileSealHangs(t *testing.T) {
 	applied, batches := 0, 0
 	for full := false; !full; {
 		c, cancel := context.WithCancel(ctx)
-		stop := time.AfterFunc(50*time.Millisecond, cancel) // some Puts are late; they are then tried again
+		stop := time.AfterFunc(50*time.Millisecond, cancel) // some Puts are late; they are then retried
 		err := e.Put(c, fmt.Sprint(applied), map[string]any{"text": strings.Repeat(fmt.Sprintf("w%d ", applied), 100)})
 		stop.Stop()
 		cancel()
@@ -260,7 +260,7 @@ func TestCallsWhileSealHangs(t *testing.T) {
 	}
 }
 
-// TestApplyWaitsForOrder: a batch that waits for its place in the log can be broken off, and then
+// TestApplyWaitsForOrder: a batch that waits for its place in the log can be cancelled, and then
 // nothing of it has happened.
 func TestApplyWaitsForOrder(t *testing.T) {
 	e, err := tuning{}.open(worldDir, newCrashFS())
@@ -291,8 +291,8 @@ func TestApplyWaitsForOrder(t *testing.T) {
 	}
 }
 
-// TestApplyWhileSegmentsMove has segments sealed and merged, and documents replaced by others, when
-// a batch has found what it replaces and is not inserted yet.
+// TestApplyWhileSegmentsMove seals and merges segments, and replaces documents, between the locate
+// and the insert of a batch.
 func TestApplyWhileSegmentsMove(t *testing.T) {
 	put := func(id string, n int) func(*Engine) error {
 		return func(e *Engine) error { return e.Put(ctx, id, map[string]any{"num": n}) }
@@ -302,7 +302,7 @@ func TestApplyWhileSegmentsMove(t *testing.T) {
 	remove := func(id string) func(*Engine) error {
 		return func(e *Engine) error { return e.Delete(ctx, id) }
 	}
-	sealing := func(e *Engine) error { // is begun, and ends when it likes
+	sealing := func(e *Engine) error { // begins, and ends at any time
 		e.probe().StartSeal()
 		return nil
 	}
@@ -351,9 +351,9 @@ func TestApplyWhileSegmentsMove(t *testing.T) {
 	}
 }
 
-// TestConcurrentWriters has writers replace the same documents, over seals and merges all the time.
-// Each batch puts or deletes a pair. The state at the end is that of the log's order, which a crash
-// and a replay show.
+// TestConcurrentWriters makes writers replace the same documents, during constant seals and merges.
+// Each batch puts or deletes a pair. The final state follows the log's order, which a crash and a
+// replay show.
 func TestConcurrentWriters(t *testing.T) {
 	const writers, pairs = 8, 20
 	batches := 150
@@ -399,7 +399,7 @@ func TestConcurrentWriters(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if err := e.Put(ctx, "last", map[string]any{"num": 1}); err != nil { // behind those whose callers have left
+	if err := e.Put(ctx, "last", map[string]any{"num": 1}); err != nil { // after those whose callers have left
 		t.Fatal(err)
 	}
 	state := documents(t, e)
@@ -446,8 +446,8 @@ func documents(t *testing.T, e *Engine) map[string]map[string]any {
 	return all
 }
 
-// TestNoFilesUnderLock: whatever an engine does, it neither reads nor writes a file while it holds
-// the lock that Apply, Stats and Close take.
+// TestNoFilesUnderLock: an engine never reads or writes a file while it holds the lock that Apply,
+// Stats and Close take.
 func TestNoFilesUnderLock(t *testing.T) {
 	var e *Engine
 	var armed, told atomic.Bool
@@ -455,7 +455,8 @@ func TestNoFilesUnderLock(t *testing.T) {
 		if !armed.Load() || told.Load() {
 			return nil
 		}
-		// Another goroutine may hold it for a moment. One that holds it here holds it for good.
+		// Another goroutine may hold it for a moment. The goroutine of this operation would hold it
+		// for good.
 		for range 5000 {
 			if e.probe().TryLock() {
 				return nil

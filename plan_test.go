@@ -12,7 +12,7 @@ import (
 	"github.com/riffle-search/riffle/internal/plan"
 )
 
-// shapeText says in a line what a query comes down to; see plan.Clause.Shape.
+// shapeText describes the shape of a query in a line; see plan.Clause.Shape.
 func shapeText(t *testing.T, ix *testIndex, q Query) string {
 	t.Helper()
 	p := ix.newPreparer()
@@ -23,8 +23,8 @@ func shapeText(t *testing.T, ix *testIndex, q Query) string {
 	return shape
 }
 
-// TestShapes: what has a flat core runs flat, with filters in front of it; flat
-// plans have the fastest algorithms. Everything else is a tree.
+// TestShapes: a query with a flat core runs flat, with filters before it; flat plans have the
+// fastest algorithms. All other queries are trees.
 func TestShapes(t *testing.T) {
 	ix := newIndex(t, nil)
 	abc := match("t", "a b c")
@@ -74,8 +74,8 @@ func TestRepeatedWords(t *testing.T) {
 	}
 }
 
-// TestSimilarityOfTheQuery holds scores against BM25 written out, for parameters
-// that come with the query.
+// TestSimilarityOfTheQuery compares scores with BM25 computed directly, for parameters of the
+// query.
 func TestSimilarityOfTheQuery(t *testing.T) {
 	ix := newIndex(t, &Options{Similarity: &BM25{K1: 2, B: 0.1}})
 	texts := []string{"x", "x x x y", "x y y y y y y y y y", "y", "z z z z z"}
@@ -123,8 +123,8 @@ func TestSimilarityOfTheQuery(t *testing.T) {
 	}
 }
 
-// TestExplainIsTheScore explains every hit of random queries: the sums are equal
-// to the last bit, and every other document is said not to match.
+// TestExplainIsTheScore explains every hit of random queries. The sums are equal to the last bit,
+// and every other document is reported as not matching.
 func TestExplainIsTheScore(t *testing.T) {
 	r := modelQueries{rand.New(rand.NewPCG(7, 7))}
 	ix := newIndex(t, &Options{Schema: modelSchema, Merge: MergeOptions{Disabled: true}, Rank: Rank{Field: "rank", Alpha: 0.25}})

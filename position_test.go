@@ -31,8 +31,8 @@ func requirePosition(t *testing.T, when string, x interface{ Position() ([]byte,
 	}
 }
 
-// TestPositionSurvives leads an index through everything that rewrites it. The position stays that of the last
-// batch that had one, in the index and in its copies.
+// TestPositionSurvives takes an index through everything that rewrites it. The position stays that
+// of the last batch that had one, in the index and in its copies.
 func TestPositionSurvives(t *testing.T) {
 	unmerged := &Options{Merge: MergeOptions{Disabled: true}}
 	ix := newIndex(t, unmerged)
@@ -98,7 +98,8 @@ func TestPositionSurvives(t *testing.T) {
 	reopen()
 	requirePosition(t, "with another schema, reopened", ix, "2")
 
-	// One that lies in the log, behind a batch of one that lies in the manifest, and has no document.
+	// A position in the log, of a batch without documents, after a batch whose position is in the
+	// manifest.
 	ix.must(ix.Apply(ctx, &Batch{Position: []byte("3")}))
 	requirePosition(t, "without changes", ix, "3")
 	reopen()
@@ -112,8 +113,8 @@ func TestPositionSurvives(t *testing.T) {
 	ix.must(checkAll(ix.Engine))
 }
 
-// TestPositionAfterMerge merges sealed segments while a batch lies in the log. The manifest keeps the position of
-// what is sealed, and a crash finds the later one in the log.
+// TestPositionAfterMerge merges sealed segments while a batch is in the log. The manifest keeps the
+// position of the sealed part, and after a crash the later one is read from the log.
 func TestPositionAfterMerge(t *testing.T) {
 	mem := newCrashFS()
 	tu := tuning{opts: Options{Merge: MergeOptions{SegmentsPerTier: 2, Disabled: true}}}
@@ -147,7 +148,7 @@ func TestPositionAfterMerge(t *testing.T) {
 	}
 }
 
-// TestPositionOfSnapshot takes snapshots between batches, also those for which memory is sealed first.
+// TestPositionOfSnapshot takes snapshots between batches, including those that first seal memory.
 func TestPositionOfSnapshot(t *testing.T) {
 	e, err := tuning{memory: tinyMemory, opts: Options{Merge: MergeOptions{SegmentsPerTier: 2}}}.open(worldDir, newCrashFS())
 	if err != nil {
@@ -193,9 +194,10 @@ func TestPositionOfSnapshot(t *testing.T) {
 	}
 }
 
-// TestPositionAndDocuments has writers apply batches at the same time, over seals and merges. Each batch puts
-// its position into the same document, so at any moment document and position must be of one batch, and after
-// a crash as well: of one that is durable, or of an earlier one without Sync.
+// TestPositionAndDocuments makes writers apply batches concurrently, during seals and merges. Each
+// batch puts its position into the same document. So at any moment document and position must come
+// from one batch. The same holds after a crash: the batch is a durable one, or an earlier one
+// without Sync.
 func TestPositionAndDocuments(t *testing.T) {
 	for _, d := range []Durability{SyncBatch, SyncNone} {
 		t.Run(fmt.Sprint("durability ", d), func(t *testing.T) { positionAndDocuments(t, d) })
@@ -263,8 +265,8 @@ func positionAndDocuments(t *testing.T, d Durability) {
 	}
 }
 
-// TestPositionOfLongBatch seals between the records of one batch, as only a replay does, and stops the world at
-// each write of it. The position is that of the whole batch all the same.
+// TestPositionOfLongBatch seals between the records of one batch, as only a replay does, and stops
+// the world at each write of it. The position is nevertheless that of the whole batch.
 func TestPositionOfLongBatch(t *testing.T) {
 	mem := newCrashFS()
 	e, err := tuning{}.open(worldDir, mem)
@@ -329,7 +331,7 @@ func TestPositionOfLongBatch(t *testing.T) {
 	}
 }
 
-// TestPositionOfFailedApply: a batch that comes to nothing leaves the position.
+// TestPositionOfFailedApply: a failed batch leaves the position unchanged.
 func TestPositionOfFailedApply(t *testing.T) {
 	var broken atomic.Bool
 	fsys := errorfs.Wrap(newCrashFS(), errorfs.InjectorFunc(func(op errorfs.Op) error {
@@ -370,8 +372,7 @@ func TestPositionOfFailedApply(t *testing.T) {
 	}
 }
 
-// TestPositionOfBuild: Build gives an index the position that its documents stand for, and Reindex that of the
-// snapshot.
+// TestPositionOfBuild: Build sets the position of an index, and Reindex that of the snapshot.
 func TestPositionOfBuild(t *testing.T) {
 	docs := yieldAll([]modelPut{{id: "a", doc: map[string]any{"text": "w1"}}, {id: "b", doc: map[string]any{"text": "w2"}}})
 	dir := t.TempDir()

@@ -10,8 +10,8 @@ import (
 	"github.com/riffle-search/riffle/internal/plan"
 )
 
-// TestPreparedWords: the plan that Preparer.Words makes is the plan of the clauses, over
-// random matches, in a preparer that has made other plans before.
+// TestPreparedWords: Preparer.Words makes the same plan as the clauses do, over random matches, in
+// a preparer that has made other plans before.
 func TestPreparedWords(t *testing.T) {
 	r := modelQueries{rand.New(rand.NewPCG(11, 12))}
 	schema := &Schema{Fields: map[string]Field{"en": {Type: FieldText, Analyzer: "english"}, modelKeyword: {Type: FieldKeyword}}}
@@ -51,7 +51,7 @@ func TestPreparedWords(t *testing.T) {
 	}
 }
 
-// wordsMatch is a match of a few words, none or many, of one field, most of the time.
+// wordsMatch is usually a match of a few words, none or many, in one field.
 func (r modelQueries) wordsMatch() Match {
 	q := Match{Field: []string{"text", "text", "text", "en", modelKeyword, "absent"}[r.IntN(6)], Mode: Mode(r.IntN(3)), Text: r.words(r.IntN(6))}
 	switch r.IntN(12) {
@@ -67,7 +67,7 @@ func (r modelQueries) wordsMatch() Match {
 	return q
 }
 
-// TestRunsKeepNothing: what goes back to the pool refers to no view or query, nor to lists or texts.
+// TestRunsKeepNothing: a Run in the pool refers to no view or query, and to no lists or texts.
 func TestRunsKeepNothing(t *testing.T) {
 	ix := newQueryIndex(t)
 	v, err := ix.acquire()
@@ -98,7 +98,7 @@ func TestRunsKeepNothing(t *testing.T) {
 	}
 }
 
-// empty reports whether a value is zero, or a slice of zeros as far as its memory goes.
+// empty reports whether a value is zero, or a slice whose whole capacity is zero.
 func empty(v reflect.Value) bool {
 	if v.Kind() != reflect.Slice {
 		return v.IsZero()

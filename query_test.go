@@ -14,7 +14,7 @@ import (
 
 var newYear = time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// queryCorpus is ten documents small enough to check queries against by eye.
+// queryCorpus is ten documents, few enough to check queries by eye.
 var queryCorpus = map[string]map[string]any{
 	"0": {"text": "apple banana", "title": "fruit", "tag": "Red One", "n": 0, "ok": true, "at": newYear},
 	"1": {"text": "apple apple cherry", "title": "fruit salad", "tag": "Red One", "n": 1, "ok": false},
@@ -28,8 +28,8 @@ var queryCorpus = map[string]map[string]any{
 	"9": {"text": "", "eng": "an apple runs"},
 }
 
-// newQueryIndex holds queryCorpus in three segments and in memory, with leftovers
-// of replaced and deleted documents in each.
+// newQueryIndex holds queryCorpus in three segments and in memory, with old copies of replaced and
+// deleted documents in each.
 func newQueryIndex(t testing.TB) *testIndex {
 	ix := newIndex(t, &Options{
 		AllowUnknownFields: true,
@@ -61,7 +61,7 @@ func newQueryIndex(t testing.TB) *testIndex {
 func match(field, text string) Match { return Match{Field: field, Text: text} }
 func all(field, text string) Match   { return Match{Field: field, Text: text, Mode: ModeAnd} }
 
-// TestQueries asks every kind of query and compares the ids of all that match.
+// TestQueries runs every kind of query and compares the ids of all matches.
 func TestQueries(t *testing.T) {
 	ix := newQueryIndex(t)
 	both := []string{"title", "text"}
@@ -169,16 +169,15 @@ func TestQueries(t *testing.T) {
 	}
 }
 
-// TestAndOr: documents with all words, and when fewer than k have them, those
-// with any.
+// TestAndOr: documents with all words, or, if fewer than k have them, those with any.
 func TestAndOr(t *testing.T) {
 	ix := newQueryIndex(t)
 	filtered := func(q Query) Query { return Bool{Must: []Query{q}, MustNot: []Query{Term{"n", 1}}} }
 	for _, c := range []struct {
 		text string
 		k    int
-		want string // without regard to order
-		not1 string // less the documents with n = 1
+		want string // regardless of order
+		not1 string // without the documents with n = 1
 	}{
 		{"apple banana", 2, "0 5", ""},
 		{"apple banana", 3, "", ""},
@@ -225,7 +224,7 @@ func (ix *testIndex) scores(q Query) map[string]float64 {
 // near allows for integer scores: a part in 10,000.
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-4*max(math.Abs(a), math.Abs(b), 1) }
 
-// TestScoresAddUp: what a query scores follows from its parts.
+// TestScoresAddUp: the score of a query follows from its parts.
 func TestScoresAddUp(t *testing.T) {
 	ix := newQueryIndex(t)
 	apple, cherry := ix.scores(match("text", "apple")), ix.scores(match("text", "cherry"))
@@ -374,7 +373,8 @@ func TestParseNames(t *testing.T) {
 	}
 }
 
-// TestUnknownFields: a query of a field that is not there is an error, which names those that are.
+// TestUnknownFields: a query on a field that does not exist is an error, which names the existing
+// ones.
 func TestUnknownFields(t *testing.T) {
 	schema := &Schema{Fields: map[string]Field{"title": {}, "note": {NoIndex: true}}}
 	ix := newIndex(t, &Options{Schema: schema})
@@ -384,7 +384,7 @@ func TestUnknownFields(t *testing.T) {
 		Bool{MustNot: []Query{ConstantScore{match("Title", "x"), 1}}},
 	}
 	for _, q := range queries {
-		if n, err := ix.Count(ctx, q); n != 0 || err != nil { // nothing is there yet, anything may come
+		if n, err := ix.Count(ctx, q); n != 0 || err != nil { // the index is empty, so any field is possible
 			t.Errorf("%v in an empty index: %d, %v", q, n, err)
 		}
 	}
@@ -425,7 +425,8 @@ func TestUnknownFields(t *testing.T) {
 	}
 }
 
-// TestTermsOfDeclaredTypes: a term has the type of its field where it is plain what is meant; else it is an error.
+// TestTermsOfDeclaredTypes: a term takes the type of its field if its meaning is clear; otherwise
+// it is an error.
 func TestTermsOfDeclaredTypes(t *testing.T) {
 	at := time.Date(2024, 1, 5, 0, 0, 0, 0, time.UTC)
 	doc := map[string]any{"d": at, "b": true, "n": 1851, "k": "7", "text": "seven 7"}

@@ -85,7 +85,7 @@ func TestQueryJSONErrors(t *testing.T) {
 	}
 }
 
-// FuzzUnmarshalQuery: what is read is written as what is read again as the same.
+// FuzzUnmarshalQuery: a query that was read is written so that it reads the same again.
 func FuzzUnmarshalQuery(f *testing.F) {
 	for _, c := range queriesJSON {
 		f.Add([]byte(c.form))
@@ -110,7 +110,8 @@ func FuzzUnmarshalQuery(f *testing.F) {
 	})
 }
 
-// TestBoundedBoosts: finite weights never panic, scores are finite, and Validate knows without an index.
+// TestBoundedBoosts: finite weights never panic, scores are finite, and Validate works without an
+// index.
 func TestBoundedBoosts(t *testing.T) {
 	ix := newIndex(t, nil)
 	for i := range 9 {
@@ -148,7 +149,7 @@ func TestBoundedBoosts(t *testing.T) {
 	}
 }
 
-// TestValidateQuery: what no index can carry out is known without one.
+// TestValidateQuery: Validate reports what no index can carry out, without an index.
 func TestValidateQuery(t *testing.T) {
 	for _, q := range []Query{
 		Match{Text: "a"}, Match{Field: "a", Mode: 9}, Term{"", 1}, Term{"a", nil}, Bool{}, Bool{Must: []Query{nil}},

@@ -62,7 +62,7 @@ func TestRankFormula(t *testing.T) {
 	}
 }
 
-// TestRankShare: the share of the static rank does not depend on words and fields that are not there.
+// TestRankShare: the weight of the static rank does not depend on missing words and fields.
 func TestRankShare(t *testing.T) {
 	ix := newIndex(t, &Options{Rank: Rank{Field: "pr", Alpha: 0.3}, Schema: &Schema{Fields: map[string]Field{"title": {}, "k": {Type: FieldKeyword}}}})
 	for i := range 5 {
@@ -134,9 +134,8 @@ func rankedDocs(r *rand.Rand) []map[string]any {
 	return docs
 }
 
-// TestGlobalScoreOrder builds one corpus twice, in order of arrival and in order
-// of global score. Both give the same answers, and in the second order searches
-// end early.
+// TestGlobalScoreOrder builds one corpus twice, in order of arrival and in order of global score.
+// Both give the same answers, and in the second order searches end early.
 func TestGlobalScoreOrder(t *testing.T) {
 	docs := rankedDocs(rand.New(rand.NewPCG(1, 2)))
 	for _, alpha := range []float64{0, 0.3, 1} {
@@ -196,9 +195,9 @@ func rankQueries() []Query {
 	}
 }
 
-// sameUpToTies compares two rankings of one set of documents, numbered in
-// different orders: equal scores at every place, and equal documents for every
-// score but the last, of which either may have kept others.
+// sameUpToTies compares two rankings of one set of documents that are numbered in different orders.
+// Scores must be equal at every place. Documents must be equal for every score but the last, of
+// which either may have kept others.
 func sameUpToTies(a, b []Hit) error {
 	if len(a) != len(b) {
 		return fmt.Errorf("%d and %d hits", len(a), len(b))

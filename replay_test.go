@@ -14,8 +14,8 @@ import (
 	"github.com/riffle-search/riffle/analysis"
 )
 
-// leaveLog applies batches without a seal and returns what a crash leaves: all of
-// them in the log. tinyMemory holds a part of it.
+// leaveLog applies batches without a seal and returns what a crash leaves: all of them in the log.
+// tinyMemory holds a part of it.
 func leaveLog(t *testing.T, states []model) *crashFS {
 	t.Helper()
 	mem := newCrashFS()
@@ -43,8 +43,7 @@ func replayStates(t *testing.T) []model {
 	return crashStates(modelQueries{rand.New(rand.NewPCG(seedOf(t), 3))})
 }
 
-// watchReplay opens an index with a small budget and returns the most that memory
-// held on the way.
+// watchReplay opens an index with a small budget and returns the maximum memory in use meanwhile.
 func watchReplay(tu tuning, fs *crashFS) (e *Engine, most int64, err error) {
 	tu.opts.private.replayed = func(bytes int64) { most = max(most, bytes) }
 	e, err = tu.open(worldDir, fs)
@@ -94,8 +93,8 @@ func TestReplayKeepsBudget(t *testing.T) {
 	}
 }
 
-// TestCrashInReplay stops the world before each write of an Open that seals as it
-// replays. Whatever that leaves has every batch.
+// TestCrashInReplay stops the world before each write of an Open that seals as it replays. Every
+// batch survives.
 func TestCrashInReplay(t *testing.T) {
 	rng := rand.New(rand.NewPCG(seedOf(t), 4))
 	states := replayStates(t)
@@ -137,8 +136,8 @@ func TestCrashInReplay(t *testing.T) {
 	}
 }
 
-// TestReplayWithoutRoom opens an index when seals fail. The log stays in memory,
-// and is sealed once there is room.
+// TestReplayWithoutRoom opens an index while seals fail. The log stays in memory, and is sealed
+// once there is room.
 func TestReplayWithoutRoom(t *testing.T) {
 	states := replayStates(t)
 	mem := leaveLog(t, states)
@@ -182,9 +181,8 @@ func (a oneTerm) Analyze(text []byte, emit func([]analysis.Token)) {
 	emit([]analysis.Token{{Term: a, End: len(text)}})
 }
 
-// TestReplayNamesRecord opens an index whose log has a document that cannot be
-// indexed any more, because an analyzer has changed. The error says which, and
-// nothing is lost.
+// TestReplayNamesRecord opens an index whose log has a document that can no longer be indexed,
+// because an analyzer has changed. The error names the record, and nothing is lost.
 func TestReplayNamesRecord(t *testing.T) {
 	open := func(term string) *Options {
 		return &Options{Analyzers: map[string]analysis.Analyzer{"mine": oneTerm(term)}, Schema: &Schema{Fields: map[string]Field{"t": {Analyzer: "mine"}}}}
@@ -203,8 +201,8 @@ func TestReplayNamesRecord(t *testing.T) {
 	}
 }
 
-// TestCloseFinishesSeal closes an engine while it seals. Close waits for that, so
-// that the next Open need not read the documents back.
+// TestCloseFinishesSeal closes an engine while it seals. Close waits for the seal, so that the next
+// Open need not read the documents back.
 func TestCloseFinishesSeal(t *testing.T) {
 	mem := newCrashFS()
 	tu := tuning{memory: tinyMemory, opts: Options{Merge: MergeOptions{Disabled: true}}}
@@ -212,7 +210,7 @@ func TestCloseFinishesSeal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	release := e.probe().HoldCommits() // holds the seal up before it writes anything
+	release := e.probe().HoldCommits() // blocks the seal before it writes anything
 	want := model{}
 	for sealing := false; !sealing; {
 		id := fmt.Sprint(len(want))
@@ -224,12 +222,12 @@ func TestCloseFinishesSeal(t *testing.T) {
 	}
 	closed := make(chan error)
 	go func() { closed <- e.Close() }()
-	<-e.probe().Closing() // all that Close breaks off is broken off
+	<-e.probe().Closing() // Close has interrupted everything that it interrupts
 	release()
 	if err := <-closed; err != nil {
 		t.Fatal(err)
 	}
-	if e, err = (tuning{}).open(worldDir, mem); err != nil { // with a budget for all, lest this Open seal it
+	if e, err = (tuning{}).open(worldDir, mem); err != nil { // with a budget large enough that this Open does not seal
 		t.Fatal(err)
 	}
 	defer e.Close()
@@ -242,8 +240,8 @@ func TestCloseFinishesSeal(t *testing.T) {
 	}
 }
 
-// TestCloseSealsAfterFailure closes an engine whose last seal has failed, with
-// little in the new memory segment. What that seal was to cover counts as well.
+// TestCloseSealsAfterFailure closes an engine whose last seal has failed, with little in the new
+// memory segment. The documents of that seal count as well.
 func TestCloseSealsAfterFailure(t *testing.T) {
 	ix := newPacedIndex(t, tuning{memory: tinyMemory, opts: Options{Merge: MergeOptions{Disabled: true}}})
 	ix.broken.Store(true)
@@ -252,7 +250,7 @@ func TestCloseSealsAfterFailure(t *testing.T) {
 		if err := ix.Put(ctx, fmt.Sprint(ix.puts), map[string]any{"text": "w1 w2 w3"}); err != nil {
 			t.Fatal(err)
 		}
-		_ = ix.probe().AwaitSeal(ctx) // the Listener is told
+		_ = ix.probe().AwaitSeal(ctx) // the Listener receives the error
 	}
 	ix.broken.Store(false)
 	if err := ix.Close(); err != nil {

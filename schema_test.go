@@ -45,8 +45,8 @@ func TestParseSchemaRefuses(t *testing.T) {
 	}
 }
 
-// TestSchemaIsKept opens an index again without a schema, with a wider one, and
-// with one that disagrees.
+// TestSchemaIsKept reopens an index without a schema, with a wider one, and with one that
+// disagrees.
 func TestSchemaIsKept(t *testing.T) {
 	first := &Schema{Analyzer: "english", Fields: map[string]Field{
 		"k": {Type: FieldKeyword},
@@ -185,7 +185,7 @@ func TestNoStore(t *testing.T) {
 	}
 }
 
-// TestOpenKeepsTheSchema: what a later Open leaves at zero stays; other rules are asked for by name.
+// TestOpenKeepsTheSchema: what a later Open leaves at zero stays; changed rules need AlterSchema.
 func TestOpenKeepsTheSchema(t *testing.T) {
 	ix := newIndex(t, &Options{Schema: &Schema{Dynamic: DynamicRefuse, NoStore: true, Fields: map[string]Field{"a": {NoIndex: true}}}})
 	ix.reopen(&Options{Schema: &Schema{Fields: map[string]Field{"a": {}, "b": {}}}})
@@ -212,8 +212,8 @@ func TestOpenKeepsTheSchema(t *testing.T) {
 	}
 }
 
-// TestDeclareLater: a field that documents have is declared as they are indexed, or not at all; a failed Open
-// changes nothing.
+// TestDeclareLater: a field of existing documents can only be declared as they are indexed. A
+// failed Open changes nothing.
 func TestDeclareLater(t *testing.T) {
 	for _, sealed := range []bool{false, true} {
 		ix := newIndex(t, nil)
@@ -253,7 +253,8 @@ func TestDeclareLater(t *testing.T) {
 	}
 }
 
-// TestReindex: an index of another schema comes from the stored documents, with the rules of their values.
+// TestReindex: Reindex builds an index with another schema from the stored documents, with the
+// rules of their values.
 func TestReindex(t *testing.T) {
 	ix := newIndex(t, nil)
 	ix.put("1", map[string]any{"title": "Running shoes", "year": 1851, "n": "12", "pr": 0.5, "q": 0.25})
@@ -290,7 +291,7 @@ func TestReindex(t *testing.T) {
 	}
 }
 
-// TestOtherRankField: documents have their static rank from one field; another one takes Reindex.
+// TestOtherRankField: documents have their static rank from one field; changing it needs Reindex.
 func TestOtherRankField(t *testing.T) {
 	ix := newIndex(t, &Options{Rank: Rank{Field: "pr"}})
 	ix.reopen(&Options{Rank: Rank{Field: "q"}}) // no document has a rank yet
@@ -300,7 +301,7 @@ func TestOtherRankField(t *testing.T) {
 		if sealed {
 			ix.flush()
 		}
-		ix.reopen(&Options{Schema: &Schema{Fields: map[string]Field{fmt.Sprint("f", sealed): {}}}}) // says nothing of a rank
+		ix.reopen(&Options{Schema: &Schema{Fields: map[string]Field{fmt.Sprint("f", sealed): {}}}}) // does not mention a rank
 		ix.must(ix.Close())
 		_, err := Open(ix.dir, &Options{Rank: Rank{Field: "pr"}})
 		if err == nil || !strings.Contains(err.Error(), `Options.Rank.Field: documents of the index have their static rank from "q", not from "pr"`) {
@@ -310,7 +311,8 @@ func TestOtherRankField(t *testing.T) {
 	}
 }
 
-// TestSchemaIsCopiedWhole: inside, a schema has another type. Nothing of it is lost on the way there and back.
+// TestSchemaIsCopiedWhole: internally a schema has another type. Conversions in both directions
+// lose nothing.
 func TestSchemaIsCopiedWhole(t *testing.T) {
 	s := &Schema{Fields: map[string]Field{"f": {Type: FieldDate, CopyFrom: []string{"g"}}}, Dynamic: DynamicStore, Analyzer: "english", NoStore: true}
 	v := reflect.ValueOf(*s)

@@ -55,11 +55,11 @@ func BenchmarkSegments(b *testing.B) {
 	}
 }
 
-// A filledIndex is an index of the benchmark, and what its queries have cost.
+// A filledIndex is an index of the benchmark, with the times of its queries.
 type filledIndex struct {
 	name   string
 	engine *Engine
-	put    *Engine // which gets a document before each search; or nil
+	put    *Engine // receives a document before each search; or nil
 	puts   int
 	best   []time.Duration // by query
 	work   Work            // of one round
@@ -166,7 +166,7 @@ func (x *filledIndex) fill(b *testing.B, passages []jsonl.Document) {
 	b.Logf("%s: %d documents in segments of %s", x.name, stats.Docs, strings.Join(sizes, ", "))
 }
 
-// settled waits until no segment has come or gone for a while.
+// settled waits until the list of segments has not changed for a while.
 func settled(b *testing.B, e *Engine) {
 	segments, since := -1, time.Now()
 	for time.Since(since) < 2*time.Second {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestSharedStatistics: an index cut in three scores as the whole does, bit for bit, with common statistics that
-// have been through JSON; on the way a cursor and an explanation do as well.
+// TestSharedStatistics: an index split in three scores like the whole, bit for bit, with common
+// statistics that have passed through JSON. So do a cursor and an explanation.
 func TestSharedStatistics(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 9))
 	o := &Options{Rank: Rank{Field: "pr"}, Schema: &Schema{Fields: map[string]Field{"k": {Type: FieldKeyword}, "year": {Type: FieldNumber}}}}
@@ -26,7 +26,7 @@ func TestSharedStatistics(t *testing.T) {
 		doc := map[string]any{"t": text.String(), "k": fmt.Sprint("k", rng.IntN(3)), "year": 1800 + rng.IntN(20), "pr": rng.Float64()}
 		id, at := fmt.Sprintf("%03d", i), rng.IntN(len(shards))
 		if at == 2 {
-			delete(doc, "year") // of a field that a shard lacks it knows nothing
+			delete(doc, "year") // a shard knows nothing of a field that it lacks
 			doc["only"] = "here"
 		}
 		home[id] = at
@@ -92,7 +92,7 @@ func TestSharedStatistics(t *testing.T) {
 	}
 }
 
-// FuzzStatistics: no statistics from outside make a search panic.
+// FuzzStatistics: outside statistics never make a search panic.
 func FuzzStatistics(f *testing.F) {
 	e, err := Open(f.TempDir(), nil)
 	if err != nil {

@@ -16,17 +16,17 @@ import (
 
 var stressFlag = flag.Duration("stress", time.Second, "`duration` of each stress run")
 
-// The stress test knows, for each writer, what the index holds after its version
-// v: the writer has a ring of slots, version v fills or empties slot v mod
-// stressSlots with a pair of documents, and every batch also replaces one document
-// that tells the version. A reader that finds version v knows everything else.
+// For each writer, the stress test knows what the index holds after its version v. The writer has a
+// ring of slots. Version v fills or empties slot v mod stressSlots with a pair of documents, and
+// every batch also replaces one document that names the version. So the version v determines
+// everything else.
 const (
 	stressWriters = 2
 	stressReaders = 8
 	stressSlots   = 60
 )
 
-// stressDocs is what one writer's documents are after its version v.
+// stressDocs returns one writer's documents after its version v.
 func stressDocs(writer, v int) model {
 	m := model{}
 	if v > 0 {
@@ -40,8 +40,8 @@ func stressDocs(writer, v int) model {
 	return m
 }
 
-// stressPair is the pair of version v, whose numbers add up to zero; nothing if v
-// is one that empties its slot.
+// stressPair returns the pair of version v, whose numbers add up to zero; nothing if v is one that
+// empties its slot.
 func stressPair(writer, v int) model {
 	if v/stressSlots%4 == 3 || v%7 == 0 {
 		return nil
@@ -65,15 +65,15 @@ func stressBatch(writer, v int) *Batch {
 		} else {
 			b.Delete(id)
 		}
-		if half == "left" { // in the middle, so that half a batch shows
+		if half == "left" { // in the middle, to reveal half a batch
 			b.Put(fmt.Sprintf("%d.version", writer), map[string]any{"writer": writer, "version": v})
 		}
 	}
 	return b
 }
 
-// TestStress has readers and writers work on one engine, with seals and merges
-// all the time, and holds every snapshot against what it must be.
+// TestStress runs readers and writers on one engine, with constant seals and merges, and compares
+// every snapshot with what it must be.
 func TestStress(t *testing.T) {
 	for _, tu := range []tuning{
 		{name: "graph", memory: 3 * tinyMemory, opts: Options{Durability: SyncNone, Merge: MergeOptions{SegmentsPerTier: 3, Order: OrderByGraph}}},
@@ -133,8 +133,8 @@ func (s *stress) fail(err error) {
 	s.failed.Store(true)
 }
 
-// running says whether to go on: until the time is over, and on a slow machine
-// until the run has proved something.
+// running reports whether to continue: until the time is over, and on a slow machine until the run
+// has proved something.
 func (s *stress) running() bool {
 	enough := s.seals.Load() > 2 && s.merges.Load() > 1 && s.searches.Load() > 100
 	return !s.failed.Load() && (!enough || time.Now().Before(s.end))
@@ -150,7 +150,7 @@ func (s *stress) write(writer int) {
 	}
 }
 
-// disturb does now and then what reorders everything below the readers.
+// disturb occasionally reorders everything below the readers.
 func (s *stress) disturb(rng *rand.Rand) {
 	for i := 0; s.running(); i++ {
 		var err error
@@ -217,8 +217,8 @@ func (s *stress) read(rng *rand.Rand) {
 			return
 		}
 		s.snapshots.Add(1)
-		// Readers never wait for anything; without a pause they would leave the
-		// writers little of a small machine.
+		// Readers never block; without a pause they would leave the writers little of a small
+		// machine.
 		time.Sleep(time.Duration(rng.IntN(5)) * time.Millisecond)
 	}
 }
@@ -243,8 +243,8 @@ func (s *stress) readSnapshot(snap *Snapshot, q modelQueries, least [stressWrite
 	return versions, sameDocuments(snap, m)
 }
 
-// stressState finds out which version of each writer a snapshot shows, and holds
-// all documents against that.
+// stressState finds out which version of each writer a snapshot shows, and compares all documents
+// with it.
 func stressState(snap *Snapshot, least [stressWriters]int) (versions [stressWriters]int, err error) {
 	m := model{}
 	for w := range versions {

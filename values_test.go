@@ -17,11 +17,11 @@ import (
 	"time"
 )
 
-// eachState runs a check on what is in memory, then read from the log, then sealed.
+// eachState runs a check on documents in memory, then read from the log, then sealed.
 func (ix *testIndex) eachState(check func(state string)) {
 	ix.t.Helper()
 	o := ix.opts
-	o.Schema = nil // the one that the index keeps
+	o.Schema = nil // the one stored in the index
 	check("in memory")
 	ix.reopen(&o)
 	check("from the log")
@@ -77,7 +77,7 @@ func TestDateStrings(t *testing.T) {
 	}
 }
 
-// TestUndeclaredDateIsText: a string of a field that nobody has declared stays a text, whatever it looks like.
+// TestUndeclaredDateIsText: a string of an undeclared field stays a text, whatever it looks like.
 func TestUndeclaredDateIsText(t *testing.T) {
 	ix := newIndex(t, nil)
 	ix.put("1", map[string]any{"d": "2024-01-05"})
@@ -88,7 +88,7 @@ func TestUndeclaredDateIsText(t *testing.T) {
 	})
 }
 
-// TestArraysEverywhere: Put and Build take the same arrays from JSON.
+// TestArraysEverywhere: Put and Build accept the same arrays from JSON.
 func TestArraysEverywhere(t *testing.T) {
 	const line = `{"id": "a", "n": [1, 2.5, -3], "d": ["2024-01-05", "2024-01-06T00:00:00Z"], "b": [true, false], "k": ["Big House", null, "x"], "mixed": ["word", 7, true]}`
 	schema := &Schema{Fields: map[string]Field{"n": {Type: FieldNumber}, "d": {Type: FieldDate}, "b": {Type: FieldBool}, "k": {Type: FieldKeyword}}}
@@ -141,7 +141,7 @@ func TestArraysEverywhere(t *testing.T) {
 	}
 }
 
-// openIndex opens an index that is there.
+// openIndex opens an existing index.
 func openIndex(t testing.TB, dir string, o *Options) *testIndex {
 	ix := &testIndex{t: t, dir: dir}
 	ix.open(o)
@@ -149,7 +149,7 @@ func openIndex(t testing.TB, dir string, o *Options) *testIndex {
 	return ix
 }
 
-// TestNoValueVanishes: what cannot be indexed is an error that names document and field.
+// TestNoValueVanishes: a value that cannot be indexed is an error that names document and field.
 func TestNoValueVanishes(t *testing.T) {
 	ix := newIndex(t, nil)
 	for _, v := range []any{big.NewInt(5), errors.New("boom"), strings.NewReader("x"), struct{ hidden int }{1}} {
@@ -181,7 +181,7 @@ type taggedDocument struct {
 	Plain  string
 }
 
-// TestTagsWithoutSchema: tags hold for structs whether or not a schema has them.
+// TestTagsWithoutSchema: tags apply to structs whether or not a schema has them.
 func TestTagsWithoutSchema(t *testing.T) {
 	tagged, err := SchemaOf(taggedDocument{})
 	if err != nil {
@@ -227,7 +227,7 @@ func TestTagsWithoutSchema(t *testing.T) {
 	}
 }
 
-// TestBuildHoldsTags: Build keeps to the tags of structs, too.
+// TestBuildHoldsTags: Build obeys the tags of structs, too.
 func TestBuildHoldsTags(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "built")
 	docs := Documents(func(yield func(Document, error) bool) {
@@ -308,7 +308,7 @@ func TestSimilarityDefaults(t *testing.T) {
 	}
 }
 
-// ownSource is a Source of a user's.
+// ownSource is a Source that an application defines.
 type ownSource []error
 
 // Documents yields a document and then each of the errors, and at last another document.
@@ -324,7 +324,7 @@ func (s ownSource) Documents(context.Context) iter.Seq2[Document, error] {
 	}
 }
 
-// TestBuildFromOwnSource: a source may be anybody's, and may fail.
+// TestBuildFromOwnSource: an application may define a source, and it may fail.
 func TestBuildFromOwnSource(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "good")
 	if _, err := Build(ctx, dir, ownSource{}, nil); err != nil {
@@ -334,7 +334,7 @@ func TestBuildFromOwnSource(t *testing.T) {
 	if got := ix.sortedIDs(All{}); !slices.Equal(got, []string{"first", "last"}) {
 		t.Errorf("built %v", got)
 	}
-	// A build of what a snapshot has.
+	// A build from the documents of a snapshot.
 	s, err := ix.Snapshot()
 	ix.must(err)
 	defer s.Close()
@@ -387,7 +387,7 @@ func TestJSONLinesAsDocuments(t *testing.T) {
 	}
 }
 
-// TestOutOfRange: numbers that mean nothing are refused.
+// TestOutOfRange: meaningless numbers are refused.
 func TestOutOfRange(t *testing.T) {
 	ix := newIndex(t, nil)
 	_, err := ix.Search(ctx, All{}, &SearchOptions{Processor: 77})

@@ -17,8 +17,8 @@ import (
 	"github.com/riffle-search/riffle/store"
 )
 
-// TestNewerValues opens indexes in which one value is of a later version than this riffle
-// reads. That is ErrFormat, which names the version, and nothing changes on disk.
+// TestNewerValues opens indexes in which one value has a later version than this riffle reads. That
+// is ErrFormat, which names the version, and nothing changes on disk.
 func TestNewerValues(t *testing.T) {
 	meta := func(name, text string) func(*store.Store) error {
 		return func(s *store.Store) error {
@@ -84,7 +84,7 @@ func TestNewerValues(t *testing.T) {
 	}
 }
 
-// TestVersionsOfValues: what states no version is of the first, and may state it.
+// TestVersionsOfValues: a value without a version has the first, and may state it.
 func TestVersionsOfValues(t *testing.T) {
 	text := `{"fields":{"text":{"type":"keyword"}},"dynamic":"store"}`
 	want := parsed(t, text)
@@ -104,7 +104,7 @@ func TestVersionsOfValues(t *testing.T) {
 // are posting lists, which have no seal.
 const metaKind = 0x7f
 
-// oneSegment is an index of one segment whose values rewrite has changed, below their seals.
+// oneSegment returns an index of one segment whose values rewrite has changed, below their seals.
 func oneSegment(t *testing.T, version byte, rewrite func(kind byte, payload []byte) []byte) vfs.FS {
 	t.Helper()
 	fsys := vfs.NewMem()
@@ -132,8 +132,8 @@ func oneSegment(t *testing.T, version byte, rewrite func(kind byte, payload []by
 	return fsys
 }
 
-// TestCompactUpgrades compacts an index of one segment, of a format before the newest, in which
-// nothing else is to be done.
+// TestCompactUpgrades compacts an index of one segment with an older format, in which nothing else
+// is to be done.
 func TestCompactUpgrades(t *testing.T) {
 	fsys := oneSegment(t, 5, func(kind byte, payload []byte) []byte {
 		if kind != metaKind {
@@ -164,7 +164,7 @@ func TestCompactUpgrades(t *testing.T) {
 }
 
 // TestFeatures opens an index whose segment has features that this riffle lacks. An optional one
-// shows in Stats and nowhere else, until Compact leaves it out.
+// shows only in Stats, until Compact removes it.
 func TestFeatures(t *testing.T) {
 	with := func(name string, flags byte) vfs.FS {
 		return oneSegment(t, segment.Version, func(kind byte, payload []byte) []byte {

@@ -16,10 +16,10 @@ import (
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
-// TestCheckpointTorn stops Checkpoint before each of its writes, with none, half
-// and all of the unsynced data kept. Under the copy's name there is nothing or the
-// whole copy. Under the name that it has until then Open returns ErrUnfinished,
-// unless nothing is in there or everything. A second Checkpoint works.
+// TestCheckpointTorn stops Checkpoint before each of its writes, with none, half and all of the
+// unsynced data kept. Under the copy's final name there is nothing or the whole copy. Under the
+// temporary name Open returns ErrUnfinished, unless it holds nothing or everything. A second
+// Checkpoint succeeds.
 func TestCheckpointTorn(t *testing.T) {
 	mem := &guardedFS{MemFS: vfs.NewCrashableMem()}
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -120,7 +120,7 @@ func onlyTemporary(names []string) bool {
 	return true
 }
 
-// TestCheckpointInTheWay has directories where Checkpoint wants to write.
+// TestCheckpointInTheWay has directories where Checkpoint needs to write.
 func TestCheckpointInTheWay(t *testing.T) {
 	fsys := vfs.NewMem()
 	s := openTemp(t, damagedDir, &Options{FS: fsys})
@@ -139,8 +139,8 @@ func TestCheckpointInTheWay(t *testing.T) {
 	}
 }
 
-// TestCheckpointNotAhead: records that were appended without sync and are in a
-// copy are in what a crash leaves of the store, too.
+// TestCheckpointNotAhead: records appended without sync that are in a copy also survive a crash of
+// the store.
 func TestCheckpointNotAhead(t *testing.T) {
 	mem := vfs.NewCrashableMem()
 	h := newHistory(t)
@@ -164,8 +164,9 @@ func TestCheckpointNotAhead(t *testing.T) {
 	}
 }
 
-// TestCheckpointAfterOpen makes a checkpoint before Pebble has written a MANIFEST of its own. It finds nothing to flush
-// when it was killed in Open, behind the removal of its old log and before the creation of the new one.
+// TestCheckpointAfterOpen makes a checkpoint before Pebble has written a MANIFEST of its own.
+// Pebble finds nothing to flush if it was killed in Open, between the removal of its old log and
+// the creation of the new one.
 func TestCheckpointAfterOpen(t *testing.T) {
 	h := newHistory(t)
 	mem := vfs.NewCrashableMem()

@@ -37,9 +37,9 @@ func tables(t *testing.T, s *Store) []string {
 	return found
 }
 
-// TestSegmentsStay runs a store through many log records, commits, drops and
-// compactions. The tables of segments are written once and removed once, and
-// what a dropped one took is given back at once.
+// TestSegmentsStay runs a store through many log records, commits, drops and compactions. The
+// tables of segments are written once and removed once, and the space of a dropped one is freed at
+// once.
 func TestSegmentsStay(t *testing.T) {
 	h := newHistory(t)
 	h.s = openTemp(t, t.TempDir(), &Options{MemTableBytes: 256 << 10})
@@ -146,7 +146,7 @@ func TestBugs(t *testing.T) {
 			_ = h.s.Commit(context.Background(), e)
 		}()
 	}
-	// Nothing of it has happened, and the store goes on.
+	// None of it has happened, and the store still works.
 	h.commit(Edit{Ingest: []*SegmentWriter{fresh}, Manifest: h.manifest(2, live, fresh)})
 	if err := begun.Abort(); err != nil {
 		t.Error(err)
@@ -182,8 +182,8 @@ func TestUnordered(t *testing.T) {
 	}
 }
 
-// TestCheckpoints copies a store while it is written to. Every copy is whole,
-// opens read-only as well, and has all that was acknowledged before it.
+// TestCheckpoints copies a store while it is written to. Every copy is complete, also opens
+// read-only, and has everything that was acknowledged before it.
 func TestCheckpoints(t *testing.T) {
 	h := newHistory(t)
 	dir := t.TempDir()
@@ -246,15 +246,15 @@ func checkCopy(t *testing.T, dir string, before acked) {
 	}
 }
 
-// TestWriteErrors makes the k-th write fail, for every k, and with it all that
-// follow, as on a disk that fills up. Calls return errors, none hangs or panics,
-// and what had been acknowledged is there afterwards.
+// TestWriteErrors makes the k-th write fail, for every k, and with it all later ones, as on a disk
+// that fills up. Calls return errors, none hangs or panics, and everything acknowledged is found
+// afterwards.
 func TestWriteErrors(t *testing.T) {
 	full := errors.New("disk full")
 	for k := 1; ; k++ {
 		mem := vfs.NewCrashableMem()
 		h := newHistory(t)
-		h.open(mem) // creation is not at stake
+		h.open(mem) // creation is not tested here
 		h.append(1, true)
 		if err := h.s.Close(); err != nil {
 			t.Fatal(err)
@@ -341,7 +341,7 @@ func (h *history) tryOn(s *Store) bool {
 	return true
 }
 
-// failed makes sure that a store that has failed says so from then on.
+// failed makes sure that a failed store reports it from then on.
 func (h *history) failed(err error) bool {
 	if errors.Is(err, ErrFailed) {
 		if _, err := h.s.Append(h.s.NextSeq(), pack(h.t), false); !errors.Is(err, ErrFailed) {

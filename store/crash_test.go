@@ -13,9 +13,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// A history drives a store and knows what must be found after a crash at any
-// moment: the state that some commit left, not older than the last one that was
-// acknowledged, and every log record that was.
+// A history drives a store and knows what must be found after a crash at any moment: the state
+// after some commit, at least the last acknowledged one, and every acknowledged log record.
 type history struct {
 	t   *testing.T
 	s   *Store
@@ -97,7 +96,7 @@ func (h *history) commit(e Edit) {
 	})
 }
 
-// describe says what a manifest lists, with the deletions it makes count.
+// describe prints what a manifest lists, with its deletions.
 func describe(m *Manifest, dels map[uint64][]byte, meta string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "log %d, meta %q", m.LogSeq, meta)
@@ -152,7 +151,7 @@ func (h *history) manifest(logSeq uint64, ws ...*SegmentWriter) *Manifest {
 	return m
 }
 
-// check opens what a crash left and compares it with what was promised.
+// check opens what a crash left and compares it with the promises.
 func (h *history) check(fsys vfs.FS, a acked) error {
 	s, err := Open(damagedDir, &Options{FS: fsys})
 	if err != nil {
@@ -173,7 +172,7 @@ func (h *history) check(fsys vfs.FS, a acked) error {
 	if err != nil {
 		return err
 	}
-	// The commit after the last acknowledged one may have been under way.
+	// The commit after the last acknowledged one may have been running.
 	got, state := describe(&m, dels, string(meta)), -1
 	for i := a.commits; i <= min(a.commits+1, len(h.states)-1); i++ {
 		if h.states[i] == got {
@@ -209,8 +208,8 @@ func wholeSegment(s *Store, g Segment) error {
 	return errors.Join(err, it.Err(), it.Close())
 }
 
-// wholeLog wants the records after the covered ones, without a gap, and at least
-// to the last one acknowledged.
+// wholeLog requires the records after the covered ones, without a gap, and at least up to the last
+// acknowledged one.
 func wholeLog(s *Store, acked uint64) error {
 	last := s.Manifest().LogSeq
 	err := s.Replay(last+1, func(seq uint64, r []byte) error {
@@ -226,7 +225,7 @@ func wholeLog(s *Store, acked uint64) error {
 	return err
 }
 
-// noOrphans wants every key and file to belong to something.
+// noOrphans requires every key and file to belong to something.
 func noOrphans(s *Store, fsys vfs.FS) error {
 	orphans, err := s.orphans()
 	if err != nil || len(orphans) > 0 {
@@ -252,9 +251,9 @@ type crash struct {
 	acked  acked
 }
 
-// A guardedFS is a file system in memory that can be cloned at any time. Pebble's own
-// locks itself out when that happens during a Link or a ReuseForWrite (v2.1.7 takes
-// cloneMu for reading twice), hence the mutex.
+// A guardedFS is a file system in memory that can be cloned at any time. Pebble's own deadlocks if
+// that happens during a Link or a ReuseForWrite (v2.1.7 locks cloneMu for reading twice), hence the
+// mutex.
 type guardedFS struct {
 	*vfs.MemFS
 	links sync.Mutex
@@ -278,8 +277,8 @@ func (f *guardedFS) crash(c vfs.CrashCloneCfg) *vfs.MemFS {
 	return f.CrashClone(c)
 }
 
-// crashes runs life on a file system and stops it, on copies, before every write,
-// keeping a share of what was not synced.
+// crashes runs life on a file system and stops it, on copies, before every write, keeping a share
+// of what was not synced.
 func crashes(mem *vfs.MemFS, seed uint64, h *history, life func(vfs.FS)) []crash {
 	var mu sync.Mutex
 	var found []crash
@@ -291,7 +290,7 @@ func crashes(mem *vfs.MemFS, seed uint64, h *history, life func(vfs.FS)) []crash
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		// The promises first: one made in between is not for this crash.
+		// The promises first: one made in between does not apply to this crash.
 		a := h.acked()
 		kept := []int{0, 50, 100}[len(found)%3]
 		disk := guarded.crash(vfs.CrashCloneCfg{UnsyncedDataPercent: kept, RNG: rng})
@@ -314,7 +313,7 @@ func TestCrash(t *testing.T) {
 			if err := h.check(c.disk, c.acked); err != nil {
 				t.Fatalf("seed %d, crash before %s: %v", seed, c.before, err)
 			}
-			if err := h.check(c.disk, c.acked); err != nil { // what Open mended stays mended
+			if err := h.check(c.disk, c.acked); err != nil { // what Open repaired stays repaired
 				t.Fatalf("seed %d, crash before %s, second open: %v", seed, c.before, err)
 			}
 		}

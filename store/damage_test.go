@@ -66,7 +66,7 @@ func damagedStore(t *testing.T, flushed bool) *vfs.MemFS {
 
 func logRecord(seq uint64) []byte { return fmt.Appendf(nil, "record %d", seq) }
 
-// dump opens the store and says everything that is in it.
+// dump opens the store and prints everything in it.
 func dump(fsys vfs.FS, readOnly bool) (lines []string, err error) {
 	s, err := Open(damagedDir, &Options{FS: fsys, ReadOnly: readOnly})
 	if err != nil {
@@ -104,8 +104,8 @@ func dump(fsys vfs.FS, readOnly bool) (lines []string, err error) {
 	return lines, err
 }
 
-// TestBitFlips flips bits all over the files of a store, one at a time. What
-// opens is what was written, or an error says that something is wrong.
+// TestBitFlips flips bits all over the files of a store, one at a time. What opens is what was
+// written, or an error reports the damage.
 func TestBitFlips(t *testing.T) {
 	for _, flushed := range []bool{false, true} {
 		t.Run(fmt.Sprintf("flushed=%v", flushed), func(t *testing.T) { testBitFlips(t, damagedStore(t, flushed)) })
@@ -159,8 +159,7 @@ func firstDifference(got, want []string) string {
 	return "none"
 }
 
-// stride is the distance to the next byte to flip. Of an option file few bytes
-// matter.
+// stride is the distance to the next byte to flip. In an option file few bytes matter.
 func stride(name string, off int64) int64 {
 	switch {
 	case strings.HasPrefix(name, "OPTIONS"):
@@ -171,7 +170,7 @@ func stride(name string, off int64) int64 {
 	return 3
 }
 
-// damageable returns the files that hold something.
+// damageable returns the files that are not empty.
 func damageable(t *testing.T, fsys vfs.FS) []string {
 	t.Helper()
 	names, err := fsys.List(damagedDir)

@@ -13,7 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// A fillingDisk fails writes from some moment on, until it is emptied.
+// A fillingDisk fails writes from some moment on, until space is freed.
 type fillingDisk struct {
 	*errorfs.FS
 	mem  *vfs.MemFS
@@ -36,8 +36,7 @@ func newFillingDisk() *fillingDisk {
 
 func (d *fillingDisk) empty() { d.left.Store(1 << 40) }
 
-// settle waits until no more goroutines run than before, and returns how many
-// there are.
+// settle waits until no more goroutines run than before, and returns how many run.
 func settle(before int) int {
 	for range 500 {
 		if runtime.NumGoroutine() <= before {
@@ -48,10 +47,10 @@ func settle(before int) int {
 	return runtime.NumGoroutine()
 }
 
-// TestFailedStoreOpensAgain fills the disk before the k-th write, for every k.
-// The store that fails is closed and opened again, in the same process, while the
-// disk is full and when it has room; everything acknowledged is there, and nothing
-// of the failed store changes the directory after its Close, nor stays behind.
+// TestFailedStoreOpensAgain fills the disk before the k-th write, for every k. The failed store is
+// closed and reopened, in the same process, while the disk is full and when it has room. Everything
+// acknowledged survives. The failed store changes nothing in the directory after its Close, and
+// leaves nothing behind.
 func TestFailedStoreOpensAgain(t *testing.T) {
 	before := runtime.NumGoroutine()
 	failures := 0
@@ -105,8 +104,8 @@ func flushless(fs vfs.FS) (_ vfs.FS, broken *atomic.Bool) {
 	})), broken
 }
 
-// TestCloseWhileFlushFails closes a store whose flushes go on failing while its
-// log can be written. Close ends, and so does an Open that needs the flush.
+// TestCloseWhileFlushFails closes a store whose flushes keep failing while its log can be written.
+// Close ends, and so does an Open that needs the flush.
 func TestCloseWhileFlushFails(t *testing.T) {
 	before := runtime.NumGoroutine()
 	fsys, broken := flushless(vfs.NewCrashableMem())
@@ -148,8 +147,8 @@ func TestCloseWhileFlushFails(t *testing.T) {
 	}
 }
 
-// TestCompactWhileFlushFails compacts again and again while no flush succeeds, until Pebble's memtables are full
-// and its Compact waits without looking at its context.
+// TestCompactWhileFlushFails compacts repeatedly while no flush succeeds, until Pebble's memtables
+// are full and its Compact waits without checking its context.
 func TestCompactWhileFlushFails(t *testing.T) {
 	fsys, broken := flushless(vfs.NewMem())
 	s, err := Open(damagedDir, &Options{FS: fsys, MemTableBytes: 256 << 10})
@@ -186,9 +185,9 @@ func TestCompactWhileFlushFails(t *testing.T) {
 	}
 }
 
-// TestFailedCommitIsNoDamage fills the disk before the k-th write of a Commit,
-// for every k. Pebble may then show the batch of the commit that has failed, though
-// the manifest in force is the one before. That is a failed store, not damage.
+// TestFailedCommitIsNoDamage fills the disk before the k-th write of a Commit, for every k. Pebble
+// may then show the batch of the failed commit, although the previous manifest is in force. That is
+// a failed store, not damage.
 func TestFailedCommitIsNoDamage(t *testing.T) {
 	failed := 0
 	for k := int64(0); ; k++ {

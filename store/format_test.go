@@ -122,7 +122,7 @@ func (h *history) commitLines(d *datadriven.TestData, writers map[uint64]*Segmen
 	return h.rawKeys()
 }
 
-// rawKeys prints all there is in Pebble.
+// rawKeys prints everything in Pebble.
 func (h *history) rawKeys() string {
 	it, err := h.s.db.NewIter(&pebble.IterOptions{})
 	if err != nil {
@@ -200,7 +200,7 @@ func TestManifestRoundTrip(t *testing.T) {
 	}
 }
 
-// FuzzManifest starts past the checksum.
+// FuzzManifest starts after the checksum.
 func FuzzManifest(f *testing.F) {
 	f.Add(appendManifest(nil, &Manifest{Next: 1}))
 	f.Add(appendManifest(nil, &Manifest{
@@ -222,8 +222,8 @@ func FuzzManifest(f *testing.F) {
 	})
 }
 
-// TestVersions: what this package writes is the newest that it reads, and a value of a later seal is
-// no damage.
+// TestVersions: this package writes the newest version that it reads, and a value with a later seal
+// is not damage.
 func TestVersions(t *testing.T) {
 	if format.Store.Newest != FormatVersion || format.Sealed.Newest != sealVersion {
 		t.Errorf("%+v and %+v, want %d and %d", format.Store, format.Sealed, FormatVersion, sealVersion)

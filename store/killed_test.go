@@ -30,7 +30,7 @@ func killedStore(t *testing.T) *vfs.MemFS {
 	x := build(t, h.s, 10)
 	h.commit(Edit{Ingest: []*SegmentWriter{x}, Manifest: h.manifest(4, w, x), Deletions: map[uint64][]byte{w.Number(): []byte("bitmap")}})
 	h.append(1, true)
-	// A commit is the last that Pebble hears of.
+	// Pebble receives nothing after this commit.
 	h.commit(Edit{Manifest: h.manifest(4, x), Drop: []uint64{w.Number()}})
 	h.append(1, true)
 	disk := fsys.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
@@ -85,8 +85,7 @@ func TestKilledFlips(t *testing.T) {
 	}
 }
 
-// TestOtherLog: the log of another index, an older one of this index, and none at
-// all are errors.
+// TestOtherLog: the log of another index, an older one of this index, and a missing one are errors.
 func TestOtherLog(t *testing.T) {
 	intact, other := killedStore(t), killedStore(t)
 	for name, source := range map[string]*vfs.MemFS{"another index": other, "none": nil} {
@@ -112,7 +111,7 @@ func TestOtherLog(t *testing.T) {
 	}
 }
 
-// TestManifestLost: should Pebble fall back to an older manifest, the log tells.
+// TestManifestLost: if Pebble falls back to an older manifest, the log reveals it.
 func TestManifestLost(t *testing.T) {
 	fsys := vfs.NewCrashableMem()
 	h := newHistory(t)

@@ -52,8 +52,8 @@ func (c *countingFS) OpenDir(name string) (vfs.File, error) {
 	return c.count(name, f, err)
 }
 
-// leftOpen returns the names of the files that stay open. What a store has given up closes
-// its files in the background.
+// leftOpen returns the names of the files that stay open. An abandoned Pebble closes its files in
+// the background.
 func (c *countingFS) leftOpen() (names []string) {
 	for range 500 {
 		names = nil
@@ -68,8 +68,8 @@ func (c *countingFS) leftOpen() (names []string) {
 	return names
 }
 
-// TestFailureLeavesNothingOpen lets each change of a file fail once, in Open and in
-// Checkpoint. No file stays open when the store is closed.
+// TestFailureLeavesNothingOpen makes each change of a file fail once, in Open and in Checkpoint. No
+// file stays open when the store is closed.
 func TestFailureLeavesNothingOpen(t *testing.T) {
 	step := 1
 	if testing.Short() {

@@ -18,8 +18,8 @@ import (
 // childTask tells a child process what to do, as "task directory".
 const childTask = "RIFFLE_STORE_CHILD"
 
-// TestChild is what child processes run: it carries out one task, prints how that
-// went, and holds what it has until its input ends.
+// TestChild is the main function of child processes: it carries out one task, prints the result,
+// and holds what it has until its input ends.
 func TestChild(t *testing.T) {
 	task, dir, ok := strings.Cut(os.Getenv(childTask), " ")
 	if !ok {
@@ -32,7 +32,7 @@ func TestChild(t *testing.T) {
 		held, err = closer(Open(dir, nil))
 	case "read":
 		held, err = closer(Open(dir, &Options{ReadOnly: true}))
-	case "old": // what versions before this one held
+	case "old": // as versions before this one lock
 		held, err = closer(pebble.LockDirectory(dir, vfs.Default))
 	}
 	switch {
@@ -57,7 +57,7 @@ func closer[T io.Closer](c T, err error) (io.Closer, error) {
 	return c, nil
 }
 
-// child starts a child process and returns how its task went. end lets it go.
+// child starts a child process and returns the result of its task. end ends it.
 func child(t *testing.T, task, dir string, change ...func(*exec.Cmd)) (result string, end func()) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestChild$", "-test.count=1")
@@ -116,8 +116,8 @@ func tryOpen(dir string, o *Options) error {
 	return s.Close()
 }
 
-// TestLockSurvivesReading reads every file of an open store, as a backup does.
-// POSIX record locks are lost by that.
+// TestLockSurvivesReading reads every file of an open store, as a backup does. POSIX record locks
+// would be lost that way.
 func TestLockSurvivesReading(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "ix")
 	openTemp(t, dir, nil)
@@ -205,8 +205,7 @@ func TestReadersShare(t *testing.T) {
 	}
 }
 
-// TestOldVersions keeps versions out that lock the file LOCK and know of nothing
-// else, and notices them.
+// TestOldVersions excludes versions that lock only the file LOCK, and detects them.
 func TestOldVersions(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "ix")
 	s := openTemp(t, dir, nil)

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestReaderOfAnotherUser opens a store as a user who may read everything in the
-// directory and write nothing. A writer is noticed all the same.
+// TestReaderOfAnotherUser opens a store as a user who may read everything in the directory and
+// write nothing. It notices a writer all the same.
 func TestReaderOfAnotherUser(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can become another user")
@@ -45,7 +45,7 @@ func TestReaderOfAnotherUser(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, lock := range []os.FileMode{0o644, 0o600} { // of the file LOCK, which he need not be able to read
+	for _, lock := range []os.FileMode{0o644, 0o600} { // of the file LOCK, which the user need not be able to read
 		if err := os.Chmod(filepath.Join(dir, lockFile), lock); err != nil {
 			t.Fatal(err)
 		}

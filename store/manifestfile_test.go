@@ -10,7 +10,7 @@ import (
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
-// TestTwoManifestsInOne puts an old MANIFEST of Pebble's behind the one in force.
+// TestTwoManifestsInOne appends the MANIFEST in force to an old one of Pebble's.
 func TestTwoManifestsInOne(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "ix")
 	h := newHistory(t)
@@ -53,7 +53,7 @@ func TestTwoManifestsInOne(t *testing.T) {
 	}
 }
 
-// TestOptionsNameAnotherLog damages the OPTIONS of Pebble's so that its log seems to lie elsewhere.
+// TestOptionsNameAnotherLog damages the OPTIONS of Pebble's so that its log seems to be elsewhere.
 func TestOptionsNameAnotherLog(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "ix")
 	if err := tryOpen(dir, nil); err != nil {

@@ -55,7 +55,7 @@ func TestNothingThere(t *testing.T) {
 	}
 }
 
-// TestOtherFormats opens what this version cannot have written.
+// TestOtherFormats opens contents that this version cannot have written.
 func TestOtherFormats(t *testing.T) {
 	raw := func(change func(*pebble.DB) error) *vfs.MemFS {
 		fsys := vfs.NewMem()
@@ -94,14 +94,14 @@ func TestOtherFormats(t *testing.T) {
 	}
 }
 
-// pebbleForTest are the options of a database under the store's feet.
+// pebbleForTest are the options for opening a store's database directly.
 func (o *Options) pebbleForTest() *pebble.Options {
 	d := o.withDefaults()
 	return d.pebbleOptions(d.FS, newLogger(d.Log, d.Failed))
 }
 
-// TestCloseWaitsForIterators closes a store beside a walk over a segment, and
-// calls every method afterwards.
+// TestCloseWaitsForIterators closes a store during a walk over a segment, and calls every method
+// afterwards.
 func TestCloseWaitsForIterators(t *testing.T) {
 	s := openTemp(t, t.TempDir(), nil)
 	ctx := context.Background()
@@ -115,7 +115,7 @@ func TestCloseWaitsForIterators(t *testing.T) {
 	}
 	closed := make(chan error, 1)
 	go func() { closed <- s.Close() }()
-	for it.Next() { // round and round, until Close has begun
+	for it.Next() { // again and again, until Close has begun
 		if it.started = false; len(it.Value()) == 0 {
 			t.Error("empty value")
 		}
@@ -162,7 +162,7 @@ func TestCloseWaitsForIterators(t *testing.T) {
 	}
 }
 
-// A sealedFS is a medium on which no lock file can be made.
+// A sealedFS is a medium on which no lock file can be created.
 type sealedFS struct{ vfs.FS }
 
 func (sealedFS) Lock(name string) (io.Closer, error) {

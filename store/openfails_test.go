@@ -40,7 +40,7 @@ func fingerprint(t *testing.T, dir string) map[string]string {
 	return sums
 }
 
-// changes says how a directory differs from what it was.
+// changes lists the differences between two states of a directory.
 func changes(before, after map[string]string) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(before)) {
@@ -58,8 +58,7 @@ func changes(before, after map[string]string) string {
 	return b.String()
 }
 
-// copyOpen copies the directory of an open store. A file that is removed meanwhile makes
-// it begin again.
+// copyOpen copies the directory of an open store. It starts over if a file is removed meanwhile.
 func copyOpen(t *testing.T, to, from string) {
 	t.Helper()
 	for {
@@ -76,7 +75,7 @@ func copyOpen(t *testing.T, to, from string) {
 	}
 }
 
-// damages are ways in which a file can be damaged. Those of no effect return false.
+// damages are ways to damage a file. Those without effect return false.
 var damages = []struct {
 	name   string
 	change func(data []byte) ([]byte, bool) // nil removes the file
@@ -101,9 +100,9 @@ func flipped(d []byte, i int) ([]byte, bool) {
 	return d, true
 }
 
-// TestFailedOpenChangesNothing damages each file of a store that was closed, and of
-// one that was not, in many ways. An Open that fails leaves every byte in the directory
-// as it was, so that the store opens as soon as the file is restored.
+// TestFailedOpenChangesNothing damages each file of a closed store, and of one whose process was
+// killed, in many ways. An Open that fails leaves every byte in the directory unchanged, so that
+// the store opens as soon as the file is restored.
 func TestFailedOpenChangesNothing(t *testing.T) {
 	top := t.TempDir()
 	crashed, closed := filepath.Join(top, "crashed"), filepath.Join(top, "closed")
@@ -237,8 +236,7 @@ func TestLoadWritesNothing(t *testing.T) {
 	}
 }
 
-// TestForeignDirectory opens directories that hold something else. Nothing in them is
-// touched.
+// TestForeignDirectory opens directories that hold something else. Nothing in them is changed.
 func TestForeignDirectory(t *testing.T) {
 	for _, files := range [][]string{
 		{"notes.txt"},
@@ -278,8 +276,7 @@ func TestForeignDirectory(t *testing.T) {
 	}
 }
 
-// TestForeignFilesStay puts files into the directory of an index that riffle has not
-// written.
+// TestForeignFilesStay puts files that riffle has not written into the directory of an index.
 func TestForeignFilesStay(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "ix")
 	s := openTemp(t, dir, nil)
@@ -301,7 +298,7 @@ func TestForeignFilesStay(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// What a crash in a flush leaves is nobody else's.
+	// A crash during a flush leaves this file; it does not belong to another program.
 	if err := os.WriteFile(filepath.Join(crashed, "000009.sst"), []byte("torn"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// TestOptionsTakeEffect looks at what Pebble made of the options. It ignores,
-// without a word, what Levels[0] says about other levels until EnsureDefaults.
+// TestOptionsTakeEffect checks what Pebble made of the options. Until EnsureDefaults it silently
+// ignores what Levels[0] says about other levels.
 func TestOptionsTakeEffect(t *testing.T) {
 	s := openTemp(t, t.TempDir(), nil)
 	for i, l := range s.popt.Levels {
@@ -34,8 +34,8 @@ func TestOptionsTakeEffect(t *testing.T) {
 	}
 }
 
-// TestTables looks at the tables of a segment: two, on the lowest level, the one
-// compressed and with a filter, the other neither.
+// TestTables checks the tables of a segment: two, on the lowest level, one compressed and with a
+// filter, the other neither.
 func TestTables(t *testing.T) {
 	s := openTemp(t, t.TempDir(), nil)
 	w, err := s.NewSegment()
@@ -77,8 +77,8 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// TestRuns: goroutines write tables of their own at once; the segment is whole, its tables lie on the lowest level one behind
-// the other, and go together.
+// TestRuns: goroutines write tables of their own in parallel. The segment is complete, its tables
+// are on the lowest level one after the other, and they are dropped together.
 func TestRuns(t *testing.T) {
 	s := openTemp(t, t.TempDir(), nil)
 	w, err := s.NewSegment()
@@ -100,7 +100,7 @@ func TestRuns(t *testing.T) {
 		run := w.Table(kind)
 		wg.Go(func() {
 			set(run, kind, (i+1)*n)
-			if err := run.Finish(); err != nil && i%2 == 0 { // what is left, Finish of the segment does
+			if err := run.Finish(); err != nil && i%2 == 0 { // Finish of the segment does the others
 				t.Error(err)
 			}
 		})
@@ -146,7 +146,7 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// lowest returns the tables on the lowest level, and sees that there is none on another.
+// lowest returns the tables on the lowest level, and makes sure that there is none on another.
 func lowest(t *testing.T, s *Store) []pebble.SSTableInfo {
 	t.Helper()
 	levels, err := s.db.SSTables()
@@ -162,8 +162,8 @@ func lowest(t *testing.T, s *Store) []pebble.SSTableInfo {
 	return levels[last]
 }
 
-// TestRunFails: whichever table of a segment cannot be written, at its first key or when it is completed, the segment cannot be
-// finished, and nothing of it stays behind.
+// TestRunFails: whichever table of a segment cannot be written, at its first key or when it is
+// completed, the segment cannot be finished, and nothing of it remains.
 func TestRunFails(t *testing.T) {
 	full := errors.New("disk full")
 	for _, bad := range []string{".compressed", ".run0", ".run2", ".behind", ".plain"} {

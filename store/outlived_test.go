@@ -7,9 +7,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// TestMarkThatComesBack puts the mark of a creation into indexes that are complete:
-// one that was closed and one that was not. A disk that loses a sync of the
-// directory does so. Nothing may be lost.
+// TestMarkThatComesBack puts the mark of a creation into complete indexes: a closed one and one
+// whose process was killed. A disk that loses a sync of the directory does so. Nothing may be lost.
 func TestMarkThatComesBack(t *testing.T) {
 	for name, closed := range map[string]bool{"closed": true, "killed": false} {
 		t.Run(name, func(t *testing.T) {

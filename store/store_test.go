@@ -24,7 +24,7 @@ func openTemp(t *testing.T, dir string, o *Options) *Store {
 	return s
 }
 
-// build writes a segment of n keys a kind; values tell key and segment.
+// build writes a segment of n keys a kind; values name key and segment.
 func build(t *testing.T, s *Store, n int) *SegmentWriter {
 	t.Helper()
 	w, err := s.NewSegment()
@@ -113,7 +113,7 @@ func TestReopen(t *testing.T) {
 	}
 }
 
-// pack makes records ready for the log.
+// pack prepares records for the log.
 func pack(t *testing.T, records ...[]byte) *LogBatch {
 	t.Helper()
 	b, err := PackLog(records)

@@ -14,9 +14,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// oldStores are stores of version 1, which an earlier riffle wrote: one that was
-// closed, and one whose process was killed. Records 5 to 10 are in the log, those
-// to 7 of them in a table.
+// oldStores are stores of version 1, which an earlier riffle wrote: a closed one and one whose
+// process was killed. Records 5 to 10 are in the log, those to 7 of them in a table.
 var oldStores = []string{"closed", "killed"}
 
 // loadOld copies an old store into memory, durably.
@@ -48,7 +47,7 @@ func loadOld(t *testing.T, name string) *vfs.MemFS {
 	return mem
 }
 
-// oldContent is what dump says of an old store.
+// oldContent is dump's output for an old store.
 func oldContent(t *testing.T, fsys *vfs.MemFS) []string {
 	t.Helper()
 	before := fsys.String()
@@ -67,7 +66,7 @@ func oldContent(t *testing.T, fsys *vfs.MemFS) []string {
 	return lines
 }
 
-// TestOldVersion reads, upgrades and goes on with stores of version 1.
+// TestOldVersion reads, upgrades and continues with stores of version 1.
 func TestOldVersion(t *testing.T) {
 	for _, name := range oldStores {
 		mem := loadOld(t, name)
@@ -102,8 +101,8 @@ func TestOldVersion(t *testing.T) {
 	}
 }
 
-// TestUpgradeCrash stops an upgrade before every write. What is left is a store of
-// either version, whole, for readers and for the next writer.
+// TestUpgradeCrash stops an upgrade before every write. It leaves a complete store of either
+// version, for readers and for the next writer.
 func TestUpgradeCrash(t *testing.T) {
 	for i, name := range oldStores {
 		mem := loadOld(t, name)
@@ -130,7 +129,7 @@ func TestUpgradeCrash(t *testing.T) {
 	}
 }
 
-// TestUpgradeFails: whatever operation of an upgrade fails, the store is whole.
+// TestUpgradeFails: whatever operation of an upgrade fails, the store is complete.
 func TestUpgradeFails(t *testing.T) {
 	for k := 0; ; k++ {
 		mem := loadOld(t, "killed")

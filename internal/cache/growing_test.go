@@ -7,8 +7,8 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// TestGrowing: a list stays as long as it has all postings of the view; a longer one takes its place with what it
-// has learnt, and old views get one of their own.
+// TestGrowing: a list stays while it has all postings of the view. A longer one replaces it and
+// extends what was derived from it, and old views get a list of their own.
 func TestGrowing(t *testing.T) {
 	c, opened := NewLists(1<<20), 0
 	var b postings.Builder

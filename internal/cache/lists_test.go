@@ -99,7 +99,7 @@ func TestListCacheBudget(t *testing.T) {
 	}
 }
 
-// TestListCacheSameTerm: a term of several fields, which have one hash, has a list for each.
+// TestListCacheSameTerm: a term of several fields, which share one hash, has a list for each.
 func TestListCacheSameTerm(t *testing.T) {
 	c := NewLists(1 << 20)
 	fields := []string{"a", "b", "c", "d"}
@@ -141,7 +141,7 @@ func TestListCacheSameTerm(t *testing.T) {
 
 func TestListCacheErrors(t *testing.T) {
 	c, broken := NewLists(1000), errors.New("broken")
-	for range 2 { // an error is not kept
+	for range 2 { // an error is not cached
 		if _, err := c.Get(Key{Term: "x"}, func() (*postings.List, error) { return nil, broken }); err != broken {
 			t.Errorf("the error is %v", err)
 		}
@@ -151,8 +151,7 @@ func TestListCacheErrors(t *testing.T) {
 	}
 }
 
-// TestListCacheConcurrent: whoever asks gets the list of the key, and what is held
-// adds up in the end.
+// TestListCacheConcurrent: every caller gets the list of its key, and the size adds up in the end.
 func TestListCacheConcurrent(t *testing.T) {
 	lists := make([]*postings.List, 300)
 	for i := range lists {

@@ -10,7 +10,7 @@ import (
 	"github.com/riffle-search/riffle/internal/format"
 )
 
-// TestInfo prints the bytes of the index info, and tells damage from a later version.
+// TestInfo prints the bytes of the index info, and distinguishes damage from a later version.
 func TestInfo(t *testing.T) {
 	long := strings.Repeat("p", document.MaxPositionBytes)
 	for position, want := range map[string]string{"": "", "p7": "\x01\x02p7", long: "\x01\x80\x08" + long} {
@@ -32,7 +32,8 @@ func TestInfo(t *testing.T) {
 	}
 }
 
-// FuzzDecodeInfo reads the index info from any bytes. What it takes for one is written again with the same meaning.
+// FuzzDecodeInfo decodes arbitrary bytes as index info. Valid info is encoded again with the same
+// meaning.
 func FuzzDecodeInfo(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(encodeInfo("p7"))

@@ -7,7 +7,7 @@ import (
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
-// TestVersionsOfOptions: options that state no version are of the first, and may state it.
+// TestVersionsOfOptions: options without a version have the first, and may state it.
 func TestVersionsOfOptions(t *testing.T) {
 	for _, kept := range []string{"", "version=1\n", "codec=packed\n", "unheard-of=1\nversion=7\n"} {
 		if err := checkKeptOptions([]byte(kept)); err != nil {

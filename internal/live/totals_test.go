@@ -7,7 +7,7 @@ import (
 	"github.com/riffle-search/riffle/segment"
 )
 
-// tokens is a segment whose only field says that it has so many.
+// tokens is a segment whose only field claims this number of tokens.
 type tokens struct {
 	segment.Reader
 	n uint64

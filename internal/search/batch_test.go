@@ -12,7 +12,7 @@ import (
 	"github.com/riffle-search/riffle/internal/plan"
 )
 
-// An eager accelerator wants many searches under way.
+// An eager accelerator asks for many searches in flight.
 type eager struct{ accelerator.Accelerator }
 
 func (eager) Appetite() int { return 12 }
@@ -28,12 +28,12 @@ func batchSearcher(t *testing.T, accelerated bool) *Searcher {
 	return s
 }
 
-// TestBatch: each search begins once and ends once, the earlier ones first; a goroutine has no more of them
-// under way than its share of what the accelerator wants, and one without.
+// TestBatch: each search begins once and ends once, the earlier ones first. A goroutine has at most
+// its share of the accelerator's searches in flight, and one without an accelerator.
 func TestBatch(t *testing.T) {
 	for _, c := range []struct {
 		accelerated bool
-		most        int // under way, of both goroutines
+		most        int // in flight, of both goroutines
 	}{{false, 2}, {true, 14}} {
 		s := batchSearcher(t, c.accelerated)
 		var mu sync.Mutex
@@ -70,8 +70,8 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// TestBatchFails: the first error ends a batch and is returned; what is under way ends all the same, with its
-// context cancelled for that reason.
+// TestBatchFails: the first error ends a batch and is returned. Searches in flight are ended all
+// the same, with that error as the cause of their context.
 func TestBatchFails(t *testing.T) {
 	fault := errors.New("fault")
 	for _, early := range []bool{true, false} { // begin fails, or the answer

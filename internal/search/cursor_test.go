@@ -9,7 +9,8 @@ import (
 	"github.com/riffle-search/riffle/blockmax"
 )
 
-// TestCursorBytes pins the bytes that cursorVersion specifies: texts of earlier releases are with callers.
+// TestCursorBytes pins the bytes that cursorVersion specifies, because callers hold texts of
+// earlier releases.
 func TestCursorBytes(t *testing.T) {
 	c := Cursor{
 		page:    &Page{query: json.RawMessage(`{"all":{}}`), sim: blockmax.DefaultBM25, alpha: 0.25, k: 10, text: "d1d22\x03\x01\x02", statistics: 5},

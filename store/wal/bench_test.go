@@ -13,8 +13,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// benchRecords are n documents of some 1,100 bytes: those of the collection that
-// RIFFLE_CORPUS names (JSON lines, zstd), or made up.
+// benchRecords are n documents of some 1,100 bytes: those of the collection that RIFFLE_CORPUS
+// names (JSON lines, zstd), or generated ones.
 func benchRecords(b *testing.B, n int) (records [][]byte) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	name := os.Getenv("RIFFLE_CORPUS")

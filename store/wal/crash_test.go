@@ -17,7 +17,7 @@ import (
 type promises struct {
 	mu      sync.Mutex
 	acked   uint64 // last record acknowledged as durable
-	covered uint64 // as the manifest in force says
+	covered uint64 // by the manifest in force
 	is      uint32 // the manifest in force
 	next    uint32 // and the one that may be
 }
@@ -28,7 +28,7 @@ func (p *promises) set(change func(*promises)) {
 	change(p)
 }
 
-// life is one of a log: appends of all kinds, seals, an end, a second life.
+// life is one life of a log: appends of all kinds, seals, an end, a second life.
 func life(t *testing.T, fsys vfs.FS, w *tester, p *promises) {
 	o := &Options{FileBytes: 3000}
 	l, err := Create(fsys, testDir, NewID(), 1, 1, o)
@@ -93,7 +93,7 @@ func life(t *testing.T, fsys vfs.FS, w *tester, p *promises) {
 	w.close()
 }
 
-// newMem has the folder of the store, which is durable.
+// newMem returns a file system with the durable folder of the store.
 func newMem(t *testing.T) *vfs.MemFS {
 	mem := vfs.NewCrashableMem()
 	if err := errors.Join(mem.MkdirAll("index", 0o755), folder{mem, ""}.sync()); err != nil {
@@ -132,7 +132,7 @@ func stops(seed uint64, mem *vfs.MemFS, p *promises, life func(vfs.FS)) (found [
 	return found
 }
 
-// check wants every promise kept.
+// check verifies every promise.
 func (s *stopped) check(fsys vfs.FS, w *tester) (err error) {
 	p := &s.promises
 	st, err := Scan(fsys, testDir, p.covered)
@@ -157,7 +157,7 @@ func (s *stopped) check(fsys vfs.FS, w *tester) (err error) {
 	return goOn(st, w)
 }
 
-// nextOf returns n where an Append begins with it, or would.
+// nextOf returns n if an Append begins with it, or would; otherwise 0.
 func (w *tester) nextOf(n uint64) uint64 {
 	if slices.Contains(w.groups, n) || n == w.l.NextSeq() {
 		return n

@@ -16,8 +16,7 @@ import (
 	"github.com/riffle-search/riffle/internal/format"
 )
 
-// killed returns what is on the disk of a process that was killed when every
-// append had been acknowledged.
+// killed returns the disk of a process that was killed when every append had been acknowledged.
 func killed(t *testing.T, o *Options, appends, batch int) (*vfs.MemFS, *tester) {
 	t.Helper()
 	fsys := vfs.NewCrashableMem()
@@ -35,12 +34,12 @@ func killed(t *testing.T, o *Options, appends, batch int) (*vfs.MemFS, *tester) 
 	return disk, w
 }
 
-// frames returns what a file has before the zeroes written ahead.
+// frames returns the contents of a file before the zeroes written ahead.
 func frames(file []byte) []byte { return bytes.TrimRight(file, "\x00") }
 
-// TestBitFlips flips a bit in every byte of the log of a killed process. Never is
-// an acknowledged record lost without an error: not those with a single record
-// an append, nor those with hundreds, nor in files behind which others follow.
+// TestBitFlips flips a bit in every byte of the log of a killed process. No acknowledged record is
+// ever lost without an error: in appends of a single record, in those of hundreds, and in files
+// that others follow.
 func TestBitFlips(t *testing.T) {
 	for _, c := range []struct {
 		name           string
@@ -94,7 +93,7 @@ func TestBitFlips(t *testing.T) {
 	}
 }
 
-// TestNewerVersion: a file of a newer version is told from damage.
+// TestNewerVersion: a file of a newer version is distinguished from damage.
 func TestNewerVersion(t *testing.T) {
 	if format.LogFile.Newest != version {
 		t.Errorf("%+v, want %d", format.LogFile, version)
@@ -118,9 +117,8 @@ func TestNewerVersion(t *testing.T) {
 	}
 }
 
-// TestTornTail cuts the last file at every length, and zeroes what follows. What
-// is left are whole appends from the front, and never fewer than were acknowledged
-// before the cut; the log goes on from there.
+// TestTornTail cuts the last file at every length, and zeroes what follows. Whole appends from the
+// front survive, at least those acknowledged before the cut, and the log continues from there.
 func TestTornTail(t *testing.T) {
 	intact, w := killed(t, &Options{FileBytes: 1200}, 14, 3)
 	numbers, _, err := folder{intact, testDir}.numbers()
@@ -168,7 +166,7 @@ func TestTornTail(t *testing.T) {
 	}
 }
 
-// goOn starts a log, appends a record, and wants all that was there and that.
+// goOn starts a log, appends a record, and requires the earlier records and the new one.
 func goOn(s *State, w *tester) error {
 	next := s.next
 	l, err := s.Start(nil)
@@ -185,7 +183,7 @@ func goOn(s *State, w *tester) error {
 	if err := own.check(l.Replay, s.covered+1, next+1); err != nil {
 		return err
 	}
-	// As if killed: Close does not come.
+	// As if killed: no Close.
 	again, err := Scan(s.fs, s.dir, s.covered)
 	if err == nil {
 		if again.Torn != nil || !again.clean {
@@ -206,8 +204,8 @@ func replace(fsys vfs.FS, path string, data []byte) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// TestLostFiles: a file of the log that is missing, empty, cut, or another log's
-// is an error; one that is not needed is not.
+// TestLostFiles: a file of the log that is missing, empty, truncated, or from another log is an
+// error, unless it is not needed.
 func TestLostFiles(t *testing.T) {
 	intact, w := killed(t, &Options{FileBytes: 1200}, 40, 3)
 	other, _ := killed(t, &Options{FileBytes: 1200}, 40, 3)
@@ -243,7 +241,7 @@ func TestLostFiles(t *testing.T) {
 			s, err := Scan(disk, testDir, 0)
 			if i == len(numbers)-1 {
 				if how == "halved" && err == nil && s.Torn != nil {
-					continue // that a crash may have left, too
+					continue // which a crash may have left, too
 				}
 				if how == "of another log" && err == nil && s.id != w.l.id {
 					continue // the store knows the id
@@ -277,7 +275,7 @@ func TestLostFiles(t *testing.T) {
 	}
 }
 
-// TestStartCleans: what Start removes is what the log left, and nothing else.
+// TestStartCleans: Start removes leftovers of the log, and nothing else.
 func TestStartCleans(t *testing.T) {
 	disk, w := killed(t, &Options{FileBytes: 1200}, 40, 3)
 	for _, name := range []string{"00000007.log.tmp", "notes.txt", "7.log", "x.log.tmp"} {

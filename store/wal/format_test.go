@@ -122,7 +122,7 @@ func printFile(b *strings.Builder, name string, data []byte) {
 	}
 }
 
-// packLines packs records given as "bytes of a kind" and says what the frames are.
+// packLines packs records given as "bytes of a kind" and prints their frames.
 func packLines(t *testing.T, d *datadriven.TestData) string {
 	var rs [][]byte
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -154,7 +154,7 @@ func packLines(t *testing.T, d *datadriven.TestData) string {
 	return b.String()
 }
 
-// TestAppendTooLarge: what no log could read back is refused before it is written.
+// TestAppendTooLarge: an Append that no log could read back is refused before it is written.
 func TestAppendTooLarge(t *testing.T) {
 	half := make([]byte, MaxAppendBytes/2+1)
 	if _, err := Pack([][]byte{half, half}); err == nil || !strings.Contains(err.Error(), "want at most") {
@@ -162,9 +162,8 @@ func TestAppendTooLarge(t *testing.T) {
 	}
 }
 
-// FuzzUnpack begins behind the checksums: whatever is in a payload, unpacking it
-// ends with records or with an error that says corrupt, and takes no more memory
-// than a frame may hold.
+// FuzzUnpack starts after the checksums: whatever is in a payload, unpacking it ends with records
+// or with an error that says corrupt, and takes no more memory than a frame may hold.
 func FuzzUnpack(f *testing.F) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, rs := range [][][]byte{{record(1), record(2)}, {text(rng, 5000)}, {noise(rng, 100), nil}, nil} {
@@ -207,7 +206,7 @@ func FuzzUnpack(f *testing.F) {
 	})
 }
 
-// FuzzScan gives any bytes behind a good header to Scan.
+// FuzzScan passes arbitrary bytes after a valid header to Scan.
 func FuzzScan(f *testing.F) {
 	h := fileHeader{id: 1, nonce: 2, number: 1, first: 1, vouch: Vouch{Is: 3, HasIs: true}}
 	frame := func(kind byte, first uint64, off int64, durable uint32, payload []byte) []byte {

@@ -20,7 +20,7 @@ const testDir = "index/log"
 
 var ctx = context.Background()
 
-// A tester writes a log and knows what it wrote.
+// A tester writes a log and records what it wrote.
 type tester struct {
 	t       *testing.T
 	l       *Log
@@ -68,7 +68,7 @@ func (w *tester) close() {
 	}
 }
 
-// check wants the records of a replay to be those in [from, to).
+// check requires the records of a replay to be those in [from, to).
 func (w *tester) check(replay func(uint64, func(uint64, []byte) error) error, from, to uint64) error {
 	next := from
 	err := replay(from, func(seq uint64, r []byte) error {
@@ -179,7 +179,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// A syncs counts syncs of files, and can hold them up.
+// A syncs counts syncs of files, and can block them.
 type syncs struct {
 	n     atomic.Int64
 	hold  atomic.Pointer[chan struct{}] // syncs wait for it
@@ -199,7 +199,7 @@ func (s *syncs) wrap(fsys vfs.FS) vfs.FS {
 	}))
 }
 
-// TestGroupCommit: appends that come while the disk syncs share the next sync.
+// TestGroupCommit: appends during a sync share the next sync.
 func TestGroupCommit(t *testing.T) {
 	s := &syncs{begun: make(chan struct{}, 100)}
 	w := create(t, s.wrap(vfs.NewMem()), nil)
@@ -250,8 +250,8 @@ func TestGroupCommit(t *testing.T) {
 	}
 }
 
-// TestQueueIsBounded: appends without sync wait for the disk when too much is
-// queued, and no longer than their context lasts.
+// TestQueueIsBounded: appends without sync wait for the disk if too much is queued, but no longer
+// than their context lasts.
 func TestQueueIsBounded(t *testing.T) {
 	s := &syncs{begun: make(chan struct{}, 100)}
 	w := create(t, s.wrap(vfs.NewMem()), &Options{QueueBytes: 10_000})
@@ -288,8 +288,8 @@ func TestQueueIsBounded(t *testing.T) {
 	w.close()
 }
 
-// TestWriteFails: whatever operation fails once, the appends that it was for, and
-// all behind it, fail; what was acknowledged is there when the log is opened again.
+// TestWriteFails: whatever operation fails once, its appends and all later ones fail. Acknowledged
+// records survive a reopening of the log.
 func TestWriteFails(t *testing.T) {
 	failed := 0
 	for k := int64(0); ; k++ {
@@ -374,8 +374,8 @@ func TestWriteFails(t *testing.T) {
 	}
 }
 
-// TestFilesGo: files without a record that is needed go at once, with or without
-// a Roll, but not under a reader; small logs stay small.
+// TestFilesGo: files without a needed record are removed at once, with or without a Roll, but not
+// under a reader; small logs stay small.
 func TestFilesGo(t *testing.T) {
 	fsys := vfs.NewMem()
 	w := create(t, fsys, nil)
@@ -448,7 +448,7 @@ func TestFilesGo(t *testing.T) {
 	}
 }
 
-// TestVouch: what the log says of manifests survives new files and crashes.
+// TestVouch: the log's vouches survive new files and crashes.
 func TestVouch(t *testing.T) {
 	fsys := vfs.NewMem()
 	w := create(t, fsys, nil)
