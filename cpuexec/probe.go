@@ -9,9 +9,9 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// lookUp adds what the list contributes to the candidates of some words of the tile,
-// and drops those that cannot reach need with what rest says is still to come in their
-// words. Candidates of other words must reach it anyway.
+// lookUp adds the list's contributions to the candidates of some words of the tile. It drops
+// candidates that cannot reach need, given the bound in rest on later contributions in their words.
+// Candidates of other words must reach it anyway.
 func (c *tileCursor) lookUp(words uint64, need uint32, rest *sums) error {
 	if c.branch != nil {
 		return c.lookUpBranch(words, need, rest, false)
@@ -21,7 +21,7 @@ func (c *tileCursor) lookUp(words uint64, need uint32, rest *sums) error {
 	return c.lookUpTile(p)
 }
 
-// require is lookUp for all candidates, and drops those that the list does not hold.
+// require is lookUp for all candidates. It also drops those that the list does not hold.
 func (c *tileCursor) require(need uint32, rest *sums) error {
 	if c.branch != nil {
 		return c.lookUpBranch(^uint64(0), need, rest, true)
@@ -31,7 +31,7 @@ func (c *tileCursor) require(need uint32, rest *sums) error {
 	return c.lookUpTile(p)
 }
 
-// lookUpTile looks up candidates of the tile at hand.
+// lookUpTile looks up candidates of the current tile.
 func (c *tileCursor) lookUpTile(p *probe) error {
 	cs, last := &c.run.cands, c.list.Last
 	p.at, p.kept, p.end = 0, 0, uint64(cs.n)
@@ -57,13 +57,13 @@ func (c *tileCursor) lookUpTile(p *probe) error {
 	return nil
 }
 
-// lacks reports whether the bitmap says that the list does not hold a document.
+// lacks reports whether a bitmap shows that the list does not hold a document.
 func (c *tileCursor) lacks(doc uint32) bool {
 	return c.bitmap != nil && c.bitmap[doc/64]>>(doc%64)&1 == 0
 }
 
-// requireAnywhere is require for candidates of any tiles, in ascending order over
-// calls. rest bounds what lists not yet asked, and the rank, can still add.
+// requireAnywhere is require for candidates of any tiles, in ascending order over calls. rest
+// bounds what the remaining lists and the rank can still add.
 func (c *tileCursor) requireAnywhere(need uint32, rest *sums) error {
 	cs, p := &c.run.cands, &c.run.tiled.prober
 	p.words, p.rest, p.need, p.optional = ^uint64(0), rest, uint64(need), 0
@@ -82,22 +82,22 @@ func (c *tileCursor) requireAnywhere(need uint32, rest *sums) error {
 	return nil
 }
 
-// A probe looks for candidates in one block after the other. Assembly knows it as 21
-// words of 8 bytes, in this order.
+// A probe looks for candidates in one block after the other. Assembly uses it as 21 words of 8
+// bytes, in this order.
 type probe struct {
 	docs, scores  *uint32 // the candidates
-	at, end, kept uint64  // candidates at to end-1 are still to be looked at; those before have become kept
-	words         uint64  // where they are asked for
+	at, end, kept uint64  // candidates [at, end) are still to be tested; earlier ones have become kept
+	words         uint64  // words in which candidates are looked up
 	rest          *sums
 	need          uint64
-	optional      uint64 // 1, or 0 when candidates that the list does not hold are dropped
+	optional      uint64 // 1, or 0 to drop candidates that the list does not hold
 
 	// Of the block:
 	first, last uint64
 	bits        *byte   // of a bitset
-	sorted      *uint32 // the documents of another, 128 of them
+	sorted      *uint32 // the 128 documents of any other block
 	postings    uint64
-	freqs       *byte // readable up to two rows from the beginning of any value
+	freqs       *byte // readable for two rows from the beginning of any value
 	width       uint64
 
 	// Of the list:
@@ -106,11 +106,11 @@ type probe struct {
 	k       *[256]float32
 	weight  uint64
 
-	before uint64 // bits of a bitset that are not of the block, below those that are
+	before uint64 // bits of a bitset below those of the block
 }
 
-// keep puts the candidate at hand among those kept, if it can still reach need. hit is 1
-// when the list holds it, else 0.
+// keep adds the current candidate to those kept, if it can still reach need. hit is 1 when the list
+// holds it, else 0.
 func (p *probe) keep(cs *candidates, doc, score uint32, hit uint64) {
 	cs.docs[p.kept], cs.score[p.kept] = doc, score
 	p.at++
@@ -162,12 +162,12 @@ func (c *tileCursor) lookUpBlock(p *probe, b int) error {
 	return nil
 }
 
-// bitmapCounts is up to how many words of a bitmap are counted to find postings of a block: so many take
-// as long as to unpack it.
+// bitmapCounts is the most words of a bitmap to count for finding postings of a block. That many
+// take as long as unpacking the block.
 const bitmapCounts = 24
 
-// aimAtBitmap points the probe to the part of the list's bitmap that is block b, and reports
-// whether there is a bitmap and the part is short. The probe is aimed at the block already.
+// aimAtBitmap points the probe to the part of the list's bitmap that is block b. It returns false
+// if there is no bitmap or the part is long. The probe must already point to the block.
 func (c *tileCursor) aimAtBitmap(p *probe, b int) bool {
 	from, to := p.first/64, p.last/64
 	if c.bitmap == nil || to-from >= bitmapCounts {
@@ -188,11 +188,11 @@ func (p *probe) aim(c *tileCursor) {
 	p.weight = uint64(c.weight)
 }
 
-// zeroRows is where frequencies that take no bits are read from.
+// zeroRows are the rows of frequencies that take no bits.
 var zeroRows [2 * postings.RowBytes]byte
 
-// aimAt points it to a block of the list. It returns false when assembly might read
-// where it must not.
+// aimAt points the probe to a block of the list. It returns false when assembly might read out of
+// bounds.
 func (p *probe) aimAt(k *postings.Peek) bool {
 	p.before = 0
 	p.first, p.last, p.postings = uint64(k.First), uint64(k.Last), uint64(k.Len)
@@ -205,10 +205,10 @@ func (p *probe) aimAt(k *postings.Peek) bool {
 	return cap(k.Freqs)-len(k.Freqs) >= postings.GuardBytes
 }
 
-// forget drops what belongs to the caller of the run.
+// forget drops references to the caller's data.
 func (p *probe) forget() { *p = probe{} }
 
-// probePortable is lookUpBlock in Go, behind its preparations.
+// probePortable is the Go variant of lookUpBlock, after its preparations.
 func (c *tileCursor) probePortable(p *probe, b int) error {
 	cs, last := &c.run.cands, c.list.Last[b]
 	searchable := c.peek.Searchable()
@@ -237,7 +237,7 @@ func (c *tileCursor) probePortable(p *probe, b int) error {
 	return nil
 }
 
-// peekAt has peek look into block b.
+// peekAt points peek to block b.
 func (c *tileCursor) peekAt(b int) error {
 	if c.peeked == b {
 		return nil

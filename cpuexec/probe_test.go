@@ -10,9 +10,8 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// TestLookUp looks random candidates up in lists of every density, where blocks are
-// bitsets, runs and packed, with a bitmap or without, and holds every variant to a map of the
-// postings.
+// TestLookUp looks up random candidates in lists of every density, with blocks that are bitsets,
+// runs and packed, with and without a bitmap. It compares every variant with a map of the postings.
 func TestLookUp(t *testing.T) {
 	for variant := range impl.Each("cpuexec") {
 		t.Run(variant, func(t *testing.T) {

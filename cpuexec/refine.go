@@ -5,11 +5,11 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// Lists with fewer than a posting for so many documents get no ranges: they would take four
-// bytes a posting, and more. Of a list of one block they would save nothing.
+// Lists with less than one posting per sparsest documents get no ranges, which would take four
+// bytes per posting and more. For a list of one block they would save nothing.
 const sparsest = 256
 
-// refine makes the ranges, and the bitmaps, of lists that have been used enough to deserve them.
+// refine makes the ranges and bitmaps of lists that have been used enough.
 func (r *run) refine() error {
 	for _, c := range r.tiled.lists[:r.tiled.count] {
 		spent := c.spent
@@ -47,7 +47,7 @@ func (c *tileCursor) makeRanges() (*blockmax.Ranges, error) {
 		}
 		for i, doc := range c.docs[:c.n] {
 			word := &best[doc/wordDocs]
-			*word = max(*word, c.impacts[i], 1) // 0 stands for no posting
+			*word = max(*word, c.impacts[i], 1) // 0 means no posting
 			top.Offer(doc, uint32(c.impacts[i]))
 		}
 	}
@@ -71,8 +71,8 @@ func (c *tileCursor) makeRanges() (*blockmax.Ranges, error) {
 	return r, nil
 }
 
-// firstBlocks returns, for each tile and for the one behind the last, the first block
-// that reaches as far.
+// firstBlocks returns, for each tile and for the one after the last, the first block that does not
+// end before it.
 func firstBlocks(l *postings.List, tiles int) []uint32 {
 	first := make([]uint32, tiles+1)
 	b := 0

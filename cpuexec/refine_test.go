@@ -11,8 +11,7 @@ import (
 	"github.com/riffle-search/riffle/segment"
 )
 
-// TestRanges uses a list until it has ranges, and compares them with what a walk over its
-// postings finds.
+// TestRanges uses a list until it has ranges, and compares them with a walk over its postings.
 func TestRanges(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	const docs = 70*tileDocs + 1000

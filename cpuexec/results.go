@@ -2,24 +2,24 @@ package cpuexec
 
 import "github.com/riffle-search/riffle/blockmax"
 
-// results are what a run has found, what it has counted, and the threshold that follows.
+// results are the hits of a run, its counts, and the resulting threshold.
 type results struct {
 	top      blockmax.Collector
-	base     uint32 // global number of the first document of the segment at work
-	seed     uint32 // a need known before the first document was seen
-	counting bool   // nothing is scored: documents are counted only
+	base     uint32 // global number of the first document of the current segment
+	seed     uint32 // a need known in advance
+	counting bool   // count documents without scoring them
 	total    int    // matching documents seen in the current pass
-	pruned   bool   // some may not have been seen
+	pruned   bool   // some matching documents may not have been seen
 
 	work       blockmax.Work
 	listBlocks int64 // blocks of all lists of all passes so far
 
-	// Of a query that goroutines share, the collector is the job's.
+	// When goroutines share a query, the collector is the job's.
 	job   *job
 	found []blockmax.Hit // not yet in that collector
 }
 
-// foundHits is how many hits a run keeps for itself while others have the collector.
+// foundHits is how many hits a run keeps while other goroutines use the collector.
 const foundHits = 128
 
 // reset begins a plan.
@@ -28,14 +28,14 @@ func (o *results) reset(p *blockmax.Plan) {
 	o.seed, o.total, o.pruned, o.counting, o.listBlocks, o.work = 0, 0, false, false, 0, blockmax.Work{}
 }
 
-// restart begins the next pass of a plan, as if nothing had been found.
+// restart begins the next pass of a plan without the hits of the previous one.
 func (o *results) restart(p *blockmax.Plan) {
 	o.top.Reset(p.K, p.After)
 	o.total, o.pruned = 0, false
 }
 
-// need is the lowest score with which document doc of the segment, or a later
-// one, can still enter. Once it is above zero documents may be passed over unseen.
+// need is the lowest score with which document doc of the segment, or a later one, can still enter.
+// Once it is above zero, documents may be skipped unseen.
 func (o *results) need(doc uint32) uint32 {
 	if o.counting {
 		return 0
@@ -68,7 +68,7 @@ func (o *results) threshold(doc uint32) uint32 {
 	return need
 }
 
-// offer hands a document of the segment with its whole score to the collector.
+// offer passes a document of the segment with its whole score to the collector.
 func (o *results) offer(doc, score uint32) {
 	doc += o.base
 	j := o.job
@@ -86,5 +86,5 @@ func (o *results) offer(doc, score uint32) {
 }
 
 // skipped is how many blocks of the lists were not decoded. Goroutines that share a query may
-// decode one twice.
+// decode a block twice.
 func (o *results) skipped() int64 { return max(0, o.listBlocks-o.work.BlocksDecoded) }

@@ -10,29 +10,29 @@ import (
 	"github.com/riffle-search/riffle/internal/invariants"
 )
 
-// A run is one plan at work on one goroutine, and memory that the next run uses again. Each part
-// answers one question.
+// A run executes one plan on one goroutine. The next run reuses its memory. Each part answers one
+// question.
 type run struct {
-	query query   // What is asked?
-	at    part    // Which documents are looked at now?
-	out   results // What has been found, and what can still enter?
+	query query   // What is the plan?
+	at    part    // Which documents are searched at the moment?
+	out   results // What are the hits so far, and what can still enter?
 
-	docs  docCursors  // Where are the lists, for algorithms that go document at a time?
+	docs  docCursors  // Where are the lists, for document-at-a-time algorithms?
 	tiled tileCursors // And for those that go tile by tile?
 
-	win    window     // Which documents of the tile match, and what do they score so far?
+	win    window     // Which documents of the tile match, and what are their scores so far?
 	cands  candidates // Which of them can still enter?
 	glance prefilter  // Which of these can be dropped by bounds and bitmaps alone?
 	eval   evaluator  // What matches a tree, tile by tile?
 	sets   setMaker   // And by whole sets?
 
-	// For a query on which several goroutines work (parallel_job.go).
+	// For a query that several goroutines share (parallel_job.go).
 	parallel Parallel
-	share    member // What does this run take?
+	share    member // Which units does this run take?
 	team     job    // of the queries that this run owns
 }
 
-// A query is what a run has been asked for.
+// A query is the task of a run.
 type query struct {
 	ctx    context.Context
 	plan   *blockmax.Plan
@@ -41,11 +41,10 @@ type query struct {
 	leaves []blockmax.Node
 
 	order  []int    // of the segments, the best first
-	bounds []uint32 // by segment, what a document can score: see orderSegments
+	bounds []uint32 // by segment, the highest possible score of a document: see orderSegments
 }
 
-// flatTree is the tree that the flat plan stands for under a mode. The next call
-// changes it.
+// flatTree is the tree equivalent to the flat plan in a mode. The next call overwrites it.
 func (q *query) flatTree(mode blockmax.Mode) *blockmax.Node {
 	n := len(q.plan.Weights)
 	for len(q.leaves) < n { // they are the same for all plans
@@ -58,7 +57,7 @@ func (q *query) flatTree(mode blockmax.Mode) *blockmax.Node {
 	return &q.flat
 }
 
-// interrupted asks the context every 1,024 steps.
+// interrupted checks the context every 1,024 steps.
 func (q *query) interrupted(step int) error {
 	if step%1024 == 0 {
 		return q.ctx.Err()
@@ -66,16 +65,16 @@ func (q *query) interrupted(step int) error {
 	return nil
 }
 
-// A part is the segment at work, and the range of its documents to look at: all of
-// them, unless several goroutines share the work (parallel.go). Then a run is given
-// some ranges of a segment, in ascending order, and its cursors go on from one to the
-// next. Ranges begin and end at tiles, or at the end of the segment.
+// A part is the current segment, and its range of documents to search: all of them, unless several
+// goroutines share the query (parallel.go). Then a run gets some ranges of a segment, in ascending
+// order, and its cursors continue from one to the next. Ranges begin and end at tiles, or at the
+// end of the segment.
 type part struct {
 	seg        *blockmax.Segment
 	index      int    // of seg in the plan
 	rankWeight uint32 // of the plan
-	rankMax    uint32 // no document of the segment gets more from its rank
-	from, to   uint32 // documents from to to-1 are at work
+	rankMax    uint32 // bounds the contribution of the rank in the segment
+	from, to   uint32 // the current range is documents [from, to)
 }
 
 // accepts reports whether doc may be returned.
@@ -94,8 +93,7 @@ func (at *part) accepted(base uint32, i int) uint64 {
 	return 0
 }
 
-// acceptedWords returns the words of the tile at base that have documents that may be
-// returned.
+// acceptedWords returns the words of the tile at base with at least one accepted document.
 func (at *part) acceptedWords(base uint32) (words uint64) {
 	for i := range 64 {
 		if at.accepted(base, i) != 0 {
@@ -105,7 +103,7 @@ func (at *part) acceptedWords(base uint32) (words uint64) {
 	return words
 }
 
-// rank is what the static rank adds to the score of doc.
+// rank is the contribution of the static rank to the score of doc.
 func (at *part) rank(doc uint32) uint32 {
 	if at.seg.Rank == nil {
 		return 0
@@ -119,7 +117,7 @@ func (at *part) rankBound(lo, hi uint32) uint32 {
 		return 0
 	}
 	first, last := lo/blockmax.TileDocs, hi/blockmax.TileDocs
-	if last-first >= 8 { // looking longer costs more than it saves
+	if last-first >= 8 { // a longer search costs more than it saves
 		return at.rankMax
 	}
 	highest := uint16(0)
@@ -129,7 +127,7 @@ func (at *part) rankBound(lo, hi uint32) uint32 {
 	return blockmax.Contribution(at.rankWeight, highest)
 }
 
-// tilesAtWork returns those tiles of the sheet at lo that lie in the range at work.
+// tilesAtWork returns those of the tiles of the sheet at lo that are in the current range.
 func (at *part) tilesAtWork(lo uint32, tiles uint64) uint64 {
 	if at.from > lo {
 		tiles &= ^uint64(0) << ((at.from - lo) / tileDocs)
@@ -140,7 +138,7 @@ func (at *part) tilesAtWork(lo uint32, tiles uint64) uint64 {
 	return tiles
 }
 
-// checkList refuses a list that names documents which the segment does not have.
+// checkList refuses a list with documents beyond the segment.
 func (at *part) checkList(t int) error {
 	l := at.seg.Terms[t].List
 	if last := l.Last[l.Blocks()-1]; last >= at.seg.Docs {
@@ -149,12 +147,12 @@ func (at *part) checkList(t int) error {
 	return nil
 }
 
-// A segmentPass finds the hits in the range of the segment at work. It may be run again
+// A segmentPass finds the hits in the current range of the current segment. It may be run again
 // with a later range.
 type segmentPass struct {
 	run     func(*run) error
-	byTiles bool // visits only tiles that are mine
-	prunes  bool // passes over what cannot enter
+	byTiles bool // visits only tiles for which member.mine is true
+	prunes  bool // skips documents that cannot enter
 }
 
 var runs = sync.Pool{New: func() any {
@@ -170,7 +168,7 @@ func newRun(ctx context.Context, p *blockmax.Plan) *run {
 	return r
 }
 
-// release gives the memory back, without a reference to anything of the caller's.
+// release returns the run to the pool, without references to the caller's data.
 func (r *run) release() {
 	r.query.ctx, r.query.plan, r.query.tree, r.at, r.parallel = nil, nil, nil, part{}, Parallel{}
 	r.out.found = r.out.found[:0] // an error may have left some
@@ -187,8 +185,7 @@ func (r *run) release() {
 	runs.Put(r)
 }
 
-// pass takes all segments through one algorithm. tree is what matches, whatever
-// the algorithm.
+// pass runs one algorithm over all segments. tree says what matches, for any algorithm.
 func (r *run) pass(visit segmentPass, tree *blockmax.Node) error {
 	r.query.tree = tree
 	r.query.orderSegments()
@@ -214,7 +211,7 @@ func (r *run) pass(visit segmentPass, tree *blockmax.Node) error {
 	return nil
 }
 
-// enter makes segment i the one at work.
+// enter makes segment i the current one.
 func (r *run) enter(i int) error {
 	seg := &r.query.plan.Segments[i]
 	r.leaveSegment()
@@ -230,7 +227,7 @@ func (r *run) enter(i int) error {
 	return r.query.ctx.Err()
 }
 
-// leaveSegment closes what is open of the segment at work.
+// leaveSegment closes the cursors on the current segment.
 func (r *run) leaveSegment() {
 	r.docs.close()
 	r.tiled.close()
@@ -254,16 +251,15 @@ func blocksBelow(n *blockmax.Node, seg *blockmax.Segment) (blocks int64) {
 	return blocks
 }
 
-// tailDone reports whether no document from doc on, in this segment, can enter.
+// tailDone reports whether neither doc nor any later document of this segment can enter.
 func (r *run) tailDone(doc uint32) bool {
 	return r.at.seg.Tail != nil && r.at.seg.Tail[doc/blockmax.TileDocs] < r.out.need(doc)
 }
 
-// offer hands a document that matches and is accepted to the collector. score is
-// without the rank.
+// offer passes a matching, accepted document to the collector. score is without the rank.
 func (r *run) offer(doc, score uint32) { r.out.offer(doc, score+r.at.rank(doc)) }
 
-// offerCandidates hands all candidates to the collector.
+// offerCandidates passes all candidates to the collector.
 func (r *run) offerCandidates() {
 	if r.out.counting {
 		return
@@ -273,8 +269,8 @@ func (r *run) offerCandidates() {
 	}
 }
 
-// A ListError says which list could not be read. The error below, a
-// *corrupt.Error or one of the list's Loader, names the block and the offset.
+// A ListError says which list could not be read. The wrapped error, a *corrupt.Error or one of the
+// list's Loader, names the block and the offset.
 type ListError struct {
 	Segment int // index into Plan.Segments
 	Term    int // index into Plan.Weights
@@ -285,5 +281,5 @@ func (e *ListError) Error() string {
 	return fmt.Sprintf("cpuexec: list of term %d in segment %d of the plan: %v", e.Term, e.Segment, e.Err)
 }
 
-// Unwrap returns the error below.
+// Unwrap returns the wrapped error.
 func (e *ListError) Unwrap() error { return e.Err }

@@ -7,11 +7,11 @@ import (
 	"github.com/riffle-search/riffle/blockmax"
 )
 
-// A query that has several segments takes the one with the highest bound first. What is found there prunes the
+// A query over several segments begins with the one with the highest bound. Its hits prune the
 // others, and a segment whose bound is below the threshold by then is not opened at all.
 
-// orderSegments orders the segments of the pass by what their documents can score at most, the best first.
-// Those with equal bounds stay in order of documents.
+// orderSegments orders the segments of the pass by the highest possible score of their documents,
+// the best first. Segments with equal bounds stay in order of documents.
 func (q *query) orderSegments() {
 	segs := q.plan.Segments
 	q.order, q.bounds = q.order[:0], q.bounds[:0]
@@ -26,7 +26,7 @@ func (q *query) orderSegments() {
 	}
 }
 
-// bestScore bounds what a node scores in a segment, by the bounds of its lists.
+// bestScore bounds the score of a node in a segment, by the bounds of its lists.
 func bestScore(n *blockmax.Node, p *blockmax.Plan, segment int) (sum uint32) {
 	switch {
 	case n.Constant:
@@ -51,7 +51,7 @@ func bestScore(n *blockmax.Node, p *blockmax.Plan, segment int) (sum uint32) {
 	return sum + all
 }
 
-// hopeless reports whether no document of the segment at work can enter.
+// hopeless reports whether no document of the current segment can enter.
 func (r *run) hopeless(visit segmentPass) bool {
 	if !visit.prunes || len(r.query.plan.Segments) == 1 {
 		return false

@@ -10,7 +10,7 @@ import (
 	"github.com/riffle-search/riffle/segment"
 )
 
-// segmentOf makes a segment of one term, which each document has as often as tf says.
+// segmentOf makes a segment of one term, which occurs tf(doc) times in each document.
 func segmentOf(base, docs uint32, tf func(doc uint32) uint32) blockmax.Segment {
 	table := blockmax.NewTable(blockmax.DefaultBM25, 10)
 	var b postings.Builder
@@ -23,8 +23,9 @@ func segmentOf(base, docs uint32, tf func(doc uint32) uint32) blockmax.Segment {
 	return blockmax.Segment{Base: base, Docs: docs, Terms: []blockmax.Term{term}}
 }
 
-// TestBestSegmentFirst: the segment with the highest bound comes first, wherever it lies. What it has found
-// prunes the blocks of the next, and segments that cannot reach it are not opened: their lists are damaged.
+// TestBestSegmentFirst checks that the segment with the highest bound comes first at any position.
+// Its hits prune the blocks of the next. Segments that cannot reach the threshold are not opened:
+// their lists are damaged.
 func TestBestSegmentFirst(t *testing.T) {
 	const docs = 3 * tileDocs
 	except := func(one, has, others uint32) func(uint32) uint32 {

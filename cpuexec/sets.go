@@ -2,18 +2,18 @@ package cpuexec
 
 import "math/bits"
 
-// Trees without scores, by whole sets: where the dense lists of a tree have bitmaps, what
-// matches a node in a sheet is made from what matches its children, 64 documents at a step. That
-// takes some 20 ns a tile and leaf, where eval takes hundreds, but passes over nothing.
+// Trees without scores, by whole sets. Where the dense lists of a tree have bitmaps, the matches of
+// a node in a sheet are made from the matches of its children, 64 documents at a step. That takes
+// some 20 ns per tile and leaf, where eval takes hundreds, but skips nothing.
 
 // A setMaker makes sets of the documents of a sheet.
 type setMaker struct {
-	maps  [][]uint64             // bitmaps at hand
-	sheet [sheetDocs / 64]uint64 // the set that is being made
-	spare [][]uint64             // as long, for what is below
+	maps  [][]uint64             // bitmaps of the current operation
+	sheet [sheetDocs / 64]uint64 // the set being made
+	spare [][]uint64             // of the same length, for lower levels
 }
 
-// collect sets maps to what the lists have of documents lo to hi-1.
+// collect sets maps to documents [lo, hi) of the lists' bitmaps.
 func (m *setMaker) collect(lists []*tileCursor, lo, hi uint32) {
 	m.maps = m.maps[:0]
 	for _, c := range lists {
@@ -23,7 +23,7 @@ func (m *setMaker) collect(lists []*tileCursor, lo, hi uint32) {
 	}
 }
 
-// unite sets set to the documents of the span that any list has.
+// unite sets set to the documents of the span that are in at least one list.
 func (m *setMaker) unite(lists []*tileCursor, s span, set []uint64) error {
 	m.collect(lists, s.lo, s.hi)
 	if len(m.maps) > 0 {
@@ -51,10 +51,10 @@ func (m *setMaker) count(set []uint64, s span, accept []uint64) int {
 	return countCommon(m.maps)
 }
 
-// forget drops what belongs to the caller of the run.
+// forget drops references to the caller's data.
 func (m *setMaker) forget() { clear(m.maps[:cap(m.maps)]) }
 
-// tilesForSets is one tile in how many must have matches for sets to be worth it.
+// tilesForSets: sets pay if at least one in tilesForSets tiles has matches.
 const tilesForSets = 10
 
 // bySets reports whether a tree is better evaluated by sets.
@@ -62,8 +62,8 @@ func (r *run) bySets(root *clause) bool {
 	return root.cost*tilesForSets >= uint64(tiles(r.at.seg.Docs)) && root.hasSets()
 }
 
-// hasSets reports whether all lists have bitmaps, but for those too sparse for one. Lists that
-// have none yet learn it from eval.
+// hasSets reports whether all lists have bitmaps, except those too sparse for one. Lists get their
+// bitmaps through eval.
 func (c *clause) hasSets() bool {
 	if c.Leaf {
 		return c.cursor == nil || c.cursor.bitmap != nil || !c.cursor.dense()
@@ -78,13 +78,13 @@ func (c *clause) hasSets() bool {
 	return c.minShould <= 1
 }
 
-// A span is documents lo to hi-1: a sheet or less, from the beginning of a tile.
+// A span is documents [lo, hi): a sheet or less, from the beginning of a tile.
 type span struct{ lo, hi uint32 }
 
 // of returns the words of the span in a bitmap.
 func (s span) of(bitmap []uint64) []uint64 { return bitmap[s.lo/64 : (s.hi+63)/64] }
 
-// spans calls visit with the range at work, a sheet at a time.
+// spans calls visit for the current range, a sheet at a time.
 func (r *run) spans(visit func(s span) error) error {
 	for s := (span{hi: r.at.from}); s.hi < r.at.to; {
 		s = span{s.hi, s.hi + min(sheetDocs, r.at.to-s.hi)}
@@ -101,7 +101,7 @@ func (r *run) spans(visit func(s span) error) error {
 // countTree counts the documents of the range that match a tree, by sets.
 func (r *run) countTree(root *clause) error {
 	mine := ^uint64(0)
-	if r.share.claim != nil { // the range is a sheet; others may have counted some tiles already
+	if r.share.claim != nil { // the range is a sheet, and others may have counted some tiles
 		mine = ^r.share.claim.taken.Or(mine)
 		r.share.took(bits.OnesCount64(mine))
 	}
@@ -120,7 +120,7 @@ func (r *run) countTree(root *clause) error {
 	})
 }
 
-// A setOp changes a set by another one.
+// A setOp combines a set with another one.
 type setOp uint8
 
 const (
@@ -150,8 +150,8 @@ func (op setOp) apply(set, with []uint64) {
 	}
 }
 
-// fold changes set by the documents of the span that match the clause. Sets of the level and of
-// those below may be overwritten.
+// fold combines set with the documents of the span that match the clause. It may overwrite sets of
+// this level and of lower ones.
 func (m *setMaker) fold(op setOp, c *clause, s span, set []uint64, level int) error {
 	if c.Leaf && c.cursor != nil && c.cursor.bitmap != nil {
 		op.apply(set, s.of(c.cursor.bitmap))
@@ -223,7 +223,7 @@ func (m *setMaker) makeBoolean(c *clause, s span, set []uint64, level int) error
 	return nil
 }
 
-// setAt returns the set of so many words that has a number, to be written to.
+// setAt returns set number i, with the given number of words, for writing.
 func (m *setMaker) setAt(i, words int) []uint64 {
 	for i >= len(m.spare) {
 		m.spare = append(m.spare, make([]uint64, len(m.sheet)))

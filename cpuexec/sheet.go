@@ -8,18 +8,17 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// present returns where there are postings.
+// present returns the positions that have postings.
 func (b *coarse) present() uint64 {
 	var none sums
 	_, present := addBounds(&none, &none, b, 0, 0)
 	return present
 }
 
-// noPostings are the coarse bounds where a list has ended.
+// noPostings are the coarse bounds after the end of a list.
 var noPostings coarse
 
-// enterSheet makes the sheet that begins at document lo the one at hand: tiles
-// bounds its tiles from then on.
+// enterSheet makes the sheet at document lo the current one: tiles then bounds its tiles.
 func (c *tileCursor) enterSheet(lo uint32) error {
 	err := c.boundSheet(lo)
 	c.inTiles, c.sheet = c.tiles.present(), lo
@@ -57,8 +56,8 @@ func (c *tileCursor) boundSheet(lo uint32) error {
 	return nil
 }
 
-// decodeSheet decodes blocks from to to-1, which have all postings of the sheet, and
-// bounds the tiles by them.
+// decodeSheet decodes blocks [from, to), which have all postings of the sheet, and bounds the tiles
+// by these.
 func (c *tileCursor) decodeSheet(lo uint32, from, to int) error {
 	c.exact = true
 	few := &c.few
@@ -85,7 +84,7 @@ func (c *tileCursor) decodeSheet(lo uint32, from, to int) error {
 	return nil
 }
 
-// index finds where the tiles of the sheet at lo begin among the postings, bounds the words of
+// index finds the beginning of each tile of the sheet at lo among the postings, bounds the words of
 // all tiles, and raises bounds to those of the tiles.
 func (p *decoded) index(bounds *coarse, lo uint32) {
 	from, until := p.within(lo, lo+sheetDocs)
@@ -112,16 +111,15 @@ func (p *decoded) index(bounds *coarse, lo uint32) {
 	}
 }
 
-// allow says that any tile with one of documents first to last of the sheet may have
-// postings.
+// allow marks the tiles of documents first to last of the sheet as perhaps having postings.
 func (b *coarse) allow(first, last uint32) {
 	for t := first / tileDocs; t <= min(last/tileDocs, 63); t++ {
 		b[t] = 1
 	}
 }
 
-// boundByBlocks raises bounds to those of blocks from to to-1 in ranges of size
-// documents from lo on.
+// boundByBlocks raises the bounds of ranges of size documents, beginning at lo, to those of blocks
+// [from, until).
 func (c *tileCursor) boundByBlocks(to *coarse, lo, size uint32, from, until int) {
 	shift := bits.TrailingZeros32(size)
 	for b := from; b < until; b++ {
@@ -133,8 +131,8 @@ func (c *tileCursor) boundByBlocks(to *coarse, lo, size uint32, from, until int)
 	}
 }
 
-// enterTile makes the tile that begins at document lo the one at hand: words bounds its
-// words from then on. The list must be at the tile's sheet.
+// enterTile makes the tile at document lo the current one: words then bounds its words. The list
+// must be at the tile's sheet.
 func (c *tileCursor) enterTile(lo uint32) {
 	if c.branch != nil {
 		c.branchTile(lo)
@@ -172,13 +170,13 @@ func (c *tileCursor) locate(lo uint32) {
 	c.at = c.from
 }
 
-// within returns the postings whose documents are lo to hi-1.
+// within returns the range of postings whose documents are in [lo, hi).
 func (p *decoded) within(lo, hi uint32) (from, to int) {
 	from = search(p.docs, lo)
 	return from, from + search(p.docs[from:], hi)
 }
 
-// search returns how many of the documents, which rise, are below doc.
+// search returns how many of the ascending documents are below doc.
 func search(docs []uint32, doc uint32) int {
 	lo, hi := 0, len(docs)
 	for lo < hi {

@@ -8,21 +8,21 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// The three levels of 64 on which documents are looked at (see the package comment).
+// The three levels of 64 documents, words and tiles (see the package comment).
 const (
 	wordDocs  = blockmax.WordDocs
 	tileDocs  = blockmax.TileDocs
 	sheetDocs = 64 * tileDocs
 )
 
-// exactPostings is how many postings of a sheet a list may have to be decoded at
-// once. That takes about as long as to look at the bounds of all tiles, and tells more:
-// OR on terabyte05 takes 18.2 µs with 512, 16.9 with 1,024 and 21.9 with 2,048. A test
-// lowers it, so that its small lists go all ways.
+// exactPostings is the most postings in a sheet for which a list is decoded at once. That takes
+// about as long as reading the bounds of all tiles, and tells more. OR on terabyte05 takes 18.2 µs
+// with 512, 16.9 with 1,024 and 21.9 with 2,048. A test lowers it, so that its small lists take all
+// paths.
 var exactPostings = 1024
 
-// coarse bounds, in units of the cursor, what a list contributes in each word of a tile
-// or in each tile of a sheet: 0 where it has no posting.
+// coarse bounds, in units of the cursor, a list's contributions in each word of a tile or in each
+// tile of a sheet. It is 0 where the list has no posting.
 type coarse [64]uint8
 
 // A tileCursor is one list of one segment, read sheet by sheet and tile by tile. Sheets come in
@@ -32,37 +32,37 @@ type coarse [64]uint8
 // if not, and from the postings themselves where there are few.
 type tileCursor struct {
 	run      *run
-	branch   *branch // nil for a list; the cursor stands for that otherwise
-	cost     uint64  // about how many documents it has, for trees
-	unscored bool    // of a branch: only what matches is asked for
+	branch   *branch // nil for a list; otherwise the cursor stands for it
+	cost     uint64  // roughly how many documents it has, for trees
+	unscored bool    // of a branch: only matches are needed
 	term     int
 	list     *postings.List
 	bounds   *blockmax.Bounds
-	ranges   *blockmax.Ranges // nil while the list has none
+	ranges   *blockmax.Ranges // nil until the list has ranges
 	table    *blockmax.Table
 	norms    []uint8
 	weight   uint32
 	max      uint32 // no posting of the list contributes more
 	unit     uint32 // coarse * unit bounds contributions
-	bound    uint32 // no posting of the tile at hand contributes more
+	bound    uint32 // no posting of the current tile contributes more
 
-	plain  bool     // only documents matter: bounds are more or less than 0 and say no more
-	bitmap []uint64 // of the list; nil while it is not known, or not wanted
+	plain  bool     // scores are not needed: a bound is zero or not, and means nothing more
+	bitmap []uint64 // of the list; nil if there is none or it is not needed
 
 	tiles   *coarse // of the sheet
 	inTiles uint64  // where there are postings
 	sheet   uint32  // its first document
 	exact   bool    // all postings of the sheet are in few
 	few     decoded
-	blocks  int // blocks[blocks:] are behind the sheets before, when there are no ranges
+	blocks  int // first block not in earlier sheets, for lists without ranges
 
 	words       *coarse // of the tile
 	inWords     uint64  // where there are postings, for trees
-	from, to    int     // the blocks that can have documents of the tile; postings of few if exact
-	at          int     // block or posting of few that the last document asked for was in
+	from, to    int     // the blocks that can have documents of the tile; if exact, its postings in few
+	at          int     // block, or posting of few, of the last lookup
 	intersected bool    // its postings in the tile, for AND
 
-	peeked int // block that peek looks into, or -1
+	peeked int // block to which peek points, or -1
 	peek   postings.Peek
 
 	loaded  int // block whose documents are in docs, or -1
@@ -72,15 +72,15 @@ type tileCursor struct {
 	impacts [postings.BlockSize]uint16
 
 	spent int64     // times that a block was decoded
-	seen  []uint64  // a bit for each block, set when it has been decoded
-	own   [2]coarse // where tiles and words lie when they are not in ranges
+	seen  []uint64  // a bit for each block that has been decoded
+	own   [2]coarse // tiles and words, when they are not in ranges
 }
 
-// decoded are all postings that a list has in a sheet.
+// decoded are all postings of a list in a sheet.
 type decoded struct {
 	docs    []uint32
 	impacts []uint16
-	starts  [65]int    // where each tile begins, and the one behind the sheet
+	starts  [65]int    // first posting of each tile, and of what follows the sheet
 	words   [64]coarse // bounds of the words of each tile
 }
 
@@ -97,13 +97,13 @@ func (c *tileCursor) reset(r *run, t int, term *blockmax.Term) {
 	clear(c.seen)
 }
 
-// forget drops what belongs to the caller of the run.
+// forget drops references to the caller's data.
 func (c *tileCursor) forget() {
 	c.list, c.bounds, c.ranges, c.table, c.norms, c.tiles, c.words, c.bitmap = nil, nil, nil, nil, nil, nil, nil, nil
 	c.peek = postings.Peek{}
 }
 
-// first is the lowest document that block b can hold, by the directory.
+// first is the lowest document that block b can hold, according to the directory.
 func (c *tileCursor) first(b int) uint32 {
 	if b == 0 {
 		return 0
@@ -121,14 +121,14 @@ func (c *tileCursor) load(b int) error {
 		return c.fail(err)
 	}
 	for i := n; i < len(c.docs); i++ {
-		c.docs[i] = end // for searches that know no n
+		c.docs[i] = end // for searches that do not know n
 	}
 	c.loaded, c.scored, c.n = b, -1, n
 	c.spend(b)
 	return nil
 }
 
-// spend notes that block b is decoded, or looked into.
+// spend notes that block b has been decoded or looked into.
 func (c *tileCursor) spend(b int) {
 	c.spent++
 	word, bit := &c.seen[b/64], uint64(1)<<(b%64)
@@ -150,7 +150,7 @@ func (c *tileCursor) score() error {
 	return nil
 }
 
-// impactsOf computes the impacts of block b, whose n documents are given.
+// impactsOf computes the impacts of block b, given its n documents.
 func (c *tileCursor) impactsOf(b int, docs *[postings.BlockSize]uint32, n int, dst *[postings.BlockSize]uint16) error {
 	if err := c.loadFreqs(b); err != nil {
 		return err
@@ -173,7 +173,7 @@ func (c *tileCursor) loadFreqs(b int) error {
 	return nil
 }
 
-// check holds a posting of block b against the bounds of the block and of its extent.
+// check compares a posting of block b with the bounds of the block and of its extent.
 func (c *tileCursor) check(b int, doc uint32, impact uint16) {
 	if invariants.Enabled {
 		invariants.Check(impact <= c.bounds.Block[b], "document %d has impact %d for term %d, above the bound %d of block %d", doc, impact, c.term, c.bounds.Block[b], b)

@@ -6,41 +6,41 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// tileCursors are the cursors on the lists of the segment at work, what they say of the sheet and
-// of the tile at hand together, and memory that they share.
+// tileCursors are the cursors on the lists of the current segment, the combined bounds of these
+// lists in the current sheet and tile, and the memory that they share.
 type tileCursors struct {
 	lists []*tileCursor
-	count int  // lists[:count] belong to the segment at work
-	open  bool // all of its terms are among them
+	count int  // lists[:count] belong to the current segment
+	open  bool // they include all of its terms
 
-	sheet    uint32 // first document of the sheet at hand, or noSheet
-	present  uint64 // the tiles of the sheet where a list has postings
-	common   uint64 // those where all have
+	sheet    uint32 // first document of the current sheet, or noSheet
+	present  uint64 // tiles of the sheet in which at least one list has postings
+	common   uint64 // tiles in which all have
 	tileSums sums   // bounds of the tiles of the sheet
 
-	active []*tileCursor // those with postings in the tile at hand, weakest first
+	active []*tileCursor // those with postings in the current tile, weakest first
 	// Of a tree that is a union:
 	guard     *tileCursor // candidates must match it, too; or nil
-	unguarded bool        // and so does what matches the guard alone
+	unguarded bool        // and documents that match only the guard match the tree
 
-	prefix []sums      // prefix[i] has the bounds of active[:i] in the words of the tile, added up
+	prefix []sums      // prefix[i] is the sum of the bounds of active[:i], in the words of the tile
 	masks  []listWords // of active
-	rest   sums        // what lists that are not essential can add in each word
+	rest   sums        // bounds what lists that are not essential add in each word
 
 	freqs  [postings.BlockSize]uint32
 	prober probe
-	held   bitset // what a list holds
+	held   bitset // documents of a list
 }
 
-// noSheet is where no sheet begins.
+// noSheet is a number at which no sheet begins.
 const noSheet = ^uint32(0)
 
-// listWords says in which words of the tile a list has postings, and in which of them
-// it is essential.
+// listWords has the words of the tile in which a list has postings, and those in which it is
+// essential.
 type listWords struct{ present, essential uint64 }
 
-// openAll returns a cursor for every term the segment has, opened at the first call,
-// in order of the terms.
+// openAll returns a cursor for every term of the segment. The first call opens them, in order of
+// the terms.
 func (t *tileCursors) openAll(r *run) ([]*tileCursor, error) {
 	if t.open {
 		return t.lists[:t.count], nil
@@ -72,7 +72,7 @@ func (t *tileCursors) openOne(r *run, i int) (*tileCursor, error) {
 	return c, nil
 }
 
-// close drops the cursors of the segment at work, and what belongs to the caller.
+// close drops the cursors of the current segment, and references to the caller's data.
 func (t *tileCursors) close() {
 	for _, c := range t.lists[:t.count] {
 		c.forget()
@@ -81,8 +81,7 @@ func (t *tileCursors) close() {
 	t.prober.forget()
 }
 
-// enterSheet makes the sheet at lo the one at hand: tileSums has the bounds of its tiles
-// from then on.
+// enterSheet makes the sheet at lo the current one: tileSums then bounds its tiles.
 func (t *tileCursors) enterSheet(lists []*tileCursor, lo uint32, at *part) error {
 	if t.sheet == lo {
 		return nil
@@ -120,11 +119,10 @@ func (t *tileCursors) enterSheet(lists []*tileCursor, lo uint32, at *part) error
 	return nil
 }
 
-// bestTiles is how many tiles of a sheet are visited in order of their bounds before the
-// others follow in order of documents, which costs less a tile. Without any, OR on
-// msmarco-dev takes 9 % longer; with 3 to 16 it is the same within 2 %. To visit the best words
-// of 8 tiles first, and then the rest, leaves a fifth fewer documents to look at and takes
-// as long.
+// bestTiles is how many tiles of a sheet are visited in order of their bounds. The others follow in
+// order of documents, which costs less per tile. With 0, OR on msmarco-dev takes 9 % longer; with 3
+// to 16 it is the same within 2 %. Visiting the best words of 8 tiles first, and then the rest,
+// leaves a fifth fewer documents to score and takes as long.
 const bestTiles = 6
 
 // bestFirst visits tiles, those with the highest bounds first.
@@ -151,8 +149,7 @@ func (r *run) bestFirst(tiles uint64, visit func(t int, bound uint32) error) err
 	return nil
 }
 
-// strongest returns which of the sums is the highest, of those present; -1 when
-// none is.
+// strongest returns the index of the highest of the sums, among those present, or -1.
 func strongest(bounds *sums, present uint64) int {
 	best, highest := -1, uint32(0)
 	for ; present != 0; present &= present - 1 {
@@ -164,8 +161,8 @@ func strongest(bounds *sums, present uint64) int {
 	return best
 }
 
-// enterTile makes tile i of the sheet, at lo, the one at hand: active are the lists
-// that have postings there, weakest first.
+// enterTile makes tile i of the sheet, at lo, the current one: active are the lists with postings
+// in it, weakest first.
 func (t *tileCursors) enterTile(lists []*tileCursor, i int, lo uint32) {
 	active := t.active[:0]
 	for _, c := range lists {
@@ -185,7 +182,8 @@ func (t *tileCursors) enterTile(lists []*tileCursor, i int, lo uint32) {
 	t.makePrefix(len(active))
 }
 
-// makePrefix makes room for the sums of so many lists. The first is of none, and zero.
+// makePrefix makes room for the sums of the given number of lists. The first is the empty sum,
+// zero.
 func (t *tileCursors) makePrefix(lists int) {
 	if n := lists + 1; n > len(t.prefix) {
 		t.prefix = append(t.prefix, make([]sums, n-len(t.prefix))...)
@@ -194,7 +192,7 @@ func (t *tileCursors) makePrefix(lists int) {
 	t.prefix[0] = sums{}
 }
 
-// presentWords are the words of the tile in which a list has postings.
+// presentWords are the words of the tile in which at least one list has postings.
 func (t *tileCursors) presentWords() (present uint64) {
 	if t.guard != nil && t.unguarded {
 		return t.guard.inWords

@@ -30,13 +30,13 @@ func (r *run) treeExhaustive() error {
 		}
 		r.collect(^uint64(0), 0)
 		r.offerCandidates()
-		clear(r.win.scores[:]) // of documents that matched a child but not the tree
+		clear(r.win.scores[:]) // scores of documents that matched a child but not the tree
 		return nil
 	})
 }
 
-// eachTile visits every tile of the range in which the tree may have matches: with its
-// number in the sheet, as the window. Without scores no frequency is read.
+// eachTile calls visit for every tile of the range in which the tree may have matches, with its
+// number in the sheet. The tile is then the window. Without scores it reads no frequencies.
 func (r *run) eachTile(n *blockmax.Node, scores bool, visit func(root *clause, t int) error) error {
 	if _, err := r.rootOf(n, scores); err != nil {
 		return err
@@ -84,8 +84,8 @@ func (r *run) visitTiles(visit func(root *clause, t int) error) error {
 	return nil
 }
 
-// evalTile sets matches to the documents of tile t, the window, that match the tree, and adds
-// to scores what they score.
+// evalTile sets matches to the documents of tile t, the window, that match the tree, and adds their
+// scores to scores.
 func (r *run) evalTile(root *clause, t int, matches *bitset, to *scores) error {
 	r.enterLists(t)
 	words := root.words()
@@ -100,18 +100,18 @@ func (r *run) evalTile(root *clause, t int, matches *bitset, to *scores) error {
 	return r.eval.eval(root, 0, &r.win.all, matches, to)
 }
 
-// enterLists makes tile t of the sheet, the window, the one at hand of all lists.
+// enterLists makes tile t of the sheet, the window, the current tile of all lists.
 func (r *run) enterLists(t int) {
 	for _, c := range r.tiled.lists[:r.tiled.count] {
 		c.inWords = 0
-		if c.tiles != nil && c.tiles[t] > 0 { // none are known below a node that cannot match
+		if c.tiles != nil && c.tiles[t] > 0 { // nil below a node that cannot match
 			c.enterTile(r.win.base)
 			c.inWords = c.words.present()
 		}
 	}
 }
 
-// rootOf returns the clause of a tree over the segment at work.
+// rootOf returns the clause of a tree on the current segment.
 func (r *run) rootOf(n *blockmax.Node, scores bool) (*clause, error) {
 	if r.eval.root == nil || r.eval.root.Node != n {
 		root, err := r.newClause(n, scores)

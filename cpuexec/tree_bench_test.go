@@ -10,7 +10,7 @@ import (
 	"github.com/riffle-search/riffle/cpuexec"
 )
 
-// BenchmarkTrees measures boolean trees over the words of a query against the flat OR of the same
+// BenchmarkTrees compares boolean trees over the words of a query with the flat OR of the same
 // words, on the index of BenchmarkTopK:
 //
 //	nested   should(and(half of the words), or(the others)^2)

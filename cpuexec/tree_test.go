@@ -13,7 +13,7 @@ import (
 	"github.com/riffle-search/riffle/segment"
 )
 
-// treeShapes are trees over seven terms, of which the last is in a seventh of all documents.
+// treeShapes are trees over seven terms. The last term is in a seventh of all documents.
 var treeShapes = []struct {
 	name string
 	tree *blockmax.Node
@@ -41,8 +41,8 @@ var treeShapes = []struct {
 	{"constant", &blockmax.Node{Should: append(leaves(0, 1), blockmax.Node{Must: leaves(2), Constant: true, Score: 1 << 20})}},
 }
 
-// TestConformanceOfTrees holds these trees, over the lists of random indexes, to the oracle: random
-// trees are seldom of their kinds.
+// TestConformanceOfTrees compares these trees, over the lists of random indexes, with the oracle:
+// random trees rarely have these shapes.
 func TestConformanceOfTrees(t *testing.T) {
 	defer cpuexec.SetFewCandidates(cpuexec.SetFewCandidates(1))
 	for _, exact := range []int{0, 16} {
@@ -54,11 +54,11 @@ func TestConformanceOfTrees(t *testing.T) {
 					return true
 				}
 				for i := range p.Weights {
-					p.Weights[i] /= 8 // a tree names some twice
+					p.Weights[i] /= 8 // a tree may name a term twice
 				}
 				p.Else = nil
 				for i := range p.Segments {
-					p.Segments[i].Tail = nil // of another tree
+					p.Segments[i].Tail = nil // it bounds another tree
 				}
 				for _, shape := range treeShapes {
 					tree := overTerms(shape.tree, terms)
@@ -77,7 +77,7 @@ func TestConformanceOfTrees(t *testing.T) {
 	}
 }
 
-// overTerms is a tree whose terms are wrapped to so many.
+// overTerms is a tree whose terms are taken modulo their number.
 func overTerms(n *blockmax.Node, terms int) blockmax.Node {
 	c := *n
 	c.Term %= terms
@@ -98,8 +98,8 @@ func leaves(terms ...int) (nodes []blockmax.Node) {
 	return nodes
 }
 
-// TestTreesSkip holds trees over lists of many blocks to exhaustive scoring, and wants more blocks
-// skipped.
+// TestTreesSkip compares trees over lists of many blocks with exhaustive scoring. They must skip
+// more blocks.
 func TestTreesSkip(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 13))
 	table := blockmax.NewTable(blockmax.DefaultBM25, 10)
@@ -110,7 +110,7 @@ func TestTreesSkip(t *testing.T) {
 		for d := range seg.Docs {
 			if rng.IntN(every) == 0 {
 				tf := uint32(1)
-				if d/4000%19 == 3 { // where the best documents are
+				if d/4000%19 == 3 { // the best documents
 					tf += rng.Uint32N(30)
 				}
 				b.Add(d, tf, 1)
@@ -125,7 +125,7 @@ func TestTreesSkip(t *testing.T) {
 	for _, shape := range treeShapes {
 		p.Tree, p.K = shape.tree, 10
 		want := answer(t, cpuexec.Executor{Algorithm: cpuexec.Exhaustive}, &p)
-		for round := range 4 { // without ranges and bitmaps at first, then with them
+		for round := range 4 { // first without ranges and bitmaps, then with them
 			got := answer(t, cpuexec.Executor{}, &p)
 			if !slices.Equal(got.Hits, want.Hits) {
 				t.Fatalf("%s, round %d:\n got %v\nwant %v", shape.name, round, got.Hits, want.Hits)

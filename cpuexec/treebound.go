@@ -6,9 +6,9 @@ import (
 	"github.com/riffle-search/riffle/blockmax"
 )
 
-// Bounds of trees. What a node scores at most in each word of a tile, or in each tile of a sheet,
-// follows from what its children score there by the arithmetic of the node, 64 at a time. Where a
-// required child has no posting the node has no match.
+// Bounds of trees. The bound of a node in each word of a tile, or in each tile of a sheet, follows
+// from those of its children by the arithmetic of the node, 64 at a time. Where a required child
+// has no posting, the node has no match.
 
 // boundFrame is the scratch memory of one level.
 type boundFrame struct {
@@ -16,8 +16,8 @@ type boundFrame struct {
 	matched         [64]uint32 // how many should nodes may match
 }
 
-// bound sets to to what the clause scores at most in each word of the tile at hand, or in each tile
-// of the sheet, and to 0 where it matches nothing for sure. It returns where it may match.
+// bound sets to to the bounds of the clause's score in each word of the current tile, or in each
+// tile of the sheet, and to 0 where it cannot match. It returns where it may match.
 func (e *evaluator) bound(c *clause, level int, words bool, to *sums) (in uint64) {
 	switch {
 	case c.Leaf:
@@ -37,7 +37,7 @@ func (e *evaluator) bound(c *clause, level int, words bool, to *sums) (in uint64
 	return in
 }
 
-// boundLeaf sets to to sum and the bounds of a list.
+// boundLeaf sets to to sum plus the bounds of a list.
 func (e *evaluator) boundLeaf(c *clause, words bool, to, sum *sums) (in uint64) {
 	if c.cursor == nil {
 		*to = *sum

@@ -3,9 +3,9 @@ package cpuexec
 // wand answers OR by WAND (Broder and others, Efficient Query Evaluation using a
 // Two-Level Retrieval Process, 2003).
 //
-// The cursors are kept in order of their documents. The pivot is the first whose
-// list bound, added to those of all cursors before it, reaches need: no document
-// below the pivot's can get in, because only the lists before it can hold one.
+// The cursors are kept in order of their documents. The pivot is the first whose list bound, added
+// to those of all cursors before it, reaches need: no document below the pivot's can enter, because
+// only the lists before it can hold one.
 func (r *run) wand() error {
 	cs, err := r.docs.start(r)
 	if err != nil {

@@ -3,24 +3,22 @@ package cpuexec
 // A bitset has a bit for each document of a tile.
 type bitset [64]uint64
 
-// scores has a score for each document of a tile: 16 KiB, half of a first-level cache.
-// Between uses all are zero.
+// scores has a score for each document of a tile: 16 KiB, half of a first-level cache. All are zero
+// between uses.
 type scores [tileDocs]uint32
 
-// A window is a tile of documents at work: which of them match, and what they
-// score so far.
+// A window is the current tile of documents: which of them match, and their scores so far.
 type window struct {
 	base    uint32 // first document of the tile, a multiple of tileDocs: position 0
-	lo, hi  uint32 // documents lo to hi-1 are at work
-	all     bitset // the documents of the tile in the range at work
-	matches bitset // like the scores: between uses there are none
+	lo, hi  uint32 // the current range is documents [lo, hi)
+	all     bitset // the documents of the tile in that range
+	matches bitset // empty between uses, like the scores
 	scores  scores
-	marks   marks // on their way into a set
+	marks   marks // documents to be added to a set
 	torn    bool  // an error may have left matches and scores
 }
 
-// place makes the window the tile of doc, as far as it lies in documents from to to-1. It
-// leaves all as it is.
+// place makes the tile of doc, clipped to documents [from, to), the window. It does not update all.
 func (w *window) place(doc, from, to uint32) {
 	w.base = doc &^ (tileDocs - 1)
 	w.lo, w.hi = max(w.base, from), min(w.base+tileDocs, to)
@@ -34,7 +32,7 @@ var everything = func() (b bitset) {
 	return b
 }()
 
-// fill sets all to the documents at work.
+// fill sets all to the documents of the range.
 func (w *window) fill() {
 	w.all = everything
 	if lo := w.lo - w.base; lo > 0 {

@@ -1,17 +1,16 @@
-// Package exectest holds every executor to the oracle: exhaustive scoring written
-// for obviousness. One line of test is all an executor needs:
+// Package exectest compares executors with the oracle: exhaustive scoring written to be obviously
+// correct. An executor needs one line of test:
 //
 //	func TestConformance(t *testing.T) { exectest.Run(t, gpuexec.New(dev)) }
 //
-// A run makes 2,000 random small indexes. Blocks hold 1 to 8 postings, so that
-// even tiny lists have many blocks and extents; scores take few distinct values,
-// so that ties, also at the k-th hit and across blocks and segments, are common.
-// Plans vary in everything a Plan can say: modes, trees, weights of zero, missing
-// terms, deletions, static ranks, tail bounds, After, counting, k from 1 to 10,000.
-// Answers must be equal to the last hit and the last bit of every score.
+// A run makes 2,000 random small indexes. Blocks hold 1 to 8 postings, so that even tiny lists have
+// many blocks and extents; scores take few distinct values, so that ties, also at the k-th hit and
+// across blocks and segments, are common. Plans vary in everything that a Plan can express: modes,
+// trees, weights of zero, missing terms, deletions, static ranks, tail bounds, After, counting, k
+// from 1 to 10,000. Answers must be equal in every hit and every bit of its score.
 //
-// A round depends on nothing but the seed and its number; a failure prints the
-// flags that replay it alone.
+// A round depends only on the seed and its number. A failure prints the flags that replay the round
+// alone.
 package exectest
 
 import (
@@ -28,10 +27,10 @@ import (
 // A Plan is a query over lists of package postings.
 type Plan = blockmax.Plan
 
-// An Executor is what is tested.
+// An Executor is the executor under test.
 type Executor interface {
 	Name() string
-	Prunes() bool // it skips blocks that cannot matter
+	Prunes() bool // whether it skips blocks that cannot matter
 	TopK(context.Context, *Plan) (blockmax.TopK, error)
 }
 
@@ -40,11 +39,11 @@ var (
 	only = flag.Int("exectest.round", -1, "run only this `round`")
 )
 
-// Rounds is the number of random indexes of a run; a twentieth of it with -short.
+// Rounds is the number of random indexes of a run; with -short it is a twentieth.
 const Rounds = 2000
 
-// Fewer is for tests of many settings, which need not try each with all rounds: so many rounds, a quarter of them with
-// -short.
+// Fewer sets the number of rounds for tests of many settings, which need not run all rounds for
+// each. With -short it is a quarter of rounds.
 func Fewer(rounds int) int {
 	if testing.Short() {
 		return rounds / 4
@@ -52,8 +51,8 @@ func Fewer(rounds int) int {
 	return rounds
 }
 
-// Run fails the test unless e answers as the oracle does, and, if it claims to
-// prune, has skipped blocks.
+// Run fails the test unless e answers as the oracle does. If e claims to prune, it must also skip
+// blocks.
 func Run(t *testing.T, e Executor) {
 	t.Helper()
 	rounds := Rounds
@@ -71,7 +70,7 @@ func Run(t *testing.T, e Executor) {
 	}
 }
 
-// Check is Run for a number of rounds, with the failure as an error.
+// Check is Run for a number of rounds. It returns the failure as an error.
 func Check(e Executor, seed uint64, rounds int) error {
 	var skipped int64
 	for round := range rounds {
@@ -87,8 +86,8 @@ func Check(e Executor, seed uint64, rounds int) error {
 	return nil
 }
 
-// Round runs the plans of one random index and returns the blocks skipped in
-// those of mode OR, in which an executor that does not prune must decode all.
+// Round runs the plans of one random index. It returns the blocks skipped in plans of mode OR, of
+// which an executor that does not prune must decode all.
 func Round(e Executor, seed uint64, round int) (skipped int64, err error) {
 	Plans(seed, round, func(ix *Index, p *Plan) bool {
 		var got blockmax.TopK
@@ -108,8 +107,8 @@ func Round(e Executor, seed uint64, round int) (skipped int64, err error) {
 	return skipped, err
 }
 
-// Plans calls visit with the plans of a round, each beside the index that the
-// Oracle needs to answer it, until visit returns false.
+// Plans calls visit with the plans of a round, and with the index that Oracle needs to answer each,
+// until visit returns false.
 func Plans(seed uint64, round int, visit func(*Index, *Plan) bool) {
 	rng := rand.New(rand.NewPCG(seed, uint64(round)))
 	whole := newIndex(rng)
@@ -121,7 +120,7 @@ func Plans(seed uint64, round int, visit func(*Index, *Plan) bool) {
 	}
 }
 
-// compare says how an answer differs from the oracle's.
+// compare returns an error that says how an answer differs from the oracle's.
 func compare(p *Plan, got, want blockmax.TopK) error {
 	if !slices.Equal(got.Hits, want.Hits) {
 		at := 0

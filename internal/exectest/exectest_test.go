@@ -13,8 +13,7 @@ import (
 	"github.com/riffle-search/riffle/internal/exectest"
 )
 
-// A faulty executor changes the plan before a good executor runs it, or the
-// answer after.
+// A faulty executor changes the plan before a correct executor runs it, or the answer afterwards.
 type faulty struct {
 	cpuexec.Executor
 	before func(*exectest.Plan)
@@ -22,7 +21,7 @@ type faulty struct {
 }
 
 func (f faulty) TopK(ctx context.Context, p *exectest.Plan) (top blockmax.TopK, err error) {
-	defer func() { // builds with invariants panic where others answer wrongly
+	defer func() { // builds with invariants panic where others give wrong answers
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v", r)
 		}
@@ -42,8 +41,7 @@ func (f faulty) TopK(ctx context.Context, p *exectest.Plan) (top blockmax.TopK, 
 	return top, err
 }
 
-// refine makes an executor use the lists of a plan until they have ranges, as far as they
-// are long enough.
+// refine makes an executor use the lists of a plan until all that are long enough have ranges.
 func refine(p *exectest.Plan) {
 	q := *p
 	q.Tree, q.Mode, q.K, q.After = nil, blockmax.Or, blockmax.MaxK, nil
@@ -73,15 +71,15 @@ func eachTerm(p *exectest.Plan, change func(*blockmax.Bounds)) {
 
 func lower[T uint8 | uint16](bounds []T) { lowerBy(bounds, 20) }
 
-// lowerBy takes off one part in so many.
+// lowerBy reduces the bounds by one part in part.
 func lowerBy[T uint8 | uint16](bounds []T, part T) {
 	for i := range bounds {
 		bounds[i] -= bounds[i] / part
 	}
 }
 
-// TestFaultsAreFound gives executors faults that scores within a few per cent, or
-// tests without ties, would not find.
+// TestFaultsAreFound gives executors faults that tests would miss if they compared scores within a
+// few per cent, or had no ties.
 func TestFaultsAreFound(t *testing.T) {
 	const rounds = 1000
 	for name, f := range map[string]faulty{
@@ -183,7 +181,7 @@ func TestFaultsAreFound(t *testing.T) {
 	}
 }
 
-// boasting claims to prune.
+// boasting wrongly claims to prune.
 type boasting struct{ cpuexec.Executor }
 
 func (boasting) Prunes() bool { return true }

@@ -12,21 +12,20 @@ import (
 	"github.com/riffle-search/riffle/segment"
 )
 
-// An Index is what a random index holds, in the plainest form, and the same as
-// executors see it.
+// An Index is the content of a random index, in the plainest form and as executors see it.
 type Index struct {
 	Segments []Segment
 	parts    []blockmax.Segment // without Accept and Tail
 	tables   []*blockmax.Table  // of the fields
 }
 
-// A Segment is the contents of one segment.
+// A Segment is the content of one segment.
 type Segment struct {
 	Docs  uint32
 	Wide  bool                // several tiles of documents, in blocks of full size
 	Terms []map[uint32]uint32 // of each term: frequency by document
 	Field []int               // of each term
-	Norms [][]uint8           // of each field: length code by document; nil for a field without
+	Norms [][]uint8           // of each field: length code by document; nil for a field that keeps no lengths
 	Rank  []uint16            // nil for none
 }
 
@@ -72,7 +71,7 @@ func newSegment(rng *rand.Rand, ranked bool) Segment {
 				norms[d] = lengths[rng.IntN(len(lengths))]
 			}
 			if rng.IntN(4) == 0 {
-				slices.Sort(norms) // the best documents first: what tail bounds are for
+				slices.Sort(norms) // the best documents first, as tail bounds need them
 			}
 		}
 		s.Norms = append(s.Norms, norms)
@@ -90,8 +89,8 @@ func newSegment(rng *rand.Rand, ranked bool) Segment {
 	return s
 }
 
-// newPostings makes a list from empty to full, even or in clumps, whose
-// frequencies are mostly 1.
+// newPostings makes a list from empty to full, evenly spread or in clumps, with frequencies that
+// are mostly 1.
 func newPostings(rng *rand.Rand, docs, spread uint32) map[uint32]uint32 {
 	tfs := []uint32{1, 1, 1, 1, 2, 5, 20}[:1+rng.IntN(7)]
 	density := []float64{0, 0.02, 0.1, 0.3, 0.7, 1}[rng.IntN(6)] / float64(spread)
@@ -128,8 +127,8 @@ func (ix *Index) part(rng *rand.Rand, s *Segment, base uint32) blockmax.Segment 
 	return p
 }
 
-// newList is a list as a memory segment shows it, or as it is read back. Its blocks are
-// small, unless full ones, of any codec, are asked for.
+// newList is a list as a memory segment shows it, or as it is read back. Its blocks are small, or
+// with full set of full size and of any codec.
 func newList(rng *rand.Rand, list map[uint32]uint32, norms []uint8, full bool) *postings.List {
 	codecs := []postings.Kind{postings.Packed, postings.Interpolative, postings.PFor, postings.Rice}
 	b := postings.Builder{BlockSize: uint8(1 + rng.IntN(8)), Codec: codecs[rng.IntN(2)]}

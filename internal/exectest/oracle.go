@@ -7,9 +7,8 @@ import (
 	"github.com/riffle-search/riffle/blockmax"
 )
 
-// Oracle answers a plan the slow way: every document of every segment is looked at
-// on its own, and all that match are sorted. It knows postings as maps and never
-// sees a block or a bound.
+// Oracle answers a plan the slow way: it tests every document of every segment separately and sorts
+// all matches. It reads postings from maps and never uses a block or a bound.
 func Oracle(ix *Index, p *Plan) blockmax.TopK {
 	tree := p.Tree
 	if tree == nil {
@@ -38,7 +37,7 @@ func ranksBefore(a, b blockmax.Hit) int {
 	return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Doc, b.Doc))
 }
 
-// flat is the tree that a flat plan stands for; AndOr begins as And.
+// flat is the tree equivalent to a flat plan; AndOr begins as And.
 func flat(p *Plan, mode blockmax.Mode) *blockmax.Node {
 	var leaves []blockmax.Node
 	for t := range p.Weights {
@@ -71,7 +70,7 @@ func matching(ix *Index, p *Plan, tree *blockmax.Node) (all []blockmax.Hit) {
 	return all
 }
 
-// score says whether a document matches a node, and what it scores then.
+// score returns a document's score for a node, and whether it matches.
 func (ix *Index) score(p *Plan, segment int, doc uint32, n *blockmax.Node) (score uint32, ok bool) {
 	switch {
 	case n.Leaf:

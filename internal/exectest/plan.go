@@ -25,8 +25,7 @@ func (ix *Index) pick(rng *rand.Rand) *Index {
 	return sub
 }
 
-// newPlan makes a random query over all terms of the index for the k best
-// documents.
+// newPlan makes a random query for the k best documents over all terms of the index.
 func (ix *Index) newPlan(rng *rand.Rand, k int) *Plan {
 	p := &Plan{K: k, Mode: blockmax.Mode(rng.IntN(3)), CountAll: rng.IntN(4) == 0, Segments: slices.Clone(ix.parts)}
 	count := len(ix.parts[0].Terms)
@@ -35,9 +34,9 @@ func (ix *Index) newPlan(rng *rand.Rand, k int) *Plan {
 		shares[i] = []uint32{0, 1, 2, 2, 2, 4, 6}[rng.IntN(7)]
 		sum += shares[i]
 	}
-	unit := (1<<31 - 1) / sum // sums come close to the limit
+	unit := (1<<31 - 1) / sum // makes sums come close to the limit
 	if rng.IntN(2) == 0 {
-		unit = 1 + rng.Uint32N(4) // scores that differ by one, to tell < from <=
+		unit = 1 + rng.Uint32N(4) // makes scores that differ by one, to tell < from <=
 	}
 	if count > 0 && rng.IntN(3) == 0 {
 		unit = min(unit, 1<<19) // a tree may name a term often
@@ -62,7 +61,7 @@ func (ix *Index) newPlan(rng *rand.Rand, k int) *Plan {
 	return p
 }
 
-// newTree makes a boolean tree whose leaves lie at most depth levels below.
+// newTree makes a boolean tree of at most depth levels.
 func newTree(rng *rand.Rand, count int, unit uint32, depth int) *blockmax.Node {
 	n := new(blockmax.Node)
 	switch kind := rng.IntN(12); {
@@ -101,8 +100,7 @@ func newAccept(rng *rand.Rand, docs uint32) []uint64 {
 	return accept
 }
 
-// addTails bounds the tiles by the true scores, sometimes exactly and sometimes
-// with some air.
+// addTails bounds the tiles by the true scores, sometimes exactly and sometimes with a margin.
 func (ix *Index) addTails(rng *rand.Rand, p *Plan) {
 	tree := p.Tree
 	if tree == nil {
@@ -130,7 +128,7 @@ func (ix *Index) addTails(rng *rand.Rand, p *Plan) {
 	}
 }
 
-// newAfter is a hit of the answer, or something near one.
+// newAfter is a hit of the answer, or close to one.
 func newAfter(rng *rand.Rand, hits []blockmax.Hit) *blockmax.Hit {
 	if len(hits) == 0 {
 		return &blockmax.Hit{Doc: 1}
@@ -143,7 +141,7 @@ func newAfter(rng *rand.Rand, hits []blockmax.Hit) *blockmax.Hit {
 	return &h
 }
 
-// describe prints all of a plan but its segments.
+// describe prints a plan except for its segments.
 func describe(p *Plan) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "plan: mode %d, k %d, weights %v, rank weight %d", p.Mode, p.K, p.Weights, p.RankWeight)
