@@ -40,8 +40,8 @@ type Cursor struct{ at search.Cursor }
 // IsZero reports whether the cursor is the zero Cursor, the beginning of any answer.
 func (c Cursor) IsZero() bool { return c.at.IsZero() }
 
-// MarshalText implements encoding.TextMarshaler. The text of the zero Cursor is empty. The error is that
-// of a query that has no JSON form.
+// MarshalText implements encoding.TextMarshaler. The text of the zero Cursor is empty. A query
+// without a JSON form is an error.
 func (c Cursor) MarshalText() ([]byte, error) { return c.at.MarshalText() }
 
 // String returns the text of MarshalText, or the reason why there is none.

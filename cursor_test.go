@@ -38,7 +38,7 @@ func pagingIndex(t *testing.T, n int) *testIndex {
 	return ix
 }
 
-// throughText is a cursor after a way through JSON.
+// throughText returns a cursor after a round trip through JSON.
 func throughText(t *testing.T, h Hit) Cursor {
 	t.Helper()
 	data, err := json.Marshal(h)
@@ -321,6 +321,6 @@ func FuzzParseCursor(f *testing.F) {
 		if err == nil && again.String() != c.String() {
 			t.Fatalf("%v became %v", c, again)
 		}
-		_, _ = e.Search(t.Context(), match("t", "x y"), &SearchOptions{After: again}) // an error or not, but no panic
+		_, _ = e.Search(t.Context(), match("t", "x y"), &SearchOptions{After: again}) // may fail, but must not panic
 	})
 }

@@ -146,8 +146,8 @@ func TestFieldsAreFreeAgain(t *testing.T) {
 	}
 }
 
-// TestBuildRefusesTooManyFields builds an index of documents that have a field each, from one block and
-// from several.
+// TestBuildRefusesTooManyFields builds an index of documents that have a field each, from one block
+// and from several.
 func TestBuildRefusesTooManyFields(t *testing.T) {
 	var docs []modelPut
 	for i := range 200 {

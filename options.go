@@ -24,7 +24,8 @@ import (
 type Durability uint8
 
 const (
-	// SyncBatch: Apply returns when the batch is synced to disk. A power cut loses nothing acknowledged.
+	// SyncBatch: Apply returns when the batch is synced to disk. A power cut loses nothing
+	// acknowledged.
 	SyncBatch Durability = iota
 
 	// SyncNone: Apply returns when the batch is handed to the log. A crash of the
@@ -126,8 +127,8 @@ func ParseCodec(name string) (Codec, error) {
 // Parameters left at 0 are those of Lucene: k1 = 1.2, b = 0.75. BM25Zero stands for the number 0.
 type BM25 = blockmax.BM25
 
-// An IDF says how the rarity of a term becomes its weight: N is the number of documents, and n of them
-// have the term.
+// An IDF says how the rarity of a term becomes its weight: N is the number of documents, and n is
+// how many of them have the term.
 type IDF = blockmax.IDF
 
 const (

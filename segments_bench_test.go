@@ -16,20 +16,21 @@ import (
 	"github.com/riffle-search/riffle/internal/jsonl"
 )
 
-// BenchmarkSegments searches the passages of gutenberg-a in indexes that were filled in different ways, with
-// one goroutine a query:
+// BenchmarkSegments searches the passages of gutenberg-a in indexes that were filled in different
+// ways, with one goroutine a query:
 //
 //	one      a single segment
-//	many     what Apply leaves behind that takes 1,000 at a time: some segments, and one in memory
+//	many     the result of Apply with 1,000 at a time: some segments, and one in memory
 //	five     the same with less memory and without merges: some five segments, and one in memory
 //	deleted  a single segment of which 20 % are deleted
 //	put      a single segment, and a document that is put right before each search
-//	beside   a single segment, and a document that is put into another index right before each search: what it
-//	         costs that the processor's caches have seen other things
+//	beside   a single segment, and a document that is put into another index right before each
+//	         search: the cost of processor caches that hold other data
 //
-// An operation is all rounds together. A query's time is the best of its rounds, and a figure is the mean over
-// the queries; x/one is how many times that of the single segment. Rounds go through the indexes in turn, so
-// that noise meets all. RIFFLE_PASSAGES bounds the passages, and RIFFLE_ONLY names the indexes to look at.
+// An operation is all rounds together. A query's time is the best of its rounds, and a figure is
+// the mean over the queries; x/one is its ratio to that of the single segment. Rounds alternate
+// between the indexes, so that noise affects all. RIFFLE_PASSAGES bounds the passages, and
+// RIFFLE_ONLY names the indexes to measure.
 func BenchmarkSegments(b *testing.B) {
 	passages := readPassages(b)
 	indexes := []*filledIndex{{name: "one"}, {name: "many"}, {name: "five"}, {name: "deleted"}, {name: "put"}, {name: "beside"}}

@@ -31,7 +31,8 @@ func (ix *testIndex) eachState(check func(state string)) {
 	check("reopened")
 }
 
-// TestDateStrings: a date field takes RFC 3339 and dates from JSON, maps and structs. What was put comes back.
+// TestDateStrings: a date field accepts RFC 3339 and dates from JSON, maps and structs. They are
+// returned unchanged.
 func TestDateStrings(t *testing.T) {
 	ix := newIndex(t, &Options{Schema: &Schema{Fields: map[string]Field{
 		"d": {Type: FieldDate}, "both": {CopyFrom: []string{"d", "t"}},
@@ -248,7 +249,8 @@ func TestBuildHoldsTags(t *testing.T) {
 	}
 }
 
-// TestSchemaOfTakesWhatPutTakes: maps and interfaces within a struct are fields that no schema can name.
+// TestSchemaOfTakesWhatPutTakes: maps and interfaces in a struct are fields that no schema can
+// name.
 func TestSchemaOfTakesWhatPutTakes(t *testing.T) {
 	type product struct {
 		taggedInner

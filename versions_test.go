@@ -100,8 +100,8 @@ func TestVersionsOfValues(t *testing.T) {
 	}
 }
 
-// metaKind is the kind of the value that says everything about a segment as a whole. Kinds 01 and 80
-// are posting lists, which have no seal.
+// metaKind is the kind of the value that describes a segment as a whole. Kinds 01 and 80 are
+// posting lists, which have no seal.
 const metaKind = 0x7f
 
 // oneSegment returns an index of one segment whose values rewrite has changed, below their seals.

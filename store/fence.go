@@ -24,7 +24,7 @@ type fence struct {
 
 	mu    sync.Mutex
 	state fenceState
-	busy  int           // changes under way
+	busy  int           // running changes
 	idle  chan struct{} // closed when the fence is down and busy is 0
 }
 

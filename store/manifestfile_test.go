@@ -10,7 +10,7 @@ import (
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
-// TestTwoManifestsInOne appends the MANIFEST in force to an old one of Pebble's.
+// TestTwoManifestsInOne appends an old MANIFEST of Pebble's to the one in force.
 func TestTwoManifestsInOne(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "ix")
 	h := newHistory(t)

@@ -9,17 +9,15 @@ import (
 	"github.com/riffle-search/riffle/store/wal"
 )
 
-// Options are the choices of one Open. The zero value is a good one, and so is
-// nil; nothing here is stored.
+// Options configure one Open. The zero value and nil are good choices. Nothing here is stored.
 type Options struct {
-	// ReadOnly opens a store that exists and never writes to it. Several
-	// readers share a directory. Beside a writer Open returns ErrLocked.
+	// ReadOnly opens an existing store and never writes to it. Several readers share a directory.
+	// While a writer has it open, Open returns ErrLocked.
 	ReadOnly bool
 
-	// CacheBytes bounds Pebble's cache of table blocks. Without cgo it lies on
-	// the Go heap, where it costs the garbage collector; riffle's own caches
-	// hold decoded lists and norms, so this one need only carry dictionaries.
-	// The default is 16 MiB.
+	// CacheBytes bounds Pebble's cache of table blocks. Without cgo it is on the Go heap, where it
+	// costs the garbage collector; riffle's own caches hold decoded lists and norms, so this one
+	// need only hold dictionaries. The default is 16 MiB.
 	CacheBytes int64
 
 	// MemTableBytes is the size of one of Pebble's memtables, which hold

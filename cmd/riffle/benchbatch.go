@@ -26,8 +26,8 @@ func (b *benchCommand) repeat(ctx context.Context, e *riffle.Engine, topics []tr
 	})()
 }
 
-// together runs queries as one batch. The time of a query is from its start to its end; the queries of
-// a batch overlap.
+// together runs queries as one batch. The time of a query is from its start to its end; the queries
+// of a batch overlap.
 func (b *benchCommand) together(ctx context.Context, e *riffle.Engine, topics []trec.Topic, o *riffle.SearchOptions, rep int, all []measurement) {
 	queries := make([]riffle.Query, len(topics))
 	for i, t := range topics {

@@ -1,12 +1,11 @@
-// Analyzer searches a parts catalogue with an analyzer of its own: part numbers
-// are written as anybody likes (M8x40, "m 8 x 40", M8×40), and what a workshop
-// calls a thing is not what the catalogue calls it.
+// Analyzer searches a parts catalogue with a custom analyzer. Part numbers are written in many ways
+// (M8x40, "m 8 x 40", M8×40), and a workshop has other names for things than the catalogue.
 //
 //	go run ./examples/analyzer
 //
-// An analyzer is a tokenizer and filters. Both are small interfaces: what package
-// analysis lacks is added by implementing them, as sizes and synonyms do here. An
-// analyzer that is registered has a name, which a schema can use.
+// An analyzer is a tokenizer and filters. Both are small interfaces: an application adds what
+// package analysis lacks by implementing them, as sizes and synonyms do here. A registered analyzer
+// has a name, which a schema can use.
 package main
 
 import (
@@ -23,8 +22,8 @@ import (
 	"github.com/riffle-search/riffle/analysis"
 )
 
-// parts is the catalogue's analyzer. Filters run in the order given: words are in
-// lower case, without accents and stemmed when synonyms looks them up.
+// parts is the catalogue's analyzer. Filters run in the order given: words are in lower case,
+// without accents and stemmed when synonyms looks them up.
 var parts = analysis.New("parts", sizes{},
 	analysis.Lowercase{}, analysis.Fold{},
 	analysis.Stop("with", "and", "for", "the", "of"),
@@ -32,17 +31,16 @@ var parts = analysis.New("parts", sizes{},
 	synonyms{"×": "x", "spanner": "wrench", "bolt": "screw", "disc": "washer"},
 )
 
-// An index keeps the names of its analyzers, not the analyzers, so a name must
-// always mean the same; change the rules under a new one. Options.Analyzers makes
-// a name known to one Engine alone.
+// An index stores the names of its analyzers, not the analyzers, so a name must always mean the
+// same. Give changed rules a new name. Options.Analyzers makes a name known to one Engine alone.
 func init() {
 	if err := analysis.Register("parts", parts); err != nil {
 		log.Fatal(err)
 	}
 }
 
-// sizes is a tokenizer: runs of letters and runs of digits, so that M8x40 is the
-// four words m, 8, x and 40, however it is spaced.
+// sizes is a tokenizer of runs of letters and runs of digits, so that M8x40 is the four words m, 8,
+// x and 40, however it is spaced.
 type sizes struct{}
 
 // Tokenize implements analysis.Tokenizer.
@@ -80,8 +78,8 @@ func kindOf(r rune) int {
 	return none
 }
 
-// synonyms is a filter: it replaces terms. Documents and queries go through the
-// same analyzer, so both sides arrive at the same term.
+// synonyms is a filter that replaces terms. Documents and queries go through the same analyzer, so
+// both arrive at the same term.
 type synonyms map[string]string
 
 // Filter implements analysis.Filter.

@@ -118,7 +118,8 @@ func inputError(err error) error {
 	return err
 }
 
-// JSONLines are files with one JSON object a line, plain or compressed, as package jsonl reads them.
+// JSONLines are files with one JSON object a line, plain or compressed, as package jsonl reads
+// them.
 type JSONLines struct {
 	Files    []string  // "-" is Stdin
 	Stdin    io.Reader // nil when no file is "-"

@@ -21,7 +21,7 @@ import (
 	"github.com/riffle-search/riffle/segment"
 )
 
-// noSink takes keys and forgets them.
+// noSink discards keys.
 type noSink struct{}
 
 func (noSink) Set(_, _ []byte) error { return nil }
@@ -39,8 +39,8 @@ func corporaFile(b *testing.B, name string) string {
 	return path
 }
 
-// threadTime is the processor time of this thread, which is what a stage costs also when
-// other work runs beside it.
+// threadTime returns the CPU time of this thread, which is the cost of a stage even if other work
+// runs meanwhile.
 func threadTime(b *testing.B) time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {

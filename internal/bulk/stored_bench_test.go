@@ -19,7 +19,7 @@ import (
 	"github.com/riffle-search/riffle/store"
 )
 
-// A timedSink adds up what the goroutines of tables spend.
+// A timedSink adds up the time of the goroutines that write tables.
 type timedSink struct {
 	*store.SegmentWriter
 	b     *testing.B
@@ -57,8 +57,9 @@ func (t timedTable) Set(key, value []byte) error {
 
 func (t timedTable) Finish() error { return t.timed(t.t.Finish) }
 
-// BenchmarkBuildStored measures what stored documents cost a build, in ns of thread time a byte of JSON, on a quarter of
-// gutenberg-a: the goroutine that takes blocks in order; all tables, which compress; and the table that took longest.
+// BenchmarkBuildStored measures what stored documents cost a build, in ns of thread time a byte of
+// JSON, on a quarter of gutenberg-a. It reports the goroutine that takes blocks in order, all
+// tables (which compress), and the slowest table.
 func BenchmarkBuildStored(b *testing.B) {
 	path := corporaFile(b, "gutenberg-a.jsonl.zst")
 	runtime.LockOSThread()

@@ -314,8 +314,8 @@ func (c *Lists) Counts() (hits, misses int64) {
 	return hits, misses
 }
 
-// BoundsFor returns the list's highest impacts under a table. norms are the length codes of its field by
-// document, or nil.
+// BoundsFor returns the list's highest impacts under a table. norms are the length codes of its
+// field by document, or nil.
 func (e *List) BoundsFor(t *blockmax.Table, norms []uint8) (*blockmax.Bounds, error) {
 	if kb := e.bounds.Load(); kb != nil && kb.key == t.Key() {
 		return kb.bounds, nil

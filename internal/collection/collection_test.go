@@ -15,7 +15,8 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// fromText makes a collection of 300 documents, "a" in all, "b c" in every third, thrice, "d" in one.
+// fromText makes a collection of 300 documents: "a" in all, "b c" in every third, three times, "d"
+// in one.
 func fromText(t *testing.T) *collection.Collection {
 	t.Helper()
 	var docs strings.Builder

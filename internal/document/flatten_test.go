@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// printed shows flattened values as name=value, a kind before what is no text.
+// printed prints flattened values as name=value, with a kind before values that are not text.
 func printed(vals []Value) string {
 	var parts []string
 	for _, v := range vals {

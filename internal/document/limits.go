@@ -9,6 +9,7 @@ const (
 
 	MaxPositionBytes = 1024 // longest position of a batch
 
-	// MaxDocumentBytes bounds a document: the bytes of its strings and names, and 16 for each value.
+	// MaxDocumentBytes bounds a document: the bytes of its strings and names, and 16 for each
+	// value.
 	MaxDocumentBytes = 512 << 20
 )

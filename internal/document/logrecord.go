@@ -39,7 +39,8 @@ const recordWithPosition = 2
 // maxRecordBytes is where a batch's record is cut.
 const maxRecordBytes = 1 << 20
 
-// EncodeRecords turns the operations of a batch and its position, which may be empty, into log records.
+// EncodeRecords turns the operations of a batch and its position, which may be empty, into log
+// records.
 func EncodeRecords(ops []Operation, position string) [][]byte {
 	var records [][]byte
 	var rec, vals []byte
@@ -78,7 +79,7 @@ func EncodeRecords(ops []Operation, position string) [][]byte {
 	return records
 }
 
-// DecodeRecord reads the operations of one record, and the position that it ends with, if it has one.
+// DecodeRecord reads the operations of one record, and the position at its end, if it has one.
 func DecodeRecord(data []byte) (ops []Operation, position string, err error) {
 	r := byteReader{data: data}
 	version := uint64(1)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// ParseTime reads a time as RFC 3339 writes it, or a date alone (2024-01-05), which is midnight UTC.
+// ParseTime reads a time in RFC 3339, or a date alone (2024-01-05), which is midnight UTC.
 func ParseTime(text string) (time.Time, error) {
 	layout := time.RFC3339Nano
 	if len(text) == len(time.DateOnly) {

@@ -14,7 +14,7 @@ import (
 	"github.com/riffle-search/riffle/internal/format"
 )
 
-// sampleValues has every kind, with the values at its ends.
+// sampleValues has every kind, with its extreme values.
 func sampleValues() []Value {
 	return []Value{
 		Text("s", ""), Text("", "no name"), Text("s", "a\x00\xff"),
@@ -25,7 +25,7 @@ func sampleValues() []Value {
 	}
 }
 
-// TestRulesRoundTrip: rules are kept, those that only a schema can carry out are not.
+// TestRulesRoundTrip: rules are stored, except those that only a schema can carry out.
 func TestRulesRoundTrip(t *testing.T) {
 	vals := sampleValues()
 	for i := range vals {
@@ -61,7 +61,7 @@ func TestValuesRoundTrip(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, vals) {
 		t.Errorf("%v, %v\nwant %v", got, err, vals)
 	}
-	// Every beginning of the record is either whole values or a fault with a place.
+	// Every prefix of the record is either whole values or a fault with a position.
 	whole := 0
 	for n := range data {
 		got, err := ParseValues(data[:n])
@@ -80,8 +80,8 @@ func TestValuesRoundTrip(t *testing.T) {
 	}
 }
 
-// TestTermsSortAsValues: range queries will walk terms, so terms of one kind are
-// in the order of their values.
+// TestTermsSortAsValues: terms of one kind are in the order of their values, as range queries will
+// need.
 func TestTermsSortAsValues(t *testing.T) {
 	year := func(y int) Value { return Time("", time.Date(y, 2, 3, 4, 5, 6, 7, time.UTC)) }
 	for _, ascending := range [][]Value{
@@ -102,7 +102,7 @@ func TestTermsSortAsValues(t *testing.T) {
 	}
 }
 
-// TestValuesComeOut: what callers see of a value.
+// TestValuesComeOut checks the public form of values.
 func TestValuesComeOut(t *testing.T) {
 	zone := time.FixedZone("x", -3600)
 	at := time.Date(2024, 5, 6, 7, 8, 9, 10, zone)
@@ -133,7 +133,7 @@ func TestLogRecordsRoundTrip(t *testing.T) {
 	}
 	for _, position := range []string{"", "at\x00\xff", strings.Repeat("p", MaxPositionBytes)} {
 		records := EncodeRecords(ops, position)
-		if len(records) != 2 { // cut behind the big one
+		if len(records) != 2 { // cut after the big one
 			t.Errorf("%d records, want 2", len(records))
 		}
 		var got []Operation
@@ -159,7 +159,8 @@ func TestLogRecordsRoundTrip(t *testing.T) {
 	}
 }
 
-// TestPositionRecord prints the bytes of records with a position, and of one without, which older builds read.
+// TestPositionRecord prints the bytes of records with a position, and of one without, which older
+// builds read.
 func TestPositionRecord(t *testing.T) {
 	for _, c := range []struct {
 		ops      []Operation
@@ -188,9 +189,8 @@ func TestPositionRecord(t *testing.T) {
 	}
 }
 
-// FuzzDecodeRecord reads log records from any bytes, as they are behind the
-// store's checksum. What it takes for a record it must write again unchanged in
-// meaning.
+// FuzzDecodeRecord decodes arbitrary bytes as log records, without the store's checksum. A valid
+// record must be encoded again with the same meaning.
 func FuzzDecodeRecord(f *testing.F) {
 	for _, position := range []string{"", "p7"} {
 		for _, rec := range EncodeRecords([]Operation{{ID: "a", Values: sampleValues()}, {ID: "b", Delete: true}}, position) {

@@ -8,7 +8,8 @@ import (
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
-// TestVersionsOfValues: a version that this build has may be stated; one that no build has is damage.
+// TestVersionsOfValues: a value may state a version that this build has; a version that no build
+// has is damage.
 func TestVersionsOfValues(t *testing.T) {
 	vals := sampleValues()
 	if got, err := ParseValues(append([]byte{0, 1}, AppendValues(nil, vals)...)); err != nil || !reflect.DeepEqual(got, vals) {

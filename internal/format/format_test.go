@@ -29,7 +29,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestWords: an error says what was found, who wrote it, what this build reads, and what to do.
+// TestWords: an error says what was found, which release wrote it, what this build reads, and what
+// to do.
 func TestWords(t *testing.T) {
 	r := Range{What: "segment", Oldest: 4, Newest: 6}
 	for _, c := range []struct {

@@ -21,9 +21,9 @@ import (
 
 const fixtures = "../../testdata/formats"
 
-// TestFormats opens the index of every combination of formats that was ever released: searches,
-// checks, changes, merges and compacts it. Compacted, it is of the newest formats, and answers as an
-// index does that this build has written.
+// TestFormats opens the index of every combination of formats that was ever released. It searches,
+// checks, changes, merges and compacts it. The compacted index has the newest formats, and gives
+// the same answers as an index of this build.
 func TestFormats(t *testing.T) {
 	dirs, err := os.ReadDir(fixtures)
 	if err != nil {
@@ -55,7 +55,7 @@ func text(t *testing.T, path string) string {
 	return string(data)
 }
 
-// copied is a copy of the index, which the test may change.
+// copied returns a copy of the index, which the test may change.
 func copied(t *testing.T, fixture string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "index")
@@ -75,7 +75,7 @@ func open(t *testing.T, dir string, o riffle.Options) *riffle.Engine {
 	return e
 }
 
-// unmerged are options under which nothing is merged unasked.
+// unmerged are options without background merges.
 var unmerged = riffle.Options{Merge: riffle.MergeOptions{Disabled: true}}
 
 func check(t *testing.T, e *riffle.Engine) {
@@ -99,7 +99,8 @@ func stats(t *testing.T, e *riffle.Engine) *riffle.Stats {
 	return st
 }
 
-// requirePosition holds the position of an index against that of its fixture: none before log record 2.
+// requirePosition compares the position of an index with that of its fixture: none before log
+// record 2.
 func requirePosition(t *testing.T, f string, e *riffle.Engine) {
 	t.Helper()
 	want := ""
@@ -111,8 +112,8 @@ func requirePosition(t *testing.T, f string, e *riffle.Engine) {
 	}
 }
 
-// TestSealedPosition reads the position of what is sealed, which those of the log hide: it is that of an index
-// whose log is empty.
+// TestSealedPosition reads the position of the sealed part, which a position in the log would hide,
+// in an index whose log is empty.
 func TestSealedPosition(t *testing.T) {
 	fixtures, err := filepath.Glob(filepath.Join(fixtures, "*", "versions"))
 	must(t, err)
@@ -134,8 +135,8 @@ func TestSealedPosition(t *testing.T) {
 	}
 }
 
-// readFixture opens the index to read, which changes nothing, and to write, and asks it what was
-// asked when it was written.
+// readFixture opens the index read-only, which changes nothing, and for writing, and runs the
+// queries that were run when it was written.
 func readFixture(t *testing.T, f string) {
 	want := text(t, filepath.Join(f, "answers"))
 	for _, readOnly := range []bool{true, false} {
@@ -168,7 +169,7 @@ func readFixture(t *testing.T, f string) {
 	}
 }
 
-// filesOf is the names and contents of all files but the empty lock.
+// filesOf returns the names and contents of all files except the empty lock.
 func filesOf(t *testing.T, dir string) (all []string) {
 	t.Helper()
 	must(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
@@ -214,7 +215,7 @@ func changeFixture(t *testing.T, f string) {
 	must(t, e.Close())
 }
 
-// mergeFixture has the segments merged in the background: all are of one tier.
+// mergeFixture makes background merges merge the segments: all are in one tier.
 func mergeFixture(t *testing.T, f string) {
 	merged := make(chan struct{}, 1)
 	o := riffle.Options{Merge: riffle.MergeOptions{SegmentsPerTier: 2}, Listener: &riffle.Listener{Merged: func(riffle.MergeEvent) {
@@ -239,7 +240,7 @@ func mergeFixture(t *testing.T, f string) {
 	must(t, e.Close())
 }
 
-// compactFixture compacts the index, by all codecs, and holds it against one that was written today.
+// compactFixture compacts the index, with all codecs, and compares it with a newly written one.
 func compactFixture(t *testing.T, f string) {
 	want := fresh()
 	for _, codec := range []riffle.Codec{riffle.CodecInterpolative, riffle.CodecPacked, riffle.CodecPFor, riffle.CodecRice} {
@@ -271,7 +272,7 @@ func compactFixture(t *testing.T, f string) {
 	}
 }
 
-// requireNewest looks at the bytes of a closed index: the versions of its store and of its log.
+// requireNewest checks the bytes of a closed index: the versions of its store and of its log.
 func requireNewest(t *testing.T, dir string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "log", "*.log"))
@@ -308,7 +309,8 @@ func (quiet) Fatalf(format string, args ...any)      { panic(fmt.Sprintf(format,
 func (quiet) Eventf(context.Context, string, ...any) {}
 func (quiet) IsTracingEnabled(context.Context) bool  { return false }
 
-// fresh is what an index of the same documents answers that this build has written and compacted.
+// fresh returns the answers of an index of the same documents that this build has written and
+// compacted.
 var fresh = sync.OnceValue(func() string {
 	dir, err := os.MkdirTemp("", "formats")
 	if err != nil {
@@ -331,8 +333,8 @@ var fresh = sync.OnceValue(func() string {
 	return sortTies(answers)
 })
 
-// sortTies puts hits of equal scores in the order of their ids: their order is that of the documents
-// in the index, which differs.
+// sortTies sorts hits of equal scores by id, because the order of documents differs between the
+// indexes.
 func sortTies(answers string) string {
 	lines := strings.SplitAfter(answers, "\n")
 	score := func(line string) string { return line[strings.LastIndexByte(line, ' ')+1:] }

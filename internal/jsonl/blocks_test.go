@@ -54,8 +54,8 @@ func byLines(r *Reader) string {
 	}
 }
 
-// TestBlocksAreLines: read by blocks of any size, in whatever pieces bytes come, a file
-// has the documents, faults and numbers that it has read line by line.
+// TestBlocksAreLines: a file read by blocks of any size, in whatever pieces its bytes arrive, has
+// the same documents, faults and numbers as one read line by line.
 func TestBlocksAreLines(t *testing.T) {
 	for _, file := range []string{
 		"", "\n", "{\"id\":1}", "\ufeff{\"id\":1}\n\n{\"id\":2, \"a\":\"\\\"q\\\" \u00e4 \\u00e4\", \"b\": [\"x\\n\", null, \"y\"]}\r\n \n",
@@ -76,7 +76,7 @@ func TestBlocksAreLines(t *testing.T) {
 	}
 }
 
-// TestBlockCuts: where a file is cut does not depend on how its bytes come in.
+// TestBlockCuts: where a file is cut does not depend on how its bytes arrive.
 func TestBlockCuts(t *testing.T) {
 	text := lines(2000)
 	cuts := func(in io.Reader) (ends []int) {

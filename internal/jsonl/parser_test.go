@@ -47,7 +47,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// show prints a document in a form in which kinds differ: floats have an exponent.
+// show prints a document in a form that distinguishes kinds: floats have an exponent.
 func show(d *Document) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%q", d.ID)
@@ -130,7 +130,7 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// TestLimits holds the parser to the largest lines that are allowed.
+// TestLimits tests the parser with the largest lines allowed.
 func TestLimits(t *testing.T) {
 	var names strings.Builder
 	for i := range MaxFields - 1 {
@@ -195,7 +195,7 @@ func FuzzParse(f *testing.F) {
 	} {
 		f.Add([]byte(line))
 	}
-	var p Parser // one for all, so that what a line leaves behind would be noticed
+	var p Parser // one for all, to notice what a line leaves behind
 	f.Fuzz(func(t *testing.T, line []byte) {
 		var got Document
 		err := p.Parse(line, &got)
@@ -209,7 +209,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// slowParse is Parse by way of encoding/json, written for obviousness.
+// slowParse is Parse on top of encoding/json, written to be obvious.
 func slowParse(line []byte) (*Document, bool) {
 	if !json.Valid(line) {
 		return nil, false

@@ -101,8 +101,8 @@ func lines(n int) string {
 	return b.String()
 }
 
-// TestDamaged cuts and flips compressed files. Whole documents come first, then a
-// final error that names the line it hit.
+// TestDamaged truncates compressed files and flips their bits. Whole documents come first, then a
+// final error that names the line.
 func TestDamaged(t *testing.T) {
 	text := lines(50_000)
 	flipped := zstded(t, text)
@@ -139,8 +139,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// TestWindow: a frame header that asks for a window of 256 MiB is refused, one
-// that asks for 128 MiB is not.
+// TestWindow: a frame header with a window of 256 MiB is refused, one with 128 MiB is not.
 func TestWindow(t *testing.T) {
 	frame := func(log int) []byte {
 		// Magic, no flags, window 2^log, one last raw block of no bytes (RFC 8878, section 3.1.1).
@@ -155,7 +154,7 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// TestSkippableFrame: some tools put a frame that holds no data first.
+// TestSkippableFrame: some tools begin with a frame that holds no data.
 func TestSkippableFrame(t *testing.T) {
 	file := append([]byte{0x5a, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 'x', 'y', 'z'}, zstded(t, `{"id":1}`)...)
 	if got := readAll(NewReader("f", bytes.NewReader(file))); got != "1: \"1\"\nEOF\n" {
@@ -163,8 +162,8 @@ func TestSkippableFrame(t *testing.T) {
 	}
 }
 
-// TestLineLength: lines up to the limit pass, the first longer one is a bad line
-// and what follows is read. The limit is lowered, or the test would take 128 MiB.
+// TestLineLength: lines up to the limit pass. The first longer one is a bad line and the lines
+// after it are read. The limit is lowered, because the test would otherwise take 128 MiB.
 func TestLineLength(t *testing.T) {
 	for _, limit := range []int{8, 100, readBytes - 1, readBytes, 3 * readBytes} {
 		doc := func(n int) string { return `{"id":` + strings.Repeat("7", n-7) + "}" }
@@ -237,8 +236,8 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestParsersApart reads lines with one Reader and parses them as a caller with
-// many goroutines does.
+// TestParsersApart reads lines with one Reader and parses them as a caller with many goroutines
+// does.
 func TestParsersApart(t *testing.T) {
 	r := NewReader("f", strings.NewReader("{\"id\":1}\n\n{\"id\":}\n"))
 	var p Parser
@@ -260,8 +259,8 @@ func TestParsersApart(t *testing.T) {
 	}
 }
 
-// TestCorpora reads the collections that the project is measured with, and holds
-// a sample of each to encoding/json.
+// TestCorpora reads the project's benchmark collections, and compares a sample of each with
+// encoding/json.
 func TestCorpora(t *testing.T) {
 	dir := os.Getenv("RIFFLE_CORPORA")
 	if dir == "" {

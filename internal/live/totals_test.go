@@ -17,7 +17,8 @@ func (r tokens) Field(name string) (segment.FieldInfo, bool) {
 	return segment.FieldInfo{Name: name, Norms: true, Docs: 1, Tokens: r.n}, true
 }
 
-// TestTokensDoNotOverflow: a sum of tokens that is too large stays large, and so does the average length.
+// TestTokensDoNotOverflow: a sum of tokens that is too large stays large, and so does the average
+// length.
 func TestTokensDoNotOverflow(t *testing.T) {
 	v := &View{segs: []Segment{{reader: tokens{n: math.MaxUint64}}, {reader: tokens{n: 2}}, {reader: tokens{n: 5}}}}
 	if got := v.field("text"); got.tokens != math.MaxUint64 || !(got.average() > math.MaxUint64/4) {

@@ -37,10 +37,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// plantVariable of the environment plants plantedAhead in processes.
+// plantVariable is the environment variable that plants plantedAhead in processes.
 const plantVariable = "RIFFLE_TORTURE_PLANTED"
 
-// testParts go wrong in every way that a part can.
+// testParts fail in every way that a part can.
 var testParts = []*part{
 	{"test-well", "", func(r *round) {
 		for i := range 3 {
@@ -70,7 +70,7 @@ var testParts = []*part{
 	}},
 }
 
-// TestCampaign runs parts that go wrong: each is found, and none ends the campaign.
+// TestCampaign runs parts that fail: each failure is found, and none ends the campaign.
 func TestCampaign(t *testing.T) {
 	c := newCampaign(testParts, 5)
 	c.hang = time.Second
@@ -89,7 +89,7 @@ func TestCampaign(t *testing.T) {
 		case p.Part == "test-fails" && p.Failures[0].Times != 3:
 			t.Errorf("three cases that fail alike: %+v", p.Failures)
 		case p.Part == "test-dies":
-			c.runRound(context.Background(), s, time.Minute) // goes on behind the case that died
+			c.runRound(context.Background(), s, time.Minute) // continues after the case that died
 			if s.report.Cases != 2 || len(s.report.Failures) != 1 {
 				t.Errorf("after a death: %+v", s.report)
 			}
@@ -157,7 +157,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// faults runs a part in this process until a fault is found, for so many cases at most.
+// faults runs a part in this process until a fault is found, with a maximum of cases.
 func faults(p *part, seed uint64, most int) []string {
 	var found []string
 	r := &round{seed: seed, only: -1, hang: time.Minute}
@@ -177,8 +177,7 @@ func faults(p *part, seed uint64, most int) []string {
 	return found
 }
 
-// TestFindsDroppedSyncs has the log's syncs do nothing: a crash then loses what was
-// acknowledged.
+// TestFindsDroppedSyncs makes the log's syncs do nothing: a crash then loses acknowledged batches.
 func TestFindsDroppedSyncs(t *testing.T) {
 	planted = func(o op) verdict { return verdict{lie: o.kind == opSync && strings.HasSuffix(o.path, ".log")} }
 	defer func() { planted = nil }()
@@ -187,7 +186,7 @@ func TestFindsDroppedSyncs(t *testing.T) {
 	}
 }
 
-// TestFindsLostDocument has a document never put.
+// TestFindsLostDocument never puts one document.
 func TestFindsLostDocument(t *testing.T) {
 	plantedLoss = "right"
 	defer func() { plantedLoss = "" }()
@@ -199,8 +198,8 @@ func TestFindsLostDocument(t *testing.T) {
 	}
 }
 
-// TestFindsShortSteps has a document never put, in a world of steps: a few of them are
-// enough to show it.
+// TestFindsShortSteps never puts one document in a world of steps: a few of them are enough to show
+// it.
 func TestFindsShortSteps(t *testing.T) {
 	plantedLoss = "d3"
 	defer func() { plantedLoss = "" }()
@@ -216,7 +215,7 @@ func TestFindsShortSteps(t *testing.T) {
 	}
 }
 
-// TestFindsLostAcknowledgements has a process claim more than it was told.
+// TestFindsLostAcknowledgements makes a process report more acknowledgements than it received.
 func TestFindsLostAcknowledgements(t *testing.T) {
 	t.Setenv(plantVariable, "1")
 	if found := faults(findPart("kill"), 2, 3); len(found) == 0 || !strings.Contains(found[0], "acknowledged") {
@@ -224,8 +223,7 @@ func TestFindsLostAcknowledgements(t *testing.T) {
 	}
 }
 
-// TestFindsOtherIndex puts an older index in the place of the one that is expected, which
-// no checksum notices.
+// TestFindsOtherIndex replaces the expected index by an older one, which no checksum notices.
 func TestFindsOtherIndex(t *testing.T) {
 	s, err := newSpecimen(1, false)
 	if err != nil {
@@ -257,7 +255,7 @@ func TestFindsChanges(t *testing.T) {
 	}
 }
 
-// TestModel holds the model's matching against an engine.
+// TestModel compares the model's matching with an engine.
 func TestModel(t *testing.T) {
 	r := newRandom(3)
 	m := model{}
@@ -290,7 +288,7 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// TestDisk tries what the disk does to operations.
+// TestDisk tests the disk's effects on operations.
 func TestDisk(t *testing.T) {
 	d := newDisk()
 	if err := (image{"dir/file": []byte("old")}).write(d, "dir/file", []byte("old")); err != nil {

@@ -16,7 +16,7 @@ func ranking(docs string) []Hit {
 	return hits
 }
 
-// filled puts a document at a rank, behind others that nobody judged.
+// filled puts a document at a rank, after others without judgements.
 func filled(rank int, doc string) []Hit {
 	var hits []Hit
 	for i := 1; i < rank; i++ {
@@ -25,7 +25,7 @@ func filled(rank int, doc string) []Hit {
 	return append(hits, Hit{Doc: doc, Score: float64(-rank)})
 }
 
-// TestMeasuresByHand holds each measure to sums done on paper.
+// TestMeasuresByHand compares each measure with sums done on paper.
 func TestMeasuresByHand(t *testing.T) {
 	log2of3 := math.Log2(3)
 	for _, c := range []struct {
@@ -64,7 +64,7 @@ func TestMeasuresByHand(t *testing.T) {
 	}
 }
 
-// TestIdealIsCut: with twelve relevant documents the ideal has ten, as nDCG@10 says.
+// TestIdealIsCut: with twelve relevant documents the ideal ranking has ten, as nDCG@10 defines.
 func TestIdealIsCut(t *testing.T) {
 	judged := make(map[string]int)
 	var docs string

@@ -95,7 +95,7 @@ func TestRunWriter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Ties keep their order, although d2 sorts behind d1; what follows them closely is pushed down.
+	// Ties keep their order, although d2 sorts after d1; close scores after them are pushed down.
 	if err := w.Write("1", []Hit{{"d1", 12.5}, {"d2", 12.5}, {"d3", 12.4999999}, {"d4", 1}, {"d5", 0}, {"d6", 0}}); err != nil {
 		t.Fatal(err)
 	}
