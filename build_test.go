@@ -389,7 +389,7 @@ func TestBuildCancel(t *testing.T) {
 func TestBuildEmpty(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "index")
 	schema := &Schema{Analyzer: "english"}
-	noGPU := &GPUOptions{Required: true, Devices: []int{99}} // a build asks for none
+	noGPU := &GPUOptions{Required: true, Devices: []int{99}} // a build does not use it
 	if _, err := Build(ctx, dir, yieldAll(nil), &BuildOptions{Index: Options{Schema: schema, GPU: noGPU}}); err != nil {
 		t.Fatal(err)
 	}

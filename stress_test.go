@@ -176,7 +176,7 @@ func (s *stress) disturb(rng *rand.Rand) {
 	}
 }
 
-// copy makes a checkpoint and looks at it.
+// copy makes a checkpoint and checks it.
 func (s *stress) copy(dir string) error {
 	var before [stressWriters]int
 	for w := range before {
@@ -223,7 +223,7 @@ func (s *stress) read(rng *rand.Rand) {
 	}
 }
 
-// readSnapshot looks at a snapshot a few times; it must not change meanwhile.
+// readSnapshot reads a snapshot a few times; it must not change meanwhile.
 func (s *stress) readSnapshot(snap *Snapshot, q modelQueries, least [stressWriters]int) (versions [stressWriters]int, err error) {
 	if versions, err = stressState(snap, least); err != nil {
 		return versions, err

@@ -31,8 +31,8 @@ func (ix *testIndex) eachState(check func(state string)) {
 	check("reopened")
 }
 
-// TestDateStrings: a date field accepts RFC 3339 and dates from JSON, maps and structs. They are
-// returned unchanged.
+// TestDateStrings: a date field accepts RFC 3339 and dates from JSON, maps and structs, and
+// returns the same times.
 func TestDateStrings(t *testing.T) {
 	ix := newIndex(t, &Options{Schema: &Schema{Fields: map[string]Field{
 		"d": {Type: FieldDate}, "both": {CopyFrom: []string{"d", "t"}},

@@ -136,7 +136,7 @@
 // A failed write to Pebble's own lists cannot be undone, and a write that waits for a flush
 // which keeps failing would wait forever. The Store is then failed: calls return ErrFailed,
 // at once if they would hang, and reads continue. Close cuts the failed Pebble off from the
-// disk, waits for the changes under way, and unlocks the directory. The next Open, in the same
+// disk, waits for running changes, and unlocks the directory. The next Open, in the same
 // process or another, finds everything that was acknowledged. On a full disk Open returns an
 // error instead of waiting.
 //

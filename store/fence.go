@@ -151,7 +151,7 @@ func (f *fence) MkdirAll(name string, perm os.FileMode) error {
 	return f.change("creation", name, func() error { return f.FS.MkdirAll(name, perm) })
 }
 
-// Unwrap lets Pebble find what lies below.
+// Unwrap lets Pebble find the underlying file system.
 func (f *fence) Unwrap() vfs.FS { return f.FS }
 
 // A fencedFile is a file opened for writing through a fence, or a directory.

@@ -18,7 +18,7 @@ import (
 // on whatever goroutine that was, and relies on the call not to return; its own default ends the
 // process. A library has no right to do that. So ours records the failure and holds the goroutine,
 // with whatever locks of Pebble's it has. Everything that waits for Pebble does so through do, and
-// is told at once. The store then refuses writes.
+// learns of it at once. The store then refuses writes.
 //
 // Close lets these goroutines continue, once nothing that they do reaches the disk: see
 // Store.giveUp.
@@ -139,8 +139,8 @@ func (l *logger) start(call func() error) <-chan error {
 	return done
 }
 
-// stall waits until ended is closed and returns nil. It returns an error if so many flushes in a
-// row have failed that waiting is pointless, or if the store fails.
+// stall waits until ended is closed and returns nil. It returns an error if so
+// many flushes in a row have failed that waiting is pointless, or if the store fails.
 func (l *logger) stall(ended <-chan struct{}) error {
 	first := -1
 	for {

@@ -190,7 +190,7 @@ func (p pebbleFS) isCopy(name string) bool {
 
 func (pebbleFS) Lock(string) (io.Closer, error) { return io.NopCloser(nil), nil }
 
-// Unwrap lets Pebble find what lies below.
+// Unwrap lets Pebble find the underlying file system.
 func (p pebbleFS) Unwrap() vfs.FS { return p.FS }
 
 // A pebbleFile is a file that Pebble writes. Once the store's fence is down, its writes are

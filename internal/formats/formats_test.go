@@ -112,8 +112,8 @@ func requirePosition(t *testing.T, f string, e *riffle.Engine) {
 	}
 }
 
-// TestSealedPosition reads the position of the sealed part, which a position in the log would hide,
-// in an index whose log is empty.
+// TestSealedPosition reads the position of the sealed part from the manifest. A position in the log
+// hides it; without a log it would be that of the index.
 func TestSealedPosition(t *testing.T) {
 	fixtures, err := filepath.Glob(filepath.Join(fixtures, "*", "versions"))
 	must(t, err)

@@ -24,7 +24,7 @@ type campaign struct {
 	seed    uint64
 	time    time.Duration
 	only    int // the one case to run; -1 for all
-	first   int // of each round only so many cases; 0 for all
+	first   int // number of cases of each round to run; 0 for all
 	hang    time.Duration
 	keep    string
 	verbose bool

@@ -304,7 +304,7 @@ func (d *disk) PathBase(p string) string       { return d.mem.PathBase(p) }
 func (d *disk) PathJoin(elem ...string) string { return d.mem.PathJoin(elem...) }
 func (d *disk) PathDir(p string) string        { return d.mem.PathDir(p) }
 
-// Unwrap lets Pebble find what lies below.
+// Unwrap lets Pebble find the underlying file system.
 func (d *disk) Unwrap() vfs.FS { return d.mem }
 
 // file wraps what an operation returns.

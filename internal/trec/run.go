@@ -21,8 +21,8 @@ type Hit struct {
 type Run map[string][]Hit
 
 // ReadRun reads a run file. Ranks are ignored: hits are sorted by score, ties by
-// document id in descending byte order, as trec_eval does. The name stands for r
-// in errors.
+// document id in descending byte order, as trec_eval does. Errors call r by
+// name.
 func ReadRun(name string, r io.Reader) (Run, error) {
 	read := make(map[string][]runLine)
 	err := eachLine(name, r, func(number int, line string) error {

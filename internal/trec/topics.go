@@ -13,8 +13,8 @@ type Topic struct {
 	Text string // as in the file, without white space at its ends; may be empty
 }
 
-// ReadTopics reads `id<TAB>text` lines, in the order of the file. The name stands
-// for r in errors.
+// ReadTopics reads `id<TAB>text` lines, in the order of the file. Errors call r
+// by name.
 func ReadTopics(name string, r io.Reader) ([]Topic, error) {
 	var topics []Topic
 	first := make(map[string]int) // line on which an id was seen

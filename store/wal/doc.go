@@ -89,7 +89,7 @@
 // # Writing
 //
 // One goroutine writes. Callers compress their records (Pack), queue them, and wait. While the
-// disk syncs, others queue, and the next sync serves all of them. Nobody holds a lock while
+// disk syncs, others queue, and the next sync serves all of them. No lock is held while
 // the disk works, and every wait has a context. The queue is bounded.
 //
 // Zeroes may follow the frames of the last file. They are written ahead so that most syncs

@@ -218,7 +218,7 @@ func TestGroupCommit(t *testing.T) {
 		return wait
 	}
 	waits := []func(context.Context) error{add()}
-	<-s.begun // the first sync is under way
+	<-s.begun // the first sync is running
 	before := s.n.Load()
 	for range 50 {
 		waits = append(waits, add())
