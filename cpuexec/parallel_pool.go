@@ -66,7 +66,7 @@ func NewPool(cores int, spin time.Duration) *Pool {
 	return &Pool{cores: cores, spin: spin, slots: make([]atomic.Pointer[job], 4*cores)}
 }
 
-// maxCores is the most that job.claimed can count.
+// maxCores is how many shares of cores fit in a claim.
 const maxCores = 64
 
 // Close waits for the queries that are being shared, and ends the workers. Later queries run whole.

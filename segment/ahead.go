@@ -5,13 +5,14 @@ import (
 	"encoding/binary"
 )
 
-// A partsAhead reads the parts of long lists by one iterator, for merges: lists are numbered in the order of
-// their terms, so whoever walks all terms comes to the parts as they lie. A lookup for each takes several times as long.
+// A partsAhead reads the parts of long lists with one iterator, for merges. Lists are numbered in
+// the order of their terms, so a walk over all terms meets the parts in stored order. Looking up
+// each part takes several times as long.
 //
-// It knows no errors. What it could not read is not there, and is looked up after all.
+// It reports no errors: a part that it could not read is looked up instead.
 type partsAhead struct {
 	d  *Disk
-	it Iterator // nil when it must be begun anew
+	it Iterator // nil when the next read must begin a new one
 }
 
 // A listPart is a value of a long list, with its number.
@@ -20,8 +21,8 @@ type listPart struct {
 	value  []byte
 }
 
-// aheadBytes is the most that is read ahead of one list: chunks behind that are looked up one by one when
-// they are wanted, so that a merge holds no long list as a whole. Nearly all lists are shorter.
+// aheadBytes is the most that is read ahead of one list. Later chunks are looked up when needed, so
+// a merge never holds a whole long list. Nearly all lists are shorter.
 const aheadBytes = 256 << 10
 
 // read returns copies of the first parts of a list, in order.
@@ -33,7 +34,7 @@ func (a *partsAhead) read(list uint32) (parts []listPart) {
 		value := bytes.Clone(a.it.Value())
 		parts = append(parts, listPart{binary.BigEndian.Uint32(a.it.Key()[5:]), value})
 		if size += len(value); size >= aheadBytes {
-			a.close() // the rest is not to be walked over
+			a.close() // do not walk over the rest
 			break
 		}
 		if !a.next() {
@@ -43,7 +44,7 @@ func (a *partsAhead) read(list uint32) (parts []listPart) {
 	return parts
 }
 
-// seek moves to the first part of a list, or of a later one; false when there is none.
+// seek moves to the first part of the list, or of a later one. It returns false when there is none.
 func (a *partsAhead) seek(list uint32) bool {
 	if a.it == nil {
 		lower := listKey(list, 0)

@@ -30,8 +30,8 @@ func (s *lookupSource) Scan(lower, upper []byte) (Iterator, error) {
 	return s.mapStore.Scan(lower, upper)
 }
 
-// TestReadAhead: a merge reads the parts of long lists by one iterator. Of a list that is longer than is read
-// ahead, the rest is looked up, each part once, and the iterator begins anew behind it.
+// TestReadAhead checks that a merge reads the parts of long lists with one iterator. The rest of a
+// list longer than aheadBytes is looked up, each part once, and a new iterator begins after it.
 func TestReadAhead(t *testing.T) {
 	rng := rand.New(rand.NewPCG(51, 52))
 	mem := NewMemory()

@@ -15,7 +15,7 @@ import (
 // That is the shape of the Gutenberg passages at a tenth of their number.
 func zipfDocuments(n int) (docs []Document, postings int) { return zipfOf(n, 1<<18) }
 
-// zipfOf makes documents out of a vocabulary of so many words.
+// zipfOf makes documents from a vocabulary of the given size.
 func zipfOf(n int, words uint64) (docs []Document, postings int) {
 	rng := rand.New(rand.NewPCG(13, 13))
 	zipf := rand.NewZipf(rng, 1.1, 4, words)
@@ -56,10 +56,10 @@ func BenchmarkAdd(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*postings), "ns/posting")
 }
 
-// BenchmarkMerge measures, for each codec, sealing a Memory and merging two segments of which one is twice
-// as large; and four in order of arrival, of global score and by graph. There are as many postings
-// for each term as in all the Gutenberg passages, some 90: it is long lists that take the time of large merges.
-// taken/block is the share of blocks that were taken from an input as they are.
+// BenchmarkMerge measures, for each codec, sealing a Memory and merging two segments, one twice as
+// large as the other; and merging four in order of arrival, of global score and by graph. Each term
+// has as many postings as in all the Gutenberg passages, some 90, because long lists dominate large
+// merges. taken/block is the share of blocks that were copied from an input.
 func BenchmarkMerge(b *testing.B) {
 	docs, n := zipfOf(20000, 1<<15)
 	sealed := func(docs []Document, codec postings.Kind) Input {

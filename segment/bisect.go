@@ -9,45 +9,44 @@ import (
 )
 
 const (
-	// minPartition: fewer documents are not split in two. A block of postings
-	// spans more than that in nearly every list.
+	// minPartition is the fewest documents that are split. A block of postings spans more than that
+	// in nearly every list.
 	minPartition = 32
 
 	// maxRounds bounds how often the two halves of a split exchange documents. Most
 	// splits settle sooner.
 	maxRounds = 20
 
-	// parallelDocs is the least number of documents that a worker is woken for.
+	// parallelDocs is the fewest documents worth waking a worker for.
 	parallelDocs = 2048
 )
 
-// A bisection is recursive graph bisection (Dhulipala and others, Compressing Graphs
-// and Indexes with Recursive Graph Bisection, 2016), in the form that Mackenzie,
-// Petri and Moffat made faster (2022) and that Lucene uses too.
+// A bisection is recursive graph bisection (Dhulipala and others, Compressing Graphs and Indexes
+// with Recursive Graph Bisection, 2016), in the faster form of Mackenzie, Petri and Moffat (2022),
+// which Lucene also uses.
 //
-// Documents are split in two halves, which exchange documents until gaps get no
-// shorter by it: those whose terms are more frequent on the other side go over. Then
-// each half is split in the same way. What has no reason to move keeps its order, so
-// an order of arrival that is good already is a good start.
+// Documents are split in two halves, which exchange documents until that no longer shortens gaps:
+// documents whose terms are more frequent in the other half move there. Then each half is split in
+// the same way. Documents without a reason to move keep their order, so a good order of arrival is
+// a good start.
 //
-// All arithmetic is in integers and every choice is settled by the number of the
-// document when all else is equal, so the outcome does not depend on the number of
-// workers. These share the halves among them, and the documents of a split while
-// there are fewer splits than workers.
+// All arithmetic is in integers, and ties go by document number, so the result does not depend on
+// the number of workers. Workers share the halves, and the documents of a split while there are
+// fewer splits than workers.
 type bisection struct {
 	ctx     context.Context
 	forward *forward
-	idle    chan struct{} // a token for each worker that has nothing to do: whoever works holds one
+	idle    chan struct{} // a token for each idle worker; a working one holds one
 
 	mu      sync.Mutex
 	scratch []*splitScratch
 }
 
-// A docKey is a document on its way to a half:
+// A docKey is a document with its tendency to a half:
 //
 //	bias      32 bits  how much it belongs to the right half; the sign bit is flipped, so that keys sort by it
 //	document  31 bits
-//	side       1 bit   1 while it is in the right half
+//	side       1 bit   1 if it is in the right half
 type docKey uint64
 
 func (k docKey) doc() uint32 { return uint32(k) >> 1 }
@@ -57,8 +56,8 @@ func (k docKey) withBias(b int32) docKey {
 	return k&math.MaxUint32 | docKey(uint32(b)^1<<31)<<32
 }
 
-// bisect returns the documents of a forward index in an order that brings those
-// with common terms together.
+// bisect returns the documents of a forward index in an order that places documents with common
+// terms together.
 func bisect(ctx context.Context, f *forward, workers int) ([]docKey, error) {
 	b := &bisection{ctx: ctx, forward: f, idle: make(chan struct{}, workers)}
 	for range workers - 1 {
@@ -96,11 +95,11 @@ func (b *bisection) split(keys []docKey) {
 	<-b.idle
 }
 
-// splitScratch is what a split keeps by term. There is one for each worker.
+// splitScratch is the per-term state of a split. Each worker has one.
 type splitScratch struct {
 	counts  []halfCounts // all zero between splits
 	bias    []int32      // see weigh
-	touched []uint32     // terms that occur in the documents at hand
+	touched []uint32     // terms that occur in the documents of the split
 }
 
 type halfCounts [2]uint32 // documents with a term in the left half and in the right
@@ -117,8 +116,8 @@ func (b *bisection) takeScratch() *splitScratch {
 	return &splitScratch{counts: make([]halfCounts, n), bias: make([]int32, n), touched: make([]uint32, 0, n)}
 }
 
-// refine exchanges documents between the two halves of keys until that gains
-// nothing, and sorts both by document.
+// refine exchanges documents between the two halves of keys until that gains nothing. It sorts both
+// halves by document.
 func (b *bisection) refine(s *splitScratch, keys []docKey) {
 	mid := len(keys) / 2
 	b.count(s, keys, mid)
@@ -128,7 +127,7 @@ func (b *bisection) refine(s *splitScratch, keys []docKey) {
 		}
 		s.weigh()
 		b.inParallel(len(keys), func(from, to int) { b.forward.weigh(keys[from:to], s.bias) })
-		// The more rounds, the more there must be to gain from the best exchange.
+		// Later rounds require a larger gain from the best exchange.
 		left, right := slices.Max(keys[:mid]), slices.Min(keys[mid:])
 		if int64(left.bias())-int64(right.bias()) <= int64(round)*logOne {
 			break
@@ -167,14 +166,13 @@ func (b *bisection) count(s *splitScratch, keys []docKey, mid int) {
 	}
 }
 
-// weigh computes the bias of every term at hand: by how many bits a posting is
-// shorter in the right half than in the left.
+// weigh computes the bias of every term in the split: by how many bits a posting is shorter in the
+// right half than in the left.
 //
-// With d of n documents in a half, a gap there takes about log2(n/d) bits, and a
-// document that changes halves takes its postings along. Both halves have the
-// same n. What that saves for the postings that stay is left out. On Gutenberg
-// passages the exact difference takes twice the time and makes the index 0.8 %
-// larger when they come book by book, 0.1 % smaller when they come shuffled.
+// With d of n documents in a half, a gap there takes about log2(n/d) bits, and a document that
+// changes halves takes its postings along. Both halves have the same n. The effect on postings that
+// stay is ignored. On Gutenberg passages the exact difference takes twice the time. It makes the
+// index 0.8 % larger when they come book by book, 0.1 % smaller when they come shuffled.
 func (s *splitScratch) weigh() {
 	for _, t := range s.touched {
 		c := &s.counts[t]
@@ -182,7 +180,7 @@ func (s *splitScratch) weigh() {
 	}
 }
 
-// weigh sets the bias of documents: the sum of those of their terms.
+// weigh sets the bias of documents: the sum of the biases of their terms.
 func (f *forward) weigh(keys []docKey, bias []int32) {
 	for i, k := range keys {
 		sum := int64(0)
@@ -214,7 +212,7 @@ func (b *bisection) exchange(s *splitScratch, keys []docKey, mid int) bool {
 	return moved
 }
 
-// inParallel calls f for pieces of 0 to n, in as many goroutines as are idle.
+// inParallel calls f for pieces of [0, n), in as many goroutines as are idle.
 func (b *bisection) inParallel(n int, f func(from, to int)) {
 	if n <= parallelDocs {
 		f(0, n)
@@ -239,7 +237,7 @@ func (b *bisection) inParallel(n int, f func(from, to int)) {
 	wg.Wait()
 }
 
-// wake lets an idle worker do something, if there is one.
+// wake runs work in an idle worker, if there is one.
 func (b *bisection) wake(wg *sync.WaitGroup, work func()) bool {
 	select {
 	case <-b.idle:
@@ -253,8 +251,8 @@ func (b *bisection) wake(wg *sync.WaitGroup, work func()) bool {
 	}
 }
 
-// selectNth reorders keys so that none before n is greater than any from n on.
-// Keys are distinct, so which keys lie where is settled, though not in what order.
+// selectNth reorders keys so that none of the first n is greater than any later one. Keys are
+// distinct, so the sets on both sides are determined, though not their order.
 func selectNth(keys []docKey, n int) {
 	for tries := 0; len(keys) > 24; tries++ {
 		if tries > 64 { // a sequence made to defeat the choice of pivots
@@ -273,8 +271,8 @@ func selectNth(keys []docKey, n int) {
 	slices.Sort(keys)
 }
 
-// partition puts a pivot in its place, smaller keys before it and greater ones
-// behind, and returns the place.
+// partition puts a pivot in its place, with smaller keys before it and greater ones after it, and
+// returns the place.
 func partition(keys []docKey) int {
 	last := len(keys) - 1
 	a, m := &keys[0], &keys[last/2]

@@ -23,8 +23,8 @@ func makeForwardOf(docs [][]uint32) *forward {
 	return f
 }
 
-// topicDocuments makes n documents, each on one of some topics. Half of a
-// document's terms come from those of its topic, the others from all.
+// topicDocuments makes n documents, each on one of the topics. Half of a document's terms come from
+// its topic, the others from all.
 func topicDocuments(rng *rand.Rand, n, topics int) [][]uint32 {
 	const topicTerms, common, length = 40, 200, 16
 	docs := make([][]uint32, n)
@@ -45,8 +45,8 @@ func topicDocuments(rng *rand.Rand, n, topics int) [][]uint32 {
 	return docs
 }
 
-// logGapCost is what an ideal code would take for the gaps of all lists, in bits
-// a posting, when documents lie in the given order.
+// logGapCost is the bits per posting of an ideal code for the gaps of all lists, with documents in
+// the given order.
 func logGapCost(docs [][]uint32, order []int) float64 {
 	last := make(map[uint32]int)
 	bits, postings := 0.0, 0
@@ -82,9 +82,8 @@ func bisected(t *testing.T, docs [][]uint32, workers int) []int {
 	return order
 }
 
-// TestBisectGathersTopics shuffles topics together. The order that is found must
-// save as much as the one by topic (it saves more: it also puts documents of one
-// topic in a good order).
+// TestBisectGathersTopics shuffles topics. The resulting order must save as much as the order by
+// topic (it saves more: it also orders the documents of one topic well).
 func TestBisectGathersTopics(t *testing.T) {
 	for _, topics := range []int{2, 8, 32} {
 		t.Run(fmt.Sprint(topics), func(t *testing.T) {
@@ -124,7 +123,7 @@ func TestBisectPermutes(t *testing.T) {
 	}
 }
 
-// TestBisectLeavesWellAlone: where nothing can be gained, nothing moves.
+// TestBisectLeavesWellAlone checks that nothing moves where nothing can be gained.
 func TestBisectLeavesWellAlone(t *testing.T) {
 	for name, docs := range map[string][][]uint32{
 		"no terms":  make([][]uint32, 3000),
@@ -155,7 +154,7 @@ func TestBisectIsCancelled(t *testing.T) {
 	}
 }
 
-// TestBiasOfHugeDocuments: sums that leave 32 bits stay in order.
+// TestBiasOfHugeDocuments checks that sums beyond 32 bits stay in order.
 func TestBiasOfHugeDocuments(t *testing.T) {
 	terms := make([]uint32, 1<<15)
 	f := makeForwardOf([][]uint32{terms, {1}})

@@ -7,16 +7,16 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// Bounds computes the highest impacts of a list, its extents and its blocks under
-// a table. It takes some 5 ns a block and touches no payload. The result holds
-// for every table with the same Key, so callers keep it beside the list.
+// Bounds computes the highest impacts of a list, its extents and its blocks under a table. It takes
+// some 5 ns per block and does not read the payload. The result holds for every table with the same
+// Key, so callers keep it with the list.
 func Bounds(l *postings.List, t *blockmax.Table) *blockmax.Bounds {
 	b := &blockmax.Bounds{
 		List:   highest(l.ListImpacts, t),
 		Extent: highestOfEach(&l.ExtImpacts, t),
 		Block:  highestOfEach(&l.BlockImpacts, t),
 	}
-	var tally blockmax.Tally // every block's best is a posting of its own
+	var tally blockmax.Tally // the best of every block is an actual posting
 	for i, impact := range b.Block {
 		if !l.Cut || i < len(b.Block)-1 {
 			tally.Add(impact)
@@ -42,7 +42,7 @@ func highest(pairs []postings.Impact, t *blockmax.Table) uint16 {
 	return top
 }
 
-// A TailField is what a query asks of one field.
+// A TailField describes the terms of a query in one field.
 type TailField struct {
 	Tiles  []Tile          // of the field, from Reader.Tiles
 	Table  *blockmax.Table // impacts of the field under the query's similarity
@@ -58,12 +58,12 @@ type TailField struct {
 //
 //	w1*m>>16 + w2*m>>16 + ... <= (w1+w2+...)*m >> 16
 //
-// and the sum of that over the fields, with the rank's share, bounds the
-// document. It holds for any query whose terms and weights are counted in
-// fields, whatever its similarity; constant scores are the caller's to add.
+// and the sum of that over the fields, with the rank's share, bounds the document. It holds for any
+// similarity and any query whose terms and weights are all in fields. The caller must add constant
+// scores.
 //
-// Tail returns nil, which promises nothing, when a field's tiles are not kept or
-// when there is nothing to add up.
+// Tail returns nil, which bounds nothing, when a field has no tiles or when there is nothing to add
+// up.
 func Tail(docs uint32, ranks []uint16, rankWeight uint32, fields []TailField) []uint32 {
 	if len(ranks)+len(fields) == 0 {
 		return nil
@@ -83,8 +83,8 @@ func Tail(docs uint32, ranks []uint16, rankWeight uint32, fields []TailField) []
 	return blockmax.SuffixMax(tail)
 }
 
-// Extend returns the ranges of a list under a table. It had ranges r when it had fewer postings, and norms are the
-// length codes of its field by document, or nil.
+// Extend returns the ranges of a list under a table. r are its ranges from when it had only had
+// postings. norms are the length codes of its field by document, or nil.
 func Extend(r *blockmax.Ranges, l *postings.List, had int, t *blockmax.Table, norms []uint8) (*blockmax.Ranges, error) {
 	first, last := had/l.BlockSize, l.Blocks()-1
 	before, tiles := len(r.Word)/64, blockmax.Tiles(l.Last[last]+1)

@@ -9,8 +9,8 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// TestBoundsAreAttained holds the bounds of every list, under several tables, to
-// the impacts of its postings: highest of each block, extent and list, exactly.
+// TestBoundsAreAttained compares the bounds of every list, under several tables, with the highest
+// impacts of each block, extent and list. They must be equal.
 func TestBoundsAreAttained(t *testing.T) {
 	m := randomModel(rand.New(rand.NewPCG(10, 10)), 9000, "d")
 	d, _, _ := merge(t, []Input{{Reader: m.memory().View()}}, MergeOptions{})
@@ -52,9 +52,9 @@ func requireBounds(t *testing.T, got, want *blockmax.Bounds) {
 	}
 }
 
-// TestTailBoundsEveryDocument scores every document for random queries over two
-// fields, with and without a rank, and finds none above the tail of its tile. It
-// also wants the tail of sorted documents to fall, or it would be of no use.
+// TestTailBoundsEveryDocument scores every document for random queries over two fields, with and
+// without a rank. None may exceed the tail of its tile. The tail of sorted documents must fall, or
+// it would be useless.
 func TestTailBoundsEveryDocument(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 11))
 	m := randomModel(rng, 3*blockmax.TileDocs+100, "d")

@@ -5,13 +5,12 @@ import (
 	"unsafe"
 )
 
-// A Bulk gathers chunks in memory and writes them as one sealed segment. Unlike a
-// Memory it cannot be searched, and so it keeps postings as bytes that nobody has
-// to look into before they are written.
+// A Bulk gathers chunks in memory and writes them as one sealed segment. Unlike a Memory it cannot
+// be searched, so it keeps postings as bytes that it does not decode until they are written.
 //
-// Its dictionary is in partitions, each with tables and arenas of its own, so that
-// several indexers add a chunk at once and no two of them meet (Wei 2011). What is
-// written depends on the chunks and their order alone.
+// Its dictionary is in partitions with separate tables and arenas, so that several indexers add a
+// chunk at once without contention (Wei 2011). The output depends only on the chunks and their
+// order.
 //
 // A Bulk is for one goroutine at a time.
 type Bulk struct {
@@ -22,9 +21,9 @@ type Bulk struct {
 	ids    []byte
 	idEnds []uint32 // of each document, in ids
 	ranks  []uint16 // of each document; nil when all are zero
-	stored bool     // some document has stored bytes
+	stored bool     // at least one document has stored bytes
 
-	fields []*bulkField // in the order in which they first came
+	fields []*bulkField // in the order in which they first occurred
 	byName map[string]*bulkField
 
 	off *offload // nil without a Sorter
@@ -35,7 +34,7 @@ type bulkField struct {
 	number int       // in Bulk.fields
 	info   FieldInfo // without Terms
 	docs   []fieldDoc
-	parts  []*bulkPart // nil where no term has come yet: a field of a few documents has few
+	parts  []*bulkPart // nil for a partition without terms: a field of a few documents has few
 }
 
 // A fieldDoc is a document that has a field.
@@ -48,19 +47,19 @@ type fieldDoc struct {
 type bulkPart struct {
 	terms termTable
 	lists []runList // by number of the term
-	arena []byte    // of their slices
+	arena []byte    // holds their bytes
 }
 
-// NewBulk returns an empty Bulk for so many indexers.
+// NewBulk returns an empty Bulk for the given number of indexers.
 func NewBulk(parts *Partitions, indexers int) *Bulk {
 	return &Bulk{parts: parts, shares: parts.share(max(indexers, 1)), byName: make(map[string]*bulkField)}
 }
 
-// bulkLimit is where offsets in 32 bits come to an end, with some room.
+// bulkLimit is the limit of 32-bit offsets, with some room.
 const bulkLimit = 1 << 31
 
-// Full says whether the Bulk takes at least budget bytes of memory, or as much as a
-// segment can hold. It is then time to write it.
+// Full reports whether the Bulk takes at least budget bytes of memory, or as much as a segment can
+// hold. It must then be written.
 func (b *Bulk) Full(budget int64) bool {
 	full := len(b.ids) > bulkLimit/2 || b.docs > maxDocs/2
 	for _, f := range b.fields {
@@ -72,10 +71,10 @@ func (b *Bulk) Full(budget int64) bool {
 	return full || b.bytes() >= budget
 }
 
-// bulkFieldOverhead is about what a field takes besides its documents and terms.
+// bulkFieldOverhead is roughly the memory of a field besides its documents and terms.
 const bulkFieldOverhead = 256
 
-// bytes is about how much memory the Bulk takes.
+// bytes is roughly the memory that the Bulk takes.
 func (b *Bulk) bytes() int64 {
 	n := int64(cap(b.ids)) + 4*int64(cap(b.idEnds)) + 2*int64(cap(b.ranks))
 	for _, f := range b.fields {
@@ -93,8 +92,8 @@ func (b *Bulk) bytes() int64 {
 	return n
 }
 
-// Add adds the documents of a chunk behind those added before. The chunk must have
-// been grouped with the Partitions of this Bulk; it is not kept.
+// Add appends the documents of a chunk. The chunk must have been grouped with the Partitions of
+// this Bulk. Add does not keep it.
 func (b *Bulk) Add(c *Chunk) {
 	base := b.docs
 	at := uint32(len(b.ids))
@@ -125,7 +124,7 @@ func (b *Bulk) Add(c *Chunk) {
 			}
 		}
 	}
-	shares := b.shares // those of this chunk, also when keep gives partitions back
+	shares := b.shares // those of this chunk, even when keep gives partitions back
 	b.keep(c, into, base)
 	var wg sync.WaitGroup
 	for _, share := range shares[1:] {
@@ -135,8 +134,8 @@ func (b *Bulk) Add(c *Chunk) {
 	wg.Wait()
 }
 
-// addDocs adds what a field has by document. It returns nil for a field that no
-// document of the chunk has.
+// addDocs adds the per-document data of a field. It returns nil for a field that no document of the
+// chunk has.
 func (b *Bulk) addDocs(c *chunkField, base uint32) *bulkField {
 	if len(c.docs) == 0 {
 		return nil
@@ -168,8 +167,8 @@ func (f *chunkField) partition(p int) []byte {
 	return f.runs[start:f.ends[p]]
 }
 
-// add adds the records of a partition of a chunk whose first document is base. Partitions may be added to
-// at the same time.
+// add adds the records of a partition of a chunk whose first document is base. Different partitions
+// may be added concurrently.
 func (f *bulkField) add(part int, records []byte, base uint32) {
 	if len(records) == 0 {
 		return
@@ -192,7 +191,7 @@ func (p *bulkPart) add(records []byte, base uint32) {
 	}
 }
 
-// fetch touches what the terms of some records lead to; see recordBatch.
+// fetch touches the memory that the terms of some records refer to; see recordBatch.
 func (p *bulkPart) fetch(b *recordBatch) {
 	b.fetch(&p.terms)
 	touched := uint32(0)

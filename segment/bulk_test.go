@@ -32,14 +32,14 @@ func (d modelDoc) addTo(c *Chunk) {
 	c.End(d.rank, []byte(d.stored))
 }
 
-// bulkOf writes the model by way of a Bulk, in chunks of some documents each; now and
-// then a document is begun and abandoned.
+// bulkOf writes the model through a Bulk, in chunks of perChunk documents. Occasionally it begins a
+// document and abandons it.
 func bulkOf(t testing.TB, m model, perChunk, indexers, workers int) (*mapStore, *BulkResult, *bulkView) {
 	t.Helper()
 	return preparedBulk(t, m, perChunk, indexers, workers, func(*Bulk) {})
 }
 
-// preparedBulk is bulkOf with something done to the Bulk while it is empty.
+// preparedBulk is bulkOf, with prepare called on the empty Bulk.
 func preparedBulk(t testing.TB, m model, perChunk, indexers, workers int, prepare func(*Bulk)) (*mapStore, *BulkResult, *bulkView) {
 	t.Helper()
 	var c Chunk
@@ -91,8 +91,8 @@ func preparedBulk(t testing.TB, m model, perChunk, indexers, workers int, prepar
 	return store, res, newBulkView(b)
 }
 
-// TestBulkIsMerge: whatever the chunks and the workers, a Bulk writes the same bytes as
-// a Memory that is sealed, but for the cuts between blocks of stored documents.
+// TestBulkIsMerge checks that for any chunks and workers, a Bulk writes the same bytes as a sealed
+// Memory, except for the cuts between blocks of stored documents.
 func TestBulkIsMerge(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	for _, n := range []int{1, 3, 200, 3000} {
@@ -141,7 +141,7 @@ func sameBytes(t testing.TB, got, want *mapStore) {
 	}
 }
 
-// TestBulkReplaced: of several documents with one id the last is found by it.
+// TestBulkReplaced checks that an id of several documents finds the last.
 func TestBulkReplaced(t *testing.T) {
 	m := randomModel(rand.New(rand.NewPCG(6, 6)), 300, "m")
 	var want []uint32
@@ -165,7 +165,7 @@ func TestBulkReplaced(t *testing.T) {
 	requireEqual(t, m, d)
 }
 
-// TestTermTable: a term has the number of its first coming, whatever its length.
+// TestTermTable checks that terms of any length are numbered by first occurrence.
 func TestTermTable(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	var table termTable
@@ -192,7 +192,7 @@ func TestTermTable(t *testing.T) {
 	}
 }
 
-// TestPartitions: partitions are ranges, in order, and about equally heavy where
+// TestPartitions checks that partitions are ranges, in order, and about equally heavy where
 // prefixes allow.
 func TestPartitions(t *testing.T) {
 	var weight [prefixes]uint64
@@ -238,8 +238,8 @@ func TestPartitions(t *testing.T) {
 	}
 }
 
-// TestAddChunk: a Memory that takes chunks is one that takes documents, also for views
-// taken in between.
+// TestAddChunk checks that a Memory that takes chunks equals one that takes documents, also for
+// views taken in between.
 func TestAddChunk(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 9))
 	for _, n := range []int{1, 40, 2000} {
@@ -287,8 +287,7 @@ func TestAddChunk(t *testing.T) {
 	}
 }
 
-// TestBulkManyTerms: a dictionary too large for a near cache, in which the first term is
-// empty.
+// TestBulkManyTerms uses a dictionary too large for a near cache, whose first term is empty.
 func TestBulkManyTerms(t *testing.T) {
 	m := make(model, 200)
 	for i := range m {
@@ -315,7 +314,8 @@ func TestBulkManyTerms(t *testing.T) {
 	requireEqual(t, m, mem.View())
 }
 
-// TestBulkBytes: what a Bulk says that it takes is about what the heap has grown by, and not less.
+// TestBulkBytes checks that the reported memory of a Bulk is about what the heap has grown by, and
+// not less.
 func TestBulkBytes(t *testing.T) {
 	docs, _ := zipfDocuments(6000)
 	var c Chunk
@@ -343,7 +343,7 @@ func TestBulkBytes(t *testing.T) {
 		b.Add(&c)
 		c.Reset()
 	}
-	add(docs[:500]) // the chunk has the memory then that it needs
+	add(docs[:500]) // after this the chunk has allocated the memory it needs
 	heapBefore, before := heap(), b.bytes()
 	for chunk := range slices.Chunk(docs[500:], 500) {
 		add(chunk)

@@ -15,7 +15,7 @@ func (m *merger) writeBulkIDs(v *bulkView) error {
 	return m.writeIDs()
 }
 
-// sortIDs finds the order of the ids, and of several documents with one id the last.
+// sortIDs sorts the ids, and finds the last of several documents with one id.
 func (v *bulkView) sortIDs() {
 	v.byID = sortedByBytes(int(v.docs), v.commonPrefix(), v.id)
 	for i, doc := range v.byID {
@@ -26,7 +26,7 @@ func (v *bulkView) sortIDs() {
 	slices.Sort(v.replaced)
 }
 
-// commonPrefix is how many bytes all ids begin with.
+// commonPrefix is the length of the prefix that all ids share.
 func (v *bulkView) commonPrefix() int {
 	if v.docs == 0 {
 		return 0
@@ -41,13 +41,13 @@ func (v *bulkView) commonPrefix() int {
 	return n
 }
 
-// sortedByBytes returns the numbers 0 to n-1 in the order of the bytes that of returns for them, of which the first
-// skip are the same for all. Equal ones stay as they are.
+// sortedByBytes returns the numbers 0 to n-1, sorted by the bytes that of returns for them. The
+// first skip bytes are the same for all. The sort is stable.
 //
-// Eight bytes lie beside each number, so that most comparisons look nowhere else.
+// Each number carries eight bytes of its key, so that most comparisons read nothing else.
 func sortedByBytes(n, skip int, of func(uint32) []byte) []uint32 {
 	type entry struct {
-		key    uint64 // the bytes behind those skipped, padded with zeros
+		key    uint64 // the bytes after those skipped, padded with zeros
 		number uint32
 	}
 	entries := make([]entry, n)
@@ -95,7 +95,7 @@ func (v *bulkView) Lookup(id string) (uint32, bool, error) {
 	return v.byID[i], true, nil
 }
 
-// search finds the first place in the order of ids that has an id at or behind id.
+// search finds the first place in the order of ids whose id is not below id.
 func (v *bulkView) search(id string) (place int, found bool) {
 	v.sorting.Wait()
 	return slices.BinarySearchFunc(v.byID, id, func(doc uint32, id string) int { return strings.Compare(string(v.id(doc)), id) })

@@ -15,8 +15,8 @@ type BulkResult struct {
 	Docs   uint32
 	fields []FieldInfo // as Reader.Fields will return them
 
-	// Replaced are the documents whose id came again later, ascending. They are in the
-	// segment, but their id leads to the later one: the caller marks them as deleted.
+	// Replaced are the documents whose id came again later, ascending. They are in the segment, but
+	// their id finds the later one: the caller marks them as deleted.
 	Replaced []uint32
 
 	bytes int64 // all keys and values written, without stored documents
@@ -25,12 +25,12 @@ type BulkResult struct {
 // BulkOptions says how to write a Bulk. The zero value is valid.
 type BulkOptions struct {
 	Codec   postings.Kind // see MergeOptions
-	Workers int           // goroutines that encode; 0 stands for runtime.GOMAXPROCS
+	Workers int           // goroutines that encode; 0 means runtime.GOMAXPROCS
 }
 
-// Write writes the segment, but for the stored documents, which a StoredWriter writes
-// or has written. Documents lie in the order in which they were added. Partitions of the
-// dictionary are encoded by several workers at once, and written by this goroutine.
+// Write writes the segment except for the stored documents, which a StoredWriter writes. Documents
+// keep the order in which they were added. Several workers encode partitions of the dictionary, and
+// this goroutine writes them.
 //
 // Nothing can be added afterwards. An error is that of the sink or of ctx.
 func (b *Bulk) Write(ctx context.Context, sink Sink, o BulkOptions) (*BulkResult, error) {
@@ -57,11 +57,11 @@ func (m *merger) writeBulkTerms(v *bulkView) error {
 		field, part int
 		norms       *Norms // of the field
 	}
-	var at job // the last one handed out
+	var at job // the last job handed out
 	next := func() (job, bool, error) {
 		for ; at.field < len(v.fields); at = (job{field: at.field + 1}) {
 			f := v.fields[at.field]
-			if at.norms == nil { // fields come one after the other, and so do their columns
+			if at.norms == nil { // fields come one after the other, so their columns do too
 				n := f.norms(m.docs)
 				at = job{at.field, -1, &n}
 			}
@@ -114,7 +114,7 @@ type encodedTerm struct {
 	list postings.Encoded
 }
 
-// A runEncoder makes posting lists of runs.
+// A runEncoder makes posting lists from runs.
 type runEncoder struct {
 	writer postings.Writer
 	into   interface {
@@ -123,10 +123,10 @@ type runEncoder struct {
 	run       []byte
 	docs, tfs [runBatch]uint32 // unpacked postings
 	codes     [runBatch]uint8
-	n         int // of them that into does not have yet
+	n         int // postings that into does not have yet
 }
 
-// runBatch is how many postings are unpacked at a time: a few blocks.
+// runBatch is how many postings are unpacked at once: a few blocks.
 const runBatch = 4 * postings.BlockSize
 
 func newRunEncoder(codec postings.Kind) *runEncoder {
@@ -159,12 +159,12 @@ func (e *runEncoder) build(p *bulkPart, term uint32, norms *Norms) {
 	}
 }
 
-// sorted returns the numbers of the terms in the order of their bytes.
+// sorted returns the numbers of the terms, sorted by their bytes.
 func (p *bulkPart) sorted() []uint32 {
 	return sortedByBytes(p.terms.len(), 0, p.terms.term)
 }
 
-// norms returns the length codes of the field in a segment of so many documents.
+// norms returns the length codes of the field in a segment of docs documents.
 func (f *bulkField) norms(docs uint32) Norms {
 	if !f.info.Norms {
 		return Norms{}
@@ -192,14 +192,13 @@ func (f *bulkField) having(visit func(doc, tf uint32)) {
 	}
 }
 
-// A bulkView shows a Bulk, to which nothing is added any more, as a Reader. Stored
-// documents are not in it.
+// A bulkView presents a finished Bulk as a Reader, without stored documents.
 type bulkView struct {
 	*Bulk
 	fields []*bulkField // with terms, by name
-	infos  []FieldInfo  // of the same; Terms lacks those that are left to a Sorter
+	infos  []FieldInfo  // of the same fields; Terms does not count terms left to a Sorter
 
-	sorting  sync.WaitGroup // of the ids; what follows is there when it has ended
+	sorting  sync.WaitGroup // of the ids; the fields below are valid after it
 	byID     []uint32       // documents in the order of their ids
 	replaced []uint32
 }
@@ -211,7 +210,7 @@ func (v *bulkView) Docs() uint32 { return v.docs }
 
 func newBulkView(b *Bulk) *bulkView {
 	v := &bulkView{Bulk: b}
-	v.sorting.Go(v.sortIDs) // while terms are written, or a Sorter is at work
+	v.sorting.Go(v.sortIDs) // while terms are written, or while a Sorter works
 	b.sortKept()
 	for _, f := range b.fields {
 		terms := 0
@@ -252,7 +251,7 @@ func (v *bulkView) Field(name string) (FieldInfo, bool) {
 	return FieldInfo{}, false
 }
 
-// Norms implements Reader. They are made at every call.
+// Norms implements Reader. Each call makes them anew.
 func (v *bulkView) Norms(field string) (Norms, error) {
 	if f := v.field(field); f != nil {
 		return f.norms(v.docs), nil

@@ -10,13 +10,12 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// Check reads a sealed segment from end to end and reports every fault: a wrong
-// checksum, a value that is missing or that nothing leads to, documents out of
-// order, bounds that do not hold or that no posting attains, ids and lookups that
-// disagree, counts that differ from meta's. Faults match corrupt.Err; others come
-// from the source or from ctx, whose end ends the check.
+// Check reads a sealed segment from end to end and reports every fault: a wrong checksum, a value
+// that is missing or that nothing refers to, documents out of order, bounds that do not hold or
+// that no posting attains, ids and lookups that disagree, counts that differ from meta's. Faults
+// match corrupt.Err; other errors come from the source or from ctx, whose end stops the check.
 //
-// It holds some 5 bytes a document in memory.
+// It takes some 5 bytes of memory per document.
 func Check(ctx context.Context, src Source, report func(error)) {
 	d, err := Open(src)
 	if err != nil {
@@ -39,19 +38,19 @@ func Check(ctx context.Context, src Source, report func(error)) {
 	c.err(ctx.Err())
 }
 
-// A checker is one check under way.
+// A checker is the state of a check.
 type checker struct {
 	ctx    context.Context
 	d      *Disk
 	report func(error)
 
-	said  string         // the last error, not to be said a thousand times
-	parts map[uint32]int // list -> keys that lie under its number
-	lists uint32         // long lists met so far: the number of the next one
-	best  *fieldBest     // of one field after the other
+	said  string         // the last error, to avoid repeating it
+	parts map[uint32]int // list -> number of its keys
+	lists uint32         // long lists so far: the number of the next one
+	best  *fieldBest     // of each field in turn
 }
 
-// err reports an error, if there is one, and says whether there is.
+// err reports an error, if any, and returns whether there was one.
 func (c *checker) err(err error) bool {
 	if err != nil && err.Error() != c.said {
 		c.said = err.Error()
@@ -78,8 +77,7 @@ func (c *checker) each(lower, upper []byte, fn func(it Iterator)) {
 	c.err(c.d.at(it.Err(), lower))
 }
 
-// keys looks at every key for those that nothing leads to. What must be there is
-// missed by those who read it.
+// keys looks for keys that nothing refers to. Reads of missing values report these.
 func (c *checker) keys() {
 	c.each([]byte{0}, []byte{0xff}, func(it Iterator) {
 		if key := it.Key(); !c.known(key) {
@@ -124,7 +122,7 @@ func (c *checker) known(key []byte) bool {
 	return ok
 }
 
-// field checks everything about field number i. It keeps nothing of it.
+// field checks field number i and keeps no data of it.
 func (c *checker) field(i int) {
 	want := c.d.meta.fields[i]
 	f := &fieldChecker{checker: c}
@@ -155,7 +153,7 @@ func (c *checker) field(i int) {
 		}
 	})
 	if !sound || c.ctx.Err() != nil {
-		return // what the numbers say has been said
+		return // the fault in the numbers has been reported
 	}
 	if f.info != want {
 		c.fault([]byte{byte(kindMeta)}, "field is %+v, its terms make it %+v", want, f.info)
@@ -234,8 +232,8 @@ func (c *fieldChecker) term(key, value []byte) error {
 	return nil
 }
 
-// postings checks every block of a list, and that the best pairs of the list, of
-// its extents and of its blocks are just those of the postings.
+// postings checks every block of a list. The best pairs of the list, of its extents and of its
+// blocks must be exactly those of the postings.
 func (c *fieldChecker) postings(l *postings.List) error {
 	var whole, extent pairTable
 	count, before := 0, int64(-1)
@@ -272,8 +270,8 @@ func (c *fieldChecker) postings(l *postings.List) error {
 	return nil
 }
 
-// block checks one block. before is the last document of the block before, and
-// then of this one.
+// block checks one block. before is the last document of the previous block on entry, and of this
+// block on return.
 func (c *fieldChecker) block(l *postings.List, b int, before *int64) (*pairTable, int, error) {
 	n, err := l.Docs(b, &c.docs)
 	if err == nil {
@@ -317,8 +315,8 @@ func (p *pairTable) add(o *pairTable) {
 
 func (p *pairTable) best() []postings.Impact { return appendPareto(nil, (*[256]uint32)(p)) }
 
-// ids checks that ids do not fall from page to page, that each document has one and stands where its
-// place says, and that heads are the first ids of pages.
+// ids checks that ids do not fall from page to page, that each document has an id at its stored
+// place, and that heads are the first ids of pages.
 func (c *checker) ids() {
 	heads, err := c.d.heads()
 	if c.err(err) {
@@ -347,7 +345,7 @@ func (c *checker) ids() {
 	}
 }
 
-// page checks the documents of a page of ids that begins at a place.
+// page checks the documents of a page of ids whose first place is given.
 func (c *checker) page(key []byte, p *idPage, place uint32, seen []bool) {
 	var docs idDocs
 	docs.reset(p, c.d.meta.docs)

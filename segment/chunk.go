@@ -9,16 +9,15 @@ import (
 	"github.com/riffle-search/riffle/blockmax"
 )
 
-// A Chunk is a run of consecutive documents, inverted: for each term the documents
-// that have it. It is the unit in which parsers hand documents to indexers. A chunk
-// is made by one goroutine and many are made at once; what they are added to finds
-// each term once a chunk instead of once a document, and takes its postings as bytes
-// without looking into them.
+// A Chunk is a run of consecutive documents, inverted: each term has the documents that contain it.
+// Parsers pass documents to indexers in chunks. One goroutine makes a chunk, and many are made at
+// once. A Memory or Bulk then finds each term once per chunk instead of once per document, and a
+// Bulk takes its postings as bytes without decoding them.
 //
-// A document goes in by Begin, then for each of its fields Field, any number of Add and
-// EndField, and last End; or Abandon, at any point, and it was never there. When all
-// are in, Group makes the chunk ready to be added somewhere. The zero value is an
-// empty chunk; Reset makes it one again and keeps its memory.
+// For each document call Begin, then for each of its fields Field, any number of Add and EndField,
+// and finally End; or Abandon, at any point, to drop the document. After the last document, Group
+// makes the chunk ready to be added. The zero value is an empty chunk; Reset empties a chunk and
+// keeps its memory.
 type Chunk struct {
 	docs   uint32
 	ids    []byte
@@ -27,11 +26,11 @@ type Chunk struct {
 
 	stored     []byte      // of all documents
 	storedEnds []int       // of each document, in stored
-	packed     storedBatch // of the same
+	packed     storedBatch // the same, compressed
 
-	fields []*chunkField // in the order in which they first came
+	fields []*chunkField // in the order in which they first occurred
 	byName map[string]*chunkField
-	open   []*chunkField // fields of the document at hand
+	open   []*chunkField // fields of the current document
 	cur    *chunkField
 
 	wordLookup
@@ -45,8 +44,8 @@ type chunkField struct {
 	table    termTable // last of a slot is one more than the place of its last posting
 	postings []chunkPosting
 	docs     []chunkDoc
-	begin    int    // where the postings of the document at hand begin, plus one
-	begun    bool   // the document at hand has the field
+	begin    int    // where the postings of the current document begin, plus one
+	begun    bool   // the current document has the field
 	counted  uint64 // postings of documents that were not abandoned
 	tokens   uint64
 
@@ -54,7 +53,7 @@ type chunkField struct {
 	ends []int  // of the runs of each partition
 }
 
-// A chunkPosting is a posting of the document at hand or of one before.
+// A chunkPosting is a posting of the current document or of an earlier one.
 type chunkPosting struct{ term, tf uint32 }
 
 // A chunkDoc is a document that has the field.
@@ -67,7 +66,7 @@ type chunkDoc struct {
 
 // Reset empties the chunk.
 func (c *Chunk) Reset() {
-	if len(c.fields) > maxKeptFields { // names that are data
+	if len(c.fields) > maxKeptFields { // field names that are data
 		c.fields, c.byName = nil, nil
 	}
 	for _, f := range c.fields {
@@ -91,7 +90,7 @@ func (f *chunkField) reset() {
 // Docs is the number of documents in the chunk.
 func (c *Chunk) Docs() uint32 { return c.docs }
 
-// Fields are the names of the fields that a document of the chunk has, each with the first such document.
+// Fields yields the names of the fields in the chunk, each with the first document that has it.
 func (c *Chunk) Fields() iter.Seq2[string, uint32] {
 	return func(yield func(string, uint32) bool) {
 		for _, f := range c.fields {
@@ -102,7 +101,7 @@ func (c *Chunk) Fields() iter.Seq2[string, uint32] {
 	}
 }
 
-// ID is the id of a document of the chunk.
+// ID returns the id of a document of the chunk.
 func (c *Chunk) ID(doc uint32) string {
 	start := uint32(0)
 	if doc > 0 {
@@ -117,7 +116,7 @@ func (c *Chunk) Begin(id string) {
 	c.open = c.open[:0]
 }
 
-// Field begins a field, which the document must not have had yet.
+// Field begins a field, which the document must not have yet.
 func (c *Chunk) Field(name string) {
 	f := c.byName[name]
 	if f == nil {
@@ -135,15 +134,15 @@ func (c *Chunk) Field(name string) {
 	c.open, c.cur = append(c.open, f), f
 }
 
-// Add counts a term of the field that was begun last. The term is copied.
+// Add counts a term of the current field. It copies the term.
 func (c *Chunk) Add(term []byte) {
 	f := c.cur
 	f.count(f.table.slot(term))
 }
 
-// AddWords counts terms by their keys: the bytes of a term of up to seven bytes,
-// little-endian, with their number in the top byte. Where that number is 255 the next
-// of the long ones is meant, which has eight bytes or more.
+// AddWords counts terms by their keys: the bytes of a term of up to seven bytes, little-endian,
+// with their number in the top byte. Where that number is 255, the key stands for the next of the
+// long terms, which have eight bytes or more.
 func (c *Chunk) AddWords(keys []uint64, long [][]byte) {
 	for len(keys) > 0 {
 		n := min(len(keys), wordBatch)
@@ -161,8 +160,8 @@ func (f *chunkField) count(s *termSlot) {
 	s.last = uint32(len(f.postings))
 }
 
-// EndField ends the field that was begun last. With norms its length in tokens is kept;
-// without, every document of the field counts as length 1.
+// EndField ends the current field. With norms its length in tokens is kept; without, every document
+// of the field counts as length 1.
 func (c *Chunk) EndField(norms bool, length uint32) {
 	f := c.cur
 	d := chunkDoc{doc: c.docs, start: uint32(f.begin - 1), end: uint32(len(f.postings)), code: 1}
@@ -177,7 +176,7 @@ func (c *Chunk) EndField(norms bool, length uint32) {
 	f.docs = append(f.docs, d)
 }
 
-// End ends a document. stored is copied.
+// End ends a document. It copies stored.
 func (c *Chunk) End(rank uint16, stored []byte) {
 	for _, f := range c.open {
 		f.begun = false
@@ -203,7 +202,7 @@ func (c *Chunk) packStored() {
 	from, at := 0, 0 // where the block and the document begin
 	for doc, end := range c.storedEnds {
 		w.lengths = append(w.lengths, end-at)
-		w.data = c.stored[from:end:end] // they lie there as a block has them
+		w.data = c.stored[from:end:end] // stored documents already have the layout of a block
 		at = end
 		if !w.full() && doc != len(c.storedEnds)-1 {
 			continue
@@ -213,7 +212,7 @@ func (c *Chunk) packStored() {
 	}
 }
 
-// Abandon forgets the document that was begun last.
+// Abandon drops the current document.
 func (c *Chunk) Abandon() {
 	c.ids = c.ids[:c.idEnd()]
 	for _, f := range c.open {
@@ -226,7 +225,7 @@ func (c *Chunk) Abandon() {
 			f.counted -= uint64(d.end - d.start)
 			f.docs = f.docs[:n-1]
 		}
-		// The postings stay where they are, since slots point to them. No document has them.
+		// The postings stay in place, because slots point to them. They belong to no document.
 	}
 }
 
@@ -237,7 +236,7 @@ func (c *Chunk) idEnd() uint32 {
 	return c.idEnds[c.docs-1]
 }
 
-// Sample tells which partitions would be of equal weight for documents like these.
+// Sample returns partitions that have equal weight for documents like these.
 func (c *Chunk) Sample() *Partitions {
 	var weight, postings [prefixes]uint64
 	for _, f := range c.fields {
@@ -257,14 +256,13 @@ func (c *Chunk) Sample() *Partitions {
 	return p
 }
 
-// termWeight is what finding a term costs an indexer, in postings.
+// termWeight is an indexer's cost of finding a term, in postings.
 const termWeight = 8
 
-// Group gathers the postings of each term. It ends the chunk: no document can be
-// added before a Reset.
+// Group gathers the postings of each term. Afterwards no document can be added until Reset.
 //
-// For each field and each partition of terms there are then the bytes of one record a
-// term, in no particular order:
+// It makes, for each field and each partition of terms, one record per term, in no particular
+// order:
 //
 //	term      varint  length, bytes
 //	postings  varint  number
@@ -282,7 +280,7 @@ func (c *Chunk) Group(parts *Partitions) {
 
 // grouping is scratch space of Group.
 type grouping struct {
-	counts  []uint32 // of each term; then where the next of its postings goes
+	counts  []uint32 // of each term; then where its next posting goes
 	parted  []uint8  // partition of each term
 	order   []uint32 // terms by partition
 	byTerm  []docTF  // postings by term, in order of documents
@@ -324,7 +322,7 @@ func (c *Chunk) group(f *chunkField, parts *Partitions) {
 		for _, t := range c.order[first:c.partEnd[part]] {
 			start := uint32(0)
 			if t > 0 {
-				start = counts[t-1] // where the postings of the term before ended
+				start = counts[t-1] // where the postings of the previous term end
 			}
 			if list := c.byTerm[start:counts[t]]; len(list) > 0 {
 				f.runs = appendRecord(f.runs, f.table.term(t), list)
@@ -365,7 +363,7 @@ func appendRecord(dst []byte, term []byte, list []docTF) []byte {
 	dst = binary.AppendUvarint(dst, uint64(first.doc))
 	dst = binary.AppendUvarint(dst, uint64(first.tf))
 	dst = binary.AppendUvarint(dst, uint64(last.doc-first.doc))
-	// The length of the rest stands before it: leave room for one byte, which most need.
+	// The length of the rest precedes it: leave room for one byte, which is usually enough.
 	at := len(dst)
 	dst = append(dst, 0)
 	dst = appendRuns(dst, first.doc, list[1:])

@@ -7,8 +7,8 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// TestCodecs merges segments by one codec after the other: whatever the inputs were
-// written by, all is the same but the bytes of long lists.
+// TestCodecs merges segments with one codec after the other. For any codec of the inputs,
+// everything except the bytes of long lists must be the same.
 func TestCodecs(t *testing.T) {
 	m := randomModel(rand.New(rand.NewPCG(81, 82)), 3000, "c")
 	var from Reader = m.memory().View()
@@ -33,7 +33,7 @@ func TestCodecs(t *testing.T) {
 			}
 			terms.Close()
 		}
-		if coded < 10 && codec != postings.Interpolative { // which is of chunks, not of blocks
+		if coded < 10 && codec != postings.Interpolative { // which works on chunks, not on blocks
 			t.Errorf("only %d blocks are by %v", coded, codec)
 		}
 		from = d

@@ -13,7 +13,7 @@ const (
 	rankChunkDocs = 32 << 10
 )
 
-// chunksOf returns how many chunks of size documents hold docs of them.
+// chunksOf returns the number of chunks for docs documents, at size documents per chunk.
 func chunksOf(docs uint32, size int) uint32 {
 	return uint32((uint64(docs) + uint64(size) - 1) / uint64(size))
 }
@@ -23,9 +23,9 @@ func chunkLen(docs, i uint32, size int) int {
 	return int(min(uint64(size), uint64(docs)-uint64(i)*uint64(size)))
 }
 
-// appendNorms appends a chunk of length codes: a byte for each document, or one
-// byte for all when they are the same. Chunks in which no document has the field
-// are common where documents have many fields, few of them in use.
+// appendNorms appends a chunk of length codes: a byte for each document, or one byte for all when
+// they are equal. Chunks in which no document has the field are common where documents have many
+// fields and use few.
 func appendNorms(dst, codes []uint8) []byte {
 	for _, c := range codes {
 		if c != codes[0] {
@@ -35,7 +35,7 @@ func appendNorms(dst, codes []uint8) []byte {
 	return append(dst, codes[0])
 }
 
-// decodeNorms reads a chunk into dst, which has the length the chunk must have.
+// decodeNorms reads a chunk into dst, whose length must be that of the chunk.
 func decodeNorms(payload []byte, dst []uint8) error {
 	switch len(payload) {
 	case len(dst):
@@ -59,7 +59,7 @@ func appendRanks(dst []byte, ranks []uint16) []byte {
 	return dst
 }
 
-// decodeRanks reads a chunk into dst, which has the length the chunk must have.
+// decodeRanks reads a chunk into dst, whose length must be that of the chunk.
 func decodeRanks(payload []byte, dst []uint16) error {
 	if len(payload) != 2*len(dst) {
 		return corrupt.New(1, "%d bytes of ranks, want %d", len(payload), 2*len(dst))

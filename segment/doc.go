@@ -20,7 +20,7 @@
 //
 //	kind  rest of the key            value
 //	----  -------------------------  ---------------------------------------------
-//	01    field, term                posting entry; behind a long list's, its number
+//	01    field, term                posting entry; after a long list's, its number
 //	02    page u32                   256 ids and their documents   (sealed)
 //	03    chunk u32                  first ids of 1,024 pages      (sealed)
 //	04    last document u32          stored bytes of some 16 KB    (sealed)
