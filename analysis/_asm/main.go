@@ -1,6 +1,5 @@
-// Command asm writes the assembly of package analysis, masks_amd64.s. It is a module of
-// its own so that nobody who uses riffle downloads avo. Run it by go generate in the
-// folder above.
+// Command asm writes the assembly of package analysis, masks_amd64.s. It is a separate module so
+// that users of riffle do not download avo. Run it with go generate in the parent folder.
 package main
 
 import (
@@ -15,9 +14,10 @@ func main() {
 	Generate()
 }
 
-// masksAVX2 classifies 64 characters a round, in two halves. A character's low four bits choose a byte
-// of its class's table, its high four bits a bit of that byte: the bit is set if it is of that class. Of the
-// bytes of longer runes the high bits choose no bit, and no bit is a subset of any byte: so they are of every class.
+// masksAVX2 classifies 64 characters a round, in two halves. A character's low four bits select a
+// byte of its class's table, and its high four bits a bit of that byte. The bit is set if the
+// character is in the class. For bytes of longer runes the high bits select no bit. An empty set of
+// bits is a subset of any byte, so these bytes are in every class.
 func masksAVX2() {
 	TEXT("masksAVX2", NOSPLIT, "func(dst *uint64, text *byte, blocks int, c *byte)")
 	dst := Load(Param("dst"), GP64()).(reg.GPVirtual)

@@ -6,8 +6,8 @@ import (
 	"github.com/riffle-search/riffle/analysis"
 )
 
-// elided are the words that lose their vowel and lean on the next word, by language, as
-// Lucene's analyzers have them.
+// elided are the words that lose their vowel before the next word, by language, as in Lucene's
+// analyzers.
 var elided = map[string][]string{
 	"french": {"l", "m", "t", "qu", "n", "s", "j", "d", "c", "jusqu", "quoiqu", "lorsqu", "puisqu"},
 	"irish":  {"d", "m", "b"},
@@ -17,9 +17,9 @@ var elided = map[string][]string{
 	},
 }
 
-// Elision takes one of the articles and the apostrophe behind it (' or U+2019) off the front
-// of a term, unless nothing would be left: with "l", l’été becomes été. Articles are compared
-// byte by byte, so lower-case terms first.
+// Elision removes one of the articles and the apostrophe after it (' or U+2019) from the front of a
+// term, unless nothing would be left: with "l", l’été becomes été. It compares articles byte by
+// byte, so lower-case terms first.
 func Elision(articles ...string) analysis.Filter {
 	set := make(map[string]bool, len(articles))
 	for _, a := range articles {
@@ -37,8 +37,8 @@ func Elision(articles ...string) analysis.Filter {
 	})
 }
 
-// Apostrophe cuts a term at its first apostrophe (' or U+2019), unless that comes first:
-// Turkish sets suffixes of names off by it (İstanbul’da).
+// Apostrophe cuts a term at its first apostrophe (' or U+2019), unless that comes first. Turkish
+// writes it before the suffixes of names (İstanbul’da).
 type Apostrophe struct{}
 
 // Filter implements analysis.Filter.

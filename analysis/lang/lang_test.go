@@ -11,8 +11,8 @@ import (
 	"github.com/riffle-search/riffle/analysis"
 )
 
-// TestLanguages has a few words for each language, to catch two stemmers swapped or a
-// filter left out. Whether the stems are good is Snowball's affair.
+// TestLanguages has a few words for each language, to catch swapped stemmers and missing filters.
+// It does not judge the quality of Snowball's stems.
 func TestLanguages(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"arabic", "المدرسة", "مدرس"},
@@ -82,8 +82,8 @@ func TestUnknownLanguage(t *testing.T) {
 	Snowball("klingon")
 }
 
-// FuzzStemmers holds every analyzer of the package to what terms promise, for any
-// text; the Snowball programs are generated and long.
+// FuzzStemmers checks the promises of terms for every analyzer of the package and arbitrary text,
+// because the Snowball programs are generated and long.
 func FuzzStemmers(f *testing.F) {
 	for _, s := range []string{
 		"", "l'", "d'un", "İI\u0307ı", "yyyy", "ss", "ß", "hopping", "والكتاب", "மரங்கள்", "\u0bae\u0bb0\u0b99\u0bcd", "x\xff", "qu",

@@ -12,14 +12,14 @@ import (
 	"github.com/riffle-search/riffle/analysis"
 )
 
-// maxStemBytes is the longest term that is stemmed. No language has such a word, and
-// Snowball's programs take square time.
+// maxStemBytes is the longest term that is stemmed. No language has such long words, and Snowball's
+// programs take quadratic time.
 const maxStemBytes = 255
 
-// Snowball stems terms, which must be in lower case, by the algorithm of a language. It panics
-// if Languages does not have the name.
+// Snowball stems terms, which must be in lower case, by the algorithm of a language. It panics if
+// Languages does not include the name.
 //
-// A stem that is empty is not taken: the term stays.
+// If a stem is empty, the term stays.
 func Snowball(language string) analysis.Filter {
 	stem := algorithms[language]
 	if stem == nil {
@@ -42,11 +42,11 @@ func (f *snowball) Filter(batch []analysis.Token) []analysis.Token {
 	return batch
 }
 
-// cacheSlots is how many stems a stemmer remembers. Text repeats its words, and a
-// Snowball program takes microseconds and several allocations a word.
+// cacheSlots is how many stems a stemmer caches. Words repeat in text, and a Snowball program takes
+// microseconds and several allocations per word.
 const cacheSlots = 4096
 
-// A stemmer is one goroutine's at a time.
+// A stemmer belongs to one goroutine at a time.
 type stemmer struct {
 	algorithm func(*snowballstem.Env) bool
 	env       snowballstem.Env

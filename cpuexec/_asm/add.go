@@ -6,8 +6,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// addPostings adds what postings contribute to the scores of their documents, one at a
-// time: on Zen, gathering length codes and impacts takes longer than loading them.
+// addPostings adds the contributions of postings to the scores of their documents, one at a time:
+// on Zen, gathering length codes and impacts takes longer than loading them.
 func addPostings() {
 	TEXT("addPostingsBMI2", NOSPLIT, "func(to *[4096]uint32, docs, freqs *uint32, n int, norms *uint8, impacts *[16][256]uint16, k *[256]float32, weight uint64)")
 	to, docs, freqs, norms := pointer("to"), pointer("docs"), pointer("freqs"), pointer("norms")

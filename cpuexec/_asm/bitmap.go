@@ -15,7 +15,7 @@ const (
 	intersectType = "func(maps *[]uint64, n, words int) (ones int)"
 )
 
-// A vectorSet is what AVX-512 and AVX2 have in common here.
+// A vectorSet is the common interface of AVX-512 and AVX2.
 type vectorSet struct {
 	register func() reg.VecVirtual
 	move     func(from, to Op)
@@ -30,7 +30,7 @@ var (
 	avx2 = vectorSet{func() reg.VecVirtual { return YMM() }, VMOVDQU, VPOR, VPAND}
 )
 
-// unite writes what any of n maps has set.
+// unite writes the union of n maps.
 func unite(name string, set vectorSet) {
 	TEXT(name, NOSPLIT, uniteType)
 	dst, at := pointer("dst"), GP64()
@@ -44,7 +44,7 @@ func unite(name string, set vectorSet) {
 	RET()
 }
 
-// intersectAVX512 counts what all of n maps have set.
+// intersectAVX512 counts the bits set in all of n maps.
 func intersectAVX512() {
 	TEXT("intersectAVX512", NOSPLIT, intersectType)
 	at, ones, sum := GP64(), GP64(), ZMM()
@@ -63,8 +63,8 @@ func intersectAVX512() {
 	storeSum(half, ones)
 }
 
-// intersectAVX2 counts bits by looking up how many each half of a byte has (Muła, Kurz and
-// Lemire, Faster Population Counts Using AVX2 Instructions, 2018).
+// intersectAVX2 counts bits by looking up the count of each half of a byte (Muła, Kurz and Lemire,
+// Faster Population Counts Using AVX2 Instructions, 2018).
 func intersectAVX2() {
 	TEXT("intersectAVX2", NOSPLIT, intersectType)
 	at, ones, sum, zero := GP64(), GP64(), YMM(), YMM()
@@ -107,7 +107,7 @@ func lowHalves() Mem {
 	return m
 }
 
-// addOnes adds the number of bits that are set in w.
+// addOnes adds the number of set bits in w.
 func addOnes(w, ones reg.GPVirtual) {
 	POPCNTQ(w, w)
 	ADDQ(w, ones)
@@ -127,8 +127,8 @@ func storeSum(sum reg.VecVirtual, ones reg.GPVirtual) {
 	RET()
 }
 
-// bitmaps are the arguments of a kernel: where the first of the maps' headers lies and where
-// they end, and how many bytes of each are still to be looked at.
+// bitmaps are the arguments of a kernel: the addresses of the first of the maps' headers and of
+// their end, and how many bytes of each map are left.
 type bitmaps struct{ first, end, left reg.GPVirtual }
 
 func loadMaps() bitmaps {
@@ -139,7 +139,7 @@ func loadMaps() bitmaps {
 	return m
 }
 
-// eachVectors combines the maps by op, four registers at a step, and has use see each.
+// eachVectors combines the maps by op, four registers at a step, and calls use for each result.
 func (m bitmaps) eachVectors(at reg.GPVirtual, set vectorSet, op func(x, y, to Op), use func(i int, v reg.VecVirtual)) {
 	v := [4]reg.VecVirtual{}
 	for i := range v {
@@ -161,7 +161,7 @@ func (m bitmaps) eachVectors(at reg.GPVirtual, set vectorSet, op func(x, y, to O
 	})
 }
 
-// eachWord does the same with the words that are left.
+// eachWord does the same with the remaining words.
 func (m bitmaps) eachWord(at reg.GPVirtual, op func(from, to Op), use func(w reg.GPVirtual)) {
 	w := GP64()
 	m.each("Word", at, 8, func(from reg.GPVirtual, first bool) {
@@ -173,8 +173,8 @@ func (m bitmaps) eachWord(at reg.GPVirtual, op func(from, to Op), use func(w reg
 	}, func() { use(w) })
 }
 
-// each has take see all maps for as many bytes as a step has, then calls taken, and goes on
-// while enough bytes are left.
+// each calls take for all maps, for the bytes of one step, then taken, and repeats while enough
+// bytes are left.
 func (m bitmaps) each(label string, at reg.GPVirtual, step int, take func(from reg.GPVirtual, first bool), taken func()) {
 	header, from := GP64(), GP64()
 	Label("next" + label)

@@ -43,8 +43,8 @@ func addBoundsAVX512() {
 	RET()
 }
 
-// addBoundsAVX2 takes 8 words at a step. There is no unsigned comparison: x is the larger
-// of x and y just when it is not below y.
+// addBoundsAVX2 takes 8 words at a step. AVX2 has no unsigned comparison: x is the larger of x and
+// y exactly when it is not below y.
 func addBoundsAVX2() {
 	TEXT("addBoundsAVX2", NOSPLIT, addBoundsType)
 	next, sum, bounds := pointer("next"), pointer("sum"), pointer("bounds")

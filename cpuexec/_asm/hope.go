@@ -5,7 +5,7 @@ import (
 	. "github.com/mmcloughlin/avo/operand"
 )
 
-// Offsets in struct hope of ../hope.go, and its size; a test holds them to it.
+// Offsets in struct hope of ../hope.go, and its size. A test compares them with it.
 const (
 	hopeBounds = 8 * iota // *[64]uint8
 	hopeHeld              // *[64]uint64 or nil
@@ -15,7 +15,7 @@ const (
 )
 
 // dropHopelessAVX512 drops candidates of a tile by the bounds of the lists that hold them. The
-// bounds of a list are one register, from which each candidate picks that of its word.
+// bounds of a list are one register, from which each candidate selects that of its word.
 func dropHopelessAVX512() {
 	TEXT("dropHopelessAVX512", NOSPLIT, "func(docs, scores *[4112]uint32, n int, hopes *[4]uint64, lists int, need uint32) (kept int)")
 	docs, scores, hopes, lists := pointer("docs"), pointer("scores"), pointer("hopes"), pointer("lists")

@@ -9,10 +9,10 @@ import (
 // A postingLoop goes over n postings or candidates, 16 at a step.
 type postingLoop struct {
 	i, n reg.GPVirtual
-	in   reg.OpmaskVirtual // those of the 16 that there are
+	in   reg.OpmaskVirtual // which of the 16 exist
 }
 
-// each emits the loop around what body emits for a step.
+// each emits the loop around the code that body emits for a step.
 func (l *postingLoop) each(body func()) {
 	l.i, l.n, l.in = GP64(), Load(Param("n"), GP64()).(reg.GPVirtual), K()
 	XORQ(l.i, l.i)
@@ -41,13 +41,13 @@ func broadcastConst(v uint32) reg.VecVirtual {
 	return z
 }
 
-// impactsAVX512 computes impacts as blockmax.Table.compute does, whatever the frequency: two
-// divisions of 16 numbers take no longer than to fetch as many from a table.
+// impactsAVX512 computes impacts as blockmax.Table.compute does, for any frequency: two divisions
+// of 16 numbers take no longer than loading 16 from a table.
 func impactsAVX512() {
 	TEXT("impactsAVX512", NOSPLIT, "func(dst *[128]uint16, docs, freqs *[128]uint32, n int, norms *uint8, k *[256]float32)")
 	dst, docs, freqs, norms, k := pointer("dst"), pointer("docs"), pointer("freqs"), pointer("norms"), pointer("k")
 	one, scale, most, low := broadcastConst(0x3f800000), broadcastConst(0x47800000), broadcastConst(65535), broadcastConst(255)
-	ordinary := broadcastConst(1) // the code of all where there are no norms
+	ordinary := broadcastConst(1) // the code of all documents without norms
 	var l postingLoop
 	l.each(func() {
 		code, at, some := ZMM(), ZMM(), K()
@@ -77,7 +77,8 @@ func impactsAVX512() {
 	RET()
 }
 
-// keepThose compresses 16 documents and scores to where kept is, and counts those of the mask.
+// keepThose compresses 16 documents and scores to position kept, and adds the number of those in
+// the mask to kept.
 func keepThose(docs, scores reg.VecVirtual, mask reg.OpmaskVirtual, toDocs, toScores, kept reg.GPVirtual) {
 	packed := ZMM()
 	VPCOMPRESSD_Z(docs, mask, packed)
@@ -102,7 +103,7 @@ func leadAVX512() {
 		doc, impact, score, high := ZMM(), ZMM(), ZMM(), ZMM()
 		VMOVDQU32(Mem{Base: docs, Index: l.i, Scale: 4}, doc)
 		VPMOVZXWD(Mem{Base: impacts, Index: l.i, Scale: 2}, impact)
-		// Products have 47 bits: of every other impact at a time.
+		// Products have 47 bits, so multiply every other impact at a time.
 		VPMULUDQ(weight, impact, score)
 		VPSRLQ(Imm(16), score, score)
 		VPSRLQ(Imm(32), impact, high)
@@ -120,7 +121,7 @@ func leadAVX512() {
 	RET()
 }
 
-// Offsets in struct wordFilter of ../filter.go, and its size; a test holds them to it.
+// Offsets in struct wordFilter of ../filter.go, and its size. A test compares them with it.
 const (
 	filterWords  = 0  // []uint8
 	filterCount  = 8  // its length
@@ -129,7 +130,7 @@ const (
 	filterBytes  = 56
 )
 
-// filterAVX512 drops candidates by what lists have in their words, and by their bitmaps.
+// filterAVX512 drops candidates by the lists' bounds of their words, and by their bitmaps.
 func filterAVX512() {
 	TEXT("filterAVX512", NOSPLIT, "func(docs, scores *[4112]uint32, n int, filters *[7]uint64, lists int, rest, need uint32) (kept int)")
 	docs, scores, filters, lists := pointer("docs"), pointer("scores"), pointer("filters"), pointer("lists")

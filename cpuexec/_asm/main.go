@@ -1,10 +1,8 @@
-// Command asm writes the assembly of package cpuexec, kernels_amd64.s. It is a module of
-// its own so that nobody who uses riffle downloads avo. Run it by go generate in the
-// folder above.
+// Command asm writes the assembly of package cpuexec, kernels_amd64.s. It is a separate module so
+// that users of riffle do not download avo. Run it with go generate in the parent folder.
 //
-// A function works on a whole tile, or on a block: a call from Go costs about as much
-// as 30 additions. What they assume of their arguments stands with their declarations, in
-// ../kernels_amd64.go.
+// A function handles a whole tile, or a block: a call from Go costs about as much as 30 additions.
+// Requirements on arguments are stated at the declarations, in ../kernels_amd64.go.
 package main
 
 import . "github.com/mmcloughlin/avo/build"

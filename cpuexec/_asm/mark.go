@@ -5,8 +5,8 @@ import (
 	. "github.com/mmcloughlin/avo/operand"
 )
 
-// markBytes sets the bytes of documents of a tile. Bits would do, but not as fast: each
-// would wait for its neighbour in the same word to be stored.
+// markBytes sets the bytes of documents of a tile. Bits would be slower: each would wait for the
+// store of its neighbor in the same word.
 func markBytes() {
 	TEXT("markBytesBMI2", NOSPLIT, "func(marks *[4096]uint8, docs *uint32, n int)")
 	marks, docs, n := pointer("marks"), pointer("docs"), pointer("n")
@@ -39,7 +39,7 @@ func markBytes() {
 
 const flushMarksType = "func(set *[64]uint64, marks *[4096]uint8)"
 
-// flushMarksAVX512 makes bits of bytes, 64 at a step.
+// flushMarksAVX512 turns bytes into bits, 64 at a step.
 func flushMarksAVX512() {
 	TEXT("flushMarksAVX512", NOSPLIT, flushMarksType)
 	set, marks := pointer("set"), pointer("marks")

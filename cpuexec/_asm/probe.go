@@ -6,7 +6,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Offsets in struct probe of ../probe.go; a test holds them to it.
+// Offsets in struct probe of ../probe.go. A test compares them with it.
 const (
 	probeDocs     = 8 * iota // *uint32, candidates
 	probeScores              // *uint32
@@ -36,8 +36,8 @@ type prober struct {
 	p            reg.GPVirtual // *probe
 	docs, scores reg.GPVirtual
 	at, kept     reg.GPVirtual
-	doc          reg.GPVirtual // the candidate at hand
-	hit          reg.GPVirtual // whether the block holds it and it was asked for
+	doc          reg.GPVirtual // the current candidate
+	hit          reg.GPVirtual // whether it is looked up and the block holds it
 }
 
 func (b *prober) field(offset int) Mem { return Mem{Base: b.p, Disp: offset} }
@@ -51,8 +51,8 @@ func newProber() *prober {
 	return b
 }
 
-// each emits the loop. rank finds the number of the posting, as it would be if there is
-// none, and ands to hit whether there is one.
+// each emits the loop. rank finds the number that the posting has or would have, and ands to hit
+// whether it exists.
 func (b *prober) each(rank func() reg.GPVirtual) {
 	Label("next")
 	CMPQ(b.at, b.field(probeEnd))
@@ -68,8 +68,8 @@ func (b *prober) each(rank func() reg.GPVirtual) {
 	SHRXQ(word, b.field(probeWords), b.hit)
 	ANDL(Imm(1), b.hit.As32())
 
-	// A branch, though it is often mispredicted: most candidates are not in the block,
-	// and what is not loaded for them are lines that seldom lie in a cache.
+	// This is a branch, though often mispredicted: most candidates are not in the block, and the
+	// branch saves loading lines for them that are seldom cached.
 	at, score, keep := rank(), GP64(), GP64()
 	MOVL(Mem{Base: b.scores, Index: b.at, Scale: 4}, score.As32())
 	MOVQ(b.field(probeOptional), keep)
@@ -83,7 +83,7 @@ func (b *prober) each(rank func() reg.GPVirtual) {
 	Label("absent")
 	INCQ(b.at)
 
-	// Keep it if what is to come can lift it to need.
+	// Keep it if further contributions can lift it to need.
 	MOVL(b.doc.As32(), Mem{Base: b.docs, Index: b.kept, Scale: 4})
 	MOVL(score.As32(), Mem{Base: b.scores, Index: b.kept, Scale: 4})
 	rest := GP64()
@@ -100,7 +100,7 @@ func (b *prober) each(rank func() reg.GPVirtual) {
 	MOVQ(b.kept, b.field(probeKept))
 }
 
-// frequency of a posting: values lie in four lanes of 32 bits.
+// frequency loads the frequency of a posting: values are in four lanes of 32 bits.
 func (b *prober) frequency(rank reg.GPVirtual) reg.GPVirtual {
 	bit, row, tf, behind := GP64(), GP64(), GP64(), GP64()
 	MOVL(rank.As32(), bit.As32())
@@ -124,7 +124,7 @@ func (b *prober) frequency(rank reg.GPVirtual) reg.GPVirtual {
 	return tf
 }
 
-// impact of a frequency in the document at hand.
+// impact computes the impact of a frequency in the current document.
 func (b *prober) impact(tf reg.GPVirtual) reg.GPVirtual {
 	code, base := GP64(), GP64()
 	MOVQ(b.field(probeNorms), base)
@@ -148,9 +148,9 @@ func (b *prober) impact(tf reg.GPVirtual) reg.GPVirtual {
 	return tf
 }
 
-// probeBitset looks candidates up in a bitset: the rank of a bit is the number of bits
-// below it, without those before the block. It returns false and does nothing when the bits are not
-// those of as many postings as there should be, the last of which ends the block.
+// probeBitset looks candidates up in a bitset: the rank of a bit is the number of bits below it,
+// without those before the block. It returns false and does nothing unless the bits are those of
+// the expected number of postings and the last of them ends the block.
 func probeBitset() {
 	TEXT("probeBitsetBMI2", NOSPLIT, "func(p *[21]uint64) (ok bool)")
 	b := newProber()
@@ -178,7 +178,7 @@ func probeBitset() {
 	MOVL(sum.As32(), below.Idx(i, 4))
 	CMPQ(i, words)
 	JB(LabelRef("count"))
-	// Behind the last posting the bits may be those of the next block.
+	// Bits after the last posting may belong to the next block.
 	end := GP64()
 	MOVQ(b.field(probeLast), end)
 	SUBQ(b.field(probeFirst), end)
@@ -214,8 +214,8 @@ func probeBitset() {
 	RET()
 }
 
-// probeSorted looks candidates up in the documents of a block by binary search,
-// without branches.
+// probeSortedDocs looks candidates up in the documents of a block by binary search, without
+// branches.
 func probeSortedDocs() {
 	TEXT("probeSortedBMI2", NOSPLIT, "func(p *[21]uint64)")
 	b := newProber()
@@ -238,8 +238,8 @@ func probeSortedDocs() {
 	RET()
 }
 
-// probeSortedAVX512 compares a candidate with all documents of a block at once: that is
-// three times as fast as the search.
+// probeSortedAVX512 compares a candidate with all documents of a block at once, which is three
+// times as fast as the search.
 func probeSortedAVX512() {
 	TEXT("probeSortedAVX512", NOSPLIT, "func(p *[21]uint64)")
 	b := newProber()

@@ -13,8 +13,8 @@ type siftLoop struct {
 	docs, scores, from, rest reg.GPVirtual
 	base, need               reg.GPVirtual // 32 bits
 	words, n, scored         reg.GPVirtual
-	word                     reg.GPVirtual // the word at hand
-	floor                    reg.GPVirtual // 32 bits; what its documents must score
+	word                     reg.GPVirtual // the current word
+	floor                    reg.GPVirtual // 32 bits; the least score that its documents need
 	at                       reg.GPVirtual // where its scores are
 }
 
@@ -28,7 +28,7 @@ func newSiftLoop() *siftLoop {
 	return l
 }
 
-// each emits the loop around what body emits for a word.
+// each emits the loop around the code that body emits for a word.
 func (l *siftLoop) each(body func()) {
 	Label("next")
 	TESTQ(l.words, l.words)
@@ -93,8 +93,8 @@ func count(k reg.OpmaskVirtual, sum reg.GPVirtual) {
 	ADDQ(bits.As64(), sum)
 }
 
-// siftAVX2 looks at 8 documents at a step and takes out those that reach the floor one
-// by one: there are few.
+// siftAVX2 tests 8 documents at a step and extracts those that reach the floor one by one, because
+// there are few.
 func siftAVX2() {
 	TEXT("siftAVX2", NOSPLIT, siftType)
 	l := newSiftLoop()

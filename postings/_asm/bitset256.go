@@ -6,9 +6,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// bitsetAVX2 looks up, for each byte of bits, the numbers 0 to 7 whose bits are set, and
-// stores eight documents, of which the next store overwrites those that are none. So
-// near the end of the block it takes bit by bit.
+// bitsetAVX2 looks up, for each byte of bits, the numbers 0 to 7 whose bits are set. It stores
+// eight documents, and the next store overwrites the surplus. So near the end of the block it goes
+// bit by bit.
 func bitsetAVX2() {
 	var table []byte
 	for b := range 256 {

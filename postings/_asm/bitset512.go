@@ -8,8 +8,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// bitsetAVX512 compresses, for each quadword of bits, the numbers 0 to 63 to those whose
-// bits are set, as bytes, and widens them by 16.
+// bitsetAVX512 compresses, for each quadword of bits, the numbers 0 to 63 to those whose bits are
+// set, as bytes, and widens them by 16.
 func bitsetAVX512() {
 	TEXT("bitsetAVX512", NOSPLIT, "func(dst *[128]uint32, rows *byte, words, n int, first uint32) (ones int)")
 	dst := Load(Param("dst"), GP64()).(reg.GPVirtual)
@@ -39,8 +39,8 @@ func bitsetAVX512() {
 
 	end, enough := GP64(), GP64()
 	LEAQ(Mem{Base: dst, Disp: 4 * 128}, end)
-	// Two stores do for a word unless it has more than 32 bits. Where half of all bits are
-	// set, nobody can guess which words have: there it is always four.
+	// Two stores suffice for a word unless it has more than 32 bits. Where half of all bits are
+	// set, that is unpredictable, and the code always makes four.
 	XORL(enough.As32(), enough.As32())
 	MOVL(U32(32), r.As32())
 	CMPQ(words, Imm(4))
@@ -51,7 +51,7 @@ func bitsetAVX512() {
 	KMOVQ(Mem{Base: rows}, bits)
 	POPCNTQ(Mem{Base: rows}, count)
 	VPCOMPRESSB_Z(numbers, bits, set)
-	room := GP64() // bytes behind dst
+	room := GP64() // bytes left in dst
 	MOVQ(end, room)
 	SUBQ(dst, room)
 	for i, place := range place {
@@ -68,7 +68,7 @@ func bitsetAVX512() {
 		docs := ZMM()
 		VPERMB_Z(set, place, low, docs)
 		VPADDD(base, docs, docs)
-		VMOVDQU32(docs, Mem{Base: dst, Disp: 64 * i}) // what it has too many the next overwrites
+		VMOVDQU32(docs, Mem{Base: dst, Disp: 64 * i}) // the next store overwrites the surplus
 	}
 	Label("next")
 	VPADDD(sixtyFour, base, base)
@@ -80,10 +80,10 @@ func bitsetAVX512() {
 	Label("done")
 	RET()
 
-	// Near the end of the block a store ends there: lanes move up by as many as would lie
-	// behind it, and a mask saves the documents that are below them. (To mask what is behind
-	// the end would do, too, but then what the caller reads there soon waits for the store.)
-	left, over, zero := GP64(), GP64(), GP64() // lanes that are left of the word; bytes, and then lanes, to move up by
+	// Near the end of the block a store ends at the block's end. Lanes move up by the number that
+	// would go beyond it, and a mask protects the documents below. (Masking the lanes beyond the
+	// end would work, too, but then the caller's reads soon after would wait for the store.)
+	left, over, zero := GP64(), GP64(), GP64() // remaining lanes of the word; bytes, and then lanes, to move up by
 	Label("endOfWord")
 	BZHIQ(count, all, left)
 	SHRQ(Imm(32), left)

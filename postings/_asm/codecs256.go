@@ -6,8 +6,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// sumUpAVX2 replaces every gap by the sum of prev and the gaps up to it. All that waits
-// for the eight before is one addition.
+// sumUpAVX2 replaces every gap by the sum of prev and the gaps up to it. Only one addition waits
+// for the previous eight.
 func sumUpAVX2() {
 	TEXT("sumUpAVX2", NOSPLIT, "func(gaps *[128]uint32, prev uint32)")
 	gaps := Load(Param("gaps"), GP64()).(reg.GPVirtual)
@@ -22,7 +22,7 @@ func sumUpAVX2() {
 		VPADDD(add, v, v)
 		VPSLLDQ(Imm(8), v, add) // of up to four,
 		VPADDD(add, v, v)
-		VPERM2I128(Imm(0x08), v, v, add) // and what the lower four sum up to, for the upper
+		VPERM2I128(Imm(0x08), v, v, add) // and the sum of the lower four, for the upper
 		VPSHUFD(Imm(0xff), add, add)
 		VPADDD(add, v, v)
 		VPERMD(v, last, add)
@@ -34,7 +34,7 @@ func sumUpAVX2() {
 	RET()
 }
 
-// addQuotientsAVX2 adds to every value what its quotient stands for: ends[i]-ends[i-1]-1.
+// addQuotientsAVX2 adds to every value its shifted quotient: ends[i]-ends[i-1]-1.
 func addQuotientsAVX2() {
 	TEXT("addQuotientsAVX2", NOSPLIT, "func(values *[128]uint32, ends *[129]uint32, low int)")
 	values := Load(Param("values"), GP64()).(reg.GPVirtual)
@@ -53,8 +53,7 @@ func addQuotientsAVX2() {
 	RET()
 }
 
-// addQuotientSumsAVX2 adds to every value what the quotients up to it stand for:
-// ends[i]-i.
+// addQuotientSumsAVX2 adds to every value the shifted sum of the quotients up to it: ends[i]-i.
 func addQuotientSumsAVX2() {
 	TEXT("addQuotientSumsAVX2", NOSPLIT, "func(values *[128]uint32, ends *[129]uint32, low int)")
 	values := Load(Param("values"), GP64()).(reg.GPVirtual)

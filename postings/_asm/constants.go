@@ -9,7 +9,7 @@ import (
 
 var globals = map[string]Mem{}
 
-// global writes a table of constants, whole quadwords, when it is first asked for.
+// global writes a table of constants, whole quadwords, at the first call for its name.
 func global(name string, table []byte) Mem {
 	if m, ok := globals[name]; ok {
 		return m

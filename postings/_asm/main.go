@@ -1,10 +1,8 @@
-// Command asm writes the assembly of package postings, decode_amd64.s. It is a module of
-// its own so that nobody who uses riffle downloads avo. Run it by go generate in the
-// folder above.
+// Command asm writes the assembly of package postings, decode_amd64.s. It is a separate module so
+// that users of riffle do not download avo. Run it with go generate in the parent folder.
 //
-// All functions work on whole blocks: a call from Go takes 1.4 ns, a block 4 to 18. What
-// they assume of their arguments stands with their declarations, in
-// ../decode_amd64.go.
+// All functions handle whole blocks: a call from Go takes 1.4 ns, a block 4 to 18. Requirements on
+// arguments are stated at the declarations, in ../decode_amd64.go.
 package main
 
 import . "github.com/mmcloughlin/avo/build"

@@ -6,7 +6,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// progressionAVX2 stores 128 numbers, each by step more than the one before.
+// progressionAVX2 stores 128 numbers, each step more than the previous one.
 func progressionAVX2() {
 	TEXT("progressionAVX2", NOSPLIT, "func(dst *[128]uint32, first, step uint32)")
 	dst := Load(Param("dst"), GP64()).(reg.GPVirtual)

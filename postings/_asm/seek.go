@@ -8,8 +8,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// seekAVX512 compares a whole sorted array with x and returns the place of the first
-// number that is x or more, or the length of the array. No branch depends on the place.
+// seekAVX512 compares a whole sorted array with x and returns the index of the first number that is
+// x or more, or the length of the array. No branch depends on the index.
 func seekAVX512(name string, length int) {
 	TEXT(name, NOSPLIT, fmt.Sprintf("func(sorted *[%d]uint32, x uint32) int", length))
 	sorted := Load(Param("sorted"), GP64()).(reg.GPVirtual)
@@ -35,8 +35,8 @@ func seekAVX512(name string, length int) {
 	returnFirst(masks, length)
 }
 
-// seekAVX2 is seekAVX512 for AVX2, which has no unsigned comparison: x is the smaller of x and
-// a number just when it is not above that.
+// seekAVX2 is seekAVX512 for AVX2, which has no unsigned comparison: x is the smaller of x and a
+// number exactly when it is not above the number.
 func seekAVX2(name string, length int) {
 	TEXT(name, NOSPLIT, fmt.Sprintf("func(sorted *[%d]uint32, x uint32) int", length))
 	sorted := Load(Param("sorted"), GP64()).(reg.GPVirtual)
@@ -68,7 +68,7 @@ func seekAVX2(name string, length int) {
 	returnFirst(masks, length)
 }
 
-// returnFirst returns the place of the first bit that is set in the words, or length.
+// returnFirst returns the position of the first set bit in the words, or length.
 func returnFirst(masks []reg.GPVirtual, length int) {
 	first, second := GP64(), GP64()
 	if length < 64 {

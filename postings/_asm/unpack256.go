@@ -8,14 +8,13 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// AVX2 shuffles no bytes across a register and has no shift through two, so each width
-// has code of its own, with shifts by constants, as the portable unpacking has. A register
-// takes group i in its lower half and group 16+i in its upper, so that sums never cross
-// the middle: the upper half of a block counts from zero, and gets what the lower half
-// summed up to in the end.
+// AVX2 cannot shuffle bytes across a register or shift through two, so each width has its own code,
+// with shifts by constants, like the portable unpacking. A register takes group i in its lower half
+// and group 16+i in its upper, so that sums never cross the middle. The upper half of a block
+// counts from zero, and the total of the lower half is added at the end.
 
 const (
-	docsWidthAVX2  = 20 // the widest for which there is code
+	docsWidthAVX2  = 20 // the widest that has code
 	freqsWidthAVX2 = 8
 )
 
@@ -43,7 +42,7 @@ func unpackAVX2() {
 	branch(width, 1, freqsWidthAVX2, u.freqs)
 }
 
-// branch emits body for each width from low to high, and what finds the right one.
+// branch emits body for each width from low to high, and the jump to the right one.
 func branch(width reg.GPVirtual, low, high int, body func(width int)) {
 	if low == high {
 		body(low)
@@ -73,8 +72,8 @@ type unpacker256 struct {
 	// of a width
 	width int
 	mask  reg.VecVirtual
-	row   reg.VecVirtual // both halves of the row at hand
-	at    int            // which that is
+	row   reg.VecVirtual // both halves of the current row
+	at    int            // the number of that row
 }
 
 func (u *unpacker256) begin(width int) {
@@ -84,7 +83,7 @@ func (u *unpacker256) begin(width int) {
 	u.load(0)
 }
 
-// load emits the loading of the next 32 bits of each lane, in both halves.
+// load emits the load of the next 32 bits of each lane, in both halves.
 func (u *unpacker256) load(row int) {
 	u.row, u.at = YMM(), row
 	place := func(row int) Mem { return Mem{Base: u.rows, Disp: 16 * row} }
@@ -94,8 +93,8 @@ func (u *unpacker256) load(row int) {
 		VINSERTI128(Imm(1), place(upper), u.row, u.row)
 		return
 	}
-	// The upper half begins in the middle of a row: its words have 16 bits of that
-	// and 16 of the next row, but for the last, which has no next.
+	// The upper half begins in the middle of a row: its words have 16 bits of that row and 16 of
+	// the next one, except for the last row, which has no next.
 	words := XMM()
 	if upper == u.width-1 {
 		VMOVDQU(place(upper), words)
@@ -142,9 +141,9 @@ func (u *unpacker256) putUpper(step int, v reg.VecVirtual) {
 	VEXTRACTI128(Imm(1), v, Mem{Base: u.dst, Disp: 256 + 16*step})
 }
 
-// docs emits the sums of a block. What the upper half of the carry lacks is known at the
-// end. The second half of the steps waits for it in registers. The first half has been
-// stored and is read again: by then it has left the store buffer.
+// docs emits the sums of a block. The carry of the upper half is known only at the end. The second
+// half of the steps waits for it in registers. The first half is stored and read again: by then it
+// has left the store buffer.
 func (u *unpacker256) docs(width int, from reg.VecVirtual) {
 	u.begin(width)
 	carry := YMM()

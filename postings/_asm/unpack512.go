@@ -8,10 +8,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// unpackAVX512 writes docsAVX512 and freqsAVX512. Straight code and no loop: stages run
-// over independent registers, so that little waits for anything. (A loop of the same
-// instructions, a step of 16 values at a time, took a third more: its chain of some
-// 60 cycles a step fills the schedulers.)
+// unpackAVX512 writes docsAVX512 and freqsAVX512. The code is straight, without a loop: stages work
+// on independent registers, so that few instructions wait. (A loop of the same instructions, 16
+// values at a step, took a third more: its chain of some 60 cycles per step fills the schedulers.)
 func unpackAVX512() {
 	n, w := makeNarrowTables(), makeWideTables()
 	docsAVX512(n, w)
@@ -47,10 +46,10 @@ type sums struct {
 	last  reg.VecVirtual // VPERMD: lane 15 to all lanes
 }
 
-// A sumStep adds to some lanes what a lane before them holds, so that runs of sums of n
-// lanes become runs of 2n.
+// A sumStep adds to some lanes the value of an earlier lane, so that runs of sums of n lanes become
+// runs of 2n.
 type sumStep struct {
-	to   reg.OpmaskVirtual // lanes that are added to
+	to   reg.OpmaskVirtual // lanes to which it adds
 	from reg.VecVirtual    // VPERMD: the lanes that are added, or
 	imm  uint64            // VPSHUFD: the same within four lanes, at twice the rate
 }
@@ -93,9 +92,9 @@ func (s *sums) prefix(v []reg.VecVirtual) {
 	}
 }
 
-// docsWide masks the values of a block, sums them up from carry and stores them. Not (x
-// and mask) is -(gap), which takes one instruction for masking and for adding one; so
-// sums are negative until the end.
+// docsWide masks the values of a block, sums them up from carry and stores them. Not (x and mask)
+// is -(gap), so one instruction both masks and adds one. The sums are therefore negative until the
+// end.
 func (s *sums) docsWide(v []reg.VecVirtual, mask, carry reg.VecVirtual, dst reg.GPVirtual) {
 	for _, v := range v {
 		VPTERNLOGD(Imm(0x77), mask, v, v)
@@ -110,10 +109,10 @@ func (s *sums) docsWide(v []reg.VecVirtual, mask, carry reg.VecVirtual, dst reg.
 	}
 }
 
-// docsNarrow sums up the bytes of a block from carry and stores the sums. The bytes of
-// a group are a lane of 32 bits, so that a dot product with ones sums up the group, and
-// one with (1, 0, 0, 0), (1, 1, 0, 0), ... makes the sums within it. Only sums of groups
-// remain to be summed up in steps: one register of them for four of documents.
+// docsNarrow sums up the bytes of a block from carry and stores the sums. The bytes of a group are
+// a lane of 32 bits, so a dot product with ones sums up the group, and one with (1, 0, 0, 0), (1,
+// 1, 0, 0), ... makes the sums within it. Only the sums of groups remain to be summed up in steps:
+// one register of them for four of documents.
 func (s *sums) docsNarrow(v [2]reg.VecVirtual, order Mem, carry reg.VecVirtual, dst reg.GPVirtual) {
 	natural, ones, four := ZMM(), ZMM(), ZMM()
 	VMOVDQU64(order, natural)
@@ -122,7 +121,7 @@ func (s *sums) docsNarrow(v [2]reg.VecVirtual, order Mem, carry reg.VecVirtual, 
 	sum, before := []reg.VecVirtual{ZMM(), ZMM()}, []reg.VecVirtual{ZMM(), ZMM()}
 	for i, v := range v {
 		VPERMB(v, natural, v)
-		VMOVDQA64(four, sum[i]) // a gap is one more than what is stored
+		VMOVDQA64(four, sum[i]) // a gap is one more than the stored value
 		VPDPBUSD(ones, v, sum[i])
 		VPSUBD(sum[i], carry, before[i])
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Four values, one in each lane, are a group. The values of a lane lie one after another
-// in a stream of bits, of which a row has 32. Both ways of unpacking load windows of four
-// rows and pick bytes of streams out of them.
+// Four values, one in each lane, are a group. The values of a lane follow one another in a stream
+// of bits, of which a row has 32. Both ways of unpacking load windows of four rows and extract
+// bytes of streams from them.
 
 const (
 	narrowest, narrow, wide = 1, 8, 25 // bits: up to narrow the first way, up to wide the second
@@ -20,9 +20,9 @@ const (
 // streamByte is the place in a window of byte at of the stream of a lane.
 func streamByte(lane, at int) uint8 { return uint8(at/4*16+lane*4+at%4) % windowBytes }
 
-// A narrow value has at most 8 bits, so that a block is two windows of 16 groups, and 8
-// values of a lane are b bytes that begin on a byte. A VPERMB puts those into a quadword
-// for each lane and half of the window, and a VPMULTISHIFTQB cuts them into 8 bytes.
+// A narrow value has at most 8 bits, so a block is two windows of 16 groups, and 8 values of a lane
+// are b bytes that begin at a byte. A VPERMB moves those into a quadword for each lane and half of
+// the window, and a VPMULTISHIFTQB cuts them into 8 bytes.
 type narrowTables struct {
 	pick  Mem // [width-1][half][64]byte: from the window to quadwords, (octet, lane) by (octet, lane)
 	cut   Mem // [width-1]{bit of each value in its quadword, mask of a value}
@@ -85,9 +85,9 @@ func (t narrowTables) load(rows, width reg.GPVirtual) [2]reg.VecVirtual {
 	return v
 }
 
-// A wide value has at most 25 bits, so that it lies in 4 bytes of its stream whichever
-// bit it begins at, and 16 values of a step in a window. A VPERMB fetches the bytes, a
-// VPSRLVD moves the value down.
+// A wide value has at most 25 bits, so that it fits in 4 bytes of its stream at any first bit, and
+// the 16 values of a step fit in a window. A VPERMB fetches the bytes, and a VPSRLVD moves the
+// value down.
 type wideTables struct {
 	pick  Mem // [width-narrow-1][8][64]byte: from the window to 16 values
 	start Mem // [width-narrow-1][8]{4 x byte: first bit of a group in its bytes, uint32: first byte of the window}
@@ -123,8 +123,7 @@ func makeWideTables() wideTables {
 	}
 }
 
-// load emits the fetching of all 8 x 16 values of a block, each with bits of its
-// neighbours above it.
+// load emits the load of all 8 x 16 values of a block, each with bits of its neighbors above it.
 func (t wideTables) load(rows, width reg.GPVirtual) (v [8]reg.VecVirtual) {
 	pick, start, at := GP64(), GP64(), GP64()
 	LEAQ(t.pick.Offset(-512*(narrow+1)), pick)

@@ -1,9 +1,9 @@
-// Command unroll writes the unpacking of full blocks, one function a width, to
-// unpack_unrolled.go; the package postings runs it by go generate.
+// Command unroll writes the unpacking of full blocks, one function per width, to
+// unpack_unrolled.go. go generate in package postings runs it.
 //
-// A group is four values, one a lane, held as two uint64 of two lanes each. With the
-// width known, shifts and masks are constants and no branch is left; the loop of
-// unpack.go, which remains for short blocks and rare widths, takes more than twice as long.
+// A group is four values, one per lane, held as two uint64 of two lanes each. With a known width,
+// shifts and masks are constants and no branch is left. The loop of unpack.go, which remains for
+// short blocks and rare widths, takes more than twice as long.
 package main
 
 import (
@@ -14,8 +14,8 @@ import (
 	"os"
 )
 
-// Wider gaps are of a million documents or more, wider frequencies 257 or more: rare in
-// a list of more than a block, so the loop serves them.
+// Wider gaps span a million documents or more, and wider frequencies are 257 or more: both are rare
+// in a list of more than a block, so the loop handles them.
 const (
 	docWidths  = 20
 	freqWidths = 8
@@ -51,7 +51,7 @@ func main() {
 	}
 }
 
-// table writes the array of the functions by width; there is none for 0.
+// table writes the array of the functions by width. Width 0 has none.
 func table(w *bytes.Buffer, name string, widths int, function, signature string) {
 	fmt.Fprintf(w, "var %s = [...]%s{\n", name, signature)
 	for width := 1; width <= widths; width++ {
@@ -60,8 +60,8 @@ func table(w *bytes.Buffer, name string, widths int, function, signature string)
 	w.WriteString("}\n\n")
 }
 
-// groups writes the body of a function: 32 groups of values of width bits, each
-// handed to use (its place, lanes 0 and 1, lanes 2 and 3).
+// groups writes the body of a function: 32 groups of values of width bits, each passed to use (its
+// place, lanes 0 and 1, lanes 2 and 3).
 func groups(w *bytes.Buffer, width int, use string) {
 	fmt.Fprintf(w, "p := (*[%d]byte)(rows)\n", 16*width)
 	row := 0
