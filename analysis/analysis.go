@@ -17,9 +17,9 @@ type Token struct {
 	// < End <= len(text).
 	Start, End int
 
-	// Position counts the tokens that the tokenizer found, from 0. A token that a
-	// filter drops leaves a hole, so phrases do not close over stop words. Tokens
-	// that share a position are alternatives.
+	// Position counts the tokens that the tokenizer found, from 0. A token that a filter drops
+	// leaves a gap, so words around a stop word are not adjacent in phrases. Tokens that share a
+	// position are alternatives.
 	Position int
 
 	// Span is how many positions the token takes. It is more than 1 for an alternative to several

@@ -69,8 +69,8 @@ func keep(batch []Token, ok func(*Token) bool) []Token {
 	return batch[:n]
 }
 
-// A Batch collects tokens from a Tokenizer and hands them on when it is full.
-// Only New makes batches.
+// A Batch collects tokens from a Tokenizer and passes them on when it is full. Only New makes
+// batches.
 type Batch struct {
 	tokens  []Token // the first n are in use
 	n       int

@@ -150,7 +150,7 @@ func finalY[U unit](w []U) []U {
 // A suffixRule replaces a suffix, unless the measure of the stem before it is too low.
 type suffixRule struct{ from, to string }
 
-// suffixRules are filed under a lower-case letter of the word, a being 0.
+// suffixRules are indexed by a lower-case letter of the word; a is 0.
 type suffixRules [26][]suffixRule
 
 // doubleRules are the rules of step 2 by the last letter but one, the longest suffix first.
@@ -332,8 +332,8 @@ func endsDouble[U unit](w []U) bool {
 	return n >= 2 && w[n-1] == w[n-2] && consonant(w, n-1)
 }
 
-// endsShort reports whether w ends in consonant, vowel, consonant, the last one not w, x
-// or y: such a stem had an e (cav(e), hop(e), but snow, box, tray).
+// endsShort reports whether w ends in consonant, vowel, consonant, where the last is not w, x or y.
+// Such a stem had a final e (cav(e), hop(e), but snow, box, tray).
 func endsShort[U unit](w []U) bool {
 	n := len(w)
 	if n < 3 || !consonant(w, n-1) || consonant(w, n-2) || !consonant(w, n-3) {

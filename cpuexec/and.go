@@ -301,7 +301,7 @@ func (r *run) requireAll(lists []*tileCursor, need uint32) error {
 	return nil
 }
 
-// onlyWords makes candidates of the postings of the only list that reach need in the words.
+// onlyWords makes candidates of the postings in the words that reach need, for a single list.
 func (r *run) onlyWords(c *tileCursor, words uint64, need uint32) error {
 	cs := &r.cands
 	cs.n = 0

@@ -275,7 +275,7 @@ func (j *job) takeMore(i int) (pieces int, to uint32) {
 	return pieces, j.pieces[i+pieces-1].to
 }
 
-// takeShare does the share of a core of a fixed job.
+// takeShare searches one core's share of a fixed job.
 func (j *job) takeShare(r *run, core int) {
 	if core >= j.cores || !j.claims[0].take(core) {
 		return

@@ -86,7 +86,7 @@ func (p *Pool) Close() {
 // idle returns how many cores are idle.
 func (p *Pool) idle() int { return max(0, p.cores-int(p.running.Load())) }
 
-// crowded reports whether more goroutines are at work than there are cores.
+// crowded reports whether more goroutines work than there are cores.
 func (p *Pool) crowded() bool { return p.running.Load() > int32(p.cores) }
 
 // publish offers a job to the workers and calls as many helpers as it expects. It returns false

@@ -93,7 +93,8 @@ func parseShort(r *reader, count int) (*List, error) {
 	return l, nil
 }
 
-// parseShort reads what follows the number of postings in a short entry, and appends the best pairs.
+// parseShort reads the part of a short entry after the number of postings, and appends the best
+// pairs.
 func (k *block) parseShort(r *reader, count int, best []Impact, sizes *Sizes) ([]Impact, error) {
 	if count > BlockSize {
 		return nil, corrupt.New(0, "short list of %d postings", count)

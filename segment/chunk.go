@@ -269,8 +269,8 @@ const termWeight = 8
 //	first     varint  first document, within the chunk
 //	tf        varint  its frequency
 //	span      varint  last document minus first
-//	bytes     varint  of what follows
-//	rest              postings behind the first, each as in a Run
+//	bytes     varint  length of the rest
+//	rest              postings after the first, each as in a run
 func (c *Chunk) Group(parts *Partitions) {
 	c.packStored()
 	for _, f := range c.fields {

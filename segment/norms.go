@@ -193,7 +193,8 @@ func (e *normsEncoder) finish() [][]byte {
 	return payloads
 }
 
-// appendSparseNorms appends a chunk of sparse norms, at most normChunkDocs documents that have the field:
+// appendSparseNorms appends a chunk of sparse norms, of at most normChunkDocs documents with the
+// field:
 //
 //	gaps   varint each: documents between this one and the previous one; for the first of the
 //	       chunk, between it and the start of the segment

@@ -353,7 +353,8 @@ func FuzzSparseNorms(f *testing.F) {
 	})
 }
 
-// TestHugeNumberOfDocumentsIsNotAllocated opens a segment whose meta value claims two billion documents.
+// TestHugeNumberOfDocumentsIsNotAllocated opens a segment whose meta value claims two billion
+// documents.
 func TestHugeNumberOfDocumentsIsNotAllocated(t *testing.T) {
 	s, _ := damaged(t)
 	d, err := Open(s)
