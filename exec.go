@@ -70,17 +70,20 @@ func ParsePolicy(name string) (Policy, error) {
 // validate reports every invalid field.
 func (x Exec) validate() error {
 	var errs []error
+	fault := func(part, format string, args ...any) {
+		errs = append(errs, fmt.Errorf("%s: "+format, append([]any{part}, args...)...))
+	}
 	if x.Algorithm > AlgorithmBMM {
-		errs = append(errs, fmt.Errorf("Algorithm: there is no %v", x.Algorithm))
+		fault("Algorithm", "there is no %v", x.Algorithm)
 	}
 	if x.Policy > PolicyInter {
-		errs = append(errs, fmt.Errorf("Policy: must be PolicyAdaptive or PolicyInter, not %v", x.Policy))
+		fault("Policy", "must be PolicyAdaptive or PolicyInter, not %v", x.Policy)
 	}
 	if x.Delta < 0 {
-		errs = append(errs, fmt.Errorf("Delta: must not be negative, not %d", x.Delta))
+		fault("Delta", "must not be negative, not %d", x.Delta)
 	}
 	if x.Grain < 0 {
-		errs = append(errs, fmt.Errorf("Grain: must not be negative, not %d", x.Grain))
+		fault("Grain", "must not be negative, not %d", x.Grain)
 	}
 	return errors.Join(errs...)
 }
