@@ -217,7 +217,7 @@ func TestFull(t *testing.T) {
 		}
 		return tk
 	}
-	running := []Ticket{submit(Any), submit(Any)}
+	running := []Ticket{submit(Any)} // an idle device takes it at once
 	<-f.began
 	waiting := []Ticket{submit(Any), submit(Any)}
 	away := submit(Any)
