@@ -131,30 +131,20 @@ func (b *Batch) UnmarshalJSON(data []byte) error {
 
 // unmarshalPositioned reads the object form, that of a batch with a position.
 func unmarshalPositioned(data []byte) (position []byte, changes []json.RawMessage, err error) {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(data, &members); err != nil {
+	var j struct {
+		Position []byte            `json:"position"`
+		Changes  []json.RawMessage `json:"changes"`
+	}
+	if err := document.DecodeObject(data, &j); err != nil {
 		return nil, nil, err
 	}
-	for name, text := range members {
-		switch name {
-		case "position":
-			err = json.Unmarshal(text, &position)
-		case "changes":
-			err = json.Unmarshal(text, &changes)
-		default:
-			err = fmt.Errorf(`unknown member %q: a batch is an array of changes, or an object with "position" and "changes"`, document.ShortName(name))
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-	}
-	if len(position) == 0 {
+	if len(j.Position) == 0 {
 		return nil, nil, errors.New(`an object without a "position", in base64`)
 	}
-	if len(position) > MaxPositionBytes {
-		return nil, nil, fmt.Errorf(`a "position" of %d bytes, at most %d are allowed`, len(position), MaxPositionBytes)
+	if len(j.Position) > MaxPositionBytes {
+		return nil, nil, fmt.Errorf(`a "position" of %d bytes, at most %d are allowed`, len(j.Position), MaxPositionBytes)
 	}
-	return position, changes, nil
+	return j.Position, j.Changes, nil
 }
 
 // Len returns the number of changes.

@@ -101,7 +101,7 @@ func TestBatchJSONErrors(t *testing.T) {
 		{`{"position":"!"}`, "illegal base64"},
 		{`{"position":"eA==","changes":{}}`, "cannot unmarshal object"},
 		{`{"position":"eA==","changes":[{}]}`, "change 0: a change is"},
-		{`{"position":"eA==","ops":[]}`, `unknown member "ops"`},
+		{`{"position":"eA==","ops":[]}`, `unknown field "ops"`},
 		{`{"position":"` + strings.Repeat("AAAA", MaxPositionBytes/3+1) + `"}`, "at most 1024 are allowed"},
 		{`[{"put":"a","fields":{}},{}]`, "change 1: a change is"},
 		{`[{"put":"a","delete":"b"}]`, "a change is"},

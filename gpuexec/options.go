@@ -67,7 +67,8 @@ func (a Algorithm) ranges() uint32 {
 // are for an H200. Tests take smaller ones, since they run on an emulator.
 type Shape struct {
 	// TileShift: a tile has 1<<TileShift documents. The default, 14 (16,384 documents), takes 64
-	// KiB of shared memory. Tiles of 4,096 documents or more are left to the CPU whole.
+	// KiB of shared memory. What is left to the CPU is rounded to tiles of blockmax.TileDocs, so
+	// smaller tiles leave it more documents than they must.
 	TileShift uint32
 
 	// StripPostings: queries over flat lists go strip by strip if these have at least this many

@@ -17,7 +17,9 @@ func (d *Dispatcher) ready(dev *deviceState, now time.Time) (start bool, after t
 		return false, -1
 	}
 	wait := oldest.arrived.Add(d.options.Delay).Sub(now)
-	return wait <= 0 || dev.batches == 0 && d.options.Policy != Auto || d.queue.len() >= d.options.MaxCount || d.queue.bytes >= d.options.MaxBytes, wait
+	full := d.queue.len() >= d.options.MaxCount || d.queue.bytes >= d.options.MaxBytes
+	idle := dev.batches == 0 && d.options.Policy != Auto
+	return wait <= 0 || full || idle, wait
 }
 
 // A batch is some jobs for a device.
