@@ -17,7 +17,7 @@ import (
 type bulkMode uint8
 
 const (
-	bulkAuto bulkMode = iota // for a new index, from files
+	bulkAuto bulkMode = iota // for a new index
 	bulkOn
 	bulkOff
 )
@@ -32,18 +32,18 @@ func declareBulk(c *cobra.Command, v *choice[bulkMode]) {
 		}
 		return bulkMode(i), nil
 	}}
-	v.declare(c, "bulk", "make the index as a whole, several times as fast, nothing before everything: on, off, or auto, which is on for a new index unless input comes from a pipe or batches were asked for")
+	v.declare(c, "bulk", "make the index as a whole, several times as fast, nothing before everything: on, off, or auto, which is on for a new index unless batches were asked for (--batch, --no-sync)")
 }
 
-// bulk decides whether the index is built in bulk.
-func (ix *indexCommand) wantsBulk(c *cobra.Command, files []string) (bool, error) {
+// wantsBulk decides whether the index is built in bulk.
+func (ix *indexCommand) wantsBulk(c *cobra.Command) (bool, error) {
 	switch ix.bulk.value {
 	case bulkOn:
 		return true, nil
 	case bulkOff:
 		return false, nil
 	}
-	if c.Flags().Changed("batch") || c.Flags().Changed("no-sync") || slices.Contains(files, "-") {
+	if c.Flags().Changed("batch") || c.Flags().Changed("no-sync") {
 		return false, nil
 	}
 	entries, err := os.ReadDir(ix.db)
@@ -72,7 +72,7 @@ func (b *buildFlags) declare(c *cobra.Command) {
 	f := c.Flags()
 	f.IntVar(&b.workers, "workers", 0, "with --bulk: goroutines that analyse and index; 0 is one for each core")
 	f.IntVar(&b.readers, "readers", 1, "with --bulk: files to read at a time; with more than one their documents lie by turns in the index")
-	f.BoolVar(&b.one, "one-segment", false, "with --bulk: merge into one segment at the end")
+	f.BoolVar(&b.one, "one-segment", false, "merge into one segment at the end")
 	f.BoolVar(&b.stages, "stages", false, "with --bulk: tell in the last line how many seconds went where")
 	f.BoolVar(&b.gpu, "gpu", false, "with --bulk: have a GPU index, or fail when there is none")
 	f.IntVar(&b.gpuNumber, "gpu-number", 0, "with --gpu: number of the GPU")
@@ -80,15 +80,19 @@ func (b *buildFlags) declare(c *cobra.Command) {
 	f.Float64Var(&b.gpuShare, "gpu-share", 1, "with --gpu: how much of the indexing it gets, up to 1")
 }
 
-// check refuses flags that apply only to a bulk build.
-func (b *buildFlags) check(bulk bool) error {
-	switch {
-	case b.gpu && !bulk:
-		return usagef("--gpu is for an index that is made as a whole (--bulk on)")
-	case b.workers < 0 || b.readers < 1:
+// check refuses flags that the way of indexing would ignore.
+func (b *buildFlags) check(c *cobra.Command, bulk bool) error {
+	if b.workers < 0 || b.readers < 1 {
 		return usagef("--workers must not be negative and --readers at least 1, not %d and %d", b.workers, b.readers)
-	case b.stages && !bulk:
-		return usagef("--stages is for an index that is made as a whole (--bulk on)")
+	}
+	ignored, reason := []string{"gpu", "gpu-number", "gpu-memory", "gpu-share", "stages", "workers", "readers"}, "is for an index that is made as a whole (--bulk on)"
+	if bulk {
+		ignored, reason = []string{"batch", "no-sync"}, "is for an index that grows by batches (--bulk off)"
+	}
+	for _, name := range ignored {
+		if c.Flags().Changed(name) {
+			return usagef("--%s %s", name, reason)
+		}
 	}
 	return nil
 }

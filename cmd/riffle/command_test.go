@@ -243,6 +243,47 @@ func TestTruncatedArchiveLeavesNothing(t *testing.T) {
 	}
 }
 
+// TestStandardInputInBulk: compressed standard input becomes the index that the same file becomes,
+// within a memory of a few blocks, and --one-segment is obeyed in both ways of indexing.
+func TestStandardInputInBulk(t *testing.T) {
+	var docs strings.Builder
+	for i := range 60_000 {
+		fmt.Fprintf(&docs, `{"id":"%d","text":"word%d word%d some words that all documents have, and then %d"}`+"\n", i, i%7, i%301, i)
+	}
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	z.Write([]byte(docs.String()))
+	z.Close()
+	type result struct {
+		Docs, Segments int
+		TextBytes      int64 `json:"text_bytes"`
+		IndexBytes     int64 `json:"index_bytes"`
+		Stages         *struct{}
+	}
+	index := func(in string, args ...string) (r result) {
+		args = append([]string{"index", "--db", filepath.Join(t.TempDir(), "db"), "--memory", "1MiB"}, args...)
+		code, stdout, stderr := commandLine(in, args...)
+		if code != exitOK {
+			t.Fatalf("%v: exit code %d: %s", args, code, stderr)
+		}
+		if err := json.Unmarshal([]byte(stdout), &r); err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	file := index("", writeFile(t, "docs.jsonl", docs.String()))
+	piped := index(packed.String(), "-")
+	if piped != file || file.Docs != 60_000 || file.Segments < 2 {
+		t.Errorf("of standard input %+v, of the file %+v", piped, file)
+	}
+	if one := index(packed.String(), "--one-segment", "--stages", "-"); one.Segments != 1 || one.Stages == nil {
+		t.Errorf("in bulk --one-segment makes %+v", one)
+	}
+	if one := index(packed.String(), "--one-segment", "--bulk", "off", "-"); one.Segments != 1 || one.Docs != 60_000 {
+		t.Errorf("by batches --one-segment makes %+v", one)
+	}
+}
+
 // TestStatShowsPosition: stat shows how far an index that another program updates has come.
 func TestStatShowsPosition(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "db")

@@ -30,8 +30,9 @@ flags all fields are indexed and stored. Flags that describe fields (--schema,
 --analyzer, --copy-to, --only, --store) count when the index is made and are kept
 in it: later runs repeat them or leave all of them out.
 
-A new index is made as a whole (--bulk): several times as fast, but nothing is there
-before everything is. A run that was interrupted leaves an index that cannot be
+A new index is made as a whole (--bulk), from standard input, too: several times as
+fast, but nothing is there before everything is. To search documents while a pipe
+still delivers more, say --bulk off. A run that was interrupted leaves an index that cannot be
 opened; start it again. Bad input ends the run, is reported as FILE:LINE:COLUMN, and
 leaves the same; --skip-bad reports, counts and goes on.
 
@@ -118,7 +119,7 @@ func (ix *indexCommand) run(c *cobra.Command, files []string) (err error) {
 		return err
 	}
 	w := &indexWriter{
-		dir: ix.db, skipBad: ix.skipBad, errw: c.ErrOrStderr(), counts: counter(schema),
+		dir: ix.db, skipBad: ix.skipBad, one: ix.one, errw: c.ErrOrStderr(), counts: counter(schema),
 		options:  &riffle.Options{Schema: schema, MemoryBytes: int64(ix.memory), Codec: ix.codec.value},
 		progress: newProgress(ix.progress.value, c.ErrOrStderr(), total),
 	}
@@ -128,9 +129,9 @@ func (ix *indexCommand) run(c *cobra.Command, files []string) (err error) {
 	if err := w.options.Validate(); err != nil {
 		return usageError{err}
 	}
-	bulk, err := ix.wantsBulk(c, files)
+	bulk, err := ix.wantsBulk(c)
 	if err == nil {
-		err = ix.check(bulk)
+		err = ix.check(c, bulk)
 	}
 	if err != nil {
 		return err
@@ -191,6 +192,7 @@ type indexWriter struct {
 	dir      string
 	options  *riffle.Options
 	skipBad  bool
+	one      bool // make it one segment at the end
 	errw     io.Writer
 	counts   func(field string) bool // fields that count as text
 	progress *progress
@@ -215,7 +217,11 @@ func (w *indexWriter) load(ctx context.Context, l *loader) (s summary, err error
 	if err := w.open(); err != nil { // input without documents makes an index too
 		return s, err
 	}
-	if err := w.engine.Flush(ctx); err != nil {
+	end := w.engine.Flush
+	if w.one {
+		end = w.engine.Compact
+	}
+	if err := end(ctx); err != nil {
 		return s, err
 	}
 	err = w.sizes(w.engine)
