@@ -158,7 +158,7 @@ const (
 	DefaultMemoryBytes     = 64 << 20
 	DefaultLogBytes        = 64 << 20
 	DefaultCacheBytes      = 128 << 20
-	DefaultSegmentsPerTier = 8
+	DefaultSegmentsPerTier = 5
 	DefaultMaxSegmentBytes = 5 << 30
 	DefaultMaxFields       = 10_000
 	MaxMaxFields           = 1 << 16 // the maximum of Options.MaxFields
@@ -176,8 +176,11 @@ const (
 
 // MergeOptions configures the background merges.
 type MergeOptions struct {
-	// SegmentsPerTier is how many neighboring segments of similar size are merged into one. Fewer
-	// make searches faster and writing slower. The default is 8.
+	// SegmentsPerTier is how many neighboring segments of similar size are merged into one. A tier
+	// is a range of sizes, each that many times as large as the one below; the lowest ends at 1
+	// MiB. An index that was sealed in n equal parts has been written 1 + log(n) times, to the base
+	// SegmentsPerTier, and has at most SegmentsPerTier-1 segments in each tier, and those sealed
+	// while a merge runs. Fewer make searches faster and writing slower. The default is 5.
 	SegmentsPerTier int
 
 	// MaxSegmentBytes: larger segments are merged only by Compact, or to drop deleted documents.

@@ -25,7 +25,16 @@ type Stats struct {
 	GPU *GPUStats // nil without Options.GPU
 
 	LogRecords uint64 // log records that no sealed segment covers yet
+	Written    WrittenStats
 	Store      store.Stats
+}
+
+// WrittenStats are bytes written since Open. Store.WrittenBytes is their sum and what else was
+// written: deletions and manifests, some kilobytes for each seal and merge.
+type WrittenStats struct {
+	Log    uint64
+	Seals  uint64 // segments made of documents in memory
+	Merges uint64 // segments made of others, by Compact, too
 }
 
 // SegmentStats are figures about one segment.
@@ -76,7 +85,7 @@ func (e *Engine) Stats() (*Stats, error) {
 	}
 	st := &Stats{
 		Docs: of.Docs, Deleted: of.Deleted, MemoryBytes: of.MemoryBytes, CacheBytes: of.CacheBytes, CacheHits: of.CacheHits, CacheMisses: of.CacheMisses,
-		Pinned: PinnedStats(of.Pinned), GPU: e.gpuStats(), LogRecords: of.LogRecords, Store: of.Store,
+		Pinned: PinnedStats(of.Pinned), GPU: e.gpuStats(), LogRecords: of.LogRecords, Written: WrittenStats(of.Written), Store: of.Store,
 	}
 	for _, s := range of.Segments {
 		st.Segments = append(st.Segments, SegmentStats{

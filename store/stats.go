@@ -7,6 +7,7 @@ type Stats struct {
 	LogBytes      uint64 // log of documents: files with records that no segment has yet
 	WALBytes      uint64 // Pebble's write-ahead log, of manifests
 	WrittenBytes  uint64 // written since Open: logs, tables flushed, compacted and ingested
+	LogWritten    uint64 // of these, by the log of documents
 	MemTableBytes uint64 // memory of memtables
 	CacheBytes    int64  // memory of the block cache
 	CacheHits     int64  // blocks found in the cache
@@ -50,7 +51,8 @@ func (s *Store) stats() (Stats, error) {
 	case s.wal != nil:
 		st.LogBytes = uint64(s.wal.Bytes())
 		st.DiskBytes += uint64(s.wal.DiskBytes())
-		st.WrittenBytes += s.wal.Written()
+		st.LogWritten = s.wal.Written()
+		st.WrittenBytes += st.LogWritten
 	case s.found != nil:
 		st.LogBytes = uint64(s.found.Bytes())
 		st.DiskBytes += uint64(s.found.DiskBytes())

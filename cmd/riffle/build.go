@@ -140,7 +140,7 @@ func (ix *indexCommand) build(ctx context.Context, in io.Reader, files []string,
 		return s, err
 	}
 	defer closing(e, &err)
-	err = w.sizes(e)
+	_, err = w.sizes(e)
 	w.total.Written = res.WrittenBytes
 	return w.total, err
 }

@@ -257,7 +257,6 @@ func TestStandardInputInBulk(t *testing.T) {
 	type result struct {
 		Docs, Segments int
 		TextBytes      int64 `json:"text_bytes"`
-		IndexBytes     int64 `json:"index_bytes"`
 		Stages         *struct{}
 	}
 	index := func(in string, args ...string) (r result) {

@@ -45,9 +45,9 @@ first batch.
 The last line on standard output is a JSON object: docs, seconds, text_bytes
 (strings that are indexed or stored), mb_per_s, index_bytes (of the segments),
 disk_bytes (of all files), written_bytes (log and tables, rewritten ones again),
-segments, skipped; with --stages the seconds
-of a bulk load that went into waiting for parsers, indexing, waiting for a GPU, and
-writing.`
+segments, skipped; of batches, which of the bytes written were of the log, of
+documents sealed and of merges (written_by); with --stages the seconds of a bulk
+load that went into waiting for parsers, indexing, waiting for a GPU, and writing.`
 
 type indexCommand struct {
 	db       string
@@ -103,7 +103,15 @@ type summary struct {
 	Segments   int     `json:"segments"`
 	Skipped    int     `json:"skipped"`
 
+	By     *writtenBy    `json:"written_by,omitempty"` // batches
 	Stages *stageSeconds `json:"stages,omitempty"`
+}
+
+// writtenBy says what wrote the bytes of riffle.WrittenStats.
+type writtenBy struct {
+	Log    uint64 `json:"log"`
+	Seals  uint64 `json:"seals"`
+	Merges uint64 `json:"merges"`
 }
 
 func (ix *indexCommand) run(c *cobra.Command, files []string) (err error) {
@@ -224,17 +232,21 @@ func (w *indexWriter) load(ctx context.Context, l *loader) (s summary, err error
 	if err := end(ctx); err != nil {
 		return s, err
 	}
-	err = w.sizes(w.engine)
-	return w.total, err
+	st, err := w.sizes(w.engine)
+	if err != nil {
+		return s, err
+	}
+	w.total.By = (*writtenBy)(&st.Written)
+	return w.total, nil
 }
 
 // sizes records the size of an index.
-func (w *indexWriter) sizes(e *riffle.Engine) error {
+func (w *indexWriter) sizes(e *riffle.Engine) (*riffle.Stats, error) {
 	st, err := e.Stats()
 	if err == nil {
 		w.total.IndexBytes, w.total.DiskBytes, w.total.Written, w.total.Segments = st.Store.SegmentBytes, st.Store.DiskBytes, st.Store.WrittenBytes, len(st.Segments)
 	}
-	return err
+	return st, err
 }
 
 func (w *indexWriter) open() (err error) {

@@ -59,6 +59,12 @@ func (ix *Index) adoptBehind() error {
 	}
 	ix.behind = nil
 	ix.mu.Lock()
+	if written := &ix.written.Merges; live != nil {
+		if c.end.seq > 0 {
+			written = &ix.written.Seals
+		}
+		*written += uint64(live.bytes)
+	}
 	for s, d := range c.persisted {
 		s.persisted = d
 	}

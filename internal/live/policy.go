@@ -3,9 +3,15 @@ package live
 import "math/bits"
 
 // Merges are tiered, after Lucene's LogMergePolicy: segments are grouped by size into tiers, each
-// SegmentsPerTier times as large as the one below. When enough neighbors are in one tier or below
-// it, they become one segment of the next. Only neighbors are merged, so documents keep their order
-// of arrival unless Merge.Order says otherwise.
+// SegmentsPerTier times as large as the one below. When SegmentsPerTier segments of one tier are
+// neighbors, they become one segment of the next; smaller ones between them or next to them join.
+// Only neighbors are merged, so documents keep their order of arrival unless Merge.Order says
+// otherwise.
+//
+// A segment is merged only with as many of its size, so a document is written once for each tier
+// that it passes. With n segments of one size written by seals, that is log(n) to the base
+// SegmentsPerTier, and one more for the seal. A tier keeps at most SegmentsPerTier-1 segments. More
+// accumulate only while a merge runs: merges take turns.
 
 // smallSegmentBytes is the size below which all segments count as one tier.
 const smallSegmentBytes = 1 << 20
@@ -36,31 +42,21 @@ func (in mergeInput) liveBytes() int64 {
 	return int64(q)
 }
 
+// A mergeSize is the size of a segment without its deleted documents.
+type mergeSize struct {
+	bytes int64
+	docs  uint64
+}
+
 // pickMerge chooses a merge that is due: neighbors that fill a tier, lowest tier first, or else a
 // segment with many deleted documents.
 func (ix *Index) pickMerge(all []mergeInput) []mergeInput {
-	per := ix.opts.Merge.SegmentsPerTier
-	highest := 0
-	for _, in := range all {
-		highest = max(highest, tier(in.liveBytes(), per))
+	sizes := make([]mergeSize, len(all))
+	for i, in := range all {
+		sizes[i] = mergeSize{in.liveBytes(), in.liveDocs()}
 	}
-	for t := 0; t <= highest; t++ {
-		for end := len(all); end > 0; end-- {
-			start := end
-			var bytes int64
-			var docs uint64
-			for start > 0 && tier(all[start-1].liveBytes(), per) <= t {
-				bytes += all[start-1].liveBytes()
-				docs += all[start-1].liveDocs()
-				if bytes > ix.opts.Merge.MaxSegmentBytes || docs > ix.opts.Merge.MaxSegmentDocs {
-					break
-				}
-				start--
-			}
-			if end-start >= per {
-				return all[start:end]
-			}
-		}
+	if start, end := ix.opts.Merge.fullTier(sizes); start < end {
+		return all[start:end]
 	}
 	for i, in := range all {
 		if in.deleted.count()*deletedShare > uint64(in.s.disk.Docs()) {
@@ -68,6 +64,37 @@ func (ix *Index) pickMerge(all []mergeInput) []mergeInput {
 		}
 	}
 	return nil
+}
+
+// fullTier returns the neighbors that fill the lowest full tier, the last ones if there are
+// several: all[start:end], or nothing. Of those that would exceed the maximum of a segment, it
+// returns as many as fit.
+func (m *Merge) fullTier(all []mergeSize) (start, end int) {
+	tiers, highest := make([]int, len(all)), 0
+	for i, s := range all {
+		tiers[i] = tier(s.bytes, m.SegmentsPerTier)
+		highest = max(highest, tiers[i])
+	}
+	for t := 0; t <= highest; t++ {
+		for end := len(all); end > 0; end-- {
+			fits, full := end, 0
+			var sum mergeSize
+			for start := end - 1; start >= 0 && tiers[start] <= t; start-- {
+				sum.bytes += all[start].bytes
+				sum.docs += all[start].docs
+				if sum.bytes <= m.MaxSegmentBytes && sum.docs <= m.MaxSegmentDocs {
+					fits = start
+				}
+				if tiers[start] == t {
+					full++
+				}
+			}
+			if full >= m.SegmentsPerTier && end-fits > 1 {
+				return fits, end
+			}
+		}
+	}
+	return 0, 0
 }
 
 // wholes divides segments into runs, each with at most as many documents as a segment may have.

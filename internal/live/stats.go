@@ -20,7 +20,15 @@ type Stats struct {
 	CacheMisses   int64
 	Pinned        PinnedStats
 	LogRecords    uint64 // those that no sealed segment covers
+	Written       Written
 	Store         store.Stats
+}
+
+// Written says how many bytes were written since Open.
+type Written struct {
+	Log    uint64
+	Seals  uint64 // segments made of documents in memory
+	Merges uint64 // segments made of others
 }
 
 // SegmentStats are figures about one segment.
@@ -76,8 +84,10 @@ func (ix *Index) Stats() (*Stats, error) {
 	slices.SortFunc(st.Fields, func(a, b FieldStats) int { return strings.Compare(a.Name, b.Name) })
 	ix.mu.Lock()
 	st.LogRecords = ix.seq - ix.sealedSeq
+	st.Written = ix.written
 	ix.mu.Unlock()
 	st.Store, err = ix.store.Stats()
+	st.Written.Log = st.Store.LogWritten
 	return st, err
 }
 

@@ -93,8 +93,8 @@
 // the disk works, and every wait has a context. The queue is bounded.
 //
 // Zeroes may follow the frames of the last file. They are written ahead so that most syncs
-// need not make a new file size durable: up to the end of the last block of 4 KiB, and an
-// eighth of the file, at most 1 MiB.
+// need not make a new file size durable: up to the end of the last block of 4 KiB, and, after a
+// sync of less than 64 KiB, an eighth of the file, at most 1 MiB.
 //
 // After a sync the goroutine writes a frame 'D', and only then wakes the callers. Every
 // record whose sync was acknowledged is thus followed by a frame that says it was durable.

@@ -253,7 +253,7 @@ func (l *Log) DiskBytes() int64 {
 	return sum(l.parts) + l.ahead
 }
 
-// Written returns how many bytes of frames were written since Start.
+// Written returns how many bytes were written since Start, including zeroes written ahead.
 func (l *Log) Written() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()

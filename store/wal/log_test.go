@@ -199,6 +199,31 @@ func (s *syncs) wrap(fsys vfs.FS) vfs.FS {
 	}))
 }
 
+// TestLargeWritesBringNoZeroes: the log of synced batches of a megabyte is hardly larger than they
+// are, while small ones still find zeroes to write over. Written counts both.
+func TestLargeWritesBringNoZeroes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	w := create(t, vfs.NewMem(), nil)
+	written := func(n, times int) uint64 {
+		before := w.l.Written()
+		for range times {
+			w.append(true, noise(rng, n))
+		}
+		return w.l.Written() - before
+	}
+	const mib = 1 << 20
+	if got := written(mib, 30); got > 30*mib+30*mib/100 {
+		t.Errorf("30 batches of 1 MiB are %d bytes", got)
+	}
+	if got := written(100, 60); got < mib/2 { // more than the rest of a block
+		t.Errorf("60 small batches wrote %d bytes, want zeroes behind them", got)
+	}
+	if got := written(100, 500); got > 500*200 {
+		t.Errorf("500 small batches wrote %d bytes, want them to lie where zeroes were", got)
+	}
+	w.close()
+}
+
 // TestGroupCommit: appends during a sync share the next sync.
 func TestGroupCommit(t *testing.T) {
 	s := &syncs{begun: make(chan struct{}, 100)}

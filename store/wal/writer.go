@@ -222,15 +222,19 @@ func (w *writer) sync() error {
 	return nil
 }
 
-// extend writes zeroes after the frames: an eighth of the file, at most a megabyte. A sync that
-// also has to make a new size of the file durable takes a third longer on ext4, because it writes
-// the journal, too. A small file is only filled up to the end of its last block.
+// extend writes zeroes after the frames, for small writes: an eighth of the file, at most maxAhead.
+// A sync that also has to make a new size of the file durable writes the journal, too, and takes
+// some 0.07 ms longer on ext4. A large write takes many times that, and its zeroes would double
+// what is written; so after it, and in a small file, only the last block is filled.
 func (w *writer) extend() error {
 	if err := w.flush(); err != nil || !w.dirty || w.pos+frameHeaderBytes <= w.size {
 		return err
 	}
 	const block = 4 << 10
-	end := w.pos + min(w.pos/8, maxAhead)
+	end := w.pos
+	if w.pos-w.durable < largeWrite {
+		end += min(w.pos/8, maxAhead)
+	}
 	end = (end + block - 1) / block * block
 	if end < w.pos+frameHeaderBytes {
 		return nil
@@ -238,12 +242,18 @@ func (w *writer) extend() error {
 	if _, err := w.f.WriteAt(make([]byte, end-w.pos), w.pos); err != nil {
 		return err
 	}
+	w.l.mu.Lock()
+	w.l.written += uint64(end - w.pos)
+	w.l.mu.Unlock()
 	w.size = end
 	return nil
 }
 
 // maxAhead is the maximum of zeroes written ahead.
 const maxAhead = 1 << 20
+
+// largeWrite is how many bytes for one sync justify the journal's.
+const largeWrite = 64 << 10
 
 func (w *writer) syncFile() error {
 	if err := w.flush(); err != nil || !w.dirty {
