@@ -52,7 +52,7 @@ func (h *halfDevice) Partials(ctx context.Context, plans []*blockmax.Plan) ([]bl
 					out[i].Open = append(out[i].Open, blockmax.Span{Segment: s, From: from, To: min(from+blockmax.TileDocs, seg.Docs)})
 				}
 			}
-			seg.Accept = accept
+			seg.Accept, seg.Few = accept, nil
 		}
 		if p.Mode == blockmax.AndOr {
 			first.Mode = blockmax.And

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/riffle-search/riffle/internal/jsonl"
 )
@@ -39,22 +38,7 @@ func BenchmarkOffPath(b *testing.B) {
 		}
 	}
 	for b.Loop() {
-		best := make([]time.Duration, len(shapes))
-		for _, words := range queries {
-			for i, s := range shapes {
-				q, least := s.query(words), time.Hour
-				for round := range 6 {
-					begin := time.Now()
-					if _, err := e.Search(context.Background(), q, nil); err != nil {
-						b.Fatal(err)
-					}
-					if took := time.Since(begin); round >= 2 {
-						least = min(least, took)
-					}
-				}
-				best[i] += least
-			}
-		}
+		best := bestOfRounds(b, e, queries, shapes)
 		for i, s := range shapes {
 			b.ReportMetric(float64(best[i].Nanoseconds())/1000/float64(len(queries)), s.name+"-µs")
 		}

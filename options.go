@@ -251,8 +251,8 @@ type Options struct {
 	// 64 MiB, or MemoryBytes if that is more; the minimum is 64 KiB.
 	LogBytes int64
 
-	// CacheBytes bounds the cache of opened posting lists and what was derived from them. The
-	// default is 128 MiB.
+	// CacheBytes bounds the cache of opened posting lists, of what was derived from them, and of
+	// filters that come again. The default is 128 MiB.
 	CacheBytes int64
 
 	// Codec of new segments. The default is CodecInterpolative.

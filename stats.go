@@ -15,9 +15,10 @@ type Stats struct {
 	Fields   []FieldStats // by name
 
 	MemoryBytes int64 // of the in-memory segment, and of one being sealed
-	CacheBytes  int64 // of opened posting lists
-	CacheHits   int64
+	CacheBytes  int64 // of opened posting lists and cached filters
+	CacheHits   int64 // of lists
 	CacheMisses int64
+	Filters     FilterStats
 
 	// Pinned is what snapshots and searches hold in addition: replaced segments.
 	Pinned PinnedStats
@@ -64,6 +65,14 @@ type FieldStats struct {
 	Norms    bool // lengths are kept
 }
 
+// FilterStats are figures about the documents of segments that pass the filters of queries. Those
+// of a filter that comes again are cached, in the budget of Options.CacheBytes.
+type FilterStats struct {
+	Cached       int   // filters, each of one segment
+	Bytes        int64 // part of CacheBytes
+	Hits, Misses int64 // uses of a filter in a segment that is large enough
+}
+
 // PinnedStats are figures about segments that seals and merges have replaced, and that only
 // snapshots and running searches still hold.
 type PinnedStats struct {
@@ -85,7 +94,8 @@ func (e *Engine) Stats() (*Stats, error) {
 	}
 	st := &Stats{
 		Docs: of.Docs, Deleted: of.Deleted, MemoryBytes: of.MemoryBytes, CacheBytes: of.CacheBytes, CacheHits: of.CacheHits, CacheMisses: of.CacheMisses,
-		Pinned: PinnedStats(of.Pinned), GPU: e.gpuStats(), LogRecords: of.LogRecords, Written: WrittenStats(of.Written), Store: of.Store,
+		Filters: FilterStats(of.Filters), Pinned: PinnedStats(of.Pinned), GPU: e.gpuStats(), LogRecords: of.LogRecords,
+		Written: WrittenStats(of.Written), Store: of.Store,
 	}
 	for _, s := range of.Segments {
 		st.Segments = append(st.Segments, SegmentStats{

@@ -99,6 +99,8 @@ func (s *Segment) check(terms int) error {
 		return fmt.Errorf("%d terms for %d weights", len(s.Terms), terms)
 	case s.Accept != nil && len(s.Accept) < (int(s.Docs)+63)/64:
 		return fmt.Errorf("accept has %d words for %d documents", len(s.Accept), s.Docs)
+	case s.Few != nil && (s.Accept == nil || len(s.Few) > 0 && s.Few[len(s.Few)-1] >= s.Docs):
+		return fmt.Errorf("few accepted documents without accept, or beyond the %d of the segment", s.Docs)
 	case s.Rank != nil && (len(s.Rank) < int(s.Docs) || len(s.RankTile) < tiles):
 		return fmt.Errorf("%d ranks and %d rank tiles for %d documents", len(s.Rank), len(s.RankTile), s.Docs)
 	case s.Tail != nil && len(s.Tail) < tiles:

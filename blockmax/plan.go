@@ -41,6 +41,10 @@ type Segment struct {
 	Terms  []Term   // one per weight; a term the segment lacks has Bounds == nil
 	Accept []uint64 // bit d is set when document d may be returned; nil for all documents
 
+	// Few lists the documents of Accept in ascending order, when there are few. Otherwise it is nil.
+	// Executors may lead with these documents instead of testing those of the terms against Accept.
+	Few []uint32
+
 	Rank     []uint16 // static rank of each document as a 16-bit fraction; nil for all zero
 	RankTile []uint16 // highest rank in each tile of TileDocs documents; nil with Rank
 

@@ -35,6 +35,8 @@ func (r *run) and() error {
 	case r.out.counting && allBitmaps(lists):
 		r.countAnd(lists)
 		return nil
+	case r.ledByFew(lists, true):
+		return r.leadByFew(lists, true)
 	case r.share.claim == nil && isSparse(r.tiled.active[len(lists)-1].list, r.at.seg.Docs):
 		err = r.andBlocks(r.tiled.active)
 	default:

@@ -26,6 +26,9 @@ func (r *run) bmm() error {
 			return err
 		}
 	}
+	if r.ledByFew(lists, false) {
+		return r.leadByFew(lists, false)
+	}
 	return r.union(lists)
 }
 
@@ -86,8 +89,14 @@ func (r *run) bmmTile(lists []*tileCursor, t int, lo, bound uint32) error {
 // bmmWords offers the documents in some words of the tile that can enter: those whose score without
 // the rank reaches need.
 func (r *run) bmmWords(words uint64, need uint32) error {
-	live, err := r.addEssential(words, need)
-	if live == 0 || err != nil {
+	live := r.findEssential(words, need)
+	if live == 0 {
+		return nil
+	}
+	if r.fewPass(live) {
+		return r.scoreAccepted(live, need)
+	}
+	if err := r.addEssential(); err != nil {
 		return err
 	}
 	scored := sift(&r.cands, &r.win.scores, r.win.base, live, &r.tiled.rest, need)
@@ -118,15 +127,21 @@ func (r *run) bmmWords(words uint64, need uint32) error {
 	return nil
 }
 
-// addEssential adds the essential lists of the words to the scores, notes in rest what the other
-// lists can add, and returns the words that have any.
-func (r *run) addEssential(words uint64, need uint32) (live uint64, err error) {
+// findEssential finds, for each of the words, the lists that are essential there, and returns the
+// words that have any.
+func (r *run) findEssential(words uint64, need uint32) (live uint64) {
 	for i, c := range r.tiled.active {
 		m := &r.tiled.masks[i]
 		m.essential, m.present = addBounds(&r.tiled.prefix[i+1], &r.tiled.prefix[i], c.words, c.unit, need)
 		m.essential &= words
 		live |= m.essential
 	}
+	return live
+}
+
+// addEssential adds the essential lists of the words to the scores, and notes in rest what the other
+// lists can add.
+func (r *run) addEssential() error {
 	for i, c := range slices.Backward(r.tiled.active) {
 		essential := r.tiled.masks[i].essential
 		for w := essential; w != 0; w &= w - 1 {
@@ -135,9 +150,9 @@ func (r *run) addEssential(words uint64, need uint32) (live uint64, err error) {
 		}
 		if essential != 0 {
 			if err := c.add(essential); err != nil {
-				return 0, err
+				return err
 			}
 		}
 	}
-	return live, nil
+	return nil
 }

@@ -20,7 +20,8 @@ const (
 func (r *run) andBits(lists []*tileCursor, words uint64, need uint32) error {
 	set := &r.win.matches
 	for w := words; w != 0; w &= w - 1 {
-		set[bits.TrailingZeros64(w)&63] = ^uint64(0)
+		i := bits.TrailingZeros64(w) & 63
+		set[i] = r.at.accepted(r.win.base, i)
 	}
 	left, err := r.intersectAll(lists, set, words)
 	if r.out.counting && err == nil {
@@ -67,7 +68,7 @@ func (r *run) countLeft(lists []*tileCursor, set *bitset, words, left uint64) er
 func (r *run) intersectAll(lists []*tileCursor, set *bitset, words uint64) (left uint64, err error) {
 	for i := len(lists) - 1; i >= 0 && words != 0; i-- {
 		c := lists[i]
-		c.intersected = i == len(lists)-1 || set.count(words) > c.costOfBits(words)
+		c.intersected = i == len(lists)-1 && r.at.seg.Accept == nil || set.count(words) > c.costOfBits(words)
 		if !c.intersected {
 			continue
 		}

@@ -12,6 +12,8 @@
 //	                bmw.go         the same with the bounds of blocks
 //	                exhaustive.go  scores every document: the reference for pruning
 //	AND             and.go         led by the shortest list; dense.go where bitsets are faster
+//	under a filter  few.go         led by the accepted documents, if they are rare
+//	                accepted.go    OR that looks accepted documents up, if they are not many
 //	AND+OR          executor.go    AND, and OR when fewer than k documents match
 //	boolean trees   operands.go    the operands of a tree that is a union or a conjunction
 //	                branch.go      nodes that are read like lists, treebound.go their bounds
@@ -34,6 +36,7 @@
 //	window        which documents of the tile match, and their scores so far
 //	candidates    those that can still enter
 //	prefilter     filters candidates by bounds and bitmaps before they are looked up
+//	fewDocs       accepted documents that lead, and their bounds
 //	evaluator     what matches a tree in a tile (eval.go), and its operands (operands.go)
 //	setMaker      what matches a tree in a sheet, as whole sets (sets.go)
 //	member        the run's units of a query that goroutines share (parallel_member.go)
@@ -92,6 +95,22 @@
 //
 // Lucene does the same by blocks, in WANDScorer, BlockMaxConjunctionScorer and ReqOptSumScorer;
 // bounds of blocks are from Ding and Suel 2011.
+//
+// # Filters
+//
+// A filter comes as the documents that a segment accepts (blockmax.Segment.Accept and Few). It
+// lowers the threshold, because fewer documents compete for the k places. So the work must become
+// less elsewhere:
+//
+//   - Where one in 256 documents is accepted, or fewer, these lead: OR and AND go from one accepted
+//     document to the next and not through tiles (few.go). AND is so led if the accepted documents
+//     are fewer than the postings of its shortest list.
+//   - Where at most one in four documents of a tile's words is accepted, OR reads only which
+//     documents the essential lists hold, by bitmaps or without frequencies. It looks up those of
+//     them that are accepted (accepted.go).
+//   - Where more are accepted, they are tested last, as deletions are. Words and tiles without any
+//     are skipped.
+//   - AND by bitsets begins with the accepted documents instead of all.
 //
 // # Bitmaps
 //

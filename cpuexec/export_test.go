@@ -50,3 +50,16 @@ func MakeBitmaps(p *blockmax.Plan, wanted func(*postings.List) bool) error {
 	}
 	return nil
 }
+
+// SetLeads changes orLead and andLead, and returns the old values.
+func SetLeads(or, and int) (oldOr, oldAnd int) {
+	oldOr, oldAnd = orLead, andLead
+	orLead, andLead = or, and
+	return oldOr, oldAnd
+}
+
+// SetAcceptedShare changes acceptedShare and returns the old value.
+func SetAcceptedShare(n int) (old int) {
+	old, acceptedShare = acceptedShare, n
+	return old
+}

@@ -80,7 +80,7 @@ func without(p *blockmax.Plan, spans []blockmax.Span) *blockmax.Plan {
 				accept[d/64] &^= 1 << (d % 64)
 			}
 		}
-		s.Accept = accept
+		s.Accept, s.Few = accept, nil
 	}
 	return &q
 }

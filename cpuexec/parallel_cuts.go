@@ -84,6 +84,8 @@ func (j *job) weigh(r *run, and bool, grain int) {
 		w := weight(&plan.Segments[s], and, r.out.counting && plan.Tree == nil)
 		if plan.Tree != nil {
 			w += int(plan.Segments[s].Docs)/8 + 1 // all documents may match
+		} else {
+			w = fewWeightOf(&plan.Segments[s], w, and)
 		}
 		if plan.Segments[s].Docs == 0 {
 			w = 0

@@ -23,6 +23,7 @@ type run struct {
 	win    window     // Which documents of the tile match, and what are their scores so far?
 	cands  candidates // Which of them can still enter?
 	glance prefilter  // Which of these can be dropped by bounds and bitmaps alone?
+	few    fewDocs    // Which of few accepted documents can enter?
 	eval   evaluator  // What matches a tree, tile by tile?
 	sets   setMaker   // And by whole sets?
 
@@ -95,10 +96,9 @@ func (at *part) accepted(base uint32, i int) uint64 {
 
 // acceptedWords returns the words of the tile at base with at least one accepted document.
 func (at *part) acceptedWords(base uint32) (words uint64) {
-	for i := range 64 {
-		if at.accepted(base, i) != 0 {
-			words |= 1 << i
-		}
+	tile := at.seg.Accept[min(int(base/64), len(at.seg.Accept)):]
+	for i, word := range tile[:min(len(tile), 64)] {
+		words |= (word | -word) >> 63 << i
 	}
 	return words
 }

@@ -23,6 +23,7 @@ type Lists struct {
 	bytes   atomic.Int64 // held by all shards
 	bitmaps atomic.Int64 // bytes of these in bitmaps of lists
 	turn    atomic.Uint32
+	uses    useTable // of filters
 	seed    maphash.Seed
 	shards  [cacheShards]listShard
 }
@@ -38,6 +39,7 @@ type listShard struct {
 	lists        map[uint64]*List // by hash; others with the same hash follow
 	newest       List             // sentinel of a ring: newest.next is the most recently used
 	hits, misses int64
+	filters      FilterCounts
 	_            [64]byte // a shard's neighbour is on another cache line
 }
 
@@ -52,6 +54,7 @@ type List struct {
 	key        Key
 	Postings   *postings.List // nil if the segment lacks the term
 	column     []uint8        // of sparse norms, instead of a list
+	filter     *Filter        // instead of a list
 	bounds     atomic.Pointer[keyedBounds]
 	before     atomic.Pointer[grownFrom] // of a list that has grown, until bounds are needed
 	size       atomic.Int64              // as counted in Lists.bytes; 0 for an uncached list. Changed under listShard.mu
@@ -142,6 +145,9 @@ func (c *Lists) insert(s *listShard, e *List) int64 {
 	e.same = s.lists[e.hash]
 	e.prev, e.next = e, e
 	s.lists[e.hash] = e
+	if e.filter != nil {
+		s.filters.Cached++
+	}
 	s.touch(e)
 	return c.count(e)
 }
@@ -189,7 +195,11 @@ func (c *Lists) count(e *List) (grown int64) {
 		c.admitBitmap(e)
 	}
 	size := e.measure()
-	return size - e.size.Swap(size)
+	grown = size - e.size.Swap(size)
+	if e.filter != nil {
+		c.shard(e.hash).filters.Bytes += grown
+	}
+	return grown
 }
 
 // Settle counts how much lists have grown during a query: they load their payload on demand, and
@@ -197,19 +207,24 @@ func (c *Lists) count(e *List) (grown int64) {
 // are never used again would not be counted.
 func (c *Lists) Settle(lists []*List) {
 	for _, e := range lists {
-		counted := e.size.Load()
-		if counted == 0 || counted == e.measure() {
-			continue
-		}
-		s, grown := c.shard(e.hash), int64(0)
-		s.mu.Lock()
-		if s.find(e.hash, e.key) == e { // otherwise it has been evicted meanwhile
-			grown = c.count(e)
-		}
-		s.mu.Unlock()
-		if grown != 0 {
-			c.grow(grown, e)
-		}
+		c.settle(e)
+	}
+}
+
+// settle is Settle for one entry.
+func (c *Lists) settle(e *List) {
+	counted := e.size.Load()
+	if counted == 0 || counted == e.measure() {
+		return
+	}
+	s, grown := c.shard(e.hash), int64(0)
+	s.mu.Lock()
+	if s.find(e.hash, e.key) == e { // otherwise it has been evicted meanwhile
+		grown = c.count(e)
+	}
+	s.mu.Unlock()
+	if grown != 0 {
+		c.grow(grown, e)
 	}
 }
 
@@ -230,6 +245,9 @@ func (c *Lists) admitBitmap(e *List) {
 
 func (e *List) measure() int64 {
 	size := int64(entryOverhead + len(e.key.Field) + len(e.key.Term) + cap(e.column))
+	if e.filter != nil {
+		size += int64(e.filter.bytes())
+	}
 	if e.Postings != nil {
 		size += int64(e.Postings.Bytes())
 	}
@@ -258,6 +276,10 @@ func (c *Lists) grow(bytes int64, keep *List) {
 func (c *Lists) remove(s *listShard, e *List) {
 	c.bytes.Add(-e.size.Load())
 	c.bitmaps.Add(-e.bitmap)
+	if e.filter != nil {
+		s.filters.Cached--
+		s.filters.Bytes -= e.size.Load()
+	}
 	e.prev.next, e.next.prev = e.next, e.prev
 	first := s.lists[e.hash]
 	switch {
@@ -273,7 +295,7 @@ func (c *Lists) remove(s *listShard, e *List) {
 	}
 }
 
-// DropSegment drops the lists, or the columns, of a segment that is gone.
+// DropSegment drops the lists, the columns or the filters of a segment that is gone.
 func (c *Lists) DropSegment(number uint64) {
 	for i := range c.shards {
 		s := &c.shards[i]

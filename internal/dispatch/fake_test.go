@@ -75,7 +75,7 @@ func (f *fakeDevice) answer(ctx context.Context, p *Plan) (part blockmax.Partial
 				}
 			}
 		}
-		seg.Accept = accept
+		seg.Accept, seg.Few = accept, nil
 	}
 	if p.Tree != nil || p.Mode == blockmax.AndOr {
 		part.Top.Exact = true

@@ -139,7 +139,7 @@ func TestFaultsAreFound(t *testing.T) {
 		},
 		"deleted documents shown": {
 			Executor: cpuexec.Executor{Algorithm: cpuexec.Exhaustive},
-			before:   func(p *exectest.Plan) { p.Segments[0].Accept = nil },
+			before:   func(p *exectest.Plan) { p.Segments[0].Accept, p.Segments[0].Few = nil, nil },
 		},
 		"ties the other way round": {
 			Executor: cpuexec.Executor{Algorithm: cpuexec.Exhaustive},

@@ -2,6 +2,7 @@ package exectest
 
 import (
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -50,7 +51,10 @@ func (ix *Index) newPlan(rng *rand.Rand, k int) *Plan {
 	}
 	p.RankWeight = shares[count] * unit
 	for i := range p.Segments {
-		p.Segments[i].Accept = newAccept(rng, p.Segments[i].Docs)
+		s := &p.Segments[i]
+		if s.Accept = newAccept(rng, s.Docs); s.Accept != nil && s.Docs%2 == 0 {
+			s.Few = listOf(s.Accept)
+		}
 	}
 	if rng.IntN(2) == 0 {
 		ix.addTails(rng, p)
@@ -98,6 +102,17 @@ func newAccept(rng *rand.Rand, docs uint32) []uint64 {
 		}
 	}
 	return accept
+}
+
+// listOf lists the documents of a set.
+func listOf(set []uint64) []uint32 {
+	docs := []uint32{}
+	for i, word := range set {
+		for ; word != 0; word &= word - 1 {
+			docs = append(docs, uint32(64*i+bits.TrailingZeros64(word)))
+		}
+	}
+	return docs
 }
 
 // addTails bounds the tiles by the true scores, sometimes exactly and sometimes with a margin.
@@ -160,7 +175,7 @@ func describe(p *Plan) string {
 		describeNode(&b, p.Else)
 	}
 	for i, s := range p.Segments {
-		fmt.Fprintf(&b, "\nsegment %d: accept %x, tail %v", i, s.Accept[:min(2, len(s.Accept))], s.Tail)
+		fmt.Fprintf(&b, "\nsegment %d: accept %x, few %d, tail %v", i, s.Accept[:min(2, len(s.Accept))], s.Few[:min(8, len(s.Few))], s.Tail)
 	}
 	b.WriteByte('\n')
 	return b.String()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/riffle-search/riffle/internal/cache"
 	"github.com/riffle-search/riffle/store"
 )
 
@@ -135,6 +136,7 @@ func (ix *Index) unused(s *liveSegment) {
 		return
 	}
 	ix.lists.DropSegment(s.number)
+	ix.lists.DropSegment(cache.Filters | s.number)
 	if ix.opts.Unused != nil {
 		ix.opts.Unused(s.number)
 	}

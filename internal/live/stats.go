@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/riffle-search/riffle/internal/cache"
 	"github.com/riffle-search/riffle/segment"
 	"github.com/riffle-search/riffle/store"
 )
@@ -18,6 +19,7 @@ type Stats struct {
 	CacheBytes    int64
 	CacheHits     int64
 	CacheMisses   int64
+	Filters       cache.FilterCounts
 	Pinned        PinnedStats
 	LogRecords    uint64 // those that no sealed segment covers
 	Written       Written
@@ -62,6 +64,7 @@ func (ix *Index) Stats() (*Stats, error) {
 	st := &Stats{Docs: v.live, Pinned: ix.pinnedStats()}
 	st.CacheBytes, _ = ix.lists.Bytes()
 	st.CacheHits, st.CacheMisses = ix.lists.Counts()
+	st.Filters = ix.lists.FilterCounts()
 	fields := map[string]*FieldStats{}
 	for i := range v.segs {
 		s := &v.segs[i]

@@ -96,6 +96,30 @@ func (v *View) memoryList(s *Segment, field, term string, open func() (*postings
 	return v.ix.lists.Growing(cache.Key{Segment: s.home.listsKey(), Field: field, Term: term}, n, s.reader.Docs(), open)
 }
 
+// filterDocs is the fewest documents of a segment for which filters are cached. In smaller ones,
+// making a filter takes about as long as finding it.
+const filterDocs = 4096
+
+// Filter implements plan.Index.
+func (v *View) Filter(i int, filter string) *cache.Filter {
+	s := &v.segs[i]
+	if !s.cachesFilters() {
+		return nil
+	}
+	return v.ix.lists.Filter(s.home.number, filter, s.Accept())
+}
+
+// KeepFilter implements plan.Index.
+func (v *View) KeepFilter(i int, filter string, f *cache.Filter) {
+	if s := &v.segs[i]; s.cachesFilters() {
+		v.ix.lists.KeepFilter(s.home.number, filter, f, s.Accept())
+	}
+}
+
+// cachesFilters reports whether filters of the segment are cached. Those of a segment in memory
+// would change with every batch.
+func (s *Segment) cachesFilters() bool { return s.home.disk != nil && s.reader.Docs() >= filterDocs }
+
 // Norms implements plan.Index.
 func (v *View) Norms(i int, field string) ([]uint8, error) {
 	s := &v.segs[i]

@@ -45,7 +45,7 @@ type shape struct {
 	mode   blockmax.Mode
 	filter []Clause
 	not    []Clause
-	tree   *Clause
+	tree   *Clause // without filter; not is empty
 }
 
 // shapeOf finds the flat core of a clause. Flat plans have the fastest algorithms; all other
@@ -74,11 +74,33 @@ func shapeOf(c Clause) shape {
 		s.filter = append(s.filter, core.filter...)
 		s.not = append(s.not, core.not...)
 	}
-	if s.words == nil || slices.ContainsFunc(s.filter, hasAndOr) || slices.ContainsFunc(s.not, hasAndOr) {
+	switch {
+	case slices.ContainsFunc(s.filter, hasAndOr) || slices.ContainsFunc(s.not, hasAndOr):
 		return shape{tree: &c}
+	case s.words == nil:
+		if core == &c && len(s.filter) == 0 {
+			return shape{tree: &c}
+		}
+		return filteredTree(*core, s)
 	}
 	s.words = mergeRepeats(s.words)
 	return s
+}
+
+// filteredTree is the shape of a clause whose core is a tree, and whose filters and exclusions are
+// known. The filters leave the tree, unless the core has nothing else that must match. Exclusions
+// stay: they are often words of this query alone, and cost little where they are tested last.
+func filteredTree(core Clause, s shape) shape {
+	switch {
+	case core.kind != clauseBool || core.andOr && len(s.not) > 0:
+		core = Clause{kind: clauseBool, must: []Clause{core}}
+	case len(core.must) > 0 || core.min > 0 || len(core.filter) == 0:
+		core.filter = nil
+	default:
+		s.filter = s.filter[:len(s.filter)-len(core.filter)]
+	}
+	core.not = s.not
+	return shape{tree: &core, filter: s.filter}
 }
 
 // Shape describes the shape of a clause in a line: the words of a flat plan and the numbers of its

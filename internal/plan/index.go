@@ -35,6 +35,11 @@ type Index interface {
 	// List opens the list of a term in a segment. List.Postings is nil if the term does not occur.
 	List(segment int, field, term string) (*cache.List, error)
 
+	// Filter returns the documents of a segment that pass a filter, or nil if they are not cached. The
+	// text describes the filter. KeepFilter receives those that were made since, and may cache them.
+	Filter(segment int, filter string) *cache.Filter
+	KeepFilter(segment int, filter string, f *cache.Filter)
+
 	// Norms returns the length codes of a field by document, or nil if it keeps none.
 	Norms(segment int, field string) ([]uint8, error)
 

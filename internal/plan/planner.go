@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/riffle-search/riffle/blockmax"
-	"github.com/riffle-search/riffle/cpuexec"
 	"github.com/riffle-search/riffle/internal/cache"
 	"github.com/riffle-search/riffle/segment"
 )
@@ -43,8 +42,8 @@ func (b *planner) compile(ctx context.Context, x Index, c Clause, o *Settings) (
 	var strict *Clause
 	if s.tree != nil {
 		b.collect(s.tree, true)
-		if hasAndOr(c) {
-			all := c.strictly()
+		if hasAndOr(*s.tree) {
+			all := s.tree.strictly()
 			strict = &all
 			b.again()
 			b.collect(strict, true)
@@ -65,42 +64,12 @@ func (b *planner) compile(ctx context.Context, x Index, c Clause, o *Settings) (
 			all := b.node(strict)
 			q.Plan.Tree, q.Plan.Else = &all, &n
 		}
-		return q, nil
 	}
 	q.Plan.Mode = s.mode
 	if len(s.filter)+len(s.not) > 0 {
 		err = restrict(ctx, x, &q.Plan, s, o)
 	}
 	return q, err
-}
-
-// restrict narrows the accepted documents of a flat plan to those that pass its filters.
-func restrict(ctx context.Context, x Index, p *Plan, s shape, o *Settings) error {
-	c := Clause{kind: clauseBool, filter: s.filter, not: s.not}
-	if len(c.filter) == 0 {
-		c.filter = []Clause{All()}
-	}
-	b := new(planner)
-	b.begin(ctx, x, &Settings{Sim: o.Sim})
-	b.collect(&c, false)
-	q, err := b.finish()
-	if err != nil {
-		return err
-	}
-	defer x.Settle(b.lists)
-	n := b.node(&c)
-	q.Plan.K = 1
-	for i := range p.Segments {
-		bits, err := cpuexec.Matches(ctx, &q.Plan, i, &n)
-		if err != nil {
-			return x.Segment(i).At(err)
-		}
-		for j, w := range p.Segments[i].Accept {
-			bits[j] &= w // clears deleted documents
-		}
-		p.Segments[i].Accept = bits
-	}
-	return nil
 }
 
 // A planner turns the terms of a clause into the lists and weights of a plan. It collects them,

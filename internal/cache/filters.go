@@ -1,0 +1,173 @@
+package cache
+
+import (
+	"math/bits"
+	"strings"
+	"sync/atomic"
+)
+
+// A Filter is the set of documents of a segment that pass the filter of a query. Its bits never
+// change, so that executors can identify them by their address.
+type Filter struct {
+	bits []uint64 // of all documents of the segment
+	few  []uint32 // the same documents ascending, if they are few
+
+	alive atomic.Pointer[aliveFilter]
+}
+
+// An aliveFilter has the documents of a Filter that were not deleted in the view that used it last.
+type aliveFilter struct {
+	accept *uint64 // the first word of the bitset of documents that are not deleted
+	bits   []uint64
+	few    []uint32
+}
+
+// sparsestBits is the most documents of a segment for one of a filter that is kept as bits alone. A
+// list of fewer documents takes at most as much memory as the bits.
+const sparsestBits = 32
+
+// NewFilter returns a filter of the documents whose bits are set, in a segment of docs documents.
+// It takes the bits over.
+func NewFilter(set []uint64, docs uint32) *Filter { return &Filter{bits: set, few: fewOf(set, docs)} }
+
+// fewOf lists the documents of a set if there are few.
+func fewOf(set []uint64, docs uint32) []uint32 {
+	count := 0
+	for _, word := range set {
+		count += bits.OnesCount64(word)
+	}
+	if uint64(count)*sparsestBits > uint64(docs) {
+		return nil
+	}
+	few := make([]uint32, 0, count)
+	for i, word := range set {
+		for ; word != 0; word &= word - 1 {
+			few = append(few, uint32(64*i+bits.TrailingZeros64(word)))
+		}
+	}
+	return few
+}
+
+// Alive returns the documents of the filter that are in accept, which are all documents if accept
+// is nil: as bits and, if they are few, in ascending order. Accept never changes. The results are
+// kept until another accept is used.
+func (f *Filter) Alive(accept []uint64) (set []uint64, few []uint32) {
+	if len(accept) == 0 {
+		return f.bits, f.few
+	}
+	if a := f.alive.Load(); a != nil && a.accept == &accept[0] {
+		return a.bits, a.few
+	}
+	a := &aliveFilter{accept: &accept[0], bits: make([]uint64, len(f.bits))}
+	for i, word := range f.bits {
+		a.bits[i] = word & accept[i]
+	}
+	if f.few != nil {
+		a.few = make([]uint32, 0, len(f.few))
+		for _, doc := range f.few {
+			if accept[doc/64]>>(doc%64)&1 == 1 {
+				a.few = append(a.few, doc)
+			}
+		}
+	}
+	f.alive.Store(a)
+	return a.bits, a.few
+}
+
+// bytes returns the memory that the filter takes, for any deletions.
+func (f *Filter) bytes() int {
+	n := 8*len(f.bits) + 4*len(f.few)
+	if f.alive.Load() != nil {
+		n *= 2
+	}
+	return n
+}
+
+// Filters marks the keys of filters in Key.Segment. Key.Term then describes the filter.
+const Filters = 1 << 60
+
+// filterUses is how often a filter must have been used on a segment to be cached, as in Lucene's
+// LRUQueryCache. A filter that never comes again would only evict lists.
+const filterUses = 2
+
+// A useTable counts the uses of filters that are not cached. Filters whose hashes share a slot take
+// it from each other, so rare ones are forgotten.
+type useTable [1024]atomic.Uint64 // the upper 56 bits of the hash, and the count
+
+// use counts a use and reports whether the filter has been used often enough to be cached.
+func (t *useTable) use(hash uint64) bool {
+	slot := &t[hash%uint64(len(t))]
+	tag, count := hash&^0xff, uint64(1)
+	if old := slot.Load(); old&^0xff == tag {
+		count += old & 0xff
+	}
+	slot.Store(tag | min(count, 0xff))
+	return count >= filterUses
+}
+
+// FilterCounts are figures about the cached filters.
+type FilterCounts struct {
+	Cached       int   // filters, each of one segment
+	Bytes        int64 // that they take
+	Hits, Misses int64 // by segment
+}
+
+// filterKey is the key of a filter of a segment.
+func filterKey(segment uint64, filter string) Key {
+	return Key{Segment: Filters | segment, Term: filter}
+}
+
+// Filter returns a filter of a segment, or nil if it is not cached. The caller will want the
+// documents of accept.
+func (c *Lists) Filter(segment uint64, filter string, accept []uint64) *Filter {
+	key := filterKey(segment, filter)
+	hash := c.hash(key)
+	s := c.shard(hash)
+	s.mu.Lock()
+	e := s.find(hash, key)
+	if e == nil {
+		s.filters.Misses++
+		s.mu.Unlock()
+		return nil
+	}
+	s.filters.Hits++
+	s.touch(e)
+	s.mu.Unlock()
+	e.filter.Alive(accept)
+	c.settle(e)
+	return e.filter
+}
+
+// KeepFilter caches a filter that Filter did not find, if it has been used often enough.
+func (c *Lists) KeepFilter(segment uint64, filter string, f *Filter, accept []uint64) {
+	key := filterKey(segment, filter)
+	hash := c.hash(key)
+	if !c.uses.use(hash) {
+		return
+	}
+	f.Alive(accept)
+	e := &List{key: Key{Segment: key.Segment, Term: strings.Clone(filter)}, filter: f, hash: hash}
+	s := c.shard(hash)
+	s.mu.Lock()
+	if s.find(hash, key) != nil {
+		s.mu.Unlock()
+		return
+	}
+	grown := c.insert(s, e)
+	s.mu.Unlock()
+	c.grow(grown, e)
+}
+
+// FilterCounts returns figures about the filters.
+func (c *Lists) FilterCounts() (sum FilterCounts) {
+	for i := range c.shards {
+		s := &c.shards[i]
+		s.mu.Lock()
+		sum.Cached += s.filters.Cached
+		sum.Bytes += s.filters.Bytes
+		sum.Hits += s.filters.Hits
+		sum.Misses += s.filters.Misses
+		s.mu.Unlock()
+	}
+	return sum
+}

@@ -1,0 +1,109 @@
+package cache
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// someFilter has every n-th of a segment's documents.
+func someFilter(docs, n uint32) *Filter {
+	set := make([]uint64, (docs+63)/64)
+	for d := uint32(0); d < docs; d += n {
+		set[d/64] |= 1 << (d % 64)
+	}
+	return NewFilter(set, docs)
+}
+
+// TestFilterAlive: the documents of a filter follow the deletions of the view, as bits and as a
+// list where they are few.
+func TestFilterAlive(t *testing.T) {
+	const docs = 10_000
+	for _, n := range []uint32{1, 2, 40, 9999} {
+		f := someFilter(docs, n)
+		set, few := f.Alive(nil)
+		if listed := few != nil; listed != (n >= sparsestBits) {
+			t.Errorf("one in %d documents: listed is %v", n, listed)
+		}
+		first, second := make([]uint64, len(set)), make([]uint64, len(set))
+		for i := range first {
+			first[i] = ^uint64(0)
+		}
+		first[0] &^= 1 // without document 0
+		for _, accept := range [][]uint64{first, second, first} {
+			alive, list := f.Alive(accept)
+			var want []uint32
+			for d := range uint32(docs) {
+				in := d%n == 0 && accept[d/64]>>(d%64)&1 == 1
+				if got := alive[d/64]>>(d%64)&1 == 1; got != in {
+					t.Fatalf("one in %d documents: %d is in the set: %v", n, d, got)
+				}
+				if in {
+					want = append(want, d)
+				}
+			}
+			if few != nil && !slices.Equal(list, want) {
+				t.Errorf("one in %d documents: %v, want %v", n, list, want)
+			}
+			if again, _ := f.Alive(accept); &again[0] != &alive[0] {
+				t.Error("the same documents are made twice")
+			}
+		}
+		if again, _ := f.Alive(nil); &again[0] != &set[0] {
+			t.Error("the documents of the filter have moved")
+		}
+	}
+}
+
+// TestFiltersCached: a filter is cached when it comes the second time, counts toward the budget and
+// leaves with its segment.
+func TestFiltersCached(t *testing.T) {
+	const docs = 20_000
+	c := NewLists(20 << 10)
+	use := func(segment uint64, text string) *Filter {
+		if f := c.Filter(segment, text, nil); f != nil {
+			return f
+		}
+		f := someFilter(docs, 2)
+		c.KeepFilter(segment, text, f, nil)
+		return f
+	}
+	first := use(1, "a")
+	second := use(1, "a")
+	if third := use(1, "a"); first == second || third != second {
+		t.Error("a filter is not cached from its second use on")
+	}
+	if other := use(2, "a"); other == second {
+		t.Error("a filter of one segment serves another")
+	}
+	for i := range 5 * len(c.uses) { // each comes once
+		use(1, fmt.Sprint("once", i))
+	}
+	counts := c.FilterCounts()
+	if counts.Cached != 1 || counts.Hits != 1 || counts.Misses != int64(3+5*len(c.uses)) {
+		t.Errorf("%+v", counts)
+	}
+	if held, _ := c.Bytes(); held != counts.Bytes || held < docs/8 || held != c.Measure() {
+		t.Errorf("%d bytes are counted, %d of filters, %d are held", held, counts.Bytes, c.Measure())
+	}
+	accept := make([]uint64, len(second.bits))
+	if c.Filter(1, "a", accept); c.FilterCounts().Bytes <= counts.Bytes {
+		t.Error("the documents that are not deleted are not counted")
+	}
+	for i := range 100 {
+		for range 2 {
+			use(1, fmt.Sprint("twice", i))
+		}
+	}
+	if held, budget := c.Bytes(); held > budget || held != c.Measure() || c.FilterCounts().Cached > 8 {
+		t.Errorf("%d bytes are counted of a budget of %d, %d held; %+v", held, budget, c.Measure(), c.FilterCounts())
+	}
+	c.DropSegment(1)
+	if held, _ := c.Bytes(); held == 0 {
+		t.Error("filters have left with the lists of their segment")
+	}
+	c.DropSegment(Filters | 1)
+	if held, _ := c.Bytes(); held != 0 || c.FilterCounts().Cached != 0 || c.FilterCounts().Bytes != 0 {
+		t.Errorf("%d bytes are held for a segment that is gone; %+v", held, c.FilterCounts())
+	}
+}
