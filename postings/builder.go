@@ -98,15 +98,38 @@ func (b *Builder) Add(doc, tf uint32, length uint8) {
 // AddAll adds postings as Add does, one for each element of docs; lengths are the length codes of
 // their fields. It encodes whole blocks at once, which is several times as fast.
 func (b *Builder) AddAll(docs, tfs []uint32, lengths []uint8) {
+	size := b.blockSize()
 	for len(docs) > 0 {
-		if len(b.tail) > 0 || b.BlockSize != 0 || len(docs) < BlockSize {
-			b.Add(docs[0], tfs[0], lengths[0])
-			docs, tfs, lengths = docs[1:], tfs[1:], lengths[1:]
-			continue
+		n := min(len(docs), size-int(b.count)%size)
+		if n == BlockSize {
+			b.addBlock((*[BlockSize]uint32)(docs), (*[BlockSize]uint32)(tfs), (*[BlockSize]uint8)(lengths))
+		} else if b.addTail(docs[:n], tfs[:n], lengths[:n]); int(b.count)%size == 0 {
+			b.fill()
 		}
-		b.addBlock((*[BlockSize]uint32)(docs), (*[BlockSize]uint32)(tfs), (*[BlockSize]uint8)(lengths))
-		docs, tfs, lengths = docs[BlockSize:], tfs[BlockSize:], lengths[BlockSize:]
+		docs, tfs, lengths = docs[n:], tfs[n:], lengths[n:]
 	}
+}
+
+// addTail adds postings to the tail, which has room for them.
+func (b *Builder) addTail(docs, tfs []uint32, lengths []uint8) {
+	tail, prev := b.tail, noDoc
+	if b.count > 0 {
+		prev = b.last
+	}
+	for i, doc := range docs {
+		tf, gap := tfs[i], doc-prev-1
+		if gap >= MaxDoc || doc >= MaxDoc || tf == 0 {
+			panic(fmt.Sprintf("BUG: posting (document %d, frequency %d) after document %d", doc, tf, int32(prev)))
+		}
+		if tf == 1 && gap < 1<<6 { // most often
+			tail = append(tail, byte(gap<<1|1), lengths[i])
+		} else {
+			tail = append(appendShort(tail, gap, tf), lengths[i])
+		}
+		prev = doc
+	}
+	b.tail, b.last = tail, prev
+	b.count += uint32(len(docs))
 }
 
 // addBlock appends a full block when the tail is empty.

@@ -40,43 +40,61 @@ const recordWithPosition = 2
 const maxRecordBytes = 1 << 20
 
 // EncodeRecords turns the operations of a batch and its position, which may be empty, into log
-// records.
-func EncodeRecords(ops []Operation, position string) [][]byte {
-	var records [][]byte
-	var rec, vals []byte
-	begin := func() {
-		if rec = nil; position != "" {
-			rec = []byte{recordWithPosition}
+// records. They are slices of buf, or of a larger buffer, which it returns for the next call.
+func EncodeRecords(buf []byte, ops []Operation, position string) (records [][]byte, _ []byte) {
+	buf = buf[:0]
+	begin := 0 // of the record
+	version := func() {
+		if position != "" {
+			buf = append(buf, recordWithPosition)
 		}
 	}
-	begin()
-	for _, op := range ops {
+	var ends []int
+	version()
+	for i := range ops {
+		op := &ops[i]
+		code := byte('P')
 		if op.Delete {
-			rec = append(rec, 'D')
-			rec = binary.AppendUvarint(rec, uint64(len(op.ID)))
-			rec = append(rec, op.ID...)
-		} else {
-			vals = AppendValues(vals[:0], op.Values)
-			rec = append(rec, 'P')
-			rec = binary.AppendUvarint(rec, uint64(len(op.ID)))
-			rec = append(rec, op.ID...)
-			rec = binary.AppendUvarint(rec, uint64(len(vals)))
-			rec = append(rec, vals...)
+			code = 'D'
 		}
-		if len(rec) >= maxRecordBytes {
-			records = append(records, rec)
-			begin()
+		buf = append(buf, code)
+		buf = binary.AppendUvarint(buf, uint64(len(op.ID)))
+		buf = append(buf, op.ID...)
+		if !op.Delete {
+			buf = appendSized(buf, op.Values)
+		}
+		if len(buf)-begin >= maxRecordBytes {
+			begin = len(buf)
+			ends = append(ends, begin)
+			version()
 		}
 	}
 	if position != "" {
-		rec = append(rec, '@')
-		rec = binary.AppendUvarint(rec, uint64(len(position)))
-		rec = append(rec, position...)
+		buf = append(buf, '@')
+		buf = binary.AppendUvarint(buf, uint64(len(position)))
+		buf = append(buf, position...)
 	}
-	if len(rec) > 0 {
-		records = append(records, rec)
+	if len(buf) > begin {
+		ends = append(ends, len(buf))
 	}
-	return records
+	begin = 0
+	for _, end := range ends {
+		records = append(records, buf[begin:end:end])
+		begin = end
+	}
+	return records, buf
+}
+
+// appendSized appends the length of some values and the values.
+func appendSized(dst []byte, vals []Value) []byte {
+	const most = binary.MaxVarintLen64
+	at := len(dst)
+	dst = append(dst, make([]byte, most)...)
+	dst = AppendValues(dst, vals)
+	size := len(dst) - at - most
+	n := binary.PutUvarint(dst[at:], uint64(size))
+	copy(dst[at+n:], dst[at+most:])
+	return dst[:at+n+size]
 }
 
 // DecodeRecord reads the operations of one record, and the position at its end, if it has one.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/riffle-search/riffle/internal/document"
 	"github.com/riffle-search/riffle/segment"
+	"github.com/riffle-search/riffle/store"
 )
 
 // Apply carries out a batch of operations, all of them or none, and moves the index to the batch's
@@ -57,8 +58,8 @@ func (ix *Index) Apply(ctx context.Context, ops []document.Operation, position s
 	return nil
 }
 
-// prepare admits the documents of a batch, analyses them, and takes their fields. The batch is not
-// yet visible.
+// prepare admits the documents of a batch, analyses them, and takes their fields. Meanwhile it
+// compresses the batch for the log. The batch is not yet visible.
 func (ix *Index) prepare(ctx context.Context, ops []document.Operation, position string) (*pendingBatch, error) {
 	if err := document.CheckPosition(position); err != nil {
 		return nil, err
@@ -72,7 +73,12 @@ func (ix *Index) prepare(ctx context.Context, ops []document.Operation, position
 	if err := ix.admit(puts); err != nil {
 		return nil, err
 	}
+	packed := ix.pack(ops, position)
 	chunks, err := ix.invertAll(ctx, ops)
+	records, packErr := packed()
+	if err == nil {
+		err = packErr
+	}
 	if err == nil {
 		err = ix.fields.TakeChunks(chunks)
 	}
@@ -80,10 +86,46 @@ func (ix *Index) prepare(ctx context.Context, ops []document.Operation, position
 		ix.coming.Add(-int64(puts))
 		return nil, err
 	}
-	p := ix.newPending(ops, chunks, puts)
+	p := ix.newPending(ops, chunks, puts, records)
 	p.position = position
 	return p, nil
 }
+
+// pack begins to prepare a batch for the log, and returns a function that waits for the result. A
+// small batch is packed by that function itself.
+func (ix *Index) pack(ops []document.Operation, position string) (wait func() (*store.LogBatch, error)) {
+	pack := func() (*store.LogBatch, error) {
+		buf := ix.records.Get().(*[]byte)
+		defer ix.records.Put(buf)
+		var records [][]byte
+		records, *buf = document.EncodeRecords(*buf, ops, position)
+		batch, err := store.PackLog(records)
+		if cap(*buf) > maxKeptRecords {
+			*buf = nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("riffle: apply: %w", err)
+		}
+		return batch, nil
+	}
+	if len(ops) <= invertChunk || runtime.GOMAXPROCS(0) == 1 {
+		return pack
+	}
+	var batch *store.LogBatch
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		batch, err = pack()
+	}()
+	return func() (*store.LogBatch, error) {
+		<-done
+		return batch, err
+	}
+}
+
+// maxKeptRecords is the most memory for records that the next batch finds.
+const maxKeptRecords = 8 << 20
 
 // admit counts the new documents of a batch. It refuses them if the index could not number them,
 // because then no search could be answered. They count as coming until a view has them, or their
@@ -168,10 +210,10 @@ func (ix *Index) invertAll(ctx context.Context, ops []document.Operation) ([]*se
 			puts = append(puts, &ops[i])
 		}
 	}
-	workers := min(runtime.GOMAXPROCS(0), (len(puts)+invertChunk-1)/invertChunk)
+	workers := min(runtime.GOMAXPROCS(0), maxInvertWorkers, (len(puts)+invertChunk-1)/invertChunk)
 	per := invertChunk
-	if workers > 0 { // two chunks for each, so that none waits long for the others
-		per = max(invertChunk, min(maxInvertChunk, (len(puts)+2*workers-1)/(2*workers)))
+	if workers > 0 {
+		per = max(invertChunk, min(maxInvertChunk, (len(puts)+workers-1)/workers))
 	}
 	chunks := make([]*segment.Chunk, (len(puts)+per-1)/per)
 	errs := make([]error, len(puts))
@@ -205,8 +247,11 @@ func (ix *Index) invertAll(ctx context.Context, ops []document.Operation) ([]*se
 }
 
 // The documents of one chunk, some 10 µs each. The minimum makes a chunk worth a goroutine; the
-// maximum keeps its table of terms within the second-level cache.
+// maximum keeps its table of terms within the second-level cache. Chunks enter memory one after the
+// other, and a term that several have is looked up for each. That takes longer than inverting them,
+// so there are no more of them than a few cores can invert.
 const (
-	invertChunk    = 8
-	maxInvertChunk = 1024
+	invertChunk      = 8
+	maxInvertChunk   = 1024
+	maxInvertWorkers = 4
 )

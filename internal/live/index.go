@@ -31,6 +31,7 @@ type Index struct {
 	inverters sync.Pool            // of *inverter
 	chunks    sync.Pool            // of *segment.Chunk, empty
 	pending   sync.Pool            // of *pendingBatch, empty
+	records   sync.Pool            // of *[]byte, for the records of a batch
 
 	mu        sync.Mutex
 	closing   chan struct{}   // closed at the end of Close; nil before its call
@@ -106,6 +107,7 @@ func Open(dir string, o *Options) (*Index, error) {
 	ix.lists = cache.NewLists(ix.opts.CacheBytes)
 	ix.fields = document.NewFields(ix.opts.MaxFields)
 	ix.chunks.New = func() any { return new(segment.Chunk) }
+	ix.records.New = func() any { return new([]byte) }
 	ix.background, ix.stop = context.WithCancel(context.Background())
 	so := ix.opts.Store
 	if ix.opts.Failed != nil {

@@ -13,7 +13,7 @@ import (
 
 // A batch goes through Apply in steps, and holds no lock while it waits for the disk:
 //
-//  1. invert: documents become chunks, on all cores (invertAll).
+//  1. prepare: documents become chunks, on some cores (invertAll), and records for the log.
 //  2. locate: the batch looks up in sealed segments which documents it replaces. From here on it is
 //     registered, so that it learns of segments that are sealed or merged.
 //  3. log: batches get their order and their place in the log, one at a time under Index.order.
@@ -32,6 +32,7 @@ type pendingBatch struct {
 	position string           // empty to leave the index's as it is
 	chunks   []*segment.Chunk // the inverted documents of the Put operations
 	puts     int              // number of new documents
+	packed   *store.LogBatch  // the records, until the log takes them
 	records  uint64           // in the log
 	found    []place          // what the batch replaces in the segments that were sealed when locate began
 	moves    []*move          // since locate began, in order
@@ -127,11 +128,6 @@ func (ix *Index) forget(p *pendingBatch) {
 
 // log gives a batch its place in the log and in the queue.
 func (ix *Index) log(ctx context.Context, p *pendingBatch) error {
-	records, err := store.PackLog(document.EncodeRecords(p.ops, p.position))
-	if err != nil {
-		return fmt.Errorf("riffle: apply: %w", err)
-	}
-	p.records = records.Len()
 	if err := ix.order.lock(ctx); err != nil {
 		return err
 	}
@@ -139,11 +135,11 @@ func (ix *Index) log(ctx context.Context, p *pendingBatch) error {
 	if err := ix.makeRoom(ctx); err != nil {
 		return err
 	}
-	wait, err := ix.store.Append(ix.logged+1, records, ix.opts.Sync)
+	wait, err := ix.store.Append(ix.logged+1, p.packed, ix.opts.Sync)
 	if err != nil {
 		return fmt.Errorf("riffle: apply: %w", err)
 	}
-	p.wait = wait
+	p.wait, p.packed = wait, nil
 	ix.logged += p.records
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
@@ -202,12 +198,13 @@ func (ix *Index) finish(ctx context.Context, p *pendingBatch) error {
 }
 
 // newPending returns a batch for locate.
-func (ix *Index) newPending(ops []document.Operation, chunks []*segment.Chunk, puts int) *pendingBatch {
+func (ix *Index) newPending(ops []document.Operation, chunks []*segment.Chunk, puts int, packed *store.LogBatch) *pendingBatch {
 	p, _ := ix.pending.Get().(*pendingBatch)
 	if p == nil {
 		p = &pendingBatch{done: make(chan struct{}, 1)}
 	}
 	p.ops, p.chunks, p.puts = ops, chunks, puts
+	p.packed, p.records = packed, packed.Len()
 	return p
 }
 
