@@ -17,7 +17,8 @@ import (
 // A gpu is an executor on a device of its own.
 type gpu struct {
 	*gpuexec.Executor
-	dev *device.Device
+	dev     *device.Device
+	batches int // of a pass, at least
 }
 
 // openGPU opens device n with memory for the lists: cacheBytes of them, or all when it is negative.
@@ -48,7 +49,7 @@ func (b *bench) openGPU(n int, o gpuexec.Options, cacheBytes int64) (*gpu, error
 		dev.Close()
 		return nil, err
 	}
-	return &gpu{x, dev}, nil
+	return &gpu{x, dev, 2 * underWay}, nil
 }
 
 // A pass is the result of running some queries once.
@@ -81,7 +82,7 @@ func (b *bench) run(g *gpu, r *reference, from, size int) (p pass, err error) {
 		}
 	}
 	all := len(r.plans) - from
-	batches := (max(all, 2*underWay*min(size, all)) + size - 1) / size
+	batches := (max(all, g.batches*min(size, all)) + size - 1) / size
 	p.queries = batches * size
 	rest := make(chan func() error, p.queries)
 	var feeders, finishers sync.WaitGroup
