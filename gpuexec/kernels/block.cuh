@@ -282,3 +282,44 @@ __device__ __forceinline__ void decode_freqs(const Block &k, uint32_t lane, uint
 #pragma unroll
   for (uint32_t j = 0; j < 4; j++) f[j] += 1;
 }
+
+// The rows that have a lane's packed values.
+struct Rows {
+  uint4 low, high;
+  uint32_t shift;
+};
+
+// Asks for the rows of packed values: of lanes that have none, for others. There is no branch, so that what is asked for next does not wait for it.
+__device__ __forceinline__ Rows ask_rows(const uint4 *rows, uint32_t width, uint32_t n, uint32_t lane, const uint4 *anything) {
+  uint32_t bit = min(lane, (n - 1) / 4) * width;
+  const uint4 *from = width ? rows + bit / 32 : anything;
+  Rows r;
+  r.shift = bit & 31;
+  r.low = __ldg(from);
+  r.high = __ldg(from + (r.shift + width > 32));
+  return r;
+}
+
+__device__ __forceinline__ void unpack_rows(const Rows &r, uint32_t width, uint32_t v[4]) {
+  uint32_t mask = width ? ~0u >> (32 - width) : 0;
+  v[0] = __funnelshift_r(r.low.x, r.high.x, r.shift) & mask;
+  v[1] = __funnelshift_r(r.low.y, r.high.y, r.shift) & mask;
+  v[2] = __funnelshift_r(r.low.z, r.high.z, r.shift) & mask;
+  v[3] = __funnelshift_r(r.low.w, r.high.w, r.shift) & mask;
+}
+
+// Documents and frequencies 4*lane to 4*lane+3 of the block. Packed ones are all asked for before any is used. anything is a row that can be read.
+__device__ __forceinline__ void decode_both(const Block &k, uint32_t lane, const uint4 *anything, uint32_t d[4], uint32_t f[4]) {
+  if (doc_kind(k.encoding) != packed || freq_kind(k.encoding) != packed) {
+    decode_docs(k, lane, d);
+    decode_freqs(k, lane, f);
+    return;
+  }
+  uint32_t of_docs = doc_width(k.encoding), of_freqs = freq_width(k.encoding);
+  Rows docs = ask_rows(k.docs, of_docs, k.n, lane, anything), freqs = ask_rows(k.freqs, of_freqs, k.n, lane, anything);
+  unpack_rows(docs, of_docs, d);
+  sum_gaps(k.prev, lane, d);
+  unpack_rows(freqs, of_freqs, f);
+#pragma unroll
+  for (uint32_t j = 0; j < 4; j++) f[j] += 1;
+}

@@ -66,9 +66,14 @@ extern "C" __global__ void __launch_bounds__(64, 32) fetch_rows(const Window *wi
   }
 }
 
-// The group of documents of a directory that a document of the segment is in: -1 before the window, entries behind it.
-__device__ __forceinline__ int group_of(const Slice &s, uint32_t doc) {
-  return doc == ~0u || doc < s.from ? -1 : static_cast<int>(min((doc - s.from) >> s.shift, s.entries));
+// The groups of documents that a directory has an entry for.
+struct Groups {
+  uint32_t from, shift, count;
+};
+
+// The group that a document of the segment is in: -1 before the window, count behind it.
+__device__ __forceinline__ int group_of(const Groups &g, uint32_t doc) {
+  return doc == ~0u || doc < g.from ? -1 : static_cast<int>(min((doc - g.from) >> g.shift, g.count));
 }
 
 // Where the parts of a record are.
@@ -117,38 +122,64 @@ __device__ __forceinline__ bool is_marked(const Slice &s, uint32_t tile_shift, u
   return false;
 }
 
+// An impact that the table does not have. It is a call, since it is rare.
+[[maybe_unused]] static __device__ __noinline__ uint32_t high_impact(const Table *table, uint32_t tf, uint32_t code) { return impact(*table, tf, code); }
+
+// The impacts of four postings of each lane: all four are asked for before any is used.
+__device__ __forceinline__ void find_impacts(const Slice &s, const uint32_t doc[4], const uint32_t tf[4], uint32_t to[4]) {
+  const Table *table = s.table.get();
+  const uint8_t *norms = s.norms.get();
+  uint32_t code[4] = {1, 1, 1, 1};
+  if (norms) {
+#pragma unroll
+    for (uint32_t j = 0; j < 4; j++) code[j] = __ldg(&norms[doc[j]]);
+  }
+#pragma unroll
+  for (uint32_t j = 0; j < 4; j++) to[j] = __ldg(&table->small[min(tf[j], 15u)][code[j]]);
+  if (max(max(tf[0], tf[1]), max(tf[2], tf[3])) < 16) return;
+#pragma unroll
+  for (uint32_t j = 0; j < 4; j++) {
+    if (tf[j] >= 16) to[j] = high_impact(table, tf[j], code[j]);
+  }
+}
+
 // Makes a block flat. number is its number in the slice, alone says that the block behind is not made flat. A warp calls it together.
 __device__ __forceinline__ void flatten_block(const Slice &s, const Block &k, uint32_t number, bool alone, uint32_t lane) {
   uint32_t doc[4], tf[4], word[4], at = number * s.block_size + 4 * lane;
-  decode_docs(k, lane, doc);
-  decode_freqs(k, lane, tf);
+  const Groups groups{s.from, s.shift, s.entries};
+  decode_both(k, lane, s.record.get(), doc, tf);
+#pragma unroll
+  for (uint32_t j = 0; j < 4; j++) {  // behind the last posting, the last one again
+    if (4 * lane + j >= k.n) doc[j] = k.last, tf[j] = 1;
+  }
   uint32_t previous = __shfl_up_sync(all_lanes, doc[3], 1);
   if (lane == 0) previous = k.prev;
-  if (4 * lane >= k.n) return;
-  const Table &table = *s.table;
-  int before = group_of(s, previous), entries = static_cast<int>(s.entries);
+  find_impacts(s, doc, tf, word);
 #pragma unroll
-  for (uint32_t j = 0; j < 4; j++) {
-    if (4 * lane + j >= k.n) continue;
-    word[j] = flat_word(doc[j] - s.from, impact(table, tf[j], s.norms.address ? __ldg(&s.norms[doc[j]]) : 1));
-    int group = group_of(s, doc[j]);
-    for (int e = before + 1; e <= group; e++) s.first[e] = at + j;
-    before = group;
+  for (uint32_t j = 0; j < 4; j++) word[j] = flat_word(doc[j] - groups.from, word[j]);
+  int before = group_of(groups, previous), group = group_of(groups, doc[3]);
+  uint32_t *first = s.first, *flat = s.flat;
+  if (before < group) {
+#pragma unroll
+    for (uint32_t j = 0; j < 4; j++) {
+      for (int to = group_of(groups, doc[j]); before < to;) first[++before] = at + j;
+    }
   }
   if (4 * lane + 3 < k.n && at % 4 == 0) {
-    reinterpret_cast<uint4 *>(s.flat.get())[at / 4] = make_uint4(word[0], word[1], word[2], word[3]);
+    reinterpret_cast<uint4 *>(flat)[at / 4] = make_uint4(word[0], word[1], word[2], word[3]);
   } else {
 #pragma unroll
     for (uint32_t j = 0; j < 4; j++) {
-      if (4 * lane + j < k.n) s.flat[at + j] = word[j];
+      if (4 * lane + j < k.n) flat[at + j] = word[j];
     }
   }
-  if (4 * lane + 4 < k.n) return;
+  if (4 * lane >= k.n || 4 * lane + 4 < k.n) return;
+  int count = static_cast<int>(groups.count);
   uint32_t behind = number * s.block_size + k.n;
   if (number == s.blocks - 1) {
-    for (int e = before + 1; e <= entries; e++) s.first[e] = behind;
-  } else if (alone && before < entries && group_of(s, k.last + 1) > before) {
-    s.first[before + 1] = behind;  // nobody else does, and the group that ends here may be marked
+    while (group < count) first[++group] = behind;
+  } else if (alone && group < count && group_of(groups, k.last + 1) > group) {
+    first[group + 1] = behind;  // nobody else does, and the group that ends here may be marked
   }
 }
 
@@ -280,11 +311,12 @@ extern "C" __global__ void __launch_bounds__(64, 32) fetch_pieces(const Window *
   }
 }
 
-// A warp for each piece makes its blocks flat.
-extern "C" __global__ void __launch_bounds__(256) flatten_slices(const Window *window) {
+// A warp for each piece makes its blocks flat. It asks for the next piece before it begins with one.
+extern "C" __global__ void __launch_bounds__(256, 4) flatten_slices(const Window *window) {
   const Window w = *window;
   uint32_t lane = threadIdx.x % 32, count = w.counters[piece_count];
-  for (uint32_t next; (next = take_units(w, take_flat, 1)) < count;) {
+  for (uint32_t next = take_units(w, take_flat, 1), asked; next < count; next = __shfl_sync(all_lanes, asked, 0)) {
+    asked = lane == 0 ? atomicAdd(&w.counters[take_flat], 1u) : 0;
     const Piece piece = w.pieces[next];
     const Slice &s = w.slices[piece.slice];
     Record r = record_of(s);
