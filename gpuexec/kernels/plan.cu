@@ -79,10 +79,16 @@ __device__ __forceinline__ void get_to_know(Known *known, const Part &part, uint
   known->blocks = blocks_of(known->of);
 }
 
+// How many strips of a seed are looked at before all others in a window. One warp takes them, one after the other, before there is a threshold that
+// spares work: with all 32 of a tile, the pass of the seeds lasted as long as that warp.
+const uint32_t seed_strips_most = 8;
+
 // Of the strips of a seed, those that are looked at before all others: the best, and those nearly as good. highest is the
 // bound of the tile. A warp calls it together.
-__device__ __forceinline__ uint32_t seed_strips(const Query &q, uint32_t bound, uint32_t highest) {
-  return __ballot_sync(all_lanes, bound != no_bound && (q.bounds == no_bounds || bound >= highest - highest / 8));
+__device__ __forceinline__ uint32_t seed_strips(const Batch &b, const Query &q, uint32_t bound, uint32_t highest) {
+  uint32_t best = __ballot_sync(all_lanes, bound != no_bound && (q.bounds == no_bounds || bound >= highest - highest / 8));
+  if (b.marks && static_cast<uint32_t>(__popc(best)) > seed_strips_most) best &= (2u << nth_bit(best, seed_strips_most - 1)) - 1;
+  return best;
 }
 
 // The slot of a tile among the seeds of its query.
@@ -192,7 +198,7 @@ __device__ __forceinline__ Left strips_left(const Batch &b, const Part &part, co
   uint32_t matching = __ballot_sync(all_lanes, bound != no_bound);
   left.alive = matching & __ballot_sync(all_lanes, q.bounds == no_bounds || can_win(bound, from, threshold));
   if (lane == 0 && left.alive != matching) s.pruned = 1;
-  if (left.seed) left.alive &= ~seed_strips(q, bound, highest);
+  if (left.seed) left.alive &= ~seed_strips(b, q, bound, highest);
   return left;
 }
 
@@ -297,7 +303,7 @@ extern "C" __global__ void __launch_bounds__(256) queue_seeds(const Batch *batch
     if (q.by_strips) {
       Source of = find_source(b.tile_shift, part);
       uint32_t blocks = blocks_of(of), bound = bound_strip(part, of, blocks, b.tile_shift, q.rank_weight, tile);
-      alive = seed_strips(q, bound, static_cast<uint32_t>(seed >> 32));
+      alive = seed_strips(b, q, bound, static_cast<uint32_t>(seed >> 32));
       whole = goes_whole(part, q, of, blocks, tile);
     }
     if (lane == 0) {
