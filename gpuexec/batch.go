@@ -154,13 +154,14 @@ func (b *batch) poolRoomFor(k int) int {
 // fillQueries writes queries, parts and terms, and the initial states.
 func (b *batch) fillQueries() (parts, queries uint64) {
 	devParts, parts := put[devPart](&b.staging, len(b.parts))
-	queries = b.putQueries(parts)
+	queries = b.putQueries(parts, 1)
 	b.fillParts(devParts)
 	return parts, queries
 }
 
-// putQueries writes queries, whose parts are at an address, and the initial states.
-func (b *batch) putQueries(parts uint64) (queries uint64) {
+// putQueries writes queries, whose parts are at an address, each of them so many times, and the
+// initial states.
+func (b *batch) putQueries(parts uint64, times int) (queries uint64) {
 	s := &b.staging
 	devQueries, queries := put[devQuery](s, len(b.queries))
 	states, at := put[devState](s, len(b.queries))
@@ -169,8 +170,8 @@ func (b *batch) putQueries(parts uint64) (queries uint64) {
 		q := &b.queries[i]
 		d := &devQueries[i]
 		*d = devQuery{
-			after: 1 << 63, best: b.results.keys(i), parts: parts + uint64(q.from)*uint64(unsafe.Sizeof(devPart{})),
-			partCount: uint32(q.to - q.from), k: uint32(q.plan.K), mode: uint32(q.plan.Mode),
+			after: 1 << 63, best: b.results.keys(i), parts: parts + uint64(times*q.from)*uint64(unsafe.Sizeof(devPart{})),
+			partCount: uint32(times * (q.to - q.from)), k: uint32(q.plan.K), mode: uint32(q.plan.Mode),
 			bounds: b.algorithm.bounds(), rankWeight: q.plan.RankWeight,
 		}
 		if q.plan.After != nil {

@@ -183,14 +183,15 @@ func (x *Executor) divide() (err error) {
 	return x.dev.Do(func(q *device.Queue) {
 		x.in, x.compute, x.out = q.Urgent(2), q.Stream(), q.Stream()
 		x.load(q)
-		x.windows.up, x.windows.plan = q.Stream(), q.Urgent(1)
+		x.windows.up, x.windows.plan, x.windows.whole = q.Stream(), q.Urgent(1), q.Stream()
 		x.windows.firstHeads, x.windows.first = q.Event(), q.Event()
 		if x.options.Traced { // one after the other, since concurrent kernels take longer
-			x.in, x.windows.up, x.windows.plan = x.compute, x.compute, x.compute
+			x.in, x.windows.up, x.windows.plan, x.windows.whole = x.compute, x.compute, x.compute, x.compute
 		}
 		for i := range x.windows.thirds {
 			h := &x.windows.thirds[i]
-			h.heads, h.opened, h.chosen, h.fetched, h.scored = q.Event(), q.Event(), q.Event(), q.Event(), q.Event()
+			h.heads, h.opened, h.chosen = q.Event(), q.Event(), q.Event()
+			h.fetched, h.strips, h.scored = q.Event(), q.Event(), q.Event()
 		}
 		for i := range int64(slots) {
 			from := lists + tables + columns + i*bytes
@@ -397,6 +398,7 @@ func (x *Executor) forgetAll() {
 		q.Synchronize(x.windows.up)
 		q.Synchronize(x.windows.plan)
 		q.Synchronize(x.compute)
+		q.Synchronize(x.windows.whole)
 		q.Synchronize(x.out)
 	})
 }

@@ -174,13 +174,19 @@ func (x *Executor) score(q *device.Queue, s *slot, kernel string, pass int, tile
 	if tiles.whole > 0 {
 		x.launch(q, s, kernel, pass, min(most, int(tiles.whole)))
 	}
-	blocks := min(most, int(tiles.strips))
-	switch {
-	case blocks == 0:
-	case pass == orSeeds || pass == orRest:
+	if blocks := min(most, int(tiles.strips)); blocks > 0 {
+		x.scoreStrips(q, s, pass, blocks)
+		if pass == orSeeds || pass == orRest {
+			x.launch(q, s, "or_flat", pass, blocks)
+		}
+	}
+}
+
+// scoreStrips launches the kernel for tiles that go by strips.
+func (x *Executor) scoreStrips(q *device.Queue, s *slot, pass, blocks int) {
+	if pass == orSeeds || pass == orRest {
 		x.launch(q, s, "or_strips", pass, blocks)
-		x.launch(q, s, "or_flat", pass, blocks)
-	default:
+	} else {
 		x.launch(q, s, "and_strips", pass, blocks)
 	}
 }

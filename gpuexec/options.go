@@ -90,6 +90,15 @@ type Shape struct {
 	// at least 4,096 documents in all. The default is 128.
 	WindowTiles int
 
+	// StepWindows is how many windows a batch processes at a time if its lists are few enough, with
+	// Options.Stream. The default is 4.
+	StepWindows int
+
+	// Readers is the share of multiprocessors, in per cent, where a thread block reads the host's
+	// memory, with Options.Stream. More concurrent reads arrive no sooner, and delay everything else
+	// on the link, including the driver's commands. The default is 50.
+	Readers int
+
 	// Multiprocessors is the device's number of them. Persistent kernels have a multiple of it in
 	// blocks.
 	Multiprocessors int
@@ -109,6 +118,8 @@ func (s Shape) withDefaults() Shape {
 	set(&s.LeadThreads, 128)
 	set(&s.RangeThreads, 64)
 	set(&s.WindowTiles, 128)
+	set(&s.StepWindows, 4)
+	set(&s.Readers, 50)
 	set(&s.Multiprocessors, 132)
 	return s
 }

@@ -8,23 +8,23 @@ import (
 )
 
 // windows answer batches whose lists exceed the memory of the device (Options.Stream). A batch
-// processes the documents window by window: WindowTiles tiles of each segment at a time. To kernels
-// a window is a segment of its own.
+// processes the documents in steps. A step has one or more windows of WindowTiles tiles of each
+// segment (steps.go). To kernels a window is a segment of its own.
 //
-// For each window, bounds of strips and directories of blocks are copied first, from the records
+// For each step, bounds of strips and directories of blocks are copied first, from the records
 // that the host keeps (records.go). With them and the current thresholds, the device determines
 // which blocks can matter. A kernel that reads the host's memory fetches these, concurrently with
-// the kernels that score the window before. They are made flat, in memory that all windows share,
-// and scored as flat lists are. So the host gathers nothing, and decides nothing.
+// the kernels that score the step before. They are made flat, in memory that all steps share, and
+// scored as flat lists are. So the host gathers nothing, and decides nothing.
 //
-// Five streams work on it, for window t:
+// Six streams work on it, for step t:
 //
-//	up       what the host has written of a batch, and the first parts of records of its first
-//	         window
-//	in       those of window t+2, and the blocks of t+1 once they are chosen
-//	plan     prepares the choice of blocks; chooses blocks of a batch's first window
-//	compute  chooses blocks of window t+1: queues tiles by bounds, marks strips; makes those of t
+//	up       what the host has written of a batch, and the first parts of records of its first step
+//	in       those of step t+2, and the blocks of t+1 once they are chosen
+//	plan     prepares the choice of blocks; chooses blocks of a batch's first step
+//	compute  chooses blocks of step t+1: queues tiles by bounds, marks strips; makes those of t
 //	         flat, scores t
+//	whole    scores the tiles of t that go as a whole, while blocks of t+2 are chosen
 //	out      results
 type windows struct {
 	bytes   int64  // of all, except residents
@@ -36,8 +36,9 @@ type windows struct {
 	begun   bool         // there is one
 	up      device.Stream
 	plan    device.Stream
+	whole   device.Stream
 
-	// For a batch's first window, instead of heads and chosen of its third, which are recorded on
+	// For a batch's first step, instead of heads and chosen of its third, which are recorded on
 	// other streams.
 	firstHeads, first device.Event
 
@@ -45,19 +46,20 @@ type windows struct {
 	records   records
 }
 
-// A third is memory for all else that a window has: marks, pieces, bounds and records.
+// A third is memory for all else that a step has: marks, pieces, bounds and records.
 type third struct {
 	address uint64
 	rows    uint32
-	heads   device.Event // the first parts of records are resident, except for a first window
+	heads   device.Event // the first parts of records are resident, except for a first step
 	opened  device.Event // and the choice of blocks is prepared
-	chosen  device.Event // the blocks that matter are known, except for a batch's first window
+	chosen  device.Event // the blocks that matter are known, except for a batch's first step
 	fetched device.Event // those blocks have been copied
+	strips  device.Event // they are scored, except for tiles that go as a whole
 	scored  device.Event
 }
 
 // windowsShare is how many sixteenths of the memory of windows each third has. Flat postings take
-// nearly half, since every posting of a window has a place there, whether it can matter or not.
+// nearly half, since every posting of a step has a place there, whether it can matter or not.
 const windowsShare = 3
 
 // windowBytes is enough for 2,048 queries of 3.7 million postings each.
@@ -109,7 +111,8 @@ func (x *Executor) streams(p *Plan) bool {
 // A windowed is the further state of a batch that goes by windows.
 type windowed struct {
 	windows *windows
-	count   int
+	needs   []need      // of each window
+	most    int         // windows of a step
 	lists   []*keptList // of the entries
 	taken   []takenRecord
 	wanted  int64 // bytes of records
@@ -118,17 +121,18 @@ type windowed struct {
 	listColumns []listColumns
 	partColumns []partColumns
 
-	scenes [3]scene // of the windows under way, by thirds
+	scenes [3]scene // of the steps under way, by thirds
 	parts  int      // bytes before them in a scene
 	empty  span     // for lists without postings
-	bounds [2]span  // of tiles: of the first window, and of all others
+	bounds [2]span  // of tiles: of the first step, and of all others
 	seeds  [2][passes]span
-	steps  []step          // for each window
+	steps  []step
 	passes [passes]queueAt // offsets of the queues of passes in a scene
 	queues [2]int          // from where to where they lie
 }
 
-// A scene is the lists, parts and queues of a window, as kernels change them.
+// A scene is the lists, parts and queues of a step, as kernels change them: those of its windows,
+// and room for as many as the longest step has.
 type scene struct {
 	span
 	items   [passes]itemsAt // of queues
@@ -142,8 +146,9 @@ type itemsAt struct{ strips, flat uint64 }
 // A queueAt has the offsets of a pass's queues from the beginning of a scene.
 type queueAt struct{ tiles, strips, flat int }
 
-// A step is a window of a batch.
+// A step is some consecutive windows of a batch.
 type step struct {
+	from, to   int  // windows
 	window     span // a devWindow
 	scene      span // its initial state
 	third      int
@@ -175,7 +180,7 @@ const (
 	windowBatch = int(unsafe.Sizeof(devWindow{}))
 )
 
-// A transient is the remaining memory of a window.
+// A transient is the remaining memory of a step.
 type transient struct{ flat, flatEnd, at, end uint64 }
 
 func (w *windows) room(third int) transient {

@@ -12,7 +12,7 @@ import (
 func (b *batch) fillWindows() (ok bool) {
 	b.placed.columns.begin()
 	w := &b.windowed
-	w.taken, w.steps = w.taken[:0], w.steps[:0]
+	w.taken = w.taken[:0]
 	defer func() {
 		if !ok {
 			w.windows.residents.undo(w.taken)
@@ -24,6 +24,7 @@ func (b *batch) fillWindows() (ok bool) {
 	}
 	b.tileRoom, b.poolRoom = 2*b.kMost+max(poolSlack, leastRoom), b.poolRoomFor(b.kMost)
 	b.results = b.keepResults()
+	b.divide()
 	b.countTiles()
 	b.layScenes()
 	s := &b.staging
@@ -31,18 +32,18 @@ func (b *batch) fillWindows() (ok bool) {
 		b.fillScene(&w.scenes[i])
 	}
 	b.common = devBatch{
-		queryCount: uint32(len(b.queries)), partCount: uint32(len(b.parts)),
+		queryCount: uint32(len(b.queries)), partCount: uint32(w.most * len(b.parts)),
 		states: b.results.states, unresolvedCount: b.results.unresolvedCount, unresolved: b.results.unresolved,
 		unresolvedRoom: uint32(b.results.unresolvedRoom), tilesMost: b.work.tilesMost,
 		tileShift: b.shape.TileShift, tileRoom: uint32(b.tileRoom), poolRoom: uint32(b.poolRoom), listRoom: uint32(b.listsMost), heapRoom: uint32(b.kMost), rows: b.arena, marks: 1,
 	}
 	b.findAddresses()
-	for i := range w.count {
+	for i := range w.steps {
 		if !b.putStep(i) {
 			return false
 		}
 	}
-	share(runtime.GOMAXPROCS(0), w.count, 1, func(_, from, to int) {
+	share(runtime.GOMAXPROCS(0), len(w.steps), 1, func(_, from, to int) {
 		for i := from; i < to; i++ {
 			b.fillStep(i)
 		}
@@ -57,13 +58,13 @@ func (b *batch) fillWindows() (ok bool) {
 	d := view[devBatch](s.host[b.passes[andSeeds]-s.address:])
 	d.moves, d.moveCount = moves, uint32(len(b.placed.moves))
 	b.common.moveCount = uint32(len(b.placed.moves))
-	return !s.full && b.results.bytes <= b.resultRoom && uint64(b.work.tilesMost)*uint64(len(b.parts)) < 1<<31
+	return !s.full && b.results.bytes <= b.resultRoom && uint64(b.work.tilesMost)*uint64(w.most*len(b.parts)) < 1<<31
 }
 
 // findRecords finds the records of all lists. It reports false if one is damaged, or has no room.
 func (b *batch) findRecords() bool {
 	w := &b.windowed
-	w.lists, w.count = w.lists[:0], 1
+	w.lists = w.lists[:0]
 	for i := range b.lists.entries {
 		e := &b.lists.entries[i]
 		kept := e.kept
@@ -73,21 +74,21 @@ func (b *batch) findRecords() bool {
 			}
 		}
 		w.lists = append(w.lists, kept)
-		w.count = max(w.count, len(kept.windows))
 	}
 	return true
 }
 
-// countTiles counts the tiles of the first window, which has at least as many of each part as any
-// other.
+// countTiles counts the tiles of the longest step as if each of its windows were the first, which
+// has at least as many of each part as any other.
 func (b *batch) countTiles() {
 	for i := range b.parts {
 		pt := &b.parts[i]
 		q := &b.queries[pt.query]
 		q.byStrips = true
 		tiles := b.shape.windowTiles(q.plan.Segments[pt.segment].Docs, 0)
-		b.work.tiles += tiles
 		b.work.tilesMost = max(b.work.tilesMost, tiles)
+		tiles *= uint32(b.windowed.most)
+		b.work.tiles += tiles
 		if pt.way == byOrTiles {
 			b.work.or.add(true, tiles)
 		} else {
@@ -97,11 +98,11 @@ func (b *batch) countTiles() {
 	}
 }
 
-// layScenes sets the offsets of the parts of scenes, and reserves memory that windows share.
+// layScenes sets the offsets of the parts of scenes, and reserves memory that steps share.
 func (b *batch) layScenes() {
 	w, s := &b.windowed, &b.staging
-	w.parts = listBytes * len(b.lists.entries)
-	at := wholeRows(w.parts + partBytes*len(b.parts))
+	w.parts = w.most * listBytes * len(b.lists.entries)
+	at := wholeRows(w.parts + w.most*partBytes*len(b.parts))
 	w.queues[0] = at
 	for pass := range w.passes {
 		w.passes[pass] = queueAt{at, at + queueBytes, at + 2*queueBytes}
@@ -125,14 +126,16 @@ func (b *batch) layScenes() {
 	}
 }
 
-// fillScene writes the queries of a scene, which are the same for all windows, and reserves memory
-// for its queues.
+// fillScene writes the queries and terms of a scene, which are the same for all steps, and reserves
+// memory for its queues. Each window has terms of its own, since its lists are others.
 func (b *batch) fillScene(c *scene) {
 	s, w := &b.staging, &b.windowed
-	c.queries = b.putQueries(c.address + uint64(w.parts))
-	terms, at := put[devTerm](s, len(b.terms))
-	for i, t := range b.terms {
-		terms[i] = devTerm{list: c.address + uint64(int(t.entry)*listBytes), weight: t.weight}
+	c.queries = b.putQueries(c.address+uint64(w.parts), w.most)
+	terms, at := put[devTerm](s, w.most*len(b.terms))
+	for i := range terms {
+		t, window := &b.terms[i%len(b.terms)], i/len(b.terms)
+		list := window*len(b.lists.entries) + int(t.entry)
+		terms[i] = devTerm{list: c.address + uint64(list*listBytes), weight: t.weight}
 	}
 	c.terms = at
 	for pass := range passes {
@@ -148,10 +151,10 @@ func (b *batch) fillScene(c *scene) {
 	}
 }
 
-// fillStepPasses writes a devBatch for each pass of a window.
-func (b *batch) fillStepPasses(window int, t *step) {
+// fillStepPasses writes a devBatch for each pass of step i.
+func (b *batch) fillStepPasses(i int, t *step) {
 	s, w := &b.staging, &b.windowed
-	c, others := &w.scenes[t.third], min(window, 1)
+	c, others := &w.scenes[t.third], min(i, 1)
 	devices, address := put[devBatch](s, passes)
 	for pass := range passes {
 		d := &devices[pass]
@@ -168,7 +171,7 @@ func (b *batch) fillStepPasses(window int, t *step) {
 	}
 }
 
-// findAddresses finds the addresses of columns that lists and parts need, once for all windows.
+// findAddresses finds the addresses of columns that lists and parts need, once for all steps.
 func (b *batch) findAddresses() {
 	w := &b.windowed
 	w.listColumns = slices.Grow(w.listColumns[:0], len(b.lists.entries))
@@ -197,25 +200,29 @@ type (
 	partColumns struct{ accept, rank, rankTile, tail uint64 }
 )
 
-// putStep reserves memory for a window, on the host and on the device, and decides which records
-// come to stay. It reports false if there is not enough room.
-func (b *batch) putStep(window int) bool {
+// putStep reserves memory for step i, on the host and on the device, and decides which records come
+// to stay. It reports false if there is not enough room.
+func (b *batch) putStep(i int) bool {
 	s, w := &b.staging, &b.windowed
-	t := step{third: (w.windows.turn + window) % len(w.windows.thirds)}
-	c := &w.scenes[t.third]
+	t := &w.steps[i]
+	t.third = (w.windows.turn + i) % len(w.windows.thirds)
+	c, slices := &w.scenes[t.third], (t.to-t.from)*len(b.lists.entries)
 	rows, sceneAt := put[[rowBytes]byte](s, c.bytes/rowBytes)
 	var at devWindow
-	t.listSlices, at.slices = put[devSlice](s, len(b.lists.entries))
-	t.fetches, at.fetches = put[devFetch](s, len(b.lists.entries))
+	t.listSlices, at.slices = put[devSlice](s, slices)
+	t.fetches, at.fetches = put[devFetch](s, slices)
 	_, at.counters = put[uint32](s, windowCounters)
-	b.fillStepPasses(window, &t)
+	b.fillStepPasses(i, t)
 	devices, address := put[devWindow](s, 1)
 	if s.full {
 		return false
 	}
 	t.memory = unsafe.Slice(&rows[0][0], c.bytes)
 	t.scene, t.window = span{sceneAt, c.bytes}, span{address, windowBatch}
-	b.countWindow(window, &t)
+	for _, n := range w.needs[t.from:t.to] {
+		t.marks += n.marks
+		t.units += n.units
+	}
 	t.room = w.windows.room(t.third)
 	t.marksAt = t.room.take(t.marks)
 	at.pieces = t.room.take(2 * pieceBytes * t.units)
@@ -223,8 +230,17 @@ func (b *batch) putStep(window int) bool {
 	t.device = &devices[0]
 	*t.device = at
 	room := t.room
+	for window := t.from; window < t.to; window++ {
+		b.putWindow(window, &room)
+	}
+	return room.flat <= room.flatEnd && room.at <= room.end
+}
+
+// putWindow takes the memory of a window's lists on the device.
+func (b *batch) putWindow(window int, room *transient) {
+	w := &b.windowed
 	for n, kept := range w.lists {
-		if window >= len(kept.windows) || kept.windows[window].rows == 0 {
+		if !kept.has(window) {
 			continue
 		}
 		r, e := &kept.windows[window], &b.lists.entries[n]
@@ -241,21 +257,37 @@ func (b *batch) putStep(window int) bool {
 			room.take(int(r.rows) * rowBytes)
 		}
 	}
-	w.steps = append(w.steps, t)
-	return room.flat <= room.flatEnd && room.at <= room.end
 }
 
-// fillStep writes a window: its scene, and what is made flat for it. Several goroutines share the
-// work, a window each.
-func (b *batch) fillStep(window int) {
+// fillStep writes a step: its scene, and what is made flat for it. Several goroutines share the
+// work, a step each.
+func (b *batch) fillStep(i int) {
 	w := &b.windowed
-	t := &w.steps[window]
+	t := &w.steps[i]
 	c := &w.scenes[t.third]
-	lists := unsafe.Slice((*devList)(unsafe.Pointer(&t.memory[0])), len(b.lists.entries))
-	devSlices, device, room, marks := t.listSlices, t.device, t.room, t.marksAt
+	entries, firstTile := len(b.lists.entries), uint32(0)
+	lists := unsafe.Slice((*devList)(unsafe.Pointer(&t.memory[0])), w.most*entries)
+	parts := unsafe.Slice((*devPart)(unsafe.Pointer(&t.memory[w.parts])), w.most*len(b.parts))
+	room, marks := t.room, t.marksAt
+	for window := t.from; window < t.to; window++ {
+		at := window - t.from
+		b.fillWindow(window, t, lists[at*entries:][:entries], &room, &marks)
+		firstTile = b.fillSceneParts(window, at, parts, c.terms+uint64(at*len(b.terms))*uint64(unsafe.Sizeof(devTerm{})), firstTile)
+	}
+	d := t.device
+	t.slices, t.shares, t.fetchUnits = int(d.sliceCount), int(d.shares), int(d.fetchUnits)
+	for pass, at := range w.passes {
+		view[devQueue](t.memory[at.strips:]).items = c.items[pass].strips
+		view[devQueue](t.memory[at.flat:]).items = c.items[pass].flat
+	}
+}
+
+// fillWindow writes the lists of a window, and what is made flat for it.
+func (b *batch) fillWindow(window int, t *step, lists []devList, room *transient, marks *uint64) {
+	w, device := &b.windowed, t.device
 	for n := range lists {
 		kept := w.lists[n]
-		if window >= len(kept.windows) || kept.windows[window].rows == 0 {
+		if !kept.has(window) {
 			lists[n] = b.emptyList()
 			continue
 		}
@@ -263,42 +295,25 @@ func (b *batch) fillStep(window int) {
 		tiles := b.shape.windowTiles(e.docs, window)
 		l := b.shape.flatLayout(r.blocks*r.blockSize, tiles)
 		flat := room.takeFlat(int(l.bound))
-		d := &devSlices[device.sliceCount]
+		d := &t.listSlices[device.sliceCount]
 		*d = devSlice{
-			table: w.listColumns[n].table, norms: w.listColumns[n].norms, marks: marks, flat: flat, first: flat + l.first, bound: room.take(int(l.rows)*rowBytes - int(l.bound)),
+			table: w.listColumns[n].table, norms: w.listColumns[n].norms, marks: *marks, flat: flat, first: flat + l.first, bound: room.take(int(l.rows)*rowBytes - int(l.bound)),
 			blocks: r.blocks, blockSize: r.blockSize, lastSize: r.lastSize, from: uint32(window) * b.shape.windowDocs(), tiles: tiles, shift: l.shift, entries: l.entries,
 			firstUnit: device.units, firstShare: device.shares,
 		}
 		fetch := devFetch{from: r.address, firstUnit: device.fetchUnits}
-		b.bring(t, e, r, &room, d, &fetch)
+		b.bring(t, e, r, room, d, &fetch)
 		if fetch.rows > 0 {
 			t.fetches[device.fetchCount] = fetch
 			device.fetchUnits += (fetch.rows + fetchUnit - 1) / fetchUnit
 			device.fetchCount++
 		}
 		t.pieces = t.pieces || d.source != 0
-		lists[n] = devList{flat: flat, flatFirst: d.first, flatBound: d.bound, flatShift: l.shift, tileFirst: marks, tiles: tiles}
+		lists[n] = devList{flat: flat, flatFirst: d.first, flatBound: d.bound, flatShift: l.shift, tileFirst: *marks, tiles: tiles}
 		device.sliceCount++
 		device.units += (r.blocks + sliceUnit - 1) / sliceUnit
 		device.shares += (l.entries + boundShare - 1) / boundShare
-		marks += uint64(wholeRows(4 * int(tiles)))
-	}
-	t.slices, t.units, t.shares, t.fetchUnits = int(device.sliceCount), int(device.units), int(device.shares), int(device.fetchUnits)
-	b.fillSceneParts(window, unsafe.Slice((*devPart)(unsafe.Pointer(&t.memory[w.parts])), len(b.parts)), c.terms)
-	for pass, at := range w.passes {
-		view[devQueue](t.memory[at.strips:]).items = c.items[pass].strips
-		view[devQueue](t.memory[at.flat:]).items = c.items[pass].flat
-	}
-}
-
-// countWindow counts what lies first in the memory of a window: marks of lists, and units of their
-// blocks.
-func (b *batch) countWindow(window int, t *step) {
-	for n, kept := range b.windowed.lists {
-		if window < len(kept.windows) && kept.windows[window].rows > 0 {
-			t.marks += wholeRows(4 * int(b.shape.windowTiles(b.lists.entries[n].docs, window)))
-			t.units += int(kept.windows[window].blocks+sliceUnit-1) / sliceUnit
-		}
+		*marks += uint64(wholeRows(4 * int(tiles)))
 	}
 }
 
@@ -329,14 +344,16 @@ func (b *batch) bring(t *step, e *listEntry, r *record, room *transient, d *devS
 	t.fetched += int64(f.rows) * rowBytes
 }
 
-// fillSceneParts writes the parts of a window, which is a segment to kernels.
-func (b *batch) fillSceneParts(window int, parts []devPart, terms uint64) {
-	from, firstTile := uint32(window)*b.shape.windowDocs(), uint32(0)
-	for i := range parts {
+// fillSceneParts writes the parts of a window, number at of its step, which is a segment to kernels:
+// those of a query follow one another, window by window. It returns the number of the first tile
+// behind them.
+func (b *batch) fillSceneParts(window, at int, parts []devPart, terms uint64, firstTile uint32) uint32 {
+	from := uint32(window) * b.shape.windowDocs()
+	for i := range b.parts {
 		pt := &b.parts[i]
-		p := b.queries[pt.query].plan
-		seg := &p.Segments[pt.segment]
-		d := &parts[i]
+		q := &b.queries[pt.query]
+		seg := &q.plan.Segments[pt.segment]
+		d := &parts[q.from*b.windowed.most+at*(q.to-q.from)+i-q.from]
 		*d = devPart{
 			terms: terms + uint64(pt.from)*uint64(unsafe.Sizeof(devTerm{})), termCount: uint32(pt.to - pt.from), query: uint32(pt.query),
 			segment: uint32(pt.segment), base: seg.Base + from, way: pt.way, firstTile: firstTile,
@@ -347,14 +364,15 @@ func (b *batch) fillSceneParts(window int, parts []devPart, terms uint64) {
 		d.docs = min(seg.Docs-from, b.shape.windowDocs())
 		d.tiles = b.shape.tiles(d.docs)
 		firstTile += d.tiles
-		at := func(column uint64, before uint32) uint64 {
+		ahead := func(column uint64, by uint32) uint64 {
 			if column == 0 {
 				return 0
 			}
-			return column + uint64(before)
+			return column + uint64(by)
 		}
 		c := &b.windowed.partColumns[i]
-		d.accept, d.rank = at(c.accept, from/8), at(c.rank, 2*from)
-		d.rankTile, d.tail = at(c.rankTile, 2*(from/blockmax.TileDocs)), at(c.tail, 4*(from/blockmax.TileDocs))
+		d.accept, d.rank = ahead(c.accept, from/8), ahead(c.rank, 2*from)
+		d.rankTile, d.tail = ahead(c.rankTile, 2*(from/blockmax.TileDocs)), ahead(c.tail, 4*(from/blockmax.TileDocs))
 	}
+	return firstTile
 }

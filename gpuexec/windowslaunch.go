@@ -30,7 +30,7 @@ func (x *Executor) startWindows(q *device.Queue, s *slot) {
 	q.Move(w.plan, s.part(span{b.results.states, b.states.bytes}), s.part(b.states))
 	q.Fill(w.plan, s.part(span{b.results.unresolvedCount, rowBytes}), 0)
 	q.Fill(w.plan, s.part(b.windowed.empty), 0)
-	// Bounds of strips suffice: thresholds are good after the first window.
+	// Bounds of strips suffice: thresholds are good after the first step.
 	q.Fill(w.plan, s.part(b.windowed.bounds[1]), 0xfe)
 	for _, seeds := range b.windowed.seeds {
 		q.Fill(w.plan, s.part(seeds[andSeeds]), 0)
@@ -38,8 +38,8 @@ func (x *Executor) startWindows(q *device.Queue, s *slot) {
 	}
 }
 
-// launchWindows puts the kernels of a batch that goes by windows on the streams. Blocks of a window
-// are chosen just before the previous window is scored, and copied meanwhile.
+// launchWindows puts the kernels of a batch that goes by windows on the streams. Blocks of a step
+// are chosen just before the previous step is scored, and copied meanwhile.
 func (x *Executor) launchWindows(q *device.Queue, s *slot) {
 	steps := s.batch.windowed.steps
 	x.fetchHeads(q, s, x.windows.up, 0)
@@ -59,29 +59,31 @@ func (x *Executor) launchWindows(q *device.Queue, s *slot) {
 			x.fetchPieces(q, s, i+1)
 		}
 		if i > 0 {
+			q.After(x.compute, x.windows.thirds[steps[i-1].third].scored) // the same memory
 			x.flattenStep(q, s, i)
 		}
 		x.scoreStep(q, s, i)
 	}
+	q.After(x.compute, x.windows.thirds[steps[len(steps)-1].third].scored)
 	x.windows.turn += len(steps)
 }
 
-// fetchHeads copies the first parts of records of a window, if the window exists. Those of a
-// batch's first window do not wait for the last blocks of the previous batch. So the first window's
-// own blocks are chosen by the time that those blocks have been copied. Every batch uses the same
-// stream for the records of a window that are to stay.
+// fetchHeads copies the first parts of records of step i, if there is one. Those of a batch's first
+// step do not wait for the last blocks of the previous batch. So the first step's own blocks are
+// chosen by the time that those blocks have been copied. Every batch uses the same stream for the
+// records of a step that are to stay.
 func (x *Executor) fetchHeads(q *device.Queue, s *slot, stream device.Stream, i int) {
 	if i >= len(s.batch.windowed.steps) {
 		return
 	}
 	t := &s.batch.windowed.steps[i]
 	h := &x.windows.thirds[t.third]
-	q.After(stream, h.scored) // the previous window in this memory
+	q.After(stream, h.scored) // the previous step in this memory
 	x.launchWindow(q, s, stream, "fetch_rows", t, t.fetchUnits)
 	q.Record(x.heads(s, i), stream)
 }
 
-// heads is recorded when the first parts of records of a window have been copied.
+// heads is recorded when the first parts of records of step i have been copied.
 func (x *Executor) heads(s *slot, i int) device.Event {
 	if i == 0 {
 		return x.windows.firstHeads
@@ -100,7 +102,7 @@ func (x *Executor) openStep(q *device.Queue, s *slot, i int) {
 	q.Record(h.opened, w.plan)
 }
 
-// chooseFirst determines which blocks of the first window matter, and queues its seeds. Its
+// chooseFirst determines which blocks of the first step matter, and queues its seeds. Its
 // thresholds are only those known from lists, so it may include tiles that later thresholds
 // exclude. It runs concurrently with the scoring of the previous batch.
 func (x *Executor) chooseFirst(q *device.Queue, s *slot) {
@@ -108,15 +110,15 @@ func (x *Executor) chooseFirst(q *device.Queue, s *slot) {
 	t := &b.windowed.steps[0]
 	b.passes = t.passes
 	for _, seeds := range b.modes() {
-		x.launchOn(q, s, plan, "bound_tiles", seeds, (int(b.work.tilesMost)*len(b.parts)+255)/256)
+		x.launchOn(q, s, plan, "bound_tiles", seeds, (int(b.work.tilesMost)*int(b.common.partCount)+255)/256)
 		x.launchOn(q, s, plan, "queue_seeds", seeds, (seedTiles*len(b.queries)+7)/8)
 	}
 	x.choose(q, s, plan, t)
 	q.Record(x.windows.first, plan)
 }
 
-// chooseStep determines which blocks of a later window matter, by the current thresholds. It runs
-// before the previous window is scored, and not concurrently: scoring kernels leave no room for
+// chooseStep determines which blocks of a later step matter, by the current thresholds. It runs
+// before the previous step is scored, and not concurrently: scoring kernels leave no room for
 // others. The choosing kernels would wait for them to end one after the other, and so would the
 // blocks they choose.
 func (x *Executor) chooseStep(q *device.Queue, s *slot, i int) {
@@ -128,7 +130,7 @@ func (x *Executor) chooseStep(q *device.Queue, s *slot, i int) {
 	q.Record(x.windows.thirds[t.third].chosen, x.compute)
 }
 
-// chosen is recorded when the blocks of a window that matter are known.
+// chosen is recorded when the blocks of step i that matter are known.
 func (x *Executor) chosen(s *slot, i int) device.Event {
 	if i == 0 {
 		return x.windows.first
@@ -166,7 +168,7 @@ func (x *Executor) fetchPieces(q *device.Queue, s *slot, i int) {
 	q.Record(h.fetched, x.in)
 }
 
-// flattenStep makes the blocks of a window flat.
+// flattenStep makes the blocks of a step flat.
 func (x *Executor) flattenStep(q *device.Queue, s *slot, i int) {
 	t := &s.batch.windowed.steps[i]
 	h := &x.windows.thirds[t.third]
@@ -176,7 +178,7 @@ func (x *Executor) flattenStep(q *device.Queue, s *slot, i int) {
 	x.launchWindow(q, s, x.compute, "bound_slices", t, (t.shares+7)/8)
 }
 
-// scoreSeeds scores the seeds of the first window, so that their thresholds apply to the choice of
+// scoreSeeds scores the seeds of the first step, so that their thresholds apply to the choice of
 // blocks of the second.
 func (x *Executor) scoreSeeds(q *device.Queue, s *slot) {
 	b := &s.batch
@@ -186,8 +188,9 @@ func (x *Executor) scoreSeeds(q *device.Queue, s *slot) {
 	}
 }
 
-// scoreStep scores a window. The first window was queued almost without thresholds, so its tiles
-// are queued again.
+// scoreStep scores a step. The first one was queued almost without thresholds, so its tiles are
+// queued again. Few tiles go as a whole, and they keep few multiprocessors busy: so choosing blocks
+// need not wait for them.
 func (x *Executor) scoreStep(q *device.Queue, s *slot, i int) {
 	b := &s.batch
 	t := &b.windowed.steps[i]
@@ -199,10 +202,18 @@ func (x *Executor) scoreStep(q *device.Queue, s *slot, i int) {
 			x.launch(q, s, "queue_and_mark", seeds+1, math.MaxInt)
 		}
 	}
+	h := &x.windows.thirds[t.third]
 	for _, seeds := range b.modes() {
-		x.score(q, s, "", seeds+1, b.tilesOf(seeds), math.MaxInt)
+		x.scoreStrips(q, s, seeds+1, int(b.tilesOf(seeds).strips))
 	}
-	q.Record(x.windows.thirds[t.third].scored, x.compute)
+	if b.work.or.strips == 0 {
+		q.Record(h.scored, x.compute)
+		return
+	}
+	q.Record(h.strips, x.compute)
+	q.After(x.windows.whole, h.strips)
+	x.launchOn(q, s, x.windows.whole, "or_flat", orRest, int(b.work.or.strips))
+	q.Record(h.scored, x.windows.whole)
 }
 
 // tilesOf returns the most tiles of a pass.
@@ -214,17 +225,15 @@ func (b *batch) tilesOf(pass int) tileCounts {
 }
 
 // readThreads are the threads of a block that reads the host's memory. Beside such a block, the
-// kernels that take the most registers have besideThreads, 7 warps, so that both fit. One
-// multiprocessor in readEach has such a block. More concurrent reads arrive no sooner, and delay
-// everything else on the link, including the driver's commands.
-const readThreads, besideThreads, readEach = 64, 224, 2
+// kernels that take the most registers have besideThreads, 7 warps, so that both fit.
+const readThreads, besideThreads = 64, 224
 
 // streamShared is the shared part of a multiprocessor's combined cache and shared memory, in per
 // cent, for all kernels: two blocks of or_flat of an H200. If each kernel had what it needs,
 // scoring kernels would wait on multiprocessors where others read, until these have ended.
 const streamShared = 72
 
-// launchWindow runs a kernel on a window.
+// launchWindow runs a kernel on a step.
 func (x *Executor) launchWindow(q *device.Queue, s *slot, stream device.Stream, name string, t *step, blocks int) {
 	k := x.kernels[name]
 	shared := k.shared(&s.batch)
@@ -233,7 +242,7 @@ func (x *Executor) launchWindow(q *device.Queue, s *slot, stream device.Stream, 
 	}
 	most := x.shape.Multiprocessors * k.atOnce
 	if k.threads == readThreads {
-		most = (x.shape.Multiprocessors + readEach - 1) / readEach
+		most = (x.shape.Multiprocessors*x.shape.Readers + 99) / 100
 	}
 	s.trace.around(q, stream, name, func() {
 		q.Launch(stream, k.Kernel, device.Grid{Blocks: min(blocks, most), Threads: k.threads, Shared: shared}, s.part(t.window))

@@ -23,7 +23,7 @@ func (b *bench) streams() error {
 	for _, mode := range []blockmax.Mode{blockmax.Or, blockmax.And} {
 		for _, size := range slices.Backward(b.batch) {
 			for _, share := range b.cache {
-				if err := b.streamed(plans{mode, b.typicalK()}, share, size); err != nil {
+				if err := b.streamedShapes(plans{mode, b.typicalK()}, share, size); err != nil {
 					return err
 				}
 			}
@@ -32,8 +32,28 @@ func (b *bench) streams() error {
 	return nil
 }
 
-func (b *bench) streamed(p plans, share, size int) error {
-	return b.measure("stream", fmt.Sprintf("%v %d %% batch=%d", p, share, size), func() ([]figure, error) {
+// streamedShapes measures every combination of the flags -step-windows and -readers.
+func (b *bench) streamedShapes(p plans, share, size int) error {
+	for _, windows := range b.stepWindows {
+		for _, readers := range b.readers {
+			name := fmt.Sprintf("%v %d %% batch=%d", p, share, size)
+			if windows != 0 {
+				name += fmt.Sprintf(" windows=%d", windows)
+			}
+			if readers != 0 {
+				name += fmt.Sprintf(" readers=%d", readers)
+			}
+			b.shape.StepWindows, b.shape.Readers = windows, readers
+			if err := b.streamed(name, p, share, size); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (b *bench) streamed(name string, p plans, share, size int) error {
+	return b.measure("stream", name, func() ([]figure, error) {
 		r, err := b.reference(p)
 		if err != nil {
 			return nil, err
