@@ -139,7 +139,7 @@ struct Window {
   Pointer<const Slice> slices;
   Pointer<const Fetch> fetches;
   Pointer<uint32_t> counters;    // take_unit and so on
-  Pointer<Piece> pieces;         // as many as the counter says
+  Pointer<Piece> pieces;         // two for each unit have room: those to be read from the beginning on, the others from the end
   Pointer<unsigned long long> rows_read;  // of pieces, of the whole batch
   uint32_t slice_count;
   uint32_t units;
@@ -151,8 +151,9 @@ struct Window {
 
 const uint32_t slice_unit = 16, bound_share = 64, fetch_unit = 256;  // as in layout.go
 
-// What is counted: what has been taken so far of units, shares, fetches, and pieces, to be read and to be made flat; and how many pieces there are.
-const uint32_t take_unit = 0, take_share = 1, take_fetch = 2, take_piece = 3, take_flat = 4, piece_count = 5;
+// What is counted: what has been taken so far of units, shares, fetches, and pieces, to be read and to be made flat; and how many pieces have to be
+// read, and how many are there.
+const uint32_t take_unit = 0, take_share = 1, take_fetch = 2, take_piece = 3, take_flat = 4, piece_count = 5, there_count = 6;
 
 // From how many strips on a tile goes as a whole, for or_flat.cu.
 const uint32_t many_strips = 12;

@@ -244,8 +244,12 @@ __device__ __forceinline__ Piece piece_of(const Place &p, const Unit &u, uint32_
 
 const uint32_t half_unit = slice_unit / 2, lower_blocks = (1u << half_unit) - 1, upper_blocks = lower_blocks << half_unit;
 
+// How many pieces there may be.
+__device__ __forceinline__ uint32_t piece_room(const Window &w) { return 2 * w.units; }
+
 // A warp for each unit finds its blocks that touch what is marked, and the last one of the slice, which tells where the directory ends. Each half of a unit
-// that has some is a piece. A lane gathers those of a run of units.
+// that has some is a piece. A lane gathers those of a run of units. Pieces that have to be read come first; those that are there are at the end of the
+// array, so that fetch_pieces need not look at them.
 extern "C" __global__ void __launch_bounds__(256) choose_blocks(const Window *window) {
   const Window w = *window;
   uint32_t lane = threadIdx.x % 32;
@@ -269,9 +273,12 @@ extern "C" __global__ void __launch_bounds__(256) choose_blocks(const Window *wi
       }
     }
     if (held == 0) continue;
-    uint32_t at = lane == 0 ? atomicAdd(&w.counters[piece_count], held) : 0;
-    at = __shfl_sync(all_lanes, at, 0);
-    if (lane < held) w.pieces[at + lane] = mine;
+    uint32_t lacking = __ballot_sync(all_lanes, lane < held && mine.rows), there = ((1u << held) - 1) & ~lacking, at = 0;
+    if (lane == 0 && lacking) at = atomicAdd(&w.counters[piece_count], static_cast<uint32_t>(__popc(lacking)));
+    if (lane == 1 && there) at = atomicAdd(&w.counters[there_count], static_cast<uint32_t>(__popc(there)));
+    uint32_t first = __shfl_sync(all_lanes, at, 0), last = piece_room(w) - 1 - __shfl_sync(all_lanes, at, 1), before = (1u << lane) - 1;
+    if (lacking >> lane & 1) w.pieces[first + __popc(lacking & before)] = mine;
+    if (there >> lane & 1) w.pieces[last - __popc(there & before)] = mine;
     uint32_t rows = __reduce_add_sync(all_lanes, lane < held ? mine.rows : 0);
     if (lane == 0 && rows) atomicAdd(w.rows_read.get(), static_cast<unsigned long long>(rows));
   }
@@ -314,10 +321,10 @@ extern "C" __global__ void __launch_bounds__(64, 32) fetch_pieces(const Window *
 // A warp for each piece makes its blocks flat. It asks for the next piece before it begins with one.
 extern "C" __global__ void __launch_bounds__(256, 4) flatten_slices(const Window *window) {
   const Window w = *window;
-  uint32_t lane = threadIdx.x % 32, count = w.counters[piece_count];
+  uint32_t lane = threadIdx.x % 32, lacking = w.counters[piece_count], count = lacking + w.counters[there_count];
   for (uint32_t next = take_units(w, take_flat, 1), asked; next < count; next = __shfl_sync(all_lanes, asked, 0)) {
     asked = lane == 0 ? atomicAdd(&w.counters[take_flat], 1u) : 0;
-    const Piece piece = w.pieces[next];
+    const Piece piece = w.pieces[next < lacking ? next : piece_room(w) - 1 - (next - lacking)];
     const Slice &s = w.slices[piece.slice];
     Record r = record_of(s);
     Unit u = open_unit(s, r, piece.unit, lane);
