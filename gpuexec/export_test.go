@@ -28,3 +28,13 @@ func (x *Executor) ForgetFlats() {
 	defer x.mu.Unlock()
 	x.flats.forget()
 }
+
+// LongestStep is the most windows that a step of the last batches had, with Options.Stream.
+func (x *Executor) LongestStep() (n int) {
+	for range slots {
+		s := <-x.free
+		n = max(n, s.batch.windowed.most)
+		x.free <- s
+	}
+	return n
+}

@@ -82,6 +82,25 @@ func TestWindowsLarge(t *testing.T) {
 	}
 }
 
+// TestWindowsSteps gives the same queries to executors that take one window at a time, and several.
+func TestWindowsSteps(t *testing.T) {
+	c := newCollection(40_000, []float64{0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.001, 0.0001})
+	for _, most := range []int{1, 2, 3, 8} {
+		t.Run(fmt.Sprint(most), func(t *testing.T) {
+			x := openStream(t, 64<<10, gpuexec.Options{}, gpuexec.Shape{TileShift: 11, WindowTiles: 2, StepWindows: most, Multiprocessors: 2})
+			rng := rand.New(rand.NewPCG(3, 3))
+			for _, mode := range []blockmax.Mode{blockmax.Or, blockmax.And} {
+				if err := checkLarge(x, []*exectest.Plan{c.plan(rng, mode, 10, 3), c.plan(rng, mode, 10, 5)}); err != nil {
+					t.Error(err)
+				}
+			}
+			if n := x.LongestStep(); n != min(most, 4) {
+				t.Errorf("the longest step has %d windows", n)
+			}
+		})
+	}
+}
+
 // TestWindowsAdmit fills the device by a log: exactly the lists of the log stay, and no others are
 // admitted.
 func TestWindowsAdmit(t *testing.T) {
