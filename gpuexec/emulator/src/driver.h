@@ -46,19 +46,22 @@ namespace driver {
 
 struct Stream;
 
-struct Event {
-  bool timed = true;
-  uint64_t recorded = 0; // records so far
-  uint64_t reached = 0;  // the last one that its stream has come to
-  double at = 0;         // when, in milliseconds
+// A record of an event: where in a stream it stands. Those who wait for it do not see later records of the event, perhaps on another stream.
+struct Record {
+  bool reached = false; // its stream has come to it
+  double at = 0;        // when, in milliseconds
   std::weak_ptr<Stream> stream;
 };
 
-// A step of a stream: work, or until an event's record has been reached.
+struct Event {
+  bool timed = true;
+  std::shared_ptr<Record> last; // null before the first
+};
+
+// A step of a stream: work, or until a record has been reached.
 struct Step {
   std::function<void()> work;
-  std::shared_ptr<Event> until;
-  uint64_t record = 0;
+  std::shared_ptr<Record> until;
 };
 
 struct Stream {

@@ -10,14 +10,19 @@ static double now_ms() {
   return duration<double, std::milli>(steady_clock::now().time_since_epoch()).count();
 }
 
+// Carries out steps of the record's stream until that has come to it, or has been destroyed with all its steps done.
+static void reach(const Record &record) {
+  while (!record.reached) {
+    auto stream = record.stream.lock();
+    if (!stream || stream->steps.empty()) break;
+    stream->step();
+  }
+}
+
 void Stream::step() {
   Step step = std::move(steps.front());
   steps.pop_front();
-  while (step.until && step.until->reached < step.record) {
-    auto other = step.until->stream.lock();
-    if (!other || other->steps.empty()) break; // it has been destroyed, with all its steps done
-    other->step();
-  }
+  if (step.until) reach(*step.until);
   if (step.work) step.work();
 }
 
@@ -80,7 +85,7 @@ CUresult cuStreamSynchronize(CUstream stream) {
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
   WITH_CONTEXT
   if (!valid(context, stream) || !context.events.count(event)) return CUDA_ERROR_INVALID_HANDLE;
-  enqueue(context, stream, {nullptr, event->state, event->state->recorded});
+  if (event->state->last) enqueue(context, stream, {nullptr, event->state->last});
   return context.lost;
 }
 
@@ -102,12 +107,11 @@ CUresult cuEventDestroy_v2(CUevent event) {
 CUresult cuEventRecord(CUevent event, CUstream stream) {
   WITH_CONTEXT
   if (!valid(context, stream) || !context.events.count(event)) return CUDA_ERROR_INVALID_HANDLE;
-  std::shared_ptr<Event> e = event->state;
-  uint64_t record = ++e->recorded;
-  e->stream = stream ? stream->state : context.null_stream.state;
+  auto record = event->state->last = std::make_shared<Record>();
+  record->stream = stream ? stream->state : context.null_stream.state;
   enqueue(context, stream, {[=] {
-                              e->reached = record;
-                              e->at = now_ms();
+                              record->reached = true;
+                              record->at = now_ms();
                             },
                             nullptr});
   return context.lost;
@@ -116,21 +120,16 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
 CUresult cuEventQuery(CUevent event) {
   WITH_CONTEXT
   if (!context.events.count(event)) return CUDA_ERROR_INVALID_HANDLE;
-  Event &e = *event->state;
-  if (e.reached == e.recorded) return CUDA_SUCCESS;
-  if (auto s = e.stream.lock(); s && !s->steps.empty()) s->step();
+  auto record = event->state->last;
+  if (!record || record->reached) return CUDA_SUCCESS;
+  if (auto s = record->stream.lock(); s && !s->steps.empty()) s->step();
   return context.lost ? context.lost : CUDA_ERROR_NOT_READY;
 }
 
 CUresult cuEventSynchronize(CUevent event) {
   WITH_CONTEXT
   if (!context.events.count(event)) return CUDA_ERROR_INVALID_HANDLE;
-  Event &e = *event->state;
-  while (e.reached < e.recorded) {
-    auto s = e.stream.lock();
-    if (!s || s->steps.empty()) break;
-    s->step();
-  }
+  if (auto record = event->state->last) reach(*record);
   return context.lost;
 }
 
@@ -138,9 +137,9 @@ CUresult cuEventElapsedTime(float *milliseconds, CUevent from, CUevent to) {
   WITH_CONTEXT
   if (!context.events.count(from) || !context.events.count(to)) return CUDA_ERROR_INVALID_HANDLE;
   const Event &a = *from->state, &b = *to->state;
-  if (!a.timed || !b.timed || !a.recorded || !b.recorded) return CUDA_ERROR_INVALID_HANDLE;
-  if (a.reached < a.recorded || b.reached < b.recorded) return CUDA_ERROR_NOT_READY;
-  *milliseconds = static_cast<float>(b.at - a.at);
+  if (!a.timed || !b.timed || !a.last || !b.last) return CUDA_ERROR_INVALID_HANDLE;
+  if (!a.last->reached || !b.last->reached) return CUDA_ERROR_NOT_READY;
+  *milliseconds = static_cast<float>(b.last->at - a.last->at);
   return CUDA_SUCCESS;
 }
 }
