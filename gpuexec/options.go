@@ -91,7 +91,7 @@ type Shape struct {
 	WindowTiles int
 
 	// StepWindows is how many windows a batch processes at a time if its lists are few enough, with
-	// Options.Stream. The default is 4.
+	// Options.Stream. The default is 3.
 	StepWindows int
 
 	// Readers is the share of multiprocessors, in per cent, where a thread block reads the host's
@@ -118,7 +118,7 @@ func (s Shape) withDefaults() Shape {
 	set(&s.LeadThreads, 128)
 	set(&s.RangeThreads, 64)
 	set(&s.WindowTiles, 128)
-	set(&s.StepWindows, 4)
+	set(&s.StepWindows, 3)
 	set(&s.Readers, 50)
 	set(&s.Multiprocessors, 132)
 	return s
