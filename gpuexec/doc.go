@@ -61,19 +61,19 @@
 // # Windows
 //
 // With Options.Stream the device lacks most of the lists. They are in pinned main memory, as
-// records (records.go). A batch processes the documents window by window (windows.go,
-// kernels/windows.cu), with separate streams for copying, planning and scoring:
+// records (records.go). A batch processes the documents in steps of one to three windows (windows.go,
+// steps.go, kernels/windows.cu), with separate streams for copying, planning and scoring:
 //
 //	fetch_rows      copies bounds of strips, directories of blocks, and records that will stay
 //	queue_tiles     queues the tiles that can win, as above: to kernels a window is a segment
 //	mark            marks their strips in all lists of their queries
 //	choose_blocks   finds the blocks that touch marked strips
 //	fetch_pieces    reads them from main memory, in pieces of about 1 KB
-//	flatten_slices  makes them flat, in memory that windows share
+//	flatten_slices  makes them flat, in memory that steps share
 //	bound_slices    bounds their cells
 //	or_strips ...   as above
 //
-// Thresholds carry over from window to window. The data that stays on the device (residents.go) is
+// Thresholds carry over from step to step. The data that stays on the device (residents.go) is
 // records, not flat postings.
 //
 // # The papers' own methods
@@ -104,6 +104,7 @@
 //	tables.go         resident tables of where the extents of lists are
 //	flats.go          resident lists as flat postings
 //	windows.go        batches that go by windows
+//	steps.go          how many windows they take at a time
 //	windowsfill.go    what the host writes of them
 //	windowslaunch.go  their kernels
 //	records.go        lists in main memory
