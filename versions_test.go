@@ -182,7 +182,7 @@ func TestFeatures(t *testing.T) {
 		if err == nil {
 			e.Close()
 		}
-		want := `segment 1: format not supported: segment of version 6 (written by riffle 7.1) needs the feature "positions", which riffle ` + format.Release + ` lacks; open the index with riffle 7.1 or later`
+		want := `segment 1: format not supported: segment of version 7 (written by riffle 7.1) needs the feature "positions", which riffle ` + format.Release + ` lacks; open the index with riffle 7.1 or later`
 		if !errors.Is(err, ErrFormat) || errors.Is(err, ErrCorrupt) || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("read-only %v: %v, want %s", readOnly, err, want)
 		}

@@ -273,19 +273,41 @@ func BenchmarkCursor(b *testing.B) {
 	}
 }
 
-// BenchmarkLoad opens a stored list and loads its chunks.
+// BenchmarkReadRising decodes the interpolative code of 128 numbers, by the average gap.
+func BenchmarkReadRising(b *testing.B) {
+	for _, gap := range []uint32{2, 8, 64, 1024} {
+		b.Run(fmt.Sprint("gap", gap), func(b *testing.B) {
+			rng := rand.New(rand.NewPCG(79, 80))
+			var codes [64][]byte
+			for i := range codes {
+				v := risingNumbers(rng, 0, gap*BlockSize)
+				var w bitWriter
+				w.rising(&v, BlockSize)
+				codes[i] = append(w.flush(), make([]byte, maxBlockBits/8+8)...)
+			}
+			v := [BlockSize + 1]uint32{BlockSize: gap * BlockSize}
+			for i := 0; b.Loop(); i++ {
+				if _, ok := readRisingFull(codes[i%64], 0, &v); !ok {
+					b.Fatal("no code")
+				}
+			}
+			reportPostings(b, BlockSize)
+		})
+	}
+}
+
+// BenchmarkLoad opens a stored list and makes the rows of all blocks.
 func BenchmarkLoad(b *testing.B) {
 	for _, codec := range []Kind{Packed, Interpolative} {
 		enc := buildBy(codec, 0, skewed(rand.New(rand.NewPCG(77, 78)), 100*BlockSize)).Encode()
 		b.Run(codec.String(), func(b *testing.B) {
-			var docs [BlockSize]uint32
 			for b.Loop() {
 				l, err := Open(enc.Entry, &stored{Encoded: enc})
 				if err != nil {
 					b.Fatal(err)
 				}
-				for block := 0; block < l.Blocks(); block += ExtentBlocks {
-					if _, err := l.Docs(block, &docs); err != nil {
+				for block := range l.Blocks() {
+					if _, err := l.Payload(block); err != nil {
 						b.Fatal(err)
 					}
 				}

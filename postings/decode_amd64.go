@@ -176,6 +176,25 @@ func addQuotientSums(values *[BlockSize]uint32, ends *[BlockSize + 1]uint32, low
 	addQuotientSumsPortable(values, ends, low)
 }
 
+// readRisingFull is readRising for 128 numbers.
+func readRisingFull(b []byte, at int, v *[BlockSize + 1]uint32) (end int, ok bool) {
+	if room := v[BlockSize] - v[0] - BlockSize; (useAVX512 || useAVX2) && room < 1<<15 {
+		end, bad := risingAVX2(v, unsafe.SliceData(b), at)
+		return end, bad >= 0
+	}
+	return readRisingPortable(b, at, v)
+}
+
+// packGapsFull packs the 128 gaps in v, minus one, in width bits each, and returns the union of their
+// bits. The rows mean nothing if a gap is wider.
+func packGapsFull(to []byte, v *[BlockSize + 1]uint32, width int) (union uint32) {
+	if useAVX512 || useAVX2 {
+		return packGapsAVX2(unsafe.SliceData(to[:RowBytes*width]), v, width)
+	}
+	packGapsPortable(to, v, BlockSize, width)
+	return unionOfGaps(v, BlockSize)
+}
+
 // _asm generates the functions below. All blocks are full, and widths are between 1 and the
 // constants above.
 
@@ -212,6 +231,17 @@ func addQuotientsAVX2(values *[128]uint32, ends *[129]uint32, low int)
 
 //go:noescape
 func addQuotientSumsAVX2(values *[128]uint32, ends *[129]uint32, low int)
+
+// risingAVX2 takes a range of at most 1<<15 numbers. It reads up to 8 bytes from where a number
+// begins. bad is negative for bits that rising does not write.
+//
+//go:noescape
+func risingAVX2(v *[129]uint32, b *byte, at int) (end, bad int)
+
+// packGapsAVX2 takes widths up to 32, and writes as many rows.
+//
+//go:noescape
+func packGapsAVX2(to *byte, v *[129]uint32, width int) (union uint32)
 
 //go:noescape
 func seekBlockAVX512(sorted *[128]uint32, x uint32) int

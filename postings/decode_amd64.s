@@ -8590,6 +8590,586 @@ DATA eights<>+48(SB)/8, $0x0000000800000008
 DATA eights<>+56(SB)/8, $0x0000000800000008
 GLOBL eights<>(SB), RODATA|NOPTR, $64
 
+// func risingAVX2(v *[129]uint32, b *byte, at int) (end int, bad int)
+// Requires: AVX, AVX2, BMI2, CMOV, LZCNT
+TEXT ·risingAVX2(SB), NOSPLIT, $264-40
+	MOVQ         v+0(FP), AX
+	MOVQ         b+8(FP), CX
+	MOVQ         at+16(FP), DX
+	XORQ         BX, BX
+	VPCMPEQD     Y0, Y0, Y0
+	VPCMPEQD     Y2, Y2, Y2
+	MOVL         512(AX), SI
+	VPBROADCASTD 512(AX), Y1
+	MOVL         (AX), DI
+	LEAL         -128(SI), R8
+	SUBL         DI, R8
+	LZCNTL       R8, R9
+	NEGL         R9
+	ADDL         $0x20, R9
+	MOVQ         DX, R11
+	SHRQ         $0x03, R11
+	MOVQ         (CX)(R11*1), R10
+	MOVQ         DX, R11
+	ANDQ         $0x07, R11
+	SHRXQ        R11, R10, R10
+	BZHIQ        R9, R10, R10
+	ADDQ         R9, DX
+	MOVQ         R8, R11
+	SUBQ         R10, R11
+	CMOVQCS      R8, R10
+	ORQ          R11, BX
+	LEAL         64(DI)(R10*1), R8
+	LEAL         -64(R8), R9
+	SUBL         DI, R9
+	LZCNTL       R9, R10
+	NEGL         R10
+	ADDL         $0x20, R10
+	MOVQ         DX, R12
+	SHRQ         $0x03, R12
+	MOVQ         (CX)(R12*1), R11
+	MOVQ         DX, R12
+	ANDQ         $0x07, R12
+	SHRXQ        R12, R11, R11
+	BZHIQ        R10, R11, R11
+	ADDQ         R10, DX
+	MOVQ         R9, R12
+	SUBQ         R11, R12
+	CMOVQCS      R9, R11
+	ORQ          R12, BX
+	LEAL         32(DI)(R11*1), R9
+	LEAL         -64(SI), R10
+	SUBL         R8, R10
+	LZCNTL       R10, R11
+	NEGL         R11
+	ADDL         $0x20, R11
+	MOVQ         DX, R13
+	SHRQ         $0x03, R13
+	MOVQ         (CX)(R13*1), R12
+	MOVQ         DX, R13
+	ANDQ         $0x07, R13
+	SHRXQ        R13, R12, R12
+	BZHIQ        R11, R12, R12
+	ADDQ         R11, DX
+	MOVQ         R10, R13
+	SUBQ         R12, R13
+	CMOVQCS      R10, R12
+	ORQ          R13, BX
+	LEAL         32(R8)(R12*1), R10
+	LEAL         -32(R9), R11
+	SUBL         DI, R11
+	LZCNTL       R11, R12
+	NEGL         R12
+	ADDL         $0x20, R12
+	MOVQ         DX, R14
+	SHRQ         $0x03, R14
+	MOVQ         (CX)(R14*1), R13
+	MOVQ         DX, R14
+	ANDQ         $0x07, R14
+	SHRXQ        R14, R13, R13
+	BZHIQ        R12, R13, R13
+	ADDQ         R12, DX
+	MOVQ         R11, R14
+	SUBQ         R13, R14
+	CMOVQCS      R11, R13
+	ORQ          R14, BX
+	LEAL         16(DI)(R13*1), R11
+	LEAL         -32(R8), R12
+	SUBL         R9, R12
+	LZCNTL       R12, R13
+	NEGL         R13
+	ADDL         $0x20, R13
+	MOVQ         DX, R15
+	SHRQ         $0x03, R15
+	MOVQ         (CX)(R15*1), R14
+	MOVQ         DX, R15
+	ANDQ         $0x07, R15
+	SHRXQ        R15, R14, R14
+	BZHIQ        R13, R14, R14
+	ADDQ         R13, DX
+	MOVQ         R12, R15
+	SUBQ         R14, R15
+	CMOVQCS      R12, R14
+	ORQ          R15, BX
+	LEAL         16(R9)(R14*1), R12
+	VMOVD        DI, X3
+	VPINSRD      $0x01, R11, X3, X3
+	VPINSRD      $0x02, R9, X3, X3
+	VPINSRD      $0x03, R12, X3, X3
+	LEAL         -32(R10), DI
+	SUBL         R8, DI
+	LZCNTL       DI, R9
+	NEGL         R9
+	ADDL         $0x20, R9
+	MOVQ         DX, R12
+	SHRQ         $0x03, R12
+	MOVQ         (CX)(R12*1), R11
+	MOVQ         DX, R12
+	ANDQ         $0x07, R12
+	SHRXQ        R12, R11, R11
+	BZHIQ        R9, R11, R11
+	ADDQ         R9, DX
+	MOVQ         DI, R12
+	SUBQ         R11, R12
+	CMOVQCS      DI, R11
+	ORQ          R12, BX
+	LEAL         16(R8)(R11*1), DI
+	LEAL         -32(SI), R9
+	SUBL         R10, R9
+	LZCNTL       R9, R11
+	NEGL         R11
+	ADDL         $0x20, R11
+	MOVQ         DX, R13
+	SHRQ         $0x03, R13
+	MOVQ         (CX)(R13*1), R12
+	MOVQ         DX, R13
+	ANDQ         $0x07, R13
+	SHRXQ        R13, R12, R12
+	BZHIQ        R11, R12, R12
+	ADDQ         R11, DX
+	MOVQ         R9, R13
+	SUBQ         R12, R13
+	CMOVQCS      R9, R12
+	ORQ          R13, BX
+	LEAL         16(R10)(R12*1), R9
+	VMOVD        R8, X4
+	VPINSRD      $0x01, DI, X4, X4
+	VPINSRD      $0x02, R10, X4, X4
+	VPINSRD      $0x03, R9, X4, X4
+	VINSERTI128  $0x01, X4, Y3, Y3
+	VPERM2I128   $0x21, Y1, Y3, Y4
+	VPALIGNR     $0x04, Y3, Y4, Y4
+	VPSUBD       Y3, Y4, Y4
+	VPSUBD       twice8<>+0(SB), Y4, Y4
+	VPSRLD       $0x01, Y4, Y6
+	VPANDN       Y4, Y6, Y6
+	VCVTDQ2PS    Y6, Y6
+	VPSRLD       $0x17, Y6, Y6
+	VPSUBUSW     bias<>+0(SB), Y6, Y6
+	VPSLLDQ      $0x04, Y6, Y7
+	VPADDD       Y6, Y7, Y7
+	VPSLLDQ      $0x08, Y7, Y5
+	VPADDD       Y5, Y7, Y7
+	VPEXTRD      $0x03, X7, R8
+	VEXTRACTI128 $0x01, Y7, X5
+	VPSUBD       Y6, Y7, Y7
+	MOVQ         DX, R9
+	SHRQ         $0x03, R9
+	MOVQ         (CX)(R9*1), DI
+	MOVQ         DX, R9
+	ANDQ         $0x07, R9
+	SHRXQ        R9, DI, DI
+	VMOVQ        DI, X8
+	ADDQ         R8, DX
+	VPEXTRD      $0x03, X5, R8
+	MOVQ         DX, R9
+	SHRQ         $0x03, R9
+	MOVQ         (CX)(R9*1), DI
+	MOVQ         DX, R9
+	ANDQ         $0x07, R9
+	SHRXQ        R9, DI, DI
+	VMOVQ        DI, X5
+	ADDQ         R8, DX
+	VINSERTI128  $0x01, X5, Y8, Y5
+	VPUNPCKLQDQ  Y5, Y5, Y5
+	VPSRLQ       $0x20, Y7, Y8
+	VPSRLVQ      Y8, Y5, Y8
+	VPSLLQ       $0x20, Y8, Y8
+	VPSLLQ       $0x20, Y7, Y7
+	VPSRLQ       $0x20, Y7, Y7
+	VPSRLVQ      Y7, Y5, Y5
+	VPBLENDD     $0xaa, Y8, Y5, Y5
+	VPSLLVD      Y6, Y2, Y6
+	VPANDN       Y5, Y6, Y5
+	VPMINUD      Y5, Y4, Y4
+	VPCMPEQD     Y5, Y4, Y5
+	VPAND        Y5, Y0, Y0
+	VPADDD       Y3, Y4, Y4
+	VPADDD       step8<>+0(SB), Y4, Y4
+	VPUNPCKLDQ   Y4, Y3, Y5
+	VPUNPCKHDQ   Y4, Y3, Y6
+	VPERM2I128   $0x20, Y6, Y5, Y3
+	VPERM2I128   $0x31, Y6, Y5, Y4
+	VPERM2I128   $0x21, Y4, Y3, Y5
+	VPALIGNR     $0x04, Y3, Y5, Y5
+	VPSUBD       Y3, Y5, Y5
+	VPSUBD       twice4<>+0(SB), Y5, Y5
+	VPSRLD       $0x01, Y5, Y7
+	VPANDN       Y5, Y7, Y7
+	VCVTDQ2PS    Y7, Y7
+	VPSRLD       $0x17, Y7, Y7
+	VPSUBUSW     bias<>+0(SB), Y7, Y7
+	VPSLLDQ      $0x04, Y7, Y8
+	VPADDD       Y7, Y8, Y8
+	VPSLLDQ      $0x08, Y8, Y6
+	VPADDD       Y6, Y8, Y8
+	VPEXTRD      $0x03, X8, R8
+	VEXTRACTI128 $0x01, Y8, X6
+	VPSUBD       Y7, Y8, Y8
+	MOVQ         DX, R9
+	SHRQ         $0x03, R9
+	MOVQ         (CX)(R9*1), DI
+	MOVQ         DX, R9
+	ANDQ         $0x07, R9
+	SHRXQ        R9, DI, DI
+	VMOVQ        DI, X9
+	ADDQ         R8, DX
+	VPEXTRD      $0x03, X6, R8
+	MOVQ         DX, R9
+	SHRQ         $0x03, R9
+	MOVQ         (CX)(R9*1), DI
+	MOVQ         DX, R9
+	ANDQ         $0x07, R9
+	SHRXQ        R9, DI, DI
+	VMOVQ        DI, X6
+	ADDQ         R8, DX
+	VINSERTI128  $0x01, X6, Y9, Y6
+	VPUNPCKLQDQ  Y6, Y6, Y6
+	VPSRLQ       $0x20, Y8, Y10
+	VPSRLVQ      Y10, Y6, Y10
+	VPSLLQ       $0x20, Y10, Y10
+	VPSLLQ       $0x20, Y8, Y8
+	VPSRLQ       $0x20, Y8, Y8
+	VPSRLVQ      Y8, Y6, Y6
+	VPBLENDD     $0xaa, Y10, Y6, Y6
+	VPSLLVD      Y7, Y2, Y7
+	VPANDN       Y6, Y7, Y6
+	VPMINUD      Y6, Y5, Y5
+	VPCMPEQD     Y6, Y5, Y6
+	VPAND        Y6, Y0, Y0
+	VPADDD       Y3, Y5, Y5
+	VPADDD       step4<>+0(SB), Y5, Y5
+	VPUNPCKLDQ   Y5, Y3, Y6
+	VPUNPCKHDQ   Y5, Y3, Y7
+	VPERM2I128   $0x20, Y7, Y6, Y3
+	VPERM2I128   $0x31, Y7, Y6, Y5
+	VPERM2I128   $0x21, Y1, Y4, Y1
+	VPALIGNR     $0x04, Y4, Y1, Y1
+	VPSUBD       Y4, Y1, Y1
+	VPSUBD       twice4<>+0(SB), Y1, Y1
+	VPSRLD       $0x01, Y1, Y7
+	VPANDN       Y1, Y7, Y7
+	VCVTDQ2PS    Y7, Y7
+	VPSRLD       $0x17, Y7, Y7
+	VPSUBUSW     bias<>+0(SB), Y7, Y7
+	VPSLLDQ      $0x04, Y7, Y8
+	VPADDD       Y7, Y8, Y8
+	VPSLLDQ      $0x08, Y8, Y6
+	VPADDD       Y6, Y8, Y8
+	VPEXTRD      $0x03, X8, R8
+	VEXTRACTI128 $0x01, Y8, X6
+	VPSUBD       Y7, Y8, Y8
+	MOVQ         DX, R9
+	SHRQ         $0x03, R9
+	MOVQ         (CX)(R9*1), DI
+	MOVQ         DX, R9
+	ANDQ         $0x07, R9
+	SHRXQ        R9, DI, DI
+	VMOVQ        DI, X9
+	ADDQ         R8, DX
+	VPEXTRD      $0x03, X6, R8
+	MOVQ         DX, R9
+	SHRQ         $0x03, R9
+	MOVQ         (CX)(R9*1), DI
+	MOVQ         DX, R9
+	ANDQ         $0x07, R9
+	SHRXQ        R9, DI, DI
+	VMOVQ        DI, X6
+	ADDQ         R8, DX
+	VINSERTI128  $0x01, X6, Y9, Y6
+	VPUNPCKLQDQ  Y6, Y6, Y6
+	VPSRLQ       $0x20, Y8, Y10
+	VPSRLVQ      Y10, Y6, Y10
+	VPSLLQ       $0x20, Y10, Y10
+	VPSLLQ       $0x20, Y8, Y8
+	VPSRLQ       $0x20, Y8, Y8
+	VPSRLVQ      Y8, Y6, Y6
+	VPBLENDD     $0xaa, Y10, Y6, Y6
+	VPSLLVD      Y7, Y2, Y7
+	VPANDN       Y6, Y7, Y6
+	VPMINUD      Y6, Y1, Y1
+	VPCMPEQD     Y6, Y1, Y6
+	VPAND        Y6, Y0, Y0
+	VPADDD       Y4, Y1, Y1
+	VPADDD       step4<>+0(SB), Y1, Y1
+	VPUNPCKLDQ   Y1, Y4, Y6
+	VPUNPCKHDQ   Y1, Y4, Y7
+	VPERM2I128   $0x20, Y7, Y6, Y1
+	VPERM2I128   $0x31, Y7, Y6, Y4
+	VMOVDQU      Y3, (AX)
+	VMOVDQU      Y5, 32(AX)
+	VMOVDQU      Y1, 64(AX)
+	VMOVDQU      Y4, 96(AX)
+	MOVL         SI, 128(AX)
+	XORQ         DI, DI
+
+level2:
+	VMOVDQU      (AX)(DI*1), Y1
+	VPBROADCASTD 32(AX)(DI*1), Y3
+	VPERM2I128   $0x21, Y3, Y1, Y3
+	VPALIGNR     $0x04, Y1, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSUBD       twice2<>+0(SB), Y3, Y3
+	VPSRLD       $0x01, Y3, Y5
+	VPANDN       Y3, Y5, Y5
+	VCVTDQ2PS    Y5, Y5
+	VPSRLD       $0x17, Y5, Y5
+	VPSUBUSW     bias<>+0(SB), Y5, Y5
+	VPSLLDQ      $0x04, Y5, Y6
+	VPADDD       Y5, Y6, Y6
+	VPSLLDQ      $0x08, Y6, Y4
+	VPADDD       Y4, Y6, Y6
+	VPEXTRD      $0x03, X6, R9
+	VEXTRACTI128 $0x01, Y6, X4
+	VPSUBD       Y5, Y6, Y6
+	MOVQ         DX, R10
+	SHRQ         $0x03, R10
+	MOVQ         (CX)(R10*1), R8
+	MOVQ         DX, R10
+	ANDQ         $0x07, R10
+	SHRXQ        R10, R8, R8
+	VMOVQ        R8, X9
+	ADDQ         R9, DX
+	VPEXTRD      $0x03, X4, R9
+	MOVQ         DX, R10
+	SHRQ         $0x03, R10
+	MOVQ         (CX)(R10*1), R8
+	MOVQ         DX, R10
+	ANDQ         $0x07, R10
+	SHRXQ        R10, R8, R8
+	VMOVQ        R8, X4
+	ADDQ         R9, DX
+	VINSERTI128  $0x01, X4, Y9, Y4
+	VPUNPCKLQDQ  Y4, Y4, Y4
+	VPSRLQ       $0x20, Y6, Y7
+	VPSRLVQ      Y7, Y4, Y7
+	VPSLLQ       $0x20, Y7, Y7
+	VPSLLQ       $0x20, Y6, Y6
+	VPSRLQ       $0x20, Y6, Y6
+	VPSRLVQ      Y6, Y4, Y4
+	VPBLENDD     $0xaa, Y7, Y4, Y4
+	VPSLLVD      Y5, Y2, Y5
+	VPANDN       Y4, Y5, Y4
+	VPMINUD      Y4, Y3, Y3
+	VPCMPEQD     Y4, Y3, Y4
+	VPAND        Y4, Y0, Y0
+	VPADDD       Y1, Y3, Y3
+	VPADDD       step2<>+0(SB), Y3, Y3
+	VPUNPCKLDQ   Y3, Y1, Y4
+	VPUNPCKHDQ   Y3, Y1, Y5
+	VPERM2I128   $0x20, Y5, Y4, Y1
+	VPERM2I128   $0x31, Y5, Y4, Y3
+	VMOVDQU      Y1, (SP)(DI*2)
+	VMOVDQU      Y3, 32(SP)(DI*2)
+	ADDQ         $0x20, DI
+	CMPQ         DI, $0x00000080
+	JNE          level2
+	MOVL         SI, 256(SP)
+	XORQ         SI, SI
+
+level1:
+	VMOVDQU      (SP)(SI*1), Y1
+	VPBROADCASTD 32(SP)(SI*1), Y3
+	VPERM2I128   $0x21, Y3, Y1, Y3
+	VPALIGNR     $0x04, Y1, Y3, Y3
+	VPSUBD       Y1, Y3, Y3
+	VPSUBD       twice1<>+0(SB), Y3, Y3
+	VPSRLD       $0x01, Y3, Y5
+	VPANDN       Y3, Y5, Y5
+	VCVTDQ2PS    Y5, Y5
+	VPSRLD       $0x17, Y5, Y5
+	VPSUBUSW     bias<>+0(SB), Y5, Y5
+	VPSLLDQ      $0x04, Y5, Y6
+	VPADDD       Y5, Y6, Y6
+	VPSLLDQ      $0x08, Y6, Y4
+	VPADDD       Y4, Y6, Y6
+	VPEXTRD      $0x03, X6, R8
+	VEXTRACTI128 $0x01, Y6, X4
+	VPSUBD       Y5, Y6, Y6
+	MOVQ         DX, R9
+	SHRQ         $0x03, R9
+	MOVQ         (CX)(R9*1), DI
+	MOVQ         DX, R9
+	ANDQ         $0x07, R9
+	SHRXQ        R9, DI, DI
+	VMOVQ        DI, X9
+	ADDQ         R8, DX
+	VPEXTRD      $0x03, X4, R8
+	MOVQ         DX, R9
+	SHRQ         $0x03, R9
+	MOVQ         (CX)(R9*1), DI
+	MOVQ         DX, R9
+	ANDQ         $0x07, R9
+	SHRXQ        R9, DI, DI
+	VMOVQ        DI, X4
+	ADDQ         R8, DX
+	VINSERTI128  $0x01, X4, Y9, Y4
+	VPUNPCKLQDQ  Y4, Y4, Y4
+	VPSRLQ       $0x20, Y6, Y7
+	VPSRLVQ      Y7, Y4, Y7
+	VPSLLQ       $0x20, Y7, Y7
+	VPSLLQ       $0x20, Y6, Y6
+	VPSRLQ       $0x20, Y6, Y6
+	VPSRLVQ      Y6, Y4, Y4
+	VPBLENDD     $0xaa, Y7, Y4, Y4
+	VPSLLVD      Y5, Y2, Y5
+	VPANDN       Y4, Y5, Y4
+	VPMINUD      Y4, Y3, Y3
+	VPCMPEQD     Y4, Y3, Y4
+	VPAND        Y4, Y0, Y0
+	VPADDD       Y1, Y3, Y3
+	VPADDD       step1<>+0(SB), Y3, Y3
+	VPUNPCKLDQ   Y3, Y1, Y4
+	VPUNPCKHDQ   Y3, Y1, Y5
+	VPERM2I128   $0x20, Y5, Y4, Y1
+	VPERM2I128   $0x31, Y5, Y4, Y3
+	VMOVDQU      Y1, (AX)(SI*2)
+	VMOVDQU      Y3, 32(AX)(SI*2)
+	ADDQ         $0x20, SI
+	CMPQ         SI, $0x00000100
+	JNE          level1
+	VPMOVMSKB    Y0, AX
+	NOTL         AX
+	NEGQ         AX
+	ORQ          AX, BX
+	MOVQ         DX, end+24(FP)
+	MOVQ         BX, bad+32(FP)
+	VZEROUPPER
+	RET
+
+DATA twice8<>+0(SB)/8, $0x0000001000000010
+DATA twice8<>+8(SB)/8, $0x0000001000000010
+DATA twice8<>+16(SB)/8, $0x0000001000000010
+DATA twice8<>+24(SB)/8, $0x0000001000000010
+DATA twice8<>+32(SB)/8, $0x0000001000000010
+DATA twice8<>+40(SB)/8, $0x0000001000000010
+DATA twice8<>+48(SB)/8, $0x0000001000000010
+DATA twice8<>+56(SB)/8, $0x0000001000000010
+GLOBL twice8<>(SB), RODATA|NOPTR, $64
+
+DATA bias<>+0(SB)/8, $0x0000007e0000007e
+DATA bias<>+8(SB)/8, $0x0000007e0000007e
+DATA bias<>+16(SB)/8, $0x0000007e0000007e
+DATA bias<>+24(SB)/8, $0x0000007e0000007e
+DATA bias<>+32(SB)/8, $0x0000007e0000007e
+DATA bias<>+40(SB)/8, $0x0000007e0000007e
+DATA bias<>+48(SB)/8, $0x0000007e0000007e
+DATA bias<>+56(SB)/8, $0x0000007e0000007e
+GLOBL bias<>(SB), RODATA|NOPTR, $64
+
+DATA step8<>+0(SB)/8, $0x0000000800000008
+DATA step8<>+8(SB)/8, $0x0000000800000008
+DATA step8<>+16(SB)/8, $0x0000000800000008
+DATA step8<>+24(SB)/8, $0x0000000800000008
+DATA step8<>+32(SB)/8, $0x0000000800000008
+DATA step8<>+40(SB)/8, $0x0000000800000008
+DATA step8<>+48(SB)/8, $0x0000000800000008
+DATA step8<>+56(SB)/8, $0x0000000800000008
+GLOBL step8<>(SB), RODATA|NOPTR, $64
+
+DATA twice4<>+0(SB)/8, $0x0000000800000008
+DATA twice4<>+8(SB)/8, $0x0000000800000008
+DATA twice4<>+16(SB)/8, $0x0000000800000008
+DATA twice4<>+24(SB)/8, $0x0000000800000008
+DATA twice4<>+32(SB)/8, $0x0000000800000008
+DATA twice4<>+40(SB)/8, $0x0000000800000008
+DATA twice4<>+48(SB)/8, $0x0000000800000008
+DATA twice4<>+56(SB)/8, $0x0000000800000008
+GLOBL twice4<>(SB), RODATA|NOPTR, $64
+
+DATA step4<>+0(SB)/8, $0x0000000400000004
+DATA step4<>+8(SB)/8, $0x0000000400000004
+DATA step4<>+16(SB)/8, $0x0000000400000004
+DATA step4<>+24(SB)/8, $0x0000000400000004
+DATA step4<>+32(SB)/8, $0x0000000400000004
+DATA step4<>+40(SB)/8, $0x0000000400000004
+DATA step4<>+48(SB)/8, $0x0000000400000004
+DATA step4<>+56(SB)/8, $0x0000000400000004
+GLOBL step4<>(SB), RODATA|NOPTR, $64
+
+DATA twice2<>+0(SB)/8, $0x0000000400000004
+DATA twice2<>+8(SB)/8, $0x0000000400000004
+DATA twice2<>+16(SB)/8, $0x0000000400000004
+DATA twice2<>+24(SB)/8, $0x0000000400000004
+DATA twice2<>+32(SB)/8, $0x0000000400000004
+DATA twice2<>+40(SB)/8, $0x0000000400000004
+DATA twice2<>+48(SB)/8, $0x0000000400000004
+DATA twice2<>+56(SB)/8, $0x0000000400000004
+GLOBL twice2<>(SB), RODATA|NOPTR, $64
+
+DATA step2<>+0(SB)/8, $0x0000000200000002
+DATA step2<>+8(SB)/8, $0x0000000200000002
+DATA step2<>+16(SB)/8, $0x0000000200000002
+DATA step2<>+24(SB)/8, $0x0000000200000002
+DATA step2<>+32(SB)/8, $0x0000000200000002
+DATA step2<>+40(SB)/8, $0x0000000200000002
+DATA step2<>+48(SB)/8, $0x0000000200000002
+DATA step2<>+56(SB)/8, $0x0000000200000002
+GLOBL step2<>(SB), RODATA|NOPTR, $64
+
+DATA twice1<>+0(SB)/8, $0x0000000200000002
+DATA twice1<>+8(SB)/8, $0x0000000200000002
+DATA twice1<>+16(SB)/8, $0x0000000200000002
+DATA twice1<>+24(SB)/8, $0x0000000200000002
+DATA twice1<>+32(SB)/8, $0x0000000200000002
+DATA twice1<>+40(SB)/8, $0x0000000200000002
+DATA twice1<>+48(SB)/8, $0x0000000200000002
+DATA twice1<>+56(SB)/8, $0x0000000200000002
+GLOBL twice1<>(SB), RODATA|NOPTR, $64
+
+DATA step1<>+0(SB)/8, $0x0000000100000001
+DATA step1<>+8(SB)/8, $0x0000000100000001
+DATA step1<>+16(SB)/8, $0x0000000100000001
+DATA step1<>+24(SB)/8, $0x0000000100000001
+DATA step1<>+32(SB)/8, $0x0000000100000001
+DATA step1<>+40(SB)/8, $0x0000000100000001
+DATA step1<>+48(SB)/8, $0x0000000100000001
+DATA step1<>+56(SB)/8, $0x0000000100000001
+GLOBL step1<>(SB), RODATA|NOPTR, $64
+
+// func packGapsAVX2(to *byte, v *[129]uint32, width int) (union uint32)
+// Requires: AVX
+TEXT ·packGapsAVX2(SB), NOSPLIT, $0-28
+	MOVQ     to+0(FP), AX
+	MOVQ     v+8(FP), CX
+	MOVQ     width+16(FP), DX
+	VPCMPEQD X0, X0, X0
+	VPXOR    X1, X1, X1
+	VPXOR    X2, X2, X2
+	XORQ     BX, BX
+	LEAQ     512(CX), SI
+
+group:
+	VMOVDQU 4(CX), X3
+	VPSUBD  (CX), X3, X3
+	VPADDD  X0, X3, X3
+	VPOR    X3, X1, X1
+	VMOVQ   BX, X4
+	VPSLLD  X4, X3, X4
+	VPOR    X4, X2, X2
+	ADDQ    DX, BX
+	CMPQ    BX, $0x20
+	JB      next
+	VMOVDQU X2, (AX)
+	ADDQ    $0x10, AX
+	SUBQ    $0x20, BX
+	MOVQ    DX, DI
+	SUBQ    BX, DI
+	VMOVQ   DI, X4
+	VPSRLD  X4, X3, X2
+
+next:
+	ADDQ    $0x10, CX
+	CMPQ    CX, SI
+	JB      group
+	VPSHUFD $0x4e, X1, X4
+	VPOR    X4, X1, X1
+	VPSHUFD $0xb1, X1, X4
+	VPOR    X4, X1, X1
+	VMOVD   X1, AX
+	MOVL    AX, union+24(FP)
+	RET
+
 // func seekBlockAVX512(sorted *[128]uint32, x uint32) int
 // Requires: AVX, AVX512BW, AVX512F, BMI, CMOV
 TEXT ·seekBlockAVX512(SB), NOSPLIT, $0-24

@@ -28,6 +28,15 @@ func addQuotientSums(values *[BlockSize]uint32, ends *[BlockSize + 1]uint32, low
 	addQuotientSumsPortable(values, ends, low)
 }
 
+func readRisingFull(b []byte, at int, v *[BlockSize + 1]uint32) (end int, ok bool) {
+	return readRisingPortable(b, at, v)
+}
+
+func packGapsFull(to []byte, v *[BlockSize + 1]uint32, width int) (union uint32) {
+	packGapsPortable(to, v, BlockSize, width)
+	return unionOfGaps(v, BlockSize)
+}
+
 func seekBlock(docs *[BlockSize]uint32, n int, x uint32) int { return seekPortable(docs[:n], x) }
 
 func seekExtent(last *[ExtentBlocks]uint32, x uint32) int { return seekPortable(last[:], x) }

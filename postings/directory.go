@@ -1,79 +1,75 @@
 package postings
 
 import (
-	"encoding/binary"
 	"math/bits"
 	"slices"
 
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
-// The number of low bits of a rise of length codes that are written verbatim: for the first pair of
-// a block, and for later ones.
-const (
-	firstLenBits = 6
-	nextLenBits  = 1
-)
+// partExtents is the number of extents in a directory part. At about 5 bytes per block, a part has
+// 10 KiB.
+const partExtents = 64
 
 // minBlockBits is the least that a block takes in the directory: its last document, two bytes of
 // encoding, and one pair.
 const minBlockBits = 1 + 2 + 2 + firstLenBits + 1
 
-// gamma writes x: first its low bits verbatim, then Elias' gamma code of the rest plus 1. The code
-// has as many zeros as that number has bits after its highest, then a one, then these bits.
-func (w *bitWriter) gamma(x uint64, low int) {
-	w.put(uint32(x&(1<<low-1)), low)
-	x = x>>low + 1
-	n := bits.Len64(x) - 1
-	w.put(0, n)
-	w.put(1, 1)
-	w.put(uint32(x&(1<<n-1)), n)
-}
+// The low bits of the size of an extent's first coded block, and of the difference to the next.
+const (
+	firstSizeBits = 9
+	nextSizeBits  = 5
+)
 
-// near writes a byte that often equals the previous one or differs from it by one.
-func (w *bitWriter) near(x, before uint8) {
-	switch x {
-	case before:
-		w.put(1, 1)
-	case before + 1:
-		w.put(0b010, 3)
-	case before - 1:
-		w.put(0b110, 3)
-	default:
-		w.put(uint32(x)<<2, 10)
+// directory returns the parts of the directory of a list of two blocks or more.
+func (w *Writer) directory() [][]byte {
+	l := &List{Count: w.count, BlockSize: w.blockSize(), Last: w.last, Enc: w.enc, BlockImpacts: w.imp}
+	extents := (len(w.last) + ExtentBlocks - 1) / ExtentBlocks
+	ends := make([]extentEnd, extents)
+	var blocks []byte
+	for e := range ends {
+		begin := len(blocks)
+		blocks = l.appendExtent(blocks, e, w.bits)
+		ends[e] = l.extentEnd(e, w.bits)
+		ends[e].size = uint64(len(blocks) - begin)
 	}
-}
-
-// pairs writes best pairs.
-func (w *bitWriter) pairs(pairs []Impact) {
-	tf, length, low := uint32(0), -1, firstLenBits
-	for i, m := range pairs {
-		more := uint32(1)
-		if i == len(pairs)-1 {
-			more = 0
+	var parts [][]byte
+	part := l.appendSummary(nil, ends, len(w.bits) > 0)
+	for e, end := range ends {
+		part = append(part, blocks[:end.size]...)
+		blocks = blocks[end.size:]
+		if (e+1)%partExtents == 0 || e == extents-1 {
+			parts = append(parts, sealPart(slices.Clip(part)))
+			part = nil
 		}
-		w.put(more, 1)
-		w.gamma(uint64(m.TF-tf-1), 0)
-		w.gamma(uint64(int(m.Len)-length-1), low)
-		tf, length, low = m.TF, int(m.Len), nextLenBits
 	}
+	return parts
 }
 
-// encodePart writes the directory of blocks [from, to).
-func (l *List) encodePart(from, to int) []byte {
-	w := bitWriter{b: make([]byte, 0, 8*(to-from))}
-	low := l.gapBits(from, to)
-	w.put(uint32(low), 5)
-	var before Encoding
+// An extentEnd is what the summary says of an extent, but for its best pairs.
+type extentEnd struct {
+	gap  uint64 // from the last document of the extent before to that of this one, less its postings
+	rows uint64
+	bits uint64 // of its blocks' code, with the codec Interpolative
+	size uint64 // bytes of its blocks in the directory
+}
+
+// blocksIn returns the range [from, to) of blocks of extent e.
+func (l *List) blocksIn(e int) (from, to int) {
+	return e * ExtentBlocks, min((e+1)*ExtentBlocks, len(l.Last))
+}
+
+// extentEnd is the summary of an extent, but for its size.
+func (l *List) extentEnd(e int, coded []uint32) (end extentEnd) {
+	from, to := l.blocksIn(e)
 	for b := from; b < to; b++ {
-		w.gamma(l.gap(b), low)
-		e := l.Enc[b]
-		w.near(uint8(e), uint8(before))
-		w.near(uint8(e>>8), uint8(before>>8))
-		w.pairs(l.BlockImpacts.Of(b))
-		before = e
+		end.gap += l.gap(b)
+		end.rows += uint64(l.Enc[b].Rows(l.BlockLen(b)))
+		if len(coded) > 0 {
+			end.bits += uint64(coded[b])
+		}
 	}
-	return sealPart(w.flush())
+	return end
 }
 
 // gap is the distance from the last document of the previous block to that of block b, less the
@@ -82,186 +78,224 @@ func (l *List) gap(b int) uint64 {
 	return uint64(l.Last[b]-l.before(b)) - uint64(l.BlockLen(b))
 }
 
-// gapBits is the number of bits of the average gap.
-func (l *List) gapBits(from, to int) int {
-	sum := uint64(0)
+// appendSummary writes the summary of all extents, or nothing for a single one.
+func (l *List) appendSummary(dst []byte, ends []extentEnd, coded bool) []byte {
+	if len(ends) == 1 {
+		return dst
+	}
+	var sum extentEnd
+	for _, end := range ends {
+		sum.gap, sum.rows, sum.bits, sum.size = sum.gap+end.gap, sum.rows+end.rows, sum.bits+end.bits, sum.size+end.size
+	}
+	low := func(sum uint64) int { return bits.Len64(sum / uint64(len(ends))) }
+	w := bitWriter{b: dst}
+	for _, sum := range []uint64{sum.gap, sum.rows, sum.bits, sum.size} {
+		w.put(uint32(low(sum)), 5)
+	}
+	var best pareto
+	for e, end := range ends {
+		w.gamma(end.gap, low(sum.gap))
+		w.gamma(end.rows, low(sum.rows))
+		if coded {
+			w.gamma(end.bits, low(sum.bits))
+		}
+		w.gamma(end.size, low(sum.size))
+		from, to := l.blocksIn(e)
+		l.BlockImpacts.addTo(&best, from, to)
+		var pairs [8]Impact
+		w.pairs(best.flush(pairs[:0]))
+	}
+	return w.flush()
+}
+
+// appendExtent writes the blocks of an extent. coded are the sizes of all blocks in bits, if they
+// are coded.
+func (l *List) appendExtent(dst []byte, e int, coded []uint32) []byte {
+	w := bitWriter{b: dst}
+	from, to := l.blocksIn(e)
+	low := bits.Len64(l.extentEnd(e, nil).gap / uint64(to-from))
+	w.put(uint32(low), 5)
+	var before Encoding
 	for b := from; b < to; b++ {
-		sum += l.gap(b)
-	}
-	return bits.Len64(sum / uint64(to-from))
-}
-
-// A bitReader reads what a bitWriter wrote. Past the end it reads zeros; check tests for the end
-// once for many numbers. Its first error stays.
-type bitReader struct {
-	b   []byte
-	at  int // next bit
-	err error
-}
-
-// peek returns the next 57 bits or more.
-func (r *bitReader) peek() uint64 {
-	if at := r.at / 8; at+8 <= len(r.b) {
-		return binary.LittleEndian.Uint64(r.b[at:]) >> (r.at % 8)
-	}
-	return r.peekEnd()
-}
-
-// peekEnd is peek for fewer than 8 remaining bytes.
-func (r *bitReader) peekEnd() uint64 {
-	var padded [8]byte
-	copy(padded[:], r.b[min(r.at/8, len(r.b)):])
-	return binary.LittleEndian.Uint64(padded[:]) >> (r.at % 8)
-}
-
-// check returns an error if the reader has passed the end.
-func (r *bitReader) check() error {
-	if r.at > 8*len(r.b) {
-		r.fail()
-	}
-	return r.err
-}
-
-func (r *bitReader) fail() {
-	if r.err == nil {
-		r.err = corrupt.New(min(r.at/8, len(r.b)), "number without end")
-	}
-}
-
-func (r *bitReader) take(n int) uint32 {
-	v := uint32(r.peek() & (1<<n - 1))
-	r.at += n
-	return v
-}
-
-func (r *bitReader) gamma(low int) uint64 {
-	x := uint64(r.take(low))
-	w := r.peek()
-	n := bits.TrailingZeros64(w | 1<<33)
-	switch {
-	case n <= 28:
-		r.at += 2*n + 1
-		return x | (1<<n|w>>(n+1)&(1<<n-1)-1)<<low
-	case n <= 32:
-		r.at += n + 1
-		return x | (1<<n|uint64(r.take(n))-1)<<low
-	}
-	r.fail()
-	return 0
-}
-
-func (r *bitReader) near(before uint8) uint8 {
-	w := r.peek()
-	switch {
-	case w&1 != 0:
-		r.at++
-		return before
-	case w&2 != 0:
-		r.at += 3
-		return before + 1 - uint8(w>>1&2)
-	}
-	r.at += 10
-	return uint8(w >> 2)
-}
-
-// pairs reads best pairs. Most take two dozen bits, so one peek reads them.
-func (r *bitReader) pairs(dst []Impact) []Impact {
-	tf, length, low := uint64(0), uint64(0), firstLenBits
-	for more := true; more && r.err == nil; {
-		w := r.peek()
-		more = w&1 != 0
-		n := bits.TrailingZeros64(w>>1 | 1<<10)
-		at := 2*n + 2
-		v := w >> at
-		m := bits.TrailingZeros64(v>>low | 1<<10)
-		if n < 10 && m < 10 {
-			tf += 1<<n | w>>(n+2)&(1<<n-1)
-			length += (1<<m|v>>(low+m+1)&(1<<m-1)-1)<<low | v&(1<<low-1) + 1
-			r.at += at + low + 2*m + 1
-		} else {
-			r.at++
-			tf += r.gamma(0) + 1
-			length += r.gamma(low) + 1 // counted from -1
+		w.gamma(l.gap(b), low)
+		e := l.Enc[b]
+		w.near(uint8(e), uint8(before))
+		w.near(uint8(e>>8), uint8(before>>8))
+		switch {
+		case len(coded) == 0:
+		case b == from:
+			w.gamma(uint64(coded[b]), firstSizeBits)
+		default:
+			w.gamma(uint64(zigzag(int32(coded[b]-coded[b-1]))), nextSizeBits)
 		}
-		if tf > 1<<32-1 || length > 256 {
-			r.fail()
-		}
-		dst = append(dst, Impact{TF: uint32(tf), Len: uint8(length - 1)})
-		low = nextLenBits
+		w.pairs(l.BlockImpacts.Of(b))
+		before = e
 	}
-	return dst
+	return w.flush()
 }
 
-// end returns an error if bits are left over.
-func (r *bitReader) end() error {
-	if r.check() == nil && ((r.at+7)/8 != len(r.b) || r.peek() != 0) {
-		r.err = corrupt.New(r.at/8, "%d bits, %d bytes", r.at, len(r.b))
-	}
-	return r.err
-}
+// zigzag maps 0, -1, 1, -2, ... to 0, 1, 2, 3, ...; unzigzag is its reverse.
+func zigzag(x int32) uint32   { return uint32(x<<1 ^ x>>31) }
+func unzigzag(x uint32) int32 { return int32(x>>1) ^ -int32(x&1) }
 
 // parseDirectory reads all directory parts (without checksums) of a long list with the given number
 // of chunks. Before it allocates blocks, it checks that there are enough bytes for them.
 func (l *List) parseDirectory(parts [][]byte, chunks int) error {
-	blocks := l.blocksByCount()
+	blocks, err := l.makeBlocks(parts)
+	if err != nil {
+		return err
+	}
+	r := bitReader{b: parts[0]}
+	ends, pairs, err := l.parseSummary(&r)
+	if err != nil {
+		return err
+	}
+	p := extentParser{list: l, pairs: make([]Impact, 0, 2*blocks)}
+	if l.bits {
+		p.coded = make([]uint32, 0, blocks)
+	}
+	rest := parts[0][r.at/8:]
+	for e := range ends {
+		if e > 0 && e%partExtents == 0 {
+			rest = parts[e/partExtents]
+		}
+		end := &ends[e]
+		if len(ends) == 1 {
+			end.size = uint64(len(rest))
+		}
+		if last := e == len(ends)-1 || (e+1)%partExtents == 0; end.size > uint64(len(rest)) || last && end.size != uint64(len(rest)) {
+			return corrupt.New(-1, "extent %d takes %d bytes of a directory, %d are left", e, end.size, len(rest))
+		}
+		if err := p.parse(rest[:end.size], e); err != nil {
+			return err
+		}
+		got := l.extentEnd(e, p.coded)
+		got.size = end.size
+		if len(ends) > 1 && got != *end {
+			return corrupt.New(-1, "extent %d is %+v, the summary says %+v", e, got, *end)
+		}
+		rest = rest[end.size:]
+	}
+	l.BlockImpacts.pairs = slices.Clone(p.pairs)
+	if err := l.finishOpen(chunks); err != nil {
+		return err
+	}
+	if len(ends) > 1 && !slices.Equal(pairs, l.ExtImpacts.pairs) {
+		return corrupt.New(-1, "the summary has other best pairs than the blocks")
+	}
+	if l.bits {
+		l.openCoded(p.coded)
+	}
+	return nil
+}
+
+// makeBlocks allocates the blocks of a long list.
+func (l *List) makeBlocks(parts [][]byte) (blocks int, err error) {
+	blocks = l.blocksByCount()
 	size := 0
 	for _, p := range parts {
 		size += len(p)
 	}
 	if 8*int64(size) < int64(blocks)*minBlockBits { // an int may have 32 bits
-		return corrupt.New(0, "directory of %d bytes for %d blocks", size, blocks)
+		return 0, corrupt.New(0, "directory of %d bytes for %d blocks", size, blocks)
 	}
 	l.Last = make([]uint32, 0, blocks)
 	l.Enc = make([]Encoding, 0, blocks)
 	l.Off = make([]uint32, 0, blocks)
 	l.BlockImpacts.Start = append(make([]uint32, 0, blocks+1), 0)
-	pairs := make([]Impact, 0, 2*blocks)
-
-	rows := uint32(0)
-	for i, p := range parts {
-		r := bitReader{b: p}
-		low, before := int(r.take(5)), Encoding(0)
-		for b := i * partBlocks; b < min((i+1)*partBlocks, blocks); b++ {
-			var err error
-			if pairs, err = l.parseBlock(&r, low, &before, pairs, &rows); err != nil {
-				return inBlock(err, b)
-			}
-		}
-		if err := r.end(); err != nil {
-			return err
-		}
-	}
-	l.BlockImpacts.pairs = slices.Clone(pairs)
-	return l.finishOpen(chunks)
+	return blocks, nil
 }
 
-// parseBlock reads the directory of the next block. before is the encoding of the previous block on
-// entry and of this block on return. rows is where the block's payload begins on entry, and where
-// it ends on return.
-func (l *List) parseBlock(r *bitReader, low int, before *Encoding, pairs []Impact, rows *uint32) ([]Impact, error) {
+// parseSummary reads the summary, and the best pairs of all extents, one after the other. A list of
+// one extent has none.
+func (l *List) parseSummary(r *bitReader) (ends []extentEnd, pairs []Impact, err error) {
+	extents := (l.blocksByCount() + ExtentBlocks - 1) / ExtentBlocks
+	ends = make([]extentEnd, extents)
+	if extents == 1 {
+		return ends, nil, nil
+	}
+	gap, rows, coded, size := int(r.take(5)), int(r.take(5)), int(r.take(5)), int(r.take(5))
+	for e := range ends {
+		ends[e] = extentEnd{gap: r.gamma(gap), rows: r.gamma(rows)}
+		if l.bits {
+			ends[e].bits = r.gamma(coded)
+		}
+		ends[e].size = r.gamma(size)
+		pairs = r.pairs(pairs)
+		if r.err != nil {
+			return nil, nil, r.err
+		}
+	}
+	if err := r.check(); err != nil {
+		return nil, nil, err
+	}
+	for ; r.at%8 != 0; r.at++ {
+		if r.peek()&1 != 0 {
+			return nil, nil, corrupt.New(r.at/8, "bits behind the summary")
+		}
+	}
+	return ends, pairs, nil
+}
+
+// An extentParser reads the blocks of extents, in order.
+type extentParser struct {
+	list  *List
+	pairs []Impact
+	rows  uint32   // of the extents so far
+	coded []uint32 // bits of each block, with the codec Interpolative
+}
+
+// parse reads the blocks of extent e from the bytes that they take.
+func (p *extentParser) parse(b []byte, e int) error {
+	r := bitReader{b: b}
+	low, before := int(r.take(5)), Encoding(0)
+	from, to := e*ExtentBlocks, min((e+1)*ExtentBlocks, p.list.blocksByCount())
+	for b := from; b < to; b++ {
+		if err := p.block(&r, low, &before, b == from); err != nil {
+			return inBlock(err, b)
+		}
+	}
+	return r.end()
+}
+
+// block reads the next block. before is the encoding of the previous block on entry and of this one
+// on return.
+func (p *extentParser) block(r *bitReader, low int, before *Encoding, first bool) error {
+	l := p.list
 	b := len(l.Last)
 	n := l.BlockLen(b)
 	at := r.at / 8
 	gap := r.gamma(low)
 	e := Encoding(r.near(uint8(*before)))
 	e |= Encoding(r.near(uint8(*before>>8))) << 8
-	pairs = r.pairs(pairs)
+	switch {
+	case p.coded == nil:
+	case first:
+		p.coded = append(p.coded, uint32(min(r.gamma(firstSizeBits), 1<<31)))
+	default:
+		x := uint32(min(r.gamma(nextSizeBits), 1<<31))
+		p.coded = append(p.coded, p.coded[b-1]+uint32(unzigzag(x)))
+	}
+	p.pairs = r.pairs(p.pairs)
 	if err := r.check(); err != nil {
-		return nil, err
+		return err
+	}
+	if p.coded != nil && p.coded[b] > maxBlockBits {
+		return corrupt.New(at, "code of %d bits", p.coded[b])
 	}
 	prev := l.before(b)
 	last := int64(int32(prev)) + int64(n) + int64(min(gap, MaxDoc))
 	if last >= MaxDoc {
-		return nil, corrupt.New(at, "last document %d", last)
+		return corrupt.New(at, "last document %d", last)
 	}
 	if fault := e.fault(n, uint32(last)-prev); fault != "" {
-		return nil, corrupt.New(at, "%s", fault)
+		return corrupt.New(at, "%s", fault)
 	}
 	*before = e
 	l.Last = append(l.Last, uint32(last))
 	l.Enc = append(l.Enc, e)
-	l.Off = append(l.Off, *rows)
-	l.BlockImpacts.Start = append(l.BlockImpacts.Start, uint32(len(pairs)))
-	*rows += uint32(e.Rows(n))
-	return pairs, nil
+	l.Off = append(l.Off, p.rows)
+	l.BlockImpacts.Start = append(l.BlockImpacts.Start, uint32(len(p.pairs)))
+	p.rows += uint32(e.Rows(n))
+	return nil
 }

@@ -120,18 +120,23 @@
 //	(postings - 1)<<1 | 1
 //	postings in a block - 1, one byte: 127, or less in a test; plus 128 for chunks by the codec interpolative
 //	best pairs of the list
+//	0 (missing where the directory is an old one: see below)
 //	number of chunks
 //	CRC-8, one byte
 //
 // The directory, in parts of 64 extents (the last part has the rest), and the payload, in
-// chunks, are stored apart from the entry. A directory part is a string of bits, lowest first,
-// with zeros up to the end of a byte, and the CRC-32C of that, four bytes, low byte first:
+// chunks, are stored apart from the entry. A directory part has the blocks of its extents, each
+// extent a string of bits, lowest first, with zeros up to the end of a byte. The CRC-32C of that
+// follows, four bytes, low byte first. An extent is
 //
 //	k, 5 bits    the number of bits of the average gap (of the next number)
 //	for each block
 //	  number, k  last document - that of the previous block - postings of the block
 //	  byte       the low byte of the Encoding
 //	  byte       the high byte
+//	  with the codec interpolative, the bits that the block takes in its chunk:
+//	    number, 9  for the first block of the extent
+//	    number, 5  for others: the difference to the previous block, 0, -1, 1, -2, ... as 0, 1, 2, 3, ...
 //	  for each best pair
 //	    1 bit      1 if another follows
 //	    number, 0  frequency - the previous one - 1
@@ -139,17 +144,32 @@
 //
 // A "number, k" is its k low bits and Elias' gamma code of y, where y is the rest, plus 1: as many
 // zeros as y has bits after its highest, a one, and these bits. A byte is the bit 1 when it
-// equals that of the previous block (0 before the first block of a part); the bits 010, in
+// equals that of the previous block (0 before the first block of an extent); the bits 010, in
 // this order, when it is one more; 011 when it is one less; else 00 and 8 bits. Row offsets
-// follow from the encodings, and extents from their blocks, so neither is stored. A chunk has
-// whole extents. It takes extents until it has 32 KiB or more, so it is always below 64 KiB. A
-// guard of 16 bytes follows its rows: 12 zeros and the CRC-32C of all bytes before. The guard
-// also lets wide loads read past the last row.
+// follow from the encodings.
+//
+// If the list has more than one extent, the first part begins with a summary of all of them, so
+// that a reader finds the blocks of one without reading the others. It is a string of bits, too:
+//
+//	k, 5 bits      four times: the number of bits of the average of each number below
+//	for each extent
+//	  number, k    last document - that of the previous extent - postings of the extent
+//	  number, k    rows of its payload
+//	  number, k    bits of its code, only with the codec interpolative
+//	  number, k    bytes of its blocks in the directory
+//	  best pairs   as above
+//
+// An old directory, of segments up to version 6, has no summary, a part is a single string in the
+// form of an extent, and the bits of blocks are not stored.
+//
+// A chunk has whole extents. It takes extents until it has 32 KiB or more, so it is always below
+// 64 KiB. A guard of 16 bytes follows its rows: 12 zeros and the CRC-32C of all bytes before. The
+// guard also lets wide loads read past the last row.
 //
 // The example, in blocks of 4, has documents 3, 4, 9 and 200 as above, then 201 to 204 once
 // each (a run, without rows), then 210 five times:
 //
-//	entry      11  03  01 08 03 03 02 07  01  7a
+//	entry      11  03  01 08 03 03 02 07  00 01  49
 //	directory  a7 28 10 10 18 49 05 08        k = 7; block 0, to 200: 197, packed/8 tf/2, (1, 8) and (3, 12);
 //	           20 00 2a 0b 33 80 51 01        block 1, to 204: 0, run tf/0, (1, 10); block 2, to 210: 5, run tf/3, (5, 20)
 //	           0a fc 17 67
@@ -160,9 +180,8 @@
 //
 // # Interpolative
 //
-// The codec Interpolative stores a chunk in two thirds of the bytes. Loading it makes the rows
-// of the packed codec, so searches are as fast and only the first read of a chunk takes
-// longer. A chunk is one string of bits, lowest bits first, zeros up to the end of a byte,
+// The codec Interpolative stores a chunk in two thirds of the bytes. The first use of a block makes
+// the rows of the packed codec, which stay in memory, so later searches are as fast. A chunk is one string of bits, lowest bits first, zeros up to the end of a byte,
 // and the CRC-32C of that. A block is two strictly rising sequences: its documents, after the last
 // one of the previous block, and the running sums of its frequencies, after 0. The first and
 // the last number of each sequence are known. The middle one of the others is written first, then
@@ -183,8 +202,10 @@
 // 198, in 8 bits: 3), 3 (of 0 to 3: 3) and 9 (of 5 to 199: 4). Its frequencies have 2 bits, so
 // their sum less 4, which is 2, takes 4 bits (12 = 4 * 3 at most). Of the sums 0, 1, 2, 5, 6 the
 // middle one (of 2 to 4, in 2 bits: 0) and its neighbors (of 1 to 1; of 3 to 5: 2) follow. Block 1
-// takes no bits. Block 2 takes only the sum, 5 less 1, in 3 bits. The entry has 83 instead of 03:
+// takes no bits. Block 2 takes only the sum, 5 less 1, in 3 bits. The entry has 83 instead of 03, and
+// the directory has the bits of the blocks: 26, then 0 and 3.
 //
+//	directory  a7 28 10 10  d0 70 24 15  20 80 00 4c  a9 2c cc 80  89 51 01 b4  c9 38 4a
 //	chunk      03 13 08 12  27 0b b8 dc
 //
 // testdata/format has more examples, which a test checks. The form has no version of its own;

@@ -5,10 +5,6 @@ import (
 	"slices"
 )
 
-// partBlocks is the number of blocks in a directory part: 64 extents. At about 5 bytes per block, a
-// part has 10 KiB.
-const partBlocks = 64 * ExtentBlocks
-
 // Encoded is the stored form of a list. A short list has only an entry.
 type Encoded struct {
 	Entry     []byte
@@ -78,6 +74,14 @@ func blocksOf(chunkOf []uint32, i, blocks int) (from, to int) {
 	first, _ := slices.BinarySearch(chunkOf, uint32(i))
 	behind, _ := slices.BinarySearch(chunkOf, uint32(i+1))
 	return first * ExtentBlocks, min(behind*ExtentBlocks, blocks)
+}
+
+// storedIn is the stored chunk of each extent.
+func (l *List) storedIn() []uint32 {
+	if l.coded != nil {
+		return l.coded.of
+	}
+	return l.chunkOf
 }
 
 // layout returns the chunk of each extent, and the row at which each chunk begins (and the one that

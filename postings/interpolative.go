@@ -33,6 +33,9 @@ func (w *bitWriter) put(v uint32, n int) {
 	}
 }
 
+// len is the number of bits written.
+func (w *bitWriter) len() int { return 8*len(w.b) + w.held }
+
 // flush fills up the last byte with zeros and returns all bytes.
 func (w *bitWriter) flush() []byte {
 	for ; w.held > 0; w.held -= 8 {
@@ -108,8 +111,8 @@ func readRising(b []byte, at int, v *[BlockSize + 1]uint32, n int) (end int, ok 
 	return at, bad>>63 == 0
 }
 
-// readRisingFull is readRising for 128 numbers, whose halves all have the same size.
-func readRisingFull(b []byte, at int, v *[BlockSize + 1]uint32) (end int, ok bool) {
+// readRisingPortable is readRisingFull in Go. The halves of 128 numbers all have the same size.
+func readRisingPortable(b []byte, at int, v *[BlockSize + 1]uint32) (end int, ok bool) {
 	bad := uint64(0)
 	for step := BlockSize / 2; step > 0; step /= 2 {
 		next := v[0]
@@ -254,29 +257,24 @@ func room(b []byte, copied *[maxBlockBits/8 + 8]byte) []byte {
 }
 
 // decodeBits turns the bit string of a chunk into the given number of rows, for blocks [from, to).
-// It also returns how many bytes of body hold documents.
-func (l *List) decodeBits(body []byte, from, to, rows int) (dst []byte, docs int, err error) {
+func (l *List) decodeBits(body []byte, from, to, rows int) (dst []byte, err error) {
 	dst = make([]byte, 0, RowBytes*rows+GuardBytes) // at most 64 KiB
 	var copied [maxBlockBits/8 + 8]byte
 	at := 0
 	for b := from; b < to; b++ {
 		in, e, n := room(body[at/8:], &copied), l.Enc[b], l.BlockLen(b)
-		mid, end := 0, 0
-		if dst, mid, err = appendDocRows(dst, in, at%8, e, n, l.before(b), l.Last[b]); err == nil {
-			dst, end, err = appendFreqRows(dst, in, mid, e, n)
+		end := 0
+		if dst, end, err = appendDocRows(dst, in, at%8, e, n, l.before(b), l.Last[b]); err == nil {
+			dst, end, err = appendFreqRows(dst, in, end, e, n)
 		}
-		docs += mid - at%8
 		if at += end - at%8; err == nil && at > 8*len(body) {
 			err = corrupt.New(len(body), "%d bits, %d bytes", at, len(body))
 		}
 		if err != nil {
-			return nil, 0, inBlock(err, b)
+			return nil, inBlock(err, b)
 		}
 	}
-	if err := endOfBits(body, at); err != nil {
-		return nil, 0, err
-	}
-	return dst, docs / 8, nil
+	return dst, endOfBits(body, at)
 }
 
 // endOfBits returns an error unless only zeros, less than a byte, follow the last block.
@@ -294,17 +292,39 @@ func readDocsAs(v *[BlockSize + 1]uint32, in []byte, at int, e Encoding, n int, 
 	if !ok {
 		return end, errNoCode()
 	}
-	width := gapsWidth(v, n)
-	kind := betterKind(packedRows(n, width), prev, v[1], last, n)
+	return end, docsMatch(v, gapsWidth(v, n), e, n)
+}
+
+// docsMatch returns an error unless documents whose widest gap has the given width are written in
+// encoding e.
+func docsMatch(v *[BlockSize + 1]uint32, width int, e Encoding, n int) error {
+	kind := betterKind(packedRows(n, width), v[0], v[1], v[n], n)
 	if kind != e.Kind() || kind == Packed && width != e.docWidth() {
-		return end, corrupt.New(0, "documents are %v in %d bits, the directory says %v", kind, width, e)
+		return corrupt.New(0, "documents are %v in %d bits, the directory says %v", kind, width, e)
 	}
-	return end, nil
+	return nil
 }
 
 // readFreqsAs reads the frequencies of a block of n postings as running sums to v, beginning with
 // 0. Sums of wide frequencies wrap around. The frequencies must match encoding e.
 func readFreqsAs(v *[BlockSize + 1]uint32, in []byte, at int, e Encoding, n int) (end int, err error) {
+	if end, err = readSumsAs(v, in, at, e, n); err == nil {
+		err = freqsMatch(gapsWidth(v, n), e)
+	}
+	return end, err
+}
+
+// freqsMatch returns an error unless frequencies minus one of the given width are written in
+// encoding e.
+func freqsMatch(width int, e Encoding) error {
+	if width != e.freqWidth() {
+		return corrupt.New(0, "frequencies take %d bits, the directory says %v", width, e)
+	}
+	return nil
+}
+
+// readSumsAs is readFreqsAs without the check of the frequencies.
+func readSumsAs(v *[BlockSize + 1]uint32, in []byte, at int, e Encoding, n int) (end int, err error) {
 	width, packed := e.packedFreqs()
 	if !packed {
 		return at, corrupt.New(0, "frequencies are packed, the directory says %v", e)
@@ -322,30 +342,28 @@ func readFreqsAs(v *[BlockSize + 1]uint32, in []byte, at int, e Encoding, n int)
 	if !ok {
 		return end, errNoCode()
 	}
-	if got := gapsWidth(v, n); got != width {
-		return end, corrupt.New(0, "frequencies take %d bits, the directory says %v", got, e)
-	}
 	return end, nil
 }
 
 // appendDocRows reads the documents of a block of n postings and appends their rows.
 func appendDocRows(dst, in []byte, at int, e Encoding, n int, prev, last uint32) (rows []byte, end int, err error) {
 	var v [BlockSize + 1]uint32
-	if end, err = readDocsAs(&v, in, at, e, n, prev, last); err != nil {
-		return dst, end, err
+	v[0], v[n] = prev, last
+	end, ok := readRising(in, at, &v, n)
+	if !ok {
+		return dst, end, errNoCode()
 	}
 	rows = dst[:len(dst)+RowBytes*e.docRows(n)]
-	to := rows[len(dst):]
-	switch e.Kind() {
-	case Packed:
-		packGaps(to, &v, n, uint(e.docWidth()))
-	case Bitset:
-		for _, d := range v[1 : n+1] {
-			bit := d - prev - 1
-			to[bit/8] |= 1 << (bit % 8)
-		}
+	to, width := rows[len(dst):], 0
+	if e.Kind() == Packed {
+		width = packGaps(to, &v, n, e.docWidth())
+	} else {
+		width = gapsWidth(&v, n)
 	}
-	return rows, end, nil
+	if err = docsMatch(&v, width, e, n); err == nil && e.Kind() == Bitset {
+		putBitset(to, &v, n)
+	}
+	return rows, end, err
 }
 
 // appendFreqRows is appendDocRows for frequencies.
@@ -354,29 +372,45 @@ func appendFreqRows(dst, in []byte, at int, e Encoding, n int) (rows []byte, end
 		return dst, at, nil
 	}
 	var v [BlockSize + 1]uint32
-	if end, err = readFreqsAs(&v, in, at, e, n); err != nil {
+	if end, err = readSumsAs(&v, in, at, e, n); err != nil {
 		return dst, end, err
 	}
 	rows = dst[:len(dst)+RowBytes*e.freqRows(n)]
-	packGaps(rows[len(dst):], &v, n, uint(e.freqWidth()))
-	return rows, end, nil
+	return rows, end, freqsMatch(packGaps(rows[len(dst):], &v, n, e.freqWidth()), e)
 }
 
 func errNoCode() error { return corrupt.New(0, "the bits are no interpolative code") }
 
 // gapsWidth is the number of bits of the widest of the n gaps in v, minus one.
 func gapsWidth(v *[BlockSize + 1]uint32, n int) int {
+	if n == BlockSize {
+		return bits.Len32(packGapsFull(nil, v, 0))
+	}
+	return bits.Len32(unionOfGaps(v, n))
+}
+
+// unionOfGaps has the bits of all n gaps in v, minus one.
+func unionOfGaps(v *[BlockSize + 1]uint32, n int) uint32 {
 	union, before := uint32(0), v[0]
 	for _, x := range v[1 : n+1] {
 		union |= x - before - 1
 		before = x
 	}
-	return bits.Len32(union)
+	return union
 }
 
-// packGaps writes the n gaps in v, minus one, packed in width bits each. The bytes of to must be
-// zero.
-func packGaps(to []byte, v *[BlockSize + 1]uint32, n int, width uint) {
+// packGaps writes the n gaps in v, minus one, packed in width bits each, and returns the width that
+// they need. If that is another one, the rows mean nothing. The bytes of to must be zero.
+func packGaps(to []byte, v *[BlockSize + 1]uint32, n, width int) int {
+	if n == BlockSize {
+		return bits.Len32(packGapsFull(to, v, width))
+	}
+	packGapsPortable(to, v, n, width)
+	return gapsWidth(v, n)
+}
+
+// packGapsPortable is packGaps in Go, without the width.
+func packGapsPortable(to []byte, v *[BlockSize + 1]uint32, n, width int) {
 	if width == 0 {
 		return
 	}
@@ -391,7 +425,7 @@ func packGaps(to []byte, v *[BlockSize + 1]uint32, n int, width uint) {
 		b |= uint64(g[2]-g[1]-1) << (held & 63)
 		c |= uint64(g[3]-g[2]-1) << (held & 63)
 		d |= uint64(g[4]-g[3]-1) << (held & 63)
-		if held += width; held >= 32 {
+		if held += uint(width); held >= 32 {
 			to = putRow(to, a, b, c, d)
 			a, b, c, d = a>>32, b>>32, c>>32, d>>32
 			held -= 32
@@ -399,6 +433,28 @@ func packGaps(to []byte, v *[BlockSize + 1]uint32, n int, width uint) {
 	}
 	if held > 0 {
 		putRow(to, a, b, c, d)
+	}
+}
+
+// putBitset writes the n documents in v[1:] as rows of bits. The lowest bit is document v[0] + 1.
+func putBitset(to []byte, v *[BlockSize + 1]uint32, n int) {
+	var words [64]uint64 // a bitset never has more rows than packed gaps: 32
+	first := v[0] + 1
+	set := func(d uint32) { words[(d-first)/64%64] |= 1 << ((d - first) % 64) }
+	if n == BlockSize {
+		for i := 1; i <= BlockSize/4; i++ { // a word is rarely changed twice in a row
+			set(v[i])
+			set(v[i+BlockSize/4])
+			set(v[i+BlockSize/2])
+			set(v[i+3*BlockSize/4])
+		}
+	} else {
+		for _, d := range v[1 : n+1] {
+			set(d)
+		}
+	}
+	for i := range len(to) / 8 {
+		binary.LittleEndian.PutUint64(to[8*i:], words[i])
 	}
 }
 

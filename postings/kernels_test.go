@@ -282,3 +282,72 @@ func TestCodedKernels(t *testing.T) {
 		}
 	})
 }
+
+// risingNumbers draws 129 numbers that rise from first within a span.
+func risingNumbers(rng *rand.Rand, first, span uint32) (v [BlockSize + 1]uint32) {
+	inner := map[uint32]bool{}
+	for len(inner) < BlockSize-1 {
+		inner[1+rng.Uint32N(span-1)] = true
+	}
+	i := 1
+	for x := range inner {
+		v[i] = first + x
+		i++
+	}
+	v[0], v[BlockSize] = first, first+span
+	slices.Sort(v[1:BlockSize])
+	return v
+}
+
+// TestReadRising reads codes of every span, at every bit of a byte, with the fewest bytes behind
+// them that a reader may need.
+func TestReadRising(t *testing.T) {
+	eachVariant(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(47, 48))
+		memory := guarded(t, maxBlockBits/8+8)
+		for span := uint32(BlockSize); span < MaxDoc/2; span += 1 + span/16 {
+			want := risingNumbers(rng, rng.Uint32N(MaxDoc/2)-1, span)
+			skip := rng.IntN(8)
+			w := bitWriter{}
+			w.put(1<<skip-1, skip)
+			w.rising(&want, BlockSize)
+			bits := 8*len(w.b) + w.held
+			code := memory[:copy(memory, w.flush())]
+			for i := len(code); i < len(memory); i++ {
+				memory[i] = byte(rng.Uint32())
+			}
+			v := [BlockSize + 1]uint32{0: want[0], BlockSize: want[BlockSize]}
+			if end, ok := readRisingFull(memory, skip, &v); !ok || end != bits || v != want {
+				t.Fatalf("span %d after %d bits: ok %v, ends at %d, want %d\n%v, want\n%v", span, skip, ok, end, bits, v, want)
+			}
+		}
+	})
+}
+
+// TestReadRisingDamage reads noise as the portable twin does, at the end of the memory.
+func TestReadRisingDamage(t *testing.T) {
+	eachVariant(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(49, 50))
+		memory := guarded(t, maxBlockBits/8+8)
+		refused := 0
+		for range 20000 {
+			span := BlockSize + rng.Uint32N(1<<rng.IntN(16))
+			for i := range memory {
+				memory[i] = byte(rng.Uint32() & rng.Uint32() & rng.Uint32() & rng.Uint32() & rng.Uint32())
+			}
+			v := [BlockSize + 1]uint32{BlockSize: span}
+			want := v
+			end, ok := readRisingFull(memory, 3, &v)
+			wantEnd, wantOK := readRisingPortable(memory, 3, &want)
+			if ok != wantOK || ok && (v != want || end != wantEnd) {
+				t.Fatalf("span %d: ok %v to %d, want %v to %d\n%v, want\n%v", span, ok, end, wantOK, wantEnd, v, want)
+			}
+			if !ok {
+				refused++
+			}
+		}
+		if refused == 0 || refused == 20000 {
+			t.Errorf("%d of 20000 are refused", refused)
+		}
+	})
+}

@@ -16,7 +16,7 @@ type Loader interface {
 
 // A List is an immutable posting list: a directory, which describes every block, and the payload,
 // which holds the postings. A chunk of the payload is loaded when one of its blocks is first
-// decoded, and stays loaded. Any number of goroutines may use a List. The exported fields are for
+// decoded, and stays loaded. A chunk of the codec Interpolative is turned into rows block by block. Any number of goroutines may use a List. The exported fields are for
 // reading only.
 type List struct {
 	Count     int // postings
@@ -40,7 +40,8 @@ type List struct {
 	ListImpacts  []Impact
 
 	load    Loader
-	bits    bool // chunks are stored by the codec Interpolative
+	bits    bool   // chunks are stored by the codec Interpolative
+	coded   *coded // of such a list, where each block begins; nil if its directory does not say
 	chunks  []atomic.Pointer[chunk]
 	chunkOf []uint32 // the chunk of each extent
 	rowOf   []uint32 // first row of each chunk, and of the one that would follow
@@ -53,10 +54,9 @@ type List struct {
 
 // A chunk is a loaded run of whole extents.
 type chunk struct {
-	rows  []byte // with at least GuardBytes of capacity after them, unless empty
-	first uint32 // number of the first row in the list's payload
-
-	stored Sizes // of a chunk of the codec Interpolative, without checksum
+	rows    []byte        // with at least GuardBytes of capacity after them, unless empty
+	first   uint32        // number of the first row in the list's payload
+	missing atomic.Uint32 // blocks of the extent that are not decoded yet: 0 unless the list is coded
 }
 
 // Blocks returns the number of blocks.
@@ -122,7 +122,7 @@ func (l *List) Docs(b int, dst *[BlockSize]uint32) (n int, err error) {
 func (l *List) docs(b int, dst *[BlockSize]uint32) (n int, err error) {
 	c := l.chunk(b)
 	if c == nil {
-		if c, err = l.loadChunk(b); err != nil {
+		if c, err = l.loadBlock(b); err != nil {
 			return 0, err
 		}
 	}
@@ -145,7 +145,7 @@ func (l *List) Freqs(b int, dst *[BlockSize]uint32) (n int, err error) {
 	}
 	c := l.chunk(b)
 	if c == nil {
-		if c, err = l.loadChunk(b); err != nil {
+		if c, err = l.loadBlock(b); err != nil {
 			return 0, err
 		}
 	}
@@ -167,19 +167,23 @@ func (l *List) Payload(b int) ([]byte, error) {
 	c := l.chunk(b)
 	if c == nil {
 		var err error
-		if c, err = l.loadChunk(b); err != nil {
+		if c, err = l.loadBlock(b); err != nil {
 			return nil, err
 		}
 	}
 	return c.from(l.Off[b])[:RowBytes*l.Enc[b].Rows(l.BlockLen(b))], nil
 }
 
-// chunk returns the chunk of block b if it is loaded.
+// chunk returns the chunk of block b if it has the rows of the block.
 func (l *List) chunk(b int) *chunk {
 	if l.tail != nil && b == len(l.Last)-1 {
 		return l.tail
 	}
-	return l.chunks[l.chunkOf[b/ExtentBlocks]].Load()
+	c := l.chunks[l.chunkOf[b/ExtentBlocks]].Load()
+	if c != nil && c.missing.Load()>>(uint(b)%ExtentBlocks)&1 != 0 {
+		return nil
+	}
+	return c
 }
 
 // from returns the rows of the chunk from the given row of the list.
@@ -191,6 +195,14 @@ func (l *List) before(b int) uint32 {
 		return noDoc
 	}
 	return l.Last[b-1]
+}
+
+// loadBlock gets the rows of block b.
+func (l *List) loadBlock(b int) (*chunk, error) {
+	if l.coded != nil {
+		return l.decodeBlock(b)
+	}
+	return l.loadChunk(b)
 }
 
 // loadChunk loads the chunk of block b. When several readers need it at once, each loads it and all
@@ -222,8 +234,7 @@ func (l *List) openChunk(i int, value []byte) (*chunk, error) {
 	rows := int(l.rowOf[i+1] - l.rowOf[i])
 	if l.bits {
 		from, to := blocksOf(l.chunkOf, i, l.Blocks())
-		c.rows, c.stored.Docs, err = l.decodeBits(body, from, to, rows)
-		c.stored.Freqs = len(body) - c.stored.Docs
+		c.rows, err = l.decodeBits(body, from, to, rows)
 		return c, err
 	}
 	size := RowBytes * rows
@@ -239,7 +250,7 @@ func (l *List) openChunk(i int, value []byte) (*chunk, error) {
 func (l *List) Bytes() int {
 	n := int(unsafe.Sizeof(*l)) + 4*len(l.Last) + 2*len(l.Enc) + 4*len(l.Off) + 4*len(l.ExtLast)
 	n += l.BlockImpacts.bytes() + l.ExtImpacts.bytes() + len(l.ListImpacts)*int(unsafe.Sizeof(Impact{}))
-	n += 12*len(l.chunks) + 4*len(l.chunkOf) + 8*len(l.Bitmap())
+	n += 12*len(l.chunks) + 4*len(l.chunkOf) + l.coded.bytes() + 8*len(l.Bitmap())
 	if l.tail != nil {
 		n += cap(l.tail.rows)
 	}

@@ -19,7 +19,7 @@ func Open(entry []byte, load Loader) (*List, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, chunks, err := parseEntry(body)
+	l, chunks, old, err := parseEntry(body)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,12 @@ func Open(entry []byte, load Loader) (*List, error) {
 		l.entry += len(value)
 		parts = append(parts, part)
 	}
-	if err := l.parseDirectory(parts, chunks); err != nil {
+	if old {
+		err = l.parseOldDirectory(parts, chunks)
+	} else {
+		err = l.parseDirectory(parts, chunks)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return l, nil
@@ -50,33 +55,36 @@ func Open(entry []byte, load Loader) (*List, error) {
 func (l *List) blocksByCount() int { return (l.Count + l.BlockSize - 1) / l.BlockSize }
 
 // parseEntry reads an entry without its checksum. For a long list it sets Count, BlockSize and
-// ListImpacts, and returns the number of chunks.
-func parseEntry(body []byte) (l *List, chunks int, err error) {
+// ListImpacts, and returns the number of chunks, and whether the directory has the old form.
+func parseEntry(body []byte) (l *List, chunks int, old bool, err error) {
 	r := reader{b: body}
 	v := r.uvarint()
 	count := v>>1 + 1
 	if r.err == nil && count >= MaxDoc { // a segment has fewer documents, and an int may have 32 bits
-		return nil, 0, corrupt.New(0, "posting list of %d postings", count)
+		return nil, 0, false, corrupt.New(0, "posting list of %d postings", count)
 	}
 	if v&1 == 0 {
 		l, err = parseShort(&r, int(count))
-		return l, 0, err
+		return l, 0, false, err
 	}
 	shape := r.byte()
 	l = &List{Count: int(count), BlockSize: int(shape&^interpolativeShape) + 1, bits: shape&interpolativeShape != 0}
 	l.ListImpacts = r.impacts(nil)
 	at := r.at
 	n := r.uvarint()
+	if old = n > 0; !old {
+		n = r.uvarint()
+	}
 	if err := r.end(); err != nil {
-		return nil, 0, err
+		return nil, 0, false, err
 	}
 	if l.BlockSize > BlockSize || l.Count <= l.BlockSize {
-		return nil, 0, corrupt.New(1, "long list of %d postings in blocks of %d", count, l.BlockSize)
+		return nil, 0, false, corrupt.New(1, "long list of %d postings in blocks of %d", count, l.BlockSize)
 	}
 	if extents := (l.blocksByCount() + ExtentBlocks - 1) / ExtentBlocks; n == 0 || n > uint64(extents) {
-		return nil, 0, corrupt.New(at, "%d chunks for %d extents", n, extents)
+		return nil, 0, false, corrupt.New(at, "%d chunks for %d extents", n, extents)
 	}
-	return l, int(n), nil
+	return l, int(n), old, nil
 }
 
 // parseShort reads the postings of a short list and makes a block of them.

@@ -29,8 +29,8 @@ type Scan struct {
 
 	chunk *chunk // the current chunk of a list of rows
 
-	body     []byte // the current chunk of a list of the codec Interpolative
-	from, at int    // bits of the current block
+	body          []byte // the current chunk of a list of the codec Interpolative
+	from, mid, at int    // bits of the current block: its documents, then its frequencies
 
 	short  bool // the block in a short entry is next
 	block  block
@@ -127,10 +127,13 @@ func (s *Scan) load() error {
 		}
 		s.behind--
 	}
-	i := int(l.chunkOf[s.b/ExtentBlocks])
-	_, s.behind = blocksOf(l.chunkOf, i, s.behind)
-	if s.chunk = l.chunks[i].Load(); s.chunk != nil && !l.bits {
-		return nil
+	of := l.storedIn()
+	i := int(of[s.b/ExtentBlocks])
+	_, s.behind = blocksOf(of, i, s.behind)
+	if !l.bits {
+		if s.chunk = l.chunks[i].Load(); s.chunk != nil {
+			return nil
+		}
 	}
 	value, err := l.load.Chunk(i)
 	if err != nil {
@@ -172,6 +175,7 @@ func (s *Scan) readBits() (err error) {
 		return err
 	}
 	copy(s.Docs[:], v[1:])
+	s.mid = begin + end
 	if e>>8 == 0 {
 		ones(&s.TFs)
 	} else {
@@ -184,6 +188,9 @@ func (s *Scan) readBits() (err error) {
 	}
 	if s.at = begin + end; s.at > 8*len(s.body) {
 		return corrupt.New(len(s.body), "%d bits, %d bytes", s.at, len(s.body))
+	}
+	if l.coded != nil && s.at != int(l.coded.endOf(s.b)) {
+		return corrupt.New(s.at/8, "the code ends at bit %d, the directory says %d", s.at, l.coded.endOf(s.b))
 	}
 	if s.b+1 == s.behind {
 		return endOfBits(s.body, s.at)

@@ -40,14 +40,18 @@ func (l *List) SizeBreakdown() (Sizes, error) {
 
 // addChunks adds the stored size of all chunks.
 func (l *List) addChunks(s *Sizes) error {
-	for i := range l.chunks {
-		from, _ := blocksOf(l.chunkOf, i, l.Blocks())
-		c, err := l.loadChunk(from)
-		if err != nil {
-			return err
+	var scan Scan
+	scan.Reset(l)
+	docs, chunk := 0, -1
+	for scan.Next() {
+		docs += scan.mid - scan.from
+		if i := int(l.storedIn()[scan.b/ExtentBlocks]); i != chunk {
+			chunk = i
+			s.Directory += 4 // checksum
+			s.Freqs += len(scan.body)
 		}
-		s.Add(c.stored)
-		s.Directory += 4 // checksum
 	}
-	return nil
+	s.Docs += docs / 8
+	s.Freqs -= docs / 8
+	return scan.Err()
 }

@@ -22,6 +22,7 @@ type Writer struct {
 
 	last []uint32 // of each block, as in List
 	enc  []Encoding
+	bits []uint32 // of the code of each block, with the codec Interpolative
 	imp  Impacts
 	best pareto // empty between calls
 
@@ -99,7 +100,9 @@ func (w *Writer) encode(k *block) {
 	w.beginBlock()
 	var e Encoding
 	if w.Codec == Interpolative {
+		before := w.coded.len()
 		e = k.appendBits(&w.coded, w.lastDoc())
+		w.bits = append(w.bits, uint32(w.coded.len()-before))
 	} else {
 		w.packed, e = k.appendRows(w.packed, w.lastDoc(), w.Codec)
 	}
@@ -162,13 +165,9 @@ func (w *Writer) Finish() Encoded {
 
 // long is Finish for a list of two or more blocks, all of them encoded.
 func (w *Writer) long() Encoded {
-	l := &List{Count: w.count, BlockSize: w.blockSize(), Last: w.last, Enc: w.enc, BlockImpacts: w.imp}
-	enc := Encoded{Chunks: slices.Clone(w.chunks)}
-	for from := 0; from < len(l.Last); from += partBlocks {
-		enc.Directory = append(enc.Directory, l.encodePart(from, min(from+partBlocks, len(l.Last))))
-	}
-	entry := binary.AppendUvarint(nil, uint64(l.Count-1)<<1|1)
-	shape := byte(l.BlockSize - 1)
+	enc := Encoded{Directory: w.directory(), Chunks: slices.Clone(w.chunks)}
+	entry := binary.AppendUvarint(nil, uint64(w.count-1)<<1|1)
+	shape := byte(w.blockSize() - 1)
 	if w.Codec == Interpolative {
 		shape |= interpolativeShape
 	}
@@ -176,6 +175,7 @@ func (w *Writer) long() Encoded {
 	w.best.addAll(w.imp.pairs)
 	var pairs [8]Impact
 	entry = appendImpacts(entry, w.best.flush(pairs[:0]))
+	entry = append(entry, 0) // the directory has levels
 	entry = binary.AppendUvarint(entry, uint64(len(enc.Chunks)))
 	enc.Entry = sealEntry(entry)
 	return enc
@@ -184,7 +184,7 @@ func (w *Writer) long() Encoded {
 // reset empties the Writer.
 func (w *Writer) reset() {
 	w.k.n, w.count, w.rows = 0, 0, 0
-	w.last, w.enc = w.last[:0], w.enc[:0]
+	w.last, w.enc, w.bits = w.last[:0], w.enc[:0], w.bits[:0]
 	w.imp.Start, w.imp.pairs = w.imp.Start[:0], w.imp.pairs[:0]
 	clear(w.chunks) // the caller owns them
 	w.packed, w.chunks = w.packed[:0], w.chunks[:0]

@@ -44,7 +44,7 @@
 // are left out. The size of a field thus follows its number of documents.
 //
 // A sealed value begins with the format version (1 byte) and ends with the CRC-32C of all
-// bytes before. This build reads versions 4 to 6 and writes 6. A segment has one version as a
+// bytes before. This build reads versions 4 to 7 and writes 7. A segment has one version as a
 // whole, and a merge writes the newest. Posting entries, directory parts and chunks carry the
 // checksums that package postings gives them.
 //
@@ -73,16 +73,16 @@
 // with body "go" (length 1) and none:
 //
 //	010000676f      020200010101000038                        field 0, term "go": postings 0 (twice) and 1
-//	0200000000      060201000161620000cf015982                two ids: "a", then "b", which are documents 0 and 1
-//	0300000000      06010161dd436ca9                          one page, which begins with "a"
-//	0400000001      0602010078e0aa7234                        two documents: 1 byte and none
-//	0500000000      0601001acd77a2                            places: a run of 2, from 0 on
-//	7f              0603302e3100020200000104626f64790102010203c8f36c2f
+//	0200000000      07020100016162000087d76776                two ids: "a", then "b", which are documents 0 and 1
+//	0300000000      0701016165e92974                          one page, which begins with "a"
+//	0400000001      07020100784cc5630c                        two documents: 1 byte and none
+//	0500000000      070100645f3607                            places: a run of 2, from 0 on
+//	7f              0703302e3100020200000104626f64790102010203258e6622
 //	                                                          written by riffle "0.1", no features; 2 documents,
 //	                                                          stored; 1 field: "body" with norms, 2 documents,
 //	                                                          1 term, 2 postings, 3 tokens
-//	81000000000000  06020180e6fb64                            length codes 2 and 1
-//	830000          0600020101010232f96734                    tile 0: best pairs (1, code 1), (2, code 2)
+//	81000000000000  070201fe74bac1                            length codes 2 and 1
+//	830000          07000201010102fad5645c                    tile 0: best pairs (1, code 1), (2, code 2)
 //
 // # Order of documents
 //

@@ -18,10 +18,11 @@ import (
 //	4  directories of lists are bit strings
 //	5  norms and tiles of a field only where documents have it; fields beyond 65,535
 //	6  the writer, and features
+//	7  directories of lists have levels, and say where coded blocks begin
 //
 // A change that older builds would misread takes a feature (type feature), or a new version if
 // every segment has it.
-const Version = 6
+const Version = 7
 
 var versions = format.Segment
 

@@ -11,7 +11,7 @@ var (
 	Store    = Range{What: "store", Oldest: 1, Newest: 2}           // package store: keys, the manifest
 	Sealed   = Range{What: "sealed value", Oldest: 1, Newest: 1}    // package store: values of keys that are not a segment's
 	LogFile  = Range{What: "log file", Oldest: 1, Newest: 1}        // package store/wal
-	Segment  = Range{What: "segment", Oldest: 4, Newest: 6}         // package segment
+	Segment  = Range{What: "segment", Oldest: 4, Newest: 7}         // package segment
 	Schema   = Range{What: "schema", Oldest: 1, Newest: 1}          // the schema stored in an index
 	Options  = Range{What: "options", Oldest: 1, Newest: 1}         // the options stored in it
 	Info     = Range{What: "index info", Oldest: 1, Newest: 1}      // what the manifest stores about the index as a whole

@@ -17,6 +17,8 @@ func main() {
 	sumUpAVX2()
 	addQuotientsAVX2()
 	addQuotientSumsAVX2()
+	risingAVX2()
+	packGapsAVX2()
 	seekAVX512("seekBlockAVX512", 128)
 	seekAVX512("seekExtentAVX512", 32)
 	seekAVX2("seekBlockAVX2", 128)
