@@ -2,6 +2,7 @@ package segment
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 )
 
@@ -39,6 +40,11 @@ func (m *Memory) AddChunk(c *Chunk) (first uint32) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for doc := range c.docs {
+		if doc%lockedRecords == lockedRecords-1 {
+			m.mu.Unlock() // no view begins before AddChunk ends, so none has some of the documents
+			runtime.Gosched()
+			m.mu.Lock()
+		}
 		grown += m.addID(ids[idAt:c.idEnds[doc]])
 		rank := uint16(0)
 		if len(c.ranks) > 0 {
@@ -68,6 +74,7 @@ func (m *Memory) addChunkField(c *chunkField, first, docs uint32) {
 		}
 		m.bytes.Add(grown + f.grown())
 		m.mu.Unlock()
+		runtime.Gosched() // to readers, and rather here than with the lock in hand
 	}
 }
 

@@ -42,6 +42,7 @@ type fieldMerger struct {
 	norms    Norms      // of the new documents
 	best     *fieldBest // highest frequency of each new document; shared by the workers
 	encoders []*termEncoder
+	pace     pace
 }
 
 // writeTerms writes the terms of the field and their lists.
@@ -68,6 +69,7 @@ func (f *fieldMerger) writeTerms() error {
 			if err := f.writeList(uint32(len(f.fields)), t.term, t.list); err != nil {
 				return atTerm(err, f.info.Name, t.term)
 			}
+			f.pace.add(paceTerm)
 		}
 		return nil
 	})
@@ -87,6 +89,7 @@ type termEncoder struct {
 	writer  postings.Writer
 	scan    postings.Scan
 	shuffle shuffle // of one term, when documents change their order
+	pace    pace
 
 	docs, tfs [postings.BlockSize]uint32 // in their new order
 	codes     [postings.BlockSize]uint8
@@ -102,6 +105,7 @@ func (e *termEncoder) encode(f *fieldMerger, b *termBatch) (*mergedTerms, error)
 		if err := e.merge(f, made, term, b.lists[first:end]); err != nil {
 			return nil, atTerm(err, f.info.Name, term)
 		}
+		e.pace.add(paceTerm)
 		if n := e.writer.Len(); n > 0 {
 			made.postings += uint64(n)
 			made.blocks += uint64(n / postings.BlockSize)
@@ -183,6 +187,7 @@ func (e *termEncoder) append(f *fieldMerger, made *mergedTerms, input int) error
 		if err := e.ctx.Err(); err != nil {
 			return err
 		}
+		e.pace.add(s.N)
 		docs, tfs := s.Docs[:s.N], s.TFs[:s.N]
 		if shift, ok := shiftOf(numbers, all, docs[0], docs[s.N-1]); ok {
 			s.Shift(shift)

@@ -1,7 +1,9 @@
 package segment
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 )
@@ -69,5 +71,46 @@ func TestAddPanicsOnBugs(t *testing.T) {
 			}()
 			NewMemory().Add(doc)
 		}()
+	}
+}
+
+// TestTermsOfManyPieces: the terms of a view are complete and sorted, however many pieces they are
+// gathered in, and terms added later are not among them.
+func TestTermsOfManyPieces(t *testing.T) {
+	for _, n := range []int{0, 1, gatheredTerms - 1, gatheredTerms, gatheredTerms + 1, 5*gatheredTerms + 7} {
+		m := NewMemory()
+		name := func(i int) string { return fmt.Sprintf("w%06d", (i*7919)%1_000_003) }
+		add := func(from, to int) {
+			d := Document{ID: fmt.Sprint(from), Fields: []FieldTerms{{Name: "f"}}}
+			for i := from; i < to; i++ {
+				d.Fields[0].Terms = append(d.Fields[0].Terms, TermFreq{[]byte(name(i)), 1})
+			}
+			m.Add(d)
+		}
+		add(0, n)
+		v := m.View()
+		add(n, 2*n+10)
+		var want []string
+		for i := range n {
+			want = append(want, name(i))
+		}
+		slices.Sort(want)
+		for _, from := range []int{0, n / 2} {
+			first := ""
+			if n > 0 {
+				first = want[from]
+			}
+			it, err := v.Terms("f", []byte(first))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for it.Next() {
+				got = append(got, string(it.Term()))
+			}
+			if !slices.Equal(got, want[from:]) {
+				t.Errorf("%d terms from %d: got %d, want %d", n, from, len(got), n-from)
+			}
+		}
 	}
 }

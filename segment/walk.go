@@ -9,6 +9,7 @@ type walk[I stepper] struct {
 	key   func(I) []byte
 	heap  []walker[I]
 	begun []I // every iterator that was added, to be closed
+	pace  pace
 }
 
 // A stepper has the methods common to TermIterator and IDIterator.
@@ -46,6 +47,7 @@ func (w *walk[I]) top() (input int, it I) { return w.heap[0].input, w.heap[0].it
 
 // next steps the iterator at the smallest key.
 func (w *walk[I]) next() error {
+	w.pace.add(paceTerm)
 	it := w.heap[0].it
 	if !it.Next() {
 		if err := it.Err(); err != nil {

@@ -229,6 +229,9 @@ func (ix *Index) invertAll(ctx context.Context, ops []document.Operation) ([]*se
 			c := ix.chunks.Get().(*segment.Chunk)
 			for at := i * per; at < min((i+1)*per, len(puts)); at++ {
 				errs[at] = iv.Invert(c, puts[at].ID, puts[at].Values)
+				if at%yieldDocs == 0 {
+					runtime.Gosched()
+				}
 			}
 			c.Group(segment.OnePartition)
 			chunks[i] = c
@@ -255,3 +258,7 @@ const (
 	maxInvertChunk   = 1024
 	maxInvertWorkers = 4
 )
+
+// yieldDocs is after how many documents Apply lets searches have its core. Otherwise they would
+// wait for the 10 ms of the scheduler's time slice.
+const yieldDocs = 4

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 
 	"github.com/riffle-search/riffle/internal/document"
@@ -83,6 +84,9 @@ func findSealed(ctx context.Context, found []place, sealed []mergeInput, ops []d
 	for i := range ops {
 		if err := ctx.Err(); err != nil {
 			return nil, err
+		}
+		if i%yieldDocs == yieldDocs-1 {
+			runtime.Gosched()
 		}
 		for _, in := range slices.Backward(sealed) {
 			doc, ok, err := in.s.disk.Lookup(ops[i].ID)

@@ -3,6 +3,7 @@ package wal
 import (
 	"encoding/binary"
 	"fmt"
+	"runtime"
 	"sync"
 
 	"github.com/klauspost/compress/s2"
@@ -115,6 +116,7 @@ func (b *Batch) add(raw []byte, begun uint32) {
 	if need := at + room; need > cap(b.data) {
 		b.data = append(make([]byte, 0, max(need, 2*cap(b.data))), b.data...)
 	}
+	runtime.Gosched() // compression takes a millisecond, and others may wait for the core
 	h := frameHeader{kind: kindRecords, flags: flagMore, count: begun}
 	payload := raw
 	if len(raw) >= minCompressed {
