@@ -183,16 +183,7 @@ func (x *Executor) divide() (err error) {
 	return x.dev.Do(func(q *device.Queue) {
 		x.in, x.compute, x.out = q.Urgent(2), q.Stream(), q.Stream()
 		x.load(q)
-		x.windows.up, x.windows.plan, x.windows.whole = q.Stream(), q.Urgent(1), q.Stream()
-		x.windows.firstHeads, x.windows.first = q.Event(), q.Event()
-		if x.options.Traced { // one after the other, since concurrent kernels take longer
-			x.in, x.windows.up, x.windows.plan, x.windows.whole = x.compute, x.compute, x.compute, x.compute
-		}
-		for i := range x.windows.thirds {
-			h := &x.windows.thirds[i]
-			h.heads, h.opened, h.chosen = q.Event(), q.Event(), q.Event()
-			h.fetched, h.strips, h.scored = q.Event(), q.Event(), q.Event()
-		}
+		x.openLanes(q)
 		for i := range int64(slots) {
 			from := lists + tables + columns + i*bytes
 			s := &slot{memory: x.memory.Slice(from, from+bytes)}
@@ -210,6 +201,30 @@ func (x *Executor) divide() (err error) {
 			x.free <- s
 		}
 	})
+}
+
+// openLanes makes what lanes need of the device. The first one shares its main streams with batches
+// that do not go by windows.
+func (x *Executor) openLanes(q *device.Queue) {
+	w := &x.windows
+	w.moved, w.stay = q.Event(), q.Event()
+	for i := range w.lanes {
+		l := &w.lanes[i]
+		l.open(q)
+		l.in, l.compute = x.in, x.compute
+		if i > 0 {
+			l.in, l.compute = q.Urgent(2), q.Stream()
+		}
+	}
+	if !x.options.Traced {
+		return
+	}
+	// One after the other, since concurrent kernels take longer.
+	x.in = x.compute
+	for i := range w.lanes {
+		l := &w.lanes[i]
+		l.up, l.in, l.plan, l.compute, l.whole = x.compute, x.compute, x.compute, x.compute, x.compute
+	}
 }
 
 // tablesShare is the fraction of the memory for lists that the tables of their extents get. An
@@ -395,10 +410,13 @@ func (x *Executor) forgetAll() {
 	x.windows.residents.forget()
 	_ = x.dev.Do(func(q *device.Queue) { // a lost device refuses, and no longer reads anything
 		q.Synchronize(x.in)
-		q.Synchronize(x.windows.up)
-		q.Synchronize(x.windows.plan)
 		q.Synchronize(x.compute)
-		q.Synchronize(x.windows.whole)
+		for i := range x.windows.lanes {
+			l := &x.windows.lanes[i]
+			for _, stream := range []device.Stream{l.up, l.in, l.plan, l.compute, l.whole} {
+				q.Synchronize(stream)
+			}
+		}
 		q.Synchronize(x.out)
 	})
 }

@@ -81,29 +81,50 @@ func (x *Executor) load(q *device.Queue) {
 // copies of the results.
 func (x *Executor) put(q *device.Queue, s *slot, compute bool) {
 	b := &s.batch
+	stream := x.compute
 	if b.byWindows {
+		stream = b.windowed.lane.compute
 		x.startWindows(q, s)
 		x.launchWindows(q, s)
-		x.launch(q, s, "top_k", orRest, len(b.queries))
+		x.launchOn(q, s, stream, "top_k", orRest, len(b.queries))
 	} else {
 		filled := int64(b.staging.used)
 		q.ToDevice(x.in, s.memory.Slice(0, filled), s.staging.Slice(0, filled))
 		q.Record(s.filled, x.in)
 		q.After(x.compute, s.filled)
 		q.Record(s.began, x.compute)
-		x.launch(q, s, "scatter", andSeeds, int(b.common.moveCount+7)/8)
+		x.scatter(q, s, x.compute)
 		if compute {
 			x.computeAll(q, s)
 		}
 	}
-	q.Record(s.ready, x.compute)
-	x.windows.ready, x.windows.begun = s.ready, true
+	q.Record(s.ready, stream)
+	if b.byWindows {
+		b.windowed.lane.ready, b.windowed.lane.begun = s.ready, true
+	} else if len(x.windows.lanes) > 0 {
+		x.windows.lanes[0].ready, x.windows.lanes[0].begun = s.ready, true
+	}
 	q.After(x.out, s.ready)
 	if compute {
 		at := int64(b.results.states - s.memory.Address)
 		q.ToHost(x.out, s.results.Slice(0, int64(b.results.bytes)), s.memory.Slice(at, at+int64(b.results.bytes)))
 	}
 	q.Record(s.done, x.out)
+}
+
+// scatter puts what the batch brings to where it stays. Other batches may still read what was there
+// before.
+func (x *Executor) scatter(q *device.Queue, s *slot, stream device.Stream) {
+	w, moves := &x.windows, int(s.batch.common.moveCount)
+	q.After(stream, w.moved)
+	if moves == 0 {
+		return
+	}
+	w.afterAll(q, stream)
+	x.launchOn(q, s, stream, "scatter", andSeeds, (moves+7)/8)
+	if len(w.lanes) > 0 {
+		q.Record(w.moved, stream)
+	}
 }
 
 // part is a part of the batch's memory.
@@ -175,7 +196,7 @@ func (x *Executor) score(q *device.Queue, s *slot, kernel string, pass int, tile
 		x.launch(q, s, kernel, pass, min(most, int(tiles.whole)))
 	}
 	if blocks := min(most, int(tiles.strips)); blocks > 0 {
-		x.scoreStrips(q, s, pass, blocks)
+		x.scoreStrips(q, s, x.compute, pass, blocks)
 		if pass == orSeeds || pass == orRest {
 			x.launch(q, s, "or_flat", pass, blocks)
 		}
@@ -183,11 +204,11 @@ func (x *Executor) score(q *device.Queue, s *slot, kernel string, pass int, tile
 }
 
 // scoreStrips launches the kernel for tiles that go by strips.
-func (x *Executor) scoreStrips(q *device.Queue, s *slot, pass, blocks int) {
+func (x *Executor) scoreStrips(q *device.Queue, s *slot, stream device.Stream, pass, blocks int) {
 	if pass == orSeeds || pass == orRest {
-		x.launch(q, s, "or_strips", pass, blocks)
+		x.launchOn(q, s, stream, "or_strips", pass, blocks)
 	} else {
-		x.launch(q, s, "and_strips", pass, blocks)
+		x.launchOn(q, s, stream, "and_strips", pass, blocks)
 	}
 }
 

@@ -94,6 +94,10 @@ type Shape struct {
 	// Options.Stream. The default is 3.
 	StepWindows int
 
+	// Lanes is how many batches run at a time, with Options.Stream. The memory of windows is divided
+	// among them. The default is 1.
+	Lanes int
+
 	// Readers is the share of multiprocessors, in per cent, where a thread block reads the host's
 	// memory, with Options.Stream. More concurrent reads arrive no sooner, and delay everything else
 	// on the link, including the driver's commands. The default is 50.
@@ -120,6 +124,7 @@ func (s Shape) withDefaults() Shape {
 	set(&s.WindowTiles, 128)
 	set(&s.StepWindows, 3)
 	set(&s.Readers, 50)
+	set(&s.Lanes, 2)
 	set(&s.Multiprocessors, 132)
 	return s
 }

@@ -39,7 +39,7 @@ func (b *batch) divide() {
 			w.needs[i] = b.needOf(i)
 		}
 	})
-	room := w.windows.room(0)
+	room := w.lane.room(0)
 	ends := stepsOf(w.needs, need{flat: int(room.flatEnd - room.flat), other: int(room.end - room.at)}, b.stepWindows())
 	w.steps, w.most = w.steps[:0], 1
 	from := 0

@@ -17,7 +17,8 @@ import (
 // the kernels that score the step before. They are made flat, in memory that all steps share, and
 // scored as flat lists are. So the host gathers nothing, and decides nothing.
 //
-// Six streams work on it, for step t:
+// Batches run in lanes, so that while one waits for blocks or for the last thread blocks of a kernel
+// another computes. Six streams work in each, for step t:
 //
 //	up       what the host has written of a batch, and the first parts of records of its first step
 //	in       those of step t+2, and the blocks of t+1 once they are chosen
@@ -27,23 +28,30 @@ import (
 //	whole    scores the tiles of t that go as a whole, while blocks of t+2 are chosen
 //	out      results
 type windows struct {
-	bytes   int64  // of all, except residents
+	bytes   int64 // of all, except residents
+	lanes   []lane
+	batches int          // put into lanes so far
+	moved   device.Event // columns that batches brought are in place
+	stay    device.Event // and so are records that stay
+
+	residents residents
+	records   records
+}
+
+// A lane is the memory and the streams of a batch. Each lane runs one batch after the other.
+type lane struct {
 	address uint64 // of flat postings
 	rows    uint32
 	thirds  [3]third // used in turn
 	turn    int
 	ready   device.Event // of the previous batch
 	begun   bool         // there is one
-	up      device.Stream
-	plan    device.Stream
-	whole   device.Stream
+
+	up, in, plan, compute, whole device.Stream
 
 	// For a batch's first step, instead of heads and chosen of its third, which are recorded on
 	// other streams.
 	firstHeads, first device.Event
-
-	residents residents
-	records   records
 }
 
 // A third is memory for all else that a step has: marks, pieces, bounds and records.
@@ -76,6 +84,7 @@ func (x *Executor) divideWindows() {
 		o.HostBytes = 32 << 30
 	}
 	x.windows.bytes = o.WindowBytes &^ (device.ArenaAlign - 1)
+	x.windows.lanes = make([]lane, x.shape.Lanes)
 	x.windows.records.dev, x.windows.records.bytes = x.dev, o.HostBytes
 	x.windows.residents.static = o.StaticLists
 	x.windows.residents.closed = o.StaticLists
@@ -84,15 +93,42 @@ func (x *Executor) divideWindows() {
 // place sets the memory of windows: bytes bytes from an address on, followed by stay bytes of
 // records that stay.
 func (w *windows) place(address uint64, bytes, stay int64) {
-	each := bytes / 16 * windowsShare &^ (device.ArenaAlign - 1)
-	for i := range w.thirds {
-		w.thirds[i].address, w.thirds[i].rows = address, uint32(each/rowBytes)
+	each := bytes / int64(len(w.lanes)) &^ (device.ArenaAlign - 1)
+	for i := range w.lanes {
+		w.lanes[i].place(address, each)
 		address += uint64(each)
 	}
-	rest := bytes - int64(len(w.thirds))*each
-	w.address, w.rows = address, uint32(rest/rowBytes)
-	w.residents.address, w.residents.rows = address+uint64(rest), uint64(stay/rowBytes)
+	w.residents.address, w.residents.rows = address, uint64(stay/rowBytes)
 	w.residents.generation = 1
+}
+
+func (l *lane) place(address uint64, bytes int64) {
+	each := bytes / 16 * windowsShare &^ (device.ArenaAlign - 1)
+	for i := range l.thirds {
+		l.thirds[i].address, l.thirds[i].rows = address, uint32(each/rowBytes)
+		address += uint64(each)
+	}
+	l.address, l.rows = address, uint32((bytes-int64(len(l.thirds))*each)/rowBytes)
+}
+
+// open makes the streams and events of a lane.
+func (l *lane) open(q *device.Queue) {
+	l.up, l.plan, l.whole = q.Stream(), q.Urgent(1), q.Stream()
+	l.firstHeads, l.first = q.Event(), q.Event()
+	for i := range l.thirds {
+		h := &l.thirds[i]
+		h.heads, h.opened, h.chosen = q.Event(), q.Event(), q.Event()
+		h.fetched, h.strips, h.scored = q.Event(), q.Event(), q.Event()
+	}
+}
+
+// afterAll makes a stream wait for all batches that have been put into lanes.
+func (w *windows) afterAll(q *device.Queue, s device.Stream) {
+	for i := range w.lanes {
+		if l := &w.lanes[i]; l.begun {
+			q.After(s, l.ready)
+		}
+	}
 }
 
 // windowDocs is how many documents of a segment a window has.
@@ -111,6 +147,7 @@ func (x *Executor) streams(p *Plan) bool {
 // A windowed is the further state of a batch that goes by windows.
 type windowed struct {
 	windows *windows
+	lane    *lane
 	needs   []need      // of each window
 	most    int         // windows of a step
 	lists   []*keptList // of the entries
@@ -183,9 +220,9 @@ const (
 // A transient is the remaining memory of a step.
 type transient struct{ flat, flatEnd, at, end uint64 }
 
-func (w *windows) room(third int) transient {
-	t := &w.thirds[third]
-	return transient{w.address, w.address + uint64(w.rows)*rowBytes, t.address, t.address + uint64(t.rows)*rowBytes}
+func (l *lane) room(third int) transient {
+	t := &l.thirds[third]
+	return transient{l.address, l.address + uint64(l.rows)*rowBytes, t.address, t.address + uint64(t.rows)*rowBytes}
 }
 
 // takeFlat takes memory for flat postings. If there is too little, the result ends beyond flatEnd.

@@ -13,6 +13,7 @@ func (b *batch) fillWindows() (ok bool) {
 	b.placed.columns.begin()
 	w := &b.windowed
 	w.taken = w.taken[:0]
+	w.lane = &w.windows.lanes[w.windows.batches%len(w.windows.lanes)]
 	defer func() {
 		if !ok {
 			w.windows.residents.undo(w.taken)
@@ -205,7 +206,7 @@ type (
 func (b *batch) putStep(i int) bool {
 	s, w := &b.staging, &b.windowed
 	t := &w.steps[i]
-	t.third = (w.windows.turn + i) % len(w.windows.thirds)
+	t.third = (w.lane.turn + i) % len(w.lane.thirds)
 	c, slices := &w.scenes[t.third], (t.to-t.from)*len(b.lists.entries)
 	rows, sceneAt := put[[rowBytes]byte](s, c.bytes/rowBytes)
 	var at devWindow
@@ -223,7 +224,7 @@ func (b *batch) putStep(i int) bool {
 		t.marks += n.marks
 		t.units += n.units
 	}
-	t.room = w.windows.room(t.third)
+	t.room = w.lane.room(t.third)
 	t.marksAt = t.room.take(t.marks)
 	at.pieces = t.room.take(2 * pieceBytes * t.units)
 	at.rowsRead, at.tileShift = b.results.unresolvedCount+rowBytes/2, b.shape.TileShift

@@ -9,44 +9,39 @@ import (
 // startWindows copies a batch to the device and sets its states to their initial values, on the
 // stream that plans.
 func (x *Executor) startWindows(q *device.Queue, s *slot) {
-	b, w := &s.batch, &x.windows
-	if w.residents.flush && w.begun {
-		q.After(w.up, w.ready)
+	b, w, l := &s.batch, &x.windows, s.batch.windowed.lane
+	q.After(l.up, w.stay)
+	if w.residents.flush {
+		w.afterAll(q, l.up)
 	}
-	w.residents.flush = false
 	filled := int64(b.staging.used)
 	// Not behind the last blocks of the previous batch.
-	q.ToDevice(w.up, s.memory.Slice(0, filled), s.staging.Slice(0, filled))
-	q.Record(s.filled, w.up)
-	q.After(x.in, s.filled)
-	q.After(w.plan, s.filled)
-	q.Record(s.began, w.plan)
-	if b.common.moveCount > 0 {
-		if w.begun {
-			q.After(w.plan, w.ready) // it may still read dropped columns
-		}
-		x.launchOn(q, s, w.plan, "scatter", andSeeds, int(b.common.moveCount+7)/8)
-	}
-	q.Move(w.plan, s.part(span{b.results.states, b.states.bytes}), s.part(b.states))
-	q.Fill(w.plan, s.part(span{b.results.unresolvedCount, rowBytes}), 0)
-	q.Fill(w.plan, s.part(b.windowed.empty), 0)
+	q.ToDevice(l.up, s.memory.Slice(0, filled), s.staging.Slice(0, filled))
+	q.Record(s.filled, l.up)
+	q.After(l.in, s.filled)
+	q.After(l.plan, s.filled)
+	q.Record(s.began, l.plan)
+	x.scatter(q, s, l.plan)
+	q.Move(l.plan, s.part(span{b.results.states, b.states.bytes}), s.part(b.states))
+	q.Fill(l.plan, s.part(span{b.results.unresolvedCount, rowBytes}), 0)
+	q.Fill(l.plan, s.part(b.windowed.empty), 0)
 	// Bounds of strips suffice: thresholds are good after the first step.
-	q.Fill(w.plan, s.part(b.windowed.bounds[1]), 0xfe)
+	q.Fill(l.plan, s.part(b.windowed.bounds[1]), 0xfe)
 	for _, seeds := range b.windowed.seeds {
-		q.Fill(w.plan, s.part(seeds[andSeeds]), 0)
-		q.Fill(w.plan, s.part(seeds[orSeeds]), 0)
+		q.Fill(l.plan, s.part(seeds[andSeeds]), 0)
+		q.Fill(l.plan, s.part(seeds[orSeeds]), 0)
 	}
 }
 
 // launchWindows puts the kernels of a batch that goes by windows on the streams. Blocks of a step
 // are chosen just before the previous step is scored, and copied meanwhile.
 func (x *Executor) launchWindows(q *device.Queue, s *slot) {
-	steps := s.batch.windowed.steps
-	x.fetchHeads(q, s, x.windows.up, 0)
+	steps, l := s.batch.windowed.steps, s.batch.windowed.lane
+	x.fetchHeads(q, s, l.up, 0)
 	x.openStep(q, s, 0)
 	x.chooseFirst(q, s)
 	x.fetchPieces(q, s, 0)
-	x.fetchHeads(q, s, x.in, 1)
+	x.fetchHeads(q, s, l.in, 1)
 	for i := range steps {
 		if i == 0 {
 			x.flattenStep(q, s, i)
@@ -55,17 +50,23 @@ func (x *Executor) launchWindows(q *device.Queue, s *slot) {
 		if i+1 < len(steps) {
 			x.openStep(q, s, i+1)
 			x.chooseStep(q, s, i+1)
-			x.fetchHeads(q, s, x.in, i+2)
+			x.fetchHeads(q, s, l.in, i+2)
 			x.fetchPieces(q, s, i+1)
 		}
 		if i > 0 {
-			q.After(x.compute, x.windows.thirds[steps[i-1].third].scored) // the same memory
+			q.After(l.compute, l.thirds[steps[i-1].third].scored) // the same memory
 			x.flattenStep(q, s, i)
 		}
 		x.scoreStep(q, s, i)
 	}
-	q.After(x.compute, x.windows.thirds[steps[len(steps)-1].third].scored)
-	x.windows.turn += len(steps)
+	q.After(l.compute, l.thirds[steps[len(steps)-1].third].scored)
+	if w := &x.windows; len(s.batch.windowed.taken) > 0 || w.residents.flush {
+		q.After(l.in, l.firstHeads)
+		q.Record(w.stay, l.in)
+		w.residents.flush = false
+	}
+	l.turn += len(steps)
+	x.windows.batches++
 }
 
 // fetchHeads copies the first parts of records of step i, if there is one. Those of a batch's first
@@ -77,7 +78,7 @@ func (x *Executor) fetchHeads(q *device.Queue, s *slot, stream device.Stream, i 
 		return
 	}
 	t := &s.batch.windowed.steps[i]
-	h := &x.windows.thirds[t.third]
+	h := &s.batch.windowed.lane.thirds[t.third]
 	q.After(stream, h.scored) // the previous step in this memory
 	x.launchWindow(q, s, stream, "fetch_rows", t, t.fetchUnits)
 	q.Record(x.heads(s, i), stream)
@@ -86,27 +87,27 @@ func (x *Executor) fetchHeads(q *device.Queue, s *slot, stream device.Stream, i 
 // heads is recorded when the first parts of records of step i have been copied.
 func (x *Executor) heads(s *slot, i int) device.Event {
 	if i == 0 {
-		return x.windows.firstHeads
+		return s.batch.windowed.lane.firstHeads
 	}
-	return x.windows.thirds[s.batch.windowed.steps[i].third].heads
+	return s.batch.windowed.lane.thirds[s.batch.windowed.steps[i].third].heads
 }
 
 // openStep prepares the choice of blocks.
 func (x *Executor) openStep(q *device.Queue, s *slot, i int) {
-	w, t := &x.windows, &s.batch.windowed.steps[i]
-	h := &w.thirds[t.third]
-	q.After(w.plan, x.heads(s, i))
-	q.Move(w.plan, s.part(s.batch.windowed.scenes[t.third].span), s.part(t.scene))
-	q.Fill(w.plan, device.Memory{Address: h.address, Bytes: int64(t.marks)}, 0)
-	x.launchWindow(q, s, w.plan, "open_slices", t, (t.slices+7)/8)
-	q.Record(h.opened, w.plan)
+	l, t := s.batch.windowed.lane, &s.batch.windowed.steps[i]
+	h := &l.thirds[t.third]
+	q.After(l.plan, x.heads(s, i))
+	q.Move(l.plan, s.part(s.batch.windowed.scenes[t.third].span), s.part(t.scene))
+	q.Fill(l.plan, device.Memory{Address: h.address, Bytes: int64(t.marks)}, 0)
+	x.launchWindow(q, s, l.plan, "open_slices", t, (t.slices+7)/8)
+	q.Record(h.opened, l.plan)
 }
 
 // chooseFirst determines which blocks of the first step matter, and queues its seeds. Its
 // thresholds are only those known from lists, so it may include tiles that later thresholds
 // exclude. It runs concurrently with the scoring of the previous batch.
 func (x *Executor) chooseFirst(q *device.Queue, s *slot) {
-	b, plan := &s.batch, x.windows.plan
+	b, plan := &s.batch, s.batch.windowed.lane.plan
 	t := &b.windowed.steps[0]
 	b.passes = t.passes
 	for _, seeds := range b.modes() {
@@ -114,7 +115,7 @@ func (x *Executor) chooseFirst(q *device.Queue, s *slot) {
 		x.launchOn(q, s, plan, "queue_seeds", seeds, (seedTiles*len(b.queries)+7)/8)
 	}
 	x.choose(q, s, plan, t)
-	q.Record(x.windows.first, plan)
+	q.Record(b.windowed.lane.first, plan)
 }
 
 // chooseStep determines which blocks of a later step matter, by the current thresholds. It runs
@@ -125,17 +126,18 @@ func (x *Executor) chooseStep(q *device.Queue, s *slot, i int) {
 	b := &s.batch
 	t := &b.windowed.steps[i]
 	b.passes = t.passes
-	q.After(x.compute, x.windows.thirds[t.third].opened)
-	x.choose(q, s, x.compute, t)
-	q.Record(x.windows.thirds[t.third].chosen, x.compute)
+	l := b.windowed.lane
+	q.After(l.compute, l.thirds[t.third].opened)
+	x.choose(q, s, l.compute, t)
+	q.Record(l.thirds[t.third].chosen, l.compute)
 }
 
 // chosen is recorded when the blocks of step i that matter are known.
 func (x *Executor) chosen(s *slot, i int) device.Event {
 	if i == 0 {
-		return x.windows.first
+		return s.batch.windowed.lane.first
 	}
-	return x.windows.thirds[s.batch.windowed.steps[i].third].chosen
+	return s.batch.windowed.lane.thirds[s.batch.windowed.steps[i].third].chosen
 }
 
 // choose queues tiles by bounds, which marks their strips, and chooses the blocks that touch these.
@@ -159,32 +161,34 @@ func (b *batch) modes() (seeds []int) {
 
 // fetchPieces copies the blocks that matter.
 func (x *Executor) fetchPieces(q *device.Queue, s *slot, i int) {
-	t := &s.batch.windowed.steps[i]
-	h := &x.windows.thirds[t.third]
+	l, t := s.batch.windowed.lane, &s.batch.windowed.steps[i]
 	if t.pieces {
-		q.After(x.in, x.chosen(s, i))
-		x.launchWindow(q, s, x.in, "fetch_pieces", t, t.units)
+		q.After(l.in, x.chosen(s, i))
+		x.launchWindow(q, s, l.in, "fetch_pieces", t, t.units)
 	}
-	q.Record(h.fetched, x.in)
+	q.Record(l.thirds[t.third].fetched, l.in)
 }
 
 // flattenStep makes the blocks of a step flat.
 func (x *Executor) flattenStep(q *device.Queue, s *slot, i int) {
-	t := &s.batch.windowed.steps[i]
-	h := &x.windows.thirds[t.third]
-	q.After(x.compute, x.chosen(s, i))
-	q.After(x.compute, h.fetched)
-	x.launchWindow(q, s, x.compute, "flatten_slices", t, (t.units+3)/4)
-	x.launchWindow(q, s, x.compute, "bound_slices", t, (t.shares+7)/8)
+	l, t := s.batch.windowed.lane, &s.batch.windowed.steps[i]
+	q.After(l.compute, x.chosen(s, i))
+	q.After(l.compute, l.thirds[t.third].fetched)
+	x.launchWindow(q, s, l.compute, "flatten_slices", t, (t.units+3)/4)
+	x.launchWindow(q, s, l.compute, "bound_slices", t, (t.shares+7)/8)
 }
 
 // scoreSeeds scores the seeds of the first step, so that their thresholds apply to the choice of
 // blocks of the second.
 func (x *Executor) scoreSeeds(q *device.Queue, s *slot) {
-	b := &s.batch
+	b, l := &s.batch, s.batch.windowed.lane
 	b.passes = b.windowed.steps[0].passes
 	for _, seeds := range b.modes() {
-		x.score(q, s, "", seeds, b.tilesOf(seeds), seedTiles*len(b.queries))
+		blocks := min(seedTiles*len(b.queries), int(b.tilesOf(seeds).strips))
+		x.scoreStrips(q, s, l.compute, seeds, blocks)
+		if seeds == orSeeds {
+			x.launchOn(q, s, l.compute, "or_flat", seeds, blocks)
+		}
 	}
 }
 
@@ -192,28 +196,28 @@ func (x *Executor) scoreSeeds(q *device.Queue, s *slot) {
 // queued again. Few tiles go as a whole, and they keep few multiprocessors busy: so choosing blocks
 // need not wait for them.
 func (x *Executor) scoreStep(q *device.Queue, s *slot, i int) {
-	b := &s.batch
+	b, l := &s.batch, s.batch.windowed.lane
 	t := &b.windowed.steps[i]
+	h := &l.thirds[t.third]
 	b.passes = t.passes
 	if i == 0 {
 		from, to := int64(b.windowed.queues[0]), int64(b.windowed.queues[1])
-		q.Move(x.compute, s.part(b.windowed.scenes[t.third].span).Slice(from, to), s.part(t.scene).Slice(from, to))
+		q.Move(l.compute, s.part(b.windowed.scenes[t.third].span).Slice(from, to), s.part(t.scene).Slice(from, to))
 		for _, seeds := range b.modes() {
-			x.launch(q, s, "queue_and_mark", seeds+1, math.MaxInt)
+			x.launchOn(q, s, l.compute, "queue_and_mark", seeds+1, math.MaxInt)
 		}
 	}
-	h := &x.windows.thirds[t.third]
 	for _, seeds := range b.modes() {
-		x.scoreStrips(q, s, seeds+1, int(b.tilesOf(seeds).strips))
+		x.scoreStrips(q, s, l.compute, seeds+1, int(b.tilesOf(seeds).strips))
 	}
 	if b.work.or.strips == 0 {
-		q.Record(h.scored, x.compute)
+		q.Record(h.scored, l.compute)
 		return
 	}
-	q.Record(h.strips, x.compute)
-	q.After(x.windows.whole, h.strips)
-	x.launchOn(q, s, x.windows.whole, "or_flat", orRest, int(b.work.or.strips))
-	q.Record(h.scored, x.windows.whole)
+	q.Record(h.strips, l.compute)
+	q.After(l.whole, h.strips)
+	x.launchOn(q, s, l.whole, "or_flat", orRest, int(b.work.or.strips))
+	q.Record(h.scored, l.whole)
 }
 
 // tilesOf returns the most tiles of a pass.

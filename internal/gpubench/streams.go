@@ -32,20 +32,24 @@ func (b *bench) streams() error {
 	return nil
 }
 
-// streamedShapes measures every combination of the flags -step-windows and -readers.
+// streamedShapes measures every combination of the flags -step-windows, -readers and -lanes.
 func (b *bench) streamedShapes(p plans, share, size int) error {
 	for _, windows := range b.stepWindows {
 		for _, readers := range b.readers {
-			name := fmt.Sprintf("%v %d %% batch=%d", p, share, size)
-			if windows != 0 {
-				name += fmt.Sprintf(" windows=%d", windows)
-			}
-			if readers != 0 {
-				name += fmt.Sprintf(" readers=%d", readers)
-			}
-			b.shape.StepWindows, b.shape.Readers = windows, readers
-			if err := b.streamed(name, p, share, size); err != nil {
-				return err
+			for _, lanes := range b.lanes {
+				name := fmt.Sprintf("%v %d %% batch=%d", p, share, size)
+				for _, of := range []struct {
+					what string
+					n    int
+				}{{"windows", windows}, {"readers", readers}, {"lanes", lanes}} {
+					if of.n != 0 {
+						name += fmt.Sprintf(" %s=%d", of.what, of.n)
+					}
+				}
+				b.shape.StepWindows, b.shape.Readers, b.shape.Lanes = windows, readers, lanes
+				if err := b.streamed(name, p, share, size); err != nil {
+					return err
+				}
 			}
 		}
 	}
