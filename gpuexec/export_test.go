@@ -38,3 +38,13 @@ func (x *Executor) LongestStep() (n int) {
 	}
 	return n
 }
+
+// Lanes returns the number of the last batch of each lane, with Options.Stream.
+func (x *Executor) Lanes() (last []int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for i := range x.windows.lanes {
+		last = append(last, x.windows.lanes[i].last)
+	}
+	return last
+}

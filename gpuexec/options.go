@@ -94,8 +94,8 @@ type Shape struct {
 	// Options.Stream. The default is 3.
 	StepWindows int
 
-	// Lanes is how many batches run at a time, with Options.Stream. The memory of windows is divided
-	// among them. The default is 1.
+	// Lanes is how many batches run at a time, with Options.Stream, if a part of the memory of windows
+	// is enough for each. The default is 2.
 	Lanes int
 
 	// Readers is the share of multiprocessors, in per cent, where a thread block reads the host's

@@ -58,9 +58,14 @@ func (r *residents) visit(b *batch, known *knownLists) {
 // has reports whether a record is resident.
 func (r *residents) has(of *record) bool { return of.place != 0 && of.generation == r.generation }
 
+// admits reports whether records of a list stay while there is room.
+func (r *residents) admits(k *knownList) bool {
+	return k.key != 0 && (!r.closed || k.admitted == r.generation)
+}
+
 // take gives a record of a list a place if it should have one.
 func (r *residents) take(k *knownList, of *record) bool {
-	if k.key == 0 || r.closed && k.admitted != r.generation || uint64(of.rows) > r.rows-r.used {
+	if !r.admits(k) || uint64(of.rows) > r.rows-r.used {
 		return false
 	}
 	of.place, of.generation = r.address+r.used*rowBytes, r.generation

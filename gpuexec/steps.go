@@ -11,9 +11,10 @@ import "runtime"
 
 // A need is the memory that a window takes on the device.
 type need struct {
-	marks, units int // bytes of marks, and units of blocks
-	flat         int // bytes of flat postings and their directories
-	other        int // bytes of all else
+	marks, units int  // bytes of marks, and units of blocks
+	flat         int  // bytes of flat postings and their directories
+	other        int  // bytes of all else
+	mayStay      bool // some records may come to stay, which are counted in other
 }
 
 func (n *need) add(m need) {
@@ -21,12 +22,16 @@ func (n *need) add(m need) {
 	n.units += m.units
 	n.flat += m.flat
 	n.other += m.other
+	n.mayStay = n.mayStay || m.mayStay
 }
+
+// exceeds reports whether n is more than m.
+func (n need) exceeds(m need) bool { return n.flat > m.flat || n.other > m.other }
 
 // has reports whether the list has postings in a window.
 func (k *keptList) has(window int) bool { return window < len(k.windows) && k.windows[window].rows > 0 }
 
-// divide divides the windows of a batch into steps.
+// divide chooses the lane of a batch, and divides its windows into steps.
 func (b *batch) divide() {
 	w := &b.windowed
 	count := 1
@@ -39,8 +44,8 @@ func (b *batch) divide() {
 			w.needs[i] = b.needOf(i)
 		}
 	})
-	room := w.lane.room(0)
-	ends := stepsOf(w.needs, need{flat: int(room.flatEnd - room.flat), other: int(room.end - room.at)}, b.stepWindows())
+	w.lane = w.windows.choose(w.needs)
+	ends := stepsOf(w.needs, w.lane.room(0).need(), b.stepWindows())
 	w.steps, w.most = w.steps[:0], 1
 	from := 0
 	for _, to := range ends {
@@ -66,6 +71,7 @@ func (b *batch) needOf(window int) (n need) {
 		n.other += wholeRows(int(l.rows)*rowBytes - int(l.bound))
 		if e.kept != nil && !w.windows.residents.has(r) {
 			n.other += int(r.rows) * rowBytes
+			n.mayStay = n.mayStay || w.windows.residents.admits(e.known)
 		}
 	}
 	n.other += n.marks + 2*pieceBytes*n.units
@@ -94,7 +100,7 @@ func stepsOf(needs []need, room need, most int) (ends []int) {
 		sum, to := needs[from], from+1
 		for ; to < len(needs) && to-from < atMost; to++ {
 			sum.add(needs[to])
-			if sum.flat > room.flat || sum.other > room.other {
+			if sum.exceeds(room) {
 				break
 			}
 		}

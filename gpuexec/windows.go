@@ -28,8 +28,8 @@ import (
 //	whole    scores the tiles of t that go as a whole, while blocks of t+2 are chosen
 //	out      results
 type windows struct {
-	bytes   int64 // of all, except residents
-	lanes   []lane
+	bytes   int64        // of all, except residents
+	lanes   []lane       // the first has all the memory, the others a part each
 	batches int          // put into lanes so far
 	moved   device.Event // columns that batches brought are in place
 	stay    device.Event // and so are records that stay
@@ -38,7 +38,8 @@ type windows struct {
 	records   records
 }
 
-// A lane is the memory and the streams of a batch. Each lane runs one batch after the other.
+// A lane is the memory and the streams of a batch. Each lane runs one batch after the other. A batch
+// that needs more memory than one of several lanes has runs alone, in the first.
 type lane struct {
 	address uint64 // of flat postings
 	rows    uint32
@@ -46,6 +47,7 @@ type lane struct {
 	turn    int
 	ready   device.Event // of the previous batch
 	begun   bool         // there is one
+	last    int          // its number, from 1 on
 
 	up, in, plan, compute, whole device.Stream
 
@@ -66,9 +68,10 @@ type third struct {
 	scored  device.Event
 }
 
-// windowsShare is how many sixteenths of the memory of windows each third has. Flat postings take
-// nearly half, since every posting of a step has a place there, whether it can matter or not.
-const windowsShare = 3
+// A third has so many 32nds of a lane's memory. Flat postings take about half, since every posting
+// of a step has a place there, whether it can matter or not. In one of several lanes they take more,
+// so that two windows of 256 queries have room.
+const thirdShare, smallThirdShare = 6, 5
 
 // windowBytes is enough for 2,048 queries of 3.7 million postings each.
 const windowBytes = 1650 << 20
@@ -84,7 +87,10 @@ func (x *Executor) divideWindows() {
 		o.HostBytes = 32 << 30
 	}
 	x.windows.bytes = o.WindowBytes &^ (device.ArenaAlign - 1)
-	x.windows.lanes = make([]lane, x.shape.Lanes)
+	x.windows.lanes = make([]lane, 1, 1+x.shape.Lanes)
+	if x.shape.Lanes > 1 {
+		x.windows.lanes = x.windows.lanes[:1+x.shape.Lanes]
+	}
 	x.windows.records.dev, x.windows.records.bytes = x.dev, o.HostBytes
 	x.windows.residents.static = o.StaticLists
 	x.windows.residents.closed = o.StaticLists
@@ -93,17 +99,20 @@ func (x *Executor) divideWindows() {
 // place sets the memory of windows: bytes bytes from an address on, followed by stay bytes of
 // records that stay.
 func (w *windows) place(address uint64, bytes, stay int64) {
-	each := bytes / int64(len(w.lanes)) &^ (device.ArenaAlign - 1)
-	for i := range w.lanes {
-		w.lanes[i].place(address, each)
-		address += uint64(each)
+	w.lanes[0].place(address, bytes, thirdShare)
+	if small := w.lanes[1:]; len(small) > 0 {
+		each := bytes / int64(len(small)) &^ (device.ArenaAlign - 1)
+		for i := range small {
+			small[i].place(address+uint64(i)*uint64(each), each, smallThirdShare)
+		}
 	}
-	w.residents.address, w.residents.rows = address, uint64(stay/rowBytes)
+	w.residents.address, w.residents.rows = address+uint64(bytes), uint64(stay/rowBytes)
 	w.residents.generation = 1
 }
 
-func (l *lane) place(address uint64, bytes int64) {
-	each := bytes / 16 * windowsShare &^ (device.ArenaAlign - 1)
+// place sets the memory of a lane.
+func (l *lane) place(address uint64, bytes, share int64) {
+	each := bytes / 32 * share &^ (device.ArenaAlign - 1)
 	for i := range l.thirds {
 		l.thirds[i].address, l.thirds[i].rows = address, uint32(each/rowBytes)
 		address += uint64(each)
@@ -120,6 +129,33 @@ func (l *lane) open(q *device.Queue) {
 		h.heads, h.opened, h.chosen = q.Event(), q.Event(), q.Event()
 		h.fetched, h.strips, h.scored = q.Event(), q.Event(), q.Event()
 	}
+}
+
+// choose chooses the lane of a batch whose windows need that much.
+func (w *windows) choose(needs []need) *lane {
+	if len(w.lanes) == 1 {
+		return &w.lanes[0]
+	}
+	l := &w.lanes[1+w.batches%(len(w.lanes)-1)]
+	room := l.room(0).need()
+	for _, n := range needs {
+		if n.exceeds(room) {
+			return &w.lanes[0]
+		}
+	}
+	return l
+}
+
+// enter makes a stream wait for the batches before in lanes that have the same memory as l.
+func (w *windows) enter(q *device.Queue, l *lane) {
+	for i := range w.lanes {
+		other := &w.lanes[i]
+		if shared := i == 0 || l == &w.lanes[0]; shared && other != l && other.last > l.last {
+			q.After(l.up, other.ready)
+		}
+	}
+	w.batches++
+	l.last = w.batches
 }
 
 // afterAll makes a stream wait for all batches that have been put into lanes.
@@ -219,6 +255,11 @@ const (
 
 // A transient is the remaining memory of a step.
 type transient struct{ flat, flatEnd, at, end uint64 }
+
+// need is the need that t satisfies.
+func (t transient) need() need {
+	return need{flat: int(t.flatEnd - t.flat), other: int(t.end - t.at)}
+}
 
 func (l *lane) room(third int) transient {
 	t := &l.thirds[third]

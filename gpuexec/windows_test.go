@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/riffle-search/riffle/blockmax"
@@ -17,8 +18,11 @@ const windowBytes = 8 << 20
 // openStream returns an executor that goes by windows, with listBytes bytes of memory for lists.
 func openStream(t testing.TB, listBytes int64, o gpuexec.Options, shape gpuexec.Shape) *gpuexec.Executor {
 	t.Helper()
-	o.Stream, o.WindowBytes, o.Shape = true, windowBytes, shape
-	return openSized(t, 0, columnBytes+windowBytes+listBytes, o)
+	o.Stream, o.Shape = true, shape
+	if o.WindowBytes == 0 {
+		o.WindowBytes = windowBytes
+	}
+	return openSized(t, 0, columnBytes+o.WindowBytes+listBytes, o)
 }
 
 // TestWindowsConformance runs single plans, whose lists have no keys and so travel with the batch.
@@ -96,6 +100,42 @@ func TestWindowsSteps(t *testing.T) {
 			}
 			if n := x.LongestStep(); n != min(most, 4) {
 				t.Errorf("the longest step has %d windows", n)
+			}
+		})
+	}
+}
+
+// TestWindowsLanes mixes batches that have a lane of their own with those that need all the memory,
+// from several goroutines.
+func TestWindowsLanes(t *testing.T) {
+	c := newCollection(60_000, []float64{0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.001, 0.0001})
+	for _, listBytes := range []int64{0, 32 << 10, 1 << 20} {
+		t.Run(fmt.Sprintf("%d KiB", listBytes>>10), func(t *testing.T) {
+			x := openStream(t, listBytes, gpuexec.Options{WindowBytes: 256 << 10}, gpuexec.Shape{TileShift: 10, WindowTiles: 16, Multiprocessors: 2})
+			var group sync.WaitGroup
+			for worker := range 3 {
+				group.Go(func() {
+					rng := rand.New(rand.NewPCG(5, uint64(worker)))
+					for i := range 8 {
+						plans, terms := 1, 2
+						if (i+worker)%3 == 0 {
+							plans, terms = 3, 5
+						}
+						var batch []*exectest.Plan
+						for range plans {
+							batch = append(batch, c.plan(rng, []blockmax.Mode{blockmax.Or, blockmax.And}[rng.IntN(2)], 10, terms))
+						}
+						if err := checkLarge(x, batch); err != nil {
+							t.Error(err)
+						}
+					}
+				})
+			}
+			group.Wait()
+			for lane, batches := range x.Lanes() {
+				if batches == 0 {
+					t.Errorf("lane %d has had no batch", lane)
+				}
 			}
 		})
 	}

@@ -13,7 +13,6 @@ func (b *batch) fillWindows() (ok bool) {
 	b.placed.columns.begin()
 	w := &b.windowed
 	w.taken = w.taken[:0]
-	w.lane = &w.windows.lanes[w.windows.batches%len(w.windows.lanes)]
 	defer func() {
 		if !ok {
 			w.windows.residents.undo(w.taken)
@@ -220,16 +219,20 @@ func (b *batch) putStep(i int) bool {
 	}
 	t.memory = unsafe.Slice(&rows[0][0], c.bytes)
 	t.scene, t.window = span{sceneAt, c.bytes}, span{address, windowBatch}
+	var all need
 	for _, n := range w.needs[t.from:t.to] {
-		t.marks += n.marks
-		t.units += n.units
+		all.add(n)
 	}
+	t.marks, t.units = all.marks, all.units
 	t.room = w.lane.room(t.third)
 	t.marksAt = t.room.take(t.marks)
 	at.pieces = t.room.take(2 * pieceBytes * t.units)
 	at.rowsRead, at.tileShift = b.results.unresolvedCount+rowBytes/2, b.shape.TileShift
 	t.device = &devices[0]
 	*t.device = at
+	if !all.mayStay {
+		return !all.exceeds(w.lane.room(t.third).need())
+	}
 	room := t.room
 	for window := t.from; window < t.to; window++ {
 		b.putWindow(window, &room)

@@ -10,6 +10,7 @@ import (
 // stream that plans.
 func (x *Executor) startWindows(q *device.Queue, s *slot) {
 	b, w, l := &s.batch, &x.windows, s.batch.windowed.lane
+	w.enter(q, l)
 	q.After(l.up, w.stay)
 	if w.residents.flush {
 		w.afterAll(q, l.up)
@@ -66,7 +67,6 @@ func (x *Executor) launchWindows(q *device.Queue, s *slot) {
 		w.residents.flush = false
 	}
 	l.turn += len(steps)
-	x.windows.batches++
 }
 
 // fetchHeads copies the first parts of records of step i, if there is one. Those of a batch's first
