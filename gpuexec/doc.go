@@ -73,7 +73,8 @@
 //	bound_slices    bounds their cells
 //	or_strips ...   as above
 //
-// Thresholds carry over from step to step. The data that stays on the device (residents.go) is
+// Thresholds carry over from step to step. Batches of few lists run two at a time, in lanes: one
+// computes where the other waits. The data that stays on the device (residents.go) is
 // records, not flat postings.
 //
 // # The papers' own methods
