@@ -1,6 +1,10 @@
 package blockmax
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/riffle-search/riffle/postings"
+)
 
 // WordDocs is the number of documents under one bound of Ranges: a word of a bitset. A tile has 64
 // words.
@@ -138,8 +142,20 @@ func (t *Tally) Best() (b Best) {
 // refinement is the data that Bounds gain from use.
 type refinement struct {
 	ranges atomic.Pointer[Ranges]
-	spent  atomic.Int64 // blocks decoded
-	due    atomic.Bool  // a goroutine is making ranges, or has made them
+	last   atomic.Uint32 // 1 + the last document of the list; 0 until it is needed
+	spent  atomic.Int64  // blocks decoded
+	due    atomic.Bool   // a goroutine is making ranges, or has made them
+}
+
+// LastDoc returns the last document of the list of these bounds, which must not be empty. Every query
+// needs it, and the end of a long directory is rarely in a near cache.
+func (b *Bounds) LastDoc(l *postings.List) uint32 {
+	if last := b.last.Load(); last > 0 {
+		return last - 1
+	}
+	last := l.Last[l.Blocks()-1]
+	b.last.Store(last + 1)
+	return last
 }
 
 // Follow takes over what was spent on the list when it was shorter. It must be called before the

@@ -140,8 +140,8 @@ func (at *part) tilesAtWork(lo uint32, tiles uint64) uint64 {
 
 // checkList refuses a list with documents beyond the segment.
 func (at *part) checkList(t int) error {
-	l := at.seg.Terms[t].List
-	if last := l.Last[l.Blocks()-1]; last >= at.seg.Docs {
+	term := &at.seg.Terms[t]
+	if last := term.Bounds.LastDoc(term.List); last >= at.seg.Docs {
 		return &ListError{at.index, t, corrupt.New(-1, "the list ends at document %d of %d", last, at.seg.Docs)}
 	}
 	return nil

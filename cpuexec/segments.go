@@ -8,22 +8,54 @@ import (
 )
 
 // A query over several segments begins with the one with the highest bound. Its hits prune the
-// others, and a segment whose bound is below the threshold by then is not opened at all.
+// others, and a segment whose bound is below the threshold by then is not opened at all. Neither is
+// one that lacks a required term.
 
-// orderSegments orders the segments of the pass by the highest possible score of their documents,
-// the best first. Segments with equal bounds stay in order of documents.
+// orderSegments orders the segments of the pass in which documents may match by the highest possible
+// score of these, the best first. Segments with equal bounds stay in order of documents.
 func (q *query) orderSegments() {
 	segs := q.plan.Segments
 	q.order, q.bounds = q.order[:0], q.bounds[:0]
 	for i := range segs {
-		q.order = append(q.order, i)
-		if len(segs) > 1 {
-			q.bounds = append(q.bounds, bestScore(q.tree, q.plan, i))
+		bound := uint32(0)
+		if canMatch(q.tree, &segs[i]) {
+			q.order = append(q.order, i)
+			if len(segs) > 1 {
+				bound = bestScore(q.tree, q.plan, i)
+			}
 		}
+		q.bounds = append(q.bounds, bound)
 	}
 	if len(segs) > 1 {
 		slices.SortStableFunc(q.order, func(i, j int) int { return cmp.Compare(q.bounds[j], q.bounds[i]) })
 	}
+}
+
+// canMatch reports whether documents of a segment may match a node, given the terms that it has.
+func canMatch(n *blockmax.Node, seg *blockmax.Segment) bool {
+	switch {
+	case n.Leaf:
+		return seg.Terms[n.Term].Bounds != nil
+	case n.All:
+		return true
+	}
+	for _, required := range [...][]blockmax.Node{n.Must, n.Filter} {
+		for i := range required {
+			if !canMatch(&required[i], seg) {
+				return false
+			}
+		}
+	}
+	least, found := n.MinShould, 0
+	if len(n.Must)+len(n.Filter) == 0 {
+		least = max(least, 1)
+	}
+	for i := 0; i < len(n.Should) && found < least; i++ {
+		if canMatch(&n.Should[i], seg) {
+			found++
+		}
+	}
+	return found >= least
 }
 
 // bestScore bounds the score of a node in a segment, by the bounds of its lists.

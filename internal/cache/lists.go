@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unique"
 
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/postings"
@@ -39,6 +40,7 @@ type listShard struct {
 	lists        map[uint64]*List // by hash; others with the same hash follow
 	newest       List             // sentinel of a ring: newest.next is the most recently used
 	hits, misses int64
+	inserted     uint64 // entries so far
 	filters      FilterCounts
 	_            [64]byte // a shard's neighbour is on another cache line
 }
@@ -60,8 +62,9 @@ type List struct {
 	size       atomic.Int64              // as counted in Lists.bytes; 0 for an uncached list. Changed under listShard.mu
 	bitmap     int64                     // part of size
 	hash       uint64
-	prev, next *List // in the ring; guarded by listShard.mu
-	same       *List // the next of the same hash; guarded by listShard.mu
+	touched    uint64 // listShard.inserted when the entry was last made the newest
+	prev, next *List  // in the ring; guarded by listShard.mu
+	same       *List  // the next of the same hash; guarded by listShard.mu
 }
 
 type keyedBounds struct {
@@ -133,7 +136,7 @@ func (c *Lists) Get(key Key, open func() (*postings.List, error)) (*List, error)
 		return other, nil
 	}
 	// The caller's string may be a slice of a long text.
-	e := &List{key: Key{key.Segment, key.Field, strings.Clone(key.Term)}, Postings: l, hash: hash}
+	e := &List{key: Key{key.Segment, unique.Make(key.Field).Value(), strings.Clone(key.Term)}, Postings: l, hash: hash}
 	grown := c.insert(s, e)
 	s.mu.Unlock()
 	c.grow(grown, e)
@@ -145,6 +148,7 @@ func (c *Lists) insert(s *listShard, e *List) int64 {
 	e.same = s.lists[e.hash]
 	e.prev, e.next = e, e
 	s.lists[e.hash] = e
+	s.inserted++
 	if e.filter != nil {
 		s.filters.Cached++
 	}
@@ -180,8 +184,14 @@ func (c *Lists) Column(segment uint64, field string, docs uint32, expand func() 
 	return column
 }
 
-// touch makes an entry the newest.
+// touch makes an entry the newest. Without an insertion since the last time it does nothing: the
+// order matters only to evictions, and moving an entry reads its neighbors into the processor's
+// cache.
 func (s *listShard) touch(e *List) {
+	if e.touched == s.inserted {
+		return
+	}
+	e.touched = s.inserted
 	if s.newest.next != e {
 		e.prev.next, e.next.prev = e.next, e.prev
 		e.prev, e.next = &s.newest, s.newest.next
