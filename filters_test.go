@@ -31,7 +31,7 @@ var shareTags = []struct {
 func taggedIndex(t testing.TB, opts *Options) (*testIndex, map[string][]string) {
 	ix := newIndex(t, opts)
 	rng, tags := rand.New(rand.NewPCG(13, 5)), map[string][]string{}
-	for i, docs := 0, []int{4500, 4200, 900}; len(docs) > 0; docs = docs[1:] {
+	for i, docs := 0, []int{4200, 800, 4300}; len(docs) > 0; docs = docs[1:] {
 		b := new(Batch)
 		for range docs[0] {
 			id, has := fmt.Sprint("d", i), []string{}
@@ -56,7 +56,7 @@ func taggedIndex(t testing.TB, opts *Options) (*testIndex, map[string][]string) 
 		}
 	}
 	b := new(Batch)
-	for i := 3; i < 9600; i += 11 {
+	for i := 3; i < 9300; i += 11 {
 		id := fmt.Sprint("d", i)
 		b.Delete(id)
 		delete(tags, id)
@@ -169,13 +169,21 @@ func TestFilters(t *testing.T) {
 		t.Errorf("%+v of %d bytes", st.Filters, st.CacheBytes)
 	}
 	b := new(Batch)
-	for i := 4; i < 9600; i += 123 {
+	for i := 4; i < 9300; i += 123 {
 		id := fmt.Sprint("d", i)
 		b.Delete(id)
 		delete(tags, id)
 	}
 	ix.must(ix.Apply(ctx, b))
 	check("more deleted")
+	b.Reset()
+	for i := range 200 {
+		id, has := fmt.Sprint("new", i), []string{"all", "50%", "10%", "few"}[:1+i%4]
+		tags[id] = has
+		b.Put(id, map[string]any{"t": []string{"w0 w1", "w2 w3 w0", "w4 w1 w1"}[i%3], "tag": has})
+	}
+	ix.must(ix.Apply(ctx, b))
+	check("more in memory")
 	ix.must(ix.Compact(ctx))
 	if st, err = ix.Stats(); err != nil || st.Filters.Cached != 0 || st.Filters.Bytes != 0 {
 		t.Errorf("%+v are cached for segments that are gone: %v", st.Filters, err)

@@ -9,7 +9,8 @@ import (
 // A Filter is the set of documents of a segment that pass the filter of a query. Its bits never
 // change, so that executors can identify them by their address.
 type Filter struct {
-	bits []uint64 // of all documents of the segment
+	docs uint32   // of the segment; one in memory grows
+	bits []uint64 // of all of them
 	few  []uint32 // the same documents ascending, if they are few
 
 	alive atomic.Pointer[aliveFilter]
@@ -28,7 +29,9 @@ const sparsestBits = 32
 
 // NewFilter returns a filter of the documents whose bits are set, in a segment of docs documents.
 // It takes the bits over.
-func NewFilter(set []uint64, docs uint32) *Filter { return &Filter{bits: set, few: fewOf(set, docs)} }
+func NewFilter(set []uint64, docs uint32) *Filter {
+	return &Filter{docs: docs, bits: set, few: fewOf(set, docs)}
+}
 
 // fewOf lists the documents of a set if there are few.
 func fewOf(set []uint64, docs uint32) []uint32 {
@@ -83,7 +86,8 @@ func (f *Filter) bytes() int {
 	return n
 }
 
-// Filters marks the keys of filters in Key.Segment. Key.Term then describes the filter.
+// Filters marks the keys of filters in Key.Segment, which for a segment in memory has MemoryLists,
+// too. Key.Term then describes the filter.
 const Filters = 1 << 60
 
 // filterUses is how often a filter must have been used on a segment to be cached, as in Lucene's
@@ -112,20 +116,15 @@ type FilterCounts struct {
 	Hits, Misses int64 // by segment
 }
 
-// filterKey is the key of a filter of a segment.
-func filterKey(segment uint64, filter string) Key {
-	return Key{Segment: Filters | segment, Term: filter}
-}
-
-// Filter returns a filter of a segment, or nil if it is not cached. The caller will want the
-// documents of accept.
-func (c *Lists) Filter(segment uint64, filter string, accept []uint64) *Filter {
-	key := filterKey(segment, filter)
+// Filter returns a filter of a segment, which has docs documents in the caller's view, or nil if it
+// is not cached. The caller will want the documents of accept.
+func (c *Lists) Filter(segment uint64, filter string, docs uint32, accept []uint64) *Filter {
+	key := Key{Segment: segment, Term: filter}
 	hash := c.hash(key)
 	s := c.shard(hash)
 	s.mu.Lock()
 	e := s.find(hash, key)
-	if e == nil {
+	if e == nil || e.filter.docs != docs {
 		s.filters.Misses++
 		s.mu.Unlock()
 		return nil
@@ -138,21 +137,23 @@ func (c *Lists) Filter(segment uint64, filter string, accept []uint64) *Filter {
 	return e.filter
 }
 
-// KeepFilter caches a filter that Filter did not find, if it has been used often enough.
+// KeepFilter caches a filter that Filter did not find, if it has been used often enough. It replaces
+// that of a segment in memory that has grown since.
 func (c *Lists) KeepFilter(segment uint64, filter string, f *Filter, accept []uint64) {
-	key := filterKey(segment, filter)
+	key := Key{Segment: segment, Term: filter}
 	hash := c.hash(key)
-	if !c.uses.use(hash) {
-		return
-	}
 	f.Alive(accept)
-	e := &List{key: Key{Segment: key.Segment, Term: strings.Clone(filter)}, filter: f, hash: hash}
 	s := c.shard(hash)
 	s.mu.Lock()
-	if s.find(hash, key) != nil {
+	other := s.find(hash, key)
+	if other == nil && !c.uses.use(hash) || other != nil && other.filter.docs >= f.docs {
 		s.mu.Unlock()
 		return
 	}
+	if other != nil {
+		c.remove(s, other)
+	}
+	e := &List{key: Key{Segment: segment, Term: strings.Clone(filter)}, filter: f, hash: hash}
 	grown := c.insert(s, e)
 	s.mu.Unlock()
 	c.grow(grown, e)

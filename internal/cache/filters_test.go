@@ -61,11 +61,11 @@ func TestFiltersCached(t *testing.T) {
 	const docs = 20_000
 	c := NewLists(20 << 10)
 	use := func(segment uint64, text string) *Filter {
-		if f := c.Filter(segment, text, nil); f != nil {
+		if f := c.Filter(Filters|segment, text, docs, nil); f != nil {
 			return f
 		}
 		f := someFilter(docs, 2)
-		c.KeepFilter(segment, text, f, nil)
+		c.KeepFilter(Filters|segment, text, f, nil)
 		return f
 	}
 	first := use(1, "a")
@@ -87,8 +87,17 @@ func TestFiltersCached(t *testing.T) {
 		t.Errorf("%d bytes are counted, %d of filters, %d are held", held, counts.Bytes, c.Measure())
 	}
 	accept := make([]uint64, len(second.bits))
-	if c.Filter(1, "a", accept); c.FilterCounts().Bytes <= counts.Bytes {
+	if c.Filter(Filters|1, "a", docs, accept); c.FilterCounts().Bytes <= counts.Bytes {
 		t.Error("the documents that are not deleted are not counted")
+	}
+	if c.Filter(Filters|1, "a", docs+64, nil) != nil {
+		t.Error("a filter serves a segment that has grown")
+	}
+	longer := someFilter(docs+64, 2)
+	c.KeepFilter(Filters|1, "a", longer, nil)
+	c.KeepFilter(Filters|1, "a", second, nil) // of an old view
+	if c.Filter(Filters|1, "a", docs+64, nil) != longer || c.FilterCounts().Cached != 1 {
+		t.Error("the filter of a segment that has grown does not replace the old one")
 	}
 	for i := range 100 {
 		for range 2 {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/riffle-search/riffle/internal/cache"
 	"github.com/riffle-search/riffle/store"
 )
 
@@ -129,6 +128,7 @@ func (ix *Index) unused(s *liveSegment) {
 	}
 	ix.unpin(s)
 	ix.lists.DropSegment(s.columnKey())
+	ix.lists.DropSegment(s.filtersKey())
 	if s.disk == nil {
 		ix.lists.DropSegment(s.listsKey())
 	}
@@ -136,7 +136,6 @@ func (ix *Index) unused(s *liveSegment) {
 		return
 	}
 	ix.lists.DropSegment(s.number)
-	ix.lists.DropSegment(cache.Filters | s.number)
 	if ix.opts.Unused != nil {
 		ix.opts.Unused(s.number)
 	}

@@ -63,6 +63,14 @@ func (s *liveSegment) columnKey() uint64 {
 // listsKey identifies the lists of a segment in memory in the list cache.
 func (s *liveSegment) listsKey() uint64 { return cache.MemoryLists | s.memoryNumber }
 
+// filtersKey identifies the filters of the segment in the list cache.
+func (s *liveSegment) filtersKey() uint64 {
+	if s.disk != nil {
+		return cache.Filters | s.number
+	}
+	return cache.Filters | s.listsKey()
+}
+
 // SegmentOfKey returns the segment number in a list's key.
 func SegmentOfKey(key uint64) uint64 { return key >> 32 }
 

@@ -103,22 +103,19 @@ const filterDocs = 4096
 // Filter implements plan.Index.
 func (v *View) Filter(i int, filter string) *cache.Filter {
 	s := &v.segs[i]
-	if !s.cachesFilters() {
+	docs := s.reader.Docs()
+	if docs < filterDocs {
 		return nil
 	}
-	return v.ix.lists.Filter(s.home.number, filter, s.Accept())
+	return v.ix.lists.Filter(s.home.filtersKey(), filter, docs, s.Accept())
 }
 
 // KeepFilter implements plan.Index.
 func (v *View) KeepFilter(i int, filter string, f *cache.Filter) {
-	if s := &v.segs[i]; s.cachesFilters() {
-		v.ix.lists.KeepFilter(s.home.number, filter, f, s.Accept())
+	if s := &v.segs[i]; s.reader.Docs() >= filterDocs {
+		v.ix.lists.KeepFilter(s.home.filtersKey(), filter, f, s.Accept())
 	}
 }
-
-// cachesFilters reports whether filters of the segment are cached. Those of a segment in memory
-// would change with every batch.
-func (s *Segment) cachesFilters() bool { return s.home.disk != nil && s.reader.Docs() >= filterDocs }
 
 // Norms implements plan.Index.
 func (v *View) Norms(i int, field string) ([]uint8, error) {
