@@ -41,8 +41,8 @@ type BuildOptions struct {
 	// most a tenth of the time (docs/GPU.md).
 	GPU *BuildGPUOptions
 
-	// OneSegment merges all segments into one at the end. An order of documents other than
-	// OrderByArrival (Index.Merge.Order) implies it.
+	// OneSegment merges all segments into one at the end, which takes 24 bytes of memory for each
+	// document. An order of documents other than OrderByArrival (Index.Merge.Order) implies it.
 	OneSegment bool
 
 	// Position becomes the position of the index, as if one batch with this Batch.Position had put
