@@ -116,8 +116,8 @@ type Bool struct {
 	Must      []Query
 	Should    []Query
 	MustNot   []Query
-	Filter    []Query
-	MinShould int // 0 to len(Should)
+	Filter    []Query // in the outermost Bool, the documents of a Filter that comes again are cached
+	MinShould int     // 0 to len(Should)
 }
 
 // Boost multiplies the scores of a query.
