@@ -110,9 +110,16 @@ func (l *List) dropDecoded(i int) {
 			return
 		}
 	}
-	if p := l.coded.chunks[i].Swap(nil); p != nil {
+	l.dropChunk(i)
+}
+
+// dropChunk forgets the bits of chunk i, if they are loaded.
+func (l *List) dropChunk(i int) bool {
+	p := l.coded.chunks[i].Swap(nil)
+	if p != nil {
 		l.loaded.Add(-int64(cap(*p)))
 	}
+	return p != nil
 }
 
 // decodeInto turns the code of block b into rows.

@@ -56,6 +56,50 @@ func TestLazyBlocks(t *testing.T) {
 	}
 }
 
+// TestShrink checks that a list reads again what it has freed.
+func TestShrink(t *testing.T) {
+	for _, codec := range codecs {
+		ps := random(rand.New(rand.NewPCG(60, 61)), 20_000)
+		for _, old := range []bool{false, true} {
+			enc := buildBy(codec, 0, ps).Encode()
+			if old {
+				enc = oldForm(t, enc)
+			}
+			src := &stored{Encoded: enc}
+			l, err := Open(enc.Entry, src)
+			if err != nil {
+				t.Fatal(err)
+			}
+			opened := l.Bytes()
+			impacts, err := l.BlockImpacts()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for round := range 2 {
+				got, err := read(l)
+				if err != nil || len(got) != len(ps) {
+					t.Fatalf("%v, round %d: %d postings, %v", codec, round, len(got), err)
+				}
+				if full := l.Bytes(); !l.Shrink() || l.Shrink() || l.Bytes() >= opened || full <= opened {
+					t.Fatalf("%v: %d bytes when opened, %d with all rows, %d when shrunk", codec, opened, full, l.Bytes())
+				}
+			}
+			again, err := l.BlockImpacts()
+			if err != nil || !slices.Equal(again.pairs, impacts.pairs) || !slices.Equal(again.Start, impacts.Start) {
+				t.Fatalf("%v: best pairs are others after Shrink, %v", codec, err)
+			}
+			l.Shrink()
+			src.Encoded.Directory = nil
+			if _, err := l.BlockImpacts(); err == nil {
+				t.Fatalf("%v: best pairs without a directory", codec)
+			}
+		}
+	}
+	if build(0, random(rand.New(rand.NewPCG(62, 63)), 1000)).View(MaxDoc).Shrink() {
+		t.Error("a list in memory has nothing to read again")
+	}
+}
+
 // TestConcurrentDecoding reads a list in many goroutines, each in an order of its own.
 func TestConcurrentDecoding(t *testing.T) {
 	ps, enc := longCoded(t)

@@ -23,7 +23,8 @@ const (
 
 // directory returns the parts of the directory of a list of two blocks or more.
 func (w *Writer) directory() [][]byte {
-	l := &List{Count: w.count, BlockSize: w.blockSize(), Last: w.last, Enc: w.enc, BlockImpacts: w.imp}
+	l := &List{Count: w.count, BlockSize: w.blockSize(), Last: w.last, Enc: w.enc}
+	l.impacts.Store(&w.imp)
 	extents := (len(w.last) + ExtentBlocks - 1) / ExtentBlocks
 	ends := make([]extentEnd, extents)
 	var blocks []byte
@@ -101,7 +102,7 @@ func (l *List) appendSummary(dst []byte, ends []extentEnd, coded bool) []byte {
 		}
 		w.gamma(end.size, low(sum.size))
 		from, to := l.blocksIn(e)
-		l.BlockImpacts.addTo(&best, from, to)
+		l.impacts.Load().addTo(&best, from, to)
 		var pairs [8]Impact
 		w.pairs(best.flush(pairs[:0]))
 	}
@@ -128,7 +129,7 @@ func (l *List) appendExtent(dst []byte, e int, coded []uint32) []byte {
 		default:
 			w.gamma(uint64(zigzag(int32(coded[b]-coded[b-1]))), nextSizeBits)
 		}
-		w.pairs(l.BlockImpacts.Of(b))
+		w.pairs(l.impacts.Load().Of(b))
 		before = e
 	}
 	return w.flush()
@@ -138,9 +139,8 @@ func (l *List) appendExtent(dst []byte, e int, coded []uint32) []byte {
 func zigzag(x int32) uint32   { return uint32(x<<1 ^ x>>31) }
 func unzigzag(x uint32) int32 { return int32(x>>1) ^ -int32(x&1) }
 
-// parseDirectory reads all directory parts (without checksums) of a long list with the given number
-// of chunks. Before it allocates blocks, it checks that there are enough bytes for them.
-func (l *List) parseDirectory(parts [][]byte, chunks int) error {
+// parseDirectory reads all directory parts (without checksums) of a long list. Before it allocates blocks, it checks that there are enough bytes for them.
+func (l *List) parseDirectory(parts [][]byte) error {
 	blocks, err := l.makeBlocks(parts)
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func (l *List) parseDirectory(parts [][]byte, chunks int) error {
 	if err != nil {
 		return err
 	}
-	p := extentParser{list: l, pairs: make([]Impact, 0, 2*blocks)}
+	p := extentParser{list: l, impacts: l.impacts.Load(), pairs: make([]Impact, 0, 2*blocks)}
 	if l.bits {
 		p.coded = make([]uint32, 0, blocks)
 	}
@@ -176,8 +176,8 @@ func (l *List) parseDirectory(parts [][]byte, chunks int) error {
 		}
 		rest = rest[end.size:]
 	}
-	l.BlockImpacts.pairs = slices.Clone(p.pairs)
-	if err := l.finishOpen(chunks); err != nil {
+	l.impacts.Load().pairs = slices.Clone(p.pairs)
+	if err := l.finishOpen(); err != nil {
 		return err
 	}
 	if len(ends) > 1 && !slices.Equal(pairs, l.ExtImpacts.pairs) {
@@ -202,7 +202,7 @@ func (l *List) makeBlocks(parts [][]byte) (blocks int, err error) {
 	l.Last = make([]uint32, 0, blocks)
 	l.Enc = make([]Encoding, 0, blocks)
 	l.Off = make([]uint32, 0, blocks)
-	l.BlockImpacts.Start = append(make([]uint32, 0, blocks+1), 0)
+	l.impacts.Store(&Impacts{Start: append(make([]uint32, 0, blocks+1), 0)})
 	return blocks, nil
 }
 
@@ -239,10 +239,11 @@ func (l *List) parseSummary(r *bitReader) (ends []extentEnd, pairs []Impact, err
 
 // An extentParser reads the blocks of extents, in order.
 type extentParser struct {
-	list  *List
-	pairs []Impact
-	rows  uint32   // of the extents so far
-	coded []uint32 // bits of each block, with the codec Interpolative
+	list    *List
+	impacts *Impacts // of the list
+	pairs   []Impact
+	rows    uint32   // of the extents so far
+	coded   []uint32 // bits of each block, with the codec Interpolative
 }
 
 // parse reads the blocks of extent e from the bytes that they take.
@@ -295,7 +296,7 @@ func (p *extentParser) block(r *bitReader, low int, before *Encoding, first bool
 	l.Last = append(l.Last, uint32(last))
 	l.Enc = append(l.Enc, e)
 	l.Off = append(l.Off, p.rows)
-	l.BlockImpacts.Start = append(l.BlockImpacts.Start, uint32(len(p.pairs)))
+	p.impacts.Start = append(p.impacts.Start, uint32(len(p.pairs)))
 	p.rows += uint32(e.Rows(n))
 	return nil
 }

@@ -108,7 +108,7 @@ func checkPromises(t *testing.T, l *List, ps []posting) {
 		t.Fatalf("%d postings, Count is %d", len(ps), l.Count)
 	}
 	for b := range l.Blocks() {
-		if len(l.BlockImpacts.Of(b)) == 0 {
+		if len(l.impacts.Load().Of(b)) == 0 {
 			t.Fatalf("block %d has no impacts", b)
 		}
 	}

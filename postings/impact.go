@@ -28,7 +28,24 @@ type Impacts struct {
 func (m *Impacts) Of(i int) []Impact { return m.pairs[m.Start[i]:m.Start[i+1]] }
 
 func (m *Impacts) bytes() int {
+	if m == nil {
+		return 0
+	}
 	return 4*len(m.Start) + len(m.pairs)*int(unsafe.Sizeof(Impact{}))
+}
+
+// BlockImpacts returns the best pairs of the blocks. After Shrink it reads them from the
+// directory again.
+func (l *List) BlockImpacts() (*Impacts, error) {
+	if m := l.impacts.Load(); m != nil {
+		return m, nil
+	}
+	again := &List{Count: l.Count, BlockSize: l.BlockSize, ListImpacts: l.ListImpacts, load: l.load, old: l.old, stored: l.stored, bits: l.bits}
+	if err := again.loadDirectory(); err != nil {
+		return nil, err
+	}
+	l.impacts.CompareAndSwap(nil, again.impacts.Load())
+	return again.impacts.Load(), nil
 }
 
 // push appends the best pairs of the next block or extent from p and empties p.

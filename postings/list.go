@@ -34,12 +34,15 @@ type List struct {
 	Enc  []Encoding // of each block
 	Off  []uint32   // first row of each block, counted from the start of the list's payload
 
-	ExtLast      []uint32 // last document of each extent of ExtentBlocks blocks
-	BlockImpacts Impacts
-	ExtImpacts   Impacts
-	ListImpacts  []Impact
+	ExtLast     []uint32 // last document of each extent of ExtentBlocks blocks
+	ExtImpacts  Impacts
+	ListImpacts []Impact
+
+	impacts atomic.Pointer[Impacts] // of the blocks; nil after Shrink
 
 	load    Loader
+	old     bool   // the directory has the form without levels
+	stored  int    // chunks, as the entry says
 	bits    bool   // chunks are stored by the codec Interpolative
 	coded   *coded // of such a list, where each block begins; nil if its directory does not say
 	chunks  []atomic.Pointer[chunk]
@@ -47,7 +50,7 @@ type List struct {
 	rowOf   []uint32 // first row of each chunk, and of the one that would follow
 	tail    *chunk   // the last block, when it is in no chunk
 	loaded  atomic.Int64
-	stored  Sizes // of a list that came from a short entry
+	sizes   Sizes // of a list that came from a short entry
 	entry   int   // bytes of the entry and of the directory parts, as stored
 	bitmap  bitmap
 }
@@ -245,11 +248,33 @@ func (l *List) openChunk(i int, value []byte) (*chunk, error) {
 	return c, nil
 }
 
+// Shrink frees what the list can load again: the payload and the best pairs of the blocks. What
+// remains of a long list is a fiftieth. Readers keep what they already have. Shrink returns false
+// when there is nothing to free, as in a list that no Loader serves.
+func (l *List) Shrink() bool {
+	if l.load == nil {
+		return false
+	}
+	freed := l.impacts.Swap(nil) != nil
+	for i := range l.chunks {
+		if c := l.chunks[i].Swap(nil); c != nil {
+			l.loaded.Add(-int64(len(c.rows) + GuardBytes))
+			freed = true
+		}
+	}
+	if l.coded != nil {
+		for i := range l.coded.chunks {
+			freed = l.dropChunk(i) || freed
+		}
+	}
+	return freed
+}
+
 // Bytes returns the memory that the list holds: the directory, the loaded chunks and the bitmap.
 // Chunks that a view shares with a Builder count as the Builder's.
 func (l *List) Bytes() int {
 	n := int(unsafe.Sizeof(*l)) + 4*len(l.Last) + 2*len(l.Enc) + 4*len(l.Off) + 4*len(l.ExtLast)
-	n += l.BlockImpacts.bytes() + l.ExtImpacts.bytes() + len(l.ListImpacts)*int(unsafe.Sizeof(Impact{}))
+	n += l.impacts.Load().bytes() + l.ExtImpacts.bytes() + len(l.ListImpacts)*int(unsafe.Sizeof(Impact{}))
 	n += 12*len(l.chunks) + 4*len(l.chunkOf) + l.coded.bytes() + 8*len(l.Bitmap())
 	if l.tail != nil {
 		n += cap(l.tail.rows)

@@ -7,12 +7,12 @@ const partBlocks = partExtents * ExtentBlocks
 
 // parseOldDirectory reads the directory of segments up to version 6, which has no levels: each part
 // is one string of bits.
-func (l *List) parseOldDirectory(parts [][]byte, chunks int) error {
+func (l *List) parseOldDirectory(parts [][]byte) error {
 	blocks, err := l.makeBlocks(parts)
 	if err != nil {
 		return err
 	}
-	p := extentParser{list: l, pairs: make([]Impact, 0, 2*blocks)}
+	p := extentParser{list: l, impacts: l.impacts.Load(), pairs: make([]Impact, 0, 2*blocks)}
 	for i, part := range parts {
 		r := bitReader{b: part}
 		low, before := int(r.take(5)), Encoding(0)
@@ -25,6 +25,6 @@ func (l *List) parseOldDirectory(parts [][]byte, chunks int) error {
 			return err
 		}
 	}
-	l.BlockImpacts.pairs = slices.Clone(p.pairs)
-	return l.finishOpen(chunks)
+	l.impacts.Load().pairs = slices.Clone(p.pairs)
+	return l.finishOpen()
 }

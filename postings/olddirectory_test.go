@@ -36,7 +36,7 @@ func oldForm(t testing.TB, enc Encoded) Encoded {
 			w.gamma(l.gap(b), low)
 			w.near(uint8(l.Enc[b]), uint8(before))
 			w.near(uint8(l.Enc[b]>>8), uint8(before>>8))
-			w.pairs(l.BlockImpacts.Of(b))
+			w.pairs(l.impacts.Load().Of(b))
 			before = l.Enc[b]
 		}
 		old.Directory = append(old.Directory, sealPart(w.flush()))

@@ -27,29 +27,32 @@ func Open(entry []byte, load Loader) (*List, error) {
 	if l.Blocks() > 0 {
 		return l, nil
 	}
-	l.load = load
+	l.load, l.old, l.stored = load, old, chunks
+	if err := l.loadDirectory(); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// loadDirectory loads the directory of a long list.
+func (l *List) loadDirectory() error {
 	var parts [][]byte
 	for b := 0; b < l.blocksByCount(); b += partBlocks {
-		value, err := load.Directory(len(parts))
+		value, err := l.load.Directory(len(parts))
 		if err != nil {
-			return nil, err
+			return err
 		}
 		part, err := unsealPart(value, "posting directory")
 		if err != nil {
-			return nil, err
+			return err
 		}
 		l.entry += len(value)
 		parts = append(parts, part)
 	}
-	if old {
-		err = l.parseOldDirectory(parts, chunks)
-	} else {
-		err = l.parseDirectory(parts, chunks)
+	if l.old {
+		return l.parseOldDirectory(parts)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return l, nil
+	return l.parseDirectory(parts)
 }
 
 func (l *List) blocksByCount() int { return (l.Count + l.BlockSize - 1) / l.BlockSize }
@@ -97,7 +100,7 @@ func parseShort(r *reader, count int) (*List, error) {
 		return nil, err
 	}
 	l := newSingle(&k, BlockSize, best)
-	l.stored = sizes
+	l.sizes = sizes
 	return l, nil
 }
 
@@ -169,17 +172,17 @@ func (k *block) readShort(r *reader, last uint32, more uint64, sizes *Sizes) err
 }
 
 // finishOpen derives the other fields from the blocks and compares them with the entry.
-func (l *List) finishOpen(chunks int) error {
+func (l *List) finishOpen() error {
 	want := l.ListImpacts
 	l.finishExtents()
 	if !slices.Equal(l.ListImpacts, want) {
 		return corrupt.New(2, "best pairs of the list are %v; those of its blocks make %v", want, l.ListImpacts)
 	}
 	l.chunkOf, l.rowOf = l.layout()
-	if len(l.rowOf)-1 != chunks {
-		return corrupt.New(2, "%d chunks; the directory makes %d", chunks, len(l.rowOf)-1)
+	if len(l.rowOf)-1 != l.stored {
+		return corrupt.New(2, "%d chunks; the directory makes %d", l.stored, len(l.rowOf)-1)
 	}
-	l.chunks = make([]atomic.Pointer[chunk], chunks)
+	l.chunks = make([]atomic.Pointer[chunk], l.stored)
 	return nil
 }
 

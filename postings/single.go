@@ -11,6 +11,7 @@ type single struct {
 	start [2]uint32
 	enc   [1]Encoding
 	chunk chunk
+	pairs Impacts
 }
 
 // newSingle makes a list of the postings of a block. There is at least one, and best holds their
@@ -21,10 +22,11 @@ func newSingle(k *block, blockSize int, best []Impact) *List {
 	rows, e := k.appendRows(nil, noDoc, Packed)
 	s.chunk.rows = rows
 	s.last[0], s.enc[0], s.start[1] = k.last(), e, uint32(len(best))
-	pairs := Impacts{Start: s.start[:], pairs: best}
+	s.pairs = Impacts{Start: s.start[:], pairs: best}
 	s.List.Count, s.List.BlockSize = k.n, blockSize
 	s.Last, s.Enc, s.Off, s.ExtLast = s.last[:], s.enc[:], s.off[:], s.last[:]
-	s.BlockImpacts, s.ExtImpacts, s.ListImpacts = pairs, pairs, best
+	s.ExtImpacts, s.ListImpacts = s.pairs, best
+	s.impacts.Store(&s.pairs)
 	s.tail = &s.chunk
 	return &s.List
 }

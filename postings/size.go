@@ -19,7 +19,7 @@ func (s *Sizes) Add(o Sizes) {
 // stored, Directory is 0. For a list of the codec Interpolative it reads all chunks.
 func (l *List) SizeBreakdown() (Sizes, error) {
 	if l.entry > 0 && l.load == nil {
-		s := l.stored
+		s := l.sizes
 		s.Directory = l.entry - s.Docs - s.Freqs
 		return s, nil
 	}

@@ -44,7 +44,11 @@ func (w *Writer) pairsOf(s *Scan) (pairs []Impact, ok bool) {
 	if size := w.blockSize(); w.k.n > 0 || s.N != size || s.l == nil || s.l.BlockSize != size {
 		return nil, false
 	}
-	pairs = s.l.BlockImpacts.Of(s.b)
+	m, err := s.l.BlockImpacts()
+	if err != nil {
+		return nil, false // the scan will meet the error, too
+	}
+	pairs = m.Of(s.b)
 	return pairs, pairs[len(pairs)-1].TF == slices.Max(s.TFs[:s.N])
 }
 

@@ -81,8 +81,10 @@ func (f *blocks) share(l *List, n int) {
 	l.Enc = append(make([]Encoding, 0, n+1), f.enc[:n]...)
 	l.Off = append(make([]uint32, 0, n+1), f.off[:n]...)
 	pairs := f.imp.pairs[:f.imp.Start[n]]
-	l.BlockImpacts.Start = append(make([]uint32, 0, n+2), f.imp.Start[:n+1]...)
-	l.BlockImpacts.pairs = append(make([]Impact, 0, len(pairs)+4), pairs...)
+	l.impacts.Store(&Impacts{
+		Start: append(make([]uint32, 0, n+2), f.imp.Start[:n+1]...),
+		pairs: append(make([]Impact, 0, len(pairs)+4), pairs...),
+	})
 
 	if exts := n / ExtentBlocks; exts > 0 {
 		l.ExtLast = append(make([]uint32, 0, exts+1), f.extLast[:exts]...)
@@ -110,7 +112,7 @@ func (l *List) addTail(k *block, p *pareto) {
 	l.Last = append(l.Last, k.last())
 	l.Enc = append(l.Enc, e)
 	l.Off = append(l.Off, off)
-	l.BlockImpacts.push(p)
+	l.impacts.Load().push(p)
 }
 
 // finishExtents derives from the blocks the extents that the list lacks, and the impacts of the
@@ -119,7 +121,7 @@ func (l *List) finishExtents() {
 	var p pareto
 	for from := len(l.ExtLast) * ExtentBlocks; from < len(l.Last); from += ExtentBlocks {
 		to := min(from+ExtentBlocks, len(l.Last))
-		l.BlockImpacts.addTo(&p, from, to)
+		l.impacts.Load().addTo(&p, from, to)
 		l.ExtImpacts.push(&p)
 		l.ExtLast = append(l.ExtLast, l.Last[to-1])
 	}

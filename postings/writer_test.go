@@ -177,8 +177,8 @@ func TestTaken(t *testing.T) {
 // TestTakeRefusesWrongPairs checks that best pairs that contradict the frequencies are not copied.
 func TestTakeRefusesWrongPairs(t *testing.T) {
 	l := reopen(t, build(0, random(rand.New(rand.NewPCG(97, 98)), 1000)))
-	for i := range l.BlockImpacts.pairs {
-		l.BlockImpacts.pairs[i].TF++
+	for i := range l.impacts.Load().pairs {
+		l.impacts.Load().pairs[i].TF++
 	}
 	var w Writer
 	var s Scan

@@ -7,14 +7,27 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// Bounds computes the highest impacts of a list, its extents and its blocks under a table. It takes
-// some 5 ns per block and does not read the payload. The result holds for every table with the same
-// Key, so callers keep it with the list.
+// Bounds is ReadBounds for a list that has its best pairs, as every list has before Shrink.
 func Bounds(l *postings.List, t *blockmax.Table) *blockmax.Bounds {
+	b, err := ReadBounds(l, t)
+	if err != nil {
+		panic("BUG: segment: bounds of a list without best pairs: " + err.Error())
+	}
+	return b
+}
+
+// ReadBounds computes the highest impacts of a list, its extents and its blocks under a table. It takes
+// some 5 ns per block and does not read the payload. The result holds for every table with the same
+// Key, so callers keep it with the list. An error is the list's loader's, or matches corrupt.Err.
+func ReadBounds(l *postings.List, t *blockmax.Table) (*blockmax.Bounds, error) {
+	blocks, err := l.BlockImpacts()
+	if err != nil {
+		return nil, err
+	}
 	b := &blockmax.Bounds{
 		List:   highest(l.ListImpacts, t),
 		Extent: highestOfEach(&l.ExtImpacts, t),
-		Block:  highestOfEach(&l.BlockImpacts, t),
+		Block:  highestOfEach(blocks, t),
 	}
 	var tally blockmax.Tally // the best of every block is an actual posting
 	for i, impact := range b.Block {
@@ -23,7 +36,7 @@ func Bounds(l *postings.List, t *blockmax.Table) *blockmax.Bounds {
 		}
 	}
 	b.Best = tally.Best()
-	return b
+	return b, nil
 }
 
 func highestOfEach(m *postings.Impacts, t *blockmax.Table) []uint16 {

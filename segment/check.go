@@ -237,14 +237,18 @@ func (c *fieldChecker) term(key, value []byte) error {
 func (c *fieldChecker) postings(l *postings.List) error {
 	var whole, extent pairTable
 	count, before := 0, int64(-1)
+	impacts, err := l.BlockImpacts()
+	if err != nil {
+		return err
+	}
 	for b := range l.Blocks() {
 		block, n, err := c.block(l, b, &before)
 		if err != nil {
 			return err
 		}
 		count += n
-		if got := block.best(); !slices.Equal(got, l.BlockImpacts.Of(b)) {
-			return inBlock(b, "best pairs %v, those of the postings are %v", l.BlockImpacts.Of(b), got)
+		if got := block.best(); !slices.Equal(got, impacts.Of(b)) {
+			return inBlock(b, "best pairs %v, those of the postings are %v", impacts.Of(b), got)
 		}
 		extent.add(block)
 		whole.add(block)

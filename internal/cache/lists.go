@@ -13,8 +13,9 @@ import (
 )
 
 // Lists cache opened posting lists, of sealed segments and of segments in memory (Growing). When
-// the byte budget is exceeded, the least recently used ones are evicted. They also remember that a
-// segment lacks a term. A query whose lists are all cached makes no call to the store.
+// the byte budget is exceeded, the least recently used ones shrink: they lose their postings and
+// keep directories and bounds, which take a fiftieth and cost the most to make. If that is not
+// enough, the least recently used ones are evicted. They also remember that a segment lacks a term. A query whose lists are all cached makes no call to the store.
 //
 // The cache consists of shards with a lock each: sixteen cores with queries of 20 µs would wait for
 // a single lock. The order of use is known within a shard only; shards evict their oldest lists in
@@ -39,6 +40,7 @@ type listShard struct {
 	mu           sync.Mutex
 	lists        map[uint64]*List // by hash; others with the same hash follow
 	newest       List             // sentinel of a ring: newest.next is the most recently used
+	shrunk       List             // sentinel of a ring of entries that have shrunk since their last use
 	hits, misses int64
 	inserted     uint64 // entries so far
 	filters      FilterCounts
@@ -91,6 +93,7 @@ func NewLists(budget int64) *Lists {
 		s := &c.shards[i]
 		s.lists = map[uint64]*List{}
 		s.newest.prev, s.newest.next = &s.newest, &s.newest
+		s.shrunk.prev, s.shrunk.next = &s.shrunk, &s.shrunk
 	}
 	return c
 }
@@ -193,9 +196,25 @@ func (s *listShard) touch(e *List) {
 	}
 	e.touched = s.inserted
 	if s.newest.next != e {
-		e.prev.next, e.next.prev = e.next, e.prev
-		e.prev, e.next = &s.newest, s.newest.next
-		e.prev.next, e.next.prev = e, e
+		s.newest.take(e)
+	}
+}
+
+// take moves an entry to the front of a ring, given its sentinel.
+func (r *List) take(e *List) {
+	e.prev.next, e.next.prev = e.next, e.prev
+	e.prev, e.next = r, r.next
+	e.prev.next, e.next.prev = e, e
+}
+
+// entries calls yield for every entry of the shard, which yield may remove.
+func (s *listShard) entries(yield func(e *List) bool) {
+	for _, r := range []*List{&s.newest, &s.shrunk} {
+		for e := r.next; e != r; e = e.next { // the links of a removed entry stay
+			if !yield(e) {
+				return
+			}
+		}
 	}
 }
 
@@ -267,20 +286,43 @@ func (e *List) measure() int64 {
 	return size
 }
 
-// grow counts the growth of a list, and evicts the oldest lists of the shards in turn until the
-// total is within the budget; keep stays.
+// grow counts the growth of a list. Then it shrinks the oldest lists of the shards in turn, and
+// evicts the oldest shrunk ones, until the total is within the budget; keep stays.
 func (c *Lists) grow(bytes int64, keep *List) {
-	held := c.bytes.Add(bytes)
-	for fruitless := 0; held > c.budget && fruitless < cacheShards; fruitless++ {
-		s := &c.shards[c.turn.Add(1)%cacheShards]
-		s.mu.Lock()
-		if oldest := s.newest.prev; oldest != &s.newest && oldest != keep {
-			c.remove(s, oldest)
-			fruitless = -1
+	c.bytes.Add(bytes)
+	for _, free := range []func(s *listShard, keep *List) bool{c.shrinkOldest, c.removeOldest} {
+		for fruitless := 0; c.bytes.Load() > c.budget && fruitless < cacheShards; fruitless++ {
+			s := &c.shards[c.turn.Add(1)%cacheShards]
+			s.mu.Lock()
+			if free(s, keep) {
+				fruitless = -1
+			}
+			s.mu.Unlock()
 		}
-		s.mu.Unlock()
-		held = c.bytes.Load()
 	}
+}
+
+// shrinkOldest shrinks the oldest list that can. It returns false if there is none.
+func (c *Lists) shrinkOldest(s *listShard, keep *List) bool {
+	for e := s.newest.prev; e != &s.newest && e != keep; e = s.newest.prev {
+		s.shrunk.take(e)
+		e.touched = 0 // the next use moves it back
+		if e.Postings != nil && e.Postings.Shrink() {
+			c.bytes.Add(c.count(e))
+			return true
+		}
+	}
+	return false
+}
+
+// removeOldest evicts the oldest shrunk entry. It returns false if there is none.
+func (c *Lists) removeOldest(s *listShard, keep *List) bool {
+	oldest := s.shrunk.prev
+	if oldest == &s.shrunk || oldest == keep {
+		return false
+	}
+	c.remove(s, oldest)
+	return true
 }
 
 func (c *Lists) remove(s *listShard, e *List) {
@@ -310,9 +352,9 @@ func (c *Lists) DropSegment(number uint64) {
 	for i := range c.shards {
 		s := &c.shards[i]
 		s.mu.Lock()
-		for e := s.newest.next; e != &s.newest; e = e.next {
+		for e := range s.entries {
 			if e.key.Segment == number {
-				c.remove(s, e) // its own links stay
+				c.remove(s, e)
 			}
 		}
 		s.mu.Unlock()
@@ -327,7 +369,7 @@ func (c *Lists) Measure() (sum int64) {
 	for i := range c.shards {
 		s := &c.shards[i]
 		s.mu.Lock()
-		for e := s.newest.next; e != &s.newest; e = e.next {
+		for e := range s.entries {
 			sum += e.measure()
 		}
 		s.mu.Unlock()
@@ -352,7 +394,11 @@ func (e *List) BoundsFor(t *blockmax.Table, norms []uint8) (*blockmax.Bounds, er
 	if kb := e.bounds.Load(); kb != nil && kb.key == t.Key() {
 		return kb.bounds, nil
 	}
-	kb := &keyedBounds{key: t.Key(), bounds: segment.Bounds(e.Postings, t)}
+	bounds, err := segment.ReadBounds(e.Postings, t)
+	if err != nil {
+		return nil, err
+	}
+	kb := &keyedBounds{t.Key(), bounds}
 	if err := e.extend(kb, t, norms); err != nil {
 		return nil, err
 	}

@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 
+	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/postings"
+	"github.com/riffle-search/riffle/segment"
 )
 
 // someList is a list of n documents.
@@ -178,7 +181,7 @@ func TestListCacheConcurrent(t *testing.T) {
 	sum, n := int64(0), 0
 	for i := range c.shards {
 		s := &c.shards[i]
-		for e := s.newest.next; e != &s.newest; e = e.next {
+		for e := range s.entries {
 			sum += e.size.Load()
 			n++
 		}
@@ -190,5 +193,84 @@ func TestListCacheConcurrent(t *testing.T) {
 	}
 	if held := c.bytes.Load(); held != sum || held > c.budget || n != 0 {
 		t.Errorf("%d bytes counted, %d held, the budget is %d; the rings have %d more entries than the maps", held, sum, c.budget, n)
+	}
+}
+
+// parts serves the stored parts of a list.
+type parts struct{ postings.Encoded }
+
+func (p parts) Directory(part int) ([]byte, error) { return p.Encoded.Directory[part], nil }
+func (p parts) Chunk(chunk int) ([]byte, error)    { return p.Chunks[chunk], nil }
+
+// TestListsShrink: under pressure, lists lose their postings, the oldest first, before any list is
+// evicted.
+func TestListsShrink(t *testing.T) {
+	const lists, count = 40, 20_000
+	enc := func() postings.Encoded {
+		b := postings.Builder{Codec: postings.Interpolative}
+		for d := range uint32(count) {
+			b.Add(37*d+d*d%37, 1+d%7, uint8(10+d%20))
+		}
+		return b.Encode()
+	}()
+	c := NewLists(1 << 19) // for the rows of twenty
+	opened := 0
+	use := func(i int) *List {
+		e, err := c.Get(Key{1, "f", fmt.Sprint(i)}, func() (*postings.List, error) { opened++; return postings.Open(enc.Entry, parts{enc}) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		for b := range e.Postings.Blocks() {
+			if _, err := e.Postings.Payload(b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.Settle([]*List{e})
+		if held, budget := c.Bytes(); held > budget || held != c.Measure() {
+			t.Fatalf("%d bytes are counted, %d held, the budget is %d", held, c.Measure(), budget)
+		}
+		return e
+	}
+	all := make([]*List, lists)
+	for range 2 {
+		for i := range all {
+			all[i] = use(i)
+		}
+	}
+	if opened != lists {
+		t.Errorf("%d lists were opened %d times", lists, opened)
+	}
+	full := all[lists-1].size.Load()
+	shrunk := 0
+	for _, e := range all {
+		if e.size.Load() < full/4 {
+			shrunk++
+		}
+	}
+	if shrunk < lists/2 || shrunk == lists {
+		t.Errorf("%d of %d lists have shrunk", shrunk, lists)
+	}
+	table := blockmax.NewTable(blockmax.DefaultBM25, 20)
+	bounds, err := all[0].BoundsFor(table, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh, err := postings.Open(enc.Entry, parts{enc})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Settle(all[:1])
+	if want := segment.Bounds(fresh, table); !slices.Equal(bounds.Block, want.Block) {
+		t.Error("a shrunk list has other bounds")
+	}
+	for i := range 200 {
+		use(lists + i)
+	}
+	before := opened
+	for i := range all {
+		use(i)
+	}
+	if again := opened - before; again < lists/2 {
+		t.Errorf("%d of %d lists were evicted: shrunk ones alone exceed the budget", again, lists)
 	}
 }
