@@ -19,11 +19,20 @@ type coded struct {
 }
 
 // openCoded makes the list decode single blocks, given the size of each in bits.
-func (l *List) openCoded(sizes []uint32) {
-	extents := len(l.ExtLast)
-	x := &coded{at: sizes, of: l.chunkOf, ends: make([]uint32, len(l.chunks)), chunks: make([]atomic.Pointer[[]byte], len(l.chunks)), locks: make([]sync.Mutex, extents)}
+func (l *List) openCoded(sizes []uint32) error {
+	extents, chunks := len(l.ExtLast), len(l.chunks)
+	x := &coded{
+		at:     sizes,
+		of:     l.chunkOf,
+		ends:   make([]uint32, chunks),
+		chunks: make([]atomic.Pointer[[]byte], chunks),
+		locks:  make([]sync.Mutex, extents),
+	}
 	for b, size := range sizes {
 		end := &x.ends[x.of[b/ExtentBlocks]]
+		if *end+size < size {
+			return inBlock(corrupt.New(-1, "the code of a chunk has 1<<32 bits or more"), b)
+		}
 		x.at[b] = *end
 		*end += size
 	}
@@ -35,6 +44,7 @@ func (l *List) openCoded(sizes []uint32) {
 	l.rowOf[extents] = rows
 	l.chunks = make([]atomic.Pointer[chunk], extents)
 	l.coded = x
+	return nil
 }
 
 // endOf is the bit after block b in its chunk.
@@ -143,7 +153,7 @@ func (l *List) decodeInto(c *chunk, body []byte, b int) error {
 	return nil
 }
 
-// Bytes is the memory that the positions of blocks take.
+// bytes is the memory that the positions of blocks take.
 func (x *coded) bytes() int {
 	if x == nil {
 		return 0

@@ -1,10 +1,13 @@
 package postings
 
 import (
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
+
+	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
 // longCoded is a list of the codec Interpolative with several chunks.
@@ -145,6 +148,9 @@ func TestWrongSizes(t *testing.T) {
 	l, err := Open(enc.Entry, &stored{Encoded: enc})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if err := l.openCoded([]uint32{1 << 31, 1 << 31}); !errors.Is(err, corrupt.Err) {
+		t.Errorf("a chunk of 1<<32 bits: %v", err)
 	}
 	at := slices.Clone(l.coded.at)
 	for b := 1; b < len(at); b++ {

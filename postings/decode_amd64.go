@@ -185,8 +185,8 @@ func readRisingFull(b []byte, at int, v *[BlockSize + 1]uint32) (end int, ok boo
 	return readRisingPortable(b, at, v)
 }
 
-// packGapsFull packs the 128 gaps in v, minus one, in width bits each, and returns the union of their
-// bits. The rows mean nothing if a gap is wider.
+// packGapsFull packs the 128 gaps in v, minus one, in width bits each, and returns the union of
+// their bits. The rows mean nothing if a gap is wider.
 func packGapsFull(to []byte, v *[BlockSize + 1]uint32, width int) (union uint32) {
 	if useAVX512 || useAVX2 {
 		return packGapsAVX2(unsafe.SliceData(to[:RowBytes*width]), v, width)

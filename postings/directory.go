@@ -139,7 +139,8 @@ func (l *List) appendExtent(dst []byte, e int, coded []uint32) []byte {
 func zigzag(x int32) uint32   { return uint32(x<<1 ^ x>>31) }
 func unzigzag(x uint32) int32 { return int32(x>>1) ^ -int32(x&1) }
 
-// parseDirectory reads all directory parts (without checksums) of a long list. Before it allocates blocks, it checks that there are enough bytes for them.
+// parseDirectory reads all directory parts (without checksums) of a long list. Before it allocates
+// blocks, it checks that there are enough bytes for them.
 func (l *List) parseDirectory(parts [][]byte) error {
 	blocks, err := l.makeBlocks(parts)
 	if err != nil {
@@ -163,7 +164,8 @@ func (l *List) parseDirectory(parts [][]byte) error {
 		if len(ends) == 1 {
 			end.size = uint64(len(rest))
 		}
-		if last := e == len(ends)-1 || (e+1)%partExtents == 0; end.size > uint64(len(rest)) || last && end.size != uint64(len(rest)) {
+		left, last := uint64(len(rest)), e == len(ends)-1 || (e+1)%partExtents == 0
+		if end.size > left || last && end.size != left {
 			return corrupt.New(-1, "extent %d takes %d bytes of a directory, %d are left", e, end.size, len(rest))
 		}
 		if err := p.parse(rest[:end.size], e); err != nil {
@@ -184,7 +186,7 @@ func (l *List) parseDirectory(parts [][]byte) error {
 		return corrupt.New(-1, "the summary has other best pairs than the blocks")
 	}
 	if l.bits {
-		l.openCoded(p.coded)
+		return l.openCoded(p.coded)
 	}
 	return nil
 }

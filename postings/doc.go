@@ -181,8 +181,9 @@
 // # Interpolative
 //
 // The codec Interpolative stores a chunk in two thirds of the bytes. The first use of a block makes
-// the rows of the packed codec, which stay in memory, so later searches are as fast. A chunk is one string of bits, lowest bits first, zeros up to the end of a byte,
-// and the CRC-32C of that. A block is two strictly rising sequences: its documents, after the last
+// the rows of the packed codec, which stay in memory, so later searches are as fast. A chunk is one
+// string of bits, lowest bits first, zeros up to the end of a byte, and the CRC-32C of that. A
+// block is two strictly rising sequences: its documents, after the last
 // one of the previous block, and the running sums of its frequencies, after 0. The first and
 // the last number of each sequence are known. The middle one of the others is written first, then
 // the middles of both halves, and so on (numbers 64; 32 and 96; 16, 48, 80 and 112 of a full
@@ -202,8 +203,8 @@
 // 198, in 8 bits: 3), 3 (of 0 to 3: 3) and 9 (of 5 to 199: 4). Its frequencies have 2 bits, so
 // their sum less 4, which is 2, takes 4 bits (12 = 4 * 3 at most). Of the sums 0, 1, 2, 5, 6 the
 // middle one (of 2 to 4, in 2 bits: 0) and its neighbors (of 1 to 1; of 3 to 5: 2) follow. Block 1
-// takes no bits. Block 2 takes only the sum, 5 less 1, in 3 bits. The entry has 83 instead of 03, and
-// the directory has the bits of the blocks: 26, then 0 and 3.
+// takes no bits. Block 2 takes only the sum, 5 less 1, in 3 bits. The entry has 83 instead of 03,
+// and the directory has the bits of the blocks: 26, then 0 and 3.
 //
 //	directory  a7 28 10 10  d0 70 24 15  20 80 00 4c  a9 2c cc 80  89 51 01 b4  c9 38 4a
 //	chunk      03 13 08 12  27 0b b8 dc

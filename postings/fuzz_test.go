@@ -51,6 +51,7 @@ func FuzzOpen(f *testing.F) {
 		for _, n := range []int{1, 2, 20, 300, 5000} {
 			add(build(size, random(rng, n)).Encode(), GuardBytes)
 			add(buildBy(Interpolative, size, random(rng, n)).Encode(), 4)
+			add(oldForm(f, buildBy(Interpolative, size, random(rng, n)).Encode()), 4)
 		}
 	}
 	for _, codec := range codecs {

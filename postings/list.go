@@ -16,8 +16,8 @@ type Loader interface {
 
 // A List is an immutable posting list: a directory, which describes every block, and the payload,
 // which holds the postings. A chunk of the payload is loaded when one of its blocks is first
-// decoded, and stays loaded. A chunk of the codec Interpolative is turned into rows block by block. Any number of goroutines may use a List. The exported fields are for
-// reading only.
+// decoded, and stays until Shrink. A chunk of the codec Interpolative is turned into rows block by
+// block. Any number of goroutines may use a List. The exported fields are for reading only.
 type List struct {
 	Count     int // postings
 	BlockSize int // postings in every block but the last: 128, or fewer in tests
