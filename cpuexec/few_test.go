@@ -23,8 +23,8 @@ func TestConformanceOfFew(t *testing.T) {
 		for _, n := range []int{0, 16, 1024} {
 			t.Run(fmt.Sprintf("%s/exact=%d", variant, n), func(t *testing.T) {
 				defer cpuexec.SetExactPostings(cpuexec.SetExactPostings(n))
-				exectest.Run(t, cpuexec.Executor{})
-				exectest.Run(t, withBitmaps{})
+				exectest.RunPart(t, cpuexec.Executor{}, 8)
+				exectest.RunPart(t, withBitmaps{}, 8)
 			})
 		}
 	}
@@ -38,8 +38,8 @@ func TestConformanceOfAccepted(t *testing.T) {
 		for _, n := range []int{0, 16, 1024} {
 			t.Run(fmt.Sprintf("%s/exact=%d", variant, n), func(t *testing.T) {
 				defer cpuexec.SetExactPostings(cpuexec.SetExactPostings(n))
-				exectest.Run(t, withoutFew{cpuexec.Executor{}})
-				exectest.Run(t, withoutFew{withBitmaps{}})
+				exectest.RunPart(t, withoutFew{cpuexec.Executor{}}, 8)
+				exectest.RunPart(t, withoutFew{withBitmaps{}}, 8)
 			})
 		}
 	}
@@ -64,7 +64,7 @@ func TestConformanceOfFewShared(t *testing.T) {
 	defer pool.Close()
 	for _, policy := range []cpuexec.Policy{cpuexec.Adaptive, cpuexec.FGQP, cpuexec.DOCP} {
 		t.Run(policy.String(), func(t *testing.T) {
-			exectest.Run(t, cpuexec.Parallel{Pool: pool, Policy: policy, Grain: 1})
+			exectest.RunPart(t, cpuexec.Parallel{Pool: pool, Policy: policy, Grain: 1}, 4)
 		})
 	}
 }

@@ -55,9 +55,16 @@ func Fewer(rounds int) int {
 // blocks.
 func Run(t *testing.T, e Executor) {
 	t.Helper()
-	rounds := Rounds
+	RunPart(t, e, 1)
+}
+
+// RunPart is Run with 1/parts of the rounds, but not fewer than with -short, for tests of many
+// settings.
+func RunPart(t *testing.T, e Executor, parts int) {
+	t.Helper()
+	rounds := max(Rounds/parts, Rounds/20)
 	if testing.Short() {
-		rounds /= 20
+		rounds = Rounds / 20
 	}
 	if *only >= 0 {
 		if _, err := Round(e, *seed, *only); err != nil {
