@@ -172,6 +172,8 @@ func TestCancel(t *testing.T) {
 	d := start(t, Options{Policy: Devices, Delay: time.Hour, MaxCount: 2, Depth: 1}, f)
 	q := Query{Plan: somePlan(t, 0), CPU: cpuexec.Executor{}}
 	ctx, cancel := context.WithCancel(t.Context())
+	busy, _ := d.Submit(q) // or the idle device could take the next query before it is canceled
+	<-f.began
 	first, _ := d.Submit(q)
 	cancel()
 	if _, err := first.Wait(ctx); !errors.Is(err, context.Canceled) {
@@ -182,6 +184,10 @@ func TestCancel(t *testing.T) {
 	}
 	second, _ := d.Submit(q)
 	third, _ := d.Submit(q)
+	f.hold <- struct{}{}
+	if _, err := busy.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	<-f.began
 	done := make(chan error)
 	go func() {
