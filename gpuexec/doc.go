@@ -73,7 +73,7 @@
 //	bound_slices    bounds their cells
 //	or_strips ...   as above
 //
-// Thresholds carry over from step to step. Batches of few lists run two at a time, in lanes: one
+// Thresholds carry over from step to step. Batches of few lists run two at a time, in tracks: one
 // computes where the other waits. The data that stays on the device (residents.go) is
 // records, not flat postings.
 //

@@ -183,7 +183,7 @@ func (x *Executor) divide() (err error) {
 	return x.dev.Do(func(q *device.Queue) {
 		x.in, x.compute, x.out = q.Urgent(2), q.Stream(), q.Stream()
 		x.load(q)
-		x.openLanes(q)
+		x.openTracks(q)
 		for i := range int64(slots) {
 			from := lists + tables + columns + i*bytes
 			s := &slot{memory: x.memory.Slice(from, from+bytes)}
@@ -203,13 +203,13 @@ func (x *Executor) divide() (err error) {
 	})
 }
 
-// openLanes makes what lanes need of the device. The first one shares its main streams with batches
+// openTracks makes what tracks need of the device. The first one shares its main streams with batches
 // that do not go by windows.
-func (x *Executor) openLanes(q *device.Queue) {
+func (x *Executor) openTracks(q *device.Queue) {
 	w := &x.windows
 	w.moved, w.stay = q.Event(), q.Event()
-	for i := range w.lanes {
-		l := &w.lanes[i]
+	for i := range w.tracks {
+		l := &w.tracks[i]
 		l.open(q)
 		l.in, l.compute = x.in, x.compute
 		if i > 0 {
@@ -221,8 +221,8 @@ func (x *Executor) openLanes(q *device.Queue) {
 	}
 	// One after the other, since concurrent kernels take longer.
 	x.in = x.compute
-	for i := range w.lanes {
-		l := &w.lanes[i]
+	for i := range w.tracks {
+		l := &w.tracks[i]
 		l.up, l.in, l.plan, l.compute, l.whole = x.compute, x.compute, x.compute, x.compute, x.compute
 	}
 }
@@ -411,8 +411,8 @@ func (x *Executor) forgetAll() {
 	_ = x.dev.Do(func(q *device.Queue) { // a lost device refuses, and no longer reads anything
 		q.Synchronize(x.in)
 		q.Synchronize(x.compute)
-		for i := range x.windows.lanes {
-			l := &x.windows.lanes[i]
+		for i := range x.windows.tracks {
+			l := &x.windows.tracks[i]
 			for _, stream := range []device.Stream{l.up, l.in, l.plan, l.compute, l.whole} {
 				q.Synchronize(stream)
 			}

@@ -39,12 +39,12 @@ func (x *Executor) LongestStep() (n int) {
 	return n
 }
 
-// Lanes returns the number of the last batch of each lane, with Options.Stream.
-func (x *Executor) Lanes() (last []int) {
+// Tracks returns the number of the last batch of each track, with Options.Stream.
+func (x *Executor) Tracks() (last []int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for i := range x.windows.lanes {
-		last = append(last, x.windows.lanes[i].last)
+	for i := range x.windows.tracks {
+		last = append(last, x.windows.tracks[i].last)
 	}
 	return last
 }

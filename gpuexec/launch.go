@@ -83,7 +83,7 @@ func (x *Executor) put(q *device.Queue, s *slot, compute bool) {
 	b := &s.batch
 	stream := x.compute
 	if b.byWindows {
-		stream = b.windowed.lane.compute
+		stream = b.windowed.track.compute
 		x.startWindows(q, s)
 		x.launchWindows(q, s)
 		x.launchOn(q, s, stream, "top_k", orRest, len(b.queries))
@@ -100,9 +100,9 @@ func (x *Executor) put(q *device.Queue, s *slot, compute bool) {
 	}
 	q.Record(s.ready, stream)
 	if b.byWindows {
-		b.windowed.lane.ready, b.windowed.lane.begun = s.ready, true
-	} else if len(x.windows.lanes) > 0 {
-		x.windows.lanes[0].ready, x.windows.lanes[0].begun = s.ready, true
+		b.windowed.track.ready, b.windowed.track.begun = s.ready, true
+	} else if len(x.windows.tracks) > 0 {
+		x.windows.tracks[0].ready, x.windows.tracks[0].begun = s.ready, true
 	}
 	q.After(x.out, s.ready)
 	if compute {
@@ -122,7 +122,7 @@ func (x *Executor) scatter(q *device.Queue, s *slot, stream device.Stream) {
 	}
 	w.afterAll(q, stream)
 	x.launchOn(q, s, stream, "scatter", andSeeds, (moves+7)/8)
-	if len(w.lanes) > 0 {
+	if len(w.tracks) > 0 {
 		q.Record(w.moved, stream)
 	}
 }

@@ -94,9 +94,9 @@ type Shape struct {
 	// Options.Stream. The default is 3.
 	StepWindows int
 
-	// Lanes is how many batches run at a time, with Options.Stream, if a part of the memory of windows
+	// Tracks is how many batches run at a time, with Options.Stream, if a part of the memory of windows
 	// is enough for each. The default is 2.
-	Lanes int
+	Tracks int
 
 	// Readers is the share of multiprocessors, in per cent, where a thread block reads the host's
 	// memory, with Options.Stream. More concurrent reads arrive no sooner, and delay everything else
@@ -124,7 +124,7 @@ func (s Shape) withDefaults() Shape {
 	set(&s.WindowTiles, 128)
 	set(&s.StepWindows, 3)
 	set(&s.Readers, 50)
-	set(&s.Lanes, 2)
+	set(&s.Tracks, 2)
 	set(&s.Multiprocessors, 132)
 	return s
 }

@@ -31,7 +31,7 @@ func (n need) exceeds(m need) bool { return n.flat > m.flat || n.other > m.other
 // has reports whether the list has postings in a window.
 func (k *keptList) has(window int) bool { return window < len(k.windows) && k.windows[window].rows > 0 }
 
-// divide chooses the lane of a batch, and divides its windows into steps.
+// divide chooses the track of a batch, and divides its windows into steps.
 func (b *batch) divide() {
 	w := &b.windowed
 	count := 1
@@ -44,8 +44,8 @@ func (b *batch) divide() {
 			w.needs[i] = b.needOf(i)
 		}
 	})
-	w.lane = w.windows.choose(w.needs)
-	ends := stepsOf(w.needs, w.lane.room(0).need(), b.stepWindows())
+	w.track = w.windows.choose(w.needs)
+	ends := stepsOf(w.needs, w.track.room(0).need(), b.stepWindows())
 	w.steps, w.most = w.steps[:0], 1
 	from := 0
 	for _, to := range ends {

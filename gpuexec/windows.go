@@ -17,7 +17,7 @@ import (
 // the kernels that score the step before. They are made flat, in memory that all steps share, and
 // scored as flat lists are. So the host gathers nothing, and decides nothing.
 //
-// Batches run in lanes, so that while one waits for blocks or for the last thread blocks of a kernel
+// Batches run in tracks, so that while one waits for blocks or for the last thread blocks of a kernel
 // another computes. Six streams work in each, for step t:
 //
 //	up       what the host has written of a batch, and the first parts of records of its first step
@@ -29,8 +29,8 @@ import (
 //	out      results
 type windows struct {
 	bytes   int64        // of all, except residents
-	lanes   []lane       // the first has all the memory, the others a part each
-	batches int          // put into lanes so far
+	tracks  []track      // the first has all the memory, the others a part each
+	batches int          // put into tracks so far
 	moved   device.Event // columns that batches brought are in place
 	stay    device.Event // and so are records that stay
 
@@ -38,9 +38,9 @@ type windows struct {
 	records   records
 }
 
-// A lane is the memory and the streams of a batch. Each lane runs one batch after the other. A batch
-// that needs more memory than one of several lanes has runs alone, in the first.
-type lane struct {
+// A track is the memory and the streams of a batch. Each track runs one batch after the other. A batch
+// that needs more memory than one of several tracks has runs alone, in the first.
+type track struct {
 	address uint64 // of flat postings
 	rows    uint32
 	thirds  [3]third // used in turn
@@ -68,8 +68,8 @@ type third struct {
 	scored  device.Event
 }
 
-// A third has so many 32nds of a lane's memory. Flat postings take about half, since every posting
-// of a step has a place there, whether it can matter or not. In one of several lanes they take more,
+// A third has so many 32nds of a track's memory. Flat postings take about half, since every posting
+// of a step has a place there, whether it can matter or not. In one of several tracks they take more,
 // so that two windows of 256 queries have room.
 const thirdShare, smallThirdShare = 6, 5
 
@@ -87,9 +87,9 @@ func (x *Executor) divideWindows() {
 		o.HostBytes = 32 << 30
 	}
 	x.windows.bytes = o.WindowBytes &^ (device.ArenaAlign - 1)
-	x.windows.lanes = make([]lane, 1, 1+x.shape.Lanes)
-	if x.shape.Lanes > 1 {
-		x.windows.lanes = x.windows.lanes[:1+x.shape.Lanes]
+	x.windows.tracks = make([]track, 1, 1+x.shape.Tracks)
+	if x.shape.Tracks > 1 {
+		x.windows.tracks = x.windows.tracks[:1+x.shape.Tracks]
 	}
 	x.windows.records.dev, x.windows.records.bytes = x.dev, o.HostBytes
 	x.windows.residents.static = o.StaticLists
@@ -99,8 +99,8 @@ func (x *Executor) divideWindows() {
 // place sets the memory of windows: bytes bytes from an address on, followed by stay bytes of
 // records that stay.
 func (w *windows) place(address uint64, bytes, stay int64) {
-	w.lanes[0].place(address, bytes, thirdShare)
-	if small := w.lanes[1:]; len(small) > 0 {
+	w.tracks[0].place(address, bytes, thirdShare)
+	if small := w.tracks[1:]; len(small) > 0 {
 		each := bytes / int64(len(small)) &^ (device.ArenaAlign - 1)
 		for i := range small {
 			small[i].place(address+uint64(i)*uint64(each), each, smallThirdShare)
@@ -110,8 +110,8 @@ func (w *windows) place(address uint64, bytes, stay int64) {
 	w.residents.generation = 1
 }
 
-// place sets the memory of a lane.
-func (l *lane) place(address uint64, bytes, share int64) {
+// place sets the memory of a track.
+func (l *track) place(address uint64, bytes, share int64) {
 	each := bytes / 32 * share &^ (device.ArenaAlign - 1)
 	for i := range l.thirds {
 		l.thirds[i].address, l.thirds[i].rows = address, uint32(each/rowBytes)
@@ -120,8 +120,8 @@ func (l *lane) place(address uint64, bytes, share int64) {
 	l.address, l.rows = address, uint32((bytes-int64(len(l.thirds))*each)/rowBytes)
 }
 
-// open makes the streams and events of a lane.
-func (l *lane) open(q *device.Queue) {
+// open makes the streams and events of a track.
+func (l *track) open(q *device.Queue) {
 	l.up, l.plan, l.whole = q.Stream(), q.Urgent(1), q.Stream()
 	l.firstHeads, l.first = q.Event(), q.Event()
 	for i := range l.thirds {
@@ -131,26 +131,26 @@ func (l *lane) open(q *device.Queue) {
 	}
 }
 
-// choose chooses the lane of a batch whose windows need that much.
-func (w *windows) choose(needs []need) *lane {
-	if len(w.lanes) == 1 {
-		return &w.lanes[0]
+// choose chooses the track of a batch whose windows need that much.
+func (w *windows) choose(needs []need) *track {
+	if len(w.tracks) == 1 {
+		return &w.tracks[0]
 	}
-	l := &w.lanes[1+w.batches%(len(w.lanes)-1)]
+	l := &w.tracks[1+w.batches%(len(w.tracks)-1)]
 	room := l.room(0).need()
 	for _, n := range needs {
 		if n.exceeds(room) {
-			return &w.lanes[0]
+			return &w.tracks[0]
 		}
 	}
 	return l
 }
 
-// enter makes a stream wait for the batches before in lanes that have the same memory as l.
-func (w *windows) enter(q *device.Queue, l *lane) {
-	for i := range w.lanes {
-		other := &w.lanes[i]
-		if shared := i == 0 || l == &w.lanes[0]; shared && other != l && other.last > l.last {
+// enter makes a stream wait for the batches before in tracks that have the same memory as l.
+func (w *windows) enter(q *device.Queue, l *track) {
+	for i := range w.tracks {
+		other := &w.tracks[i]
+		if shared := i == 0 || l == &w.tracks[0]; shared && other != l && other.last > l.last {
 			q.After(l.up, other.ready)
 		}
 	}
@@ -158,10 +158,10 @@ func (w *windows) enter(q *device.Queue, l *lane) {
 	l.last = w.batches
 }
 
-// afterAll makes a stream wait for all batches that have been put into lanes.
+// afterAll makes a stream wait for all batches that have been put into tracks.
 func (w *windows) afterAll(q *device.Queue, s device.Stream) {
-	for i := range w.lanes {
-		if l := &w.lanes[i]; l.begun {
+	for i := range w.tracks {
+		if l := &w.tracks[i]; l.begun {
 			q.After(s, l.ready)
 		}
 	}
@@ -183,7 +183,7 @@ func (x *Executor) streams(p *Plan) bool {
 // A windowed is the further state of a batch that goes by windows.
 type windowed struct {
 	windows *windows
-	lane    *lane
+	track   *track
 	needs   []need      // of each window
 	most    int         // windows of a step
 	lists   []*keptList // of the entries
@@ -261,7 +261,7 @@ func (t transient) need() need {
 	return need{flat: int(t.flatEnd - t.flat), other: int(t.end - t.at)}
 }
 
-func (l *lane) room(third int) transient {
+func (l *track) room(third int) transient {
 	t := &l.thirds[third]
 	return transient{l.address, l.address + uint64(l.rows)*rowBytes, t.address, t.address + uint64(t.rows)*rowBytes}
 }

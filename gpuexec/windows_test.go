@@ -105,9 +105,9 @@ func TestWindowsSteps(t *testing.T) {
 	}
 }
 
-// TestWindowsLanes mixes batches that have a lane of their own with those that need all the memory,
+// TestWindowsTracks mixes batches that have a track of their own with those that need all the memory,
 // from several goroutines.
-func TestWindowsLanes(t *testing.T) {
+func TestWindowsTracks(t *testing.T) {
 	c := newCollection(60_000, []float64{0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.001, 0.0001})
 	for _, listBytes := range []int64{0, 32 << 10, 1 << 20} {
 		t.Run(fmt.Sprintf("%d KiB", listBytes>>10), func(t *testing.T) {
@@ -132,9 +132,9 @@ func TestWindowsLanes(t *testing.T) {
 				})
 			}
 			group.Wait()
-			for lane, batches := range x.Lanes() {
+			for track, batches := range x.Tracks() {
 				if batches == 0 {
-					t.Errorf("lane %d has had no batch", lane)
+					t.Errorf("track %d has had no batch", track)
 				}
 			}
 		})

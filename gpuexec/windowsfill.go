@@ -205,7 +205,7 @@ type (
 func (b *batch) putStep(i int) bool {
 	s, w := &b.staging, &b.windowed
 	t := &w.steps[i]
-	t.third = (w.lane.turn + i) % len(w.lane.thirds)
+	t.third = (w.track.turn + i) % len(w.track.thirds)
 	c, slices := &w.scenes[t.third], (t.to-t.from)*len(b.lists.entries)
 	rows, sceneAt := put[[rowBytes]byte](s, c.bytes/rowBytes)
 	var at devWindow
@@ -224,14 +224,14 @@ func (b *batch) putStep(i int) bool {
 		all.add(n)
 	}
 	t.marks, t.units = all.marks, all.units
-	t.room = w.lane.room(t.third)
+	t.room = w.track.room(t.third)
 	t.marksAt = t.room.take(t.marks)
 	at.pieces = t.room.take(2 * pieceBytes * t.units)
 	at.rowsRead, at.tileShift = b.results.unresolvedCount+rowBytes/2, b.shape.TileShift
 	t.device = &devices[0]
 	*t.device = at
 	if !all.mayStay {
-		return !all.exceeds(w.lane.room(t.third).need())
+		return !all.exceeds(w.track.room(t.third).need())
 	}
 	room := t.room
 	for window := t.from; window < t.to; window++ {

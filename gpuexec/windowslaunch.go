@@ -9,7 +9,7 @@ import (
 // startWindows copies a batch to the device and sets its states to their initial values, on the
 // stream that plans.
 func (x *Executor) startWindows(q *device.Queue, s *slot) {
-	b, w, l := &s.batch, &x.windows, s.batch.windowed.lane
+	b, w, l := &s.batch, &x.windows, s.batch.windowed.track
 	w.enter(q, l)
 	q.After(l.up, w.stay)
 	if w.residents.flush {
@@ -37,7 +37,7 @@ func (x *Executor) startWindows(q *device.Queue, s *slot) {
 // launchWindows puts the kernels of a batch that goes by windows on the streams. Blocks of a step
 // are chosen just before the previous step is scored, and copied meanwhile.
 func (x *Executor) launchWindows(q *device.Queue, s *slot) {
-	steps, l := s.batch.windowed.steps, s.batch.windowed.lane
+	steps, l := s.batch.windowed.steps, s.batch.windowed.track
 	x.fetchHeads(q, s, l.up, 0)
 	x.openStep(q, s, 0)
 	x.chooseFirst(q, s)
@@ -78,7 +78,7 @@ func (x *Executor) fetchHeads(q *device.Queue, s *slot, stream device.Stream, i 
 		return
 	}
 	t := &s.batch.windowed.steps[i]
-	h := &s.batch.windowed.lane.thirds[t.third]
+	h := &s.batch.windowed.track.thirds[t.third]
 	q.After(stream, h.scored) // the previous step in this memory
 	x.launchWindow(q, s, stream, "fetch_rows", t, t.fetchUnits)
 	q.Record(x.heads(s, i), stream)
@@ -87,14 +87,14 @@ func (x *Executor) fetchHeads(q *device.Queue, s *slot, stream device.Stream, i 
 // heads is recorded when the first parts of records of step i have been copied.
 func (x *Executor) heads(s *slot, i int) device.Event {
 	if i == 0 {
-		return s.batch.windowed.lane.firstHeads
+		return s.batch.windowed.track.firstHeads
 	}
-	return s.batch.windowed.lane.thirds[s.batch.windowed.steps[i].third].heads
+	return s.batch.windowed.track.thirds[s.batch.windowed.steps[i].third].heads
 }
 
 // openStep prepares the choice of blocks.
 func (x *Executor) openStep(q *device.Queue, s *slot, i int) {
-	l, t := s.batch.windowed.lane, &s.batch.windowed.steps[i]
+	l, t := s.batch.windowed.track, &s.batch.windowed.steps[i]
 	h := &l.thirds[t.third]
 	q.After(l.plan, x.heads(s, i))
 	q.Move(l.plan, s.part(s.batch.windowed.scenes[t.third].span), s.part(t.scene))
@@ -107,7 +107,7 @@ func (x *Executor) openStep(q *device.Queue, s *slot, i int) {
 // thresholds are only those known from lists, so it may include tiles that later thresholds
 // exclude. It runs concurrently with the scoring of the previous batch.
 func (x *Executor) chooseFirst(q *device.Queue, s *slot) {
-	b, plan := &s.batch, s.batch.windowed.lane.plan
+	b, plan := &s.batch, s.batch.windowed.track.plan
 	t := &b.windowed.steps[0]
 	b.passes = t.passes
 	for _, seeds := range b.modes() {
@@ -115,7 +115,7 @@ func (x *Executor) chooseFirst(q *device.Queue, s *slot) {
 		x.launchOn(q, s, plan, "queue_seeds", seeds, (seedTiles*len(b.queries)+7)/8)
 	}
 	x.choose(q, s, plan, t)
-	q.Record(b.windowed.lane.first, plan)
+	q.Record(b.windowed.track.first, plan)
 }
 
 // chooseStep determines which blocks of a later step matter, by the current thresholds. It runs
@@ -126,7 +126,7 @@ func (x *Executor) chooseStep(q *device.Queue, s *slot, i int) {
 	b := &s.batch
 	t := &b.windowed.steps[i]
 	b.passes = t.passes
-	l := b.windowed.lane
+	l := b.windowed.track
 	q.After(l.compute, l.thirds[t.third].opened)
 	x.choose(q, s, l.compute, t)
 	q.Record(l.thirds[t.third].chosen, l.compute)
@@ -135,9 +135,9 @@ func (x *Executor) chooseStep(q *device.Queue, s *slot, i int) {
 // chosen is recorded when the blocks of step i that matter are known.
 func (x *Executor) chosen(s *slot, i int) device.Event {
 	if i == 0 {
-		return s.batch.windowed.lane.first
+		return s.batch.windowed.track.first
 	}
-	return s.batch.windowed.lane.thirds[s.batch.windowed.steps[i].third].chosen
+	return s.batch.windowed.track.thirds[s.batch.windowed.steps[i].third].chosen
 }
 
 // choose queues tiles by bounds, which marks their strips, and chooses the blocks that touch these.
@@ -161,7 +161,7 @@ func (b *batch) modes() (seeds []int) {
 
 // fetchPieces copies the blocks that matter.
 func (x *Executor) fetchPieces(q *device.Queue, s *slot, i int) {
-	l, t := s.batch.windowed.lane, &s.batch.windowed.steps[i]
+	l, t := s.batch.windowed.track, &s.batch.windowed.steps[i]
 	if t.pieces {
 		q.After(l.in, x.chosen(s, i))
 		x.launchWindow(q, s, l.in, "fetch_pieces", t, t.units)
@@ -171,7 +171,7 @@ func (x *Executor) fetchPieces(q *device.Queue, s *slot, i int) {
 
 // flattenStep makes the blocks of a step flat.
 func (x *Executor) flattenStep(q *device.Queue, s *slot, i int) {
-	l, t := s.batch.windowed.lane, &s.batch.windowed.steps[i]
+	l, t := s.batch.windowed.track, &s.batch.windowed.steps[i]
 	q.After(l.compute, x.chosen(s, i))
 	q.After(l.compute, l.thirds[t.third].fetched)
 	x.launchWindow(q, s, l.compute, "flatten_slices", t, (t.units+3)/4)
@@ -181,7 +181,7 @@ func (x *Executor) flattenStep(q *device.Queue, s *slot, i int) {
 // scoreSeeds scores the seeds of the first step, so that their thresholds apply to the choice of
 // blocks of the second.
 func (x *Executor) scoreSeeds(q *device.Queue, s *slot) {
-	b, l := &s.batch, s.batch.windowed.lane
+	b, l := &s.batch, s.batch.windowed.track
 	b.passes = b.windowed.steps[0].passes
 	for _, seeds := range b.modes() {
 		blocks := min(seedTiles*len(b.queries), int(b.tilesOf(seeds).strips))
@@ -196,7 +196,7 @@ func (x *Executor) scoreSeeds(q *device.Queue, s *slot) {
 // queued again. Few tiles go as a whole, and they keep few multiprocessors busy: so choosing blocks
 // need not wait for them.
 func (x *Executor) scoreStep(q *device.Queue, s *slot, i int) {
-	b, l := &s.batch, s.batch.windowed.lane
+	b, l := &s.batch, s.batch.windowed.track
 	t := &b.windowed.steps[i]
 	h := &l.thirds[t.third]
 	b.passes = t.passes

@@ -55,14 +55,14 @@ type settings struct {
 	postings                        float64
 	seed                            uint64
 
-	out                         string
-	seconds, budget             time.Duration
-	k, batch, cache             numbers
-	threads, delays             numbers
-	stepWindows, readers, lanes numbers
-	algorithms                  string
-	whole                       string
-	clients, cores              int
+	out                          string
+	seconds, budget              time.Duration
+	k, batch, cache              numbers
+	threads, delays              numbers
+	stepWindows, readers, tracks numbers
+	algorithms                   string
+	whole                        string
+	clients, cores               int
 
 	memory, batchBytes, columnBytes, flatBytes int64
 	windowBytes                                int64
@@ -124,10 +124,10 @@ func (s *settings) declare(f *flag.FlagSet) {
 	f.Int64Var(&s.flatBytes, "flat-bytes", 16<<30, "bytes for flat lists, when all blocks have room, too; -1 for none")
 	f.Int64Var(&s.windowBytes, "window-bytes", 0, "bytes for windows, with stream; 0 is 1,650 MiB")
 	f.IntVar(&s.shape.WindowTiles, "window-tiles", 0, "tiles of a window")
-	s.stepWindows, s.readers, s.lanes = numbers{0}, numbers{0}, numbers{0}
+	s.stepWindows, s.readers, s.tracks = numbers{0}, numbers{0}, numbers{0}
 	f.Var(&s.stepWindows, "step-windows", "most windows of a step, with stream; 0 is the default, as for those below")
 	f.Var(&s.readers, "readers", "multiprocessors that read the host's memory, per cent")
-	f.Var(&s.lanes, "lanes", "batches that run at a time")
+	f.Var(&s.tracks, "tracks", "batches that run at a time")
 	f.BoolVar(&s.trace, "trace", false, "measure each kernel by itself, with stream")
 	f.IntVar(&s.tileShift, "tile-shift", 0, "log2 of the documents of a tile")
 	f.IntVar(&s.shape.StripPostings, "strip-postings", 0, "postings for each hit from which on a query over flat lists goes by strips; -1 for all")

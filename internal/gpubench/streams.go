@@ -32,21 +32,21 @@ func (b *bench) streams() error {
 	return nil
 }
 
-// streamedShapes measures every combination of the flags -step-windows, -readers and -lanes.
+// streamedShapes measures every combination of the flags -step-windows, -readers and -tracks.
 func (b *bench) streamedShapes(p plans, share, size int) error {
 	for _, windows := range b.stepWindows {
 		for _, readers := range b.readers {
-			for _, lanes := range b.lanes {
+			for _, tracks := range b.tracks {
 				name := fmt.Sprintf("%v %d %% batch=%d", p, share, size)
 				for _, of := range []struct {
 					what string
 					n    int
-				}{{"windows", windows}, {"readers", readers}, {"lanes", lanes}} {
+				}{{"windows", windows}, {"readers", readers}, {"tracks", tracks}} {
 					if of.n != 0 {
 						name += fmt.Sprintf(" %s=%d", of.what, of.n)
 					}
 				}
-				b.shape.StepWindows, b.shape.Readers, b.shape.Lanes = windows, readers, lanes
+				b.shape.StepWindows, b.shape.Readers, b.shape.Tracks = windows, readers, tracks
 				if err := b.streamed(name, p, share, size); err != nil {
 					return err
 				}
