@@ -1,10 +1,8 @@
 package riffle
 
 import (
-	"bufio"
 	"context"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,20 +13,7 @@ import (
 // the measurement are those of BenchmarkOffPath. Besides those of one term, a filter is an
 // exclusion ("not"), or two terms ("both"). RIFFLE_ONLY names the modes to measure.
 func BenchmarkFilters(b *testing.B) {
-	dir := os.Getenv("RIFFLE_CORPORA")
-	f, err := os.Open(filepath.Join(dir, "queries", "gutenberg-dev.tsv"))
-	if err != nil {
-		b.Skipf("no corpora (set RIFFLE_CORPORA): %v", err)
-	}
-	defer f.Close()
-	e := taggedPassages(b, filepath.Join(dir, "gutenberg-a.jsonl.zst"))
-	var queries [][]string
-	for lines := bufio.NewScanner(f); lines.Scan() && len(queries) < 300; {
-		_, text, _ := strings.Cut(lines.Text(), "\t")
-		if words := strings.Fields(text); len(words) > 1 {
-			queries = append(queries, words)
-		}
-	}
+	e, queries := offPathCorpus(b)
 	match := func(words []string, mode Mode) Query {
 		return Match{Field: "text", Text: strings.Join(words, " "), Mode: mode}
 	}

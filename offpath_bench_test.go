@@ -22,27 +22,32 @@ import (
 // machine. A figure is the mean over queries of the best of six rounds, the first two of which do
 // not count.
 func BenchmarkOffPath(b *testing.B) {
-	dir := os.Getenv("RIFFLE_CORPORA")
-	f, err := os.Open(filepath.Join(dir, "queries", "gutenberg-dev.tsv"))
-	if err != nil {
-		b.Skipf("no corpora (set RIFFLE_CORPORA): %v", err)
-	}
-	defer f.Close()
-	e := taggedPassages(b, filepath.Join(dir, "gutenberg-a.jsonl.zst"))
+	e, queries := offPathCorpus(b)
 	shapes := offPathShapes()
-	var queries [][]string
-	for lines := bufio.NewScanner(f); lines.Scan() && len(queries) < 300; {
-		_, text, _ := strings.Cut(lines.Text(), "\t")
-		if words := strings.Fields(text); len(words) > 1 {
-			queries = append(queries, words)
-		}
-	}
 	for b.Loop() {
 		best := bestOfRounds(b, e, queries, shapes)
 		for i, s := range shapes {
 			b.ReportMetric(float64(best[i].Nanoseconds())/1000/float64(len(queries)), s.name+"-µs")
 		}
 	}
+}
+
+// offPathCorpus returns the index and the words of the queries.
+func offPathCorpus(b *testing.B) (e *Engine, queries [][]string) {
+	dir := os.Getenv("RIFFLE_CORPORA")
+	f, err := os.Open(filepath.Join(dir, "queries", "gutenberg-dev.tsv"))
+	if err != nil {
+		b.Skipf("no corpora (set RIFFLE_CORPORA): %v", err)
+	}
+	defer f.Close()
+	e = taggedPassages(b, filepath.Join(dir, "gutenberg-a.jsonl.zst"))
+	for lines := bufio.NewScanner(f); lines.Scan() && len(queries) < 300; {
+		_, text, _ := strings.Cut(lines.Text(), "\t")
+		if words := strings.Fields(text); len(words) > 1 {
+			queries = append(queries, words)
+		}
+	}
+	return e, queries
 }
 
 // filterTags say how many of the documents have them.
