@@ -18,17 +18,17 @@ type coded struct {
 	locks  []sync.Mutex // of each extent, held while one of its blocks is decoded
 }
 
-// openCoded makes the list decode single blocks, given the size of each in bits.
-func (l *List) openCoded(sizes []uint32) error {
+// openCoded makes the list decode single blocks, given the bits that each takes in its chunk.
+func (l *List) openCoded(codeBits []uint32) error {
 	extents, chunks := len(l.ExtLast), len(l.chunks)
 	x := &coded{
-		at:     sizes,
+		at:     codeBits,
 		of:     l.chunkOf,
 		ends:   make([]uint32, chunks),
 		chunks: make([]atomic.Pointer[[]byte], chunks),
 		locks:  make([]sync.Mutex, extents),
 	}
-	for b, size := range sizes {
+	for b, size := range codeBits {
 		end := &x.ends[x.of[b/ExtentBlocks]]
 		if *end+size < size {
 			return inBlock(corrupt.New(-1, "the code of a chunk has 1<<32 bits or more"), b)
@@ -138,7 +138,6 @@ func (l *List) decodeInto(c *chunk, body []byte, b int) error {
 	at := int(l.coded.at[b])
 	in, e, n := room(body[at/8:], &copied), l.Enc[b], l.BlockLen(b)
 	rows := c.from(l.Off[b])[:RowBytes*e.Rows(n)]
-	clear(rows) // of an attempt that failed
 	dst, mid, err := appendDocRows(rows[:0], in, at%8, e, n, l.before(b), l.Last[b])
 	if err != nil {
 		return err

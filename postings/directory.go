@@ -30,12 +30,12 @@ func (w *Writer) directory() [][]byte {
 	var blocks []byte
 	for e := range ends {
 		begin := len(blocks)
-		blocks = l.appendExtent(blocks, e, w.bits)
-		ends[e] = l.extentEnd(e, w.bits)
+		blocks = l.appendExtent(blocks, e, w.codeBits)
+		ends[e] = l.extentEnd(e, w.codeBits)
 		ends[e].size = uint64(len(blocks) - begin)
 	}
 	var parts [][]byte
-	part := l.appendSummary(nil, ends, len(w.bits) > 0)
+	part := l.appendSummary(nil, ends, len(w.codeBits) > 0)
 	for e, end := range ends {
 		part = append(part, blocks[:end.size]...)
 		blocks = blocks[end.size:]
@@ -61,13 +61,13 @@ func (l *List) blocksIn(e int) (from, to int) {
 }
 
 // extentEnd is the summary of an extent, but for its size.
-func (l *List) extentEnd(e int, coded []uint32) (end extentEnd) {
+func (l *List) extentEnd(e int, codeBits []uint32) (end extentEnd) {
 	from, to := l.blocksIn(e)
 	for b := from; b < to; b++ {
 		end.gap += l.gap(b)
 		end.rows += uint64(l.Enc[b].Rows(l.BlockLen(b)))
-		if len(coded) > 0 {
-			end.bits += uint64(coded[b])
+		if len(codeBits) > 0 {
+			end.bits += uint64(codeBits[b])
 		}
 	}
 	return end
@@ -109,9 +109,9 @@ func (l *List) appendSummary(dst []byte, ends []extentEnd, coded bool) []byte {
 	return w.flush()
 }
 
-// appendExtent writes the blocks of an extent. coded are the sizes of all blocks in bits, if they
-// are coded.
-func (l *List) appendExtent(dst []byte, e int, coded []uint32) []byte {
+// appendExtent writes the blocks of an extent. codeBits are the bits that each block takes in its
+// chunk, with the codec Interpolative.
+func (l *List) appendExtent(dst []byte, e int, codeBits []uint32) []byte {
 	w := bitWriter{b: dst}
 	from, to := l.blocksIn(e)
 	low := bits.Len64(l.extentEnd(e, nil).gap / uint64(to-from))
@@ -123,11 +123,11 @@ func (l *List) appendExtent(dst []byte, e int, coded []uint32) []byte {
 		w.near(uint8(e), uint8(before))
 		w.near(uint8(e>>8), uint8(before>>8))
 		switch {
-		case len(coded) == 0:
+		case len(codeBits) == 0:
 		case b == from:
-			w.gamma(uint64(coded[b]), firstSizeBits)
+			w.gamma(uint64(codeBits[b]), firstSizeBits)
 		default:
-			w.gamma(uint64(zigzag(int32(coded[b]-coded[b-1]))), nextSizeBits)
+			w.gamma(uint64(zigzag(int32(codeBits[b]-codeBits[b-1]))), nextSizeBits)
 		}
 		w.pairs(l.impacts.Load().Of(b))
 		before = e
@@ -153,7 +153,7 @@ func (l *List) parseDirectory(parts [][]byte) error {
 	}
 	p := extentParser{list: l, impacts: l.impacts.Load(), pairs: make([]Impact, 0, 2*blocks)}
 	if l.bits {
-		p.coded = make([]uint32, 0, blocks)
+		p.codeBits = make([]uint32, 0, blocks)
 	}
 	rest := parts[0][r.at/8:]
 	for e := range ends {
@@ -171,7 +171,7 @@ func (l *List) parseDirectory(parts [][]byte) error {
 		if err := p.parse(rest[:end.size], e); err != nil {
 			return err
 		}
-		got := l.extentEnd(e, p.coded)
+		got := l.extentEnd(e, p.codeBits)
 		got.size = end.size
 		if len(ends) > 1 && got != *end {
 			return corrupt.New(-1, "extent %d is %+v, the summary says %+v", e, got, *end)
@@ -186,7 +186,7 @@ func (l *List) parseDirectory(parts [][]byte) error {
 		return corrupt.New(-1, "the summary has other best pairs than the blocks")
 	}
 	if l.bits {
-		return l.openCoded(p.coded)
+		return l.openCoded(p.codeBits)
 	}
 	return nil
 }
@@ -241,11 +241,11 @@ func (l *List) parseSummary(r *bitReader) (ends []extentEnd, pairs []Impact, err
 
 // An extentParser reads the blocks of extents, in order.
 type extentParser struct {
-	list    *List
-	impacts *Impacts // of the list
-	pairs   []Impact
-	rows    uint32   // of the extents so far
-	coded   []uint32 // bits of each block, with the codec Interpolative
+	list     *List
+	impacts  *Impacts // of the list
+	pairs    []Impact
+	rows     uint32   // of the extents so far
+	codeBits []uint32 // of each block, with the codec Interpolative
 }
 
 // parse reads the blocks of extent e from the bytes that they take.
@@ -272,19 +272,19 @@ func (p *extentParser) block(r *bitReader, low int, before *Encoding, first bool
 	e := Encoding(r.near(uint8(*before)))
 	e |= Encoding(r.near(uint8(*before>>8))) << 8
 	switch {
-	case p.coded == nil:
+	case p.codeBits == nil:
 	case first:
-		p.coded = append(p.coded, uint32(min(r.gamma(firstSizeBits), 1<<31)))
+		p.codeBits = append(p.codeBits, uint32(min(r.gamma(firstSizeBits), 1<<31)))
 	default:
 		x := uint32(min(r.gamma(nextSizeBits), 1<<31))
-		p.coded = append(p.coded, p.coded[b-1]+uint32(unzigzag(x)))
+		p.codeBits = append(p.codeBits, p.codeBits[b-1]+uint32(unzigzag(x)))
 	}
 	p.pairs = r.pairs(p.pairs)
 	if err := r.check(); err != nil {
 		return err
 	}
-	if p.coded != nil && p.coded[b] > maxBlockBits {
-		return corrupt.New(at, "code of %d bits", p.coded[b])
+	if p.codeBits != nil && p.codeBits[b] > maxBlockBits {
+		return corrupt.New(at, "code of %d bits", p.codeBits[b])
 	}
 	prev := l.before(b)
 	last := int64(int32(prev)) + int64(n) + int64(min(gap, MaxDoc))

@@ -400,7 +400,7 @@ func unionOfGaps(v *[BlockSize + 1]uint32, n int) uint32 {
 }
 
 // packGaps writes the n gaps in v, minus one, packed in width bits each, and returns the width that
-// they need. If that is another one, the rows mean nothing. The bytes of to must be zero.
+// they need. If that is another one, the rows mean nothing.
 func packGaps(to []byte, v *[BlockSize + 1]uint32, n, width int) int {
 	if n == BlockSize {
 		return bits.Len32(packGapsFull(to, v, width))

@@ -248,9 +248,9 @@ func (l *List) openChunk(i int, value []byte) (*chunk, error) {
 	return c, nil
 }
 
-// Shrink frees what the list can load again: the payload and the best pairs of the blocks. What
-// remains of a long list is a fiftieth. Readers keep what they already have. Shrink returns false
-// when there is nothing to free, as in a list that no Loader serves.
+// Shrink frees what the list can load again: the payload and the best pairs of the blocks. The
+// directory remains. Readers keep what they already have. Shrink returns false when there is nothing
+// to free, as in a list that no Loader serves.
 func (l *List) Shrink() bool {
 	if l.load == nil {
 		return false

@@ -82,7 +82,7 @@ func (w *Writer) copyBlock(s *Scan) {
 	w.beginBlock()
 	if w.Codec == Interpolative {
 		w.coded.copyBits(s.body, s.from, s.at)
-		w.bits = append(w.bits, uint32(s.at-s.from))
+		w.codeBits = append(w.codeBits, uint32(s.at-s.from))
 	} else {
 		w.packed = append(w.packed, s.rows()...)
 	}

@@ -20,11 +20,11 @@ type Writer struct {
 	count int   // postings, including those of k
 	taken int
 
-	last []uint32 // of each block, as in List
-	enc  []Encoding
-	bits []uint32 // of the code of each block, with the codec Interpolative
-	imp  Impacts
-	best pareto // empty between calls
+	last     []uint32 // of each block, as in List
+	enc      []Encoding
+	codeBits []uint32 // of each block, with the codec Interpolative
+	imp      Impacts
+	best     pareto // empty between calls
 
 	rows   uint32    // of the blocks of the current chunk
 	packed []byte    // these rows, unless the codec is Interpolative
@@ -102,7 +102,7 @@ func (w *Writer) encode(k *block) {
 	if w.Codec == Interpolative {
 		before := w.coded.len()
 		e = k.appendBits(&w.coded, w.lastDoc())
-		w.bits = append(w.bits, uint32(w.coded.len()-before))
+		w.codeBits = append(w.codeBits, uint32(w.coded.len()-before))
 	} else {
 		w.packed, e = k.appendRows(w.packed, w.lastDoc(), w.Codec)
 	}
@@ -184,7 +184,7 @@ func (w *Writer) long() Encoded {
 // reset empties the Writer.
 func (w *Writer) reset() {
 	w.k.n, w.count, w.rows = 0, 0, 0
-	w.last, w.enc, w.bits = w.last[:0], w.enc[:0], w.bits[:0]
+	w.last, w.enc, w.codeBits = w.last[:0], w.enc[:0], w.codeBits[:0]
 	w.imp.Start, w.imp.pairs = w.imp.Start[:0], w.imp.pairs[:0]
 	clear(w.chunks) // the caller owns them
 	w.packed, w.chunks = w.packed[:0], w.chunks[:0]
