@@ -14,8 +14,9 @@ import (
 
 // Lists cache opened posting lists, of sealed segments and of segments in memory (Growing). When
 // the byte budget is exceeded, the least recently used ones shrink: they lose their postings and
-// keep directories and bounds, which take a fiftieth and cost the most to make. If that is not
-// enough, the least recently used ones are evicted. They also remember that a segment lacks a term. A query whose lists are all cached makes no call to the store.
+// keep directories and bounds, which are small and cost the most to make. If that is not enough,
+// the least recently used ones are evicted. They also remember that a segment lacks a term. A query
+// whose lists are all cached makes no call to the store.
 //
 // The cache consists of shards with a lock each: sixteen cores with queries of 20 µs would wait for
 // a single lock. The order of use is known within a shard only; shards evict their oldest lists in
@@ -289,12 +290,14 @@ func (e *List) measure() int64 {
 // grow counts the growth of a list. Then it shrinks the oldest lists of the shards in turn, and
 // evicts the oldest shrunk ones, until the total is within the budget; keep stays.
 func (c *Lists) grow(bytes int64, keep *List) {
-	c.bytes.Add(bytes)
-	for _, free := range []func(s *listShard, keep *List) bool{c.shrinkOldest, c.removeOldest} {
+	if c.bytes.Add(bytes) <= c.budget {
+		return
+	}
+	for _, free := range [...]func(*Lists, *listShard, *List) bool{(*Lists).shrinkOldest, (*Lists).removeOldest} {
 		for fruitless := 0; c.bytes.Load() > c.budget && fruitless < cacheShards; fruitless++ {
 			s := &c.shards[c.turn.Add(1)%cacheShards]
 			s.mu.Lock()
-			if free(s, keep) {
+			if free(c, s, keep) {
 				fruitless = -1
 			}
 			s.mu.Unlock()
