@@ -147,8 +147,8 @@ type refinement struct {
 	due    atomic.Bool   // a goroutine is making ranges, or has made them
 }
 
-// LastDoc returns the last document of the list of these bounds, which must not be empty. Every query
-// needs it, and the end of a long directory is rarely in a near cache.
+// LastDoc returns the last document of the list of these bounds, which must not be empty. Every
+// query needs it, and the end of a long directory is rarely in a near cache.
 func (b *Bounds) LastDoc(l *postings.List) uint32 {
 	if last := b.last.Load(); last > 0 {
 		return last - 1

@@ -139,8 +139,8 @@ func (r *run) findEssential(words uint64, need uint32) (live uint64) {
 	return live
 }
 
-// addEssential adds the essential lists of the words to the scores, and notes in rest what the other
-// lists can add.
+// addEssential adds the essential lists of the words to the scores, and notes in rest what the
+// other lists can add.
 func (r *run) addEssential() error {
 	for i, c := range slices.Backward(r.tiled.active) {
 		essential := r.tiled.masks[i].essential

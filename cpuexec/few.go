@@ -26,8 +26,8 @@ type fewDocs struct {
 	held   []bool   // by at least one list; in AND by all so far
 }
 
-// fewBatch is the most documents that are scored with the same need. With 1,024, a third more blocks
-// are decoded than with 32.
+// fewBatch is the most documents that are scored with the same need. With 1,024, a third more
+// blocks are decoded than with 32.
 const fewBatch = 64
 
 // orLead and andLead: few documents lead OR if there is one for orLead documents of the segment at
@@ -158,8 +158,8 @@ func (f *fewDocs) makeBounds(r *run, lists []*tileCursor, all bool) {
 	}
 }
 
-// coarseOf bounds, in units, the list's contribution to a document of the current sheet. It is 0 only
-// if the list does not hold the document.
+// coarseOf bounds, in units, the list's contribution to a document of the current sheet. It is 0
+// only if the list does not hold the document.
 func (c *tileCursor) coarseOf(doc uint32) uint8 {
 	switch {
 	case c.exact:

@@ -11,8 +11,8 @@ import (
 // others, and a segment whose bound is below the threshold by then is not opened at all. Neither is
 // one that lacks a required term.
 
-// orderSegments orders the segments of the pass in which documents may match by the highest possible
-// score of these, the best first. Segments with equal bounds stay in order of documents.
+// orderSegments orders the segments of the pass in which documents may match by the highest
+// possible score of these, the best first. Segments with equal bounds stay in order of documents.
 func (q *query) orderSegments() {
 	segs := q.plan.Segments
 	q.order, q.bounds = q.order[:0], q.bounds[:0]

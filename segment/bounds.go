@@ -16,9 +16,10 @@ func Bounds(l *postings.List, t *blockmax.Table) *blockmax.Bounds {
 	return b
 }
 
-// ReadBounds computes the highest impacts of a list, its extents and its blocks under a table. It takes
-// some 5 ns per block and does not read the payload. The result holds for every table with the same
-// Key, so callers keep it with the list. An error is the list's loader's, or matches corrupt.Err.
+// ReadBounds computes the highest impacts of a list, its extents and its blocks under a table. It
+// takes some 5 ns per block and does not read the payload. The result holds for every table with
+// the same Key, so callers keep it with the list. An error is the list's loader's, or matches
+// corrupt.Err.
 func ReadBounds(l *postings.List, t *blockmax.Table) (*blockmax.Bounds, error) {
 	blocks, err := l.BlockImpacts()
 	if err != nil {

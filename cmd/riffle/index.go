@@ -32,9 +32,9 @@ in it: later runs repeat them or leave all of them out.
 
 A new index is made as a whole (--bulk), from standard input, too: several times as
 fast, but nothing is there before everything is. To search documents while a pipe
-still delivers more, say --bulk off. A run that was interrupted leaves an index that cannot be
-opened; start it again. Bad input ends the run, is reported as FILE:LINE:COLUMN, and
-leaves the same; --skip-bad reports, counts and goes on.
+still delivers more, say --bulk off. A run that was interrupted leaves an index that
+cannot be opened; start it again. Bad input ends the run, is reported as
+FILE:LINE:COLUMN, and leaves the same; --skip-bad reports, counts and goes on.
 
 Otherwise documents go in by batches, all of a batch or nothing. Progress counts
 documents that are durable: neither a crash of this process nor of the machine loses

@@ -137,8 +137,8 @@ func (c *Lists) Filter(segment uint64, filter string, docs uint32, accept []uint
 	return e.filter
 }
 
-// KeepFilter caches a filter that Filter did not find, if it has been used often enough. It replaces
-// that of a segment in memory that has grown since.
+// KeepFilter caches a filter that Filter did not find, if it has been used often enough. It
+// replaces that of a segment in memory that has grown since.
 func (c *Lists) KeepFilter(segment uint64, filter string, f *Filter, accept []uint64) {
 	key := Key{Segment: segment, Term: filter}
 	hash := c.hash(key)
