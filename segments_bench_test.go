@@ -30,7 +30,8 @@ import (
 // An operation is all rounds together. A query's time is the best of its rounds, and a figure is
 // the mean over the queries; x/one is its ratio to that of the single segment. Rounds alternate
 // between the indexes, so that noise affects all. RIFFLE_PASSAGES bounds the passages, and
-// RIFFLE_ONLY names the indexes to measure.
+// RIFFLE_ONLY names the indexes to measure. RIFFLE_KEEP is a folder for the filled indexes, which
+// later runs copy.
 func BenchmarkSegments(b *testing.B) {
 	passages := readPassages(b)
 	indexes := []*filledIndex{{name: "one"}, {name: "many"}, {name: "five"}, {name: "deleted"}, {name: "put"}, {name: "beside"}}
@@ -118,12 +119,57 @@ func (x *filledIndex) fill(b *testing.B, passages []jsonl.Document) {
 	if x.name == "five" {
 		o.MemoryBytes, o.Merge.Disabled = int64(len(passages))*140, true
 	}
-	e, err := Open(b.TempDir(), o)
+	dir, filled := b.TempDir(), false
+	kept := filepath.Join(os.Getenv("RIFFLE_KEEP"), x.name)
+	if os.Getenv("RIFFLE_KEEP") != "" {
+		_, err := os.Stat(kept)
+		if filled = err == nil; filled {
+			dir = filepath.Join(dir, "copy")
+			if err := os.CopyFS(dir, os.DirFS(kept)); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	e, err := Open(dir, o)
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(func() { e.Close() })
+	b.Cleanup(func() { x.engine.Close() })
 	x.engine = e
+	if !filled {
+		x.add(b, passages)
+		if os.Getenv("RIFFLE_KEEP") != "" {
+			if err := errors.Join(e.Close(), os.CopyFS(kept, os.DirFS(dir))); err != nil {
+				b.Fatal(err)
+			}
+			if x.engine, err = Open(dir, o); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	switch x.name {
+	case "put":
+		x.put = x.engine
+	case "beside":
+		if x.put, err = Open(b.TempDir(), o); err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() { x.put.Close() })
+	}
+	stats, err := x.engine.Stats()
+	if err != nil {
+		b.Fatal(err)
+	}
+	var sizes []string
+	for _, s := range stats.Segments {
+		sizes = append(sizes, fmt.Sprintf("%d (sealed: %v)", s.Docs, s.Sealed))
+	}
+	b.Logf("%s: %d documents in segments of %s", x.name, stats.Docs, strings.Join(sizes, ", "))
+}
+
+// add adds the passages to the index.
+func (x *filledIndex) add(b *testing.B, passages []jsonl.Document) {
+	e := x.engine
 	var batch Batch
 	for i := range passages {
 		batch.Put(passages[i].ID, map[string]any{"text": textOf(&passages[i])})
@@ -147,24 +193,6 @@ func (x *filledIndex) fill(b *testing.B, passages []jsonl.Document) {
 			b.Fatal(err)
 		}
 	}
-	switch x.name {
-	case "put":
-		x.put = e
-	case "beside":
-		if x.put, err = Open(b.TempDir(), o); err != nil {
-			b.Fatal(err)
-		}
-		b.Cleanup(func() { x.put.Close() })
-	}
-	stats, err := e.Stats()
-	if err != nil {
-		b.Fatal(err)
-	}
-	var sizes []string
-	for _, s := range stats.Segments {
-		sizes = append(sizes, fmt.Sprintf("%d (sealed: %v)", s.Docs, s.Sealed))
-	}
-	b.Logf("%s: %d documents in segments of %s", x.name, stats.Docs, strings.Join(sizes, ", "))
 }
 
 // settled waits until the list of segments has not changed for a while.

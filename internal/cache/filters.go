@@ -146,7 +146,7 @@ func (c *Lists) KeepFilter(segment uint64, filter string, f *Filter, accept []ui
 	s := c.shard(hash)
 	s.mu.Lock()
 	other := s.find(hash, key)
-	if other == nil && !c.uses.use(hash) || other != nil && other.filter.docs >= f.docs {
+	if other == nil && !c.uses.use(hash+segment*hashOdd) || other != nil && other.filter.docs >= f.docs {
 		s.mu.Unlock()
 		return
 	}

@@ -1,8 +1,6 @@
 package cache
 
 import (
-	"strings"
-
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/postings"
 	"github.com/riffle-search/riffle/segment"
@@ -24,6 +22,7 @@ func (c *Lists) Growing(key Key, count int, docs uint32, open func() (*postings.
 	s.mu.Unlock()
 	if old != nil && old.Postings.Count == count {
 		old.Postings.WidenBitmap(words)
+		old.checked.Store(docs)
 		return old, nil
 	}
 	l, err := open()
@@ -33,13 +32,15 @@ func (c *Lists) Growing(key Key, count int, docs uint32, open func() (*postings.
 	if old != nil && old.Postings.Count > count {
 		return &List{Postings: l}, nil // for an old view
 	}
-	e := &List{key: Key{key.Segment, key.Field, strings.Clone(key.Term)}, Postings: l, hash: hash}
+	e := &List{Postings: l, hash: hash}
+	e.checked.Store(docs)
 	if old != nil {
 		if err := e.follow(old, words); err != nil {
 			return nil, err
 		}
 	}
 	s.mu.Lock()
+	e.key = s.keep(hash, key)
 	if other := s.find(hash, key); other != nil {
 		if other.Postings.Count >= count {
 			s.mu.Unlock()

@@ -39,7 +39,7 @@ const bitmapShare = 2
 
 type listShard struct {
 	mu           sync.Mutex
-	lists        map[uint64]*List // by hash; others with the same hash follow
+	lists        map[uint64]*List // by hash; others with the same hash follow, such as those of other segments
 	newest       List             // sentinel of a ring: newest.next is the most recently used
 	shrunk       List             // sentinel of a ring of entries that have shrunk since their last use
 	hits, misses int64
@@ -54,20 +54,22 @@ type Key struct {
 	Field, Term string
 }
 
-// A List is one opened list, with its bounds under the last used table.
+// A List is one opened list, with its bounds under the last used table. What a look-up reads comes
+// first, on one cache line.
 type List struct {
 	key        Key
 	Postings   *postings.List // nil if the segment lacks the term
-	column     []uint8        // of sparse norms, instead of a list
-	filter     *Filter        // instead of a list
 	bounds     atomic.Pointer[keyedBounds]
-	before     atomic.Pointer[grownFrom] // of a list that has grown, until bounds are needed
-	size       atomic.Int64              // as counted in Lists.bytes; 0 for an uncached list. Changed under listShard.mu
-	bitmap     int64                     // part of size
+	same       *List         // the next of the same hash; guarded by listShard.mu
+	size       atomic.Int64  // as counted in Lists.bytes; 0 for an uncached list. Changed under listShard.mu
+	touched    uint64        // listShard.inserted when the entry was last made the newest
+	checked    atomic.Uint32 // of a segment in memory: documents of the last view whose postings these are
+	prev, next *List         // in the ring; guarded by listShard.mu
 	hash       uint64
-	touched    uint64 // listShard.inserted when the entry was last made the newest
-	prev, next *List  // in the ring; guarded by listShard.mu
-	same       *List  // the next of the same hash; guarded by listShard.mu
+	bitmap     int64                     // part of size
+	before     atomic.Pointer[grownFrom] // of a list that has grown, until bounds are needed
+	column     []uint8                   // of sparse norms, instead of a list
+	filter     *Filter                   // instead of a list
 }
 
 type keyedBounds struct {
@@ -99,11 +101,13 @@ func NewLists(budget int64) *Lists {
 	return c
 }
 
-// hash returns a list's hash, which determines its shard and its place there. The same term of
-// several fields has one hash.
+// hash returns a list's hash, which determines its shard and its place there. A term has the same
+// one in all segments: see Together.
 func (c *Lists) hash(key Key) uint64 {
-	return maphash.String(c.seed, key.Term) + key.Segment*0x9e3779b97f4a7c15
+	return maphash.String(c.seed, key.Term) + hashOdd*maphash.String(c.seed, key.Field)
 }
+
+const hashOdd = 0x9e3779b97f4a7c15
 
 func (c *Lists) shard(hash uint64) *listShard { return &c.shards[hash%cacheShards] }
 
@@ -139,12 +143,22 @@ func (c *Lists) Get(key Key, open func() (*postings.List, error)) (*List, error)
 		s.mu.Unlock()
 		return other, nil
 	}
-	// The caller's string may be a slice of a long text.
-	e := &List{key: Key{key.Segment, unique.Make(key.Field).Value(), strings.Clone(key.Term)}, Postings: l, hash: hash}
+	e := &List{key: s.keep(hash, key), Postings: l, hash: hash}
 	grown := c.insert(s, e)
 	s.mu.Unlock()
 	c.grow(grown, e)
 	return e, nil
+}
+
+// keep returns the key with strings that may stay: those of the list of another segment if there is
+// one, otherwise copies. The caller's may be slices of a long text.
+func (s *listShard) keep(hash uint64, key Key) Key {
+	for e := s.lists[hash]; e != nil; e = e.same {
+		if e.key.Term == key.Term && e.key.Field == key.Field {
+			return Key{key.Segment, e.key.Field, e.key.Term}
+		}
+	}
+	return Key{key.Segment, unique.Make(key.Field).Value(), strings.Clone(key.Term)}
 }
 
 // insert puts an entry into its shard and returns its size.
@@ -166,7 +180,7 @@ func (c *Lists) insert(s *listShard, e *List) int64 {
 // cost a byte for every document.
 func (c *Lists) Column(segment uint64, field string, docs uint32, expand func() []uint8) []uint8 {
 	key := Key{Segment: segment, Field: field}
-	hash := c.hash(key) + maphash.String(c.seed, field) // spreads columns over the shards
+	hash := c.hash(key)
 	s := c.shard(hash)
 	s.mu.Lock()
 	e := s.find(hash, key)
@@ -237,7 +251,9 @@ func (c *Lists) count(e *List) (grown int64) {
 // are never used again would not be counted.
 func (c *Lists) Settle(lists []*List) {
 	for _, e := range lists {
-		c.settle(e)
+		if e != nil { // the look-up of a later one has failed
+			c.settle(e)
+		}
 	}
 }
 

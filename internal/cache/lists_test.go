@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"unsafe"
 
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/postings"
@@ -102,43 +103,103 @@ func TestListCacheBudget(t *testing.T) {
 	}
 }
 
-// TestListCacheSameTerm: a term of several fields, which share one hash, has a list for each.
+// TestListCacheSameTerm: a term of several segments, which share one hash and its strings, has a
+// list for each.
 func TestListCacheSameTerm(t *testing.T) {
 	c := NewLists(1 << 20)
-	fields := []string{"a", "b", "c", "d"}
+	segments := []uint64{7, 3, MemoryLists | 3, 9}
 	get := func(segment uint64, field string, l *postings.List) *postings.List {
-		e, err := c.Get(Key{segment, field, "x"}, func() (*postings.List, error) { return l, nil })
+		e, err := c.Get(Key{segment, field, string([]byte("x"))}, func() (*postings.List, error) { return l, nil })
 		if err != nil {
 			t.Fatal(err)
 		}
 		return e.Postings
 	}
-	for segment := range uint64(2) {
-		for i, f := range fields {
-			get(segment, f, someList(i+1))
+	for i, segment := range segments {
+		get(segment, "a", someList(i+1))
+		get(segment, "b", someList(i+11))
+	}
+	c.DropSegment(9)
+	get(9, "a", someList(4))
+	hash := c.hash(Key{0, "a", "x"})
+	shard := c.shard(hash)
+	term := unsafe.StringData(shard.lists[hash].key.Term)
+	for _, drop := range []int{1, 3, 0, 2} { // from within a chain, its ends, and the last
+		for i, segment := range segments {
+			e := shard.find(hash, Key{segment, "a", "x"})
+			if e == nil {
+				continue
+			}
+			if e.Postings.Count != i+1 {
+				t.Errorf("segment %d has another list", segment)
+			}
+			if unsafe.StringData(e.key.Term) != term {
+				t.Errorf("segment %d has a string of its own for the term", segment)
+			}
+		}
+		c.remove(shard, shard.find(hash, Key{segments[drop], "a", "x"}))
+		if shard.find(hash, Key{segments[drop], "a", "x"}) != nil {
+			t.Errorf("segment %d still has a list", segments[drop])
 		}
 	}
-	c.DropSegment(1)
-	for i, f := range fields {
-		if got := get(0, f, nil); got == nil || got.Count != i+1 {
-			t.Errorf("field %s has another list", f)
-		}
-		if get(1, f, nil) != nil {
-			t.Errorf("field %s has a list of the segment that was dropped", f)
+	if shard.lists[hash] != nil {
+		t.Error("the hash is left")
+	}
+	for i, segment := range segments[:3] {
+		if got := get(segment, "b", nil); got == nil || got.Count != i+11 {
+			t.Errorf("segment %d has another list of the other field", segment)
 		}
 	}
-	shard := c.shard(c.hash(Key{0, "a", "x"}))
-	for _, f := range []string{"b", "d", "a", "c"} { // from within a chain, its ends, and the last
-		c.remove(shard, shard.find(c.hash(Key{0, f, "x"}), Key{0, f, "x"}))
-		for i, g := range fields {
-			e := shard.find(c.hash(Key{0, g, "x"}), Key{0, g, "x"})
-			if e != nil && e.Postings.Count != i+1 {
-				t.Errorf("without %s, %s has another list", f, g)
+}
+
+// TestTogether: the lists of a term are found in any order of the segments, without those that are
+// not cached or have been checked for another view.
+func TestTogether(t *testing.T) {
+	c := NewLists(1 << 20)
+	var all []*List
+	places := []Place{{Segment: 4}, {Segment: 2}, {Segment: 8}, {Segment: MemoryLists | 2, Docs: 50}}
+	for i, p := range places {
+		for _, term := range []string{"x", "y"} {
+			open := func() (*postings.List, error) { return someList(i + 1), nil }
+			var e *List
+			var err error
+			if p.Docs == 0 {
+				e, err = c.Get(Key{p.Segment, "f", term}, open)
+			} else {
+				e, err = c.Growing(Key{p.Segment, "f", term}, i+1, p.Docs, open)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if all = append(all, e); term == "y" {
+				all = all[:len(all)-1]
 			}
 		}
 	}
-	if len(shard.lists) > 1 {
-		t.Errorf("%d hashes are left", len(shard.lists))
+	check := func(places []Place, want ...*List) {
+		t.Helper()
+		into, found := make([]*List, 2*len(places)), 0
+		n := c.Together("f", "x", places, into, 2)
+		for i, e := range want {
+			if into[2*i] != e || into[2*i+1] != nil {
+				t.Errorf("place %d: not its list", i)
+			}
+			if e != nil {
+				found++
+			}
+		}
+		if n != found {
+			t.Errorf("%d lists are found, want %d", n, found)
+		}
+	}
+	check(places, all...)
+	check([]Place{places[3], places[0], {Segment: 5}, places[2]}, all[3], all[0], nil, all[2])
+	check([]Place{places[1], {Segment: MemoryLists | 2, Docs: 51}}, all[1], nil)
+	check(nil)
+	c.DropSegment(2)
+	check(places, all[0], nil, all[2], all[3])
+	if c.Together("g", "x", places, make([]*List, 4), 1) != 0 {
+		t.Error("another field has lists")
 	}
 }
 

@@ -63,6 +63,14 @@ func (s *liveSegment) columnKey() uint64 {
 // listsKey identifies the lists of a segment in memory in the list cache.
 func (s *liveSegment) listsKey() uint64 { return cache.MemoryLists | s.memoryNumber }
 
+// place returns the segment's place in the list cache, for a view with some of its documents.
+func (s *liveSegment) place(docs uint32) cache.Place {
+	if s.disk != nil {
+		return cache.Place{Segment: s.number}
+	}
+	return cache.Place{Segment: s.listsKey(), Docs: docs}
+}
+
 // filtersKey identifies the filters of the segment in the list cache.
 func (s *liveSegment) filtersKey() uint64 {
 	if s.disk != nil {

@@ -23,6 +23,8 @@ type View struct {
 	at   string // position of its batches
 	refs atomic.Int64
 
+	places []cache.Place // of segs, in the list cache
+
 	totals sync.Map // field name -> *fieldTotals
 }
 
@@ -77,6 +79,24 @@ func (v *View) List(i int, field, term string) (*cache.List, error) {
 		return v.memoryList(s, field, term, open)
 	}
 	return v.ix.lists.Get(cache.Key{Segment: s.home.number, Field: field, Term: term}, open)
+}
+
+// Lists implements plan.Index.
+func (v *View) Lists(field, term string, into []*cache.List, step int) error {
+	if v.ix.lists.Together(field, term, v.places, into, step) == len(v.segs) {
+		return nil
+	}
+	for i := range v.segs {
+		if into[i*step] != nil {
+			continue
+		}
+		l, err := v.List(i, field, term)
+		if err != nil {
+			return err
+		}
+		into[i*step] = l
+	}
+	return nil
 }
 
 // noList is the list of a term that a segment in memory lacks.
@@ -252,6 +272,7 @@ func (v *View) add(s *liveSegment, deleted *deletions) {
 	}
 	s.users.Add(1)
 	v.segs = append(v.segs, sv)
+	v.places = append(v.places, s.place(sv.reader.Docs()))
 	v.docs += sv.reader.Docs()
 	v.live += uint64(sv.reader.Docs()) - deleted.count()
 }

@@ -64,6 +64,12 @@ func (s someSegments) Segment(i int) Segment { return s.Index.Segment(s.numbers[
 func (s someSegments) List(i int, field, term string) (*cache.List, error) {
 	return s.Index.List(s.numbers[i], field, term)
 }
+func (s someSegments) Lists(field, term string, into []*cache.List, step int) (err error) {
+	for i := 0; i < len(s.numbers) && err == nil; i++ {
+		into[i*step], err = s.List(i, field, term)
+	}
+	return err
+}
 func (s someSegments) Norms(i int, field string) ([]uint8, error) {
 	return s.Index.Norms(s.numbers[i], field)
 }

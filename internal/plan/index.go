@@ -35,6 +35,9 @@ type Index interface {
 	// List opens the list of a term in a segment. List.Postings is nil if the term does not occur.
 	List(segment int, field, term string) (*cache.List, error)
 
+	// Lists opens the lists of a term in all segments: into[i*step] becomes that of segment i.
+	Lists(field, term string, into []*cache.List, step int) error
+
 	// Filter returns the documents of a segment that pass a filter, or nil if they are not cached. The
 	// text describes the filter. KeepFilter receives those that were made since, and may cache them.
 	Filter(segment int, filter string) *cache.Filter

@@ -231,20 +231,21 @@ func (b *planner) finish() (*Compiled, error) {
 // lookup opens the lists of all terms in all segments and adds up how many
 // documents have each term.
 func (b *planner) lookup() error {
-	b.lists = b.lists[:0]
-	for i := range b.index.Segments() {
+	n := len(b.terms)
+	size := n * b.index.Segments()
+	b.lists = slices.Grow(b.lists[:0], size)[:size]
+	clear(b.lists)
+	for t := range b.terms {
 		if err := b.ctx.Err(); err != nil {
 			return err
 		}
-		for t := range b.terms {
-			term := &b.terms[t]
-			l, err := b.index.List(i, term.field, term.term)
-			if err != nil {
-				return err
-			}
-			b.lists = append(b.lists, l)
-			if l.Postings != nil {
-				term.docFreq += uint64(l.Postings.Count)
+		term := &b.terms[t]
+		if err := b.index.Lists(term.field, term.term, b.lists[min(t, size):], n); err != nil {
+			return err
+		}
+		for i := t; i < size; i += n {
+			if l := b.lists[i].Postings; l != nil {
+				term.docFreq += uint64(l.Count)
 			}
 		}
 	}

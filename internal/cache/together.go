@@ -1,0 +1,42 @@
+package cache
+
+// A Place is a segment in which Together looks for a term.
+type Place struct {
+	Segment uint64 // as in Key
+	Docs    uint32 // of a segment in memory, in the caller's view; 0 for a sealed one
+}
+
+// Together finds the cached lists of a term in several segments, in any order: into[i*step] becomes
+// that of places[i]. It stays nil if the list is not cached or may have grown; Get and Growing then
+// find it. Together returns how many it has found.
+//
+// One hash, one lock and one look-up serve all segments. Under the lock nothing but the lists is
+// read, so that the processor fetches several at a time. Finding each with a lock of its own takes
+// 330 ns a list in four segments.
+func (c *Lists) Together(field, term string, places []Place, into []*List, step int) (found int) {
+	hash := c.hash(Key{Field: field, Term: term})
+	s := c.shard(hash)
+	s.mu.Lock()
+	next := len(places) - 1 // the newest entry comes first, and most are inserted in the order of the segments
+	for e := s.lists[hash]; e != nil; e = e.same {
+		at := next
+		if at < 0 || places[at].Segment != e.key.Segment {
+			for at = len(places) - 1; at >= 0 && places[at].Segment != e.key.Segment; {
+				at--
+			}
+		}
+		if at < 0 || e.key.Term != term || e.key.Field != field {
+			continue
+		}
+		next = at - 1
+		if docs := places[at].Docs; docs > 0 && e.checked.Load() != docs {
+			continue
+		}
+		s.touch(e)
+		into[at*step] = e
+		found++
+	}
+	s.hits += int64(found)
+	s.mu.Unlock()
+	return found
+}
