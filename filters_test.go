@@ -191,6 +191,42 @@ func TestFilters(t *testing.T) {
 	check("one segment")
 }
 
+// TestFilterParts: a filter of several clauses is made of those that are cached, and the exclusions
+// of a tree leave it when they come again. TestFilters compares the answers.
+func TestFilterParts(t *testing.T) {
+	ix, _ := taggedIndex(t, &Options{Schema: taggedSchema, SearchWorkers: 1})
+	ix.must(ix.Compact(context.Background()))
+	var before FilterStats
+	expect := func(what string, q Query, cached int, hits, misses int64) {
+		t.Helper()
+		ix.search(q, nil)
+		st, err := ix.Stats()
+		ix.must(err)
+		if f := st.Filters; f.Cached-before.Cached != cached || f.Hits-before.Hits != hits || f.Misses-before.Misses != misses {
+			t.Errorf("%s: %+v after %+v; want %d more cached, %d hits, %d misses", what, f, before, cached, hits, misses)
+		}
+		before = st.Filters
+	}
+	words := match("t", "w0 w1")
+	tags := func(tags ...string) (terms []Query) {
+		for _, tag := range tags {
+			terms = append(terms, Term{"tag", tag})
+		}
+		return terms
+	}
+	filtered := func(tag ...string) Query { return Bool{Must: []Query{words}, Filter: tags(tag...)} }
+	expect("first use", filtered("10%"), 0, 0, 1)
+	expect("second use", filtered("10%"), 1, 0, 1)
+	expect("third use", filtered("10%"), 0, 1, 0)
+	expect("with a part that is cached", filtered("10%", "50%"), 0, 1, 2)
+	expect("with a part that is used the second time", filtered("50%", "10%"), 1, 1, 2)
+	expect("with two that are cached", Bool{Must: []Query{words}, Filter: tags("50%", "10%"), MustNot: tags("1%")}, 0, 2, 2)
+	tree := Bool{Should: []Query{Bool{Must: []Query{words, Term{"t", "w2"}}}, Term{"t", "w3"}}, MustNot: tags("0.1%")}
+	expect("an exclusion", tree, 0, 0, 0)
+	expect("an exclusion that comes again", tree, 1, 0, 1)
+	expect("an exclusion that is cached", tree, 0, 1, 0)
+}
+
 // TestFilterAllocations bounds what a cached filter adds to the allocations of a search.
 func TestFilterAllocations(t *testing.T) {
 	if invariants.Enabled {

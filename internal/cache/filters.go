@@ -2,6 +2,7 @@ package cache
 
 import (
 	"math/bits"
+	"slices"
 	"strings"
 	"sync/atomic"
 )
@@ -75,6 +76,17 @@ func (f *Filter) Alive(accept []uint64) (set []uint64, few []uint32) {
 	}
 	f.alive.Store(a)
 	return a.bits, a.few
+}
+
+// Intersect removes from set the documents that do not pass the filter. A nil set is all documents.
+func (f *Filter) Intersect(set []uint64) []uint64 {
+	if set == nil {
+		return slices.Clone(f.bits)
+	}
+	for i, word := range f.bits {
+		set[i] &= word
+	}
+	return set
 }
 
 // bytes returns the memory that the filter takes, for any deletions.
@@ -157,6 +169,17 @@ func (c *Lists) KeepFilter(segment uint64, filter string, f *Filter, accept []ui
 	grown := c.insert(s, e)
 	s.mu.Unlock()
 	c.grow(grown, e)
+}
+
+// UseFilter counts a use of a filter that is not cached, and reports whether it is cached or would be
+// if it was made.
+func (c *Lists) UseFilter(segment uint64, filter string) bool {
+	key := Key{Segment: segment, Term: filter}
+	hash := c.hash(key)
+	s := c.shard(hash)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.find(hash, key) != nil || c.uses.use(hash+segment*hashOdd)
 }
 
 // FilterCounts returns figures about the filters.

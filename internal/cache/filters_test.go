@@ -86,6 +86,12 @@ func TestFiltersCached(t *testing.T) {
 	if held, _ := c.Bytes(); held != counts.Bytes || held < docs/8 || held != c.Measure() {
 		t.Errorf("%d bytes are counted, %d of filters, %d are held", held, counts.Bytes, c.Measure())
 	}
+	if c.UseFilter(Filters|1, "b") || !c.UseFilter(Filters|1, "b") || !c.UseFilter(Filters|1, "a") {
+		t.Error("a filter is worth making from its second use on, and while it is cached")
+	}
+	if set := second.Intersect(someFilter(docs, 3).Intersect(nil)); !slices.Equal(set, someFilter(docs, 6).bits) {
+		t.Error("documents that two filters pass")
+	}
 	accept := make([]uint64, len(second.bits))
 	if c.Filter(Filters|1, "a", docs, accept); c.FilterCounts().Bytes <= counts.Bytes {
 		t.Error("the documents that are not deleted are not counted")

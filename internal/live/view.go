@@ -130,6 +130,12 @@ func (v *View) Filter(i int, filter string) *cache.Filter {
 	return v.ix.lists.Filter(s.home.filtersKey(), filter, docs, s.Accept())
 }
 
+// UseFilter implements plan.Index.
+func (v *View) UseFilter(i int, filter string) bool {
+	s := &v.segs[i]
+	return s.reader.Docs() < filterDocs || v.ix.lists.UseFilter(s.home.filtersKey(), filter)
+}
+
 // KeepFilter implements plan.Index.
 func (v *View) KeepFilter(i int, filter string, f *cache.Filter) {
 	if s := &v.segs[i]; s.reader.Docs() >= filterDocs {

@@ -46,6 +46,8 @@ type shape struct {
 	filter []Clause
 	not    []Clause
 	tree   *Clause // without filter; not is empty
+
+	exclusions []Clause // those of tree, if they can leave it
 }
 
 // shapeOf finds the flat core of a clause. Flat plans have the fastest algorithms; all other
@@ -79,7 +81,7 @@ func shapeOf(c Clause) shape {
 		return shape{tree: &c}
 	case s.words == nil:
 		if core == &c && len(s.filter) == 0 {
-			return shape{tree: &c}
+			return shape{tree: &c, exclusions: c.not}
 		}
 		return filteredTree(*core, s)
 	}
@@ -100,7 +102,14 @@ func filteredTree(core Clause, s shape) shape {
 		s.filter = s.filter[:len(s.filter)-len(core.filter)]
 	}
 	core.not = s.not
-	return shape{tree: &core, filter: s.filter}
+	return shape{tree: &core, filter: s.filter, exclusions: s.not}
+}
+
+// withoutExclusions moves the exclusions out of the tree.
+func (s shape) withoutExclusions() shape {
+	core := *s.tree
+	core.not = nil
+	return shape{tree: &core, filter: s.filter, not: s.exclusions}
 }
 
 // Shape describes the shape of a clause in a line: the words of a flat plan and the numbers of its

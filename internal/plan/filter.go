@@ -4,74 +4,191 @@ import (
 	"context"
 	"encoding/binary"
 
+	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/cpuexec"
 	"github.com/riffle-search/riffle/internal/cache"
 )
 
-// Filters and exclusions of a flat query become the documents that its plan accepts. They are
-// computed apart from the words, once for each segment, and the index caches those that come again:
-// a search then finds them by a text that describes them.
+// Filters become the documents that a plan accepts, and so do the exclusions of a flat query. They
+// are computed apart from the words, once for each segment, and the index caches those that come
+// again: a search then finds them by a text that describes them. A filter of several clauses is made
+// of those clauses that are cached, and of one evaluation of the others.
+//
+// The exclusions of a tree are often words of one query alone, and are cheapest where they are tested
+// last. They leave the tree when they come again.
 
-// restrict narrows the accepted documents of a flat plan to those that pass its filters.
+// filterOf returns a clause that matches the documents which pass filters and exclusions.
+func filterOf(filters, not []Clause) Clause {
+	if len(filters) == 0 {
+		filters = []Clause{All()}
+	}
+	return Clause{kind: clauseBool, filter: filters, not: not}
+}
+
+// setText describes the documents that match a clause: see appendSet.
+func (c *Clause) setText() string { return string(c.appendSet(make([]byte, 0, 64))) }
+
+// comeAgain counts a use of exclusions and reports whether they have come often enough to be cached.
+func comeAgain(x Index, not []Clause) bool {
+	c := filterOf(nil, not)
+	text, again := c.setText(), true
+	for i := range x.Segments() {
+		again = x.UseFilter(i, text) && again
+	}
+	return again
+}
+
+// restrict narrows the accepted documents of a plan to those that pass its filters.
 func restrict(ctx context.Context, x Index, p *Plan, s shape, o *Settings) error {
-	c := Clause{kind: clauseBool, filter: s.filter, not: s.not}
-	if len(c.filter) == 0 {
-		c.filter = []Clause{All()}
-	}
-	text := string(c.appendSet(make([]byte, 0, 64)))
-	var missing []int
+	c := filterOf(s.filter, s.not)
+	text := c.setText()
+	var m *filterMaker
 	for i := range p.Segments {
-		if f := x.Filter(i, text); f != nil {
-			p.Segments[i].Accept, p.Segments[i].Few = f.Alive(p.Segments[i].Accept)
-		} else {
-			missing = append(missing, i)
-		}
-	}
-	if len(missing) == 0 {
-		return nil
-	}
-	b := new(planner)
-	b.begin(ctx, someSegments{x, missing}, &Settings{Sim: o.Sim})
-	b.collect(&c, false)
-	q, err := b.finish()
-	if err != nil {
-		return err
-	}
-	defer x.Settle(b.lists)
-	n := b.node(&c)
-	q.Plan.K = 1
-	for at, i := range missing {
 		seg := &p.Segments[i]
-		set, err := cpuexec.Matches(ctx, &q.Plan, at, &n)
-		if err != nil {
-			return x.Segment(i).At(err)
+		f := x.Filter(i, text)
+		if f == nil {
+			if m == nil {
+				m = newFilterMaker(ctx, x, s, o)
+			}
+			set, err := m.make(i)
+			if err != nil {
+				return err
+			}
+			f = cache.NewFilter(set, seg.Docs)
+			x.KeepFilter(i, text, f)
 		}
-		f := cache.NewFilter(set, seg.Docs)
-		x.KeepFilter(i, text, f)
 		seg.Accept, seg.Few = f.Alive(seg.Accept)
 	}
 	return nil
 }
 
-// someSegments are segments of an index, by number.
-type someSegments struct {
-	Index
-	numbers []int
+// A filterMaker makes filters that are not cached.
+type filterMaker struct {
+	ctx   context.Context
+	index Index
+	sim   blockmax.BM25
+	parts []filterPart
 }
 
-func (s someSegments) Segments() int         { return len(s.numbers) }
-func (s someSegments) Segment(i int) Segment { return s.Index.Segment(s.numbers[i]) }
-func (s someSegments) List(i int, field, term string) (*cache.List, error) {
-	return s.Index.List(s.numbers[i], field, term)
+// A filterPart is one of the clauses of a filter.
+type filterPart struct {
+	clause Clause
+	not    bool   // it is an exclusion
+	text   string // describes the filter of this clause alone
 }
-func (s someSegments) Lists(field, term string, into []*cache.List, step int) (err error) {
-	for i := 0; i < len(s.numbers) && err == nil; i++ {
-		into[i*step], err = s.List(i, field, term)
+
+func newFilterMaker(ctx context.Context, x Index, s shape, o *Settings) *filterMaker {
+	m := &filterMaker{ctx: ctx, index: x, sim: o.Sim}
+	for _, part := range [...]struct {
+		clauses []Clause
+		not     bool
+	}{{s.filter, false}, {s.not, true}} {
+		for _, c := range part.clauses {
+			m.parts = append(m.parts, filterPart{clause: c, not: part.not})
+		}
 	}
+	for i := range m.parts {
+		c := m.parts[i].alone()
+		m.parts[i].text = c.setText()
+	}
+	return m
+}
+
+// alone is the filter of the part without the others.
+func (p *filterPart) alone() Clause {
+	if p.not {
+		return filterOf(nil, []Clause{p.clause})
+	}
+	return filterOf([]Clause{p.clause}, nil)
+}
+
+// make returns the documents of a segment that pass all parts.
+func (m *filterMaker) make(segment int) (set []uint64, err error) {
+	var filters, not []Clause // that are not cached
+	for i := range m.parts {
+		p := &m.parts[i]
+		f, err := m.cached(segment, p)
+		switch {
+		case err != nil:
+			return nil, err
+		case f != nil:
+			set = f.Intersect(set)
+		case p.not:
+			not = append(not, p.clause)
+		default:
+			filters = append(filters, p.clause)
+		}
+	}
+	if len(filters)+len(not) == 0 {
+		return set, nil
+	}
+	rest, err := m.match(segment, filterOf(filters, not))
+	if err != nil || set == nil {
+		return rest, err
+	}
+	for i, word := range rest {
+		set[i] &= word
+	}
+	return set, nil
+}
+
+// cached returns the filter of one of several parts if it is cached, or has come often enough to be.
+func (m *filterMaker) cached(segment int, p *filterPart) (*cache.Filter, error) {
+	if len(m.parts) == 1 {
+		return nil, nil
+	}
+	if f := m.index.Filter(segment, p.text); f != nil {
+		return f, nil
+	}
+	s := m.index.Segment(segment)
+	if !m.index.UseFilter(segment, p.text) {
+		return nil, nil
+	}
+	set, err := m.match(segment, p.alone())
+	if err != nil {
+		return nil, err
+	}
+	f := cache.NewFilter(set, s.Reader().Docs())
+	m.index.KeepFilter(segment, p.text, f)
+	return f, nil
+}
+
+// match evaluates a clause on a segment.
+func (m *filterMaker) match(segment int, c Clause) ([]uint64, error) {
+	b := new(planner)
+	b.begin(m.ctx, oneSegment{m.index, segment}, &Settings{Sim: m.sim})
+	b.collect(&c, false)
+	q, err := b.finish()
+	if err != nil {
+		return nil, err
+	}
+	defer m.index.Settle(b.lists)
+	n := b.node(&c)
+	q.Plan.K = 1
+	set, err := cpuexec.Matches(m.ctx, &q.Plan, 0, &n)
+	if err != nil {
+		return nil, m.index.Segment(segment).At(err)
+	}
+	return set, nil
+}
+
+// oneSegment is one segment of an index.
+type oneSegment struct {
+	Index
+	number int
+}
+
+func (s oneSegment) Segments() int       { return 1 }
+func (s oneSegment) Segment(int) Segment { return s.Index.Segment(s.number) }
+func (s oneSegment) List(_ int, field, term string) (*cache.List, error) {
+	return s.Index.List(s.number, field, term)
+}
+func (s oneSegment) Lists(field, term string, into []*cache.List, _ int) (err error) {
+	into[0], err = s.Index.List(s.number, field, term)
 	return err
 }
-func (s someSegments) Norms(i int, field string) ([]uint8, error) {
-	return s.Index.Norms(s.numbers[i], field)
+func (s oneSegment) Norms(_ int, field string) ([]uint8, error) {
+	return s.Index.Norms(s.number, field)
 }
 
 // appendSet appends a description of the documents that match a clause. Clauses with the same

@@ -40,8 +40,11 @@ type Index interface {
 
 	// Filter returns the documents of a segment that pass a filter, or nil if they are not cached. The
 	// text describes the filter. KeepFilter receives those that were made since, and may cache them.
+	// UseFilter counts a use of a filter that there are other ways to evaluate, and reports whether it
+	// is, or would be, cached, or its segment so small that this does not matter.
 	Filter(segment int, filter string) *cache.Filter
 	KeepFilter(segment int, filter string, f *cache.Filter)
+	UseFilter(segment int, filter string) bool
 
 	// Norms returns the length codes of a field by document, or nil if it keeps none.
 	Norms(segment int, field string) ([]uint8, error)

@@ -38,6 +38,9 @@ type planTerm struct {
 // After.
 func (b *planner) compile(ctx context.Context, x Index, c Clause, o *Settings) (*Compiled, error) {
 	s := shapeOf(c)
+	if len(s.exclusions) > 0 && comeAgain(x, s.exclusions) {
+		s = s.withoutExclusions()
+	}
 	b.begin(ctx, x, o)
 	var strict *Clause
 	if s.tree != nil {
