@@ -158,6 +158,7 @@ const (
 	DefaultMemoryBytes     = 64 << 20
 	DefaultLogBytes        = 64 << 20
 	DefaultCacheBytes      = 128 << 20
+	DefaultStoredCache     = 8 << 20
 	DefaultSegmentsPerTier = 5
 	DefaultMaxSegmentBytes = 5 << 30
 	DefaultMaxFields       = 10_000
@@ -258,6 +259,10 @@ type Options struct {
 	// filters that come again. The default is 128 MiB.
 	CacheBytes int64
 
+	// StoredCacheBytes bounds the cache of stored documents that Get and SearchOptions.Load have
+	// read. Reading one that is not cached takes some ten times as long. The default is 8 MiB.
+	StoredCacheBytes int64
+
 	// Codec of new segments. The default is CodecInterpolative.
 	Codec Codec
 
@@ -355,6 +360,9 @@ func (o *Options) withDefaults() Options {
 	if d.CacheBytes == 0 {
 		d.CacheBytes = DefaultCacheBytes
 	}
+	if d.StoredCacheBytes == 0 {
+		d.StoredCacheBytes = DefaultStoredCache
+	}
 	if d.Merge.SegmentsPerTier == 0 {
 		d.Merge.SegmentsPerTier = DefaultSegmentsPerTier
 	}
@@ -402,6 +410,7 @@ func (o *Options) Validate() error {
 	want(d.MaxFields > 0 && d.MaxFields <= MaxMaxFields, "MaxFields", "must lie in [1, 65536]", d.MaxFields)
 	want(d.LogBytes >= 64<<10, "LogBytes", "must be at least 64 KiB", d.LogBytes)
 	want(d.CacheBytes > 0, "CacheBytes", "must be positive", d.CacheBytes)
+	want(d.StoredCacheBytes > 0, "StoredCacheBytes", "must be positive", d.StoredCacheBytes)
 	want(int(d.Codec) < len(kinds), "Codec", "must be CodecInterpolative, CodecPacked, CodecPFor or CodecRice", d.Codec)
 	want(d.Merge.SegmentsPerTier >= 2, "Merge.SegmentsPerTier", "must be at least 2", d.Merge.SegmentsPerTier)
 	want(d.Merge.MaxSegmentBytes > 0, "Merge.MaxSegmentBytes", "must be positive", d.Merge.MaxSegmentBytes)
@@ -458,6 +467,7 @@ func (o *Options) String() string {
 	line("max_fields", d.MaxFields)
 	line("log_bytes", d.LogBytes)
 	line("cache_bytes", d.CacheBytes)
+	line("stored_cache_bytes", d.StoredCacheBytes)
 	line("codec", d.Codec)
 	line("merge.segments_per_tier", d.Merge.SegmentsPerTier)
 	line("merge.max_segment_bytes", d.Merge.MaxSegmentBytes)
@@ -514,7 +524,7 @@ func (o *Options) live() *live.Options {
 	l := &live.Options{
 		Store: o.private.store, Building: o.private.building,
 		Schema: o.Schema.internal(), AlterSchema: o.AlterSchema, RankField: o.Rank.Field, Analyzer: o.analyzer, Text: text.String(),
-		Sync: o.Durability == SyncBatch, MemoryBytes: o.MemoryBytes, LogBytes: o.LogBytes, CacheBytes: o.CacheBytes, MaxFields: o.MaxFields, MaxDocs: o.private.maxDocs,
+		Sync: o.Durability == SyncBatch, MemoryBytes: o.MemoryBytes, LogBytes: o.LogBytes, CacheBytes: o.CacheBytes, StoredCacheBytes: o.StoredCacheBytes, MaxFields: o.MaxFields, MaxDocs: o.private.maxDocs,
 		Codec: kinds[o.Codec], TableBytes: o.private.tableBytes,
 		Merge: live.Merge{
 			Disabled: o.Merge.Disabled, SegmentsPerTier: o.Merge.SegmentsPerTier, MaxSegmentBytes: o.Merge.MaxSegmentBytes, MaxSegmentDocs: o.private.segmentDocs,

@@ -35,10 +35,10 @@ func TestValidateReportsEveryFault(t *testing.T) {
 				"f": {CopyFrom: []string{"c"}},
 			},
 		},
-		Durability:    7,
-		MemoryBytes:   64<<10 - 1,
-		MaxFields:     -1,
-		CacheBytes:    -1,
+		Durability:  7,
+		MemoryBytes: 64<<10 - 1,
+		MaxFields:   -1,
+		CacheBytes:  -1, StoredCacheBytes: -1,
 		Merge:         MergeOptions{SegmentsPerTier: 1, MaxSegmentBytes: -5, Order: 4, Workers: -1, MemoryBytes: -1},
 		Similarity:    &BM25{K1: -1, B: 2},
 		SearchWorkers: -2, Exec: Exec{Policy: 9, Delta: -3, Grain: -4},
@@ -62,6 +62,7 @@ func TestValidateReportsEveryFault(t *testing.T) {
 		"Options.MemoryBytes: must be at least 64 KiB, not 65535",
 		"Options.MaxFields: must lie in [1, 65536], not -1",
 		"Options.CacheBytes: must be positive, not -1",
+		"Options.StoredCacheBytes: must be positive, not -1",
 		"Options.Merge.SegmentsPerTier: must be at least 2, not 1",
 		"Options.Merge.MaxSegmentBytes: must be positive, not -5",
 		"Options.Merge.Order: must be OrderByArrival, OrderByGlobalScore or OrderByGraph, not DocOrder(4)",
@@ -121,6 +122,7 @@ memory_bytes=67108864
 max_fields=10000
 log_bytes=67108864
 cache_bytes=134217728
+stored_cache_bytes=8388608
 codec=interpolative
 merge.segments_per_tier=5
 merge.max_segment_bytes=5368709120
@@ -148,7 +150,7 @@ read_only=false
 		}
 	}
 	o := &Options{
-		Durability: SyncNone, MemoryBytes: 1 << 20, MaxFields: 77, LogBytes: 3 << 20, CacheBytes: 2 << 20, Codec: CodecRice, ReadOnly: true,
+		Durability: SyncNone, MemoryBytes: 1 << 20, MaxFields: 77, LogBytes: 3 << 20, CacheBytes: 2 << 20, StoredCacheBytes: 3 << 20, Codec: CodecRice, ReadOnly: true,
 		Merge:         MergeOptions{SegmentsPerTier: 4, MaxSegmentBytes: 3 << 20, Order: OrderByGlobalScore, Workers: 5, MemoryBytes: 4 << 20, Disabled: true},
 		Similarity:    &BM25{K1: 0.9, B: 0.4, IDF: IDFRobertson},
 		SearchWorkers: 7, Exec: Exec{Algorithm: AlgorithmBMW, Policy: PolicyInter, Delta: 5, Grain: 64},
@@ -160,6 +162,7 @@ memory_bytes=1048576
 max_fields=77
 log_bytes=3145728
 cache_bytes=2097152
+stored_cache_bytes=3145728
 codec=rice
 merge.segments_per_tier=4
 merge.max_segment_bytes=3145728

@@ -19,6 +19,7 @@ type Stats struct {
 	CacheHits   int64 // of lists
 	CacheMisses int64
 	Filters     FilterStats
+	Stored      StoredStats
 
 	// Pinned is what snapshots and searches hold in addition: replaced segments.
 	Pinned PinnedStats
@@ -73,6 +74,14 @@ type FilterStats struct {
 	Hits, Misses int64 // uses of a filter in a segment that is large enough
 }
 
+// StoredStats are figures about stored documents that Get and SearchOptions.Load have read and that
+// are cached, in the budget of Options.StoredCacheBytes.
+type StoredStats struct {
+	Docs         int
+	Bytes        int64
+	Hits, Misses int64 // documents in sealed segments
+}
+
 // PinnedStats are figures about segments that seals and merges have replaced, and that only
 // snapshots and running searches still hold.
 type PinnedStats struct {
@@ -94,7 +103,7 @@ func (e *Engine) Stats() (*Stats, error) {
 	}
 	st := &Stats{
 		Docs: of.Docs, Deleted: of.Deleted, MemoryBytes: of.MemoryBytes, CacheBytes: of.CacheBytes, CacheHits: of.CacheHits, CacheMisses: of.CacheMisses,
-		Filters: FilterStats(of.Filters), Pinned: PinnedStats(of.Pinned), GPU: e.gpuStats(), LogRecords: of.LogRecords,
+		Filters: FilterStats(of.Filters), Stored: StoredStats(of.Stored), Pinned: PinnedStats(of.Pinned), GPU: e.gpuStats(), LogRecords: of.LogRecords,
 		Written: WrittenStats(of.Written), Store: of.Store,
 	}
 	for _, s := range of.Segments {

@@ -320,19 +320,14 @@ func (d *Disk) Stored(doc uint32) ([]byte, error) {
 // readStored reads the block that holds a document: the first whose key is not below it.
 func (d *Disk) readStored(doc uint32) (*storedBlock, error) {
 	lower := numberKey(kindStored, doc)
-	it, err := d.src.Scan(lower, after(lower[:1]))
+	key, value, err := d.src.Ceil(lower, after(lower[:1]))
+	if err == nil && key == nil {
+		err = corrupt.New(-1, "the value is missing")
+	}
 	if err != nil {
 		return nil, d.at(err, lower)
 	}
-	defer it.Close()
-	if !it.Next() {
-		if err = it.Err(); err == nil {
-			err = corrupt.New(-1, "the value is missing")
-		}
-		return nil, d.at(err, lower)
-	}
-	key := append([]byte(nil), it.Key()...)
-	b, err := d.openStored(key, append([]byte(nil), it.Value()...))
+	b, err := d.openStored(key, value)
 	if err == nil && doc < b.first {
 		err = d.at(corrupt.New(-1, "begins behind document %d, which is missing", doc), key)
 	}

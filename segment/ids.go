@@ -3,7 +3,6 @@ package segment
 import (
 	"bytes"
 	"encoding/binary"
-	"sort"
 )
 
 const (
@@ -47,12 +46,28 @@ func (l *idList) at(i int) []byte { return l.data[l.starts[i]:l.starts[i+1]] }
 
 // below returns how many of the ids are below id.
 func (l *idList) below(id string) int {
-	return sort.Search(l.len(), func(i int) bool { return string(l.at(i)) >= id })
+	low, high := 0, l.len()
+	for low < high {
+		if mid := int(uint(low+high) / 2); string(l.at(mid)) < id {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	return low
 }
 
 // upTo returns how many of the ids are id or below.
 func (l *idList) upTo(id string) int {
-	return sort.Search(l.len(), func(i int) bool { return string(l.at(i)) > id })
+	low, high := 0, l.len()
+	for low < high {
+		if mid := int(uint(low+high) / 2); string(l.at(mid)) <= id {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	return low
 }
 
 // size is roughly the memory that the list takes.
@@ -172,9 +187,7 @@ func decodeIDs(d *decoder, want int) idList {
 func (p *idPage) doc(i int, docs uint32) (uint32, error) {
 	var w idDocs
 	w.reset(p, docs)
-	for range i {
-		w.next()
-	}
+	w.skip(i)
 	return w.next()
 }
 
@@ -196,6 +209,26 @@ func (w *idDocs) next() (uint32, error) {
 	}
 	w.d.fail("no document below %d in the last %d bytes", w.docs, w.d.left())
 	return 0, w.d.err
+}
+
+// skip passes over n documents. It stops before a faulty one, which next reports. Nearly all take one
+// byte.
+func (w *idDocs) skip(n int) {
+	rest, want := w.d.data[w.d.pos:], w.want
+	for ; n > 0 && len(rest) > 0; n-- {
+		v, size := uint64(rest[0]), 1
+		if v >= 0x80 {
+			if v, size = binary.Uvarint(rest); size <= 0 {
+				break
+			}
+		}
+		doc := want + (int64(v>>1) ^ -int64(v&1))
+		if uint64(doc) >= uint64(w.docs) {
+			break
+		}
+		rest, want = rest[size:], doc+1
+	}
+	w.d.pos, w.want = len(w.d.data)-len(rest), want
 }
 
 // end returns an error if bytes are left over.

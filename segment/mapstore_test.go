@@ -44,6 +44,15 @@ func (s *mapStore) sort() {
 
 func (s *mapStore) Get(key []byte) ([]byte, error) { return s.values[string(key)], nil }
 
+func (s *mapStore) Ceil(key, upper []byte) (first, value []byte, err error) {
+	s.sort()
+	at := sort.SearchStrings(s.keys, string(key))
+	if at == len(s.keys) || s.keys[at] >= string(upper) {
+		return nil, nil, nil
+	}
+	return []byte(s.keys[at]), bytes.Clone(s.values[s.keys[at]]), nil
+}
+
 func (s *mapStore) Scan(lower, upper []byte) (Iterator, error) {
 	s.sort()
 	from := sort.SearchStrings(s.keys, string(lower))

@@ -10,6 +10,10 @@ type Source interface {
 	// such key.
 	Get(key []byte) ([]byte, error)
 
+	// Ceil returns the first key in [key, upper) and its value, or (nil, nil, nil) when there is
+	// none. Both belong to the caller.
+	Ceil(key, upper []byte) (first, value []byte, err error)
+
 	// Scan iterates over the keys of [lower, upper) in ascending order. The
 	// caller closes the iterator.
 	Scan(lower, upper []byte) (Iterator, error)

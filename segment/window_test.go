@@ -16,11 +16,11 @@ type countingSource struct {
 	blocks int
 }
 
-func (s *countingSource) Scan(lower, upper []byte) (Iterator, error) {
-	if Kind(lower[0]) == kindStored {
+func (s *countingSource) Ceil(key, upper []byte) (first, value []byte, err error) {
+	if Kind(key[0]) == kindStored {
 		s.blocks++
 	}
-	return s.mapStore.Scan(lower, upper)
+	return s.mapStore.Ceil(key, upper)
 }
 
 // byScore shuffles documents well: their scores are unrelated to arrival.

@@ -55,6 +55,9 @@ func (s *Store) Commit(ctx context.Context, e Edit) (err error) {
 	if err := s.ingest(ctx, e.Ingest); err != nil {
 		return err
 	}
+	if len(e.Ingest) > 0 {
+		s.renewIterators()
+	}
 	if err := s.apply(b); err != nil {
 		return err
 	}
@@ -69,7 +72,10 @@ func (s *Store) Commit(ctx context.Context, e Edit) (err error) {
 	if err := s.confirm(); err != nil {
 		return err
 	}
-	s.removeDoomed()
+	if len(s.doomed) > 0 {
+		s.removeDoomed()
+		s.renewIterators()
+	}
 	return nil
 }
 

@@ -43,6 +43,8 @@ type Store struct {
 	log  *logger
 	gate gate
 
+	iterators iteratorPool
+
 	hidden  atomic.Pointer[string]          // a directory that is hidden from Pebble
 	foreign atomic.Pointer[map[string]bool] // files that Pebble must not remove
 
@@ -211,6 +213,7 @@ func (s *Store) reopen() error {
 		return err
 	}
 	s.foreign.Store(&foreign)
+	s.renewIterators()
 	err = s.db.Close()
 	s.db = nil
 	if err != nil {
@@ -294,6 +297,7 @@ func (s *Store) buildPath() string { return s.opts.FS.PathJoin(s.dir, buildDir) 
 func (s *Store) Close() error {
 	s.closeOnce.Do(func() {
 		s.gate.shut()
+		s.renewIterators()
 		var err error
 		if s.writing && s.log.fail.Load() == nil {
 			err = s.closing()

@@ -91,6 +91,11 @@ const (
 	indexBlockBytes = 256 << 10
 )
 
+// runBlockBytes is the block size of a run's tables (SegmentWriter.Table). Their values are large
+// already, and are read one at a time, by Ceil and not by their keys: each gets a block of its own
+// and there is no filter.
+const runBlockBytes = 8 << 10
+
 // filterBitsPerKey gives a false positive rate of 1 %.
 const filterBitsPerKey = 10
 

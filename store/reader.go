@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -28,29 +29,57 @@ func (r *SegmentReader) String() string { return fmt.Sprintf("segment %d", r.num
 // where segments are; most segments lack a rare term. Measured with ten segments of 100,000 terms:
 // 3 µs instead of 13 for a missing term, the same for one that exists.
 func (r *SegmentReader) Get(key []byte) (value []byte, err error) {
-	if err := r.s.gate.enter(); err != nil {
-		return nil, err
-	}
-	defer r.s.gate.leave()
 	full := append(segmentPrefix(r.number), key...)
-	fail := func(err error) ([]byte, error) { return nil, wrap(err, KeyString(full)) }
-	it, err := r.s.db.NewIter(&pebble.IterOptions{UseL6Filters: true})
-	if err != nil {
-		return fail(err)
-	}
-	defer func() {
-		if e := r.s.closeRead(it); e != nil && err == nil {
-			value, err = fail(e)
+	err = r.s.read(full, func(it *pebble.Iterator) error {
+		if !it.SeekPrefixGE(full) { // with riffle's comparer a prefix is a whole key
+			return it.Error()
 		}
-	}()
-	if !it.SeekPrefixGE(full) { // with riffle's comparer a prefix is a whole key
-		return fail(it.Error())
+		value, err = copyValue(it)
+		return err
+	})
+	return value, err
+}
+
+// Ceil returns copies of the first key in [key, upper) and of its value, or nil, nil, nil when there
+// is none.
+func (r *SegmentReader) Ceil(key, upper []byte) (first, value []byte, err error) {
+	full, end := append(segmentPrefix(r.number), key...), append(segmentPrefix(r.number), upper...)
+	err = r.s.read(full, func(it *pebble.Iterator) error {
+		if !it.SeekGE(full) || bytes.Compare(it.Key(), end) >= 0 {
+			return it.Error()
+		}
+		first = bytes.Clone(it.Key()[prefixLen:])
+		value, err = copyValue(it)
+		return err
+	})
+	return first, value, err
+}
+
+// read calls fn with an iterator that fn positions. Errors name the key.
+func (s *Store) read(key []byte, fn func(*pebble.Iterator) error) error {
+	if err := s.gate.enter(); err != nil {
+		return err
 	}
+	defer s.gate.leave()
+	it, age, err := s.takeIterator()
+	if err == nil {
+		err = fn(it)
+		if e := s.putIterator(it, age); err == nil {
+			err = e
+		}
+	}
+	if err != nil {
+		return wrap(err, KeyString(key))
+	}
+	return nil
+}
+
+func copyValue(it *pebble.Iterator) ([]byte, error) {
 	v, err := it.ValueAndErr()
 	if err != nil {
-		return fail(err)
+		return nil, err
 	}
-	value = make([]byte, len(v))
+	value := make([]byte, len(v))
 	copy(value, v)
 	return value, nil
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
 	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -46,6 +47,9 @@ func (t *TableWriter) set(value []byte) error {
 		// Synced piecemeal, so that Finish does not wait for all of it at once.
 		f = vfs.NewSyncingFile(f, vfs.SyncingFileOptions{BytesPerSync: t.s.popt.BytesPerSync})
 		o := tableOptions(t.s.popt, t.s.db.TableFormat(), t.compressed)
+		if t.kind != 0 {
+			o.BlockSize, o.FilterPolicy = runBlockBytes, pebble.NoFilterPolicy
+		}
 		t.w = sstable.NewWriter(objstorageprovider.NewFileWritable(f), o)
 	}
 	t.keys++

@@ -385,16 +385,21 @@ func join(outer, inner string) string {
 func Unflatten(vals []Value) map[string]any {
 	m := make(map[string]any, len(vals))
 	for _, v := range vals {
-		switch old := m[v.Name].(type) {
-		case nil:
-			m[v.Name] = v.any()
-		case []any:
-			m[v.Name] = append(old, v.any())
-		default:
-			m[v.Name] = []any{old, v.any()}
-		}
+		addField(m, v)
 	}
 	return m
+}
+
+// addField adds a value to those of its name.
+func addField(fields map[string]any, v Value) {
+	switch old := fields[v.Name].(type) {
+	case nil:
+		fields[v.Name] = v.any()
+	case []any:
+		fields[v.Name] = append(old, v.any())
+	default:
+		fields[v.Name] = []any{old, v.any()}
+	}
 }
 
 // SchemaOf derives a schema from the tags of a struct, or a pointer to one:

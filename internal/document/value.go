@@ -4,7 +4,9 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+	"strings"
 	"time"
+	"unsafe"
 
 	"github.com/riffle-search/riffle/internal/corrupt"
 	"github.com/riffle-search/riffle/internal/format"
@@ -180,46 +182,90 @@ func appendValue(dst []byte, v *Value, r rules) []byte {
 // ParseValues reads what AppendValues wrote.
 func ParseValues(data []byte) ([]Value, error) {
 	var vals []Value
-	r := byteReader{data: data}
-	version := byte(1)
-	if len(data) > 1 && data[0] == 0 && data[1] < versionBytes {
-		r.off, version = 2, data[1]
-		if err := format.Document.Check(uint64(version)); err != nil {
-			return nil, err
-		}
+	r, version, err := openValues(data)
+	if err != nil {
+		return nil, err
 	}
 	for r.off < len(data) {
-		v := Value{Name: r.text()}
-		kind := r.byte()
-		if version >= valuesWithRules && kind&hasRules != 0 {
-			kind &^= hasRules
-			if v.rules = rules(r.byte()); v.rules&^keptRules != 0 || v.rules == 0 {
-				r.fail("unknown rules %#x", byte(v.rules))
-			}
-		}
-		v.Kind = valueKind(kind)
-		switch v.Kind {
-		case KindText:
-			v.Str = r.text()
-		case KindInt:
-			v.num = uint64(r.varint())
-		case kindFloat:
-			if b := r.take(8); b != nil {
-				v.num = binary.LittleEndian.Uint64(b)
-			}
-		case kindBool:
-			v.num = uint64(r.byte())
-		case kindTime:
-			v.Str = string(r.take(12))
-		default:
-			r.fail("unknown value kind %#x", byte(v.Kind))
-		}
+		v := r.value(version)
 		if r.err != nil {
 			return nil, r.err
 		}
+		v.Name, v.Str = strings.Clone(v.Name), strings.Clone(v.Str)
 		vals = append(vals, v)
 	}
 	return vals, nil
+}
+
+// ParseFields returns the values of a stored document that have one of some names, as Unflatten
+// does. "*" names all.
+func ParseFields(data []byte, names []string) (map[string]any, error) {
+	r, version, err := openValues(data)
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Contains(names, "*")
+	fields := make(map[string]any, 4)
+	for r.off < len(data) {
+		v := r.value(version)
+		if r.err != nil {
+			return nil, r.err
+		}
+		if i := slices.Index(names, v.Name); i >= 0 {
+			v.Name = names[i]
+		} else if all {
+			v.Name = strings.Clone(v.Name)
+		} else {
+			continue
+		}
+		if v.Kind == KindText {
+			v.Str = strings.Clone(v.Str)
+		}
+		addField(fields, v)
+	}
+	return fields, nil
+}
+
+// openValues begins to read a stored document, and returns its version.
+func openValues(data []byte) (r byteReader, version byte, err error) {
+	r, version = byteReader{data: data}, 1
+	if len(data) > 1 && data[0] == 0 && data[1] < versionBytes {
+		r.off, version = 2, data[1]
+		err = format.Document.Check(uint64(version))
+	}
+	return r, version, err
+}
+
+// value reads the next value, whose strings share the memory of the data. They are valid as long as
+// the data stays as it is.
+func (r *byteReader) value(version byte) (v Value) {
+	v.Name = r.lent()
+	kind := r.byte()
+	if version >= valuesWithRules && kind&hasRules != 0 {
+		kind &^= hasRules
+		if v.rules = rules(r.byte()); v.rules&^keptRules != 0 || v.rules == 0 {
+			r.fail("unknown rules %#x", byte(v.rules))
+		}
+	}
+	v.Kind = valueKind(kind)
+	switch v.Kind {
+	case KindText:
+		v.Str = r.lent()
+	case KindInt:
+		v.num = uint64(r.varint())
+	case kindFloat:
+		if b := r.take(8); b != nil {
+			v.num = binary.LittleEndian.Uint64(b)
+		}
+	case kindBool:
+		v.num = uint64(r.byte())
+	case kindTime:
+		b := r.take(12)
+		v.Str = unsafe.String(unsafe.SliceData(b), len(b))
+	default:
+		r.fail("unknown value kind %#x", byte(v.Kind))
+	}
+	return v
 }
 
 // A byteReader decodes a record and remembers the first fault.
@@ -273,11 +319,15 @@ func (r *byteReader) varint() int64 {
 	return int64(u>>1) ^ -int64(u&1)
 }
 
-func (r *byteReader) text() string {
+func (r *byteReader) text() string { return strings.Clone(r.lent()) }
+
+// lent reads a text that shares the memory of the data.
+func (r *byteReader) lent() string {
 	n := r.uvarint()
 	if n > uint64(len(r.data)) {
 		r.fail("a text of %d bytes in a record of %d", n, len(r.data))
 		return ""
 	}
-	return string(r.take(int(n)))
+	b := r.take(int(n))
+	return unsafe.String(unsafe.SliceData(b), len(b))
 }

@@ -228,3 +228,39 @@ func FuzzDecodeRecord(f *testing.F) {
 		}
 	})
 }
+
+// TestParseFields checks that ParseFields returns what Unflatten makes of the values that have one of
+// the names, and finds the same damage.
+func TestParseFields(t *testing.T) {
+	vals := sampleValues()
+	for i := range vals {
+		vals[i].rules = rules(i) & 3
+	}
+	data := AppendValues(nil, vals)
+	for _, names := range [][]string{nil, {"*"}, {"s"}, {"", "b", "none"}, {"t", "f", "t"}, {"i", "*"}} {
+		var wanted []Value
+		for _, v := range vals {
+			if slices.Contains(names, "*") || slices.Contains(names, v.Name) {
+				wanted = append(wanted, v)
+			}
+		}
+		got, err := ParseFields(bytes.Clone(data), names)
+		if want := Unflatten(wanted); err != nil || got == nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: %v, %v\nwant %v", names, got, err, want)
+		}
+	}
+	lent := bytes.Clone(data)
+	got, _ := ParseFields(lent, []string{"*"})
+	clear(lent)
+	if !reflect.DeepEqual(got, Unflatten(vals)) {
+		t.Error("fields share the memory of the document")
+	}
+	for n := range data {
+		_, want := ParseValues(data[:n])
+		for _, names := range [][]string{nil, {"*"}, {"s"}} {
+			if _, err := ParseFields(data[:n], names); !reflect.DeepEqual(err, want) {
+				t.Errorf("%d bytes, %q: %v, want %v", n, names, err, want)
+			}
+		}
+	}
+}

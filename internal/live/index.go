@@ -23,6 +23,7 @@ type Index struct {
 	schema *document.Schema
 	store  *store.Store
 	lists  *cache.Lists
+	stored *storedCache
 	tables cache.Tables
 	fields *document.Fields
 
@@ -105,6 +106,7 @@ func Open(dir string, o *Options) (*Index, error) {
 	ix.calls.idle = make(chan struct{})
 	ix.order = newCtxMutex()
 	ix.lists = cache.NewLists(ix.opts.CacheBytes)
+	ix.stored = newStoredCache(ix.opts.StoredCacheBytes)
 	ix.fields = document.NewFields(ix.opts.MaxFields)
 	ix.chunks.New = func() any { return new(segment.Chunk) }
 	ix.records.New = func() any { return new([]byte) }

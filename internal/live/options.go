@@ -29,6 +29,8 @@ type Options struct {
 	MaxFields   int    // indexed fields
 	MaxDocs     uint64 // in the index
 
+	StoredCacheBytes int64 // of stored documents that were read
+
 	Codec      postings.Kind
 	TableBytes int // of stored documents; 0 for segment.DefaultTableBytes
 	Merge      Merge

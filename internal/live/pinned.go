@@ -136,6 +136,7 @@ func (ix *Index) unused(s *liveSegment) {
 		return
 	}
 	ix.lists.DropSegment(s.number)
+	ix.stored.drop(s.number)
 	if ix.opts.Unused != nil {
 		ix.opts.Unused(s.number)
 	}

@@ -23,6 +23,7 @@ type liveSegment struct {
 	memory *segment.Memory // nil once sealed
 	disk   *segment.Disk   // nil while in memory
 	bytes  int64           // size in the store
+	stored *storedCache    // of the Index; nil while in memory
 	users  atomic.Int64    // views that hold it
 
 	wanted int          // number of snapshots that wait for the sealed segment; they hold it
@@ -84,7 +85,7 @@ func SegmentOfKey(key uint64) uint64 { return key >> 32 }
 
 // openSegment opens a sealed segment and its deletions.
 func (ix *Index) openSegment(number uint64, info []byte) (*liveSegment, error) {
-	s := &liveSegment{number: number}
+	s := &liveSegment{number: number, stored: ix.stored}
 	bytes, n := binary.Uvarint(info)
 	if n <= 0 {
 		return nil, corrupt.At(corrupt.New(-1, "segment %d has no size", number), "manifest")

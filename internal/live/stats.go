@@ -20,6 +20,7 @@ type Stats struct {
 	CacheHits     int64
 	CacheMisses   int64
 	Filters       cache.FilterCounts
+	Stored        StoredCounts
 	Pinned        PinnedStats
 	LogRecords    uint64 // those that no sealed segment covers
 	Written       Written
@@ -65,6 +66,7 @@ func (ix *Index) Stats() (*Stats, error) {
 	st.CacheBytes, _ = ix.lists.Bytes()
 	st.CacheHits, st.CacheMisses = ix.lists.Counts()
 	st.Filters = ix.lists.FilterCounts()
+	st.Stored = ix.stored.counts()
 	fields := map[string]*FieldStats{}
 	for i := range v.segs {
 		s := &v.segs[i]

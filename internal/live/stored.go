@@ -2,7 +2,8 @@ package live
 
 import "github.com/riffle-search/riffle/internal/document"
 
-// Stored returns the stored values of a document of the segment.
+// Stored returns the stored values of a document of the segment. It does not cache them: it is for
+// walks over all documents.
 func (s *Segment) Stored(doc uint32) (document.Stored, error) {
 	data, err := s.reader.Stored(doc)
 	if err != nil {
@@ -17,22 +18,17 @@ func (s *Segment) Stored(doc uint32) (document.Stored, error) {
 
 // Fields returns the named stored fields of a document; "*" names all.
 func (s *Segment) Fields(doc uint32, names []string) (map[string]any, error) {
-	values, err := s.Stored(doc)
+	data, err := s.storedBytes(doc)
 	if err != nil {
-		return nil, err
+		return nil, s.At(err)
 	}
-	wanted := map[string]bool{}
-	for _, n := range names {
-		wanted[n] = true
+	fields, err := document.ParseFields(data, names)
+	return fields, s.At(err)
+}
+
+func (s *Segment) storedBytes(doc uint32) ([]byte, error) {
+	if s.home.disk == nil {
+		return s.reader.Stored(doc)
 	}
-	if !wanted["*"] {
-		kept := values[:0]
-		for _, v := range values {
-			if wanted[v.Name] {
-				kept = append(kept, v)
-			}
-		}
-		values = kept
-	}
-	return document.Unflatten(values), nil
+	return s.home.stored.get(storedKey{s.home.number, doc}, func() ([]byte, error) { return s.reader.Stored(doc) })
 }
