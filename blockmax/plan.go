@@ -66,18 +66,6 @@ type Term struct {
 	Key uint64
 }
 
-// Bounds are the highest impacts (16-bit fractions) of a list under one Table. Any number of
-// goroutines may share them, but they must not be copied.
-type Bounds struct {
-	List   uint16   // of the whole list
-	Extent []uint16 // of each extent of 32 blocks
-	Block  []uint16 // of each block
-	Best   Best     // what its best postings reach; may be nil
-
-	refinement
-}
-
-// A Node is one clause of a boolean tree. Exactly one of Leaf, All and the
 // A Node is one clause of a boolean tree. It is either a Leaf, All, or made of the boolean lists.
 //
 // A document matches a boolean node when it matches every Must and Filter node, at least MinShould

@@ -88,6 +88,9 @@ func (b *Bounds) Spend(n, limit int64) (due bool) {
 // Bytes returns the memory that the bounds take, with their ranges.
 func (b *Bounds) Bytes() int {
 	n := 2*len(b.Extent) + 2*len(b.Block) + 2*len(b.Best)
+	if b.onDemand != nil {
+		n += 4 * len(b.onDemand.ready)
+	}
 	if r := b.Refined(); r != nil {
 		n += r.bytes()
 	}

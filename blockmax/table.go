@@ -1,6 +1,10 @@
 package blockmax
 
-import "math"
+import (
+	"math"
+
+	"github.com/riffle-search/riffle/postings"
+)
 
 // smallTFs is the number of frequencies whose impacts are looked up instead of computed. About 99 %
 // of the postings of English text have a frequency below 16. At 512 bytes per row, the few rows in
@@ -65,6 +69,15 @@ func (t *Table) Impact(tf uint32, code uint8) uint16 {
 		return t.small[tf][code]
 	}
 	return t.compute(tf, code)
+}
+
+// Highest returns the highest impact of the pairs.
+func (t *Table) Highest(pairs []postings.Impact) uint16 {
+	top := uint16(0)
+	for _, p := range pairs {
+		top = max(top, t.Impact(p.TF, p.Len))
+	}
+	return top
 }
 
 func (t *Table) compute(tf uint32, code uint8) uint16 {

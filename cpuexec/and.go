@@ -80,6 +80,7 @@ func (r *run) andBlocks(lists []*tileCursor) error {
 			return err
 		}
 		need := r.out.need(doc)
+		lead.bounds.Need(b, b+1)
 		if blockmax.Contribution(lead.weight, lead.bounds.Block[b])+sum < need {
 			continue
 		}

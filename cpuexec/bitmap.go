@@ -53,6 +53,7 @@ func (c *tileCursor) dense() bool {
 // has a word for all.
 func (c *tileCursor) markAll(set []uint64, lo, hi uint32) error {
 	for b := c.list.Seek(0, lo); b < len(c.list.Last) && c.first(b) < hi; b++ {
+		c.list.Need(b, b+1)
 		if c.list.Enc[b].Kind() == postings.Bitset {
 			if err := c.peekAt(b); err != nil {
 				return err

@@ -104,6 +104,7 @@ func (c *docCursor) reset(r *run, t int, term *blockmax.Term) {
 	c.max = blockmax.Contribution(c.weight, term.Bounds.List)
 	c.block, c.loaded, c.scored, c.n, c.i = 0, -1, -1, 0, 0
 	c.doc = 0
+	c.list.Need(0, 1)
 }
 
 // seekBlock moves the current block to the first whose last document is doc or later. It reports
@@ -117,10 +118,7 @@ func (c *docCursor) seekBlock(doc uint32) bool {
 
 // first is the lowest document that block b can hold, according to the directory.
 func (c *docCursor) first(b int) uint32 {
-	if b == 0 {
-		return 0
-	}
-	return c.list.Last[b-1] + 1
+	return c.list.First(b)
 }
 
 // last is the last document of the current block.
@@ -128,6 +126,7 @@ func (c *docCursor) last() uint32 { return c.list.Last[c.block] }
 
 // blockMax bounds the contribution of a posting of block b.
 func (c *docCursor) blockMax(b int) uint32 {
+	c.bounds.Need(b, b+1)
 	return blockmax.Contribution(c.weight, c.bounds.Block[b])
 }
 

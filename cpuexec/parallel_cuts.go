@@ -156,7 +156,7 @@ func (j *job) addRanges(s int, seg *blockmax.Segment, n int, and, tree bool) boo
 	j.ends = slices.Grow(j.ends[:0], n)[:n]
 	switch {
 	case and:
-		cutAlong(j.ends, seg.Docs, shortest(seg).Last)
+		cutAlong(j.ends, seg.Docs, shortest(seg))
 	case tree:
 		for i := range j.ends {
 			j.ends[i] = evenEnd(i+1, n, seg.Docs, 0, seg.Docs)
@@ -211,14 +211,14 @@ func evenEnd(i, n int, docs, before, all uint32) uint32 {
 	return docs
 }
 
-// cutAlong cuts so that the ranges have about equally many blocks, given the last document of each
-// block.
-func cutAlong(ends []uint32, docs uint32, last []uint32) {
+// cutAlong cuts so that the ranges have about equally many blocks of a list.
+func cutAlong(ends []uint32, docs uint32, l *postings.List) {
 	n := len(ends)
 	for i := range n - 1 {
 		ends[i] = 0
-		if b := (i + 1) * len(last) / n; b > 0 {
-			ends[i] = atTile(min(last[b-1], docs), docs)
+		if b := (i + 1) * l.Blocks() / n; b > 0 {
+			l.Need(b-1, b)
+			ends[i] = atTile(min(l.Last[b-1], docs), docs)
 		}
 	}
 	ends[n-1] = docs

@@ -122,6 +122,7 @@ func (b *coarse) allow(first, last uint32) {
 // [from, until).
 func (c *tileCursor) boundByBlocks(to *coarse, lo, size uint32, from, until int) {
 	shift := bits.TrailingZeros32(size)
+	c.bounds.Need(from, until)
 	for b := from; b < until; b++ {
 		first, last := (max(c.first(b), lo)-lo)>>shift, (c.list.Last[b]-lo)>>shift
 		bound := blockmax.Coarse(c.bounds.Block[b])
@@ -168,6 +169,9 @@ func (c *tileCursor) locate(lo uint32) {
 		}
 	}
 	c.at = c.from
+	if !c.exact {
+		c.list.Need(c.from, c.to)
+	}
 }
 
 // within returns the range of postings whose documents are in [lo, hi).

@@ -105,10 +105,7 @@ func (c *tileCursor) forget() {
 
 // first is the lowest document that block b can hold, according to the directory.
 func (c *tileCursor) first(b int) uint32 {
-	if b == 0 {
-		return 0
-	}
-	return c.list.Last[b-1] + 1
+	return c.list.First(b)
 }
 
 // load decodes the documents of block b.
@@ -176,6 +173,7 @@ func (c *tileCursor) loadFreqs(b int) error {
 // check compares a posting of block b with the bounds of the block and of its extent.
 func (c *tileCursor) check(b int, doc uint32, impact uint16) {
 	if invariants.Enabled {
+		c.bounds.Need(b, b+1)
 		invariants.Check(impact <= c.bounds.Block[b], "document %d has impact %d for term %d, above the bound %d of block %d", doc, impact, c.term, c.bounds.Block[b], b)
 		extent := c.bounds.Extent[b/postings.ExtentBlocks]
 		invariants.Check(c.bounds.Block[b] <= extent, "the bound of block %d of term %d is above its extent's", b, c.term)

@@ -99,7 +99,7 @@ func (d *decoder) put(l *postings.List) (_ devDecoding, at int64) {
 	for e := range ext {
 		head, headAt := put[byte](s, headRows*rowBytes)
 		writeHead(head, &t, e)
-		rows, rowsAt := put[byte](s, rowBytes*int(extentRows(l, e)))
+		rows, rowsAt := put[byte](s, rowBytes*int(l.ExtentRows(e)))
 		if err := writeExtent(rows, l, e); err != nil {
 			d.t.Fatal(err)
 		}

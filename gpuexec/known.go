@@ -57,7 +57,7 @@ func (k *knownList) know(t *term, version uint64, heads, extents []uint32) {
 		k.last = l.Last[l.Blocks()-1]
 	}
 	for e := range extents {
-		extents[e] = extentRows(l, e)
+		extents[e] = l.ExtentRows(e)
 	}
 }
 

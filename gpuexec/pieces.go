@@ -14,12 +14,6 @@ func blocksOf(l *postings.List, e int) (from, to int) {
 	return e * extentBlocks, min((e+1)*extentBlocks, l.Blocks())
 }
 
-// extentRows is how many rows the payload of extent e takes.
-func extentRows(l *postings.List, e int) uint32 {
-	from, to := blocksOf(l, e)
-	return l.Off[to-1] + uint32(l.Enc[to-1].Rows(l.BlockLen(to-1))) - l.Off[from]
-}
-
 // A pieceWriter writes the pieces of lists that a batch copies. When there are many, several
 // goroutines share the work: together they saturate the link to the device, which one cannot.
 type pieceWriter struct {
@@ -104,6 +98,7 @@ func writeHead(to []byte, t *term, e int) {
 	*h = devHead{}
 	l := t.List
 	from, end := blocksOf(l, e)
+	t.Bounds.Need(from, end)
 	for b := from; b < end; b++ {
 		i := b - from
 		h.last[i] = l.Last[b]

@@ -166,6 +166,7 @@ type recordWriter struct {
 // measure computes the sizes of records.
 func (w *recordWriter) measure() {
 	l := w.term.List
+	l.Need(0, l.Blocks())
 	width := w.shape.windowDocs()
 	windows := int((uint64(w.docs) + uint64(width) - 1) / uint64(width))
 	w.kept.windows = make([]record, windows)
@@ -256,6 +257,7 @@ func boundByte(impact uint16) uint8 { return uint8(max(1, (uint32(impact)+256)/2
 // writeRecord writes the record of a window.
 func (w *recordWriter) writeRecord(to []byte, r *record, window int, bounds []uint8) error {
 	l, first := w.term.List, w.from[window]
+	l.Need(first, first+int(r.blocks))
 	tiles := w.shape.windowTiles(w.docs, window)
 	p := recordParts(r.blocks, tiles)
 	clear(to[:p.rows])

@@ -11,30 +11,32 @@ import (
 // begins. The list decodes single blocks, so a query that needs one block does not pay for the
 // hundreds of its chunk. The rows of an extent share memory: a chunk in the sense of List.
 type coded struct {
-	at     []uint32 // first bit of each block in its chunk
+	at     []uint32 // first bit of each block in its chunk; within an extent once it has been read
 	of     []uint32 // the chunk of each extent
 	ends   []uint32 // bits of each chunk
 	chunks []atomic.Pointer[[]byte]
 	locks  []sync.Mutex // of each extent, held while one of its blocks is decoded
 }
 
-// openCoded makes the list decode single blocks, given the bits that each takes in its chunk.
-func (l *List) openCoded(codeBits []uint32) error {
+// openCoded makes the list decode single blocks, given the bits that the blocks of each extent take
+// in its chunk.
+func (l *List) openCoded(codeBits []uint64) error {
 	extents, chunks := len(l.ExtLast), len(l.chunks)
 	x := &coded{
-		at:     codeBits,
+		at:     make([]uint32, l.Blocks()),
 		of:     l.chunkOf,
 		ends:   make([]uint32, chunks),
 		chunks: make([]atomic.Pointer[[]byte], chunks),
 		locks:  make([]sync.Mutex, extents),
 	}
-	for b, size := range codeBits {
-		end := &x.ends[x.of[b/ExtentBlocks]]
-		if *end+size < size {
-			return inBlock(corrupt.New(-1, "the code of a chunk has 1<<32 bits or more"), b)
+	for e, size := range codeBits {
+		end := &x.ends[x.of[e]]
+		sum := uint64(*end) + min(size, 1<<32)
+		if sum >= 1<<32 {
+			return inBlock(corrupt.New(-1, "the code of a chunk has 1<<32 bits or more"), e*ExtentBlocks)
 		}
-		x.at[b] = *end
-		*end += size
+		x.at[e*ExtentBlocks] = *end
+		*end = uint32(sum)
 	}
 	rows := l.rowOf[len(l.rowOf)-1]
 	l.chunkOf, l.rowOf = make([]uint32, extents), make([]uint32, extents+1)
@@ -59,6 +61,9 @@ func (x *coded) endOf(b int) uint32 {
 // decodeBlock decodes block b into the rows of its extent, unless another goroutine has.
 func (l *List) decodeBlock(b int) (*chunk, error) {
 	e := b / ExtentBlocks
+	if err := l.needExtent(e); err != nil {
+		return nil, err
+	}
 	body, err := l.codedChunk(int(l.coded.of[e]))
 	if err != nil {
 		return nil, err

@@ -29,6 +29,10 @@ func TestLazyBlocks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := l.Complete(); err != nil {
+		t.Fatal(err)
+	}
+	l.Shrink() // leaves the directory
 	opened := l.Bytes()
 	var docs [BlockSize]uint32
 	for range 3 {
@@ -110,7 +114,7 @@ func TestConcurrentDecoding(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opened := l.Bytes()
+	opened := l.Bytes() - int(l.loaded.Load())
 	var readers sync.WaitGroup
 	for seed := range uint64(4) {
 		readers.Go(func() {
@@ -134,6 +138,7 @@ func TestConcurrentDecoding(t *testing.T) {
 		})
 	}
 	readers.Wait()
+	l.onDemand.shrink(l)
 	end := l.Blocks() - 1
 	rows := RowBytes*int(l.Off[end]+uint32(l.Enc[end].Rows(l.BlockLen(end)))) + GuardBytes*len(l.ExtLast)
 	if got := l.Bytes() - opened; got != rows {
@@ -149,7 +154,7 @@ func TestWrongSizes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.openCoded([]uint32{1 << 31, 1 << 31}); !errors.Is(err, corrupt.Err) {
+	if err := l.openCoded([]uint64{1 << 32}); !errors.Is(err, corrupt.Err) {
 		t.Errorf("a chunk of 1<<32 bits: %v", err)
 	}
 	at := slices.Clone(l.coded.at)

@@ -139,154 +139,189 @@ func (l *List) appendExtent(dst []byte, e int, codeBits []uint32) []byte {
 func zigzag(x int32) uint32   { return uint32(x<<1 ^ x>>31) }
 func unzigzag(x uint32) int32 { return int32(x>>1) ^ -int32(x&1) }
 
-// parseDirectory reads all directory parts (without checksums) of a long list. Before it allocates
-// blocks, it checks that there are enough bytes for them.
-func (l *List) parseDirectory(parts [][]byte) error {
-	blocks, err := l.makeBlocks(parts)
+// loadDirectory loads the directory of a long list: of a list of the codec Interpolative the summary
+// and nothing else, if there is one (see onDemand).
+func (l *List) loadDirectory() error {
+	if l.old {
+		return l.loadOldDirectory()
+	}
+	part, err := l.directoryPart(0)
 	if err != nil {
 		return err
 	}
-	r := bitReader{b: parts[0]}
-	ends, pairs, err := l.parseSummary(&r)
+	if l.blocksByCount() <= ExtentBlocks {
+		return l.parseExtent(part)
+	}
+	r := bitReader{b: part}
+	ends, err := l.parseSummary(&r)
 	if err != nil {
 		return err
 	}
-	p := extentParser{list: l, impacts: l.impacts.Load(), pairs: make([]Impact, 0, 2*blocks)}
-	if l.bits {
-		p.codeBits = make([]uint32, 0, blocks)
-	}
-	rest := parts[0][r.at/8:]
-	for e := range ends {
-		if e > 0 && e%partExtents == 0 {
-			rest = parts[e/partExtents]
-		}
-		end := &ends[e]
-		if len(ends) == 1 {
-			end.size = uint64(len(rest))
-		}
-		left, last := uint64(len(rest)), e == len(ends)-1 || (e+1)%partExtents == 0
-		if end.size > left || last && end.size != left {
-			return corrupt.New(-1, "extent %d takes %d bytes of a directory, %d are left", e, end.size, len(rest))
-		}
-		if err := p.parse(rest[:end.size], e); err != nil {
-			return err
-		}
-		got := l.extentEnd(e, p.codeBits)
-		got.size = end.size
-		if len(ends) > 1 && got != *end {
-			return corrupt.New(-1, "extent %d is %+v, the summary says %+v", e, got, *end)
-		}
-		rest = rest[end.size:]
-	}
-	l.impacts.Load().pairs = slices.Clone(p.pairs)
-	if err := l.finishOpen(); err != nil {
+	if err := l.openExtents(ends, part, r.at/8); err != nil || l.bits {
 		return err
 	}
-	if len(ends) > 1 && !slices.Equal(pairs, l.ExtImpacts.pairs) {
-		return corrupt.New(-1, "the summary has other best pairs than the blocks")
+	if err := l.Complete(); err != nil {
+		return err
 	}
-	if l.bits {
-		return l.openCoded(p.codeBits)
+	impacts, err := l.assembleImpacts()
+	l.impacts.Store(impacts)
+	l.onDemand = nil
+	return err
+}
+
+// directoryPart loads a part of the directory.
+func (l *List) directoryPart(i int) ([]byte, error) {
+	value, err := l.load.Directory(i)
+	if err != nil {
+		return nil, err
+	}
+	return unsealPart(value, "posting directory")
+}
+
+// makeBlocks allocates the blocks of a long list.
+func (l *List) makeBlocks() {
+	blocks := l.blocksByCount()
+	l.Last = make([]uint32, blocks)
+	l.Enc = make([]Encoding, blocks)
+	l.Off = make([]uint32, blocks)
+}
+
+// checkSize refuses a directory of size bytes that is too short for its blocks.
+func checkSize(size uint64, blocks int) error {
+	if 8*size < uint64(blocks)*minBlockBits {
+		return corrupt.New(0, "directory of %d bytes for %d blocks", size, blocks)
 	}
 	return nil
 }
 
-// makeBlocks allocates the blocks of a long list.
-func (l *List) makeBlocks(parts [][]byte) (blocks int, err error) {
-	blocks = l.blocksByCount()
-	size := 0
-	for _, p := range parts {
-		size += len(p)
+// parseExtent reads the directory of a list of one extent.
+func (l *List) parseExtent(part []byte) error {
+	blocks := l.blocksByCount()
+	if err := checkSize(uint64(len(part)), blocks); err != nil {
+		return err
 	}
-	if 8*int64(size) < int64(blocks)*minBlockBits { // an int may have 32 bits
-		return 0, corrupt.New(0, "directory of %d bytes for %d blocks", size, blocks)
+	l.makeBlocks()
+	r := directoryReader{bitReader: bitReader{b: part}, list: l}
+	r.begin()
+	var h heads
+	if err := r.blocks(&h, 0, blocks, noDoc); err != nil {
+		return err
 	}
-	l.Last = make([]uint32, 0, blocks)
-	l.Enc = make([]Encoding, 0, blocks)
-	l.Off = make([]uint32, 0, blocks)
-	l.impacts.Store(&Impacts{Start: append(make([]uint32, 0, blocks+1), 0)})
-	return blocks, nil
+	if err := r.end(); err != nil {
+		return err
+	}
+	copy(l.Last, h.last[:blocks])
+	copy(l.Enc, h.enc[:blocks])
+	copy(l.Off, h.off[:blocks])
+	l.impacts.Store(&h.impacts)
+	if err := l.finishOpen(); err != nil || !l.bits {
+		return err
+	}
+	if err := l.openCoded([]uint64{h.codeEnd()}); err != nil {
+		return err
+	}
+	copy(l.coded.at, h.code[:blocks])
+	return nil
 }
 
-// parseSummary reads the summary, and the best pairs of all extents, one after the other. A list of
-// one extent has none.
-func (l *List) parseSummary(r *bitReader) (ends []extentEnd, pairs []Impact, err error) {
+// minExtentBits is the least that an extent takes in the summary: four numbers and one pair.
+const minExtentBits = 4 + 2 + firstLenBits + 1
+
+// parseSummary reads the summary of a list of several extents, and sets ExtImpacts.
+func (l *List) parseSummary(r *bitReader) (ends []extentEnd, err error) {
 	extents := (l.blocksByCount() + ExtentBlocks - 1) / ExtentBlocks
-	ends = make([]extentEnd, extents)
-	if extents == 1 {
-		return ends, nil, nil
+	if 8*len(r.b) < extents*(minExtentBits-1) { // a list of rows has one number less
+		return nil, corrupt.New(0, "directory part of %d bytes for a summary of %d extents", len(r.b), extents)
 	}
+	ends = make([]extentEnd, extents)
 	gap, rows, coded, size := int(r.take(5)), int(r.take(5)), int(r.take(5)), int(r.take(5))
+	m := Impacts{Start: make([]uint32, 1, extents+1), pairs: make([]Impact, 0, 2*extents)}
 	for e := range ends {
 		ends[e] = extentEnd{gap: r.gamma(gap), rows: r.gamma(rows)}
 		if l.bits {
 			ends[e].bits = r.gamma(coded)
 		}
 		ends[e].size = r.gamma(size)
-		pairs = r.pairs(pairs)
+		m.pairs = r.pairs(m.pairs)
+		m.Start = append(m.Start, uint32(len(m.pairs)))
 		if r.err != nil {
-			return nil, nil, r.err
+			return nil, r.err
 		}
 	}
 	if err := r.check(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	for ; r.at%8 != 0; r.at++ {
 		if r.peek()&1 != 0 {
-			return nil, nil, corrupt.New(r.at/8, "bits behind the summary")
+			return nil, corrupt.New(r.at/8, "bits behind the summary")
 		}
 	}
-	return ends, pairs, nil
+	l.ExtImpacts = m
+	return ends, l.checkImpacts()
 }
 
-// An extentParser reads the blocks of extents, in order.
-type extentParser struct {
-	list     *List
-	impacts  *Impacts // of the list
-	pairs    []Impact
-	rows     uint32   // of the extents so far
-	codeBits []uint32 // of each block, with the codec Interpolative
+// heads are the blocks of an extent, as its directory has them.
+type heads struct {
+	last    [ExtentBlocks]uint32
+	enc     [ExtentBlocks]Encoding
+	off     [ExtentBlocks]uint32 // first row, counted from the first of the extent
+	code    [ExtentBlocks]uint32 // first bit of the code, counted so, too
+	impacts Impacts
+
+	n        int
+	rows     uint32 // of all n
+	codeSize uint32 // of the last one
 }
 
-// parse reads the blocks of extent e from the bytes that they take.
-func (p *extentParser) parse(b []byte, e int) error {
-	r := bitReader{b: b}
-	low, before := int(r.take(5)), Encoding(0)
-	from, to := e*ExtentBlocks, min((e+1)*ExtentBlocks, p.list.blocksByCount())
+// codeEnd is the number of bits of the code of all blocks.
+func (h *heads) codeEnd() uint64 { return uint64(h.code[h.n-1]) + uint64(h.codeSize) }
+
+// A directoryReader reads the blocks of extents, in order.
+type directoryReader struct {
+	bitReader
+	list   *List
+	low    int
+	before Encoding // of the previous block
+}
+
+// begin reads what comes before the blocks of an extent.
+func (r *directoryReader) begin() { r.low, r.before = int(r.take(5)), 0 }
+
+// blocks reads blocks [from, to), at most an extent, to h. before is the last document before them.
+func (r *directoryReader) blocks(h *heads, from, to int, before uint32) error {
+	h.n, h.rows, h.codeSize = 0, 0, 0
+	h.impacts = Impacts{Start: make([]uint32, 1, to-from+1), pairs: make([]Impact, 0, 2*(to-from))}
 	for b := from; b < to; b++ {
-		if err := p.block(&r, low, &before, b == from); err != nil {
+		if err := r.block(h, r.list.BlockLen(b), before); err != nil {
 			return inBlock(err, b)
 		}
+		before = h.last[h.n-1]
 	}
-	return r.end()
+	return nil
 }
 
-// block reads the next block. before is the encoding of the previous block on entry and of this one
-// on return.
-func (p *extentParser) block(r *bitReader, low int, before *Encoding, first bool) error {
-	l := p.list
-	b := len(l.Last)
-	n := l.BlockLen(b)
+// block reads the next block, of n postings, after document prev.
+func (r *directoryReader) block(h *heads, n int, prev uint32) error {
+	i := h.n
 	at := r.at / 8
-	gap := r.gamma(low)
-	e := Encoding(r.near(uint8(*before)))
-	e |= Encoding(r.near(uint8(*before>>8))) << 8
-	switch {
-	case p.codeBits == nil:
-	case first:
-		p.codeBits = append(p.codeBits, uint32(min(r.gamma(firstSizeBits), 1<<31)))
-	default:
-		x := uint32(min(r.gamma(nextSizeBits), 1<<31))
-		p.codeBits = append(p.codeBits, p.codeBits[b-1]+uint32(unzigzag(x)))
+	gap := r.gamma(r.low)
+	e := Encoding(r.near(uint8(r.before)))
+	e |= Encoding(r.near(uint8(r.before>>8))) << 8
+	if r.list.bits && !r.list.old {
+		if i == 0 {
+			h.code[0], h.codeSize = 0, uint32(min(r.gamma(firstSizeBits), 1<<31))
+		} else {
+			h.code[i] = h.code[i-1] + h.codeSize
+			h.codeSize += uint32(unzigzag(uint32(min(r.gamma(nextSizeBits), 1<<31))))
+		}
+		if h.codeSize > maxBlockBits {
+			return corrupt.New(at, "code of %d bits", h.codeSize)
+		}
 	}
-	p.pairs = r.pairs(p.pairs)
+	h.impacts.pairs = r.pairs(h.impacts.pairs)
 	if err := r.check(); err != nil {
 		return err
 	}
-	if p.codeBits != nil && p.codeBits[b] > maxBlockBits {
-		return corrupt.New(at, "code of %d bits", p.codeBits[b])
-	}
-	prev := l.before(b)
 	last := int64(int32(prev)) + int64(n) + int64(min(gap, MaxDoc))
 	if last >= MaxDoc {
 		return corrupt.New(at, "last document %d", last)
@@ -294,11 +329,10 @@ func (p *extentParser) block(r *bitReader, low int, before *Encoding, first bool
 	if fault := e.fault(n, uint32(last)-prev); fault != "" {
 		return corrupt.New(at, "%s", fault)
 	}
-	*before = e
-	l.Last = append(l.Last, uint32(last))
-	l.Enc = append(l.Enc, e)
-	l.Off = append(l.Off, p.rows)
-	p.impacts.Start = append(p.impacts.Start, uint32(len(p.pairs)))
-	p.rows += uint32(e.Rows(n))
+	r.before = e
+	h.last[i], h.enc[i], h.off[i] = uint32(last), e, h.rows
+	h.impacts.Start = append(h.impacts.Start, uint32(len(h.impacts.pairs)))
+	h.rows += uint32(e.Rows(n))
+	h.n++
 	return nil
 }

@@ -3,6 +3,9 @@ package postings
 import (
 	"encoding/binary"
 	"slices"
+	"sync/atomic"
+
+	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
 // Encoded is the stored form of a list. A short list has only an entry.
@@ -84,18 +87,23 @@ func (l *List) storedIn() []uint32 {
 	return l.chunkOf
 }
 
-// layout returns the chunk of each extent, and the row at which each chunk begins (and the one that
-// would follow the last). A chunk takes extents until it has chunkTarget bytes. The rule is part of
-// the format: the layout is not stored.
-func (l *List) layout() (chunkOf, rowOf []uint32) {
-	chunkOf = make([]uint32, 0, len(l.ExtLast))
-	for b := 0; b < len(l.Last); b += ExtentBlocks {
-		n := len(rowOf)
-		if n == 0 || RowBytes*(l.Off[b]-rowOf[n-1]) >= chunkTarget {
-			rowOf = append(rowOf, l.Off[b])
+// layOut finds the chunk of each extent, given the first row of each and of the one that would
+// follow. A chunk takes extents until it has chunkTarget bytes. The rule is part of the format: the
+// layout is not stored.
+func (l *List) layOut(rows []uint32) error {
+	extents := len(rows) - 1
+	l.chunkOf, l.rowOf = make([]uint32, 0, extents), nil
+	for _, row := range rows[:extents] {
+		n := len(l.rowOf)
+		if n == 0 || RowBytes*(row-l.rowOf[n-1]) >= chunkTarget {
+			l.rowOf = append(l.rowOf, row)
 		}
-		chunkOf = append(chunkOf, uint32(len(rowOf)-1))
+		l.chunkOf = append(l.chunkOf, uint32(len(l.rowOf)-1))
 	}
-	end := len(l.Last) - 1
-	return chunkOf, append(rowOf, l.Off[end]+uint32(l.Enc[end].Rows(l.BlockLen(end))))
+	l.rowOf = append(l.rowOf, rows[extents])
+	if chunks := len(l.rowOf) - 1; chunks != l.stored {
+		return corrupt.New(2, "%d chunks; the directory makes %d", l.stored, chunks)
+	}
+	l.chunks = make([]atomic.Pointer[chunk], l.stored)
+	return nil
 }

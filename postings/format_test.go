@@ -102,6 +102,10 @@ func dump(enc Encoded) string {
 
 func describe(t *testing.T, l *List) string {
 	var s strings.Builder
+	impacts, err := l.BlockImpacts()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for b := range l.Blocks() {
 		var docs [BlockSize]uint32
 		n, err := l.Docs(b, &docs)
@@ -109,7 +113,7 @@ func describe(t *testing.T, l *List) string {
 			t.Fatal(err)
 		}
 		fmt.Fprintf(&s, "block %d: %d postings, documents %d to %d, %v, at row %d, best %v\n",
-			b, n, docs[0], l.Last[b], l.Enc[b], l.Off[b], l.impacts.Load().Of(b))
+			b, n, docs[0], l.Last[b], l.Enc[b], l.Off[b], impacts.Of(b))
 	}
 	for e := range l.ExtLast {
 		fmt.Fprintf(&s, "extent %d: to %d, best %v\n", e, l.ExtLast[e], l.ExtImpacts.Of(e))

@@ -108,8 +108,12 @@ func checkPromises(t *testing.T, l *List, ps []posting) {
 	if len(ps) != l.Count {
 		t.Fatalf("%d postings, Count is %d", len(ps), l.Count)
 	}
+	impacts, err := l.BlockImpacts()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for b := range l.Blocks() {
-		if len(l.impacts.Load().Of(b)) == 0 {
+		if len(impacts.Of(b)) == 0 {
 			t.Fatalf("block %d has no impacts", b)
 		}
 	}

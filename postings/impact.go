@@ -34,9 +34,15 @@ func (m *Impacts) bytes() int {
 	return 4*len(m.Start) + len(m.pairs)*int(unsafe.Sizeof(Impact{}))
 }
 
-// BlockImpacts returns the best pairs of the blocks. After Shrink it reads them from the
-// directory again.
+// BlockImpacts returns the best pairs of the blocks. After Shrink, and of a list that reads extents
+// on demand, it reads them from the directory.
 func (l *List) BlockImpacts() (*Impacts, error) {
+	switch {
+	case l.onDemand != nil:
+		return l.assembleImpacts()
+	case len(l.Last) == 0:
+		return new(Impacts), nil
+	}
 	if m := l.impacts.Load(); m != nil {
 		return m, nil
 	}
@@ -46,6 +52,15 @@ func (l *List) BlockImpacts() (*Impacts, error) {
 	}
 	l.impacts.CompareAndSwap(nil, again.impacts.Load())
 	return again.impacts.Load(), nil
+}
+
+// append appends the best pairs of the blocks of o.
+func (m *Impacts) append(o *Impacts) {
+	n := uint32(len(m.pairs))
+	m.pairs = append(m.pairs, o.pairs...)
+	for _, start := range o.Start[1:] {
+		m.Start = append(m.Start, n+start)
+	}
 }
 
 // push appends the best pairs of the next block or extent from p and empties p.

@@ -17,7 +17,8 @@ type Loader interface {
 // A List is an immutable posting list: a directory, which describes every block, and the payload,
 // which holds the postings. A chunk of the payload is loaded when one of its blocks is first
 // decoded, and stays until Shrink. A chunk of the codec Interpolative is turned into rows block by
-// block. Any number of goroutines may use a List. The exported fields are for reading only.
+// block, and one with several extents reads its directory extent by extent (onDemand). Any number of
+// goroutines may use a List. The exported fields are for reading only.
 type List struct {
 	Count     int // postings
 	BlockSize int // postings in every block but the last: 128, or fewer in tests
@@ -30,9 +31,10 @@ type List struct {
 	// then bounds that perhaps no posting attains.
 	Cut bool
 
-	Last []uint32   // last document of each block
-	Enc  []Encoding // of each block
-	Off  []uint32   // first row of each block, counted from the start of the list's payload
+	// Of each block, once Seek has led to it, or Need:
+	Last []uint32 // last document
+	Enc  []Encoding
+	Off  []uint32 // first row, counted from the start of the list's payload
 
 	ExtLast     []uint32 // last document of each extent of ExtentBlocks blocks
 	ExtImpacts  Impacts
@@ -51,8 +53,10 @@ type List struct {
 	tail    *chunk   // the last block, when it is in no chunk
 	loaded  atomic.Int64
 	sizes   Sizes // of a list that came from a short entry
-	entry   int   // bytes of the entry and of the directory parts, as stored
+	entry   int   // bytes of the entry, as stored
 	bitmap  bitmap
+
+	onDemand *onDemand // extents of the directory; nil when all have been read
 }
 
 // A chunk is a loaded run of whole extents.
@@ -71,26 +75,29 @@ func (l *List) BlockLen(b int) int { return min(l.BlockSize, l.Count-b*l.BlockSi
 // Seek returns the first block, at or after block from, whose last document is doc or later. Only
 // that block can hold doc. Seek returns Blocks() if there is none.
 func (l *List) Seek(from int, doc uint32) int {
-	if from >= len(l.Last) || l.Last[from] >= doc {
-		return min(from, len(l.Last))
+	if from >= len(l.Last) {
+		return len(l.Last)
 	}
 	e := from / ExtentBlocks
+	if x := l.onDemand; (x == nil || x.has(e)) && l.Last[from] >= doc {
+		return from
+	}
 	if l.ExtLast[e] < doc {
-		if e = l.seekExtents(e+1, doc); e == len(l.ExtLast) {
+		if e = l.SeekExtent(e+1, doc); e == len(l.ExtLast) {
 			return len(l.Last)
 		}
 	}
-	// Blocks of the extent that precede block from are below doc, too.
+	l.Need(e*ExtentBlocks, e*ExtentBlocks+1)
 	blocks := l.Last[e*ExtentBlocks:]
 	if len(blocks) < ExtentBlocks {
-		return e*ExtentBlocks + seekPortable(blocks, doc)
+		return max(from, e*ExtentBlocks+seekPortable(blocks, doc))
 	}
-	return e*ExtentBlocks + seekExtent((*[ExtentBlocks]uint32)(blocks), doc)
+	return max(from, e*ExtentBlocks+seekExtent((*[ExtentBlocks]uint32)(blocks), doc))
 }
 
-// seekExtents returns the first extent, at or after extent e, whose last document is doc or later.
-// It gallops, because the target is often near.
-func (l *List) seekExtents(e int, doc uint32) int {
+// SeekExtent returns the first extent, at or after extent e, whose last document is doc or later, or
+// their number if there is none. It gallops, because the target is often near.
+func (l *List) SeekExtent(e int, doc uint32) int {
 	for step := 1; e < len(l.ExtLast); step *= 2 {
 		ahead := l.ExtLast[e:min(e+step, len(l.ExtLast))]
 		if ahead[len(ahead)-1] >= doc {
@@ -111,12 +118,14 @@ func SeekBlock(docs *[BlockSize]uint32, n int, doc uint32) int {
 // dst are undefined. An error is the Loader's, or matches corrupt.Err.
 func (l *List) Docs(b int, dst *[BlockSize]uint32) (n int, err error) {
 	// Handle most blocks here and the others in docs: in 10 ns there is no time for extra calls.
-	c, e := l.chunk(b), l.Enc[b]
-	if width := e.docWidth(); c != nil && e.Kind() == Packed && 0 < width && width <= safeWidth {
-		n = l.BlockLen(b)
-		unpackDocs(dst, c.from(l.Off[b]), n, width, l.before(b))
-		if dst[n-1] == l.Last[b] {
-			return n, nil
+	if c := l.chunk(b); c != nil {
+		e := l.Enc[b]
+		if width := e.docWidth(); e.Kind() == Packed && 0 < width && width <= safeWidth {
+			n = l.BlockLen(b)
+			unpackDocs(dst, c.from(l.Off[b]), n, width, l.before(b))
+			if dst[n-1] == l.Last[b] {
+				return n, nil
+			}
 		}
 	}
 	return l.docs(b, dst)
@@ -140,13 +149,18 @@ func (l *List) docs(b int, dst *[BlockSize]uint32) (n int, err error) {
 // Later elements of dst are undefined.
 func (l *List) Freqs(b int, dst *[BlockSize]uint32) (n int, err error) {
 	n = l.BlockLen(b)
+	c := l.chunk(b)
+	if c == nil {
+		if err := l.needExtent(b / ExtentBlocks); err != nil {
+			return 0, err
+		}
+	}
 	e := l.Enc[b]
 	width, packed := e.packedFreqs()
 	if width == 0 {
 		ones(dst)
 		return n, nil
 	}
-	c := l.chunk(b)
 	if c == nil {
 		if c, err = l.loadBlock(b); err != nil {
 			return 0, err
@@ -191,6 +205,30 @@ func (l *List) chunk(b int) *chunk {
 
 // from returns the rows of the chunk from the given row of the list.
 func (c *chunk) from(row uint32) []byte { return c.rows[RowBytes*int(row-c.first):] }
+
+// PayloadRows is the number of rows of the whole list.
+func (l *List) PayloadRows() int {
+	if n := len(l.rowOf); n > 0 && l.tail == nil {
+		return int(l.rowOf[n-1])
+	}
+	n := len(l.Last)
+	if n == 0 {
+		return 0
+	}
+	return int(l.Off[n-1]) + l.Enc[n-1].Rows(l.BlockLen(n-1))
+}
+
+// ExtentRows is the number of rows of extent e.
+func (l *List) ExtentRows(e int) uint32 {
+	end := l.PayloadRows()
+	if next := (e + 1) * ExtentBlocks; next < len(l.Off) {
+		end = int(l.Off[next])
+	}
+	return uint32(end) - l.Off[e*ExtentBlocks]
+}
+
+// First returns the lowest document that block b can hold.
+func (l *List) First(b int) uint32 { return l.before(b) + 1 }
 
 // before returns the last document of the block before b, or noDoc.
 func (l *List) before(b int) uint32 {
@@ -248,14 +286,15 @@ func (l *List) openChunk(i int, value []byte) (*chunk, error) {
 	return c, nil
 }
 
-// Shrink frees what the list can load again: the payload and the best pairs of the blocks. The
-// directory remains. Readers keep what they already have. Shrink returns false when there is nothing
-// to free, as in a list that no Loader serves.
+// Shrink frees what the list can load again: the payload, the stored directory and the best pairs of
+// the blocks. What has been read of the directory remains. Readers keep what they already have.
+// Shrink returns false when there is nothing to free, as in a list that no Loader serves.
 func (l *List) Shrink() bool {
 	if l.load == nil {
 		return false
 	}
 	freed := l.impacts.Swap(nil) != nil
+	freed = l.onDemand.shrink(l) || freed
 	for i := range l.chunks {
 		if c := l.chunks[i].Swap(nil); c != nil {
 			l.loaded.Add(-int64(len(c.rows) + GuardBytes))
@@ -275,7 +314,7 @@ func (l *List) Shrink() bool {
 func (l *List) Bytes() int {
 	n := int(unsafe.Sizeof(*l)) + 4*len(l.Last) + 2*len(l.Enc) + 4*len(l.Off) + 4*len(l.ExtLast)
 	n += l.impacts.Load().bytes() + l.ExtImpacts.bytes() + len(l.ListImpacts)*int(unsafe.Sizeof(Impact{}))
-	n += 12*len(l.chunks) + 4*len(l.chunkOf) + l.coded.bytes() + 8*len(l.Bitmap())
+	n += 12*len(l.chunks) + 4*len(l.chunkOf) + l.coded.bytes() + l.onDemand.bytes() + 8*len(l.Bitmap())
 	if l.tail != nil {
 		n += cap(l.tail.rows)
 	}

@@ -118,12 +118,16 @@ func checkList(t testing.TB, l *List, want []posting, cut bool) {
 			}
 		}
 	}
+	blocks, err := l.BlockImpacts()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for b := range l.Blocks() {
 		ps := want[b*size : min((b+1)*size, len(want))]
 		if l.BlockLen(b) != len(ps) || l.Last[b] != ps[len(ps)-1].doc {
 			t.Fatalf("block %d has %d postings to %d, want %d to %d", b, l.BlockLen(b), l.Last[b], len(ps), ps[len(ps)-1].doc)
 		}
-		check("block", b, l.impacts.Load().Of(b), ps)
+		check("block", b, blocks.Of(b), ps)
 	}
 	for e := range l.ExtLast {
 		ps := want[e*size*ExtentBlocks : min((e+1)*size*ExtentBlocks, len(want))]

@@ -21,6 +21,10 @@ func oldForm(t testing.TB, enc Encoded) Encoded {
 	if err != nil {
 		t.Fatal(err)
 	}
+	impacts, err := l.BlockImpacts()
+	if err != nil {
+		t.Fatal(err)
+	}
 	old := Encoded{Chunks: enc.Chunks}
 	for from := 0; from < l.Blocks(); from += partBlocks {
 		to := min(from+partBlocks, l.Blocks())
@@ -36,7 +40,7 @@ func oldForm(t testing.TB, enc Encoded) Encoded {
 			w.gamma(l.gap(b), low)
 			w.near(uint8(l.Enc[b]), uint8(before))
 			w.near(uint8(l.Enc[b]>>8), uint8(before>>8))
-			w.pairs(l.impacts.Load().Of(b))
+			w.pairs(impacts.Of(b))
 			before = l.Enc[b]
 		}
 		old.Directory = append(old.Directory, sealPart(w.flush()))

@@ -3,14 +3,13 @@ package postings
 import (
 	"errors"
 	"slices"
-	"sync/atomic"
 
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
 // Open reads a list from its entry. A short list is then complete. Of a long list, Open loads and
-// checks the directory, and keeps load for the chunks (load may be nil when the list is known to be
-// short). It does not keep entry.
+// checks the directory, or its summary (see OnDemand), and keeps load for the rest (load may be nil
+// when the list is known to be short). It does not keep entry.
 //
 // The form has no version of its own: its owner (a segment) has one in its metadata. An error is
 // the Loader's, or matches corrupt.Err.
@@ -32,27 +31,6 @@ func Open(entry []byte, load Loader) (*List, error) {
 		return nil, err
 	}
 	return l, nil
-}
-
-// loadDirectory loads the directory of a long list.
-func (l *List) loadDirectory() error {
-	var parts [][]byte
-	for b := 0; b < l.blocksByCount(); b += partBlocks {
-		value, err := l.load.Directory(len(parts))
-		if err != nil {
-			return err
-		}
-		part, err := unsealPart(value, "posting directory")
-		if err != nil {
-			return err
-		}
-		l.entry += len(value)
-		parts = append(parts, part)
-	}
-	if l.old {
-		return l.parseOldDirectory(parts)
-	}
-	return l.parseDirectory(parts)
 }
 
 func (l *List) blocksByCount() int { return (l.Count + l.BlockSize - 1) / l.BlockSize }
@@ -175,14 +153,26 @@ func (k *block) readShort(r *reader, last uint32, more uint64, sizes *Sizes) err
 func (l *List) finishOpen() error {
 	want := l.ListImpacts
 	l.finishExtents()
-	if !slices.Equal(l.ListImpacts, want) {
-		return corrupt.New(2, "best pairs of the list are %v; those of its blocks make %v", want, l.ListImpacts)
+	l.ListImpacts = want
+	if err := l.checkImpacts(); err != nil {
+		return err
 	}
-	l.chunkOf, l.rowOf = l.layout()
-	if len(l.rowOf)-1 != l.stored {
-		return corrupt.New(2, "%d chunks; the directory makes %d", l.stored, len(l.rowOf)-1)
+	rows := make([]uint32, 0, len(l.ExtLast)+1)
+	for b := 0; b < len(l.Last); b += ExtentBlocks {
+		rows = append(rows, l.Off[b])
 	}
-	l.chunks = make([]atomic.Pointer[chunk], l.stored)
+	end := len(l.Last) - 1
+	return l.layOut(append(rows, l.Off[end]+uint32(l.Enc[end].Rows(l.BlockLen(end)))))
+}
+
+// checkImpacts compares the best pairs of the list with those of its extents.
+func (l *List) checkImpacts() error {
+	var p pareto
+	p.addAll(l.ExtImpacts.pairs)
+	var pairs [8]Impact
+	if got := p.flush(pairs[:0]); !slices.Equal(got, l.ListImpacts) {
+		return corrupt.New(2, "best pairs of the list are %v; those of its extents make %v", l.ListImpacts, got)
+	}
 	return nil
 }
 

@@ -32,6 +32,8 @@ type Scan struct {
 	body          []byte // the current chunk of a list of the codec Interpolative
 	from, mid, at int    // bits of the current block: its documents, then its frequencies
 
+	bestOf *Impacts // of the blocks of the current extent, of a list that reads extents on demand
+
 	short  bool // the block in a short entry is next
 	block  block
 	best   []Impact
@@ -41,7 +43,7 @@ type Scan struct {
 // Reset positions the scan before the first block of a list.
 func (s *Scan) Reset(l *List) {
 	s.l, s.b, s.behind, s.N, s.err = l, -1, 0, 0, nil
-	s.chunk, s.body, s.short = nil, nil, false
+	s.chunk, s.body, s.bestOf, s.short = nil, nil, nil, false
 }
 
 // ResetShort positions the scan before the block of a short list, given its entry. (An even first
@@ -102,8 +104,25 @@ func (s *Scan) Shift(by uint32) {
 	}
 }
 
+// impacts returns the best pairs of the current block of a list.
+func (s *Scan) impacts() ([]Impact, error) {
+	if s.l.OnDemand() {
+		return s.bestOf.Of(s.b % ExtentBlocks), nil
+	}
+	m, err := s.l.BlockImpacts()
+	if err != nil {
+		return nil, err
+	}
+	return m.Of(s.b), nil
+}
+
 // read reads block b.
 func (s *Scan) read() (err error) {
+	if s.b%ExtentBlocks == 0 && s.l.OnDemand() {
+		if s.bestOf, err = s.l.BlockImpactsOf(s.b / ExtentBlocks); err != nil {
+			return err
+		}
+	}
 	if s.b == s.behind {
 		if err := s.load(); err != nil {
 			return err

@@ -16,7 +16,8 @@ func (s *Sizes) Add(o Sizes) {
 }
 
 // SizeBreakdown returns the stored size of a list from Open, without keys. For a view, which is not
-// stored, Directory is 0. For a list of the codec Interpolative it reads all chunks.
+// stored, Directory is 0. It reads the directory, and for a list of the codec Interpolative all
+// chunks.
 func (l *List) SizeBreakdown() (Sizes, error) {
 	if l.entry > 0 && l.load == nil {
 		s := l.sizes
@@ -24,6 +25,13 @@ func (l *List) SizeBreakdown() (Sizes, error) {
 		return s, nil
 	}
 	s := Sizes{Directory: l.entry}
+	for b := 0; l.load != nil && b < l.Blocks(); b += partBlocks {
+		value, err := l.load.Directory(b / partBlocks)
+		if err != nil {
+			return s, err
+		}
+		s.Directory += len(value)
+	}
 	if l.bits {
 		return s, l.addChunks(&s)
 	}

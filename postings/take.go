@@ -44,12 +44,10 @@ func (w *Writer) pairsOf(s *Scan) (pairs []Impact, ok bool) {
 	if size := w.blockSize(); w.k.n > 0 || s.N != size || s.l == nil || s.l.BlockSize != size {
 		return nil, false
 	}
-	m, err := s.l.BlockImpacts()
-	if err != nil {
-		return nil, false // the scan will meet the error, too
+	if pairs, err := s.impacts(); err == nil {
+		return pairs, pairs[len(pairs)-1].TF == slices.Max(s.TFs[:s.N])
 	}
-	pairs = m.Of(s.b)
-	return pairs, pairs[len(pairs)-1].TF == slices.Max(s.TFs[:s.N])
+	return nil, false // the scan will meet the error, too
 }
 
 // copies reports whether the current block of s would have the same bytes in this list.

@@ -236,7 +236,7 @@ func scan(l *List) ([]posting, error) {
 	return ps, s.Err()
 }
 
-// TestScanKeepsNothing checks that a scan reads each chunk once and leaves none in the list. It
+// TestScanKeepsNothing checks that a scan reads each chunk once and leaves nothing in the list. It
 // does not read a chunk that is loaded in the form it needs.
 func TestScanKeepsNothing(t *testing.T) {
 	ps := random(rand.New(rand.NewPCG(101, 102)), 150_000)
@@ -250,7 +250,7 @@ func TestScanKeepsNothing(t *testing.T) {
 		if _, err := scan(l); err != nil {
 			t.Fatal(err)
 		}
-		if l.Bytes() != before || src.chunksRead != len(src.Chunks) {
+		if l.Bytes() > before || src.chunksRead != len(src.Chunks) {
 			t.Errorf("%v: %d reads of %d chunks; the list holds %d bytes, %d before", codec, src.chunksRead, len(src.Chunks), l.Bytes(), before)
 		}
 		if _, err := read(l); err != nil {

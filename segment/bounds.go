@@ -7,53 +7,17 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// Bounds is ReadBounds for a list that has its best pairs, as every list has before Shrink.
+// Bounds is blockmax.NewBounds with the bounds of all blocks, for a list that can be read.
 func Bounds(l *postings.List, t *blockmax.Table) *blockmax.Bounds {
-	b, err := ReadBounds(l, t)
-	if err != nil {
-		panic("BUG: segment: bounds of a list without best pairs: " + err.Error())
+	b, err := blockmax.NewBounds(l, t)
+	if err == nil {
+		err = l.Complete()
 	}
+	if err != nil {
+		panic("BUG: segment: bounds of a list that cannot be read: " + err.Error())
+	}
+	b.Need(0, l.Blocks())
 	return b
-}
-
-// ReadBounds computes the highest impacts of a list, its extents and its blocks under a table. It
-// takes some 5 ns per block and does not read the payload. The result holds for every table with
-// the same Key, so callers keep it with the list. An error is the list's loader's, or matches
-// corrupt.Err.
-func ReadBounds(l *postings.List, t *blockmax.Table) (*blockmax.Bounds, error) {
-	blocks, err := l.BlockImpacts()
-	if err != nil {
-		return nil, err
-	}
-	b := &blockmax.Bounds{
-		List:   highest(l.ListImpacts, t),
-		Extent: highestOfEach(&l.ExtImpacts, t),
-		Block:  highestOfEach(blocks, t),
-	}
-	var tally blockmax.Tally // the best of every block is an actual posting
-	for i, impact := range b.Block {
-		if !l.Cut || i < len(b.Block)-1 {
-			tally.Add(impact)
-		}
-	}
-	b.Best = tally.Best()
-	return b, nil
-}
-
-func highestOfEach(m *postings.Impacts, t *blockmax.Table) []uint16 {
-	bounds := make([]uint16, max(0, len(m.Start)-1))
-	for i := range bounds {
-		bounds[i] = highest(m.Of(i), t)
-	}
-	return bounds
-}
-
-func highest(pairs []postings.Impact, t *blockmax.Table) uint16 {
-	top := uint16(0)
-	for _, p := range pairs {
-		top = max(top, t.Impact(p.TF, p.Len))
-	}
-	return top
 }
 
 // A TailField describes the terms of a query in one field.
@@ -91,7 +55,7 @@ func Tail(docs uint32, ranks []uint16, rankWeight uint32, fields []TailField) []
 			return nil
 		}
 		for _, t := range f.Tiles {
-			tail[t.number] += blockmax.Contribution(f.Weight, highest(t.best, f.Table))
+			tail[t.number] += blockmax.Contribution(f.Weight, f.Table.Highest(t.best))
 		}
 	}
 	return blockmax.SuffixMax(tail)

@@ -51,6 +51,7 @@ type lane struct {
 // moveBlock makes a block the current one.
 func (l *lane) moveBlock(block int) {
 	l.block = block
+	l.bounds.Need(block, block+1)
 	l.blockLast = l.list.Last[block]
 	l.blockBound = blockmax.Contribution(l.weight, l.bounds.Block[block])
 }

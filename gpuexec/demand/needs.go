@@ -39,16 +39,8 @@ func (f *Finder) Needs(dst []listcache.Need, p *Plan, mode blockmax.Mode, need u
 
 // ExtentRows appends the rows of each extent of a list.
 func ExtentRows(dst []uint32, l *postings.List) []uint32 {
-	for first := 0; first < l.Blocks(); first += postings.ExtentBlocks {
-		dst = append(dst, endRow(l, min(first+postings.ExtentBlocks, l.Blocks()))-l.Off[first])
+	for e := range l.ExtLast {
+		dst = append(dst, l.ExtentRows(e))
 	}
 	return dst
-}
-
-// endRow is the row after the first n blocks of a list.
-func endRow(l *postings.List, n int) uint32 {
-	if n < l.Blocks() {
-		return l.Off[n]
-	}
-	return l.Off[n-1] + uint32(l.Enc[n-1].Rows(l.BlockLen(n-1)))
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/postings"
-	"github.com/riffle-search/riffle/segment"
 )
 
 // Lists cache opened posting lists, of sealed segments and of segments in memory (Growing). When
@@ -413,7 +412,7 @@ func (e *List) BoundsFor(t *blockmax.Table, norms []uint8) (*blockmax.Bounds, er
 	if kb := e.bounds.Load(); kb != nil && kb.key == t.Key() {
 		return kb.bounds, nil
 	}
-	bounds, err := segment.ReadBounds(e.Postings, t)
+	bounds, err := blockmax.NewBounds(e.Postings, t)
 	if err != nil {
 		return nil, err
 	}

@@ -91,9 +91,7 @@ func (c *Collection) Postings(q int) (n int64) {
 // PayloadBytes returns how many bytes the blocks of list l take, which is what must be copied to a
 // device.
 func (c *Collection) PayloadBytes(l int) int64 {
-	list := c.Lists[l].List
-	b := list.Blocks() - 1
-	return postings.RowBytes * int64(int(list.Off[b])+list.Enc[b].Rows(list.BlockLen(b)))
+	return postings.RowBytes * int64(c.Lists[l].List.PayloadRows())
 }
 
 // InParallel calls do with 0 to n-1, on a number of goroutines; 0 stands for one a core.

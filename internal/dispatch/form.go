@@ -95,9 +95,5 @@ func missing(t *blockmax.Term, dev Device) int64 {
 
 // listBytes is the size of a list's payload.
 func listBytes(l *postings.List) int64 {
-	n := l.Blocks()
-	if n == 0 {
-		return 0
-	}
-	return postings.RowBytes * (int64(l.Off[n-1]) + int64(l.Enc[n-1].Rows(l.BlockLen(n-1))))
+	return postings.RowBytes * int64(l.PayloadRows())
 }

@@ -57,6 +57,7 @@ func eachTerm(p *exectest.Plan, change func(*blockmax.Bounds)) {
 	for _, s := range p.Segments {
 		for t := range s.Terms {
 			if b := s.Terms[t].Bounds; b != nil {
+				b.Need(0, len(b.Block))
 				s.Terms[t].Bounds = &blockmax.Bounds{List: b.List, Extent: slices.Clone(b.Extent), Block: slices.Clone(b.Block)}
 				if r := b.Refined(); r != nil {
 					copied := *r

@@ -9,7 +9,6 @@ import (
 
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/postings"
-	"github.com/riffle-search/riffle/segment"
 )
 
 // An Index is the content of a random index, in the plainest form and as executors see it.
@@ -113,7 +112,10 @@ func (ix *Index) part(rng *rand.Rand, s *Segment, base uint32) blockmax.Segment 
 		term := blockmax.Term{Norms: s.Norms[s.Field[t]], Table: ix.tables[s.Field[t]]}
 		if len(list) > 0 {
 			term.List = newList(rng, list, term.Norms, s.Wide)
-			term.Bounds = segment.Bounds(term.List, term.Table)
+			var err error
+			if term.Bounds, err = blockmax.NewBounds(term.List, term.Table); err != nil {
+				panic("exectest: bounds of a list in memory: " + err.Error())
+			}
 		}
 		p.Terms = append(p.Terms, term)
 	}
