@@ -141,6 +141,35 @@ func (b *Bounds) readExtent(e int) error {
 	return err
 }
 
+// Sheet returns what KeepSheet has kept for sheet i, or nil.
+func (b *Bounds) Sheet(i int) *[64]uint8 {
+	if sheets := b.sheets.Load(); sheets != nil && i < len(*sheets) {
+		return (*sheets)[i].Load()
+	}
+	return nil
+}
+
+// KeepSheet keeps a copy of what an executor has found of the 64 tiles of sheet i: a bound for each,
+// in 8 bits (Coarse). It must follow from the bounds of blocks or extents, so that it holds for
+// good.
+func (b *Bounds) KeepSheet(i int, tiles *[64]uint8) {
+	sheets := b.sheets.Load()
+	if sheets == nil || i >= len(*sheets) {
+		longer := make([]atomic.Pointer[[64]uint8], i+1)
+		if sheets != nil {
+			for j := range *sheets {
+				longer[j].Store((*sheets)[j].Load())
+			}
+		}
+		if !b.sheets.CompareAndSwap(sheets, &longer) {
+			return // another goroutine keeps one; this sheet's will come again
+		}
+		sheets = &longer
+	}
+	kept := *tiles
+	(*sheets)[i].Store(&kept)
+}
+
 func highestOfEach(m *postings.Impacts, t *Table) []uint16 {
 	bounds := make([]uint16, max(0, len(m.Start)-1))
 	for i := range bounds {

@@ -91,6 +91,9 @@ func (b *Bounds) Bytes() int {
 	if b.onDemand != nil {
 		n += 4 * len(b.onDemand.ready)
 	}
+	if sheets := b.sheets.Load(); sheets != nil {
+		n += (8 + 64) * len(*sheets)
+	}
 	if r := b.Refined(); r != nil {
 		n += r.bytes()
 	}
@@ -145,6 +148,7 @@ func (t *Tally) Best() (b Best) {
 // refinement is the data that Bounds gain from use.
 type refinement struct {
 	ranges atomic.Pointer[Ranges]
+	sheets atomic.Pointer[[]atomic.Pointer[[64]uint8]]
 	last   atomic.Uint32 // 1 + the last document of the list; 0 until it is needed
 	spent  atomic.Int64  // blocks decoded
 	due    atomic.Bool   // a goroutine is making ranges, or has made them

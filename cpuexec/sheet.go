@@ -38,22 +38,55 @@ func (c *tileCursor) boundSheet(lo uint32) error {
 		}
 		return nil
 	}
-	c.blocks = c.list.Seek(c.blocks, lo)
-	to := c.blocks
-	if to < len(c.list.Last) {
-		to = min(c.list.Seek(to, lo+sheetDocs-1)+1, len(c.list.Last))
+	sheet := int(lo / sheetDocs)
+	if kept := c.bounds.Sheet(sheet); kept != nil && !c.plain {
+		c.tiles = (*coarse)(kept)
+		return nil
 	}
 	c.tiles = &c.own[0]
 	*c.tiles = coarse{}
-	if (to-c.blocks)*c.list.BlockSize <= exactPostings {
-		return c.decodeSheet(lo, c.blocks, to)
+	from, to := c.extentsOf(lo)
+	narrow := to-from > narrowExtents
+	if !narrow {
+		from, to = c.blocksOf(lo)
+		c.blocks = from
+		if (to-from)*c.list.BlockSize <= exactPostings {
+			return c.decodeSheet(lo, from, to)
+		}
 	}
-	if c.plain {
-		c.tiles.allow(max(c.first(c.blocks), lo)-lo, c.list.Last[to-1]-lo)
-	} else {
-		c.boundByBlocks(c.tiles, lo, tileDocs, c.blocks, to)
+	switch {
+	case c.plain && narrow:
+		c.tiles.allow(max(c.list.First(from*postings.ExtentBlocks), lo)-lo, c.list.ExtLast[to-1]-lo)
+	case c.plain:
+		c.tiles.allow(max(c.first(from), lo)-lo, c.list.Last[to-1]-lo)
+	case narrow:
+		c.boundByExtents(c.tiles, lo, from, to)
+		c.bounds.KeepSheet(sheet, (*[64]uint8)(c.tiles))
+	default:
+		c.boundByBlocks(c.tiles, lo, tileDocs, from, to)
+		c.bounds.KeepSheet(sheet, (*[64]uint8)(c.tiles))
 	}
 	return nil
+}
+
+// narrowExtents is the most extents with postings in a sheet for which its tiles are bounded by
+// blocks. Of a list with more, an extent is four tiles wide or less, so that it tells nearly as much
+// as its blocks. Reading those of a whole sheet would take longer than the rest of a query.
+const narrowExtents = 16
+
+// extentsOf returns the range of extents that can have documents of the sheet at lo.
+func (c *tileCursor) extentsOf(lo uint32) (from, to int) {
+	from = c.list.SeekExtent(min(c.blocks/postings.ExtentBlocks, len(c.list.ExtLast)), lo)
+	return from, min(c.list.SeekExtent(from, lo+sheetDocs-1)+1, len(c.list.ExtLast))
+}
+
+// blocksOf returns the range of blocks that can have documents of the sheet at lo.
+func (c *tileCursor) blocksOf(lo uint32) (from, to int) {
+	from = c.list.Seek(c.blocks, lo)
+	if from == len(c.list.Last) {
+		return from, from
+	}
+	return from, min(c.list.Seek(from, lo+sheetDocs-1)+1, len(c.list.Last))
 }
 
 // decodeSheet decodes blocks [from, to), which have all postings of the sheet, and bounds the tiles
@@ -115,6 +148,18 @@ func (p *decoded) index(bounds *coarse, lo uint32) {
 func (b *coarse) allow(first, last uint32) {
 	for t := first / tileDocs; t <= min(last/tileDocs, 63); t++ {
 		b[t] = 1
+	}
+}
+
+// boundByExtents raises the bounds of the tiles of the sheet at lo to those of extents [from,
+// until).
+func (c *tileCursor) boundByExtents(to *coarse, lo uint32, from, until int) {
+	for e := from; e < until; e++ {
+		first, last := (max(c.list.First(e*postings.ExtentBlocks), lo)-lo)/tileDocs, (c.list.ExtLast[e]-lo)/tileDocs
+		bound := blockmax.Coarse(c.bounds.Extent[e])
+		for at := first; at <= min(last, 63); at++ {
+			to[at] = max(to[at], bound)
+		}
 	}
 }
 
