@@ -67,6 +67,9 @@ func (c *Collector) Offer(doc, score uint32) {
 	}
 }
 
+// Takes reports whether a document of the given score could enter, if its number were low.
+func (c *Collector) Takes(score uint32) bool { return hitKey(0, score) >= c.floor }
+
 // enter adds a key that is better than the worst kept.
 func (c *Collector) enter(key uint64) {
 	if len(c.heap) == c.k {

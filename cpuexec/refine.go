@@ -45,10 +45,17 @@ func (c *tileCursor) makeRanges() (*blockmax.Ranges, error) {
 		if err := c.score(); err != nil {
 			return nil, err
 		}
-		for i, doc := range c.docs[:c.n] {
+		impacts := c.impacts[:c.n]
+		for i, doc := range c.docs[:len(impacts)] {
 			word := &best[doc/wordDocs]
-			*word = max(*word, c.impacts[i], 1) // 0 means no posting
-			top.Offer(doc, uint32(c.impacts[i]))
+			*word = max(*word, impacts[i], 1) // 0 means no posting
+		}
+		c.bounds.Need(b, b+1)
+		if !top.Takes(uint32(c.bounds.Block[b])) {
+			continue
+		}
+		for i, impact := range impacts {
+			top.Offer(c.docs[i], uint32(impact))
 		}
 	}
 	r := &blockmax.Ranges{
