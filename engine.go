@@ -120,6 +120,43 @@ func (e *Engine) Apply(ctx context.Context, b *Batch) error {
 	return e.index.Apply(ctx, b.ops, string(b.Position))
 }
 
+// Submit is Apply in two parts. It returns once the batch has its place in the log, and the batch
+// may be changed. Pending.Wait then waits until it is durable and visible. So one goroutine keeps
+// several batches under way, which are logged and become visible in the order of its calls, and
+// the engine prepares one while another waits for the disk.
+//
+//	var last *riffle.Pending
+//	for b := range batches {
+//		p, err := e.Submit(ctx, b)
+//		if err != nil { return err }
+//		if last != nil { err = last.Wait(ctx) }
+//		...
+//		last = p
+//	}
+//
+// An error of Submit means that nothing of the batch is applied. Errors are those of Apply.
+func (e *Engine) Submit(ctx context.Context, b *Batch) (*Pending, error) {
+	if e.opts.ReadOnly {
+		return nil, ErrReadOnly
+	}
+	if len(b.errs) > 0 {
+		return nil, errors.Join(b.errs...)
+	}
+	s, err := e.index.Submit(ctx, b.ops, string(b.Position))
+	if err != nil {
+		return nil, err
+	}
+	return &Pending{s}, nil
+}
+
+// A Pending is a batch of Submit.
+type Pending struct{ batch *live.Submitted }
+
+// Wait returns what Apply would: nil when the batch is durable and visible, or the error of the log.
+// When ctx ends before, the error matches ErrPending; the batch goes on, and Wait may be called
+// again. Close waits for the batch, too.
+func (p *Pending) Wait(ctx context.Context) error { return p.batch.Wait(ctx) }
+
 // Sync makes every batch applied so far durable. It matters only with
 // Options.Durability SyncNone.
 func (e *Engine) Sync(ctx context.Context) error { return e.index.Sync(ctx) }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+
+	"github.com/riffle-search/riffle/postings"
 )
 
 // runReaderSpace is room for unpacked postings.
@@ -116,6 +118,7 @@ func (f *memoryField) fetch(b *recordBatch) {
 func (m *Memory) addRecord(f *memoryField, r *runRecord, first uint32) (grown int64) {
 	s := &m.chunk
 	t := f.findOrAdd(r.key, r.term, first+r.first)
+	blocks := t.list.Len() / postings.BlockSize
 	run := runReader{data: r.rest, doc: first + r.first}
 	s.docs[0], s.tfs[0] = run.doc, r.tf
 	for n := 1 + run.read(s.docs[1:], s.tfs[1:]); n > 0; n = run.read(s.docs[:], s.tfs[:]) {
@@ -123,6 +126,9 @@ func (m *Memory) addRecord(f *memoryField, r *runRecord, first uint32) (grown in
 			s.codes[i] = s.byDoc[doc-first]
 		}
 		t.list.AddAll(s.docs[:n], s.tfs[:n], s.codes[:n])
+	}
+	if blocks > 0 && t.list.Len()/postings.BlockSize == blocks {
+		return 0 // what its tail has grown counts with the next block: looking would be a cache miss
 	}
 	return t.grown()
 }

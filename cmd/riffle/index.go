@@ -206,6 +206,9 @@ type indexWriter struct {
 	progress *progress
 	engine   *riffle.Engine
 	total    summary
+
+	last    *chunk // submitted, and not yet known to be durable
+	pending *riffle.Pending
 }
 
 // load runs the whole input into the index and closes it.
@@ -219,7 +222,8 @@ func (w *indexWriter) load(ctx context.Context, l *loader) (s summary, err error
 			err = fmt.Errorf("%w (documents added before that: %d)", err, w.total.Docs)
 		}
 	}()
-	if err := l.run(ctx, func(c *chunk) error { return w.apply(ctx, c) }); err != nil {
+	err = l.run(ctx, func(c *chunk) error { return w.apply(ctx, l, c) })
+	if err = errors.Join(err, w.settle(ctx, l)); err != nil {
 		return s, err
 	}
 	if err := w.open(); err != nil { // input without documents makes an index too
@@ -256,8 +260,9 @@ func (w *indexWriter) open() (err error) {
 	return err
 }
 
-// apply puts the documents of a chunk into the index.
-func (w *indexWriter) apply(ctx context.Context, c *chunk) error {
+// apply submits the documents of a chunk to the index. Then it waits for those of the chunk before:
+// one is inverted while the other becomes durable.
+func (w *indexWriter) apply(ctx context.Context, l *loader, c *chunk) error {
 	for _, fault := range c.faults {
 		if err := w.bad(fault); err != nil {
 			return err
@@ -266,20 +271,44 @@ func (w *indexWriter) apply(ctx context.Context, c *chunk) error {
 	if err := w.open(); err != nil {
 		return err
 	}
-	err := w.engine.Apply(ctx, &c.documents)
+	pending, err := w.engine.Submit(ctx, &c.documents)
+	if settled := w.settle(ctx, l); settled != nil {
+		return settled
+	}
 	var refused *riffle.DocumentError
 	switch {
 	case errors.As(err, &refused) && !w.skipBad:
 		return c.refusal(c.lineOf(refused.ID), refused)
 	case refused != nil:
-		err = w.applyEach(ctx, c)
+		if err := w.applyEach(ctx, c); err != nil {
+			return err
+		}
+		w.progress.update(w.total.Docs, w.total.TextBytes, c.inputBytes)
+		l.recycle(c)
+		return nil
+	}
+	w.last, w.pending = c, pending
+	return err
+}
+
+// settle waits for the chunk that was submitted last, if there is one.
+func (w *indexWriter) settle(ctx context.Context, l *loader) error {
+	c, pending := w.last, w.pending
+	w.last, w.pending = nil, nil
+	if pending == nil {
+		return nil
+	}
+	err := pending.Wait(ctx)
+	switch {
 	case err == nil:
 		w.total.Docs += c.documents.Len()
 		w.total.TextBytes += c.textBytes
+	case errors.Is(err, riffle.ErrPending): // Close waits for it
+		w.total.Docs += c.documents.Len()
 	}
 	w.progress.update(w.total.Docs, w.total.TextBytes, c.inputBytes)
-	if errors.Is(err, riffle.ErrPending) { // Close waits for it
-		w.total.Docs += c.documents.Len()
+	if err == nil {
+		l.recycle(c)
 	}
 	return err
 }

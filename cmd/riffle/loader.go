@@ -54,7 +54,8 @@ type span struct {
 	fault  error
 }
 
-// run reads everything and calls apply with one chunk after the other. It returns the first error:
+// run reads everything and calls apply with one chunk after the other; recycle takes them back. It
+// returns the first error:
 // of apply, of reading (after the earlier chunks are applied), or the context's.
 func (l *loader) run(ctx context.Context, apply func(*chunk) error) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -96,10 +97,14 @@ func (l *loader) run(ctx context.Context, apply func(*chunk) error) error {
 		if c.last != nil {
 			return c.last
 		}
-		select {
-		case l.spare <- c:
-		default:
-		}
+	}
+}
+
+// recycle takes back a chunk that has been applied.
+func (l *loader) recycle(c *chunk) {
+	select {
+	case l.spare <- c:
+	default:
 	}
 }
 

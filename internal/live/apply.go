@@ -23,23 +23,36 @@ import (
 // applied. It is not applied either when ctx ends before the batch is in the log. When ctx ends
 // later the error matches ErrPending as well.
 func (ix *Index) Apply(ctx context.Context, ops []document.Operation, position string) error {
+	p, told, err := ix.begin(ctx, ops, position)
+	if p == nil {
+		return err
+	}
+	defer ix.endApply()
+	return told(ix.finish(ctx, p))
+}
+
+// begin is Apply up to the log. It returns nil if there is nothing to do, or an error. Otherwise the
+// caller finishes the batch, passes the outcome to told, and calls endApply.
+func (ix *Index) begin(ctx context.Context, ops []document.Operation, position string) (p *pendingBatch, told func(error) error, err error) {
 	start := time.Now()
 	if ix.opts.Store.ReadOnly {
-		return ErrReadOnly
+		return nil, nil, ErrReadOnly
 	}
 	if err := ix.Begin(); err != nil {
-		return err
+		return nil, nil, err
 	}
-	defer ix.End()
-	if err := ctx.Err(); err != nil {
-		return err
+	ix.applying.Add(1)
+	defer func() {
+		if p == nil {
+			ix.endApply()
+		}
+	}()
+	if err := ctx.Err(); err != nil || len(ops) == 0 && position == "" {
+		return nil, nil, err
 	}
-	if len(ops) == 0 && position == "" {
-		return nil
-	}
-	p, err := ix.prepare(ctx, ops, position)
+	p, err = ix.prepare(ctx, ops, position)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	puts := p.puts
 	if err = ix.locate(ctx, p); err == nil {
@@ -47,15 +60,59 @@ func (ix *Index) Apply(ctx context.Context, ops []document.Operation, position s
 	}
 	if err != nil {
 		ix.withdraw(p)
+		return nil, nil, err
+	}
+	return p, func(err error) error {
+		if told := ix.opts.Applied; told != nil && err == nil {
+			told(Applied{Puts: puts, Deletes: len(ops) - puts, Duration: time.Since(start)})
+		}
 		return err
+	}, nil
+}
+
+func (ix *Index) endApply() {
+	ix.applying.Add(-1)
+	ix.End()
+}
+
+// A Submitted is a batch that is in the log.
+type Submitted struct {
+	done chan struct{}
+	err  error // readable after done
+}
+
+// Submit is Apply that does not wait for the batch to become durable and visible, once it has its
+// place in the log. The operations may be changed then. Whatever the caller does, the batch goes on.
+func (ix *Index) Submit(ctx context.Context, ops []document.Operation, position string) (*Submitted, error) {
+	s := &Submitted{done: make(chan struct{})}
+	p, told, err := ix.begin(ctx, ops, position)
+	if p == nil {
+		close(s.done)
+		return s, err
 	}
-	if err := ix.finish(ctx, p); err != nil {
-		return err
+	ix.leave(p)
+	go func() {
+		defer ix.endApply()
+		defer close(s.done)
+		s.err = told(ix.finish(context.Background(), p))
+	}()
+	return s, nil
+}
+
+// Wait waits until the batch is durable and visible, or has failed. When ctx ends before, the error
+// matches ErrPending.
+func (s *Submitted) Wait(ctx context.Context) error {
+	select {
+	case <-s.done:
+		return s.err
+	default:
 	}
-	if told := ix.opts.Applied; told != nil {
-		told(Applied{Puts: puts, Deletes: len(ops) - puts, Duration: time.Since(start)})
+	select {
+	case <-s.done:
+		return s.err
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", ErrPending, ctx.Err())
 	}
-	return nil
 }
 
 // prepare admits the documents of a batch, analyses them, and takes their fields. Meanwhile it
@@ -210,7 +267,8 @@ func (ix *Index) invertAll(ctx context.Context, ops []document.Operation) ([]*se
 			puts = append(puts, &ops[i])
 		}
 	}
-	workers := min(runtime.GOMAXPROCS(0), maxInvertWorkers, (len(puts)+invertChunk-1)/invertChunk)
+	cores := max(1, runtime.GOMAXPROCS(0)+1-int(ix.applying.Load())) // without those that other batches use
+	workers := min(cores, maxInvertWorkers, (len(puts)+invertChunk-1)/invertChunk)
 	per := invertChunk
 	if workers > 0 {
 		per = max(invertChunk, min(maxInvertChunk, (len(puts)+workers-1)/workers))

@@ -44,6 +44,7 @@ type Index struct {
 	seq       uint64          // last log record whose operations are in segments
 	underWay  []*pendingBatch // batches that may have read sealed segments, and are not inserted
 	queue     []*pendingBatch // those of them that are logged, in order
+	applying  atomic.Int64    // batches between begin and endApply
 	coming    atomic.Int64    // documents of admitted batches that are in no view yet
 	logErr    error           // why the log accepts nothing more
 	position  string          // of the batches up to seq
