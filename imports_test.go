@@ -38,6 +38,7 @@ func TestImports(t *testing.T) {
 		"internal/bulk":        {"internal/accelerator", "internal/document", "internal/jsonl", "internal/live", "segment"},
 		"internal/live":        {"analysis", "blockmax", "internal/cache", "internal/corrupt", "internal/document", "internal/format", "internal/plan", "postings", "segment", "store"},
 		"internal/plan":        {"analysis", "blockmax", "cpuexec", "internal/cache", "internal/document", "postings", "segment"},
+		"internal/memlimit":    {},
 		"internal/search":      {"blockmax", "cpuexec", "internal/accelerator", "internal/live", "internal/plan"},
 		"internal/gpu":         {"blockmax", "gpuexec", "gpuexec/demand", "gpuexec/device", "gpuexec/invert", "gpuexec/listcache", "internal/accelerator", "internal/dispatch"},
 		"internal/gpu/link":    {"internal/accelerator"},
@@ -45,7 +46,7 @@ func TestImports(t *testing.T) {
 		"internal/impl":        {},
 		"internal/collection":  {"analysis", "blockmax", "internal/jsonl", "internal/trec", "postings", "segment"},
 		"internal/gov2":        {"blockmax", "internal/collection", "postings"},
-		".":                    {"analysis", "blockmax", "cpuexec", "internal/accelerator", "internal/bulk", "internal/document", "internal/corrupt", "internal/format", "internal/gpu/link", "internal/hook", "internal/live", "internal/plan", "internal/search", "postings", "segment", "store"},
+		".":                    {"analysis", "blockmax", "cpuexec", "internal/accelerator", "internal/bulk", "internal/document", "internal/corrupt", "internal/format", "internal/gpu/link", "internal/hook", "internal/live", "internal/memlimit", "internal/plan", "internal/search", "postings", "segment", "store"},
 		"cmd/riffle":           {"analysis", "analysis/lang", "cpuexec", "internal/hook", "internal/jsonl", "internal/trec"}, // besides the root
 		"examples/analyzer":    {"analysis"},
 		"examples/concurrent":  {},

@@ -15,6 +15,7 @@ import (
 	"github.com/riffle-search/riffle/internal/document"
 	"github.com/riffle-search/riffle/internal/hook"
 	"github.com/riffle-search/riffle/internal/live"
+	"github.com/riffle-search/riffle/internal/memlimit"
 	"github.com/riffle-search/riffle/postings"
 	"github.com/riffle-search/riffle/segment"
 	"github.com/riffle-search/riffle/store"
@@ -157,7 +158,6 @@ const (
 const (
 	DefaultMemoryBytes     = 64 << 20
 	DefaultLogBytes        = 64 << 20
-	DefaultCacheBytes      = 128 << 20
 	DefaultStoredCache     = 8 << 20
 	DefaultSegmentsPerTier = 5
 	DefaultMaxSegmentBytes = 5 << 30
@@ -255,8 +255,10 @@ type Options struct {
 	// 64 MiB, or MemoryBytes if that is more; the minimum is 64 KiB.
 	LogBytes int64
 
-	// CacheBytes bounds the cache of opened posting lists, of what was derived from them, and of
-	// filters that come again. The default is 128 MiB.
+	// CacheBytes bounds the cache of opened posting lists, of what was derived from them, of filters
+	// that come again, and of blocks of the store's tables, which take an eighth of it, between 1
+	// and 16 MiB. Without a memory limit, Go's collector lets the heap grow to twice of what is in
+	// use. The default is DefaultCacheBytes.
 	CacheBytes int64
 
 	// StoredCacheBytes bounds the cache of stored documents that Get and SearchOptions.Load have
@@ -342,6 +344,24 @@ func (p *privateOptions) set(k hook.Knobs) {
 	p.store, p.memoryBytes, p.tableBytes, p.spin = k.Store, k.MemoryBytes, k.TableBytes, k.Spin
 }
 
+// DefaultCacheBytes is the default of Options.CacheBytes: an eighth of the memory of the machine, or
+// of its control group (a container's limit), or a quarter of Go's memory limit (GOMEMLIMIT or
+// debug.SetMemoryLimit), whichever is least; but at least 32 MiB, and 128 MiB where none is known.
+func DefaultCacheBytes() int64 {
+	const unknown, least = 128 << 20, 32 << 20
+	budget := int64(math.MaxInt64)
+	if machine := memlimit.Machine(); machine > 0 {
+		budget = machine / 8
+	}
+	if limit := memlimit.Go(); limit > 0 {
+		budget = min(budget, limit/4)
+	}
+	if budget == math.MaxInt64 {
+		return unknown
+	}
+	return max(budget, least)
+}
+
 // withDefaults returns a copy with zero values replaced by defaults. It accepts nil.
 func (o *Options) withDefaults() Options {
 	var d Options
@@ -358,7 +378,7 @@ func (o *Options) withDefaults() Options {
 		d.LogBytes = max(DefaultLogBytes, d.MemoryBytes)
 	}
 	if d.CacheBytes == 0 {
-		d.CacheBytes = DefaultCacheBytes
+		d.CacheBytes = DefaultCacheBytes()
 	}
 	if d.StoredCacheBytes == 0 {
 		d.StoredCacheBytes = DefaultStoredCache
@@ -524,7 +544,7 @@ func (o *Options) live() *live.Options {
 	l := &live.Options{
 		Store: o.private.store, Building: o.private.building,
 		Schema: o.Schema.internal(), AlterSchema: o.AlterSchema, RankField: o.Rank.Field, Analyzer: o.analyzer, Text: text.String(),
-		Sync: o.Durability == SyncBatch, MemoryBytes: o.MemoryBytes, LogBytes: o.LogBytes, CacheBytes: o.CacheBytes, StoredCacheBytes: o.StoredCacheBytes, MaxFields: o.MaxFields, MaxDocs: o.private.maxDocs,
+		Sync: o.Durability == SyncBatch, MemoryBytes: o.MemoryBytes, LogBytes: o.LogBytes, StoredCacheBytes: o.StoredCacheBytes, MaxFields: o.MaxFields, MaxDocs: o.private.maxDocs,
 		Codec: kinds[o.Codec], TableBytes: o.private.tableBytes,
 		Merge: live.Merge{
 			Disabled: o.Merge.Disabled, SegmentsPerTier: o.Merge.SegmentsPerTier, MaxSegmentBytes: o.Merge.MaxSegmentBytes, MaxSegmentDocs: o.private.segmentDocs,
@@ -533,6 +553,10 @@ func (o *Options) live() *live.Options {
 		Listener: o.Listener.live(), Now: o.private.now, Replayed: o.private.replayed,
 	}
 	l.Store.ReadOnly = o.ReadOnly
+	if l.Store.CacheBytes == 0 {
+		l.Store.CacheBytes = min(max(o.CacheBytes/8, 1<<20), 16<<20)
+	}
+	l.CacheBytes = max(o.CacheBytes-l.Store.CacheBytes, o.CacheBytes/2)
 	if o.Listener != nil {
 		l.Store.Log = o.Listener.Log
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -116,7 +117,8 @@ func TestOpenValidates(t *testing.T) {
 }
 
 func TestOptionsPrint(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(6)) // for the numbers of workers
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(6))             // for the numbers of workers
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(512 << 20)) // for the cache: a quarter
 	const defaults = `durability=sync-batch
 memory_bytes=67108864
 max_fields=10000

@@ -45,8 +45,7 @@ func (l *load) declare(c *cobra.Command) {
 	f.IntVar(&l.delta, "delta", 0, "cut no further query while more grains of others wait; 0 is the default")
 	f.IntVar(&l.grain, "grain", 0, "postings that are worth the help of another core; 0 is the default")
 	f.DurationVar(&l.spin, "spin", 0, "how long an idle worker looks for work; 0 is the default")
-	l.cache = riffle.DefaultCacheBytes
-	f.Var(&l.cache, "cache", "bound of the cache of opened lists")
+	f.Var(&l.cache, "cache", "bound of the cache; 0 goes by the memory of the machine")
 }
 
 func (l *load) check() error {

@@ -1,0 +1,5 @@
+package memlimit
+
+import "io/fs"
+
+func machine(root fs.FS) int64 { return linux(root) }
