@@ -3,10 +3,12 @@ package riffle
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/riffle-search/riffle/internal/invariants"
+	"github.com/riffle-search/riffle/internal/search"
 )
 
 // TestGrowingMemory searches a segment in memory while it grows, often enough that its lists derive
@@ -41,12 +43,12 @@ func TestGrowingMemory(t *testing.T) {
 			words[i] = fmt.Sprintf("w%d", z.Uint64())
 		}
 		q := Match{Field: "text", Text: strings.Join(words, " "), Mode: []Mode{ModeOr, ModeOr, ModeAnd, ModeAndOr}[rng.IntN(4)]}
-		o := &SearchOptions{K: []int{1, 2, 10, 50}[rng.IntN(4)], Exec: &Exec{Algorithm: AlgorithmExhaustive}}
+		o := &SearchOptions{K: []int{1, 2, 10, 50}[rng.IntN(4)], Exec: &Exec{Algorithm: AlgorithmExhaustive}, ExactTotal: true} // opens all lists
 		want, err := s.Search(ctx, q, o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.Exec.Algorithm = AlgorithmBMM
+		o.Exec.Algorithm, o.ExactTotal = AlgorithmBMM, false
 		got, err := s.Search(ctx, q, o)
 		if err != nil {
 			t.Fatal(err)
@@ -75,6 +77,7 @@ func TestGrowingMemory(t *testing.T) {
 			snapshots = append(snapshots, s)
 		}
 		for range 15 {
+			put(1 + rng.IntN(3))
 			compare(e)
 			compare(snapshots[rng.IntN(len(snapshots))])
 		}
@@ -116,5 +119,70 @@ func TestGrowingMemory(t *testing.T) {
 	}
 	if after.CacheBytes != 0 {
 		t.Errorf("the cache holds %d bytes for a segment that is gone", after.CacheBytes)
+	}
+}
+
+// TestTail: after small batches, a search sees a segment in memory in two parts, until the second one
+// has grown or the index has been searched often.
+func TestTail(t *testing.T) {
+	ix := newIndex(t, &Options{Schema: &Schema{NoStore: true}})
+	docs := 0
+	put := func(n int) {
+		t.Helper()
+		b := new(Batch)
+		for range n {
+			b.Put(fmt.Sprint("d", docs), map[string]any{"t": fmt.Sprintf("all w%d", docs%7)})
+			docs++
+		}
+		ix.must(ix.Apply(ctx, b))
+	}
+	expect := func(parts ...uint32) {
+		t.Helper()
+		v, err := ix.acquire()
+		ix.must(err)
+		defer v.Release()
+		set, err := ix.settings(nil)
+		ix.must(err)
+		x, err := v.plan(ctx, match("t", "all"), &set)
+		ix.must(err)
+		defer x.End()
+		var got []uint32
+		for _, s := range search.Compiled(x).Plan.Segments {
+			got = append(got, s.Docs)
+		}
+		if !slices.Equal(got, parts) {
+			t.Errorf("parts of %d documents, want %d", got, parts)
+		}
+	}
+	put(1000)
+	put(10)
+	expect(1010) // few documents have no tail
+	put(990)
+	expect(2000)
+	put(1)
+	expect(2000, 1)
+	put(249)
+	expect(2000, 250)
+	for _, id := range []string{"d1999", "d2000", "d2249"} {
+		x, err := ix.Explain(ctx, match("t", "all"), id, nil)
+		if ix.must(err); !x.Matches {
+			t.Errorf("%s: %v", id, x)
+		}
+		hits := ix.search(match("t", "all"), &SearchOptions{K: 3000}).Hits
+		if i := slices.IndexFunc(hits, func(h Hit) bool { return h.ID == id }); i < 0 || hits[i].Score != x.Score {
+			t.Errorf("%s is not among %d hits, or has another score", id, len(hits))
+		}
+	}
+	put(1)
+	expect(2251)
+	put(1)
+	expect(2251, 1)
+	ix.must(ix.Delete(ctx, "d2251"))
+	for range 1001 {
+		ix.search(match("t", "w3"), nil)
+	}
+	expect(2252)
+	if n, err := ix.Count(ctx, match("t", "all")); err != nil || n != 2251 {
+		t.Errorf("%d documents, %v", n, err)
 	}
 }

@@ -316,6 +316,7 @@ func (v view) begin(ctx context.Context, q Query, o *SearchOptions) (*search.Run
 	if err != nil {
 		return nil, err
 	}
+	set.Best = true
 	x, err := v.plan(ctx, q, &set)
 	if err != nil {
 		return nil, err

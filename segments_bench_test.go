@@ -24,6 +24,7 @@ import (
 //	five     the same with less memory and without merges: some five segments, and one in memory
 //	deleted  a single segment of which 20 % are deleted
 //	put      a single segment, and a document that is put right before each search
+//	calm     a single segment, and 16,000 documents in memory, as put has on average
 //	beside   a single segment, and a document that is put into another index right before each
 //	         search: the cost of processor caches that hold other data
 //
@@ -34,7 +35,7 @@ import (
 // later runs copy.
 func BenchmarkSegments(b *testing.B) {
 	passages := readPassages(b)
-	indexes := []*filledIndex{{name: "one"}, {name: "many"}, {name: "five"}, {name: "deleted"}, {name: "put"}, {name: "beside"}}
+	indexes := []*filledIndex{{name: "one"}, {name: "many"}, {name: "five"}, {name: "deleted"}, {name: "put"}, {name: "calm"}, {name: "beside"}}
 	if only := os.Getenv("RIFFLE_ONLY"); only != "" {
 		indexes = indexes[:0]
 		for name := range strings.SplitSeq(only, ",") {
@@ -81,7 +82,8 @@ func compareIndexes(b *testing.B, indexes []*filledIndex, passages []jsonl.Docum
 			for i, q := range queries {
 				if x.put != nil {
 					x.puts++
-					if err := x.put.Put(ctx, fmt.Sprint("put", x.puts), map[string]any{"text": textOf(&passages[x.puts*7919%len(passages)])}); err != nil {
+					id, doc := putOf(passages, x.puts)
+					if err := x.put.Put(ctx, id, doc); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -111,6 +113,11 @@ func compareIndexes(b *testing.B, indexes []*filledIndex, passages []jsonl.Docum
 			b.ReportMetric(mean/one, "x/one-"+x.name)
 		}
 	}
+}
+
+// putOf returns the i-th document that is put.
+func putOf(passages []jsonl.Document, i int) (id string, doc map[string]any) {
+	return fmt.Sprint("put", i), map[string]any{"text": textOf(&passages[i*7919%len(passages)])}
 }
 
 // fill makes the index.
@@ -150,6 +157,16 @@ func (x *filledIndex) fill(b *testing.B, passages []jsonl.Document) {
 	switch x.name {
 	case "put":
 		x.put = x.engine
+	case "calm":
+		var batch Batch
+		for i := 1; i <= 16_000; i++ {
+			if batch.Put(putOf(passages, i)); batch.Len() == 1000 {
+				if err := x.engine.Apply(ctx, &batch); err != nil {
+					b.Fatal(err)
+				}
+				batch.Reset()
+			}
+		}
 	case "beside":
 		if x.put, err = Open(b.TempDir(), o); err != nil {
 			b.Fatal(err)

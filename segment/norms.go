@@ -52,6 +52,19 @@ func (n *Norms) Expand() []uint8 {
 	return column
 }
 
+// expandFrom is Expand for the documents from first on.
+func (n *Norms) expandFrom(first uint32) []uint8 {
+	column := make([]uint8, n.docs-first)
+	for doc := first; doc < min(n.ones, n.docs); doc++ {
+		column[doc-first] = 1
+	}
+	at, _ := slices.BinarySearch(n.having, first)
+	for ; at < len(n.having); at++ {
+		column[n.having[at]-first] = n.codes[at]
+	}
+	return column
+}
+
 // of returns the code of a document that has the field.
 func (n *Norms) of(doc uint32) uint8 {
 	if n.column != nil {

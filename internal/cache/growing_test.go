@@ -14,7 +14,7 @@ func TestGrowing(t *testing.T) {
 	var b postings.Builder
 	get := func(count int, docs uint32) *List {
 		t.Helper()
-		e, err := c.Growing(Key{MemoryLists | 1, "f", "x"}, count, docs, func() (*postings.List, error) {
+		e, err := c.Growing(Key{MemoryLists | 1, "f", "x"}, 0, docs, count, func() (*postings.List, error) {
 			opened++
 			return b.View(docs), nil
 		})

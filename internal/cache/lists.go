@@ -62,13 +62,18 @@ type List struct {
 	same       *List         // the next of the same hash; guarded by listShard.mu
 	size       atomic.Int64  // as counted in Lists.bytes; 0 for an uncached list. Changed under listShard.mu
 	touched    uint64        // listShard.inserted when the entry was last made the newest
-	checked    atomic.Uint32 // of a segment in memory: documents of the last view whose postings these are
+	until      atomic.Uint32 // of a segment in memory: see first
 	prev, next *List         // in the ring; guarded by listShard.mu
 	hash       uint64
 	bitmap     int64                     // part of size
 	before     atomic.Pointer[grownFrom] // of a list that has grown, until bounds are needed
-	column     []uint8                   // of sparse norms, instead of a list
-	filter     *Filter                   // instead of a list
+
+	// Of a segment in memory, the list has the postings of documents [first, n) for any n from from
+	// to until.
+	first, from uint32
+
+	column []uint8 // of sparse norms, instead of a list
+	filter *Filter // instead of a list
 }
 
 type keyedBounds struct {
@@ -77,11 +82,13 @@ type keyedBounds struct {
 }
 
 // Columns marks the keys of columns, which have no term, in Key.segment. MemoryColumns marks those
-// of segments in memory, and MemoryLists the keys of their lists.
+// of segments in memory, MemoryLists the keys of their lists, and MemoryTails those of lists of their
+// last documents alone.
 const (
 	Columns       = 1 << 63
 	MemoryColumns = 1 << 62
 	MemoryLists   = 1 << 61
+	MemoryTails   = 1 << 59
 )
 
 // entryOverhead is about what an entry takes in addition to its list: the entry, its share of the

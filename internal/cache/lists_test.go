@@ -166,7 +166,7 @@ func TestTogether(t *testing.T) {
 			if p.Docs == 0 {
 				e, err = c.Get(Key{p.Segment, "f", term}, open)
 			} else {
-				e, err = c.Growing(Key{p.Segment, "f", term}, i+1, p.Docs, open)
+				e, err = c.Growing(Key{p.Segment, "f", term}, 0, p.Docs, i+1, open)
 			}
 			if err != nil {
 				t.Fatal(err)

@@ -3,7 +3,8 @@ package cache
 // A Place is a segment in which Together looks for a term.
 type Place struct {
 	Segment uint64 // as in Key
-	Docs    uint32 // of a segment in memory, in the caller's view; 0 for a sealed one
+	// Of a segment in memory, the documents [First, Docs). Docs is 0 for a sealed segment.
+	First, Docs uint32
 }
 
 // Together finds the cached lists of a term in several segments, in any order: into[i*step] becomes
@@ -29,7 +30,7 @@ func (c *Lists) Together(field, term string, places []Place, into []*List, step 
 			continue
 		}
 		next = at - 1
-		if docs := places[at].Docs; docs > 0 && e.checked.Load() != docs {
+		if p := places[at]; p.Docs > 0 && !e.covers(p) {
 			continue
 		}
 		s.touch(e)

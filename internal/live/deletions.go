@@ -54,7 +54,7 @@ func (d *deletions) with(docs []uint32) *deletions {
 // acceptBits returns a bitset of the documents below docs that are not deleted, or nil if none is
 // deleted.
 func (d *deletions) acceptBits(docs uint32) []uint64 {
-	if d.count() == 0 {
+	if d.count() == 0 || d.bitmap.Minimum() >= docs {
 		return nil
 	}
 	if a := d.accept.Load(); a != nil && a.docs == docs {
@@ -68,6 +68,28 @@ func (d *deletions) acceptBits(docs uint32) []uint64 {
 	}
 	d.accept.Store(a)
 	return a.bits
+}
+
+// acceptFrom returns a bitset of the documents from first to below docs that are not deleted, of
+// which the first bit is document first. It is nil if none is deleted.
+func (d *deletions) acceptFrom(first, docs uint32) (bits []uint64) {
+	if d.count() == 0 || d.bitmap.Maximum() < first {
+		return nil
+	}
+	it := d.bitmap.Iterator()
+	it.AdvanceIfNeeded(first)
+	for it.HasNext() {
+		doc := it.Next()
+		if doc >= docs {
+			break
+		}
+		if bits == nil {
+			bits = allBits(docs - first)
+		}
+		doc -= first
+		bits[doc/64] &^= 1 << (doc % 64)
+	}
+	return bits
 }
 
 // allBits returns a bitset in which exactly the first n bits are set.

@@ -131,6 +131,7 @@ func (ix *Index) unused(s *liveSegment) {
 	ix.lists.DropSegment(s.filtersKey())
 	if s.disk == nil {
 		ix.lists.DropSegment(s.listsKey())
+		ix.lists.DropSegment(s.tailsKey())
 	}
 	if s.disk == nil {
 		return

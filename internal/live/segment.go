@@ -31,6 +31,9 @@ type liveSegment struct {
 
 	memoryNumber uint64 // of a segment in memory: unique in this process
 
+	head  *segment.MemoryView // of a segment in memory: see divide. Guarded by Index.mu
+	tails *segment.TailLists  // of what follows the head
+
 	obsolete  atomic.Bool // no longer in Index.segments
 	deleted   *deletions
 	persisted *deletions // deletions in the store; the log holds the others
@@ -64,13 +67,8 @@ func (s *liveSegment) columnKey() uint64 {
 // listsKey identifies the lists of a segment in memory in the list cache.
 func (s *liveSegment) listsKey() uint64 { return cache.MemoryLists | s.memoryNumber }
 
-// place returns the segment's place in the list cache, for a view with some of its documents.
-func (s *liveSegment) place(docs uint32) cache.Place {
-	if s.disk != nil {
-		return cache.Place{Segment: s.number}
-	}
-	return cache.Place{Segment: s.listsKey(), Docs: docs}
-}
+// tailsKey identifies the lists of the tails of a segment in memory in the list cache.
+func (s *liveSegment) tailsKey() uint64 { return cache.MemoryTails | s.memoryNumber }
 
 // filtersKey identifies the filters of the segment in the list cache.
 func (s *liveSegment) filtersKey() uint64 {

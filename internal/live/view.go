@@ -7,7 +7,6 @@ import (
 
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/internal/cache"
-	"github.com/riffle-search/riffle/internal/plan"
 	"github.com/riffle-search/riffle/postings"
 	"github.com/riffle-search/riffle/segment"
 )
@@ -23,7 +22,10 @@ type View struct {
 	at   string // position of its batches
 	refs atomic.Int64
 
-	places []cache.Place // of segs, in the list cache
+	parts    []part        // of segs, as plans see them
+	places   []cache.Place // of parts, in the list cache
+	tailed   bool          // a part is the tail of a segment in memory
+	searched atomic.Int32  // how often, if tailed
 
 	totals sync.Map // field name -> *fieldTotals
 }
@@ -36,11 +38,8 @@ type Segment struct {
 	deleted *deletions
 }
 
-// Segments implements plan.Index.
-func (v *View) Segments() int { return len(v.segs) }
-
-// Segment implements plan.Index.
-func (v *View) Segment(i int) plan.Segment { return &v.segs[i] }
+// Len returns the number of segments.
+func (v *View) Len() int { return len(v.segs) }
 
 // Field implements plan.Index.
 func (v *View) Field(name string, sim blockmax.BM25) (docs uint64, table *blockmax.Table) {
@@ -63,98 +62,6 @@ func (v *View) Totals(name string) (docs, tokens uint64) {
 		return t.docs, 0
 	}
 	return t.docs, t.tokens
-}
-
-// Settle implements plan.Index.
-func (v *View) Settle(lists []*cache.List) { v.ix.lists.Settle(lists) }
-
-// List implements plan.Index. For sealed segments it uses the cache.
-func (v *View) List(i int, field, term string) (*cache.List, error) {
-	s := &v.segs[i]
-	open := func() (*postings.List, error) {
-		l, err := s.reader.List(field, []byte(term))
-		return l, s.home.at(err)
-	}
-	if s.home.memory != nil {
-		return v.memoryList(s, field, term, open)
-	}
-	return v.ix.lists.Get(cache.Key{Segment: s.home.number, Field: field, Term: term}, open)
-}
-
-// Lists implements plan.Index.
-func (v *View) Lists(field, term string, into []*cache.List, step int) error {
-	if v.ix.lists.Together(field, term, v.places, into, step) == len(v.segs) {
-		return nil
-	}
-	for i := range v.segs {
-		if into[i*step] != nil {
-			continue
-		}
-		l, err := v.List(i, field, term)
-		if err != nil {
-			return err
-		}
-		into[i*step] = l
-	}
-	return nil
-}
-
-// noList is the list of a term that a segment in memory lacks.
-var noList cache.List
-
-// memoryList is List of a segment in memory, whose lists are kept while the segment grows. If the
-// segment has already grown beyond the view, the list is made for this search alone.
-func (v *View) memoryList(s *Segment, field, term string, open func() (*postings.List, error)) (*cache.List, error) {
-	n, known := s.reader.(*segment.MemoryView).Postings(field, term)
-	switch {
-	case !known:
-		l, err := open()
-		return &cache.List{Postings: l}, err
-	case n == 0:
-		return &noList, nil
-	}
-	return v.ix.lists.Growing(cache.Key{Segment: s.home.listsKey(), Field: field, Term: term}, n, s.reader.Docs(), open)
-}
-
-// filterDocs is the fewest documents of a segment for which filters are cached. In smaller ones,
-// making a filter takes about as long as finding it.
-const filterDocs = 4096
-
-// Filter implements plan.Index.
-func (v *View) Filter(i int, filter string) *cache.Filter {
-	s := &v.segs[i]
-	docs := s.reader.Docs()
-	if docs < filterDocs {
-		return nil
-	}
-	return v.ix.lists.Filter(s.home.filtersKey(), filter, docs, s.Accept())
-}
-
-// UseFilter implements plan.Index.
-func (v *View) UseFilter(i int, filter string) bool {
-	s := &v.segs[i]
-	return s.reader.Docs() < filterDocs || v.ix.lists.UseFilter(s.home.filtersKey(), filter)
-}
-
-// KeepFilter implements plan.Index.
-func (v *View) KeepFilter(i int, filter string, f *cache.Filter) {
-	if s := &v.segs[i]; s.reader.Docs() >= filterDocs {
-		v.ix.lists.KeepFilter(s.home.filtersKey(), filter, f, s.Accept())
-	}
-}
-
-// Norms implements plan.Index.
-func (v *View) Norms(i int, field string) ([]uint8, error) {
-	s := &v.segs[i]
-	n, err := s.reader.Norms(field)
-	if err != nil {
-		return nil, s.home.at(err)
-	}
-	if !n.Sparse() {
-		return n.Column(), nil
-	}
-	sparse := n // keeps n from escaping
-	return v.ix.lists.Column(s.home.columnKey(), field, s.reader.Docs(), sparse.Expand), nil
 }
 
 // SegmentOf finds the segment of a global document number.
@@ -278,15 +185,15 @@ func (v *View) add(s *liveSegment, deleted *deletions) {
 	}
 	s.users.Add(1)
 	v.segs = append(v.segs, sv)
-	v.places = append(v.places, s.place(sv.reader.Docs()))
+	v.addParts(&sv)
 	v.docs += sv.reader.Docs()
 	v.live += uint64(sv.reader.Docs()) - deleted.count()
 }
 
-// Reader implements plan.Segment.
+// Reader returns the segment's reader.
 func (s *Segment) Reader() segment.Reader { return s.reader }
 
-// Base implements plan.Segment.
+// Base returns the global number of the segment's first document.
 func (s *Segment) Base() uint32 { return s.base }
 
 // Number returns a number that no other segment of this process has, below 1<<32. It is the store's
@@ -311,9 +218,6 @@ func (s *Segment) Key(l *postings.List) uint64 { return s.home.keyOf(l) }
 
 // At implements plan.Segment.
 func (s *Segment) At(err error) error { return s.home.at(err) }
-
-// Accept implements plan.Segment.
-func (s *Segment) Accept() []uint64 { return s.deleted.acceptBits(s.reader.Docs()) }
 
 // ByScore implements plan.Segment.
 func (s *Segment) ByScore() bool {

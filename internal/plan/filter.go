@@ -183,9 +183,9 @@ func (s oneSegment) Segment(int) Segment { return s.Index.Segment(s.number) }
 func (s oneSegment) List(_ int, field, term string) (*cache.List, error) {
 	return s.Index.List(s.number, field, term)
 }
-func (s oneSegment) Lists(field, term string, into []*cache.List, _ int) (err error) {
+func (s oneSegment) Lists(field, term string, into []*cache.List, _ int, _ bool) (postings int, err error) {
 	into[0], err = s.Index.List(s.number, field, term)
-	return err
+	return 0, err
 }
 func (s oneSegment) Norms(_ int, field string) ([]uint8, error) {
 	return s.Index.Norms(s.number, field)

@@ -35,8 +35,9 @@ type Index interface {
 	// List opens the list of a term in a segment. List.Postings is nil if the term does not occur.
 	List(segment int, field, term string) (*cache.List, error)
 
-	// Lists opens the lists of a term in all segments: into[i*step] becomes that of segment i.
-	Lists(field, term string, into []*cache.List, step int) error
+	// Lists opens the lists of a term in all segments: into[i*step] becomes that of segment i. With
+	// later it may leave out that of the last segment. It then returns how many postings that has.
+	Lists(field, term string, into []*cache.List, step int, later bool) (postings int, err error)
 
 	// Filter returns the documents of a segment that pass a filter, or nil if they are not cached. The
 	// text describes the filter. KeepFilter receives those that were made since, and may cache them.
@@ -53,9 +54,19 @@ type Index interface {
 	Settle(lists []*cache.List)
 }
 
+// A Reader is what plans read of a segment, apart from its lists and norms.
+type Reader interface {
+	Docs() uint32
+	Fields() []segment.FieldInfo
+	Field(name string) (segment.FieldInfo, bool)
+	Rank() ([]uint16, error)
+	RankTiles() ([]uint16, error)
+	Tiles(field string) ([]segment.Tile, error)
+}
+
 // A Segment is a part of an Index.
 type Segment interface {
-	Reader() segment.Reader
+	Reader() Reader
 	Base() uint32                // global number of its first document
 	Accept() []uint64            // bitset of the documents that are not deleted; nil for all
 	Key(l *postings.List) uint64 // names a list, for blockmax.Term.Key

@@ -56,6 +56,9 @@ func (b *planner) compile(ctx context.Context, x Index, c Clause, o *Settings) (
 			b.collect(&s.words[i], true)
 		}
 	}
+	b.omits = o.Best && s.tree == nil && s.mode != blockmax.AndOr
+	b.required = s.mode == blockmax.And || len(b.terms) == 1
+	b.seeds = b.seeds && len(s.filter)+len(s.not) == 0 // of a filter it is not yet known which documents pass
 	q, err := b.finish()
 	if err != nil {
 		return nil, err
@@ -93,6 +96,13 @@ type planner struct {
 	constants []float64           // scores of constant clauses
 	ints      []uint32            // after finish: integer weights of terms, then of constants
 
+	omits    bool // a flat plan of which only the best hits are wanted
+	required bool // and it requires all terms
+	seeds    bool // or its threshold may begin at what K documents are known to reach
+	k        int
+	after    *blockmax.Hit
+	later    []int // by term, postings in the last segment if their list is not open
+
 	lists    []*cache.List // of all terms in the first segment, then of all in the second, and so on
 	weights  []float64     // input of ints
 	entries  []blockmax.Term
@@ -106,13 +116,14 @@ func (b *planner) begin(ctx context.Context, x Index, s *Settings) {
 	b.known, b.constant = nil, 0
 	b.index, b.sim, b.alpha = x, s.Sim, s.Alpha
 	b.outside, b.frozen = s.Outside, s.Frozen
+	b.omits, b.required, b.seeds, b.k, b.after = false, false, !s.CountAll, s.K, s.After
 	b.terms, b.scored, b.constants = b.terms[:0], b.scored[:0], b.constants[:0]
 }
 
 // forget drops references to the index.
 func (b *planner) forget() {
 	b.ctx, b.index, b.out = nil, nil, Compiled{}
-	b.outside, b.frozen = nil, ""
+	b.outside, b.frozen, b.after = nil, "", nil
 	clear(b.terms)
 	clear(b.lists)
 	b.lists = b.lists[:0] // the next query may fail before it has any
@@ -221,6 +232,17 @@ func (b *planner) finish() (*Compiled, error) {
 	clear(b.entries)
 	b.segments = b.segments[:0]
 	for i := range b.index.Segments() {
+		if i == b.index.Segments()-1 {
+			omit, err := b.openLast(i)
+			if err != nil {
+				return nil, err
+			}
+			if omit {
+				sv := b.index.Segment(i)
+				b.segments = append(b.segments, blockmax.Segment{Base: sv.Base(), Docs: sv.Reader().Docs(), Terms: b.entries[i*n:], Accept: sv.Accept()})
+				break
+			}
+		}
 		s, err := b.segment(i, b.lists[i*n:(i+1)*n], b.entries[i*n:(i+1)*n:(i+1)*n])
 		if err != nil {
 			return nil, err
@@ -236,23 +258,69 @@ func (b *planner) finish() (*Compiled, error) {
 func (b *planner) lookup() error {
 	n := len(b.terms)
 	size := n * b.index.Segments()
-	b.lists = slices.Grow(b.lists[:0], size)[:size]
+	b.lists, b.later = slices.Grow(b.lists[:0], size)[:size], b.later[:0]
 	clear(b.lists)
 	for t := range b.terms {
 		if err := b.ctx.Err(); err != nil {
 			return err
 		}
 		term := &b.terms[t]
-		if err := b.index.Lists(term.field, term.term, b.lists[min(t, size):], n); err != nil {
+		later, err := b.index.Lists(term.field, term.term, b.lists[min(t, size):], n, b.omits)
+		if err != nil {
 			return err
 		}
+		b.later = append(b.later, later)
+		term.docFreq += uint64(later)
 		for i := t; i < size; i += n {
-			if l := b.lists[i].Postings; l != nil {
-				term.docFreq += uint64(l.Count)
+			if l := b.lists[i]; l != nil && l.Postings != nil {
+				term.docFreq += uint64(l.Postings.Count)
 			}
 		}
 	}
 	return nil
+}
+
+// mostOmitted is the most documents of a segment for which openLast compares what its terms reach.
+// With more documents, it almost always has enough of the terms.
+const mostOmitted = 512
+
+// openLast opens the lists of the last segment that lookup has left out. It opens none, and returns
+// true, if no document of the segment can be among the best: the segment lacks a required term, or
+// all its terms together reach less than the best K of another segment. After a small batch, that is
+// often so for the documents of the batch.
+func (b *planner) openLast(last int) (omit bool, err error) {
+	lists := b.lists[last*len(b.terms):]
+	if !slices.ContainsFunc(b.later, func(n int) bool { return n > 0 }) {
+		return false, nil
+	}
+	p := &b.out.Plan
+	most, lacks := p.RankWeight, false
+	for t, l := range lists {
+		if b.later[t] > 0 || l.Postings != nil {
+			most += p.Weights[t]
+		} else {
+			lacks = true
+		}
+	}
+	if b.required && lacks {
+		return true, nil
+	}
+	if !b.required && b.seeds && b.index.Segment(last).Reader().Docs() <= mostOmitted {
+		others := Plan{Segments: b.segments, Weights: p.Weights, K: b.k, After: b.after}
+		if most < others.Seed() {
+			return true, nil
+		}
+	}
+	for t := range lists {
+		if b.later[t] == 0 {
+			continue
+		}
+		term := &b.terms[t]
+		if lists[t], err = b.index.List(last, term.field, term.term); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
 }
 
 // weigh fills in the statistics from which the terms' weights are computed.

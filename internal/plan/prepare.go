@@ -17,6 +17,9 @@ type Settings struct {
 	Outside  *Statistics // merged statistics of several indexes, instead of the index's; or nil
 	Frozen   string      // statistics instead of the index's (Compiled.AppendStatistics), or ""
 
+	// Only the best K are wanted, and no explanation. Segments that cannot have one may be left out.
+	Best bool
+
 	AllowUnknown bool // fields that the index does not have match nothing, instead of being an error
 }
 
@@ -80,9 +83,11 @@ func (p *Preparer) Words(ctx context.Context, x Index, m Match, s *Settings) (*C
 	}
 	b := &p.planner
 	b.begin(ctx, x, s)
+	b.omits = s.Best && m.Mode != blockmax.AndOr
 	for i := range words {
 		b.addWord(m.Field, words[i].term)
 	}
+	b.required = m.Mode == blockmax.And || len(b.terms) == 1
 	c, err := b.finish()
 	if err != nil {
 		return nil, err

@@ -41,7 +41,7 @@ func (x *Run) Resume(ctx context.Context) error {
 // order of arrival a document that was put again cannot be in an earlier place.
 func placeOf(ctx context.Context, v *live.View, c *Cursor) (doc uint32, found bool, err error) {
 	var buf [64]byte
-	for i := range v.Segments() {
+	for i := range v.Len() {
 		s := v.SegmentAt(i)
 		if uint32(s.Number()) != c.segment || c.local >= s.Reader().Docs() {
 			continue
@@ -61,6 +61,6 @@ func placeOf(ctx context.Context, v *live.View, c *Cursor) (doc uint32, found bo
 	if err != nil {
 		return 0, false, err
 	}
-	doc = v.Segment(i).Base() + local
+	doc = v.SegmentAt(i).Base() + local
 	return doc, v.SegmentAt(i).AsArrived() && doc <= c.doc, nil
 }

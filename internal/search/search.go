@@ -166,9 +166,11 @@ func (x *Run) Explain(ctx context.Context, segment int, doc uint32) (*plan.Expla
 	if err := x.settle(ctx); err != nil {
 		return nil, err
 	}
-	e, err := x.compiled.Explain(ctx, segment, doc)
+	doc += x.view.SegmentAt(segment).Base()
+	part := x.view.PartOf(doc)
+	e, err := x.compiled.Explain(ctx, part, doc-x.view.Segment(part).Base())
 	if err != nil {
-		return nil, x.view.Segment(segment).At(err)
+		return nil, x.view.Segment(part).At(err)
 	}
 	if either && p.Mode == blockmax.And && !e.Matches {
 		e.Text += fmt.Sprintf(" (AND+OR: at least K = %d documents match all words, so those with some are no hits)", x.settings.page())
