@@ -146,7 +146,7 @@ func TestWhatMergesTake(t *testing.T) {
 func TestMergeTakesNoDamage(t *testing.T) {
 	m := randomModel(rand.New(rand.NewPCG(45, 46)), 1500, "d")
 	rng := rand.New(rand.NewPCG(47, 48))
-	perList, among, least := 5, 8, 100
+	perList, among, least := 2, 16, 50
 	if testing.Short() {
 		perList, among, least = 1, 40, 20
 	}
