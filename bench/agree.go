@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	agreeK    = 10   // the hits that are compared
+	agreeK    = 100  // the hits of a task for more are not compared
 	tolerance = 3e-4 // relative, between equal scores
 )
 
@@ -17,6 +17,7 @@ const (
 // Every hit of the reference is exactly one of same, tied and off.
 type agreement struct {
 	Engine string
+	With   string
 	Hits   int // of the reference
 	Same   int // the other has the document with an equal score
 
@@ -89,12 +90,15 @@ func (a *agreement) example(query string, i int, r protocol.Hit, other []protoco
 	a.Examples = append(a.Examples, fmt.Sprintf("%q: document %d scores %.6g at place %d; %s%s", query, r.ID, r.Score, i+1, where, last))
 }
 
-// agreements compares all cells with those of the reference.
+// agreements compares the cells of each engine with those of its reference.
 func agreements(field []contestant, sets []querySet, cells []cell) []agreement {
 	var all []agreement
-	ref := field[0]
 	for _, c := range field[1:] {
-		a := agreement{Engine: c.name}
+		ref := reference(field, c.engine)
+		if ref.name == c.name {
+			continue
+		}
+		a := agreement{Engine: c.name, With: ref.name}
 		for _, set := range sets {
 			for i := range cells {
 				mine := &cells[i]

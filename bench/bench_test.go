@@ -40,7 +40,7 @@ func TestEnginesSeeTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	docs, err := writeCorpus(filepath.Join(t.TempDir(), "documents.txt"), []string{filepath.Join(s.corpora, s.sources)}, s.docs)
+	docs, err := writeCorpus(filepath.Join(t.TempDir(), "documents.txt"), []string{filepath.Join(s.corpora, s.sources)}, s.docs, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func checkAnswers(t *testing.T, e engine, mode string, set querySet, docs string
 	call func(protocol.Request) protocol.Reply, top map[string][][]protocol.Hit) {
 	t.Helper()
 	ask := func(want string) protocol.Reply {
-		reply := call(protocol.Request{Op: "run", Mode: mode, Want: want, K: agreeK, Queries: set.queries, Reps: 1, Hits: true})
+		reply := call(protocol.Request{Op: "run", Mode: mode, Want: want, K: 10, Queries: set.queries, Reps: 1, Hits: true})
 		if len(reply.NS) != len(set.queries) || slices.Min(reply.NS) <= 0 {
 			t.Errorf("%s %s: not every query was timed: %v", mode, want, reply.NS)
 		}
@@ -273,7 +273,7 @@ func TestFigures(t *testing.T) {
 }
 
 func TestParseTasks(t *testing.T) {
-	tasks, err := parseTasks("or,and", "top-10,top-100+count,count")
+	tasks, err := parseTasks("or,and", "top-10,top-100+count,count", "none")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -285,11 +285,11 @@ func TestParseTasks(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	for _, bad := range []string{"", "top", "top-0", "10", "10+count", "count+count"} {
-		if _, err := parseTasks("or", bad); err == nil {
+		if _, err := parseTasks("or", bad, "none"); err == nil {
 			t.Errorf("%q was understood", bad)
 		}
 	}
-	if _, err := parseTasks("xor", "count"); err == nil {
+	if _, err := parseTasks("xor", "count", "none"); err == nil {
 		t.Error("xor was understood")
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -24,9 +25,9 @@ type corpus struct {
 	bytes int64 // of the original text
 }
 
-// writeCorpus tokenises the field "text" of JSON lines. At most limit documents
-// are taken; 0 means all.
-func writeCorpus(path string, sources []string, limit int) (c corpus, err error) {
+// writeCorpus tokenises the field "text" of JSON lines. At most limit documents are taken, or all
+// if it is 0, and written the given number of times, copy behind copy.
+func writeCorpus(path string, sources []string, limit, copies int) (c corpus, err error) {
 	c.path = path
 	f, err := os.Create(path)
 	if err != nil {
@@ -55,7 +56,17 @@ func writeCorpus(path string, sources []string, limit int) (c corpus, err error)
 			return c, err
 		}
 	}
-	err = out.Flush()
+	if err := out.Flush(); err != nil {
+		return c, err
+	}
+	size, err := f.Seek(0, io.SeekCurrent)
+	for i := 1; i < copies && err == nil; i++ {
+		_, err = io.Copy(out, io.NewSectionReader(f, 0, size))
+	}
+	if err == nil {
+		err = out.Flush()
+	}
+	c.docs, c.bytes = c.docs*max(copies, 1), c.bytes*int64(max(copies, 1))
 	c.hash = hex.EncodeToString(sum.Sum(nil)[:8])
 	return c, err
 }
@@ -104,8 +115,8 @@ type querySet struct {
 	queries []string
 }
 
-// readQueries takes the first queries of a file that have a word at all.
-func readQueries(path string, limit int) (querySet, error) {
+// readQueries takes the first queries of a file that have as many words, and one at least.
+func readQueries(path string, limit, words int) (querySet, error) {
 	set := querySet{name: strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))}
 	f, err := os.Open(path)
 	if err != nil {
@@ -120,7 +131,7 @@ func readQueries(path string, limit int) (querySet, error) {
 		if limit > 0 && len(set.queries) == limit {
 			break
 		}
-		if q := appendTokens(nil, t.Text); len(q) > 0 {
+		if q := appendTokens(nil, t.Text); len(q) > 0 && bytes.Count(q, []byte(" "))+1 >= words {
 			set.queries = append(set.queries, string(q))
 		}
 	}

@@ -29,6 +29,7 @@ type engine struct {
 	scale float64
 
 	topOnly bool // it cannot count
+	trees   bool // it answers nested and filtered queries
 
 	// parts says that the index may have several segments. It is built, and asked what it has; queries
 	// would be compared with those of one segment, and are left out.
@@ -54,26 +55,55 @@ type tools struct {
 // errToolMissing: a compiler that an engine needs is not on this machine.
 var errToolMissing = errors.New("not installed here")
 
-// engines in the order of the tables. The first is the one that the others are
-// compared with.
+// many says that the index has several segments, and is searched nevertheless.
+func (e engine) many() bool { return e.build["batches"] != "" }
+
+// Options that several engines take.
+var (
+	graphOrder = map[string]string{"order": "bp"}
+	tagged     = map[string]string{"tags": "yes"}
+	batches    = map[string]string{"batches": "1000"}
+	deleted    = map[string]string{"delete": "20%"}
+)
+
+// engines in the order of the tables.
 var engines = []engine{
-	{name: "riffle", index: "riffle", prepare: goProgram("riffle"), scale: 1},
-	{name: "riffle-bp", index: "riffle-bp", build: map[string]string{"order": "bp"}, prepare: goProgram("riffle"), scale: 1},
-	{name: "lucene", index: "lucene", prepare: luceneProgram, scale: 1},
-	{name: "lucene-bp", index: "lucene-bp", build: map[string]string{"order": "bp"}, prepare: luceneProgram, scale: 1},
+	{name: "riffle", index: "riffle", prepare: goProgram("riffle"), scale: 1, trees: true},
+	{name: "riffle-bp", index: "riffle-bp", build: graphOrder, prepare: goProgram("riffle"), scale: 1, trees: true},
+	// The index of riffle with other budgets than the default.
+	{name: "riffle-32MiB", index: "riffle", open: map[string]string{"cache": "32"}, prepare: goProgram("riffle"), scale: 1, trees: true},
+	{name: "riffle-2GiB", index: "riffle", open: map[string]string{"cache": "2048"}, prepare: goProgram("riffle"), scale: 1, trees: true},
+	{name: "lucene", index: "lucene", prepare: luceneProgram, scale: 1, trees: true},
+	{name: "lucene-bp", index: "lucene-bp", build: graphOrder, prepare: luceneProgram, scale: 1, trees: true},
 	// What a user gets who changes nothing: Lucene prunes only after it has counted 1,000 hits.
-	{name: "lucene-1000", index: "lucene", open: map[string]string{"threshold": "1000"}, prepare: luceneProgram, scale: 1},
+	{name: "lucene-1000", index: "lucene", open: map[string]string{"threshold": "1000"}, prepare: luceneProgram, scale: 1, trees: true},
 	// Two threads index; documents lie in any order. Then as above, or the segments stay as they come.
-	{name: "lucene-2", index: "lucene-2", build: map[string]string{"threads": "2"}, prepare: luceneProgram, scale: 1},
+	{name: "lucene-2", index: "lucene-2", build: map[string]string{"threads": "2"}, prepare: luceneProgram, scale: 1, trees: true},
 	{name: "lucene-2-parts", index: "lucene-2-parts", build: map[string]string{"threads": "2", "merge": "none"}, prepare: luceneProgram, parts: true},
 	// Tantivy multiplies scores by k1+1, as Robertson did; the order is the same.
-	{name: "tantivy", index: "tantivy", prepare: tantivyProgram, scale: 1 / 2.2},
-	{name: "tantivy-2", index: "tantivy-2", build: map[string]string{"threads": "2"}, prepare: tantivyProgram, scale: 1 / 2.2},
+	{name: "tantivy", index: "tantivy", prepare: tantivyProgram, scale: 1 / 2.2, trees: true},
+	{name: "tantivy-2", index: "tantivy-2", build: map[string]string{"threads": "2"}, prepare: tantivyProgram, scale: 1 / 2.2, trees: true},
 	{name: "tantivy-2-parts", index: "tantivy-2-parts", build: map[string]string{"threads": "2", "merge": "none"}, prepare: tantivyProgram, parts: true},
-	{name: "bleve", index: "bleve", prepare: goProgram("bleve")},
+	{name: "bleve", index: "bleve", prepare: goProgram("bleve"), trees: true},
 	{name: "bluge", index: "bluge", prepare: goProgram("bluge")},
 	{name: "sqlite", index: "sqlite", prepare: goProgram("sqlite", "-tags", "sqlite_fts5")},
 	{name: "pisa", index: "pisa", prepare: pisaProgram, topOnly: true},
+
+	// Documents with tags, for filters. Lucene's query cache is the one that it has by default.
+	{name: "riffle-tags", index: "riffle-tags", build: tagged, prepare: goProgram("riffle"), scale: 1, trees: true},
+	{name: "lucene-tags", index: "lucene-tags", build: tagged, open: map[string]string{"querycache": "default"}, prepare: luceneProgram, scale: 1, trees: true},
+	{name: "tantivy-tags", index: "tantivy-tags", build: tagged, prepare: tantivyProgram, scale: 1 / 2.2, trees: true},
+	{name: "bleve-tags", index: "bleve-tags", build: tagged, prepare: goProgram("bleve"), trees: true},
+
+	// As adding 1,000 documents at a time leaves the index, with the default merge policy.
+	{name: "riffle-batches", index: "riffle-batches", build: batches, prepare: goProgram("riffle"), scale: 1, trees: true},
+	{name: "lucene-batches", index: "lucene-batches", build: batches, prepare: luceneProgram, scale: 1, trees: true},
+	{name: "tantivy-batches", index: "tantivy-batches", build: batches, prepare: tantivyProgram, scale: 1 / 2.2, trees: true},
+
+	// One segment of which 20 % of the documents are deleted.
+	{name: "riffle-deleted", index: "riffle-deleted", build: deleted, prepare: goProgram("riffle"), scale: 1, trees: true},
+	{name: "lucene-deleted", index: "lucene-deleted", build: deleted, prepare: luceneProgram, scale: 1, trees: true},
+	{name: "tantivy-deleted", index: "tantivy-deleted", build: deleted, prepare: tantivyProgram, scale: 1 / 2.2, trees: true},
 }
 
 func find(name string) (engine, bool) {
@@ -96,7 +126,7 @@ func (t *tools) command(ctx context.Context, name string, args ...string) *exec.
 func goProgram(name string, flags ...string) func(context.Context, *tools) (program, error) {
 	return func(ctx context.Context, t *tools) (program, error) {
 		exe := filepath.Join(t.cache, "bin", name)
-		args := append([]string{"build", "-trimpath", "-o", exe}, flags...)
+		args := append([]string{"build", "-trimpath", "-buildvcs=false", "-o", exe}, flags...) // a commit alone builds no index anew
 		if err := t.command(ctx, "go", append(args, "./"+name)...).Run(); err != nil {
 			return program{}, fmt.Errorf("go build ./%s: %w", name, err)
 		}

@@ -119,7 +119,7 @@ func ingestInput(b *testing.B) (texts, queries []string) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	set, err := readQueries(filepath.Join(corporaFolder(), "queries", "gutenberg-dev.tsv"), 100)
+	set, err := readQueries(filepath.Join(corporaFolder(), "queries", "gutenberg-dev.tsv"), 100, 1)
 	if err != nil {
 		b.Fatal(err)
 	}

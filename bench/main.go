@@ -25,28 +25,43 @@ import (
 
 // settings are the command line.
 type settings struct {
+	measure           string
 	engines, rebuild  string
 	corpora           string
 	sources, queries  string
-	docs, limit       int
+	docs, copies      int
+	limit             int
 	builds            int
+	words             int
 	modes, wants      string
+	filters           string
 	cache, java, json string
 	timing
 }
 
 func parse(args []string) (s settings, err error) {
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
+	f.Usage = func() {
+		fmt.Fprintln(f.Output(), "flags:")
+		f.PrintDefaults()
+		listMeasurements(f.Output())
+	}
+	f.StringVar(&s.measure, "measure", "warm", "what is measured: a name for a set of flags; those on the command line win")
 	f.StringVar(&s.engines, "engines", "riffle,riffle-bp,lucene,lucene-bp,lucene-1000,tantivy,bleve,bluge,sqlite,pisa", "engines, in the order of the table; the others are compared with the first")
 	f.StringVar(&s.corpora, "corpora", corporaFolder(), "folder of documents and queries (or RIFFLE_CORPORA)")
 	f.StringVar(&s.sources, "sources", "gutenberg-a.jsonl.zst,gutenberg-b.jsonl.zst", "files of documents, JSON lines with a field text")
-	f.StringVar(&s.queries, "queries", "gutenberg-dev.tsv,terabyte05.tsv,msmarco-dev.tsv", "files of queries, in the folder queries")
-	f.IntVar(&s.docs, "docs", 0, "most documents (0: all)")
+	f.StringVar(&s.queries, "queries", "gutenberg-dev.tsv,terabyte05.tsv,msmarco-dev.tsv", "files of queries, in the folder queries; or, behind =, queries with ; between")
+	f.IntVar(&s.docs, "docs", 0, "most documents of a copy (0: all)")
+	f.IntVar(&s.copies, "copies", 1, "times the documents are indexed, each time with new ids")
 	f.IntVar(&s.limit, "limit", 300, "most queries of each file (0: all)")
-	f.StringVar(&s.modes, "modes", "or,and", "which words a document must have: or, and")
+	f.StringVar(&s.modes, "modes", "or,and", "which words a document must have: or, and, nested")
+	f.StringVar(&s.filters, "filters", "none", "tags that documents must have: none, or those of 0.1%, 1%, 10%, 50% of the documents")
+	f.IntVar(&s.words, "words", 1, "fewest words of a query")
 	f.StringVar(&s.wants, "tasks", "top-10,top-100,top-1000,top-10+count,count", "what is asked of a query; none only builds")
 	f.Float64Var(&s.prime, "prime", 20, "seconds of warm-up of each engine before the first figure")
 	f.Float64Var(&s.warm, "warm", 2, "seconds of warm-up before each figure")
+	f.IntVar(&s.passes, "passes", 0, "new processes in each of which a query is timed once, behind other queries; the best counts (0: warm times only)")
+	f.StringVar(&s.before, "before", beforeNothing, "what goes before each query, outside its time: reopen, put")
 	f.IntVar(&s.reps, "reps", 10, "times each query is timed; the best counts")
 	f.Float64Var(&s.budget, "budget", 20, "seconds after which a figure's queries are not timed once more")
 	f.StringVar(&s.cache, "cache", filepath.Join(os.TempDir(), "riffle-bench"), "folder for programs and indexes, kept for the next run")
@@ -54,7 +69,19 @@ func parse(args []string) (s settings, err error) {
 	f.IntVar(&s.builds, "builds", 1, "times each index is built, by turns, all anew if it is more than 1; the least of each figure counts")
 	f.StringVar(&s.java, "java", "", "home of a JDK, 21 or newer (default: look for the newest)")
 	f.StringVar(&s.json, "json", "", "also write everything to this file, as JSON")
-	return s, f.Parse(args)
+	if err := f.Parse(args); err != nil {
+		return s, err
+	}
+	if err := setMeasurement(s.measure, f.Set); err != nil {
+		return s, err
+	}
+	if err := f.Parse(args); err != nil {
+		return s, err
+	}
+	if s.before != beforeNothing && s.before != beforeReopen && s.before != beforePut {
+		return s, fmt.Errorf("-before %q is neither reopen nor put", s.before)
+	}
+	return s, nil
 }
 
 func corporaFolder() string {
@@ -81,8 +108,8 @@ func main() {
 }
 
 func run(ctx context.Context, s settings, out, log io.Writer) error {
-	r := &report{Date: time.Now(), Machine: machine(), Load: load(), Command: "go run . " + strings.Join(os.Args[1:], " ")}
-	tasks, err := parseTasks(s.modes, s.wants)
+	r := &report{Measure: s.measure, Date: time.Now(), Machine: machine(), Load: load(), Command: "go run . " + strings.Join(os.Args[1:], " ")}
+	tasks, err := parseTasks(s.modes, s.wants, s.filters)
 	if err != nil {
 		return err
 	}
@@ -94,7 +121,13 @@ func run(ctx context.Context, s settings, out, log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	r.Corpus, r.Docs, r.TextBytes = s.sources, c.docs, c.bytes
+	r.Corpus, r.Copies, r.Docs, r.TextBytes = s.sources, s.copies, c.docs, c.bytes
+	if s.before == beforePut {
+		most := slices.MaxFunc(sets, func(a, b querySet) int { return len(a.queries) - len(b.queries) })
+		if s.puts, err = someLines(c, len(most.queries)); err != nil {
+			return err
+		}
+	}
 	field, err := enter(ctx, s, c, log)
 	defer func() {
 		for _, e := range field {
@@ -106,7 +139,7 @@ func run(ctx context.Context, s settings, out, log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if r.Cells, err = measure(ctx, field, sets, tasks, s.timing, log); err != nil {
+	if r.Cells, err = s.times()(ctx, field, sets, tasks, s.timing, log); err != nil {
 		return err
 	}
 	for _, e := range field {
@@ -126,15 +159,43 @@ func run(ctx context.Context, s settings, out, log io.Writer) error {
 	return nil
 }
 
+// times returns the function that fills the table.
+func (s *settings) times() func(context.Context, []contestant, []querySet, []task, timing, io.Writer) ([]cell, error) {
+	switch {
+	case s.passes > 0:
+		return measurePasses
+	case s.before != beforeNothing:
+		return measureBefore
+	}
+	return measure
+}
+
 func (s *settings) querySets() (sets []querySet, err error) {
 	for name := range strings.SplitSeq(s.queries, ",") {
-		set, err := readQueries(filepath.Join(s.corpora, "queries", name), s.limit)
+		set, err := s.querySet(name)
 		if err != nil {
 			return nil, err
 		}
 		sets = append(sets, set)
 	}
 	return sets, nil
+}
+
+func (s *settings) querySet(name string) (querySet, error) {
+	text, ok := strings.CutPrefix(name, "=")
+	if !ok {
+		return readQueries(filepath.Join(s.corpora, "queries", name), s.limit, s.words)
+	}
+	set := querySet{name: text}
+	for q := range strings.SplitSeq(text, ";") {
+		if q := appendTokens(nil, q); len(q) > 0 {
+			set.queries = append(set.queries, string(q))
+		}
+	}
+	if len(set.queries) == 0 {
+		return set, fmt.Errorf("-queries %s: no query", name)
+	}
+	return set, nil
 }
 
 // corpus tokenises the documents anew each time: it takes seconds, and so the
@@ -148,7 +209,7 @@ func (s *settings) corpus(log io.Writer) (corpus, error) {
 		sources = append(sources, filepath.Join(s.corpora, name))
 	}
 	began := time.Now()
-	c, err := writeCorpus(filepath.Join(s.cache, "documents.txt"), sources, s.docs)
+	c, err := writeCorpus(filepath.Join(s.cache, "documents.txt"), sources, s.docs, s.copies)
 	fmt.Fprintf(log, "%d documents tokenised in %.1f s\n", c.docs, time.Since(began).Seconds())
 	return c, err
 }
@@ -216,16 +277,24 @@ func (s *settings) buildAll(field []contestant, c corpus, log io.Writer) error {
 // sameDictionary makes sure that all engines index the same.
 func sameDictionary(field []contestant) error {
 	for _, c := range field {
-		a, b := c.about, field[0].about
-		if c.parts && a.Docs == b.Docs {
+		ref := reference(field, c.engine)
+		a, b := c.about, ref.about
+		if a.Docs == b.Docs && (c.parts || c.many()) {
 			continue // a term counts in each segment that has it
 		}
 		if a.Docs != b.Docs || a.Terms != b.Terms || a.Segments != 1 {
 			return fmt.Errorf("%s has %d documents, %d terms and %d segments; %s has %d and %d, and 1 segment is wanted",
-				c.name, a.Docs, a.Terms, a.Segments, field[0].name, b.Docs, b.Terms)
+				c.name, a.Docs, a.Terms, a.Segments, ref.name, b.Docs, b.Terms)
 		}
 	}
 	return nil
+}
+
+// reference returns whose answers an engine's are compared with: the first whose index has the same
+// documents.
+func reference(field []contestant, e engine) contestant {
+	at := slices.IndexFunc(field, func(c contestant) bool { return c.build["delete"] == e.build["delete"] })
+	return field[at]
 }
 
 // moduleFolder returns where the sources of this module lie.

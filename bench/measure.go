@@ -14,29 +14,46 @@ import (
 
 // A task is what is asked of a query.
 type task struct {
-	mode string // or, and
-	want string // top, topcount, count
-	k    int    // 0 for count
+	mode   string // or, and, nested
+	filter string // a tag that documents must have; "" for none
+	want   string // top, topcount, count
+	k      int    // 0 for count
 }
 
 func (t task) String() string {
+	mode, filter := strings.ToUpper(t.mode), ""
+	if t.mode == "nested" {
+		mode = t.mode
+	}
+	if t.filter != "" {
+		filter = ", filter " + t.filter
+	}
 	switch t.want {
 	case "count":
-		return strings.ToUpper(t.mode) + " count"
+		return mode + " count" + filter
 	case "topcount":
-		return fmt.Sprintf("%s top-%d with count", strings.ToUpper(t.mode), t.k)
+		return fmt.Sprintf("%s top-%d with count%s", mode, t.k, filter)
 	}
-	return fmt.Sprintf("%s top-%d", strings.ToUpper(t.mode), t.k)
+	return fmt.Sprintf("%s top-%d%s", mode, t.k, filter)
 }
 
-// parseTasks reads "or,and" and "top-10,top-10+count,count"; "none" is no task.
-func parseTasks(modes, wants string) (tasks []task, err error) {
+// flat says whether every engine can answer it.
+func (t task) flat() bool { return t.mode != "nested" && t.filter == "" }
+
+// parseTasks reads "or,and,nested", "top-10,top-10+count,count" and "none,0.1%"; no task if wants
+// is "none".
+func parseTasks(modes, wants, filters string) (tasks []task, err error) {
 	if wants == "none" {
 		return nil, nil
 	}
+	for filter := range strings.SplitSeq(filters, ",") {
+		if filter != "none" && !slices.Contains(protocol.TagNames, filter) {
+			return nil, fmt.Errorf("filter %q is neither none nor one of %s", filter, strings.Join(protocol.TagNames, ", "))
+		}
+	}
 	for mode := range strings.SplitSeq(modes, ",") {
-		if mode != "or" && mode != "and" {
-			return nil, fmt.Errorf("mode %q is neither or nor and", mode)
+		if mode != "or" && mode != "and" && mode != "nested" {
+			return nil, fmt.Errorf("mode %q is neither or nor and nor nested", mode)
 		}
 		for want := range strings.SplitSeq(wants, ",") {
 			t := task{mode: mode, want: "count"}
@@ -49,7 +66,15 @@ func parseTasks(modes, wants string) (tasks []task, err error) {
 					return nil, fmt.Errorf("task %q is neither top-K nor top-K+count nor count", want)
 				}
 			}
-			tasks = append(tasks, t)
+			for filter := range strings.SplitSeq(filters, ",") {
+				if t.filter = filter; filter == "none" {
+					t.filter = ""
+				}
+				if !t.flat() && t.want != "top" {
+					return nil, fmt.Errorf("%s: only top-K is asked of queries that are not flat", t)
+				}
+				tasks = append(tasks, t)
+			}
 		}
 	}
 	return tasks, nil
@@ -59,8 +84,11 @@ func parseTasks(modes, wants string) (tasks []task, err error) {
 type timing struct {
 	prime  float64 // seconds of warm-up of an engine before the first cell
 	warm   float64 // seconds of warm-up of a cell
+	passes int     // new processes in which each query is timed once; 0 for warm times only
 	reps   int
 	budget float64 // seconds
+	before string  // what goes before each query, see before.go
+	puts   []string
 }
 
 // A cell is what one engine measured for one task over one file of queries.
@@ -74,6 +102,10 @@ type cell struct {
 	P95     float64
 	P99     float64
 
+	Before    float64 // mean of what went before each query
+	PeakBytes int64   // the most memory the process has had resident, where the system tells
+
+	ns     []int64 // of each query
 	task   task
 	counts []int
 	hits   [][]protocol.Hit
@@ -95,6 +127,7 @@ func (c *contestant) start() (err error) {
 	if c.proc != nil {
 		c.proc.cmd.Process.Kill()
 		c.proc.cmd.Wait()
+		c.proc = nil
 	}
 	if c.proc, err = start(c.name, c.program, c.program.env); err == nil {
 		c.about, err = c.proc.call(protocol.Request{Op: "open", Dir: c.dir, Options: c.open})
@@ -102,7 +135,19 @@ func (c *contestant) start() (err error) {
 	return err
 }
 
-func (e engine) can(t task) bool { return !e.parts && (t.want == "top" || !e.topOnly) }
+// end ends the process.
+func (c *contestant) end() error {
+	p := c.proc
+	c.proc = nil
+	if p == nil {
+		return nil
+	}
+	return p.stop()
+}
+
+func (e engine) can(t task) bool {
+	return !e.parts && (t.want == "top" || !e.topOnly) && (t.flat() || e.trees)
+}
 
 // measure fills the table: for each file and task all engines in turn, so that
 // what happens on the machine meanwhile happens to all of them.
@@ -159,11 +204,9 @@ func prime(c *contestant, sets []querySet, tasks []task, seconds float64) error 
 			if !c.can(t) {
 				continue
 			}
-			_, err := c.proc.call(protocol.Request{
-				Op: "run", Mode: t.mode, Want: t.want, K: t.k, Queries: queries,
-				Warm: seconds / float64(4*len(tasks)),
-			})
-			if err != nil {
+			request := t.request(queries)
+			request.Warm = seconds / float64(4*len(tasks))
+			if _, err := c.proc.call(request); err != nil {
 				return err
 			}
 		}
@@ -172,10 +215,12 @@ func prime(c *contestant, sets []querySet, tasks []task, seconds float64) error 
 }
 
 func measureCell(c *contestant, set querySet, t task, tm timing) (cell, error) {
-	reply, err := c.proc.call(protocol.Request{
-		Op: "run", Mode: t.mode, Want: t.want, K: t.k, Queries: set.queries,
-		Warm: tm.warm, Reps: tm.reps, Budget: tm.budget, Hits: t.want == "top" && t.k == agreeK,
-	})
+	request := t.request(set.queries)
+	request.Warm, request.Reps, request.Budget, request.Hits = tm.warm, tm.reps, tm.budget, t.want == "top" && t.k <= agreeK
+	if request.Reopen = tm.before == beforeReopen; tm.before == beforePut {
+		request.Puts = tm.puts[:len(set.queries)]
+	}
+	reply, err := c.proc.call(request)
 	if err != nil {
 		return cell{}, err
 	}
@@ -183,8 +228,11 @@ func measureCell(c *contestant, set querySet, t task, tm timing) (cell, error) {
 		return cell{}, fmt.Errorf("%s timed %d queries of %d", c.name, len(reply.NS), len(set.queries))
 	}
 	got := cell{Engine: c.name, Queries: set.name, Task: t.String(), Reps: reply.Reps,
-		task: t, counts: reply.Counts, hits: reply.Hits}
+		PeakBytes: peak(c.proc.cmd.Process.Pid), ns: reply.NS, task: t, counts: reply.Counts, hits: reply.Hits}
 	got.Mean, got.P50, got.P95, got.P99 = figures(reply.NS)
+	if len(reply.Before) > 0 {
+		got.Before, _, _, _ = figures(reply.Before)
+	}
 	return got, nil
 }
 

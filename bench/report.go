@@ -14,11 +14,13 @@ import (
 
 // A report is everything that one run found out.
 type report struct {
+	Measure    string
 	Date       time.Time
 	Machine    string
 	Load       string // when the run began
 	Command    string
 	Corpus     string
+	Copies     int
 	Docs       int
 	TextBytes  int64
 	Engines    []engineReport
@@ -46,8 +48,12 @@ func (r *report) writeJSON(path string) error {
 // writeMarkdown prints the tables.
 func (r *report) writeMarkdown(w io.Writer) {
 	fmt.Fprintf(w, "%s, %s, load %s. `%s`\n\n", r.Date.Format("2006-01-02"), r.Machine, r.Load, r.Command)
-	fmt.Fprintf(w, "%s: %d documents, %.0f MB of text; one segment, no positions, one query thread. Times in µs, each query's best.\n\n",
-		r.Corpus, r.Docs, float64(r.TextBytes)/1e6)
+	copies := ""
+	if r.Copies > 1 {
+		copies = fmt.Sprintf(", %d copies", r.Copies)
+	}
+	fmt.Fprintf(w, "%s%s: %d documents, %.0f MB of text; no positions, one query thread. Times in µs; where a query is timed several times, its best.\n\n",
+		r.Corpus, copies, r.Docs, float64(r.TextBytes)/1e6)
 	r.writeIndexes(w)
 	if len(r.Cells) == 0 {
 		return
@@ -112,26 +118,30 @@ func ratio(a, b float64) string {
 }
 
 func (r *report) writeTimes(w io.Writer) {
-	fmt.Fprintf(w, "| queries | task | engine | mean | p50 | p95 | p99 | mean ÷ %[1]s | p99 ÷ %[1]s | best of |\n", r.Engines[0].Name)
-	fmt.Fprintln(w, "|---|---|---|---:|---:|---:|---:|---:|---:|---:|")
+	fmt.Fprintf(w, "| queries | task | engine | mean | p50 | p95 | p99 | mean ÷ %[1]s | p99 ÷ %[1]s | best of | before | peak MB |\n", r.Engines[0].Name)
+	fmt.Fprintln(w, "|---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
 	for _, c := range r.Cells {
 		mine := r.cell(r.Engines[0].Name, c.Queries, c.Task)
-		fmt.Fprintf(w, "| %s | %s | %s | %.1f | %.1f | %.1f | %.1f | %s | %s | %d |\n", c.Queries, c.Task, c.Engine,
-			c.Mean, c.P50, c.P95, c.P99, ratio(c.Mean, mine.Mean), ratio(c.P99, mine.P99), c.Reps)
+		before := ""
+		if c.Before > 0 {
+			before = fmt.Sprintf("%.1f", c.Before)
+		}
+		fmt.Fprintf(w, "| %s | %s | %s | %.1f | %.1f | %.1f | %.1f | %s | %s | %d | %s | %.0f |\n", c.Queries, c.Task, c.Engine,
+			c.Mean, c.P50, c.P95, c.P99, ratio(c.Mean, mine.Mean), ratio(c.P99, mine.P99), c.Reps, before, float64(c.PeakBytes)/1e6)
 	}
 	fmt.Fprintln(w)
 }
 
 func (r *report) writeAgreements(w io.Writer) {
-	fmt.Fprintf(w, "Against %s, the top %d (scores equal within %g relative) and the exact counts:\n\n", r.Engines[0].Name, agreeK, tolerance)
-	fmt.Fprintln(w, "| engine | hits | same | of these at another place in a tie | cut off inside a tie | off | agree | counts | counts off |")
-	fmt.Fprintln(w, "|---|---:|---:|---:|---:|---:|---:|---:|---:|")
+	fmt.Fprintf(w, "The hits of tasks for at most %d (scores equal within %g relative) and the exact counts, compared with those of another engine:\n\n", agreeK, tolerance)
+	fmt.Fprintln(w, "| engine | with | hits | same | of these at another place in a tie | cut off inside a tie | off | agree | counts | counts off |")
+	fmt.Fprintln(w, "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|")
 	for _, a := range r.Agreements {
 		share := "other formula"
 		if a.Hits > 0 {
 			share = fmt.Sprintf("%.4f %%", 100*a.agreed())
 		}
-		fmt.Fprintf(w, "| %s | %d | %d | %d | %d | %d | %s | %d | %d |\n", a.Engine, a.Hits, a.Same, a.Moved, a.Tied, a.Off, share, a.Counts, a.CountsWrong)
+		fmt.Fprintf(w, "| %s | %s | %d | %d | %d | %d | %d | %s | %d | %d |\n", a.Engine, a.With, a.Hits, a.Same, a.Moved, a.Tied, a.Off, share, a.Counts, a.CountsWrong)
 	}
 	fmt.Fprintln(w)
 	for _, a := range r.Agreements {

@@ -38,11 +38,14 @@ func schema() (*mapping.IndexMappingImpl, error) {
 	text.Store, text.IncludeTermVectors, text.IncludeInAll, text.DocValues = false, false, false, false
 	doc := bleve.NewDocumentStaticMapping()
 	doc.AddFieldMappingsAt("text", text)
+	tag := bleve.NewKeywordFieldMapping()
+	tag.Store, tag.IncludeTermVectors, tag.IncludeInAll, tag.DocValues = false, false, false, false
+	doc.AddFieldMappingsAt("tag", tag)
 	m.DefaultMapping = doc
 	return m, err
 }
 
-func (e *engine) Build(docs, dir string, _ map[string]string) (int, error) {
+func (e *engine) Build(docs, dir string, options map[string]string) (int, error) {
 	m, err := schema()
 	if err != nil {
 		return 0, err
@@ -53,7 +56,7 @@ func (e *engine) Build(docs, dir string, _ map[string]string) (int, error) {
 	}
 	batch := idx.NewBatch()
 	n, err := protocol.ReadLines(docs, func(n int, line []byte) error {
-		if err := batch.Index(strconv.Itoa(n), map[string]any{"text": string(line)}); err != nil || batch.Size() < batchDocs {
+		if err := batch.Index(strconv.Itoa(n), document(n, string(line), options["tags"] != "")); err != nil || batch.Size() < batchDocs {
 			return err
 		}
 		defer batch.Reset()
@@ -66,6 +69,14 @@ func (e *engine) Build(docs, dir string, _ map[string]string) (int, error) {
 		err = oneSegment(idx)
 	}
 	return n, errors.Join(err, idx.Close())
+}
+
+func document(id int, text string, tags bool) map[string]any {
+	doc := map[string]any{"text": text}
+	if tags {
+		doc["tag"] = protocol.Tags(id)
+	}
+	return doc
 }
 
 // oneSegment merges everything and waits until the files of the parts are gone.
@@ -95,6 +106,11 @@ func oneSegment(idx bleve.Index) error {
 }
 
 func (e *engine) Open(dir string, _ map[string]string) (protocol.Reply, error) {
+	if e.index != nil { // opened anew
+		if err := e.index.Close(); err != nil {
+			return protocol.Reply{}, err
+		}
+	}
 	var err error
 	// Read-only: nothing goes on in the background.
 	if e.index, err = bleve.OpenUsing(dir, map[string]any{"read_only": true}); err != nil {
@@ -126,25 +142,53 @@ func (e *engine) Open(dir string, _ map[string]string) (protocol.Reply, error) {
 
 func (e *engine) DF(term string) (int, error) { return e.Count(term, false) }
 
-func words(q string, and bool) query.Query {
-	var terms []query.Query
+func terms(q string) (all []query.Query) {
 	for w := range strings.SplitSeq(q, " ") {
 		t := bleve.NewTermQuery(w)
 		t.SetField("text")
-		terms = append(terms, t)
+		all = append(all, t)
 	}
+	return all
+}
+
+func words(q string, and bool) query.Query {
+	all := terms(q)
 	switch {
-	case len(terms) == 1:
-		return terms[0]
+	case len(all) == 1:
+		return all[0]
 	case and:
-		return bleve.NewConjunctionQuery(terms...)
+		return bleve.NewConjunctionQuery(all...)
 	}
-	return bleve.NewDisjunctionQuery(terms...)
+	return bleve.NewDisjunctionQuery(all...)
+}
+
+// Search boosts, nests and filters as riffle does; bleve adds a coordination factor.
+func (e *engine) Search(q protocol.Query, k int, dst []protocol.Hit) ([]protocol.Hit, error) {
+	tree := words(q.Text, q.Mode == "and")
+	if first, second := q.Halves(); q.Mode == "nested" && second != "" {
+		others := bleve.NewDisjunctionQuery(terms(second)...)
+		others.SetBoost(2)
+		tree = bleve.NewDisjunctionQuery(words(first, true), others)
+	}
+	if q.Filter != "" {
+		tag := bleve.NewTermQuery(q.Filter)
+		tag.SetField("tag")
+		filtered := bleve.NewBooleanQuery()
+		filtered.AddMust(tree)
+		filtered.AddFilter(tag)
+		tree = filtered
+	}
+	dst, _, err := e.search(tree, k, dst)
+	return dst, err
 }
 
 // Top need not be told to count: bleve always visits every match.
 func (e *engine) Top(q string, and bool, k int, _ bool, dst []protocol.Hit) ([]protocol.Hit, int, error) {
-	res, err := e.index.Search(bleve.NewSearchRequestOptions(words(q, and), k, 0, false))
+	return e.search(words(q, and), k, dst)
+}
+
+func (e *engine) search(q query.Query, k int, dst []protocol.Hit) ([]protocol.Hit, int, error) {
+	res, err := e.index.Search(bleve.NewSearchRequestOptions(q, k, 0, false))
 	if err != nil {
 		return dst, 0, err
 	}

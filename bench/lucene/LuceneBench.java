@@ -18,6 +18,7 @@ import org.apache.lucene.document.Document;
 import org.apache.lucene.document.Field;
 import org.apache.lucene.document.FieldType;
 import org.apache.lucene.document.NumericDocValuesField;
+import org.apache.lucene.document.StringField;
 import org.apache.lucene.index.CodecReader;
 import org.apache.lucene.index.DirectoryReader;
 import org.apache.lucene.index.DocValues;
@@ -26,11 +27,14 @@ import org.apache.lucene.index.IndexWriter;
 import org.apache.lucene.index.IndexWriterConfig;
 import org.apache.lucene.index.LeafReader;
 import org.apache.lucene.index.LeafReaderContext;
+import org.apache.lucene.index.NoMergePolicy;
 import org.apache.lucene.index.NumericDocValues;
+import org.apache.lucene.index.ReaderUtil;
 import org.apache.lucene.index.Term;
 import org.apache.lucene.misc.index.BPIndexReorderer;
 import org.apache.lucene.search.BooleanClause;
 import org.apache.lucene.search.BooleanQuery;
+import org.apache.lucene.search.BoostQuery;
 import org.apache.lucene.search.IndexSearcher;
 import org.apache.lucene.search.Query;
 import org.apache.lucene.search.ScoreDoc;
@@ -45,8 +49,9 @@ import org.apache.lucene.util.Version;
 /** Lucene under the comparison's protocol; see ../protocol/protocol.go for what the lines mean and what is timed. */
 public final class LuceneBench {
   record Request(
-      String op, String dir, String docs, Map<String, String> options, List<String> terms, String mode, String want,
-      int k, List<String> queries, double warm, int reps, double budget, boolean hits) {}
+      String op, String dir, String docs, Map<String, String> options, List<String> terms, String mode, String filter,
+      String want, int k, List<String> queries, double warm, int reps, double budget, boolean hits, boolean reopen,
+      List<String> puts) {}
 
   record Hit(long id, float score) {}
 
@@ -58,6 +63,7 @@ public final class LuceneBench {
     int segments;
     int[] df;
     long[] ns;
+    long[] before;
     int reps;
     int[] counts;
     Hit[][] hits;
@@ -65,9 +71,13 @@ public final class LuceneBench {
 
   private static final BM25Similarity SIMILARITY = new BM25Similarity(1.2f, 0.75f);
 
+  private Request opened;
+  private IndexWriter writer; // only where documents are put
+  private DirectoryReader reader;
   private IndexSearcher searcher;
-  private LeafReader leaf;
+  private List<LeafReaderContext> leaves;
   private int threshold;
+  private int next; // id of the next document that is put
 
   public static void main(String[] args) throws Exception {
     // Lucene and the JVM may print to standard output; the protocol's lines must not mix with that.
@@ -92,7 +102,12 @@ public final class LuceneBench {
   private Reply answer(Request req) throws Exception {
     return switch (req.op()) {
       case "build" -> build(req);
-      case "open" -> open(req);
+      case "open" -> {
+        opened = req;
+        Reply reply = open(req);
+        next = reply.docs;
+        yield reply;
+      }
       case "df" -> df(req);
       case "run" -> run(req);
       default -> throw new IllegalArgumentException("unknown op " + req.op());
@@ -105,10 +120,15 @@ public final class LuceneBench {
 
   /**
    * One thread indexes, so that documents keep their order, unless the option "threads" asks for more; one segment at
-   * the end, unless "merge" is "none".
+   * the end, unless "merge" is "none". The option "batches" adds so many documents at a time and opens a reader on each,
+   * as who searches in near real time does, with the default merge policy and its threads.
    */
   private static Reply build(Request req) throws Exception {
+    if (!option(req, "batches", "").isEmpty()) {
+      return buildBatches(req, Integer.parseInt(option(req, "batches", "")));
+    }
     boolean reorder = option(req, "order", "arrival").equals("bp");
+    boolean tags = !option(req, "tags", "").isEmpty();
     Path last = Path.of(req.dir());
     Path first = reorder ? Path.of(req.dir(), "arrival") : last;
     Reply reply = new Reply();
@@ -118,12 +138,12 @@ public final class LuceneBench {
       List<Thread> threads = new ArrayList<>();
       List<Throwable> failed = Collections.synchronizedList(new ArrayList<>());
       for (int i = Integer.parseInt(option(req, "threads", "1")); i > 1; i--) {
-        Thread t = new Thread(() -> index(writer, lines));
+        Thread t = new Thread(() -> index(writer, lines, tags));
         t.setUncaughtExceptionHandler((thread, e) -> failed.add(e));
         t.start();
         threads.add(t);
       }
-      index(writer, lines);
+      index(writer, lines, tags);
       for (Thread t : threads) {
         t.join();
       }
@@ -139,7 +159,88 @@ public final class LuceneBench {
     if (reorder) {
       reorder(first, last);
     }
+    if (!option(req, "delete", "").isEmpty()) {
+      deleteSome(last);
+    }
     return reply;
+  }
+
+  private static Reply buildBatches(Request req, int size) throws Exception {
+    Reply reply = new Reply();
+    try (Directory dir = new MMapDirectory(Path.of(req.dir()));
+        IndexWriter writer = new IndexWriter(dir, new IndexWriterConfig(new WhitespaceAnalyzer()).setSimilarity(SIMILARITY));
+        BufferedReader in = Files.newBufferedReader(Path.of(req.docs()))) {
+      DirectoryReader reader = DirectoryReader.open(writer);
+      for (String line; (line = in.readLine()) != null; ) {
+        writer.addDocument(document(reply.docs++, line, false));
+        if (reply.docs % size == 0) {
+          reader = refresh(reader, writer);
+        }
+      }
+      refresh(reader, writer).close();
+      writer.commit();
+    }
+    return reply;
+  }
+
+  private static DirectoryReader refresh(DirectoryReader reader, IndexWriter writer) throws IOException {
+    DirectoryReader changed = DirectoryReader.openIfChanged(reader, writer);
+    if (changed == null) {
+      return reader;
+    }
+    reader.close();
+    return changed;
+  }
+
+  /** Deletes one document of any five that follow each other, as protocol.Deleted says; the segment stays as it is. */
+  private static void deleteSome(Path path) throws Exception {
+    try (Directory dir = new MMapDirectory(path);
+        IndexWriter writer = new IndexWriter(dir, config().setMergePolicy(NoMergePolicy.INSTANCE));
+        DirectoryReader reader = DirectoryReader.open(writer)) {
+      LeafReader leaf = reader.leaves().getFirst().reader();
+      NumericDocValues ids = DocValues.getNumeric(leaf, "id");
+      for (int doc = ids.nextDoc(); doc != NumericDocValues.NO_MORE_DOCS; doc = ids.nextDoc()) {
+        long id = ids.longValue();
+        if (id % 5 == id / 5 % 5 && writer.tryDeleteDocument(reader, doc) < 0) {
+          throw new IllegalStateException("document " + doc + " could not be deleted");
+        }
+      }
+      writer.commit();
+    }
+  }
+
+  private static final String[] TAG_NAMES = {"0.1%", "1%", "10%", "50%"};
+  private static final long[] TAG_SHARES = {4_294_967L, 42_949_673L, 429_496_730L, 2_147_483_648L};
+
+  /** The same tags as protocol.Tags gives a document. */
+  private static void addTags(Document doc, int id) {
+    int h = id + 0x9e3779b9;
+    h = (h ^ h >>> 16) * 0x85ebca6b;
+    h = (h ^ h >>> 13) * 0xc2b2ae35;
+    h ^= h >>> 16;
+    for (int i = 0; i < TAG_NAMES.length; i++) {
+      if (Integer.toUnsignedLong(h) < TAG_SHARES[i]) {
+        doc.add(new StringField("tag", TAG_NAMES[i], Field.Store.NO));
+      }
+    }
+  }
+
+  private static final FieldType TEXT = new FieldType();
+
+  static {
+    TEXT.setTokenized(true);
+    TEXT.setIndexOptions(IndexOptions.DOCS_AND_FREQS);
+    TEXT.freeze();
+  }
+
+  private static Document document(int id, String line, boolean tags) {
+    Document doc = new Document();
+    doc.add(new Field("text", line, TEXT));
+    doc.add(new NumericDocValuesField("id", id));
+    if (tags) {
+      addTags(doc, id);
+    }
+    return doc;
   }
 
   /** A file of documents, from which each thread takes some at a time. */
@@ -169,19 +270,12 @@ public final class LuceneBench {
     }
   }
 
-  private static void index(IndexWriter writer, Lines lines) {
-    FieldType text = new FieldType();
-    text.setTokenized(true);
-    text.setIndexOptions(IndexOptions.DOCS_AND_FREQS);
-    text.freeze();
+  private static void index(IndexWriter writer, Lines lines, boolean tags) {
     List<String> batch = new ArrayList<>();
     try {
       for (int id = lines.take(batch); !batch.isEmpty(); id = lines.take(batch)) {
         for (String line : batch) {
-          Document doc = new Document();
-          doc.add(new Field("text", line, text));
-          doc.add(new NumericDocValuesField("id", id++));
-          writer.addDocument(doc);
+          writer.addDocument(document(id++, line, tags));
         }
       }
     } catch (IOException e) {
@@ -219,20 +313,40 @@ public final class LuceneBench {
   }
 
   private Reply open(Request req) throws Exception {
-    DirectoryReader reader = DirectoryReader.open(new MMapDirectory(Path.of(req.dir())));
-    leaf = reader.leaves().getFirst().reader();
-    searcher = new IndexSearcher(reader);
-    searcher.setSimilarity(SIMILARITY);
-    searcher.setQueryCache(null);
+    if (reader != null) { // opened anew
+      reader.close();
+    }
+    Directory dir = new MMapDirectory(Path.of(req.dir()));
+    if (!option(req, "puts", "").isEmpty()) {
+      writer = new IndexWriter(dir, new IndexWriterConfig(new WhitespaceAnalyzer()).setSimilarity(SIMILARITY));
+    }
     threshold = Integer.parseInt(option(req, "threshold", "0"));
+    search(writer != null ? DirectoryReader.open(writer) : DirectoryReader.open(dir));
     Reply reply = new Reply();
     reply.version = "Lucene " + Version.LATEST + ", JDK " + Runtime.version().feature();
     reply.docs = reader.numDocs();
-    reply.segments = reader.leaves().size();
-    for (LeafReaderContext c : reader.leaves()) {
+    reply.segments = leaves.size();
+    for (LeafReaderContext c : leaves) {
       reply.terms += c.reader().terms("text").size();
     }
     return reply;
+  }
+
+  /** From now on this reader is searched; the query cache is the default one where the option "querycache" says so. */
+  private void search(DirectoryReader reader) {
+    this.reader = reader;
+    leaves = reader.leaves();
+    searcher = new IndexSearcher(reader);
+    searcher.setSimilarity(SIMILARITY);
+    if (!option(opened, "querycache", "none").equals("default")) {
+      searcher.setQueryCache(null);
+    }
+  }
+
+  /** Adds a document, and opens a reader that sees it. */
+  private void put(String text) throws IOException {
+    writer.addDocument(document(next++, text, false));
+    search(refresh(reader, writer));
   }
 
   private Reply df(Request req) throws Exception {
@@ -256,6 +370,32 @@ public final class LuceneBench {
     return b.build();
   }
 
+  private static Query query(Request req, String words) {
+    Query q = req.mode().equals("nested") ? nested(words) : query(words, req.mode().equals("and"));
+    if (req.filter() == null || req.filter().isEmpty()) {
+      return q;
+    }
+    BooleanQuery.Builder b = new BooleanQuery.Builder();
+    b.add(q, BooleanClause.Occur.MUST);
+    b.add(new TermQuery(new Term("tag", req.filter())), BooleanClause.Occur.FILTER);
+    return b.build();
+  }
+
+  /** All words of the first half, or any of the others, whose scores count twice. */
+  private static Query nested(String words) {
+    String[] terms = words.split(" ");
+    int half = (terms.length + 1) / 2;
+    Query first = query(String.join(" ", Arrays.copyOf(terms, half)), true);
+    if (half == terms.length) {
+      return first;
+    }
+    Query others = query(String.join(" ", Arrays.copyOfRange(terms, half, terms.length)), false);
+    BooleanQuery.Builder b = new BooleanQuery.Builder();
+    b.add(first, BooleanClause.Occur.SHOULD);
+    b.add(new BoostQuery(others, 2), BooleanClause.Occur.SHOULD);
+    return b.build();
+  }
+
   /** Doc values are read in the order of documents, hits come in the order of scores. */
   private Hit[] hits(TopDocs top) throws Exception {
     ScoreDoc[] docs = top.scoreDocs;
@@ -265,10 +405,16 @@ public final class LuceneBench {
       order[i] = (long) docs[i].doc << 32 | i;
     }
     Arrays.sort(order);
-    NumericDocValues ids = DocValues.getNumeric(leaf, "id");
+    LeafReaderContext leaf = null;
+    NumericDocValues ids = null;
     for (long o : order) {
       int i = (int) o;
-      ids.advanceExact((int) (o >>> 32));
+      int doc = (int) (o >>> 32);
+      if (leaf == null || doc >= leaf.docBase + leaf.reader().maxDoc()) {
+        leaf = leaves.get(ReaderUtil.subIndex(doc, leaves));
+        ids = DocValues.getNumeric(leaf.reader(), "id");
+      }
+      ids.advanceExact(doc - leaf.docBase);
       hits[i] = new Hit(ids.longValue(), docs[i].score);
     }
     return hits;
@@ -277,7 +423,7 @@ public final class LuceneBench {
   private Hit[] lastHits = new Hit[0];
 
   private int once(Request req, String words) throws Exception {
-    Query q = query(words, req.mode().equals("and"));
+    Query q = query(req, words);
     // Two passes count faster than one collector that may not prune.
     if (!req.want().equals("count")) {
       int k = req.k();
@@ -302,12 +448,26 @@ public final class LuceneBench {
 
     reply.ns = new long[n];
     Arrays.fill(reply.ns, Long.MAX_VALUE);
+    boolean puts = req.puts() != null && !req.puts().isEmpty();
+    if (req.reopen() || puts) {
+      reply.before = reply.ns.clone();
+    }
     reply.counts = req.want().equals("top") ? null : new int[n];
     reply.hits = req.hits() ? new Hit[n][] : null;
     began = System.nanoTime();
     for (; reply.reps == 0 || reply.reps < req.reps() && seconds(began) < req.budget(); reply.reps++) {
       for (int i = 0; i < n; i++) {
         long start = System.nanoTime();
+        if (reply.before != null) {
+          if (req.reopen()) {
+            open(opened);
+          }
+          if (puts) {
+            put(req.puts().get(i));
+          }
+          reply.before[i] = Math.min(reply.before[i], System.nanoTime() - start);
+          start = System.nanoTime();
+        }
         int count = once(req, req.queries().get(i));
         reply.ns[i] = Math.min(reply.ns[i], System.nanoTime() - start);
         if (reply.counts != null) {

@@ -15,6 +15,9 @@
 //	→ {"op":"run","mode":"or","want":"top","k":10,"queries":["white whale"],"warm":2,"reps":10,"budget":20,"hits":true}
 //	← {"ns":[41250],"reps":10,"hits":[[{"id":81234,"score":14.25}]]}
 //
+// "reopen" opens the index anew before each query, and "puts" adds a document, the i-th before query
+// i, whose id follows on those of the documents; neither is timed with the query.
+//
 // A reply with "error" says that the request could not be carried out.
 //
 // # Documents and queries
@@ -35,6 +38,11 @@
 // into an array. Ids are document numbers; they come from wherever the engine
 // keeps the ids that its user gave (an id column, doc values, a fast field).
 //
+// "mode" is "or", "and" or "nested": the first half of the words (the greater one) must all be there,
+// or any of the others, whose scores count twice. A "filter" is the name of a tag: only documents
+// that have it match. Documents get tags by their numbers when the build option "tags" is there; see
+// Tags.
+//
 // "want" is "top" (the k best, nothing else), "topcount" (the k best, and how many
 // match, exactly) or "count" (how many match). "counts" is absent for "top".
 package protocol
@@ -48,6 +56,8 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -60,14 +70,17 @@ type Request struct {
 
 	Terms []string `json:"terms,omitempty"`
 
-	Mode    string   `json:"mode,omitempty"` // or, and
-	Want    string   `json:"want,omitempty"` // top, topcount, count
+	Mode    string   `json:"mode,omitempty"`   // or, and, nested
+	Filter  string   `json:"filter,omitempty"` // a tag; "" for none
+	Want    string   `json:"want,omitempty"`   // top, topcount, count
 	K       int      `json:"k,omitempty"`
 	Queries []string `json:"queries,omitempty"`
 	Warm    float64  `json:"warm,omitempty"`   // seconds
 	Reps    int      `json:"reps,omitempty"`   // at most
 	Budget  float64  `json:"budget,omitempty"` // seconds
 	Hits    bool     `json:"hits,omitempty"`   // send the hits back
+	Reopen  bool     `json:"reopen,omitempty"` // open the index before each query
+	Puts    []string `json:"puts,omitempty"`   // documents, each added before its query
 }
 
 // A Reply is one line from an engine.
@@ -81,7 +94,8 @@ type Reply struct {
 
 	DF []int `json:"df,omitempty"` // documents that have each term
 
-	NS     []int64 `json:"ns,omitempty"` // best time of each query
+	NS     []int64 `json:"ns,omitempty"`     // best time of each query
+	Before []int64 `json:"before,omitempty"` // least time of what went before each query: reopening, adding
 	Reps   int     `json:"reps,omitempty"`
 	Counts []int   `json:"counts,omitempty"`
 	Hits   [][]Hit `json:"hits,omitempty"`
@@ -113,8 +127,73 @@ type Engine interface {
 	Count(query string, and bool) (int, error)
 }
 
+// A Searcher is an Engine that also answers queries that are not flat.
+type Searcher interface {
+	// Search appends the k best hits to dst[:0].
+	Search(q Query, k int, dst []Hit) ([]Hit, error)
+}
+
+// A Putter is an Engine that takes documents between searches.
+type Putter interface {
+	// Put adds a document. When it returns, searches find it.
+	Put(id int, text string) error
+}
+
+// A Query is a request's words with their mode and filter.
+type Query struct {
+	Text, Mode, Filter string
+}
+
+// Halves splits a nested query: all words of the first half, or any of the second, which is empty
+// when there is one word.
+func (q Query) Halves() (first, second string) {
+	words := strings.Split(q.Text, " ")
+	half := (len(words) + 1) / 2
+	return strings.Join(words[:half], " "), strings.Join(words[half:], " ")
+}
+
+// TagNames are the tags that documents may have, by the share of the documents that have them.
+var TagNames = []string{"0.1%", "1%", "10%", "50%"}
+
+// tagShares are of the 2^32 hashes.
+var tagShares = []uint32{4_294_967, 42_949_673, 429_496_730, 2_147_483_648}
+
+// Tags returns the tags of a document: those whose share the hash of its number is below. The hash
+// is murmur3's finalizer, so that every language has it in five lines.
+func Tags(id int) []string {
+	h := uint32(id) + 0x9e3779b9
+	h = (h ^ h>>16) * 0x85ebca6b
+	h = (h ^ h>>13) * 0xc2b2ae35
+	h ^= h >> 16
+	for i, share := range tagShares {
+		if h < share {
+			return TagNames[i:]
+		}
+	}
+	return nil
+}
+
+// Deleted says whether a document is one of the 20 % that the build option "delete" takes out: one
+// of any five that follow each other, at changing places.
+func Deleted(id int) bool { return id%5 == id/5%5 }
+
+// BatchDocs returns how many documents the build option "batches" adds at a time: 0 when it is not
+// there, for everything in bulk.
+func BatchDocs(options map[string]string) (int, error) {
+	text, ok := options["batches"]
+	if !ok {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("batches %q: not a number of documents", text)
+	}
+	return n, nil
+}
+
 // Serve answers requests on standard input until it ends.
 func Serve(e Engine) {
+	s := &server{engine: e}
 	in := bufio.NewReaderSize(os.Stdin, 1<<20)
 	out := json.NewEncoder(os.Stdout)
 	for {
@@ -128,7 +207,7 @@ func Serve(e Engine) {
 			err = json.Unmarshal(line, &req)
 		}
 		if err == nil {
-			reply, err = answer(e, &req)
+			reply, err = s.answer(&req)
 		}
 		if err != nil {
 			reply = Reply{Error: err.Error()}
@@ -140,13 +219,23 @@ func Serve(e Engine) {
 	}
 }
 
-func answer(e Engine, req *Request) (Reply, error) {
+// A server is an engine, and what it opened.
+type server struct {
+	engine Engine
+	opened Request
+	next   int // id of the next document that is put
+}
+
+func (s *server) answer(req *Request) (Reply, error) {
+	e := s.engine
 	switch req.Op {
 	case "build":
 		n, err := e.Build(req.Docs, req.Dir, req.Options)
 		return Reply{Docs: n}, err
 	case "open":
-		return e.Open(req.Dir, req.Options)
+		reply, err := e.Open(req.Dir, req.Options)
+		s.opened, s.next = *req, reply.Docs
+		return reply, err
 	case "df":
 		df := make([]int, len(req.Terms))
 		for i, term := range req.Terms {
@@ -158,31 +247,58 @@ func answer(e Engine, req *Request) (Reply, error) {
 		}
 		return Reply{DF: df}, nil
 	case "run":
-		return run(e, req)
+		return s.run(req)
 	}
 	return Reply{}, fmt.Errorf("unknown op %q", req.Op)
 }
 
+// before does what a request wants to be done before its i-th query.
+func (s *server) before(req *Request, i int) error {
+	if req.Reopen {
+		if _, err := s.engine.Open(s.opened.Dir, s.opened.Options); err != nil {
+			return err
+		}
+	}
+	if i < len(req.Puts) {
+		p, ok := s.engine.(Putter)
+		if !ok {
+			return errors.New("this engine takes no documents between searches")
+		}
+		s.next++
+		return p.Put(s.next-1, req.Puts[i])
+	}
+	return nil
+}
+
+// query carries out the i-th query of a request. Hits replace those in dst.
+func (s *server) query(req *Request, i int, dst []Hit) (hits []Hit, count int, err error) {
+	e, text, and := s.engine, req.Queries[i], req.Mode == "and"
+	switch {
+	case req.Mode == "nested" || req.Filter != "":
+		tree, ok := e.(Searcher)
+		if !ok || req.Want != "top" {
+			return dst, 0, fmt.Errorf("this engine answers no %q for queries that are not flat", req.Want)
+		}
+		hits, err = tree.Search(Query{Text: text, Mode: req.Mode, Filter: req.Filter}, req.K, dst[:0])
+		return hits, 0, err
+	case req.Want == "count":
+		count, err = e.Count(text, and)
+		return dst, count, err
+	}
+	return e.Top(text, and, req.K, req.Want == "topcount", dst[:0])
+}
+
 // run times one cell of the table.
-func run(e Engine, req *Request) (Reply, error) {
+func (s *server) run(req *Request) (Reply, error) {
 	n := len(req.Queries)
 	if n == 0 {
 		return Reply{}, errors.New("no queries")
 	}
 	hits := make([]Hit, 0, req.K)
-	once := func(i int) (count int, ns int64, err error) {
-		began := time.Now()
-		if req.Want == "count" {
-			count, err = e.Count(req.Queries[i], req.Mode == "and")
-		} else {
-			hits, count, err = e.Top(req.Queries[i], req.Mode == "and", req.K, req.Want == "topcount", hits[:0])
-		}
-		return count, time.Since(began).Nanoseconds(), err
-	}
-
+	var err error
 	began := time.Now()
 	for i := 0; time.Since(began).Seconds() < req.Warm; i = (i + 1) % n {
-		if _, _, err := once(i); err != nil {
+		if hits, _, err = s.query(req, i, hits); err != nil {
 			return Reply{}, err
 		}
 	}
@@ -191,6 +307,9 @@ func run(e Engine, req *Request) (Reply, error) {
 	}
 
 	reply := Reply{NS: slices.Repeat([]int64{math.MaxInt64}, n)}
+	if req.Reopen || len(req.Puts) > 0 {
+		reply.Before = slices.Clone(reply.NS)
+	}
 	if req.Want != "top" {
 		reply.Counts = make([]int, n)
 	}
@@ -200,11 +319,20 @@ func run(e Engine, req *Request) (Reply, error) {
 	began = time.Now()
 	for reply.Reps == 0 || reply.Reps < req.Reps && time.Since(began).Seconds() < req.Budget {
 		for i := range n {
-			count, ns, err := once(i)
+			if reply.Before != nil {
+				start := time.Now()
+				if err := s.before(req, i); err != nil {
+					return Reply{}, fmt.Errorf("before query %q: %w", req.Queries[i], err)
+				}
+				reply.Before[i] = min(reply.Before[i], time.Since(start).Nanoseconds())
+			}
+			var count int
+			start := time.Now()
+			hits, count, err = s.query(req, i, hits)
+			reply.NS[i] = min(reply.NS[i], time.Since(start).Nanoseconds())
 			if err != nil {
 				return Reply{}, fmt.Errorf("query %q: %w", req.Queries[i], err)
 			}
-			reply.NS[i] = min(reply.NS[i], ns)
 			if reply.Counts != nil {
 				reply.Counts[i] = count
 			}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/riffle-search/riffle"
 	"github.com/riffle-search/riffle/bench/protocol"
@@ -19,13 +20,17 @@ type engine struct {
 }
 
 type document struct {
-	Text string `riffle:"text"`
+	Text string   `riffle:"text"`
+	Tags []string `riffle:"tag"`
 }
 
 func (e *engine) options() *riffle.Options {
 	return &riffle.Options{
 		Schema: &riffle.Schema{
-			Fields:  map[string]riffle.Field{"text": {Type: riffle.FieldText, Analyzer: "whitespace", NoStore: true}},
+			Fields: map[string]riffle.Field{
+				"text": {Type: riffle.FieldText, Analyzer: "whitespace", NoStore: true},
+				"tag":  {Type: riffle.FieldKeyword, NoStore: true},
+			},
 			NoStore: true,
 		},
 	}
@@ -40,28 +45,113 @@ func (e *engine) Build(docs, dir string, options map[string]string) (int, error)
 	default:
 		return 0, fmt.Errorf("order %q: not known", order)
 	}
+	batch, err := protocol.BatchDocs(options)
+	if err != nil {
+		return 0, err
+	}
 	n := 0
-	lines := riffle.Documents(func(yield func(riffle.Document, error) bool) {
-		var err error
-		n, err = protocol.ReadLines(docs, func(n int, line []byte) error {
-			if !yield(riffle.Document{ID: strconv.Itoa(n), Value: &document{string(line)}}, nil) {
+	lines := documents(docs, options["tags"] != "", &n)
+	if batch > 0 {
+		return n, addBatches(dir, lines, batch, opts)
+	}
+	if _, err := riffle.Build(context.Background(), dir, lines, &riffle.BuildOptions{Index: *opts, OneSegment: true}); err != nil {
+		return n, err
+	}
+	if options["delete"] != "" {
+		return n, deleteSome(dir, n, opts)
+	}
+	return n, nil
+}
+
+// documents yields the lines of a file and counts them.
+func documents(path string, tags bool, n *int) riffle.Documents {
+	return func(yield func(riffle.Document, error) bool) {
+		_, err := protocol.ReadLines(path, func(i int, line []byte) error {
+			doc := &document{Text: string(line)}
+			if tags {
+				doc.Tags = protocol.Tags(i)
+			}
+			if !yield(riffle.Document{ID: strconv.Itoa(i), Value: doc}, nil) {
 				return errStopped
 			}
+			*n = i + 1
 			return nil
 		})
 		if err != nil && err != errStopped {
 			yield(riffle.Document{}, err)
 		}
-	})
-	_, err := riffle.Build(context.Background(), dir, lines, &riffle.BuildOptions{Index: *opts, OneSegment: true})
-	return n, err
+	}
 }
 
 // errStopped: the build has ended before the lines.
 var errStopped = errors.New("stopped")
 
+// addBatches adds documents as a program does that has them a batch at a time, and leaves the
+// segments as they are when merges have come to rest.
+func addBatches(dir string, lines riffle.Documents, size int, opts *riffle.Options) (err error) {
+	index, err := riffle.Open(dir, opts)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, index.Close()) }()
+	var batch riffle.Batch
+	for doc, err := range lines {
+		if err != nil {
+			return err
+		}
+		if batch.Put(doc.ID, doc.Value); batch.Len() == size {
+			if err := index.Apply(context.Background(), &batch); err != nil {
+				return err
+			}
+			batch.Reset()
+		}
+	}
+	if err := index.Apply(context.Background(), &batch); err != nil {
+		return err
+	}
+	for segments, since := 0, time.Now(); time.Since(since) < 2*time.Second; time.Sleep(50 * time.Millisecond) {
+		stats, err := index.Stats()
+		if err != nil {
+			return err
+		}
+		if n := len(stats.Segments); n != segments {
+			segments, since = n, time.Now()
+		}
+	}
+	return nil
+}
+
+// deleteSome deletes the documents that protocol.Deleted names.
+func deleteSome(dir string, docs int, opts *riffle.Options) (err error) {
+	index, err := riffle.Open(dir, opts)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, index.Close()) }()
+	var batch riffle.Batch
+	for id := range docs {
+		if protocol.Deleted(id) {
+			batch.Delete(strconv.Itoa(id))
+		}
+	}
+	return errors.Join(index.Apply(context.Background(), &batch), index.Flush(context.Background()))
+}
+
 func (e *engine) Open(dir string, options map[string]string) (protocol.Reply, error) {
-	index, err := riffle.Open(dir, e.options())
+	o := e.options()
+	if size := options["cache"]; size != "" {
+		mib, err := strconv.ParseInt(size, 10, 32)
+		if err != nil {
+			return protocol.Reply{}, fmt.Errorf("cache %q: not a number of MiB", size)
+		}
+		o.CacheBytes = mib << 20
+	}
+	if e.e != nil { // opened anew
+		if err := e.e.Close(); err != nil {
+			return protocol.Reply{}, err
+		}
+	}
+	index, err := riffle.Open(dir, o)
 	if err != nil {
 		return protocol.Reply{}, err
 	}
@@ -100,9 +190,29 @@ func match(query string, and bool) riffle.Match {
 }
 
 func (e *engine) Top(query string, and bool, k int, count bool, dst []protocol.Hit) ([]protocol.Hit, int, error) {
+	return e.search(match(query, and), k, count, dst)
+}
+
+func (e *engine) Search(q protocol.Query, k int, dst []protocol.Hit) ([]protocol.Hit, error) {
+	var query riffle.Query = match(q.Text, q.Mode == "and")
+	if first, second := q.Halves(); q.Mode == "nested" && second != "" {
+		query = riffle.Bool{Should: []riffle.Query{match(first, true), riffle.Boost{Query: match(second, false), By: 2}}}
+	}
+	if q.Filter != "" {
+		query = riffle.Bool{Must: []riffle.Query{query}, Filter: []riffle.Query{riffle.Term{Field: "tag", Value: q.Filter}}}
+	}
+	dst, _, err := e.search(query, k, false, dst)
+	return dst, err
+}
+
+func (e *engine) Put(id int, text string) error {
+	return e.e.Put(context.Background(), strconv.Itoa(id), &document{Text: text})
+}
+
+func (e *engine) search(q riffle.Query, k int, count bool, dst []protocol.Hit) ([]protocol.Hit, int, error) {
 	opts := e.opts
 	opts.K, opts.ExactTotal = k, count
-	res, err := e.e.Search(context.Background(), match(query, and), &opts)
+	res, err := e.e.Search(context.Background(), q, &opts)
 	if err != nil {
 		return dst, 0, err
 	}

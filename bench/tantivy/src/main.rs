@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 use tantivy::collector::{Count, TopDocs};
 use tantivy::columnar::Column;
 use tantivy::indexer::NoMergePolicy;
-use tantivy::query::{BooleanQuery, Occur, Query, TermQuery};
+use tantivy::query::{BooleanQuery, BoostQuery, ConstScoreQuery, Occur, Query, TermQuery};
 use tantivy::schema::{
-    Field, IndexRecordOption, NumericOptions, Schema, TextFieldIndexing, TextOptions,
+    Field, IndexRecordOption, NumericOptions, Schema, TextFieldIndexing, TextOptions, STRING,
 };
-use tantivy::{Index, IndexWriter, Searcher, TantivyDocument, Term};
+use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, Searcher, TantivyDocument, Term};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
@@ -31,6 +31,7 @@ struct Request {
     options: HashMap<String, String>,
     terms: Vec<String>,
     mode: String,
+    filter: String,
     want: String,
     k: usize,
     queries: Vec<String>,
@@ -38,6 +39,8 @@ struct Request {
     reps: usize,
     budget: f64,
     hits: bool,
+    reopen: bool,
+    puts: Vec<String>,
 }
 
 #[derive(Serialize, Default)]
@@ -50,6 +53,8 @@ struct Reply {
     segments: usize,
     df: Vec<u64>,
     ns: Vec<u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    before: Vec<u64>,
     reps: usize,
     counts: Vec<usize>,
     hits: Vec<Vec<Hit>>,
@@ -62,77 +67,200 @@ struct Hit {
 }
 
 struct Opened {
+    dir: String,
+    options: HashMap<String, String>,
+    reader: IndexReader,
+    writer: Option<IndexWriter>, // only where documents are put
+    next: u64,                   // id of the next document that is put
     searcher: Searcher,
-    text: Field,
+    fields: Fields,
     ids: Vec<Column<u64>>, // of each segment
 }
 
-fn schema() -> (Schema, Field, Field) {
+#[derive(Clone, Copy)]
+struct Fields {
+    text: Field,
+    id: Field,
+    tag: Field,
+}
+
+/// Ids are indexed only where documents are to be deleted by them.
+fn schema(delete: bool) -> (Schema, Fields) {
     let mut b = Schema::builder();
     let indexing = TextFieldIndexing::default()
         .set_tokenizer("whitespace")
         .set_index_option(IndexRecordOption::WithFreqs)
         .set_fieldnorms(true);
     let text = b.add_text_field("text", TextOptions::default().set_indexing_options(indexing));
-    let id = b.add_u64_field("id", NumericOptions::default().set_fast());
-    (b.build(), text, id)
+    let ids = NumericOptions::default().set_fast();
+    let id = b.add_u64_field("id", if delete { ids.set_indexed() } else { ids });
+    let tag = b.add_text_field("tag", STRING);
+    (b.build(), Fields { text, id, tag })
+}
+
+const TAG_NAMES: [&str; 4] = ["0.1%", "1%", "10%", "50%"];
+const TAG_SHARES: [u32; 4] = [4_294_967, 42_949_673, 429_496_730, 2_147_483_648];
+
+/// The same tags as protocol.Tags gives a document.
+fn add_tags(doc: &mut TantivyDocument, tag: Field, id: u64) {
+    let mut h = (id as u32).wrapping_add(0x9e3779b9);
+    h = (h ^ h >> 16).wrapping_mul(0x85ebca6b);
+    h = (h ^ h >> 13).wrapping_mul(0xc2b2ae35);
+    h ^= h >> 16;
+    for (name, share) in TAG_NAMES.iter().zip(TAG_SHARES) {
+        if h < share {
+            doc.add_text(tag, name);
+        }
+    }
 }
 
 /// One thread indexes, unless the option "threads" asks for more, beside this one, which
-/// reads; one segment at the end, unless "merge" is "none".
+/// reads; one segment at the end, unless "merge" is "none". The option "batches" commits so
+/// many documents at a time, and the default merge policy decides which segments stay.
 fn build(req: &Request) -> Result<Reply> {
     let option = |name: &str, unset: &str| req.options.get(name).map_or(unset, |v| v).to_string();
     let threads: usize = option("threads", "1").parse()?;
-    let (schema, text, id) = schema();
+    let batch: u64 = option("batches", "0").parse()?;
+    let tags = !option("tags", "").is_empty();
+    let delete = !option("delete", "").is_empty();
+    let (schema, fields) = schema(delete);
     std::fs::create_dir_all(&req.dir)?;
     let index = Index::create_in_dir(&req.dir, schema)?;
     let mut writer: IndexWriter = index.writer_with_num_threads(threads, MEMORY)?;
-    writer.set_merge_policy(Box::new(NoMergePolicy));
+    if batch == 0 {
+        writer.set_merge_policy(Box::new(NoMergePolicy));
+    }
     let mut n = 0;
     for line in BufReader::with_capacity(1 << 20, File::open(&req.docs)?).lines() {
         let mut doc = TantivyDocument::default();
-        doc.add_text(text, line?);
-        doc.add_u64(id, n);
+        doc.add_text(fields.text, line?);
+        doc.add_u64(fields.id, n);
+        if tags {
+            add_tags(&mut doc, fields.tag, n);
+        }
         writer.add_document(doc)?;
         n += 1;
+        if batch > 0 && n % batch == 0 {
+            writer.commit()?;
+        }
     }
     writer.commit()?;
     let segments = index.searchable_segment_ids()?;
-    if segments.len() > 1 && option("merge", "one") != "none" {
+    if batch == 0 && segments.len() > 1 && option("merge", "one") != "none" {
         writer.merge(&segments).wait()?;
+    }
+    if delete {
+        for id in (0..n).filter(|id| id % 5 == id / 5 % 5) {
+            writer.delete_term(Term::from_field_u64(fields.id, id));
+        }
+        writer.commit()?;
     }
     writer.garbage_collect_files().wait()?;
     writer.wait_merging_threads()?;
     Ok(Reply { docs: n, ..Reply::default() })
 }
 
-fn open(req: &Request) -> Result<(Opened, Reply)> {
-    let index = Index::open_in_dir(&req.dir)?;
-    let text = index.schema().get_field("text")?;
-    let searcher = index.reader()?.searcher();
+fn open(dir: &str, options: &HashMap<String, String>) -> Result<(Opened, Reply)> {
+    let index = Index::open_in_dir(dir)?;
+    let get = |name| index.schema().get_field(name);
+    let fields = Fields { text: get("text")?, id: get("id")?, tag: get("tag")? };
+    let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
+    let writer = match options.get("puts") {
+        Some(_) => Some(index.writer_with_num_threads(1, 64 << 20)?),
+        None => None,
+    };
+    let searcher = reader.searcher();
+    let mut opened = Opened {
+        dir: dir.to_string(),
+        options: options.clone(),
+        reader,
+        writer,
+        next: searcher.num_docs(),
+        searcher,
+        fields,
+        ids: Vec::new(),
+    };
+    opened.refresh()?;
     let mut terms = 0;
-    let mut ids = Vec::new();
-    for segment in searcher.segment_readers() {
-        terms += segment.inverted_index(text)?.terms().num_terms();
-        ids.push(segment.fast_fields().u64("id")?);
+    for segment in opened.searcher.segment_readers() {
+        terms += segment.inverted_index(fields.text)?.terms().num_terms();
     }
     let reply = Reply {
         version: tantivy::version_string().to_string(),
-        docs: searcher.num_docs(),
+        docs: opened.searcher.num_docs(),
         terms,
-        segments: ids.len(),
+        segments: opened.ids.len(),
         ..Reply::default()
     };
-    Ok((Opened { searcher, text, ids }, reply))
+    Ok((opened, reply))
 }
 
 impl Opened {
-    fn query(&self, words: &str, and: bool) -> Box<dyn Query> {
+    /// From now on what the reader has last loaded is searched.
+    fn refresh(&mut self) -> Result<()> {
+        self.searcher = self.reader.searcher();
+        self.ids.clear();
+        for segment in self.searcher.segment_readers() {
+            self.ids.push(segment.fast_fields().u64("id")?);
+        }
+        Ok(())
+    }
+
+    /// Adds a document, and loads a reader that sees it.
+    fn put(&mut self, text: &str) -> Result<()> {
+        let writer = self.writer.as_mut().ok_or("not open for puts")?;
+        let mut doc = TantivyDocument::default();
+        doc.add_text(self.fields.text, text);
+        doc.add_u64(self.fields.id, self.next);
+        self.next += 1;
+        writer.add_document(doc)?;
+        writer.commit()?;
+        self.reader.reload()?;
+        self.refresh()
+    }
+
+    /// What a request wants to be done before its i-th query.
+    fn before(&mut self, req: &Request, i: usize) -> Result<()> {
+        if req.reopen {
+            *self = open(&self.dir, &self.options)?.0;
+        }
+        match req.puts.get(i) {
+            Some(text) => self.put(text),
+            None => Ok(()),
+        }
+    }
+
+    fn query(&self, req: &Request, words: &str) -> Box<dyn Query> {
+        let q = match req.mode.as_str() {
+            "nested" => self.nested(words),
+            mode => self.flat(words, mode == "and"),
+        };
+        if req.filter.is_empty() {
+            return q;
+        }
+        let tag = TermQuery::new(Term::from_field_text(self.fields.tag, &req.filter), IndexRecordOption::Basic);
+        let filter: Box<dyn Query> = Box::new(ConstScoreQuery::new(Box::new(tag), 0.0));
+        Box::new(BooleanQuery::new(vec![(Occur::Must, q), (Occur::Must, filter)]))
+    }
+
+    /// All words of the first half, or any of the others, whose scores count twice.
+    fn nested(&self, words: &str) -> Box<dyn Query> {
+        let terms: Vec<&str> = words.split(' ').collect();
+        let (first, others) = terms.split_at((terms.len() + 1) / 2);
+        let all = self.flat(&first.join(" "), true);
+        if others.is_empty() {
+            return all;
+        }
+        let any: Box<dyn Query> = Box::new(BoostQuery::new(self.flat(&others.join(" "), false), 2.0));
+        Box::new(BooleanQuery::new(vec![(Occur::Should, all), (Occur::Should, any)]))
+    }
+
+    fn flat(&self, words: &str, and: bool) -> Box<dyn Query> {
         let occur = if and { Occur::Must } else { Occur::Should };
         let mut clauses: Vec<(Occur, Box<dyn Query>)> = words
             .split(' ')
             .map(|w| {
-                let term = Term::from_field_text(self.text, w);
+                let term = Term::from_field_text(self.fields.text, w);
                 let q: Box<dyn Query> = Box::new(TermQuery::new(term, IndexRecordOption::WithFreqs));
                 (occur, q)
             })
@@ -154,7 +282,7 @@ impl Opened {
     }
 
     fn once(&self, req: &Request, words: &str, hits: &mut Vec<Hit>) -> Result<usize> {
-        let q = self.query(words, req.mode == "and");
+        let q = self.query(req, words);
         // Two passes count faster than one collector that may not prune.
         if req.want != "count" {
             self.top(&*q, req.k, hits)?;
@@ -165,7 +293,7 @@ impl Opened {
         Ok(0)
     }
 
-    fn run(&self, req: &Request) -> Result<Reply> {
+    fn run(&mut self, req: &Request) -> Result<Reply> {
         let n = req.queries.len();
         if n == 0 {
             return Err("no queries".into());
@@ -186,9 +314,17 @@ impl Opened {
         if req.want != "top" {
             reply.counts = vec![0; n];
         }
+        if req.reopen || !req.puts.is_empty() {
+            reply.before = vec![u64::MAX; n];
+        }
         let began = Instant::now();
         while reply.reps == 0 || reply.reps < req.reps && began.elapsed().as_secs_f64() < req.budget {
             for (i, words) in req.queries.iter().enumerate() {
+                if let Some(least) = reply.before.get_mut(i) {
+                    let start = Instant::now();
+                    self.before(req, i)?;
+                    *least = (*least).min(start.elapsed().as_nanos() as u64);
+                }
                 let start = Instant::now();
                 let count = self.once(req, words, &mut hits)?;
                 reply.ns[i] = reply.ns[i].min(start.elapsed().as_nanos() as u64);
@@ -207,7 +343,7 @@ impl Opened {
     fn df(&self, req: &Request) -> Result<Reply> {
         let mut df = Vec::new();
         for term in &req.terms {
-            df.push(self.searcher.doc_freq(&Term::from_field_text(self.text, term))?);
+            df.push(self.searcher.doc_freq(&Term::from_field_text(self.fields.text, term))?);
         }
         Ok(Reply { df, ..Reply::default() })
     }
@@ -218,12 +354,12 @@ fn answer(line: &str, opened: &mut Option<Opened>) -> Result<Reply> {
     match req.op.as_str() {
         "build" => build(&req),
         "open" => {
-            let (o, reply) = open(&req)?;
+            let (o, reply) = open(&req.dir, &req.options)?;
             *opened = Some(o);
             Ok(reply)
         }
         "df" => opened.as_ref().ok_or("no index is open")?.df(&req),
-        "run" => opened.as_ref().ok_or("no index is open")?.run(&req),
+        "run" => opened.as_mut().ok_or("no index is open")?.run(&req),
         op => Err(format!("unknown op {op:?}").into()),
     }
 }

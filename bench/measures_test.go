@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/riffle-search/riffle/bench/protocol"
+)
+
+// TestMeasurements runs each measurement over a sample, and holds all engines to the same answers.
+func TestMeasurements(t *testing.T) {
+	if _, err := os.Stat(corporaFolder()); err != nil {
+		t.Skipf("no corpora: %v", err)
+	}
+	for _, m := range measurements {
+		t.Run(m.name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "report.json")
+			args := []string{"-measure", m.name, "-cache", *testCache, "-json", file, "-docs", "2500", "-copies", "2",
+				"-limit", "40", "-prime", "0.2", "-warm", "0", "-reps", "2", "-passes", "0", "-tasks", "top-10"}
+			if m.name == "one-pass" {
+				args = append(args, "-passes", "2")
+			}
+			if m.name == "warm" {
+				args = append(args, "-sources", "gutenberg-a.jsonl.zst", "-engines", "riffle,lucene,tantivy")
+			}
+			s, err := parse(args)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.engines = withoutMissing(s.engines)
+			var out bytes.Buffer
+			if err := run(t.Context(), s, &out, t.Output()); err != nil {
+				t.Fatal(err)
+			}
+			checkReport(t, file)
+			if !strings.Contains(out.String(), "riffle") {
+				t.Errorf("no table: %s", out.String())
+			}
+		})
+	}
+}
+
+// withoutMissing leaves out engines that the flag -engines of the test does not name.
+func withoutMissing(engines string) string {
+	return strings.Join(slices.DeleteFunc(strings.Split(engines, ","), func(name string) bool {
+		of, _, _ := strings.Cut(name, "-")
+		return !slices.Contains(strings.Split(*testEngines, ","), of)
+	}), ",")
+}
+
+func checkReport(t *testing.T, file string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r report
+	if err := json.Unmarshal(text, &r); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range r.Cells {
+		if c.Mean <= 0 || c.P99 < c.P50 {
+			t.Errorf("%s, %s, %s: mean %v, p50 %v, p99 %v", c.Engine, c.Queries, c.Task, c.Mean, c.P50, c.P99)
+		}
+		if after := strings.Contains(c.Task, ", after "); after != (c.Before > 0) {
+			t.Errorf("%s, %s: before is %v", c.Engine, c.Task, c.Before)
+		}
+	}
+	if len(r.Cells) == 0 {
+		t.Error("nothing was measured")
+	}
+	for _, a := range r.Agreements {
+		e, _ := find(a.Engine)
+		if a.Off > 0 || e.scale > 0 && a.Hits == 0 {
+			t.Errorf("%s: of %d hits %d are off: %s", a.Engine, a.Hits, a.Off, strings.Join(a.Examples, "\n"))
+		}
+	}
+}
+
+func TestSetMeasurement(t *testing.T) {
+	for _, m := range measurements {
+		if s, err := parse([]string{"-measure", m.name}); err != nil || s.measure != m.name {
+			t.Errorf("%s: %v", m.name, err)
+		}
+	}
+	s, err := parse([]string{"-measure", "one-pass", "-copies", "12"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fmt.Sprint(s.copies, s.passes, s.limit), "12 3 1000"; got != want {
+		t.Errorf("copies, passes and limit are %s, want %s", got, want)
+	}
+	if _, err := parse([]string{"-measure", "twice"}); err == nil {
+		t.Error("an unknown measurement was understood")
+	}
+}
+
+func TestTags(t *testing.T) {
+	const docs = 200_000
+	counts := map[string]int{}
+	deleted := 0
+	for id := range docs {
+		for _, tag := range protocol.Tags(id) {
+			counts[tag]++
+		}
+		if protocol.Deleted(id) {
+			deleted++
+		}
+	}
+	for i, share := range []float64{0.001, 0.01, 0.1, 0.5} {
+		tag := protocol.TagNames[i]
+		if got := float64(counts[tag]) / docs; math.Abs(got-share) > 0.15*share {
+			t.Errorf("%g of the documents have the tag %s", got, tag)
+		}
+	}
+	if deleted != docs/5 {
+		t.Errorf("%d of %d documents are deleted", deleted, docs)
+	}
+}
+
+func TestLeastOf(t *testing.T) {
+	first := []int64{5, 2, 9}
+	least := leastOf(leastOf(nil, first), []int64{4, 3, 9})
+	if !slices.Equal(least, []int64{4, 2, 9}) || !slices.Equal(first, []int64{5, 2, 9}) {
+		t.Errorf("%v of %v", least, first)
+	}
+}
