@@ -25,10 +25,11 @@ func measureBefore(ctx context.Context, field []contestant, sets []querySet, tas
 		for _, t := range tasks {
 			var without, with []cell
 			for i := range field {
-				c := field[i]
-				if err := ctx.Err(); err != nil {
+				// One process at a time has an index open for writing.
+				if err := errors.Join(ctx.Err(), field[i].end()); err != nil {
 					return nil, err
 				}
+				c := field[i]
 				if !c.can(t) {
 					continue
 				}
@@ -56,20 +57,19 @@ func timeBefore(c *contestant, set querySet, t task, tm timing) (without, with c
 		}
 		c.dir, c.open = dir, map[string]string{"puts": "yes"}
 	}
-	c.proc = nil
 	if err := c.start(); err != nil {
 		return without, with, err
 	}
 	defer func() { err = errors.Join(err, c.end()) }()
 	request := t.request(set.queries)
-	request.Warm = tm.prime
+	request.Warm, request.Clock = tm.prime, tm.clock
 	if _, err := c.proc.call(request); err != nil {
 		return without, with, err
 	}
-	if without, err = measureCell(c, set, t, timing{reps: tm.reps, budget: tm.budget}); err != nil {
+	if without, err = measureCell(c, set, t, timing{reps: tm.reps, budget: tm.budget, clock: tm.clock}); err != nil {
 		return without, with, err
 	}
-	with, err = measureCell(c, set, t, timing{reps: tm.reps, budget: tm.budget, before: tm.before, puts: tm.puts})
+	with, err = measureCell(c, set, t, timing{reps: tm.reps, budget: tm.budget, clock: tm.clock, before: tm.before, puts: tm.puts})
 	with.Task += ", after " + tm.before
 	return without, with, err
 }

@@ -64,6 +64,7 @@ func parse(args []string) (s settings, err error) {
 	f.StringVar(&s.before, "before", beforeNothing, "what goes before each query, outside its time: reopen, put")
 	f.IntVar(&s.reps, "reps", 10, "times each query is timed; the best counts")
 	f.Float64Var(&s.budget, "budget", 20, "seconds after which a figure's queries are not timed once more")
+	f.StringVar(&s.clock, "clock", "wall", "wall, or cpu for the CPU time of the searching thread, on a machine with other work")
 	f.StringVar(&s.cache, "cache", filepath.Join(os.TempDir(), "riffle-bench"), "folder for programs and indexes, kept for the next run")
 	f.StringVar(&s.rebuild, "rebuild", "", "engines whose indexes are built anew, or all")
 	f.IntVar(&s.builds, "builds", 1, "times each index is built, by turns, all anew if it is more than 1; the least of each figure counts")
@@ -80,6 +81,9 @@ func parse(args []string) (s settings, err error) {
 	}
 	if s.before != beforeNothing && s.before != beforeReopen && s.before != beforePut {
 		return s, fmt.Errorf("-before %q is neither reopen nor put", s.before)
+	}
+	if s.clock != "wall" && s.clock != "cpu" {
+		return s, fmt.Errorf("-clock %q is neither wall nor cpu", s.clock)
 	}
 	return s, nil
 }
@@ -108,7 +112,7 @@ func main() {
 }
 
 func run(ctx context.Context, s settings, out, log io.Writer) error {
-	r := &report{Measure: s.measure, Date: time.Now(), Machine: machine(), Load: load(), Command: "go run . " + strings.Join(os.Args[1:], " ")}
+	r := &report{Measure: s.measure, Clock: s.clock, Date: time.Now(), Machine: machine(), Load: load(), Command: "go run . " + strings.Join(os.Args[1:], " ")}
 	tasks, err := parseTasks(s.modes, s.wants, s.filters)
 	if err != nil {
 		return err

@@ -87,6 +87,7 @@ type timing struct {
 	passes int     // new processes in which each query is timed once; 0 for warm times only
 	reps   int
 	budget float64 // seconds
+	clock  string  // wall, cpu
 	before string  // what goes before each query, see before.go
 	puts   []string
 }
@@ -158,7 +159,7 @@ func measure(ctx context.Context, field []contestant, sets []querySet, tasks []t
 			continue
 		}
 		fmt.Fprintf(log, "%-12s warming up for %.0f s\n", c.name, tm.prime)
-		if err := prime(c, sets, tasks, tm.prime); err != nil {
+		if err := prime(c, sets, tasks, tm); err != nil {
 			return nil, err
 		}
 	}
@@ -174,7 +175,7 @@ func measure(ctx context.Context, field []contestant, sets []querySet, tasks []t
 				if err != nil && ctx.Err() == nil { // once more: a long run should survive one death
 					fmt.Fprintf(log, "%v; started anew\n", err)
 					if err = c.start(); err == nil {
-						err = prime(c, sets, tasks, tm.prime)
+						err = prime(c, sets, tasks, tm)
 					}
 					if err == nil {
 						got, err = measureCell(c, set, t, tm)
@@ -194,7 +195,7 @@ func measure(ctx context.Context, field []contestant, sets []querySet, tasks []t
 
 // prime runs all tasks for some seconds in all, four times round, because a
 // just-in-time compiler may compile again when the kind of work changes.
-func prime(c *contestant, sets []querySet, tasks []task, seconds float64) error {
+func prime(c *contestant, sets []querySet, tasks []task, tm timing) error {
 	var queries []string
 	for _, set := range sets {
 		queries = append(queries, set.queries...)
@@ -205,7 +206,7 @@ func prime(c *contestant, sets []querySet, tasks []task, seconds float64) error 
 				continue
 			}
 			request := t.request(queries)
-			request.Warm = seconds / float64(4*len(tasks))
+			request.Warm, request.Clock = tm.prime/float64(4*len(tasks)), tm.clock
 			if _, err := c.proc.call(request); err != nil {
 				return err
 			}
@@ -217,6 +218,7 @@ func prime(c *contestant, sets []querySet, tasks []task, seconds float64) error 
 func measureCell(c *contestant, set querySet, t task, tm timing) (cell, error) {
 	request := t.request(set.queries)
 	request.Warm, request.Reps, request.Budget, request.Hits = tm.warm, tm.reps, tm.budget, t.want == "top" && t.k <= agreeK
+	request.Clock = tm.clock
 	if request.Reopen = tm.before == beforeReopen; tm.before == beforePut {
 		request.Puts = tm.puts[:len(set.queries)]
 	}

@@ -75,15 +75,15 @@ func onePass(c *contestant, set, primer querySet, t task, tm timing, last bool) 
 	}
 	defer func() { err = errors.Join(err, c.end()) }()
 	request := t.request(primer.queries)
-	request.Warm = tm.prime
+	request.Warm, request.Clock = tm.prime, tm.clock
 	if _, err := c.proc.call(request); err != nil {
 		return once, nil, err
 	}
-	if once, err = measureCell(c, set, t, timing{reps: 1}); err != nil {
+	if once, err = measureCell(c, set, t, timing{reps: 1, clock: tm.clock}); err != nil {
 		return once, nil, err
 	}
 	if last && tm.reps > 0 {
-		warm, err := measureCell(c, set, t, timing{reps: tm.reps, budget: tm.budget})
+		warm, err := measureCell(c, set, t, timing{reps: tm.reps, budget: tm.budget, clock: tm.clock})
 		if err != nil {
 			return once, nil, err
 		}

@@ -15,6 +15,7 @@ import (
 // A report is everything that one run found out.
 type report struct {
 	Measure    string
+	Clock      string
 	Date       time.Time
 	Machine    string
 	Load       string // when the run began
@@ -52,8 +53,8 @@ func (r *report) writeMarkdown(w io.Writer) {
 	if r.Copies > 1 {
 		copies = fmt.Sprintf(", %d copies", r.Copies)
 	}
-	fmt.Fprintf(w, "%s%s: %d documents, %.0f MB of text; no positions, one query thread. Times in µs; where a query is timed several times, its best.\n\n",
-		r.Corpus, copies, r.Docs, float64(r.TextBytes)/1e6)
+	fmt.Fprintf(w, "%s%s: %d documents, %.0f MB of text; no positions, one query thread. Times in µs (clock: %s); where a query is timed several times, its best.\n\n",
+		r.Corpus, copies, r.Docs, float64(r.TextBytes)/1e6, r.Clock)
 	r.writeIndexes(w)
 	if len(r.Cells) == 0 {
 		return

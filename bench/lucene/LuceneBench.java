@@ -4,6 +4,8 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.io.UncheckedIOException;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -13,6 +15,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.LongSupplier;
 import org.apache.lucene.analysis.core.WhitespaceAnalyzer;
 import org.apache.lucene.document.Document;
 import org.apache.lucene.document.Field;
@@ -50,8 +53,8 @@ import org.apache.lucene.util.Version;
 public final class LuceneBench {
   record Request(
       String op, String dir, String docs, Map<String, String> options, List<String> terms, String mode, String filter,
-      String want, int k, List<String> queries, double warm, int reps, double budget, boolean hits, boolean reopen,
-      List<String> puts) {}
+      String want, int k, List<String> queries, double warm, int reps, double budget, boolean hits, String clock,
+      boolean reopen, List<String> puts) {}
 
   record Hit(long id, float score) {}
 
@@ -432,13 +435,16 @@ public final class LuceneBench {
     return req.want().equals("top") ? 0 : searcher.count(q);
   }
 
+  private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
+
   private Reply run(Request req) throws Exception {
     int n = req.queries().size();
     if (n == 0) {
       throw new IllegalArgumentException("no queries");
     }
-    long began = System.nanoTime();
-    for (int i = 0; seconds(began) < req.warm(); i = (i + 1) % n) {
+    LongSupplier clock = "cpu".equals(req.clock()) ? THREADS::getCurrentThreadCpuTime : System::nanoTime;
+    long began = clock.getAsLong();
+    for (int i = 0; (clock.getAsLong() - began) / 1e9 < req.warm(); i = (i + 1) % n) {
       once(req, req.queries().get(i));
     }
     Reply reply = new Reply();
@@ -457,7 +463,7 @@ public final class LuceneBench {
     began = System.nanoTime();
     for (; reply.reps == 0 || reply.reps < req.reps() && seconds(began) < req.budget(); reply.reps++) {
       for (int i = 0; i < n; i++) {
-        long start = System.nanoTime();
+        long start = clock.getAsLong();
         if (reply.before != null) {
           if (req.reopen()) {
             open(opened);
@@ -465,11 +471,11 @@ public final class LuceneBench {
           if (puts) {
             put(req.puts().get(i));
           }
-          reply.before[i] = Math.min(reply.before[i], System.nanoTime() - start);
-          start = System.nanoTime();
+          reply.before[i] = Math.min(reply.before[i], clock.getAsLong() - start);
+          start = clock.getAsLong();
         }
         int count = once(req, req.queries().get(i));
-        reply.ns[i] = Math.min(reply.ns[i], System.nanoTime() - start);
+        reply.ns[i] = Math.min(reply.ns[i], clock.getAsLong() - start);
         if (reply.counts != null) {
           reply.counts[i] = count;
         }

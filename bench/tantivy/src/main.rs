@@ -39,6 +39,7 @@ struct Request {
     reps: usize,
     budget: f64,
     hits: bool,
+    clock: String,
     reopen: bool,
     puts: Vec<String>,
 }
@@ -64,6 +65,31 @@ struct Reply {
 struct Hit {
     id: u64,
     score: f32,
+}
+
+#[repr(C)]
+struct Timespec {
+    seconds: i64,
+    nanoseconds: i64,
+}
+
+extern "C" {
+    fn clock_gettime(clock: i32, time: *mut Timespec) -> i32;
+}
+
+/// CLOCK_MONOTONIC and CLOCK_THREAD_CPUTIME_ID of Linux, in nanoseconds.
+fn clock(id: i32) -> u64 {
+    let mut t = Timespec { seconds: 0, nanoseconds: 0 };
+    assert_eq!(unsafe { clock_gettime(id, &mut t) }, 0);
+    t.seconds as u64 * 1_000_000_000 + t.nanoseconds as u64
+}
+
+fn wall_time() -> u64 {
+    clock(1)
+}
+
+fn cpu_time() -> u64 {
+    clock(3)
 }
 
 struct Opened {
@@ -299,9 +325,10 @@ impl Opened {
             return Err("no queries".into());
         }
         let mut hits = Vec::with_capacity(req.k);
-        let began = Instant::now();
+        let now: fn() -> u64 = if req.clock == "cpu" { cpu_time } else { wall_time };
+        let began = now();
         for words in req.queries.iter().cycle() {
-            if began.elapsed().as_secs_f64() >= req.warm {
+            if (now() - began) as f64 / 1e9 >= req.warm {
                 break;
             }
             self.once(req, words, &mut hits)?;
@@ -321,13 +348,13 @@ impl Opened {
         while reply.reps == 0 || reply.reps < req.reps && began.elapsed().as_secs_f64() < req.budget {
             for (i, words) in req.queries.iter().enumerate() {
                 if let Some(least) = reply.before.get_mut(i) {
-                    let start = Instant::now();
+                    let start = now();
                     self.before(req, i)?;
-                    *least = (*least).min(start.elapsed().as_nanos() as u64);
+                    *least = (*least).min(now() - start);
                 }
-                let start = Instant::now();
+                let start = now();
                 let count = self.once(req, words, &mut hits)?;
-                reply.ns[i] = reply.ns[i].min(start.elapsed().as_nanos() as u64);
+                reply.ns[i] = reply.ns[i].min(now() - start);
                 if req.want != "top" {
                     reply.counts[i] = count;
                 }

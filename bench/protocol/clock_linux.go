@@ -1,0 +1,16 @@
+package protocol
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// cpuTime returns the CPU time of this process.
+func cpuTime() time.Duration {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t); err != nil {
+		panic(err) // the clock is always there
+	}
+	return time.Duration(t.Nano())
+}
