@@ -67,8 +67,8 @@ type GPUOptions struct {
 	// sixteenth of MemoryBytes, at most 1 GiB.
 	BatchBytes int64
 
-	// BatchDelay is how long a search waits for others to share a batch. Except under
-	// GPUPolicyAuto, it waits only while its GPU works on other searches. The default is 2 ms.
+	// BatchDelay is the longest that a search waits for others to share a batch while its GPU works
+	// on another one. By default it waits until the GPU is about to be done with that.
 	BatchDelay time.Duration
 }
 

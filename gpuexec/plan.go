@@ -31,6 +31,9 @@ func (x *Executor) check(p *Plan) error {
 	return nil
 }
 
+// Refuses returns why the device cannot answer a plan, whatever its lists are, or nil.
+func (x *Executor) Refuses(p *Plan) error { return x.check(p) }
+
 // errDamagedList: a list names documents that the segment does not have.
 var errDamagedList = errors.New("gpuexec: a damaged list")
 

@@ -19,6 +19,7 @@
 #   stream     2 min  memory smaller than the lists (OR and AND, by share and batch), and where the time of kernels goes; STREAM_FLAGS for more flags
 #   huang      5 min  P of ranges, which take a second for 200 queries; policies 15 s: LBD and others; devices 30 s: several GPUs (Huang 2017)
 #   latency    30 s   p50 and p99 by rate of arrival
+#   auto       90 s   policies cpu, gpu and auto at the same loads
 #   cores      50 s   queries that share 8 cores of the CPU by policy (Tatikonda 2011); -cores in FLAGS for other numbers
 #   strips     1 min  what bounds leave alive of tiles, strips and cells, and how many postings; no GPU, so anywhere
 #   index      80 s   building an index, CPU and CPU+GPU (Wei 2011); with its tests. Wants a .gpu/ of its own
@@ -216,7 +217,7 @@ KERNELS
 }
 
 # Whether a part works on the generated collection.
-generates() { case $1 in or | and | andor | cache | huang | policies | devices | latency | cores | strips) ;; *) return 1 ;; esac; }
+generates() { case $1 in or | and | andor | cache | huang | policies | devices | latency | auto | cores | strips) ;; *) return 1 ;; esac; }
 
 parts() {
   local part failed= began generated
@@ -251,7 +252,7 @@ dry() {
   export FLAGS='-k 10 -batch 8 -cache 0,40 -threads 32 -delays 1 -clients 6 -batch-bytes 8388608 -column-bytes 1048576 -flat-bytes 8388608 -strip-postings -1 -memory 33554432
     -tile-shift 12 -tile-threads 64 -lead-threads 64 -range-threads 32'
   export STREAM_QUERIES=20 STREAM_FLAGS='-batch 8 -cache 5 -batch-bytes 8388608 -column-bytes 1048576 -window-bytes 33554432 -tile-shift 12 -window-tiles 4' TRACE=5
-  "$0" info tests decode stream or and andor cache huang policies devices latency cores strips sanitizer ncu
+  "$0" info tests decode stream or and andor cache huang policies devices latency auto cores strips sanitizer ncu
   say "$(wc -l <"$OUT/runs.jsonl") measurements"
   rm -r "$scratch"
 }

@@ -1,9 +1,6 @@
 package dispatch
 
-import (
-	"fmt"
-	"time"
-)
+import "fmt"
 
 // A Policy decides which queries are for the devices; see the package comment.
 type Policy uint8
@@ -85,17 +82,7 @@ func (d *Dispatcher) choose(j *job) (g group, onCPU bool) {
 	case Processors:
 		return forDevices, true
 	}
-	return forDevices, d.cpuWait()+j.cpu <= d.gpuWait(j.arrived)+j.gpu && !d.isTrial()
-}
-
-// trialEvery: of the queries that Auto would give to the CPU, one in trialEvery goes to a device.
-// Only batches teach what batches cost. Otherwise a few expensive ones, whose lists had to be
-// copied, could end all use of the devices.
-const trialEvery = 256
-
-func (d *Dispatcher) isTrial() bool {
-	d.turn++
-	return d.turn%trialEvery == 0
+	return forDevices, d.auto(j)
 }
 
 // groupOf is the group of Ding 2009.
@@ -107,27 +94,4 @@ func (d *Dispatcher) groupOf(j *job) group {
 		return forCPU
 	}
 	return forEither
-}
-
-// cpuWait is how long a query waits for a core. Cores serve all running queries in turn, so the
-// wait is the share of the excess queries.
-func (d *Dispatcher) cpuWait() time.Duration {
-	over := d.running + 1 - d.options.Cores
-	if over <= 0 {
-		return 0
-	}
-	return time.Duration(over) * d.model.meanCPU() / time.Duration(d.options.Cores)
-}
-
-// gpuWait is how long a query waits until its batch begins, plus the fixed cost of the batch. It
-// waits for the rest of the delay, for a device, and for the queries ahead of it.
-func (d *Dispatcher) gpuWait(now time.Time) time.Duration {
-	wait := d.options.Delay
-	if oldest := d.queue.oldest(forDevices, forEither); oldest != nil {
-		wait = max(0, oldest.arrived.Add(d.options.Delay).Sub(now))
-	}
-	if d.idle == 0 {
-		wait = max(wait, d.stats.meanBatch/2)
-	}
-	return wait + d.queue.gpu/time.Duration(d.alive) + d.model.BatchCost()
 }

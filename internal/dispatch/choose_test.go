@@ -18,23 +18,20 @@ func TestChoose(t *testing.T) {
 	for _, test := range []struct {
 		options Options
 		running int
-		idle    int
 		want    [4]bool // short, long, short, long: whether each is for a device
 	}{
-		{Options{Policy: Long}, 0, 1, [4]bool{false, true, false, true}},
-		{Options{Policy: LBD}, 0, 1, [4]bool{true, false, true, false}},
-		{Options{Policy: LBD, Threshold: 10}, 0, 1, [4]bool{}},
-		{Options{Policy: Halves}, 0, 1, [4]bool{true, false, true, false}},
-		{Options{Policy: Devices}, 0, 1, [4]bool{true, true, true, true}},
-		{Options{Policy: Processors}, 0, 1, [4]bool{}},
-		// With spare cores, waiting for a batch never pays; under load, long queries go to the
-		// device first.
-		{Options{Policy: Auto, Cores: 16}, 0, 1, [4]bool{}},
-		{Options{Policy: Auto, Cores: 16, Delay: time.Microsecond}, 600, 1, [4]bool{true, true, true, true}},
-		{Options{Policy: Auto, Cores: 1, Delay: 10 * time.Microsecond}, 5, 1, [4]bool{false, true, false, true}},
+		{Options{Policy: Long}, 0, [4]bool{false, true, false, true}},
+		{Options{Policy: LBD}, 0, [4]bool{true, false, true, false}},
+		{Options{Policy: LBD, Threshold: 10}, 0, [4]bool{}},
+		{Options{Policy: Halves}, 0, [4]bool{true, false, true, false}},
+		{Options{Policy: Devices}, 0, [4]bool{true, true, true, true}},
+		{Options{Policy: Processors}, 0, [4]bool{}},
+		// The device ends long queries sooner. When many queries wait for cores, it gets all.
+		{Options{Policy: Auto, Cores: 16}, 0, [4]bool{false, true, false, true}},
+		{Options{Policy: Auto, Cores: 16}, 6000, [4]bool{true, true, true, true}},
 	} {
-		d := New(nil, test.options)
-		d.alive, d.running, d.idle = 1, test.running, test.idle
+		d := New([]Device{quickDevice{}}, test.options)
+		d.running, d.load = test.running, time.Duration(test.running)*time.Millisecond
 		for i, f := range []Features{short, long, short, long} {
 			j := &job{features: f, arrived: time.Now(), query: Query{Plan: new(Plan)}}
 			d.estimate(j)
@@ -47,22 +44,26 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestAutoTries: a model that never favors a batch is corrected by the trial queries.
+// TestAutoTries: a model that never favors one side is corrected by trial queries.
 func TestAutoTries(t *testing.T) {
-	d := New(nil, Options{Policy: Auto, Cores: 16})
-	defer d.Close()
-	d.alive, d.idle = 1, 1
-	cheap := Features{Terms: 2, Postings: 2000, Shortest: 900, Second: 1100, Blocks: 17, K: 10}
-	j := &job{features: cheap, arrived: time.Now(), query: Query{Plan: new(Plan)}}
-	j.cpu, j.gpu = time.Microsecond, time.Hour
-	tried := 0
-	for range 10 * trialEvery {
-		if _, onCPU := d.choose(j); !onCPU {
-			tried++
+	for _, favored := range []Side{OnCPU, OnGPU} {
+		d := New([]Device{quickDevice{}}, Options{Policy: Auto, Cores: 16})
+		defer d.Close()
+		j := &job{features: Features{Terms: 2, Postings: 2000, K: 10}, arrived: time.Now(), query: Query{Plan: new(Plan)}}
+		j.cpu, j.gpu = time.Microsecond, time.Hour
+		if favored == OnGPU {
+			j.features.Postings, j.cpu, j.gpu = 40_000_000, 10*time.Millisecond, time.Microsecond
 		}
-	}
-	if tried != 10 {
-		t.Errorf("%d of %d queries went to a device, want 10", tried, 10*trialEvery)
+		tried := 0
+		for range 10 * trialEvery {
+			j.arrived = j.arrived.Add(trialPause)
+			if _, onCPU := d.choose(j); onCPU != (favored == OnCPU) {
+				tried++
+			}
+		}
+		if tried != 10 {
+			t.Errorf("side %d is favored: %d of %d queries tried the other, want 10", favored, tried, 10*trialEvery)
+		}
 	}
 }
 
@@ -73,8 +74,9 @@ func TestAtOnce(t *testing.T) {
 		cores, devices, want int
 	}{{Auto, 16, 1, 12}, {Auto, 16, 8, 8}, {Auto, 2, 1, 1}, {Auto, 1, 1, 1}, {Long, 16, 1, 15}, {Groups, 16, 1, 16}, {Auto, 16, 0, 1 << 16}} {
 		o := Options{Policy: test.policy, Cores: test.cores}
-		if got := o.atOnce(test.devices); got != test.want {
-			t.Errorf("%v, %d cores, %d devices: %d at a time, want %d", test.policy, test.cores, test.devices, got, test.want)
+		got, more := o.atOnce(test.devices)
+		if got != test.want || test.devices > 0 && got+more != test.cores {
+			t.Errorf("%v, %d cores, %d devices: %d and %d more at a time, want %d", test.policy, test.cores, test.devices, got, more, test.want)
 		}
 	}
 }

@@ -58,10 +58,14 @@ func FeaturesOf(p *Plan) (f Features) {
 // features, each times a nonnegative price. Least squares of the relative error (fit.go) fit the
 // prices. A Model is safe for concurrent use.
 type Model struct {
-	mu  sync.Mutex
-	cpu [2]fit // of Or and trees, and of And
-	gpu [2]fit
-	own float64 // mean cost of recent queries on the CPU, in nanoseconds
+	mu     sync.Mutex
+	cpu    [2]fit // of Or and trees, and of And: time on one core
+	helped [2]fit // time when other cores help, if they are idle and the query is long enough
+	gpu    [2]fit
+
+	// The mean by which recent queries took longer than estimated on one core, and with the help of
+	// others, as a share of the estimate.
+	over, overHelped float64
 }
 
 // The features of a query as a vector, in this order. The work that remains with bounds grows more
@@ -104,12 +108,16 @@ func (f *Features) kind() int {
 // a batch.
 var defaultPrices = map[string][2]vector{
 	"cpu": {
-		{perQuery: 300, perTerm: 2000, perRoot: 30, perDeep: 2},
+		{perQuery: 500, perTerm: 1000, perRoot: 40, perDeep: 2, perPosting: 0.5},
 		{perQuery: 300, perTerm: 180, perShortest: 4, perSecond: 0.01},
 	},
+	"helped": {
+		{perQuery: 500, perTerm: 1000, perRoot: 80, perDeep: 2, perPosting: 0.08},
+		{perQuery: 300, perTerm: 180, perRoot: 10, perShortest: 0.8},
+	},
 	"gpu": {
-		{perQuery: 500, perTerm: 200, perPosting: 0.0045, perByte: 0.02, perBatch: 300_000},
-		{perQuery: 500, perTerm: 200, perPosting: 0.0005, perShortest: 0.01, perByte: 0.02, perBatch: 300_000},
+		{perQuery: 1500, perTerm: 200, perPosting: 0.0012, perByte: 0.02, perBatch: 900_000},
+		{perQuery: 1000, perTerm: 200, perPosting: 0.0005, perShortest: 0.004, perByte: 0.02, perBatch: 700_000},
 	},
 }
 
@@ -123,9 +131,10 @@ func DefaultModel() *Model {
 func (m *Model) reset(p map[string][2]vector) {
 	for kind := range m.cpu {
 		m.cpu[kind].begin(p["cpu"][kind], true)
+		m.helped[kind].begin(p["helped"][kind], true)
 		m.gpu[kind].begin(p["gpu"][kind], false)
 	}
-	m.own = 50_000
+	m.over, m.overHelped = 0.3, 0.3
 }
 
 // nothing is the cost of a query that no document can match, because a list is empty.
@@ -154,28 +163,49 @@ func (m *Model) GPU(f *Features, missing int64) time.Duration {
 	return time.Duration(m.gpu[f.kind()].cost(v))
 }
 
-// BatchCost estimates the fixed cost of a batch.
-func (m *Model) BatchCost() time.Duration {
+// BatchCost estimates the fixed cost of a batch of such queries.
+func (m *Model) BatchCost(f *Features) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return time.Duration(m.gpu[0].prices[perBatch])
+	return time.Duration(m.gpu[f.kind()].prices[perBatch])
 }
 
-func (m *Model) meanCPU() time.Duration {
+// slowest is what a query takes on one core, or with the help of others, when the estimate falls
+// short by more than is usual.
+func (m *Model) slowest(f *Features, helped bool) time.Duration {
+	if f.empty() {
+		return nothing
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return time.Duration(m.own)
+	if helped {
+		return time.Duration(m.helped[f.kind()].cost(f.vector()) * (1 + 4*m.overHelped))
+	}
+	return time.Duration(m.cpu[f.kind()].cost(f.vector()) * (1 + 4*m.over))
 }
 
-// learnCPU learns from a query that ran on the CPU.
-func (m *Model) learnCPU(f *Features, took time.Duration) {
+// learnCPU learns from a query that ran on the CPU. Other cores may have helped, and have if it was
+// shared.
+func (m *Model) learnCPU(f *Features, took time.Duration, helped, shared bool) {
 	if f.empty() {
 		return
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.cpu[f.kind()].learn(f.vector(), float64(took))
-	m.own += (float64(took) - m.own) / 32
+	if helped {
+		m.helped[f.kind()].learnFrom(f, took, &m.overHelped)
+	}
+	if !shared {
+		m.cpu[f.kind()].learnFrom(f, took, &m.over)
+	}
+}
+
+// learnFrom learns from a query, and updates the mean by which estimates are exceeded.
+func (f *fit) learnFrom(q *Features, took time.Duration, over *float64) {
+	const most = 8 // that one query may exceed its estimate by
+	v, cost := q.vector(), max(1, float64(took))
+	*over += (min(max(0, cost/max(1, f.cost(v))-1), most) - *over) / 256
+	f.learn(v, cost)
 }
 
 // learnGPU learns from a batch: the sum of its queries' features cost took. A batch of both kinds
@@ -244,5 +274,8 @@ func (m *Model) UnmarshalJSON(data []byte) error {
 }
 
 func (m *Model) fits() map[string]*fit {
-	return map[string]*fit{"cpu_or": &m.cpu[0], "cpu_and": &m.cpu[1], "gpu_or": &m.gpu[0], "gpu_and": &m.gpu[1]}
+	return map[string]*fit{
+		"cpu_or": &m.cpu[0], "cpu_and": &m.cpu[1], "cpu_helped_or": &m.helped[0], "cpu_helped_and": &m.helped[1],
+		"gpu_or": &m.gpu[0], "gpu_and": &m.gpu[1],
+	}
 }

@@ -97,26 +97,32 @@ func somePlan(t *testing.T, number int) (found *Plan) {
 	return found
 }
 
-// TestCount: a batch begins when it has enough queries, whatever the delay.
+// TestCount: a batch begins when it has enough queries, even while the device works.
 func TestCount(t *testing.T) {
 	f := newFake()
-	d := start(t, Options{Policy: Devices, Delay: time.Hour, MaxCount: 4}, f)
+	f.hold, f.began = make(chan struct{}, 3), make(chan struct{}, 3)
+	d := start(t, Options{Policy: Devices, MaxCount: 4, Depth: 3}, f)
 	p := somePlan(t, 0)
 	var tickets []Ticket
-	for range 8 {
+	for range 9 {
 		tk, err := d.Submit(Query{Plan: p, CPU: cpuexec.Executor{}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		tickets = append(tickets, tk)
+		if tickets = append(tickets, tk); len(tickets)%4 == 1 {
+			<-f.began
+		}
+	}
+	for range 3 {
+		f.hold <- struct{}{}
 	}
 	for _, tk := range tickets {
 		if a, err := tk.Wait(t.Context()); err != nil || a.By != OnGPU {
 			t.Fatalf("answered by %v: %v", a.By, err)
 		}
 	}
-	if s := f.sizes(); !slices.Equal(s, []int{4, 4}) {
-		t.Errorf("batches of %v, want 4 and 4", s)
+	if s := f.sizes(); !slices.Equal(s, []int{1, 4, 4}) {
+		t.Errorf("batches of %v, want 1, 4 and 4", s)
 	}
 }
 

@@ -42,11 +42,20 @@ const (
 	OnBoth             // of an answer: a device began, the CPU completed it
 )
 
+// A Refuser is a Device that knows which plans it cannot answer, whatever it has in its memory.
+type Refuser interface {
+	Refuses(*Plan) error
+}
+
 // A Query is a plan and where it may run.
 type Query struct {
 	Plan *Plan
 	CPU  CPU
 	On   Side
+
+	// Whole is CPU without the help of other cores: it answers while devices work, whose batches
+	// need cores, too. Nil stands for CPU.
+	Whole CPU
 }
 
 // An Answer is a TopK and the side that found it.
@@ -73,8 +82,8 @@ type Options struct {
 	// MaxBytes bounds the bytes of lists that a batch copies to its device. The default is 256 MiB.
 	MaxBytes int64
 
-	// Delay is how long a query waits for others to form a batch. Except under Auto, it waits only
-	// while its device works on another batch. The default is 2 ms.
+	// Delay is the longest that a query waits for others to form a batch, while its device works on
+	// another one. By default it waits until the device is about to be done.
 	Delay time.Duration
 
 	// Deadline is the time within which queries should be answered. Under Groups, those that have
@@ -88,9 +97,9 @@ type Options struct {
 	// Depth is how many batches a device has under way. The default is 2.
 	Depth int
 
-	// Cores is how many queries the CPU computes at a time; others wait. Except under policy
-	// Groups, one of the cores for each device, under Auto at least a quarter of them, is reserved
-	// for the goroutines that feed devices, but never the last core. Without devices, Cores serves
+	// Cores is how many queries the CPU computes at a time; others wait. While devices work, one of
+	// the cores for each, under Auto at least a quarter of all, is reserved for the goroutines that
+	// feed them, but never the last core. Policy Groups reserves none. Without devices, Cores serves
 	// only estimates. The default is 1.
 	Cores int
 
@@ -122,9 +131,6 @@ func (o Options) withDefaults() Options {
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = 256 << 20
 	}
-	if o.Delay <= 0 {
-		o.Delay = 2 * time.Millisecond
-	}
 	if o.Deadline <= 0 {
 		o.Deadline = 500 * time.Millisecond
 	}
@@ -134,19 +140,20 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// atOnce is how many queries the CPU computes at a time. Auto reserves a quarter of the cores for
-// the goroutines that make queries and feed devices. With 15 of 16 cores computing, an H200
-// answered only a third of the queries that it answers alone.
-func (o *Options) atOnce(devices int) int {
+// atOnce is how many queries the CPU computes at a time, and how many more while no device works.
+// Auto reserves a quarter of the cores for the goroutines that make queries and feed devices. With
+// 15 of 16 cores computing, an H200 answered only a third of the queries that it answers alone.
+func (o *Options) atOnce(devices int) (always, more int) {
 	switch {
 	case devices == 0:
-		return 1 << 16
+		return 1 << 16, 0
 	case o.Policy == Groups:
-		return o.Cores
+		return o.Cores, 0
 	case o.Policy == Auto:
-		return max(1, o.Cores-max(devices, o.Cores/4))
+		devices = max(devices, o.Cores/4)
 	}
-	return max(1, o.Cores-devices)
+	always = max(1, o.Cores-devices)
+	return always, o.Cores - always
 }
 
 // A Dispatcher lets a CPU and any number of devices answer plans. It is safe for concurrent use.
@@ -157,15 +164,21 @@ type Dispatcher struct {
 
 	mu      sync.Mutex
 	queue   queue
-	waiting []*job // that demand a device and do not yet fit in the queue
-	alive   int    // devices that are not lost
-	idle    int    // device workers that wait for a batch
-	running int    // queries that the CPU computes, or is about to
-	turn    int    // counter for Halves and the trials of Auto
+	waiting []*job        // that demand a device and do not yet fit in the queue
+	alive   int           // devices that are not lost
+	idle    int           // device workers that wait for a batch
+	running int           // queries that the CPU computes, or is about to
+	load    time.Duration // their estimated cost
+	turn    int           // counter for Halves
 	closed  bool
 	stats   Stats
 
+	// Of Auto: trials, and the most time on a core that a query takes for a time on a device.
+	gpuTrial, cpuTrial trialClock
+	ratio              float64
+
 	cores   chan struct{} // one element per query that the CPU computes
+	spare   chan struct{} // and per query on a core that is reserved while devices work
 	kick    chan struct{} // to device workers: look at the queue
 	stop    chan struct{} // closed by Close
 	workers sync.WaitGroup
@@ -174,8 +187,9 @@ type Dispatcher struct {
 // New starts the workers of the devices. There may be no devices.
 func New(devices []Device, o Options) *Dispatcher {
 	o = o.withDefaults()
-	d := &Dispatcher{options: o, model: o.Model, alive: len(devices)}
-	d.cores = make(chan struct{}, o.atOnce(len(devices)))
+	d := &Dispatcher{options: o, model: o.Model, alive: len(devices), ratio: mostRatio}
+	always, more := o.atOnce(len(devices))
+	d.cores, d.spare = make(chan struct{}, always), make(chan struct{}, more)
 	d.kick, d.stop = make(chan struct{}, max(1, len(devices)*o.Depth)), make(chan struct{})
 	for i, dev := range devices {
 		s := &deviceState{Device: dev, number: i, kick: make(chan struct{}, 1)}

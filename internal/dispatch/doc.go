@@ -7,19 +7,20 @@
 //	Submit   a policy chooses (choose.go), by what the query would cost on either side (cost.go)
 //	         CPU: the ticket is ready at once, and Wait computes, on the goroutine of the caller
 //	         device: the query waits in a queue (queue.go)
-//	a batch  starts at once on an idle device, except under Auto. Otherwise it starts when there
-//	         are enough queries or bytes, or the oldest query has waited long enough (form.go).
-//	         Lists that several queries share count once
+//	a batch  starts at once on an idle device. A busy one gets its next batch shortly before it is
+//	         done (timeline.go), or when there are enough queries or bytes (form.go). Lists that
+//	         several queries share count once
 //	Wait     returns the answer. The goroutine of the caller completes what the device left open
 //	         (post-processing, Wang 2017), while the device continues with other batches
 //
 // So the CPU work of a query always runs on the goroutine that waits for it. At most Options.Cores
-// of them compute at a time, and a device never waits for the CPU.
+// of them compute at a time, and a device never waits for the CPU. A query that the devices refuse
+// goes to the CPU, unless it demands a device.
 //
 // # Policies
 //
 //	Auto     where the query is estimated to finish first: its cost, plus the work that waits
-//	         there. One in 256 of those for the CPU goes to a device, to keep estimates current
+//	         there. When cores are scarce, they get the queries that spare devices most (auto.go)
 //	Long     long queries to the devices, others to the CPU, by the number of blocks of their
 //	         lists
 //	LBD      the opposite (length-based distribution of Huang 2017: the paper's kernels gave each

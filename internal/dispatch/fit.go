@@ -8,23 +8,37 @@ import "math"
 // relative to costs.
 type fit struct {
 	prices vector
-	a      [prices][prices]float64 // sum of weight * x * x'
-	b      vector                  // sum of weight * x * cost
-	fresh  int                     // samples since the last solution
+	prior  equations // of samples that have the first prices: they decide what others leave open
+	seen   equations // of samples measured on this machine
+	memory int       // how many samples it remembers
+	count  int       // of samples
+	fresh  int       // of them since the last solution
+}
+
+// equations are the normal equations of some samples.
+type equations struct {
+	a [prices][prices]float64 // sum of weight * x * x'
+	b vector                  // sum of weight * x * cost
 }
 
 const (
-	refit  = 64           // samples from one solution to the next
-	fading = 1 - 1.0/2048 // factor on a sample's weight with each later sample
-	weak   = 0.001        // weight of a sample that was not measured on this machine
-	sweeps = 1000
+	weak    = 0.001 // weight of a sample that was not measured on this machine
+	sweeps  = 1000  // at most
+	settled = 1e-5  // the last sweep's changes, as shares of the prices
+
+	// How many samples a fit remembers: what it knew before then counts for a third. Batches are
+	// fewer than queries.
+	memoryCPU, memoryGPU = 2048, 128
 )
 
-// begin starts from prices: it adds samples of little weight that have these prices. They leave the
-// fit as it is at first, but any sample measured on the machine moves it. Features that never occur
-// are zero in all samples, so that their prices do not change.
+// begin starts from prices: samples of little weight have them, and do not fade. So any sample
+// measured on the machine moves the prices, in the directions of which it says something. Features
+// that never occur are zero in all samples, so that their prices do not change.
 func (f *fit) begin(p vector, onCPU bool) {
-	*f = fit{prices: p}
+	*f = fit{prices: p, memory: memoryGPU}
+	if onCPU {
+		f.memory = memoryCPU
+	}
 	for _, terms := range []float64{1, 3, 8} {
 		for _, postings := range []float64{1e2, 1e4, 1e6, 1e8} {
 			for _, share := range []float64{0.01, 0.3} {
@@ -36,7 +50,7 @@ func (f *fit) begin(p vector, onCPU bool) {
 					if !onCPU {
 						v[perByte], v[perBatch] = share*postings, 1
 					}
-					f.add(v, max(1, f.cost(v)), weak)
+					f.prior.add(v, max(1, f.cost(v)), max(1, f.cost(v)), weak)
 				}
 			}
 		}
@@ -52,44 +66,59 @@ func (f *fit) cost(v vector) (sum float64) {
 
 // learn adds a sample.
 func (f *fit) learn(v vector, cost float64) {
-	for i := range f.a {
-		for j := range f.a[i] {
-			f.a[i][j] *= fading
+	fading := 1 - 1/float64(f.memory)
+	for i := range f.seen.a {
+		for j := range f.seen.a[i] {
+			f.seen.a[i][j] *= fading
 		}
-		f.b[i] *= fading
+		f.seen.b[i] *= fading
 	}
-	f.add(v, max(1, cost), 1)
-	if f.fresh++; f.fresh == refit {
+	f.seen.add(v, max(1, cost), max(1, f.cost(v)), 1)
+	f.count++
+	if f.fresh++; f.fresh >= min(f.memory/8, 1+f.count/5) { // often at first
 		f.fresh = 0
 		f.solve()
 	}
 }
 
-func (f *fit) add(v vector, cost, weight float64) {
-	w := weight / (cost * max(1, f.cost(v)))
+func (e *equations) add(v vector, cost, estimate, weight float64) {
+	w := weight / (cost * estimate)
 	for i, x := range v {
 		for j, y := range v {
-			f.a[i][j] += float64(w * float64(x*y))
+			e.a[i][j] += float64(w * float64(x*y))
 		}
-		f.b[i] += float64(w * float64(x*cost))
+		e.b[i] += float64(w * float64(x*cost))
 	}
 }
 
 // solve minimizes coordinate by coordinate from the current prices, which converges for least
 // squares with bounds.
 func (f *fit) solve() {
+	e := f.seen
+	for i := range e.a {
+		for j := range e.a[i] {
+			e.a[i][j] += f.prior.a[i][j]
+		}
+		e.b[i] += f.prior.b[i]
+	}
 	for range sweeps {
+		moved := 0.0
 		for i := range f.prices {
-			if f.a[i][i] == 0 {
+			if e.a[i][i] == 0 {
 				continue
 			}
-			slope := f.b[i]
+			slope := e.b[i]
 			for j, p := range f.prices {
 				if j != i {
-					slope -= float64(f.a[i][j] * p)
+					slope -= float64(e.a[i][j] * p)
 				}
 			}
-			f.prices[i] = max(0, slope/f.a[i][i])
+			p := max(0, slope/e.a[i][i])
+			moved = max(moved, math.Abs(p-f.prices[i])/max(p, f.prices[i], 1e-9))
+			f.prices[i] = p
+		}
+		if moved < settled {
+			return
 		}
 	}
 }

@@ -7,33 +7,46 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
+// hostShare is the part of the time of a batch that the host takes before the device computes.
+const hostShare = 0.4
+
 // ready reports whether a batch should start now on a device, and if not, when to look again:
-// never, while nothing waits. Except under Auto, an idle device takes whatever waits. Under Auto it
-// would take single queries that the CPU answers sooner: the p99 of an H200 with 16 cores doubled
-// at a twentieth of its load.
+// never, while nothing waits. An idle device takes whatever waits. A busy one gets its next batch
+// shortly before it is done, since a query that arrives meanwhile would have to wait for one more
+// batch. It gets a full batch at once.
 func (d *Dispatcher) ready(dev *deviceState, now time.Time) (start bool, after time.Duration) {
 	oldest := d.queue.oldest(forDevices, forEither, forCPU)
 	if oldest == nil {
 		return false, -1
 	}
-	wait := oldest.arrived.Add(d.options.Delay).Sub(now)
-	full := d.queue.len() >= d.options.MaxCount || d.queue.bytes >= d.options.MaxBytes
-	idle := dev.batches == 0 && d.options.Policy != Auto
-	return wait <= 0 || full || idle, wait
+	wait := time.Hour // a batch that ends makes its worker look again
+	switch full := d.queue.len() >= d.options.MaxCount || d.queue.bytes >= d.options.MaxBytes; {
+	case full || len(dev.line.batches) == 0:
+		return true, 0
+	case len(dev.line.batches) == 1:
+		next := d.model.BatchCost(&oldest.features) + d.queue.gpu/time.Duration(d.alive)
+		wait = dev.line.left(now) - time.Duration(hostShare*float64(next))
+	}
+	if d.options.Delay > 0 {
+		wait = min(wait, oldest.arrived.Add(d.options.Delay).Sub(now))
+	}
+	return wait <= 0, wait
 }
 
 // A batch is some jobs for a device.
 type batch struct {
 	jobs  []*job
 	plans []*Plan
-	bytes int64 // of all their lists, missing on the device
+	bytes int64         // of all their lists, missing on the device
+	cost  time.Duration // estimated, on the device
+	began time.Time
 	lists map[*postings.List]struct{}
 }
 
 func (b *batch) reset() {
 	clear(b.jobs)
 	clear(b.plans)
-	b.jobs, b.plans, b.bytes = b.jobs[:0], b.plans[:0], 0
+	b.jobs, b.plans, b.bytes, b.cost = b.jobs[:0], b.plans[:0], 0, 0
 	if b.lists == nil {
 		b.lists = map[*postings.List]struct{}{}
 	}
@@ -54,6 +67,9 @@ func (d *Dispatcher) form(dev *deviceState, b *batch) {
 			n++
 		}
 		d.queue.takeFirst(g, n)
+	}
+	if len(b.jobs) > 0 {
+		b.cost += d.model.BatchCost(&b.jobs[0].features)
 	}
 }
 
@@ -79,6 +95,7 @@ func (b *batch) add(j *job, dev *deviceState, maxBytes int64) bool {
 		return false
 	}
 	b.bytes += bytes
+	b.cost += j.gpu
 	b.jobs, b.plans = append(b.jobs, j), append(b.plans, j.query.Plan)
 	j.state = taken
 	return true

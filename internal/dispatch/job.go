@@ -24,6 +24,8 @@ type job struct {
 	state    state
 
 	granted bool // the CPU has reserved a core for it
+	busy    bool // devices had much to do when a core took it
+	onSpare bool // that core is reserved while they work
 	partial blockmax.Partial
 	ready   chan struct{} // one slot
 }
@@ -90,6 +92,7 @@ func (j *job) complete(ctx context.Context) (Answer, error) {
 		return Answer{j.partial.Top, OnGPU}, nil
 	}
 	by := OnBoth
+	j.cpu = 0 // what remains of it is unknown
 	if j.allOpen() {
 		by = OnCPU
 	}
@@ -97,7 +100,7 @@ func (j *job) complete(ctx context.Context) (Answer, error) {
 		return Answer{}, err
 	}
 	top, err := j.query.CPU.Finish(ctx, j.query.Plan, &j.partial)
-	j.d.end(by)
+	j.d.end(j, by)
 	return Answer{top, by}, err
 }
 
@@ -118,11 +121,15 @@ func (j *job) compute(ctx context.Context) (Answer, error) {
 	if err := j.d.begin(ctx, j); err != nil {
 		return Answer{}, err
 	}
-	start := time.Now()
-	top, err := j.query.CPU.TopK(ctx, j.query.Plan)
-	if err == nil {
-		j.d.model.learnCPU(&j.features, time.Since(start))
+	cpu := j.query.CPU
+	if j.busy && j.query.Whole != nil {
+		cpu = j.query.Whole
 	}
-	j.d.end(OnCPU)
+	start := time.Now()
+	top, err := cpu.TopK(ctx, j.query.Plan)
+	if err == nil {
+		j.d.model.learnCPU(&j.features, time.Since(start), !j.busy, top.Work.Tasks > 0)
+	}
+	j.d.end(j, OnCPU)
 	return Answer{top, OnCPU}, err
 }

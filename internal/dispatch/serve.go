@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// A deviceState is a device and its record. Dispatcher.mu guards failures and batches.
+// A deviceState is a device and its record. Dispatcher.mu guards failures and line.
 type deviceState struct {
 	Device
 	number   int
 	lost     atomic.Bool
 	failures int           // batches that failed in a row
-	batches  int           // under way
+	line     timeline      // of the batches under way
 	kick     chan struct{} // to its workers: look at the queue
 }
 
@@ -68,27 +68,43 @@ func (d *Dispatcher) next(dev *deviceState, b *batch) (wait time.Duration, ok bo
 	}
 	d.form(dev, b)
 	if len(b.jobs) > 0 {
-		dev.batches++
+		dev.line.begin(b, time.Now())
 	}
 	d.letIn()
 	if again, _ := d.ready(dev, time.Now()); again {
 		d.wake()
 	}
 	if d.queue.len() > 0 {
-		d.wakeIdle()
+		d.wakeFirst(time.Now(), false)
 	}
 	return 0, true
 }
 
-// idleDevice returns a device without batches, or nil.
-func (d *Dispatcher) idleDevice() *deviceState {
+// firstFree returns the device that will first be done with what it has begun, or nil.
+func (d *Dispatcher) firstFree(now time.Time) (first *deviceState, left time.Duration) {
 	for _, dev := range d.devices {
-		if dev.batches == 0 && !dev.lost.Load() {
-			return dev
+		if dev.lost.Load() {
+			continue
+		}
+		if l := dev.line.left(now); first == nil || l < left || l == left && len(dev.line.batches) < len(first.line.batches) {
+			first, left = dev, l
 		}
 	}
-	return nil
+	return first, left
 }
+
+// quiet reports whether devices have so little to do that feeding them takes no core.
+func (d *Dispatcher) quiet() bool {
+	queries := d.queue.len()
+	for _, dev := range d.devices {
+		for _, b := range dev.line.batches {
+			queries += len(b.jobs)
+		}
+	}
+	return queries < quietQueries
+}
+
+const quietQueries = 16
 
 // letIn admits jobs that have waited for room in the queue.
 func (d *Dispatcher) letIn() {
@@ -107,12 +123,10 @@ func (d *Dispatcher) wake() {
 	}
 }
 
-// wakeIdle makes a worker of an idle device look at the queue.
-func (d *Dispatcher) wakeIdle() {
-	if d.options.Policy == Auto {
-		return
-	}
-	if dev := d.idleDevice(); dev != nil {
+// wakeFirst makes a worker of the device that will first be done look at the queue, or only if that
+// device is idle.
+func (d *Dispatcher) wakeFirst(now time.Time, onlyIdle bool) {
+	if dev, _ := d.firstFree(now); dev != nil && (!onlyIdle || len(dev.line.batches) == 0) {
 		select {
 		case dev.kick <- struct{}{}:
 		default:
@@ -122,9 +136,8 @@ func (d *Dispatcher) wakeIdle() {
 
 // run runs a batch and delivers its answers.
 func (d *Dispatcher) run(dev *deviceState, b *batch) {
-	start := time.Now()
 	answers, err := dev.Partials(context.Background(), b.plans)
-	took := time.Since(start)
+	done := time.Now()
 	if err == nil && len(answers) != len(b.plans) {
 		err = fmt.Errorf("dispatch: %d answers to %d plans", len(answers), len(b.plans))
 	}
@@ -136,11 +149,17 @@ func (d *Dispatcher) run(dev *deviceState, b *batch) {
 	for i := range answers {
 		moved += answers[i].Top.Work.BytesMoved
 	}
+	d.mu.Lock()
+	dev.failures = 0
+	took := dev.line.end(b, done)
+	d.gpuTrial.use(done)
+	if d.queue.len() > 0 {
+		d.wakeFirst(done, true)
+	}
+	d.mu.Unlock()
 	d.model.learnGPU(b.jobs, moved, took)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	dev.failures = 0
-	dev.batches--
 	d.stats.batch(b, moved, took)
 	for i, j := range b.jobs {
 		j.partial = answers[i]
@@ -153,7 +172,7 @@ func (d *Dispatcher) run(dev *deviceState, b *batch) {
 func (d *Dispatcher) fail(dev *deviceState, b *batch, err error) {
 	d.mu.Lock()
 	dev.failures++
-	dev.batches--
+	dev.line.end(b, time.Now())
 	lost := !dev.lost.Load() && (dev.Lost() != nil || dev.failures >= patience)
 	d.stats.FailedBatches++
 	d.stats.FailedOver += int64(len(b.jobs))

@@ -26,8 +26,6 @@ type Stats struct {
 
 	Queued  int // queries waiting now
 	Running int // queries that the CPU computes now
-
-	meanBatch time.Duration // of the last few
 }
 
 // Stats returns current figures.
@@ -44,7 +42,6 @@ func (s *Stats) batch(b *batch, moved int64, took time.Duration) {
 	s.Queries += int64(len(b.jobs))
 	s.MovedBytes += moved
 	s.Device += took
-	s.meanBatch += (took - s.meanBatch) / 8
 }
 
 // answered counts a complete answer of a device; Dispatcher.end counts the others.

@@ -13,9 +13,7 @@ import (
 // the error is device.ErrNoDevice.
 func (d *Dispatcher) Submit(q Query) (Ticket, error) {
 	j := newJob(d, q)
-	if q.On == Any {
-		d.estimate(j)
-	}
+	d.estimate(j)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	noDevice := d.alive == 0 || d.closed
@@ -23,7 +21,7 @@ func (d *Dispatcher) Submit(q Query) (Ticket, error) {
 		j.release()
 		return Ticket{}, device.ErrNoDevice
 	}
-	if q.On == OnCPU || noDevice {
+	if q.On == OnCPU || noDevice || q.On == Any && d.refused(q.Plan) {
 		d.stats.ToCPU++
 		j.tell(toCPU)
 		return Ticket{j}, nil
@@ -37,9 +35,7 @@ func (d *Dispatcher) Submit(q Query) (Ticket, error) {
 	case onCPU || full:
 		// The query counts from here on. Otherwise all queries that arrive before it begins would
 		// see idle cores.
-		j.granted = true
-		d.running++
-		d.stats.ToCPU++
+		d.grantTo(j)
 		if full {
 			d.stats.TurnedAway++
 		}
@@ -56,10 +52,14 @@ func (d *Dispatcher) enter(j *job, g group) {
 	if d.options.Policy == Groups {
 		d.grant(j.arrived)
 	}
-	if n := d.queue.len(); n == 1 || n >= d.options.MaxCount || d.queue.bytes >= d.options.MaxBytes {
-		d.wake()
-	}
-	d.wakeIdle()
+	n := d.queue.len()
+	d.wakeFirst(j.arrived, n > 1 && n < d.options.MaxCount && d.queue.bytes < d.options.MaxBytes)
+}
+
+// refused reports whether the devices cannot answer a plan. All are alike.
+func (d *Dispatcher) refused(p *Plan) bool {
+	r, ok := d.devices[0].Device.(Refuser)
+	return ok && r.Refuses(p) != nil
 }
 
 // withdraw removes a job whose caller no longer waits. It reports false when it is too late.
@@ -85,11 +85,17 @@ func (d *Dispatcher) grant(now time.Time) {
 		if j == nil {
 			return
 		}
-		j.granted = true
-		d.running++
-		d.stats.ToCPU++
+		d.grantTo(j)
 		j.tell(toCPU)
 	}
+}
+
+// grantTo counts a query that the CPU will compute.
+func (d *Dispatcher) grantTo(j *job) {
+	j.granted = true
+	d.running++
+	d.load += j.cpu
+	d.stats.ToCPU++
 }
 
 // begin counts a query that the CPU computes, and waits for a core: hundreds of concurrent queries
@@ -98,28 +104,43 @@ func (d *Dispatcher) begin(ctx context.Context, j *job) error {
 	d.mu.Lock()
 	if !j.granted {
 		d.running++
+		d.load += j.cpu
+	}
+	spare := d.spare
+	if j.busy = !d.quiet(); j.busy {
+		spare = nil
 	}
 	d.mu.Unlock()
 	select {
 	case d.cores <- struct{}{}:
 		return nil
+	case spare <- struct{}{}:
+		j.onSpare = true
+		return nil
 	case <-ctx.Done():
 		d.mu.Lock()
 		d.running--
+		d.load -= j.cpu
 		d.mu.Unlock()
 		return ctx.Err()
 	}
 }
 
 // end counts a query that the CPU answered, alone or after a device.
-func (d *Dispatcher) end(by Side) {
-	<-d.cores
+func (d *Dispatcher) end(j *job, by Side) {
+	if j.onSpare {
+		<-d.spare
+	} else {
+		<-d.cores
+	}
 	d.mu.Lock()
 	d.running--
+	d.load -= j.cpu
 	if by == OnBoth {
 		d.stats.OnBoth++
 	} else {
 		d.stats.OnCPU++
+		d.cpuTrial.use(time.Now())
 	}
 	if d.options.Policy == Groups {
 		d.grant(time.Now())

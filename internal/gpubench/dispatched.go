@@ -50,8 +50,11 @@ func (s *station) close() (err error) {
 }
 
 // ask answers query i and checks it.
-func (s *station) ask(b *bench, r *reference, i int) error {
-	a, err := s.TopK(b.ctx, dispatch.Query{Plan: r.plans[i], CPU: s.cpu})
+func (s *station) ask(b *bench, r *reference, i int) error { return s.askOn(b, r, i, dispatch.Any) }
+
+// askOn does so on one side.
+func (s *station) askOn(b *bench, r *reference, i int, on dispatch.Side) error {
+	a, err := s.TopK(b.ctx, dispatch.Query{Plan: r.plans[i], CPU: s.cpu, Whole: cpuexec.Executor{}, On: on})
 	if err != nil {
 		return err
 	}

@@ -74,7 +74,10 @@ func (b *bench) latencies(r *reference, name string, devices int, o dispatch.Opt
 			if err := opened(); err != nil {
 				return nil, err
 			}
-			return b.arrivals(s, r, share*b.saturated(name))
+			return b.arrivals(s, share*b.recorded("latency", name+" saturated"), func(rng *rand.Rand) func() error {
+				q := rng.IntN(len(r.plans))
+				return func() error { return s.ask(b, r, q) }
+			})
 		})
 		if err != nil {
 			return err
@@ -83,24 +86,15 @@ func (b *bench) latencies(r *reference, name string, devices int, o dispatch.Opt
 	return nil
 }
 
-// saturated is the recorded figure of a station.
-func (b *bench) saturated(name string) float64 {
-	for _, r := range b.records {
-		if r.Part == "latency" && r.Name == name+" saturated" && r.On == b.c.Name && r.Machine == b.machine {
-			return r.Figures[0].Value.(float64)
-		}
-	}
-	return 0
-}
-
 // arrivals sends queries at random times for the time of a measurement, and measures how long each
-// takes.
-func (b *bench) arrivals(s *station, r *reference, rate float64) ([]figure, error) {
+// takes and where it runs. draw draws the next query.
+func (b *bench) arrivals(s *station, rate float64, draw func(*rand.Rand) func() error) ([]figure, error) {
 	rng := rand.New(rand.NewPCG(b.seed, 1))
 	n := max(1, int(rate*b.seconds.Seconds()))
 	times := make([]time.Duration, n)
 	errs := make([]error, n)
 	var group sync.WaitGroup
+	before := s.Stats()
 	start, due := time.Now(), 0.0
 	for i := range n {
 		due += rng.ExpFloat64() / rate
@@ -108,9 +102,9 @@ func (b *bench) arrivals(s *station, r *reference, rate float64) ([]figure, erro
 		if early := time.Until(arrival); early > 0 {
 			time.Sleep(early)
 		}
-		q := rng.IntN(len(r.plans))
+		ask := draw(rng)
 		group.Go(func() {
-			errs[i] = s.ask(b, r, q)
+			errs[i] = ask()
 			times[i] = time.Since(arrival)
 		})
 	}
@@ -120,5 +114,11 @@ func (b *bench) arrivals(s *station, r *reference, rate float64) ([]figure, erro
 	at := func(percent int) float64 { return float64(times[(n*percent+99)/100-1].Microseconds()) / 1000 }
 	return []figure{
 		{"arrivals/s", rate}, {"q/s", float64(n) / took.Seconds()}, {"p50, ms", at(50)}, {"p95, ms", at(95)}, {"p99, ms", at(99)},
+		{"on CPU, %", 100 * float64(s.Stats().OnCPU-before.OnCPU) / float64(n)}, {"queries a batch", perBatch(before, s.Stats())},
 	}, errors.Join(errs...)
+}
+
+// perBatch is how many queries batches had on average.
+func perBatch(before, after dispatch.Stats) float64 {
+	return float64(after.Queries-before.Queries) / float64(max(1, after.Batches-before.Batches))
 }

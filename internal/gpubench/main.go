@@ -15,6 +15,8 @@
 //	devices        1, 2 and 4 GPUs (Huang 2017, table 3)
 //	latency        time of queries by rate of arrival (Poisson) and delay of batches; GPU, CPU, and
 //	               auto
+//	auto           the policies cpu, gpu and auto at the same loads, from one query at a time to
+//	               saturation: all queries, and a mix with short ones and ones for the CPU alone
 //	cores          how queries share cores by the policies of an engine, AND and OR: time of one
 //	               alone, throughput of as many clients as cores (Tatikonda 2011, figure 4); no GPU
 //	strips         what bounds leave of flat lists: tiles, strips and cells alive, and their
@@ -187,7 +189,7 @@ var parts = map[string]func(*bench) error{
 	"and":   func(b *bench) error { return b.mode(blockmax.And) },
 	"andor": func(b *bench) error { return b.mode(blockmax.AndOr) },
 	"cache": (*bench).caches, "huang": (*bench).huang, "policies": (*bench).policies, "devices": (*bench).devices,
-	"latency": (*bench).latency, "codecs": (*bench).codecs, "cores": (*bench).sharings,
+	"latency": (*bench).latency, "auto": (*bench).autos, "codecs": (*bench).codecs, "cores": (*bench).sharings,
 	"strips": (*bench).strips, "stream": (*bench).streams,
 }
 

@@ -23,7 +23,9 @@ func (x *Run) Submit() (err error) {
 	if a == nil || x.settings.On == accelerator.OnCPU {
 		return nil
 	}
-	x.ticket, err = a.Submit(accelerator.Query{Plan: &x.compiled.Plan, CPU: x.settings.CPU, On: x.settings.On})
+	whole := x.settings.CPU
+	whole.Pool = nil
+	x.ticket, err = a.Submit(accelerator.Query{Plan: &x.compiled.Plan, CPU: x.settings.CPU, Whole: whole, On: x.settings.On})
 	x.waiting = err == nil
 	return err
 }
