@@ -1,6 +1,9 @@
 package dispatch
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // auto decides whether the CPU computes a query. Three rules:
 //
@@ -13,39 +16,22 @@ import "time"
 //   - When a side has had none of trialEvery queries, for trialPause, the next one tries it: only
 //     queries teach what queries cost.
 func (d *Dispatcher) auto(j *job) (onCPU bool) {
-	cores, helped := cap(d.cores), false
+	cores, helped := int64(cap(d.cores)), false
 	if d.quiet() {
-		cores += cap(d.spare)
-		helped = d.running < cores/4
+		cores += int64(cap(d.spare))
+		helped = d.running.Load() < cores/4
 	}
-	wait, gpu := d.cpuWait(cores), d.gpuWait(j)+j.gpu
-	onCPU = wait+d.model.slowest(&j.features, helped) <= gpu && d.running < mostWaiting*cores
+	wait, gpu, now := d.cpuWait(cores), d.gpuTime(j), j.arrived.Sub(d.start)
+	onCPU = wait+d.model.slowest(&j.features, helped) <= gpu && d.running.Load() < mostWaiting*cores
 	if onCPU {
-		onCPU = float64(j.cpu) <= d.ratio*float64(j.gpu)
+		onCPU = float64(j.cpu) <= math.Float64frombits(d.ratio.Load())*float64(j.gpu)
 		d.adjust(4*wait < gpu)
 	}
 	if onCPU {
-		return !d.gpuTrial.due(j.arrived)
+		return !d.gpuTrial.due(now)
 	}
-	return d.running < cores && j.cpu < longestTrial && d.cpuTrial.due(j.arrived)
+	return d.running.Load() < cores && j.cpu < longestTrial && d.cpuTrial.due(now)
 }
-
-// A trialClock says when a side is to be tried that the policy has not chosen for a while.
-type trialClock struct {
-	queries int // since the side was last used
-	used    time.Time
-}
-
-// due counts a query that goes to the other side, and reports whether it should not.
-func (c *trialClock) due(now time.Time) bool {
-	if c.queries++; c.queries < trialEvery || now.Sub(c.used) < trialPause {
-		return false
-	}
-	c.use(now)
-	return true
-}
-
-func (c *trialClock) use(now time.Time) { c.queries, c.used = 0, now }
 
 const (
 	// mostWaiting is how many queries a core has at most, while a device could take the next one:
@@ -61,30 +47,22 @@ const (
 	ratioUp, ratioDown    = 1 + 1.0/64, 1 - 1.0/32
 )
 
-// adjust moves the ratio of a core's time to a device's.
-func (d *Dispatcher) adjust(spare bool) {
-	if spare {
-		d.ratio = min(mostRatio, d.ratio*ratioUp)
-	} else {
-		d.ratio = max(leastRatio, d.ratio*ratioDown)
-	}
-}
-
 // cpuWait is how long a query waits for a core: until those are done that already wait for one.
-func (d *Dispatcher) cpuWait(cores int) time.Duration {
-	if d.running < cores {
+func (d *Dispatcher) cpuWait(cores int64) time.Duration {
+	running := d.running.Load()
+	if running < cores {
 		return 0
 	}
-	waiting := float64(d.running+1-cores) / float64(d.running)
-	return time.Duration(waiting * float64(d.load) / float64(cores))
+	waiting := float64(running+1-cores) / float64(running)
+	return time.Duration(waiting * float64(d.load.Load()) / float64(cores))
 }
 
-// gpuWait is how long a query waits until its batch begins, plus what the other queries of the
-// batch take. It waits for the batches that the first free device has begun, and for the queries
-// ahead of it.
-func (d *Dispatcher) gpuWait(j *job) time.Duration {
-	_, wait := d.firstFree(j.arrived)
-	batches := d.queue.len() / d.options.MaxCount
-	each := d.model.BatchCost(&j.features)
-	return wait + each + (d.queue.gpu+time.Duration(batches)*each)/time.Duration(d.alive)
+// gpuTime is how long a query takes on a device. It waits for the batches that the first free
+// device has begun, and for those of the queries ahead of it that do not fit in its batch.
+func (d *Dispatcher) gpuTime(j *job) time.Duration {
+	wait := max(0, d.start.Add(time.Duration(d.free.Load())).Sub(j.arrived))
+	queued, most := int(d.queued.Load()), d.options.MaxCount
+	own := d.model.BatchCost(&j.features, min(queued, most-1)+1)
+	others := time.Duration(queued/most) * d.model.BatchCost(&j.features, most)
+	return wait + own + (time.Duration(d.gpu.Load())+others)/time.Duration(max(1, len(d.devices))) + j.gpu
 }

@@ -82,7 +82,7 @@ func (d *Dispatcher) choose(j *job) (g group, onCPU bool) {
 	case Processors:
 		return forDevices, true
 	}
-	return forDevices, d.auto(j)
+	return forDevices, false // Auto has decided without the lock
 }
 
 // groupOf is the group of Ding 2009.

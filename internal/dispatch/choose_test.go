@@ -14,7 +14,7 @@ import (
 // TestChoose: each policy in one line.
 func TestChoose(t *testing.T) {
 	short := Features{Terms: 2, Postings: 2000, Shortest: 900, Second: 1100, Blocks: 17, K: 10}
-	long := Features{Terms: 4, Postings: 4_000_000, Shortest: 300_000, Second: 700_000, Blocks: 31_250, K: 10}
+	long := Features{Terms: 4, Postings: 4_000_000, Shortest: 300_000, Second: 700_000, Visits: 90_000, Blocks: 31_250, K: 10}
 	for _, test := range []struct {
 		options Options
 		running int
@@ -31,11 +31,16 @@ func TestChoose(t *testing.T) {
 		{Options{Policy: Auto, Cores: 16}, 6000, [4]bool{true, true, true, true}},
 	} {
 		d := New([]Device{quickDevice{}}, test.options)
-		d.running, d.load = test.running, time.Duration(test.running)*time.Millisecond
+		d.running.Store(int64(test.running))
+		d.load.Store(int64(test.running) * int64(time.Millisecond))
 		for i, f := range []Features{short, long, short, long} {
 			j := &job{features: f, arrived: time.Now(), query: Query{Plan: new(Plan)}}
 			d.estimate(j)
-			if _, onCPU := d.choose(j); onCPU == test.want[i] {
+			_, onCPU := d.choose(j)
+			if test.options.Policy == Auto {
+				onCPU = d.auto(j)
+			}
+			if onCPU == test.want[i] {
 				t.Errorf("%v, %d queries on the CPU: query %d (CPU %v, device %v) is for the CPU: %v",
 					test.options.Policy, test.running, i, j.cpu, j.gpu, onCPU)
 			}
@@ -57,7 +62,7 @@ func TestAutoTries(t *testing.T) {
 		tried := 0
 		for range 10 * trialEvery {
 			j.arrived = j.arrived.Add(trialPause)
-			if _, onCPU := d.choose(j); onCPU != (favored == OnCPU) {
+			if d.auto(j) != (favored == OnCPU) {
 				tried++
 			}
 		}
@@ -204,10 +209,10 @@ func TestPolicyNames(t *testing.T) {
 	}
 }
 
-// TestCoresAtOnce: with a device, the CPU computes at most one query per core at a time, less one
-// core. A query that waits for a core can be canceled.
+// TestCoresAtOnce: the CPU computes at most one query per core at a time, the one that is for the
+// device included while it has nothing to do. A query that waits for a core can be canceled.
 func TestCoresAtOnce(t *testing.T) {
-	d := start(t, Options{Policy: Processors, Cores: 3}, newFake())
+	d := start(t, Options{Policy: Processors, Cores: 2}, newFake())
 	cpu := blocked{make(chan struct{}, 8), make(chan struct{})}
 	p := somePlan(t, 0)
 	ctx, giveUp := context.WithCancel(context.Background())

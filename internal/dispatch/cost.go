@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/riffle-search/riffle/blockmax"
@@ -18,6 +19,7 @@ type Features struct {
 	Postings int64 // in all of them
 	Shortest int64 // of each segment's shortest list, summed
 	Second   int64 // of each segment's second shortest
+	Visits   int64 // of tiles by lists, at most, times the lists
 	Blocks   int
 	Bytes    int64 // of payload
 	K        int
@@ -29,6 +31,7 @@ func FeaturesOf(p *Plan) (f Features) {
 	f.K, f.All = p.K, p.Tree == nil && p.Mode != blockmax.Or
 	for s := range p.Segments {
 		first, second := int64(math.MaxInt64), int64(math.MaxInt64)
+		tiles := int64(p.Segments[s].Docs+blockmax.TileDocs-1) / blockmax.TileDocs
 		for t := range p.Segments[s].Terms {
 			term, n := &p.Segments[s].Terms[t], int64(0)
 			if term.Bounds != nil {
@@ -36,6 +39,7 @@ func FeaturesOf(p *Plan) (f Features) {
 				f.Terms++
 				f.Blocks += term.List.Blocks()
 				f.Bytes += listBytes(term.List)
+				f.Visits += min(tiles, n) * int64(len(p.Segments[s].Terms))
 			}
 			f.Postings += n
 			if n < first {
@@ -56,42 +60,70 @@ func FeaturesOf(p *Plan) (f Features) {
 
 // A Model estimates what queries cost, and learns from those that have run. A cost is a sum of
 // features, each times a nonnegative price. Least squares of the relative error (fit.go) fit the
-// prices. A Model is safe for concurrent use.
+// prices. A Model is safe for concurrent use: estimates read what was last published.
 type Model struct {
-	mu     sync.Mutex
+	mu sync.Mutex // of what learns
+
 	cpu    [2]fit // of Or and trees, and of And: time on one core
 	helped [2]fit // time when other cores help, if they are idle and the query is long enough
 	gpu    [2]fit
 
-	// The mean by which recent queries took longer than estimated on one core, and with the help of
-	// others, as a share of the estimate.
-	over, overHelped float64
+	// How many times its estimate one query in fifty takes at least, on one core and with the help
+	// of others. It waits for other goroutines, too.
+	tail, tailHelped float64
+
+	known atomic.Pointer[knowledge]
+}
+
+// knowledge is what a model estimates with. It does not change.
+type knowledge struct {
+	cpu, helped, gpu [2]vector
+	tail, tailHelped float64
+}
+
+// publish makes estimates use what was learned.
+func (m *Model) publish() {
+	k := &knowledge{tail: m.tail, tailHelped: m.tailHelped}
+	for kind := range m.cpu {
+		k.cpu[kind], k.helped[kind], k.gpu[kind] = m.cpu[kind].prices, m.helped[kind].prices, m.gpu[kind].prices
+	}
+	m.known.Store(k)
 }
 
 // The features of a query as a vector, in this order. The work that remains with bounds grows more
-// slowly than the lists: hence the square root.
+// slowly than the lists: hence the square roots.
 const (
 	perQuery = iota
 	perTerm
 	perRoot // of the postings
-	perDeep // of the postings times k
+	perHit
+	perVisit
 	perPosting
+	perRootShortest
 	perShortest
 	perSecond
 	perByte  // copied to the device
 	perBatch // shared by the batch's queries
+	perLog   // of the batch's queries: few do not fill the device
 	prices
 )
 
 // priceNames are the names of prices, in nanoseconds, in a saved model.
-var priceNames = [prices]string{"query", "term", "root_posting", "root_posting_k", "posting", "shortest", "second", "byte", "batch"}
+var priceNames = [prices]string{
+	"query", "term", "root_posting", "hit", "visit", "posting", "root_shortest", "shortest", "second", "byte", "batch", "log_batch",
+}
 
 type vector [prices]float64
 
 func (f *Features) vector() vector {
+	hits := f.Postings
+	if f.All {
+		hits = f.Shortest
+	}
 	return vector{
-		perQuery: 1, perTerm: float64(f.Terms), perRoot: math.Sqrt(float64(f.Postings)),
-		perDeep: math.Sqrt(float64(f.Postings) * float64(f.K)), perPosting: float64(f.Postings), perShortest: float64(f.Shortest), perSecond: float64(f.Second),
+		perQuery: 1, perTerm: float64(f.Terms), perRoot: math.Sqrt(float64(f.Postings)), perHit: float64(min(hits, int64(f.K))),
+		perVisit: float64(f.Visits), perPosting: float64(f.Postings), perRootShortest: math.Sqrt(float64(f.Shortest)),
+		perShortest: float64(f.Shortest), perSecond: float64(f.Second),
 	}
 }
 
@@ -103,21 +135,20 @@ func (f *Features) kind() int {
 }
 
 // defaultPrices are the initial prices of a model. Those of the CPU were fitted to one core of a
-// Zen 5 (BenchmarkCostModel of package riffle). Those of devices are derived from an H200's
-// figures: 60,000 queries a second of 3.7 million postings, a host link of 55 GB/s, eight launches
-// a batch.
+// Zen 5 (BenchmarkCostModel of package riffle), those of devices to an H200
+// (bench/results/2026-11-23-gpu-auto.md).
 var defaultPrices = map[string][2]vector{
 	"cpu": {
-		{perQuery: 500, perTerm: 1000, perRoot: 40, perDeep: 2, perPosting: 0.5},
-		{perQuery: 300, perTerm: 180, perShortest: 4, perSecond: 0.01},
+		{perQuery: 1400, perTerm: 300, perRoot: 26, perHit: 150, perVisit: 30, perPosting: 0.05},
+		{perQuery: 1200, perTerm: 60, perRoot: 1.5, perHit: 4, perRootShortest: 200, perShortest: 3, perSecond: 0.03},
 	},
 	"helped": {
-		{perQuery: 500, perTerm: 1000, perRoot: 80, perDeep: 2, perPosting: 0.08},
-		{perQuery: 300, perTerm: 180, perRoot: 10, perShortest: 0.8},
+		{perQuery: 1400, perTerm: 300, perRoot: 26, perHit: 150, perVisit: 6, perPosting: 0.01},
+		{perQuery: 1200, perTerm: 60, perRoot: 1.5, perHit: 4, perRootShortest: 100, perShortest: 0.6, perSecond: 0.006},
 	},
 	"gpu": {
-		{perQuery: 1500, perTerm: 200, perPosting: 0.0012, perByte: 0.02, perBatch: 900_000},
-		{perQuery: 1000, perTerm: 200, perPosting: 0.0005, perShortest: 0.004, perByte: 0.02, perBatch: 700_000},
+		{perQuery: 1500, perTerm: 200, perPosting: 0.0009, perByte: 0.02, perBatch: 300_000, perLog: 200_000},
+		{perQuery: 1000, perTerm: 200, perPosting: 0.0005, perShortest: 0.004, perByte: 0.02, perBatch: 300_000, perLog: 150_000},
 	},
 }
 
@@ -134,7 +165,8 @@ func (m *Model) reset(p map[string][2]vector) {
 		m.helped[kind].begin(p["helped"][kind], true)
 		m.gpu[kind].begin(p["gpu"][kind], false)
 	}
-	m.over, m.overHelped = 0.3, 0.3
+	m.tail, m.tailHelped = usualTail, usualTail
+	m.publish()
 }
 
 // nothing is the cost of a query that no document can match, because a list is empty.
@@ -148,9 +180,7 @@ func (m *Model) CPU(f *Features) time.Duration {
 	if f.empty() {
 		return nothing
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return time.Duration(m.cpu[f.kind()].cost(f.vector()))
+	return time.Duration(m.known.Load().cpu[f.kind()].times(f.vector()))
 }
 
 // GPU estimates what a query in a batch of many costs a device, when missing bytes of its lists
@@ -158,54 +188,73 @@ func (m *Model) CPU(f *Features) time.Duration {
 func (m *Model) GPU(f *Features, missing int64) time.Duration {
 	v := f.vector()
 	v[perByte] = float64(missing)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return time.Duration(m.gpu[f.kind()].cost(v))
+	return time.Duration(m.known.Load().gpu[f.kind()].times(v))
 }
 
-// BatchCost estimates the fixed cost of a batch of such queries.
-func (m *Model) BatchCost(f *Features) time.Duration {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return time.Duration(m.gpu[f.kind()].prices[perBatch])
+// BatchCost estimates what a batch of n such queries costs in addition to them.
+func (m *Model) BatchCost(f *Features, n int) time.Duration {
+	p := &m.known.Load().gpu[f.kind()]
+	return time.Duration(p[perBatch] + float64(p[perLog]*math.Log1p(float64(n))))
 }
 
-// slowest is what a query takes on one core, or with the help of others, when the estimate falls
-// short by more than is usual.
+// slowest is what a query takes on one core, or with the help of others, if it is one of the two in
+// a hundred that exceed their estimates most.
 func (m *Model) slowest(f *Features, helped bool) time.Duration {
 	if f.empty() {
 		return nothing
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	k := m.known.Load()
 	if helped {
-		return time.Duration(m.helped[f.kind()].cost(f.vector()) * (1 + 4*m.overHelped))
+		return time.Duration(k.helped[f.kind()].times(f.vector()) * k.tailHelped)
 	}
-	return time.Duration(m.cpu[f.kind()].cost(f.vector()) * (1 + 4*m.over))
+	return time.Duration(k.cpu[f.kind()].times(f.vector()) * k.tail)
 }
 
-// learnCPU learns from a query that ran on the CPU. Other cores may have helped, and have if it was
-// shared.
-func (m *Model) learnCPU(f *Features, took time.Duration, helped, shared bool) {
-	if f.empty() {
+// A run is what it took to compute a query on the CPU.
+type run struct {
+	took   time.Duration
+	core   time.Duration // the goroutine's time on a core, or took if that is not known
+	helped bool          // other cores might have helped
+	shared bool          // they have
+}
+
+// learnCPU learns from a query that ran on the CPU, unless another goroutine is learning.
+func (m *Model) learnCPU(f *Features, r run) {
+	if f.empty() || !m.mu.TryLock() {
 		return
 	}
-	m.mu.Lock()
 	defer m.mu.Unlock()
-	if helped {
-		m.helped[f.kind()].learnFrom(f, took, &m.overHelped)
+	news := false
+	if r.helped {
+		news = m.helped[f.kind()].learnFrom(f, r.took, r.took, &m.tailHelped)
 	}
-	if !shared {
-		m.cpu[f.kind()].learnFrom(f, took, &m.over)
+	if !r.shared {
+		news = m.cpu[f.kind()].learnFrom(f, r.core, r.took, &m.tail) || news
+	}
+	k := m.known.Load()
+	if news || differ(m.tail, k.tail) || differ(m.tailHelped, k.tailHelped) {
+		m.publish()
 	}
 }
 
-// learnFrom learns from a query, and updates the mean by which estimates are exceeded.
-func (f *fit) learnFrom(q *Features, took time.Duration, over *float64) {
-	const most = 8 // that one query may exceed its estimate by
-	v, cost := q.vector(), max(1, float64(took))
-	*over += (min(max(0, cost/max(1, f.cost(v))-1), most) - *over) / 256
-	f.learn(v, cost)
+func differ(a, b float64) bool { return math.Abs(a-b) > b/64 }
+
+const (
+	usualTail, mostTail = 4, 16
+	tailStep            = 1.0 / 16
+	beyond              = 0.02 // share of the queries
+)
+
+// learnFrom learns what a query costs and how much longer it took. It reports whether prices have
+// changed.
+func (f *fit) learnFrom(q *Features, cost, took time.Duration, tail *float64) bool {
+	v := q.vector()
+	if float64(took) > *tail*f.prices.times(v) {
+		*tail = min(mostTail, *tail*(1+tailStep*(1-beyond)))
+	} else {
+		*tail = max(1, *tail*(1-tailStep*beyond))
+	}
+	return f.learn(v, max(1, float64(cost)))
 }
 
 // learnGPU learns from a batch: the sum of its queries' features cost took. A batch of both kinds
@@ -219,14 +268,16 @@ func (m *Model) learnGPU(jobs []*job, moved int64, took time.Duration) {
 		}
 		all += j.features.kind()
 	}
-	sum[perByte], sum[perBatch] = float64(moved), 1
+	sum[perByte], sum[perBatch], sum[perLog] = float64(moved), 1, math.Log1p(float64(len(jobs)))
 	kind := 0
 	if 2*all > len(jobs) {
 		kind = 1
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.gpu[kind].learn(sum, float64(took))
+	if m.gpu[kind].learn(sum, float64(took)) {
+		m.publish()
+	}
 }
 
 // MarshalJSON writes the prices, so that another process can start from them.
@@ -270,6 +321,7 @@ func (m *Model) UnmarshalJSON(data []byte) error {
 		}
 		f.begin(v, strings.HasPrefix(name, "cpu"))
 	}
+	m.publish()
 	return nil
 }
 

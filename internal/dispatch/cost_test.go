@@ -31,7 +31,7 @@ func TestModelLearns(t *testing.T) {
 		}
 		for range 4000 {
 			f, cost := sample()
-			m.learnCPU(&f, time.Duration(cost), false, false)
+			m.learnCPU(&f, run{took: time.Duration(cost), core: time.Duration(cost)})
 		}
 		sum, n := 0.0, 1000
 		for range n {
@@ -58,7 +58,7 @@ func TestModelBatches(t *testing.T) {
 		}
 		m.learnGPU(jobs, moved, time.Duration(cost+0.1*float64(moved)))
 	}
-	if c := m.BatchCost(&Features{}); c < 800*time.Microsecond || c > 1200*time.Microsecond {
+	if c := m.BatchCost(&Features{}, 100); c < 800*time.Microsecond || c > 1200*time.Microsecond {
 		t.Errorf("a batch costs %v, want about 1 ms", c)
 	}
 	f := Features{Terms: 3, Postings: 1e6, K: 10}
@@ -72,7 +72,7 @@ func TestModelIsKept(t *testing.T) {
 	m := DefaultModel()
 	f := Features{Terms: 2, Postings: 5000, Shortest: 100, Second: 4900, K: 10}
 	for range 1000 {
-		m.learnCPU(&f, 123*time.Microsecond, false, false)
+		m.learnCPU(&f, run{took: 123 * time.Microsecond, core: 123 * time.Microsecond})
 	}
 	text, err := json.Marshal(m)
 	if err != nil {
@@ -101,7 +101,7 @@ func FuzzModel(f *testing.F) {
 			return
 		}
 		q := Features{Terms: 2, Postings: 5000, Shortest: 100, K: 10}
-		if m.CPU(&q) < 0 || m.GPU(&q, 1000) < 0 || m.BatchCost(&q) < 0 {
+		if m.CPU(&q) < 0 || m.GPU(&q, 1000) < 0 || m.BatchCost(&q, 9) < 0 {
 			t.Errorf("%s estimates less than nothing", text)
 		}
 	})

@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"math"
 	"sync"
 	"time"
 
@@ -161,21 +162,20 @@ type Dispatcher struct {
 	options Options
 	devices []*deviceState
 	model   *Model
+	start   time.Time
+
+	threadTime func() time.Duration // of the caller's thread on a core; nil if the system has none
 
 	mu      sync.Mutex
 	queue   queue
-	waiting []*job        // that demand a device and do not yet fit in the queue
-	alive   int           // devices that are not lost
-	idle    int           // device workers that wait for a batch
-	running int           // queries that the CPU computes, or is about to
-	load    time.Duration // their estimated cost
-	turn    int           // counter for Halves
+	waiting []*job // that demand a device and do not yet fit in the queue
+	alive   int    // devices that are not lost
+	idle    int    // device workers that wait for a batch
+	turn    int    // counter for Halves
 	closed  bool
 	stats   Stats
 
-	// Of Auto: trials, and the most time on a core that a query takes for a time on a device.
-	gpuTrial, cpuTrial trialClock
-	ratio              float64
+	gauges
 
 	cores   chan struct{} // one element per query that the CPU computes
 	spare   chan struct{} // and per query on a core that is reserved while devices work
@@ -187,13 +187,17 @@ type Dispatcher struct {
 // New starts the workers of the devices. There may be no devices.
 func New(devices []Device, o Options) *Dispatcher {
 	o = o.withDefaults()
-	d := &Dispatcher{options: o, model: o.Model, alive: len(devices), ratio: mostRatio}
+	d := &Dispatcher{options: o, model: o.Model, alive: len(devices), start: time.Now(), threadTime: threadTime}
+	d.ratio.Store(math.Float64bits(mostRatio))
 	always, more := o.atOnce(len(devices))
 	d.cores, d.spare = make(chan struct{}, always), make(chan struct{}, more)
 	d.kick, d.stop = make(chan struct{}, max(1, len(devices)*o.Depth)), make(chan struct{})
 	for i, dev := range devices {
 		s := &deviceState{Device: dev, number: i, kick: make(chan struct{}, 1)}
 		d.devices = append(d.devices, s)
+	}
+	d.gauge(d.start)
+	for _, s := range d.devices {
 		for range o.Depth {
 			d.workers.Go(func() { d.serve(s) })
 		}
@@ -210,6 +214,7 @@ func (d *Dispatcher) Close() {
 		return
 	}
 	d.closed = true
+	d.gauge(time.Now())
 	close(d.stop)
 	d.mu.Unlock()
 	d.workers.Wait()

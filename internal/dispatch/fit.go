@@ -44,28 +44,30 @@ func (f *fit) begin(p vector, onCPU bool) {
 			for _, share := range []float64{0.01, 0.3} {
 				for _, k := range []float64{1, 10, 1000} {
 					v := vector{
-						perQuery: 1, perTerm: terms, perRoot: math.Sqrt(postings), perDeep: math.Sqrt(postings * k),
-						perPosting: postings, perShortest: share * postings, perSecond: 2 * share * postings,
+						perQuery: 1, perTerm: terms, perRoot: math.Sqrt(postings), perHit: min(k, postings), perPosting: postings,
+						perVisit: terms * min(postings, terms*(1+postings/2048)), perRootShortest: math.Sqrt(share * postings),
+						perShortest: share * postings, perSecond: 2 * share * postings,
 					}
 					if !onCPU {
-						v[perByte], v[perBatch] = share*postings, 1
+						v[perByte], v[perBatch], v[perLog] = share*postings, 1, math.Log1p(k)
 					}
-					f.prior.add(v, max(1, f.cost(v)), max(1, f.cost(v)), weak)
+					f.prior.add(v, max(1, p.times(v)), max(1, p.times(v)), weak)
 				}
 			}
 		}
 	}
 }
 
-func (f *fit) cost(v vector) (sum float64) {
-	for i, p := range f.prices {
-		sum += float64(p * v[i])
+// times is the cost of features at prices.
+func (p *vector) times(v vector) (sum float64) {
+	for i, price := range p {
+		sum += float64(price * v[i])
 	}
 	return sum
 }
 
-// learn adds a sample.
-func (f *fit) learn(v vector, cost float64) {
+// learn adds a sample. It reports whether prices have changed.
+func (f *fit) learn(v vector, cost float64) bool {
 	fading := 1 - 1/float64(f.memory)
 	for i := range f.seen.a {
 		for j := range f.seen.a[i] {
@@ -73,12 +75,14 @@ func (f *fit) learn(v vector, cost float64) {
 		}
 		f.seen.b[i] *= fading
 	}
-	f.seen.add(v, max(1, cost), max(1, f.cost(v)), 1)
+	f.seen.add(v, max(1, cost), max(1, f.prices.times(v)), 1)
 	f.count++
 	if f.fresh++; f.fresh >= min(f.memory/8, 1+f.count/5) { // often at first
 		f.fresh = 0
 		f.solve()
+		return true
 	}
+	return false
 }
 
 func (e *equations) add(v vector, cost, estimate, weight float64) {

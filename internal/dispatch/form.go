@@ -8,7 +8,7 @@ import (
 )
 
 // hostShare is the part of the time of a batch that the host takes before the device computes.
-const hostShare = 0.4
+const hostShare = 0.3
 
 // ready reports whether a batch should start now on a device, and if not, when to look again:
 // never, while nothing waits. An idle device takes whatever waits. A busy one gets its next batch
@@ -24,7 +24,7 @@ func (d *Dispatcher) ready(dev *deviceState, now time.Time) (start bool, after t
 	case full || len(dev.line.batches) == 0:
 		return true, 0
 	case len(dev.line.batches) == 1:
-		next := d.model.BatchCost(&oldest.features) + d.queue.gpu/time.Duration(d.alive)
+		next := d.model.BatchCost(&oldest.features, d.queue.len()) + d.queue.gpu/time.Duration(d.alive)
 		wait = dev.line.left(now) - time.Duration(hostShare*float64(next))
 	}
 	if d.options.Delay > 0 {
@@ -69,7 +69,7 @@ func (d *Dispatcher) form(dev *deviceState, b *batch) {
 		d.queue.takeFirst(g, n)
 	}
 	if len(b.jobs) > 0 {
-		b.cost += d.model.BatchCost(&b.jobs[0].features)
+		b.cost += d.model.BatchCost(&b.jobs[0].features, len(b.jobs))
 	}
 }
 

@@ -49,7 +49,7 @@ func TestIdleTakesAtOnce(t *testing.T) {
 	}{
 		{"alone", 1, 0, []time.Duration{0}, []time.Duration{3 * ms}, [][]int{{1}}},
 		{"before the device is done", 1, 0, []time.Duration{0, 1 * ms, 3 * ms / 2, 20 * ms}, []time.Duration{3 * ms, 6 * ms, 6 * ms, 23 * ms}, [][]int{{1, 2, 1}}},
-		{"not too early", 1, 0, []time.Duration{0, 1 * ms, 2 * ms, 5 * ms / 2}, []time.Duration{3 * ms, 6 * ms, 9 * ms, 9 * ms}, [][]int{{1, 1, 2}}},
+		{"not too early", 1, 0, []time.Duration{0, 1 * ms, 9 * ms / 4, 5 * ms / 2}, []time.Duration{3 * ms, 6 * ms, 9 * ms, 9 * ms}, [][]int{{1, 1, 2}}},
 		{"when the delay is over", 1, 1 * ms / 4, []time.Duration{0, 1 * ms, 1*ms + ms/2}, []time.Duration{3 * ms, 6 * ms, 9 * ms}, [][]int{{1, 1, 1}}},
 		{"on another device", 2, 0, []time.Duration{0, 1 * ms, 2 * ms}, []time.Duration{3 * ms, 4 * ms, 6 * ms}, [][]int{{1, 1}, {1}}},
 	} {

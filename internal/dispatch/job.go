@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"time"
 
@@ -121,15 +122,35 @@ func (j *job) compute(ctx context.Context) (Answer, error) {
 	if err := j.d.begin(ctx, j); err != nil {
 		return Answer{}, err
 	}
-	cpu := j.query.CPU
+	cpu, r := j.query.CPU, run{helped: !j.busy}
 	if j.busy && j.query.Whole != nil {
 		cpu = j.query.Whole
 	}
+	core := j.d.onCore()
 	start := time.Now()
 	top, err := cpu.TopK(ctx, j.query.Plan)
+	r.took = time.Since(start)
+	r.core, r.shared = min(core(), r.took), top.Work.Tasks > 0
+	if r.core <= 0 {
+		r.core = r.took
+	}
 	if err == nil {
-		j.d.model.learnCPU(&j.features, time.Since(start), !j.busy, top.Work.Tasks > 0)
+		j.d.model.learnCPU(&j.features, r)
+		j.d.cpuTrial.use(start.Sub(j.d.start))
 	}
 	j.d.end(j, OnCPU)
 	return Answer{top, OnCPU}, err
+}
+
+// onCore begins to measure the time on a core of the calling goroutine.
+func (d *Dispatcher) onCore() (took func() time.Duration) {
+	if d.threadTime == nil {
+		return func() time.Duration { return 0 }
+	}
+	runtime.LockOSThread()
+	from := d.threadTime()
+	return func() time.Duration {
+		defer runtime.UnlockOSThread()
+		return d.threadTime() - from
+	}
 }

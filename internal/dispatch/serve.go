@@ -71,6 +71,7 @@ func (d *Dispatcher) next(dev *deviceState, b *batch) (wait time.Duration, ok bo
 		dev.line.begin(b, time.Now())
 	}
 	d.letIn()
+	d.gauge(time.Now())
 	if again, _ := d.ready(dev, time.Now()); again {
 		d.wake()
 	}
@@ -93,19 +94,6 @@ func (d *Dispatcher) firstFree(now time.Time) (first *deviceState, left time.Dur
 	return first, left
 }
 
-// quiet reports whether devices have so little to do that feeding them takes no core.
-func (d *Dispatcher) quiet() bool {
-	queries := d.queue.len()
-	for _, dev := range d.devices {
-		for _, b := range dev.line.batches {
-			queries += len(b.jobs)
-		}
-	}
-	return queries < quietQueries
-}
-
-const quietQueries = 16
-
 // letIn admits jobs that have waited for room in the queue.
 func (d *Dispatcher) letIn() {
 	n := min(len(d.waiting), max(0, d.options.MaxQueued-d.queue.len()))
@@ -124,13 +112,20 @@ func (d *Dispatcher) wake() {
 }
 
 // wakeFirst makes a worker of the device that will first be done look at the queue, or only if that
-// device is idle.
-func (d *Dispatcher) wakeFirst(now time.Time, onlyIdle bool) {
-	if dev, _ := d.firstFree(now); dev != nil && (!onlyIdle || len(dev.line.batches) == 0) {
-		select {
-		case dev.kick <- struct{}{}:
-		default:
+// device should have a batch now.
+func (d *Dispatcher) wakeFirst(now time.Time, onlyReady bool) {
+	dev, _ := d.firstFree(now)
+	if dev == nil {
+		return
+	}
+	if onlyReady {
+		if ready, _ := d.ready(dev, now); !ready {
+			return
 		}
+	}
+	select {
+	case dev.kick <- struct{}{}:
+	default:
 	}
 }
 
@@ -152,18 +147,19 @@ func (d *Dispatcher) run(dev *deviceState, b *batch) {
 	d.mu.Lock()
 	dev.failures = 0
 	took := dev.line.end(b, done)
-	d.gpuTrial.use(done)
+	d.stats.batch(b, moved, took)
+	for i := range answers {
+		d.stats.answered(&answers[i])
+	}
+	d.gauge(done)
 	if d.queue.len() > 0 {
 		d.wakeFirst(done, true)
 	}
 	d.mu.Unlock()
+	d.gpuTrial.use(done.Sub(d.start))
 	d.model.learnGPU(b.jobs, moved, took)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.stats.batch(b, moved, took)
 	for i, j := range b.jobs {
 		j.partial = answers[i]
-		d.stats.answered(&j.partial)
 		j.tell(partial)
 	}
 }
@@ -185,6 +181,7 @@ func (d *Dispatcher) fail(dev *deviceState, b *batch, err error) {
 			d.giveUp()
 		}
 	}
+	d.gauge(time.Now())
 	d.mu.Unlock()
 	if d.options.Failed != nil {
 		d.options.Failed(dev.number, lost, err)

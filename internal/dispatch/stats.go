@@ -33,7 +33,8 @@ func (d *Dispatcher) Stats() Stats {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	s := d.stats
-	s.Queued, s.Running = d.queue.len()+len(d.waiting), d.running
+	s.OnCPU, s.OnBoth, s.ToCPU, s.TurnedAway = d.computed.Load(), d.completed.Load(), d.given.Load(), d.turnedAway.Load()
+	s.Queued, s.Running = d.queue.len()+len(d.waiting), int(d.running.Load())
 	return s
 }
 

@@ -14,36 +14,57 @@ import (
 func (d *Dispatcher) Submit(q Query) (Ticket, error) {
 	j := newJob(d, q)
 	d.estimate(j)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	noDevice := d.alive == 0 || d.closed
-	if q.On == OnGPU && noDevice {
+	usable := d.usable.Load()
+	switch {
+	case q.On == OnGPU && !usable:
 		j.release()
 		return Ticket{}, device.ErrNoDevice
-	}
-	if q.On == OnCPU || noDevice || q.On == Any && d.refused(q.Plan) {
-		d.stats.ToCPU++
+	case q.On == OnCPU || !usable || q.On == Any && d.refused(q.Plan):
+		d.given.Add(1)
 		j.tell(toCPU)
 		return Ticket{j}, nil
+	case q.On == Any && d.queued.Load() >= int64(d.options.MaxQueued):
+		d.turnedAway.Add(1)
+		d.give(j)
+		return Ticket{j}, nil
+	case q.On == Any && d.options.Policy == Auto && d.auto(j):
+		d.give(j)
+		return Ticket{j}, nil
 	}
-	g, onCPU := d.choose(j)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.alive == 0 || d.closed {
+		if q.On == OnGPU {
+			j.release()
+			return Ticket{}, device.ErrNoDevice
+		}
+		d.give(j)
+		return Ticket{j}, nil
+	}
+	g, onCPU := forDevices, false
+	if q.On == Any {
+		g, onCPU = d.choose(j)
+	}
 	switch full := d.queue.len() >= d.options.MaxQueued; {
 	case q.On == OnGPU && full:
 		d.waiting = append(d.waiting, j)
-	case q.On == OnGPU:
-		d.enter(j, forDevices)
 	case onCPU || full:
-		// The query counts from here on. Otherwise all queries that arrive before it begins would
-		// see idle cores.
-		d.grantTo(j)
 		if full {
-			d.stats.TurnedAway++
+			d.turnedAway.Add(1)
 		}
-		j.tell(toCPU)
+		d.give(j)
 	default:
 		d.enter(j, g)
 	}
 	return Ticket{j}, nil
+}
+
+// give gives a query to the CPU. It counts from here on. Otherwise all queries that arrive before
+// it begins would see idle cores.
+func (d *Dispatcher) give(j *job) {
+	d.take(j)
+	d.given.Add(1)
+	j.tell(toCPU)
 }
 
 // enter puts a job into the queue, and wakes a worker or a core that may take it.
@@ -52,8 +73,8 @@ func (d *Dispatcher) enter(j *job, g group) {
 	if d.options.Policy == Groups {
 		d.grant(j.arrived)
 	}
-	n := d.queue.len()
-	d.wakeFirst(j.arrived, n > 1 && n < d.options.MaxCount && d.queue.bytes < d.options.MaxBytes)
+	d.gauge(j.arrived)
+	d.wakeFirst(j.arrived, d.queue.len() > 1)
 }
 
 // refused reports whether the devices cannot answer a plan. All are alike.
@@ -75,42 +96,31 @@ func (d *Dispatcher) withdraw(j *job) bool {
 		return false
 	}
 	d.stats.Withdrawn++
+	d.gauge(time.Now())
 	return true
 }
 
 // grant gives idle cores the next queries. Only under policy Groups do queries wait for cores.
 func (d *Dispatcher) grant(now time.Time) {
-	for d.running < d.options.Cores {
+	for d.running.Load() < int64(d.options.Cores) {
 		j := d.queue.takeForCPU(now, d.options.Deadline/2, d.idle == 0)
 		if j == nil {
 			return
 		}
-		d.grantTo(j)
-		j.tell(toCPU)
+		d.give(j)
 	}
-}
-
-// grantTo counts a query that the CPU will compute.
-func (d *Dispatcher) grantTo(j *job) {
-	j.granted = true
-	d.running++
-	d.load += j.cpu
-	d.stats.ToCPU++
 }
 
 // begin counts a query that the CPU computes, and waits for a core: hundreds of concurrent queries
 // would keep the goroutines that feed the devices from running.
 func (d *Dispatcher) begin(ctx context.Context, j *job) error {
-	d.mu.Lock()
 	if !j.granted {
-		d.running++
-		d.load += j.cpu
+		d.take(j)
 	}
 	spare := d.spare
 	if j.busy = !d.quiet(); j.busy {
 		spare = nil
 	}
-	d.mu.Unlock()
 	select {
 	case d.cores <- struct{}{}:
 		return nil
@@ -118,10 +128,7 @@ func (d *Dispatcher) begin(ctx context.Context, j *job) error {
 		j.onSpare = true
 		return nil
 	case <-ctx.Done():
-		d.mu.Lock()
-		d.running--
-		d.load -= j.cpu
-		d.mu.Unlock()
+		d.leave(j)
 		return ctx.Err()
 	}
 }
@@ -133,17 +140,17 @@ func (d *Dispatcher) end(j *job, by Side) {
 	} else {
 		<-d.cores
 	}
-	d.mu.Lock()
-	d.running--
-	d.load -= j.cpu
+	d.leave(j)
 	if by == OnBoth {
-		d.stats.OnBoth++
+		d.completed.Add(1)
 	} else {
-		d.stats.OnCPU++
-		d.cpuTrial.use(time.Now())
+		d.computed.Add(1)
 	}
 	if d.options.Policy == Groups {
-		d.grant(time.Now())
+		now := time.Now()
+		d.mu.Lock()
+		d.grant(now)
+		d.gauge(now)
+		d.mu.Unlock()
 	}
-	d.mu.Unlock()
 }

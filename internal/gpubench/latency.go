@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -99,9 +100,7 @@ func (b *bench) arrivals(s *station, rate float64, draw func(*rand.Rand) func() 
 	for i := range n {
 		due += rng.ExpFloat64() / rate
 		arrival := start.Add(time.Duration(due * float64(time.Second)))
-		if early := time.Until(arrival); early > 0 {
-			time.Sleep(early)
-		}
+		awaitTime(arrival)
 		ask := draw(rng)
 		group.Go(func() {
 			errs[i] = ask()
@@ -116,6 +115,18 @@ func (b *bench) arrivals(s *station, rate float64, draw func(*rand.Rand) func() 
 		{"arrivals/s", rate}, {"q/s", float64(n) / took.Seconds()}, {"p50, ms", at(50)}, {"p95, ms", at(95)}, {"p99, ms", at(99)},
 		{"on CPU, %", 100 * float64(s.Stats().OnCPU-before.OnCPU) / float64(n)}, {"queries a batch", perBatch(before, s.Stats())},
 	}, errors.Join(errs...)
+}
+
+// awaitTime returns at a time. A process that has nothing to do is woken up to a millisecond late, so
+// the last of it is not slept.
+func awaitTime(at time.Time) {
+	const late = 1200 * time.Microsecond
+	if early := time.Until(at) - late; early > 0 {
+		time.Sleep(early)
+	}
+	for time.Now().Before(at) {
+		runtime.Gosched()
+	}
 }
 
 // perBatch is how many queries batches had on average.

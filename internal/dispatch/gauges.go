@@ -1,0 +1,91 @@
+package dispatch
+
+import (
+	"math"
+	"sync/atomic"
+	"time"
+)
+
+// Gauges are what Auto reads without a lock. Hundreds of goroutines that waited for one mutex would
+// keep those from running that feed the devices.
+type gauges struct {
+	// Written with Dispatcher.mu held (gauge).
+	usable atomic.Bool  // a device can take queries
+	queued atomic.Int64 // queries that wait for devices
+	gpu    atomic.Int64 // their estimated cost there, in nanoseconds
+	begun  atomic.Int64 // queries in batches under way
+	free   atomic.Int64 // when the first device will be done with its batches, after Dispatcher.start
+
+	running atomic.Int64 // queries that the CPU computes, or is about to
+	load    atomic.Int64 // their estimated cost, in nanoseconds
+
+	computed, completed, given, turnedAway atomic.Int64 // of Stats
+
+	ratio              atomic.Uint64 // of Auto: bits of a float64
+	gpuTrial, cpuTrial trialClock
+}
+
+// gauge sets the gauges that Dispatcher.mu guards.
+func (d *Dispatcher) gauge(now time.Time) {
+	d.usable.Store(d.alive > 0 && !d.closed)
+	d.queued.Store(int64(d.queue.len()))
+	d.gpu.Store(int64(d.queue.gpu))
+	begun := 0
+	for _, dev := range d.devices {
+		for _, b := range dev.line.batches {
+			begun += len(b.jobs)
+		}
+	}
+	d.begun.Store(int64(begun))
+	_, left := d.firstFree(now)
+	d.free.Store(int64(now.Add(left).Sub(d.start)))
+}
+
+// quiet reports whether devices have so little to do that feeding them takes no core.
+func (d *Dispatcher) quiet() bool { return d.queued.Load()+d.begun.Load() < quietQueries }
+
+const quietQueries = 16
+
+// take counts a query that the CPU will compute.
+func (d *Dispatcher) take(j *job) {
+	j.granted = true
+	d.running.Add(1)
+	d.load.Add(int64(j.cpu))
+}
+
+// leave is called when it has, or will not.
+func (d *Dispatcher) leave(j *job) {
+	d.running.Add(-1)
+	d.load.Add(-int64(j.cpu))
+}
+
+// A trialClock says when a side is to be tried that the policy has not chosen for a while.
+type trialClock struct {
+	queries atomic.Int64 // since the side was last used
+	used    atomic.Int64 // when, after Dispatcher.start
+}
+
+// due counts a query that goes to the other side, and reports whether it should not.
+func (c *trialClock) due(now time.Duration) bool {
+	if c.queries.Add(1) < trialEvery || now-time.Duration(c.used.Load()) < trialPause {
+		return false
+	}
+	c.use(now)
+	return true
+}
+
+func (c *trialClock) use(now time.Duration) {
+	c.queries.Store(0)
+	c.used.Store(int64(now))
+}
+
+// adjust moves the ratio of a core's time to a device's. Updates may be lost.
+func (g *gauges) adjust(spare bool) {
+	ratio := math.Float64frombits(g.ratio.Load())
+	if spare {
+		ratio = min(mostRatio, ratio*ratioUp)
+	} else {
+		ratio = max(leastRatio, ratio*ratioDown)
+	}
+	g.ratio.Store(math.Float64bits(ratio))
+}
