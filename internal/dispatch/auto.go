@@ -7,12 +7,12 @@ import (
 
 // auto decides whether the CPU computes a query. Three rules:
 //
-//   - The CPU must be estimated to end first, even if it takes as much longer as estimates often
-//     fall short. A batch ends when it was estimated to; a query with bounds seldom does.
-//   - Cores go to the queries that spare devices most. Of those that the first rule admits, the CPU
-//     gets the ones with the least time on a core for a time on a device: those below a ratio,
-//     which falls while queries wait for cores, a quarter as long as for a device, and rises while
-//     they do not.
+//   - The CPU must be estimated to answer first, even if the query is one of the two in a hundred
+//     that exceed their estimates most. A batch ends when it was estimated to; a query with bounds
+//     seldom does.
+//   - Cores go to the queries that spare devices most: those that take less than a ratio of the
+//     device's time on a core. The ratio falls while cores are scarce and rises while they are not.
+//     Batches need cores, too, and starve when queries take all of them.
 //   - When a side has had none of trialEvery queries, for trialPause, the next one tries it: only
 //     queries teach what queries cost.
 func (d *Dispatcher) auto(j *job) (onCPU bool) {
@@ -21,16 +21,22 @@ func (d *Dispatcher) auto(j *job) (onCPU bool) {
 		cores += int64(cap(d.spare))
 		helped = d.running.Load() < cores/4
 	}
-	wait, gpu, now := d.cpuWait(cores), d.gpuTime(j), j.arrived.Sub(d.start)
-	onCPU = wait+d.model.slowest(&j.features, helped) <= gpu && d.running.Load() < mostWaiting*cores
+	wait, now := d.cpuWait(cores), j.arrived.Sub(d.start)
+	onGPU := d.gpuTime(j)
+	gpu := time.Duration(float64(onGPU) * d.model.known.Load().late)
+	d.price(now, 4*wait > gpu)
+	own, tail := d.model.response(&j.features, helped)
+	onCPU = time.Duration(float64(wait+own)*tail) <= gpu && d.running.Load() < mostWaiting*cores &&
+		float64(j.cpu) <= math.Float64frombits(d.ratio.Load())*float64(j.gpu)
 	if onCPU {
-		onCPU = float64(j.cpu) <= math.Float64frombits(d.ratio.Load())*float64(j.gpu)
-		d.adjust(4*wait < gpu)
+		onCPU = !d.gpuTrial.due(now)
+	} else {
+		onCPU = d.running.Load() < cores && j.cpu < longestTrial && d.cpuTrial.due(now)
 	}
-	if onCPU {
-		return !d.gpuTrial.due(now)
+	if j.expected = onGPU; onCPU {
+		j.expected = wait + own
 	}
-	return d.running.Load() < cores && j.cpu < longestTrial && d.cpuTrial.due(now)
+	return onCPU
 }
 
 const (
@@ -42,10 +48,31 @@ const (
 	trialPause   = 20 * time.Millisecond
 	longestTrial = 20 * time.Millisecond // of an estimate: what a trial costs a core
 
-	// From mostRatio it takes some 300 queries to any ratio that matters.
-	mostRatio, leastRatio = 1e6, 1
-	ratioUp, ratioDown    = 1 + 1.0/64, 1 - 1.0/32
+	// The ratio is moved every pricePause, in proportion to how far the share of the cores that work
+	// is from fullCores.
+	pricePause            = time.Millisecond
+	fullCores             = 0.65
+	priceStep             = 2
+	mostRatio, leastRatio = 10_000, 0.25
 )
+
+// price moves the ratio of a core's time to a device's. One of the goroutines that call it does.
+func (d *Dispatcher) price(now time.Duration, crowded bool) {
+	last := d.priced.Load()
+	if int64(now)-last < int64(pricePause) || !d.priced.CompareAndSwap(last, int64(now)) {
+		return
+	}
+	busy := 0.0
+	if d.processTime != nil {
+		spent := int64(d.processTime())
+		busy = float64(spent-d.spent.Swap(spent)) / float64((int64(now)-last)*int64(d.options.Cores))
+	}
+	if crowded {
+		busy = 1
+	}
+	ratio := math.Float64frombits(d.ratio.Load()) * math.Exp(priceStep*(fullCores-min(busy, 1)))
+	d.ratio.Store(math.Float64bits(max(leastRatio, min(mostRatio, ratio))))
+}
 
 // cpuWait is how long a query waits for a core: until those are done that already wait for one.
 func (d *Dispatcher) cpuWait(cores int64) time.Duration {

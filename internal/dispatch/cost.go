@@ -68,22 +68,23 @@ type Model struct {
 	helped [2]fit // time when other cores help, if they are idle and the query is long enough
 	gpu    [2]fit
 
-	// How many times its estimate one query in fifty takes at least, on one core and with the help
-	// of others. It waits for other goroutines, too.
-	tail, tailHelped float64
+	// How many times as long as expected one query in fifty takes at least, from its arrival to its
+	// answer, on one core and with the help of others; and how many times as long all queries take
+	// on devices.
+	tail, tailHelped, late float64
 
 	known atomic.Pointer[knowledge]
 }
 
 // knowledge is what a model estimates with. It does not change.
 type knowledge struct {
-	cpu, helped, gpu [2]vector
-	tail, tailHelped float64
+	cpu, helped, gpu       [2]vector
+	tail, tailHelped, late float64
 }
 
 // publish makes estimates use what was learned.
 func (m *Model) publish() {
-	k := &knowledge{tail: m.tail, tailHelped: m.tailHelped}
+	k := &knowledge{tail: m.tail, tailHelped: m.tailHelped, late: m.late}
 	for kind := range m.cpu {
 		k.cpu[kind], k.helped[kind], k.gpu[kind] = m.cpu[kind].prices, m.helped[kind].prices, m.gpu[kind].prices
 	}
@@ -165,7 +166,7 @@ func (m *Model) reset(p map[string][2]vector) {
 		m.helped[kind].begin(p["helped"][kind], true)
 		m.gpu[kind].begin(p["gpu"][kind], false)
 	}
-	m.tail, m.tailHelped = usualTail, usualTail
+	m.tail, m.tailHelped, m.late = usualTail, usualTail, 1
 	m.publish()
 }
 
@@ -197,17 +198,17 @@ func (m *Model) BatchCost(f *Features, n int) time.Duration {
 	return time.Duration(p[perBatch] + float64(p[perLog]*math.Log1p(float64(n))))
 }
 
-// slowest is what a query takes on one core, or with the help of others, if it is one of the two in
-// a hundred that exceed their estimates most.
-func (m *Model) slowest(f *Features, helped bool) time.Duration {
+// response is what a query takes on one core, or with the help of others, and how many times as
+// long those take that exceed their estimates most.
+func (m *Model) response(f *Features, helped bool) (took time.Duration, tail float64) {
 	if f.empty() {
-		return nothing
+		return nothing, 1
 	}
 	k := m.known.Load()
 	if helped {
-		return time.Duration(k.helped[f.kind()].times(f.vector()) * k.tailHelped)
+		return time.Duration(k.helped[f.kind()].times(f.vector())), k.tailHelped
 	}
-	return time.Duration(k.cpu[f.kind()].times(f.vector()) * k.tail)
+	return time.Duration(k.cpu[f.kind()].times(f.vector())), k.tail
 }
 
 // A run is what it took to compute a query on the CPU.
@@ -216,6 +217,8 @@ type run struct {
 	core   time.Duration // the goroutine's time on a core, or took if that is not known
 	helped bool          // other cores might have helped
 	shared bool          // they have
+
+	response, expected time.Duration // from arrival to answer; 0 if nothing was expected
 }
 
 // learnCPU learns from a query that ran on the CPU, unless another goroutine is learning.
@@ -226,10 +229,13 @@ func (m *Model) learnCPU(f *Features, r run) {
 	defer m.mu.Unlock()
 	news := false
 	if r.helped {
-		news = m.helped[f.kind()].learnFrom(f, r.took, r.took, &m.tailHelped)
+		news = m.helped[f.kind()].learn(f.vector(), max(1, float64(r.took)))
+		r.raise(&m.tailHelped)
+	} else {
+		r.raise(&m.tail)
 	}
 	if !r.shared {
-		news = m.cpu[f.kind()].learnFrom(f, r.core, r.took, &m.tail) || news
+		news = m.cpu[f.kind()].learn(f.vector(), max(1, float64(r.core))) || news
 	}
 	k := m.known.Load()
 	if news || differ(m.tail, k.tail) || differ(m.tailHelped, k.tailHelped) {
@@ -241,25 +247,25 @@ func differ(a, b float64) bool { return math.Abs(a-b) > b/64 }
 
 const (
 	usualTail, mostTail = 4, 16
+	mostLate            = 4
 	tailStep            = 1.0 / 16
 	beyond              = 0.02 // share of the queries
 )
 
-// learnFrom learns what a query costs and how much longer it took. It reports whether prices have
-// changed.
-func (f *fit) learnFrom(q *Features, cost, took time.Duration, tail *float64) bool {
-	v := q.vector()
-	if float64(took) > *tail*f.prices.times(v) {
+// raise moves a tail towards where one query in fifty exceeds it.
+func (r *run) raise(tail *float64) {
+	switch {
+	case r.expected <= 0:
+	case float64(r.response) > *tail*float64(r.expected):
 		*tail = min(mostTail, *tail*(1+tailStep*(1-beyond)))
-	} else {
+	default:
 		*tail = max(1, *tail*(1-tailStep*beyond))
 	}
-	return f.learn(v, max(1, float64(cost)))
 }
 
 // learnGPU learns from a batch: the sum of its queries' features cost took. A batch of both kinds
 // teaches the kind of most of its queries.
-func (m *Model) learnGPU(jobs []*job, moved int64, took time.Duration) {
+func (m *Model) learnGPU(jobs []*job, moved int64, took time.Duration, done time.Time) {
 	var sum vector
 	all := 0
 	for _, j := range jobs {
@@ -275,7 +281,16 @@ func (m *Model) learnGPU(jobs []*job, moved int64, took time.Duration) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.gpu[kind].learn(sum, float64(took)) {
+	var expected, response time.Duration
+	for _, j := range jobs {
+		if j.expected > 0 {
+			expected, response = expected+j.expected, response+done.Sub(j.arrived)
+		}
+	}
+	if expected > 0 {
+		m.late += (min(mostLate, float64(response)/float64(expected)) - m.late) / 32
+	}
+	if m.gpu[kind].learn(sum, float64(took)) || differ(m.late, m.known.Load().late) {
 		m.publish()
 	}
 }

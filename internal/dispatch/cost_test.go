@@ -56,7 +56,7 @@ func TestModelBatches(t *testing.T) {
 			cost += 1000 + 0.01*float64(j.features.Postings)
 			jobs = append(jobs, j)
 		}
-		m.learnGPU(jobs, moved, time.Duration(cost+0.1*float64(moved)))
+		m.learnGPU(jobs, moved, time.Duration(cost+0.1*float64(moved)), time.Time{})
 	}
 	if c := m.BatchCost(&Features{}, 100); c < 800*time.Microsecond || c > 1200*time.Microsecond {
 		t.Errorf("a batch costs %v, want about 1 ms", c)

@@ -164,7 +164,8 @@ type Dispatcher struct {
 	model   *Model
 	start   time.Time
 
-	threadTime func() time.Duration // of the caller's thread on a core; nil if the system has none
+	// Time on a core, of the calling thread and of the process; nil if the system does not say.
+	threadTime, processTime func() time.Duration
 
 	mu      sync.Mutex
 	queue   queue
@@ -187,7 +188,7 @@ type Dispatcher struct {
 // New starts the workers of the devices. There may be no devices.
 func New(devices []Device, o Options) *Dispatcher {
 	o = o.withDefaults()
-	d := &Dispatcher{options: o, model: o.Model, alive: len(devices), start: time.Now(), threadTime: threadTime}
+	d := &Dispatcher{options: o, model: o.Model, alive: len(devices), start: time.Now(), threadTime: threadTime, processTime: processTime}
 	d.ratio.Store(math.Float64bits(mostRatio))
 	always, more := o.atOnce(len(devices))
 	d.cores, d.spare = make(chan struct{}, always), make(chan struct{}, more)

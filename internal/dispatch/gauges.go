@@ -1,7 +1,6 @@
 package dispatch
 
 import (
-	"math"
 	"sync/atomic"
 	"time"
 )
@@ -21,7 +20,10 @@ type gauges struct {
 
 	computed, completed, given, turnedAway atomic.Int64 // of Stats
 
-	ratio              atomic.Uint64 // of Auto: bits of a float64
+	// Of Auto.
+	ratio              atomic.Uint64 // bits of a float64
+	priced             atomic.Int64  // when the ratio was last moved, after Dispatcher.start
+	spent              atomic.Int64  // time of the process on cores, at that time
 	gpuTrial, cpuTrial trialClock
 }
 
@@ -77,15 +79,4 @@ func (c *trialClock) due(now time.Duration) bool {
 func (c *trialClock) use(now time.Duration) {
 	c.queries.Store(0)
 	c.used.Store(int64(now))
-}
-
-// adjust moves the ratio of a core's time to a device's. Updates may be lost.
-func (g *gauges) adjust(spare bool) {
-	ratio := math.Float64frombits(g.ratio.Load())
-	if spare {
-		ratio = min(mostRatio, ratio*ratioUp)
-	} else {
-		ratio = max(leastRatio, ratio*ratioDown)
-	}
-	g.ratio.Store(math.Float64bits(ratio))
 }

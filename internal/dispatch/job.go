@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"context"
-	"runtime"
 	"sync"
 	"time"
 
@@ -20,6 +19,7 @@ type job struct {
 	query    Query
 	features Features
 	cpu, gpu time.Duration // estimated cost
+	expected time.Duration // of Auto: from arrival to answer
 	arrived  time.Time
 	group    group
 	state    state
@@ -126,12 +126,12 @@ func (j *job) compute(ctx context.Context) (Answer, error) {
 	if j.busy && j.query.Whole != nil {
 		cpu = j.query.Whole
 	}
-	core := j.d.onCore()
-	start := time.Now()
+	start, core := time.Now(), j.d.onCore()
 	top, err := cpu.TopK(ctx, j.query.Plan)
-	r.took = time.Since(start)
-	r.core, r.shared = min(core(), r.took), top.Work.Tasks > 0
-	if r.core <= 0 {
+	end := time.Now()
+	r.took, r.response, r.expected = end.Sub(start), end.Sub(j.arrived), j.expected
+	r.core, r.shared = j.d.onCore()-core, top.Work.Tasks > 0
+	if r.core < r.took/16 || r.core > r.took { // not known, or the goroutine has changed threads
 		r.core = r.took
 	}
 	if err == nil {
@@ -142,15 +142,10 @@ func (j *job) compute(ctx context.Context) (Answer, error) {
 	return Answer{top, OnCPU}, err
 }
 
-// onCore begins to measure the time on a core of the calling goroutine.
-func (d *Dispatcher) onCore() (took func() time.Duration) {
+// onCore is how long the calling thread has been on a core, or 0.
+func (d *Dispatcher) onCore() time.Duration {
 	if d.threadTime == nil {
-		return func() time.Duration { return 0 }
+		return 0
 	}
-	runtime.LockOSThread()
-	from := d.threadTime()
-	return func() time.Duration {
-		defer runtime.UnlockOSThread()
-		return d.threadTime() - from
-	}
+	return d.threadTime()
 }

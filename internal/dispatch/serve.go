@@ -157,7 +157,7 @@ func (d *Dispatcher) run(dev *deviceState, b *batch) {
 	}
 	d.mu.Unlock()
 	d.gpuTrial.use(done.Sub(d.start))
-	d.model.learnGPU(b.jobs, moved, took)
+	d.model.learnGPU(b.jobs, moved, took, done)
 	for i, j := range b.jobs {
 		j.partial = answers[i]
 		j.tell(partial)

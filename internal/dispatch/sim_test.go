@@ -24,6 +24,7 @@ type machine struct {
 	asked map[*Plan]*work // what queries cost
 
 	slowCPU, slowGPU atomic.Int64 // times the usual, in hundredths
+	spent            atomic.Int64 // on all cores, in nanoseconds
 
 	mu   sync.Mutex
 	free time.Time // when the device will have done what it has
@@ -53,6 +54,7 @@ func (m *machine) compute(took time.Duration) {
 		slice := min(took, simSlice)
 		m.cores <- struct{}{}
 		time.Sleep(slice)
+		m.spent.Add(int64(slice))
 		<-m.cores
 		took -= slice
 	}
@@ -178,7 +180,7 @@ func inBubble(t *testing.T, p Policy, f func(m *machine, d *Dispatcher)) {
 			devices = append(devices, m)
 		}
 		d := New(devices, Options{Policy: p, Cores: simCores, Depth: 3})
-		d.threadTime = nil // it does not know simulated time
+		d.threadTime, d.processTime = nil, func() time.Duration { return time.Duration(m.spent.Load()) }
 		f(m, d)
 		d.Close()
 	})

@@ -4,5 +4,5 @@ package dispatch
 
 import "time"
 
-// threadTime is not known on this system.
-func threadTime() time.Duration { return 0 }
+// Times on cores are not known on this system.
+var threadTime, processTime func() time.Duration

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/pprof"
 	"slices"
 	"strings"
 	"time"
@@ -163,7 +164,12 @@ func (b *bench) measure(part, name string, do func() ([]figure, error)) error {
 		return err
 	}
 	start := time.Now()
+	stop, err := b.profile(part, name)
+	if err != nil {
+		return err
+	}
 	figures, err := do()
+	stop()
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
@@ -180,6 +186,27 @@ func (b *bench) measure(part, name string, do func() ([]figure, error)) error {
 	b.say("%-9s %-40s %5.1f s  %s", part, name, r.Took.Seconds(), plain(figures))
 	_, err = b.file.Write(append(line, '\n'))
 	return err
+}
+
+// profile writes a CPU profile of a measurement, with -profile, until it is stopped.
+func (b *bench) profile(part, name string) (stop func(), err error) {
+	if b.profiles == "" {
+		return func() {}, nil
+	}
+	if err := os.MkdirAll(b.profiles, 0o777); err != nil {
+		return nil, err
+	}
+	f, err := os.Create(filepath.Join(b.profiles, strings.NewReplacer(" ", "-", ",", "", "/", "-").Replace(part+" "+name)+".pprof"))
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() {
+		pprof.StopCPUProfile()
+		_ = f.Close()
+	}, nil
 }
 
 // say reports progress.

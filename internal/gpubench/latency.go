@@ -90,21 +90,27 @@ func (b *bench) latencies(r *reference, name string, devices int, o dispatch.Opt
 // arrivals sends queries at random times for the time of a measurement, and measures how long each
 // takes and where it runs. draw draws the next query.
 func (b *bench) arrivals(s *station, rate float64, draw func(*rand.Rand) func() error) ([]figure, error) {
-	rng := rand.New(rand.NewPCG(b.seed, 1))
-	n := max(1, int(rate*b.seconds.Seconds()))
+	// One goroutine cannot send more than some hundred thousand queries a second.
+	senders := 1 + int(rate/60_000)
+	n := max(1, int(rate*b.seconds.Seconds())/senders) * senders
 	times := make([]time.Duration, n)
 	errs := make([]error, n)
 	var group sync.WaitGroup
 	before := s.Stats()
-	start, due := time.Now(), 0.0
-	for i := range n {
-		due += rng.ExpFloat64() / rate
-		arrival := start.Add(time.Duration(due * float64(time.Second)))
-		awaitTime(arrival)
-		ask := draw(rng)
+	start := time.Now()
+	for sender := range senders {
 		group.Go(func() {
-			errs[i] = ask()
-			times[i] = time.Since(arrival)
+			rng, due := rand.New(rand.NewPCG(b.seed, uint64(sender))), 0.0
+			for i := sender; i < n; i += senders {
+				due += rng.ExpFloat64() / rate * float64(senders)
+				arrival := start.Add(time.Duration(due * float64(time.Second)))
+				awaitTime(arrival, rate)
+				ask := draw(rng)
+				group.Go(func() {
+					errs[i] = ask()
+					times[i] = time.Since(arrival)
+				})
+			}
 		})
 	}
 	group.Wait()
@@ -117,10 +123,14 @@ func (b *bench) arrivals(s *station, rate float64, draw func(*rand.Rand) func() 
 	}, errors.Join(errs...)
 }
 
-// awaitTime returns at a time. A process that has nothing to do is woken up to a millisecond late, so
-// the last of it is not slept.
-func awaitTime(at time.Time) {
-	const late = 1200 * time.Microsecond
+// awaitTime returns at a time. A process that has little to do is woken up to a millisecond late, so
+// at low rates the last of it is not slept. At high rates that would cost a core.
+func awaitTime(at time.Time, rate float64) {
+	late := 1200 * time.Microsecond
+	if rate > 20_000 {
+		time.Sleep(time.Until(at))
+		return
+	}
 	if early := time.Until(at) - late; early > 0 {
 		time.Sleep(early)
 	}

@@ -57,7 +57,7 @@ type settings struct {
 	postings                        float64
 	seed                            uint64
 
-	out                          string
+	out, profiles                string
 	seconds, budget              time.Duration
 	k, batch, cache              numbers
 	threads, delays              numbers
@@ -105,6 +105,7 @@ func (s *settings) declare(f *flag.FlagSet) {
 	f.StringVar(&s.write, "write", "", "write the collection to a `file`")
 
 	f.StringVar(&s.out, "out", "gpu-bench", "`folder` for runs.jsonl and tables.md")
+	f.StringVar(&s.profiles, "profile", "", "write a CPU profile of each measurement to this `folder`")
 	f.DurationVar(&s.seconds, "time", 2*time.Second, "time of one measurement, about")
 	f.DurationVar(&s.budget, "budget", 9*time.Minute, "begin no measurement after so long")
 	s.k, s.batch, s.cache = numbers{1, 10, 100, 1000}, numbers{256, 1024, 4096}, numbers{0, 5, 10, 20, 40, 60, 80, 100}
