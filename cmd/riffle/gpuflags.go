@@ -36,7 +36,7 @@ func (g *gpuFlags) declare(c *cobra.Command) {
 	f.BoolVar(&g.noFlat, "gpu-no-flat", false, "keep no flat postings, and leave that memory to blocks")
 	f.BoolVar(&g.stream, "gpu-stream", false, "leave lists in main memory, whence the GPU reads what can matter: for indexes larger than its memory")
 	f.Var(&g.batchBytes, "gpu-batch-bytes", "memory for a batch; 0 is a sixteenth of all")
-	f.DurationVar(&g.delay, "gpu-delay", 0, "the longest that a search waits for others while the GPU works; 0 is until the GPU is about to be free")
+	f.DurationVar(&g.delay, "gpu-delay", 0, "longest wait for others while a GPU works; 0 is until it is nearly done")
 }
 
 // declareLog declares the flag for a log of queries.

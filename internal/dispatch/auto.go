@@ -49,9 +49,9 @@ const (
 	longestTrial = 20 * time.Millisecond // of an estimate: what a trial costs a core
 
 	// The ratio is moved every pricePause, in proportion to how far the share of the cores that work
-	// is from fullCores.
+	// is from fullCores, or from quietCores while devices have little to do.
 	pricePause            = time.Millisecond
-	fullCores             = 0.65
+	fullCores, quietCores = 0.65, 0.9
 	priceStep             = 2
 	mostRatio, leastRatio = 10_000, 0.25
 )
@@ -70,7 +70,11 @@ func (d *Dispatcher) price(now time.Duration, crowded bool) {
 	if crowded {
 		busy = 1
 	}
-	ratio := math.Float64frombits(d.ratio.Load()) * math.Exp(priceStep*(fullCores-min(busy, 1)))
+	full := fullCores
+	if d.quiet() {
+		full = quietCores
+	}
+	ratio := math.Float64frombits(d.ratio.Load()) * math.Exp(priceStep*(full-min(busy, 1)))
 	d.ratio.Store(math.Float64bits(max(leastRatio, min(mostRatio, ratio))))
 }
 
