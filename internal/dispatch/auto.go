@@ -51,7 +51,7 @@ const (
 	// The ratio is moved every pricePause, in proportion to how far the share of the cores that work
 	// is from fullCores, or from quietCores while devices have little to do.
 	pricePause            = time.Millisecond
-	fullCores, quietCores = 0.65, 0.9
+	fullCores, quietCores = 0.5, 0.9
 	priceStep             = 2
 	mostRatio, leastRatio = 10_000, 0.25
 )
@@ -62,6 +62,7 @@ func (d *Dispatcher) price(now time.Duration, crowded bool) {
 	if int64(now)-last < int64(pricePause) || !d.priced.CompareAndSwap(last, int64(now)) {
 		return
 	}
+	d.model.calm(time.Duration(int64(now) - last))
 	busy := 0.0
 	if d.processTime != nil {
 		spent := int64(d.processTime())

@@ -77,10 +77,10 @@ func TestAtOnce(t *testing.T) {
 	for _, test := range []struct {
 		policy               Policy
 		cores, devices, want int
-	}{{Auto, 16, 1, 12}, {Auto, 16, 8, 8}, {Auto, 2, 1, 1}, {Auto, 1, 1, 1}, {Long, 16, 1, 15}, {Groups, 16, 1, 16}, {Auto, 16, 0, 1 << 16}} {
+	}{{Auto, 16, 1, 8}, {Auto, 16, 12, 4}, {Auto, 2, 1, 1}, {Auto, 1, 1, 1}, {Long, 16, 1, 15}, {Groups, 16, 1, 16}, {Auto, 16, 0, 1 << 16}} {
 		o := Options{Policy: test.policy, Cores: test.cores}
 		got, more := o.atOnce(test.devices)
-		if got != test.want || test.devices > 0 && got+more != test.cores {
+		if got != test.want || test.policy == Auto && test.devices > 0 && got+more != max(1, test.cores-test.devices) {
 			t.Errorf("%v, %d cores, %d devices: %d and %d more at a time, want %d", test.policy, test.cores, test.devices, got, more, test.want)
 		}
 	}
@@ -209,10 +209,10 @@ func TestPolicyNames(t *testing.T) {
 	}
 }
 
-// TestCoresAtOnce: the CPU computes at most one query per core at a time, the one that is for the
-// device included while it has nothing to do. A query that waits for a core can be canceled.
+// TestCoresAtOnce: with a device, the CPU computes at most one query per core at a time, less one
+// core. A query that waits for a core can be canceled.
 func TestCoresAtOnce(t *testing.T) {
-	d := start(t, Options{Policy: Processors, Cores: 2}, newFake())
+	d := start(t, Options{Policy: Processors, Cores: 3}, newFake())
 	cpu := blocked{make(chan struct{}, 8), make(chan struct{})}
 	p := somePlan(t, 0)
 	ctx, giveUp := context.WithCancel(context.Background())

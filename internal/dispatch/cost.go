@@ -252,6 +252,23 @@ const (
 	beyond              = 0.02 // share of the queries
 )
 
+// calm lowers tails to the usual one as time passes, because what they learned of a busy machine does
+// not hold for a quiet one.
+func (m *Model) calm(passed time.Duration) {
+	if !m.mu.TryLock() {
+		return
+	}
+	defer m.mu.Unlock()
+	share := min(1, float64(passed)/float64(calming))
+	m.tail -= max(0, m.tail-usualTail) * share
+	m.tailHelped -= max(0, m.tailHelped-usualTail) * share
+	if k := m.known.Load(); differ(m.tail, k.tail) || differ(m.tailHelped, k.tailHelped) {
+		m.publish()
+	}
+}
+
+const calming = 200 * time.Millisecond
+
 // raise moves a tail towards where one query in fifty exceeds it.
 func (r *run) raise(tail *float64) {
 	switch {

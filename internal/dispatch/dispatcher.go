@@ -91,17 +91,17 @@ type Options struct {
 	// waited for half of it come first. The default is 500 ms, the paper's.
 	Deadline time.Duration
 
-	// MaxQueued is how many queries may wait for devices. Further ones go to the CPU or, if they
-	// demand a device, wait for room. The default is 8 batches of MaxCount.
+	// MaxQueued is from how many queries that wait for devices further ones go to idle cores. Those
+	// that demand a device wait for room. The default is 8 batches of MaxCount.
 	MaxQueued int
 
 	// Depth is how many batches a device has under way. The default is 2.
 	Depth int
 
-	// Cores is how many queries the CPU computes at a time; others wait. While devices work, one of
-	// the cores for each, under Auto at least a quarter of all, is reserved for the goroutines that
-	// feed them, but never the last core. Policy Groups reserves none. Without devices, Cores serves
-	// only estimates. The default is 1.
+	// Cores is how many queries the CPU computes at a time; others wait. One of them for each device
+	// is reserved for the goroutines that feed it, but never the last core. While devices work, Auto
+	// gives at most half of the cores to queries that a device could answer. Policy Groups reserves
+	// none. Without devices, Cores serves only estimates. The default is 1.
 	Cores int
 
 	// Model estimates what queries cost, and keeps learning. Nil is DefaultModel.
@@ -141,9 +141,9 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// atOnce is how many queries the CPU computes at a time, and how many more while no device works.
-// Auto reserves a quarter of the cores for the goroutines that make queries and feed devices. With
-// 15 of 16 cores computing, an H200 answered only a third of the queries that it answers alone.
+// atOnce is how many queries the CPU computes at a time, and how many more that no device can answer
+// or while devices have little to do. With 15 of 16 cores computing, an H200 answered only a third
+// of the queries that it answers alone.
 func (o *Options) atOnce(devices int) (always, more int) {
 	switch {
 	case devices == 0:
@@ -151,10 +151,10 @@ func (o *Options) atOnce(devices int) (always, more int) {
 	case o.Policy == Groups:
 		return o.Cores, 0
 	case o.Policy == Auto:
-		devices = max(devices, o.Cores/4)
+		always = max(1, min(o.Cores-devices, o.Cores/2))
+		return always, max(0, o.Cores-devices-always)
 	}
-	always = max(1, o.Cores-devices)
-	return always, o.Cores - always
+	return max(1, o.Cores-devices), 0
 }
 
 // A Dispatcher lets a CPU and any number of devices answer plans. It is safe for concurrent use.

@@ -27,6 +27,7 @@ type job struct {
 	granted bool // the CPU has reserved a core for it
 	busy    bool // devices had much to do when a core took it
 	onSpare bool // that core is reserved while they work
+	forced  bool // no device can answer it
 	partial blockmax.Partial
 	ready   chan struct{} // one slot
 }

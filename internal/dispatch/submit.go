@@ -20,12 +20,9 @@ func (d *Dispatcher) Submit(q Query) (Ticket, error) {
 		j.release()
 		return Ticket{}, device.ErrNoDevice
 	case q.On == OnCPU || !usable || q.On == Any && d.refused(q.Plan):
+		j.forced = true
 		d.given.Add(1)
 		j.tell(toCPU)
-		return Ticket{j}, nil
-	case q.On == Any && d.queued.Load() >= int64(d.options.MaxQueued):
-		d.turnedAway.Add(1)
-		d.give(j)
 		return Ticket{j}, nil
 	case q.On == Any && d.options.Policy == Auto && d.auto(j):
 		d.give(j)
@@ -45,11 +42,14 @@ func (d *Dispatcher) Submit(q Query) (Ticket, error) {
 	if q.On == Any {
 		g, onCPU = d.choose(j)
 	}
-	switch full := d.queue.len() >= d.options.MaxQueued; {
+	// When all cores are busy, a full queue becomes longer. If the CPU took the queries, devices
+	// would get no cores, and the queue would stay full.
+	full := d.queue.len() >= d.options.MaxQueued
+	switch away := full && q.On == Any && d.running.Load() < int64(cap(d.cores)); {
 	case q.On == OnGPU && full:
 		d.waiting = append(d.waiting, j)
-	case onCPU || full:
-		if full {
+	case onCPU || away:
+		if away {
 			d.turnedAway.Add(1)
 		}
 		d.give(j)
@@ -118,7 +118,7 @@ func (d *Dispatcher) begin(ctx context.Context, j *job) error {
 		d.take(j)
 	}
 	spare := d.spare
-	if j.busy = !d.quiet(); j.busy {
+	if j.busy = !d.quiet(); j.busy && !j.forced {
 		spare = nil
 	}
 	select {
