@@ -193,14 +193,15 @@ type MergeOptions struct {
 
 	// Workers is the number of goroutines that merge posting lists and compute OrderByGraph. The
 	// default is half of GOMAXPROCS, at least one. The merged segment does not depend on it. From
-	// two on, one more goroutine reads and writes. One merge and one seal run at a time, each with
-	// as many, and they yield to searches and to Apply.
+	// two on, one more goroutine reads and writes. Seals use as many. One merge and one seal run at
+	// a time, and while the seal runs the merge rests three quarters of the time: together they take
+	// at most 1.25 times as many cores as one of them. Both yield to searches and to Apply.
 	Workers int
 
 	// MemoryBytes is the memory that a merge may use to reorder documents. With less than about 5
 	// bytes for each posting, OrderByGraph considers fewer words and yields a worse order. The
 	// default is 256 MiB, of which small indexes use little. In any order, a merge also holds about
-	// 24 bytes for each document of its inputs.
+	// 16 bytes for each document of its inputs.
 	MemoryBytes int64
 
 	// Disabled turns background merges off; Compact still merges.

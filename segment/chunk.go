@@ -285,7 +285,15 @@ type grouping struct {
 	order   []uint32 // terms by partition
 	byTerm  []docTF  // postings by term, in order of documents
 	partEnd [maxPartitions + 1]uint32
+	pace    pace // a large chunk takes milliseconds
 }
+
+// countsPerPosting is how many postings are counted or put in order in the time in which a merge
+// encodes one, and recordWork is the time of a record in such postings.
+const (
+	countsPerPosting = 4
+	recordWork       = 4
+)
 
 type docTF struct{ doc, tf uint32 }
 
@@ -297,6 +305,7 @@ func (c *Chunk) termCounts(f *chunkField) []uint32 {
 		for _, p := range f.postings[d.start:d.end] {
 			c.counts[p.term]++
 		}
+		c.pace.add(int(d.end-d.start) / countsPerPosting)
 	}
 	return c.counts
 }
@@ -315,6 +324,7 @@ func (c *Chunk) group(f *chunkField, parts *Partitions) {
 			c.byTerm[counts[p.term]] = docTF{d.doc, p.tf}
 			counts[p.term]++
 		}
+		c.pace.add(int(d.end-d.start) / countsPerPosting)
 	}
 	f.runs, f.ends = f.runs[:0], f.ends[:0]
 	first := uint32(0)
@@ -326,6 +336,7 @@ func (c *Chunk) group(f *chunkField, parts *Partitions) {
 			}
 			if list := c.byTerm[start:counts[t]]; len(list) > 0 {
 				f.runs = appendRecord(f.runs, f.table.term(t), list)
+				c.pace.add(len(list) + recordWork)
 			}
 		}
 		first = c.partEnd[part]

@@ -38,9 +38,13 @@ type MergeOptions struct {
 
 	// MemoryBytes bounds the additional memory of an order other than Arrival: the terms of each
 	// document while an order ByGraph is found, and then stored documents on their way to their new
-	// places. It does not include the 24 bytes per document and the current lists, which every
-	// merge holds. 0 means DefaultMergeMemory.
+	// places. It does not include the 16 bytes per document and the current lists, which every
+	// merge holds, and 8 more per document in these orders. 0 means DefaultMergeMemory.
 	MemoryBytes int64
+
+	// Pause, unless nil, is called by the goroutines of the merge after each 50 µs of work or so.
+	// They rest until it returns.
+	Pause func()
 
 	// TableBytes is how many stored bytes fill a table, when the Sink is a TableSink; see
 	// StoredOptions. 0 means defaultTableBytes.
@@ -107,7 +111,7 @@ type Result struct {
 // (postings.Writer.Take). It encodes the rest again. The result is the same, byte for byte, as if
 // it encoded everything.
 //
-// A merge holds some 24 bytes per document, and the following: the new lists of two batches per
+// A merge holds some 16 bytes per document, and the following: the new lists of two batches per
 // worker, the directories and at most 256 KB of each of their old lists, as many batches of stored
 // documents of 1 MB, and what MergeOptions.MemoryBytes allows. It stops with ctx.Err() soon after
 // ctx is done. After any error, the content of the sink is not a segment.
@@ -137,7 +141,7 @@ type merger struct {
 
 	docs  uint32
 	maps  [][]uint32 // as in Result
-	from  []origin   // of each new document
+	from  []origin   // of each new document; nil in order of arrival
 	ranks []uint16   // of each new document; nil when all are zero
 
 	fields []FieldInfo // written so far; a field's number is its index
@@ -177,43 +181,45 @@ func (m *merger) seal(key []byte, payload func(dst []byte) []byte) error {
 
 // number gives the live documents their new numbers.
 func (m *merger) number() error {
-	total := uint64(0)
-	for _, in := range m.inputs {
-		total += uint64(in.Reader.Docs())
-	}
-	m.from = make([]origin, 0, min(total, maxDocs))
+	docs := uint64(0)
+	m.maps = make([][]uint32, len(m.inputs))
 	for i, in := range m.inputs {
-		for doc := range in.Reader.Docs() {
-			if in.Deleted == nil || !in.Deleted.Contains(doc) {
-				m.from = append(m.from, origin{uint32(i), doc})
+		numbers := make([]uint32, in.Reader.Docs())
+		for doc := range numbers {
+			numbers[doc] = NoDoc
+			if in.Deleted == nil || !in.Deleted.Contains(uint32(doc)) {
+				numbers[doc] = uint32(docs)
+				docs++
+			}
+		}
+		m.maps[i] = numbers
+	}
+	if docs > maxDocs {
+		return fmt.Errorf("segment: a merge of %d documents, more than a segment may have (%d)", docs, maxDocs)
+	}
+	m.docs = uint32(docs)
+	if m.order.Kind == Arrival {
+		return nil
+	}
+	m.from = make([]origin, docs)
+	for i, numbers := range m.maps {
+		for old, doc := range numbers {
+			if doc != NoDoc {
+				m.from[doc] = origin{uint32(i), uint32(old)}
 			}
 		}
 	}
-	if len(m.from) > maxDocs {
-		return fmt.Errorf("segment: a merge of %d documents, more than a segment may have (%d)", len(m.from), maxDocs)
+	sort := m.sortByGlobalScore
+	if m.order.Kind == ByGraph {
+		sort = m.sortByGraph
 	}
-	m.docs = uint32(len(m.from))
-	m.makeMaps()
-	var err error
-	switch m.order.Kind {
-	case ByGlobalScore:
-		err = m.sortByGlobalScore()
-	case ByGraph:
-		err = m.sortByGraph()
-	}
-	m.makeMaps()
-	return err
-}
-
-// makeMaps makes the maps from old numbers to new ones, the reverse of m.from.
-func (m *merger) makeMaps() {
-	m.maps = make([][]uint32, len(m.inputs))
-	for i, in := range m.inputs {
-		m.maps[i] = slices.Repeat([]uint32{NoDoc}, int(in.Reader.Docs()))
+	if err := sort(); err != nil {
+		return err
 	}
 	for doc, o := range m.from {
 		m.maps[o.input][o.doc] = uint32(doc)
 	}
+	return nil
 }
 
 // readRanks collects the ranks of the new documents.

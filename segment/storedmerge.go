@@ -3,7 +3,7 @@ package segment
 // writeStored writes the stored documents, or nothing when all are empty. This goroutine reads
 // them, and others compress and write them, unless they are few.
 func (m *merger) writeStored() (err error) {
-	p := storedPacker{m: m, out: newStoredTables(m.ctx, m.sink.sink, m.opts.Workers, m.opts.TableBytes)}
+	p := storedPacker{m: m, pace: pace{pause: m.opts.Pause}, out: newStoredTables(m.ctx, m.sink.sink, m.opts.Workers, m.opts.TableBytes)}
 	err = m.eachStored(p.add)
 	if err == nil {
 		err = p.flush()
@@ -21,6 +21,7 @@ type storedPacker struct {
 	out   *storedTables
 	block storedWriter
 	batch *storedBatch // nil before the first block
+	pace  pace
 }
 
 func (p *storedPacker) add(doc int, data []byte) (err error) {
@@ -36,7 +37,8 @@ func (p *storedPacker) add(doc int, data []byte) (err error) {
 		return nil
 	}
 	p.block.add(data)
-	if !p.block.full() && doc != len(p.m.from)-1 {
+	p.pace.add(paceTerm + len(data)/paceBytes)
+	if !p.block.full() && doc != int(p.m.docs)-1 {
 		return nil
 	}
 	if p.batch == nil {

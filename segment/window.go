@@ -28,13 +28,18 @@ const spanBytes = 16 + 4
 // returns.
 func (m *merger) eachStored(f func(doc int, data []byte) error) error {
 	if m.order.Kind == Arrival {
-		for doc, o := range m.from {
-			data, err := m.inputs[o.input].Reader.Stored(o.doc)
-			if err == nil {
-				err = f(doc, data)
-			}
-			if err != nil {
-				return err
+		for i, in := range m.inputs {
+			for old, doc := range m.maps[i] {
+				if doc == NoDoc {
+					continue
+				}
+				data, err := in.Reader.Stored(uint32(old))
+				if err == nil {
+					err = f(int(doc), data)
+				}
+				if err != nil {
+					return err
+				}
 			}
 		}
 		return nil

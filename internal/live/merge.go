@@ -60,7 +60,7 @@ func (ix *Index) merge(ctx context.Context, inputs []mergeInput) error {
 		}
 		return fmt.Errorf("riffle: merge of segments %s: %w", strings.Join(numbers, ", "), err)
 	}
-	out, err := ix.writeMerged(ctx, inputs, ix.opts.Merge.Order)
+	out, err := ix.writeMerged(ctx, inputs, ix.opts.Merge.Order, func() { ix.giveWay(ctx) })
 	if err != nil {
 		return fault(err)
 	}
@@ -81,6 +81,26 @@ func (ix *Index) merge(ctx context.Context, inputs []mergeInput) error {
 		return fault(err)
 	}
 	return nil
+}
+
+// giveWay slows a merge down while a seal runs, for which writers may be waiting: the merge works in
+// one millisecond of four. It does not stop, because under writers that never rest nearly always a
+// seal runs. The seal waits for no merge.
+func (ix *Index) giveWay(ctx context.Context) {
+	done := ix.sealing.Load()
+	if done == nil {
+		return
+	}
+	const work, rest = time.Millisecond, 3 * time.Millisecond
+	wait := work + rest - time.Duration(time.Now().UnixNano())%(work+rest)
+	if wait > rest {
+		return
+	}
+	select {
+	case <-*done:
+	case <-ctx.Done():
+	case <-time.After(wait):
+	}
 }
 
 // sealed returns the sealed segments with their current deletions.
