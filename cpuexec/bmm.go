@@ -93,6 +93,7 @@ func (r *run) bmmWords(words uint64, need uint32) error {
 	if live == 0 {
 		return nil
 	}
+	r.tiled.leaveOut(live, need)
 	if r.fewPass(live) {
 		return r.scoreAccepted(live, need)
 	}

@@ -25,7 +25,7 @@ type branch struct {
 // A group is an OR of lists whose scores add up.
 type group struct {
 	lists   []*tileCursor
-	inWords uint64 // of the current tile
+	inWords uint64 // of the current tile, without those where leaveOut has left it out
 }
 
 // noSums bounds nothing. It is never written to.
@@ -215,7 +215,7 @@ func (r *run) addAny(b *branch, words uint64, to *scores) error {
 // add adds the contributions of the group's lists in the words to scores.
 func (g *group) add(to *scores, words uint64) error {
 	for _, l := range g.lists {
-		if in := words & l.inWords; in != 0 {
+		if in := words & g.inWords & l.inWords; in != 0 {
 			if err := l.addTo(to, in); err != nil {
 				return err
 			}
@@ -321,8 +321,9 @@ func (r *run) matchAny(b *branch) error {
 			if l.inWords == 0 {
 				continue
 			}
-			cs.n = copy(cs.docs[:], own.asked)
-			clear(cs.score[:n])
+			if cs.n = cs.within(own.asked, b.any[i].inWords&l.inWords); cs.n == 0 {
+				continue
+			}
 			if err := l.require(0, &noSums); err != nil {
 				return err
 			}
@@ -346,6 +347,16 @@ func (r *run) matchAny(b *branch) error {
 	}
 	cs.keepOnly(matches)
 	return nil
+}
+
+// within makes candidates of those documents of the tile that are in the words, without a score, and
+// returns how many these are.
+func (cs *candidates) within(docs []uint32, words uint64) (n int) {
+	for _, doc := range docs {
+		cs.docs[n&(tileDocs-1)], cs.score[n&(tileDocs-1)] = doc, 0
+		n += int(words >> (doc / wordDocs % 64) & 1)
+	}
+	return n
 }
 
 // empties removes the documents of some words from the set.

@@ -85,6 +85,7 @@ func (r *run) conjunctionWords(words uint64, need uint32, optional int) error {
 	if words == 0 {
 		return nil
 	}
+	t.leaveOut(words, need)
 	if err := r.leadWords(t.active[last], words, need, &t.prefix[last]); err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@
 //	AND+OR          executor.go    AND, and OR when fewer than k documents match
 //	boolean trees   operands.go    the operands of a tree that is a union or a conjunction
 //	                branch.go      nodes that are read like lists, treebound.go their bounds
+//	                best.go        fields that cannot be the best one
 //	                conjunction.go trees with required nodes
 //	                tree.go, eval.go, clause.go  any node, by the sets of a tile
 //	counts, filters count.go       sets of tiles without scores

@@ -26,6 +26,7 @@ type tileCursors struct {
 	prefix []sums      // prefix[i] is the sum of the bounds of active[:i], in the words of the tile
 	masks  []listWords // of active
 	rest   sums        // bounds what lists that are not essential add in each word
+	reach  sums        // scratch of leaveOut
 
 	freqs  [postings.BlockSize]uint32
 	prober probe
