@@ -81,6 +81,9 @@ func (l *List) decodeBlock(b int) (*chunk, error) {
 	}
 	missing := c.missing.Load()
 	if missing>>(b%ExtentBlocks)&1 == 0 {
+		if missing == 0 { // body may have come after it was dropped
+			l.dropDecoded(int(l.coded.of[e]))
+		}
 		return c, nil
 	}
 	if err := l.decodeInto(c, body, b); err != nil {

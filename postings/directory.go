@@ -290,7 +290,7 @@ func (r *directoryReader) begin() { r.low, r.before = int(r.take(5)), 0 }
 // blocks reads blocks [from, to), at most an extent, to h. before is the last document before them.
 func (r *directoryReader) blocks(h *heads, from, to int, before uint32) error {
 	h.n, h.rows, h.codeSize = 0, 0, 0
-	h.impacts = Impacts{Start: make([]uint32, 1, to-from+1), pairs: make([]Impact, 0, 2*(to-from))}
+	h.impacts = Impacts{Start: make([]uint32, 1, to-from+1), pairs: make([]Impact, 0, 3*(to-from))}
 	for b := from; b < to; b++ {
 		if err := r.block(h, r.list.BlockLen(b), before); err != nil {
 			return inBlock(err, b)

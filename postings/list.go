@@ -49,7 +49,7 @@ type List struct {
 	coded   *coded // of such a list, where each block begins; nil if its directory does not say
 	chunks  []atomic.Pointer[chunk]
 	chunkOf []uint32 // the chunk of each extent
-	rowOf   []uint32 // first row of each chunk, and of the one that would follow
+	rowOf   []uint32 // first row of each chunk, and, of a stored list, of the one that would follow
 	tail    *chunk   // the last block, when it is in no chunk
 	loaded  atomic.Int64
 	sizes   Sizes // of a list that came from a short entry
@@ -208,12 +208,12 @@ func (c *chunk) from(row uint32) []byte { return c.rows[RowBytes*int(row-c.first
 
 // PayloadRows is the number of rows of the whole list.
 func (l *List) PayloadRows() int {
-	if n := len(l.rowOf); n > 0 && l.tail == nil {
-		return int(l.rowOf[n-1])
-	}
 	n := len(l.Last)
-	if n == 0 {
+	switch {
+	case n == 0:
 		return 0
+	case l.onDemand != nil:
+		return int(l.rowOf[len(l.rowOf)-1])
 	}
 	return int(l.Off[n-1]) + l.Enc[n-1].Rows(l.BlockLen(n-1))
 }

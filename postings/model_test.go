@@ -129,6 +129,17 @@ func checkList(t testing.TB, l *List, want []posting, cut bool) {
 		}
 		check("block", b, blocks.Of(b), ps)
 	}
+	rows := 0
+	for e := range l.ExtLast {
+		rows += int(l.ExtentRows(e))
+	}
+	payload := 0
+	for b := range l.Blocks() {
+		payload += l.Enc[b].Rows(l.BlockLen(b))
+	}
+	if rows != payload || l.PayloadRows() != payload {
+		t.Fatalf("%d rows of payload, %d of extents, want %d", l.PayloadRows(), rows, payload)
+	}
 	for e := range l.ExtLast {
 		ps := want[e*size*ExtentBlocks : min((e+1)*size*ExtentBlocks, len(want))]
 		if l.ExtLast[e] != ps[len(ps)-1].doc {
