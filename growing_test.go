@@ -154,35 +154,35 @@ func TestTail(t *testing.T) {
 			t.Errorf("parts of %d documents, want %d", got, parts)
 		}
 	}
-	put(1000)
+	put(4000)
 	put(10)
-	expect(1010) // few documents have no tail
+	expect(4010) // few documents have no tail
 	put(990)
-	expect(2000)
+	expect(5000)
 	put(1)
-	expect(2000, 1)
-	put(249)
-	expect(2000, 250)
-	for _, id := range []string{"d1999", "d2000", "d2249"} {
+	expect(5000, 1)
+	put(624)
+	expect(5000, 625)
+	for _, id := range []string{"d4999", "d5000", "d5624"} {
 		x, err := ix.Explain(ctx, match("t", "all"), id, nil)
 		if ix.must(err); !x.Matches {
 			t.Errorf("%s: %v", id, x)
 		}
-		hits := ix.search(match("t", "all"), &SearchOptions{K: 3000}).Hits
+		hits := ix.search(match("t", "all"), &SearchOptions{K: 6000}).Hits
 		if i := slices.IndexFunc(hits, func(h Hit) bool { return h.ID == id }); i < 0 || hits[i].Score != x.Score {
 			t.Errorf("%s is not among %d hits, or has another score", id, len(hits))
 		}
 	}
 	put(1)
-	expect(2251)
+	expect(5626)
 	put(1)
-	expect(2251, 1)
-	ix.must(ix.Delete(ctx, "d2251"))
+	expect(5626, 1)
+	ix.must(ix.Delete(ctx, "d5626"))
 	for range 1001 {
 		ix.search(match("t", "w3"), nil)
 	}
-	expect(2252)
-	if n, err := ix.Count(ctx, match("t", "all")); err != nil || n != 2251 {
+	expect(5627)
+	if n, err := ix.Count(ctx, match("t", "all")); err != nil || n != 5626 {
 		t.Errorf("%d documents, %v", n, err)
 	}
 }

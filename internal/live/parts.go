@@ -25,7 +25,7 @@ type part struct {
 }
 
 const (
-	undividedDocs = 1024 // fewer documents have no tail: growing their lists costs little
+	undividedDocs = 4096 // fewer documents have no tail: growing their lists costs little
 	tailShare     = 8    // a tail has at most 1/tailShare of the documents of its head
 	maxTailDocs   = filterDocs - 1
 	joinSearches  = 1000 // of a view before its tail joins the head
