@@ -158,7 +158,6 @@ const (
 const (
 	DefaultMemoryBytes     = 64 << 20
 	DefaultLogBytes        = 64 << 20
-	DefaultStoredCache     = 8 << 20
 	DefaultSegmentsPerTier = 5
 	DefaultMaxSegmentBytes = 5 << 30
 	DefaultMaxFields       = 10_000
@@ -263,7 +262,8 @@ type Options struct {
 	CacheBytes int64
 
 	// StoredCacheBytes bounds the cache of stored documents that Get and SearchOptions.Load have
-	// read. Reading one that is not cached takes some ten times as long. The default is 8 MiB.
+	// read. One that is not cached takes some thirty times as long to read. The default is a
+	// sixteenth of CacheBytes, at least 1 MiB. It is not a part of CacheBytes.
 	StoredCacheBytes int64
 
 	// Codec of new segments. The default is CodecInterpolative.
@@ -382,7 +382,7 @@ func (o *Options) withDefaults() Options {
 		d.CacheBytes = DefaultCacheBytes()
 	}
 	if d.StoredCacheBytes == 0 {
-		d.StoredCacheBytes = DefaultStoredCache
+		d.StoredCacheBytes = max(d.CacheBytes/16, 1<<20)
 	}
 	if d.Merge.SegmentsPerTier == 0 {
 		d.Merge.SegmentsPerTier = DefaultSegmentsPerTier
