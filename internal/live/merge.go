@@ -85,10 +85,13 @@ func (ix *Index) merge(ctx context.Context, inputs []mergeInput) error {
 
 // giveWay slows a merge down while a seal runs, for which writers may be waiting: the merge works in
 // one millisecond of four. It does not stop, because under writers that never rest nearly always a
-// seal runs. The seal waits for no merge.
+// seal runs, and it does not rest when merges lag behind. The seal waits for no merge.
 func (ix *Index) giveWay(ctx context.Context) {
 	done := ix.sealing.Load()
 	if done == nil {
+		return
+	}
+	if v := ix.current.Load(); v != nil && len(v.segs) > lagTiers*ix.opts.Merge.SegmentsPerTier {
 		return
 	}
 	const work, rest = time.Millisecond, 3 * time.Millisecond
@@ -102,6 +105,9 @@ func (ix *Index) giveWay(ctx context.Context) {
 	case <-time.After(wait):
 	}
 }
+
+// lagTiers full tiers are more segments than an index of some gigabytes has when merges keep up.
+const lagTiers = 3
 
 // sealed returns the sealed segments with their current deletions.
 func (ix *Index) sealed() []mergeInput {
