@@ -192,10 +192,8 @@ type MergeOptions struct {
 
 	// Workers is the number of goroutines that merge posting lists and compute OrderByGraph. The
 	// default is half of GOMAXPROCS, at least one. The merged segment does not depend on it. From
-	// two on, one more goroutine reads and writes. Seals use as many. One merge and one seal run at
-	// a time, and while the seal runs the merge rests three quarters of the time: together they take
-	// at most 1.25 times as many cores as one of them. (With more segments than fill three tiers it
-	// does not rest.) Both yield to searches and to Apply.
+	// two on, one more goroutine reads and writes. One merge and one seal run at a time, each with
+	// as many, and they yield to searches and to Apply.
 	Workers int
 
 	// MemoryBytes is the memory that a merge may use to reorder documents. With less than about 5

@@ -42,10 +42,6 @@ type MergeOptions struct {
 	// merge holds, and 8 more per document in these orders. 0 means DefaultMergeMemory.
 	MemoryBytes int64
 
-	// Pause, unless nil, is called by the goroutines of the merge after each 50 µs of work or so.
-	// They rest until it returns.
-	Pause func()
-
 	// TableBytes is how many stored bytes fill a table, when the Sink is a TableSink; see
 	// StoredOptions. 0 means defaultTableBytes.
 	TableBytes int

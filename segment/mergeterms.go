@@ -22,7 +22,7 @@ func (m *merger) writeTerms() error {
 			return err
 		}
 		best.begin(having)
-		f := &fieldMerger{merger: m, info: FieldInfo{Name: name, Norms: norms.kept()}, norms: norms, best: best, encoders: encoders, pace: pace{pause: m.opts.Pause}}
+		f := &fieldMerger{merger: m, info: FieldInfo{Name: name, Norms: norms.kept()}, norms: norms, best: best, encoders: encoders}
 		if err := f.writeTerms(); err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ func (f *fieldMerger) writeTerms() error {
 	w.readAhead()
 	produce := func(worker int, b *termBatch) (*mergedTerms, error) {
 		if f.encoders[worker] == nil {
-			f.encoders[worker] = &termEncoder{merger: f.merger, worker: worker, pace: pace{pause: f.opts.Pause}, writer: postings.Writer{Codec: f.opts.Codec}}
+			f.encoders[worker] = &termEncoder{merger: f.merger, worker: worker, writer: postings.Writer{Codec: f.opts.Codec}}
 		}
 		return f.encoders[worker].encode(f, b)
 	}

@@ -6,10 +6,7 @@ import "runtime"
 // waits keeps a core for the 10 ms of the scheduler's time slice, and may be interrupted with a
 // lock in its hands. On a machine with few cores, searches would wait for a slice of every seal,
 // merge and batch. It is for one goroutine.
-type pace struct {
-	done  int
-	pause func() // called whenever it yields; may be nil
-}
+type pace struct{ done int }
 
 // paceWork is the work after which to yield, in postings: some 50 µs.
 const paceWork = 4 << 10
@@ -24,9 +21,6 @@ const paceTerm = 32
 func (p *pace) add(work int) {
 	if p.done += work; p.done >= paceWork {
 		p.done = 0
-		if p.pause != nil {
-			p.pause()
-		}
 		runtime.Gosched()
 	}
 }

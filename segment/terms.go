@@ -35,7 +35,7 @@ type termWalk struct {
 
 // walkTerms begins a walk, which the caller closes.
 func (m *merger) walkTerms(field string) (*termWalk, error) {
-	w := &termWalk{m: m, field: field, walk: walk[TermIterator]{key: TermIterator.Term, pace: pace{pause: m.opts.Pause}}}
+	w := &termWalk{m: m, field: field, walk: walk[TermIterator]{key: TermIterator.Term}}
 	for i, in := range m.inputs {
 		it, err := in.Reader.Terms(field, nil)
 		if err == nil {

@@ -7,7 +7,7 @@ import (
 
 // writeIDs writes the ids in their order, and notes the place of each document.
 func (m *merger) writeIDs() error {
-	w := walk[IDIterator]{key: IDIterator.ID, pace: pace{pause: m.opts.Pause}}
+	w := walk[IDIterator]{key: IDIterator.ID}
 	defer w.close()
 	for i, in := range m.inputs {
 		it, err := in.Reader.IDs("")

@@ -50,8 +50,7 @@ type Index struct {
 	position  string          // of the batches up to seq
 	sealedSeq uint64          // last log record that the manifest covers
 	seal      sealState
-	sealing   atomic.Pointer[chan struct{}] // seal.done, for merges
-	written   Written                       // but for Log
+	written   Written // but for Log
 
 	order  ctxMutex // serializes the logging of batches
 	logged uint64   // last record given to the log; order guards it

@@ -60,7 +60,7 @@ func (ix *Index) merge(ctx context.Context, inputs []mergeInput) error {
 		}
 		return fmt.Errorf("riffle: merge of segments %s: %w", strings.Join(numbers, ", "), err)
 	}
-	out, err := ix.writeMerged(ctx, inputs, ix.opts.Merge.Order, func() { ix.giveWay(ctx) })
+	out, err := ix.writeMerged(ctx, inputs, ix.opts.Merge.Order)
 	if err != nil {
 		return fault(err)
 	}
@@ -82,32 +82,6 @@ func (ix *Index) merge(ctx context.Context, inputs []mergeInput) error {
 	}
 	return nil
 }
-
-// giveWay slows a merge down while a seal runs, for which writers may be waiting: the merge works in
-// one millisecond of four. It does not stop, because under writers that never rest nearly always a
-// seal runs, and it does not rest when merges lag behind. The seal waits for no merge.
-func (ix *Index) giveWay(ctx context.Context) {
-	done := ix.sealing.Load()
-	if done == nil {
-		return
-	}
-	if v := ix.current.Load(); v != nil && len(v.segs) > lagTiers*ix.opts.Merge.SegmentsPerTier {
-		return
-	}
-	const work, rest = time.Millisecond, 3 * time.Millisecond
-	wait := work + rest - time.Duration(time.Now().UnixNano())%(work+rest)
-	if wait > rest {
-		return
-	}
-	select {
-	case <-*done:
-	case <-ctx.Done():
-	case <-time.After(wait):
-	}
-}
-
-// lagTiers full tiers are more segments than an index of some gigabytes has when merges keep up.
-const lagTiers = 3
 
 // sealed returns the sealed segments with their current deletions.
 func (ix *Index) sealed() []mergeInput {

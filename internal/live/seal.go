@@ -85,7 +85,6 @@ func (ix *Index) sealNow() {
 	}
 	done := make(chan struct{})
 	ix.seal.done = done
-	ix.sealing.Store(&done)
 	s, end, deleted := ix.seal.segment, ix.seal.end, ix.seal.segment.deleted
 	ix.work.Go(func() {
 		err := ix.runSeal(s, end, deleted)
@@ -94,7 +93,6 @@ func (ix *Index) sealNow() {
 		}
 		ix.mu.Lock()
 		ix.seal.done, ix.seal.err = nil, err
-		ix.sealing.Store(nil)
 		if err == nil {
 			ix.seal.pause.reset()
 		} else {
@@ -167,7 +165,7 @@ func (ix *Index) runSeal(s *liveSegment, end sealedEnd, deleted *deletions) erro
 		return nil // an earlier run had written it, and could not open it
 	}
 	inputs := []mergeInput{{s, deleted}}
-	out, err := ix.writeMerged(context.Background(), inputs, ix.sealOrder(), nil)
+	out, err := ix.writeMerged(context.Background(), inputs, ix.sealOrder())
 	if err != nil {
 		return fmt.Errorf("riffle: seal: %w", err)
 	}

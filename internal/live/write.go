@@ -25,9 +25,8 @@ func (m *merged) abort() {
 	}
 }
 
-// writeMerged writes the live documents of some neighboring segments as one. pause, unless nil, is
-// segment.MergeOptions.Pause.
-func (ix *Index) writeMerged(ctx context.Context, inputs []mergeInput, order segment.Order, pause func()) (*merged, error) {
+// writeMerged writes the live documents of some neighboring segments as one.
+func (ix *Index) writeMerged(ctx context.Context, inputs []mergeInput, order segment.Order) (*merged, error) {
 	w, err := ix.store.NewSegment()
 	if err != nil {
 		return nil, err
@@ -40,7 +39,6 @@ func (ix *Index) writeMerged(ctx context.Context, inputs []mergeInput, order seg
 	m := ix.opts.Merge
 	out.result, err = segment.Merge(ctx, sink{w}, in, segment.MergeOptions{
 		Order: order, Codec: ix.opts.Codec, Workers: m.Workers, MemoryBytes: m.MemoryBytes, TableBytes: ix.opts.TableBytes,
-		Pause: pause,
 	})
 	if err == nil && out.result.Docs > 0 {
 		err = w.Finish()
