@@ -48,8 +48,15 @@ func publicCalls(e *Engine, s *Snapshot) map[string]func(i int) error {
 			}
 			return err
 		},
-		"Engine.Statistics":    func(int) error { return discard(e.Statistics(ctx, q)) },
-		"Engine.Stats":         func(int) error { return discard(e.Stats()) },
+		"Engine.Statistics": func(int) error { return discard(e.Statistics(ctx, q)) },
+		"Engine.Stats":      func(int) error { return discard(e.Stats()) },
+		"Engine.Submit": func(i int) error {
+			p, err := e.Submit(ctx, batch(i))
+			if err != nil {
+				return err
+			}
+			return p.Wait(ctx)
+		},
 		"Engine.Sync":          func(int) error { return e.Sync(ctx) },
 		"Engine.Warm":          func(int) error { return e.Warm(ctx, []Query{q, q}, nil) },
 		"Snapshot.Close":       func(int) error { return nil }, // called during Snapshot.Get
