@@ -58,7 +58,8 @@ func (c *tileCursor) addTo(to *scores, words uint64) error {
 		}
 		return nil
 	}
-	for b := c.from; b < c.to; b++ {
+	from, until := c.here()
+	for b := from; b < until; b++ {
 		in := words & c.wordsOf(b, r.win.base)
 		if in == 0 {
 			continue
@@ -102,7 +103,8 @@ func (c *tileCursor) eachBlock(words uint64, visit func(docs []uint32, impacts [
 		visit(c.few.docs[c.from:c.to], c.few.impacts[c.from:c.to])
 		return nil
 	}
-	for b := c.from; b < c.to; b++ {
+	from, to := c.here()
+	for b := from; b < to; b++ {
 		if words&c.wordsOf(b, c.run.win.base) == 0 {
 			continue
 		}

@@ -24,13 +24,14 @@ func TestConformance(t *testing.T) {
 }
 
 // TestConformanceOfVariants runs all variants of the kernels. Lists are bounded by their blocks
-// and, after some use, by their ranges. By default the small lists of the test would all be decoded
-// at once.
+// and, after some use, by their ranges; or by their extents. By default the small lists of the test
+// would all be decoded at once.
 func TestConformanceOfVariants(t *testing.T) {
 	for variant := range impl.Each("cpuexec") {
-		for _, n := range []int{0, 16} {
-			t.Run(fmt.Sprintf("%s/exact=%d", variant, n), func(t *testing.T) {
-				defer cpuexec.SetExactPostings(cpuexec.SetExactPostings(n))
+		for _, n := range [][2]int{{0, 16}, {16, 16}, {0, 0}} {
+			t.Run(fmt.Sprintf("%s/exact=%d/narrow=%d", variant, n[0], n[1]), func(t *testing.T) {
+				defer cpuexec.SetExactPostings(cpuexec.SetExactPostings(n[0]))
+				defer cpuexec.SetNarrowExtents(cpuexec.SetNarrowExtents(n[1]))
 				exectest.RunPart(t, cpuexec.Executor{Algorithm: cpuexec.BMM}, 4)
 			})
 		}

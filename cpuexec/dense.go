@@ -93,7 +93,8 @@ func (c *tileCursor) costOfBits(words uint64) (cost int) {
 	case c.exact:
 		return unpackCost
 	}
-	for b := c.from; b < c.to; b++ {
+	from, to := c.here()
+	for b := from; b < to; b++ {
 		switch {
 		case words&c.wordsOf(b, c.run.win.base) == 0:
 		case searchable(c.list.Enc[b]):
@@ -150,7 +151,8 @@ func (c *tileCursor) mark(set *bitset, words uint64) error {
 		return nil
 	}
 	base := c.run.win.base
-	for b := c.from; b < c.to; b++ {
+	from, to := c.here()
+	for b := from; b < to; b++ {
 		in := words & c.wordsOf(b, base)
 		if in == 0 {
 			continue

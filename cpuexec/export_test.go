@@ -13,6 +13,12 @@ func SetExactPostings(n int) (old int) {
 	return old
 }
 
+// SetNarrowExtents changes narrowExtents and returns the old value.
+func SetNarrowExtents(n int) (old int) {
+	old, narrowExtents = narrowExtents, n
+	return old
+}
+
 // Occupy makes a pool count n more goroutines at work.
 func (p *Pool) Occupy(n int) { p.running.Add(int32(n)) }
 

@@ -41,13 +41,16 @@ func (c *tileCursor) lookUpTile(p *probe) error {
 		cs.n = int(p.kept)
 		return nil
 	}
-	for b := c.from; p.at < p.end; {
+	for b, until := -1, 0; p.at < p.end; {
 		doc := cs.docs[p.at]
 		asked := p.words>>(doc/wordDocs%64)&1 == 1 && !c.lacks(doc)
-		for asked && b < c.to && last[b] < doc {
+		if asked && b < 0 {
+			b, until = c.here()
+		}
+		for asked && b < until && last[b] < doc {
 			b++
 		}
-		if !asked || b == c.to {
+		if !asked || b == until {
 			p.keep(cs, doc, cs.score[p.at], 0)
 		} else if err := c.lookUpBlock(p, b); err != nil {
 			return err

@@ -39,15 +39,15 @@ func (c *tileCursor) boundSheet(lo uint32) error {
 		return nil
 	}
 	sheet := int(lo / sheetDocs)
+	from, to := c.extentsOf(lo)
+	c.narrow = to-from > narrowExtents
 	if kept := c.bounds.Sheet(sheet); kept != nil && !c.plain {
 		c.tiles = (*coarse)(kept)
 		return nil
 	}
 	c.tiles = &c.own[0]
 	*c.tiles = coarse{}
-	from, to := c.extentsOf(lo)
-	narrow := to-from > narrowExtents
-	if !narrow {
+	if !c.narrow {
 		from, to = c.blocksOf(lo)
 		c.blocks = from
 		if (to-from)*c.list.BlockSize <= exactPostings {
@@ -55,11 +55,11 @@ func (c *tileCursor) boundSheet(lo uint32) error {
 		}
 	}
 	switch {
-	case c.plain && narrow:
+	case c.plain && c.narrow:
 		c.tiles.allow(max(c.list.First(from*postings.ExtentBlocks), lo)-lo, c.list.ExtLast[to-1]-lo)
 	case c.plain:
 		c.tiles.allow(max(c.first(from), lo)-lo, c.list.Last[to-1]-lo)
-	case narrow:
+	case c.narrow:
 		c.boundByExtents(c.tiles, lo, from, to)
 		c.bounds.KeepSheet(sheet, (*[64]uint8)(c.tiles))
 	default:
@@ -69,10 +69,11 @@ func (c *tileCursor) boundSheet(lo uint32) error {
 	return nil
 }
 
-// narrowExtents is the most extents with postings in a sheet for which its tiles are bounded by
-// blocks. Of a list with more, an extent is four tiles wide or less, so that it tells nearly as much
-// as its blocks. Reading those of a whole sheet would take longer than the rest of a query.
-const narrowExtents = 16
+// narrowExtents is the most extents with postings in a sheet for which its tiles and words are
+// bounded by blocks. Of a list with more, an extent is four tiles wide or less, so that it tells
+// nearly as much as its blocks. Reading those of a whole sheet would take longer than the rest of a
+// query. A test lowers it.
+var narrowExtents = 16
 
 // extentsOf returns the range of extents that can have documents of the sheet at lo.
 func (c *tileCursor) extentsOf(lo uint32) (from, to int) {
@@ -184,6 +185,14 @@ func (c *tileCursor) enterTile(lo uint32) {
 		c.branchTile(lo)
 		return
 	}
+	if c.unlocated = c.narrow && !c.exact && c.ranges == nil; c.unlocated {
+		c.tile, c.words = lo, &c.own[1]
+		bound := c.tiles[lo/tileDocs%64]
+		for i := range c.words {
+			c.words[i] = bound
+		}
+		return
+	}
 	c.locate(lo)
 	switch {
 	case c.exact:
@@ -195,6 +204,17 @@ func (c *tileCursor) enterTile(lo uint32) {
 		*c.words = coarse{}
 		c.boundByBlocks(c.words, lo, wordDocs, c.from, c.to)
 	}
+}
+
+// here returns the range of blocks that can have documents of the current tile. Those of a list with
+// narrow extents are looked for when they are first needed there: mostly, nothing is looked up in
+// such a list.
+func (c *tileCursor) here() (from, to int) {
+	if c.unlocated {
+		c.unlocated = false
+		c.locate(c.tile)
+	}
+	return c.from, c.to
 }
 
 // locate is enterTile without bounds.

@@ -54,10 +54,13 @@ type tileCursor struct {
 	sheet   uint32  // its first document
 	exact   bool    // all postings of the sheet are in few
 	few     decoded
-	blocks  int // first block not in earlier sheets, for lists without ranges
+	blocks  int  // first block not in earlier sheets, for lists without ranges
+	narrow  bool // extents bound tiles and words of the sheet, for lists without ranges
 
 	words       *coarse // of the tile
 	inWords     uint64  // where there are postings, for trees
+	tile        uint32  // its first document, if unlocated
+	unlocated   bool    // from and to are not known: see here
 	from, to    int     // the blocks that can have documents of the tile; if exact, its postings in few
 	at          int     // block, or posting of few, of the last lookup
 	intersected bool    // its postings in the tile, for AND
@@ -92,6 +95,7 @@ func (c *tileCursor) reset(r *run, t int, term *blockmax.Term) {
 	c.max = blockmax.Contribution(c.weight, term.Bounds.List)
 	c.unit = blockmax.CoarseUnit(c.weight)
 	c.blocks, c.peeked, c.loaded, c.scored, c.spent = 0, -1, -1, -1, 0
+	c.narrow, c.unlocated = false, false
 	c.exact, c.plain, c.at, c.bitmap, c.sheet = false, false, 0, nil, noSheet
 	c.seen = slices.Grow(c.seen[:0], c.list.Blocks()/64+1)[:c.list.Blocks()/64+1]
 	clear(c.seen)
