@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"sync/atomic"
@@ -200,19 +201,41 @@ func (d *Disk) readNorms(field uint32) (Norms, error) {
 }
 
 // readColumn reads norms that are stored for all documents. It reads the last chunk first, so that
-// it finds a damaged number of documents before it allocates memory for them.
-func (d *Disk) readColumn(field uint32) (codes []uint8, err error) {
-	for c := int64(chunksOf(d.meta.docs, normChunkDocs)) - 1; c >= 0; c-- {
-		key := normsKey(d.meta.version, field, uint32(c))
-		payload, err := d.needSealed(key)
+// it finds a damaged number of documents before it allocates memory for them. The first search after
+// opening waits for it, so the other chunks come from one iterator, without copies.
+func (d *Disk) readColumn(field uint32) ([]uint8, error) {
+	if d.meta.docs == 0 {
+		return nil, nil
+	}
+	last := chunksOf(d.meta.docs, normChunkDocs) - 1
+	lastKey := normsKey(d.meta.version, field, last)
+	payload, err := d.needSealed(lastKey)
+	if err != nil {
+		return nil, err
+	}
+	codes := make([]uint8, d.meta.docs)
+	rest := codes[int(last)*normChunkDocs:]
+	if err := decodeNorms(payload, rest); err != nil {
+		return nil, d.at(err, lastKey)
+	}
+	it, err := d.src.Scan(normsKey(d.meta.version, field, 0), lastKey)
+	if err != nil {
+		return nil, err
+	}
+	defer it.Close()
+	for c := range last {
+		key := normsKey(d.meta.version, field, c)
+		if !it.Next() || !bytes.Equal(it.Key(), key) {
+			if err := it.Err(); err != nil {
+				return nil, err
+			}
+			return nil, d.at(corrupt.New(-1, "the value is missing"), key)
+		}
+		payload, err := unseal(it.Value(), d.meta.version)
+		if err == nil {
+			err = decodeNorms(payload, codes[int(c)*normChunkDocs:][:normChunkDocs])
+		}
 		if err != nil {
-			return nil, err
-		}
-		if codes == nil {
-			codes = make([]uint8, d.meta.docs)
-		}
-		first := int(c) * normChunkDocs
-		if err := decodeNorms(payload, codes[first:first+chunkLen(d.meta.docs, uint32(c), normChunkDocs)]); err != nil {
 			return nil, d.at(err, key)
 		}
 	}

@@ -23,7 +23,7 @@ const (
 //	documents  zigzag varint for each: from the document of the previous id, plus one
 //
 // The first ids of idHeadPages pages make a value of their own (heads), which has no documents.
-// They stay in memory, as does the place of every document among the ids (see appendPlaces). Pages
+// They stay in memory, as do the places of documents among the ids (see appendPlaces). Pages
 // are read when needed and cached while there is room.
 type idPage struct {
 	ids  idList

@@ -8,7 +8,7 @@ import (
 // idTable is what a Disk caches of its ids.
 type idTable struct {
 	heads  held[[]idList]           // of all pages, idHeadPages at a time
-	places []held[[]uint32]         // of placeChunkDocs documents each
+	places []held[*placeChunk]      // of placeChunkDocs documents each
 	pages  []atomic.Pointer[idPage] // nil for pages that are not cached
 	bytes  atomic.Int64             // of pages
 	hand   atomic.Uint32            // the next page to drop when there are too many
@@ -20,7 +20,7 @@ const idCacheBytes = 16 << 20
 
 func (t *idTable) init(docs uint32) {
 	t.pages = make([]atomic.Pointer[idPage], chunksOf(docs, idPageIDs))
-	t.places = make([]held[[]uint32], chunksOf(docs, placeChunkDocs))
+	t.places = make([]held[*placeChunk], chunksOf(docs, placeChunkDocs))
 }
 
 // release drops everything.
@@ -64,23 +64,22 @@ func (d *Disk) AppendID(dst []byte, doc uint32) ([]byte, error) {
 func (d *Disk) place(doc uint32) (uint32, error) {
 	h := &d.ids.places[doc/placeChunkDocs]
 	if p := h.p.Load(); p != nil {
-		return (*p)[doc%placeChunkDocs], nil
+		return (*p).of(doc % placeChunkDocs), nil
 	}
 	n := doc / placeChunkDocs
-	places, err := h.get(&d.heldBytes, func() ([]uint32, int64, error) {
+	places, err := h.get(&d.heldBytes, func() (*placeChunk, int64, error) {
 		key := numberKey(kindPlace, n)
 		payload, err := d.needSealed(key)
 		if err != nil {
 			return nil, 0, err
 		}
-		places := make([]uint32, chunkLen(d.meta.docs, n, placeChunkDocs))
-		err = d.at(decodePlaces(payload, places, d.meta.docs), key)
-		return places, 4 * int64(len(places)), err
+		places, err := openPlaces(payload, chunkLen(d.meta.docs, n, placeChunkDocs), d.meta.docs)
+		return places, places.bytes(), d.at(err, key)
 	})
 	if err != nil {
 		return 0, err
 	}
-	return places[doc%placeChunkDocs], nil
+	return places.of(doc % placeChunkDocs), nil
 }
 
 // readIDPage reads a page of ids.
