@@ -11,14 +11,15 @@ import (
 // onDemand says which extents of a directory a list has read. A list of the codec Interpolative of
 // several extents knows from the summary what it needs to find any block: the last document, the
 // rows and the code of each extent. It reads the blocks of an extent when they are first needed, so
-// opening it costs some 20 ns for 4,096 postings, and a query pays for the extents that it touches.
+// a query pays for the extents that it touches.
 //
 // Until an extent is read, the list's Last, Enc and Off have no values for its blocks, but for
 // Last of the last one and Off of the first. Seek and Need read what they lead to.
 //
 // Damage in an extent must not end in wrong answers, and few callers of Need could do anything about
 // it. So its blocks then pretend to be one block that ends with the extent and has the highest
-// impact of the extent, as the summary says, which is true. Reading that block is the error.
+// impact of the extent, as the summary says, which is true. Reading that block is the error. The
+// values stay, since others may be reading them: a list that has Failed must be opened anew.
 type onDemand struct {
 	at    []uint32        // where each extent begins in its directory part
 	size  []uint32        // bytes of each extent there
@@ -102,6 +103,10 @@ func (l *List) Need(from, to int) {
 		}
 	}
 }
+
+// Failed reports whether a part of the directory could not be read, so that the list must be opened
+// anew before it is used again.
+func (l *List) Failed() bool { return l.onDemand != nil && l.onDemand.bad.Load() }
 
 // Complete makes the list have the values of all blocks, and returns what failed.
 func (l *List) Complete() error {

@@ -266,12 +266,20 @@ func (c *Lists) Settle(lists []*List) {
 // settle is Settle for one entry.
 func (c *Lists) settle(e *List) {
 	counted := e.size.Load()
-	if counted == 0 || counted == e.measure() {
+	if counted == 0 {
+		return
+	}
+	failed := e.Postings != nil && e.Postings.Failed()
+	if !failed && counted == e.measure() {
 		return
 	}
 	s, grown := c.shard(e.hash), int64(0)
 	s.mu.Lock()
-	if s.find(e.hash, e.key) == e { // otherwise it has been evicted meanwhile
+	switch {
+	case s.find(e.hash, e.key) != e: // it has been evicted meanwhile
+	case failed:
+		c.remove(s, e) // the fault may pass
+	default:
 		grown = c.count(e)
 	}
 	s.mu.Unlock()

@@ -263,6 +263,59 @@ type parts struct{ postings.Encoded }
 func (p parts) Directory(part int) ([]byte, error) { return p.Encoded.Directory[part], nil }
 func (p parts) Chunk(chunk int) ([]byte, error)    { return p.Chunks[chunk], nil }
 
+// failing serves the stored parts of a list, or an error.
+type failing struct {
+	parts
+	err error
+}
+
+func (f *failing) Directory(part int) ([]byte, error) {
+	if f.err != nil {
+		return nil, f.err
+	}
+	return f.parts.Directory(part)
+}
+
+// TestFailedListIsDropped: a list whose directory could not be read is opened anew for the next query.
+func TestFailedListIsDropped(t *testing.T) {
+	b := postings.Builder{Codec: postings.Interpolative}
+	for d := range uint32(20_000) {
+		b.Add(3*d, 1, 10)
+	}
+	src := &failing{parts: parts{b.Encode()}}
+	c, opened := NewLists(1<<20), 0
+	get := func() *List {
+		e, err := c.Get(Key{1, "f", "t"}, func() (*postings.List, error) {
+			opened++
+			return postings.Open(src.Entry, src)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	e := get()
+	e.Postings.Shrink() // forgets the directory
+	src.err = errors.New("lost")
+	var docs [postings.BlockSize]uint32
+	if _, err := e.Postings.Docs(70, &docs); !errors.Is(err, src.err) {
+		t.Fatalf("%v, want %v", err, src.err)
+	}
+	c.Settle([]*List{e})
+	c.Settle([]*List{e})
+	if held, _ := c.Bytes(); held != 0 {
+		t.Errorf("%d bytes are held", held)
+	}
+	src.err = nil
+	if _, err := get().Postings.Docs(70, &docs); err != nil || opened != 2 {
+		t.Errorf("opened %d times, then %v", opened, err)
+	}
+	c.Settle([]*List{e})
+	if get(); opened != 2 {
+		t.Errorf("opened %d times: settling the old list drops the new one", opened)
+	}
+}
+
 // TestListsShrink: under pressure, lists lose their postings, the oldest first, before any list is
 // evicted.
 func TestListsShrink(t *testing.T) {
