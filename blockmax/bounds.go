@@ -153,21 +153,23 @@ func (b *Bounds) Sheet(i int) *[64]uint8 {
 // in 8 bits (Coarse). It must follow from the bounds of blocks or extents, so that it holds for
 // good.
 func (b *Bounds) KeepSheet(i int, tiles *[64]uint8) {
-	sheets := b.sheets.Load()
-	if sheets == nil || i >= len(*sheets) {
-		longer := make([]atomic.Pointer[[64]uint8], i+1)
-		if sheets != nil {
-			for j := range *sheets {
-				longer[j].Store((*sheets)[j].Load())
-			}
+	var sheets []atomic.Pointer[[64]uint8]
+	old := b.sheets.Load()
+	if old != nil {
+		sheets = *old
+	}
+	if i >= len(sheets) {
+		longer := make([]atomic.Pointer[[64]uint8], max(i+1, 2*len(sheets)))
+		for j := range sheets {
+			longer[j].Store(sheets[j].Load())
 		}
-		if !b.sheets.CompareAndSwap(sheets, &longer) {
+		if !b.sheets.CompareAndSwap(old, &longer) {
 			return // another goroutine keeps one; this sheet's will come again
 		}
-		sheets = &longer
+		sheets = longer
 	}
 	kept := *tiles
-	(*sheets)[i].Store(&kept)
+	sheets[i].Store(&kept)
 }
 
 func highestOfEach(m *postings.Impacts, t *Table) []uint16 {
