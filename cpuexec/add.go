@@ -58,7 +58,7 @@ func (c *tileCursor) addTo(to *scores, words uint64) error {
 		}
 		return nil
 	}
-	from, until := c.here()
+	from, until := c.blocksInTile()
 	for b := from; b < until; b++ {
 		in := words & c.wordsOf(b, r.win.base)
 		if in == 0 {
@@ -103,7 +103,7 @@ func (c *tileCursor) eachBlock(words uint64, visit func(docs []uint32, impacts [
 		visit(c.few.docs[c.from:c.to], c.few.impacts[c.from:c.to])
 		return nil
 	}
-	from, to := c.here()
+	from, to := c.blocksInTile()
 	for b := from; b < to; b++ {
 		if words&c.wordsOf(b, c.run.win.base) == 0 {
 			continue

@@ -93,7 +93,7 @@ func (c *tileCursor) costOfBits(words uint64) (cost int) {
 	case c.exact:
 		return unpackCost
 	}
-	from, to := c.here()
+	from, to := c.blocksInTile()
 	for b := from; b < to; b++ {
 		switch {
 		case words&c.wordsOf(b, c.run.win.base) == 0:
@@ -151,7 +151,7 @@ func (c *tileCursor) mark(set *bitset, words uint64) error {
 		return nil
 	}
 	base := c.run.win.base
-	from, to := c.here()
+	from, to := c.blocksInTile()
 	for b := from; b < to; b++ {
 		in := words & c.wordsOf(b, base)
 		if in == 0 {

@@ -53,10 +53,10 @@
 // documents, and blocks of rare lists are wide. Words are the same 64 documents for all lists,
 // so the bounds of several lists add up word by word. They are kept in blockmax.Ranges, which a
 // list gets (refine.go) once decoding its blocks has cost about as much as making them. Until
-// then, and for lists too rare for them, the bounds of blocks are used; for the tiles of a sheet,
-// those of extents where these are narrow, so that a query need not read the directory of a long
-// list whole (postings.List.OnDemand). Lists with few postings in a sheet are decoded at once, and
-// the postings themselves are the bounds.
+// then, and for lists too rare for them, the bounds of blocks are used, or those of extents where
+// these are narrow, so that a query need not read the directory of a long list whole
+// (postings.List.OnDemand). Lists with few postings in a sheet are decoded at once, and the postings
+// themselves are the bounds.
 //
 // A tileCursor (tilecursor.go, sheet.go) reads one list in this way. An algorithm takes these
 // steps in a tile:

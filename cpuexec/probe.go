@@ -45,7 +45,7 @@ func (c *tileCursor) lookUpTile(p *probe) error {
 		doc := cs.docs[p.at]
 		asked := p.words>>(doc/wordDocs%64)&1 == 1 && !c.lacks(doc)
 		if asked && b < 0 {
-			b, until = c.here()
+			b, until = c.blocksInTile()
 		}
 		for asked && b < until && last[b] < doc {
 			b++

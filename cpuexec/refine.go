@@ -52,7 +52,7 @@ func (c *tileCursor) makeRanges() (*blockmax.Ranges, error) {
 		}
 		c.bounds.Need(b, b+1)
 		if !top.Takes(uint32(c.bounds.Block[b])) {
-			continue
+			continue // as nearly always
 		}
 		for i, impact := range impacts {
 			top.Offer(c.docs[i], uint32(impact))

@@ -70,9 +70,9 @@ func (c *tileCursor) boundSheet(lo uint32) error {
 }
 
 // narrowExtents is the most extents with postings in a sheet for which its tiles and words are
-// bounded by blocks. Of a list with more, an extent is four tiles wide or less, so that it tells
-// nearly as much as its blocks. Reading those of a whole sheet would take longer than the rest of a
-// query. A test lowers it.
+// bounded by blocks. Of a list with more, an extent is four tiles wide or less: it tells nearly as
+// much as its blocks, which need not be read (bench/results/2026-11-23-directories.md). A test lowers
+// it.
 var narrowExtents = 16
 
 // extentsOf returns the range of extents that can have documents of the sheet at lo.
@@ -206,10 +206,10 @@ func (c *tileCursor) enterTile(lo uint32) {
 	}
 }
 
-// here returns the range of blocks that can have documents of the current tile. Those of a list with
+// blocksInTile returns the range of blocks that can have documents of the current tile. Those of a list with
 // narrow extents are looked for when they are first needed there: mostly, nothing is looked up in
 // such a list.
-func (c *tileCursor) here() (from, to int) {
+func (c *tileCursor) blocksInTile() (from, to int) {
 	if c.unlocated {
 		c.unlocated = false
 		c.locate(c.tile)

@@ -60,7 +60,7 @@ type tileCursor struct {
 	words       *coarse // of the tile
 	inWords     uint64  // where there are postings, for trees
 	tile        uint32  // its first document, if unlocated
-	unlocated   bool    // from and to are not known: see here
+	unlocated   bool    // from and to are not known: see blocksInTile
 	from, to    int     // the blocks that can have documents of the tile; if exact, its postings in few
 	at          int     // block, or posting of few, of the last lookup
 	intersected bool    // its postings in the tile, for AND

@@ -164,9 +164,12 @@ func (l *List) loadDirectory() error {
 		return err
 	}
 	impacts, err := l.assembleImpacts()
+	if err != nil {
+		return err
+	}
 	l.impacts.Store(impacts)
 	l.onDemand = nil
-	return err
+	return nil
 }
 
 // directoryPart loads a part of the directory.

@@ -88,6 +88,7 @@ func (l *List) Seek(from int, doc uint32) int {
 		}
 	}
 	l.Need(e*ExtentBlocks, e*ExtentBlocks+1)
+	// If that has only now read the extent, blocks before block from may reach doc, too.
 	blocks := l.Last[e*ExtentBlocks:]
 	if len(blocks) < ExtentBlocks {
 		return max(from, e*ExtentBlocks+seekPortable(blocks, doc))
