@@ -115,7 +115,8 @@ type querySet struct {
 	queries []string
 }
 
-// readQueries takes the first queries of a file that have as many words, and one at least.
+// readQueries takes the first queries of a file that have at least so many words, and
+// at least one.
 func readQueries(path string, limit, words int) (querySet, error) {
 	set := querySet{name: strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))}
 	f, err := os.Open(path)

@@ -1,7 +1,7 @@
 // Command figure draws the time of the first and of a warm search against the number of documents,
 // from reports that "go run . -measure first -json FILE" has written, one for each number:
 //
-//	go run ./figure -queries gutenberg-dev 100k.json 400k.json 1200k.json 2400k.json > ../docs/first-search.svg
+//	go run ./figure 100k.json 400k.json 1200k.json 2400k.json > ../docs/first-search.svg
 package main
 
 import (

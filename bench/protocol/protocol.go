@@ -15,8 +15,9 @@
 //	→ {"op":"run","mode":"or","want":"top","k":10,"queries":["white whale"],"warm":2,"reps":10,"budget":20,"hits":true}
 //	← {"ns":[41250],"reps":10,"hits":[[{"id":81234,"score":14.25}]]}
 //
-// "reopen" opens the index anew before each query, and "puts" adds a document, the i-th before query
-// i, whose id follows on those of the documents; neither is timed with the query.
+// "reopen" opens the index anew before each query. "puts" are documents: the i-th is
+// added before query i, and their ids follow on those of the index. Neither is timed
+// with the query.
 //
 // A reply with "error" says that the request could not be carried out.
 //
@@ -32,19 +33,21 @@
 // A run first goes through the queries, over and over, for "warm" seconds. Then
 // it goes through them "reps" times, but after the first begins no round once
 // "budget" seconds are spent. "ns" is each query's best time. Without "reps"
-// there is nothing but the warm-up. The clock runs
-// from the query's text to its answer: splitting at spaces, building the
-// engine's query object, searching, and putting the ids and scores of the hits
-// into an array. Ids are document numbers; they come from wherever the engine
+// there is nothing but the warm-up.
+//
+// The clock runs from the query's text to its answer: splitting at spaces,
+// building the engine's query object, searching, and putting the ids and scores
+// of the hits into an array. Ids are document numbers; they come from wherever the engine
 // keeps the ids that its user gave (an id column, doc values, a fast field).
 //
-// "clock" is "wall", or "cpu" for the CPU time of the searching thread, which tells more than the wall
-// on a machine with other work. Of Go programs it is the whole process's, with its garbage collection.
+// "clock" is "wall", or "cpu" for the CPU time of the searching thread, which tells
+// more on a machine with other work. Go programs take that of the whole process, with
+// its garbage collection.
 //
-// "mode" is "or", "and" or "nested": the first half of the words (the greater one) must all be there,
-// or any of the others, whose scores count twice. A "filter" is the name of a tag: only documents
-// that have it match. Documents get tags by their numbers when the build option "tags" is there; see
-// Tags.
+// "mode" is "or", "and" or "nested": the first half of the words (the greater one)
+// must all be there, or any of the others, whose scores count twice. A "filter" is the
+// name of a tag: only documents that have it match. Documents get tags by their numbers
+// when the build option "tags" is there; see Tags.
 //
 // "want" is "top" (the k best, nothing else), "topcount" (the k best, and how many
 // match, exactly) or "count" (how many match). "counts" is absent for "top".
