@@ -47,23 +47,20 @@ var loads = []float64{0, 0.05, 0.25, 0.5, 0.75, 0.9}
 // lone is how many queries a second arrive one at a time.
 const lone = 100
 
-// autos compares policies at the same loads.
+// autos compares policies at the same loads, which saturation tells.
 func (b *bench) autos() error {
 	r, err := b.reference(plans{blockmax.Or, b.typicalK()})
 	if err != nil {
 		return err
 	}
+	policies := []dispatch.Policy{dispatch.Processors}
+	if len(b.gpus) > 0 {
+		policies = append(policies, dispatch.Devices, dispatch.Auto)
+	}
 	for _, m := range b.mixes() {
-		for _, p := range []dispatch.Policy{dispatch.Processors, dispatch.Devices, dispatch.Auto} {
-			if p == dispatch.Processors || len(b.gpus) > 0 {
-				if err := b.competitor(r, m, p, true); err != nil {
-					return err
-				}
-			}
-		}
-		for _, p := range []dispatch.Policy{dispatch.Processors, dispatch.Devices, dispatch.Auto} {
-			if p == dispatch.Processors || len(b.gpus) > 0 {
-				if err := b.competitor(r, m, p, false); err != nil {
+		for _, saturated := range []bool{true, false} {
+			for _, p := range policies {
+				if err := b.competitor(r, m, p, saturated); err != nil {
 					return err
 				}
 			}
