@@ -203,8 +203,8 @@ func (x *Executor) divide() (err error) {
 	})
 }
 
-// openTracks makes what tracks need of the device. The first one shares its main streams with batches
-// that do not go by windows.
+// openTracks makes what tracks need of the device. The first one shares its main streams with
+// batches that do not go by windows.
 func (x *Executor) openTracks(q *device.Queue) {
 	w := &x.windows
 	w.moved, w.stay = q.Event(), q.Event()

@@ -94,8 +94,8 @@ type Shape struct {
 	// Options.Stream. The default is 3.
 	StepWindows int
 
-	// Tracks is how many batches run at a time, with Options.Stream, if a part of the memory of windows
-	// is enough for each. The default is 2.
+	// Tracks is how many batches run at a time, with Options.Stream, if a part of the memory of
+	// windows is enough for each. The default is 2.
 	Tracks int
 
 	// Readers is the share of multiprocessors, in per cent, where a thread block reads the host's

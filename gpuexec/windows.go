@@ -17,8 +17,8 @@ import (
 // the kernels that score the step before. They are made flat, in memory that all steps share, and
 // scored as flat lists are. So the host gathers nothing, and decides nothing.
 //
-// Batches run in tracks, so that while one waits for blocks or for the last thread blocks of a kernel
-// another computes. Six streams work in each, for step t:
+// Batches run in tracks, so that while one waits for blocks or for the last thread blocks of a
+// kernel another computes. Six streams work in each, for step t:
 //
 //	up       what the host has written of a batch, and the first parts of records of its first step
 //	in       those of step t+2, and the blocks of t+1 once they are chosen
@@ -38,8 +38,8 @@ type windows struct {
 	records   records
 }
 
-// A track is the memory and the streams of a batch. Each track runs one batch after the other. A batch
-// that needs more memory than one of several tracks has runs alone, in the first.
+// A track is the memory and the streams of a batch. Each track runs one batch after the other. A
+// batch that needs more memory than one of several tracks has runs alone, in the first.
 type track struct {
 	address uint64 // of flat postings
 	rows    uint32
@@ -69,8 +69,8 @@ type third struct {
 }
 
 // A third has so many 32nds of a track's memory. Flat postings take about half, since every posting
-// of a step has a place there, whether it can matter or not. In one of several tracks they take more,
-// so that two windows of 256 queries have room.
+// of a step has a place there, whether it can matter or not. In one of several tracks they take
+// more, so that two windows of 256 queries have room.
 const thirdShare, smallThirdShare = 6, 5
 
 // windowBytes is enough for 2,048 queries of 3.7 million postings each.

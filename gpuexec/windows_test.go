@@ -105,8 +105,8 @@ func TestWindowsSteps(t *testing.T) {
 	}
 }
 
-// TestWindowsTracks mixes batches that have a track of their own with those that need all the memory,
-// from several goroutines.
+// TestWindowsTracks mixes batches that have a track of their own with those that need all the
+// memory, from several goroutines.
 func TestWindowsTracks(t *testing.T) {
 	c := newCollection(60_000, []float64{0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.001, 0.0001})
 	for _, listBytes := range []int64{0, 32 << 10, 1 << 20} {

@@ -57,6 +57,7 @@ const (
 )
 
 // price moves the ratio of a core's time to a device's. One of the goroutines that call it does.
+// Crowded cores, for which queries wait long, count as if all worked.
 func (d *Dispatcher) price(now time.Duration, crowded bool) {
 	last := d.priced.Load()
 	if int64(now)-last < int64(pricePause) || !d.priced.CompareAndSwap(last, int64(now)) {

@@ -252,8 +252,8 @@ const (
 	beyond              = 0.02 // share of the queries
 )
 
-// calm lowers tails to the usual one as time passes, because what they learned of a busy machine does
-// not hold for a quiet one.
+// calm lowers tails to the usual one as time passes, because what they learned of a busy machine
+// does not hold for a quiet one.
 func (m *Model) calm(passed time.Duration) {
 	if !m.mu.TryLock() {
 		return

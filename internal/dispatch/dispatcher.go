@@ -141,8 +141,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// atOnce is how many queries the CPU computes at a time, and how many more that no device can answer
-// or while devices have little to do. With 15 of 16 cores computing, an H200 answered only a third
+// atOnce is how many queries the CPU computes at a time, and how many more while devices have little
+// to do or when no device can answer them. With 15 of 16 cores computing, an H200 answered only a third
 // of the queries that it answers alone.
 func (o *Options) atOnce(devices int) (always, more int) {
 	switch {

@@ -55,7 +55,7 @@ func (d *Dispatcher) take(j *job) {
 	d.load.Add(int64(j.cpu))
 }
 
-// leave is called when it has, or will not.
+// leave counts it no longer: it has been computed, or its caller has given up.
 func (d *Dispatcher) leave(j *job) {
 	d.running.Add(-1)
 	d.load.Add(-int64(j.cpu))

@@ -266,9 +266,9 @@ func (w *workload) saturate(t *testing.T, m *machine, d *Dispatcher, clients int
 func TestAutoNeverLoses(t *testing.T) {
 	for _, w := range workloads {
 		t.Run(w.name, func(t *testing.T) {
-			both := []Policy{Processors, Devices, Auto}
+			compared := []Policy{Processors, Devices, Auto}
 			most := map[Policy]float64{}
-			for _, p := range both {
+			for _, p := range compared {
 				inBubble(t, p, func(m *machine, d *Dispatcher) {
 					x := w.saturate(t, m, d, 4096, w.time)
 					most[p] = x.rate
@@ -286,7 +286,7 @@ func TestAutoNeverLoses(t *testing.T) {
 			for _, share := range loads {
 				rate := share * best
 				p50, p99 := time.Hour, time.Hour
-				for _, p := range both {
+				for _, p := range compared {
 					if rate > 0.95*most[p] {
 						continue
 					}

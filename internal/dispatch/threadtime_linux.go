@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// threadTime is how long the calling thread has been on a core, and processTime how long all threads
-// have been.
+// threadTime is how long the calling thread has been on a core, and processTime how long all
+// threads have been.
 var threadTime, processTime = clock(unix.CLOCK_THREAD_CPUTIME_ID), clock(unix.CLOCK_PROCESS_CPUTIME_ID)
 
 func clock(id int32) func() time.Duration {

@@ -123,8 +123,8 @@ func (b *bench) arrivals(s *station, rate float64, draw func(*rand.Rand) func() 
 	}, errors.Join(errs...)
 }
 
-// awaitTime returns at a time. A process that has little to do is woken up to a millisecond late, so
-// at low rates the last of it is not slept. At high rates that would cost a core.
+// awaitTime returns at a time. A process that has little to do is woken up to a millisecond late,
+// so at low rates the last of it is not slept. At high rates that would cost a core.
 func awaitTime(at time.Time, rate float64) {
 	late := 1200 * time.Microsecond
 	if rate > 20_000 {
