@@ -30,6 +30,7 @@ type engine struct {
 
 	topOnly bool // it cannot count
 	trees   bool // it answers nested and filtered queries
+	fields  bool // its documents are split into fields, so it answers only queries of several fields
 
 	// parts says that the index may have several segments. It is built, and asked what it has; queries
 	// would be compared with those of one segment, and are left out.
@@ -64,6 +65,7 @@ var (
 	tagged     = map[string]string{"tags": "yes"}
 	batches    = map[string]string{"batches": "1000"}
 	deleted    = map[string]string{"delete": "20%"}
+	split      = map[string]string{"fields": "yes"}
 )
 
 // engines in the order of the tables.
@@ -94,6 +96,11 @@ var engines = []engine{
 	{name: "lucene-tags", index: "lucene-tags", build: tagged, open: map[string]string{"querycache": "default"}, prepare: luceneProgram, scale: 1, trees: true},
 	{name: "tantivy-tags", index: "tantivy-tags", build: tagged, prepare: tantivyProgram, scale: 1 / 2.2, trees: true},
 	{name: "bleve-tags", index: "bleve-tags", build: tagged, prepare: goProgram("bleve"), trees: true},
+
+	// Documents in three fields. The last engine scores by CombinedFieldQuery, as BM25F does.
+	{name: "riffle-fields", index: "riffle-fields", build: split, prepare: goProgram("riffle"), scale: 1, fields: true},
+	{name: "lucene-fields", index: "lucene-fields", build: split, prepare: luceneProgram, scale: 1, fields: true},
+	{name: "lucene-combined", index: "lucene-fields", build: split, open: map[string]string{"combined": "yes"}, prepare: luceneProgram, fields: true},
 
 	// As adding 1,000 documents at a time leaves the index, with the default merge policy.
 	{name: "riffle-batches", index: "riffle-batches", build: batches, prepare: goProgram("riffle"), scale: 1, trees: true},

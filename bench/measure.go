@@ -14,16 +14,16 @@ import (
 
 // A task is what is asked of a query.
 type task struct {
-	mode   string // or, and, nested
+	mode   string // or, and, nested, best, cross
 	filter string // a tag that documents must have; "" for none
 	want   string // top, topcount, count
 	k      int    // 0 for count
 }
 
 func (t task) String() string {
-	mode, filter := strings.ToUpper(t.mode), ""
-	if t.mode == "nested" {
-		mode = t.mode
+	mode, filter := t.mode, ""
+	if t.mode == "or" || t.mode == "and" {
+		mode = strings.ToUpper(t.mode)
 	}
 	if t.filter != "" {
 		filter = ", filter " + t.filter
@@ -38,9 +38,12 @@ func (t task) String() string {
 }
 
 // flat says whether every engine can answer it.
-func (t task) flat() bool { return t.mode != "nested" && t.filter == "" }
+func (t task) flat() bool { return (t.mode == "or" || t.mode == "and") && t.filter == "" }
 
-// parseTasks reads "or,and,nested", "top-10,top-10+count,count" and "none,0.1%"; no task if wants
+// fields says whether it searches several fields.
+func (t task) fields() bool { return t.mode == "best" || t.mode == "cross" }
+
+// parseTasks reads "or,and,nested,best,cross", "top-10,top-10+count,count" and "none,0.1%"; no task if wants
 // is "none".
 func parseTasks(modes, wants, filters string) (tasks []task, err error) {
 	if wants == "none" {
@@ -52,8 +55,8 @@ func parseTasks(modes, wants, filters string) (tasks []task, err error) {
 		}
 	}
 	for mode := range strings.SplitSeq(modes, ",") {
-		if mode != "or" && mode != "and" && mode != "nested" {
-			return nil, fmt.Errorf("mode %q is neither or nor and nor nested", mode)
+		if !slices.Contains([]string{"or", "and", "nested", "best", "cross"}, mode) {
+			return nil, fmt.Errorf("mode %q is none of or, and, nested, best, cross", mode)
 		}
 		for want := range strings.SplitSeq(wants, ",") {
 			t := task{mode: mode, want: "count"}
@@ -147,7 +150,7 @@ func (c *contestant) end() error {
 }
 
 func (e engine) can(t task) bool {
-	return !e.parts && (t.want == "top" || !e.topOnly) && (t.flat() || e.trees)
+	return !e.parts && e.fields == t.fields() && (t.want == "top" || !e.topOnly) && (t.flat() || t.fields() || e.trees)
 }
 
 // measure fills the table: for each file and task all engines in turn, so that

@@ -125,6 +125,24 @@ func TestTags(t *testing.T) {
 	}
 }
 
+func TestFields(t *testing.T) {
+	words := make([]string, 40)
+	for i := range words {
+		words[i] = fmt.Sprint("w", i)
+	}
+	for n := range len(words) + 1 {
+		line := strings.Join(words[:n], " ")
+		want := []string{
+			strings.Join(words[:min(n, 6)], " "),
+			strings.Join(words[min(n, 6):min(n, 30)], " "),
+			strings.Join(words[min(n, 30):n], " "),
+		}
+		if got := protocol.Fields(line); !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", line, got, want)
+		}
+	}
+}
+
 func TestLeastOf(t *testing.T) {
 	first := []int64{5, 2, 9}
 	least := leastOf(leastOf(nil, first), []int64{4, 3, 9})

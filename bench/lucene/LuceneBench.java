@@ -38,6 +38,8 @@ import org.apache.lucene.misc.index.BPIndexReorderer;
 import org.apache.lucene.search.BooleanClause;
 import org.apache.lucene.search.BooleanQuery;
 import org.apache.lucene.search.BoostQuery;
+import org.apache.lucene.search.CombinedFieldQuery;
+import org.apache.lucene.search.DisjunctionMaxQuery;
 import org.apache.lucene.search.IndexSearcher;
 import org.apache.lucene.search.Query;
 import org.apache.lucene.search.ScoreDoc;
@@ -132,6 +134,7 @@ public final class LuceneBench {
     }
     boolean reorder = option(req, "order", "arrival").equals("bp");
     boolean tags = !option(req, "tags", "").isEmpty();
+    boolean fields = !option(req, "fields", "").isEmpty();
     Path last = Path.of(req.dir());
     Path first = reorder ? Path.of(req.dir(), "arrival") : last;
     Reply reply = new Reply();
@@ -141,12 +144,12 @@ public final class LuceneBench {
       List<Thread> threads = new ArrayList<>();
       List<Throwable> failed = Collections.synchronizedList(new ArrayList<>());
       for (int i = Integer.parseInt(option(req, "threads", "1")); i > 1; i--) {
-        Thread t = new Thread(() -> index(writer, lines, tags));
+        Thread t = new Thread(() -> index(writer, lines, tags, fields));
         t.setUncaughtExceptionHandler((thread, e) -> failed.add(e));
         t.start();
         threads.add(t);
       }
-      index(writer, lines, tags);
+      index(writer, lines, tags, fields);
       for (Thread t : threads) {
         t.join();
       }
@@ -175,7 +178,7 @@ public final class LuceneBench {
         BufferedReader in = Files.newBufferedReader(Path.of(req.docs()))) {
       DirectoryReader reader = DirectoryReader.open(writer);
       for (String line; (line = in.readLine()) != null; ) {
-        writer.addDocument(document(reply.docs++, line, false));
+        writer.addDocument(document(reply.docs++, line, false, false));
         if (reply.docs % size == 0) {
           reader = refresh(reader, writer);
         }
@@ -236,9 +239,37 @@ public final class LuceneBench {
     TEXT.freeze();
   }
 
-  private static Document document(int id, String line, boolean tags) {
+  private static final String[] FIELD_NAMES = {"title", "lead", "text"};
+  private static final float[] BOOSTS = {3, 1.5f, 1};
+  private static final int[] FIELD_WORDS = {6, 24};
+
+  /** The same fields as protocol.Fields makes of a document. */
+  private static void addFields(Document doc, String line) {
+    int field = 0;
+    for (int most : FIELD_WORDS) {
+      int end = 0;
+      for (int n = 0; n < most && end < line.length(); n++) {
+        int next = line.indexOf(' ', n > 0 ? end + 1 : 0);
+        end = next >= 0 ? next : line.length();
+      }
+      if (end > 0) {
+        doc.add(new Field(FIELD_NAMES[field], line.substring(0, end), TEXT));
+      }
+      field++;
+      line = end < line.length() ? line.substring(end + 1) : "";
+    }
+    if (!line.isEmpty()) {
+      doc.add(new Field(FIELD_NAMES[field], line, TEXT));
+    }
+  }
+
+  private static Document document(int id, String line, boolean tags, boolean fields) {
     Document doc = new Document();
-    doc.add(new Field("text", line, TEXT));
+    if (fields) {
+      addFields(doc, line);
+    } else {
+      doc.add(new Field("text", line, TEXT));
+    }
     doc.add(new NumericDocValuesField("id", id));
     if (tags) {
       addTags(doc, id);
@@ -273,12 +304,12 @@ public final class LuceneBench {
     }
   }
 
-  private static void index(IndexWriter writer, Lines lines, boolean tags) {
+  private static void index(IndexWriter writer, Lines lines, boolean tags, boolean fields) {
     List<String> batch = new ArrayList<>();
     try {
       for (int id = lines.take(batch); !batch.isEmpty(); id = lines.take(batch)) {
         for (String line : batch) {
-          writer.addDocument(document(id++, line, tags));
+          writer.addDocument(document(id++, line, tags, fields));
         }
       }
     } catch (IOException e) {
@@ -348,7 +379,7 @@ public final class LuceneBench {
 
   /** Adds a document, and opens a reader that sees it. */
   private void put(String text) throws IOException {
-    writer.addDocument(document(next++, text, false));
+    writer.addDocument(document(next++, text, false, false));
     search(refresh(reader, writer));
   }
 
@@ -362,19 +393,61 @@ public final class LuceneBench {
   }
 
   private static Query query(String words, boolean and) {
+    return query("text", words, and);
+  }
+
+  private static Query query(String field, String words, boolean and) {
     String[] terms = words.split(" ");
     if (terms.length == 1) {
-      return new TermQuery(new Term("text", words));
+      return new TermQuery(new Term(field, words));
     }
     BooleanQuery.Builder b = new BooleanQuery.Builder();
     for (String t : terms) {
-      b.add(new TermQuery(new Term("text", t)), and ? BooleanClause.Occur.MUST : BooleanClause.Occur.SHOULD);
+      b.add(new TermQuery(new Term(field, t)), and ? BooleanClause.Occur.MUST : BooleanClause.Occur.SHOULD);
     }
     return b.build();
   }
 
-  private static Query query(Request req, String words) {
-    Query q = req.mode().equals("nested") ? nested(words) : query(words, req.mode().equals("and"));
+  /** The best field for all words, or the sum of each word's best field. The option "combined" scores as BM25F does. */
+  private Query fields(String mode, String words) {
+    if (!option(opened, "combined", "").isEmpty()) {
+      return any(Arrays.stream(words.split(" ")).map(LuceneBench::combined).toList());
+    }
+    if (mode.equals("best")) {
+      return best(words);
+    }
+    return any(Arrays.stream(words.split(" ")).map(LuceneBench::best).toList());
+  }
+
+  private static Query any(List<Query> clauses) {
+    BooleanQuery.Builder b = new BooleanQuery.Builder();
+    clauses.forEach(c -> b.add(c, BooleanClause.Occur.SHOULD));
+    return b.build();
+  }
+
+  private static Query best(String words) {
+    List<Query> fields = new ArrayList<>();
+    for (int i = 0; i < FIELD_NAMES.length; i++) {
+      fields.add(new BoostQuery(query(FIELD_NAMES[i], words, false), BOOSTS[i]));
+    }
+    return new DisjunctionMaxQuery(fields, 0);
+  }
+
+  private static Query combined(String word) {
+    CombinedFieldQuery.Builder b = new CombinedFieldQuery.Builder(word);
+    for (int i = 0; i < FIELD_NAMES.length; i++) {
+      b.addField(FIELD_NAMES[i], BOOSTS[i]);
+    }
+    return b.build();
+  }
+
+  private Query query(Request req, String words) {
+    Query q =
+        switch (req.mode()) {
+          case "nested" -> nested(words);
+          case "best", "cross" -> fields(req.mode(), words);
+          default -> query(words, req.mode().equals("and"));
+        };
     if (req.filter() == null || req.filter().isEmpty()) {
       return q;
     }

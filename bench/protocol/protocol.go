@@ -45,7 +45,10 @@
 // its garbage collection.
 //
 // "mode" is "or", "and" or "nested": the first half of the words (the greater one)
-// must all be there, or any of the others, whose scores count twice. A "filter" is the
+// must all be there, or any of the others, whose scores count twice. Two more search several
+// fields, where the build option "fields" has split documents (see Fields), with their
+// boosts: "best" takes the best field's score of all words, "cross" the sum over the
+// words of each one's best field. A "filter" is the
 // name of a tag: only documents that have it match. Documents get tags by their numbers
 // when the build option "tags" is there; see Tags.
 //
@@ -76,7 +79,7 @@ type Request struct {
 
 	Terms []string `json:"terms,omitempty"`
 
-	Mode    string   `json:"mode,omitempty"`   // or, and, nested
+	Mode    string   `json:"mode,omitempty"`   // or, and, nested, best, cross
 	Filter  string   `json:"filter,omitempty"` // a tag; "" for none
 	Want    string   `json:"want,omitempty"`   // top, topcount, count
 	K       int      `json:"k,omitempty"`
@@ -157,6 +160,38 @@ func (q Query) Halves() (first, second string) {
 	words := strings.Split(q.Text, " ")
 	half := (len(words) + 1) / 2
 	return strings.Join(words[:half], " "), strings.Join(words[half:], " ")
+}
+
+// FieldNames are the fields that the build option "fields" splits a document into, and Boosts what
+// their scores count. The last one also is the field of a document that is not split.
+var (
+	FieldNames = []string{"title", "lead", "text"}
+	Boosts     = []float64{3, 1.5, 1}
+)
+
+// fieldWords are the most words of all fields but the last.
+var fieldWords = []int{6, 24}
+
+// Fields splits a document: its first words are the title, the next ones the lead, the rest is the
+// text. Fields at the end may be empty.
+func Fields(line string) []string {
+	fields := make([]string, 0, len(FieldNames))
+	for _, most := range fieldWords {
+		end := 0
+		for n := 0; n < most && end < len(line); n++ {
+			if n > 0 {
+				end++ // the space
+			}
+			if next := strings.IndexByte(line[end:], ' '); next >= 0 {
+				end += next
+			} else {
+				end = len(line)
+			}
+		}
+		fields = append(fields, line[:end])
+		line = strings.TrimPrefix(line[end:], " ")
+	}
+	return append(fields, line)
 }
 
 // TagNames are the tags that documents may have, by the share of the documents that have them.
@@ -281,7 +316,7 @@ func (s *server) before(req *Request, i int) error {
 func (s *server) query(req *Request, i int, dst []Hit) (hits []Hit, count int, err error) {
 	e, text, and := s.engine, req.Queries[i], req.Mode == "and"
 	switch {
-	case req.Mode == "nested" || req.Filter != "":
+	case req.Mode != "or" && req.Mode != "and" || req.Filter != "":
 		tree, ok := e.(Searcher)
 		if !ok || req.Want != "top" {
 			return dst, 0, fmt.Errorf("this engine answers no %q for queries that are not flat", req.Want)

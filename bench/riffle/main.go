@@ -20,16 +20,21 @@ type engine struct {
 }
 
 type document struct {
-	Text string   `riffle:"text"`
-	Tags []string `riffle:"tag"`
+	Title string   `riffle:"title"`
+	Lead  string   `riffle:"lead"`
+	Text  string   `riffle:"text"`
+	Tags  []string `riffle:"tag"`
 }
 
 func (e *engine) options() *riffle.Options {
+	text := riffle.Field{Type: riffle.FieldText, Analyzer: "whitespace", NoStore: true}
 	return &riffle.Options{
 		Schema: &riffle.Schema{
 			Fields: map[string]riffle.Field{
-				"text": {Type: riffle.FieldText, Analyzer: "whitespace", NoStore: true},
-				"tag":  {Type: riffle.FieldKeyword, NoStore: true},
+				"title": text,
+				"lead":  text,
+				"text":  text,
+				"tag":   {Type: riffle.FieldKeyword, NoStore: true},
 			},
 			NoStore: true,
 		},
@@ -50,7 +55,7 @@ func (e *engine) Build(docs, dir string, options map[string]string) (int, error)
 		return 0, err
 	}
 	n := 0
-	lines := documents(docs, options["tags"] != "", &n)
+	lines := documents(docs, options, &n)
 	if batch > 0 {
 		return n, addBatches(dir, lines, batch, opts)
 	}
@@ -64,12 +69,16 @@ func (e *engine) Build(docs, dir string, options map[string]string) (int, error)
 }
 
 // documents yields the lines of a file and counts them.
-func documents(path string, tags bool, n *int) riffle.Documents {
+func documents(path string, options map[string]string, n *int) riffle.Documents {
 	return func(yield func(riffle.Document, error) bool) {
 		_, err := protocol.ReadLines(path, func(i int, line []byte) error {
 			doc := &document{Text: string(line)}
-			if tags {
+			if options["tags"] != "" {
 				doc.Tags = protocol.Tags(i)
+			}
+			if options["fields"] != "" {
+				fields := protocol.Fields(doc.Text)
+				doc.Title, doc.Lead, doc.Text = fields[0], fields[1], fields[2]
 			}
 			if !yield(riffle.Document{ID: strconv.Itoa(i), Value: doc}, nil) {
 				return errStopped
@@ -189,6 +198,16 @@ func match(query string, and bool) riffle.Match {
 	return q
 }
 
+// fields matches a query in all fields, with their boosts.
+func fields(query string, combine riffle.Combine) riffle.Match {
+	q := riffle.Match{Text: query, Combine: combine, Boosts: map[string]float64{}}
+	for i, name := range protocol.FieldNames {
+		q.Fields = append(q.Fields, name)
+		q.Boosts[name] = protocol.Boosts[i]
+	}
+	return q
+}
+
 func (e *engine) Top(query string, and bool, k int, count bool, dst []protocol.Hit) ([]protocol.Hit, int, error) {
 	return e.search(match(query, and), k, count, dst)
 }
@@ -197,6 +216,12 @@ func (e *engine) Search(q protocol.Query, k int, dst []protocol.Hit) ([]protocol
 	var query riffle.Query = match(q.Text, q.Mode == "and")
 	if first, second := q.Halves(); q.Mode == "nested" && second != "" {
 		query = riffle.Bool{Should: []riffle.Query{match(first, true), riffle.Boost{Query: match(second, false), By: 2}}}
+	}
+	switch q.Mode {
+	case "best":
+		query = fields(q.Text, riffle.CombineBest)
+	case "cross":
+		query = fields(q.Text, riffle.CombineCross)
 	}
 	if q.Filter != "" {
 		query = riffle.Bool{Must: []riffle.Query{query}, Filter: []riffle.Query{riffle.Term{Field: "tag", Value: q.Filter}}}
