@@ -199,15 +199,22 @@ func (r *run) addAny(b *branch, words uint64, to *scores) error {
 			*t = bestScores{}
 			return err
 		}
-		t.choose(several & g.inWords)
+		t.choose(several&g.inWords, b.clause.Tie > 0)
 	}
 	for ; several != 0; several &= several - 1 {
 		w := bits.TrailingZeros64(several) & 63
 		best, sum, to := (*[wordDocs]uint32)(t.best[wordDocs*w:]), (*[wordDocs]uint32)(t.sum[wordDocs*w:]), (*[wordDocs]uint32)(to[wordDocs*w:])
-		for i, s := range sum {
-			to[i] += blockmax.BestOf(best[i], s, b.clause.Tie)
+		if b.clause.Tie > 0 {
+			for i, s := range sum {
+				to[i] += blockmax.BestOf(best[i], s, b.clause.Tie)
+			}
+			*sum = [wordDocs]uint32{}
+		} else {
+			for i, s := range best {
+				to[i] += s
+			}
 		}
-		*best, *sum = [wordDocs]uint32{}, [wordDocs]uint32{}
+		*best = [wordDocs]uint32{}
 	}
 	return nil
 }
@@ -224,14 +231,20 @@ func (g *group) add(to *scores, words uint64) error {
 	return nil
 }
 
-// choose merges the scores of a child in some words into the best scores and the sum.
-func (t *bestScores) choose(words uint64) {
+// choose merges the scores of a child in some words into the best scores, and into the sum if there
+// is a tie.
+func (t *bestScores) choose(words uint64, tie bool) {
 	for ; words != 0; words &= words - 1 {
 		w := bits.TrailingZeros64(words) & 63
-		child, best, sum := (*[wordDocs]uint32)(t.child[wordDocs*w:]), (*[wordDocs]uint32)(t.best[wordDocs*w:]), (*[wordDocs]uint32)(t.sum[wordDocs*w:])
+		child, best := (*[wordDocs]uint32)(t.child[wordDocs*w:]), (*[wordDocs]uint32)(t.best[wordDocs*w:])
 		for i, s := range child {
 			best[i] = max(best[i], s)
-			sum[i] += s
+		}
+		if tie {
+			sum := (*[wordDocs]uint32)(t.sum[wordDocs*w:])
+			for i, s := range child {
+				sum[i] += s
+			}
 		}
 		*child = [wordDocs]uint32{}
 	}

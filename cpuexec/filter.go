@@ -14,7 +14,8 @@ type wordFilter struct {
 type prefilter struct {
 	filters []wordFilter // of lists in which AND looks candidates up
 	rests   []uint32     // see makeFilters
-	hopes   []hope       // of lists in which OR looks candidates up
+	hopes   []hope       // of lists and branches in which OR looks candidates up
+	held    []*bitset    // what the branches of hopes may match
 }
 
 // forget drops references to the caller's data.
