@@ -190,10 +190,9 @@ type MergeOptions struct {
 	// Order of documents in merged segments. The default is OrderByArrival.
 	Order DocOrder
 
-	// Workers is the number of goroutines that merge posting lists and compute OrderByGraph. The
-	// default is half of GOMAXPROCS, at least one. The merged segment does not depend on it. From
-	// two on, one more goroutine reads and writes. One merge and one seal run at a time, each with
-	// as many, and they yield to searches and to Apply.
+	// Workers is how many cores merges and seals use at most, all together. The default is half of
+	// GOMAXPROCS, at least one. One merge and one seal run at a time; they take turns of some 50
+	// µs, and yield to searches and to Apply. Merged segments do not depend on it.
 	Workers int
 
 	// MemoryBytes is the memory that a merge may use to reorder documents. With less than about 5

@@ -37,6 +37,7 @@ type bisection struct {
 	ctx     context.Context
 	forward *forward
 	idle    chan struct{} // a token for each idle worker; a working one holds one
+	cores   *Cores        // in which a working one has a turn
 
 	mu      sync.Mutex
 	scratch []*splitScratch
@@ -58,8 +59,8 @@ func (k docKey) withBias(b int32) docKey {
 
 // bisect returns the documents of a forward index in an order that places documents with common
 // terms together.
-func bisect(ctx context.Context, f *forward, workers int) ([]docKey, error) {
-	b := &bisection{ctx: ctx, forward: f, idle: make(chan struct{}, workers)}
+func bisect(ctx context.Context, f *forward, workers int, cores *Cores) ([]docKey, error) {
+	b := &bisection{ctx: ctx, forward: f, idle: make(chan struct{}, workers), cores: cores}
 	for range workers - 1 {
 		b.idle <- struct{}{}
 	}
@@ -78,6 +79,7 @@ func (b *bisection) split(keys []docKey) {
 	}
 	s := b.takeScratch()
 	b.refine(s, keys)
+	b.cores.yield()
 	b.mu.Lock()
 	b.scratch = append(b.scratch, s)
 	b.mu.Unlock()
@@ -91,7 +93,9 @@ func (b *bisection) split(keys []docKey) {
 	}
 	b.split(keys[mid:])
 	b.idle <- struct{}{} // while this one waits
+	b.cores.give()
 	wg.Wait()
+	b.cores.take()
 	<-b.idle
 }
 
@@ -224,6 +228,7 @@ func (b *bisection) inParallel(n int, f func(from, to int)) {
 			to = int(next.Add(parallelDocs))
 			if from := to - parallelDocs; from < n {
 				f(from, min(to, n))
+				b.cores.yield()
 			}
 		}
 	}
@@ -241,14 +246,19 @@ func (b *bisection) inParallel(n int, f func(from, to int)) {
 func (b *bisection) wake(wg *sync.WaitGroup, work func()) bool {
 	select {
 	case <-b.idle:
-		wg.Go(func() {
-			work()
-			b.idle <- struct{}{}
-		})
-		return true
 	default:
 		return false
 	}
+	if !b.cores.tryTake() {
+		b.idle <- struct{}{}
+		return false
+	}
+	wg.Go(func() {
+		work()
+		b.cores.give()
+		b.idle <- struct{}{}
+	})
+	return true
 }
 
 // selectNth reorders keys so that none of the first n is greater than any later one. Keys are

@@ -71,7 +71,7 @@ func identity(n int) []int {
 // bisected returns the order that bisect finds.
 func bisected(t *testing.T, docs [][]uint32, workers int) []int {
 	t.Helper()
-	keys, err := bisect(t.Context(), makeForwardOf(docs), workers)
+	keys, err := bisect(t.Context(), makeForwardOf(docs), workers, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestBisectIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	docs := topicDocuments(rand.New(rand.NewPCG(19, 19)), 5000, 2)
-	if _, err := bisect(ctx, makeForwardOf(docs), 3); !errors.Is(err, context.Canceled) {
+	if _, err := bisect(ctx, makeForwardOf(docs), 3, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("bisect: %v, want %v", err, context.Canceled)
 	}
 }

@@ -98,7 +98,7 @@ func (m *merger) writeBulkTerms(v *bulkView) error {
 		}
 		return nil
 	}
-	if err := inOrder(m.ctx, m.opts.Workers, next, produce, use); err != nil {
+	if err := inOrder(m.ctx, m.opts.Workers, nil, next, produce, use); err != nil {
 		return err
 	}
 	for _, f := range v.fields {

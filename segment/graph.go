@@ -35,7 +35,7 @@ func (m *merger) sortByGraph() error {
 	if err != nil {
 		return err
 	}
-	keys, err := bisect(m.ctx, f, m.graphWorkers(f))
+	keys, err := bisect(m.ctx, f, m.graphWorkers(f), m.opts.Cores)
 	if err != nil {
 		return err
 	}

@@ -10,8 +10,10 @@ import (
 // use in this goroutine. Each worker passes produce its number, which is below workers. About twice
 // as many jobs as workers are in progress at a time.
 //
+// This goroutine has a turn of cores, except while it waits. Workers take their own for each job.
+//
 // The first error in the order of jobs ends everything, as does the end of ctx.
-func inOrder[J, R any](ctx context.Context, workers int, next func() (job J, ok bool, err error), produce func(worker int, job J) (R, error), use func(job J, made R) error) error {
+func inOrder[J, R any](ctx context.Context, workers int, cores *Cores, next func() (job J, ok bool, err error), produce func(worker int, job J) (R, error), use func(job J, made R) error) error {
 	type task struct {
 		job  J
 		made R
@@ -23,13 +25,19 @@ func inOrder[J, R any](ctx context.Context, workers int, next func() (job J, ok 
 	}
 	tasks := make(chan *task, 2*workers)
 	var wg sync.WaitGroup
-	defer wg.Wait()
-	defer close(tasks)
+	defer func() {
+		close(tasks)
+		cores.give()
+		wg.Wait()
+		cores.take()
+	}()
 	for w := range workers {
 		wg.Go(func() {
 			for t := range tasks {
 				if ctx.Err() == nil {
+					cores.take()
 					t.made, t.err = produce(w, t.job)
+					cores.give()
 				}
 				close(t.done)
 			}
@@ -51,7 +59,9 @@ func inOrder[J, R any](ctx context.Context, workers int, next func() (job J, ok 
 		}
 		t := queue[0]
 		queue[0], queue = nil, queue[1:] // drop the result before the queue moves
+		cores.give()
 		<-t.done
+		cores.take()
 		err := ctx.Err()
 		if err == nil {
 			err = t.err

@@ -36,6 +36,9 @@ type MergeOptions struct {
 	// does not depend on Workers. 0 means runtime.GOMAXPROCS.
 	Workers int
 
+	// Cores bounds the cores that this merge and others use together; nil for no bound.
+	Cores *Cores
+
 	// MemoryBytes bounds the additional memory of an order other than Arrival: the terms of each
 	// document while an order ByGraph is found, and then stored documents on their way to their new
 	// places. It does not include the 16 bytes per document and the current lists, which every
@@ -117,6 +120,8 @@ func Merge(ctx context.Context, sink Sink, inputs []Input, opts MergeOptions) (*
 		return nil, err
 	}
 	m := &merger{ctx: ctx, sink: &countingSink{sink: sink}, inputs: inputs, opts: opts, order: opts.Order}
+	opts.Cores.take()
+	defer opts.Cores.give()
 	for _, step := range []func() error{
 		m.number, m.readRanks, m.writeTerms, m.writeIDs, m.writeStored, m.writePlaces, m.writeColumns, m.writeMeta,
 	} {

@@ -22,7 +22,7 @@ func (m *merger) writeTerms() error {
 			return err
 		}
 		best.begin(having)
-		f := &fieldMerger{merger: m, info: FieldInfo{Name: name, Norms: norms.kept()}, norms: norms, best: best, encoders: encoders}
+		f := &fieldMerger{merger: m, info: FieldInfo{Name: name, Norms: norms.kept()}, norms: norms, best: best, encoders: encoders, pace: pace{cores: m.opts.Cores}}
 		if err := f.writeTerms(); err != nil {
 			return err
 		}
@@ -55,11 +55,11 @@ func (f *fieldMerger) writeTerms() error {
 	w.readAhead()
 	produce := func(worker int, b *termBatch) (*mergedTerms, error) {
 		if f.encoders[worker] == nil {
-			f.encoders[worker] = &termEncoder{merger: f.merger, worker: worker, writer: postings.Writer{Codec: f.opts.Codec}}
+			f.encoders[worker] = &termEncoder{merger: f.merger, worker: worker, writer: postings.Writer{Codec: f.opts.Codec}, pace: pace{cores: f.opts.Cores}}
 		}
 		return f.encoders[worker].encode(f, b)
 	}
-	return inOrder(f.ctx, f.opts.Workers, w.batch, produce, func(_ *termBatch, made *mergedTerms) error {
+	return inOrder(f.ctx, f.opts.Workers, f.opts.Cores, w.batch, produce, func(_ *termBatch, made *mergedTerms) error {
 		f.info.Postings += made.postings
 		f.blocks += made.blocks
 		f.taken += made.taken

@@ -3,7 +3,8 @@ package segment
 // writeStored writes the stored documents, or nothing when all are empty. This goroutine reads
 // them, and others compress and write them, unless they are few.
 func (m *merger) writeStored() (err error) {
-	p := storedPacker{m: m, out: newStoredTables(m.ctx, m.sink.sink, m.opts.Workers, m.opts.TableBytes)}
+	p := storedPacker{m: m, out: newStoredTables(m.ctx, m.sink.sink, m.opts.Workers, m.opts.TableBytes), pace: pace{cores: m.opts.Cores}}
+	p.out.cores = m.opts.Cores
 	err = m.eachStored(p.add)
 	if err == nil {
 		err = p.flush()

@@ -26,6 +26,7 @@ type storedTables struct {
 	sink   Sink
 	tables TableSink // the sink, if it has tables, or nil
 	size   int       // fills a table
+	cores  *Cores    // in which callers have a turn; or nil
 
 	free    chan *storedBatch
 	unmade  int                 // how many more batches may be made
@@ -80,6 +81,8 @@ func (t *storedTables) batch() (*storedBatch, error) {
 		t.unmade--
 		return new(storedBatch), nil
 	}
+	t.cores.give()
+	defer t.cores.take()
 	return <-t.free, nil
 }
 
@@ -113,15 +116,19 @@ func (t *storedTables) addHere(b *storedBatch) error {
 // begin begins a table as soon as fewer than the maximum are being written.
 func (t *storedTables) begin() {
 	t.end()
+	t.cores.give()
 	t.running <- struct{}{}
+	t.cores.take()
 	table, queue := t.tables.Table(kindStored), make(chan *storedBatch, cap(t.free))
 	t.queue = queue
 	t.wg.Go(func() {
 		for b := range queue {
 			if t.ctx.Err() == nil {
+				t.cores.take()
 				if err := b.writeTo(table); err != nil {
 					t.cancel(err)
 				}
+				t.cores.give()
 			}
 			b.reset()
 			t.free <- b
@@ -146,7 +153,9 @@ func (t *storedTables) end() {
 // close waits until everything is written. It is called once.
 func (t *storedTables) close() error {
 	t.end()
+	t.cores.give()
 	t.wg.Wait()
+	t.cores.take()
 	err := context.Cause(t.ctx)
 	t.cancel(nil)
 	return err

@@ -26,6 +26,7 @@ type Index struct {
 	stored *storedCache
 	tables cache.Tables
 	fields *document.Fields
+	cores  *segment.Cores // of seals and merges
 
 	calls     gate                 // calls for which Close waits
 	current   atomic.Pointer[View] // never nil inside the gate
@@ -109,6 +110,7 @@ func Open(dir string, o *Options) (*Index, error) {
 	ix.lists = cache.NewLists(ix.opts.CacheBytes)
 	ix.stored = newStoredCache(ix.opts.StoredCacheBytes)
 	ix.fields = document.NewFields(ix.opts.MaxFields)
+	ix.cores = segment.NewCores(ix.opts.Merge.Workers)
 	ix.chunks.New = func() any { return new(segment.Chunk) }
 	ix.records.New = func() any { return new([]byte) }
 	ix.background, ix.stop = context.WithCancel(context.Background())
