@@ -171,27 +171,38 @@ func (b *Builder) fill() {
 	b.full.add(&k, b.codec())
 }
 
+// AppendUnfilled appends the postings of a list without a full block, for Scan.ResetUnfilled. It
+// appends nothing if the list has one, or no postings.
+func (b *Builder) AppendUnfilled(dst []byte) []byte {
+	if b.full != nil {
+		return dst
+	}
+	return append(dst, b.tail...)
+}
+
 // readTail unpacks the postings of the unfinished block.
-func (b *Builder) readTail(k *block) {
-	prev := b.full.lastDoc()
+func (b *Builder) readTail(k *block) { k.readTail(b.tail, b.full.lastDoc()) }
+
+// readTail adds the postings of a Builder's tail, which follow the document prev.
+func (k *block) readTail(tail []byte, prev uint32) {
 	at := 0
 	number := func() uint64 {
-		v := uint64(b.tail[at])
+		v := uint64(tail[at])
 		at++
 		if v >= 0x80 {
-			more, n := binary.Uvarint(b.tail[at:])
+			more, n := binary.Uvarint(tail[at:])
 			v, at = v&0x7f|more<<7, at+n
 		}
 		return v
 	}
-	for at < len(b.tail) {
+	for at < len(tail) {
 		v := number()
 		tf := uint32(1)
 		if v&1 == 0 {
 			tf = uint32(number()) + 2
 		}
 		prev += uint32(v>>1) + 1
-		k.add(prev, tf, b.tail[at])
+		k.add(prev, tf, tail[at])
 		at++
 	}
 }

@@ -70,6 +70,18 @@ func (s *Scan) ResetShort(entry []byte) (last uint32, err error) {
 	return k.last(), nil
 }
 
+// ResetUnfilled positions the scan before the postings of Builder.AppendUnfilled, which it does not
+// keep.
+func (s *Scan) ResetUnfilled(tail []byte) {
+	s.Reset(nil)
+	k := &s.block
+	k.n = 0
+	k.readTail(tail, noDoc)
+	copy(s.Docs[:], k.docs[:k.n])
+	copy(s.TFs[:], k.tfs[:k.n])
+	s.short = true
+}
+
 // Next reads the next block. It returns false after the last block and on an error.
 func (s *Scan) Next() bool {
 	s.N, s.shift = 0, 0

@@ -34,9 +34,7 @@ func (v *bulkView) commonPrefix() int {
 	first := v.id(0)
 	n := len(first)
 	for doc := range v.docs {
-		id := v.id(doc)
-		for n = min(n, len(id)); string(id[:n]) != string(first[:n]); n-- {
-		}
+		n = sharedPrefix(first[:n], v.id(doc))
 	}
 	return n
 }
@@ -56,7 +54,9 @@ func sortedByBytes(n, skip int, of func(uint32) []byte) []uint32 {
 		copy(key[:], of(uint32(i))[skip:])
 		entries[i] = entry{binary.BigEndian.Uint64(key[:]), uint32(i)}
 	}
+	var p pace
 	slices.SortFunc(entries, func(a, b entry) int {
+		p.add(1)
 		if a.key != b.key {
 			if a.key < b.key {
 				return -1

@@ -113,7 +113,7 @@ func (w *idWriter) appendTo(dst []byte) []byte {
 	return dst
 }
 
-func sharedPrefix(a, b []byte) int {
+func sharedPrefix[T []byte | string](a, b T) int {
 	n := min(len(a), len(b))
 	for i := range n {
 		if a[i] != b[i] {

@@ -1,11 +1,11 @@
 package segment
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 )
 
 // Lookup finds the last document added under an id. Unlike a view's Lookup it needs no view.
@@ -82,18 +82,22 @@ func (m *Memory) idsUpTo(n int) []string {
 // addSorted returns the documents of ids in the order of ids. sorted has the first of them, in
 // order. For n others it compares O(n log n) pairs, and it copies the rest in runs.
 func addSorted(sorted []uint32, ids []string) []uint32 {
-	fresh := make([]uint32, len(ids)-len(sorted))
-	for i := range fresh {
-		fresh[i] = uint32(len(sorted) + i)
+	added := ids[len(sorted):]
+	skip := 0
+	if len(added) > 0 {
+		skip = len(added[0])
 	}
-	slices.SortFunc(fresh, func(a, b uint32) int {
-		if c := strings.Compare(ids[a], ids[b]); c != 0 {
-			return c
-		}
-		return cmp.Compare(a, b)
+	for _, id := range added {
+		skip = sharedPrefix(added[0][:skip], id)
+	}
+	fresh := sortedByBytes(len(added), skip, func(i uint32) []byte {
+		return unsafe.Slice(unsafe.StringData(added[i]), len(added[i]))
 	})
 	if len(sorted) == 0 {
 		return fresh
+	}
+	for i := range fresh {
+		fresh[i] += uint32(len(sorted))
 	}
 	all := make([]uint32, 0, len(ids))
 	for _, doc := range fresh {

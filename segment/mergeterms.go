@@ -159,8 +159,12 @@ func (e *termEncoder) addShuffled(f *fieldMerger, made *mergedTerms) {
 
 // open positions the scan before a list.
 func (e *termEncoder) open(l inputList, field string, term []byte) error {
-	if l.list != nil {
+	switch {
+	case l.list != nil:
 		e.scan.Reset(l.list)
+		return nil
+	case l.unfilled:
+		e.scan.ResetUnfilled(l.short)
 		return nil
 	}
 	in := e.inputs[l.input].Reader

@@ -12,6 +12,8 @@ type inputList struct {
 	input int
 	list  *postings.List
 	short []byte // the entry of a short list, instead of list
+
+	unfilled bool // short is from postings.Builder.AppendUnfilled
 }
 
 // A mergeIterator is a TermIterator for walks that read every list.
@@ -70,7 +72,8 @@ func (w *termWalk) next(term []byte, lists []inputList, entries *[]byte) ([]byte
 	term = append(term, w.walk.first()...)
 	for !w.walk.done() && string(w.walk.first()) == string(term[begin:]) {
 		input, it := w.walk.top()
-		l := inputList{input: input, short: copyShort(it, entries)}
+		l := inputList{input: input}
+		l.copyShort(it, entries)
 		var err error
 		if l.short == nil {
 			l.list, err = it.List()
@@ -86,18 +89,22 @@ func (w *termWalk) next(term []byte, lists []inputList, entries *[]byte) ([]byte
 	return term, lists, nil
 }
 
-// copyShort returns a copy of the entry of a short list, appended to entries.
-func copyShort(it TermIterator, entries *[]byte) []byte {
-	m, ok := it.(mergeIterator)
-	if !ok || entries == nil {
-		return nil
+// copyShort sets short to a copy of a short list, appended to entries.
+func (l *inputList) copyShort(it TermIterator, entries *[]byte) {
+	if entries == nil {
+		return
 	}
-	entry := m.shortEntry()
-	if entry == nil {
-		return nil
+	before := len(*entries)
+	switch it := it.(type) {
+	case mergeIterator:
+		*entries = append(*entries, it.shortEntry()...)
+	case *memoryTerms:
+		*entries = it.appendUnfilled(*entries)
+		l.unfilled = true
 	}
-	*entries = append(*entries, entry...)
-	return (*entries)[len(*entries)-len(entry) : len(*entries) : len(*entries)]
+	if n := len(*entries); n > before {
+		l.short = (*entries)[before:n:n]
+	}
 }
 
 // A termBatch is some terms with their lists.

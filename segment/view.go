@@ -167,11 +167,7 @@ func (v *MemoryView) Terms(field string, from []byte) (TermIterator, error) {
 		more = it.gather(field, from)
 		runtime.Gosched() // to readers, and rather here than with the lock in hand
 	}
-	var p pace
-	slices.SortFunc(it.terms, func(a, b namedTerm) int {
-		p.add(1)
-		return bytes.Compare(a.name, b.name)
-	})
+	it.order = sortedByBytes(len(it.terms), 0, func(i uint32) []byte { return it.terms[i].name })
 	return it, nil
 }
 
@@ -209,6 +205,7 @@ type memoryTerms struct {
 	view  *MemoryView
 	field *memoryField
 	terms []namedTerm
+	order []uint32 // of terms
 	at    int
 
 	next, all uint32 // numbers of terms, while they are gathered
@@ -222,12 +219,26 @@ func (it *memoryTerms) Next() bool {
 	return true
 }
 
-func (it *memoryTerms) Term() []byte { return it.terms[it.at].name }
+func (it *memoryTerms) Term() []byte { return it.current().name }
+
+func (it *memoryTerms) current() namedTerm { return it.terms[it.order[it.at]] }
 
 func (it *memoryTerms) List() (*postings.List, error) {
 	it.view.m.mu.Lock()
 	defer it.view.m.mu.Unlock()
-	return it.field.term(it.terms[it.at].number).list.View(it.view.docs), nil
+	return it.field.term(it.current().number).list.View(it.view.docs), nil
+}
+
+// appendUnfilled appends the postings of the current term's list if it is short, as most are:
+// sealing a segment need not make a list of them.
+func (it *memoryTerms) appendUnfilled(dst []byte) []byte {
+	it.view.m.mu.Lock()
+	defer it.view.m.mu.Unlock()
+	l := &it.field.term(it.current().number).list
+	if l.Last() >= it.view.docs {
+		return dst
+	}
+	return l.AppendUnfilled(dst)
 }
 
 func (it *memoryTerms) Err() error   { return nil }
