@@ -283,7 +283,7 @@ func BenchmarkReadRising(b *testing.B) {
 				v := risingNumbers(rng, 0, gap*BlockSize)
 				var w bitWriter
 				w.rising(&v, BlockSize)
-				codes[i] = append(w.flush(), make([]byte, maxBlockBits/8+8)...)
+				codes[i] = append(w.flush(), make([]byte, blockRoom)...)
 			}
 			v := [BlockSize + 1]uint32{BlockSize: gap * BlockSize}
 			for i := 0; b.Loop(); i++ {

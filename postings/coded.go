@@ -15,7 +15,8 @@ type coded struct {
 	of     []uint32 // the chunk of each extent
 	ends   []uint32 // bits of each chunk
 	chunks []atomic.Pointer[[]byte]
-	locks  []sync.Mutex // of each extent, held while one of its blocks is decoded
+	used   []atomic.Uint32 // blocks of each extent that have been used: see Once
+	locks  []sync.Mutex    // of each extent, held while one of its blocks is decoded
 }
 
 // openCoded makes the list decode single blocks, given the bits that the blocks of each extent take
@@ -27,6 +28,7 @@ func (l *List) openCoded(codeBits []uint64) error {
 		of:     l.chunkOf,
 		ends:   make([]uint32, chunks),
 		chunks: make([]atomic.Pointer[[]byte], chunks),
+		used:   make([]atomic.Uint32, extents),
 		locks:  make([]sync.Mutex, extents),
 	}
 	for e, size := range codeBits {
@@ -142,7 +144,7 @@ func (l *List) dropChunk(i int) bool {
 
 // decodeInto turns the code of block b into rows.
 func (l *List) decodeInto(c *chunk, body []byte, b int) error {
-	var copied [maxBlockBits/8 + 8]byte
+	var copied [blockRoom]byte
 	at := int(l.coded.at[b])
 	in, e, n := room(body[at/8:], &copied), l.Enc[b], l.BlockLen(b)
 	rows := c.from(l.Off[b])[:RowBytes*e.Rows(n)]
@@ -154,10 +156,7 @@ func (l *List) decodeInto(c *chunk, body []byte, b int) error {
 	if err != nil {
 		return err
 	}
-	if want := int(l.coded.endOf(b)); at-at%8+end != want {
-		return corrupt.New(at/8, "the code ends at bit %d, the directory says %d", at-at%8+end, want)
-	}
-	return nil
+	return l.endsAt(b, at-at%8+end)
 }
 
 // bytes is the memory that the positions of blocks take.
@@ -165,5 +164,5 @@ func (x *coded) bytes() int {
 	if x == nil {
 		return 0
 	}
-	return 4*(len(x.at)+len(x.of)+len(x.ends)) + 8*(len(x.chunks)+len(x.locks))
+	return 4*(len(x.at)+len(x.of)+len(x.ends)+len(x.used)) + 8*(len(x.chunks)+len(x.locks))
 }

@@ -16,8 +16,8 @@ import (
 // Lake and Zen 4. Older CPUs lower their clock for AVX-512 and cannot shuffle bytes, so they use
 // AVX2.
 var (
-	useAVX512 = cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL &&
-		cpu.X86.HasAVX512VBMI && cpu.X86.HasAVX512VBMI2 && cpu.X86.HasAVX512VNNI && useAVX2
+	useAVX512 = cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512CD && cpu.X86.HasAVX512DQ &&
+		cpu.X86.HasAVX512VL && cpu.X86.HasAVX512VBMI && cpu.X86.HasAVX512VBMI2 && cpu.X86.HasAVX512VNNI && useAVX2
 	useAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasBMI1 && cpu.X86.HasBMI2 && cpu.X86.HasPOPCNT
 )
 
@@ -33,6 +33,12 @@ const (
 	docsWidthAVX2   = 20
 	freqsWidthAVX2  = 8
 	readBehindBytes = 64 // how far assembly reads past a full block, at most
+)
+
+// Assembly reads interpolative codes of numbers in ranges with less room than that.
+const (
+	rangeAVX512 = 1 << 25
+	rangeAVX2   = 1 << 15
 )
 
 // unpackDocs reads n gaps minus one of width bits (1 to 31) and sums them up from prev, the last
@@ -178,11 +184,35 @@ func addQuotientSums(values *[BlockSize]uint32, ends *[BlockSize + 1]uint32, low
 
 // readRisingFull is readRising for 128 numbers.
 func readRisingFull(b []byte, at int, v *[BlockSize + 1]uint32) (end int, ok bool) {
-	if room := v[BlockSize] - v[0] - BlockSize; (useAVX512 || useAVX2) && room < 1<<15 {
-		end, bad := risingAVX2(v, unsafe.SliceData(b), at)
-		return end, bad >= 0
+	bad := 0
+	switch room := v[BlockSize] - v[0] - BlockSize; {
+	case useAVX512 && room < rangeAVX512:
+		end, bad = risingAVX512(v, unsafe.SliceData(b), at)
+	case (useAVX512 || useAVX2) && room < rangeAVX2:
+		end, bad = risingAVX2(v, unsafe.SliceData(b), at)
+	default:
+		return readRisingPortable(b, at, v)
 	}
-	return readRisingPortable(b, at, v)
+	return end, bad >= 0
+}
+
+// readDocsFull reads 128 documents between prev and last, which is also written. union has the bits
+// of all gaps between them, minus one. Otherwise it is like readRisingFull.
+func readDocsFull(dst *[BlockSize]uint32, b []byte, at int, prev, last uint32) (end int, union uint32, ok bool) {
+	if useAVX512 && last-prev-BlockSize < rangeAVX512 {
+		end, bad, union := blockDocsAVX512(dst, unsafe.SliceData(b), at, prev, last)
+		return end, union, bad >= 0
+	}
+	return docsByRising(dst, b, at, prev, last)
+}
+
+// readFreqsFull reads 128 frequencies, given their sum. union has the bits of all, minus one.
+func readFreqsFull(dst *[BlockSize]uint32, b []byte, at int, sum uint32) (end int, union uint32, ok bool) {
+	if useAVX512 && sum-BlockSize < rangeAVX512 {
+		end, bad, union := blockFreqsAVX512(dst, unsafe.SliceData(b), at, sum)
+		return end, union, bad >= 0
+	}
+	return freqsByRising(dst, b, at, sum)
 }
 
 // packGapsFull packs the 128 gaps in v, minus one, in width bits each, and returns the union of
@@ -232,8 +262,19 @@ func addQuotientsAVX2(values *[128]uint32, ends *[129]uint32, low int)
 //go:noescape
 func addQuotientSumsAVX2(values *[128]uint32, ends *[129]uint32, low int)
 
-// risingAVX2 takes a range of at most 1<<15 numbers. It reads up to 8 bytes from where a number
-// begins. bad is negative for bits that rising does not write.
+// risingAVX512 reads up to 64 bytes from where a number begins. bad is negative for bits that rising
+// does not write.
+//
+//go:noescape
+func risingAVX512(v *[129]uint32, b *byte, at int) (end, bad int)
+
+//go:noescape
+func blockDocsAVX512(dst *[128]uint32, b *byte, at int, prev, last uint32) (end, bad int, union uint32)
+
+//go:noescape
+func blockFreqsAVX512(dst *[128]uint32, b *byte, at int, sum uint32) (end, bad int, union uint32)
+
+// risingAVX2 reads up to 8 bytes from where a number begins. bad is as in risingAVX512.
 //
 //go:noescape
 func risingAVX2(v *[129]uint32, b *byte, at int) (end, bad int)

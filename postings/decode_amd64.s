@@ -8590,20 +8590,1746 @@ DATA eights<>+48(SB)/8, $0x0000000800000008
 DATA eights<>+56(SB)/8, $0x0000000800000008
 GLOBL eights<>(SB), RODATA|NOPTR, $64
 
+// func risingAVX512(v *[129]uint32, b *byte, at int) (end int, bad int)
+// Requires: AVX, AVX2, AVX512BW, AVX512CD, AVX512DQ, AVX512F, AVX512VBMI, BMI2, CMOV, LZCNT
+TEXT ·risingAVX512(SB), NOSPLIT, $0-40
+	MOVQ          b+8(FP), AX
+	MOVQ          at+16(FP), CX
+	MOVL          $0x0000aaaa, DX
+	KMOVW         DX, K1
+	MOVL          $0x0000cccc, DX
+	KMOVW         DX, K2
+	MOVL          $0x0000f0f0, DX
+	KMOVW         DX, K3
+	VMOVDQU32     lanes4<>+0(SB), Z2
+	MOVL          $0x0000ff00, DX
+	KMOVW         DX, K4
+	VMOVDQU32     lanes8<>+0(SB), Z3
+	VMOVDQU32     lanes16<>+0(SB), Z0
+	VMOVDQU32     bits32<>+0(SB), Z4
+	VMOVDQU32     seven<>+0(SB), Z5
+	VMOVDQU32     spreadLow<>+0(SB), Z6
+	VMOVDQU32     bytesOfLane<>+0(SB), Z7
+	XORQ          DX, DX
+	VPXORD        Z8, Z8, Z8
+	VPTERNLOGD    $0xff, Z1, Z1, Z1
+	MOVQ          v+0(FP), BX
+	MOVL          (BX), SI
+	MOVL          512(BX), DI
+	VPBROADCASTD  DI, Z0
+	LEAL          -128(DI), R8
+	SUBL          SI, R8
+	LZCNTL        R8, R9
+	NEGL          R9
+	ADDL          $0x20, R9
+	MOVQ          CX, R11
+	SHRQ          $0x03, R11
+	MOVQ          (AX)(R11*1), R10
+	MOVQ          CX, R11
+	ANDQ          $0x07, R11
+	SHRXQ         R11, R10, R10
+	BZHIQ         R9, R10, R10
+	ADDQ          R9, CX
+	MOVQ          R8, R11
+	SUBQ          R10, R11
+	CMOVQCS       R8, R10
+	ORQ           R11, DX
+	LEAL          64(SI)(R10*1), R8
+	LEAL          -64(R8), R9
+	SUBL          SI, R9
+	LZCNTL        R9, R10
+	NEGL          R10
+	ADDL          $0x20, R10
+	MOVQ          CX, R12
+	SHRQ          $0x03, R12
+	MOVQ          (AX)(R12*1), R11
+	MOVQ          CX, R12
+	ANDQ          $0x07, R12
+	SHRXQ         R12, R11, R11
+	BZHIQ         R10, R11, R11
+	ADDQ          R10, CX
+	MOVQ          R9, R12
+	SUBQ          R11, R12
+	CMOVQCS       R9, R11
+	ORQ           R12, DX
+	LEAL          32(SI)(R11*1), R9
+	LEAL          -64(DI), R10
+	SUBL          R8, R10
+	LZCNTL        R10, R11
+	NEGL          R11
+	ADDL          $0x20, R11
+	MOVQ          CX, R13
+	SHRQ          $0x03, R13
+	MOVQ          (AX)(R13*1), R12
+	MOVQ          CX, R13
+	ANDQ          $0x07, R13
+	SHRXQ         R13, R12, R12
+	BZHIQ         R11, R12, R12
+	ADDQ          R11, CX
+	MOVQ          R10, R13
+	SUBQ          R12, R13
+	CMOVQCS       R10, R12
+	ORQ           R13, DX
+	LEAL          32(R8)(R12*1), R10
+	LEAL          -32(R9), R11
+	SUBL          SI, R11
+	LZCNTL        R11, R12
+	NEGL          R12
+	ADDL          $0x20, R12
+	MOVQ          CX, R14
+	SHRQ          $0x03, R14
+	MOVQ          (AX)(R14*1), R13
+	MOVQ          CX, R14
+	ANDQ          $0x07, R14
+	SHRXQ         R14, R13, R13
+	BZHIQ         R12, R13, R13
+	ADDQ          R12, CX
+	MOVQ          R11, R14
+	SUBQ          R13, R14
+	CMOVQCS       R11, R13
+	ORQ           R14, DX
+	LEAL          16(SI)(R13*1), R11
+	LEAL          -32(R8), R12
+	SUBL          R9, R12
+	LZCNTL        R12, R13
+	NEGL          R13
+	ADDL          $0x20, R13
+	MOVQ          CX, R15
+	SHRQ          $0x03, R15
+	MOVQ          (AX)(R15*1), R14
+	MOVQ          CX, R15
+	ANDQ          $0x07, R15
+	SHRXQ         R15, R14, R14
+	BZHIQ         R13, R14, R14
+	ADDQ          R13, CX
+	MOVQ          R12, R15
+	SUBQ          R14, R15
+	CMOVQCS       R12, R14
+	ORQ           R15, DX
+	LEAL          16(R9)(R14*1), R12
+	VMOVD         SI, X9
+	VPINSRD       $0x01, R11, X9, X9
+	VPINSRD       $0x02, R9, X9, X9
+	VPINSRD       $0x03, R12, X9, X9
+	LEAL          -32(R10), SI
+	SUBL          R8, SI
+	LZCNTL        SI, R9
+	NEGL          R9
+	ADDL          $0x20, R9
+	MOVQ          CX, R12
+	SHRQ          $0x03, R12
+	MOVQ          (AX)(R12*1), R11
+	MOVQ          CX, R12
+	ANDQ          $0x07, R12
+	SHRXQ         R12, R11, R11
+	BZHIQ         R9, R11, R11
+	ADDQ          R9, CX
+	MOVQ          SI, R12
+	SUBQ          R11, R12
+	CMOVQCS       SI, R11
+	ORQ           R12, DX
+	LEAL          16(R8)(R11*1), SI
+	LEAL          -32(DI), DI
+	SUBL          R10, DI
+	LZCNTL        DI, R9
+	NEGL          R9
+	ADDL          $0x20, R9
+	MOVQ          CX, R12
+	SHRQ          $0x03, R12
+	MOVQ          (AX)(R12*1), R11
+	MOVQ          CX, R12
+	ANDQ          $0x07, R12
+	SHRXQ         R12, R11, R11
+	BZHIQ         R9, R11, R11
+	ADDQ          R9, CX
+	MOVQ          DI, R12
+	SUBQ          R11, R12
+	CMOVQCS       DI, R11
+	ORQ           R12, DX
+	LEAL          16(R10)(R11*1), DI
+	VMOVD         R8, X10
+	VPINSRD       $0x01, SI, X10, X10
+	VPINSRD       $0x02, R10, X10, X10
+	VPINSRD       $0x03, DI, X10, X10
+	VINSERTI128   $0x01, X10, Y9, Y9
+	VINSERTI64X4  $0x01, Y0, Z9, Z9
+	VALIGND       $0x01, Z9, Z0, Z10
+	VPSUBD        Z9, Z10, Z10
+	MOVL          $0x000000ff, SI
+	KMOVW         SI, K5
+	VPSUBD.Z      twice8<>+0(SB), Z10, K5, Z10
+	VPLZCNTD      Z10, Z11
+	VPSUBD        Z11, Z4, Z11
+	VMOVDQA32     Z11, Z12
+	VPSHUFD.Z     $0xa0, Z12, K1, Z13
+	VPADDD        Z13, Z12, Z12
+	VPSHUFD.Z     $0x50, Z12, K2, Z13
+	VPADDD        Z13, Z12, Z12
+	VPERMD.Z      Z12, Z2, K3, Z13
+	VPADDD        Z13, Z12, Z12
+	VPERMD.Z      Z12, Z3, K4, Z13
+	VPADDD        Z13, Z12, Z12
+	VEXTRACTI32X4 $0x03, Z12, X13
+	VPEXTRD       $0x03, X13, SI
+	MOVQ          CX, DI
+	SHRQ          $0x03, DI
+	MOVQ          CX, R8
+	ANDQ          $0x07, R8
+	ADDQ          SI, CX
+	VPBROADCASTD  R8, Z13
+	VPSUBD        Z11, Z13, Z13
+	VPADDD        Z13, Z12, Z12
+	VPSRLD        $0x03, Z12, Z13
+	VPSHUFB       Z6, Z13, Z13
+	VPADDB        Z7, Z13, Z13
+	VPERMB        (AX)(DI*1), Z13, Z13
+	VPANDD        Z5, Z12, Z12
+	VPSRLVD       Z12, Z13, Z13
+	VPSLLVD       Z11, Z1, Z11
+	VPANDND       Z13, Z11, Z13
+	VPSUBD        Z13, Z10, Z10
+	VPORD         Z10, Z8, Z8
+	VPADDD        Z9, Z13, Z13
+	VPADDD        step8<>+0(SB), Z13, Z13
+	VMOVDQU32     lowPairs<>+0(SB), Z10
+	VPERMI2D      Z13, Z9, Z10
+	VALIGND       $0x01, Z10, Z0, Z9
+	VPSUBD        Z10, Z9, Z9
+	VPSUBD        twice4<>+0(SB), Z9, Z9
+	VPLZCNTD      Z9, Z11
+	VPSUBD        Z11, Z4, Z11
+	VMOVDQA32     Z11, Z12
+	VPSHUFD.Z     $0xa0, Z12, K1, Z13
+	VPADDD        Z13, Z12, Z12
+	VPSHUFD.Z     $0x50, Z12, K2, Z13
+	VPADDD        Z13, Z12, Z12
+	VPERMD.Z      Z12, Z2, K3, Z13
+	VPADDD        Z13, Z12, Z12
+	VPERMD.Z      Z12, Z3, K4, Z13
+	VPADDD        Z13, Z12, Z12
+	VEXTRACTI32X4 $0x03, Z12, X13
+	VPEXTRD       $0x03, X13, SI
+	MOVQ          CX, DI
+	SHRQ          $0x03, DI
+	MOVQ          CX, R8
+	ANDQ          $0x07, R8
+	ADDQ          SI, CX
+	VPBROADCASTD  R8, Z13
+	VPSUBD        Z11, Z13, Z13
+	VPADDD        Z13, Z12, Z12
+	VPSRLD        $0x03, Z12, Z13
+	VPSHUFB       Z6, Z13, Z13
+	VPADDB        Z7, Z13, Z13
+	VPERMB        (AX)(DI*1), Z13, Z13
+	VPANDD        Z5, Z12, Z12
+	VPSRLVD       Z12, Z13, Z13
+	VPSLLVD       Z11, Z1, Z11
+	VPANDND       Z13, Z11, Z13
+	VPSUBD        Z13, Z9, Z9
+	VPORD         Z9, Z8, Z8
+	VPADDD        Z10, Z13, Z13
+	VPADDD        step4<>+0(SB), Z13, Z13
+	VMOVDQU32     lowPairs<>+0(SB), Z9
+	VPERMI2D      Z13, Z10, Z9
+	VMOVDQU32     highPairs<>+0(SB), Z11
+	VPERMI2D      Z13, Z10, Z11
+	VALIGND       $0x01, Z9, Z11, Z10
+	VPSUBD        Z9, Z10, Z10
+	VPSUBD        twice2<>+0(SB), Z10, Z10
+	VPLZCNTD      Z10, Z12
+	VPSUBD        Z12, Z4, Z12
+	VMOVDQA32     Z12, Z13
+	VPSHUFD.Z     $0xa0, Z13, K1, Z14
+	VPADDD        Z14, Z13, Z13
+	VPSHUFD.Z     $0x50, Z13, K2, Z14
+	VPADDD        Z14, Z13, Z13
+	VPERMD.Z      Z13, Z2, K3, Z14
+	VPADDD        Z14, Z13, Z13
+	VPERMD.Z      Z13, Z3, K4, Z14
+	VPADDD        Z14, Z13, Z13
+	VEXTRACTI32X4 $0x03, Z13, X14
+	VPEXTRD       $0x03, X14, SI
+	MOVQ          CX, DI
+	SHRQ          $0x03, DI
+	MOVQ          CX, R8
+	ANDQ          $0x07, R8
+	ADDQ          SI, CX
+	VPBROADCASTD  R8, Z14
+	VPSUBD        Z12, Z14, Z14
+	VPADDD        Z14, Z13, Z13
+	VPSRLD        $0x03, Z13, Z14
+	VPSHUFB       Z6, Z14, Z14
+	VPADDB        Z7, Z14, Z14
+	VPERMB        (AX)(DI*1), Z14, Z14
+	VPANDD        Z5, Z13, Z13
+	VPSRLVD       Z13, Z14, Z14
+	VPSLLVD       Z12, Z1, Z12
+	VPANDND       Z14, Z12, Z14
+	VPSUBD        Z14, Z10, Z10
+	VPORD         Z10, Z8, Z8
+	VPADDD        Z9, Z14, Z14
+	VPADDD        step2<>+0(SB), Z14, Z14
+	VMOVDQU32     lowPairs<>+0(SB), Z10
+	VPERMI2D      Z14, Z9, Z10
+	VMOVDQU32     highPairs<>+0(SB), Z12
+	VPERMI2D      Z14, Z9, Z12
+	VALIGND       $0x01, Z11, Z0, Z9
+	VPSUBD        Z11, Z9, Z9
+	VPSUBD        twice2<>+0(SB), Z9, Z9
+	VPLZCNTD      Z9, Z13
+	VPSUBD        Z13, Z4, Z13
+	VMOVDQA32     Z13, Z14
+	VPSHUFD.Z     $0xa0, Z14, K1, Z15
+	VPADDD        Z15, Z14, Z14
+	VPSHUFD.Z     $0x50, Z14, K2, Z15
+	VPADDD        Z15, Z14, Z14
+	VPERMD.Z      Z14, Z2, K3, Z15
+	VPADDD        Z15, Z14, Z14
+	VPERMD.Z      Z14, Z3, K4, Z15
+	VPADDD        Z15, Z14, Z14
+	VEXTRACTI32X4 $0x03, Z14, X15
+	VPEXTRD       $0x03, X15, SI
+	MOVQ          CX, DI
+	SHRQ          $0x03, DI
+	MOVQ          CX, R8
+	ANDQ          $0x07, R8
+	ADDQ          SI, CX
+	VPBROADCASTD  R8, Z15
+	VPSUBD        Z13, Z15, Z15
+	VPADDD        Z15, Z14, Z14
+	VPSRLD        $0x03, Z14, Z15
+	VPSHUFB       Z6, Z15, Z15
+	VPADDB        Z7, Z15, Z15
+	VPERMB        (AX)(DI*1), Z15, Z15
+	VPANDD        Z5, Z14, Z14
+	VPSRLVD       Z14, Z15, Z15
+	VPSLLVD       Z13, Z1, Z13
+	VPANDND       Z15, Z13, Z15
+	VPSUBD        Z15, Z9, Z9
+	VPORD         Z9, Z8, Z8
+	VPADDD        Z11, Z15, Z15
+	VPADDD        step2<>+0(SB), Z15, Z15
+	VMOVDQU32     lowPairs<>+0(SB), Z9
+	VPERMI2D      Z15, Z11, Z9
+	VMOVDQU32     highPairs<>+0(SB), Z13
+	VPERMI2D      Z15, Z11, Z13
+	VALIGND       $0x01, Z10, Z12, Z11
+	VPSUBD        Z10, Z11, Z11
+	VPSUBD        twice1<>+0(SB), Z11, Z11
+	VPLZCNTD      Z11, Z14
+	VPSUBD        Z14, Z4, Z14
+	VMOVDQA32     Z14, Z15
+	VPSHUFD.Z     $0xa0, Z15, K1, Z16
+	VPADDD        Z16, Z15, Z15
+	VPSHUFD.Z     $0x50, Z15, K2, Z16
+	VPADDD        Z16, Z15, Z15
+	VPERMD.Z      Z15, Z2, K3, Z16
+	VPADDD        Z16, Z15, Z15
+	VPERMD.Z      Z15, Z3, K4, Z16
+	VPADDD        Z16, Z15, Z15
+	VEXTRACTI32X4 $0x03, Z15, X16
+	VPEXTRD       $0x03, X16, SI
+	MOVQ          CX, DI
+	SHRQ          $0x03, DI
+	MOVQ          CX, R8
+	ANDQ          $0x07, R8
+	ADDQ          SI, CX
+	VPBROADCASTD  R8, Z16
+	VPSUBD        Z14, Z16, Z16
+	VPADDD        Z16, Z15, Z15
+	VPSRLD        $0x03, Z15, Z16
+	VPSHUFB       Z6, Z16, Z16
+	VPADDB        Z7, Z16, Z16
+	VPERMB        (AX)(DI*1), Z16, Z16
+	VPANDD        Z5, Z15, Z15
+	VPSRLVD       Z15, Z16, Z16
+	VPSLLVD       Z14, Z1, Z14
+	VPANDND       Z16, Z14, Z16
+	VPSUBD        Z16, Z11, Z11
+	VPORD         Z11, Z8, Z8
+	VPADDD        Z10, Z16, Z16
+	VPADDD        step1<>+0(SB), Z16, Z16
+	VMOVDQU32     lowPairs<>+0(SB), Z11
+	VPERMI2D      Z16, Z10, Z11
+	VMOVDQU32     highPairs<>+0(SB), Z14
+	VPERMI2D      Z16, Z10, Z14
+	VALIGND       $0x01, Z12, Z9, Z10
+	VPSUBD        Z12, Z10, Z10
+	VPSUBD        twice1<>+0(SB), Z10, Z10
+	VPLZCNTD      Z10, Z15
+	VPSUBD        Z15, Z4, Z15
+	VMOVDQA32     Z15, Z16
+	VPSHUFD.Z     $0xa0, Z16, K1, Z17
+	VPADDD        Z17, Z16, Z16
+	VPSHUFD.Z     $0x50, Z16, K2, Z17
+	VPADDD        Z17, Z16, Z16
+	VPERMD.Z      Z16, Z2, K3, Z17
+	VPADDD        Z17, Z16, Z16
+	VPERMD.Z      Z16, Z3, K4, Z17
+	VPADDD        Z17, Z16, Z16
+	VEXTRACTI32X4 $0x03, Z16, X17
+	VPEXTRD       $0x03, X17, SI
+	MOVQ          CX, DI
+	SHRQ          $0x03, DI
+	MOVQ          CX, R8
+	ANDQ          $0x07, R8
+	ADDQ          SI, CX
+	VPBROADCASTD  R8, Z17
+	VPSUBD        Z15, Z17, Z17
+	VPADDD        Z17, Z16, Z16
+	VPSRLD        $0x03, Z16, Z17
+	VPSHUFB       Z6, Z17, Z17
+	VPADDB        Z7, Z17, Z17
+	VPERMB        (AX)(DI*1), Z17, Z17
+	VPANDD        Z5, Z16, Z16
+	VPSRLVD       Z16, Z17, Z17
+	VPSLLVD       Z15, Z1, Z15
+	VPANDND       Z17, Z15, Z17
+	VPSUBD        Z17, Z10, Z10
+	VPORD         Z10, Z8, Z8
+	VPADDD        Z12, Z17, Z17
+	VPADDD        step1<>+0(SB), Z17, Z17
+	VMOVDQU32     lowPairs<>+0(SB), Z10
+	VPERMI2D      Z17, Z12, Z10
+	VMOVDQU32     highPairs<>+0(SB), Z15
+	VPERMI2D      Z17, Z12, Z15
+	VALIGND       $0x01, Z9, Z13, Z12
+	VPSUBD        Z9, Z12, Z12
+	VPSUBD        twice1<>+0(SB), Z12, Z12
+	VPLZCNTD      Z12, Z16
+	VPSUBD        Z16, Z4, Z16
+	VMOVDQA32     Z16, Z17
+	VPSHUFD.Z     $0xa0, Z17, K1, Z18
+	VPADDD        Z18, Z17, Z17
+	VPSHUFD.Z     $0x50, Z17, K2, Z18
+	VPADDD        Z18, Z17, Z17
+	VPERMD.Z      Z17, Z2, K3, Z18
+	VPADDD        Z18, Z17, Z17
+	VPERMD.Z      Z17, Z3, K4, Z18
+	VPADDD        Z18, Z17, Z17
+	VEXTRACTI32X4 $0x03, Z17, X18
+	VPEXTRD       $0x03, X18, SI
+	MOVQ          CX, DI
+	SHRQ          $0x03, DI
+	MOVQ          CX, R8
+	ANDQ          $0x07, R8
+	ADDQ          SI, CX
+	VPBROADCASTD  R8, Z18
+	VPSUBD        Z16, Z18, Z18
+	VPADDD        Z18, Z17, Z17
+	VPSRLD        $0x03, Z17, Z18
+	VPSHUFB       Z6, Z18, Z18
+	VPADDB        Z7, Z18, Z18
+	VPERMB        (AX)(DI*1), Z18, Z18
+	VPANDD        Z5, Z17, Z17
+	VPSRLVD       Z17, Z18, Z18
+	VPSLLVD       Z16, Z1, Z16
+	VPANDND       Z18, Z16, Z18
+	VPSUBD        Z18, Z12, Z12
+	VPORD         Z12, Z8, Z8
+	VPADDD        Z9, Z18, Z18
+	VPADDD        step1<>+0(SB), Z18, Z18
+	VMOVDQU32     lowPairs<>+0(SB), Z12
+	VPERMI2D      Z18, Z9, Z12
+	VMOVDQU32     highPairs<>+0(SB), Z16
+	VPERMI2D      Z18, Z9, Z16
+	VALIGND       $0x01, Z13, Z0, Z0
+	VPSUBD        Z13, Z0, Z0
+	VPSUBD        twice1<>+0(SB), Z0, Z0
+	VPLZCNTD      Z0, Z9
+	VPSUBD        Z9, Z4, Z9
+	VMOVDQA32     Z9, Z4
+	VPSHUFD.Z     $0xa0, Z4, K1, Z17
+	VPADDD        Z17, Z4, Z4
+	VPSHUFD.Z     $0x50, Z4, K2, Z17
+	VPADDD        Z17, Z4, Z4
+	VPERMD.Z      Z4, Z2, K3, Z2
+	VPADDD        Z2, Z4, Z4
+	VPERMD.Z      Z4, Z3, K4, Z2
+	VPADDD        Z2, Z4, Z4
+	VEXTRACTI32X4 $0x03, Z4, X2
+	VPEXTRD       $0x03, X2, SI
+	MOVQ          CX, DI
+	SHRQ          $0x03, DI
+	MOVQ          CX, R8
+	ANDQ          $0x07, R8
+	ADDQ          SI, CX
+	VPBROADCASTD  R8, Z2
+	VPSUBD        Z9, Z2, Z2
+	VPADDD        Z2, Z4, Z4
+	VPSRLD        $0x03, Z4, Z2
+	VPSHUFB       Z6, Z2, Z2
+	VPADDB        Z7, Z2, Z2
+	VPERMB        (AX)(DI*1), Z2, Z2
+	VPANDD        Z5, Z4, Z4
+	VPSRLVD       Z4, Z2, Z2
+	VPSLLVD       Z9, Z1, Z9
+	VPANDND       Z2, Z9, Z2
+	VPSUBD        Z2, Z0, Z0
+	VPORD         Z0, Z8, Z8
+	VPADDD        Z13, Z2, Z2
+	VPADDD        step1<>+0(SB), Z2, Z2
+	VMOVDQU32     lowPairs<>+0(SB), Z0
+	VPERMI2D      Z2, Z13, Z0
+	VMOVDQU32     highPairs<>+0(SB), Z1
+	VPERMI2D      Z2, Z13, Z1
+	VMOVDQU32     Z11, (BX)
+	VMOVDQU32     Z14, 64(BX)
+	VMOVDQU32     Z10, 128(BX)
+	VMOVDQU32     Z15, 192(BX)
+	VMOVDQU32     Z12, 256(BX)
+	VMOVDQU32     Z16, 320(BX)
+	VMOVDQU32     Z0, 384(BX)
+	VMOVDQU32     Z1, 448(BX)
+	VPMOVD2M      Z8, K1
+	KMOVW         K1, AX
+	NEGQ          AX
+	ORQ           DX, AX
+	MOVQ          CX, end+24(FP)
+	MOVQ          AX, bad+32(FP)
+	VZEROUPPER
+	RET
+
+DATA bits32<>+0(SB)/8, $0x0000002000000020
+DATA bits32<>+8(SB)/8, $0x0000002000000020
+DATA bits32<>+16(SB)/8, $0x0000002000000020
+DATA bits32<>+24(SB)/8, $0x0000002000000020
+DATA bits32<>+32(SB)/8, $0x0000002000000020
+DATA bits32<>+40(SB)/8, $0x0000002000000020
+DATA bits32<>+48(SB)/8, $0x0000002000000020
+DATA bits32<>+56(SB)/8, $0x0000002000000020
+GLOBL bits32<>(SB), RODATA|NOPTR, $64
+
+DATA seven<>+0(SB)/8, $0x0000000700000007
+DATA seven<>+8(SB)/8, $0x0000000700000007
+DATA seven<>+16(SB)/8, $0x0000000700000007
+DATA seven<>+24(SB)/8, $0x0000000700000007
+DATA seven<>+32(SB)/8, $0x0000000700000007
+DATA seven<>+40(SB)/8, $0x0000000700000007
+DATA seven<>+48(SB)/8, $0x0000000700000007
+DATA seven<>+56(SB)/8, $0x0000000700000007
+GLOBL seven<>(SB), RODATA|NOPTR, $64
+
+DATA spreadLow<>+0(SB)/8, $0x0404040400000000
+DATA spreadLow<>+8(SB)/8, $0x0c0c0c0c08080808
+DATA spreadLow<>+16(SB)/8, $0x0404040400000000
+DATA spreadLow<>+24(SB)/8, $0x0c0c0c0c08080808
+DATA spreadLow<>+32(SB)/8, $0x0404040400000000
+DATA spreadLow<>+40(SB)/8, $0x0c0c0c0c08080808
+DATA spreadLow<>+48(SB)/8, $0x0404040400000000
+DATA spreadLow<>+56(SB)/8, $0x0c0c0c0c08080808
+GLOBL spreadLow<>(SB), RODATA|NOPTR, $64
+
+DATA bytesOfLane<>+0(SB)/8, $0x0302010003020100
+DATA bytesOfLane<>+8(SB)/8, $0x0302010003020100
+DATA bytesOfLane<>+16(SB)/8, $0x0302010003020100
+DATA bytesOfLane<>+24(SB)/8, $0x0302010003020100
+DATA bytesOfLane<>+32(SB)/8, $0x0302010003020100
+DATA bytesOfLane<>+40(SB)/8, $0x0302010003020100
+DATA bytesOfLane<>+48(SB)/8, $0x0302010003020100
+DATA bytesOfLane<>+56(SB)/8, $0x0302010003020100
+GLOBL bytesOfLane<>(SB), RODATA|NOPTR, $64
+
+DATA twice8<>+0(SB)/8, $0x0000001000000010
+DATA twice8<>+8(SB)/8, $0x0000001000000010
+DATA twice8<>+16(SB)/8, $0x0000001000000010
+DATA twice8<>+24(SB)/8, $0x0000001000000010
+DATA twice8<>+32(SB)/8, $0x0000001000000010
+DATA twice8<>+40(SB)/8, $0x0000001000000010
+DATA twice8<>+48(SB)/8, $0x0000001000000010
+DATA twice8<>+56(SB)/8, $0x0000001000000010
+GLOBL twice8<>(SB), RODATA|NOPTR, $64
+
+DATA step8<>+0(SB)/8, $0x0000000800000008
+DATA step8<>+8(SB)/8, $0x0000000800000008
+DATA step8<>+16(SB)/8, $0x0000000800000008
+DATA step8<>+24(SB)/8, $0x0000000800000008
+DATA step8<>+32(SB)/8, $0x0000000800000008
+DATA step8<>+40(SB)/8, $0x0000000800000008
+DATA step8<>+48(SB)/8, $0x0000000800000008
+DATA step8<>+56(SB)/8, $0x0000000800000008
+GLOBL step8<>(SB), RODATA|NOPTR, $64
+
+DATA lowPairs<>+0(SB)/8, $0x0000001000000000
+DATA lowPairs<>+8(SB)/8, $0x0000001100000001
+DATA lowPairs<>+16(SB)/8, $0x0000001200000002
+DATA lowPairs<>+24(SB)/8, $0x0000001300000003
+DATA lowPairs<>+32(SB)/8, $0x0000001400000004
+DATA lowPairs<>+40(SB)/8, $0x0000001500000005
+DATA lowPairs<>+48(SB)/8, $0x0000001600000006
+DATA lowPairs<>+56(SB)/8, $0x0000001700000007
+GLOBL lowPairs<>(SB), RODATA|NOPTR, $64
+
+DATA twice4<>+0(SB)/8, $0x0000000800000008
+DATA twice4<>+8(SB)/8, $0x0000000800000008
+DATA twice4<>+16(SB)/8, $0x0000000800000008
+DATA twice4<>+24(SB)/8, $0x0000000800000008
+DATA twice4<>+32(SB)/8, $0x0000000800000008
+DATA twice4<>+40(SB)/8, $0x0000000800000008
+DATA twice4<>+48(SB)/8, $0x0000000800000008
+DATA twice4<>+56(SB)/8, $0x0000000800000008
+GLOBL twice4<>(SB), RODATA|NOPTR, $64
+
+DATA step4<>+0(SB)/8, $0x0000000400000004
+DATA step4<>+8(SB)/8, $0x0000000400000004
+DATA step4<>+16(SB)/8, $0x0000000400000004
+DATA step4<>+24(SB)/8, $0x0000000400000004
+DATA step4<>+32(SB)/8, $0x0000000400000004
+DATA step4<>+40(SB)/8, $0x0000000400000004
+DATA step4<>+48(SB)/8, $0x0000000400000004
+DATA step4<>+56(SB)/8, $0x0000000400000004
+GLOBL step4<>(SB), RODATA|NOPTR, $64
+
+DATA highPairs<>+0(SB)/8, $0x0000001800000008
+DATA highPairs<>+8(SB)/8, $0x0000001900000009
+DATA highPairs<>+16(SB)/8, $0x0000001a0000000a
+DATA highPairs<>+24(SB)/8, $0x0000001b0000000b
+DATA highPairs<>+32(SB)/8, $0x0000001c0000000c
+DATA highPairs<>+40(SB)/8, $0x0000001d0000000d
+DATA highPairs<>+48(SB)/8, $0x0000001e0000000e
+DATA highPairs<>+56(SB)/8, $0x0000001f0000000f
+GLOBL highPairs<>(SB), RODATA|NOPTR, $64
+
+DATA twice2<>+0(SB)/8, $0x0000000400000004
+DATA twice2<>+8(SB)/8, $0x0000000400000004
+DATA twice2<>+16(SB)/8, $0x0000000400000004
+DATA twice2<>+24(SB)/8, $0x0000000400000004
+DATA twice2<>+32(SB)/8, $0x0000000400000004
+DATA twice2<>+40(SB)/8, $0x0000000400000004
+DATA twice2<>+48(SB)/8, $0x0000000400000004
+DATA twice2<>+56(SB)/8, $0x0000000400000004
+GLOBL twice2<>(SB), RODATA|NOPTR, $64
+
+DATA step2<>+0(SB)/8, $0x0000000200000002
+DATA step2<>+8(SB)/8, $0x0000000200000002
+DATA step2<>+16(SB)/8, $0x0000000200000002
+DATA step2<>+24(SB)/8, $0x0000000200000002
+DATA step2<>+32(SB)/8, $0x0000000200000002
+DATA step2<>+40(SB)/8, $0x0000000200000002
+DATA step2<>+48(SB)/8, $0x0000000200000002
+DATA step2<>+56(SB)/8, $0x0000000200000002
+GLOBL step2<>(SB), RODATA|NOPTR, $64
+
+DATA twice1<>+0(SB)/8, $0x0000000200000002
+DATA twice1<>+8(SB)/8, $0x0000000200000002
+DATA twice1<>+16(SB)/8, $0x0000000200000002
+DATA twice1<>+24(SB)/8, $0x0000000200000002
+DATA twice1<>+32(SB)/8, $0x0000000200000002
+DATA twice1<>+40(SB)/8, $0x0000000200000002
+DATA twice1<>+48(SB)/8, $0x0000000200000002
+DATA twice1<>+56(SB)/8, $0x0000000200000002
+GLOBL twice1<>(SB), RODATA|NOPTR, $64
+
+DATA step1<>+0(SB)/8, $0x0000000100000001
+DATA step1<>+8(SB)/8, $0x0000000100000001
+DATA step1<>+16(SB)/8, $0x0000000100000001
+DATA step1<>+24(SB)/8, $0x0000000100000001
+DATA step1<>+32(SB)/8, $0x0000000100000001
+DATA step1<>+40(SB)/8, $0x0000000100000001
+DATA step1<>+48(SB)/8, $0x0000000100000001
+DATA step1<>+56(SB)/8, $0x0000000100000001
+GLOBL step1<>(SB), RODATA|NOPTR, $64
+
+// func blockDocsAVX512(dst *[128]uint32, b *byte, at int, prev uint32, last uint32) (end int, bad int, union uint32)
+// Requires: AVX, AVX2, AVX512BW, AVX512CD, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, BMI2, CMOV, LZCNT
+TEXT ·blockDocsAVX512(SB), NOSPLIT, $0-52
+	MOVQ          b+8(FP), AX
+	MOVQ          at+16(FP), CX
+	MOVL          $0x0000aaaa, DX
+	KMOVW         DX, K1
+	MOVL          $0x0000cccc, DX
+	KMOVW         DX, K2
+	MOVL          $0x0000f0f0, DX
+	KMOVW         DX, K3
+	VMOVDQU32     lanes4<>+0(SB), Z2
+	MOVL          $0x0000ff00, DX
+	KMOVW         DX, K4
+	VMOVDQU32     lanes8<>+0(SB), Z3
+	VMOVDQU32     lanes16<>+0(SB), Z0
+	VMOVDQU32     bits32<>+0(SB), Z4
+	VMOVDQU32     seven<>+0(SB), Z5
+	VMOVDQU32     spreadLow<>+0(SB), Z6
+	VMOVDQU32     bytesOfLane<>+0(SB), Z7
+	XORQ          DX, DX
+	VPXORD        Z8, Z8, Z8
+	VPTERNLOGD    $0xff, Z1, Z1, Z1
+	MOVQ          dst+0(FP), BX
+	MOVL          prev+24(FP), SI
+	MOVL          last+28(FP), DI
+	VPBROADCASTD  DI, Z0
+	LEAL          -128(DI), R8
+	SUBL          SI, R8
+	LZCNTL        R8, R9
+	NEGL          R9
+	ADDL          $0x20, R9
+	MOVQ          CX, R11
+	SHRQ          $0x03, R11
+	MOVQ          (AX)(R11*1), R10
+	MOVQ          CX, R11
+	ANDQ          $0x07, R11
+	SHRXQ         R11, R10, R10
+	BZHIQ         R9, R10, R10
+	ADDQ          R9, CX
+	MOVQ          R8, R11
+	SUBQ          R10, R11
+	CMOVQCS       R8, R10
+	ORQ           R11, DX
+	LEAL          64(SI)(R10*1), R8
+	LEAL          -64(R8), R9
+	SUBL          SI, R9
+	LZCNTL        R9, R10
+	NEGL          R10
+	ADDL          $0x20, R10
+	MOVQ          CX, R12
+	SHRQ          $0x03, R12
+	MOVQ          (AX)(R12*1), R11
+	MOVQ          CX, R12
+	ANDQ          $0x07, R12
+	SHRXQ         R12, R11, R11
+	BZHIQ         R10, R11, R11
+	ADDQ          R10, CX
+	MOVQ          R9, R12
+	SUBQ          R11, R12
+	CMOVQCS       R9, R11
+	ORQ           R12, DX
+	LEAL          32(SI)(R11*1), R9
+	LEAL          -64(DI), R10
+	SUBL          R8, R10
+	LZCNTL        R10, R11
+	NEGL          R11
+	ADDL          $0x20, R11
+	MOVQ          CX, R13
+	SHRQ          $0x03, R13
+	MOVQ          (AX)(R13*1), R12
+	MOVQ          CX, R13
+	ANDQ          $0x07, R13
+	SHRXQ         R13, R12, R12
+	BZHIQ         R11, R12, R12
+	ADDQ          R11, CX
+	MOVQ          R10, R13
+	SUBQ          R12, R13
+	CMOVQCS       R10, R12
+	ORQ           R13, DX
+	LEAL          32(R8)(R12*1), R10
+	LEAL          -32(R9), R11
+	SUBL          SI, R11
+	LZCNTL        R11, R12
+	NEGL          R12
+	ADDL          $0x20, R12
+	MOVQ          CX, R14
+	SHRQ          $0x03, R14
+	MOVQ          (AX)(R14*1), R13
+	MOVQ          CX, R14
+	ANDQ          $0x07, R14
+	SHRXQ         R14, R13, R13
+	BZHIQ         R12, R13, R13
+	ADDQ          R12, CX
+	MOVQ          R11, R14
+	SUBQ          R13, R14
+	CMOVQCS       R11, R13
+	ORQ           R14, DX
+	LEAL          16(SI)(R13*1), R11
+	LEAL          -32(R8), R12
+	SUBL          R9, R12
+	LZCNTL        R12, R13
+	NEGL          R13
+	ADDL          $0x20, R13
+	MOVQ          CX, R15
+	SHRQ          $0x03, R15
+	MOVQ          (AX)(R15*1), R14
+	MOVQ          CX, R15
+	ANDQ          $0x07, R15
+	SHRXQ         R15, R14, R14
+	BZHIQ         R13, R14, R14
+	ADDQ          R13, CX
+	MOVQ          R12, R15
+	SUBQ          R14, R15
+	CMOVQCS       R12, R14
+	ORQ           R15, DX
+	LEAL          16(R9)(R14*1), R12
+	VMOVD         SI, X9
+	VPINSRD       $0x01, R11, X9, X9
+	VPINSRD       $0x02, R9, X9, X9
+	VPINSRD       $0x03, R12, X9, X9
+	LEAL          -32(R10), SI
+	SUBL          R8, SI
+	LZCNTL        SI, R9
+	NEGL          R9
+	ADDL          $0x20, R9
+	MOVQ          CX, R12
+	SHRQ          $0x03, R12
+	MOVQ          (AX)(R12*1), R11
+	MOVQ          CX, R12
+	ANDQ          $0x07, R12
+	SHRXQ         R12, R11, R11
+	BZHIQ         R9, R11, R11
+	ADDQ          R9, CX
+	MOVQ          SI, R12
+	SUBQ          R11, R12
+	CMOVQCS       SI, R11
+	ORQ           R12, DX
+	LEAL          16(R8)(R11*1), SI
+	LEAL          -32(DI), DI
+	SUBL          R10, DI
+	LZCNTL        DI, R9
+	NEGL          R9
+	ADDL          $0x20, R9
+	MOVQ          CX, R12
+	SHRQ          $0x03, R12
+	MOVQ          (AX)(R12*1), R11
+	MOVQ          CX, R12
+	ANDQ          $0x07, R12
+	SHRXQ         R12, R11, R11
+	BZHIQ         R9, R11, R11
+	ADDQ          R9, CX
+	MOVQ          DI, R12
+	SUBQ          R11, R12
+	CMOVQCS       DI, R11
+	ORQ           R12, DX
+	LEAL          16(R10)(R11*1), DI
+	VMOVD         R8, X10
+	VPINSRD       $0x01, SI, X10, X10
+	VPINSRD       $0x02, R10, X10, X10
+	VPINSRD       $0x03, DI, X10, X10
+	VINSERTI128   $0x01, X10, Y9, Y9
+	VINSERTI64X4  $0x01, Y0, Z9, Z9
+	VALIGND       $0x01, Z9, Z0, Z10
+	VPSUBD        Z9, Z10, Z10
+	MOVL          $0x000000ff, SI
+	KMOVW         SI, K5
+	VPSUBD.Z      twice8<>+0(SB), Z10, K5, Z10
+	VPLZCNTD      Z10, Z12
+	VPSUBD        Z12, Z4, Z12
+	VMOVDQA32     Z12, Z13
+	VPSHUFD.Z     $0xa0, Z13, K1, Z14
+	VPADDD        Z14, Z13, Z13
+	VPSHUFD.Z     $0x50, Z13, K2, Z14
+	VPADDD        Z14, Z13, Z13
+	VPERMD.Z      Z13, Z2, K3, Z14
+	VPADDD        Z14, Z13, Z13
+	VPERMD.Z      Z13, Z3, K4, Z14
+	VPADDD        Z14, Z13, Z13
+	VEXTRACTI32X4 $0x03, Z13, X14
+	VPEXTRD       $0x03, X14, SI
+	MOVQ          CX, DI
+	SHRQ          $0x03, DI
+	MOVQ          CX, R8
+	ANDQ          $0x07, R8
+	ADDQ          SI, CX
+	VPBROADCASTD  R8, Z14
+	VPSUBD        Z12, Z14, Z14
+	VPADDD        Z14, Z13, Z13
+	VPSRLD        $0x03, Z13, Z14
+	VPSHUFB       Z6, Z14, Z14
+	VPADDB        Z7, Z14, Z14
+	VPERMB        (AX)(DI*1), Z14, Z14
+	VPANDD        Z5, Z13, Z13
+	VPSRLVD       Z13, Z14, Z14
+	VPSLLVD       Z12, Z1, Z12
+	VPANDND       Z14, Z12, Z14
+	VPSUBD        Z14, Z10, Z10
+	VPORD         Z10, Z8, Z8
+	VPADDD        Z9, Z14, Z14
+	VPADDD        step8<>+0(SB), Z14, Z14
+	VMOVDQU32     lowPairs<>+0(SB), Z10
+	VPERMI2D      Z14, Z9, Z10
+	VALIGND       $0x01, Z10, Z0, Z9
+	VPSUBD        Z10, Z9, Z9
+	VPSUBD        twice4<>+0(SB), Z9, Z9
+	VPLZCNTD      Z9, Z12
+	VPSUBD        Z12, Z4, Z12
+	VMOVDQA32     Z12, Z13
+	VPSHUFD.Z     $0xa0, Z13, K1, Z14
+	VPADDD        Z14, Z13, Z13
+	VPSHUFD.Z     $0x50, Z13, K2, Z14
+	VPADDD        Z14, Z13, Z13
+	VPERMD.Z      Z13, Z2, K3, Z14
+	VPADDD        Z14, Z13, Z13
+	VPERMD.Z      Z13, Z3, K4, Z14
+	VPADDD        Z14, Z13, Z13
+	VEXTRACTI32X4 $0x03, Z13, X14
+	VPEXTRD       $0x03, X14, SI
+	MOVQ          CX, DI
+	SHRQ          $0x03, DI
+	MOVQ          CX, R8
+	ANDQ          $0x07, R8
+	ADDQ          SI, CX
+	VPBROADCASTD  R8, Z14
+	VPSUBD        Z12, Z14, Z14
+	VPADDD        Z14, Z13, Z13
+	VPSRLD        $0x03, Z13, Z14
+	VPSHUFB       Z6, Z14, Z14
+	VPADDB        Z7, Z14, Z14
+	VPERMB        (AX)(DI*1), Z14, Z14
+	VPANDD        Z5, Z13, Z13
+	VPSRLVD       Z13, Z14, Z14
+	VPSLLVD       Z12, Z1, Z12
+	VPANDND       Z14, Z12, Z14
+	VPSUBD        Z14, Z9, Z9
+	VPORD         Z9, Z8, Z8
+	VPADDD        Z10, Z14, Z14
+	VPADDD        step4<>+0(SB), Z14, Z14
+	VMOVDQU32     lowPairs<>+0(SB), Z9
+	VPERMI2D      Z14, Z10, Z9
+	VMOVDQU32     highPairs<>+0(SB), Z12
+	VPERMI2D      Z14, Z10, Z12
+	VALIGND       $0x01, Z9, Z12, Z10
+	VPSUBD        Z9, Z10, Z10
+	VPSUBD        twice2<>+0(SB), Z10, Z10
+	VPLZCNTD      Z10, Z13
+	VPSUBD        Z13, Z4, Z13
+	VMOVDQA32     Z13, Z14
+	VPSHUFD.Z     $0xa0, Z14, K1, Z15
+	VPADDD        Z15, Z14, Z14
+	VPSHUFD.Z     $0x50, Z14, K2, Z15
+	VPADDD        Z15, Z14, Z14
+	VPERMD.Z      Z14, Z2, K3, Z15
+	VPADDD        Z15, Z14, Z14
+	VPERMD.Z      Z14, Z3, K4, Z15
+	VPADDD        Z15, Z14, Z14
+	VEXTRACTI32X4 $0x03, Z14, X15
+	VPEXTRD       $0x03, X15, SI
+	MOVQ          CX, DI
+	SHRQ          $0x03, DI
+	MOVQ          CX, R8
+	ANDQ          $0x07, R8
+	ADDQ          SI, CX
+	VPBROADCASTD  R8, Z15
+	VPSUBD        Z13, Z15, Z15
+	VPADDD        Z15, Z14, Z14
+	VPSRLD        $0x03, Z14, Z15
+	VPSHUFB       Z6, Z15, Z15
+	VPADDB        Z7, Z15, Z15
+	VPERMB        (AX)(DI*1), Z15, Z15
+	VPANDD        Z5, Z14, Z14
+	VPSRLVD       Z14, Z15, Z15
+	VPSLLVD       Z13, Z1, Z13
+	VPANDND       Z15, Z13, Z15
+	VPSUBD        Z15, Z10, Z10
+	VPORD         Z10, Z8, Z8
+	VPADDD        Z9, Z15, Z15
+	VPADDD        step2<>+0(SB), Z15, Z15
+	VMOVDQU32     lowPairs<>+0(SB), Z10
+	VPERMI2D      Z15, Z9, Z10
+	VMOVDQU32     highPairs<>+0(SB), Z13
+	VPERMI2D      Z15, Z9, Z13
+	VALIGND       $0x01, Z12, Z0, Z9
+	VPSUBD        Z12, Z9, Z9
+	VPSUBD        twice2<>+0(SB), Z9, Z9
+	VPLZCNTD      Z9, Z14
+	VPSUBD        Z14, Z4, Z14
+	VMOVDQA32     Z14, Z15
+	VPSHUFD.Z     $0xa0, Z15, K1, Z16
+	VPADDD        Z16, Z15, Z15
+	VPSHUFD.Z     $0x50, Z15, K2, Z16
+	VPADDD        Z16, Z15, Z15
+	VPERMD.Z      Z15, Z2, K3, Z16
+	VPADDD        Z16, Z15, Z15
+	VPERMD.Z      Z15, Z3, K4, Z16
+	VPADDD        Z16, Z15, Z15
+	VEXTRACTI32X4 $0x03, Z15, X16
+	VPEXTRD       $0x03, X16, SI
+	MOVQ          CX, DI
+	SHRQ          $0x03, DI
+	MOVQ          CX, R8
+	ANDQ          $0x07, R8
+	ADDQ          SI, CX
+	VPBROADCASTD  R8, Z16
+	VPSUBD        Z14, Z16, Z16
+	VPADDD        Z16, Z15, Z15
+	VPSRLD        $0x03, Z15, Z16
+	VPSHUFB       Z6, Z16, Z16
+	VPADDB        Z7, Z16, Z16
+	VPERMB        (AX)(DI*1), Z16, Z16
+	VPANDD        Z5, Z15, Z15
+	VPSRLVD       Z15, Z16, Z16
+	VPSLLVD       Z14, Z1, Z14
+	VPANDND       Z16, Z14, Z16
+	VPSUBD        Z16, Z9, Z9
+	VPORD         Z9, Z8, Z8
+	VPADDD        Z12, Z16, Z16
+	VPADDD        step2<>+0(SB), Z16, Z16
+	VMOVDQU32     lowPairs<>+0(SB), Z9
+	VPERMI2D      Z16, Z12, Z9
+	VMOVDQU32     highPairs<>+0(SB), Z14
+	VPERMI2D      Z16, Z12, Z14
+	VALIGND       $0x01, Z10, Z13, Z12
+	VPSUBD        Z10, Z12, Z12
+	VPSUBD        twice1<>+0(SB), Z12, Z12
+	VPLZCNTD      Z12, Z15
+	VPSUBD        Z15, Z4, Z15
+	VMOVDQA32     Z15, Z16
+	VPSHUFD.Z     $0xa0, Z16, K1, Z17
+	VPADDD        Z17, Z16, Z16
+	VPSHUFD.Z     $0x50, Z16, K2, Z17
+	VPADDD        Z17, Z16, Z16
+	VPERMD.Z      Z16, Z2, K3, Z17
+	VPADDD        Z17, Z16, Z16
+	VPERMD.Z      Z16, Z3, K4, Z17
+	VPADDD        Z17, Z16, Z16
+	VEXTRACTI32X4 $0x03, Z16, X17
+	VPEXTRD       $0x03, X17, SI
+	MOVQ          CX, DI
+	SHRQ          $0x03, DI
+	MOVQ          CX, R8
+	ANDQ          $0x07, R8
+	ADDQ          SI, CX
+	VPBROADCASTD  R8, Z17
+	VPSUBD        Z15, Z17, Z17
+	VPADDD        Z17, Z16, Z16
+	VPSRLD        $0x03, Z16, Z17
+	VPSHUFB       Z6, Z17, Z17
+	VPADDB        Z7, Z17, Z17
+	VPERMB        (AX)(DI*1), Z17, Z17
+	VPANDD        Z5, Z16, Z16
+	VPSRLVD       Z16, Z17, Z17
+	VPSLLVD       Z15, Z1, Z15
+	VPANDND       Z17, Z15, Z17
+	VPSUBD        Z17, Z12, Z12
+	VPORD         Z12, Z8, Z8
+	VPADDD        Z10, Z17, Z17
+	VPADDD        step1<>+0(SB), Z17, Z17
+	VMOVDQU32     lowPairs<>+0(SB), Z12
+	VPERMI2D      Z17, Z10, Z12
+	VMOVDQU32     highPairs<>+0(SB), Z15
+	VPERMI2D      Z17, Z10, Z15
+	VALIGND       $0x01, Z13, Z9, Z10
+	VPSUBD        Z13, Z10, Z10
+	VPSUBD        twice1<>+0(SB), Z10, Z10
+	VPLZCNTD      Z10, Z16
+	VPSUBD        Z16, Z4, Z16
+	VMOVDQA32     Z16, Z17
+	VPSHUFD.Z     $0xa0, Z17, K1, Z18
+	VPADDD        Z18, Z17, Z17
+	VPSHUFD.Z     $0x50, Z17, K2, Z18
+	VPADDD        Z18, Z17, Z17
+	VPERMD.Z      Z17, Z2, K3, Z18
+	VPADDD        Z18, Z17, Z17
+	VPERMD.Z      Z17, Z3, K4, Z18
+	VPADDD        Z18, Z17, Z17
+	VEXTRACTI32X4 $0x03, Z17, X18
+	VPEXTRD       $0x03, X18, SI
+	MOVQ          CX, DI
+	SHRQ          $0x03, DI
+	MOVQ          CX, R8
+	ANDQ          $0x07, R8
+	ADDQ          SI, CX
+	VPBROADCASTD  R8, Z18
+	VPSUBD        Z16, Z18, Z18
+	VPADDD        Z18, Z17, Z17
+	VPSRLD        $0x03, Z17, Z18
+	VPSHUFB       Z6, Z18, Z18
+	VPADDB        Z7, Z18, Z18
+	VPERMB        (AX)(DI*1), Z18, Z18
+	VPANDD        Z5, Z17, Z17
+	VPSRLVD       Z17, Z18, Z18
+	VPSLLVD       Z16, Z1, Z16
+	VPANDND       Z18, Z16, Z18
+	VPSUBD        Z18, Z10, Z10
+	VPORD         Z10, Z8, Z8
+	VPADDD        Z13, Z18, Z18
+	VPADDD        step1<>+0(SB), Z18, Z18
+	VMOVDQU32     lowPairs<>+0(SB), Z10
+	VPERMI2D      Z18, Z13, Z10
+	VMOVDQU32     highPairs<>+0(SB), Z16
+	VPERMI2D      Z18, Z13, Z16
+	VALIGND       $0x01, Z9, Z14, Z13
+	VPSUBD        Z9, Z13, Z13
+	VPSUBD        twice1<>+0(SB), Z13, Z13
+	VPLZCNTD      Z13, Z17
+	VPSUBD        Z17, Z4, Z17
+	VMOVDQA32     Z17, Z18
+	VPSHUFD.Z     $0xa0, Z18, K1, Z19
+	VPADDD        Z19, Z18, Z18
+	VPSHUFD.Z     $0x50, Z18, K2, Z19
+	VPADDD        Z19, Z18, Z18
+	VPERMD.Z      Z18, Z2, K3, Z19
+	VPADDD        Z19, Z18, Z18
+	VPERMD.Z      Z18, Z3, K4, Z19
+	VPADDD        Z19, Z18, Z18
+	VEXTRACTI32X4 $0x03, Z18, X19
+	VPEXTRD       $0x03, X19, SI
+	MOVQ          CX, DI
+	SHRQ          $0x03, DI
+	MOVQ          CX, R8
+	ANDQ          $0x07, R8
+	ADDQ          SI, CX
+	VPBROADCASTD  R8, Z19
+	VPSUBD        Z17, Z19, Z19
+	VPADDD        Z19, Z18, Z18
+	VPSRLD        $0x03, Z18, Z19
+	VPSHUFB       Z6, Z19, Z19
+	VPADDB        Z7, Z19, Z19
+	VPERMB        (AX)(DI*1), Z19, Z19
+	VPANDD        Z5, Z18, Z18
+	VPSRLVD       Z18, Z19, Z19
+	VPSLLVD       Z17, Z1, Z17
+	VPANDND       Z19, Z17, Z19
+	VPSUBD        Z19, Z13, Z13
+	VPORD         Z13, Z8, Z8
+	VPADDD        Z9, Z19, Z19
+	VPADDD        step1<>+0(SB), Z19, Z19
+	VMOVDQU32     lowPairs<>+0(SB), Z13
+	VPERMI2D      Z19, Z9, Z13
+	VMOVDQU32     highPairs<>+0(SB), Z17
+	VPERMI2D      Z19, Z9, Z17
+	VALIGND       $0x01, Z14, Z0, Z9
+	VPSUBD        Z14, Z9, Z9
+	VPSUBD        twice1<>+0(SB), Z9, Z9
+	VPLZCNTD      Z9, Z18
+	VPSUBD        Z18, Z4, Z18
+	VMOVDQA32     Z18, Z4
+	VPSHUFD.Z     $0xa0, Z4, K1, Z19
+	VPADDD        Z19, Z4, Z4
+	VPSHUFD.Z     $0x50, Z4, K2, Z19
+	VPADDD        Z19, Z4, Z4
+	VPERMD.Z      Z4, Z2, K3, Z2
+	VPADDD        Z2, Z4, Z4
+	VPERMD.Z      Z4, Z3, K4, Z2
+	VPADDD        Z2, Z4, Z4
+	VEXTRACTI32X4 $0x03, Z4, X2
+	VPEXTRD       $0x03, X2, SI
+	MOVQ          CX, DI
+	SHRQ          $0x03, DI
+	MOVQ          CX, R8
+	ANDQ          $0x07, R8
+	ADDQ          SI, CX
+	VPBROADCASTD  R8, Z2
+	VPSUBD        Z18, Z2, Z2
+	VPADDD        Z2, Z4, Z4
+	VPSRLD        $0x03, Z4, Z2
+	VPSHUFB       Z6, Z2, Z2
+	VPADDB        Z7, Z2, Z2
+	VPERMB        (AX)(DI*1), Z2, Z2
+	VPANDD        Z5, Z4, Z4
+	VPSRLVD       Z4, Z2, Z2
+	VPSLLVD       Z18, Z1, Z18
+	VPANDND       Z2, Z18, Z2
+	VPSUBD        Z2, Z9, Z9
+	VPORD         Z9, Z8, Z8
+	VPADDD        Z14, Z2, Z2
+	VPADDD        step1<>+0(SB), Z2, Z2
+	VMOVDQU32     lowPairs<>+0(SB), Z3
+	VPERMI2D      Z2, Z14, Z3
+	VMOVDQU32     highPairs<>+0(SB), Z4
+	VPERMI2D      Z2, Z14, Z4
+	VPXORD        Z11, Z11, Z11
+	VALIGND       $0x01, Z12, Z15, Z2
+	VPSUBD        Z12, Z2, Z5
+	VMOVDQU32     Z2, (BX)
+	VPADDD        Z1, Z5, Z5
+	VPORD         Z5, Z11, Z11
+	VALIGND       $0x01, Z15, Z10, Z2
+	VPSUBD        Z15, Z2, Z5
+	VMOVDQU32     Z2, 64(BX)
+	VPADDD        Z1, Z5, Z5
+	VPORD         Z5, Z11, Z11
+	VALIGND       $0x01, Z10, Z16, Z2
+	VPSUBD        Z10, Z2, Z5
+	VMOVDQU32     Z2, 128(BX)
+	VPADDD        Z1, Z5, Z5
+	VPORD         Z5, Z11, Z11
+	VALIGND       $0x01, Z16, Z13, Z2
+	VPSUBD        Z16, Z2, Z5
+	VMOVDQU32     Z2, 192(BX)
+	VPADDD        Z1, Z5, Z5
+	VPORD         Z5, Z11, Z11
+	VALIGND       $0x01, Z13, Z17, Z2
+	VPSUBD        Z13, Z2, Z5
+	VMOVDQU32     Z2, 256(BX)
+	VPADDD        Z1, Z5, Z5
+	VPORD         Z5, Z11, Z11
+	VALIGND       $0x01, Z17, Z3, Z2
+	VPSUBD        Z17, Z2, Z5
+	VMOVDQU32     Z2, 320(BX)
+	VPADDD        Z1, Z5, Z5
+	VPORD         Z5, Z11, Z11
+	VALIGND       $0x01, Z3, Z4, Z2
+	VPSUBD        Z3, Z2, Z3
+	VMOVDQU32     Z2, 384(BX)
+	VPADDD        Z1, Z3, Z3
+	VPORD         Z3, Z11, Z11
+	VALIGND       $0x01, Z4, Z0, Z0
+	VPSUBD        Z4, Z0, Z2
+	VMOVDQU32     Z0, 448(BX)
+	VPADDD        Z1, Z2, Z2
+	VPORD         Z2, Z11, Z11
+	VEXTRACTI64X4 $0x01, Z11, Y0
+	VPORD         Y11, Y0, Y0
+	VEXTRACTI32X4 $0x01, Y0, X1
+	VPORD         X0, X1, X1
+	VPSHUFD       $0x4e, X1, X0
+	VPORD         X0, X1, X1
+	VPSHUFD       $0xb1, X1, X0
+	VPORD         X0, X1, X1
+	VMOVD         X1, AX
+	MOVL          AX, union+48(FP)
+	VPMOVD2M      Z8, K1
+	KMOVW         K1, AX
+	NEGQ          AX
+	ORQ           DX, AX
+	MOVQ          CX, end+32(FP)
+	MOVQ          AX, bad+40(FP)
+	VZEROUPPER
+	RET
+
+// func blockFreqsAVX512(dst *[128]uint32, b *byte, at int, sum uint32) (end int, bad int, union uint32)
+// Requires: AVX, AVX2, AVX512BW, AVX512CD, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, BMI2, CMOV, LZCNT
+TEXT ·blockFreqsAVX512(SB), NOSPLIT, $0-52
+	MOVQ          b+8(FP), AX
+	MOVQ          at+16(FP), CX
+	MOVL          $0x0000aaaa, DX
+	KMOVW         DX, K1
+	MOVL          $0x0000cccc, DX
+	KMOVW         DX, K2
+	MOVL          $0x0000f0f0, DX
+	KMOVW         DX, K3
+	VMOVDQU32     lanes4<>+0(SB), Z2
+	MOVL          $0x0000ff00, DX
+	KMOVW         DX, K4
+	VMOVDQU32     lanes8<>+0(SB), Z3
+	VMOVDQU32     lanes16<>+0(SB), Z0
+	VMOVDQU32     bits32<>+0(SB), Z4
+	VMOVDQU32     seven<>+0(SB), Z5
+	VMOVDQU32     spreadLow<>+0(SB), Z6
+	VMOVDQU32     bytesOfLane<>+0(SB), Z7
+	XORQ          DX, DX
+	VPXORD        Z8, Z8, Z8
+	VPTERNLOGD    $0xff, Z1, Z1, Z1
+	MOVQ          dst+0(FP), BX
+	MOVL          sum+24(FP), SI
+	XORL          DI, DI
+	VPBROADCASTD  SI, Z0
+	LEAL          -128(SI), R8
+	SUBL          DI, R8
+	LZCNTL        R8, R9
+	NEGL          R9
+	ADDL          $0x20, R9
+	MOVQ          CX, R11
+	SHRQ          $0x03, R11
+	MOVQ          (AX)(R11*1), R10
+	MOVQ          CX, R11
+	ANDQ          $0x07, R11
+	SHRXQ         R11, R10, R10
+	BZHIQ         R9, R10, R10
+	ADDQ          R9, CX
+	MOVQ          R8, R11
+	SUBQ          R10, R11
+	CMOVQCS       R8, R10
+	ORQ           R11, DX
+	LEAL          64(DI)(R10*1), R8
+	LEAL          -64(R8), R9
+	SUBL          DI, R9
+	LZCNTL        R9, R10
+	NEGL          R10
+	ADDL          $0x20, R10
+	MOVQ          CX, R12
+	SHRQ          $0x03, R12
+	MOVQ          (AX)(R12*1), R11
+	MOVQ          CX, R12
+	ANDQ          $0x07, R12
+	SHRXQ         R12, R11, R11
+	BZHIQ         R10, R11, R11
+	ADDQ          R10, CX
+	MOVQ          R9, R12
+	SUBQ          R11, R12
+	CMOVQCS       R9, R11
+	ORQ           R12, DX
+	LEAL          32(DI)(R11*1), R9
+	LEAL          -64(SI), R10
+	SUBL          R8, R10
+	LZCNTL        R10, R11
+	NEGL          R11
+	ADDL          $0x20, R11
+	MOVQ          CX, R13
+	SHRQ          $0x03, R13
+	MOVQ          (AX)(R13*1), R12
+	MOVQ          CX, R13
+	ANDQ          $0x07, R13
+	SHRXQ         R13, R12, R12
+	BZHIQ         R11, R12, R12
+	ADDQ          R11, CX
+	MOVQ          R10, R13
+	SUBQ          R12, R13
+	CMOVQCS       R10, R12
+	ORQ           R13, DX
+	LEAL          32(R8)(R12*1), R10
+	LEAL          -32(R9), R11
+	SUBL          DI, R11
+	LZCNTL        R11, R12
+	NEGL          R12
+	ADDL          $0x20, R12
+	MOVQ          CX, R14
+	SHRQ          $0x03, R14
+	MOVQ          (AX)(R14*1), R13
+	MOVQ          CX, R14
+	ANDQ          $0x07, R14
+	SHRXQ         R14, R13, R13
+	BZHIQ         R12, R13, R13
+	ADDQ          R12, CX
+	MOVQ          R11, R14
+	SUBQ          R13, R14
+	CMOVQCS       R11, R13
+	ORQ           R14, DX
+	LEAL          16(DI)(R13*1), R11
+	LEAL          -32(R8), R12
+	SUBL          R9, R12
+	LZCNTL        R12, R13
+	NEGL          R13
+	ADDL          $0x20, R13
+	MOVQ          CX, R15
+	SHRQ          $0x03, R15
+	MOVQ          (AX)(R15*1), R14
+	MOVQ          CX, R15
+	ANDQ          $0x07, R15
+	SHRXQ         R15, R14, R14
+	BZHIQ         R13, R14, R14
+	ADDQ          R13, CX
+	MOVQ          R12, R15
+	SUBQ          R14, R15
+	CMOVQCS       R12, R14
+	ORQ           R15, DX
+	LEAL          16(R9)(R14*1), R12
+	VMOVD         DI, X9
+	VPINSRD       $0x01, R11, X9, X9
+	VPINSRD       $0x02, R9, X9, X9
+	VPINSRD       $0x03, R12, X9, X9
+	LEAL          -32(R10), DI
+	SUBL          R8, DI
+	LZCNTL        DI, R9
+	NEGL          R9
+	ADDL          $0x20, R9
+	MOVQ          CX, R12
+	SHRQ          $0x03, R12
+	MOVQ          (AX)(R12*1), R11
+	MOVQ          CX, R12
+	ANDQ          $0x07, R12
+	SHRXQ         R12, R11, R11
+	BZHIQ         R9, R11, R11
+	ADDQ          R9, CX
+	MOVQ          DI, R12
+	SUBQ          R11, R12
+	CMOVQCS       DI, R11
+	ORQ           R12, DX
+	LEAL          16(R8)(R11*1), DI
+	LEAL          -32(SI), SI
+	SUBL          R10, SI
+	LZCNTL        SI, R9
+	NEGL          R9
+	ADDL          $0x20, R9
+	MOVQ          CX, R12
+	SHRQ          $0x03, R12
+	MOVQ          (AX)(R12*1), R11
+	MOVQ          CX, R12
+	ANDQ          $0x07, R12
+	SHRXQ         R12, R11, R11
+	BZHIQ         R9, R11, R11
+	ADDQ          R9, CX
+	MOVQ          SI, R12
+	SUBQ          R11, R12
+	CMOVQCS       SI, R11
+	ORQ           R12, DX
+	LEAL          16(R10)(R11*1), SI
+	VMOVD         R8, X10
+	VPINSRD       $0x01, DI, X10, X10
+	VPINSRD       $0x02, R10, X10, X10
+	VPINSRD       $0x03, SI, X10, X10
+	VINSERTI128   $0x01, X10, Y9, Y9
+	VINSERTI64X4  $0x01, Y0, Z9, Z9
+	VALIGND       $0x01, Z9, Z0, Z10
+	VPSUBD        Z9, Z10, Z10
+	MOVL          $0x000000ff, SI
+	KMOVW         SI, K5
+	VPSUBD.Z      twice8<>+0(SB), Z10, K5, Z10
+	VPLZCNTD      Z10, Z12
+	VPSUBD        Z12, Z4, Z12
+	VMOVDQA32     Z12, Z13
+	VPSHUFD.Z     $0xa0, Z13, K1, Z14
+	VPADDD        Z14, Z13, Z13
+	VPSHUFD.Z     $0x50, Z13, K2, Z14
+	VPADDD        Z14, Z13, Z13
+	VPERMD.Z      Z13, Z2, K3, Z14
+	VPADDD        Z14, Z13, Z13
+	VPERMD.Z      Z13, Z3, K4, Z14
+	VPADDD        Z14, Z13, Z13
+	VEXTRACTI32X4 $0x03, Z13, X14
+	VPEXTRD       $0x03, X14, SI
+	MOVQ          CX, DI
+	SHRQ          $0x03, DI
+	MOVQ          CX, R8
+	ANDQ          $0x07, R8
+	ADDQ          SI, CX
+	VPBROADCASTD  R8, Z14
+	VPSUBD        Z12, Z14, Z14
+	VPADDD        Z14, Z13, Z13
+	VPSRLD        $0x03, Z13, Z14
+	VPSHUFB       Z6, Z14, Z14
+	VPADDB        Z7, Z14, Z14
+	VPERMB        (AX)(DI*1), Z14, Z14
+	VPANDD        Z5, Z13, Z13
+	VPSRLVD       Z13, Z14, Z14
+	VPSLLVD       Z12, Z1, Z12
+	VPANDND       Z14, Z12, Z14
+	VPSUBD        Z14, Z10, Z10
+	VPORD         Z10, Z8, Z8
+	VPADDD        Z9, Z14, Z14
+	VPADDD        step8<>+0(SB), Z14, Z14
+	VMOVDQU32     lowPairs<>+0(SB), Z10
+	VPERMI2D      Z14, Z9, Z10
+	VALIGND       $0x01, Z10, Z0, Z9
+	VPSUBD        Z10, Z9, Z9
+	VPSUBD        twice4<>+0(SB), Z9, Z9
+	VPLZCNTD      Z9, Z12
+	VPSUBD        Z12, Z4, Z12
+	VMOVDQA32     Z12, Z13
+	VPSHUFD.Z     $0xa0, Z13, K1, Z14
+	VPADDD        Z14, Z13, Z13
+	VPSHUFD.Z     $0x50, Z13, K2, Z14
+	VPADDD        Z14, Z13, Z13
+	VPERMD.Z      Z13, Z2, K3, Z14
+	VPADDD        Z14, Z13, Z13
+	VPERMD.Z      Z13, Z3, K4, Z14
+	VPADDD        Z14, Z13, Z13
+	VEXTRACTI32X4 $0x03, Z13, X14
+	VPEXTRD       $0x03, X14, SI
+	MOVQ          CX, DI
+	SHRQ          $0x03, DI
+	MOVQ          CX, R8
+	ANDQ          $0x07, R8
+	ADDQ          SI, CX
+	VPBROADCASTD  R8, Z14
+	VPSUBD        Z12, Z14, Z14
+	VPADDD        Z14, Z13, Z13
+	VPSRLD        $0x03, Z13, Z14
+	VPSHUFB       Z6, Z14, Z14
+	VPADDB        Z7, Z14, Z14
+	VPERMB        (AX)(DI*1), Z14, Z14
+	VPANDD        Z5, Z13, Z13
+	VPSRLVD       Z13, Z14, Z14
+	VPSLLVD       Z12, Z1, Z12
+	VPANDND       Z14, Z12, Z14
+	VPSUBD        Z14, Z9, Z9
+	VPORD         Z9, Z8, Z8
+	VPADDD        Z10, Z14, Z14
+	VPADDD        step4<>+0(SB), Z14, Z14
+	VMOVDQU32     lowPairs<>+0(SB), Z9
+	VPERMI2D      Z14, Z10, Z9
+	VMOVDQU32     highPairs<>+0(SB), Z12
+	VPERMI2D      Z14, Z10, Z12
+	VALIGND       $0x01, Z9, Z12, Z10
+	VPSUBD        Z9, Z10, Z10
+	VPSUBD        twice2<>+0(SB), Z10, Z10
+	VPLZCNTD      Z10, Z13
+	VPSUBD        Z13, Z4, Z13
+	VMOVDQA32     Z13, Z14
+	VPSHUFD.Z     $0xa0, Z14, K1, Z15
+	VPADDD        Z15, Z14, Z14
+	VPSHUFD.Z     $0x50, Z14, K2, Z15
+	VPADDD        Z15, Z14, Z14
+	VPERMD.Z      Z14, Z2, K3, Z15
+	VPADDD        Z15, Z14, Z14
+	VPERMD.Z      Z14, Z3, K4, Z15
+	VPADDD        Z15, Z14, Z14
+	VEXTRACTI32X4 $0x03, Z14, X15
+	VPEXTRD       $0x03, X15, SI
+	MOVQ          CX, DI
+	SHRQ          $0x03, DI
+	MOVQ          CX, R8
+	ANDQ          $0x07, R8
+	ADDQ          SI, CX
+	VPBROADCASTD  R8, Z15
+	VPSUBD        Z13, Z15, Z15
+	VPADDD        Z15, Z14, Z14
+	VPSRLD        $0x03, Z14, Z15
+	VPSHUFB       Z6, Z15, Z15
+	VPADDB        Z7, Z15, Z15
+	VPERMB        (AX)(DI*1), Z15, Z15
+	VPANDD        Z5, Z14, Z14
+	VPSRLVD       Z14, Z15, Z15
+	VPSLLVD       Z13, Z1, Z13
+	VPANDND       Z15, Z13, Z15
+	VPSUBD        Z15, Z10, Z10
+	VPORD         Z10, Z8, Z8
+	VPADDD        Z9, Z15, Z15
+	VPADDD        step2<>+0(SB), Z15, Z15
+	VMOVDQU32     lowPairs<>+0(SB), Z10
+	VPERMI2D      Z15, Z9, Z10
+	VMOVDQU32     highPairs<>+0(SB), Z13
+	VPERMI2D      Z15, Z9, Z13
+	VALIGND       $0x01, Z12, Z0, Z9
+	VPSUBD        Z12, Z9, Z9
+	VPSUBD        twice2<>+0(SB), Z9, Z9
+	VPLZCNTD      Z9, Z14
+	VPSUBD        Z14, Z4, Z14
+	VMOVDQA32     Z14, Z15
+	VPSHUFD.Z     $0xa0, Z15, K1, Z16
+	VPADDD        Z16, Z15, Z15
+	VPSHUFD.Z     $0x50, Z15, K2, Z16
+	VPADDD        Z16, Z15, Z15
+	VPERMD.Z      Z15, Z2, K3, Z16
+	VPADDD        Z16, Z15, Z15
+	VPERMD.Z      Z15, Z3, K4, Z16
+	VPADDD        Z16, Z15, Z15
+	VEXTRACTI32X4 $0x03, Z15, X16
+	VPEXTRD       $0x03, X16, SI
+	MOVQ          CX, DI
+	SHRQ          $0x03, DI
+	MOVQ          CX, R8
+	ANDQ          $0x07, R8
+	ADDQ          SI, CX
+	VPBROADCASTD  R8, Z16
+	VPSUBD        Z14, Z16, Z16
+	VPADDD        Z16, Z15, Z15
+	VPSRLD        $0x03, Z15, Z16
+	VPSHUFB       Z6, Z16, Z16
+	VPADDB        Z7, Z16, Z16
+	VPERMB        (AX)(DI*1), Z16, Z16
+	VPANDD        Z5, Z15, Z15
+	VPSRLVD       Z15, Z16, Z16
+	VPSLLVD       Z14, Z1, Z14
+	VPANDND       Z16, Z14, Z16
+	VPSUBD        Z16, Z9, Z9
+	VPORD         Z9, Z8, Z8
+	VPADDD        Z12, Z16, Z16
+	VPADDD        step2<>+0(SB), Z16, Z16
+	VMOVDQU32     lowPairs<>+0(SB), Z9
+	VPERMI2D      Z16, Z12, Z9
+	VMOVDQU32     highPairs<>+0(SB), Z14
+	VPERMI2D      Z16, Z12, Z14
+	VALIGND       $0x01, Z10, Z13, Z12
+	VPSUBD        Z10, Z12, Z12
+	VPSUBD        twice1<>+0(SB), Z12, Z12
+	VPLZCNTD      Z12, Z15
+	VPSUBD        Z15, Z4, Z15
+	VMOVDQA32     Z15, Z16
+	VPSHUFD.Z     $0xa0, Z16, K1, Z17
+	VPADDD        Z17, Z16, Z16
+	VPSHUFD.Z     $0x50, Z16, K2, Z17
+	VPADDD        Z17, Z16, Z16
+	VPERMD.Z      Z16, Z2, K3, Z17
+	VPADDD        Z17, Z16, Z16
+	VPERMD.Z      Z16, Z3, K4, Z17
+	VPADDD        Z17, Z16, Z16
+	VEXTRACTI32X4 $0x03, Z16, X17
+	VPEXTRD       $0x03, X17, SI
+	MOVQ          CX, DI
+	SHRQ          $0x03, DI
+	MOVQ          CX, R8
+	ANDQ          $0x07, R8
+	ADDQ          SI, CX
+	VPBROADCASTD  R8, Z17
+	VPSUBD        Z15, Z17, Z17
+	VPADDD        Z17, Z16, Z16
+	VPSRLD        $0x03, Z16, Z17
+	VPSHUFB       Z6, Z17, Z17
+	VPADDB        Z7, Z17, Z17
+	VPERMB        (AX)(DI*1), Z17, Z17
+	VPANDD        Z5, Z16, Z16
+	VPSRLVD       Z16, Z17, Z17
+	VPSLLVD       Z15, Z1, Z15
+	VPANDND       Z17, Z15, Z17
+	VPSUBD        Z17, Z12, Z12
+	VPORD         Z12, Z8, Z8
+	VPADDD        Z10, Z17, Z17
+	VPADDD        step1<>+0(SB), Z17, Z17
+	VMOVDQU32     lowPairs<>+0(SB), Z12
+	VPERMI2D      Z17, Z10, Z12
+	VMOVDQU32     highPairs<>+0(SB), Z15
+	VPERMI2D      Z17, Z10, Z15
+	VALIGND       $0x01, Z13, Z9, Z10
+	VPSUBD        Z13, Z10, Z10
+	VPSUBD        twice1<>+0(SB), Z10, Z10
+	VPLZCNTD      Z10, Z16
+	VPSUBD        Z16, Z4, Z16
+	VMOVDQA32     Z16, Z17
+	VPSHUFD.Z     $0xa0, Z17, K1, Z18
+	VPADDD        Z18, Z17, Z17
+	VPSHUFD.Z     $0x50, Z17, K2, Z18
+	VPADDD        Z18, Z17, Z17
+	VPERMD.Z      Z17, Z2, K3, Z18
+	VPADDD        Z18, Z17, Z17
+	VPERMD.Z      Z17, Z3, K4, Z18
+	VPADDD        Z18, Z17, Z17
+	VEXTRACTI32X4 $0x03, Z17, X18
+	VPEXTRD       $0x03, X18, SI
+	MOVQ          CX, DI
+	SHRQ          $0x03, DI
+	MOVQ          CX, R8
+	ANDQ          $0x07, R8
+	ADDQ          SI, CX
+	VPBROADCASTD  R8, Z18
+	VPSUBD        Z16, Z18, Z18
+	VPADDD        Z18, Z17, Z17
+	VPSRLD        $0x03, Z17, Z18
+	VPSHUFB       Z6, Z18, Z18
+	VPADDB        Z7, Z18, Z18
+	VPERMB        (AX)(DI*1), Z18, Z18
+	VPANDD        Z5, Z17, Z17
+	VPSRLVD       Z17, Z18, Z18
+	VPSLLVD       Z16, Z1, Z16
+	VPANDND       Z18, Z16, Z18
+	VPSUBD        Z18, Z10, Z10
+	VPORD         Z10, Z8, Z8
+	VPADDD        Z13, Z18, Z18
+	VPADDD        step1<>+0(SB), Z18, Z18
+	VMOVDQU32     lowPairs<>+0(SB), Z10
+	VPERMI2D      Z18, Z13, Z10
+	VMOVDQU32     highPairs<>+0(SB), Z16
+	VPERMI2D      Z18, Z13, Z16
+	VALIGND       $0x01, Z9, Z14, Z13
+	VPSUBD        Z9, Z13, Z13
+	VPSUBD        twice1<>+0(SB), Z13, Z13
+	VPLZCNTD      Z13, Z17
+	VPSUBD        Z17, Z4, Z17
+	VMOVDQA32     Z17, Z18
+	VPSHUFD.Z     $0xa0, Z18, K1, Z19
+	VPADDD        Z19, Z18, Z18
+	VPSHUFD.Z     $0x50, Z18, K2, Z19
+	VPADDD        Z19, Z18, Z18
+	VPERMD.Z      Z18, Z2, K3, Z19
+	VPADDD        Z19, Z18, Z18
+	VPERMD.Z      Z18, Z3, K4, Z19
+	VPADDD        Z19, Z18, Z18
+	VEXTRACTI32X4 $0x03, Z18, X19
+	VPEXTRD       $0x03, X19, SI
+	MOVQ          CX, DI
+	SHRQ          $0x03, DI
+	MOVQ          CX, R8
+	ANDQ          $0x07, R8
+	ADDQ          SI, CX
+	VPBROADCASTD  R8, Z19
+	VPSUBD        Z17, Z19, Z19
+	VPADDD        Z19, Z18, Z18
+	VPSRLD        $0x03, Z18, Z19
+	VPSHUFB       Z6, Z19, Z19
+	VPADDB        Z7, Z19, Z19
+	VPERMB        (AX)(DI*1), Z19, Z19
+	VPANDD        Z5, Z18, Z18
+	VPSRLVD       Z18, Z19, Z19
+	VPSLLVD       Z17, Z1, Z17
+	VPANDND       Z19, Z17, Z19
+	VPSUBD        Z19, Z13, Z13
+	VPORD         Z13, Z8, Z8
+	VPADDD        Z9, Z19, Z19
+	VPADDD        step1<>+0(SB), Z19, Z19
+	VMOVDQU32     lowPairs<>+0(SB), Z13
+	VPERMI2D      Z19, Z9, Z13
+	VMOVDQU32     highPairs<>+0(SB), Z17
+	VPERMI2D      Z19, Z9, Z17
+	VALIGND       $0x01, Z14, Z0, Z9
+	VPSUBD        Z14, Z9, Z9
+	VPSUBD        twice1<>+0(SB), Z9, Z9
+	VPLZCNTD      Z9, Z18
+	VPSUBD        Z18, Z4, Z18
+	VMOVDQA32     Z18, Z4
+	VPSHUFD.Z     $0xa0, Z4, K1, Z19
+	VPADDD        Z19, Z4, Z4
+	VPSHUFD.Z     $0x50, Z4, K2, Z19
+	VPADDD        Z19, Z4, Z4
+	VPERMD.Z      Z4, Z2, K3, Z2
+	VPADDD        Z2, Z4, Z4
+	VPERMD.Z      Z4, Z3, K4, Z2
+	VPADDD        Z2, Z4, Z4
+	VEXTRACTI32X4 $0x03, Z4, X2
+	VPEXTRD       $0x03, X2, SI
+	MOVQ          CX, DI
+	SHRQ          $0x03, DI
+	MOVQ          CX, R8
+	ANDQ          $0x07, R8
+	ADDQ          SI, CX
+	VPBROADCASTD  R8, Z2
+	VPSUBD        Z18, Z2, Z2
+	VPADDD        Z2, Z4, Z4
+	VPSRLD        $0x03, Z4, Z2
+	VPSHUFB       Z6, Z2, Z2
+	VPADDB        Z7, Z2, Z2
+	VPERMB        (AX)(DI*1), Z2, Z2
+	VPANDD        Z5, Z4, Z4
+	VPSRLVD       Z4, Z2, Z2
+	VPSLLVD       Z18, Z1, Z18
+	VPANDND       Z2, Z18, Z2
+	VPSUBD        Z2, Z9, Z9
+	VPORD         Z9, Z8, Z8
+	VPADDD        Z14, Z2, Z2
+	VPADDD        step1<>+0(SB), Z2, Z2
+	VMOVDQU32     lowPairs<>+0(SB), Z3
+	VPERMI2D      Z2, Z14, Z3
+	VMOVDQU32     highPairs<>+0(SB), Z4
+	VPERMI2D      Z2, Z14, Z4
+	VPXORD        Z11, Z11, Z11
+	VALIGND       $0x01, Z12, Z15, Z2
+	VPSUBD        Z12, Z2, Z2
+	VMOVDQU32     Z2, (BX)
+	VPADDD        Z1, Z2, Z2
+	VPORD         Z2, Z11, Z11
+	VALIGND       $0x01, Z15, Z10, Z2
+	VPSUBD        Z15, Z2, Z2
+	VMOVDQU32     Z2, 64(BX)
+	VPADDD        Z1, Z2, Z2
+	VPORD         Z2, Z11, Z11
+	VALIGND       $0x01, Z10, Z16, Z2
+	VPSUBD        Z10, Z2, Z2
+	VMOVDQU32     Z2, 128(BX)
+	VPADDD        Z1, Z2, Z2
+	VPORD         Z2, Z11, Z11
+	VALIGND       $0x01, Z16, Z13, Z2
+	VPSUBD        Z16, Z2, Z2
+	VMOVDQU32     Z2, 192(BX)
+	VPADDD        Z1, Z2, Z2
+	VPORD         Z2, Z11, Z11
+	VALIGND       $0x01, Z13, Z17, Z2
+	VPSUBD        Z13, Z2, Z2
+	VMOVDQU32     Z2, 256(BX)
+	VPADDD        Z1, Z2, Z2
+	VPORD         Z2, Z11, Z11
+	VALIGND       $0x01, Z17, Z3, Z2
+	VPSUBD        Z17, Z2, Z2
+	VMOVDQU32     Z2, 320(BX)
+	VPADDD        Z1, Z2, Z2
+	VPORD         Z2, Z11, Z11
+	VALIGND       $0x01, Z3, Z4, Z2
+	VPSUBD        Z3, Z2, Z2
+	VMOVDQU32     Z2, 384(BX)
+	VPADDD        Z1, Z2, Z2
+	VPORD         Z2, Z11, Z11
+	VALIGND       $0x01, Z4, Z0, Z0
+	VPSUBD        Z4, Z0, Z0
+	VMOVDQU32     Z0, 448(BX)
+	VPADDD        Z1, Z0, Z0
+	VPORD         Z0, Z11, Z11
+	VEXTRACTI64X4 $0x01, Z11, Y0
+	VPORD         Y11, Y0, Y0
+	VEXTRACTI32X4 $0x01, Y0, X1
+	VPORD         X0, X1, X1
+	VPSHUFD       $0x4e, X1, X0
+	VPORD         X0, X1, X1
+	VPSHUFD       $0xb1, X1, X0
+	VPORD         X0, X1, X1
+	VMOVD         X1, AX
+	MOVL          AX, union+48(FP)
+	VPMOVD2M      Z8, K1
+	KMOVW         K1, AX
+	NEGQ          AX
+	ORQ           DX, AX
+	MOVQ          CX, end+32(FP)
+	MOVQ          AX, bad+40(FP)
+	VZEROUPPER
+	RET
+
 // func risingAVX2(v *[129]uint32, b *byte, at int) (end int, bad int)
 // Requires: AVX, AVX2, BMI2, CMOV, LZCNT
 TEXT ·risingAVX2(SB), NOSPLIT, $264-40
 	MOVQ         v+0(FP), AX
 	MOVQ         b+8(FP), CX
 	MOVQ         at+16(FP), DX
+	MOVL         (AX), SI
 	XORQ         BX, BX
 	VPCMPEQD     Y0, Y0, Y0
 	VPCMPEQD     Y2, Y2, Y2
-	MOVL         512(AX), SI
+	MOVL         512(AX), DI
 	VPBROADCASTD 512(AX), Y1
-	MOVL         (AX), DI
-	LEAL         -128(SI), R8
-	SUBL         DI, R8
+	LEAL         -128(DI), R8
+	SUBL         SI, R8
 	LZCNTL       R8, R9
 	NEGL         R9
 	ADDL         $0x20, R9
@@ -8619,9 +10345,9 @@ TEXT ·risingAVX2(SB), NOSPLIT, $264-40
 	SUBQ         R10, R11
 	CMOVQCS      R8, R10
 	ORQ          R11, BX
-	LEAL         64(DI)(R10*1), R8
+	LEAL         64(SI)(R10*1), R8
 	LEAL         -64(R8), R9
-	SUBL         DI, R9
+	SUBL         SI, R9
 	LZCNTL       R9, R10
 	NEGL         R10
 	ADDL         $0x20, R10
@@ -8637,8 +10363,8 @@ TEXT ·risingAVX2(SB), NOSPLIT, $264-40
 	SUBQ         R11, R12
 	CMOVQCS      R9, R11
 	ORQ          R12, BX
-	LEAL         32(DI)(R11*1), R9
-	LEAL         -64(SI), R10
+	LEAL         32(SI)(R11*1), R9
+	LEAL         -64(DI), R10
 	SUBL         R8, R10
 	LZCNTL       R10, R11
 	NEGL         R11
@@ -8657,7 +10383,7 @@ TEXT ·risingAVX2(SB), NOSPLIT, $264-40
 	ORQ          R13, BX
 	LEAL         32(R8)(R12*1), R10
 	LEAL         -32(R9), R11
-	SUBL         DI, R11
+	SUBL         SI, R11
 	LZCNTL       R11, R12
 	NEGL         R12
 	ADDL         $0x20, R12
@@ -8673,7 +10399,7 @@ TEXT ·risingAVX2(SB), NOSPLIT, $264-40
 	SUBQ         R13, R14
 	CMOVQCS      R11, R13
 	ORQ          R14, BX
-	LEAL         16(DI)(R13*1), R11
+	LEAL         16(SI)(R13*1), R11
 	LEAL         -32(R8), R12
 	SUBL         R9, R12
 	LZCNTL       R12, R13
@@ -8692,13 +10418,13 @@ TEXT ·risingAVX2(SB), NOSPLIT, $264-40
 	CMOVQCS      R12, R14
 	ORQ          R15, BX
 	LEAL         16(R9)(R14*1), R12
-	VMOVD        DI, X3
+	VMOVD        SI, X3
 	VPINSRD      $0x01, R11, X3, X3
 	VPINSRD      $0x02, R9, X3, X3
 	VPINSRD      $0x03, R12, X3, X3
-	LEAL         -32(R10), DI
-	SUBL         R8, DI
-	LZCNTL       DI, R9
+	LEAL         -32(R10), SI
+	SUBL         R8, SI
+	LZCNTL       SI, R9
 	NEGL         R9
 	ADDL         $0x20, R9
 	MOVQ         DX, R12
@@ -8709,12 +10435,12 @@ TEXT ·risingAVX2(SB), NOSPLIT, $264-40
 	SHRXQ        R12, R11, R11
 	BZHIQ        R9, R11, R11
 	ADDQ         R9, DX
-	MOVQ         DI, R12
+	MOVQ         SI, R12
 	SUBQ         R11, R12
-	CMOVQCS      DI, R11
+	CMOVQCS      SI, R11
 	ORQ          R12, BX
-	LEAL         16(R8)(R11*1), DI
-	LEAL         -32(SI), R9
+	LEAL         16(R8)(R11*1), SI
+	LEAL         -32(DI), R9
 	SUBL         R10, R9
 	LZCNTL       R9, R11
 	NEGL         R11
@@ -8733,7 +10459,7 @@ TEXT ·risingAVX2(SB), NOSPLIT, $264-40
 	ORQ          R13, BX
 	LEAL         16(R10)(R12*1), R9
 	VMOVD        R8, X4
-	VPINSRD      $0x01, DI, X4, X4
+	VPINSRD      $0x01, SI, X4, X4
 	VPINSRD      $0x02, R10, X4, X4
 	VPINSRD      $0x03, R9, X4, X4
 	VINSERTI128  $0x01, X4, Y3, Y3
@@ -8755,20 +10481,20 @@ TEXT ·risingAVX2(SB), NOSPLIT, $264-40
 	VPSUBD       Y6, Y7, Y7
 	MOVQ         DX, R9
 	SHRQ         $0x03, R9
-	MOVQ         (CX)(R9*1), DI
+	MOVQ         (CX)(R9*1), SI
 	MOVQ         DX, R9
 	ANDQ         $0x07, R9
-	SHRXQ        R9, DI, DI
-	VMOVQ        DI, X8
+	SHRXQ        R9, SI, SI
+	VMOVQ        SI, X8
 	ADDQ         R8, DX
 	VPEXTRD      $0x03, X5, R8
 	MOVQ         DX, R9
 	SHRQ         $0x03, R9
-	MOVQ         (CX)(R9*1), DI
+	MOVQ         (CX)(R9*1), SI
 	MOVQ         DX, R9
 	ANDQ         $0x07, R9
-	SHRXQ        R9, DI, DI
-	VMOVQ        DI, X5
+	SHRXQ        R9, SI, SI
+	VMOVQ        SI, X5
 	ADDQ         R8, DX
 	VINSERTI128  $0x01, X5, Y8, Y5
 	VPUNPCKLQDQ  Y5, Y5, Y5
@@ -8808,20 +10534,20 @@ TEXT ·risingAVX2(SB), NOSPLIT, $264-40
 	VPSUBD       Y7, Y8, Y8
 	MOVQ         DX, R9
 	SHRQ         $0x03, R9
-	MOVQ         (CX)(R9*1), DI
+	MOVQ         (CX)(R9*1), SI
 	MOVQ         DX, R9
 	ANDQ         $0x07, R9
-	SHRXQ        R9, DI, DI
-	VMOVQ        DI, X9
+	SHRXQ        R9, SI, SI
+	VMOVQ        SI, X9
 	ADDQ         R8, DX
 	VPEXTRD      $0x03, X6, R8
 	MOVQ         DX, R9
 	SHRQ         $0x03, R9
-	MOVQ         (CX)(R9*1), DI
+	MOVQ         (CX)(R9*1), SI
 	MOVQ         DX, R9
 	ANDQ         $0x07, R9
-	SHRXQ        R9, DI, DI
-	VMOVQ        DI, X6
+	SHRXQ        R9, SI, SI
+	VMOVQ        SI, X6
 	ADDQ         R8, DX
 	VINSERTI128  $0x01, X6, Y9, Y6
 	VPUNPCKLQDQ  Y6, Y6, Y6
@@ -8861,20 +10587,20 @@ TEXT ·risingAVX2(SB), NOSPLIT, $264-40
 	VPSUBD       Y7, Y8, Y8
 	MOVQ         DX, R9
 	SHRQ         $0x03, R9
-	MOVQ         (CX)(R9*1), DI
+	MOVQ         (CX)(R9*1), SI
 	MOVQ         DX, R9
 	ANDQ         $0x07, R9
-	SHRXQ        R9, DI, DI
-	VMOVQ        DI, X9
+	SHRXQ        R9, SI, SI
+	VMOVQ        SI, X9
 	ADDQ         R8, DX
 	VPEXTRD      $0x03, X6, R8
 	MOVQ         DX, R9
 	SHRQ         $0x03, R9
-	MOVQ         (CX)(R9*1), DI
+	MOVQ         (CX)(R9*1), SI
 	MOVQ         DX, R9
 	ANDQ         $0x07, R9
-	SHRXQ        R9, DI, DI
-	VMOVQ        DI, X6
+	SHRXQ        R9, SI, SI
+	VMOVQ        SI, X6
 	ADDQ         R8, DX
 	VINSERTI128  $0x01, X6, Y9, Y6
 	VPUNPCKLQDQ  Y6, Y6, Y6
@@ -8900,12 +10626,12 @@ TEXT ·risingAVX2(SB), NOSPLIT, $264-40
 	VMOVDQU      Y5, 32(AX)
 	VMOVDQU      Y1, 64(AX)
 	VMOVDQU      Y4, 96(AX)
-	MOVL         SI, 128(AX)
-	XORQ         DI, DI
+	MOVL         DI, 128(AX)
+	XORQ         SI, SI
 
 level2:
-	VMOVDQU      (AX)(DI*1), Y1
-	VPBROADCASTD 32(AX)(DI*1), Y3
+	VMOVDQU      (AX)(SI*1), Y1
+	VPBROADCASTD 32(AX)(SI*1), Y3
 	VPERM2I128   $0x21, Y3, Y1, Y3
 	VPALIGNR     $0x04, Y1, Y3, Y3
 	VPSUBD       Y1, Y3, Y3
@@ -8959,12 +10685,12 @@ level2:
 	VPUNPCKHDQ   Y3, Y1, Y5
 	VPERM2I128   $0x20, Y5, Y4, Y1
 	VPERM2I128   $0x31, Y5, Y4, Y3
-	VMOVDQU      Y1, (SP)(DI*2)
-	VMOVDQU      Y3, 32(SP)(DI*2)
-	ADDQ         $0x20, DI
-	CMPQ         DI, $0x00000080
+	VMOVDQU      Y1, (SP)(SI*2)
+	VMOVDQU      Y3, 32(SP)(SI*2)
+	ADDQ         $0x20, SI
+	CMPQ         SI, $0x00000080
 	JNE          level2
-	MOVL         SI, 256(SP)
+	MOVL         DI, 256(SP)
 	XORQ         SI, SI
 
 level1:
@@ -9037,16 +10763,6 @@ level1:
 	VZEROUPPER
 	RET
 
-DATA twice8<>+0(SB)/8, $0x0000001000000010
-DATA twice8<>+8(SB)/8, $0x0000001000000010
-DATA twice8<>+16(SB)/8, $0x0000001000000010
-DATA twice8<>+24(SB)/8, $0x0000001000000010
-DATA twice8<>+32(SB)/8, $0x0000001000000010
-DATA twice8<>+40(SB)/8, $0x0000001000000010
-DATA twice8<>+48(SB)/8, $0x0000001000000010
-DATA twice8<>+56(SB)/8, $0x0000001000000010
-GLOBL twice8<>(SB), RODATA|NOPTR, $64
-
 DATA bias<>+0(SB)/8, $0x0000007e0000007e
 DATA bias<>+8(SB)/8, $0x0000007e0000007e
 DATA bias<>+16(SB)/8, $0x0000007e0000007e
@@ -9056,76 +10772,6 @@ DATA bias<>+40(SB)/8, $0x0000007e0000007e
 DATA bias<>+48(SB)/8, $0x0000007e0000007e
 DATA bias<>+56(SB)/8, $0x0000007e0000007e
 GLOBL bias<>(SB), RODATA|NOPTR, $64
-
-DATA step8<>+0(SB)/8, $0x0000000800000008
-DATA step8<>+8(SB)/8, $0x0000000800000008
-DATA step8<>+16(SB)/8, $0x0000000800000008
-DATA step8<>+24(SB)/8, $0x0000000800000008
-DATA step8<>+32(SB)/8, $0x0000000800000008
-DATA step8<>+40(SB)/8, $0x0000000800000008
-DATA step8<>+48(SB)/8, $0x0000000800000008
-DATA step8<>+56(SB)/8, $0x0000000800000008
-GLOBL step8<>(SB), RODATA|NOPTR, $64
-
-DATA twice4<>+0(SB)/8, $0x0000000800000008
-DATA twice4<>+8(SB)/8, $0x0000000800000008
-DATA twice4<>+16(SB)/8, $0x0000000800000008
-DATA twice4<>+24(SB)/8, $0x0000000800000008
-DATA twice4<>+32(SB)/8, $0x0000000800000008
-DATA twice4<>+40(SB)/8, $0x0000000800000008
-DATA twice4<>+48(SB)/8, $0x0000000800000008
-DATA twice4<>+56(SB)/8, $0x0000000800000008
-GLOBL twice4<>(SB), RODATA|NOPTR, $64
-
-DATA step4<>+0(SB)/8, $0x0000000400000004
-DATA step4<>+8(SB)/8, $0x0000000400000004
-DATA step4<>+16(SB)/8, $0x0000000400000004
-DATA step4<>+24(SB)/8, $0x0000000400000004
-DATA step4<>+32(SB)/8, $0x0000000400000004
-DATA step4<>+40(SB)/8, $0x0000000400000004
-DATA step4<>+48(SB)/8, $0x0000000400000004
-DATA step4<>+56(SB)/8, $0x0000000400000004
-GLOBL step4<>(SB), RODATA|NOPTR, $64
-
-DATA twice2<>+0(SB)/8, $0x0000000400000004
-DATA twice2<>+8(SB)/8, $0x0000000400000004
-DATA twice2<>+16(SB)/8, $0x0000000400000004
-DATA twice2<>+24(SB)/8, $0x0000000400000004
-DATA twice2<>+32(SB)/8, $0x0000000400000004
-DATA twice2<>+40(SB)/8, $0x0000000400000004
-DATA twice2<>+48(SB)/8, $0x0000000400000004
-DATA twice2<>+56(SB)/8, $0x0000000400000004
-GLOBL twice2<>(SB), RODATA|NOPTR, $64
-
-DATA step2<>+0(SB)/8, $0x0000000200000002
-DATA step2<>+8(SB)/8, $0x0000000200000002
-DATA step2<>+16(SB)/8, $0x0000000200000002
-DATA step2<>+24(SB)/8, $0x0000000200000002
-DATA step2<>+32(SB)/8, $0x0000000200000002
-DATA step2<>+40(SB)/8, $0x0000000200000002
-DATA step2<>+48(SB)/8, $0x0000000200000002
-DATA step2<>+56(SB)/8, $0x0000000200000002
-GLOBL step2<>(SB), RODATA|NOPTR, $64
-
-DATA twice1<>+0(SB)/8, $0x0000000200000002
-DATA twice1<>+8(SB)/8, $0x0000000200000002
-DATA twice1<>+16(SB)/8, $0x0000000200000002
-DATA twice1<>+24(SB)/8, $0x0000000200000002
-DATA twice1<>+32(SB)/8, $0x0000000200000002
-DATA twice1<>+40(SB)/8, $0x0000000200000002
-DATA twice1<>+48(SB)/8, $0x0000000200000002
-DATA twice1<>+56(SB)/8, $0x0000000200000002
-GLOBL twice1<>(SB), RODATA|NOPTR, $64
-
-DATA step1<>+0(SB)/8, $0x0000000100000001
-DATA step1<>+8(SB)/8, $0x0000000100000001
-DATA step1<>+16(SB)/8, $0x0000000100000001
-DATA step1<>+24(SB)/8, $0x0000000100000001
-DATA step1<>+32(SB)/8, $0x0000000100000001
-DATA step1<>+40(SB)/8, $0x0000000100000001
-DATA step1<>+48(SB)/8, $0x0000000100000001
-DATA step1<>+56(SB)/8, $0x0000000100000001
-GLOBL step1<>(SB), RODATA|NOPTR, $64
 
 // func packGapsAVX2(to *byte, v *[129]uint32, width int) (union uint32)
 // Requires: AVX

@@ -32,6 +32,14 @@ func readRisingFull(b []byte, at int, v *[BlockSize + 1]uint32) (end int, ok boo
 	return readRisingPortable(b, at, v)
 }
 
+func readDocsFull(dst *[BlockSize]uint32, b []byte, at int, prev, last uint32) (end int, union uint32, ok bool) {
+	return docsByRising(dst, b, at, prev, last)
+}
+
+func readFreqsFull(dst *[BlockSize]uint32, b []byte, at int, sum uint32) (end int, union uint32, ok bool) {
+	return freqsByRising(dst, b, at, sum)
+}
+
 func packGapsFull(to []byte, v *[BlockSize + 1]uint32, width int) (union uint32) {
 	packGapsPortable(to, v, BlockSize, width)
 	return unionOfGaps(v, BlockSize)

@@ -180,7 +180,7 @@
 //
 // # Interpolative
 //
-// The codec Interpolative stores a chunk in two thirds of the bytes. The first use of a block makes
+// The codec Interpolative stores a chunk in two thirds of the bytes. The second use of a block makes
 // the rows of the packed codec, which stay in memory, so later searches are as fast. A chunk is one
 // string of bits, lowest bits first, zeros up to the end of a byte, and the CRC-32C of that. A
 // block is two strictly rising sequences: its documents, after the last

@@ -72,11 +72,16 @@ func FuzzOpen(f *testing.F) {
 		}
 		src.list = l
 		checkScan(t, l)
+		codes, codesErr := readCodes(l)
 		ps, err := read(l)
 		if err != nil {
 			mustBeCorrupt(t, err)
 			return
 		}
+		if codesErr != nil {
+			t.Fatalf("without rows: %v", codesErr)
+		}
+		checkCodes(t, l, codes, ps)
 		checkPromises(t, l, ps)
 		again, err := read(reopen(t, build(l.BlockSize, ps)))
 		if err != nil || !slices.Equal(again, ps) {

@@ -16,6 +16,10 @@ const wideFreqs = 24
 // bits each, and so has the sum of its frequencies.
 const maxBlockBits = 32 * (2*BlockSize + 1)
 
+// blockRoom is how many bytes from the beginning of a block are read, at most: assembly reads 64 from
+// where a number begins.
+const blockRoom = maxBlockBits/8 + 64
+
 // A bitWriter appends bits to bytes, lowest first.
 type bitWriter struct {
 	b    []byte
@@ -89,8 +93,8 @@ func (w *bitWriter) risingFull(v *[BlockSize + 1]uint32) {
 }
 
 // readRising is the reverse of rising. v[0] and v[n] are given and lie n or more apart. It reads b
-// from bit at and returns the bit after the last it read. b must have room for maxBlockBits. ok is
-// false for bits that rising does not write.
+// from bit at and returns the bit after the last it read. b must have blockRoom bytes from the beginning
+// of the block. ok is false for bits that rising does not write.
 func readRising(b []byte, at int, v *[BlockSize + 1]uint32, n int) (end int, ok bool) {
 	if n == BlockSize {
 		return readRisingFull(b, at, v)
@@ -128,6 +132,24 @@ func readRisingPortable(b []byte, at int, v *[BlockSize + 1]uint32) (end int, ok
 		}
 	}
 	return at, bad>>63 == 0
+}
+
+// docsByRising is readDocsFull by readRisingFull.
+func docsByRising(dst *[BlockSize]uint32, b []byte, at int, prev, last uint32) (end int, union uint32, ok bool) {
+	v := [BlockSize + 1]uint32{0: prev, BlockSize: last}
+	end, ok = readRisingFull(b, at, &v)
+	copy(dst[:], v[1:])
+	return end, packGapsFull(nil, &v, 0), ok
+}
+
+// freqsByRising is readFreqsFull by readRisingFull.
+func freqsByRising(dst *[BlockSize]uint32, b []byte, at int, sum uint32) (end int, union uint32, ok bool) {
+	v := [BlockSize + 1]uint32{BlockSize: sum}
+	end, ok = readRisingFull(b, at, &v)
+	for i := range dst {
+		dst[i] = v[i+1] - v[i]
+	}
+	return end, packGapsFull(nil, &v, 0), ok
 }
 
 // appendBits writes a block that follows document prev, and returns the encoding that its rows will
@@ -248,7 +270,7 @@ func (w *bitWriter) copyBits(b []byte, from, end int) {
 
 // room returns the bytes of b if a whole block can be read from them, else a copy padded with
 // zeros.
-func room(b []byte, copied *[maxBlockBits/8 + 8]byte) []byte {
+func room(b []byte, copied *[blockRoom]byte) []byte {
 	if len(b) >= len(copied) {
 		return b
 	}
@@ -259,7 +281,7 @@ func room(b []byte, copied *[maxBlockBits/8 + 8]byte) []byte {
 // decodeBits turns the bit string of a chunk into the given number of rows, for blocks [from, to).
 func (l *List) decodeBits(body []byte, from, to, rows int) (dst []byte, err error) {
 	dst = make([]byte, 0, RowBytes*rows+GuardBytes) // at most 64 KiB
-	var copied [maxBlockBits/8 + 8]byte
+	var copied [blockRoom]byte
 	at := 0
 	for b := from; b < to; b++ {
 		in, e, n := room(body[at/8:], &copied), l.Enc[b], l.BlockLen(b)
@@ -292,13 +314,13 @@ func readDocsAs(v *[BlockSize + 1]uint32, in []byte, at int, e Encoding, n int, 
 	if !ok {
 		return end, errNoCode()
 	}
-	return end, docsMatch(v, gapsWidth(v, n), e, n)
+	return end, docsMatch(prev, v[1], last, gapsWidth(v, n), e, n)
 }
 
-// docsMatch returns an error unless documents whose widest gap has the given width are written in
-// encoding e.
-func docsMatch(v *[BlockSize + 1]uint32, width int, e Encoding, n int) error {
-	kind := betterKind(packedRows(n, width), v[0], v[1], v[n], n)
+// docsMatch returns an error unless n documents, from first to last after prev, whose widest gap has
+// the given width, are written in encoding e.
+func docsMatch(prev, first, last uint32, width int, e Encoding, n int) error {
+	kind := betterKind(packedRows(n, width), prev, first, last, n)
 	if kind != e.Kind() || kind == Packed && width != e.docWidth() {
 		return corrupt.New(0, "documents are %v in %d bits, the directory says %v", kind, width, e)
 	}
@@ -360,7 +382,7 @@ func appendDocRows(dst, in []byte, at int, e Encoding, n int, prev, last uint32)
 	} else {
 		width = gapsWidth(&v, n)
 	}
-	if err = docsMatch(&v, width, e, n); err == nil && e.Kind() == Bitset {
+	if err = docsMatch(prev, v[1], last, width, e, n); err == nil && e.Kind() == Bitset {
 		putBitset(to, &v, n)
 	}
 	return rows, end, err

@@ -304,7 +304,7 @@ func risingNumbers(rng *rand.Rand, first, span uint32) (v [BlockSize + 1]uint32)
 func TestReadRising(t *testing.T) {
 	eachVariant(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(47, 48))
-		memory := guarded(t, maxBlockBits/8+8)
+		memory := guarded(t, blockRoom)
 		for span := uint32(BlockSize); span < MaxDoc/2; span += 1 + span/16 {
 			want := risingNumbers(rng, rng.Uint32N(MaxDoc/2)-1, span)
 			skip := rng.IntN(8)
@@ -328,7 +328,7 @@ func TestReadRising(t *testing.T) {
 func TestReadRisingDamage(t *testing.T) {
 	eachVariant(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(49, 50))
-		memory := guarded(t, maxBlockBits/8+8)
+		memory := guarded(t, blockRoom)
 		refused := 0
 		for range 20000 {
 			span := BlockSize + rng.Uint32N(1<<rng.IntN(16))

@@ -127,7 +127,7 @@ func (k *block) readShort(r *reader, last uint32, more uint64, sizes *Sizes) err
 	if r.err != nil {
 		return r.err
 	}
-	var copied [maxBlockBits/8 + 8]byte
+	var copied [blockRoom]byte
 	in := room(r.b[r.at:], &copied)
 	mid, ok := k.readDocs(in, 0, noDoc, last)
 	end, ok2 := mid, true

@@ -37,7 +37,7 @@ type Scan struct {
 	short  bool // the block in a short entry is next
 	block  block
 	best   []Impact
-	padded [maxBlockBits/8 + 8]byte
+	padded [blockRoom]byte
 }
 
 // Reset positions the scan before the first block of a list.

@@ -17,6 +17,7 @@ import (
 // together have at most 1<<15 numbers take at most 56.
 type rising256 struct {
 	v, b, at reg.GPVirtual
+	first    reg.GPVirtual  // the first number
 	bad      reg.GPVirtual  // negative after a number above its range
 	good     reg.VecVirtual // all ones while no number is above its range
 	last     reg.VecVirtual // the last number, in all lanes
@@ -37,6 +38,8 @@ func risingAVX2() {
 		ones: YMM(),
 	}
 	between := AllocLocal(4*64 + 8)
+	r.first = GP32()
+	MOVL(Mem{Base: r.v}, r.first)
 	XORQ(r.bad, r.bad)
 	VPCMPEQD(r.good, r.good, r.good)
 	VPCMPEQD(r.ones, r.ones, r.ones)
@@ -79,8 +82,7 @@ func risingAVX2() {
 // firstLevels returns every 16th number.
 func (r *rising256) firstLevels(end reg.GPVirtual) reg.VecVirtual {
 	var v [9]reg.GPVirtual
-	v[0], v[8] = GP32(), end
-	MOVL(Mem{Base: r.v}, v[0])
+	v[0], v[8] = r.first, end
 	middle := func(i, step int) { v[i] = r.one(v[i-step], v[i+step], 16*step) }
 	middle(4, 4)
 	middle(2, 2)
