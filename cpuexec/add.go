@@ -67,7 +67,7 @@ func (c *tileCursor) addTo(to *scores, words uint64) error {
 		if err := c.load(b); err != nil {
 			return err
 		}
-		if err := c.loadFreqs(b); err != nil {
+		if err := c.loadFreqs(); err != nil {
 			return err
 		}
 		// Go word by word, or rather by runs of adjacent words: most blocks have few.

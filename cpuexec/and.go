@@ -104,7 +104,7 @@ func (r *run) andBlock(lead *tileCursor, b int, others []*tileCursor, need, sum 
 		err = r.requireOthers(others, need)
 	}
 	if late && !r.out.counting && err == nil {
-		err = r.addLead(lead, b)
+		err = r.addLead(lead)
 	}
 	if err != nil {
 		return err
@@ -179,8 +179,8 @@ func (r *run) leadDocs(c *tileCursor, b int) error {
 // block.
 const fewLeads = 8
 
-// addLead adds the list's contributions to the candidates, which are in block b.
-func (r *run) addLead(c *tileCursor, b int) error {
+// addLead adds the list's contributions to the candidates, which are in the loaded block.
+func (r *run) addLead(c *tileCursor) error {
 	cs := &r.cands
 	switch {
 	case cs.n == 0:
@@ -190,7 +190,7 @@ func (r *run) addLead(c *tileCursor, b int) error {
 			return err
 		}
 	default:
-		if err := c.loadFreqs(b); err != nil {
+		if err := c.loadFreqs(); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/cpuexec"
 	"github.com/riffle-search/riffle/internal/impl"
 	"github.com/riffle-search/riffle/postings"
 	"github.com/riffle-search/riffle/segment"
@@ -72,6 +73,61 @@ func TestCodecs(t *testing.T) {
 							}
 						})
 					}
+				}
+			}
+		}
+	}
+}
+
+// A source serves the stored values of a list.
+type source struct{ postings.Encoded }
+
+func (s source) Directory(part int) ([]byte, error) { return s.Encoded.Directory[part], nil }
+
+func (s source) Chunk(i int) ([]byte, error) { return s.Chunks[i], nil }
+
+// TestFirstUse opens lists anew for every query. The first search reads blocks from their codes, the
+// next ones make rows, and later ones have ranges and bitmaps. All give the same answer.
+func TestFirstUse(t *testing.T) {
+	packed, _ := codedPlan(postings.Packed)
+	p, _ := codedPlan(postings.Packed)
+	terms := p.Segments[0].Terms
+	var stored []postings.Encoded
+	for i := range terms {
+		b := postings.Builder{Codec: postings.Interpolative}
+		var c postings.Cursor
+		c.Reset(terms[i].List)
+		for d := c.Next(); d != postings.End; d = c.Next() {
+			b.Add(d, c.TF(), terms[i].Norms[d])
+		}
+		stored = append(stored, b.Encode())
+	}
+	for variant := range impl.Each("cpuexec") {
+		for _, mode := range []blockmax.Mode{blockmax.Or, blockmax.And} {
+			for _, weights := range [][]uint32{{1 << 24, 2 << 24, 3 << 24, 4 << 24, 5 << 24}, {0, 1 << 28, 0, 0, 1 << 20}, {1 << 20, 0, 0, 1 << 28, 1 << 29}} {
+				for _, k := range []int{1, 10, 1000} {
+					t.Run(fmt.Sprintf("%s/mode=%d/k=%d/%d", variant, mode, k, weights), func(t *testing.T) {
+						packed.Mode, packed.K, packed.Weights = mode, k, weights
+						p.Mode, p.K, p.Weights = mode, k, weights
+						want, err := algorithms()[1].TopK(t.Context(), packed)
+						if err != nil || len(want.Hits) == 0 {
+							t.Fatalf("%d hits, %v", len(want.Hits), err)
+						}
+						for i := range terms {
+							if terms[i].List, err = postings.Open(stored[i].Entry, source{stored[i]}); err != nil {
+								t.Fatal(err)
+							}
+							if terms[i].Bounds, err = blockmax.NewBounds(terms[i].List, terms[i].Table); err != nil {
+								t.Fatal(err)
+							}
+						}
+						for use := range 8 {
+							got, err := cpuexec.Executor{}.TopK(t.Context(), p)
+							if err != nil || !reflect.DeepEqual(got.Hits, want.Hits) {
+								t.Fatalf("use %d: hits %v, %v, want %v", use, got.Hits, err, want.Hits)
+							}
+						}
+					})
 				}
 			}
 		}

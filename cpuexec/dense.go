@@ -158,8 +158,10 @@ func (c *tileCursor) mark(set *bitset, words uint64) error {
 			continue
 		}
 		if !searchable(c.list.Enc[b]) {
-			if err := c.load(b); err != nil {
-				return err
+			if c.loaded != b { // with rows, because what remains is looked up in the block again
+				if err := c.read(b, true); err != nil {
+					return err
+				}
 			}
 			i, j := c.inTile(b)
 			c.run.win.marks.mark(c.docs[i:j])

@@ -145,6 +145,14 @@ func (c *tileCursor) lookUpBlock(p *probe, b int) error {
 		p.inSorted(cs, c.docs[:c.n], c.impacts[:c.n], c.weight, c.list.Last[b])
 		return nil
 	}
+	if c.loaded != b && c.peeked != b && c.list.Once(b) {
+		if err := c.read(b, false); err != nil {
+			return err
+		}
+	}
+	if c.loaded == b && !c.rest.Empty() {
+		return c.lookUpRead(p)
+	}
 	if err := c.peekAt(b); err != nil {
 		return err
 	}
@@ -161,6 +169,29 @@ func (c *tileCursor) lookUpBlock(p *probe, b int) error {
 	}
 	if !probeBlock(p, bitset) {
 		return c.fail(&corrupt.Error{Block: b, Offset: 0, Reason: "a bitset of another number of postings"})
+	}
+	return nil
+}
+
+// lookUpRead is lookUpBlock for the loaded block, which has no rows. It reads the frequencies if the
+// block holds a candidate.
+func (c *tileCursor) lookUpRead(p *probe) error {
+	cs, last, scored := &c.run.cands, c.list.Last[c.loaded], false
+	for p.at < p.end && cs.docs[p.at] <= last {
+		doc, score, hit := cs.docs[p.at], cs.score[p.at], uint64(0)
+		if p.words>>(doc/wordDocs%64)&1 == 1 {
+			if i := postings.SeekIn(&c.docs, c.n, doc); i < c.n && c.docs[i] == doc {
+				if !scored {
+					if err := c.loadFreqs(); err != nil {
+						return err
+					}
+					scored = true
+				}
+				score += blockmax.Contribution(c.weight, c.table.Impact(c.run.tiled.freqs[i], c.code(doc)))
+				hit = 1
+			}
+		}
+		p.keep(cs, doc, score, hit)
 	}
 	return nil
 }

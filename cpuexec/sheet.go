@@ -101,15 +101,14 @@ func (c *tileCursor) decodeSheet(lo uint32, from, to int) error {
 		few.docs = slices.Grow(few.docs, postings.BlockSize)[:n+postings.BlockSize]
 		few.impacts = slices.Grow(few.impacts, postings.BlockSize)[:n+postings.BlockSize]
 		docs := (*[postings.BlockSize]uint32)(few.docs[n:])
-		m, err := c.list.Docs(b, docs)
+		m, rest, err := c.docsOf(b, !c.list.Once(b), docs)
 		if err != nil {
-			return c.fail(err)
+			return err
 		}
-		c.spend(b)
 		impacts := (*[postings.BlockSize]uint16)(few.impacts[n:])
 		if c.plain {
 			clear(impacts[:m])
-		} else if err := c.impactsOf(b, docs, m, impacts); err != nil {
+		} else if err := c.impactsOf(b, rest, docs, m, impacts); err != nil {
 			return err
 		}
 		few.docs, few.impacts = few.docs[:n+m], few.impacts[:n+m]

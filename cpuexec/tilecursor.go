@@ -68,9 +68,10 @@ type tileCursor struct {
 	peeked int // block to which peek points, or -1
 	peek   postings.Peek
 
-	loaded  int // block whose documents are in docs, or -1
-	scored  int // block whose impacts are in impacts, or -1
-	n       int // postings in docs
+	loaded  int           // block whose documents are in docs, or -1
+	rest    postings.Code // its frequencies, if it has been read without making rows
+	scored  int           // block whose impacts are in impacts, or -1
+	n       int           // postings in docs
 	docs    [postings.BlockSize]uint32
 	impacts [postings.BlockSize]uint16
 
@@ -104,7 +105,7 @@ func (c *tileCursor) reset(r *run, t int, term *blockmax.Term) {
 // forget drops references to the caller's data.
 func (c *tileCursor) forget() {
 	c.list, c.bounds, c.ranges, c.table, c.norms, c.tiles, c.words, c.bitmap = nil, nil, nil, nil, nil, nil, nil, nil
-	c.peek = postings.Peek{}
+	c.peek, c.rest = postings.Peek{}, postings.Code{}
 }
 
 // first is the lowest document that block b can hold, according to the directory.
@@ -112,21 +113,40 @@ func (c *tileCursor) first(b int) uint32 {
 	return c.list.First(b)
 }
 
-// load decodes the documents of block b.
+// load decodes the documents of block b. At the first use of a block it makes no rows.
 func (c *tileCursor) load(b int) error {
 	if c.loaded == b {
 		return nil
 	}
-	n, err := c.list.Docs(b, &c.docs)
+	return c.read(b, !c.list.Once(b))
+}
+
+// read decodes the documents of block b. If the list has no rows of it, and need not make them, rest
+// has its frequencies.
+func (c *tileCursor) read(b int, rows bool) error {
+	n, rest, err := c.docsOf(b, rows, &c.docs)
 	if err != nil {
-		return c.fail(err)
+		return err
 	}
 	for i := n; i < len(c.docs); i++ {
 		c.docs[i] = end // for searches that do not know n
 	}
-	c.loaded, c.scored, c.n = b, -1, n
-	c.spend(b)
+	c.loaded, c.rest, c.scored, c.n = b, rest, -1, n
 	return nil
+}
+
+// docsOf is read for any memory.
+func (c *tileCursor) docsOf(b int, rows bool, dst *[postings.BlockSize]uint32) (n int, rest postings.Code, err error) {
+	if rows {
+		n, err = c.list.Docs(b, dst)
+	} else {
+		n, rest, err = c.list.ReadDocs(b, dst)
+	}
+	if err != nil {
+		return 0, rest, c.fail(err)
+	}
+	c.spend(b)
+	return n, rest, nil
 }
 
 // spend notes that block b has been decoded or looked into.
@@ -144,26 +164,29 @@ func (c *tileCursor) score() error {
 	if c.scored == c.loaded {
 		return nil
 	}
-	if err := c.impactsOf(c.loaded, &c.docs, c.n, &c.impacts); err != nil {
+	if err := c.impactsOf(c.loaded, c.rest, &c.docs, c.n, &c.impacts); err != nil {
 		return err
 	}
 	c.scored = c.loaded
 	return nil
 }
 
-// impactsOf computes the impacts of block b, given its n documents.
-func (c *tileCursor) impactsOf(b int, docs *[postings.BlockSize]uint32, n int, dst *[postings.BlockSize]uint16) error {
-	if err := c.loadFreqs(b); err != nil {
+// impactsOf computes the impacts of block b, given what docsOf has returned.
+func (c *tileCursor) impactsOf(b int, rest postings.Code, docs *[postings.BlockSize]uint32, n int, dst *[postings.BlockSize]uint16) error {
+	if err := c.freqsOf(b, rest); err != nil {
 		return err
 	}
 	impacts(dst, docs, &c.run.tiled.freqs, n, c.norms, c.table)
 	return nil
 }
 
-// loadFreqs decodes the frequencies of block b to run.freqs.
-func (c *tileCursor) loadFreqs(b int) error {
+// loadFreqs decodes the frequencies of the loaded block to run.freqs.
+func (c *tileCursor) loadFreqs() error { return c.freqsOf(c.loaded, c.rest) }
+
+// freqsOf decodes the frequencies of block b to run.freqs, given what docsOf has returned.
+func (c *tileCursor) freqsOf(b int, rest postings.Code) error {
 	freqs := &c.run.tiled.freqs
-	if _, err := c.list.Freqs(b, freqs); err != nil {
+	if _, err := c.list.ReadFreqs(b, rest, freqs); err != nil {
 		return c.fail(err)
 	}
 	if invariants.Enabled && c.loaded == b {
