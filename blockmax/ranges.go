@@ -1,6 +1,7 @@
 package blockmax
 
 import (
+	"sync"
 	"sync/atomic"
 
 	"github.com/riffle-search/riffle/postings"
@@ -76,13 +77,44 @@ func CoarseUnit(w uint32) uint32 { return uint32((uint64(w)*257 + 65535) >> 16) 
 func (b *Bounds) Refined() *Ranges { return b.ranges.Load() }
 
 // Refine gives the ranges to all later users of these bounds.
-func (b *Bounds) Refine(r *Ranges) { b.ranges.Store(r) }
+func (b *Bounds) Refine(r *Ranges) {
+	b.ranges.Store(r)
+	b.given.Store(true)
+	b.maker.Store(nil)
+}
 
-// Spend notes that n blocks of the list have been decoded for a query. It returns true once, when
-// the total exceeds limit. Making ranges decodes every block, so from then on it costs no more than
-// was already spent.
+// Spend notes that n blocks of the list have been decoded for a query. It reports whether the total
+// exceeds limit. Making ranges decodes every block, so from then on it costs no more than was already
+// spent.
 func (b *Bounds) Spend(n, limit int64) (due bool) {
-	return n > 0 && b.spent.Load() <= limit && b.spent.Add(n) > limit && b.due.CompareAndSwap(false, true)
+	return n > 0 && b.spent.Add(n) > limit && !b.given.Load()
+}
+
+// Make extends the list's ranges, unless another goroutine does so at the moment. extend reports
+// whether they are complete; then all later users get them. After an error there will be no ranges.
+func (b *Bounds) Make(begin func() *RangeMaker, extend func(m *RangeMaker) (done bool, err error)) error {
+	if !b.making.TryLock() {
+		return nil
+	}
+	defer b.making.Unlock()
+	if b.given.Load() {
+		return nil
+	}
+	m := b.maker.Load()
+	if m == nil {
+		m = begin()
+		b.maker.Store(m)
+	}
+	done, err := extend(m)
+	if err != nil {
+		b.given.Store(true)
+		b.maker.Store(nil)
+		return err
+	}
+	if done {
+		b.Refine(m.finish())
+	}
+	return nil
 }
 
 // Bytes returns the memory that the bounds take, with their ranges.
@@ -96,6 +128,8 @@ func (b *Bounds) Bytes() int {
 	}
 	if r := b.Refined(); r != nil {
 		n += r.bytes()
+	} else if m := b.maker.Load(); m != nil {
+		n += m.bytes()
 	}
 	return n
 }
@@ -134,6 +168,9 @@ type Tally struct{ counts [256]uint32 } // by the upper 8 bits of the impact
 // Add counts one more posting.
 func (t *Tally) Add(impact uint16) { t.counts[impact>>8]++ }
 
+// addCoarse counts a posting of which only the coarse impact is known: as the least that it stands for.
+func (t *Tally) addCoarse(c uint8) { t.counts[(uint32(c-1)*257+1)>>8]++ }
+
 // Best returns the impacts that the counted postings reach.
 func (t *Tally) Best() (b Best) {
 	seen := 0
@@ -149,9 +186,11 @@ func (t *Tally) Best() (b Best) {
 type refinement struct {
 	ranges atomic.Pointer[Ranges]
 	sheets atomic.Pointer[[]atomic.Pointer[[64]uint8]]
-	last   atomic.Uint32 // 1 + the last document of the list; 0 until it is needed
-	spent  atomic.Int64  // blocks decoded
-	due    atomic.Bool   // a goroutine is making ranges, or has made them
+	last   atomic.Uint32              // 1 + the last document of the list; 0 until it is needed
+	spent  atomic.Int64               // blocks decoded
+	given  atomic.Bool                // there are ranges, or will never be
+	making sync.Mutex                 // held while ranges are extended
+	maker  atomic.Pointer[RangeMaker] // of ranges that are not complete
 }
 
 // LastDoc returns the last document of the list of these bounds, which must not be empty. Every

@@ -15,33 +15,56 @@ func (at *part) bitmapWords() int { return tiles(at.seg.Docs) * tileDocs / 64 }
 // learn gives the cursor the bitmap of its list, if there is one. It makes the bitmap once more
 // blocks have been decoded or looked into, including spent, than making it takes.
 func (c *tileCursor) learn(spent int64) error {
-	words := c.run.at.bitmapWords()
 	if c.bitmap = c.list.Bitmap(); c.bitmap == nil {
 		if !c.dense() || !c.list.Spend(spent) {
 			return nil
 		}
-		var err error
-		if c.bitmap, err = c.makeBitmap(words); err != nil {
-			return err
-		}
-		c.list.KeepBitmap(c.bitmap)
+		return c.makeBitmap()
 	}
-	if len(c.bitmap) != words {
+	if len(c.bitmap) != c.run.at.bitmapWords() {
 		c.bitmap = nil // the list belongs to a segment that grows
 	}
 	return nil
 }
 
 // makeBitmap decodes the whole list.
-func (c *tileCursor) makeBitmap(words int) ([]uint64, error) {
-	set := make([]uint64, words)
-	if err := c.markAll(set, 0, c.run.at.seg.Docs); err != nil {
-		return nil, err
+func (c *tileCursor) makeBitmap() error {
+	set := make([]uint64, c.run.at.bitmapWords())
+	for b := range c.list.Blocks() {
+		if err := c.read(b, false); err != nil {
+			return err
+		}
+		setAll(set, c.docs[:c.n])
 	}
+	if err := c.checkBitmap(set); err != nil {
+		return err
+	}
+	c.bitmap = set
+	c.list.KeepBitmap(set)
+	return nil
+}
+
+// checkBitmap returns an error unless set has as many documents as the list.
+func (c *tileCursor) checkBitmap(set []uint64) error {
 	if n := countCommon([][]uint64{set}); n != c.list.Count {
-		return nil, c.fail(corrupt.New(-1, "the blocks have %d documents, the list has %d", n, c.list.Count))
+		return c.fail(corrupt.New(-1, "the blocks have %d documents, the list has %d", n, c.list.Count))
 	}
-	return set, nil
+	return nil
+}
+
+// setAll adds documents, in ascending order, to a set. Its first bit is document 0. Each word is
+// stored once for each document and never loaded again, because a load would wait for the store.
+func setAll(set []uint64, docs []uint32) {
+	at := docs[0] / 64
+	word := set[at]
+	for _, doc := range docs {
+		if doc/64 != at {
+			word = 0
+		}
+		at = doc / 64
+		word |= 1 << (doc % 64)
+		set[at] = word
+	}
 }
 
 // dense reports whether the list may get a bitmap.

@@ -52,11 +52,11 @@
 // Pruning depends on the bounds of words. Blocks of different lists begin and end at different
 // documents, and blocks of rare lists are wide. Words are the same 64 documents for all lists,
 // so the bounds of several lists add up word by word. They are kept in blockmax.Ranges, which a
-// list gets (refine.go) once decoding its blocks has cost about as much as making them. Until
-// then, and for lists too rare for them, the bounds of blocks are used, or those of extents where
-// these are narrow, so that a query need not read the directory of a long list whole
-// (postings.List.OnDemand). Lists with few postings in a sheet are decoded at once, and the postings
-// themselves are the bounds.
+// list gets (refine.go) once decoding its blocks has cost about as much as making them: a part from
+// each query that uses it, so that none takes long. Until then, and for lists too rare for them,
+// the bounds of blocks are used, or those of extents where these are narrow, so that a query need
+// not read the directory of a long list whole (postings.List.OnDemand). Lists with few postings in a
+// sheet are decoded at once, and the postings themselves are the bounds.
 //
 // A tileCursor (tilecursor.go, sheet.go) reads one list in this way. An algorithm takes these
 // steps in a tile:

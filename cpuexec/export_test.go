@@ -47,11 +47,9 @@ func MakeBitmaps(p *blockmax.Plan, wanted func(*postings.List) bool) error {
 			if c.list.Bitmap() != nil || !wanted(c.list) {
 				continue
 			}
-			words, err := c.makeBitmap(r.at.bitmapWords())
-			if err != nil {
+			if err := c.makeBitmap(); err != nil {
 				return err
 			}
-			c.list.KeepBitmap(words)
 		}
 	}
 	return nil

@@ -9,73 +9,74 @@ import (
 // bytes per posting and more. For a list of one block they would save nothing.
 const sparsest = 256
 
-// refine makes the ranges and bitmaps of lists that have been used enough.
+// refine makes a part of the ranges of lists that have been used enough.
+//
+// A query that made the ranges of a long list whole would take ten times as long as others. So each
+// query makes as much of them as its own share of the work on the list allows, and the last one
+// hands them to all. Dense lists get their bitmaps on the way.
 func (r *run) refine() error {
 	for _, c := range r.tiled.lists[:r.tiled.count] {
 		spent := c.spent
 		c.spent = 0
-		if err := c.learn(spent); err != nil {
-			return err
+		if c.plain {
+			if err := c.learn(spent); err != nil {
+				return err
+			}
+			continue
 		}
-		if c.plain || c.ranges != nil || c.list.Blocks() <= 1 || uint32(c.list.Count) < r.at.seg.Docs/sparsest {
+		if c.ranges != nil || c.list.Blocks() <= 1 || uint32(c.list.Count) < r.at.seg.Docs/sparsest {
 			continue
 		}
 		if c.bounds.Spend(spent, int64(c.list.Blocks())) {
-			ranges, err := c.makeRanges()
-			if err != nil {
+			if err := c.bounds.Make(c.newRanges, func(m *blockmax.RangeMaker) (bool, error) { return c.extend(m, makingPace*spent) }); err != nil {
 				return err
 			}
-			c.bounds.Refine(ranges)
 		}
 	}
 	return nil
 }
 
-// makeRanges decodes the whole list.
-func (c *tileCursor) makeRanges() (*blockmax.Ranges, error) {
+// makingPace is how many blocks of due ranges a query makes for each that it has decoded.
+const makingPace = 4
+
+// newRanges begins ranges of the list.
+func (c *tileCursor) newRanges() *blockmax.RangeMaker {
+	tiles := int(c.list.Last[c.list.Blocks()-1]/tileDocs) + 1
+	m := blockmax.NewRangeMaker(tiles, firstBlocks(c.list, tiles))
+	if c.dense() && c.list.WantsBitmap() {
+		m.Bitmap = make([]uint64, c.run.at.bitmapWords())
+	}
+	return m
+}
+
+// extend adds up to n more blocks to ranges. It reports whether that was all.
+func (c *tileCursor) extend(m *blockmax.RangeMaker, n int64) (done bool, err error) {
 	blocks := c.list.Blocks()
-	tiles := int(c.list.Last[blocks-1]/tileDocs) + 1
-	best := make([]uint16, 64*tiles)
-	var top blockmax.Collector
-	top.Reset(blockmax.MaxPeaks, nil)
-	for b := range blocks {
-		if err := c.load(b); err != nil {
-			return nil, err
+	for ; n > 0 && m.Next < blocks; n-- {
+		b := m.Next
+		if err := c.read(b, false); err != nil {
+			return false, err
 		}
 		if err := c.score(); err != nil {
-			return nil, err
-		}
-		impacts := c.impacts[:c.n]
-		for i, doc := range c.docs[:len(impacts)] {
-			word := &best[doc/wordDocs]
-			*word = max(*word, impacts[i], 1) // 0 means no posting
+			return false, err
 		}
 		c.bounds.Need(b, b+1)
-		if !top.Takes(uint32(c.bounds.Block[b])) {
-			continue // as nearly always
-		}
-		for i, impact := range impacts {
-			top.Offer(c.docs[i], uint32(impact))
+		m.Add(c.docs[:c.n], c.impacts[:c.n], c.bounds.Block[b])
+		if m.Bitmap != nil {
+			setAll(m.Bitmap, c.docs[:c.n])
 		}
 	}
-	r := &blockmax.Ranges{
-		Word:  make([]uint8, len(best)),
-		Tile:  make([]uint8, (tiles+63)&^63),
-		First: firstBlocks(c.list, tiles),
+	c.spent = 0 // that was for all queries
+	if m.Next < blocks {
+		return false, nil
 	}
-	var tally blockmax.Tally
-	for i, impact := range best {
-		if impact > 0 {
-			tally.Add(impact)
-			r.Word[i] = blockmax.Coarse(impact)
-			r.Tile[i/64] = max(r.Tile[i/64], r.Word[i])
+	if m.Bitmap != nil {
+		if err := c.checkBitmap(m.Bitmap); err != nil {
+			return false, err
 		}
+		c.list.OfferBitmap(m.Bitmap)
 	}
-	r.Best = tally.Best()
-	for _, h := range top.Hits() {
-		r.Peaks = append(r.Peaks, blockmax.Peak{Doc: h.Doc, Impact: uint16(h.Score)})
-	}
-	return r, nil
+	return true, nil
 }
 
 // firstBlocks returns, for each tile and for the one after the last, the first block that does not

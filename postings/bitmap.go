@@ -25,6 +25,16 @@ func (l *List) KeepBitmap(words []uint64) { l.bitmap.words.Store(&words) }
 // DropBitmap forgets the bitmap. The list gets no other.
 func (l *List) DropBitmap() { l.bitmap.words.Store(nil) }
 
+// WantsBitmap reports whether the list has and had no bitmap.
+func (l *List) WantsBitmap() bool { return l.Bitmap() == nil && !l.bitmap.due.Load() }
+
+// OfferBitmap is KeepBitmap if the list has and had no bitmap.
+func (l *List) OfferBitmap(words []uint64) {
+	if l.bitmap.due.CompareAndSwap(false, true) {
+		l.KeepBitmap(words)
+	}
+}
+
 // Spend notes that n blocks of the list have been decoded or looked into. It returns true once,
 // when the total exceeds the number of blocks. Making a bitmap decodes every block, so from then on
 // it costs no more than was already spent.
