@@ -64,14 +64,20 @@
 // records (records.go). A batch processes the documents in steps of one to three windows (windows.go,
 // steps.go, kernels/windows.cu), with separate streams for copying, planning and scoring:
 //
-//	fetch_rows      copies bounds of strips, directories of blocks, and records that will stay
-//	queue_tiles     queues the tiles that can win, as above: to kernels a window is a segment
-//	mark            marks their strips in all lists of their queries
+//	fetch_rows      copies bounds of strips, bits of their cells, directories of blocks, and records
+//	                that will stay
+//	open_slices     spreads out the bounds of rare lists, which are packed
+//	queue_and_mark  queues the tiles that can win, as above, and marks their strips in all lists
+//	                of their queries: to kernels a window is a segment
 //	choose_blocks   finds the blocks that touch marked strips
 //	fetch_pieces    reads them from main memory, in pieces of about 1 KB
 //	flatten_slices  makes them flat, in memory that steps share
-//	bound_slices    bounds their cells
 //	or_strips ...   as above
+//
+// Two bits for each cell of a list say whether it has postings there, and whether some have high
+// impacts. In a strip that two lists share, their postings are seldom in one cell, and their high
+// impacts neither. So these bits rule out half of the strips before any block is copied, and they
+// take the place of the bounds of cells that flat lists have otherwise.
 //
 // Thresholds carry over from step to step. Batches of few lists run two at a time, in tracks: one
 // computes where the other waits. The data that stays on the device (residents.go) is

@@ -44,7 +44,6 @@ func (x *Executor) load(q *device.Queue) {
 		{"choose_blocks", windows, besideThreads, none},
 		{"fetch_pieces", windows, readThreads, none},
 		{"flatten_slices", windows, besideThreads, none},
-		{"bound_slices", windows, 256, func(*batch) int { return 256 / 32 * 4 * tileStrips * stripCells }},
 		{"or_flat", q.Load(ptx("or_flat")), flatThreads, func(*batch) int { return x.shape.flatShared() }},
 		{"or_strips", strips, stripThreads, func(*batch) int { return x.shape.stripShared() }},
 		{"and_strips", strips, stripThreads, func(*batch) int { return x.shape.stripShared() }},

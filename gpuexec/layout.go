@@ -63,9 +63,8 @@ type devFlattening struct {
 
 // Units in which kernels count work.
 const (
-	sliceUnit  = 16  // blocks
-	boundShare = 64  // entries of a directory
-	fetchUnit  = 256 // rows
+	sliceUnit = 16  // blocks
+	fetchUnit = 256 // rows
 
 	windowCounters = 8 // room for counters
 )
@@ -73,7 +72,7 @@ const (
 type devSlice struct {
 	record, source, table, norms, marks, flat, first, bound uint64
 	blocks, blockSize, lastSize, from                       uint32
-	tiles, shift, entries, firstUnit, firstShare, unused    uint32
+	tiles, shift, entries, firstUnit, head, packed          uint32
 }
 
 type devFetch struct {
@@ -88,7 +87,7 @@ type devPiece struct {
 
 type devWindow struct {
 	slices, fetches, counters, pieces, rowsRead                  uint64
-	sliceCount, units, shares, fetchCount, fetchUnits, tileShift uint32
+	sliceCount, units, fetchCount, fetchUnits, tileShift, unused uint32
 }
 
 type devTable struct {

@@ -22,7 +22,7 @@ func TestNumbers(t *testing.T) {
 		"missing": uint64(missingRow), "unneeded": uint64(unneededRow),
 		"max_terms": maxTerms, "range_terms": maxRangeTerms, "extent_blocks": postings.ExtentBlocks,
 		"seeds": seedTiles, "strips": tileStrips, "cells": stripCells,
-		"slice_unit": sliceUnit, "bound_share": boundShare, "fetch_unit": fetchUnit,
+		"slice_unit": sliceUnit, "fetch_unit": fetchUnit,
 		"by_or_tiles": uint64(byOrTiles), "by_and_tiles": uint64(byAndTiles), "by_lead_blocks": uint64(byLeadBlocks),
 		"no_bounds": uint64(noBounds), "list_bounds": uint64(listBounds), "block_bounds": uint64(blockBounds),
 		"range_or": uint64(rangeOr), "range_bmw": uint64(rangeBMW),

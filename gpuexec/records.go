@@ -3,6 +3,7 @@ package gpuexec
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -11,8 +12,9 @@ import (
 )
 
 // A record is what a batch needs of a list in one window (kernels/layout.cuh, Slice): bounds of
-// strips, a directory of blocks, and the blocks. The host writes the records of a list once, when a
-// batch first has it, to pinned memory that kernels read directly.
+// strips and which of their cells are occupied, a directory of blocks, and the blocks. The host
+// writes the records of a list once, when a batch first has it, to pinned memory that kernels read
+// directly.
 type record struct {
 	// In the host's memory or, for a list without a key, in a batch's memory on the device.
 	address    uint64
@@ -20,6 +22,7 @@ type record struct {
 	blocks     uint32
 	blockSize  uint32
 	lastSize   uint32 // postings of the last block
+	strips     uint32 // that have postings, of a packed record
 	place      uint64 // on the device, valid in generation
 	generation uint64 // of residents
 	slot       int    // and the batch that copies it to that place
@@ -30,7 +33,6 @@ type record struct {
 type keptList struct {
 	generation uint64 // of records
 	windows    []record
-	rows       uint64 // of all
 }
 
 // records are the records of lists that the host keeps. Their memory is bounded, and pinned as it
@@ -188,33 +190,60 @@ func (w *recordWriter) measure() {
 		}
 		r := &w.kept.windows[i]
 		r.blocks, r.blockSize, r.lastSize = uint32(end-block), uint32(l.BlockSize), uint32(l.BlockLen(end-1))
+		r.strips = w.shape.windowTiles(w.docs, i) * tileStrips
 		payload := l.Off[end-1] + uint32(l.Enc[end-1].Rows(l.BlockLen(end-1))) - l.Off[block]
-		r.rows = uint32(recordParts(r.blocks, w.shape.windowTiles(w.docs, i)).rows)/rowBytes + payload
-		w.kept.rows += uint64(r.rows)
+		r.rows = uint32(w.shape.recordParts(r, w.shape.windowTiles(w.docs, i)).rows)/rowBytes + payload
 	}
 }
 
-// recordLayout has the offsets of the parts of a record in bytes; bounds are at 0.
-type recordLayout struct{ last, row, encoding, rows int }
+// packedShare: a record is packed if its list has fewer than one posting for this many documents of
+// the window. Then a third of the strips or more are empty, and few have several postings.
+const packedShare = 128
 
-func recordParts(blocks, tiles uint32) (p recordLayout) {
-	p.last = int(tiles) * tileStrips
-	p.row = p.last + wholeRows(4*int(blocks+1))
-	p.encoding = p.row + wholeRows(4*int((blocks+sliceUnit-1)/sliceUnit))
-	p.rows = p.encoding + wholeRows(2*int(blocks))
+// recordLayout has the offsets of the parts of a record in bytes. Bounds are at 0, or the bits of
+// strips if it is packed.
+type recordLayout struct {
+	packed                    bool
+	ofStrips                  int // if it is packed
+	occupied, high            int // otherwise
+	last, row, encoding, rows int
+}
+
+// recordParts lays out a record in a window of so many tiles.
+func (s Shape) recordParts(r *record, tiles uint32) (p recordLayout) {
+	count := int(r.blocks * r.blockSize)
+	if strips := int(tiles) * tileStrips; count*packedShare < int(tiles)<<s.TileShift {
+		p.packed, p.ofStrips = true, wholeRows(4*int(tiles))
+		p.last = p.ofStrips + wholeRows(2*int(r.strips))
+	} else {
+		p.occupied, p.high, p.last = strips, 2*strips, 3*strips
+	}
+	p.row = p.last + wholeRows(4*int(r.blocks+1))
+	p.encoding = p.row + wholeRows(4*int((r.blocks+sliceUnit-1)/sliceUnit))
+	p.rows = p.encoding + wholeRows(2*int(r.blocks))
 	return p
+}
+
+// spreadBytes is the memory that bounds and bits of a packed record take once they are spread out.
+// Those of other records are used where they are.
+func (s Shape) spreadBytes(r *record, tiles uint32) int {
+	if s.recordParts(r, tiles).packed {
+		return 2 * int(tiles) * tileStrips
+	}
+	return 0
 }
 
 // write writes all records to their known places.
 func (w *recordWriter) write() error {
-	bounds := make([]uint8, int(w.shape.tiles(w.docs))*tileStrips)
-	if err := w.bound(bounds); err != nil {
+	cells := make([]uint8, int(w.shape.tiles(w.docs))*tileStrips*stripCells)
+	if err := w.bound(cells); err != nil {
 		return err
 	}
+	of := boundStrips(cells)
 	for i := range w.kept.windows {
 		if r := &w.kept.windows[i]; r.rows > 0 {
 			r.address = uint64(uintptr(unsafe.Pointer(&w.to[i][0])))
-			if err := w.writeRecord(w.to[i], r, i, bounds); err != nil {
+			if err := w.writeRecord(w.to[i], r, i, of); err != nil {
 				return err
 			}
 		}
@@ -222,12 +251,12 @@ func (w *recordWriter) write() error {
 	return nil
 }
 
-// bound computes the bounds of strips, as in kernels/flat.cuh. It decodes all blocks for this:
+// bound computes the bounds of cells, as in kernels/flat.cuh. It decodes all blocks for this:
 // kernels trust what they read, so no damaged byte may reach them.
-func (w *recordWriter) bound(bounds []uint8) error {
+func (w *recordWriter) bound(cells []uint8) error {
 	var docs, freqs [postings.BlockSize]uint32
 	t := w.term
-	shift := w.shape.TileShift - 5
+	shift := w.shape.TileShift - 8
 	for b := range t.List.Blocks() {
 		n, err := t.List.Docs(b, &docs)
 		if err == nil {
@@ -241,27 +270,87 @@ func (w *recordWriter) bound(bounds []uint8) error {
 			if t.Norms != nil {
 				code = t.Norms[doc]
 			}
-			if int(doc>>shift) >= len(bounds) {
+			cell := doc >> shift
+			if int(cell) >= len(cells) {
 				return fmt.Errorf("gpuexec: block %d of a list names document %d, of %d", b, doc, w.docs)
 			}
-			to := &bounds[doc>>shift]
-			*to = max(*to, boundByte(t.Table.Impact(freqs[i], code)))
+			cells[cell] = max(cells[cell], boundByte(t.Table.Impact(freqs[i], code)))
 		}
 	}
 	return nil
 }
 
+// stripBounds are the bounds of the strips of a list, and the bits of their cells.
+type stripBounds struct{ bounds, occupied, high []uint8 }
+
+// boundStrips computes them from the bounds of cells.
+func boundStrips(cells []uint8) stripBounds {
+	strips := len(cells) / stripCells
+	b := stripBounds{make([]uint8, strips), make([]uint8, strips), make([]uint8, strips)}
+	for strip := range strips {
+		of := cells[strip*stripCells:][:stripCells]
+		highest := slices.Max(of)
+		b.bounds[strip] = highest
+		for i, bound := range of {
+			if bound > 0 {
+				b.occupied[strip] |= 1 << i
+			}
+			if bound > lowByte(highest) {
+				b.high[strip] |= 1 << i
+			}
+		}
+	}
+	return b
+}
+
+// lowByte is low_byte of kernels/flat.cuh.
+func lowByte(bound uint8) uint8 { return uint8(int(bound) * 13 / 16) }
+
 // boundByte is bound_byte of kernels/flat.cuh.
 func boundByte(impact uint16) uint8 { return uint8(max(1, (uint32(impact)+256)/257)) }
 
+// countStrips counts strips with postings.
+func (b stripBounds) countStrips() (n uint32) {
+	for _, bound := range b.bounds {
+		if bound > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// writePacked writes the bits of strips with postings, and what is known of each of these.
+func (b stripBounds) writePacked(there []uint32, ofStrips []uint16) {
+	n := 0
+	for strip, bound := range b.bounds {
+		if bound > 0 {
+			there[strip/tileStrips] |= 1 << (strip % tileStrips)
+			ofStrips[n] = uint16(bound) | uint16(b.occupied[strip])<<8
+			n++
+		}
+	}
+}
+
 // writeRecord writes the record of a window.
-func (w *recordWriter) writeRecord(to []byte, r *record, window int, bounds []uint8) error {
+func (w *recordWriter) writeRecord(to []byte, r *record, window int, of stripBounds) error {
 	l, first := w.term.List, w.from[window]
 	l.Need(first, first+int(r.blocks))
 	tiles := w.shape.windowTiles(w.docs, window)
-	p := recordParts(r.blocks, tiles)
+	from, strips := window*w.shape.WindowTiles*tileStrips, int(tiles)*tileStrips
+	of.bounds, of.occupied, of.high = of.bounds[from:][:strips], of.occupied[from:][:strips], of.high[from:][:strips]
+	// Until now any strip might have a posting.
+	payload := r.rows - uint32(w.shape.recordParts(r, tiles).rows/rowBytes)
+	r.strips = of.countStrips()
+	p := w.shape.recordParts(r, tiles)
+	r.rows = uint32(p.rows/rowBytes) + payload
 	clear(to[:p.rows])
-	copy(to, bounds[window*w.shape.WindowTiles*tileStrips:][:tiles*tileStrips])
+	if p.packed {
+		of.writePacked(unsafe.Slice(view[uint32](to), tiles), unsafe.Slice(view[uint16](to[p.ofStrips:]), (p.last-p.ofStrips)/2))
+	} else {
+		copy(to, of.bounds)
+		copy(to[p.occupied:], of.occupied)
+		copy(to[p.high:], of.high)
+	}
 	last := unsafe.Slice(view[uint32](to[p.last:]), r.blocks+1)
 	rows := unsafe.Slice(view[uint32](to[p.row:]), (r.blocks+sliceUnit-1)/sliceUnit)
 	encodings := unsafe.Slice(view[uint16](to[p.encoding:]), r.blocks)

@@ -68,7 +68,7 @@ func (b *batch) needOf(window int) (n need) {
 		n.marks += wholeRows(4 * int(tiles))
 		n.units += int(r.blocks+sliceUnit-1) / sliceUnit
 		n.flat += wholeRows(int(l.bound))
-		n.other += wholeRows(int(l.rows)*rowBytes - int(l.bound))
+		n.other += wholeRows(b.shape.spreadBytes(r, tiles))
 		if e.kept != nil && !w.windows.residents.has(r) {
 			n.other += int(r.rows) * rowBytes
 			n.mayStay = n.mayStay || w.windows.residents.admits(e.known)

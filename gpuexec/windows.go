@@ -229,7 +229,6 @@ type step struct {
 	marks      int            // bytes
 	slices     int
 	units      int
-	shares     int
 	fetchUnits int
 	pieces     bool // it has blocks to copy
 

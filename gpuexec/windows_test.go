@@ -10,6 +10,8 @@ import (
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/gpuexec"
 	"github.com/riffle-search/riffle/internal/exectest"
+	"github.com/riffle-search/riffle/postings"
+	"github.com/riffle-search/riffle/segment"
 )
 
 // windowBytes is enough for what the windows of small indexes copy and make flat.
@@ -166,4 +168,83 @@ func TestWindowsAdmit(t *testing.T) {
 	if first, second := fetched[0], fetched[1]-fetched[0]; second >= first || fetched[2]-fetched[1] != second || second == 0 {
 		t.Errorf("%d bytes fetched", fetched)
 	}
+}
+
+// A cellQuery is an AND of two lists that share every strip, of 128 documents.
+type cellQuery struct {
+	docs  uint32
+	table *blockmax.Table
+}
+
+// list has a posting in every period documents, and those of also. tf says how often the word is in
+// a document.
+func (c *cellQuery) list(key uint64, period, phase uint32, tf func(doc uint32) uint32, also ...uint32) blockmax.Term {
+	var b postings.Builder
+	for d := uint32(0); d < c.docs; d++ {
+		if d%period == phase || slices.Contains(also, d) {
+			b.Add(d, tf(d), 1)
+		}
+	}
+	l := b.View(postings.MaxDoc)
+	return blockmax.Term{List: l, Table: c.table, Bounds: segment.Bounds(l, c.table), Key: key}
+}
+
+// fetched runs the query for the best document, and returns the bytes that it copies.
+func (c *cellQuery) fetched(t *testing.T, x *gpuexec.Executor, terms ...blockmax.Term) int64 {
+	t.Helper()
+	p := &exectest.Plan{Mode: blockmax.And, K: 1, Weights: []uint32{1 << 29, 1 << 29}}
+	p.Segments = []blockmax.Segment{{Docs: c.docs, Terms: terms}}
+	before := x.Times().FetchedBytes
+	if err := checkLarge(x, []*exectest.Plan{p}); err != nil {
+		t.Fatal(err)
+	}
+	return x.Times().FetchedBytes - before
+}
+
+// checkSaved compares a query whose lists share no cell with one whose lists share cells. The
+// former copies only directories and the last blocks of windows, the latter all blocks.
+func checkSaved(t *testing.T, apart, together int64, list *postings.List) {
+	t.Helper()
+	all := int64(0)
+	for b := range list.Blocks() {
+		all += int64(list.Enc[b].Rows(list.BlockLen(b))) * 16
+	}
+	if saved := together - apart; saved < all {
+		t.Errorf("%d bytes fetched for lists that share no cell, %d for others: %d less, of %d", apart, together, saved, 2*all)
+	}
+}
+
+// TestWindowsOccupied asks for lists that occupy no cell in common: rare ones, whose records are
+// packed, and others.
+func TestWindowsOccupied(t *testing.T) {
+	c := &cellQuery{1 << 17, blockmax.NewTable(blockmax.DefaultBM25, 320)}
+	for _, period := range []uint32{64, 256} {
+		t.Run(fmt.Sprint(period), func(t *testing.T) {
+			x := openStream(t, 0, gpuexec.Options{}, gpuexec.Shape{TileShift: 12, WindowTiles: 16, Multiprocessors: 2})
+			tf := func(doc uint32) uint32 { return 1 + doc%3 }
+			first, other, same := c.list(1, period, 0, tf), c.list(2, period, 20, tf), c.list(3, period, 4, tf)
+			checkSaved(t, c.fetched(t, x, first, other), c.fetched(t, x, first, same), first.List)
+		})
+	}
+}
+
+// TestWindowsHigh asks for lists that occupy all cells, with high impacts in an eighth of them. One
+// document has both words, often. Only where both lists have high impacts may another score more.
+func TestWindowsHigh(t *testing.T) {
+	c := &cellQuery{1 << 16, blockmax.NewTable(blockmax.DefaultBM25, 320)}
+	x := openStream(t, 0, gpuexec.Options{}, gpuexec.Shape{TileShift: 12, WindowTiles: 4, Multiprocessors: 2})
+	const both = 129
+	highIn := func(cell uint32) func(doc uint32) uint32 {
+		return func(doc uint32) uint32 {
+			switch {
+			case doc == both:
+				return 20
+			case doc/16%8 == cell:
+				return 30
+			}
+			return 1
+		}
+	}
+	first, other, same := c.list(1, 8, 0, highIn(1), both), c.list(2, 8, 4, highIn(5), both), c.list(3, 8, 4, highIn(1), both)
+	checkSaved(t, c.fetched(t, x, first, other), c.fetched(t, x, first, same), first.List)
 }

@@ -250,7 +250,7 @@ func (b *batch) putWindow(window int, room *transient) {
 		r, e := &kept.windows[window], &b.lists.entries[n]
 		l := b.shape.flatLayout(r.blocks*r.blockSize, b.shape.windowTiles(e.docs, window))
 		room.takeFlat(int(l.bound))
-		room.take(int(l.rows)*rowBytes - int(l.bound))
+		room.take(b.shape.spreadBytes(r, b.shape.windowTiles(e.docs, window)))
 		if e.kept == nil || w.windows.residents.has(r) {
 			continue
 		}
@@ -279,7 +279,7 @@ func (b *batch) fillStep(i int) {
 		firstTile = b.fillSceneParts(window, at, parts, c.terms+uint64(at*len(b.terms))*uint64(unsafe.Sizeof(devTerm{})), firstTile)
 	}
 	d := t.device
-	t.slices, t.shares, t.fetchUnits = int(d.sliceCount), int(d.shares), int(d.fetchUnits)
+	t.slices, t.fetchUnits = int(d.sliceCount), int(d.fetchUnits)
 	for pass, at := range w.passes {
 		view[devQueue](t.memory[at.strips:]).items = c.items[pass].strips
 		view[devQueue](t.memory[at.flat:]).items = c.items[pass].flat
@@ -298,12 +298,12 @@ func (b *batch) fillWindow(window int, t *step, lists []devList, room *transient
 		r, e := &kept.windows[window], &b.lists.entries[n]
 		tiles := b.shape.windowTiles(e.docs, window)
 		l := b.shape.flatLayout(r.blocks*r.blockSize, tiles)
-		flat := room.takeFlat(int(l.bound))
+		flat, p := room.takeFlat(int(l.bound)), b.shape.recordParts(r, tiles)
 		d := &t.listSlices[device.sliceCount]
 		*d = devSlice{
-			table: w.listColumns[n].table, norms: w.listColumns[n].norms, marks: *marks, flat: flat, first: flat + l.first, bound: room.take(int(l.rows)*rowBytes - int(l.bound)),
+			table: w.listColumns[n].table, norms: w.listColumns[n].norms, marks: *marks, flat: flat, first: flat + l.first, bound: room.take(b.shape.spreadBytes(r, tiles)),
 			blocks: r.blocks, blockSize: r.blockSize, lastSize: r.lastSize, from: uint32(window) * b.shape.windowDocs(), tiles: tiles, shift: l.shift, entries: l.entries,
-			firstUnit: device.units, firstShare: device.shares,
+			firstUnit: device.units, head: uint32(p.last / rowBytes),
 		}
 		fetch := devFetch{from: r.address, firstUnit: device.fetchUnits}
 		b.bring(t, e, r, room, d, &fetch)
@@ -313,10 +313,13 @@ func (b *batch) fillWindow(window int, t *step, lists []devList, room *transient
 			device.fetchCount++
 		}
 		t.pieces = t.pieces || d.source != 0
-		lists[n] = devList{flat: flat, flatFirst: d.first, flatBound: d.bound, flatShift: l.shift, tileFirst: *marks, tiles: tiles}
+		lists[n] = devList{flat: flat, flatFirst: d.first, flatBound: d.record, flatShift: l.shift, tileFirst: *marks, tiles: tiles}
+		if p.packed {
+			d.packed = 1
+			lists[n].flatBound, lists[n].sparse = d.bound, 1
+		}
 		device.sliceCount++
 		device.units += (r.blocks + sliceUnit - 1) / sliceUnit
-		device.shares += (l.entries + boundShare - 1) / boundShare
 		*marks += uint64(wholeRows(4 * int(tiles)))
 	}
 }
@@ -338,7 +341,7 @@ func (b *batch) bring(t *step, e *listEntry, r *record, room *transient, d *devS
 	case !w.windows.residents.has(r):
 		d.record = room.take(int(r.rows) * rowBytes)
 		d.source, f.to = r.address, d.record
-		f.rows = uint32(recordParts(r.blocks, d.tiles).rows / rowBytes)
+		f.rows = uint32(b.shape.recordParts(r, d.tiles).rows / rowBytes)
 	default:
 		if d.record = r.place; r.batch == b.lists.batch && r.slot == b.lists.slot {
 			f.to, f.rows = r.place, r.rows

@@ -175,7 +175,6 @@ func (x *Executor) flattenStep(q *device.Queue, s *slot, i int) {
 	q.After(l.compute, x.chosen(s, i))
 	q.After(l.compute, l.thirds[t.third].fetched)
 	x.launchWindow(q, s, l.compute, "flatten_slices", t, (t.units+3)/4)
-	x.launchWindow(q, s, l.compute, "bound_slices", t, (t.shares+7)/8)
 }
 
 // scoreSeeds scores the seeds of the first step, so that their thresholds apply to the choice of

@@ -16,6 +16,10 @@
 // A bound on impacts in a byte: 0 where the list has no posting.
 __device__ __forceinline__ uint32_t bound_byte(uint32_t impact) { return max(1u, (impact + 256) / 257); }
 
+// A bound for those cells of a strip that are not high: the bound of the strip is byte. Impacts crowd near the highest, so that with 13/16 about as many
+// cells are high as not.
+__device__ __forceinline__ uint32_t low_byte(uint32_t byte) { return byte * 13 / 16; }
+
 // The highest impact that a byte stands for: 255 times 257 is 65,535.
 __device__ __forceinline__ uint32_t bound_impact(uint32_t byte) { return byte * 257; }
 
@@ -26,6 +30,9 @@ __device__ __forceinline__ uint32_t bound_contribution(uint32_t weight, uint32_t
 
 // Four bits as the lowest of four bytes.
 __device__ __forceinline__ uint32_t spread(uint32_t bits) { return bits * 0x00204081 & 0x01010101; }
+
+// Bits j and j+4 as the lowest of two halves.
+__device__ __forceinline__ uint32_t bits_of_pair(uint32_t bits, uint32_t j) { return (bits | bits << 12) >> j & 0x00010001; }
 
 const uint32_t high_bits = 0x80808080;
 

@@ -63,14 +63,15 @@ struct List {
   Pointer<uint32_t> tile_bound;  // for each tile
   Pointer<const uint32_t> flat;        // its postings; null when they are not there
   Pointer<const uint32_t> flat_first;  // number of the first posting of each 1<<flat_shift documents, and count
-  Pointer<const uint8_t> flat_bound;   // bound on the impacts of each strip, as bound_impact has it, and behind them those of cells
+  Pointer<const uint8_t> flat_bound;   // bound on the impacts of each strip, as bound_impact has it, and behind them those of cells; of a list in a window
+                                       // bits of cells, as its record has them, but without high if it is packed
   uint32_t count;                // postings
   uint32_t block_size;           // postings in every block but the last
   uint32_t blocks;
   uint32_t highest;              // impact of the whole list
   uint32_t tiles;
   uint32_t first_block;          // its blocks are number first_block on of those of all lists
-  uint32_t sparse;               // not 0 when it has less than a block a tile
+  uint32_t sparse;               // not 0 when it has less than a block a tile; of a list in a window, when its bits of cells are without high
   uint32_t flat_shift;
 };
 
@@ -87,6 +88,11 @@ struct Flattening {
 // keeps of it, in rows, and each part begins with a row:
 //
 //	uint8_t bound[strips * tiles]          of each strip, as bound_impact has it (flat.cuh)
+//	uint8_t occupied[strips * tiles]       the cells of each with postings, a bit each
+//	uint8_t high[strips * tiles]           the cells of each with higher impacts than low_byte of the bound allows, a bit each
+//	                                       A packed record, of a list with few postings, has these two instead:
+//	  uint32_t there[tiles]                strips with postings, a bit each
+//	  uint16_t of_strip[]                  bound of each of those strips in the lower byte, occupied in the upper one
 //	uint32_t last[blocks + 1]              last document of the block before the first, ~0 for none, and of each block
 //	uint32_t row[blocks / slice_unit]      where each unit of blocks begins, rounded up, in rows from the first of all
 //	uint16_t encoding[blocks]              postings.Encoding
@@ -101,7 +107,7 @@ struct Slice {
   Pointer<const uint8_t> norms;    // of the segment, as List.norms
   Pointer<const uint32_t> marks;   // List.tile_first
   Pointer<uint32_t> flat, first;
-  Pointer<uint8_t> bound;
+  Pointer<uint8_t> bound;          // where bound and occupied of a packed record go
   uint32_t blocks;
   uint32_t block_size;
   uint32_t last_size;    // postings of the last block
@@ -110,8 +116,8 @@ struct Slice {
   uint32_t shift;        // as List.flat_shift
   uint32_t entries;      // of first, but for the last
   uint32_t first_unit;   // its blocks are units of slice_unit, counted through all slices, from this one on
-  uint32_t first_share;  // and its entries shares of bound_share
-  uint32_t unused;
+  uint32_t head;         // rows of the record before last
+  uint32_t packed;       // not 0 when the record is packed
 };
 
 // Rows to be read from the host's memory.
@@ -143,17 +149,17 @@ struct Window {
   Pointer<unsigned long long> rows_read;  // of pieces, of the whole batch
   uint32_t slice_count;
   uint32_t units;
-  uint32_t shares;
   uint32_t fetch_count;
   uint32_t fetch_units;
   uint32_t tile_shift;
+  uint32_t unused;
 };
 
-const uint32_t slice_unit = 16, bound_share = 64, fetch_unit = 256;  // as in layout.go
+const uint32_t slice_unit = 16, fetch_unit = 256;  // as in layout.go
 
-// What is counted: what has been taken so far of units, shares, fetches, and pieces, to be read and to be made flat; and how many pieces have to be
+// What is counted: what has been taken so far of units, fetches, and pieces, to be read and to be made flat; and how many pieces have to be
 // read, and how many are there.
-const uint32_t take_unit = 0, take_share = 1, take_fetch = 2, take_piece = 3, take_flat = 4, piece_count = 5, there_count = 6;
+const uint32_t take_unit = 0, take_fetch = 1, take_piece = 2, take_flat = 3, piece_count = 4, there_count = 5;
 
 // From how many strips on a tile goes as a whole, for or_flat.cu.
 const uint32_t many_strips = 12;
@@ -345,7 +351,8 @@ AT(Slice, tiles, 80);
 AT(Slice, shift, 84);
 AT(Slice, entries, 88);
 AT(Slice, first_unit, 92);
-AT(Slice, first_share, 96);
+AT(Slice, head, 96);
+AT(Slice, packed, 100);
 SIZE(Slice, 104);
 
 AT(Fetch, from, 0);
@@ -369,10 +376,9 @@ AT(Window, pieces, 24);
 AT(Window, rows_read, 32);
 AT(Window, slice_count, 40);
 AT(Window, units, 44);
-AT(Window, shares, 48);
-AT(Window, fetch_count, 52);
-AT(Window, fetch_units, 56);
-AT(Window, tile_shift, 60);
+AT(Window, fetch_count, 48);
+AT(Window, fetch_units, 52);
+AT(Window, tile_shift, 56);
 SIZE(Window, 64);
 
 AT(Table, small, 0);

@@ -36,47 +36,79 @@ __device__ __forceinline__ bool goes_by_tiles(const Batch &b, const Part &part) 
 }
 
 // A bound on the scores in each strip of a tile, that of the lane: no_bound where nothing can match. blocks are
-// the lists that are not flat. A warp calls it together.
-__device__ __forceinline__ uint32_t bound_strip(const Part &part, const Source &of, uint32_t blocks, uint32_t tile_shift, uint32_t rank_weight,
-                                                uint32_t tile) {
-  uint32_t lane = threadIdx.x % 32, lo = tile << tile_shift, hi = min(part.docs, lo + (1u << tile_shift)), lists = part.term_count, sum = 0;
-  bool any = false, all = true;
+// the lists that are not flat, packed those whose bits of cells are without high. In a window lists have bits of cells, and are summed up cell by cell: postings of two sparse lists in a strip are seldom
+// in one cell, and neither are high impacts of two dense ones. A warp calls it together.
+template <bool window>
+__device__ __forceinline__ uint32_t bound_strip(const Part &part, const Source &of, uint32_t blocks, uint32_t packed, uint32_t tile_shift,
+                                                uint32_t rank_weight, uint32_t tile) {
+  uint32_t lane = threadIdx.x % 32, lo = tile << tile_shift, hi = min(part.docs, lo + (1u << tile_shift)), lists = part.term_count;
+  const uint32_t all_cells = (1u << cells) - 1;
+  bool and_tiles = part.way == by_and_tiles;
+  uint32_t sum = 0, of_cells = 0, there = and_tiles ? all_cells : 0;  // there: cells where the query can match
+  uint32_t pair[cells / 2];  // what cells j and j+4 add to of_cells, in halves, rounded up to multiples of 65,536
+#pragma unroll
+  for (uint32_t j = 0; j < cells / 2; j++) pair[j] = 0;
   auto add = [&](uint32_t i, uint32_t byte) {
     sum += contribution(__shfl_sync(all_lanes, of.weight, i), bound_impact(byte));
-    any |= byte != 0;
-    all &= byte != 0;
+    if ((byte != 0) != and_tiles) there = and_tiles ? 0 : all_cells;
+  };
+  auto add_cells = [&](uint32_t i, uint32_t byte, uint32_t occupied, uint32_t high) {
+    uint32_t weight = __shfl_sync(all_lanes, of.weight, i), most = contribution(weight, bound_impact(byte));
+    uint32_t low = (contribution(weight, bound_impact(low_byte(byte))) >> 16) + 1, more = (most >> 16) + 1 - low;
+    of_cells += most;
+    there = and_tiles ? there & occupied : there | occupied;
+#pragma unroll
+    for (uint32_t j = 0; j < cells / 2; j++) pair[j] += low * bits_of_pair(occupied, j) + more * bits_of_pair(high, j);
   };
   for (uint32_t base = 0; base < lists; base += lists_at_once) {
-    uint32_t bytes[lists_at_once];
+    uint32_t bytes[lists_at_once], occupied[lists_at_once], high[lists_at_once];
 #pragma unroll
     for (uint32_t g = 0; g < lists_at_once; g++) {
       const uint8_t *bounds = of_lane(of.bounds, (base + g) % 32);
       bytes[g] = __ldg(base + g < lists && bounds ? bounds + tile * strips + lane : anywhere(part));
+      occupied[g] = high[g] = 0;
+      if (!window) continue;
+      const uint8_t *bits = base + g < lists ? bounds + tile * strips + lane : anywhere(part);
+      uint32_t behind = base + g < lists ? part.tiles * strips : 0;
+      occupied[g] = __ldg(bits + behind);
+      high[g] = __ldg(bits + (packed >> (base + g) & 1 ? 1 : 2) * behind);
     }
 #pragma unroll
     for (uint32_t g = 0; g < lists_at_once; g++) {
-      if (base + g < lists && !(blocks >> (base + g) & 1)) add(base + g, bytes[g]);
+      if (base + g >= lists || (blocks >> (base + g) & 1)) continue;
+      if (window) {
+        add_cells(base + g, bytes[g], occupied[g], high[g]);
+      } else {
+        add(base + g, bytes[g]);
+      }
     }
   }
   for (uint32_t rest = blocks; rest; rest &= rest - 1) {
     uint32_t i = __ffs(rest) - 1;
     add(i, tile_byte(of, i, tile));
   }
-  if (part.way == by_and_tiles ? !all : !any) return no_bound;
-  return min(sum + rank_bound(part, rank_weight, lo, hi), tail_bound(part, lo));
+  if (there == 0) return no_bound;
+  uint32_t best = 0;
+#pragma unroll
+  for (uint32_t j = 0; j < cells / 2; j++) {
+    uint32_t matching = pair[j] & 65535 * bits_of_pair(there, j);
+    best = max(best, max(matching & 65535, matching >> 16));
+  }
+  return min(sum + min(of_cells, best << 16) + rank_bound(part, rank_weight, lo, hi), tail_bound(part, lo));
 }
 
 // The lists of a part that goes by strips, found once as long as a warp stays with it.
 struct Known {
-  uint32_t part, blocks;
+  uint32_t part, blocks, packed;
   Source of;
 };
 
-__device__ __forceinline__ void get_to_know(Known *known, const Part &part, uint32_t index, uint32_t tile_shift) {
+__device__ __forceinline__ void get_to_know(Known *known, const Batch &b, const Part &part, uint32_t index) {
   if (known->part == index) return;
   known->part = index;
-  known->of = find_source(tile_shift, part);
+  known->of = find_source(b.tile_shift, part);
   known->blocks = blocks_of(known->of);
+  known->packed = packed_of(b, known->of);
 }
 
 // How many strips of a seed are looked at before all others in a window. One warp takes them, one after the other, before there is a threshold that
@@ -114,7 +146,7 @@ __device__ __forceinline__ void note_bound(const Batch &b, const Part &part, uin
 extern "C" __global__ void __launch_bounds__(256) bound_tiles(const Batch *batch) {
   const Batch b = *batch;
   uint32_t all = b.tiles_most * b.part_count, lane = threadIdx.x % 32;
-  Known known{~0u, 0, {nullptr, nullptr, nullptr, nullptr, 0, 0}};
+  Known known{~0u, 0, 0, {nullptr, nullptr, nullptr, nullptr, 0, 0}};
   for (uint32_t base = blockIdx.x * blockDim.x + threadIdx.x - lane; base < all; base += blockDim.x * gridDim.x) {
     uint32_t i = min(base + lane, all - 1), p = i / b.tiles_most, tile = i % b.tiles_most;
     const Part &part = b.parts[p];
@@ -124,8 +156,10 @@ extern "C" __global__ void __launch_bounds__(256) bound_tiles(const Batch *batch
     for (uint32_t rest = __ballot_sync(all_lanes, mine && q.by_strips); rest; rest &= rest - 1) {
       uint32_t at = __ffs(rest) - 1, of = __shfl_sync(all_lanes, tile, at), index = __shfl_sync(all_lanes, p, at);
       const Part &other = b.parts[index];
-      get_to_know(&known, other, index, b.tile_shift);
-      uint32_t bound = bound_strip(other, known.of, known.blocks, b.tile_shift, b.queries[other.query].rank_weight, of);
+      get_to_know(&known, b, other, index);
+      uint32_t weight = b.queries[other.query].rank_weight;
+      uint32_t bound = b.marks ? bound_strip<true>(other, known.of, known.blocks, known.packed, b.tile_shift, weight, of)
+                               : bound_strip<false>(other, known.of, known.blocks, 0, b.tile_shift, weight, of);
       uint32_t highest = __reduce_max_sync(all_lanes, bound == no_bound ? 0 : bound + 1);
       if (lane == 0) note_bound(b, other, of, highest == 0 ? no_bound : highest - 1);
     }
@@ -183,6 +217,7 @@ struct Left {
 };
 
 // A warp calls it together.
+template <bool marks>
 __device__ __forceinline__ Left strips_left(const Batch &b, const Part &part, const Known &known, uint32_t tile) {
   const Query &q = b.queries[part.query];
   State &s = b.states[part.query];
@@ -192,7 +227,7 @@ __device__ __forceinline__ Left strips_left(const Batch &b, const Part &part, co
     if (left.seed) left.alive = 0;
     return left;
   }
-  uint32_t bound = bound_strip(part, known.of, known.blocks, b.tile_shift, q.rank_weight, tile);
+  uint32_t bound = bound_strip<marks>(part, known.of, known.blocks, known.packed, b.tile_shift, q.rank_weight, tile);
   Key threshold = common_threshold(s);
   uint32_t from = part.base + (tile << b.tile_shift) + (lane << (b.tile_shift - 5));
   uint32_t matching = __ballot_sync(all_lanes, bound != no_bound);
@@ -237,7 +272,7 @@ template <bool marks>
 __device__ __forceinline__ void queue_all(const Batch &b) {
   uint32_t all = b.tiles_most * b.part_count, lane = threadIdx.x % 32, warps = gridDim.x * (blockDim.x / 32);
   uint32_t each = min(32u, max(1u, (all + warps - 1) / warps));
-  Known known{~0u, 0, {nullptr, nullptr, nullptr, nullptr, 0, 0}};
+  Known known{~0u, 0, 0, {nullptr, nullptr, nullptr, nullptr, 0, 0}};
   for (uint32_t base = (blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32) * each; base < all; base += warps * each) {
     uint32_t i = min(base + lane, all - 1), p = i / b.tiles_most, tile = i % b.tiles_most;
     const Part &part = b.parts[p];
@@ -259,8 +294,8 @@ __device__ __forceinline__ void queue_all(const Batch &b) {
       const Query &its = b.queries[other.query];
       Left left{~0u, false, false};
       if (its.by_strips) {
-        get_to_know(&known, other, index, b.tile_shift);
-        left = strips_left(b, other, known, of);
+        get_to_know(&known, b, other, index);
+        left = strips_left<marks>(b, other, known, of);
       } else if (its.bounds == block_bounds) {
         left.alive = alive_parts(b, other, its, of, threshold_of(b.states[other.query]));
         if (left.alive == 0 && lane == 0) b.states[other.query].pruned = 1;
@@ -282,7 +317,7 @@ extern "C" __global__ void __launch_bounds__(256) queue_tiles(const Batch *batch
 }
 
 // The same in a window, whose lists have marks.
-extern "C" __global__ void __launch_bounds__(256) queue_and_mark(const Batch *batch) {
+extern "C" __global__ void __launch_bounds__(256, 3) queue_and_mark(const Batch *batch) {
   const Batch b = *batch;
   queue_all<true>(b);
 }
@@ -302,7 +337,9 @@ extern "C" __global__ void __launch_bounds__(256) queue_seeds(const Batch *batch
     bool whole = false;
     if (q.by_strips) {
       Source of = find_source(b.tile_shift, part);
-      uint32_t blocks = blocks_of(of), bound = bound_strip(part, of, blocks, b.tile_shift, q.rank_weight, tile);
+      uint32_t blocks = blocks_of(of);
+      uint32_t bound = b.marks ? bound_strip<true>(part, of, blocks, packed_of(b, of), b.tile_shift, q.rank_weight, tile)
+                               : bound_strip<false>(part, of, blocks, 0, b.tile_shift, q.rank_weight, tile);
       alive = seed_strips(b, q, bound, static_cast<uint32_t>(seed >> 32));
       whole = goes_whole(part, q, of, blocks, tile);
     }

@@ -1,16 +1,15 @@
 // What a batch lacks comes from the host's memory window by window, and what can matter of it is made flat (flat.cuh): the host gathers nothing.
 //
-//	fetch_rows      reads the first parts of records from the host's memory, which is mapped: bounds of strips and directories of blocks; and
-//	                all of those records that come to stay
-//	open_slices     puts bounds of strips where kernels look for them
-//	queue_and_mark  marks the strips of lists that queries may look at (plan.cu)
+//	fetch_rows      reads the first parts of records from the host's memory, which is mapped: bounds of strips, bits of cells and directories of
+//	                blocks; and all of those records that come to stay
+//	open_slices     spreads out bounds of strips and bits of cells of packed records
+//	queue_and_mark  marks the strips of lists that queries may look at, by bounds of strips and bits of cells (plan.cu)
 //	choose_blocks   finds the blocks that touch what is marked; with all that is known of bounds they are few
 //	fetch_pieces    reads them, in pieces of 1 KB
 //	flatten_slices  makes them flat
-//	bound_slices    finds the bounds of the cells of marked strips
 //
-// Of a strip that is marked, everything is there: all of its postings, the entries of the directory before and behind them, and bounds. Of others
-// only the bounds of strips are. A tile that may go as a whole has all strips marked.
+// Of a strip that is marked, everything is there: all of its postings, the entries of the directory before and behind them. Bounds and bits are
+// there of all strips. A tile that may go as a whole has all strips marked.
 //
 // Those who read have two warps a multiprocessor with 32 registers a thread, which find room beside any other kernel: 4 KB a multiprocessor are on
 // their way, several times what keeps the link full. A quarter of a multiprocessor has 16,384 registers, of which or_strips and or_flat leave 1,024.
@@ -87,7 +86,7 @@ __device__ __forceinline__ uint32_t rows_of(uint32_t bytes) { return (bytes + 15
 
 __device__ __forceinline__ Record record_of(const Slice &s) {
   Record r;
-  const uint4 *at = s.record + s.tiles * strips / 16;
+  const uint4 *at = s.record + s.head;
   r.last = reinterpret_cast<const uint32_t *>(at);
   at += rows_of(4 * (s.blocks + 1));
   r.row = reinterpret_cast<const uint32_t *>(at);
@@ -97,13 +96,39 @@ __device__ __forceinline__ Record record_of(const Slice &s) {
   return r;
 }
 
+// Spreads out the bounds and occupied cells of a packed record. A lane has a tile at a time. A warp calls it together.
+__device__ __forceinline__ void unpack(const Slice &s, uint32_t lane) {
+  const uint32_t *there = reinterpret_cast<const uint32_t *>(s.record.get());
+  const uint16_t *of_strip = reinterpret_cast<const uint16_t *>(s.record + (s.tiles + 3) / 4);
+  uint32_t *bounds = reinterpret_cast<uint32_t *>(s.bound.get()), *occupied = bounds + s.tiles * strips / 4;  // strips by fours
+  uint32_t before = 0;
+  for (uint32_t base = 0; base < s.tiles; base += 32) {
+    uint32_t tile = base + lane, bits = tile < s.tiles ? there[tile] : 0, count = __popc(bits);
+    const uint16_t *from = of_strip + before + sum_before(count, lane);
+    before += __reduce_add_sync(all_lanes, count);
+    if (tile >= s.tiles) continue;
+    for (uint32_t four = 0; four < strips / 4; four++, bits >>= 4) {
+      uint32_t of_bounds = 0, of_cells = 0;
+#pragma unroll
+      for (uint32_t j = 0; j < 4; j++) {
+        if (!(bits >> j & 1)) continue;
+        uint32_t both = *from++;
+        of_bounds |= (both & 255) << 8 * j;
+        of_cells |= both >> 8 << 8 * j;
+      }
+      bounds[tile * (strips / 4) + four] = of_bounds;
+      occupied[tile * (strips / 4) + four] = of_cells;
+    }
+  }
+}
+
 // A warp for each slice.
 extern "C" __global__ void __launch_bounds__(256) open_slices(const Window *window) {
   const Window w = *window;
   uint32_t lane = threadIdx.x % 32, warps = blockDim.x / 32 * gridDim.x;
   for (uint32_t i = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32; i < w.slice_count; i += warps) {
     const Slice &s = w.slices[i];
-    for (uint32_t row = lane; row < s.tiles * strips / 16; row += 32) reinterpret_cast<uint4 *>(s.bound.get())[row] = s.record[row];
+    if (s.packed) unpack(s, lane);
   }
 }
 
@@ -340,103 +365,6 @@ extern "C" __global__ void __launch_bounds__(256, 4) flatten_slices(const Window
       k.freqs = k.docs + __shfl_sync(all_lanes, u.doc_rows, j);
       flatten_block(s, k, piece.unit * slice_unit + j, !(piece.marks >> (j + 1) & 1), lane);
       __syncwarp();
-    }
-  }
-}
-
-// The bounds of the cells of a tile, an impact and one each: of every warp in shared memory, where they are 0 between tiles.
-__device__ __forceinline__ uint32_t *best_of_tile() {
-  DYNAMIC_SHARED(uint32_t, best);
-  return best + threadIdx.x / 32 * strips * cells;
-}
-
-// Raises the bounds of cells by the postings of some consecutive strips. A warp calls it together.
-__device__ __forceinline__ void raise_cells(const Slice &s, uint32_t shift, uint32_t from, uint32_t to, uint32_t lane) {
-  const uint4 *fours = reinterpret_cast<const uint4 *>(s.flat.get());
-  uint32_t *best = best_of_tile(), most = (to - 1) / 4;
-  for (uint32_t base = from / 4; base <= most; base += 64) {
-    uint4 four[2];
-#pragma unroll
-    for (uint32_t g = 0; g < 2; g++) four[g] = fours[min(base + 32 * g + lane, most)];
-#pragma unroll
-    for (uint32_t g = 0; g < 2; g++) {
-      uint32_t at = 4 * (base + 32 * g + lane), word[4] = {four[g].x, four[g].y, four[g].z, four[g].w};
-#pragma unroll
-      for (uint32_t j = 0; j < 4; j++) {
-        if (at + j >= from && at + j < to) atomicMax(&best[word[j] >> (shift - 3) & (strips * cells - 1)], (word[j] >> 16) + 1);
-      }
-    }
-  }
-}
-
-// Writes the bounds of the cells of the marked strips of a tile, a strip each lane, and clears what they are made of.
-__device__ __forceinline__ void write_cells(uint8_t *of_cells, uint32_t tile, uint32_t marks, uint32_t lane) {
-  if (!(marks >> lane & 1)) return;
-  uint32_t half[2] = {0, 0};
-  uint4 *best = reinterpret_cast<uint4 *>(best_of_tile() + lane * cells);
-#pragma unroll
-  for (uint32_t i = 0; i < 2; i++) {
-    uint4 four = best[i];
-    if (four.x) half[i] = bound_byte(four.x - 1);
-    if (four.y) half[i] |= bound_byte(four.y - 1) << 8;
-    if (four.z) half[i] |= bound_byte(four.z - 1) << 16;
-    if (four.w) half[i] |= bound_byte(four.w - 1) << 24;
-    best[i] = make_uint4(0, 0, 0, 0);
-  }
-  reinterpret_cast<uint2 *>(of_cells)[tile * strips + lane] = make_uint2(half[0], half[1]);
-}
-
-// The bounds of the cells of the marked strips of a tile, by runs of strips, whose postings are consecutive. A warp calls it together.
-__device__ __forceinline__ void bound_cells(const Slice &s, uint8_t *of_cells, uint32_t shift, uint32_t tile, uint32_t marks, uint32_t lane) {
-  bool mine = marks >> lane & 1;
-  uint32_t at = tile * strips + lane, from = mine ? s.first[at] : 0, to = mine ? s.first[at + 1] : 0;
-  for (uint32_t rest = marks; rest;) {
-    uint32_t a = __ffs(rest) - 1, gap = ~rest >> a, n = gap ? __ffs(gap) - 1 : strips - a;
-    uint32_t begin = __shfl_sync(all_lanes, from, a), end = __shfl_sync(all_lanes, to, a + n - 1);
-    if (begin < end) raise_cells(s, shift, begin, end, lane);
-    rest = a + n == strips ? 0 : rest >> (a + n) << (a + n);
-  }
-  __syncwarp();
-  write_cells(of_cells, tile, marks, lane);
-  __syncwarp();
-}
-
-// In which cells of the strips of a tile there are postings. A thread calls it alone.
-__device__ __forceinline__ void find_cells_of_tile(const Slice &s, uint8_t *of_cells, uint32_t shift, uint32_t tile) {
-  uint32_t *words = reinterpret_cast<uint32_t *>(of_cells + tile * strips), here = 0, there = 0;  // strips by fours
-  auto go_to = [&](uint32_t four) {
-    for (; here < four; here++) {
-      words[here] = there;
-      there = 0;
-    }
-  };
-  for (uint32_t at = s.first[tile]; at < s.first[tile + 1]; at++) {
-    uint32_t word = s.flat[at], strip = word >> shift & (strips - 1);
-    go_to(strip / 4);
-    there |= 1u << (word >> (shift - 3) & (cells - 1)) << 8 * (strip % 4);
-  }
-  go_to(strips / 4);
-}
-
-// A warp for each share of entries: of strips tile by tile, of tiles a thread for each.
-extern "C" __global__ void __launch_bounds__(256) bound_slices(const Window *window) {
-  const Window w = *window;
-  uint32_t lane = threadIdx.x % 32, shift = w.tile_shift - 5;
-  for (uint32_t i = lane; i < strips * cells; i += 32) best_of_tile()[i] = 0;
-  __syncwarp();
-  for (uint32_t share; (share = take_units(w, take_share, 1)) < w.shares;) {
-    const Slice &s = w.slices[with_unit(w.slices.get(), w.slice_count, &Slice::first_share, share)];
-    uint32_t first = (share - s.first_share) * bound_share, end = min(first + bound_share, s.entries);
-    uint8_t *of_cells = s.bound + s.tiles * strips;
-    if (s.shift != shift) {
-      for (uint32_t e = first + lane; e < end; e += 32) {
-        if (s.marks[e]) find_cells_of_tile(s, of_cells, shift, e);
-      }
-      continue;
-    }
-    for (uint32_t tile = first / strips; tile * strips < end; tile++) {
-      uint32_t marks = s.marks[tile];
-      if (marks) bound_cells(s, of_cells, shift, tile, marks, lane);
     }
   }
 }
