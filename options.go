@@ -555,7 +555,13 @@ func (o *Options) live() *live.Options {
 	if l.Store.CacheBytes == 0 {
 		l.Store.CacheBytes = min(max(o.CacheBytes/8, 1<<20), 16<<20)
 	}
-	l.CacheBytes = max(o.CacheBytes-l.Store.CacheBytes, o.CacheBytes/2)
+	if l.Store.LentBytes == 0 {
+		l.Store.LentBytes = min(max(o.CacheBytes/4, 4<<20), 1<<30)
+	}
+	l.CacheBytes = max(o.CacheBytes-l.Store.CacheBytes-l.Store.LentBytes, o.CacheBytes/2)
+	if o.GPU != nil {
+		l.Store.LentBytes = -1 // gpuexec knows columns by their addresses, which another mapping may get
+	}
 	if o.Listener != nil {
 		l.Store.Log = o.Listener.Log
 	}

@@ -109,7 +109,7 @@ func (l *List) codedChunk(i int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	body, err := unsealPart(value, "posting chunk")
+	body, err := l.unsealPart(value, "posting chunk")
 	if err == nil {
 		err = endOfBits(body, int(x.ends[i]))
 	}

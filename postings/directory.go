@@ -178,7 +178,7 @@ func (l *List) directoryPart(i int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return unsealPart(value, "posting directory")
+	return l.unsealPart(value, "posting directory")
 }
 
 // makeBlocks allocates the blocks of a long list.

@@ -14,6 +14,12 @@ type Loader interface {
 	Chunk(chunk int) ([]byte, error)
 }
 
+// A CheckedLoader is a Loader that has compared the checksums of what it returns.
+type CheckedLoader interface {
+	Loader
+	ChecksParts()
+}
+
 // A List is an immutable posting list: a directory, which describes every block, and the payload,
 // which holds the postings. A chunk of the payload is loaded when one of its blocks is first
 // decoded, and stays until Shrink. A chunk of the codec Interpolative is turned into rows block by
@@ -43,6 +49,7 @@ type List struct {
 	impacts atomic.Pointer[Impacts] // of the blocks; nil after Shrink
 
 	load    Loader
+	checked bool   // the Loader is a CheckedLoader
 	old     bool   // the directory has the form without levels
 	stored  int    // chunks, as the entry says
 	bits    bool   // chunks are stored by the codec Interpolative
@@ -268,7 +275,7 @@ func (l *List) loadChunk(b int) (*chunk, error) {
 
 // openChunk checks a stored chunk and converts a bit string to rows.
 func (l *List) openChunk(i int, value []byte) (*chunk, error) {
-	body, err := unsealPart(value, "posting chunk")
+	body, err := l.unsealPart(value, "posting chunk")
 	if err != nil {
 		return nil, err
 	}

@@ -132,7 +132,7 @@ func TestExtentDamage(t *testing.T) {
 	for range 60 {
 		bad := enc
 		bad.Directory = slices.Clone(enc.Directory)
-		part, err := unsealPart(bad.Directory[1], "directory")
+		part, err := new(List).unsealPart(bad.Directory[1], "directory")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -27,6 +27,7 @@ func Open(entry []byte, load Loader) (*List, error) {
 		return l, nil
 	}
 	l.load, l.old, l.stored = load, old, chunks
+	_, l.checked = load.(CheckedLoader)
 	if err := l.loadDirectory(); err != nil {
 		return nil, err
 	}

@@ -175,7 +175,7 @@ func (s *Scan) load() error {
 		return err
 	}
 	s.at = 0
-	s.body, err = unsealPart(value, "posting chunk")
+	s.body, err = l.unsealPart(value, "posting chunk")
 	return err
 }
 

@@ -103,7 +103,7 @@ func (c *checker) known(key []byte) bool {
 	case kindHead:
 		ok = be.Uint32(rest) < chunksOf(chunksOf(m.docs, idPageIDs), idHeadPages)
 	case kindPlace:
-		ok = be.Uint32(rest) < chunksOf(m.docs, placeChunkDocs)
+		ok = be.Uint32(rest) < chunksOf(m.docs, int(m.placeDocs()))
 	case kindStored:
 		ok = m.stored && be.Uint32(rest) < m.docs
 	case kindList:
@@ -111,11 +111,11 @@ func (c *checker) known(key []byte) bool {
 		c.parts[list]++
 		ok = list < m.lists
 	case kindNorms:
-		docs := m.docs
+		chunks := m.normChunks(field)
 		if m.sparse[field] {
-			docs = m.fields[field].Docs
+			chunks = chunksOf(m.fields[field].Docs, normChunkDocs)
 		}
-		ok = m.fields[field].Norms && be.Uint32(rest) < chunksOf(docs, normChunkDocs)
+		ok = m.fields[field].Norms && be.Uint32(rest) < chunks
 	case kindRank:
 		ok = m.ranks && be.Uint32(rest) < chunksOf(m.docs, rankChunkDocs)
 	}
@@ -363,7 +363,7 @@ func (c *checker) page(key []byte, p *idPage, place uint32, seen []bool) {
 		}
 		seen[doc] = true
 		if got, err := c.d.place(doc); !c.err(err) && got != place {
-			c.fault(numberKey(kindPlace, doc/placeChunkDocs), "document %d has place %d, want %d", doc, got, place)
+			c.fault(numberKey(kindPlace, doc/c.d.ids.placeDocs), "document %d has place %d, want %d", doc, got, place)
 		}
 		place++
 	}

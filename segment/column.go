@@ -27,12 +27,10 @@ func chunkLen(docs, i uint32, size int) int {
 // they are equal. Chunks in which no document has the field are common where documents have many
 // fields and use few.
 func appendNorms(dst, codes []uint8) []byte {
-	for _, c := range codes {
-		if c != codes[0] {
-			return append(dst, codes...)
-		}
+	if isUniform(codes) {
+		return append(dst, codes[0])
 	}
-	return append(dst, codes[0])
+	return append(dst, codes...)
 }
 
 // decodeNorms reads a chunk into dst, whose length must be that of the chunk.

@@ -1,7 +1,6 @@
 package segment
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"sync/atomic"
@@ -15,6 +14,7 @@ import (
 // caller caches posting lists.
 type Disk struct {
 	src  Source
+	lent Lender // the source, if it lends
 	name string // the name of the source, for errors; may be empty
 	meta *meta
 
@@ -57,6 +57,7 @@ func Open(src Source) (*Disk, error) {
 	if s, ok := src.(fmt.Stringer); ok {
 		d.name = s.String()
 	}
+	d.lent, _ = src.(Lender)
 	key := []byte{byte(kindMeta)}
 	value, err := d.need(key)
 	if err != nil {
@@ -67,7 +68,7 @@ func Open(src Source) (*Disk, error) {
 	}
 	d.norms = make([]held[Norms], len(d.meta.fields))
 	d.tiles = make([]held[[]Tile], len(d.meta.fields))
-	d.ids.init(d.meta.docs)
+	d.ids.init(d.meta.docs, d.meta.placeDocs())
 	return d, nil
 }
 
@@ -97,6 +98,14 @@ func (d *Disk) describe(key []byte) string {
 	return d.name + ", " + s
 }
 
+// lend returns a value that lies in memory, if the source has it so.
+func (d *Disk) lend(key []byte) (value []byte, ok bool) {
+	if d.lent == nil {
+		return nil, false
+	}
+	return d.lent.Lend(key)
+}
+
 // need reads a value that must exist.
 func (d *Disk) need(key []byte) ([]byte, error) {
 	value, err := d.src.Get(key)
@@ -114,6 +123,15 @@ func (d *Disk) needSealed(key []byte) ([]byte, error) {
 	}
 	payload, err := unseal(value, d.meta.version)
 	return payload, d.at(err, key)
+}
+
+// sealedOrLent is needSealed for a value that the source perhaps lends.
+func (d *Disk) sealedOrLent(key []byte) (payload []byte, lent bool, err error) {
+	if value, ok := d.lend(key); ok && len(value) >= sealBytes && value[0] == d.meta.version {
+		return value[1 : len(value)-4 : len(value)-4], true, nil
+	}
+	payload, err = d.needSealed(key)
+	return payload, false, err
 }
 
 // termKey makes the key of a term of a field.
@@ -187,9 +205,9 @@ func (d *Disk) readNorms(field uint32) (Norms, error) {
 	if d.meta.sparse[field] {
 		return d.readSparseNorms(field, info.Docs)
 	}
-	column, err := d.readColumn(field)
+	column, lent, err := d.readColumn(field)
 	if err != nil || !isSparse(info.Docs, docs) {
-		return Norms{docs: docs, column: column}, err
+		return Norms{docs: docs, column: column, lent: lent}, err
 	}
 	n := Norms{docs: docs} // of a segment of version 4, or a field of few codes
 	for doc, code := range column {
@@ -200,46 +218,35 @@ func (d *Disk) readNorms(field uint32) (Norms, error) {
 	return n, nil
 }
 
-// readColumn reads norms that are stored for all documents. It reads the last chunk first, so that
-// it finds a damaged number of documents before it allocates memory for them. The first search after
-// opening waits for it, so the other chunks come from one iterator, without copies.
-func (d *Disk) readColumn(field uint32) ([]uint8, error) {
+// readColumn reads norms that are stored for all documents, and whether the source lends them. It
+// reads the last chunk first, so that it finds a damaged number of documents before it allocates
+// memory for them.
+func (d *Disk) readColumn(field uint32) (column []uint8, lent bool, err error) {
 	if d.meta.docs == 0 {
-		return nil, nil
+		return nil, false, nil
 	}
-	last := chunksOf(d.meta.docs, normChunkDocs) - 1
-	lastKey := normsKey(d.meta.version, field, last)
-	payload, err := d.needSealed(lastKey)
-	if err != nil {
-		return nil, err
-	}
-	codes := make([]uint8, d.meta.docs)
-	rest := codes[int(last)*normChunkDocs:]
-	if err := decodeNorms(payload, rest); err != nil {
-		return nil, d.at(err, lastKey)
-	}
-	it, err := d.src.Scan(normsKey(d.meta.version, field, 0), lastKey)
-	if err != nil {
-		return nil, err
-	}
-	defer it.Close()
-	for c := range last {
-		key := normsKey(d.meta.version, field, c)
-		if !it.Next() || !bytes.Equal(it.Key(), key) {
-			if err := it.Err(); err != nil {
-				return nil, err
-			}
-			return nil, d.at(corrupt.New(-1, "the value is missing"), key)
-		}
-		payload, err := unseal(it.Value(), d.meta.version)
-		if err == nil {
-			err = decodeNorms(payload, codes[int(c)*normChunkDocs:][:normChunkDocs])
-		}
+	last := d.meta.normChunks(field) - 1
+	for c := int64(last); c >= 0; c-- {
+		key := normsKey(d.meta.version, field, uint32(c))
+		payload, lent, err := d.sealedOrLent(key)
 		if err != nil {
-			return nil, d.at(err, key)
+			return nil, false, err
+		}
+		if last == 0 && len(payload) == int(d.meta.docs) {
+			return payload, lent, nil
+		}
+		if last == 0 && d.meta.whole[field] {
+			return nil, false, d.at(corrupt.New(1, "%d length codes, want %d", len(payload), d.meta.docs), key)
+		}
+		if column == nil {
+			column = make([]uint8, d.meta.docs)
+		}
+		first := int(c) * normChunkDocs
+		if err := decodeNorms(payload, column[first:first+chunkLen(d.meta.docs, uint32(c), normChunkDocs)]); err != nil {
+			return nil, false, d.at(err, key)
 		}
 	}
-	return codes, nil
+	return column, false, nil
 }
 
 // readSparseNorms reads norms that are stored for count documents.

@@ -24,11 +24,11 @@
 //	02    page u32                   256 ids and their documents   (sealed)
 //	03    chunk u32                  first ids of 1,024 pages      (sealed)
 //	04    last document u32          stored bytes of some 16 KB    (sealed)
-//	05    chunk u32                  places of 65,536 documents    (sealed)
+//	05    chunk u32                  places of 4,096 documents     (sealed)
 //	7f                               meta: counts, fields, order   (sealed)
 //	80    list u32, part u32         directory part of a long list
 //	80    list u32, 1<<31 + chunk    payload chunk of a long list
-//	81    field, chunk u32           length codes of 65,536 documents (sealed)
+//	81    field, chunk u32           length codes (sealed)
 //	82    chunk u32                  ranks of 32,768 documents     (sealed)
 //	83    field                      best pairs of each tile       (sealed)
 //
@@ -39,8 +39,9 @@
 // them, so no registry is needed. Lists are numbered in the order of their terms.
 //
 // The length codes of a field are those of all documents, by document, where at least half of
-// the documents have the field or that form is shorter. Otherwise they are sparse: the
-// documents that have the field, and their codes. Tiles in which no document has the field
+// the documents have the field or that form is shorter: in one value, or in one for each 65,536
+// documents (see wholeNorms). Otherwise they are sparse: the documents that have the field, and
+// their codes, for 65,536 of these in a value. Tiles in which no document has the field
 // are left out. The size of a field thus follows its number of documents.
 //
 // A sealed value begins with the format version (1 byte) and ends with the CRC-32C of all
@@ -63,6 +64,9 @@
 // build that lacks a required feature refuses the segment with ErrFormat, which names the
 // feature and the release. It ignores an optional feature and its keys, and merges drop it.
 // All later versions begin in the same way.
+//
+// Segments of more than 4,096 documents have the required feature smallPlaces, and those of more
+// than 65,536 mostly wholeNorms.
 //
 // A codec, a block encoding, an order or a flag that older builds lack gets a required
 // feature. Keys that older builds can ignore get an optional one.

@@ -30,9 +30,9 @@ type feature struct {
 
 const featureRequired = 1
 
-// knownFeatures are those that this build reads. There are none yet: everything so far came with
-// versions. The data of a feature goes into its own field of meta.
-var knownFeatures = map[string]bool{}
+// knownFeatures are those that this build reads. The data of a feature goes into its own field of
+// meta.
+var knownFeatures = map[string]bool{wholeNorms: true, smallPlaces: true}
 
 // release is what a segment records as its writer. Tests that compare bytes replace it.
 var release = format.Release

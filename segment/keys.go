@@ -15,7 +15,7 @@ const (
 	kindID     Kind = 0x02 // page -> 256 ids in ascending order, and their documents
 	kindHead   Kind = 0x03 // chunk -> first ids of 1,024 pages
 	kindStored Kind = 0x04 // last document -> stored bytes of several
-	kindPlace  Kind = 0x05 // chunk -> places of 65,536 documents among the ids
+	kindPlace  Kind = 0x05 // chunk -> places of 4,096 (or 65,536) documents among the ids
 	kindMeta   Kind = 0x7f // -> everything about the segment as a whole
 
 	kindPlain    Kind = 0x80 // the first kind that is not compressed
@@ -144,7 +144,7 @@ func keyString(key []byte, version byte, fieldName func(uint32) string) string {
 	case kindHead:
 		return fmt.Sprintf("first ids of pages from page %d", uint64(be.Uint32(rest))*idHeadPages)
 	case kindPlace:
-		return fmt.Sprintf("places of documents from %d", uint64(be.Uint32(rest))*placeChunkDocs)
+		return fmt.Sprintf("places of documents, chunk %d", be.Uint32(rest))
 	case kindStored:
 		return fmt.Sprintf("stored documents up to %d", be.Uint32(rest))
 	case kindMeta:

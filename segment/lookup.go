@@ -8,19 +8,22 @@ import (
 // idTable is what a Disk caches of its ids.
 type idTable struct {
 	heads  held[[]idList]           // of all pages, idHeadPages at a time
-	places []held[*placeChunk]      // of placeChunkDocs documents each
+	places []held[*placeChunk]      // of placeDocs documents each
 	pages  []atomic.Pointer[idPage] // nil for pages that are not cached
 	bytes  atomic.Int64             // of pages
-	hand   atomic.Uint32            // the next page to drop when there are too many
+
+	placeDocs uint32
+	hand      atomic.Uint32 // the next page to drop when there are too many
 }
 
 // idCacheBytes is the most memory for cached pages of one segment: enough for a million short ids.
 // Reading a page that is not cached takes some 10 µs.
 const idCacheBytes = 16 << 20
 
-func (t *idTable) init(docs uint32) {
+func (t *idTable) init(docs, placeDocs uint32) {
+	t.placeDocs = placeDocs
 	t.pages = make([]atomic.Pointer[idPage], chunksOf(docs, idPageIDs))
-	t.places = make([]held[*placeChunk], chunksOf(docs, placeChunkDocs))
+	t.places = make([]held[*placeChunk], chunksOf(docs, int(placeDocs)))
 }
 
 // release drops everything.
@@ -62,24 +65,24 @@ func (d *Disk) AppendID(dst []byte, doc uint32) ([]byte, error) {
 
 // place returns the place of a document among the ids.
 func (d *Disk) place(doc uint32) (uint32, error) {
-	h := &d.ids.places[doc/placeChunkDocs]
+	n, at := doc/d.ids.placeDocs, doc%d.ids.placeDocs
+	h := &d.ids.places[n]
 	if p := h.p.Load(); p != nil {
-		return (*p).of(doc % placeChunkDocs), nil
+		return (*p).of(at), nil
 	}
-	n := doc / placeChunkDocs
 	places, err := h.get(&d.heldBytes, func() (*placeChunk, int64, error) {
 		key := numberKey(kindPlace, n)
 		payload, err := d.needSealed(key)
 		if err != nil {
 			return nil, 0, err
 		}
-		places, err := openPlaces(payload, chunkLen(d.meta.docs, n, placeChunkDocs), d.meta.docs)
+		places, err := openPlaces(payload, chunkLen(d.meta.docs, n, int(d.ids.placeDocs)), d.meta.docs)
 		return places, places.bytes(), d.at(err, key)
 	})
 	if err != nil {
 		return 0, err
 	}
-	return places.of(doc % placeChunkDocs), nil
+	return places.of(at), nil
 }
 
 // readIDPage reads a page of ids.

@@ -148,6 +148,7 @@ type merger struct {
 	fields []FieldInfo // written so far; a field's number is its index
 	tiles  [][]Tile    // of the same fields
 	sparse [][][]byte  // of the same fields: payloads of sparse norms; nil for a column or no norms
+	whole  []bool      // of the same fields: the column is one value
 	lists  uint32      // long lists written so far
 	stored bool        // at least one document has stored bytes
 	places []uint32    // place of each new document among the ids

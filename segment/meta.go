@@ -44,6 +44,7 @@ type meta struct {
 	lists    uint32
 	fields   []FieldInfo
 	sparse   []bool // of the same fields: norms are documents and codes, as many as FieldInfo.Docs says
+	whole    []bool // of the same fields: see wholeNorms
 }
 
 const (
@@ -135,6 +136,10 @@ func decodeMeta(payload []byte, version byte) (*meta, error) {
 			d.fail("field %q follows %q", f.Name, m.fields[i-1].Name)
 		}
 		m.fields, m.sparse = append(m.fields, f), append(m.sparse, sparse)
+	}
+	m.whole = make([]bool, len(m.fields))
+	if d.err == nil {
+		d.err = m.openWhole()
 	}
 	return m, d.end()
 }

@@ -21,6 +21,7 @@ type Norms struct {
 	having []uint32 // documents with a code, ascending
 	codes  []uint8  // of these
 	ones   uint32   // documents below it without a code count as code 1
+	lent   bool     // the column is no memory of this process: see Lender
 }
 
 // Norms are sparse in memory when fewer than one in sparseShare documents has the field. A document
@@ -132,7 +133,12 @@ func (n *Norms) each(f func(doc uint32, code uint8)) {
 }
 
 // bytes is the memory that the norms hold.
-func (n *Norms) bytes() int64 { return int64(cap(n.column) + 4*cap(n.having) + cap(n.codes)) }
+func (n *Norms) bytes() int64 {
+	if n.lent {
+		return 0
+	}
+	return int64(cap(n.column) + 4*cap(n.having) + cap(n.codes))
+}
 
 // sparseNorms makes norms of a segment of docs documents: a column if many of them have the field.
 func sparseNorms(docs uint32, having []uint32, codes []uint8) Norms {

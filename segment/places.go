@@ -2,8 +2,26 @@ package segment
 
 import "encoding/binary"
 
-// placeChunkDocs is how many documents have their places in one value.
-const placeChunkDocs = 64 << 10
+// How many documents have their places in one value: in segments with the feature smallPlaces, and in
+// older ones. A hit needs one place, and finding it begins with reading the value. Segments of at most
+// placeChunkDocs documents need no feature: both forms are the same.
+const (
+	placeChunkDocs    = 4 << 10
+	oldPlaceChunkDocs = 64 << 10
+)
+
+// smallPlaces is the feature of a segment whose values of places have placeChunkDocs documents.
+const smallPlaces = "places of 4,096 documents in a value"
+
+// placeDocs is how many documents of the segment have their places in one value.
+func (m *meta) placeDocs() uint32 {
+	for _, f := range m.features {
+		if f.name == smallPlaces {
+			return placeChunkDocs
+		}
+	}
+	return oldPlaceChunkDocs
+}
 
 // appendPlaces appends the places of consecutive documents among the ids of the segment, as runs of
 // consecutive places:

@@ -19,6 +19,14 @@ type Source interface {
 	Scan(lower, upper []byte) (Iterator, error)
 }
 
+// A Lender is a Source that can lend some values: it has checked their bytes, and they stay where they
+// are as long as the Source is reachable. ok is false for a value that it cannot lend, for whatever
+// reason: Get says what is wrong.
+type Lender interface {
+	Source
+	Lend(key []byte) (value []byte, ok bool)
+}
+
 // An Iterator walks keys in ascending order. It starts before the first key, so call Next first.
 // After Next has returned false, only Err and Close may be called. Key and Value are valid until
 // the next call of Next or Close.

@@ -124,7 +124,7 @@ func (m *merger) endField(info FieldInfo, norms *Norms, documents func(func(doc,
 	})
 	m.fields = append(m.fields, info)
 	m.tiles = append(m.tiles, tiles.finish())
-	m.sparse = append(m.sparse, codes.finish())
+	m.sparse, m.whole = append(m.sparse, codes.finish()), append(m.whole, false)
 }
 
 // writeColumns writes the per-document data: length codes, ranks and tiles.
@@ -169,8 +169,11 @@ func (m *merger) writeNorms(field uint32, name string) error {
 	if err != nil {
 		return err
 	}
-	chunk := uint32(0)
-	for codes := range slices.Chunk(norms.Column(), normChunkDocs) {
+	chunk, size := uint32(0), normChunkDocs
+	if m.whole[field] = isWhole(norms.Column()); m.whole[field] {
+		size = len(norms.Column())
+	}
+	for codes := range slices.Chunk(norms.Column(), size) {
 		err := m.seal(normsKey(Version, field, chunk), func(dst []byte) []byte { return appendNorms(dst, codes) })
 		if err != nil {
 			return err
@@ -180,9 +183,18 @@ func (m *merger) writeNorms(field uint32, name string) error {
 	return nil
 }
 
+// features returns the features of the segment, by name.
+func (m *merger) features() []feature {
+	features := wholeFeature(nil, m.whole)
+	if m.docs > placeChunkDocs {
+		features = append(features, feature{name: smallPlaces, required: true})
+	}
+	return features
+}
+
 // writeMeta writes the meta value, which comes last.
 func (m *merger) writeMeta() error {
-	v := meta{writer: release, docs: m.docs, ranks: m.ranks != nil, stored: m.stored, order: m.order, lists: m.lists, fields: m.fields}
+	v := meta{writer: release, features: m.features(), docs: m.docs, ranks: m.ranks != nil, stored: m.stored, order: m.order, lists: m.lists, fields: m.fields}
 	for _, payloads := range m.sparse {
 		v.sparse = append(v.sparse, payloads != nil)
 	}

@@ -142,7 +142,7 @@
 //
 // # What it is not for
 //
-// Get copies values; a caller that needs speed caches what it decodes. There are no
+// Get copies values; a caller that needs speed caches what it decodes, or takes what Lend gives. There are no
 // snapshots, because segments do not change: a caller that keeps a segment from being dropped
 // has a snapshot of it.
 package store

@@ -44,6 +44,7 @@ type Store struct {
 	gate gate
 
 	iterators iteratorPool
+	lent      lentPages
 
 	hidden  atomic.Pointer[string]          // a directory that is hidden from Pebble
 	foreign atomic.Pointer[map[string]bool] // files that Pebble must not remove
@@ -110,6 +111,7 @@ func Load(dir string, opts *Options) (_ *Store, err error) {
 	}
 	l := newLogger(o.Log, o.Failed)
 	s := &Store{dir: dir, opts: o, fs: newFence(o.FS, lock), lock: lock, log: l, gate: newGate(), made: made, doomed: map[uint64]struct{}{}}
+	s.lent.limit = o.LentBytes
 	s.popt = o.pebbleOptions(pebbleFS{FS: s.fs, log: l, hidden: &s.hidden, opening: &s.opening, copied: &s.copied, foreign: &s.foreign, after: vfs.NewMem()}, l)
 	defer func() {
 		if err != nil {

@@ -20,6 +20,10 @@ type Options struct {
 	// need only hold dictionaries. The default is 16 MiB.
 	CacheBytes int64
 
+	// LentBytes bounds, about, what the process holds of mapped files: see SegmentReader.Lend. The
+	// default is 64 MiB; with a negative number nothing is lent.
+	LentBytes int64
+
 	// MemTableBytes is the size of one of Pebble's memtables, which hold
 	// manifests, deletions and named values until they are flushed; there may be
 	// two. The default is 256 KiB.
@@ -52,6 +56,7 @@ type Options struct {
 
 const (
 	defaultCacheBytes    = 16 << 20
+	defaultLentBytes     = 64 << 20
 	defaultMemTableBytes = 256 << 10
 )
 
@@ -63,6 +68,9 @@ func (o *Options) withDefaults() Options {
 	}
 	if c.CacheBytes <= 0 {
 		c.CacheBytes = defaultCacheBytes
+	}
+	if c.LentBytes == 0 {
+		c.LentBytes = defaultLentBytes
 	}
 	if c.MemTableBytes <= 0 {
 		c.MemTableBytes = defaultMemTableBytes

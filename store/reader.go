@@ -7,11 +7,12 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// A SegmentReader reads the keys of one segment. It costs nothing to make and holds nothing: the
-// caller makes sure that the segment is not dropped meanwhile.
+// A SegmentReader reads the keys of one segment. It costs nothing to make and, before its first Lend,
+// holds nothing: the caller makes sure that the segment is not dropped meanwhile.
 type SegmentReader struct {
 	s      *Store
 	number uint64
+	lender lender
 }
 
 // Segment returns a reader of a segment.
