@@ -90,14 +90,18 @@ func (o *Options) withDefaults() Options {
 	return c
 }
 
-// Block sizes. A dictionary is read a key at a time and a data block is the unit of decompression,
-// which favors small ones; it is also the unit of compression and of the index, which favors large
-// ones. Chunks of postings are 16 to 64 KiB each and get blocks of their own at any size. Large
+// Block sizes. A block is the unit of compression and of the index, which favors large ones. Chunks of
+// postings are 16 to 64 KiB each and get blocks of their own at any size. Large
 // index blocks keep a table's index at one level up to some ten thousand data blocks.
 const (
 	dataBlockBytes  = 32 << 10
 	indexBlockBytes = 256 << 10
 )
+
+// compressedBlockBytes is the block size of compressed tables: of terms, ids and places of documents.
+// They are read a key at a time, and a block is the unit of decompression. An index of 256 MB takes
+// 0.2 % more than with 32 KB.
+const compressedBlockBytes = 8 << 10
 
 // runBlockBytes is the block size of a run's tables (SegmentWriter.Table). Their values are large
 // already, and are read one at a time, by Ceil and not by their keys: each gets a block of its own
@@ -147,6 +151,7 @@ func tableOptions(p *pebble.Options, format sstable.TableFormat, compressed bool
 	w := p.MakeWriterOptions(bottom, format)
 	if compressed {
 		w.Compression = sstable.BalancedCompression
+		w.BlockSize = compressedBlockBytes
 		return w
 	}
 	// Postings, norms and ranks are dense already, and are only read by existing keys: a filter
