@@ -35,6 +35,43 @@ func TestListCacheSettles(t *testing.T) {
 	}
 }
 
+// TestResidentStats: Stats says what searches have left in memory, and counts bytes that were at hand
+// and that were read.
+func TestResidentStats(t *testing.T) {
+	ix := newIndex(t, nil)
+	b := new(Batch)
+	for i := range 20_000 {
+		b.Put(fmt.Sprint("d", i), map[string]any{"t": fmt.Sprintf("a%d b%d all", i*i%7, i*i%13)})
+	}
+	ix.must(ix.Apply(context.Background(), b))
+	ix.must(ix.Flush(context.Background()))
+	stats := func() *Stats {
+		st, err := ix.Stats()
+		ix.must(err)
+		r := st.Resident
+		if lists := r.Heads + r.Code + r.Rows + r.Ranges + r.Bitmaps + r.Columns + r.Filters; lists != st.CacheBytes {
+			t.Errorf("%+v, but the lists have %d bytes", r, st.CacheBytes)
+		}
+		return st
+	}
+	if st := stats(); st.CacheBytes != 0 || st.CacheReadBytes != 0 || st.CacheHitBytes != 0 {
+		t.Errorf("%+v before any search", st)
+	}
+	ask := func() {
+		_, err := ix.Search(context.Background(), match("t", "a1 b4 all"), nil)
+		ix.must(err)
+	}
+	ask()
+	first := stats()
+	if r := first.Resident; first.CacheReadBytes == 0 || first.CacheHitBytes != 0 || r.Heads == 0 || r.Code+r.Rows == 0 || r.Segments < 20_000 || r.Blocks == 0 || r.Sum() < first.CacheBytes+r.Segments {
+		t.Errorf("after a search %+v, %d bytes read, %d at hand", r, first.CacheReadBytes, first.CacheHitBytes)
+	}
+	ask()
+	if again := stats(); again.CacheHitBytes < first.CacheBytes/2 || again.CacheHits != first.CacheHits+3 {
+		t.Errorf("%d bytes of %d lists were at hand, of %d", again.CacheHitBytes, again.CacheHits, first.CacheBytes)
+	}
+}
+
 // TestKeysOfLists: a long list of a sealed segment has a key of its own, which stays the same when
 // the list is reopened, by this engine or the next. Other lists have none.
 func TestKeysOfLists(t *testing.T) {

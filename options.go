@@ -253,10 +253,14 @@ type Options struct {
 	// 64 MiB, or MemoryBytes if that is more; the minimum is 64 KiB.
 	LogBytes int64
 
-	// CacheBytes bounds the cache of opened posting lists, of what was derived from them, of filters
-	// that come again, and of blocks of the store's tables, which take an eighth of it, between 1
-	// and 16 MiB. Without a memory limit, Go's collector lets the heap grow to twice of what is in
-	// use. The default is DefaultCacheBytes.
+	// CacheBytes bounds what searches keep in memory. Blocks of the store's tables take an eighth of
+	// it, between 1 and 16 MiB, and pages of its mapped files a quarter, about, between 4 MiB and 1
+	// GiB. Opened posting lists, what was derived from them (bitmaps at most half) and filters that
+	// come again share the rest with length codes, ranks, ids and their places, which come first,
+	// but leave half of the rest; pages of ids take at most a sixteenth, and 16 MiB a segment.
+	// Stats.Resident says what is there. Besides, each running search takes what it works with, and
+	// without a memory limit (GOMEMLIMIT or debug.SetMemoryLimit) Go's collector lets the heap grow
+	// to twice of what is in use. The default is DefaultCacheBytes.
 	CacheBytes int64
 
 	// StoredCacheBytes bounds the cache of stored documents that Get and SearchOptions.Load have

@@ -3,6 +3,7 @@ package riffle
 import (
 	"context"
 
+	"github.com/riffle-search/riffle/internal/live"
 	"github.com/riffle-search/riffle/segment"
 	"github.com/riffle-search/riffle/store"
 )
@@ -18,8 +19,16 @@ type Stats struct {
 	CacheBytes  int64 // of opened posting lists and cached filters
 	CacheHits   int64 // of lists
 	CacheMisses int64
-	Filters     FilterStats
-	Stored      StoredStats
+
+	// CacheHitBytes are those of the lists that were hits, each counted whole, and CacheReadBytes
+	// those read from the store for lists. So the hit rate by bytes is CacheHitBytes divided by the
+	// sum of both.
+	CacheHitBytes  int64
+	CacheReadBytes int64
+
+	Resident ResidentStats
+	Filters  FilterStats
+	Stored   StoredStats
 
 	// Pinned is what snapshots and searches hold in addition: replaced segments.
 	Pinned PinnedStats
@@ -29,6 +38,27 @@ type Stats struct {
 	LogRecords uint64 // log records that no sealed segment covers yet
 	Written    WrittenStats
 	Store      store.Stats
+}
+
+// ResidentStats say what is in memory to make searches fast, in bytes. The parts of Options.CacheBytes
+// are Blocks and everything above it; the first seven are CacheBytes in Stats.
+type ResidentStats struct {
+	Heads   int64 // of lists: where blocks of 128 postings lie, and their bounds
+	Code    int64 // postings as stored
+	Rows    int64 // postings as they are searched
+	Ranges  int64 // bounds of lists for each 64 documents
+	Bitmaps int64 // of lists
+	Columns int64 // of sparse length codes
+	Filters int64
+
+	Segments int64 // length codes, ranks, ids and their places, bounds by 4,096 documents
+	Blocks   int64 // of the store's tables
+	Stored   int64 // stored documents, in Options.StoredCacheBytes
+}
+
+// Sum returns all of it.
+func (r ResidentStats) Sum() int64 {
+	return r.Heads + r.Code + r.Rows + r.Ranges + r.Bitmaps + r.Columns + r.Filters + r.Segments + r.Blocks + r.Stored
 }
 
 // WrittenStats are bytes written since Open. Store.WrittenBytes is their sum and what else was
@@ -102,7 +132,8 @@ func (e *Engine) Stats() (*Stats, error) {
 		return nil, err
 	}
 	st := &Stats{
-		Docs: of.Docs, Deleted: of.Deleted, MemoryBytes: of.MemoryBytes, CacheBytes: of.CacheBytes, CacheHits: of.CacheHits, CacheMisses: of.CacheMisses,
+		Docs: of.Docs, Deleted: of.Deleted, MemoryBytes: of.MemoryBytes, CacheBytes: of.CacheBytes, CacheHits: of.Lists.Hits, CacheMisses: of.Lists.Misses,
+		CacheHitBytes: of.Lists.HitBytes, CacheReadBytes: of.Lists.ReadBytes, Resident: residentStats(&of.Resident),
 		Filters: FilterStats(of.Filters), Stored: StoredStats(of.Stored), Pinned: PinnedStats(of.Pinned), GPU: e.gpuStats(), LogRecords: of.LogRecords,
 		Written: WrittenStats(of.Written), Store: of.Store,
 	}
@@ -116,6 +147,13 @@ func (e *Engine) Stats() (*Stats, error) {
 		st.Fields = append(st.Fields, FieldStats(f))
 	}
 	return st, nil
+}
+
+func residentStats(r *live.Resident) ResidentStats {
+	return ResidentStats{
+		Heads: r.Heads, Code: r.Code, Rows: r.Rows, Ranges: r.Ranges, Bitmaps: r.Bitmaps, Columns: r.Columns, Filters: r.Filters,
+		Segments: r.Segments, Blocks: r.Blocks, Stored: r.Stored,
+	}
 }
 
 // Sizes breaks down the bytes of sealed segments; see segment.Sizes.

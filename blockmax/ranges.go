@@ -126,12 +126,18 @@ func (b *Bounds) Bytes() int {
 	if sheets := b.sheets.Load(); sheets != nil {
 		n += (8 + 64) * len(*sheets)
 	}
+	return n + b.RangesBytes()
+}
+
+// RangesBytes returns the part of Bytes that the ranges take.
+func (b *Bounds) RangesBytes() int {
 	if r := b.Refined(); r != nil {
-		n += r.bytes()
-	} else if m := b.maker.Load(); m != nil {
-		n += m.bytes()
+		return r.bytes()
 	}
-	return n
+	if m := b.maker.Load(); m != nil {
+		return m.bytes()
+	}
+	return 0
 }
 
 // Reached returns an impact that at least k postings of the list reach, as high as is known. So k

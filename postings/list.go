@@ -48,12 +48,14 @@ type List struct {
 
 	impacts atomic.Pointer[Impacts] // of the blocks; nil after Shrink
 
-	load    Loader
-	checked bool   // the Loader is a CheckedLoader
-	old     bool   // the directory has the form without levels
-	stored  int    // chunks, as the entry says
-	bits    bool   // chunks are stored by the codec Interpolative
-	coded   *coded // of such a list, where each block begins; nil if its directory does not say
+	load    Loader       // of an opened list itself, as counted
+	source  Loader       // what load reads from
+	fetched atomic.Int64 // bytes read so far
+	checked bool         // the source is a CheckedLoader
+	old     bool         // the directory has the form without levels
+	stored  int          // chunks, as the entry says
+	bits    bool         // chunks are stored by the codec Interpolative
+	coded   *coded       // of such a list, where each block begins; nil if its directory does not say
 	chunks  []atomic.Pointer[chunk]
 	chunkOf []uint32 // the chunk of each extent
 	rowOf   []uint32 // first row of each chunk, and, of a stored list, of the one that would follow
@@ -317,14 +319,63 @@ func (l *List) Shrink() bool {
 	return freed
 }
 
-// Bytes returns the memory that the list holds: the directory, the loaded chunks and the bitmap.
-// Chunks that a view shares with a Builder count as the Builder's.
+// Bytes returns the memory that the list holds. Chunks that a view shares with a Builder count as the
+// Builder's.
 func (l *List) Bytes() int {
-	n := int(unsafe.Sizeof(*l)) + 4*len(l.Last) + 2*len(l.Enc) + 4*len(l.Off) + 4*len(l.ExtLast)
-	n += l.impacts.Load().bytes() + l.ExtImpacts.bytes() + len(l.ListImpacts)*int(unsafe.Sizeof(Impact{}))
-	n += 12*len(l.chunks) + 4*len(l.chunkOf) + l.coded.bytes() + l.onDemand.bytes() + 8*len(l.Bitmap())
+	n := l.headBytes() + 8*len(l.Bitmap())
 	if l.tail != nil {
 		n += cap(l.tail.rows)
 	}
 	return n + int(l.loaded.Load())
+}
+
+// headBytes is what remains after Shrink.
+func (l *List) headBytes() int {
+	n := int(unsafe.Sizeof(*l)) + 4*len(l.Last) + 2*len(l.Enc) + 4*len(l.Off) + 4*len(l.ExtLast)
+	n += l.impacts.Load().bytes() + l.ExtImpacts.bytes() + len(l.ListImpacts)*int(unsafe.Sizeof(Impact{}))
+	return n + 12*len(l.chunks) + 4*len(l.chunkOf) + l.coded.bytes() + l.onDemand.bytes()
+}
+
+// Held divides the memory of a list, in bytes.
+type Held struct {
+	Heads  int64 // where blocks lie and how they are encoded, best pairs, parts of the stored directory
+	Code   int64 // chunks as stored, of the codec Interpolative
+	Rows   int64 // chunks as they are searched
+	Bitmap int64
+}
+
+// Held divides Bytes. It takes some nanoseconds for each extent.
+func (l *List) Held() (h Held) {
+	for i := range l.chunks {
+		if c := l.chunks[i].Load(); c != nil && l.load != nil {
+			h.Rows += int64(len(c.rows) + GuardBytes)
+		}
+	}
+	if l.coded != nil {
+		for i := range l.coded.chunks {
+			if p := l.coded.chunks[i].Load(); p != nil {
+				h.Code += int64(cap(*p))
+			}
+		}
+	}
+	if l.tail != nil {
+		h.Rows += int64(cap(l.tail.rows))
+	}
+	h.Bitmap = int64(8 * len(l.Bitmap()))
+	h.Heads = max(0, int64(l.Bytes())-h.Code-h.Rows-h.Bitmap) // others may load chunks meanwhile
+	return h
+}
+
+// Fetched returns how many bytes have been read from the Loader since Open.
+func (l *List) Fetched() int64 { return l.fetched.Load() }
+
+// counted is a List as the Loader of itself: it counts what is read.
+type counted List
+
+func (l *counted) Directory(part int) ([]byte, error) { return l.count(l.source.Directory(part)) }
+func (l *counted) Chunk(chunk int) ([]byte, error)    { return l.count(l.source.Chunk(chunk)) }
+
+func (l *counted) count(value []byte, err error) ([]byte, error) {
+	l.fetched.Add(int64(len(value)))
+	return value, err
 }

@@ -26,7 +26,10 @@ func Open(entry []byte, load Loader) (*List, error) {
 	if l.Blocks() > 0 {
 		return l, nil
 	}
-	l.load, l.old, l.stored = load, old, chunks
+	l.source, l.old, l.stored = load, old, chunks
+	if load != nil {
+		l.load = (*counted)(l)
+	}
 	_, l.checked = load.(CheckedLoader)
 	if err := l.loadDirectory(); err != nil {
 		return nil, err

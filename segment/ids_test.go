@@ -95,17 +95,47 @@ func TestIDCache(t *testing.T) {
 			if got := must(d.ID(uint32(doc))); got != ids[doc] {
 				t.Fatalf("document %d has id %q", doc, got)
 			}
-			if held := d.ids.bytes.Load(); held > idCacheBytes || held > d.HeldBytes()-before {
+			if held := d.ids.bytes.Load(); held > IDCacheBytes || held > d.HeldBytes()-before {
 				t.Fatalf("%d bytes of ids are held, %d in all", held, d.HeldBytes())
 			}
 		}
 	}
-	if held := d.ids.bytes.Load(); held < idCacheBytes/2 {
+	if held := d.ids.bytes.Load(); held < IDCacheBytes/2 {
 		t.Errorf("only %d bytes are held", held)
 	}
 	d.release()
 	if d.HeldBytes() != 0 || d.ids.bytes.Load() != 0 {
 		t.Errorf("after Release %d bytes are held", d.HeldBytes())
+	}
+}
+
+// TestHitIDs: without room for pages, the ids of the last hits stay, whatever else is read.
+func TestHitIDs(t *testing.T) {
+	var ids []string
+	for i := range 20_000 {
+		ids = append(ids, fmt.Sprintf("%x", i*7919%20_000))
+	}
+	d, store := named(t, ids)
+	d.LimitIDs(0)
+	hits := []uint32{0, 77, 4000, 19_999}
+	for _, doc := range hits {
+		must(d.ID(doc))
+	}
+	if held := d.ids.bytes.Load(); held != 0 {
+		t.Errorf("%d bytes of pages are held", held)
+	}
+	pages := store.values
+	store.values = nil
+	for _, doc := range hits {
+		if got := must(d.ID(doc)); got != ids[doc] {
+			t.Errorf("document %d has id %q, want %q", doc, got, ids[doc])
+		}
+	}
+	store.values = pages
+	for doc, want := range ids {
+		if got := must(d.ID(uint32(doc))); got != want {
+			t.Fatalf("document %d has id %q, want %q", doc, got, want)
+		}
 	}
 }
 

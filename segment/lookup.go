@@ -7,21 +7,42 @@ import (
 
 // idTable is what a Disk caches of its ids.
 type idTable struct {
-	heads  held[[]idList]           // of all pages, idHeadPages at a time
-	places []held[*placeChunk]      // of placeDocs documents each
-	pages  []atomic.Pointer[idPage] // nil for pages that are not cached
-	bytes  atomic.Int64             // of pages
-
+	heads     held[[]idList]           // of all pages, idHeadPages at a time
+	places    []held[*placeChunk]      // of placeDocs documents each
+	pages     []atomic.Pointer[idPage] // nil for pages that are not cached
+	bytes     atomic.Int64             // of pages
+	limit     atomic.Int64             // of bytes
 	placeDocs uint32
-	hand      atomic.Uint32 // the next page to drop when there are too many
+	hand      atomic.Uint32           // the next page to drop when there are too many
+	hits      []atomic.Pointer[hitID] // in slots by document
 }
 
-// idCacheBytes is the most memory for cached pages of one segment: enough for a million short ids.
-// Reading a page that is not cached takes some 10 µs.
-const idCacheBytes = 16 << 20
+// A hitID is the id of a document that was a hit when its page was not cached. Documents that are
+// hits again and again lie in pages of their own, nearly each, of which little else is needed.
+type hitID struct {
+	doc uint32
+	id  string
+}
+
+// A segment keeps at most maxHitIDs of them, of up to maxHitBytes: some 300 KB; and at most one for
+// docsOfHitID documents.
+const (
+	maxHitIDs   = 4096
+	maxHitBytes = 64
+	docsOfHitID = 16
+)
+
+// IDCacheBytes is the default of LimitIDs: enough for a million short ids.
+const IDCacheBytes = 16 << 20
+
+// LimitIDs bounds the memory for cached pages of ids. Reading a page that is not cached takes some 10
+// µs.
+func (d *Disk) LimitIDs(bytes int64) { d.ids.limit.Store(bytes) }
 
 func (t *idTable) init(docs, placeDocs uint32) {
 	t.placeDocs = placeDocs
+	t.limit.Store(IDCacheBytes)
+	t.hits = make([]atomic.Pointer[hitID], min(maxHitIDs, chunksOf(docs, docsOfHitID)))
 	t.pages = make([]atomic.Pointer[idPage], chunksOf(docs, idPageIDs))
 	t.places = make([]held[*placeChunk], chunksOf(docs, int(placeDocs)))
 }
@@ -36,6 +57,9 @@ func (t *idTable) release() {
 		t.pages[i].Store(nil)
 	}
 	t.bytes.Store(0)
+	for i := range t.hits {
+		t.hits[i].Store(nil)
+	}
 }
 
 // ID implements Reader.
@@ -50,17 +74,26 @@ func (d *Disk) AppendID(dst []byte, doc uint32) ([]byte, error) {
 	if doc >= d.meta.docs {
 		panic(fmt.Sprintf("BUG: segment: document %d of %d", doc, d.meta.docs))
 	}
+	hit := &d.ids.hits[doc%uint32(len(d.ids.hits))]
+	if h := hit.Load(); h != nil && h.doc == doc {
+		return append(dst, h.id...), nil
+	}
 	place, err := d.place(doc)
 	if err != nil {
 		return dst, err
 	}
 	p := d.ids.pages[place/idPageIDs].Load()
-	if p == nil {
-		if p, err = d.keepIDPage(place / idPageIDs); err != nil {
-			return dst, err
-		}
+	if p != nil {
+		return append(dst, p.ids.at(int(place%idPageIDs))...), nil
 	}
-	return append(dst, p.ids.at(int(place%idPageIDs))...), nil
+	if p, err = d.keepIDPage(place / idPageIDs); err != nil {
+		return dst, err
+	}
+	id := p.ids.at(int(place % idPageIDs))
+	if len(id) <= maxHitBytes {
+		hit.Store(&hitID{doc, string(id)})
+	}
+	return append(dst, id...), nil
 }
 
 // place returns the place of a document among the ids.
@@ -108,7 +141,7 @@ func (d *Disk) keepIDPage(n uint32) (*idPage, error) {
 	d.heldBytes.Add(size)
 	held := t.bytes.Add(size)
 	for range t.pages {
-		if held <= idCacheBytes {
+		if held <= t.limit.Load() {
 			break
 		}
 		victim := t.pages[t.hand.Add(1)%uint32(len(t.pages))].Swap(nil)

@@ -22,6 +22,7 @@ import (
 // turn.
 type Lists struct {
 	budget  int64
+	beside  func() int64 // what else counts in the budget; nil for nothing
 	bytes   atomic.Int64 // held by all shards
 	bitmaps atomic.Int64 // bytes of these in bitmaps of lists
 	turn    atomic.Uint32
@@ -42,6 +43,8 @@ type listShard struct {
 	newest       List             // sentinel of a ring: newest.next is the most recently used
 	shrunk       List             // sentinel of a ring of entries that have shrunk since their last use
 	hits, misses int64
+	hitBytes     int64  // of the lists found, counted whole
+	readBytes    int64  // from the store, for lists
 	inserted     uint64 // entries so far
 	filters      FilterCounts
 	_            [64]byte // a shard's neighbour is on another cache line
@@ -65,6 +68,7 @@ type List struct {
 	until      atomic.Uint32 // of a segment in memory: see first
 	prev, next *List         // in the ring; guarded by listShard.mu
 	hash       uint64
+	fetched    int64                     // of Postings.Fetched, counted so far; guarded by listShard.mu
 	bitmap     int64                     // part of size
 	before     atomic.Pointer[grownFrom] // of a list that has grown, until bounds are needed
 
@@ -107,6 +111,18 @@ func NewLists(budget int64) *Lists {
 	return c
 }
 
+// Beside makes lists leave room in their budget for what others hold, up to half of it. It must be
+// called before the cache is used.
+func (c *Lists) Beside(held func() int64) { c.beside = held }
+
+// room is how many bytes the lists may take.
+func (c *Lists) room() int64 {
+	if c.beside == nil {
+		return c.budget
+	}
+	return c.budget - min(c.beside(), c.budget/2)
+}
+
 // hash returns a list's hash, which determines its shard and its place there. A term has the same
 // one in all segments: see Together.
 func (c *Lists) hash(key Key) uint64 {
@@ -134,6 +150,7 @@ func (c *Lists) Get(key Key, open func() (*postings.List, error)) (*List, error)
 	s.mu.Lock()
 	if e := s.find(hash, key); e != nil {
 		s.hits++
+		s.hitBytes += e.size.Load()
 		s.touch(e)
 		s.mu.Unlock()
 		return e, nil
@@ -243,6 +260,7 @@ func (s *listShard) entries(yield func(e *List) bool) {
 func (c *Lists) count(e *List) (grown int64) {
 	if e.Postings != nil {
 		c.admitBitmap(e)
+		c.shard(e.hash).readBytes += e.takeFetched()
 	}
 	size := e.measure()
 	grown = size - e.size.Swap(size)
@@ -277,6 +295,9 @@ func (c *Lists) settle(e *List) {
 	s.mu.Lock()
 	switch {
 	case s.find(e.hash, e.key) != e: // it has been evicted meanwhile
+		if e.Postings != nil {
+			s.readBytes += e.takeFetched()
+		}
 	case failed:
 		c.remove(s, e) // the fault may pass
 	default:
@@ -286,6 +307,15 @@ func (c *Lists) settle(e *List) {
 	if grown != 0 {
 		c.grow(grown, e)
 	}
+}
+
+// takeFetched returns how many bytes the list has read from the store since the last call. The caller
+// holds the lock of the shard.
+func (e *List) takeFetched() int64 {
+	all := e.Postings.Fetched()
+	more := all - e.fetched
+	e.fetched = all
+	return more
 }
 
 // admitBitmap counts the bitmap that a list has got since its last check, or makes the list drop it
@@ -318,13 +348,14 @@ func (e *List) measure() int64 {
 }
 
 // grow counts the growth of a list. Then it shrinks the oldest lists of the shards in turn, and
-// evicts the oldest shrunk ones, until the total is within the budget; keep stays.
+// evicts the oldest shrunk ones, until they fit into their room; keep stays.
 func (c *Lists) grow(bytes int64, keep *List) {
-	if c.bytes.Add(bytes) <= c.budget {
+	room := c.room()
+	if c.bytes.Add(bytes) <= room {
 		return
 	}
 	for _, free := range [...]func(*Lists, *listShard, *List) bool{(*Lists).shrinkOldest, (*Lists).removeOldest} {
-		for fruitless := 0; c.bytes.Load() > c.budget && fruitless < cacheShards; fruitless++ {
+		for fruitless := 0; c.bytes.Load() > room && fruitless < cacheShards; fruitless++ {
 			s := &c.shards[c.turn.Add(1)%cacheShards]
 			s.mu.Lock()
 			if free(c, s, keep) {
@@ -359,6 +390,9 @@ func (c *Lists) removeOldest(s *listShard, keep *List) bool {
 }
 
 func (c *Lists) remove(s *listShard, e *List) {
+	if e.Postings != nil {
+		s.readBytes += e.takeFetched()
+	}
 	c.bytes.Add(-e.size.Load())
 	c.bitmaps.Add(-e.bitmap)
 	if e.filter != nil {
@@ -410,15 +444,23 @@ func (c *Lists) Measure() (sum int64) {
 	return sum
 }
 
-// Counts returns the numbers of hits and misses.
-func (c *Lists) Counts() (hits, misses int64) {
+// Counts are figures about the look-ups of lists.
+type Counts struct {
+	Hits, Misses int64
+	HitBytes     int64 // of the lists that were found, counted whole
+	ReadBytes    int64 // from the store, for lists: of their directories and postings
+}
+
+// Counts returns figures about the look-ups.
+func (c *Lists) Counts() (sum Counts) {
 	for i := range c.shards {
 		s := &c.shards[i]
 		s.mu.Lock()
-		hits, misses = hits+s.hits, misses+s.misses
+		sum.Hits, sum.Misses = sum.Hits+s.hits, sum.Misses+s.misses
+		sum.HitBytes, sum.ReadBytes = sum.HitBytes+s.hitBytes, sum.ReadBytes+s.readBytes
 		s.mu.Unlock()
 	}
-	return hits, misses
+	return sum
 }
 
 // BoundsFor returns the list's highest impacts under a table. norms are the length codes of its

@@ -97,9 +97,9 @@ func TestListCacheBudget(t *testing.T) {
 	if held := c.bytes.Load(); held != 0 {
 		t.Errorf("%d bytes are held for no segment", held)
 	}
-	hits, misses := c.Counts()
-	if hits+misses != 1+1+1000+1000+2+1 || misses < 1000 {
-		t.Errorf("%d hits, %d misses", hits, misses)
+	n := c.Counts()
+	if n.Hits+n.Misses != 1+1+1000+1000+2+1 || n.Misses < 1000 {
+		t.Errorf("%d hits, %d misses", n.Hits, n.Misses)
 	}
 }
 
@@ -391,5 +391,83 @@ func TestListsShrink(t *testing.T) {
 	}
 	if again := opened - before; again < lists/2 {
 		t.Errorf("%d of %d lists were evicted: shrunk ones alone exceed the budget", again, lists)
+	}
+}
+
+// TestResident: the parts of what is held add up, and bytes of hits and of reads are counted.
+func TestResident(t *testing.T) {
+	enc := func() postings.Encoded {
+		b := postings.Builder{Codec: postings.Interpolative}
+		for d := range uint32(20_000) {
+			b.Add(3*d+d%2, 1+d%3, 10)
+		}
+		return b.Encode()
+	}()
+	stored := int64(0)
+	for _, part := range slices.Concat(enc.Directory, enc.Chunks) {
+		stored += int64(len(part))
+	}
+	c := NewLists(1 << 20)
+	get := func() *List {
+		e, err := c.Get(Key{1, "f", "t"}, func() (*postings.List, error) { return postings.Open(enc.Entry, parts{enc}) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	e := get()
+	var docs [postings.BlockSize]uint32
+	if _, err := e.Postings.Docs(1, &docs); err != nil {
+		t.Fatal(err)
+	}
+	c.Settle([]*List{e})
+	r := c.Resident()
+	if r.Code == 0 || r.Rows == 0 || r.Heads == 0 || r.Sum() != c.Measure() {
+		t.Errorf("%+v, %d bytes are held", r, c.Measure())
+	}
+	for b := range e.Postings.Blocks() {
+		if _, err := e.Postings.Docs(b, &docs); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e.Postings.KeepBitmap(make([]uint64, 1000))
+	c.Settle([]*List{e})
+	c.KeepFilter(1, "x", NewFilter(make([]uint64, 100), 6400), nil)
+	c.KeepFilter(1, "x", NewFilter(make([]uint64, 100), 6400), nil)
+	if r := c.Resident(); r.Code != 0 || r.Bitmaps != 8000 || r.Filters < 800 || r.Sum() != c.Measure() {
+		t.Errorf("%+v, %d bytes are held", r, c.Measure())
+	}
+	if n := c.Counts(); n.ReadBytes != stored || n.HitBytes != 0 {
+		t.Errorf("%+v; %d bytes are stored", n, stored)
+	}
+	size := e.size.Load()
+	get()
+	c.Together("f", "t", []Place{{Segment: 1}}, make([]*List, 1), 1)
+	if n := c.Counts(); n.ReadBytes != stored || n.HitBytes != 2*size {
+		t.Errorf("%+v after two hits of %d bytes", n, size)
+	}
+}
+
+// TestBeside: lists leave room for what others hold, but keep half of the budget.
+func TestBeside(t *testing.T) {
+	held := int64(0)
+	c := NewLists(64 << 10)
+	c.Beside(func() int64 { return held })
+	fill := func() int64 {
+		for i := range 200 {
+			e, err := c.Get(Key{1, "f", fmt.Sprint(i)}, func() (*postings.List, error) { return someList(200), nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Settle([]*List{e})
+		}
+		bytes, _ := c.Bytes()
+		return bytes
+	}
+	for _, want := range []int64{64 << 10, 54 << 10, 32 << 10} {
+		if got := fill(); got > want || got < want-8<<10 {
+			t.Errorf("%d bytes beside %d others", got, held)
+		}
+		held = 10*held + 10<<10
 	}
 }

@@ -40,6 +40,7 @@ func (c *Lists) Together(field, term string, places []Place, into []*List, step 
 		}
 		s.touch(e)
 		into[at*step] = e
+		s.hitBytes += e.size.Load()
 		found++
 	}
 	s.hits += int64(found)

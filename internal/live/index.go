@@ -108,6 +108,7 @@ func Open(dir string, o *Options) (*Index, error) {
 	ix.calls.idle = make(chan struct{})
 	ix.order = newCtxMutex()
 	ix.lists = cache.NewLists(ix.opts.CacheBytes)
+	ix.lists.Beside(ix.heldBySegments)
 	ix.stored = newStoredCache(ix.opts.StoredCacheBytes)
 	ix.fields = document.NewFields(ix.opts.MaxFields)
 	ix.cores = segment.NewCores(ix.opts.Merge.Workers)

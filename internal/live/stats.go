@@ -17,14 +17,22 @@ type Stats struct {
 	Fields        []FieldStats // by name
 	MemoryBytes   int64        // of segments in memory
 	CacheBytes    int64
-	CacheHits     int64
-	CacheMisses   int64
+	Lists         cache.Counts
+	Resident      Resident
 	Filters       cache.FilterCounts
 	Stored        StoredCounts
 	Pinned        PinnedStats
 	LogRecords    uint64 // those that no sealed segment covers
 	Written       Written
 	Store         store.Stats
+}
+
+// Resident says what is in memory to make searches fast, in bytes.
+type Resident struct {
+	cache.Resident
+	Segments int64 // norms, ranks, ids and their places, bounds of tiles
+	Stored   int64 // stored documents
+	Blocks   int64 // of the store's tables
 }
 
 // Written says how many bytes were written since Open.
@@ -64,15 +72,17 @@ func (ix *Index) Stats() (*Stats, error) {
 	defer v.Release()
 	st := &Stats{Docs: v.live, Pinned: ix.pinnedStats()}
 	st.CacheBytes, _ = ix.lists.Bytes()
-	st.CacheHits, st.CacheMisses = ix.lists.Counts()
+	st.Lists = ix.lists.Counts()
 	st.Filters = ix.lists.FilterCounts()
 	st.Stored = ix.stored.counts()
+	st.Resident = Resident{Resident: ix.lists.Resident(), Stored: st.Stored.Bytes}
 	fields := map[string]*FieldStats{}
 	for i := range v.segs {
 		s := &v.segs[i]
 		line := SegmentStats{Number: s.home.number, Sealed: s.home.disk != nil, Docs: s.reader.Docs(), Deleted: s.deleted.count(), Bytes: s.home.bytes, Order: s.reader.Order()}
 		if line.Sealed {
 			line.Format = s.home.disk.Format()
+			st.Resident.Segments += s.home.disk.HeldBytes()
 		} else {
 			line.Bytes = s.home.memory.Bytes()
 			st.MemoryBytes += line.Bytes
@@ -93,6 +103,7 @@ func (ix *Index) Stats() (*Stats, error) {
 	ix.mu.Unlock()
 	st.Store, err = ix.store.Stats()
 	st.Written.Log = st.Store.LogWritten
+	st.Resident.Blocks = st.Store.CacheBytes
 	return st, err
 }
 

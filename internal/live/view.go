@@ -165,9 +165,36 @@ func (ix *Index) publish() {
 	for _, s := range ix.segments {
 		v.add(s, s.deleted)
 	}
+	v.shareIDs()
 	if old := ix.current.Swap(v); old != nil {
 		old.Unref()
 	}
+}
+
+// idShare: pages of ids may take 1/idShare of the cache's budget.
+const idShare = 16
+
+// shareIDs divides the budget of pages of ids among the sealed segments.
+func (v *View) shareIDs() {
+	budget := v.ix.opts.CacheBytes / idShare
+	for i := range v.segs {
+		if s := &v.segs[i]; s.home.disk != nil {
+			part := float64(s.reader.Docs()) / float64(v.docs)
+			s.home.disk.LimitIDs(min(segment.IDCacheBytes, int64(part*float64(budget))))
+		}
+	}
+}
+
+// heldBySegments is the memory of sealed segments in the current view: length codes, ids and the like.
+func (ix *Index) heldBySegments() (bytes int64) {
+	if v := ix.current.Load(); v != nil {
+		for i := range v.segs {
+			if disk := v.segs[i].home.disk; disk != nil {
+				bytes += disk.HeldBytes()
+			}
+		}
+	}
+	return bytes
 }
 
 // newView returns an empty view with one reference, for the batches so far. The caller holds ix.mu.
