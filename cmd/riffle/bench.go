@@ -36,6 +36,11 @@ same for one index; with other figures than exhaustive's, pruning is broken. Wit
 With --json the figures are one object: queries, mean_us, p50_us, p95_us, p99_us,
 qps, checksum, blocks_decoded, blocks_skipped, docs_scored.
 
+With --cache the process stays within some 64 MiB of that, unless GOMEMLIMIT is set,
+and the figures say how often a list was at hand (cache: hit_rate, by bytes byte_rate),
+read_bytes from the store, what is in memory at the end (resident) and the most memory
+that the process had (peak_bytes).
+
 --cores and --policy say how searches share the cores: inter runs each whole on one,
 fgqp cuts it into tasks for all of them, docp gives each core a fixed share of the
 documents, and adaptive cuts a search while cores are idle.
@@ -113,7 +118,8 @@ type figures struct {
 	BlocksSkipped int64   `json:"blocks_skipped"`
 	DocsScored    int64   `json:"docs_scored"`
 
-	GPU *gpuFigures `json:"gpu,omitempty"` // over all repetitions
+	Cache *cacheFigures `json:"cache,omitempty"` // with --cache
+	GPU   *gpuFigures   `json:"gpu,omitempty"`   // over all repetitions
 }
 
 func (b *benchCommand) run(c *cobra.Command) (err error) {
@@ -132,6 +138,7 @@ func (b *benchCommand) run(c *cobra.Command) (err error) {
 		return err
 	}
 	defer b.load.takeCores()()
+	defer limitMemory(int64(b.load.cache)).undo()
 	e, err := b.open()
 	if err != nil {
 		return err
@@ -251,6 +258,11 @@ func (b *benchCommand) measure(ctx context.Context, e *riffle.Engine, topics []t
 	if f.GPU, err = gpuFiguresOf(e); err != nil {
 		return nil, err
 	}
+	if b.load.cache > 0 {
+		if f.Cache, err = cacheFiguresOf(e); err != nil {
+			return nil, err
+		}
+	}
 	return f, f.sum(topics, all)
 }
 
@@ -349,6 +361,9 @@ func (f *figures) print(w io.Writer, asJSON bool) error {
 		"queries/s       %.1f\n"+
 		"blocks decoded  %d\nblocks skipped  %d\ndocs scored     %d\nchecksum        %s\n",
 		f.Queries, f.MeanUS, f.P50US, f.P95US, f.P99US, f.QPS, f.BlocksDecoded, f.BlocksSkipped, f.DocsScored, f.Checksum)
+	if err == nil && f.Cache != nil {
+		err = f.Cache.print(w)
+	}
 	if err != nil || f.GPU == nil {
 		return err
 	}

@@ -65,7 +65,7 @@ type indexCommand struct {
 }
 
 func newIndex() *cobra.Command {
-	ix := indexCommand{memory: riffle.DefaultMemoryBytes}
+	var ix indexCommand
 	c := &cobra.Command{
 		Use:   "index --db DIR FILE...",
 		Short: "Add documents from JSON lines",
@@ -80,8 +80,8 @@ func newIndex() *cobra.Command {
 	ix.fields.declare(c)
 	f := c.Flags()
 	f.BoolVar(&ix.skipBad, "skip-bad", false, "report and count bad lines and go on")
-	f.IntVar(&ix.batch, "batch", 1000, "most documents of a batch (at most 4 MiB of input, too)")
-	f.Var(&ix.memory, "memory", "memory for documents that are not written out yet, such as 64MiB; up to twice as much is in use")
+	f.IntVar(&ix.batch, "batch", 1000, "most documents of a batch (with a 128th of --memory of input at most, and 4 MiB)")
+	f.Var(&ix.memory, "memory", "memory for documents that are not written out yet, such as 64MiB; the process then takes at most some 64 MiB more; 0 is 256MiB for an index that is made as a whole, else 128MiB, and garbage comes on top")
 	f.BoolVar(&ix.noSync, "no-sync", false, "do not sync each batch: faster, but a crash may lose documents that progress has counted")
 	f.StringVar(&ix.prefix, "id-prefix", "", "put before every id, where those of several files clash")
 	declareCodec(c, &ix.codec)
@@ -90,6 +90,13 @@ func newIndex() *cobra.Command {
 	ix.buildFlags.declare(c)
 	return c
 }
+
+// sealing: Options.MemoryBytes is a part of the memory, because a segment in memory grows while the
+// one before is written out.
+const sealing = 2
+
+// leastMemory is the minimum of Options.MemoryBytes, twice.
+const leastMemory = sealing * 64 << 10
 
 // A summary is the last line of output.
 type summary struct {
@@ -118,6 +125,9 @@ func (ix *indexCommand) run(c *cobra.Command, files []string) (err error) {
 	if ix.batch < 1 {
 		return usagef("--batch must be at least 1, not %d", ix.batch)
 	}
+	if ix.memory > 0 && ix.memory < leastMemory {
+		return usagef("--memory must be at least 128KiB, not %v", &ix.memory)
+	}
 	schema, err := ix.fields.schema()
 	if err != nil {
 		return err
@@ -128,7 +138,7 @@ func (ix *indexCommand) run(c *cobra.Command, files []string) (err error) {
 	}
 	w := &indexWriter{
 		dir: ix.db, skipBad: ix.skipBad, one: ix.one, errw: c.ErrOrStderr(), counts: counter(schema),
-		options:  &riffle.Options{Schema: schema, MemoryBytes: int64(ix.memory), Codec: ix.codec.value},
+		options:  &riffle.Options{Schema: schema, MemoryBytes: int64(ix.memory) / sealing, Codec: ix.codec.value},
 		progress: newProgress(ix.progress.value, c.ErrOrStderr(), total),
 	}
 	if ix.noSync {
@@ -146,13 +156,20 @@ func (ix *indexCommand) run(c *cobra.Command, files []string) (err error) {
 	}
 	start := time.Now()
 	var s summary
-	if bulk {
-		if !c.Flags().Changed("memory") {
+	limit := limitMemory(int64(ix.memory)) // if one was requested
+	defer limit.undo()
+	limit.lookAtFiles(files)
+	if ix.memory == 0 {
+		ix.memory = sealing * riffle.DefaultMemoryBytes
+		if bulk {
 			ix.memory = riffle.DefaultBuildMemory
 		}
-		s, err = ix.build(c.Context(), c.InOrStdin(), files, w)
+	}
+	in := limit.lookAt(c.InOrStdin())
+	if bulk {
+		s, err = ix.build(c.Context(), in, files, w)
 	} else {
-		l := loader{files: files, in: c.InOrStdin(), batch: ix.batch, prefix: ix.prefix, counts: w.counts}
+		l := loader{files: files, in: in, batch: ix.batch, bytes: chunkBytes(int64(ix.memory)), prefix: ix.prefix, counts: w.counts}
 		s, err = w.load(c.Context(), &l)
 	}
 	if err != nil {

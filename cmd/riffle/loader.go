@@ -13,9 +13,10 @@ import (
 	"github.com/riffle-search/riffle/internal/jsonl"
 )
 
-// chunkBytes is how much input makes a batch, however few its documents. Batches of some megabytes
-// justify a sync each, and only a few are in flight, which keeps memory small.
-const chunkBytes = 4 << 20
+// chunkBytes is how much input makes a batch, however few its documents, with so much memory for the
+// index. Batches of some megabytes justify a sync each. About nine are in flight, each with the
+// documents that were made of it, which is why small memory makes small batches.
+func chunkBytes(memory int64) int { return int(min(max(memory/128, 128<<10), 4<<20)) }
 
 // A loader turns files into batches. One goroutine reads lines, a parser for each core parses them,
 // and the caller gets the batches in the order of the input:
@@ -26,6 +27,7 @@ type loader struct {
 	files  []string
 	in     io.Reader              // stands for "-"
 	batch  int                    // maximum of documents in a chunk
+	bytes  int                    // of input in a chunk, about
 	prefix string                 // of all ids
 	counts func(name string) bool // fields that count as text
 
@@ -166,7 +168,7 @@ func (l *loader) open(path string) (*jsonl.Reader, error) {
 func (l *loader) readFile(ctx context.Context, path string, r *jsonl.Reader, before int64, emit func(*chunk) bool) bool {
 	for ctx.Err() == nil {
 		c := l.newChunk(path)
-		err := c.fill(r, l.batch)
+		err := c.fill(r, l.batch, l.bytes)
 		c.inputBytes = before + r.RawBytes()
 		if err != io.EOF {
 			c.last = err
@@ -182,8 +184,8 @@ func (l *loader) readFile(ctx context.Context, path string, r *jsonl.Reader, bef
 }
 
 // fill reads lines until the chunk is full. Errors are final, io.EOF among them.
-func (c *chunk) fill(r *jsonl.Reader, most int) error {
-	for len(c.lines) < most && len(c.text) < chunkBytes {
+func (c *chunk) fill(r *jsonl.Reader, most, bytes int) error {
+	for len(c.lines) < most && len(c.text) < bytes {
 		line, err := r.Line()
 		var fault *jsonl.LineError
 		if err != nil && !errors.As(err, &fault) {

@@ -44,7 +44,7 @@ func idsOf(l *loader) (ids []string, faults []error, err error) {
 func TestLoaderKeepsOrder(t *testing.T) {
 	a, b := writeFile(t, "a.jsonl", lines(0, 5000)), writeFile(t, "b.jsonl", lines(5000, 7003))
 	for _, batch := range []int{1, 7, 1000, 100000} {
-		l := &loader{files: []string{a, "-", b}, in: strings.NewReader(lines(7003, 7010)), batch: batch, counts: everyField}
+		l := &loader{files: []string{a, "-", b}, in: strings.NewReader(lines(7003, 7010)), batch: batch, bytes: 4 << 20, counts: everyField}
 		ids, faults, err := idsOf(l)
 		if err != nil || len(faults) > 0 {
 			t.Fatal(err, faults)
@@ -64,7 +64,7 @@ func TestLoaderKeepsOrder(t *testing.T) {
 // TestLoaderFaults: bad lines are reported in order, with their positions.
 func TestLoaderFaults(t *testing.T) {
 	path := writeFile(t, "x.jsonl", "{}\n\n"+lines(0, 2)+"[]\n"+lines(2, 3)+`{"id":"3"`)
-	ids, faults, err := idsOf(&loader{files: []string{path}, batch: 2, counts: everyField})
+	ids, faults, err := idsOf(&loader{files: []string{path}, batch: 2, bytes: 4 << 20, counts: everyField})
 	if err != nil || !slices.Equal(ids, []string{"0", "1", "2"}) {
 		t.Fatal(ids, err)
 	}
@@ -85,12 +85,12 @@ func TestLoaderFaults(t *testing.T) {
 func TestLoaderUnreadable(t *testing.T) {
 	good := writeFile(t, "good.jsonl", lines(0, 3))
 	missing := filepath.Join(t.TempDir(), "missing.jsonl")
-	ids, _, err := idsOf(&loader{files: []string{good, missing}, batch: 2, counts: everyField})
+	ids, _, err := idsOf(&loader{files: []string{good, missing}, batch: 2, bytes: 4 << 20, counts: everyField})
 	if !errors.Is(err, os.ErrNotExist) || len(ids) != 3 {
 		t.Errorf("%d documents, then %v", len(ids), err)
 	}
 	cut := writeFile(t, "cut.jsonl.zst", "\x28\xb5\x2f\xfd\x04\x00broken")
-	if _, _, err := idsOf(&loader{files: []string{cut}, batch: 2, counts: everyField}); err == nil || !strings.Contains(err.Error(), "cut.jsonl.zst") {
+	if _, _, err := idsOf(&loader{files: []string{cut}, batch: 2, bytes: 4 << 20, counts: everyField}); err == nil || !strings.Contains(err.Error(), "cut.jsonl.zst") {
 		t.Errorf("a damaged archive: %v", err)
 	}
 }
@@ -98,7 +98,7 @@ func TestLoaderUnreadable(t *testing.T) {
 // TestLoaderStops: an error of apply ends the run, even on endless input.
 func TestLoaderStops(t *testing.T) {
 	enough := errors.New("enough")
-	l := &loader{files: []string{"-"}, in: &endless{}, batch: 10, counts: everyField}
+	l := &loader{files: []string{"-"}, in: &endless{}, batch: 10, bytes: 4 << 20, counts: everyField}
 	chunks := 0
 	err := l.run(context.Background(), func(*chunk) error {
 		if chunks++; chunks == 50 {

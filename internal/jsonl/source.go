@@ -12,9 +12,9 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// maxWindow is the largest Zstandard window, which the decoder holds in memory:
+// MaxWindow is the largest Zstandard window, which the decoder holds in memory:
 // that of zstd --long=27.
-const maxWindow = 1 << 27
+const MaxWindow = 1 << 27
 
 // A source decompresses a stream. Its first bytes determine the format.
 type source struct {
@@ -46,8 +46,8 @@ func (s *source) open() (err error) {
 	switch {
 	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
 		s.plain, err = gzip.NewReader(s.raw)
-	case isZstd(magic):
-		s.zstd, err = zstd.NewReader(s.raw, zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderLowmem(true))
+	case IsZstd(magic):
+		s.zstd, err = zstd.NewReader(s.raw, zstd.WithDecoderMaxWindow(MaxWindow), zstd.WithDecoderLowmem(true))
 		s.plain = s.zstd
 	default:
 		s.plain, err = s.raw, nil
@@ -55,9 +55,9 @@ func (s *source) open() (err error) {
 	return err
 }
 
-// isZstd recognizes the magic numbers of Zstandard frames and of skippable frames, with which some
-// tools begin (RFC 8878, section 3.1).
-func isZstd(magic []byte) bool {
+// IsZstd recognizes the first four bytes of Zstandard input: the magic numbers of frames and of
+// skippable frames, with which some tools begin (RFC 8878, section 3.1).
+func IsZstd(magic []byte) bool {
 	return bytes.Equal(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}) ||
 		len(magic) == 4 && magic[0]&0xf0 == 0x50 && bytes.Equal(magic[1:], []byte{0x2a, 0x4d, 0x18})
 }

@@ -1,4 +1,4 @@
-// Package memlimit says how much memory the process may use.
+// Package memlimit says how much memory the process may use, and how much it has used.
 package memlimit
 
 import (
@@ -24,6 +24,29 @@ func Go() int64 {
 	return 0
 }
 
+// Peak returns the most memory of the process that has been resident at a time, mapped files
+// included. It is 0 on other systems than Linux.
+func Peak() int64 { return peak(os.DirFS("/")) }
+
+func peak(root fs.FS) (bytes int64) {
+	eachLine(root, "proc/self/status", func(line string) {
+		if kb, ok := kilobytes(line, "VmHWM:"); ok {
+			bytes = kb
+		}
+	})
+	return bytes
+}
+
+// kilobytes reads a line such as "MemTotal:  1000 kB" and returns bytes.
+func kilobytes(line, name string) (bytes int64, ok bool) {
+	f := strings.Fields(line)
+	if len(f) != 3 || f[0] != name || f[2] != "kB" {
+		return 0, false
+	}
+	kb, err := strconv.ParseInt(f[1], 10, 64)
+	return kb << 10, err == nil && kb < math.MaxInt64>>10
+}
+
 // least returns the least of the limits that are known.
 func least(limits ...int64) (limit int64) {
 	for _, l := range limits {
@@ -38,10 +61,8 @@ func least(limits ...int64) (limit int64) {
 // the path in /proc/self/cgroup may be that of the host, and the limit is that of the root.
 func linux(root fs.FS) (limit int64) {
 	eachLine(root, "proc/meminfo", func(line string) {
-		if f := strings.Fields(line); len(f) == 3 && f[0] == "MemTotal:" && f[2] == "kB" {
-			if kb, err := strconv.ParseInt(f[1], 10, 64); err == nil && kb < math.MaxInt64>>10 {
-				limit = kb << 10
-			}
+		if all, ok := kilobytes(line, "MemTotal:"); ok {
+			limit = all
 		}
 	})
 	eachLine(root, "proc/self/cgroup", func(line string) {

@@ -43,6 +43,21 @@ func TestThisMachine(t *testing.T) {
 	}
 }
 
+func TestPeak(t *testing.T) {
+	for text, want := range map[string]int64{
+		"Name:\tx\nVmPeak:\t 9 kB\nVmHWM:\t   12 kB\nVmRSS:\t 8 kB\n": 12 << 10,
+		"VmHWM: many kB\n": 0,
+		"":                 0,
+	} {
+		if got := peak(fstest.MapFS{"proc/self/status": &fstest.MapFile{Data: []byte(text)}}); got != want {
+			t.Errorf("%q: %d, want %d", text, got, want)
+		}
+	}
+	if got := Peak(); runtime.GOOS == "linux" && got < 1<<20 {
+		t.Errorf("the peak of this process is %d bytes", got)
+	}
+}
+
 func TestGoLimit(t *testing.T) {
 	before := debug.SetMemoryLimit(3 << 30)
 	defer debug.SetMemoryLimit(before)
