@@ -31,10 +31,11 @@ type BuildOptions struct {
 	// is GOMAXPROCS. The index does not depend on it.
 	Workers int
 
-	// MemoryBytes is how much memory the inverted documents may take before they are written as a
-	// segment. Add about 25 MB a worker, the window of a Zstandard file (up to 128 MB), and garbage
-	// not yet collected. More memory makes fewer segments. The default is 256 MiB, the minimum 1
-	// MiB.
+	// MemoryBytes is the memory of documents on their way: a quarter at most for those that are
+	// analysed, the rest for those that wait, inverted, to be written as a segment. With many
+	// workers and 256 MiB or more, analysis takes 18 MB a worker nevertheless. Add the window of a
+	// Zstandard file (up to 128 MB), and garbage not yet collected. More memory makes fewer
+	// segments, and below 256 MiB also saves time. The default is 256 MiB, the minimum 1 MiB.
 	MemoryBytes int64
 
 	// GPU lets a GPU invert part of the dictionary. The default, nil, uses none: a GPU saves at
@@ -101,10 +102,10 @@ func (o *BuildOptions) withDefaults() (BuildOptions, error) {
 		d.MemoryBytes = DefaultBuildMemory
 	}
 	if d.private.blockBytes == 0 {
-		d.private.blockBytes = bulk.BlockBytes
+		d.private.blockBytes = bulk.BlockBytesFor(d.MemoryBytes)
 	}
 	if d.private.runBytes == 0 {
-		d.private.runBytes = d.MemoryBytes
+		d.private.runBytes = bulk.RunBytes(d.MemoryBytes, d.Workers)
 	}
 	if d.Bad == nil {
 		d.Bad = func(err error) error { return err }

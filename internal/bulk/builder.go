@@ -11,11 +11,6 @@ import (
 	"github.com/riffle-search/riffle/segment"
 )
 
-// BlockBytes is how much input a worker takes at once. Its table of terms roughly stays in the
-// second-level cache. A term has some ten postings in a block, so there is one lookup in the whole
-// dictionary, which fits in no cache, for each ten.
-const BlockBytes = 2 << 20
-
 // Build makes a new index in dir of all documents of a source. Until it has succeeded the directory
 // is no index: live.Open refuses it unless Options.Building is set. When Build returns nil, the
 // index is complete, synced and closed.
@@ -114,7 +109,7 @@ func (b *builder) next() (block *docBlock, err error) {
 
 // start starts the reader and the parsers. They end with b.ctx, or after the last block.
 func (b *builder) start(work *sync.WaitGroup) {
-	blocks := 2*b.opts.Workers + 2
+	blocks := blocksFor(b.opts.Workers)
 	b.free = make(chan *docBlock, blocks)
 	b.inOrder, b.toParse = make(chan *docBlock, blocks), make(chan *docBlock, blocks)
 	b.sampled = make(chan struct{})
