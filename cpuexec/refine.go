@@ -28,7 +28,10 @@ func (r *run) refine() error {
 			continue
 		}
 		if c.bounds.Spend(spent, int64(c.list.Blocks())) {
-			if err := c.bounds.Make(c.newRanges, func(m *blockmax.RangeMaker) (bool, error) { return c.extend(m, makingPace*spent) }); err != nil {
+			extend := func(m *blockmax.RangeMaker) (bool, error) {
+				return c.extend(m, min(makingPace*spent, makingMost))
+			}
+			if err := c.bounds.Make(c.newRanges, extend); err != nil {
 				return err
 			}
 		}
@@ -38,6 +41,10 @@ func (r *run) refine() error {
 
 // makingPace is how many blocks of due ranges a query makes for each that it has decoded.
 const makingPace = 4
+
+// makingMost is the most blocks of the ranges of a list that a query makes. They take some 1 ms. A
+// test lowers it.
+var makingMost int64 = 2048
 
 // newRanges begins ranges of the list.
 func (c *tileCursor) newRanges() *blockmax.RangeMaker {

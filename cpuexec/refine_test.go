@@ -11,8 +11,11 @@ import (
 	"github.com/riffle-search/riffle/segment"
 )
 
-// TestRanges uses a list until it has ranges, and compares them with a walk over its postings.
+// TestRanges uses a list until it has ranges, made by several queries, and compares them with a walk
+// over its postings.
 func TestRanges(t *testing.T) {
+	defer func(most int64) { makingMost = most }(makingMost)
+	makingMost = 20
 	rng := rand.New(rand.NewPCG(5, 5))
 	const docs = 70*tileDocs + 1000
 	table := blockmax.NewTable(blockmax.DefaultBM25, 10)
@@ -45,8 +48,8 @@ func TestRanges(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if queries < 2 {
-		t.Errorf("ranges after %d queries, before they could have paid", queries)
+	if least := 1 + list.Blocks()/int(makingMost); queries < least {
+		t.Errorf("ranges of %d blocks after %d queries, want at least %d", list.Blocks(), queries, least)
 	}
 	r := bounds.Refined()
 	if !slices.Equal(r.Word, words) || !slices.Equal(r.Tile, tiles) {
