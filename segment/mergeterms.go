@@ -2,6 +2,7 @@ package segment
 
 import (
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/riffle-search/riffle/internal/corrupt"
@@ -59,7 +60,7 @@ func (f *fieldMerger) writeTerms() error {
 		}
 		return f.encoders[worker].encode(f, b)
 	}
-	return inOrder(f.ctx, f.opts.Workers, f.opts.Cores, w.batch, produce, func(_ *termBatch, made *mergedTerms) error {
+	return inOrder(f.ctx, f.opts.Workers, f.opts.Cores, w.batch, produce, func(b *termBatch, made *mergedTerms) error {
 		f.info.Postings += made.postings
 		f.blocks += made.blocks
 		f.taken += made.taken
@@ -71,6 +72,7 @@ func (f *fieldMerger) writeTerms() error {
 			}
 			f.pace.add(paceTerm)
 		}
+		w.recycle(b)
 		return nil
 	})
 }
@@ -97,7 +99,8 @@ type termEncoder struct {
 
 // encode merges the lists of a batch.
 func (e *termEncoder) encode(f *fieldMerger, b *termBatch) (*mergedTerms, error) {
-	made := &mergedTerms{terms: make([]encodedTerm, 0, len(b.ends))}
+	made := &b.made
+	made.terms = slices.Grow(made.terms, len(b.ends))
 	before := e.writer.Taken()
 	first := 0
 	for i, end := range b.ends {

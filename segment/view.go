@@ -181,6 +181,9 @@ func (it *memoryTerms) gather(field string, from []byte) (more bool) {
 			return false
 		}
 		it.all = uint32(it.field.table.len())
+		if len(from) == 0 {
+			it.terms = make([]namedTerm, 0, it.all)
+		}
 	}
 	f := it.field
 	for end := min(it.next+gatheredTerms, it.all); it.next < end; it.next++ {
