@@ -74,8 +74,8 @@
 //	flatten_slices  makes them flat, in memory that steps share
 //	or_strips ...   as above
 //
-// Two bits for each cell of a list say whether it has postings there, and whether some have high
-// impacts. In a strip that two lists share, their postings are seldom in one cell, and their high
+// Two bits for each cell of a list say whether it has postings there, and how high their impacts
+// are. In a strip that two lists share, their postings are seldom in one cell, and their high
 // impacts neither. So these bits rule out half of the strips before any block is copied, and they
 // take the place of the bounds of cells that flat lists have otherwise.
 //

@@ -12,9 +12,8 @@ import (
 )
 
 // A record is what a batch needs of a list in one window (kernels/layout.cuh, Slice): bounds of
-// strips and which of their cells are occupied, a directory of blocks, and the blocks. The host
-// writes the records of a list once, when a batch first has it, to pinned memory that kernels read
-// directly.
+// strips and levels of their cells, a directory of blocks, and the blocks. The host writes the
+// records of a list once, when a batch first has it, to pinned memory that kernels read directly.
 type record struct {
 	// In the host's memory or, for a list without a key, in a batch's memory on the device.
 	address    uint64
@@ -205,7 +204,7 @@ const packedShare = 128
 type recordLayout struct {
 	packed                    bool
 	ofStrips                  int // if it is packed
-	occupied, high            int // otherwise
+	lower, upper              int // otherwise
 	last, row, encoding, rows int
 }
 
@@ -216,7 +215,7 @@ func (s Shape) recordParts(r *record, tiles uint32) (p recordLayout) {
 		p.packed, p.ofStrips = true, wholeRows(4*int(tiles))
 		p.last = p.ofStrips + wholeRows(2*int(r.strips))
 	} else {
-		p.occupied, p.high, p.last = strips, 2*strips, 3*strips
+		p.lower, p.upper, p.last = strips, 2*strips, 3*strips
 	}
 	p.row = p.last + wholeRows(4*int(r.blocks+1))
 	p.encoding = p.row + wholeRows(4*int((r.blocks+sliceUnit-1)/sliceUnit))
@@ -280,8 +279,9 @@ func (w *recordWriter) bound(cells []uint8) error {
 	return nil
 }
 
-// stripBounds are the bounds of the strips of a list, and the bits of their cells.
-type stripBounds struct{ bounds, occupied, high []uint8 }
+// stripBounds are the bounds of the strips of a list, and the levels of their cells in two bits
+// (kernels/flat.cuh).
+type stripBounds struct{ bounds, lower, upper []uint8 }
 
 // boundStrips computes them from the bounds of cells.
 func boundStrips(cells []uint8) stripBounds {
@@ -292,19 +292,27 @@ func boundStrips(cells []uint8) stripBounds {
 		highest := slices.Max(of)
 		b.bounds[strip] = highest
 		for i, bound := range of {
-			if bound > 0 {
-				b.occupied[strip] |= 1 << i
-			}
-			if bound > lowByte(highest) {
-				b.high[strip] |= 1 << i
-			}
+			level := levelOf(bound, highest)
+			b.lower[strip] |= level & 1 << i
+			b.upper[strip] |= level >> 1 << i
 		}
 	}
 	return b
 }
 
-// lowByte is low_byte of kernels/flat.cuh.
-func lowByte(bound uint8) uint8 { return uint8(int(bound) * 13 / 16) }
+// levelOf is the level of a cell in a strip with the bound highest: the lowest with a bound that
+// reaches that of the cell.
+func levelOf(bound, highest uint8) uint8 {
+	switch b, h := int(bound), int(highest); {
+	case b > h*29/32: // mid_byte
+		return 3
+	case b > h*26/32: // low_byte
+		return 2
+	case b > 0:
+		return 1
+	}
+	return 0
+}
 
 // boundByte is bound_byte of kernels/flat.cuh.
 func boundByte(impact uint16) uint8 { return uint8(max(1, (uint32(impact)+256)/257)) }
@@ -325,7 +333,7 @@ func (b stripBounds) writePacked(there []uint32, ofStrips []uint16) {
 	for strip, bound := range b.bounds {
 		if bound > 0 {
 			there[strip/tileStrips] |= 1 << (strip % tileStrips)
-			ofStrips[n] = uint16(bound) | uint16(b.occupied[strip])<<8
+			ofStrips[n] = uint16(bound) | uint16(b.lower[strip]|b.upper[strip])<<8
 			n++
 		}
 	}
@@ -337,7 +345,7 @@ func (w *recordWriter) writeRecord(to []byte, r *record, window int, of stripBou
 	l.Need(first, first+int(r.blocks))
 	tiles := w.shape.windowTiles(w.docs, window)
 	from, strips := window*w.shape.WindowTiles*tileStrips, int(tiles)*tileStrips
-	of.bounds, of.occupied, of.high = of.bounds[from:][:strips], of.occupied[from:][:strips], of.high[from:][:strips]
+	of.bounds, of.lower, of.upper = of.bounds[from:][:strips], of.lower[from:][:strips], of.upper[from:][:strips]
 	// Until now any strip might have a posting.
 	payload := r.rows - uint32(w.shape.recordParts(r, tiles).rows/rowBytes)
 	r.strips = of.countStrips()
@@ -348,8 +356,8 @@ func (w *recordWriter) writeRecord(to []byte, r *record, window int, of stripBou
 		of.writePacked(unsafe.Slice(view[uint32](to), tiles), unsafe.Slice(view[uint16](to[p.ofStrips:]), (p.last-p.ofStrips)/2))
 	} else {
 		copy(to, of.bounds)
-		copy(to[p.occupied:], of.occupied)
-		copy(to[p.high:], of.high)
+		copy(to[p.lower:], of.lower)
+		copy(to[p.upper:], of.upper)
 	}
 	last := unsafe.Slice(view[uint32](to[p.last:]), r.blocks+1)
 	rows := unsafe.Slice(view[uint32](to[p.row:]), (r.blocks+sliceUnit-1)/sliceUnit)

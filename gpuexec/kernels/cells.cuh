@@ -3,7 +3,7 @@
 // postings of 3.7 million have to be looked at instead of 752 thousand (gpubench strips).
 //
 // A lane has a strip, so that a warp bounds the 256 cells of a tile at once, and one reads eight bytes of
-// each list. In a window it reads three: the bound of the strip, and by bits which cells are occupied and which of them are high. These come with
+// each list. In a window it reads three: the bound of the strip, and two bits for each cell that say its level (flat.cuh). These come with
 // directories (windows.cu), so that cells rule out blocks before they are read. Bounds of cells, made where postings are made flat, leave a third
 // fewer strips, but making them took longer than those strips.
 #pragma once
@@ -77,19 +77,18 @@ const uint32_t lists_at_once = 3;
 // it that takes the register of the load. The value is not used.
 __device__ __forceinline__ const uint8_t *anywhere(const Part &part) { return reinterpret_cast<const uint8_t *>(&part); }
 
-// The lists of a window whose bits of cells are without high, a bit each.
+// The lists of a window that have one bit for each cell, and only levels 0 and 3, a bit each.
 __device__ __forceinline__ uint32_t packed_of(const Batch &b, const Source &of) {
   return b.marks ? __ballot_sync(all_lanes, of.list && of.list->sparse) : 0;
 }
 
-// Bounds of four cells of a strip by bits: those occupied, and those that are high.
-__device__ __forceinline__ uint32_t bounds_by_bits(uint32_t byte, uint32_t occupied, uint32_t high) {
-  uint32_t low = low_byte(byte);
-  return spread(occupied & 15) * low + spread(high & 15) * (byte - low);
+// Bounds of four cells of a strip by the bits of their levels.
+__device__ __forceinline__ uint32_t bounds_by_bits(uint32_t byte, uint32_t lower, uint32_t upper) {
+  return spread(lower & ~upper & 15) * low_byte(byte) + spread(upper & ~lower & 15) * mid_byte(byte) + spread(lower & upper & 15) * byte;
 }
 
 // Finds the cells of those strips of a tile that are wanted, a bit each. all is whether a document must have all lists, window whether lists have
-// bits of cells instead of their bounds, of those in packed without high, blocks are the lists
+// levels of cells instead of their bounds, those in packed by one bit, blocks are the lists
 // that are not flat, rank is what the rank adds at most, and need the lowest score that can enter. A warp calls it together.
 template <bool all, bool window>
 __device__ __forceinline__ Cells find_cells(const Part &part, const Source &of, uint32_t blocks, uint32_t tile, uint32_t tile_shift, uint32_t wanted,
@@ -122,8 +121,8 @@ __device__ __forceinline__ Cells find_cells(const Part &part, const Source &of, 
     for (uint32_t g = 0; g < lists_at_once; g++) {
       if (base + g >= lists || (blocks >> (base + g) & 1)) continue;
       if (window) {
-        uint32_t occupied = bytes[g].x, high = bytes[g].y;
-        bytes[g] = make_uint2(bounds_by_bits(bound[g], occupied, high), bounds_by_bits(bound[g], occupied >> 4, high >> 4));
+        uint32_t lower = bytes[g].x, upper = bytes[g].y;
+        bytes[g] = make_uint2(bounds_by_bits(bound[g], lower, upper), bounds_by_bits(bound[g], lower >> 4, upper >> 4));
       } else if (__shfl_sync(all_lanes, of.shift, base + g)) {
         uint32_t bits = (lane % 8 < 4 ? bytes[g].x : bytes[g].y) >> 8 * (lane % 4);
         bytes[g] = make_uint2(spread(bits & 15) * bound[g], spread(bits >> 4 & 15) * bound[g]);

@@ -16,9 +16,9 @@
 // A bound on impacts in a byte: 0 where the list has no posting.
 __device__ __forceinline__ uint32_t bound_byte(uint32_t impact) { return max(1u, (impact + 256) / 257); }
 
-// A bound for those cells of a strip that are not high: the bound of the strip is byte. Impacts crowd near the highest, so that with 13/16 about as many
-// cells are high as not.
-__device__ __forceinline__ uint32_t low_byte(uint32_t byte) { return byte * 13 / 16; }
+// Bounds of cells of levels 1 and 2 in a strip with a bound byte; level 3 has that of the strip, and level 0 no posting. Impacts crowd near the highest.
+__device__ __forceinline__ uint32_t low_byte(uint32_t byte) { return byte * 26 / 32; }
+__device__ __forceinline__ uint32_t mid_byte(uint32_t byte) { return byte * 29 / 32; }
 
 // The highest impact that a byte stands for: 255 times 257 is 65,535.
 __device__ __forceinline__ uint32_t bound_impact(uint32_t byte) { return byte * 257; }

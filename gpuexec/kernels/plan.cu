@@ -36,7 +36,7 @@ __device__ __forceinline__ bool goes_by_tiles(const Batch &b, const Part &part) 
 }
 
 // A bound on the scores in each strip of a tile, that of the lane: no_bound where nothing can match. blocks are
-// the lists that are not flat, packed those whose bits of cells are without high. In a window lists have bits of cells, and are summed up cell by cell: postings of two sparse lists in a strip are seldom
+// the lists that are not flat, packed those with one bit for each cell. In a window lists have levels of cells, and are summed up cell by cell: postings of two sparse lists in a strip are seldom
 // in one cell, and neither are high impacts of two dense ones. A warp calls it together.
 template <bool window>
 __device__ __forceinline__ uint32_t bound_strip(const Part &part, const Source &of, uint32_t blocks, uint32_t packed, uint32_t tile_shift,
@@ -52,32 +52,33 @@ __device__ __forceinline__ uint32_t bound_strip(const Part &part, const Source &
     sum += contribution(__shfl_sync(all_lanes, of.weight, i), bound_impact(byte));
     if ((byte != 0) != and_tiles) there = and_tiles ? 0 : all_cells;
   };
-  auto add_cells = [&](uint32_t i, uint32_t byte, uint32_t occupied, uint32_t high) {
+  auto add_cells = [&](uint32_t i, uint32_t byte, uint32_t lower, uint32_t upper) {
     uint32_t weight = __shfl_sync(all_lanes, of.weight, i), most = contribution(weight, bound_impact(byte));
-    uint32_t low = (contribution(weight, bound_impact(low_byte(byte))) >> 16) + 1, more = (most >> 16) + 1 - low;
+    uint32_t low = (contribution(weight, bound_impact(low_byte(byte))) >> 16) + 1, mid = (contribution(weight, bound_impact(mid_byte(byte))) >> 16) + 1;
+    uint32_t top = (most >> 16) + 1;
     of_cells += most;
-    there = and_tiles ? there & occupied : there | occupied;
+    there = and_tiles ? there & (lower | upper) : there | lower | upper;
 #pragma unroll
-    for (uint32_t j = 0; j < cells / 2; j++) pair[j] += low * bits_of_pair(occupied, j) + more * bits_of_pair(high, j);
+    for (uint32_t j = 0; j < cells / 2; j++) pair[j] += low * bits_of_pair(lower & ~upper, j) + mid * bits_of_pair(upper & ~lower, j) + top * bits_of_pair(lower & upper, j);
   };
   for (uint32_t base = 0; base < lists; base += lists_at_once) {
-    uint32_t bytes[lists_at_once], occupied[lists_at_once], high[lists_at_once];
+    uint32_t bytes[lists_at_once], lower[lists_at_once], upper[lists_at_once];
 #pragma unroll
     for (uint32_t g = 0; g < lists_at_once; g++) {
       const uint8_t *bounds = of_lane(of.bounds, (base + g) % 32);
       bytes[g] = __ldg(base + g < lists && bounds ? bounds + tile * strips + lane : anywhere(part));
-      occupied[g] = high[g] = 0;
+      lower[g] = upper[g] = 0;
       if (!window) continue;
       const uint8_t *bits = base + g < lists ? bounds + tile * strips + lane : anywhere(part);
       uint32_t behind = base + g < lists ? part.tiles * strips : 0;
-      occupied[g] = __ldg(bits + behind);
-      high[g] = __ldg(bits + (packed >> (base + g) & 1 ? 1 : 2) * behind);
+      lower[g] = __ldg(bits + behind);
+      upper[g] = __ldg(bits + (packed >> (base + g) & 1 ? 1 : 2) * behind);
     }
 #pragma unroll
     for (uint32_t g = 0; g < lists_at_once; g++) {
       if (base + g >= lists || (blocks >> (base + g) & 1)) continue;
       if (window) {
-        add_cells(base + g, bytes[g], occupied[g], high[g]);
+        add_cells(base + g, bytes[g], lower[g], upper[g]);
       } else {
         add(base + g, bytes[g]);
       }

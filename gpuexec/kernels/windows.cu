@@ -96,11 +96,11 @@ __device__ __forceinline__ Record record_of(const Slice &s) {
   return r;
 }
 
-// Spreads out the bounds and occupied cells of a packed record. A lane has a tile at a time. A warp calls it together.
+// Spreads out the bounds of strips of a packed record, and which of their cells have postings. A lane has a tile at a time. A warp calls it together.
 __device__ __forceinline__ void unpack(const Slice &s, uint32_t lane) {
   const uint32_t *there = reinterpret_cast<const uint32_t *>(s.record.get());
   const uint16_t *of_strip = reinterpret_cast<const uint16_t *>(s.record + (s.tiles + 3) / 4);
-  uint32_t *bounds = reinterpret_cast<uint32_t *>(s.bound.get()), *occupied = bounds + s.tiles * strips / 4;  // strips by fours
+  uint32_t *bounds = reinterpret_cast<uint32_t *>(s.bound.get()), *lower = bounds + s.tiles * strips / 4;  // strips by fours
   uint32_t before = 0;
   for (uint32_t base = 0; base < s.tiles; base += 32) {
     uint32_t tile = base + lane, bits = tile < s.tiles ? there[tile] : 0, count = __popc(bits);
@@ -117,7 +117,7 @@ __device__ __forceinline__ void unpack(const Slice &s, uint32_t lane) {
         of_cells |= both >> 8 << 8 * j;
       }
       bounds[tile * (strips / 4) + four] = of_bounds;
-      occupied[tile * (strips / 4) + four] = of_cells;
+      lower[tile * (strips / 4) + four] = of_cells;
     }
   }
 }
