@@ -263,6 +263,13 @@ type Options struct {
 	// to twice of what is in use. The default is DefaultCacheBytes.
 	CacheBytes int64
 
+	// NoMap has all files read into memory instead of mapped. By default, on Linux 5.14 and later,
+	// posting lists and lengths are read where they lie in mapped files, which the first search after
+	// Open gains from. If a disk fails later, when the system has dropped a page and must read it
+	// again, the process ends with SIGBUS; without mapping, calls return the error. An engine with a
+	// GPU maps nothing.
+	NoMap bool
+
 	// StoredCacheBytes bounds the cache of stored documents that Get and SearchOptions.Load have
 	// read. One that is not cached takes some thirty times as long to read. The default is a
 	// sixteenth of CacheBytes, at least 1 MiB. It is not a part of CacheBytes.
@@ -559,13 +566,13 @@ func (o *Options) live() *live.Options {
 	if l.Store.CacheBytes == 0 {
 		l.Store.CacheBytes = min(max(o.CacheBytes/8, 1<<20), 16<<20)
 	}
-	if l.Store.LentBytes == 0 {
+	switch {
+	case o.NoMap, o.GPU != nil: // gpuexec knows columns by their addresses, which another mapping may get
+		l.Store.LentBytes = -1
+	case l.Store.LentBytes == 0:
 		l.Store.LentBytes = min(max(o.CacheBytes/4, 4<<20), 1<<30)
 	}
-	l.CacheBytes = max(o.CacheBytes-l.Store.CacheBytes-l.Store.LentBytes, o.CacheBytes/2)
-	if o.GPU != nil {
-		l.Store.LentBytes = -1 // gpuexec knows columns by their addresses, which another mapping may get
-	}
+	l.CacheBytes = max(o.CacheBytes-l.Store.CacheBytes-max(l.Store.LentBytes, 0), o.CacheBytes/2)
 	if o.Listener != nil {
 		l.Store.Log = o.Listener.Log
 	}
