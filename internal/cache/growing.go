@@ -79,16 +79,6 @@ func (e *List) lasts(docs uint32) {
 	}
 }
 
-// Unchanged reports whether a list that had all postings of documents in memory still has those of
-// the documents below docs, which have count. It is then the list for them.
-func (e *List) Unchanged(docs uint32, count int) bool {
-	if e.count() != count {
-		return false
-	}
-	e.lasts(docs)
-	return true
-}
-
 // covers reports whether a list of a segment in memory is that of a place.
 func (e *List) covers(p Place) bool {
 	return e.first == p.First && e.from <= p.Docs && p.Docs <= e.until.Load()

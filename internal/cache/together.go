@@ -9,13 +9,12 @@ type Place struct {
 
 // Together finds the cached lists of a term in several segments, in any order: into[i*step] becomes
 // that of places[i]. It stays nil if the list is not cached or may have grown; Get and Growing then
-// find it. Together returns how many it has found, and the list of the last place if that may have
-// grown (Unchanged).
+// find it. Together returns how many it has found.
 //
 // One hash, one lock and one look-up serve all segments. Under the lock nothing but the lists is
 // read, so that the processor fetches several at a time. Finding each with a lock of its own takes
 // 330 ns a list in four segments.
-func (c *Lists) Together(field, term string, places []Place, into []*List, step int) (found int, older *List) {
+func (c *Lists) Together(field, term string, places []Place, into []*List, step int) (found int) {
 	hash := c.hash(Key{Field: field, Term: term})
 	s := c.shard(hash)
 	s.mu.Lock()
@@ -32,10 +31,6 @@ func (c *Lists) Together(field, term string, places []Place, into []*List, step 
 		}
 		next = at - 1
 		if p := places[at]; p.Docs > 0 && !e.covers(p) {
-			if at == len(places)-1 && e.first == p.First && e.from <= p.Docs {
-				older = e
-				s.touch(e)
-			}
 			continue
 		}
 		s.touch(e)
@@ -45,5 +40,5 @@ func (c *Lists) Together(field, term string, places []Place, into []*List, step 
 	}
 	s.hits += int64(found)
 	s.mu.Unlock()
-	return found, older
+	return found
 }

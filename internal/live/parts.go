@@ -137,29 +137,22 @@ var noList cache.List
 // Lists implements plan.Index. With later it leaves out the list of a tail, which has probably grown:
 // its length follows from those of the whole segment and of the head.
 func (v *View) Lists(field, term string, into []*cache.List, step int, later bool) (inTail int, err error) {
-	found, older := v.ix.lists.Together(field, term, v.places, into, step)
-	if found == len(v.parts) {
+	if v.ix.lists.Together(field, term, v.places, into, step) == len(v.parts) {
 		return 0, nil
 	}
 	for i := range v.parts {
 		if into[i*step] != nil {
 			continue
 		}
-		if p := &v.parts[i]; p.tail != nil && i == len(v.parts)-1 {
-			if n, known := p.Segment.reader.(*segment.MemoryView).Postings(field, term); known {
+		if p := &v.parts[i]; later && p.tail != nil && i == len(v.parts)-1 {
+			if all, known := p.Segment.reader.(*segment.MemoryView).Postings(field, term); known {
 				if head := into[(i-1)*step].Postings; head != nil {
-					n -= head.Count
+					all -= head.Count
 				}
-				switch {
-				case n == 0:
+				if all == 0 {
 					into[i*step] = &noList
-					return 0, nil
-				case older != nil && older.Unchanged(v.places[i].Docs, n):
-					into[i*step] = older
-					return 0, nil
-				case later:
-					return n, nil
 				}
+				return all, nil
 			}
 		}
 		if into[i*step], err = v.List(i, field, term); err != nil {
