@@ -13,6 +13,7 @@ import (
 	"github.com/riffle-search/riffle/cpuexec"
 	"github.com/riffle-search/riffle/internal/accelerator"
 	"github.com/riffle-search/riffle/internal/document"
+	"github.com/riffle-search/riffle/internal/gpu/link"
 	"github.com/riffle-search/riffle/internal/hook"
 	"github.com/riffle-search/riffle/internal/live"
 	"github.com/riffle-search/riffle/internal/memlimit"
@@ -567,7 +568,7 @@ func (o *Options) live() *live.Options {
 		l.Store.CacheBytes = min(max(o.CacheBytes/8, 1<<20), 16<<20)
 	}
 	switch {
-	case o.NoMap, o.GPU != nil: // gpuexec knows columns by their addresses, which another mapping may get
+	case o.NoMap, o.GPU != nil && (link.Linked || o.private.accelerator != nil): // gpuexec knows columns by their addresses, which another mapping may get
 		l.Store.LentBytes = -1
 	case l.Store.LentBytes == 0:
 		l.Store.LentBytes = min(max(o.CacheBytes/4, 4<<20), 1<<30)

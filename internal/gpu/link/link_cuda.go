@@ -7,6 +7,9 @@ import (
 	"github.com/riffle-search/riffle/internal/gpu"
 )
 
+// Linked: this program can have GPUs.
+const Linked = true
+
 // With the tag cuda there are GPUs.
 var (
 	Open       accelerator.Opener       = gpu.Open
