@@ -47,7 +47,7 @@ func TestImports(t *testing.T) {
 		"internal/collection":  {"analysis", "blockmax", "internal/jsonl", "internal/trec", "postings", "segment"},
 		"internal/gov2":        {"blockmax", "internal/collection", "postings"},
 		".":                    {"analysis", "blockmax", "cpuexec", "internal/accelerator", "internal/bulk", "internal/document", "internal/corrupt", "internal/format", "internal/gpu/link", "internal/hook", "internal/live", "internal/memlimit", "internal/plan", "internal/search", "postings", "segment", "store"},
-		"cmd/riffle":           {"analysis", "analysis/lang", "cpuexec", "internal/hook", "internal/jsonl", "internal/trec"}, // besides the root
+		"cmd/riffle":           {"analysis", "analysis/lang", "cpuexec", "internal/hook", "internal/jsonl", "internal/memlimit", "internal/trec"}, // besides the root
 		"examples/analyzer":    {"analysis"},
 		"examples/concurrent":  {},
 		"examples/incremental": {},
