@@ -160,6 +160,7 @@ func (e *engine) Open(dir string, options map[string]string) (protocol.Reply, er
 			return protocol.Reply{}, err
 		}
 	}
+	o.ReadOnly = options["puts"] == "" // engines that share an index have it open at the same time
 	index, err := riffle.Open(dir, o)
 	if err != nil {
 		return protocol.Reply{}, err
