@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"os"
+	"runtime"
 	"sync"
 	"unsafe"
 
@@ -60,7 +61,9 @@ func (r *SegmentReader) Lend(key []byte) (value []byte, ok bool) {
 	full := append(segmentPrefix(r.number), key...)
 	for _, t := range r.lender.tables {
 		if bytes.Compare(full, t.first) >= 0 && bytes.Compare(full, t.last) <= 0 {
-			return t.find(full)
+			value, ok = t.find(full)
+			runtime.KeepAlive(r)
+			return value, ok
 		}
 	}
 	return nil, false

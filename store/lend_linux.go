@@ -26,8 +26,13 @@ var pageBytes = os.Getpagesize()
 // the disk fails or that Linux is older than 5.14.
 func (t *mappedTable) populate(from, to int) bool {
 	t.s.lent.count(to - from)
-	return unix.Madvise(t.data[from&^(pageBytes-1):to], unix.MADV_POPULATE_READ) == nil
+	err := unix.Madvise(t.data[from&^(pageBytes-1):to], unix.MADV_POPULATE_READ)
+	runtime.KeepAlive(t)
+	return err == nil
 }
 
 // giveBack makes the pages of the file no memory of the process. They come back when they are read.
-func (t *mappedTable) giveBack() { _ = unix.Madvise(t.data, unix.MADV_DONTNEED) }
+func (t *mappedTable) giveBack() {
+	_ = unix.Madvise(t.data, unix.MADV_DONTNEED)
+	runtime.KeepAlive(t) // or else this could be the memory of somebody else by now
+}

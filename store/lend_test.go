@@ -111,7 +111,7 @@ func TestLend(t *testing.T) {
 // TestLentPages checks that pages are given back when the limit is passed, and that tables that are
 // gone are forgotten.
 func TestLentPages(t *testing.T) {
-	s, _, number, values := lendingStore(t, 256<<10)
+	s, dir, number, values := lendingStore(t, 256<<10)
 	s.lent.limit = 1 << 20
 	r := s.Segment(number)
 	for range 3 {
@@ -122,18 +122,28 @@ func TestLentPages(t *testing.T) {
 			}
 		}
 	}
-	if resident := residentFile(t); resident > 8<<20 {
+	if resident := residentFile(t, dir); resident > 8<<20 {
 		t.Errorf("%d bytes of files are resident", resident)
 	}
-	runtime.KeepAlive(r)
 	s.lent.limit = -1
 	if _, ok := s.Segment(number).Lend([]byte{0x80, 0, 0, 0, 0}); ok {
 		t.Error("lent in spite of the limit")
 	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if resident := residentFile(t, dir); resident > 0 {
+		t.Errorf("%d bytes of files are resident after Close", resident)
+	}
+	runtime.KeepAlive(r)
 }
 
-// residentFile is how much of the mapped tables belongs to the process.
-func residentFile(t *testing.T) (bytes int) {
+// residentFile is how much of the mapped tables of a directory belongs to the process.
+func residentFile(t *testing.T, dir string) (bytes int) {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
 	text, err := os.ReadFile("/proc/self/smaps")
 	if err != nil {
 		t.Skip(err)
@@ -141,7 +151,7 @@ func residentFile(t *testing.T) (bytes int) {
 	table := false
 	for line := range strings.Lines(string(text)) {
 		if strings.Contains(line, "-") && strings.Contains(line, " r--s ") {
-			table = strings.HasSuffix(strings.TrimSpace(line), ".sst")
+			table = strings.HasSuffix(strings.TrimSpace(line), ".sst") && strings.Contains(line, dir)
 		}
 		n := 0
 		if _, err := fmt.Sscanf(line, "Rss: %d kB", &n); err == nil && table {

@@ -35,6 +35,11 @@ func (p *lentPages) count(bytes int) {
 		return
 	}
 	p.bytes.Store(int64(bytes))
+	p.giveBack()
+}
+
+// giveBack gives the pages of all tables back.
+func (p *lentPages) giveBack() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, w := range p.tables {

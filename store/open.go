@@ -305,6 +305,7 @@ func (s *Store) Close() error {
 			err = s.closing()
 		}
 		s.closeErr = errors.Join(err, s.release())
+		s.lent.giveBack() // the collector may find the readers much later
 		if f := s.log.fail.Load(); f != nil && !errors.Is(s.closeErr, ErrFailed) {
 			s.closeErr = errors.Join(f, s.closeErr)
 		}
