@@ -11,6 +11,11 @@
 //	answers   queries, and what they found when the index was written
 //	versions  the version of every format, one `format version` a line
 //
+// An index of one segment that is too large for such a folder, with features that only large
+// segments have, is in testdata/large:
+//
+//	go run ./internal/formats -large testdata/large/NAME
+//
 // A folder is written once, by the release that introduces the combination. The documents, the
 // queries and the steps here must not change; additions get steps of their own, after these.
 package main

@@ -58,8 +58,14 @@ func text(t *testing.T, path string) string {
 // copied returns a copy of the index, which the test may change.
 func copied(t *testing.T, fixture string) string {
 	t.Helper()
+	return copiedIndex(t, filepath.Join(fixture, "index"))
+}
+
+// copiedIndex returns a copy of an index.
+func copiedIndex(t *testing.T, index string) string {
+	t.Helper()
 	dir := filepath.Join(t.TempDir(), "index")
-	if err := os.CopyFS(dir, os.DirFS(filepath.Join(fixture, "index"))); err != nil {
+	if err := os.CopyFS(dir, os.DirFS(index)); err != nil {
 		t.Fatal(err)
 	}
 	return dir

@@ -11,11 +11,17 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: go run ./internal/formats testdata/formats/NAME")
+	var err error
+	switch {
+	case len(os.Args) == 2 && os.Args[1] != "-large":
+		err = writeFolder(os.Args[1])
+	case len(os.Args) == 3 && os.Args[1] == "-large":
+		err = writeLarge(os.Args[2])
+	default:
+		fmt.Fprintln(os.Stderr, "usage: go run ./internal/formats testdata/formats/NAME\n       go run ./internal/formats -large testdata/large/NAME")
 		os.Exit(2)
 	}
-	if err := writeFolder(os.Args[1]); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "formats:", err)
 		os.Exit(1)
 	}
