@@ -40,18 +40,19 @@ type Stats struct {
 	Store      store.Stats
 }
 
-// ResidentStats say what is in memory to make searches fast, in bytes. The parts of Options.CacheBytes
-// are Blocks and everything above it; the first seven are CacheBytes in Stats.
+// ResidentStats say what is in memory to make searches fast, in bytes. The parts of
+// Options.CacheBytes are Blocks and everything above it, and mapped files, which are not counted
+// here; the first seven are CacheBytes in Stats.
 type ResidentStats struct {
 	Heads   int64 // of lists: where blocks of 128 postings lie, and their bounds
-	Code    int64 // postings as stored
+	Code    int64 // postings as stored, also those that lie in mapped files
 	Rows    int64 // postings as they are searched
 	Ranges  int64 // bounds of lists for each 64 documents
 	Bitmaps int64 // of lists
 	Columns int64 // of sparse length codes
 	Filters int64
 
-	Segments int64 // length codes, ranks, ids and their places, bounds by 4,096 documents
+	Segments int64 // length codes outside mapped files, ranks, ids and their places, bounds of tiles
 	Blocks   int64 // of the store's tables
 	Stored   int64 // stored documents, in Options.StoredCacheBytes
 }

@@ -205,9 +205,9 @@ func (c *tileCursor) enterTile(lo uint32) {
 	}
 }
 
-// blocksInTile returns the range of blocks that can have documents of the current tile. Those of a list with
-// narrow extents are looked for when they are first needed there: mostly, nothing is looked up in
-// such a list.
+// blocksInTile returns the range of blocks that can have documents of the current tile. Those of a
+// list with narrow extents are looked for when they are first needed there: mostly, nothing is
+// looked up in such a list.
 func (c *tileCursor) blocksInTile() (from, to int) {
 	if c.unlocated {
 		c.unlocated = false
