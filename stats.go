@@ -41,8 +41,8 @@ type Stats struct {
 }
 
 // ResidentStats say what is in memory to make searches fast, in bytes. The parts of
-// Options.CacheBytes are Blocks and everything above it, and mapped files, which are not counted
-// here; the first seven are CacheBytes in Stats.
+// Options.CacheBytes are Blocks and everything above it, and mapped files, of which only Code
+// counts some; the first seven are CacheBytes in Stats.
 type ResidentStats struct {
 	Heads   int64 // of lists: where blocks of 128 postings lie, and their bounds
 	Code    int64 // postings as stored, also those that lie in mapped files
