@@ -3,6 +3,7 @@ package analysis
 import (
 	"iter"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -24,11 +25,14 @@ type Token struct {
 
 	// Span is how many positions the token takes. It is more than 1 for an alternative to several
 	// tokens, such as a synonym of several words. 0 means 1.
-	Span int
+	Span int32
+
+	// Keyword protects the term from stemmers: see KeywordMarker.
+	Keyword bool
 }
 
 // Next returns the position of the tokens that follow t.
-func (t *Token) Next() int { return t.Position + max(1, t.Span) }
+func (t *Token) Next() int { return t.Position + max(1, int(t.Span)) }
 
 // An Analyzer turns text into tokens. All methods may be called by many
 // goroutines at once.
@@ -50,7 +54,7 @@ type Analyzer interface {
 // A Lowercase that comes first, or right after Possessive, costs almost nothing: terms are
 // lower-cased while they are copied out of the text.
 func New(name string, t Tokenizer, filters ...Filter) Analyzer {
-	c := &chain{name: name, tokenizer: t}
+	c := &chain{name: name, tokenizer: t, given: filters}
 	c.lower, c.filters = fuseLowercase(filters)
 	c.pool.New = func() any { return newBatch(c.lower, c.filters) }
 	c.termPool.New = func() any { return newTermBatch(c.lower) }
@@ -61,10 +65,13 @@ func New(name string, t Tokenizer, filters ...Filter) Analyzer {
 type chain struct {
 	name      string
 	tokenizer Tokenizer
-	lower     bool     // terms are lower-cased as they are added to a batch
-	filters   []Filter // remaining filters
+	given     []Filter
+	lower     *Lowercase // if set, terms are lower-cased as they are added to a batch
+	filters   []Filter   // remaining filters
 	pool      sync.Pool
 	termPool  sync.Pool // batches of AnalyzeTerms
+
+	ruled [endOfRules]atomic.Pointer[chain] // this analyzer with other rules: see WithRules
 }
 
 func (c *chain) Name() string { return c.name }

@@ -76,11 +76,16 @@ type Batch struct {
 	n       int
 	arena   []byte // terms of those tokens; its capacity never changes
 	lower   bool
+	sigma   bool // see Lowercase.FinalSigma
 	filters []Filter
 	texts   []func(batch []Token, last bool) []Token // parallel to filters; nil for those that are not TextFilters
 	emit    func(batch []Token)
 	breaker breaker  // scratch of Words
 	scan    maskScan // the same, and of Whitespace
+
+	place *placement // of the text that a tokenizer sees now, if it is not the whole text as it is
+	fixed int        // the first tokens, which have their final place
+	step  int        // how many tokens pass through the filters at once
 
 	// For AnalyzeTerms, instead of tokens; see there.
 	terms     bool
@@ -89,15 +94,20 @@ type Batch struct {
 	emitTerms func(keys []uint64, long [][]byte)
 }
 
-func newBatch(lower bool, filters []Filter) *Batch {
+func newBatch(lower *Lowercase, filters []Filter) *Batch {
 	b := &Batch{
 		tokens:  make([]Token, MaxBatch),
 		arena:   make([]byte, 0, arenaBytes),
-		lower:   lower,
+		lower:   lower != nil,
+		sigma:   lower != nil && lower.FinalSigma,
 		filters: filters,
 		texts:   make([]func([]Token, bool) []Token, len(filters)),
+		step:    MaxBatch,
 	}
 	for i, f := range filters {
+		if _, ok := f.(expander); ok {
+			b.step = expandedBatch
+		}
 		if t, ok := f.(TextFilter); ok {
 			b.texts[i] = t.Text()
 		}
@@ -106,8 +116,11 @@ func newBatch(lower bool, filters []Filter) *Batch {
 }
 
 // newTermBatch returns a batch for AnalyzeTerms.
-func newTermBatch(lower bool) *Batch {
-	return &Batch{terms: true, keys: make([]uint64, MaxBatch), arena: make([]byte, 0, arenaBytes), lower: lower}
+func newTermBatch(lower *Lowercase) *Batch {
+	return &Batch{
+		terms: true, keys: make([]uint64, MaxBatch), arena: make([]byte, 0, arenaBytes),
+		lower: lower != nil, sigma: lower != nil && lower.FinalSigma,
+	}
 }
 
 // Add adds the token text[start:end]. An empty range adds nothing. A run of bytes that is not UTF-8
@@ -126,7 +139,7 @@ func (b *Batch) Add(text []byte, start, end, position int) {
 	}
 	t := &b.tokens[b.n]
 	b.n++
-	t.Start, t.End, t.Position, t.Span = start, end, position, 0
+	t.Start, t.End, t.Position, t.Span, t.Keyword = start, end, position, 0, false
 	t.Term = b.copy(src)
 }
 
@@ -149,7 +162,7 @@ func (b *Batch) addShort(word uint64, n, start, position int) {
 	b.arena = b.arena[:at+n]
 	t := &b.tokens[b.n]
 	b.n++
-	t.Start, t.End, t.Position, t.Span = start, start+n, position, 0
+	t.Start, t.End, t.Position, t.Span, t.Keyword = start, start+n, position, 0, false
 	t.Term = b.arena[at : at+n : at+n]
 }
 
@@ -224,6 +237,9 @@ func (b *Batch) copy(src []byte) []byte {
 		dst = bytes.ToValidUTF8(dst, []byte(string(utf8.RuneError)))
 	}
 	if b.lower {
+		if b.sigma {
+			finalSigma(dst)
+		}
 		dst = lowerTerm(dst)
 	}
 	return dst
@@ -242,7 +258,21 @@ func (b *Batch) pass(last bool) {
 		b.n, b.arena, b.long = 0, b.arena[:0], b.long[:0]
 		return
 	}
-	batch := b.tokens[:b.n]
+	if b.place != nil {
+		b.correct()
+	}
+	b.fixed = 0
+	rest := b.tokens[:b.n]
+	for len(rest) > b.step {
+		b.filter(rest[:b.step:b.step], false)
+		rest = rest[b.step:]
+	}
+	b.filter(rest, last)
+	b.n, b.arena = 0, b.arena[:0]
+}
+
+// filter filters and emits some tokens. last ends the text.
+func (b *Batch) filter(batch []Token, last bool) {
 	for i, f := range b.filters {
 		if text := b.texts[i]; text != nil {
 			batch = text(batch, last)
@@ -257,5 +287,4 @@ func (b *Batch) pass(last bool) {
 	if len(batch) > 0 {
 		b.emit(batch)
 	}
-	b.n, b.arena = 0, b.arena[:0]
 }

@@ -12,12 +12,14 @@
 //	whitespace  Whitespace
 //
 // A program that imports package analysis/lang also gets the languages of Snowball's
-// stemmers, under their English names ("french").
+// stemmers, under their English names ("french"). Package analysis/bleve has bleve's analyzers under
+// its names ("bleve/standard").
 //
 // # What a word is
 //
-// Words follow Unicode Standard Annex #29, as blevesearch/segment implements it (tables
-// of Unicode 8, default rules). A word without a letter or a digit is dropped.
+// Words follow the default rules of Unicode Standard Annex #29, in the version that WordRules says:
+// an index keeps the one that it was made with. By the newest, WordsUnicode15, a word holds a
+// letter, a digit or an emoji; other segments are dropped.
 // An underscore joins whatever surrounds it. One of . ' : between two letters joins them,
 // and so does one of . , ' ; between two digits. Everything else separates. Examples in
 // lower case:
@@ -27,10 +29,9 @@
 //	foo_bar __ x:y a-b      foo_bar | x:y | a | b
 //	日本 カタカナ 한국어      日 | 本 | カタカナ | 한국어        ideographs and hiragana one by one
 //	ภาษาไทย                 ภาษาไทย                       scripts without spaces: one word a run
-//	№ 5 😀 ½                5                             no token of symbols, emoji, fractions
+//	№ 5 😀 ½ 👍🏽 🇩🇪          5 | 😀 | 👍🏽 | 🇩🇪             emoji; no token of other symbols, fractions
 //
-// Lucene's StandardTokenizer does the same, but makes tokens of emoji and follows later
-// versions of Unicode.
+// Lucene's StandardTokenizer does the same.
 //
 // # A worked example
 //
@@ -39,6 +40,67 @@
 //
 //	position 1   bytes 4-9     dog    possessive removed, lower case
 //	position 2   bytes 10-17   run    stemmed
+//
+// # Analyzers as data
+//
+// A Declaration is an analyzer as JSON. A schema has declarations by name, so that every program that
+// opens the index has its analyzers: the command, a server, a shard.
+//
+//	"analyzers": {
+//	  "parts": {
+//	    "char_filters": ["html"],
+//	    "tokenizer": {"type": "words", "max_bytes": 64},
+//	    "filters": ["lowercase", {"type": "stop", "set": "english", "words": ["with"]}, "porter"]
+//	  }
+//	}
+//
+// A component is an object with its type and its parameters, or a string if it has no parameters. A
+// text passes through the char filters, the tokenizer and the filters, each in the order given.
+// Parameters that are left out are false, 0 or empty; those marked * are required. Unknown members,
+// types and parameters are errors that name the place.
+//
+//	char filter       parameters
+//	ascii_folding
+//	html
+//	pattern_replace   pattern* (a regular expression), with ($1 is its first group)
+//
+//	tokenizer         parameters
+//	words             max_bytes (255), rules (those of the index)
+//	whitespace        max_bytes (255)
+//	letters           max_bytes (255)
+//	keyword
+//	ngrams            min*, max*, drop_short
+//	edge_ngrams       min*, max*, drop_short
+//	pattern           pattern*, split
+//	exceptions        patterns*, tokenizer (words)
+//
+//	filter            parameters
+//	apostrophe
+//	ascii_folding
+//	camel_case
+//	cjk_bigrams       unigrams
+//	cjk_width
+//	edge_ngrams       min*, max*, drop_short, back
+//	elision           articles*
+//	fold
+//	keyword_marker    words, set
+//	length            min, max, cut, runes
+//	lowercase         final_sigma
+//	ngrams            min*, max*, drop_short
+//	normalize         form* (nfc, nfd, nfkc, nfkd)
+//	pattern_replace   pattern*, with
+//	porter            published
+//	possessive
+//	reverse
+//	shingles          min*, max*, separator (a space), filler (_), no_words
+//	stop              words, set (english: EnglishStopWords)
+//	synonyms          rules (lines in Solr's format), contract
+//	unique            same_position
+//
+// Packages analysis/lang and analysis/bleve register more. Each is a type of this package with the
+// fields of its parameters' names; a program adds its own by RegisterFilter and its like. What a type
+// means never changes, because indexes store declarations: new behavior is a new type or a new
+// parameter.
 //
 // # Any input is valid
 //

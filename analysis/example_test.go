@@ -1,6 +1,7 @@
 package analysis_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"log"
 	"strings"
@@ -51,4 +52,50 @@ func ExampleParseSynonyms() {
 	// 0 notebook
 	// 1 or
 	// 2 television
+}
+
+func ExampleDeclaration() {
+	text := `{
+		"char_filters": ["html"],
+		"filters": ["lowercase", {"type": "keyword_marker", "words": ["skiing"]}, "porter"]
+	}`
+	var d analysis.Declaration
+	if err := json.Unmarshal([]byte(text), &d); err != nil {
+		log.Fatal(err)
+	}
+	a, err := d.Analyzer("sports")
+	if err != nil {
+		log.Fatal(err)
+	}
+	for t := range analysis.Tokens(a, "<b>Skiing</b> &amp; running") {
+		fmt.Println(t.Position, t.Start, t.End, string(t.Term))
+	}
+	// Output:
+	// 0 3 9 skiing
+	// 1 20 27 run
+}
+
+func ExampleFilterText() {
+	a := analysis.New("page", analysis.FilterText(analysis.Words{}, analysis.HTMLStrip{}), analysis.Lowercase{})
+	const page = "<p>Tom &amp; <b>J</b>erry</p>"
+	for t := range analysis.Tokens(a, page) {
+		fmt.Printf("%s: %s\n", t.Term, page[t.Start:t.End])
+	}
+	// Output:
+	// tom: Tom
+	// jerry: J</b>erry
+}
+
+func ExampleShingles() {
+	a := analysis.New("pairs", analysis.Words{}, analysis.Lowercase{}, analysis.Shingles{Min: 2, Max: 2})
+	fmt.Printf("%q\n", analysis.Terms(a, "Quick brown fox"))
+	// Output:
+	// ["quick" "quick brown" "brown" "brown fox" "fox"]
+}
+
+func ExampleCJKBigrams() {
+	a := analysis.New("cjk", analysis.Words{}, analysis.CJKWidth{}, analysis.Lowercase{}, analysis.CJKBigrams{})
+	fmt.Printf("%q\n", analysis.Terms(a, "東京都 Ｇｏ"))
+	// Output:
+	// ["東京" "京都" "go"]
 }

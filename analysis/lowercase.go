@@ -7,31 +7,49 @@ import (
 )
 
 // Lowercase maps each rune to lower case by Unicode's simple mapping, as Lucene's LowerCaseFilter
-// does, regardless of neighbors and language: 'Σ' always becomes 'σ', and 'İ' becomes 'i'.
-type Lowercase struct{}
+// does, regardless of neighbors and language: 'Σ' becomes 'σ', and 'İ' becomes 'i'.
+type Lowercase struct {
+	// FinalSigma makes a capital 'Σ' at the end of a term 'ς', as Greek writes it and as bleve does.
+	FinalSigma bool
+}
 
 // Filter implements Filter.
-func (Lowercase) Filter(batch []Token) []Token {
+func (l Lowercase) Filter(batch []Token) []Token {
 	for i := range batch {
-		batch[i].Term = lowerTerm(batch[i].Term)
+		t := &batch[i]
+		if l.FinalSigma {
+			finalSigma(t.Term)
+		}
+		t.Term = lowerTerm(t.Term)
 	}
 	return batch
 }
 
-// fuseLowercase reports whether the filters begin with a Lowercase that may run first, and returns
-// the other filters. Possessive treats both cases alike, so a Lowercase may move before it.
-func fuseLowercase(filters []Filter) (lower bool, rest []Filter) {
+// finalSigma changes a capital sigma at the end of a term, in place.
+func finalSigma(term []byte) {
+	if bytes.HasSuffix(term, []byte("Σ")) {
+		copy(term[len(term)-len("ς"):], "ς")
+	}
+}
+
+// fuseLowercase returns the Lowercase that the filters begin with, if it may run first, and the
+// other filters. Possessive treats both cases alike, so a Lowercase may move before it. (One with
+// FinalSigma does not treat Σ's alike, and may not.)
+func fuseLowercase(filters []Filter) (lower *Lowercase, rest []Filter) {
 	for i, f := range filters {
-		switch f.(type) {
+		switch f := f.(type) {
 		case Possessive:
 		case Lowercase:
+			if i > 0 && f.FinalSigma {
+				return nil, filters
+			}
 			rest = append(rest, filters[:i]...)
-			return true, append(rest, filters[i+1:]...)
+			return &f, append(rest, filters[i+1:]...)
 		default:
-			return false, filters
+			return nil, filters
 		}
 	}
-	return false, filters
+	return nil, filters
 }
 
 // asciiLower maps the letters A to Z to lower case and any other byte to itself,

@@ -11,9 +11,14 @@ import (
 //
 // Grams with the same start share a position, and each start takes the next position, across words
 // too. A word of fewer than Min characters is a gram itself.
+//
+// As a filter it makes grams of terms. They have the place and the position of their token.
 type NGrams struct {
 	// Min and Max are in runes. A Min below 1 means 1, a Max below Min means Min.
 	Min, Max int
+
+	// DropShort drops words of fewer than Min characters.
+	DropShort bool
 }
 
 // Tokenize implements Tokenizer.
@@ -24,7 +29,7 @@ func (g NGrams) Tokenize(text []byte, b *Batch) {
 		for at := start; at < end; position++ {
 			n := addGrams(text, at, end, lo, hi, position, b)
 			if n < lo {
-				if at == start {
+				if at == start && !g.DropShort {
 					b.Add(text, start, end, position)
 					position++
 				}
@@ -39,9 +44,17 @@ func (g NGrams) Tokenize(text []byte, b *Batch) {
 // EdgeNGrams makes tokens of the first Min to Max characters of each word, for search as you type.
 // It treats words and short words as NGrams does. All grams of a word have its position, so that a
 // phrase may end in a prefix.
+//
+// As a filter it makes grams of terms, which have the place of their token.
 type EdgeNGrams struct {
 	// Min and Max are in runes. A Min below 1 means 1, a Max below Min means Min.
 	Min, Max int
+
+	// DropShort drops words of fewer than Min characters.
+	DropShort bool
+
+	// Back makes a filter take the last characters instead of the first.
+	Back bool
 }
 
 // Tokenize implements Tokenizer.
@@ -49,7 +62,7 @@ func (g EdgeNGrams) Tokenize(text []byte, b *Batch) {
 	lo, hi := gramRange(g.Min, g.Max)
 	position := 0
 	eachRun(text, func(start, end int) {
-		if addGrams(text, start, end, lo, hi, position, b) < lo {
+		if addGrams(text, start, end, lo, hi, position, b) < lo && !g.DropShort {
 			b.Add(text, start, end, position)
 		}
 		position++

@@ -3,7 +3,8 @@ package analysis
 import "unicode/utf8"
 
 // Porter stems English terms, which must be in lower case, by the algorithm of
-// M. F. Porter, "An algorithm for suffix stripping", Program 14(3), 1980.
+// M. F. Porter, "An algorithm for suffix stripping", Program 14(3), 1980. It leaves keywords alone
+// (KeywordMarker).
 //
 // The zero value includes the two changes that the author made later in his own programs and that
 // Lucene's PorterStemFilter has: -bli becomes -ble (possibly, possible; the paper: only -abli
@@ -26,7 +27,9 @@ func (p Porter) Filter(batch []Token) []Token {
 		rules = &publishedRules
 	}
 	for i := range batch {
-		batch[i].Term = porterStem(batch[i].Term, rules)
+		if !batch[i].Keyword {
+			batch[i].Term = porterStem(batch[i].Term, rules)
+		}
 	}
 	return batch
 }

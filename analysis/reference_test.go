@@ -3,19 +3,21 @@ package analysis
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/blevesearch/segment"
+	"github.com/clipperhouse/uax29/v2/words"
 
 	"github.com/riffle-search/riffle/internal/impl"
 )
 
 // referenceWords is the slow twin of Words, without case, windows or an ASCII path. It passes each
 // valid piece of the text to the segmenter as a whole.
-func referenceWords(text []byte) []string {
+func referenceWords(text []byte, piece func(piece []byte) []string) []string {
 	var words []string
 	for len(text) > 0 {
 		n := 0
@@ -26,13 +28,63 @@ func referenceWords(text []byte) []string {
 			}
 			n += size
 		}
-		words = append(words, referencePiece(text[:n])...)
+		words = append(words, piece(text[:n])...)
 		text = text[min(n+1, len(text)):]
 	}
 	return words
 }
 
-func referencePiece(piece []byte) []string {
+// referencePieces are the words of a valid text by each version of the rules.
+var referencePieces = map[WordRules]func(piece []byte) []string{
+	WordsUnicode8:  func(piece []byte) []string { return referencePiece8(piece, false) },
+	WordsUnicode15: referencePiece15,
+	WordsBleve:     func(piece []byte) []string { return referencePiece8(piece, true) },
+}
+
+// referencePiece15 asks an expression of the terms of Unicode which segments are words.
+func referencePiece15(piece []byte) (found []string) {
+	segments := words.FromBytes(piece)
+	run := ""
+	for segments.Next() {
+		s := string(segments.Value())
+		if r, _ := utf8.DecodeRuneInString(s); southeastAsian.MatchString(s) && unicode.IsLetter(r) {
+			run += s
+			continue
+		}
+		if run != "" {
+			found, run = append(found, run), ""
+		}
+		if wordLike.MatchString(s) {
+			found = append(found, strings.TrimLeftFunc(s, unicode.IsSpace)) // a mark that is a letter (U+FF9E) joins a space
+		} else if e := emojiLike.FindStringIndex(s); e != nil {
+			found = append(found, s[e[0]:])
+		}
+	}
+	if run != "" {
+		found = append(found, run)
+	}
+	return found
+}
+
+var (
+	southeastAsian = regexp.MustCompile(`^[\x{0e00}-\x{0eff}\x{1000}-\x{109f}\x{1780}-\x{17ff}\x{1950}-\x{1aaf}\x{a9e0}-\x{a9ff}\x{aa60}-\x{aadf}\x{11700}-\x{1174f}]`)
+	wordLike       = regexp.MustCompile(`[\p{L}\p{Nd}\p{Nl}\x{24b6}-\x{24e9}\x{1f130}-\x{1f149}\x{1f150}-\x{1f169}\x{1f170}-\x{1f189}]`)
+	emojiLike      = regexp.MustCompile(`(?s)\x{200d}*([` + pictographClass() + `]|[©®™〰〽]\x{fe0f})|[\x{1f1e6}-\x{1f1ff}].*[\x{1f1e6}-\x{1f1ff}]|[#*]\x{fe0f}?\x{20e3}`)
+)
+
+// pictographClass writes pictographs for a regular expression.
+func pictographClass() string {
+	var b strings.Builder
+	for _, r := range pictographs.R16 {
+		fmt.Fprintf(&b, `\x{%x}-\x{%x}`, r.Lo, r.Hi)
+	}
+	for _, r := range pictographs.R32 {
+		fmt.Fprintf(&b, `\x{%x}-\x{%x}`, r.Lo, r.Hi)
+	}
+	return b.String()
+}
+
+func referencePiece8(piece []byte, bleve bool) []string {
 	var words []string
 	segments, types, _, err := segment.SegmentWordsDirect(piece, nil, nil)
 	if err != nil {
@@ -47,13 +99,18 @@ func referencePiece(piece []byte) []string {
 	for i, seg := range segments {
 		if types[i] != segment.None {
 			closeRun()
-			wordy := func(r rune) bool { return !unicode.In(r, unicode.Pc, unicode.M, unicode.Cf) }
+			wordy := func(r rune) bool {
+				return bleve && unicode.In(r, unicode.Pc) || !unicode.In(r, unicode.Pc, unicode.M, unicode.Cf)
+			}
 			if strings.ContainsFunc(string(seg), wordy) {
 				words = append(words, string(seg))
 			}
 			continue
 		}
 		for _, r := range string(seg) {
+			if bleve {
+				break
+			}
 			if unicode.IsLetter(r) || run != "" && unicode.In(r, unicode.M, unicode.Cf) {
 				run += string(r)
 			} else {
@@ -72,17 +129,19 @@ const uncut = 1 << 30
 // places than referenceWords.
 func sameAsReference(t *testing.T, text []byte, windows ...int) {
 	t.Helper()
-	for variant := range impl.Each("analysis") {
-		sameAsReferenceBy(t, variant, text, windows...)
+	for rules, piece := range referencePieces {
+		want := referenceWords(text, piece)
+		for variant := range impl.Each("analysis") {
+			sameAsReferenceBy(t, variant, rules, text, want, windows...)
+		}
 	}
 }
 
-func sameAsReferenceBy(t *testing.T, variant string, text []byte, windows ...int) {
+func sameAsReferenceBy(t *testing.T, variant string, rules WordRules, text []byte, want []string, windows ...int) {
 	t.Helper()
-	want := referenceWords(text)
 	for _, window := range windows {
 		var got []string
-		a := New("words", Words{MaxBytes: uncut, window: window})
+		a := New("words", Words{Rules: rules, MaxBytes: uncut, window: window})
 		a.Analyze(text, func(batch []Token) {
 			for _, tok := range batch {
 				if tok.Position != len(got) || string(tok.Term) != string(text[tok.Start:tok.End]) {
@@ -94,7 +153,7 @@ func sameAsReferenceBy(t *testing.T, variant string, text []byte, windows ...int
 		})
 		for i := range max(len(got), len(want)) {
 			if i >= len(got) || i >= len(want) || got[i] != want[i] {
-				t.Fatalf("%s, window %d, text %.200q: word %d\n got %.100q\nwant %.100q", variant, window, text, i, got[min(i, len(got)):], want[min(i, len(want)):])
+				t.Fatalf("%s, %v, window %d, text %.200q: word %d\n got %.100q\nwant %.100q", variant, rules, window, text, i, got[min(i, len(got)):], want[min(i, len(want)):])
 			}
 		}
 	}
@@ -150,6 +209,7 @@ var hardTexts = []string{
 	"Привет, мир! Ёлка", "½ ² ① № 😀 👍🏽 🇩🇪🇫🇷 a😀b", "\x80abc\xffdef\xc3", "\xf0\x9f\x98 a\x00b", "𐐀𐐨 𝟘𝟙 𞤀𞤢",
 	"é", "aé", "a'é", "a'é'b", "x:é", "1,é 1,٣", strings.Repeat("ab ", 40), strings.Repeat("я", 300),
 	strings.Repeat("a", 300) + "'" + strings.Repeat("b", 300), strings.Repeat("abc'", 100) + "é",
+	"#️⃣ 1️⃣*\u20e3 ❤️ ❤ ☎︎ 👨‍👩‍👧‍👦 🏴‍☠️ ‼️ ‼ 🇩🇪🇫🇷🇮 🇮 a🇩🇪 ⓐⅧ ✁\u200d✁ \u200d😀 a\u200d😀 ##\ufe0f #\ufe0f", "ภาษา៣ไทยa ลาว မြန်မာ ខ្មែរ_ไ",
 	"exactly7 sevenly eightlyy abcdefg_ abcdefgé abcdefg'h abcdefgh",
 }
 

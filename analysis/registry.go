@@ -72,7 +72,7 @@ func Lookup(name string) (Analyzer, error) {
 	a := registry.byName[name]
 	registry.RUnlock()
 	if a == nil {
-		return nil, fmt.Errorf("analysis: %w %q; known are %s (more languages: import analysis/lang)",
+		return nil, fmt.Errorf("analysis: %w %q; known are %s (more: import analysis/lang or analysis/bleve)",
 			ErrUnknown, name, strings.Join(Names(), ", "))
 	}
 	return a, nil

@@ -380,7 +380,7 @@ func (x *synonymText) expand(r *synonymRule, matched []Token) {
 
 // emit adds a token whose Next is the position next.
 func (x *synonymText) emit(t Token, next int) {
-	if t.Span = next - t.Position; t.Span == 1 {
+	if t.Span = int32(next - t.Position); t.Span == 1 {
 		t.Span = 0
 	}
 	x.out = append(x.out, t)

@@ -23,8 +23,12 @@ type breaker struct {
 // consumes at least one byte.
 func (s *wordScan) span(i int) int {
 	end := spanEnd(s.text, i)
-	if end == i {
+	switch {
+	case end == i:
 		return i + 1 // not UTF-8: a separator
+	case s.rules == WordsUnicode15:
+		s.current(i, end)
+		return end
 	}
 	run := -1 // start of the current run of unsegmented letters, or -1
 	for size := s.window; i < end; {
@@ -106,14 +110,20 @@ func (s *wordScan) segments(i, n int, last bool, run *int) int {
 // segment handles text[start:end], one segment of the segmenter.
 func (s *wordScan) segment(start, end, typ int, run *int) {
 	if typ == segment.None {
-		s.loose(start, end, run)
+		if s.rules != WordsBleve {
+			s.loose(start, end, run)
+		}
 		return
 	}
 	if *run >= 0 {
 		s.add(*run, start)
 		*run = -1
 	}
-	if !allConnectors(s.text[start:end]) {
+	word := s.text[start:end]
+	switch {
+	case s.rules != WordsBleve && allConnectors(word):
+	case s.rules == WordsBleve && allMarks(word): // it belongs to what is before it, which this scan has passed over
+	default:
 		s.add(start, end)
 	}
 }
@@ -136,6 +146,11 @@ func (s *wordScan) loose(start, end int, run *int) {
 		}
 		at += size
 	}
+}
+
+// allMarks reports whether a word has nothing but marks.
+func allMarks(word []byte) bool {
+	return word[0] >= utf8.RuneSelf && bytes.IndexFunc(word, func(r rune) bool { return !unicode.In(r, unicode.M, unicode.Cf) }) < 0
 }
 
 // allConnectors reports whether a word has no letter or digit. The segmenter takes a run of

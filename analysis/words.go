@@ -12,9 +12,14 @@ import (
 const DefaultMaxBytes = 255
 
 // Words finds the words of a text by the default rules of Unicode Standard Annex
-// #29, "Unicode Text Segmentation", and keeps those that hold a letter or a digit.
+// #29, "Unicode Text Segmentation", and keeps those that hold a letter, a digit or an emoji.
 // See the package comment for what that means for common text.
 type Words struct {
+	// Rules are the version of the rules. AnyWords, the default, are those of the index, if New got
+	// these Words or a tokenizer of this package around them. Another tokenizer that calls Tokenize
+	// should say which.
+	Rules WordRules
+
 	// MaxBytes cuts longer words at rune boundaries into pieces of at most this many bytes. Each
 	// piece is a token with its own position. 0 means DefaultMaxBytes; less than utf8.UTFMax means
 	// utf8.UTFMax.
@@ -26,7 +31,7 @@ type Words struct {
 
 // Tokenize implements Tokenizer.
 func (w Words) Tokenize(text []byte, b *Batch) {
-	s := wordScan{text: text, b: b, maxBytes: maxTokenBytes(w.MaxBytes), window: cmp.Or(w.window, windowBytes)}
+	s := wordScan{text: text, b: b, maxBytes: maxTokenBytes(w.MaxBytes), window: cmp.Or(w.window, windowBytes), rules: cmp.Or(w.Rules, NewestWords)}
 	if useMasks {
 		lower := uint64(0)
 		if b.lower {
@@ -70,6 +75,7 @@ type wordScan struct {
 	b        *Batch
 	maxBytes int
 	window   int // bytes of text for one call of the segmenter
+	rules    WordRules
 	position int // of the next token
 }
 
@@ -199,7 +205,7 @@ func (s *wordScan) ascii(i int) int {
 				continue
 			}
 		}
-		if seen&(letter|digit) != 0 {
+		if seen&(letter|digit) != 0 || s.rules == WordsBleve {
 			s.add(i, j)
 		}
 		return j

@@ -9,7 +9,7 @@
 //
 // Each is Words, Lowercase and Snowball(its name), with these additions:
 //
-//	french, irish, italian   Elision before the stemmer: l’été is été
+//	french, irish, italian   analysis.Elision before the stemmer: l’été is été
 //	turkish                  Turkish lower case: I is ı and İ is i; what an apostrophe sets off is dropped
 //	porter2                  English by Snowball's revision of Porter's algorithm, with Possessive. It is not
 //	                         the english analyzer, which is Lucene's
@@ -73,6 +73,17 @@ var algorithms = map[string]func(*snowballstem.Env) bool{
 	"turkish":    turkish.Stem,
 }
 
+// elided are the words that lose their vowel before the next word, by language, as in Lucene's
+// analyzers.
+var elided = map[string][]string{
+	"french": {"l", "m", "t", "qu", "n", "s", "j", "d", "c", "jusqu", "quoiqu", "lorsqu", "puisqu"},
+	"irish":  {"d", "m", "b"},
+	"italian": {
+		"c", "l", "all", "dall", "dell", "nell", "sull", "coll", "pell", "gl", "agl", "dagl",
+		"degl", "negl", "sugl", "un", "m", "t", "s", "v", "d",
+	},
+}
+
 // Languages returns the names of the analyzers of this package, sorted. Snowball accepts these
 // names.
 func Languages() []string { return slices.Sorted(maps.Keys(algorithms)) }
@@ -91,12 +102,12 @@ func newAnalyzer(name string) analysis.Analyzer {
 	case "porter2":
 		filters = append(filters, analysis.Possessive{}, analysis.Lowercase{})
 	case "turkish":
-		filters = append(filters, Apostrophe{}, TurkishLowercase{})
+		filters = append(filters, analysis.Apostrophe{}, TurkishLowercase{})
 	default:
 		filters = append(filters, analysis.Lowercase{})
 	}
 	if articles := elided[name]; articles != nil {
-		filters = append(filters, Elision(articles...))
+		filters = append(filters, analysis.Elision(articles...))
 	}
 	return analysis.New(name, analysis.Words{}, append(filters, Snowball(name))...)
 }

@@ -16,7 +16,8 @@ import (
 // programs take quadratic time.
 const maxStemBytes = 255
 
-// Snowball stems terms, which must be in lower case, by the algorithm of a language. It panics if
+// Snowball stems terms, which must be in lower case, by the algorithm of a language, except
+// keywords (analysis.KeywordMarker). It panics if
 // Languages does not include the name.
 //
 // If a stem is empty, the term stays.
@@ -36,7 +37,9 @@ type snowball struct{ pool sync.Pool }
 func (f *snowball) Filter(batch []analysis.Token) []analysis.Token {
 	s := f.pool.Get().(*stemmer)
 	for i := range batch {
-		batch[i].Term = s.stem(batch[i].Term)
+		if !batch[i].Keyword {
+			batch[i].Term = s.stem(batch[i].Term)
+		}
 	}
 	f.pool.Put(s)
 	return batch

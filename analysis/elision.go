@@ -1,31 +1,16 @@
-package lang
+package analysis
 
-import (
-	"bytes"
-
-	"github.com/riffle-search/riffle/analysis"
-)
-
-// elided are the words that lose their vowel before the next word, by language, as in Lucene's
-// analyzers.
-var elided = map[string][]string{
-	"french": {"l", "m", "t", "qu", "n", "s", "j", "d", "c", "jusqu", "quoiqu", "lorsqu", "puisqu"},
-	"irish":  {"d", "m", "b"},
-	"italian": {
-		"c", "l", "all", "dall", "dell", "nell", "sull", "coll", "pell", "gl", "agl", "dagl",
-		"degl", "negl", "sugl", "un", "m", "t", "s", "v", "d",
-	},
-}
+import "bytes"
 
 // Elision removes one of the articles and the apostrophe after it (' or U+2019) from the front of a
 // term, unless nothing would be left: with "l", l’été becomes été. It compares articles byte by
 // byte, so lower-case terms first.
-func Elision(articles ...string) analysis.Filter {
+func Elision(articles ...string) Filter {
 	set := make(map[string]bool, len(articles))
 	for _, a := range articles {
 		set[a] = true
 	}
-	return analysis.FilterFunc(func(batch []analysis.Token) []analysis.Token {
+	return FilterFunc(func(batch []Token) []Token {
 		for i := range batch {
 			t := &batch[i]
 			at, n := apostrophe(t.Term)
@@ -41,8 +26,8 @@ func Elision(articles ...string) analysis.Filter {
 // writes it before the suffixes of names (İstanbul’da).
 type Apostrophe struct{}
 
-// Filter implements analysis.Filter.
-func (Apostrophe) Filter(batch []analysis.Token) []analysis.Token {
+// Filter implements Filter.
+func (Apostrophe) Filter(batch []Token) []Token {
 	for i := range batch {
 		if at, n := apostrophe(batch[i].Term); n > 0 && at > 0 {
 			batch[i].Term = batch[i].Term[:at]
