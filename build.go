@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/riffle-search/riffle/analysis"
 	"github.com/riffle-search/riffle/internal/accelerator"
 	"github.com/riffle-search/riffle/internal/bulk"
 	"github.com/riffle-search/riffle/internal/document"
@@ -202,6 +203,9 @@ func (o *BuildOptions) bulk() bulk.Options {
 // postings. It finds the terms, sorts them and gathers their postings; the CPU does the rest. A
 // segment of the same documents is identical, byte for byte. But inverted documents then take less
 // memory, so a build may make fewer segments.
+//
+// The CPU inverts fields with positions (Schema.Positions): a GPU has something to do only where
+// texts have none, and in fields of exact values.
 type BuildGPUOptions struct {
 	// Device is the number of the GPU.
 	Device int
@@ -329,7 +333,8 @@ func bulkSource(ctx context.Context, s Source) bulk.Source {
 // fields that Options.AlterSchema cannot make. A number that becomes a keyword is its digits, and a
 // text that becomes a number is the number that it spells.
 //
-// With a nil schema the new index takes that of the snapshot. Documents are in the order of their
+// With a nil schema the new index takes that of the snapshot, with the newest rules of words.
+// Documents are in the order of their
 // ids. The position is that of the snapshot, unless BuildOptions.Position gives another. The index
 // of the snapshot stays as it is and in service; the new index lacks its later changes.
 //
@@ -346,6 +351,7 @@ func Reindex(ctx context.Context, from *Snapshot, dir string, opts *BuildOptions
 		return nil, err
 	}
 	if o.Index.Schema == nil {
+		schema.Words = analysis.AnyWords
 		o.Index.Schema = schema
 	}
 	if len(o.Position) == 0 {

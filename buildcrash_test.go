@@ -63,7 +63,7 @@ func TestBuildCrashAtEveryWrite(t *testing.T) {
 func crashBuild() *BuildOptions {
 	o := (&BuildOptions{Workers: 2, OneSegment: true}).small()
 	o.private.runBytes = 12 << 10
-	o.Index.private.tableBytes = 300 // two or three tables a run
+	o.Index.private.tableBytes, o.Index.private.codedBytes = 300, 1 // two or three tables a run
 	o.Index.private.store.MemTableBytes = 256 << 10
 	return o
 }

@@ -48,11 +48,11 @@ func TestBuildOnGPU(t *testing.T) {
 	needGPU(t)
 	docs, _ := buildModel(rand.New(rand.NewPCG(16, 16)), 1200)
 	files := JSONLines{Files: jsonLines(t, docs, 3)}
-	want, _ := builtKeys(t, files, (&BuildOptions{Workers: 2}).small())
+	want, _ := builtKeys(t, files, (&BuildOptions{Workers: 2}).small().bare())
 	for _, workers := range []int{1, 4} {
 		for _, gpu := range []BuildGPUOptions{{}, {Share: 0.5}, {MemoryBytes: 700 << 10}} {
 			gpu.Required = true
-			o := (&BuildOptions{Workers: workers, MemoryBytes: 4 << 20, GPU: &gpu}).small()
+			o := (&BuildOptions{Workers: workers, MemoryBytes: 4 << 20, GPU: &gpu}).small().bare()
 			o.private.trees = workers == 1 && gpu.Share == 0
 			got, res := builtKeys(t, files, o)
 			if got != want || len(want) < 10_000 {
@@ -82,7 +82,7 @@ func TestBuildOnGPUSegments(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "index")
-	o := (&BuildOptions{Workers: 2, GPU: &BuildGPUOptions{Required: true}, Index: Options{Schema: world.Schema()}}).small()
+	o := (&BuildOptions{Workers: 2, GPU: &BuildGPUOptions{Required: true}, Index: Options{Schema: world.Schema()}}).small().bare()
 	o.private.runBytes = 180 << 10 // what is kept for the GPU takes 128 KiB at least
 	res, err := Build(ctx, dir, yieldAll(docs), o)
 	if err != nil || res.Segments < 2 {
@@ -116,14 +116,15 @@ func TestBuildOnGPUCorpus(t *testing.T) {
 func TestBuildGPUTooSmall(t *testing.T) {
 	needGPU(t)
 	docs, _ := buildModel(rand.New(rand.NewPCG(20, 20)), 100)
-	want, _ := builtKeys(t, yieldAll(docs), (&BuildOptions{}).small())
-	o := (&BuildOptions{GPU: &BuildGPUOptions{MemoryBytes: 100 << 10}}).small()
+	want, _ := builtKeys(t, yieldAll(docs), (&BuildOptions{}).small().bare())
+	o := (&BuildOptions{GPU: &BuildGPUOptions{MemoryBytes: 100 << 10}}).small().bare()
 	got, res := builtKeys(t, yieldAll(docs), o)
 	if got != want || !strings.Contains(res.NoGPU, "too few to build with") {
 		t.Errorf("the same bytes: %v; %+v", got == want, res)
 	}
 	o.GPU.Required = true
 	o.Index = Options{}
+	o = o.bare()
 	dir := filepath.Join(t.TempDir(), "index")
 	if _, err := Build(ctx, dir, yieldAll(docs), o); err == nil || !strings.Contains(err.Error(), "too few to build with") {
 		t.Errorf("required: %v", err)
@@ -137,10 +138,10 @@ func TestBuildGPUTooSmall(t *testing.T) {
 func TestBuildLosesGPU(t *testing.T) {
 	needGPU(t)
 	docs, _ := buildModel(rand.New(rand.NewPCG(18, 18)), 400)
-	want, _ := builtKeys(t, yieldAll(docs), (&BuildOptions{Workers: 2}).small())
+	want, _ := builtKeys(t, yieldAll(docs), (&BuildOptions{Workers: 2}).small().bare())
 	t.Setenv("RIFFLE_EMULATOR_FAIL", "60") // a device that is real does not fail
 	var told []GPUEvent
-	o := (&BuildOptions{Workers: 2, GPU: &BuildGPUOptions{Required: true, MemoryBytes: 600 << 10}}).small()
+	o := (&BuildOptions{Workers: 2, GPU: &BuildGPUOptions{Required: true, MemoryBytes: 600 << 10}}).small().bare()
 	o.Index.Listener = &Listener{GPUFailed: func(ev GPUEvent) { told = append(told, ev) }}
 	got, res := builtKeys(t, yieldAll(docs), o)
 	if got != want {
@@ -167,12 +168,12 @@ func (s *brokenSorter) Sort(int, []segment.Piece) ([][]byte, error) {
 // TestBuildWithoutGPU: what a GPU does not do the CPU does, the same, unless one is required.
 func TestBuildWithoutGPU(t *testing.T) {
 	docs, _ := buildModel(rand.New(rand.NewPCG(19, 19)), 300)
-	want, res := builtKeys(t, yieldAll(docs), (&BuildOptions{Workers: 2}).small())
+	want, res := builtKeys(t, yieldAll(docs), (&BuildOptions{Workers: 2}).small().bare())
 	if res.GPU || res.NoGPU != "" || res.Times.Wait == 0 || res.Times.GPU != 0 {
 		t.Errorf("without a GPU: %+v", res)
 	}
 	broken := &brokenSorter{}
-	o := (&BuildOptions{Workers: 2, GPU: &BuildGPUOptions{Required: true}}).small()
+	o := (&BuildOptions{Workers: 2, GPU: &BuildGPUOptions{Required: true}}).small().bare()
 	o.private.sorter = func(accelerator.SorterOptions) (int, func() (accelerator.Sorter, error), error) {
 		return broken.Room(), func() (accelerator.Sorter, error) { return broken, nil }, nil
 	}
@@ -180,7 +181,7 @@ func TestBuildWithoutGPU(t *testing.T) {
 	if got != want || broken.sorts != 1 || res.NoGPU != "out of order" {
 		t.Errorf("one that fails: %d sorts, %+v", broken.sorts, res)
 	}
-	o = (&BuildOptions{GPU: &BuildGPUOptions{Device: 99}}).small()
+	o = (&BuildOptions{GPU: &BuildGPUOptions{Device: 99}}).small().bare()
 	got, res = builtKeys(t, yieldAll(docs), o)
 	if got != want || res.GPU || !strings.Contains(res.NoGPU, "no GPU device") {
 		t.Errorf("one that is not there: %+v", res)
@@ -201,4 +202,15 @@ func TestBuildWithoutGPU(t *testing.T) {
 			t.Errorf("%+v: %v", gpu, err)
 		}
 	}
+}
+
+// bare leaves positions out: fields that have some are inverted by the CPU.
+func (o *BuildOptions) bare() *BuildOptions {
+	schema := Schema{}
+	if o.Index.Schema != nil {
+		schema = *o.Index.Schema
+	}
+	schema.Positions = PositionsNone
+	o.Index.Schema = &schema
+	return o
 }

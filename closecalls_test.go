@@ -24,6 +24,7 @@ func publicCalls(e *Engine, s *Snapshot) map[string]func(i int) error {
 	}
 	discard := func(_ any, err error) error { return err }
 	return map[string]func(i int) error{
+		"Engine.Analyzer":    func(int) error { return discard(e.Analyzer("")) },
 		"Engine.Apply":       func(i int) error { return e.Apply(ctx, batch(i)) },
 		"Engine.Check":       func(int) error { return checkAll(e) },
 		"Engine.Checkpoint":  func(i int) error { return e.Checkpoint(ctx, fmt.Sprint("copy", copies.Add(1))) },
@@ -57,6 +58,8 @@ func publicCalls(e *Engine, s *Snapshot) map[string]func(i int) error {
 			}
 			return p.Wait(ctx)
 		},
+		"Engine.Suggest":       func(int) error { return discard(e.Suggest(ctx, "text", "w", nil)) },
+		"Engine.Terms":         func(int) error { return lastOf(e.Terms(ctx, "text", "")) },
 		"Engine.Sync":          func(int) error { return e.Sync(ctx) },
 		"Engine.Warm":          func(int) error { return e.Warm(ctx, []Query{q, q}, nil) },
 		"Snapshot.Close":       func(int) error { return nil }, // called during Snapshot.Get
@@ -69,6 +72,8 @@ func publicCalls(e *Engine, s *Snapshot) map[string]func(i int) error {
 		"Snapshot.Position":    func(int) error { return discard(s.Position()) },
 		"Snapshot.Statistics":  func(int) error { return discard(s.Statistics(ctx, q)) },
 		"Snapshot.Search":      func(int) error { return discard(s.Search(ctx, q, load)) },
+		"Snapshot.Suggest":     func(int) error { return discard(s.Suggest(ctx, "text", "w", nil)) },
+		"Snapshot.Terms":       func(int) error { return lastOf(s.Terms(ctx, "text", "")) },
 		"Snapshot.SearchBatch": func(int) error { return discard(s.SearchBatch(ctx, []Query{q, q, q, q}, load)) },
 	}
 }

@@ -3,7 +3,9 @@ package riffle
 import (
 	"context"
 	"errors"
+	"fmt"
 
+	"github.com/riffle-search/riffle/analysis"
 	"github.com/riffle-search/riffle/internal/accelerator"
 	"github.com/riffle-search/riffle/internal/document"
 	"github.com/riffle-search/riffle/internal/live"
@@ -61,7 +63,7 @@ func Open(dir string, opts *Options) (*Engine, error) {
 
 // newPreparer returns a preparer, which turns queries into plans.
 func (e *Engine) newPreparer() plan.Preparer {
-	return plan.NewPreparer(document.NewInverter(e.index.Schema(), e.opts.Rank.Field, e.opts.analyzer, false))
+	return plan.NewPreparer(document.NewInverter(e.index.Schema(), e.opts.Rank.Field, e.index.Analyzer, false))
 }
 
 // Close stops background work and closes the index. It waits for running calls: short ones, such as
@@ -193,6 +195,17 @@ func (e *Engine) Check(ctx context.Context, report func(error)) error {
 func (e *Engine) Schema() *Schema {
 	s, _ := publicSchema(e.index.Schema(), nil)
 	return s
+}
+
+// Analyzer returns an analyzer by its name in the schema, as this index applies it: with the
+// index's rules of words. An empty name is the analyzer of text fields that name none. Programs use
+// it to find the words of a query in a stored text.
+func (e *Engine) Analyzer(name string) (analysis.Analyzer, error) {
+	a, err := e.index.Analyzer(name)
+	if err != nil {
+		return nil, fmt.Errorf("riffle: %w", err)
+	}
+	return a, nil
 }
 
 // A view is the index at one moment, as an Engine searches it. It is passed by value, which

@@ -40,6 +40,9 @@ var (
 	// ErrNotFound: no document has this id.
 	ErrNotFound = live.ErrNotFound
 
+	// ErrLate: a search with SearchOptions.FailLate cannot be answered by its Deadline.
+	ErrLate = accelerator.ErrLate
+
 	// ErrNoDevice: a required GPU is missing, or this build has no GPU support.
 	ErrNoDevice = accelerator.ErrNoDevice
 )

@@ -216,6 +216,47 @@ func ExampleMatch() {
 	// beagle
 }
 
+// A phrase may have a slop: the moves by which its words may differ from it.
+func ExamplePhrase() {
+	ctx := context.Background()
+	e, done := library(nil)
+	defer done()
+	show(e.Search(ctx, riffle.Phrase{Field: "text", Text: "the ship"}, nil))
+	show(e.Search(ctx, riffle.Phrase{Field: "text", Text: "whale ship"}, nil))
+	show(e.Search(ctx, riffle.Phrase{Field: "text", Text: "whale ship", Slop: 2}, nil))
+	show(e.Search(ctx, riffle.Phrase{Field: "text", Terms: [][]string{{"white"}, {"whale", "ship"}}}, nil))
+	// Output:
+	// moby beagle nautilus
+	//
+	// moby nautilus
+	// moby
+}
+
+// At most two words lie between the phrases, whichever comes first.
+func ExampleNear() {
+	ctx := context.Background()
+	e, done := library(nil)
+	defer done()
+	show(e.Search(ctx, riffle.Near{Field: "text", Phrases: []string{"the ship", "white whale"}, Distance: 2}, nil))
+	// Output:
+	// moby
+}
+
+// The first rule finds a whale and a ship, in this order; the second one only those without "and" in
+// between.
+func ExampleIntervals() {
+	ctx := context.Background()
+	e, done := library(nil)
+	defer done()
+	rule := riffle.IntervalText{Text: "whale ship", Ordered: true, MaxGaps: 5}
+	show(e.Search(ctx, riffle.Intervals{Field: "text", Rule: rule}, nil))
+	without := riffle.IntervalWhere{Rule: rule, Is: riffle.NotContaining, Of: riffle.IntervalText{Text: "and"}}
+	show(e.Search(ctx, riffle.Intervals{Field: "text", Rule: without}, nil))
+	// Output:
+	// moby nautilus
+	// nautilus
+}
+
 func ExampleBool() {
 	ctx := context.Background()
 	e, done := library(&riffle.Options{Schema: &riffle.Schema{
@@ -239,6 +280,71 @@ func ExampleBool() {
 	// Output:
 	// moby beagle
 	// beagle
+}
+
+func ExamplePrefix() {
+	e, done := library(nil)
+	defer done()
+	ctx := context.Background()
+	show(e.Search(ctx, riffle.Prefix{Field: "text", Prefix: "GOVER"}, nil)) // lower-cased, as the words are
+	show(e.Search(ctx, riffle.Wildcard{Field: "text", Pattern: "wh*e"}, nil))
+	show(e.Search(ctx, riffle.Regexp{Field: "text", Expr: "(house|world)s?"}, nil))
+	show(e.Search(ctx, riffle.Terms{Field: "year", Values: []any{1847, 1851}}, nil))
+	// Output:
+	// jane
+	// moby nautilus
+	// jane beagle
+	// moby jane
+}
+
+func ExampleFuzzy() {
+	e, done := library(nil)
+	defer done()
+	ctx := context.Background()
+	show(e.Search(ctx, riffle.Fuzzy{Field: "text", Term: "wahle"}, nil)) // one edit: neighbors exchanged
+	show(e.Search(ctx, riffle.Fuzzy{Field: "text", Term: "hip", Edits: 1, Prefix: 1}, nil))
+	show(e.Search(ctx, riffle.Bool{
+		Must:   []riffle.Query{riffle.Fuzzy{Field: "text", Term: "shpi"}},
+		Filter: []riffle.Query{riffle.Exists{Field: "year"}},
+	}, nil))
+	// Output:
+	// nautilus moby
+	//
+	// nautilus moby beagle
+}
+
+func ExampleEngine_Terms() {
+	e, done := library(nil)
+	defer done()
+	for t, err := range e.Terms(context.Background(), "text", "w") {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(t.Term, t.Documents)
+	}
+	// Output:
+	// whale 2
+	// white 1
+	// world 1
+}
+
+func ExampleEngine_Suggest() {
+	e, done := library(nil)
+	defer done()
+	ctx := context.Background()
+	for _, word := range []string{"wh", "hosue"} {
+		found, err := e.Suggest(ctx, "text", word, nil)
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, s := range found {
+			fmt.Println(word, s.Term, s.Documents, s.Edits)
+		}
+	}
+	// Output:
+	// wh whale 2 0
+	// wh white 1 0
+	// hosue house 1 1
 }
 
 func ExampleConstantScore() {
@@ -286,6 +392,26 @@ func ExampleSearchOptions_after() {
 	// page 1: nautilus moby
 	// page 2: beagle
 	// of 3
+}
+
+// Under load, the search that is due first goes first. A server that cannot answer in time says so
+// at once, while the caller can still ask another one.
+func ExampleSearchOptions_deadline() {
+	ctx := context.Background()
+	e, done := library(nil)
+	defer done()
+	q := riffle.Match{Field: "text", Text: "whale"}
+	for _, within := range []time.Duration{time.Minute, time.Nanosecond} {
+		res, err := e.Search(ctx, q, &riffle.SearchOptions{Deadline: within, FailLate: true})
+		if errors.Is(err, riffle.ErrLate) {
+			fmt.Println("busy, try elsewhere")
+			continue
+		}
+		show(res, err)
+	}
+	// Output:
+	// nautilus moby
+	// busy, try elsewhere
 }
 
 // The title counts three times as much as the text, and the better of the two is the document's

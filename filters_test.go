@@ -227,6 +227,54 @@ func TestFilterParts(t *testing.T) {
 	expect("an exclusion that is cached", tree, 0, 1, 0)
 }
 
+// TestFilterExcerpts: queries under a filter that comes again read no blocks of sealed segments in the
+// end, with the answers of the first query, also after more documents have been deleted.
+func TestFilterExcerpts(t *testing.T) {
+	ix, _ := taggedIndex(t, &Options{Schema: taggedSchema, SearchWorkers: 1})
+	ix.must(ix.Compact(ctx))
+	for _, mode := range []Mode{ModeOr, ModeAnd, ModeAndOr} {
+		for _, tag := range []string{"one", "1%", "10%"} {
+			q := Bool{Must: []Query{Match{Field: "t", Text: "w0 w1 w2 w3", Mode: mode}}, Filter: []Query{Term{Field: "tag", Value: tag}}}
+			search := func() *Result {
+				res, err := ix.Search(ctx, q, &SearchOptions{K: 10})
+				ix.must(err)
+				return res
+			}
+			first := search()
+			for round := 0; ; round++ {
+				res := search()
+				if !slices.Equal(hitsOf(res), hitsOf(first)) {
+					t.Fatalf("mode %v, tag %s, round %d: %v, want %v", mode, tag, round, hitsOf(res), hitsOf(first))
+				}
+				if res.Work.BlocksDecoded == 0 {
+					break
+				}
+				if round == 1000 {
+					t.Fatalf("mode %v, tag %s: still %d blocks are decoded", mode, tag, res.Work.BlocksDecoded)
+				}
+			}
+			if len(first.Hits) == 0 {
+				continue
+			}
+			gone := first.Hits[0].ID
+			ix.must(ix.Delete(ctx, gone))
+			for _, h := range search().Hits {
+				if h.ID == gone {
+					t.Errorf("mode %v, tag %s: deleted %s is a hit", mode, tag, gone)
+				}
+			}
+		}
+	}
+}
+
+// hitsOf returns ids and scores.
+func hitsOf(res *Result) (hits []string) {
+	for _, h := range res.Hits {
+		hits = append(hits, fmt.Sprint(h.ID, " ", h.Score))
+	}
+	return hits
+}
+
 // TestFilterAllocations bounds what a cached filter adds to the allocations of a search.
 func TestFilterAllocations(t *testing.T) {
 	if invariants.Enabled {

@@ -55,10 +55,10 @@ type tuning struct {
 }
 
 // tinyMemory holds about ten documents, so that seals and merges run all the time.
-const tinyMemory = 16 << 10
+const tinyMemory = 12 << 10
 
 // tinyTables makes several tables of the stored documents of a merge.
-var tinyTables = privateOptions{tableBytes: 500}
+var tinyTables = privateOptions{tableBytes: 500, codedBytes: 1}
 
 var tunings = []tuning{
 	{name: "defaults"},

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -123,6 +124,12 @@ func (d modelDoc) eval(q Query, st *modelStats, boost float64) (ok bool, score f
 		return d.tf(q.Field, terms[0]) > 0, st.score(d, q.Field, terms[0], boost)
 	case Match:
 		return d.evalMatch(q, st, boost)
+	case Phrase:
+		n := d.count(q)
+		if st == nil || n == 0 {
+			return n > 0, 0
+		}
+		return true, st.weights(q, boost, false) * st.saturation(d, q.Field, n)
 	case Boost:
 		return d.eval(q.Query, st, boost*q.By)
 	case ConstantScore:
@@ -133,8 +140,134 @@ func (d modelDoc) eval(q Query, st *modelStats, boost float64) (ok bool, score f
 		return true, boost * q.Score
 	case Bool:
 		return d.evalBool(q, st, boost)
+	case Fuzzy:
+		return d.evalFuzzy(q, st, boost)
+	case Exists:
+		return len(modelTerms(q.Field, d[q.Field])) > 0, boost
+	case Terms:
+		for _, v := range q.Values {
+			if ok, _ := d.eval(Term{q.Field, v}, nil, 1); ok {
+				return true, boost
+			}
+		}
+		return false, 0
+	}
+	if field, picks := modelPattern(q); picks != nil {
+		return slices.ContainsFunc(modelTerms(field, d[field]), picks), boost
 	}
 	panic(fmt.Sprintf("model: query %T", q))
+}
+
+// modelPattern returns the field of a query for terms by what they look like, and whether it picks a
+// term; or nil for any other query.
+func modelPattern(q Query) (field string, picks func(term string) bool) {
+	lower := func(field, s string, raw bool) string {
+		if raw || field == modelKeyword {
+			return s
+		}
+		return strings.ToLower(s)
+	}
+	switch q := q.(type) {
+	case Prefix:
+		return q.Field, func(term string) bool { return strings.HasPrefix(term, lower(q.Field, q.Prefix, q.Raw)) }
+	case Wildcard:
+		expr := strings.NewReplacer("*", ".*", "?", ".").Replace(regexp.QuoteMeta(lower(q.Field, q.Pattern, q.Raw)))
+		expr = strings.NewReplacer(`\.*`, ".*", `\.`, ".").Replace(expr) // QuoteMeta had escaped the stars
+		return q.Field, regexp.MustCompile(`(?s)^(?:` + expr + `)$`).MatchString
+	case Regexp:
+		return q.Field, regexp.MustCompile(`(?s)^(?:` + lower(q.Field, q.Expr, q.Raw) + `)$`).MatchString
+	case TermRange:
+		from, to := lower(q.Field, q.From, q.Raw), lower(q.Field, q.To, q.Raw)
+		return q.Field, func(term string) bool {
+			return (term > from || term == from && !q.ExcludeFrom) && (to == "" || term < to || term == to && q.IncludeTo)
+		}
+	}
+	return "", nil
+}
+
+// modelEdits is the number of edits between two words, by recursion on their ends, or -1 if a fuzzy
+// word does not match.
+func modelEdits(q Fuzzy, term string) int {
+	most := max(q.Edits, 0)
+	if q.Edits == AutoEdits {
+		most = []int{0, 0, 0, 1, 1, 1}[min(len(q.Term), 5)]
+		if len(q.Term) > 5 {
+			most = 2
+		}
+	}
+	var edits func(a, b string) int
+	edits = func(a, b string) int {
+		if a == "" || b == "" {
+			return len(a) + len(b)
+		}
+		i, j := len(a)-1, len(b)-1
+		best := min(edits(a[:i], b), edits(a, b[:j])) + 1
+		if a[i] == b[j] {
+			best = min(best, edits(a[:i], b[:j]))
+		} else {
+			best = min(best, edits(a[:i], b[:j])+1)
+		}
+		if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+			best = min(best, edits(a[:i-1], b[:j-1])+1)
+		}
+		return best
+	}
+	n := edits(q.Term, term)
+	if n > most || n > 0 && n >= min(len(q.Term), len(term)) || !strings.HasPrefix(term, q.Term[:min(q.Prefix, len(q.Term))]) {
+		return -1
+	}
+	return n
+}
+
+// fuzzyWeights returns the weights of the terms that a fuzzy word stands for.
+func (st *modelStats) fuzzyWeights(q Fuzzy, boost float64) map[string]float64 {
+	weights, most := map[string]float64{}, 0
+	for key, n := range st.freq {
+		if key[0] != q.Field {
+			continue
+		}
+		if e := modelEdits(q, key[1]); e >= 0 {
+			weights[key[1]] = boost * (1 - float64(e)/float64(max(1, min(len(q.Term), len(key[1])))))
+			most = max(most, n)
+		}
+	}
+	n, N := float64(most), float64(st.docs[q.Field])
+	for term := range weights {
+		weights[term] *= math.Log(1 + (N-n+0.5)/(n+0.5))
+	}
+	return weights
+}
+
+func (d modelDoc) evalFuzzy(q Fuzzy, st *modelStats, boost float64) (ok bool, score float64) {
+	for _, term := range modelTerms(q.Field, d[q.Field]) {
+		ok = ok || modelEdits(q, term) >= 0
+	}
+	if st != nil {
+		for term, w := range st.fuzzyWeights(q, boost) {
+			if tf := d.tf(q.Field, term); tf > 0 {
+				score += w * st.saturation(d, q.Field, tf)
+			}
+		}
+	}
+	return ok, score
+}
+
+// count returns how often a phrase occurs in one of the values of its field.
+func (d modelDoc) count(q Phrase) (n int) {
+	values, _ := d[q.Field].([]string)
+	if s, ok := d[q.Field].(string); ok {
+		values = []string{s}
+	}
+	phrase := strings.Fields(q.Text)
+	for _, value := range values {
+		words := strings.Fields(value)
+		for at := range words {
+			if len(phrase) > 0 && len(words)-at >= len(phrase) && slices.Equal(words[at:at+len(phrase)], phrase) {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 func (d modelDoc) evalMatch(q Match, st *modelStats, boost float64) (ok bool, score float64) {
@@ -236,16 +369,21 @@ func (st *modelStats) weight(field, term string, boost float64) float64 {
 
 // score is textbook BM25, except for the average length, which the contract rounds to four digits.
 func (st *modelStats) score(d modelDoc, field, term string, boost float64) float64 {
-	tf := float64(d.tf(field, term))
+	tf := d.tf(field, term)
 	if st == nil || tf == 0 {
 		return 0
 	}
+	return st.weight(field, term, boost) * st.saturation(d, field, tf)
+}
+
+// saturation is the part of BM25 that depends on the document.
+func (st *modelStats) saturation(d modelDoc, field string, tf int) float64 {
 	k := st.sim.K1
 	if st.text[field] {
 		avg, _ := strconv.ParseFloat(fmt.Sprintf("%.3e", float64(st.tokens[field])/float64(st.docs[field])), 64)
 		k *= 1 - st.sim.B + st.sim.B*float64(len(modelTerms(field, d[field])))/avg
 	}
-	return st.weight(field, term, boost) * tf / (tf + k)
+	return float64(tf) / (float64(tf) + k)
 }
 
 // weights returns the sum of the weights of everything in q that scores. With a static rank, words
@@ -270,10 +408,23 @@ func (st *modelStats) weights(q Query, boost float64, ranked bool) (sum float64)
 				sum += weight(field, w)
 			}
 		}
+	case Phrase:
+		for _, w := range strings.Fields(q.Text) {
+			if ranked && st.freq[[2]string{q.Field, w}] == 0 {
+				return 0
+			}
+			sum += st.weight(q.Field, w, boost)
+		}
 	case Boost:
 		return st.weights(q.Query, boost*q.By, ranked)
 	case ConstantScore:
 		return boost * q.Score
+	case Prefix, Wildcard, Regexp, TermRange, Terms, Exists:
+		return boost
+	case Fuzzy:
+		for _, w := range st.fuzzyWeights(q, boost) {
+			sum += w
+		}
 	case Bool:
 		for _, c := range slices.Concat(q.Must, q.Should) {
 			sum += st.weights(c, boost, ranked)
@@ -360,7 +511,9 @@ func (r modelQueries) queries(depth int) []Query {
 }
 
 func (r modelQueries) leaf() Query {
-	switch r.IntN(10) {
+	switch r.IntN(11) {
+	case 10:
+		return Phrase{Field: []string{"text", "text", "title"}[r.IntN(3)], Text: r.words(1 + r.IntN(3))}
 	case 0:
 		return Term{modelKeyword, r.tag()}
 	case 1:
@@ -372,7 +525,40 @@ func (r modelQueries) leaf() Query {
 	case 4:
 		return All{}
 	case 5:
+		return r.pattern()
+	case 6:
 		return Match{Fields: []string{"title", "text"}, Text: r.words(1 + r.IntN(3)), Mode: Mode(r.IntN(2))}
 	}
 	return Match{Field: "text", Text: r.words(r.IntN(5)), Mode: Mode(r.IntN(2))}
+}
+
+// pattern makes a query for terms by what they look like, or for many values.
+func (r modelQueries) pattern() Query {
+	field, word := "text", r.word()
+	if r.IntN(4) == 0 {
+		field, word = modelKeyword, r.tag()
+	}
+	if r.IntN(4) == 0 {
+		word = strings.ToUpper(word)
+	}
+	raw := r.IntN(4) == 0
+	switch r.IntN(7) {
+	case 0:
+		return Prefix{field, word[:r.IntN(len(word)+1)], raw}
+	case 1:
+		return Wildcard{field, []string{"*", word, word[:1] + "*", "*" + word[1:], "?" + word[1:], "*" + word[1:2] + "*", "??"}[r.IntN(7)], raw}
+	case 2:
+		return Regexp{field, []string{word, word + "?", "[wW]1.*", ".*[2-4]", word[:1] + "(1|2)?[0-9]", ""}[r.IntN(6)], raw}
+	case 3:
+		from, to := r.word(), r.word()
+		if r.IntN(4) == 0 {
+			to = ""
+		}
+		return TermRange{"text", from, to, r.IntN(2) == 0, r.IntN(2) == 0, raw}
+	case 4:
+		return Terms{"num", []any{r.IntN(9), r.IntN(9), r.IntN(9)}}
+	case 5:
+		return Exists{[]string{"text", "title", modelKeyword, "num", "flag"}[r.IntN(5)]}
+	}
+	return Fuzzy{Field: "text", Term: strings.ToLower(word), Edits: r.IntN(4) - 1, Prefix: r.IntN(2)}
 }

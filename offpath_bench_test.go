@@ -109,14 +109,16 @@ func offPathShapes() []offPathShape {
 	return shapes
 }
 
-// taggedPassages returns an engine with the passages of a file.
+// taggedPassages returns an engine with the passages of a file. RIFFLE_KEEP is a folder for the
+// index, which later runs copy.
 func taggedPassages(b *testing.B, path string) *Engine {
 	r, err := jsonl.Open(path)
 	if err != nil {
 		b.Skip(err)
 	}
 	defer r.Close()
-	e, err := Open(b.TempDir(), &Options{Durability: SyncNone, SearchWorkers: 1, Schema: &Schema{
+	dir, filled := keptIndex(b, "tagged")
+	e, err := Open(dir, &Options{Durability: SyncNone, SearchWorkers: 1, Schema: &Schema{
 		NoStore: true,
 		Dynamic: DynamicIndex,
 		Fields:  map[string]Field{"tag": {Type: FieldKeyword}},
@@ -125,6 +127,9 @@ func taggedPassages(b *testing.B, path string) *Engine {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { e.Close() })
+	if filled {
+		return e
+	}
 	ctx, rng := context.Background(), rand.New(rand.NewPCG(3, 5))
 	var batch Batch
 	apply := func() {
@@ -158,7 +163,7 @@ func taggedPassages(b *testing.B, path string) *Engine {
 		}
 	}
 	apply()
-	if err := e.Compact(ctx); err != nil {
+	if err := errors.Join(e.Compact(ctx), keepIndex("tagged", e, dir)); err != nil {
 		b.Fatal(err)
 	}
 	return e

@@ -257,7 +257,7 @@ type Options struct {
 	// CacheBytes bounds what searches keep in memory. Blocks of the store's tables take an eighth of
 	// it, between 1 and 16 MiB, and pages of its mapped files a quarter, about, between 4 MiB and 1
 	// GiB. Opened posting lists, what was derived from them (bitmaps at most half) and filters that
-	// come again share the rest with length codes, ranks, ids and their places, which come first,
+	// come again (with excerpts of lists, at most a quarter) share the rest with length codes, ranks, ids and their places, which come first,
 	// but leave half of the rest; pages of ids take at most a sixteenth, and 16 MiB a segment.
 	// Stats.Resident says what is there. Besides, each running search takes what it works with, and
 	// without a memory limit (GOMEMLIMIT or debug.SetMemoryLimit) Go's collector lets the heap grow
@@ -271,9 +271,15 @@ type Options struct {
 	// return the error. An engine with a GPU maps nothing.
 	NoMap bool
 
+	// MaxTerms bounds the terms of an index that one Prefix, Wildcard, Regexp or TermRange may stand
+	// for. A query with more fails, unless SearchOptions.Partial is set. The default is
+	// DefaultMaxTerms.
+	MaxTerms int
+
 	// StoredCacheBytes bounds the cache of stored documents that Get and SearchOptions.Load have
-	// read. One that is not cached takes some thirty times as long to read. The default is a
-	// sixteenth of CacheBytes, at least 1 MiB. It is not a part of CacheBytes.
+	// read. One that is not cached takes some thirty times as long to read. On Linux, those of large
+	// merged segments need no cache: they are decoded where they lie, unless NoMap is set. The
+	// default is a sixteenth of CacheBytes, at least 1 MiB. It is not a part of CacheBytes.
 	StoredCacheBytes int64
 
 	// Codec of new segments. The default is CodecInterpolative.
@@ -326,6 +332,7 @@ type privateOptions struct {
 	store       store.Options      // the file system, sizes
 	memoryBytes int64              // MemoryBytes, below its minimum
 	tableBytes  int                // of stored documents; 0 stands for segment.DefaultTableBytes
+	codedBytes  int                // of stored documents, from which they are coded; 0 stands for the default
 	building    bool               // opened by Build
 	accelerator accelerator.Opener // instead of GPUs
 	spin        time.Duration      // how long an idle worker looks for a search to help with; 0 stands for cpuexec.DefaultSpin, negative for none
@@ -352,8 +359,11 @@ func init() {
 }
 
 func (p *privateOptions) set(k hook.Knobs) {
-	p.store, p.memoryBytes, p.tableBytes, p.spin = k.Store, k.MemoryBytes, k.TableBytes, k.Spin
+	p.store, p.memoryBytes, p.tableBytes, p.codedBytes, p.spin = k.Store, k.MemoryBytes, k.TableBytes, k.CodedBytes, k.Spin
 }
+
+// DefaultMaxTerms is the default of Options.MaxTerms.
+const DefaultMaxTerms = 1 << 20
 
 // DefaultCacheBytes is the default of Options.CacheBytes: an eighth of the memory of the machine, or
 // of its control group (a container's limit), or a quarter of Go's memory limit (GOMEMLIMIT or
@@ -390,6 +400,9 @@ func (o *Options) withDefaults() Options {
 	}
 	if d.CacheBytes == 0 {
 		d.CacheBytes = DefaultCacheBytes()
+	}
+	if d.MaxTerms == 0 {
+		d.MaxTerms = DefaultMaxTerms
 	}
 	if d.StoredCacheBytes == 0 {
 		d.StoredCacheBytes = max(d.CacheBytes/16, 1<<20)
@@ -441,6 +454,7 @@ func (o *Options) Validate() error {
 	want(d.MaxFields > 0 && d.MaxFields <= MaxMaxFields, "MaxFields", "must lie in [1, 65536]", d.MaxFields)
 	want(d.LogBytes >= 64<<10, "LogBytes", "must be at least 64 KiB", d.LogBytes)
 	want(d.CacheBytes > 0, "CacheBytes", "must be positive", d.CacheBytes)
+	want(d.MaxTerms > 0, "MaxTerms", "must be positive", d.MaxTerms)
 	want(d.StoredCacheBytes > 0, "StoredCacheBytes", "must be positive", d.StoredCacheBytes)
 	want(int(d.Codec) < len(kinds), "Codec", "must be CodecInterpolative, CodecPacked, CodecPFor or CodecRice", d.Codec)
 	want(d.Merge.SegmentsPerTier >= 2, "Merge.SegmentsPerTier", "must be at least 2", d.Merge.SegmentsPerTier)
@@ -556,7 +570,7 @@ func (o *Options) live() *live.Options {
 		Store: o.private.store, Building: o.private.building,
 		Schema: o.Schema.internal(), AlterSchema: o.AlterSchema, RankField: o.Rank.Field, Analyzer: o.analyzer, Text: text.String(),
 		Sync: o.Durability == SyncBatch, MemoryBytes: o.MemoryBytes, LogBytes: o.LogBytes, StoredCacheBytes: o.StoredCacheBytes, MaxFields: o.MaxFields, MaxDocs: o.private.maxDocs,
-		Codec: kinds[o.Codec], TableBytes: o.private.tableBytes,
+		Codec: kinds[o.Codec], TableBytes: o.private.tableBytes, CodedBytes: o.private.codedBytes,
 		Merge: live.Merge{
 			Disabled: o.Merge.Disabled, SegmentsPerTier: o.Merge.SegmentsPerTier, MaxSegmentBytes: o.Merge.MaxSegmentBytes, MaxSegmentDocs: o.private.segmentDocs,
 			Order: o.order(), Workers: o.Merge.Workers, MemoryBytes: o.Merge.MemoryBytes,

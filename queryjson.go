@@ -72,15 +72,24 @@ func (q Match) MarshalJSON() ([]byte, error) {
 
 // MarshalJSON writes the query as {"term": …}; see UnmarshalQuery.
 func (q Term) MarshalJSON() ([]byte, error) {
-	vals, err := document.Flatten(map[string]any{"value": q.Value})
-	if err != nil || len(vals) != 1 {
-		return nil, plan.Errorf("Term.Value", "one value is wanted, not %#v", q.Value)
+	value, err := plainValue(q.Value)
+	if err != nil {
+		return nil, plan.Errorf("Term.Value", "%w", err)
 	}
-	j := termJSON{Field: q.Field, Value: document.Unflatten(vals)["value"]}
-	if t, ok := j.Value.(time.Time); ok {
+	j := termJSON{Field: q.Field, Value: value}
+	if t, ok := value.(time.Time); ok {
 		j.Value, j.Time = nil, &t
 	}
 	return json.Marshal(map[string]any{"term": j})
+}
+
+// plainValue returns a value of a Term as string, bool, int64, float64 or time.Time.
+func plainValue(value any) (any, error) {
+	vals, err := document.Flatten(map[string]any{"value": value})
+	if err != nil || len(vals) != 1 {
+		return nil, fmt.Errorf("one value is wanted, not %#v", value)
+	}
+	return document.Unflatten(vals)["value"], nil
 }
 
 // MarshalJSON writes the query as {"bool": …}; see UnmarshalQuery.
@@ -107,8 +116,20 @@ func (q ConstantScore) MarshalJSON() ([]byte, error) {
 //	{"match": {"field": "title", "text": "white whale", "mode": "and"}}
 //	{"match": {"fields": ["title", "body"], "text": "white whale", "boosts": {"title": 3},
 //	           "combine": "best", "tie": 0.3, "analyzer": "english"}}
+//	{"phrase": {"field": "title", "text": "white whale", "slop": 2, "analyzer": "english"}}
+//	{"phrase": {"field": "title", "terms": ["white", ["whale", "sperm"]]}}
+//	{"near": {"field": "title", "phrases": ["white whale", "ship"], "distance": 10}}
+//	{"intervals": {"field": "title", "rule": RULE}}
 //	{"term": {"field": "year", "value": 1851}}
 //	{"term": {"field": "published", "time": "1851-10-18T00:00:00Z"}}
+//	{"prefix": {"field": "title", "prefix": "wha"}}
+//	{"wildcard": {"field": "title", "pattern": "wh*e"}}
+//	{"regexp": {"field": "title", "expr": "whales?", "raw": true}}
+//	{"fuzzy": {"field": "title", "term": "wahle", "edits": 1, "prefix": 1, "expansions": 10}}
+//	{"term_range": {"field": "title", "from": "a", "to": "n", "exclude_from": true, "include_to": true}}
+//	{"terms": {"field": "year", "values": [1851, 1852, {"time": "1851-10-18T00:00:00Z"}]}}
+//	{"exists": {"field": "year"}}
+//	{"ids": {"values": ["moby-dick"]}}
 //	{"bool": {"must": [QUERY…], "should": [QUERY…], "must_not": [QUERY…], "filter": [QUERY…],
 //	          "min_should": 1}}
 //	{"boost": {"query": QUERY, "by": 2}}
@@ -119,6 +140,16 @@ func (q ConstantScore) MarshalJSON() ([]byte, error) {
 // server does not silently answer a different question. The value of a term is a string, a boolean
 // or a number; numbers without a fraction are integers, as 5 and 5.0 are one term. Texts are UTF-8:
 // JSON has no form for other bytes. Queries are nested at most a hundred levels deep.
+//
+// A rule of intervals is one of these. Without "max_gaps" any number of gaps is allowed.
+//
+//	{"match": {"text": "white whale", "ordered": true, "max_gaps": 3}}
+//	{"all": {"of": [RULE…], "ordered": true, "max_gaps": 3}}
+//	{"any": {"of": [RULE…]}}
+//	{"containing": {"rule": RULE, "of": RULE}}
+//	{"contained_by": {"rule": RULE, "of": RULE}}
+//	{"not_containing": {"rule": RULE, "of": RULE}}
+//	{"first": {"rule": RULE, "positions": 10}}
 //
 // The form is stable: later versions read it. The query is not validated yet; see Query.Validate.
 func UnmarshalQuery(data []byte) (Query, error) {
@@ -176,6 +207,21 @@ func unmarshalKind(kind string, body []byte, depth int) (Query, error) {
 			}
 		}
 		return q, nil
+	case "phrase":
+		var j phraseJSON
+		err := document.DecodeObject(body, &j)
+		return j.query(), err
+	case "near":
+		var j nearJSON
+		err := document.DecodeObject(body, &j)
+		return Near(j), err
+	case "intervals":
+		var j intervalsJSON
+		if err := document.DecodeObject(body, &j); err != nil {
+			return nil, err
+		}
+		rule, err := unmarshalRule(j.Rule, depth+1)
+		return Intervals{j.Field, rule, j.Analyzer}, err
 	case "term":
 		var j termJSON
 		if err := document.DecodeObject(body, &j); err != nil {
@@ -217,6 +263,40 @@ func unmarshalKind(kind string, body []byte, depth int) (Query, error) {
 		}
 		inner, err := unmarshalQuery(j.Query, depth+1)
 		return ConstantScore{inner, j.Score}, err
+	case "prefix":
+		var j prefixJSON
+		err := document.DecodeObject(body, &j)
+		return Prefix(j), err
+	case "wildcard":
+		var j wildcardJSON
+		err := document.DecodeObject(body, &j)
+		return Wildcard(j), err
+	case "regexp":
+		var j regexpJSON
+		err := document.DecodeObject(body, &j)
+		return Regexp(j), err
+	case "term_range":
+		var j termRangeJSON
+		err := document.DecodeObject(body, &j)
+		return TermRange(j), err
+	case "exists":
+		var j existsJSON
+		err := document.DecodeObject(body, &j)
+		return Exists(j), err
+	case "ids":
+		var j idsJSON
+		err := document.DecodeObject(body, &j)
+		return IDs(j), err
+	case "terms":
+		var j termsJSON
+		if err := document.DecodeObject(body, &j); err != nil {
+			return nil, err
+		}
+		return j.query()
+	case "fuzzy":
+		var j fuzzyJSON
+		err := document.DecodeObject(body, &j)
+		return j.query(), err
 	case "all":
 		return All{}, document.DecodeObject(body, &struct{}{})
 	}

@@ -1,6 +1,11 @@
 package riffle
 
-import "github.com/riffle-search/riffle/internal/document"
+import (
+	"maps"
+
+	"github.com/riffle-search/riffle/analysis"
+	"github.com/riffle-search/riffle/internal/document"
+)
 
 // A FieldType says how the values of a field become terms.
 type FieldType = document.FieldType
@@ -23,12 +28,25 @@ const (
 	DynamicRefuse = document.DynamicRefuse // the document is refused
 )
 
+// Positions says whether the words of text have positions in the index, which phrases need. Without,
+// an index takes less than half the space.
+type Positions = document.Positions
+
+const (
+	PositionsDefault = document.PositionsDefault // of a field: as Schema.Positions says; of a schema: see there
+	PositionsNone    = document.PositionsNone    // no positions, and no phrases
+	PositionsStored  = document.PositionsStored  // words have positions
+)
+
 // A Field is the part of a Schema that describes one field.
 type Field struct {
 	Type     FieldType `json:"type"`
 	Analyzer string    `json:"analyzer,omitempty"` // of a text field; empty for the schema's
 	NoIndex  bool      `json:"no_index,omitempty"` // cannot be searched
 	NoStore  bool      `json:"no_store,omitempty"` // is not stored for retrieval
+
+	// Positions says whether the words of a text field have positions, which phrases need.
+	Positions Positions `json:"positions,omitempty"`
 
 	// CopyFrom makes this a text field whose value is that of the named fields joined by a space,
 	// in this order. It is never stored, and documents must not set it.
@@ -45,6 +63,21 @@ type Schema struct {
 	Dynamic  Dynamic          `json:"dynamic"`            // rule for fields not named
 	Analyzer string           `json:"analyzer,omitempty"` // of text fields that name none; default "standard"
 	NoStore  bool             `json:"no_store,omitempty"` // stores no fields at all, whatever Fields says
+
+	// Words are the rules by which analyzers find words. An index keeps those that it was made
+	// with: analysis.AnyWords, the default, stands for them, and in a new index for
+	// analysis.NewestWords. Reindex makes an index with newer rules.
+	Words analysis.WordRules `json:"words,omitempty"`
+
+	// Analyzers are analyzers as data, by the names that fields and queries use (package analysis
+	// has the format). They are stored with the index, so that a program that opens it need not
+	// register them. One comes before an analyzer of its name from elsewhere. A later Open can add
+	// some, and change none.
+	Analyzers analysis.Declarations `json:"analyzers,omitempty"`
+
+	// Positions of text fields that do not say. A new index has them by default. An index of an
+	// earlier release has none, and Reindex makes one that has.
+	Positions Positions `json:"positions,omitempty"`
 }
 
 // ParseSchema reads a schema from its JSON text. Unknown keys are errors.
@@ -76,7 +109,7 @@ func (s *Schema) internal() *document.Schema {
 	if s == nil {
 		return nil
 	}
-	d := &document.Schema{Dynamic: s.Dynamic, Analyzer: s.Analyzer, NoStore: s.NoStore}
+	d := &document.Schema{Dynamic: s.Dynamic, Analyzer: s.Analyzer, NoStore: s.NoStore, Positions: s.Positions, Words: s.Words, Analyzers: maps.Clone(s.Analyzers)}
 	if s.Fields != nil {
 		d.Fields = make(map[string]document.Field, len(s.Fields))
 	}
@@ -91,7 +124,7 @@ func publicSchema(d *document.Schema, err error) (*Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Schema{Dynamic: d.Dynamic, Analyzer: d.Analyzer, NoStore: d.NoStore}
+	s := &Schema{Dynamic: d.Dynamic, Analyzer: d.Analyzer, NoStore: d.NoStore, Positions: d.Positions, Words: d.Words, Analyzers: maps.Clone(d.Analyzers)}
 	if d.Fields != nil {
 		s.Fields = make(map[string]Field, len(d.Fields))
 	}

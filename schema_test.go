@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/riffle-search/riffle/analysis"
 )
 
 func TestParseSchema(t *testing.T) {
@@ -59,7 +61,7 @@ func TestSchemaIsKept(t *testing.T) {
 	first.Fields["k2"] = Field{}
 
 	ix.reopen(nil)
-	if got := ix.Schema().String(); got != `{"fields":{"b":{"type":"text","copy_from":["t"]},"k":{"type":"keyword"},"n":{"type":"number"}},"dynamic":"index","analyzer":"english"}` {
+	if got := ix.Schema().String(); got != `{"fields":{"b":{"type":"text","copy_from":["t"]},"k":{"type":"keyword"},"n":{"type":"number"}},"dynamic":"index","analyzer":"english","words":"unicode15","positions":"positions"}` {
 		t.Errorf("kept: %s", got)
 	}
 	if got := ix.ids(Match{Field: "b", Text: "runs"}); len(got) != 1 {
@@ -314,7 +316,8 @@ func TestOtherRankField(t *testing.T) {
 // TestSchemaIsCopiedWhole: internally a schema has another type. Conversions in both directions
 // lose nothing.
 func TestSchemaIsCopiedWhole(t *testing.T) {
-	s := &Schema{Fields: map[string]Field{"f": {Type: FieldDate, CopyFrom: []string{"g"}}}, Dynamic: DynamicStore, Analyzer: "english", NoStore: true}
+	s := &Schema{Fields: map[string]Field{"f": {Type: FieldDate, CopyFrom: []string{"g"}, Positions: PositionsStored}}, Dynamic: DynamicStore, Analyzer: "english", NoStore: true, Words: analysis.WordsBleve,
+		Analyzers: analysis.Declarations{"a": {Tokenizer: analysis.Component{Type: "letters"}}}, Positions: PositionsNone}
 	v := reflect.ValueOf(*s)
 	for i := range v.NumField() {
 		if v.Field(i).IsZero() {

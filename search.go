@@ -58,6 +58,10 @@ type SearchOptions struct {
 	// The default is none.
 	Load []string
 
+	// Partial admits queries that stand for more terms than Options.MaxTerms. Then the first ones, in
+	// the order of their bytes, count, and Result.Incomplete is set.
+	Partial bool
+
 	// Similarity overrides the engine's BM25 parameters for this search.
 	Similarity *BM25
 
@@ -73,6 +77,19 @@ type SearchOptions struct {
 
 	// Exec overrides Options.Exec for this search.
 	Exec *Exec
+
+	// Deadline is when the answer is wanted, counted from the call; 0 for no deadline. Searches with
+	// deadlines take turns at the cores and GPUs: the one that is due first comes first. One that is
+	// estimated to be late waits until no other would be late because of it. A search that has begun
+	// is finished, however late; the context is what ends it.
+	//
+	// An Engine computes as many searches with deadlines at a time as Options.SearchWorkers says.
+	// Without a GPU, searches without a deadline do not wait for one another, nor for these.
+	Deadline time.Duration
+
+	// FailLate makes a search fail with ErrLate as soon as it is estimated to miss its Deadline:
+	// mostly at once.
+	FailLate bool
 }
 
 // A Result is the answer to a search.
@@ -83,6 +100,10 @@ type Result struct {
 	// TotalExact is true; otherwise it is a lower bound.
 	Total      int
 	TotalExact bool
+
+	// Incomplete is set when a part of the query stands for more terms than Options.MaxTerms: see
+	// SearchOptions.Partial.
+	Incomplete bool
 
 	Work     Work   // what the search cost
 	Executor string // what ran it, such as "cpu/bmm"; "cpu/bmm/adaptive" with help of other cores; "gpu/maxscore+cpu/bmm" together
@@ -116,7 +137,7 @@ func (e *Engine) settings(o *SearchOptions) (s search.Settings, err error) {
 	exec := &e.opts.Exec
 	s = search.Settings{
 		Settings: plan.Settings{
-			CountAll: o.ExactTotal, Sim: *e.opts.Similarity, Alpha: e.opts.Rank.Alpha, Outside: o.Statistics,
+			CountAll: o.ExactTotal, MaxTerms: e.opts.MaxTerms, Partial: o.Partial, Sim: *e.opts.Similarity, Alpha: e.opts.Rank.Alpha, Outside: o.Statistics,
 			AllowUnknown: e.opts.AllowUnknownFields || o.Statistics != nil, // another index may have the field
 		},
 		From: o.From, Cursor: o.After.at,
@@ -163,6 +184,12 @@ func (e *Engine) settings(o *SearchOptions) (s search.Settings, err error) {
 		}
 	}
 	s.CPU = exec.parallel()
+	switch {
+	case o.Deadline < 0:
+		fault("Deadline", "must not be negative, as %v is", o.Deadline)
+	case o.FailLate && o.Deadline == 0:
+		fault("FailLate", "goes with a Deadline")
+	}
 	switch {
 	case o.Processor > ProcessorGPU:
 		fault("Processor", "must be ProcessorAuto, ProcessorCPU or ProcessorGPU, not %d", o.Processor)
@@ -232,7 +259,7 @@ func (s *Snapshot) Search(ctx context.Context, q Query, o *SearchOptions) (*Resu
 // searchTimed is search with timing; it notifies the listener.
 func (v view) searchTimed(ctx context.Context, q Query, o *SearchOptions) (*Result, error) {
 	start := time.Now()
-	res, err := v.search(ctx, q, o)
+	res, err := v.search(ctx, q, o, start)
 	if res != nil {
 		res.Duration = time.Since(start)
 	}
@@ -310,13 +337,16 @@ func planRun(ctx context.Context, x *search.Run, q Query) error {
 	return x.Plan(ctx, clause)
 }
 
-// begin plans a search and submits it.
-func (v view) begin(ctx context.Context, q Query, o *SearchOptions) (*search.Run, error) {
+// begin plans a search that was called at start, and submits it.
+func (v view) begin(ctx context.Context, q Query, o *SearchOptions, start time.Time) (*search.Run, error) {
 	set, err := v.e.settings(o)
 	if err != nil {
 		return nil, err
 	}
 	set.Best = true
+	if o != nil && o.Deadline > 0 {
+		set.Due, set.FailLate = start.Add(o.Deadline), o.FailLate
+	}
 	x, err := v.plan(ctx, q, &set)
 	if err != nil {
 		return nil, err
@@ -338,7 +368,7 @@ func end(ctx context.Context, x *search.Run, o *SearchOptions) (*Result, error) 
 	if o == nil {
 		o = &defaultSearch
 	}
-	res := &Result{Total: answer.Total, TotalExact: answer.Exact, Work: answer.Work, Executor: answer.Executor}
+	res := &Result{Total: answer.Total, TotalExact: answer.Exact, Incomplete: x.Incomplete(), Work: answer.Work, Executor: answer.Executor}
 	found := answer.Hits[min(o.From, len(answer.Hits)):]
 	hits := make([]Hit, len(found))
 	if err := x.Hits(found, &res.page, func(i int) *search.Cursor { return &hits[i].Cursor.at }); err != nil {
@@ -361,8 +391,8 @@ func end(ctx context.Context, x *search.Run, o *SearchOptions) (*Result, error) 
 	return res, nil
 }
 
-func (v view) search(ctx context.Context, q Query, o *SearchOptions) (*Result, error) {
-	x, err := v.begin(ctx, q, o)
+func (v view) search(ctx context.Context, q Query, o *SearchOptions, start time.Time) (*Result, error) {
+	x, err := v.begin(ctx, q, o, start)
 	if err != nil {
 		return nil, err
 	}
@@ -392,10 +422,10 @@ func (s *Snapshot) SearchBatch(ctx context.Context, queries []Query, o *SearchOp
 }
 
 func (v view) searchBatch(ctx context.Context, queries []Query, o *SearchOptions) ([]*Result, error) {
-	results := make([]*Result, len(queries))
+	results, start := make([]*Result, len(queries)), time.Now()
 	ctx, open := v.e.index.UntilClose(ctx)
 	defer open()
-	begin := func(ctx context.Context, i int) (*search.Run, error) { return v.begin(ctx, queries[i], o) }
+	begin := func(ctx context.Context, i int) (*search.Run, error) { return v.begin(ctx, queries[i], o, start) }
 	err := v.e.searcher.Batch(ctx, len(queries), begin, func(ctx context.Context, i int, x *search.Run, err error, began time.Time) error {
 		if err == nil {
 			results[i], err = end(ctx, x, o)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -126,17 +127,7 @@ func (x *filledIndex) fill(b *testing.B, passages []jsonl.Document) {
 	if x.name == "five" {
 		o.MemoryBytes, o.Merge.Disabled = int64(len(passages))*140, true
 	}
-	dir, filled := b.TempDir(), false
-	kept := filepath.Join(os.Getenv("RIFFLE_KEEP"), x.name)
-	if os.Getenv("RIFFLE_KEEP") != "" {
-		_, err := os.Stat(kept)
-		if filled = err == nil; filled {
-			dir = filepath.Join(dir, "copy")
-			if err := os.CopyFS(dir, os.DirFS(kept)); err != nil {
-				b.Fatal(err)
-			}
-		}
-	}
+	dir, filled := keptIndex(b, x.name)
 	e, err := Open(dir, o)
 	if err != nil {
 		b.Fatal(err)
@@ -145,13 +136,8 @@ func (x *filledIndex) fill(b *testing.B, passages []jsonl.Document) {
 	x.engine = e
 	if !filled {
 		x.add(b, passages)
-		if os.Getenv("RIFFLE_KEEP") != "" {
-			if err := errors.Join(e.Close(), os.CopyFS(kept, os.DirFS(dir))); err != nil {
-				b.Fatal(err)
-			}
-			if x.engine, err = Open(dir, o); err != nil {
-				b.Fatal(err)
-			}
+		if err := keepIndex(x.name, e, dir); err != nil {
+			b.Fatal(err)
 		}
 	}
 	switch x.name {
@@ -182,6 +168,29 @@ func (x *filledIndex) fill(b *testing.B, passages []jsonl.Document) {
 		sizes = append(sizes, fmt.Sprintf("%d (sealed: %v)", s.Docs, s.Sealed))
 	}
 	b.Logf("%s: %d documents in segments of %s", x.name, stats.Docs, strings.Join(sizes, ", "))
+}
+
+// keptIndex returns a folder for an index, and whether it is filled: with what an earlier run has kept
+// under a name in RIFFLE_KEEP.
+func keptIndex(b *testing.B, name string) (dir string, filled bool) {
+	dir = filepath.Join(b.TempDir(), name)
+	if kept := os.Getenv("RIFFLE_KEEP"); kept != "" {
+		if err := os.CopyFS(dir, os.DirFS(filepath.Join(kept, name))); err == nil {
+			return dir, true
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			b.Fatal(err)
+		}
+	}
+	return dir, false
+}
+
+// keepIndex keeps the index of an engine in RIFFLE_KEEP.
+func keepIndex(name string, e *Engine, dir string) error {
+	kept := os.Getenv("RIFFLE_KEEP")
+	if kept == "" {
+		return nil
+	}
+	return e.Checkpoint(ctx, filepath.Join(kept, name))
 }
 
 // add adds the passages to the index.

@@ -26,6 +26,10 @@ type Stats struct {
 	CacheHitBytes  int64
 	CacheReadBytes int64
 
+	// CachePositionBytes are those of CacheReadBytes that were read for positions. Only phrases and
+	// the like need some.
+	CachePositionBytes int64
+
 	Resident ResidentStats
 	Filters  FilterStats
 	Stored   StoredStats
@@ -42,11 +46,14 @@ type Stats struct {
 
 // ResidentStats say what is in memory to make searches fast, in bytes. The parts of
 // Options.CacheBytes are Blocks and everything above it, and mapped files, of which only Code
-// counts some; the first seven are CacheBytes in Stats.
+// counts some; the first eight are CacheBytes in Stats.
 type ResidentStats struct {
-	Heads   int64 // of lists: where blocks of 128 postings lie, and their bounds
-	Code    int64 // postings as stored, also those that lie in mapped files
-	Rows    int64 // postings as they are searched
+	Heads int64 // of lists: where blocks of 128 postings lie, and their bounds
+	Code  int64 // postings as stored, also those that lie in mapped files
+	Rows  int64 // postings as they are searched
+
+	Positions int64 // of words, as stored and as they are searched
+
 	Ranges  int64 // bounds of lists for each 64 documents
 	Bitmaps int64 // of lists
 	Columns int64 // of sparse length codes
@@ -59,7 +66,7 @@ type ResidentStats struct {
 
 // Sum returns all of it.
 func (r ResidentStats) Sum() int64 {
-	return r.Heads + r.Code + r.Rows + r.Ranges + r.Bitmaps + r.Columns + r.Filters + r.Segments + r.Blocks + r.Stored
+	return r.Heads + r.Code + r.Rows + r.Positions + r.Ranges + r.Bitmaps + r.Columns + r.Filters + r.Segments + r.Blocks + r.Stored
 }
 
 // WrittenStats are bytes written since Open. Store.WrittenBytes is their sum and what else was
@@ -110,7 +117,7 @@ type FilterStats struct {
 type StoredStats struct {
 	Docs         int
 	Bytes        int64
-	Hits, Misses int64 // documents in sealed segments
+	Hits, Misses int64 // documents in sealed segments, but for those that were decoded where they lie
 }
 
 // PinnedStats are figures about segments that seals and merges have replaced, and that only
@@ -134,7 +141,7 @@ func (e *Engine) Stats() (*Stats, error) {
 	}
 	st := &Stats{
 		Docs: of.Docs, Deleted: of.Deleted, MemoryBytes: of.MemoryBytes, CacheBytes: of.CacheBytes, CacheHits: of.Lists.Hits, CacheMisses: of.Lists.Misses,
-		CacheHitBytes: of.Lists.HitBytes, CacheReadBytes: of.Lists.ReadBytes, Resident: residentStats(&of.Resident),
+		CacheHitBytes: of.Lists.HitBytes, CacheReadBytes: of.Lists.ReadBytes, CachePositionBytes: of.Lists.PositionRead, Resident: residentStats(&of.Resident),
 		Filters: FilterStats(of.Filters), Stored: StoredStats(of.Stored), Pinned: PinnedStats(of.Pinned), GPU: e.gpuStats(), LogRecords: of.LogRecords,
 		Written: WrittenStats(of.Written), Store: of.Store,
 	}
@@ -152,7 +159,7 @@ func (e *Engine) Stats() (*Stats, error) {
 
 func residentStats(r *live.Resident) ResidentStats {
 	return ResidentStats{
-		Heads: r.Heads, Code: r.Code, Rows: r.Rows, Ranges: r.Ranges, Bitmaps: r.Bitmaps, Columns: r.Columns, Filters: r.Filters,
+		Heads: r.Heads, Code: r.Code, Rows: r.Rows, Positions: r.Positions, Ranges: r.Ranges, Bitmaps: r.Bitmaps, Columns: r.Columns, Filters: r.Filters,
 		Segments: r.Segments, Blocks: r.Blocks, Stored: r.Stored,
 	}
 }

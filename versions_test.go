@@ -11,6 +11,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/riffle-search/riffle/analysis"
 	"github.com/riffle-search/riffle/internal/document"
 	"github.com/riffle-search/riffle/internal/format"
 	"github.com/riffle-search/riffle/segment"
@@ -43,7 +44,7 @@ func TestNewerValues(t *testing.T) {
 		change func(*store.Store) error
 		want   string
 	}{
-		{"schema", meta("schema", `{"version":2,"synonyms":{"car":["auto"]}}`), "schema of version 2; "},
+		{"schema", meta("schema", `{"version":4,"synonyms":{"car":["auto"]}}`), "schema of version 4; "},
 		{"options", meta("options", "version=9\ncodec=ans\n"), "options of version 9; "},
 		{"log record", record("\x03Xanything"), "log record 2: format not supported: log record of version 3; "},
 		{"index info", func(s *store.Store) error {
@@ -88,12 +89,24 @@ func TestNewerValues(t *testing.T) {
 func TestVersionsOfValues(t *testing.T) {
 	text := `{"fields":{"text":{"type":"keyword"}},"dynamic":"store"}`
 	want := parsed(t, text)
+	want.Words = analysis.WordsUnicode8
 	for _, kept := range []string{text, `{"version":1,` + text[1:]} {
 		if got, err := publicSchema(document.ParseKept([]byte(kept))); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, %v", kept, got, err)
 		}
 	}
-	for _, kept := range []string{`{"version":1,"what":0}`, `{"version":0}`, `{"version":"2"}`, `{"version":-1}`, text + text, "", "[]"} {
+	if kept := want.internal().Kept(); string(kept) != text {
+		t.Errorf("a schema that the first version can say is kept as %s", kept)
+	}
+	want.Words = analysis.WordsUnicode15
+	const second = `{"version":2,"fields":{"text":{"type":"keyword"}},"dynamic":"store","words":"unicode15"}`
+	if kept := want.internal().Kept(); string(kept) != second {
+		t.Errorf("a schema of the second version is kept as %s", kept)
+	}
+	if got, err := publicSchema(document.ParseKept([]byte(second))); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%s: %+v, %v", second, got, err)
+	}
+	for _, kept := range []string{`{"version":1,"what":0}`, `{"version":2,"words":"unicode99"}`, `{"version":0}`, `{"version":"2"}`, `{"version":-1}`, text + text, "", "[]"} {
 		if _, err := document.ParseKept([]byte(kept)); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("schema %q: %v, want ErrCorrupt", kept, err)
 		}
@@ -108,7 +121,7 @@ const metaKind = 0x7f
 func oneSegment(t *testing.T, version byte, rewrite func(kind byte, payload []byte) []byte) vfs.FS {
 	t.Helper()
 	fsys := vfs.NewMem()
-	e, err := tuning{}.open(worldDir, fsys)
+	e, err := tuning{opts: Options{Schema: &Schema{Positions: PositionsNone}}}.open(worldDir, fsys) // without a feature
 	if err == nil {
 		err = errors.Join(e.Put(ctx, "a", map[string]any{"text": "one two", "n": 1}), e.Put(ctx, "b", map[string]any{"text": "two"}), e.Flush(ctx), e.Close())
 	}

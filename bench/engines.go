@@ -64,8 +64,11 @@ var (
 	graphOrder = map[string]string{"order": "bp"}
 	tagged     = map[string]string{"tags": "yes"}
 	batches    = map[string]string{"batches": "1000"}
+	submitted  = map[string]string{"batches": "1000", "submit": "yes"}
 	deleted    = map[string]string{"delete": "20%"}
 	split      = map[string]string{"fields": "yes"}
+	places     = map[string]string{"positions": "yes"}
+	places2    = map[string]string{"positions": "yes", "threads": "2"}
 )
 
 // engines in the order of the tables.
@@ -91,6 +94,13 @@ var engines = []engine{
 	{name: "sqlite", index: "sqlite", prepare: goProgram("sqlite", "-tags", "sqlite_fts5")},
 	{name: "pisa", index: "pisa", prepare: pisaProgram, topOnly: true},
 
+	// Words with positions: sizes and rates of building, and queries that need none.
+	{name: "riffle-positions", index: "riffle-positions", build: places, prepare: goProgram("riffle"), scale: 1, trees: true},
+	{name: "lucene-positions", index: "lucene-positions", build: places, prepare: luceneProgram, scale: 1, trees: true},
+	{name: "lucene-positions-2", index: "lucene-positions-2", build: places2, prepare: luceneProgram, scale: 1, trees: true},
+	{name: "tantivy-positions", index: "tantivy-positions", build: places, prepare: tantivyProgram, scale: 1 / 2.2, trees: true},
+	{name: "tantivy-positions-2", index: "tantivy-positions-2", build: places2, prepare: tantivyProgram, scale: 1 / 2.2, trees: true},
+
 	// Documents with tags, for filters. Lucene's query cache is the one that it has by default.
 	{name: "riffle-tags", index: "riffle-tags", build: tagged, prepare: goProgram("riffle"), scale: 1, trees: true},
 	{name: "lucene-tags", index: "lucene-tags", build: tagged, open: map[string]string{"querycache": "default"}, prepare: luceneProgram, scale: 1, trees: true},
@@ -104,6 +114,7 @@ var engines = []engine{
 
 	// As adding 1,000 documents at a time leaves the index, with the default merge policy.
 	{name: "riffle-batches", index: "riffle-batches", build: batches, prepare: goProgram("riffle"), scale: 1, trees: true},
+	{name: "riffle-submit", index: "riffle-submit", build: submitted, prepare: goProgram("riffle"), scale: 1, trees: true},
 	{name: "lucene-batches", index: "lucene-batches", build: batches, prepare: luceneProgram, scale: 1, trees: true},
 	{name: "tantivy-batches", index: "tantivy-batches", build: batches, prepare: tantivyProgram, scale: 1 / 2.2, trees: true},
 

@@ -54,7 +54,7 @@ func parse(args []string) (s settings, err error) {
 	f.IntVar(&s.docs, "docs", 0, "most documents of a copy (0: all)")
 	f.IntVar(&s.copies, "copies", 1, "times the documents are indexed, each time with new ids")
 	f.IntVar(&s.limit, "limit", 300, "most queries of each file (0: all)")
-	f.StringVar(&s.modes, "modes", "or,and", "what a query asks of its words: or, and, nested, best, cross")
+	f.StringVar(&s.modes, "modes", "or,and", "what a query asks of its words: or, and, phrase, slop, nested, best, cross")
 	f.StringVar(&s.filters, "filters", "none", "tags that documents must have: none, or those of 0.1%, 1%, 10%, 50% of the documents")
 	f.IntVar(&s.words, "words", 1, "fewest words of a query")
 	f.StringVar(&s.wants, "tasks", "top-10,top-100,top-1000,top-10+count,count", "what is asked of a query; none only builds")

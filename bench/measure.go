@@ -14,7 +14,7 @@ import (
 
 // A task is what is asked of a query.
 type task struct {
-	mode   string // or, and, nested, best, cross
+	mode   string // or, and, phrase, slop, nested, best, cross
 	filter string // a tag that documents must have; "" for none
 	want   string // top, topcount, count
 	k      int    // 0 for count
@@ -43,7 +43,7 @@ func (t task) flat() bool { return (t.mode == "or" || t.mode == "and") && t.filt
 // fields says whether it searches several fields.
 func (t task) fields() bool { return t.mode == "best" || t.mode == "cross" }
 
-// parseTasks reads "or,and,nested,best,cross", "top-10,top-10+count,count" and "none,0.1%"; no task if wants
+// parseTasks reads "or,and,phrase,slop,nested,best,cross", "top-10,top-10+count,count" and "none,0.1%"; no task if wants
 // is "none".
 func parseTasks(modes, wants, filters string) (tasks []task, err error) {
 	if wants == "none" {
@@ -55,8 +55,8 @@ func parseTasks(modes, wants, filters string) (tasks []task, err error) {
 		}
 	}
 	for mode := range strings.SplitSeq(modes, ",") {
-		if !slices.Contains([]string{"or", "and", "nested", "best", "cross"}, mode) {
-			return nil, fmt.Errorf("mode %q is none of or, and, nested, best, cross", mode)
+		if !slices.Contains([]string{"or", "and", "phrase", "slop", "nested", "best", "cross"}, mode) {
+			return nil, fmt.Errorf("mode %q is none of or, and, phrase, slop, nested, best, cross", mode)
 		}
 		for want := range strings.SplitSeq(wants, ",") {
 			t := task{mode: mode, want: "count"}

@@ -31,7 +31,7 @@ var measurements = []measurement{
 		"engines": "riffle-tags,lucene-tags,tantivy-tags,bleve-tags", "filters": "none,0.1%,1%,10%,50%",
 	})},
 	{"segments", "as adding 1,000 documents at a time leaves the index, beside one segment", offPath(map[string]string{
-		"engines": "riffle,riffle-batches,lucene,lucene-batches,tantivy,tantivy-batches",
+		"engines": "riffle,riffle-batches,riffle-submit,lucene,lucene-batches,tantivy,tantivy-batches",
 	})},
 	{"deletions", "one segment of which 20 % are deleted, beside one without", offPath(map[string]string{
 		"engines": "riffle,riffle-deleted,lucene,lucene-deleted,tantivy,tantivy-deleted",

@@ -31,6 +31,9 @@ func (p *Plan) Check() error {
 		if end = uint64(s.Base) + uint64(s.Docs); end > 1<<32 {
 			return fmt.Errorf("blockmax: segment %d ends at document %d, want at most 1<<32", i, end)
 		}
+		if len(s.Sets) != len(p.Segments[0].Sets) {
+			return fmt.Errorf("blockmax: segment %d has %d sets, the first one %d", i, len(s.Sets), len(p.Segments[0].Sets))
+		}
 		if err := s.check(len(p.Weights)); err != nil {
 			return fmt.Errorf("blockmax: segment %d: %w", i, err)
 		}
@@ -42,10 +45,10 @@ func (p *Plan) Check() error {
 func (p *Plan) best() (uint64, error) {
 	sum := uint64(p.RankWeight)
 	if p.Tree != nil {
-		score, err := p.Tree.best(p.Weights)
+		score, err := p.Tree.best(p)
 		if err == nil && p.Else != nil {
 			var other uint64
-			other, err = p.Else.best(p.Weights)
+			other, err = p.Else.best(p)
 			score = max(score, other)
 		}
 		return sum + score, err
@@ -57,22 +60,25 @@ func (p *Plan) best() (uint64, error) {
 }
 
 // best checks the node and sums its scores. A weight counts once for every leaf that names it.
-func (n *Node) best(weights []uint32) (sum uint64, err error) {
+func (n *Node) best(p *Plan) (sum uint64, err error) {
 	if n.Leaf {
-		if n.Term < 0 || n.Term >= len(weights) {
-			return 0, fmt.Errorf("the tree names term %d of %d", n.Term, len(weights))
+		if n.Term < 0 || n.Term >= len(p.Weights) {
+			return 0, fmt.Errorf("the tree names term %d of %d", n.Term, len(p.Weights))
 		}
-		sum = uint64(weights[n.Term])
+		sum = uint64(p.Weights[n.Term])
+	}
+	if n.Set && len(p.Segments) > 0 && (n.Number < 0 || n.Number >= len(p.Segments[0].Sets)) {
+		return 0, fmt.Errorf("the tree names set %d of %d", n.Number, len(p.Segments[0].Sets))
 	}
 	for _, clause := range [...]struct {
 		nodes  []Node
 		scores bool
 	}{{n.Must, true}, {n.Should, true}, {n.Filter, false}, {n.Not, false}} {
 		for i := range clause.nodes {
-			if n.Leaf || n.All {
-				return 0, fmt.Errorf("a node of the tree has clauses and is a leaf or all documents too")
+			if n.Leaf || n.Set || n.All {
+				return 0, fmt.Errorf("a node of the tree has clauses and is a leaf, a set or all documents too")
 			}
-			score, err := clause.nodes[i].best(weights)
+			score, err := clause.nodes[i].best(p)
 			if err != nil {
 				return 0, err
 			}
@@ -80,6 +86,15 @@ func (n *Node) best(weights []uint32) (sum uint64, err error) {
 				sum += score
 			}
 		}
+	}
+	if n.Proximity != nil {
+		if n.Leaf || n.All {
+			return 0, fmt.Errorf("a node of the tree has a proximity and is a leaf or all documents too")
+		}
+		if err := n.Proximity.check(len(p.Weights)); err != nil {
+			return 0, err
+		}
+		sum = uint64(n.Proximity.Weight)
 	}
 	if n.Tie > TieOne {
 		return 0, fmt.Errorf("a node of the tree has tie %d, want at most %d", n.Tie, TieOne)
@@ -101,10 +116,19 @@ func (s *Segment) check(terms int) error {
 		return fmt.Errorf("accept has %d words for %d documents", len(s.Accept), s.Docs)
 	case s.Few != nil && (s.Accept == nil || len(s.Few) > 0 && s.Few[len(s.Few)-1] >= s.Docs):
 		return fmt.Errorf("few accepted documents without accept, or beyond the %d of the segment", s.Docs)
+	case s.Subset != nil && (s.Accept == nil || len(s.Subset.Docs) > 0 && s.Subset.Docs[len(s.Subset.Docs)-1] >= s.Docs):
+		return fmt.Errorf("a subset of documents without accept, or beyond the %d of the segment", s.Docs)
+	case s.Alive != nil && (s.Subset == nil || len(s.Alive) < (len(s.Subset.Docs)+63)/64):
+		return fmt.Errorf("%d words tell which documents of a subset are alive: too few, or without a subset", len(s.Alive))
 	case s.Rank != nil && (len(s.Rank) < int(s.Docs) || len(s.RankTile) < tiles):
 		return fmt.Errorf("%d ranks and %d rank tiles for %d documents", len(s.Rank), len(s.RankTile), s.Docs)
 	case s.Tail != nil && len(s.Tail) < tiles:
 		return fmt.Errorf("%d tail bounds for %d tiles", len(s.Tail), tiles)
+	}
+	for i := range s.Sets {
+		if bits := s.Sets[i].Bits; bits != nil && len(bits) < (int(s.Docs)+63)/64 {
+			return fmt.Errorf("set %d has %d words for %d documents", i, len(bits), s.Docs)
+		}
 	}
 	for t := range s.Terms {
 		term := &s.Terms[t]

@@ -39,11 +39,17 @@ type Segment struct {
 	Base   uint32   // global number of local document 0
 	Docs   uint32   // local documents are numbered 0 to Docs-1
 	Terms  []Term   // one per weight; a term the segment lacks has Bounds == nil
+	Sets   []Set    // those that nodes of the tree name; the same number in all segments
 	Accept []uint64 // bit d is set when document d may be returned; nil for all documents
 
 	// Few lists the documents of Accept in ascending order, when there are few. Otherwise it is nil.
 	// Executors may lead with these documents instead of testing those of the terms against Accept.
 	Few []uint32
+
+	// Subset, if there is one, has all documents of Accept. Bit i of Alive is set if document i of the
+	// Subset is in Accept; nil if all are.
+	Subset *Subset
+	Alive  []uint64
 
 	Rank     []uint16 // static rank of each document as a 16-bit fraction; nil for all zero
 	RankTile []uint16 // highest rank in each tile of TileDocs documents; nil with Rank
@@ -56,9 +62,10 @@ type Segment struct {
 // A Term is one posting list of one segment with the data for scoring it.
 type Term struct {
 	List   *postings.List
-	Norms  []uint8 // length code of each document's field; nil when the field keeps none (code 1 for all)
-	Table  *Table  // impacts for the query's similarity
-	Bounds *Bounds // highest impacts; nil when the segment lacks the term
+	Norms  []uint8    // length code of each document's field; nil when the field keeps none (code 1 for all)
+	Lazy   *LazyNorms // tiles of Norms to ask for before their codes are read; nil when all may be
+	Table  *Table     // impacts for the query's similarity
+	Bounds *Bounds    // highest impacts; nil when the segment lacks the term
 
 	// Key identifies the list among all that this process will ever see in plans of the same index.
 	// Caches outside main memory use it, because the list may have been opened anew. It is 0 for a
@@ -66,7 +73,15 @@ type Term struct {
 	Key uint64
 }
 
-// A Node is one clause of a boolean tree. It is either a Leaf, All, or made of the boolean lists.
+// A Set is the documents of a segment that match a clause of many terms, such as all words with a
+// prefix. Its bits never change.
+type Set struct {
+	Bits  []uint64 // bit d is set when document d matches; nil when none does
+	Count int      // of documents
+}
+
+// A Node is one clause of a boolean tree. It is either a Leaf, a Set, All, or made of the boolean
+// lists.
 //
 // A document matches a boolean node when it matches every Must and Filter node, at least MinShould
 // of the Should nodes and none of the Not nodes. A node with neither Must nor Filter needs at least
@@ -76,6 +91,8 @@ type Term struct {
 type Node struct {
 	Leaf      bool // a term: matches the documents of Term
 	Term      int  // index into Plan.Weights
+	Set       bool // matches the documents of a set, with score 0
+	Number    int  // of a Set: index into Segment.Sets
 	All       bool // matches every document
 	Must      []Node
 	Should    []Node
@@ -85,6 +102,10 @@ type Node struct {
 
 	Best bool   // of the Should nodes the best counts in full, and of the others a share
 	Tie  uint32 // with Best: the share, 0 to TieOne
+
+	// Proximity is a further condition, on positions, or nil. The node then scores as that says, and its
+	// children do not score. NewProximity makes such a node.
+	Proximity *Proximity
 
 	Constant bool   // the node scores Score for every document it matches, regardless of its children
 	Score    uint32 // at the plan's scale

@@ -14,6 +14,9 @@ import (
 // Then it looks up only the rest in the other lists, shortest first. Lucene and Tantivy found this
 // order a good third faster than intersecting first (apache/lucene #14906, tantivy #2865).
 func (r *run) and() error {
+	if done, err := r.byExcerpts(true); done || err != nil {
+		return err
+	}
 	lists, err := r.tiled.openAll(r)
 	if err != nil {
 		return err

@@ -17,6 +17,9 @@ import (
 // Strategies and Optimizations, 1995) with the bounds of block-max indexes (Ding and Suel 2011) for
 // ranges of documents (Dimopoulos, Nepomnyachiy and Suel 2013).
 func (r *run) bmm() error {
+	if done, err := r.byExcerpts(false); done || err != nil {
+		return err
+	}
 	lists, err := r.tiled.openAll(r)
 	if err != nil {
 		return err

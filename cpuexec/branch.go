@@ -16,10 +16,11 @@ type branch struct {
 	leaves []*tileCursor // all lists below it
 	shift  uint          // the unit of the cursor is 1<<shift
 
-	// Two kinds of nodes need no evaluator:
+	// Three kinds of nodes need no evaluator:
 	all     []*tileCursor // an AND of these lists, the longest first; or nil
 	filters []*tileCursor // which hold all matches of that AND and do not score
 	any     []group       // an OR of lists, or the best of such ORs; or nil
+	near    *together     // a proximity that needs all of its lists; or nil
 }
 
 // A group is an OR of lists whose scores add up.
@@ -53,6 +54,9 @@ func (e *evaluator) newBranch(r *run, c *clause) *tileCursor {
 	}
 	slices.SortFunc(n.all, func(a, b *tileCursor) int { return cmp.Compare(b.list.Count, a.list.Count) })
 	n.any = c.appendGroups(n.any)
+	if c.isNear() {
+		n.near = c.together
+	}
 	return l
 }
 
@@ -67,6 +71,7 @@ func (c *tileCursor) branchSheet(lo uint32) error {
 		}
 	}
 	e := &c.run.eval
+	e.sheet = lo
 	c.tiles = &c.own[0]
 	in := e.bound(c.branch.clause, 0, false, &e.branches.bounds)
 	if last := (c.run.at.seg.Docs - 1 - lo) / tileDocs; last < 63 {
@@ -86,6 +91,7 @@ func (c *tileCursor) branchTile(lo uint32) {
 		}
 	}
 	e := &c.run.eval
+	e.tile = lo
 	c.words = &c.own[1]
 	for i := range c.branch.any {
 		g := &c.branch.any[i]
@@ -122,7 +128,7 @@ func (c *tileCursor) addBranch(words uint64) error {
 func (c *tileCursor) matchBranch(matches *bitset, words uint64, to *scores) error {
 	r, b := c.run, c.branch
 	switch {
-	case len(b.all) > 0:
+	case len(b.all) > 0 || b.near != nil:
 		if err := r.intersectBranch(b, words); err != nil {
 			return err
 		}
@@ -151,6 +157,12 @@ func (c *tileCursor) matchBranch(matches *bitset, words uint64, to *scores) erro
 // intersectBranch makes candidates of the documents of the words that match an AND of lists, with
 // their scores.
 func (r *run) intersectBranch(b *branch, words uint64) (err error) {
+	if b.near != nil {
+		if err := r.intersectTogether(b.near, words); err != nil {
+			return err
+		}
+		return b.near.verify(0, &noSums)
+	}
 	set, left := &r.eval.branches.set, words
 	for w := words; w != 0; w &= w - 1 {
 		set[bits.TrailingZeros64(w)&63] = ^uint64(0)
@@ -164,7 +176,18 @@ func (r *run) intersectBranch(b *branch, words uint64) (err error) {
 		return err
 	}
 	r.cands.list(set, r.win.base, left)
-	return r.requireLists(b.all)
+	for _, l := range slices.Backward(b.all) {
+		if l.weight == 0 && l.intersected { // a word of a proximity: its frequency is not needed
+			continue
+		}
+		if r.cands.n == 0 {
+			return nil
+		}
+		if err := l.require(0, &noSums); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // requireLists drops the candidates that a list does not hold, and adds what the lists contribute.
@@ -252,6 +275,9 @@ func (t *bestScores) choose(words uint64, tie bool) {
 
 // lookUpBranch is lookUp for a branch, and with required it is require.
 func (c *tileCursor) lookUpBranch(words uint64, need uint32, rest *sums, required bool) error {
+	if c.branch.near != nil && required {
+		return c.branch.near.verify(need, rest)
+	}
 	cs, own := &c.run.cands, &c.run.eval.branches
 	own.docs = append(own.docs[:0], cs.docs[:cs.n]...)
 	own.scores = append(own.scores[:0], cs.score[:cs.n]...)
@@ -289,6 +315,9 @@ func (c *tileCursor) matchCandidates() error {
 	r, b := c.run, c.branch
 	cs := &r.cands
 	switch {
+	case b.near != nil:
+		clear(cs.score[:cs.n])
+		return b.near.verify(0, &noSums)
 	case len(b.all) > 0:
 		for _, f := range b.filters {
 			if err := f.require(0, &noSums); err != nil {

@@ -11,15 +11,18 @@ import (
 type clause struct {
 	*blockmax.Node
 	cursor *tileCursor // of a leaf; nil when the segment lacks the term
+	set    *docSet     // of a set; nil when it is empty in the segment
 	cost   uint64      // roughly how many documents match
 
 	must, should, filter, not []clause
-	minShould                 int // fewest should nodes that must match, including the rule for nodes without Must and Filter
+	together                  *together // of a node with a Proximity
+	places                    bool      // positions are read, for this node or for one below
+	minShould                 int       // fewest should nodes that must match, including the rule for nodes without Must and Filter
 }
 
 // newClause opens lists for the leaves below a node.
 func (r *run) newClause(n *blockmax.Node, scores bool) (clause, error) {
-	c := clause{Node: n, minShould: n.MinShould}
+	c := clause{Node: n, minShould: n.MinShould, places: n.Proximity != nil}
 	scores = scores && !n.Constant
 	if n.Leaf {
 		var err error
@@ -29,6 +32,12 @@ func (r *run) newClause(n *blockmax.Node, scores bool) (clause, error) {
 		c.cost = uint64(c.cursor.list.Count)
 		c.cursor.plain = !scores
 		return c, c.cursor.learn(0)
+	}
+	if n.Set {
+		if s := &r.at.seg.Sets[n.Number]; s.Bits != nil {
+			c.set, c.cost = newDocSet(s.Bits, r.at.seg.Docs), uint64(s.Count)
+		}
+		return c, nil
 	}
 	if n.All {
 		c.cost = uint64(r.at.seg.Docs)
@@ -44,7 +53,14 @@ func (r *run) newClause(n *blockmax.Node, scores bool) (clause, error) {
 			if err != nil {
 				return c, err
 			}
+			c.places = c.places || child.places
 			*part.to = append(*part.to, child)
+		}
+	}
+	if n.Proximity != nil {
+		var err error
+		if c.together, err = r.eval.newTogether(r, n.Proximity, &c, scores); err != nil {
+			return c, err
 		}
 	}
 	if len(n.Must)+len(n.Filter) == 0 {
@@ -72,54 +88,58 @@ func (c *clause) plan() {
 	}
 }
 
-// tiles returns the tiles of the current sheet in which documents may match.
-func (c *clause) tiles() uint64 {
-	return c.where(func(l *tileCursor) uint64 { return l.inTiles })
+// tiles returns the tiles of the sheet at lo, the current one, in which documents may match.
+func (c *clause) tiles(lo uint32) uint64 {
+	return c.where(func(l *tileCursor) uint64 { return l.inTiles }, func(s *docSet) uint64 { return s.inTiles(lo) })
 }
 
-// words returns the words of the current tile in which documents may match.
-func (c *clause) words() uint64 {
-	return c.where(func(l *tileCursor) uint64 { return l.inWords })
+// words returns the words of the tile at lo, the current one, in which documents may match.
+func (c *clause) words(lo uint32) uint64 {
+	return c.where(func(l *tileCursor) uint64 { return l.inWords }, func(s *docSet) uint64 { return s.inWords(lo) })
 }
 
-// where combines the results of of for the leaves.
-func (c *clause) where(of func(*tileCursor) uint64) uint64 {
+// where combines the results of list and set for the leaves.
+func (c *clause) where(list func(*tileCursor) uint64, set func(*docSet) uint64) uint64 {
 	switch {
 	case c.All:
 		return ^uint64(0)
-	case c.Leaf && c.cursor == nil, c.minShould > len(c.should):
+	case c.Leaf && c.cursor == nil, c.Set && c.set == nil, c.minShould > len(c.should):
 		return 0
 	case c.Leaf:
-		return of(c.cursor)
+		return list(c.cursor)
+	case c.Set:
+		return set(c.set)
 	}
 	in := ^uint64(0)
 	if c.minShould > 0 {
 		in = 0
 		for i := range c.should {
-			in |= c.should[i].where(of)
+			in |= c.should[i].where(list, set)
 		}
 	}
 	for _, required := range [...][]clause{c.must, c.filter} {
 		for i := range required {
-			in &= required[i].where(of)
+			in &= required[i].where(list, set)
 		}
 	}
 	return in
 }
 
 // possible reports whether documents of the segment may match the clause.
-func (c *clause) possible() bool { return c.where(func(*tileCursor) uint64 { return 1 }) != 0 }
+func (c *clause) possible() bool {
+	return c.where(func(*tileCursor) uint64 { return 1 }, func(*docSet) uint64 { return 1 }) != 0
+}
 
 // isUnion reports whether a document matches a boolean node if and only if it matches at least one
 // of its should nodes.
 func (c *clause) isUnion() bool {
-	return !c.Leaf && !c.All && !c.Constant && len(c.must)+len(c.filter)+len(c.not) == 0 && c.minShould <= 1
+	return !c.Leaf && !c.Set && !c.All && !c.Constant && c.together == nil && len(c.must)+len(c.filter)+len(c.not) == 0 && c.minShould <= 1
 }
 
 // only returns the only child of a node if the node matches and scores as that child does, else the
 // node.
 func (c *clause) only() *clause {
-	for !c.Leaf && !c.All && !c.Constant && len(c.filter)+len(c.not) == 0 {
+	for !c.Leaf && !c.Set && !c.All && !c.Constant && c.together == nil && len(c.filter)+len(c.not) == 0 {
 		switch {
 		case len(c.must) == 1 && len(c.should) == 0 && c.minShould <= 0:
 			c = &c.must[0]
@@ -148,7 +168,7 @@ func (c *clause) appendLeaves(to []*tileCursor) []*tileCursor {
 // isAll reports whether a node is an AND of lists, or of such ANDs, and the segment has all these
 // lists.
 func (c *clause) isAll() bool {
-	if c.Constant || c.All || c.Leaf || len(c.must) == 0 || len(c.should)+len(c.not) > 0 || c.minShould > 0 {
+	if c.Constant || c.All || c.Set || c.Leaf || c.together != nil || len(c.must) == 0 || len(c.should)+len(c.not) > 0 || c.minShould > 0 {
 		return false
 	}
 	for i := range c.must {
@@ -183,10 +203,12 @@ func (c *clause) highest() uint32 {
 	switch {
 	case c.Constant:
 		return c.Score
-	case c.Leaf && c.cursor == nil:
+	case c.Leaf && c.cursor == nil, c.Set:
 		return 0
 	case c.Leaf:
 		return c.cursor.max
+	case c.together != nil:
+		return c.together.max
 	}
 	must, best, all := uint32(0), uint32(0), uint32(0)
 	for i := range c.must {

@@ -55,3 +55,25 @@ func (e withBitmaps) TopK(ctx context.Context, p *exectest.Plan) (blockmax.TopK,
 	}
 	return e.Executor.TopK(ctx, p)
 }
+
+// TestConformanceOfProximities runs mostly trees that are one proximity, with lists of all densities. A
+// tile is searched word by word until there is a threshold.
+func TestConformanceOfProximities(t *testing.T) {
+	defer cpuexec.SetFirstWords(cpuexec.SetFirstWords(1))
+	for variant := range impl.Each("cpuexec") {
+		for _, exact := range []int{0, 1024} {
+			for _, bitmaps := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/exact=%d/bitmaps=%v", variant, exact, bitmaps), func(t *testing.T) {
+					defer cpuexec.SetExactPostings(cpuexec.SetExactPostings(exact))
+					var e exectest.Executor = cpuexec.Executor{}
+					if bitmaps {
+						e = withBitmaps{}
+					}
+					if err := exectest.CheckProximities(e, 10, exectest.Fewer(400)); err != nil {
+						t.Fatal(err)
+					}
+				})
+			}
+		}
+	}
+}

@@ -137,7 +137,7 @@ func (r *run) leadWords(c *tileCursor, words uint64, need uint32, rest *sums) er
 			}
 			cs.n = n
 		})
-	case len(c.branch.all) > 0:
+	case len(c.branch.all) > 0 || c.branch.near != nil:
 		if err := r.intersectBranch(c.branch, words); err != nil {
 			return err
 		}

@@ -127,6 +127,15 @@ func (r *run) countSegment() error {
 		if r.bySets(root) {
 			return r.countTree(root)
 		}
+		if c := root.only(); c.together != nil && !c.Constant {
+			b := r.operandsOf(root)
+			if b.none {
+				return nil
+			}
+			if len(b.operands) == 1 && b.operands[0].isEven() {
+				return r.proximityAlone(b.operands[0])
+			}
+		}
 		return r.eachTile(r.query.tree, false, func(root *clause, t int) error {
 			err := r.evalTile(root, t, &r.win.matches, nil)
 			r.countWindow()
@@ -182,7 +191,7 @@ func onlyLeaf(n *blockmax.Node) *blockmax.Node {
 	switch {
 	case n.Leaf:
 		return n
-	case n.All || len(n.Not)+len(n.Filter) > 0:
+	case n.All || n.Set || n.Proximity != nil || len(n.Not)+len(n.Filter) > 0:
 		return nil
 	case len(n.Must) == 1 && len(n.Should) == 0 && n.MinShould <= 0:
 		return onlyLeaf(&n.Must[0])

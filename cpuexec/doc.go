@@ -13,6 +13,7 @@
 //	                exhaustive.go  scores every document: the reference for pruning
 //	AND             and.go         led by the shortest list; dense.go where bitsets are faster
 //	under a filter  few.go         led by the accepted documents, if they are rare
+//	                excerpts.go    from what the lists have in its documents, if it comes again
 //	                accepted.go    OR that looks accepted documents up, if they are not many
 //	AND+OR          executor.go    AND, and OR when fewer than k documents match
 //	boolean trees   operands.go    the operands of a tree that is a union or a conjunction
@@ -20,6 +21,8 @@
 //	                best.go        fields that cannot be the best one
 //	                conjunction.go trees with required nodes
 //	                tree.go, eval.go, clause.go  any node, by the sets of a tile
+//	phrases         proximity.go   their lists, bounds and frequencies
+//	                verify.go      candidates that match, and phrases that are whole queries
 //	counts, filters count.go       sets of tiles without scores
 //	                sets.go        whole sets, where the dense lists have bitmaps (bitmap.go)
 //	the rest        finish.go      documents that a GPU has not searched
@@ -40,6 +43,7 @@
 //	fewDocs       accepted documents that lead, and their bounds
 //	evaluator     what matches a tree in a tile (eval.go), and its operands (operands.go)
 //	setMaker      what matches a tree in a sheet, as whole sets (sets.go)
+//	excerptSet    what the lists have in the documents of a filter
 //	member        the run's units of a query that goroutines share (parallel_member.go)
 //
 // # Words, tiles, sheets
@@ -99,12 +103,23 @@
 // Lucene does the same by blocks, in WANDScorer, BlockMaxConjunctionScorer and ReqOptSumScorer;
 // bounds of blocks are from Ding and Suel 2011.
 //
+// # Phrases
+//
+// A phrase, or another proximity, is a node whose lists are required and do not score. Its bound is the
+// least of theirs under its own weight (proximity.go). Where it is required, its lists join those of the
+// conjunction, and it is tested after all other required operands: candidates are looked up in its
+// lists, dropped if their frequencies cannot lift them to need, and their positions read last
+// (verify.go). The threshold of a phrase is its own: postings of its words must not raise it.
+//
 // # Filters
 //
 // A filter comes as the documents that a segment accepts (blockmax.Segment.Accept and Few). It
 // lowers the threshold, because fewer documents compete for the k places. So the work must become
 // less elsewhere:
 //
+//   - A filter that comes again has a blockmax.Subset, unless more than one in eight documents pass.
+//     Queries leave excerpts of their lists there, and later queries with these lists read nothing
+//     else (excerpts.go).
 //   - Where one in 256 documents is accepted, or fewer, these lead: OR and AND go from one accepted
 //     document to the next and not through tiles (few.go). AND is so led if the accepted documents
 //     are fewer than the postings of its shortest list.

@@ -69,7 +69,7 @@ func (d *docCursors) close() { d.used, d.opened = 0, false }
 // forget drops references to the caller's data.
 func (d *docCursors) forget() {
 	for _, c := range d.all {
-		c.list, c.bounds, c.table, c.norms = nil, nil, nil, nil
+		c.list, c.bounds, c.table, c.norms, c.lazy = nil, nil, nil, nil, nil
 	}
 }
 
@@ -83,6 +83,7 @@ type docCursor struct {
 	bounds *blockmax.Bounds
 	table  *blockmax.Table
 	norms  []uint8
+	lazy   *blockmax.LazyNorms
 	weight uint32
 	max    uint32 // no posting of the list contributes more
 
@@ -99,7 +100,8 @@ type docCursor struct {
 
 func (c *docCursor) reset(r *run, t int, term *blockmax.Term) {
 	c.run, c.term = r, t
-	c.list, c.bounds, c.table, c.norms = term.List, term.Bounds, term.Table, term.Norms
+	c.list, c.bounds, c.table = term.List, term.Bounds, term.Table
+	c.norms, c.lazy = term.Norms, term.Lazy
 	c.weight = r.query.plan.Weights[t]
 	c.max = blockmax.Contribution(c.weight, term.Bounds.List)
 	c.block, c.loaded, c.scored, c.n, c.i = 0, -1, -1, 0, 0
@@ -172,12 +174,15 @@ func (c *docCursor) search(lo int, doc uint32) int {
 	return lo
 }
 
-// loadFreqs decodes the frequencies of the loaded block.
+// loadFreqs decodes the frequencies of the loaded block, and makes sure of the norms of its documents.
 func (c *docCursor) loadFreqs() error {
 	if c.scored == c.loaded {
 		return nil
 	}
 	if _, err := c.list.Freqs(c.loaded, &c.freqs); err != nil {
+		return c.fail(err)
+	}
+	if err := c.lazy.Need(c.docs[:c.n]); err != nil {
 		return c.fail(err)
 	}
 	c.scored = c.loaded

@@ -9,9 +9,13 @@ import (
 // An evaluator finds the matches of a tree in a tile.
 type evaluator struct {
 	root     *clause // of the tree, over the current segment; nil until it is needed
+	sheet    uint32  // first document of the current sheet, for sets
+	tile     uint32  // and of the current tile
 	frames   []*frame
 	bounds   []*boundFrame
 	branches branches
+	together []*together // together[:nears] belong to the current segment
+	nears    int
 	marks    *marks // of the window
 }
 
@@ -52,6 +56,8 @@ func (e *evaluator) eval(c *clause, level int, mask, matches *bitset, to *scores
 		err = e.leaf(c, mask, matches, inner)
 	case c.All:
 		*matches = *mask
+	case c.Set:
+		c.set.common(mask, matches, e.tile)
 	default:
 		err = e.boolean(c, level, mask, matches, inner)
 	}
@@ -103,14 +109,29 @@ func (e *evaluator) boolean(c *clause, level int, mask, matches *bitset, to *sco
 	}
 	*matches = bitset{}
 	f.left = *mask
-	for i := range c.filter {
-		if err := e.narrow(&c.filter[i], level, nil); err != nil || f.left.empty() {
-			return err
+	few := c.together != nil && len(c.together.all) > 0 && f.left.count(f.left.words()) <= fewPlaces
+	for _, places := range [...]bool{false, true} { // positions are read last
+		if few {
+			break // looking the documents up in the lists is faster
 		}
-	}
-	for i := range c.must {
-		if err := e.narrow(&c.must[i], level, inner); err != nil || f.left.empty() {
-			return err
+		for i := range c.filter {
+			if c.filter[i].places != places {
+				continue
+			}
+			if err := e.narrow(&c.filter[i], level, nil); err != nil || f.left.empty() {
+				return err
+			}
+		}
+		for i := range c.must {
+			if c.must[i].places != places {
+				continue
+			}
+			if err := e.narrow(&c.must[i], level, inner); err != nil || f.left.empty() {
+				return err
+			}
+		}
+		if !c.places {
+			break
 		}
 	}
 	for i := range c.not {
@@ -121,7 +142,14 @@ func (e *evaluator) boolean(c *clause, level int, mask, matches *bitset, to *sco
 			f.left[w] &^= f.child[w]
 		}
 	}
-	if err := e.should(c, level, inner); err != nil {
+	if c.together != nil {
+		if err := e.should(c, level, nil); err != nil {
+			return err
+		}
+		if err := c.together.keep(&f.left, inner); err != nil {
+			return err
+		}
+	} else if err := e.should(c, level, inner); err != nil {
 		return err
 	}
 	*matches = f.left

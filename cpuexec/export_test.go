@@ -67,3 +67,40 @@ func SetAcceptedShare(n int) (old int) {
 	old, acceptedShare = acceptedShare, n
 	return old
 }
+
+// MakeExcerpts makes the excerpts of all lists of a plan that have keys.
+func MakeExcerpts(p *blockmax.Plan) error {
+	if err := p.Check(); err != nil {
+		return err
+	}
+	r := newRun(context.Background(), p)
+	defer r.release()
+	for i := range p.Segments {
+		if err := r.enter(i); err != nil {
+			return err
+		}
+		lists, err := r.tiled.openAll(r)
+		if err != nil {
+			return err
+		}
+		s := r.at.seg.Subset
+		for _, c := range lists {
+			t := &r.at.seg.Terms[c.term]
+			if s == nil || t.Key == 0 {
+				continue
+			}
+			s.Spend(t, 1, 1)
+			err := s.Make(t, func(m *blockmax.ExcerptMaker) (bool, error) { return c.excerpt(s.Docs, nil, m, 1<<30) })
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// SetFirstWords changes firstWords and returns the old value.
+func SetFirstWords(n int) (old int) {
+	old, firstWords = firstWords, n
+	return old
+}

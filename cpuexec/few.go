@@ -294,12 +294,20 @@ func (c *tileCursor) holds() error {
 // fewWeight is how many times as long as a posting of AND a document takes that leads.
 const fewWeight = 8
 
+// excerptShare is how many documents of an excerpt take as long as a posting of AND.
+const excerptShare = 32
+
 // fewWeightOf bounds the weight of a segment by its few documents.
 func fewWeightOf(seg *blockmax.Segment, weight int, and bool) int {
-	if seg.Few == nil {
+	n := 0
+	switch {
+	case seg.Subset != nil && !keyless(seg.Terms) && seg.Subset.HasAll(seg.Terms):
+		n = len(seg.Terms)*len(seg.Subset.Docs)/excerptShare + 1
+	case seg.Few != nil:
+		n = fewWeight*len(seg.Few) + 1
+	default:
 		return weight
 	}
-	n := fewWeight*len(seg.Few) + 1
 	if !and {
 		n *= orGrain
 	}

@@ -20,6 +20,7 @@ import (
 //	filter        candidates that bounds of words and bitmaps leave
 //	dropHopeless  candidates that bounds of the lists that hold them leave
 //	unite         the union of the bitmaps of lists
+//	addExcerpt    adds contributions of an excerpt to the scores of its documents
 //	countCommon   the number of documents that the bitmaps of lists have in common
 
 // sums are sums of bounds, for each word of a tile or each tile of a sheet.
@@ -103,6 +104,17 @@ func addPostingsPortable(to *scores, docs, freqs []uint32, norms []uint8, table 
 	}
 	for i, doc := range docs {
 		to[doc%tileDocs] += blockmax.Contribution(weight, table.Impact(freqs[i], norms[doc]))
+	}
+}
+
+// addExcerptPortable is addExcerpt in Go.
+func addExcerptPortable(to *scores, held []uint64, impacts []uint16, weight uint32) {
+	n := 0
+	for w, word := range held {
+		for ; word != 0; word &= word - 1 {
+			to[(wordDocs*w+bits.TrailingZeros64(word))%tileDocs] += blockmax.Contribution(weight, impacts[n])
+			n++
+		}
 	}
 }
 

@@ -52,6 +52,17 @@ func addPostings(to *scores, docs, freqs []uint32, norms []uint8, table *blockma
 	addPostingsBMI2((*[tileDocs]uint32)(to), &docs[0], &freqs[0], len(docs), unsafe.SliceData(norms), small, k, uint64(weight))
 }
 
+// addExcerpt adds the contributions of some words of an excerpt, from its word first, to the scores of
+// their documents.
+func addExcerpt(to *scores, e *blockmax.Excerpt, first, words int, weight uint32) {
+	held, impacts := e.Held[first:first+words], e.Impacts[e.Before[first]:]
+	if !useAVX512 || len(held) == 0 {
+		addExcerptPortable(to, held, impacts, weight)
+		return
+	}
+	addExcerptAVX512((*[tileDocs]uint32)(to), &held[0], &impacts[0], len(held), weight)
+}
+
 // mark notes documents of a tile until flush adds them to a set.
 func (m *marks) mark(docs []uint32) {
 	switch {
@@ -222,6 +233,11 @@ func impactsAVX512(dst *[128]uint16, docs, freqs *[128]uint32, n int, norms *uin
 
 //go:noescape
 func leadAVX512(toDocs, toScores *[4112]uint32, docs *[128]uint32, impacts *[128]uint16, n int, weight, floor, from, to uint32) (kept int)
+
+// addExcerptAVX512 may read 16 impacts after those it uses.
+//
+//go:noescape
+func addExcerptAVX512(to *[4096]uint32, held *uint64, impacts *uint16, words int, weight uint32)
 
 //go:noescape
 func filterAVX512(docs, scores *[4112]uint32, n int, filters *[7]uint64, lists int, rest, need uint32) (kept int)

@@ -1137,6 +1137,94 @@ done:
 	VZEROUPPER
 	RET
 
+// func addExcerptAVX512(to *[4096]uint32, held *uint64, impacts *uint16, words int, weight uint32)
+// Requires: AVX, AVX512F, POPCNT
+TEXT ·addExcerptAVX512(SB), NOSPLIT, $0-36
+	MOVQ         to+0(FP), AX
+	MOVQ         held+8(FP), CX
+	MOVQ         impacts+16(FP), DX
+	MOVQ         words+24(FP), BX
+	MOVL         weight+32(FP), SI
+	VPBROADCASTD SI, Z0
+	MOVL         $0x0000aaaa, DI
+	KMOVW        DI, K1
+
+next:
+	TESTQ       BX, BX
+	JZ          done
+	MOVQ        (CX), SI
+	TESTQ       SI, SI
+	JZ          empty
+	MOVWLZX     SI, DI
+	KMOVW       DI, K2
+	POPCNTL     DI, DI
+	VPMOVZXWD   (DX), Z1
+	VPEXPANDD.Z Z1, K2, Z1
+	LEAQ        (DX)(DI*2), DX
+	VPMULUDQ    Z0, Z1, Z2
+	VPSRLQ      $0x10, Z2, Z2
+	VPSRLQ      $0x20, Z1, Z1
+	VPMULUDQ    Z0, Z1, Z1
+	VPSLLQ      $0x10, Z1, Z1
+	VMOVDQA32   Z1, K1, Z2
+	VPADDD      (AX), Z2, Z2
+	VMOVDQU32   Z2, (AX)
+	SHRQ        $0x10, SI
+	MOVWLZX     SI, DI
+	KMOVW       DI, K2
+	POPCNTL     DI, DI
+	VPMOVZXWD   (DX), Z1
+	VPEXPANDD.Z Z1, K2, Z1
+	LEAQ        (DX)(DI*2), DX
+	VPMULUDQ    Z0, Z1, Z2
+	VPSRLQ      $0x10, Z2, Z2
+	VPSRLQ      $0x20, Z1, Z1
+	VPMULUDQ    Z0, Z1, Z1
+	VPSLLQ      $0x10, Z1, Z1
+	VMOVDQA32   Z1, K1, Z2
+	VPADDD      64(AX), Z2, Z2
+	VMOVDQU32   Z2, 64(AX)
+	SHRQ        $0x10, SI
+	MOVWLZX     SI, DI
+	KMOVW       DI, K2
+	POPCNTL     DI, DI
+	VPMOVZXWD   (DX), Z1
+	VPEXPANDD.Z Z1, K2, Z1
+	LEAQ        (DX)(DI*2), DX
+	VPMULUDQ    Z0, Z1, Z2
+	VPSRLQ      $0x10, Z2, Z2
+	VPSRLQ      $0x20, Z1, Z1
+	VPMULUDQ    Z0, Z1, Z1
+	VPSLLQ      $0x10, Z1, Z1
+	VMOVDQA32   Z1, K1, Z2
+	VPADDD      128(AX), Z2, Z2
+	VMOVDQU32   Z2, 128(AX)
+	SHRQ        $0x10, SI
+	MOVWLZX     SI, DI
+	KMOVW       DI, K2
+	POPCNTL     DI, DI
+	VPMOVZXWD   (DX), Z1
+	VPEXPANDD.Z Z1, K2, Z1
+	LEAQ        (DX)(DI*2), DX
+	VPMULUDQ    Z0, Z1, Z2
+	VPSRLQ      $0x10, Z2, Z2
+	VPSRLQ      $0x20, Z1, Z1
+	VPMULUDQ    Z0, Z1, Z1
+	VPSLLQ      $0x10, Z1, Z1
+	VMOVDQA32   Z1, K1, Z2
+	VPADDD      192(AX), Z2, Z2
+	VMOVDQU32   Z2, 192(AX)
+
+empty:
+	ADDQ $0x08, CX
+	ADDQ $0x00000100, AX
+	DECQ BX
+	JMP  next
+
+done:
+	VZEROUPPER
+	RET
+
 // func filterAVX512(docs *[4112]uint32, scores *[4112]uint32, n int, filters *[7]uint64, lists int, rest uint32, need uint32) (kept int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, POPCNT
 TEXT ·filterAVX512(SB), NOSPLIT, $0-56

@@ -15,6 +15,10 @@ func addPostings(to *scores, docs, freqs []uint32, norms []uint8, table *blockma
 	addPostingsPortable(to, docs, freqs, norms, table, weight)
 }
 
+func addExcerpt(to *scores, e *blockmax.Excerpt, first, words int, weight uint32) {
+	addExcerptPortable(to, e.Held[first:first+words], e.Impacts[e.Before[first]:], weight)
+}
+
 func (m *marks) mark(docs []uint32) { m.markPortable(docs) }
 
 func (m *marks) flush(set *bitset) { m.flushPortable(set) }

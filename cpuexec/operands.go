@@ -53,7 +53,7 @@ func (r *run) operandsOf(root *clause) *branches {
 		return b
 	}
 	switch c := root.only(); {
-	case c.Leaf || c.All || c.Constant || c.Best && !c.isUnion() || len(c.must) > 0 && c.minShould > 0:
+	case c.Leaf || c.Set || c.All || c.Constant || c.together != nil || c.Best && !c.isUnion() || len(c.must) > 0 && c.minShould > 0:
 		e.addOperands(r, c)
 	case len(c.must) > 0:
 		e.require(r, c)
@@ -79,9 +79,17 @@ func (e *evaluator) require(r *run, c *clause) {
 	b := &e.branches
 	lists := clause{Node: c.Node}
 	guard := clause{Node: c.Node, not: c.not}
+	var near []*clause
 	for i := range c.must {
 		if m := c.must[i].only(); m.Leaf && !m.Constant || m.isAll() {
 			lists.must = append(lists.must, *m)
+		} else if m.isNear() {
+			for _, f := range m.filter { // its words, which do not score
+				if f.Leaf && !f.Constant {
+					lists.must = append(lists.must, f)
+				}
+			}
+			near = append(near, m)
 		} else {
 			b.required = append(b.required, e.newBranch(r, m))
 		}
@@ -106,6 +114,9 @@ func (e *evaluator) require(r *run, c *clause) {
 		l := e.newBranch(r, &guard)
 		l.unscored = true
 		b.required = slices.Insert(b.required, 0, l)
+	}
+	for _, m := range near { // positions are read last
+		b.required = slices.Insert(b.required, 0, e.newBranch(r, m))
 	}
 	if c.Best && len(c.should) > 0 {
 		if best := (&clause{Node: c.Node, should: c.should, minShould: 1}); best.possible() {

@@ -2,6 +2,7 @@ package cpuexec
 
 import (
 	"math/bits"
+	"sort"
 	"unsafe"
 
 	"github.com/riffle-search/riffle/blockmax"
@@ -156,6 +157,9 @@ func (c *tileCursor) lookUpBlock(p *probe, b int) error {
 	if err := c.peekAt(b); err != nil {
 		return err
 	}
+	if err := c.needNorms(cs.docs[p.at:p.end], c.list.Last[b]); err != nil {
+		return err
+	}
 	k := &c.peek
 	quick := hasProbe() && k.Kind != postings.Run && k.FreqWidth <= 31 && p.aimAt(k)
 	bitset := k.Kind == postings.Bitset || quick && c.aimAtBitmap(p, b)
@@ -192,6 +196,18 @@ func (c *tileCursor) lookUpRead(p *probe) error {
 			}
 		}
 		p.keep(cs, doc, score, hit)
+	}
+	return nil
+}
+
+// needNorms makes sure of the norms of the candidates up to last.
+func (c *tileCursor) needNorms(docs []uint32, last uint32) error {
+	if c.lazy.Complete() {
+		return nil
+	}
+	n := sort.Search(len(docs), func(i int) bool { return docs[i] > last })
+	if err := c.lazy.Need(docs[:n]); err != nil {
+		return c.fail(err)
 	}
 	return nil
 }

@@ -15,6 +15,9 @@ const sparsest = 256
 // query makes as much of them as its own share of the work on the list allows, and the last one
 // hands them to all. Dense lists get their bitmaps on the way.
 func (r *run) refine() error {
+	if err := r.makeExcerpts(); err != nil {
+		return err
+	}
 	for _, c := range r.tiled.lists[:r.tiled.count] {
 		spent := c.spent
 		c.spent = 0

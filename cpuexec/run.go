@@ -20,12 +20,13 @@ type run struct {
 	docs  docCursors  // Where are the lists, for document-at-a-time algorithms?
 	tiled tileCursors // And for those that go tile by tile?
 
-	win    window     // Which documents of the tile match, and what are their scores so far?
-	cands  candidates // Which of them can still enter?
-	glance prefilter  // Which of these can be dropped by bounds and bitmaps alone?
-	few    fewDocs    // Which of few accepted documents can enter?
-	eval   evaluator  // What matches a tree, tile by tile?
-	sets   setMaker   // And by whole sets?
+	win      window     // Which documents of the tile match, and what are their scores so far?
+	cands    candidates // Which of them can still enter?
+	glance   prefilter  // Which of these can be dropped by bounds and bitmaps alone?
+	excerpts excerptSet // What have lists in the documents of a filter?
+	few      fewDocs    // Which of few accepted documents can enter?
+	eval     evaluator  // What matches a tree, tile by tile?
+	sets     setMaker   // And by whole sets?
 
 	// For a query that several goroutines share (parallel_job.go).
 	parallel Parallel
@@ -175,6 +176,7 @@ func (r *run) release() {
 	r.leaveSegment()
 	r.docs.forget()
 	r.glance.forget()
+	r.excerpts.forget()
 	r.sets.forget()
 	if r.win.torn {
 		r.win = window{}
@@ -232,6 +234,10 @@ func (r *run) leaveSegment() {
 	r.docs.close()
 	r.tiled.close()
 	r.eval.root = nil
+	for _, t := range r.eval.together[:r.eval.nears] {
+		t.forget()
+	}
+	r.eval.nears = 0
 	r.eval.branches.forget()
 }
 

@@ -36,6 +36,8 @@ func canMatch(n *blockmax.Node, seg *blockmax.Segment) bool {
 	switch {
 	case n.Leaf:
 		return seg.Terms[n.Term].Bounds != nil
+	case n.Set:
+		return seg.Sets[n.Number].Bits != nil
 	case n.All:
 		return true
 	}
@@ -68,6 +70,8 @@ func bestScore(n *blockmax.Node, p *blockmax.Plan, segment int) (sum uint32) {
 			return blockmax.Contribution(p.Weights[n.Term], b.List)
 		}
 		return 0
+	case n.Proximity != nil:
+		return n.Proximity.Highest(&p.Segments[segment])
 	}
 	for i := range n.Must {
 		sum += bestScore(&n.Must[i], p, segment)

@@ -65,6 +65,9 @@ func (r *run) bySets(root *clause) bool {
 // hasSets reports whether all lists have bitmaps, except those too sparse for one. Lists get their
 // bitmaps through eval.
 func (c *clause) hasSets() bool {
+	if c.together != nil {
+		return false
+	}
 	if c.Leaf {
 		return c.cursor == nil || c.cursor.bitmap != nil || !c.cursor.dense()
 	}
@@ -153,8 +156,12 @@ func (op setOp) apply(set, with []uint64) {
 // fold combines set with the documents of the span that match the clause. It may overwrite sets of
 // this level and of lower ones.
 func (m *setMaker) fold(op setOp, c *clause, s span, set []uint64, level int) error {
-	if c.Leaf && c.cursor != nil && c.cursor.bitmap != nil {
+	switch {
+	case c.Leaf && c.cursor != nil && c.cursor.bitmap != nil:
 		op.apply(set, s.of(c.cursor.bitmap))
+		return nil
+	case c.set != nil:
+		op.apply(set, s.of(c.set.bits))
 		return nil
 	}
 	matches := set
@@ -179,6 +186,12 @@ func (m *setMaker) makeSet(c *clause, s span, set []uint64, level int) error {
 			return nil
 		}
 		return c.cursor.markAll(set, s.lo, s.hi)
+	case c.Set:
+		clear(set)
+		if c.set != nil {
+			copy(set, s.of(c.set.bits))
+		}
+		return nil
 	case c.All:
 		for i := range set {
 			set[i] = ^uint64(0)

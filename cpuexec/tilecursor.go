@@ -41,6 +41,7 @@ type tileCursor struct {
 	ranges   *blockmax.Ranges // nil until the list has ranges
 	table    *blockmax.Table
 	norms    []uint8
+	lazy     *blockmax.LazyNorms
 	weight   uint32
 	max      uint32 // no posting of the list contributes more
 	unit     uint32 // coarse * unit bounds contributions
@@ -75,6 +76,12 @@ type tileCursor struct {
 	docs    [postings.BlockSize]uint32
 	impacts [postings.BlockSize]uint16
 
+	positions *postings.Positions // of a word of a proximity; nil until they are needed
+	sought    uint32              // that document
+	posting   int                 // its index in that block, or -1
+	reading   bool                // positions is of the list
+	placed    int                 // block of the last document whose place was wanted, or -1
+
 	spent int64     // times that a block was decoded
 	seen  []uint64  // a bit for each block that has been decoded
 	own   [2]coarse // tiles and words, when they are not in ranges
@@ -90,13 +97,14 @@ type decoded struct {
 
 func (c *tileCursor) reset(r *run, t int, term *blockmax.Term) {
 	c.run, c.term = r, t
-	c.list, c.bounds, c.table, c.norms = term.List, term.Bounds, term.Table, term.Norms
+	c.list, c.bounds, c.table = term.List, term.Bounds, term.Table
+	c.norms, c.lazy = term.Norms, term.Lazy
 	c.ranges = term.Bounds.Refined()
 	c.weight = r.query.plan.Weights[t]
 	c.max = blockmax.Contribution(c.weight, term.Bounds.List)
 	c.unit = blockmax.CoarseUnit(c.weight)
 	c.blocks, c.peeked, c.loaded, c.scored, c.spent = 0, -1, -1, -1, 0
-	c.narrow, c.unlocated = false, false
+	c.narrow, c.unlocated, c.placed, c.reading, c.sought = false, false, -1, false, end
 	c.exact, c.plain, c.at, c.bitmap, c.sheet = false, false, 0, nil, noSheet
 	c.seen = slices.Grow(c.seen[:0], c.list.Blocks()/64+1)[:c.list.Blocks()/64+1]
 	clear(c.seen)
@@ -104,8 +112,12 @@ func (c *tileCursor) reset(r *run, t int, term *blockmax.Term) {
 
 // forget drops references to the caller's data.
 func (c *tileCursor) forget() {
-	c.list, c.bounds, c.ranges, c.table, c.norms, c.tiles, c.words, c.bitmap = nil, nil, nil, nil, nil, nil, nil, nil
+	c.list, c.bounds, c.ranges, c.table, c.norms, c.lazy = nil, nil, nil, nil, nil, nil
+	c.tiles, c.words, c.bitmap = nil, nil, nil
 	c.peek, c.rest = postings.Peek{}, postings.Code{}
+	if c.positions != nil {
+		c.positions.Reset(nil)
+	}
 }
 
 // first is the lowest document that block b can hold, according to the directory.
@@ -173,18 +185,22 @@ func (c *tileCursor) score() error {
 
 // impactsOf computes the impacts of block b, given what docsOf has returned.
 func (c *tileCursor) impactsOf(b int, rest postings.Code, docs *[postings.BlockSize]uint32, n int, dst *[postings.BlockSize]uint16) error {
-	if err := c.freqsOf(b, rest); err != nil {
+	if err := c.freqsOf(b, rest, docs[:n]); err != nil {
 		return err
 	}
 	impacts(dst, docs, &c.run.tiled.freqs, n, c.norms, c.table)
 	return nil
 }
 
-// loadFreqs decodes the frequencies of the loaded block to run.freqs.
-func (c *tileCursor) loadFreqs() error { return c.freqsOf(c.loaded, c.rest) }
+// loadFreqs decodes the frequencies of the loaded block to run.freqs, and makes sure of the norms of
+// its documents.
+func (c *tileCursor) loadFreqs() error { return c.freqsOf(c.loaded, c.rest, c.docs[:c.n]) }
 
-// freqsOf decodes the frequencies of block b to run.freqs, given what docsOf has returned.
-func (c *tileCursor) freqsOf(b int, rest postings.Code) error {
+// freqsOf is loadFreqs for block b, given its documents and what docsOf has returned.
+func (c *tileCursor) freqsOf(b int, rest postings.Code, docs []uint32) error {
+	if err := c.lazy.Need(docs); err != nil {
+		return c.fail(err)
+	}
 	freqs := &c.run.tiled.freqs
 	if _, err := c.list.ReadFreqs(b, rest, freqs); err != nil {
 		return c.fail(err)

@@ -73,6 +73,12 @@ func (t *tileCursors) openOne(r *run, i int) (*tileCursor, error) {
 	return c, nil
 }
 
+// closeLast drops the cursor that was opened last.
+func (t *tileCursors) closeLast() {
+	t.count--
+	t.lists[t.count].forget()
+}
+
 // close drops the cursors of the current segment, and references to the caller's data.
 func (t *tileCursors) close() {
 	for _, c := range t.lists[:t.count] {

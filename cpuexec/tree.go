@@ -17,6 +17,8 @@ func (r *run) treePruned() error {
 		return nil
 	case len(b.required) > 0:
 		return r.conjunction(b)
+	case r.tiled.guard == nil && len(b.operands) == 1 && b.operands[0].isEven():
+		return r.proximityAlone(b.operands[0])
 	default:
 		return r.union(b.operands)
 	}
@@ -65,9 +67,9 @@ func (r *run) visitTiles(visit func(root *clause, t int) error) error {
 					return err
 				}
 			}
-			r.tiled.sheet = lo
+			r.tiled.sheet, r.eval.sheet = lo, lo
 		}
-		for tiles := r.at.tilesAtWork(lo, r.eval.root.tiles()); tiles != 0; tiles &= tiles - 1 {
+		for tiles := r.at.tilesAtWork(lo, r.eval.root.tiles(lo)); tiles != 0; tiles &= tiles - 1 {
 			t := bits.TrailingZeros64(tiles)
 			if !r.share.mine(t) {
 				continue
@@ -88,7 +90,7 @@ func (r *run) visitTiles(visit func(root *clause, t int) error) error {
 // scores to scores.
 func (r *run) evalTile(root *clause, t int, matches *bitset, to *scores) error {
 	r.enterLists(t)
-	words := root.words()
+	words := root.words(r.win.base)
 	if words == 0 {
 		*matches = bitset{}
 		return nil
@@ -102,6 +104,7 @@ func (r *run) evalTile(root *clause, t int, matches *bitset, to *scores) error {
 
 // enterLists makes tile t of the sheet, the window, the current tile of all lists.
 func (r *run) enterLists(t int) {
+	r.eval.tile = r.win.base
 	for _, c := range r.tiled.lists[:r.tiled.count] {
 		c.inWords = 0
 		if c.tiles != nil && c.tiles[t] > 0 { // nil below a node that cannot match

@@ -25,6 +25,13 @@ func (e *evaluator) bound(c *clause, level int, words bool, to *sums) (in uint64
 	case c.All:
 		*to = sums{}
 		in = ^uint64(0)
+	case c.Set:
+		*to = sums{}
+		if words {
+			in = c.set.inWords(e.tile)
+		} else {
+			in = c.set.inTiles(e.sheet)
+		}
 	default:
 		in = e.boundBoolean(c, level, words, to)
 	}
@@ -72,7 +79,11 @@ func (e *evaluator) boundBoolean(c *clause, level int, words bool, to *sums) (in
 	for i := range c.must {
 		in &= e.addBound(&c.must[i], level, words, to)
 	}
-	if in &= e.boundShould(c, level, words, to); in != ^uint64(0) {
+	in &= e.boundShould(c, level, words, to)
+	if c.together != nil {
+		c.together.bound(words, to)
+	}
+	if in != ^uint64(0) {
 		for out := ^in; out != 0; out &= out - 1 {
 			to[bits.TrailingZeros64(out)&63] = 0
 		}

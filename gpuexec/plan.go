@@ -28,6 +28,20 @@ func (x *Executor) check(p *Plan) error {
 	case len(p.Weights) > terms:
 		return fmt.Errorf("gpuexec: %d terms, more than %d", len(p.Weights), terms)
 	}
+	return completeNorms(p)
+}
+
+// completeNorms checks all norms of the lists: the device gets whole columns. An engine with a device
+// has no others, so this finds nothing to do.
+func completeNorms(p *Plan) error {
+	for i := range p.Segments {
+		s := &p.Segments[i]
+		for t := range s.Terms {
+			if err := s.Terms[t].Lazy.NeedAll(s.Docs); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }
 

@@ -17,6 +17,7 @@ import (
 type Builder struct {
 	BlockSize uint8 // postings in a block, 1 to 128; 0 means 128. Tests use fewer, to get many blocks from few postings.
 	Codec     Kind  // Packed, PFor, Rice or Interpolative: see the package comment
+	Positions bool  // keep positions: postings come by AddPositions and AddAllPositions only
 
 	tail  []byte // postings of the last, unfinished block: see Add
 	full  *blocks
@@ -37,6 +38,10 @@ type blocks struct {
 	rows    uint32   // in all
 	chunks  [][]byte // the last one is still growing
 	held    int      // capacities of all chunks, including spare ones after the last
+
+	positions  []byte   // of a Builder with positions: see grownPositions
+	positionAt []uint32 // where those of each block begin
+
 	chunkOf []uint32 // of each extent that has begun
 	rowOf   []uint32 // of each chunk that has begun
 	shared  bool     // a view shares parts of it
@@ -74,8 +79,34 @@ func (b *Builder) Last() uint32 { return b.last }
 // MaxDoc, tf at least 1; length is the length code of the document's field.
 //
 // The posting is kept as in a short entry (gap minus one with a bit for tf = 1, then tf minus two
-// if it is not), followed by the length code.
+// if it is not), followed by the length code and, with positions, by these: the first one and the
+// distances between them.
 func (b *Builder) Add(doc, tf uint32, length uint8) {
+	b.wantPositions(false)
+	b.add(doc, tf, length, nil)
+}
+
+// AddPositions is Add for a posting with positions, as many as its frequency. They do not fall, and
+// are at most MaxPosition.
+func (b *Builder) AddPositions(doc uint32, positions []uint32, length uint8) {
+	b.wantPositions(true)
+	for i, p := range positions {
+		if p > MaxPosition || i > 0 && p < positions[i-1] {
+			panic(fmt.Sprintf("BUG: position %d of document %d", p, doc))
+		}
+	}
+	b.add(doc, uint32(len(positions)), length, appendPositions(nil, positions))
+}
+
+// wantPositions panics if postings with positions go to a Builder without, or the reverse.
+func (b *Builder) wantPositions(positions bool) {
+	if b.Positions != positions {
+		panic(fmt.Sprintf("BUG: postings.Builder.Positions is %v", b.Positions))
+	}
+}
+
+// add is Add, with the positions as varints.
+func (b *Builder) add(doc, tf uint32, length uint8, positions []byte) {
 	prev := noDoc
 	if b.count > 0 {
 		prev = b.last
@@ -83,7 +114,7 @@ func (b *Builder) Add(doc, tf uint32, length uint8) {
 	if doc >= MaxDoc || tf == 0 || b.count > 0 && doc <= prev {
 		panic(fmt.Sprintf("BUG: posting (document %d, frequency %d) after document %d", doc, tf, int32(prev)))
 	}
-	b.tail = append(appendShort(b.tail, doc-prev-1, tf), length)
+	b.tail = append(append(appendShort(b.tail, doc-prev-1, tf), length), positions...)
 	b.count++
 	b.last = doc
 	full := b.count%BlockSize == 0
@@ -98,20 +129,55 @@ func (b *Builder) Add(doc, tf uint32, length uint8) {
 // AddAll adds postings as Add does, one for each element of docs; lengths are the length codes of
 // their fields. It encodes whole blocks at once, which is several times as fast.
 func (b *Builder) AddAll(docs, tfs []uint32, lengths []uint8) {
+	b.wantPositions(false)
+	b.addAll(docs, tfs, lengths, nil)
+}
+
+// AddAllPositions is AddAll for postings with positions: the first one of each posting and the
+// distances between them, as varints. It returns those that follow.
+func (b *Builder) AddAllPositions(docs, tfs []uint32, lengths []uint8, positions []byte) (rest []byte) {
+	b.wantPositions(true)
+	return b.addAll(docs, tfs, lengths, positions)
+}
+
+// addAll is AddAll. It returns the positions that are left.
+func (b *Builder) addAll(docs, tfs []uint32, lengths []uint8, positions []byte) []byte {
 	size := b.blockSize()
 	for len(docs) > 0 {
 		n := min(len(docs), size-int(b.count)%size)
 		if n == BlockSize {
 			b.addBlock((*[BlockSize]uint32)(docs), (*[BlockSize]uint32)(tfs), (*[BlockSize]uint8)(lengths))
-		} else if b.addTail(docs[:n], tfs[:n], lengths[:n]); int(b.count)%size == 0 {
-			b.fill()
+			if b.Positions {
+				end := varintsEnd(positions, int(sumOf(tfs[:n])))
+				b.full.addPositions(positions[:end])
+				positions = positions[end:]
+			}
+		} else {
+			if positions = b.addTail(docs[:n], tfs[:n], lengths[:n], positions); int(b.count)%size == 0 {
+				b.fill()
+			}
 		}
 		docs, tfs, lengths = docs[n:], tfs[n:], lengths[n:]
 	}
+	return positions
 }
 
-// addTail adds postings to the tail, which has room for them.
-func (b *Builder) addTail(docs, tfs []uint32, lengths []uint8) {
+// sumOf adds up frequencies.
+func sumOf(tfs []uint32) (sum uint64) {
+	for _, tf := range tfs {
+		sum += uint64(tf)
+	}
+	return sum
+}
+
+// addPositions adds the positions of the block that was added last.
+func (f *blocks) addPositions(positions []byte) {
+	f.positionAt = append(f.positionAt, uint32(len(f.positions)))
+	f.positions = append(f.positions, positions...)
+}
+
+// addTail adds postings to the tail, which has room for them. It returns the positions of later ones.
+func (b *Builder) addTail(docs, tfs []uint32, lengths []uint8, positions []byte) []byte {
 	tail, prev := b.tail, noDoc
 	if b.count > 0 {
 		prev = b.last
@@ -126,10 +192,15 @@ func (b *Builder) addTail(docs, tfs []uint32, lengths []uint8) {
 		} else {
 			tail = append(appendShort(tail, gap, tf), lengths[i])
 		}
+		if b.Positions {
+			end := varintsEnd(positions, int(tf))
+			tail, positions = append(tail, positions[:end]...), positions[end:]
+		}
 		prev = doc
 	}
 	b.tail, b.last = tail, prev
 	b.count += uint32(len(docs))
+	return positions
 }
 
 // addBlock appends a full block when the tail is empty.
@@ -163,29 +234,29 @@ func appendShort(dst []byte, gap, tf uint32) []byte {
 // fill encodes the postings of the tail as a full block.
 func (b *Builder) fill() {
 	var k block
-	b.readTail(&k)
+	positions := b.readTail(&k)
 	b.tail = b.tail[:0]
 	if b.full == nil {
 		b.full = new(blocks)
 	}
 	b.full.add(&k, b.codec())
-}
-
-// AppendUnfilled appends the postings of a list without a full block, for Scan.ResetUnfilled. It
-// appends nothing if the list has one, or no postings.
-func (b *Builder) AppendUnfilled(dst []byte) []byte {
-	if b.full != nil {
-		return dst
+	if b.Positions {
+		b.full.addPositions(positions)
 	}
-	return append(dst, b.tail...)
 }
 
-// readTail unpacks the postings of the unfinished block.
-func (b *Builder) readTail(k *block) { k.readTail(b.tail, b.full.lastDoc()) }
+// readTail unpacks the postings of the unfinished block, and returns their positions.
+func (b *Builder) readTail(k *block) (positions []byte) {
+	return k.readTail(b.tail, b.full.lastDoc(), b.Positions)
+}
 
-// readTail adds the postings of a Builder's tail, which follow the document prev.
-func (k *block) readTail(tail []byte, prev uint32) {
+// readTail adds the postings of a Builder's tail, which follow the document prev. It returns a copy
+// of their positions, if they have some.
+func (k *block) readTail(tail []byte, prev uint32, withPositions bool) (positions []byte) {
 	at := 0
+	if withPositions {
+		positions = make([]byte, 0, len(tail))
+	}
 	number := func() uint64 {
 		v := uint64(tail[at])
 		at++
@@ -204,7 +275,13 @@ func (k *block) readTail(tail []byte, prev uint32) {
 		prev += uint32(v>>1) + 1
 		k.add(prev, tf, tail[at])
 		at++
+		if withPositions {
+			end := at + varintsEnd(tail[at:], int(tf))
+			positions = append(positions, tail[at:end]...)
+			at = end
+		}
 	}
+	return positions
 }
 
 // lastDoc is the last document in full blocks, or noDoc.
@@ -270,7 +347,8 @@ func (b *Builder) reset() {
 		extLast: f.extLast[:0],
 		extImp:  Impacts{Start: f.extImp.Start[:0], pairs: f.extImp.pairs[:0]},
 		chunks:  f.chunks[:0], chunkOf: f.chunkOf[:0], rowOf: f.rowOf[:0],
-		held: f.held,
+		held:      f.held,
+		positions: f.positions[:0], positionAt: f.positionAt[:0],
 	}
 }
 
@@ -280,6 +358,7 @@ func (b *Builder) Bytes() int {
 	if f := b.full; f != nil {
 		n += int(unsafe.Sizeof(*f)) + 4*(cap(f.last)+cap(f.off)+cap(f.extLast)+cap(f.chunkOf)+cap(f.rowOf)) + 2*cap(f.enc)
 		n += 4*(cap(f.imp.Start)+cap(f.extImp.Start)) + int(unsafe.Sizeof(Impact{}))*(cap(f.imp.pairs)+cap(f.extImp.pairs))
+		n += cap(f.positions) + 4*cap(f.positionAt)
 		n += f.held + int(unsafe.Sizeof([]byte(nil)))*cap(f.chunks)
 	}
 	return n

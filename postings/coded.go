@@ -14,9 +14,23 @@ type coded struct {
 	at     []uint32 // first bit of each block in its chunk; within an extent once it has been read
 	of     []uint32 // the chunk of each extent
 	ends   []uint32 // bits of each chunk
-	chunks []atomic.Pointer[[]byte]
+	chunks []atomic.Pointer[codedChunk]
 	used   []atomic.Uint32 // blocks of each extent that have been used: see Once
 	locks  []sync.Mutex    // of each extent, held while one of its blocks is decoded
+}
+
+// A codedChunk is a chunk as stored, without its checksum.
+type codedChunk struct {
+	body []byte
+	lent bool
+}
+
+// held is the memory that the chunk takes.
+func (c *codedChunk) held() int64 {
+	if c.lent {
+		return 0
+	}
+	return int64(cap(c.body))
 }
 
 // openCoded makes the list decode single blocks, given the bits that the blocks of each extent take
@@ -27,7 +41,7 @@ func (l *List) openCoded(codeBits []uint64) error {
 		at:     make([]uint32, l.Blocks()),
 		of:     l.chunkOf,
 		ends:   make([]uint32, chunks),
-		chunks: make([]atomic.Pointer[[]byte], chunks),
+		chunks: make([]atomic.Pointer[codedChunk], chunks),
 		used:   make([]atomic.Uint32, extents),
 		locks:  make([]sync.Mutex, extents),
 	}
@@ -103,9 +117,9 @@ func (l *List) decodeBlock(b int) (*chunk, error) {
 func (l *List) codedChunk(i int) ([]byte, error) {
 	x := l.coded
 	if p := x.chunks[i].Load(); p != nil {
-		return *p, nil
+		return p.body, nil
 	}
-	value, err := l.load.Chunk(i)
+	value, lent, err := l.storedChunk(i)
 	if err != nil {
 		return nil, err
 	}
@@ -116,8 +130,8 @@ func (l *List) codedChunk(i int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if x.chunks[i].CompareAndSwap(nil, &body) {
-		l.loaded.Add(int64(cap(body)))
+	if c := (&codedChunk{body, lent}); x.chunks[i].CompareAndSwap(nil, c) {
+		l.loaded.Add(c.held())
 	}
 	return body, nil
 }
@@ -133,13 +147,14 @@ func (l *List) dropDecoded(i int) {
 	l.dropChunk(i)
 }
 
-// dropChunk forgets the bits of chunk i, if they are loaded.
+// dropChunk forgets the bits of chunk i, if they are loaded. It reports whether that frees memory.
 func (l *List) dropChunk(i int) bool {
 	p := l.coded.chunks[i].Swap(nil)
-	if p != nil {
-		l.loaded.Add(-int64(cap(*p)))
+	if p == nil {
+		return false
 	}
-	return p != nil
+	l.loaded.Add(-p.held())
+	return !p.lent
 }
 
 // decodeInto turns the code of block b into rows.

@@ -295,3 +295,19 @@ func seekExtentAVX512(sorted *[32]uint32, x uint32) int
 
 //go:noescape
 func seekExtentAVX2(sorted *[32]uint32, x uint32) int
+
+// unpackPositions unpacks positions of width bits (0 to 16), as positionRows have them. Up to
+// NarrowPad elements behind dst may be overwritten.
+func unpackPositions(dst []uint16, rows []byte, width int) {
+	if n := len(dst); useAVX512 && 0 < width && width < 16 && n > 0 && cap(dst) >= n+NarrowPad {
+		positionsAVX512(unsafe.SliceData(dst), unsafe.SliceData(rows), (n+stepPositions-1)/stepPositions, width)
+		return
+	}
+	unpackPositionsPortable(dst, rows, width)
+}
+
+// positionsAVX512 takes widths of 1 to 15. Each step writes 32 positions and reads 64 bytes, of which
+// the next one begins after 4 * width.
+//
+//go:noescape
+func positionsAVX512(dst *uint16, rows *byte, steps, width int)

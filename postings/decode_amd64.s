@@ -10972,3 +10972,275 @@ TEXT ·seekExtentAVX2(SB), NOSPLIT, $0-24
 	MOVQ         AX, ret+16(FP)
 	VZEROUPPER
 	RET
+
+// func positionsAVX512(dst *uint16, rows *byte, steps int, width int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2
+TEXT ·positionsAVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         rows+8(FP), CX
+	MOVQ         steps+16(FP), DX
+	MOVQ         width+24(FP), BX
+	LEAQ         positionBytes<>+0(SB), SI
+	MOVQ         BX, DI
+	SHLQ         $0x07, DI
+	ADDQ         DI, SI
+	VMOVDQU64    -128(SI), Z0
+	VMOVDQU64    -64(SI), Z1
+	MOVL         $-1, SI
+	BZHIL        BX, SI, SI
+	VPBROADCASTW SI, Z2
+	SHLQ         $0x02, BX
+
+step:
+	VPERMB         (CX), Z0, Z3
+	VPMULTISHIFTQB Z3, Z1, Z3
+	VPANDD         Z2, Z3, Z3
+	VMOVDQU64      Z3, (AX)
+	ADDQ           BX, CX
+	ADDQ           $0x40, AX
+	DECQ           DX
+	JNE            step
+	VZEROUPPER
+	RET
+
+DATA positionBytes<>+0(SB)/8, $0x0706050403020100
+DATA positionBytes<>+8(SB)/8, $0x0706050403020100
+DATA positionBytes<>+16(SB)/8, $0x0807060504030201
+DATA positionBytes<>+24(SB)/8, $0x0807060504030201
+DATA positionBytes<>+32(SB)/8, $0x0908070605040302
+DATA positionBytes<>+40(SB)/8, $0x0908070605040302
+DATA positionBytes<>+48(SB)/8, $0x0a09080706050403
+DATA positionBytes<>+56(SB)/8, $0x0a09080706050403
+DATA positionBytes<>+64(SB)/8, $0x0b030a0209010800
+DATA positionBytes<>+72(SB)/8, $0x0f070e060d050c04
+DATA positionBytes<>+80(SB)/8, $0x0b030a0209010800
+DATA positionBytes<>+88(SB)/8, $0x0f070e060d050c04
+DATA positionBytes<>+96(SB)/8, $0x0b030a0209010800
+DATA positionBytes<>+104(SB)/8, $0x0f070e060d050c04
+DATA positionBytes<>+112(SB)/8, $0x0b030a0209010800
+DATA positionBytes<>+120(SB)/8, $0x0f070e060d050c04
+DATA positionBytes<>+128(SB)/8, $0x0706050403020100
+DATA positionBytes<>+136(SB)/8, $0x0807060504030201
+DATA positionBytes<>+144(SB)/8, $0x0908070605040302
+DATA positionBytes<>+152(SB)/8, $0x0a09080706050403
+DATA positionBytes<>+160(SB)/8, $0x0b0a090807060504
+DATA positionBytes<>+168(SB)/8, $0x0c0b0a0908070605
+DATA positionBytes<>+176(SB)/8, $0x0d0c0b0a09080706
+DATA positionBytes<>+184(SB)/8, $0x0e0d0c0b0a090807
+DATA positionBytes<>+192(SB)/8, $0x0e060c040a020800
+DATA positionBytes<>+200(SB)/8, $0x0e060c040a020800
+DATA positionBytes<>+208(SB)/8, $0x0e060c040a020800
+DATA positionBytes<>+216(SB)/8, $0x0e060c040a020800
+DATA positionBytes<>+224(SB)/8, $0x0e060c040a020800
+DATA positionBytes<>+232(SB)/8, $0x0e060c040a020800
+DATA positionBytes<>+240(SB)/8, $0x0e060c040a020800
+DATA positionBytes<>+248(SB)/8, $0x0e060c040a020800
+DATA positionBytes<>+256(SB)/8, $0x0706050403020100
+DATA positionBytes<>+264(SB)/8, $0x0807060504030201
+DATA positionBytes<>+272(SB)/8, $0x0a09080706050403
+DATA positionBytes<>+280(SB)/8, $0x0b0a090807060504
+DATA positionBytes<>+288(SB)/8, $0x0d0c0b0a09080706
+DATA positionBytes<>+296(SB)/8, $0x0e0d0c0b0a090807
+DATA positionBytes<>+304(SB)/8, $0x100f0e0d0c0b0a09
+DATA positionBytes<>+312(SB)/8, $0x11100f0e0d0c0b0a
+DATA positionBytes<>+320(SB)/8, $0x11090e060b030800
+DATA positionBytes<>+328(SB)/8, $0x150d120a0f070c04
+DATA positionBytes<>+336(SB)/8, $0x11090e060b030800
+DATA positionBytes<>+344(SB)/8, $0x150d120a0f070c04
+DATA positionBytes<>+352(SB)/8, $0x11090e060b030800
+DATA positionBytes<>+360(SB)/8, $0x150d120a0f070c04
+DATA positionBytes<>+368(SB)/8, $0x11090e060b030800
+DATA positionBytes<>+376(SB)/8, $0x150d120a0f070c04
+DATA positionBytes<>+384(SB)/8, $0x0706050403020100
+DATA positionBytes<>+392(SB)/8, $0x0908070605040302
+DATA positionBytes<>+400(SB)/8, $0x0b0a090807060504
+DATA positionBytes<>+408(SB)/8, $0x0d0c0b0a09080706
+DATA positionBytes<>+416(SB)/8, $0x0f0e0d0c0b0a0908
+DATA positionBytes<>+424(SB)/8, $0x11100f0e0d0c0b0a
+DATA positionBytes<>+432(SB)/8, $0x131211100f0e0d0c
+DATA positionBytes<>+440(SB)/8, $0x1514131211100f0e
+DATA positionBytes<>+448(SB)/8, $0x140c10080c040800
+DATA positionBytes<>+456(SB)/8, $0x140c10080c040800
+DATA positionBytes<>+464(SB)/8, $0x140c10080c040800
+DATA positionBytes<>+472(SB)/8, $0x140c10080c040800
+DATA positionBytes<>+480(SB)/8, $0x140c10080c040800
+DATA positionBytes<>+488(SB)/8, $0x140c10080c040800
+DATA positionBytes<>+496(SB)/8, $0x140c10080c040800
+DATA positionBytes<>+504(SB)/8, $0x140c10080c040800
+DATA positionBytes<>+512(SB)/8, $0x0706050403020100
+DATA positionBytes<>+520(SB)/8, $0x0908070605040302
+DATA positionBytes<>+528(SB)/8, $0x0c0b0a0908070605
+DATA positionBytes<>+536(SB)/8, $0x0e0d0c0b0a090807
+DATA positionBytes<>+544(SB)/8, $0x11100f0e0d0c0b0a
+DATA positionBytes<>+552(SB)/8, $0x131211100f0e0d0c
+DATA positionBytes<>+560(SB)/8, $0x161514131211100f
+DATA positionBytes<>+568(SB)/8, $0x1817161514131211
+DATA positionBytes<>+576(SB)/8, $0x170f120a0d050800
+DATA positionBytes<>+584(SB)/8, $0x1b13160e11090c04
+DATA positionBytes<>+592(SB)/8, $0x170f120a0d050800
+DATA positionBytes<>+600(SB)/8, $0x1b13160e11090c04
+DATA positionBytes<>+608(SB)/8, $0x170f120a0d050800
+DATA positionBytes<>+616(SB)/8, $0x1b13160e11090c04
+DATA positionBytes<>+624(SB)/8, $0x170f120a0d050800
+DATA positionBytes<>+632(SB)/8, $0x1b13160e11090c04
+DATA positionBytes<>+640(SB)/8, $0x0706050403020100
+DATA positionBytes<>+648(SB)/8, $0x0a09080706050403
+DATA positionBytes<>+656(SB)/8, $0x0d0c0b0a09080706
+DATA positionBytes<>+664(SB)/8, $0x100f0e0d0c0b0a09
+DATA positionBytes<>+672(SB)/8, $0x131211100f0e0d0c
+DATA positionBytes<>+680(SB)/8, $0x161514131211100f
+DATA positionBytes<>+688(SB)/8, $0x1918171615141312
+DATA positionBytes<>+696(SB)/8, $0x1c1b1a1918171615
+DATA positionBytes<>+704(SB)/8, $0x1a12140c0e060800
+DATA positionBytes<>+712(SB)/8, $0x1a12140c0e060800
+DATA positionBytes<>+720(SB)/8, $0x1a12140c0e060800
+DATA positionBytes<>+728(SB)/8, $0x1a12140c0e060800
+DATA positionBytes<>+736(SB)/8, $0x1a12140c0e060800
+DATA positionBytes<>+744(SB)/8, $0x1a12140c0e060800
+DATA positionBytes<>+752(SB)/8, $0x1a12140c0e060800
+DATA positionBytes<>+760(SB)/8, $0x1a12140c0e060800
+DATA positionBytes<>+768(SB)/8, $0x0706050403020100
+DATA positionBytes<>+776(SB)/8, $0x0a09080706050403
+DATA positionBytes<>+784(SB)/8, $0x0e0d0c0b0a090807
+DATA positionBytes<>+792(SB)/8, $0x11100f0e0d0c0b0a
+DATA positionBytes<>+800(SB)/8, $0x1514131211100f0e
+DATA positionBytes<>+808(SB)/8, $0x1817161514131211
+DATA positionBytes<>+816(SB)/8, $0x1c1b1a1918171615
+DATA positionBytes<>+824(SB)/8, $0x1f1e1d1c1b1a1918
+DATA positionBytes<>+832(SB)/8, $0x1d15160e0f070800
+DATA positionBytes<>+840(SB)/8, $0x21191a12130b0c04
+DATA positionBytes<>+848(SB)/8, $0x1d15160e0f070800
+DATA positionBytes<>+856(SB)/8, $0x21191a12130b0c04
+DATA positionBytes<>+864(SB)/8, $0x1d15160e0f070800
+DATA positionBytes<>+872(SB)/8, $0x21191a12130b0c04
+DATA positionBytes<>+880(SB)/8, $0x1d15160e0f070800
+DATA positionBytes<>+888(SB)/8, $0x21191a12130b0c04
+DATA positionBytes<>+896(SB)/8, $0x0706050403020100
+DATA positionBytes<>+904(SB)/8, $0x0b0a090807060504
+DATA positionBytes<>+912(SB)/8, $0x0f0e0d0c0b0a0908
+DATA positionBytes<>+920(SB)/8, $0x131211100f0e0d0c
+DATA positionBytes<>+928(SB)/8, $0x1716151413121110
+DATA positionBytes<>+936(SB)/8, $0x1b1a191817161514
+DATA positionBytes<>+944(SB)/8, $0x1f1e1d1c1b1a1918
+DATA positionBytes<>+952(SB)/8, $0x232221201f1e1d1c
+DATA positionBytes<>+960(SB)/8, $0x2018181010080800
+DATA positionBytes<>+968(SB)/8, $0x2018181010080800
+DATA positionBytes<>+976(SB)/8, $0x2018181010080800
+DATA positionBytes<>+984(SB)/8, $0x2018181010080800
+DATA positionBytes<>+992(SB)/8, $0x2018181010080800
+DATA positionBytes<>+1000(SB)/8, $0x2018181010080800
+DATA positionBytes<>+1008(SB)/8, $0x2018181010080800
+DATA positionBytes<>+1016(SB)/8, $0x2018181010080800
+DATA positionBytes<>+1024(SB)/8, $0x0706050403020100
+DATA positionBytes<>+1032(SB)/8, $0x0b0a090807060504
+DATA positionBytes<>+1040(SB)/8, $0x100f0e0d0c0b0a09
+DATA positionBytes<>+1048(SB)/8, $0x14131211100f0e0d
+DATA positionBytes<>+1056(SB)/8, $0x1918171615141312
+DATA positionBytes<>+1064(SB)/8, $0x1d1c1b1a19181716
+DATA positionBytes<>+1072(SB)/8, $0x2221201f1e1d1c1b
+DATA positionBytes<>+1080(SB)/8, $0x262524232221201f
+DATA positionBytes<>+1088(SB)/8, $0x231b1a1211090800
+DATA positionBytes<>+1096(SB)/8, $0x271f1e16150d0c04
+DATA positionBytes<>+1104(SB)/8, $0x231b1a1211090800
+DATA positionBytes<>+1112(SB)/8, $0x271f1e16150d0c04
+DATA positionBytes<>+1120(SB)/8, $0x231b1a1211090800
+DATA positionBytes<>+1128(SB)/8, $0x271f1e16150d0c04
+DATA positionBytes<>+1136(SB)/8, $0x231b1a1211090800
+DATA positionBytes<>+1144(SB)/8, $0x271f1e16150d0c04
+DATA positionBytes<>+1152(SB)/8, $0x0706050403020100
+DATA positionBytes<>+1160(SB)/8, $0x0c0b0a0908070605
+DATA positionBytes<>+1168(SB)/8, $0x11100f0e0d0c0b0a
+DATA positionBytes<>+1176(SB)/8, $0x161514131211100f
+DATA positionBytes<>+1184(SB)/8, $0x1b1a191817161514
+DATA positionBytes<>+1192(SB)/8, $0x201f1e1d1c1b1a19
+DATA positionBytes<>+1200(SB)/8, $0x2524232221201f1e
+DATA positionBytes<>+1208(SB)/8, $0x2a29282726252423
+DATA positionBytes<>+1216(SB)/8, $0x261e1c14120a0800
+DATA positionBytes<>+1224(SB)/8, $0x261e1c14120a0800
+DATA positionBytes<>+1232(SB)/8, $0x261e1c14120a0800
+DATA positionBytes<>+1240(SB)/8, $0x261e1c14120a0800
+DATA positionBytes<>+1248(SB)/8, $0x261e1c14120a0800
+DATA positionBytes<>+1256(SB)/8, $0x261e1c14120a0800
+DATA positionBytes<>+1264(SB)/8, $0x261e1c14120a0800
+DATA positionBytes<>+1272(SB)/8, $0x261e1c14120a0800
+DATA positionBytes<>+1280(SB)/8, $0x0706050403020100
+DATA positionBytes<>+1288(SB)/8, $0x0c0b0a0908070605
+DATA positionBytes<>+1296(SB)/8, $0x1211100f0e0d0c0b
+DATA positionBytes<>+1304(SB)/8, $0x1716151413121110
+DATA positionBytes<>+1312(SB)/8, $0x1d1c1b1a19181716
+DATA positionBytes<>+1320(SB)/8, $0x2221201f1e1d1c1b
+DATA positionBytes<>+1328(SB)/8, $0x2827262524232221
+DATA positionBytes<>+1336(SB)/8, $0x2d2c2b2a29282726
+DATA positionBytes<>+1344(SB)/8, $0x29211e16130b0800
+DATA positionBytes<>+1352(SB)/8, $0x2d25221a170f0c04
+DATA positionBytes<>+1360(SB)/8, $0x29211e16130b0800
+DATA positionBytes<>+1368(SB)/8, $0x2d25221a170f0c04
+DATA positionBytes<>+1376(SB)/8, $0x29211e16130b0800
+DATA positionBytes<>+1384(SB)/8, $0x2d25221a170f0c04
+DATA positionBytes<>+1392(SB)/8, $0x29211e16130b0800
+DATA positionBytes<>+1400(SB)/8, $0x2d25221a170f0c04
+DATA positionBytes<>+1408(SB)/8, $0x0706050403020100
+DATA positionBytes<>+1416(SB)/8, $0x0d0c0b0a09080706
+DATA positionBytes<>+1424(SB)/8, $0x131211100f0e0d0c
+DATA positionBytes<>+1432(SB)/8, $0x1918171615141312
+DATA positionBytes<>+1440(SB)/8, $0x1f1e1d1c1b1a1918
+DATA positionBytes<>+1448(SB)/8, $0x2524232221201f1e
+DATA positionBytes<>+1456(SB)/8, $0x2b2a292827262524
+DATA positionBytes<>+1464(SB)/8, $0x31302f2e2d2c2b2a
+DATA positionBytes<>+1472(SB)/8, $0x2c242018140c0800
+DATA positionBytes<>+1480(SB)/8, $0x2c242018140c0800
+DATA positionBytes<>+1488(SB)/8, $0x2c242018140c0800
+DATA positionBytes<>+1496(SB)/8, $0x2c242018140c0800
+DATA positionBytes<>+1504(SB)/8, $0x2c242018140c0800
+DATA positionBytes<>+1512(SB)/8, $0x2c242018140c0800
+DATA positionBytes<>+1520(SB)/8, $0x2c242018140c0800
+DATA positionBytes<>+1528(SB)/8, $0x2c242018140c0800
+DATA positionBytes<>+1536(SB)/8, $0x0706050403020100
+DATA positionBytes<>+1544(SB)/8, $0x0d0c0b0a09080706
+DATA positionBytes<>+1552(SB)/8, $0x14131211100f0e0d
+DATA positionBytes<>+1560(SB)/8, $0x1a19181716151413
+DATA positionBytes<>+1568(SB)/8, $0x21201f1e1d1c1b1a
+DATA positionBytes<>+1576(SB)/8, $0x2726252423222120
+DATA positionBytes<>+1584(SB)/8, $0x2e2d2c2b2a292827
+DATA positionBytes<>+1592(SB)/8, $0x34333231302f2e2d
+DATA positionBytes<>+1600(SB)/8, $0x2f27221a150d0800
+DATA positionBytes<>+1608(SB)/8, $0x332b261e19110c04
+DATA positionBytes<>+1616(SB)/8, $0x2f27221a150d0800
+DATA positionBytes<>+1624(SB)/8, $0x332b261e19110c04
+DATA positionBytes<>+1632(SB)/8, $0x2f27221a150d0800
+DATA positionBytes<>+1640(SB)/8, $0x332b261e19110c04
+DATA positionBytes<>+1648(SB)/8, $0x2f27221a150d0800
+DATA positionBytes<>+1656(SB)/8, $0x332b261e19110c04
+DATA positionBytes<>+1664(SB)/8, $0x0706050403020100
+DATA positionBytes<>+1672(SB)/8, $0x0e0d0c0b0a090807
+DATA positionBytes<>+1680(SB)/8, $0x1514131211100f0e
+DATA positionBytes<>+1688(SB)/8, $0x1c1b1a1918171615
+DATA positionBytes<>+1696(SB)/8, $0x232221201f1e1d1c
+DATA positionBytes<>+1704(SB)/8, $0x2a29282726252423
+DATA positionBytes<>+1712(SB)/8, $0x31302f2e2d2c2b2a
+DATA positionBytes<>+1720(SB)/8, $0x3837363534333231
+DATA positionBytes<>+1728(SB)/8, $0x322a241c160e0800
+DATA positionBytes<>+1736(SB)/8, $0x322a241c160e0800
+DATA positionBytes<>+1744(SB)/8, $0x322a241c160e0800
+DATA positionBytes<>+1752(SB)/8, $0x322a241c160e0800
+DATA positionBytes<>+1760(SB)/8, $0x322a241c160e0800
+DATA positionBytes<>+1768(SB)/8, $0x322a241c160e0800
+DATA positionBytes<>+1776(SB)/8, $0x322a241c160e0800
+DATA positionBytes<>+1784(SB)/8, $0x322a241c160e0800
+DATA positionBytes<>+1792(SB)/8, $0x0706050403020100
+DATA positionBytes<>+1800(SB)/8, $0x0e0d0c0b0a090807
+DATA positionBytes<>+1808(SB)/8, $0x161514131211100f
+DATA positionBytes<>+1816(SB)/8, $0x1d1c1b1a19181716
+DATA positionBytes<>+1824(SB)/8, $0x2524232221201f1e
+DATA positionBytes<>+1832(SB)/8, $0x2c2b2a2928272625
+DATA positionBytes<>+1840(SB)/8, $0x34333231302f2e2d
+DATA positionBytes<>+1848(SB)/8, $0x3b3a393837363534
+DATA positionBytes<>+1856(SB)/8, $0x352d261e170f0800
+DATA positionBytes<>+1864(SB)/8, $0x39312a221b130c04
+DATA positionBytes<>+1872(SB)/8, $0x352d261e170f0800
+DATA positionBytes<>+1880(SB)/8, $0x39312a221b130c04
+DATA positionBytes<>+1888(SB)/8, $0x352d261e170f0800
+DATA positionBytes<>+1896(SB)/8, $0x39312a221b130c04
+DATA positionBytes<>+1904(SB)/8, $0x352d261e170f0800
+DATA positionBytes<>+1912(SB)/8, $0x39312a221b130c04
+GLOBL positionBytes<>(SB), RODATA|NOPTR, $1920

@@ -48,3 +48,7 @@ func packGapsFull(to []byte, v *[BlockSize + 1]uint32, width int) (union uint32)
 func seekBlock(docs *[BlockSize]uint32, n int, x uint32) int { return seekPortable(docs[:n], x) }
 
 func seekExtent(last *[ExtentBlocks]uint32, x uint32) int { return seekPortable(last[:], x) }
+
+func unpackPositions(dst []uint16, rows []byte, width int) {
+	unpackPositionsPortable(dst, rows, width)
+}

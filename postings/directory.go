@@ -21,9 +21,19 @@ const (
 	nextSizeBits  = 5
 )
 
-// directory returns the parts of the directory of a list of two blocks or more.
-func (w *Writer) directory() [][]byte {
-	l := &List{Count: w.count, BlockSize: w.blockSize(), Last: w.last, Enc: w.enc}
+// A directoryForm says how a directory is stored. The entry of a list has as many zeros before its
+// number of chunks.
+type directoryForm uint8
+
+const (
+	withoutLevels directoryForm = iota // of segments up to version 6
+	pairsInline                        // the best pairs of a block lie behind its other numbers
+	pairsApart                         // those of an extent lie behind its blocks
+)
+
+// directory returns the parts of the directory of a list of two blocks or more, in a form with levels.
+func (w *Writer) directory(form directoryForm) [][]byte {
+	l := &List{Count: w.count, BlockSize: w.blockSize(), Last: w.last, Enc: w.enc, form: form}
 	l.impacts.Store(&w.imp)
 	extents := (len(w.last) + ExtentBlocks - 1) / ExtentBlocks
 	ends := make([]extentEnd, extents)
@@ -129,8 +139,15 @@ func (l *List) appendExtent(dst []byte, e int, codeBits []uint32) []byte {
 		default:
 			w.gamma(uint64(zigzag(int32(codeBits[b]-codeBits[b-1]))), nextSizeBits)
 		}
-		w.pairs(l.impacts.Load().Of(b))
+		if l.form != pairsApart {
+			w.pairs(l.impacts.Load().Of(b))
+		}
 		before = e
+	}
+	if l.form == pairsApart {
+		for b := from; b < to; b++ {
+			w.pairs(l.impacts.Load().Of(b))
+		}
 	}
 	return w.flush()
 }
@@ -142,7 +159,7 @@ func unzigzag(x uint32) int32 { return int32(x>>1) ^ -int32(x&1) }
 // loadDirectory loads the directory of a long list: of a list of the codec Interpolative the summary
 // and nothing else, if there is one (see onDemand).
 func (l *List) loadDirectory() error {
-	if l.old {
+	if l.form == withoutLevels {
 		return l.loadOldDirectory()
 	}
 	part, err := l.directoryPart(0)
@@ -210,6 +227,9 @@ func (l *List) parseExtent(part []byte) error {
 	if err := r.blocks(&h, 0, blocks, noDoc); err != nil {
 		return err
 	}
+	if l.form == pairsApart {
+		r.impacts(&h.impacts, blocks)
+	}
 	if err := r.end(); err != nil {
 		return err
 	}
@@ -269,7 +289,7 @@ type heads struct {
 	enc     [ExtentBlocks]Encoding
 	off     [ExtentBlocks]uint32 // first row, counted from the first of the extent
 	code    [ExtentBlocks]uint32 // first bit of the code, counted so, too
-	impacts Impacts
+	impacts Impacts              // unless they lie behind the blocks
 
 	n        int
 	rows     uint32 // of all n
@@ -293,7 +313,9 @@ func (r *directoryReader) begin() { r.low, r.before = int(r.take(5)), 0 }
 // blocks reads blocks [from, to), at most an extent, to h. before is the last document before them.
 func (r *directoryReader) blocks(h *heads, from, to int, before uint32) error {
 	h.n, h.rows, h.codeSize = 0, 0, 0
-	h.impacts = Impacts{Start: make([]uint32, 1, to-from+1), pairs: make([]Impact, 0, 3*(to-from))}
+	if r.list.form != pairsApart {
+		h.impacts = newImpacts(to - from)
+	}
 	for b := from; b < to; b++ {
 		if err := r.block(h, r.list.BlockLen(b), before); err != nil {
 			return inBlock(err, b)
@@ -303,6 +325,20 @@ func (r *directoryReader) blocks(h *heads, from, to int, before uint32) error {
 	return nil
 }
 
+// newImpacts returns Impacts with room for those of n blocks.
+func newImpacts(n int) Impacts {
+	return Impacts{Start: make([]uint32, 1, n+1), pairs: make([]Impact, 0, 3*n)}
+}
+
+// impacts reads the best pairs of n blocks.
+func (r *directoryReader) impacts(m *Impacts, n int) {
+	*m = newImpacts(n)
+	for range n {
+		m.pairs = r.pairs(m.pairs)
+		m.Start = append(m.Start, uint32(len(m.pairs)))
+	}
+}
+
 // block reads the next block, of n postings, after document prev.
 func (r *directoryReader) block(h *heads, n int, prev uint32) error {
 	i := h.n
@@ -310,7 +346,7 @@ func (r *directoryReader) block(h *heads, n int, prev uint32) error {
 	gap := r.gamma(r.low)
 	e := Encoding(r.near(uint8(r.before)))
 	e |= Encoding(r.near(uint8(r.before>>8))) << 8
-	if r.list.bits && !r.list.old {
+	if r.list.bits && r.list.form != withoutLevels {
 		if i == 0 {
 			h.code[0], h.codeSize = 0, uint32(min(r.gamma(firstSizeBits), 1<<31))
 		} else {
@@ -321,7 +357,10 @@ func (r *directoryReader) block(h *heads, n int, prev uint32) error {
 			return corrupt.New(at, "code of %d bits", h.codeSize)
 		}
 	}
-	h.impacts.pairs = r.pairs(h.impacts.pairs)
+	if r.list.form != pairsApart {
+		h.impacts.pairs = r.pairs(h.impacts.pairs)
+		h.impacts.Start = append(h.impacts.Start, uint32(len(h.impacts.pairs)))
+	}
 	if err := r.check(); err != nil {
 		return err
 	}
@@ -334,7 +373,6 @@ func (r *directoryReader) block(h *heads, n int, prev uint32) error {
 	}
 	r.before = e
 	h.last[i], h.enc[i], h.off[i] = uint32(last), e, h.rows
-	h.impacts.Start = append(h.impacts.Start, uint32(len(h.impacts.pairs)))
 	h.rows += uint32(e.Rows(n))
 	h.n++
 	return nil

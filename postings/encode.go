@@ -13,15 +13,20 @@ type Encoded struct {
 	Entry     []byte
 	Directory [][]byte // what Loader.Directory must return for part 0, 1, ...
 	Chunks    [][]byte // what Loader.Chunk must return for chunk 0, 1, ...
+
+	// Of a list with positions:
+	PositionDirectory [][]byte // of a long list: what PositionLoader must return
+	PositionChunks    [][]byte
+	Positions         []byte // of a short list, whose entry points to 0: see PointTo
 }
 
 // Encode returns the stored form of all postings added; there must be at least one. The builder
 // does not change, and the result is independent of it.
 func (b *Builder) Encode() Encoded {
-	w := Writer{Codec: b.codec(), size: b.blockSize()}
+	w := Writer{Codec: b.codec(), Positions: b.Positions, size: b.blockSize()}
 	if f := b.full; f != nil && len(f.last) > 0 {
 		shared := f.shared
-		var s Scan
+		s := Scan{Positions: b.Positions}
 		s.Reset(b.View(f.lastDoc() + 1))
 		for s.Next() {
 			if !w.Take(&s) {
@@ -31,8 +36,13 @@ func (b *Builder) Encode() Encoded {
 		f.shared = shared // the view ends here
 	}
 	var k block
-	b.readTail(&k)
-	w.AddAll(k.docs[:k.n], k.tfs[:k.n], k.lens[:k.n])
+	positions := b.readTail(&k)
+	var deltas []uint32
+	if b.Positions {
+		deltas = make([]uint32, sumOf(k.tfs[:k.n]))
+		readVarints(deltas, positions)
+	}
+	w.addAll(k.docs[:k.n], k.tfs[:k.n], k.lens[:k.n], deltas)
 	return w.Finish()
 }
 

@@ -2,14 +2,33 @@ package postings
 
 import "sort"
 
-// AppendFrom appends the documents from first to below limit to docs, and their frequencies to tfs.
-// For the newest documents of a builder it costs what their blocks cost.
-func (b *Builder) AppendFrom(docs, tfs []uint32, first, limit uint32) (newDocs, newTFs []uint32) {
-	take := func(k *block) {
+// Postings are postings in rising order of documents, as Builder.AddAll and AddAllPositions take
+// them.
+type Postings struct {
+	Docs, TFs     []uint32
+	Positions     []byte
+	WithPositions bool
+}
+
+// Reset empties p.
+func (p *Postings) Reset(withPositions bool) {
+	*p = Postings{p.Docs[:0], p.TFs[:0], p.Positions[:0], withPositions}
+}
+
+// AppendFrom appends the postings of the documents from first to below limit, with positions if to
+// wants some. For the newest documents of a builder it costs what their blocks cost.
+func (b *Builder) AppendFrom(to *Postings, first, limit uint32) {
+	take := func(k *block, positions []byte) {
 		for i, doc := range k.docs[:k.n] {
-			if doc >= first && doc < limit {
-				docs, tfs = append(docs, doc), append(tfs, k.tfs[i])
+			end := 0
+			if to.WithPositions {
+				end = varintsEnd(positions, int(k.tfs[i]))
 			}
+			if doc >= first && doc < limit {
+				to.Docs, to.TFs = append(to.Docs, doc), append(to.TFs, k.tfs[i])
+				to.Positions = append(to.Positions, positions[:end]...)
+			}
+			positions = positions[end:]
 		}
 	}
 	if f := b.full; f != nil {
@@ -17,13 +36,15 @@ func (b *Builder) AppendFrom(docs, tfs []uint32, first, limit uint32) (newDocs, 
 		for i := from; i < len(f.last); i++ {
 			var k block
 			f.readBlock(&k, i, b.blockSize())
-			if take(&k); k.last() >= limit {
-				return docs, tfs
+			var positions []byte
+			if to.WithPositions {
+				positions = f.positionsOf(i)
+			}
+			if take(&k, positions); k.last() >= limit {
+				return
 			}
 		}
 	}
 	var k block
-	b.readTail(&k)
-	take(&k)
-	return docs, tfs
+	take(&k, b.readTail(&k))
 }

@@ -46,7 +46,7 @@ func (l *List) BlockImpacts() (*Impacts, error) {
 	if m := l.impacts.Load(); m != nil {
 		return m, nil
 	}
-	again := &List{Count: l.Count, BlockSize: l.BlockSize, ListImpacts: l.ListImpacts, load: l.load, checked: l.checked, old: l.old, stored: l.stored, bits: l.bits}
+	again := &List{Count: l.Count, BlockSize: l.BlockSize, ListImpacts: l.ListImpacts, load: l.load, checked: l.checked, form: l.form, stored: l.stored, bits: l.bits}
 	if err := again.loadDirectory(); err != nil {
 		return nil, err
 	}

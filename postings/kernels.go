@@ -17,6 +17,7 @@ import (
 //	sumUp            gaps of pfor to documents
 //	addQuotients     remainders of rice to frequencies
 //	addQuotientSums  sums of remainders of rice to documents
+//	unpackPositions  positions of up to 16 bits (in positionrows.go)
 //	seekBlock        the first of 128 documents that is not below another
 //	seekExtent       the same among 32 blocks of a directory
 

@@ -20,6 +20,14 @@ type CheckedLoader interface {
 	ChecksParts()
 }
 
+// A LendingLoader is a CheckedLoader that can lend some chunks: their bytes have been checked, stay as
+// long as the loader is reachable, and are no memory of this process. ok is false for a chunk that it
+// cannot lend: Chunk returns it, or says what is wrong.
+type LendingLoader interface {
+	CheckedLoader
+	LendChunk(chunk int) (value []byte, ok bool)
+}
+
 // A List is an immutable posting list: a directory, which describes every block, and the payload,
 // which holds the postings. A chunk of the payload is loaded when one of its blocks is first
 // decoded, and stays until Shrink. A chunk of the codec Interpolative is turned into rows block by
@@ -48,14 +56,15 @@ type List struct {
 
 	impacts atomic.Pointer[Impacts] // of the blocks; nil after Shrink
 
-	load    Loader       // of an opened list itself, as counted
-	source  Loader       // what load reads from
-	fetched atomic.Int64 // bytes read so far
-	checked bool         // the source is a CheckedLoader
-	old     bool         // the directory has the form without levels
-	stored  int          // chunks, as the entry says
-	bits    bool         // chunks are stored by the codec Interpolative
-	coded   *coded       // of such a list, where each block begins; nil if its directory does not say
+	load    Loader        // of an opened list itself, as counted
+	source  Loader        // what load reads from
+	fetched atomic.Int64  // bytes read so far
+	lender  LendingLoader // the source, if it lends
+	checked bool          // the source is a CheckedLoader
+	form    directoryForm
+	stored  int    // chunks, as the entry says
+	bits    bool   // chunks are stored by the codec Interpolative
+	coded   *coded // of such a list, where each block begins; nil if its directory does not say
 	chunks  []atomic.Pointer[chunk]
 	chunkOf []uint32 // the chunk of each extent
 	rowOf   []uint32 // first row of each chunk, and, of a stored list, of the one that would follow
@@ -66,6 +75,9 @@ type List struct {
 	bitmap  bitmap
 
 	onDemand *onDemand // extents of the directory; nil when all have been read
+
+	positions        positionSource // nil for a list without
+	fetchedPositions atomic.Int64   // part of fetched
 }
 
 // A chunk is a loaded run of whole extents.
@@ -301,10 +313,11 @@ func (l *List) openChunk(i int, value []byte) (*chunk, error) {
 // Shrink returns false when there is nothing to free, as in a list that no Loader serves.
 func (l *List) Shrink() bool {
 	if l.load == nil {
-		return false
+		return l.shrinkPositions()
 	}
 	freed := l.impacts.Swap(nil) != nil
 	freed = l.onDemand.shrink(l) || freed
+	freed = l.shrinkPositions() || freed
 	for i := range l.chunks {
 		if c := l.chunks[i].Swap(nil); c != nil {
 			l.loaded.Add(-int64(len(c.rows) + GuardBytes))
@@ -326,6 +339,9 @@ func (l *List) Bytes() int {
 	if l.tail != nil {
 		n += cap(l.tail.rows)
 	}
+	if l.positions != nil {
+		n += int(l.positions.bytes())
+	}
 	return n + int(l.loaded.Load())
 }
 
@@ -342,6 +358,8 @@ type Held struct {
 	Code   int64 // chunks as stored, of the codec Interpolative
 	Rows   int64 // chunks as they are searched
 	Bitmap int64
+
+	Positions int64 // as stored, as they are searched, and where they lie
 }
 
 // Held divides Bytes. It takes some nanoseconds for each extent.
@@ -354,7 +372,7 @@ func (l *List) Held() (h Held) {
 	if l.coded != nil {
 		for i := range l.coded.chunks {
 			if p := l.coded.chunks[i].Load(); p != nil {
-				h.Code += int64(cap(*p))
+				h.Code += p.held()
 			}
 		}
 	}
@@ -362,7 +380,10 @@ func (l *List) Held() (h Held) {
 		h.Rows += int64(cap(l.tail.rows))
 	}
 	h.Bitmap = int64(8 * len(l.Bitmap()))
-	h.Heads = max(0, int64(l.Bytes())-h.Code-h.Rows-h.Bitmap) // others may load chunks meanwhile
+	if l.positions != nil {
+		h.Positions = l.positions.bytes()
+	}
+	h.Heads = max(0, int64(l.Bytes())-h.Code-h.Rows-h.Bitmap-h.Positions) // others may load chunks meanwhile
 	return h
 }
 
@@ -373,7 +394,22 @@ func (l *List) Fetched() int64 { return l.fetched.Load() }
 type counted List
 
 func (l *counted) Directory(part int) ([]byte, error) { return l.count(l.source.Directory(part)) }
-func (l *counted) Chunk(chunk int) ([]byte, error)    { return l.count(l.source.Chunk(chunk)) }
+func (l *counted) Chunk(chunk int) ([]byte, error) {
+	value, _, err := (*List)(l).storedChunk(chunk)
+	return value, err
+}
+
+// storedChunk returns a chunk as stored, and whether it is lent.
+func (l *List) storedChunk(i int) (value []byte, lent bool, err error) {
+	if l.lender != nil {
+		if value, ok := l.lender.LendChunk(i); ok {
+			l.fetched.Add(int64(len(value)))
+			return value, true, nil
+		}
+	}
+	value, err = (*counted)(l).count(l.source.Chunk(i))
+	return value, false, err
+}
 
 func (l *counted) count(value []byte, err error) ([]byte, error) {
 	l.fetched.Add(int64(len(value)))

@@ -1,6 +1,7 @@
 package postings
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"math/bits"
@@ -55,14 +56,52 @@ func oldForm(t testing.TB, enc Encoded) Encoded {
 	return old
 }
 
-// TestOldDirectory opens lists whose directory has no levels, and takes their blocks.
+// inlineForm stores a list as segments before the feature that puts best pairs apart.
+func inlineForm(t testing.TB, enc Encoded) Encoded {
+	t.Helper()
+	if len(enc.Directory) == 0 {
+		return enc
+	}
+	l, err := Open(enc.Entry, &stored{Encoded: enc})
+	if err == nil {
+		err = l.Complete()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	impacts, err := l.BlockImpacts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := Writer{size: l.BlockSize, count: l.Count, last: l.Last, enc: l.Enc, imp: *impacts}
+	for b := range l.Blocks() {
+		if l.coded != nil {
+			w.codeBits = append(w.codeBits, l.coded.endOf(b)-l.coded.at[b])
+		}
+	}
+	inline := Encoded{Chunks: enc.Chunks, Directory: w.directory(pairsInline)}
+	body, err := unsealEntry(enc.Entry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	zeros := bytes.LastIndex(body, []byte{0, 0})
+	inline.Entry = sealEntry(slices.Delete(slices.Clone(body), zeros, zeros+1))
+	return inline
+}
+
+// TestOldDirectory opens lists whose directory has an earlier form, and takes their blocks.
 func TestOldDirectory(t *testing.T) {
+	t.Run("without levels", func(t *testing.T) { testOldDirectory(t, oldForm) })
+	t.Run("pairs inline", func(t *testing.T) { testOldDirectory(t, inlineForm) })
+}
+
+func testOldDirectory(t *testing.T, form func(testing.TB, Encoded) Encoded) {
 	rng := rand.New(rand.NewPCG(51, 52))
 	for _, codec := range codecs {
 		for _, n := range []int{129, 5000, 2400 * BlockSize} {
 			ps := random(rng, n)
 			enc := buildBy(codec, 0, ps).Encode()
-			old := oldForm(t, enc)
+			old := form(t, enc)
 			l, err := Open(old.Entry, &stored{Encoded: old})
 			if err != nil {
 				t.Fatalf("%v, %d postings: %v", codec, n, err)
@@ -98,8 +137,13 @@ func TestOldDirectory(t *testing.T) {
 
 // TestOldDirectoryDamage flips every bit of an old directory.
 func TestOldDirectoryDamage(t *testing.T) {
+	testOldDirectoryDamage(t, oldForm)
+	testOldDirectoryDamage(t, inlineForm)
+}
+
+func testOldDirectoryDamage(t *testing.T, form func(testing.TB, Encoded) Encoded) {
 	for _, codec := range []Kind{Packed, Interpolative} {
-		enc := oldForm(t, buildBy(codec, 0, random(rand.New(rand.NewPCG(53, 54)), 700)).Encode())
+		enc := form(t, buildBy(codec, 0, random(rand.New(rand.NewPCG(53, 54)), 700)).Encode())
 		body := enc.Directory[0][:len(enc.Directory[0])-4]
 		for bit := range 8 * len(body) {
 			damaged := slices.Clone(body)

@@ -29,8 +29,10 @@ type onDemand struct {
 
 	mu      sync.Mutex
 	parts   [][]byte   // of the directory, without checksums; nil if not needed yet, or any more
-	unread  []int      // extents of each part that have not been read
+	unread  []int      // what has not been read of each part: blocks of extents and, if apart, their pairs
 	impacts []*Impacts // of the blocks of extents that have been read, until BlockImpactsOf takes them
+	pairsAt []uint32   // of pairs apart: where those of each extent begin in it, in bits, once its blocks are read
+	paired  []bool     // of pairs apart: extents whose pairs have been read
 	errors  map[int]error
 }
 
@@ -48,6 +50,9 @@ func (l *List) openExtents(ends []extentEnd, part []byte, at int) error {
 		impacts: make([]*Impacts, len(ends)),
 		parts:   make([][]byte, (len(ends)+partExtents-1)/partExtents),
 		unread:  make([]int, (len(ends)+partExtents-1)/partExtents),
+	}
+	if l.form == pairsApart {
+		x.pairsAt, x.paired = make([]uint32, len(ends)), make([]bool, len(ends))
 	}
 	last := int64(-1)
 	for e, end := range ends {
@@ -69,6 +74,9 @@ func (l *List) openExtents(ends []extentEnd, part []byte, at int) error {
 		at += int(end.size)
 		rows[e+1], code[e] = uint32(sum), end.bits
 		x.unread[e/partExtents]++
+		if l.form == pairsApart {
+			x.unread[e/partExtents]++
+		}
 	}
 	x.parts[0] = part
 	x.left.Store(int32(len(ends)))
@@ -150,7 +158,7 @@ func (l *List) readExtent(e int) error {
 		}
 		x.errors[e] = err
 		x.bad.Store(true)
-	} else {
+	} else if l.form != pairsApart {
 		x.impacts[e] = &h.impacts
 		l.loaded.Add(int64(h.impacts.bytes()))
 	}
@@ -164,15 +172,19 @@ func (l *List) readExtent(e int) error {
 	}
 	x.ready[e/32].Or(1 << (e % 32))
 	x.left.Add(-1)
-	part := e / partExtents
-	if x.unread[part]--; x.unread[part] == 0 {
-		l.dropPart(part)
-	}
+	l.hasRead(e / partExtents)
 	return err
 }
 
-// parseHeads reads the blocks of extent e and compares them with the summary. The caller holds mu.
-func (l *List) parseHeads(e int) (*heads, error) {
+// hasRead notes that one more extent of a part has been read, or its pairs. The caller holds mu.
+func (l *List) hasRead(part int) {
+	if l.onDemand.unread[part]--; l.onDemand.unread[part] == 0 {
+		l.dropPart(part)
+	}
+}
+
+// partOf returns the bytes of extent e, of the directory. The caller holds mu.
+func (l *List) partOf(e int) ([]byte, error) {
 	x := l.onDemand
 	part := x.parts[e/partExtents]
 	if part == nil {
@@ -186,19 +198,27 @@ func (l *List) parseHeads(e int) (*heads, error) {
 		x.parts[e/partExtents] = part
 		l.loaded.Add(int64(len(part)))
 	}
-	r := directoryReader{bitReader: bitReader{b: part[x.at[e]:][:x.size[e]]}, list: l}
+	return part[x.at[e]:][:x.size[e]], nil
+}
+
+// parseHeads reads the blocks of extent e and compares them with the summary. The caller holds mu.
+func (l *List) parseHeads(e int) (*heads, error) {
+	code, err := l.partOf(e)
+	if err != nil {
+		return nil, err
+	}
+	r := directoryReader{bitReader: bitReader{b: code}, list: l}
 	r.begin()
 	from, to := l.blocksIn(e)
 	h := new(heads)
 	if err := r.blocks(h, from, to, l.before(from)); err != nil {
 		return nil, err
 	}
-	if err := r.end(); err != nil {
+	if l.form == pairsApart {
+		l.onDemand.pairsAt[e] = uint32(r.at)
+	} else if err := l.checkPairs(&r, &h.impacts, e); err != nil {
 		return nil, err
 	}
-	var best pareto
-	h.impacts.addTo(&best, 0, h.n)
-	var pairs [8]Impact
 	switch {
 	case h.last[h.n-1] != l.ExtLast[e]:
 		return nil, corrupt.New(-1, "extent %d ends at document %d, the summary says %d", e, h.last[h.n-1], l.ExtLast[e])
@@ -206,10 +226,37 @@ func (l *List) parseHeads(e int) (*heads, error) {
 		return nil, corrupt.New(-1, "extent %d has %d rows, the summary says %d", e, h.rows, l.ExtentRows(e))
 	case l.coded != nil && uint64(l.coded.at[from])+h.codeEnd() != uint64(l.coded.endOf(to-1)):
 		return nil, corrupt.New(-1, "extent %d has %d bits of code, the summary says %d", e, h.codeEnd(), l.coded.endOf(to-1)-l.coded.at[from])
-	case !slices.Equal(best.flush(pairs[:0]), l.ExtImpacts.Of(e)):
-		return nil, corrupt.New(-1, "the summary has other best pairs than the blocks of extent %d", e)
 	}
 	return h, nil
+}
+
+// checkPairs compares the best pairs of the blocks of extent e, which r has read to the end, with the
+// summary.
+func (l *List) checkPairs(r *directoryReader, m *Impacts, e int) error {
+	if err := r.end(); err != nil {
+		return err
+	}
+	var best pareto
+	best.addAll(m.pairs)
+	var pairs [8]Impact
+	if !slices.Equal(best.flush(pairs[:0]), l.ExtImpacts.Of(e)) {
+		return corrupt.New(-1, "the summary has other best pairs than the blocks of extent %d", e)
+	}
+	return nil
+}
+
+// parsePairs reads the best pairs of the blocks of extent e, which lie behind these. The blocks have
+// been read. The caller holds mu.
+func (l *List) parsePairs(e int) (*Impacts, error) {
+	code, err := l.partOf(e)
+	if err != nil {
+		return nil, err
+	}
+	from, to := l.blocksIn(e)
+	r := directoryReader{bitReader: bitReader{b: code, at: int(l.onDemand.pairsAt[e])}, list: l}
+	m := new(Impacts)
+	r.impacts(m, to-from)
+	return m, l.checkPairs(&r, m, e)
 }
 
 // OnDemand reports whether the list reads the blocks of its extents, and their best pairs, on
@@ -230,14 +277,33 @@ func (l *List) BlockImpactsOf(e int) (*Impacts, error) {
 		l.loaded.Add(-int64(m.bytes()))
 		return m, nil
 	}
-	h, err := l.parseHeads(e)
-	if x.unread[e/partExtents] == 0 {
-		l.dropPart(e / partExtents)
-	}
+	m, err := l.readPairs(e)
 	if err != nil {
+		x.bad.Store(true)
 		return nil, err
 	}
-	return &h.impacts, nil
+	return m, nil
+}
+
+// readPairs reads the best pairs of the blocks of extent e, which has been read. The caller holds mu.
+func (l *List) readPairs(e int) (m *Impacts, err error) {
+	x, part := l.onDemand, e/partExtents
+	if l.form == pairsApart {
+		if m, err = l.parsePairs(e); err == nil && !x.paired[e] {
+			x.paired[e] = true
+			l.hasRead(part)
+			return m, nil
+		}
+	} else {
+		var h *heads
+		if h, err = l.parseHeads(e); err == nil {
+			m = &h.impacts
+		}
+	}
+	if x.unread[part] == 0 {
+		l.dropPart(part)
+	}
+	return m, err
 }
 
 // assembleImpacts returns the best pairs of all blocks.
@@ -289,5 +355,5 @@ func (x *onDemand) bytes() int {
 	if x == nil {
 		return 0
 	}
-	return 8*len(x.at) + 4*len(x.ready) + 8*len(x.impacts) + 32*len(x.parts)
+	return 8*len(x.at) + 4*len(x.ready) + 8*len(x.impacts) + 32*len(x.parts) + 4*len(x.pairsAt) + len(x.paired)
 }

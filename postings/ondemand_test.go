@@ -124,12 +124,13 @@ func TestSeekOnDemand(t *testing.T) {
 
 // TestExtentDamage damages single bytes of directory parts behind the summary, with right
 // checksums. The list opens. A block of a damaged extent gives an error, however one gets there,
-// other blocks are right, and until then the extent has bounds that are true.
+// other blocks are right, and until then the extent has bounds that are true. Where only the best pairs
+// are damaged, reading these is the error.
 func TestExtentDamage(t *testing.T) {
 	ps, enc := manyParts(t)
 	rng := rand.New(rand.NewPCG(75, 76))
-	damaged := 0
-	for range 60 {
+	damaged, inPairs := 0, 0
+	for range 120 {
 		bad := enc
 		bad.Directory = slices.Clone(enc.Directory)
 		part, err := new(List).unsealPart(bad.Directory[1], "directory")
@@ -144,6 +145,7 @@ func TestExtentDamage(t *testing.T) {
 			t.Fatalf("damage behind the summary is found by Open: %v", err)
 		}
 		var docs [BlockSize]uint32
+		before := damaged
 		for e := range l.ExtLast {
 			from, to := l.blocksIn(e)
 			b := from + rng.IntN(to-from)
@@ -176,9 +178,17 @@ func TestExtentDamage(t *testing.T) {
 				t.Fatalf("a scan ends with %v", s.Err())
 			}
 		}
+		if damaged > before {
+			continue
+		}
+		if _, err := l.BlockImpacts(); err != nil {
+			if inPairs++; !errors.Is(err, corrupt.Err) || !l.Failed() {
+				t.Fatalf("damaged pairs: %v; the list has failed: %v", err, l.Failed())
+			}
+		}
 	}
-	if damaged < 40 {
-		t.Errorf("only %d of 60 damages were found in a block", damaged)
+	if damaged < 40 || inPairs < 20 {
+		t.Errorf("only %d and %d of 120 damages were found in a block and in pairs", damaged, inPairs)
 	}
 }
 

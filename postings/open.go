@@ -1,15 +1,19 @@
 package postings
 
 import (
+	"encoding/binary"
 	"errors"
 	"slices"
 
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
-// Open reads a list from its entry. A short list is then complete. Of a long list, Open loads and
-// checks the directory, or its summary (see OnDemand), and keeps load for the rest (load may be nil
-// when the list is known to be short). It does not keep entry.
+// Open reads a list from its entry. A short list is then complete but for positions. Of a long list,
+// Open loads and checks the directory, or its summary (see OnDemand), and keeps load for the rest.
+// It does not keep entry.
+//
+// load may be nil when the list is known to be short and has no positions. That of a long list with
+// positions is a PositionLoader, that of a short one a ShortPositionLoader.
 //
 // The form has no version of its own: its owner (a segment) has one in its metadata. An error is
 // the Loader's, or matches corrupt.Err.
@@ -18,66 +22,114 @@ func Open(entry []byte, load Loader) (*List, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, chunks, old, err := parseEntry(body)
+	l, parts, err := parseEntry(body)
 	if err != nil {
 		return nil, err
 	}
 	l.entry = len(entry)
 	if l.Blocks() > 0 {
+		if parts.positions {
+			source, _ := load.(ShortPositionLoader)
+			l.positions = &shortPositions{l: l, source: source, pointer: parts.pointer}
+		}
 		return l, nil
 	}
-	l.source, l.old, l.stored = load, old, chunks
+	if parts.positions {
+		l.positions = &storedPositions{l: l, chunks: int(parts.pointer)}
+	}
+	l.source, l.stored = load, parts.chunks
 	if load != nil {
 		l.load = (*counted)(l)
 	}
 	_, l.checked = load.(CheckedLoader)
+	l.lender, _ = load.(LendingLoader)
 	if err := l.loadDirectory(); err != nil {
 		return nil, err
 	}
 	return l, nil
 }
 
+// Count returns the number of postings of a list, given its entry.
+func Count(entry []byte) (int, error) {
+	body, err := unsealEntry(entry)
+	if err != nil {
+		return 0, err
+	}
+	r := reader{b: body}
+	n := r.uvarint()>>1 + 1
+	if r.err == nil && n >= MaxDoc {
+		r.err = corrupt.New(0, "posting list of %d postings", n)
+	}
+	return int(n), r.err
+}
+
 func (l *List) blocksByCount() int { return (l.Count + l.BlockSize - 1) / l.BlockSize }
 
-// parseEntry reads an entry without its checksum. For a long list it sets Count, BlockSize and
-// ListImpacts, and returns the number of chunks, and whether the directory has the old form.
-func parseEntry(body []byte) (l *List, chunks int, old bool, err error) {
+// entryParts are what an entry says of the parts of its list.
+type entryParts struct {
+	chunks    int
+	positions bool   // there are some
+	pointer   uint64 // of a short list to its positions; or the number of chunks of those of a long list
+}
+
+// parseEntry reads an entry without its checksum. For a long list it sets Count, BlockSize,
+// ListImpacts and form.
+func parseEntry(body []byte) (l *List, parts entryParts, err error) {
 	r := reader{b: body}
 	v := r.uvarint()
 	count := v>>1 + 1
 	if r.err == nil && count >= MaxDoc { // a segment has fewer documents, and an int may have 32 bits
-		return nil, 0, false, corrupt.New(0, "posting list of %d postings", count)
+		return nil, parts, corrupt.New(0, "posting list of %d postings", count)
 	}
 	if v&1 == 0 {
-		l, err = parseShort(&r, int(count))
-		return l, 0, false, err
+		l, err = parseShort(&r, int(count), &parts)
+		return l, parts, err
 	}
 	shape := r.byte()
 	l = &List{Count: int(count), BlockSize: int(shape&^interpolativeShape) + 1, bits: shape&interpolativeShape != 0}
 	l.ListImpacts = r.impacts(nil)
 	at := r.at
 	n := r.uvarint()
-	if old = n > 0; !old {
+	for ; n == 0 && l.form < pairsApart && r.err == nil; l.form++ {
 		n = r.uvarint()
 	}
+	parts.readPointer(&r)
 	if err := r.end(); err != nil {
-		return nil, 0, false, err
+		return nil, parts, err
 	}
 	if l.BlockSize > BlockSize || l.Count <= l.BlockSize {
-		return nil, 0, false, corrupt.New(1, "long list of %d postings in blocks of %d", count, l.BlockSize)
+		return nil, parts, corrupt.New(1, "long list of %d postings in blocks of %d", count, l.BlockSize)
 	}
-	if extents := (l.blocksByCount() + ExtentBlocks - 1) / ExtentBlocks; n == 0 || n > uint64(extents) {
-		return nil, 0, false, corrupt.New(at, "%d chunks for %d extents", n, extents)
+	blocks := l.blocksByCount()
+	if extents := (blocks + ExtentBlocks - 1) / ExtentBlocks; n == 0 || n > uint64(extents) {
+		return nil, parts, corrupt.New(at, "%d chunks for %d extents", n, extents)
 	}
-	return l, int(n), old, nil
+	if parts.positions && (parts.pointer == 0 || parts.pointer > uint64(blocks)) {
+		return nil, parts, corrupt.New(at, "%d chunks of positions for %d blocks", parts.pointer, blocks)
+	}
+	parts.chunks = int(n)
+	return l, parts, nil
+}
+
+// readPointer reads the number at the end of the entry of a list with positions, if there is one.
+func (p *entryParts) readPointer(r *reader) {
+	if p.positions = r.err == nil && r.at < len(r.b); p.positions {
+		p.pointer = r.uvarint()
+	}
+}
+
+// PointTo makes the entry of a short list with positions, as Encoded has it, point to the positions
+// by a number of at most 64 bits, which ShortPositionLoader gets. It may change entry.
+func PointTo(entry []byte, pointer uint64) []byte {
+	return sealEntry(binary.AppendUvarint(entry[:len(entry)-2], pointer)) // replaces a zero and the checksum
 }
 
 // parseShort reads the postings of a short list and makes a block of them.
-func parseShort(r *reader, count int) (*List, error) {
+func parseShort(r *reader, count int, parts *entryParts) (*List, error) {
 	var k block
 	var pairs [8]Impact
 	var sizes Sizes
-	best, err := k.parseShort(r, count, pairs[:0], &sizes)
+	best, err := k.parseShort(r, count, pairs[:0], &sizes, parts)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +140,7 @@ func parseShort(r *reader, count int) (*List, error) {
 
 // parseShort reads the part of a short entry after the number of postings, and appends the best
 // pairs.
-func (k *block) parseShort(r *reader, count int, best []Impact, sizes *Sizes) ([]Impact, error) {
+func (k *block) parseShort(r *reader, count int, best []Impact, sizes *Sizes, parts *entryParts) ([]Impact, error) {
 	if count > BlockSize {
 		return nil, corrupt.New(0, "short list of %d postings", count)
 	}
@@ -116,6 +168,7 @@ func (k *block) parseShort(r *reader, count int, best []Impact, sizes *Sizes) ([
 	} else {
 		best = r.impacts(best)
 	}
+	parts.readPointer(r)
 	if err := r.end(); err != nil {
 		return nil, err
 	}

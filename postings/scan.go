@@ -1,6 +1,10 @@
 package postings
 
-import "github.com/riffle-search/riffle/internal/corrupt"
+import (
+	"encoding/binary"
+
+	"github.com/riffle-search/riffle/internal/corrupt"
+)
 
 // A Scan reads a list block by block, from the first to the last:
 //
@@ -17,6 +21,10 @@ import "github.com/riffle-search/riffle/internal/corrupt"
 //
 // The zero value is at the end of an empty list. A Scan is about 3 KB: reuse it.
 type Scan struct {
+	// Positions makes the scan read positions, too. It holds from the next Reset on. A list without
+	// positions then has zeros.
+	Positions bool
+
 	N    int               // postings in the current block
 	Docs [BlockSize]uint32 // their documents, as moved by Shift
 	TFs  [BlockSize]uint32 // and frequencies
@@ -38,18 +46,22 @@ type Scan struct {
 	block  block
 	best   []Impact
 	padded [blockRoom]byte
+
+	positions positionScan
 }
 
 // Reset positions the scan before the first block of a list.
 func (s *Scan) Reset(l *List) {
 	s.l, s.b, s.behind, s.N, s.err = l, -1, 0, 0, nil
 	s.chunk, s.body, s.bestOf, s.short = nil, nil, nil, false
+	s.positions.reset()
 }
 
 // ResetShort positions the scan before the block of a short list, given its entry. (An even first
 // byte marks a short list.) It makes no List, because a merge would have to make millions. It
-// returns the last document and does not keep entry. An error matches corrupt.Err.
-func (s *Scan) ResetShort(entry []byte) (last uint32, err error) {
+// returns the last document and does not keep entry. source reads the positions; it is only needed
+// with Positions. An error matches corrupt.Err, or is that of source.
+func (s *Scan) ResetShort(entry []byte, source ShortPositionLoader) (last uint32, err error) {
 	s.Reset(nil)
 	body, err := unsealEntry(entry)
 	if err != nil {
@@ -61,25 +73,48 @@ func (s *Scan) ResetShort(entry []byte) (last uint32, err error) {
 		return 0, corrupt.New(0, "no short list: %d", v)
 	}
 	k := &s.block
-	if s.best, err = k.parseShort(&r, int(v>>1)+1, s.best[:0], new(Sizes)); err != nil {
+	var parts entryParts
+	if s.best, err = k.parseShort(&r, int(v>>1)+1, s.best[:0], new(Sizes), &parts); err != nil {
 		return 0, err
 	}
 	copy(s.Docs[:], k.docs[:k.n])
 	copy(s.TFs[:], k.tfs[:k.n])
 	s.short = true
-	return k.last(), nil
+	if s.Positions {
+		err = s.positions.readShort(k.tfs[:k.n], parts, source)
+	}
+	return k.last(), err
 }
 
-// ResetUnfilled positions the scan before the postings of Builder.AppendUnfilled, which it does not
-// keep.
-func (s *Scan) ResetUnfilled(tail []byte) {
+// ResetRun positions the scan before a block of fewer than BlockSize postings, given as in a short
+// entry: gaps and frequencies, without length codes. positions are theirs, as AddAllPositions takes
+// them, or nil if they have none. It does not keep run and positions, which must be whole.
+func (s *Scan) ResetRun(run, positions []byte) {
 	s.Reset(nil)
-	k := &s.block
-	k.n = 0
-	k.readTail(tail, noDoc)
-	copy(s.Docs[:], k.docs[:k.n])
-	copy(s.TFs[:], k.tfs[:k.n])
-	s.short = true
+	n, prev := 0, noDoc
+	for at := 0; at < len(run); n++ {
+		v, size := binary.Uvarint(run[at:])
+		at += size
+		s.TFs[n] = 1
+		if v&1 == 0 {
+			tf, size := binary.Uvarint(run[at:])
+			s.TFs[n] = uint32(tf) + 2
+			at += size
+		}
+		prev += uint32(v>>1) + 1
+		s.Docs[n] = prev
+	}
+	s.block.n = n
+	s.short = n > 0
+	if !s.Positions {
+		return
+	}
+	deltas := s.positions.make(s.TFs[:n])
+	if positions == nil {
+		clear(deltas)
+		return
+	}
+	readVarints(deltas, positions)
 }
 
 // Next reads the next block. It returns false after the last block and on an error.
@@ -94,6 +129,9 @@ func (s *Scan) Next() bool {
 	}
 	s.b++
 	s.err = s.read()
+	if s.err == nil && s.Positions {
+		s.err = inBlock(s.readPositions(), s.b)
+	}
 	if s.err != nil {
 		return false
 	}

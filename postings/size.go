@@ -15,7 +15,7 @@ func (s *Sizes) Add(o Sizes) {
 	s.Directory += o.Directory
 }
 
-// SizeBreakdown returns the stored size of a list from Open, without keys. For a view, which is not
+// SizeBreakdown returns the stored size of a list from Open, without keys and positions. For a view, which is not
 // stored, Directory is 0. It reads the directory, and for a list of the codec Interpolative all
 // chunks.
 func (l *List) SizeBreakdown() (Sizes, error) {

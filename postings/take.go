@@ -12,8 +12,9 @@ import (
 // Take copies the block's best pairs, so its documents must have their original length codes. It
 // copies the bytes if this codec would write the same ones. That requires that this codec wrote the
 // block, and that the preceding document has moved by the same distance, because the block's code
-// counts from it. So the first block of a second input is encoded again. Take relies on the checks
-// of Scan.
+// counts from it. So the first block of a second input is encoded again. Positions count from nothing, so
+// their bytes are always copied. Take relies on the checks of Scan, which must have Positions if this
+// Writer has them.
 func (w *Writer) Take(s *Scan) bool {
 	pairs, ok := w.pairsOf(s)
 	if !ok {
@@ -33,6 +34,9 @@ func (w *Writer) Take(s *Scan) bool {
 		w.copyBlock(s)
 	} else {
 		w.encode(&w.k)
+	}
+	if w.Positions {
+		w.takePositions(s)
 	}
 	w.k.n = 0
 	return true

@@ -13,20 +13,39 @@ import (
 // When limit cuts a full block, the remaining postings keep the impacts of the whole block. These
 // are still bounds, but perhaps not attained.
 func (b *Builder) View(limit uint32) *List {
+	var k block
+	positions := b.readTail(&k)
+	return b.view(&k, positions, limit)
+}
+
+// ViewWith is View of a builder without an unfinished block, and with fewer than BlockSize postings
+// after its own, as AddAll or AddAllPositions would add them. The list keeps positions.
+func (b *Builder) ViewWith(limit uint32, docs, tfs []uint32, lengths []uint8, positions []byte) *List {
+	var k block
+	k.n = copy(k.docs[:], docs)
+	copy(k.tfs[:], tfs)
+	copy(k.lens[:], lengths)
+	return b.view(&k, positions, limit)
+}
+
+// view is View, with the postings of the unfinished block and their positions.
+func (b *Builder) view(tail *block, positions []byte, limit uint32) *List {
 	f := b.full
 	size, full := b.blockSize(), 0
 	if f != nil {
 		full = sort.Search(len(f.last), func(i int) bool { return f.last[i] >= limit })
 	}
-	var k block
+	k := tail
 	var p pareto
 	cut := f != nil && full < len(f.last)
 	if cut {
-		f.readBlock(&k, full, size)
+		f.readBlock(k, full, size)
 		k.cut(limit)
 		p.addAll(f.imp.Of(full))
+		if b.Positions {
+			positions = f.positionsOf(full)
+		}
 	} else {
-		b.readTail(&k)
 		k.cut(limit)
 		for i := range k.n {
 			p.add(k.tfs[i], k.lens[i])
@@ -34,8 +53,11 @@ func (b *Builder) View(limit uint32) *List {
 	}
 	if full == 0 && k.n > 0 {
 		var pairs [8]Impact
-		l := newSingle(&k, size, p.flush(pairs[:0]))
+		l := newSingle(k, size, p.flush(pairs[:0]))
 		l.Cut = cut
+		if b.Positions {
+			l.positions = &grownPositions{tail: positions}
+		}
 		return l
 	}
 	l := &List{Count: full*size + k.n, BlockSize: size, Cut: cut && k.n > 0}
@@ -43,7 +65,14 @@ func (b *Builder) View(limit uint32) *List {
 		f.share(l, full)
 	}
 	if k.n > 0 {
-		l.addTail(&k, &p)
+		l.addTail(k, &p)
+	}
+	if b.Positions {
+		g := &grownPositions{tail: positions}
+		if full > 0 {
+			g.data, g.at = f.positions, f.positionAt[:full:full]
+		}
+		l.positions = g
 	}
 	l.finishExtents()
 	return l
@@ -72,6 +101,14 @@ func (f *blocks) readBlock(k *block, i, size int) {
 	if err := decodeFreqs(&k.tfs, rows[RowBytes*e.docRows(size):], e, size); err != nil {
 		panic("BUG: block in memory: " + err.Error())
 	}
+}
+
+// positionsOf returns the positions of full block i.
+func (f *blocks) positionsOf(i int) []byte {
+	if i+1 < len(f.positionAt) {
+		return f.positions[f.positionAt[i]:f.positionAt[i+1]]
+	}
+	return f.positions[f.positionAt[i]:]
 }
 
 // share gives l the first n blocks, at least one, with room for one more.

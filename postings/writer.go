@@ -15,6 +15,10 @@ import (
 type Writer struct {
 	Codec Kind // Packed, PFor, Rice or Interpolative: see the package comment
 
+	// Positions makes the lists keep positions: postings come by AddPositions, and blocks from a Scan
+	// with positions. It may change between lists.
+	Positions bool
+
 	size  int   // postings in a block, fewer than BlockSize in tests; 0 for BlockSize
 	k     block // the unfinished block. When it is empty, its arrays still hold the previous block if that is the first.
 	count int   // postings, including those of k
@@ -30,6 +34,8 @@ type Writer struct {
 	packed []byte    // these rows, unless the codec is Interpolative
 	coded  bitWriter // the current chunk of the codec Interpolative
 	chunks [][]byte  // earlier ones, sealed
+
+	positions positionWriter
 }
 
 // Len returns the number of postings added since the last Finish.
@@ -57,12 +63,33 @@ func (w *Writer) lastDoc() uint32 {
 // documents added before and are below MaxDoc. Frequencies are at least 1. lengths are the length
 // codes of the documents' fields.
 func (w *Writer) AddAll(docs, tfs []uint32, lengths []uint8) {
+	if w.Positions {
+		panic("BUG: postings.Writer.Positions is set, and postings come without")
+	}
+	w.addAll(docs, tfs, lengths, nil)
+}
+
+// AddPositions is AddAll for postings with positions: the first one of each posting, and the
+// distances between them, which are at most MaxPosition together.
+func (w *Writer) AddPositions(docs, tfs []uint32, lengths []uint8, deltas []uint32) {
+	if sum := sumOf(tfs); !w.Positions || sum != uint64(len(deltas)) {
+		panic(fmt.Sprintf("BUG: %d positions for frequencies of %d, and postings.Writer.Positions is %v", len(deltas), sum, w.Positions))
+	}
+	w.addAll(docs, tfs, lengths, deltas)
+}
+
+func (w *Writer) addAll(docs, tfs []uint32, lengths []uint8, deltas []uint32) {
 	size := w.blockSize()
 	w.count += len(docs)
 	for k := &w.k; len(docs) > 0; {
 		n := copy(k.docs[k.n:size], docs)
 		copy(k.tfs[k.n:], tfs[:n])
 		copy(k.lens[k.n:], lengths[:n])
+		if w.Positions {
+			of := int(sumOf(tfs[:n]))
+			w.positions.deltas = append(w.positions.deltas, deltas[:of]...)
+			deltas = deltas[of:]
+		}
 		docs, tfs, lengths = docs[n:], tfs[n:], lengths[n:]
 		if k.n += n; k.n == size {
 			w.endBlock()
@@ -85,6 +112,9 @@ func (w *Writer) endBlock() {
 	w.addPairs(&w.k)
 	w.imp.push(&w.best)
 	w.encode(&w.k)
+	if w.Positions {
+		w.positions.endBlock()
+	}
 	w.k.n = 0
 }
 
@@ -149,11 +179,11 @@ func (w *Writer) Finish() Encoded {
 		w.k.check(noDoc)
 		w.addPairs(&w.k)
 		var pairs [8]Impact
-		return Encoded{Entry: appendShortEntry(nil, &w.k, w.best.flush(pairs[:0]))}
+		return w.short(w.best.flush(pairs[:0]))
 	case 1:
 		if w.k.n == 0 {
 			w.k.n = w.count
-			return Encoded{Entry: appendShortEntry(nil, &w.k, w.imp.Of(0))}
+			return w.short(w.imp.Of(0))
 		}
 	}
 	if w.k.n > 0 {
@@ -163,9 +193,19 @@ func (w *Writer) Finish() Encoded {
 	return w.long()
 }
 
+// short is Finish for a list that is the unfinished block.
+func (w *Writer) short(best []Impact) Encoded {
+	enc := Encoded{Entry: appendShortEntry(nil, &w.k, best)}
+	if w.Positions {
+		enc.Entry = sealEntry(append(enc.Entry[:len(enc.Entry)-1], 0)) // see PointTo
+		enc.Positions = w.positions.short()
+	}
+	return enc
+}
+
 // long is Finish for a list of two or more blocks, all of them encoded.
 func (w *Writer) long() Encoded {
-	enc := Encoded{Directory: w.directory(), Chunks: slices.Clone(w.chunks)}
+	enc := Encoded{Directory: w.directory(pairsApart), Chunks: slices.Clone(w.chunks)}
 	entry := binary.AppendUvarint(nil, uint64(w.count-1)<<1|1)
 	shape := byte(w.blockSize() - 1)
 	if w.Codec == Interpolative {
@@ -175,8 +215,12 @@ func (w *Writer) long() Encoded {
 	w.best.addAll(w.imp.pairs)
 	var pairs [8]Impact
 	entry = appendImpacts(entry, w.best.flush(pairs[:0]))
-	entry = append(entry, 0) // the directory has levels
+	entry = append(entry, make([]byte, pairsApart)...) // the form of the directory
 	entry = binary.AppendUvarint(entry, uint64(len(enc.Chunks)))
+	if w.Positions {
+		enc.PositionDirectory, enc.PositionChunks = w.positions.long()
+		entry = binary.AppendUvarint(entry, uint64(len(enc.PositionChunks)))
+	}
 	enc.Entry = sealEntry(entry)
 	return enc
 }
@@ -189,4 +233,5 @@ func (w *Writer) reset() {
 	clear(w.chunks) // the caller owns them
 	w.packed, w.chunks = w.packed[:0], w.chunks[:0]
 	w.coded = bitWriter{b: w.coded.b[:0]}
+	w.positions.reset()
 }

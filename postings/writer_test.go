@@ -356,13 +356,13 @@ func checkScan(t *testing.T, l *List) error {
 func checkShort(t *testing.T, entry []byte, l *List, openErr error) {
 	t.Helper()
 	if entry[0]&1 != 0 {
-		if _, err := new(Scan).ResetShort(entry); !errors.Is(err, corrupt.Err) {
+		if _, err := new(Scan).ResetShort(entry, nil); !errors.Is(err, corrupt.Err) {
 			t.Fatalf("the entry of a long list is a short one: %v", err)
 		}
 		return
 	}
 	var s Scan
-	last, err := s.ResetShort(entry)
+	last, err := s.ResetShort(entry, nil)
 	if (err == nil) != (openErr == nil) {
 		t.Fatalf("a scan says %v, Open says %v", err, openErr)
 	}
@@ -409,7 +409,7 @@ func TestScanShort(t *testing.T) {
 			}
 		}
 	}
-	if _, err := new(Scan).ResetShort(nil); !errors.Is(err, corrupt.Err) {
+	if _, err := new(Scan).ResetShort(nil, nil); !errors.Is(err, corrupt.Err) {
 		t.Errorf("an empty entry: %v", err)
 	}
 }

@@ -15,7 +15,8 @@ import (
 // A Bulk is for one goroutine at a time.
 type Bulk struct {
 	parts  *Partitions
-	shares [][]int // partitions of each indexer
+	shares [][]int // partitions of each indexer, without those of a Sorter
+	all    [][]int // partitions of each indexer in fields with positions
 
 	docs   uint32
 	ids    []byte
@@ -45,14 +46,16 @@ type fieldDoc struct {
 
 // A bulkPart is the terms of one field in one partition.
 type bulkPart struct {
-	terms termTable
-	lists []runList // by number of the term
-	arena []byte    // holds their bytes
+	terms  termTable
+	lists  []runList // by number of the term
+	places []runList // positions of the same, in a field with positions
+	arena  []byte    // holds their bytes
 }
 
 // NewBulk returns an empty Bulk for the given number of indexers.
 func NewBulk(parts *Partitions, indexers int) *Bulk {
-	return &Bulk{parts: parts, shares: parts.share(max(indexers, 1)), byName: make(map[string]*bulkField)}
+	n := max(indexers, 1)
+	return &Bulk{parts: parts, shares: parts.share(n), all: parts.share(n), byName: make(map[string]*bulkField)}
 }
 
 // bulkLimit is the limit of 32-bit offsets, with some room.
@@ -83,7 +86,7 @@ func (b *Bulk) bytes() int64 {
 			if p == nil {
 				continue
 			}
-			n += int64(unsafe.Sizeof(*p)) + p.terms.bytes() + runListBytes*int64(cap(p.lists)) + int64(cap(p.arena))
+			n += int64(unsafe.Sizeof(*p)) + p.terms.bytes() + runListBytes*int64(cap(p.lists)+cap(p.places)) + int64(cap(p.arena))
 		}
 	}
 	if b.off != nil {
@@ -114,23 +117,27 @@ func (b *Bulk) Add(c *Chunk) {
 	for _, f := range c.fields {
 		into = append(into, b.addDocs(f, base))
 	}
-	index := func(parts []int) {
+	shares := b.shares // those of this chunk, even when keep gives partitions back
+	index := func(share int) {
 		for i, f := range c.fields {
 			if into[i] == nil {
 				continue
 			}
+			parts := shares[share]
+			if into[i].info.Positions {
+				parts = b.all[share]
+			}
 			for _, p := range parts {
-				into[i].add(p, f.partition(p), base)
+				into[i].add(p, f.partition(p), f.placed, base)
 			}
 		}
 	}
-	shares := b.shares // those of this chunk, even when keep gives partitions back
 	b.keep(c, into, base)
 	var wg sync.WaitGroup
-	for _, share := range shares[1:] {
-		wg.Go(func() { index(share) })
+	for i := range shares[1:] {
+		wg.Go(func() { index(i + 1) })
 	}
-	index(shares[0])
+	index(0)
 	wg.Wait()
 }
 
@@ -142,7 +149,7 @@ func (b *Bulk) addDocs(c *chunkField, base uint32) *bulkField {
 	}
 	f := b.byName[c.name]
 	if f == nil {
-		f = &bulkField{number: len(b.fields), info: FieldInfo{Name: c.name}, parts: make([]*bulkPart, b.parts.n)}
+		f = &bulkField{number: len(b.fields), info: FieldInfo{Name: c.name, Positions: c.placed}, parts: make([]*bulkPart, b.parts.n)}
 		b.byName[c.name] = f
 		b.fields = append(b.fields, f)
 	}
@@ -169,26 +176,38 @@ func (f *chunkField) partition(p int) []byte {
 
 // add adds the records of a partition of a chunk whose first document is base. Different partitions
 // may be added concurrently.
-func (f *bulkField) add(part int, records []byte, base uint32) {
+func (f *bulkField) add(part int, records []byte, placed bool, base uint32) {
 	if len(records) == 0 {
 		return
 	}
 	if f.parts[part] == nil {
 		f.parts[part] = new(bulkPart)
 	}
-	f.parts[part].add(records, base)
+	f.parts[part].add(records, placed, f.info.Positions, base)
 }
 
-// add adds the records of a partition of a chunk whose first document is base.
-func (p *bulkPart) add(records []byte, base uint32) {
+// add adds the records of a partition of a chunk whose first document is base. placed says whether
+// they have positions, and keep whether the field has.
+func (p *bulkPart) add(records []byte, placed, keep bool, base uint32) {
 	var batch recordBatch
 	for len(records) > 0 {
-		records = batch.read(records)
+		records = batch.read(records, placed)
 		p.fetch(&batch)
 		for i := range batch.n {
-			p.addRecord(&batch.records[i], base)
+			n := p.addRecord(&batch.records[i], base)
+			if keep {
+				p.addPlaces(&batch.records[i], n)
+			}
 		}
 	}
+}
+
+// addPlaces adds the positions of a record of a term.
+func (p *bulkPart) addPlaces(r *runRecord, term uint32) {
+	if int(term) == len(p.places) {
+		p.places = append(p.places, runList{})
+	}
+	p.arena = p.places[term].append(p.arena, r.positions())
 }
 
 // fetch touches the memory that the terms of some records refer to; see recordBatch.
@@ -205,10 +224,23 @@ func (p *bulkPart) fetch(b *recordBatch) {
 			touched += uint32(p.arena[p.lists[n-1].at-1])
 		}
 	}
+	if len(p.places) > 0 {
+		for _, n := range b.numbers[:b.n] {
+			if n > 0 {
+				touched += p.places[n-1].at
+			}
+		}
+		for _, n := range b.numbers[:b.n] {
+			if n > 0 {
+				touched += uint32(p.arena[p.places[n-1].at-1])
+			}
+		}
+	}
 	b.touched += touched
 }
 
-func (p *bulkPart) addRecord(r *runRecord, base uint32) {
+// addRecord adds the postings of a record and returns the number of the term.
+func (p *bulkPart) addRecord(r *runRecord, base uint32) (term uint32) {
 	s := p.terms.keyed(r.key, r.term)
 	if int(s.number) > len(p.lists) {
 		p.lists = append(p.lists, runList{last: noDoc})
@@ -219,6 +251,7 @@ func (p *bulkPart) addRecord(r *runRecord, base uint32) {
 	p.arena = l.append(p.arena, r.rest)
 	l.last = base + r.first + r.span
 	l.n += r.n
+	return s.number - 1
 }
 
 // varint reads a number of at most 32 bits that this package has written.

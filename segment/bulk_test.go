@@ -15,13 +15,13 @@ import (
 func (d modelDoc) addTo(c *Chunk) {
 	c.Begin(d.id)
 	for name, f := range d.fields {
-		c.Field(name)
+		c.Field(name, false)
 		for term, tf := range f.terms {
 			for range tf {
 				if len(term) > 0 && len(term) < 8 && tf%2 == 0 {
-					c.AddWords([]uint64{termKey([]byte(term))}, nil)
+					c.AddWords([]uint64{termKey([]byte(term))}, nil, 0)
 				} else if len(term) >= 8 && tf%2 == 0 {
-					c.AddWords([]uint64{longTerm}, [][]byte{[]byte(term)})
+					c.AddWords([]uint64{longTerm}, [][]byte{[]byte(term)}, 0)
 				} else {
 					c.Add([]byte(term))
 				}
@@ -63,12 +63,12 @@ func preparedBulk(t testing.TB, m model, perChunk, indexers, workers int, prepar
 	for i, d := range m {
 		if i%5 == 0 {
 			c.Begin("abandoned")
-			c.Field("body")
+			c.Field("body", false)
 			c.Add([]byte("abandoned term"))
 			c.Add([]byte("t1"))
 			if i%2 == 0 {
 				c.EndField(true, 2)
-				c.Field("another")
+				c.Field("another", false)
 			}
 			c.Abandon()
 		}
@@ -82,7 +82,7 @@ func preparedBulk(t testing.TB, m model, perChunk, indexers, workers int, prepar
 		t.Fatal(err)
 	}
 	storedKeys := store.keys
-	store.keys, store.last = nil, [2]string{}
+	store.keys, store.last = nil, [3]string{}
 	res, err := b.Write(context.Background(), store, BulkOptions{Workers: workers})
 	if err != nil {
 		t.Fatal(err)
@@ -329,7 +329,7 @@ func TestBulkBytes(t *testing.T) {
 	add := func(docs []Document) {
 		for _, d := range docs {
 			c.Begin(d.ID)
-			c.Field("text")
+			c.Field("text", false)
 			for _, tf := range d.Fields[0].Terms {
 				c.Add(tf.Term)
 			}

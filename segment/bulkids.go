@@ -39,6 +39,9 @@ func (v *bulkView) commonPrefix() int {
 	return n
 }
 
+// compareWork is the time of a comparison in postings (see pace).
+const compareWork = 3
+
 // sortedByBytes returns the numbers 0 to n-1, sorted by the bytes that of returns for them. The
 // first skip bytes are the same for all. The sort is stable.
 //
@@ -48,15 +51,16 @@ func sortedByBytes(n, skip int, of func(uint32) []byte) []uint32 {
 		key    uint64 // the bytes after those skipped, padded with zeros
 		number uint32
 	}
+	var p pace
 	entries := make([]entry, n)
 	for i := range entries {
+		p.add(compareWork)
 		var key [8]byte
 		copy(key[:], of(uint32(i))[skip:])
 		entries[i] = entry{binary.BigEndian.Uint64(key[:]), uint32(i)}
 	}
-	var p pace
 	slices.SortFunc(entries, func(a, b entry) int {
-		p.add(1)
+		p.add(compareWork)
 		if a.key != b.key {
 			if a.key < b.key {
 				return -1

@@ -42,7 +42,7 @@ func (b *Bulk) Write(ctx context.Context, sink Sink, o BulkOptions) (*BulkResult
 	defer v.sorting.Wait()
 	m := &merger{ctx: ctx, sink: &countingSink{sink: sink}, inputs: []Input{{Reader: v}}, opts: opts, stored: b.stored}
 	for _, step := range []func() error{
-		m.number, m.readRanks, func() error { return m.writeBulkTerms(v) }, func() error { return m.writeBulkIDs(v) }, m.writePlaces, m.writeColumns, m.writeMeta,
+		m.number, m.readRanks, func() error { return m.writeBulkTerms(v) }, func() error { return m.writeBulkIDs(v) }, m.writeColumns, m.writePlaces, m.writePositionPages, m.writeMeta,
 	} {
 		if err := step(); err != nil {
 			return nil, err
@@ -66,7 +66,7 @@ func (m *merger) writeBulkTerms(v *bulkView) error {
 				at = job{at.field, -1, &n}
 			}
 			for at.part++; at.part < len(f.parts); at.part++ {
-				if f.parts[at.part] != nil || v.offloads(at.part) {
+				if f.parts[at.part] != nil || v.offloads(f, at.part) {
 					return at, true, nil
 				}
 			}
@@ -79,6 +79,7 @@ func (m *merger) writeBulkTerms(v *bulkView) error {
 			encoders[worker] = newRunEncoder(m.opts.Codec)
 		}
 		f := v.fields[j.field]
+		encoders[worker].keepPositions(f.keepsPositions())
 		if rounds := v.rounds(f, j.part); len(rounds) > 0 {
 			return encoders[worker].encodeRounds(rounds, j.norms), nil
 		}
@@ -88,7 +89,7 @@ func (m *merger) writeBulkTerms(v *bulkView) error {
 		return encoders[worker].encode(f.parts[j.part], j.norms), nil
 	}
 	use := func(j job, terms []encodedTerm) error {
-		if v.offloads(j.part) {
+		if v.offloads(v.fields[j.field], j.part) {
 			v.fields[j.field].info.Terms += uint64(len(terms))
 		}
 		for _, t := range terms {
@@ -102,8 +103,9 @@ func (m *merger) writeBulkTerms(v *bulkView) error {
 		return err
 	}
 	for _, f := range v.fields {
-		norms := f.norms(m.docs)
-		m.endField(f.info, &norms, f.having)
+		norms, info := f.norms(m.docs), f.info
+		info.Positions = f.keepsPositions()
+		m.endField(info, &norms, f.having)
 	}
 	return nil
 }
@@ -119,8 +121,13 @@ type runEncoder struct {
 	writer postings.Writer
 	into   interface {
 		AddAll(docs, tfs []uint32, lengths []uint8)
-	} // the writer
+	} // the writer, or
+	builder   *postings.Builder
+	positions bool
 	run       []byte
+	placed    []byte           // positions of the term
+	places    []byte           // those that are left
+	deltas    []uint32         // those of the unpacked postings
 	docs, tfs [runBatch]uint32 // unpacked postings
 	codes     [runBatch]uint8
 	n         int // postings that into does not have yet
@@ -134,6 +141,9 @@ func newRunEncoder(codec postings.Kind) *runEncoder {
 	e.into = &e.writer
 	return e
 }
+
+// keepPositions sets whether the next lists have positions.
+func (e *runEncoder) keepPositions(keep bool) { e.positions, e.writer.Positions = keep, keep }
 
 // encode encodes the terms of a partition in ascending order.
 func (e *runEncoder) encode(p *bulkPart, norms *Norms) []encodedTerm {
@@ -149,6 +159,10 @@ func (e *runEncoder) encode(p *bulkPart, norms *Norms) []encodedTerm {
 // build unpacks the postings of a term.
 func (e *runEncoder) build(p *bulkPart, term uint32, norms *Norms) {
 	e.run = p.lists[term].appendTo(e.run[:0], p.arena)
+	if e.positions {
+		e.placed = p.places[term].appendTo(e.placed[:0], p.arena)
+		e.places = e.placed
+	}
 	r := runReader{data: e.run, doc: noDoc}
 	for {
 		e.n = r.read(e.docs[:], e.tfs[:])
@@ -163,6 +177,9 @@ func (e *runEncoder) build(p *bulkPart, term uint32, norms *Norms) {
 func (p *bulkPart) sorted() []uint32 {
 	return sortedByBytes(p.terms.len(), 0, p.terms.term)
 }
+
+// keepsPositions reports whether the segment has the positions of the field: see FieldInfo.Positions.
+func (f *bulkField) keepsPositions() bool { return f.info.Positions && f.info.Norms }
 
 // norms returns the length codes of the field in a segment of docs documents.
 func (f *bulkField) norms(docs uint32) Norms {
@@ -297,8 +314,8 @@ func (v *bulkView) List(field string, term []byte) (*postings.List, error) {
 }
 
 func (v *bulkView) list(f *bulkField, p *bulkPart, term uint32) *postings.List {
-	var b postings.Builder
-	e := runEncoder{into: &b}
+	b := postings.Builder{Positions: f.info.Positions}
+	e := runEncoder{into: &b, builder: &b, positions: f.info.Positions}
 	norms := f.norms(v.docs)
 	e.build(p, term, &norms)
 	return b.View(v.docs)

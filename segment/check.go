@@ -22,7 +22,7 @@ func Check(ctx context.Context, src Source, report func(error)) {
 		report(err)
 		return
 	}
-	c := &checker{ctx: ctx, d: d, report: report, parts: make(map[uint32]int)}
+	c := &checker{ctx: ctx, d: d, report: report, parts: make(map[uint32]int), positionParts: make(map[uint32]int)}
 	c.keys()
 	_, err = d.Rank()
 	c.err(err)
@@ -32,6 +32,9 @@ func Check(ctx context.Context, src Source, report func(error)) {
 	}
 	if c.lists != d.meta.lists && ctx.Err() == nil {
 		c.fault([]byte{byte(kindMeta)}, "%d long lists, but terms lead to %d", d.meta.lists, c.lists)
+	}
+	if c.pages != d.meta.pages && ctx.Err() == nil {
+		c.fault([]byte{byte(kindMeta)}, "%d pages of positions, but terms lead to %d", d.meta.pages, c.pages)
 	}
 	c.ids()
 	c.stored()
@@ -46,8 +49,12 @@ type checker struct {
 
 	said  string         // the last error, to avoid repeating it
 	parts map[uint32]int // list -> number of its keys
-	lists uint32         // long lists so far: the number of the next one
-	best  *fieldBest     // of each field in turn
+	pages uint32         // of positions that short lists so far have led to
+
+	positionParts map[uint32]int // as parts, of positions
+
+	lists uint32     // long lists so far: the number of the next one
+	best  *fieldBest // of each field in turn
 }
 
 // err reports an error, if any, and returns whether there was one.
@@ -103,19 +110,31 @@ func (c *checker) known(key []byte) bool {
 	case kindHead:
 		ok = be.Uint32(rest) < chunksOf(chunksOf(m.docs, idPageIDs), idHeadPages)
 	case kindPlace:
-		ok = be.Uint32(rest) < chunksOf(m.docs, int(m.placeDocs()))
+		ok = !m.plainPlaces && be.Uint32(rest) < chunksOf(m.docs, int(m.placeDocs()))
+	case kindPlainPlace:
+		ok = m.plainPlaces && be.Uint32(rest) < chunksOf(m.docs, placeChunkDocs)
 	case kindStored:
-		ok = m.stored && be.Uint32(rest) < m.docs
+		ok = m.stored && !c.d.codedDocs && be.Uint32(rest) < m.docs
+	case kindCoded:
+		ok = m.stored && c.d.codedDocs && be.Uint32(rest) <= codedTable
 	case kindList:
 		list := be.Uint32(rest)
 		c.parts[list]++
 		ok = list < m.lists
+	case kindPosition:
+		list := be.Uint32(rest)
+		c.positionParts[list]++
+		ok = list < m.lists
+	case kindPositionShort:
+		ok = be.Uint32(rest) < m.pages
 	case kindNorms:
 		chunks := m.normChunks(field)
 		if m.sparse[field] {
 			chunks = chunksOf(m.fields[field].Docs, normChunkDocs)
 		}
 		ok = m.fields[field].Norms && be.Uint32(rest) < chunks
+	case kindNormSums:
+		ok = m.sums && m.whole[field]
 	case kindRank:
 		ok = m.ranks && be.Uint32(rest) < chunksOf(m.docs, rankChunkDocs)
 	}
@@ -128,12 +147,15 @@ func (c *checker) field(i int) {
 	f := &fieldChecker{checker: c}
 	if want.Norms {
 		var err error
-		if f.norms, err = c.d.readNorms(uint32(i)); c.err(err) {
+		if f.norms, err = c.d.readNorms(uint32(i)); err == nil {
+			err = f.norms.lazy.NeedAll(c.d.meta.docs)
+		}
+		if c.err(err) || c.err(c.d.checkNormSums(uint32(i), &f.norms)) {
 			return
 		}
 	}
 	c.best.begin(uint64(want.Docs))
-	f.info = FieldInfo{Name: want.Name, Norms: want.Norms}
+	f.info = FieldInfo{Name: want.Name, Norms: want.Norms, Positions: want.Positions}
 	lower := c.d.termKey(i, nil)
 	sound := true
 	c.each(lower, after(lower), func(it Iterator) {
@@ -183,13 +205,38 @@ type fieldChecker struct {
 	norms Norms
 
 	docs, freqs [postings.BlockSize]uint32
+	positions   postings.Positions
 }
 
 // A countingLoader counts the parts it has read.
 type countingLoader struct {
 	partLoader
-	read int
+	read          int
+	readPositions int
 }
+
+func (l *countingLoader) PositionDirectory(part int) ([]byte, error) {
+	l.readPositions++
+	return l.partLoader.PositionDirectory(part)
+}
+
+func (l *countingLoader) PositionChunk(chunk int) ([]byte, error) {
+	l.readPositions++
+	return l.partLoader.PositionChunk(chunk)
+}
+
+// ShortPositions implements postings.ShortPositionLoader. Pages are full one after the other.
+func (c *fieldChecker) ShortPositions(pointer uint64) ([]byte, error) {
+	if page := uint32(pointer / pageBytes); page == c.pages || page+1 == c.pages {
+		c.pages = page + 1
+	} else {
+		return nil, corrupt.New(-1, "positions in page %d, after those in page %d", page, int64(c.pages)-1)
+	}
+	return pageLoader{c.d}.ShortPositions(pointer)
+}
+
+func (c *fieldChecker) Directory(int) ([]byte, error) { panic("BUG: directory of a short list") }
+func (c *fieldChecker) Chunk(int) ([]byte, error)     { panic("BUG: chunk of a short list") }
 
 func (l *countingLoader) Directory(part int) ([]byte, error) {
 	l.read++
@@ -200,6 +247,9 @@ func (l *countingLoader) Chunk(chunk int) ([]byte, error) {
 	l.read++
 	return l.partLoader.Chunk(chunk)
 }
+
+// LendChunk lends nothing: Chunk counts, and checks what the store returns.
+func (l *countingLoader) LendChunk(int) ([]byte, bool) { return nil, false }
 
 // term checks one term entry and its list.
 func (c *fieldChecker) term(key, value []byte) error {
@@ -218,14 +268,29 @@ func (c *fieldChecker) term(key, value []byte) error {
 		return err
 	}
 	load := &countingLoader{partLoader: partLoader{d: c.d, key: key, list: list}}
-	l, err := c.d.openEntry(key, entry, load)
+	var from postings.Loader = load
+	if !long {
+		from = c
+	}
+	l, err := c.d.openEntry(key, entry, from)
 	if err != nil {
 		return err
 	}
 	if err := c.postings(l); err != nil {
 		return err
 	}
+	if l.HasPositions() != c.info.Positions {
+		return corrupt.New(-1, "the list has positions: %v; those of its field have: %v", l.HasPositions(), c.info.Positions)
+	}
+	if l.HasPositions() {
+		if err := c.places(l); err != nil {
+			return err
+		}
+	}
 	c.info.Terms++
+	if long && load.readPositions != c.positionParts[list] {
+		return corrupt.New(-1, "the positions of the list have %d parts, but %d lie under its number", load.readPositions, c.positionParts[list])
+	}
 	if long && load.read != c.parts[list] {
 		return corrupt.New(-1, "the list has %d parts, but %d lie under its number", load.read, c.parts[list])
 	}
@@ -271,6 +336,17 @@ func (c *fieldChecker) postings(l *postings.List) error {
 		return corrupt.New(-1, "the list says %d postings and has %d", l.Count, count)
 	}
 	c.info.Postings += uint64(count)
+	return nil
+}
+
+// places reads the positions of a list. Whether they rise is checked wherever they are decoded.
+func (c *fieldChecker) places(l *postings.List) error {
+	c.positions.Reset(l)
+	for b := range l.Blocks() {
+		if err := c.positions.Load(b); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -363,7 +439,7 @@ func (c *checker) page(key []byte, p *idPage, place uint32, seen []bool) {
 		}
 		seen[doc] = true
 		if got, err := c.d.place(doc); !c.err(err) && got != place {
-			c.fault(numberKey(kindPlace, doc/c.d.ids.placeDocs), "document %d has place %d, want %d", doc, got, place)
+			c.fault(c.d.meta.placeKey(doc/c.d.ids.placeDocs), "document %d has place %d, want %d", doc, got, place)
 		}
 		place++
 	}
@@ -373,6 +449,10 @@ func (c *checker) page(key []byte, p *idPage, place uint32, seen []bool) {
 // stored checks that the blocks of stored documents follow each other without a
 // gap.
 func (c *checker) stored() {
+	if c.d.codedDocs {
+		c.coded()
+		return
+	}
 	next, sound := uint32(0), true
 	kind := []byte{byte(kindStored)}
 	c.each(kind, after(kind), func(it Iterator) {
@@ -392,5 +472,43 @@ func (c *checker) stored() {
 	}
 	if !c.d.meta.stored && next != 0 {
 		c.fault(kind, "%d documents are stored, meta says none", next)
+	}
+}
+
+// coded decodes all stored documents in codes, and checks that there is no run too many.
+func (c *checker) coded() {
+	codes, err := c.d.coded()
+	if c.err(err) {
+		return
+	}
+	var doc []byte
+	next, runs := uint32(0), uint32(len(codes.runs))
+	kind := []byte{byte(kindCoded)}
+	c.each(kind, after(kind), func(it Iterator) {
+		key := bytes.Clone(it.Key())
+		run := binary.BigEndian.Uint32(key[1:])
+		if run >= runs {
+			if run != codedLengths && run != codedTable {
+				c.fault(key, "there are %d runs", runs)
+			}
+			return
+		}
+		for ; next < run; next++ {
+			c.fault(numberKey(kindCoded, next), "the value is missing")
+		}
+		next++
+		payload, err := unseal(it.Value(), c.d.meta.version)
+		var r *codedRun
+		docs := int(codes.first[run+1] - codes.first[run])
+		if err == nil {
+			r, err = openCodedRun(payload, run, docs)
+		}
+		for i := 0; i < docs && err == nil; i++ {
+			doc, err = r.appendDoc(doc[:0], codes.table, i)
+		}
+		c.err(c.d.at(err, key))
+	})
+	for ; next < runs && c.ctx.Err() == nil; next++ {
+		c.fault(numberKey(kindCoded, next), "the value is missing")
 	}
 }

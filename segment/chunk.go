@@ -14,8 +14,8 @@ import (
 // once. A Memory or Bulk then finds each term once per chunk instead of once per document, and a
 // Bulk takes its postings as bytes without decoding them.
 //
-// For each document call Begin, then for each of its fields Field, any number of Add and EndField,
-// and finally End; or Abandon, at any point, to drop the document. After the last document, Group
+// For each document call Begin, then for each of its fields Field, any number of Add, AddAt or
+// AddWords and EndField, and finally End; or Abandon, at any point, to drop the document. After the last document, Group
 // makes the chunk ready to be added. The zero value is an empty chunk; Reset empties a chunk and
 // keeps its memory.
 type Chunk struct {
@@ -41,10 +41,13 @@ type Chunk struct {
 type chunkField struct {
 	name     string
 	norms    bool
+	placed   bool      // terms have positions
 	table    termTable // last of a slot is one more than the place of its last posting
 	postings []chunkPosting
+	places   []chunkPlace // of the tokens, in order, if they have positions
 	docs     []chunkDoc
 	begin    int    // where the postings of the current document begin, plus one
+	from     int    // where its places begin
 	begun    bool   // the current document has the field
 	counted  uint64 // postings of documents that were not abandoned
 	tokens   uint64
@@ -56,10 +59,14 @@ type chunkField struct {
 // A chunkPosting is a posting of the current document or of an earlier one.
 type chunkPosting struct{ term, tf uint32 }
 
+// A chunkPlace is a token of the current document or of an earlier one.
+type chunkPlace struct{ term, at uint32 }
+
 // A chunkDoc is a document that has the field.
 type chunkDoc struct {
 	doc        uint32
 	start, end uint32 // its postings
+	from, to   uint32 // its places
 	best       uint32 // highest frequency
 	code       uint8  // length code
 }
@@ -83,8 +90,8 @@ const maxKeptFields = 256
 
 func (f *chunkField) reset() {
 	f.table.reset()
-	f.postings, f.docs, f.runs, f.ends = f.postings[:0], f.docs[:0], f.runs[:0], f.ends[:0]
-	f.norms, f.begun, f.counted, f.tokens = false, false, 0, 0
+	f.postings, f.places, f.docs, f.runs, f.ends = f.postings[:0], f.places[:0], f.docs[:0], f.runs[:0], f.ends[:0]
+	f.norms, f.placed, f.begun, f.counted, f.tokens = false, false, false, 0, 0
 }
 
 // Docs is the number of documents in the chunk.
@@ -116,8 +123,9 @@ func (c *Chunk) Begin(id string) {
 	c.open = c.open[:0]
 }
 
-// Field begins a field, which the document must not have yet.
-func (c *Chunk) Field(name string) {
+// Field begins a field, which the document must not have yet. positions says whether the positions of
+// its terms are kept; it is the same for all documents of the chunk.
+func (c *Chunk) Field(name string, positions bool) {
 	f := c.byName[name]
 	if f == nil {
 		f = &chunkField{name: name}
@@ -130,24 +138,42 @@ func (c *Chunk) Field(name string) {
 	if f.begun {
 		panic(fmt.Sprintf("BUG: segment: field %q comes twice in a document", name))
 	}
-	f.begun, f.begin = true, len(f.postings)+1
+	if len(f.docs) == 0 {
+		f.placed = positions
+	}
+	if f.placed != positions {
+		panic(fmt.Sprintf("BUG: segment: field %q with and without positions", name))
+	}
+	f.begun, f.begin, f.from = true, len(f.postings)+1, len(f.places)
 	c.open, c.cur = append(c.open, f), f
 }
 
-// Add counts a term of the current field. It copies the term.
-func (c *Chunk) Add(term []byte) {
+// Add counts an exact term of the current field, whose position is 0. It copies the term.
+func (c *Chunk) Add(term []byte) { c.AddAt(term, 0) }
+
+// AddAt counts a term of the current field at a position, at most postings.MaxPosition. It copies the
+// term.
+func (c *Chunk) AddAt(term []byte, position uint32) {
 	f := c.cur
-	f.count(f.table.slot(term))
+	s := f.table.slot(term)
+	if f.placed {
+		f.places = append(f.places, chunkPlace{s.number - 1, position})
+	}
+	f.count(s)
 }
 
-// AddWords counts terms by their keys: the bytes of a term of up to seven bytes, little-endian,
-// with their number in the top byte. Where that number is 255, the key stands for the next of the
-// long terms, which have eight bytes or more.
-func (c *Chunk) AddWords(keys []uint64, long [][]byte) {
+// AddWords counts terms at consecutive positions by their keys: the bytes of a term of up to seven
+// bytes, little-endian, with their number in the top byte. Where that number is 255, the key stands
+// for the next of the long terms, which have eight bytes or more.
+func (c *Chunk) AddWords(keys []uint64, long [][]byte, position uint32) {
 	for len(keys) > 0 {
 		n := min(len(keys), wordBatch)
-		long = c.addWords(keys[:n], long)
-		keys = keys[n:]
+		if c.cur.placed {
+			long = c.placeWords(keys[:n], long, position)
+		} else {
+			long = c.addWords(keys[:n], long)
+		}
+		keys, position = keys[n:], position+uint32(n)
 	}
 }
 
@@ -164,7 +190,7 @@ func (f *chunkField) count(s *termSlot) {
 // of the field counts as length 1.
 func (c *Chunk) EndField(norms bool, length uint32) {
 	f := c.cur
-	d := chunkDoc{doc: c.docs, start: uint32(f.begin - 1), end: uint32(len(f.postings)), code: 1}
+	d := chunkDoc{doc: c.docs, start: uint32(f.begin - 1), end: uint32(len(f.postings)), from: uint32(f.from), to: uint32(len(f.places)), code: 1}
 	if norms {
 		f.norms, d.code = true, blockmax.LengthCode(length)
 	}
@@ -271,6 +297,11 @@ const termWeight = 8
 //	span      varint  last document minus first
 //	bytes     varint  length of the rest
 //	rest              postings after the first, each as in a run
+//
+// In a field with positions follow
+//
+//	bytes     varint  length of the rest
+//	rest              for each posting its first position and the distances between its positions
 func (c *Chunk) Group(parts *Partitions) {
 	c.packStored()
 	for _, f := range c.fields {
@@ -280,10 +311,11 @@ func (c *Chunk) Group(parts *Partitions) {
 
 // grouping is scratch space of Group.
 type grouping struct {
-	counts  []uint32 // of each term; then where its next posting goes
-	parted  []uint8  // partition of each term
-	order   []uint32 // terms by partition
-	byTerm  []docTF  // postings by term, in order of documents
+	counts []uint32 // of each term; then where its next posting goes
+	parted []uint8  // partition of each term
+	order  []uint32 // terms by partition
+	byTerm []docTF  // postings by term, in order of documents
+	placing
 	partEnd [maxPartitions + 1]uint32
 	pace    pace // a large chunk takes milliseconds
 }
@@ -326,6 +358,7 @@ func (c *Chunk) group(f *chunkField, parts *Partitions) {
 		}
 		c.pace.add(int(d.end-d.start) / countsPerPosting)
 	}
+	c.place(f)
 	f.runs, f.ends = f.runs[:0], f.ends[:0]
 	first := uint32(0)
 	for part := range parts.n {
@@ -337,6 +370,9 @@ func (c *Chunk) group(f *chunkField, parts *Partitions) {
 			if list := c.byTerm[start:counts[t]]; len(list) > 0 {
 				f.runs = appendRecord(f.runs, f.table.term(t), list)
 				c.pace.add(len(list) + recordWork)
+				if f.placed {
+					f.runs = c.appendPlaces(f.runs, t, list)
+				}
 			}
 		}
 		first = c.partEnd[part]

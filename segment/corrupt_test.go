@@ -12,7 +12,8 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// damaged is a segment with every kind of value. Its values are small enough to flip every bit.
+// damaged is a segment with every kind of value, but for those that only large ones have, and
+// kindCoded, which excludes kindStored. Its values are small enough to flip every bit.
 func damaged(t *testing.T) (*mapStore, model) {
 	rng := rand.New(rand.NewPCG(6, 6))
 	m := randomModel(rng, 400, "d")
@@ -23,13 +24,13 @@ func damaged(t *testing.T) (*mapStore, model) {
 			m[i].fields["body"].terms["long"] = uint32(1 + i%4)
 		}
 	}
-	_, _, s := merge(t, []Input{{Reader: m.memory().View()}}, MergeOptions{})
+	_, _, s := merge(t, []Input{{Reader: m.withPositions().View()}}, MergeOptions{})
 	seen := make(map[Kind]bool)
 	for _, k := range s.keys {
 		seen[Kind(k[0])] = true
 	}
 	for kind := range keyTail {
-		if !seen[kind] {
+		if !seen[kind] && kind != kindNormSums && kind != kindPlainPlace && kind != kindCoded {
 			t.Fatalf("the segment has no key of kind %#x", kind)
 		}
 	}
@@ -75,6 +76,7 @@ func readLists(d *Disk, field string) (all []posting, err error) {
 	}
 	defer it.Close()
 	var docs, freqs [postings.BlockSize]uint32
+	var positions postings.Positions
 	for it.Next() {
 		l, err := it.List()
 		if err != nil {
@@ -88,8 +90,16 @@ func readLists(d *Disk, field string) (all []posting, err error) {
 			if _, err := l.Freqs(b, &freqs); err != nil {
 				return nil, err
 			}
+			if positions.Reset(l); l.HasPositions() {
+				if err := positions.Load(b); err != nil {
+					return nil, err
+				}
+			}
 			for i := range n {
 				all = append(all, posting{docs[i], freqs[i]})
+				if l.HasPositions() {
+					all = append(all, posting{positions.Append(nil, i)[0], 0})
+				}
 			}
 		}
 	}
@@ -100,12 +110,22 @@ func readLists(d *Disk, field string) (all []posting, err error) {
 // or never read the value: no panic, and no different answer.
 func TestEveryFlippedBitIsFound(t *testing.T) {
 	s, _ := damaged(t)
+	requireFlipsFound(t, s, func(Kind) bool { return true })
+	_, s = mergeCoded(t, []Input{{Reader: codedModel(1500, "d").memory().View()}}, MergeOptions{})
+	requireFlipsFound(t, s, func(k Kind) bool { return k == kindCoded })
+}
+
+func requireFlipsFound(t *testing.T, s *mapStore, of func(Kind) bool) {
+	t.Helper()
 	rng := rand.New(rand.NewPCG(7, 7))
 	perKind, most := make(map[Kind]int), 12
 	if testing.Short() {
 		most = 5
 	}
 	for _, key := range slices.Clone(s.keys) {
+		if !of(Kind(key[0])) {
+			continue
+		}
 		value := s.values[key]
 		perKind[Kind(key[0])]++
 		if perKind[Kind(key[0])] > most {
@@ -131,6 +151,13 @@ func TestEveryFlippedBitIsFound(t *testing.T) {
 // TestEveryMissingValueIsFound removes every value, one at a time.
 func TestEveryMissingValueIsFound(t *testing.T) {
 	s, _ := damaged(t)
+	requireMissingFound(t, s)
+	_, s = mergeCoded(t, []Input{{Reader: codedModel(1500, "d").memory().View()}}, MergeOptions{})
+	requireMissingFound(t, s)
+}
+
+func requireMissingFound(t *testing.T, s *mapStore) {
+	t.Helper()
 	for i, key := range slices.Clone(s.keys) {
 		if i > 40 && Kind(key[0]) == kindTerm { // they are all similar
 			continue
@@ -148,7 +175,7 @@ func TestEveryMissingValueIsFound(t *testing.T) {
 func TestCheckFindsStrangers(t *testing.T) {
 	s, _ := damaged(t)
 	for _, key := range [][]byte{
-		{0x06}, {0x84, 0}, {byte(kindMeta), 0}, {byte(kindTerm), 0},
+		{0x06}, {0x84, 0}, numberKey(kindCoded, 0), {byte(kindMeta), 0}, {byte(kindTerm), 0},
 		appendTermKey(nil, Version, 77, []byte("x")), listKey(500, 0), listKey(0, 5), listKey(0, chunkPart|9),
 		numberKey(kindID, 5), numberKey(kindHead, 1), numberKey(kindPlace, 1), numberKey(kindRank, 1), normsKey(Version, 0, 1), normsKey(Version, 9, 0), tilesKey(Version, 9), tilesKey(Version, 1<<16),
 	} {

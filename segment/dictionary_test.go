@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// A dictionary numbers terms in the order in which they first occur. BenchmarkDictionary compares
+// A numbering numbers terms in the order in which they first occur. BenchmarkDictionary compares
 // those below; the package uses termTable.
-type dictionary interface {
+type numbering interface {
 	number(term []byte) uint32
 	bytes() int64
 }
@@ -22,11 +22,11 @@ type dictionary interface {
 func (t *termTable) number(term []byte) uint32 { return t.slot(term).number - 1 }
 
 // dictionaries are the candidates by name.
-var dictionaries = map[string]func() dictionary{
-	"hash table":      func() dictionary { return new(termTable) },
-	"trie of B-trees": func() dictionary { return newHybrid() },
-	"radix tree":      func() dictionary { return newRadix() },
-	"Go map":          func() dictionary { return goMap{} },
+var dictionaries = map[string]func() numbering{
+	"hash table":      func() numbering { return new(termTable) },
+	"trie of B-trees": func() numbering { return newHybrid() },
+	"radix tree":      func() numbering { return newRadix() },
+	"Go map":          func() numbering { return goMap{} },
 }
 
 type goMap map[string]uint32
@@ -270,7 +270,7 @@ func (r *radix) hang(at uint32, b byte, child uint32) {
 // the same work.
 func TestDictionaries(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 21))
-	all := map[string]dictionary{}
+	all := map[string]numbering{}
 	for name, newDictionary := range dictionaries {
 		all[name] = newDictionary()
 	}
@@ -347,7 +347,7 @@ func BenchmarkDictionary(b *testing.B) {
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n*len(blocks[0])), "ns/word")
 		})
 		b.Run(fmt.Sprintf("dictionary=%s/of=all", name), func(b *testing.B) {
-			var d dictionary
+			var d numbering
 			n := 0
 			for b.Loop() {
 				d = dictionaries[name]()

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/riffle-search/riffle/internal/corrupt"
+	"github.com/riffle-search/riffle/internal/dictionary"
 	"github.com/riffle-search/riffle/postings"
 )
 
@@ -13,17 +14,21 @@ import (
 // codes, ranks, tiles, the places of documents among the ids, and recently used pages of ids. The
 // caller caches posting lists.
 type Disk struct {
-	src  Source
-	lent Lender // the source, if it lends
-	name string // the name of the source, for errors; may be empty
-	meta *meta
+	src   Source
+	lent  Lender     // the source, if it lends
+	parts PartLender // the source, if it lends values part by part
+	name  string     // the name of the source, for errors; may be empty
+	meta  *meta
 
 	norms     []held[Norms]  // by field
 	tiles     []held[[]Tile] // by field
+	terms     []held[*dictionary.Dictionary]
 	rank      held[[]uint16]
 	rankTiles held[[]uint16]
 	ids       idTable
 	stored    atomic.Pointer[storedBlock] // the last one read: documents are often read in order
+	codedDocs bool                        // stored documents are coded
+	codes     held[*coded]
 	heldBytes atomic.Int64
 }
 
@@ -58,6 +63,7 @@ func Open(src Source) (*Disk, error) {
 		d.name = s.String()
 	}
 	d.lent, _ = src.(Lender)
+	d.parts, _ = src.(PartLender)
 	key := []byte{byte(kindMeta)}
 	value, err := d.need(key)
 	if err != nil {
@@ -68,7 +74,9 @@ func Open(src Source) (*Disk, error) {
 	}
 	d.norms = make([]held[Norms], len(d.meta.fields))
 	d.tiles = make([]held[[]Tile], len(d.meta.fields))
+	d.terms = make([]held[*dictionary.Dictionary], len(d.meta.fields))
 	d.ids.init(d.meta.docs, d.meta.placeDocs())
+	d.codedDocs = d.meta.isCoded()
 	return d, nil
 }
 
@@ -127,11 +135,20 @@ func (d *Disk) needSealed(key []byte) ([]byte, error) {
 
 // sealedOrLent is needSealed for a value that the source perhaps lends.
 func (d *Disk) sealedOrLent(key []byte) (payload []byte, lent bool, err error) {
-	if value, ok := d.lend(key); ok && len(value) >= sealBytes && value[0] == d.meta.version {
-		return value[1 : len(value)-4 : len(value)-4], true, nil
+	if payload, lent = d.lendSealed(key); lent {
+		return payload, true, nil
 	}
 	payload, err = d.needSealed(key)
 	return payload, false, err
+}
+
+// lendSealed returns the payload of a sealed value, if the source lends it.
+func (d *Disk) lendSealed(key []byte) (payload []byte, ok bool) {
+	value, ok := d.lend(key)
+	if !ok || len(value) < sealBytes || value[0] != d.meta.version {
+		return nil, false
+	}
+	return value[1 : len(value)-4 : len(value)-4], true
 }
 
 // termKey makes the key of a term of a field.
@@ -149,10 +166,12 @@ func (d *Disk) release() {
 	for i := range d.norms {
 		d.norms[i].p.Store(nil)
 		d.tiles[i].p.Store(nil)
+		d.terms[i].p.Store(nil)
 	}
 	d.rank.p.Store(nil)
 	d.rankTiles.p.Store(nil)
 	d.stored.Store(nil)
+	d.codes.p.Store(nil)
 	d.heldBytes.Store(0)
 }
 
@@ -189,6 +208,16 @@ func (d *Disk) List(field string, term []byte) (*postings.List, error) {
 
 // Norms implements Reader.
 func (d *Disk) Norms(field string) (Norms, error) {
+	n, err := d.LazyNorms(field)
+	if err == nil {
+		err = n.lazy.NeedAll(d.meta.docs)
+	}
+	return n, err
+}
+
+// LazyNorms returns the norms of a field, some tiles of which may not have been checked: see
+// Norms.Lazy.
+func (d *Disk) LazyNorms(field string) (Norms, error) {
 	i, ok := findField(d.meta.fields, field)
 	if !ok || !d.meta.fields[i].Norms {
 		return Norms{}, nil
@@ -204,6 +233,9 @@ func (d *Disk) readNorms(field uint32) (Norms, error) {
 	info, docs := d.meta.fields[field], d.meta.docs
 	if d.meta.sparse[field] {
 		return d.readSparseNorms(field, info.Docs)
+	}
+	if n, ok, err := d.lazyColumn(field); ok || err != nil {
+		return n, err
 	}
 	column, lent, err := d.readColumn(field)
 	if err != nil || !isSparse(info.Docs, docs) {
@@ -331,6 +363,10 @@ func (d *Disk) Stored(doc uint32) ([]byte, error) {
 	if !d.meta.stored {
 		return nil, nil
 	}
+	if d.codedDocs {
+		data, _, err := d.appendCoded(nil, doc, true)
+		return data, err
+	}
 	if b := d.stored.Load(); b != nil {
 		if data, ok := b.doc(doc); ok {
 			return data, nil
@@ -345,6 +381,18 @@ func (d *Disk) Stored(doc uint32) ([]byte, error) {
 	}
 	data, _ := b.doc(doc)
 	return data, nil
+}
+
+// AppendLent appends the stored bytes of a document if the source lends them: then they are decoded so
+// fast that they need no cache. ok is false if they must be read: ask Stored.
+func (d *Disk) AppendLent(dst []byte, doc uint32) (data []byte, ok bool, err error) {
+	if doc >= d.meta.docs {
+		panic(fmt.Sprintf("BUG: segment: document %d of %d", doc, d.meta.docs))
+	}
+	if !d.codedDocs {
+		return dst, false, nil
+	}
+	return d.appendCoded(dst, doc, false)
 }
 
 // readStored reads the block that holds a document: the first whose key is not below it.

@@ -31,12 +31,21 @@
 //	81    field, chunk u32           length codes (sealed)
 //	82    chunk u32                  ranks of 32,768 documents     (sealed)
 //	83    field                      best pairs of each tile       (sealed)
+//	87    field                      checksums of length codes     (sealed)
+//	88    chunk u32                  places, instead of 05         (sealed)
+//	e0    list u32, part u32         directory part of positions
+//	e0    list u32, 1<<31 + chunk    chunk of positions of a long list
+//	e1    page u32                   positions of short lists      (sealed)
+//	f0    run u32                    codes of stored documents, instead of 04 (sealed)
+//	f0    80000000                   documents of each run         (sealed)
+//	f0    80000001                   table of symbols of the codes (sealed)
 //
 // A field is a u16. From 65,535 on it is ffff and a u32.
 //
-// Kinds below 80 are compressed, kinds from 80 on are dense. Each of the two runs is written
-// in ascending order. Fields are numbered within the segment, by name. A merge renumbers
-// them, so no registry is needed. Lists are numbered in the order of their terms.
+// Kinds below 80 are compressed, kinds from 80 on are dense, and those from e0 on are rarely read.
+// Each of the three runs is written in ascending order. Fields are numbered within the segment, by
+// name. A merge renumbers them, so no registry is needed. Lists are numbered in the order of their
+// terms.
 //
 // The length codes of a field are those of all documents, by document, where at least half of
 // the documents have the field or that form is shorter: in one value, or in one for each 65,536
@@ -53,8 +62,8 @@
 // a document is the position of its id in this order.
 //
 // The layouts of values are specified beside the code that reads them: idPage, appendPlaces,
-// storedBlock, appendNorms, appendSparseNorms, appendRanks, appendTiles, meta, splitEntry, and in
-// package postings.
+// storedBlock, codedRun, appendCodedLengths, appendNorms, appendSparseNorms, normSums, appendRanks, appendTiles, meta, splitEntry,
+// and in package postings.
 //
 // # Features
 //
@@ -65,8 +74,13 @@
 // feature and the release. It ignores an optional feature and its keys, and merges drop it.
 // All later versions begin in the same way.
 //
-// Segments of more than 4,096 documents have the required feature smallPlaces, and those of more
-// than 65,536 mostly wholeNorms.
+// Segments with long lists have the required feature pairsApart. Segments of more than 4,096
+// documents have the required features smallPlaces and plainPlaces, and those of more than 65,536
+// mostly wholeNorms, and with it the optional feature normSums.
+//
+// Merges of at least 16 MB of stored documents give them codes (codedDocs, required), unless blocks
+// are clearly smaller.
+// Segments with positions have the required feature positionsFeature, which says where they lie.
 //
 // A codec, a block encoding, an order or a flag that older builds lack gets a required
 // feature. Keys that older builds can ignore get an optional one.

@@ -23,6 +23,11 @@ const entryTail = 4 + 1
 
 const longEntry = 1
 
+// pairsApart is the feature of a segment that has long lists: in their directories, the best pairs of
+// an extent lie behind its blocks (package postings). Entries say so, too; builds that lack the
+// feature would call them corrupt.
+const pairsApart = "best pairs behind the blocks of an extent"
+
 // appendList appends the number of a long list to its entry.
 func appendList(entry []byte, list uint32) []byte {
 	entry = binary.BigEndian.AppendUint32(entry, list)
@@ -69,7 +74,7 @@ func (d *Disk) openList(key, value []byte, ahead *partsAhead) (*postings.List, e
 		return nil, d.at(err, key)
 	}
 	if len(entry) == 0 || entry[0]&longEntry == 0 {
-		return d.openEntry(key, entry, nil)
+		return d.openEntry(key, entry, pageLoader{d})
 	}
 	load := &partLoader{d: d, key: bytes.Clone(key), list: list}
 	if ahead != nil {
@@ -108,36 +113,47 @@ func (p *partLoader) Directory(part int) ([]byte, error) { return p.load(uint32(
 // Chunk implements postings.Loader.
 func (p *partLoader) Chunk(chunk int) ([]byte, error) { return p.load(chunkPart | uint32(chunk)) }
 
+// LendChunk implements postings.LendingLoader.
+func (p *partLoader) LendChunk(chunk int) ([]byte, bool) {
+	if len(p.ahead) > 0 {
+		return nil, false
+	}
+	value, ok := p.d.lend(listKey(p.list, chunkPart|uint32(chunk)))
+	return value, ok && len(value) >= partSumBytes
+}
+
 // ChecksParts implements postings.CheckedLoader.
 func (p *partLoader) ChecksParts() {}
 
 // load reads a part and checks it, unless the source lends it. postings could check it, but only here
 // is the term known, which the error must name.
 func (p *partLoader) load(part uint32) ([]byte, error) {
+	key := listKey(p.list, part)
 	for _, a := range p.ahead {
 		if a.number == part {
-			return a.value, p.check(a.value, part)
+			return a.value, p.at(checkPart(a.value), key)
 		}
 	}
-	key := listKey(p.list, part)
+	return p.loadKey(key)
+}
+
+// loadKey is load by the key of a part.
+func (p *partLoader) loadKey(key []byte) ([]byte, error) {
 	if value, ok := p.d.lend(key); ok && len(value) >= partSumBytes {
 		return value, nil
 	}
 	value, err := p.d.src.Get(key)
-	if err != nil {
-		return nil, p.at(err, part)
+	if err == nil {
+		err = checkPart(value) // one that was lent has been checked
 	}
-	return value, p.check(value, part)
+	return value, p.at(err, key)
 }
 
-// check checks a part that was not lent.
-func (p *partLoader) check(value []byte, part uint32) error { return p.at(checkPart(value), part) }
-
-func (p *partLoader) at(err error, part uint32) error {
+func (p *partLoader) at(err error, key []byte) error {
 	if err == nil {
 		return nil
 	}
-	return corrupt.At(err, p.d.describe(p.key)+", "+KeyString(listKey(p.list, part)))
+	return corrupt.At(err, p.d.describe(p.key)+", "+KeyString(key))
 }
 
 // partSumBytes is the length of the checksum of a part.

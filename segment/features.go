@@ -32,7 +32,9 @@ const featureRequired = 1
 
 // knownFeatures are those that this build reads. The data of a feature goes into its own field of
 // meta.
-var knownFeatures = map[string]bool{wholeNorms: true, smallPlaces: true}
+var knownFeatures = map[string]bool{
+	wholeNorms: true, smallPlaces: true, normSums: true, pairsApart: true, plainPlaces: true, codedDocs: true, positionsFeature: true,
+}
 
 // release is what a segment records as its writer. Tests that compare bytes replace it.
 var release = format.Release

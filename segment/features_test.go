@@ -57,7 +57,7 @@ func TestUnknownFeatures(t *testing.T) {
 		t.Errorf("the format is %+v", f)
 	}
 	into, _, merged := merge(t, []Input{{Reader: d}}, MergeOptions{})
-	if f := into.Format(); f.Version != Version || f.Writer != "0.1" || len(f.Features) > 0 {
+	if f := into.Format(); f.Version != Version || f.Writer != "0.1" || !slices.Equal(f.Features, []string{pairsApart}) {
 		t.Errorf("after a merge the format is %+v", f)
 	}
 	if merged.values["\x06"] != nil || merged.values["\xfe\x00\x00\x00\x00"] != nil {

@@ -228,7 +228,7 @@ func TestIDsTwice(t *testing.T) {
 			s.delete(key)
 		}
 	}
-	s.last = [2]string{}
+	s.last = [3]string{}
 	for doc, id := range ids {
 		if err := p.add([]byte(id), uint32(doc)); err != nil {
 			t.Fatal(err)

@@ -18,14 +18,23 @@ const (
 	kindPlace  Kind = 0x05 // chunk -> places of 4,096 (or 65,536) documents among the ids
 	kindMeta   Kind = 0x7f // -> everything about the segment as a whole
 
-	kindPlain    Kind = 0x80 // the first kind that is not compressed
-	kindList     Kind = 0x80 // list, part -> directory part or payload chunk of a long list
-	kindNorms    Kind = 0x81 // field, chunk -> length codes of 65,536 documents, of all or of those that have the field
-	kindRank     Kind = 0x82 // chunk -> static ranks of 32,768 documents
-	kindTiles    Kind = 0x83 // field -> best pairs of each tile
-	kindPosition Kind = 0x84 // reserved: positions of a list
-	kindValues   Kind = 0x85 // reserved: columns of values for sorting and faceting
-	kindDevice   Kind = 0x86 // reserved: layouts made for one kind of device
+	kindPlain      Kind = 0x80 // the first kind that is not compressed
+	kindList       Kind = 0x80 // list, part -> directory part or payload chunk of a long list
+	kindNorms      Kind = 0x81 // field, chunk -> length codes of 65,536 documents, of all or of those that have the field
+	kindRank       Kind = 0x82 // chunk -> static ranks of 32,768 documents
+	kindTiles      Kind = 0x83 // field -> best pairs of each tile
+	kindReserved   Kind = 0x84 // reserved: was meant for positions
+	kindValues     Kind = 0x85 // reserved: columns of values for sorting and faceting
+	kindDevice     Kind = 0x86 // reserved: layouts made for one kind of device
+	kindNormSums   Kind = 0x87 // field -> checksums of length codes, tile by tile
+	kindPlainPlace Kind = 0x88 // chunk -> places, as kindPlace, in a segment with the feature plainPlaces
+
+	kindPositioned    Kind = 0xe0 // the first kind of the table of positions
+	kindPosition      Kind = 0xe0 // list, part -> directory part or chunk of the positions of a long list
+	kindPositionShort Kind = 0xe1 // page -> positions of short lists
+
+	// kindCoded sorts after all other kinds: it has tables of its own.
+	kindCoded Kind = 0xf0 // run -> stored documents in codes; after the runs, their lengths and the table
 )
 
 // Part numbers of a long list: directory parts come first, then chunks.
@@ -81,11 +90,23 @@ func tilesKey(version byte, field uint32) []byte {
 	return appendField([]byte{byte(kindTiles)}, version, field)
 }
 
+// normSumsKey makes the key of the checksums of a field's length codes.
+func normSumsKey(version byte, field uint32) []byte {
+	return appendField([]byte{byte(kindNormSums)}, version, field)
+}
+
 // listKey makes the key of a directory part, or of a chunk when part has
 // chunkPart set.
 func listKey(list, part uint32) []byte {
 	key := binary.BigEndian.AppendUint32([]byte{byte(kindList)}, list)
 	return binary.BigEndian.AppendUint32(key, part)
+}
+
+// positionKey is listKey for the positions of a list.
+func positionKey(list, part uint32) []byte {
+	key := listKey(list, part)
+	key[0] = byte(kindPosition)
+	return key
 }
 
 // after returns the end of the range of keys that begin with prefix.
@@ -103,10 +124,13 @@ func after(prefix []byte) []byte {
 var keyTail = map[Kind]int{
 	kindTerm: -1, kindID: 4, kindHead: 4, kindStored: 4, kindPlace: 4, kindMeta: 0,
 	kindList: 8, kindNorms: 4, kindRank: 4, kindTiles: 0,
+	kindNormSums: 0, kindPlainPlace: 4, kindCoded: 4, kindPosition: 8, kindPositionShort: 4,
 }
 
 // hasField reports whether keys of a kind begin with a field.
-func (k Kind) hasField() bool { return k == kindTerm || k == kindNorms || k == kindTiles }
+func (k Kind) hasField() bool {
+	return k == kindTerm || k == kindNorms || k == kindTiles || k == kindNormSums
+}
 
 // cutKey splits a key. ok is false for keys that no segment of the version has.
 func cutKey(key []byte, version byte) (kind Kind, field uint32, rest []byte, ok bool) {
@@ -143,7 +167,7 @@ func keyString(key []byte, version byte, fieldName func(uint32) string) string {
 		return fmt.Sprintf("page %d of ids", be.Uint32(rest))
 	case kindHead:
 		return fmt.Sprintf("first ids of pages from page %d", uint64(be.Uint32(rest))*idHeadPages)
-	case kindPlace:
+	case kindPlace, kindPlainPlace:
 		return fmt.Sprintf("places of documents, chunk %d", be.Uint32(rest))
 	case kindStored:
 		return fmt.Sprintf("stored documents up to %d", be.Uint32(rest))
@@ -154,10 +178,28 @@ func keyString(key []byte, version byte, fieldName func(uint32) string) string {
 			return fmt.Sprintf("list %d, chunk %d", be.Uint32(rest), part-chunkPart)
 		}
 		return fmt.Sprintf("list %d, directory part %d", be.Uint32(rest), be.Uint32(rest[4:]))
+	case kindPosition:
+		if part := be.Uint32(rest[4:]); part >= chunkPart {
+			return fmt.Sprintf("list %d, chunk %d of positions", be.Uint32(rest), part-chunkPart)
+		}
+		return fmt.Sprintf("list %d, directory part %d of positions", be.Uint32(rest), be.Uint32(rest[4:]))
+	case kindPositionShort:
+		return fmt.Sprintf("page %d of positions of short lists", be.Uint32(rest))
 	case kindNorms:
 		return fmt.Sprintf("norms of field %s, chunk %d", fieldName(field), be.Uint32(rest))
 	case kindRank:
 		return fmt.Sprintf("rank of documents from %d", uint64(be.Uint32(rest))*rankChunkDocs)
+	case kindNormSums:
+		return fmt.Sprintf("checksums of norms of field %s", fieldName(field))
+	case kindCoded:
+		switch run := be.Uint32(rest); run {
+		case codedLengths:
+			return "lengths of runs of stored documents"
+		case codedTable:
+			return "table of stored documents"
+		default:
+			return fmt.Sprintf("stored documents, run %d", run)
+		}
 	default:
 		return fmt.Sprintf("tiles of field %s", fieldName(field))
 	}

@@ -104,12 +104,13 @@ func (d *Disk) place(doc uint32) (uint32, error) {
 		return (*p).of(at), nil
 	}
 	places, err := h.get(&d.heldBytes, func() (*placeChunk, int64, error) {
-		key := numberKey(kindPlace, n)
-		payload, err := d.needSealed(key)
+		key := d.meta.placeKey(n)
+		payload, lent, err := d.sealedOrLent(key)
 		if err != nil {
 			return nil, 0, err
 		}
 		places, err := openPlaces(payload, chunkLen(d.meta.docs, n, int(d.ids.placeDocs)), d.meta.docs)
+		places.lent = lent
 		return places, places.bytes(), d.at(err, key)
 	})
 	if err != nil {

@@ -13,7 +13,7 @@ type mapStore struct {
 	t      testing.TB
 	keys   []string
 	values map[string][]byte
-	last   [2]string // of each of the two runs
+	last   [3]string // of each of the three runs
 	sorted bool
 }
 
@@ -23,6 +23,9 @@ func (s *mapStore) Set(key, value []byte) error {
 	run := 0
 	if Kind(key[0]) >= kindPlain {
 		run = 1
+	}
+	if k := Kind(key[0]); kindPositioned <= k && k < kindCoded {
+		run = 2
 	}
 	k := string(key)
 	if k <= s.last[run] {

@@ -9,7 +9,6 @@ import (
 	"unsafe"
 
 	"github.com/riffle-search/riffle/blockmax"
-	"github.com/riffle-search/riffle/postings"
 )
 
 // A Document is a document ready for indexing: analyzed, with its terms counted.
@@ -44,23 +43,25 @@ type Memory struct {
 
 	writer sync.Mutex // held while documents are added and while a view is made, which needs whole documents; locked before mu
 
-	mu      sync.Mutex          // not a RWMutex: making a list changes its builder
-	ids     []string            // by document; append-only, as are the columns below
-	stored  [][]byte            // by document; nil until the first document with stored bytes
-	ranks   []uint16            // by document; nil until the first rank above zero
-	latest  map[string]uint32   // id -> its last document
-	earlier map[string][]uint32 // id -> its earlier documents, if any, ascending
+	mu      sync.Mutex  // not a RWMutex: making a list changes its builder
+	ids     []uint32    // by document, in the arena; append-only, as are the columns below
+	stored  [][]byte    // by document; nil until the first document with stored bytes
+	ranks   []uint16    // by document; nil until the first rank above zero
+	latest  memoryTable // of ids: the number of one is its last document
+	earlier [][]uint32  // of ids that have come again: the documents before the last, ascending
 	fields  map[string]*memoryField
 	numbers []*memoryField // fields in the order in which they first occurred
 	view    *MemoryView    // the last view, while it shows every document
-	columns int64          // memory of what grows with the documents, as columnsGrown last counted it
+	columns int64          // memory as columnsGrown last counted it
 
 	infos [][]FieldInfo // as of the last view: fieldBlock fields in each block, never changed in place
 	stale []int         // blocks that have changed since
 
 	byID idOrder
 
-	chunk runReaderSpace // scratch of AddChunk
+	arena arena
+
+	chunk runReaderSpace // scratch; mu guards it
 }
 
 // A memoryField is one field. Its statistics include the last document.
@@ -69,9 +70,13 @@ type memoryField struct {
 	number int  // in Memory.numbers
 	stale  bool // info has changed since the last view
 	norms  memoryNorms
-	table  termTable
+	table  memoryTable
 	terms  [][]memoryTerm // by number, in slabs of termSlab
+	places [][]placeList  // of the same, in a field with positions
+	full   [][]fullList   // of terms with at least a block, in slabs of fullSlab
+	arena  *arena         // of the Memory
 	used   int64          // memory of table, terms and norms, as counted in Memory.bytes
+	words  memoryWords
 }
 
 // fieldBlock is the unit of fields that a view shares with the previous one if none of them has
@@ -79,54 +84,13 @@ type memoryField struct {
 // thousands of others.
 const fieldBlock = 32
 
-// A memoryTerm is one term of one field.
-type memoryTerm struct {
-	first uint32 // its first document: views that end before it lack the term
-	bytes uint32 // memory of list, as counted in Memory.bytes
-	list  postings.Builder
-}
-
 // termSlab is how many terms are allocated at once. There are hundreds of thousands, and fewer
 // allocations spare the garbage collector. The first slab of a field grows up to that size.
 const termSlab = 256
 
-// term returns a term by its number. It is valid until the next term is added.
-func (f *memoryField) term(number uint32) *memoryTerm {
-	return &f.terms[number/termSlab][number%termSlab]
-}
-
-// find returns a term, or nil.
-func (f *memoryField) find(term []byte) *memoryTerm {
-	if number, ok := f.table.find(term); ok {
-		return f.term(number)
-	}
-	return nil
-}
-
-// findOrAdd returns a term, given its termKey and its bytes. A new term begins with document doc.
-func (f *memoryField) findOrAdd(key uint64, term []byte, doc uint32) *memoryTerm {
-	number := f.table.keyed(key, term).number - 1
-	slab := int(number / termSlab)
-	if slab == len(f.terms) {
-		f.terms = append(f.terms, nil)
-	}
-	if at := int(number % termSlab); at == len(f.terms[slab]) {
-		if slab > 0 && at == 0 {
-			f.terms[slab] = make([]memoryTerm, 0, termSlab)
-		}
-		f.terms[slab] = append(f.terms[slab], memoryTerm{first: doc})
-		f.info.Terms++
-	}
-	return f.term(number)
-}
-
 // NewMemory returns an empty segment.
 func NewMemory() *Memory {
-	return &Memory{
-		latest:  make(map[string]uint32),
-		earlier: make(map[string][]uint32),
-		fields:  make(map[string]*memoryField),
-	}
+	return &Memory{fields: make(map[string]*memoryField)}
 }
 
 // fieldOverhead is the memory of a field without terms: its struct, and its FieldInfo in a view.
@@ -177,7 +141,7 @@ func (m *Memory) Add(d Document) uint32 {
 	if doc >= maxDocs || len(d.stored) > maxStored {
 		panic(fmt.Sprintf("BUG: segment: document %d with %d stored bytes, want below %d and at most %d", doc, len(d.stored), maxDocs, maxStored))
 	}
-	grown := int64(cap(d.stored)) + m.addID(d.ID)
+	grown := int64(cap(d.stored)) + m.addID([]byte(d.ID))
 	m.addColumns(doc, d.stored, d.rank)
 	for i := range d.Fields {
 		grown += m.addField(doc, &d.Fields[i])
@@ -186,27 +150,38 @@ func (m *Memory) Add(d Document) uint32 {
 	return doc
 }
 
-// addID begins a document. It returns the growth in memory.
-func (m *Memory) addID(id string) (grown int64) {
+// addID begins a document. It returns the growth in memory that columnsGrown does not count.
+func (m *Memory) addID(id []byte) (grown int64) {
 	doc := uint32(len(m.ids))
 	m.view = nil
-	if before, ok := m.latest[id]; ok {
-		grown = m.addEarlier(id, before)
+	key := termKey(id)
+	s := m.findID(key, id)
+	if s.number == 0 {
+		m.latest.add(s, key, doc)
+		m.ids = append(m.ids, m.arena.keep(id))
+		return 0
 	}
-	m.latest[id] = doc
-	m.ids = append(m.ids, id)
-	return grown + int64(len(id))
+	m.ids = append(m.ids, m.ids[s.number-1])
+	grown = m.addEarlier(s)
+	s.number = doc + 1
+	return grown
 }
 
-// columnsGrown returns the growth in memory of everything kept by document, id or name since the
-// last call.
+// columnsGrown returns the growth in memory of the arena and of everything kept by document, id or
+// name since the last call. An arena with few places left counts as more than any budget, so that
+// the segment is sealed.
 func (m *Memory) columnsGrown() int64 {
-	size := 16*int64(cap(m.ids)) + 24*int64(cap(m.stored)) + 2*int64(cap(m.ranks)) + 8*int64(cap(m.numbers))
-	size += mapBytes(len(m.latest), 24) + mapBytes(len(m.earlier), 40) + mapBytes(len(m.fields), 24)
+	size := 4*int64(cap(m.ids)) + 24*int64(cap(m.stored)) + 2*int64(cap(m.ranks)) + 8*int64(cap(m.numbers))
+	size += m.arena.bytes + m.latest.bytes + 24*int64(cap(m.earlier)) + mapBytes(len(m.fields), 24)
+	if m.arena.full() {
+		size += arenaFull
+	}
 	n := size - m.columns
 	m.columns = size
 	return n
 }
+
+const arenaFull = 1 << 40
 
 // addColumns appends the stored bytes and the rank of a document. A column that no document has
 // needed stays nil.
@@ -227,7 +202,10 @@ func (m *Memory) addColumns(doc uint32, stored []byte, rank uint16) {
 
 // addField adds the postings of one field of a document. It returns the growth in memory.
 func (m *Memory) addField(doc uint32, ft *FieldTerms) (grown int64) {
-	f, grown := m.field(ft.Name)
+	f, grown := m.field(ft.Name, false)
+	if f.info.Positions {
+		panic(fmt.Sprintf("BUG: segment: a document without positions in field %q, which has some", ft.Name))
+	}
 	code := uint8(1)
 	if ft.Norms {
 		code = blockmax.LengthCode(ft.Length)
@@ -241,19 +219,23 @@ func (m *Memory) addField(doc uint32, ft *FieldTerms) (grown int64) {
 		if t.TF == 0 {
 			panic(fmt.Sprintf("BUG: segment: term %q of field %q has frequency 0", t.Term, ft.Name))
 		}
-		mt := f.findOrAdd(termKey(t.Term), t.Term, doc)
-		mt.list.Add(doc, t.TF, code)
-		grown += mt.grown()
+		mt, number := f.findOrAdd(termKey(t.Term), t.Term, doc)
+		if mt.last == doc {
+			panic(fmt.Sprintf("BUG: segment: term %q of field %q comes twice in document %d", t.Term, ft.Name, doc))
+		}
+		grown += f.add(mt, number, &runRecord{n: 1, tf: t.TF}, doc, &m.chunk)
 		f.info.Postings++
 		f.info.Tokens += uint64(t.TF)
 	}
 	return grown + f.grown()
 }
 
-// field returns a field, which may be new, and the growth in memory.
-func (m *Memory) field(name string) (f *memoryField, grown int64) {
+// field returns a field, which may be new, and the growth in memory. positions says whether a new one
+// has positions; documents without have zeros in it, and the positions of others are dropped where
+// it has none.
+func (m *Memory) field(name string, positions bool) (f *memoryField, grown int64) {
 	if f = m.fields[name]; f == nil {
-		f = &memoryField{info: FieldInfo{Name: strings.Clone(name)}, number: len(m.numbers)}
+		f = &memoryField{info: FieldInfo{Name: strings.Clone(name), Positions: positions}, number: len(m.numbers), arena: &m.arena}
 		m.fields[f.info.Name] = f
 		m.numbers = append(m.numbers, f)
 		grown = fieldOverhead + int64(len(name))
@@ -269,20 +251,14 @@ func (m *Memory) changed(f *memoryField) {
 	}
 }
 
-// grown returns the growth of the list since the last call.
-func (t *memoryTerm) grown() int64 {
-	size := uint32(t.list.Bytes())
-	n := int64(size) - int64(t.bytes)
-	t.bytes = size
-	return n
-}
-
 // grown returns the growth of everything but the lists since the last call.
 func (f *memoryField) grown() int64 {
-	size := f.table.bytes() + f.norms.bytes() + 24*int64(cap(f.terms))
+	size := f.table.bytes + f.norms.bytes() + 24*int64(cap(f.terms))
 	if last := len(f.terms) - 1; last >= 0 {
-		slots := last*termSlab + cap(f.terms[last])
-		size += int64(slots)*int64(unsafe.Sizeof(memoryTerm{})) - int64(f.table.len())*int64(unsafe.Sizeof(postings.Builder{})) // which count themselves
+		size += int64(last*termSlab+cap(f.terms[last])) * int64(unsafe.Sizeof(memoryTerm{}))
+	}
+	if last := len(f.places) - 1; last >= 0 {
+		size += int64(last*termSlab+cap(f.places[last])) * int64(unsafe.Sizeof(placeList{}))
 	}
 	n := size - f.used
 	f.used = size
@@ -317,7 +293,7 @@ func (m *Memory) View() *MemoryView {
 	if m.view != nil {
 		return m.view
 	}
-	m.view = &MemoryView{m: m, docs: uint32(len(m.ids)), ids: m.ids, stored: m.stored, ranks: m.ranks, fields: len(m.numbers), infos: m.fieldInfos()}
+	m.view = &MemoryView{m: m, docs: uint32(len(m.ids)), ids: idColumn{m.ids, m.arena.pages}, stored: m.stored, ranks: m.ranks, fields: len(m.numbers), infos: m.fieldInfos()}
 	return m.view
 }
 

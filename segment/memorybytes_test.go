@@ -51,22 +51,22 @@ func TestMemoryIsCountedAsItIs(t *testing.T) {
 		add  func(c *Chunk, i int)
 	}{
 		{"one big text field", 6_000, func(c *Chunk, i int) {
-			c.Field("text")
+			c.Field("text", false)
 			words(c, 200, text)
 			c.EndField(true, 200)
 		}},
 		{"many small documents", 60_000, func(c *Chunk, i int) {
-			c.Field("title")
+			c.Field("title", false)
 			words(c, 3, text)
 			c.EndField(true, 3)
 		}},
 		{"one field per document", 15_000, func(c *Chunk, i int) {
-			c.Field(fmt.Sprint("user", i))
+			c.Field(fmt.Sprint("user", i), false)
 			words(c, 4, text)
 			c.EndField(true, 4)
 		}},
 		{"very many terms", 4_000, func(c *Chunk, i int) {
-			c.Field("key")
+			c.Field("key", false)
 			words(c, 40, func() string { unique++; return fmt.Sprintf("%09x", unique*2654435761%(1<<36)) })
 			c.EndField(false, 40)
 		}},

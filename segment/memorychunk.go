@@ -3,16 +3,13 @@ package segment
 import (
 	"fmt"
 	"runtime"
-	"slices"
-
-	"github.com/riffle-search/riffle/postings"
 )
 
 // runReaderSpace is room for unpacked postings.
 type runReaderSpace struct {
 	docs, tfs [runBatch]uint32
+	places    []byte
 	codes     [runBatch]uint8
-	byDoc     []uint8 // length codes of a chunk's documents
 }
 
 // OnePartition is the Partitions for chunks that are added to a Memory.
@@ -33,10 +30,10 @@ func (m *Memory) AddChunk(c *Chunk) (first uint32) {
 	}
 	for _, f := range c.fields {
 		if len(f.docs) > 0 {
-			m.addChunkField(f, first, c.docs)
+			m.addChunkField(f, first)
 		}
 	}
-	ids, stored := string(c.ids), append([]byte(nil), c.stored...) // the documents share them
+	stored := append([]byte(nil), c.stored...) // the documents share it
 	grown := int64(cap(stored))
 	idAt, storedAt := uint32(0), 0
 	m.mu.Lock()
@@ -47,7 +44,7 @@ func (m *Memory) AddChunk(c *Chunk) (first uint32) {
 			runtime.Gosched()
 			m.mu.Lock()
 		}
-		grown += m.addID(ids[idAt:c.idEnds[doc]])
+		grown += m.addID(c.ids[idAt:c.idEnds[doc]])
 		rank := uint16(0)
 		if len(c.ranks) > 0 {
 			rank = c.ranks[doc]
@@ -61,20 +58,22 @@ func (m *Memory) AddChunk(c *Chunk) (first uint32) {
 }
 
 // addChunkField adds the postings of one field of a chunk's documents.
-func (m *Memory) addChunkField(c *chunkField, first, docs uint32) {
-	f := m.addChunkDocs(c, first, docs)
+func (m *Memory) addChunkField(c *chunkField, first uint32) {
+	f := m.addChunkDocs(c, first)
 	var batch recordBatch
 	for records := c.runs; len(records) > 0; {
 		m.mu.Lock()
 		var grown int64
 		for n := 0; n < lockedRecords && len(records) > 0; n += batch.n {
-			records = batch.read(records)
+			records = batch.read(records, c.placed)
 			f.fetch(&batch)
 			for i := range batch.n {
-				grown += m.addRecord(f, &batch.records[i], first)
+				r := &batch.records[i]
+				t, number := f.findOrAdd(r.key, r.term, first+r.first)
+				grown += f.add(t, number, r, first, &m.chunk)
 			}
 		}
-		m.bytes.Add(grown + f.grown())
+		m.bytes.Add(grown + f.grown() + m.columnsGrown())
 		m.mu.Unlock()
 		runtime.Gosched() // to readers, and rather here than with the lock in hand
 	}
@@ -84,16 +83,13 @@ func (m *Memory) addChunkField(c *chunkField, first, docs uint32) {
 const lockedRecords = 64
 
 // addChunkDocs adds the per-document data of a field and returns the field.
-func (m *Memory) addChunkDocs(c *chunkField, first, docs uint32) *memoryField {
+func (m *Memory) addChunkDocs(c *chunkField, first uint32) *memoryField {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	f, grown := m.field(c.name)
+	f, grown := m.field(c.name, c.placed)
 	m.changed(f)
-	s := &m.chunk
-	s.byDoc = slices.Grow(s.byDoc[:0], int(docs))[:docs] // read only for documents that have the field
 	for _, d := range c.docs {
 		f.addLength(first+d.doc, d.code, c.norms)
-		s.byDoc[d.doc] = d.code
 		if d.best > 0 {
 			f.info.Docs++
 		}
@@ -106,29 +102,29 @@ func (m *Memory) addChunkDocs(c *chunkField, first, docs uint32) *memoryField {
 
 // fetch touches the memory that the terms of some records refer to; see recordBatch.
 func (f *memoryField) fetch(b *recordBatch) {
-	b.fetch(&f.table)
+	if f.table.taken < smallTable {
+		return
+	}
+	for i := range b.n {
+		hash := b.records[i].key * hashOdd
+		p := f.table.page(hash)
+		b.numbers[i] = p.slots[p.first(hash)].number
+	}
+	touched := uint32(0)
 	for _, n := range b.numbers[:b.n] {
 		if n > 0 {
-			b.touched += f.term(n - 1).first
+			touched += f.term(n - 1).room
 		}
 	}
-}
-
-// addRecord adds the postings of a chunk's record. It returns the growth in memory.
-func (m *Memory) addRecord(f *memoryField, r *runRecord, first uint32) (grown int64) {
-	s := &m.chunk
-	t := f.findOrAdd(r.key, r.term, first+r.first)
-	blocks := t.list.Len() / postings.BlockSize
-	run := runReader{data: r.rest, doc: first + r.first}
-	s.docs[0], s.tfs[0] = run.doc, r.tf
-	for n := 1 + run.read(s.docs[1:], s.tfs[1:]); n > 0; n = run.read(s.docs[:], s.tfs[:]) {
-		for i, doc := range s.docs[:n] {
-			s.codes[i] = s.byDoc[doc-first]
+	for i, n := range b.numbers[:b.n] {
+		if n > 0 {
+			t := f.term(n - 1)
+			room := f.arena.at(t.room)
+			touched += uint32(room[min(int(t.used), len(room)-1)])
+			if b.records[i].key >= longTerm {
+				touched += uint32(f.arena.at(t.name)[0])
+			}
 		}
-		t.list.AddAll(s.docs[:n], s.tfs[:n], s.codes[:n])
 	}
-	if blocks > 0 && t.list.Len()/postings.BlockSize == blocks {
-		return 0 // what its tail has grown counts with the next block: looking would be a cache miss
-	}
-	return t.grown()
+	b.touched += touched
 }

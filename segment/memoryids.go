@@ -1,8 +1,8 @@
 package segment
 
 import (
+	"bytes"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -21,11 +21,18 @@ func (m *Memory) LookupBelow(id string, limit uint32) (doc uint32, ok bool) {
 }
 
 func (m *Memory) lookupBelow(id string, limit uint32) (doc uint32, ok bool) {
-	doc, ok = m.latest[id]
-	if !ok || doc < limit {
-		return doc, ok
+	name := unsafe.Slice(unsafe.StringData(id), len(id))
+	s := m.findID(termKey(name), name)
+	if s.number == 0 {
+		return 0, false
 	}
-	earlier := m.earlier[id] // an id that is put 100,000 times, such as a counter, has as many
+	if doc = s.number - 1; doc < limit {
+		return doc, true
+	}
+	if s.more == 0 {
+		return 0, false
+	}
+	earlier := m.earlier[s.more-1] // an id that is put 100,000 times, such as a counter, has as many
 	n, _ := slices.BinarySearch(earlier, limit)
 	if n == 0 {
 		return 0, false
@@ -33,14 +40,32 @@ func (m *Memory) lookupBelow(id string, limit uint32) (doc uint32, ok bool) {
 	return earlier[n-1], true
 }
 
-// addEarlier notes that an id whose last document was before gets another one. It returns the
-// growth in memory.
-func (m *Memory) addEarlier(id string, before uint32) (grown int64) {
-	old := m.earlier[id]
-	list := append(old, before)
-	m.earlier[id] = list
-	return 4 * int64(cap(list)-cap(old))
+// findID returns the slot of an id, or the free one that it would get.
+func (m *Memory) findID(key uint64, id []byte) *memorySlot {
+	return m.latest.find(key, func(doc uint32) bool { return string(m.arena.kept(m.ids[doc])) == string(id) })
 }
+
+// addEarlier notes that an id gets another document than that of its slot. It returns the growth in
+// memory of its list.
+func (m *Memory) addEarlier(s *memorySlot) (grown int64) {
+	if s.more == 0 {
+		m.earlier = append(m.earlier, nil)
+		s.more = uint32(len(m.earlier))
+	}
+	list := &m.earlier[s.more-1]
+	before := cap(*list)
+	*list = append(*list, s.number-1)
+	return 4 * int64(cap(*list)-before)
+}
+
+// An idColumn is the ids of documents, which never change.
+type idColumn struct {
+	places []uint32
+	pages  arenaPages
+}
+
+// at returns the id of a document.
+func (c *idColumn) at(doc uint32) []byte { return c.pages.kept(c.places[doc]) }
 
 // An idOrder is the documents of a Memory in the order of their ids. The first walk of ids makes
 // it, and later walks add newer documents, so that a page of ids costs a binary search. Views share
@@ -52,7 +77,7 @@ type idOrder struct {
 
 // idsInOrder returns all documents below docs, and perhaps later ones, in the order of their ids.
 // Documents with the same id are ascending. The slice is shared and never changes.
-func (v *MemoryView) idsInOrder() (order []uint32, ids []string) {
+func (v *MemoryView) idsInOrder() (order []uint32, ids idColumn) {
 	m := v.m
 	if p := m.byID.sorted.Load(); p != nil && len(*p) >= int(v.docs) {
 		return *p, m.idsUpTo(len(*p))
@@ -64,7 +89,7 @@ func (v *MemoryView) idsInOrder() (order []uint32, ids []string) {
 		old = *p
 	}
 	if len(old) < int(v.docs) {
-		order := addSorted(old, v.ids)
+		order := addSorted(old, &v.ids)
 		m.byID.sorted.Store(&order)
 		m.bytes.Add(4 * int64(cap(order)-cap(old)))
 		old = order
@@ -73,35 +98,36 @@ func (v *MemoryView) idsInOrder() (order []uint32, ids []string) {
 }
 
 // idsUpTo returns the ids of the first n documents, which may go beyond the end of a view.
-func (m *Memory) idsUpTo(n int) []string {
+func (m *Memory) idsUpTo(n int) idColumn {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.ids[:n:n]
+	return idColumn{m.ids[:n:n], m.arena.pages}
 }
 
 // addSorted returns the documents of ids in the order of ids. sorted has the first of them, in
 // order. For n others it compares O(n log n) pairs, and it copies the rest in runs.
-func addSorted(sorted []uint32, ids []string) []uint32 {
-	added := ids[len(sorted):]
+func addSorted(sorted []uint32, ids *idColumn) []uint32 {
+	first, end := uint32(len(sorted)), uint32(len(ids.places))
 	skip := 0
-	if len(added) > 0 {
-		skip = len(added[0])
+	if first < end {
+		var p pace
+		shared := ids.at(first)
+		for doc := first + 1; doc < end; doc++ {
+			shared = shared[:sharedPrefix(shared, ids.at(doc))]
+			p.add(compareWork)
+		}
+		skip = len(shared)
 	}
-	for _, id := range added {
-		skip = sharedPrefix(added[0][:skip], id)
-	}
-	fresh := sortedByBytes(len(added), skip, func(i uint32) []byte {
-		return unsafe.Slice(unsafe.StringData(added[i]), len(added[i]))
-	})
-	if len(sorted) == 0 {
+	fresh := sortedByBytes(int(end-first), skip, func(i uint32) []byte { return ids.at(first + i) })
+	if first == 0 {
 		return fresh
 	}
 	for i := range fresh {
-		fresh[i] += uint32(len(sorted))
+		fresh[i] += first
 	}
-	all := make([]uint32, 0, len(ids))
+	all := make([]uint32, 0, end)
 	for _, doc := range fresh {
-		n := firstAbove(sorted, ids, ids[doc])
+		n := firstAbove(sorted, ids, ids.at(doc))
 		all = append(append(all, sorted[:n]...), doc)
 		sorted = sorted[n:]
 	}
@@ -109,9 +135,9 @@ func addSorted(sorted []uint32, ids []string) []uint32 {
 }
 
 // firstAbove returns the first place in order whose id is above id.
-func firstAbove(order []uint32, ids []string, id string) int {
-	n, _ := slices.BinarySearchFunc(order, id, func(doc uint32, id string) int {
-		if ids[doc] <= id {
+func firstAbove(order []uint32, ids *idColumn, id []byte) int {
+	n, _ := slices.BinarySearchFunc(order, id, func(doc uint32, id []byte) int {
+		if bytes.Compare(ids.at(doc), id) <= 0 {
 			return -1
 		}
 		return 1
@@ -122,15 +148,16 @@ func firstAbove(order []uint32, ids []string, id string) int {
 // IDs implements Reader. The first walk of the ids of a Memory sorts them.
 func (v *MemoryView) IDs(from string) (IDIterator, error) {
 	order, ids := v.idsInOrder()
-	first, _ := slices.BinarySearchFunc(order, from, func(doc uint32, from string) int {
-		return strings.Compare(ids[doc], from)
+	begin := unsafe.Slice(unsafe.StringData(from), len(from))
+	first, _ := slices.BinarySearchFunc(order, begin, func(doc uint32, begin []byte) int {
+		return bytes.Compare(ids.at(doc), begin)
 	})
 	return &memoryIDs{ids: ids, docs: order[first:], end: v.docs, at: -1}, nil
 }
 
 // memoryIDs walks the ids of a view.
 type memoryIDs struct {
-	ids  []string
+	ids  idColumn
 	docs []uint32 // in the order of their ids
 	end  uint32   // later documents are not in the view
 	at   int
@@ -141,7 +168,7 @@ func (it *memoryIDs) Next() bool {
 	for it.at+1 < len(it.docs) {
 		it.at++
 		if doc := it.docs[it.at]; doc < it.end {
-			it.id = append(it.id[:0], it.ids[doc]...)
+			it.id = append(it.id[:0], it.ids.at(doc)...)
 			return true
 		}
 	}

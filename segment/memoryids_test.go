@@ -118,7 +118,7 @@ func TestLookupOfAnIDPutOften(t *testing.T) {
 		t.Errorf("%d ids with earlier documents, want 1", n)
 	}
 	// The list doubles as it grows, so the old documents cost 4 bytes each within a factor of two.
-	if list := m.earlier["counter"]; len(list) != puts-1 || cap(list) > 2*puts {
+	if list := m.earlier[0]; len(list) != puts-1 || cap(list) > 2*puts {
 		t.Errorf("%d earlier documents in room for %d", len(list), cap(list))
 	}
 }

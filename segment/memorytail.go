@@ -25,10 +25,11 @@ type MemoryTail struct {
 type TailLists struct {
 	first uint32
 
-	mu        sync.Mutex // locked before Memory.mu
-	terms     map[tailTerm]*tailList
-	docs, tfs []uint32 // scratch
-	codes     []uint8
+	mu       sync.Mutex // locked before Memory.mu
+	terms    map[tailTerm]*tailList
+	postings postings.Postings // scratch
+	codes    []uint8
+	common   []uint32
 }
 
 type tailTerm struct{ field, term string }
@@ -104,30 +105,84 @@ func (ls *TailLists) grow(l *tailList, v *MemoryView, field, term string) *tailL
 	if f == nil {
 		return nil
 	}
-	t := f.find(unsafe.Slice(unsafe.StringData(term), len(term)))
-	if t == nil || t.first >= v.docs || t.list.Last() < ls.first {
+	t, number := f.find(unsafe.Slice(unsafe.StringData(term), len(term)))
+	if t == nil || t.first >= v.docs || t.last < ls.first {
 		return nil
 	}
 	if l == nil {
-		l = &tailList{next: ls.first}
+		l = &tailList{next: ls.first, list: postings.Builder{Positions: f.info.Positions}}
 		ls.terms[tailTerm{strings.Clone(field), strings.Clone(term)}] = l
 	}
-	if t.list.Last() >= l.next {
-		ls.docs, ls.tfs = t.list.AppendFrom(ls.docs[:0], ls.tfs[:0], l.next, v.docs)
-		ls.codes = append(ls.codes[:0], make([]uint8, len(ls.docs))...)
+	if t.last >= l.next {
+		p := &ls.postings
+		p.Reset(f.info.Positions)
+		f.appendFrom(t, number, p, l.next, v.docs, &v.m.chunk)
+		ls.codes = append(ls.codes[:0], make([]uint8, len(p.Docs))...)
 		var n Norms
 		if v.info(f).Norms {
 			n = f.norms.upTo(v.docs)
 			v.m.bytes.Add(f.grown())
 		}
-		n.fill(ls.codes, ls.docs)
-		for i := range ls.docs {
-			ls.docs[i] -= ls.first
+		n.fill(ls.codes, p.Docs)
+		for i := range p.Docs {
+			p.Docs[i] -= ls.first
 		}
-		l.list.AddAll(ls.docs, ls.tfs, ls.codes)
+		if f.info.Positions {
+			l.list.AddAllPositions(p.Docs, p.TFs, ls.codes, p.Positions)
+		} else {
+			l.list.AddAll(p.Docs, p.TFs, ls.codes)
+		}
 	}
 	l.next = v.docs
 	return l
+}
+
+// HasAll reports whether a document of the tail has all terms of a field. It takes the least time if
+// the rarest comes first, and less than making their lists.
+func (t *MemoryTail) HasAll(field string, terms []string) bool {
+	ls, v := t.lists, t.view
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	v.m.mu.Lock()
+	defer v.m.mu.Unlock()
+	f := v.field(field)
+	if f == nil {
+		return false
+	}
+	from, to := ls.first, v.docs
+	for i, term := range terms {
+		found, number := f.find(unsafe.Slice(unsafe.StringData(term), len(term)))
+		if found == nil || found.first >= to || found.last < from {
+			return false
+		}
+		p := &ls.postings
+		p.Reset(false)
+		f.appendFrom(found, number, p, from, to, &v.m.chunk)
+		if i == 0 {
+			ls.common = append(ls.common[:0], p.Docs...)
+		} else {
+			ls.common = keepCommon(ls.common, p.Docs)
+		}
+		if len(ls.common) == 0 {
+			return false
+		}
+		from, to = ls.common[0], ls.common[len(ls.common)-1]+1
+	}
+	return true
+}
+
+// keepCommon drops those of the ascending docs that are not among the others.
+func keepCommon(docs, others []uint32) []uint32 {
+	kept, at := docs[:0], 0
+	for _, doc := range docs {
+		for at < len(others) && others[at] < doc {
+			at++
+		}
+		if at < len(others) && others[at] == doc {
+			kept = append(kept, doc)
+		}
+	}
+	return kept
 }
 
 // Norms returns the length codes of a field by document, or nil if it keeps none.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/riffle-search/riffle/blockmax"
@@ -72,6 +73,7 @@ func TestMemoryTail(t *testing.T) {
 			if err != nil || n.kept() && !slices.Equal(norms, n.Expand()[first:]) && !slices.Equal(norms, n.Column()[min(int(first), len(n.Column())):]) {
 				t.Fatalf("field %s: norms %v, %v", name, norms, err)
 			}
+			holders := map[string][]uint32{}
 			for _, term := range []string{"a", "b", "c", "d", "e"} {
 				whole, err := v.List(name, []byte(term))
 				if err != nil {
@@ -80,6 +82,7 @@ func TestMemoryTail(t *testing.T) {
 				docs, tfs := read(whole)
 				at, _ := slices.BinarySearch(docs, first)
 				docs, tfs = docs[at:], tfs[at:]
+				holders[term] = docs
 				l, err := tail.List(name, term)
 				if err != nil {
 					t.Fatal(err)
@@ -103,6 +106,19 @@ func TestMemoryTail(t *testing.T) {
 					if impact := table.Impact(gotTFs[i], code); impact > bounds.Block[i/postings.BlockSize] || impact > bounds.List {
 						t.Fatalf("field %s, term %s: document %d is above its bound", name, term, doc)
 					}
+				}
+			}
+			for _, terms := range []string{"a", "ab", "dc", "dcba", "cbd", "ea", "ae"} {
+				want := slices.ContainsFunc(holders[terms[:1]], func(doc uint32) bool {
+					for _, term := range terms {
+						if !slices.Contains(holders[string(term)], doc) {
+							return false
+						}
+					}
+					return true
+				})
+				if got := tail.HasAll(name, strings.Split(terms, "")); got != want {
+					t.Fatalf("field %s, documents %d to %d: a document with all of %s: %v", name, first, v.Docs(), terms, got)
 				}
 			}
 		}

@@ -32,7 +32,7 @@ type MergeOptions struct {
 	Codec postings.Kind
 
 	// Workers is how many goroutines merge posting lists, find an order ByGraph, and, when the Sink
-	// is a TableSink, compress stored documents. One goroutine does the rest of a merge. The result
+	// is a TableSink, compress or code stored documents. One goroutine does the rest of a merge. The result
 	// does not depend on Workers. 0 means runtime.GOMAXPROCS.
 	Workers int
 
@@ -48,6 +48,11 @@ type MergeOptions struct {
 	// TableBytes is how many stored bytes fill a table, when the Sink is a TableSink; see
 	// StoredOptions. 0 means defaultTableBytes.
 	TableBytes int
+
+	// CodedBytes is from how many stored bytes on documents are coded one by one (see codedDocs),
+	// when the Sink is a TableSink. 0 means defaultCodedBytes, a negative number never,
+	// and codeAlways is for tests.
+	CodedBytes int
 }
 
 // DefaultMergeMemory is the default of MergeOptions.MemoryBytes. It suffices for the terms of half
@@ -61,6 +66,9 @@ func (o MergeOptions) withDefaults() MergeOptions {
 	}
 	if o.MemoryBytes == 0 {
 		o.MemoryBytes = DefaultMergeMemory
+	}
+	if o.CodedBytes == 0 {
+		o.CodedBytes = defaultCodedBytes
 	}
 	return o
 }
@@ -123,7 +131,7 @@ func Merge(ctx context.Context, sink Sink, inputs []Input, opts MergeOptions) (*
 	opts.Cores.take()
 	defer opts.Cores.give()
 	for _, step := range []func() error{
-		m.number, m.readRanks, m.writeTerms, m.writeIDs, m.writeStored, m.writePlaces, m.writeColumns, m.writeMeta,
+		m.number, m.readRanks, m.writeTerms, m.writeIDs, m.writeStored, m.writeColumns, m.writePlaces, m.writePositionPages, m.writeMeta,
 	} {
 		if err := step(); err != nil {
 			return nil, err
@@ -145,14 +153,17 @@ type merger struct {
 	from  []origin   // of each new document; nil in order of arrival
 	ranks []uint16   // of each new document; nil when all are zero
 
-	fields []FieldInfo // written so far; a field's number is its index
-	tiles  [][]Tile    // of the same fields
-	sparse [][][]byte  // of the same fields: payloads of sparse norms; nil for a column or no norms
-	whole  []bool      // of the same fields: the column is one value
-	lists  uint32      // long lists written so far
-	stored bool        // at least one document has stored bytes
-	places []uint32    // place of each new document among the ids
-	twice  bool        // two documents may share an id, which names the later one
+	fields   []FieldInfo // written so far; a field's number is its index
+	tiles    [][]Tile    // of the same fields
+	sparse   [][][]byte  // of the same fields: payloads of sparse norms; nil for a column or no norms
+	whole    []bool      // of the same fields: the column is one value
+	normSums [][]byte    // of the same fields: see normSums
+	lists    uint32      // long lists written so far
+	pages    positionPages
+	stored   bool     // at least one document has stored bytes
+	coded    bool     // these are coded
+	places   []uint32 // place of each new document among the ids
+	twice    bool     // two documents may share an id, which names the later one
 
 	blocks, taken uint64 // as in Result
 
@@ -325,6 +336,14 @@ func (m *merger) gatherSparse(n *Norms, all []Norms) {
 	for i, c := range codes {
 		n.having[i], n.codes[i] = c.doc, c.code
 	}
+}
+
+// havePositions reports whether all inputs that have words in a field have their positions.
+func (m *merger) havePositions(field string) bool {
+	return !slices.ContainsFunc(m.inputs, func(in Input) bool {
+		f, _ := in.Reader.Field(field)
+		return f.LacksPositions()
+	})
 }
 
 // having is how many documents of the inputs have a field, including deleted ones.

@@ -2,6 +2,7 @@ package segment
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"sync/atomic"
 
@@ -23,7 +24,7 @@ func (m *merger) writeTerms() error {
 			return err
 		}
 		best.begin(having)
-		f := &fieldMerger{merger: m, info: FieldInfo{Name: name, Norms: norms.kept()}, norms: norms, best: best, encoders: encoders, pace: pace{cores: m.opts.Cores}}
+		f := &fieldMerger{merger: m, info: FieldInfo{Name: name, Norms: norms.kept(), Positions: norms.kept() && m.havePositions(name)}, norms: norms, best: best, encoders: encoders, pace: pace{cores: m.opts.Cores}}
 		if err := f.writeTerms(); err != nil {
 			return err
 		}
@@ -58,6 +59,7 @@ func (f *fieldMerger) writeTerms() error {
 		if f.encoders[worker] == nil {
 			f.encoders[worker] = &termEncoder{merger: f.merger, worker: worker, writer: postings.Writer{Codec: f.opts.Codec}, pace: pace{cores: f.opts.Cores}}
 		}
+		f.encoders[worker].keepPositions(f.info.Positions)
 		return f.encoders[worker].encode(f, b)
 	}
 	return inOrder(f.ctx, f.opts.Workers, f.opts.Cores, w.batch, produce, func(b *termBatch, made *mergedTerms) error {
@@ -95,6 +97,15 @@ type termEncoder struct {
 
 	docs, tfs [postings.BlockSize]uint32 // in their new order
 	codes     [postings.BlockSize]uint8
+
+	positions bool          // of the field
+	deltas    []uint32      // of some postings: see postings.Writer.AddPositions
+	pages     []*pageReader // of the inputs
+}
+
+// keepPositions sets whether the next lists have positions.
+func (e *termEncoder) keepPositions(keep bool) {
+	e.positions, e.writer.Positions, e.scan.Positions, e.shuffle.placed = keep, keep, keep, keep
 }
 
 // encode merges the lists of a batch.
@@ -123,6 +134,7 @@ func (e *termEncoder) encode(f *fieldMerger, b *termBatch) (*mergedTerms, error)
 // merge puts the postings of one term into the writer.
 func (e *termEncoder) merge(f *fieldMerger, made *mergedTerms, term []byte, lists []inputList) error {
 	e.shuffle.reset(e.merger.docs)
+	e.deltas = e.deltas[:0]
 	for _, l := range lists {
 		err := e.open(l, f.info.Name, term)
 		switch {
@@ -130,7 +142,7 @@ func (e *termEncoder) merge(f *fieldMerger, made *mergedTerms, term []byte, list
 		case e.order.Kind == Arrival:
 			err = e.append(f, made, l.input)
 		default:
-			err = e.eachPosting(l.input, &e.scan, e.shuffle.add)
+			err = e.shuffleList(l.input)
 		}
 		if err != nil {
 			return err
@@ -145,19 +157,50 @@ func (e *termEncoder) merge(f *fieldMerger, made *mergedTerms, term []byte, list
 // addShuffled adds the postings after they were put in their new order.
 func (e *termEncoder) addShuffled(f *fieldMerger, made *mergedTerms) {
 	n := 0
+	var deltas []uint32 // of the postings in e.docs
 	flush := func() {
 		e.count(f, made, e.docs[:n], e.tfs[:n])
-		e.add(f, e.docs[:n], e.tfs[:n])
-		n = 0
+		e.add(f, e.docs[:n], e.tfs[:n], deltas)
+		n, deltas = 0, deltas[:0]
 	}
-	e.shuffle.each(func(doc, tf uint32) {
+	e.shuffle.each(func(doc, tf, at uint32) {
 		if n == len(e.docs) {
 			flush()
 		}
 		e.docs[n], e.tfs[n] = doc, tf
 		n++
+		if e.positions {
+			deltas = append(deltas, e.deltas[at:at+tf]...)
+		}
 	})
 	flush()
+}
+
+// shuffleList passes the list at which the scan begins to the shuffle, and its positions to e.deltas.
+func (e *termEncoder) shuffleList(input int) error {
+	numbers, s := e.maps[input], &e.scan
+	for s.Next() {
+		if err := e.ctx.Err(); err != nil {
+			return err
+		}
+		at := uint32(len(e.deltas))
+		if e.positions {
+			deltas, err := s.Deltas()
+			if err != nil {
+				return err
+			}
+			if e.deltas = append(e.deltas, deltas...); uint64(len(e.deltas)) > math.MaxUint32 {
+				return fmt.Errorf("segment: a term with %d positions, more than a merge can put in order", len(e.deltas))
+			}
+		}
+		for i, old := range s.Docs[:s.N] {
+			if doc := numbers[old]; doc != NoDoc {
+				e.shuffle.add(doc, s.TFs[i], at)
+			}
+			at += s.TFs[i]
+		}
+	}
+	return s.Err()
 }
 
 // open positions the scan before a list.
@@ -166,12 +209,12 @@ func (e *termEncoder) open(l inputList, field string, term []byte) error {
 	case l.list != nil:
 		e.scan.Reset(l.list)
 		return nil
-	case l.unfilled:
-		e.scan.ResetUnfilled(l.short)
+	case l.run:
+		e.scan.ResetRun(l.short, l.places)
 		return nil
 	}
 	in := e.inputs[l.input].Reader
-	last, err := e.scan.ResetShort(l.short)
+	last, err := e.scan.ResetShort(l.short, e.pageReader(l.input))
 	if err == nil && last >= in.Docs() {
 		err = corrupt.New(-1, "document %d in a segment of %d", last, in.Docs())
 	}
@@ -181,6 +224,21 @@ func (e *termEncoder) open(l inputList, field string, term []byte) error {
 		}
 	}
 	return err
+}
+
+// pageReader reads the positions of short lists of an input.
+func (e *termEncoder) pageReader(input int) postings.ShortPositionLoader {
+	d, ok := e.inputs[input].Reader.(*Disk)
+	if !ok {
+		return nil
+	}
+	if e.pages == nil {
+		e.pages = make([]*pageReader, len(e.inputs))
+	}
+	if e.pages[input] == nil {
+		e.pages[input] = &pageReader{pageLoader: pageLoader{d}}
+	}
+	return e.pages[input]
 }
 
 // append adds the postings of live documents from the list at which the scan begins, block by
@@ -200,21 +258,42 @@ func (e *termEncoder) append(f *fieldMerger, made *mergedTerms, input int) error
 			s.Shift(shift)
 			e.count(f, made, docs, tfs)
 			if !e.writer.Take(s) {
-				e.add(f, docs, tfs)
+				deltas, err := e.allDeltas()
+				if err != nil {
+					return err
+				}
+				e.add(f, docs, tfs, deltas)
 			}
 			continue
 		}
-		live := 0
+		deltas, err := e.allDeltas()
+		if err != nil {
+			return err
+		}
+		live, at, kept := 0, 0, 0
 		for i, old := range docs {
+			tf := tfs[i]
 			if doc := numbers[old]; doc != NoDoc {
-				docs[live], tfs[live] = doc, tfs[i]
+				docs[live], tfs[live] = doc, tf
 				live++
+				if e.positions {
+					kept += copy(deltas[kept:], deltas[at:at+int(tf)])
+				}
 			}
+			at += int(tf)
 		}
 		e.count(f, made, docs[:live], tfs[:live])
-		e.add(f, docs[:live], tfs[:live])
+		e.add(f, docs[:live], tfs[:live], deltas[:kept])
 	}
 	return s.Err()
+}
+
+// allDeltas returns the positions of the current block of the scan, if the field has positions.
+func (e *termEncoder) allDeltas() ([]uint32, error) {
+	if !e.positions {
+		return nil, nil
+	}
+	return e.scan.Deltas()
 }
 
 // shiftOf returns the distance by which documents first to last move, if it is the same for all. It
@@ -248,8 +327,12 @@ func (e *termEncoder) count(f *fieldMerger, made *mergedTerms, docs, tfs []uint3
 }
 
 // add adds postings, at most a block, to the writer.
-func (e *termEncoder) add(f *fieldMerger, docs, tfs []uint32) {
+func (e *termEncoder) add(f *fieldMerger, docs, tfs, deltas []uint32) {
 	f.norms.fill(e.codes[:], docs)
+	if e.positions {
+		e.writer.AddPositions(docs, tfs, e.codes[:len(docs)], deltas)
+		return
+	}
 	e.writer.AddAll(docs, tfs, e.codes[:len(docs)])
 }
 
@@ -257,6 +340,9 @@ func (e *termEncoder) add(f *fieldMerger, docs, tfs []uint32) {
 func (m *merger) writeList(field uint32, term []byte, enc postings.Encoded) error {
 	m.key = appendTermKey(m.key[:0], Version, field, term)
 	if len(enc.Directory) == 0 {
+		if len(enc.Positions) > 0 {
+			enc.Entry = postings.PointTo(enc.Entry, m.pages.add(enc.Positions))
+		}
 		return m.sink.Set(m.key, enc.Entry)
 	}
 	list := m.lists
@@ -271,6 +357,16 @@ func (m *merger) writeList(field uint32, term []byte, enc postings.Encoded) erro
 	}
 	for i, chunk := range enc.Chunks {
 		if err := m.sink.Set(listKey(list, chunkPart|uint32(i)), chunk); err != nil {
+			return err
+		}
+	}
+	for i, part := range enc.PositionDirectory {
+		if err := m.sink.Set(positionKey(list, uint32(i)), part); err != nil {
+			return err
+		}
+	}
+	for i, chunk := range enc.PositionChunks {
+		if err := m.sink.Set(positionKey(list, chunkPart|uint32(i)), chunk); err != nil {
 			return err
 		}
 	}

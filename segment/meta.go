@@ -34,17 +34,20 @@ var ErrFormat = format.Err
 // has no sparse norms. Since version 6, an unknown flag or order is a required feature that the
 // build lacks. New ones should be features, which have better names.
 type meta struct {
-	version  byte
-	writer   string    // empty before featureVersion
-	features []feature // by name
-	docs     uint32
-	ranks    bool
-	stored   bool
-	order    Order
-	lists    uint32
-	fields   []FieldInfo
-	sparse   []bool // of the same fields: norms are documents and codes, as many as FieldInfo.Docs says
-	whole    []bool // of the same fields: see wholeNorms
+	version     byte
+	writer      string    // empty before featureVersion
+	features    []feature // by name
+	docs        uint32
+	ranks       bool
+	stored      bool
+	order       Order
+	lists       uint32
+	fields      []FieldInfo
+	sparse      []bool // of the same fields: norms are documents and codes, as many as FieldInfo.Docs says
+	whole       []bool // of the same fields: see wholeNorms
+	sums        bool   // see normSums
+	plainPlaces bool   // see plainPlaces
+	pages       uint32 // of positions of short lists
 }
 
 const (
@@ -140,6 +143,10 @@ func decodeMeta(payload []byte, version byte) (*meta, error) {
 	m.whole = make([]bool, len(m.fields))
 	if d.err == nil {
 		d.err = m.openWhole()
+		m.sums, m.plainPlaces = m.brings(kindNormSums), m.brings(kindPlainPlace)
+	}
+	if d.err == nil {
+		d.err = m.openPositions()
 	}
 	return m, d.end()
 }

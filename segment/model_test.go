@@ -56,6 +56,30 @@ func (m model) memory() *Memory {
 	return mem
 }
 
+// withPositions is memory for documents whose words have positions: in the order of their bytes.
+func (m model) withPositions() *Memory {
+	var c Chunk
+	for _, d := range m {
+		c.Begin(d.id)
+		for name, f := range d.fields {
+			c.Field(name, true)
+			at := uint32(0)
+			for _, term := range slices.Sorted(maps.Keys(f.terms)) {
+				for range f.terms[term] {
+					c.AddAt([]byte(term), at)
+					at++
+				}
+			}
+			c.EndField(f.norms, f.length)
+		}
+		c.End(d.rank, []byte(d.stored))
+	}
+	c.Group(OnePartition)
+	mem := NewMemory()
+	mem.AddChunk(&c)
+	return mem
+}
+
 // without returns the model without deleted documents.
 func (m model) without(deleted func(doc uint32) bool) model {
 	var left model

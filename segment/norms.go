@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
@@ -16,12 +17,13 @@ import (
 // the field's documents. Field names that are data make thousands of fields with a few documents
 // each.
 type Norms struct {
-	docs   uint32   // of the segment; 0 when no lengths are kept
-	column []uint8  // by document; nil when sparse
-	having []uint32 // documents with a code, ascending
-	codes  []uint8  // of these
-	ones   uint32   // documents below it without a code count as code 1
-	lent   bool     // the column is no memory of this process: see Lender
+	docs   uint32              // of the segment; 0 when no lengths are kept
+	column []uint8             // by document; nil when sparse
+	having []uint32            // documents with a code, ascending
+	codes  []uint8             // of these
+	ones   uint32              // documents below it without a code count as code 1
+	lent   bool                // the column is no memory of this process: see Lender
+	lazy   *blockmax.LazyNorms // tiles of the column that have not been checked; or nil
 }
 
 // Norms are sparse in memory when fewer than one in sparseShare documents has the field. A document
@@ -40,6 +42,9 @@ func (n *Norms) Sparse() bool { return n.docs > 0 && n.column == nil }
 // Column returns the codes by document, 0 (or 1) where a document lacks the field. It is nil when
 // the field keeps no lengths, and when the norms are sparse: see Expand.
 func (n *Norms) Column() []uint8 { return n.column }
+
+// Lazy returns the tiles of Column that have not been checked, or nil when all have been.
+func (n *Norms) Lazy() *blockmax.LazyNorms { return n.lazy }
 
 // Expand makes a column of sparse norms, a byte for each document of the segment.
 func (n *Norms) Expand() []uint8 {

@@ -72,8 +72,8 @@ func (b *Bulk) keep(c *Chunk, into []*bulkField, base uint32) {
 		return
 	}
 	for i, f := range c.fields {
-		if into[i] == nil {
-			continue
+		if into[i] == nil || into[i].info.Positions {
+			continue // a Sorter keeps no positions
 		}
 		for part := range b.parts.n {
 			if records := f.partition(part); o.parts[part] && len(records) > 0 {
@@ -159,15 +159,17 @@ func (b *Bulk) restoreAll() {
 }
 
 func (b *Bulk) restore(p Piece) {
-	b.fields[p.Cell/maxPartitions].add(int(p.Cell%maxPartitions), p.Records, p.Base)
+	b.fields[p.Cell/maxPartitions].add(int(p.Cell%maxPartitions), p.Records, false, p.Base)
 }
 
-// offloads reports whether a partition is the Sorter's.
-func (b *Bulk) offloads(part int) bool { return b.off != nil && b.off.parts[part] }
+// offloads reports whether a partition of a field is the Sorter's.
+func (b *Bulk) offloads(f *bulkField, part int) bool {
+	return b.off != nil && b.off.parts[part] && !f.info.Positions
+}
 
 // rounds returns the records of a partition, one slice per round.
 func (b *Bulk) rounds(f *bulkField, part int) [][]byte {
-	if !b.offloads(part) {
+	if !b.offloads(f, part) {
 		return nil
 	}
 	var all [][]byte

@@ -33,7 +33,7 @@ func (s *plainSorter) Sort(cells int, pieces []Piece) ([][]byte, error) {
 		}
 		for records := p.Records; len(records) > 0; {
 			var r runRecord
-			r, records = readRecord(records)
+			r, records = readRecord(records, false)
 			list := append(m[string(r.term)], docTF{p.Base + r.first, r.tf})
 			rest := runReader{data: r.rest, doc: p.Base + r.first}
 			var doc, tf [1]uint32
@@ -95,7 +95,7 @@ func TestUnpopular(t *testing.T) {
 	var c Chunk
 	for i := range 4000 {
 		c.Begin(fmt.Sprint(i))
-		c.Field("f")
+		c.Field("f", false)
 		for j := range 4 {
 			c.Add(fmt.Appendf(nil, "%c%c popular", 'a'+j, 'a'+i%20))
 			c.Add(fmt.Appendf(nil, "%c%c once %d", 'm'+j, 'a'+i%20, i))

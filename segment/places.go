@@ -13,6 +13,18 @@ const (
 // smallPlaces is the feature of a segment whose values of places have placeChunkDocs documents.
 const smallPlaces = "places of 4,096 documents in a value"
 
+// plainPlaces is the feature of a segment whose places are not compressed, but values of kindPlainPlace.
+// So the source can lend them: a read through the store takes ten times as long as finding the place.
+const plainPlaces = "places of documents in plain values"
+
+// placeKey makes the key of a chunk of places.
+func (m *meta) placeKey(chunk uint32) []byte {
+	if m.plainPlaces {
+		return numberKey(kindPlainPlace, chunk)
+	}
+	return numberKey(kindPlace, chunk)
+}
+
 // placeDocs is how many documents of the segment have their places in one value.
 func (m *meta) placeDocs() uint32 {
 	for _, f := range m.features {
@@ -55,6 +67,7 @@ func appendPlaces(dst []byte, places []uint32) []byte {
 // document, and a hundred times as long as finding one place.
 type placeChunk struct {
 	payload []byte
+	lent    bool        // the payload is no memory of this process
 	marks   []placeMark // of every markDocs documents
 }
 
@@ -114,4 +127,9 @@ func (c *placeChunk) of(i uint32) uint32 {
 }
 
 // bytes is the memory that the chunk takes.
-func (c *placeChunk) bytes() int64 { return int64(len(c.payload) + 12*cap(c.marks)) }
+func (c *placeChunk) bytes() int64 {
+	if c.lent {
+		return int64(12 * cap(c.marks))
+	}
+	return int64(len(c.payload) + 12*cap(c.marks))
+}

@@ -69,12 +69,20 @@ type Reader interface {
 // segment was written.
 type FieldInfo struct {
 	Name     string
-	Norms    bool   // lengths are kept, see Reader.Norms
+	Norms    bool   // lengths are kept, see Reader.Norms: some documents have words in the field
 	Docs     uint32 // documents with at least one term in the field
 	Terms    uint64 // distinct terms
 	Postings uint64 // sum of the lengths of all lists
 	Tokens   uint64 // sum of all term frequencies; Tokens / Docs is the average length
+
+	// Positions says that lists have positions. Those of a sealed segment only do if there are words
+	// in the field: exact terms are all at position 0.
+	Positions bool
 }
+
+// LacksPositions reports whether the field has words without positions. A segment has all of a
+// field's or none: a merge drops them if one of its inputs lacks them.
+func (f FieldInfo) LacksPositions() bool { return f.Norms && !f.Positions }
 
 // A Tile bounds every score that a document of the tile can reach in one field, for any query: a
 // document's best posting has its highest term frequency, at its length.

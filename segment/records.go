@@ -1,5 +1,7 @@
 package segment
 
+import "github.com/riffle-search/riffle/postings"
+
 // A runRecord is a chunk's record of one term; see Chunk.Group.
 type runRecord struct {
 	term      []byte
@@ -8,10 +10,12 @@ type runRecord struct {
 	first, tf uint32
 	span      uint32
 	rest      []byte
+	places    []byte // positions of all postings; nil in a field without
 }
 
-// readRecord reads a record of appendRecord and returns the bytes after it.
-func readRecord(b []byte) (r runRecord, next []byte) {
+// readRecord reads a record of appendRecord, or in a field with positions of appendPlaces as well. It
+// returns the bytes after it.
+func readRecord(b []byte, placed bool) (r runRecord, next []byte) {
 	n, b := varint(b)
 	r.term, b = b[:n], b[n:]
 	r.n, b = varint(b)
@@ -19,8 +23,12 @@ func readRecord(b []byte) (r runRecord, next []byte) {
 	r.tf, b = varint(b)
 	r.span, b = varint(b)
 	n, b = varint(b)
-	r.rest = b[:n]
-	return r, b[n:]
+	r.rest, b = b[:n], b[n:]
+	if placed {
+		n, b = varint(b)
+		r.places, b = b[:n], b[n:]
+	}
+	return r, b
 }
 
 // A recordBatch is some records that are added together, so that their cache misses overlap.
@@ -38,10 +46,10 @@ type recordBatch struct {
 }
 
 // read reads the next records and returns the bytes after them.
-func (b *recordBatch) read(records []byte) []byte {
+func (b *recordBatch) read(records []byte, placed bool) []byte {
 	for b.n = 0; b.n < len(b.records) && len(records) > 0; b.n++ {
 		r := &b.records[b.n]
-		*r, records = readRecord(records)
+		*r, records = readRecord(records, placed)
 		r.key = termKey(r.term)
 	}
 	return records
@@ -76,3 +84,22 @@ func (b *recordBatch) fetch(t *termTable) {
 
 // smallTable is a table that stays in a near cache.
 const smallTable = 1024
+
+// positions returns the positions of all postings. Those of a record without are 0.
+func (r *runRecord) positions() []byte {
+	if r.places != nil {
+		return r.places
+	}
+	sum := uint64(r.tf)
+	run := runReader{data: r.rest}
+	for {
+		var docs, tfs [postings.BlockSize]uint32
+		n := run.read(docs[:], tfs[:])
+		if n == 0 {
+			return make([]byte, sum)
+		}
+		for _, tf := range tfs[:n] {
+			sum += uint64(tf)
+		}
+	}
+}

@@ -1,6 +1,11 @@
 package segment
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+
+	"github.com/riffle-search/riffle/postings"
+)
 
 // encodeRounds encodes the terms of a partition that a Sorter has inverted in one or more rounds.
 // It concatenates the postings of a term in several rounds, because their documents ascend.
@@ -9,7 +14,7 @@ func (e *runEncoder) encodeRounds(rounds [][]byte, norms *Norms) []encodedTerm {
 	read := func(i int) {
 		heads[i].n = 0
 		if len(rounds[i]) > 0 {
-			heads[i], rounds[i] = readRecord(rounds[i])
+			heads[i], rounds[i] = readRecord(rounds[i], false) // fields with positions are never sorted
 		}
 	}
 	for i := range rounds {
@@ -60,6 +65,19 @@ func (e *runEncoder) room(norms *Norms) {
 // flush passes on unpacked postings.
 func (e *runEncoder) flush(norms *Norms) {
 	norms.fill(e.codes[:], e.docs[:e.n])
-	e.into.AddAll(e.docs[:e.n], e.tfs[:e.n], e.codes[:e.n])
+	switch {
+	case !e.positions:
+		e.into.AddAll(e.docs[:e.n], e.tfs[:e.n], e.codes[:e.n])
+	case e.builder != nil:
+		e.places = e.builder.AddAllPositions(e.docs[:e.n], e.tfs[:e.n], e.codes[:e.n], e.places)
+	default:
+		sum := 0
+		for _, tf := range e.tfs[:e.n] {
+			sum += int(tf)
+		}
+		e.deltas = slices.Grow(e.deltas[:0], sum)[:sum]
+		e.places = postings.ReadPositions(e.deltas, e.places)
+		e.writer.AddPositions(e.docs[:e.n], e.tfs[:e.n], e.codes[:e.n], e.deltas)
+	}
 	e.n = 0
 }

@@ -13,6 +13,7 @@ type Sizes struct {
 	Docs       uint64 // bytes of documents in blocks
 	Freqs      uint64 // bytes of frequencies in blocks
 	Directory  uint64 // entries, directories, guards and checksums of lists
+	Positions  uint64 // positions, with their directories and keys
 	Dictionary uint64 // keys of terms and of long lists' parts
 	IDs        uint64 // ids and the places of documents among them
 	Norms      uint64
@@ -26,6 +27,7 @@ func (s *Sizes) Add(o Sizes) {
 	s.Docs += o.Docs
 	s.Freqs += o.Freqs
 	s.Directory += o.Directory
+	s.Positions += o.Positions
 	s.Dictionary += o.Dictionary
 	s.IDs += o.IDs
 	s.Norms += o.Norms
@@ -64,11 +66,13 @@ func (d *Disk) sizeKeys(ctx context.Context, s *Sizes) error {
 			if Kind(it.Key()[0]) == kindTerm && value > 0 && it.Value()[0]&longEntry != 0 {
 				s.Directory += entryTail
 			}
-		case kindID, kindHead, kindPlace:
+		case kindID, kindHead, kindPlace, kindPlainPlace:
 			s.IDs += key + value
-		case kindNorms:
+		case kindPosition, kindPositionShort:
+			s.Positions += key + value
+		case kindNorms, kindNormSums:
 			s.Norms += key + value
-		case kindStored:
+		case kindStored, kindCoded:
 			s.Stored += key + value
 		default:
 			s.Other += key + value

@@ -27,6 +27,14 @@ type Lender interface {
 	Lend(key []byte) (value []byte, ok bool)
 }
 
+// A PartLender is a Lender that can lend a value whose parts carry checksums of their own. Nothing of
+// the value has been read or checked: before bytes [from, to) are used, read must have returned true
+// for them, and their checksum must be right. read may be called by several goroutines at once.
+type PartLender interface {
+	Lender
+	LendUnread(key []byte) (value []byte, read func(from, to int) bool, ok bool)
+}
+
 // An Iterator walks keys in ascending order. It starts before the first key, so call Next first.
 // After Next has returned false, only Err and Close may be called. Key and Value are valid until
 // the next call of Next or Close.
@@ -39,8 +47,8 @@ type Iterator interface {
 }
 
 // A Sink is the destination of a segment. Keys of kinds below 0x80 come in ascending order, and so
-// do those from 0x80 up, but the two runs are interleaved. So a sink keeps two tables, the first of
-// them compressed. Set keeps neither key nor value.
+// do those from 0x80 up, and those from 0xe0 up, but the three runs are interleaved. So a sink keeps
+// three tables, the first of them compressed. Set keeps neither key nor value.
 type Sink interface {
 	Set(key, value []byte) error
 }
@@ -50,10 +58,10 @@ type Sink interface {
 type TableSink interface {
 	Sink
 
-	// Table begins a table for keys of a kind below 0x7f, above those of the tables begun earlier.
-	// It is never called at the same time as Set, but the tables it returns are used concurrently
-	// with both. The kind is the same at every call, and from the first call on all its keys come
-	// through tables.
+	// Table begins a table for keys of a kind, above those of the tables begun earlier. It is never
+	// called at the same time as Set, but the tables it returns are used concurrently with both. The
+	// kind is the same at every call, and from the first call on all its keys come through tables. It
+	// is below 0x7f, or above all kinds from 0x80 on that Set gets: then the tables are not compressed.
 	Table(kind Kind) Table
 }
 

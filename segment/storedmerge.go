@@ -3,16 +3,24 @@ package segment
 // writeStored writes the stored documents, or nothing when all are empty. This goroutine reads
 // them, and others compress and write them, unless they are few.
 func (m *merger) writeStored() (err error) {
+	encoder, err := m.sampleStored()
+	if err != nil {
+		return err
+	}
+	m.coded = encoder != nil
 	p := storedPacker{m: m, out: newStoredTables(m.ctx, m.sink.sink, m.opts.Workers, m.opts.TableBytes), pace: pace{cores: m.opts.Cores}}
-	p.out.cores = m.opts.Cores
+	p.out.cores, p.out.encoder = m.opts.Cores, encoder
 	err = m.eachStored(p.add)
 	if err == nil {
 		err = p.flush()
 	}
+	if err == nil {
+		err = p.out.end()
+	}
 	if closed := p.out.close(); err == nil {
 		err = closed
 	}
-	m.sink.bytes += p.out.bytes
+	m.sink.bytes += p.out.bytes.Load()
 	return err
 }
 
@@ -61,7 +69,7 @@ func (p *storedPacker) flush() error {
 	if p.batch == nil {
 		return nil
 	}
-	if p.out.queue == nil {
+	if p.out.queue == nil && p.out.encoder == nil {
 		return p.out.addHere(p.batch)
 	}
 	return p.out.add(p.batch)

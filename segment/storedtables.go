@@ -4,6 +4,9 @@ import (
 	"context"
 	"runtime"
 	"sync"
+	"sync/atomic"
+
+	"github.com/riffle-search/riffle/internal/onpair"
 )
 
 // defaultTableBytes is how many stored bytes fill a table. Tables are compressed concurrently, each
@@ -20,6 +23,9 @@ const batchShare = 16
 // bytes, not on the number of goroutines. Batches are reused; batch waits while all are in use.
 //
 // A sink without tables gets the blocks at once.
+//
+// With an encoder, blocks become runs of documents in codes, and their tables are plain. Sinks without
+// tables have none.
 type storedTables struct {
 	ctx    context.Context // ends with the first error, which is its cause
 	cancel context.CancelCauseFunc
@@ -28,12 +34,17 @@ type storedTables struct {
 	size   int       // fills a table
 	cores  *Cores    // in which callers have a turn; or nil
 
+	encoder *onpair.Encoder // nil if documents are not coded
+	lengths []uint32        // documents of each run
+	next    uint32          // the first document after the runs
+	ended   bool            // the lengths are being written
+
 	free    chan *storedBatch
 	unmade  int                 // how many more batches may be made
 	running chan struct{}       // one element for each table being written
 	queue   chan<- *storedBatch // of the current table; nil before the first
 	filled  int                 // bytes of the current table
-	bytes   int64               // all keys and values
+	bytes   atomic.Int64        // all keys and values, once they are written
 	wg      sync.WaitGroup
 }
 
@@ -42,6 +53,8 @@ type storedBatch struct {
 	base   uint32 // added to the blocks' documents
 	blocks []storedPiece
 	bytes  []byte // of all blocks, sealed
+	run    uint32 // number of the first block's run, if documents are coded
+	ends   bool   // the lengths of runs and the table follow
 }
 
 // A storedPiece is a block of stored documents, sealed.
@@ -91,7 +104,9 @@ func (t *storedTables) add(b *storedBatch) error {
 	if t.tables == nil {
 		return t.addHere(b)
 	}
-	t.bytes += b.size()
+	if t.encoder != nil {
+		t.number(b)
+	}
 	if t.queue == nil || t.filled >= t.size {
 		t.begin()
 	}
@@ -102,9 +117,8 @@ func (t *storedTables) add(b *storedBatch) error {
 
 // addHere writes a batch to the sink itself.
 func (t *storedTables) addHere(b *storedBatch) error {
-	t.bytes += b.size()
 	if t.ctx.Err() == nil {
-		if err := b.writeTo(t.sink); err != nil {
+		if err := t.write(b, t.sink, nil); err != nil {
 			t.cancel(err)
 		}
 	}
@@ -115,17 +129,21 @@ func (t *storedTables) addHere(b *storedBatch) error {
 
 // begin begins a table as soon as fewer than the maximum are being written.
 func (t *storedTables) begin() {
-	t.end()
+	t.endTable()
 	t.cores.give()
 	t.running <- struct{}{}
 	t.cores.take()
-	table, queue := t.tables.Table(kindStored), make(chan *storedBatch, cap(t.free))
+	kind, coder := kindStored, (*codedRunWriter)(nil)
+	if t.encoder != nil {
+		kind, coder = kindCoded, &codedRunWriter{encoder: t.encoder}
+	}
+	table, queue := t.tables.Table(kind), make(chan *storedBatch, cap(t.free))
 	t.queue = queue
 	t.wg.Go(func() {
 		for b := range queue {
 			if t.ctx.Err() == nil {
 				t.cores.take()
-				if err := b.writeTo(table); err != nil {
+				if err := t.write(b, table, coder); err != nil {
 					t.cancel(err)
 				}
 				t.cores.give()
@@ -142,8 +160,25 @@ func (t *storedTables) begin() {
 	})
 }
 
-// end ends the current table.
-func (t *storedTables) end() {
+// end ends the last table, after the values that follow the runs of documents in codes. Further calls
+// do nothing.
+func (t *storedTables) end() error {
+	if t.encoder == nil || t.ended || t.queue == nil {
+		t.endTable()
+		return nil
+	}
+	b, err := t.batch()
+	if err != nil {
+		return err
+	}
+	t.ended, b.ends = true, true
+	t.queue <- b
+	t.endTable()
+	return context.Cause(t.ctx)
+}
+
+// endTable ends the current table.
+func (t *storedTables) endTable() {
 	if t.queue != nil {
 		close(t.queue)
 	}
@@ -152,7 +187,7 @@ func (t *storedTables) end() {
 
 // close waits until everything is written. It is called once.
 func (t *storedTables) close() error {
-	t.end()
+	t.endTable()
 	t.cores.give()
 	t.wg.Wait()
 	t.cores.take()
@@ -189,21 +224,47 @@ func (b *storedBatch) pack(w *storedWriter, last uint32) {
 	b.blocks = append(b.blocks, storedPiece{last, len(b.bytes)})
 }
 
-// size is the number of bytes of keys and values.
-func (b *storedBatch) size() int64 {
-	return int64(len(b.bytes) + len(b.blocks)*len(numberKey(kindStored, 0)))
+// number gives the blocks of a batch their runs.
+func (t *storedTables) number(b *storedBatch) {
+	b.run = uint32(len(t.lengths))
+	for _, p := range b.blocks {
+		end := b.base + p.last + 1
+		t.lengths = append(t.lengths, end-t.next)
+		t.next = end
+	}
 }
 
-func (b *storedBatch) reset() { b.base, b.blocks, b.bytes = 0, b.blocks[:0], b.bytes[:0] }
+func (b *storedBatch) reset() { *b = storedBatch{blocks: b.blocks[:0], bytes: b.bytes[:0]} }
 
-// writeTo writes the blocks.
-func (b *storedBatch) writeTo(sink Sink) error {
+// write writes a batch, with a coder if documents are coded.
+func (t *storedTables) write(b *storedBatch, sink Sink, coder *codedRunWriter) error {
+	set := func(key, value []byte) error {
+		t.bytes.Add(int64(len(key) + len(value)))
+		return sink.Set(key, value)
+	}
 	start := 0
-	for _, p := range b.blocks {
-		if err := sink.Set(numberKey(kindStored, b.base+p.last), b.bytes[start:p.end]); err != nil {
+	for i, p := range b.blocks {
+		last, value := b.base+p.last, b.bytes[start:p.end]
+		start = p.end
+		key := numberKey(kindStored, last)
+		if coder != nil {
+			block, err := decodeStored(value[1:len(value)-4], last)
+			if err != nil {
+				panic("BUG: segment: a block of stored documents: " + err.Error())
+			}
+			key, value = numberKey(kindCoded, b.run+uint32(i)), coder.run(block)
+		}
+		if err := set(key, value); err != nil {
 			return err
 		}
-		start = p.end
 	}
-	return nil
+	if !b.ends {
+		return nil
+	}
+	lengths := endSealed(appendCodedLengths(startSealed(nil), t.lengths))
+	if err := set(numberKey(kindCoded, codedLengths), lengths); err != nil {
+		return err
+	}
+	table := endSealed(append(startSealed(nil), t.encoder.Table().Bytes()...))
+	return set(numberKey(kindCoded, codedTable), table)
 }

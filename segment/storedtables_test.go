@@ -25,6 +25,7 @@ type tableStore struct {
 type mapTable struct {
 	s        *tableStore
 	number   int
+	kind     Kind
 	values   map[string][]byte
 	bytes    int
 	last     string
@@ -36,13 +37,13 @@ func newTableStore(t testing.TB) *tableStore {
 }
 
 func (s *tableStore) Table(kind Kind) Table {
-	t := &mapTable{s: s, number: len(s.tables), values: make(map[string][]byte)}
+	t := &mapTable{s: s, number: len(s.tables), kind: kind, values: make(map[string][]byte)}
 	s.tables = append(s.tables, t)
 	return t
 }
 
 func (t *mapTable) Set(key, value []byte) error {
-	if string(key) <= t.last || Kind(key[0]) != kindStored || t.finished {
+	if string(key) <= t.last || Kind(key[0]) != t.kind || t.finished {
 		t.s.t.Errorf("key %x follows %x in table %d", key, t.last, t.number)
 	}
 	t.last = string(key)

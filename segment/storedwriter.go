@@ -54,7 +54,7 @@ func (w *StoredWriter) Write(c *Chunk) error {
 
 // End announces that no chunk follows, so that the last table is completed while the caller does
 // other work.
-func (w *StoredWriter) End() { w.tables.end() }
+func (w *StoredWriter) End() { w.tables.endTable() }
 
 // Close waits until everything is written and returns the first error. Further calls do nothing.
 func (w *StoredWriter) Close() error {

@@ -13,7 +13,8 @@ type inputList struct {
 	list  *postings.List
 	short []byte // the entry of a short list, instead of list
 
-	unfilled bool // short is from postings.Builder.AppendUnfilled
+	run    bool   // short is the run of a term in memory, without a seal
+	places []byte // its positions
 }
 
 // A mergeIterator is a TermIterator for walks that read every list.
@@ -100,8 +101,15 @@ func (l *inputList) copyShort(it TermIterator, entries *[]byte) {
 	case mergeIterator:
 		*entries = append(*entries, it.shortEntry()...)
 	case *memoryTerms:
-		*entries = it.appendUnfilled(*entries)
-		l.unfilled = true
+		all, places := it.appendRun(*entries)
+		*entries, l.run = all, true
+		if len(all) > places {
+			l.places = all[places:len(all):len(all)]
+		}
+		if places > before {
+			l.short = all[before:places:places]
+		}
+		return
 	}
 	if n := len(*entries); n > before {
 		l.short = (*entries)[before:n:n]

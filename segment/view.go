@@ -19,7 +19,7 @@ import (
 type MemoryView struct {
 	m      *Memory
 	docs   uint32
-	ids    []string
+	ids    idColumn
 	stored [][]byte
 	ranks  []uint16
 	fields int           // how many; later ones are not in the view
@@ -84,11 +84,11 @@ func (v *MemoryView) List(field string, term []byte) (*postings.List, error) {
 	if f == nil {
 		return nil, nil
 	}
-	t := f.find(term)
+	t, number := f.find(term)
 	if t == nil || t.first >= v.docs {
 		return nil, nil
 	}
-	return t.list.View(v.docs), nil
+	return f.view(t, number, v.docs, &v.m.chunk), nil
 }
 
 // Postings returns how many postings a term has in the view. It is not known if the segment already
@@ -100,14 +100,14 @@ func (v *MemoryView) Postings(field, term string) (n int, known bool) {
 	if f == nil {
 		return 0, true
 	}
-	t := f.find(unsafe.Slice(unsafe.StringData(term), len(term)))
+	t, _ := f.find(unsafe.Slice(unsafe.StringData(term), len(term)))
 	switch {
 	case t == nil || t.first >= v.docs:
 		return 0, true
-	case t.list.Last() >= v.docs:
+	case t.last >= v.docs:
 		return 0, false
 	}
-	return t.list.Len(), true
+	return f.len(t), true
 }
 
 // Norms implements Reader.
@@ -133,11 +133,11 @@ func (v *MemoryView) RankTiles() ([]uint16, error) { return tileMaxima(v.ranks),
 func (v *MemoryView) Tiles(string) ([]Tile, error) { return nil, nil }
 
 // ID implements Reader.
-func (v *MemoryView) ID(doc uint32) (string, error) { return v.ids[doc], nil }
+func (v *MemoryView) ID(doc uint32) (string, error) { return string(v.ids.at(doc)), nil }
 
 // AppendID implements Reader.
 func (v *MemoryView) AppendID(dst []byte, doc uint32) ([]byte, error) {
-	return append(dst, v.ids[doc]...), nil
+	return append(dst, v.ids.at(doc)...), nil
 }
 
 // Lookup implements Reader.
@@ -180,14 +180,14 @@ func (it *memoryTerms) gather(field string, from []byte) (more bool) {
 		if it.field = it.view.field(field); it.field == nil {
 			return false
 		}
-		it.all = uint32(it.field.table.len())
+		it.all = it.field.table.taken
 		if len(from) == 0 {
 			it.terms = make([]namedTerm, 0, it.all)
 		}
 	}
 	f := it.field
 	for end := min(it.next+gatheredTerms, it.all); it.next < end; it.next++ {
-		name := f.table.term(it.next) // bytes in the arena never change
+		name := f.name(it.next)
 		if t := f.term(it.next); t.first < it.view.docs && bytes.Compare(name, from) >= 0 {
 			it.terms = append(it.terms, namedTerm{name, it.next})
 		}
@@ -229,19 +229,27 @@ func (it *memoryTerms) current() namedTerm { return it.terms[it.order[it.at]] }
 func (it *memoryTerms) List() (*postings.List, error) {
 	it.view.m.mu.Lock()
 	defer it.view.m.mu.Unlock()
-	return it.field.term(it.current().number).list.View(it.view.docs), nil
+	f := it.field
+	number := it.current().number
+	return f.view(f.term(number), number, it.view.docs, &it.view.m.chunk), nil
 }
 
-// appendUnfilled appends the postings of the current term's list if it is short, as most are:
-// sealing a segment need not make a list of them.
-func (it *memoryTerms) appendUnfilled(dst []byte) []byte {
+// appendRun appends the postings of the current term's list if it is short, as most are:
+// sealing a segment need not make a list of them. Their positions follow, from places on.
+func (it *memoryTerms) appendRun(dst []byte) (run []byte, places int) {
 	it.view.m.mu.Lock()
 	defer it.view.m.mu.Unlock()
-	l := &it.field.term(it.current().number).list
-	if l.Last() >= it.view.docs {
-		return dst
+	number := it.current().number
+	t := it.field.term(number)
+	if t.full > 0 || t.last >= it.view.docs {
+		return dst, len(dst)
 	}
-	return l.AppendUnfilled(dst)
+	dst = append(dst, it.field.run(t)...)
+	places = len(dst)
+	if it.field.info.Positions {
+		dst = it.field.placesOf(number).appendTo(it.field.arena, dst)
+	}
+	return dst, places
 }
 
 func (it *memoryTerms) Err() error   { return nil }

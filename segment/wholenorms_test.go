@@ -18,6 +18,8 @@ func (s lendingStore) Lend(key []byte) ([]byte, bool) {
 	return slices.Clip(value), ok && Kind(key[0]) >= kindPlain
 }
 
+func isWholeNorms(f feature) bool { return f.name == wholeNorms }
+
 // wholeModel is a memory segment whose documents have fields: "whole" with many codes, "chunks" with
 // one code in the second chunk, and "some" in every fifth document.
 func wholeModel(docs uint32) (m *Memory, codes map[string]map[uint32]uint8) {
@@ -110,7 +112,7 @@ func TestDamagedWholeNorms(t *testing.T) {
 	sound := s.values[metaKey]
 	for _, data := range [][]byte{{3}, {0, 0, 0}, {1}, {0xff}, {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}} {
 		s.values[metaKey] = sound
-		changeMeta(t, s, func(v *meta) { v.features[0].data = data })
+		changeMeta(t, s, func(v *meta) { v.features[slices.IndexFunc(v.features, isWholeNorms)].data = data })
 		if _, err := Open(s); !errors.Is(err, corrupt.Err) {
 			t.Errorf("fields %x: %v", data, err)
 		}

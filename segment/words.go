@@ -9,6 +9,8 @@ const wordBatch = 1024
 type wordLookup struct {
 	found  [wordBatch]uint32 // slots
 	missed [wordBatch]uint64 // keys
+
+	foundAt, missedAt, longAt [wordBatch]uint16 // where they were among the words: see sortPlaced
 }
 
 // addWords counts at most wordBatch words and returns the remaining long terms.

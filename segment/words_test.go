@@ -17,7 +17,7 @@ func TestAddWords(t *testing.T) {
 		for doc := range 1 + rng.IntN(5) {
 			var keys []uint64
 			var long [][]byte
-			begin := func(c *Chunk) { c.Begin(strconv.Itoa(doc)); c.Field("text") }
+			begin := func(c *Chunk) { c.Begin(strconv.Itoa(doc)); c.Field("text", false) }
 			begin(&words)
 			begin(&terms)
 			for range rng.IntN(3 * wordBatch) {
@@ -29,7 +29,7 @@ func TestAddWords(t *testing.T) {
 					keys, long = append(keys, longTerm), append(long, term)
 				}
 			}
-			words.AddWords(keys, long)
+			words.AddWords(keys, long, 0)
 			for _, c := range []*Chunk{&words, &terms} {
 				c.EndField(true, uint32(len(keys)))
 				c.End(0, nil)
@@ -81,8 +81,8 @@ func BenchmarkAddWords(b *testing.B) {
 		c.Reset()
 		for _, p := range blocks[n%len(blocks)] {
 			c.Begin("")
-			c.Field("text")
-			c.AddWords(p.keys, p.long)
+			c.Field("text", false)
+			c.AddWords(p.keys, p.long, 0)
 			c.EndField(true, uint32(len(p.keys)))
 			c.End(0, nil)
 			words += len(p.keys)

@@ -98,9 +98,12 @@ func (p *idPager) finish() error {
 
 // writePlaces writes the places of documents among the ids.
 func (m *merger) writePlaces() error {
-	n := uint32(0)
+	n, kind := uint32(0), kindPlace
+	if m.docs > placeChunkDocs {
+		kind = kindPlainPlace
+	}
 	for places := range slices.Chunk(m.places, placeChunkDocs) {
-		err := m.seal(numberKey(kindPlace, n), func(dst []byte) []byte { return appendPlaces(dst, places) })
+		err := m.seal(numberKey(kind, n), func(dst []byte) []byte { return appendPlaces(dst, places) })
 		if err != nil {
 			return err
 		}
@@ -125,6 +128,7 @@ func (m *merger) endField(info FieldInfo, norms *Norms, documents func(func(doc,
 	m.fields = append(m.fields, info)
 	m.tiles = append(m.tiles, tiles.finish())
 	m.sparse, m.whole = append(m.sparse, codes.finish()), append(m.whole, false)
+	m.normSums = append(m.normSums, nil)
 }
 
 // writeColumns writes the per-document data: length codes, ranks and tiles.
@@ -151,7 +155,7 @@ func (m *merger) writeColumns() error {
 			return err
 		}
 	}
-	return nil
+	return m.writeNormSums()
 }
 
 // writeNorms writes the length codes of a field.
@@ -172,6 +176,7 @@ func (m *merger) writeNorms(field uint32, name string) error {
 	chunk, size := uint32(0), normChunkDocs
 	if m.whole[field] = isWhole(norms.Column()); m.whole[field] {
 		size = len(norms.Column())
+		m.normSums[field] = appendNormSums(nil, norms.Column())
 	}
 	for codes := range slices.Chunk(norms.Column(), size) {
 		err := m.seal(normsKey(Version, field, chunk), func(dst []byte) []byte { return appendNorms(dst, codes) })
@@ -185,9 +190,22 @@ func (m *merger) writeNorms(field uint32, name string) error {
 
 // features returns the features of the segment, by name.
 func (m *merger) features() []feature {
-	features := wholeFeature(nil, m.whole)
+	var features []feature
+	if m.lists > 0 {
+		features = append(features, feature{name: pairsApart, required: true})
+	}
+	if m.hasNormSums() {
+		features = append(features, feature{name: normSums, kinds: []Kind{kindNormSums}})
+	}
+	features = wholeFeature(features, m.whole)
 	if m.docs > placeChunkDocs {
-		features = append(features, feature{name: smallPlaces, required: true})
+		features = append(features,
+			feature{name: smallPlaces, required: true},
+			feature{name: plainPlaces, required: true, kinds: []Kind{kindPlainPlace}})
+	}
+	features = m.pages.feature(features, m.fields)
+	if m.coded {
+		features = append(features, feature{name: codedDocs, required: true, kinds: []Kind{kindCoded}})
 	}
 	return features
 }

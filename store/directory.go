@@ -37,7 +37,7 @@ const tmpSuffix = ".tmp"
 var (
 	pebbleNames   = regexp.MustCompile(`^((MANIFEST|OPTIONS)-\d+|\d+\.(sst|blob)|\d+(-\d+)?\.log|marker\..*|(temporary|CURRENT)\.\d+\.dbtmp|REMOTE-OBJ-CATALOG-\d+)$`)
 	numberedNames = regexp.MustCompile(`^(MANIFEST-|OPTIONS-|)(\d+)(\..*|)$`)
-	tableNames    = regexp.MustCompile(`^\d+\.(compressed|plain|behind|run\d+)$`)
+	tableNames    = regexp.MustCompile(`^\d+\.(compressed|plain|behind|late|run\d+)$`)
 	systemNames   = regexp.MustCompile(`^(lost\+found|\.DS_Store|\._.*|\.nfs.*|\.fuse_hidden.*|Thumbs\.db|desktop\.ini|\.snapshot|System Volume Information)$`)
 )
 

@@ -18,7 +18,8 @@
 //
 // The segment number comes before the kind of key, so all keys of a segment are one
 // range. A segment is two tables of adjacent ranges, one compressed (kinds below 0x80) and
-// one not. They overlap with no table of another segment. A writer may cut one kind of key
+// one not, and perhaps a third, not compressed either, of kinds from 0xe0 on, which few searches
+// read. They overlap with no table of another segment. A writer may cut one kind of key
 // into more tables, which goroutines write in parallel, since Pebble compresses where keys
 // are set (SegmentWriter.Table). Dropping a segment removes a few files from a list, and
 // finding what a crash left over takes one seek a segment.

@@ -17,6 +17,10 @@ const (
 // firstPlainKind is the lowest first byte of the segment keys in the table without compression.
 const firstPlainKind = 0x80
 
+// firstLateKind is the lowest first byte of those in a further plain table, whose values few searches
+// need.
+const firstLateKind = 0xe0
+
 // prefixLen is the length of the prefix of a segment's own key: the space and the segment number.
 const prefixLen = 1 + 8
 

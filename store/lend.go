@@ -7,6 +7,8 @@ import (
 	"hash/crc32"
 	"os"
 	"runtime"
+	"slices"
+	"sort"
 	"sync"
 	"unsafe"
 
@@ -16,7 +18,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Values of the plain table of a segment can be lent: they are read where they lie, in the file,
+// Values of the plain tables of a segment can be lent: they are read where they lie, in the file,
 // which is mapped into memory. A read through Pebble allocates a block and copies it twice, from the
 // system's page cache to Pebble's cache and from there to the caller; fresh memory alone takes longer
 // than what is then done with it. What is lent needs no cache of riffle's: the system's page cache
@@ -47,29 +49,56 @@ type mappedTable struct {
 	parts       sync.Map // lower blocks of the index, by handle
 }
 
-// Lend returns the value of a key of the plain table, as it lies in the mapped file, with a capacity
+// Lend returns the value of a key of a plain table, as it lies in the mapped file, with a capacity
 // that ends with it. It must not be changed. It stays valid as long as the SegmentReader is
 // reachable. ok is false when the value cannot be lent: ask Get.
 func (r *SegmentReader) Lend(key []byte) (value []byte, ok bool) {
+	if t, full := r.tableOf(key); t != nil {
+		value, ok = t.find(full, (*mappedTable).block)
+	}
+	runtime.KeepAlive(r)
+	return value, ok
+}
+
+// LendUnread is Lend for a large value whose parts carry checksums of their own. Neither its pages
+// nor its checksum have been read. Before bytes [from, to) of it are used, read must have returned
+// true for them; it returns false when the system cannot read them.
+func (r *SegmentReader) LendUnread(key []byte) (value []byte, read func(from, to int) bool, ok bool) {
+	t, full := r.tableOf(key)
+	if t == nil {
+		return nil, nil, false
+	}
+	value, ok = t.find(full, (*mappedTable).unreadBlock)
+	if !ok || len(value) == 0 {
+		return nil, nil, false
+	}
+	at := int(uintptr(unsafe.Pointer(&value[0])) - uintptr(unsafe.Pointer(&t.data[0])))
+	n := len(value)
+	read = func(from, to int) bool {
+		return 0 <= from && from <= to && to <= n && t.populate(at+from, at+to)
+	}
+	return value, read, true
+}
+
+// tableOf returns the mapped table in which a key is, if anywhere, and the key in the store.
+func (r *SegmentReader) tableOf(key []byte) (t *mappedTable, full []byte) {
 	if len(key) == 0 || key[0] < firstPlainKind || r.s.gate.closed.Load() {
-		return nil, false
+		return nil, nil
 	}
 	r.lender.once.Do(func() { r.lender.tables = r.s.mapTables(r.number) })
 	if len(r.lender.tables) == 0 {
-		return nil, false
+		return nil, nil
 	}
-	full := append(segmentPrefix(r.number), key...)
-	for _, t := range r.lender.tables {
-		if bytes.Compare(full, t.first) >= 0 && bytes.Compare(full, t.last) <= 0 {
-			value, ok = t.find(full)
-			runtime.KeepAlive(r)
-			return value, ok
-		}
+	full = append(segmentPrefix(r.number), key...)
+	tables := r.lender.tables
+	n := sort.Search(len(tables), func(i int) bool { return bytes.Compare(full, tables[i].last) <= 0 })
+	if n < len(tables) && bytes.Compare(full, tables[n].first) >= 0 {
+		return tables[n], full
 	}
-	return nil, false
+	return nil, nil
 }
 
-// mapTables maps the plain tables of a segment.
+// mapTables maps the plain tables of a segment, in the order of their keys.
 func (s *Store) mapTables(segment uint64) []*mappedTable {
 	if s.opts.FS != vfs.Default || s.lent.limit < 0 || s.gate.enter() != nil {
 		return nil
@@ -94,6 +123,7 @@ func (s *Store) mapTables(segment uint64) []*mappedTable {
 			}
 		}
 	}
+	slices.SortFunc(tables, func(a, b *mappedTable) int { return bytes.Compare(a.first, b.first) })
 	return tables
 }
 
@@ -195,13 +225,35 @@ func alignedBytes(n int) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(make([]uint64, n/8+1)))), n)
 }
 
-// block returns a block that is not compressed, once it has passed its checksum.
-func (t *mappedTable) block(h handle) ([]byte, bool) {
+// within returns where a block and its trailer lie in the file.
+func (t *mappedTable) within(h handle) (from, end int, ok bool) {
 	if h.length > uint64(len(t.data)) || h.offset > uint64(len(t.data))-h.length || uint64(len(t.data))-h.length-h.offset < trailerBytes {
+		return 0, 0, false
+	}
+	return int(h.offset), int(h.offset + h.length), true
+}
+
+// headBytes are those at the beginning of a block that say where its values are, unless there are
+// many.
+const headBytes = 16 << 10
+
+// unreadBlock returns a block that is not compressed. Only its first headBytes have been read, and
+// its checksum has not been compared.
+func (t *mappedTable) unreadBlock(h handle) ([]byte, bool) {
+	from, end, ok := t.within(h)
+	if !ok || !t.populate(from, min(from+headBytes, end)) || !t.populate(end, end+trailerBytes) || t.data[end] != 0 {
 		return nil, false
 	}
-	from, end := int(h.offset), int(h.offset+h.length)
-	if !t.populate(from, end+trailerBytes) {
+	b := t.data[from:end:end]
+	head := min(headBytes, len(b))
+	d, ok := openData(b)
+	return b, ok && d.column(keyColumn+1) <= head && d.column(valueColumn)+8+4*(d.rows+1) <= head
+}
+
+// block returns a block that is not compressed, once it has passed its checksum.
+func (t *mappedTable) block(h handle) ([]byte, bool) {
+	from, end, ok := t.within(h)
+	if !ok || !t.populate(from, end+trailerBytes) {
 		return nil, false
 	}
 	b := t.data[from : end+trailerBytes]
@@ -232,8 +284,8 @@ func (t *mappedTable) part(h handle) ([]byte, bool) {
 	return b, ok
 }
 
-// find returns the value of a key.
-func (t *mappedTable) find(key []byte) ([]byte, bool) {
+// find returns the value of a key, given how to get its block.
+func (t *mappedTable) find(key []byte, get func(*mappedTable, handle) ([]byte, bool)) ([]byte, bool) {
 	index := t.index
 	for level := 1; ; level++ {
 		it := t.iterator(index)
@@ -246,7 +298,7 @@ func (t *mappedTable) find(key []byte) ([]byte, bool) {
 			return nil, false
 		}
 		if level == t.levels {
-			b, ok := t.block(h)
+			b, ok := get(t, h)
 			if !ok {
 				return nil, false
 			}

@@ -253,3 +253,41 @@ func FuzzDataBlock(f *testing.F) {
 		}
 	})
 }
+
+// TestLendUnread compares values that are read part by part with what was written, and checks that a
+// block whose head is strange is not lent.
+func TestLendUnread(t *testing.T) {
+	s, _, number, values := lendingStore(t, 256<<10)
+	r := s.Segment(number)
+	lent := 0
+	for key, want := range values {
+		got, read, ok := r.LendUnread([]byte(key))
+		if !ok {
+			if len(want) > headBytes {
+				t.Fatalf("key %x of %d bytes is not lent", key, len(want))
+			}
+			continue
+		}
+		lent++
+		if len(got) != len(want) || !read(0, len(got)) || !bytes.Equal(got, want) || cap(got) != len(got) {
+			t.Fatalf("key %x has %d bytes, want %d", key, len(got), len(want))
+		}
+		if read(0, len(got)+1) || read(-1, 0) || read(1, 0) {
+			t.Fatalf("key %x: bytes that are not the value's are read", key)
+		}
+	}
+	if lent < 300 {
+		t.Errorf("%d values are lent", lent)
+	}
+	for _, key := range [][]byte{nil, {0x80}, {0xff}, {0x7f}, {1, 'x'}} {
+		if _, _, ok := r.LendUnread(key); ok {
+			t.Errorf("key %x is lent", key)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, ok := r.LendUnread([]byte{0x80, 0, 0, 0, 0}); ok {
+		t.Error("a closed store lends")
+	}
+}

@@ -103,6 +103,10 @@ const (
 // 0.2 % more than with 32 KB.
 const compressedBlockBytes = 8 << 10
 
+// plainBlockBytes is the block size of the other tables, of which single values are read where they lie
+// (Lend). A block is checked as a whole, so small values must not share it with many.
+const plainBlockBytes = 8 << 10
+
 // runBlockBytes is the block size of a run's tables (SegmentWriter.Table). Their values are large
 // already, and are read one at a time, by Ceil and not by their keys: each gets a block of its own
 // and there is no filter.
@@ -157,6 +161,7 @@ func tableOptions(p *pebble.Options, format sstable.TableFormat, compressed bool
 	// Postings, norms and ranks are dense already, and are only read by existing keys: a filter
 	// would never reject one.
 	w.Compression = sstable.NoCompression
+	w.BlockSize = plainBlockBytes
 	w.FilterPolicy = pebble.NoFilterPolicy
 	return w
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -166,7 +167,7 @@ func lowest(t *testing.T, s *Store) []pebble.SSTableInfo {
 // completed, the segment cannot be finished, and nothing of it remains.
 func TestRunFails(t *testing.T) {
 	full := errors.New("disk full")
-	for _, bad := range []string{".compressed", ".run0", ".run2", ".behind", ".plain"} {
+	for _, bad := range []string{".compressed", ".run0", ".run2", ".behind", ".plain", ".late"} {
 		for _, on := range []errorfs.OpKind{errorfs.OpCreate, errorfs.OpFileWrite, errorfs.OpFileSyncData} {
 			inj := errorfs.InjectorFunc(func(op errorfs.Op) error {
 				if op.Kind == on && strings.HasSuffix(op.Path, bad) {
@@ -184,7 +185,7 @@ func TestRunFails(t *testing.T) {
 				run := w.Table(4)
 				err = errors.Join(err, run.Set([]byte{4, byte(i)}, nil), run.Finish())
 			}
-			err = errors.Join(err, w.Set([]byte{5}, nil), w.Set([]byte{0x80}, nil))
+			err = errors.Join(err, w.Set([]byte{5}, nil), w.Set([]byte{0x80}, nil), w.Set([]byte{0xe0}, nil))
 			finished := w.Finish()
 			if err = errors.Join(err, finished); finished == nil || !errors.Is(err, full) || !strings.Contains(err.Error(), "segment 1") {
 				t.Errorf("%v of %s fails: %v, and finish %v", on, bad, err, finished)
@@ -197,4 +198,57 @@ func TestRunFails(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestPlainRuns checks that tables of a plain kind are not compressed, and that all their values are
+// lent.
+func TestPlainRuns(t *testing.T) {
+	s := openTemp(t, t.TempDir(), nil)
+	w, err := s.NewSegment()
+	if err != nil {
+		t.Fatal(err)
+	}
+	value := bytes.Repeat([]byte("value "), 3000)
+	const runs, kind = 5, 0xf0
+	set := func(to interface{ Set(key, value []byte) error }, key ...byte) {
+		t.Helper()
+		if err := to.Set(key, append(value, key...)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set(w, 1)
+	set(w, 0x80)
+	for i := range byte(runs) {
+		run := w.Table(kind)
+		set(run, kind, i, 0)
+		set(w, 0x81, i)
+		set(run, kind, i, 1)
+	}
+	if err := w.Finish(); err != nil {
+		t.Fatal(err)
+	}
+	err = s.Commit(context.Background(), Edit{Ingest: []*SegmentWriter{w}, Manifest: &Manifest{Segments: []Segment{{Number: w.Number()}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(lowest(t, s)); n != 2+runs {
+		t.Errorf("%d tables on the lowest level, want %d", n, 2+runs)
+	}
+	if c, p, err := s.SegmentBytes(w.Number()); err != nil || p < 2*runs*uint64(len(value)) {
+		t.Errorf("%d bytes of compressed tables and %d of plain ones, %v", c, p, err)
+	}
+	r := s.Segment(w.Number())
+	for i := range byte(2 * runs) {
+		key := []byte{kind, i / 2, i % 2}
+		if got, err := r.Get(key); err != nil || !bytes.Equal(got, append(value, key...)) {
+			t.Errorf("key %x: %d bytes, %v", key, len(got), err)
+		}
+		if got, ok := r.Lend(key); ok != (runtime.GOOS == "linux") || ok && !bytes.Equal(got, append(value, key...)) {
+			t.Errorf("key %x: lent %d bytes, %v", key, len(got), ok)
+		}
+	}
+	if _, ok := r.Lend([]byte{kind, 0, 2}); ok {
+		t.Error("a key between two tables is lent")
+	}
+	runtime.KeepAlive(r)
 }

@@ -6,15 +6,16 @@ import (
 	"sync"
 )
 
-// A SegmentWriter writes one segment into two tables outside Pebble, or more with Table. None of it
+// A SegmentWriter writes one segment into up to three tables outside Pebble, or more with Table. None of it
 // is part of the store before the Commit that ingests it. One goroutine at a time uses a writer,
 // and ends it with Finish and a Commit, or with Abort.
 type SegmentWriter struct {
 	s      *Store
 	number uint64
-	tables [3]*TableWriter // compressed; plain; and compressed, of the keys after those of runs
+	tables [4]*TableWriter // compressed; plain; compressed, of the keys after those of runs; and plain, of late keys
 	runs   []*TableWriter  // of Table, in their order
 	behind byte            // first byte of the keys that go to the third table
+	plain  byte            // first byte of the keys of plain runs; 0 if there are none
 	state  writerState
 }
 
@@ -41,8 +42,8 @@ func (s *Store) NewSegment() (*SegmentWriter, error) {
 		return nil, wrap(err, s.buildPath())
 	}
 	w := &SegmentWriter{s: s, number: n, behind: firstPlainKind, state: writing}
-	for i, name := range []string{"compressed", "plain", "behind"} {
-		w.tables[i] = w.table(name, i != 1)
+	for i, name := range []string{"compressed", "plain", "behind", "late"} {
+		w.tables[i] = w.table(name, i%2 == 0)
 	}
 	return w, nil
 }
@@ -56,40 +57,55 @@ func (w *SegmentWriter) table(name string, compressed bool) *TableWriter {
 // Number returns the segment's number.
 func (w *SegmentWriter) Number() uint64 { return w.number }
 
-// Table begins a compressed table for a run of keys whose first byte is kind, below 0x7f and the
-// same at every call. The keys of each table sort after those of the tables begun before it.
-// Another goroutine may write it, while this one continues with Set and with further tables.
+// Table begins a table for a run of keys whose first byte is kind. The keys of each table sort after
+// those of the tables begun before it. Another goroutine may write it, while this one continues with
+// Set and with further tables.
 //
-// After the first call, Set must not get keys of that kind. Those that it got earlier sort before
-// all runs.
+// A kind below 0x7f gets compressed tables. It is the same at every such call. After the first, Set
+// must not get keys of that kind; those that it got earlier sort before all runs. Another kind, from
+// 0x80 up, gets plain tables. It is the same at every such call, and above those of all plain keys
+// that Set gets.
 func (w *SegmentWriter) Table(kind byte) *TableWriter {
 	must(w.state == writing, "table for segment %d, which is %v", w.number, w.state)
-	if len(w.runs) == 0 {
+	t := w.table(fmt.Sprintf("run%d", len(w.runs)), kind < firstPlainKind)
+	t.kind = kind
+	w.beginRun(kind)
+	w.runs = append(w.runs, t)
+	return t
+}
+
+func (w *SegmentWriter) beginRun(kind byte) {
+	if kind >= firstPlainKind {
+		last := max(w.tables[1].last(), w.tables[3].last())
+		must(w.plain == kind || w.plain == 0 && last < kind, "runs of keys %#x for segment %d, behind keys %#x and runs of %#x", kind, w.number, last, w.plain)
+		w.plain = kind
+		return
+	}
+	if w.behind == firstPlainKind {
 		last := w.tables[0].last()
 		must(kind < firstPlainKind-1 && last <= kind, "runs of keys %#x for segment %d, behind keys %#x", kind, w.number, last)
 		w.behind = kind + 1
 	}
 	must(w.behind == kind+1, "runs of keys %#x for segment %d, which has those of %#x", kind, w.number, w.behind-1)
-	t := w.table(fmt.Sprintf("run%d", len(w.runs)), true)
-	t.kind = kind
-	w.runs = append(w.runs, t)
-	return t
 }
 
-// Set adds a key. Keys whose first byte is below 0x80 go to a compressed table, the others to the
-// plain one; within each they must ascend. Neither key nor value is retained. After an error the
-// writer is unusable.
+// Set adds a key. Keys whose first byte is below 0x80 go to a compressed table, those below 0xe0 to a
+// plain one, the others to another plain one; within each they must ascend. Neither key nor value is
+// retained. After an error the writer is unusable.
 func (w *SegmentWriter) Set(key, value []byte) error {
 	must(w.state == writing, "key for segment %d, which is %v", w.number, w.state)
 	must(len(key) > 0, "empty key for segment %d", w.number)
 	t := w.tables[0]
 	switch {
 	case key[0] >= firstPlainKind:
-		t = w.tables[1]
+		must(w.plain == 0 || key[0] < w.plain, "key %x for segment %d, which has runs of %#x", key, w.number, w.plain)
+		if t = w.tables[1]; key[0] >= firstLateKind {
+			t = w.tables[3]
+		}
 	case key[0] >= w.behind:
 		t = w.tables[2]
 	default:
-		must(len(w.runs) == 0 || key[0]+1 < w.behind, "key %x for segment %d, which has runs of such", key, w.number)
+		must(w.behind == firstPlainKind || key[0]+1 < w.behind, "key %x for segment %d, which has runs of such", key, w.number)
 	}
 	return t.Set(key, value)
 }

@@ -41,6 +41,7 @@ import org.apache.lucene.search.BoostQuery;
 import org.apache.lucene.search.CombinedFieldQuery;
 import org.apache.lucene.search.DisjunctionMaxQuery;
 import org.apache.lucene.search.IndexSearcher;
+import org.apache.lucene.search.PhraseQuery;
 import org.apache.lucene.search.Query;
 import org.apache.lucene.search.ScoreDoc;
 import org.apache.lucene.search.TermQuery;
@@ -129,6 +130,7 @@ public final class LuceneBench {
    * as who searches in near real time does, with the default merge policy and its threads.
    */
   private static Reply build(Request req) throws Exception {
+    text = textType(!option(req, "positions", "").isEmpty());
     if (!option(req, "batches", "").isEmpty()) {
       return buildBatches(req, Integer.parseInt(option(req, "batches", "")));
     }
@@ -231,12 +233,15 @@ public final class LuceneBench {
     }
   }
 
-  private static final FieldType TEXT = new FieldType();
+  /** How texts are indexed: as the option "positions" of a build says. */
+  private static FieldType text = textType(false);
 
-  static {
-    TEXT.setTokenized(true);
-    TEXT.setIndexOptions(IndexOptions.DOCS_AND_FREQS);
-    TEXT.freeze();
+  private static FieldType textType(boolean positions) {
+    FieldType type = new FieldType();
+    type.setTokenized(true);
+    type.setIndexOptions(positions ? IndexOptions.DOCS_AND_FREQS_AND_POSITIONS : IndexOptions.DOCS_AND_FREQS);
+    type.freeze();
+    return type;
   }
 
   private static final String[] FIELD_NAMES = {"title", "lead", "text"};
@@ -253,13 +258,13 @@ public final class LuceneBench {
         end = next >= 0 ? next : line.length();
       }
       if (end > 0) {
-        doc.add(new Field(FIELD_NAMES[field], line.substring(0, end), TEXT));
+        doc.add(new Field(FIELD_NAMES[field], line.substring(0, end), text));
       }
       field++;
       line = end < line.length() ? line.substring(end + 1) : "";
     }
     if (!line.isEmpty()) {
-      doc.add(new Field(FIELD_NAMES[field], line, TEXT));
+      doc.add(new Field(FIELD_NAMES[field], line, text));
     }
   }
 
@@ -268,7 +273,7 @@ public final class LuceneBench {
     if (fields) {
       addFields(doc, line);
     } else {
-      doc.add(new Field("text", line, TEXT));
+      doc.add(new Field("text", line, text));
     }
     doc.add(new NumericDocValuesField("id", id));
     if (tags) {
@@ -445,6 +450,8 @@ public final class LuceneBench {
     Query q =
         switch (req.mode()) {
           case "nested" -> nested(words);
+          case "phrase" -> new PhraseQuery("text", words.split(" "));
+          case "slop" -> new PhraseQuery(3, "text", words.split(" "));
           case "best", "cross" -> fields(req.mode(), words);
           default -> query(words, req.mode().equals("and"));
         };

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpuTime returns the CPU time of this process.
-func cpuTime() time.Duration {
+// CPUTime returns the CPU time of this process.
+func CPUTime() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t); err != nil {
 		panic(err) // the clock is always there

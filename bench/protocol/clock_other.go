@@ -4,5 +4,5 @@ package protocol
 
 import "time"
 
-// cpuTime is the wall's where no other clock is known.
-func cpuTime() time.Duration { return wallTime() }
+// CPUTime is the wall's where no other clock is known.
+func CPUTime() time.Duration { return wallTime() }

@@ -45,7 +45,8 @@
 // its garbage collection.
 //
 // "mode" is "or", "and" or "nested": the first half of the words (the greater one)
-// must all be there, or any of the others, whose scores count twice. Two more search several
+// must all be there, or any of the others, whose scores count twice; or "phrase", or "slop", a
+// phrase with a slop of 3, of an index with the build option "positions". Two more search several
 // fields, where the build option "fields" has split documents (see Fields), with their
 // boosts: "best" takes the best field's score of all words, "cross" the sum over the
 // words of each one's best field. A "filter" is the
@@ -79,7 +80,7 @@ type Request struct {
 
 	Terms []string `json:"terms,omitempty"`
 
-	Mode    string   `json:"mode,omitempty"`   // or, and, nested, best, cross
+	Mode    string   `json:"mode,omitempty"`   // or, and, phrase, slop, nested, best, cross
 	Filter  string   `json:"filter,omitempty"` // a tag; "" for none
 	Want    string   `json:"want,omitempty"`   // top, topcount, count
 	K       int      `json:"k,omitempty"`
@@ -340,7 +341,7 @@ func (s *server) run(req *Request) (Reply, error) {
 	var err error
 	now := wallTime
 	if req.Clock == "cpu" {
-		now = cpuTime
+		now = CPUTime
 	}
 	for i, began := 0, now(); (now() - began).Seconds() < req.Warm; i = (i + 1) % n {
 		if hits, _, err = s.query(req, i, hits); err != nil {

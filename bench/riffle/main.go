@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strconv"
 	"time"
 
@@ -43,6 +44,10 @@ func (e *engine) options() *riffle.Options {
 
 func (e *engine) Build(docs, dir string, options map[string]string) (int, error) {
 	opts := e.options()
+	opts.Schema.Positions = riffle.PositionsNone
+	if options["positions"] != "" {
+		opts.Schema.Positions = riffle.PositionsStored
+	}
 	switch order := options["order"]; order {
 	case "":
 	case "bp":
@@ -57,7 +62,11 @@ func (e *engine) Build(docs, dir string, options map[string]string) (int, error)
 	n := 0
 	lines := documents(docs, options, &n)
 	if batch > 0 {
-		return n, addBatches(dir, lines, batch, opts)
+		add := applyBatches
+		if options["submit"] != "" {
+			add = submitBatches
+		}
+		return n, addBatches(dir, lines, batch, opts, add)
 	}
 	if _, err := riffle.Build(context.Background(), dir, lines, &riffle.BuildOptions{Index: *opts, OneSegment: true}); err != nil {
 		return n, err
@@ -97,28 +106,85 @@ var errStopped = errors.New("stopped")
 
 // addBatches adds documents as a program does that has them a batch at a time, and leaves the
 // segments as they are when merges have come to rest.
-func addBatches(dir string, lines riffle.Documents, size int, opts *riffle.Options) (err error) {
+func addBatches(dir string, lines riffle.Documents, size int, opts *riffle.Options, add addFunc) (err error) {
 	index, err := riffle.Open(dir, opts)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, index.Close()) }()
-	var batch riffle.Batch
-	for doc, err := range lines {
-		if err != nil {
-			return err
-		}
-		if batch.Put(doc.ID, doc.Value); batch.Len() == size {
-			if err := index.Apply(context.Background(), &batch); err != nil {
-				return err
+	err = add(index, func(yield func(*riffle.Batch, error) bool) {
+		var batch riffle.Batch
+		for doc, err := range lines {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if batch.Put(doc.ID, doc.Value); batch.Len() < size {
+				continue
+			}
+			if !yield(&batch, nil) {
+				return
 			}
 			batch.Reset()
 		}
+		yield(&batch, nil)
+	})
+	if err == nil {
+		err = awaitRest(index)
 	}
-	if err := index.Apply(context.Background(), &batch); err != nil {
-		return err
+	return err
+}
+
+// An addFunc adds batches, each of which is used again after yield has returned.
+type addFunc func(index *riffle.Engine, batches iter.Seq2[*riffle.Batch, error]) error
+
+// applyBatches adds one batch after the other.
+func applyBatches(index *riffle.Engine, batches iter.Seq2[*riffle.Batch, error]) error {
+	for batch, err := range batches {
+		if err == nil {
+			err = index.Apply(context.Background(), batch)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	for segments, since := 0, time.Now(); time.Since(since) < 2*time.Second; time.Sleep(50 * time.Millisecond) {
+	return nil
+}
+
+// submitBatches prepares a batch while the one before becomes durable and visible.
+func submitBatches(index *riffle.Engine, batches iter.Seq2[*riffle.Batch, error]) error {
+	var last *riffle.Pending
+	for batch, err := range batches {
+		var p *riffle.Pending
+		if err == nil {
+			p, err = index.Submit(context.Background(), batch)
+		}
+		if last != nil {
+			err = errors.Join(err, last.Wait(context.Background()))
+		}
+		if err != nil {
+			return err
+		}
+		last = p
+	}
+	if last == nil {
+		return nil
+	}
+	return last.Wait(context.Background())
+}
+
+// awaitRest waits until merges have come to rest: until this process has taken no processor time for
+// a fifth of a second, in four intervals, or the number of segments has not changed for two seconds.
+// (The latter is for systems without a clock of processor time, where it is the wall's.)
+func awaitRest(index *riffle.Engine) error {
+	const interval, busy = 50 * time.Millisecond, time.Millisecond
+	segments, since := 0, time.Now()
+	for rests := 0; rests < 4 && time.Since(since) < 2*time.Second; rests++ {
+		before := protocol.CPUTime()
+		time.Sleep(interval)
+		if protocol.CPUTime()-before > busy {
+			rests = -1
+		}
 		stats, err := index.Stats()
 		if err != nil {
 			return err
@@ -219,6 +285,10 @@ func (e *engine) Search(q protocol.Query, k int, dst []protocol.Hit) ([]protocol
 		query = riffle.Bool{Should: []riffle.Query{match(first, true), riffle.Boost{Query: match(second, false), By: 2}}}
 	}
 	switch q.Mode {
+	case "phrase":
+		query = riffle.Phrase{Field: "text", Text: q.Text}
+	case "slop":
+		query = riffle.Phrase{Field: "text", Text: q.Text, Slop: 3}
 	case "best":
 		query = fields(q.Text, riffle.CombineBest)
 	case "cross":

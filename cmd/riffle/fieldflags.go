@@ -19,6 +19,7 @@ type fieldFlags struct {
 	copies     []string
 	only       []string
 	store      bool
+	positions  choice[riffle.Positions]
 }
 
 func (ff *fieldFlags) declare(c *cobra.Command) {
@@ -29,13 +30,17 @@ func (ff *fieldFlags) declare(c *cobra.Command) {
 	c.RegisterFlagCompletionFunc("analyzer", completeAnalyzers)
 	f.StringArrayVar(&ff.copies, "copy-to", nil, "index fields as one more: body=title,text is a field body with both, joined by a space (may be repeated)")
 	f.StringSliceVar(&ff.only, "only", nil, "index just these fields as text (and those of --copy-to); others are stored")
+	ff.positions = choice[riffle.Positions]{names: []string{"positions", "none"}, parse: func(s string) (p riffle.Positions, err error) {
+		return p, p.UnmarshalText([]byte(s))
+	}}
+	ff.positions.declare(c, "positions", "whether words of text fields have positions, which phrases need and which take more than half of an index (a new one has them by default)")
 	f.BoolVar(&ff.store, "store", true, "keep the fields for get and search; --store=false keeps ids only")
 }
 
 // schema returns the schema that the flags describe. Without flags it is nil: the schema of the
 // index or, for a new one, everything indexed and stored.
 func (ff *fieldFlags) schema() (*riffle.Schema, error) {
-	if ff.schemaFile == "" && ff.analyzer == "" && len(ff.copies) == 0 && len(ff.only) == 0 && ff.store {
+	if ff.schemaFile == "" && ff.analyzer == "" && len(ff.copies) == 0 && len(ff.only) == 0 && ff.store && ff.positions.value == riffle.PositionsDefault {
 		return nil, nil
 	}
 	s := new(riffle.Schema)
@@ -53,6 +58,9 @@ func (ff *fieldFlags) schema() (*riffle.Schema, error) {
 	}
 	if ff.analyzer != "" {
 		s.Analyzer = ff.analyzer
+	}
+	if ff.positions.value != riffle.PositionsDefault {
+		s.Positions = ff.positions.value
 	}
 	s.NoStore = s.NoStore || !ff.store
 	if len(ff.only) > 0 {

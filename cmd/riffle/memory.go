@@ -90,9 +90,12 @@ type cacheFigures struct {
 
 // residentFigures are riffle.ResidentStats.
 type residentFigures struct {
-	Heads    int64 `json:"heads"`
-	Code     int64 `json:"code"`
-	Rows     int64 `json:"rows"`
+	Heads int64 `json:"heads"`
+	Code  int64 `json:"code"`
+	Rows  int64 `json:"rows"`
+
+	Positions int64 `json:"positions"`
+
 	Ranges   int64 `json:"ranges"`
 	Bitmaps  int64 `json:"bitmaps"`
 	Columns  int64 `json:"columns"`
@@ -117,10 +120,10 @@ func cacheFiguresOf(e *riffle.Engine) (*cacheFigures, error) {
 func (f *cacheFigures) print(w io.Writer) error {
 	r := &f.Resident
 	_, err := fmt.Fprintf(w, "lists at hand   %.1f %%, by bytes %.1f %%; %d bytes read\n"+
-		"resident        heads %d, code %d, rows %d, ranges %d, bitmaps %d, columns %d,\n"+
-		"                filters %d, segments %d, blocks %d, stored %d\n"+
+		"resident        heads %d, code %d, rows %d, positions %d, ranges %d,\n"+
+		"                bitmaps %d, columns %d, filters %d, segments %d, blocks %d, stored %d\n"+
 		"peak            %d bytes\n",
-		100*f.HitRate, 100*f.ByteRate, f.ReadBytes, r.Heads, r.Code, r.Rows, r.Ranges, r.Bitmaps, r.Columns,
+		100*f.HitRate, 100*f.ByteRate, f.ReadBytes, r.Heads, r.Code, r.Rows, r.Positions, r.Ranges, r.Bitmaps, r.Columns,
 		r.Filters, r.Segments, r.Blocks, r.Stored, f.PeakBytes)
 	return err
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/riffle-search/riffle"
-	_ "github.com/riffle-search/riffle/analysis/lang" // analyzers for --analyzer and for indexes made with them
+	_ "github.com/riffle-search/riffle/analysis/bleve" // analyzers for --analyzer and for indexes made with them
+	_ "github.com/riffle-search/riffle/analysis/lang"  // likewise
 )
 
 // dbFlag declares --db, the directory of the index.

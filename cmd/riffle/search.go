@@ -123,7 +123,12 @@ func (s *searchCommand) run(c *cobra.Command, text string) (err error) {
 	if s.json {
 		return printJSON(c.OutOrStdout(), res, s.from, s.next(res), why)
 	}
-	return s.print(c, newSnippets(e.Schema(), s.fieldNames(), text), res, why)
+	schema, fields := e.Schema(), s.fieldNames()
+	a, err := e.Analyzer(schema.Fields[fields[0]].Analyzer)
+	if err != nil {
+		return err
+	}
+	return s.print(c, newSnippets(schema, a, fields, text), res, why)
 }
 
 // explanations derives the scores of all hits; nil unless requested.

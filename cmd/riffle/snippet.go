@@ -20,8 +20,10 @@ type snippets struct {
 	words    map[string]bool
 }
 
-func newSnippets(schema *riffle.Schema, fields []string, query string) *snippets {
-	s := &snippets{words: map[string]bool{}}
+// newSnippets returns the snippets of fields of a schema. The analyzer is that of the first field:
+// one is enough for a snippet. Without one a text is shown from its start.
+func newSnippets(schema *riffle.Schema, a analysis.Analyzer, fields []string, query string) *snippets {
+	s := &snippets{analyzer: a, words: map[string]bool{}}
 	for _, field := range fields {
 		if from := schema.Fields[field].CopyFrom; len(from) > 0 {
 			s.fields = append(s.fields, from...)
@@ -29,19 +31,9 @@ func newSnippets(schema *riffle.Schema, fields []string, query string) *snippets
 			s.fields = append(s.fields, field)
 		}
 	}
-	f := schema.Fields[fields[0]] // one analyzer is enough for a snippet
-	name := "standard"
-	for _, n := range []string{f.Analyzer, schema.Analyzer} {
-		if n != "" {
-			name = n
-			break
-		}
+	if a == nil {
+		return s
 	}
-	a, err := analysis.Lookup(name)
-	if err != nil {
-		return s // the engine knew the analyzer when it searched; a snippet is not worth an error
-	}
-	s.analyzer = a
 	analysis.AnalyzeString(a, query, func(batch []analysis.Token) {
 		for _, t := range batch {
 			s.words[string(t.Term)] = true

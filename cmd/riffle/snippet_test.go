@@ -7,12 +7,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/riffle-search/riffle"
+	"github.com/riffle-search/riffle/analysis"
 )
 
 func TestSnippetHoldsTheWords(t *testing.T) {
 	padding := strings.Repeat("nothing to see here ", 40)
 	text := padding + "whale, alone. " + padding + "the white whale swims before me\nas the monomaniac. " + padding
-	s := newSnippets(&riffle.Schema{Analyzer: "english"}, []string{"text"}, "white whales swimming")
+	s := newSnippets(new(riffle.Schema), analysis.English(), []string{"text"}, "white whales swimming")
 	got := s.best(map[string]any{"text": text})
 	if !strings.Contains(got, "white whale swims before me as") {
 		t.Errorf("not the best part: %s", got)
@@ -24,7 +25,7 @@ func TestSnippetHoldsTheWords(t *testing.T) {
 
 func TestSnippetOfACopy(t *testing.T) {
 	schema := &riffle.Schema{Fields: map[string]riffle.Field{"body": {CopyFrom: []string{"title", "text", "notes"}}}}
-	s := newSnippets(schema, []string{"body"}, "whale")
+	s := newSnippets(schema, analysis.Standard(), []string{"body"}, "whale")
 	if got := s.best(map[string]any{"title": "whale", "text": "nothing", "notes": "a whale"}); got != "a whale" {
 		t.Errorf("got %q", got)
 	}
@@ -39,7 +40,7 @@ func FuzzSnippet(f *testing.F) {
 	f.Add("日本", strings.Repeat("日本語 ", 100), 100)
 	f.Add("x", strings.Repeat("\u00e9", 200), 199)
 	f.Fuzz(func(t *testing.T, query, text string, most int) {
-		s := newSnippets(new(riffle.Schema), []string{"text"}, query)
+		s := newSnippets(new(riffle.Schema), analysis.Standard(), []string{"text"}, query)
 		checkLine(t, s.best(map[string]any{"text": text}), text, snippetBytes)
 		if most >= 0 && most < 1<<20 {
 			checkLine(t, oneLine(text, most), text, most)

@@ -69,7 +69,7 @@ func printParts(out io.Writer, s *riffle.Sizes) error {
 		name  string
 		bytes uint64
 	}{
-		{"documents", s.Docs}, {"frequencies", s.Freqs}, {"directories", s.Directory}, {"dictionary keys", s.Dictionary},
+		{"documents", s.Docs}, {"frequencies", s.Freqs}, {"directories", s.Directory}, {"positions", s.Positions}, {"dictionary keys", s.Dictionary},
 		{"ids", s.IDs}, {"norms", s.Norms}, {"stored fields", s.Stored}, {"other", s.Other},
 	} {
 		fmt.Fprintf(w, "%s\t%d\t%.2f\t\n", p.name, p.bytes, 8*float64(p.bytes)/float64(max(s.Postings, 1)))

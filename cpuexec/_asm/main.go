@@ -22,6 +22,7 @@ func main() {
 	probeSortedAVX512()
 	impactsAVX512()
 	leadAVX512()
+	addExcerptAVX512()
 	filterAVX512()
 	dropHopelessAVX512()
 	unite("uniteAVX512", avx512)

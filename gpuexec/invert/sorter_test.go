@@ -60,7 +60,7 @@ func write(t testing.TB, docs []document, perChunk int, s segment.Sorter, share 
 			c.Begin(fmt.Sprint(number))
 			number++
 			for _, name := range slices.Sorted(maps.Keys(d)) {
-				c.Field(name)
+				c.Field(name, false)
 				for _, term := range d[name] {
 					c.Add([]byte(term))
 				}

@@ -30,6 +30,9 @@ const (
 // ErrNoDevice: no such device, no driver, or no support for devices in this program.
 var ErrNoDevice = device.ErrNoDevice
 
+// ErrLate: a search that is to fail when it is late cannot be answered in time.
+var ErrLate = dispatch.ErrLate
+
 // List returns the devices of the machine. When there are none its error is ErrNoDevice and says
 // why.
 func List() ([]Info, error) { return device.List() }

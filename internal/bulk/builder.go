@@ -68,10 +68,7 @@ type docBlock struct {
 
 // run takes the blocks in order.
 func (b *builder) run() (err error) {
-	b.schema = b.opts.Index.Schema
-	if b.schema == nil {
-		b.schema = new(document.Schema)
-	}
+	b.schema = b.opts.Index.Schema.New()
 	var work sync.WaitGroup
 	defer func() {
 		b.cancel()

@@ -21,7 +21,7 @@ type worker struct {
 }
 
 func newWorker(s *document.Schema, o *live.Options) *worker {
-	w := &worker{iv: document.NewInverter(s, o.RankField, o.Analyzer, false), parser: jsonl.Parser{Borrow: true}, copied: map[string]bool{}}
+	w := &worker{iv: document.NewInverter(s, o.RankField, s.Resolver(o.Analyzer), false), parser: jsonl.Parser{Borrow: true}, copied: map[string]bool{}}
 	for _, f := range s.Fields {
 		for _, from := range f.CopyFrom {
 			w.copied[from] = true

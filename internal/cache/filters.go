@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+
+	"github.com/riffle-search/riffle/blockmax"
 )
 
 // A Filter is the set of documents of a segment that pass the filter of a query. Its bits never
@@ -14,6 +16,12 @@ type Filter struct {
 	bits []uint64 // of all of them
 	few  []uint32 // the same documents ascending, if they are few
 
+	// Excerpts of the lists that are searched under the filter, unless it has too many documents.
+	subset   *blockmax.Subset
+	excerpts int64 // bytes of these that Lists counts; guarded by listShard.mu
+	count    int   // documents
+	terms    int   // that the documents come from, of a filter that is many terms
+
 	alive atomic.Pointer[aliveFilter]
 }
 
@@ -22,45 +30,78 @@ type aliveFilter struct {
 	accept *uint64 // the first word of the bitset of documents that are not deleted
 	bits   []uint64
 	few    []uint32
+	alive  []uint64 // the same documents by their place in the subset
 }
 
 // sparsestBits is the most documents of a segment for one of a filter that is kept as bits alone. A
 // list of fewer documents takes at most as much memory as the bits.
 const sparsestBits = 32
 
+// sparsestSubset is the most documents of a segment for one of a filter with excerpts. A query under
+// a filter of a tenth of 200,000 documents takes a third to a half of the time with them.
+const sparsestSubset = 8
+
 // NewFilter returns a filter of the documents whose bits are set, in a segment of docs documents.
 // It takes the bits over.
 func NewFilter(set []uint64, docs uint32) *Filter {
-	return &Filter{docs: docs, bits: set, few: fewOf(set, docs)}
-}
-
-// fewOf lists the documents of a set if there are few.
-func fewOf(set []uint64, docs uint32) []uint32 {
-	count := 0
-	for _, word := range set {
-		count += bits.OnesCount64(word)
+	f := NewTermsFilter(set, docs, 0)
+	count := uint32(f.count)
+	if count > docs/sparsestSubset {
+		return f
 	}
-	if uint64(count)*sparsestBits > uint64(docs) {
-		return nil
-	}
-	few := make([]uint32, 0, count)
+	list := make([]uint32, 0, count)
 	for i, word := range set {
 		for ; word != 0; word &= word - 1 {
-			few = append(few, uint32(64*i+bits.TrailingZeros64(word)))
+			list = append(list, uint32(64*i+bits.TrailingZeros64(word)))
 		}
 	}
-	return few
+	if count <= docs/sparsestBits {
+		f.few = list
+	}
+	if count <= blockmax.MaxSubset {
+		f.subset = blockmax.NewSubset(list)
+	}
+	return f
 }
 
-// Alive returns the documents of the filter that are in accept, which are all documents if accept
-// is nil: as bits and, if they are few, in ascending order. Accept never changes. The results are
-// kept until another accept is used.
-func (f *Filter) Alive(accept []uint64) (set []uint64, few []uint32) {
-	if len(accept) == 0 {
-		return f.bits, f.few
+// NewTermsFilter returns the documents of a number of terms, which are a part of a query and restrict
+// no other: only Documents and Terms serve them.
+func NewTermsFilter(set []uint64, docs uint32, terms int) *Filter {
+	f := &Filter{docs: docs, bits: set, terms: terms}
+	for _, word := range set {
+		f.count += bits.OnesCount64(word)
 	}
+	return f
+}
+
+// Documents returns the documents of the filter, deleted ones included: as bits, which are nil if
+// there are none, and their number.
+func (f *Filter) Documents() (set []uint64, count int) {
+	if f.count == 0 {
+		return nil, 0
+	}
+	return f.bits, f.count
+}
+
+// Terms is the number given to NewTermsFilter.
+func (f *Filter) Terms() int { return f.terms }
+
+// Restrict narrows the accepted documents of a segment of a plan to those that pass the filter.
+func (f *Filter) Restrict(s *blockmax.Segment) {
+	s.Subset = f.subset
+	if len(s.Accept) == 0 {
+		s.Accept, s.Few = f.bits, f.few
+		return
+	}
+	a := f.aliveIn(s.Accept)
+	s.Accept, s.Few, s.Alive = a.bits, a.few, a.alive
+}
+
+// aliveIn returns the documents of the filter that are in accept, which never changes. The result is
+// kept until another accept is used.
+func (f *Filter) aliveIn(accept []uint64) *aliveFilter {
 	if a := f.alive.Load(); a != nil && a.accept == &accept[0] {
-		return a.bits, a.few
+		return a
 	}
 	a := &aliveFilter{accept: &accept[0], bits: make([]uint64, len(f.bits))}
 	for i, word := range f.bits {
@@ -74,8 +115,21 @@ func (f *Filter) Alive(accept []uint64) (set []uint64, few []uint32) {
 			}
 		}
 	}
+	if f.subset != nil {
+		a.alive = make([]uint64, (len(f.subset.Docs)+63)/64)
+		for i, doc := range f.subset.Docs {
+			a.alive[i/64] |= accept[doc/64] >> (doc % 64) & 1 << (i % 64)
+		}
+	}
 	f.alive.Store(a)
-	return a.bits, a.few
+	return a
+}
+
+// prepare makes what Restrict needs under accept.
+func (f *Filter) prepare(accept []uint64) {
+	if len(accept) > 0 {
+		f.aliveIn(accept)
+	}
 }
 
 // Intersect removes from set the documents that do not pass the filter. A nil set is all documents.
@@ -91,11 +145,48 @@ func (f *Filter) Intersect(set []uint64) []uint64 {
 
 // bytes returns the memory that the filter takes, for any deletions.
 func (f *Filter) bytes() int {
-	n := 8*len(f.bits) + 4*len(f.few)
-	if f.alive.Load() != nil {
-		n *= 2
+	n := 8 * len(f.bits)
+	if f.subset != nil {
+		n += 4*len(f.subset.Docs) + int(f.subset.Bytes())
+	} else {
+		n += 4 * len(f.few)
+	}
+	if a := f.alive.Load(); a != nil {
+		n += 8*len(a.bits) + 4*len(a.few) + 8*len(a.alive)
 	}
 	return n
+}
+
+// shrink drops the excerpts. It reports whether there were any.
+func (f *Filter) shrink() bool {
+	if f.subset == nil || f.subset.Bytes() == 0 {
+		return false
+	}
+	f.subset.Drop(false)
+	return true
+}
+
+// excerptShare: excerpts may take 1/excerptShare of the budget.
+const excerptShare = 4
+
+// admitExcerpts counts the excerpts that a filter has got since its last check. It drops them, and
+// the filter gets no more, when excerpts already take their share. The caller holds the lock of the
+// shard.
+func (c *Lists) admitExcerpts(f *Filter) {
+	if f.subset == nil {
+		return
+	}
+	bytes := f.subset.Bytes()
+	grown := bytes - f.excerpts
+	if grown == 0 {
+		return
+	}
+	if c.excerpts.Add(grown) > c.budget/excerptShare && grown > 0 {
+		f.subset.Drop(true)
+		c.excerpts.Add(-bytes)
+		bytes = 0
+	}
+	f.excerpts = bytes
 }
 
 // Filters marks the keys of filters in Key.Segment, which for a segment in memory has MemoryLists,
@@ -144,7 +235,7 @@ func (c *Lists) Filter(segment uint64, filter string, docs uint32, accept []uint
 	s.filters.Hits++
 	s.touch(e)
 	s.mu.Unlock()
-	e.filter.Alive(accept)
+	e.filter.prepare(accept)
 	c.settle(e)
 	return e.filter
 }
@@ -154,7 +245,7 @@ func (c *Lists) Filter(segment uint64, filter string, docs uint32, accept []uint
 func (c *Lists) KeepFilter(segment uint64, filter string, f *Filter, accept []uint64) {
 	key := Key{Segment: segment, Term: filter}
 	hash := c.hash(key)
-	f.Alive(accept)
+	f.prepare(accept)
 	s := c.shard(hash)
 	s.mu.Lock()
 	other := s.find(hash, key)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/riffle-search/riffle/blockmax"
 )
 
 // someFilter has every n-th of a segment's documents.
@@ -15,13 +17,28 @@ func someFilter(docs, n uint32) *Filter {
 	return NewFilter(set, docs)
 }
 
+// restrict returns what a segment accepts under a filter and its deletions.
+func restrict(f *Filter, accept []uint64) (set []uint64, few []uint32) {
+	s := blockmax.Segment{Accept: accept}
+	f.Restrict(&s)
+	if s.Subset != nil {
+		for i, doc := range s.Subset.Docs {
+			in := s.Accept[doc/64]>>(doc%64)&1 == 1
+			if alive := s.Alive == nil || s.Alive[i/64]>>(i%64)&1 == 1; alive != in {
+				panic(fmt.Sprintf("document %d of the subset, %d: alive is %v", i, doc, alive))
+			}
+		}
+	}
+	return s.Accept, s.Few
+}
+
 // TestFilterAlive: the documents of a filter follow the deletions of the view, as bits and as a
 // list where they are few.
 func TestFilterAlive(t *testing.T) {
 	const docs = 10_000
 	for _, n := range []uint32{1, 2, 40, 9999} {
 		f := someFilter(docs, n)
-		set, few := f.Alive(nil)
+		set, few := restrict(f, nil)
 		if listed := few != nil; listed != (n >= sparsestBits) {
 			t.Errorf("one in %d documents: listed is %v", n, listed)
 		}
@@ -31,7 +48,7 @@ func TestFilterAlive(t *testing.T) {
 		}
 		first[0] &^= 1 // without document 0
 		for _, accept := range [][]uint64{first, second, first} {
-			alive, list := f.Alive(accept)
+			alive, list := restrict(f, accept)
 			var want []uint32
 			for d := range uint32(docs) {
 				in := d%n == 0 && accept[d/64]>>(d%64)&1 == 1
@@ -45,11 +62,11 @@ func TestFilterAlive(t *testing.T) {
 			if few != nil && !slices.Equal(list, want) {
 				t.Errorf("one in %d documents: %v, want %v", n, list, want)
 			}
-			if again, _ := f.Alive(accept); &again[0] != &alive[0] {
+			if again, _ := restrict(f, accept); &again[0] != &alive[0] {
 				t.Error("the same documents are made twice")
 			}
 		}
-		if again, _ := f.Alive(nil); &again[0] != &set[0] {
+		if again, _ := restrict(f, nil); &again[0] != &set[0] {
 			t.Error("the documents of the filter have moved")
 		}
 	}
@@ -120,5 +137,65 @@ func TestFiltersCached(t *testing.T) {
 	c.DropSegment(Filters | 1)
 	if held, _ := c.Bytes(); held != 0 || c.FilterCounts().Cached != 0 || c.FilterCounts().Bytes != 0 {
 		t.Errorf("%d bytes are held for a segment that is gone; %+v", held, c.FilterCounts())
+	}
+}
+
+// TestExcerptsCounted: the excerpts of filters count in the budget, take at most a share of it, and
+// leave before the filters do.
+func TestExcerptsCounted(t *testing.T) {
+	const docs, segments = 64_000, 10
+	c := NewLists(400 << 10)
+	table := blockmax.NewTable(blockmax.DefaultBM25, 10)
+	use := func(segment uint64) *Filter {
+		if f := c.Filter(Filters|segment, "f", docs, nil); f != nil {
+			return f
+		}
+		f := someFilter(docs, 16)
+		c.KeepFilter(Filters|segment, "f", f, nil)
+		return f
+	}
+	learn := func(f *Filter, key uint64) {
+		term := blockmax.Term{Key: key, Table: table}
+		if f.subset.Spend(&term, 1, 1) {
+			f.subset.Make(&term, func(m *blockmax.ExcerptMaker) (bool, error) {
+				for i := range f.subset.Docs {
+					m.Add(i, 7)
+				}
+				return true, nil
+			})
+		}
+	}
+	for segment := range uint64(segments) {
+		for key := range uint64(5) {
+			learn(use(segment), 1+key)
+		}
+	}
+	most := int64(0)
+	for segment := range uint64(segments) {
+		use(segment)
+		most = max(most, use(segment).subset.Bytes())
+		if got, share := c.excerpts.Load(), c.budget/excerptShare; got > share {
+			t.Errorf("excerpts take %d bytes of %d", got, share)
+		}
+	}
+	if most < 8000 {
+		t.Errorf("no filter has kept excerpts: %d bytes", most)
+	}
+	if got, want := c.bytes.Load(), c.Measure(); got != want {
+		t.Errorf("%d bytes are counted, there are %d", got, want)
+	}
+	f := use(segments - 1)
+	for _, other := range []*Filter{use(0), f} {
+		other.shrink()
+	}
+	use(0)
+	if n := use(0).subset.Bytes(); n != 0 {
+		t.Errorf("a shrunk filter has excerpts of %d bytes", n)
+	}
+	for segment := range uint64(segments) {
+		c.DropSegment(Filters | segment)
+	}
+	if excerpts, bytes := c.excerpts.Load(), c.bytes.Load(); excerpts != 0 || bytes != 0 {
+		t.Errorf("%d bytes of excerpts and %d in all are counted after all is gone", excerpts, bytes)
 	}
 }

@@ -21,14 +21,16 @@ import (
 // a single lock. The order of use is known within a shard only; shards evict their oldest lists in
 // turn.
 type Lists struct {
-	budget  int64
-	beside  func() int64 // what else counts in the budget; nil for nothing
-	bytes   atomic.Int64 // held by all shards
-	bitmaps atomic.Int64 // bytes of these in bitmaps of lists
-	turn    atomic.Uint32
-	uses    useTable // of filters
-	seed    maphash.Seed
-	shards  [cacheShards]listShard
+	budget   int64
+	beside   func() int64 // what else counts in the budget; nil for nothing
+	bytes    atomic.Int64 // held by all shards
+	bitmaps  atomic.Int64 // bytes of these in bitmaps of lists
+	excerpts atomic.Int64 // bytes of excerpts of filters
+	places   atomic.Int64 // bytes of positions of lists
+	turn     atomic.Uint32
+	uses     useTable // of filters
+	seed     maphash.Seed
+	shards   [cacheShards]listShard
 }
 
 const cacheShards = 64
@@ -37,17 +39,23 @@ const cacheShards = 64
 // its list, so in a large segment those of a few hundred words would evict all lists.
 const bitmapShare = 2
 
+// positionShare: positions may take 1/positionShare of the budget, so that phrases leave room for
+// postings, which all queries need.
+const positionShare = 2
+
 type listShard struct {
 	mu           sync.Mutex
 	lists        map[uint64]*List // by hash; others with the same hash follow, such as those of other segments
 	newest       List             // sentinel of a ring: newest.next is the most recently used
 	shrunk       List             // sentinel of a ring of entries that have shrunk since their last use
 	hits, misses int64
-	hitBytes     int64  // of the lists found, counted whole
-	readBytes    int64  // from the store, for lists
-	inserted     uint64 // entries so far
-	filters      FilterCounts
-	_            [64]byte // a shard's neighbour is on another cache line
+	hitBytes     int64 // of the lists found, counted whole
+	readBytes    int64 // from the store, for lists
+
+	readPositions int64  // part of readBytes
+	inserted      uint64 // entries so far
+	filters       FilterCounts
+	_             [64]byte // a shard's neighbour is on another cache line
 }
 
 // A Key identifies a list: the term of a field in a segment. For a column it has the field alone.
@@ -68,9 +76,12 @@ type List struct {
 	until      atomic.Uint32 // of a segment in memory: see first
 	prev, next *List         // in the ring; guarded by listShard.mu
 	hash       uint64
-	fetched    int64                     // of Postings.Fetched, counted so far; guarded by listShard.mu
-	bitmap     int64                     // part of size
-	before     atomic.Pointer[grownFrom] // of a list that has grown, until bounds are needed
+	fetched    int64 // of Postings.Fetched, counted so far; guarded by listShard.mu
+	bitmap     int64 // part of size
+	places     int64 // the same: positions
+
+	fetchedPlaces int64                     // as fetched, of positions
+	before        atomic.Pointer[grownFrom] // of a list that has grown, until bounds are needed
 
 	// Of a segment in memory, the list has the postings of documents [first, n) for any n from from
 	// to until.
@@ -260,7 +271,13 @@ func (s *listShard) entries(yield func(e *List) bool) {
 func (c *Lists) count(e *List) (grown int64) {
 	if e.Postings != nil {
 		c.admitBitmap(e)
-		c.shard(e.hash).readBytes += e.takeFetched()
+		c.admitPositions(e)
+		s := c.shard(e.hash)
+		s.readBytes += e.takeFetched()
+		s.readPositions += e.takeFetchedPositions()
+	}
+	if e.filter != nil {
+		c.admitExcerpts(e.filter)
 	}
 	size := e.measure()
 	grown = size - e.size.Swap(size)
@@ -297,6 +314,7 @@ func (c *Lists) settle(e *List) {
 	case s.find(e.hash, e.key) != e: // it has been evicted meanwhile
 		if e.Postings != nil {
 			s.readBytes += e.takeFetched()
+			s.readPositions += e.takeFetchedPositions()
 		}
 	case failed:
 		c.remove(s, e) // the fault may pass
@@ -309,12 +327,33 @@ func (c *Lists) settle(e *List) {
 	}
 }
 
+// admitPositions counts the positions that a list holds, or makes the list drop them when positions
+// already take their share. A phrase of common words has more than all its postings.
+func (c *Lists) admitPositions(e *List) {
+	bytes := e.Postings.PositionBytes()
+	grown := bytes - e.places
+	if c.places.Add(grown) > c.budget/positionShare && grown > 0 {
+		e.Postings.DropPositions()
+		c.places.Add(e.Postings.PositionBytes() - bytes)
+		bytes = e.Postings.PositionBytes()
+	}
+	e.places = bytes
+}
+
 // takeFetched returns how many bytes the list has read from the store since the last call. The caller
 // holds the lock of the shard.
 func (e *List) takeFetched() int64 {
 	all := e.Postings.Fetched()
 	more := all - e.fetched
 	e.fetched = all
+	return more
+}
+
+// takeFetchedPositions is takeFetched for positions, which takeFetched counts, too.
+func (e *List) takeFetchedPositions() int64 {
+	all := e.Postings.FetchedPositions()
+	more := all - e.fetchedPlaces
+	e.fetchedPlaces = all
 	return more
 }
 
@@ -371,7 +410,7 @@ func (c *Lists) shrinkOldest(s *listShard, keep *List) bool {
 	for e := s.newest.prev; e != &s.newest && e != keep; e = s.newest.prev {
 		s.shrunk.take(e)
 		e.touched = 0 // the next use moves it back
-		if e.Postings != nil && e.Postings.Shrink() {
+		if e.Postings != nil && e.Postings.Shrink() || e.filter != nil && e.filter.shrink() {
 			c.bytes.Add(c.count(e))
 			return true
 		}
@@ -392,12 +431,16 @@ func (c *Lists) removeOldest(s *listShard, keep *List) bool {
 func (c *Lists) remove(s *listShard, e *List) {
 	if e.Postings != nil {
 		s.readBytes += e.takeFetched()
+		s.readPositions += e.takeFetchedPositions()
 	}
 	c.bytes.Add(-e.size.Load())
 	c.bitmaps.Add(-e.bitmap)
+	c.places.Add(-e.places)
 	if e.filter != nil {
 		s.filters.Cached--
 		s.filters.Bytes -= e.size.Load()
+		c.excerpts.Add(-e.filter.excerpts)
+		e.filter.excerpts = 0
 	}
 	e.prev.next, e.next.prev = e.next, e.prev
 	first := s.lists[e.hash]
@@ -448,7 +491,8 @@ func (c *Lists) Measure() (sum int64) {
 type Counts struct {
 	Hits, Misses int64
 	HitBytes     int64 // of the lists that were found, counted whole
-	ReadBytes    int64 // from the store, for lists: of their directories and postings
+	ReadBytes    int64 // from the store, for lists: of their directories, postings and positions
+	PositionRead int64 // part of ReadBytes
 }
 
 // Counts returns figures about the look-ups.
@@ -458,6 +502,7 @@ func (c *Lists) Counts() (sum Counts) {
 		s.mu.Lock()
 		sum.Hits, sum.Misses = sum.Hits+s.hits, sum.Misses+s.misses
 		sum.HitBytes, sum.ReadBytes = sum.HitBytes+s.hitBytes, sum.ReadBytes+s.readBytes
+		sum.PositionRead += s.readPositions
 		s.mu.Unlock()
 	}
 	return sum

@@ -2,9 +2,12 @@ package cache
 
 // Resident divides what the cache holds, in bytes.
 type Resident struct {
-	Heads   int64 // of lists: where blocks lie and their bounds; the entries of the cache, too
-	Code    int64 // postings as stored
-	Rows    int64 // postings as they are searched
+	Heads int64 // of lists: where blocks lie and their bounds; the entries of the cache, too
+	Code  int64 // postings as stored
+	Rows  int64 // postings as they are searched
+
+	Positions int64 // of lists
+
 	Ranges  int64 // bounds of lists by document
 	Bitmaps int64 // of lists
 	Columns int64 // of sparse norms
@@ -13,7 +16,7 @@ type Resident struct {
 
 // Sum returns all of it.
 func (r *Resident) Sum() int64 {
-	return r.Heads + r.Code + r.Rows + r.Ranges + r.Bitmaps + r.Columns + r.Filters
+	return r.Heads + r.Code + r.Rows + r.Positions + r.Ranges + r.Bitmaps + r.Columns + r.Filters
 }
 
 // Resident measures each entry: some milliseconds for thousands of lists.
@@ -42,7 +45,8 @@ func (e *List) addTo(sum *Resident) {
 	if e.Postings != nil {
 		h := e.Postings.Held()
 		sum.Code, sum.Rows, sum.Bitmaps = sum.Code+h.Code, sum.Rows+h.Rows, sum.Bitmaps+h.Bitmap
-		rest -= h.Code + h.Rows + h.Bitmap
+		sum.Positions += h.Positions
+		rest -= h.Code + h.Rows + h.Bitmap + h.Positions
 	}
 	if kb := e.bounds.Load(); kb != nil {
 		ranges := int64(kb.bounds.RangesBytes())

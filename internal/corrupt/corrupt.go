@@ -65,3 +65,14 @@ func At(err error, key string) error {
 	d.Key = key
 	return &d
 }
+
+// After adds to the offset of an error: the value that it is about begins that far into a larger one.
+func After(err error, bytes int) error {
+	var c *Error
+	if !errors.As(err, &c) || c.Offset < 0 {
+		return err
+	}
+	d := *c
+	d.Offset += bytes
+	return &d
+}

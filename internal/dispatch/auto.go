@@ -16,9 +16,9 @@ import (
 //   - When a side has had none of trialEvery queries, for trialPause, the next one tries it: only
 //     queries teach what queries cost.
 func (d *Dispatcher) auto(j *job) (onCPU bool) {
-	cores, helped := int64(cap(d.cores)), false
+	cores, helped := int64(d.gate.always), false
 	if d.quiet() {
-		cores += int64(cap(d.spare))
+		cores += int64(d.gate.more)
 		helped = d.running.Load() < cores/4
 	}
 	wait, now := d.cpuWait(cores), j.arrived.Sub(d.start)

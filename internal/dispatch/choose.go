@@ -38,10 +38,16 @@ func ParsePolicy(name string) (Policy, error) {
 
 // estimate sets what a query would cost on either side.
 func (d *Dispatcher) estimate(j *job) {
-	if d.options.Policy != Auto && d.options.Policy != Groups {
+	if d.options.Policy != Auto && d.options.Policy != Groups && !j.hasDeadline() {
 		return
 	}
 	j.cpu = d.model.CPU(&j.features)
+	if j.hasDeadline() {
+		j.helped, _ = d.model.response(&j.features, true)
+		if !d.dues.on.Load() {
+			d.dues.on.Store(true)
+		}
+	}
 	j.gpu = d.model.GPU(&j.features, d.leastMissing(j))
 }
 

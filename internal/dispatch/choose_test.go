@@ -77,7 +77,7 @@ func TestAtOnce(t *testing.T) {
 	for _, test := range []struct {
 		policy               Policy
 		cores, devices, want int
-	}{{Auto, 16, 1, 8}, {Auto, 16, 12, 4}, {Auto, 2, 1, 1}, {Auto, 1, 1, 1}, {Long, 16, 1, 15}, {Groups, 16, 1, 16}, {Auto, 16, 0, 1 << 16}} {
+	}{{Auto, 16, 1, 8}, {Auto, 16, 12, 4}, {Auto, 2, 1, 1}, {Auto, 1, 1, 1}, {Long, 16, 1, 15}, {Groups, 16, 1, 16}, {Auto, 16, 0, 16}} {
 		o := Options{Policy: test.policy, Cores: test.cores}
 		got, more := o.atOnce(test.devices)
 		if got != test.want || test.policy == Auto && test.devices > 0 && got+more != max(1, test.cores-test.devices) {

@@ -57,6 +57,13 @@ type Query struct {
 	// Whole is CPU without the help of other cores: it answers while devices work, whose batches
 	// need cores, too. Nil stands for CPU.
 	Whole CPU
+
+	// Due is when the answer is wanted; zero for no deadline. Queries that wait take turns by it;
+	// without one, a query counts as due Options.Deadline after its arrival. One that cannot be in
+	// time lets all others go first. With FailLate it fails with ErrLate instead, as soon as that is
+	// estimated. An answer that has begun is finished, however late.
+	Due      time.Time
+	FailLate bool
 }
 
 // An Answer is a TopK and the side that found it.
@@ -87,8 +94,8 @@ type Options struct {
 	// another one. By default it waits until the device is about to be done.
 	Delay time.Duration
 
-	// Deadline is the time within which queries should be answered. Under Groups, those that have
-	// waited for half of it come first. The default is 500 ms, the paper's.
+	// Deadline is the time within which queries without one of their own should be answered. Under
+	// Groups, those that have waited for half of it come first. The default is 500 ms, the paper's.
 	Deadline time.Duration
 
 	// MaxQueued is from how many queries that wait for devices further ones go to idle cores. Those
@@ -101,7 +108,7 @@ type Options struct {
 	// Cores is how many queries the CPU computes at a time; others wait. One of them for each device
 	// is reserved for the goroutines that feed it, but never the last core. While devices work, Auto
 	// gives at most half of the cores to queries that a device could answer. Policy Groups reserves
-	// none. Without devices, Cores serves only estimates. The default is 1.
+	// none. Without devices, only queries with a deadline wait for a core. The default is 1.
 	Cores int
 
 	// Model estimates what queries cost, and keeps learning. Nil is DefaultModel.
@@ -147,7 +154,7 @@ func (o Options) withDefaults() Options {
 func (o *Options) atOnce(devices int) (always, more int) {
 	switch {
 	case devices == 0:
-		return 1 << 16, 0
+		return o.Cores, 0
 	case o.Policy == Groups:
 		return o.Cores, 0
 	case o.Policy == Auto:
@@ -178,8 +185,8 @@ type Dispatcher struct {
 
 	gauges
 
-	cores   chan struct{} // one element per query that the CPU computes
-	spare   chan struct{} // and per query on a core that is reserved while devices work
+	gate    gate          // to the cores
+	dues    dues          // of queries that wait for devices
 	kick    chan struct{} // to device workers: look at the queue
 	stop    chan struct{} // closed by Close
 	workers sync.WaitGroup
@@ -191,7 +198,8 @@ func New(devices []Device, o Options) *Dispatcher {
 	d := &Dispatcher{options: o, model: o.Model, alive: len(devices), start: time.Now(), threadTime: threadTime, processTime: processTime}
 	d.ratio.Store(math.Float64bits(mostRatio))
 	always, more := o.atOnce(len(devices))
-	d.cores, d.spare = make(chan struct{}, always), make(chan struct{}, more)
+	d.gate.open(always, more)
+	d.dues.start, d.queue.dues = d.start, &d.dues
 	d.kick, d.stop = make(chan struct{}, max(1, len(devices)*o.Depth)), make(chan struct{})
 	for i, dev := range devices {
 		s := &deviceState{Device: dev, number: i, kick: make(chan struct{}, 1)}

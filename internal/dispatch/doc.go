@@ -34,6 +34,20 @@
 //
 // The answer is the same wherever a query runs.
 //
+// # Deadlines
+//
+// Queries that wait, for a core (gate.go) or a device (queue.go), take turns by their deadlines
+// (Query.Due). Those that are estimated to be late make room for others:
+//
+//   - At the gate, the longest queries step back until all others can be in time (Moore 1968).
+//     They compute when nobody else wants the core, or when they can be in time after all.
+//   - Before a batch is formed, queries that it would answer too late are taken out of the queue
+//     (form.go). Under Auto the CPU gets them.
+//   - Auto sends a query where it is in time, if that is so on one side only (deadline.go).
+//
+// So under more load than can be answered, as many queries as possible are in time, instead of all
+// being a little late. Without devices, only queries with a deadline wait for cores.
+//
 // # When a device fails
 //
 // The CPU answers the queries of a failed batch. A lost device gets no further batch. After the

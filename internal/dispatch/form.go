@@ -15,8 +15,8 @@ const hostShare = 0.3
 // shortly before it is done, since a query that arrives meanwhile would have to wait for one more
 // batch. It gets a full batch at once.
 func (d *Dispatcher) ready(dev *deviceState, now time.Time) (start bool, after time.Duration) {
-	oldest := d.queue.oldest(forDevices, forEither, forCPU)
-	if oldest == nil {
+	first := d.queue.first(forDevices, forEither, forCPU, forLate)
+	if first == nil {
 		return false, -1
 	}
 	wait := time.Hour // a batch that ends makes its worker look again
@@ -24,11 +24,11 @@ func (d *Dispatcher) ready(dev *deviceState, now time.Time) (start bool, after t
 	case full || len(dev.line.batches) == 0:
 		return true, 0
 	case len(dev.line.batches) == 1:
-		next := d.model.BatchCost(&oldest.features, d.queue.len()) + d.queue.gpu/time.Duration(d.alive)
+		next := d.model.BatchCost(&first.features, d.queue.len()) + d.queue.gpu/time.Duration(d.alive)
 		wait = dev.line.left(now) - time.Duration(hostShare*float64(next))
 	}
 	if d.options.Delay > 0 {
-		wait = min(wait, oldest.arrived.Add(d.options.Delay).Sub(now))
+		wait = min(wait, first.arrived.Add(d.options.Delay).Sub(now))
 	}
 	return wait <= 0, wait
 }
@@ -54,12 +54,13 @@ func (b *batch) reset() {
 }
 
 // form takes jobs out of the queue for a batch on a device: those for devices, then those for
-// either, and if there are none, some that wait for the CPU. The first may have any number of
-// bytes.
+// either, and if there are none, some that wait for the CPU, or that will be late. The first may
+// have any number of bytes.
 func (d *Dispatcher) form(dev *deviceState, b *batch) {
 	b.reset()
-	for _, g := range [...]group{forDevices, forEither, forCPU} {
-		if g == forCPU && len(b.jobs) > 0 {
+	d.sortOut(dev, time.Now())
+	for _, g := range [...]group{forDevices, forEither, forCPU, forLate} {
+		if g >= forCPU && g != forEither && len(b.jobs) > 0 {
 			break
 		}
 		jobs, n := d.queue.jobs[g], 0
@@ -70,6 +71,22 @@ func (d *Dispatcher) form(dev *deviceState, b *batch) {
 	}
 	if len(b.jobs) > 0 {
 		b.cost += d.model.BatchCost(&b.jobs[0].features, len(b.jobs))
+	}
+}
+
+// sortOut takes queries out of the queue that the next batch would answer too late.
+func (d *Dispatcher) sortOut(dev *deviceState, now time.Time) {
+	first := d.queue.first(forDevices, forEither)
+	if first == nil || !first.hasDeadline() {
+		return
+	}
+	n := min(len(d.queue.jobs[forDevices])+len(d.queue.jobs[forEither]), d.options.MaxCount)
+	took := dev.line.left(now) + d.model.BatchCost(&first.features, n) + d.queue.gpu*time.Duration(n)/time.Duration(d.queue.len())
+	end := now.Add(time.Duration(float64(took) * d.model.known.Load().late))
+	for _, g := range [...]group{forDevices, forEither} {
+		for _, j := range d.queue.takeHopeless(g, end) {
+			d.miss(j)
+		}
 	}
 }
 

@@ -19,27 +19,36 @@ type job struct {
 	query    Query
 	features Features
 	cpu, gpu time.Duration // estimated cost
+	helped   time.Duration // on the CPU, with the help of idle cores
 	expected time.Duration // of Auto: from arrival to answer
 	arrived  time.Time
+	due      time.Time // Query.Due, or Options.Deadline after arrival
+	slot     int64     // of dues, if counted
+	counted  bool
 	group    group
 	state    state
 
-	granted bool // the CPU has reserved a core for it
-	busy    bool // devices had much to do when a core took it
-	onSpare bool // that core is reserved while they work
-	forced  bool // no device can answer it
-	partial blockmax.Partial
-	ready   chan struct{} // one slot
+	granted  bool // the CPU has reserved a core for it
+	busy     bool // devices had much to do when a core took it
+	onSpare  bool // that core is reserved while they work
+	reserved bool // it may have such a core
+	tardy    bool // it has a core of the gate though it will be late
+	ungated  bool // it needs no core of the gate
+	forced   bool // no device can answer it
+	partial  blockmax.Partial
+	ready    chan struct{} // one slot
 }
 
 type state uint8
 
 const (
-	queued  state = iota // not yet in a batch
-	taken                // in a batch, or given to the CPU
-	partial              // a device has answered it, at least in part
-	toCPU                // the caller is to compute it
-	refused              // no device is left, and it demands one
+	queued   state = iota // not yet in a batch
+	taken                 // in a batch, or given to the CPU
+	partial               // a device has answered it, at least in part
+	toCPU                 // the caller is to compute it
+	refused               // no device is left, and it demands one
+	admitted              // it has a core
+	late                  // it would miss its deadline, and is to fail then
 )
 
 var jobs = newJobs()
@@ -50,7 +59,10 @@ func newJobs() *sync.Pool {
 
 func newJob(d *Dispatcher, q Query) *job {
 	j := jobs.Get().(*job)
-	*j = job{d: d, query: q, ready: j.ready, arrived: time.Now(), features: FeaturesOf(q.Plan)}
+	*j = job{d: d, query: q, ready: j.ready, arrived: time.Now(), features: FeaturesOf(q.Plan), due: q.Due}
+	if j.due.IsZero() {
+		j.due = j.arrived.Add(d.options.Deadline)
+	}
 	return j
 }
 
@@ -77,6 +89,8 @@ func (t Ticket) Wait(ctx context.Context) (Answer, error) {
 	switch j.state {
 	case refused:
 		return Answer{}, device.ErrNoDevice
+	case late:
+		return Answer{}, j.tooLate(time.Now())
 	case partial:
 		return j.complete(ctx)
 	}

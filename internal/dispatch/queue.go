@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -13,11 +14,14 @@ const (
 	forDevices group = iota // much better on a device
 	forCPU                  // much better on the CPU
 	forEither
+	forLate // will miss their deadlines: for a device when nothing else waits
 	groups
 )
 
-// A queue is the waiting queries, in order of arrival in each group.
+// A queue is the waiting queries, those due first at the front of each group. Without deadlines
+// that is the order of arrival.
 type queue struct {
+	dues  *dues // of what waits; may be nil
 	jobs  [groups][]*job
 	bytes int64         // of all their lists: more than a device will lack
 	gpu   time.Duration // their estimated cost on a device
@@ -25,7 +29,11 @@ type queue struct {
 
 func (q *queue) put(j *job, g group) {
 	j.group = g
-	q.jobs[g] = append(q.jobs[g], j)
+	q.jobs[g] = slices.Insert(q.jobs[g], behind(q.jobs[g], j), j)
+	if j.counted = g != forLate && q.dues != nil && q.dues.on.Load(); j.counted {
+		j.slot = q.dues.slot(j.due, j.arrived)
+		q.dues.add(j.slot, j.gpu)
+	}
 	q.bytes += j.features.Bytes
 	q.gpu += j.gpu
 }
@@ -41,6 +49,9 @@ func (q *queue) len() (n int) {
 func (q *queue) gone(j *job) {
 	q.bytes -= j.features.Bytes
 	q.gpu -= j.gpu
+	if j.counted {
+		q.dues.add(j.slot, -j.gpu)
+	}
 }
 
 // remove takes a job out. It reports false if the queue lacks it.
@@ -65,26 +76,44 @@ func (q *queue) takeFirst(g group, n int) {
 // takeAll takes all jobs out.
 func (q *queue) takeAll() (all []*job) {
 	for g := range q.jobs {
+		for _, j := range q.jobs[g] {
+			q.gone(j)
+		}
 		all = append(all, q.jobs[g]...)
 		q.jobs[g] = nil
 	}
-	q.bytes, q.gpu = 0, 0
 	return all
 }
 
-// oldest returns the oldest job of the groups, nil when there is none.
-func (q *queue) oldest(gs ...group) (oldest *job) {
+// first returns the job of the groups that is due first, nil when there is none.
+func (q *queue) first(gs ...group) (first *job) {
 	for _, g := range gs {
-		if len(q.jobs[g]) > 0 && (oldest == nil || q.jobs[g][0].arrived.Before(oldest.arrived)) {
-			oldest = q.jobs[g][0]
+		if len(q.jobs[g]) == 0 {
+			continue
+		}
+		j := q.jobs[g][0]
+		if first == nil || cmp.Or(j.due.Compare(first.due), j.arrived.Compare(first.arrived)) < 0 {
+			first = j
 		}
 	}
-	return oldest
+	return first
+}
+
+// takeHopeless takes jobs out of the front of a group that miss their deadlines if they are
+// answered at a time.
+func (q *queue) takeHopeless(g group, end time.Time) (hopeless []*job) {
+	n := 0
+	for n < len(q.jobs[g]) && q.jobs[g][n].misses(end) {
+		n++
+	}
+	hopeless = slices.Clone(q.jobs[g][:n])
+	q.takeFirst(g, n)
+	return hopeless
 }
 
 // takeForCPU removes and returns the next job for an idle core. The CPU's own jobs come first: the
 // oldest if it has waited for long, or else the smallest, so that the average wait is short. Then
-// comes the oldest job for either side and, if steal is set, the oldest one for devices that does
+// comes the first job for either side and, if steal is set, the oldest one for devices that does
 // not demand a device.
 func (q *queue) takeForCPU(now time.Time, long time.Duration, steal bool) *job {
 	var best *job
@@ -98,7 +127,7 @@ func (q *queue) takeForCPU(now time.Time, long time.Duration, steal bool) *job {
 		}
 	}
 	if best == nil {
-		best = q.oldest(forEither)
+		best = q.first(forEither)
 	}
 	if best == nil && steal {
 		if i := slices.IndexFunc(q.jobs[forDevices], func(j *job) bool { return j.query.On != OnGPU }); i >= 0 {

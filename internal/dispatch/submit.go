@@ -24,7 +24,7 @@ func (d *Dispatcher) Submit(q Query) (Ticket, error) {
 		d.given.Add(1)
 		j.tell(toCPU)
 		return Ticket{j}, nil
-	case q.On == Any && d.options.Policy == Auto && d.auto(j):
+	case q.On == Any && d.options.Policy == Auto && d.autoInTime(j):
 		d.give(j)
 		return Ticket{j}, nil
 	}
@@ -45,7 +45,7 @@ func (d *Dispatcher) Submit(q Query) (Ticket, error) {
 	// When all cores are busy, a full queue becomes longer. If the CPU took the queries, devices
 	// would get no cores, and the queue would stay full.
 	full := d.queue.len() >= d.options.MaxQueued
-	switch away := full && q.On == Any && d.running.Load() < int64(cap(d.cores)); {
+	switch away := full && q.On == Any && d.running.Load() < int64(d.gate.always); {
 	case q.On == OnGPU && full:
 		d.waiting = append(d.waiting, j)
 	case onCPU || away:
@@ -53,6 +53,8 @@ func (d *Dispatcher) Submit(q Query) (Ticket, error) {
 			d.turnedAway.Add(1)
 		}
 		d.give(j)
+	case q.FailLate && d.options.Policy != Groups && d.onDeviceBy(j).After(j.due.Add(j.due.Sub(j.arrived)/2)):
+		j.tell(late)
 	default:
 		d.enter(j, g)
 	}
@@ -87,9 +89,7 @@ func (d *Dispatcher) refused(p *Plan) bool {
 func (d *Dispatcher) withdraw(j *job) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if j.state != queued {
-		return false
-	}
+	// (The state would say it, too, but tell sets it without the lock.)
 	if i := slices.Index(d.waiting, j); i >= 0 {
 		d.waiting = slices.Delete(d.waiting, i, i+1)
 	} else if !d.queue.remove(j) {
@@ -112,33 +112,61 @@ func (d *Dispatcher) grant(now time.Time) {
 }
 
 // begin counts a query that the CPU computes, and waits for a core: hundreds of concurrent queries
-// would keep the goroutines that feed the devices from running.
+// would keep the goroutines that feed the devices from running. Without devices only queries with a
+// deadline wait.
 func (d *Dispatcher) begin(ctx context.Context, j *job) error {
 	if !j.granted {
 		d.take(j)
 	}
-	spare := d.spare
-	if j.busy = !d.quiet(); j.busy && !j.forced {
-		spare = nil
+	j.busy = !d.quiet()
+	if j.ungated = len(d.devices) == 0 && !j.hasDeadline(); j.ungated {
+		return nil
+	}
+	d.gate.enter(j, !j.busy || j.forced, time.Now())
+	if err := j.stand(ctx); err != nil {
+		d.leave(j)
+		return err
+	}
+	j.busy = j.busy || j.tardy
+	if j.state == late {
+		d.leave(j)
+		return j.tooLate(time.Now())
+	}
+	return nil
+}
+
+// stand waits until the gate has told a job. It returns an error if the job has left before.
+func (j *job) stand(ctx context.Context) (err error) {
+	select {
+	case <-j.ready:
+		return nil
+	default:
+	}
+	var hopeless <-chan time.Time
+	if j.query.FailLate {
+		timer := time.NewTimer(time.Until(j.due.Add(-min(j.cpu, j.helped))))
+		defer timer.Stop()
+		hopeless = timer.C
 	}
 	select {
-	case d.cores <- struct{}{}:
+	case <-j.ready:
 		return nil
-	case spare <- struct{}{}:
-		j.onSpare = true
-		return nil
+	case <-hopeless:
+		err = j.tooLate(time.Now())
 	case <-ctx.Done():
-		d.leave(j)
-		return ctx.Err()
+		err = ctx.Err()
 	}
+	if j.d.gate.withdraw(j) {
+		return err
+	}
+	<-j.ready
+	return nil
 }
 
 // end counts a query that the CPU answered, alone or after a device.
 func (d *Dispatcher) end(j *job, by Side) {
-	if j.onSpare {
-		<-d.spare
-	} else {
-		<-d.cores
+	if !j.ungated {
+		d.gate.leave(j, time.Now())
 	}
 	d.leave(j)
 	if by == OnBoth {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/riffle-search/riffle/analysis"
 )
 
 // Extend returns the schema of an index widened by the caller's, or an error if the two disagree
@@ -16,7 +18,27 @@ func (s *Schema) Extend(with *Schema, alter bool) (*Schema, error) {
 	if s.Analyzer != with.Analyzer {
 		errs = append(errs, fmt.Errorf("Schema.Analyzer: the index has %q, not %q", s.Analyzer, with.Analyzer))
 	}
+	if with.Words != analysis.AnyWords && with.Words != s.Words {
+		errs = append(errs, fmt.Errorf("Schema.Words: the index has %v, not %v; Reindex makes an index of other words", s.Words, with.Words))
+	}
+	if with.Positions != PositionsDefault && (with.Positions == PositionsStored) != (s.Positions == PositionsStored) {
+		errs = append(errs, fmt.Errorf("Schema.Positions: the index has %s, not %s; Reindex makes an index of another schema", s.positionsInForce(), with.Positions))
+	}
 	merged := new(*s)
+	merged.Analyzers = maps.Clone(s.Analyzers)
+	for _, name := range slices.Sorted(maps.Keys(with.Analyzers)) {
+		d := with.Analyzers[name]
+		switch old, ok := s.Analyzers[name]; {
+		case ok && !old.Equal(d):
+			errs = append(errs, fmt.Errorf("Schema.Analyzers[%q]: the index has %v, not %v; give a changed analyzer another name", name, old, d))
+		case !ok && s.uses(name):
+			errs = append(errs, fmt.Errorf("Schema.Analyzers[%q]: fields of the index have an analyzer of that name that the schema does not declare; give this one another name", name))
+		}
+		if merged.Analyzers == nil {
+			merged.Analyzers = analysis.Declarations{}
+		}
+		merged.Analyzers[name] = d
+	}
 	merged.Fields = maps.Clone(s.Fields)
 	if merged.Fields == nil {
 		merged.Fields = map[string]Field{}
@@ -38,6 +60,13 @@ func (s *Schema) Extend(with *Schema, alter bool) (*Schema, error) {
 			errs = append(errs, fmt.Errorf("Schema.Fields[%q]: the index has %+v, not %+v; Reindex makes an index of another schema", name, old, f))
 			continue
 		}
+		if ok {
+			if f.Positions != PositionsDefault && (f.Positions == PositionsStored) != s.HasPositions(name) {
+				errs = append(errs, fmt.Errorf("Schema.Fields[%q].Positions: not those of the index; Reindex makes an index of another schema", name))
+				continue
+			}
+			f.Positions = old.Positions
+		}
 		if ok && !alter {
 			at := fmt.Sprintf("Schema.Fields[%q]", name)
 			rule(at+".NoIndex", f.NoIndex && !old.NoIndex, old.NoIndex, f.NoIndex)
@@ -50,6 +79,19 @@ func (s *Schema) Extend(with *Schema, alter bool) (*Schema, error) {
 		return nil, fmt.Errorf("riffle: schema differs from the one the index was made with: %w", err)
 	}
 	return merged, nil
+}
+
+// uses reports whether a text field may have been indexed by the analyzer.
+func (s *Schema) uses(name string) bool {
+	if name == orStandard(s.Analyzer) {
+		return true
+	}
+	for _, f := range s.Fields {
+		if f.Analyzer == name {
+			return true
+		}
+	}
+	return false
 }
 
 // Declared returns the fields that a wider schema declares and this one leaves to its rule, in
@@ -78,8 +120,20 @@ func (s *Schema) CheckWords(name string, wider *Schema) error {
 		return declaredOtherwise(name, "as text", f)
 	case was != now:
 		return declaredOtherwise(name, fmt.Sprintf("by the analyzer %q", was), f)
+	case s.HasPositions(name) && !wider.HasPositions(name):
+		return declaredOtherwise(name, "with positions", f)
+	case !s.HasPositions(name) && wider.HasPositions(name):
+		return declaredOtherwise(name, "without positions", f)
 	}
 	return nil
+}
+
+// positionsInForce is Positions of the schema of an index.
+func (s *Schema) positionsInForce() Positions {
+	if s.Positions == PositionsStored {
+		return PositionsStored
+	}
+	return PositionsNone
 }
 
 // CheckTerm reports whether a field that has an exact term in documents may be declared as in a

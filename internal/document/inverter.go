@@ -26,6 +26,8 @@ type Inverter struct {
 	chunk           *segment.Chunk                     // receives terms
 	count           func(batch []analysis.Token)       // adds tokens to chunk, length and longest
 	words           func(keys []uint64, long [][]byte) // the same for terms without positions
+	placed          bool                               // the current field has positions
+	first, next     uint64                             // position of the current value's first token, and after the last one so far
 	length          uint64                             // tokens of the current field
 	longest         int                                // bytes of its longest term
 	analysed, terms bool                               // the field has text; it has exact terms
@@ -41,8 +43,10 @@ func NewInverter(s *Schema, rank string, lookup func(name string) (analysis.Anal
 	iv.count = func(batch []analysis.Token) {
 		iv.length += uint64(len(batch))
 		for i := range batch {
-			iv.longest = max(iv.longest, len(batch[i].Term))
-			iv.chunk.Add(batch[i].Term)
+			t := &batch[i]
+			iv.longest = max(iv.longest, len(t.Term))
+			iv.chunk.AddAt(t.Term, uint32(min(iv.first+uint64(t.Position), segment.MaxPosition)))
+			iv.next = max(iv.next, iv.first+uint64(t.Next()))
 		}
 	}
 	iv.words = func(keys []uint64, long [][]byte) {
@@ -50,7 +54,8 @@ func NewInverter(s *Schema, rank string, lookup func(name string) (analysis.Anal
 		for _, term := range long {
 			iv.longest = max(iv.longest, len(term))
 		}
-		iv.chunk.AddWords(keys, long)
+		iv.chunk.AddWords(keys, long, uint32(min(iv.next, segment.MaxPosition)))
+		iv.next += uint64(len(keys))
 	}
 	return iv
 }
@@ -192,7 +197,7 @@ func (iv *Inverter) invertFields(vals []Value) (field string, err error) {
 		if first == len(vals) {
 			continue
 		}
-		iv.beginField(name)
+		iv.beginField(name, f, known)
 		for j := first; j < len(vals); j++ {
 			if vals[j].Name != name || !iv.Indexes(&vals[j], f, known) {
 				continue
@@ -237,22 +242,27 @@ func (iv *Inverter) invertCopies(vals []Value) (field string, err error) {
 		if len(parts) == 0 {
 			continue
 		}
-		joined := Text(name, strings.Join(parts, " "))
-		iv.beginField(name)
-		err := iv.countValue(&joined, f, true)
-		if err == nil {
-			err = iv.endField()
+		if !iv.Schema.HasPositions(name) { // then it does not matter where words are
+			parts = []string{strings.Join(parts, " ")}
 		}
-		if err != nil {
+		iv.beginField(name, f, true)
+		for _, part := range parts {
+			v := Text(name, part)
+			if err := iv.countValue(&v, f, true); err != nil {
+				return name, err
+			}
+		}
+		if err := iv.endField(); err != nil {
 			return name, err
 		}
 	}
 	return "", nil
 }
 
-func (iv *Inverter) beginField(name string) {
+func (iv *Inverter) beginField(name string, f Field, known bool) {
 	iv.length, iv.longest, iv.analysed, iv.terms = 0, 0, false, false
-	iv.chunk.Field(name)
+	iv.placed, iv.next = iv.Schema.keepsPositions(f, known), 0
+	iv.chunk.Field(name, iv.placed)
 }
 
 // countValue counts the terms of one value of the current field.
@@ -277,17 +287,35 @@ func (iv *Inverter) countValue(v *Value, f Field, known bool) error {
 		return err
 	}
 	iv.analysed = true
-	if a, ok := a.(analysis.TermAnalyzer); ok && a.AnalyzeTerms(unsafe.Slice(unsafe.StringData(v.Str), len(v.Str)), iv.words) {
-		return nil
+	length, next := iv.length, iv.next
+	if length > 0 {
+		iv.next += segment.PositionGap
 	}
-	analysis.AnalyzeString(a, v.Str, iv.count)
+	iv.first = iv.next
+	iv.countWords(v.Str, a)
+	if iv.length == length { // no words
+		iv.next = next
+	}
 	return nil
+}
+
+// countWords counts the words of a text of the current field.
+func (iv *Inverter) countWords(text string, a analysis.Analyzer) {
+	if t, ok := a.(analysis.TermAnalyzer); ok && (!iv.placed || analysis.ConsecutiveTerms(a)) {
+		if t.AnalyzeTerms(unsafe.Slice(unsafe.StringData(text), len(text)), iv.words) {
+			return
+		}
+	}
+	analysis.AnalyzeString(a, text, iv.count)
 }
 
 // endField ends the current field, if its values are valid together.
 func (iv *Inverter) endField() error {
 	if iv.longest > MaxTermBytes {
 		return fmt.Errorf("its analyzer made a term of %d bytes, at most %d are allowed", iv.longest, MaxTermBytes)
+	}
+	if iv.placed && iv.next > segment.MaxPosition {
+		return fmt.Errorf("%d positions of words, at most %d are allowed", iv.next, segment.MaxPosition)
 	}
 	if iv.length > math.MaxInt32 {
 		return fmt.Errorf("%d words, at most %d are allowed", iv.length, math.MaxInt32)

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"runtime"
 
 	"github.com/riffle-search/riffle/internal/corrupt"
 	"github.com/riffle-search/riffle/internal/format"
@@ -39,6 +40,9 @@ const recordWithPosition = 2
 // maxRecordBytes is where a batch's record is cut.
 const maxRecordBytes = 1 << 20
 
+// yieldOps is after how many operations EncodeRecords lets others have its core.
+const yieldOps = 32
+
 // EncodeRecords turns the operations of a batch and its position, which may be empty, into log
 // records. They are slices of buf, or of a larger buffer, which it returns for the next call.
 func EncodeRecords(buf []byte, ops []Operation, position string) (records [][]byte, _ []byte) {
@@ -52,6 +56,9 @@ func EncodeRecords(buf []byte, ops []Operation, position string) (records [][]by
 	var ends []int
 	version()
 	for i := range ops {
+		if i%yieldOps == yieldOps-1 {
+			runtime.Gosched() // a megabyte takes most of a millisecond, and searches may wait for the core
+		}
 		op := &ops[i]
 		code := byte('P')
 		if op.Delete {

@@ -85,6 +85,9 @@ type Field struct {
 	NoIndex  bool      `json:"no_index,omitempty"` // cannot be searched
 	NoStore  bool      `json:"no_store,omitempty"` // is not stored for retrieval
 
+	// Positions says whether the words of a text field have positions, which phrases need.
+	Positions Positions `json:"positions,omitempty"`
+
 	// CopyFrom makes this a text field whose value is that of the named fields joined by a space,
 	// in this order. It is never stored, and documents must not set it.
 	CopyFrom []string `json:"copy_from,omitempty"`
@@ -98,6 +101,18 @@ type Schema struct {
 	Dynamic  Dynamic          `json:"dynamic"`            // rule for fields not named
 	Analyzer string           `json:"analyzer,omitempty"` // of text fields that name none; default "standard"
 	NoStore  bool             `json:"no_store,omitempty"` // stores no fields at all, whatever Fields says
+
+	// Words are the rules of words of analyzers that follow the index. analysis.AnyWords stands for
+	// those of the index, or for analysis.NewestWords in a new one.
+	Words analysis.WordRules `json:"words,omitempty"`
+
+	// Analyzers are declared by the schema. They come before analyzers of the same name from
+	// elsewhere.
+	Analyzers analysis.Declarations `json:"analyzers,omitempty"`
+
+	// Positions of text fields that do not say. A new index has them by default. It records that, so
+	// the default in the schema of an index is none: of one of an earlier release.
+	Positions Positions `json:"positions,omitempty"`
 }
 
 // ParseSchema reads a schema from its JSON text. Unknown keys are errors.
@@ -109,9 +124,13 @@ func ParseSchema(text []byte) (*Schema, error) {
 	return s, nil
 }
 
-// ParseKept reads the schema stored in an index: its JSON, as String writes it. From version 2 on
-// it has a member "version" besides the others. A member, a field type or a rule that older builds
-// do not know needs a new version (format.Schema).
+// ParseKept reads the schema stored in an index, as Kept writes it: its JSON, with a member
+// "version" from version 2 on. A member, a field type or a rule that older builds do not know needs
+// a new version (format.Schema).
+//
+//	1   without a version; words are analysis.WordsUnicode8
+//	2   "words", "analyzers"
+//	3   "positions"; without it none are stored
 func ParseKept(text []byte) (*Schema, error) {
 	var kept struct {
 		Version uint64 `json:"version"`
@@ -127,7 +146,47 @@ func ParseKept(text []byte) (*Schema, error) {
 	if err := DecodeObject(text, &kept); err != nil {
 		return nil, corrupt.At(corrupt.New(-1, "%v", err), "schema")
 	}
+	if kept.Words == analysis.AnyWords {
+		kept.Words = analysis.WordsUnicode8
+	}
 	return &kept.Schema, nil
+}
+
+// Kept returns the schema of an index as ParseKept reads it, in the oldest version that can say it,
+// so that older builds can read an index that has nothing new.
+func (s *Schema) Kept() []byte {
+	kept := struct {
+		Version uint64 `json:"version,omitempty"`
+		Schema
+	}{format.Schema.Newest, *s}
+	switch {
+	case s.mentionsPositions():
+	case s.Words == analysis.WordsUnicode8 && len(s.Analyzers) == 0:
+		kept.Version, kept.Words = 0, analysis.AnyWords
+	default:
+		kept.Version = 2
+	}
+	b, err := json.Marshal(kept)
+	if err != nil {
+		panic("BUG: schema does not marshal: " + err.Error())
+	}
+	return b
+}
+
+// New returns the schema of a new index, which has the newest rules of words, and positions, unless s
+// says otherwise. It accepts nil.
+func (s *Schema) New() *Schema {
+	if s == nil {
+		s = new(Schema)
+	}
+	s = new(*s)
+	if s.Words == analysis.AnyWords {
+		s.Words = analysis.NewestWords
+	}
+	if s.Positions == PositionsDefault {
+		s.Positions = PositionsStored
+	}
+	return s
 }
 
 // String returns the schema as JSON, as ParseSchema reads it.
@@ -152,6 +211,12 @@ func (s *Schema) CheckNames() error {
 		}
 	}
 	check(fmt.Sprintf("Schema.Analyzer %q", ShortName(s.Analyzer)), s.Analyzer)
+	for _, name := range slices.Sorted(maps.Keys(s.Analyzers)) {
+		if name == "" {
+			errs = append(errs, errors.New(`Schema.Analyzers[""]: an analyzer needs a name`))
+		}
+		check(fmt.Sprintf("Schema.Analyzers[%q]", ShortName(name)), name)
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.Fields)) {
 		f, at := s.Fields[name], fmt.Sprintf("Schema.Fields[%q]", ShortName(name))
 		check(at, name)
@@ -169,6 +234,12 @@ func (s *Schema) CheckNames() error {
 // Validate reports every other fault of the schema at once.
 func (s *Schema) Validate(lookup func(string) (analysis.Analyzer, error)) error {
 	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(s.Analyzers)) {
+		if _, err := s.Analyzers[name].Analyzer(name); err != nil {
+			errs = append(errs, fmt.Errorf("Schema.Analyzers[%q]: %w", name, err))
+		}
+	}
+	lookup = s.declared(lookup)
 	fault := func(field, format string, args ...any) {
 		errs = append(errs, fmt.Errorf("Schema.Fields[%q]: %w", field, fmt.Errorf(format, args...)))
 	}
@@ -180,6 +251,12 @@ func (s *Schema) Validate(lookup func(string) (analysis.Analyzer, error)) error 
 	if int(s.Dynamic) >= len(dynamicNames) {
 		errs = append(errs, fmt.Errorf("Schema.Dynamic: unknown rule %d", s.Dynamic))
 	}
+	if err := s.Words.Check(); err != nil {
+		errs = append(errs, fmt.Errorf("Schema.Words: %w", err))
+	}
+	if int(s.Positions) >= len(positionsNames) {
+		errs = append(errs, fmt.Errorf("Schema.Positions: unknown value %d", s.Positions))
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.Fields)) {
 		f := s.Fields[name]
 		switch {
@@ -189,6 +266,10 @@ func (s *Schema) Validate(lookup func(string) (analysis.Analyzer, error)) error 
 			fault(name, "unknown type %d", f.Type)
 		case f.Analyzer != "" && f.Type != TextField:
 			fault(name, "an analyzer goes with a text field, this one is %s", f.Type)
+		case int(f.Positions) >= len(positionsNames):
+			fault(name, "unknown positions %d", f.Positions)
+		case f.Positions == PositionsStored && f.Type != TextField:
+			fault(name, "positions go with a text field, this one is %s", f.Type)
 		case len(f.CopyFrom) > 0 && f.Type != TextField:
 			fault(name, "copy_from makes a text field, this one is %s", f.Type)
 		}

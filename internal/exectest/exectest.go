@@ -93,6 +93,39 @@ func Check(e Executor, seed uint64, rounds int) error {
 	return nil
 }
 
+// CheckProximities is Check with plans whose tree is a proximity, alone or as a required node. It does
+// not ask whether e prunes.
+func CheckProximities(e Executor, seed uint64, rounds int) error {
+	for round := range rounds {
+		var err error
+		Plans(seed, round, func(ix *Index, p *Plan) bool {
+			if len(p.Weights) == 0 {
+				return true
+			}
+			rng := rand.New(rand.NewPCG(seed, uint64(round)<<8|uint64(p.K%256)))
+			p.Tree, p.Else, p.After = ix.proximityTree(rng, p), nil, nil
+			for i := range p.Segments {
+				p.Segments[i].Tail = nil // bounds another tree
+			}
+			for range 1 + rng.IntN(3) { // lists learn from use
+				var got blockmax.TopK
+				if got, err = e.TopK(context.Background(), p); err == nil {
+					err = compare(p, got, Oracle(ix, p))
+				}
+				if err != nil {
+					err = fmt.Errorf("%s: seed %d, round %d: %w\n%s%v", e.Name(), seed, round, err, describe(p), ix)
+					return false
+				}
+			}
+			return true
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Round runs the plans of one random index. It returns the blocks skipped in plans of mode OR, of
 // which an executor that does not prune must decode all.
 func Round(e Executor, seed uint64, round int) (skipped int64, err error) {

@@ -1,11 +1,13 @@
 package exectest
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/postings"
@@ -20,17 +22,20 @@ type Index struct {
 
 // A Segment is the content of one segment.
 type Segment struct {
-	Docs  uint32
-	Wide  bool                // several tiles of documents, in blocks of full size
-	Terms []map[uint32]uint32 // of each term: frequency by document
-	Field []int               // of each term
-	Norms [][]uint8           // of each field: length code by document; nil for a field that keeps no lengths
-	Rank  []uint16            // nil for none
+	Docs   uint32
+	Wide   bool                  // several tiles of documents, in blocks of full size
+	Terms  []map[uint32]uint32   // of each term: frequency by document
+	Places []map[uint32][]uint32 // of each term: positions by document; nil if all are 0
+	Sets   []map[uint32]bool     // the documents of each set
+	Field  []int                 // of each term
+	Norms  [][]uint8             // of each field: length code by document; nil for a field that keeps no lengths
+	Rank   []uint16              // nil for none
 }
 
 const (
 	terms  = 6
 	fields = 2
+	sets   = 2
 )
 
 // newIndex makes 1 to 4 segments, some of them spread over several tiles of
@@ -78,6 +83,14 @@ func newSegment(rng *rand.Rand, ranked bool) Segment {
 	for t := range terms {
 		s.Field = append(s.Field, t%fields)
 		s.Terms = append(s.Terms, newPostings(rng, s.Docs, spread))
+		s.Places = append(s.Places, newPlaces(rng, s.Terms[t]))
+	}
+	for range sets {
+		set := map[uint32]bool{}
+		for d := range newPostings(rng, s.Docs, spread) {
+			set[d] = true
+		}
+		s.Sets = append(s.Sets, set)
 	}
 	if ranked && rng.IntN(4) > 0 {
 		s.Rank = make([]uint16, s.Docs)
@@ -105,19 +118,47 @@ func newPostings(rng *rand.Rand, docs, spread uint32) map[uint32]uint32 {
 	return list
 }
 
+// newPlaces makes positions for the postings of a list, or nil for one without positions, as that of
+// an exact term.
+func newPlaces(rng *rand.Rand, list map[uint32]uint32) map[uint32][]uint32 {
+	if rng.IntN(16) == 0 {
+		return nil
+	}
+	places := make(map[uint32][]uint32, len(list))
+	for _, d := range slices.Sorted(maps.Keys(list)) {
+		places[d] = NewPositions(rng, list[d])
+	}
+	return places
+}
+
 // part is the segment as executors see it.
 func (ix *Index) part(rng *rand.Rand, s *Segment, base uint32) blockmax.Segment {
 	p := blockmax.Segment{Base: base, Docs: s.Docs, Rank: s.Rank}
+	var columns []lazyColumn
+	for _, norms := range s.Norms {
+		columns = append(columns, newLazyColumn(rng, norms))
+	}
 	for t, list := range s.Terms {
-		term := blockmax.Term{Norms: s.Norms[s.Field[t]], Table: ix.tables[s.Field[t]]}
+		norms, lazy := s.Norms[s.Field[t]], columns[s.Field[t]]
+		term := blockmax.Term{Norms: lazy.codes, Lazy: lazy.tiles, Table: ix.tables[s.Field[t]]}
 		if len(list) > 0 {
-			term.List = newList(rng, list, term.Norms, s.Wide)
+			term.List = newList(rng, list, s.Places[t], norms, s.Wide)
 			var err error
 			if term.Bounds, err = blockmax.NewBounds(term.List, term.Table); err != nil {
 				panic("exectest: bounds of a list in memory: " + err.Error())
 			}
 		}
 		p.Terms = append(p.Terms, term)
+	}
+	for _, docs := range s.Sets {
+		set := blockmax.Set{Count: len(docs)}
+		if len(docs) > 0 || rng.IntN(2) == 0 {
+			set.Bits = make([]uint64, (s.Docs+63)/64)
+		}
+		for d := range docs {
+			set.Bits[d/64] |= 1 << (d % 64)
+		}
+		p.Sets = append(p.Sets, set)
 	}
 	if s.Rank != nil {
 		p.RankTile = make([]uint16, (s.Docs+blockmax.TileDocs-1)/blockmax.TileDocs)
@@ -129,20 +170,51 @@ func (ix *Index) part(rng *rand.Rand, s *Segment, base uint32) blockmax.Segment 
 	return p
 }
 
+// A lazyColumn is a column of norms that perhaps has wrong codes in tiles that nobody has asked for.
+type lazyColumn struct {
+	codes []uint8
+	tiles *blockmax.LazyNorms
+}
+
+func newLazyColumn(rng *rand.Rand, norms []uint8) lazyColumn {
+	if norms == nil || rng.IntN(2) == 0 {
+		return lazyColumn{codes: norms}
+	}
+	docs := uint32(len(norms))
+	codes := bytes.Repeat([]byte{1}, len(norms)) // higher scores than those of any length
+	asked := make([]bool, blockmax.Tiles(docs))
+	var mu sync.Mutex
+	return lazyColumn{codes, blockmax.NewLazyNorms(docs, func(tile uint32) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if !asked[tile] {
+			asked[tile] = true
+			from := tile * blockmax.TileDocs
+			copy(codes[from:min(from+blockmax.TileDocs, docs)], norms[from:])
+		}
+		return nil
+	})}
+}
+
 // newList is a list as a memory segment shows it, or as it is read back. Its blocks are small, or
 // with full set of full size and of any codec.
-func newList(rng *rand.Rand, list map[uint32]uint32, norms []uint8, full bool) *postings.List {
+func newList(rng *rand.Rand, list map[uint32]uint32, places map[uint32][]uint32, norms []uint8, full bool) *postings.List {
 	codecs := []postings.Kind{postings.Packed, postings.Interpolative, postings.PFor, postings.Rice}
 	b := postings.Builder{BlockSize: uint8(1 + rng.IntN(8)), Codec: codecs[rng.IntN(2)]}
 	if full {
 		b = postings.Builder{Codec: codecs[rng.IntN(len(codecs))]}
 	}
+	b.Positions = places != nil
 	for _, d := range slices.Sorted(maps.Keys(list)) {
 		code := uint8(1)
 		if norms != nil {
 			code = norms[d]
 		}
-		b.Add(d, list[d], code)
+		if places == nil {
+			b.Add(d, list[d], code)
+		} else {
+			b.AddPositions(d, places[d], code)
+		}
 	}
 	if rng.IntN(2) == 0 {
 		return b.View(postings.MaxDoc)
@@ -161,6 +233,12 @@ type stored struct{ e postings.Encoded }
 func (s stored) Directory(part int) ([]byte, error) { return s.e.Directory[part], nil }
 
 func (s stored) Chunk(chunk int) ([]byte, error) { return s.e.Chunks[chunk], nil }
+
+func (s stored) PositionDirectory(part int) ([]byte, error) { return s.e.PositionDirectory[part], nil }
+
+func (s stored) PositionChunk(chunk int) ([]byte, error) { return s.e.PositionChunks[chunk], nil }
+
+func (s stored) ShortPositions(uint64) ([]byte, error) { return s.e.Positions, nil }
 
 // String lists the postings of an index small enough to read.
 func (ix *Index) String() string {

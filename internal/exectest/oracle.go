@@ -77,6 +77,10 @@ func (ix *Index) score(p *Plan, segment int, doc uint32, n *blockmax.Node) (scor
 		score, ok = ix.scoreTerm(p, segment, doc, n.Term)
 	case n.All:
 		ok = true
+	case n.Set:
+		ok = ix.Segments[segment].Sets[n.Number][doc]
+	case n.Proximity != nil:
+		score, ok = ix.scoreProximity(p, segment, doc, n.Proximity)
 	default:
 		score, ok = ix.scoreBoolean(p, segment, doc, n)
 	}
@@ -92,9 +96,10 @@ func (ix *Index) scoreTerm(p *Plan, segment int, doc uint32, t int) (score uint3
 		return 0, false
 	}
 	term := &p.Segments[segment].Terms[t]
+	s := &ix.Segments[segment]
 	code := uint8(1)
-	if term.Norms != nil {
-		code = term.Norms[doc]
+	if norms := s.Norms[s.Field[t]]; norms != nil {
+		code = norms[doc]
 	}
 	return blockmax.Contribution(p.Weights[t], term.Table.Impact(tf, code)), true
 }

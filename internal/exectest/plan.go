@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/proximity"
 )
 
 // pick is the index with only some of its terms, in random order.
@@ -16,9 +17,10 @@ func (ix *Index) pick(rng *rand.Rand) *Index {
 	sub := &Index{tables: ix.tables, parts: slices.Clone(ix.parts), Segments: slices.Clone(ix.Segments)}
 	for i := range sub.Segments {
 		s, part := &sub.Segments[i], &sub.parts[i]
-		s.Terms, s.Field, part.Terms = nil, nil, nil
+		s.Terms, s.Places, s.Field, part.Terms = nil, nil, nil, nil
 		for _, t := range chosen {
 			s.Terms = append(s.Terms, ix.Segments[i].Terms[t])
+			s.Places = append(s.Places, ix.Segments[i].Places[t])
 			s.Field = append(s.Field, ix.Segments[i].Field[t])
 			part.Terms = append(part.Terms, ix.parts[i].Terms[t])
 		}
@@ -41,9 +43,9 @@ func (ix *Index) newPlan(rng *rand.Rand, k int) *Plan {
 	}
 	if count > 0 && rng.IntN(3) == 0 {
 		unit = min(unit, 1<<19) // a tree may name a term often
-		p.Tree = newTree(rng, count, unit, 2)
+		p.Tree = ix.newTree(rng, count, unit, 2)
 		if rng.IntN(4) == 0 {
-			p.Else = newTree(rng, count, unit, 2)
+			p.Else = ix.newTree(rng, count, unit, 2)
 		}
 	}
 	for _, share := range shares[:count] {
@@ -66,17 +68,21 @@ func (ix *Index) newPlan(rng *rand.Rand, k int) *Plan {
 }
 
 // newTree makes a boolean tree of at most depth levels.
-func newTree(rng *rand.Rand, count int, unit uint32, depth int) *blockmax.Node {
+func (ix *Index) newTree(rng *rand.Rand, count int, unit uint32, depth int) *blockmax.Node {
 	n := new(blockmax.Node)
-	switch kind := rng.IntN(12); {
+	switch kind := rng.IntN(13); {
+	case kind == 1 || kind == 8 && depth == 2:
+		*n = ix.newProximity(rng, count, unit)
 	case kind == 0:
 		n.All = true
+	case kind == 12:
+		n.Set, n.Number = true, rng.IntN(sets)
 	case kind < 8 && depth < 2 || depth == 0:
 		n.Leaf, n.Term = true, rng.IntN(count)
 	default:
 		for range 1 + rng.IntN(4) {
 			to := []*[]blockmax.Node{&n.Must, &n.Must, &n.Should, &n.Should, &n.Should, &n.Filter, &n.Not}[rng.IntN(7)]
-			*to = append(*to, *newTree(rng, count, unit, depth-1))
+			*to = append(*to, *ix.newTree(rng, count, unit, depth-1))
 		}
 		n.MinShould = max(0, rng.IntN(5)-1)
 		if rng.IntN(4) == 0 {
@@ -87,6 +93,44 @@ func newTree(rng *rand.Rand, count int, unit uint32, depth int) *blockmax.Node {
 		n.Constant, n.Score = true, rng.Uint32N(4)*unit
 	}
 	return n
+}
+
+// newProximity makes a proximity of terms of one field.
+func (ix *Index) newProximity(rng *rand.Rand, count int, unit uint32) blockmax.Node {
+	first := rng.IntN(count)
+	p := &blockmax.Proximity{Terms: []int{first}, Weight: rng.Uint32N(8) * unit}
+	for t := range count {
+		if t != first && ix.Segments[0].Field[t] == ix.Segments[0].Field[first] {
+			p.Terms = append(p.Terms, t)
+		}
+	}
+	p.Expr = NewExpr(rng, len(p.Terms))
+	return blockmax.NewProximity(p)
+}
+
+// proximityTree makes a tree of a phrase or of words near each other, mostly alone.
+func (ix *Index) proximityTree(rng *rand.Rand, p *Plan) *blockmax.Node {
+	count := len(p.Weights)
+	near := ix.newProximity(rng, count, 1<<19)
+	if rng.IntN(3) > 0 { // the kinds that have a way of their own
+		e := near.Proximity.Expr
+		*e = proximity.Expr{Op: []proximity.Op{proximity.Phrase, proximity.Phrase, proximity.Ordered, proximity.Unordered}[rng.IntN(4)], Max: rng.IntN(3)}
+		for i := range 2 + rng.IntN(2) { // more take the oracle too long
+			e.Parts = append(e.Parts, newWord(rng, len(near.Proximity.Terms)))
+			e.Offsets = append(e.Offsets, uint32(i))
+		}
+		if rng.IntN(2) == 0 {
+			e.Max = 0
+		}
+		near = blockmax.NewProximity(near.Proximity)
+	}
+	switch rng.IntN(6) {
+	case 0:
+		return &blockmax.Node{Must: []blockmax.Node{near, {Leaf: true, Term: rng.IntN(count)}}}
+	case 1:
+		return &blockmax.Node{Must: []blockmax.Node{near}, Should: []blockmax.Node{{Leaf: true, Term: rng.IntN(count)}}}
+	}
+	return &near
 }
 
 // newAccept accepts all, most, few or no documents.
@@ -185,8 +229,16 @@ func describeNode(b *strings.Builder, n *blockmax.Node) {
 	if n.Constant {
 		fmt.Fprintf(b, "%d:", n.Score)
 	}
+	if p := n.Proximity; p != nil {
+		fmt.Fprintf(b, "%d*%+v of %v", p.Weight, *p.Expr, p.Terms)
+		return
+	}
 	if n.Leaf {
 		fmt.Fprintf(b, "t%d", n.Term)
+		return
+	}
+	if n.Set {
+		fmt.Fprintf(b, "s%d", n.Number)
 		return
 	}
 	if n.All {

@@ -29,6 +29,20 @@ var queries = []struct {
 	{"rank", riffle.Match{Field: "body", Text: "w0 w11"}, 0.25},
 }
 
+// phrases run on indexes with positions; their answers follow the line phraseAnswers.
+var phrases = []struct {
+	name  string
+	query riffle.Query
+}{
+	{"phrase", riffle.Phrase{Field: "body", Text: "every w3"}},
+	{"phrase over a hole", riffle.Phrase{Field: "title", Text: "the running of w2"}},
+	{"sloppy phrase", riffle.Phrase{Field: "body", Text: "w1 w2 w0", Slop: 4}},
+	{"near", riffle.Near{Field: "seldom", Phrases: []string{"w4", "w5"}, Distance: 3}},
+	{"intervals", riffle.Intervals{Field: "body", Rule: riffle.IntervalText{Text: "w0 w0", Ordered: true, MaxGaps: 2}}},
+}
+
+const phraseAnswers = "with positions:\n"
+
 // answersOf opens an index read-only and runs all queries.
 func answersOf(dir string) (string, error) {
 	e, err := riffle.Open(dir, &riffle.Options{Rank: rank, ReadOnly: true})
@@ -43,20 +57,40 @@ func answersOf(dir string) (string, error) {
 func ask(e *riffle.Engine, k int) (string, error) {
 	var b strings.Builder
 	for _, q := range queries {
-		n, err := e.Count(ctx, q.query)
-		if err != nil {
+		if err := askOne(&b, e, q.name, q.query, &riffle.SearchOptions{K: k, Alpha: &q.alpha}); err != nil {
 			return "", err
 		}
-		res, err := e.Search(ctx, q.query, &riffle.SearchOptions{K: k, Alpha: &q.alpha})
-		if err != nil {
-			return "", err
+	}
+	for i, q := range phrases {
+		var without *riffle.QueryError
+		if _, err := e.Count(ctx, q.query); i == 0 && errors.As(err, &without) {
+			break // an index without positions
 		}
-		fmt.Fprintf(&b, "%s: %d documents\n", q.name, n)
-		for _, h := range res.Hits {
-			fmt.Fprintf(&b, "\t%s %.9g\n", h.ID, h.Score)
+		if i == 0 {
+			b.WriteString(phraseAnswers)
+		}
+		if err := askOne(&b, e, q.name, q.query, &riffle.SearchOptions{K: k}); err != nil {
+			return "", err
 		}
 	}
 	return b.String(), nil
+}
+
+// askOne appends the answer to a query.
+func askOne(b *strings.Builder, e *riffle.Engine, name string, q riffle.Query, o *riffle.SearchOptions) error {
+	n, err := e.Count(ctx, q)
+	if err != nil {
+		return err
+	}
+	res, err := e.Search(ctx, q, o)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(b, "%s: %d documents\n", name, n)
+	for _, h := range res.Hits {
+		fmt.Fprintf(b, "\t%s %.9g\n", h.ID, h.Score)
+	}
+	return nil
 }
 
 // checkDocuments compares the stored documents with the originals.

@@ -16,6 +16,10 @@
 //
 //	go run ./internal/formats -large testdata/large/NAME
 //
+// One with stored documents in codes, which smaller segments have only here, is in testdata/coded:
+//
+//	go run ./internal/formats -coded testdata/coded/NAME
+//
 // A folder is written once, by the release that introduces the combination. The documents, the
 // queries and the steps here must not change; additions get steps of their own, after these.
 package main

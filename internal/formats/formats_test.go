@@ -249,6 +249,12 @@ func mergeFixture(t *testing.T, f string) {
 // compactFixture compacts the index, with all codecs, and compares it with a newly written one.
 func compactFixture(t *testing.T, f string) {
 	want := fresh()
+	features := []string{"best pairs behind the blocks of an extent"}
+	if strings.Contains(text(t, filepath.Join(f, "versions")), "schema 3") {
+		features = append(features, "positions of terms")
+	} else {
+		want, _, _ = strings.Cut(want, phraseAnswers)
+	}
 	for _, codec := range []riffle.Codec{riffle.CodecInterpolative, riffle.CodecPacked, riffle.CodecPFor, riffle.CodecRice} {
 		o := unmerged
 		o.Codec = codec
@@ -260,7 +266,7 @@ func compactFixture(t *testing.T, f string) {
 			t.Errorf("%v: compacted to %+v", codec, st)
 		}
 		for _, s := range st.Segments {
-			if s.Sealed && (uint64(s.Format) != format.Segment.Newest || s.Writer != format.Release || len(s.Features) > 0) {
+			if s.Sealed && (uint64(s.Format) != format.Segment.Newest || s.Writer != format.Release || !slices.Equal(s.Features, features)) {
 				t.Errorf("%v: a segment is %+v, want format %d by riffle %s", codec, s, format.Segment.Newest, format.Release)
 			}
 		}

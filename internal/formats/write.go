@@ -13,12 +13,14 @@ import (
 func main() {
 	var err error
 	switch {
-	case len(os.Args) == 2 && os.Args[1] != "-large":
+	case len(os.Args) == 2 && os.Args[1] != "-large" && os.Args[1] != "-coded":
 		err = writeFolder(os.Args[1])
 	case len(os.Args) == 3 && os.Args[1] == "-large":
 		err = writeLarge(os.Args[2])
+	case len(os.Args) == 3 && os.Args[1] == "-coded":
+		err = writeCoded(os.Args[2])
 	default:
-		fmt.Fprintln(os.Stderr, "usage: go run ./internal/formats testdata/formats/NAME\n       go run ./internal/formats -large testdata/large/NAME")
+		fmt.Fprintln(os.Stderr, "usage: go run ./internal/formats testdata/formats/NAME\n       go run ./internal/formats -large testdata/large/NAME\n       go run ./internal/formats -coded testdata/coded/NAME")
 		os.Exit(2)
 	}
 	if err != nil {

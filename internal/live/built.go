@@ -130,7 +130,7 @@ func (ix *Index) FinishBuild(ctx context.Context, position string) error {
 	m := ix.store.Manifest()
 	m.Info = encodeInfo(position)
 	return ix.store.Commit(ctx, store.Edit{Manifest: &m, Meta: map[string][]byte{
-		metaSchema: []byte(ix.schema.String()), metaOptions: []byte(ix.opts.Text), metaBuilding: nil,
+		metaSchema: ix.schema.Kept(), metaOptions: []byte(ix.opts.Text), metaBuilding: nil,
 	}})
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/riffle-search/riffle/analysis"
 	"github.com/riffle-search/riffle/internal/cache"
 	"github.com/riffle-search/riffle/internal/corrupt"
 	"github.com/riffle-search/riffle/internal/document"
@@ -19,14 +20,15 @@ import (
 // Locks are taken in this order: mergeMu, commitMu, mu; and order, mu. Nothing waits for the disk
 // under mu. Searches take none of them; they run on the current view.
 type Index struct {
-	opts   Options
-	schema *document.Schema
-	store  *store.Store
-	lists  *cache.Lists
-	stored *storedCache
-	tables cache.Tables
-	fields *document.Fields
-	cores  *segment.Cores // of seals and merges
+	opts      Options
+	schema    *document.Schema
+	analyzers func(name string) (analysis.Analyzer, error) // of the schema
+	store     *store.Store
+	lists     *cache.Lists
+	stored    *storedCache
+	tables    cache.Tables
+	fields    *document.Fields
+	cores     *segment.Cores // of seals and merges
 
 	calls     gate                 // calls for which Close waits
 	current   atomic.Pointer[View] // never nil inside the gate
@@ -88,6 +90,9 @@ const (
 
 // Schema returns the schema in force, which is read-only.
 func (ix *Index) Schema() *document.Schema { return ix.schema }
+
+// Analyzer returns an analyzer as the index applies it: see document.Schema.Resolver.
+func (ix *Index) Analyzer(name string) (analysis.Analyzer, error) { return ix.analyzers(name) }
 
 // Meta returns a value stored with the index, or nil.
 func (ix *Index) Meta(name string) ([]byte, error) { return ix.store.Meta(name) }

@@ -33,6 +33,7 @@ type Options struct {
 
 	Codec      postings.Kind
 	TableBytes int // of stored documents; 0 for segment.DefaultTableBytes
+	CodedBytes int // from which stored documents are coded; 0 for the default of package segment
 	Merge      Merge
 
 	Listener

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/internal/cache"
 	"github.com/riffle-search/riffle/internal/plan"
 	"github.com/riffle-search/riffle/postings"
@@ -162,6 +163,12 @@ func (v *View) Lists(field, term string, into []*cache.List, step int, later boo
 	return 0, nil
 }
 
+// LastHasAll implements plan.Index. It knows the documents of a tail.
+func (v *View) LastHasAll(field string, terms []string) bool {
+	p := &v.parts[len(v.parts)-1]
+	return p.tail == nil || p.tail.HasAll(field, terms)
+}
+
 // filterDocs is the fewest documents of a part for which filters are cached. In smaller ones, making
 // a filter takes about as long as finding it.
 const filterDocs = 4096
@@ -189,25 +196,52 @@ func (v *View) KeepFilter(i int, filter string, f *cache.Filter) {
 	}
 }
 
+// Matching implements plan.Index.
+func (v *View) Matching(i int, field string, pattern segment.Pattern, visit func(*segment.Match) error) error {
+	p := &v.parts[i]
+	switch {
+	case p.tail != nil:
+		return p.tail.Matching(field, pattern, visit)
+	case p.memory != nil:
+		return p.memory.Matching(field, pattern, visit)
+	}
+	return p.home.at(p.home.disk.Matching(field, pattern, visit))
+}
+
+// Lookup implements plan.Index.
+func (v *View) Lookup(i int, id string) (doc uint32, ok bool, err error) {
+	p := &v.parts[i]
+	if p.memory != nil {
+		return p.memory.Lookup(id)
+	}
+	doc, ok, err = p.Segment.reader.Lookup(id)
+	if p.tail != nil {
+		first := p.base - p.Segment.base
+		return doc - first, ok && doc >= first, nil
+	}
+	return doc, ok, p.home.at(err)
+}
+
 // Norms implements plan.Index.
-func (v *View) Norms(i int, field string) ([]uint8, error) {
+func (v *View) Norms(i int, field string) ([]uint8, *blockmax.LazyNorms, error) {
 	p := &v.parts[i]
 	if p.tail != nil {
-		return p.tail.Norms(field)
+		norms, err := p.tail.Norms(field)
+		return norms, nil, err
 	}
 	var n segment.Norms
 	var err error
 	if p.memory != nil {
 		n, err = p.memory.Norms(field)
 	} else {
-		n, err = p.home.disk.Norms(field)
+		n, err = p.home.disk.LazyNorms(field)
 	}
 	if err != nil {
-		return nil, p.home.at(err)
+		return nil, nil, p.home.at(err)
 	}
 	if !n.Sparse() {
-		return n.Column(), nil
+		return n.Column(), n.Lazy(), nil
 	}
 	sparse := n // keeps n from escaping
-	return v.ix.lists.Column(p.home.columnKey(), field, p.reader.Docs(), sparse.Expand), nil
+	return v.ix.lists.Column(p.home.columnKey(), field, p.reader.Docs(), sparse.Expand), nil, nil
 }

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,10 +22,9 @@ func (ix *Index) loadSchemas() (kept, wanted *document.Schema, err error) {
 	kept = new(document.Schema)
 	given := ix.opts.Schema
 	switch {
-	case text == nil && given != nil:
-		wanted = given
 	case text == nil:
-		wanted = kept
+		kept = kept.New()
+		wanted = given.New()
 	default:
 		if kept, err = document.ParseKept(text); err != nil {
 			return nil, nil, err
@@ -60,14 +60,14 @@ func (ix *Index) changeSchema(wanted *document.Schema) error {
 		return err
 	}
 	rank, options := keptRank(opened), ix.opts.Text
-	if string(text) == wanted.String() && (ix.opts.RankField == "" || rank == ix.opts.RankField) {
+	if bytes.Equal(text, wanted.Kept()) && (ix.opts.RankField == "" || rank == ix.opts.RankField) {
 		return nil
 	}
 	if ix.opts.RankField == "" { // the next Open must know that documents have a rank
 		options = strings.Replace(options, rankLine+"\n", rankLine+rank+"\n", 1)
 	}
 	return ix.store.Commit(ix.background, store.Edit{Meta: map[string][]byte{
-		metaSchema:  []byte(wanted.String()),
+		metaSchema:  wanted.Kept(),
 		metaOptions: []byte(options),
 	}})
 }
@@ -75,8 +75,8 @@ func (ix *Index) changeSchema(wanted *document.Schema) error {
 // setSchema is for Open alone: nothing may be using the schema. With replay, documents from the log
 // come next.
 func (ix *Index) setSchema(s *document.Schema, replay bool) {
-	ix.schema = s
-	ix.inverters = sync.Pool{New: func() any { return document.NewInverter(s, ix.opts.RankField, ix.opts.Analyzer, replay) }}
+	ix.schema, ix.analyzers = s, s.Resolver(ix.opts.Analyzer)
+	ix.inverters = sync.Pool{New: func() any { return document.NewInverter(s, ix.opts.RankField, ix.analyzers, replay) }}
 }
 
 // checkKeptOptions checks the version of the options stored in an index: lines `name=value`. From

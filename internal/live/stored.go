@@ -1,6 +1,10 @@
 package live
 
-import "github.com/riffle-search/riffle/internal/document"
+import (
+	"sync"
+
+	"github.com/riffle-search/riffle/internal/document"
+)
 
 // Stored returns the stored values of a document of the segment. It does not cache them: it is for
 // walks over all documents.
@@ -18,6 +22,21 @@ func (s *Segment) Stored(doc uint32) (document.Stored, error) {
 
 // Fields returns the named stored fields of a document; "*" names all.
 func (s *Segment) Fields(doc uint32, names []string) (map[string]any, error) {
+	if s.home.disk != nil {
+		buf := storedBuffers.Get().(*[]byte)
+		defer storedBuffers.Put(buf)
+		data, ok, err := s.home.disk.AppendLent((*buf)[:0], doc)
+		if err != nil {
+			return nil, s.At(err)
+		}
+		if ok {
+			if *buf = data; cap(data) > keptBufferBytes {
+				*buf = nil
+			}
+			fields, err := document.ParseFields(data, names) // it copies what it returns
+			return fields, s.At(err)
+		}
+	}
 	data, err := s.storedBytes(doc)
 	if err != nil {
 		return nil, s.At(err)
@@ -25,6 +44,11 @@ func (s *Segment) Fields(doc uint32, names []string) (map[string]any, error) {
 	fields, err := document.ParseFields(data, names)
 	return fields, s.At(err)
 }
+
+// storedBuffers are *[]byte for documents that are decoded, of at most keptBufferBytes.
+var storedBuffers = sync.Pool{New: func() any { return new([]byte) }}
+
+const keptBufferBytes = 256 << 10
 
 func (s *Segment) storedBytes(doc uint32) ([]byte, error) {
 	if s.home.disk == nil {

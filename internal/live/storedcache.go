@@ -7,8 +7,8 @@ import (
 )
 
 // A storedCache keeps stored documents that were read by id or for a hit, as they are in their
-// segments. Without it each takes a block of the store: some 30 KB to read and decompress for a
-// document of 1 KB. It keeps documents, not blocks, because those of an answer are seldom
+// segments. Without it each takes a block of the store: some 16 KB to read and decompress for a
+// document of 1 KB. Documents in codes that the store lends are not kept. It keeps documents, not blocks, because those of an answer are seldom
 // neighbors. Walks over all documents do not use it.
 //
 // Each shard evicts by CLOCK: the hand takes the first document that nobody has read since it last

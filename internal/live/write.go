@@ -38,7 +38,7 @@ func (ix *Index) writeMerged(ctx context.Context, inputs []mergeInput, order seg
 	}
 	m := ix.opts.Merge
 	out.result, err = segment.Merge(ctx, sink{w}, in, segment.MergeOptions{
-		Order: order, Codec: ix.opts.Codec, Workers: m.Workers, Cores: ix.cores, MemoryBytes: m.MemoryBytes, TableBytes: ix.opts.TableBytes,
+		Order: order, Codec: ix.opts.Codec, Workers: m.Workers, Cores: ix.cores, MemoryBytes: m.MemoryBytes, TableBytes: ix.opts.TableBytes, CodedBytes: ix.opts.CodedBytes,
 	})
 	if err == nil && out.result.Docs > 0 {
 		err = w.Finish()

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/proximity"
 )
 
 // A Clause is a query after analysis: terms instead of text, boosts multiplied
@@ -16,7 +17,11 @@ type Clause struct {
 	field, term string  // clauseTerm
 	boost       float64 // clauseTerm: factor of the idf; repeated words count several times
 	score       float64 // clauseConstant
-	index       int     // set by a planner: number of the term, or of the constant
+	index       int     // set by a planner: number of the term, of the constant, of the set, or of the proximity
+	blend       int     // clauseTerm: terms with the same number above 0 have one idf
+	set         documentSet
+
+	together *proximity.Expr // clauseProximity: over the terms in must; its weight is boost times their idfs
 
 	must, should, not, filter []Clause // clauseBool; clauseConstant has its query in must
 	min                       int
@@ -37,6 +42,8 @@ const (
 	clauseAll
 	clauseBool
 	clauseConstant
+	clauseSet
+	clauseProximity
 )
 
 // A shape is the simplest form of a query: words in a flat mode, filtered, or a tree.
@@ -181,6 +188,9 @@ func (c Clause) strictly() Clause {
 	return c
 }
 
+// key tells the words apart that mergeRepeats adds up.
+func (c *Clause) key() string { return fmt.Sprintf("%s\x00%s\x00%d", c.field, c.term, c.blend) }
+
 // mergeRepeats adds up the boosts of words that occur several times, in place.
 func mergeRepeats(words []Clause) []Clause {
 	out := words[:0]
@@ -191,8 +201,8 @@ func mergeRepeats(words []Clause) []Clause {
 	for _, w := range words {
 		i := -1
 		if index == nil {
-			i = slices.IndexFunc(out, func(o Clause) bool { return o.field == w.field && o.term == w.term })
-		} else if j, ok := index[w.field+"\x00"+w.term]; ok {
+			i = slices.IndexFunc(out, func(o Clause) bool { return o.field == w.field && o.term == w.term && o.blend == w.blend })
+		} else if j, ok := index[w.key()]; ok {
 			i = j
 		}
 		if i >= 0 {
@@ -200,7 +210,7 @@ func mergeRepeats(words []Clause) []Clause {
 			continue
 		}
 		if index != nil {
-			index[w.field+"\x00"+w.term] = len(out)
+			index[w.key()] = len(out)
 		}
 		out = append(out, w)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/postings"
+	"github.com/riffle-search/riffle/proximity"
 )
 
 // An Explanation derives the score of one document, term by term. The value of
@@ -109,8 +110,17 @@ func (x *explainer) node(n *blockmax.Node) (*Explanation, uint32, error) {
 	switch {
 	case n.Leaf:
 		out, score, err = x.leaf(n.Term)
+	case n.Proximity != nil:
+		out, score, err = x.proximity(n.Proximity)
 	case n.All:
 		out = &Explanation{Matches: true, Text: "matches every document"}
+	case n.Set:
+		out = &Explanation{Text: x.c.sets[n.Number].String()}
+		if bits := x.seg.Sets[n.Number].Bits; bits != nil && bits[x.doc/64]>>(x.doc%64)&1 == 1 {
+			out.Matches = true
+		} else {
+			out.Text = "not " + out.Text
+		}
 	default:
 		out, score, err = x.boolean(n)
 	}
@@ -208,14 +218,21 @@ func (x *explainer) leaf(t int) (*Explanation, uint32, error) {
 		return &Explanation{Text: name + " does not occur"}, 0, nil
 	}
 	code := uint8(1)
+	if err := seg.Lazy.Need([]uint32{x.doc}); err != nil {
+		return nil, 0, err
+	}
 	if seg.Norms != nil {
 		code = seg.Norms[x.doc]
 	}
 	impact := seg.Table.Impact(tf, code)
 	score := blockmax.Contribution(x.c.Plan.Weights[t], impact)
 	out := &Explanation{Matches: true, Score: x.public(score), Text: fmt.Sprintf("%s = weight × impact", name)}
+	n := term.docFreq
+	if term.blend > 0 {
+		n = term.blended
+	}
 	out.Parts = []*Explanation{
-		{Matches: true, Score: term.weight, Text: fmt.Sprintf("weight = boost %g × idf %.6f (%v, n = %d of N = %d)", term.boost, term.idf, x.c.sim.IDF, term.docFreq, term.docs)},
+		{Matches: true, Score: term.weight, Text: fmt.Sprintf("weight = boost %g × idf %.6f (%v, n = %d of N = %d)", term.boost, term.idf, x.c.sim.IDF, n, term.docs)},
 		{Matches: true, Score: float64(impact) / 65536, Text: fmt.Sprintf("impact = tf / (tf + k1(1 - b + b·len/avg)), tf = %d, len = %d, avg = %g, k1 = %g, b = %g",
 			tf, blockmax.CodeLength(code), seg.Table.Key().Avg, seg.Table.Key().K1, seg.Table.Key().B)},
 	}
@@ -228,4 +245,87 @@ func printable(term string) string {
 		return fmt.Sprintf("%x", term)
 	}
 	return term
+}
+
+// mostPlaces is how many matches of a proximity an explanation lists.
+const mostPlaces = 20
+
+// proximity explains a proximity from the positions of its words, with the places of its matches.
+func (x *explainer) proximity(p *blockmax.Proximity) (*Explanation, uint32, error) {
+	positions := make([][]uint32, len(p.Terms))
+	parts := []*Explanation{}
+	var seg *blockmax.Term
+	names := make([]string, len(p.Terms))
+	for i, t := range p.Terms {
+		term := &x.c.terms[t]
+		names[i] = printable(term.term)
+		at, err := x.positions(&x.seg.Terms[t])
+		if err != nil {
+			return nil, 0, err
+		}
+		if positions[i] = at; len(at) > 0 {
+			seg = &x.seg.Terms[t]
+		}
+		parts = append(parts, &Explanation{Matches: len(at) > 0, Score: term.idf, Text: fmt.Sprintf(
+			"%s:%s occurs %d times, idf %.6f (%v, n = %d of N = %d)", term.field, names[i], len(at), term.idf, x.c.sim.IDF, term.docFreq, term.docs)})
+	}
+	what := fmt.Sprintf("%s:%s", x.c.terms[p.Terms[0]].field, p.Expr.Text(names))
+	var m proximity.Matcher
+	m.Reset(p.Expr)
+	matches := m.Matches(positions)
+	if len(matches) == 0 {
+		return &Explanation{Text: what + " does not occur", Parts: parts}, 0, nil
+	}
+	freq, places := uint64(0), []string{}
+	for i, v := range matches {
+		freq += proximity.Share(v.Gaps)
+		switch {
+		case i == mostPlaces:
+			places = append(places, "...")
+		case i < mostPlaces:
+			places = append(places, v.String())
+		}
+	}
+	code := uint8(1)
+	if err := seg.Lazy.Need([]uint32{x.doc}); err != nil {
+		return nil, 0, err
+	}
+	if seg.Norms != nil {
+		code = seg.Norms[x.doc]
+	}
+	impact := seg.Table.ImpactOf(freq, code)
+	score := blockmax.Contribution(p.Weight, impact)
+	key := seg.Table.Key()
+	parts = append([]*Explanation{
+		{Matches: true, Score: x.public(p.Weight), Text: "weight = boost × the sum of the idfs of its words"},
+		{Matches: true, Score: float64(impact) / 65536, Text: fmt.Sprintf("impact = freq / (freq + k1(1 - b + b·len/avg)), freq = %.6g, len = %d, avg = %g, k1 = %g, b = %g",
+			float64(freq)/proximity.One, blockmax.CodeLength(code), key.Avg, key.K1, key.B)},
+	}, parts...)
+	return &Explanation{Matches: true, Text: fmt.Sprintf("%s = weight × impact, at %s", what, strings.Join(places, ", ")), Parts: parts}, score, nil
+}
+
+// positions returns the positions of a term in the document.
+func (x *explainer) positions(t *blockmax.Term) ([]uint32, error) {
+	if t.Bounds == nil {
+		return nil, nil
+	}
+	b := t.List.Seek(0, x.doc)
+	if b == t.List.Blocks() {
+		return nil, nil
+	}
+	var docs [postings.BlockSize]uint32
+	n, err := t.List.Docs(b, &docs)
+	if err != nil {
+		return nil, err
+	}
+	i := postings.SeekIn(&docs, n, x.doc)
+	if i == n || docs[i] != x.doc {
+		return nil, nil
+	}
+	var p postings.Positions
+	p.Reset(t.List)
+	if err := p.Load(b); err != nil {
+		return nil, err
+	}
+	return p.Append(nil, i), nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/cpuexec"
 	"github.com/riffle-search/riffle/internal/cache"
+	"github.com/riffle-search/riffle/segment"
 )
 
 // Filters become the documents that a plan accepts, and so do the exclusions of a flat query. They
@@ -57,7 +58,7 @@ func restrict(ctx context.Context, x Index, p *Plan, s shape, o *Settings) error
 			f = cache.NewFilter(set, seg.Docs)
 			x.KeepFilter(i, text, f)
 		}
-		seg.Accept, seg.Few = f.Alive(seg.Accept)
+		f.Restrict(seg)
 	}
 	return nil
 }
@@ -187,7 +188,20 @@ func (s oneSegment) Lists(field, term string, into []*cache.List, _ int, _ bool)
 	into[0], err = s.Index.List(s.number, field, term)
 	return 0, err
 }
-func (s oneSegment) Norms(_ int, field string) ([]uint8, error) {
+func (s oneSegment) Matching(_ int, field string, p segment.Pattern, visit func(*segment.Match) error) error {
+	return s.Index.Matching(s.number, field, p, visit)
+}
+func (s oneSegment) Lookup(_ int, id string) (uint32, bool, error) {
+	return s.Index.Lookup(s.number, id)
+}
+func (s oneSegment) Filter(_ int, filter string) *cache.Filter {
+	return s.Index.Filter(s.number, filter)
+}
+func (s oneSegment) UseFilter(_ int, filter string) bool { return s.Index.UseFilter(s.number, filter) }
+func (s oneSegment) KeepFilter(_ int, filter string, f *cache.Filter) {
+	s.Index.KeepFilter(s.number, filter, f)
+}
+func (s oneSegment) Norms(_ int, field string) ([]uint8, *blockmax.LazyNorms, error) {
 	return s.Index.Norms(s.number, field)
 }
 
@@ -201,6 +215,10 @@ func (c *Clause) appendSet(to []byte) []byte {
 		return appendText(to, c.term)
 	case clauseAll:
 		return to
+	case clauseSet:
+		return c.appendSetText(to)
+	case clauseProximity:
+		to = appendProximity(to, c.together)
 	case clauseBool:
 		to = binary.AppendVarint(to, int64(c.min))
 	}

@@ -39,6 +39,10 @@ type Index interface {
 	// later it may leave out that of the last segment. It then returns how many postings that has.
 	Lists(field, term string, into []*cache.List, step int, later bool) (postings int, err error)
 
+	// LastHasAll reports whether a document of the last segment may have all terms of a field, of
+	// which the rarest comes first.
+	LastHasAll(field string, terms []string) bool
+
 	// Filter returns the documents of a segment that pass a filter, or nil if they are not cached. The
 	// text describes the filter. KeepFilter receives those that were made since, and may cache them.
 	// UseFilter counts a use of a filter that there are other ways to evaluate, and reports whether it
@@ -47,8 +51,16 @@ type Index interface {
 	KeepFilter(segment int, filter string, f *cache.Filter)
 	UseFilter(segment int, filter string) bool
 
-	// Norms returns the length codes of a field by document, or nil if it keeps none.
-	Norms(segment int, field string) ([]uint8, error)
+	// Norms returns the length codes of a field by document, or nil if it keeps none, and which of
+	// them must be asked for first (blockmax.Term.Lazy).
+	Norms(segment int, field string) ([]uint8, *blockmax.LazyNorms, error)
+
+	// Matching calls visit with each term of a field in a segment that a pattern picks, in no
+	// particular order. Terms that no document of the segment has may be among them.
+	Matching(segment int, field string, p segment.Pattern, visit func(*segment.Match) error) error
+
+	// Lookup finds the document of an id in a segment. It may be deleted.
+	Lookup(segment int, id string) (doc uint32, ok bool, err error)
 
 	// Settle receives the lists that a query has used.
 	Settle(lists []*cache.List)

@@ -18,7 +18,10 @@ type Compiled struct {
 	Plan  Plan
 	Scale float64 // public score = integer score / scale
 
-	terms []planTerm // parallel to Plan.Weights
+	Incomplete bool // a clause stands for more terms than Settings.MaxTerms, and some were left out
+
+	terms []planTerm    // parallel to Plan.Weights
+	sets  []documentSet // parallel to Segment.Sets
 	sim   blockmax.BM25
 	alpha float64 // of the static rank; 0 when it is ignored
 }
@@ -32,6 +35,9 @@ type planTerm struct {
 	idf         float64
 	weight      float64 // boost × idf, before scaling
 	table       *blockmax.Table
+
+	blend   int    // Clause.blend
+	blended uint64 // with blend, the n of idf
 }
 
 // compile turns a clause into a plan over an index. The plan uses b's memory, and lacks K and
@@ -94,14 +100,24 @@ type planner struct {
 	scored    []bool              // parallel to terms: whether the term scores
 	constant  int                 // number of constants so far
 	constants []float64           // scores of constant clauses
-	ints      []uint32            // after finish: integer weights of terms, then of constants
+	sets      []documentSet
+	setBits   []blockmax.Set // see setsOf
+	ints      []uint32       // after finish: integer weights of terms, of constants, of proximities
 
-	omits    bool // a flat plan of which only the best hits are wanted
-	required bool // and it requires all terms
-	seeds    bool // or its threshold may begin at what K documents are known to reach
-	k        int
-	after    *blockmax.Hit
-	later    []int // by term, postings in the last segment if their list is not open
+	proximity   int // number of proximities so far
+	proximities []planProximity
+
+	omits      bool // a flat plan of which only the best hits are wanted
+	required   bool // and it requires all terms
+	seeds      bool // or its threshold may begin at what K documents are known to reach
+	k          int
+	mostTerms  int  // Settings.MaxTerms
+	partial    bool // Settings.Partial
+	incomplete bool // a set lacks terms
+	after      *blockmax.Hit
+	later      []int    // by term, postings in the last segment if their list is not open
+	rarest     []uint64 // of lastHasAll: terms and their numbers of postings, ascending by these
+	names      []string
 
 	lists    []*cache.List // of all terms in the first segment, then of all in the second, and so on
 	weights  []float64     // input of ints
@@ -113,11 +129,14 @@ type planner struct {
 // begin prepares the planner for another plan.
 func (b *planner) begin(ctx context.Context, x Index, s *Settings) {
 	b.ctx = ctx
-	b.known, b.constant = nil, 0
+	b.known, b.constant, b.proximity = nil, 0, 0
 	b.index, b.sim, b.alpha = x, s.Sim, s.Alpha
 	b.outside, b.frozen = s.Outside, s.Frozen
 	b.omits, b.required, b.seeds, b.k, b.after = false, false, !s.CountAll, s.K, s.After
 	b.terms, b.scored, b.constants = b.terms[:0], b.scored[:0], b.constants[:0]
+	b.sets, b.setBits, b.incomplete = b.sets[:0], b.setBits[:0], false
+	b.mostTerms, b.partial = s.MaxTerms, s.Partial
+	b.proximities = b.proximities[:0]
 }
 
 // forget drops references to the index.
@@ -125,10 +144,14 @@ func (b *planner) forget() {
 	b.ctx, b.index, b.out = nil, nil, Compiled{}
 	b.outside, b.frozen, b.after = nil, "", nil
 	clear(b.terms)
+	clear(b.names[:cap(b.names)])
+	clear(b.proximities)
 	clear(b.lists)
 	b.lists = b.lists[:0] // the next query may fail before it has any
 	clear(b.entries)
 	clear(b.segments)
+	clear(b.sets)
+	clear(b.setBits)
 }
 
 // collect numbers the terms and constants below a clause. Under a filter, MustNot
@@ -144,8 +167,11 @@ func (b *planner) collect(c *Clause, scores bool) {
 			}
 		}
 		c.index = len(b.terms)
-		b.terms = append(b.terms, planTerm{field: c.field, term: c.term, boost: c.boost})
+		b.terms = append(b.terms, planTerm{field: c.field, term: c.term, boost: c.boost, blend: c.blend})
 		b.scored = append(b.scored, scores)
+	case clauseSet:
+		c.index = len(b.sets)
+		b.sets = append(b.sets, c.set)
 	case clauseConstant:
 		c.index = -1
 		if scores {
@@ -155,6 +181,8 @@ func (b *planner) collect(c *Clause, scores bool) {
 			}
 		}
 		b.collect(&c.must[0], false)
+	case clauseProximity:
+		b.collectProximity(c, scores)
 	case clauseBool:
 		b.collectAll(c.must, scores)
 		b.collectAll(c.should, scores)
@@ -173,7 +201,7 @@ type knownTerm struct {
 // again makes collect number another version of the same query. The search will answer only one of
 // them, so terms of both count once. Constants are the same in both.
 func (b *planner) again() {
-	b.constant, b.known = 0, make(map[knownTerm][]int, len(b.terms))
+	b.constant, b.proximity, b.known = 0, 0, make(map[knownTerm][]int, len(b.terms))
 	for i, t := range b.terms {
 		key := knownTerm{t.field, t.term, t.boost, b.scored[i]}
 		b.known[key] = append(b.known[key], i)
@@ -191,6 +219,8 @@ func (b *planner) node(c *Clause) blockmax.Node {
 	switch c.kind {
 	case clauseTerm:
 		return blockmax.Node{Leaf: true, Term: c.index}
+	case clauseSet:
+		return blockmax.Node{Set: true, Number: c.index}
 	case clauseAll:
 		return blockmax.Node{All: true}
 	case clauseConstant:
@@ -199,6 +229,8 @@ func (b *planner) node(c *Clause) blockmax.Node {
 			n.Score = b.ints[len(b.terms)+c.index]
 		}
 		return n
+	case clauseProximity:
+		return b.proximityNode(c)
 	}
 	return blockmax.Node{
 		Must: b.nodes(c.must), Should: b.nodes(c.should),
@@ -224,8 +256,12 @@ func (b *planner) finish() (*Compiled, error) {
 	if err := b.reweigh(); err != nil {
 		return nil, err
 	}
+	b.blendTerms()
+	if err := b.makeSets(); err != nil {
+		return nil, err
+	}
 	q := &b.out
-	*q = Compiled{terms: b.terms, sim: b.sim, alpha: b.alpha}
+	*q = Compiled{terms: b.terms, sets: b.sets, sim: b.sim, alpha: b.alpha, Incomplete: b.incomplete}
 	b.scale(q)
 	n := len(b.terms)
 	b.entries = slices.Grow(b.entries[:0], len(b.lists))[:len(b.lists)]
@@ -285,7 +321,7 @@ func (b *planner) lookup() error {
 const mostOmitted = 512
 
 // openLast opens the lists of the last segment that lookup has left out. It opens none, and returns
-// true, if no document of the segment can be among the best: the segment lacks a required term, or
+// true, if no document of the segment can be among the best: none of them has all required terms, or
 // all its terms together reach less than the best K of another segment. After a small batch, that is
 // often so for the documents of the batch.
 func (b *planner) openLast(last int) (omit bool, err error) {
@@ -302,7 +338,7 @@ func (b *planner) openLast(last int) (omit bool, err error) {
 			lacks = true
 		}
 	}
-	if b.required && lacks {
+	if b.required && (lacks || !b.lastHasAll(lists)) {
 		return true, nil
 	}
 	if !b.required && b.seeds && b.index.Segment(last).Reader().Docs() <= mostOmitted {
@@ -321,6 +357,30 @@ func (b *planner) openLast(last int) (omit bool, err error) {
 		}
 	}
 	return false, nil
+}
+
+// lastHasAll reports whether a document of the last segment, with the lists that are open there, may
+// have all terms.
+func (b *planner) lastHasAll(lists []*cache.List) bool {
+	if len(b.terms) < 2 {
+		return true
+	}
+	b.rarest, b.names = b.rarest[:0], b.names[:0]
+	for t, l := range lists {
+		n := b.later[t]
+		if n == 0 {
+			n = l.Postings.Count
+		}
+		if b.terms[t].field != b.terms[0].field {
+			return true
+		}
+		b.rarest = append(b.rarest, uint64(n)<<32|uint64(t))
+	}
+	slices.Sort(b.rarest)
+	for _, r := range b.rarest {
+		b.names = append(b.names, b.terms[uint32(r)].term)
+	}
+	return b.index.LastHasAll(b.terms[0].field, b.names)
 }
 
 // weigh fills in the statistics from which the terms' weights are computed.
@@ -371,6 +431,11 @@ func (b *planner) scale(q *Compiled) {
 		weights = append(weights, c)
 		sum += c
 	}
+	for i := range b.proximities {
+		w := b.proximityWeight(&b.proximities[i])
+		weights = append(weights, w)
+		sum += w
+	}
 	if b.alpha > 0 {
 		if sum > 0 {
 			for i := range weights {
@@ -396,8 +461,10 @@ func (b *planner) segment(number int, lists []*cache.List, entries []blockmax.Te
 		Docs:   reader.Docs(),
 		Terms:  entries,
 		Accept: sv.Accept(),
+		Sets:   b.setsOf(number),
 	}
 	var norms []uint8
+	var lazy *blockmax.LazyNorms
 	var err error
 	of := -1 // the term whose field's norms were read
 	for t, l := range lists {
@@ -405,12 +472,12 @@ func (b *planner) segment(number int, lists []*cache.List, entries []blockmax.Te
 		term.Table = b.terms[t].table
 		if l.Postings != nil {
 			if of < 0 || b.terms[of].field != b.terms[t].field {
-				if norms, err = b.index.Norms(number, b.terms[t].field); err != nil {
+				if norms, lazy, err = b.index.Norms(number, b.terms[t].field); err != nil {
 					return s, err
 				}
 				of = t
 			}
-			term.List, term.Norms = l.Postings, norms
+			term.List, term.Norms, term.Lazy = l.Postings, norms, lazy
 			if term.Bounds, err = l.BoundsFor(term.Table, norms); err != nil {
 				return s, sv.At(err)
 			}
@@ -460,8 +527,8 @@ func (b *planner) tail(sv Segment, q *Compiled) ([]uint32, error) {
 	}
 	tail := segment.Tail(reader.Docs(), ranks, q.Plan.RankWeight, fields)
 	constants := uint32(0)
-	for _, c := range b.ints[len(b.terms) : len(b.terms)+len(b.constants)] {
-		constants += c
+	for _, c := range b.ints[len(b.terms) : len(b.terms)+len(b.constants)+len(b.proximities)] {
+		constants += c // a proximity of any words may have a higher frequency than a posting
 	}
 	for i := range tail {
 		tail[i] += constants

@@ -20,6 +20,9 @@ type Settings struct {
 	// Only the best K are wanted, and no explanation. Segments that cannot have one may be left out.
 	Best bool
 
+	MaxTerms int  // that one clause may stand for; 0 for any number
+	Partial  bool // of more terms, the first ones count, instead of an error
+
 	AllowUnknown bool // fields that the index does not have match nothing, instead of being an error
 }
 

@@ -51,6 +51,8 @@ type Rewriter struct {
 	iv *document.Inverter
 	n  int // terms so far
 
+	blend int // fuzzy words so far
+
 	index        Index // index of the query; nil where fields are not checked
 	allowUnknown bool  // Settings.AllowUnknown
 

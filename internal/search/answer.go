@@ -16,16 +16,22 @@ type Answer struct {
 	Executor string // such as "cpu/bmm/adaptive"
 }
 
-// Submit submits a planned search to the accelerator, if there is one and the search may run there.
+// Submit submits a planned search to the accelerator, if there is one and the search may run there
+// or has a deadline. Without an accelerator, a search with a deadline gets in line for a core.
 // Other searches run in Answer.
 func (x *Run) Submit() (err error) {
-	a := x.searcher.accelerator
-	if a == nil || x.settings.On == accelerator.OnCPU {
+	a, o := x.searcher.accelerator, &x.settings
+	if o.Due.IsZero() && (a == nil || o.On == accelerator.OnCPU) {
 		return nil
 	}
-	whole := x.settings.CPU
+	whole := o.CPU
 	whole.Pool = nil
-	x.ticket, err = a.Submit(accelerator.Query{Plan: &x.compiled.Plan, CPU: x.settings.CPU, Whole: whole, On: x.settings.On})
+	q := accelerator.Query{Plan: &x.compiled.Plan, CPU: o.CPU, Whole: whole, On: o.On, Due: o.Due, FailLate: o.FailLate}
+	if a == nil {
+		x.ticket, err = x.searcher.onCores().Submit(q)
+	} else {
+		x.ticket, err = a.Submit(q)
+	}
 	x.waiting = err == nil
 	return err
 }

@@ -47,6 +47,10 @@ func (c Cursor) ID() string { return c.page.text[c.from:c.to] }
 // Score returns the public score of a hit of the run.
 func (x *Run) Score(c Cursor) float64 { return float64(c.score) / x.compiled.Scale }
 
+// Incomplete reports whether a part of the query stands for more terms than the settings admit, so
+// that documents may be missing.
+func (x *Run) Incomplete() bool { return x.compiled.Incomplete }
+
 // keptIDBytes is the largest buffer for ids that is kept for the next search.
 const keptIDBytes = 64 << 10
 

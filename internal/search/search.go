@@ -22,6 +22,7 @@ import (
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/cpuexec"
 	"github.com/riffle-search/riffle/internal/accelerator"
+	"github.com/riffle-search/riffle/internal/dispatch"
 	"github.com/riffle-search/riffle/internal/live"
 	"github.com/riffle-search/riffle/internal/plan"
 )
@@ -40,11 +41,17 @@ type Searcher struct {
 	accelerator accelerator.Accelerator
 	pool        *cpuexec.Pool
 	runs        sync.Pool // of *Run
+
+	// Without a GPU, the searches with a deadline wait here for a core.
+	onCores func() *dispatch.Dispatcher
 }
 
 // New returns a Searcher. The caller closes it.
 func New(o Options) *Searcher {
 	s := &Searcher{cores: o.Cores, accelerator: o.Accelerator, pool: cpuexec.NewPool(o.Cores, o.Spin)}
+	s.onCores = sync.OnceValue(func() *dispatch.Dispatcher {
+		return dispatch.New(nil, dispatch.Options{Policy: dispatch.Processors, Cores: o.Cores})
+	})
 	s.runs.New = func() any { return &Run{searcher: s, preparer: o.Preparer()} }
 	return s
 }
@@ -60,6 +67,11 @@ type Settings struct {
 	Cursor Cursor           // after which the search continues
 	CPU    cpuexec.Parallel // how the CPU answers; its Pool is the Searcher's
 	On     accelerator.Side // where the search may run
+
+	// When the answer is wanted, zero for no deadline, and whether the search fails if it is late:
+	// see dispatch.Query.
+	Due      time.Time
+	FailLate bool
 
 	// Query and DependsOnK identify the query for cursors: its JSON form, and whether its answer
 	// depends on K.

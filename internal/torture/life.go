@@ -137,6 +137,7 @@ func knobs(fsys vfs.FS) hook.Knobs {
 		Store:       store.Options{FS: fsys, MemTableBytes: 256 << 10, CacheBytes: 1 << 20, LogFileBytes: 4 << 10},
 		MemoryBytes: 16 << 10, // some ten documents
 		TableBytes:  500,
+		CodedBytes:  1, // always
 		BlockBytes:  2 << 10,
 		RunBytes:    12 << 10,
 	}

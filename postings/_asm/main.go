@@ -26,5 +26,6 @@ func main() {
 	seekAVX512("seekExtentAVX512", 32)
 	seekAVX2("seekBlockAVX2", 128)
 	seekAVX2("seekExtentAVX2", 32)
+	positionsAVX512()
 	Generate()
 }

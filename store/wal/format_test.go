@@ -197,10 +197,10 @@ func FuzzUnpack(f *testing.F) {
 		if err != nil && !errors.Is(err, corrupt.Err) {
 			t.Fatalf("not reported as corruption: %v", err)
 		}
-		if n > max(chunkBytes, len(payload)) {
+		if n > max(maxChunkBytes, len(payload)) {
 			t.Fatalf("%d bytes of records from a payload of %d", n, len(payload))
 		}
-		if cap(u.raw) > chunkBytes {
+		if cap(u.raw) > maxChunkBytes {
 			t.Fatalf("a buffer of %d bytes", cap(u.raw))
 		}
 	})

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use tantivy::collector::{Count, TopDocs};
 use tantivy::columnar::Column;
 use tantivy::indexer::NoMergePolicy;
-use tantivy::query::{BooleanQuery, BoostQuery, ConstScoreQuery, Occur, Query, TermQuery};
+use tantivy::query::{BooleanQuery, BoostQuery, ConstScoreQuery, Occur, PhraseQuery, Query, TermQuery};
 use tantivy::schema::{
     Field, IndexRecordOption, NumericOptions, Schema, TextFieldIndexing, TextOptions, STRING,
 };
@@ -111,11 +111,11 @@ struct Fields {
 }
 
 /// Ids are indexed only where documents are to be deleted by them.
-fn schema(delete: bool) -> (Schema, Fields) {
+fn schema(delete: bool, positions: bool) -> (Schema, Fields) {
     let mut b = Schema::builder();
     let indexing = TextFieldIndexing::default()
         .set_tokenizer("whitespace")
-        .set_index_option(IndexRecordOption::WithFreqs)
+        .set_index_option(if positions { IndexRecordOption::WithFreqsAndPositions } else { IndexRecordOption::WithFreqs })
         .set_fieldnorms(true);
     let text = b.add_text_field("text", TextOptions::default().set_indexing_options(indexing));
     let ids = NumericOptions::default().set_fast();
@@ -149,7 +149,8 @@ fn build(req: &Request) -> Result<Reply> {
     let batch: u64 = option("batches", "0").parse()?;
     let tags = !option("tags", "").is_empty();
     let delete = !option("delete", "").is_empty();
-    let (schema, fields) = schema(delete);
+    let positions = !option("positions", "").is_empty();
+    let (schema, fields) = schema(delete, positions);
     std::fs::create_dir_all(&req.dir)?;
     let index = Index::create_in_dir(&req.dir, schema)?;
     let mut writer: IndexWriter = index.writer_with_num_threads(threads, MEMORY)?;
@@ -259,6 +260,8 @@ impl Opened {
     fn query(&self, req: &Request, words: &str) -> Box<dyn Query> {
         let q = match req.mode.as_str() {
             "nested" => self.nested(words),
+            "phrase" => self.phrase(words, 0),
+            "slop" => self.phrase(words, 3),
             mode => self.flat(words, mode == "and"),
         };
         if req.filter.is_empty() {
@@ -279,6 +282,16 @@ impl Opened {
         }
         let any: Box<dyn Query> = Box::new(BoostQuery::new(self.flat(&others.join(" "), false), 2.0));
         Box::new(BooleanQuery::new(vec![(Occur::Should, all), (Occur::Should, any)]))
+    }
+
+    fn phrase(&self, words: &str, slop: u32) -> Box<dyn Query> {
+        let terms: Vec<Term> = words.split(' ').map(|w| Term::from_field_text(self.fields.text, w)).collect();
+        if terms.len() == 1 {
+            return self.flat(words, false);
+        }
+        let mut q = PhraseQuery::new(terms);
+        q.set_slop(slop);
+        Box::new(q)
     }
 
     fn flat(&self, words: &str, and: bool) -> Box<dyn Query> {

@@ -1,0 +1,149 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// limits say by when an answer is wanted, from its arrival.
+var limits = []struct {
+	name string
+	draw func(rng *rand.Rand) time.Duration
+}{
+	{"20 ms", func(*rand.Rand) time.Duration { return 20 * time.Millisecond }},
+	{"5 or 50 ms", func(rng *rand.Rand) time.Duration {
+		if rng.IntN(2) == 0 {
+			return 5 * time.Millisecond
+		}
+		return 50 * time.Millisecond
+	}},
+}
+
+// inTime sends queries at random times and returns the share that is answered within its limit. The
+// first three in ten do not count. With told, the dispatcher knows the limits; with failing, late
+// queries fail.
+func (w *workload) inTime(t *testing.T, m *machine, d *Dispatcher, rate float64, n int, limit func(*rand.Rand) time.Duration, told, failing bool) float64 {
+	rng := rand.New(rand.NewPCG(9, 9))
+	queries := make([]Query, n)
+	for i := range queries {
+		queries[i] = w.draw(m, rng)
+	}
+	var met, counted atomic.Int64
+	var all sync.WaitGroup
+	due, start := 0.0, time.Now()
+	for i, q := range queries {
+		within := limit(rng)
+		due += rng.ExpFloat64() / rate
+		time.Sleep(time.Until(start.Add(time.Duration(due * 1e9))))
+		arrived := time.Now()
+		if told {
+			q.Due, q.FailLate = arrived.Add(within), failing
+		}
+		all.Go(func() {
+			_, err := d.TopK(context.Background(), q)
+			took := time.Since(arrived)
+			if err != nil && (!failing || !errors.Is(err, ErrLate)) {
+				t.Error(err)
+			}
+			if errors.Is(err, ErrLate) && took > within {
+				t.Errorf("a query of %v fails after %v", within, took)
+			}
+			if i < 3*n/10 {
+				return
+			}
+			counted.Add(1)
+			if err == nil && took <= within {
+				met.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	return float64(met.Load()) / float64(counted.Load())
+}
+
+// TestDeadlines compares the share of queries that are answered in time, from a quarter of what the
+// best policy can answer to twice as much. With deadlines Auto is at least as good as every policy
+// without, and so is the CPU alone. That holds at the loads of a usual run. With RIFFLE_DEADLINES,
+// which names a file for the figures, the test goes through all loads and workloads: Auto misses it
+// at some loads below saturation (bench/results/2026-11-23-deadlines.md).
+func TestDeadlines(t *testing.T) {
+	var table strings.Builder
+	rates, most := []float64{0.5, 1.1}, 10_000
+	all := os.Getenv("RIFFLE_DEADLINES") != "" // some ten minutes
+	if all {
+		rates, most = []float64{0.25, 0.5, 0.75, 0.9, 1, 1.1, 1.25, 1.5, 2}, 120_000
+	}
+	for _, w := range workloads {
+		for _, limit := range limits {
+			for _, gpu := range []bool{true, false} {
+				if !all && (w.name != "mix" || limit.name == "20 ms") {
+					continue
+				}
+				t.Run(fmt.Sprintf("%s/%s/gpu=%v", w.name, limit.name, gpu), func(t *testing.T) {
+					others, own := []Policy{Processors}, Processors
+					if gpu {
+						others, own = []Policy{Processors, Devices, Halves, LBD, Long, Groups, Auto}, Auto
+					}
+					best := w.most(t, own)
+					for _, share := range rates {
+						rate := share * best
+						n := min(most, max(10_000, int(rate/4)))
+						try := func(p Policy, told, failing bool) (inTime float64) {
+							inBubble(t, p, func(m *machine, d *Dispatcher) {
+								inTime = w.inTime(t, m, d, rate, n, limit.draw, told, failing)
+							})
+							name := p.String()
+							if told {
+								name += " with deadlines"
+							}
+							if failing {
+								name += ", failing"
+							}
+							fmt.Fprintf(&table, "%s\t%s\t%v\t%s\t%v\t%.4f\n", w.name, limit.name, gpu, name, share, inTime)
+							return inTime
+						}
+						highest, by, onGPU := 0.0, Processors, 0.0
+						for _, p := range others {
+							x := try(p, false, false)
+							if x > highest {
+								highest, by = x, p
+							}
+							if p == Devices {
+								onGPU = x
+							}
+						}
+						waiting, failing := try(own, true, false), try(own, true, true)
+						if gpu {
+							if with := try(Devices, true, false); with < onGPU-0.005 {
+								t.Errorf("%.2f of the load: policy gpu has %.3f in time with deadlines, %.3f without", share, with, onGPU)
+							}
+						}
+						t.Logf("%.2f of %.0f/s: with deadlines %.3f, failing %.3f; the best other, %v, %.3f", share, best, waiting, failing, by, highest)
+						if min(waiting, failing) < highest-0.005 {
+							t.Errorf("%.2f of the load: %.3f in time with deadlines, %.3f failing, %.3f by policy %v", share, waiting, failing, highest, by)
+						}
+					}
+				})
+			}
+		}
+	}
+	if path := os.Getenv("RIFFLE_DEADLINES"); path != "" {
+		if err := os.WriteFile(path, []byte("workload\tlimit\tgpu\tpolicy\tload\tin time\n"+table.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// most is how many queries a second a policy answers.
+func (w *workload) most(t *testing.T, p Policy) (rate float64) {
+	inBubble(t, p, func(m *machine, d *Dispatcher) { rate = w.saturate(t, m, d, 2048, w.time).rate })
+	return rate
+}

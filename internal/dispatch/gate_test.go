@@ -1,0 +1,180 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/riffle-search/riffle/blockmax"
+)
+
+// TestGate lets queries arrive at a gate of one core that is taken, and lists those that get it in
+// turn. Each is "name cost due", in milliseconds from now; none is due without a number.
+func TestGate(t *testing.T) {
+	for _, test := range []struct {
+		name, arrive string
+		estimate     int // of the query that has the core, ms
+		busy         int // until when it has it
+		want         string
+	}{
+		{"by deadline", "a 1 30, b 1 10, c 1 20", 0, 0, "b c a"},
+		{"without a deadline due in half a second", "a 1, b 1 600, c 1 400", 0, 0, "c a b"},
+		{"ties in order of arrival", "a 1 9, b 1 9, c 1 9", 0, 0, "a b c"},
+		{"the longest of those that make one late goes last", "a 2 10, b 7 11, c 3 11", 0, 0, "a c b"},
+		{"late ones, the shortest first", "a 9 5, b 3 1, c 1 50", 0, 0, "c b a"},
+		{"late when its turn comes", "a 2 10, b 2 40", 0, 20, "b a"},
+		{"the longest are in time after all", "a 8 20, b 2 1", 40, 0, "a b"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var g gate
+				g.open(1, 0)
+				now := time.Now()
+				first := &job{ready: make(chan struct{}, 1), cpu: time.Duration(test.estimate) * time.Millisecond}
+				g.enter(first, false, now)
+				var all []*job
+				names := map[*job]string{}
+				for _, text := range strings.Split(test.arrive, ", ") {
+					j := &job{ready: make(chan struct{}, 1), due: now.Add(500 * time.Millisecond)}
+					var name string
+					var cost, due int
+					if n, _ := fmt.Sscan(text, &name, &cost, &due); n == 3 {
+						j.query.Due = now.Add(time.Duration(due) * time.Millisecond)
+						j.due = j.query.Due
+					}
+					j.cpu = time.Duration(cost) * time.Millisecond
+					j.helped, names[j] = j.cpu, name
+					all = append(all, j)
+					g.enter(j, false, now)
+				}
+				time.Sleep(time.Duration(test.busy) * time.Millisecond)
+				var got []string
+				for has := first; has != nil; {
+					if has != first {
+						time.Sleep(has.cpu)
+					}
+					g.leave(has, time.Now())
+					i := slices.IndexFunc(all, func(j *job) bool { return j.state == admitted })
+					if has = nil; i >= 0 {
+						has = all[i]
+						all = slices.Delete(all, i, i+1)
+						got = append(got, names[has])
+					}
+				}
+				if order := strings.Join(got, " "); order != test.want {
+					t.Errorf("%s get the core, want %s", order, test.want)
+				}
+				if g.free != 1 || g.load != 0 || g.tardy != 0 {
+					t.Errorf("%d cores free, load %v, %d late ones", g.free, g.load, g.tardy)
+				}
+			})
+		})
+	}
+}
+
+func simRng() *rand.Rand { return rand.New(rand.NewPCG(1, 1)) }
+
+// TestGateForgets: a query whose caller no longer waits gets no core, and no other waits for it.
+func TestGateForgets(t *testing.T) {
+	inBubble(t, Processors, func(m *machine, _ *Dispatcher) {
+		d := New(nil, Options{Policy: Processors})
+		defer d.Close()
+		ask := func(ctx context.Context, took time.Duration) chan error {
+			q, done := m.ask(simRng(), 1000), make(chan error, 1)
+			m.asked[q.Plan].cpu = took
+			q.Due = time.Now().Add(time.Second)
+			go func() {
+				_, err := d.TopK(ctx, q)
+				done <- err
+			}()
+			synctest.Wait()
+			return done
+		}
+		first := ask(context.Background(), 10*time.Millisecond)
+		ctx, cancel := context.WithCancel(context.Background())
+		second := ask(ctx, time.Hour)
+		third := ask(context.Background(), time.Millisecond)
+		cancel()
+		if err := <-second; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		start := time.Now()
+		if err := errors.Join(<-first, <-third); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(start); took > 12*time.Millisecond {
+			t.Errorf("the others took %v", took)
+		}
+		if s := d.Stats(); s.Running != 0 {
+			t.Errorf("%d still run", s.Running)
+		}
+	})
+}
+
+// TestFailLate: a query fails at once if it cannot be in time, and says by how much.
+func TestFailLate(t *testing.T) {
+	for _, policy := range []Policy{Processors, Devices, Auto} {
+		inBubble(t, policy, func(m *machine, d *Dispatcher) {
+			for _, due := range []time.Duration{-time.Millisecond, time.Microsecond} {
+				q := m.ask(simRng(), 1e9)
+				start := time.Now()
+				q.Due, q.FailLate = start.Add(due), true
+				_, err := d.TopK(context.Background(), q)
+				if !errors.Is(err, ErrLate) || time.Since(start) > 0 {
+					t.Errorf("%v, due in %v: %v after %v", policy, due, err, time.Since(start))
+				}
+				q.FailLate = false
+				if _, err := d.TopK(context.Background(), q); err != nil {
+					t.Errorf("%v, due in %v, late: %v", policy, due, err)
+				}
+			}
+			if s := d.Stats(); s.Queued != 0 || s.Running != 0 {
+				t.Errorf("%v: %d still wait, %d run", policy, s.Queued, s.Running)
+			}
+		})
+	}
+}
+
+// TestDueOnDevice: queries that wait for a device share a batch with those that are due when they
+// are, and the others follow.
+func TestDueOnDevice(t *testing.T) {
+	dev := newFake()
+	dev.hold, dev.began = make(chan struct{}), make(chan struct{})
+	d := start(t, Options{Policy: Devices, MaxCount: 2, Depth: 1}, dev)
+	var plans [5]*Plan
+	var tickets []Ticket
+	now := time.Now()
+	for i, due := range []time.Duration{0, 40 * time.Minute, 10 * time.Minute, 30 * time.Minute, 20 * time.Minute} {
+		plans[i] = &Plan{K: 1, Segments: []blockmax.Segment{{}}}
+		q := Query{Plan: plans[i], CPU: newMachine()}
+		if due > 0 {
+			q.Due = now.Add(due)
+		}
+		ticket, err := d.Submit(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tickets = append(tickets, ticket); i == 0 {
+			<-dev.began
+		}
+	}
+	dev.hold <- struct{}{}
+	for range 2 {
+		<-dev.began
+		dev.hold <- struct{}{}
+	}
+	for _, ticket := range tickets {
+		if _, err := ticket.Wait(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}
+	if want := [][]*Plan{{plans[0]}, {plans[2], plans[4]}, {plans[3], plans[1]}}; !slices.EqualFunc(dev.batches, want, slices.Equal) {
+		t.Errorf("batches of %v queries in another order", dev.sizes())
+	}
+}

@@ -1,0 +1,296 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/internal/cache"
+	"github.com/riffle-search/riffle/internal/dictionary"
+	"github.com/riffle-search/riffle/segment"
+)
+
+// Clauses of very many terms, such as all words with a prefix, do not become a list each. Their
+// documents are gathered as bits, segment by segment, and executors see them as one leaf of a tree
+// without a score. The index caches those that come again, as it does filters.
+
+// A documentSet finds the documents of such a clause.
+type documentSet interface {
+	// appendText appends a description: clauses with the same one match the same documents.
+	appendText(to []byte) []byte
+
+	// documents adds the documents of a segment to set, and returns how many terms they come from.
+	documents(m *filterMaker, segment int, set []uint64) (terms int, err error)
+
+	fmt.Stringer
+}
+
+// setOf is the clause of a set inside a constant score.
+func setOf(s documentSet, score float64) Clause {
+	return Constant(Clause{kind: clauseSet, set: s}, score)
+}
+
+// A termPattern is the documents that have one of the terms of a field that a pattern picks.
+type termPattern struct {
+	field string
+	kind  string // "prefix", "wildcard" and so on
+	text  string // of the pattern, as it is sought
+	segment.Pattern
+}
+
+func (s *termPattern) appendText(to []byte) []byte {
+	to = appendText(to, s.kind)
+	to = appendText(to, s.field)
+	return appendText(to, s.text)
+}
+
+// longTogether is how many long lists are united at once.
+const longTogether = 64
+
+func (s *termPattern) documents(m *filterMaker, number int, set []uint64) (terms int, err error) {
+	u := segment.Union{Set: set}
+	var long []Clause
+	u.Long = func(term []byte) {
+		long = append(long, Clause{kind: clauseTerm, field: s.field, term: string(term)})
+	}
+	if err := m.index.Matching(number, s.field, s.Pattern, u.Add); err != nil {
+		return 0, err
+	}
+	for len(long) > 0 {
+		n := min(len(long), longTogether)
+		some, err := m.match(number, anyClause(long[:n]))
+		if err != nil {
+			return 0, err
+		}
+		for i, word := range some {
+			set[i] |= word
+		}
+		long = long[n:]
+	}
+	return u.Terms, nil
+}
+
+func (s *termPattern) String() string { return fmt.Sprintf("%s:%s(%q)", s.field, s.kind, s.text) }
+
+// A termRange is a segment.Pattern of all terms between two.
+type termRange struct {
+	from, to []byte // from <= term < to; to is nil for no end
+}
+
+func (r termRange) Range() (from, to []byte, all bool) { return r.from, r.to, true }
+
+func (r termRange) Find(*dictionary.Dictionary, func(int) bool) {
+	panic("BUG: a range needs no search")
+}
+
+// A termSearch is a segment.Pattern that is sought among the terms with a prefix.
+type termSearch struct {
+	prefix []byte
+	find   func(d *dictionary.Dictionary, yield func(i int) bool)
+}
+
+func (s termSearch) Range() (from, to []byte, all bool) { return s.prefix, nil, false }
+
+func (s termSearch) Find(d *dictionary.Dictionary, yield func(int) bool) { s.find(d, yield) }
+
+// upTo is a pattern without the terms after the last one that may count.
+type upTo struct {
+	segment.Pattern
+	last []byte
+}
+
+func (p upTo) Range() (from, to []byte, all bool) {
+	from, to, all = p.Pattern.Range()
+	if end := append(bytes.Clone(p.last), 0); to == nil || bytes.Compare(end, to) < 0 {
+		to = end
+	}
+	return from, to, all
+}
+
+func (p upTo) Find(d *dictionary.Dictionary, yield func(int) bool) {
+	end := d.Search(append(bytes.Clone(p.last), 0))
+	p.Pattern.Find(d, func(i int) bool { return i >= end || yield(i) })
+}
+
+// termList is a segment.Pattern of given terms, which ascend.
+type termList []string
+
+func (termList) Range() (from, to []byte, all bool) { return nil, nil, false }
+
+func (l termList) Find(d *dictionary.Dictionary, yield func(int) bool) {
+	for _, term := range l {
+		if i := d.Search([]byte(term)); i < d.Len() && string(d.Term(i)) == term && !yield(i) {
+			return
+		}
+	}
+}
+
+// An idSet is the documents with some ids, which ascend.
+type idSet []string
+
+func (s idSet) appendText(to []byte) []byte {
+	to = appendText(to, "ids")
+	for _, id := range s {
+		to = appendText(to, id)
+	}
+	return to
+}
+
+func (s idSet) documents(m *filterMaker, number int, set []uint64) (int, error) {
+	for _, id := range s {
+		doc, ok, err := m.index.Lookup(number, id)
+		if err != nil {
+			return 0, err
+		}
+		if ok {
+			set[doc/64] |= 1 << (doc % 64)
+		}
+	}
+	return 0, nil
+}
+
+func (s idSet) String() string { return fmt.Sprintf("ids(%s)", strings.Join(s, ", ")) }
+
+// An existing is the documents that have a field.
+type existing string
+
+func (s existing) appendText(to []byte) []byte {
+	return appendText(appendText(to, "exists"), string(s))
+}
+
+func (s existing) documents(m *filterMaker, number int, set []uint64) (int, error) {
+	x := m.index
+	info, ok := x.Segment(number).Reader().Field(string(s))
+	if !ok {
+		return 0, nil
+	}
+	if info.Norms {
+		// A document without the field has length code 0. One whose field has no term may have
+		// another one, so the codes are an answer only if their number is right.
+		codes, lazy, err := x.Norms(number, string(s))
+		if err == nil {
+			err = lazy.NeedAll(uint32(len(codes)))
+		}
+		if err != nil {
+			return 0, err
+		}
+		have := uint32(0)
+		for doc, code := range codes {
+			if code > 0 {
+				set[doc/64] |= 1 << (doc % 64)
+				have++
+			}
+		}
+		if have == info.Docs && int(x.Segment(number).Reader().Docs()) == len(codes) {
+			return 0, nil
+		}
+		clear(set)
+	}
+	all := termPattern{field: string(s), Pattern: termRange{}}
+	_, err := all.documents(m, number, set)
+	return 0, err
+}
+
+func (s existing) String() string { return string(s) + " exists" }
+
+// makeSets finds the documents of the clauses that are sets, segment by segment.
+func (b *planner) makeSets() error {
+	for _, s := range b.sets {
+		if err := b.makeSet(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *planner) makeSet(s documentSet) error {
+	m := &filterMaker{ctx: b.ctx, index: b.index, sim: b.sim}
+	c := Clause{kind: clauseSet, set: s}
+	text := c.setText()
+	terms := 0
+	begin := len(b.setBits)
+	for i := range b.index.Segments() {
+		if err := b.ctx.Err(); err != nil {
+			return err
+		}
+		f := b.index.Filter(i, text)
+		if f == nil {
+			docs := b.index.Segment(i).Reader().Docs()
+			set := make([]uint64, (docs+63)/64)
+			n, err := s.documents(m, i, set)
+			if err != nil {
+				return err
+			}
+			f = cache.NewTermsFilter(set, docs, n)
+			b.index.KeepFilter(i, text, f)
+		}
+		bits, count := f.Documents()
+		b.setBits = append(b.setBits, blockmax.Set{Bits: bits, Count: count})
+		terms += f.Terms()
+	}
+	p, ok := s.(*termPattern)
+	if !ok || b.mostTerms == 0 || terms <= b.mostTerms {
+		return nil
+	}
+	last, err := b.lastTerm(p)
+	if err != nil || last == nil {
+		return err
+	}
+	if !b.partial {
+		return Errorf("Query", "%v stands for more than %d terms, the limit of Options.MaxTerms", p, b.mostTerms)
+	}
+	b.setBits = b.setBits[:begin]
+	b.incomplete = true
+	cut := termPattern{field: p.field, Pattern: upTo{p.Pattern, last}}
+	for i := range b.index.Segments() {
+		set := make([]uint64, (b.index.Segment(i).Reader().Docs()+63)/64)
+		if _, err := cut.documents(m, i, set); err != nil {
+			return err
+		}
+		bits, count := cache.NewTermsFilter(set, b.index.Segment(i).Reader().Docs(), 0).Documents()
+		b.setBits = append(b.setBits, blockmax.Set{Bits: bits, Count: count})
+	}
+	return nil
+}
+
+// lastTerm returns the last term of a pattern, over all segments, that mostTerms admits, or nil if it
+// admits all.
+func (b *planner) lastTerm(p *termPattern) (last []byte, err error) {
+	found := map[string]bool{}
+	for i := range b.index.Segments() {
+		err := b.index.Matching(i, p.field, p.Pattern, func(m *segment.Match) error {
+			found[string(m.Term)] = true
+			return b.ctx.Err()
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if len(found) <= b.mostTerms {
+		return nil, nil
+	}
+	terms := make([]string, 0, len(found))
+	for term := range found {
+		terms = append(terms, term)
+	}
+	slices.Sort(terms)
+	return []byte(terms[b.mostTerms-1]), nil
+}
+
+// setsOf returns the sets of a segment: b.setBits has those of all segments for the first set, then
+// for the second, and so on.
+func (b *planner) setsOf(number int) (sets []blockmax.Set) {
+	for i := range b.sets {
+		sets = append(sets, b.setBits[i*b.index.Segments()+number])
+	}
+	return sets
+}
+
+// appendSetText describes the documents of a set clause.
+func (c *Clause) appendSetText(to []byte) []byte {
+	text := c.set.appendText(nil)
+	return append(binary.AppendUvarint(to, uint64(len(text))), text...)
+}

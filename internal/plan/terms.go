@@ -1,0 +1,138 @@
+package plan
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/riffle-search/riffle/internal/dictionary"
+	"github.com/riffle-search/riffle/segment"
+)
+
+// termsAtOnce is how many terms of each segment are gathered before they are merged.
+const termsAtOnce = 1024
+
+// errEnough ends a visit of terms.
+var errEnough = errors.New("enough terms")
+
+// EachTerm calls yield with the terms of a field that begin with a prefix, which are texts, in the
+// order of their bytes, and with the number of documents that have them, deleted ones included. It
+// stops when yield returns false.
+func (rw *Rewriter) EachTerm(ctx context.Context, field, prefix string, yield func(term string, docs uint64) bool) error {
+	prefix, err := rw.normalized("Terms", field, prefix, false)
+	if err != nil {
+		return err
+	}
+	r := termRange{from: []byte(prefix), to: dictionary.Successor([]byte(prefix))}.texts()
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		docs := map[string]uint64{}
+		last, more := "", false // all segments have been read up to last, where there are more
+		for i := range rw.index.Segments() {
+			read, end, err := rw.someTerms(i, field, r)
+			if err != nil {
+				return err
+			}
+			if end && (!more || read[len(read)-1].term < last) {
+				last, more = read[len(read)-1].term, true
+			}
+			for _, t := range read {
+				docs[t.term] += uint64(t.docFreq)
+			}
+		}
+		terms := make([]string, 0, len(docs))
+		for term := range docs {
+			if !more || term <= last {
+				terms = append(terms, term)
+			}
+		}
+		slices.Sort(terms)
+		for _, term := range terms {
+			if !yield(term, docs[term]) {
+				return nil
+			}
+		}
+		if !more {
+			return nil
+		}
+		r.from = append([]byte(last), 0)
+	}
+}
+
+// someTerms returns the first terms of a segment in a range, ascending, and whether there are more.
+func (rw *Rewriter) someTerms(number int, field string, r termRange) (terms []expansion, more bool, err error) {
+	err = rw.index.Matching(number, field, r, func(m *segment.Match) error {
+		n, err := m.Postings()
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			terms = append(terms, expansion{term: string(m.Term), docFreq: n})
+		}
+		if m.Ascending() && len(terms) > termsAtOnce {
+			return errEnough
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return nil, false, err
+	}
+	slices.SortFunc(terms, func(a, b expansion) int { return strings.Compare(a.term, b.term) })
+	if len(terms) > termsAtOnce {
+		return terms[:termsAtOnce], true, nil
+	}
+	return terms, false, nil
+}
+
+// A Suggestion is riffle.Suggestion.
+type Suggestion struct {
+	Term      string
+	Documents uint64
+	Edits     int
+}
+
+// Suggest returns the terms of a field that begin with a word, those in most documents first, and
+// then those that Fuzzy finds.
+func (rw *Rewriter) Suggest(ctx context.Context, q Fuzzy, limit int) ([]Suggestion, error) {
+	if err := q.Validate(); err != nil {
+		return nil, err
+	}
+	var out []Suggestion
+	known := map[string]bool{}
+	byDocuments := func(a, b Suggestion) int {
+		return cmp.Or(cmp.Compare(b.Documents, a.Documents), strings.Compare(a.Term, b.Term))
+	}
+	err := rw.EachTerm(ctx, q.Field, q.Term, func(term string, docs uint64) bool {
+		out = append(out, Suggestion{term, docs, 0})
+		if len(out) > 2*limit+termsAtOnce {
+			slices.SortFunc(out, byDocuments)
+			out = out[:limit]
+		}
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(out, byDocuments)
+	out = out[:min(limit, len(out))]
+	if len(out) == limit || q.Edits == NoEdits {
+		return out, nil
+	}
+	for _, s := range out {
+		known[s.Term] = true
+	}
+	found, err := rw.fuzzyTerms(q)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range found {
+		if len(out) < limit && !known[e.term] {
+			out = append(out, Suggestion{e.term, uint64(e.docFreq), e.edits})
+		}
+	}
+	return out, nil
+}

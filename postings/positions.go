@@ -1,0 +1,234 @@
+package postings
+
+import (
+	"slices"
+
+	"github.com/riffle-search/riffle/internal/corrupt"
+)
+
+// Positions reads the positions of a list's postings, a block at a time:
+//
+//	var p postings.Positions
+//	p.Reset(list)
+//	if err := p.Load(block); err != nil {
+//		return err
+//	}
+//	if p.Wide == nil {
+//		use(p.Narrow[p.Start[i]:p.Start[i+1]]) // those of posting i of the block
+//	}
+//
+// Positions count from 0 within a field of a document. Those of a posting never fall; several may be
+// equal, where tokens at one place became the same term. They are unpacked once for all postings of a
+// block.
+//
+// A list without positions reads as if all of them were 0. That is where an exact term is (a
+// keyword, a number), and nothing else is stored for fields without words. The caller must know
+// that words of a field have positions.
+//
+// The zero value is ready for Reset. A Positions is for one goroutine, and some KB: reuse it.
+type Positions struct {
+	Start [BlockSize + 1]uint32 // where the positions of each posting begin, and end
+
+	// The positions of the current block: Narrow where all are below 1<<16, else Wide. The other is
+	// nil. At least NarrowPad elements more may be read within the capacity of Narrow; they mean
+	// nothing. Both are valid until another block is loaded.
+	Narrow []uint16
+	Wide   []uint32
+
+	l       *List
+	b       int // the current block, or -1
+	counted int // the block of Start, or -1
+	narrow  []uint16
+	wide    []uint32
+	some    []uint16 // what Of has unpacked
+}
+
+// NarrowPad is how many elements may be read behind those of Positions.Narrow.
+const NarrowPad = 32
+
+// maxZeros bounds the frequencies of a block without positions.
+const maxZeros = 1 << 24
+
+// A positionSource has the positions of a list in one of its forms.
+type positionSource interface {
+	// load loads n positions of block b. p.Start says how many each posting has.
+	load(p *Positions, b, n int) error
+
+	bytes() int64 // memory
+	shrink() bool // frees what can be loaded again; false if there is nothing
+}
+
+// HasPositions reports whether the list has positions.
+func (l *List) HasPositions() bool { return l.positions != nil }
+
+// FetchedPositions returns how many bytes of positions have been read from the Loader since Open.
+// Fetched includes them.
+func (l *List) FetchedPositions() int64 { return l.fetchedPositions.Load() }
+
+// PositionBytes returns the memory that positions take, as part of Bytes.
+func (l *List) PositionBytes() int64 {
+	if l.positions == nil {
+		return 0
+	}
+	return l.positions.bytes()
+}
+
+// DropPositions frees the positions that can be loaded again, as Shrink does.
+func (l *List) DropPositions() { l.shrinkPositions() }
+
+// shrinkPositions frees the positions that can be loaded again.
+func (l *List) shrinkPositions() bool { return l.positions != nil && l.positions.shrink() }
+
+// Reset makes p read a list. It loads nothing.
+func (p *Positions) Reset(l *List) { p.l, p.b, p.counted, p.Narrow, p.Wide = l, -1, -1, nil, nil }
+
+// Of returns the positions of posting i of block b, valid until the next call of any method. It unpacks
+// no others, if the block has rows. It returns nil if they may have more than 16 bits: then Load and
+// Append read them. Start is set for the block.
+func (p *Positions) Of(b, i int) (narrow []uint16, err error) {
+	if p.b != b {
+		if r := p.rowsOf(b); r != nil {
+			if p.counted != b {
+				p.b, p.counted, p.Narrow, p.Wide = -1, -1, nil, nil
+				if _, err := p.count(b); err != nil {
+					return nil, err
+				}
+				p.counted = b
+			}
+			step := p.Start[i] / stepPositions
+			from, n := p.Start[i]-step*stepPositions, int(p.Start[i+1]-step*stepPositions)
+			if cap(p.some) < n+NarrowPad {
+				p.some = make([]uint16, 0, n+n/4+NarrowPad)
+			}
+			unpackPositions(p.some[:n], r.rows[int(step)*stepPositions/8*r.width:], r.width)
+			return p.some[from:n], nil
+		}
+		if err := p.Load(b); err != nil {
+			return nil, err
+		}
+	}
+	if p.Wide != nil {
+		return nil, nil
+	}
+	return p.Narrow[p.Start[i]:p.Start[i+1]], nil
+}
+
+// rowsOf returns the rows of a block, if there are any of at most 16 bits.
+func (p *Positions) rowsOf(b int) *positionRows {
+	if s, ok := p.l.positions.(*storedPositions); ok {
+		if r := s.hold().rows[b].Load(); r != nil && r.width <= 16 {
+			return r
+		}
+	}
+	return nil
+}
+
+// Load makes block b of the list the current one, if it is not. An error is the Loader's, or matches
+// corrupt.Err; no block is current after it.
+func (p *Positions) Load(b int) error {
+	if b == p.b {
+		return nil
+	}
+	p.b, p.counted, p.Narrow, p.Wide = -1, -1, nil, nil
+	n, err := p.count(b)
+	if err != nil {
+		return err
+	}
+	p.counted = b
+	if src := p.l.positions; src != nil {
+		err = src.load(p, b, n)
+	} else {
+		err = p.zeros(n)
+	}
+	if err != nil {
+		return inBlock(err, b)
+	}
+	p.b = b
+	return nil
+}
+
+// count sets Start, and returns the number of positions of the block.
+func (p *Positions) count(b int) (n int, err error) {
+	tfs := (*[BlockSize]uint32)(p.Start[1:])
+	postings, err := p.l.Freqs(b, tfs)
+	if err != nil {
+		return 0, err
+	}
+	if width, packed := p.l.Enc[b].packedFreqs(); packed && width <= 16 && postings == BlockSize { // no sum overflows
+		sumUp(tfs, 0)
+		return int(p.Start[BlockSize]), nil
+	}
+	sum := uint64(0)
+	for i, tf := range p.Start[1 : 1+postings] {
+		sum += uint64(tf)
+		p.Start[i+1] = uint32(sum)
+	}
+	if sum > MaxPosition {
+		return 0, inBlock(corrupt.New(-1, "frequencies of %d in a block", sum), b)
+	}
+	for i := postings + 1; i < len(p.Start); i++ {
+		p.Start[i] = uint32(sum)
+	}
+	return int(sum), nil
+}
+
+// Append appends the positions of posting i of the current block.
+func (p *Positions) Append(dst []uint32, i int) []uint32 {
+	if p.Wide != nil {
+		return append(dst, p.Wide[p.Start[i]:p.Start[i+1]]...)
+	}
+	for _, x := range p.Narrow[p.Start[i]:p.Start[i+1]] {
+		dst = append(dst, uint32(x))
+	}
+	return dst
+}
+
+// zeros makes n positions of 0.
+func (p *Positions) zeros(n int) error {
+	if n > maxZeros {
+		return corrupt.New(-1, "frequencies of %d in a block without positions", n)
+	}
+	clear(p.makeNarrow(n))
+	return nil
+}
+
+// makeNarrow makes room for n positions in Narrow.
+func (p *Positions) makeNarrow(n int) []uint16 {
+	if cap(p.narrow) < n+NarrowPad {
+		p.narrow = make([]uint16, 0, n+n/4+NarrowPad)
+	}
+	p.Narrow = p.narrow[:n]
+	return p.Narrow
+}
+
+// makeWide makes room for n positions in Wide.
+func (p *Positions) makeWide(n int) []uint32 {
+	p.wide = slices.Grow(p.wide[:0], n)
+	p.Wide = p.wide[:n]
+	return p.Wide
+}
+
+// takeDeltas turns n deltas in Wide into positions, in Narrow if these suffice.
+func (p *Positions) takeDeltas() (union uint32, err error) {
+	if union, err = sumPositions(p.Wide, p.Start[:]); err != nil || union >= 1<<16 {
+		return union, err
+	}
+	narrow := p.makeNarrow(len(p.Wide))
+	for i, x := range p.Wide {
+		narrow[i] = uint16(x)
+	}
+	p.Wide = nil
+	return union, nil
+}
+
+// unpack sets the positions from rows.
+func (p *Positions) unpack(r *positionRows, n int) {
+	if r.width > 16 {
+		wide := p.makeWide(n)
+		for i := range wide {
+			wide[i] = uint32(r.rows[4*i]) | uint32(r.rows[4*i+1])<<8 | uint32(r.rows[4*i+2])<<16 | uint32(r.rows[4*i+3])<<24
+		}
+		return
+	}
+	unpackPositions(p.makeNarrow(n), r.rows, r.width)
+}

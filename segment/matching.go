@@ -1,0 +1,274 @@
+package segment
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/riffle-search/riffle/internal/corrupt"
+	"github.com/riffle-search/riffle/internal/dictionary"
+	"github.com/riffle-search/riffle/postings"
+)
+
+// A Pattern picks some of the terms of a field, such as all with a prefix.
+type Pattern interface {
+	// Range returns bounds of the terms that the pattern picks: from <= term < to, and no upper bound
+	// if to is nil. With all, it picks every term between them.
+	Range() (from, to []byte, all bool)
+
+	// Find yields the numbers of the terms that the pattern picks, in any order, until yield returns
+	// false. It is not called if the pattern picks all terms of its range.
+	Find(d *dictionary.Dictionary, yield func(i int) bool)
+}
+
+// A Match is a term that a pattern has picked. It is valid during the visit.
+type Match struct {
+	Term []byte
+
+	disk  *Disk
+	key   []byte // of a disk
+	value []byte
+
+	view   *MemoryView // of a segment in memory
+	field  *memoryField
+	number uint32
+	tail   *MemoryTail // which is all that counts of the view; or nil
+}
+
+// Ascending reports whether the terms of the segment are visited in ascending order.
+func (m *Match) Ascending() bool { return m.disk != nil }
+
+// Postings returns how many documents of the segment have the term.
+func (m *Match) Postings() (int, error) {
+	if m.disk != nil {
+		entry, _, err := splitEntry(m.value)
+		n := 0
+		if err == nil {
+			n, err = postings.Count(entry)
+		}
+		return n, m.disk.at(err, m.key)
+	}
+	l, err := m.list()
+	if err != nil || l == nil {
+		return 0, err
+	}
+	return l.Count, nil
+}
+
+// list opens the list of a term in memory. It is nil if no document of the view has the term.
+func (m *Match) list() (*postings.List, error) {
+	if m.tail != nil {
+		return m.tail.List(m.field.info.Name, string(m.Term))
+	}
+	m.view.m.mu.Lock()
+	defer m.view.m.mu.Unlock()
+	if t := m.field.term(m.number); t.first < m.view.docs {
+		return m.field.view(t, m.number, m.view.docs, &m.view.m.chunk), nil
+	}
+	return nil, nil
+}
+
+// A Union gathers the documents that have at least one of many terms.
+type Union struct {
+	Set   []uint64 // by document of the segment
+	Terms int      // how many were added
+
+	// Long receives the terms of stored lists of more than a block. Their documents are left to the
+	// caller, who can cache such lists.
+	Long func(term []byte)
+
+	scan postings.Scan
+}
+
+// Add adds the documents of a term.
+func (u *Union) Add(m *Match) error {
+	u.Terms++
+	if m.disk != nil {
+		if len(m.value) > 0 && m.value[0]&longEntry != 0 {
+			u.Long(m.Term)
+			return nil
+		}
+		last, err := u.scan.ResetShort(m.value, nil)
+		if err == nil && last >= m.disk.meta.docs {
+			err = corrupt.New(-1, "document %d in a segment of %d", last, m.disk.meta.docs)
+		}
+		if err != nil {
+			return m.disk.at(err, m.key)
+		}
+		return u.read()
+	}
+	l, err := m.list()
+	if err != nil || l == nil {
+		return err
+	}
+	u.scan.Reset(l)
+	return u.read()
+}
+
+func (u *Union) read() error {
+	for u.scan.Next() {
+		for _, doc := range u.scan.Docs[:u.scan.N] {
+			u.Set[doc/64] |= 1 << (doc % 64)
+		}
+	}
+	return u.scan.Err()
+}
+
+// Dictionary returns the terms of a field, which are read when they are first needed. The number of a
+// term is that of its row.
+func (d *Disk) Dictionary(field string) (*dictionary.Dictionary, error) {
+	i, ok := findField(d.meta.fields, field)
+	if !ok {
+		return new(dictionary.Dictionary), nil
+	}
+	return d.terms[i].get(&d.heldBytes, func() (*dictionary.Dictionary, int64, error) {
+		it, err := d.Terms(field, nil)
+		if err != nil {
+			return nil, 0, err
+		}
+		defer it.Close()
+		var b dictionary.Builder
+		for it.Next() {
+			b.Add(it.Term())
+		}
+		words := b.Dictionary()
+		return words, int64(words.Bytes()), it.Err()
+	})
+}
+
+// nearRows is how many rows between two terms are read rather than passed over by another look-up,
+// which takes as long as twenty of them.
+const nearRows = 16
+
+// Matching calls visit with each term of a field that a pattern picks, in ascending order.
+func (d *Disk) Matching(field string, p Pattern, visit func(m *Match) error) error {
+	i, ok := findField(d.meta.fields, field)
+	if !ok {
+		return nil
+	}
+	from, to, all := p.Range()
+	if all {
+		upper := after(d.termKey(i, nil))
+		if to != nil {
+			upper = d.termKey(i, to)
+		}
+		return d.eachRow(i, from, upper, func(m *Match, _ int) error { return visit(m) })
+	}
+	words, err := d.Dictionary(field)
+	if err != nil {
+		return err
+	}
+	for numbers := find(words, p); len(numbers) > 0; {
+		n := 1
+		for n < len(numbers) && numbers[n]-numbers[n-1] <= nearRows {
+			n++
+		}
+		if err := d.matchRows(i, words, numbers[:n], visit); err != nil {
+			return err
+		}
+		numbers = numbers[n:]
+	}
+	return nil
+}
+
+// find returns the numbers of the terms that a pattern picks, ascending.
+func find(d *dictionary.Dictionary, p Pattern) (numbers []int) {
+	p.Find(d, func(i int) bool {
+		numbers = append(numbers, i)
+		return true
+	})
+	slices.Sort(numbers)
+	return numbers
+}
+
+// matchRows visits terms whose rows are near each other.
+func (d *Disk) matchRows(field int, words *dictionary.Dictionary, numbers []int, visit func(m *Match) error) error {
+	first := words.Term(numbers[0])
+	if len(numbers) == 1 {
+		m := Match{Term: first, disk: d, key: d.termKey(field, first)}
+		var err error
+		if m.value, err = d.need(m.key); err != nil {
+			return err
+		}
+		return visit(&m)
+	}
+	last := words.Term(numbers[len(numbers)-1])
+	at := numbers[0]
+	err := d.eachRow(field, first, append(d.termKey(field, last), 0), func(m *Match, row int) error {
+		if len(numbers) == 0 || at+row != numbers[0] {
+			return nil
+		}
+		numbers = numbers[1:]
+		return visit(m)
+	})
+	if err == nil && len(numbers) > 0 {
+		err = d.at(corrupt.New(-1, "the term has no row"), d.termKey(field, words.Term(numbers[0])))
+	}
+	return err
+}
+
+// eachRow visits the terms of a field from one on, with the number of their row from there, up to a
+// key.
+func (d *Disk) eachRow(field int, from, upper []byte, visit func(m *Match, row int) error) error {
+	lower := d.termKey(field, from)
+	prefix := len(lower) - len(from)
+	if bytes.Compare(lower, upper) >= 0 {
+		return nil
+	}
+	it, err := d.src.Scan(lower, upper)
+	if err != nil {
+		return d.at(err, lower)
+	}
+	defer it.Close()
+	m := Match{disk: d}
+	for row := 0; it.Next(); row++ {
+		m.key, m.value = it.Key(), it.Value()
+		m.Term = m.key[prefix:]
+		if err := visit(&m, row); err != nil {
+			return err
+		}
+	}
+	return d.at(it.Err(), lower)
+}
+
+// Matching calls visit with each term of a field that a pattern picks, in no particular order. Terms
+// that no document of the view has may be among them.
+func (v *MemoryView) Matching(field string, p Pattern, visit func(m *Match) error) error {
+	v.m.mu.Lock()
+	f := v.field(field)
+	v.m.mu.Unlock()
+	if f == nil {
+		return nil
+	}
+	from, to, all := p.Range()
+	m := Match{view: v, field: f}
+	return f.words.each(v.m, f, func(run *wordRun) error {
+		var numbers []int
+		if all {
+			end := run.words.Len()
+			if to != nil {
+				end = run.words.Search(to)
+			}
+			for i := run.words.Search(from); i < end; i++ {
+				numbers = append(numbers, i)
+			}
+		} else {
+			numbers = find(run.words, p)
+		}
+		for _, i := range numbers {
+			m.Term, m.number = run.words.Term(i), run.numbers[i]
+			if err := visit(&m); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Matching is that of the whole view. Terms that only documents before the tail have are among those
+// that it visits.
+func (t *MemoryTail) Matching(field string, p Pattern, visit func(m *Match) error) error {
+	return t.view.Matching(field, p, func(m *Match) error {
+		m.tail = t
+		return visit(m)
+	})
+}
