@@ -232,6 +232,18 @@ func ExamplePhrase() {
 	// moby
 }
 
+// What a user has typed so far: the last word may not be complete.
+func ExamplePhrasePrefix() {
+	ctx := context.Background()
+	e, done := library(nil)
+	defer done()
+	show(e.Search(ctx, riffle.PhrasePrefix{Field: "text", Text: "White w"}, nil))
+	show(e.Search(ctx, riffle.PhrasePrefix{Field: "text", Text: "the sh"}, nil))
+	// Output:
+	// moby
+	// moby beagle nautilus
+}
+
 // At most two words lie between the phrases, whichever comes first.
 func ExampleNear() {
 	ctx := context.Background()

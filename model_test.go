@@ -130,6 +130,15 @@ func (d modelDoc) eval(q Query, st *modelStats, boost float64) (ok bool, score f
 			return n > 0, 0
 		}
 		return true, st.weights(q, boost, false) * st.saturation(d, q.Field, n)
+	case PhrasePrefix:
+		n := d.countPrefix(q)
+		if len(strings.Fields(q.Text)) == 1 {
+			return n > 0, boost
+		}
+		if st == nil || n == 0 {
+			return n > 0, 0
+		}
+		return true, st.weights(q, boost, false) * st.saturation(d, q.Field, n)
 	case Boost:
 		return d.eval(q.Query, st, boost*q.By)
 	case ConstantScore:
@@ -254,15 +263,26 @@ func (d modelDoc) evalFuzzy(q Fuzzy, st *modelStats, boost float64) (ok bool, sc
 
 // count returns how often a phrase occurs in one of the values of its field.
 func (d modelDoc) count(q Phrase) (n int) {
-	values, _ := d[q.Field].([]string)
-	if s, ok := d[q.Field].(string); ok {
+	return d.countWords(q.Field, q.Text, func(word, last string) bool { return word == last })
+}
+
+// countPrefix returns how often a phrase occurs whose last word is the beginning of one.
+func (d modelDoc) countPrefix(q PhrasePrefix) (n int) {
+	return d.countWords(q.Field, q.Text, strings.HasPrefix)
+}
+
+// countWords counts the places where the words of a text stand, the last one as ends says.
+func (d modelDoc) countWords(field, text string, ends func(word, last string) bool) (n int) {
+	values, _ := d[field].([]string)
+	if s, ok := d[field].(string); ok {
 		values = []string{s}
 	}
-	phrase := strings.Fields(q.Text)
+	phrase := strings.Fields(text)
+	last := len(phrase) - 1
 	for _, value := range values {
 		words := strings.Fields(value)
 		for at := range words {
-			if len(phrase) > 0 && len(words)-at >= len(phrase) && slices.Equal(words[at:at+len(phrase)], phrase) {
+			if last >= 0 && len(words)-at > last && slices.Equal(words[at:at+last], phrase[:last]) && ends(words[at+last], phrase[last]) {
 				n++
 			}
 		}
@@ -336,10 +356,11 @@ type modelStats struct {
 	tokens map[string]int
 	freq   map[[2]string]int // field, term -> documents that have it
 	text   map[string]bool   // field -> some value of it was analysed
+	all    model
 }
 
 func (m model) stats(sim BM25) *modelStats {
-	st := &modelStats{sim, map[string]int{}, map[string]int{}, map[[2]string]int{}, map[string]bool{}}
+	st := &modelStats{sim, map[string]int{}, map[string]int{}, map[[2]string]int{}, map[string]bool{}, m}
 	for _, d := range m {
 		for field, v := range d {
 			terms := modelTerms(field, v)
@@ -365,6 +386,16 @@ func (m model) stats(sim BM25) *modelStats {
 func (st *modelStats) weight(field, term string, boost float64) float64 {
 	n, N := float64(st.freq[[2]string{field, term}]), float64(st.docs[field])
 	return boost * math.Log(1+(N-n+0.5)/(n+0.5))
+}
+
+// prefixed counts the documents that have a word of a field with a prefix.
+func (st *modelStats) prefixed(field, prefix string) (n int) {
+	for _, d := range st.all {
+		if slices.ContainsFunc(modelTerms(field, d[field]), func(term string) bool { return strings.HasPrefix(term, prefix) }) {
+			n++
+		}
+	}
+	return n
 }
 
 // score is textbook BM25, except for the average length, which the contract rounds to four digits.
@@ -414,6 +445,21 @@ func (st *modelStats) weights(q Query, boost float64, ranked bool) (sum float64)
 				return 0
 			}
 			sum += st.weight(q.Field, w, boost)
+		}
+	case PhrasePrefix:
+		words := strings.Fields(q.Text)
+		if len(words) == 1 {
+			return boost
+		}
+		for i, w := range words {
+			n := st.freq[[2]string{q.Field, w}]
+			if i == len(words)-1 {
+				n = st.prefixed(q.Field, w)
+			}
+			if ranked && n == 0 {
+				return 0
+			}
+			sum += boost * math.Log(1+(float64(st.docs[q.Field])-float64(n)+0.5)/(float64(n)+0.5))
 		}
 	case Boost:
 		return st.weights(q.Query, boost*q.By, ranked)
@@ -511,7 +557,9 @@ func (r modelQueries) queries(depth int) []Query {
 }
 
 func (r modelQueries) leaf() Query {
-	switch r.IntN(11) {
+	switch r.IntN(12) {
+	case 11:
+		return PhrasePrefix{Field: []string{"text", "text", "title"}[r.IntN(3)], Text: strings.TrimSuffix(r.words(r.IntN(3))+" "+r.word()[:1+r.IntN(2)], " ")}
 	case 10:
 		return Phrase{Field: []string{"text", "text", "title"}[r.IntN(3)], Text: r.words(1 + r.IntN(3))}
 	case 0:

@@ -271,9 +271,9 @@ type Options struct {
 	// return the error. An engine with a GPU maps nothing.
 	NoMap bool
 
-	// MaxTerms bounds the terms of an index that one Prefix, Wildcard, Regexp or TermRange may stand
-	// for. A query with more fails, unless SearchOptions.Partial is set. The default is
-	// DefaultMaxTerms.
+	// MaxTerms bounds the terms of an index that one Prefix, Wildcard, Regexp, TermRange or the last
+	// word of a PhrasePrefix may stand for. A query with more fails, unless SearchOptions.Partial is
+	// set. The default is DefaultMaxTerms.
 	MaxTerms int
 
 	// StoredCacheBytes bounds the cache of stored documents that Get and SearchOptions.Load have

@@ -11,9 +11,9 @@ import (
 )
 
 // A Query says which documents match and how they score. The types of this package are its only
-// implementations: Match and Term; Phrase, Near and Intervals; Prefix, Wildcard, Regexp, Fuzzy,
-// TermRange, Terms, Exists and IDs; Bool, Boost, All and ConstantScore. A query is a plain value; it can
-// be shared and reused.
+// implementations: Match and Term; Phrase, PhrasePrefix, Near and Intervals; Prefix, Wildcard, Regexp,
+// Fuzzy, TermRange, Terms, Exists and IDs; Bool, Boost, All and ConstantScore. A query is a plain value;
+// it can be shared and reused.
 //
 // json.Marshal writes a query in a stable form, and UnmarshalQuery reads it.
 type Query interface {

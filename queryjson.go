@@ -118,6 +118,7 @@ func (q ConstantScore) MarshalJSON() ([]byte, error) {
 //	           "combine": "best", "tie": 0.3, "analyzer": "english"}}
 //	{"phrase": {"field": "title", "text": "white whale", "slop": 2, "analyzer": "english"}}
 //	{"phrase": {"field": "title", "terms": ["white", ["whale", "sperm"]]}}
+//	{"phrase_prefix": {"field": "title", "text": "white wha", "slop": 2, "analyzer": "english"}}
 //	{"near": {"field": "title", "phrases": ["white whale", "ship"], "distance": 10}}
 //	{"intervals": {"field": "title", "rule": RULE}}
 //	{"term": {"field": "year", "value": 1851}}
@@ -211,6 +212,10 @@ func unmarshalKind(kind string, body []byte, depth int) (Query, error) {
 		var j phraseJSON
 		err := document.DecodeObject(body, &j)
 		return j.query(), err
+	case "phrase_prefix":
+		var j phrasePrefixJSON
+		err := document.DecodeObject(body, &j)
+		return PhrasePrefix(j), err
 	case "near":
 		var j nearJSON
 		err := document.DecodeObject(body, &j)

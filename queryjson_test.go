@@ -44,6 +44,7 @@ var queriesJSON = []struct {
 			`"must_not":[{"term":{"field":"k","value":"w"}}],"filter":[{"all":{}}],"min_should":2}}`},
 	{Phrase{Field: "t", Text: "white whale", Slop: 2, Analyzer: "english"}, `{"phrase":{"field":"t","text":"white whale","slop":2,"analyzer":"english"}}`},
 	{Phrase{Field: "t", Terms: [][]string{{"a"}, {}, {"b", "c"}}}, `{"phrase":{"field":"t","terms":["a",[],["b","c"]]}}`},
+	{PhrasePrefix{Field: "t", Text: "white wha", Slop: 1, Analyzer: "english"}, `{"phrase_prefix":{"field":"t","text":"white wha","slop":1,"analyzer":"english"}}`},
 	{Near{Field: "t", Phrases: []string{"a b", "c"}, Distance: 10}, `{"near":{"field":"t","phrases":["a b","c"],"distance":10}}`},
 	{Intervals{Field: "t", Rule: IntervalAll{[]Interval{IntervalText{"a b", true, NoGaps}, IntervalAny{[]Interval{IntervalText{"c", false, 3}}}}, true, AnyGaps}},
 		`{"intervals":{"field":"t","rule":{"all":{"of":[{"match":{"text":"a b","ordered":true,"max_gaps":0}},{"any":{"of":[{"match":{"text":"c","max_gaps":3}}]}}],"ordered":true}}}}`},

@@ -72,6 +72,7 @@ type chain struct {
 	termPool  sync.Pool // batches of AnalyzeTerms
 
 	ruled [endOfRules]atomic.Pointer[chain] // this analyzer with other rules: see WithRules
+	bare  atomic.Pointer[chain]             // this analyzer without filters: see Unfiltered
 }
 
 func (c *chain) Name() string { return c.name }

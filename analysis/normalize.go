@@ -52,3 +52,18 @@ func Normalize(a Analyzer, text string) string {
 	}
 	return string(tokens[0].Term)
 }
+
+// Unfiltered returns an analyzer of the words that the tokenizer of an analyzer from New finds, before
+// filters change, drop or add any. Any other analyzer is returned as it is.
+func Unfiltered(a Analyzer) Analyzer {
+	c, ok := a.(*chain)
+	if !ok || len(c.given) == 0 {
+		return a
+	}
+	if bare := c.bare.Load(); bare != nil {
+		return bare
+	}
+	bare := New(c.name, c.tokenizer).(*chain)
+	c.bare.Store(bare)
+	return bare
+}

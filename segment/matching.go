@@ -54,6 +54,33 @@ func (m *Match) Postings() (int, error) {
 	return l.Count, nil
 }
 
+// Meets reports whether a document of a set may have the term, by document of the segment. It does not
+// read lists of more than a block. scan is scratch.
+func (m *Match) Meets(set []uint64, scan *postings.Scan) (bool, error) {
+	if m.disk != nil {
+		if len(m.value) > 0 && m.value[0]&longEntry != 0 {
+			return true, nil
+		}
+		if _, err := scan.ResetShort(m.value, nil); err != nil {
+			return false, m.disk.at(err, m.key)
+		}
+	} else {
+		l, err := m.list()
+		if err != nil || l == nil {
+			return false, err
+		}
+		scan.Reset(l)
+	}
+	for scan.Next() {
+		for _, doc := range scan.Docs[:scan.N] {
+			if doc/64 < uint32(len(set)) && set[doc/64]>>(doc%64)&1 == 1 {
+				return true, nil
+			}
+		}
+	}
+	return false, scan.Err()
+}
+
 // list opens the list of a term in memory. It is nil if no document of the view has the term.
 func (m *Match) list() (*postings.List, error) {
 	if m.tail != nil {

@@ -20,6 +20,7 @@ type Clause struct {
 	index       int     // set by a planner: number of the term, of the constant, of the set, or of the proximity
 	blend       int     // clauseTerm: terms with the same number above 0 have one idf
 	set         documentSet
+	joined      *joinedTerm // clauseTerm: it stands for many terms, and term is its name
 
 	together *proximity.Expr // clauseProximity: over the terms in must; its weight is boost times their idfs
 

@@ -241,6 +241,9 @@ func (x *explainer) leaf(t int) (*Explanation, uint32, error) {
 
 // printable returns a term that is not text (a number, a date) in hexadecimal.
 func printable(term string) string {
+	if prefix, ok := strings.CutPrefix(term, joinedMark); ok {
+		return prefix + "*"
+	}
 	if strings.HasPrefix(term, "\x00") {
 		return fmt.Sprintf("%x", term)
 	}

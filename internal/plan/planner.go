@@ -38,6 +38,8 @@ type planTerm struct {
 
 	blend   int    // Clause.blend
 	blended uint64 // with blend, the n of idf
+
+	joined *joinedTerm
 }
 
 // compile turns a clause into a plan over an index. The plan uses b's memory, and lacks K and
@@ -160,14 +162,14 @@ func (b *planner) collect(c *Clause, scores bool) {
 	switch c.kind {
 	case clauseTerm:
 		if b.known != nil {
-			key := knownTerm{c.field, c.term, c.boost, scores}
+			key := knownTerm{c.field, c.term, c.boost, scores, c.joined}
 			if free := b.known[key]; len(free) > 0 {
 				c.index, b.known[key] = free[0], free[1:]
 				return
 			}
 		}
 		c.index = len(b.terms)
-		b.terms = append(b.terms, planTerm{field: c.field, term: c.term, boost: c.boost, blend: c.blend})
+		b.terms = append(b.terms, planTerm{field: c.field, term: c.term, boost: c.boost, blend: c.blend, joined: c.joined})
 		b.scored = append(b.scored, scores)
 	case clauseSet:
 		c.index = len(b.sets)
@@ -196,6 +198,7 @@ type knownTerm struct {
 	field, term string
 	boost       float64
 	scores      bool
+	joined      *joinedTerm
 }
 
 // again makes collect number another version of the same query. The search will answer only one of
@@ -203,7 +206,7 @@ type knownTerm struct {
 func (b *planner) again() {
 	b.constant, b.proximity, b.known = 0, 0, make(map[knownTerm][]int, len(b.terms))
 	for i, t := range b.terms {
-		key := knownTerm{t.field, t.term, t.boost, b.scored[i]}
+		key := knownTerm{t.field, t.term, t.boost, b.scored[i], t.joined}
 		b.known[key] = append(b.known[key], i)
 	}
 }
@@ -301,6 +304,13 @@ func (b *planner) lookup() error {
 			return err
 		}
 		term := &b.terms[t]
+		if term.joined != nil {
+			b.later = append(b.later, 0)
+			if err := b.joinLists(t); err != nil {
+				return err
+			}
+			continue
+		}
 		later, err := b.index.Lists(term.field, term.term, b.lists[min(t, size):], n, b.omits)
 		if err != nil {
 			return err

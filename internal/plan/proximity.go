@@ -123,7 +123,11 @@ func (b *phraseBuilder) clause(e proximity.Expr, boost float64) (Clause, error) 
 		c.must = append(c.must, t)
 	}
 	if e.Op == proximity.Word {
-		return anyClause(c.must), nil
+		var words []Clause
+		for _, t := range e.Terms {
+			words = append(words, c.must[t])
+		}
+		return anyClause(words), nil
 	}
 	if err := e.Check(len(b.terms)); err != nil {
 		return Clause{}, Errorf(b.part, "%w", err)

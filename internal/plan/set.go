@@ -207,14 +207,21 @@ func (b *planner) makeSets() error {
 }
 
 func (b *planner) makeSet(s documentSet) error {
+	sets, _, err := b.documentsOf(s)
+	b.setBits = append(b.setBits, sets...)
+	return err
+}
+
+// documentsOf returns the documents of a set by segment, and the pattern of its terms, if it has one.
+// With Settings.Partial these may be fewer than the set's own.
+func (b *planner) documentsOf(s documentSet) (sets []blockmax.Set, pattern segment.Pattern, err error) {
 	m := &filterMaker{ctx: b.ctx, index: b.index, sim: b.sim}
 	c := Clause{kind: clauseSet, set: s}
 	text := c.setText()
 	terms := 0
-	begin := len(b.setBits)
 	for i := range b.index.Segments() {
 		if err := b.ctx.Err(); err != nil {
-			return err
+			return nil, nil, err
 		}
 		f := b.index.Filter(i, text)
 		if f == nil {
@@ -222,38 +229,41 @@ func (b *planner) makeSet(s documentSet) error {
 			set := make([]uint64, (docs+63)/64)
 			n, err := s.documents(m, i, set)
 			if err != nil {
-				return err
+				return nil, nil, err
 			}
 			f = cache.NewTermsFilter(set, docs, n)
 			b.index.KeepFilter(i, text, f)
 		}
 		bits, count := f.Documents()
-		b.setBits = append(b.setBits, blockmax.Set{Bits: bits, Count: count})
+		sets = append(sets, blockmax.Set{Bits: bits, Count: count})
 		terms += f.Terms()
 	}
 	p, ok := s.(*termPattern)
-	if !ok || b.mostTerms == 0 || terms <= b.mostTerms {
-		return nil
+	if !ok {
+		return sets, nil, nil
+	}
+	if b.mostTerms == 0 || terms <= b.mostTerms {
+		return sets, p.Pattern, nil
 	}
 	last, err := b.lastTerm(p)
 	if err != nil || last == nil {
-		return err
+		return sets, p.Pattern, err
 	}
 	if !b.partial {
-		return Errorf("Query", "%v stands for more than %d terms, the limit of Options.MaxTerms", p, b.mostTerms)
+		return nil, nil, Errorf("Query", "%v stands for more than %d terms, the limit of Options.MaxTerms", p, b.mostTerms)
 	}
-	b.setBits = b.setBits[:begin]
 	b.incomplete = true
 	cut := termPattern{field: p.field, Pattern: upTo{p.Pattern, last}}
+	sets = sets[:0]
 	for i := range b.index.Segments() {
 		set := make([]uint64, (b.index.Segment(i).Reader().Docs()+63)/64)
 		if _, err := cut.documents(m, i, set); err != nil {
-			return err
+			return nil, nil, err
 		}
 		bits, count := cache.NewTermsFilter(set, b.index.Segment(i).Reader().Docs(), 0).Documents()
-		b.setBits = append(b.setBits, blockmax.Set{Bits: bits, Count: count})
+		sets = append(sets, blockmax.Set{Bits: bits, Count: count})
 	}
-	return nil
+	return sets, cut.Pattern, nil
 }
 
 // lastTerm returns the last term of a pattern, over all segments, that mostTerms admits, or nil if it
