@@ -136,15 +136,18 @@ var gutenbergA = sync.OnceValues(func() (*corpus, error) {
 	return ix, nil
 })
 
-func gutenberg(b *testing.B) *corpus {
-	ix, err := gutenbergA()
+func gutenberg(b *testing.B) *corpus { return loaded(b, gutenbergA) }
+
+// loaded returns what load makes of the corpora, or skips the benchmark if there are none.
+func loaded[T any](b *testing.B, load func() (T, error)) T {
+	x, err := load()
 	if errors.Is(err, os.ErrNotExist) {
 		b.Skipf("no corpora (set RIFFLE_CORPORA): %v", err)
 	}
 	if err != nil {
 		b.Fatal(err)
 	}
-	return ix
+	return x
 }
 
 func corpora() string {

@@ -30,6 +30,28 @@ func SetFewCandidates(n int) (old int) {
 
 // MakeBitmaps makes the bitmaps of some lists of a plan.
 func MakeBitmaps(p *blockmax.Plan, wanted func(*postings.List) bool) error {
+	return eachList(p, func(_ *run, c *tileCursor) error {
+		if c.list.Bitmap() != nil || !wanted(c.list) {
+			return nil
+		}
+		return c.makeBitmap()
+	})
+}
+
+// MakeExcerpts makes the excerpts of all lists of a plan that have keys.
+func MakeExcerpts(p *blockmax.Plan) error {
+	return eachList(p, func(r *run, c *tileCursor) error {
+		s, t := r.at.seg.Subset, &r.at.seg.Terms[c.term]
+		if s == nil || t.Key == 0 {
+			return nil
+		}
+		s.Spend(t, 1, 1)
+		return s.Make(t, func(m *blockmax.ExcerptMaker) (bool, error) { return c.excerpt(s.Docs, nil, m, 1<<30) })
+	})
+}
+
+// eachList calls fn for the lists of each segment of a plan, in a run that is at the segment.
+func eachList(p *blockmax.Plan, fn func(r *run, c *tileCursor) error) error {
 	if err := p.Check(); err != nil {
 		return err
 	}
@@ -44,10 +66,7 @@ func MakeBitmaps(p *blockmax.Plan, wanted func(*postings.List) bool) error {
 			return err
 		}
 		for _, c := range lists {
-			if c.list.Bitmap() != nil || !wanted(c.list) {
-				continue
-			}
-			if err := c.makeBitmap(); err != nil {
+			if err := fn(r, c); err != nil {
 				return err
 			}
 		}
@@ -66,37 +85,6 @@ func SetLeads(or, and int) (oldOr, oldAnd int) {
 func SetAcceptedShare(n int) (old int) {
 	old, acceptedShare = acceptedShare, n
 	return old
-}
-
-// MakeExcerpts makes the excerpts of all lists of a plan that have keys.
-func MakeExcerpts(p *blockmax.Plan) error {
-	if err := p.Check(); err != nil {
-		return err
-	}
-	r := newRun(context.Background(), p)
-	defer r.release()
-	for i := range p.Segments {
-		if err := r.enter(i); err != nil {
-			return err
-		}
-		lists, err := r.tiled.openAll(r)
-		if err != nil {
-			return err
-		}
-		s := r.at.seg.Subset
-		for _, c := range lists {
-			t := &r.at.seg.Terms[c.term]
-			if s == nil || t.Key == 0 {
-				continue
-			}
-			s.Spend(t, 1, 1)
-			err := s.Make(t, func(m *blockmax.ExcerptMaker) (bool, error) { return c.excerpt(s.Docs, nil, m, 1<<30) })
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // SetFirstWords changes firstWords and returns the old value.

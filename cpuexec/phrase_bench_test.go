@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -24,7 +23,7 @@ import (
 // rand5 are adjacent words, so most of them are stop words; in mid2 and mid3 the first and last word are
 // not among the hundred most frequent. One operation is one query, its lists open and loaded.
 func BenchmarkPhrase(b *testing.B) {
-	t := gutenbergTokens(b)
+	t := loaded(b, gutenbergWords)
 	for _, set := range []struct {
 		name   string
 		length int
@@ -145,17 +144,6 @@ var gutenbergWords = sync.OnceValues(func() (*tokens, error) {
 	t.table = blockmax.NewTable(blockmax.DefaultBM25, float64(sum)/float64(len(t.docs)))
 	return t, nil
 })
-
-func gutenbergTokens(b *testing.B) *tokens {
-	t, err := gutenbergWords()
-	if errors.Is(err, os.ErrNotExist) {
-		b.Skipf("no corpora (set RIFFLE_CORPORA): %v", err)
-	}
-	if err != nil {
-		b.Fatal(err)
-	}
-	return t
-}
 
 // draw draws phrases from the text.
 func (t *tokens) draw(length int, mid bool, count int) (phrases [][]uint32) {
