@@ -26,7 +26,7 @@ type job struct {
 	slot     int64     // of dues, if counted
 	counted  bool
 	group    group
-	state    state
+	state    state // read by the waiter alone, after ready: see tell
 
 	granted  bool // the CPU has reserved a core for it
 	busy     bool // devices had much to do when a core took it
@@ -66,7 +66,12 @@ func newJob(d *Dispatcher, q Query) *job {
 	return j
 }
 
-// tell sets a job's final state and wakes its waiter.
+// tell sets what becomes of a job and wakes its waiter.
+//
+// It may be called with Dispatcher.mu, with gate.mu or with neither, and needs none: whoever calls it
+// has taken the job out of the queue or the line that it was in, so nobody else tells it or takes it
+// into a batch, and only the waiter reads the state, after it has received from ready. (The waiter
+// reads it again behind the gate, which has then told the job a second time.)
 func (j *job) tell(s state) {
 	j.state = s
 	j.ready <- struct{}{}

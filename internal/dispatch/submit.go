@@ -89,7 +89,7 @@ func (d *Dispatcher) refused(p *Plan) bool {
 func (d *Dispatcher) withdraw(j *job) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	// (The state would say it, too, but tell sets it without the lock.)
+	// (The state would say it, too, but only the waiter of a job that was told may read it.)
 	if i := slices.Index(d.waiting, j); i >= 0 {
 		d.waiting = slices.Delete(d.waiting, i, i+1)
 	} else if !d.queue.remove(j) {
