@@ -22,6 +22,8 @@ type Filter struct {
 	count    int   // documents
 	terms    int   // that the documents come from, of a filter that is many terms
 
+	restricts bool // it is not one of NewTermsFilter
+
 	alive atomic.Pointer[aliveFilter]
 }
 
@@ -45,6 +47,7 @@ const sparsestSubset = 8
 // It takes the bits over.
 func NewFilter(set []uint64, docs uint32) *Filter {
 	f := NewTermsFilter(set, docs, 0)
+	f.restricts = true
 	count := uint32(f.count)
 	if count > docs/sparsestSubset {
 		return f
@@ -125,9 +128,9 @@ func (f *Filter) aliveIn(accept []uint64) *aliveFilter {
 	return a
 }
 
-// prepare makes what Restrict needs under accept.
+// prepare makes what Restrict needs under accept: nothing for a filter that restricts no query.
 func (f *Filter) prepare(accept []uint64) {
-	if len(accept) > 0 {
+	if len(accept) > 0 && f.restricts {
 		f.aliveIn(accept)
 	}
 }

@@ -113,6 +113,13 @@ func TestFiltersCached(t *testing.T) {
 	if c.Filter(Filters|1, "a", docs, accept); c.FilterCounts().Bytes <= counts.Bytes {
 		t.Error("the documents that are not deleted are not counted")
 	}
+	for range 2 {
+		c.KeepFilter(Filters|9, "terms", NewTermsFilter(slices.Clone(second.bits), docs, 3), accept)
+	}
+	if f := c.Filter(Filters|9, "terms", docs, accept); f == nil || f.alive.Load() != nil || f.Terms() != 3 {
+		t.Errorf("the documents of terms are copied for the deletions of a view: %+v", f)
+	}
+	c.DropSegment(Filters | 9)
 	if c.Filter(Filters|1, "a", docs+64, nil) != nil {
 		t.Error("a filter serves a segment that has grown")
 	}
