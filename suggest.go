@@ -28,7 +28,7 @@ const maxSuggestions = 1000
 // fewest edits first, and of these those in most documents. The word is normalized as that of Prefix
 // is. A nil *SuggestOptions stands for the defaults.
 //
-// Completing reads all terms that begin with the word, some 50 ns each.
+// Completing reads all terms that begin with the word, and in how many documents each is.
 func (e *Engine) Suggest(ctx context.Context, field, word string, o *SuggestOptions) ([]Suggestion, error) {
 	v, err := e.acquire()
 	if err != nil {

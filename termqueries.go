@@ -34,8 +34,7 @@ type Prefix struct {
 // any number of characters, ? for one, and a backslash takes its meaning from the character after it.
 //
 // A pattern that begins with a literal costs as much as Prefix. Any other pattern is compared with
-// all terms of the field: about a millisecond for a million terms if it has a literal of two
-// characters, else five.
+// all terms of the field.
 type Wildcard struct {
 	Field   string
 	Pattern string

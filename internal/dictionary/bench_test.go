@@ -16,7 +16,7 @@ import (
 	"github.com/riffle-search/riffle/internal/jsonl"
 )
 
-// corpusWords are the terms of gutenberg-a, some 130,000, and a sample of those of 6 to 10 bytes.
+// corpusWords are the terms of gutenberg-a, some 173,000, and a sample of those of 6 to 10 bytes.
 var corpusWords = sync.OnceValues(func() (d *dictionary.Dictionary, sample []string) {
 	r, err := jsonl.Open(filepath.Join(os.Getenv("RIFFLE_CORPORA"), "gutenberg-a.jsonl.zst"))
 	if err != nil {
@@ -49,38 +49,34 @@ var corpusWords = sync.OnceValues(func() (d *dictionary.Dictionary, sample []str
 	return b.Dictionary(), sample
 })
 
-// BenchmarkFind finds terms by patterns made of words: RIFFLE_CORPORA=... go test -bench Find
+// BenchmarkFind finds terms by patterns made of words of the dictionary:
+//
+//	RIFFLE_CORPORA=/work/shared/corpora go test ./internal/dictionary -run xxx -bench Find
+//
+// "terms" is how many a pattern matches, "ns/term" the time divided by the terms of the dictionary,
+// and "compared" with how many of these a fuzzy word is compared.
 func BenchmarkFind(b *testing.B) {
 	d, sample := corpusWords()
 	if d == nil {
 		b.Skip("no corpora (set RIFFLE_CORPORA)")
 	}
-	count := func(find func(yield func(int) bool)) (n int) {
-		find(func(int) bool { n++; return true })
-		return n
-	}
 	for _, c := range []struct {
-		name string
-		find func(w string) int
+		name  string
+		edits int
+		find  func(w string) int
 	}{
-		{"fuzzy-1", func(w string) int {
-			f, _ := dictionary.NewFuzzy(w, 1, 0)
-			return count(func(yield func(int) bool) { f.Find(d, func(i, _ int) bool { return yield(i) }) })
-		}},
-		{"fuzzy-2", func(w string) int {
-			f, _ := dictionary.NewFuzzy(w, 2, 0)
-			return count(func(yield func(int) bool) { f.Find(d, func(i, _ int) bool { return yield(i) }) })
-		}},
-		{"prefix-3", func(w string) int {
+		{"fuzzy-1", 1, func(w string) int { return fuzzy(d, w, 1) }},
+		{"fuzzy-2", 2, func(w string) int { return fuzzy(d, w, 2) }},
+		{"prefix-3", 0, func(w string) int {
 			from, to := d.Prefix([]byte(w[:3]))
 			return to - from
 		}},
-		{"ab*yz", func(w string) int { return wildcard(d, w[:2]+"*"+w[len(w)-2:]) }},
-		{"*xyz", func(w string) int { return wildcard(d, "*"+w[len(w)-3:]) }},
-		{"*infix*", func(w string) int { return wildcard(d, "*"+w[1:len(w)-1]+"*") }},
-		{"?infix*", func(w string) int { return wildcard(d, "?"+w[1:len(w)-1]+"*") }},
-		{"regexp", func(w string) int { return expression(d, w[:2]+"[a-m]+"+w[len(w)-1:]) }},
-		{"regexp-unanchored", func(w string) int { return expression(d, "[a-z]+"+w[len(w)-3:]) }},
+		{"ab*yz", 0, func(w string) int { return wildcard(d, w[:2]+"*"+w[len(w)-2:]) }},
+		{"*xyz", 0, func(w string) int { return wildcard(d, "*"+w[len(w)-3:]) }},
+		{"*infix*", 0, func(w string) int { return wildcard(d, "*"+w[1:len(w)-1]+"*") }},
+		{"?infix*", 0, func(w string) int { return wildcard(d, "?"+w[1:len(w)-1]+"*") }},
+		{"regexp", 0, func(w string) int { return expression(d, w[:2]+"[a-m]+"+w[len(w)-1:]) }},
+		{"regexp-unanchored", 0, func(w string) int { return expression(d, "[a-z]+"+w[len(w)-3:]) }},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			found := 0
@@ -88,8 +84,34 @@ func BenchmarkFind(b *testing.B) {
 				found += c.find(sample[i%len(sample)])
 			}
 			b.ReportMetric(float64(found)/float64(b.N), "terms")
+			b.ReportMetric(float64(b.Elapsed())/float64(b.N)/float64(d.Len()), "ns/term")
+			if c.edits > 0 {
+				b.ReportMetric(compared(d, sample, c.edits), "compared")
+			}
 		})
 	}
+}
+
+// compared is with how many terms a word is compared on average.
+func compared(d *dictionary.Dictionary, words []string, edits int) float64 {
+	sum := 0
+	for _, w := range words {
+		f, err := dictionary.NewFuzzy(w, edits, 0)
+		if err != nil {
+			panic(err)
+		}
+		sum += f.Compared(d)
+	}
+	return float64(sum) / float64(len(words))
+}
+
+func fuzzy(d *dictionary.Dictionary, w string, edits int) (n int) {
+	f, err := dictionary.NewFuzzy(w, edits, 0)
+	if err != nil {
+		panic(err)
+	}
+	f.Find(d, func(int, int) bool { n++; return true })
+	return n
 }
 
 func wildcard(d *dictionary.Dictionary, pattern string) (n int) {

@@ -314,6 +314,33 @@ func TestSignature(t *testing.T) {
 	}
 }
 
+// TestFuzzyCompares: signatures and lengths leave few terms to compare with a word.
+func TestFuzzyCompares(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 8))
+	terms := make([]string, 5_000)
+	for i := range terms {
+		var w []byte
+		for range 4 + rng.IntN(8) {
+			w = append(w, 'a'+byte(rng.IntN(26)))
+		}
+		terms[i] = string(w)
+	}
+	d := of(terms...)
+	for edits, most := range []int{1, 20, 500} {
+		sum := 0
+		for _, word := range terms[:50] {
+			f, err := NewFuzzy(word, edits, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum += f.Compared(d)
+		}
+		if sum < 50 || sum > 50*most {
+			t.Errorf("%d edits: a word is compared with %d of %d terms, at most %d are expected", edits, sum/50, d.Len(), most)
+		}
+	}
+}
+
 // A search stops when yield returns false.
 func TestStop(t *testing.T) {
 	var terms []string

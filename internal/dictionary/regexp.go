@@ -118,20 +118,18 @@ func (r *Regexp) Match(term []byte) bool {
 // common with the term before, and those that begin as a term did whose beginning cannot match are
 // passed over.
 func (r *Regexp) Find(d *Dictionary, yield func(i int) bool) {
-	a := r.automaton()
-	defer func() { r.free.Put(a) }()
 	from, to := 0, d.Len()
 	if len(r.prefix) > 0 {
 		from, to = d.Prefix(r.prefix)
 	}
-	t := trail{a: a}
+	t := trail{a: r.automaton()}
+	defer func() { r.free.Put(t.a) }()
 	t.begin(nil)
 	d.spans(from, to, func(p *page, from, to int) bool {
 		passed := 0 // terms passed over since the trail changed
 		for i := from; i < to; i++ {
 			if len(t.a.states) > maxStates {
 				t.a = newAutomaton(r.prog)
-				a = t.a
 				t.begin(nil)
 			}
 			term := p.term(i)
