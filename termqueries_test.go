@@ -62,6 +62,8 @@ func TestNormalizedPatterns(t *testing.T) {
 		{Regexp{"text", "CAF.*", true}, ""},
 		{Regexp{"key", "C.*", false}, "0 2"},
 		{TermRange{Field: "text", From: "CAFÉ", To: "RUN"}, "0 2"},
+		{TermRange{Field: "fold", From: "CAFÉT"}, "1 3 4 5"},
+		{TermRange{Field: "fold", To: "\u0301", IncludeTo: true}, ""}, // an accent is nothing, not no end
 		{TermRange{Field: "key", From: "Running", To: "runs", IncludeTo: true}, "3 4 5 1"},
 		{Prefix{"stem", "running", false}, ""}, // the term is "run"
 		{Prefix{"stem", "run", false}, "3 4"},

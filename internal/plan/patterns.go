@@ -114,14 +114,14 @@ func (rw *Rewriter) TermRange(field, from, to string, excludeFrom, includeTo, ra
 	if err != nil {
 		return Clause{}, err
 	}
-	if to != "" {
-		to, _ = rw.normalized("TermRange", field, to, raw)
-	}
 	r := termRange{from: []byte(from)}
 	if excludeFrom {
 		r.from = append(r.from, 0)
 	}
-	if to != "" {
+	kind := "range without end"
+	if to != "" { // it may become empty, such as an accent that is folded away; no term is less
+		kind = "range"
+		to, _ = rw.normalized("TermRange", field, to, raw)
 		r.to = []byte(to)
 		if includeTo {
 			r.to = append(r.to, 0)
@@ -129,7 +129,7 @@ func (rw *Rewriter) TermRange(field, from, to string, excludeFrom, includeTo, ra
 	}
 	r = r.texts()
 	text := string(appendText(appendText(nil, string(r.from)), string(r.to)))
-	return setOf(&termPattern{field: field, kind: "range", text: text, Pattern: r}, score), nil
+	return setOf(&termPattern{field: field, kind: kind, text: text, Pattern: r}, score), nil
 }
 
 // Terms returns the clause of the documents that have one of many values in a field.
