@@ -270,11 +270,18 @@ func stressState(snap *Snapshot, least [stressWriters]int) (versions [stressWrit
 // exhaustive scoring.
 func stressSearch(snap *Snapshot, m model, r modelQueries) error {
 	q := Query(Match{Field: "text", Text: r.words(1 + r.IntN(4)), Mode: Mode(r.IntN(2))})
-	switch r.IntN(4) {
+	switch r.IntN(7) {
 	case 0:
 		q = Bool{Must: []Query{q}, Filter: []Query{Term{"writer", r.IntN(stressWriters)}}}
 	case 1:
 		q = Bool{Should: []Query{q, Term{"writer", 1}}, MustNot: []Query{Match{Field: "text", Text: r.word()}}}
+	case 2:
+		q = Phrase{Field: "text", Text: r.words(2 + r.IntN(2))}
+	case 3:
+		q = Bool{Must: []Query{q, Phrase{Field: "text", Text: "w2 w2"}}}
+	case 4:
+		word := r.word()
+		q = []Query{Prefix{"text", word[:2], false}, Wildcard{"text", "*" + word[1:], false}, Fuzzy{Field: "text", Term: word, Edits: 1}}[r.IntN(3)]
 	}
 	want := m.matches(q, MaxK)
 	o := SearchOptions{K: 1000, Exec: &Exec{Algorithm: Algorithm(r.IntN(int(AlgorithmBMM) + 1))}, ExactTotal: true}
