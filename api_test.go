@@ -567,8 +567,8 @@ func TestListener(t *testing.T) {
 	ix.must(ix.Close())
 	want := []string{
 		"applied +2 -1 true",
-		"searched match(t or \"x\") k=7 hits=2 failed=false cpu",
-		"searched bool() k=0 hits=0 failed=true ",
+		"searched t:x k=7 hits=2 failed=false cpu",
+		"searched {\"bool\":{}} k=0 hits=0 failed=true ",
 		"sealed 2 docs, bytes true, number true",
 		"applied +0 -1 true",
 		"applied +1 -0 true",

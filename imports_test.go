@@ -34,6 +34,7 @@ func TestImports(t *testing.T) {
 		"internal/corrupt":     {},
 		"internal/dispatch":    {"blockmax", "gpuexec/device", "postings"},
 		"internal/dictionary":  {},
+		"internal/language":    {},
 		"internal/document":    {"analysis", "internal/corrupt", "internal/format", "segment"},
 		"internal/format":      {"internal/corrupt"},
 		"internal/formats":     {"internal/format", "internal/hook"},
@@ -50,7 +51,7 @@ func TestImports(t *testing.T) {
 		"internal/impl":        {},
 		"internal/collection":  {"analysis", "blockmax", "internal/jsonl", "internal/trec", "postings", "segment"},
 		"internal/gov2":        {"blockmax", "internal/collection", "postings"},
-		".":                    {"analysis", "blockmax", "cpuexec", "internal/accelerator", "internal/bulk", "internal/document", "internal/corrupt", "internal/format", "internal/gpu/link", "internal/hook", "internal/live", "internal/memlimit", "internal/plan", "internal/search", "postings", "proximity", "segment", "store"},
+		".":                    {"analysis", "blockmax", "cpuexec", "internal/accelerator", "internal/bulk", "internal/document", "internal/corrupt", "internal/format", "internal/gpu/link", "internal/hook", "internal/language", "internal/live", "internal/memlimit", "internal/plan", "internal/search", "postings", "proximity", "segment", "store"},
 		"cmd/riffle":           {"analysis", "analysis/bleve", "analysis/lang", "cpuexec", "internal/hook", "internal/jsonl", "internal/memlimit", "internal/trec"}, // besides the root
 		"examples/analyzer":    {"analysis"},
 		"examples/concurrent":  {},

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"strings"
 
 	"github.com/riffle-search/riffle/internal/document"
 	"github.com/riffle-search/riffle/internal/plan"
@@ -140,44 +139,6 @@ func ruleOf(rule Interval, depth int) (r plan.Interval, err error) {
 		return r, rules(q.Rule)
 	}
 	return r, plan.Errorf("Intervals.Rule", "is %v", reflect.TypeOf(rule))
-}
-
-// printRule prints a rule.
-func printRule(b *strings.Builder, rule Interval) {
-	list := func(name string, of []Interval, ordered bool, gaps int) {
-		b.WriteString(name)
-		for _, sub := range of {
-			b.WriteByte(' ')
-			printRule(b, sub)
-		}
-		printGaps(b, ordered, gaps)
-		b.WriteByte(')')
-	}
-	switch q := rule.(type) {
-	case IntervalText:
-		fmt.Fprintf(b, "(%q", q.Text)
-		printGaps(b, q.Ordered, q.MaxGaps)
-		b.WriteByte(')')
-	case IntervalAll:
-		list("all(", q.Of, q.Ordered, q.MaxGaps)
-	case IntervalAny:
-		list("any(", q.Of, false, AnyGaps)
-	case IntervalWhere:
-		list(relationNames[min(q.Is, relations-1)]+"(", []Interval{q.Rule, q.Of}, false, AnyGaps)
-	case IntervalFirst:
-		list(fmt.Sprintf("first(%d", q.Positions), []Interval{q.Rule}, false, AnyGaps)
-	default:
-		b.WriteString("nil")
-	}
-}
-
-func printGaps(b *strings.Builder, ordered bool, gaps int) {
-	if ordered {
-		b.WriteString(" ordered")
-	}
-	if gaps != AnyGaps {
-		fmt.Fprintf(b, " gaps=%d", max(0, gaps))
-	}
 }
 
 type intervalTextJSON struct {

@@ -2,8 +2,6 @@ package riffle
 
 import (
 	"encoding/json"
-	"fmt"
-	"strings"
 
 	"github.com/riffle-search/riffle/internal/plan"
 )
@@ -103,27 +101,9 @@ func (Near) dependsOnK() bool { return false }
 
 func (Intervals) dependsOnK() bool { return false }
 
-func (q Phrase) String() string {
-	what := fmt.Sprintf("%q", q.Text)
-	if len(q.Terms) > 0 {
-		what = fmt.Sprintf("%q", q.Terms)
-	}
-	if q.Slop > 0 {
-		what += fmt.Sprintf("~%d", q.Slop)
-	}
-	return fmt.Sprintf("phrase(%s %s)", q.Field, what)
-}
-
-func (q Near) String() string {
-	return fmt.Sprintf("near(%s %q within %d)", q.Field, q.Phrases, q.Distance)
-}
-
-func (q Intervals) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "intervals(%s ", q.Field)
-	printRule(&b, q.Rule)
-	return b.String() + ")"
-}
+func (q Phrase) String() string    { return queryText(q) }
+func (q Near) String() string      { return queryText(q) }
+func (q Intervals) String() string { return queryText(q) }
 
 type phraseJSON struct {
 	Field    string      `json:"field"`

@@ -2,7 +2,6 @@ package riffle
 
 import (
 	"encoding/json"
-	"fmt"
 
 	"github.com/riffle-search/riffle/internal/plan"
 )
@@ -41,13 +40,7 @@ func (q PhrasePrefix) validate(float64) error {
 
 func (PhrasePrefix) dependsOnK() bool { return false }
 
-func (q PhrasePrefix) String() string {
-	what := fmt.Sprintf("%q*", q.Text)
-	if q.Slop > 0 {
-		what += fmt.Sprintf("~%d", q.Slop)
-	}
-	return fmt.Sprintf("phrase_prefix(%s %s)", q.Field, what)
-}
+func (q PhrasePrefix) String() string { return queryText(q) }
 
 type phrasePrefixJSON struct {
 	Field    string `json:"field"`

@@ -12,10 +12,11 @@ import (
 
 // A Query says which documents match and how they score. The types of this package are its only
 // implementations: Match and Term; Phrase, PhrasePrefix, Near and Intervals; Prefix, Wildcard, Regexp,
-// Fuzzy, TermRange, Terms, Exists and IDs; Bool, Boost, All and ConstantScore. A query is a plain value;
-// it can be shared and reused.
+// Fuzzy, TermRange, Range, Terms, Exists and IDs; Bool, Boost, All and ConstantScore. A query is a
+// plain value; it can be shared and reused.
 //
-// json.Marshal writes a query in a stable form, and UnmarshalQuery reads it.
+// json.Marshal writes a query in a stable form, and UnmarshalQuery reads it. String writes it for
+// people, and ParseQuery reads that.
 type Query interface {
 	fmt.Stringer
 	json.Marshaler
@@ -280,43 +281,9 @@ func (All) dependsOnK() bool { return false }
 
 func (q ConstantScore) dependsOnK() bool { return dependsOnK(q.Query) }
 
-func (q Match) String() string {
-	fields := q.Fields
-	if q.Field != "" {
-		fields = append([]string{q.Field}, fields...)
-	}
-	named := slices.Clone(fields)
-	for i, f := range named {
-		if by, ok := q.Boosts[f]; ok {
-			named[i] += fmt.Sprintf("^%g", by)
-		}
-	}
-	how := modeNames[min(q.Mode, ModeAndOr)]
-	if q.Combine != CombineSum && q.Combine <= CombineBest {
-		how += " " + combineNames[q.Combine]
-	}
-	return fmt.Sprintf("match(%s %s %q)", strings.Join(named, ","), how, q.Text)
-}
-
-func (q Term) String() string { return fmt.Sprintf("term(%s %#v)", q.Field, q.Value) }
-
-func (q Bool) String() string {
-	var parts []string
-	add := func(sign string, qs []Query) {
-		for _, c := range qs {
-			parts = append(parts, fmt.Sprintf("%s%v", sign, c))
-		}
-	}
-	add("+", q.Must)
-	add("", q.Should)
-	add("#", q.Filter)
-	add("-", q.MustNot)
-	if q.MinShould > 0 {
-		parts = append(parts, fmt.Sprintf("min=%d", q.MinShould))
-	}
-	return "bool(" + strings.Join(parts, " ") + ")"
-}
-
-func (q Boost) String() string         { return fmt.Sprintf("%v^%g", q.Query, q.By) }
-func (All) String() string             { return "all" }
-func (q ConstantScore) String() string { return fmt.Sprintf("constant(%v %g)", q.Query, q.Score) }
+func (q Match) String() string         { return queryText(q) }
+func (q Term) String() string          { return queryText(q) }
+func (q Bool) String() string          { return queryText(q) }
+func (q Boost) String() string         { return queryText(q) }
+func (q All) String() string           { return queryText(q) }
+func (q ConstantScore) String() string { return queryText(q) }

@@ -128,6 +128,8 @@ func (q ConstantScore) MarshalJSON() ([]byte, error) {
 //	{"regexp": {"field": "title", "expr": "whales?", "raw": true}}
 //	{"fuzzy": {"field": "title", "term": "wahle", "edits": 1, "prefix": 1, "expansions": 10}}
 //	{"term_range": {"field": "title", "from": "a", "to": "n", "exclude_from": true, "include_to": true}}
+//	{"range": {"field": "year", "from": 1850, "to": 1900, "exclude_from": true, "include_to": true}}
+//	{"range": {"field": "published", "from": {"time": "1851-10-18T00:00:00Z"}}}
 //	{"terms": {"field": "year", "values": [1851, 1852, {"time": "1851-10-18T00:00:00Z"}]}}
 //	{"exists": {"field": "year"}}
 //	{"ids": {"values": ["moby-dick"]}}
@@ -284,6 +286,12 @@ func unmarshalKind(kind string, body []byte, depth int) (Query, error) {
 		var j termRangeJSON
 		err := document.DecodeObject(body, &j)
 		return TermRange(j), err
+	case "range":
+		var j rangeJSON
+		if err := document.DecodeObject(body, &j); err != nil {
+			return nil, err
+		}
+		return j.query()
 	case "exists":
 		var j existsJSON
 		err := document.DecodeObject(body, &j)

@@ -1,14 +1,9 @@
 package riffle
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
-	"strings"
-	"time"
 
-	"github.com/riffle-search/riffle/internal/document"
 	"github.com/riffle-search/riffle/internal/plan"
 )
 
@@ -214,58 +209,14 @@ func (Exists) dependsOnK() bool    { return false }
 func (IDs) dependsOnK() bool       { return false }
 func (Fuzzy) dependsOnK() bool     { return false }
 
-func (q Prefix) String() string {
-	return fmt.Sprintf("prefix(%s %q%s)", q.Field, q.Prefix, rawMark(q.Raw))
-}
-func (q Wildcard) String() string {
-	return fmt.Sprintf("wildcard(%s %q%s)", q.Field, q.Pattern, rawMark(q.Raw))
-}
-func (q Regexp) String() string {
-	return fmt.Sprintf("regexp(%s %q%s)", q.Field, q.Expr, rawMark(q.Raw))
-}
-func (q Exists) String() string { return fmt.Sprintf("exists(%s)", q.Field) }
-func (q IDs) String() string    { return fmt.Sprintf("ids(%s)", strings.Join(q.Values, " ")) }
-
-func rawMark(raw bool) string {
-	if raw {
-		return " raw"
-	}
-	return ""
-}
-
-func (q TermRange) String() string {
-	open, end := "[", "}"
-	if q.ExcludeFrom {
-		open = "{"
-	}
-	if q.IncludeTo {
-		end = "]"
-	}
-	return fmt.Sprintf("range(%s %s%q to %q%s%s)", q.Field, open, q.From, q.To, end, rawMark(q.Raw))
-}
-
-func (q Terms) String() string {
-	values := make([]string, len(q.Values))
-	for i, v := range q.Values {
-		values[i] = fmt.Sprintf("%#v", v)
-	}
-	return fmt.Sprintf("terms(%s %s)", q.Field, strings.Join(values, " "))
-}
-
-func (q Fuzzy) String() string {
-	edits := "auto"
-	if q.Edits != AutoEdits {
-		edits = fmt.Sprint(max(q.Edits, 0))
-	}
-	s := fmt.Sprintf("fuzzy(%s %q %s", q.Field, q.Term, edits)
-	if q.Prefix > 0 {
-		s += fmt.Sprintf(" prefix %d", q.Prefix)
-	}
-	if q.Expansions > 0 {
-		s += fmt.Sprintf(" expansions %d", q.Expansions)
-	}
-	return s + rawMark(q.Raw) + ")"
-}
+func (q Prefix) String() string    { return queryText(q) }
+func (q Wildcard) String() string  { return queryText(q) }
+func (q Regexp) String() string    { return queryText(q) }
+func (q TermRange) String() string { return queryText(q) }
+func (q Terms) String() string     { return queryText(q) }
+func (q Exists) String() string    { return queryText(q) }
+func (q IDs) String() string       { return queryText(q) }
+func (q Fuzzy) String() string     { return queryText(q) }
 
 // Forms in JSON.
 type (
@@ -336,14 +287,7 @@ func (q TermRange) MarshalJSON() ([]byte, error) {
 func (q Terms) MarshalJSON() ([]byte, error) {
 	j := termsJSON{Field: q.Field, Values: []json.RawMessage{}}
 	for _, value := range q.Values {
-		v, err := plainValue(value)
-		if err != nil {
-			return nil, plan.Errorf("Terms.Values", "%w", err)
-		}
-		if t, ok := v.(time.Time); ok {
-			v = map[string]any{"time": t}
-		}
-		raw, err := json.Marshal(v)
+		raw, err := valueJSON(value)
 		if err != nil {
 			return nil, plan.Errorf("Terms.Values", "%w", err)
 		}
@@ -355,15 +299,7 @@ func (q Terms) MarshalJSON() ([]byte, error) {
 func (j *termsJSON) query() (Query, error) {
 	q := Terms{Field: j.Field}
 	for i, raw := range j.Values {
-		body := []byte(raw)
-		if !bytes.HasPrefix(body, []byte("{")) {
-			body = slices.Concat([]byte(`{"value":`), body, []byte("}"))
-		}
-		var one termJSON
-		if err := document.DecodeObject(body, &one); err != nil {
-			return nil, fmt.Errorf("value %d: %w", i, err)
-		}
-		v, err := one.value()
+		v, err := parseValueJSON(raw)
 		if err != nil {
 			return nil, fmt.Errorf("value %d: %w", i, err)
 		}

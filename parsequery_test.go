@@ -1,0 +1,282 @@
+package riffle
+
+import (
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+// languageSchema has a field of each type.
+var languageSchema = &Schema{Fields: map[string]Field{
+	"title": {}, "body": {Analyzer: "english"}, "tag": {Type: FieldKeyword}, "year": {Type: FieldNumber},
+	"seen": {Type: FieldDate}, "open": {Type: FieldBool}, "secret": {NoIndex: true},
+}}
+
+func day(year int, month time.Month, day int) time.Time {
+	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
+}
+
+func title(text string) Query { return Match{Field: "title", Text: text} }
+
+// TestParseQuery reads texts with a schema, and with "title" for what names no field.
+func TestParseQuery(t *testing.T) {
+	moby := Phrase{Field: "title", Text: "moby dick"}
+	for _, c := range []struct {
+		text string
+		want Query
+	}{
+		{"", IDs{}},
+		{"whale", title("whale")},
+		{`title:"moby dick" +year:>=1850 -whal*`, Bool{
+			Must: []Query{Range{"year", int64(1850), nil, false, false}}, Should: []Query{moby}, MustNot: []Query{Prefix{"title", "whal", false}}}},
+		{"white whale", Bool{Should: []Query{title("white"), title("whale")}}},
+		{"+body:the +body:house", Bool{Must: []Query{Match{Field: "body", Text: "house"}}}},
+		{"body:the -body:of", IDs{}},
+		{"body:the", IDs{}},
+		{"title:!! whale", title("whale")},
+		{"-whale", Bool{MustNot: []Query{title("whale")}}},
+		{`white\ whale`, title("white whale")},
+		{"whale^2.5", Boost{title("whale"), 2.5}},
+		{"whale^", Boost{title("whale"), 1}},
+		{"whale~", Fuzzy{Field: "title", Term: "whale", Edits: 1, Raw: true}},
+		{"Whale~2^3", Boost{Fuzzy{Field: "title", Term: "whale", Edits: 2, Raw: true}, 3}},
+		{"whale~auto", Fuzzy{Field: "title", Term: "whale", Raw: true}},
+		{"whale~0", title("whale")},
+		{"body:running~", Fuzzy{Field: "body", Term: "run", Edits: 1, Raw: true}},
+		{"white-whale~1", Bool{Should: []Query{Fuzzy{Field: "title", Term: "white", Edits: 1, Raw: true}, Fuzzy{Field: "title", Term: "whale", Edits: 1, Raw: true}}}},
+		{"tag:Wh~1", Fuzzy{Field: "tag", Term: "Wh", Edits: 1}},
+		{"wh*e", Wildcard{"title", "wh*e", false}},
+		{`wh\*a*e`, Wildcard{"title", `wh\*a*e`, false}},
+		{`wh\*e`, title("wh*e")},
+		{"/wh.+e/", Regexp{"title", "wh.+e", false}},
+		{`\/wh/`, title("/wh/")},
+		{`"moby dick"~2^4`, Boost{Phrase{Field: "title", Text: "moby dick", Slop: 2}, 4}},
+		{"year:1850", Match{Field: "year", Text: "1850"}},
+		{"year:-5", Match{Field: "year", Text: "-5"}},
+		{"year:<1900 tag:>m", Bool{Should: []Query{Range{"year", nil, int64(1900), false, false}, TermRange{"tag", "m", "", true, false, false}}}},
+		{`seen:>"2006-01-02" seen:<=2006-02-03`, Bool{Should: []Query{Range{"seen", day(2006, 1, 2), nil, true, false}, Range{"seen", nil, day(2006, 2, 3), false, true}}}},
+		{"year:[1850 TO 1900}", Range{"year", int64(1850), int64(1900), false, false}},
+		{"tag:{a TO *]", TermRange{"tag", "a", "", true, true, false}},
+		{`tag:["a b" TO c]`, TermRange{"tag", "a b", "c", false, true, false}},
+		{"year:=1850", Term{"year", int64(1850)}},
+		{"tag:=1850", Term{"tag", "1850"}},
+		{`tag:="a b"`, Term{"tag", "a b"}},
+		{"open:true", Match{Field: "open", Text: "true"}},
+		{"open:=true", Term{"open", true}},
+		{"year:*", Exists{"year"}},
+		{"*", Exists{"title"}},
+		{"*:*", All{}},
+		{"white AND whale", Bool{Must: []Query{title("white"), title("whale")}}},
+		{"white OR whale AND NOT ship", Bool{Should: []Query{title("white"), Bool{Must: []Query{title("whale")}, MustNot: []Query{title("ship")}}}}},
+		{"a NOT b", Bool{Should: []Query{title("a")}, MustNot: []Query{title("b")}}},
+		{"NOT a AND NOT b", Bool{MustNot: []Query{title("a"), title("b")}}},
+		{"a OR NOT b", Bool{Should: []Query{title("a"), Bool{MustNot: []Query{title("b")}}}}},
+		{"+a ++b", Bool{Must: []Query{title("a")}, Filter: []Query{title("b")}}},
+		{"(a OR b) AND c", Bool{Must: []Query{Bool{Should: []Query{title("a"), title("b")}}, title("c")}}},
+		{"+(a b)^2 c", Bool{Must: []Query{Boost{Bool{Should: []Query{title("a"), title("b")}}, 2}}, Should: []Query{title("c")}}},
+		{"(a b c)~2", Bool{Should: []Query{title("a"), title("b"), title("c")}, MinShould: 2}},
+		{"tag:(a OR title:b)", Bool{Should: []Query{Match{Field: "tag", Text: "a"}, title("b")}}},
+		{"tag:(a)", Bool{Should: []Query{Match{Field: "tag", Text: "a"}}}},
+		{"f(x) ) y", nil},
+		{"f(x) 1)", Bool{Should: []Query{title("f(x)"), title("1)")}}},
+		{"(f(x))", Bool{Should: []Query{title("f(x)")}}},
+		{"title^3,tag:whale", Match{Fields: []string{"title", "tag"}, Text: "whale", Boosts: map[string]float64{"title": 3}}},
+		{`title^3,tag:"a b"`, Bool{Should: []Query{Boost{Phrase{Field: "title", Text: "a b"}, 3}, Phrase{Field: "tag", Text: "a b"}}}},
+		{`"white wha"*~2`, PhrasePrefix{Field: "title", Text: "white wha", Slop: 2}},
+		{`NEAR("white whale" ship, 5)`, Near{Field: "title", Phrases: []string{"white whale", "ship"}, Distance: 5}},
+		{`body:NEAR(a b)`, Near{Field: "body", Phrases: []string{"a", "b"}, Distance: 10}},
+		{"a^=2", ConstantScore{title("a"), 2}},
+		{"a^2^=3", ConstantScore{Boost{title("a"), 2}, 3}},
+		{`+{"all":{}} a`, Bool{Must: []Query{All{}}, Should: []Query{title("a")}}},
+		{"a\tb\nAND\nc", Bool{Should: []Query{title("a"), Bool{Must: []Query{title("b"), title("c")}}}}},
+		{"ANDROID ORCA", Bool{Should: []Query{title("ANDROID"), title("ORCA")}}},
+		{"[draft] {x}", Bool{Should: []Query{title("[draft]"), title("{x}")}}},
+	} {
+		q, err := ParseQuery(c.text, &ParseOptions{Schema: languageSchema, Fields: []string{"title"}})
+		if c.want == nil {
+			if err == nil {
+				t.Errorf("%s: %#v, want an error", c.text, q)
+			}
+			continue
+		}
+		if err != nil || !reflect.DeepEqual(q, c.want) {
+			t.Errorf("%s:\n got %#v, %v\nwant %#v", c.text, q, err, c.want)
+			continue
+		}
+		if err := q.Validate(); err != nil {
+			t.Errorf("%s: %v", c.text, err)
+		}
+		roundTrip(t, q)
+	}
+}
+
+// roundTrip reads the text of a query and compares what it reads with the query.
+func roundTrip(t *testing.T, q Query) {
+	t.Helper()
+	want, err := json.Marshal(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := ParseQuery(q.String(), nil)
+	if err != nil {
+		t.Errorf("%v, which is %s: %v", q, want, err)
+		return
+	}
+	if got, err := json.Marshal(again); err != nil || string(got) != string(want) {
+		t.Errorf("%v reads back as\n%s, %v, want\n%s", q, got, err, want)
+	}
+}
+
+// TestQueryString compares every query with what its text reads as.
+func TestQueryString(t *testing.T) {
+	for _, c := range queriesJSON {
+		roundTrip(t, c.q)
+	}
+	r := modelQueries{rand.New(rand.NewPCG(seedOf(t), 0))}
+	for range 3000 {
+		roundTrip(t, r.query(3))
+	}
+	for range 3000 {
+		roundTrip(t, r.odd())
+	}
+}
+
+// odd makes a query with odd fields, texts and values.
+func (r modelQueries) odd() Query {
+	chars := []string{"a", "b", "AND", "TO", "7", ".", " ", "+", "-", "=", "&", "|", ">", "<", "!", "(", ")", "{", "}", "[", "]", "^", `"`, "~", "*", "?", ":", `\`, "/", ",", "é", "٣", "\t", "\u3000", "#", "NEAR(", "\u0000"}
+	text := func() string {
+		var b strings.Builder
+		for range r.IntN(5) {
+			b.WriteString(chars[r.IntN(len(chars))])
+		}
+		return b.String()
+	}
+	field := func() string { return text() + "x" + text() }
+	value := func() any {
+		return []any{text(), r.IntN(9) - 4, r.Float64() * 1e9, r.NormFloat64() * 1e-9, true, time.Unix(r.Int64N(1e10), r.Int64N(2)).UTC(), -1e300}[r.IntN(7)]
+	}
+	number := func() any {
+		return []any{nil, r.IntN(9) - 4, r.Float64() * 1e9, time.Unix(r.Int64N(1e10), r.Int64N(2)).UTC(), "1850"}[r.IntN(5)]
+	}
+	yes := func() bool { return r.IntN(4) == 0 }
+	for {
+		var q Query
+		switch r.IntN(12) {
+		case 0:
+			q = Match{Field: field(), Text: text()}
+		case 1:
+			f := field()
+			q = Match{Fields: []string{f, field()}, Text: text(), Boosts: map[string]float64{f: r.Float64()}}
+		case 2:
+			q = Term{field(), value()}
+		case 3:
+			q = Phrase{Field: field(), Text: text(), Slop: r.IntN(3)}
+		case 4:
+			q = Near{Field: field(), Phrases: []string{text() + "x", text()}, Distance: r.IntN(20)}
+		case 5:
+			q = Prefix{field(), text(), yes()}
+		case 6:
+			q = Wildcard{field(), text() + "*" + text(), yes()}
+		case 7:
+			q = Regexp{field(), text(), yes()}
+		case 8:
+			q = Fuzzy{Field: field(), Term: text(), Edits: r.IntN(4) - 1}
+		case 9:
+			q = TermRange{field(), text(), text(), yes(), yes(), yes()}
+		case 10:
+			q = Range{field(), number(), number(), yes(), yes()}
+		case 11:
+			q = Exists{field()}
+		}
+		if q.Validate() != nil {
+			continue
+		}
+		if yes() {
+			q = Bool{MustNot: []Query{q}}
+		}
+		if yes() {
+			q = Boost{q, r.Float64()}
+		}
+		if yes() {
+			q = ConstantScore{q, r.Float64() * 1e-7}
+		}
+		return q
+	}
+}
+
+// TestParseQueryErrors looks for the offset of each fault, and for what is said about it.
+func TestParseQueryErrors(t *testing.T) {
+	deep := strings.Repeat("(", 101) + "a" + strings.Repeat(")", 101)
+	for _, c := range []struct {
+		text   string
+		offset int
+		want   string
+	}{
+		{"  ", 0, "nothing but white space"},
+		{`a "b c`, 2, "the quote has no end"},
+		{`title:"b c`, 6, "the quote has no end"},
+		{"a :b:c", 4, `":" is not possible here; write \: for a colon`},
+		{"10:30", 2, "a number is not the name of a field"},
+		{"title:", 6, "nothing follows the field"},
+		{"a + ", 4, "a word is missing"},
+		{"+-a", 1, `"-" is not possible here`},
+		{">5", 0, "write a field before it"},
+		{"a~3", 1, `"3" is not a number of edits`},
+		{"a~x", 1, `"x" is not a number of edits`},
+		{"a^x", 1, `"x" is not a number`},
+		{"a^-1", 1, "a boost must lie in 0 to"},
+		{"(a^1e30)^1e30", 2, "a boost must lie in 0 to"},
+		{"title:-x", 6, "only a number may follow the minus"},
+		{"(a b", 0, "the group has no end"},
+		{"a (b ())", 5, "the group is empty"},
+		{"a )", 2, `")" is not possible here`},
+		{"(a b)~3", 0, "3 clauses are required, but 2 have no sign"},
+		{`"a b"~x`, 5, "a number must follow ~"},
+		{"AND a", 0, `AND needs something before it; write "AND" in quotes`},
+		{"a OR", 2, "OR needs something after it"},
+		{"a NOT", 2, "NOT needs something after it"},
+		{"a OR +b", 6, "a sign of its own is not possible between ORs"},
+		{"year:abc", 0, `field "year" has numbers, and "abc" is none`},
+		{"year:>abc", 6, `field "year" has numbers, and "abc" is none`},
+		{"year:[1 TO x]", 11, `"x" is none`},
+		{"year:[1 2]", 5, "this is not a range"},
+		{"year:[1 TO 2", 5, "the range has no end"},
+		{"seen:>5", 6, `field "seen" has dates`},
+		{"open:>true", 6, "which have no order"},
+		{"open:perhaps", 0, `is true or false, not "perhaps"`},
+		{"year:18*", 0, `has values of type number, which have no words`},
+		{"secret:x", 0, "is not indexed"},
+		{"/a(/", 0, "missing closing )"},
+		{"NEAR(", 0, "NEAR has no end"},
+		{"NEAR(a, x)", 8, "a number and ) must follow the comma"},
+		{"NEAR(a (b))", 7, "NEAR takes words and phrases alone"},
+		{`{"all":{}`, 0, "the JSON object has no end"},
+		{`{"none":{}}`, 0, "there is no such query"},
+		{"title^x,tag:a", 5, `"x,tag:a" is not a number`},
+		{deep, 100, "more than 100 groups in each other"},
+		{strings.Repeat("a ", 1025), 2048, "more than 1024 words and phrases"},
+		{strings.Repeat("a", 1<<20+1), 1 << 20, "more than 1048576"},
+	} {
+		_, err := ParseQuery(c.text, &ParseOptions{Schema: languageSchema, Fields: []string{"title"}})
+		var pe *ParseError
+		if !errors.As(err, &pe) || pe.Offset != c.offset || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%.100s: %v, want byte %d: %s", c.text, err, c.offset, c.want)
+		}
+		// A lenient parser finds the same first fault, and has a query for the rest.
+		var first *ParseError
+		q, err := ParseQuery(c.text, &ParseOptions{Schema: languageSchema, Fields: []string{"title"}, Lenient: true, Note: func(e *ParseError) {
+			if first == nil {
+				first = e
+			}
+		}})
+		if err != nil || pe != nil && (first == nil || *first != *pe) {
+			t.Errorf("%.100s: leniently %v %v, want %v", c.text, first, err, pe)
+		} else if err := q.Validate(); err != nil {
+			t.Errorf("%.100s: leniently %#v: %v", c.text, q, err)
+		}
+	}
+}
