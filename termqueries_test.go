@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/riffle-search/riffle/analysis"
 )
 
 // termIndex is an index whose documents are in a sealed segment and in memory.
@@ -36,10 +38,19 @@ func TestNormalizedPatterns(t *testing.T) {
 		"text": {Type: FieldText},
 		"stem": {Type: FieldText, Analyzer: "english"},
 		"key":  {Type: FieldKeyword},
+		"char": {Type: FieldText, Analyzer: "ascii characters"},
+		"term": {Type: FieldText, Analyzer: "ascii terms"},
+	}, Analyzers: analysis.Declarations{
+		"ascii characters": {CharFilters: []analysis.Component{{Type: "ascii_folding"}}, Filters: []analysis.Component{{Type: "lowercase"}}},
+		"ascii terms": {Filters: []analysis.Component{
+			{Type: "lowercase", Params: map[string]any{"final_sigma": true}},
+			{Type: "elision", Params: map[string]any{"articles": []any{"l"}}},
+			{Type: "ascii_folding"},
+		}},
 	}}
 	docs := map[string]any{}
-	for i, word := range []string{"Café", "cafeteria", "CAFÉS", "Running", "runs", "Straße"} {
-		docs[fmt.Sprint(i)] = map[string]any{"fold": word, "text": word, "stem": word, "key": word}
+	for i, word := range []string{"Café", "cafeteria", "CAFÉS", "Running", "runs", "Straße", "L’ÉTÉ", "ΟΔΟΣ"} {
+		docs[fmt.Sprint(i)] = map[string]any{"fold": word, "text": word, "stem": word, "key": word, "char": word, "term": word}
 	}
 	ix := termIndex(t, schema, docs)
 	for _, c := range []struct {
@@ -51,7 +62,18 @@ func TestNormalizedPatterns(t *testing.T) {
 		{Prefix{"fold", "Caf", true}, ""},
 		{Prefix{"text", "CAFÉ", false}, "0 2"},
 		{Prefix{"key", "Caf", false}, "0"},
-		{Prefix{"key", "", false}, "0 1 2 3 4 5"},
+		{Prefix{"key", "", false}, "0 1 2 3 4 5 6 7"},
+		{Wildcard{"char", "Caf*", false}, "0 1 2"},
+		{Wildcard{"char", "CAFÉ*", false}, "0 1 2"},
+		{Prefix{"char", "Café", false}, "0 1 2"},
+		{Wildcard{"term", "Caf*", false}, "0 1 2"},
+		{Wildcard{"term", "C*FÉ", false}, "0"},
+		{Regexp{"char", "CAFÉ.?", false}, "0 2"},
+		{Prefix{"term", "L’É", false}, "6"},
+		{Fuzzy{Field: "term", Term: "L'ÉTÉ", Edits: NoEdits}, "6"},
+		{Fuzzy{Field: "term", Term: "ΟΔΟΣ", Edits: NoEdits}, "7"},
+		{Prefix{"term", "ΟΔΟ", false}, "7"},
+		{TermRange{Field: "term", From: "ΟΔΟΣ", To: "ΟΔΟΣ", IncludeTo: true}, "7"},
 		{Wildcard{"fold", "*FÉ*", false}, "0 1 2"},
 		{Wildcard{"fold", "Caf?", false}, "0"},
 		{Wildcard{"fold", "stra?se", false}, "5"},
@@ -62,7 +84,7 @@ func TestNormalizedPatterns(t *testing.T) {
 		{Regexp{"text", "CAF.*", true}, ""},
 		{Regexp{"key", "C.*", false}, "0 2"},
 		{TermRange{Field: "text", From: "CAFÉ", To: "RUN"}, "0 2"},
-		{TermRange{Field: "fold", From: "CAFÉT"}, "1 3 4 5"},
+		{TermRange{Field: "fold", From: "CAFÉT"}, "1 3 4 5 6 7"},
 		{TermRange{Field: "fold", To: "\u0301", IncludeTo: true}, ""}, // an accent is nothing, not no end
 		{TermRange{Field: "key", From: "Running", To: "runs", IncludeTo: true}, "3 4 5 1"},
 		{Prefix{"stem", "running", false}, ""}, // the term is "run"

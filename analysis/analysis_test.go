@@ -61,8 +61,8 @@ var custom = map[string]Analyzer{
 	"pattern":         New("pattern", Pattern{Pattern: regexp.MustCompile(`[a-z]+|\d*`)}),
 	"pattern-split":   New("pattern-split", Pattern{Pattern: regexp.MustCompile(`\s*,\s*`), Split: true}),
 	"pattern-filter":  New("pattern-filter", Whitespace{}, PatternReplace{regexp.MustCompile(`^(\d+)px$|x*`), "$1"}),
-	"exceptions":      New("exceptions", Exceptions{regexp.MustCompile(`\S+@\S+|#\w+|`), Words{}}, Lowercase{}),
-	"exceptions-html": New("exceptions-html", FilterText(Exceptions{regexp.MustCompile(`#\w+`), FilterText(Words{}, ASCIIFold{})}, HTMLStrip{})),
+	"exceptions":      New("exceptions", Exceptions{Pattern: regexp.MustCompile(`\S+@\S+|#\w+|`), Rest: Words{}}, Lowercase{}),
+	"exceptions-html": New("exceptions-html", FilterText(Exceptions{Pattern: regexp.MustCompile(`#\w+`), Rest: FilterText(Words{}, ASCIIFold{})}, HTMLStrip{})),
 	"letters":         New("letters", Letters{MaxBytes: 8}, Lowercase{}),
 }
 

@@ -151,7 +151,7 @@ func newExceptions(p exceptionParams, as *Assembly) (Tokenizer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tokenizer%w", err)
 	}
-	return Exceptions{re, rest}, nil
+	return Exceptions{Pattern: re, Rest: rest}, nil
 }
 
 type lowercaseParams struct {

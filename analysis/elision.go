@@ -6,20 +6,26 @@ import "bytes"
 // term, unless nothing would be left: with "l", l’été becomes été. It compares articles byte by
 // byte, so lower-case terms first.
 func Elision(articles ...string) Filter {
-	set := make(map[string]bool, len(articles))
+	set := make(elision, len(articles))
 	for _, a := range articles {
 		set[a] = true
 	}
-	return FilterFunc(func(batch []Token) []Token {
-		for i := range batch {
-			t := &batch[i]
-			at, n := apostrophe(t.Term)
-			if n > 0 && at+n < len(t.Term) && set[string(t.Term[:at])] {
-				t.Term = t.Term[at+n:]
-			}
+	return set
+}
+
+// An elision is the set of articles of the filter Elision.
+type elision map[string]bool
+
+// Filter implements Filter.
+func (set elision) Filter(batch []Token) []Token {
+	for i := range batch {
+		t := &batch[i]
+		at, n := apostrophe(t.Term)
+		if n > 0 && at+n < len(t.Term) && set[string(t.Term[:at])] {
+			t.Term = t.Term[at+n:]
 		}
-		return batch
-	})
+	}
+	return batch
 }
 
 // Apostrophe cuts a term at its first apostrophe (' or U+2019), unless that comes first. Turkish

@@ -66,7 +66,7 @@ func (p Pattern) Tokenize(text []byte, b *Batch) {
 			position++
 		}
 	}
-	eachMatch(p.Pattern, text, patternBytes, func(start, end int) {
+	eachMatch(matchesOf(p.Pattern), text, patternBytes, func(start, end int) {
 		if p.Split {
 			add(from, start)
 			from = end
@@ -85,12 +85,16 @@ func (p Pattern) Tokenize(text []byte, b *Batch) {
 type Exceptions struct {
 	Pattern *regexp.Regexp
 	Rest    Tokenizer
+
+	// Find, if set, takes the place of Pattern: it calls found for each match in a piece of the text,
+	// from the first to the last. Matches do not overlap. It may be called by many goroutines at once.
+	Find func(piece []byte, found func(start, end int))
 }
 
 func (x Exceptions) withRules(r WordRules) (Tokenizer, bool) {
 	if t, ok := x.Rest.(ruledTokenizer); ok {
 		if t, ok := t.withRules(r); ok {
-			return Exceptions{x.Pattern, t}, true
+			return Exceptions{x.Pattern, t, x.Find}, true
 		}
 	}
 	return x, false
@@ -99,7 +103,11 @@ func (x Exceptions) withRules(r WordRules) (Tokenizer, bool) {
 // Tokenize implements Tokenizer.
 func (x Exceptions) Tokenize(text []byte, b *Batch) {
 	from, position := 0, 0
-	eachMatch(x.Pattern, text, exceptionBytes, func(start, end int) {
+	find := x.Find
+	if find == nil {
+		find = matchesOf(x.Pattern)
+	}
+	eachMatch(find, text, exceptionBytes, func(start, end int) {
 		if start == end {
 			return
 		}
@@ -130,12 +138,19 @@ func patternPiece(text []byte, from, most int) int {
 	return runeStart(text, end)
 }
 
-// eachMatch calls fn for every match in text.
-func eachMatch(re *regexp.Regexp, text []byte, most int, fn func(start, end int)) {
+// eachMatch calls fn for what find finds in the pieces of a text.
+func eachMatch(find func(piece []byte, found func(start, end int)), text []byte, most int, fn func(start, end int)) {
 	for from, to := 0, 0; from < len(text); from = to {
 		to = patternPiece(text, from, most)
-		for _, m := range re.FindAllIndex(text[from:to], -1) {
-			fn(from+m[0], from+m[1])
+		find(text[from:to], func(start, end int) { fn(from+start, from+end) })
+	}
+}
+
+// matchesOf returns the function that finds the matches of an expression.
+func matchesOf(re *regexp.Regexp) func(piece []byte, found func(start, end int)) {
+	return func(piece []byte, found func(start, end int)) {
+		for _, m := range re.FindAllIndex(piece, -1) {
+			found(m[0], m[1])
 		}
 	}
 }

@@ -114,9 +114,11 @@ var (
 	transformers = map[string]func([]rune) []rune{"hr": transformCroatian}
 )
 
-func stem(language string) analysis.Filter      { return stemmer(stemmers[language]) }
-func normalize(language string) analysis.Filter { return normalizer(normalizers[language]) }
-func elide(language string) analysis.Filter     { return analysis.Elision(articles[language]...) }
+func stem(language string) analysis.Filter { return stemmer(stemmers[language]) }
+func normalize(language string) analysis.Filter {
+	return newNormalizer(language, normalizers[language])
+}
+func elide(language string) analysis.Filter { return analysis.Elision(articles[language]...) }
 
 // chains are the filters of the analyzers, without those that take another tokenizer than words.
 var chains = map[string][]analysis.Filter{
@@ -131,7 +133,7 @@ var chains = map[string][]analysis.Filter{
 	"fi":       {lower, stop("fi"), snowball("finnish")},
 	"fr":       {lower, elide("fr"), stop("fr"), stem("fr")},
 	"hi":       {lower, normalize("in"), normalize("hi"), stop("hi"), stem("hi")},
-	"hr":       {lower, stop("hr"), normalizer(transformCroatian), stem("hr")},
+	"hr":       {lower, stop("hr"), onRunes(transformCroatian, false), stem("hr")},
 	"hu":       {lower, stop("hu"), snowball("hungarian")},
 	"it":       {lower, elide("it"), stop("it"), stem("it")},
 	"nl":       {lower, stop("nl"), snowball("dutch")},
@@ -142,30 +144,6 @@ var chains = map[string][]analysis.Filter{
 	"ru":       {lower, stop("ru"), snowball("russian")},
 	"sv":       {lower, stop("sv"), snowball("swedish")},
 	"tr":       {analysis.Apostrophe{}, lower, stop("tr"), snowball("turkish")},
-}
-
-// webPattern is what web keeps whole: addresses of mail, of the web, names and tags, by the
-// expressions of bleve.
-var webPattern = sync.OnceValue(func() *regexp.Regexp {
-	const (
-		local = "[a-z0-9!#$%&'*+/=?^_`{|}~-]+"
-		label = `[a-z0-9](?:[a-z0-9-]*[a-z0-9])?`
-		octet = `25[0-5]|2[0-4][0-9]|[01]?[0-9][0-9]?`
-		round = `\(([^\s()<>]+|(\([^\s()<>]+\)))*\)`
-	)
-	mail := `(?:` + local + `(?:\.` + local + `)*|"(?:[\x01-\x08\x0b\x0c\x0e-\x1f\x21\x23-\x5b\x5d-\x7f]|\\[\x01-\x09\x0b\x0c\x0e-\x7f])*")` +
-		`@(?:(?:` + label + `\.)+` + label + `|\[(?:(?:` + octet + `)\.){3}(?:` + octet + `|[a-z0-9-]*[a-z0-9]:(?:[\x01-\x08\x0b\x0c\x0e-\x1f\x21-\x5a\x53-\x7f]|\\[\x01-\x09\x0b\x0c\x0e-\x7f])+)\])`
-	web := `(?i)\b((?:[a-z][\w-]+:(?:/{1,3}|[a-z0-9%])|www\d{0,3}[.]|[a-z0-9.\-]+[.][a-z]{2,4}/)` +
-		`(?:[^\s()<>]+|` + round + `)+(?:` + round + "|[^\\s`!()\\[\\]{};:'\".,<>?«»“”‘’]))"
-	return regexp.MustCompile(mail + `|` + web + `|@([a-zA-Z0-9_]){1,15}|#([a-zA-Z0-9_])+`)
-})
-
-// webText is the tokenizer of web, whose pattern is compiled when it is first used.
-type webText struct{}
-
-// Tokenize implements analysis.Tokenizer.
-func (webText) Tokenize(text []byte, b *analysis.Batch) {
-	analysis.Exceptions{Pattern: webPattern(), Rest: words}.Tokenize(text, b)
 }
 
 func newAnalyzer(name string) analysis.Analyzer {
@@ -207,9 +185,9 @@ func init() {
 	for _, language := range stopLanguages {
 		must(analysis.RegisterWords(prefix+language, func() []string { return stopWords()[language] }))
 	}
-	must(analysis.RegisterFilter("bleve_stem", byLanguage(stemmers, stemmer)))
-	must(analysis.RegisterFilter("bleve_normalize", byLanguage(normalizers, normalizer)))
-	must(analysis.RegisterFilter("bleve_transform", byLanguage(transformers, normalizer)))
+	must(analysis.RegisterFilter("bleve_stem", byLanguage(stemmers, func(_ string, stem func([]rune) []rune) analysis.Filter { return stemmer(stem) })))
+	must(analysis.RegisterFilter("bleve_normalize", byLanguage(normalizers, newNormalizer)))
+	must(analysis.RegisterFilter("bleve_transform", byLanguage(transformers, newNormalizer)))
 }
 
 type languageParams struct {
@@ -217,12 +195,12 @@ type languageParams struct {
 }
 
 // byLanguage returns the constructor of filters that have a language.
-func byLanguage(algorithms map[string]func([]rune) []rune, filter func(func([]rune) []rune) analysis.Filter) func(languageParams, *analysis.Assembly) (analysis.Filter, error) {
+func byLanguage(algorithms map[string]func([]rune) []rune, filter func(language string, algorithm func([]rune) []rune) analysis.Filter) func(languageParams, *analysis.Assembly) (analysis.Filter, error) {
 	return func(p languageParams, _ *analysis.Assembly) (analysis.Filter, error) {
 		a := algorithms[p.Language]
 		if a == nil {
 			return nil, fmt.Errorf("language: one of %s is wanted, not %q", strings.Join(slices.Sorted(maps.Keys(algorithms)), ", "), p.Language)
 		}
-		return filter(a), nil
+		return filter(p.Language, a), nil
 	}
 }

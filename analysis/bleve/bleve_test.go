@@ -106,6 +106,35 @@ func TestDeclared(t *testing.T) {
 	}
 }
 
+// TestNormalize: parts of words become what they are in the terms of an analyzer, where that does not
+// depend on the end of the word.
+func TestNormalize(t *testing.T) {
+	for _, c := range []struct{ name, part, want string }{
+		{"de", "Straß", "strass"},
+		{"de", "MÜLL", "mull"},
+		{"es", "ESPAÑÓ", "españo"},
+		{"fr", "L’ÉT", "ét"},
+		{"ar", "أهلاً", "اهلا"},
+		{"hi", "हिन्", "हिं"},
+		{"fa", "کتا", "كتا"},
+		{"ckb", "كوه", "كوه"},
+		{"hr", "ŽIVOTA", "života"},
+		{"cjk", "Ｇｏ", "go"},
+	} {
+		a, err := analysis.Lookup(prefix + c.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := analysis.Normalize(a, c.part); got != c.want {
+			t.Errorf("%s: %s became %q, want %q", c.name, c.part, got, c.want)
+		}
+	}
+	a, _ := analysis.Lookup("bleve/standard")
+	if part, word := analysis.Normalize(a, "ΟΔΟΣ"), analysis.NormalizeWord(a, "ΟΔΟΣ"); part != "οδοσ" || word != "οδος" {
+		t.Errorf("the part %q, the word %q", part, word)
+	}
+}
+
 // FuzzAnalyzers checks the promises of tokens for arbitrary text, and that a word of any length takes
 // linear time: no analyzer stems one of more than 255 bytes.
 func FuzzAnalyzers(f *testing.F) {

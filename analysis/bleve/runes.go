@@ -14,9 +14,24 @@ const maxStemBytes = 255
 // algorithm may change the runes in place.
 func stemmer(stem func(word []rune) []rune) analysis.Filter { return onRunes(stem, true) }
 
-// normalizer returns a filter that applies an algorithm to the runes of every term. A term of which
-// nothing remains is dropped.
-func normalizer(normalize func(word []rune) []rune) analysis.Filter { return onRunes(normalize, false) }
+// newNormalizer returns a filter that applies the algorithm of a language to the runes of every term. A
+// term of which nothing remains is dropped.
+func newNormalizer(language string, normalize func(word []rune) []rune) analysis.Filter {
+	f := onRunes(normalize, false)
+	if language == "ckb" || language == "hr" { // which look at the end of the word
+		return f
+	}
+	return normalizer{f}
+}
+
+// A normalizer makes a filter an analysis.Normalizer.
+type normalizer struct{ filter analysis.Filter }
+
+// Filter implements analysis.Filter.
+func (n normalizer) Filter(batch []analysis.Token) []analysis.Token { return n.filter.Filter(batch) }
+
+// Normalizes implements analysis.Normalizer.
+func (normalizer) Normalizes() {}
 
 func onRunes(apply func([]rune) []rune, sparesKeywords bool) analysis.Filter {
 	return analysis.FilterFunc(func(batch []analysis.Token) []analysis.Token {

@@ -22,3 +22,6 @@ func (TurkishLowercase) Filter(batch []analysis.Token) []analysis.Token {
 	}
 	return batch
 }
+
+// Normalizes implements analysis.Normalizer.
+func (TurkishLowercase) Normalizes() {}

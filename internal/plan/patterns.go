@@ -18,6 +18,15 @@ import (
 
 // normalized returns a part of a word of a field as the field's analyzer writes it.
 func (rw *Rewriter) normalized(part, field, text string, raw bool) (string, error) {
+	return rw.written(part, field, text, raw, analysis.Normalize)
+}
+
+// normalizedWord is normalized for a whole word.
+func (rw *Rewriter) normalizedWord(part, field, word string, raw bool) (string, error) {
+	return rw.written(part, field, word, raw, analysis.NormalizeWord)
+}
+
+func (rw *Rewriter) written(part, field, text string, raw bool, normalize func(analysis.Analyzer, string) string) (string, error) {
 	if err := rw.checkField(part+".Field", field); err != nil {
 		return "", err
 	}
@@ -31,7 +40,7 @@ func (rw *Rewriter) normalized(part, field, text string, raw bool) (string, erro
 	if err != nil {
 		return "", Errorf(part+".Field", "%w", err)
 	}
-	return analysis.Normalize(a, text), nil
+	return normalize(a, text), nil
 }
 
 // Prefix returns the clause of the terms of a field that begin with a prefix.
@@ -110,7 +119,7 @@ func (rw *Rewriter) Regexp(field, expr string, raw bool, score float64) (Clause,
 
 // TermRange returns the clause of the terms of a field between two others.
 func (rw *Rewriter) TermRange(field, from, to string, excludeFrom, includeTo, raw bool, score float64) (Clause, error) {
-	from, err := rw.normalized("TermRange", field, from, raw)
+	from, err := rw.normalizedWord("TermRange", field, from, raw)
 	if err != nil {
 		return Clause{}, err
 	}
@@ -121,7 +130,7 @@ func (rw *Rewriter) TermRange(field, from, to string, excludeFrom, includeTo, ra
 	kind := "range without end"
 	if to != "" { // it may become empty, such as an accent that is folded away; no term is less
 		kind = "range"
-		to, _ = rw.normalized("TermRange", field, to, raw)
+		to, _ = rw.normalizedWord("TermRange", field, to, raw)
 		r.to = []byte(to)
 		if includeTo {
 			r.to = append(r.to, 0)
@@ -230,7 +239,7 @@ type expansion struct {
 
 // fuzzyTerms returns the terms that a fuzzy word stands for, the best first.
 func (rw *Rewriter) fuzzyTerms(q Fuzzy) ([]expansion, error) {
-	word, err := rw.normalized("Fuzzy", q.Field, q.Term, q.Raw)
+	word, err := rw.normalizedWord("Fuzzy", q.Field, q.Term, q.Raw)
 	if err != nil {
 		return nil, err
 	}
