@@ -63,6 +63,9 @@ var custom = map[string]Analyzer{
 	"pattern-filter":  New("pattern-filter", Whitespace{}, PatternReplace{regexp.MustCompile(`^(\d+)px$|x*`), "$1"}),
 	"exceptions":      New("exceptions", Exceptions{Pattern: regexp.MustCompile(`\S+@\S+|#\w+|`), Rest: Words{}}, Lowercase{}),
 	"exceptions-html": New("exceptions-html", FilterText(Exceptions{Pattern: regexp.MustCompile(`#\w+`), Rest: FilterText(Words{}, ASCIIFold{})}, HTMLStrip{})),
+	"hierarchy":       New("hierarchy", Keyword{}, Hierarchy{}),
+	"hierarchy-words": New("hierarchy-words", Words{}, Lowercase{}, Hierarchy{NoSplit: true, Levels: 5, Delimiter: ">"}),
+	"compounds":       New("compounds", Words{}, Lowercase{}, Compounds([]string{"foot", "ball", "tb", "football"}, CompoundOptions{})),
 	"letters":         New("letters", Letters{MaxBytes: 8}, Lowercase{}),
 }
 

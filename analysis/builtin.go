@@ -73,6 +73,8 @@ func init() {
 	must(RegisterFilter("edge_ngrams", func(p edgeParams, _ *Assembly) (Filter, error) {
 		return EdgeNGrams(p), gramParams{p.Min, p.Max, p.DropShort}.check()
 	}))
+	must(RegisterFilter("hierarchy", func(p hierarchyParams, _ *Assembly) (Filter, error) { return p.filter() }))
+	must(RegisterFilter("compounds", func(p compoundParams, _ *Assembly) (Filter, error) { return p.filter() }))
 	must(RegisterFilter("shingles", func(p shingleParams, _ *Assembly) (Filter, error) { return Shingles(p), p.check() }))
 	must(RegisterFilter("cjk_width", func(none, *Assembly) (Filter, error) { return CJKWidth{}, nil }))
 	must(RegisterFilter("cjk_bigrams", func(p bigramParams, _ *Assembly) (Filter, error) { return CJKBigrams(p), nil }))
@@ -200,6 +202,32 @@ func (p lengthParams) check() error {
 
 type uniqueParams struct {
 	SamePosition bool `json:"same_position"`
+}
+
+type hierarchyParams struct {
+	Delimiter string `json:"delimiter"`
+	Levels    int    `json:"levels"`
+	NoSplit   bool   `json:"no_split"`
+}
+
+func (p hierarchyParams) filter() (Filter, error) {
+	return Hierarchy(p), errors.Join(within("levels", p.Levels, 0, maxLevels), validText("delimiter", p.Delimiter))
+}
+
+type compoundParams struct {
+	Words   []string `json:"words"`
+	Set     string   `json:"set"`
+	MinWord int      `json:"min_word"`
+	MinPart int      `json:"min_part"`
+	MaxPart int      `json:"max_part"`
+	Longest bool     `json:"longest"`
+}
+
+func (p compoundParams) filter() (Filter, error) {
+	const longest = 1 << 20
+	words, err := wordParams{p.Words, p.Set}.all()
+	err = errors.Join(err, within("min_word", p.MinWord, 0, longest), within("min_part", p.MinPart, 0, maxPart), within("max_part", p.MaxPart, 0, maxPart))
+	return Compounds(words, CompoundOptions{p.MinWord, p.MinPart, p.MaxPart, p.Longest}), err
 }
 
 type shingleParams struct {

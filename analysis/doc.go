@@ -80,9 +80,11 @@
 //	camel_case
 //	cjk_bigrams       unigrams
 //	cjk_width
+//	compounds         words, set, min_word (5), min_part (2), max_part (15), longest
 //	edge_ngrams       min*, max*, drop_short, back
 //	elision           articles*
 //	fold
+//	hierarchy         delimiter (a slash), levels (32), no_split
 //	keyword_marker    words, set
 //	length            min, max, cut, runes
 //	lowercase         final_sigma

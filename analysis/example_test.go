@@ -99,3 +99,18 @@ func ExampleCJKBigrams() {
 	// Output:
 	// ["東京" "京都" "go"]
 }
+
+func ExampleHierarchy() {
+	a := analysis.New("shelf", analysis.Keyword{}, analysis.Hierarchy{})
+	fmt.Printf("%q\n", analysis.Terms(a, "fruit/apple/red"))
+	// Output:
+	// ["fruit" "fruit/apple" "fruit/apple/red"]
+}
+
+func ExampleCompounds() {
+	parts := analysis.Compounds([]string{"dampf", "schiff", "fahrt"}, analysis.CompoundOptions{})
+	a := analysis.New("german", analysis.Words{}, analysis.Lowercase{}, parts)
+	fmt.Printf("%q\n", analysis.Terms(a, "Dampfschifffahrt"))
+	// Output:
+	// ["dampfschifffahrt" "dampf" "schiff" "fahrt"]
+}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	upstream "github.com/blevesearch/bleve/v2/analysis"
+	_ "github.com/blevesearch/bleve/v2/analysis/token/hierarchy"
 	_ "github.com/blevesearch/bleve/v2/config"
 	"github.com/blevesearch/bleve/v2/registry"
 
@@ -198,4 +199,94 @@ func sameTokens(t *testing.T, name string, ours analysis.Analyzer, theirs upstre
 		t.Fatalf("%.300q:\n got %q\nbleve %q", text, got[min(i, len(got)):min(i+3, len(got))], want[min(i, len(want)):min(i+3, len(want))])
 	}
 	return len(want)
+}
+
+// TestBleveComponents compares declared components with those of bleve that do the same.
+func TestBleveComponents(t *testing.T) {
+	cache := registry.NewCache()
+	dictionary := []any{"donau", "dampf", "schiff", "schifffahrt", "fahr", "fahrt", "straße", "an", "na"}
+	if _, err := cache.DefineTokenMap("dictionary", map[string]any{"type": "custom", "tokens": dictionary}); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		tokenizer string
+		char      map[string]any
+		filter    map[string]any
+		declared  analysis.Declaration
+	}{
+		"truncate_token": {
+			tokenizer: "whitespace",
+			filter:    map[string]any{"type": "truncate_token", "length": 3.0},
+			declared:  declaration("whitespace", "length", map[string]any{"max": 3, "cut": true, "runes": true}),
+		},
+		"hierarchy": {
+			tokenizer: "single",
+			filter:    map[string]any{"type": "hierarchy", "delimiter": "-", "max": 4.0},
+			declared:  declaration("keyword", "hierarchy", map[string]any{"delimiter": "-", "levels": 4}),
+		},
+		"hierarchy of tokens": {
+			tokenizer: "whitespace",
+			filter:    map[string]any{"type": "hierarchy", "delimiter": "/", "max": 7.0, "split_input": false},
+			declared:  declaration("whitespace", "hierarchy", map[string]any{"levels": 7, "no_split": true}),
+		},
+		"dict_compound": {
+			tokenizer: "whitespace",
+			filter:    map[string]any{"type": "dict_compound", "dict_token_map": "dictionary"},
+			declared:  declaration("whitespace", "compounds", map[string]any{"words": dictionary}),
+		},
+		"dict_compound, the longest": {
+			tokenizer: "whitespace",
+			filter: map[string]any{"type": "dict_compound", "dict_token_map": "dictionary", "min_word_size": 3.0, "min_subword_size": 3.0,
+				"max_subword_size": 6.0, "only_longest_match": true},
+			declared: declaration("whitespace", "compounds", map[string]any{"words": dictionary, "min_word": 3, "min_part": 3, "max_part": 6, "longest": true}),
+		},
+		"zero_width_spaces": {
+			tokenizer: "whitespace",
+			char:      map[string]any{"type": "zero_width_spaces"},
+			declared: analysis.Declaration{
+				CharFilters: []analysis.Component{{Type: "pattern_replace", Params: map[string]any{"pattern": "\u200c", "with": " "}}},
+				Tokenizer:   analysis.Component{Type: "whitespace"},
+			},
+		},
+	} {
+		config := map[string]any{"type": "custom", "tokenizer": c.tokenizer}
+		if c.filter != nil {
+			if _, err := cache.DefineTokenFilter(name, c.filter); err != nil {
+				t.Fatal(err)
+			}
+			config["token_filters"] = []any{name}
+		}
+		if c.char != nil {
+			if _, err := cache.DefineCharFilter(name, c.char); err != nil {
+				t.Fatal(err)
+			}
+			config["char_filters"] = []any{name}
+		}
+		theirs, err := cache.DefineAnalyzer(name, config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ours, err := c.declared.Analyzer(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{
+			"", "a", "donaudampfschifffahrt anan Donau schiff fahrtana", "fruit-apple--red-x-y", "-a-b", "könig-größe straßenbahn ananas",
+			"a/b c d/e f g h i j", "می\u200cخوانم x\u200c\u200cy", "schifffahrtsschifffahrt",
+		} {
+			var want []string
+			for _, tok := range theirs.Analyze([]byte(text)) {
+				if len(tok.Term) > 0 { // riffle has no empty terms
+					want = append(want, string(tok.Term))
+				}
+			}
+			if got := analysis.Terms(ours, text); !slices.Equal(got, want) {
+				t.Errorf("%s of %q: %q, bleve %q", name, text, got, want)
+			}
+		}
+	}
+}
+
+func declaration(tokenizer, filter string, params map[string]any) analysis.Declaration {
+	return analysis.Declaration{Tokenizer: analysis.Component{Type: tokenizer}, Filters: []analysis.Component{{Type: filter, Params: params}}}
 }

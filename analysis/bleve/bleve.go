@@ -34,6 +34,14 @@
 // for the parameter set of stop the lists "bleve/en" and so on, also of bg, ca, cs, el, eu, ga, gl, hy
 // and id. Words by bleve's rules are {"type": "words", "rules": "bleve"}.
 //
+// Other components of bleve are those of package analysis with other names:
+//
+//	bleve               declaration
+//	dict_compound       {"type": "compounds", "words": [...]}
+//	hierarchy           {"type": "hierarchy", "delimiter": "/"}
+//	truncate_token      {"type": "length", "max": 5, "cut": true, "runes": true}
+//	zero_width_spaces   {"type": "pattern_replace", "pattern": "\u200c", "with": " "}
+//
 // # What differs
 //
 // Terms and places equal those of bleve 2.5.7; a test in the module bench compares them. Except:
