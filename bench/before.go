@@ -23,6 +23,9 @@ func measureBefore(ctx context.Context, field []contestant, sets []querySet, tas
 	var cells []cell
 	for _, set := range sets {
 		for _, t := range tasks {
+			if !set.takes(t) {
+				continue
+			}
 			var without, with []cell
 			for i := range field {
 				// One process at a time has an index open for writing.

@@ -44,7 +44,7 @@ func TestEnginesSeeTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sets, err := s.querySets()
+	sets, err := s.querySets(docs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -288,6 +288,9 @@ func TestParseTasks(t *testing.T) {
 		if _, err := parseTasks("or", bad, "none"); err == nil {
 			t.Errorf("%q was understood", bad)
 		}
+	}
+	if _, err := parseTasks("nested", "top-10+count", "none"); err == nil {
+		t.Error("top-10 with count of nested was understood")
 	}
 	if _, err := parseTasks("xor", "count", "none"); err == nil {
 		t.Error("xor was understood")

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/riffle-search/riffle/analysis"
@@ -109,10 +110,21 @@ func appendTokens(dst []byte, text string) []byte {
 	return dst
 }
 
-// A querySet is one file of queries, tokenised.
+// A querySet is one file or list of queries, tokenised.
 type querySet struct {
 	name    string
 	queries []string
+
+	modes  []string // that the queries are for; nil for any that asks for words
+	primer []string // as many other queries of the kind; nil where there are none
+}
+
+// takes says whether the queries are for a task.
+func (s querySet) takes(t task) bool {
+	if s.modes == nil {
+		return !slices.Contains(termModes, t.mode)
+	}
+	return slices.Contains(s.modes, t.mode)
 }
 
 // readQueries takes the first queries of a file that have at least so many words, and

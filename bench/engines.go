@@ -32,6 +32,9 @@ type engine struct {
 	trees   bool // it answers nested and filtered queries
 	fields  bool // its documents are split into fields, so it answers only queries of several fields
 
+	lacks   []string // modes that it has no query for
+	differs []string // modes in which other documents match than riffle's
+
 	// parts says that the index may have several segments. It is built, and asked what it has; queries
 	// would be compared with those of one segment, and are left out.
 	parts bool
@@ -71,6 +74,9 @@ var (
 	places2    = map[string]string{"positions": "yes", "threads": "2"}
 )
 
+// Modes that not all engines have.
+var slop, near = []string{"slop"}, []string{"near"}
+
 // engines in the order of the tables.
 var engines = []engine{
 	{name: "riffle", index: "riffle", prepare: goProgram("riffle"), scale: 1, trees: true},
@@ -94,12 +100,13 @@ var engines = []engine{
 	{name: "sqlite", index: "sqlite", prepare: goProgram("sqlite", "-tags", "sqlite_fts5")},
 	{name: "pisa", index: "pisa", prepare: pisaProgram, topOnly: true},
 
-	// Words with positions: sizes and rates of building, and queries that need none.
+	// Words with positions. Tantivy moves the words of a sloppy phrase by rules of its own.
 	{name: "riffle-positions", index: "riffle-positions", build: places, prepare: goProgram("riffle"), scale: 1, trees: true},
 	{name: "lucene-positions", index: "lucene-positions", build: places, prepare: luceneProgram, scale: 1, trees: true},
 	{name: "lucene-positions-2", index: "lucene-positions-2", build: places2, prepare: luceneProgram, scale: 1, trees: true},
-	{name: "tantivy-positions", index: "tantivy-positions", build: places, prepare: tantivyProgram, scale: 1 / 2.2, trees: true},
-	{name: "tantivy-positions-2", index: "tantivy-positions-2", build: places2, prepare: tantivyProgram, scale: 1 / 2.2, trees: true},
+	{name: "tantivy-positions", index: "tantivy-positions", build: places, prepare: tantivyProgram, scale: 1 / 2.2, trees: true, lacks: near, differs: slop},
+	{name: "tantivy-positions-2", index: "tantivy-positions-2", build: places2, prepare: tantivyProgram, scale: 1 / 2.2, trees: true, lacks: near, differs: slop},
+	{name: "bleve-positions", index: "bleve-positions", build: places, prepare: goProgram("bleve"), trees: true, lacks: slices.Concat(slop, near)},
 
 	// Documents with tags, for filters. Lucene's query cache is the one that it has by default.
 	{name: "riffle-tags", index: "riffle-tags", build: tagged, prepare: goProgram("riffle"), scale: 1, trees: true},
@@ -198,6 +205,7 @@ const luceneVersion = "10.6.0"
 var jars = []struct{ path, sum string }{
 	{"org/apache/lucene/lucene-core/" + luceneVersion + "/lucene-core-" + luceneVersion + ".jar", "211424f423ff1afeb891095c2142a20a572e545906251f28b8faaa408d01f934"},
 	{"org/apache/lucene/lucene-misc/" + luceneVersion + "/lucene-misc-" + luceneVersion + ".jar", "76ef19cea86639c47f527af66ef71ac2fdfc1ec03d266caee3e394aac586f62e"},
+	{"org/apache/lucene/lucene-queries/" + luceneVersion + "/lucene-queries-" + luceneVersion + ".jar", "7ec548c2eb924c79ac4975b32e7b17395dec04bed936ef8a1ed48b2db06e73e5"},
 	{"org/apache/lucene/lucene-analysis-common/" + luceneVersion + "/lucene-analysis-common-" + luceneVersion + ".jar", "7e7fc5bcb7e2fd702701cfa7f5c209f28bdaf89cb8ef0ba379255c9d7c687430"},
 	{"com/google/code/gson/gson/2.13.2/gson-2.13.2.jar", "dd0ce1b55a3ed2080cb70f9c655850cda86c206862310009dcb5e5c95265a5e0"},
 }

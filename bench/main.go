@@ -45,16 +45,17 @@ func parse(args []string) (s settings, err error) {
 		fmt.Fprintln(f.Output(), "flags:")
 		f.PrintDefaults()
 		listMeasurements(f.Output())
+		listLists(f.Output())
 	}
 	f.StringVar(&s.measure, "measure", "warm", "what is measured: a name for a set of flags; those on the command line win")
 	f.StringVar(&s.engines, "engines", "riffle,riffle-bp,lucene,lucene-bp,lucene-1000,tantivy,bleve,bluge,sqlite,pisa", "engines, in the order of the table; the others are compared with the first")
 	f.StringVar(&s.corpora, "corpora", corporaFolder(), "folder of documents and queries (or RIFFLE_CORPORA)")
 	f.StringVar(&s.sources, "sources", "gutenberg-a.jsonl.zst,gutenberg-b.jsonl.zst", "files of documents, JSON lines with a field text")
-	f.StringVar(&s.queries, "queries", "gutenberg-dev.tsv,terabyte05.tsv,msmarco-dev.tsv", "files of queries, in the folder queries; or, behind =, queries with ; between")
+	f.StringVar(&s.queries, "queries", "gutenberg-dev.tsv,terabyte05.tsv,msmarco-dev.tsv", "files of queries, in the folder queries; or, behind =, queries with ; between; or, behind @, a list that is drawn from the documents")
 	f.IntVar(&s.docs, "docs", 0, "most documents of a copy (0: all)")
 	f.IntVar(&s.copies, "copies", 1, "times the documents are indexed, each time with new ids")
 	f.IntVar(&s.limit, "limit", 300, "most queries of each file (0: all)")
-	f.StringVar(&s.modes, "modes", "or,and", "what a query asks of its words: or, and, phrase, slop, nested, best, cross")
+	f.StringVar(&s.modes, "modes", "or,and", "what a query asks: "+strings.Join(modes, ", "))
 	f.StringVar(&s.filters, "filters", "none", "tags that documents must have: none, or those of 0.1%, 1%, 10%, 50% of the documents")
 	f.IntVar(&s.words, "words", 1, "fewest words of a query")
 	f.StringVar(&s.wants, "tasks", "top-10,top-100,top-1000,top-10+count,count", "what is asked of a query; none only builds")
@@ -117,11 +118,11 @@ func run(ctx context.Context, s settings, out, log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	sets, err := s.querySets()
+	c, err := s.corpus(log)
 	if err != nil {
 		return err
 	}
-	c, err := s.corpus(log)
+	sets, err := s.querySets(c)
 	if err != nil {
 		return err
 	}
@@ -174,8 +175,22 @@ func (s *settings) times() func(context.Context, []contestant, []querySet, []tas
 	return measure
 }
 
-func (s *settings) querySets() (sets []querySet, err error) {
+func (s *settings) querySets(c corpus) (sets []querySet, err error) {
+	var d *drawing
 	for name := range strings.SplitSeq(s.queries, ",") {
+		if list, ok := strings.CutPrefix(name, "@"); ok {
+			if d == nil {
+				if d, err = newDrawing(c.path, s.corpora); err != nil {
+					return nil, err
+				}
+			}
+			set, err := d.set(list, s.limit)
+			if err != nil {
+				return nil, err
+			}
+			sets = append(sets, set)
+			continue
+		}
 		set, err := s.querySet(name)
 		if err != nil {
 			return nil, err

@@ -14,7 +14,7 @@ import (
 
 // A task is what is asked of a query.
 type task struct {
-	mode   string // or, and, phrase, slop, nested, best, cross
+	mode   string // one of modes
 	filter string // a tag that documents must have; "" for none
 	want   string // top, topcount, count
 	k      int    // 0 for count
@@ -41,11 +41,23 @@ func (t task) String() string {
 func (t task) flat() bool { return (t.mode == "or" || t.mode == "and") && t.filter == "" }
 
 // fields says whether it searches several fields.
-func (t task) fields() bool { return t.mode == "best" || t.mode == "cross" }
+func (t task) fields() bool { return slices.Contains(fieldModes, t.mode) }
 
-// parseTasks reads "or,and,phrase,slop,nested,best,cross", "top-10,top-10+count,count" and "none,0.1%"; no task if wants
-// is "none".
-func parseTasks(modes, wants, filters string) (tasks []task, err error) {
+// places says whether it needs positions.
+func (t task) places() bool { return slices.Contains(placeModes, t.mode) }
+
+// What a query may ask, see package protocol: of its words, of their places, of terms that are like
+// it, of several fields.
+var (
+	wordModes  = []string{"or", "and", "nested"}
+	placeModes = []string{"phrase", "slop", "near"}
+	termModes  = []string{"prefix", "infix", "regexp", "fuzzy1", "fuzzy2"}
+	fieldModes = []string{"best", "cross"}
+	modes      = slices.Concat(wordModes, placeModes, termModes, fieldModes)
+)
+
+// parseTasks reads names of modes, "top-10,top-10+count,count" and "none,0.1%"; no task if wants is "none".
+func parseTasks(names, wants, filters string) (tasks []task, err error) {
 	if wants == "none" {
 		return nil, nil
 	}
@@ -54,9 +66,9 @@ func parseTasks(modes, wants, filters string) (tasks []task, err error) {
 			return nil, fmt.Errorf("filter %q is neither none nor one of %s", filter, strings.Join(protocol.TagNames, ", "))
 		}
 	}
-	for mode := range strings.SplitSeq(modes, ",") {
-		if !slices.Contains([]string{"or", "and", "phrase", "slop", "nested", "best", "cross"}, mode) {
-			return nil, fmt.Errorf("mode %q is none of or, and, phrase, slop, nested, best, cross", mode)
+	for mode := range strings.SplitSeq(names, ",") {
+		if !slices.Contains(modes, mode) {
+			return nil, fmt.Errorf("mode %q is none of %s", mode, strings.Join(modes, ", "))
 		}
 		for want := range strings.SplitSeq(wants, ",") {
 			t := task{mode: mode, want: "count"}
@@ -73,8 +85,8 @@ func parseTasks(modes, wants, filters string) (tasks []task, err error) {
 				if t.filter = filter; filter == "none" {
 					t.filter = ""
 				}
-				if !t.flat() && t.want != "top" {
-					return nil, fmt.Errorf("%s: only top-K is asked of queries that are not flat", t)
+				if !t.flat() && t.want == "topcount" {
+					return nil, fmt.Errorf("%s: only top-K and count are asked of queries that are not flat", t)
 				}
 				tasks = append(tasks, t)
 			}
@@ -150,7 +162,13 @@ func (c *contestant) end() error {
 }
 
 func (e engine) can(t task) bool {
-	return !e.parts && e.fields == t.fields() && (t.want == "top" || !e.topOnly) && (t.flat() || t.fields() || e.trees)
+	if e.parts || e.fields != t.fields() || e.topOnly && t.want != "top" || slices.Contains(e.lacks, t.mode) {
+		return false
+	}
+	if t.places() && e.build["positions"] == "" {
+		return false
+	}
+	return t.flat() || t.fields() || e.trees
 }
 
 // measure fills the table: for each file and task all engines in turn, so that
@@ -171,7 +189,7 @@ func measure(ctx context.Context, field []contestant, sets []querySet, tasks []t
 		for _, t := range tasks {
 			for i := range field {
 				c := &field[i]
-				if !c.can(t) {
+				if !set.takes(t) || !c.can(t) {
 					continue
 				}
 				got, err := measureCell(c, set, t, tm)
@@ -199,13 +217,15 @@ func measure(ctx context.Context, field []contestant, sets []querySet, tasks []t
 // prime runs all tasks for some seconds in all, four times round, because a
 // just-in-time compiler may compile again when the kind of work changes.
 func prime(c *contestant, sets []querySet, tasks []task, tm timing) error {
-	var queries []string
-	for _, set := range sets {
-		queries = append(queries, set.queries...)
-	}
 	for range 4 {
 		for _, t := range tasks {
-			if !c.can(t) {
+			var queries []string
+			for _, set := range sets {
+				if set.takes(t) {
+					queries = append(queries, set.queries...)
+				}
+			}
+			if len(queries) == 0 || !c.can(t) {
 				continue
 			}
 			request := t.request(queries)

@@ -43,6 +43,35 @@ var measurements = []measurement{
 		"engines": "riffle,lucene,tantivy", "before": "reopen", "limit": "50", "prime": "5", "modes": "or", "copies": "12",
 		"queries": "=whale ship captain,=the history of rome,gutenberg-dev.tsv",
 	})},
+	{"building", "sizes of indexes with positions, and building them", map[string]string{
+		"engines": "riffle-positions,riffle,lucene-positions,lucene-positions-2,tantivy-positions,tantivy-positions-2",
+		"builds":  "2", "tasks": "none",
+	}},
+	{"unused", "queries that need no positions, of an index that has them", map[string]string{
+		"engines": "riffle,riffle-positions", "tasks": "top-10,count", "prime": "5", "warm": "0.5", "reps": "20", "budget": "3",
+	}},
+	{"phrases", "phrases: once, and the best of five rounds", onceAndBest(map[string]string{
+		"modes": "phrase", "tasks": "top-10,count", "budget": "2",
+	})},
+	{"near", "sloppy phrases, and words near each other: once, and the best of five rounds", onceAndBest(map[string]string{
+		"modes": "slop,near", "tasks": "top-10", "budget": "2",
+	})},
+	{"terms", "words from the dictionary: once, and the best of five rounds", onceAndBest(map[string]string{
+		"engines": "riffle-positions,lucene-positions,tantivy-positions,bleve-positions",
+		"queries": "@words,@prefixes,@infixes,@expressions",
+		"modes":   "fuzzy1,fuzzy2,prefix,infix,regexp", "tasks": "top-10,count", "budget": "2",
+	})},
+}
+
+// onceAndBest returns flags of measurements over all passages with positions.
+func onceAndBest(flags map[string]string) map[string]string {
+	all := map[string]string{
+		"engines": "riffle-positions,lucene-positions,tantivy-positions",
+		"queries": "@log,@content,@random-2,@random-3,@random-4,@random-5,@stop,@game",
+		"passes":  "1", "prime": "2", "reps": "5",
+	}
+	maps.Copy(all, flags)
+	return all
 }
 
 // offPath returns flags of measurements over 200,000 passages, with those that are given.

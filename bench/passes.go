@@ -10,17 +10,20 @@ import (
 	"github.com/riffle-search/riffle/bench/protocol"
 )
 
-// measurePasses times each query once in each of several new processes, which another file of
-// queries has primed. The last process then goes on for best-of times, if these are asked for.
+// measurePasses times each query once in each of several new processes, which other queries have
+// primed. The last process then goes on for best-of times, if these are asked for.
 // Processes come by turns, and each ends before the next begins.
 func measurePasses(ctx context.Context, field []contestant, sets []querySet, tasks []task, tm timing, log io.Writer) ([]cell, error) {
-	if len(sets) < 2 {
-		return nil, errors.New("one pass needs two files of queries: one to measure, another to prime with")
-	}
 	var cells []cell
-	for s, set := range sets {
-		primer := sets[(s+1)%len(sets)]
+	for i, set := range sets {
 		for _, t := range tasks {
+			if !set.takes(t) {
+				continue
+			}
+			primer, err := primerOf(sets, i, t)
+			if err != nil {
+				return nil, err
+			}
 			once, best, err := passCells(ctx, field, set, primer, t, tm)
 			if err != nil {
 				return nil, err
@@ -35,9 +38,23 @@ func measurePasses(ctx context.Context, field []contestant, sets []querySet, tas
 	return cells, nil
 }
 
+// primerOf returns the queries to prime a process with that is to answer sets[i]: others of the list, or
+// those of the next set.
+func primerOf(sets []querySet, i int, t task) ([]string, error) {
+	if primer := sets[i].primer; primer != nil {
+		return primer, nil
+	}
+	for _, next := range slices.Concat(sets[i+1:], sets[:i]) {
+		if next.takes(t) {
+			return next.queries, nil
+		}
+	}
+	return nil, errors.New("one pass needs two files of queries: one to measure, another to prime with")
+}
+
 // passCells fills the cells of all engines for one file and task: those of a query's one time,
 // and of its best.
-func passCells(ctx context.Context, field []contestant, set, primer querySet, t task, tm timing) (once, best []cell, err error) {
+func passCells(ctx context.Context, field []contestant, set querySet, primer []string, t task, tm timing) (once, best []cell, err error) {
 	least := make([][]int64, len(field)) // of each query, over the passes
 	for pass := range tm.passes {
 		for i := range field {
@@ -69,12 +86,12 @@ func passCells(ctx context.Context, field []contestant, set, primer querySet, t 
 
 // onePass runs one process: primes it, times each query once, and then, for the last one, gets
 // best-of times.
-func onePass(c *contestant, set, primer querySet, t task, tm timing, last bool) (once cell, best *cell, err error) {
+func onePass(c *contestant, set querySet, primer []string, t task, tm timing, last bool) (once cell, best *cell, err error) {
 	if err := c.start(); err != nil {
 		return once, nil, err
 	}
 	defer func() { err = errors.Join(err, c.end()) }()
-	request := t.request(primer.queries)
+	request := t.request(primer)
 	request.Warm, request.Clock = tm.prime, tm.clock
 	if _, err := c.proc.call(request); err != nil {
 		return once, nil, err

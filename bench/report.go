@@ -53,7 +53,7 @@ func (r *report) writeMarkdown(w io.Writer) {
 	if r.Copies > 1 {
 		copies = fmt.Sprintf(", %d copies", r.Copies)
 	}
-	fmt.Fprintf(w, "%s%s: %d documents, %.0f MB of text; no positions, one query thread. Times in µs (clock: %s); where a query is timed several times, its best.\n\n",
+	fmt.Fprintf(w, "%s%s: %d documents, %.0f MB of text; one query thread. Times in µs (clock: %s); where a query is timed several times, its best.\n\n",
 		r.Corpus, copies, r.Docs, float64(r.TextBytes)/1e6, r.Clock)
 	r.writeIndexes(w)
 	if len(r.Cells) == 0 {

@@ -28,14 +28,14 @@ type engine struct{ index bleve.Index }
 // batchDocs is how many documents go into one batch.
 const batchDocs = 1000
 
-// schema indexes one field, with frequencies and lengths and nothing else.
-func schema() (*mapping.IndexMappingImpl, error) {
+// schema indexes one field, with frequencies and lengths, and positions if they are asked for.
+func schema(positions bool) (*mapping.IndexMappingImpl, error) {
 	m := bleve.NewIndexMapping()
 	m.ScoringModel = index.BM25Scoring
 	err := m.AddCustomAnalyzer("spaces", map[string]any{"type": custom.Name, "tokenizer": whitespace.Name})
 	text := bleve.NewTextFieldMapping()
 	text.Analyzer = "spaces"
-	text.Store, text.IncludeTermVectors, text.IncludeInAll, text.DocValues = false, false, false, false
+	text.Store, text.IncludeTermVectors, text.IncludeInAll, text.DocValues = false, positions, false, false
 	doc := bleve.NewDocumentStaticMapping()
 	doc.AddFieldMappingsAt("text", text)
 	tag := bleve.NewKeywordFieldMapping()
@@ -46,7 +46,7 @@ func schema() (*mapping.IndexMappingImpl, error) {
 }
 
 func (e *engine) Build(docs, dir string, options map[string]string) (int, error) {
-	m, err := schema()
+	m, err := schema(options["positions"] != "")
 	if err != nil {
 		return 0, err
 	}
@@ -144,9 +144,7 @@ func (e *engine) DF(term string) (int, error) { return e.Count(term, false) }
 
 func terms(q string) (all []query.Query) {
 	for w := range strings.SplitSeq(q, " ") {
-		t := bleve.NewTermQuery(w)
-		t.SetField("text")
-		all = append(all, t)
+		all = append(all, inField(bleve.NewTermQuery(w), "text"))
 	}
 	return all
 }
@@ -164,22 +162,64 @@ func words(q string, and bool) query.Query {
 
 // Search boosts, nests and filters as riffle does; bleve adds a coordination factor.
 func (e *engine) Search(q protocol.Query, k int, dst []protocol.Hit) ([]protocol.Hit, error) {
-	tree := words(q.Text, q.Mode == "and")
-	if first, second := q.Halves(); q.Mode == "nested" && second != "" {
-		others := bleve.NewDisjunctionQuery(terms(second)...)
-		others.SetBoost(2)
-		tree = bleve.NewDisjunctionQuery(words(first, true), others)
+	query, err := tree(q)
+	if err == nil {
+		dst, _, err = e.search(query, k, dst)
 	}
-	if q.Filter != "" {
-		tag := bleve.NewTermQuery(q.Filter)
-		tag.SetField("tag")
+	return dst, err
+}
+
+func (e *engine) Matches(q protocol.Query) (int, error) {
+	query, err := tree(q)
+	if err != nil {
+		return 0, err
+	}
+	return e.matches(query)
+}
+
+// tree returns the query of a mode that is not flat, with its filter.
+func tree(q protocol.Query) (query.Query, error) {
+	tree, err := unfiltered(q)
+	if err == nil && q.Filter != "" {
 		filtered := bleve.NewBooleanQuery()
 		filtered.AddMust(tree)
-		filtered.AddFilter(tag)
+		filtered.AddFilter(inField(bleve.NewTermQuery(q.Filter), "tag"))
 		tree = filtered
 	}
-	dst, _, err := e.search(tree, k, dst)
-	return dst, err
+	return tree, err
+}
+
+func unfiltered(q protocol.Query) (query.Query, error) {
+	switch q.Mode {
+	case "or", "and":
+		return words(q.Text, q.Mode == "and"), nil
+	case "nested":
+		first, second := q.Halves()
+		if second == "" {
+			return words(q.Text, false), nil
+		}
+		others := bleve.NewDisjunctionQuery(terms(second)...)
+		others.SetBoost(2)
+		return bleve.NewDisjunctionQuery(words(first, true), others), nil
+	case "phrase":
+		return bleve.NewPhraseQuery(strings.Split(q.Text, " "), "text"), nil
+	case "prefix":
+		return inField(bleve.NewPrefixQuery(q.Text), "text"), nil
+	case "infix":
+		return inField(bleve.NewWildcardQuery("*"+q.Text+"*"), "text"), nil
+	case "regexp":
+		return inField(bleve.NewRegexpQuery(q.Text), "text"), nil
+	case "fuzzy1", "fuzzy2":
+		fuzzy := bleve.NewFuzzyQuery(q.Text)
+		fuzzy.SetFuzziness(int(q.Mode[len("fuzzy")] - '0'))
+		return inField(fuzzy, "text"), nil
+	}
+	return nil, fmt.Errorf("bleve has no query for the mode %q", q.Mode)
+}
+
+func inField(q query.FieldableQuery, field string) query.Query {
+	q.SetField(field)
+	return q
 }
 
 // Top need not be told to count: bleve always visits every match.
@@ -203,8 +243,10 @@ func (e *engine) search(q query.Query, k int, dst []protocol.Hit) ([]protocol.Hi
 }
 
 // Count asks for no scores, which lets bleve combine whole bitmaps.
-func (e *engine) Count(q string, and bool) (int, error) {
-	req := bleve.NewSearchRequestOptions(words(q, and), 0, 0, false)
+func (e *engine) Count(q string, and bool) (int, error) { return e.matches(words(q, and)) }
+
+func (e *engine) matches(q query.Query) (int, error) {
+	req := bleve.NewSearchRequestOptions(q, 0, 0, false)
 	req.Score = "none"
 	res, err := e.index.Search(req)
 	if err != nil {

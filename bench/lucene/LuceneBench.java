@@ -35,18 +35,25 @@ import org.apache.lucene.index.NumericDocValues;
 import org.apache.lucene.index.ReaderUtil;
 import org.apache.lucene.index.Term;
 import org.apache.lucene.misc.index.BPIndexReorderer;
+import org.apache.lucene.queries.intervals.IntervalQuery;
+import org.apache.lucene.queries.intervals.Intervals;
+import org.apache.lucene.queries.intervals.IntervalsSource;
 import org.apache.lucene.search.BooleanClause;
 import org.apache.lucene.search.BooleanQuery;
 import org.apache.lucene.search.BoostQuery;
 import org.apache.lucene.search.CombinedFieldQuery;
 import org.apache.lucene.search.DisjunctionMaxQuery;
+import org.apache.lucene.search.FuzzyQuery;
 import org.apache.lucene.search.IndexSearcher;
 import org.apache.lucene.search.PhraseQuery;
+import org.apache.lucene.search.PrefixQuery;
 import org.apache.lucene.search.Query;
+import org.apache.lucene.search.RegexpQuery;
 import org.apache.lucene.search.ScoreDoc;
 import org.apache.lucene.search.TermQuery;
 import org.apache.lucene.search.TopDocs;
 import org.apache.lucene.search.TopScoreDocCollectorManager;
+import org.apache.lucene.search.WildcardQuery;
 import org.apache.lucene.search.similarities.BM25Similarity;
 import org.apache.lucene.store.Directory;
 import org.apache.lucene.store.MMapDirectory;
@@ -452,6 +459,12 @@ public final class LuceneBench {
           case "nested" -> nested(words);
           case "phrase" -> new PhraseQuery("text", words.split(" "));
           case "slop" -> new PhraseQuery(3, "text", words.split(" "));
+          case "near" -> near(words);
+          case "prefix" -> new PrefixQuery(new Term("text", words));
+          case "infix" -> new WildcardQuery(new Term("text", "*" + words + "*"));
+          case "regexp" -> new RegexpQuery(new Term("text", words));
+          case "fuzzy1" -> new FuzzyQuery(new Term("text", words), 1);
+          case "fuzzy2" -> new FuzzyQuery(new Term("text", words), 2);
           case "best", "cross" -> fields(req.mode(), words);
           default -> query(words, req.mode().equals("and"));
         };
@@ -462,6 +475,12 @@ public final class LuceneBench {
     b.add(q, BooleanClause.Occur.MUST);
     b.add(new TermQuery(new Term("tag", req.filter())), BooleanClause.Occur.FILTER);
     return b.build();
+  }
+
+  /** All words in any order, with at most 8 others between them, as protocol.NearGaps says. */
+  private static Query near(String words) {
+    IntervalsSource[] terms = Arrays.stream(words.split(" ")).map(Intervals::term).toArray(IntervalsSource[]::new);
+    return new IntervalQuery("text", Intervals.maxgaps(8, Intervals.unordered(terms)));
   }
 
   /** All words of the first half, or any of the others, whose scores count twice. */

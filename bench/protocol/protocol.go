@@ -45,9 +45,12 @@
 // its garbage collection.
 //
 // "mode" is "or", "and" or "nested": the first half of the words (the greater one)
-// must all be there, or any of the others, whose scores count twice; or "phrase", or "slop", a
-// phrase with a slop of 3, of an index with the build option "positions". Two more search several
-// fields, where the build option "fields" has split documents (see Fields), with their
+// must all be there, or any of the others, whose scores count twice. Of an index with the build option
+// "positions" it may be "phrase"; "slop", a phrase with a slop of 3; or "near", the words in any order,
+// with at most 8 others between them, a word as often as the query has it. For queries of one word
+// there are "prefix"; "infix", any term that contains the word; "regexp", any that the expression matches
+// as a whole; "fuzzy1" and "fuzzy2", with so many edits, scored where the engine scores them. Two more
+// search several fields, where the build option "fields" has split documents (see Fields), with their
 // boosts: "best" takes the best field's score of all words, "cross" the sum over the
 // words of each one's best field. A "filter" is the
 // name of a tag: only documents that have it match. Documents get tags by their numbers
@@ -80,7 +83,7 @@ type Request struct {
 
 	Terms []string `json:"terms,omitempty"`
 
-	Mode    string   `json:"mode,omitempty"`   // or, and, phrase, slop, nested, best, cross
+	Mode    string   `json:"mode,omitempty"`   // see above
 	Filter  string   `json:"filter,omitempty"` // a tag; "" for none
 	Want    string   `json:"want,omitempty"`   // top, topcount, count
 	K       int      `json:"k,omitempty"`
@@ -142,6 +145,9 @@ type Engine interface {
 type Searcher interface {
 	// Search appends the k best hits to dst[:0].
 	Search(q Query, k int, dst []Hit) ([]Hit, error)
+
+	// Matches returns exactly how many documents match.
+	Matches(q Query) (int, error)
 }
 
 // A Putter is an Engine that takes documents between searches.
@@ -149,6 +155,12 @@ type Putter interface {
 	// Put adds a document. When it returns, searches find it.
 	Put(id int, text string) error
 }
+
+// Slop and NearGaps are how far the words of the modes "slop" and "near" may be apart.
+const (
+	Slop     = 3
+	NearGaps = 8
+)
 
 // A Query is a request's words with their mode and filter.
 type Query struct {
@@ -319,10 +331,15 @@ func (s *server) query(req *Request, i int, dst []Hit) (hits []Hit, count int, e
 	switch {
 	case req.Mode != "or" && req.Mode != "and" || req.Filter != "":
 		tree, ok := e.(Searcher)
-		if !ok || req.Want != "top" {
+		if !ok || req.Want == "topcount" {
 			return dst, 0, fmt.Errorf("this engine answers no %q for queries that are not flat", req.Want)
 		}
-		hits, err = tree.Search(Query{Text: text, Mode: req.Mode, Filter: req.Filter}, req.K, dst[:0])
+		q := Query{Text: text, Mode: req.Mode, Filter: req.Filter}
+		if req.Want == "count" {
+			count, err = tree.Matches(q)
+			return dst, count, err
+		}
+		hits, err = tree.Search(q, req.K, dst[:0])
 		return hits, 0, err
 	case req.Want == "count":
 		count, err = e.Count(text, and)

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/riffle-search/riffle"
@@ -280,25 +282,63 @@ func (e *engine) Top(query string, and bool, k int, count bool, dst []protocol.H
 }
 
 func (e *engine) Search(q protocol.Query, k int, dst []protocol.Hit) ([]protocol.Hit, error) {
-	var query riffle.Query = match(q.Text, q.Mode == "and")
-	if first, second := q.Halves(); q.Mode == "nested" && second != "" {
-		query = riffle.Bool{Should: []riffle.Query{match(first, true), riffle.Boost{Query: match(second, false), By: 2}}}
-	}
-	switch q.Mode {
-	case "phrase":
-		query = riffle.Phrase{Field: "text", Text: q.Text}
-	case "slop":
-		query = riffle.Phrase{Field: "text", Text: q.Text, Slop: 3}
-	case "best":
-		query = fields(q.Text, riffle.CombineBest)
-	case "cross":
-		query = fields(q.Text, riffle.CombineCross)
-	}
-	if q.Filter != "" {
-		query = riffle.Bool{Must: []riffle.Query{query}, Filter: []riffle.Query{riffle.Term{Field: "tag", Value: q.Filter}}}
-	}
-	dst, _, err := e.search(query, k, false, dst)
+	dst, _, err := e.search(tree(q), k, false, dst)
 	return dst, err
+}
+
+func (e *engine) Matches(q protocol.Query) (int, error) {
+	return e.e.Count(context.Background(), tree(q))
+}
+
+// tree returns the query of a mode that is not flat, with its filter.
+func tree(q protocol.Query) riffle.Query {
+	query := unfiltered(q)
+	if q.Filter == "" {
+		return query
+	}
+	return riffle.Bool{Must: []riffle.Query{query}, Filter: []riffle.Query{riffle.Term{Field: "tag", Value: q.Filter}}}
+}
+
+func unfiltered(q protocol.Query) riffle.Query {
+	switch q.Mode {
+	case "nested":
+		if first, second := q.Halves(); second != "" {
+			return riffle.Bool{Should: []riffle.Query{match(first, true), riffle.Boost{Query: match(second, false), By: 2}}}
+		}
+	case "phrase":
+		return riffle.Phrase{Field: "text", Text: q.Text}
+	case "slop":
+		return riffle.Phrase{Field: "text", Text: q.Text, Slop: protocol.Slop}
+	case "near":
+		return near(q.Text)
+	case "prefix":
+		return riffle.Prefix{Field: "text", Prefix: q.Text}
+	case "infix":
+		return riffle.Wildcard{Field: "text", Pattern: "*" + q.Text + "*"}
+	case "regexp":
+		return riffle.Regexp{Field: "text", Expr: q.Text}
+	case "fuzzy1":
+		return riffle.Fuzzy{Field: "text", Term: q.Text, Edits: 1}
+	case "fuzzy2":
+		return riffle.Fuzzy{Field: "text", Term: q.Text, Edits: 2}
+	case "best":
+		return fields(q.Text, riffle.CombineBest)
+	case "cross":
+		return fields(q.Text, riffle.CombineCross)
+	}
+	return match(q.Text, q.Mode == "and")
+}
+
+// near counts words between the first and the last as Near does. That is the same as counting all words
+// that are not of the query, as protocol.NearGaps does, where no word repeats.
+func near(text string) riffle.Query {
+	words := strings.Split(text, " ")
+	for i, w := range words {
+		if slices.Contains(words[:i], w) {
+			return riffle.Intervals{Field: "text", Rule: riffle.IntervalText{Text: text, MaxGaps: protocol.NearGaps}}
+		}
+	}
+	return riffle.Near{Field: "text", Phrases: words, Distance: protocol.NearGaps + len(words) - 2}
 }
 
 func (e *engine) Put(id int, text string) error {

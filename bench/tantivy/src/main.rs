@@ -4,13 +4,17 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
+use std::ops::Bound;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use tantivy::collector::{Count, TopDocs};
 use tantivy::columnar::Column;
 use tantivy::indexer::NoMergePolicy;
-use tantivy::query::{BooleanQuery, BoostQuery, ConstScoreQuery, Occur, PhraseQuery, Query, TermQuery};
+use tantivy::query::{
+    BooleanQuery, BoostQuery, ConstScoreQuery, FuzzyTermQuery, Occur, PhraseQuery, Query, RangeQuery, RegexQuery,
+    TermQuery,
+};
 use tantivy::schema::{
     Field, IndexRecordOption, NumericOptions, Schema, TextFieldIndexing, TextOptions, STRING,
 };
@@ -257,19 +261,35 @@ impl Opened {
         }
     }
 
-    fn query(&self, req: &Request, words: &str) -> Box<dyn Query> {
+    fn query(&self, req: &Request, words: &str) -> Result<Box<dyn Query>> {
         let q = match req.mode.as_str() {
             "nested" => self.nested(words),
             "phrase" => self.phrase(words, 0),
             "slop" => self.phrase(words, 3),
+            "prefix" => self.prefix(words),
+            "infix" => Box::new(RegexQuery::from_pattern(&format!(".*{words}.*"), self.fields.text)?),
+            "regexp" => Box::new(RegexQuery::from_pattern(words, self.fields.text)?),
+            "fuzzy1" => Box::new(FuzzyTermQuery::new(self.term(words), 1, true)),
+            "fuzzy2" => Box::new(FuzzyTermQuery::new(self.term(words), 2, true)),
             mode => self.flat(words, mode == "and"),
         };
         if req.filter.is_empty() {
-            return q;
+            return Ok(q);
         }
         let tag = TermQuery::new(Term::from_field_text(self.fields.tag, &req.filter), IndexRecordOption::Basic);
         let filter: Box<dyn Query> = Box::new(ConstScoreQuery::new(Box::new(tag), 0.0));
-        Box::new(BooleanQuery::new(vec![(Occur::Must, q), (Occur::Must, filter)]))
+        Ok(Box::new(BooleanQuery::new(vec![(Occur::Must, q), (Occur::Must, filter)])))
+    }
+
+    fn term(&self, word: &str) -> Term {
+        Term::from_field_text(self.fields.text, word)
+    }
+
+    /// The terms from a prefix of letters up to the next prefix of that length: faster than a regular expression.
+    fn prefix(&self, letters: &str) -> Box<dyn Query> {
+        let (begin, last) = letters.split_at(letters.len() - 1);
+        let next = format!("{begin}{}", (last.as_bytes()[0] + 1) as char);
+        Box::new(RangeQuery::new(Bound::Included(self.term(letters)), Bound::Excluded(self.term(&next))))
     }
 
     /// All words of the first half, or any of the others, whose scores count twice.
@@ -285,7 +305,7 @@ impl Opened {
     }
 
     fn phrase(&self, words: &str, slop: u32) -> Box<dyn Query> {
-        let terms: Vec<Term> = words.split(' ').map(|w| Term::from_field_text(self.fields.text, w)).collect();
+        let terms: Vec<Term> = words.split(' ').map(|w| self.term(w)).collect();
         if terms.len() == 1 {
             return self.flat(words, false);
         }
@@ -299,8 +319,7 @@ impl Opened {
         let mut clauses: Vec<(Occur, Box<dyn Query>)> = words
             .split(' ')
             .map(|w| {
-                let term = Term::from_field_text(self.fields.text, w);
-                let q: Box<dyn Query> = Box::new(TermQuery::new(term, IndexRecordOption::WithFreqs));
+                let q: Box<dyn Query> = Box::new(TermQuery::new(self.term(w), IndexRecordOption::WithFreqs));
                 (occur, q)
             })
             .collect();
@@ -321,7 +340,7 @@ impl Opened {
     }
 
     fn once(&self, req: &Request, words: &str, hits: &mut Vec<Hit>) -> Result<usize> {
-        let q = self.query(req, words);
+        let q = self.query(req, words)?;
         // Two passes count faster than one collector that may not prune.
         if req.want != "count" {
             self.top(&*q, req.k, hits)?;
@@ -383,7 +402,7 @@ impl Opened {
     fn df(&self, req: &Request) -> Result<Reply> {
         let mut df = Vec::new();
         for term in &req.terms {
-            df.push(self.searcher.doc_freq(&Term::from_field_text(self.fields.text, term))?);
+            df.push(self.searcher.doc_freq(&self.term(term))?);
         }
         Ok(Reply { df, ..Reply::default() })
     }
