@@ -408,6 +408,58 @@ func ExampleSearchOptions_after() {
 
 // Under load, the search that is due first goes first. A server that cannot answer in time says so
 // at once, while the caller can still ask another one.
+func ExampleSearchOptions_highlight() {
+	e, done := library(nil)
+	defer done()
+	q := riffle.Bool{Should: []riffle.Query{
+		riffle.Phrase{Field: "text", Text: "white whale"},
+		riffle.Fuzzy{Field: "title", Term: "dikc"},
+	}}
+	res, err := e.Search(context.Background(), q, &riffle.SearchOptions{
+		Highlight: &riffle.HighlightOptions{Size: 25, BySize: true},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, hit := range res.Hits {
+		for _, field := range []string{"title", "text"} {
+			for _, f := range hit.Fragments[field] {
+				fmt.Println(f.HTML(), "or", f.Format(riffle.HTML("<em>", "</em>")))
+			}
+		}
+	}
+	// Output:
+	// Moby <mark>Dick</mark> or Moby <em>Dick</em>
+	// The <mark>white</mark> <mark>whale</mark> and the… or The <em>white</em> <em>whale</em> and the…
+}
+
+func ExampleHighlighter() {
+	e, done := library(nil)
+	defer done()
+	// The text need not come from the index.
+	h, err := e.Highlighter(context.Background(), riffle.Prefix{Field: "text", Prefix: "wh"}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	doc := map[string]any{"text": "Ships and whales. White ships?"}
+	fragments, err := h.Fragments(doc)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(fragments["text"][0].HTML())
+	spans, err := h.Spans(doc)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, s := range spans["text"] {
+		fmt.Println(s.Start, s.End, s.Position, s.Term)
+	}
+	// Output:
+	// Ships and <mark>whales</mark>. <mark>White</mark> ships?
+	// 10 16 2 whales
+	// 18 23 3 white
+}
+
 func ExampleSearchOptions_deadline() {
 	ctx := context.Background()
 	e, done := library(nil)

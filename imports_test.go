@@ -48,10 +48,11 @@ func TestImports(t *testing.T) {
 		"internal/gpu":         {"blockmax", "gpuexec", "gpuexec/demand", "gpuexec/device", "gpuexec/invert", "gpuexec/listcache", "internal/accelerator", "internal/dispatch"},
 		"internal/gpu/link":    {"internal/accelerator"},
 		"internal/hook":        {"cpuexec", "store"},
+		"internal/highlight":   {},
 		"internal/impl":        {},
 		"internal/collection":  {"analysis", "blockmax", "internal/jsonl", "internal/trec", "postings", "segment"},
 		"internal/gov2":        {"blockmax", "internal/collection", "postings"},
-		".":                    {"analysis", "blockmax", "cpuexec", "internal/accelerator", "internal/bulk", "internal/document", "internal/corrupt", "internal/format", "internal/gpu/link", "internal/hook", "internal/language", "internal/live", "internal/memlimit", "internal/plan", "internal/search", "postings", "proximity", "segment", "store"},
+		".":                    {"analysis", "blockmax", "cpuexec", "internal/accelerator", "internal/bulk", "internal/document", "internal/corrupt", "internal/format", "internal/gpu/link", "internal/highlight", "internal/hook", "internal/language", "internal/live", "internal/memlimit", "internal/plan", "internal/search", "postings", "proximity", "segment", "store"},
 		"cmd/riffle":           {"analysis", "analysis/bleve", "analysis/lang", "cpuexec", "internal/hook", "internal/jsonl", "internal/memlimit", "internal/trec"}, // besides the root
 		"examples/analyzer":    {"analysis"},
 		"examples/concurrent":  {},

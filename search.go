@@ -58,6 +58,11 @@ type SearchOptions struct {
 	// The default is none.
 	Load []string
 
+	// Highlight asks for the best fragments of each hit's stored texts, which become Hit.Fragments. Nil
+	// asks for none. A field of HighlightOptions.Fields that is not stored is an error; a Highlighter
+	// takes its text from the caller.
+	Highlight *HighlightOptions
+
 	// Partial admits queries that stand for more terms than Options.MaxTerms. Then the first ones, in
 	// the order of their bytes, count, and Result.Incomplete is set.
 	Partial bool
@@ -124,6 +129,9 @@ type Hit struct {
 	// time.Time, or []any of these if a field has several values.
 	Fields map[string]any
 
+	// Fragments are the best parts of the stored texts, by field: see SearchOptions.Highlight.
+	Fragments map[string][]Fragment
+
 	// Cursor marks the place of the hit in the answer, for SearchOptions.After. In JSON it is a
 	// string.
 	Cursor Cursor
@@ -184,6 +192,9 @@ func (e *Engine) settings(o *SearchOptions) (s search.Settings, err error) {
 		}
 	}
 	s.CPU = exec.parallel()
+	if err := o.Highlight.validate(); err != nil {
+		errs = append(errs, err)
+	}
 	switch {
 	case o.Deadline < 0:
 		fault("Deadline", "must not be negative, as %v is", o.Deadline)
@@ -359,7 +370,7 @@ func (v view) begin(ctx context.Context, q Query, o *SearchOptions, start time.T
 }
 
 // end answers a search and ends it.
-func end(ctx context.Context, x *search.Run, o *SearchOptions) (*Result, error) {
+func (v view) end(ctx context.Context, x *search.Run, q Query, o *SearchOptions) (*Result, error) {
 	defer x.End()
 	answer, err := x.Answer(ctx)
 	if err != nil {
@@ -374,17 +385,28 @@ func end(ctx context.Context, x *search.Run, o *SearchOptions) (*Result, error) 
 	if err := x.Hits(found, &res.page, func(i int) *search.Cursor { return &hits[i].Cursor.at }); err != nil {
 		return nil, err
 	}
+	highlight, err := v.highlightsHits(x, q, o.Highlight)
+	if err != nil {
+		return nil, err
+	}
 	for i := range hits {
 		hit := &hits[i]
 		hit.ID, hit.Score = hit.Cursor.at.ID(), x.Score(hit.Cursor.at)
-		if len(o.Load) == 0 {
+		if len(o.Load) == 0 && highlight == nil {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if hit.Fields, err = x.Fields(hit.Cursor.at, o.Load); err != nil {
-			return nil, err
+		if len(o.Load) > 0 {
+			if hit.Fields, err = x.Fields(hit.Cursor.at, o.Load); err != nil {
+				return nil, err
+			}
+		}
+		if highlight != nil {
+			if hit.Fragments, err = highlight(hit.Cursor.at); err != nil {
+				return nil, err
+			}
 		}
 	}
 	res.Hits = hits
@@ -396,7 +418,7 @@ func (v view) search(ctx context.Context, q Query, o *SearchOptions, start time.
 	if err != nil {
 		return nil, err
 	}
-	return end(ctx, x, o)
+	return v.end(ctx, x, q, o)
 }
 
 // SearchBatch answers many queries, each as Search does, on all cores and all GPUs of the engine.
@@ -428,7 +450,7 @@ func (v view) searchBatch(ctx context.Context, queries []Query, o *SearchOptions
 	begin := func(ctx context.Context, i int) (*search.Run, error) { return v.begin(ctx, queries[i], o, start) }
 	err := v.e.searcher.Batch(ctx, len(queries), begin, func(ctx context.Context, i int, x *search.Run, err error, began time.Time) error {
 		if err == nil {
-			results[i], err = end(ctx, x, o)
+			results[i], err = v.end(ctx, x, queries[i], o)
 		}
 		if err == nil {
 			results[i].Duration = time.Since(began)

@@ -35,10 +35,16 @@ type Matcher struct {
 	places []int64
 	slots  [][]int64
 	owner  map[int64]int
+
+	tracing bool     // Words needs windows
+	windows []window // of the matches, if the expression is a sloppy phrase or Near
 }
 
 // A node holds the matches of one part of the expression.
-type node struct{ matches []Interval }
+type node struct {
+	matches []Interval
+	wanted  []bool // those that take part in a match of the expression, for Words
+}
 
 // Reset makes the matcher one of an expression, which must be valid (Expr.Check).
 func (m *Matcher) Reset(e *Expr) {
@@ -281,6 +287,7 @@ func (m *Matcher) appendNear(out []Interval, parts [][]Interval, most int) []Int
 			from = end + 1
 			if int64(last)-int64(end)-1 <= int64(most) {
 				out = append(out, nearFrom(parts, cur, end))
+				m.trace(int64(end), int64(last))
 			}
 		}
 		if !more {

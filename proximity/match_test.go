@@ -2,6 +2,7 @@ package proximity_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -62,4 +63,66 @@ func describe(e *proximity.Expr) string {
 		s += " " + describe(&e.Parts[i])
 	}
 	return s + ")"
+}
+
+// TestWords compares the words that take part in matches with those of all ways to match.
+func TestWords(t *testing.T) {
+	rounds := 100_000
+	if testing.Short() {
+		rounds = 10_000
+	}
+	var m proximity.Matcher
+	left := map[proximity.Op]int{} // documents of which words within matches take no part in one
+	for round := range rounds {
+		rng := rand.New(rand.NewPCG(3, uint64(round)))
+		const terms = 4
+		e := exectest.NewExpr(rng, terms)
+		positions := make([][]uint32, terms)
+		for i := range positions {
+			positions[i] = exectest.NewPositions(rng, rng.Uint32N(5))
+		}
+		m.Reset(e)
+		got := map[exectest.Word]bool{}
+		m.Words(positions, func(term int, position uint32) { got[exectest.Word{Term: term, Position: position}] = true })
+		if want := exectest.Words(e, positions); !maps.Equal(got, want) {
+			t.Fatalf("round %d: %v of %v: words %v, want %v", round, describe(e), positions, got, want)
+		}
+		for _, v := range m.Matches(positions) {
+			for term, at := range positions {
+				if slices.ContainsFunc(at, func(p uint32) bool {
+					return p >= v.Start && p <= v.End && !got[exectest.Word{Term: term, Position: p}]
+				}) {
+					left[e.Op]++
+				}
+			}
+		}
+	}
+	for _, op := range []proximity.Op{proximity.Phrase, proximity.Ordered, proximity.Unordered, proximity.Near} {
+		if left[op] < rounds/1000 {
+			t.Errorf("%v: in only %d documents a match has other words inside", op, left[op])
+		}
+	}
+}
+
+// BenchmarkWords finds the words of one match after another in documents of different lengths: the time
+// of a position stays the same.
+func BenchmarkWords(b *testing.B) {
+	word := func(t int) proximity.Expr { return proximity.Expr{Op: proximity.Word, Terms: []int{t}} }
+	e := &proximity.Expr{Op: proximity.Unordered, Max: proximity.NoLimit, Parts: []proximity.Expr{
+		word(0), {Op: proximity.Ordered, Max: proximity.NoLimit, Parts: []proximity.Expr{word(1), word(2)}},
+	}}
+	for _, n := range []int{1 << 10, 1 << 14, 1 << 18} {
+		b.Run(fmt.Sprintf("positions=%d", n), func(b *testing.B) {
+			positions := make([][]uint32, 3)
+			for i := range n {
+				positions[i%3] = append(positions[i%3], uint32(i))
+			}
+			var m proximity.Matcher
+			m.Reset(e)
+			for b.Loop() {
+				m.Words(positions, func(int, uint32) {})
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/position")
+		})
+	}
 }

@@ -41,6 +41,7 @@ func (m *Matcher) appendSloppy(out []Interval, e *Expr, parts [][]Interval) []In
 			from, some = lo, true
 			if hi-lo <= int64(e.Max) {
 				out = append(out, sloppyFrom(e, parts, lo, hi))
+				m.trace(lo, hi)
 			}
 		}
 		if !more {
@@ -82,6 +83,7 @@ func (m *Matcher) appendRepeated(out []Interval, e *Expr, parts [][]Interval) []
 		}
 		if hi-places[lo] <= int64(e.Max) {
 			out = append(out, sloppyFrom(e, parts, places[lo], hi))
+			m.trace(places[lo], hi)
 		}
 		if lo++; lo == len(places) {
 			return out

@@ -287,6 +287,14 @@ func (s *Schema) Validate(lookup func(string) (analysis.Analyzer, error)) error 
 	return errors.Join(errs...)
 }
 
+// StoresField reports whether the values of a field are stored, unless a struct's tag says otherwise.
+func (s *Schema) StoresField(name string) bool {
+	if f, known := s.Fields[name]; known {
+		return !s.NoStore && !f.NoStore && len(f.CopyFrom) == 0
+	}
+	return !s.NoStore && s.Dynamic <= DynamicStore
+}
+
 // copies returns the names of the indexed copies in order.
 func (s *Schema) copies() []string {
 	var names []string

@@ -262,3 +262,83 @@ func anyOf(parts [][]proximity.Interval) (out []proximity.Interval) {
 	}
 	return out
 }
+
+// A Word is a term at a position.
+type Word struct {
+	Term     int
+	Position uint32
+}
+
+// Words are the words of all ways to make a match of an expression.
+func Words(e *proximity.Expr, positions [][]uint32) map[Word]bool {
+	words := map[Word]bool{}
+	switch {
+	case e.Op == proximity.Near || e.Op == proximity.Phrase:
+		for _, w := range waysOf(e, positions) {
+			for i, v := range w.parts {
+				addWords(words, &e.Parts[i], positions, v)
+			}
+		}
+	default:
+		for _, v := range Matches(e, positions) {
+			addWords(words, e, positions, v)
+		}
+	}
+	return words
+}
+
+// waysOf returns all ways to make a match that counts, those with the same span included.
+func waysOf(e *proximity.Expr, positions [][]uint32) (out []way) {
+	var parts [][]proximity.Interval
+	for i := range e.Parts {
+		parts = append(parts, Matches(&e.Parts[i], positions))
+	}
+	ways := allWays(e, parts)
+	for _, s := range smallest(ways) {
+		for _, w := range ways {
+			if s.gaps <= int64(e.Max) && w.start == s.start && w.end == s.end {
+				out = append(out, w)
+			}
+		}
+	}
+	return out
+}
+
+// addWords adds the words of all ways to make match v of an expression.
+func addWords(words map[Word]bool, e *proximity.Expr, positions [][]uint32, v proximity.Interval) {
+	part := func(i int, inside bool) {
+		for _, p := range Matches(&e.Parts[i], positions) {
+			if p.Start == v.Start && p.End == v.End || inside && p.Start >= v.Start && p.End <= v.End {
+				addWords(words, &e.Parts[i], positions, p)
+			}
+		}
+	}
+	switch e.Op {
+	case proximity.Word:
+		for _, t := range e.Terms {
+			if slices.Contains(positions[t], v.Start) {
+				words[Word{t, v.Start}] = true
+			}
+		}
+	case proximity.Phrase, proximity.Ordered, proximity.Unordered:
+		for _, w := range waysOf(e, positions) {
+			if m := interval(e, w); m.Start != v.Start || m.End != v.End {
+				continue
+			}
+			for i, p := range w.parts {
+				addWords(words, &e.Parts[i], positions, p)
+			}
+		}
+	case proximity.Any:
+		for i := range e.Parts {
+			part(i, false)
+		}
+	case proximity.Containing:
+		part(0, false)
+		part(1, true)
+	case proximity.Repeat:
+		part(0, true)
+	default:
+		part(0, false)
+	}
+}

@@ -85,7 +85,7 @@ func (rw *Rewriter) Wildcard(field, pattern string, raw bool, score float64) (Cl
 		literal, _ = rw.normalized("Wildcard", field, literal, raw)
 		return literal
 	})
-	p := termSearch{w.Prefix(), w.Find}
+	p := termSearch{w.Prefix(), w.Find, w.Match}
 	return setOf(&termPattern{field: field, kind: "wildcard", text: w.String(), Pattern: p}, score), nil
 }
 
@@ -109,7 +109,7 @@ func (rw *Rewriter) Regexp(field, expr string, raw bool, score float64) (Clause,
 	if err != nil {
 		return Clause{}, Errorf("Regexp.Expr", "%q: %w", expr, err)
 	}
-	p := termSearch{r.Prefix(), r.Find}
+	p := termSearch{r.Prefix(), r.Find, r.Match}
 	kind := "regexp"
 	if raw {
 		kind = "raw regexp"
@@ -297,7 +297,7 @@ func (rw *Rewriter) expand(field string, f *dictionary.Fuzzy) ([]expansion, erro
 	byTerm := map[string]*expansion{}
 	p := termSearch{f.Prefix(), func(d *dictionary.Dictionary, yield func(int) bool) {
 		f.Find(d, func(i, _ int) bool { return yield(i) })
-	}}
+	}, nil}
 	for i := range rw.index.Segments() {
 		err := rw.index.Matching(i, field, p, func(m *segment.Match) error {
 			n, err := m.Postings()

@@ -35,10 +35,10 @@ func setOf(s documentSet, score float64) Clause {
 
 // A termPattern is the documents that have one of the terms of a field that a pattern picks.
 type termPattern struct {
-	field string
-	kind  string // "prefix", "wildcard" and so on
-	text  string // of the pattern, as it is sought
-	segment.Pattern
+	field   string
+	kind    string // "prefix", "wildcard" and so on
+	text    string // of the pattern, as it is sought
+	Pattern termMatcher
 }
 
 func (s *termPattern) appendText(to []byte) []byte {
@@ -75,6 +75,12 @@ func (s *termPattern) documents(m *filterMaker, number int, set []uint64) (terms
 
 func (s *termPattern) String() string { return fmt.Sprintf("%s:%s(%q)", s.field, s.kind, s.text) }
 
+// A termMatcher is a pattern that can be compared with a single term, too.
+type termMatcher interface {
+	segment.Pattern
+	Match(term []byte) bool
+}
+
 // A termRange is a segment.Pattern of all terms between two.
 type termRange struct {
 	from, to []byte // from <= term < to; to is nil for no end
@@ -86,20 +92,27 @@ func (r termRange) Find(*dictionary.Dictionary, func(int) bool) {
 	panic("BUG: a range needs no search")
 }
 
+func (r termRange) Match(term []byte) bool {
+	return bytes.Compare(r.from, term) <= 0 && (r.to == nil || bytes.Compare(term, r.to) < 0)
+}
+
 // A termSearch is a segment.Pattern that is sought among the terms with a prefix.
 type termSearch struct {
 	prefix []byte
 	find   func(d *dictionary.Dictionary, yield func(i int) bool)
+	match  func(term []byte) bool
 }
 
 func (s termSearch) Range() (from, to []byte, all bool) { return s.prefix, nil, false }
 
 func (s termSearch) Find(d *dictionary.Dictionary, yield func(int) bool) { s.find(d, yield) }
 
+func (s termSearch) Match(term []byte) bool { return s.match(term) }
+
 // upTo is a pattern without the terms after the last one that may count.
 type upTo struct {
-	segment.Pattern
-	last []byte
+	Pattern termMatcher
+	last    []byte
 }
 
 func (p upTo) Range() (from, to []byte, all bool) {
@@ -115,6 +128,10 @@ func (p upTo) Find(d *dictionary.Dictionary, yield func(int) bool) {
 	p.Pattern.Find(d, func(i int) bool { return i >= end || yield(i) })
 }
 
+func (p upTo) Match(term []byte) bool {
+	return bytes.Compare(term, p.last) <= 0 && p.Pattern.Match(term)
+}
+
 // termList is a segment.Pattern of given terms, which ascend.
 type termList []string
 
@@ -126,6 +143,11 @@ func (l termList) Find(d *dictionary.Dictionary, yield func(int) bool) {
 			return
 		}
 	}
+}
+
+func (l termList) Match(term []byte) bool {
+	_, ok := slices.BinarySearch(l, string(term))
+	return ok
 }
 
 // An idSet is the documents with some ids, which ascend.
