@@ -409,12 +409,18 @@ func FuzzPositionCode(f *testing.F) {
 		if n < 1 || n > 1<<16 {
 			return
 		}
-		dst := make([]uint32, n)
-		_, err := decodeDeltas(dst, append(slices.Clone(code), make([]byte, codeGuard)...))
-		if err != nil {
-			if !errors.Is(err, corrupt.Err) {
+		dst, short := make([]uint32, n), make([]uint32, n)
+		size, err := decodeDeltas(dst, append(slices.Clone(code), make([]byte, codeGuard)...))
+		shortSize, shortErr := decodeShort(short, code)
+		if shortErr == nil && (err != nil || shortSize != size || !slices.Equal(short, dst)) {
+			t.Fatalf("as the code of a short list: %v of %d bytes, want %v of %d, %v", short, shortSize, dst, size, err)
+		}
+		for _, err := range []error{err, shortErr} {
+			if err != nil && !errors.Is(err, corrupt.Err) {
 				t.Fatalf("not reported as corruption: %v", err)
 			}
+		}
+		if err != nil {
 			return
 		}
 		again := make([]uint32, n)

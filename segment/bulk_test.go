@@ -257,7 +257,7 @@ func TestAddChunk(t *testing.T) {
 			if i%397 != 3 && i != n-1 {
 				continue
 			}
-			c.Group(OnePartition)
+			c.Group(OnePartition())
 			if first := mem.AddChunk(&c); first != uint32(i+1)-c.Docs() {
 				t.Fatalf("the chunk begins at %d", first)
 			}
@@ -306,7 +306,7 @@ func TestBulkManyTerms(t *testing.T) {
 	var c Chunk
 	for i, d := range m {
 		if d.addTo(&c); i%9 == 8 || i == len(m)-1 {
-			c.Group(OnePartition)
+			c.Group(OnePartition())
 			mem.AddChunk(&c)
 			c.Reset()
 		}

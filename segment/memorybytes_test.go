@@ -91,7 +91,7 @@ func TestMemoryIsCountedAsItIs(t *testing.T) {
 						c.End(0, stored)
 						i++
 					}
-					c.Group(OnePartition)
+					c.Group(OnePartition())
 					m.AddChunk(&c)
 				}
 				m.chunk = runReaderSpace{}

@@ -3,6 +3,7 @@ package segment
 import (
 	"fmt"
 	"runtime"
+	"sync"
 )
 
 // runReaderSpace is room for unpacked postings.
@@ -12,8 +13,12 @@ type runReaderSpace struct {
 	codes     [runBatch]uint8
 }
 
-// OnePartition is the Partitions for chunks that are added to a Memory.
-var OnePartition = newPartitions(new([prefixes]uint64))
+// onePartition is made when it is first needed: that takes half a megabyte, and most of the time of
+// this package at the start of a program.
+var onePartition = sync.OnceValue(func() *Partitions { return newPartitions(new([prefixes]uint64)) })
+
+// OnePartition returns the Partitions for chunks that are added to a Memory.
+func OnePartition() *Partitions { return onePartition() }
 
 // AddChunk appends the documents of a chunk that was grouped with OnePartition, and returns the
 // number of the first. Later views show them. An id that already exists gets a second document: the

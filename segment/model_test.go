@@ -74,7 +74,7 @@ func (m model) withPositions() *Memory {
 		}
 		c.End(d.rank, []byte(d.stored))
 	}
-	c.Group(OnePartition)
+	c.Group(OnePartition())
 	mem := NewMemory()
 	mem.AddChunk(&c)
 	return mem

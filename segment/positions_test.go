@@ -121,7 +121,7 @@ func placedMemory(rng *rand.Rand, m *Memory, docs []placedDoc, positions bool) {
 			}
 			d.addTo(&c, positions)
 		}
-		c.Group(OnePartition)
+		c.Group(OnePartition())
 		m.AddChunk(&c)
 		docs = docs[n:]
 	}

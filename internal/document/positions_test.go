@@ -28,7 +28,7 @@ func placesOf(t *testing.T, s *Schema, field string, doc map[string]any) string 
 	if err := NewInverter(s, "", lookup, false).Invert(&c, "a", values); err != nil {
 		t.Fatal(err)
 	}
-	c.Group(segment.OnePartition)
+	c.Group(segment.OnePartition())
 	m := segment.NewMemory()
 	m.AddChunk(&c)
 	v := m.View()

@@ -291,7 +291,7 @@ func (ix *Index) invertAll(ctx context.Context, ops []document.Operation) ([]*se
 					runtime.Gosched()
 				}
 			}
-			c.Group(segment.OnePartition)
+			c.Group(segment.OnePartition())
 			chunks[i] = c
 		}
 	}
