@@ -244,6 +244,52 @@ func ExamplePhrasePrefix() {
 	// moby beagle nautilus
 }
 
+// The last word may be incomplete, and the words may stand anywhere.
+func ExampleMatchBoolPrefix() {
+	ctx := context.Background()
+	e, done := library(nil)
+	defer done()
+	show(e.Search(ctx, riffle.MatchBoolPrefix{Field: "text", Text: "ship wha", Mode: riffle.ModeAnd}, nil))
+	// Output:
+	// nautilus moby
+}
+
+// Of three words, at least two: one may be missing.
+func ExamplePercent() {
+	ctx := context.Background()
+	e, done := library(nil)
+	defer done()
+	show(e.Search(ctx, riffle.Match{Field: "text", Text: "white whale ship", MinShould: riffle.Percent(-34)}, nil))
+	show(e.Search(ctx, riffle.Match{Field: "text", Text: "white whale ship", MinShould: 2}, nil))
+	// Output:
+	// moby nautilus
+	// moby nautilus
+}
+
+// The better one of a title and a text, and a tenth of the other.
+func ExampleDisMax() {
+	ctx := context.Background()
+	e, done := library(nil)
+	defer done()
+	title := riffle.Boost{Query: riffle.Match{Field: "title", Text: "voyage"}, By: 2}
+	show(e.Search(ctx, riffle.DisMax{Queries: []riffle.Query{title, riffle.Match{Field: "text", Text: "whale"}}, Tie: 0.1}, nil))
+	// Output:
+	// beagle nautilus moby
+}
+
+// Demotes what has a white whale, rather than leave it out.
+func ExampleBoosting() {
+	ctx := context.Background()
+	e, done := library(nil)
+	defer done()
+	q := riffle.Boosting{Positive: riffle.Match{Field: "text", Text: "ship"}, Negative: riffle.Phrase{Field: "text", Text: "white whale"}, Factor: 0.1}
+	show(e.Search(ctx, q.Positive, nil))
+	show(e.Search(ctx, q, nil))
+	// Output:
+	// nautilus moby beagle
+	// nautilus beagle moby
+}
+
 // At most two words lie between the phrases, whichever comes first.
 func ExampleNear() {
 	ctx := context.Background()

@@ -149,6 +149,23 @@ func (d modelDoc) eval(q Query, st *modelStats, boost float64) (ok bool, score f
 		return true, boost * q.Score
 	case Bool:
 		return d.evalBool(q, st, boost)
+	case DisMax:
+		sum, best := 0.0, 0.0
+		for _, sub := range q.Queries {
+			if hit, s := d.eval(sub, st, boost); hit {
+				ok, sum, best = true, sum+s, max(best, s)
+			}
+		}
+		return ok, best + q.Tie*(sum-best)
+	case Boosting:
+		if ok, score = d.eval(q.Positive, st, boost); ok {
+			if hit, _ := d.eval(q.Negative, nil, 1); hit {
+				score *= q.Factor
+			}
+		}
+		return ok, score
+	case MatchBoolPrefix:
+		return d.evalBoolPrefix(q, st, boost)
 	case Fuzzy:
 		return d.evalFuzzy(q, st, boost)
 	case Exists:
@@ -305,9 +322,50 @@ func (d modelDoc) evalMatch(q Match, st *modelStats, boost float64) (ok bool, sc
 			found++
 		}
 	}
-	ok = found > 0
+	ok = found > 0 && found >= modelLeast(q.MinShould, len(words))
 	if q.Mode == ModeAnd {
 		ok = found == len(words) && found > 0
+	}
+	if !ok {
+		score = 0
+	}
+	return ok, score
+}
+
+// modelLeast returns how many of n clauses must match.
+func modelLeast(least, n int) int {
+	for p := -100; p <= 100; p++ {
+		if least == Percent(p) {
+			least = int(float64(n) * float64(p) / 100)
+			if p < 0 {
+				least += n
+			}
+			return least
+		}
+	}
+	if least < 0 {
+		least += n
+	}
+	return min(least, n)
+}
+
+func (d modelDoc) evalBoolPrefix(q MatchBoolPrefix, st *modelStats, boost float64) (ok bool, score float64) {
+	words := strings.Fields(q.Text)
+	found := 0
+	for i, w := range words {
+		switch {
+		case i == len(words)-1:
+			if hit, s := d.eval(Prefix{q.Field, w, false}, st, boost); hit {
+				found++
+				score += s
+			}
+		case d.tf(q.Field, w) > 0:
+			found++
+			score += st.score(d, q.Field, w, boost)
+		}
+	}
+	if ok = found > 0 && (q.Mode == ModeOr || found == len(words)); !ok {
+		score = 0
 	}
 	return ok, score
 }
@@ -341,7 +399,7 @@ func (d modelDoc) evalBool(q Bool, st *modelStats, boost float64) (ok bool, scor
 		hit, _ := d.eval(c, nil, 1)
 		ok = ok && !hit
 	}
-	least := q.MinShould
+	least := modelLeast(q.MinShould, len(q.Should))
 	if least == 0 && len(q.Must)+len(q.Filter) == 0 && len(q.Should) > 0 {
 		least = 1
 	}
@@ -467,6 +525,20 @@ func (st *modelStats) weights(q Query, boost float64, ranked bool) (sum float64)
 		return boost * q.Score
 	case Prefix, Wildcard, Regexp, TermRange, Terms, Exists:
 		return boost
+	case DisMax:
+		for _, c := range q.Queries {
+			sum += st.weights(c, boost, ranked)
+		}
+	case Boosting:
+		return st.weights(q.Positive, boost, ranked) // the demoted documents have no other share
+	case MatchBoolPrefix:
+		words := strings.Fields(q.Text)
+		for _, w := range words[:max(0, len(words)-1)] {
+			sum += weight(q.Field, w)
+		}
+		if len(words) > 0 {
+			sum += boost
+		}
 	case Fuzzy:
 		for _, w := range st.fuzzyWeights(q, boost) {
 			sum += w
@@ -534,7 +606,11 @@ func (r modelQueries) query(depth int) Query {
 	if depth == 0 || r.IntN(3) == 0 {
 		return r.leaf()
 	}
-	switch r.IntN(8) {
+	switch r.IntN(10) {
+	case 8:
+		return DisMax{append(r.queries(depth), r.query(depth-1)), float64(r.IntN(3)) / 2}
+	case 9:
+		return Boosting{r.query(depth - 1), r.query(depth - 1), float64(r.IntN(5)) / 4}
 	case 0:
 		return Boost{r.query(depth - 1), float64(r.IntN(5)) / 2}
 	case 1:
@@ -544,7 +620,9 @@ func (r modelQueries) query(depth int) Query {
 	if len(b.Must)+len(b.Should)+len(b.Filter)+len(b.MustNot) == 0 {
 		b.Must = []Query{r.leaf()}
 	}
-	b.MinShould = r.IntN(len(b.Should) + 1)
+	if b.MinShould = r.IntN(len(b.Should) + 1); r.IntN(3) == 0 {
+		b.MinShould = r.least(len(b.Should))
+	}
 	return b
 }
 
@@ -556,8 +634,21 @@ func (r modelQueries) queries(depth int) []Query {
 	return qs
 }
 
+// least makes a MinShould of n clauses: the number of those that may be missing, or a share.
+func (r modelQueries) least(n int) int {
+	if r.IntN(2) == 0 {
+		return -r.IntN(n + 1)
+	}
+	return Percent(r.IntN(201) - 100)
+}
+
 func (r modelQueries) leaf() Query {
-	switch r.IntN(12) {
+	switch r.IntN(14) {
+	case 12:
+		return MatchBoolPrefix{Field: "text", Text: strings.TrimSpace(r.words(r.IntN(3)) + " " + r.word()[:1+r.IntN(2)]), Mode: Mode(r.IntN(2))}
+	case 13:
+		n := 1 + r.IntN(5)
+		return Match{Fields: []string{"title", "text"}[r.IntN(2):], Text: r.words(n), MinShould: []int{r.IntN(n + 2), r.least(n)}[r.IntN(2)]}
 	case 11:
 		return PhrasePrefix{Field: []string{"text", "text", "title"}[r.IntN(3)], Text: strings.TrimSuffix(r.words(r.IntN(3))+" "+r.word()[:1+r.IntN(2)], " ")}
 	case 10:

@@ -11,9 +11,9 @@ import (
 )
 
 // A Query says which documents match and how they score. The types of this package are its only
-// implementations: Match and Term; Phrase, PhrasePrefix, Near and Intervals; Prefix, Wildcard, Regexp,
-// Fuzzy, TermRange, Range, Terms, Exists and IDs; Bool, Boost, All and ConstantScore. A query is a
-// plain value; it can be shared and reused.
+// implementations: Match, MatchBoolPrefix and Term; Phrase, PhrasePrefix, Near and Intervals; Prefix,
+// Wildcard, Regexp, Fuzzy, TermRange, Range, Terms, Exists and IDs; Bool, DisMax, Boosting, Boost, All
+// and ConstantScore. A query is a plain value; it can be shared and reused.
 //
 // json.Marshal writes a query in a stable form, and UnmarshalQuery reads it. String writes it for
 // people, and ParseQuery reads that.
@@ -76,6 +76,13 @@ type Match struct {
 	Text   string
 	Mode   Mode // the zero value is ModeOr
 
+	// MinShould is how many words a document must have under ModeOr, if more than one: a number; that
+	// of words which may be missing, as a negative number; or a share of them, see Percent. A word
+	// that Text repeats counts each time. More than there are stands for all, and fewer for one. As
+	// under ModeAnd, terms at one position are one word, and a word that the analyzer of one of the
+	// fields drops does not count.
+	MinShould int
+
 	// Boosts multiply the scores of fields: {"title": 3}. Fields that it does not name have boost
 	// 1.
 	Boosts map[string]float64
@@ -119,7 +126,7 @@ type Bool struct {
 	Should    []Query
 	MustNot   []Query
 	Filter    []Query // in the outermost Bool, the documents of a Filter that comes again are cached
-	MinShould int     // 0 to len(Should)
+	MinShould int     // 0 to len(Should); or negative: how many may be missing; or a Percent
 }
 
 // Boost multiplies the scores of a query.

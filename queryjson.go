@@ -20,6 +20,7 @@ type matchJSON struct {
 	Fields   []string           `json:"fields,omitempty"`
 	Text     string             `json:"text"`
 	Mode     string             `json:"mode,omitempty"`
+	Least    leastJSON          `json:"min_should,omitempty"`
 	Boosts   map[string]float64 `json:"boosts,omitempty"`
 	Combine  string             `json:"combine,omitempty"`
 	Tie      float64            `json:"tie,omitempty"`
@@ -35,11 +36,11 @@ type termJSON struct {
 // part is the type of the queries in a Bool, Boost or ConstantScore: Query when written,
 // json.RawMessage when read.
 type boolJSON[part any] struct {
-	Must      []part `json:"must,omitempty"`
-	Should    []part `json:"should,omitempty"`
-	MustNot   []part `json:"must_not,omitempty"`
-	Filter    []part `json:"filter,omitempty"`
-	MinShould int    `json:"min_should,omitempty"`
+	Must    []part    `json:"must,omitempty"`
+	Should  []part    `json:"should,omitempty"`
+	MustNot []part    `json:"must_not,omitempty"`
+	Filter  []part    `json:"filter,omitempty"`
+	Least   leastJSON `json:"min_should,omitempty"`
 }
 
 type boostJSON[part any] struct {
@@ -60,7 +61,7 @@ func (q Match) MarshalJSON() ([]byte, error) {
 	if q.Combine > CombineBest {
 		return nil, plan.Errorf("Match.Combine", "there is no %d", q.Combine)
 	}
-	j := matchJSON{Field: q.Field, Fields: q.Fields, Text: q.Text, Boosts: q.Boosts, Tie: q.Tie, Analyzer: q.Analyzer}
+	j := matchJSON{Field: q.Field, Fields: q.Fields, Text: q.Text, Least: leastJSON(q.MinShould), Boosts: q.Boosts, Tie: q.Tie, Analyzer: q.Analyzer}
 	if q.Mode != ModeOr {
 		j.Mode = modeNames[q.Mode]
 	}
@@ -94,7 +95,8 @@ func plainValue(value any) (any, error) {
 
 // MarshalJSON writes the query as {"bool": …}; see UnmarshalQuery.
 func (q Bool) MarshalJSON() ([]byte, error) {
-	return json.Marshal(map[string]any{"bool": boolJSON[Query](q)})
+	j := boolJSON[Query]{q.Must, q.Should, q.MustNot, q.Filter, leastJSON(q.MinShould)}
+	return json.Marshal(map[string]any{"bool": j})
 }
 
 // MarshalJSON writes the query as {"boost": …}; see UnmarshalQuery.
@@ -115,7 +117,8 @@ func (q ConstantScore) MarshalJSON() ([]byte, error) {
 //
 //	{"match": {"field": "title", "text": "white whale", "mode": "and"}}
 //	{"match": {"fields": ["title", "body"], "text": "white whale", "boosts": {"title": 3},
-//	           "combine": "best", "tie": 0.3, "analyzer": "english"}}
+//	           "combine": "best", "tie": 0.3, "analyzer": "english", "min_should": "75%"}}
+//	{"match_bool_prefix": {"field": "title", "text": "white wha", "mode": "and", "analyzer": "english"}}
 //	{"phrase": {"field": "title", "text": "white whale", "slop": 2, "analyzer": "english"}}
 //	{"phrase": {"field": "title", "terms": ["white", ["whale", "sperm"]]}}
 //	{"phrase_prefix": {"field": "title", "text": "white wha", "slop": 2, "analyzer": "english"}}
@@ -135,11 +138,14 @@ func (q ConstantScore) MarshalJSON() ([]byte, error) {
 //	{"ids": {"values": ["moby-dick"]}}
 //	{"bool": {"must": [QUERY…], "should": [QUERY…], "must_not": [QUERY…], "filter": [QUERY…],
 //	          "min_should": 1}}
+//	{"dis_max": {"queries": [QUERY…], "tie": 0.3}}
+//	{"boosting": {"positive": QUERY, "negative": QUERY, "factor": 0.5}}
 //	{"boost": {"query": QUERY, "by": 2}}
 //	{"constant": {"query": QUERY, "score": 1}}
 //	{"all": {}}
 //
-// A missing member has its type's zero value. An unlisted member is an error, so that an older
+// A "min_should" is a number, perhaps negative, or a share such as "75%" or "-25%". A missing member
+// has its type's zero value. An unlisted member is an error, so that an older
 // server does not silently answer a different question. The value of a term is a string, a boolean
 // or a number; numbers without a fraction are integers, as 5 and 5.0 are one term. Texts are UTF-8:
 // JSON has no form for other bytes. Queries are nested at most a hundred levels deep.
@@ -195,7 +201,7 @@ func unmarshalKind(kind string, body []byte, depth int) (Query, error) {
 		if err := document.DecodeObject(body, &j); err != nil {
 			return nil, err
 		}
-		q := Match{Field: j.Field, Fields: j.Fields, Text: j.Text, Boosts: j.Boosts, Tie: j.Tie, Analyzer: j.Analyzer}
+		q := Match{Field: j.Field, Fields: j.Fields, Text: j.Text, MinShould: int(j.Least), Boosts: j.Boosts, Tie: j.Tie, Analyzer: j.Analyzer}
 		if j.Combine != "" {
 			i := slices.Index(combineNames[:], j.Combine)
 			if i < 0 {
@@ -210,6 +216,24 @@ func unmarshalKind(kind string, body []byte, depth int) (Query, error) {
 			}
 		}
 		return q, nil
+	case "match_bool_prefix":
+		var j matchBoolPrefixJSON
+		if err := document.DecodeObject(body, &j); err != nil {
+			return nil, err
+		}
+		return j.query()
+	case "dis_max":
+		var j disMaxJSON[json.RawMessage]
+		if err := document.DecodeObject(body, &j); err != nil {
+			return nil, err
+		}
+		return j.query(func(raw json.RawMessage) (Query, error) { return unmarshalQuery(raw, depth+1) })
+	case "boosting":
+		var j boostingJSON[json.RawMessage]
+		if err := document.DecodeObject(body, &j); err != nil {
+			return nil, err
+		}
+		return j.query(func(raw json.RawMessage) (Query, error) { return unmarshalQuery(raw, depth+1) })
 	case "phrase":
 		var j phraseJSON
 		err := document.DecodeObject(body, &j)
@@ -241,7 +265,7 @@ func unmarshalKind(kind string, body []byte, depth int) (Query, error) {
 		if err := document.DecodeObject(body, &j); err != nil {
 			return nil, err
 		}
-		q := Bool{MinShould: j.MinShould}
+		q := Bool{MinShould: int(j.Least)}
 		for _, part := range [...]struct {
 			name string
 			from []json.RawMessage

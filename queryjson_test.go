@@ -44,6 +44,12 @@ var queriesJSON = []struct {
 			`"must_not":[{"term":{"field":"k","value":"w"}}],"filter":[{"all":{}}],"min_should":2}}`},
 	{Phrase{Field: "t", Text: "white whale", Slop: 2, Analyzer: "english"}, `{"phrase":{"field":"t","text":"white whale","slop":2,"analyzer":"english"}}`},
 	{Phrase{Field: "t", Terms: [][]string{{"a"}, {}, {"b", "c"}}}, `{"phrase":{"field":"t","terms":["a",[],["b","c"]]}}`},
+	{MatchBoolPrefix{Field: "t", Text: "white wha", Mode: ModeAnd, Analyzer: "english"}, `{"match_bool_prefix":{"field":"t","text":"white wha","mode":"and","analyzer":"english"}}`},
+	{Match{Field: "t", Text: "a b", MinShould: -1}, `{"match":{"field":"t","text":"a b","min_should":-1}}`},
+	{Match{Field: "t", Text: "a b", MinShould: Percent(75)}, `{"match":{"field":"t","text":"a b","min_should":"75%"}}`},
+	{Bool{Should: []Query{All{}}, MinShould: Percent(-25)}, `{"bool":{"should":[{"all":{}}],"min_should":"-25%"}}`},
+	{DisMax{[]Query{All{}, Exists{"t"}}, 0.5}, `{"dis_max":{"queries":[{"all":{}},{"exists":{"field":"t"}}],"tie":0.5}}`},
+	{Boosting{All{}, Exists{"t"}, 0.5}, `{"boosting":{"positive":{"all":{}},"negative":{"exists":{"field":"t"}},"factor":0.5}}`},
 	{PhrasePrefix{Field: "t", Text: "white wha", Slop: 1, Analyzer: "english"}, `{"phrase_prefix":{"field":"t","text":"white wha","slop":1,"analyzer":"english"}}`},
 	{Near{Field: "t", Phrases: []string{"a b", "c"}, Distance: 10}, `{"near":{"field":"t","phrases":["a b","c"],"distance":10}}`},
 	{Intervals{Field: "t", Rule: IntervalAll{[]Interval{IntervalText{"a b", true, NoGaps}, IntervalAny{[]Interval{IntervalText{"c", false, 3}}}}, true, AnyGaps}},
@@ -87,6 +93,10 @@ func TestQueryJSONErrors(t *testing.T) {
 		{`{"term":{"field":"a","value":1,"time":"2024-01-01T00:00:00Z"}}`, `a "value" is wanted`},
 		{`{"term":{"field":"a","value":1e999}}`, "out of range"},
 		{`{"bool":{"must":[{"all":{}},null]}}`, "bool: must 1: a query has one member"},
+		{`{"dis_max":{"queries":[{"all":{}},{}]}}`, "dis_max: query 1: a query has one member"},
+		{`{"boosting":{"positive":{"all":{}}}}`, "boosting: negative: unexpected end"},
+		{`{"match":{"text":"x","min_should":"101%"}}`, `"101%" is no number of clauses`},
+		{`{"match":{"text":"x","min_should":1.5}}`, `"1.5" is no number of clauses`},
 		{`{"boost":{"by":2}}`, "boost: unexpected end"},
 		{deep, "more than 100 levels"},
 	} {
@@ -171,6 +181,9 @@ func TestBoundedBoosts(t *testing.T) {
 func TestValidateQuery(t *testing.T) {
 	for _, q := range []Query{
 		Match{Text: "a"}, Match{Field: "a", Mode: 9}, Term{"", 1}, Term{"a", nil}, Bool{}, Bool{Must: []Query{nil}},
+		DisMax{}, DisMax{[]Query{nil}, 0}, DisMax{[]Query{All{}}, 1.5}, Boosting{nil, All{}, 0}, Boosting{All{}, nil, 0}, Boosting{All{}, All{}, 2},
+		Match{Field: "a", MinShould: 1, Mode: ModeAnd}, Match{Field: "a", MinShould: Percent(101)}, Bool{Should: []Query{All{}}, MinShould: Percent(-101)},
+		MatchBoolPrefix{Text: "a"}, MatchBoolPrefix{Field: "a", Mode: 9},
 		Bool{Should: []Query{All{}}, MinShould: 2}, Boost{nil, 1}, ConstantScore{nil, 1}, Bool{Filter: []Query{Boost{All{}, -1}}},
 	} {
 		var qe *QueryError

@@ -71,7 +71,7 @@ func appendQuery(to []byte, q Query) []byte {
 	case All:
 		return append(to, "*:*"...)
 	case Bool:
-		if ok = q.MinShould >= 0 && len(q.Must)+len(q.Should)+len(q.MustNot)+len(q.Filter) > 0; ok {
+		if ok = q.MinShould >= 0 && q.MinShould <= len(q.Should) && len(q.Must)+len(q.Should)+len(q.MustNot)+len(q.Filter) > 0; ok {
 			to = append(appendClauses(append(to, '('), q), ')')
 			if q.MinShould > 0 {
 				to = fmt.Appendf(to, "~%d", q.MinShould)
@@ -185,7 +185,7 @@ func appendWord(to []byte, text string) ([]byte, bool) {
 }
 
 func (q Match) appendText(to []byte) ([]byte, bool) {
-	if q.Mode != ModeOr || q.Combine != CombineSum || q.Tie != 0 || q.Analyzer != "" {
+	if q.Mode != ModeOr || q.MinShould != 0 || q.Combine != CombineSum || q.Tie != 0 || q.Analyzer != "" {
 		return to, false
 	}
 	if q.Field != "" {

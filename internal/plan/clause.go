@@ -30,6 +30,8 @@ type Clause struct {
 	best bool   // clauseBool: blockmax.Node.Best
 	tie  uint32 // with best
 
+	repeats bool // the weights of the clause are those of another one: see scale
+
 	// clauseBool: an AND+OR match. It requires all of should (or strict where that is set) if K
 	// documents match the query that way; otherwise it is the clause itself.
 	andOr  bool

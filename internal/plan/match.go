@@ -13,8 +13,9 @@ import (
 // A queryToken is a term of a match's text in one field.
 type queryToken struct {
 	term           string
-	position, next int // see analysis.Token
-	start, end     int // bytes of the text
+	position, next int  // see analysis.Token
+	start, end     int  // bytes of the text
+	open           bool // term is the name of a joined term, of those that begin with a word: see openEnded
 }
 
 // matchWords are the clauses of a match's words.
@@ -48,7 +49,9 @@ func (rw *Rewriter) oneField(q Match, field string, boost float64) (m matchWords
 			}
 			m.required = append(m.required, c)
 		}
-		m.required = mergeRepeats(m.required)
+		if q.MinShould == 0 {
+			m.required = mergeRepeats(m.required)
+		}
 		return m, nil
 	}
 	words, err := rw.words(nil, 0, tokens, field, boost)
@@ -93,7 +96,7 @@ func (rw *Rewriter) words(words []textWord, number int, tokens []queryToken, fie
 // of the path, and those in before.
 func (rw *Rewriter) paths(out, before []Clause, tokens []queryToken, at int, field string, boost float64) ([]Clause, error) {
 	for i := at; i < len(tokens) && tokens[i].position == tokens[at].position; i++ {
-		c, err := rw.term(field, tokens[i].term, boost)
+		c, err := rw.word(field, &tokens[i], boost)
 		if err != nil {
 			return nil, err
 		}
@@ -250,11 +253,7 @@ func (q *Match) sameWord(words []textWord) (c Clause, fields int) {
 
 // bestClause requires one of some clauses; the best one scores.
 func (q *Match) bestClause(cs []Clause) Clause {
-	c := anyClause(cs)
-	if len(cs) > 1 {
-		c.best, c.tie = true, uint32(math.Round(q.Tie*blockmax.TieOne))
-	}
-	return c
+	return DisMax(cs, q.Tie)
 }
 
 // bestField makes a clause of each field: a document matches if one field matches alone.
@@ -269,10 +268,8 @@ func (rw *Rewriter) bestField(q Match, fields []string, boost float64) (Clause, 
 		case err != nil:
 			return Clause{}, err
 		case len(m.required) == 0:
-		case q.Mode == blockmax.And:
-			alternatives = append(alternatives, allClause(m.required))
 		default:
-			alternatives = append(alternatives, anyClause(m.required))
+			alternatives = append(alternatives, q.require(m.required))
 		}
 	}
 	if len(alternatives) == 0 {
@@ -327,7 +324,7 @@ func (rw *Rewriter) take(batch []analysis.Token) {
 		if term != string(t.Term) {
 			term = string(t.Term)
 		}
-		rw.tokens = append(rw.tokens, queryToken{term, t.Position, t.Next(), t.Start, t.End})
+		rw.tokens = append(rw.tokens, queryToken{term: term, position: t.Position, next: t.Next(), start: t.Start, end: t.End})
 	}
 }
 

@@ -51,8 +51,7 @@ func (rw *Rewriter) PhrasePrefix(q PhrasePrefix, boost float64) (Clause, error) 
 		}
 		alternatives = append(alternatives, c)
 	}
-	best := Match{}
-	return best.bestClause(alternatives), nil
+	return DisMax(alternatives, 0), nil
 }
 
 // openEnded analyses a text whose last word is the beginning of one. last is that word, and one of the
@@ -65,7 +64,7 @@ func (rw *Rewriter) openEnded(part, field, text, analyzer string) (tokens []quer
 		return nil, last, false, err
 	}
 	if !rw.isText(field) {
-		last = queryToken{term: joinedMark + text, next: 1, end: len(text)}
+		last = queryToken{term: joinedMark + text, next: 1, end: len(text), open: true}
 		return []queryToken{last}, last, text != "", nil
 	}
 	if tokens, err = rw.analyseFor(part, field, text, analyzer); err != nil {
@@ -118,7 +117,7 @@ func (rw *Rewriter) openEnded(part, field, text, analyzer string) (tokens []quer
 	for at > 0 && tokens[at-1].position > last.position {
 		at--
 	}
-	last.term = joinedMark + prefix
+	last.term, last.open = joinedMark+prefix, true
 	return slices.Insert(tokens, at, last), last, true, nil
 }
 

@@ -40,6 +40,8 @@ type planTerm struct {
 	blended uint64 // with blend, the n of idf
 
 	joined *joinedTerm
+
+	repeats bool // its weight is that of another term: see scale
 }
 
 // compile turns a clause into a plan over an index. The plan uses b's memory, and lacks K and
@@ -102,6 +104,8 @@ type planner struct {
 	scored    []bool              // parallel to terms: whether the term scores
 	constant  int                 // number of constants so far
 	constants []float64           // scores of constant clauses
+	repeated  []bool              // parallel to constants: it is that of another clause
+	repeats   bool                // what is collected repeats other clauses
 	sets      []documentSet
 	setBits   []blockmax.Set // see setsOf
 	ints      []uint32       // after finish: integer weights of terms, of constants, of proximities
@@ -136,6 +140,7 @@ func (b *planner) begin(ctx context.Context, x Index, s *Settings) {
 	b.outside, b.frozen = s.Outside, s.Frozen
 	b.omits, b.required, b.seeds, b.k, b.after = false, false, !s.CountAll, s.K, s.After
 	b.terms, b.scored, b.constants = b.terms[:0], b.scored[:0], b.constants[:0]
+	b.repeated, b.repeats = b.repeated[:0], false
 	b.sets, b.setBits, b.incomplete = b.sets[:0], b.setBits[:0], false
 	b.mostTerms, b.partial = s.MaxTerms, s.Partial
 	b.proximities = b.proximities[:0]
@@ -169,7 +174,7 @@ func (b *planner) collect(c *Clause, scores bool) {
 			}
 		}
 		c.index = len(b.terms)
-		b.terms = append(b.terms, planTerm{field: c.field, term: c.term, boost: c.boost, blend: c.blend, joined: c.joined})
+		b.terms = append(b.terms, planTerm{field: c.field, term: c.term, boost: c.boost, blend: c.blend, joined: c.joined, repeats: b.repeats})
 		b.scored = append(b.scored, scores)
 	case clauseSet:
 		c.index = len(b.sets)
@@ -179,13 +184,16 @@ func (b *planner) collect(c *Clause, scores bool) {
 		if scores {
 			c.index = b.constant
 			if b.constant++; b.constant > len(b.constants) {
-				b.constants = append(b.constants, c.score)
+				b.constants, b.repeated = append(b.constants, c.score), append(b.repeated, b.repeats)
 			}
 		}
 		b.collect(&c.must[0], false)
 	case clauseProximity:
 		b.collectProximity(c, scores)
 	case clauseBool:
+		outer := b.repeats
+		b.repeats = outer || c.repeats
+		defer func() { b.repeats = outer }()
 		b.collectAll(c.must, scores)
 		b.collectAll(c.should, scores)
 		b.collectAll(c.filter, false)
@@ -425,7 +433,8 @@ func (t *planTerm) weigh(sim blockmax.BM25) {
 
 // scale turns the weights into integers. With a static rank the weights are first normalized to add
 // up to 1-alpha, and the rank weighs alpha (Wang 2017). Words that no document has would take the
-// largest share in vain, so they then weigh nothing.
+// largest share in vain, so they then weigh nothing. Clauses that repeat others, with lower weights, for
+// other documents, take no share.
 func (b *planner) scale(q *Compiled) {
 	weights := b.weights[:0]
 	sum := 0.0
@@ -435,16 +444,22 @@ func (b *planner) scale(q *Compiled) {
 			w = b.terms[t].weight
 		}
 		weights = append(weights, w)
-		sum += w
+		if !b.terms[t].repeats {
+			sum += w
+		}
 	}
-	for _, c := range b.constants {
+	for i, c := range b.constants {
 		weights = append(weights, c)
-		sum += c
+		if !b.repeated[i] {
+			sum += c
+		}
 	}
 	for i := range b.proximities {
 		w := b.proximityWeight(&b.proximities[i])
 		weights = append(weights, w)
-		sum += w
+		if !b.proximities[i].repeats {
+			sum += w
+		}
 	}
 	if b.alpha > 0 {
 		if sum > 0 {

@@ -77,7 +77,7 @@ const mostWords = 32
 // errors, and if the index has neither one of the words nor any other in the field.
 func (p *Preparer) Words(ctx context.Context, x Index, m Match, s *Settings) (*Compiled, error) {
 	p.rw.n, p.rw.index = 0, nil // fields are checked when nothing is found
-	if m.Mode > blockmax.AndOr || m.Field == "" || len(m.Fields) > 0 || len(m.Boosts) > 0 || m.Combine != CombineSum || m.Tie != 0 {
+	if m.Mode > blockmax.AndOr || m.Field == "" || len(m.Fields) > 0 || len(m.Boosts) > 0 || m.Combine != CombineSum || m.Tie != 0 || m.MinShould != 0 {
 		return nil, nil
 	}
 	words, err := p.rw.analyse(m, m.Field)

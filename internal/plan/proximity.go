@@ -196,8 +196,7 @@ func (rw *Rewriter) Phrase(q Phrase, boost float64) (Clause, error) {
 		}
 		alternatives = append(alternatives, c)
 	}
-	best := Match{}
-	return best.bestClause(alternatives), nil
+	return DisMax(alternatives, 0), nil
 }
 
 // fromZero makes the offsets of a phrase begin at 0.
@@ -410,12 +409,14 @@ type planProximity struct {
 	terms  []int // numbers of the plan's terms
 	boost  float64
 	scores bool
+
+	repeats bool // its weight is that of another one: see scale
 }
 
 // collectProximity numbers a proximity.
 func (b *planner) collectProximity(c *Clause, scores bool) {
 	b.collectAll(c.must, false)
-	p := planProximity{expr: c.together, boost: c.boost, scores: scores}
+	p := planProximity{expr: c.together, boost: c.boost, scores: scores, repeats: b.repeats}
 	for i := range c.must {
 		p.terms = append(p.terms, c.must[i].index)
 	}

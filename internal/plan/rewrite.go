@@ -18,10 +18,13 @@ const MaxClauses = 4096
 
 // A Match is riffle.Match.
 type Match struct {
-	Field    string
-	Fields   []string
-	Text     string
-	Mode     blockmax.Mode
+	Field  string
+	Fields []string
+	Text   string
+	Mode   blockmax.Mode
+
+	MinShould int
+
 	Boosts   map[string]float64
 	Combine  Combine
 	Tie      float64
@@ -111,10 +114,10 @@ const (
 
 // NewBool returns a Bool for a number of Should clauses, of which at least least must match.
 func NewBool(should, least int) (Bool, error) {
-	if least < 0 || least > should {
-		return Bool{}, Errorf("Bool.MinShould", "must lie in 0 to %d, the number of Should, not %d", should, least)
+	if _, share := percentOf(least); !share && (least < -should || least > should) {
+		return Bool{}, Errorf("Bool.MinShould", "must lie in %d to %d, the number of Should, or be a Percent, not %d", -should, should, least)
 	}
-	return Bool{Clause{kind: clauseBool, min: least}}, nil
+	return Bool{Clause{kind: clauseBool, min: leastOf(least, should)}}, nil
 }
 
 // ErrEmptyBool is the error of a Bool without clauses.
@@ -189,16 +192,24 @@ func valueOf(field string, value any) (v document.Value, err error) {
 
 func (rw *Rewriter) term(field, term string, boost float64) (Clause, error) {
 	if rw.n++; rw.n > MaxClauses {
-		return Clause{}, Errorf("Query", "more than %d terms", MaxClauses)
+		return Clause{}, errTooManyTerms()
 	}
 	return Clause{kind: clauseTerm, field: field, term: term, boost: boost}, nil
 }
+
+func errTooManyTerms() error { return Errorf("Query", "more than %d terms", MaxClauses) }
 
 // Validate reports what is wrong with a match on any index, inside boosts that multiply to boost.
 // It returns the match's fields.
 func (q *Match) Validate(boost float64) (fields []string, err error) {
 	if q.Mode > blockmax.AndOr {
 		return nil, Errorf("Match.Mode", "must be ModeOr, ModeAnd or ModeAndOr, not %d", q.Mode)
+	}
+	if q.MinShould != 0 && q.Mode != blockmax.Or {
+		return nil, Errorf("Match.MinShould", "goes with ModeOr")
+	}
+	if err := checkLeast("Match.MinShould", q.MinShould); err != nil {
+		return nil, err
 	}
 	fields = q.Fields
 	switch {
@@ -261,6 +272,9 @@ func (rw *Rewriter) Match(q Match, boost float64) (Clause, error) {
 
 // match is Match for Or and And.
 func (rw *Rewriter) match(q Match, fields []string, boost float64) (Clause, error) {
+	if q.MinShould != 0 {
+		return rw.matchLeast(q, fields, boost)
+	}
 	var m matchWords
 	var err error
 	switch {
