@@ -277,6 +277,16 @@ func ExampleDisMax() {
 	// beagle nautilus moby
 }
 
+// Of the words of moby, those that two or three documents have; hits have two of them.
+func ExampleMoreLikeThis() {
+	ctx := context.Background()
+	e, done := library(nil)
+	defer done()
+	show(e.Search(ctx, riffle.MoreLikeThis{Fields: []string{"text"}, IDs: []string{"moby"}, MinTermFreq: 1, MinDocFreq: 2, MaxDocFreq: 3, MinShould: 2}, nil))
+	// Output:
+	// nautilus beagle
+}
+
 // Demotes what has a white whale, rather than leave it out.
 func ExampleBoosting() {
 	ctx := context.Background()

@@ -17,8 +17,8 @@ import (
 // The score is that of a Phrase. The terms that begin as the last word does count as one there: its
 // documents are those that have any of them. A text of one word is a Prefix, which scores 1.
 //
-// The positions of all those terms are read in the documents that have the words before. That is
-// fast unless a common word is followed by a single letter, as in "the w".
+// The positions of all those terms are read in the documents that have the words before. That takes
+// long where a common word is followed by a single letter, as in "the w".
 type PhrasePrefix struct {
 	Field    string
 	Text     string

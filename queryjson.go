@@ -138,6 +138,9 @@ func (q ConstantScore) MarshalJSON() ([]byte, error) {
 //	{"ids": {"values": ["moby-dick"]}}
 //	{"bool": {"must": [QUERY…], "should": [QUERY…], "must_not": [QUERY…], "filter": [QUERY…],
 //	          "min_should": 1}}
+//	{"more_like_this": {"fields": ["title"], "texts": ["white whale"], "ids": ["moby-dick"],
+//	                    "min_term_freq": 2, "min_doc_freq": 5, "max_doc_freq": 1000, "max_terms": 25,
+//	                    "min_should": "30%", "include": true}}
 //	{"dis_max": {"queries": [QUERY…], "tie": 0.3}}
 //	{"boosting": {"positive": QUERY, "negative": QUERY, "factor": 0.5}}
 //	{"boost": {"query": QUERY, "by": 2}}
@@ -222,6 +225,10 @@ func unmarshalKind(kind string, body []byte, depth int) (Query, error) {
 			return nil, err
 		}
 		return j.query()
+	case "more_like_this":
+		var j moreLikeThisJSON
+		err := document.DecodeObject(body, &j)
+		return j.query(), err
 	case "dis_max":
 		var j disMaxJSON[json.RawMessage]
 		if err := document.DecodeObject(body, &j); err != nil {

@@ -1,6 +1,9 @@
 package live
 
 import (
+	"context"
+	"errors"
+
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/internal/cache"
 	"github.com/riffle-search/riffle/internal/plan"
@@ -220,6 +223,18 @@ func (v *View) Lookup(i int, id string) (doc uint32, ok bool, err error) {
 		return doc - first, ok && doc >= first, nil
 	}
 	return doc, ok, p.home.at(err)
+}
+
+// Stored implements plan.Index.
+func (v *View) Stored(id string, names []string) (fields map[string]any, ok bool, err error) {
+	segment, doc, err := v.Find(context.Background(), id) // a look-up in each segment: too short to cancel
+	if errors.Is(err, ErrNotFound) {
+		return nil, false, nil
+	}
+	if err == nil {
+		fields, err = v.SegmentAt(segment).Fields(doc, names)
+	}
+	return fields, err == nil, err
 }
 
 // Norms implements plan.Index.

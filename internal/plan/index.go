@@ -62,6 +62,10 @@ type Index interface {
 	// Lookup finds the document of an id in a segment. It may be deleted.
 	Lookup(segment int, id string) (doc uint32, ok bool, err error)
 
+	// Stored returns stored fields of the document of an id that is not deleted, and whether there is
+	// one. A field has a value, or several as []any.
+	Stored(id string, names []string) (fields map[string]any, ok bool, err error)
+
 	// Settle receives the lists that a query has used.
 	Settle(lists []*cache.List)
 }

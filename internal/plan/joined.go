@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"bytes"
 	"math/bits"
 	"slices"
 
@@ -15,8 +14,8 @@ import (
 // positions of all those terms together, so that executors see a term like any other. It has documents
 // and a frequency in the index as if it had been indexed: those of any of its terms.
 //
-// Most of the work is reading positions, so its lists have only the documents that the rest of the
-// phrase admits.
+// Its lists have only the documents that the rest of the phrase admits, and of an exact phrase only the
+// places where it ends: to sort all of them would take most of the time.
 
 // joinedMark begins the name of a joined term. No value is indexed as a term that begins so (see
 // document.AppendTerm), nor as one that analyzers make.
@@ -26,6 +25,10 @@ const joinedMark = "\x00*"
 type joinedTerm struct {
 	pattern *termPattern
 	lead    *Clause // only documents that match it are needed
+
+	// Of an exact phrase only the places so many positions after one of these terms are needed.
+	after []string // nil for all places
+	gap   uint32
 }
 
 // joinLists makes the lists of term t, which is a joined one, and counts its documents.
@@ -47,7 +50,7 @@ func (b *planner) joinLists(t int) error {
 			for w := range lead {
 				lead[w] &= set.Bits[w]
 			}
-			if l.Postings, err = b.joinedList(i, term.field, pattern, lead); err != nil {
+			if l.Postings, err = b.joinedList(i, term, pattern, lead); err != nil {
 				return err
 			}
 		}
@@ -58,42 +61,63 @@ func (b *planner) joinLists(t int) error {
 
 // joinedList joins the lists of the terms of a segment that a pattern picks, in some of its documents.
 // It returns nil if these have none of the terms.
-func (b *planner) joinedList(number int, field string, p segment.Pattern, within []uint64) (*postings.List, error) {
+func (b *planner) joinedList(number int, t *planTerm, p segment.Pattern, within []uint64) (*postings.List, error) {
 	if nextDocument(within, 0) < 0 {
 		return nil, nil
 	}
-	var places []uint64 // document and position
+	var needed []uint64 // places: document and position
+	if t.joined.after != nil {
+		var err error
+		if needed, err = b.placesOf(number, t.field, t.joined.after, within, nil); len(needed) == 0 || err != nil {
+			return nil, err
+		}
+		for i := range needed {
+			needed[i] += uint64(t.joined.gap)
+		}
+	}
 	var scan postings.Scan
-	var terms [][]byte
-	err := b.index.Matching(number, field, p, func(m *segment.Match) error {
+	var terms []string
+	err := b.index.Matching(number, t.field, p, func(m *segment.Match) error {
 		meets, err := m.Meets(within, &scan)
 		if meets && err == nil {
-			terms = append(terms, bytes.Clone(m.Term))
+			terms = append(terms, string(m.Term))
 		}
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
+	places, err := b.placesOf(number, t.field, terms, within, needed)
+	if err != nil {
+		return nil, err
+	}
+	return b.listOf(number, t.field, places)
+}
+
+// placesOf returns the places of some terms in some documents of a segment, ascending: all of them, or
+// those that are needed.
+func (b *planner) placesOf(number int, field string, terms []string, within, needed []uint64) (places []uint64, err error) {
 	lists := make([]*cache.List, 0, len(terms))
 	defer func() { b.index.Settle(lists) }()
 	for _, term := range terms {
 		if err := b.ctx.Err(); err != nil {
 			return nil, err
 		}
-		l, err := b.index.List(number, field, string(term))
+		l, err := b.index.List(number, field, term)
 		if err != nil {
 			return nil, err
 		}
 		if lists = append(lists, l); l.Postings == nil {
 			continue
 		}
-		if places, err = appendPlacesWithin(places, l.Postings, within); err != nil {
+		if places, err = appendPlaces(places, l.Postings, within, needed); err != nil {
 			return nil, b.index.Segment(number).At(err)
 		}
 	}
-	slices.Sort(places)
-	return b.listOf(number, field, slices.Compact(places))
+	if len(terms) > 1 {
+		slices.Sort(places)
+	}
+	return slices.Compact(places), nil
 }
 
 // nextDocument returns the first document of a set from one on, or -1.
@@ -112,13 +136,13 @@ func nextDocument(set []uint64, doc uint32) int64 {
 	return int64(64*i + bits.TrailingZeros64(word))
 }
 
-// appendPlacesWithin appends the documents and positions of a list in some documents.
-func appendPlacesWithin(places []uint64, l *postings.List, within []uint64) ([]uint64, error) {
+// appendPlaces appends the places of a list in some documents: all of them, or those that are needed.
+func appendPlaces(places []uint64, l *postings.List, within, needed []uint64) ([]uint64, error) {
 	var docs [postings.BlockSize]uint32
 	var positions postings.Positions
 	var own []uint32
 	positions.Reset(l)
-	next := nextDocument(within, 0)
+	next, at := nextDocument(within, 0), 0
 	for b := 0; next >= 0; b++ {
 		if b = l.Seek(b, uint32(next)); b == l.Blocks() {
 			break
@@ -135,13 +159,33 @@ func appendPlacesWithin(places []uint64, l *postings.List, within []uint64) ([]u
 				return nil, err
 			}
 			own = positions.Append(own[:0], i)
-			for _, at := range own {
-				places = append(places, uint64(docs[i])<<32|uint64(at))
+			for _, position := range own {
+				place := uint64(docs[i])<<32 | uint64(position)
+				if needed != nil {
+					if at += seekPlace(needed[at:], place); at == len(needed) {
+						return places, nil
+					}
+					if needed[at] != place {
+						continue
+					}
+				}
+				places = append(places, place)
 			}
 		}
 		next = nextDocument(within, l.Last[b]+1)
 	}
 	return places, nil
+}
+
+// seekPlace returns how many of some places, which ascend, are before one. It gallops, because that is
+// often near.
+func seekPlace(places []uint64, place uint64) int {
+	reach := 1
+	for reach < len(places) && places[reach-1] < place {
+		reach *= 2
+	}
+	n, _ := slices.BinarySearch(places[reach/2:min(reach, len(places))], place)
+	return reach/2 + n
 }
 
 // listOf makes a list of documents and positions, which ascend.

@@ -168,6 +168,12 @@ func (b *phraseBuilder) openEnded(e proximity.Expr, joined string, boost float64
 	for i := range c.must {
 		if c.must[i].term == joined {
 			c.must[i].joined = &joinedTerm{pattern: pattern, lead: &some}
+			if e.Max == 0 {
+				c.must[i].joined.gap = e.Offsets[len(before)] - e.Offsets[len(before)-1]
+				for _, t := range before[len(before)-1].Terms {
+					c.must[i].joined.after = append(c.must[i].joined.after, own.terms[t])
+				}
+			}
 		}
 	}
 	return c, err
