@@ -1,0 +1,53 @@
+// Package bleve answers bleve's search requests, in JSON, as bleve does (github.com/blevesearch/bleve,
+// version 2.5.7), with an index of riffle. It is for programs that have bleve's mappings and requests
+// and want to keep them, and for a comparison before moving.
+//
+//	m, err := bleve.ParseMapping(mapping)  // an index mapping in JSON
+//	x, err := bleve.Open(dir, m, nil)      // an index
+//	err = x.Put(ctx, bleve.Document{ID: "moby", JSON: document})
+//	res, err := x.Search(ctx, request)     // *bleve.Result, in JSON as bleve's
+//
+// The command "riffle bleve" does the same with files. Mapping.Schema makes a riffle.Schema of a mapping,
+// for programs that leave bleve's requests behind, too; docs/MOVING.md says how.
+//
+// # What is the same
+//
+// The documents found and their number, the stored fields, fragments and locations, and the order by
+// _id. Scores, and the order that follows from them, are riffle's BM25.
+//
+//	match, match_phrase     analyzer, operator, fuzziness, prefix_length
+//	term, terms             phrases of terms, of alternatives, and fuzzy ones
+//	prefix, wildcard, regexp, fuzzy, ids, match_all, match_none, bool
+//	min and max             ranges of terms, numbers and dates
+//	conjuncts, disjuncts    min; must, should, must_not, filter
+//	query                   bleve's query string, without any addition
+//
+//	request                 size, from, fields, highlight, includeLocations, score ("none"),
+//	                        sort by _score and _id, search_after, search_before
+//
+// Boosts count everywhere; bleve ignores those of compound queries, and here it is so, too.
+//
+// # What is refused
+//
+// An error names the place: places on a map, networks, vectors, synonyms of requests, explanations,
+// facets, and sorting by fields.
+//
+// # How it works
+//
+// A value is stored as it is, with a prefix that says what it is: see TermsAnalyzer. The analyzer of all
+// fields reads the prefix, and makes the terms that bleve makes, those of numbers and dates included.
+// So a field of the index has just the terms that it has in bleve, and so has _all. Locations and fragments come from
+// the stored values, which are analyzed once more for the hits of a page. Therefore all values are
+// stored, also those that a result does not show.
+//
+// A fuzzy query reads the dictionary of its field, some 50 ns a term.
+//
+// # What differs
+//
+//   - Analyzers: see package analysis/bleve. Custom ones lack what Mapping.Problems lists.
+//   - A phrase with a hundred stop words in a row may reach from one value of a list to the next.
+//   - In _all, phrases also find words of fields without include_term_vectors.
+//   - If several fragments are equally good, or several terms begin at one place, bleve's choice is
+//     partly random; here it is the first.
+//   - bleve keeps its mapping in the index. Here Open gets it.
+package bleve
