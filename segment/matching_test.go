@@ -2,9 +2,12 @@ package segment
 
 import (
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/riffle-search/riffle/internal/dictionary"
@@ -176,6 +179,41 @@ func TestMatchingWhileGrowing(t *testing.T) {
 	if runs := m.fields["f"].words.runs; len(runs) > 9 {
 		t.Errorf("%d runs", len(runs))
 	}
+}
+
+// Searches of views find their terms while documents are added. (The race detector looks on.)
+func TestMatchingWhileAdding(t *testing.T) {
+	m := NewMemory()
+	var done atomic.Bool
+	var all sync.WaitGroup
+	all.Go(func() {
+		defer done.Store(true)
+		for i := range 2000 {
+			m.Add(Document{ID: fmt.Sprint(i), Fields: []FieldTerms{{Name: "f", Terms: []TermFreq{{Term: fmt.Appendf(nil, "w%d", i%700), TF: 1}}}}})
+		}
+	})
+	for range 3 {
+		all.Go(func() {
+			for last := false; !last; {
+				last = done.Load()
+				v := m.View()
+				for _, p := range []Pattern{ranged{"w", "x"}, holding("w")} {
+					u := Union{Set: make([]uint64, (v.Docs()+63)/64)}
+					if err := v.Matching("f", p, u.Add); err != nil {
+						t.Error(err)
+					}
+					found := 0
+					for _, word := range u.Set {
+						found += bits.OnesCount64(word)
+					}
+					if found != int(v.Docs()) {
+						t.Errorf("%d of %d documents found", found, v.Docs())
+					}
+				}
+			}
+		})
+	}
+	all.Wait()
 }
 
 // Damage to a row is found and named.
