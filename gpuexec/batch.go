@@ -170,7 +170,8 @@ func (b *batch) putQueries(parts uint64, times int) (queries uint64) {
 		q := &b.queries[i]
 		d := &devQueries[i]
 		*d = devQuery{
-			after: 1 << 63, best: b.results.keys(i), parts: parts + uint64(times*q.from)*uint64(unsafe.Sizeof(devPart{})),
+			after: 1 << 63, best: b.results.found.lists[i], answer: b.results.keys(i), counts: b.results.found.counts[i],
+			room: b.results.found.rooms[i], wholeStrips: uint32(b.shape.WholeStrips), parts: parts + uint64(times*q.from)*uint64(unsafe.Sizeof(devPart{})),
 			partCount: uint32(times * (q.to - q.from)), k: uint32(q.plan.K), mode: uint32(q.plan.Mode),
 			bounds: b.algorithm.bounds(), rankWeight: q.plan.RankWeight,
 		}
@@ -183,6 +184,9 @@ func (b *batch) putQueries(parts uint64, times int) (queries uint64) {
 		d.seed = uint64(q.need) << 32
 		if q.byStrips {
 			d.byStrips = 1
+		}
+		if d.counts != 0 {
+			d.lowest, d.rangeShift = b.countScores(q)
 		}
 		if q.plan.Mode == blockmax.Or {
 			states[i].threshold = d.seed

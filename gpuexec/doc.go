@@ -114,6 +114,7 @@
 //	steps.go          how many windows they take at a time
 //	windowsfill.go    what the host writes of them
 //	windowslaunch.go  their kernels
+//	append.go         what queries for many hits find
 //	records.go        lists in main memory
 //	residents.go      records of them that stay on the device
 //	columns.go        resident length codes and the like

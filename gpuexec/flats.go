@@ -201,5 +201,5 @@ func (b *batch) wouldGoByStrips(q *query, has func(*flats, *knownList) bool) boo
 		}
 	}
 	sparse := postings < sparseTile*tiles && q.plan.K <= sparseK
-	return flat && (sparse || postings >= b.shape.StripPostings*q.plan.K)
+	return flat && (sparse || postings >= b.shape.stripPostings(q.plan.K))
 }

@@ -137,6 +137,7 @@ func (x *Executor) computeAll(q *device.Queue, s *slot) {
 	b := &s.batch
 	q.Move(x.compute, s.part(span{b.results.states, b.states.bytes}), s.part(b.states))
 	q.Fill(x.compute, s.part(span{b.results.unresolvedCount, rowBytes}), 0)
+	q.Fill(x.compute, s.part(b.results.found.empty), 0)
 	if b.common.listCount > 0 {
 		q.Fill(x.compute, s.part(b.tileBounds), 0)
 		x.launch(q, s, "index_lists", andSeeds, int(b.common.blockCount+7)/8)
@@ -165,7 +166,7 @@ func (x *Executor) byTiles(q *device.Queue, s *slot) {
 		x.launch(q, s, lead, andSeeds, blocks)
 	}
 	if b.settles {
-		x.launch(q, s, "settle", orSeeds, (len(b.queries)+255)/256)
+		x.launch(q, s, "settle", orSeeds, (len(b.queries)+7)/8)
 	}
 	or := "or_maxscore"
 	if a := x.options.Algorithm; a == Exhaustive || a == WAND || a == BMW {
@@ -219,7 +220,7 @@ func (x *Executor) byRanges(q *device.Queue, s *slot) {
 		x.launch(q, s, "ranges", andSeeds, blocks)
 	}
 	if b.settles {
-		x.launch(q, s, "settle", orSeeds, (len(b.queries)+255)/256)
+		x.launch(q, s, "settle", orSeeds, (len(b.queries)+7)/8)
 	}
 	if b.work.or != (tileCounts{}) {
 		x.launch(q, s, "ranges", orSeeds, blocks)

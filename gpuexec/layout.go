@@ -114,8 +114,9 @@ type devPart struct {
 
 type devQuery struct {
 	after, seed                                      uint64
-	best, parts                                      uint64
+	best, answer, counts, parts                      uint64
 	partCount, k, mode, bounds, rankWeight, byStrips uint32
+	wholeStrips, room, lowest, rangeShift            uint32
 }
 
 type devState struct {

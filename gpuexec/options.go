@@ -73,9 +73,20 @@ type Shape struct {
 
 	// StripPostings: queries over flat lists go strip by strip if these have at least this many
 	// postings for each requested hit; else block by block. On an H200 strips were as fast with
-	// 56,000 postings a query and k = 1 to 10, seven times slower with k = 1,000, and five times
-	// faster with 3.7 million and k = 10. The default is 4,096; -1 is none.
+	// 56,000 postings a query and k = 1 to 10, and five times faster with 3.7 million and k = 10.
+	// The default is 4,096, or 512 for queries that append (AppendHits); -1 is none.
 	StripPostings int
+
+	// AppendHits: queries that go strip by strip, for at least this many hits, append what they find
+	// to lists without a lock. The default is 64; -1 is none.
+	AppendHits int
+
+	// AppendRoom is how many keys such a list has room for, for each requested hit: 8.
+	AppendRoom int
+
+	// WholeStrips: a tile in which at least this many strips can win is scored as a whole instead of
+	// strip by strip; 12.
+	WholeStrips int
 
 	TileThreads  int // threads of a block that works on a tile; 512
 	LeadThreads  int // threads of a block that works on the shortest list of an AND; 128
@@ -117,7 +128,9 @@ func (s Shape) withDefaults() Shape {
 	if s.TileShift == 0 {
 		s.TileShift = 14
 	}
-	set(&s.StripPostings, 4096)
+	set(&s.AppendHits, 64)
+	set(&s.AppendRoom, 8)
+	set(&s.WholeStrips, 12)
 	set(&s.TileThreads, 512)
 	set(&s.LeadThreads, 128)
 	set(&s.RangeThreads, 64)
@@ -128,6 +141,20 @@ func (s Shape) withDefaults() Shape {
 	set(&s.Multiprocessors, 132)
 	return s
 }
+
+// stripPostings is how many postings the lists of a query for k hits must have to go strip by strip.
+func (s Shape) stripPostings(k int) int {
+	switch {
+	case s.StripPostings != 0:
+		return s.StripPostings * k
+	case s.appends(k):
+		return 512 * k
+	}
+	return 4096 * k
+}
+
+// appends reports whether queries for k hits that go strip by strip append what they find.
+func (s Shape) appends(k int) bool { return s.AppendHits > 0 && k >= s.AppendHits }
 
 // tiles is the number of tiles of a segment with docs documents.
 func (s Shape) tiles(docs uint32) uint32 {

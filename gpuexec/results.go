@@ -10,7 +10,8 @@ import (
 )
 
 // results is the part of a batch's memory that is read back: the states of all queries, the number
-// of unresolved ranges, the best keys of each query and, only if there are some, those ranges.
+// of unresolved ranges, the best keys of each query and, only if there are some, those ranges. found
+// is not read back.
 type results struct {
 	states          uint64 // address
 	unresolvedCount uint64
@@ -18,6 +19,7 @@ type results struct {
 	unresolvedRoom  int
 	bytes           int   // up to unresolved
 	keysAt          []int // of each query, from states on
+	found           found
 }
 
 const (
@@ -31,11 +33,11 @@ const (
 
 // keepResults gives a batch room for its results.
 func (b *batch) keepResults() results {
-	r := results{keysAt: b.results.keysAt[:0]}
+	r := results{keysAt: b.results.keysAt[:0], found: b.keepFound(b.results.found)}
 	r.bytes = wholeRows(stateBytes*len(b.queries)) + rowBytes
 	for i := range b.queries {
 		r.keysAt = append(r.keysAt, r.bytes)
-		r.bytes += 8 * keysRoom(b.queries[i].plan.K)
+		r.bytes += 8 * b.queries[i].plan.K
 	}
 	r.bytes = wholeRows(r.bytes)
 	r.unresolvedRoom = unresolvedMost
@@ -45,8 +47,8 @@ func (b *batch) keepResults() results {
 	return r
 }
 
-// keysRoom is how many keys a query of k hits has room for: those over k that kernels/insert.cuh
-// permits, and one more warp's.
+// keysRoom is how many keys a query of k hits that does not append has room for: those over k that
+// kernels/insert.cuh permits, and one more warp's.
 func keysRoom(k int) int {
 	if k < 64 {
 		return k + k/8 + poolSlack

@@ -23,9 +23,9 @@ func (b *batch) fillWindows() (ok bool) {
 		return false
 	}
 	b.tileRoom, b.poolRoom = 2*b.kMost+max(poolSlack, leastRoom), b.poolRoomFor(b.kMost)
-	b.results = b.keepResults()
 	b.divide()
 	b.countTiles()
+	b.results = b.keepResults()
 	b.layScenes()
 	s := &b.staging
 	for i := range w.scenes {

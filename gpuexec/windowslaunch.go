@@ -25,6 +25,7 @@ func (x *Executor) startWindows(q *device.Queue, s *slot) {
 	x.scatter(q, s, l.plan)
 	q.Move(l.plan, s.part(span{b.results.states, b.states.bytes}), s.part(b.states))
 	q.Fill(l.plan, s.part(span{b.results.unresolvedCount, rowBytes}), 0)
+	q.Fill(l.plan, s.part(b.results.found.empty), 0)
 	q.Fill(l.plan, s.part(b.windowed.empty), 0)
 	// Bounds of strips suffice: thresholds are good after the first step.
 	q.Fill(l.plan, s.part(b.windowed.bounds[1]), 0xfe)

@@ -1,63 +1,21 @@
 // A warp hands keys in on its own: what pool.cuh does for a thread block.
 #pragma once
-#include "pool.cuh"
+#include "append.cuh"
 
 // Keys that a warp gathers before it hands them in.
 const uint32_t insert_room = 64;
-
-// The best k of the n keys of a query, and how many they are, n > k or n == k: moves them to the front, and returns the worst.
-__device__ __forceinline__ Key cut_best(volatile Key *best, uint32_t n, uint32_t k) {
-  uint32_t lane = threadIdx.x % 32;
-  Key highest = 0, lowest = ~Key(0);
-  for (uint32_t i = lane; i < n; i += 32) {
-    Key key = best[i];
-    highest = max(highest, key);
-    lowest = min(lowest, key);
-  }
-#pragma unroll
-  for (uint32_t step = 16; step > 0; step /= 2) {
-    highest = max(highest, __shfl_xor_sync(all_lanes, highest, step));
-    lowest = min(lowest, __shfl_xor_sync(all_lanes, lowest, step));
-  }
-  if (n == k) return lowest;
-  // From the first bit where keys differ on, the largest number with k keys at it or above. With just k the rest of its bits
-  // does not matter.
-  uint32_t bit = 64 - __clzll(highest ^ lowest);
-  Key floor = bit == 64 ? 0 : highest >> bit << bit;
-  while (bit-- > 0) {
-    Key higher = floor | Key(1) << bit;
-    uint32_t count = 0;
-    for (uint32_t i = lane; i < n; i += 32) count += best[i] >= higher;
-    count = __reduce_add_sync(all_lanes, count);
-    if (count >= k) floor = higher;
-    if (count == k) break;
-  }
-  // Keys move to the front only, a chunk at a time.
-  uint32_t kept = 0;
-  lowest = ~Key(0);
-  for (uint32_t base = 0; base < n; base += 32) {
-    Key key = base + lane < n ? best[base + lane] : 0;
-    bool stays = base + lane < n && key >= floor;
-    uint32_t votes = __ballot_sync(all_lanes, stays);
-    if (stays) {
-      best[kept + __popc(votes & ((1u << lane) - 1))] = key;
-      lowest = min(lowest, key);
-    }
-    kept += __popc(votes);
-    __syncwarp();
-  }
-#pragma unroll
-  for (uint32_t step = 16; step > 0; step /= 2) lowest = min(lowest, __shfl_xor_sync(all_lanes, lowest, step));
-  return lowest;
-}
 
 // How many keys over k a query's list may have before a warp cuts it: for many hits a cut takes long, and a threshold that is late
 // by some of them does little harm.
 __device__ __forceinline__ uint32_t wide_slack_of(uint32_t k) { return k < 64 ? k / 8 : min(k, 512u); }
 
 // Hands the n keys in: under the query's lock they join those found so far, and where there are more than k and some slack, the
-// best k stay, and the worst of them is the threshold. A warp calls it together.
+// best k stay, and the worst of them is the threshold. Queries that append (append.cuh) need no lock. A warp calls it together.
 [[maybe_unused]] static __device__ __noinline__ void insert(const Query &q, State &s, const Key *keys, uint32_t n) {
+  if (q.counts.address) {
+    append(q, s, keys, n);
+    return;
+  }
   uint32_t lane = threadIdx.x % 32, k = q.k;
   volatile Key *best = q.best.get();
   __syncwarp();

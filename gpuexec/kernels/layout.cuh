@@ -161,9 +161,6 @@ const uint32_t slice_unit = 16, fetch_unit = 256;  // as in layout.go
 // read, and how many are there.
 const uint32_t take_unit = 0, take_fetch = 1, take_piece = 2, take_flat = 3, piece_count = 4, there_count = 5;
 
-// From how many strips on a tile goes as a whole, for or_flat.cu.
-const uint32_t many_strips = 12;
-
 struct Term {
   Pointer<const List> list;
   uint32_t weight;
@@ -201,7 +198,9 @@ const uint32_t mode_or = 0, mode_and = 1, mode_and_or = 2;
 struct Query {
   Key after;          // only keys below it are wanted
   Key seed;           // no key below it can enter, as is known beforehand (of OR)
-  Pointer<Key> best;  // room for k + slack keys
+  Pointer<Key> best;  // room keys, that were found so far
+  Pointer<Key> answer;  // room for the k that come back
+  Pointer<uint32_t> counts;  // keys found so far by ranges of scores (append.cuh); null when the query does not append
   Pointer<const Part> parts; // those of AND first
   uint32_t part_count;
   uint32_t k;
@@ -209,7 +208,13 @@ struct Query {
   uint32_t bounds;       // no_bounds, ...
   uint32_t rank_weight;
   uint32_t by_strips;    // not 0 when its tiles are for strips.cu and or_flat.cu
+  uint32_t whole_strips; // from so many strips on a tile goes as a whole, for or_flat.cu
+  uint32_t room;
+  uint32_t lowest;       // score that the first range begins with; none that is found is below it
+  uint32_t range_shift;  // a range has 1 << range_shift scores, the last one all that are higher
 };
+
+const uint32_t count_ranges = 1024;  // as in append.go
 
 // What is known of a query by now. Other blocks change it at any time.
 struct State {
@@ -218,7 +223,7 @@ struct State {
   unsigned long long scored;    // documents with a score, also a part of one
   unsigned long long decoded;   // blocks
   uint32_t lock;
-  uint32_t held;                // keys in Query.best
+  uint32_t held;                // keys in Query.best; of a query that appends, while its list is full, more than it has room for
   uint32_t pruned;              // not 0 when something was passed over because of bounds
   uint32_t unresolved;          // ranges reported as such
   uint32_t answered;            // not 0 when AND found enough: OR has nothing to do
@@ -409,14 +414,20 @@ SIZE(Part, 80);
 AT(Query, after, 0);
 AT(Query, seed, 8);
 AT(Query, best, 16);
-AT(Query, parts, 24);
-AT(Query, part_count, 32);
-AT(Query, k, 36);
-AT(Query, mode, 40);
-AT(Query, bounds, 44);
-AT(Query, rank_weight, 48);
-AT(Query, by_strips, 52);
-SIZE(Query, 56);
+AT(Query, answer, 24);
+AT(Query, counts, 32);
+AT(Query, parts, 40);
+AT(Query, part_count, 48);
+AT(Query, k, 52);
+AT(Query, mode, 56);
+AT(Query, bounds, 60);
+AT(Query, rank_weight, 64);
+AT(Query, by_strips, 68);
+AT(Query, whole_strips, 72);
+AT(Query, room, 76);
+AT(Query, lowest, 80);
+AT(Query, range_shift, 84);
+SIZE(Query, 88);
 
 AT(State, threshold, 0);
 AT(State, matched, 8);

@@ -387,7 +387,7 @@ __device__ __forceinline__ bool take_tile(const Batch &b, const Part &part, cons
   if (__any_sync(all_lanes, c.alive != c.matching) && threadIdx.x % 32 == 0) b.states[part.query].pruned = 1;
   uint32_t rest = __ballot_sync(all_lanes, c.alive != 0);
   if (rest == 0) return true;
-  if (!all && whole && static_cast<uint32_t>(__popc(rest)) >= many_strips && is_flat(of, blocks, tile)) return false;
+  if (!all && whole && static_cast<uint32_t>(__popc(rest)) >= q.whole_strips && is_flat(of, blocks, tile)) return false;
   need = max(1u, need > rank ? need - rank : 0);  // of what terms add
   uint32_t at = __ffs(rest) - 1;
   Here h = find_here(part, of, blocks, tile * strips + at);

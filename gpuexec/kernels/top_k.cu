@@ -1,7 +1,7 @@
-// The last step of a batch: the best keys of each query, cut to k and put in order, best first. A warp
+// The last step of a batch: the best keys of each query, cut to k and put in order, best first, where the host reads them. A warp
 // sorts up to 32 in its registers, a block of threads more in shared memory; both by bitonic networks,
 // since no two keys are equal and their number is known.
-#include "pool.cuh"
+#include "append.cuh"
 
 // Sorts a key for each lane, highest first.
 __device__ __forceinline__ Key sort_lanes(Key key, uint32_t lane) {
@@ -38,6 +38,31 @@ __device__ __forceinline__ void sort_block(Key *keys, uint32_t n) {
   __syncthreads();
 }
 
+// Brings those of the n keys that are floor or more into the pool, as far as they have room. It returns how many they are.
+__device__ __forceinline__ uint32_t gather(const Pool &p, const Key *best, uint32_t n, Key floor) {
+  __syncthreads();
+  if (threadIdx.x == 0) *p.count = 0;
+  __syncthreads();
+  for (uint32_t j = threadIdx.x; j < n; j += blockDim.x) {
+    if (best[j] >= floor) add(p, best[j]);
+  }
+  __syncthreads();
+  return *p.count;
+}
+
+// Brings those keys of a query that appends into the pool which can be among the best k, n of them. It returns how many they are.
+__device__ __forceinline__ uint32_t gather_best(const Pool &p, const Query &q, State &s, uint32_t n) {
+  if (n > q.k && threadIdx.x < 32) {
+    Key threshold = max(threshold_by_counts(q), common_threshold(s));
+    if (threadIdx.x == 0) *p.worst = threshold;
+  }
+  __syncthreads();
+  uint32_t left = gather(p, q.best, n, n > q.k ? *p.worst : 0);
+  if (left <= p.room) return left;
+  // Too many are in one range.
+  return gather(p, q.best, n, floor_of_best(Pool{q.best, n, p.count, p.bins, p.worst}, n, q.k));
+}
+
 // A block for each query.
 extern "C" __global__ void __launch_bounds__(256) top_k(const Batch *batch) {
   const Batch b = *batch;
@@ -49,23 +74,27 @@ extern "C" __global__ void __launch_bounds__(256) top_k(const Batch *batch) {
   for (uint32_t i = blockIdx.x; i < b.query_count; i += gridDim.x) {
     const Query &q = b.queries[i];
     State &s = b.states[i];
-    Key *best = q.best;
+    Key *best = q.best, *answer = q.answer;
     uint32_t n = s.held;
     if (n <= 32 && n <= q.k) {
       if (threadIdx.x < 32) {
         Key key = sort_lanes(threadIdx.x < n ? best[threadIdx.x] : 0, threadIdx.x);
-        if (threadIdx.x < n) best[threadIdx.x] = key;
+        if (threadIdx.x < n) answer[threadIdx.x] = key;
       }
       continue;
     }
-    for (uint32_t j = threadIdx.x; j < n; j += blockDim.x) keys[j] = best[j];
+    if (q.counts.address) {
+      n = gather_best(pool, q, s, n);
+    } else {
+      for (uint32_t j = threadIdx.x; j < n; j += blockDim.x) keys[j] = best[j];
+    }
     __syncthreads();
     if (n > q.k) {
       cut(pool, n, q.k);
       n = q.k;
     }
     sort_block(keys, n);
-    for (uint32_t j = threadIdx.x; j < n; j += blockDim.x) best[j] = keys[j];
+    for (uint32_t j = threadIdx.x; j < n; j += blockDim.x) answer[j] = keys[j];
     if (threadIdx.x == 0) s.held = n;
     __syncthreads();
   }

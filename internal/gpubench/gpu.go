@@ -203,6 +203,7 @@ func (b *bench) figures(g *gpu, p *pass, postings float64) []figure {
 	fs := []figure{{"q/s", rate}, {"G postings/s", rate * postings / 1e9}}
 	each := func(t time.Duration) float64 { return float64(t.Nanoseconds()) / 1000 / float64(p.queries) }
 	fs = append(fs, figure{"kernels, µs", each(p.times.Kernels)}, figure{"host, µs", each(p.times.Host)}, figure{"answers, µs", each(p.times.Answers)})
+	fs = append(fs, p.kernelFigures()...)
 	fs = append(fs, b.work(&p.work, p.queries)...)
 	fs = append(fs, figure{"KB to the device", float64(p.work.BytesMoved) / float64(p.queries) / 1e3},
 		figure{"KB of lists", float64(p.copied) / float64(p.queries) / 1e3})

@@ -62,7 +62,10 @@ type settings struct {
 	k, batch, cache              numbers
 	threads, delays              numbers
 	stepWindows, readers, tracks numbers
+	stripPostings, appendHits    signed
+	wholeStrips, appendRoom      numbers
 	algorithms                   string
+	cpu                          bool
 	whole                        string
 	clients, cores               int
 
@@ -81,17 +84,24 @@ func (n *numbers) String() string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint(*n), " ", ","), "[]")
 }
 
-func (n *numbers) Set(text string) error {
+func (n *numbers) Set(text string) error { return n.set(text, 0) }
+
+func (n *numbers) set(text string, least int) error {
 	*n = nil
 	for _, word := range strings.Split(text, ",") {
 		v, err := strconv.Atoi(word)
-		if err != nil || v < 0 {
-			return fmt.Errorf("%q is not a list of numbers", text)
+		if err != nil || v < least {
+			return fmt.Errorf("%q is not a list of numbers from %d on", text, least)
 		}
 		*n = append(*n, v)
 	}
 	return nil
 }
+
+// signed is a list of numbers, of which -1 has a meaning of its own.
+type signed struct{ numbers }
+
+func (s *signed) Set(text string) error { return s.set(text, -1) }
 
 func (s *settings) declare(f *flag.FlagSet) {
 	f.StringVar(&s.collection, "collection", "gov2", "gov2, or a `file` that -write has written")
@@ -131,9 +141,16 @@ func (s *settings) declare(f *flag.FlagSet) {
 	f.Var(&s.stepWindows, "step-windows", "most windows of a step, with stream; 0 is the default, as for those below")
 	f.Var(&s.readers, "readers", "multiprocessors that read the host's memory, per cent")
 	f.Var(&s.tracks, "tracks", "batches that run at a time")
-	f.BoolVar(&s.trace, "trace", false, "measure each kernel by itself, with stream")
+	f.BoolVar(&s.trace, "trace", false, "measure each kernel by itself, with or, and, andor and stream")
+	f.BoolVar(&s.cpu, "cpu", true, "with or, and and andor, measure the CPU, too")
 	f.IntVar(&s.tileShift, "tile-shift", 0, "log2 of the documents of a tile")
-	f.IntVar(&s.shape.StripPostings, "strip-postings", 0, "postings for each hit from which on a query over flat lists goes by strips; -1 for all")
+	s.stripPostings, s.appendHits = signed{numbers{0}}, signed{numbers{0}}
+	s.wholeStrips, s.appendRoom = numbers{0}, numbers{0}
+	f.Var(&s.stripPostings, "strip-postings", "postings for each hit from which on a query over flat lists goes by strips; 0 is the default, -1 for all; "+
+		"or, and and andor measure all combinations of this and the next three, other parts the first")
+	f.Var(&s.appendHits, "append-hits", "hits from which on such a query appends what it finds; -1 for none")
+	f.Var(&s.appendRoom, "append-room", "keys that it has room for, for each hit")
+	f.Var(&s.wholeStrips, "whole-strips", "strips from which on a tile goes as a whole")
 	f.IntVar(&s.shape.TileThreads, "tile-threads", 0, "threads of a block that works on a tile")
 	f.IntVar(&s.shape.LeadThreads, "lead-threads", 0, "threads of a block that works on the shortest list")
 	f.IntVar(&s.shape.RangeThreads, "range-threads", 0, "threads of a query that goes by ranges")
@@ -169,6 +186,7 @@ func command(ctx context.Context, args []string) error {
 		}
 	}
 	s.shape.TileShift = uint32(s.tileShift)
+	s.shape = s.stripShapes()[0].of(s.shape)
 	b := &bench{settings: &s, args: args, start: time.Now(), ctx: ctx}
 	if err := b.open(); err != nil {
 		return err

@@ -24,7 +24,7 @@ func (b *bench) mode(mode blockmax.Mode) error {
 	typical := b.typicalK()
 	for _, k := range append([]int{typical}, b.k...) {
 		for _, a := range []cpuexec.Algorithm{cpuexec.Auto, cpuexec.Exhaustive} {
-			if a == cpuexec.Exhaustive && k != typical && k != b.k[len(b.k)-1] {
+			if !b.cpu || a == cpuexec.Exhaustive && k != typical && k != b.k[len(b.k)-1] {
 				continue // it takes long, whatever k is
 			}
 			if err := b.measureCPU(part, plans{mode, k}, a); err != nil {
@@ -47,11 +47,57 @@ func (b *bench) mode(mode blockmax.Mode) error {
 	return nil
 }
 
+// batched measures an algorithm in all shapes of the flags.
 func (b *bench) batched(part string, p plans, a gpuexec.Algorithm, size int) error {
 	if !b.wants(a) {
 		return nil
 	}
-	return b.measureGPU(part, fmt.Sprintf("%v gpu/%v batch=%d", p, a, size), p, gpuexec.Options{Algorithm: a}, size)
+	whole := b.shape
+	defer func() { b.shape = whole }()
+	for _, s := range b.stripShapes() {
+		b.shape = s.of(whole)
+		name := fmt.Sprintf("%v gpu/%v batch=%d%v", p, a, size, s)
+		if err := b.measureGPU(part, name, p, gpuexec.Options{Algorithm: a, Traced: b.trace}, size); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A stripShape is how queries go by strips; 0 is a default.
+type stripShape struct{ postings, hits, room, whole int }
+
+// stripShapes returns all combinations of the flags.
+func (s *settings) stripShapes() (all []stripShape) {
+	for _, postings := range s.stripPostings.numbers {
+		for _, hits := range s.appendHits.numbers {
+			for _, room := range s.appendRoom {
+				for _, whole := range s.wholeStrips {
+					all = append(all, stripShape{postings, hits, room, whole})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// of returns a shape with these settings.
+func (s stripShape) of(shape gpuexec.Shape) gpuexec.Shape {
+	shape.StripPostings, shape.AppendHits, shape.AppendRoom, shape.WholeStrips = s.postings, s.hits, s.room, s.whole
+	return shape
+}
+
+// String names what is not by default.
+func (s stripShape) String() (name string) {
+	for _, of := range []struct {
+		what string
+		n    int
+	}{{"strip-postings", s.postings}, {"append-hits", s.hits}, {"append-room", s.room}, {"whole-strips", s.whole}} {
+		if of.n != 0 {
+			name += fmt.Sprintf(" %s=%d", of.what, of.n)
+		}
+	}
+	return name
 }
 
 // typicalK is 10, or the first k of -k.

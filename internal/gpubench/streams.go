@@ -121,9 +121,14 @@ func (b *bench) streamFigures(p *pass, size int) []figure {
 	if p.open > 0 || p.refused > 0 {
 		fs = append(fs, figure{"open, refused", fmt.Sprint(p.open, ", ", p.refused)})
 	}
+	return append(fs, p.kernelFigures()...)
+}
+
+// kernelFigures are the times of each kernel, in µs a query, the longest first, with -trace.
+func (p *pass) kernelFigures() (fs []figure) {
 	names := slices.SortedFunc(maps.Keys(p.times.ByKernel), func(x, y string) int { return cmp.Compare(p.times.ByKernel[y], p.times.ByKernel[x]) })
 	for _, name := range names {
-		fs = append(fs, figure{name, each(p.times.ByKernel[name])})
+		fs = append(fs, figure{name, float64(p.times.ByKernel[name].Nanoseconds()) / 1000 / float64(p.queries)})
 	}
 	return fs
 }
