@@ -64,7 +64,9 @@ func TestGoesByStrips(t *testing.T) {
 		want   bool
 	}{
 		{[]uint32{50_000, 50_000}, 2, 10, true},
-		{[]uint32{50_000, 50_000}, 2, 100, false},
+		{[]uint32{50_000, 50_000}, 2, 63, false}, // 4,096 for each hit
+		{[]uint32{50_000, 50_000}, 2, 64, true},  // 512, since it appends
+		{[]uint32{50_000, 50_000}, 2, 200, false},
 		{[]uint32{50_000, 50_000}, 1, 10, false},
 		{[]uint32{50_000, 3}, 1, 10, true},
 		{[]uint32{12_700, 3}, 1, 100, true},

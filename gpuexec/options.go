@@ -165,10 +165,10 @@ func (s Shape) tiles(docs uint32) uint32 {
 // its own.
 const stripThreads = 128
 
-// stripShared is the dynamic shared memory of such a block: for each warp 64 keys, and for each
-// document of a strip a score and a mark.
+// stripShared is the dynamic shared memory of such a block: for each warp 64 keys and as
+// many candidates, and for each document of a strip a score and a mark.
 func (s Shape) stripShared() int {
-	return stripThreads / 32 * (64*8 + 5*max(1<<s.TileShift/tileStrips, 16))
+	return stripThreads / 32 * (64*(8+2) + 5*max(1<<s.TileShift/tileStrips, 16))
 }
 
 // flatAdders are the warps of a thread block that add the postings of flat lists, tile by tile

@@ -61,7 +61,7 @@ __device__ __forceinline__ Key arrived(volatile Key *best, uint32_t i, Key key) 
 // Leaves those of the first n keys that are floor or more, at the front. It returns how many. Places behind them are 0 then. A warp calls
 // it together, when nobody else takes places.
 __device__ __forceinline__ uint32_t keep_from(volatile Key *best, uint32_t n, Key floor) {
-  const uint32_t at_once = 4;
+  const uint32_t at_once = 2;
   uint32_t lane = threadIdx.x % 32, kept = 0;
   for (uint32_t base = lane; base < n + lane; base += 32 * at_once) {  // as often for all lanes
     Key key[at_once];

@@ -4,7 +4,7 @@
 
 // How many of the n keys that the lane looks at, one in 32, are floor or more. Reads take long, so that there are always some on their way.
 __device__ __forceinline__ uint32_t count_from(volatile Key *best, uint32_t n, Key floor) {
-  const uint32_t at_once = 8;
+  const uint32_t at_once = 4;
   uint32_t lane = threadIdx.x % 32, count = 0;
   for (uint32_t i = lane; i < n; i += 32 * at_once) {
     Key key[at_once];

@@ -20,14 +20,17 @@ const uint32_t strip_threads = 128, strip_blocks = 6;
 // together, which the end of the kernel waits for.
 const uint32_t strip_run = 8, runs_of_warp = 32;
 
-// What a warp has in shared memory: keys to hand in, a score for each document of a strip, and a mark. Functions find it on their
+// What a warp has in shared memory: keys to hand in, candidates, a score for each document of a strip, and a mark. Functions find it on their
 // own, because only so the compiler knows that it is shared. A strip has 1 << shift documents.
 __device__ __forceinline__ Key *keys_of(uint32_t shift) {
   DYNAMIC_SHARED(uint8_t, memory);
-  return reinterpret_cast<Key *>(memory + threadIdx.x / 32 * (sizeof(Key) * insert_room + 5 * max(1u << shift, 16u)));
+  return reinterpret_cast<Key *>(memory + threadIdx.x / 32 * ((sizeof(Key) + sizeof(uint16_t)) * insert_room + 5 * max(1u << shift, 16u)));
 }
 
-__device__ __forceinline__ uint32_t *scores_of(uint32_t shift) { return reinterpret_cast<uint32_t *>(keys_of(shift) + insert_room); }
+// Documents of an OR, by their number in the strip.
+__device__ __forceinline__ uint16_t *candidates_of(uint32_t shift) { return reinterpret_cast<uint16_t *>(keys_of(shift) + insert_room); }
+
+__device__ __forceinline__ uint32_t *scores_of(uint32_t shift) { return reinterpret_cast<uint32_t *>(candidates_of(shift) + insert_room); }
 
 // Of AND, how many lists have had a document; of OR, 1 when a list has it and adds 0.
 __device__ __forceinline__ uint8_t *marks_of(uint32_t shift) { return reinterpret_cast<uint8_t *>(scores_of(shift) + (1u << shift)); }
@@ -55,7 +58,7 @@ struct Counts {
 
 // What adding the lists of a strip came to, the same for all lanes but for touched. Candidates and touched are of OR only.
 struct Sum {
-  uint32_t candidates;  // the first are in place of keys, by their number in the strip
+  uint32_t candidates;  // of which the first are in shared memory
   uint32_t touched;     // documents with a score that the lane has seen first
   bool whole;           // scores have to be looked through, since candidates do not tell all
   bool marks;           // some are set
@@ -106,15 +109,11 @@ __device__ __forceinline__ uint32_t offer(const Batch &b, const Part &part, uint
   return held;
 }
 
-__device__ __forceinline__ void hand_in(const Batch &b, const Part &part, uint32_t shift, uint32_t held) {
-  if (held) insert(b.queries[part.query], b.states[part.query], keys_of(shift), held);
-}
-
 // Keeps those in mind that have come over the threshold, and marks those without a score. It returns how many candidates there are then,
 // and whether there are marks.
 [[maybe_unused]] static __device__ __noinline__ uint2 note(uint32_t shift, uint32_t i, bool over, bool zero, uint32_t candidates) {
   uint32_t votes = __ballot_sync(all_lanes, over), at = candidates + __popc(votes & ((1u << threadIdx.x % 32) - 1));
-  if (over && at < insert_room) keys_of(shift)[at] = i;
+  if (over && at < insert_room) candidates_of(shift)[at] = static_cast<uint16_t>(i);
   if (zero) marks_of(shift)[i] = 1;
   return make_uint2(candidates + __popc(votes), __any_sync(all_lanes, zero));
 }
@@ -146,20 +145,21 @@ __device__ __forceinline__ void add_or(const Strip &s, const Words &w, uint32_t 
   }
 }
 
-// Hands in documents that all lists of an AND have had, two of each lane that has them, and counts them: matched and scored in the halves.
-[[maybe_unused]] static __device__ __noinline__ uint32_t offer_both(const Batch &b, const Part &part, uint32_t shift, uint32_t doc0, uint32_t score0, bool there0,
-                                                                    uint32_t doc1, uint32_t score1, bool there1) {
+// Offers documents that all lists of an AND have had, two of each lane that has them. It returns a byte each: how many keys the warp holds
+// then, and of the lane's documents those scored and matched.
+[[maybe_unused]] static __device__ __noinline__ uint32_t offer_both(const Batch &b, const Part &part, uint32_t shift, uint32_t held, uint32_t doc0,
+                                                                    uint32_t score0, bool there0, uint32_t doc1, uint32_t score1, bool there1) {
   Counts n{0, 0, 0};
   Key threshold = common_threshold(b.states[part.query]);
-  uint32_t held = offer(b, part, shift, &threshold, 0, there0, doc0, score0, &n);
-  hand_in(b, part, shift, offer(b, part, shift, &threshold, held, there1, doc1, score1, &n));
-  return n.matched << 16 | n.scored;
+  held = offer(b, part, shift, &threshold, held, there0, doc0, score0, &n);
+  held = offer(b, part, shift, &threshold, held, there1, doc1, score1, &n);
+  return n.matched << 16 | n.scored << 8 | held;
 }
 
 // Adds postings to those scores of an AND that all lists before have added to: the lists come by turns from number 0 on.
-// The last hands documents in. It returns whether the lane has one that all have had so far.
+// The last offers documents. It returns whether the lane has one that all have had so far.
 __device__ __forceinline__ bool add_and(const Batch &b, const Part &part, const Strip &s, const Words &w, uint32_t weight, uint32_t list, bool last,
-                                        Counts *n) {
+                                        uint32_t *held, Counts *n) {
   uint32_t *scores = scores_of(s.shift), i[2], score[2];
   uint8_t *marks = marks_of(s.shift);
   bool there[2];
@@ -175,9 +175,10 @@ __device__ __forceinline__ bool add_and(const Batch &b, const Part &part, const 
     }
   }
   if (last && __any_sync(all_lanes, there[0] || there[1])) {
-    uint32_t counts = offer_both(b, part, s.shift, s.lo + i[0], score[0], there[0], s.lo + i[1], score[1], there[1]);
-    n->scored += counts & 65535;
-    n->matched += counts >> 16;
+    uint32_t offered = offer_both(b, part, s.shift, *held, s.lo + i[0], score[0], there[0], s.lo + i[1], score[1], there[1]);
+    *held = offered & 255;
+    n->scored += offered >> 8 & 255;
+    n->matched += offered >> 16;
   }
   return there[0] || there[1];
 }
@@ -226,7 +227,7 @@ __device__ __forceinline__ Here find_here(const Part &part, const Source &of, ui
 // whether documents of an AND are left. A warp calls it together.
 template <bool all>
 __device__ __forceinline__ bool add_list(const Batch &b, const Part &part, uint32_t need, const Strip &s, const Source &of, const Here &h, uint32_t at,
-                                         Words words, uint32_t list, uint32_t lists, Sum *sum, Counts *n) {
+                                         Words words, uint32_t list, uint32_t lists, Sum *sum, uint32_t *held, Counts *n) {
   uint32_t weight = __shfl_sync(all_lanes, of.weight, at);
   const uint32_t *flat = of_lane(of.flat, at);
   bool marked = false;
@@ -245,7 +246,7 @@ __device__ __forceinline__ bool add_list(const Batch &b, const Part &part, uint3
     if (from + 64 < to) next = load_words(part, flat, from + 64, to);  // on their way while these are added
     words = without_others(s, words, from, to);
     if (all) {
-      marked |= add_and(b, part, s, words, weight, list, list + 1 == lists, n);
+      marked |= add_and(b, part, s, words, weight, list, list + 1 == lists, held, n);
     } else {
       add_or(s, words, weight, need, sum);
     }
@@ -263,7 +264,8 @@ const uint32_t together = 3;
 
 // Adds the lists of a strip. A warp calls it together.
 template <bool all>
-__device__ __forceinline__ Sum add_lists(const Batch &b, const Part &part, uint32_t need, const Strip &s, const Source &of, const Here &h, Counts *n) {
+__device__ __forceinline__ Sum add_lists(const Batch &b, const Part &part, uint32_t need, const Strip &s, const Source &of, const Here &h, uint32_t *held,
+                                         Counts *n) {
   Sum sum{0, 0, false, false};
   uint32_t list = 0, rest = __ballot_sync(all_lanes, is_listed(of, h)), lists = __popc(rest);
   for (bool goes_on = true; rest && goes_on;) {
@@ -277,7 +279,7 @@ __device__ __forceinline__ Sum add_lists(const Batch &b, const Part &part, uint3
       left &= left - 1;
     }
     for (uint32_t g = 0; g < together && rest && goes_on; g++) {
-      goes_on = add_list<all>(b, part, need, s, of, h, __ffs(rest) - 1, words[0], list++, lists, &sum, n);
+      goes_on = add_list<all>(b, part, need, s, of, h, __ffs(rest) - 1, words[0], list++, lists, &sum, held, n);
       rest &= rest - 1;
 #pragma unroll
       for (uint32_t i = 0; i + 1 < together; i++) words[i] = words[i + 1];
@@ -300,9 +302,11 @@ __device__ __forceinline__ void clear(uint32_t shift, bool marks) {
   for (uint32_t i = lane; 16 * i < docs; i += 32) sixteens[i] = make_uint4(0, 0, 0, 0);
 }
 
-// Hands in all documents of the strip that can enter, and counts all that match: scored, matched. all is how many lists an AND has, 0 of an OR.
-[[maybe_unused]] static __device__ __noinline__ uint2 collect(const Batch &b, const Part &part, uint32_t shift, uint32_t lo, bool marks, uint32_t all) {
-  uint32_t lane = threadIdx.x % 32, docs = 1u << shift, held = 0;
+// Offers all documents of the strip that can enter, and counts all that match: scored, matched. all is how many lists an AND has, 0 of an OR.
+// What the warp holds then is in the upper half of scored.
+[[maybe_unused]] static __device__ __noinline__ uint2 collect(const Batch &b, const Part &part, uint32_t shift, uint32_t lo, bool marks, uint32_t all,
+                                                              uint32_t held) {
+  uint32_t lane = threadIdx.x % 32, docs = 1u << shift;
   Key threshold = common_threshold(b.states[part.query]);
   Counts n{0, 0, 0};
   for (uint32_t i = lane; i < docs + lane; i += 32) {  // as often for all lanes
@@ -314,24 +318,21 @@ __device__ __forceinline__ void clear(uint32_t shift, bool marks) {
     bool matches = all ? mark == all : score != 0 || mark != 0;
     if (__any_sync(all_lanes, matches)) held = offer(b, part, shift, &threshold, held, matches, lo + i, score, &n);
   }
-  hand_in(b, part, shift, held);
-  return make_uint2(n.scored, n.matched);
+  return make_uint2(held << 16 | n.scored, n.matched);
 }
 
-// Hands in the candidates of an OR, none of whose documents is filtered.
-[[maybe_unused]] static __device__ __noinline__ void offer_candidates(const Batch &b, const Part &part, uint32_t shift, uint32_t lo, uint32_t candidates) {
-  uint32_t lane = threadIdx.x % 32, held = 0, i[insert_room / 32];
+// Offers the candidates of an OR, none of whose documents is filtered. It returns how many keys the warp holds then.
+[[maybe_unused]] static __device__ __noinline__ uint32_t offer_candidates(const Batch &b, const Part &part, uint32_t shift, uint32_t lo, uint32_t candidates,
+                                                                          uint32_t held) {
+  uint32_t lane = threadIdx.x % 32;
   Key threshold = common_threshold(b.states[part.query]);
   Counts n{0, 0, 0};  // they are among those touched
-#pragma unroll
-  for (uint32_t j = 0; j < insert_room / 32; j++) i[j] = static_cast<uint32_t>(keys_of(shift)[32 * j + lane]);
-  __syncwarp();  // before keys come in their place
-#pragma unroll
-  for (uint32_t j = 0; j < insert_room / 32; j++) {
-    bool there = 32 * j + lane < candidates;
-    held = offer(b, part, shift, &threshold, held, there, lo + i[j], there ? scores_of(shift)[i[j]] : 0, &n);
+  for (uint32_t at = lane; at < candidates + lane; at += 32) {  // as often for all lanes
+    bool there = at < candidates;
+    uint32_t i = there ? candidates_of(shift)[at] : 0;
+    held = offer(b, part, shift, &threshold, held, there, lo + i, there ? scores_of(shift)[i] : 0, &n);
   }
-  hand_in(b, part, shift, held);
+  return held;
 }
 
 // Whether a block of the list that touches the strip is missing. A lane calls it alone.
@@ -354,16 +355,18 @@ __device__ __forceinline__ bool misses(const List &l, uint32_t shift, uint32_t l
   return true;
 }
 
-// Takes care of one strip. A warp calls it together.
+// Takes care of one strip, and leaves keys that the warp holds. A warp calls it together.
 template <bool all>
-__device__ __forceinline__ void take_strip(const Batch &b, const Part &part, uint32_t need, const Strip &s, const Source &of, const Here &h, Counts *n) {
-  Sum sum = add_lists<all>(b, part, need, s, of, h, n);
+__device__ __forceinline__ void take_strip(const Batch &b, const Part &part, uint32_t need, const Strip &s, const Source &of, const Here &h, uint32_t *held,
+                                           Counts *n) {
+  Sum sum = add_lists<all>(b, part, need, s, of, h, held, n);
   if (all ? sum.whole && sum.marks : sum.whole || part.accept.address || sum.candidates > insert_room) {
-    uint2 counts = collect(b, part, s.shift, s.lo, sum.marks, all ? part.term_count : 0);
-    n->scored += counts.x;
+    uint2 counts = collect(b, part, s.shift, s.lo, sum.marks, all ? part.term_count : 0, *held);
+    *held = counts.x >> 16;
+    n->scored += counts.x & 65535;
     n->matched += counts.y;
   } else if (!all) {
-    if (sum.candidates) offer_candidates(b, part, s.shift, s.lo, sum.candidates);
+    if (sum.candidates) *held = offer_candidates(b, part, s.shift, s.lo, sum.candidates, *held);
     n->scored += sum.touched;
     n->matched += sum.touched;
   }
@@ -389,14 +392,19 @@ __device__ __forceinline__ bool take_tile(const Batch &b, const Part &part, cons
   if (rest == 0) return true;
   if (!all && whole && static_cast<uint32_t>(__popc(rest)) >= q.whole_strips && is_flat(of, blocks, tile)) return false;
   need = max(1u, need > rank ? need - rank : 0);  // of what terms add
-  uint32_t at = __ffs(rest) - 1;
+  uint32_t at = __ffs(rest) - 1, held = 0;
   Here h = find_here(part, of, blocks, tile * strips + at);
   do {
     rest &= rest - 1;
     uint32_t after = rest ? __ffs(rest) - 1 : at, strip = tile * strips + at;
     Here next = find_here(part, of, blocks, tile * strips + after);  // on its way during this one
     Strip s{strip, shift, strip << shift, __shfl_sync(all_lanes, c.alive, at)};
-    if (blocks == 0 || !report_missing(b, part, shift, s.lo, (blocks >> threadIdx.x % 32 & 1) && h.bound ? of.list : nullptr)) take_strip<all>(b, part, need, s, of, h, n);
+    if (blocks == 0 || !report_missing(b, part, shift, s.lo, (blocks >> threadIdx.x % 32 & 1) && h.bound ? of.list : nullptr)) take_strip<all>(b, part, need, s, of, h, &held, n);
+    // Few hits make a threshold that is worth a lock at once.
+    if (held && (rest == 0 || q.counts.address == 0)) {
+      insert(q, b.states[part.query], keys_of(shift), held);
+      held = 0;
+    }
     at = after;
     h = next;
   } while (rest);
