@@ -47,8 +47,12 @@
 // supplement the blocks, which are stored, copied and cached, up to Options.FlatBytes. Queries by
 // strips need no blocks of flat lists, so the cache may evict those blocks.
 //
-// A document is ranked by one number, its key (layout.cuh). A query's threshold is the k-th best
-// key. Whatever is skipped has a bound, as a key, below the threshold, ties included.
+// A document is ranked by one number, its key (layout.cuh). A query's threshold is at most the k-th
+// best key. Whatever is skipped has a bound, as a key, below the threshold, ties included.
+//
+// Keys that reach the threshold join the query's list under its lock, and the threshold rises when
+// the list is cut to k. Queries by strips for 64 hits or more append keys without a lock, count them
+// by score, and take the threshold from the counts (kernels/append.cuh, append.go).
 //
 // # Missing extents
 //

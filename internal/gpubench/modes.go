@@ -57,6 +57,9 @@ func (b *bench) batched(part string, p plans, a gpuexec.Algorithm, size int) err
 	for _, s := range b.stripShapes() {
 		b.shape = s.of(whole)
 		name := fmt.Sprintf("%v gpu/%v batch=%d%v", p, a, size, s)
+		if b.trace {
+			name += " traced"
+		}
 		if err := b.measureGPU(part, name, p, gpuexec.Options{Algorithm: a, Traced: b.trace}, size); err != nil {
 			return err
 		}
