@@ -26,9 +26,9 @@ const flatShare = 256
 // Flat postings have 16 bits of a document, and a tile has 256 cells. These bound a tile's shift.
 const minFlatTile, maxFlatTile = 8, 16
 
-// Where tiles have fewer postings than sparseTile, moving from tile to tile takes longest. Strips
-// are then best for up to sparseK hits.
-const sparseTile, sparseK = 128, 100
+// Where tiles have fewer postings than sparseTile, moving from tile to tile takes longest, and strips
+// are best for any number of hits.
+const sparseTile = 128
 
 // maxStripTerms is how many terms a part by strips may have: one a lane.
 const maxStripTerms = 32
@@ -152,7 +152,7 @@ func (b *batch) putFlat(d *devList, e *listEntry) {
 }
 
 // chooseStrips finds the queries that go by strips: one of their lists is flat, the others are flat
-// or short, and there are many postings for each hit. No query reads the blocks of flat lists that
+// or short, and they append or have many postings for each hit. No query reads the blocks of flat lists that
 // only such queries have.
 func (b *batch) chooseStrips() {
 	for i := range b.queries {
@@ -200,6 +200,6 @@ func (b *batch) wouldGoByStrips(q *query, has func(*flats, *knownList) bool) boo
 			}
 		}
 	}
-	sparse := postings < sparseTile*tiles && q.plan.K <= sparseK
-	return flat && (sparse || postings >= b.shape.stripPostings(q.plan.K))
+	k := q.plan.K
+	return flat && (b.shape.appends(k) || postings < sparseTile*tiles || postings >= b.shape.StripPostings*k)
 }

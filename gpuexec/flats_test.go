@@ -54,8 +54,8 @@ func TestFlatsGiveUp(t *testing.T) {
 	}
 }
 
-// TestGoesByStrips: lists must be flat or short, with many postings for each hit, or few in each of
-// 100 tiles.
+// TestGoesByStrips: lists must be flat or short, and queries for few hits have many postings for each,
+// or few in each of 100 tiles.
 func TestGoesByStrips(t *testing.T) {
 	for _, test := range []struct {
 		counts []uint32
@@ -65,13 +65,14 @@ func TestGoesByStrips(t *testing.T) {
 	}{
 		{[]uint32{50_000, 50_000}, 2, 10, true},
 		{[]uint32{50_000, 50_000}, 2, 63, false}, // 4,096 for each hit
-		{[]uint32{50_000, 50_000}, 2, 64, true},  // 512, since it appends
-		{[]uint32{50_000, 50_000}, 2, 200, false},
+		{[]uint32{50_000, 50_000}, 2, 64, true},  // since it appends
+		{[]uint32{50_000, 50_000}, 2, 1000, true},
 		{[]uint32{50_000, 50_000}, 1, 10, false},
+		{[]uint32{50_000, 50_000}, 1, 1000, false},
 		{[]uint32{50_000, 3}, 1, 10, true},
-		{[]uint32{12_700, 3}, 1, 100, true},
-		{[]uint32{12_900}, 1, 100, false},
-		{[]uint32{12_700, 3}, 1, 101, false},
+		{[]uint32{12_700, 3}, 1, 63, true},
+		{[]uint32{12_900}, 1, 63, false},
+		{[]uint32{3, 3}, 0, 1000, false},
 		{[]uint32{3, 3}, 0, 10, false},
 		{make([]uint32, 33), 33, 0, false},
 	} {

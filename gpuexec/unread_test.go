@@ -13,7 +13,7 @@ import (
 )
 
 // In this shape a query over flat lists goes by strips for 10 hits, and block by block for 1,000.
-var unreadShape = gpuexec.Shape{TileShift: 12, TileThreads: 64, LeadThreads: 64, StripPostings: 200, Multiprocessors: 1}
+var unreadShape = gpuexec.Shape{TileShift: 12, TileThreads: 64, LeadThreads: 64, StripPostings: 200, AppendHits: -1, Multiprocessors: 1}
 
 // TestUnread has a cache with room for a fraction of the lists, which become flat one after the
 // other. From then on batches copy nothing of them, and request nothing from the cache. Exceptions
