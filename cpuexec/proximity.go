@@ -40,6 +40,9 @@ type together struct {
 
 	matcher proximity.Matcher
 	plain   []phrasePart // of a phrase of single terms, without moves, the rarest first; or nil
+	nearest [2]int       // bounds the distance of the two shortest lists in a match; see Expr.Distance
+	near    bool         // if there is such a bound
+	pair    bool         // the two are the whole of it; see Expr.IsPair
 	starts  []int32      // of such a phrase in a document
 	places  [][]uint32   // positions of the terms in a document
 	levels  [][64]uint8
@@ -83,7 +86,7 @@ func (e *evaluator) newTogether(r *run, p *blockmax.Proximity, c *clause, scores
 // prepare finds what makes the proximity fast. A document that lacks one of the alternatives, or of all
 // lists, has no match: filters that are not lists need not be tested before positions are.
 func (t *together) prepare(c *clause) {
-	t.times, t.even = 1, false
+	t.times, t.even, t.near, t.pair = 1, false, false, false
 	for i := range c.filter {
 		f := &c.filter[i]
 		if f.Leaf && f.cursor == nil {
@@ -98,6 +101,11 @@ func (t *together) prepare(c *clause) {
 	e := t.Expr
 	if len(t.all) == 0 || e.Op == proximity.Word {
 		return
+	}
+	if n := len(t.all); n > 1 {
+		a, b := slices.Index(t.lists, t.all[n-1]), slices.Index(t.lists, t.all[n-2])
+		t.nearest[0], t.nearest[1], t.near = e.Distance(a, b)
+		t.pair = t.near && n == 2 && e.IsPair()
 	}
 	single := true
 	for i := range e.Parts {
@@ -234,7 +242,7 @@ func (t *together) keep(set *bitset, to *scores) error {
 	for i, word := range set {
 		for ; word != 0; word &= word - 1 {
 			d := uint32(64*i + bits.TrailingZeros64(word))
-			freq, err := t.freq(base + d)
+			freq, err := t.freqNear(base + d)
 			switch {
 			case err != nil:
 				return err
@@ -270,6 +278,52 @@ func (t *together) codeOf(doc uint32) (uint8, error) {
 // score is the score of a frequency in a document with a length code.
 func (t *together) score(freq uint64, code uint8) uint32 {
 	return blockmax.Contribution(t.Weight, t.table.ImpactOf(freq, code))
+}
+
+// freqNear is freq by way of the two shortest lists: whether these allow a match, and of a pair all.
+func (t *together) freqNear(doc uint32) (uint64, error) {
+	if !t.near {
+		return t.freq(doc)
+	}
+	for _, l := range t.all[len(t.all)-2:] {
+		if at, err := l.place(doc); at < 0 || err != nil {
+			return 0, err
+		}
+	}
+	if t.pair {
+		a, b := t.lists[t.Expr.Parts[0].Terms[0]], t.lists[t.Expr.Parts[1].Terms[0]]
+		first, err := a.placesOf()
+		if err != nil {
+			return 0, err
+		}
+		second, err := b.placesOf()
+		if err != nil {
+			return 0, err
+		}
+		if first == nil || second == nil {
+			return t.freq(doc)
+		}
+		return t.Expr.PairFreq(first, second), nil
+	}
+	if ok, err := t.within(); !ok || err != nil {
+		return 0, err
+	}
+	return t.freq(doc)
+}
+
+// within reports whether the positions that the two shortest lists have where they are placed allow a
+// match.
+func (t *together) within() (bool, error) {
+	n := len(t.all)
+	a, err := t.all[n-1].placesOf()
+	if err != nil {
+		return false, err
+	}
+	b, err := t.all[n-2].placesOf()
+	if err != nil || a == nil || b == nil {
+		return true, err
+	}
+	return proximity.Within(a, b, t.nearest[0], t.nearest[1]), nil
 }
 
 // freq returns the frequency of the proximity in a document.

@@ -105,8 +105,17 @@ func (t *together) scoreOf(doc, need uint32) (score uint32, ok bool, err error) 
 			if ok, err := t.all[i].has(doc, t.table, code, floor); !ok || err != nil {
 				return 0, false, err
 			}
+			if i > 0 && i == len(t.all)-2 && t.near { // before the longer lists are looked up
+				if ok, err := t.within(); !ok || err != nil {
+					return 0, false, err
+				}
+			}
 		}
-		freq, err = t.freq(doc)
+		if t.pair {
+			freq, err = t.freqNear(doc)
+		} else {
+			freq, err = t.freq(doc)
+		}
 	}
 	if freq == 0 || err != nil || !t.scores {
 		return 0, freq > 0, err

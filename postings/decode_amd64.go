@@ -306,6 +306,9 @@ func unpackPositions(dst []uint16, rows []byte, width int) {
 	unpackPositionsPortable(dst, rows, width)
 }
 
+// unpacksSteps reports whether unpackPositions takes a step about as fast as a few positions.
+func unpacksSteps() bool { return useAVX512 }
+
 // positionsAVX512 takes widths of 1 to 15. Each step writes 32 positions and reads 64 bytes, of which
 // the next one begins after 4 * width.
 //

@@ -52,3 +52,5 @@ func seekExtent(last *[ExtentBlocks]uint32, x uint32) int { return seekPortable(
 func unpackPositions(dst []uint16, rows []byte, width int) {
 	unpackPositionsPortable(dst, rows, width)
 }
+
+func unpacksSteps() bool { return false }

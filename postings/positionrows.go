@@ -50,10 +50,15 @@ func packPositions(positions []uint32, union uint32) *positionRows {
 // bytes is the memory that the rows take.
 func (r *positionRows) bytes() int64 { return int64(cap(r.rows)) + 32 }
 
+// unpackOnes is the most positions of a posting that are read one by one where a kernel unpacks steps.
+const unpackOnes = 8
+
 // unpackPositionsPortable is unpackPositions in Go.
-func unpackPositionsPortable(dst []uint16, rows []byte, width int) {
+func unpackPositionsPortable(dst []uint16, rows []byte, width int) { unpackBits(dst, rows, 0, width) }
+
+// unpackBits unpacks positions from a bit of rows on.
+func unpackBits(dst []uint16, rows []byte, at, width int) {
 	mask := uint16(1<<width - 1)
-	at := 0
 	for i := range dst {
 		dst[i] = uint16(binary.LittleEndian.Uint32(rows[at>>3:])>>(at&7)) & mask
 		at += width

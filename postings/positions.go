@@ -83,7 +83,7 @@ func (l *List) shrinkPositions() bool { return l.positions != nil && l.positions
 func (p *Positions) Reset(l *List) { p.l, p.b, p.counted, p.Narrow, p.Wide = l, -1, -1, nil, nil }
 
 // Of returns the positions of posting i of block b, valid until the next call of any method. It unpacks
-// no others, if the block has rows. It returns nil if they may have more than 16 bits: then Load and
+// few others, if the block has rows. It returns nil if they may have more than 16 bits: then Load and
 // Append read them. Start is set for the block.
 func (p *Positions) Of(b, i int) (narrow []uint16, err error) {
 	if p.b != b {
@@ -95,11 +95,16 @@ func (p *Positions) Of(b, i int) (narrow []uint16, err error) {
 				}
 				p.counted = b
 			}
-			step := p.Start[i] / stepPositions
-			from, n := p.Start[i]-step*stepPositions, int(p.Start[i+1]-step*stepPositions)
-			if cap(p.some) < n+NarrowPad {
-				p.some = make([]uint16, 0, n+n/4+NarrowPad)
+			from, n := p.Start[i], int(p.Start[i+1]-p.Start[i])
+			if cap(p.some) < n+stepPositions+NarrowPad {
+				p.some = make([]uint16, 0, n+n/4+stepPositions+NarrowPad)
 			}
+			if n <= unpackOnes || !unpacksSteps() {
+				unpackBits(p.some[:n], r.rows, int(from)*r.width, r.width)
+				return p.some[:n], nil
+			}
+			step := from / stepPositions
+			from, n = from%stepPositions, n+int(from%stepPositions)
 			unpackPositions(p.some[:n], r.rows[int(step)*stepPositions/8*r.width:], r.width)
 			return p.some[from:n], nil
 		}

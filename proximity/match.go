@@ -33,8 +33,12 @@ type Matcher struct {
 
 	cur    []int // scratch: the current match of each part
 	places []int64
-	slots  [][]int64
-	owner  map[int64]int
+
+	// Of appendRepeated.
+	slots   []slot
+	choices [][]int // of each part: the different positions that it may have
+	owners  []int   // of each such position: the part that has it, or -1
+	tried   []int   // the last part that sought it, or -1
 
 	tracing bool     // Words needs windows
 	windows []window // of the matches, if the expression is a sloppy phrase or Near

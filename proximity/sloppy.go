@@ -1,6 +1,7 @@
 package proximity
 
 import (
+	"cmp"
 	"slices"
 )
 
@@ -55,7 +56,7 @@ func (m *Matcher) appendSloppy(out []Interval, e *Expr, parts [][]Interval) []In
 func sloppyFrom(e *Expr, parts [][]Interval, lo, hi int64) Interval {
 	v := Interval{Start: ^uint32(0), Gaps: uint32(hi - lo)}
 	for i, p := range parts {
-		at, _ := slices.BinarySearchFunc(p, lo+int64(e.Offsets[i]), func(v Interval, want int64) int { return int(int64(v.Start) - want) })
+		at := seek(p, lo+int64(e.Offsets[i]))
 		v.Start, v.End = min(v.Start, p[at].Start), max(v.End, p[at].Start)
 	}
 	return v
@@ -63,7 +64,8 @@ func sloppyFrom(e *Expr, parts [][]Interval, lo, hi int64) Interval {
 
 // appendRepeated is appendSloppy for a phrase whose parts share terms. Whether a window has a match,
 // with a position of its own for each part that shares terms, depends on all of them together. So
-// windows are tried, from the lowest end up; each begins as late as it can.
+// windows are tried, from the lowest end up; each begins as late as it can, and none so early that it
+// has more moves than there may be.
 func (m *Matcher) appendRepeated(out []Interval, e *Expr, parts [][]Interval) []Interval {
 	m.places = m.places[:0]
 	for i, p := range parts {
@@ -75,16 +77,17 @@ func (m *Matcher) appendRepeated(out []Interval, e *Expr, parts [][]Interval) []
 	places := slices.Compact(m.places)
 	lo := 0
 	for i, hi := range places {
+		for hi-places[lo] > int64(e.Max) {
+			lo++
+		}
 		if !m.fits(e, parts, places[lo], hi) {
 			continue
 		}
 		for lo < i && m.fits(e, parts, places[lo+1], hi) {
 			lo++
 		}
-		if hi-places[lo] <= int64(e.Max) {
-			out = append(out, sloppyFrom(e, parts, places[lo], hi))
-			m.trace(places[lo], hi)
-		}
+		out = append(out, sloppyFrom(e, parts, places[lo], hi))
+		m.trace(places[lo], hi)
 		if lo++; lo == len(places) {
 			return out
 		}
@@ -95,43 +98,69 @@ func (m *Matcher) appendRepeated(out []Interval, e *Expr, parts [][]Interval) []
 // fits reports whether all parts have positions in a window of places, different ones where they share
 // terms.
 func (m *Matcher) fits(e *Expr, parts [][]Interval, lo, hi int64) bool {
-	if m.owner == nil {
-		m.owner = map[int64]int{}
-	}
-	clear(m.owner)
-	for len(m.slots) < len(parts) {
-		m.slots = append(m.slots, nil)
-	}
 	for i, p := range parts {
-		s := m.slots[i][:0]
-		for _, v := range p {
-			if place := int64(v.Start) - int64(e.Offsets[i]); place >= lo && place <= hi {
-				s = append(s, int64(v.Start))
-			}
-		}
-		if m.slots[i] = s; len(s) == 0 {
+		if at := seek(p, lo+int64(e.Offsets[i])); at == len(p) || int64(p[at].Start)-int64(e.Offsets[i]) > hi {
 			return false
 		}
 	}
+	// A slot is a position for the parts of a group.
+	slots := m.slots[:0]
 	for i, g := range m.group {
-		if g >= 0 && !m.assign(i, map[int64]bool{}) {
+		if g < 0 {
+			continue
+		}
+		for _, v := range parts[i][seek(parts[i], lo+int64(e.Offsets[i])):] {
+			if int64(v.Start)-int64(e.Offsets[i]) > hi {
+				break
+			}
+			slots = append(slots, slot{at: v.Start, group: g, part: i})
+		}
+	}
+	m.slots = slots
+	slices.SortFunc(slots, func(a, b slot) int { return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.at, b.at)) })
+	m.owners, m.tried = m.owners[:0], m.tried[:0]
+	for len(m.choices) < len(parts) {
+		m.choices = append(m.choices, nil)
+	}
+	for i := range parts {
+		m.choices[i] = m.choices[i][:0]
+	}
+	for i, s := range slots {
+		if i == 0 || s.at != slots[i-1].at || s.group != slots[i-1].group {
+			m.owners, m.tried = append(m.owners, -1), append(m.tried, -1)
+		}
+		m.choices[s.part] = append(m.choices[s.part], len(m.owners)-1)
+	}
+	for i, g := range m.group {
+		if g >= 0 && !m.assign(i, i) {
 			return false
 		}
 	}
 	return true
 }
 
+// A slot is a position that a part of a group may have.
+type slot struct {
+	at          uint32
+	group, part int
+}
+
+// seek returns the first interval that begins at a position or later.
+func seek(p []Interval, position int64) int {
+	at, _ := slices.BinarySearchFunc(p, position, func(v Interval, want int64) int { return cmp.Compare(int64(v.Start), want) })
+	return at
+}
+
 // assign gives part i a position that no other part of its group has. It moves others if it must: that
-// is an augmenting path of a bipartite matching.
-func (m *Matcher) assign(i int, tried map[int64]bool) bool {
-	for _, p := range m.slots[i] {
-		key := p*MaxParts + int64(m.group[i])
-		if tried[key] {
+// is an augmenting path of a bipartite matching, which the given part seeks.
+func (m *Matcher) assign(i, seeker int) bool {
+	for _, at := range m.choices[i] {
+		if m.tried[at] == seeker {
 			continue
 		}
-		tried[key] = true
-		if other, ok := m.owner[key]; !ok || m.assign(other, tried) {
-			m.owner[key] = i
+		m.tried[at] = seeker
+		if other := m.owners[at]; other < 0 || m.assign(other, seeker) {
+			m.owners[at] = i
 			return true
 		}
 	}
