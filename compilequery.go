@@ -65,6 +65,10 @@ func (c *compiler) refuseErr(n *language.Node, offset int, err error) (Query, bo
 	return c.refuse(n, offset, err.Error(), "")
 }
 
+func (c *compiler) tooDeep(n *language.Node) (Query, bool, error) {
+	return c.refuse(n, n.Start, fmt.Sprintf("there are more than %d queries in each other", c.o.MaxDepth), "")
+}
+
 // query returns the whole query.
 func (c *compiler) query(root *language.Node) (Query, error) {
 	at := place{fields: c.fields, boost: 1}
@@ -91,7 +95,7 @@ func (c *compiler) query(root *language.Node) (Query, error) {
 func (c *compiler) node(n *language.Node, at place) (q Query, has bool, err error) {
 	inner := at.inside(len(n.Factors))
 	if inner.depth >= c.o.MaxDepth {
-		return c.refuse(n, n.Start, fmt.Sprintf("there are more than %d queries in each other", c.o.MaxDepth), "")
+		return c.tooDeep(n)
 	}
 	for i := len(n.Factors) - 1; i >= 0; i-- {
 		f := n.Factors[i]
@@ -101,7 +105,9 @@ func (c *compiler) node(n *language.Node, at place) (q Query, has bool, err erro
 			inner.boost = 1
 		}
 	}
-	if n.Fields != nil {
+	if len(n.Fields) == 1 && n.Fields[0].Name == "" {
+		inner.fields = c.fields // as in bleve
+	} else if n.Fields != nil {
 		inner.fields = n.Fields
 		for _, f := range n.Fields {
 			if n.Kind == language.All {
@@ -136,6 +142,9 @@ func (c *compiler) node(n *language.Node, at place) (q Query, has bool, err erro
 func (c *compiler) unit(n *language.Node, at place) (Query, bool, error) {
 	switch n.Kind {
 	case language.Group:
+		if at.depth+1 >= c.o.MaxDepth {
+			return c.tooDeep(n)
+		}
 		return c.group(n, at)
 	case language.All:
 		return All{}, true, nil
@@ -186,8 +195,8 @@ func (c *compiler) match(fields []language.Field, text string, boost float64) Qu
 
 // eachField returns the query of a node in one of the fields, or for any of them.
 func (c *compiler) eachField(n *language.Node, at place) (Query, bool, error) {
-	if levels := 2; at.depth+levels >= c.o.MaxDepth && len(at.fields) > 1 {
-		return c.refuse(n, n.Start, fmt.Sprintf("there are more than %d queries in each other", c.o.MaxDepth), "")
+	if at.depth+2 >= c.o.MaxDepth && (len(at.fields) > 1 || n.Kind == language.Fuzzy) {
+		return c.tooDeep(n) // a Boost for each field inside a Bool
 	}
 	var any []Query
 	for _, f := range at.fields {

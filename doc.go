@@ -25,6 +25,14 @@
 // [Engine.Search] ranks them by BM25 and returns a [Result]. A [Snapshot] is the index at one
 // moment, for as long as it is held.
 //
+// # A language
+//
+// [ParseQuery] reads a query from what a person has typed, in bleve's query string and more:
+//
+//	q, err := riffle.ParseQuery(`title:"moby dick" +year:>=1850 -whal*`, &riffle.ParseOptions{
+//		Engine: e, Fields: []string{"text"},
+//	})
+//
 // # Exactness
 //
 // Scores are integers while a query runs: every algorithm (exhaustive, WAND, block-max WAND,

@@ -170,6 +170,8 @@ func (d modelDoc) eval(q Query, st *modelStats, boost float64) (ok bool, score f
 		return d.evalFuzzy(q, st, boost)
 	case Exists:
 		return len(modelTerms(q.Field, d[q.Field])) > 0, boost
+	case Range:
+		return modelBetween(q, d[q.Field]), boost
 	case Terms:
 		for _, v := range q.Values {
 			if ok, _ := d.eval(Term{q.Field, v}, nil, 1); ok {
@@ -182,6 +184,27 @@ func (d modelDoc) eval(q Query, st *modelStats, boost float64) (ok bool, score f
 		return slices.ContainsFunc(modelTerms(field, d[field]), picks), boost
 	}
 	panic(fmt.Sprintf("model: query %T", q))
+}
+
+// modelBetween reports whether a number is in a range.
+func modelBetween(q Range, v any) bool {
+	number := func(v any) (float64, bool) {
+		switch v := v.(type) {
+		case int:
+			return float64(v), true
+		case float64:
+			return v, true
+		}
+		return 0, false
+	}
+	x, ok := number(v)
+	if from, bound := number(q.From); ok && bound {
+		ok = x > from || x == from && !q.ExcludeFrom
+	}
+	if to, bound := number(q.To); ok && bound {
+		ok = x < to || x == to && q.IncludeTo
+	}
+	return ok
 }
 
 // modelPattern returns the field of a query for terms by what they look like, and whether it picks a
@@ -523,7 +546,7 @@ func (st *modelStats) weights(q Query, boost float64, ranked bool) (sum float64)
 		return st.weights(q.Query, boost*q.By, ranked)
 	case ConstantScore:
 		return boost * q.Score
-	case Prefix, Wildcard, Regexp, TermRange, Terms, Exists:
+	case Prefix, Wildcard, Regexp, TermRange, Range, Terms, Exists:
 		return boost
 	case DisMax:
 		for _, c := range q.Queries {
@@ -681,7 +704,14 @@ func (r modelQueries) pattern() Query {
 		word = strings.ToUpper(word)
 	}
 	raw := r.IntN(4) == 0
-	switch r.IntN(7) {
+	switch r.IntN(8) {
+	case 7:
+		bounds := []any{nil, r.IntN(9), float64(r.IntN(9)) / 4}
+		q := Range{[]string{"num", "rank"}[r.IntN(2)], bounds[r.IntN(3)], bounds[1+r.IntN(2)], r.IntN(2) == 0, r.IntN(2) == 0}
+		if r.IntN(4) == 0 {
+			q.From, q.To = q.To, nil
+		}
+		return q
 	case 0:
 		return Prefix{field, word[:r.IntN(len(word)+1)], raw}
 	case 1:

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 )
 
 // languageSchema has a field of each type.
@@ -277,6 +278,135 @@ func TestParseQueryErrors(t *testing.T) {
 			t.Errorf("%.100s: leniently %v %v, want %v", c.text, first, err, pe)
 		} else if err := q.Validate(); err != nil {
 			t.Errorf("%.100s: leniently %#v: %v", c.text, q, err)
+		}
+	}
+}
+
+// FuzzParseQuery: a text that is read is written so that it reads the same again, and a lenient parser
+// reads every text.
+func FuzzParseQuery(f *testing.F) {
+	for _, text := range []string{
+		`title:"moby dick"~2 +year:>=1850 -whal*^2`, `(a OR b~1) AND NOT t:[a TO "b"} ++c:="d"`, `a,b^2:NEAR("x y" z, 3)^=1 /re/ *:*`,
+		`{"intervals":{"field":"t","rule":{"match":{"text":"a"}}}} "x y"* f:*`, `\`, `a:(b`, `"`, `f:>`, `(a b)~2`, `f:{* TO 5]`,
+	} {
+		f.Add(text, uint16(0))
+		f.Add(text, uint16(SyntaxAdditions))
+	}
+	f.Fuzz(func(t *testing.T, text string, without uint16) {
+		o := &ParseOptions{Fields: []string{"f"}, Without: Syntax(without)}
+		q, err := ParseQuery(text, o)
+		o.Lenient = true
+		if _, err := ParseQuery(text, o); err != nil {
+			t.Fatalf("%q leniently: %v", text, err)
+		}
+		if err != nil {
+			var pe *ParseError
+			if !errors.As(err, &pe) || pe.Offset < 0 || pe.Offset > len(text) {
+				t.Fatalf("%q: %v", text, err)
+			}
+			return
+		}
+		if err := q.Validate(); err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		if utf8.ValidString(text) {
+			roundTrip(t, q)
+		}
+	})
+}
+
+// TestRange looks for numbers and times in segments on disk and in memory.
+func TestRange(t *testing.T) {
+	ix := newIndex(t, &Options{Schema: &Schema{Fields: map[string]Field{"date": {Type: FieldDate}, "tag": {Type: FieldKeyword}}}})
+	ix.put("1", map[string]any{"n": 1, "seen": day(2024, 1, 5), "date": "2024-01-05", "tag": "5"})
+	ix.put("2", map[string]any{"n": []any{2.5, -7}, "seen": day(2024, 1, 6), "date": "2024-01-06T10:00:00Z"})
+	ix.must(ix.Flush(ctx))
+	ix.put("3", map[string]any{"n": uint64(1 << 60), "text": "5"})
+	for _, c := range []struct {
+		q    Query
+		want string
+	}{
+		{Range{"n", 1, 2, false, false}, "1"},
+		{Range{"n", 1, 2.5, true, true}, "2"},
+		{Range{"n", -10, 0, false, false}, "2"},
+		{Range{"n", 1<<60 - 1, nil, true, false}, "3"},
+		{Range{"n", nil, 1e300, false, false}, "1 2 3"},
+		{Range{"n", 5, 3, false, true}, ""},
+		{Range{"text", 0, 9, false, true}, ""},
+		{Range{"seen", day(2024, 1, 5), day(2024, 1, 6), false, false}, "1"},
+		{Range{"date", "2024-01-06", nil, false, false}, "2"},
+		{Bool{MustNot: []Query{Range{"n", 1, nil, false, false}}}, ""},
+		{Bool{MustNot: []Query{Range{"n", 2, nil, false, false}}}, "1"},
+	} {
+		if got := strings.Join(ix.sortedIDs(c.q), " "); got != c.want {
+			t.Errorf("%v: %q, want %q", c.q, got, c.want)
+		}
+	}
+	for _, c := range []struct {
+		q    Query
+		want string
+	}{
+		{Range{"", 1, nil, false, false}, "Range.Field: is empty"},
+		{Range{"n", nil, nil, false, false}, "has no bound"},
+		{Range{"n", 1, day(2024, 1, 1), false, false}, "is from a number to a date"},
+		{Range{"n", true, nil, false, false}, "a boolean has no order"},
+		{Range{"n", "1", nil, false, false}, "is a text"},
+		{Range{"tag", 1, nil, false, false}, "TermRange compares texts"},
+		{Range{"date", 1, nil, false, false}, "the schema declares date, not number"},
+		{Range{"date", "x", nil, false, false}, "is not a time"},
+		{Range{"none", 1, nil, false, false}, "has no field"},
+	} {
+		var qe *QueryError
+		if _, err := ix.Search(ctx, c.q, nil); !errors.As(err, &qe) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: %v, want %s", c.q, err, c.want)
+		}
+	}
+}
+
+// TestParseOptions: options that are wrong, and what they do.
+func TestParseOptions(t *testing.T) {
+	for _, c := range []struct {
+		o    ParseOptions
+		want string
+	}{
+		{ParseOptions{Lenient: true}, "ParseOptions.Lenient: needs Fields"},
+		{ParseOptions{Mode: ModeAndOr}, "ParseOptions.Mode"},
+		{ParseOptions{MaxDepth: 101}, "ParseOptions.MaxDepth: must lie in 0 to 100"},
+		{ParseOptions{MaxBytes: -1}, "ParseOptions.MaxBytes"},
+		{ParseOptions{Fields: []string{"a"}, Boosts: map[string]float64{"b": 1}}, `field "b" is not one of Fields`},
+		{ParseOptions{Fields: []string{"a"}, Boosts: map[string]float64{"a": -1}}, "must lie in 0 to"},
+	} {
+		var qe *QueryError
+		if _, err := ParseQuery("a", &c.o); !errors.As(err, &qe) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %s", c.o, err, c.want)
+		}
+	}
+	for _, c := range []struct {
+		text string
+		o    ParseOptions
+		want string
+	}{
+		{"a b -c", ParseOptions{Fields: []string{"f"}, Mode: ModeAnd}, "+f:a +f:b -f:c"},
+		{"a OR b c", ParseOptions{Fields: []string{"f"}, Mode: ModeAnd}, "+(f:a f:b) +f:c"},
+		{"a AND b", ParseOptions{Fields: []string{"f"}, Without: SyntaxOperators}, "f:a f:AND f:b"},
+		{"(a b)", ParseOptions{Fields: []string{"f"}, Without: SyntaxAdditions}, `f:\(a f:b\)`},
+		{"a", ParseOptions{Fields: []string{"f", "g"}, Boosts: map[string]float64{"g": 2}}, "f,g^2:a"},
+		{"a*", ParseOptions{Fields: []string{"f", "g"}, Boosts: map[string]float64{"g": 2}}, "f:a* g:a*^2"},
+		{"A*", ParseOptions{Fields: []string{"f"}, Raw: true}, `{"prefix":{"field":"f","prefix":"A","raw":true}}`},
+		{`title:"a b`, ParseOptions{Fields: []string{"f"}, Lenient: true}, `title:\"a\ b`},
+		{"a (b", ParseOptions{Fields: []string{"f"}, Lenient: true}, "f:a (f:b)"},
+		{"a AND AND b~9", ParseOptions{Fields: []string{"f"}, Lenient: true}, "(+f:a +f:AND) f:b"},
+		{"a b c", ParseOptions{Fields: []string{"f"}, Lenient: true, MaxClauses: 2}, "f:a f:b"},
+		{"aé", ParseOptions{Fields: []string{"f"}, Lenient: true, MaxBytes: 2}, "f:a"},
+		{"((a))", ParseOptions{Fields: []string{"f"}, Lenient: true, MaxDepth: 2}, `(f:\(a\))`},
+	} {
+		q, err := ParseQuery(c.text, &c.o)
+		if err != nil {
+			t.Errorf("%s: %v", c.text, err)
+			continue
+		}
+		if q.String() != c.want {
+			t.Errorf("%s: %v, want %s", c.text, q, c.want)
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 // "café" in a field that folds. Raw leaves the text as it is. Stop words and stemmers do not apply: in
 // a field with a stemmer, "running" is the term "run".
 //
-// Numbers, dates and booleans have no such terms: only Terms, Exists and IDs find them.
+// Numbers, dates and booleans have no such terms: only Range, Terms, Exists and IDs find them.
 
 // Prefix matches the documents that have a term which begins with a prefix. The empty prefix matches
 // all that have a term.

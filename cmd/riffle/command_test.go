@@ -200,6 +200,11 @@ func (e *endless) Read(b []byte) (int, error) {
 }
 
 func TestCompletion(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "db")
+	in := `{"id":"1","title":"x","text":"y","the year":1}`
+	if code, _, stderr := commandLine(in, "index", "--db", db, "-"); code != 0 {
+		t.Fatal(stderr)
+	}
 	for _, c := range []struct{ args, want string }{
 		{"search --mode ", "and+or"},
 		{"bench --algo ", "maxscore"},
@@ -207,6 +212,12 @@ func TestCompletion(t *testing.T) {
 		{"index --progress ", "log"},
 		{"che", "checkpoint"},
 		{"search --exec ", "gpu"},
+		{"search --db " + db + " --field ", "title\n"},
+		{"bench --db " + db + " --field title,te", "title,text\n"},
+		{"search --db " + db + " --filter ti", "title=\n"},
+		{"search --db " + db + " +ti", "+title:\n"},
+		{"search --db " + db + " (title,t", "(title,text:\n"},
+		{"search --db " + db + "/none ti", ":6\n"},
 	} {
 		args := append([]string{"__complete"}, strings.Split(c.args, " ")...)
 		if _, stdout, _ := commandLine("", args...); !strings.Contains(stdout, c.want) {

@@ -22,6 +22,7 @@ type queryFlags struct {
 func (q *queryFlags) declare(c *cobra.Command, k int) {
 	f := c.Flags()
 	f.StringVar(&q.field, "field", "text", "field to search, or several: title^3,text finds words in any of them, with boosts")
+	c.RegisterFlagCompletionFunc("field", completeFields)
 	f.IntVarP(&q.k, "k", "k", k, "most hits of a query, 1 to 10000")
 	q.mode = choice[riffle.Mode]{text: "or", value: riffle.ModeOr, parse: riffle.ParseMode,
 		names: []string{"or", "and", "and+or"}}

@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,6 +17,21 @@ import (
 const searchLong = `Prints the best documents for a query: rank, score, id and title, then the part of
 the text that has most of the query's words. How many documents match, how long
 it took and what ran it goes to standard error.
+
+A query is words, or says more. Quote it against the shell:
+
+  white whale            either word, as --mode says, in the fields of --field
+  +white -whale          a word that must be there, and one that must not
+  title:whale            in a field; title,text:whale in any of two
+  "white whale"~2        a phrase, whose words may be moved by two places
+  whal* wh?le /whale?s/  the beginning of a word, a pattern, an expression
+  whale~1                a word with one letter added, dropped or changed
+  year:>=1850 year:[1850 TO 1860}     numbers and dates; tag:[a TO b] words
+  (white OR black) AND NOT (whale^2)  groups, and what counts more
+  NEAR("white whale" ship, 10)  year:*  tag:="as it is"
+
+A backslash takes the meaning from a character; --words from all of them.
+docs/QUERIES.md has the rest.
 
 The words of the query are analysed as those of the field were. Scores are BM25;
 k1 and b are choices of the query, so try them freely.
@@ -32,6 +49,7 @@ page if this one is full.`
 type searchCommand struct {
 	queryFlags
 	db                   string
+	words                bool
 	explain, json, total bool
 	filters              []string
 	from                 int
@@ -47,17 +65,20 @@ func newSearch() *cobra.Command {
 		Use:     "search --db DIR QUERY",
 		Short:   "Print the best documents for a query",
 		Long:    searchLong,
-		Example: "  riffle search --db books call me ishmael\n  riffle search --db cran --field body --mode and -k 3 --explain \"boundary layer\"",
+		Example: "  riffle search --db books call me ishmael\n  riffle search --db cran --field body --mode and -k 3 --explain \"boundary layer\"\n  riffle search --db books 'title:\"moby dick\" +year:>=1850 -whal*'",
 		Args:    cobra.MinimumNArgs(1),
 	}
 	c.RunE = func(c *cobra.Command, words []string) error { return s.run(c, strings.Join(words, " ")) }
 	dbFlag(c, &s.db)
 	s.declare(c, riffle.DefaultK)
+	c.ValidArgsFunction = s.completeQuery
 	f := c.Flags()
+	f.BoolVar(&s.words, "words", false, "no character of the query has a meaning: it is words alone")
 	f.BoolVar(&s.explain, "explain", false, "derive each score, term by term")
 	f.BoolVar(&s.json, "json", false, "print a JSON object on one line")
 	f.BoolVar(&s.total, "total", false, "count all matches exactly, which pruning otherwise avoids")
 	f.StringArrayVar(&s.filters, "filter", nil, "only documents whose field has this value: NAME=VALUE, exactly (may be repeated)")
+	c.RegisterFlagCompletionFunc("filter", completeFilter)
 	f.IntVar(&s.from, "from", 0, "pass over so many hits: the third page of ten begins with --from 20")
 	f.StringVar(&s.after, "after", "", "the page behind this cursor, which --cursor or the page before has printed")
 	f.BoolVar(&s.cursor, "cursor", false, "print the cursor of the next page, for --after")
@@ -66,11 +87,11 @@ func newSearch() *cobra.Command {
 	return c
 }
 
-// query returns the query of the flags and words.
-func (s *searchCommand) query(text string) (riffle.Query, error) {
-	q := s.match(text)
-	if len(s.filters) == 0 {
-		return q, nil
+// query returns the query of the flags and the text.
+func (s *searchCommand) query(e *riffle.Engine, text string) (riffle.Query, error) {
+	q, err := s.parse(e, text)
+	if err != nil || len(s.filters) == 0 {
+		return q, err
 	}
 	b := riffle.Bool{Must: []riffle.Query{q}}
 	for _, f := range s.filters {
@@ -83,6 +104,43 @@ func (s *searchCommand) query(text string) (riffle.Query, error) {
 	return b, nil
 }
 
+// parse returns the query of the text. Words alone are one Match.
+func (s *searchCommand) parse(e *riffle.Engine, text string) (riffle.Query, error) {
+	if s.words || isWords(text) {
+		return s.match(text), checkFields(e, s.fieldNames())
+	}
+	o := &riffle.ParseOptions{Engine: e, Mode: s.mode.value, Boosts: map[string]float64{}}
+	for _, field := range strings.Split(s.field, ",") {
+		name, boost := cutBoost(field)
+		o.Fields = append(o.Fields, name)
+		if boost != 1 {
+			o.Boosts[name] = boost
+		}
+	}
+	if o.Mode == riffle.ModeAndOr {
+		return nil, usagef("--mode and+or goes with words alone, and %s is more", strconv.Quote(text))
+	}
+	q, err := riffle.ParseQuery(text, o)
+	var pe *riffle.ParseError
+	if errors.As(err, &pe) {
+		err = usageError{err}
+	}
+	return q, err
+}
+
+// isWords reports whether a text is nothing but words to ParseQuery.
+func isWords(text string) bool {
+	if strings.ContainsAny(text, "\":~^*?\\") {
+		return false
+	}
+	for _, w := range strings.Fields(text) {
+		if strings.IndexByte("+-=<>()[]{}/", w[0]) >= 0 || w == "AND" || w == "OR" || w == "NOT" || strings.HasPrefix(w, "NEAR(") {
+			return false
+		}
+	}
+	return true
+}
+
 func (s *searchCommand) run(c *cobra.Command, text string) (err error) {
 	o, err := s.options(c)
 	if err != nil {
@@ -91,10 +149,6 @@ func (s *searchCommand) run(c *cobra.Command, text string) (err error) {
 	o.ExactTotal, o.Load, o.From = s.total, []string{"*"}, s.from
 	if o.After, err = riffle.ParseCursor(s.after); err != nil {
 		return usagef("--after: %w", err)
-	}
-	q, err := s.query(text)
-	if err != nil {
-		return err
 	}
 	if s.alpha != 0 && s.rank == "" {
 		return usagef("--alpha goes with --rank, the field that has the static rank")
@@ -109,7 +163,8 @@ func (s *searchCommand) run(c *cobra.Command, text string) (err error) {
 		return err
 	}
 	defer closing(e, &err)
-	if err := checkFields(e, s.fieldNames()); err != nil {
+	q, err := s.query(e, text)
+	if err != nil {
 		return err
 	}
 	res, err := e.Search(c.Context(), q, o)

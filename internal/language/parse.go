@@ -666,6 +666,9 @@ func (p *parser) severalFields() (fields []Field) {
 // meaning of its own. Names that have such characters are written in quotes.
 func (p *parser) until(one string) string {
 	start := p.at
+	if c := p.next(); c == '+' || c == '-' {
+		return "" // a sign
+	}
 	for {
 		r, n := p.rune()
 		if n == 1 && strings.IndexByte(one, byte(r)) >= 0 {

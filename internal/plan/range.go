@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"fmt"
+
 	"github.com/riffle-search/riffle/internal/document"
 )
 
@@ -62,14 +64,16 @@ func (rw *Rewriter) Range(q Range, score float64) (Clause, error) {
 	if declared && f.Type != document.NumberField && f.Type != document.DateField {
 		return Clause{}, Errorf("Range.Field", "field %q has values of type %s, not numbers or dates; TermRange compares texts", q.Field, f.Type)
 	}
-	from, to, err := q.bounds(func(v document.Value) (document.Value, error) { return rw.asDeclared(q.Field, v) })
+	from, to, err := q.bounds(func(v document.Value) (document.Value, error) {
+		if declared {
+			return rw.asDeclared(q.Field, v)
+		} else if v.Kind == document.KindText {
+			return v, fmt.Errorf("%q is a text, and no schema says what it means", v.Str)
+		}
+		return v, nil
+	})
 	if err != nil {
 		return Clause{}, err
-	}
-	for _, v := range []*document.Value{from, to} {
-		if v != nil && v.Kind == document.KindText {
-			return Clause{}, Errorf("Range", "%q is a text; the schema does not say what it means in field %q", v.Str, q.Field)
-		}
 	}
 	var sets []Clause
 	for _, s := range document.Between(from, to, q.ExcludeFrom, q.IncludeTo) {
