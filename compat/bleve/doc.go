@@ -25,7 +25,7 @@
 //	request                 size, from, fields, highlight, includeLocations, score ("none"),
 //	                        sort by _score and _id, search_after, search_before
 //
-// Boosts count everywhere; bleve ignores those of compound queries, and here it is so, too.
+// Boosts of compound queries are ignored, as in bleve.
 //
 // # What is refused
 //
@@ -36,9 +36,9 @@
 //
 // A value is stored as it is, with a prefix that says what it is: see TermsAnalyzer. The analyzer of all
 // fields reads the prefix, and makes the terms that bleve makes, those of numbers and dates included.
-// So a field of the index has just the terms that it has in bleve, and so has _all. Locations and fragments come from
-// the stored values, which are analyzed once more for the hits of a page. Therefore all values are
-// stored, also those that a result does not show.
+// So a field of the index has just the terms that it has in bleve, and so has _all. Locations and
+// fragments come from the stored values, which are analyzed once more for the hits of a page. Therefore
+// all values are stored, also those that a result does not show.
 //
 // A fuzzy query reads the dictionary of its field, some 50 ns a term.
 //
