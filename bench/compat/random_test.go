@@ -108,7 +108,9 @@ func document(rng *rand.Rand) map[string]any {
 
 var fields = []string{"", "", "title", "title", "body", "tags", "people.name", "people.nicks", "plain", "grams", "mixed", "n", "at", "ok", "_id", "nowhere", "_all", "people.age"}
 
-// query makes a query at random, of at most some depth.
+// query makes a query at random, of at most some depth. Only the outermost one has must_not, with
+// clauses that exclude nothing themselves: bleve 2.5.7 answers some exclusions within exclusions with
+// documents that another clause excludes.
 func query(rng *rand.Rand, depth int) map[string]any {
 	q := leaf(rng)
 	if depth > 0 && rng.IntN(2) == 0 {
@@ -128,15 +130,18 @@ func query(rng *rand.Rand, depth int) map[string]any {
 		}
 		b := map[string]any{}
 		for _, part := range []string{"must", "should", "must_not"} {
-			if rng.IntN(2) > 0 {
+			if rng.IntN(2) > 0 || part == "must_not" && depth < deepest {
 				continue
 			}
 			kind, clauses := "disjuncts", list()
+			if part == "must_not" {
+				clauses = []any{positive(rng), positive(rng)}[:rng.IntN(3)]
+			}
 			if part == "must" {
 				kind = "conjuncts"
 			}
 			if len(clauses) == 0 {
-				clauses = append(clauses, leaf(rng))
+				clauses = append(clauses, positive(rng))
 			}
 			b[part] = map[string]any{kind: clauses}
 			if part == "should" && rng.IntN(2) == 0 {
@@ -155,6 +160,18 @@ func query(rng *rand.Rand, depth int) map[string]any {
 		q["boost"] = 1 + rng.IntN(3)
 	}
 	return q
+}
+
+// deepest is the depth of the queries of requests.
+const deepest = 2
+
+// positive makes a query that excludes nothing.
+func positive(rng *rand.Rand) map[string]any {
+	for {
+		if q := leaf(rng); q["query"] == nil {
+			return q
+		}
+	}
 }
 
 func leaf(rng *rand.Rand) map[string]any {
@@ -285,7 +302,7 @@ func both(t *testing.T, mapping string, rng *rand.Rand, docs int) (upstream.Inde
 
 // request makes a request at random, for all documents found, sorted by their ids.
 func request(rng *rand.Rand) []byte {
-	r := map[string]any{"query": query(rng, 2), "size": 100, "sort": []string{"_id"}, "fields": []string{"*"}, "includeLocations": true}
+	r := map[string]any{"query": query(rng, deepest), "size": 100, "sort": []string{"_id"}, "fields": []string{"*"}, "includeLocations": true}
 	if rng.IntN(2) == 0 {
 		r["highlight"] = []any{map[string]any{}, map[string]any{"style": "ansi"}, map[string]any{"fields": []string{"title", "body", "n"}}}[rng.IntN(3)]
 	}
@@ -317,13 +334,8 @@ func compare(t *testing.T, theirs upstream.Index, ours *bleve.Index, mapping str
 	}
 	a, b := plain(t, got), plain(t, want)
 	if strings.Contains(mapping, "shingle") {
-		// Of places that overlap, bleve marks those that a map yields first.
-		for _, r := range []map[string]any{a, b} {
-			hits, _ := r["hits"].([]any)
-			for _, h := range hits {
-				delete(h.(map[string]any), "fragments")
-			}
-		}
+		withoutShingles(a)
+		withoutShingles(b)
 	}
 	if !reflect.DeepEqual(a, b) {
 		t.Errorf("mapping %s\nrequest %s:\n%s", mapping, request, difference(a, b))
@@ -358,6 +370,20 @@ func plain(t *testing.T, result any) map[string]any {
 		sortValues(hit["fields"])
 	}
 	return r
+}
+
+// withoutShingles drops what bleve answers otherwise where terms overlap: fragments, in which it marks
+// the places that a map yields first, and locations of shingles that are made of nothing but gaps.
+func withoutShingles(result map[string]any) {
+	hits, _ := result["hits"].([]any)
+	for _, h := range hits {
+		hit := h.(map[string]any)
+		delete(hit, "fragments")
+		locations, _ := hit["locations"].(map[string]any)
+		for _, terms := range locations {
+			delete(terms.(map[string]any), "_ _")
+		}
+	}
 }
 
 // sortValues orders the values of a field, which bleve returns by segment and kind.
@@ -398,7 +424,22 @@ func difference(got, want any) string {
 			}
 		}
 	}
-	g, _ := json.Marshal(got)
-	w, _ := json.Marshal(want)
+	g, _ := json.Marshal(ids(got))
+	w, _ := json.Marshal(ids(want))
 	return fmt.Sprintf("%s, bleve has %s", g, w)
+}
+
+// ids returns the ids of a list of hits, and anything else as it is.
+func ids(v any) any {
+	list, _ := v.([]any)
+	var out []any
+	for _, h := range list {
+		if hit, ok := h.(map[string]any); ok && hit["id"] != nil {
+			out = append(out, hit["id"])
+		}
+	}
+	if len(out) == 0 {
+		return v
+	}
+	return out
 }

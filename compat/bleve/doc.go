@@ -46,7 +46,6 @@
 //
 //   - Analyzers: see package analysis/bleve. Custom ones lack what Mapping.Problems lists.
 //   - A phrase with a hundred stop words in a row may reach from one value of a list to the next.
-//   - In _all, phrases also find words of fields without include_term_vectors.
 //   - If several fragments are equally good, or several terms begin at one place, bleve's choice is
 //     partly random; here it is the first.
 //   - bleve keeps its mapping in the index. Here Open gets it.

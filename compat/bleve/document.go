@@ -13,6 +13,10 @@ const (
 	idField  = "_id"
 )
 
+// plainField returns the name under which an index has the texts of a field that lack
+// include_term_vectors: bleve finds words in them, but no phrases.
+func plainField(field string) string { return field + separator }
+
 // values returns the values of a document's fields. doc is what encoding/json makes of an object.
 func (m *Mapping) values(doc any) []value {
 	typ, _ := lookUp(doc, strings.Split(m.typeField, ".")).(string)
@@ -174,10 +178,13 @@ func (m *Mapping) fields(id string, doc any) (map[string]any, error) {
 		if strings.Contains(v.how, separator) {
 			return nil, fmt.Errorf("field %q: the layout of its date has a control character", v.field)
 		}
-		text := v.encode()
-		lists[v.field] = append(lists[v.field], text)
+		text, in, all := v.encode(), v.field, allField
+		if v.kind == textValue && v.indexed && !v.vectors {
+			in, all = plainField(in), plainField(all)
+		}
+		lists[in] = append(lists[in], text)
 		if v.inAll {
-			lists[allField] = append(lists[allField], text)
+			lists[all] = append(lists[all], text)
 		}
 	}
 	name := value{kind: textValue, indexed: true, how: "keyword", text: id}

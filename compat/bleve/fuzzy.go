@@ -58,9 +58,9 @@ func (n fuzzy) locate(d *located, to []location) (bool, []location) {
 	return d.find(n.field, n.accepts, to)
 }
 
-// similar returns the terms of an index that are found.
-func (n fuzzy) similar(c *compiler) (terms []string, err error) {
-	for t, err := range c.snapshot.Terms(c.ctx, n.field, "") {
+// similar returns the terms of a field of the index that are found.
+func (n fuzzy) similar(c *compiler, field string) (terms []string, err error) {
+	for t, err := range c.snapshot.Terms(c.ctx, field, "") {
 		if err != nil {
 			return nil, err
 		}
@@ -78,17 +78,25 @@ func (n fuzzy) query(c *compiler) (riffle.Query, error) {
 	if n.field == "" {
 		return nil, nil
 	}
-	terms, err := n.similar(c)
+	terms, err := n.similar(c, n.field)
+	if err == nil && c.plain {
+		var more []string
+		more, err = n.similar(c, plainField(n.field))
+		terms = append(terms, more...)
+	}
 	if err != nil || len(terms) == 0 {
 		return nil, err
 	}
-	if len(terms) > fewTerms {
-		return boosted(riffle.Terms{Field: n.field, Values: anyValues(terms)}, n.boost), nil
+	slices.Sort(terms)
+	if terms = slices.Compact(terms); len(terms) > fewTerms {
+		q := c.in(n.field, func(field string) riffle.Query { return riffle.Terms{Field: field, Values: anyValues(terms)} })
+		return boosted(riffle.ConstantScore{Query: q, Score: 1}, n.boost), nil
 	}
 	var b riffle.Bool
 	for _, t := range terms {
 		edits := editDistance([]rune(n.term), []rune(t), n.edits)
-		b.Should = append(b.Should, boosted(riffle.Term{Field: n.field, Value: t}, n.boost/float64(edits+1)))
+		q := c.in(n.field, func(field string) riffle.Query { return riffle.Term{Field: field, Value: t} })
+		b.Should = append(b.Should, boosted(q, n.boost/float64(edits+1)))
 	}
 	return one(b.Should, b), nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/riffle-search/riffle"
 	"github.com/riffle-search/riffle/analysis"
@@ -41,7 +42,7 @@ func Open(dir string, m *Mapping, o *Options) (*Index, error) {
 		opts = *o.Engine
 	}
 	text := riffle.Field{Type: riffle.FieldText, NoStore: true}
-	opts.Schema = &riffle.Schema{Analyzer: TermsAnalyzer, Fields: map[string]riffle.Field{allField: text, idField: text}}
+	opts.Schema = &riffle.Schema{Analyzer: TermsAnalyzer, Fields: map[string]riffle.Field{allField: text, plainField(allField): text, idField: text}}
 	opts.Analyzers = map[string]analysis.Analyzer{TermsAnalyzer: valueAnalyzer{m}}
 	opts.AllowUnknownFields = true
 	opts.MaxFields = riffle.MaxMaxFields
@@ -122,7 +123,7 @@ func decodeFields(fields map[string]any) (values []*value, err error) {
 			if !ok {
 				return nil, fmt.Errorf("field %q: %w", name, errEncoding)
 			}
-			v, err := decode(name, text)
+			v, err := decode(strings.TrimSuffix(name, separator), text)
 			if err != nil {
 				return nil, fmt.Errorf("field %q: %w", name, err)
 			}

@@ -14,23 +14,23 @@ import (
 // A Mapping is a bleve index mapping: which fields documents have, and how their values become terms.
 // It is safe for concurrent use.
 type Mapping struct {
-	types         map[string]*documentMapping
-	byDefault     *documentMapping // of documents whose type has no mapping of its own
-	typeField     string
-	defaultType   string
-	analyzer      string // of fields that name none
-	dates         string // name of the parser that finds dates among strings
-	defaultField  string // that queries without a field search
-	storeDynamic  bool
-	indexDynamic  bool
-	declarations  analysis.Declarations // the mapping's own analyzers
-	analyzers     map[string]analysis.Analyzer
-	unmade        map[string]string // analyzers that riffle lacks, with the reason
-	parsers       map[string]dateParser
-	unparsed      map[string]string // date parsers that riffle lacks, with the reason
-	unsupported   map[string]string // fields that are not searchable, with the reason
-	withoutPlaces map[string]bool   // fields all of whose mappings lack include_term_vectors
-	problems      []Problem
+	types        map[string]*documentMapping
+	byDefault    *documentMapping // of documents whose type has no mapping of its own
+	typeField    string
+	defaultType  string
+	analyzer     string // of fields that name none
+	dates        string // name of the parser that finds dates among strings
+	defaultField string // that queries without a field search
+	storeDynamic bool
+	indexDynamic bool
+	declarations analysis.Declarations // the mapping's own analyzers
+	analyzers    map[string]analysis.Analyzer
+	unmade       map[string]string // analyzers that riffle lacks, with the reason
+	parsers      map[string]dateParser
+	unparsed     map[string]string // date parsers that riffle lacks, with the reason
+	unsupported  map[string]string // fields that are not searchable, with the reason
+	plain        bool              // some texts lack include_term_vectors: see plainField
+	problems     []Problem
 }
 
 // A Problem is a part of a mapping that has no counterpart in riffle.
@@ -111,7 +111,7 @@ func parseMapping(text []byte) (*Mapping, error) {
 		types: j.Types, byDefault: j.Default, typeField: j.TypeField, defaultType: j.DefaultType, analyzer: j.Analyzer, dates: j.Dates,
 		defaultField: j.DefaultField, storeDynamic: j.StoreDynamic == nil || *j.StoreDynamic, indexDynamic: j.IndexDynamic == nil || *j.IndexDynamic,
 		declarations: analysis.Declarations{}, analyzers: map[string]analysis.Analyzer{}, unmade: map[string]string{},
-		parsers: builtinParsers(), unparsed: map[string]string{}, unsupported: map[string]string{}, withoutPlaces: map[string]bool{},
+		parsers: builtinParsers(), unparsed: map[string]string{}, unsupported: map[string]string{},
 	}
 	if err := m.addAnalysis(&j.Analysis); err != nil {
 		return nil, err
@@ -125,17 +125,13 @@ func parseMapping(text []byte) (*Mapping, error) {
 	if err := m.checkParser("default_datetime_parser", m.dates); err != nil {
 		return nil, err
 	}
-	placed := map[string]bool{}
-	if err := m.check("default_mapping", nil, m.byDefault, placed); err != nil {
+	if err := m.check("default_mapping", nil, m.byDefault); err != nil {
 		return nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.types)) {
-		if err := m.check(fmt.Sprintf("types[%q]", name), nil, m.types[name], placed); err != nil {
+		if err := m.check(fmt.Sprintf("types[%q]", name), nil, m.types[name]); err != nil {
 			return nil, err
 		}
-	}
-	for name := range placed {
-		delete(m.withoutPlaces, name)
 	}
 	return m, nil
 }
@@ -148,7 +144,7 @@ func (m *Mapping) problem(path, reason string) {
 }
 
 // check validates the mapping of a document or of a property, and lists its problems.
-func (m *Mapping) check(path string, property []string, d *documentMapping, placed map[string]bool) error {
+func (m *Mapping) check(path string, property []string, d *documentMapping) error {
 	if d == nil {
 		return fmt.Errorf("%s: an object is wanted", path)
 	}
@@ -168,19 +164,19 @@ func (m *Mapping) check(path string, property []string, d *documentMapping, plac
 		if f == nil {
 			return fmt.Errorf("%s: an object is wanted", at)
 		}
-		if err := m.checkField(at, f.fieldName(property), f, placed); err != nil {
+		if err := m.checkField(at, f.fieldName(property), f); err != nil {
 			return err
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Properties)) {
-		if err := m.check(fmt.Sprintf("%s.properties[%q]", path, name), append(property[:len(property):len(property)], name), d.Properties[name], placed); err != nil {
+		if err := m.check(fmt.Sprintf("%s.properties[%q]", path, name), append(property[:len(property):len(property)], name), d.Properties[name]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (m *Mapping) checkField(path, name string, f *fieldMapping, placed map[string]bool) error {
+func (m *Mapping) checkField(path, name string, f *fieldMapping) error {
 	if f.Analyzer != "" {
 		if err := m.checkAnalyzer(path+".analyzer", f.Analyzer); err != nil {
 			return err
@@ -196,9 +192,7 @@ func (m *Mapping) checkField(path, name string, f *fieldMapping, placed map[stri
 	}
 	switch f.Type {
 	case "text":
-		if m.withoutPlaces[name] = true; f.TermVectors {
-			placed[name] = true
-		}
+		m.plain = m.plain || f.Index && !f.TermVectors
 	case "number", "datetime", "boolean":
 	case "geopoint", "geoshape", "IP", "vector", "vector_base64":
 		reason := fmt.Sprintf("fields of type %q are not supported", f.Type)

@@ -25,6 +25,16 @@ type node interface {
 type compiler struct {
 	ctx      context.Context
 	snapshot *riffle.Snapshot
+	plain    bool // Mapping.plain
+}
+
+// in returns the query for a field: what find makes of it, and of the field with its values without
+// places, if there can be some.
+func (c *compiler) in(field string, find func(field string) riffle.Query) riffle.Query {
+	if !c.plain {
+		return find(field)
+	}
+	return riffle.Bool{Should: []riffle.Query{find(field), find(plainField(field))}}
 }
 
 // nothing matches no document. bleve drops it in some places, where it would keep another query that
@@ -71,11 +81,12 @@ type term struct {
 	boost       float64
 }
 
-func (n term) query(*compiler) (riffle.Query, error) {
+func (n term) query(c *compiler) (riffle.Query, error) {
 	if n.term == "" || n.field == "" {
 		return nil, nil
 	}
-	return boosted(riffle.Term{Field: n.field, Value: n.term}, n.boost), nil
+	q := c.in(n.field, func(field string) riffle.Query { return riffle.Term{Field: field, Value: n.term} })
+	return boosted(q, n.boost), nil
 }
 
 func (n term) locate(d *located, to []location) (bool, []location) {
@@ -87,14 +98,14 @@ type pattern struct {
 	field   string
 	boost   float64
 	accepts func(string) bool
-	finds   riffle.Query // the same
+	finds   func(field string) riffle.Query // the same
 }
 
-func (n pattern) query(*compiler) (riffle.Query, error) {
+func (n pattern) query(c *compiler) (riffle.Query, error) {
 	if n.field == "" {
 		return nil, nil
 	}
-	return boosted(n.finds, n.boost), nil
+	return boosted(riffle.ConstantScore{Query: c.in(n.field, n.finds), Score: 1}, n.boost), nil
 }
 
 func (n pattern) locate(d *located, to []location) (bool, []location) {
@@ -102,7 +113,9 @@ func (n pattern) locate(d *located, to []location) (bool, []location) {
 }
 
 func prefixNode(field, prefix string, boost float64) node {
-	return pattern{field, boost, func(t string) bool { return strings.HasPrefix(t, prefix) }, riffle.Prefix{Field: field, Prefix: prefix, Raw: true}}
+	return pattern{field, boost, func(t string) bool { return strings.HasPrefix(t, prefix) }, func(field string) riffle.Query {
+		return riffle.Prefix{Field: field, Prefix: prefix, Raw: true}
+	}}
 }
 
 // wildcardSyntax turns a wildcard into a regular expression. A backslash is itself.
@@ -123,7 +136,9 @@ func regexpNode(field, expr string, boost float64) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pattern{field, boost, whole.MatchString, riffle.Regexp{Field: field, Expr: expr, Raw: true}}, nil
+	return pattern{field, boost, whole.MatchString, func(field string) riffle.Query {
+		return riffle.Regexp{Field: field, Expr: `(?-s:` + expr + `)`, Raw: true} // a dot is no line break
+	}}, nil
 }
 
 func supported(e *syntax.Regexp) error {
@@ -148,7 +163,9 @@ func termRangeNode(field, from, to string, withFrom, withTo bool, boost float64)
 	accepts := func(t string) bool {
 		return (t > from || t == from && (withFrom || from == "")) && (to == "" || t < to || t == to && withTo)
 	}
-	return pattern{field, boost, accepts, riffle.TermRange{Field: field, From: from, To: to, ExcludeFrom: !withFrom && from != "", IncludeTo: withTo, Raw: true}}
+	return pattern{field, boost, accepts, func(field string) riffle.Query {
+		return riffle.TermRange{Field: field, From: from, To: to, ExcludeFrom: !withFrom && from != "", IncludeTo: withTo, Raw: true}
+	}}
 }
 
 // numberRange matches documents that have a number or a date from one bound to another.

@@ -6,21 +6,21 @@ import (
 	"github.com/riffle-search/riffle"
 )
 
-// phrase matches documents in which terms stand one after another in a value of a field.
+// phrase matches documents in which terms stand one after another in a value of a field. Like bleve, it
+// does not look at values without include_term_vectors.
 type phrase struct {
 	field string
 	terms [][]string // the alternatives at each place; none where any term may stand
 	edits []int      // of the terms, if they are fuzzy; autoFuzziness for each by its length
 	boost float64
-	blind bool // the field has no places, so that bleve finds no phrases
 }
 
 // autoFuzziness stands for autoEdits of each term.
 const autoFuzziness = -1
 
 // phraseNode makes a phrase. Empty terms are places where any term may stand.
-func (m *Mapping) phraseNode(field string, terms [][]string, fuzziness int, boost float64) (node, error) {
-	n := phrase{field: field, boost: boost, blind: m.withoutPlaces[field]}
+func phraseNode(field string, terms [][]string, fuzziness int, boost float64) (node, error) {
+	n := phrase{field: field, boost: boost}
 	for _, alternatives := range terms {
 		place := []string{}
 		for _, t := range alternatives {
@@ -63,13 +63,13 @@ func (n phrase) expanded(c *compiler, t string) ([]string, error) {
 		return nil, err
 	}
 	if f, ok := alternative.(fuzzy); ok {
-		return f.similar(c)
+		return f.similar(c, n.field)
 	}
 	return []string{t}, nil
 }
 
 func (n phrase) query(c *compiler) (riffle.Query, error) {
-	if len(n.terms) == 0 || n.field == "" || n.blind {
+	if len(n.terms) == 0 || n.field == "" {
 		return nil, nil
 	}
 	q := riffle.Phrase{Field: n.field}
@@ -101,7 +101,7 @@ func (n phrase) query(c *compiler) (riffle.Query, error) {
 // locate follows every way through the places of the terms in each field that the query searches.
 func (n phrase) locate(d *located, to []location) (bool, []location) {
 	from := len(to)
-	if len(n.terms) == 0 || n.blind {
+	if len(n.terms) == 0 {
 		return false, to
 	}
 	at := map[string]map[string][]location{} // field, then term of the phrase

@@ -305,7 +305,7 @@ func (m *Mapping) matchPhrase(field, text, analyzer string, edits int, boost flo
 	for _, w := range words {
 		terms[w.pos-first] = append(terms[w.pos-first], w.term)
 	}
-	return m.phraseNode(field, terms, edits, boost)
+	return phraseNode(field, terms, edits, boost)
 }
 
 // phrase reads a list of terms, or of lists of terms. Such a query has no default field.
@@ -326,7 +326,7 @@ func (p *queryParser) phrase(j *queryJSON, boost float64) (node, error) {
 	if len(terms) == 0 {
 		return nil, errorf("a phrase needs a term")
 	}
-	return p.m.phraseNode(j.Field, terms, edits, boost)
+	return phraseNode(j.Field, terms, edits, boost)
 }
 
 func (p *queryParser) clauses(place string, list []json.RawMessage) ([]node, error) {

@@ -51,7 +51,7 @@ func (a Alias) Search(ctx context.Context, request []byte) (*Result, error) {
 // best returns the hits of an index that may be on the page, and how many there are in all. If there
 // are any, the best one is among them.
 func (x *Index) best(ctx context.Context, s *riffle.Snapshot, r *request) (_ []riffle.Hit, total int, err error) {
-	q, err := r.query.query(&compiler{ctx, s})
+	q, err := r.query.query(&compiler{ctx, s, x.m.plain})
 	if err != nil || q == nil {
 		return nil, 0, err
 	}
