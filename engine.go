@@ -198,8 +198,7 @@ func (e *Engine) Schema() *Schema {
 }
 
 // Analyzer returns an analyzer by its name in the schema, as this index applies it: with the
-// index's rules of words. An empty name is the analyzer of text fields that name none. Programs use
-// it to find the words of a query in a stored text.
+// index's rules of words. An empty name is the analyzer of text fields that name none.
 func (e *Engine) Analyzer(name string) (analysis.Analyzer, error) {
 	a, err := e.index.Analyzer(name)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/riffle-search/riffle/analysis"
@@ -543,6 +544,28 @@ func TestHighlightOracle(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestHighlighterIsShared uses one Highlighter in several goroutines.
+func TestHighlighterIsShared(t *testing.T) {
+	ix := newIndex(t, nil)
+	ix.put("1", map[string]any{"text": "white whale"})
+	q := Bool{Should: []Query{phrase("white whale", 2), Regexp{"text", "wh.*", false}, Fuzzy{Field: "text", Term: "wale"}}}
+	h, err := ix.Highlighter(ctx, q, nil)
+	ix.must(err)
+	var wg sync.WaitGroup
+	for i := range 4 {
+		wg.Go(func() {
+			for range 50 {
+				text := strings.Repeat("so ", i) + "white whale"
+				got, err := h.Fragments(map[string]any{"text": text})
+				if want := strings.Repeat("so ", i) + "[white] [whale]"; err != nil || marked(got) != want {
+					t.Errorf("%v (%v), want %s", got, err, want)
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // FuzzHighlight: fragments of any text are parts of it, and come back from HTML.

@@ -69,6 +69,9 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
+// colored reports whether what is written to w may have colors: see no-color.org.
+func colored(w io.Writer) bool { return isTerminal(w) && os.Getenv("NO_COLOR") == "" }
+
 // update shows how many documents and how many bytes of their text are in the index, and how much
 // of the input that is.
 func (p *progress) update(docs int, textBytes, inputBytes int64) {

@@ -14,9 +14,10 @@ import (
 	"github.com/riffle-search/riffle"
 )
 
-const searchLong = `Prints the best documents for a query: rank, score, id and title, then the part of
-the text that has most of the query's words. How many documents match, how long
-it took and what ran it goes to standard error.
+const searchLong = `Prints the best documents for a query: rank, score, id and title, then the best
+sentences of the text, with what matches in bold on a terminal (unless NO_COLOR is
+set). How many documents match, how long it took and what ran it goes to standard
+error.
 
 A query is words, or says more. Quote it against the shell:
 
@@ -150,6 +151,9 @@ func (s *searchCommand) run(c *cobra.Command, text string) (err error) {
 	if o.After, err = riffle.ParseCursor(s.after); err != nil {
 		return usagef("--after: %w", err)
 	}
+	if !s.json {
+		o.Highlight = &riffle.HighlightOptions{Size: snippetSize, Lead: true}
+	}
 	if s.alpha != 0 && s.rank == "" {
 		return usagef("--alpha goes with --rank, the field that has the static rank")
 	}
@@ -178,12 +182,13 @@ func (s *searchCommand) run(c *cobra.Command, text string) (err error) {
 	if s.json {
 		return printJSON(c.OutOrStdout(), res, s.from, s.next(res), why)
 	}
-	schema, fields := e.Schema(), s.fieldNames()
-	a, err := e.Analyzer(schema.Fields[fields[0]].Analyzer)
-	if err != nil {
-		return err
+	var filtered []string
+	for _, f := range s.filters {
+		name, _, _ := strings.Cut(f, "=")
+		filtered = append(filtered, name)
 	}
-	return s.print(c, newSnippets(schema, a, fields, text), res, why)
+	sn := newSnippets(e.Schema(), s.fieldNames(), filtered, markup(colored(c.OutOrStdout())))
+	return s.print(c, sn, res, why)
 }
 
 // explanations derives the scores of all hits; nil unless requested.
@@ -209,7 +214,7 @@ func (s *searchCommand) print(c *cobra.Command, sn *snippets, res *riffle.Result
 			fmt.Fprintf(&b, "  %s", oneLine(strings.Join(titles, " / "), 100))
 		}
 		b.WriteByte('\n')
-		if text := sn.best(h.Fields); text != "" {
+		if text := sn.best(h.Fragments); text != "" {
 			fmt.Fprintf(&b, "     %s\n", text)
 		}
 		if why != nil {

@@ -1,61 +1,57 @@
 package main
 
 import (
-	"strings"
 	"testing"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/riffle-search/riffle"
-	"github.com/riffle-search/riffle/analysis"
 )
 
-func TestSnippetHoldsTheWords(t *testing.T) {
-	padding := strings.Repeat("nothing to see here ", 40)
-	text := padding + "whale, alone. " + padding + "the white whale swims before me\nas the monomaniac. " + padding
-	s := newSnippets(new(riffle.Schema), analysis.English(), []string{"text"}, "white whales swimming")
-	got := s.best(map[string]any{"text": text})
-	if !strings.Contains(got, "white whale swims before me as") {
-		t.Errorf("not the best part: %s", got)
-	}
-	if !strings.HasPrefix(got, "… ") || !strings.HasSuffix(got, " …") || len(got) > snippetBytes+2*len("… ") {
-		t.Errorf("a bad cut: %s", got)
+func TestSnippets(t *testing.T) {
+	schema := &riffle.Schema{Fields: map[string]riffle.Field{"body": {CopyFrom: []string{"title", "notes", "text"}}}}
+	found := []riffle.Fragment{{Text: "a white\r\n\x1b[31m whale", Matches: []riffle.ByteRange{{Start: 15, End: 20}}, Score: 1, After: true}}
+	lead := []riffle.Fragment{{Text: "nothing"}}
+	other := []riffle.Fragment{{Text: "best", Score: 9}}
+	for _, c := range []struct {
+		fragments map[string][]riffle.Fragment
+		terminal  bool
+		want      string
+	}{
+		{map[string][]riffle.Fragment{"notes": lead, "text": found, "tag": other, "title": other}, false, "a white [31m whale…"},
+		{map[string][]riffle.Fragment{"text": found}, true, "a white [31m \x1b[1mwhale\x1b[0m…"},
+		{map[string][]riffle.Fragment{"text": lead, "tag": other, "lang": other}, false, "best"},
+		{map[string][]riffle.Fragment{"text": lead, "lang": other, "title": other}, false, "nothing"},
+		{map[string][]riffle.Fragment{"title": other}, false, ""},
+		{nil, false, ""},
+	} {
+		s := newSnippets(schema, []string{"body"}, []string{"lang", "text"}, markup(c.terminal))
+		if got := s.best(c.fragments); got != c.want {
+			t.Errorf("%v: %q, want %q", c.fragments, got, c.want)
+		}
 	}
 }
 
-func TestSnippetOfACopy(t *testing.T) {
-	schema := &riffle.Schema{Fields: map[string]riffle.Field{"body": {CopyFrom: []string{"title", "text", "notes"}}}}
-	s := newSnippets(schema, analysis.Standard(), []string{"body"}, "whale")
-	if got := s.best(map[string]any{"title": "whale", "text": "nothing", "notes": "a whale"}); got != "a whale" {
-		t.Errorf("got %q", got)
-	}
-	if got := s.best(map[string]any{"title": "whale", "n": int64(1)}); got != "" {
-		t.Errorf("got %q where no text is stored", got)
-	}
-}
-
-// FuzzSnippet: any text gives valid UTF-8 on one line of bounded length.
-func FuzzSnippet(f *testing.F) {
-	f.Add("white whale", "the \x1b[31mwhite\r\nwhale", 3)
-	f.Add("日本", strings.Repeat("日本語 ", 100), 100)
-	f.Add("x", strings.Repeat("\u00e9", 200), 199)
-	f.Fuzz(func(t *testing.T, query, text string, most int) {
-		s := newSnippets(new(riffle.Schema), analysis.Standard(), []string{"text"}, query)
-		checkLine(t, s.best(map[string]any{"text": text}), text, snippetBytes)
-		if most >= 0 && most < 1<<20 {
-			checkLine(t, oneLine(text, most), text, most)
+// FuzzOneLine: any text gives valid UTF-8 on one line of bounded length.
+func FuzzOneLine(f *testing.F) {
+	f.Add("the \x1b[31mwhite\r\nwhale", 3)
+	f.Add("日本", 100)
+	f.Add("\u00e9\u00e9\u00e9", 5)
+	f.Fuzz(func(t *testing.T, text string, most int) {
+		if most < 0 || most >= 1<<20 {
+			t.Skip()
+		}
+		line := oneLine(text, most)
+		for _, r := range line {
+			if unicode.IsControl(r) {
+				t.Errorf("control characters in %q", line)
+			}
+		}
+		if utf8.ValidString(text) && !utf8.ValidString(line) {
+			t.Errorf("%q is cut within a character", line)
+		}
+		if len(line) > most+len(" …") {
+			t.Errorf("%d bytes, %d asked for", len(line), most)
 		}
 	})
-}
-
-func checkLine(t *testing.T, line, text string, most int) {
-	if strings.ContainsFunc(line, unicode.IsControl) {
-		t.Errorf("control characters in %q", line)
-	}
-	if utf8.ValidString(text) && !utf8.ValidString(line) {
-		t.Errorf("%q is cut within a character", line)
-	}
-	if len(line) > most+2*len("… ") {
-		t.Errorf("%d bytes, %d asked for", len(line), most)
-	}
 }

@@ -178,7 +178,7 @@ func query(words string) riffle.Query {
 // print writes the best hits.
 func (l *library) print(ctx context.Context, w io.Writer, words string, k int, colour bool) error {
 	start := time.Now()
-	res, err := l.e.Search(ctx, query(words), &riffle.SearchOptions{K: k, Load: []string{"*"}, ExactTotal: true})
+	res, err := l.e.Search(ctx, query(words), &riffle.SearchOptions{K: k, Load: []string{"*"}, ExactTotal: true, Highlight: highlights})
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,6 @@ func (l *library) print(ctx context.Context, w io.Writer, words string, k int, c
 	if colour {
 		style = ansi
 	}
-	s := newSnippets(words, style)
 	for i, h := range res.Hits {
 		text := func(field string) string { v, _ := h.Fields[field].(string); return v }
 		title := text("package")
@@ -198,7 +197,7 @@ func (l *library) print(ctx context.Context, w io.Writer, words string, k int, c
 		}
 		fmt.Fprintf(w, "%2d. %s  %s  %.3f\n", i+1, style.title(title), text("kind"), h.Score)
 		fmt.Fprintf(w, "    %s\n", style.place(fmt.Sprintf("%s:%d", text("file"), h.Fields["line"])))
-		for _, line := range s.of(text("doc"), text("source")) {
+		for _, line := range snippet(h.Fragments, style) {
 			fmt.Fprintf(w, "      %s\n", line)
 		}
 		fmt.Fprintln(w)

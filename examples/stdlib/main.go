@@ -14,7 +14,7 @@
 //	declarations.go  documents as tagged structs, with a static rank
 //	identifiers.go   a custom analyzer: WithCancel is also "with" and "cancel"
 //	library.go       batches, a schema derived from a struct, a query over weighted fields
-//	snippet.go       the byte offsets of tokens, used for highlighting
+//	snippet.go       the best part of a text, with the query's words marked
 package main
 
 import (

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
+	"github.com/riffle-search/riffle"
 	"github.com/riffle-search/riffle/analysis"
 )
 
@@ -182,17 +182,21 @@ func TestIdentifiers(t *testing.T) {
 }
 
 func TestSnippets(t *testing.T) {
-	mark := style{underlined: "<", off: ">"}
-	for _, c := range []struct{ query, doc, source, want string }{
-		{"dog", "One.\n\nTwo.\nThree.\nFour dogs.\nFive.", "", "Two.|Three.|Four <dogs>."},
-		{"with cancel", "", "func WithCancel() {\n\tcancel()\n}", "func <WithCancel>() {|    <cancel>()|}"},
-		{"absent", "All of it.\n", "src", "All of it."},
-		{"src", "All of it.\n", "var src", "var <src>"},
-		{"x", "", "", ""},
+	dog := riffle.Fragment{Text: "Two.\n\n\tFour dogs.\nFive.\nSix.", Matches: []riffle.ByteRange{{Start: 12, End: 16}}, Score: 1, Before: true}
+	lead := riffle.Fragment{Text: "All of it."}
+	for _, c := range []struct {
+		doc, source []riffle.Fragment
+		want        string
+	}{
+		{[]riffle.Fragment{dog}, []riffle.Fragment{lead}, "…Two.|    Four <dogs>.|Five."},
+		{[]riffle.Fragment{lead}, []riffle.Fragment{dog}, "…Two.|    Four <dogs>.|Five."},
+		{[]riffle.Fragment{lead}, []riffle.Fragment{{Text: "src"}}, "All of it."},
+		{nil, []riffle.Fragment{{Text: "src"}}, "src"},
+		{nil, nil, ""},
 	} {
-		got := newSnippets(c.query, mark).of(c.doc, c.source)
-		if !slices.Equal(got, strings.FieldsFunc(c.want, func(r rune) bool { return r == '|' })) {
-			t.Errorf("%s in %q, %q: %q, want %q", c.query, c.doc, c.source, got, c.want)
+		got := snippet(map[string][]riffle.Fragment{"doc": c.doc, "source": c.source}, style{underlined: "<", off: ">"})
+		if strings.Join(got, "|") != c.want {
+			t.Errorf("%v, %v: %q, want %q", c.doc, c.source, got, c.want)
 		}
 	}
 }
