@@ -101,6 +101,8 @@ func TestHighlight(t *testing.T) {
 		{Bool{Should: []Query{text("not"), Bool{Should: []Query{text("the"), text("a"), text("x")}, MinShould: 3}}}, "To be or [not] to be."},
 		{Bool{Should: []Query{text("not"), Match{Field: "text", Text: "whale nowhere", Mode: ModeAnd}}}, "To be or [not] to be."},
 		{Bool{MustNot: []Query{text("nowhere")}}, ""},
+		{Boosting{text("whale"), text("not"), 0.5}, "The white [whale]; a [whale], white."},
+		{DisMax{[]Query{text("or"), word("tv", "tv")}, 0}, "To be [or] not to be. | My [television] set"},
 		{ConstantScore{Boost{text("or"), 2}, 1}, "To be [or] not to be."},
 		{Match{Fields: []string{"stem", "fold"}, Text: "dogs creme", Mode: ModeAnd}, "Un Café [crème] | Running [dogs] ran"},
 	} {

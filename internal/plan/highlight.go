@@ -207,6 +207,9 @@ func (b *highlightBuilder) node(c *Clause) (n highlightNode, err error) {
 		n.group = b.group("together", string(text))
 		return n, nil
 	}
+	if n := len(c.should); n == 2 && c.should[1].repeats {
+		return b.node(&c.should[0].must[0]) // Boosting: what is demoted matches because of the same words
+	}
 	for part, clauses := range [...][]Clause{Must: c.must, Should: c.should, MustNot: c.not, Filter: c.filter} {
 		for i := range clauses {
 			sub, err := b.node(&clauses[i])
