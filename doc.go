@@ -23,8 +23,8 @@
 // An [Engine] is an open index. A [Batch] is a set of changes that take effect together:
 // [Engine.Apply] returns when they are durable and visible. A [Query] describes documents;
 // [Engine.Search] ranks them by BM25 and returns a [Result]. A [Snapshot] is the index at one
-// moment, for as long as it is held. SearchOptions.Highlight adds to each hit the parts of its texts that match; a [Highlighter] finds
-// them in any text.
+// moment, for as long as it is held. SearchOptions.Highlight adds to each hit the parts of its
+// texts that match; a [Highlighter] finds them in any text.
 //
 // # A language
 //
