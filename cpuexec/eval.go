@@ -114,8 +114,10 @@ func (e *evaluator) boolean(c *clause, level int, mask, matches *bitset, to *sco
 		if few {
 			break // looking the documents up in the lists is faster
 		}
+		later := false
 		for i := range c.filter {
 			if c.filter[i].places != places {
+				later = true
 				continue
 			}
 			if err := e.narrow(&c.filter[i], level, nil); err != nil || f.left.empty() {
@@ -124,13 +126,14 @@ func (e *evaluator) boolean(c *clause, level int, mask, matches *bitset, to *sco
 		}
 		for i := range c.must {
 			if c.must[i].places != places {
+				later = true
 				continue
 			}
 			if err := e.narrow(&c.must[i], level, inner); err != nil || f.left.empty() {
 				return err
 			}
 		}
-		if !c.places {
+		if !later {
 			break
 		}
 	}

@@ -124,10 +124,16 @@ func (ix *Index) proximityTree(rng *rand.Rand, p *Plan) *blockmax.Node {
 		}
 		near = blockmax.NewProximity(near.Proximity)
 	}
-	switch rng.IntN(6) {
+	leaf := blockmax.Node{Leaf: true, Term: rng.IntN(count)}
+	switch rng.IntN(8) {
 	case 0:
-		return &blockmax.Node{Must: []blockmax.Node{near, {Leaf: true, Term: rng.IntN(count)}}}
+		return &blockmax.Node{Should: []blockmax.Node{leaf}, Filter: []blockmax.Node{near, {Leaf: true, Term: rng.IntN(count)}}}
 	case 1:
+		either := blockmax.Node{Should: []blockmax.Node{near, {Leaf: true, Term: rng.IntN(count)}}}
+		return &blockmax.Node{Must: []blockmax.Node{leaf}, Filter: []blockmax.Node{either}}
+	case 2:
+		return &blockmax.Node{Must: []blockmax.Node{near, {Leaf: true, Term: rng.IntN(count)}}}
+	case 3:
 		return &blockmax.Node{Must: []blockmax.Node{near}, Should: []blockmax.Node{{Leaf: true, Term: rng.IntN(count)}}}
 	}
 	return &near
