@@ -324,3 +324,31 @@ func FuzzParseCursor(f *testing.F) {
 		_, _ = e.Search(t.Context(), match("t", "x y"), &SearchOptions{After: again}) // may fail, but must not panic
 	})
 }
+
+// TestCursorWithExclusions: exclusions that come again leave the tree of a query and become a filter.
+// A cursor from before that is as good as one from after.
+func TestCursorWithExclusions(t *testing.T) {
+	ix := newIndex(t, nil)
+	var b Batch
+	for i := range 5000 { // fewer have no cached filters
+		b.Put(fmt.Sprint("d", i), map[string]any{"t": strings.Repeat("x ", 1+i%7) + strings.Repeat("y ", i%5), "flag": i%3 == 0})
+	}
+	ix.must(ix.Apply(t.Context(), &b))
+	part := Bool{Should: []Query{match("t", "y"), Bool{Must: []Query{match("t", "x"), All{}}}}}
+	q := Bool{Must: []Query{part, All{}}, MustNot: []Query{Term{Field: "flag", Value: true}}}
+	search := func(k int, after Cursor) []Hit {
+		t.Helper()
+		r, err := ix.Search(t.Context(), q, &SearchOptions{K: k, After: after})
+		ix.must(err)
+		return r.Hits
+	}
+	first := search(10, Cursor{})
+	early := throughText(t, first[9])
+	want := search(30, Cursor{})[10:]
+	late := throughText(t, search(10, Cursor{})[9])
+	for name, cursor := range map[string]Cursor{"early": early, "late": late} {
+		if got := search(20, cursor); !sameHits(got, want) {
+			t.Errorf("the pages after the %s cursor are\n%v\nwant\n%v", name, got, want)
+		}
+	}
+}

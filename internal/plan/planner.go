@@ -35,6 +35,7 @@ type planTerm struct {
 	idf         float64
 	weight      float64 // boost × idf, before scaling
 	table       *blockmax.Table
+	counts      bool // scores depend on its statistics
 
 	blend   int    // Clause.blend
 	blended uint64 // with blend, the n of idf
@@ -174,7 +175,7 @@ func (b *planner) collect(c *Clause, scores bool) {
 			}
 		}
 		c.index = len(b.terms)
-		b.terms = append(b.terms, planTerm{field: c.field, term: c.term, boost: c.boost, blend: c.blend, joined: c.joined, repeats: b.repeats})
+		b.terms = append(b.terms, planTerm{field: c.field, term: c.term, boost: c.boost, counts: scores, blend: c.blend, joined: c.joined, repeats: b.repeats})
 		b.scored = append(b.scored, scores)
 	case clauseSet:
 		c.index = len(b.sets)

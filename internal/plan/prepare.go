@@ -124,6 +124,6 @@ func (b *planner) addWord(field, word string) {
 			return
 		}
 	}
-	b.terms = append(b.terms, planTerm{field: field, term: word, boost: 1})
+	b.terms = append(b.terms, planTerm{field: field, term: word, boost: 1, counts: true})
 	b.scored = append(b.scored, true)
 }

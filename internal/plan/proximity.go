@@ -419,6 +419,9 @@ func (b *planner) collectProximity(c *Clause, scores bool) {
 	p := planProximity{expr: c.together, boost: c.boost, scores: scores, repeats: b.repeats}
 	for i := range c.must {
 		p.terms = append(p.terms, c.must[i].index)
+		if scores {
+			b.terms[c.must[i].index].counts = true
+		}
 	}
 	c.index = b.proximity
 	if b.proximity++; b.proximity > len(b.proximities) {

@@ -91,11 +91,15 @@ func (f *FieldStatistics) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Statistics returns the statistics behind the weights of the query's terms, by name.
+// Statistics returns the statistics behind the weights of the query's terms, by name. It leaves out
+// terms on which no score depends, as AppendStatistics does.
 func (c *Compiled) Statistics(x Index) *Statistics {
 	s := &Statistics{Fields: map[string]FieldStatistics{}}
 	for i := range c.terms {
 		t := &c.terms[i]
+		if !t.counts {
+			continue
+		}
 		f, ok := s.Fields[t.field]
 		if !ok {
 			f.Terms = map[string]uint64{}
@@ -109,8 +113,12 @@ func (c *Compiled) Statistics(x Index) *Statistics {
 
 // weighBy weighs the terms by statistics from outside.
 func (b *planner) weighBy(s *Statistics) error {
+	var last *planTerm
 	for i := range b.terms {
 		t := &b.terms[i]
+		if !t.counts {
+			continue
+		}
 		f, ok := s.Fields[t.field]
 		if ok {
 			t.docFreq, ok = f.Terms[t.term]
@@ -118,8 +126,8 @@ func (b *planner) weighBy(s *Statistics) error {
 		if !ok {
 			return Errorf("SearchOptions.Statistics", "lack the term %q of field %q; they must be of the same query", printable(t.term), t.field)
 		}
-		if i > 0 && t.field == b.terms[i-1].field {
-			t.docs, t.table = b.terms[i-1].docs, b.terms[i-1].table
+		if last != nil && t.field == last.field {
+			t.docs, t.table = last.docs, last.table
 		} else {
 			average := 1.0
 			if f.Documents > 0 {
@@ -127,6 +135,7 @@ func (b *planner) weighBy(s *Statistics) error {
 			}
 			t.docs, t.table = f.Documents, b.index.Table(t.field, b.sim, average)
 		}
+		last = t
 		t.weigh(b.sim)
 	}
 	return nil
@@ -135,14 +144,20 @@ func (b *planner) weighBy(s *Statistics) error {
 // AppendStatistics appends the statistics behind the query's weights, for Settings.Frozen. For each
 // term whose field differs from that of the previous term, it writes the number of documents that
 // have the field (uvarint) and their average length (IEEE 754, little endian). Then it writes how
-// many documents have the term (uvarint).
+// many documents have the term (uvarint). It leaves out terms on which no score depends: the next
+// plan may have a cached filter in their place.
 func (c *Compiled) AppendStatistics(dst []byte) []byte {
+	var last *planTerm
 	for i := range c.terms {
 		t := &c.terms[i]
-		if i == 0 || t.field != c.terms[i-1].field {
+		if !t.counts {
+			continue
+		}
+		if last == nil || t.field != last.field {
 			dst = binary.AppendUvarint(dst, t.docs)
 			dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(t.table.Key().Avg))
 		}
+		last = t
 		dst = binary.AppendUvarint(dst, t.docFreq)
 	}
 	return dst
@@ -161,10 +176,14 @@ func (b *planner) thaw(frozen string) error {
 		return n
 	}
 	average := 0.0
+	var last *planTerm
 	for i := range b.terms {
 		t := &b.terms[i]
-		if i > 0 && t.field == b.terms[i-1].field {
-			t.docs, t.table = b.terms[i-1].docs, b.terms[i-1].table
+		if !t.counts {
+			continue
+		}
+		if last != nil && t.field == last.field {
+			t.docs, t.table = last.docs, last.table
 		} else {
 			t.docs = uvarint()
 			if len(data) < 8 {
@@ -179,6 +198,7 @@ func (b *planner) thaw(frozen string) error {
 			t.table = b.index.Table(t.field, b.sim, average)
 		}
 		t.docFreq = uvarint()
+		last = t
 		t.weigh(b.sim)
 	}
 	if !ok || len(data) > 0 {
