@@ -33,8 +33,8 @@ import "github.com/riffle-search/riffle/internal/search"
 // # Other queries
 //
 // A cursor belongs to a query, its BM25 parameters and the weight of its static rank. Where the
-// query has a Match with ModeAndOr, it also belongs to K. A search with any other is refused with a
-// *QueryError.
+// query has a Match with ModeAndOr, it also belongs to K, and that of a Multi to the names of its
+// engines in their order. A search with any other is refused with a *QueryError.
 type Cursor struct{ at search.Cursor }
 
 // IsZero reports whether the cursor is the zero Cursor, the beginning of any answer.

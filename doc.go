@@ -24,7 +24,8 @@
 // [Engine.Apply] returns when they are durable and visible. A [Query] describes documents;
 // [Engine.Search] ranks them by BM25 and returns a [Result]. A [Snapshot] is the index at one
 // moment, for as long as it is held. SearchOptions.Highlight adds to each hit the parts of its
-// texts that match; a [Highlighter] finds them in any text.
+// texts that match; a [Highlighter] finds them in any text. A [Multi] searches several engines as
+// one.
 //
 // # A language
 //

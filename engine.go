@@ -208,14 +208,25 @@ func (e *Engine) Analyzer(name string) (analysis.Analyzer, error) {
 }
 
 // A view is the index at one moment, as an Engine searches it. It is passed by value, which
-// allocates nothing. Its View serves as a plan.Index.
+// allocates nothing.
 type view struct {
 	*live.View
-	e *Engine
+	scope
 }
+
+// A scope is what a search runs on: the view of an Engine, or those of the engines of a Multi. Its
+// View serves as a plan.Index.
+type scope struct {
+	search.View
+	e *Engine // whose options count
+	m *Multi  // nil for an Engine
+}
+
+// viewOf returns the view of an Engine.
+func (e *Engine) viewOf(v *live.View) view { return view{v, scope{View: v, e: e}} }
 
 // acquire begins a call on the current view. Release ends it.
 func (e *Engine) acquire() (view, error) {
 	v, err := e.index.Acquire()
-	return view{v, e}, err
+	return e.viewOf(v), err
 }

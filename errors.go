@@ -40,6 +40,9 @@ var (
 	// ErrNotFound: no document has this id.
 	ErrNotFound = live.ErrNotFound
 
+	// ErrAmbiguous: several engines of a Multi have a document with this id.
+	ErrAmbiguous = live.ErrAmbiguous
+
 	// ErrLate: a search with SearchOptions.FailLate cannot be answered by its Deadline.
 	ErrLate = accelerator.ErrLate
 

@@ -131,11 +131,11 @@ func (s *Snapshot) Highlighter(ctx context.Context, q Query, o *HighlightOptions
 	return v.highlighter(ctx, q, o)
 }
 
-func (v view) highlighter(ctx context.Context, q Query, o *HighlightOptions) (*Highlighter, error) {
+func (v scope) highlighter(ctx context.Context, q Query, o *HighlightOptions) (*Highlighter, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	set, err := v.e.settings(nil)
+	set, err := v.settings(nil)
 	if err != nil {
 		return nil, err
 	}
@@ -299,7 +299,7 @@ func (h *Highlighter) cut(texts []highlight.Text, numbers []int, found []highlig
 }
 
 // highlightsHits returns a function that highlights the hits of a search, or nil without options.
-func (v view) highlightsHits(x *search.Run, q Query, o *HighlightOptions) (func(search.Cursor) (map[string][]Fragment, error), error) {
+func (v scope) highlightsHits(x *search.Run, q Query, o *HighlightOptions) (func(search.Cursor) (map[string][]Fragment, error), error) {
 	if o == nil {
 		return nil, nil
 	}

@@ -119,7 +119,8 @@ type Result struct {
 
 // A Hit is one document of a Result.
 type Hit struct {
-	ID string // shares its memory with the ids of all hits: see strings.Clone
+	ID     string // shares its memory with the ids of all hits: see strings.Clone
+	Engine string `json:",omitempty"` // of a Multi, the name of the document's engine
 
 	// Score is within 3e-4 (relative) of BM25 for documents of up to 40 times the average length of
 	// a field. For longer ones it is within 2^-16 of the weights of the words that match.
@@ -214,10 +215,23 @@ func (e *Engine) settings(o *SearchOptions) (s search.Settings, err error) {
 	return s, errors.Join(errs...)
 }
 
+// settings is Engine.settings for a search of the scope.
+func (v scope) settings(o *SearchOptions) (search.Settings, error) {
+	s, err := v.e.settings(o)
+	if v.m == nil || err != nil {
+		return s, err
+	}
+	if s.On == accelerator.OnGPU {
+		return s, plan.Errorf("SearchOptions.Processor", "a Multi searches on the CPU")
+	}
+	s.On, s.Names = accelerator.OnCPU, v.m.names
+	return s, nil
+}
+
 var defaultSearch SearchOptions
 
 // A Searcher answers queries: an Engine from the current index, a Snapshot from the index at its
-// moment.
+// moment, a Multi and a MultiSnapshot from several indexes.
 type Searcher interface {
 	// Search ranks the documents that match a query. A nil *SearchOptions stands for the defaults.
 	Search(ctx context.Context, q Query, o *SearchOptions) (*Result, error)
@@ -268,7 +282,7 @@ func (s *Snapshot) Search(ctx context.Context, q Query, o *SearchOptions) (*Resu
 }
 
 // searchTimed is search with timing; it notifies the listener.
-func (v view) searchTimed(ctx context.Context, q Query, o *SearchOptions) (*Result, error) {
+func (v scope) searchTimed(ctx context.Context, q Query, o *SearchOptions) (*Result, error) {
 	start := time.Now()
 	res, err := v.search(ctx, q, o, start)
 	if res != nil {
@@ -279,7 +293,7 @@ func (v view) searchTimed(ctx context.Context, q Query, o *SearchOptions) (*Resu
 }
 
 // tell notifies the listener of a search that began at start.
-func (v view) tell(q Query, o *SearchOptions, res *Result, err error, start time.Time) {
+func (v scope) tell(q Query, o *SearchOptions, res *Result, err error, start time.Time) {
 	l := v.e.opts.Listener
 	if l == nil || l.Searched == nil {
 		return
@@ -304,8 +318,8 @@ func (s *Snapshot) Count(ctx context.Context, q Query) (int, error) {
 	return v.count(ctx, q)
 }
 
-func (v view) count(ctx context.Context, q Query) (int, error) {
-	set, err := v.e.settings(nil)
+func (v scope) count(ctx context.Context, q Query) (int, error) {
+	set, err := v.settings(nil)
 	if err != nil {
 		return 0, err
 	}
@@ -319,7 +333,7 @@ func (v view) count(ctx context.Context, q Query) (int, error) {
 }
 
 // plan plans a search. The caller ends it.
-func (v view) plan(ctx context.Context, q Query, s *search.Settings) (*search.Run, error) {
+func (v scope) plan(ctx context.Context, q Query, s *search.Settings) (*search.Run, error) {
 	if q == nil {
 		return nil, plan.Errorf("Query", "is nil")
 	}
@@ -349,8 +363,8 @@ func planRun(ctx context.Context, x *search.Run, q Query) error {
 }
 
 // begin plans a search that was called at start, and submits it.
-func (v view) begin(ctx context.Context, q Query, o *SearchOptions, start time.Time) (*search.Run, error) {
-	set, err := v.e.settings(o)
+func (v scope) begin(ctx context.Context, q Query, o *SearchOptions, start time.Time) (*search.Run, error) {
+	set, err := v.settings(o)
 	if err != nil {
 		return nil, err
 	}
@@ -370,7 +384,7 @@ func (v view) begin(ctx context.Context, q Query, o *SearchOptions, start time.T
 }
 
 // end answers a search and ends it.
-func (v view) end(ctx context.Context, x *search.Run, q Query, o *SearchOptions) (*Result, error) {
+func (v scope) end(ctx context.Context, x *search.Run, q Query, o *SearchOptions) (*Result, error) {
 	defer x.End()
 	answer, err := x.Answer(ctx)
 	if err != nil {
@@ -392,6 +406,9 @@ func (v view) end(ctx context.Context, x *search.Run, q Query, o *SearchOptions)
 	for i := range hits {
 		hit := &hits[i]
 		hit.ID, hit.Score = hit.Cursor.at.ID(), x.Score(hit.Cursor.at)
+		if v.m != nil {
+			hit.Engine = v.m.names[hit.Cursor.at.Index()]
+		}
 		if len(o.Load) == 0 && highlight == nil {
 			continue
 		}
@@ -413,7 +430,7 @@ func (v view) end(ctx context.Context, x *search.Run, q Query, o *SearchOptions)
 	return res, nil
 }
 
-func (v view) search(ctx context.Context, q Query, o *SearchOptions, start time.Time) (*Result, error) {
+func (v scope) search(ctx context.Context, q Query, o *SearchOptions, start time.Time) (*Result, error) {
 	x, err := v.begin(ctx, q, o, start)
 	if err != nil {
 		return nil, err
@@ -443,9 +460,9 @@ func (s *Snapshot) SearchBatch(ctx context.Context, queries []Query, o *SearchOp
 	return v.searchBatch(ctx, queries, o)
 }
 
-func (v view) searchBatch(ctx context.Context, queries []Query, o *SearchOptions) ([]*Result, error) {
+func (v scope) searchBatch(ctx context.Context, queries []Query, o *SearchOptions) ([]*Result, error) {
 	results, start := make([]*Result, len(queries)), time.Now()
-	ctx, open := v.e.index.UntilClose(ctx)
+	ctx, open := v.untilClose(ctx)
 	defer open()
 	begin := func(ctx context.Context, i int) (*search.Run, error) { return v.begin(ctx, queries[i], o, start) }
 	err := v.e.searcher.Batch(ctx, len(queries), begin, func(ctx context.Context, i int, x *search.Run, err error, began time.Time) error {
@@ -462,9 +479,25 @@ func (v view) searchBatch(ctx context.Context, queries []Query, o *SearchOptions
 		return nil
 	})
 	if err != nil {
-		return nil, v.e.index.OrClosed(err)
+		return nil, v.orClosed(err)
 	}
 	return results, nil
+}
+
+// untilClose returns a context that ends when an engine of the scope is closed.
+func (v scope) untilClose(ctx context.Context) (context.Context, context.CancelFunc) {
+	if v.m == nil {
+		return v.e.index.UntilClose(ctx)
+	}
+	return v.m.untilClose(ctx)
+}
+
+// orClosed returns the error of a call that a Close may have interrupted.
+func (v scope) orClosed(err error) error {
+	if v.m == nil {
+		return v.e.index.OrClosed(err)
+	}
+	return v.m.orClosed(err)
 }
 
 // An Explanation derives the score of one document, term by term. The value of the root is exactly
@@ -504,7 +537,7 @@ func (s *Snapshot) Explain(ctx context.Context, q Query, id string, o *SearchOpt
 }
 
 func (v view) explain(ctx context.Context, q Query, id string, o *SearchOptions) (*Explanation, error) {
-	set, err := v.e.settings(o)
+	set, err := v.settings(o)
 	if err != nil {
 		return nil, err
 	}
@@ -512,11 +545,16 @@ func (v view) explain(ctx context.Context, q Query, id string, o *SearchOptions)
 	if err != nil {
 		return nil, err
 	}
+	return v.explainDoc(ctx, q, v.SegmentAt(segment).Base()+doc, &set)
+}
+
+// explainDoc derives the score of a document by its number in the scope.
+func (v scope) explainDoc(ctx context.Context, q Query, doc uint32, set *search.Settings) (*Explanation, error) {
 	set.K, set.From = set.K-set.From, 0
-	x, err := v.plan(ctx, q, &set)
+	x, err := v.plan(ctx, q, set)
 	if err != nil {
 		return nil, err
 	}
 	defer x.End()
-	return x.Explain(ctx, segment, doc)
+	return x.Explain(ctx, doc)
 }

@@ -53,7 +53,7 @@ func (s *Snapshot) hold() (v view, err error) {
 		return v, ErrClosed
 	}
 	s.v.Ref()
-	return view{s.v, s.e}, nil
+	return s.e.viewOf(s.v), nil
 }
 
 // Len returns the number of documents.

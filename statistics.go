@@ -11,7 +11,8 @@ import (
 //
 // Several indexes (shards) with one schema score as one index of all their documents, to the last
 // bit: request the Statistics of the query from each, Add them up, and pass the sum to each search
-// as SearchOptions.Statistics.
+// as SearchOptions.Statistics. That is for indexes of several processes; a Multi does more for those
+// of one.
 //
 //	type Statistics struct {
 //		Fields map[string]FieldStatistics
@@ -56,8 +57,8 @@ func (s *Snapshot) Statistics(ctx context.Context, q Query) (*Statistics, error)
 	return v.statistics(ctx, q)
 }
 
-func (v view) statistics(ctx context.Context, q Query) (*Statistics, error) {
-	set, err := v.e.settings(nil)
+func (v scope) statistics(ctx context.Context, q Query) (*Statistics, error) {
+	set, err := v.settings(nil)
 	if err != nil {
 		return nil, err
 	}

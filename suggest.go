@@ -48,7 +48,7 @@ func (s *Snapshot) Suggest(ctx context.Context, field, word string, o *SuggestOp
 	return v.suggest(ctx, field, word, o)
 }
 
-func (v view) suggest(ctx context.Context, field, word string, o *SuggestOptions) ([]Suggestion, error) {
+func (v scope) suggest(ctx context.Context, field, word string, o *SuggestOptions) ([]Suggestion, error) {
 	if o == nil {
 		o = &SuggestOptions{}
 	}
@@ -59,7 +59,7 @@ func (v view) suggest(ctx context.Context, field, word string, o *SuggestOptions
 	if limit < 0 || limit > maxSuggestions {
 		return nil, plan.Errorf("SuggestOptions.Limit", "must lie in 0 to %d, not %d", maxSuggestions, o.Limit)
 	}
-	set, err := v.e.settings(nil)
+	set, err := v.settings(nil)
 	if err != nil {
 		return nil, err
 	}

@@ -43,8 +43,8 @@ func (s *Snapshot) Terms(ctx context.Context, field, prefix string) iter.Seq2[Te
 	}
 }
 
-func (v view) terms(ctx context.Context, field, prefix string, yield func(TermCount, error) bool) error {
-	set, err := v.e.settings(nil)
+func (v scope) terms(ctx context.Context, field, prefix string, yield func(TermCount, error) bool) error {
+	set, err := v.settings(nil)
 	if err != nil {
 		return err
 	}

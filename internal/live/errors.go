@@ -13,4 +13,7 @@ var (
 
 	// ErrNotFound: no document has this id.
 	ErrNotFound = errors.New("riffle: no such document")
+
+	// ErrAmbiguous: several indexes have a document with this id.
+	ErrAmbiguous = errors.New("riffle: several engines have a document with this id")
 )

@@ -107,7 +107,7 @@ func (p *part) Accept() []uint64 {
 }
 
 // Settle implements plan.Index.
-func (v *View) Settle(lists []*cache.List) {
+func (v *View) Settle(_, _ int, lists []*cache.List) {
 	v.ix.lists.Settle(lists)
 	if v.tailed && v.searched.Add(1) == joinSearches && v.ix.current.Load() == v {
 		v.ix.joinTails()

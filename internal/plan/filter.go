@@ -163,7 +163,7 @@ func (m *filterMaker) match(segment int, c Clause) ([]uint64, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer m.index.Settle(b.lists)
+	defer m.index.Settle(segment, segment+1, b.lists)
 	n := b.node(&c)
 	q.Plan.K = 1
 	set, err := cpuexec.Matches(m.ctx, &q.Plan, 0, &n)

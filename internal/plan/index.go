@@ -66,8 +66,9 @@ type Index interface {
 	// one. A field has a value, or several as []any.
 	Stored(id string, names []string) (fields map[string]any, ok bool, err error)
 
-	// Settle receives the lists that a query has used.
-	Settle(lists []*cache.List)
+	// Settle receives the lists that a query has used in the segments of the numbers from <= n < to:
+	// those of all terms in the first of them, then of as many in the second, and so on.
+	Settle(from, to int, lists []*cache.List)
 }
 
 // A Reader is what plans read of a segment, apart from its lists and norms.

@@ -98,7 +98,7 @@ func (b *planner) joinedList(number int, t *planTerm, p segment.Pattern, within 
 // those that are needed.
 func (b *planner) placesOf(number int, field string, terms []string, within, needed []uint64) (places []uint64, err error) {
 	lists := make([]*cache.List, 0, len(terms))
-	defer func() { b.index.Settle(lists) }()
+	defer func() { b.index.Settle(number, number+1, lists) }()
 	for _, term := range terms {
 		if err := b.ctx.Err(); err != nil {
 			return nil, err

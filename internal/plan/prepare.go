@@ -40,7 +40,7 @@ func NewPreparer(iv *document.Inverter) Preparer { return Preparer{rw: Rewriter{
 // Forget drops references to the index and the text of the last query. It makes the index account
 // for the memory that the plan's lists now take.
 func (p *Preparer) Forget(x Index) {
-	x.Settle(p.planner.lists)
+	x.Settle(0, x.Segments(), p.planner.lists)
 	p.planner.forget()
 	p.rw.forget()
 }

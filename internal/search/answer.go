@@ -63,7 +63,7 @@ func nameOf(x cpuexec.Parallel, w blockmax.Work) string {
 }
 
 // at adds the segment and term of a view to an executor's error.
-func at(v *live.View, err error) error {
+func at(v View, err error) error {
 	if err == nil {
 		return nil
 	}

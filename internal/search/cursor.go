@@ -18,8 +18,9 @@ import (
 type Cursor struct {
 	page *Page
 
+	index          uint32 // number of the hit's index; 0 unless there are several
 	segment, local uint32 // number of the hit's segment, and of its document there
-	doc, score     uint32 // global number of the document; integer score under page's statistics
+	doc, score     uint32 // number of the document in its index; integer score under page's statistics
 	from, to       uint32 // its id in page.text
 }
 
@@ -28,7 +29,10 @@ type Page struct {
 	query json.Marshaler // nil when key is set
 	sim   blockmax.BM25
 	alpha float64
-	k     int // 0 when the answer does not depend on it
+	k     int      // 0 when the answer does not depend on it
+	names []string // Settings.Names
+
+	multi bool // the answer is of several indexes
 
 	text       string // ids of the hits, then statistics (plan.Compiled.AppendStatistics)
 	statistics int    // where they begin
@@ -40,6 +44,9 @@ type cursorKey [8]byte
 
 // IsZero reports whether the cursor is the zero Cursor.
 func (c Cursor) IsZero() bool { return c.page == nil }
+
+// Index returns the number of the hit's index among several.
+func (c Cursor) Index() int { return int(c.index) }
 
 // ID returns the id of the hit. It shares its memory with the other ids of the page.
 func (c Cursor) ID() string { return c.page.text[c.from:c.to] }
@@ -56,7 +63,7 @@ const keptIDBytes = 64 << 10
 
 func (x *Run) newPage() Page {
 	o := &x.settings
-	page := Page{query: o.Query, sim: o.Sim, alpha: o.Alpha}
+	page := Page{query: o.Query, sim: o.Sim, alpha: o.Alpha, names: o.Names, multi: len(o.Names) > 0}
 	if o.DependsOnK {
 		page.k = o.page()
 	}
@@ -70,11 +77,17 @@ func (x *Run) Hits(hits []blockmax.Hit, page *Page, cursor func(i int) *Cursor) 
 	*page = x.newPage()
 	ids := x.ids[:0]
 	for i, h := range hits {
-		s := x.view.SegmentOf(h.Doc)
+		number := x.view.NumberOf(h.Doc)
+		v, base := x.view.ViewAt(number)
+		doc := h.Doc - base
+		s := v.SegmentOf(doc)
 		c := cursor(i)
-		*c = Cursor{page: page, segment: uint32(s.Number()), local: h.Doc - s.Base(), doc: h.Doc, score: h.Score, from: uint32(len(ids))}
+		*c = Cursor{
+			page: page, index: uint32(number), segment: uint32(s.Number()), local: doc - s.Base(),
+			doc: doc, score: h.Score, from: uint32(len(ids)),
+		}
 		if ids, err = s.Reader().AppendID(ids, c.local); err != nil {
-			return s.At(err)
+			return x.view.Named(number, s.At(err))
 		}
 		c.to = uint32(len(ids))
 	}
@@ -91,14 +104,22 @@ func (x *Run) Hits(hits []blockmax.Hit, page *Page, cursor func(i int) *Cursor) 
 
 // Fields returns the stored fields of a hit that are in names; "*" stands for all.
 func (x *Run) Fields(c Cursor, names []string) (map[string]any, error) {
-	return x.view.SegmentOf(c.doc).Fields(c.local, names)
+	v, _ := x.view.ViewAt(c.Index())
+	fields, err := v.SegmentOf(c.doc).Fields(c.local, names)
+	return fields, x.view.Named(c.Index(), err)
 }
 
-// cursorVersion begins the bytes whose base64 a cursor's text is:
+// The bytes whose base64 a cursor's text is:
 //
-//	version (1 byte), key (8 bytes), score, number of the segment, local and global number of the
-//	document, length of the id (all uvarint), id, statistics, CRC-32C of all before (4 bytes, little endian)
-const cursorVersion = 1
+//	version (1 byte), key (8 bytes), score, number of the segment, of the document there and of the
+//	document in its index, length of the id (all uvarint), id, statistics, CRC-32C of all before
+//	(4 bytes, little endian)
+//
+// That of several indexes has the number of the hit's index (uvarint) behind the key.
+const (
+	cursorVersion      = 1
+	multiCursorVersion = 2
+)
 
 // MarshalText implements encoding.TextMarshaler. The text of the zero Cursor is empty. A query
 // without a JSON form is an error.
@@ -111,6 +132,10 @@ func (c Cursor) MarshalText() ([]byte, error) {
 		return nil, err
 	}
 	b := append([]byte{cursorVersion}, key[:]...)
+	if c.page.multi {
+		b[0] = multiCursorVersion
+		b = binary.AppendUvarint(b, uint64(c.index))
+	}
 	for _, n := range [...]uint32{c.score, c.segment, c.local, c.doc, c.to - c.from} {
 		b = binary.AppendUvarint(b, uint64(n))
 	}
@@ -135,13 +160,17 @@ func ParseCursor(text []byte) (Cursor, error) {
 	if crc32.Checksum(data, castagnoli) != sum {
 		return Cursor{}, errCursor
 	}
-	if data[0] != cursorVersion {
-		return Cursor{}, plan.Errorf("Cursor", "of version %d, this build reads %d", data[0], cursorVersion)
+	if data[0] != cursorVersion && data[0] != multiCursorVersion {
+		return Cursor{}, plan.Errorf("Cursor", "of version %d, this build reads %d and %d", data[0], cursorVersion, multiCursorVersion)
 	}
-	page := new(Page)
+	page := &Page{multi: data[0] == multiCursorVersion}
 	rest := data[1+copy(page.key[:], data[1:]):]
 	c := Cursor{page: page}
-	for _, to := range [...]*uint32{&c.score, &c.segment, &c.local, &c.doc, &c.to} {
+	numbers := []*uint32{&c.index, &c.score, &c.segment, &c.local, &c.doc, &c.to}
+	if !page.multi {
+		numbers = numbers[1:]
+	}
+	for _, to := range numbers {
 		n, size := binary.Uvarint(rest)
 		if size <= 0 || n > math.MaxUint32 {
 			return Cursor{}, errCursor
@@ -166,6 +195,10 @@ func (p *Page) makeKey() (cursorKey, error) {
 	if err != nil {
 		return cursorKey{}, err
 	}
-	sum := sha256.Sum256(fmt.Appendf(form, " %x %x %d %x %d", p.sim.K1, p.sim.B, p.sim.IDF, p.alpha, p.k))
+	form = fmt.Appendf(form, " %x %x %d %x %d", p.sim.K1, p.sim.B, p.sim.IDF, p.alpha, p.k)
+	if p.multi {
+		form = fmt.Appendf(form, " %q", p.names)
+	}
+	sum := sha256.Sum256(form)
 	return cursorKey(sum[:8]), nil
 }

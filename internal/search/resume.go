@@ -22,21 +22,25 @@ func (x *Run) Resume(ctx context.Context) error {
 	}
 	page := x.newPage()
 	if key, err := page.makeKey(); err != nil || key != want {
-		return plan.Errorf("SearchOptions.After", "the cursor is of another query, or of the same one with another Similarity, Alpha or, for ModeAndOr, K")
+		return plan.Errorf("SearchOptions.After", "the cursor is of another query, or of the same one with another Similarity, Alpha or, for ModeAndOr, K, or in other engines")
 	}
 	x.settings.Frozen = after.page.text[after.page.statistics:]
-	doc, found, err := placeOf(ctx, x.view, after)
-	if err != nil {
-		return err
+	v, base := x.view.ViewAt(after.Index())
+	if v == nil {
+		return errCursor
 	}
-	x.settings.After = &blockmax.Hit{Doc: doc, Score: after.score}
+	doc, found, err := placeOf(ctx, v, after)
+	if err != nil {
+		return x.view.Named(after.Index(), err)
+	}
+	x.settings.After = &blockmax.Hit{Doc: base + doc, Score: after.score}
 	if !found {
 		x.settings.After = &blockmax.Hit{Doc: math.MaxUint32, Score: after.score + 1} // before all that score as much
 	}
 	return nil
 }
 
-// placeOf returns the global number of a cursor's document in a view, or of its old copy. If the
+// placeOf returns the number of a cursor's document in the view of its index, or of its old copy. If the
 // segment is gone, it looks the document up by id, and accepts it if it must still be the same: in
 // order of arrival a document that was put again cannot be in an earlier place.
 func placeOf(ctx context.Context, v *live.View, c *Cursor) (doc uint32, found bool, err error) {

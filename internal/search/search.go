@@ -59,6 +59,24 @@ func New(o Options) *Searcher {
 // Close stops the workers. Later searches run on their own goroutine alone.
 func (s *Searcher) Close() { s.pool.Close() }
 
+// A View is what a search runs on: the view of an index, or those of several as one.
+type View interface {
+	plan.Index
+
+	// NumberOf returns the number of the view of an index that has a document. ViewAt returns the
+	// view with such a number, or nil, and the number of its first document in this View.
+	NumberOf(doc uint32) int
+	ViewAt(number int) (v *live.View, base uint32)
+
+	// PartOf returns the number of the segment with a document, for Segment.
+	PartOf(doc uint32) int
+
+	// Named adds to an error which index it is of, if there are several.
+	Named(number int, err error) error
+}
+
+var _, _ View = (*live.View)(nil), (*live.Multi)(nil)
+
 // Settings are those of one search, validated and complete.
 type Settings struct {
 	plan.Settings // After and Frozen come from Cursor
@@ -73,10 +91,11 @@ type Settings struct {
 	Due      time.Time
 	FailLate bool
 
-	// Query and DependsOnK identify the query for cursors: its JSON form, and whether its answer
-	// depends on K.
+	// Query, DependsOnK and Names identify the query for cursors: its JSON form, whether its answer
+	// depends on K, and the names of the indexes if there are several.
 	Query      json.Marshaler
 	DependsOnK bool
+	Names      []string
 }
 
 // page returns how many hits to return.
@@ -88,7 +107,7 @@ type Run struct {
 	searcher *Searcher
 	ids      []byte // of a page; scratch
 
-	view     *live.View
+	view     View
 	settings Settings
 	compiled *plan.Compiled
 	ticket   accelerator.Ticket
@@ -97,7 +116,7 @@ type Run struct {
 
 // Begin begins a search on a view, which must stay open until the caller ends the run. The caller
 // plans it by Words or by Plan.
-func (s *Searcher) Begin(v *live.View, o *Settings) *Run {
+func (s *Searcher) Begin(v View, o *Settings) *Run {
 	x := s.runs.Get().(*Run)
 	x.view, x.settings = v, *o
 	x.settings.CPU.Pool = s.pool
@@ -171,14 +190,13 @@ func (x *Run) Count(ctx context.Context) (int, error) {
 	return n, at(x.view, err)
 }
 
-// Explain derives the score of a document of a segment.
-func (x *Run) Explain(ctx context.Context, segment int, doc uint32) (*plan.Explanation, error) {
+// Explain derives the score of a document of the view.
+func (x *Run) Explain(ctx context.Context, doc uint32) (*plan.Explanation, error) {
 	p := &x.compiled.Plan
 	either := p.Else != nil || p.Tree == nil && p.Mode == blockmax.AndOr
 	if err := x.settle(ctx); err != nil {
 		return nil, err
 	}
-	doc += x.view.SegmentAt(segment).Base()
 	part := x.view.PartOf(doc)
 	e, err := x.compiled.Explain(ctx, part, doc-x.view.Segment(part).Base())
 	if err != nil {
