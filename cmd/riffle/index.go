@@ -289,7 +289,9 @@ func (w *indexWriter) apply(ctx context.Context, l *loader, c *chunk) error {
 		return err
 	}
 	pending, err := w.engine.Submit(ctx, &c.documents)
-	if settled := w.settle(ctx, l); settled != nil {
+	settled := w.settle(ctx, l)
+	w.last, w.pending = c, pending // also when the one before was interrupted: Close waits for both
+	if settled != nil {
 		return settled
 	}
 	var refused *riffle.DocumentError
@@ -304,7 +306,6 @@ func (w *indexWriter) apply(ctx context.Context, l *loader, c *chunk) error {
 		l.recycle(c)
 		return nil
 	}
-	w.last, w.pending = c, pending
 	return err
 }
 
