@@ -605,7 +605,7 @@ func FuzzHighlight(f *testing.F) {
 			if strings.ContainsAny(escaped, "<>\"") || html.UnescapeString(escaped) != f.Text {
 				t.Fatalf("%q becomes %q", f.Text, escaped)
 			}
-			if plain := f.Format(ANSI("", "")); strings.ContainsAny(plain, "\x1b\r\n\x9b") {
+			if plain := f.Format(ANSI("", "")); strings.ContainsAny(plain, "\x1b\r\n\u009b") {
 				t.Fatalf("%q becomes %q", f.Text, plain)
 			}
 		}
