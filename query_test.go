@@ -275,7 +275,7 @@ func TestQueriesPrint(t *testing.T) {
 		MustNot:   []Query{Term{"k", "v"}},
 		MinShould: 1,
 	}
-	const want = `bool(+match(a or "x y") +term(n 1)^2.5 match(a,b and+or "z") match(c,d and "") #constant(all 1) -term(k "v") min=1)`
+	const want = `(+a:x\ y +n:=1^2.5 {"match":{"fields":["a","b"],"text":"z","mode":"and+or"}} {"match":{"field":"c","fields":["d"],"text":"","mode":"and"}} ++*:*^=1 -k:="v")~1`
 	if got := q.String(); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
