@@ -86,6 +86,10 @@ func (e *Expr) nodes() int {
 func (m *Matcher) wantParts(e *Expr, parts []*node, number int, v Interval) {
 	switch e.Op {
 	case Phrase:
+		if e.Max > 0 && m.group != nil {
+			m.wantRepeated(e, parts, m.windows[number])
+			return
+		}
 		for i, p := range parts {
 			lo, hi := int64(v.Start), int64(v.Start)
 			if e.Max > 0 {
@@ -116,6 +120,25 @@ func (m *Matcher) wantParts(e *Expr, parts []*node, number int, v Interval) {
 		parts[1].wantWithin(int64(v.Start), int64(v.End))
 	case ContainedBy, NotContaining, First:
 		parts[0].want(v)
+	}
+}
+
+// wantRepeated is wantParts for a sloppy phrase whose parts share terms: a position counts if the
+// other parts have positions in the window beside it.
+func (m *Matcher) wantRepeated(e *Expr, parts []*node, w window) {
+	all := make([][]Interval, len(parts))
+	for i, p := range parts {
+		all[i] = p.matches
+	}
+	for i, p := range parts {
+		offset := int64(e.Offsets[i])
+		for at := p.from(w.lo + offset); at < len(p.matches) && int64(p.matches[at].Start) <= w.hi+offset; at++ {
+			all[i] = p.matches[at : at+1]
+			if m.group[i] < 0 || m.fits(e, all, w.lo, w.hi) {
+				p.wanted[at] = true
+			}
+		}
+		all[i] = p.matches
 	}
 }
 
