@@ -28,7 +28,8 @@ const maxSuggestions = 1000
 // fewest edits first, and of these those in most documents. The word is normalized as that of Prefix
 // is. A nil *SuggestOptions stands for the defaults.
 //
-// Completing reads all terms that begin with the word, and in how many documents each is.
+// The first call for a field reads all its terms, and 4 bytes for each stay in memory. Others take
+// microseconds, or milliseconds for a word to correct.
 func (e *Engine) Suggest(ctx context.Context, field, word string, o *SuggestOptions) ([]Suggestion, error) {
 	v, err := e.acquire()
 	if err != nil {

@@ -215,6 +215,13 @@ func (m *Multi) Matching(i int, field string, p segment.Pattern, visit func(*seg
 	return m.named(i, v.Matching(number, field, p, visit))
 }
 
+// Frequent implements plan.Index.
+func (m *Multi) Frequent(i int, field string, p segment.Pattern, n int) ([]segment.TermCount, error) {
+	v, number := m.of(i)
+	found, err := v.Frequent(number, field, p, n)
+	return found, m.named(i, err)
+}
+
 // Lookup implements plan.Index.
 func (m *Multi) Lookup(i int, id string) (doc uint32, ok bool, err error) {
 	v, number := m.of(i)

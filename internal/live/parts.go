@@ -211,6 +211,19 @@ func (v *View) Matching(i int, field string, pattern segment.Pattern, visit func
 	return p.home.at(p.home.disk.Matching(field, pattern, visit))
 }
 
+// Frequent implements plan.Index.
+func (v *View) Frequent(i int, field string, pattern segment.Pattern, n int) ([]segment.TermCount, error) {
+	p := &v.parts[i]
+	switch {
+	case p.tail != nil:
+		return p.tail.Frequent(field, pattern, n)
+	case p.memory != nil:
+		return p.memory.Frequent(field, pattern, n)
+	}
+	found, err := p.home.disk.Frequent(field, pattern, n)
+	return found, p.home.at(err)
+}
+
 // Lookup implements plan.Index.
 func (v *View) Lookup(i int, id string) (doc uint32, ok bool, err error) {
 	p := &v.parts[i]

@@ -191,6 +191,9 @@ func (s oneSegment) Lists(field, term string, into []*cache.List, _ int, _ bool)
 func (s oneSegment) Matching(_ int, field string, p segment.Pattern, visit func(*segment.Match) error) error {
 	return s.Index.Matching(s.number, field, p, visit)
 }
+func (s oneSegment) Frequent(_ int, field string, p segment.Pattern, n int) ([]segment.TermCount, error) {
+	return s.Index.Frequent(s.number, field, p, n)
+}
 func (s oneSegment) Lookup(_ int, id string) (uint32, bool, error) {
 	return s.Index.Lookup(s.number, id)
 }

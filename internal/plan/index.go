@@ -59,6 +59,10 @@ type Index interface {
 	// particular order. Terms that no document of the segment has may be among them.
 	Matching(segment int, field string, p segment.Pattern, visit func(*segment.Match) error) error
 
+	// Frequent returns those n terms of a field that most documents of a segment have, of the terms that
+	// a pattern picks, in the order of segment.MoreFrequent, or all of them if there are fewer.
+	Frequent(segment int, field string, p segment.Pattern, n int) ([]segment.TermCount, error)
+
 	// Lookup finds the document of an id in a segment. It may be deleted.
 	Lookup(segment int, id string) (doc uint32, ok bool, err error)
 

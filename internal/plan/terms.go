@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -86,53 +85,4 @@ func (rw *Rewriter) someTerms(number int, field string, r termRange) (terms []ex
 		return terms[:termsAtOnce], true, nil
 	}
 	return terms, false, nil
-}
-
-// A Suggestion is riffle.Suggestion.
-type Suggestion struct {
-	Term      string
-	Documents uint64
-	Edits     int
-}
-
-// Suggest returns the terms of a field that begin with a word, those in most documents first, and
-// then those that Fuzzy finds.
-func (rw *Rewriter) Suggest(ctx context.Context, q Fuzzy, limit int) ([]Suggestion, error) {
-	if err := q.Validate(); err != nil {
-		return nil, err
-	}
-	var out []Suggestion
-	known := map[string]bool{}
-	byDocuments := func(a, b Suggestion) int {
-		return cmp.Or(cmp.Compare(b.Documents, a.Documents), strings.Compare(a.Term, b.Term))
-	}
-	err := rw.EachTerm(ctx, q.Field, q.Term, func(term string, docs uint64) bool {
-		out = append(out, Suggestion{term, docs, 0})
-		if len(out) > 2*limit+termsAtOnce {
-			slices.SortFunc(out, byDocuments)
-			out = out[:limit]
-		}
-		return true
-	})
-	if err != nil {
-		return nil, err
-	}
-	slices.SortFunc(out, byDocuments)
-	out = out[:min(limit, len(out))]
-	if len(out) == limit || q.Edits == NoEdits {
-		return out, nil
-	}
-	for _, s := range out {
-		known[s.Term] = true
-	}
-	found, err := rw.fuzzyTerms(q)
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range found {
-		if len(out) < limit && !known[e.term] {
-			out = append(out, Suggestion{e.term, uint64(e.docFreq), e.edits})
-		}
-	}
-	return out, nil
 }
