@@ -131,6 +131,33 @@ func (u *Union) Add(m *Match) error {
 	return u.read()
 }
 
+// AddList adds the documents of a list whose term Long has received. It makes no rows of blocks that
+// have none: most of these lists serve no other query.
+func (u *Union) AddList(l *postings.List) error {
+	if words := l.Bitmap(); words != nil {
+		for i, word := range words[:min(len(words), len(u.Set))] {
+			u.Set[i] |= word
+		}
+		return nil
+	}
+	if err := l.Complete(); err != nil {
+		return err
+	}
+	for b := range l.Blocks() {
+		n, _, err := l.ReadDocs(b, &u.scan.Docs)
+		if err != nil {
+			return err
+		}
+		if last := u.scan.Docs[n-1]; int(last/64) >= len(u.Set) {
+			return corrupt.New(-1, "document %d, there are %d at most", last, 64*len(u.Set))
+		}
+		for _, doc := range u.scan.Docs[:n] {
+			u.Set[doc/64] |= 1 << (doc % 64)
+		}
+	}
+	return nil
+}
+
 func (u *Union) read() error {
 	for u.scan.Next() {
 		for _, doc := range u.scan.Docs[:u.scan.N] {

@@ -200,6 +200,11 @@ const Filters = 1 << 60
 // LRUQueryCache. A filter that never comes again would only evict lists.
 const filterUses = 2
 
+// costlyTerms is how many terms a filter must come from to be cached on its first use: to make one of
+// all words that begin with a letter takes as long as thousands of lists, which it would replace in
+// the cache.
+const costlyTerms = 256
+
 // A useTable counts the uses of filters that are not cached. Filters whose hashes share a slot take
 // it from each other, so rare ones are forgotten.
 type useTable [1024]atomic.Uint64 // the upper 56 bits of the hash, and the count
@@ -252,7 +257,7 @@ func (c *Lists) KeepFilter(segment uint64, filter string, f *Filter, accept []ui
 	s := c.shard(hash)
 	s.mu.Lock()
 	other := s.find(hash, key)
-	if other == nil && !c.uses.use(hash+segment*hashOdd) || other != nil && other.filter.docs >= f.docs {
+	if other == nil && f.terms < costlyTerms && !c.uses.use(hash+segment*hashOdd) || other != nil && other.filter.docs >= f.docs {
 		s.mu.Unlock()
 		return
 	}

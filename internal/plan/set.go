@@ -47,30 +47,46 @@ func (s *termPattern) appendText(to []byte) []byte {
 	return appendText(to, s.text)
 }
 
-// longTogether is how many long lists are united at once.
+// longTogether is how many long lists are united before the cache is told, which may then drop some.
 const longTogether = 64
 
 func (s *termPattern) documents(m *filterMaker, number int, set []uint64) (terms int, err error) {
 	u := segment.Union{Set: set}
-	var long []Clause
-	u.Long = func(term []byte) {
-		long = append(long, Clause{kind: clauseTerm, field: s.field, term: string(term)})
-	}
+	var long []string
+	u.Long = func(term []byte) { long = append(long, string(term)) }
 	if err := m.index.Matching(number, s.field, s.Pattern, u.Add); err != nil {
 		return 0, err
 	}
 	for len(long) > 0 {
 		n := min(len(long), longTogether)
-		some, err := m.match(number, anyClause(long[:n]))
-		if err != nil {
+		if err := s.addLists(m, number, long[:n], &u); err != nil {
 			return 0, err
-		}
-		for i, word := range some {
-			set[i] |= word
 		}
 		long = long[n:]
 	}
 	return u.Terms, nil
+}
+
+// addLists adds the documents of long lists.
+func (s *termPattern) addLists(m *filterMaker, number int, terms []string, u *segment.Union) error {
+	if err := m.ctx.Err(); err != nil {
+		return err
+	}
+	lists := make([]*cache.List, 0, len(terms))
+	defer func() { m.index.Settle(number, number+1, lists) }()
+	for _, term := range terms {
+		l, err := m.index.List(number, s.field, term)
+		if err != nil {
+			return err
+		}
+		if lists = append(lists, l); l.Postings == nil {
+			continue
+		}
+		if err := u.AddList(l.Postings); err != nil {
+			return m.index.Segment(number).At(err)
+		}
+	}
+	return nil
 }
 
 func (s *termPattern) String() string { return fmt.Sprintf("%s:%s(%q)", s.field, s.kind, s.text) }
