@@ -53,6 +53,7 @@ type tools struct {
 	source string // the folder of this module
 	cache  string
 	java   string // home of a JDK; empty to look for one
+	other  string // program of riffle-other; empty if there is none
 	log    io.Writer
 }
 
@@ -84,6 +85,8 @@ var engines = []engine{
 	// The index of riffle with other budgets than the default.
 	{name: "riffle-32MiB", index: "riffle", open: map[string]string{"cache": "32"}, prepare: goProgram("riffle"), scale: 1, trees: true},
 	{name: "riffle-2GiB", index: "riffle", open: map[string]string{"cache": "2048"}, prepare: goProgram("riffle"), scale: 1, trees: true},
+	// Before and after in one run.
+	{name: "riffle-other", index: "riffle-other", prepare: otherProgram, scale: 1, trees: true},
 	{name: "lucene", index: "lucene", prepare: luceneProgram, scale: 1, trees: true},
 	{name: "lucene-bp", index: "lucene-bp", build: graphOrder, prepare: luceneProgram, scale: 1, trees: true},
 	// What a user gets who changes nothing: Lucene prunes only after it has counted 1,000 hits.
@@ -146,8 +149,10 @@ func (t *tools) command(ctx context.Context, name string, args ...string) *exec.
 	return cmd
 }
 
-// goProgram builds a command of this module. While queries run it has one
-// processor, garbage collection included.
+// oneProcessor is for Go programs while queries run: their garbage collection shares it.
+var oneProcessor = []string{"GOMAXPROCS=1"}
+
+// goProgram builds a command of this module.
 func goProgram(name string, flags ...string) func(context.Context, *tools) (program, error) {
 	return func(ctx context.Context, t *tools) (program, error) {
 		exe := filepath.Join(t.cache, "bin", name)
@@ -155,8 +160,18 @@ func goProgram(name string, flags ...string) func(context.Context, *tools) (prog
 		if err := t.command(ctx, "go", append(args, "./"+name)...).Run(); err != nil {
 			return program{}, fmt.Errorf("go build ./%s: %w", name, err)
 		}
-		return program{args: []string{exe}, env: []string{"GOMAXPROCS=1"}, files: []string{exe}}, nil
+		return program{args: []string{exe}, env: oneProcessor, files: []string{exe}}, nil
 	}
+}
+
+// otherProgram is what ./riffle was at another commit. It is not in the folder of this module, so who
+// measures builds it there.
+func otherProgram(_ context.Context, t *tools) (program, error) {
+	if t.other == "" {
+		return program{}, fmt.Errorf("-other names no program: %w", errToolMissing)
+	}
+	exe, err := filepath.Abs(t.other)
+	return program{args: []string{exe}, env: oneProcessor, files: []string{exe}}, err
 }
 
 // tantivyProgram builds ./tantivy for the processor of this machine.

@@ -36,6 +36,7 @@ type settings struct {
 	modes, wants      string
 	filters           string
 	cache, java, json string
+	other             string
 	timing
 }
 
@@ -70,6 +71,7 @@ func parse(args []string) (s settings, err error) {
 	f.StringVar(&s.rebuild, "rebuild", "", "engines whose indexes are built anew, or all")
 	f.IntVar(&s.builds, "builds", 1, "times each index is built, by turns, all anew if it is more than 1; the least of each figure counts")
 	f.StringVar(&s.java, "java", "", "home of a JDK, 21 or newer (default: look for the newest)")
+	f.StringVar(&s.other, "other", "", "program of the engine riffle-other: go build ./riffle at another commit")
 	f.StringVar(&s.json, "json", "", "also write everything to this file, as JSON")
 	if err := f.Parse(args); err != nil {
 		return s, err
@@ -241,7 +243,7 @@ func enter(ctx context.Context, s settings, c corpus, log io.Writer) (field []co
 	if err != nil {
 		return nil, err
 	}
-	t := &tools{source: source, cache: s.cache, java: s.java, log: log}
+	t := &tools{source: source, cache: s.cache, java: s.java, other: s.other, log: log}
 	for name := range strings.SplitSeq(s.engines, ",") {
 		e, ok := find(name)
 		if !ok {

@@ -50,6 +50,37 @@ func TestMeasurements(t *testing.T) {
 	}
 }
 
+// TestOther compares riffle with a program that -other names, which here is riffle as well.
+func TestOther(t *testing.T) {
+	if _, err := os.Stat(corporaFolder()); err != nil {
+		t.Skipf("no corpora: %v", err)
+	}
+	source, err := moduleFolder(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := goProgram("riffle")(t.Context(), &tools{source: source, cache: *testCache, log: t.Output()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, exe := range []string{p.files[0], ""} {
+		file := filepath.Join(t.TempDir(), "report.json")
+		s, err := parse([]string{"-engines", "riffle,riffle-other", "-other", exe, "-cache", *testCache, "-json", file, "-docs", "500",
+			"-limit", "20", "-prime", "0", "-warm", "0", "-reps", "1", "-tasks", "top-10", "-queries", "gutenberg-dev.tsv"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if err := run(t.Context(), s, &out, t.Output()); err != nil {
+			t.Fatal(err)
+		}
+		checkReport(t, file)
+		if got, want := strings.Contains(out.String(), "| riffle-other |"), exe != ""; got != want {
+			t.Errorf("-other %q: the table has riffle-other: %v", exe, got)
+		}
+	}
+}
+
 // withoutMissing leaves out engines that the flag -engines of the test does not name.
 func withoutMissing(engines string) string {
 	return strings.Join(slices.DeleteFunc(strings.Split(engines, ","), func(name string) bool {
