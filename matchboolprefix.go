@@ -12,6 +12,9 @@ import (
 // The last word stands for itself, as analysed, and for all terms that begin as it does, which score 1
 // as those of a Prefix do. These are normalized, but neither stemmed nor dropped as stop words.
 // Options.MaxTerms bounds their number.
+//
+// The documents of a short beginning, such as "s", take long to find: all lists of thousands of terms
+// are read once in each segment, and the bits are cached. Suggest completes the last word.
 type MatchBoolPrefix struct {
 	Field    string
 	Text     string

@@ -95,6 +95,7 @@ func TestFiltersCached(t *testing.T) {
 	}
 	for i := range 5 * len(c.uses) { // each comes once
 		use(1, fmt.Sprint("once", i))
+		c.KeepFilter(Filters|1, fmt.Sprint("few terms", i), NewTermsFilter(make([]uint64, docs/64+1), docs, costlyTerms-1), nil)
 	}
 	counts := c.FilterCounts()
 	if counts.Cached != 1 || counts.Hits != 1 || counts.Misses != int64(3+5*len(c.uses)) {
@@ -118,6 +119,10 @@ func TestFiltersCached(t *testing.T) {
 	}
 	if f := c.Filter(Filters|9, "terms", docs, accept); f == nil || f.alive.Load() != nil || f.Terms() != 3 {
 		t.Errorf("the documents of terms are copied for the deletions of a view: %+v", f)
+	}
+	c.KeepFilter(Filters|9, "many terms", NewTermsFilter(slices.Clone(second.bits), docs, costlyTerms), nil)
+	if c.Filter(Filters|9, "many terms", docs, nil) == nil {
+		t.Error("the documents of many terms are not cached on their first use")
 	}
 	c.DropSegment(Filters | 9)
 	if c.Filter(Filters|1, "a", docs+64, nil) != nil {

@@ -15,7 +15,8 @@ import (
 
 // Clauses of very many terms, such as all words with a prefix, do not become a list each. Their
 // documents are gathered as bits, segment by segment, and executors see them as one leaf of a tree
-// without a score. The index caches those that come again, as it does filters.
+// without a score. The index caches those that come again, as it does filters, and those of many terms
+// at once.
 
 // A documentSet finds the documents of such a clause.
 type documentSet interface {
