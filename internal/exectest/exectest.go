@@ -98,7 +98,7 @@ func Check(e Executor, seed uint64, rounds int) error {
 func CheckProximities(e Executor, seed uint64, rounds int) error {
 	for round := range rounds {
 		var err error
-		Plans(seed, round, func(ix *Index, p *Plan) bool {
+		plans(seed, round, "proximities", func(ix *Index, p *Plan) bool {
 			if len(p.Weights) == 0 {
 				return true
 			}
@@ -107,10 +107,11 @@ func CheckProximities(e Executor, seed uint64, rounds int) error {
 			for i := range p.Segments {
 				p.Segments[i].Tail = nil // bounds another tree
 			}
+			want := Oracle(ix, p)
 			for range 1 + rng.IntN(3) { // lists learn from use
 				var got blockmax.TopK
 				if got, err = e.TopK(context.Background(), p); err == nil {
-					err = compare(p, got, Oracle(ix, p))
+					err = compare(p, got, want)
 				}
 				if err != nil {
 					err = fmt.Errorf("%s: seed %d, round %d: %w\n%s%v", e.Name(), seed, round, err, describe(p), ix)
@@ -129,7 +130,7 @@ func CheckProximities(e Executor, seed uint64, rounds int) error {
 // Round runs the plans of one random index. It returns the blocks skipped in plans of mode OR, of
 // which an executor that does not prune must decode all.
 func Round(e Executor, seed uint64, round int) (skipped int64, err error) {
-	Plans(seed, round, func(ix *Index, p *Plan) bool {
+	plans(seed, round, "plans", func(ix *Index, p *Plan) bool {
 		var got blockmax.TopK
 		got, err = e.TopK(context.Background(), p)
 		if err == nil {
@@ -150,10 +151,18 @@ func Round(e Executor, seed uint64, round int) (skipped int64, err error) {
 // Plans calls visit with the plans of a round, and with the index that Oracle needs to answer each,
 // until visit returns false.
 func Plans(seed uint64, round int, visit func(*Index, *Plan) bool) {
+	plans(seed, round, "", visit)
+}
+
+// plans is Plans. Runs of one name must ask the oracle for the same: it answers once for all of them.
+func plans(seed uint64, round int, name string, visit func(*Index, *Plan) bool) {
 	rng := rand.New(rand.NewPCG(seed, uint64(round)))
 	whole := newIndex(rng)
 	for _, k := range []int{1, 2, 10, 1000, blockmax.MaxK} {
 		ix := whole.pick(rng)
+		if name != "" {
+			ix.known = knownOf(name, seed, round, k)
+		}
 		if !visit(ix, ix.newPlan(rng, k)) {
 			return
 		}

@@ -18,6 +18,7 @@ type Index struct {
 	Segments []Segment
 	parts    []blockmax.Segment // without Accept and Tail
 	tables   []*blockmax.Table  // of the fields
+	known    *known             // what a round has found before, or nil
 }
 
 // A Segment is the content of one segment.

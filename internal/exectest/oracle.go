@@ -10,17 +10,9 @@ import (
 // Oracle answers a plan the slow way: it tests every document of every segment separately and sorts
 // all matches. It reads postings from maps and never uses a block or a bound.
 func Oracle(ix *Index, p *Plan) blockmax.TopK {
-	tree := p.Tree
-	if tree == nil {
-		tree = flat(p, p.Mode)
-	}
-	all := matching(ix, p, tree)
-	switch {
-	case len(all) >= p.K:
-	case p.Tree == nil && p.Mode == blockmax.AndOr:
-		all = matching(ix, p, flat(p, blockmax.Or))
-	case p.Tree != nil && p.Else != nil:
-		all = matching(ix, p, p.Else)
+	all := matching(ix, p, first(p))
+	if tree := second(p); tree != nil && len(all) < p.K {
+		all = matching(ix, p, tree)
 	}
 	top := blockmax.TopK{Total: len(all), Exact: true}
 	slices.SortFunc(all, ranksBefore)
@@ -37,6 +29,22 @@ func ranksBefore(a, b blockmax.Hit) int {
 	return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Doc, b.Doc))
 }
 
+// first is the tree that a plan begins with.
+func first(p *Plan) *blockmax.Node {
+	if p.Tree == nil {
+		return flat(p, p.Mode)
+	}
+	return p.Tree
+}
+
+// second is the tree of a plan whose first one has too few matches, or nil.
+func second(p *Plan) *blockmax.Node {
+	if p.Tree == nil && p.Mode == blockmax.AndOr {
+		return flat(p, blockmax.Or)
+	}
+	return p.Else
+}
+
 // flat is the tree equivalent to a flat plan; AndOr begins as And.
 func flat(p *Plan, mode blockmax.Mode) *blockmax.Node {
 	var leaves []blockmax.Node
@@ -50,7 +58,14 @@ func flat(p *Plan, mode blockmax.Mode) *blockmax.Node {
 }
 
 // matching returns all accepted documents that match, with their scores.
-func matching(ix *Index, p *Plan, tree *blockmax.Node) (all []blockmax.Hit) {
+func matching(ix *Index, p *Plan, tree *blockmax.Node) []blockmax.Hit {
+	if ix.known != nil {
+		return ix.known.next(func() []blockmax.Hit { return ix.matching(p, tree) })
+	}
+	return ix.matching(p, tree)
+}
+
+func (ix *Index) matching(p *Plan, tree *blockmax.Node) (all []blockmax.Hit) {
 	for i := range p.Segments {
 		seg := &p.Segments[i]
 		for doc := range seg.Docs {

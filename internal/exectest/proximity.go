@@ -123,6 +123,10 @@ func byPlace(a, b proximity.Interval) int {
 // allWays returns all ways to match a Phrase, Ordered, Unordered or Near, in order of the matches of the
 // first part, then of the second, and so on.
 func allWays(e *proximity.Expr, parts [][]proximity.Interval) (ways []way) {
+	var together [][]bool
+	if e.Op == proximity.Phrase && e.Max > 0 {
+		together = sharing(e)
+	}
 	ways = []way{{}}
 	for i, p := range parts {
 		var longer []way
@@ -134,7 +138,7 @@ func allWays(e *proximity.Expr, parts [][]proximity.Interval) (ways []way) {
 				if i > 0 && e.Op == proximity.Phrase && e.Max == 0 && v.Start-w.parts[0].Start != e.Offsets[i] {
 					continue
 				}
-				if e.Op == proximity.Phrase && e.Max > 0 && taken(e, w.parts, v, i) {
+				if together != nil && taken(together[i], w.parts, v) {
 					continue
 				}
 				longer = append(longer, way{parts: append(slices.Clip(w.parts), v)})
@@ -148,19 +152,27 @@ func allWays(e *proximity.Expr, parts [][]proximity.Interval) (ways []way) {
 	return ways
 }
 
-// taken reports whether a part of a phrase that shares terms with part i, perhaps through others, has
-// the same position.
-func taken(e *proximity.Expr, parts []proximity.Interval, v proximity.Interval, i int) bool {
-	together := map[int]bool{i: true}
-	for range e.Parts {
-		for j := range e.Parts {
-			for k := range together {
-				if slices.ContainsFunc(e.Parts[j].Terms, func(t int) bool { return slices.Contains(e.Parts[k].Terms, t) }) {
-					together[j] = true
+// sharing says for each part of a phrase which parts share terms with it, perhaps through others.
+func sharing(e *proximity.Expr) [][]bool {
+	together := make([][]bool, len(e.Parts))
+	for i := range together {
+		together[i] = make([]bool, len(e.Parts))
+		together[i][i] = true
+		for range e.Parts {
+			for j := range e.Parts {
+				for k := range e.Parts {
+					if together[i][k] && slices.ContainsFunc(e.Parts[j].Terms, func(t int) bool { return slices.Contains(e.Parts[k].Terms, t) }) {
+						together[i][j] = true
+					}
 				}
 			}
 		}
 	}
+	return together
+}
+
+// taken reports whether a part of those that share terms has the position of v.
+func taken(together []bool, parts []proximity.Interval, v proximity.Interval) bool {
 	for j, other := range parts {
 		if together[j] && other.Start == v.Start {
 			return true
