@@ -20,7 +20,7 @@ func TestBuildCrashAtEveryWrite(t *testing.T) {
 	docs, final := buildModel(rng, 150)
 	mem := newCrashFS()
 	var mu sync.Mutex
-	stride := 8 // each crash costs a build; runs with other offsets cover the other writes
+	stride := 24 // each crash costs a build; runs with other offsets cover the other writes
 	if brief() {
 		stride = 48
 	}

@@ -209,7 +209,7 @@ func TestFlippedBits(t *testing.T) {
 
 // flipsIn returns how many bits to flip in a file. In option files few bits matter.
 func flipsIn(path string) int {
-	n := 24
+	n := 10
 	if brief() {
 		n = 4
 	}
@@ -324,7 +324,7 @@ func sample(rng *rand.Rand, all []storedValue) []int {
 		}
 		byKind[kind] = append(byKind[kind], i)
 	}
-	most := 12
+	most := 6
 	if brief() {
 		most = 1
 	}

@@ -141,18 +141,19 @@ func runCrashWorkload(t *testing.T, states []model, rng *rand.Rand, wrecks chan<
 	mem := newCrashFS()
 	var acked, begun atomic.Int64
 	var mu sync.Mutex
-	writes := 0
-	stride := 1
+	stride := 4 // runs with other offsets cover the other writes
 	if brief() {
 		stride = 15
 	}
+	skipped := rng.IntN(stride)
+	writes := 0
 	inj := errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if op.Kind.ReadOrWrite() != errorfs.OpIsWrite {
 			return nil
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		if writes++; writes%stride != 0 {
+		if writes++; writes%stride != skipped {
 			return nil
 		}
 		for _, percent := range []int{0, 50} {

@@ -16,7 +16,7 @@ import (
 // TestMulti compares a Multi with one index of the same documents, in everything that a caller sees.
 func TestMulti(t *testing.T) {
 	seed := seedOf(t)
-	rounds, queries := 25, 60
+	rounds, queries := 6, 40
 	if brief() {
 		rounds, queries = 4, 20
 	}

@@ -33,6 +33,7 @@ type Inverter struct {
 	analysed, terms bool                               // the field has text; it has exact terms
 	stored          []byte
 	exact           []byte
+	links           []link // of the values of the current document
 }
 
 // NewInverter returns an inverter for a schema, with Options.Rank.Field and a function that finds
@@ -177,34 +178,30 @@ func rankFraction(v *Value) (uint16, error) {
 // invertFields counts the terms of every indexed field, in the order in which the fields first
 // appear, then of the copies by name. The returned field is the one that an error concerns.
 func (iv *Inverter) invertFields(vals []Value) (field string, err error) {
-	var done map[string]bool // finished fields, if there are many values
-	if len(vals) > fewValues {
-		done = make(map[string]bool, len(vals))
-	}
+	iv.link(vals)
 	for i := range vals {
+		if iv.links[i].follows {
+			continue
+		}
 		name := vals[i].Name
-		if done[name] || done == nil && hasField(vals[:i], name) {
-			continue
-		}
-		if done != nil {
-			done[name] = true
-		}
 		f, known := iv.declared(name)
-		first := i
-		for first < len(vals) && (vals[first].Name != name || !iv.Indexes(&vals[first], f, known)) {
-			first++
+		begun := false
+		for j := i; ; {
+			if iv.Indexes(&vals[j], f, known) {
+				if !begun {
+					iv.beginField(name, f, known)
+					begun = true
+				}
+				if err := iv.countValue(&vals[j], f, known); err != nil {
+					return name, err
+				}
+			}
+			if j = int(iv.links[j].next); j == 0 {
+				break
+			}
 		}
-		if first == len(vals) {
+		if !begun {
 			continue
-		}
-		iv.beginField(name, f, known)
-		for j := first; j < len(vals); j++ {
-			if vals[j].Name != name || !iv.Indexes(&vals[j], f, known) {
-				continue
-			}
-			if err := iv.countValue(&vals[j], f, known); err != nil {
-				return name, err
-			}
 		}
 		if err := iv.endField(); err != nil {
 			return name, err
@@ -213,16 +210,41 @@ func (iv *Inverter) invertFields(vals []Value) (field string, err error) {
 	return iv.invertCopies(vals)
 }
 
+// A link leads from a value to the next one of its field.
+type link struct {
+	next    int32 // 0 for none
+	follows bool  // an earlier value is of this field
+}
+
 // fewValues is the number of values up to which earlier ones are searched linearly for their field.
 const fewValues = 16
 
-func hasField(vals []Value, name string) bool {
+// link sets iv.links for the values of a document.
+func (iv *Inverter) link(vals []Value) {
+	iv.links = slices.Grow(iv.links[:0], len(vals))
+	var last map[string]int
+	if len(vals) > fewValues {
+		last = make(map[string]int, len(vals))
+	}
 	for i := range vals {
-		if vals[i].Name == name {
-			return true
+		iv.links = append(iv.links, link{})
+		before := -1
+		if last != nil {
+			if j, ok := last[vals[i].Name]; ok {
+				before = j
+			}
+			last[vals[i].Name] = i
+		} else {
+			for j := i - 1; j >= 0 && before < 0; j-- {
+				if vals[j].Name == vals[i].Name {
+					before = j
+				}
+			}
+		}
+		if before >= 0 {
+			iv.links[before].next, iv.links[i].follows = int32(i), true
 		}
 	}
-	return false
 }
 
 func (iv *Inverter) invertCopies(vals []Value) (field string, err error) {
