@@ -50,12 +50,16 @@ type checker struct {
 	said  string         // the last error, to avoid repeating it
 	parts map[uint32]int // list -> number of its keys
 	pages uint32         // of positions that short lists so far have led to
+	short uint64         // where the positions of the next short list must lie, or anywhere
 
 	positionParts map[uint32]int // as parts, of positions
 
 	lists uint32     // long lists so far: the number of the next one
 	best  *fieldBest // of each field in turn
 }
+
+// anywhere stands for an unknown place of positions, as after a list with a fault.
+const anywhere = ^uint64(0)
 
 // err reports an error, if any, and returns whether there was one.
 func (c *checker) err(err error) bool {
@@ -162,6 +166,7 @@ func (c *checker) field(i int) {
 		key := bytes.Clone(it.Key())
 		if err := f.term(key, bytes.Clone(it.Value())); err != nil {
 			c.err(c.d.at(err, key))
+			c.short = anywhere
 			sound = false
 		}
 	})
@@ -225,13 +230,15 @@ func (l *countingLoader) PositionChunk(chunk int) ([]byte, error) {
 	return l.partLoader.PositionChunk(chunk)
 }
 
-// ShortPositions implements postings.ShortPositionLoader. Pages are full one after the other.
+// ShortPositions implements postings.ShortPositionLoader. The positions of short lists follow one
+// another without a gap, so an entry that has taken the place of another one shows here, however alike
+// their postings are.
 func (c *fieldChecker) ShortPositions(pointer uint64) ([]byte, error) {
-	if page := uint32(pointer / pageBytes); page == c.pages || page+1 == c.pages {
-		c.pages = page + 1
-	} else {
-		return nil, corrupt.New(-1, "positions in page %d, after those in page %d", page, int64(c.pages)-1)
+	if c.short != anywhere && pointer != c.short {
+		return nil, corrupt.New(-1, "positions at %d of page %d, want %d of page %d",
+			pointer%pageBytes, pointer/pageBytes, c.short%pageBytes, c.short/pageBytes)
 	}
+	c.short, c.pages = pointer, uint32(pointer/pageBytes)+1
 	return pageLoader{c.d}.ShortPositions(pointer)
 }
 
@@ -285,6 +292,9 @@ func (c *fieldChecker) term(key, value []byte) error {
 	if l.HasPositions() {
 		if err := c.places(l); err != nil {
 			return err
+		}
+		if !long {
+			c.short = min(c.short+uint64(l.FetchedPositions()), uint64(c.pages)*pageBytes)
 		}
 	}
 	c.info.Terms++

@@ -388,6 +388,36 @@ func TestPositionsDamage(t *testing.T) {
 	}
 }
 
+// TestCheckFindsAnothersPositions lets terms that occur once in all lead to the documents and positions of
+// each other: every count and bound of the segment holds.
+func TestCheckFindsAnothersPositions(t *testing.T) {
+	var docs []placedDoc
+	for i, words := range []string{"abc", "dbe", "fbg"} {
+		body := placedField{words: true}
+		for at := range words {
+			body.tokens = append(body.tokens, placedToken{words[at : at+1], uint32(at)})
+		}
+		docs = append(docs, placedDoc{id: fmt.Sprint(i), fields: map[string]placedField{"body": body}})
+	}
+	m := NewMemory()
+	placedMemory(rand.New(rand.NewPCG(11, 11)), m, docs, true)
+	s, d := placedMerge(t, MergeOptions{}, Input{Reader: m.View()})
+	for _, pair := range [][2]string{{"a", "d"}, {"c", "e"}, {"e", "f"}} {
+		key, other := string(d.termKey(0, []byte(pair[0]))), string(d.termKey(0, []byte(pair[1])))
+		value := s.values[key]
+		if len(value) != len(s.values[other]) {
+			t.Fatalf("entries of %q: %d and %d bytes", pair, len(value), len(s.values[other]))
+		}
+		s.values[key] = s.values[other]
+		faults := 0
+		Check(t.Context(), s, func(error) { faults++ })
+		if faults != 1 {
+			t.Errorf("%q: %d faults, want 1", pair, faults)
+		}
+		s.values[key] = value
+	}
+}
+
 // TestPositionsTail compares the positions of the last documents of a view.
 func TestPositionsTail(t *testing.T) {
 	rng := rand.New(rand.NewPCG(10, 10))
