@@ -3,6 +3,7 @@
 package postings
 
 import (
+	"math"
 	"unsafe"
 
 	"golang.org/x/sys/cpu"
@@ -299,18 +300,80 @@ func seekExtentAVX2(sorted *[32]uint32, x uint32) int
 // unpackPositions unpacks positions of width bits (0 to 16), as positionRows have them. Up to
 // NarrowPad elements behind dst may be overwritten.
 func unpackPositions(dst []uint16, rows []byte, width int) {
-	if n := len(dst); useAVX512 && 0 < width && width < 16 && n > 0 && cap(dst) >= n+NarrowPad {
-		positionsAVX512(unsafe.SliceData(dst), unsafe.SliceData(rows), (n+stepPositions-1)/stepPositions, width)
-		return
+	if n := len(dst); 0 < width && width < 16 && n > 0 && cap(dst) >= n+NarrowPad {
+		steps := (n + stepPositions - 1) / stepPositions
+		switch {
+		case useAVX512:
+			positionsAVX512(unsafe.SliceData(dst), unsafe.SliceData(rows), steps, width)
+			return
+		case useAVX2:
+			positionsAVX2(unsafe.SliceData(dst), unsafe.SliceData(rows), steps, width)
+			return
+		}
 	}
 	unpackPositionsPortable(dst, rows, width)
 }
 
 // unpacksSteps reports whether unpackPositions takes a step about as fast as a few positions.
-func unpacksSteps() bool { return useAVX512 }
+func unpacksSteps() bool { return useAVX512 || useAVX2 }
+
+// lowAVX2 is the most low bits of a code that assembly reads: with the bits before them, a number
+// lies in four bytes.
+const lowAVX2 = 25
+
+// readUnary writes the set bits of a code behind the first lowBits, of which the first words*64 may
+// be read, until it has written as many as dst has elements. It returns how many it has found; with
+// fewer, dst means nothing. Up to unaryPad elements behind dst may be overwritten.
+func readUnary(dst []uint32, code []byte, words int) (found int) {
+	if (useAVX512 || useAVX2) && cap(dst) >= len(dst)+unaryPad {
+		return unaryEndsAVX2(unsafe.SliceData(dst), unsafe.SliceData(code[:8*words]), words, len(dst))
+	}
+	return readUnaryPortable(dst, code, words)
+}
+
+// takeUnary makes numbers of the bits that readUnary has written, whose low bits begin at a bit of in.
+// It returns the union of what is above these.
+func takeUnary(dst []uint32, in []byte, begin, low int) (union uint32) {
+	before, done := uint32(lowBits-1), 0
+	if from := begin >> 3; (useAVX512 || useAVX2) && low <= lowAVX2 {
+		if steps := min(len(dst)/8, cutSteps(cap(in)-from, low)); steps > 0 {
+			done = 8 * steps
+			before = dst[done-1]
+			union = unaryDeltasAVX2(unsafe.SliceData(dst), unsafe.SliceData(in[from:cap(in)]), steps, low, begin&7)
+			begin += low * done
+		}
+	}
+	return union | takeUnaryPortable(dst[done:], in, begin, low, before)
+}
+
+// cutSteps returns how many steps of unaryDeltasAVX2 read no more than room bytes.
+func cutSteps(room, low int) int {
+	room -= (7+4*low)/8 + 16
+	switch {
+	case room < 0:
+		return 0
+	case low == 0:
+		return math.MaxInt
+	}
+	return room/low + 1
+}
 
 // positionsAVX512 takes widths of 1 to 15. Each step writes 32 positions and reads 64 bytes, of which
 // the next one begins after 4 * width.
 //
 //go:noescape
 func positionsAVX512(dst *uint16, rows *byte, steps, width int)
+
+// positionsAVX2 is like positionsAVX512.
+//
+//go:noescape
+func positionsAVX2(dst *uint16, rows *byte, steps, width int)
+
+//go:noescape
+func unaryEndsAVX2(dst *uint32, code *byte, words, n int) (found int)
+
+// unaryDeltasAVX2 takes eight numbers at a step. It reads 16 bytes from where their low bits begin,
+// and 16 from where those of the fifth do.
+//
+//go:noescape
+func unaryDeltasAVX2(ends *uint32, lows *byte, steps, low, begin int) (union uint32)

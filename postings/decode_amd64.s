@@ -11244,3 +11244,268 @@ DATA positionBytes<>+1896(SB)/8, $0x39312a221b130c04
 DATA positionBytes<>+1904(SB)/8, $0x352d261e170f0800
 DATA positionBytes<>+1912(SB)/8, $0x39312a221b130c04
 GLOBL positionBytes<>(SB), RODATA|NOPTR, $1920
+
+// func positionsAVX2(dst *uint16, rows *byte, steps int, width int)
+// Requires: AVX, AVX2, BMI2
+TEXT ·positionsAVX2(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         rows+8(FP), CX
+	MOVQ         steps+16(FP), DX
+	MOVQ         width+24(FP), BX
+	XORQ         SI, SI
+	LEAQ         (SI)(BX*4), R8
+	MOVQ         R8, DI
+	SHRQ         $0x03, DI
+	ANDL         $0x07, R8
+	VMOVD        BX, X0
+	VPBROADCASTD X0, Y0
+	VPMULLD      numbers4<>+0(SB), Y0, Y0
+	VMOVD        SI, X1
+	VPBROADCASTD X1, Y1
+	VMOVD        R8, X2
+	VPBROADCASTD X2, Y2
+	VPBLENDD     $0xf0, Y2, Y1, Y1
+	VPADDD       Y1, Y0, Y0
+	VPAND        sevens<>+0(SB), Y0, Y1
+	VPSRLD       $0x03, Y0, Y0
+	VPMULLD      byteOnes<>+0(SB), Y0, Y0
+	VPADDD       byteNumbers<>+0(SB), Y0, Y0
+	MOVL         $-1, SI
+	BZHIL        BX, SI, SI
+	VMOVD        SI, X2
+	VPBROADCASTD X2, Y2
+	CMPQ         BX, $0x08
+	JL           step
+	SUBQ         $0x04, DI
+	VPADDD       byteFours<>+0(SB), Y0, Y3
+	VPBLENDD     $0xf0, Y3, Y0, Y0
+
+step:
+	VMOVDQU     (CX), X4
+	VINSERTI128 $0x01, (CX)(DI*1), Y4, Y4
+	VPSHUFB     Y0, Y4, Y4
+	VPSRLVD     Y1, Y4, Y4
+	VPAND       Y2, Y4, Y4
+	ADDQ        BX, CX
+	VMOVDQU     (CX), X5
+	VINSERTI128 $0x01, (CX)(DI*1), Y5, Y5
+	VPSHUFB     Y0, Y5, Y5
+	VPSRLVD     Y1, Y5, Y5
+	VPAND       Y2, Y5, Y5
+	ADDQ        BX, CX
+	VPACKUSDW   Y5, Y4, Y4
+	VPERMQ      $0xd8, Y4, Y4
+	VMOVDQU     Y4, (AX)
+	VMOVDQU     (CX), X6
+	VINSERTI128 $0x01, (CX)(DI*1), Y6, Y6
+	VPSHUFB     Y0, Y6, Y6
+	VPSRLVD     Y1, Y6, Y6
+	VPAND       Y2, Y6, Y6
+	ADDQ        BX, CX
+	VMOVDQU     (CX), X7
+	VINSERTI128 $0x01, (CX)(DI*1), Y7, Y7
+	VPSHUFB     Y0, Y7, Y7
+	VPSRLVD     Y1, Y7, Y7
+	VPAND       Y2, Y7, Y7
+	ADDQ        BX, CX
+	VPACKUSDW   Y7, Y6, Y6
+	VPERMQ      $0xd8, Y6, Y6
+	VMOVDQU     Y6, 32(AX)
+	ADDQ        $0x40, AX
+	DECQ        DX
+	JNE         step
+	VZEROUPPER
+	RET
+
+DATA numbers4<>+0(SB)/8, $0x0000000100000000
+DATA numbers4<>+8(SB)/8, $0x0000000300000002
+DATA numbers4<>+16(SB)/8, $0x0000000100000000
+DATA numbers4<>+24(SB)/8, $0x0000000300000002
+DATA numbers4<>+32(SB)/8, $0x0000000100000000
+DATA numbers4<>+40(SB)/8, $0x0000000300000002
+DATA numbers4<>+48(SB)/8, $0x0000000100000000
+DATA numbers4<>+56(SB)/8, $0x0000000300000002
+GLOBL numbers4<>(SB), RODATA|NOPTR, $64
+
+DATA sevens<>+0(SB)/8, $0x0000000700000007
+DATA sevens<>+8(SB)/8, $0x0000000700000007
+DATA sevens<>+16(SB)/8, $0x0000000700000007
+DATA sevens<>+24(SB)/8, $0x0000000700000007
+DATA sevens<>+32(SB)/8, $0x0000000700000007
+DATA sevens<>+40(SB)/8, $0x0000000700000007
+DATA sevens<>+48(SB)/8, $0x0000000700000007
+DATA sevens<>+56(SB)/8, $0x0000000700000007
+GLOBL sevens<>(SB), RODATA|NOPTR, $64
+
+DATA byteOnes<>+0(SB)/8, $0x0101010101010101
+DATA byteOnes<>+8(SB)/8, $0x0101010101010101
+DATA byteOnes<>+16(SB)/8, $0x0101010101010101
+DATA byteOnes<>+24(SB)/8, $0x0101010101010101
+DATA byteOnes<>+32(SB)/8, $0x0101010101010101
+DATA byteOnes<>+40(SB)/8, $0x0101010101010101
+DATA byteOnes<>+48(SB)/8, $0x0101010101010101
+DATA byteOnes<>+56(SB)/8, $0x0101010101010101
+GLOBL byteOnes<>(SB), RODATA|NOPTR, $64
+
+DATA byteNumbers<>+0(SB)/8, $0x0302010003020100
+DATA byteNumbers<>+8(SB)/8, $0x0302010003020100
+DATA byteNumbers<>+16(SB)/8, $0x0302010003020100
+DATA byteNumbers<>+24(SB)/8, $0x0302010003020100
+DATA byteNumbers<>+32(SB)/8, $0x0302010003020100
+DATA byteNumbers<>+40(SB)/8, $0x0302010003020100
+DATA byteNumbers<>+48(SB)/8, $0x0302010003020100
+DATA byteNumbers<>+56(SB)/8, $0x0302010003020100
+GLOBL byteNumbers<>(SB), RODATA|NOPTR, $64
+
+DATA byteFours<>+0(SB)/8, $0x0404040404040404
+DATA byteFours<>+8(SB)/8, $0x0404040404040404
+DATA byteFours<>+16(SB)/8, $0x0404040404040404
+DATA byteFours<>+24(SB)/8, $0x0404040404040404
+DATA byteFours<>+32(SB)/8, $0x0404040404040404
+DATA byteFours<>+40(SB)/8, $0x0404040404040404
+DATA byteFours<>+48(SB)/8, $0x0404040404040404
+DATA byteFours<>+56(SB)/8, $0x0404040404040404
+GLOBL byteFours<>(SB), RODATA|NOPTR, $64
+
+// func unaryEndsAVX2(dst *uint32, code *byte, words int, n int) (found int)
+// Requires: BMI, POPCNT
+TEXT ·unaryEndsAVX2(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ code+8(FP), CX
+	MOVQ words+16(FP), DX
+	MOVQ n+24(FP), BX
+	XORL DI, DI
+	XORQ R8, R8
+	MOVQ (CX), SI
+	ANDQ $-32, SI
+	JMP  word
+
+next:
+	ADDQ $0x08, CX
+	ADDL $0x40, DI
+	MOVQ (CX), SI
+
+word:
+	LEAQ    (AX)(R8*4), R10
+	POPCNTQ SI, R9
+	ADDQ    R9, R8
+
+bits:
+	TZCNTQ SI, R11
+	ADDL   DI, R11
+	MOVL   R11, (R10)
+	BLSRQ  SI, SI
+	TZCNTQ SI, R11
+	ADDL   DI, R11
+	MOVL   R11, 4(R10)
+	BLSRQ  SI, SI
+	TZCNTQ SI, R11
+	ADDL   DI, R11
+	MOVL   R11, 8(R10)
+	BLSRQ  SI, SI
+	TZCNTQ SI, R11
+	ADDL   DI, R11
+	MOVL   R11, 12(R10)
+	BLSRQ  SI, SI
+	TZCNTQ SI, R11
+	ADDL   DI, R11
+	MOVL   R11, 16(R10)
+	BLSRQ  SI, SI
+	TZCNTQ SI, R11
+	ADDL   DI, R11
+	MOVL   R11, 20(R10)
+	BLSRQ  SI, SI
+	TZCNTQ SI, R11
+	ADDL   DI, R11
+	MOVL   R11, 24(R10)
+	BLSRQ  SI, SI
+	TZCNTQ SI, R11
+	ADDL   DI, R11
+	MOVL   R11, 28(R10)
+	BLSRQ  SI, SI
+	ADDQ   $0x20, R10
+	SUBQ   $0x08, R9
+	JG     bits
+	CMPQ   R8, BX
+	JGE    done
+	DECQ   DX
+	JNE    next
+
+done:
+	MOVQ R8, found+32(FP)
+	RET
+
+// func unaryDeltasAVX2(ends *uint32, lows *byte, steps int, low int, begin int) (union uint32)
+// Requires: AVX, AVX2, BMI2
+TEXT ·unaryDeltasAVX2(SB), NOSPLIT, $0-44
+	MOVQ         ends+0(FP), AX
+	MOVQ         lows+8(FP), CX
+	MOVQ         steps+16(FP), DX
+	MOVQ         low+24(FP), BX
+	MOVQ         begin+32(FP), SI
+	LEAQ         (SI)(BX*4), R8
+	MOVQ         R8, DI
+	SHRQ         $0x03, DI
+	ANDL         $0x07, R8
+	VMOVD        BX, X0
+	VPBROADCASTD X0, Y0
+	VPMULLD      numbers4<>+0(SB), Y0, Y0
+	VMOVD        SI, X1
+	VPBROADCASTD X1, Y1
+	VMOVD        R8, X2
+	VPBROADCASTD X2, Y2
+	VPBLENDD     $0xf0, Y2, Y1, Y1
+	VPADDD       Y1, Y0, Y0
+	VPAND        sevens<>+0(SB), Y0, Y1
+	VPSRLD       $0x03, Y0, Y0
+	VPMULLD      byteOnes<>+0(SB), Y0, Y0
+	VPADDD       byteNumbers<>+0(SB), Y0, Y0
+	MOVL         $-1, SI
+	BZHIL        BX, SI, SI
+	VMOVD        SI, X2
+	VPBROADCASTD X2, Y2
+	VPCMPEQD     Y4, Y4, Y4
+	VMOVD        BX, X3
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTD endBefore<>+0(SB), Y6
+
+eight:
+	VMOVDQU      (AX), Y7
+	VPERM2I128   $0x21, Y7, Y6, Y8
+	VPALIGNR     $0x0c, Y8, Y7, Y8
+	VMOVDQA      Y7, Y6
+	VPSUBD       Y8, Y7, Y7
+	VPADDD       Y4, Y7, Y7
+	VPOR         Y7, Y5, Y5
+	VPSLLD       X3, Y7, Y7
+	VMOVDQU      (CX), X9
+	VINSERTI128  $0x01, (CX)(DI*1), Y9, Y9
+	VPSHUFB      Y0, Y9, Y9
+	VPSRLVD      Y1, Y9, Y9
+	VPAND        Y2, Y9, Y9
+	VPOR         Y9, Y7, Y7
+	VMOVDQU      Y7, (AX)
+	ADDQ         $0x20, AX
+	ADDQ         BX, CX
+	DECQ         DX
+	JNE          eight
+	VEXTRACTI128 $0x01, Y5, X0
+	VPOR         X0, X5, X0
+	VPSHUFD      $0x4e, X0, X1
+	VPOR         X1, X0, X0
+	VPSHUFD      $0xb1, X0, X1
+	VPOR         X1, X0, X0
+	VMOVD        X0, AX
+	VZEROUPPER
+	MOVL         AX, union+40(FP)
+	RET
+
+DATA endBefore<>+0(SB)/8, $0x0000000400000004
+DATA endBefore<>+8(SB)/8, $0x0000000400000004
+DATA endBefore<>+16(SB)/8, $0x0000000400000004
+DATA endBefore<>+24(SB)/8, $0x0000000400000004
+DATA endBefore<>+32(SB)/8, $0x0000000400000004
+DATA endBefore<>+40(SB)/8, $0x0000000400000004
+DATA endBefore<>+48(SB)/8, $0x0000000400000004
+DATA endBefore<>+56(SB)/8, $0x0000000400000004
+GLOBL endBefore<>(SB), RODATA|NOPTR, $64

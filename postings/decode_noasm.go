@@ -54,3 +54,11 @@ func unpackPositions(dst []uint16, rows []byte, width int) {
 }
 
 func unpacksSteps() bool { return false }
+
+func readUnary(dst []uint32, code []byte, words int) (found int) {
+	return readUnaryPortable(dst, code, words)
+}
+
+func takeUnary(dst []uint32, in []byte, begin, low int) (union uint32) {
+	return takeUnaryPortable(dst, in, begin, low, lowBits-1)
+}

@@ -18,6 +18,8 @@ import (
 //	addQuotients     remainders of rice to frequencies
 //	addQuotientSums  sums of remainders of rice to documents
 //	unpackPositions  positions of up to 16 bits (in positionrows.go)
+//	readUnary        where the quotients of a code of positions end (in positioncode.go)
+//	takeUnary        these ends and low bits to deltas (in positioncode.go)
 //	seekBlock        the first of 128 documents that is not below another
 //	seekExtent       the same among 32 blocks of a directory
 

@@ -93,42 +93,51 @@ func decodeDeltas(dst []uint32, in []byte) (size int, err error) {
 		return 0, corrupt.New(0, "%d positions in %d bytes", len(dst), max(limit, 0))
 	}
 	low := int(in[0] & (1<<lowBits - 1))
-	word := binary.LittleEndian.Uint64(in) &^ (1<<lowBits - 1)
-	behind := lowBits // the bit after the last one that was set
-	union := uint32(0)
-	for i, at := 0, 0; ; {
-		for ; word != 0 && i < len(dst); i++ {
-			bit := 8*at + bits.TrailingZeros64(word)
-			word &= word - 1
-			dst[i] = uint32(bit - behind)
-			union |= dst[i]
-			behind = bit + 1
-		}
-		if i == len(dst) {
-			break
-		}
-		if at += 8; at > limit {
-			return 0, corrupt.New(limit, "the code of positions ends early")
-		}
-		word = binary.LittleEndian.Uint64(in[at:])
-	}
-	size = (behind + low*len(dst) + 7) / 8
-	if size > limit {
+	if readUnary(dst, in, limit/8+1) < len(dst) {
 		return 0, corrupt.New(limit, "the code of positions ends early")
 	}
-	if union > MaxPosition>>low {
+	begin := int(dst[len(dst)-1]) + 1 // of the low bits
+	end := begin + low*len(dst)
+	if size = (end + 7) / 8; size > limit {
+		return 0, corrupt.New(limit, "the code of positions ends early")
+	}
+	if union := takeUnary(dst, in, begin, low); union > MaxPosition>>low {
 		return 0, corrupt.New(0, "a position of %d<<%d", union, low)
 	}
-	if low == 0 {
-		return size, codeEnds(in, behind, size)
+	return size, codeEnds(in, end, size)
+}
+
+// unaryPad is how many elements readUnary may write behind those wanted: the bits of a word.
+const unaryPad = 64
+
+// readUnaryPortable is readUnary in Go.
+func readUnaryPortable(dst []uint32, code []byte, words int) (found int) {
+	word := binary.LittleEndian.Uint64(code) &^ (1<<lowBits - 1)
+	for at := 0; ; {
+		for ; word != 0; word &= word - 1 {
+			dst[found] = uint32(64*at + bits.TrailingZeros64(word))
+			if found++; found == len(dst) {
+				return found
+			}
+		}
+		if at++; at == words {
+			return found
+		}
+		word = binary.LittleEndian.Uint64(code[8*at:])
 	}
+}
+
+// takeUnaryPortable is takeUnary in Go, given the bit before the first.
+func takeUnaryPortable(dst []uint32, in []byte, begin, low int, before uint32) (union uint32) {
 	mask := uint32(1)<<low - 1
-	at := behind
-	for i, high := range dst {
-		dst[i] = high<<low | uint32(binary.LittleEndian.Uint64(in[at>>3:])>>(at&7))&mask
-		at += low
+	for i, end := range dst {
+		high := end - before - 1
+		union |= high
+		dst[i] = high<<low | uint32(binary.LittleEndian.Uint64(in[begin>>3:])>>(begin&7))&mask
+		before = end
+		begin += low
 	}
-	return size, codeEnds(in, at, size)
+	return union
 }
 
 // codeEnds returns an error if bits are set behind the last one of a code.
@@ -140,11 +149,12 @@ func codeEnds(in []byte, at, size int) error {
 }
 
 // sumPositions turns the deltas of postings, of which start says where they begin, into positions,
-// in place, and returns their union. A sum above MaxPosition is an error.
+// in place, and returns their union. narrow takes their lowest 16 bits. A sum above MaxPosition is an
+// error.
 //
 // How many positions a posting has is unpredictable. So no branch depends on it: the highest bit
 // marks where a sum begins anew.
-func sumPositions(values []uint32, start []uint32) (union uint32, err error) {
+func sumPositions(values []uint32, narrow []uint16, start []uint32) (union uint32, err error) {
 	const first = 1 << 31
 	for _, at := range start {
 		if int(at) < len(values) {
@@ -152,11 +162,12 @@ func sumPositions(values []uint32, start []uint32) (union uint32, err error) {
 		}
 	}
 	sum, all := uint64(0), uint64(0)
+	narrow = narrow[:len(values)]
 	for i, v := range values {
 		again := uint64(int64(int32(v)) >> 31) // all ones where a posting begins
 		sum = sum&^again + uint64(v&^first)
 		all |= sum
-		values[i] = uint32(sum)
+		values[i], narrow[i] = uint32(sum), uint16(sum)
 	}
 	if all > MaxPosition {
 		return 0, corrupt.New(0, "positions above %d", MaxPosition)

@@ -1,10 +1,6 @@
 package postings
 
-import (
-	"slices"
-
-	"github.com/riffle-search/riffle/internal/corrupt"
-)
+import "github.com/riffle-search/riffle/internal/corrupt"
 
 // Positions reads the positions of a list's postings, a block at a time:
 //
@@ -36,8 +32,10 @@ type Positions struct {
 	Wide   []uint32
 
 	l       *List
-	b       int // the current block, or -1
-	counted int // the block of Start, or -1
+	b       int           // the current block, or -1
+	counted int           // the block of Start, or -1
+	rows    *positionRows // of Of: those of the counted block, or nil
+	ones    int           // postings read from them by themselves
 	narrow  []uint16
 	wide    []uint32
 	some    []uint16 // what Of has unpacked
@@ -80,21 +78,21 @@ func (l *List) DropPositions() { l.shrinkPositions() }
 func (l *List) shrinkPositions() bool { return l.positions != nil && l.positions.shrink() }
 
 // Reset makes p read a list. It loads nothing.
-func (p *Positions) Reset(l *List) { p.l, p.b, p.counted, p.Narrow, p.Wide = l, -1, -1, nil, nil }
+func (p *Positions) Reset(l *List) {
+	p.l, p.b, p.counted, p.rows, p.Narrow, p.Wide = l, -1, -1, nil, nil, nil
+}
 
 // Of returns the positions of posting i of block b, valid until the next call of any method. It unpacks
-// few others, if the block has rows. It returns nil if they may have more than 16 bits: then Load and
+// few others if the block has rows, until many were asked for. It returns nil if they may have more than 16 bits: then Load and
 // Append read them. Start is set for the block.
 func (p *Positions) Of(b, i int) (narrow []uint16, err error) {
 	if p.b != b {
-		if r := p.rowsOf(b); r != nil {
-			if p.counted != b {
-				p.b, p.counted, p.Narrow, p.Wide = -1, -1, nil, nil
-				if _, err := p.count(b); err != nil {
-					return nil, err
-				}
-				p.counted = b
+		if p.counted != b || p.rows == nil {
+			if err := p.loadRows(b); err != nil {
+				return nil, err
 			}
+		}
+		if r := p.rows; r != nil && p.isFew() {
 			from, n := p.Start[i], int(p.Start[i+1]-p.Start[i])
 			if cap(p.some) < n+stepPositions+NarrowPad {
 				p.some = make([]uint16, 0, n+n/4+stepPositions+NarrowPad)
@@ -108,7 +106,10 @@ func (p *Positions) Of(b, i int) (narrow []uint16, err error) {
 			unpackPositions(p.some[:n], r.rows[int(step)*stepPositions/8*r.width:], r.width)
 			return p.some[from:n], nil
 		}
-		if err := p.Load(b); err != nil {
+		if p.rows != nil {
+			p.unpack(p.rows, int(p.Start[BlockSize]))
+			p.b = b
+		} else if err := p.Load(b); err != nil {
 			return nil, err
 		}
 	}
@@ -116,6 +117,31 @@ func (p *Positions) Of(b, i int) (narrow []uint16, err error) {
 		return nil, nil
 	}
 	return p.Narrow[p.Start[i]:p.Start[i+1]], nil
+}
+
+// unpackAll is how many postings of a block are read one by one before all are unpacked, where a
+// kernel does that.
+const unpackAll = 8
+
+// isFew counts another posting that is read from rows, and reports whether it is read by itself.
+func (p *Positions) isFew() bool {
+	p.ones++
+	return p.ones <= unpackAll || !unpacksSteps()
+}
+
+// loadRows sets rows to those of a block, if there are any of at most 16 bits, and then Start.
+func (p *Positions) loadRows(b int) error {
+	r := p.rowsOf(b)
+	if r == nil {
+		p.rows = nil
+		return nil
+	}
+	p.b, p.counted, p.rows, p.ones, p.Narrow, p.Wide = -1, -1, nil, 0, nil, nil
+	if _, err := p.count(b); err != nil {
+		return err
+	}
+	p.counted, p.rows = b, r
+	return nil
 }
 
 // rowsOf returns the rows of a block, if there are any of at most 16 bits.
@@ -134,7 +160,7 @@ func (p *Positions) Load(b int) error {
 	if b == p.b {
 		return nil
 	}
-	p.b, p.counted, p.Narrow, p.Wide = -1, -1, nil, nil
+	p.b, p.counted, p.rows, p.Narrow, p.Wide = -1, -1, nil, nil, nil
 	n, err := p.count(b)
 	if err != nil {
 		return err
@@ -206,21 +232,21 @@ func (p *Positions) makeNarrow(n int) []uint16 {
 	return p.Narrow
 }
 
-// makeWide makes room for n positions in Wide.
+// makeWide makes room for n positions in Wide, and for unaryPad more.
 func (p *Positions) makeWide(n int) []uint32 {
-	p.wide = slices.Grow(p.wide[:0], n)
+	if cap(p.wide) < n+unaryPad {
+		p.wide = make([]uint32, 0, n+n/4+unaryPad)
+	}
 	p.Wide = p.wide[:n]
 	return p.Wide
 }
 
 // takeDeltas turns n deltas in Wide into positions, in Narrow if these suffice.
 func (p *Positions) takeDeltas() (union uint32, err error) {
-	if union, err = sumPositions(p.Wide, p.Start[:]); err != nil || union >= 1<<16 {
-		return union, err
-	}
 	narrow := p.makeNarrow(len(p.Wide))
-	for i, x := range p.Wide {
-		narrow[i] = uint16(x)
+	if union, err = sumPositions(p.Wide, narrow, p.Start[:]); err != nil || union >= 1<<16 {
+		p.Narrow = nil
+		return union, err
 	}
 	p.Wide = nil
 	return union, nil

@@ -23,8 +23,8 @@ func (p *positionScan) reset() {
 // make makes room for the deltas of postings.
 func (p *positionScan) make(tfs []uint32) []uint32 {
 	n := int(sumOf(tfs))
-	if cap(p.deltas) < n {
-		p.deltas = make([]uint32, n+n/4)
+	if cap(p.deltas) < n+unaryPad {
+		p.deltas = make([]uint32, n+n/4+unaryPad)
 	}
 	p.deltas, p.code, p.made = p.deltas[:n], nil, true
 	return p.deltas

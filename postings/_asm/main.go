@@ -27,5 +27,8 @@ func main() {
 	seekAVX2("seekBlockAVX2", 128)
 	seekAVX2("seekExtentAVX2", 32)
 	positionsAVX512()
+	positionsAVX2()
+	unaryEndsAVX2()
+	unaryDeltasAVX2()
 	Generate()
 }
