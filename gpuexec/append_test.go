@@ -27,7 +27,7 @@ func TestAppend(t *testing.T) {
 					continue
 				}
 				t.Run(fmt.Sprintf("%s/%v/stream=%v", c.scores, a, stream), func(t *testing.T) {
-					shape := gpuexec.Shape{TileShift: 12, TileThreads: 64, LeadThreads: 64, Multiprocessors: 2, StripPostings: -1, AppendHits: 1, AppendRoom: 1, WindowTiles: 4}
+					shape := gpuexec.Shape{TileShift: 12, TileThreads: 64, LeadThreads: 64, Multiprocessors: 2, StripTiles: -1, AppendHits: 1, AppendRoom: 1, WindowTiles: 4}
 					var x *gpuexec.Executor
 					if o := (gpuexec.Options{Algorithm: a}); stream {
 						x = openStream(t, 1<<20, o, shape)

@@ -19,7 +19,7 @@ import (
 )
 
 // small is a shape for small indexes on a slow emulator: many tiles, few threads.
-var small = gpuexec.Shape{TileShift: 8, TileThreads: 64, LeadThreads: 64, RangeThreads: 32, StageLengths: 5, StripPostings: -1, WindowTiles: 16, Multiprocessors: 1}
+var small = gpuexec.Shape{TileShift: 8, TileThreads: 64, LeadThreads: 64, RangeThreads: 32, StageLengths: 5, StripTiles: -1, WindowTiles: 16, Multiprocessors: 1}
 
 // batchBytes is the memory of a batch in tests, of which three run at a time.
 const batchBytes = 8 << 20

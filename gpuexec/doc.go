@@ -45,7 +45,9 @@
 // bounds for each strip of 512 documents and each cell of 64 (kernels/cells.cuh). An H200 scores
 // them several times as fast as blocks, at 4 bytes a posting instead of 1.2. Flat postings
 // supplement the blocks, which are stored, copied and cached, up to Options.FlatBytes. Queries by
-// strips need no blocks of flat lists, so the cache may evict those blocks.
+// strips need no blocks of flat lists, so the cache may evict those blocks. While they are resident,
+// a batch of few tiles goes block by block all the same: strips take as long as the longest tile,
+// however few there are (stripchoice.go).
 //
 // A document is ranked by one number, its key (layout.cuh). A query's threshold is at most the k-th
 // best key. Whatever is skipped has a bound, as a key, below the threshold, ties included.

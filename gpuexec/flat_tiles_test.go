@@ -30,7 +30,7 @@ func TestFlatTiles(t *testing.T) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%d/%v", shift, a), func(t *testing.T) {
-				shape := gpuexec.Shape{TileShift: shift, TileThreads: 64, LeadThreads: 64, Multiprocessors: 2, StripPostings: -1}
+				shape := gpuexec.Shape{TileShift: shift, TileThreads: 64, LeadThreads: 64, Multiprocessors: 2, StripTiles: -1}
 				x := openShaped(t, 0, 32<<20, gpuexec.Options{Algorithm: a}, shape)
 				rng := rand.New(rand.NewPCG(11, uint64(shift)))
 				for round := range 4 {

@@ -26,13 +26,6 @@ const flatShare = 256
 // Flat postings have 16 bits of a document, and a tile has 256 cells. These bound a tile's shift.
 const minFlatTile, maxFlatTile = 8, 16
 
-// Where tiles have fewer postings than sparseTile, moving from tile to tile takes longest, and strips
-// are best for any number of hits.
-const sparseTile = 128
-
-// maxStripTerms is how many terms a part by strips may have: one a lane.
-const maxStripTerms = 32
-
 // begin is called before a batch is filled. cleared is how often all known lists were forgotten,
 // and with them where their flat postings are.
 func (f *flats) begin(cleared uint64) {
@@ -149,57 +142,4 @@ func (b *batch) putFlat(d *devList, e *listEntry) {
 	l := b.shape.flatLayout(e.known.count, e.tiles)
 	d.flat, d.flatShift = e.known.flat, l.shift
 	d.flatFirst, d.flatBound = d.flat+l.first, d.flat+l.bound
-}
-
-// chooseStrips finds the queries that go by strips: one of their lists is flat, the others are flat
-// or short, and they append or have many postings for each hit. No query reads the blocks of flat lists that
-// only such queries have.
-func (b *batch) chooseStrips() {
-	for i := range b.queries {
-		b.queries[i].byStrips = b.goesByStrips(&b.queries[i])
-	}
-	for i := range b.parts {
-		pt := &b.parts[i]
-		strips, expected := b.queries[pt.query].byStrips, b.queries[pt.query].expected
-		if strips && pt.way == byLeadBlocks {
-			pt.way = byAndTiles
-		}
-		for _, t := range b.terms[pt.from:pt.to] {
-			if e := &b.lists.entries[t.entry]; !strips || !b.flat.flats.has(e.known) {
-				e.read = true
-				e.all = e.all || expected // the extents that matter were not determined
-			}
-		}
-	}
-}
-
-func (b *batch) goesByStrips(q *query) bool { return b.wouldGoByStrips(q, (*flats).has) }
-
-// wouldGoByStrips reports whether a query would go by strips if the lists that has reports were
-// flat.
-func (b *batch) wouldGoByStrips(q *query, has func(*flats, *knownList) bool) bool {
-	if !b.algorithm.byStrips() {
-		return false
-	}
-	flat, postings, tiles := false, 0, 0
-	for _, pt := range b.parts[q.from:q.to] {
-		if pt.from < pt.to {
-			tiles += int(b.lists.entries[b.terms[pt.from].entry].tiles)
-		}
-		if pt.to-pt.from > maxStripTerms {
-			return false
-		}
-		for _, t := range b.terms[pt.from:pt.to] {
-			e := &b.lists.entries[t.entry]
-			postings += int(e.known.count)
-			switch {
-			case has(b.flat.flats, e.known):
-				flat = true
-			case b.flat.flats.worth(e.known, e.tiles):
-				return false
-			}
-		}
-	}
-	k := q.plan.K
-	return flat && (b.shape.appends(k) || postings < sparseTile*tiles || postings >= b.shape.StripPostings*k)
 }

@@ -74,7 +74,7 @@ func TestLarge(t *testing.T) {
 	c := newCollection(docs, []float64{0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.001, 0.0001})
 	for _, a := range all {
 		t.Run(a.String(), func(t *testing.T) {
-			x := openShaped(t, 0, 32<<20, gpuexec.Options{Algorithm: a}, gpuexec.Shape{Multiprocessors: 2, StripPostings: 1})
+			x := openShaped(t, 0, 32<<20, gpuexec.Options{Algorithm: a}, gpuexec.Shape{Multiprocessors: 2, StripTiles: -1})
 			runWorkers(t, x, c, 4)
 		})
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// In this shape a query over flat lists goes by strips for 10 hits, and block by block for 1,000.
-var unreadShape = gpuexec.Shape{TileShift: 12, TileThreads: 64, LeadThreads: 64, StripPostings: 200, AppendHits: -1, Multiprocessors: 1}
+// In this shape all queries over flat lists go by strips that can: not those of more than 32 terms.
+var unreadShape = gpuexec.Shape{TileShift: 12, TileThreads: 64, LeadThreads: 64, StripTiles: -1, AppendHits: -1, Multiprocessors: 1}
 
 // TestUnread has a cache with room for a fraction of the lists, which become flat one after the
 // other. From then on batches copy nothing of them, and request nothing from the cache. Exceptions
@@ -32,7 +32,7 @@ func TestUnread(t *testing.T) {
 			x := openShaped(t, 0, all*5/8, gpuexec.Options{Algorithm: a}, unreadShape)
 			rng := rand.New(rand.NewPCG(10, 10))
 			becomeFlat(t, x, c, rng)
-			few, many := someQueries(c, rng, 10), someQueries(c, rng, 1000)
+			few, many := someQueries(c, rng), manyTerms(c, rng)
 			for range 2 {
 				if wanted, copied := asked(t, x, few); wanted != 0 || copied != 0 {
 					t.Errorf("of lists that are flat a batch wanted %d bytes, and copied %d", wanted, copied)
@@ -88,9 +88,18 @@ func becomeFlat(t *testing.T, x *gpuexec.Executor, c *collection, rng *rand.Rand
 }
 
 // someQueries are queries of all modes.
-func someQueries(c *collection, rng *rand.Rand, k int) (plans []*exectest.Plan) {
+func someQueries(c *collection, rng *rand.Rand) (plans []*exectest.Plan) {
 	for i := range 6 {
-		plans = append(plans, c.plan(rng, blockmax.Mode(i%3), k, 1+i))
+		plans = append(plans, c.plan(rng, blockmax.Mode(i%3), 10, 1+i))
+	}
+	return plans
+}
+
+// manyTerms is a query of each mode for more terms than strips support: it has lists more than once.
+func manyTerms(c *collection, rng *rand.Rand) (plans []*exectest.Plan) {
+	thrice := &collection{docs: c.docs, lists: slices.Repeat(c.lists, 3)}
+	for mode := range blockmax.Mode(3) {
+		plans = append(plans, thrice.plan(rng, mode, 10, 33))
 	}
 	return plans
 }

@@ -38,8 +38,9 @@ func (b *batch) want(pt int, plan *Plan, need uint32) {
 func (b *batch) termsOf(p *part) []partTerm { return b.terms[p.from:p.to] }
 
 // findWanted determines the extents in doubt. It takes ten times as long as all else that a batch
-// needs. It skips fully resident lists, and queries that will go by strips: their flat lists need
-// no blocks, and the others are short. chooseStrips handles flat lists that change meanwhile.
+// needs. It skips fully resident lists, and queries that can go by strips, and will, since their
+// lists are not fully resident: flat lists need no blocks, and the others are short. chooseStrips
+// handles flat lists that change meanwhile.
 func (b *batch) findWanted() {
 	l := &b.lists
 	open, last := l.doubts[:0], -1
@@ -51,7 +52,8 @@ func (b *batch) findWanted() {
 			continue
 		}
 		if p.query != last { // once for all of its parts
-			last, q.expected = p.query, b.wouldGoByStrips(q, (*flats).had)
+			last = p.query
+			_, q.expected = b.canGoByStrips(q, (*flats).had)
 		}
 		if !q.expected {
 			l.giveWanted(terms)

@@ -249,7 +249,7 @@ dry() {
   export RIFFLE_LIBCUDA=$root/.cuda/emulator/libcuda.so RIFFLE_GPU_WORK=$scratch/work OUT=${OUT:-$scratch/out}
   export DOCS=20000 QUERIES=30 TIME=1ms BUDGET=100 TESTFLAGS='-test.short -test.run=Decode|Kernels|Events|Extents|Script|Choose|Codec|Missing'
   export BENCHFLAGS='-test.bench=Decode/codec=packed/postings=4096 -test.benchtime=1x'
-  export FLAGS='-k 10 -batch 8 -cache 0,40 -threads 32 -delays 1 -clients 6 -batch-bytes 8388608 -column-bytes 1048576 -flat-bytes 8388608 -strip-postings -1 -memory 33554432
+  export FLAGS='-k 10 -batch 8 -cache 0,40 -threads 32 -delays 1 -clients 6 -batch-bytes 8388608 -column-bytes 1048576 -flat-bytes 8388608 -strip-tiles -1 -memory 33554432
     -tile-shift 12 -tile-threads 64 -lead-threads 64 -range-threads 32'
   export STREAM_QUERIES=20 STREAM_FLAGS='-batch 8 -cache 5 -batch-bytes 8388608 -column-bytes 1048576 -window-bytes 33554432 -tile-shift 12 -window-tiles 4' TRACE=5
   "$0" info tests decode stream or and andor cache huang policies devices latency auto cores strips sanitizer ncu

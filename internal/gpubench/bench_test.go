@@ -16,7 +16,7 @@ import (
 
 // tiny is what an emulated GPU can do in a few seconds.
 var tiny = strings.Fields(`-docs 20000 -queries 30 -time 1ms -k 10 -batch 8 -cache 0,40 -threads 32 -delays 1 -clients 6
-	-batch-bytes 8388608 -column-bytes 1048576 -flat-bytes 8388608 -strip-postings -1 -memory 33554432
+	-batch-bytes 8388608 -column-bytes 1048576 -flat-bytes 8388608 -strip-tiles -1 -memory 33554432
 	-tile-shift 12 -tile-threads 64 -lead-threads 64 -range-threads 32`)
 
 // TestParts runs all parts twice: the second run measures nothing.

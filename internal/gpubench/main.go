@@ -62,7 +62,7 @@ type settings struct {
 	k, batch, cache              numbers
 	threads, delays              numbers
 	stepWindows, readers, tracks numbers
-	stripPostings, appendHits    signed
+	stripTiles, appendHits       signed
 	wholeStrips, appendRoom      numbers
 	algorithms                   string
 	cpu                          bool
@@ -144,11 +144,11 @@ func (s *settings) declare(f *flag.FlagSet) {
 	f.BoolVar(&s.trace, "trace", false, "measure each kernel by itself, with or, and, andor and stream")
 	f.BoolVar(&s.cpu, "cpu", true, "with or, and and andor, measure the CPU, too")
 	f.IntVar(&s.tileShift, "tile-shift", 0, "log2 of the documents of a tile")
-	s.stripPostings, s.appendHits = signed{numbers{0}}, signed{numbers{0}}
+	s.stripTiles, s.appendHits = signed{numbers{0}}, signed{numbers{0}}
 	s.wholeStrips, s.appendRoom = numbers{0}, numbers{0}
-	f.Var(&s.stripPostings, "strip-postings", "postings for each hit from which on a query over flat lists that does not append goes by strips; 0 is the default, -1 for all; "+
+	f.Var(&s.stripTiles, "strip-tiles", "tiles for each multiprocessor from which on the queries of a batch over flat lists go by strips; 0 is the default, -1 for all; "+
 		"or, and and andor measure all combinations of this and the next three, other parts the first")
-	f.Var(&s.appendHits, "append-hits", "hits from which on a query over flat lists appends what it finds, and goes by strips; -1 for none")
+	f.Var(&s.appendHits, "append-hits", "hits from which on a query over flat lists appends what it finds, and all of its batch go by strips; -1 for none")
 	f.Var(&s.appendRoom, "append-room", "keys that it has room for, for each hit")
 	f.Var(&s.wholeStrips, "whole-strips", "strips from which on a tile goes as a whole")
 	f.IntVar(&s.shape.TileThreads, "tile-threads", 0, "threads of a block that works on a tile")

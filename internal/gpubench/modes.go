@@ -68,15 +68,15 @@ func (b *bench) batched(part string, p plans, a gpuexec.Algorithm, size int) err
 }
 
 // A stripShape is how queries go by strips; 0 is a default.
-type stripShape struct{ postings, hits, room, whole int }
+type stripShape struct{ tiles, hits, room, whole int }
 
 // stripShapes returns all combinations of the flags.
 func (s *settings) stripShapes() (all []stripShape) {
-	for _, postings := range s.stripPostings.numbers {
+	for _, tiles := range s.stripTiles.numbers {
 		for _, hits := range s.appendHits.numbers {
 			for _, room := range s.appendRoom {
 				for _, whole := range s.wholeStrips {
-					all = append(all, stripShape{postings, hits, room, whole})
+					all = append(all, stripShape{tiles, hits, room, whole})
 				}
 			}
 		}
@@ -86,7 +86,7 @@ func (s *settings) stripShapes() (all []stripShape) {
 
 // of returns a shape with these settings.
 func (s stripShape) of(shape gpuexec.Shape) gpuexec.Shape {
-	shape.StripPostings, shape.AppendHits, shape.AppendRoom, shape.WholeStrips = s.postings, s.hits, s.room, s.whole
+	shape.StripTiles, shape.AppendHits, shape.AppendRoom, shape.WholeStrips = s.tiles, s.hits, s.room, s.whole
 	return shape
 }
 
@@ -95,7 +95,7 @@ func (s stripShape) String() (name string) {
 	for _, of := range []struct {
 		what string
 		n    int
-	}{{"strip-postings", s.postings}, {"append-hits", s.hits}, {"append-room", s.room}, {"whole-strips", s.whole}} {
+	}{{"strip-tiles", s.tiles}, {"append-hits", s.hits}, {"append-room", s.room}, {"whole-strips", s.whole}} {
 		if of.n != 0 {
 			name += fmt.Sprintf(" %s=%d", of.what, of.n)
 		}

@@ -17,7 +17,7 @@ func TestStripShapes(t *testing.T) {
 		s.declare(f)
 		return s, f.Parse(args)
 	}
-	s, err := parse("-strip-postings", "0,-1", "-append-hits", "1", "-whole-strips", "6,12")
+	s, err := parse("-strip-tiles", "0,-1", "-append-hits", "1", "-whole-strips", "6,12")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,19 +27,19 @@ func TestStripShapes(t *testing.T) {
 	}
 	want := []string{
 		" append-hits=1 whole-strips=6", " append-hits=1 whole-strips=12",
-		" strip-postings=-1 append-hits=1 whole-strips=6", " strip-postings=-1 append-hits=1 whole-strips=12",
+		" strip-tiles=-1 append-hits=1 whole-strips=6", " strip-tiles=-1 append-hits=1 whole-strips=12",
 	}
 	if !slices.Equal(names, want) {
 		t.Errorf("%q, want %q", names, want)
 	}
 	of := s.stripShapes()[2].of(gpuexec.Shape{TileShift: 12})
-	if of != (gpuexec.Shape{TileShift: 12, StripPostings: -1, AppendHits: 1, WholeStrips: 6}) {
+	if of != (gpuexec.Shape{TileShift: 12, StripTiles: -1, AppendHits: 1, WholeStrips: 6}) {
 		t.Errorf("%+v", of)
 	}
 	if s, err = parse(); err != nil || len(s.stripShapes()) != 1 || s.stripShapes()[0].String() != "" {
 		t.Errorf("without flags: %v, %v", s.stripShapes(), err)
 	}
-	for _, args := range [][]string{{"-append-hits", "-2"}, {"-whole-strips", "-1"}, {"-strip-postings", "x"}} {
+	for _, args := range [][]string{{"-append-hits", "-2"}, {"-whole-strips", "-1"}, {"-strip-tiles", "x"}} {
 		if _, err := parse(args...); err == nil {
 			t.Errorf("%q is taken", args)
 		}
