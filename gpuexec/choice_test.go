@@ -44,7 +44,8 @@ func checkBorder(t *testing.T, x *gpuexec.Executor, c *collection, rng *rand.Ran
 	}{
 		{"three queries", three, 0},
 		{"a fourth", append(slices.Clip(three), c.plan(rng, mode, 10, 1)), 40},
-		{"a third that appends", append(slices.Clip(three[:2]), c.plan(rng, mode, 64, 2)), 30},
+		{"a third that would append", append(slices.Clip(three[:2]), c.plan(rng, mode, 64, 2)), 0},
+		{"a fourth that appends", append(slices.Clip(three), c.plan(rng, mode, 64, 2)), 40},
 		{"three again", three, 0},
 		{"one alone", three[2:], 0},
 	} {

@@ -11,7 +11,6 @@ type stripLoad struct {
 	queries  int
 	tiles    int  // of all parts
 	postings int  // of all lists
-	hits     int  // requested
 	appends  bool // a query appends what it finds
 	unread   bool // of a flat list, some blocks were not resident when a batch last read them
 }
@@ -20,7 +19,6 @@ func (l *stripLoad) add(of stripLoad) {
 	l.queries += of.queries
 	l.tiles += of.tiles
 	l.postings += of.postings
-	l.hits += of.hits
 	l.appends = l.appends || of.appends
 	l.unread = l.unread || of.unread
 }
@@ -28,8 +26,8 @@ func (l *stripLoad) add(of stripLoad) {
 // longQuery is from how many tiles on a query is long: it soon has a threshold that spares most of them.
 const longQuery = 512
 
-// manyPostings is how many postings for each requested hit make a list without a lock worth its passes.
-const manyPostings = 256
+// manyPostings is how many postings of a query make a list without a lock worth its passes.
+const manyPostings = 100_000
 
 // byStrips reports whether queries over flat lists go by strips.
 //
@@ -40,16 +38,16 @@ const manyPostings = 256
 // queries over 60,000 documents, as in those of 180 to 300 over a million (interpolated from batches
 // of 256 and 2,048 in bench/results/2026-11-23-gpu-small.md).
 //
-// Two things move that border. Strips skip what cannot win, and long queries skip most: with 1,526 tiles
-// each, 2 and 8 queries are 0.95 to 1.35 times as fast by strips as by blocks; with 61 tiles, 1 and 16 are
-// 0.57 to 0.72 times as fast. And by blocks hits are inserted under a lock: for k = 100, batches of 16 and
-// 256 are 1.65 to 2.2 times as fast by strips with 1,490 postings for each hit, and 0.42 to 0.75 times
-// with 90.
+// Two things move that border (2026-11-23-gpu-choice.md there). Strips skip what cannot win, and long
+// queries skip most: with 1,526 tiles each, 2 and 8 queries are 0.95 to 1.35 times as fast by strips as by
+// blocks; with 305, 1 to 16 are 0.83 to 0.98 times as fast, with 61 tiles 0.52 to 0.72 times. And by blocks
+// hits are inserted under a lock: for k = 100, batches of 16 and 256 are 1.65 to 2.2 times as fast by
+// strips with 149,000 postings for each query, 0.77 to 1.07 with 56,000, and 0.41 to 0.75 with 9,000.
 func (s Shape) byStrips(l stripLoad) bool {
 	switch {
 	case s.StripTiles < 0, l.unread: // blocks that are not there would have to be copied
 		return true
-	case l.appends && l.postings >= manyPostings*l.hits:
+	case l.appends && l.postings >= manyPostings*l.queries:
 		return true
 	case l.queries > 0 && l.tiles >= longQuery*l.queries:
 		return true
@@ -92,7 +90,7 @@ func (b *batch) canGoByStrips(q *query, has func(*flats, *knownList) bool) (l st
 	if !b.algorithm.byStrips() {
 		return l, false
 	}
-	l.queries, l.hits, l.appends = 1, q.plan.K, b.shape.appends(q.plan.K)
+	l.queries, l.appends = 1, b.shape.appends(q.plan.K)
 	for _, pt := range b.parts[q.from:q.to] {
 		if pt.from < pt.to {
 			l.tiles += int(b.lists.entries[b.terms[pt.from].entry].tiles)

@@ -32,7 +32,7 @@ var measured = []struct {
 	{1_000_000, 148_827, "and", 10, 256, 216, 228},
 	{1_000_000, 148_827, "or", 1000, 2048, 265, 76},
 	{25_000_000, 3_700_000, "and", 10, 2048, 243, 27},
-	// of another run
+	// bench/results/2026-11-23-gpu-choice.md
 	{60_000, 8_953, "or", 10, 16, 30, 115},
 	{60_000, 8_953, "and", 10, 16, 34, 93},
 	{60_000, 8_953, "or", 100, 16, 45, 110},
@@ -41,6 +41,10 @@ var measured = []struct {
 	{60_000, 8_953, "and", 100, 256, 420, 669},
 	{200_000, 56_000, "or", 10, 16, 25, 51},
 	{200_000, 56_000, "and", 10, 16, 24, 47},
+	{200_000, 56_000, "or", 100, 16, 36.5, 47.1},
+	{200_000, 56_000, "or", 100, 256, 279, 305},
+	{200_000, 56_000, "and", 100, 16, 43.4, 40.5},
+	{200_000, 56_000, "and", 100, 256, 349, 327},
 	{1_000_000, 148_827, "or", 10, 1, 2.9, 5.5},
 	{1_000_000, 148_827, "or", 10, 16, 19.6, 32.6},
 	{1_000_000, 148_827, "and", 10, 1, 5.2, 8.3},
@@ -49,6 +53,11 @@ var measured = []struct {
 	{1_000_000, 148_827, "or", 100, 256, 227, 106},
 	{1_000_000, 148_827, "and", 100, 16, 48.0, 22.1},
 	{1_000_000, 148_827, "and", 100, 256, 334, 159},
+	{5_000_000, 745_000, "or", 10, 1, 3.02, 3.08},
+	{5_000_000, 745_000, "or", 10, 2, 4.3, 4.49},
+	{5_000_000, 745_000, "or", 10, 16, 17.3, 18.8},
+	{5_000_000, 745_000, "and", 10, 1, 4.04, 4.84},
+	{5_000_000, 745_000, "and", 10, 16, 17.0, 17.5},
 	{25_000_000, 3_700_000, "or", 10, 2, 3.7, 3.1},
 	{25_000_000, 3_700_000, "or", 10, 8, 8.5, 6.3},
 	{25_000_000, 3_700_000, "and", 10, 2, 2.88, 3.03},
@@ -61,8 +70,7 @@ func TestChoiceMeasured(t *testing.T) {
 	for _, m := range measured {
 		t.Run(fmt.Sprintf("%d/%s/k=%d/queries=%d", m.docs, m.mode, m.k, m.queries), func(t *testing.T) {
 			load := stripLoad{
-				queries: m.queries, tiles: m.queries * int(s.tiles(m.docs)), postings: m.queries * m.postings, hits: m.queries * m.k,
-				appends: s.appends(m.k),
+				queries: m.queries, tiles: m.queries * int(s.tiles(m.docs)), postings: m.queries * m.postings, appends: s.appends(m.k),
 			}
 			chosen := m.blocks
 			if s.byStrips(load) {
@@ -84,16 +92,16 @@ func TestByStrips(t *testing.T) {
 		load       stripLoad
 		want       bool
 	}{
-		{"too few tiles", 0, stripLoad{queries: 100, tiles: border - 1, postings: 1 << 30, hits: 20}, false},
-		{"enough tiles", 0, stripLoad{queries: 100, tiles: border, hits: 20}, true},
-		{"with one that appends", 0, stripLoad{queries: 2, tiles: 1, postings: 5120, hits: 20, appends: true}, true},
-		{"with one that appends little", 0, stripLoad{queries: 2, tiles: 1, postings: 5119, hits: 20, appends: true}, false},
-		{"not all blocks resident", 0, stripLoad{queries: 2, tiles: 1, hits: 20, unread: true}, true},
-		{"long queries", 0, stripLoad{queries: 2, tiles: 1024, hits: 20}, true},
-		{"not long enough", 0, stripLoad{queries: 2, tiles: 1023, hits: 20}, false},
-		{"strips always", -1, stripLoad{queries: 2, tiles: 1, hits: 20}, true},
-		{"a shape of its own", 10, stripLoad{queries: 100, tiles: 1320, hits: 20}, true},
-		{"hardly ever", 1 << 30, stripLoad{queries: 1 << 25, tiles: 1 << 30, hits: 20}, false},
+		{"too few tiles", 0, stripLoad{queries: 100, tiles: border - 1, postings: 1 << 30}, false},
+		{"enough tiles", 0, stripLoad{queries: 100, tiles: border}, true},
+		{"with one that appends", 0, stripLoad{queries: 2, tiles: 1, postings: 200_000, appends: true}, true},
+		{"with one that appends little", 0, stripLoad{queries: 2, tiles: 1, postings: 199_999, appends: true}, false},
+		{"not all blocks resident", 0, stripLoad{queries: 2, tiles: 1, unread: true}, true},
+		{"long queries", 0, stripLoad{queries: 2, tiles: 1024}, true},
+		{"not long enough", 0, stripLoad{queries: 2, tiles: 1023}, false},
+		{"strips always", -1, stripLoad{queries: 2, tiles: 1}, true},
+		{"a shape of its own", 10, stripLoad{queries: 100, tiles: 1320}, true},
+		{"hardly ever", 1 << 30, stripLoad{queries: 1 << 25, tiles: 1 << 30}, false},
 		{"none", 0, stripLoad{}, false},
 	} {
 		if got := (Shape{StripTiles: test.stripTiles}).withDefaults().byStrips(test.load); got != test.want {
@@ -112,14 +120,14 @@ func TestCanGoByStrips(t *testing.T) {
 		can         bool
 		want        stripLoad
 	}{
-		{[]uint32{50_000, 50_000}, 2, 2, 10, true, stripLoad{queries: 1, tiles: 100, postings: 100_000, hits: 10}},
-		{[]uint32{50_000, 50_000}, 2, 1, 63, true, stripLoad{queries: 1, tiles: 100, postings: 100_000, hits: 63, unread: true}},
-		{[]uint32{50_000, 50_000}, 2, 2, 64, true, stripLoad{queries: 1, tiles: 100, postings: 100_000, hits: 64, appends: true}},
-		{[]uint32{50_000, 12}, 1, 1, 10, true, stripLoad{queries: 1, tiles: 100, postings: 50_012, hits: 10}},
+		{[]uint32{50_000, 50_000}, 2, 2, 10, true, stripLoad{queries: 1, tiles: 100, postings: 100_000}},
+		{[]uint32{50_000, 50_000}, 2, 1, 63, true, stripLoad{queries: 1, tiles: 100, postings: 100_000, unread: true}},
+		{[]uint32{50_000, 50_000}, 2, 2, 64, true, stripLoad{queries: 1, tiles: 100, postings: 100_000, appends: true}},
+		{[]uint32{50_000, 12}, 1, 1, 10, true, stripLoad{queries: 1, tiles: 100, postings: 50_012}},
 		{[]uint32{50_000, 13}, 1, 2, 10, false, stripLoad{}},
 		{[]uint32{50_000, 50_000}, 1, 2, 1000, false, stripLoad{}},
 		{[]uint32{3, 3}, 0, 2, 10, false, stripLoad{}},
-		{make([]uint32, 32), 32, 32, 10, true, stripLoad{queries: 1, tiles: 100, hits: 10}},
+		{make([]uint32, 32), 32, 32, 10, true, stripLoad{queries: 1, tiles: 100}},
 		{make([]uint32, 33), 33, 33, 10, false, stripLoad{}},
 	} {
 		b := batch{shape: Shape{}.withDefaults(), flat: flattenings{flats: new(flats)}}
