@@ -226,7 +226,7 @@ func TestAppendTokens(t *testing.T) {
 		{"", ""},
 		{"  --  ", ""},
 		{"can't 3.14 foo_bar", "can't 3.14 foo_bar"},
-		{"Ärger\u202fund ÉTÉ", "ärger und été"},
+		{"Ärger\u00a0und ÉTÉ", "ärger und été"},
 	} {
 		if got := string(appendTokens(nil, tc.text)); got != tc.want {
 			t.Errorf("%q: %q, want %q", tc.text, got, tc.want)

@@ -95,8 +95,8 @@ func eachText(path string, fn func(text string) bool) error {
 }
 
 // appendTokens appends the words of a text as riffle's standard analyzer finds
-// them, with single spaces between. No word holds white space: enter sees to it
-// that all engines find equally many terms.
+// them, with single spaces between. Of white space a word may hold only U+202F, which
+// joins letters by UAX #29; enter sees to it that all engines find equally many terms.
 func appendTokens(dst []byte, text string) []byte {
 	begin := len(dst)
 	analysis.AnalyzeString(analysis.Standard(), text, func(batch []analysis.Token) {
