@@ -403,12 +403,12 @@ func TestCheckFindsAnothersPositions(t *testing.T) {
 	placedMemory(rand.New(rand.NewPCG(11, 11)), m, docs, true)
 	s, d := placedMerge(t, MergeOptions{}, Input{Reader: m.View()})
 	for _, pair := range [][2]string{{"a", "d"}, {"c", "e"}, {"e", "f"}} {
-		key, other := string(d.termKey(0, []byte(pair[0]))), string(d.termKey(0, []byte(pair[1])))
-		value := s.values[key]
-		if len(value) != len(s.values[other]) {
-			t.Fatalf("entries of %q: %d and %d bytes", pair, len(value), len(s.values[other]))
+		key := string(d.termKey(0, []byte(pair[0])))
+		value, other := s.values[key], s.values[string(d.termKey(0, []byte(pair[1])))]
+		if len(value) != len(other) {
+			t.Fatalf("entries of %q: %d and %d bytes", pair, len(value), len(other))
 		}
-		s.values[key] = s.values[other]
+		s.values[key] = other
 		faults := 0
 		Check(t.Context(), s, func(error) { faults++ })
 		if faults != 1 {
