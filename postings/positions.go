@@ -83,8 +83,8 @@ func (p *Positions) Reset(l *List) {
 }
 
 // Of returns the positions of posting i of block b, valid until the next call of any method. It unpacks
-// few others if the block has rows, until many were asked for. It returns nil if they may have more than 16 bits: then Load and
-// Append read them. Start is set for the block.
+// few others if the block has rows, until many were asked for. It returns nil if they may have more than
+// 16 bits: then Load and Append read them. Start is set for the block.
 func (p *Positions) Of(b, i int) (narrow []uint16, err error) {
 	if p.b != b {
 		if p.counted != b || p.rows == nil {
