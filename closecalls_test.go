@@ -116,7 +116,7 @@ func openForClosing(t *testing.T, fsys *crashFS, segments int) *Engine {
 // is called repeatedly. Calls succeed or return ErrClosed, Close succeeds, and the directory can be
 // reopened at once.
 func TestCloseWaitsForReaders(t *testing.T) {
-	rounds := 3
+	rounds := 2
 	if brief() {
 		rounds = 1
 	}

@@ -44,7 +44,11 @@ func TestAppend(t *testing.T) {
 func checkAppending(t *testing.T, x *gpuexec.Executor, c *collection) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(13, 13))
-	for round := range 3 {
+	rounds := 3
+	if testing.Short() {
+		rounds = 2
+	}
+	for round := range rounds {
 		var plans []*exectest.Plan
 		for i, k := range []int{1, 10, 63, 100, 1000, 1000} {
 			plans = append(plans, c.plan(rng, blockmax.Mode((round+i)%3), k, 1+rng.IntN(3)))

@@ -67,7 +67,7 @@ func TestChoiceRandom(t *testing.T) {
 			shape := small
 			shape.StripTiles, shape.AppendHits = stripTiles, -1
 			b := newBatching(openShaped(t, 0, 32<<20, gpuexec.Options{}, shape))
-			if err := exectest.Check(b, 16, exectest.Fewer(checkRounds/8)); err != nil {
+			if err := exectest.Check(b, 16, exectest.Fewer(checkRounds/4)); err != nil {
 				t.Error(err)
 			}
 			if *b.flatRefused > 0 || *b.partial > 0 || *b.unread > 0 {

@@ -302,7 +302,7 @@ func crashes(mem *vfs.MemFS, seed uint64, h *history, life func(vfs.FS)) []crash
 
 // TestCrash stops a store at every write of its life.
 func TestCrash(t *testing.T) {
-	seeds := uint64(3)
+	seeds := uint64(2)
 	if testing.Short() {
 		seeds = 1
 	}
@@ -326,7 +326,7 @@ func TestCrash(t *testing.T) {
 // TestCrashInRecovery stops stores while they recover from a crash.
 func TestCrashInRecovery(t *testing.T) {
 	h, mem := newHistory(t), vfs.NewCrashableMem()
-	n, stride := 0, 7
+	n, stride := 0, 14
 	if testing.Short() {
 		stride = 28
 	}

@@ -167,7 +167,7 @@ func stride(name string, off int64) int64 {
 	case testing.Short():
 		return 97
 	}
-	return 3
+	return 7
 }
 
 // damageable returns the files that are not empty.

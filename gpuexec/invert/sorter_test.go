@@ -148,7 +148,7 @@ func testSegments(t *testing.T, o Options) {
 	never := func(err error) { t.Error(err) }
 	most := 2000
 	if testing.Short() {
-		most = 900
+		most = 400
 	}
 	for _, n := range []int{1, 7, 300, most} {
 		docs := random(rng, n)
