@@ -145,7 +145,7 @@ func runCrashWorkload(t *testing.T, states []model, rng *rand.Rand, wrecks chan<
 	if brief() {
 		stride = 15
 	}
-	skipped := rng.IntN(stride)
+	offset := rng.IntN(stride)
 	writes := 0
 	inj := errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if op.Kind.ReadOrWrite() != errorfs.OpIsWrite {
@@ -153,7 +153,7 @@ func runCrashWorkload(t *testing.T, states []model, rng *rand.Rand, wrecks chan<
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		if writes++; writes%stride != skipped {
+		if writes++; writes%stride != offset {
 			return nil
 		}
 		for _, percent := range []int{0, 50} {
