@@ -7,9 +7,8 @@ import (
 
 // auto decides whether the CPU computes a query. Three rules:
 //
-//   - The CPU must be estimated to answer first, even if the query is one of the two in a hundred
-//     that exceed their estimates most. A batch ends when it was estimated to; a query with bounds
-//     seldom does.
+//   - The CPU must be estimated to answer first, both on average and if the query is one of the
+//     three in a hundred that exceed their estimates most, on either side (answers.go).
 //   - Cores go to the queries that spare devices most: those that take less than a ratio of the
 //     device's time on a core. The ratio falls while cores are scarce and rises while they are not.
 //     Batches need cores, too, and starve when queries take all of them.
@@ -22,11 +21,11 @@ func (d *Dispatcher) auto(j *job) (onCPU bool) {
 		helped = d.running.Load() < cores/4
 	}
 	wait, now := d.cpuWait(cores), j.arrived.Sub(d.start)
-	onGPU := d.gpuTime(j)
-	gpu := time.Duration(float64(onGPU) * d.model.known.Load().late)
+	onGPU, known := d.gpuTime(j), d.model.known.Load()
+	gpu, gpuLatest := time.Duration(float64(onGPU)*known.late), time.Duration(float64(onGPU)*known.latest)
 	d.price(now, 4*wait > gpu)
-	own, tail := d.model.response(&j.features, helped)
-	onCPU = time.Duration(float64(wait+own)*tail) <= gpu && d.running.Load() < mostWaiting*cores &&
+	own, latest := d.model.response(&j.features, helped)
+	onCPU = wait+own <= gpu && wait+latest <= gpuLatest && d.running.Load() < mostWaiting*cores &&
 		float64(j.cpu) <= math.Float64frombits(d.ratio.Load())*float64(j.gpu)
 	if onCPU {
 		onCPU = !d.gpuTrial.due(now)
@@ -44,7 +43,7 @@ const (
 	// their estimates may be far too low.
 	mostWaiting = 8
 
-	trialEvery   = 256
+	trialEvery   = 512
 	trialPause   = 20 * time.Millisecond
 	longestTrial = 20 * time.Millisecond // of an estimate: what a trial costs a core
 

@@ -68,23 +68,20 @@ type Model struct {
 	helped [2]fit // time when other cores help, if they are idle and the query is long enough
 	gpu    [2]fit
 
-	// How many times as long as expected one query in fifty takes at least, from its arrival to its
-	// answer, on one core and with the help of others; and how many times as long all queries take
-	// on devices.
-	tail, tailHelped, late float64
+	answers // how long until an answer, beside these costs
 
 	known atomic.Pointer[knowledge]
 }
 
 // knowledge is what a model estimates with. It does not change.
 type knowledge struct {
-	cpu, helped, gpu       [2]vector
-	tail, tailHelped, late float64
+	cpu, helped, gpu [2]vector
+	answers
 }
 
 // publish makes estimates use what was learned.
 func (m *Model) publish() {
-	k := &knowledge{tail: m.tail, tailHelped: m.tailHelped, late: m.late}
+	k := &knowledge{answers: m.answers}
 	for kind := range m.cpu {
 		k.cpu[kind], k.helped[kind], k.gpu[kind] = m.cpu[kind].prices, m.helped[kind].prices, m.gpu[kind].prices
 	}
@@ -166,7 +163,7 @@ func (m *Model) reset(p map[string][2]vector) {
 		m.helped[kind].begin(p["helped"][kind], true)
 		m.gpu[kind].begin(p["gpu"][kind], false)
 	}
-	m.tail, m.tailHelped, m.late = usualTail, usualTail, 1
+	m.answers = usualAnswers
 	m.publish()
 }
 
@@ -198,19 +195,6 @@ func (m *Model) BatchCost(f *Features, n int) time.Duration {
 	return time.Duration(p[perBatch] + float64(p[perLog]*math.Log1p(float64(n))))
 }
 
-// response is what a query takes on one core, or with the help of others, and how many times as
-// long those take that exceed their estimates most.
-func (m *Model) response(f *Features, helped bool) (took time.Duration, tail float64) {
-	if f.empty() {
-		return nothing, 1
-	}
-	k := m.known.Load()
-	if helped {
-		return time.Duration(k.helped[f.kind()].times(f.vector())), k.tailHelped
-	}
-	return time.Duration(k.cpu[f.kind()].times(f.vector())), k.tail
-}
-
 // A run is what it took to compute a query on the CPU.
 type run struct {
 	took   time.Duration
@@ -218,7 +202,6 @@ type run struct {
 	helped bool          // other cores might have helped
 	shared bool          // they have
 
-	response, expected time.Duration // from arrival to answer; 0 if nothing was expected
 }
 
 // learnCPU learns from a query that ran on the CPU, unless another goroutine is learning.
@@ -227,56 +210,19 @@ func (m *Model) learnCPU(f *Features, r run) {
 		return
 	}
 	defer m.mu.Unlock()
-	news := false
+	prices, news := &m.cpu[f.kind()].prices, false
+	if r.helped {
+		prices = &m.helped[f.kind()].prices
+	}
+	m.answers.learnCPU(&r, prices.times(f.vector()))
 	if r.helped {
 		news = m.helped[f.kind()].learn(f.vector(), max(1, float64(r.took)))
-		r.raise(&m.tailHelped)
-	} else {
-		r.raise(&m.tail)
 	}
 	if !r.shared {
 		news = m.cpu[f.kind()].learn(f.vector(), max(1, float64(r.core))) || news
 	}
-	k := m.known.Load()
-	if news || differ(m.tail, k.tail) || differ(m.tailHelped, k.tailHelped) {
+	if news || m.answers.differ(&m.known.Load().answers) {
 		m.publish()
-	}
-}
-
-func differ(a, b float64) bool { return math.Abs(a-b) > b/64 }
-
-const (
-	usualTail, mostTail = 4, 16
-	mostLate            = 4
-	tailStep            = 1.0 / 16
-	beyond              = 0.02 // share of the queries
-)
-
-// calm lowers tails to the usual one as time passes, because what they learned of a busy machine
-// does not hold for a quiet one.
-func (m *Model) calm(passed time.Duration) {
-	if !m.mu.TryLock() {
-		return
-	}
-	defer m.mu.Unlock()
-	share := min(1, float64(passed)/float64(calming))
-	m.tail -= max(0, m.tail-usualTail) * share
-	m.tailHelped -= max(0, m.tailHelped-usualTail) * share
-	if k := m.known.Load(); differ(m.tail, k.tail) || differ(m.tailHelped, k.tailHelped) {
-		m.publish()
-	}
-}
-
-const calming = 200 * time.Millisecond
-
-// raise moves a tail towards where one query in fifty exceeds it.
-func (r *run) raise(tail *float64) {
-	switch {
-	case r.expected <= 0:
-	case float64(r.response) > *tail*float64(r.expected):
-		*tail = min(mostTail, *tail*(1+tailStep*(1-beyond)))
-	default:
-		*tail = max(1, *tail*(1-tailStep*beyond))
 	}
 }
 
@@ -298,16 +244,8 @@ func (m *Model) learnGPU(jobs []*job, moved int64, took time.Duration, done time
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var expected, response time.Duration
-	for _, j := range jobs {
-		if j.expected > 0 {
-			expected, response = expected+j.expected, response+done.Sub(j.arrived)
-		}
-	}
-	if expected > 0 {
-		m.late += (min(mostLate, float64(response)/float64(expected)) - m.late) / 32
-	}
-	if m.gpu[kind].learn(sum, float64(took)) || differ(m.late, m.known.Load().late) {
+	m.answers.learnDevice(jobs, done)
+	if m.gpu[kind].learn(sum, float64(took)) || m.answers.differ(&m.known.Load().answers) {
 		m.publish()
 	}
 }

@@ -74,15 +74,19 @@ func (d *Dispatcher) form(dev *deviceState, b *batch) {
 	}
 }
 
-// sortOut takes queries out of the queue that the next batch would answer too late.
+// sortOut takes queries out of the queue that the next batch would answer too late. While batches
+// are small, that makes room for few: then it takes only those that are late before the batch begins.
 func (d *Dispatcher) sortOut(dev *deviceState, now time.Time) {
 	first := d.queue.first(forDevices, forEither)
 	if first == nil || !first.hasDeadline() {
 		return
 	}
-	n := min(len(d.queue.jobs[forDevices])+len(d.queue.jobs[forEither]), d.options.MaxCount)
-	took := dev.line.left(now) + d.model.BatchCost(&first.features, n) + d.queue.gpu*time.Duration(n)/time.Duration(d.queue.len())
-	end := now.Add(time.Duration(float64(took) * d.model.known.Load().late))
+	took := dev.line.left(now)
+	if waiting, n := d.queue.len(), min(d.queue.len(), d.options.MaxCount); n > d.options.MaxCount/4 {
+		took += d.model.BatchCost(&first.features, n) + d.queue.gpu*time.Duration(n)/time.Duration(waiting)
+		took = time.Duration(float64(took) * d.model.known.Load().late)
+	}
+	end := now.Add(took)
 	for _, g := range [...]group{forDevices, forEither} {
 		for _, j := range d.queue.takeHopeless(g, end) {
 			d.miss(j)

@@ -81,16 +81,10 @@ func (j *job) tell(s state) {
 // withdraws the query or, if a device already has it, waits for the batch.
 func (t Ticket) Wait(ctx context.Context) (Answer, error) {
 	j := t.job
-	select {
-	case <-j.ready:
-	case <-ctx.Done():
-		if j.d.withdraw(j) {
-			j.release()
-			return Answer{}, ctx.Err()
-		}
-		<-j.ready
-	}
 	defer j.release()
+	if err := j.await(ctx); err != nil {
+		return Answer{}, err
+	}
 	switch j.state {
 	case refused:
 		return Answer{}, device.ErrNoDevice
@@ -100,6 +94,35 @@ func (t Ticket) Wait(ctx context.Context) (Answer, error) {
 		return j.complete(ctx)
 	}
 	return j.compute(ctx)
+}
+
+// await waits until the job has been told. It returns an error if the job has been withdrawn: the
+// context has ended, or the query is to fail when it is late, and is.
+func (j *job) await(ctx context.Context) (err error) {
+	select {
+	case <-j.ready:
+		return nil
+	default:
+	}
+	var due <-chan time.Time
+	if j.query.FailLate && j.hasDeadline() {
+		timer := time.NewTimer(time.Until(j.due))
+		defer timer.Stop()
+		due = timer.C
+	}
+	select {
+	case <-j.ready:
+		return nil
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-due:
+		err = j.tooLate(time.Now())
+	}
+	if j.d.withdraw(j) {
+		return err
+	}
+	<-j.ready
+	return nil
 }
 
 func (j *job) release() {
@@ -149,7 +172,7 @@ func (j *job) compute(ctx context.Context) (Answer, error) {
 	start, core := time.Now(), j.d.onCore()
 	top, err := cpu.TopK(ctx, j.query.Plan)
 	end := time.Now()
-	r.took, r.response, r.expected = end.Sub(start), end.Sub(j.arrived), j.expected
+	r.took = end.Sub(start)
 	r.core, r.shared = j.d.onCore()-core, top.Work.Tasks > 0
 	if r.core < r.took/16 || r.core > r.took { // not known, or the goroutine has changed threads
 		r.core = r.took

@@ -1,0 +1,102 @@
+package dispatch
+
+import (
+	"math"
+	"time"
+)
+
+// answers is how long queries take from their arrival to their answers, compared with what they cost:
+// threads wake each other, the machine does other things too, and estimates err. A device ends a batch
+// about when it was estimated to; a query with bounds seldom takes its estimate on a core. So a side
+// is not judged by its mean alone.
+type answers struct {
+	// How many times as long as estimated one query in thirty takes at least, on one core and with the
+	// help of others.
+	alone, helped float64
+
+	// How many times as long as expected queries take on devices, from arrival to answer: on average,
+	// and one in thirty at least.
+	late, latest float64
+}
+
+var usualAnswers = answers{alone: 4, helped: 4, late: 1, latest: 2}
+
+const (
+	mostTail = 16
+	mostLate = 4
+	tailStep = 1.0 / 16
+	beyond   = 0.03 // share of the queries
+	calming  = 200 * time.Millisecond
+)
+
+// response is what a query takes on an idle core, or with the help of others, and how long one in thirty
+// takes at least.
+func (m *Model) response(f *Features, helped bool) (took, latest time.Duration) {
+	if f.empty() {
+		return nothing, nothing
+	}
+	k, cost, times := m.known.Load(), 0.0, 0.0
+	if helped {
+		cost, times = k.helped[f.kind()].times(f.vector()), k.answers.helped
+	} else {
+		cost, times = k.cpu[f.kind()].times(f.vector()), k.alone
+	}
+	return time.Duration(cost), time.Duration(float64(cost * times))
+}
+
+// learnCPU learns from a query that ran on the CPU and was estimated to cost so many nanoseconds.
+func (a *answers) learnCPU(r *run, estimate float64) {
+	tail := &a.alone
+	if r.helped {
+		tail = &a.helped
+	}
+	raise(tail, float64(r.took)/max(1, estimate))
+}
+
+// learnDevice learns from the queries of a batch that was done at a time.
+func (a *answers) learnDevice(jobs []*job, done time.Time) {
+	var expected, response time.Duration
+	for _, j := range jobs {
+		if j.expected > 0 {
+			expected, response = expected+j.expected, response+done.Sub(j.arrived)
+		}
+	}
+	if expected > 0 {
+		a.late += (min(mostLate, float64(response)/float64(expected)) - a.late) / 32
+		raise(&a.latest, float64(response)/float64(expected))
+	}
+}
+
+// raise moves a tail towards what one in thirty exceeds.
+func raise(tail *float64, seen float64) {
+	if seen > *tail {
+		*tail = min(mostTail, *tail*(1+tailStep*(1-beyond)))
+	} else {
+		*tail = max(1, *tail*(1-tailStep*beyond))
+	}
+}
+
+// calm lowers tails to the usual ones as time passes, because what they learned of a busy machine does
+// not hold for a quiet one.
+func (m *Model) calm(passed time.Duration) {
+	if !m.mu.TryLock() {
+		return
+	}
+	defer m.mu.Unlock()
+	share := min(1, float64(passed)/float64(calming))
+	a, usual := &m.answers, &usualAnswers
+	for _, tail := range []struct{ now, usual *float64 }{
+		{&a.alone, &usual.alone}, {&a.helped, &usual.helped}, {&a.latest, &usual.latest},
+	} {
+		*tail.now -= max(0, *tail.now-*tail.usual) * share
+	}
+	if a.differ(&m.known.Load().answers) {
+		m.publish()
+	}
+}
+
+// differ reports whether estimates change noticeably.
+func (a *answers) differ(b *answers) bool {
+	far := func(a, b float64) bool { return math.Abs(a-b) > b/64 }
+	return far(a.alone, b.alone) || far(a.helped, b.helped) || far(a.late, b.late) || far(a.latest, b.latest)
+}
