@@ -75,6 +75,7 @@ func (w *workload) inTime(t *testing.T, m *machine, d *Dispatcher, rate float64,
 // which names a file for the figures, the test goes through all loads and workloads: Auto misses it
 // at some loads below saturation (bench/results/2026-11-23-deadlines.md).
 func TestDeadlines(t *testing.T) {
+	const slack = 0.01 // goroutines run in any order: two runs differ by up to 0.005
 	var table strings.Builder
 	rates, most := []float64{0.5, 1.1}, 10_000
 	all := os.Getenv("RIFFLE_DEADLINES") != "" // some ten minutes
@@ -122,12 +123,12 @@ func TestDeadlines(t *testing.T) {
 						}
 						waiting, failing := try(own, true, false), try(own, true, true)
 						if gpu {
-							if with := try(Devices, true, false); with < onGPU-0.005 {
+							if with := try(Devices, true, false); with < onGPU-slack {
 								t.Errorf("%.2f of the load: policy gpu has %.3f in time with deadlines, %.3f without", share, with, onGPU)
 							}
 						}
 						t.Logf("%.2f of %.0f/s: with deadlines %.3f, failing %.3f; the best other, %v, %.3f", share, best, waiting, failing, by, highest)
-						if min(waiting, failing) < highest-0.005 {
+						if min(waiting, failing) < highest-slack {
 							t.Errorf("%.2f of the load: %.3f in time with deadlines, %.3f failing, %.3f by policy %v", share, waiting, failing, highest, by)
 						}
 					}
