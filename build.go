@@ -200,12 +200,9 @@ func (o *BuildOptions) bulk() bulk.Options {
 // docs/GPU.md.
 //
 // A GPU inverts partitions of the dictionary, as in Wei 2011: those with most terms for their
-// postings. It finds the terms, sorts them and gathers their postings; the CPU does the rest. A
-// segment of the same documents is identical, byte for byte. But inverted documents then take less
-// memory, so a build may make fewer segments.
-//
-// The CPU inverts fields with positions (Schema.Positions): a GPU has something to do only where
-// texts have none, and in fields of exact values.
+// postings. It finds the terms, sorts them and gathers their postings and positions; the CPU does
+// the rest. A segment of the same documents is identical, byte for byte. But inverted documents take
+// other memory while they wait, so a build may cut segments elsewhere.
 type BuildGPUOptions struct {
 	// Device is the number of the GPU.
 	Device int

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/riffle-search/riffle/analysis"
 	"github.com/riffle-search/riffle/gpuexec/device"
 	"github.com/riffle-search/riffle/internal/accelerator"
 	"github.com/riffle-search/riffle/segment"
@@ -43,16 +44,26 @@ func needGPU(t *testing.T) {
 }
 
 // TestBuildOnGPU: a GPU makes the same segments, byte for byte, whatever its share, its memory and the number of
-// workers.
+// workers, with positions and without.
 func TestBuildOnGPU(t *testing.T) {
 	needGPU(t)
 	docs, _ := buildModel(rand.New(rand.NewPCG(16, 16)), 1200)
 	files := JSONLines{Files: jsonLines(t, docs, 3)}
-	want, _ := builtKeys(t, files, (&BuildOptions{Workers: 2}).small().bare())
+	// Words of titles have no positions; those of texts do, with what makes positions uneven: words that
+	// are dropped, several at one place, and several values.
+	synonyms, err := analysis.ParseSynonyms(strings.NewReader("w2, w3 w4\nw5, w6"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	index := Options{
+		Schema:    &Schema{Analyzer: "uneven", Fields: map[string]Field{"title": {Positions: PositionsNone}, "rest": {Analyzer: "standard", CopyFrom: []string{"text"}}}},
+		Analyzers: map[string]analysis.Analyzer{"uneven": analysis.New("uneven", analysis.Words{}, analysis.Lowercase{}, analysis.Stop("w1", "w7"), synonyms)},
+	}
+	want, _ := builtKeys(t, files, (&BuildOptions{Workers: 2, Index: index}).small())
 	for _, workers := range []int{1, 4} {
 		for _, gpu := range []BuildGPUOptions{{}, {Share: 0.5}, {MemoryBytes: 700 << 10}} {
 			gpu.Required = true
-			o := (&BuildOptions{Workers: workers, MemoryBytes: 4 << 20, GPU: &gpu}).small().bare()
+			o := (&BuildOptions{Workers: workers, MemoryBytes: 4 << 20, GPU: &gpu, Index: index}).small()
 			o.private.trees = workers == 1 && gpu.Share == 0
 			got, res := builtKeys(t, files, o)
 			if got != want || len(want) < 10_000 {
@@ -82,7 +93,7 @@ func TestBuildOnGPUSegments(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "index")
-	o := (&BuildOptions{Workers: 2, GPU: &BuildGPUOptions{Required: true}, Index: Options{Schema: world.Schema()}}).small().bare()
+	o := (&BuildOptions{Workers: 2, GPU: &BuildGPUOptions{Required: true}, Index: Options{Schema: world.Schema()}}).small()
 	o.private.runBytes = 180 << 10 // what is kept for the GPU takes 128 KiB at least
 	res, err := Build(ctx, dir, yieldAll(docs), o)
 	if err != nil || res.Segments < 2 {
@@ -99,7 +110,7 @@ func TestBuildOnGPUSegments(t *testing.T) {
 // TestBuildOnGPUCorpus: real text, whose terms repeat in every block.
 func TestBuildOnGPUCorpus(t *testing.T) {
 	needGPU(t)
-	files := JSONLines{Files: []string{corporaFile(t, "nfcorpus/docs.jsonl")}}
+	files := JSONLines{Files: []string{corporaFile(t, "cranfield/docs.jsonl")}}
 	options := func(gpu *BuildGPUOptions) *BuildOptions {
 		o := &BuildOptions{Workers: 2, GPU: gpu, Index: Options{Schema: &Schema{NoStore: true}}}
 		o.private.blockBytes = 200 << 10
@@ -107,7 +118,7 @@ func TestBuildOnGPUCorpus(t *testing.T) {
 	}
 	want, _ := builtKeys(t, files, options(nil))
 	got, res := builtKeys(t, files, options(&BuildGPUOptions{Required: true, MemoryBytes: 200 << 20}))
-	if got != want || res.Docs < 3000 {
+	if got != want || res.Docs < 1000 || res.NoGPU != "" {
 		t.Errorf("%d documents: the segments have other bytes", res.Docs)
 	}
 }
@@ -116,15 +127,14 @@ func TestBuildOnGPUCorpus(t *testing.T) {
 func TestBuildGPUTooSmall(t *testing.T) {
 	needGPU(t)
 	docs, _ := buildModel(rand.New(rand.NewPCG(20, 20)), 100)
-	want, _ := builtKeys(t, yieldAll(docs), (&BuildOptions{}).small().bare())
-	o := (&BuildOptions{GPU: &BuildGPUOptions{MemoryBytes: 100 << 10}}).small().bare()
+	want, _ := builtKeys(t, yieldAll(docs), (&BuildOptions{}).small())
+	o := (&BuildOptions{GPU: &BuildGPUOptions{MemoryBytes: 100 << 10}}).small()
 	got, res := builtKeys(t, yieldAll(docs), o)
 	if got != want || !strings.Contains(res.NoGPU, "too few to build with") {
 		t.Errorf("the same bytes: %v; %+v", got == want, res)
 	}
 	o.GPU.Required = true
 	o.Index = Options{}
-	o = o.bare()
 	dir := filepath.Join(t.TempDir(), "index")
 	if _, err := Build(ctx, dir, yieldAll(docs), o); err == nil || !strings.Contains(err.Error(), "too few to build with") {
 		t.Errorf("required: %v", err)
@@ -138,10 +148,10 @@ func TestBuildGPUTooSmall(t *testing.T) {
 func TestBuildLosesGPU(t *testing.T) {
 	needGPU(t)
 	docs, _ := buildModel(rand.New(rand.NewPCG(18, 18)), 400)
-	want, _ := builtKeys(t, yieldAll(docs), (&BuildOptions{Workers: 2}).small().bare())
+	want, _ := builtKeys(t, yieldAll(docs), (&BuildOptions{Workers: 2}).small())
 	t.Setenv("RIFFLE_EMULATOR_FAIL", "60") // a device that is real does not fail
 	var told []GPUEvent
-	o := (&BuildOptions{Workers: 2, GPU: &BuildGPUOptions{Required: true, MemoryBytes: 600 << 10}}).small().bare()
+	o := (&BuildOptions{Workers: 2, GPU: &BuildGPUOptions{Required: true, MemoryBytes: 600 << 10}}).small()
 	o.Index.Listener = &Listener{GPUFailed: func(ev GPUEvent) { told = append(told, ev) }}
 	got, res := builtKeys(t, yieldAll(docs), o)
 	if got != want {
@@ -168,12 +178,12 @@ func (s *brokenSorter) Sort(int, []segment.Piece) ([][]byte, error) {
 // TestBuildWithoutGPU: what a GPU does not do the CPU does, the same, unless one is required.
 func TestBuildWithoutGPU(t *testing.T) {
 	docs, _ := buildModel(rand.New(rand.NewPCG(19, 19)), 300)
-	want, res := builtKeys(t, yieldAll(docs), (&BuildOptions{Workers: 2}).small().bare())
+	want, res := builtKeys(t, yieldAll(docs), (&BuildOptions{Workers: 2}).small())
 	if res.GPU || res.NoGPU != "" || res.Times.Wait == 0 || res.Times.GPU != 0 {
 		t.Errorf("without a GPU: %+v", res)
 	}
 	broken := &brokenSorter{}
-	o := (&BuildOptions{Workers: 2, GPU: &BuildGPUOptions{Required: true}}).small().bare()
+	o := (&BuildOptions{Workers: 2, GPU: &BuildGPUOptions{Required: true}}).small()
 	o.private.sorter = func(accelerator.SorterOptions) (int, func() (accelerator.Sorter, error), error) {
 		return broken.Room(), func() (accelerator.Sorter, error) { return broken, nil }, nil
 	}
@@ -181,7 +191,7 @@ func TestBuildWithoutGPU(t *testing.T) {
 	if got != want || broken.sorts != 1 || res.NoGPU != "out of order" {
 		t.Errorf("one that fails: %d sorts, %+v", broken.sorts, res)
 	}
-	o = (&BuildOptions{GPU: &BuildGPUOptions{Device: 99}}).small().bare()
+	o = (&BuildOptions{GPU: &BuildGPUOptions{Device: 99}}).small()
 	got, res = builtKeys(t, yieldAll(docs), o)
 	if got != want || res.GPU || !strings.Contains(res.NoGPU, "no GPU device") {
 		t.Errorf("one that is not there: %+v", res)
@@ -202,15 +212,4 @@ func TestBuildWithoutGPU(t *testing.T) {
 			t.Errorf("%+v: %v", gpu, err)
 		}
 	}
-}
-
-// bare leaves positions out: fields that have some are inverted by the CPU.
-func (o *BuildOptions) bare() *BuildOptions {
-	schema := Schema{}
-	if o.Index.Schema != nil {
-		schema = *o.Index.Schema
-	}
-	schema.Positions = PositionsNone
-	o.Index.Schema = &schema
-	return o
 }

@@ -26,6 +26,7 @@ import (
 // RIFFLE_BUILD_CORPUS is a file of JSON lines, gutenberg-a by default. RIFFLE_BUILD_REPEAT (1) is
 // how often it is read, each time under other ids: the copies add no words, so the dictionary stays
 // that of one. They are read uncompressed, four at a time. RIFFLE_BUILD_STORE=1 stores text, too.
+// RIFFLE_BUILD_POSITIONS=none leaves positions out.
 func BenchmarkBuildRows(b *testing.B) {
 	path := os.Getenv("RIFFLE_BUILD_CORPUS")
 	if path == "" {
@@ -52,6 +53,9 @@ func buildRow(b *testing.B, files []string, dir string, workers int, share float
 	o := &BuildOptions{private: privateBuild{trees: trees}, Workers: workers, Index: Options{Schema: &Schema{
 		Fields: map[string]Field{"text": {}}, Dynamic: DynamicIgnore, NoStore: os.Getenv("RIFFLE_BUILD_STORE") == "",
 	}}}
+	if os.Getenv("RIFFLE_BUILD_POSITIONS") == "none" {
+		o.Index.Schema.Positions = PositionsNone
+	}
 	if share > 0 {
 		if _, err := GPUs(); err != nil {
 			b.Skip(err)

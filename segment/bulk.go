@@ -16,7 +16,6 @@ import (
 type Bulk struct {
 	parts  *Partitions
 	shares [][]int // partitions of each indexer, without those of a Sorter
-	all    [][]int // partitions of each indexer in fields with positions
 
 	docs   uint32
 	ids    []byte
@@ -54,8 +53,7 @@ type bulkPart struct {
 
 // NewBulk returns an empty Bulk for the given number of indexers.
 func NewBulk(parts *Partitions, indexers int) *Bulk {
-	n := max(indexers, 1)
-	return &Bulk{parts: parts, shares: parts.share(n), all: parts.share(n), byName: make(map[string]*bulkField)}
+	return &Bulk{parts: parts, shares: parts.share(max(indexers, 1)), byName: make(map[string]*bulkField)}
 }
 
 // bulkLimit is the limit of 32-bit offsets, with some room.
@@ -123,11 +121,7 @@ func (b *Bulk) Add(c *Chunk) {
 			if into[i] == nil {
 				continue
 			}
-			parts := shares[share]
-			if into[i].info.Positions {
-				parts = b.all[share]
-			}
-			for _, p := range parts {
+			for _, p := range shares[share] {
 				into[i].add(p, f.partition(p), f.placed, base)
 			}
 		}

@@ -66,7 +66,7 @@ func (m *merger) writeBulkTerms(v *bulkView) error {
 				at = job{at.field, -1, &n}
 			}
 			for at.part++; at.part < len(f.parts); at.part++ {
-				if f.parts[at.part] != nil || v.offloads(f, at.part) {
+				if f.parts[at.part] != nil || v.offloads(at.part) {
 					return at, true, nil
 				}
 			}
@@ -81,7 +81,7 @@ func (m *merger) writeBulkTerms(v *bulkView) error {
 		f := v.fields[j.field]
 		encoders[worker].keepPositions(f.keepsPositions())
 		if rounds := v.rounds(f, j.part); len(rounds) > 0 {
-			return encoders[worker].encodeRounds(rounds, j.norms), nil
+			return encoders[worker].encodeRounds(rounds, f.info.Positions, j.norms), nil
 		}
 		if f.parts[j.part] == nil {
 			return nil, nil
@@ -89,7 +89,7 @@ func (m *merger) writeBulkTerms(v *bulkView) error {
 		return encoders[worker].encode(f.parts[j.part], j.norms), nil
 	}
 	use := func(j job, terms []encodedTerm) error {
-		if v.offloads(v.fields[j.field], j.part) {
+		if v.offloads(j.part) {
 			v.fields[j.field].info.Terms += uint64(len(terms))
 		}
 		for _, t := range terms {
@@ -126,7 +126,7 @@ type runEncoder struct {
 	positions bool
 	run       []byte
 	placed    []byte           // positions of the term
-	places    []byte           // those that are left
+	places    []byte           // those that are left, of the term or of a round's record of it
 	deltas    []uint32         // those of the unpacked postings
 	docs, tfs [runBatch]uint32 // unpacked postings
 	codes     [runBatch]uint8

@@ -9,8 +9,9 @@ type Sorter interface {
 	Room() int
 
 	// Sort returns the records of each cell, sorted by the bytes of the terms. Each term has one
-	// record with the postings of all pieces, in their order. Its documents are those of the pieces
-	// plus their Base. Cells without a record are nil.
+	// record with the postings of all pieces, in their order, and their positions where the pieces
+	// have some. Its documents are those of the pieces plus their Base. Cells without a record are
+	// nil.
 	//
 	// An error loses nothing. The Bulk adds the pieces, which Sort reads but does not keep, to a
 	// dictionary, and does not call Sort again.
@@ -19,9 +20,10 @@ type Sorter interface {
 
 // A Piece is the records of one chunk in one cell, which is a partition of a field.
 type Piece struct {
-	Cell    uint32
-	Base    uint32 // added to the chunk's documents
-	Records []byte // see Chunk.Group; each term once
+	Cell      uint32
+	Base      uint32 // added to the chunk's documents
+	Positions bool   // whether records have positions; the same for all pieces of a cell
+	Records   []byte // see Chunk.Group; each term once
 }
 
 // An offload is the partitions that a Sorter inverts.
@@ -72,13 +74,19 @@ func (b *Bulk) keep(c *Chunk, into []*bulkField, base uint32) {
 		return
 	}
 	for i, f := range c.fields {
-		if into[i] == nil || into[i].info.Positions {
-			continue // a Sorter keeps no positions
+		if into[i] == nil {
+			continue
 		}
+		positions := into[i].info.Positions
 		for part := range b.parts.n {
-			if records := f.partition(part); o.parts[part] && len(records) > 0 {
-				b.keepPiece(Piece{cellOf(into[i].number, part), base, records})
+			records := f.partition(part)
+			if !o.parts[part] || len(records) == 0 {
+				continue
 			}
+			if f.placed != positions {
+				records = convertRecords(records, positions)
+			}
+			b.keepPiece(Piece{cellOf(into[i].number, part), base, positions, records})
 		}
 	}
 }
@@ -158,18 +166,18 @@ func (b *Bulk) restoreAll() {
 	}
 }
 
+// restore adds the records of a piece, or of a round, to the dictionary.
 func (b *Bulk) restore(p Piece) {
-	b.fields[p.Cell/maxPartitions].add(int(p.Cell%maxPartitions), p.Records, false, p.Base)
+	f := b.fields[p.Cell/maxPartitions]
+	f.add(int(p.Cell%maxPartitions), p.Records, f.info.Positions, p.Base)
 }
 
-// offloads reports whether a partition of a field is the Sorter's.
-func (b *Bulk) offloads(f *bulkField, part int) bool {
-	return b.off != nil && b.off.parts[part] && !f.info.Positions
-}
+// offloads reports whether a partition is the Sorter's.
+func (b *Bulk) offloads(part int) bool { return b.off != nil && b.off.parts[part] }
 
 // rounds returns the records of a partition, one slice per round.
 func (b *Bulk) rounds(f *bulkField, part int) [][]byte {
-	if !b.offloads(f, part) {
+	if !b.offloads(part) {
 		return nil
 	}
 	var all [][]byte

@@ -3,6 +3,7 @@ package segment
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -22,25 +23,37 @@ func (s *plainSorter) Sort(cells int, pieces []Piece) ([][]byte, error) {
 	if s.sorts++; s.sorts == s.failAt {
 		return nil, errors.New("out of order")
 	}
+	type inverted struct {
+		list   []docTF
+		places []byte
+	}
 	bytes := 0
-	terms := make([]map[string][]docTF, cells)
-	for _, p := range pieces {
+	terms, placed := make([]map[string]*inverted, cells), make([]bool, cells)
+	for i, p := range pieces {
 		bytes += len(p.Records)
 		m := terms[p.Cell]
 		if m == nil {
-			m = map[string][]docTF{}
-			terms[p.Cell] = m
+			m = map[string]*inverted{}
+			terms[p.Cell], placed[p.Cell] = m, p.Positions
+		}
+		if placed[p.Cell] != p.Positions {
+			return nil, fmt.Errorf("piece %d of cell %d: positions %v, and otherwise %v", i, p.Cell, p.Positions, placed[p.Cell])
 		}
 		for records := p.Records; len(records) > 0; {
 			var r runRecord
-			r, records = readRecord(records, false)
-			list := append(m[string(r.term)], docTF{p.Base + r.first, r.tf})
+			r, records = readRecord(records, p.Positions)
+			t := m[string(r.term)]
+			if t == nil {
+				t = &inverted{}
+				m[string(r.term)] = t
+			}
+			t.list = append(t.list, docTF{p.Base + r.first, r.tf})
 			rest := runReader{data: r.rest, doc: p.Base + r.first}
 			var doc, tf [1]uint32
 			for rest.read(doc[:], tf[:]) > 0 {
-				list = append(list, docTF{doc[0], tf[0]})
+				t.list = append(t.list, docTF{doc[0], tf[0]})
 			}
-			m[string(r.term)] = list
+			t.places = append(t.places, r.places...)
 		}
 	}
 	if bytes > s.room {
@@ -54,7 +67,11 @@ func (s *plainSorter) Sort(cells int, pieces []Piece) ([][]byte, error) {
 		}
 		slices.Sort(all)
 		for _, term := range all {
-			out[cell] = appendRecord(out[cell], []byte(term), m[term])
+			out[cell] = appendRecord(out[cell], []byte(term), m[term].list)
+			if placed[cell] {
+				out[cell] = binary.AppendUvarint(out[cell], uint64(len(m[term].places)))
+				out[cell] = append(out[cell], m[term].places...)
+			}
 		}
 	}
 	return out, nil
@@ -86,6 +103,50 @@ func TestOffload(t *testing.T) {
 				}
 				requireFields(t, m, d)
 			}
+		}
+	}
+}
+
+// TestOffloadMixed checks a field that has positions in some chunks only: those of the first decide,
+// and what a Sorter gets is all of one form.
+func TestOffloadMixed(t *testing.T) {
+	rng := rand.New(rand.NewPCG(22, 22))
+	docs := placedDocs(rng, 600, "")
+	for _, first := range []bool{false, true} {
+		write := func(s Sorter) *mapStore {
+			var parts *Partitions
+			var b *Bulk
+			for i := range 6 {
+				var c Chunk
+				for _, d := range docs[100*i : 100*i+100] {
+					d.addTo(&c, first == (i%2 == 0))
+				}
+				if b == nil {
+					parts = c.Sample()
+					b = NewBulk(parts, 2)
+					if s != nil {
+						b.Offload(s, 0.7, func(err error) { t.Error(err) })
+					}
+				}
+				c.Group(parts)
+				b.Add(&c)
+			}
+			store := newMapStore(t)
+			if _, err := b.Write(t.Context(), store, BulkOptions{Workers: 2}); err != nil {
+				t.Fatal(err)
+			}
+			return store
+		}
+		want := write(nil)
+		for _, room := range []int{1 << 30, 10_000} {
+			sameBytes(t, write(&plainSorter{room: room}), want)
+		}
+		d, err := Open(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f, _ := d.Field("body"); f.Positions != first {
+			t.Errorf("positions %v, want those of the first chunk, %v", f.Positions, first)
 		}
 	}
 }

@@ -200,7 +200,9 @@ func TestPositionsMove(t *testing.T) {
 				s, d := placedMerge(t, MergeOptions{Codec: codec}, Input{Reader: r})
 				requirePlaces(t, docs, d, false)
 				Check(t.Context(), s, func(err error) { t.Error(err) })
-				sameBytes(t, placedBulk(t, rng, docs, codec), s)
+				for _, sorter := range []*plainSorter{nil, {room: 1 << 30}, {room: 20_000}, {room: 20_000, failAt: 2}} {
+					sameBytes(t, placedBulk(t, rng, docs, codec, sorter), s)
+				}
 				r = d
 			}
 			in := Input{Reader: r}
@@ -252,8 +254,8 @@ func placedMerge(t testing.TB, opts MergeOptions, inputs ...Input) (*mapStore, *
 	return s, d
 }
 
-// placedBulk writes documents by a Bulk, some of whose partitions have a Sorter.
-func placedBulk(t testing.TB, rng *rand.Rand, docs []placedDoc, codec postings.Kind) *mapStore {
+// placedBulk writes documents by a Bulk. With a Sorter, some of its partitions are the Sorter's.
+func placedBulk(t testing.TB, rng *rand.Rand, docs []placedDoc, codec postings.Kind, sorter *plainSorter) *mapStore {
 	t.Helper()
 	var b *Bulk
 	var parts *Partitions
@@ -266,7 +268,13 @@ func placedBulk(t testing.TB, rng *rand.Rand, docs []placedDoc, codec postings.K
 		if b == nil {
 			parts = c.Sample()
 			b = NewBulk(parts, 2)
-			b.Offload(failingSorter{t}, 1, func(error) {})
+			if sorter != nil {
+				b.Offload(sorter, []float64{0.5, 1}[rng.IntN(2)], func(err error) {
+					if sorter.failAt == 0 {
+						t.Error(err)
+					}
+				})
+			}
 		}
 		c.Group(parts)
 		b.Add(&c)
@@ -294,15 +302,6 @@ func requirePlacesOfBulk(t testing.TB, v *bulkView) {
 			}
 		}
 	}
-}
-
-// A failingSorter must not be asked: fields with positions are not a Sorter's.
-type failingSorter struct{ t testing.TB }
-
-func (s failingSorter) Room() int { return 1 << 20 }
-func (s failingSorter) Sort(int, []Piece) ([][]byte, error) {
-	s.t.Error("a field with positions went to the Sorter")
-	return nil, errors.New("no")
 }
 
 // TestPositionsMixed merges segments with and without positions: the field loses them, and says so.

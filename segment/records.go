@@ -1,6 +1,10 @@
 package segment
 
-import "github.com/riffle-search/riffle/postings"
+import (
+	"encoding/binary"
+
+	"github.com/riffle-search/riffle/postings"
+)
 
 // A runRecord is a chunk's record of one term; see Chunk.Group.
 type runRecord struct {
@@ -29,6 +33,26 @@ func readRecord(b []byte, placed bool) (r runRecord, next []byte) {
 		r.places, b = b[:n], b[n:]
 	}
 	return r, b
+}
+
+// convertRecords copies records into the form of a field with positions from that of one without, or
+// the other way round.
+func convertRecords(records []byte, placed bool) []byte {
+	var out []byte
+	for len(records) > 0 {
+		r, next := readRecord(records, !placed)
+		record := records[:len(records)-len(next)]
+		if placed {
+			places := r.positions()
+			out = binary.AppendUvarint(append(out, record...), uint64(len(places)))
+			out = append(out, places...)
+		} else {
+			length := binary.AppendUvarint(nil, uint64(len(r.places)))
+			out = append(out, record[:len(record)-len(r.places)-len(length)]...)
+		}
+		records = next
+	}
+	return out
 }
 
 // A recordBatch is some records that are added together, so that their cache misses overlap.

@@ -8,13 +8,14 @@ import (
 )
 
 // encodeRounds encodes the terms of a partition that a Sorter has inverted in one or more rounds.
-// It concatenates the postings of a term in several rounds, because their documents ascend.
-func (e *runEncoder) encodeRounds(rounds [][]byte, norms *Norms) []encodedTerm {
+// It concatenates the postings of a term in several rounds, because their documents ascend. placed
+// says whether records have positions.
+func (e *runEncoder) encodeRounds(rounds [][]byte, placed bool, norms *Norms) []encodedTerm {
 	heads := make([]runRecord, len(rounds)) // the next record of each round; n is 0 after the last
 	read := func(i int) {
 		heads[i].n = 0
 		if len(rounds[i]) > 0 {
-			heads[i], rounds[i] = readRecord(rounds[i], false) // fields with positions are never sorted
+			heads[i], rounds[i] = readRecord(rounds[i], placed)
 		}
 	}
 	for i := range rounds {
@@ -43,9 +44,13 @@ func (e *runEncoder) encodeRounds(rounds [][]byte, norms *Norms) []encodedTerm {
 	}
 }
 
-// add appends the postings of a record to the unpacked ones.
+// add appends the postings of a record to the unpacked ones. Those of an earlier record are passed on
+// first, since their positions are elsewhere.
 func (e *runEncoder) add(r *runRecord, norms *Norms) {
-	e.room(norms)
+	if e.n > 0 {
+		e.flush(norms)
+	}
+	e.places = r.places
 	e.docs[e.n], e.tfs[e.n] = r.first, r.tf
 	e.n++
 	rest := runReader{data: r.rest, doc: r.first}

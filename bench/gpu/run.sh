@@ -22,7 +22,7 @@
 #   auto       90 s   policies cpu, gpu and auto at the same loads
 #   cores      50 s   queries that share 8 cores of the CPU by policy (Tatikonda 2011); -cores in FLAGS for other numbers
 #   strips     1 min  what bounds leave alive of tiles, strips and cells, and how many postings; no GPU, so anywhere
-#   index      80 s   building an index, CPU and CPU+GPU (Wei 2011); with its tests. Wants a .gpu/ of its own
+#   index      2 min  building an index with positions, CPU and CPU+GPU (Wei 2011); with its tests. Wants a .gpu/ of its own
 #   sanitizer  5 min  compute-sanitizer over the conformance test: memcheck (45 s), racecheck (long), synccheck, initcheck
 #   ncu        2 min  counters of the main kernels: what binds them
 #
@@ -35,7 +35,7 @@
 #
 # Variables: OUT, the folder for what comes out (gpu-bench); BUDGET, seconds for each part (170); QUERIES (2048), DOCS
 # (25000000) and TIME (1s, of one measurement) of the generated collection; REPEAT (8) and CORPUS (the one that was sent) for
-# index; RIFFLE_LIBCUDA, the driver, as in docs/GPU.md.
+# index, and RIFFLE_BUILD_POSITIONS=none for one without positions; RIFFLE_LIBCUDA, the driver, as in docs/GPU.md.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)

@@ -1,5 +1,9 @@
-// Makes one record of those of a term: its head, from the first of them, then the postings of all. The first posting of
-// each one behind the first becomes one like others; what stands behind it is copied as it is.
+// Makes one record of those of a term: its head, from the first of them, then the postings of all, then the positions of
+// all. The first posting of each record behind the first becomes one like others; what stands behind it is copied as it
+// is, and so are positions, which count from nothing before them.
+//
+// So a place gets two pieces of the output. Those of a term without positions stand in the order of places, and those with
+// positions behind them: sums of both sizes over all places before say where each begins.
 #include "layout.cuh"
 
 __device__ __forceinline__ uint32_t varint_bytes(uint64_t v) {
@@ -41,15 +45,22 @@ extern "C" __global__ void __launch_bounds__(256) measure_records(const Args *ar
       continue;
     }
     const Record &r = at_place(a, i);
-    Whole w = {r.n, r.rest_bytes, r.span, 0};
-    for (uint32_t j = i + 1; j < a.record_count && !a.head[j]; j++) {
-      const Record &other = at_place(a, j);
+    Whole w = {r.n, r.rest_bytes, r.span, r.place_bytes};
+    uint32_t end = i + 1;
+    for (; end < a.record_count && !a.head[end]; end++) {
+      const Record &other = at_place(a, end);
       w.n += other.n;
-      w.rest_bytes += tail_bytes(a, j);
+      w.rest_bytes += tail_bytes(a, end);
       w.span = other.first + other.span - r.first;
+      w.place_bytes += other.place_bytes;
+      a.begins[end] = i;
+      a.place_size[end] = other.place_bytes;
     }
+    for (uint32_t j = i; j < end; j++) a.ends[j] = end;
+    a.begins[i] = i;
     a.whole[i] = w;
     a.size[i] = head_bytes(r, w) + r.rest_bytes;
+    a.place_size[i] = w.place_bytes == 0 ? 0 : varint_bytes(w.place_bytes) + r.place_bytes;
   }
 }
 
@@ -73,17 +84,18 @@ struct Writer {
   }
 };
 
-// Writes what each place gets. A warp for each.
+// Writes what each place gets. A warp for each. size and place_size have been scanned.
 extern "C" __global__ void __launch_bounds__(256) gather_records(const Args *args) {
   const Args a = *args;
   const uint8_t *bytes = a.bytes;
   uint32_t lane = threadIdx.x % 32, warps = blockDim.x / 32 * gridDim.x;
   for (uint32_t i = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32; i < a.record_count; i += warps) {
     const Record r = at_place(a, i);
-    Writer w{a.out.get() + a.size[i], 0, lane == 0};
-    if (a.head[i]) {
-      if (lane == 0 && (i == 0 || at_place(a, i - 1).cell != r.cell)) a.cell_start[r.cell] = a.size[i];
-      const Whole whole = a.whole[i];
+    uint32_t begin = a.begins[i];
+    const Whole whole = a.whole[begin];
+    Writer w{a.out.get() + a.size[i] + a.place_size[begin], 0, lane == 0};
+    if (i == begin) {
+      if (lane == 0 && (i == 0 || at_place(a, i - 1).cell != r.cell)) a.cell_start[r.cell] = a.size[i] + a.place_size[i];
       w.varint(r.term_bytes);
       w.copy(bytes + r.term, r.term_bytes, lane);
       w.varint(whole.n);
@@ -96,5 +108,9 @@ extern "C" __global__ void __launch_bounds__(256) gather_records(const Args *arg
       if (r.tf != 1) w.varint(r.tf - 2);
     }
     w.copy(bytes + r.rest, r.rest_bytes, lane);
+    if (r.place_bytes == 0) continue;
+    w = Writer{a.out.get() + a.size[a.ends[i]] + a.place_size[i], 0, lane == 0};
+    if (i == begin) w.varint(whole.place_bytes);
+    w.copy(bytes + r.places, r.place_bytes, lane);
   }
 }

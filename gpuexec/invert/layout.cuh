@@ -13,6 +13,7 @@ struct Piece {
   uint32_t from, bytes;  // in Args.bytes
   uint32_t base;         // what its documents count from
   uint32_t cell;
+  uint32_t positions;    // 1 when its records have positions
 };
 
 // One record, as segment.Chunk.Group specifies it, taken apart.
@@ -22,6 +23,7 @@ struct Record {
   uint32_t n;                 // postings
   uint32_t first, tf, span;   // first document, of the whole; its frequency; last document minus first
   uint32_t cell;
+  uint32_t places, place_bytes;  // in Args.bytes; no bytes without positions
 };
 
 // What is sorted: by group, then by key. The records of a group are alike so far.
@@ -33,8 +35,7 @@ struct Entry {
 
 // What the record of a term, which is made of several, has in all.
 struct Whole {
-  uint32_t n, rest_bytes, span;
-  uint32_t unused;
+  uint32_t n, rest_bytes, span, place_bytes;
 };
 
 // A node of a B-tree (trees.cu).
@@ -65,7 +66,9 @@ struct Args {
   Pointer<uint32_t> values;             // what is scanned; one more
   Pointer<uint32_t> sums;               // of its tiles
   Pointer<Whole> whole;                 // by place, where a term begins
-  Pointer<uint32_t> size;               // bytes that each place gets; then scanned; one more
+  Pointer<uint32_t> begins, ends;       // by place: the first place of its term, and the one behind the last
+  Pointer<uint32_t> size;               // bytes that each place gets without positions; then scanned; one more
+  Pointer<uint32_t> place_size;         // bytes of positions that it gets, likewise
   Pointer<uint8_t> out;
   Pointer<uint32_t> cell_start;  // where the records of each cell begin in out
   Pointer<Node> nodes;
@@ -88,7 +91,8 @@ AT(Piece, from, 0);
 AT(Piece, bytes, 4);
 AT(Piece, base, 8);
 AT(Piece, cell, 12);
-SIZE(Piece, 16);
+AT(Piece, positions, 16);
+SIZE(Piece, 20);
 
 AT(Args, bytes, 0);
 AT(Args, pieces, 8);
@@ -105,23 +109,26 @@ AT(Args, keep, 88);
 AT(Args, values, 96);
 AT(Args, sums, 104);
 AT(Args, whole, 112);
-AT(Args, size, 120);
-AT(Args, out, 128);
-AT(Args, cell_start, 136);
-AT(Args, nodes, 144);
-AT(Args, chains, 152);
-AT(Args, next_collection, 160);
-AT(Args, piece_count, 168);
-AT(Args, record_count, 172);
-AT(Args, count, 176);
-AT(Args, value_count, 180);
-AT(Args, depth, 184);
-AT(Args, pass, 188);
-AT(Args, collection_count, 192);
-SIZE(Args, 200);
+AT(Args, begins, 120);
+AT(Args, ends, 128);
+AT(Args, size, 136);
+AT(Args, place_size, 144);
+AT(Args, out, 152);
+AT(Args, cell_start, 160);
+AT(Args, nodes, 168);
+AT(Args, chains, 176);
+AT(Args, next_collection, 184);
+AT(Args, piece_count, 192);
+AT(Args, record_count, 196);
+AT(Args, count, 200);
+AT(Args, value_count, 204);
+AT(Args, depth, 208);
+AT(Args, pass, 212);
+AT(Args, collection_count, 216);
+SIZE(Args, 224);
 
 // Of these Go knows only the size.
-SIZE(Record, 36);
+SIZE(Record, 44);
 SIZE(Entry, 16);
 SIZE(Whole, 16);
 SIZE(Node, 384);

@@ -7,6 +7,7 @@ type devPiece struct {
 	from, bytes uint32
 	base        uint32
 	cell        uint32
+	positions   uint32
 }
 
 // devArgs mirrors Args; its 64-bit numbers are addresses on the device.
@@ -23,7 +24,8 @@ type devArgs struct {
 	values           uint64
 	sums             uint64
 	whole            uint64
-	size             uint64
+	begins, ends     uint64
+	size, placeSize  uint64
 	out              uint64
 	cellStart        uint64
 	nodes, chains    uint64
@@ -41,13 +43,13 @@ type devArgs struct {
 
 // Sizes of what only the device sees, and of its steps.
 const (
-	pieceBytes  = 16
-	recordBytes = 36
+	pieceBytes  = 20
+	recordBytes = 44
 	entryBytes  = 16
 	wholeBytes  = 16
 	nodeBytes   = 384
 	chainBytes  = 12
-	argsBytes   = 200
+	argsBytes   = 224
 
 	tile     = 4096
 	digits   = 256

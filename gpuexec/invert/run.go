@@ -69,6 +69,9 @@ func (r *run) upload(pieces []segment.Piece) error {
 	at := uint32(0)
 	for _, p := range pieces {
 		d := devPiece{from: at, bytes: uint32(len(p.Records)), base: p.Base, cell: p.Cell}
+		if p.Positions {
+			d.positions = 1
+		}
 		if err := w.write((*[pieceBytes]byte)(unsafe.Pointer(&d))[:]); err != nil {
 			return err
 		}
@@ -183,13 +186,18 @@ func (r *run) trees() error {
 // gather writes the resulting records.
 func (r *run) gather() error {
 	a := &r.args
-	a.whole, a.size = a.from, a.differs // entries are no longer needed
+	a.whole, a.size, a.placeSize = a.from, a.differs, a.keep // sorting is done with them
+	a.begins, a.ends = a.slots, a.nextSlots
 	n := int(a.recordCount)
 	bytes, err := r.do(a.size+4*uint64(n), step{*a, []launch{{"measure_records", blocksFor(n)}}}, r.scan(a.size, n))
 	if err != nil {
 		return err
 	}
-	r.out = r.reserve(&err, int(bytes), 1)
+	placeBytes, err := r.do(a.placeSize+4*uint64(n), r.scan(a.placeSize, n))
+	if err != nil {
+		return err
+	}
+	r.out = r.reserve(&err, int(bytes)+int(placeBytes), 1)
 	if err != nil {
 		return err
 	}

@@ -47,22 +47,25 @@ func (s sink) Set(key, value []byte) error {
 // A document is the terms of its fields.
 type document map[string][]string
 
-// write makes a segment of documents, perChunk in each chunk. With a Sorter everything is
-// offloaded.
+// write makes a segment of documents, perChunk in each chunk. All fields but titles have positions,
+// the same at each call. With a Sorter everything is offloaded.
 func write(t testing.TB, docs []document, perChunk int, s segment.Sorter, share float64, failed func(error)) sink {
 	t.Helper()
 	var c segment.Chunk
 	var parts *segment.Partitions
 	var b *segment.Bulk
 	number := 0
+	rng := rand.New(rand.NewPCG(30, 30))
 	for chunk := range slices.Chunk(docs, perChunk) {
 		for _, d := range chunk {
 			c.Begin(fmt.Sprint(number))
 			number++
 			for _, name := range slices.Sorted(maps.Keys(d)) {
-				c.Field(name, false)
+				c.Field(name, name != "title")
+				at := uint32(0)
 				for _, term := range d[name] {
-					c.Add([]byte(term))
+					c.AddAt([]byte(term), at)
+					at += distance(rng)
 				}
 				c.EndField(true, uint32(len(d[name])))
 			}
@@ -84,6 +87,21 @@ func write(t testing.TB, docs []document, perChunk int, s segment.Sorter, share 
 		t.Fatal(err)
 	}
 	return out
+}
+
+// distance is that of two words that follow one another in a field.
+func distance(rng *rand.Rand) uint32 {
+	switch rng.IntN(40) {
+	case 0, 1, 2: // both at one position
+		return 0
+	case 3, 4, 5: // stop words between them were dropped
+		return 2 + rng.Uint32N(3)
+	case 6: // they are in two values
+		return 1 + segment.PositionGap
+	case 7:
+		return rng.Uint32N(20_000)
+	}
+	return 1
 }
 
 func same(t testing.TB, got, want sink) {
@@ -136,7 +154,7 @@ func random(rng *rand.Rand, n int) []document {
 }
 
 // TestSegments: a segment is the same to the byte when a device inverts it, whatever the share and
-// the number of rounds.
+// the number of rounds, in fields with positions and without.
 func TestSegments(t *testing.T) {
 	t.Run("sort", func(t *testing.T) { testSegments(t, Options{}) })
 	t.Run("trees", func(t *testing.T) { testSegments(t, Options{Trees: true}) })

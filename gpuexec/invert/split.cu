@@ -12,7 +12,7 @@ __device__ __forceinline__ uint32_t varint(const uint8_t *bytes, uint32_t &at) {
   }
 }
 
-__device__ __forceinline__ Record read_record(const uint8_t *bytes, uint32_t &at) {
+__device__ __forceinline__ Record read_record(const uint8_t *bytes, uint32_t &at, bool positions) {
   Record r;
   r.term_bytes = varint(bytes, at);
   r.term = at;
@@ -24,6 +24,9 @@ __device__ __forceinline__ Record read_record(const uint8_t *bytes, uint32_t &at
   r.rest_bytes = varint(bytes, at);
   r.rest = at;
   at += r.rest_bytes;
+  r.place_bytes = positions ? varint(bytes, at) : 0;
+  r.places = at;
+  at += r.place_bytes;
   return r;
 }
 
@@ -32,7 +35,7 @@ extern "C" __global__ void __launch_bounds__(256) count_records(const Args *args
   for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < a.piece_count; i += blockDim.x * gridDim.x) {
     const Piece p = a.pieces[i];
     uint32_t n = 0;
-    for (uint32_t at = p.from; at < p.from + p.bytes; n++) read_record(a.bytes, at);
+    for (uint32_t at = p.from; at < p.from + p.bytes; n++) read_record(a.bytes, at, p.positions);
     a.piece_first[i] = n;
   }
 }
@@ -43,7 +46,7 @@ extern "C" __global__ void __launch_bounds__(256) split_records(const Args *args
     const Piece p = a.pieces[i];
     uint32_t number = a.piece_first[i];
     for (uint32_t at = p.from; at < p.from + p.bytes; number++) {
-      Record r = read_record(a.bytes, at);
+      Record r = read_record(a.bytes, at, p.positions);
       r.first += p.base;
       r.cell = p.cell;
       a.records[number] = r;
