@@ -3,7 +3,7 @@
 # script and what "build" made of it. bench/README.md says what comes out.
 #
 #   bench/gpu/run.sh build [-c CORPUS.jsonl.zst -q TOPICS.tsv]   here: makes .gpu/ of binaries and lists
-#   bench/gpu/run.sh build -i CORPUS.jsonl.zst                   here: makes .gpu/ for the part index, with the text itself
+#   bench/gpu/run.sh build -i CORPUS.jsonl.zst [-q TOPICS.tsv]   here: makes .gpu/ for the parts index and serving, with the text itself
 #   bench/gpu/run.sh PART ...                                    there, in a copy of the repository with .gpu/
 #   bench/gpu/run.sh dry                                         here: all parts, tiny, on the emulated GPU
 #
@@ -23,6 +23,7 @@
 #   cores      50 s   queries that share 8 cores of the CPU by policy (Tatikonda 2011); -cores in FLAGS for other numbers
 #   strips     1 min  what bounds leave alive of tiles, strips and cells, and how many postings; no GPU, so anywhere
 #   index      2 min  building an index with positions, CPU and CPU+GPU (Wei 2011); with its tests. Wants a .gpu/ of its own
+#   serving    4 min  what searches cost that ask for more than flat queries, and while documents are added. Wants the .gpu/ of index
 #   sanitizer  5 min  compute-sanitizer over the conformance test: memcheck (45 s), racecheck (long), synccheck, initcheck
 #   ncu        2 min  counters of the main kernels: what binds them
 #
@@ -62,6 +63,8 @@ build() {
     go test -c -tags cuda -ldflags='-s -w' -trimpath -o "$kit/stage/bin/riffle.test" .
     go test -c -tags cuda -ldflags='-s -w' -trimpath -o "$kit/stage/bin/invert.test" ./gpuexec/invert
     cp "$text" "$kit/stage/text.jsonl"
+    mkdir "$kit/stage/queries"
+    [ -z "$topics" ] || cp "$topics" "$kit/stage/queries/gutenberg-dev.tsv"
   else
     for p in $tests; do
       go test -c -tags cuda -ldflags='-s -w' -trimpath -o "$kit/stage/bin/$(basename "$p").test" "./$p"
@@ -180,6 +183,15 @@ part_index() {
     tee -a "$work/out/index.txt"
 }
 
+part_serving() {
+  [ -f "$work/bin/riffle.test" ] || { echo "no text: run.sh build -i CORPUS -q TOPICS" >&2; return 1; }
+  export RIFFLE_BUILD_CORPUS=${CORPUS:-$work/text.jsonl} RIFFLE_BUILD_REPEAT=${REPEAT:-8} RIFFLE_CORPORA=$work
+  (cd "$root" && limited "$budget" $run "$work/bin/riffle.test" -test.run XXX -test.bench GPUKinds -test.benchtime "${TIME:-1s}") 2>&1 |
+    tee "$work/out/serving.txt"
+  (cd "$root" && limited "$budget" $run "$work/bin/riffle.test" -test.run XXX -test.bench GPUServing -test.benchtime "${ROUNDS:-1}x") 2>&1 |
+    tee -a "$work/out/serving.txt"
+}
+
 part_sanitizer() {
   local tool status failed=0
   command -v compute-sanitizer >/dev/null || { echo "no compute-sanitizer here"; return 0; }
@@ -232,7 +244,7 @@ parts() {
     part="${generated[*]:-$part}"
     say "$part"
     case $part in
-      info | tests | decode | stream | gutenberg | index | sanitizer | ncu) "part_$part" || failed="$failed $part" ;;
+      info | tests | decode | stream | gutenberg | index | serving | sanitizer | ncu) "part_$part" || failed="$failed $part" ;;
       "${generated[*]:-none}") gov2 "${generated[@]}" || failed="$failed $part" ;;
       *) echo "run.sh: there is no part $part" >&2; failed="$failed $part" ;;
     esac
