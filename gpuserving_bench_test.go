@@ -98,6 +98,7 @@ func kindRate(b *testing.B, e *Engine, name string, queries []Query, o *SearchOp
 				}
 				onGPU.Store(0)
 				answered.Store(0)
+				b.ResetTimer()
 			}
 			b.RunParallel(func(pb *testing.PB) {
 				for pb.Next() {
