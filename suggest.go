@@ -28,8 +28,9 @@ const maxSuggestions = 1000
 // fewest edits first, and of these those in most documents. The word is normalized as that of Prefix
 // is. A nil *SuggestOptions stands for the defaults.
 //
-// The first call for a field reads all its terms, and 4 bytes for each stay in memory. Later ones
-// read a number for each term that begins with the word. Of documents that are not yet in a segment
+// The first Suggest, Fuzzy, Regexp or Wildcard of a field reads all its terms, in some 200 ns each.
+// They stay in memory, with 4 bytes for the documents of each. Later calls read a number for each term
+// that begins with the word. Of documents that are not yet in a segment
 // on disk, every call reads the terms that begin so.
 func (e *Engine) Suggest(ctx context.Context, field, word string, o *SuggestOptions) ([]Suggestion, error) {
 	v, err := e.acquire()

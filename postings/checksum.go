@@ -19,11 +19,13 @@ const crc8Poly = 0x2F
 
 var (
 	castagnoli = crc32.MakeTable(crc32.Castagnoli)
-	crc8Table  = makeCRC8Table()
+	crc8Tables = makeCRC8Tables()
 )
 
-func makeCRC8Table() (t [256]uint8) {
-	for i := range t {
+// makeCRC8Tables makes the sum of each byte with 0 to 7 zero bytes after it, so that eight bytes are
+// summed at once.
+func makeCRC8Tables() (t [8][256]uint8) {
+	for i := range t[0] {
 		c := uint8(i)
 		for range 8 {
 			if c&0x80 != 0 {
@@ -32,15 +34,23 @@ func makeCRC8Table() (t [256]uint8) {
 				c <<= 1
 			}
 		}
-		t[i] = c
+		t[0][i] = c
+	}
+	for n := range t[1:] {
+		for i, c := range t[n] {
+			t[n+1][i] = t[0][c]
+		}
 	}
 	return t
 }
 
 func crc8(b []byte) uint8 {
-	c := uint8(0xFF)
+	t, c := &crc8Tables, uint8(0xFF)
+	for ; len(b) >= 8; b = b[8:] {
+		c = t[7][c^b[0]] ^ t[6][b[1]] ^ t[5][b[2]] ^ t[4][b[3]] ^ t[3][b[4]] ^ t[2][b[5]] ^ t[1][b[6]] ^ t[0][b[7]]
+	}
 	for _, x := range b {
-		c = crc8Table[c^x]
+		c = t[0][c^x]
 	}
 	return ^c
 }

@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 
 	"github.com/riffle-search/riffle/internal/corrupt"
-	"github.com/riffle-search/riffle/internal/dictionary"
 	"github.com/riffle-search/riffle/postings"
 )
 
@@ -20,17 +19,16 @@ type Disk struct {
 	name  string     // the name of the source, for errors; may be empty
 	meta  *meta
 
-	norms      []held[Norms]  // by field
-	tiles      []held[[]Tile] // by field
-	terms      []held[*dictionary.Dictionary]
-	termCounts []held[[]uint32] // of terms: see counts
-	rank       held[[]uint16]
-	rankTiles  held[[]uint16]
-	ids        idTable
-	stored     atomic.Pointer[storedBlock] // the last one read: documents are often read in order
-	codedDocs  bool                        // stored documents are coded
-	codes      held[*coded]
-	heldBytes  atomic.Int64
+	norms     []held[Norms]  // by field
+	tiles     []held[[]Tile] // by field
+	terms     []held[fieldTerms]
+	rank      held[[]uint16]
+	rankTiles held[[]uint16]
+	ids       idTable
+	stored    atomic.Pointer[storedBlock] // the last one read: documents are often read in order
+	codedDocs bool                        // stored documents are coded
+	codes     held[*coded]
+	heldBytes atomic.Int64
 }
 
 var _ Reader = (*Disk)(nil)
@@ -75,8 +73,7 @@ func Open(src Source) (*Disk, error) {
 	}
 	d.norms = make([]held[Norms], len(d.meta.fields))
 	d.tiles = make([]held[[]Tile], len(d.meta.fields))
-	d.terms = make([]held[*dictionary.Dictionary], len(d.meta.fields))
-	d.termCounts = make([]held[[]uint32], len(d.meta.fields))
+	d.terms = make([]held[fieldTerms], len(d.meta.fields))
 	d.ids.init(d.meta.docs, d.meta.placeDocs())
 	d.codedDocs = d.meta.isCoded()
 	return d, nil
@@ -169,7 +166,6 @@ func (d *Disk) release() {
 		d.norms[i].p.Store(nil)
 		d.tiles[i].p.Store(nil)
 		d.terms[i].p.Store(nil)
-		d.termCounts[i].p.Store(nil)
 	}
 	d.rank.p.Store(nil)
 	d.rankTiles.p.Store(nil)

@@ -3,9 +3,6 @@ package segment
 import (
 	"cmp"
 	"slices"
-
-	"github.com/riffle-search/riffle/internal/corrupt"
-	"github.com/riffle-search/riffle/postings"
 )
 
 // A TermCount is a term and the number of documents of a segment that have it.
@@ -22,20 +19,21 @@ func MoreFrequent(a, b TermCount) int {
 // Frequent returns those n terms of a field that most documents have, of the terms that a pattern picks,
 // in the order of MoreFrequent. There are fewer if the pattern picks fewer.
 //
-// The first call for a field reads all its terms. Later ones read 4 bytes a term that the pattern picks.
+// The first call for a field reads all its terms, unless Dictionary has. Later ones read 4 bytes a term
+// that the pattern picks.
 func (d *Disk) Frequent(field string, p Pattern, n int) ([]TermCount, error) {
 	i, ok := findField(d.meta.fields, field)
 	if !ok || n <= 0 {
 		return nil, nil
 	}
-	words, err := d.Dictionary(field)
+	terms, err := d.fieldTerms(i)
+	if err == nil {
+		err = terms.err
+	}
 	if err != nil {
 		return nil, err
 	}
-	counts, err := d.counts(i, words.Len())
-	if err != nil {
-		return nil, err
-	}
+	words, counts := terms.words, terms.counts
 	best := frequentNumbers{most: n}
 	if from, to, all := p.Range(); all {
 		end := words.Len()
@@ -57,26 +55,6 @@ func (d *Disk) Frequent(field string, p Pattern, n int) ([]TermCount, error) {
 		found = append(found, TermCount{string(words.Term(int(i))), int(counts[i])})
 	}
 	return found, nil
-}
-
-// counts returns how many documents have each term of a field.
-func (d *Disk) counts(field, terms int) ([]uint32, error) {
-	return d.termCounts[field].get(&d.heldBytes, func() ([]uint32, int64, error) {
-		counts := make([]uint32, 0, terms)
-		err := d.eachRow(field, nil, after(d.termKey(field, nil)), func(m *Match, _ int) error {
-			entry, _, err := splitEntry(m.value)
-			if err != nil {
-				return d.at(err, m.key)
-			}
-			n, err := postings.Count(entry)
-			counts = append(counts, uint32(n))
-			return d.at(err, m.key)
-		})
-		if err == nil && len(counts) != terms {
-			err = d.at(corrupt.New(-1, "%d terms of a field have rows, %d did before", len(counts), terms), d.termKey(field, nil))
-		}
-		return counts, int64(4 * cap(counts)), err
-	})
 }
 
 // frequentNumbers picks the numbers of the most frequent terms. A key is the count of a term above the

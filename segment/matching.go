@@ -174,18 +174,31 @@ func (d *Disk) Dictionary(field string) (*dictionary.Dictionary, error) {
 	if !ok {
 		return new(dictionary.Dictionary), nil
 	}
-	return d.terms[i].get(&d.heldBytes, func() (*dictionary.Dictionary, int64, error) {
-		it, err := d.Terms(field, nil)
-		if err != nil {
-			return nil, 0, err
-		}
-		defer it.Close()
+	terms, err := d.fieldTerms(i)
+	return terms.words, err
+}
+
+// fieldTerms are the terms of a field, and how many documents have each. Both are read in one scan of
+// the rows, which takes most of the time for either.
+type fieldTerms struct {
+	words  *dictionary.Dictionary
+	counts []uint32
+	err    error // of the first count that cannot be read; the terms are whole
+}
+
+func (d *Disk) fieldTerms(field int) (fieldTerms, error) {
+	return d.terms[field].get(&d.heldBytes, func() (t fieldTerms, size int64, err error) {
 		var b dictionary.Builder
-		for it.Next() {
-			b.Add(it.Term())
-		}
-		words := b.Dictionary()
-		return words, int64(words.Bytes()), it.Err()
+		err = d.eachRow(field, nil, after(d.termKey(field, nil)), func(m *Match, _ int) error {
+			b.Add(m.Term)
+			n, err := m.Postings()
+			if t.counts = append(t.counts, uint32(n)); err != nil && t.err == nil {
+				t.err = err
+			}
+			return nil
+		})
+		t.words, t.counts = b.Dictionary(), slices.Clip(t.counts)
+		return t, int64(t.words.Bytes() + 4*len(t.counts)), err
 	})
 }
 
