@@ -116,6 +116,7 @@ func (b *Bulk) Add(c *Chunk) {
 		into = append(into, b.addDocs(f, base))
 	}
 	shares := b.shares // those of this chunk, even when keep gives partitions back
+	kept := b.keep(c, into, base)
 	index := func(share int) {
 		for i, f := range c.fields {
 			if into[i] == nil {
@@ -125,8 +126,8 @@ func (b *Bulk) Add(c *Chunk) {
 				into[i].add(p, f.partition(p), f.placed, base)
 			}
 		}
+		kept.copy(share, len(shares))
 	}
-	b.keep(c, into, base)
 	var wg sync.WaitGroup
 	for i := range shares[1:] {
 		wg.Go(func() { index(i + 1) })

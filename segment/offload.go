@@ -67,12 +67,14 @@ func (b *Bulk) Offload(s Sorter, share float64, failed func(error)) {
 // cellOf numbers the partitions of all fields.
 func cellOf(field, part int) uint32 { return uint32(field*maxPartitions + part) }
 
-// keep copies the records of a chunk in the Sorter's partitions.
-func (b *Bulk) keep(c *Chunk, into []*bulkField, base uint32) {
+// keep keeps the records of a chunk in the Sorter's partitions, where they are. The caller copies what
+// it returns before the chunk is used again.
+func (b *Bulk) keep(c *Chunk, into []*bulkField, base uint32) keptRecords {
 	o := b.off
 	if o == nil {
-		return
+		return keptRecords{}
 	}
+	kept := len(o.kept)
 	for i, f := range c.fields {
 		if into[i] == nil {
 			continue
@@ -87,18 +89,22 @@ func (b *Bulk) keep(c *Chunk, into []*bulkField, base uint32) {
 				records = convertRecords(records, positions)
 			}
 			b.keepPiece(Piece{cellOf(into[i].number, part), base, positions, records})
+			kept = min(kept, len(o.kept)-1) // a round takes all of them
 		}
 	}
+	if b.off == nil {
+		return keptRecords{}
+	}
+	return o.roomFor(o.kept[kept:])
 }
 
-// keepPiece keeps a piece with a copy of its records. If there is no room, it first makes a round
-// of the earlier pieces. If that fails, the Sorter gets nothing more.
+// keepPiece keeps a piece. If there is no room, it first makes a round of the earlier pieces. If that
+// fails, the Sorter gets nothing more.
 func (b *Bulk) keepPiece(p Piece) {
 	if b.off != nil && b.off.bytes+len(p.Records) > b.off.sorter.Room() {
 		b.sortKept()
 	}
 	if o := b.off; o != nil {
-		p.Records = o.copy(p.Records)
 		o.kept = append(o.kept, p)
 		o.bytes += len(p.Records)
 		return
@@ -106,19 +112,43 @@ func (b *Bulk) keepPiece(p Piece) {
 	b.restore(p)
 }
 
+// keptRecords are pieces whose records are those of a chunk, and room for copies of these. Indexers
+// share the copying: one alone waits for memory most of the time.
+type keptRecords struct {
+	pieces []Piece
+	room   [][]byte // for the records of each
+}
+
+// copy copies the records of every n-th piece from the given one on.
+func (k *keptRecords) copy(from, n int) {
+	for i := from; i < len(k.pieces); i += n {
+		copy(k.room[i], k.pieces[i].Records)
+		k.pieces[i].Records = k.room[i]
+	}
+}
+
 // slabBytes is the least that one allocation for records takes.
 const slabBytes = 64 << 10
 
-func (o *offload) copy(records []byte) []byte {
+// roomFor finds room for the records of some pieces.
+func (o *offload) roomFor(pieces []Piece) keptRecords {
+	bytes := 0
+	for _, p := range pieces {
+		bytes += len(p.Records)
+	}
 	last := len(o.slabs) - 1
-	if last < 0 || cap(o.slabs[last])-len(o.slabs[last]) < len(records) {
-		o.slabs = append(o.slabs, make([]byte, 0, max(slabBytes, len(records))))
+	if last < 0 || cap(o.slabs[last])-len(o.slabs[last]) < bytes {
+		o.slabs = append(o.slabs, make([]byte, 0, max(slabBytes, bytes)))
 		last++
 	}
-	s := &o.slabs[last]
-	start := len(*s)
-	*s = append(*s, records...)
-	return (*s)[start:len(*s):len(*s)]
+	slab := &o.slabs[last]
+	k := keptRecords{pieces, make([][]byte, len(pieces))}
+	for i, p := range pieces {
+		start, end := len(*slab), len(*slab)+len(p.Records)
+		*slab = (*slab)[:end]
+		k.room[i] = (*slab)[start:end:end]
+	}
+	return k
 }
 
 // held is how many bytes are kept, plus the same for the round that they become.
