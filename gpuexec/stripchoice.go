@@ -84,8 +84,12 @@ func (b *batch) chooseStrips() {
 	}
 }
 
+// fewTiles: the lists of a segment of so many tiles are short, whatever their share of documents.
+const fewTiles = 8
+
 // canGoByStrips returns what a query comes to, and whether it could go by strips if the lists that has
-// reports were flat: one of its lists is, and the others are, too, or are short.
+// reports were flat: one of its lists is, and the others are, too, or need not be, since they are short
+// or travel with each batch. Otherwise one list of the segment in memory would decide for all segments.
 func (b *batch) canGoByStrips(q *query, has func(*flats, *knownList) bool) (l stripLoad, can bool) {
 	if !b.algorithm.byStrips() {
 		return l, false
@@ -105,7 +109,7 @@ func (b *batch) canGoByStrips(q *query, has func(*flats, *knownList) bool) (l st
 			case has(b.flat.flats, e.known):
 				can = true
 				l.unread = l.unread || !e.known.whole.Load()
-			case b.flat.flats.worth(e.known, e.tiles):
+			case e.known.key != 0 && e.tiles > fewTiles && b.flat.flats.worth(e.known, e.tiles):
 				return l, false
 			}
 		}

@@ -110,36 +110,43 @@ func TestByStrips(t *testing.T) {
 	}
 }
 
-// TestCanGoByStrips: lists must be flat or short, and terms few. In a segment of 100 tiles a list is
-// short with fewer than 13 postings.
+// TestCanGoByStrips: lists must be flat, short, or travel with each batch, and terms few. In a segment
+// of 100 tiles a list is short with fewer than 13 postings, in one of 8 tiles always.
 func TestCanGoByStrips(t *testing.T) {
 	for _, test := range []struct {
 		counts      []uint32
 		flat, whole int // how many of them are flat, and have all blocks resident
+		tiles       uint32
+		travel      bool // with each batch, those that are not flat
 		k           int
 		can         bool
 		want        stripLoad
 	}{
-		{[]uint32{50_000, 50_000}, 2, 2, 10, true, stripLoad{queries: 1, tiles: 100, postings: 100_000}},
-		{[]uint32{50_000, 50_000}, 2, 1, 63, true, stripLoad{queries: 1, tiles: 100, postings: 100_000, unread: true}},
-		{[]uint32{50_000, 50_000}, 2, 2, 64, true, stripLoad{queries: 1, tiles: 100, postings: 100_000, appends: true}},
-		{[]uint32{50_000, 12}, 1, 1, 10, true, stripLoad{queries: 1, tiles: 100, postings: 50_012}},
-		{[]uint32{50_000, 13}, 1, 2, 10, false, stripLoad{}},
-		{[]uint32{50_000, 50_000}, 1, 2, 1000, false, stripLoad{}},
-		{[]uint32{3, 3}, 0, 2, 10, false, stripLoad{}},
-		{make([]uint32, 32), 32, 32, 10, true, stripLoad{queries: 1, tiles: 100}},
-		{make([]uint32, 33), 33, 33, 10, false, stripLoad{}},
+		{[]uint32{50_000, 50_000}, 2, 2, 100, false, 10, true, stripLoad{queries: 1, tiles: 100, postings: 100_000}},
+		{[]uint32{50_000, 50_000}, 2, 1, 100, false, 63, true, stripLoad{queries: 1, tiles: 100, postings: 100_000, unread: true}},
+		{[]uint32{50_000, 50_000}, 2, 2, 100, false, 64, true, stripLoad{queries: 1, tiles: 100, postings: 100_000, appends: true}},
+		{[]uint32{50_000, 12}, 1, 1, 100, false, 10, true, stripLoad{queries: 1, tiles: 100, postings: 50_012}},
+		{[]uint32{50_000, 13}, 1, 2, 100, false, 10, false, stripLoad{}},
+		{[]uint32{50_000, 50_000}, 1, 2, 100, false, 1000, false, stripLoad{}},
+		{[]uint32{50_000, 50_000}, 1, 1, 100, true, 10, true, stripLoad{queries: 1, tiles: 100, postings: 100_000}},
+		{[]uint32{50_000, 50_000}, 1, 1, 8, false, 10, true, stripLoad{queries: 1, tiles: 8, postings: 100_000}},
+		{[]uint32{50_000, 50_000}, 1, 1, 9, false, 10, false, stripLoad{}},
+		{[]uint32{3, 3}, 0, 2, 100, false, 10, false, stripLoad{}},
+		{make([]uint32, 32), 32, 32, 100, false, 10, true, stripLoad{queries: 1, tiles: 100}},
+		{make([]uint32, 33), 33, 33, 100, false, 10, false, stripLoad{}},
 	} {
 		b := batch{shape: Shape{}.withDefaults(), flat: flattenings{flats: new(flats)}}
 		b.queries = []query{{plan: &Plan{K: test.k}, to: 1}}
 		b.parts = []part{{to: len(test.counts)}}
 		for i, count := range test.counts {
-			k := &knownList{count: count}
+			k := &knownList{key: 1, count: count}
 			k.whole.Store(i < test.whole)
 			if i < test.flat {
 				k.flat = 1
+			} else if test.travel {
+				k.key = 0
 			}
-			b.lists.entries = append(b.lists.entries, listEntry{known: k, tiles: 100})
+			b.lists.entries = append(b.lists.entries, listEntry{known: k, tiles: test.tiles})
 			b.terms = append(b.terms, partTerm{entry: int32(i)})
 		}
 		got, can := b.canGoByStrips(&b.queries[0], (*flats).has)
