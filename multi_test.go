@@ -255,6 +255,127 @@ func (w *multiWorld) compareTerms() {
 	}
 }
 
+// TestMultiExpansions: the terms that a query stands for are chosen over all engines, by the sum of
+// their documents, and not in each engine by its own.
+func TestMultiExpansions(t *testing.T) {
+	a, b := newIndex(t, &Options{MaxTerms: 6}), newIndex(t, nil)
+	put := func(ix *testIndex, word string, documents int) {
+		for range documents {
+			ix.put(fmt.Sprint(word, lenOf(t, ix.Engine)), map[string]any{"text": word})
+		}
+	}
+	// Words of one edit from whale. Of three, each engine by itself would take its own first ones.
+	for word, documents := range map[string][2]int{
+		"whalf": {9, 0}, "whalg": {8, 0}, "whalh": {7, 0},
+		"whali": {0, 9}, "whalj": {0, 8}, "whalk": {0, 7},
+		"whall": {6, 6}, "whalm": {5, 6}, "whaln": {5, 5},
+	} {
+		put(a, word, documents[0])
+		put(b, word, documents[1])
+	}
+	a.flush()
+	m, err := NewMulti(Member{"a", a.Engine}, Member{"b", b.Engine})
+	a.must(err)
+	ctx := t.Context()
+	q := Fuzzy{Field: "text", Term: "whale", Edits: 1, Expansions: 3}
+	if n, err := m.Count(ctx, q); err != nil || n != 12+11+10 {
+		t.Errorf("fuzzy: %d documents %v, want 33", n, err)
+	}
+	stats, err := m.Statistics(ctx, q)
+	a.must(err)
+	if got := stats.Fields["text"].Terms; !maps.Equal(got, map[string]uint64{"whall": 12, "whalm": 11, "whaln": 10}) {
+		t.Errorf("fuzzy: terms %v", got)
+	}
+	found, err := m.Suggest(ctx, "text", "whal", &SuggestOptions{Limit: 3})
+	a.must(err)
+	if got := fmt.Sprint(found); got != "[{whall 12 0} {whalm 11 0} {whaln 10 0}]" {
+		t.Errorf("Suggest: %v", got)
+	}
+	// Each engine has six of the terms, which is the limit; together they have nine, of which the first
+	// six count.
+	for _, q := range []Query{Prefix{"text", "whal", false}, Wildcard{"text", "*al?", false}, Regexp{"text", ".*al[f-n]", false}} {
+		if _, err := m.Search(ctx, q, nil); err == nil || !strings.Contains(err.Error(), "MaxTerms") {
+			t.Errorf("%v: error %v", q, err)
+		}
+		res, err := m.Search(ctx, q, &SearchOptions{K: 100, Partial: true, ExactTotal: true})
+		a.must(err)
+		if !res.Incomplete || res.Total != 9+8+7+9+8+7 {
+			t.Errorf("%v: %d documents, incomplete %v, want 48", q, res.Total, res.Incomplete)
+		}
+	}
+}
+
+// TestMultiFuzzy: a word with more neighbours than Fuzzy picks has the same ones in several engines as
+// in one index, and so the same hits with the same scores.
+func TestMultiFuzzy(t *testing.T) {
+	rng := rand.New(rand.NewPCG(seedOf(t), 3))
+	o := &Options{MaxTerms: 40, Durability: SyncNone}
+	w := &multiWorld{t: t, whole: newIndex(t, o), home: map[string]string{}}
+	word := func() string {
+		b := make([]byte, 4+rng.IntN(2))
+		for i := range b {
+			b[i] = "abcd"[min(rng.IntN(4), rng.IntN(4))]
+		}
+		return string(b)
+	}
+	var members []Member
+	for i := range 3 {
+		ix, name := newIndex(t, o), fmt.Sprint("engine", i)
+		w.parts, members = append(w.parts, ix), append(members, Member{name, ix.Engine})
+		for round := range 3 {
+			var b Batch
+			for n := range 100 {
+				id := fmt.Sprintf("%s-%d-%d", name, round, n)
+				w.home[id] = name
+				b.Put(id, map[string]any{"text": strings.Join([]string{word(), word(), word()}, " ")})
+			}
+			for _, ix := range []*testIndex{ix, w.whole} {
+				ix.must(ix.Apply(t.Context(), &b))
+				if round != i {
+					ix.flush() // the rest stays in memory
+				}
+			}
+		}
+	}
+	var err error
+	w.multi, err = NewMulti(members...)
+	w.whole.must(err)
+	crowded := 0
+	for range 30 {
+		term := word()
+		near, err := w.whole.Suggest(t.Context(), "text", term, &SuggestOptions{Edits: 2, Limit: 1000})
+		w.whole.must(err)
+		if len(near) > 64 {
+			crowded++
+		}
+		for _, q := range []Query{
+			Fuzzy{Field: "text", Term: term, Edits: 1 + rng.IntN(2), Prefix: rng.IntN(2)},
+			Fuzzy{Field: "text", Term: term, Edits: 2, Expansions: 1 + rng.IntN(80)},
+			PhrasePrefix{Field: "text", Text: term + " " + term[:1]},
+			Wildcard{"text", "*" + term[1:3] + "*", false},
+			Regexp{"text", ".*" + term[:2] + "[bc]?", false},
+		} {
+			for _, o := range []*SearchOptions{{K: 20, ExactTotal: true, Partial: true}, {K: 20, ExactTotal: true}} {
+				want, wantErr := w.whole.Search(t.Context(), q, o)
+				got, err := w.multi.Search(t.Context(), q, o)
+				if fmt.Sprint(err) != fmt.Sprint(wantErr) {
+					t.Fatalf("%v: error %v, in one index %v", q, err, wantErr)
+				}
+				if err != nil {
+					continue
+				}
+				w.same(q, got.Hits, want.Hits)
+				if got.Total != want.Total || got.Incomplete != want.Incomplete {
+					t.Fatalf("%v: %d documents, incomplete %v, in one index %d, %v", q, got.Total, got.Incomplete, want.Total, want.Incomplete)
+				}
+			}
+		}
+	}
+	if crowded < 10 {
+		t.Errorf("%d of 30 words have more neighbours than Fuzzy picks", crowded)
+	}
+}
+
 // TestMultiDocuments: documents of one id in two engines are two, which Hit.Engine tells apart.
 func TestMultiDocuments(t *testing.T) {
 	a, b := newIndex(t, nil), newIndex(t, nil)

@@ -23,7 +23,8 @@ import (
 //	{"fields": {"title": {"documents": 3, "tokens": 20, "terms": {"whale": 2}}}}
 //
 // Terms that are not text, such as numbers, are under "binary", in base64. Deleted documents count
-// until a merge drops them. A Match with ModeAndOr decides by the documents of each index alone.
+// until a merge drops them. A Match with ModeAndOr decides by the documents of each index alone, and
+// Fuzzy and MoreLikeThis choose their terms by these.
 type Statistics = plan.Statistics
 
 // FieldStatistics are the part of Statistics about one field.
