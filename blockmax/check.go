@@ -96,6 +96,20 @@ func (n *Node) best(p *Plan) (sum uint64, err error) {
 		}
 		sum = uint64(n.Proximity.Weight)
 	}
+	if n.Combined != nil {
+		if len(n.Should) != len(n.Combined.Terms) || len(n.Must)+len(n.Filter)+len(n.Not) > 0 || n.MinShould > 1 || n.Best || n.Proximity != nil {
+			return 0, fmt.Errorf("a node of the tree is a combination, and has clauses other than its lists")
+		}
+		for i, t := range n.Combined.Terms {
+			if !n.Should[i].Leaf || n.Should[i].Constant || n.Should[i].Term != t.Term {
+				return 0, fmt.Errorf("clause %d of a combination is not its list", i)
+			}
+		}
+		if err := n.Combined.check(p); err != nil {
+			return 0, err
+		}
+		sum = uint64(n.Combined.Weight)
+	}
 	if n.Tie > TieOne {
 		return 0, fmt.Errorf("a node of the tree has tie %d, want at most %d", n.Tie, TieOne)
 	}

@@ -36,11 +36,12 @@ type Plan struct {
 
 // A Segment is the part of a plan for one segment.
 type Segment struct {
-	Base   uint32   // global number of local document 0
-	Docs   uint32   // local documents are numbered 0 to Docs-1
-	Terms  []Term   // one per weight; a term the segment lacks has Bounds == nil
-	Sets   []Set    // those that nodes of the tree name; the same number in all segments
-	Accept []uint64 // bit d is set when document d may be returned; nil for all documents
+	Base   uint32    // global number of local document 0
+	Docs   uint32    // local documents are numbered 0 to Docs-1
+	Terms  []Term    // one per weight; a term the segment lacks has Bounds == nil
+	Sets   []Set     // those that nodes of the tree name; the same number in all segments
+	Fields []Lengths // those that a Combined of the tree names; the same number in all segments
+	Accept []uint64  // bit d is set when document d may be returned; nil for all documents
 
 	// Few lists the documents of Accept in ascending order, when there are few. Otherwise it is nil.
 	// Executors may lead with these documents instead of testing those of the terms against Accept.
@@ -106,6 +107,10 @@ type Node struct {
 	// Proximity is a further condition, on positions, or nil. The node then scores as that says, and its
 	// children do not score. NewProximity makes such a node.
 	Proximity *Proximity
+
+	// Combined replaces the score of a node, or is nil. The node is an OR of lists, whose own scores do not
+	// count. NewCombined makes such a node.
+	Combined *Combined
 
 	Constant bool   // the node scores Score for every document it matches, regardless of its children
 	Score    uint32 // at the plan's scale

@@ -156,8 +156,8 @@ func Times(impact uint16, n int) uint16 {
 
 // ImpactOf is Impact for a frequency in units of 1/proximity.One.
 func (t *Table) ImpactOf(freq uint64, code uint8) uint16 {
-	if freq == 0 {
-		return 0
+	if freq < smallTFs*proximity.One && freq%proximity.One == 0 {
+		return t.small[freq/proximity.One][code]
 	}
 	ratio := t.k[code] / (float32(min(freq, 1<<48)) * (1.0 / proximity.One))
 	x := 65536 / (1 + ratio)

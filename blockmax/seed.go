@@ -18,7 +18,7 @@ func (p *Plan) Seed() (need uint32) {
 // if there are only alternatives between its leaf and the root.
 func (p *Plan) SeedOf(n *Node) (need uint32) {
 	switch {
-	case p.After != nil || n.Constant || n.All || n.Set || n.Proximity != nil:
+	case p.After != nil || n.Constant || n.All || n.Set || n.Proximity != nil || n.Combined != nil:
 		return 0
 	case n.Leaf:
 		return p.seedOf(n.Term)

@@ -2,6 +2,7 @@ package blockmax
 
 import (
 	"math"
+	"sync"
 
 	"github.com/riffle-search/riffle/postings"
 )
@@ -12,11 +13,14 @@ import (
 const smallTFs = 16
 
 // A Table maps frequencies and length codes to impacts, for one similarity and one average length.
-// It never changes, so readers share it.
+// Its impacts never change, so readers share it.
 type Table struct {
 	key   TableKey
 	small [smallTFs][256]uint16 // impacts of frequencies below smallTFs; row 0 is zero
 	k     [256]float32          // K of the package comment, by length code
+
+	mu       sync.Mutex
+	weighted []*Table // see Weighted
 }
 
 // A TableKey is equal for two tables exactly when all their impacts are. So bounds computed under
@@ -24,6 +28,8 @@ type Table struct {
 type TableKey struct {
 	K1, B float64
 	Avg   float64 // rounded average length
+
+	Weight uint64 // of a table that Weighted has made; otherwise 0
 }
 
 // MakeTableKey returns the key of the table that NewTable would make. The idf is not part of it,
@@ -46,12 +52,17 @@ func NewTable(m BM25, avg float64) *Table {
 		length := float64(t.key.B*float64(CodeLength(uint8(c)))) / t.key.Avg
 		t.k[c] = float32(float64(t.key.K1 * (1 - t.key.B + length)))
 	}
+	t.fill()
+	return t
+}
+
+// fill computes the impacts of small frequencies.
+func (t *Table) fill() {
 	for tf := 1; tf < smallTFs; tf++ {
 		for c := range t.k {
 			t.small[tf][c] = t.compute(uint32(tf), uint8(c))
 		}
 	}
-	return t
 }
 
 // Key returns the parameters of the table.

@@ -85,7 +85,7 @@ func (c *tileCursor) markSome(set *bitset, words uint64) error {
 	case len(b.all) > 0:
 		l := b.all[len(b.all)-1]
 		return l.mark(set, words&l.inWords)
-	case len(b.any) > 0:
+	case len(b.any) > 0 || b.word != nil:
 		for _, l := range b.leaves {
 			if err := l.mark(set, words&l.inWords); err != nil {
 				return err

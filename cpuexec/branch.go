@@ -16,11 +16,12 @@ type branch struct {
 	leaves []*tileCursor // all lists below it
 	shift  uint          // the unit of the cursor is 1<<shift
 
-	// Three kinds of nodes need no evaluator:
+	// Four kinds of nodes need no evaluator:
 	all     []*tileCursor // an AND of these lists, the longest first; or nil
 	filters []*tileCursor // which hold all matches of that AND and do not score
 	any     []group       // an OR of lists, or the best of such ORs; or nil
 	near    *together     // a proximity that needs all of its lists; or nil
+	word    *combination  // a word of several fields that scores as if they were one; or nil
 }
 
 // A group is an OR of lists whose scores add up.
@@ -56,6 +57,9 @@ func (e *evaluator) newBranch(r *run, c *clause) *tileCursor {
 	n.any = c.appendGroups(n.any)
 	if c.isNear() {
 		n.near = c.together
+	}
+	if !c.Constant {
+		n.word = c.combined
 	}
 	return l
 }
@@ -117,8 +121,11 @@ func (b *branch) round(to *coarse, bounds *sums, in uint64) {
 
 // addBranch is add for a branch.
 func (c *tileCursor) addBranch(words uint64) error {
-	if len(c.branch.any) > 0 {
+	switch {
+	case len(c.branch.any) > 0:
 		return c.run.addAny(c.branch, words, &c.run.win.scores)
+	case c.branch.word != nil:
+		return c.branch.word.add(words, &c.run.win.scores)
 	}
 	return c.matchBranch(&c.run.eval.branches.set, words, &c.run.win.scores)
 }
@@ -139,7 +146,7 @@ func (c *tileCursor) matchBranch(matches *bitset, words uint64, to *scores) erro
 			matches[doc/wordDocs%64] |= 1 << (doc % wordDocs)
 		}
 		return nil
-	case len(b.any) > 0:
+	case len(b.any) > 0 || b.word != nil:
 		matches.empties(words)
 		for _, l := range b.leaves {
 			if err := l.mark(matches, words&l.inWords); err != nil {
@@ -147,6 +154,9 @@ func (c *tileCursor) matchBranch(matches *bitset, words uint64, to *scores) erro
 			}
 		}
 		r.win.marks.flush(matches)
+		if b.word != nil {
+			return b.word.add(words, to)
+		}
 		return r.addAny(b, words, to)
 	}
 	mask := &r.eval.branches.mask
@@ -328,6 +338,8 @@ func (c *tileCursor) matchCandidates() error {
 		return r.requireLists(b.all)
 	case len(b.any) > 0:
 		return r.matchAny(b)
+	case b.word != nil:
+		return b.word.matchCandidates()
 	}
 	mask, matches, to := &r.eval.branches.mask, &r.eval.branches.set, &r.eval.branches.tile.child
 	mask.of(cs)

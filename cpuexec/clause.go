@@ -15,9 +15,10 @@ type clause struct {
 	cost   uint64      // roughly how many documents match
 
 	must, should, filter, not []clause
-	together                  *together // of a node with a Proximity
-	places                    bool      // positions are read, for this node or for one below
-	minShould                 int       // fewest should nodes that must match, including the rule for nodes without Must and Filter
+	together                  *together    // of a node with a Proximity
+	combined                  *combination // of a node with a Combined that scores
+	places                    bool         // positions are read, for this node or for one below
+	minShould                 int          // fewest should nodes that must match, including the rule for nodes without Must and Filter
 }
 
 // newClause opens lists for the leaves below a node.
@@ -62,6 +63,9 @@ func (r *run) newClause(n *blockmax.Node, scores bool) (clause, error) {
 		if c.together, err = r.eval.newTogether(r, n.Proximity, &c, scores); err != nil {
 			return c, err
 		}
+	}
+	if n.Combined != nil && scores {
+		c.combined = r.eval.newCombination(r, n.Combined, &c)
 	}
 	if len(n.Must)+len(n.Filter) == 0 {
 		c.minShould = max(c.minShould, 1)
@@ -133,13 +137,13 @@ func (c *clause) possible() bool {
 // isUnion reports whether a document matches a boolean node if and only if it matches at least one
 // of its should nodes.
 func (c *clause) isUnion() bool {
-	return !c.Leaf && !c.Set && !c.All && !c.Constant && c.together == nil && len(c.must)+len(c.filter)+len(c.not) == 0 && c.minShould <= 1
+	return !c.Leaf && !c.Set && !c.All && !c.Constant && c.together == nil && c.combined == nil && len(c.must)+len(c.filter)+len(c.not) == 0 && c.minShould <= 1
 }
 
 // only returns the only child of a node if the node matches and scores as that child does, else the
 // node.
 func (c *clause) only() *clause {
-	for !c.Leaf && !c.Set && !c.All && !c.Constant && c.together == nil && len(c.filter)+len(c.not) == 0 {
+	for !c.Leaf && !c.Set && !c.All && !c.Constant && c.together == nil && c.combined == nil && len(c.filter)+len(c.not) == 0 {
 		switch {
 		case len(c.must) == 1 && len(c.should) == 0 && c.minShould <= 0:
 			c = &c.must[0]
@@ -209,6 +213,8 @@ func (c *clause) highest() uint32 {
 		return c.cursor.max
 	case c.together != nil:
 		return c.together.max
+	case c.combined != nil:
+		return c.combined.max
 	}
 	must, best, all := uint32(0), uint32(0), uint32(0)
 	for i := range c.must {

@@ -56,6 +56,26 @@ func (e withBitmaps) TopK(ctx context.Context, p *exectest.Plan) (blockmax.TopK,
 	return e.Executor.TopK(ctx, p)
 }
 
+// TestConformanceOfCombined runs trees of words of several fields, with and without ranges and bitmaps.
+func TestConformanceOfCombined(t *testing.T) {
+	for variant := range impl.Each("cpuexec") {
+		for _, exact := range []int{0, 1024} {
+			for _, bitmaps := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/exact=%d/bitmaps=%v", variant, exact, bitmaps), func(t *testing.T) {
+					defer cpuexec.SetExactPostings(cpuexec.SetExactPostings(exact))
+					var e exectest.Executor = cpuexec.Executor{}
+					if bitmaps {
+						e = withBitmaps{}
+					}
+					if err := exectest.CheckCombined(e, 11, exectest.Fewer(80)); err != nil {
+						t.Fatal(err)
+					}
+				})
+			}
+		}
+	}
+}
+
 // TestConformanceOfProximities runs mostly trees that are one proximity, with lists of all densities. A
 // tile is searched word by word until there is a threshold.
 func TestConformanceOfProximities(t *testing.T) {

@@ -16,6 +16,8 @@ type evaluator struct {
 	branches branches
 	together []*together // together[:nears] belong to the current segment
 	nears    int
+	combined []*combination // combined[:words] belong to the current segment
+	words    int
 	marks    *marks // of the window
 }
 
@@ -151,6 +153,15 @@ func (e *evaluator) boolean(c *clause, level int, mask, matches *bitset, to *sco
 		}
 		if err := c.together.keep(&f.left, inner); err != nil {
 			return err
+		}
+	} else if c.combined != nil {
+		if err := e.should(c, level, nil); err != nil {
+			return err
+		}
+		if inner != nil {
+			if err := c.combined.addSet(&f.left, inner); err != nil {
+				return err
+			}
 		}
 	} else if err := e.should(c, level, inner); err != nil {
 		return err

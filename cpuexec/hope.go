@@ -31,7 +31,7 @@ func (g *prefilter) makeHopes(t *tileCursors, live uint64, base uint32) (useful 
 		case c.bitmap != nil:
 			h.held = (*bitset)(c.bitmap[base/64:])
 			useful = true
-		case c.branch != nil && len(c.branch.any) > 0:
+		case c.branch != nil && (len(c.branch.any) > 0 || c.branch.word != nil):
 			if branches == len(g.held) {
 				g.held = append(g.held, new(bitset))
 			}

@@ -238,6 +238,10 @@ func (r *run) leaveSegment() {
 		t.forget()
 	}
 	r.eval.nears = 0
+	for _, t := range r.eval.combined[:r.eval.words] {
+		t.forget()
+	}
+	r.eval.words = 0
 	r.eval.branches.forget()
 }
 

@@ -72,6 +72,8 @@ func bestScore(n *blockmax.Node, p *blockmax.Plan, segment int) (sum uint32) {
 		return 0
 	case n.Proximity != nil:
 		return n.Proximity.Highest(&p.Segments[segment])
+	case n.Combined != nil:
+		return n.Combined.Highest(&p.Segments[segment])
 	}
 	for i := range n.Must {
 		sum += bestScore(&n.Must[i], p, segment)

@@ -95,7 +95,7 @@ func (c *tileCursor) blocksOf(lo uint32) (from, to int) {
 func (c *tileCursor) decodeSheet(lo uint32, from, to int) error {
 	c.exact = true
 	few := &c.few
-	few.docs, few.impacts = few.docs[:0], few.impacts[:0]
+	few.docs, few.impacts, few.freqs = few.docs[:0], few.impacts[:0], few.freqs[:0]
 	for b := from; b < to; b++ {
 		n := len(few.docs)
 		few.docs = slices.Grow(few.docs, postings.BlockSize)[:n+postings.BlockSize]
@@ -110,6 +110,9 @@ func (c *tileCursor) decodeSheet(lo uint32, from, to int) error {
 			clear(impacts[:m])
 		} else if err := c.impactsOf(b, rest, docs, m, impacts); err != nil {
 			return err
+		}
+		if c.raw {
+			few.freqs = append(few.freqs, c.run.tiled.freqs[:m]...)
 		}
 		few.docs, few.impacts = few.docs[:n+m], few.impacts[:n+m]
 	}

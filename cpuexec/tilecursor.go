@@ -48,6 +48,7 @@ type tileCursor struct {
 	bound    uint32 // no posting of the current tile contributes more
 
 	plain  bool     // scores are not needed: a bound is zero or not, and means nothing more
+	raw    bool     // frequencies are needed where all postings of a sheet are decoded
 	bitmap []uint64 // of the list; nil if there is none or it is not needed
 
 	tiles   *coarse // of the sheet
@@ -91,6 +92,7 @@ type tileCursor struct {
 type decoded struct {
 	docs    []uint32
 	impacts []uint16
+	freqs   []uint32   // if the list is raw
 	starts  [65]int    // first posting of each tile, and of what follows the sheet
 	words   [64]coarse // bounds of the words of each tile
 }
@@ -105,7 +107,7 @@ func (c *tileCursor) reset(r *run, t int, term *blockmax.Term) {
 	c.unit = blockmax.CoarseUnit(c.weight)
 	c.blocks, c.peeked, c.loaded, c.scored, c.spent = 0, -1, -1, -1, 0
 	c.narrow, c.unlocated, c.placed, c.reading, c.sought = false, false, -1, false, end
-	c.exact, c.plain, c.at, c.bitmap, c.sheet = false, false, 0, nil, noSheet
+	c.exact, c.plain, c.raw, c.at, c.bitmap, c.sheet = false, false, false, 0, nil, noSheet
 	c.seen = slices.Grow(c.seen[:0], c.list.Blocks()/64+1)[:c.list.Blocks()/64+1]
 	clear(c.seen)
 }

@@ -83,6 +83,9 @@ func (e *evaluator) boundBoolean(c *clause, level int, words bool, to *sums) (in
 	if c.together != nil {
 		c.together.bound(words, to)
 	}
+	if c.combined != nil {
+		c.combined.bound(to)
+	}
 	if in != ^uint64(0) {
 		for out := ^in; out != 0; out &= out - 1 {
 			to[bits.TrailingZeros64(out)&63] = 0

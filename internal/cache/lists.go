@@ -70,11 +70,12 @@ type List struct {
 	key        Key
 	Postings   *postings.List // nil if the segment lacks the term
 	bounds     atomic.Pointer[keyedBounds]
-	same       *List         // the next of the same hash; guarded by listShard.mu
-	size       atomic.Int64  // as counted in Lists.bytes; 0 for an uncached list. Changed under listShard.mu
-	touched    uint64        // listShard.inserted when the entry was last made the newest
-	until      atomic.Uint32 // of a segment in memory: see first
-	prev, next *List         // in the ring; guarded by listShard.mu
+	weighted   atomic.Pointer[keyedBounds] // bounds under a table of blockmax.Table.Weighted
+	same       *List                       // the next of the same hash; guarded by listShard.mu
+	size       atomic.Int64                // as counted in Lists.bytes; 0 for an uncached list. Changed under listShard.mu
+	touched    uint64                      // listShard.inserted when the entry was last made the newest
+	until      atomic.Uint32               // of a segment in memory: see first
+	prev, next *List                       // in the ring; guarded by listShard.mu
 	hash       uint64
 	fetched    int64 // of Postings.Fetched, counted so far; guarded by listShard.mu
 	bitmap     int64 // part of size
@@ -380,8 +381,10 @@ func (e *List) measure() int64 {
 	if e.Postings != nil {
 		size += int64(e.Postings.Bytes())
 	}
-	if kb := e.bounds.Load(); kb != nil {
-		size += int64(kb.bounds.Bytes())
+	for _, slot := range [...]*atomic.Pointer[keyedBounds]{&e.bounds, &e.weighted} {
+		if kb := slot.Load(); kb != nil {
+			size += int64(kb.bounds.Bytes())
+		}
 	}
 	return size
 }
@@ -511,7 +514,11 @@ func (c *Lists) Counts() (sum Counts) {
 // BoundsFor returns the list's highest impacts under a table. norms are the length codes of its
 // field by document, or nil.
 func (e *List) BoundsFor(t *blockmax.Table, norms []uint8) (*blockmax.Bounds, error) {
-	if kb := e.bounds.Load(); kb != nil && kb.key == t.Key() {
+	slot := &e.bounds
+	if t.Key().Weight > 0 {
+		slot = &e.weighted // queries of both kinds may alternate
+	}
+	if kb := slot.Load(); kb != nil && kb.key == t.Key() {
 		return kb.bounds, nil
 	}
 	bounds, err := blockmax.NewBounds(e.Postings, t)
@@ -519,9 +526,11 @@ func (e *List) BoundsFor(t *blockmax.Table, norms []uint8) (*blockmax.Bounds, er
 		return nil, err
 	}
 	kb := &keyedBounds{t.Key(), bounds}
-	if err := e.extend(kb, t, norms); err != nil {
-		return nil, err
+	if slot == &e.bounds {
+		if err := e.extend(kb, t, norms); err != nil {
+			return nil, err
+		}
 	}
-	e.bounds.Store(kb)
+	slot.Store(kb)
 	return kb.bounds, nil
 }

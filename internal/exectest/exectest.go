@@ -96,14 +96,25 @@ func Check(e Executor, seed uint64, rounds int) error {
 // CheckProximities is Check with plans whose tree is a proximity, alone or as a required node. It does
 // not ask whether e prunes.
 func CheckProximities(e Executor, seed uint64, rounds int) error {
+	return checkTrees(e, seed, rounds, "proximities", (*Index).proximityTree)
+}
+
+// CheckCombined is Check with plans whose tree is made of words of several fields. It does not ask
+// whether e prunes.
+func CheckCombined(e Executor, seed uint64, rounds int) error {
+	return checkTrees(e, seed, rounds, "combined", (*Index).combinedTree)
+}
+
+// checkTrees is Check with other trees.
+func checkTrees(e Executor, seed uint64, rounds int, name string, tree func(*Index, *rand.Rand, *Plan) *blockmax.Node) error {
 	for round := range rounds {
 		var err error
-		plans(seed, round, "proximities", func(ix *Index, p *Plan) bool {
-			if len(p.Weights) == 0 {
+		plans(seed, round, name, func(ix *Index, p *Plan) bool {
+			if len(ix.parts[0].Terms) == 0 {
 				return true
 			}
 			rng := rand.New(rand.NewPCG(seed, uint64(round)<<8|uint64(p.K%256)))
-			p.Tree, p.Else, p.After = ix.proximityTree(rng, p), nil, nil
+			p.Tree, p.Else, p.After = tree(ix, rng, p), nil, nil
 			for i := range p.Segments {
 				p.Segments[i].Tail = nil // bounds another tree
 			}

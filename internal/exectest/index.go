@@ -30,6 +30,7 @@ type Segment struct {
 	Sets   []map[uint32]bool     // the documents of each set
 	Field  []int                 // of each term
 	Norms  [][]uint8             // of each field: length code by document; nil for a field that keeps no lengths
+	Lacks  []bool                // of each field: no document has it
 	Rank   []uint16              // nil for none
 }
 
@@ -86,6 +87,10 @@ func newSegment(rng *rand.Rand, ranked bool) Segment {
 		s.Terms = append(s.Terms, newPostings(rng, s.Docs, spread))
 		s.Places = append(s.Places, newPlaces(rng, s.Terms[t]))
 	}
+	s.Lacks = slices.Repeat([]bool{true}, fields)
+	for t, list := range s.Terms {
+		s.Lacks[s.Field[t]] = s.Lacks[s.Field[t]] && len(list) == 0
+	}
 	for range sets {
 		set := map[uint32]bool{}
 		for d := range newPostings(rng, s.Docs, spread) {
@@ -138,6 +143,9 @@ func (ix *Index) part(rng *rand.Rand, s *Segment, base uint32) blockmax.Segment 
 	var columns []lazyColumn
 	for _, norms := range s.Norms {
 		columns = append(columns, newLazyColumn(rng, norms))
+	}
+	for f, column := range columns {
+		p.Fields = append(p.Fields, blockmax.Lengths{Norms: column.codes, Lazy: column.tiles, None: s.Lacks[f]})
 	}
 	for t, list := range s.Terms {
 		norms, lazy := s.Norms[s.Field[t]], columns[s.Field[t]]

@@ -96,6 +96,8 @@ func (ix *Index) score(p *Plan, segment int, doc uint32, n *blockmax.Node) (scor
 		ok = ix.Segments[segment].Sets[n.Number][doc]
 	case n.Proximity != nil:
 		score, ok = ix.scoreProximity(p, segment, doc, n.Proximity)
+	case n.Combined != nil:
+		score, ok = ix.scoreCombined(p, segment, doc, n.Combined)
 	default:
 		score, ok = ix.scoreBoolean(p, segment, doc, n)
 	}

@@ -52,6 +52,12 @@ func (ix *Index) newPlan(rng *rand.Rand, k int) *Plan {
 		p.Weights = append(p.Weights, share*unit)
 	}
 	p.RankWeight = shares[count] * unit
+	if p.Tree != nil && rng.IntN(3) == 0 {
+		ix.combine(rng, p, p.Tree, unit)
+		if p.Else != nil {
+			ix.combine(rng, p, p.Else, unit)
+		}
+	}
 	for i := range p.Segments {
 		s := &p.Segments[i]
 		if s.Accept = newAccept(rng, s.Docs); s.Accept != nil && s.Docs%2 == 0 {
@@ -110,7 +116,7 @@ func (ix *Index) newProximity(rng *rand.Rand, count int, unit uint32) blockmax.N
 
 // proximityTree makes a tree of a phrase or of words near each other, mostly alone.
 func (ix *Index) proximityTree(rng *rand.Rand, p *Plan) *blockmax.Node {
-	count := len(p.Weights)
+	count := len(ix.parts[0].Terms)
 	near := ix.newProximity(rng, count, 1<<19)
 	if rng.IntN(3) > 0 { // the kinds that have a way of their own
 		e := near.Proximity.Expr
@@ -237,6 +243,10 @@ func describeNode(b *strings.Builder, n *blockmax.Node) {
 	}
 	if p := n.Proximity; p != nil {
 		fmt.Fprintf(b, "%d*%+v of %v", p.Weight, *p.Expr, p.Terms)
+		return
+	}
+	if n.Combined != nil {
+		b.WriteString(describeCombined(n.Combined))
 		return
 	}
 	if n.Leaf {
