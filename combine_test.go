@@ -134,6 +134,9 @@ func TestAndOrAnywhere(t *testing.T) {
 		"best": func(m Mode) Query {
 			return Match{Fields: []string{"a", "b"}, Text: "x y z", Mode: m, Combine: CombineBest, Tie: 0.1}
 		},
+		"bm25f": func(m Mode) Query {
+			return Match{Fields: []string{"a", "b"}, Text: "x y z", Mode: m, Combine: CombineBM25F, Boosts: map[string]float64{"a": 2}}
+		},
 		"nested": func(m Mode) Query {
 			return Bool{Should: []Query{Boost{Match{Field: "a", Text: "x y", Mode: m}, 2}, Match{Field: "b", Text: "y z", Mode: m}}, MustNot: []Query{match("a", "w")}}
 		},

@@ -550,6 +550,20 @@ func ExampleMatch_fields() {
 	// Output: nautilus moby beagle
 }
 
+// Title and text are searched as if they were one field, in which the title stands three times.
+func ExampleMatch_combined() {
+	ctx := context.Background()
+	e, done := library(nil)
+	defer done()
+	show(e.Search(ctx, riffle.Match{
+		Fields:  []string{"title", "text"},
+		Text:    "whale ship",
+		Boosts:  map[string]float64{"title": 3},
+		Combine: riffle.CombineBM25F,
+	}, nil))
+	// Output: nautilus moby beagle
+}
+
 // Two indexes score as one: each returns its statistics, and receives the sum.
 func ExampleStatistics() {
 	ctx := context.Background()

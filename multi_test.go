@@ -122,7 +122,7 @@ func (w *multiWorld) randomQuery() Query {
 	case 0:
 		return Match{Field: "text", Text: w.words(1 + w.IntN(3)), Mode: ModeAndOr}
 	case 1:
-		return Match{Fields: []string{"title", "text"}, Text: w.words(1 + w.IntN(3)), Mode: Mode(w.IntN(3)), Combine: Combine(w.IntN(3))}
+		return Match{Fields: []string{"title", "text"}, Text: w.words(1 + w.IntN(3)), Mode: Mode(w.IntN(3)), Combine: Combine(w.IntN(4))}
 	case 2:
 		return Fuzzy{Field: "text", Term: w.word(), Edits: 1 + w.IntN(2), Expansions: 1 + w.IntN(6)}
 	case 3:

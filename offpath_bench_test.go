@@ -96,6 +96,10 @@ func offPathShapes() []offPathShape {
 			return Match{Fields: []string{"title", "first", "text"}, Text: strings.Join(words, " "),
 				Boosts: map[string]float64{"title": 3, "first": 2}, Combine: CombineBest}
 		}},
+		{"bm25f", func(words []string) Query {
+			return Match{Fields: []string{"title", "first", "text"}, Text: strings.Join(words, " "),
+				Boosts: map[string]float64{"title": 3, "first": 2}, Combine: CombineBM25F}
+		}},
 		{"cross-and", func(words []string) Query {
 			return Match{Fields: []string{"title", "first", "text"}, Text: strings.Join(words[:2], " "), Mode: ModeAnd,
 				Boosts: map[string]float64{"title": 3, "first": 2}, Combine: CombineCross}

@@ -47,7 +47,7 @@ const (
 
 var modeNames = [...]string{ModeOr: "or", ModeAnd: "and", ModeAndOr: "and+or"}
 
-var combineNames = [...]string{CombineSum: "sum", CombineCross: "cross", CombineBest: "best"}
+var combineNames = [...]string{CombineSum: "sum", CombineCross: "cross", CombineBest: "best", CombineBM25F: "bm25f"}
 
 // ParseMode reads "or", "and" or "and+or".
 func ParseMode(s string) (Mode, error) {
@@ -84,7 +84,7 @@ type Match struct {
 	MinShould int
 
 	// Boosts multiply the scores of fields: {"title": 3}. Fields that it does not name have boost
-	// 1.
+	// 1. With CombineBM25F they are the weights of the fields, from 1 to 1,000.
 	Boosts map[string]float64
 
 	// Combine and Tie say how the scores of several fields are combined.
@@ -99,14 +99,23 @@ type Match struct {
 // word w in field f, multiplied by the boost of the field, or 0 where the field lacks the word.
 // best(x, y, …) is the greatest of them, plus Tie times the sum of the others.
 //
-// Under ModeAnd, CombineSum and CombineCross look for each word in any of the fields, CombineBest
-// for all words in one.
+// CombineBM25F scores by BM25F (Robertson, Zaragoza and Taylor 2004), as Lucene's CombinedFieldQuery
+// does: each word by BM25 as if the fields were one, in which the text of each is repeated as often as
+// its boost says. Frequencies and lengths are sums over the fields, times their boosts, and so is the
+// average length; of the numbers of documents that have a field, and that have the word in it, the
+// greatest over the fields count. Lengths are coded as always, to 3 bits of mantissa, and their sum is
+// once more. A field that is not analysed scores by itself. Such queries run on the CPU.
+//
+// Under ModeAnd, CombineSum, CombineCross and CombineBM25F look for each word in any of the fields,
+// CombineBest for all words in one. A synonym of several words, under ModeAnd or with MinShould, and words
+// that fields divide differently, score by CombineCross.
 type Combine = plan.Combine
 
 const (
 	CombineSum   = plan.CombineSum   // Σw Σf S(f, w): a word counts in each field
 	CombineCross = plan.CombineCross // Σw best of f of S(f, w): the fields act as one, like first and last name
 	CombineBest  = plan.CombineBest  // best of f of Σw S(f, w): dis-max, the field that fits the text best
+	CombineBM25F = plan.CombineBM25F // Σw BM25F of w: the fields are one, with one frequency and one length
 )
 
 // Term matches documents that have exactly this term: a word as the analyzer leaves it, a keyword,

@@ -58,7 +58,7 @@ func (q Match) MarshalJSON() ([]byte, error) {
 	if q.Mode > ModeAndOr {
 		return nil, plan.Errorf("Match.Mode", "must be ModeOr, ModeAnd or ModeAndOr, not %d", q.Mode)
 	}
-	if q.Combine > CombineBest {
+	if q.Combine > CombineBM25F {
 		return nil, plan.Errorf("Match.Combine", "there is no %d", q.Combine)
 	}
 	j := matchJSON{Field: q.Field, Fields: q.Fields, Text: q.Text, Least: leastJSON(q.MinShould), Boosts: q.Boosts, Tie: q.Tie, Analyzer: q.Analyzer}
@@ -208,7 +208,7 @@ func unmarshalKind(kind string, body []byte, depth int) (Query, error) {
 		if j.Combine != "" {
 			i := slices.Index(combineNames[:], j.Combine)
 			if i < 0 {
-				return nil, fmt.Errorf(`unknown combine %q (want "sum", "cross" or "best")`, j.Combine)
+				return nil, fmt.Errorf(`unknown combine %q (want "sum", "cross", "best" or "bm25f")`, j.Combine)
 			}
 			q.Combine = Combine(i)
 		}

@@ -22,6 +22,7 @@ var queriesJSON = []struct {
 	{Match{Fields: []string{"title", "body"}, Text: "x", Boosts: map[string]float64{"title": 3, "body": 0}, Combine: CombineBest, Tie: 0.25},
 		`{"match":{"fields":["title","body"],"text":"x","boosts":{"body":0,"title":3},"combine":"best","tie":0.25}}`},
 	{Match{Fields: []string{"a", "b"}, Combine: CombineCross}, `{"match":{"fields":["a","b"],"text":"","combine":"cross"}}`},
+	{Match{Fields: []string{"a", "b"}, Combine: CombineBM25F}, `{"match":{"fields":["a","b"],"text":"","combine":"bm25f"}}`},
 	{Match{Field: "t", Mode: ModeAndOr}, `{"match":{"field":"t","text":"","mode":"and+or"}}`},
 	{Term{"k", ""}, `{"term":{"field":"k","value":""}}`},
 	{Term{"b", false}, `{"term":{"field":"b","value":false}}`},

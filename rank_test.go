@@ -74,6 +74,7 @@ func TestRankShare(t *testing.T) {
 		match("t", "nothing x never y nowhere"),
 		Match{Fields: []string{"t", "title", "k"}, Text: "x y"},
 		Match{Fields: []string{"t", "title"}, Text: "x y", Combine: CombineCross},
+		Match{Fields: []string{"t", "title"}, Text: "x y nowhere", Combine: CombineBM25F},
 		Bool{Should: []Query{match("t", "x y"), Term{"k", "nothing"}}},
 	} {
 		got := ix.search(q, nil).Hits

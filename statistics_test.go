@@ -40,6 +40,7 @@ func TestSharedStatistics(t *testing.T) {
 		match("only", "here nowhere"),
 		Term{"year", 1805},
 		Match{Fields: []string{"t", "k", "only"}, Text: "k1 w2 here", Boosts: map[string]float64{"k": 2}, Combine: CombineBest, Tie: 0.3},
+		Match{Fields: []string{"t", "k", "only"}, Text: "k1 w2 here w7", Boosts: map[string]float64{"t": 2}, Combine: CombineBM25F},
 		Bool{Must: []Query{match("t", "w0 w1")}, Should: []Query{Term{"year", 1807}, ConstantScore{match("t", "w2"), 0.7}}, Filter: []Query{Term{"k", "k0"}}},
 	} {
 		for _, alpha := range []*float64{nil, &half} {

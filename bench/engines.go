@@ -117,10 +117,9 @@ var engines = []engine{
 	{name: "tantivy-tags", index: "tantivy-tags", build: tagged, prepare: tantivyProgram, scale: 1 / 2.2, trees: true},
 	{name: "bleve-tags", index: "bleve-tags", build: tagged, prepare: goProgram("bleve"), trees: true},
 
-	// Documents in three fields. The last engine scores by CombinedFieldQuery, as BM25F does.
+	// Documents in three fields.
 	{name: "riffle-fields", index: "riffle-fields", build: split, prepare: goProgram("riffle"), scale: 1, fields: true},
 	{name: "lucene-fields", index: "lucene-fields", build: split, prepare: luceneProgram, scale: 1, fields: true},
-	{name: "lucene-combined", index: "lucene-fields", build: split, open: map[string]string{"combined": "yes"}, prepare: luceneProgram, fields: true},
 
 	// As adding 1,000 documents at a time leaves the index, with the default merge policy.
 	{name: "riffle-batches", index: "riffle-batches", build: batches, prepare: goProgram("riffle"), scale: 1, trees: true},

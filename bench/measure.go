@@ -52,7 +52,7 @@ var (
 	wordModes  = []string{"or", "and", "nested"}
 	placeModes = []string{"phrase", "slop", "near"}
 	termModes  = []string{"prefix", "infix", "regexp", "fuzzy1", "fuzzy2"}
-	fieldModes = []string{"best", "cross"}
+	fieldModes = []string{"best", "cross", "bm25f"}
 	modes      = slices.Concat(wordModes, placeModes, termModes, fieldModes)
 )
 

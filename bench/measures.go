@@ -24,8 +24,8 @@ var measurements = []measurement{
 	{"nested", "trees of words beside the flat OR of the same words", offPath(map[string]string{
 		"engines": "riffle,lucene,tantivy,bleve", "modes": "or,nested", "words": "2",
 	})},
-	{"fields", "words in three fields with boosts, by the best field and word by word", offPath(map[string]string{
-		"engines": "riffle-fields,lucene-fields,lucene-combined", "modes": "best,cross",
+	{"fields", "words in three fields with boosts, by the best field, word by word, and by BM25F", offPath(map[string]string{
+		"engines": "riffle-fields,lucene-fields", "modes": "best,cross,bm25f",
 	})},
 	{"filters", "under filters that 0.1, 1, 10 and 50 % of the documents pass", offPath(map[string]string{
 		"engines": "riffle-tags,lucene-tags,tantivy-tags,bleve-tags", "filters": "none,0.1%,1%,10%,50%",

@@ -420,15 +420,13 @@ public final class LuceneBench {
     return b.build();
   }
 
-  /** The best field for all words, or the sum of each word's best field. The option "combined" scores as BM25F does. */
-  private Query fields(String mode, String words) {
-    if (!option(opened, "combined", "").isEmpty()) {
-      return any(Arrays.stream(words.split(" ")).map(LuceneBench::combined).toList());
-    }
-    if (mode.equals("best")) {
-      return best(words);
-    }
-    return any(Arrays.stream(words.split(" ")).map(LuceneBench::best).toList());
+  /** The best field for all words, the sum of each word's best field, or BM25F. */
+  private static Query fields(String mode, String words) {
+    return switch (mode) {
+      case "best" -> best(words);
+      case "cross" -> any(Arrays.stream(words.split(" ")).map(LuceneBench::best).toList());
+      default -> any(Arrays.stream(words.split(" ")).map(LuceneBench::combined).toList());
+    };
   }
 
   private static Query any(List<Query> clauses) {
@@ -465,7 +463,7 @@ public final class LuceneBench {
           case "regexp" -> new RegexpQuery(new Term("text", words));
           case "fuzzy1" -> new FuzzyQuery(new Term("text", words), 1);
           case "fuzzy2" -> new FuzzyQuery(new Term("text", words), 2);
-          case "best", "cross" -> fields(req.mode(), words);
+          case "best", "cross", "bm25f" -> fields(req.mode(), words);
           default -> query(words, req.mode().equals("and"));
         };
     if (req.filter() == null || req.filter().isEmpty()) {

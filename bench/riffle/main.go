@@ -325,6 +325,8 @@ func unfiltered(q protocol.Query) riffle.Query {
 		return fields(q.Text, riffle.CombineBest)
 	case "cross":
 		return fields(q.Text, riffle.CombineCross)
+	case "bm25f":
+		return fields(q.Text, riffle.CombineBM25F)
 	}
 	return match(q.Text, q.Mode == "and")
 }

@@ -17,10 +17,11 @@ type Clause struct {
 	field, term string  // clauseTerm
 	boost       float64 // clauseTerm: factor of the idf; repeated words count several times
 	score       float64 // clauseConstant
-	index       int     // set by a planner: number of the term, of the constant, of the set, or of the proximity
+	index       int     // set by a planner: number of the term, of the constant, of the set, of the proximity, or of the combined word
 	blend       int     // clauseTerm: terms with the same number above 0 have one idf
 	set         documentSet
-	joined      *joinedTerm // clauseTerm: it stands for many terms, and term is its name
+	joined      *joinedTerm     // clauseTerm: it stands for many terms, and term is its name
+	combined    *combinedFields // clauseCombined, whose terms are in should; and these terms
 
 	together *proximity.Expr // clauseProximity: over the terms in must; its weight is boost times their idfs
 
@@ -47,6 +48,7 @@ const (
 	clauseConstant
 	clauseSet
 	clauseProximity
+	clauseCombined
 )
 
 // A shape is the simplest form of a query: words in a flat mode, filtered, or a tree.

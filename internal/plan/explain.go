@@ -112,6 +112,8 @@ func (x *explainer) node(n *blockmax.Node) (*Explanation, uint32, error) {
 		out, score, err = x.leaf(n.Term)
 	case n.Proximity != nil:
 		out, score, err = x.proximity(n.Proximity)
+	case n.Combined != nil:
+		out, score, err = x.combined(n.Combined)
 	case n.All:
 		out = &Explanation{Matches: true, Text: "matches every document"}
 	case n.Set:
@@ -204,17 +206,11 @@ func (x *explainer) leaf(t int) (*Explanation, uint32, error) {
 	if seg.Bounds == nil {
 		return &Explanation{Text: name + " does not occur"}, 0, nil
 	}
-	var cur postings.Cursor
-	cur.Reset(seg.List)
-	found := cur.SeekGE(x.doc) == x.doc
-	tf := uint32(0)
-	if found {
-		tf = cur.TF()
-	}
-	if err := cur.Err(); err != nil {
+	tf, err := x.frequency(seg)
+	if err != nil {
 		return nil, 0, err
 	}
-	if !found {
+	if tf == 0 {
 		return &Explanation{Text: name + " does not occur"}, 0, nil
 	}
 	code := uint8(1)
@@ -237,6 +233,19 @@ func (x *explainer) leaf(t int) (*Explanation, uint32, error) {
 			tf, blockmax.CodeLength(code), seg.Table.Key().Avg, seg.Table.Key().K1, seg.Table.Key().B)},
 	}
 	return out, score, nil
+}
+
+// frequency returns how often a document has a term.
+func (x *explainer) frequency(t *blockmax.Term) (tf uint32, err error) {
+	if t.Bounds == nil {
+		return 0, nil
+	}
+	var cur postings.Cursor
+	cur.Reset(t.List)
+	if cur.SeekGE(x.doc) == x.doc {
+		tf = cur.TF()
+	}
+	return tf, cur.Err()
 }
 
 // printable returns a term that is not text (a number, a date) in hexadecimal.

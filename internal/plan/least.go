@@ -89,7 +89,7 @@ func (rw *Rewriter) matchLeast(q Match, fields []string, boost float64) (Clause,
 	var err error
 	q.Mode = blockmax.And
 	switch {
-	case len(fields) == 1:
+	case len(fields) == 1 && !q.combinesOne(fields[0]):
 		m, err = rw.oneField(q, fields[0], boost)
 	case q.Combine == CombineBest:
 		return rw.bestField(q, fields, boost)

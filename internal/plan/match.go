@@ -136,9 +136,11 @@ func anyClause(cs []Clause) Clause {
 func (rw *Rewriter) severalFields(q Match, fields []string, boost float64) (m matchWords, err error) {
 	var words []textWord
 	analysed := 0 // fields with words
+	combined := new(combinedFields)
 	var unread error
 	for number, field := range fields {
-		boost := boost * q.boost(field)
+		outer, weight := boost, q.boost(field)
+		boost := boost * weight
 		tokens, err := rw.analyse(q, field)
 		if err != nil && !rw.isText(field) {
 			unread = err // a text that is no number cannot match a field of numbers
@@ -159,6 +161,10 @@ func (rw *Rewriter) severalFields(q Match, fields []string, boost float64) (m ma
 			continue
 		}
 		analysed++
+		if q.Combine == CombineBM25F {
+			boost = outer
+			combined.names, combined.weights = append(combined.names, field), append(combined.weights, weight)
+		}
 		if q.Mode != blockmax.And {
 			for i := range tokens {
 				c, err := rw.term(field, tokens[i].term, boost)
@@ -188,7 +194,13 @@ func (rw *Rewriter) severalFields(q Match, fields []string, boost float64) (m ma
 			reach = max(reach, words[n].end)
 			n++
 		}
-		word, in := q.sameWord(words[:n])
+		var word Clause
+		in := 0
+		if q.Combine == CombineBM25F {
+			word, in = q.combinedWord(words[:n], combined, boost)
+		} else {
+			word, in = q.sameWord(words[:n])
+		}
 		if in == analysed {
 			m.required = append(m.required, word)
 		} else {

@@ -42,6 +42,9 @@ type planTerm struct {
 
 	joined *joinedTerm
 
+	combined string          // describes the fields of a combined word
+	weighted *blockmax.Table // of its list in a combined word, instead of table
+
 	repeats bool // its weight is that of another term: see scale
 }
 
@@ -113,6 +116,8 @@ type planner struct {
 
 	proximity   int // number of proximities so far
 	proximities []planProximity
+	combined    []planCombined
+	lengths     []string // fields whose lengths are summed for them
 
 	omits      bool // a flat plan of which only the best hits are wanted
 	required   bool // and it requires all terms
@@ -144,7 +149,7 @@ func (b *planner) begin(ctx context.Context, x Index, s *Settings) {
 	b.repeated, b.repeats = b.repeated[:0], false
 	b.sets, b.setBits, b.incomplete = b.sets[:0], b.setBits[:0], false
 	b.mostTerms, b.partial = s.MaxTerms, s.Partial
-	b.proximities = b.proximities[:0]
+	b.proximities, b.combined, b.lengths = b.proximities[:0], b.combined[:0], b.lengths[:0]
 }
 
 // forget drops references to the index.
@@ -154,6 +159,8 @@ func (b *planner) forget() {
 	clear(b.terms)
 	clear(b.names[:cap(b.names)])
 	clear(b.proximities)
+	clear(b.combined)
+	clear(b.lengths)
 	clear(b.lists)
 	b.lists = b.lists[:0] // the next query may fail before it has any
 	clear(b.entries)
@@ -168,14 +175,14 @@ func (b *planner) collect(c *Clause, scores bool) {
 	switch c.kind {
 	case clauseTerm:
 		if b.known != nil {
-			key := knownTerm{c.field, c.term, c.boost, scores, c.joined}
+			key := knownTerm{c.field, c.term, c.boost, scores, c.joined, c.combined.String()}
 			if free := b.known[key]; len(free) > 0 {
 				c.index, b.known[key] = free[0], free[1:]
 				return
 			}
 		}
 		c.index = len(b.terms)
-		b.terms = append(b.terms, planTerm{field: c.field, term: c.term, boost: c.boost, counts: scores, blend: c.blend, joined: c.joined, repeats: b.repeats})
+		b.terms = append(b.terms, planTerm{field: c.field, term: c.term, boost: c.boost, counts: scores, blend: c.blend, joined: c.joined, combined: c.combined.String(), repeats: b.repeats})
 		b.scored = append(b.scored, scores)
 	case clauseSet:
 		c.index = len(b.sets)
@@ -191,6 +198,8 @@ func (b *planner) collect(c *Clause, scores bool) {
 		b.collect(&c.must[0], false)
 	case clauseProximity:
 		b.collectProximity(c, scores)
+	case clauseCombined:
+		b.collectCombined(c, scores)
 	case clauseBool:
 		outer := b.repeats
 		b.repeats = outer || c.repeats
@@ -208,6 +217,7 @@ type knownTerm struct {
 	boost       float64
 	scores      bool
 	joined      *joinedTerm
+	combined    string
 }
 
 // again makes collect number another version of the same query. The search will answer only one of
@@ -215,7 +225,7 @@ type knownTerm struct {
 func (b *planner) again() {
 	b.constant, b.proximity, b.known = 0, 0, make(map[knownTerm][]int, len(b.terms))
 	for i, t := range b.terms {
-		key := knownTerm{t.field, t.term, t.boost, b.scored[i], t.joined}
+		key := knownTerm{t.field, t.term, t.boost, b.scored[i], t.joined, t.combined}
 		b.known[key] = append(b.known[key], i)
 	}
 }
@@ -243,6 +253,8 @@ func (b *planner) node(c *Clause) blockmax.Node {
 		return n
 	case clauseProximity:
 		return b.proximityNode(c)
+	case clauseCombined:
+		return b.combinedNode(c)
 	}
 	return blockmax.Node{
 		Must: b.nodes(c.must), Should: b.nodes(c.should),
@@ -269,6 +281,7 @@ func (b *planner) finish() (*Compiled, error) {
 		return nil, err
 	}
 	b.blendTerms()
+	b.combine()
 	if err := b.makeSets(); err != nil {
 		return nil, err
 	}
@@ -462,6 +475,13 @@ func (b *planner) scale(q *Compiled) {
 			sum += w
 		}
 	}
+	for i := range b.combined {
+		w := b.combinedWeight(&b.combined[i])
+		weights = append(weights, w)
+		if !b.combined[i].repeats {
+			sum += w
+		}
+	}
 	if b.alpha > 0 {
 		if sum > 0 {
 			for i := range weights {
@@ -495,7 +515,9 @@ func (b *planner) segment(number int, lists []*cache.List, entries []blockmax.Te
 	of := -1 // the term whose field's norms were read
 	for t, l := range lists {
 		term := &entries[t]
-		term.Table = b.terms[t].table
+		if term.Table = b.terms[t].table; b.terms[t].weighted != nil {
+			term.Table = b.terms[t].weighted
+		}
 		if l.Postings != nil {
 			if of < 0 || b.terms[of].field != b.terms[t].field {
 				if norms, lazy, err = b.index.Norms(number, b.terms[t].field); err != nil {
@@ -508,6 +530,11 @@ func (b *planner) segment(number int, lists []*cache.List, entries []blockmax.Te
 				return s, sv.At(err)
 			}
 			term.Key = sv.Key(l.Postings)
+		}
+	}
+	if len(b.lengths) > 0 {
+		if s.Fields, err = b.lengthsIn(number); err != nil {
+			return s, err
 		}
 	}
 	if b.out.Plan.RankWeight > 0 {
@@ -553,8 +580,8 @@ func (b *planner) tail(sv Segment, q *Compiled) ([]uint32, error) {
 	}
 	tail := segment.Tail(reader.Docs(), ranks, q.Plan.RankWeight, fields)
 	constants := uint32(0)
-	for _, c := range b.ints[len(b.terms) : len(b.terms)+len(b.constants)+len(b.proximities)] {
-		constants += c // a proximity of any words may have a higher frequency than a posting
+	for _, c := range b.ints[len(b.terms) : len(b.terms)+len(b.constants)+len(b.proximities)+len(b.combined)] {
+		constants += c // a proximity, or a word of several fields, may have a higher frequency than a posting
 	}
 	for i := range tail {
 		tail[i] += constants

@@ -38,6 +38,7 @@ const (
 	CombineSum Combine = iota
 	CombineCross
 	CombineBest
+	CombineBM25F
 )
 
 // boost returns the factor of a field.
@@ -229,10 +230,13 @@ func (q *Match) Validate(boost float64) (fields []string, err error) {
 			return nil, Errorf("Match.Boosts", "field %q: must lie in 0 to %v, with the boosts around it, not %v", field, MaxBoost, by)
 		}
 	}
-	if q.Combine > CombineBest {
+	if q.Combine > CombineBM25F {
 		return nil, Errorf("Match.Combine", "there is no %d", q.Combine)
 	}
-	if !(q.Tie >= 0 && q.Tie <= 1) || q.Tie > 0 && q.Combine == CombineSum {
+	if err := q.checkWeights(fields); err != nil {
+		return nil, err
+	}
+	if !(q.Tie >= 0 && q.Tie <= 1) || q.Tie > 0 && q.Combine != CombineCross && q.Combine != CombineBest {
 		return nil, Errorf("Match.Tie", "must lie in 0 to 1, and goes with CombineCross or CombineBest, not %v", q.Tie)
 	}
 	return fields, nil
@@ -261,7 +265,7 @@ func (rw *Rewriter) Match(q Match, boost float64) (Clause, error) {
 		c = Clause{kind: clauseBool, should: []Clause{c}}
 	}
 	c.andOr = true
-	if len(fields) > 1 || hasAlternatives(rw.tokens) {
+	if len(fields) > 1 || q.combinesOne(fields[0]) || hasAlternatives(rw.tokens) {
 		q.Mode = blockmax.And
 		strict, err := rw.match(q, fields, boost)
 		c.strict = &strict
@@ -278,7 +282,7 @@ func (rw *Rewriter) match(q Match, fields []string, boost float64) (Clause, erro
 	var m matchWords
 	var err error
 	switch {
-	case len(fields) == 1:
+	case len(fields) == 1 && !q.combinesOne(fields[0]):
 		m, err = rw.oneField(q, fields[0], boost)
 	case q.Combine == CombineBest:
 		return rw.bestField(q, fields, boost)
