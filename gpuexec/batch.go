@@ -23,7 +23,7 @@ type batch struct {
 	settles   bool // some plans have mode AndOr
 	lists     lists
 
-	found      []*knownList // scratch memory
+	lookup     lookup
 	staging    staging
 	placed     placedColumns
 	flat       flattenings
@@ -78,7 +78,7 @@ const (
 func (b *batch) forget() {
 	clear(b.queries)
 	b.placed.forget()
-	clear(b.found)
+	b.lookup.forget()
 	clear(b.flat.lists)
 	clear(b.windowed.lists)
 	clear(b.windowed.taken)

@@ -389,9 +389,10 @@ func (x *Executor) start(s *slot, plans []*Plan, taken []int, answers []Answer) 
 func (x *Executor) gather(b *batch, plans []*Plan, taken []int, answers []Answer) {
 	b.begin()
 	x.known.mu.RLock()
-	for _, i := range taken {
-		if err := b.add(plans[i], i); err != nil {
-			answers[i] = refused(plans[i], err)
+	b.lookup.find(&x.known, plans, taken, b.algorithm.prunes())
+	for i := range b.lookup.plans {
+		if p := &b.lookup.plans[i]; !b.add(p) {
+			answers[p.answer] = refused(p.plan, errDamagedList)
 		}
 	}
 	x.known.mu.RUnlock()

@@ -1,7 +1,6 @@
 package gpuexec
 
 import (
-	"hash/maphash"
 	"sync"
 	"sync/atomic"
 
@@ -144,7 +143,7 @@ func (l *lists) know(t *term) *knownList {
 	if t.Key == 0 {
 		return l.knowKeyless(t)
 	}
-	version := l.versionOf(t.Table)
+	version := l.versions.of(t.Table)
 	known := l.known.byKey[knownKey{t.Key, version}]
 	if known == nil {
 		n := extents(t.List)
@@ -183,15 +182,4 @@ func (l *lists) headsOf(n int) []uint32 {
 		}
 	}
 	return l.heads
-}
-
-var versionSeed = maphash.MakeSeed()
-
-// versionOf is a number for the similarity that bounds belong to. Most terms of a batch have the
-// same.
-func (l *lists) versionOf(t *blockmax.Table) uint64 {
-	if t != l.table {
-		l.table, l.version = t, maphash.Comparable(versionSeed, t.Key())
-	}
-	return l.version
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/gpuexec/listcache"
 	"github.com/riffle-search/riffle/postings"
 )
@@ -16,13 +15,12 @@ const (
 
 // lists are the posting lists of a batch, each once, however many queries have it.
 type lists struct {
-	slot    int    // of the executor
-	batch   uint64 // number of the batch
-	known   *knownLists
-	keyless keyless
-	tables  *tables
-	table   *blockmax.Table // whose version is known
-	version uint64
+	slot     int    // of the executor
+	batch    uint64 // number of the batch
+	known    *knownLists
+	keyless  keyless
+	tables   *tables
+	versions versions
 
 	entries []listEntry
 	structs []devList // of entries, on their way to the device
@@ -63,7 +61,7 @@ func (l *lists) begin() {
 func (l *lists) forget() {
 	clear(l.keyless.byTerm)
 	clear(l.entries)
-	l.table = nil
+	l.versions = versions{}
 }
 
 // add returns the number of the list of a term in a segment of the given documents and tiles.

@@ -78,48 +78,49 @@ type partTerm struct {
 	weight uint32
 }
 
-// add adds a plan to the batch. The error is why the device cannot answer it.
-func (b *batch) add(p *Plan, answer int) error {
-	if !b.find(p) {
-		return errDamagedList
+// add adds a plan to the batch. It reports false if one of its lists is damaged.
+func (b *batch) add(of *lookedUp) bool {
+	p, found := of.plan, b.lookup.lists[of.from:of.to]
+	if !b.know(p, found) {
+		return false
 	}
-	q := query{plan: p, answer: answer, from: len(b.parts)}
-	if p.Mode != blockmax.And && b.algorithm.prunes() {
-		q.need = p.Seed()
-	}
+	q := query{plan: p, answer: of.answer, from: len(b.parts), need: of.need}
 	if p.Mode != blockmax.Or {
-		b.addParts(&q, true)
+		b.addParts(&q, found, true)
 	}
 	if p.Mode != blockmax.And {
-		b.addParts(&q, false)
+		b.addParts(&q, found, false)
 	}
 	q.to = len(b.parts)
 	b.settles = b.settles || p.Mode == blockmax.AndOr
 	b.kMost = max(b.kMost, p.K)
 	b.queries = append(b.queries, q)
-	return nil
+	return true
 }
 
-// find looks up the lists of a plan, segment by segment; nil stands for a term that a segment
-// lacks. It reports false if one is damaged.
-func (b *batch) find(p *Plan) bool {
-	b.found = b.found[:0]
+// know completes the lists of a plan that were looked up, segment by segment; nil stands for a term
+// that a segment lacks. It reports false if one is damaged.
+func (b *batch) know(p *Plan, found []*knownList) bool {
+	at := 0
 	for i := range p.Segments {
 		s := &p.Segments[i]
 		for t := range s.Terms {
-			k := b.lists.know(&s.Terms[t])
+			k := found[at]
+			if k == nil || k.blocks == 0 {
+				k = b.lists.know(&s.Terms[t])
+				found[at] = k
+			}
 			if k != nil && k.last >= s.Docs {
 				return false
 			}
-			b.found = append(b.found, k)
+			at++
 		}
 	}
 	return true
 }
 
 // addParts adds the segments of a query where something can match.
-func (b *batch) addParts(q *query, all bool) {
-	found := b.found
+func (b *batch) addParts(q *query, found []*knownList, all bool) {
 	for s := range q.plan.Segments {
 		n := len(q.plan.Segments[s].Terms)
 		b.addPart(q, s, found[:n], all)
@@ -127,7 +128,7 @@ func (b *batch) addParts(q *query, all bool) {
 	}
 }
 
-// addPart adds a segment of a query, for which find returned these lists.
+// addPart adds a segment of a query, with these lists.
 func (b *batch) addPart(q *query, s int, found []*knownList, all bool) {
 	seg := &q.plan.Segments[s]
 	has := 0

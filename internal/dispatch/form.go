@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"math"
 	"time"
 
 	"github.com/riffle-search/riffle/blockmax"
@@ -124,11 +125,14 @@ func (b *batch) add(j *job, dev *deviceState, maxBytes int64) bool {
 
 // missing is how many bytes of a list are not on a device.
 func missing(t *blockmax.Term, dev Device) int64 {
-	bytes := listBytes(t.List)
-	if t.Key == 0 || dev == nil {
-		return bytes
+	resident := int64(0)
+	if t.Key != 0 && dev != nil {
+		resident = dev.Resident(t.Key)
 	}
-	return max(0, bytes-dev.Resident(t.Key))
+	if resident == math.MaxInt64 {
+		return 0 // without a look at the list, whose directory is in no core's cache
+	}
+	return max(0, listBytes(t.List)-resident)
 }
 
 // listBytes is the size of a list's payload.

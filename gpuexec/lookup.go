@@ -1,0 +1,81 @@
+package gpuexec
+
+import (
+	"hash/maphash"
+	"runtime"
+	"slices"
+
+	"github.com/riffle-search/riffle/blockmax"
+)
+
+// A lookup is what is looked up of the plans of a batch by several goroutines side by side: most of
+// that waits for memory that is in no core's cache.
+type lookup struct {
+	plans []lookedUp
+	lists []*knownList // of all plans, segment by segment, term by term; nil if not yet known
+}
+
+type lookedUp struct {
+	plan     *Plan
+	answer   int
+	from, to int    // range in lists
+	need     uint32 // of an OR: a lower bound on the score of the answer's last hit
+}
+
+// plansAtOnce is how many plans a goroutine takes at a time, some 100 µs of work.
+const plansAtOnce = 16
+
+// find looks up the lists of plans among those that are known. The caller holds known.mu for
+// reading.
+func (l *lookup) find(known *knownLists, plans []*Plan, taken []int, prunes bool) {
+	l.plans = l.plans[:0]
+	n := 0
+	for _, i := range taken {
+		from := n
+		for s := range plans[i].Segments {
+			n += len(plans[i].Segments[s].Terms)
+		}
+		l.plans = append(l.plans, lookedUp{plan: plans[i], answer: i, from: from, to: n})
+	}
+	l.lists = slices.Grow(l.lists[:0], n)[:n]
+	share(runtime.GOMAXPROCS(0), len(l.plans), plansAtOnce, func(_, from, to int) {
+		var v versions
+		for i := range l.plans[from:to] {
+			p := &l.plans[from+i]
+			if p.plan.Mode != blockmax.And && prunes {
+				p.need = p.plan.Seed()
+			}
+			at := p.from
+			for s := range p.plan.Segments {
+				for t := range p.plan.Segments[s].Terms {
+					l.lists[at] = nil
+					if term := &p.plan.Segments[s].Terms[t]; term.Bounds != nil && term.Key != 0 {
+						l.lists[at] = known.byKey[knownKey{term.Key, v.of(term.Table)}]
+					}
+					at++
+				}
+			}
+		}
+	})
+}
+
+// forget drops references to the caller's data.
+func (l *lookup) forget() {
+	clear(l.plans)
+	clear(l.lists)
+}
+
+// versions number the similarities that bounds belong to. Most terms of a batch have the same.
+type versions struct {
+	table *blockmax.Table // the last one
+	last  uint64          // its number
+}
+
+var versionSeed = maphash.MakeSeed()
+
+func (v *versions) of(t *blockmax.Table) uint64 {
+	if t != v.table {
+		v.table, v.last = t, maphash.Comparable(versionSeed, t.Key())
+	}
+	return v.last
+}
