@@ -14,12 +14,24 @@ type answers struct {
 	// help of others.
 	alone, helped float64
 
-	// How many times as long as expected queries take on devices, from arrival to answer: on average,
-	// and one in thirty at least.
-	late, latest float64
+	// Of devices that have little to do, and of others. What a busy machine teaches does not hold
+	// for a quiet one, and a policy that believed it would never see the quiet one again.
+	quiet, busy punctuality
 }
 
-var usualAnswers = answers{alone: 4, helped: 4, late: 1, latest: 2}
+// punctuality is how many times as long as expected queries take on devices, from arrival to answer: on
+// average, and one in thirty at least.
+type punctuality struct{ late, latest float64 }
+
+var usualAnswers = answers{alone: 3, helped: 3, quiet: punctuality{1, 2}, busy: punctuality{1, 2}}
+
+// onDevice is how punctual devices are that have little to do, or more.
+func (a *answers) onDevice(quiet bool) *punctuality {
+	if quiet {
+		return &a.quiet
+	}
+	return &a.busy
+}
 
 const (
 	mostTail = 16
@@ -55,15 +67,17 @@ func (a *answers) learnCPU(r *run, estimate float64) {
 
 // learnDevice learns from the queries of a batch that was done at a time.
 func (a *answers) learnDevice(jobs []*job, done time.Time) {
-	var expected, response time.Duration
-	for _, j := range jobs {
-		if j.expected > 0 {
-			expected, response = expected+j.expected, response+done.Sub(j.arrived)
+	for _, quiet := range []bool{false, true} {
+		var expected, response time.Duration
+		for _, j := range jobs {
+			if j.expected > 0 && j.quiet == quiet {
+				expected, response = expected+j.expected, response+done.Sub(j.arrived)
+			}
 		}
-	}
-	if expected > 0 {
-		a.late += (min(mostLate, float64(response)/float64(expected)) - a.late) / 32
-		raise(&a.latest, float64(response)/float64(expected))
+		if p := a.onDevice(quiet); expected > 0 {
+			p.late += (min(mostLate, float64(response)/float64(expected)) - p.late) / 32
+			raise(&p.latest, float64(response)/float64(expected))
+		}
 	}
 }
 
@@ -86,7 +100,8 @@ func (m *Model) calm(passed time.Duration) {
 	share := min(1, float64(passed)/float64(calming))
 	a, usual := &m.answers, &usualAnswers
 	for _, tail := range []struct{ now, usual *float64 }{
-		{&a.alone, &usual.alone}, {&a.helped, &usual.helped}, {&a.latest, &usual.latest},
+		{&a.alone, &usual.alone}, {&a.helped, &usual.helped}, {&a.quiet.latest, &usual.quiet.latest},
+		{&a.busy.latest, &usual.busy.latest},
 	} {
 		*tail.now -= max(0, *tail.now-*tail.usual) * share
 	}
@@ -98,5 +113,9 @@ func (m *Model) calm(passed time.Duration) {
 // differ reports whether estimates change noticeably.
 func (a *answers) differ(b *answers) bool {
 	far := func(a, b float64) bool { return math.Abs(a-b) > b/64 }
-	return far(a.alone, b.alone) || far(a.helped, b.helped) || far(a.late, b.late) || far(a.latest, b.latest)
+	return far(a.alone, b.alone) || far(a.helped, b.helped) || a.quiet.differs(&b.quiet, far) || a.busy.differs(&b.busy, far)
+}
+
+func (p *punctuality) differs(q *punctuality, far func(a, b float64) bool) bool {
+	return far(p.late, q.late) || far(p.latest, q.latest)
 }

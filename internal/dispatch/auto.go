@@ -15,14 +15,13 @@ import (
 //   - When a side has had none of trialEvery queries, for trialPause, the next one tries it: only
 //     queries teach what queries cost.
 func (d *Dispatcher) auto(j *job) (onCPU bool) {
-	cores, helped := int64(d.gate.always), false
-	if d.quiet() {
+	cores, helped := int64(d.gate.always), d.helped(0)
+	if j.quiet = d.quiet(); j.quiet {
 		cores += int64(d.gate.more)
-		helped = d.running.Load() < cores/4
 	}
 	wait, now := d.cpuWait(cores), j.arrived.Sub(d.start)
-	onGPU, known := d.gpuTime(j), d.model.known.Load()
-	gpu, gpuLatest := time.Duration(float64(onGPU)*known.late), time.Duration(float64(onGPU)*known.latest)
+	onGPU, usual := d.gpuTime(j), d.model.known.Load().onDevice(j.quiet)
+	gpu, gpuLatest := time.Duration(float64(onGPU)*usual.late), time.Duration(float64(onGPU)*usual.latest)
 	d.price(now, 4*wait > gpu)
 	own, latest := d.model.response(&j.features, helped)
 	onCPU = wait+own <= gpu && wait+latest <= gpuLatest && d.running.Load() < mostWaiting*cores &&
@@ -54,6 +53,12 @@ const (
 	priceStep             = 2
 	mostRatio, leastRatio = 10_000, 0.25
 )
+
+// helped reports whether other cores would help with a query, beside those that already run: there
+// are enough that have nothing to do.
+func (d *Dispatcher) helped(those int64) bool {
+	return d.quiet() && d.running.Load()-those < int64(d.gate.always+d.gate.more)/4
+}
 
 // price moves the ratio of a core's time to a device's. One of the goroutines that call it does.
 // Crowded cores, for which queries wait long, count as if all worked.

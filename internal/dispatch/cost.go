@@ -198,14 +198,13 @@ func (m *Model) BatchCost(f *Features, n int) time.Duration {
 // A run is what it took to compute a query on the CPU.
 type run struct {
 	took   time.Duration
-	core   time.Duration // the goroutine's time on a core, or took if that is not known
-	helped bool          // other cores might have helped
+	core   time.Duration // the goroutine's time on a core, or 0 if that is not known
+	helped bool          // other cores had nothing to do, before and after: they might have helped
 	shared bool          // they have
-
 }
 
 // learnCPU learns from a query that ran on the CPU, unless another goroutine is learning.
-func (m *Model) learnCPU(f *Features, r run) {
+func (m *Model) learnCPU(f *Features, r run, done time.Time) {
 	if f.empty() || !m.mu.TryLock() {
 		return
 	}
@@ -216,10 +215,10 @@ func (m *Model) learnCPU(f *Features, r run) {
 	}
 	m.answers.learnCPU(&r, prices.times(f.vector()))
 	if r.helped {
-		news = m.helped[f.kind()].learn(f.vector(), max(1, float64(r.took)))
+		news = m.helped[f.kind()].learn(f.vector(), max(1, float64(r.took)), done)
 	}
-	if !r.shared {
-		news = m.cpu[f.kind()].learn(f.vector(), max(1, float64(r.core))) || news
+	if !r.shared && r.core > 0 {
+		news = m.cpu[f.kind()].learn(f.vector(), float64(r.core), done) || news
 	}
 	if news || m.answers.differ(&m.known.Load().answers) {
 		m.publish()
@@ -245,7 +244,7 @@ func (m *Model) learnGPU(jobs []*job, moved int64, took time.Duration, done time
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.answers.learnDevice(jobs, done)
-	if m.gpu[kind].learn(sum, float64(took)) || m.answers.differ(&m.known.Load().answers) {
+	if m.gpu[kind].learn(sum, float64(took), done) || m.answers.differ(&m.known.Load().answers) {
 		m.publish()
 	}
 }

@@ -31,7 +31,7 @@ func TestModelLearns(t *testing.T) {
 		}
 		for range 4000 {
 			f, cost := sample()
-			m.learnCPU(&f, run{took: time.Duration(cost), core: time.Duration(cost)})
+			m.learnCPU(&f, run{took: time.Duration(cost), core: time.Duration(cost)}, time.Time{})
 		}
 		sum, n := 0.0, 1000
 		for range n {
@@ -72,7 +72,7 @@ func TestModelIsKept(t *testing.T) {
 	m := DefaultModel()
 	f := Features{Terms: 2, Postings: 5000, Shortest: 100, Second: 4900, K: 10}
 	for range 1000 {
-		m.learnCPU(&f, run{took: 123 * time.Microsecond, core: 123 * time.Microsecond})
+		m.learnCPU(&f, run{took: 123 * time.Microsecond, core: 123 * time.Microsecond}, time.Time{})
 	}
 	text, err := json.Marshal(m)
 	if err != nil {

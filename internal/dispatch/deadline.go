@@ -66,5 +66,5 @@ func (d *Dispatcher) onDeviceBy(j *job) time.Time {
 	own := d.model.BatchCost(&j.features, min(count, most-1)+1) + j.gpu
 	others := ahead + time.Duration(count/most)*d.model.BatchCost(&j.features, most)
 	took := begun + own + others/time.Duration(max(1, len(d.devices)))
-	return j.arrived.Add(time.Duration(float64(took) * d.model.known.Load().late))
+	return j.arrived.Add(time.Duration(float64(took) * d.model.known.Load().onDevice(d.quiet()).late))
 }

@@ -171,8 +171,10 @@ type Dispatcher struct {
 	model   *Model
 	start   time.Time
 
-	// Time on a core, of the calling thread and of the process; nil if the system does not say.
-	threadTime, processTime func() time.Duration
+	// Time on a core, of the thread that computes a plan, which calls it, and of the process; nil if
+	// the system does not say.
+	threadTime  func(*Plan) time.Duration
+	processTime func() time.Duration
 
 	mu      sync.Mutex
 	queue   queue

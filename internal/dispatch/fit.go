@@ -1,6 +1,9 @@
 package dispatch
 
-import "math"
+import (
+	"math"
+	"time"
+)
 
 // A fit finds nonnegative prices with which features add up to the observed costs. It keeps the
 // normal equations of weighted least squares, in which old samples fade, and solves them
@@ -13,6 +16,8 @@ type fit struct {
 	memory int       // how many samples it remembers
 	count  int       // of samples
 	fresh  int       // of them since the last solution
+	last   time.Time // when the last sample was seen
+	solved time.Time
 }
 
 // equations are the normal equations of some samples.
@@ -29,6 +34,13 @@ const (
 	// How many samples a fit remembers: what it knew before then counts for a third. Batches are
 	// fewer than queries.
 	memoryCPU, memoryGPU = 2048, 128
+
+	// It also forgets as time passes between samples, but never more than one in so many when it sees
+	// the next: a side that is seldom used has few, and the machine may have changed.
+	memoryTime = 500 * time.Millisecond
+	atLeast    = 16
+
+	solvePause = 20 * time.Millisecond // between solutions, at most
 )
 
 // begin starts from prices: samples of little weight have them, and do not fade. So any sample
@@ -66,9 +78,14 @@ func (p *vector) times(v vector) (sum float64) {
 	return sum
 }
 
-// learn adds a sample. It reports whether prices have changed.
-func (f *fit) learn(v vector, cost float64) bool {
-	fading := 1 - 1/float64(f.memory)
+// learn adds a sample that was seen at a time. It reports whether prices have changed.
+func (f *fit) learn(v vector, cost float64, now time.Time) bool {
+	passed := 0.0
+	if !f.last.IsZero() {
+		passed = float64(now.Sub(f.last)) / float64(memoryTime)
+	}
+	f.last = now
+	fading := 1 - min(1.0/atLeast, max(passed, 1/float64(f.memory)))
 	for i := range f.seen.a {
 		for j := range f.seen.a[i] {
 			f.seen.a[i][j] *= fading
@@ -77,8 +94,8 @@ func (f *fit) learn(v vector, cost float64) bool {
 	}
 	f.seen.add(v, max(1, cost), max(1, f.prices.times(v)), 1)
 	f.count++
-	if f.fresh++; f.fresh >= min(f.memory/8, 1+f.count/5) { // often at first
-		f.fresh = 0
+	if f.fresh++; f.fresh >= min(f.memory/8, 1+f.count/5) || now.Sub(f.solved) >= solvePause { // often at first
+		f.fresh, f.solved = 0, now
 		f.solve()
 		return true
 	}

@@ -85,7 +85,7 @@ func (d *Dispatcher) sortOut(dev *deviceState, now time.Time) {
 	took := dev.line.left(now)
 	if waiting, n := d.queue.len(), min(d.queue.len(), d.options.MaxCount); n > d.options.MaxCount/4 {
 		took += d.model.BatchCost(&first.features, n) + d.queue.gpu*time.Duration(n)/time.Duration(waiting)
-		took = time.Duration(float64(took) * d.model.known.Load().late)
+		took = time.Duration(float64(took) * d.model.known.Load().busy.late)
 	}
 	end := now.Add(took)
 	for _, g := range [...]group{forDevices, forEither} {

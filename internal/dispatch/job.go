@@ -29,7 +29,8 @@ type job struct {
 	state    state // read by the waiter alone, after ready: see tell
 
 	granted  bool // the CPU has reserved a core for it
-	busy     bool // devices had much to do when a core took it
+	quiet    bool // devices had little to do when it arrived
+	busy     bool // they had much to do when a core took it
 	onSpare  bool // that core is reserved while they work
 	reserved bool // it may have such a core
 	tardy    bool // it has a core of the gate though it will be late
@@ -165,30 +166,32 @@ func (j *job) compute(ctx context.Context) (Answer, error) {
 	if err := j.d.begin(ctx, j); err != nil {
 		return Answer{}, err
 	}
-	cpu, r := j.query.CPU, run{helped: !j.busy}
+	cpu, helped := j.query.CPU, j.d.helped(1) && !j.busy
 	if j.busy && j.query.Whole != nil {
 		cpu = j.query.Whole
 	}
-	start, core := time.Now(), j.d.onCore()
+	start, core := time.Now(), j.d.onCore(j.query.Plan)
 	top, err := cpu.TopK(ctx, j.query.Plan)
 	end := time.Now()
-	r.took = end.Sub(start)
-	r.core, r.shared = j.d.onCore()-core, top.Work.Tasks > 0
-	if r.core < r.took/16 || r.core > r.took { // not known, or the goroutine has changed threads
+	r := run{took: end.Sub(start), core: j.d.onCore(j.query.Plan) - core, helped: helped && j.d.helped(1), shared: top.Work.Tasks > 0}
+	switch {
+	case j.d.threadTime == nil:
 		r.core = r.took
+	case r.core < r.took/16 || r.core > r.took: // the goroutine has changed threads
+		r.core = 0
 	}
 	if err == nil {
-		j.d.model.learnCPU(&j.features, r)
+		j.d.model.learnCPU(&j.features, r, end)
 		j.d.cpuTrial.use(start.Sub(j.d.start))
 	}
 	j.d.end(j, OnCPU)
 	return Answer{top, OnCPU}, err
 }
 
-// onCore is how long the calling thread has been on a core, or 0.
-func (d *Dispatcher) onCore() time.Duration {
+// onCore is how long the calling thread, which computes a plan, has been on a core, or 0.
+func (d *Dispatcher) onCore(p *Plan) time.Duration {
 	if d.threadTime == nil {
 		return 0
 	}
-	return d.threadTime()
+	return d.threadTime(p)
 }

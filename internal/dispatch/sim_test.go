@@ -32,7 +32,10 @@ type machine struct {
 }
 
 // work is what a query costs one core, and a device in a batch.
-type work struct{ cpu, gpu time.Duration }
+type work struct {
+	cpu, gpu time.Duration
+	spent    atomic.Int64 // by the goroutine that computes it, on a core, in nanoseconds
+}
 
 const (
 	simCores  = 16
@@ -41,6 +44,7 @@ const (
 	simWake   = 60 * time.Microsecond  // until a goroutine that is to run does, on average
 	simHost   = 100 * time.Microsecond // of a core, for any batch
 	simPerJob = 1500 * time.Nanosecond // of a core, for each query of a batch
+	simClient = 15 * time.Microsecond  // of a core, for a client to ask and to read the answer
 	simCrowd  = 0.8                    // by how much longer work takes when all cores are busy
 )
 
@@ -51,8 +55,8 @@ func newMachine() *machine {
 	return m
 }
 
-// compute takes time on a core, in slices.
-func (m *machine) compute(took time.Duration) {
+// compute takes time on a core, in slices. It returns how long it was on it.
+func (m *machine) compute(took time.Duration) (onCore time.Duration) {
 	for took > 0 {
 		slice := min(took, simSlice)
 		m.cores <- struct{}{}
@@ -60,8 +64,10 @@ func (m *machine) compute(took time.Duration) {
 		time.Sleep(longer)
 		m.spent.Add(int64(longer))
 		<-m.cores
+		onCore += longer
 		took -= slice
 	}
+	return onCore
 }
 
 // wake waits until a goroutine runs.
@@ -76,8 +82,14 @@ func (m *machine) wake() {
 type wholly struct{ *machine }
 
 func (w wholly) TopK(_ context.Context, p *Plan) (top blockmax.TopK, err error) {
-	w.compute(w.asked[p].cpu * time.Duration(w.slowCPU.Load()) / 100)
+	w.alone(p)
 	return top, nil
+}
+
+// alone computes a query on one core.
+func (m *machine) alone(p *Plan) {
+	w := m.asked[p]
+	w.spent.Add(int64(m.compute(w.cpu * time.Duration(m.slowCPU.Load()) / 100)))
 }
 
 // TopK computes a query. Idle cores help with a long one.
@@ -85,7 +97,7 @@ func (m *machine) TopK(_ context.Context, p *Plan) (top blockmax.TopK, err error
 	took := m.asked[p].cpu * time.Duration(m.slowCPU.Load()) / 100
 	helpers := min(simCores-1-len(m.cores), int(took/(200*time.Microsecond)), 7)
 	if helpers <= 0 {
-		m.compute(took)
+		m.alone(p)
 		return top, nil
 	}
 	took = time.Duration(float64(took) / (1 + 0.7*float64(helpers)))
@@ -197,7 +209,8 @@ func inBubble(t *testing.T, p Policy, f func(m *machine, d *Dispatcher)) {
 			devices = append(devices, m)
 		}
 		d := New(devices, Options{Policy: p, Cores: simCores, Depth: 3})
-		d.threadTime, d.processTime = nil, func() time.Duration { return time.Duration(m.spent.Load()) }
+		d.threadTime = func(p *Plan) time.Duration { return time.Duration(m.asked[p].spent.Load()) }
+		d.processTime = func() time.Duration { return time.Duration(m.spent.Load()) }
 		f(m, d)
 		d.Close()
 	})
@@ -223,6 +236,7 @@ func (w *workload) arrive(t *testing.T, m *machine, d *Dispatcher, rate float64,
 		arrived := time.Now()
 		all.Go(func() {
 			m.wake()
+			m.compute(simClient)
 			if _, err := d.TopK(context.Background(), q); err != nil {
 				t.Error(err)
 			}
@@ -261,6 +275,7 @@ func (w *workload) saturate(t *testing.T, m *machine, d *Dispatcher, clients int
 	for range clients {
 		all.Go(func() {
 			for time.Since(start) < length {
+				m.compute(simClient)
 				if _, err := d.TopK(context.Background(), queries[int(next.Add(1))%len(queries)]); err != nil {
 					t.Error(err)
 				}
@@ -295,7 +310,8 @@ func TestAutoNeverLoses(t *testing.T) {
 				})
 			}
 			best := max(most[Processors], most[Devices])
-			if most[Auto] < 0.97*best {
+			batch := 1024 / (w.time / 2).Seconds() // one more or less, as a run ends
+			if most[Auto]+batch < 0.97*best {
 				t.Errorf("saturated: %.0f queries a second, the best policy %.0f", most[Auto], best)
 			}
 			loads := []float64{0.002, 0.05, 0.25, 0.5, 0.75, 0.9}
@@ -325,21 +341,39 @@ func TestAutoNeverLoses(t *testing.T) {
 	}
 }
 
-// TestAutoForgetsTheCrowd: after saturation, Auto is as fast at low loads as the CPU alone, which
-// answers these queries first. What busy cores taught does not hold for idle ones.
+// TestAutoForgetsTheCrowd: after saturation with cores that were twenty times as slow, because others
+// used them, Auto is as fast as the better policy from the first single queries on. What busy cores
+// taught does not hold for idle ones, and a policy that prefers devices for it sees few cores work.
 func TestAutoForgetsTheCrowd(t *testing.T) {
-	w := &workloads[1]
-	for _, rate := range []float64{100, 10_000, 60_000, 120_000} {
-		var p50, p99 time.Duration
-		for _, p := range []Policy{Processors, Auto} {
+	for _, test := range []struct {
+		w     *workload
+		rates []float64
+	}{
+		{&workloads[0], []float64{100, 6_000, 30_000}},
+		{&workloads[1], []float64{100, 15_000, 75_000, 120_000}},
+	} {
+		p50, p99 := map[float64]time.Duration{}, map[float64]time.Duration{}
+		for _, p := range []Policy{Processors, Devices, Auto} {
 			inBubble(t, p, func(m *machine, d *Dispatcher) {
-				t.Logf("%-5s saturated: %v", p, w.saturate(t, m, d, 4096, w.time))
-				x := w.arrive(t, m, d, rate, min(14_000, max(6_000, int(rate/8))))
-				t.Logf("%-5s then: %v", p, x)
-				if p == Processors {
-					p50, p99 = x.p50, x.p99
-				} else if float64(x.p50) > 1.15*float64(p50) || float64(x.p99) > 1.25*float64(p99) {
-					t.Errorf("%.0f queries a second after saturation: p50 %v and p99 %v, on the CPU alone %v and %v", rate, x.p50, x.p99, p50, p99)
+				if p == Auto {
+					m.slowCPU.Store(2000)
+					t.Logf("%s %v saturated: %v", test.w.name, p, test.w.saturate(t, m, d, 4096, test.w.time))
+					m.slowCPU.Store(100)
+				}
+				for _, rate := range test.rates {
+					if p == Processors && rate > 100 && test.w == &workloads[0] {
+						continue // more than the CPU can bear
+					}
+					x := test.w.arrive(t, m, d, rate, min(8_000, max(40, int(rate/8))))
+					t.Logf("%s %-5s then: %v", test.w.name, p, x)
+					switch {
+					case p50[rate] == 0:
+						p50[rate], p99[rate] = x.p50, x.p99
+					case p != Auto:
+						p50[rate], p99[rate] = min(p50[rate], x.p50), min(p99[rate], x.p99)
+					case float64(x.p50) > 1.15*float64(p50[rate]) || float64(x.p99) > 1.25*float64(p99[rate]):
+						t.Errorf("%s, %.0f queries a second after saturation: p50 %v and p99 %v, the better policies %v and %v", test.w.name, rate, x.p50, x.p99, p50[rate], p99[rate])
+					}
 				}
 			})
 		}

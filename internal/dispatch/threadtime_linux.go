@@ -8,7 +8,12 @@ import (
 
 // threadTime is how long the calling thread has been on a core, and processTime how long all
 // threads have been.
-var threadTime, processTime = clock(unix.CLOCK_THREAD_CPUTIME_ID), clock(unix.CLOCK_PROCESS_CPUTIME_ID)
+var (
+	threadTime  = func(*Plan) time.Duration { return thread() }
+	processTime = clock(unix.CLOCK_PROCESS_CPUTIME_ID)
+
+	thread = clock(unix.CLOCK_THREAD_CPUTIME_ID)
+)
 
 func clock(id int32) func() time.Duration {
 	return func() time.Duration {
