@@ -18,7 +18,7 @@ import (
 //	blocks [size=N]   opens what was stored and prints the directory
 //	seek doc=D        prints the block where D would lie
 func TestFormat(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/format", func(t *testing.T, path string) {
 		var l *List
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			switch d.Cmd {
