@@ -2,8 +2,8 @@
 # Measures riffle on a machine with a GPU, that need not have Go nor anything of this repository but this
 # script and what "build" made of it. bench/README.md says what comes out.
 #
-#   bench/gpu/run.sh build [-c CORPUS.jsonl.zst -q TOPICS.tsv]   here: makes .gpu/ of binaries and lists
-#   bench/gpu/run.sh build -i CORPUS.jsonl.zst [-q TOPICS.tsv]   here: makes .gpu/ for the parts index and serving, with the text itself
+#   bench/gpu/run.sh build [-c CORPUS.jsonl.zst] [-i TEXT.jsonl.zst] [-q TOPICS.tsv]
+#                                                                here: makes .gpu/ of binaries, the lists of CORPUS, and TEXT itself
 #   bench/gpu/run.sh PART ...                                    there, in a copy of the repository with .gpu/
 #   bench/gpu/run.sh dry                                         here: all parts, tiny, on the emulated GPU
 #
@@ -22,8 +22,8 @@
 #   auto       90 s   policies cpu, gpu and auto at the same loads
 #   cores      50 s   queries that share 8 cores of the CPU by policy (Tatikonda 2011); -cores in FLAGS for other numbers
 #   strips     1 min  what bounds leave alive of tiles, strips and cells, and how many postings; no GPU, so anywhere
-#   index      2 min  building an index with positions, CPU and CPU+GPU (Wei 2011); with its tests. Wants a .gpu/ of its own
-#   serving    4 min  what searches cost that ask for more than flat queries, and while documents are added. Wants the .gpu/ of index
+#   index      2 min  building an index with positions, CPU and CPU+GPU (Wei 2011); with its tests. Wants TEXT
+#   serving    4 min  what searches cost that ask for more than flat queries, and while documents are added. Wants TEXT
 #   sanitizer  5 min  compute-sanitizer over the conformance test: memcheck (45 s), racecheck (long), synccheck, initcheck
 #   ncu        2 min  counters of the main kernels: what binds them
 #
@@ -57,23 +57,20 @@ build() {
   export CGO_ENABLED=1
   rm -rf "$kit"
   mkdir -p "$kit/stage/bin"
-  local p probe=gpubench
+  local p
+  for p in $tests; do
+    go test -c -tags cuda -ldflags='-s -w' -trimpath -o "$kit/stage/bin/$(basename "$p").test" "./$p"
+  done
+  go build -tags cuda -ldflags='-s -w' -trimpath -o "$kit/stage/bin/" ./internal/gpubench ./cmd/riffle
   if [ -n "$text" ]; then
-    probe=riffle.test
     go test -c -tags cuda -ldflags='-s -w' -trimpath -o "$kit/stage/bin/riffle.test" .
-    go test -c -tags cuda -ldflags='-s -w' -trimpath -o "$kit/stage/bin/invert.test" ./gpuexec/invert
     cp "$text" "$kit/stage/text.jsonl"
     mkdir "$kit/stage/queries"
     [ -z "$topics" ] || cp "$topics" "$kit/stage/queries/gutenberg-dev.tsv"
-  else
-    for p in $tests; do
-      go test -c -tags cuda -ldflags='-s -w' -trimpath -o "$kit/stage/bin/$(basename "$p").test" "./$p"
-    done
-    go build -tags cuda -ldflags='-s -w' -trimpath -o "$kit/stage/bin/" ./internal/gpubench ./cmd/riffle
   fi
   # For a host with an older C library than this one's: its loader and itself.
   mkdir "$kit/stage/lib"
-  ldd "$kit/stage/bin/$probe" | grep -oE '/[^ ]+' | xargs -I{} cp -L {} "$kit/stage/lib/"
+  ldd "$kit/stage/bin/gpubench" | grep -oE '/[^ ]+' | xargs -I{} cp -L {} "$kit/stage/lib/"
   if [ -n "$corpus" ]; then
     "$kit/stage/bin/gpubench" -text "$corpus" -topics "$topics" -write "$kit/stage/gutenberg.lists" -out "$kit/none"
     rm -r "$kit/none"
@@ -175,7 +172,7 @@ part_gutenberg() {
 
 # The kernels' tests, the pipeline's with a GPU, then the rows.
 part_index() {
-  [ -f "$work/bin/riffle.test" ] || { echo "no text: run.sh build -i CORPUS" >&2; return 1; }
+  [ -f "$work/bin/riffle.test" ] || { echo "no text: run.sh build -i TEXT" >&2; return 1; }
   export RIFFLE_BUILD_CORPUS=${CORPUS:-$work/text.jsonl} RIFFLE_BUILD_REPEAT=${REPEAT:-8}
   (cd "$root/gpuexec/invert" && limited "$budget" $run "$work/bin/invert.test" ${TESTFLAGS:-}) 2>&1 | tee "$work/out/index.txt"
   (cd "$root" && limited "$budget" $run "$work/bin/riffle.test" -test.run 'Build.*GPU' -test.v) 2>&1 | grep -v '^=== ' | tee -a "$work/out/index.txt"
@@ -184,7 +181,7 @@ part_index() {
 }
 
 part_serving() {
-  [ -f "$work/bin/riffle.test" ] || { echo "no text: run.sh build -i CORPUS -q TOPICS" >&2; return 1; }
+  [ -f "$work/bin/riffle.test" ] || { echo "no text: run.sh build -i TEXT -q TOPICS" >&2; return 1; }
   export RIFFLE_BUILD_CORPUS=${CORPUS:-$work/text.jsonl} RIFFLE_BUILD_REPEAT=${REPEAT:-8} RIFFLE_CORPORA=$work
   (cd "$root" && limited "$budget" $run "$work/bin/riffle.test" -test.run XXX -test.bench GPUKinds -test.benchtime "${TIME:-1s}") 2>&1 |
     tee "$work/out/serving.txt"
