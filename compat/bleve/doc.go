@@ -48,5 +48,7 @@
 //   - A phrase with a hundred stop words in a row may reach from one value of a list to the next.
 //   - If several fragments are equally good, or several terms begin at one place, bleve's choice is
 //     partly random; here it is the first.
+//   - A word of a query string with more than two edits is an error also where it is dropped since it has
+//     no words (&~3).
 //   - bleve keeps its mapping in the index. Here Open gets it.
 package bleve

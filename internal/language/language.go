@@ -110,7 +110,8 @@ type Node struct {
 
 	Text     string
 	Quoted   bool
-	Edits    int // AutoEdits or the number after ~
+	Number   bool // a Word of digits, which to bleve is a number as well
+	Edits    int  // AutoEdits or the number after ~
 	Slop     int
 	Bounds   Bounds
 	Phrases  []string

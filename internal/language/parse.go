@@ -237,6 +237,7 @@ func (p *parser) wordNode(w word) *Node {
 		p.fuzzy(n)
 	case w.number:
 		p.checkNumber(w)
+		n.Number = true
 	case w.regexp && len(w.text) < 2:
 		p.fail(w.start, "an expression has two slashes", "")
 	case w.regexp:
@@ -310,7 +311,7 @@ func (p *parser) value(fields []Field) *Node {
 			p.fail(start, "only a number may follow the minus", `write \- for a minus in a word, or - before the field`)
 		}
 		p.checkNumber(w)
-		n = &Node{Kind: Word, Text: "-" + w.text}
+		n = &Node{Kind: Word, Text: "-" + w.text, Number: true}
 	case strings.IndexByte(":~^=+", c) >= 0:
 		p.unexpected()
 		return &Node{Kind: Word, Text: fields[0].Name}
