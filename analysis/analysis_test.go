@@ -325,3 +325,26 @@ func TestRegistry(t *testing.T) {
 		}
 	}
 }
+
+// TestPlacesOfParts: parts of words and of paths have their own places, unless a term is not as long as its token.
+func TestPlacesOfParts(t *testing.T) {
+	parts := Compounds([]string{"dampf", "schiff", "schifffahrt"}, CompoundOptions{})
+	for _, c := range []struct {
+		a          Analyzer
+		text, want string
+	}{
+		{New("", Words{}, Lowercase{}, parts), "Ü Dampfschifffahrt", "ü 0-2, dampf 3-8, dampfschifffahrt 3-19, schiff 8-14, schifffahrt 8-19"},
+		{New("", Words{}, Possessive{}, parts), "Ein dampfschiff's", "Ein 0-3, dampf 4-17, dampfschiff 4-17, schiff 4-17"},
+		{New("", Keyword{}, Hierarchy{}), "a/bc//d", "a 0-1, a/bc 0-4, a/bc/ 0-5, a/bc//d 0-7"},
+		{New("", Whitespace{}, Hierarchy{Delimiter: "::"}), "a::b c", "a 0-1, a::b 0-4, a::b::c 0-6"},
+		{New("", Keyword{}, NormalForm{Form: norm.NFKC}, Hierarchy{}), "ﬁ/x", "fi 0-5, fi/x 0-5"},
+	} {
+		var got []string
+		for tok := range Tokens(c.a, c.text) {
+			got = append(got, fmt.Sprintf("%s %d-%d", tok.Term, tok.Start, tok.End))
+		}
+		if joined := strings.Join(got, ", "); joined != c.want {
+			t.Errorf("%q: %s, want %s", c.text, joined, c.want)
+		}
+	}
+}

@@ -23,7 +23,8 @@ const (
 // them too. It is Lucene's DictionaryCompoundWordTokenFilter and bleve's dict_compound. Parts may
 // overlap.
 //
-// Parts have the place and the position of their word. Words are compared byte by byte, so lower-case
+// Parts have the position of their word, and their place in it; or the place of the word, if another
+// filter has changed its length. Words are compared byte by byte, so lower-case
 // terms first.
 func Compounds(words []string, o CompoundOptions) Filter {
 	c := &compounds{CompoundOptions: o, words: make(map[string]struct{}, len(words))}
@@ -61,32 +62,41 @@ func (c *compounds) Text() func(batch []Token, last bool) []Token {
 		out.reset()
 		for i := range batch {
 			t := &batch[i]
+			if starts = runeStarts(starts[:0], t.Term); len(starts) <= c.MinWord {
+				out.add(*t, t.Term)
+				continue
+			}
+			// Tokens are in the order of their places: beginnings of the word come first.
+			c.addParts(&out, t, starts, 0)
 			out.add(*t, t.Term)
-			starts = runeStarts(starts[:0], t.Term)
-			if len(starts) > c.MinWord {
-				c.addParts(&out, t, starts)
+			for from := 1; from+c.MinPart < len(starts); from++ {
+				c.addParts(&out, t, starts, from)
 			}
 		}
 		return out.result(last)
 	}
 }
 
-// addParts adds the parts of a word whose runes begin at starts, where its end is the last.
-func (c *compounds) addParts(out *tokenBuffer, t *Token, starts []int) {
-	n := len(starts) - 1
-	for from := 0; from+c.MinPart <= n; from++ {
-		var longest []byte
-		for to := from + c.MinPart; to <= min(from+c.MaxPart, n); to++ {
-			part := t.Term[starts[from]:starts[to]]
-			if _, ok := c.words[string(part)]; !ok {
-				continue
-			}
-			if longest = part; !c.Longest {
-				out.add(*t, part)
-			}
+// addParts adds the parts that begin with a rune of a word; the runes begin at starts, where its end is
+// the last.
+func (c *compounds) addParts(out *tokenBuffer, t *Token, starts []int, from int) {
+	add := func(to int) {
+		part := *t
+		if len(t.Term) == t.End-t.Start {
+			part.Start, part.End = t.Start+starts[from], t.Start+starts[to]
 		}
-		if c.Longest && longest != nil {
-			out.add(*t, longest)
+		out.add(part, t.Term[starts[from]:starts[to]])
+	}
+	longest := 0
+	for to := from + c.MinPart; to <= min(from+c.MaxPart, len(starts)-1); to++ {
+		if _, ok := c.words[string(t.Term[starts[from]:starts[to]])]; !ok {
+			continue
 		}
+		if longest = to; !c.Longest {
+			add(to)
+		}
+	}
+	if c.Longest && longest > 0 {
+		add(longest)
 	}
 }

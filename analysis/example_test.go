@@ -112,5 +112,5 @@ func ExampleCompounds() {
 	a := analysis.New("german", analysis.Words{}, analysis.Lowercase{}, parts)
 	fmt.Printf("%q\n", analysis.Terms(a, "Dampfschifffahrt"))
 	// Output:
-	// ["dampfschifffahrt" "dampf" "schiff" "fahrt"]
+	// ["dampf" "dampfschifffahrt" "schiff" "fahrt"]
 }

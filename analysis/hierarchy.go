@@ -7,7 +7,8 @@ import "bytes"
 // them. It follows the tokenizer Keyword, or Pattern with NoSplit.
 //
 // The terms share the position of the text's first token. Each has the place from there to the part
-// that it ends with, or of the whole token if that is split here.
+// that it ends with, or to the end of a token that is split here after another filter has changed its
+// length.
 type Hierarchy struct {
 	// Delimiter stands between the parts of a path. The default is a slash.
 	Delimiter string
@@ -51,6 +52,7 @@ func (h Hierarchy) Text() func(batch []Token, last bool) []Token {
 		out.reset()
 		for i := range batch {
 			t := &batch[i]
+			exact := len(t.Term) == t.End-t.Start
 			for rest, more := t.Term, true; more && depth < levels; {
 				part := rest
 				if more = false; !h.NoSplit {
@@ -67,7 +69,11 @@ func (h Hierarchy) Text() func(batch []Token, last bool) []Token {
 				}
 				if path = append(path, part...); len(path) > 0 {
 					token := first
-					token.End = max(token.End, t.End)
+					end := t.End
+					if exact && more {
+						end -= len(rest) + len(delimiter)
+					}
+					token.End = end
 					out.add(token, path)
 				}
 			}

@@ -280,7 +280,12 @@ func TestBleveComponents(t *testing.T) {
 					want = append(want, string(tok.Term))
 				}
 			}
-			if got := analysis.Terms(ours, text); !slices.Equal(got, want) {
+			got := analysis.Terms(ours, text)
+			if strings.HasPrefix(name, "dict_compound") { // riffle has the tokens in the order of their places
+				slices.Sort(got)
+				slices.Sort(want)
+			}
+			if !slices.Equal(got, want) {
 				t.Errorf("%s of %q: %q, bleve %q", name, text, got, want)
 			}
 		}

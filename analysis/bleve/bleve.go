@@ -30,8 +30,8 @@
 //	cjk             words, width, lower case, bigrams
 //
 // Declarations get these filters: bleve_stem (language*: one of ar, ckb, de, es, fr, hi, hr, it, pl,
-// pt), bleve_normalize (language*: ar, ckb, de, es, fa, hi, in) and bleve_transform (language*: hr), and
-// for the parameter set of stop the lists "bleve/en" and so on, also of bg, ca, cs, el, eu, ga, gl, hy
+// pt, and en_plural and fr_min, which cut little), bleve_normalize (language*: ar, ckb, de, es, fa, hi,
+// in) and bleve_transform (language*: hr); the tokenizer bleve_web; and for the parameter set of stop the lists "bleve/en" and so on, also of bg, ca, cs, el, eu, ga, gl, hy
 // and id. Words by bleve's rules are {"type": "words", "rules": "bleve"}.
 //
 // Other components of bleve are those of package analysis with other names:
@@ -39,6 +39,7 @@
 //	bleve               declaration
 //	dict_compound       {"type": "compounds", "words": [...]}
 //	hierarchy           {"type": "hierarchy", "delimiter": "/"}
+//	stemmer_da_snowball {"type": "snowball", "language": "danish"}
 //	truncate_token      {"type": "length", "max": 5, "cut": true, "runes": true}
 //	zero_width_spaces   {"type": "pattern_replace", "pattern": "\u200c", "with": " "}
 //
@@ -48,6 +49,7 @@
 //
 //   - A term is never empty: where bleve has an empty term there is none ('s alone by en), or the word
 //     stays (Snowball).
+//   - Keywords (keyword_marker) are spared by all stemmers; in bleve by stemmer_porter, _hi and _ckb alone.
 //   - bleve stops at bytes that are not UTF-8. Here they separate words.
 //   - A word of more than 32,766 bytes is cut, and one of more than 255 is not stemmed.
 //   - bleve's lower case garbles a term in which a letter becomes shorter (İ, K).
@@ -113,7 +115,7 @@ var wholeSuffixes = map[string]string{"eed": "e", "eeds": "e", "ies": "ie", "sse
 var (
 	stemmers = map[string]func([]rune) []rune{
 		"ar": stemArabic, "ckb": stemSorani, "de": stemGerman, "es": stemSpanish, "fr": stemFrench, "hi": stemHindi,
-		"hr": stemCroatian, "it": stemItalian, "pl": stemPolish, "pt": stemPortuguese,
+		"hr": stemCroatian, "it": stemItalian, "pl": stemPolish, "pt": stemPortuguese, "en_plural": stemPlural, "fr_min": stemFrenchLittle,
 	}
 	normalizers = map[string]func([]rune) []rune{
 		"ar": normalizeArabic, "ckb": normalizeSorani, "de": normalizeGerman, "es": normalizeSpanish,
@@ -193,6 +195,7 @@ func init() {
 	for _, language := range stopLanguages {
 		must(analysis.RegisterWords(prefix+language, func() []string { return stopWords()[language] }))
 	}
+	must(analysis.RegisterTokenizer("bleve_web", func(struct{}, *analysis.Assembly) (analysis.Tokenizer, error) { return webText{}, nil }))
 	must(analysis.RegisterFilter("bleve_stem", byLanguage(stemmers, func(_ string, stem func([]rune) []rune) analysis.Filter { return stemmer(stem) })))
 	must(analysis.RegisterFilter("bleve_normalize", byLanguage(normalizers, newNormalizer)))
 	must(analysis.RegisterFilter("bleve_transform", byLanguage(transformers, newNormalizer)))

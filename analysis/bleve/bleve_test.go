@@ -87,6 +87,13 @@ func TestDeclared(t *testing.T) {
 		{`{"tokenizer":{"type":"words","rules":"bleve"},"filters":[{"type":"bleve_normalize","language":"de"}]}`, "blaeue __", "blaue __"},
 		{`{"filters":["lowercase",{"type":"keyword_marker","words":["luces"]},{"type":"bleve_stem","language":"es"}]}`, "Luces voces", "luces voz"},
 		{`{"filters":[{"type":"bleve_transform","language":"hr"}]}`, "jaci", "jak"},
+		{`{"filters":[{"type":"bleve_stem","language":"fr_min"}]}`, "chevaux grandes amitiés noix", "cheval grand amiti noix"},
+		{
+			`{"filters":[{"type":"bleve_stem","language":"en_plural"}]}`, "Boxes axes ponies pies shoes heroes caches churches classes dishes gas bus us dogs",
+			"box axe pony pie shoe hero cache church class dish ga bus us dog",
+		},
+		{`{"filters":["lowercase",{"type":"snowball","language":"swedish"}]}`, "Jaktkarlarne", "jaktkarl"},
+		{`{"tokenizer":"bleve_web"}`, "Mail me@example.com now", "Mail me@example.com now"},
 	} {
 		var d analysis.Declaration
 		if err := json.Unmarshal([]byte(c.declaration), &d); err != nil {
@@ -101,7 +108,7 @@ func TestDeclared(t *testing.T) {
 	}
 	d := analysis.Declaration{Filters: []analysis.Component{{Type: "bleve_stem", Params: map[string]any{"language": "tlh"}}}}
 	_, err := d.Analyzer("x")
-	if err == nil || !strings.Contains(err.Error(), `filters[0] (bleve_stem): language: one of ar, ckb, de, es, fr, hi, hr, it, pl, pt is wanted, not "tlh"`) {
+	if err == nil || !strings.Contains(err.Error(), `filters[0] (bleve_stem): language: one of ar, ckb, de, en_plural, es, fr, fr_min, hi, hr, it, pl, pt is wanted, not "tlh"`) {
 		t.Errorf("another language: %v", err)
 	}
 }

@@ -215,3 +215,56 @@ func frenchFinish(word []rune) []rune {
 	}
 	return word
 }
+
+// stemFrenchLittle is J. Savoy's minimal stemmer for French.
+func stemFrenchLittle(word []rune) []rune {
+	if len(word) < 6 {
+		return word
+	}
+	if endsWith(word, "x") {
+		if endsWith(word, "aux") {
+			word[len(word)-2] = 'l'
+		}
+		return without(word, 1)
+	}
+	for _, suffix := range []string{"s", "r", "e", "é"} {
+		if endsWith(word, suffix) {
+			word = without(word, 1)
+		}
+	}
+	if n := len(word); word[n-1] == word[n-2] {
+		word = without(word, 1)
+	}
+	return word
+}
+
+// Words in -oes and -ches whose plural loses the s alone; bleve takes what one of them ends with for one,
+// too.
+var (
+	keepOe  = []string{"shoes", "canoes", "oboes"}
+	keepChe = []string{"cliches", "avalanches", "mustaches", "moustaches", "quiches", "headaches", "heartaches", "porsches", "tranches", "caches"}
+)
+
+// stemPlural cuts the plural from English words, by an S-stemmer that knows more endings than D. Harman's.
+func stemPlural(word []rune) []rune {
+	for i, r := range word {
+		word[i] = unicode.ToLower(r)
+	}
+	n := len(word)
+	among := func(list []string) bool {
+		text := string(word)
+		return slices.ContainsFunc(list, func(w string) bool { return strings.HasSuffix(text, w) || strings.HasSuffix(w, text) })
+	}
+	switch {
+	case n < 3 || word[n-1] != 's' || word[n-2] == 'u' || word[n-2] == 's':
+		return word
+	case word[n-2] != 'e' || n < 4:
+	case n > 4 && word[n-3] == 'i':
+		word[n-3] = 'y'
+		return without(word, 2)
+	case n > 4 && (endsWith(word, "xes") || endsWith(word, "shes") || endsWith(word, "sses")),
+		endsWith(word, "oes") && !among(keepOe), n > 4 && endsWith(word, "ches") && !among(keepChe):
+		return without(word, 2)
+	}
+	return without(word, 1)
+}

@@ -14,6 +14,8 @@
 //	porter2                  English by Snowball's revision of Porter's algorithm, with Possessive. It is not
 //	                         the english analyzer, which is Lucene's
 //
+// Declarations get the filter snowball (language*: one of these names). It spares keywords.
+//
 // None drops stop words. BM25 gives frequent words hardly any weight, and block-max pruning makes
 // them cheap. To drop them, use analysis.Stop in a custom chain:
 //
@@ -25,8 +27,10 @@
 package lang
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/blevesearch/snowballstem"
 	"github.com/blevesearch/snowballstem/arabic"
@@ -94,6 +98,22 @@ func init() {
 			panic("lang: " + err.Error()) // another init of the program registered that name
 		}
 	}
+	if err := analysis.RegisterFilter("snowball", declared); err != nil {
+		panic("lang: " + err.Error())
+	}
+}
+
+// params are the parameters of the filter snowball.
+type params struct {
+	Language string `json:"language"`
+}
+
+// declared makes the filter of a declaration.
+func declared(p params, _ *analysis.Assembly) (analysis.Filter, error) {
+	if algorithms[p.Language] == nil {
+		return nil, fmt.Errorf("language: one of %s is wanted, not %q", strings.Join(Languages(), ", "), p.Language)
+	}
+	return Snowball(p.Language), nil
 }
 
 func newAnalyzer(name string) analysis.Analyzer {

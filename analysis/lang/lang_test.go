@@ -126,3 +126,10 @@ func BenchmarkSnowball(b *testing.B) {
 		})
 	}
 }
+
+func TestDeclaredUnknownLanguage(t *testing.T) {
+	d := analysis.Declaration{Filters: []analysis.Component{{Type: "snowball", Params: map[string]any{"language": "klingon"}}}}
+	if _, err := d.Analyzer("x"); err == nil || !strings.Contains(err.Error(), `filters[0] (snowball): language: one of arabic, danish`) {
+		t.Error(err)
+	}
+}

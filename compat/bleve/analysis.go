@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -43,11 +44,41 @@ func (s settings) number(name string) (n float64, ok bool) {
 
 func (s settings) truth(name string) (b bool) { return json.Unmarshal(s[name], &b) == nil && b }
 
-func (s settings) texts(name string) (list []string) {
-	if json.Unmarshal(s[name], &list) != nil {
-		return nil
+// list returns the texts of a parameter that is a list; other elements are ignored, as in bleve. It
+// reports whether there is one.
+func (s settings) list(name string) (list []string, ok bool) {
+	var all []any
+	if json.Unmarshal(s[name], &all) != nil || all == nil {
+		return nil, false
 	}
+	for _, element := range all {
+		if t, ok := element.(string); ok {
+			list = append(list, t)
+		}
+	}
+	return list, true
+}
+
+func (s settings) texts(name string) []string {
+	list, _ := s.list(name)
 	return list
+}
+
+// parts returns the names of parts of an analyzer.
+func (s settings) parts(name string) (list []string, err error) {
+	if len(s[name]) > 0 && json.Unmarshal(s[name], &list) != nil {
+		return nil, fmt.Errorf("%s: a list of names is wanted", name)
+	}
+	return list, nil
+}
+
+// pattern returns a parameter that is a regular expression.
+func (s settings) pattern(name string) (string, error) {
+	if _, ok := s[name]; !ok {
+		return "", fmt.Errorf("%s is wanted", name)
+	}
+	_, err := regexp.Compile(s.text(name))
+	return s.text(name), err
 }
 
 // errLacks is the reason why a part cannot be made although bleve has it.
@@ -67,10 +98,18 @@ func (m *Mapping) addAnalysis(c *customAnalysis) error {
 		d, err := c.analyzer(c.Analyzers[name])
 		var a analysis.Analyzer
 		if err == nil {
-			a, err = d.Analyzer(name)
+			if a, err = d.Analyzer(name); err != nil {
+				err = lacks("%v", err) // a bound of riffle's
+			}
 		}
 		var lack errLacks
-		switch {
+		switch typ := c.Analyzers[name].text("type"); {
+		case slices.Contains(names.Names(), typ):
+			m.sameAs[name] = typ
+			m.analyzers[name], err = analysis.Lookup("bleve/" + typ)
+			if err != nil {
+				return fmt.Errorf("%s: %w", path, err)
+			}
 		case errors.As(err, &lack):
 			m.problem(path, err.Error())
 			m.unmade[name] = err.Error()
@@ -83,16 +122,10 @@ func (m *Mapping) addAnalysis(c *customAnalysis) error {
 	for _, name := range slices.Sorted(maps.Keys(c.Dates)) {
 		path := fmt.Sprintf("analysis.date_time_parsers[%q]", name)
 		p, err := customParser(c.Dates[name])
-		var lack errLacks
-		switch {
-		case errors.As(err, &lack):
-			m.problem(path, err.Error())
-			m.unparsed[name] = err.Error()
-		case err != nil:
+		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
-		default:
-			m.parsers[name] = p
 		}
+		m.parsers[name] = p
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Synonyms)) {
 		m.problem(fmt.Sprintf("analysis.synonym_sources[%q]", name), "synonyms of requests are not supported")
@@ -130,12 +163,17 @@ func (m *Mapping) analyzerNamed(name string) (analysis.Analyzer, error) {
 // analyzer returns an analyzer as data.
 func (c *customAnalysis) analyzer(s settings) (d analysis.Declaration, err error) {
 	if typ := s.text("type"); typ != "custom" {
-		if slices.Contains(names.Names(), typ) {
-			return d, lacks("an analyzer of type %q by another name; name %q itself", typ, typ)
-		}
 		return d, fmt.Errorf("type: %q is unknown; \"custom\" is wanted", typ)
 	}
-	for i, name := range s.texts("char_filters") {
+	chars, err := s.parts("char_filters")
+	if err != nil {
+		return d, err
+	}
+	filters, err := s.parts("token_filters")
+	if err != nil {
+		return d, err
+	}
+	for i, name := range chars {
 		part, err := c.charFilter(name)
 		if err != nil {
 			return d, fmt.Errorf("char_filters[%d] %q: %w", i, name, err)
@@ -149,12 +187,14 @@ func (c *customAnalysis) analyzer(s settings) (d analysis.Declaration, err error
 	if d.Tokenizer, err = c.tokenizer(name, 0); err != nil {
 		return d, fmt.Errorf("tokenizer %q: %w", name, err)
 	}
-	for i, name := range s.texts("token_filters") {
+	for i, name := range filters {
 		part, err := c.tokenFilter(name)
 		if err != nil {
 			return d, fmt.Errorf("token_filters[%d] %q: %w", i, name, err)
 		}
-		d.Filters = append(d.Filters, part)
+		if !part.IsZero() { // one that does nothing
+			d.Filters = append(d.Filters, part)
+		}
 	}
 	return d, nil
 }
@@ -170,6 +210,9 @@ func component(typ string, params ...any) analysis.Component {
 	return c
 }
 
+// tags is what bleve takes for a tag of HTML.
+const tags = `</?[!\w]+((\s+\w+(\s*=\s*(?:".*?"|'.*?'|[^'">\s]+))?)+\s*|\s*)/?>`
+
 func (c *customAnalysis) charFilter(name string) (none analysis.Component, err error) {
 	s, own := c.CharFilters[name]
 	typ := name
@@ -177,8 +220,8 @@ func (c *customAnalysis) charFilter(name string) (none analysis.Component, err e
 		typ = s.text("type")
 	}
 	switch typ {
-	case "html":
-		return component("html"), nil
+	case "html": // which leaves &amp; and the like as they are, unlike riffle's
+		return component("pattern_replace", "pattern", tags, "with", " "), nil
 	case "asciifolding":
 		return component("ascii_folding"), nil
 	case "zero_width_spaces":
@@ -188,7 +231,8 @@ func (c *customAnalysis) charFilter(name string) (none analysis.Component, err e
 		if _, ok := s["replace"]; ok {
 			with = s.text("replace")
 		}
-		return component("pattern_replace", "pattern", s.text("regexp"), "with", with), nil
+		pattern, err := s.pattern("regexp")
+		return component("pattern_replace", "pattern", pattern, "with", with), err
 	}
 	return none, fmt.Errorf("no char filter has the type %q", typ)
 }
@@ -212,7 +256,10 @@ func (c *customAnalysis) tokenizer(name string, depth int) (none analysis.Compon
 	case "single":
 		return component("keyword"), nil
 	case "regexp":
-		return component("pattern", "pattern", s.text("regexp")), nil
+		pattern, err := s.pattern("regexp")
+		return component("pattern", "pattern", pattern), err
+	case "web":
+		return component("bleve_web"), nil
 	case "exception":
 		if depth > 3 {
 			return none, errors.New("tokenizers refer to each other")
@@ -224,10 +271,14 @@ func (c *customAnalysis) tokenizer(name string, depth int) (none analysis.Compon
 		patterns := []any{}
 		for _, p := range s.texts("exceptions") {
 			patterns = append(patterns, p)
+			if _, err := regexp.Compile(p); err != nil {
+				return none, err
+			}
+		}
+		if len(patterns) == 0 {
+			return none, errors.New("exceptions are wanted")
 		}
 		return component("exceptions", "patterns", patterns, "tokenizer", asParam(rest)), nil
-	case "web", "character":
-		return none, lacks("the tokenizer %q is not one of an analyzer of your own", typ)
 	}
 	return none, fmt.Errorf("no tokenizer has the type %q", typ)
 }
@@ -254,6 +305,8 @@ var plainFilters = map[string]analysis.Component{
 	"reverse":                         component("reverse"),
 	"unique":                          component("unique"),
 	"hr_suffix_transformation_filter": component("bleve_transform", "language", "hr"),
+	"stemmer_fr_min":                  component("bleve_stem", "language", "fr_min"),
+	"stemmer_en_plural":               component("bleve_stem", "language", "en_plural"),
 	"stemmer_pl":                      component("bleve_stem", "language", "pl"),
 	"stemmer_ar":                      component("bleve_stem", "language", "ar"),
 	"stemmer_ckb":                     component("bleve_stem", "language", "ckb"),
@@ -270,8 +323,6 @@ func (c *customAnalysis) tokenFilter(name string) (none analysis.Component, err 
 	if part, ok := plainFilters[typ]; ok {
 		return part, nil
 	}
-	kind, language, _ := strings.Cut(typ, "_")
-	language, light := strings.CutSuffix(language, "_light")
 	switch typ {
 	case "edge_ngram", "ngram":
 		low, ok := s.number("min")
@@ -312,52 +363,103 @@ func (c *customAnalysis) tokenFilter(name string) (none analysis.Component, err 
 		return part, nil
 	case "normalize_unicode":
 		return component("normalize", "form", cmp.Or(s.text("form"), "nfc")), nil
+	case "hierarchy":
+		if s.text("delimiter") == "" {
+			return none, errors.New("delimiter is wanted")
+		}
+		part := component("hierarchy", "delimiter", s.text("delimiter"), "levels", maxLevels)
+		if n, ok := s.number("max"); ok {
+			part.Params["levels"] = int(min(max(n, 1), maxLevels))
+		}
+		if _, ok := s["split_input"]; ok && !s.truth("split_input") {
+			part.Params["no_split"] = true
+		}
+		return part, nil
+	case "dict_compound":
+		part, err := c.withWords("compounds", s.text("dict_token_map"))
+		if part.IsZero() || err != nil {
+			return part, err
+		}
+		for param, name := range map[string]string{"min_word": "min_word_size", "min_part": "min_subword_size", "max_part": "max_subword_size"} {
+			if n, ok := s.number(name); ok {
+				part.Params[param] = max(int(n), 1)
+			}
+		}
+		part.Params["longest"] = s.truth("only_longest_match")
+		return part, nil
 	case "stop_tokens":
 		return c.withWords("stop", s.text("stop_token_map"))
 	case "keyword_marker":
 		return c.withWords("keyword_marker", s.text("keywords_token_map"))
 	case "elision":
-		part, err := c.withWords("elision", s.text("articles_token_map"))
-		if part.Params["set"] != nil {
-			return none, lacks("the articles of %q are not known by name; list them", s.text("articles_token_map"))
-		}
-		if err == nil {
-			part = component("elision", "articles", part.Params["words"])
-		}
-		return part, err
+		return c.elision(s.text("articles_token_map"))
 	}
+	kind, rest, _ := strings.Cut(typ, "_")
+	language, variant, _ := strings.Cut(rest, "_")
 	switch {
-	case kind == "stop" && language != "":
+	case kind == "stop" && len(names.StopWords(rest)) > 0:
 		return c.withWords("stop", typ)
-	case kind == "normalize" && language != "":
-		return component("bleve_normalize", "language", language), nil
-	case kind == "stemmer" && light:
+	case kind == "elision" && len(names.Articles(rest)) > 0:
+		return c.elision("articles_" + rest)
+	case kind == "normalize" && slices.Contains(normalized, rest):
+		return component("bleve_normalize", "language", rest), nil
+	case kind == "stemmer" && variant == "light" && slices.Contains(lightStemmed, language):
 		return component("bleve_stem", "language", language), nil
-	case kind == "stemmer" || kind == "elision" || typ == "hierarchy" || typ == "dict_compound":
-		return none, lacks("the filter %q is not one of an analyzer of your own", typ)
+	case kind == "stemmer" && variant == "snowball" && snowball[language] != "":
+		return component("snowball", "language", snowball[language]), nil
+	case typ == "stemmer_snowball":
+		return none, lacks("the filter %q is not supported; those of a language, such as stemmer_en_snowball, are", typ)
 	}
 	return none, fmt.Errorf("no token filter has the type %q", typ)
 }
 
+// maxLevels is the most that the filter hierarchy makes; bleve has no bound.
+const maxLevels = 256
+
+// Languages of filters that bleve names after them.
+var (
+	normalized   = []string{"ar", "ckb", "de", "es", "fa", "hi", "in"}
+	lightStemmed = []string{"de", "es", "fr", "it", "pt"}
+	snowball     = map[string]string{
+		"da": "danish", "de": "german", "en": "porter2", "es": "spanish", "fi": "finnish", "fr": "french", "hu": "hungarian",
+		"it": "italian", "nl": "dutch", "no": "norwegian", "ro": "romanian", "ru": "russian", "sv": "swedish", "tr": "turkish",
+	}
+)
+
+// elision returns the filter that drops the articles of a token map.
+func (c *customAnalysis) elision(tokenMap string) (none analysis.Component, err error) {
+	words, err := c.words(tokenMap)
+	if err != nil || len(words) == 0 {
+		return none, err
+	}
+	return component("elision", "articles", words), nil
+}
+
 // withWords returns a filter with the words of a token map.
 func (c *customAnalysis) withWords(typ, tokenMap string) (none analysis.Component, err error) {
+	words, err := c.words(tokenMap)
+	if err != nil || len(words) == 0 {
+		return none, err
+	}
+	if _, own := c.TokenMaps[tokenMap]; !own && strings.HasPrefix(tokenMap, "stop_") {
+		return component(typ, "set", "bleve/"+strings.TrimPrefix(tokenMap, "stop_")), nil
+	}
+	return component(typ, "words", words), nil
+}
+
+// words returns the words of a token map.
+func (c *customAnalysis) words(tokenMap string) ([]string, error) {
 	s, own := c.TokenMaps[tokenMap]
-	if own {
-		if s.text("filename") != "" {
-			return none, lacks("token map %q: a file of words is not read; list them as tokens", tokenMap)
-		}
-		list := []any{}
-		for _, w := range s.texts("tokens") {
-			list = append(list, w)
-		}
-		if len(list) == 0 {
-			return none, lacks("token map %q has no words", tokenMap)
-		}
-		return component(typ, "words", list), nil
+	kind, language, _ := strings.Cut(tokenMap, "_")
+	switch {
+	case own && s.text("filename") != "":
+		return nil, lacks("token map %q: a file of words is not read; list them as tokens", tokenMap)
+	case own:
+		return s.texts("tokens"), nil
+	case kind == "stop" && len(names.StopWords(language)) > 0:
+		return names.StopWords(language), nil
+	case kind == "articles" && len(names.Articles(language)) > 0:
+		return names.Articles(language), nil
 	}
-	language, ok := strings.CutPrefix(tokenMap, "stop_")
-	if !ok && typ != "elision" {
-		return none, fmt.Errorf("no token map is named %q", tokenMap)
-	}
-	return component(typ, "set", "bleve/"+language), nil
+	return nil, fmt.Errorf("no token map is named %q", tokenMap)
 }

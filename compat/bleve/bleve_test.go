@@ -6,8 +6,10 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/riffle-search/riffle"
@@ -38,6 +40,34 @@ func TestMappingErrors(t *testing.T) {
 	} {
 		if _, err := ParseMapping([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// TestLayouts turns formats of other languages into layouts of package time, and refuses some.
+func TestLayouts(t *testing.T) {
+	for _, c := range []struct{ typ, format, want string }{
+		{"isostyle", "EEE, d MMM yy hh:mm a 'o''clock' z", "Mon, 2 Jan 06 03:04 PM oclock MST"},
+		{"isostyle", "yyyyy-MM-dd''HH:m:s.SSS XXX", "02006-01-02'15:4:5.000 Z07:00"},
+		{"percentstyle", "%A %e %B %Y %l%p %z:M %z: 100%%", "Monday 2 January 2006 3PM Z07:00 Z0700: 100%"},
+		{"sanitizedgo", "Mon Jan _2 15:04:05.999 2006", "Mon Jan _2 15:04:05.999 2006"},
+		{"isostyle", "QQQ", `layouts[0]: "QQQ" is unknown`},
+		{"isostyle", "'at", `layouts[0]: the quote of "'at" is not closed`},
+		{"percentstyle", "%Y%q", `layouts[0]: "%q" is unknown`},
+		{"percentstyle", "%Y %", `layouts[0]: nothing follows the last "%"`},
+		{"sanitizedgo", "2006x", `layouts[0]: "2006x" is no part of a layout`},
+		{"stardate", "2006", `type: "stardate" is unknown`},
+	} {
+		parse, err := customParser(settings{"type": []byte(strconv.Quote(c.typ)), "layouts": []byte("[" + strconv.Quote(c.format) + "]")})
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), c.want) {
+				t.Errorf("%s %q: %v, want %s", c.typ, c.format, err, c.want)
+			}
+			continue
+		}
+		at := time.Date(2026, 11, 4, 15, 0, 0, 0, time.UTC)
+		if _, layout, ok := parse(at.Format(c.want)); !ok || layout != c.want {
+			t.Errorf("%s %q: %q %v, want %q", c.typ, c.format, layout, ok, c.want)
 		}
 	}
 }
@@ -212,7 +242,7 @@ func TestPaging(t *testing.T) {
 func TestSchema(t *testing.T) {
 	m := mapping(t, `{"default_analyzer": "simple", "types": {"note": {"properties": {"title": {"fields": [{"type": "text", "analyzer": "de", "index": true}]}}}},
 		"analysis": {"analyzers": {"grams": {"type": "custom", "tokenizer": "unicode", "token_filters": ["to_lower", "tri"]},
-			"lacking": {"type": "custom", "tokenizer": "web"}}, "token_filters": {"tri": {"type": "ngram", "min": 3, "max": 3}}},
+			"lacking": {"type": "custom", "tokenizer": "web", "token_filters": ["stemmer_snowball"]}}, "token_filters": {"tri": {"type": "ngram", "min": 3, "max": 3}}},
 		"default_mapping": {"properties": {
 			"title": {"fields": [{"type": "text", "analyzer": "en", "index": true, "store": true, "include_term_vectors": true},
 				{"type": "text", "name": "title_grams", "analyzer": "grams", "index": true}, {"type": "number", "name": "n"}]},
@@ -254,7 +284,7 @@ func TestSchema(t *testing.T) {
 		}
 	}
 	x := &Index{m: m}
-	if err := x.Put(t.Context(), Document{"d", []byte(`{"odd": "x"}`)}); err == nil || !strings.Contains(err.Error(), `field "odd": analyzer "lacking": tokenizer "web"`) {
+	if err := x.Put(t.Context(), Document{"d", []byte(`{"odd": "x"}`)}); err == nil || !strings.Contains(err.Error(), `field "odd": analyzer "lacking": token_filters[0] "stemmer_snowball"`) {
 		t.Errorf("a value of an analyzer that is not made: %v", err)
 	}
 }

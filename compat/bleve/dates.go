@@ -47,23 +47,34 @@ func byLayouts(layouts []string) dateParser {
 
 // customParser makes a date parser that a mapping defines.
 func customParser(s settings) (dateParser, error) {
-	switch typ := s.text("type"); typ {
-	case "flexiblego", "sanitizedgo":
-		layouts := s.texts("layouts")
-		if layouts == nil {
-			return nil, errors.New("layouts: a list of texts is wanted")
+	translate, ok := map[string]func(string) (string, error){
+		"flexiblego":   func(layout string) (string, error) { return layout, nil },
+		"sanitizedgo":  func(layout string) (string, error) { return layout, checkLayout(layout) },
+		"isostyle":     isoLayout,
+		"percentstyle": percentLayout,
+	}[s.text("type")]
+	if !ok {
+		if parse := builtinParsers()[s.text("type")]; parse != nil {
+			return parse, nil
 		}
-		return byLayouts(layouts), nil
-	case "isostyle", "percentstyle":
-		return nil, lacks("date parsers of type %q are not supported; write the layouts as Go does, in one of type \"sanitizedgo\"", typ)
-	default:
-		return nil, fmt.Errorf("type: %q is unknown", typ)
+		return nil, fmt.Errorf("type: %q is unknown", s.text("type"))
 	}
+	layouts, ok := s.list("layouts")
+	if !ok {
+		return nil, errors.New("layouts: a list of texts is wanted")
+	}
+	for i := range layouts {
+		var err error
+		if layouts[i], err = translate(layouts[i]); err != nil {
+			return nil, fmt.Errorf("layouts[%d]: %w", i, err)
+		}
+	}
+	return byLayouts(layouts), nil
 }
 
 // checkParser reports a date parser that bleve would not know.
 func (m *Mapping) checkParser(path, name string) error {
-	if m.parsers[name] == nil && m.unparsed[name] == "" {
+	if m.parsers[name] == nil {
 		return fmt.Errorf("%s: no date parser is named %q", path, name)
 	}
 	return nil
@@ -73,9 +84,6 @@ func (m *Mapping) checkParser(path, name string) error {
 func (m *Mapping) parserNamed(name string) (dateParser, error) {
 	if p := m.parsers[name]; p != nil {
 		return p, nil
-	}
-	if reason, ok := m.unparsed[name]; ok {
-		return nil, fmt.Errorf("date parser %q: %s", name, reason)
 	}
 	return nil, fmt.Errorf("no date parser is named %q", name)
 }

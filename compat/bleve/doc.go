@@ -44,7 +44,9 @@
 //
 // # What differs
 //
-//   - Analyzers: see package analysis/bleve. Custom ones lack what Mapping.Problems lists.
+//   - Analyzers: see package analysis/bleve. Custom ones have all of bleve's parts but stemmer_snowball and
+//     files of words. Places behind a char filter are those of the text; in bleve they are beside it. A
+//     path of the filter hierarchy has at most 256 levels; in bleve, one without max crashes.
 //   - A phrase with a hundred stop words in a row may reach from one value of a list to the next.
 //   - If several fragments are equally good, or several terms begin at one place, bleve's choice is
 //     partly random; here it is the first.

@@ -25,9 +25,9 @@ type Mapping struct {
 	indexDynamic bool
 	declarations analysis.Declarations // the mapping's own analyzers
 	analyzers    map[string]analysis.Analyzer
+	sameAs       map[string]string // analyzers of bleve by the names that the mapping gives them
 	unmade       map[string]string // analyzers that riffle lacks, with the reason
 	parsers      map[string]dateParser
-	unparsed     map[string]string // date parsers that riffle lacks, with the reason
 	unsupported  map[string]string // fields that are not searchable, with the reason
 	plain        bool              // some texts lack include_term_vectors: see plainField
 	problems     []Problem
@@ -110,8 +110,8 @@ func parseMapping(text []byte) (*Mapping, error) {
 	m := &Mapping{
 		types: j.Types, byDefault: j.Default, typeField: j.TypeField, defaultType: j.DefaultType, analyzer: j.Analyzer, dates: j.Dates,
 		defaultField: j.DefaultField, storeDynamic: j.StoreDynamic == nil || *j.StoreDynamic, indexDynamic: j.IndexDynamic == nil || *j.IndexDynamic,
-		declarations: analysis.Declarations{}, analyzers: map[string]analysis.Analyzer{}, unmade: map[string]string{},
-		parsers: builtinParsers(), unparsed: map[string]string{}, unsupported: map[string]string{},
+		declarations: analysis.Declarations{}, analyzers: map[string]analysis.Analyzer{}, unmade: map[string]string{}, sameAs: map[string]string{},
+		parsers: builtinParsers(), unsupported: map[string]string{},
 	}
 	if err := m.addAnalysis(&j.Analysis); err != nil {
 		return nil, err

@@ -32,6 +32,9 @@ func (m *Mapping) Schema() (*riffle.Schema, []Problem) {
 
 // analyzerName returns riffle's name of an analyzer.
 func analyzerName(m *Mapping, name string) string {
+	if same := m.sameAs[name]; same != "" {
+		return "bleve/" + same
+	}
 	if m.declarations[name].Tokenizer.Type == "" && slices.Contains(names.Names(), name) {
 		return "bleve/" + name
 	}
@@ -96,8 +99,8 @@ func (b *schemaBuilder) add(at string, path []string, d *documentMapping) {
 				continue
 			}
 			field = riffle.Field{Type: riffle.FieldText, Analyzer: field.Analyzer, Positions: field.Positions, CopyFrom: []string{name}}
-			if f.Analyzer == "keyword" {
-				field.Analyzer = "bleve/keyword"
+			if f.Analyzer != "" {
+				field.Analyzer = analyzerName(b.m, f.Analyzer)
 			}
 			b.declare(place, as, field)
 			continue
@@ -131,7 +134,7 @@ func (b *schemaBuilder) field(at string, path []string, f *fieldMapping) (field 
 		if _, lacks := b.m.unmade[name]; lacks {
 			return field, false
 		}
-		if name == "keyword" {
+		if analyzerName(b.m, name) == "bleve/keyword" {
 			field.Type = riffle.FieldKeyword
 			return field, true
 		}

@@ -137,7 +137,9 @@ func (h *Hit) finish(ctx context.Context, r *request) error {
 		if key.id {
 			k = h.ID
 		}
-		h.Sort, h.DecodedSort = append(h.Sort, k), append(h.DecodedSort, k)
+		if h.Sort = append(h.Sort, k); len(r.sort) > 1 || key.id { // as bleve, which makes no values of the score alone
+			h.DecodedSort = append(h.DecodedSort, k)
+		}
 	}
 	if len(r.fields) == 0 && r.highlight == nil && !r.locations {
 		return nil
