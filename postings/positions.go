@@ -1,6 +1,10 @@
 package postings
 
-import "github.com/riffle-search/riffle/internal/corrupt"
+import (
+	"math/bits"
+
+	"github.com/riffle-search/riffle/internal/corrupt"
+)
 
 // Positions reads the positions of a list's postings, a block at a time:
 //
@@ -39,6 +43,8 @@ type Positions struct {
 	narrow  []uint16
 	wide    []uint32
 	some    []uint16 // what Of has unpacked
+	width   int      // bits of the highest of Narrow
+	before  []uint32 // of gatherCode
 }
 
 // NarrowPad is how many elements may be read behind those of Positions.Narrow.
@@ -87,10 +93,8 @@ func (p *Positions) Reset(l *List) {
 // 16 bits: then Load and Append read them. Start is set for the block.
 func (p *Positions) Of(b, i int) (narrow []uint16, err error) {
 	if p.b != b {
-		if p.counted != b || p.rows == nil {
-			if err := p.loadRows(b); err != nil {
-				return nil, err
-			}
+		if err := p.loadRows(b); err != nil {
+			return nil, err
 		}
 		if r := p.rows; r != nil && p.isFew() {
 			from, n := p.Start[i], int(p.Start[i+1]-p.Start[i])
@@ -131,16 +135,18 @@ func (p *Positions) isFew() bool {
 
 // loadRows sets rows to those of a block, if there are any of at most 16 bits, and then Start.
 func (p *Positions) loadRows(b int) error {
+	if p.counted == b && p.rows != nil {
+		return nil
+	}
 	r := p.rowsOf(b)
 	if r == nil {
 		p.rows = nil
 		return nil
 	}
-	p.b, p.counted, p.rows, p.ones, p.Narrow, p.Wide = -1, -1, nil, 0, nil, nil
-	if _, err := p.count(b); err != nil {
+	if err := p.Count(b); err != nil {
 		return err
 	}
-	p.counted, p.rows = b, r
+	p.rows, p.ones = r, 0
 	return nil
 }
 
@@ -154,18 +160,31 @@ func (p *Positions) rowsOf(b int) *positionRows {
 	return nil
 }
 
+// Count sets Start for block b of the list. It reads no positions.
+func (p *Positions) Count(b int) error {
+	if p.counted == b {
+		return nil
+	}
+	p.b, p.counted, p.rows, p.Narrow, p.Wide = -1, -1, nil, nil, nil
+	if _, err := p.count(b); err != nil {
+		return err
+	}
+	p.counted = b
+	return nil
+}
+
 // Load makes block b of the list the current one, if it is not. An error is the Loader's, or matches
 // corrupt.Err; no block is current after it.
 func (p *Positions) Load(b int) error {
 	if b == p.b {
 		return nil
 	}
-	p.b, p.counted, p.rows, p.Narrow, p.Wide = -1, -1, nil, nil, nil
-	n, err := p.count(b)
-	if err != nil {
+	if err := p.Count(b); err != nil {
 		return err
 	}
-	p.counted = b
+	p.b, p.rows, p.Narrow, p.Wide = -1, nil, nil, nil
+	n := int(p.Start[BlockSize])
+	var err error
 	if src := p.l.positions; src != nil {
 		err = src.load(p, b, n)
 	} else {
@@ -220,6 +239,7 @@ func (p *Positions) zeros(n int) error {
 		return corrupt.New(-1, "frequencies of %d in a block without positions", n)
 	}
 	clear(p.makeNarrow(n))
+	p.width = 0
 	return nil
 }
 
@@ -248,7 +268,7 @@ func (p *Positions) takeDeltas() (union uint32, err error) {
 		p.Narrow = nil
 		return union, err
 	}
-	p.Wide = nil
+	p.Wide, p.width = nil, bits.Len32(union)
 	return union, nil
 }
 
@@ -262,4 +282,5 @@ func (p *Positions) unpack(r *positionRows, n int) {
 		return
 	}
 	unpackPositions(p.makeNarrow(n), r.rows, r.width)
+	p.width = r.width
 }

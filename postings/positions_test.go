@@ -108,8 +108,12 @@ func checkPlaces(t *testing.T, rng *rand.Rand, l *List, want []placed) {
 	var p Positions
 	p.Reset(l)
 	order := rng.Perm(l.Blocks())
-	for range 3 { // the second time rows are made, the third they are used
+	for round := range 6 { // the second time rows are made, the third they are used
 		for _, b := range order {
+			checkGathered(t, rng, &p, b, want)
+			if round%3 > 0 {
+				continue
+			}
 			if err := p.Load(b); err != nil {
 				t.Fatalf("block %d: %v", b, err)
 			}
@@ -124,6 +128,47 @@ func checkPlaces(t *testing.T, rng *rand.Rand, l *List, want []placed) {
 					t.Fatalf("block %d, posting %d: %v, want %v", b, i, got, want)
 				}
 			}
+		}
+	}
+}
+
+// checkGathered compares the positions of some postings of a block with those wanted.
+func checkGathered(t *testing.T, rng *rand.Rand, p *Positions, b int, want []placed) {
+	t.Helper()
+	var numbers []uint8
+	rate := 1 + rng.IntN(40)
+	for i := range p.l.BlockLen(b) {
+		if rng.IntN(rate) == 0 {
+			numbers = append(numbers, uint8(i))
+		}
+	}
+	at := make([]uint32, len(numbers))
+	before := []uint16{7, 8, 9}[:rng.IntN(4)]
+	all, width, err := p.Gather(before, b, numbers, at)
+	if err != nil {
+		t.Fatalf("block %d: %v", b, err)
+	}
+	if width > 16 {
+		if len(all) != len(before) {
+			t.Fatalf("block %d: %d positions of %d bits", b, len(all), width)
+		}
+		return
+	}
+	if cap(all) < len(all)+NarrowPad {
+		t.Fatal("no room behind the positions")
+	}
+	if !slices.Equal(all[:len(before)], before) {
+		t.Fatal("Gather changed what was there")
+	}
+	for k, i := range numbers {
+		var got []uint32
+		for _, x := range all[at[k]:][:p.Start[i+1]-p.Start[i]] {
+			if got = append(got, uint32(x)); int(x) >= 1<<width {
+				t.Fatalf("block %d, posting %d: %d has more than %d bits", b, i, x, width)
+			}
+		}
+		if want := want[b*p.l.BlockSize+int(i)].at; !slices.Equal(got, want) {
+			t.Fatalf("block %d, posting %d: %v, want %v", b, i, got, want)
 		}
 	}
 }
@@ -420,6 +465,7 @@ func FuzzPositionCode(f *testing.F) {
 				t.Fatalf("not reported as corruption: %v", err)
 			}
 		}
+		checkGatherCode(t, code, n, dst, err)
 		if err != nil {
 			return
 		}
@@ -429,6 +475,29 @@ func FuzzPositionCode(f *testing.F) {
 			t.Fatalf("round trip: %v, %v, want %v", again, err, dst)
 		}
 	})
+}
+
+// checkGatherCode compares some of the positions of a code with deltas, which are those of the whole
+// unless err is set.
+func checkGatherCode(t *testing.T, code []byte, n int, deltas []uint32, err error) {
+	var p Positions
+	for i := range p.Start {
+		p.Start[i] = uint32(i * n / BlockSize)
+	}
+	numbers := []uint8{0, 1, 17, 64, 65, 127}
+	at := make([]uint32, len(numbers))
+	all, _, ok := p.gatherCode(nil, append(slices.Clone(code), make([]byte, codeGuard)...), numbers, at)
+	for k, i := range numbers {
+		if err != nil || !ok {
+			return
+		}
+		sum := uint64(0)
+		for j, d := range deltas[p.Start[i]:p.Start[i+1]] {
+			if sum += uint64(d); uint64(all[int(at[k])+j]) != sum {
+				t.Fatalf("posting %d: %d, want %d", i, all[int(at[k])+j], sum)
+			}
+		}
+	}
 }
 
 // FuzzPositionDirectory parses any bytes as a part of a directory of positions.

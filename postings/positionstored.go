@@ -38,7 +38,7 @@ type heldPositions struct {
 	chunks []atomic.Pointer[[]byte]
 	left   []atomic.Int32 // blocks of each chunk without rows; negative before the chunk's first use
 	rows   []atomic.Pointer[positionRows]
-	used   []atomic.Uint32 // blocks of each extent that have been loaded
+	used   []atomic.Uint32 // how often each block was, up to partUses or more; 4 bits each
 }
 
 // A positionPart is a part of the directory: where the codes of some blocks lie.
@@ -72,7 +72,7 @@ func (s *storedPositions) hold() *heldPositions {
 		chunks: make([]atomic.Pointer[[]byte], s.chunks),
 		left:   make([]atomic.Int32, s.chunks),
 		rows:   make([]atomic.Pointer[positionRows], blocks),
-		used:   make([]atomic.Uint32, (blocks+ExtentBlocks-1)/ExtentBlocks),
+		used:   make([]atomic.Uint32, (blocks+usesOfWord-1)/usesOfWord),
 	}
 	h.size.Store(int64(unsafe.Sizeof(*h)) + int64(8*len(h.parts)+12*len(h.chunks)+8*blocks+4*len(h.used)))
 	if !s.held.CompareAndSwap(nil, h) {
@@ -83,36 +83,59 @@ func (s *storedPositions) hold() *heldPositions {
 	return h
 }
 
+// usesOfWord is the number of blocks that share a word of heldPositions.used.
+const usesOfWord = 8
+
+// use notes that block b is used, which counts as much as by says, and returns what it was before. What
+// is partUses or more grows no further.
+func (h *heldPositions) use(b int, by uint32) (before uint32) {
+	u, shift := &h.used[b/usesOfWord], 4*(b%usesOfWord)
+	for {
+		old := u.Load()
+		if before = old >> shift & 15; before >= partUses || u.CompareAndSwap(old, old+by<<shift) {
+			return before
+		}
+	}
+}
+
 // load implements positionSource. The first time it decodes a block, the second time it keeps rows:
-// most blocks of one pass over many queries are needed once.
+// most blocks of one pass over many queries are needed once. (As to those of which little is wanted, see
+// gather.)
 func (s *storedPositions) load(p *Positions, b, n int) error {
 	h := s.hold()
 	if r := h.rows[b].Load(); r != nil {
 		p.unpack(r, n)
 		return nil
 	}
-	part, err := s.part(h, b/partBlocks)
+	code, chunk, err := s.codeOf(h, b)
 	if err != nil {
 		return err
 	}
-	at := part.codes[b%partBlocks]
-	chunk, err := s.chunk(h, part, at.chunk)
-	if err != nil {
-		return err
-	}
-	if err := p.decode(chunk[at.from:at.to+codeGuard], n, int(at.to-at.from)); err != nil {
+	if err := p.decode(code, n, len(code)-codeGuard); err != nil {
 		return err
 	}
 	union, err := p.takeDeltas()
 	if err != nil {
 		return err
 	}
-	bit := uint32(1) << (b % ExtentBlocks)
-	if used := &h.used[b/ExtentBlocks]; used.Or(bit)&bit == 0 {
-		return nil
+	if h.use(b, partUses) >= partUses {
+		h.keep(b, p.pack(union), chunk)
 	}
-	h.keep(b, p.pack(union), at.chunk)
 	return nil
+}
+
+// codeOf returns the code of a block with codeGuard bytes behind it, and the number of its chunk.
+func (s *storedPositions) codeOf(h *heldPositions, b int) (code []byte, chunk uint32, err error) {
+	part, err := s.part(h, b/partBlocks)
+	if err != nil {
+		return nil, 0, err
+	}
+	at := part.codes[b%partBlocks]
+	all, err := s.chunk(h, part, at.chunk)
+	if err != nil {
+		return nil, 0, err
+	}
+	return all[at.from : at.to+codeGuard], at.chunk, nil
 }
 
 // decode reads the code of n positions to Wide, as deltas. The code has size bytes.
