@@ -23,6 +23,9 @@
 //	                tree.go, eval.go, clause.go  any node, by the sets of a tile
 //	phrases         proximity.go   their lists, bounds and frequencies
 //	                verify.go      candidates that match, and phrases that are whole queries
+//	                judge.go       many candidates at a time, list by list
+//	                batch.go       where the words stand in these
+//	                align.go       in which of them two words stand at a distance
 //	counts, filters count.go       sets of tiles without scores
 //	                sets.go        whole sets, where the dense lists have bitmaps (bitmap.go)
 //	the rest        finish.go      documents that a GPU has not searched
@@ -109,7 +112,8 @@
 // least of theirs under its own weight (proximity.go). Where it is required, its lists join those of the
 // conjunction, and it is tested after all other required operands: candidates are looked up in its
 // lists, dropped if their frequencies cannot lift them to need, and their positions read last
-// (verify.go). The threshold of a phrase is its own: postings of its words must not raise it.
+// (verify.go), 128 candidates at a time (judge.go). The threshold of a phrase is its own: postings of
+// its words must not raise it.
 //
 // # Filters
 //

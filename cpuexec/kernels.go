@@ -22,6 +22,7 @@ import (
 //	unite         the union of the bitmaps of lists
 //	addExcerpt    adds contributions of an excerpt to the scores of its documents
 //	countCommon   the number of documents that the bitmaps of lists have in common
+//	alignBatch    candidates in which two words stand at a distance (in Go: alignPortable)
 
 // sums are sums of bounds, for each word of a tile or each tile of a sheet.
 type sums [64]uint32

@@ -188,7 +188,17 @@ func countCommon(maps [][]uint64) (ones int) {
 	return countCommonPortable(maps)
 }
 
+// hasAlign reports whether alignBatch is available.
+func hasAlign() bool { return useAVX512 || useAVX2 }
+
+// alignBatch is align for positions of up to 15 bits and at least one candidate. Two bytes before those of
+// the longer list, and 32 behind those of either, may be read.
+func alignBatch(a *alignment) { alignAVX2((*[28]uint64)(unsafe.Pointer(a))) }
+
 // _asm generates the functions below.
+
+//go:noescape
+func alignAVX2(a *[28]uint64)
 
 //go:noescape
 func addBoundsAVX512(next, sum *[64]uint32, bounds *[64]uint8, unit, need uint32) (reach, present uint64)

@@ -1749,3 +1749,573 @@ DATA lowHalves<>+8(SB)/8, $0x0f0f0f0f0f0f0f0f
 DATA lowHalves<>+16(SB)/8, $0x0f0f0f0f0f0f0f0f
 DATA lowHalves<>+24(SB)/8, $0x0f0f0f0f0f0f0f0f
 GLOBL lowHalves<>(SB), RODATA|NOPTR, $32
+
+// func alignAVX2(a *[28]uint64)
+// Requires: AVX, AVX2, BMI, BMI2, CMOV, POPCNT
+TEXT ·alignAVX2(SB), NOSPLIT, $0-8
+	MOVQ    a+0(FP), AX
+	VMOVDQU copies0<>+0(SB), Y0
+	VMOVDQU copies1<>+0(SB), Y1
+	VMOVDQU copies2<>+0(SB), Y2
+	VMOVDQU copies3<>+0(SB), Y3
+	VMOVDQU copies4<>+0(SB), Y4
+	VMOVDQU copies5<>+0(SB), Y5
+	VMOVDQU copies6<>+0(SB), Y6
+	VMOVDQU copies7<>+0(SB), Y7
+	XORQ    CX, CX
+	XORQ    DX, DX
+	MOVQ    80(AX), BX
+	ADDQ    $0x02, BX
+
+candidate:
+	MOVQ        (AX), SI
+	MOVBLZX     (SI)(CX*1), DI
+	MOVQ        24(AX), SI
+	MOVL        (SI)(DI*4), R8
+	MOVQ        16(AX), SI
+	MOVL        (SI)(DI*4), R10
+	MOVQ        32(AX), SI
+	LEAQ        (SI)(R10*2), R10
+	MOVQ        48(AX), SI
+	MOVL        (SI)(DI*4), R9
+	MOVQ        40(AX), SI
+	MOVL        (SI)(DI*4), R11
+	MOVQ        56(AX), SI
+	LEAQ        (SI)(R11*2), R11
+	XORL        R12, R12
+	CMPQ        R8, R9
+	SETHI       R12
+	MOVQ        R8, SI
+	CMOVQHI     R9, R8
+	CMOVQHI     SI, R9
+	MOVQ        R10, SI
+	CMOVQHI     R11, R10
+	CMOVQHI     SI, R11
+	SHLQ        $0x05, R12
+	VMOVDQU     96(AX)(R12*1), Y8
+	MOVQ        R8, SI
+	MOVL        $0x00000008, R14
+	CMPQ        SI, R14
+	CMOVQHI     R14, SI
+	SHLQ        $0x04, SI
+	LEAQ        shortLists<>+0(SB), R14
+	VMOVDQU     (R10), X9
+	VPSHUFB     (R14)(SI*1), X9, X9
+	VINSERTI128 $0x01, X9, Y9, Y9
+	XORL        R13, R13
+	MOVL        $-4, R14
+
+chunk:
+	VMOVDQU  (R11), Y10
+	VPCMPEQW -2(R11), Y10, Y11
+	VPSUBW   Y8, Y10, Y10
+	VPSHUFB  Y0, Y9, Y12
+	VPCMPEQW Y10, Y12, Y12
+	VPSHUFB  Y1, Y9, Y13
+	VPCMPEQW Y10, Y13, Y13
+	VPOR     Y13, Y12, Y12
+	VPSHUFB  Y2, Y9, Y13
+	VPCMPEQW Y10, Y13, Y13
+	VPOR     Y13, Y12, Y12
+	VPSHUFB  Y3, Y9, Y13
+	VPCMPEQW Y10, Y13, Y13
+	VPOR     Y13, Y12, Y12
+	VPSHUFB  Y4, Y9, Y13
+	VPCMPEQW Y10, Y13, Y13
+	VPOR     Y13, Y12, Y12
+	VPSHUFB  Y5, Y9, Y13
+	VPCMPEQW Y10, Y13, Y13
+	VPOR     Y13, Y12, Y12
+	VPSHUFB  Y6, Y9, Y13
+	VPCMPEQW Y10, Y13, Y13
+	VPOR     Y13, Y12, Y12
+	VPSHUFB  Y7, Y9, Y13
+	VPCMPEQW Y10, Y13, Y13
+	VPOR     Y13, Y12, Y12
+	CMPQ     R8, $0x08
+	JHI      more
+
+found:
+	VPMOVMSKB Y11, SI
+	ANDL      R14, SI
+	VPMOVMSKB Y12, R14
+	ANDNL     R14, SI, R14
+	MOVL      $0x00000010, SI
+	CMPQ      R9, SI
+	CMOVQLT   R9, SI
+	ADDL      SI, SI
+	BZHIL     SI, R14, R14
+	POPCNTL   R14, SI
+	ADDQ      SI, R13
+	CMPQ      80(AX), $0x00
+	JEQ       next
+	ANDL      $0x55555555, R14
+	JZ        next
+
+emit:
+	TZCNTL  R14, SI
+	MOVWLZX (R11)(SI*1), SI
+	ADDL    160(AX)(R12*1), SI
+	MOVW    SI, (BX)
+	ADDQ    $0x02, BX
+	BLSRL   R14, R14
+	JNE     emit
+
+next:
+	ADDQ $0x20, R11
+	MOVL $-1, R14
+	SUBQ $0x10, R9
+	JGT  chunk
+	SHRQ $0x01, R13
+	MOVQ 72(AX), SI
+	MOVL R13, (SI)(DI*4)
+	CMPQ 80(AX), $0x00
+	JEQ  placed
+	MOVQ BX, R14
+	SUBQ 80(AX), R14
+	SHRQ $0x01, R14
+	SUBQ R13, R14
+	MOVQ 64(AX), SI
+	MOVL R14, (SI)(DI*4)
+
+placed:
+	MOVQ (AX), SI
+	MOVB DI, (SI)(DX*1)
+	CMPQ R13, $0x01
+	SBBQ $-1, DX
+	INCQ CX
+	CMPQ CX, 8(AX)
+	JLT  candidate
+	MOVQ DX, 88(AX)
+	VZEROUPPER
+	RET
+
+more:
+	MOVQ R8, SI
+
+another:
+	VPBROADCASTW -2(R10)(SI*2), Y13
+	VPCMPEQW     Y10, Y13, Y13
+	VPOR         Y13, Y12, Y12
+	DECQ         SI
+	CMPQ         SI, $0x08
+	JHI          another
+	JMP          found
+
+DATA copies0<>+0(SB)/1, $0x00
+DATA copies0<>+1(SB)/1, $0x01
+DATA copies0<>+2(SB)/1, $0x00
+DATA copies0<>+3(SB)/1, $0x01
+DATA copies0<>+4(SB)/1, $0x00
+DATA copies0<>+5(SB)/1, $0x01
+DATA copies0<>+6(SB)/1, $0x00
+DATA copies0<>+7(SB)/1, $0x01
+DATA copies0<>+8(SB)/1, $0x00
+DATA copies0<>+9(SB)/1, $0x01
+DATA copies0<>+10(SB)/1, $0x00
+DATA copies0<>+11(SB)/1, $0x01
+DATA copies0<>+12(SB)/1, $0x00
+DATA copies0<>+13(SB)/1, $0x01
+DATA copies0<>+14(SB)/1, $0x00
+DATA copies0<>+15(SB)/1, $0x01
+DATA copies0<>+16(SB)/1, $0x00
+DATA copies0<>+17(SB)/1, $0x01
+DATA copies0<>+18(SB)/1, $0x00
+DATA copies0<>+19(SB)/1, $0x01
+DATA copies0<>+20(SB)/1, $0x00
+DATA copies0<>+21(SB)/1, $0x01
+DATA copies0<>+22(SB)/1, $0x00
+DATA copies0<>+23(SB)/1, $0x01
+DATA copies0<>+24(SB)/1, $0x00
+DATA copies0<>+25(SB)/1, $0x01
+DATA copies0<>+26(SB)/1, $0x00
+DATA copies0<>+27(SB)/1, $0x01
+DATA copies0<>+28(SB)/1, $0x00
+DATA copies0<>+29(SB)/1, $0x01
+DATA copies0<>+30(SB)/1, $0x00
+DATA copies0<>+31(SB)/1, $0x01
+GLOBL copies0<>(SB), RODATA|NOPTR, $32
+
+DATA copies1<>+0(SB)/1, $0x02
+DATA copies1<>+1(SB)/1, $0x03
+DATA copies1<>+2(SB)/1, $0x02
+DATA copies1<>+3(SB)/1, $0x03
+DATA copies1<>+4(SB)/1, $0x02
+DATA copies1<>+5(SB)/1, $0x03
+DATA copies1<>+6(SB)/1, $0x02
+DATA copies1<>+7(SB)/1, $0x03
+DATA copies1<>+8(SB)/1, $0x02
+DATA copies1<>+9(SB)/1, $0x03
+DATA copies1<>+10(SB)/1, $0x02
+DATA copies1<>+11(SB)/1, $0x03
+DATA copies1<>+12(SB)/1, $0x02
+DATA copies1<>+13(SB)/1, $0x03
+DATA copies1<>+14(SB)/1, $0x02
+DATA copies1<>+15(SB)/1, $0x03
+DATA copies1<>+16(SB)/1, $0x02
+DATA copies1<>+17(SB)/1, $0x03
+DATA copies1<>+18(SB)/1, $0x02
+DATA copies1<>+19(SB)/1, $0x03
+DATA copies1<>+20(SB)/1, $0x02
+DATA copies1<>+21(SB)/1, $0x03
+DATA copies1<>+22(SB)/1, $0x02
+DATA copies1<>+23(SB)/1, $0x03
+DATA copies1<>+24(SB)/1, $0x02
+DATA copies1<>+25(SB)/1, $0x03
+DATA copies1<>+26(SB)/1, $0x02
+DATA copies1<>+27(SB)/1, $0x03
+DATA copies1<>+28(SB)/1, $0x02
+DATA copies1<>+29(SB)/1, $0x03
+DATA copies1<>+30(SB)/1, $0x02
+DATA copies1<>+31(SB)/1, $0x03
+GLOBL copies1<>(SB), RODATA|NOPTR, $32
+
+DATA copies2<>+0(SB)/1, $0x04
+DATA copies2<>+1(SB)/1, $0x05
+DATA copies2<>+2(SB)/1, $0x04
+DATA copies2<>+3(SB)/1, $0x05
+DATA copies2<>+4(SB)/1, $0x04
+DATA copies2<>+5(SB)/1, $0x05
+DATA copies2<>+6(SB)/1, $0x04
+DATA copies2<>+7(SB)/1, $0x05
+DATA copies2<>+8(SB)/1, $0x04
+DATA copies2<>+9(SB)/1, $0x05
+DATA copies2<>+10(SB)/1, $0x04
+DATA copies2<>+11(SB)/1, $0x05
+DATA copies2<>+12(SB)/1, $0x04
+DATA copies2<>+13(SB)/1, $0x05
+DATA copies2<>+14(SB)/1, $0x04
+DATA copies2<>+15(SB)/1, $0x05
+DATA copies2<>+16(SB)/1, $0x04
+DATA copies2<>+17(SB)/1, $0x05
+DATA copies2<>+18(SB)/1, $0x04
+DATA copies2<>+19(SB)/1, $0x05
+DATA copies2<>+20(SB)/1, $0x04
+DATA copies2<>+21(SB)/1, $0x05
+DATA copies2<>+22(SB)/1, $0x04
+DATA copies2<>+23(SB)/1, $0x05
+DATA copies2<>+24(SB)/1, $0x04
+DATA copies2<>+25(SB)/1, $0x05
+DATA copies2<>+26(SB)/1, $0x04
+DATA copies2<>+27(SB)/1, $0x05
+DATA copies2<>+28(SB)/1, $0x04
+DATA copies2<>+29(SB)/1, $0x05
+DATA copies2<>+30(SB)/1, $0x04
+DATA copies2<>+31(SB)/1, $0x05
+GLOBL copies2<>(SB), RODATA|NOPTR, $32
+
+DATA copies3<>+0(SB)/1, $0x06
+DATA copies3<>+1(SB)/1, $0x07
+DATA copies3<>+2(SB)/1, $0x06
+DATA copies3<>+3(SB)/1, $0x07
+DATA copies3<>+4(SB)/1, $0x06
+DATA copies3<>+5(SB)/1, $0x07
+DATA copies3<>+6(SB)/1, $0x06
+DATA copies3<>+7(SB)/1, $0x07
+DATA copies3<>+8(SB)/1, $0x06
+DATA copies3<>+9(SB)/1, $0x07
+DATA copies3<>+10(SB)/1, $0x06
+DATA copies3<>+11(SB)/1, $0x07
+DATA copies3<>+12(SB)/1, $0x06
+DATA copies3<>+13(SB)/1, $0x07
+DATA copies3<>+14(SB)/1, $0x06
+DATA copies3<>+15(SB)/1, $0x07
+DATA copies3<>+16(SB)/1, $0x06
+DATA copies3<>+17(SB)/1, $0x07
+DATA copies3<>+18(SB)/1, $0x06
+DATA copies3<>+19(SB)/1, $0x07
+DATA copies3<>+20(SB)/1, $0x06
+DATA copies3<>+21(SB)/1, $0x07
+DATA copies3<>+22(SB)/1, $0x06
+DATA copies3<>+23(SB)/1, $0x07
+DATA copies3<>+24(SB)/1, $0x06
+DATA copies3<>+25(SB)/1, $0x07
+DATA copies3<>+26(SB)/1, $0x06
+DATA copies3<>+27(SB)/1, $0x07
+DATA copies3<>+28(SB)/1, $0x06
+DATA copies3<>+29(SB)/1, $0x07
+DATA copies3<>+30(SB)/1, $0x06
+DATA copies3<>+31(SB)/1, $0x07
+GLOBL copies3<>(SB), RODATA|NOPTR, $32
+
+DATA copies4<>+0(SB)/1, $0x08
+DATA copies4<>+1(SB)/1, $0x09
+DATA copies4<>+2(SB)/1, $0x08
+DATA copies4<>+3(SB)/1, $0x09
+DATA copies4<>+4(SB)/1, $0x08
+DATA copies4<>+5(SB)/1, $0x09
+DATA copies4<>+6(SB)/1, $0x08
+DATA copies4<>+7(SB)/1, $0x09
+DATA copies4<>+8(SB)/1, $0x08
+DATA copies4<>+9(SB)/1, $0x09
+DATA copies4<>+10(SB)/1, $0x08
+DATA copies4<>+11(SB)/1, $0x09
+DATA copies4<>+12(SB)/1, $0x08
+DATA copies4<>+13(SB)/1, $0x09
+DATA copies4<>+14(SB)/1, $0x08
+DATA copies4<>+15(SB)/1, $0x09
+DATA copies4<>+16(SB)/1, $0x08
+DATA copies4<>+17(SB)/1, $0x09
+DATA copies4<>+18(SB)/1, $0x08
+DATA copies4<>+19(SB)/1, $0x09
+DATA copies4<>+20(SB)/1, $0x08
+DATA copies4<>+21(SB)/1, $0x09
+DATA copies4<>+22(SB)/1, $0x08
+DATA copies4<>+23(SB)/1, $0x09
+DATA copies4<>+24(SB)/1, $0x08
+DATA copies4<>+25(SB)/1, $0x09
+DATA copies4<>+26(SB)/1, $0x08
+DATA copies4<>+27(SB)/1, $0x09
+DATA copies4<>+28(SB)/1, $0x08
+DATA copies4<>+29(SB)/1, $0x09
+DATA copies4<>+30(SB)/1, $0x08
+DATA copies4<>+31(SB)/1, $0x09
+GLOBL copies4<>(SB), RODATA|NOPTR, $32
+
+DATA copies5<>+0(SB)/1, $0x0a
+DATA copies5<>+1(SB)/1, $0x0b
+DATA copies5<>+2(SB)/1, $0x0a
+DATA copies5<>+3(SB)/1, $0x0b
+DATA copies5<>+4(SB)/1, $0x0a
+DATA copies5<>+5(SB)/1, $0x0b
+DATA copies5<>+6(SB)/1, $0x0a
+DATA copies5<>+7(SB)/1, $0x0b
+DATA copies5<>+8(SB)/1, $0x0a
+DATA copies5<>+9(SB)/1, $0x0b
+DATA copies5<>+10(SB)/1, $0x0a
+DATA copies5<>+11(SB)/1, $0x0b
+DATA copies5<>+12(SB)/1, $0x0a
+DATA copies5<>+13(SB)/1, $0x0b
+DATA copies5<>+14(SB)/1, $0x0a
+DATA copies5<>+15(SB)/1, $0x0b
+DATA copies5<>+16(SB)/1, $0x0a
+DATA copies5<>+17(SB)/1, $0x0b
+DATA copies5<>+18(SB)/1, $0x0a
+DATA copies5<>+19(SB)/1, $0x0b
+DATA copies5<>+20(SB)/1, $0x0a
+DATA copies5<>+21(SB)/1, $0x0b
+DATA copies5<>+22(SB)/1, $0x0a
+DATA copies5<>+23(SB)/1, $0x0b
+DATA copies5<>+24(SB)/1, $0x0a
+DATA copies5<>+25(SB)/1, $0x0b
+DATA copies5<>+26(SB)/1, $0x0a
+DATA copies5<>+27(SB)/1, $0x0b
+DATA copies5<>+28(SB)/1, $0x0a
+DATA copies5<>+29(SB)/1, $0x0b
+DATA copies5<>+30(SB)/1, $0x0a
+DATA copies5<>+31(SB)/1, $0x0b
+GLOBL copies5<>(SB), RODATA|NOPTR, $32
+
+DATA copies6<>+0(SB)/1, $0x0c
+DATA copies6<>+1(SB)/1, $0x0d
+DATA copies6<>+2(SB)/1, $0x0c
+DATA copies6<>+3(SB)/1, $0x0d
+DATA copies6<>+4(SB)/1, $0x0c
+DATA copies6<>+5(SB)/1, $0x0d
+DATA copies6<>+6(SB)/1, $0x0c
+DATA copies6<>+7(SB)/1, $0x0d
+DATA copies6<>+8(SB)/1, $0x0c
+DATA copies6<>+9(SB)/1, $0x0d
+DATA copies6<>+10(SB)/1, $0x0c
+DATA copies6<>+11(SB)/1, $0x0d
+DATA copies6<>+12(SB)/1, $0x0c
+DATA copies6<>+13(SB)/1, $0x0d
+DATA copies6<>+14(SB)/1, $0x0c
+DATA copies6<>+15(SB)/1, $0x0d
+DATA copies6<>+16(SB)/1, $0x0c
+DATA copies6<>+17(SB)/1, $0x0d
+DATA copies6<>+18(SB)/1, $0x0c
+DATA copies6<>+19(SB)/1, $0x0d
+DATA copies6<>+20(SB)/1, $0x0c
+DATA copies6<>+21(SB)/1, $0x0d
+DATA copies6<>+22(SB)/1, $0x0c
+DATA copies6<>+23(SB)/1, $0x0d
+DATA copies6<>+24(SB)/1, $0x0c
+DATA copies6<>+25(SB)/1, $0x0d
+DATA copies6<>+26(SB)/1, $0x0c
+DATA copies6<>+27(SB)/1, $0x0d
+DATA copies6<>+28(SB)/1, $0x0c
+DATA copies6<>+29(SB)/1, $0x0d
+DATA copies6<>+30(SB)/1, $0x0c
+DATA copies6<>+31(SB)/1, $0x0d
+GLOBL copies6<>(SB), RODATA|NOPTR, $32
+
+DATA copies7<>+0(SB)/1, $0x0e
+DATA copies7<>+1(SB)/1, $0x0f
+DATA copies7<>+2(SB)/1, $0x0e
+DATA copies7<>+3(SB)/1, $0x0f
+DATA copies7<>+4(SB)/1, $0x0e
+DATA copies7<>+5(SB)/1, $0x0f
+DATA copies7<>+6(SB)/1, $0x0e
+DATA copies7<>+7(SB)/1, $0x0f
+DATA copies7<>+8(SB)/1, $0x0e
+DATA copies7<>+9(SB)/1, $0x0f
+DATA copies7<>+10(SB)/1, $0x0e
+DATA copies7<>+11(SB)/1, $0x0f
+DATA copies7<>+12(SB)/1, $0x0e
+DATA copies7<>+13(SB)/1, $0x0f
+DATA copies7<>+14(SB)/1, $0x0e
+DATA copies7<>+15(SB)/1, $0x0f
+DATA copies7<>+16(SB)/1, $0x0e
+DATA copies7<>+17(SB)/1, $0x0f
+DATA copies7<>+18(SB)/1, $0x0e
+DATA copies7<>+19(SB)/1, $0x0f
+DATA copies7<>+20(SB)/1, $0x0e
+DATA copies7<>+21(SB)/1, $0x0f
+DATA copies7<>+22(SB)/1, $0x0e
+DATA copies7<>+23(SB)/1, $0x0f
+DATA copies7<>+24(SB)/1, $0x0e
+DATA copies7<>+25(SB)/1, $0x0f
+DATA copies7<>+26(SB)/1, $0x0e
+DATA copies7<>+27(SB)/1, $0x0f
+DATA copies7<>+28(SB)/1, $0x0e
+DATA copies7<>+29(SB)/1, $0x0f
+DATA copies7<>+30(SB)/1, $0x0e
+DATA copies7<>+31(SB)/1, $0x0f
+GLOBL copies7<>(SB), RODATA|NOPTR, $32
+
+DATA shortLists<>+0(SB)/1, $0x00
+DATA shortLists<>+1(SB)/1, $0x01
+DATA shortLists<>+2(SB)/1, $0x00
+DATA shortLists<>+3(SB)/1, $0x01
+DATA shortLists<>+4(SB)/1, $0x00
+DATA shortLists<>+5(SB)/1, $0x01
+DATA shortLists<>+6(SB)/1, $0x00
+DATA shortLists<>+7(SB)/1, $0x01
+DATA shortLists<>+8(SB)/1, $0x00
+DATA shortLists<>+9(SB)/1, $0x01
+DATA shortLists<>+10(SB)/1, $0x00
+DATA shortLists<>+11(SB)/1, $0x01
+DATA shortLists<>+12(SB)/1, $0x00
+DATA shortLists<>+13(SB)/1, $0x01
+DATA shortLists<>+14(SB)/1, $0x00
+DATA shortLists<>+15(SB)/1, $0x01
+DATA shortLists<>+16(SB)/1, $0x00
+DATA shortLists<>+17(SB)/1, $0x01
+DATA shortLists<>+18(SB)/1, $0x00
+DATA shortLists<>+19(SB)/1, $0x01
+DATA shortLists<>+20(SB)/1, $0x00
+DATA shortLists<>+21(SB)/1, $0x01
+DATA shortLists<>+22(SB)/1, $0x00
+DATA shortLists<>+23(SB)/1, $0x01
+DATA shortLists<>+24(SB)/1, $0x00
+DATA shortLists<>+25(SB)/1, $0x01
+DATA shortLists<>+26(SB)/1, $0x00
+DATA shortLists<>+27(SB)/1, $0x01
+DATA shortLists<>+28(SB)/1, $0x00
+DATA shortLists<>+29(SB)/1, $0x01
+DATA shortLists<>+30(SB)/1, $0x00
+DATA shortLists<>+31(SB)/1, $0x01
+DATA shortLists<>+32(SB)/1, $0x00
+DATA shortLists<>+33(SB)/1, $0x01
+DATA shortLists<>+34(SB)/1, $0x02
+DATA shortLists<>+35(SB)/1, $0x03
+DATA shortLists<>+36(SB)/1, $0x00
+DATA shortLists<>+37(SB)/1, $0x01
+DATA shortLists<>+38(SB)/1, $0x00
+DATA shortLists<>+39(SB)/1, $0x01
+DATA shortLists<>+40(SB)/1, $0x00
+DATA shortLists<>+41(SB)/1, $0x01
+DATA shortLists<>+42(SB)/1, $0x00
+DATA shortLists<>+43(SB)/1, $0x01
+DATA shortLists<>+44(SB)/1, $0x00
+DATA shortLists<>+45(SB)/1, $0x01
+DATA shortLists<>+46(SB)/1, $0x00
+DATA shortLists<>+47(SB)/1, $0x01
+DATA shortLists<>+48(SB)/1, $0x00
+DATA shortLists<>+49(SB)/1, $0x01
+DATA shortLists<>+50(SB)/1, $0x02
+DATA shortLists<>+51(SB)/1, $0x03
+DATA shortLists<>+52(SB)/1, $0x04
+DATA shortLists<>+53(SB)/1, $0x05
+DATA shortLists<>+54(SB)/1, $0x00
+DATA shortLists<>+55(SB)/1, $0x01
+DATA shortLists<>+56(SB)/1, $0x00
+DATA shortLists<>+57(SB)/1, $0x01
+DATA shortLists<>+58(SB)/1, $0x00
+DATA shortLists<>+59(SB)/1, $0x01
+DATA shortLists<>+60(SB)/1, $0x00
+DATA shortLists<>+61(SB)/1, $0x01
+DATA shortLists<>+62(SB)/1, $0x00
+DATA shortLists<>+63(SB)/1, $0x01
+DATA shortLists<>+64(SB)/1, $0x00
+DATA shortLists<>+65(SB)/1, $0x01
+DATA shortLists<>+66(SB)/1, $0x02
+DATA shortLists<>+67(SB)/1, $0x03
+DATA shortLists<>+68(SB)/1, $0x04
+DATA shortLists<>+69(SB)/1, $0x05
+DATA shortLists<>+70(SB)/1, $0x06
+DATA shortLists<>+71(SB)/1, $0x07
+DATA shortLists<>+72(SB)/1, $0x00
+DATA shortLists<>+73(SB)/1, $0x01
+DATA shortLists<>+74(SB)/1, $0x00
+DATA shortLists<>+75(SB)/1, $0x01
+DATA shortLists<>+76(SB)/1, $0x00
+DATA shortLists<>+77(SB)/1, $0x01
+DATA shortLists<>+78(SB)/1, $0x00
+DATA shortLists<>+79(SB)/1, $0x01
+DATA shortLists<>+80(SB)/1, $0x00
+DATA shortLists<>+81(SB)/1, $0x01
+DATA shortLists<>+82(SB)/1, $0x02
+DATA shortLists<>+83(SB)/1, $0x03
+DATA shortLists<>+84(SB)/1, $0x04
+DATA shortLists<>+85(SB)/1, $0x05
+DATA shortLists<>+86(SB)/1, $0x06
+DATA shortLists<>+87(SB)/1, $0x07
+DATA shortLists<>+88(SB)/1, $0x08
+DATA shortLists<>+89(SB)/1, $0x09
+DATA shortLists<>+90(SB)/1, $0x00
+DATA shortLists<>+91(SB)/1, $0x01
+DATA shortLists<>+92(SB)/1, $0x00
+DATA shortLists<>+93(SB)/1, $0x01
+DATA shortLists<>+94(SB)/1, $0x00
+DATA shortLists<>+95(SB)/1, $0x01
+DATA shortLists<>+96(SB)/1, $0x00
+DATA shortLists<>+97(SB)/1, $0x01
+DATA shortLists<>+98(SB)/1, $0x02
+DATA shortLists<>+99(SB)/1, $0x03
+DATA shortLists<>+100(SB)/1, $0x04
+DATA shortLists<>+101(SB)/1, $0x05
+DATA shortLists<>+102(SB)/1, $0x06
+DATA shortLists<>+103(SB)/1, $0x07
+DATA shortLists<>+104(SB)/1, $0x08
+DATA shortLists<>+105(SB)/1, $0x09
+DATA shortLists<>+106(SB)/1, $0x0a
+DATA shortLists<>+107(SB)/1, $0x0b
+DATA shortLists<>+108(SB)/1, $0x00
+DATA shortLists<>+109(SB)/1, $0x01
+DATA shortLists<>+110(SB)/1, $0x00
+DATA shortLists<>+111(SB)/1, $0x01
+DATA shortLists<>+112(SB)/1, $0x00
+DATA shortLists<>+113(SB)/1, $0x01
+DATA shortLists<>+114(SB)/1, $0x02
+DATA shortLists<>+115(SB)/1, $0x03
+DATA shortLists<>+116(SB)/1, $0x04
+DATA shortLists<>+117(SB)/1, $0x05
+DATA shortLists<>+118(SB)/1, $0x06
+DATA shortLists<>+119(SB)/1, $0x07
+DATA shortLists<>+120(SB)/1, $0x08
+DATA shortLists<>+121(SB)/1, $0x09
+DATA shortLists<>+122(SB)/1, $0x0a
+DATA shortLists<>+123(SB)/1, $0x0b
+DATA shortLists<>+124(SB)/1, $0x0c
+DATA shortLists<>+125(SB)/1, $0x0d
+DATA shortLists<>+126(SB)/1, $0x00
+DATA shortLists<>+127(SB)/1, $0x01
+DATA shortLists<>+128(SB)/1, $0x00
+DATA shortLists<>+129(SB)/1, $0x01
+DATA shortLists<>+130(SB)/1, $0x02
+DATA shortLists<>+131(SB)/1, $0x03
+DATA shortLists<>+132(SB)/1, $0x04
+DATA shortLists<>+133(SB)/1, $0x05
+DATA shortLists<>+134(SB)/1, $0x06
+DATA shortLists<>+135(SB)/1, $0x07
+DATA shortLists<>+136(SB)/1, $0x08
+DATA shortLists<>+137(SB)/1, $0x09
+DATA shortLists<>+138(SB)/1, $0x0a
+DATA shortLists<>+139(SB)/1, $0x0b
+DATA shortLists<>+140(SB)/1, $0x0c
+DATA shortLists<>+141(SB)/1, $0x0d
+DATA shortLists<>+142(SB)/1, $0x0e
+DATA shortLists<>+143(SB)/1, $0x0f
+GLOBL shortLists<>(SB), RODATA|NOPTR, $144

@@ -31,6 +31,10 @@ func hasProbe() bool { return false }
 
 func probeBlock(*probe, bool) bool { panic("BUG: cpuexec: there is no probeBlock") }
 
+func hasAlign() bool { return false }
+
+func alignBatch(*alignment) { panic("BUG: cpuexec: there is no alignBatch") }
+
 func impacts(dst *[postings.BlockSize]uint16, docs, freqs *[postings.BlockSize]uint32, n int, norms []uint8, table *blockmax.Table) {
 	impactsPortable(dst, docs[:n], freqs, norms, table)
 }

@@ -40,11 +40,13 @@ type together struct {
 
 	matcher proximity.Matcher
 	plain   []phrasePart // of a phrase of single terms, without moves, the rarest first; or nil
-	nearest [2]int       // bounds the distance of the two shortest lists in a match; see Expr.Distance
-	near    bool         // if there is such a bound
+	nearest []distance   // by list of all, its distance from the shortest list in a match
+	near    bool         // if there is such a bound for the second shortest
 	pair    bool         // the two are the whole of it; see Expr.IsPair
+	whole   bool         // no other lists than those of all can be part of a match
 	starts  []int32      // of such a phrase in a document
-	places  [][]uint32   // positions of the terms in a document
+	stand   [2]occurrences
+	places  [][]uint32 // positions of the terms in a document
 	levels  [][64]uint8
 	asked   [1]uint32
 }
@@ -86,7 +88,8 @@ func (e *evaluator) newTogether(r *run, p *blockmax.Proximity, c *clause, scores
 // prepare finds what makes the proximity fast. A document that lacks one of the alternatives, or of all
 // lists, has no match: filters that are not lists need not be tested before positions are.
 func (t *together) prepare(c *clause) {
-	t.times, t.even, t.near, t.pair = 1, false, false, false
+	t.times, t.even, t.near, t.pair, t.whole = 1, false, false, false, false
+	t.nearest = t.nearest[:0]
 	for i := range c.filter {
 		f := &c.filter[i]
 		if f.Leaf && f.cursor == nil {
@@ -102,11 +105,16 @@ func (t *together) prepare(c *clause) {
 	if len(t.all) == 0 || e.Op == proximity.Word {
 		return
 	}
-	if n := len(t.all); n > 1 {
-		a, b := slices.Index(t.lists, t.all[n-1]), slices.Index(t.lists, t.all[n-2])
-		t.nearest[0], t.nearest[1], t.near = e.Distance(a, b)
-		t.pair = t.near && n == 2 && e.IsPair()
+	n := len(t.all)
+	shortest := slices.Index(t.lists, t.all[n-1])
+	for _, l := range t.all {
+		var d distance
+		d.lo, d.hi, d.is = e.Distance(shortest, slices.Index(t.lists, l))
+		t.nearest = append(t.nearest, d)
 	}
+	t.near = n > 1 && t.nearest[n-2].is
+	t.pair = t.near && n == 2 && e.IsPair()
+	t.whole = !slices.ContainsFunc(t.lists, func(l *tileCursor) bool { return !slices.Contains(t.all, l) })
 	single := true
 	for i := range e.Parts {
 		p := &e.Parts[i]
@@ -126,6 +134,12 @@ func (t *together) prepare(c *clause) {
 		}
 		slices.SortStableFunc(t.plain, func(a, b phrasePart) int { return cmp.Compare(a.list.list.Count, b.list.list.Count) })
 	}
+}
+
+// A distance bounds how far a word is from another one; see Expr.Distance.
+type distance struct {
+	lo, hi int
+	is     bool
 }
 
 // A phrasePart is a word of a phrase.
@@ -323,7 +337,7 @@ func (t *together) within() (bool, error) {
 	if err != nil || a == nil || b == nil {
 		return true, err
 	}
-	return proximity.Within(a, b, t.nearest[0], t.nearest[1]), nil
+	return proximity.Within(a, b, t.nearest[n-2].lo, t.nearest[n-2].hi), nil
 }
 
 // freq returns the frequency of the proximity in a document.
@@ -413,6 +427,9 @@ func (c *tileCursor) readPlaces() {
 	}
 	c.positions.Reset(c.list)
 	c.reading = true
+	if c.places != nil {
+		c.places.batch = 0
+	}
 }
 
 // placesOf returns the positions of the posting that place has found, or nil if these may have more than

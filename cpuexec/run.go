@@ -22,6 +22,7 @@ type run struct {
 
 	win      window     // Which documents of the tile match, and what are their scores so far?
 	cands    candidates // Which of them can still enter?
+	batch    batch      // Which of those match a proximity?
 	glance   prefilter  // Which of these can be dropped by bounds and bitmaps alone?
 	excerpts excerptSet // What have lists in the documents of a filter?
 	few      fewDocs    // Which of few accepted documents can enter?
@@ -174,6 +175,7 @@ func (r *run) release() {
 	r.query.ctx, r.query.plan, r.query.tree, r.at, r.parallel = nil, nil, nil, part{}, Parallel{}
 	r.out.found = r.out.found[:0] // an error may have left some
 	r.leaveSegment()
+	r.batch.docs = nil
 	r.docs.forget()
 	r.glance.forget()
 	r.excerpts.forget()

@@ -82,6 +82,7 @@ type tileCursor struct {
 	posting   int                 // its index in that block, or -1
 	reading   bool                // positions is of the list
 	placed    int                 // block of the last document whose place was wanted, or -1
+	places    *occurrences        // in candidates that are verified together; nil until they are needed
 
 	spent int64     // times that a block was decoded
 	seen  []uint64  // a bit for each block that has been decoded

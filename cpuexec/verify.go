@@ -67,60 +67,60 @@ func (t *together) reach(words bool, need uint32) uint64 {
 // verify keeps the candidates that match and whose score, with what is in rest for their word, can reach
 // need. It adds their scores for the proximity, if these are wanted.
 func (t *together) verify(need uint32, rest *sums) error {
-	cs := &t.run.cands
+	cs, b := &t.run.cands, &t.run.batch
 	n := 0
-	for p, doc := range cs.docs[:cs.n] {
-		score := cs.score[p]
-		wanted := saturatingSub(need, score+rest[doc/wordDocs%64])
-		own, ok, err := t.scoreOf(doc, wanted)
-		if err != nil {
+	for from := 0; from < cs.n; from += batchDocs {
+		docs := cs.docs[from:min(from+batchDocs, cs.n)]
+		scores := cs.score[from:][:len(docs)]
+		least := need
+		for p, doc := range docs {
+			least = min(least, saturatingSub(need, scores[p]+rest[doc/wordDocs%64]))
+		}
+		b.begin(docs)
+		if err := t.judge(b, least); err != nil {
 			return err
 		}
-		cs.docs[n], cs.score[n] = doc, score+own
-		if ok && own >= wanted {
-			n++
+		for _, p := range b.live[:b.n] {
+			doc, score := docs[p], scores[p]
+			own := t.scoreIn(b, p)
+			cs.docs[n], cs.score[n] = doc, score+own // n never passes what is still to be read
+			if own >= saturatingSub(need, score+rest[doc/wordDocs%64]) {
+				n++
+			}
 		}
 	}
 	cs.n = n
 	return nil
 }
 
-// scoreOf returns the score of a document for the proximity, and whether it matches. If it scores less
-// than need, it may be said not to match.
-func (t *together) scoreOf(doc, need uint32) (score uint32, ok bool, err error) {
-	code, floor := uint8(1), uint16(0)
-	if t.scores {
-		if code, err = t.codeOf(doc); err != nil {
-			return 0, false, err
-		}
-		if t.even && need > 0 {
-			floor = t.floorOf(need)
-		}
+// scoreIn is the score of a candidate of a batch that matches.
+func (t *together) scoreIn(b *batch, p uint8) uint32 {
+	if !t.scores {
+		return 0
 	}
-	var freq uint64
+	return t.score(b.freqs[p&127], b.codes[p&127])
+}
+
+// freqOf returns the frequency of the proximity in a document, given its length code. It may be said to
+// be 0 if a word has no impact of floor.
+func (t *together) freqOf(doc uint32, code uint8, floor uint16) (freq uint64, err error) {
 	if len(t.plain) > 1 {
-		freq, err = t.countPlain(doc, code, floor)
-	} else {
-		for i := len(t.all) - 1; i >= 0; i-- {
-			if ok, err := t.all[i].has(doc, t.table, code, floor); !ok || err != nil {
-				return 0, false, err
-			}
-			if i > 0 && i == len(t.all)-2 && t.near { // before the longer lists are looked up
-				if ok, err := t.within(); !ok || err != nil {
-					return 0, false, err
-				}
+		return t.countPlain(doc, code, floor)
+	}
+	for i := len(t.all) - 1; i >= 0; i-- {
+		if ok, err := t.all[i].has(doc, t.table, code, floor); !ok || err != nil {
+			return 0, err
+		}
+		if i > 0 && i == len(t.all)-2 && t.near { // before the longer lists are looked up
+			if ok, err := t.within(); !ok || err != nil {
+				return 0, err
 			}
 		}
-		if t.pair {
-			freq, err = t.freqNear(doc)
-		} else {
-			freq, err = t.freq(doc)
-		}
 	}
-	if freq == 0 || err != nil || !t.scores {
-		return 0, freq > 0, err
+	if t.pair {
+		return t.freqNear(doc)
 	}
-	return t.score(freq, code), true, nil
+	return t.freq(doc)
 }
 
 // has reports whether the list holds a document, with an impact of at least floor. The posting is then
@@ -320,22 +320,20 @@ func (r *run) intersectTogether(t *together, words uint64) error {
 // offerTogether verifies the candidates and offers those that match. The threshold rises meanwhile.
 func (r *run) offerTogether(t *together) error {
 	cs := &r.cands
-	if cs.n == 0 {
-		return nil
-	}
-	need := r.out.need(cs.docs[0])
-	for _, doc := range cs.docs[:cs.n] {
-		score, ok, err := t.scoreOf(doc, saturatingSub(need, r.at.rank(doc)))
-		if err != nil {
+	b := &r.batch
+	for from := 0; from < cs.n; from += batchDocs {
+		docs := cs.docs[from:min(from+batchDocs, cs.n)]
+		b.begin(docs)
+		need := r.out.need(docs[0])
+		if err := t.judge(b, saturatingSub(need, r.at.rankBound(docs[0], docs[len(docs)-1]))); err != nil {
 			return err
 		}
-		if !ok {
+		r.out.total += b.n
+		if r.out.counting {
 			continue
 		}
-		r.out.total++
-		if !r.out.counting {
-			r.offer(doc, score)
-			need = r.out.need(doc)
+		for _, p := range b.live[:b.n] {
+			r.offer(docs[p], t.scoreIn(b, p))
 		}
 	}
 	r.out.work.DocsScored += int64(cs.n)

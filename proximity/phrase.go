@@ -21,6 +21,25 @@ func CountPair(a, b []uint16, distance int) (n int) {
 	return n
 }
 
+// KeepPair is CountPair, and writes these positions of b to dst, which has room for them.
+func KeepPair(dst, a, b []uint16, distance int) (n int) {
+	i, j, last := 0, 0, -1
+	for i < len(a) && j < len(b) {
+		x, y := int(a[i])+distance, int(b[j])
+		if x == y && x != last {
+			dst[n] = uint16(y)
+			n, last = n+1, x
+		}
+		if x <= y {
+			i++
+		}
+		if y <= x {
+			j++
+		}
+	}
+	return n
+}
+
 // AppendStarts appends the places at which a phrase may begin, given the positions of two of its words
 // and their offsets.
 func AppendStarts(dst []int32, a, b []uint16, offsetA, offsetB uint32) []int32 {

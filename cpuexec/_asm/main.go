@@ -29,6 +29,7 @@ func main() {
 	unite("uniteAVX2", avx2)
 	intersectAVX512()
 	intersectAVX2()
+	alignAVX2()
 	Generate()
 }
 
