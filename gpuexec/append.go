@@ -18,7 +18,7 @@ const appendSlack = 128
 
 // appends reports whether a query appends. What byStrips says of it must be known.
 func (b *batch) appends(q *query) bool {
-	return q.byStrips && b.shape.appends(q.plan.K)
+	return (q.byStrips || q.plan.Tree != nil) && b.shape.appends(q.plan.K)
 }
 
 // appendRoom is how many keys the list of such a query has room for.
@@ -74,10 +74,11 @@ func (b *batch) countScores(q *query) (lowest, shift uint32) {
 		}
 		most = max(most, sum)
 	}
+	most += q.tree.constants
 	if q.plan.RankWeight > 0 {
 		most += q.plan.RankWeight
 	}
-	if q.plan.Mode == blockmax.Or {
+	if q.plan.Tree != nil || q.plan.Mode == blockmax.Or {
 		lowest = q.need // none below it is wanted
 	}
 	if most <= lowest {

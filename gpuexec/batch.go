@@ -22,6 +22,7 @@ type batch struct {
 	listsMost int  // of any part
 	settles   bool // some plans have mode AndOr
 	lists     lists
+	trees     compiler
 
 	lookup     lookup
 	staging    staging
@@ -48,13 +49,17 @@ type work struct {
 	and, or   tileCounts
 }
 
-// tileCounts are the tiles of some parts, by whether kernels score them whole or by strips.
-type tileCounts struct{ whole, strips uint32 }
+// tileCounts are the tiles of some parts, by whether kernels score them whole, by strips, or by the
+// strips of trees.
+type tileCounts struct{ whole, strips, trees uint32 }
 
-func (c *tileCounts) add(strips bool, n uint32) {
-	if strips {
+func (c *tileCounts) add(q *query, n uint32) {
+	switch {
+	case q.plan.Tree != nil:
+		c.trees += n
+	case q.byStrips:
 		c.strips += n
-	} else {
+	default:
 		c.whole += n
 	}
 }
@@ -90,6 +95,7 @@ func (b *batch) begin() {
 	b.kMost, b.listsMost, b.settles = 1, 1, false
 	b.work = work{}
 	b.lists.begin()
+	b.trees.begin()
 	b.staging.begin()
 	b.placed.begin(&b.staging)
 	b.flat.begin()
@@ -165,6 +171,7 @@ func (b *batch) putQueries(parts uint64, times int) (queries uint64) {
 	s := &b.staging
 	devQueries, queries := put[devQuery](s, len(b.queries))
 	states, at := put[devState](s, len(b.queries))
+	nodes := putAll(s, b.trees.nodes)
 	b.states = span{at, len(states) * int(unsafe.Sizeof(devState{}))}
 	for i := range b.queries {
 		q := &b.queries[i]
@@ -185,10 +192,13 @@ func (b *batch) putQueries(parts uint64, times int) (queries uint64) {
 		if q.byStrips {
 			d.byStrips = 1
 		}
+		if q.plan.Tree != nil {
+			b.putTree(d, q, nodes)
+		}
 		if d.counts != 0 {
 			d.lowest, d.rangeShift = b.countScores(q)
 		}
-		if q.plan.Mode == blockmax.Or {
+		if d.mode == uint32(blockmax.Or) {
 			states[i].threshold = d.seed
 		}
 	}
@@ -199,7 +209,7 @@ func (b *batch) putQueries(parts uint64, times int) (queries uint64) {
 func (b *batch) fillParts(devParts []devPart) {
 	terms, address := put[devTerm](&b.staging, len(b.terms))
 	for i, t := range b.terms {
-		terms[i] = devTerm{list: b.lists.entries[t.entry].address, weight: t.weight}
+		terms[i] = devTerm{list: b.lists.entries[t.entry].address, weight: t.weight, leaf: t.leaf}
 	}
 	for i := range b.parts {
 		b.fillPart(&devParts[i], &b.parts[i])
@@ -228,9 +238,9 @@ func (b *batch) fillPart(d *devPart, pt *part) {
 		d.groups = b.shape.groups(b.listOf(b.terms[pt.from]).blocks)
 		b.work.groups += d.groups
 	case byAndTiles:
-		b.work.and.add(b.queries[pt.query].byStrips, tiles)
+		b.work.and.add(&b.queries[pt.query], tiles)
 	default:
-		b.work.or.add(b.queries[pt.query].byStrips, tiles)
+		b.work.or.add(&b.queries[pt.query], tiles)
 	}
 	b.work.tilesMost = max(b.work.tilesMost, tiles)
 }
@@ -249,9 +259,9 @@ func (b *batch) fillPasses() {
 		}
 		if seeds {
 			most := uint32(seedTiles * len(b.queries))
-			items = tileCounts{min(items.whole, most), min(items.strips, most)}
+			items = tileCounts{min(items.whole, most), min(items.strips, most), min(items.trees, most)}
 		}
-		c.queue, c.stripQueue, c.flatQueue = b.queue(items.whole), b.queue(items.strips), b.queue(items.strips)
+		c.queue, c.stripQueue, c.flatQueue, c.treeQueue = b.queue(items.whole), b.queue(items.strips), b.queue(items.strips), b.queue(items.trees)
 		_, c.counters = put[uint32](s, 4)
 		if seeds {
 			b.seeds[pass] = span{bytes: wholeRows(8 * seedTiles * len(b.queries))}

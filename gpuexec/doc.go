@@ -11,8 +11,9 @@
 //		}
 //	}
 //
-// The device takes flat plans of up to 64 terms and 1,000 hits, with any mode, filter, rank,
-// position (After) and number of segments. It refuses other plans: all their documents remain open.
+// The device takes flat plans of up to 64 terms, and boolean trees of up to 64 leaves, for up to
+// 1,000 hits, with any mode, filter, rank, position (After) and number of segments. It refuses other
+// plans: all their documents remain open.
 //
 // # How a batch runs
 //
@@ -30,6 +31,7 @@
 //	or_strips     scores tiles and collects candidates: strip by strip for flat lists,
 //	or_flat       or as a whole where many strips of a tile are alive;
 //	or_maxscore   block by block for other lists, or by another algorithm
+//	tree_strips   does the same for boolean trees
 //	queue_tiles   queues the tiles that can still win, and which parts of them
 //	or_strips, or_flat, or_maxscore   score these
 //	top_k         sorts the best keys of each query
@@ -55,6 +57,19 @@
 // Keys that reach the threshold join the query's list under its lock, and the threshold rises when
 // the list is cut to k. Queries by strips for 64 hits or more append keys without a lock, count them
 // by score, and take the threshold from the counts (kernels/append.cuh, append.go).
+//
+// # Boolean trees
+//
+// A leaf of a tree is a list with a bit (trees.go). A warp adds all postings of a strip, required,
+// optional and excluded ones, to a score and a mask of leaves for each document. Only where that
+// score would enter does it evaluate the tree, by masks of leaves and nodes (kernels/tree.cuh). Leaves
+// below a node that has no match do not count; their lists are then read again, to take away what
+// they added. Bounds of strips are evaluated likewise, on the lists that have postings there.
+//
+// A tree goes by strips whether its lists are flat or not; blocks of other lists are decoded for each
+// strip that they touch. Refused are: sets of documents, proximities, BM25F, the best of several
+// scores, a second tree for few hits, trees that documents without any of their words match, and with
+// Stream all trees.
 //
 // # Missing extents
 //
@@ -124,6 +139,7 @@
 //	records.go        lists in main memory
 //	residents.go      records of them that stay on the device
 //	columns.go        resident length codes and the like
+//	trees.go          boolean trees as masks
 //	launch.go         which kernels run, in which order
 //	results.go        what comes back
 //	times.go          where the time goes

@@ -48,3 +48,9 @@ func (x *Executor) Tracks() (last []int) {
 	}
 	return last
 }
+
+// FlatLists is how many lists are flat.
+func (x *Executor) FlatLists() (n int) {
+	x.flats.keys.Range(func(any, any) bool { n++; return true })
+	return n
+}

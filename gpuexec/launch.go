@@ -45,6 +45,7 @@ func (x *Executor) load(q *device.Queue) {
 		{"fetch_pieces", windows, readThreads, none},
 		{"flatten_slices", windows, besideThreads, none},
 		{"or_flat", q.Load(ptx("or_flat")), flatThreads, func(*batch) int { return x.shape.flatShared() }},
+		{"tree_strips", q.Load(ptx("tree_strips")), stripThreads, func(*batch) int { return x.shape.treeShared() }},
 		{"or_strips", strips, stripThreads, func(*batch) int { return x.shape.stripShared() }},
 		{"and_strips", strips, stripThreads, func(*batch) int { return x.shape.stripShared() }},
 		{"bound_tiles", plan, 256, none},
@@ -194,6 +195,9 @@ func (x *Executor) visit(q *device.Queue, s *slot, kernel string, seeds int, til
 func (x *Executor) score(q *device.Queue, s *slot, kernel string, pass int, tiles tileCounts, most int) {
 	if tiles.whole > 0 {
 		x.launch(q, s, kernel, pass, min(most, int(tiles.whole)))
+	}
+	if tiles.trees > 0 {
+		x.launch(q, s, "tree_strips", pass, min(most, int(tiles.trees)))
 	}
 	if blocks := min(most, int(tiles.strips)); blocks > 0 {
 		x.scoreStrips(q, s, x.compute, pass, blocks)

@@ -1,5 +1,7 @@
 package gpuexec
 
+import "unsafe"
+
 //lint:file-ignore U1000 kernels read and write fields that nothing here does.
 
 // The structs that kernels read and write, mirroring kernels/layout.cuh, which explains each. A
@@ -102,9 +104,17 @@ const (
 )
 
 type devTerm struct {
-	list           uint64
-	weight, unused uint32
+	list         uint64
+	weight, leaf uint32
 }
+
+type devNode struct {
+	required, requiredNodes, excluded, excludedNodes, optional, optionalNodes, scoring, scoringNodes uint64
+
+	least, constant uint32
+}
+
+const nodeBytes = int(unsafe.Sizeof(devNode{}))
 
 type devPart struct {
 	accept, rank, rankTile, tail, terms        uint64
@@ -117,6 +127,8 @@ type devQuery struct {
 	best, answer, counts, parts                      uint64
 	partCount, k, mode, bounds, rankWeight, byStrips uint32
 	wholeStrips, room, lowest, rangeShift            uint32
+	nodeCount, constants                             uint32
+	nodes, scoring                                   uint64
 }
 
 type devState struct {
@@ -142,9 +154,9 @@ type devMove struct {
 }
 
 type devBatch struct {
-	lists, queries, states, parts, tileBounds, seeds, queue, stripQueue, flatQueue, unresolved, unresolvedCount uint64
-	moves, rows, heaps, counters, flattenings                                                                   uint64
-	queryCount, partCount, moveCount, groupCount, tilesMost, tileShift                                          uint32
-	unresolvedRoom, tileRoom, poolRoom, heapRoom, listCount, blockCount                                         uint32
-	andPass, rangeAlgorithm, listRoom, stagedFrom, flatteningCount, marks                                       uint32
+	lists, queries, states, parts, tileBounds, seeds, queue, stripQueue, flatQueue, treeQueue, unresolved, unresolvedCount uint64
+	moves, rows, heaps, counters, flattenings                                                                              uint64
+	queryCount, partCount, moveCount, groupCount, tilesMost, tileShift                                                     uint32
+	unresolvedRoom, tileRoom, poolRoom, heapRoom, listCount, blockCount                                                    uint32
+	andPass, rangeAlgorithm, listRoom, stagedFrom, flatteningCount, marks                                                  uint32
 }

@@ -42,8 +42,8 @@ func (l *lookup) find(known *knownLists, plans []*Plan, taken []int, prunes bool
 		var v versions
 		for i := range l.plans[from:to] {
 			p := &l.plans[from+i]
-			if p.plan.Mode != blockmax.And && prunes {
-				p.need = p.plan.Seed()
+			if prunes {
+				p.need = needOf(p.plan)
 			}
 			at := p.from
 			for s := range p.plan.Segments {

@@ -21,12 +21,15 @@ func (x *Executor) check(p *Plan) error {
 	switch err := p.Check(); {
 	case err != nil:
 		return err
-	case p.Tree != nil:
-		return errors.New("gpuexec: a boolean tree")
 	case p.K > maxK:
 		return fmt.Errorf("gpuexec: %d hits, more than %d", p.K, maxK)
 	case len(p.Weights) > terms:
 		return fmt.Errorf("gpuexec: %d terms, more than %d", len(p.Weights), terms)
+	}
+	if p.Tree != nil {
+		if err := x.checkTree(p); err != nil {
+			return err
+		}
 	}
 	return completeNorms(p)
 }
@@ -54,11 +57,12 @@ var errDamagedList = errors.New("gpuexec: a damaged list")
 // A query is a plan in a batch.
 type query struct {
 	plan     *Plan
-	answer   int    // index of its answer
-	from, to int    // range in the batch's parts; those of AND first
-	blocks   int64  // of all lists of all passes
-	need     uint32 // of an OR: a lower bound on the score of the answer's last hit
-	byStrips bool   // kernels/strips.cu scores its tiles
+	answer   int          // index of its answer
+	from, to int          // range in the batch's parts; those of AND first
+	blocks   int64        // of all lists of all passes
+	need     uint32       // of an OR: a lower bound on the score of the answer's last hit
+	byStrips bool         // kernels/strips.cu scores its tiles
+	tree     compiledTree // of a plan with a tree
 	// Whether it would go by strips if its lists had not changed. The extents that matter were then
 	// not determined.
 	expected bool
@@ -76,6 +80,7 @@ type partTerm struct {
 	entry  int32 // in lists
 	term   int32 // of the plan
 	weight uint32
+	leaf   uint32 // of a tree
 }
 
 // add adds a plan to the batch. It reports false if one of its lists is damaged.
@@ -85,14 +90,18 @@ func (b *batch) add(of *lookedUp) bool {
 		return false
 	}
 	q := query{plan: p, answer: of.answer, from: len(b.parts), need: of.need}
-	if p.Mode != blockmax.Or {
-		b.addParts(&q, found, true)
-	}
-	if p.Mode != blockmax.And {
-		b.addParts(&q, found, false)
+	if p.Tree != nil {
+		b.addTree(&q, found)
+	} else {
+		if p.Mode != blockmax.Or {
+			b.addParts(&q, found, true)
+		}
+		if p.Mode != blockmax.And {
+			b.addParts(&q, found, false)
+		}
 	}
 	q.to = len(b.parts)
-	b.settles = b.settles || p.Mode == blockmax.AndOr
+	b.settles = b.settles || settles(p)
 	b.kMost = max(b.kMost, p.K)
 	b.queries = append(b.queries, q)
 	return true
@@ -145,7 +154,7 @@ func (b *batch) addPart(q *query, s int, found []*knownList, all bool) {
 	for t, k := range found {
 		if k != nil {
 			entry := b.lists.add(k, &seg.Terms[t], seg.Docs, b.shape.tiles(seg.Docs))
-			b.terms = append(b.terms, partTerm{int32(entry), int32(t), q.plan.Weights[t]})
+			b.terms = append(b.terms, partTerm{int32(entry), int32(t), q.plan.Weights[t], 0})
 		}
 	}
 	pt.to = len(b.terms)

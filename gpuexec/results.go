@@ -103,12 +103,12 @@ func (b *batch) answers(read []byte, ranges []devRange, rangeCount int, answers 
 		a.Top = blockmax.TopK{Total: int(s.matched), Exact: s.pruned == 0 && !b.spared(q), Hits: room.hits(keys)}
 		if s.unresolved > 0 {
 			a.Pass = blockmax.And
-			if q.plan.Mode == blockmax.Or {
+			if q.plan.Tree != nil || q.plan.Mode == blockmax.Or {
 				a.Pass = blockmax.Or
 			}
 			// For AND+OR, an AND with gaps that found too few hits leaves open which of the two
 			// modes applies.
-			undecided := q.plan.Mode == blockmax.AndOr && s.answered == 0
+			undecided := settles(q.plan) && s.answered == 0
 			a.leaveOpen(q.plan, open[i], undecided || rangeCount > len(ranges))
 		}
 		a.Top.Work = blockmax.Work{
@@ -187,7 +187,7 @@ func (a *Answer) leaveOpen(p *Plan, spans []blockmax.Span, all bool) {
 		widened = widened || from != s.From || to != s.To
 		s.From, s.To = from, to
 	}
-	if all || widened && (p.CountAll || p.Mode == blockmax.AndOr) {
+	if all || widened && (p.CountAll || settles(p)) {
 		a.openAll(p)
 		return
 	}

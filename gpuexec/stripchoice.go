@@ -60,6 +60,9 @@ func (s Shape) byStrips(l stripLoad) bool {
 func (b *batch) chooseStrips() {
 	var all stripLoad
 	for i := range b.queries {
+		if b.queries[i].plan.Tree != nil {
+			continue
+		}
 		load, can := b.canGoByStrips(&b.queries[i], (*flats).has)
 		if b.queries[i].byStrips = can; can {
 			all.add(load)
@@ -71,7 +74,8 @@ func (b *batch) chooseStrips() {
 	}
 	for i := range b.parts {
 		pt := &b.parts[i]
-		strips, expected := b.queries[pt.query].byStrips, b.queries[pt.query].expected
+		q := &b.queries[pt.query]
+		strips, expected := q.byStrips || q.plan.Tree != nil, q.expected
 		if strips && pt.way == byLeadBlocks {
 			pt.way = byAndTiles
 		}

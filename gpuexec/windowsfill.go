@@ -90,10 +90,10 @@ func (b *batch) countTiles() {
 		tiles *= uint32(b.windowed.most)
 		b.work.tiles += tiles
 		if pt.way == byOrTiles {
-			b.work.or.add(true, tiles)
+			b.work.or.add(&b.queries[pt.query], tiles)
 		} else {
 			pt.way = byAndTiles
-			b.work.and.add(true, tiles)
+			b.work.and.add(&b.queries[pt.query], tiles)
 		}
 	}
 }

@@ -19,12 +19,12 @@ struct Source {
   uint32_t shift;  // of the number of a strip, for its entry of first: 0 or 5
 };
 
-// Finds the list of the lane in a part.
-__device__ __forceinline__ Source find_source(uint32_t tile_shift, const Part &part) {
-  uint32_t lane = threadIdx.x % 32;
+// Finds the list of the lane in a part, by the number of the lane or that and first.
+__device__ __forceinline__ Source find_source(uint32_t tile_shift, const Part &part, uint32_t first = 0) {
+  uint32_t i = first + threadIdx.x % 32;
   Source of{nullptr, nullptr, nullptr, nullptr, 0, 0};
-  if (lane >= part.term_count) return of;
-  const Term &term = part.terms[lane];
+  if (i >= part.term_count) return of;
+  const Term &term = part.terms[i];
   const List &l = *term.list;
   of.list = &l;
   of.weight = term.weight;

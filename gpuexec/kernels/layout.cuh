@@ -164,7 +164,18 @@ const uint32_t take_unit = 0, take_fetch = 1, take_piece = 2, take_flat = 3, pie
 struct Term {
   Pointer<const List> list;
   uint32_t weight;
-  uint32_t unused;
+  uint32_t leaf;  // of a tree, the number of its leaf
+};
+
+// A node of a boolean tree that is not a leaf. Which leaves and nodes a document matches, it has in 64 bits each, numbered from 0; a node
+// stands behind those below it, so the root is the last.
+struct Node {
+  uint64_t required, required_nodes;  // all have to match (Must and Filter),
+  uint64_t excluded, excluded_nodes;  // none of these (Not),
+  uint64_t optional, optional_nodes;  // and at least least of these (Should)
+  uint64_t scoring, scoring_nodes;    // whose scores add up (Must and Should); none when the score is constant
+  uint32_t least;
+  uint32_t constant;  // added to the score
 };
 
 // How the documents of a part are gone through.
@@ -212,6 +223,10 @@ struct Query {
   uint32_t room;
   uint32_t lowest;       // score that the first range begins with; none that is found is below it
   uint32_t range_shift;  // a range has 1 << range_shift scores, the last one all that are higher
+  uint32_t node_count;   // of a tree; 0 for a flat query. A tree has by_strips, too
+  uint32_t constants;    // sum of those of all nodes
+  Pointer<const Node> nodes;
+  uint64_t scoring;      // leaves that may add to the score, a bit each; the others have weight 0
 };
 
 const uint32_t count_ranges = 1024;  // as in append.go
@@ -269,6 +284,7 @@ struct Batch {
   Pointer<Queue> queue;      // of tiles to visit in this pass
   Pointer<Queue> strip_queue;  // the same for strips.cu
   Pointer<Queue> flat_queue;   // and for or_flat.cu
+  Pointer<Queue> tree_queue;   // and for tree_strips.cu
   Pointer<Range> unresolved;
   Pointer<uint32_t> unresolved_count;
   Pointer<const Move> moves;
@@ -392,7 +408,20 @@ SIZE(Table, 9216);
 
 AT(Term, list, 0);
 AT(Term, weight, 8);
+AT(Term, leaf, 12);
 SIZE(Term, 16);
+
+AT(Node, required, 0);
+AT(Node, required_nodes, 8);
+AT(Node, excluded, 16);
+AT(Node, excluded_nodes, 24);
+AT(Node, optional, 32);
+AT(Node, optional_nodes, 40);
+AT(Node, scoring, 48);
+AT(Node, scoring_nodes, 56);
+AT(Node, least, 64);
+AT(Node, constant, 68);
+SIZE(Node, 72);
 
 AT(Part, accept, 0);
 AT(Part, rank, 8);
@@ -427,7 +456,11 @@ AT(Query, whole_strips, 72);
 AT(Query, room, 76);
 AT(Query, lowest, 80);
 AT(Query, range_shift, 84);
-SIZE(Query, 88);
+AT(Query, node_count, 88);
+AT(Query, constants, 92);
+AT(Query, nodes, 96);
+AT(Query, scoring, 104);
+SIZE(Query, 112);
 
 AT(State, threshold, 0);
 AT(State, matched, 8);
@@ -470,32 +503,33 @@ AT(Batch, seeds, 40);
 AT(Batch, queue, 48);
 AT(Batch, strip_queue, 56);
 AT(Batch, flat_queue, 64);
-AT(Batch, unresolved, 72);
-AT(Batch, unresolved_count, 80);
-AT(Batch, moves, 88);
-AT(Batch, rows, 96);
-AT(Batch, heaps, 104);
-AT(Batch, counters, 112);
-AT(Batch, flattenings, 120);
-AT(Batch, query_count, 128);
-AT(Batch, part_count, 132);
-AT(Batch, move_count, 136);
-AT(Batch, group_count, 140);
-AT(Batch, tiles_most, 144);
-AT(Batch, tile_shift, 148);
-AT(Batch, unresolved_room, 152);
-AT(Batch, tile_room, 156);
-AT(Batch, pool_room, 160);
-AT(Batch, heap_room, 164);
-AT(Batch, list_count, 168);
-AT(Batch, block_count, 172);
-AT(Batch, and_pass, 176);
-AT(Batch, range_algorithm, 180);
-AT(Batch, list_room, 184);
-AT(Batch, staged_from, 188);
-AT(Batch, flattening_count, 192);
-AT(Batch, marks, 196);
-SIZE(Batch, 200);
+AT(Batch, tree_queue, 72);
+AT(Batch, unresolved, 80);
+AT(Batch, unresolved_count, 88);
+AT(Batch, moves, 96);
+AT(Batch, rows, 104);
+AT(Batch, heaps, 112);
+AT(Batch, counters, 120);
+AT(Batch, flattenings, 128);
+AT(Batch, query_count, 136);
+AT(Batch, part_count, 140);
+AT(Batch, move_count, 144);
+AT(Batch, group_count, 148);
+AT(Batch, tiles_most, 152);
+AT(Batch, tile_shift, 156);
+AT(Batch, unresolved_room, 160);
+AT(Batch, tile_room, 164);
+AT(Batch, pool_room, 168);
+AT(Batch, heap_room, 172);
+AT(Batch, list_count, 176);
+AT(Batch, block_count, 180);
+AT(Batch, and_pass, 184);
+AT(Batch, range_algorithm, 188);
+AT(Batch, list_room, 192);
+AT(Batch, staged_from, 196);
+AT(Batch, flattening_count, 200);
+AT(Batch, marks, 204);
+SIZE(Batch, 208);
 
 #undef AT
 #undef SIZE

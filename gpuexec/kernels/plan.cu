@@ -4,10 +4,11 @@
 // can still win, query by query. tiles_most * part_count is below 1<<31.
 //
 // Of queries whose lists are flat, tiles are bounded strip by strip, and of a tile only the strips that can
-// win are queued, for strips.cu; of a seed at first only the best. Where bounds do not prune, a tile of an OR goes as
+// win are queued, for strips.cu; of a seed at first only the best. Trees go likewise, to tree_strips.cu. Where bounds do not prune, a tile of an OR goes as
 // a whole, for or_flat.cu; where they do, and many strips are left, or_strips leaves it to that.
 #include "cells.cuh"
 #include "seek.cuh"
+#include "tree.cuh"
 #include "warp.cuh"
 
 // A bound on the scores in a tile of the part, no_bound where nothing can match.
@@ -133,7 +134,7 @@ __device__ __forceinline__ Key &seed_of(const Batch &b, const Part &part, uint32
 
 // Whether a tile goes as a whole, since nothing is pruned. Where bounds prune, or_strips decides. A warp calls it together.
 __device__ __forceinline__ bool goes_whole(const Part &part, const Query &q, const Source &of, uint32_t blocks, uint32_t tile) {
-  return part.way == by_or_tiles && q.bounds == no_bounds && is_flat(of, blocks, tile);
+  return part.way == by_or_tiles && q.node_count == 0 && q.bounds == no_bounds && is_flat(of, blocks, tile);
 }
 
 // Takes note of the bound of a tile.
@@ -158,9 +159,10 @@ extern "C" __global__ void __launch_bounds__(256) bound_tiles(const Batch *batch
       uint32_t at = __ffs(rest) - 1, of = __shfl_sync(all_lanes, tile, at), index = __shfl_sync(all_lanes, p, at);
       const Part &other = b.parts[index];
       get_to_know(&known, b, other, index);
-      uint32_t weight = b.queries[other.query].rank_weight;
-      uint32_t bound = b.marks ? bound_strip<true>(other, known.of, known.blocks, known.packed, b.tile_shift, weight, of)
-                               : bound_strip<false>(other, known.of, known.blocks, 0, b.tile_shift, weight, of);
+      const Query &its = b.queries[other.query];
+      uint32_t bound = its.node_count ? bound_tree(b, other, of)
+                       : b.marks      ? bound_strip<true>(other, known.of, known.blocks, known.packed, b.tile_shift, its.rank_weight, of)
+                                      : bound_strip<false>(other, known.of, known.blocks, 0, b.tile_shift, its.rank_weight, of);
       uint32_t highest = __reduce_max_sync(all_lanes, bound == no_bound ? 0 : bound + 1);
       if (lane == 0) note_bound(b, other, of, highest == 0 ? no_bound : highest - 1);
     }
@@ -228,7 +230,8 @@ __device__ __forceinline__ Left strips_left(const Batch &b, const Part &part, co
     if (left.seed) left.alive = 0;
     return left;
   }
-  uint32_t bound = bound_strip<marks>(part, known.of, known.blocks, known.packed, b.tile_shift, q.rank_weight, tile);
+  uint32_t bound = !marks && q.node_count ? bound_tree(b, part, tile)
+                                          : bound_strip<marks>(part, known.of, known.blocks, known.packed, b.tile_shift, q.rank_weight, tile);
   Key threshold = common_threshold(s);
   uint32_t from = part.base + (tile << b.tile_shift) + (lane << (b.tile_shift - 5));
   uint32_t matching = __ballot_sync(all_lanes, bound != no_bound);
@@ -307,7 +310,8 @@ __device__ __forceinline__ void queue_all(const Batch &b) {
     enqueue(*b.queue, wanted && !q.by_strips, Item{p, tile, mine.alive});
     uint32_t strip_tile = tile | (mine.seed ? strips_only : 0);
     if (marks && wanted) strip_tile = mark_item(part, strip_tile, mine.alive, mine.whole);
-    enqueue(*b.strip_queue, wanted && q.by_strips && !mine.whole, Item{p, strip_tile, mine.alive});
+    enqueue(*b.strip_queue, wanted && q.by_strips && !mine.whole && q.node_count == 0, Item{p, strip_tile, mine.alive});
+    if (!marks) enqueue(*b.tree_queue, wanted && q.node_count, Item{p, tile, mine.alive});
     enqueue(*b.flat_queue, wanted && q.by_strips && mine.whole, Item{p, tile, mine.alive});
   }
 }
@@ -339,14 +343,15 @@ extern "C" __global__ void __launch_bounds__(256) queue_seeds(const Batch *batch
     if (q.by_strips) {
       Source of = find_source(b.tile_shift, part);
       uint32_t blocks = blocks_of(of);
-      uint32_t bound = b.marks ? bound_strip<true>(part, of, blocks, packed_of(b, of), b.tile_shift, q.rank_weight, tile)
-                               : bound_strip<false>(part, of, blocks, 0, b.tile_shift, q.rank_weight, tile);
+      uint32_t bound = q.node_count ? bound_tree(b, part, tile)
+                       : b.marks    ? bound_strip<true>(part, of, blocks, packed_of(b, of), b.tile_shift, q.rank_weight, tile)
+                                    : bound_strip<false>(part, of, blocks, 0, b.tile_shift, q.rank_weight, tile);
       alive = seed_strips(b, q, bound, static_cast<uint32_t>(seed >> 32));
       whole = goes_whole(part, q, of, blocks, tile);
     }
     if (lane == 0) {
       bool by_strips = q.by_strips && !whole;
-      Queue &queue = by_strips ? *b.strip_queue : q.by_strips ? *b.flat_queue : *b.queue;
+      Queue &queue = q.node_count ? *b.tree_queue : by_strips ? *b.strip_queue : q.by_strips ? *b.flat_queue : *b.queue;
       Item item{static_cast<uint32_t>(&part - b.parts.get()), tile | (by_strips ? strips_only : 0), alive};
       if (b.marks) item.tile = mark_item(part, item.tile, item.alive, whole);
       queue.items[atomicAdd(&queue.size, 1u)] = item;

@@ -1,0 +1,80 @@
+// A strip of a tile, 1/32 of its documents, as a warp comes to know it: where the postings of its lists are, and whether some are
+// missing. strips.cu and trees.cu add them up.
+#pragma once
+#include "block.cuh"
+#include "cells.cuh"
+#include "seek.cuh"
+
+// A strip at hand, the same for all lanes.
+struct Strip {
+  uint32_t strip;      // counted through the segment
+  uint32_t shift, lo;  // its documents are 1 << shift, from lo on
+  uint32_t cells;      // those that are looked at, a bit each
+};
+
+// The list of a lane in a strip.
+struct Here {
+  uint32_t from, to;  // postings of a flat list: of the strip, or where the directory is by tiles of the tile
+  uint32_t bound;     // 0 when the strip has none, of a list that there is
+};
+
+__device__ __forceinline__ bool is_listed(const Source &of, const Here &h) { return of.list && h.bound; }
+
+// Postings of a strip, two of each lane at a time.
+struct Words {
+  uint32_t word[2];
+};
+
+// Asks for postings from from on, before to. What lanes behind get is something else.
+__device__ __forceinline__ Words load_words(const Part &part, const uint32_t *flat, uint32_t from, uint32_t to) {
+  Words w;
+  uint32_t at = from + threadIdx.x % 32;
+#pragma unroll
+  for (uint32_t j = 0; j < 2; j++) w.word[j] = __ldg(at + 32 * j < to ? flat + at + 32 * j : reinterpret_cast<const uint32_t *>(anywhere(part)));
+  return w;
+}
+
+// Makes words of lanes behind the last posting those of no document of the strip.
+__device__ __forceinline__ Words without_others(const Strip &s, Words w, uint32_t from, uint32_t to) {
+  uint32_t at = from + threadIdx.x % 32, absent = ~(s.strip % strips) << s.shift;
+#pragma unroll
+  for (uint32_t j = 0; j < 2; j++) w.word[j] = at + 32 * j < to ? w.word[j] : absent;
+  return w;
+}
+
+// Whether a word is of a document in the cells of a strip.
+__device__ __forceinline__ bool is_in(const Strip &s, uint32_t word) {
+  uint32_t cell = (word >> (s.shift - 3) & (strips * cells - 1)) ^ s.strip % strips * cells;
+  return s.cells >> min(cell, 31u) & 1;
+}
+
+// Finds the list of the lane in a strip. blocks are the lists that are not flat. A warp calls it together.
+__device__ __forceinline__ Here find_here(const Part &part, const Source &of, uint32_t blocks, uint32_t strip) {
+  Here h;
+  const uint32_t *entry = of.bounds ? of.first + (strip >> of.shift) : reinterpret_cast<const uint32_t *>(anywhere(part));
+  h.from = __ldg(entry);
+  h.to = __ldg(entry + 1);
+  h.bound = __ldg(of.bounds ? of.bounds + strip : anywhere(part));
+  if (blocks >> threadIdx.x % 32 & 1) h.bound = of.list->tile_bound[strip / strips];
+  return h;
+}
+
+// Whether a block of the list that touches the strip is missing. A lane calls it alone.
+__device__ __forceinline__ bool misses(const List &l, uint32_t shift, uint32_t lo) {
+  uint32_t tile_shift = shift + 5, tile = lo >> tile_shift;
+  Span blocks = blocks_of_tile(l, tile_shift, tile << tile_shift, (tile + 1) << tile_shift);
+  for (uint32_t block = blocks.from; block < blocks.to; block++) {
+    if (is_missing(l, block) && last_of(l, block) >= lo && before(l, block) + 1 < lo + (1u << shift)) return true;
+  }
+  return false;
+}
+
+// Reports a strip where a block is missing of a list of some lane; returns whether that is so.
+[[maybe_unused]] static __device__ __noinline__ bool report_missing(const Batch &b, const Part &part, uint32_t shift, uint32_t lo, const List *list) {
+  if (!__any_sync(all_lanes, list && misses(*list, shift, lo))) return false;
+  if (threadIdx.x % 32 != 0) return true;
+  uint32_t at = atomicAdd(b.unresolved_count.get(), 1u), bound = b.tile_bounds[part.first_tile + (lo >> (shift + 5))];
+  if (at < b.unresolved_room) b.unresolved[at] = Range{static_cast<uint32_t>(&part - b.parts.get()), lo, min(part.docs, lo + (1u << shift)), bound};
+  atomicAdd(&b.states[part.query].unresolved, 1u);
+  return true;
+}
