@@ -25,7 +25,7 @@ var texts = []string{
 	"корабли плавали в белом море, книги; fartygen seglade, skibene, laivoja taloissa, hajókat, gemiler evlerimizden kitaplar",
 	"fruit/apple/red /a//b a/b/c/d/e mail me@example.com or http://riffle.dev/x?y=1 @name #tag getHTTPResponse fooBarBaz XMLId2",
 	"東京都に住む ﾃｽﾄ 日本語 한국어 a1b2 x_y ①ﬁ é",
-	"كتاب الكتب والمدرسة می\u200cخواهم کتاب‌ها पुस्तकें लड़कियों کتێبەکانم psami książkami ładnych knjigama brodovima",
+	"كتاب الكتب والمدرسة می\u200cخواهم کتاب\u200cها पुस्तकें लड़कियों کتێبەکانم psami książkami ładnych knjigama brodovima",
 	"one two three the of a four five the the six",
 	"", "a", "<p>Tom &amp; <b>Jerry</b></p>", "2026-01-02 3.14 1,000",
 }

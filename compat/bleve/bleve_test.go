@@ -289,6 +289,44 @@ func TestSchema(t *testing.T) {
 	}
 }
 
+// TestPlainValues: phrases do not find what has no places, and have places that nobody asked for.
+func TestPlainValues(t *testing.T) {
+	x, err := Open(t.TempDir(), mapping(t, `{}`), &Options{Engine: &riffle.Options{Durability: riffle.SyncNone}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	if err := x.Put(t.Context(), Document{"t", []byte(`{"ok": true, "n": 42, "text": "T shirts"}`)}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		request string
+		total   int
+		places  bool
+	}{
+		{`{"query": {"bool": true, "field": "ok"}}`, 1, false},
+		{`{"query": {"term": "T"}}`, 1, false},
+		{`{"query": {"fuzziness": 1, "term": "Tt", "field": "ok"}}`, 1, false},
+		{`{"query": {"min": 42, "field": "n"}}`, 1, false},
+		{`{"query": {"min": 43}}`, 0, false},
+		{`{"query": {"terms": ["T"], "field": "ok"}}`, 0, false},
+		{`{"query": {"terms": ["T"], "field": "_all"}}`, 0, false},
+		{`{"query": {"match_phrase": "t", "fuzziness": 1, "field": "ok"}}`, 0, false},
+		{`{"query": {"match_phrase": "t", "field": "_id", "analyzer": "keyword"}}`, 0, false},
+		{`{"query": {"match_phrase": "t shirts", "field": "text"}}`, 1, true},
+		{`{"query": {"conjuncts": [{"match": "shirts"}, {"match_phrase": "shirts"}]}, "facets": {}}`, 1, true},
+		{`{"query": {"must_not": {"disjuncts": [{"match_phrase": "skirts"}]}}}`, 1, false},
+	} {
+		res, err := x.Search(t.Context(), []byte(c.request))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if places := res.Total == 1 && res.Hits[0].Locations != nil; res.Total != c.total || places != c.places {
+			t.Errorf("%s: %d documents, locations: %v", c.request, res.Total, places)
+		}
+	}
+}
+
 // FuzzRequest reads requests, and looks for what they find in a document.
 func FuzzRequest(f *testing.F) {
 	for _, text := range []string{

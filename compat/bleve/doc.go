@@ -30,13 +30,15 @@
 // # What is refused
 //
 // An error names the place: places on a map, networks, vectors, synonyms of requests, explanations,
-// facets, and sorting by fields.
+// facets, sorting by fields, and negative boosts. So is what bleve's SearchRequest.Validate refuses, which
+// bleve's Search does not call.
 //
 // # How it works
 //
 // A value is stored as it is, with a prefix that says what it is: see TermsAnalyzer. The analyzer of all
 // fields reads the prefix, and makes the terms that bleve makes, those of numbers and dates included.
-// So a field of the index has just the terms that it has in bleve, and so has _all. Locations and
+// So a field of the index has just the terms that it has in bleve, and so has _all. (Values without
+// places, such as numbers, are in a field of their own, so that phrases do not find them.) Locations and
 // fragments come from the stored values, which are analyzed once more for the hits of a page. Therefore
 // all values are stored, also those that a result does not show.
 //

@@ -13,7 +13,8 @@ const (
 	idField  = "_id"
 )
 
-// plainField returns the name under which an index has the texts of a field that lack
+// plainField returns the name under which an index has the values of a field that have no places: numbers,
+// dates, booleans, and texts that lack
 // include_term_vectors: bleve finds words in them, but no phrases.
 func plainField(field string) string { return field + separator }
 
@@ -179,7 +180,7 @@ func (m *Mapping) fields(id string, doc any) (map[string]any, error) {
 			return nil, fmt.Errorf("field %q: the layout of its date has a control character", v.field)
 		}
 		text, in, all := v.encode(), v.field, allField
-		if v.kind == textValue && v.indexed && !v.vectors {
+		if v.indexed && (v.kind != textValue || !v.vectors) {
 			in, all = plainField(in), plainField(all)
 		}
 		lists[in] = append(lists[in], text)

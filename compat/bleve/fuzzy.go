@@ -55,7 +55,7 @@ func (n fuzzy) accepts(t string) bool {
 }
 
 func (n fuzzy) locate(d *located, to []location) (bool, []location) {
-	return d.find(n.field, n.accepts, to)
+	return d.match(n.field, n.accepts, to)
 }
 
 // similar returns the terms of a field of the index that are found.
@@ -79,7 +79,7 @@ func (n fuzzy) query(c *compiler) (riffle.Query, error) {
 		return nil, nil
 	}
 	terms, err := n.similar(c, n.field)
-	if err == nil && c.plain {
+	if err == nil {
 		var more []string
 		more, err = n.similar(c, plainField(n.field))
 		terms = append(terms, more...)
@@ -89,13 +89,13 @@ func (n fuzzy) query(c *compiler) (riffle.Query, error) {
 	}
 	slices.Sort(terms)
 	if terms = slices.Compact(terms); len(terms) > fewTerms {
-		q := c.in(n.field, func(field string) riffle.Query { return riffle.Terms{Field: field, Values: anyValues(terms)} })
+		q := in(n.field, func(field string) riffle.Query { return riffle.Terms{Field: field, Values: anyValues(terms)} })
 		return boosted(riffle.ConstantScore{Query: q, Score: 1}, n.boost), nil
 	}
 	var b riffle.Bool
 	for _, t := range terms {
 		edits := editDistance([]rune(n.term), []rune(t), n.edits)
-		q := c.in(n.field, func(field string) riffle.Query { return riffle.Term{Field: field, Value: t} })
+		q := in(n.field, func(field string) riffle.Query { return riffle.Term{Field: field, Value: t} })
 		b.Should = append(b.Should, boosted(q, n.boost/float64(edits+1)))
 	}
 	return one(b.Should, b), nil

@@ -12,6 +12,17 @@ type located struct {
 	id     string
 	values []*value
 	tokens map[*value][]token
+
+	phrases bool // only locations of phrases are wanted
+}
+
+// match is find for a query that is no phrase.
+func (d *located) match(field string, accepts func(string) bool, to []location) (found bool, _ []location) {
+	found, all := d.find(field, accepts, to)
+	if d.phrases {
+		return found, to
+	}
+	return found, all
 }
 
 // A location is a place of a term.

@@ -29,7 +29,6 @@ type Mapping struct {
 	unmade       map[string]string // analyzers that riffle lacks, with the reason
 	parsers      map[string]dateParser
 	unsupported  map[string]string // fields that are not searchable, with the reason
-	plain        bool              // some texts lack include_term_vectors: see plainField
 	problems     []Problem
 }
 
@@ -191,9 +190,7 @@ func (m *Mapping) checkField(path, name string, f *fieldMapping) error {
 		m.problem(path+".synonym_source", "synonyms of requests are not supported")
 	}
 	switch f.Type {
-	case "text":
-		m.plain = m.plain || f.Index && !f.TermVectors
-	case "number", "datetime", "boolean":
+	case "text", "number", "datetime", "boolean":
 	case "geopoint", "geoshape", "IP", "vector", "vector_base64":
 		reason := fmt.Sprintf("fields of type %q are not supported", f.Type)
 		m.problem(path+".type", reason)

@@ -25,15 +25,11 @@ type node interface {
 type compiler struct {
 	ctx      context.Context
 	snapshot *riffle.Snapshot
-	plain    bool // Mapping.plain
 }
 
 // in returns the query for a field: what find makes of it, and of the field with its values without
-// places, if there can be some.
-func (c *compiler) in(field string, find func(field string) riffle.Query) riffle.Query {
-	if !c.plain {
-		return find(field)
-	}
+// places.
+func in(field string, find func(field string) riffle.Query) riffle.Query {
 	return riffle.Bool{Should: []riffle.Query{find(field), find(plainField(field))}}
 }
 
@@ -85,12 +81,12 @@ func (n term) query(c *compiler) (riffle.Query, error) {
 	if n.term == "" || n.field == "" {
 		return nil, nil
 	}
-	q := c.in(n.field, func(field string) riffle.Query { return riffle.Term{Field: field, Value: n.term} })
+	q := in(n.field, func(field string) riffle.Query { return riffle.Term{Field: field, Value: n.term} })
 	return boosted(q, n.boost), nil
 }
 
 func (n term) locate(d *located, to []location) (bool, []location) {
-	return d.find(n.field, func(t string) bool { return t == n.term }, to)
+	return d.match(n.field, func(t string) bool { return t == n.term }, to)
 }
 
 // pattern matches documents that have a term which a function accepts.
@@ -105,11 +101,11 @@ func (n pattern) query(c *compiler) (riffle.Query, error) {
 	if n.field == "" {
 		return nil, nil
 	}
-	return boosted(riffle.ConstantScore{Query: c.in(n.field, n.finds), Score: 1}, n.boost), nil
+	return boosted(riffle.ConstantScore{Query: in(n.field, n.finds), Score: 1}, n.boost), nil
 }
 
 func (n pattern) locate(d *located, to []location) (bool, []location) {
-	return d.find(n.field, n.accepts, to)
+	return d.match(n.field, n.accepts, to)
 }
 
 func prefixNode(field, prefix string, boost float64) node {
@@ -194,18 +190,22 @@ func rangeNode(field string, from, to *int64, withFrom, withTo bool, boost float
 }
 
 func (n numberRange) query(*compiler) (riffle.Query, error) {
-	var any riffle.Bool
-	for _, s := range numberSpans(n.from, n.to) {
-		if s.from == s.to {
-			any.Should = append(any.Should, riffle.ConstantScore{Query: riffle.Term{Field: n.field, Value: s.from}, Score: 1})
-			continue
-		}
-		any.Should = append(any.Should, riffle.TermRange{Field: n.field, From: s.from, To: s.to, IncludeTo: true, Raw: true})
-	}
-	if len(any.Should) == 0 || n.field == "" {
+	spans := numberSpans(n.from, n.to)
+	if len(spans) == 0 || n.field == "" {
 		return nil, nil
 	}
-	return boosted(riffle.ConstantScore{Query: any, Score: 1}, n.boost), nil
+	q := in(n.field, func(field string) riffle.Query {
+		var any riffle.Bool
+		for _, s := range spans {
+			if s.from == s.to {
+				any.Should = append(any.Should, riffle.ConstantScore{Query: riffle.Term{Field: field, Value: s.from}, Score: 1})
+				continue
+			}
+			any.Should = append(any.Should, riffle.TermRange{Field: field, From: s.from, To: s.to, IncludeTo: true, Raw: true})
+		}
+		return any
+	})
+	return boosted(riffle.ConstantScore{Query: q, Score: 1}, n.boost), nil
 }
 
 func (n numberRange) locate(d *located, to []location) (bool, []location) {

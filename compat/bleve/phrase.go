@@ -69,7 +69,7 @@ func (n phrase) expanded(c *compiler, t string) ([]string, error) {
 }
 
 func (n phrase) query(c *compiler) (riffle.Query, error) {
-	if len(n.terms) == 0 || n.field == "" {
+	if len(n.terms) == 0 || n.field == "" || n.field == idField { // ids have no places
 		return nil, nil
 	}
 	q := riffle.Phrase{Field: n.field}
@@ -130,6 +130,21 @@ func (n phrase) locate(d *located, to []location) (bool, []location) {
 		to = follow(n.terms, terms, nil, to)
 	}
 	return len(to) > from, to
+}
+
+// hasPhrase reports whether a query has a phrase that a document may have to match.
+func hasPhrase(n node) bool {
+	switch n := n.(type) {
+	case phrase:
+		return true
+	case all:
+		return slices.ContainsFunc(n, hasPhrase)
+	case some:
+		return slices.ContainsFunc(n.clauses, hasPhrase)
+	case boolean:
+		return hasPhrase(n.must) || hasPhrase(n.should)
+	}
+	return false
 }
 
 // follow appends the locations of all paths that continue one.

@@ -28,7 +28,7 @@ type queryJSON struct {
 	Analyzer  string          `json:"analyzer"`
 	Fuzziness json.RawMessage `json:"fuzziness"`
 	Prefix    int             `json:"prefix_length"`
-	Operator  *string         `json:"operator"`
+	Operator  json.RawMessage `json:"operator"`
 
 	Match       *string         `json:"match"`
 	MatchPhrase *string         `json:"match_phrase"`
@@ -254,9 +254,9 @@ func (p *queryParser) match(field string, j *queryJSON, boost float64) (node, er
 		return nil, err
 	}
 	and := false
-	if j.Operator != nil {
-		if and = *j.Operator == "and"; !and && *j.Operator != "or" {
-			return nil, errorf(`operator: "or" or "and" is wanted, not %q`, *j.Operator)
+	if op := string(j.Operator); op != "" {
+		if and = op == `"and"`; !and && op != `"or"` {
+			return nil, errorf(`operator: "or" or "and" is wanted, not %s`, op)
 		}
 	}
 	return p.m.match(field, text(j.Match), j.Analyzer, edits, j.Prefix, and, boost)

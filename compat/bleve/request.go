@@ -16,6 +16,7 @@ type request struct {
 	highlight *highlighting
 	locations bool
 	unscored  bool
+	facets    bool // that there are none is said by {} instead of null
 	sort      []sortKey
 	after     []string // sort keys of the hit that the page follows
 	before    []string // sort keys of the hit that the page precedes
@@ -59,6 +60,7 @@ func (m *Mapping) parseRequest(text []byte) (*request, error) {
 	if j.Size != nil && *j.Size >= 0 {
 		r.size = *j.Size
 	}
+	r.facets = j.Facets != nil
 	for name := range j.Facets {
 		return nil, placed(fmt.Sprintf("facets[%q]", name), errorf("facets need columns of values, which the index does not have"))
 	}
@@ -141,12 +143,13 @@ func parseSortKey(text json.RawMessage) (key sortKey, err error) {
 		var object struct {
 			By         string `json:"by"`
 			Field      string `json:"field"`
-			Descending bool   `json:"desc"`
+			Descending any    `json:"desc"`
 		}
 		if err := json.Unmarshal(text, &object); err != nil {
 			return key, errorf("a text or an object is wanted")
 		}
-		switch key.descending = object.Descending; object.By {
+		key.descending = object.Descending == true
+		switch object.By {
 		case "id", "score":
 			by = "_" + object.By
 		case "geo_distance":

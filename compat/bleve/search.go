@@ -22,6 +22,9 @@ func (a Alias) Search(ctx context.Context, request []byte) (*Result, error) {
 		return nil, fmt.Errorf("bleve: %w", err)
 	}
 	res := &Result{Status: Status{Total: len(a), Successful: len(a)}, Hits: []*Hit{}}
+	if r.facets {
+		res.Facets = map[string]any{}
+	}
 	for i, x := range a {
 		s, err := x.engine.Snapshot()
 		if err != nil {
@@ -51,7 +54,7 @@ func (a Alias) Search(ctx context.Context, request []byte) (*Result, error) {
 // best returns the hits of an index that may be on the page, and how many there are in all. If there
 // are any, the best one is among them.
 func (x *Index) best(ctx context.Context, s *riffle.Snapshot, r *request) (_ []riffle.Hit, total int, err error) {
-	q, err := r.query.query(&compiler{ctx, s, x.m.plain})
+	q, err := r.query.query(&compiler{ctx, s})
 	if err != nil || q == nil {
 		return nil, 0, err
 	}
@@ -122,7 +125,7 @@ func (r *request) mark(keys []string) *Hit {
 	var h Hit
 	for i, key := range r.sort {
 		if key.id {
-			h.ID = keys[i]
+			h.ID = cmp.Or(h.ID, keys[i]) // a second one orders nothing
 		} else {
 			h.Score, _ = strconv.ParseFloat(keys[i], 64) // request.order has checked it
 		}
@@ -141,7 +144,9 @@ func (h *Hit) finish(ctx context.Context, r *request) error {
 			h.DecodedSort = append(h.DecodedSort, k)
 		}
 	}
-	if len(r.fields) == 0 && r.highlight == nil && !r.locations {
+	// bleve's phrases have locations, whether or not the request asks for them.
+	locate := r.highlight != nil || r.locations || hasPhrase(r.query)
+	if len(r.fields) == 0 && !locate {
 		return nil
 	}
 	fields, err := h.snapshot.Get(ctx, h.ID)
@@ -153,10 +158,10 @@ func (h *Hit) finish(ctx context.Context, r *request) error {
 		return fmt.Errorf("bleve: document %q: %w", h.ID, err)
 	}
 	h.load(r.fields, values)
-	if r.highlight == nil && !r.locations {
+	if !locate {
 		return nil
 	}
-	d := &located{m: h.m, id: h.ID, values: values, tokens: map[*value][]token{}}
+	d := &located{m: h.m, id: h.ID, values: values, tokens: map[*value][]token{}, phrases: r.highlight == nil && !r.locations}
 	h.Locations = d.locations(r.query)
 	if r.highlight == nil {
 		return nil
