@@ -21,6 +21,8 @@
 //	               alone, throughput of as many clients as cores (Tatikonda 2011, figure 4); no GPU
 //	strips         what bounds leave of flat lists: tiles, strips and cells alive, and their
 //	               postings, OR and AND by k; no GPU
+//	keeping        bytes that a query lacks, by what stays on a device whose memory is smaller than
+//	               the lists: policy, whole lists or pieces, share of the lists, batch; no GPU
 //	codecs         bits a posting and integers a second on the CPU, by codec and length of list
 //	               (Ding 2009, figures 3 and 4); BenchmarkDecode of package gpuexec has the GPU's
 //	               side
@@ -209,7 +211,7 @@ var parts = map[string]func(*bench) error{
 	"andor": func(b *bench) error { return b.mode(blockmax.AndOr) },
 	"cache": (*bench).caches, "huang": (*bench).huang, "policies": (*bench).policies, "devices": (*bench).devices,
 	"latency": (*bench).latency, "auto": (*bench).autos, "codecs": (*bench).codecs, "cores": (*bench).sharings,
-	"strips": (*bench).strips, "stream": (*bench).streams,
+	"strips": (*bench).strips, "stream": (*bench).streams, "keeping": (*bench).keeping,
 }
 
 // wants reports whether -algorithms includes an algorithm.
