@@ -45,7 +45,8 @@ type Options struct {
 	// Stream is for lists that exceed the memory of the device. They stay in main memory. Batches
 	// process the documents window by window: what a window lacks is copied from main memory, and
 	// all of it that can matter is scored as flat postings. FlatBytes is then ignored. Cache serves
-	// only plans that do not go by windows: those of mode AndOr, or with more than 32 terms.
+	// only plans that do not go by windows: those of mode AndOr, or with more than 32 terms. But its
+	// Policy chooses the lists that stay, too: VFB and Qtf by visits, QtfDf by visits for the length.
 	Stream bool
 
 	// WindowBytes is the memory for what windows copy and make flat. The default is 1,650 MiB, at

@@ -92,7 +92,7 @@ func (x *Executor) divideWindows() {
 		x.windows.tracks = x.windows.tracks[:1+x.shape.Tracks]
 	}
 	x.windows.records.dev, x.windows.records.bytes = x.dev, o.HostBytes
-	x.windows.residents.static = o.StaticLists
+	x.windows.residents.static, x.windows.residents.policy = o.StaticLists, o.Cache.Policy
 	x.windows.residents.closed = o.StaticLists
 }
 

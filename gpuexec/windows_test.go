@@ -9,6 +9,7 @@ import (
 
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/gpuexec"
+	"github.com/riffle-search/riffle/gpuexec/listcache"
 	"github.com/riffle-search/riffle/internal/exectest"
 	"github.com/riffle-search/riffle/postings"
 	"github.com/riffle-search/riffle/segment"
@@ -247,4 +248,32 @@ func TestWindowsHigh(t *testing.T) {
 	}
 	first, other, same := c.list(1, 8, 0, highIn(1), both), c.list(2, 8, 4, highIn(5), both), c.list(3, 8, 4, highIn(1), both)
 	checkSaved(t, c.fetched(t, x, first, other), c.fetched(t, x, first, same), first.List)
+}
+
+// TestWindowsPolicy has room for a little less than a long list, which most queries have. Qtf gives
+// it all of the room, QtfDf keeps a short one as well.
+func TestWindowsPolicy(t *testing.T) {
+	c := newCollection(30_000, []float64{0.5, 0.01})
+	rng := rand.New(rand.NewPCG(4, 4))
+	plans := func(lists ...int) (all []*exectest.Plan) {
+		for _, i := range lists {
+			one := &collection{docs: c.docs, lists: c.lists[i : i+1]}
+			all = append(all, one.plan(rng, blockmax.Or, 10, 1))
+		}
+		return all
+	}
+	for policy, want := range map[listcache.Policy]bool{listcache.VFB: false, listcache.Qtf: false, listcache.QtfDf: true} {
+		x := openStream(t, 8<<10, gpuexec.Options{StaticLists: true, Cache: listcache.Config{Policy: policy}},
+			gpuexec.Shape{TileShift: 10, WindowTiles: 4, Multiprocessors: 2})
+		for _, p := range plans(0, 0, 1) {
+			x.Count(nil, p, p.Mode, 0)
+		}
+		x.Admit()
+		if err := checkLarge(x, plans(0, 1)); err != nil {
+			t.Fatal(err)
+		}
+		if long, short := x.Resident(c.lists[0].Key), x.Resident(c.lists[1].Key); long == 0 || short > 0 != want {
+			t.Errorf("%v: %d bytes of the long list stay, %d of the short one", policy, long, short)
+		}
+	}
 }

@@ -73,7 +73,8 @@ type settings struct {
 
 	memory, batchBytes, columnBytes, flatBytes int64
 	windowBytes                                int64
-	trace                                      bool
+	policyNames, ways                          words
+	trace, orOnly                              bool
 	shape                                      gpuexec.Shape
 	tileShift                                  int
 	limits                                     limits
@@ -97,6 +98,16 @@ func (n *numbers) set(text string, least int) error {
 		}
 		*n = append(*n, v)
 	}
+	return nil
+}
+
+// words is a comma-separated list of words.
+type words []string
+
+func (w *words) String() string { return strings.Join(*w, ",") }
+
+func (w *words) Set(text string) error {
+	*w = strings.Split(text, ",")
 	return nil
 }
 
@@ -143,6 +154,10 @@ func (s *settings) declare(f *flag.FlagSet) {
 	f.Var(&s.stepWindows, "step-windows", "most windows of a step, with stream; 0 is the default, as for those below")
 	f.Var(&s.readers, "readers", "multiprocessors that read the host's memory, per cent")
 	f.Var(&s.tracks, "tracks", "batches that run at a time")
+	s.policyNames, s.ways = words{"qtf"}, words{"static"}
+	f.Var(&s.policyNames, "policies", "what lists stay by, with stream: qtf, qtfdf")
+	f.Var(&s.ways, "ways", "how they are chosen: static, by a log, and learning, which goes on choosing")
+	f.BoolVar(&s.orOnly, "or-only", false, "measure OR alone, with stream")
 	f.BoolVar(&s.trace, "trace", false, "measure each kernel by itself, with or, and, andor and stream")
 	f.BoolVar(&s.cpu, "cpu", true, "with or, and and andor, measure the CPU, too")
 	f.IntVar(&s.tileShift, "tile-shift", 0, "log2 of the documents of a tile")

@@ -11,19 +11,24 @@ import (
 	"github.com/riffle-search/riffle/gpuexec"
 	"github.com/riffle-search/riffle/gpuexec/demand"
 	"github.com/riffle-search/riffle/gpuexec/device"
+	"github.com/riffle-search/riffle/gpuexec/listcache"
 )
 
 // streams measures memory that is smaller than the lists. One half of the queries selects the lists
-// that stay; the other half is measured. Memory is a share of the lists' bytes. It includes
+// that stay; the other half is measured. With -ways learning, these continue to learn. Memory is a share of the lists' bytes. It includes
 // everything that stays, records and length codes, but not the memory of batches and windows.
 func (b *bench) streams() error {
 	if len(b.gpus) == 0 {
 		return nil
 	}
-	for _, mode := range []blockmax.Mode{blockmax.Or, blockmax.And} {
+	modes := []blockmax.Mode{blockmax.Or, blockmax.And}
+	if b.orOnly {
+		modes = modes[:1]
+	}
+	for _, mode := range modes {
 		for _, size := range slices.Backward(b.batch) {
 			for _, share := range b.cache {
-				if err := b.streamedShapes(plans{mode, b.typicalK()}, share, size); err != nil {
+				if err := b.streamedPolicies(plans{mode, b.typicalK()}, share, size); err != nil {
 					return err
 				}
 			}
@@ -32,12 +37,40 @@ func (b *bench) streams() error {
 	return nil
 }
 
+// streamedPolicies measures every combination of the flags -policies and -ways.
+func (b *bench) streamedPolicies(p plans, share, size int) error {
+	for _, policy := range b.policyNames {
+		for _, way := range b.ways {
+			o := gpuexec.Options{Stream: true, StaticLists: way != "learning"}
+			name := fmt.Sprintf("%v %d %% batch=%d", p, share, size)
+			if len(b.policyNames)*len(b.ways) > 1 {
+				name += " " + policy + " " + way
+			}
+			switch policy {
+			case "qtf":
+				o.Cache.Policy = listcache.Qtf
+			case "qtfdf":
+				o.Cache.Policy = listcache.QtfDf
+			default:
+				return fmt.Errorf("-policies: lists stay by qtf or qtfdf, not by %q", policy)
+			}
+			if way != "static" && way != "learning" {
+				return fmt.Errorf("-ways: there are static and learning, not %q", way)
+			}
+			if err := b.streamedShapes(name, o, p, share, size); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // streamedShapes measures every combination of the flags -step-windows, -readers and -tracks.
-func (b *bench) streamedShapes(p plans, share, size int) error {
+func (b *bench) streamedShapes(base string, o gpuexec.Options, p plans, share, size int) error {
 	for _, windows := range b.stepWindows {
 		for _, readers := range b.readers {
 			for _, tracks := range b.tracks {
-				name := fmt.Sprintf("%v %d %% batch=%d", p, share, size)
+				name := base
 				for _, of := range []struct {
 					what string
 					n    int
@@ -47,7 +80,7 @@ func (b *bench) streamedShapes(p plans, share, size int) error {
 					}
 				}
 				b.shape.StepWindows, b.shape.Readers, b.shape.Tracks = windows, readers, tracks
-				if err := b.streamed(name, p, share, size); err != nil {
+				if err := b.streamed(name, o, p, share, size); err != nil {
 					return err
 				}
 			}
@@ -56,13 +89,13 @@ func (b *bench) streamedShapes(p plans, share, size int) error {
 	return nil
 }
 
-func (b *bench) streamed(name string, p plans, share, size int) error {
+func (b *bench) streamed(name string, o gpuexec.Options, p plans, share, size int) error {
 	return b.measure("stream", name, func() ([]figure, error) {
 		r, err := b.reference(p)
 		if err != nil {
 			return nil, err
 		}
-		g, err := b.openStream(share)
+		g, err := b.openStream(o, share)
 		if err != nil {
 			return nil, err
 		}
@@ -84,7 +117,7 @@ func (b *bench) streamed(name string, p plans, share, size int) error {
 }
 
 // openStream opens a device whose memory for what stays is a share of the lists, in per cent.
-func (b *bench) openStream(share int) (*gpu, error) {
+func (b *bench) openStream(o gpuexec.Options, share int) (*gpu, error) {
 	columns := min(int64(b.c.Docs)+1<<16, b.columnBytes) &^ (device.ArenaAlign - 1)
 	window := b.windowBytes
 	if window == 0 {
@@ -95,9 +128,9 @@ func (b *bench) openStream(share int) (*gpu, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, err := gpuexec.New(dev, gpuexec.Options{
-		Stream: true, StaticLists: true, WindowBytes: window, BatchBytes: b.batchBytes, ColumnBytes: columns, Shape: b.shape, Timed: true, Traced: b.trace,
-	})
+	o.WindowBytes, o.BatchBytes, o.ColumnBytes = window, b.batchBytes, columns
+	o.Shape, o.Timed, o.Traced = b.shape, true, b.trace
+	x, err := gpuexec.New(dev, o)
 	if err != nil {
 		dev.Close()
 		return nil, err
