@@ -171,12 +171,31 @@ func TestGPUAnswersAlike(t *testing.T) {
 		if res := ix.search(queries[0], &SearchOptions{Exec: &Exec{Algorithm: AlgorithmWAND}}); res.Executor != "cpu/wand" {
 			t.Errorf("%v: a search by WAND ran on %s", policy, res.Executor)
 		}
+		for _, q := range queries {
+			want, err := plain.Count(t.Context(), q)
+			ix.must(err)
+			before := ix.gpuBatches()
+			if got, err := ix.Count(t.Context(), q); err != nil || got != want {
+				t.Fatalf("%v, count of %+v: %d, error %v, want %d", policy, q, got, err, want)
+			}
+			if m, flat := q.(Match); policy == accelerator.Devices && flat && strings.Contains(m.Text, " w") && ix.gpuBatches() == before {
+				t.Errorf("%v: the count of %+v ran on no device", policy, q)
+			}
+		}
 		st, err := ix.Stats()
 		ix.must(err)
 		if s := st.GPU.Searches; s.Batches == 0 || s.OnBoth == 0 || a.plans+b.plans == 0 {
 			t.Errorf("%v: %+v", policy, s)
 		}
 	}
+}
+
+// gpuBatches is how many batches devices had.
+func (ix *testIndex) gpuBatches() int64 {
+	ix.t.Helper()
+	st, err := ix.Stats()
+	ix.must(err)
+	return int64(st.GPU.Searches.Batches)
 }
 
 // TestGPULost: after a loss searches go on, the listener is told, and a GPU that is demanded is an

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,7 +21,8 @@ import (
 
 // BenchmarkGPUKinds measures what searches cost on a GPU that ask for more than the flat queries of
 // one whole segment: several segments, deletions, filters, fields with boosts, trees and counts.
-// The CPU runs trees and counts, and is measured for all. Each goroutine sends batches of 256.
+// The CPU is measured beside them. Each goroutine sends batches of 256; counts come one by one, of
+// 256 goroutines.
 //
 //	go test -tags cuda -run xxx -bench GPUKinds -benchtime 2s .
 //
@@ -47,6 +49,15 @@ func BenchmarkGPUKinds(b *testing.B) {
 				Match{Field: "text", Text: strings.Join(words[n:], " ")},
 			}}
 		}},
+		{"tree must not", func(text string) Query {
+			words := strings.Fields(text)
+			n := (len(words) + 1) / 2
+			return Bool{
+				Must:    []Query{Match{Field: "text", Text: strings.Join(words[:n], " ")}},
+				Should:  []Query{Match{Field: "text", Text: strings.Join(words[n:], " ")}},
+				MustNot: []Query{Bool{Must: []Query{Term{"tag", "t3"}, Term{"text", "said"}}}},
+			}
+		}},
 	}
 	e := s.build(b, true)
 	for _, kind := range whole {
@@ -58,7 +69,19 @@ func BenchmarkGPUKinds(b *testing.B) {
 	}
 	s.deleteFifth(b, e)
 	kindRate(b, e, "20% deleted/or", s.ask(or), top)
+	counted := []int{0, 1, 2, 4} // of the kinds
+	for _, i := range counted {
+		countRate(b, e, "20% deleted/count "+whole[i].name+"/gpu", s.ask(whole[i].query))
+	}
 	mustClose(b, e)
+	cpu, err := Open(s.built, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, i := range counted {
+		countRate(b, cpu, "20% deleted/count "+whole[i].name+"/cpu", s.ask(whole[i].query))
+	}
+	mustClose(b, cpu)
 
 	e = s.build(b, false)
 	st, err := e.Stats()
@@ -69,6 +92,40 @@ func BenchmarkGPUKinds(b *testing.B) {
 		kindRate(b, e, fmt.Sprintf("%d segments/%s", len(st.Segments), kind.name), s.ask(kind.query), top)
 	}
 	mustClose(b, e)
+}
+
+// countRate measures counts a second, from enough goroutines to fill batches.
+func countRate(b *testing.B, e *Engine, name string, queries []Query) {
+	b.Run(name, func(b *testing.B) {
+		var next atomic.Int64
+		count := func() {
+			if _, err := e.Count(context.Background(), queries[int(next.Add(1))%len(queries)]); err != nil {
+				b.Error(err)
+			}
+		}
+		before := onDevices(b, e)
+		b.SetParallelism(256 / runtime.GOMAXPROCS(0))
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+				count()
+			}
+		})
+		b.ReportMetric(float64(next.Load())/b.Elapsed().Seconds()/1000, "kq/s")
+		b.ReportMetric(100*float64(onDevices(b, e)-before)/float64(next.Load()), "%onGPU")
+	})
+}
+
+// onDevices is how many searches GPUs alone have answered.
+func onDevices(b *testing.B, e *Engine) int64 {
+	b.Helper()
+	st, err := e.Stats()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if st.GPU == nil {
+		return 0
+	}
+	return int64(st.GPU.Searches.OnGPU)
 }
 
 // kindRate measures queries a second, on GPUs and on the CPU.
@@ -211,6 +268,7 @@ type servingCorpus struct {
 	times   int
 	queries []string
 	dir     string // of indexes
+	built   string // of the last one
 	merges  atomic.Int64
 }
 
@@ -287,6 +345,7 @@ func (s *servingCorpus) build(b *testing.B, oneSegment bool) *Engine {
 			}
 		}
 	}
+	s.built = dir
 	building := &BuildOptions{Index: o, OneSegment: oneSegment, MemoryBytes: memory}
 	if _, err := Build(b.Context(), dir, Documents(source), building); err != nil {
 		b.Fatal(err)

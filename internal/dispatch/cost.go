@@ -24,11 +24,15 @@ type Features struct {
 	Bytes    int64 // of payload
 	K        int
 	All      bool // documents must have all terms, at least in the first pass
+	Tree     bool
+	Total    bool // all documents that match are counted
+	Count    bool // and none is ranked
 }
 
 // FeaturesOf returns the features of a plan. It takes some nanoseconds a list.
 func FeaturesOf(p *Plan) (f Features) {
 	f.K, f.All = p.K, p.Tree == nil && p.Mode != blockmax.Or
+	f.Tree, f.Total = p.Tree != nil, p.CountAll
 	for s := range p.Segments {
 		first, second := int64(math.MaxInt64), int64(math.MaxInt64)
 		tiles := int64(p.Segments[s].Docs+blockmax.TileDocs-1) / blockmax.TileDocs
@@ -103,12 +107,14 @@ const (
 	perByte  // copied to the device
 	perBatch // shared by the batch's queries
 	perLog   // of the batch's queries: few do not fill the device
+	perTree  // of the postings, for trees
+	perTotal // of the postings, to count all documents that match
 	prices
 )
 
 // priceNames are the names of prices, in nanoseconds, in a saved model.
 var priceNames = [prices]string{
-	"query", "term", "root_posting", "hit", "visit", "posting", "root_shortest", "shortest", "second", "byte", "batch", "log_batch",
+	"query", "term", "root_posting", "hit", "visit", "posting", "root_shortest", "shortest", "second", "byte", "batch", "log_batch", "tree_posting", "counted_posting",
 }
 
 type vector [prices]float64
@@ -118,11 +124,21 @@ func (f *Features) vector() vector {
 	if f.All {
 		hits = f.Shortest
 	}
-	return vector{
+	v := vector{
 		perQuery: 1, perTerm: float64(f.Terms), perRoot: math.Sqrt(float64(f.Postings)), perHit: float64(min(hits, int64(f.K))),
 		perVisit: float64(f.Visits), perPosting: float64(f.Postings), perRootShortest: math.Sqrt(float64(f.Shortest)),
 		perShortest: float64(f.Shortest), perSecond: float64(f.Second),
 	}
+	if f.Count {
+		v[perRoot], v[perHit], v[perVisit], v[perPosting], v[perRootShortest] = 0, 0, 0, 0, 0
+	}
+	if f.Tree {
+		v[perTree] = float64(f.Postings)
+	}
+	if f.Total {
+		v[perTotal] = float64(f.Postings)
+	}
+	return v
 }
 
 func (f *Features) kind() int {
@@ -134,19 +150,21 @@ func (f *Features) kind() int {
 
 // defaultPrices are the initial prices of a model. Those of the CPU were fitted to one core of a
 // Zen 5 (BenchmarkCostModel of package riffle), those of devices to an H200
-// (bench/results/2026-11-23-gpu-auto.md).
+// (bench/results/2026-11-23-gpu-auto.md). Those of trees and counts on devices are estimates: a tree's
+// postings take three times as long as a flat query's, and a count scores all of them. On the CPU
+// trees cost what flat queries do, and counts what bench/results/2026-11-20-counting.md has.
 var defaultPrices = map[string][2]vector{
 	"cpu": {
-		{perQuery: 1400, perTerm: 300, perRoot: 26, perHit: 150, perVisit: 30, perPosting: 0.05},
-		{perQuery: 1200, perTerm: 60, perRoot: 1.5, perHit: 4, perRootShortest: 200, perShortest: 3, perSecond: 0.03},
+		{perQuery: 1400, perTerm: 300, perRoot: 26, perHit: 150, perVisit: 30, perPosting: 0.05, perTotal: 0.08},
+		{perQuery: 1200, perTerm: 60, perRoot: 1.5, perHit: 4, perRootShortest: 200, perShortest: 3, perSecond: 0.03, perTotal: 0.02},
 	},
 	"helped": {
-		{perQuery: 1400, perTerm: 300, perRoot: 26, perHit: 150, perVisit: 6, perPosting: 0.01},
-		{perQuery: 1200, perTerm: 60, perRoot: 1.5, perHit: 4, perRootShortest: 100, perShortest: 0.6, perSecond: 0.006},
+		{perQuery: 1400, perTerm: 300, perRoot: 26, perHit: 150, perVisit: 6, perPosting: 0.01, perTotal: 0.016},
+		{perQuery: 1200, perTerm: 60, perRoot: 1.5, perHit: 4, perRootShortest: 100, perShortest: 0.6, perSecond: 0.006, perTotal: 0.004},
 	},
 	"gpu": {
-		{perQuery: 1500, perTerm: 200, perPosting: 0.0009, perByte: 0.02, perBatch: 300_000, perLog: 200_000},
-		{perQuery: 1000, perTerm: 200, perPosting: 0.0005, perShortest: 0.004, perByte: 0.02, perBatch: 300_000, perLog: 150_000},
+		{perQuery: 1500, perTerm: 200, perPosting: 0.0009, perByte: 0.02, perBatch: 300_000, perLog: 200_000, perTree: 0.0018, perTotal: 0.0045},
+		{perQuery: 1000, perTerm: 200, perPosting: 0.0005, perShortest: 0.004, perByte: 0.02, perBatch: 300_000, perLog: 150_000, perTotal: 0.002},
 	},
 }
 

@@ -54,6 +54,10 @@ type Query struct {
 	CPU  CPU
 	On   Side
 
+	// Count says that only TopK.Total is wanted, of a plan with CountAll: CPU then counts and ranks
+	// nothing.
+	Count bool
+
 	// Whole is CPU without the help of other cores: it answers while devices work, whose batches
 	// need cores, too. Nil stands for CPU.
 	Whole CPU

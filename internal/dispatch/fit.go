@@ -66,6 +66,17 @@ func (f *fit) begin(p vector, onCPU bool) {
 					f.prior.add(v, max(1, p.times(v)), max(1, p.times(v)), weak)
 				}
 			}
+			for _, kind := range []int{perTree, perTotal} { // trees, and counts
+				v := vector{perQuery: 1, perTerm: terms, perShortest: 0.1 * postings, perSecond: 0.2 * postings}
+				v[kind] = postings
+				if kind == perTree {
+					v[perRoot], v[perHit], v[perPosting], v[perVisit] = math.Sqrt(postings), 10, postings, terms*min(postings, terms*(1+postings/2048))
+				}
+				if !onCPU {
+					v[perBatch], v[perLog] = 1, math.Log1p(10)
+				}
+				f.prior.add(v, max(1, p.times(v)), max(1, p.times(v)), weak)
+			}
 		}
 	}
 }

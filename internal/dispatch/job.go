@@ -61,6 +61,7 @@ func newJobs() *sync.Pool {
 func newJob(d *Dispatcher, q Query) *job {
 	j := jobs.Get().(*job)
 	*j = job{d: d, query: q, ready: j.ready, arrived: time.Now(), features: FeaturesOf(q.Plan), due: q.Due}
+	j.features.Count = q.Count
 	if j.due.IsZero() {
 		j.due = j.arrived.Add(d.options.Deadline)
 	}

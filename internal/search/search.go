@@ -171,7 +171,7 @@ func (x *Run) settle(ctx context.Context) error {
 		return nil
 	}
 	p.Mode, p.Else = blockmax.And, nil
-	n, err := x.Count(ctx)
+	n, err := x.count(ctx)
 	if err != nil {
 		return err
 	}
@@ -182,12 +182,6 @@ func (x *Run) settle(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// Count counts the documents that match.
-func (x *Run) Count(ctx context.Context) (int, error) {
-	n, err := x.settings.CPU.Count(ctx, &x.compiled.Plan)
-	return n, at(x.view, err)
 }
 
 // Explain derives the score of a document of the view.
