@@ -257,8 +257,9 @@ type Options struct {
 	// CacheBytes bounds what searches keep in memory. Blocks of the store's tables take an eighth of
 	// it, between 1 and 16 MiB, and pages of its mapped files a quarter, about, between 4 MiB and 1
 	// GiB. Opened posting lists, what was derived from them (bitmaps at most half) and filters that
-	// come again (with excerpts of lists, at most a quarter) share the rest with length codes, ranks, ids and their places, which come first,
-	// but leave half of the rest; pages of ids take at most a sixteenth, and 16 MiB a segment.
+	// come again (with excerpts of lists, at most a quarter) share the rest with length codes, ranks,
+	// ids and their places, terms and their indexes (TrigramBytes), which come first, but leave half of
+	// the rest; pages of ids take at most a sixteenth, and 16 MiB a segment.
 	// Stats.Resident says what is there. Besides, each running search takes what it works with, and
 	// without a memory limit (GOMEMLIMIT or debug.SetMemoryLimit) Go's collector lets the heap grow
 	// to twice of what is in use. The default is DefaultCacheBytes.
@@ -275,6 +276,14 @@ type Options struct {
 	// word of a PhrasePrefix may stand for. A query with more fails, unless SearchOptions.Partial is
 	// set. The default is DefaultMaxTerms.
 	MaxTerms int
+
+	// TrigramBytes bounds the memory of indexes of terms by the sequences of three bytes in them: a part
+	// of CacheBytes. With one, a Wildcard or Regexp that begins with no literal, such as *infix*, reads
+	// the terms that have the trigrams of its literals, and not all terms of the field. An index takes 7
+	// to 25 bytes a term. It is made for 65,536 terms of a sealed segment at a time, when they have been
+	// scanned as long as that takes: about twenty times. Literals of three bytes or more use it. The
+	// default is an eighth of CacheBytes; NoTrigrams stands for none.
+	TrigramBytes int64
 
 	// StoredCacheBytes bounds the cache of stored documents that Get and SearchOptions.Load have
 	// read. One that is not cached takes some thirty times as long to read. On Linux, those of large
@@ -362,6 +371,9 @@ func (p *privateOptions) set(k hook.Knobs) {
 	p.store, p.memoryBytes, p.tableBytes, p.codedBytes, p.spin = k.Store, k.MemoryBytes, k.TableBytes, k.CodedBytes, k.Spin
 }
 
+// NoTrigrams is the value of Options.TrigramBytes for no indexes of terms.
+const NoTrigrams = -1
+
 // DefaultMaxTerms is the default of Options.MaxTerms.
 const DefaultMaxTerms = 1 << 20
 
@@ -406,6 +418,9 @@ func (o *Options) withDefaults() Options {
 	}
 	if d.StoredCacheBytes == 0 {
 		d.StoredCacheBytes = max(d.CacheBytes/16, 1<<20)
+	}
+	if d.TrigramBytes == 0 {
+		d.TrigramBytes = max(d.CacheBytes/8, 64<<10)
 	}
 	if d.Merge.SegmentsPerTier == 0 {
 		d.Merge.SegmentsPerTier = DefaultSegmentsPerTier
@@ -456,6 +471,7 @@ func (o *Options) Validate() error {
 	want(d.CacheBytes > 0, "CacheBytes", "must be positive", d.CacheBytes)
 	want(d.MaxTerms > 0, "MaxTerms", "must be positive", d.MaxTerms)
 	want(d.StoredCacheBytes > 0, "StoredCacheBytes", "must be positive", d.StoredCacheBytes)
+	want(d.TrigramBytes > 0 || d.TrigramBytes == NoTrigrams, "TrigramBytes", "must be positive, or NoTrigrams", d.TrigramBytes)
 	want(int(d.Codec) < len(kinds), "Codec", "must be CodecInterpolative, CodecPacked, CodecPFor or CodecRice", d.Codec)
 	want(d.Merge.SegmentsPerTier >= 2, "Merge.SegmentsPerTier", "must be at least 2", d.Merge.SegmentsPerTier)
 	want(d.Merge.MaxSegmentBytes > 0, "Merge.MaxSegmentBytes", "must be positive", d.Merge.MaxSegmentBytes)
@@ -569,7 +585,7 @@ func (o *Options) live() *live.Options {
 	l := &live.Options{
 		Store: o.private.store, Building: o.private.building,
 		Schema: o.Schema.internal(), AlterSchema: o.AlterSchema, RankField: o.Rank.Field, Analyzer: o.analyzer, Text: text.String(),
-		Sync: o.Durability == SyncBatch, MemoryBytes: o.MemoryBytes, LogBytes: o.LogBytes, StoredCacheBytes: o.StoredCacheBytes, MaxFields: o.MaxFields, MaxDocs: o.private.maxDocs,
+		Sync: o.Durability == SyncBatch, MemoryBytes: o.MemoryBytes, LogBytes: o.LogBytes, StoredCacheBytes: o.StoredCacheBytes, TrigramBytes: o.TrigramBytes, MaxFields: o.MaxFields, MaxDocs: o.private.maxDocs,
 		Codec: kinds[o.Codec], TableBytes: o.private.tableBytes, CodedBytes: o.private.codedBytes,
 		Merge: live.Merge{
 			Disabled: o.Merge.Disabled, SegmentsPerTier: o.Merge.SegmentsPerTier, MaxSegmentBytes: o.Merge.MaxSegmentBytes, MaxSegmentDocs: o.private.segmentDocs,

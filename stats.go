@@ -59,14 +59,15 @@ type ResidentStats struct {
 	Columns int64 // of sparse length codes
 	Filters int64
 
-	Segments int64 // length codes outside mapped files, ranks, ids and their places, bounds of tiles
+	Segments int64 // length codes outside mapped files, ranks, ids and their places, terms, bounds of tiles
+	Trigrams int64 // indexes of terms, in Options.TrigramBytes
 	Blocks   int64 // of the store's tables
 	Stored   int64 // stored documents, in Options.StoredCacheBytes
 }
 
 // Sum returns all of it.
 func (r ResidentStats) Sum() int64 {
-	return r.Heads + r.Code + r.Rows + r.Positions + r.Ranges + r.Bitmaps + r.Columns + r.Filters + r.Segments + r.Blocks + r.Stored
+	return r.Heads + r.Code + r.Rows + r.Positions + r.Ranges + r.Bitmaps + r.Columns + r.Filters + r.Segments + r.Trigrams + r.Blocks + r.Stored
 }
 
 // WrittenStats are bytes written since Open. Store.WrittenBytes is their sum and what else was
@@ -160,7 +161,7 @@ func (e *Engine) Stats() (*Stats, error) {
 func residentStats(r *live.Resident) ResidentStats {
 	return ResidentStats{
 		Heads: r.Heads, Code: r.Code, Rows: r.Rows, Positions: r.Positions, Ranges: r.Ranges, Bitmaps: r.Bitmaps, Columns: r.Columns, Filters: r.Filters,
-		Segments: r.Segments, Blocks: r.Blocks, Stored: r.Stored,
+		Segments: r.Segments, Trigrams: r.Trigrams, Blocks: r.Blocks, Stored: r.Stored,
 	}
 }
 

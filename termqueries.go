@@ -28,8 +28,10 @@ type Prefix struct {
 // Wildcard matches the documents that have a term which matches a pattern as a whole: * stands for
 // any number of characters, ? for one, and a backslash takes its meaning from the character after it.
 //
-// A pattern that begins with a literal costs as much as Prefix. Any other pattern is compared with
-// all terms of the field.
+// A pattern that begins with a literal costs as much as Prefix. Any other pattern, such as *infix*, costs
+// a scan of all terms of the field: 20 to 40 ms for a million. After some twenty scans, sealed segments
+// have an index of their terms by trigrams (Options.TrigramBytes). With it, a pattern with a literal of
+// three bytes or more costs only the terms that are likely to match, and some 0.1 ms for a million.
 type Wildcard struct {
 	Field   string
 	Pattern string
@@ -39,7 +41,8 @@ type Wildcard struct {
 // Regexp matches the documents that have a term which matches a regular expression as a whole, in the
 // syntax of package regexp. \b and \B are not supported.
 //
-// An expression that begins with a literal is compared only with the terms that do.
+// An expression that begins with a literal is compared only with the terms that do. Other literals
+// are sought by trigrams as those of a Wildcard are. Without any, all terms are read.
 type Regexp struct {
 	Field string
 	Expr  string

@@ -29,6 +29,7 @@ type Disk struct {
 	codedDocs bool                        // stored documents are coded
 	codes     held[*coded]
 	heldBytes atomic.Int64
+	trigrams  *TrigramBudget // of indexes of terms; nil for none
 }
 
 var _ Reader = (*Disk)(nil)
@@ -162,6 +163,7 @@ func (d *Disk) HeldBytes() int64 { return d.heldBytes.Load() }
 // have stay valid.
 func (d *Disk) release() {
 	d.ids.release()
+	d.DropTrigrams()
 	for i := range d.norms {
 		d.norms[i].p.Store(nil)
 		d.tiles[i].p.Store(nil)

@@ -187,7 +187,7 @@ type fieldTerms struct {
 }
 
 func (d *Disk) fieldTerms(field int) (fieldTerms, error) {
-	return d.terms[field].get(&d.heldBytes, func() (t fieldTerms, size int64, err error) {
+	terms, err := d.terms[field].get(&d.heldBytes, func() (t fieldTerms, size int64, err error) {
 		var b dictionary.Builder
 		err = d.eachRow(field, nil, after(d.termKey(field, nil)), func(m *Match, _ int) error {
 			b.Add(m.Term)
@@ -200,6 +200,27 @@ func (d *Disk) fieldTerms(field int) (fieldTerms, error) {
 		t.words, t.counts = b.Dictionary(), slices.Clip(t.counts)
 		return t, int64(t.words.Bytes() + 4*len(t.counts)), err
 	})
+	if kept := d.terms[field].p.Load(); kept != nil && kept.words == terms.words && d.trigrams != nil {
+		terms.words.IndexGrams(d.trigrams)
+	}
+	return terms, err
+}
+
+// A TrigramBudget bounds the memory of indexes of terms by their trigrams, of any number of segments. The
+// zero value admits none.
+type TrigramBudget = dictionary.GramBudget
+
+// IndexTrigrams lets searches make indexes of terms by their trigrams, within a budget. It must be
+// called before the segment is searched.
+func (d *Disk) IndexTrigrams(b *TrigramBudget) { d.trigrams = b }
+
+// DropTrigrams gives the memory of these indexes back to the budget. There will be no more of them.
+func (d *Disk) DropTrigrams() {
+	for i := range d.terms {
+		if terms := d.terms[i].p.Load(); terms != nil && terms.words != nil {
+			terms.words.DropGrams()
+		}
+	}
 }
 
 // nearRows is how many rows between two terms are read rather than passed over by another look-up,

@@ -101,6 +101,7 @@ type residentFigures struct {
 	Columns  int64 `json:"columns"`
 	Filters  int64 `json:"filters"`
 	Segments int64 `json:"segments"`
+	Trigrams int64 `json:"trigrams"`
 	Blocks   int64 `json:"blocks"`
 	Stored   int64 `json:"stored"`
 }
@@ -121,9 +122,10 @@ func (f *cacheFigures) print(w io.Writer) error {
 	r := &f.Resident
 	_, err := fmt.Fprintf(w, "lists at hand   %.1f %%, by bytes %.1f %%; %d bytes read\n"+
 		"resident        heads %d, code %d, rows %d, positions %d, ranges %d,\n"+
-		"                bitmaps %d, columns %d, filters %d, segments %d, blocks %d, stored %d\n"+
+		"                bitmaps %d, columns %d, filters %d, segments %d, trigrams %d,\n"+
+		"                blocks %d, stored %d\n"+
 		"peak            %d bytes\n",
 		100*f.HitRate, 100*f.ByteRate, f.ReadBytes, r.Heads, r.Code, r.Rows, r.Positions, r.Ranges, r.Bitmaps, r.Columns,
-		r.Filters, r.Segments, r.Blocks, r.Stored, f.PeakBytes)
+		r.Filters, r.Segments, r.Trigrams, r.Blocks, r.Stored, f.PeakBytes)
 	return err
 }

@@ -17,6 +17,7 @@ import (
 	"slices"
 	"sort"
 	"sync"
+	"sync/atomic"
 )
 
 // pageTerms bounds the terms of a page, so that a term's place in it fits in 16 bits.
@@ -31,6 +32,7 @@ const pageText = 1 << 24
 type Dictionary struct {
 	pages []*page
 	terms int
+	grams dictionaryGrams
 }
 
 // A page is a run of terms.
@@ -41,6 +43,9 @@ type page struct {
 
 	grouping sync.Once
 	groups   lengthGroups
+
+	indexing atomic.Bool // grams has been made, or is being made
+	grams    atomic.Pointer[gramIndex]
 }
 
 // A Builder makes a Dictionary.

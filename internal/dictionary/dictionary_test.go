@@ -152,7 +152,7 @@ func TestRegexp(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	exprs := []string{
 		"", "a", "ab*", "a.*b", ".*", "..", "(ab|ba)+c?", "[^a]*", "(?i)AB.", "é+", "[é語]", "a{2,3}b", "^a.*b$", `\Aa\z`,
-		"(^a|b$)", "a|$", "(a|^)b", "a$b", "b^a", "[a-c]{3}", `\pL+`, "a*?b", ".*語.*", "(?s).", "\\x{0}+", "x{0}", "(a*)*", "[[:alpha:]]+",
+		"(^a|b$)", "a|$", "(a|^)b", "a$b", "b^a", "[a-c]{3}", `\pL+`, "a*?b", ".*語.*", "(?s).", "\\x{0}+", "x{0}", "(a*)*", "[[:alpha:]]+", "\uFFFD+", "\uFFFD.*",
 	}
 	for range 20 {
 		d := of(randomTerms(rng, 300)...)
@@ -383,6 +383,9 @@ func FuzzWildcard(f *testing.F) {
 		if got := len(found(of(term), w.Find)) == 1; got != want {
 			t.Fatalf("Find = %v, want %v", got, want)
 		}
+		if want && !w.grams().metBy(term) {
+			t.Fatalf("the term lacks trigrams: %+v", w.grams())
+		}
 	})
 }
 
@@ -404,6 +407,9 @@ func FuzzRegexp(f *testing.F) {
 		}
 		if got := len(found(of(term, term+"a", "a"+term), r.Find)) > 0; want && !got {
 			t.Fatal("Find does not find the term")
+		}
+		if want && !r.grams.metBy(term) {
+			t.Fatalf("the term lacks trigrams: %+v", r.grams)
 		}
 	})
 }

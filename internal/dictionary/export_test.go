@@ -1,5 +1,17 @@
 package dictionary
 
+// MakeGrams makes the trigram indexes of all pages.
+func (d *Dictionary) MakeGrams() {
+	budget := new(GramBudget)
+	budget.Limit(1 << 40)
+	d.IndexGrams(budget)
+	for _, p := range d.pages {
+		if p.indexing.CompareAndSwap(false, true) {
+			d.grams.keep(p, p.gramIndex())
+		}
+	}
+}
+
 // Compared returns the number of terms that Find compares with the word.
 func (f *Fuzzy) Compared(d *Dictionary) (n int) {
 	from, to := 0, d.Len()

@@ -21,6 +21,7 @@ import (
 type Regexp struct {
 	prog   *syntax.Prog
 	prefix []byte
+	grams  *gramQuery
 	free   sync.Pool // of *automaton
 }
 
@@ -43,7 +44,8 @@ func ParseRegexp(expr string, replace func(literal string) string) (*Regexp, err
 	if replace != nil {
 		replaceLiterals(tree, replace)
 	}
-	prog, err := syntax.Compile(tree.Simplify())
+	tree = tree.Simplify()
+	prog, err := syntax.Compile(tree)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +58,7 @@ func ParseRegexp(expr string, replace func(literal string) string) (*Regexp, err
 			return nil, ErrWordBoundary
 		}
 	}
-	return &Regexp{prog: prog, prefix: prefixOf(prog)}, nil
+	return &Regexp{prog: prog, prefix: prefixOf(prog), grams: gramsOf(tree)}, nil
 }
 
 func replaceLiterals(tree *syntax.Regexp, replace func(string) string) {
@@ -70,7 +72,8 @@ func replaceLiterals(tree *syntax.Regexp, replace func(string) string) {
 	}
 }
 
-// prefixOf returns the literal that all matching terms begin with.
+// prefixOf returns the literal that all matching terms begin with. U+FFFD is none: any byte that is not
+// UTF-8 matches it.
 func prefixOf(prog *syntax.Prog) []byte {
 	var prefix []byte
 	for pc := prog.Start; ; {
@@ -82,12 +85,12 @@ func prefixOf(prog *syntax.Prog) []byte {
 				return prefix
 			}
 		case syntax.InstRune1:
-			if syntax.Flags(in.Arg)&syntax.FoldCase != 0 {
+			if syntax.Flags(in.Arg)&syntax.FoldCase != 0 || in.Rune[0] == utf8.RuneError {
 				return prefix
 			}
 			prefix = utf8.AppendRune(prefix, in.Rune[0])
 		case syntax.InstRune:
-			if len(in.Rune) != 1 || syntax.Flags(in.Arg)&syntax.FoldCase != 0 {
+			if len(in.Rune) != 1 || syntax.Flags(in.Arg)&syntax.FoldCase != 0 || in.Rune[0] == utf8.RuneError {
 				return prefix
 			}
 			prefix = utf8.AppendRune(prefix, in.Rune[0])
@@ -114,7 +117,7 @@ func (r *Regexp) Match(term []byte) bool {
 
 // Find yields the numbers of the terms that match, in ascending order, until yield returns false.
 //
-// It costs the range of the literal prefix. In it, terms share the states of what they have in
+// It costs the range of the literal prefix, less what trigram indexes leave out. In it, terms share the states of what they have in
 // common with the term before, and those that begin as a term did whose beginning cannot match are
 // passed over.
 func (r *Regexp) Find(d *Dictionary, yield func(i int) bool) {
@@ -125,7 +128,7 @@ func (r *Regexp) Find(d *Dictionary, yield func(i int) bool) {
 	t := trail{a: r.automaton()}
 	defer func() { r.free.Put(t.a) }()
 	t.begin(nil)
-	d.spans(from, to, func(p *page, from, to int) bool {
+	find := func(p *page, from, to int) bool {
 		passed := 0 // terms passed over since the trail changed
 		for i := from; i < to; i++ {
 			if len(t.a.states) > maxStates {
@@ -147,6 +150,9 @@ func (r *Regexp) Find(d *Dictionary, yield func(i int) bool) {
 			}
 		}
 		return true
+	}
+	d.spans(from, to, func(p *page, from, to int) bool {
+		return d.narrowed(p, r.grams, from, to, func(from, to int) bool { return find(p, from, to) })
 	})
 }
 

@@ -191,15 +191,17 @@ func (r run) in(text []byte) int {
 // Find yields the numbers of the terms that match, in ascending order, until yield returns false.
 //
 // A pattern with a literal prefix costs its range of the dictionary. Any other one costs a scan of
-// all terms: of their text for its longest literal, or else term by term (see BenchmarkFind).
+// all terms: of their text for its longest literal, or else term by term (see BenchmarkFind). Where
+// there are trigram indexes and a literal has three bytes, only blocks that have its trigrams are
+// scanned.
 func (w *Wildcard) Find(d *Dictionary, yield func(i int) bool) {
 	from, to := 0, d.Len()
 	prefix := w.Prefix()
 	if len(prefix) > 0 {
 		from, to = d.Prefix(prefix)
 	}
-	literal := w.longest()
-	d.spans(from, to, func(p *page, from, to int) bool {
+	literal, grams := w.longest(), w.grams()
+	find := func(p *page, from, to int) bool {
 		if len(prefix) == 0 && len(literal) > 0 {
 			return p.findLiteral(literal, from, to, func(i int) bool { return !w.Match(p.term(i)) || yield(p.first+i) })
 		}
@@ -212,7 +214,21 @@ func (w *Wildcard) Find(d *Dictionary, yield func(i int) bool) {
 			}
 		}
 		return true
+	}
+	d.spans(from, to, func(p *page, from, to int) bool {
+		return d.narrowed(p, grams, from, to, func(from, to int) bool { return find(p, from, to) })
 	})
+}
+
+// grams is what the trigrams of a matching term are.
+func (w *Wildcard) grams() *gramQuery {
+	var q gramQuery
+	for _, r := range w.runs {
+		for _, p := range r {
+			q.hasAll(p.literal)
+		}
+	}
+	return &q
 }
 
 // suffix returns the literal of a pattern of a star and a literal, else nil.

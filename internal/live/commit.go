@@ -53,7 +53,7 @@ func (ix *Index) adoptBehind() error {
 	if w := c.out.writer; w != nil {
 		live = &liveSegment{number: w.Number(), stored: ix.stored, bytes: int64(w.Bytes())}
 		var err error
-		if live.disk, err = segment.Open(source{ix.store.Segment(live.number)}); err != nil {
+		if live.disk, err = ix.openDisk(live.number); err != nil {
 			return fmt.Errorf("the new segment cannot be read: %w", live.at(err))
 		}
 	}

@@ -25,6 +25,7 @@ type Index struct {
 	analyzers func(name string) (analysis.Analyzer, error) // of the schema
 	store     *store.Store
 	lists     *cache.Lists
+	trigrams  segment.TrigramBudget
 	stored    *storedCache
 	tables    cache.Tables
 	fields    *document.Fields
@@ -114,6 +115,7 @@ func Open(dir string, o *Options) (*Index, error) {
 	ix.order = newCtxMutex()
 	ix.lists = cache.NewLists(ix.opts.CacheBytes)
 	ix.lists.Beside(ix.heldBySegments)
+	ix.trigrams.Limit(ix.opts.TrigramBytes)
 	ix.stored = newStoredCache(ix.opts.StoredCacheBytes)
 	ix.fields = document.NewFields(ix.opts.MaxFields)
 	ix.cores = segment.NewCores(ix.opts.Merge.Workers)

@@ -30,6 +30,7 @@ type Options struct {
 	MaxDocs     uint64 // in the index
 
 	StoredCacheBytes int64 // of stored documents that were read
+	TrigramBytes     int64 // of indexes of terms by their trigrams, a part of CacheBytes
 
 	Codec      postings.Kind
 	TableBytes int // of stored documents; 0 for segment.DefaultTableBytes

@@ -138,6 +138,7 @@ func (ix *Index) unused(s *liveSegment) {
 	}
 	ix.lists.DropSegment(s.number)
 	ix.stored.drop(s.number)
+	s.disk.DropTrigrams()
 	if ix.opts.Unused != nil {
 		ix.opts.Unused(s.number)
 	}

@@ -81,6 +81,15 @@ func (s *liveSegment) filtersKey() uint64 {
 // SegmentOfKey returns the segment number in a list's key.
 func SegmentOfKey(key uint64) uint64 { return key >> 32 }
 
+// openDisk opens the segment with a number in the store.
+func (ix *Index) openDisk(number uint64) (*segment.Disk, error) {
+	disk, err := segment.Open(source{ix.store.Segment(number)})
+	if err == nil {
+		disk.IndexTrigrams(&ix.trigrams)
+	}
+	return disk, err
+}
+
 // openSegment opens a sealed segment and its deletions.
 func (ix *Index) openSegment(number uint64, info []byte) (*liveSegment, error) {
 	s := &liveSegment{number: number, stored: ix.stored}
@@ -90,7 +99,7 @@ func (ix *Index) openSegment(number uint64, info []byte) (*liveSegment, error) {
 	}
 	s.bytes = int64(bytes)
 	var err error
-	if s.disk, err = segment.Open(source{ix.store.Segment(number)}); err != nil {
+	if s.disk, err = ix.openDisk(number); err != nil {
 		return nil, s.at(err)
 	}
 	value, err := ix.store.Deletions(number)

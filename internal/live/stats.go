@@ -30,7 +30,8 @@ type Stats struct {
 // Resident says what is in memory to make searches fast, in bytes.
 type Resident struct {
 	cache.Resident
-	Segments int64 // norms, ranks, ids and their places, bounds of tiles
+	Segments int64 // norms, ranks, ids and their places, terms, bounds of tiles
+	Trigrams int64 // indexes of terms
 	Stored   int64 // stored documents
 	Blocks   int64 // of the store's tables
 }
@@ -104,6 +105,7 @@ func (ix *Index) Stats() (*Stats, error) {
 	st.Store, err = ix.store.Stats()
 	st.Written.Log = st.Store.LogWritten
 	st.Resident.Blocks = st.Store.CacheBytes
+	st.Resident.Trigrams = ix.trigrams.Used()
 	return st, err
 }
 

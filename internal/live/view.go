@@ -185,8 +185,10 @@ func (v *View) shareIDs() {
 	}
 }
 
-// heldBySegments is the memory of sealed segments in the current view: length codes, ids and the like.
+// heldBySegments is the memory of sealed segments in the current view: length codes, ids, terms, indexes
+// of terms and the like.
 func (ix *Index) heldBySegments() (bytes int64) {
+	bytes = ix.trigrams.Used()
 	if v := ix.current.Load(); v != nil {
 		for i := range v.segs {
 			if disk := v.segs[i].home.disk; disk != nil {
