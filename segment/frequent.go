@@ -49,8 +49,9 @@ func (d *Disk) Frequent(field string, p Pattern, n int) ([]TermCount, error) {
 			return true
 		})
 	}
-	found := make([]TermCount, 0, n)
-	for _, k := range best.end() {
+	keys := best.end()
+	found := make([]TermCount, 0, len(keys))
+	for _, k := range keys {
 		i := ^uint32(k)
 		found = append(found, TermCount{string(words.Term(int(i))), int(counts[i])})
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/riffle-search/riffle/analysis"
 	"github.com/riffle-search/riffle/internal/dictionary"
 	"github.com/riffle-search/riffle/internal/document"
-	"github.com/riffle-search/riffle/segment"
 )
 
 // Queries for terms by what they look like. Their patterns are compared with terms as the analyzer
@@ -289,6 +288,9 @@ func (rw *Rewriter) Fuzzy(q Fuzzy, boost float64) (Clause, error) {
 	return out, nil
 }
 
+// everyTerm is more terms than a segment has.
+const everyTerm = 1 << 28
+
 // expand returns the terms of a field that are near a word, the best first.
 func (rw *Rewriter) expand(field string, f *dictionary.Fuzzy) ([]expansion, error) {
 	if rw.index == nil {
@@ -299,21 +301,20 @@ func (rw *Rewriter) expand(field string, f *dictionary.Fuzzy) ([]expansion, erro
 		f.Find(d, func(i, _ int) bool { return yield(i) })
 	}, nil}
 	for i := range rw.index.Segments() {
-		err := rw.index.Matching(i, field, p, func(m *segment.Match) error {
-			n, err := m.Postings()
-			if err != nil || n == 0 || strings.HasPrefix(string(m.Term), "\x00") {
-				return err
-			}
-			e := byTerm[string(m.Term)]
-			if e == nil {
-				e = &expansion{term: string(m.Term), edits: f.Distance(m.Term)}
-				byTerm[e.term] = e
-			}
-			e.docFreq += n
-			return nil
-		})
+		terms, err := rw.index.Frequent(i, field, p, everyTerm) // which reads no rows
 		if err != nil {
 			return nil, err
+		}
+		for _, t := range terms {
+			if t.Documents == 0 || strings.HasPrefix(t.Term, "\x00") {
+				continue
+			}
+			e := byTerm[t.Term]
+			if e == nil {
+				e = &expansion{term: t.Term, edits: f.Distance([]byte(t.Term))}
+				byTerm[e.term] = e
+			}
+			e.docFreq += t.Documents
 		}
 	}
 	found := make([]expansion, 0, len(byTerm))
