@@ -86,11 +86,12 @@ func (f *Fuzzy) candidates(p *page, from, to int, yield func(i int) bool) bool {
 		return true
 	}
 	p.grouping.Do(p.group)
+	sign, most := f.sign, 2*f.edits // in registers: as fields they are read again for each signature
 	shortest, longest := max(f.word.length-f.edits, 0), f.word.length+f.edits
 	for n := min(shortest, longTerm); n <= min(longest, longTerm); n++ {
 		signs, places := p.groups.of(n)
 		for i, s := range signs {
-			if bits.OnesCount64(s^f.sign) <= 2*f.edits {
+			if bits.OnesCount64(s^sign) <= most {
 				if at := int(places[i]); at >= from && at < to && !yield(at) {
 					return false
 				}
