@@ -287,6 +287,9 @@ func both(t *testing.T, mapping string, rng *rand.Rand, docs int) (upstream.Inde
 	var all []bleve.Document
 	for i := range docs {
 		id, doc := fmt.Sprintf("d%d", i), document(rng)
+		if doc["mixed"] == "" && strings.Contains(mapping, `"default_analyzer": "keyword"`) {
+			delete(doc, "mixed") // which bleve makes an empty term of; riffle has none
+		}
 		if err := batch.Index(id, doc); err != nil {
 			t.Fatal(err)
 		}
