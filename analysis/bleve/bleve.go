@@ -51,6 +51,7 @@
 //     stays (Snowball).
 //   - Keywords (keyword_marker) are spared by all stemmers; in bleve by stemmer_porter, _hi and _ckb alone.
 //   - bleve stops at bytes that are not UTF-8. Here they separate words.
+//   - Shingles of nothing but fillers (_ _) are left out.
 //   - A word of more than 32,766 bytes is cut, and one of more than 255 is not stemmed.
 //   - bleve's lower case garbles a term in which a letter becomes shorter (İ, K).
 //   - Of several suffixes that hr transforms, the longest counts. In bleve it is a random one.

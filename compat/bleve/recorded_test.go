@@ -85,7 +85,7 @@ func answerOf(t *testing.T, res *Result) (r map[string]any) {
 		fields, _ := hit["fields"].(map[string]any)
 		for _, list := range fields { // bleve has values by segment and kind
 			if list, ok := list.([]any); ok {
-				slices.SortFunc(list, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+				slices.SortFunc(list, func(a, b any) int { return strings.Compare(fmt.Sprintf("%v %T", a, a), fmt.Sprintf("%v %T", b, b)) })
 			}
 		}
 	}
